@@ -23,6 +23,14 @@ type bounds struct {
 	left   []float64 // by task: work left in the scan
 	heap   []int32   // released jobs, largest tail first
 	sorted bool      // byHead is nearly so
+	open   []job     // transfers that share a resource
+}
+
+// job is a transfer under longest remaining time first.
+type job struct {
+	left  float64 // time at full rate
+	need  float64 // capacity it then takes
+	speed float64
 }
 
 func (b *bounds) init(m *model) {
@@ -159,27 +167,31 @@ func (b *bounds) limited(z *sim, uses []int32, capacity float64, head, tail []fl
 // returns when the last has ended.
 func (b *bounds) longestFirst(z *sim, uses []int32, capacity float64, head []float64) float64 {
 	p := &z.path
-	type job struct{ left, need float64 } // time at full rate; capacity it then takes
-	var open []job
-	now := 0.0
+	open, now := b.open[:0], 0.0
+	defer func() { b.open = open }()
 	for k := 0; k < len(uses) || len(open) > 0; {
 		if len(open) == 0 {
 			now = max(now, head[z.useTask[uses[k]]])
 		}
 		for k < len(uses) && head[z.useTask[uses[k]]] <= now {
 			id := z.useTask[uses[k]]
-			open = append(open, job{p.tau[id], p.full[id] * z.useW[uses[k]]})
+			open = append(open, job{left: p.tau[id], need: p.full[id] * z.useW[uses[k]]})
 			k++
 		}
-		z.work += 4 * len(open) // it sorts them
-		slices.SortFunc(open, func(x, y job) int { return cmp.Compare(y.left, x.left) })
+		z.work += 4 * len(open)          // it sorts them
+		for i := 1; i < len(open); i++ { // but for what has come, it is in order but for what fell together
+			j, k := open[i], i
+			for ; k > 0 && open[k-1].left < j.left; k-- {
+				open[k] = open[k-1]
+			}
+			open[k] = j
+		}
 		step := math.Inf(1)
 		if k < len(uses) {
 			step = head[z.useTask[uses[k]]] - now
 		}
 		// speed of the groups of equal remaining time, longest first
 		free := capacity
-		speed := make([]float64, len(open))
 		for from := 0; from < len(open); {
 			to, need := from, 0.0
 			for to < len(open) && open[from].left-open[to].left <= tie {
@@ -189,20 +201,20 @@ func (b *bounds) longestFirst(z *sim, uses []int32, capacity float64, head []flo
 			s := min(1, free/need)
 			free = max(0, free-s*need)
 			for i := from; i < to; i++ {
-				speed[i] = s
-				if s > 0 {
-					step = min(step, open[i].left/s)
-				}
+				open[i].speed = s
 			}
-			if from > 0 && speed[from-1] > s {
-				step = min(step, max(1, (open[from-1].left-open[from].left)/(speed[from-1]-s)))
+			if s > 0 {
+				step = min(step, open[to-1].left/s)
+			}
+			if from > 0 && open[from-1].speed > s {
+				step = min(step, max(1, (open[from-1].left-open[from].left)/(open[from-1].speed-s)))
 			}
 			from = to
 		}
 		now += step
 		kept := open[:0]
-		for i, j := range open {
-			if j.left -= speed[i] * step; j.left > slack {
+		for _, j := range open {
+			if j.left -= j.speed * step; j.left > slack {
 				kept = append(kept, j)
 			}
 		}

@@ -335,18 +335,14 @@ func (k *kept) order() {
 	}
 }
 
-// forget drops a resource, and leave a transfer, that is not in a component that is kept.
+// forget drops a resource, and leave a transfer, that is not in a component that is kept, once any are.
 func (k *kept) forget(r int32) {
-	if k.valid && !math.IsInf(k.full[r], 1) {
+	if !math.IsInf(k.full[r], 1) {
 		k.until, k.full[r] = max(k.until, k.full[r]), math.Inf(1)
 	}
 }
 
-func (k *kept) leave(id int32) {
-	if k.valid {
-		k.level[id] = unknown
-	}
-}
+func (k *kept) leave(id int32) { k.level[id] = unknown }
 
 // asleep reports whether r is full where it was.
 func (k *kept) asleep(r int32) bool { return k.slot[r] == 0 && !math.IsInf(k.full[r], 1) }

@@ -43,7 +43,9 @@ func (z *sim) share() {
 			continue
 		}
 		z.dirtyMark[r] = false
-		z.kept.forget(r)
+		if z.kept.valid {
+			z.kept.forget(r)
+		}
 		if z.active[r] == 0 {
 			continue
 		}
@@ -68,10 +70,16 @@ func (z *sim) share() {
 		}
 		for _, r := range z.comp.res {
 			z.dirtyMark[r] = false
-			z.kept.forget(r)
+		}
+		if z.kept.valid {
+			for _, r := range z.comp.res {
+				z.kept.forget(r)
+			}
+			for _, id := range z.comp.tasks {
+				z.kept.leave(id)
+			}
 		}
 		for _, id := range z.comp.tasks {
-			z.kept.leave(id)
 			z.setRate(id, z.comp.out[id])
 		}
 	}
@@ -91,9 +99,14 @@ func (z *sim) alone(id int32) bool {
 		}
 		rate = min(rate, z.rates[r]/z.useW[u])
 	}
-	z.kept.leave(id)
 	for _, r := range z.useRes[z.useStart[id]:z.useStart[id+1]] {
-		z.kept.forget(r)
+		z.dirtyMark[r] = false
+	}
+	if z.kept.valid {
+		z.kept.leave(id)
+		for _, r := range z.useRes[z.useStart[id]:z.useStart[id+1]] {
+			z.kept.forget(r)
+		}
 	}
 	z.setRate(id, rate)
 	return true

@@ -302,7 +302,7 @@ func (z *sim) finish(id int32) bool {
 		}
 		if z.active[r]--; z.active[r] > 0 {
 			z.touch(r)
-		} else {
+		} else if z.kept.valid {
 			z.kept.forget(r)
 		}
 	}
