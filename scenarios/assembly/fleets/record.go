@@ -14,7 +14,8 @@ import (
 // recorder keeps what happens, for the files and the pictures of a run. One that is nil keeps nothing.
 type recorder struct {
 	attempts []attempt
-	open     map[*job]int // attempts that have not ended
+	open     map[*job]int       // attempts that have not ended
+	gone     map[int]fleet.Time // by job, when it last left a place
 	events   []event
 	out      []outage
 	since    [fleet.PodCubes]fleet.Time // when a cube of the first pod went out of use, below 0 of one that is in use
@@ -53,7 +54,7 @@ func newRecorder(on bool) *recorder {
 	if !on {
 		return nil
 	}
-	r := &recorder{open: map[*job]int{}}
+	r := &recorder{open: map[*job]int{}, gone: map[int]fleet.Time{}}
 	for i := range r.since {
 		r.since[i] = -1
 	}
@@ -65,10 +66,14 @@ func (r *recorder) placed(s *state, j *job) {
 	if r == nil {
 		return
 	}
+	queued, again := r.gone[j.Number]
+	if !again {
+		queued = j.Submit
+	}
 	r.open[j] = len(r.attempts)
 	r.attempts = append(r.attempts, attempt{
 		number: j.Number, try: j.tries, shape: j.Shape, band: j.Band, pod: j.pod, cubes: slices.Clone(j.at.Cubes),
-		queued: j.waits, from: s.now, run: -1, work: j.Work,
+		queued: queued, from: s.now, run: -1, work: j.Work,
 	})
 }
 
@@ -90,6 +95,7 @@ func (r *recorder) left(s *state, j *job, why string) {
 	a := &r.attempts[r.open[j]]
 	a.until, a.kept, a.rerouted, a.end = s.now, j.done, a.rerouted || j.rerouted, why
 	delete(r.open, j)
+	r.gone[j.Number] = s.now
 }
 
 // why says how a job leaves its place, by the phase that it is in.
@@ -162,7 +168,7 @@ func (r *recorder) finish(s *state) {
 // files returns jobs.csv, a row an attempt, and events.csv.
 func (r *recorder) files(policy string) []result.File {
 	var jobs, events bytes.Buffer // which do not fail
-	jobs.WriteString("job,try,shape,chips,band,pod,cubes,queued_s,placed_s,run_s,left_s,end,work_s,kept_s,rerouted\n")
+	jobs.WriteString("job,try,shape,chips,band,pod,cubes,queued_s,placed_s,run_s,gones,end,work_s,kept_s,rerouted\n")
 	for i := range r.attempts {
 		a := &r.attempts[i]
 		run := ""
