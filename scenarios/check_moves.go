@@ -9,7 +9,7 @@ import (
 
 // checkMoves refuses what circuits that move in an iteration do not go with.
 func checkMoves(c *checker) {
-	if !c.OK("policy.allocators") || len(c.s.Jobs) > 0 {
+	if !c.OK("policy.allocators", "engine.level") || len(c.s.Jobs) > 0 {
 		return
 	}
 	r := &c.s.Policy.Rotor
@@ -21,6 +21,7 @@ func checkMoves(c *checker) {
 			continue
 		}
 		at := fmt.Sprintf("policy.allocators.%d", i)
+		c.forbid(c.s.Engine.Level == "static", at+" engine.level", `%s moves circuits in an iteration, and level "static" has no time; leave it out, or set engine.level = "flow"`, schema.Quote(name))
 		c.forbid(c.s.Replay.Seeds > 0 && c.OK("replay"), at+" replay", "%s moves circuits by the plan, which trials do not follow; leave it out, or leave [replay] out", schema.Quote(name))
 		c.forbid(c.s.Policy.HasDonor() && c.OK("policy.donor"), at+" policy.donor", `%s uses all ports in turn, those that are lent, too; leave it out, or set donor = "%s"`, schema.Quote(name), topology.NoDonor)
 		c.forbid(c.s.Workload.ReplicaMode == "decomposed" && c.OK("workload.replicas"), at+" workload.replicas",

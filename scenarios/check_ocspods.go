@@ -83,7 +83,7 @@ func checkOCSPods(c *checker) {
 		}
 		checkFixed(c, "activations", c.s.chained())
 		checkInPods(c)
-		checkIterationPackets(c)
+		checkPodLevel(c)
 	}
 }
 
@@ -168,11 +168,11 @@ func checkInPods(c *checker) {
 	}
 }
 
-// checkIterationPackets holds an iteration that is simulated packet by packet to what packets can be simulated with,
-// about.
-func checkIterationPackets(c *checker) {
+// checkPodLevel holds a level at which an iteration is not simulated as fluid to what that leaves, and packets to what
+// can be simulated with, about.
+func checkPodLevel(c *checker) {
 	s := c.s
-	if s.Engine.Level != "packet" || !c.OK("workload", "engine", "replay", "policy.donor", "fabric") {
+	if s.Engine.Level == "flow" || !c.OK("workload", "engine", "replay", "policy.donor", "fabric") {
 		return
 	}
 	const level = "engine.level"
@@ -182,6 +182,8 @@ func checkIterationPackets(c *checker) {
 		return
 	case s.Policy.HasDonor():
 		c.clash(level+" policy.donor", `two jobs are simulated as fluid; set engine.level = "flow", or policy.donor = "none"`)
+		return
+	case s.Engine.Level == "static":
 		return
 	}
 	slowest := min(s.Fabric.PortBandwidth, s.Fabric.NICBandwidth)

@@ -11,7 +11,7 @@ const maxPorts = 1 << 20
 
 // circuitsLevel is Engine of circuits.
 type circuitsLevel struct {
-	Level              string `key:"level" doc:"'flow', as fluid; 'packet', packet by packet over NICs and circuits" default:"flow" choices:"flow|packet"`
+	Level              string `key:"level" doc:"'flow', as fluid; 'packet', packet by packet over NICs and circuits; 'static', what circuits carry alone" default:"flow" choices:"flow|packet|static"`
 	Until, SampleEvery engine.Time
 }
 

@@ -262,6 +262,8 @@ func (m *matrix) cell(r matrixRow, ranks int, fabric, level string) string {
 // must returns the metrics that every row of a scenario has.
 func (m *matrix) must(s *Scenario, level string) []string {
 	switch {
+	case level == "static" && s.leaves().policies == "allocators":
+		return []string{"max_circuit_s", "max_circuit_bytes", "mean_circuit_bytes", "gap"}
 	case level == "static":
 		return []string{"max_link_load"}
 	case s.trains() && s.plans(): // whose all-to-alls alone take time

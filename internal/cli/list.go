@@ -126,7 +126,7 @@ func metricNames() []string {
 // listMetrics prints the table of metrics, as docs/metrics.md has it.
 func listMetrics(w io.Writer) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 1, ' ', 0)
-	fmt.Fprint(tw, "| metric\t| unit\t| better\t| judged\t| of\t| what it is\t|\n|---\t|---\t|---\t|---\t|---\t|---\t|\n")
+	fmt.Fprint(tw, "| metric\t| unit\t| better\t| judged\t| of\t| what it is |\n|---\t|---\t|---\t|---\t|---\t|--- |\n")
 	for _, m := range result.Metrics {
 		judged := ""
 		if m.Judged {
@@ -136,7 +136,11 @@ func listMetrics(w io.Writer) error {
 		if known.Unit == "%" {
 			known.Unit = "" // in figures
 		}
-		fmt.Fprintf(tw, "| `%s`\t| %s\t| %s\t| %s\t| %s\t| %s\t|\n", m.Name, known.Unit, m.Better, judged, m.Of, m.Words)
+		words := m.Words
+		if m.Means != "" {
+			words += ": " + m.Means
+		}
+		fmt.Fprintf(tw, "| `%s`\t| %s\t| %s\t| %s\t| %s\t| %s |\n", m.Name, known.Unit, m.Better, judged, m.Of, words)
 	}
 	return tw.Flush()
 }

@@ -37,10 +37,29 @@ func Explain(run *result.Run, sim *result.Simulation, bold func(string) string) 
 		p.jobs(run, row, sim)
 	case sim.Fleet != nil && row != nil:
 		p.fleet(run, row)
+	case row != nil && row.Metrics["max_circuit_s"] > 0:
+		p.circuitLoads(row)
 	default:
 		p.wrapped("%s takes %s%s", sim.Policy, text.Seconds(sim.MakespanS), unexplained(run, row))
 	}
 	return p.String()
+}
+
+// circuitLoads says what circuits carry that were not simulated.
+func (p *page) circuitLoads(row *result.Row) {
+	m := row.Metrics
+	line := fmt.Sprintf("%s was not simulated over time: level static finds circuits and what they carry. The most loaded circuit needs %s for it, and carries up to %s B; on average a circuit carries %s B.",
+		p.strong(row.Policy), text.Seconds(m["max_circuit_s"]), text.Thousands(m["max_circuit_bytes"]), text.Thousands(m["mean_circuit_bytes"]))
+	switch gap := m["gap"]; {
+	case gap <= provedGap:
+		line += " No circuits that the ports allow do with less."
+	default:
+		line += fmt.Sprintf(" That is %s above what others, which the ports allow, need: %s.", text.Percent(gap), text.Seconds(m["bound_max_circuit_s"]))
+	}
+	if fluid := m["fluid_s"]; fluid > m["max_circuit_s"] {
+		line += fmt.Sprintf(" Links of GPUs need %s, whatever circuits there are.", text.Seconds(fluid))
+	}
+	p.wrapped("%s", line)
 }
 
 // unexplained says why there is nothing to explain.

@@ -10,6 +10,7 @@ const (
 	ofTrials    = "trials"
 	ofMappings  = "mappings of ranks"
 	ofPaths     = "paths on links"
+	ofCircuits  = "circuits between pods"
 	ofPackets   = "packets"
 	ofCalls     = "collectives"
 	ofPlans     = "plans of topologies"
@@ -47,6 +48,10 @@ var Metrics = []Metric{
 	{Name: "max_load_over_rate", Better: Lower, Words: "largest load of a link over its rate", Of: ofPaths,
 		Head: "load over rate,\ngap to bound", Format: Amount, Beside: "gap", Main: 7, Wins: "spreads the load best",
 		Bounded: "the load of the most loaded link", Judged: true, Figure: Panel{Name: "loads"}},
+	{Name: "max_circuit_s", Better: Lower, Words: "time that the most loaded circuit needs", Of: ofCircuits, Head: "most loaded\ncircuit, gap", Format: Time,
+		Beside: "gap", Main: 10, Wins: "spreads the load best", Bounded: "the load of the most loaded circuit", Judged: true, Figure: Panel{Name: "loads"}, Since: 4},
+	{Name: "max_circuit_bytes", Better: Lower, Words: "bytes of the most loaded circuit", Of: ofCircuits, Head: "most bytes\na circuit", Format: Count, Since: 4},
+	{Name: "mean_circuit_bytes", Better: Lower, Words: "bytes of a circuit, on average", Of: ofCircuits, Head: "mean bytes\na circuit", Format: Count, Since: 4},
 	{Name: "all_to_all_bytes_per_s", Better: Higher, Words: "all-to-all throughput", Of: ofPaths, Head: "all to all,\neach node",
 		Format: Rate, Judged: true, Figure: Panel{Name: "loads", Row: 1}},
 	{Name: "fault_ratio", Better: Higher, Words: "throughput under the fault, over that without", Of: ofPaths, Unit: "%",
@@ -104,8 +109,11 @@ var Metrics = []Metric{
 	{Name: "nct_critical_path", Better: Lower, Words: "NCT of the critical path", Of: ofIteration},
 	{Name: "bound_makespan_s", Words: "lower bound on the iteration time", Of: ofIteration},
 	{Name: "compute_makespan_s", Better: Lower, Words: "compute time", Of: ofIteration},
+	{Name: "max_interface_bytes", Better: Lower, Words: "bytes of the most loaded network interface, one way", Of: ofCircuits, Since: 4},
+	{Name: "bound_max_circuit_s", Words: "lower bound on the time that the most loaded circuit needs", Of: ofCircuits, Since: 4},
 	{Name: "port_ratio", Better: Lower, Words: "ports used", Of: ofIteration, Unit: "%", Format: Percent},
-	{Name: "bound_ports", Words: "lower bound on ports", Of: ofIteration},
+	{Name: "bound_ports", Words: "lower bound on ports", Of: ofIteration,
+		Means: "what every topology needs that is as fast; missing where heterogeneous replicas are decided by kind, of which no search looks through all topologies"},
 	{Name: "tasks", Better: Lower, Words: "tasks of the graph", Of: ofIteration},
 	{Name: "transfers", Better: Lower, Words: "transfers between pods", Of: ofIteration},
 	{Name: "exchange_exposed_s", Better: Lower, Words: "exposed time of all-to-alls", Of: ofIteration},

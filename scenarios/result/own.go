@@ -11,7 +11,7 @@ import (
 )
 
 // OtherFiles are the names, as patterns, of the files that only some runs have.
-var OtherFiles = []string{"links-*.csv", "queues-*.csv", "crossconnects.csv", "jobs-*.csv", "events-*.csv"}
+var OtherFiles = []string{"links-*.csv", "circuits-*.csv", "queues-*.csv", "crossconnects.csv", "jobs-*.csv", "events-*.csv"}
 
 // ownName reports whether a run or a sweep may keep a file of that name, slashes between, in its directory.
 func ownName(name string) bool {

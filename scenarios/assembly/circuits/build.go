@@ -53,6 +53,9 @@ func New(ctx context.Context, s *Scenario, workers int) (assembly.System, error)
 	if err != nil {
 		return nil, err
 	}
+	if s.static() { // whose bound is on loads
+		return in, nil
+	}
 	if in.byKinds() {
 		if err := in.boundByKinds(ctx); err != nil {
 			return nil, err
@@ -168,8 +171,11 @@ func (in *instance) open(ctx context.Context) (err error) {
 	return nil
 }
 
-// compare finds the references of the instance, the ideal fabric's by priority as any optimum may share it.
+// compare finds the references of the instance, at level static none, the ideal fabric's by priority as any optimum may share it.
 func (in *instance) compare(ctx context.Context) error {
+	if in.s.static() {
+		return nil
+	}
 	n, r, err := electrical.Connect(in.pods, in.reduced)
 	if err != nil {
 		return err

@@ -71,6 +71,9 @@ func (in *instance) Begin(ctx context.Context, o *assembly.Outcome) error {
 	if in.usual != nil {
 		return in.usual.Begin(ctx, o)
 	}
+	if in.s.static() {
+		return nil
+	}
 	o.Detail.Reference = in.describe(ctx, "", in.best, in.Service, nil)
 	var err error
 	if err := ctx.Err(); err != nil {
@@ -117,6 +120,14 @@ func (in *instance) DecideWithin(ctx context.Context, name string, workers int, 
 		return nil, err
 	}
 	solved := time.Now()
+	if in.s.static() {
+		z, err := in.loads(name, d)
+		if err != nil {
+			return nil, err
+		}
+		z.timings = result.PolicyTimings{SolveS: solved.Sub(begin).Seconds(), SimulateS: time.Since(solved).Seconds()}
+		return z, ctx.Err()
+	}
 	trace, err := in.simulate(ctx, d)
 	if err != nil {
 		return nil, err
@@ -129,7 +140,7 @@ func (in *instance) DecideWithin(ctx context.Context, name string, workers int, 
 		}
 		end, seen = packets.trace.Makespan, packets.trace
 	}
-	out := in.row(name, d, end, seen)
+	out := in.simulated(name, d, end, seen)
 	in.measureMoves(&out, d)
 	if packets != nil {
 		packets.measure(&out)

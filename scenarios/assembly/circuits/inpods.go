@@ -186,7 +186,7 @@ func (z *inPods) measure(in *instance, row *result.Row) {
 	row.Metrics["inter_pod_bytes"] = sum * float64(max(1, in.pods.Copies))
 	if f := z.found; f != nil {
 		row.Metrics["mapping_evaluations"], row.Metrics["bound_mapping_s"] = float64(f.Trials), engine.Time(f.Bound).Seconds()
-		if end := row.Metrics[in.end()]; f.Bound > 0 {
+		if end, ended := row.Metrics[in.end()]; ended && f.Bound > 0 {
 			row.Metrics["gap_mapping"] = max(0, end/engine.Time(f.Bound).Seconds()-1)
 		}
 	}

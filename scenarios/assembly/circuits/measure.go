@@ -16,6 +16,9 @@ func (in *instance) Reference() map[string]float64 {
 		return in.usual.Reference()
 	}
 	m := map[string]float64{"tasks": float64(len(in.graph.Tasks)), "transfers": float64(in.transfers())}
+	if in.s.static() {
+		return m
+	}
 	in.Ideal.Metrics(m, in.end(), in.it != nil)
 	if in.Bound > 0 {
 		m["gap"] = float64(in.Times.Ideal-in.Bound) / float64(in.Bound)
@@ -42,23 +45,28 @@ func (in *instance) transfers() int {
 	return n
 }
 
-// row measures a decision by its simulation, which ends at end.
-func (in *instance) row(name string, d *topology.Decision, end engine.Time, t *engine.Trace) result.Row {
-	p := in.problem
-	ports := p.PortsUsed(d.Circuits)
+// row measures a decision by itself.
+func (in *instance) row(name string, d *topology.Decision) result.Row {
+	ports := in.problem.PortsUsed(d.Circuits)
 	row := result.Row{
 		Policy: name,
 		Metrics: map[string]float64{
-			in.end():      end.Seconds(),
 			"ports":       float64(ports),
-			"port_ratio":  float64(ports) / float64(p.PortsTotal()),
+			"port_ratio":  float64(ports) / float64(in.problem.PortsTotal()),
 			"evaluations": float64(d.Evaluations),
 		},
-		Labels: map[string]string{
-			"topology": in.matrix(d.Circuits),
-			"service":  d.Service.String(),
-		},
+		Labels: map[string]string{"topology": in.matrix(d.Circuits)},
 	}
+	if d.Stopped != "" {
+		row.Labels["stopped"] = d.Stopped
+	}
+	return row
+}
+
+// simulated measures a decision by its simulation, too, which ends at end.
+func (in *instance) simulated(name string, d *topology.Decision, end engine.Time, t *engine.Trace) result.Row {
+	row := in.row(name, d)
+	row.Metrics[in.end()], row.Labels["service"] = end.Seconds(), d.Service.String()
 	if in.it != nil {
 		in.iteration(&row, end, t)
 	}
@@ -74,9 +82,8 @@ func (in *instance) row(name string, d *topology.Decision, end engine.Time, t *e
 	}
 	if d.PortsBound > 0 {
 		row.Metrics["bound_ports"] = float64(d.PortsBound)
-	}
-	if d.Stopped != "" {
-		row.Labels["stopped"] = d.Stopped
+	} else if in.byKinds() {
+		row.Labels["bound_ports"] = "not sought: replicas of a kind have circuits taken away together, and all topologies of so many are not looked through"
 	}
 	if r := d.Solver; r != nil {
 		in.solver(&row, r)

@@ -31,7 +31,7 @@ type Scenario struct {
 	Replicas    []Replica // those that differ from the rest, ordered by index
 	Jobs        []Job     // that share the pods; none where Workload is the only one
 	Replay      Replay
-	Level       string          // "flow" or "packet"
+	Level       string          // "static", "flow" or "packet"
 	Longer      assembly.Longer // by calls inside pods
 	Mapping     mapping.Keys    // of stages to pods, one that is fixed
 	at          *inPods         // where it has them; nil is in order
