@@ -217,10 +217,10 @@ func (s *Scenario) Words() string { return s.decision().words(s) }
 // NoTrace says why no run of s has timelines, "" where it has.
 func (s *Scenario) NoTrace() string {
 	switch {
-	case s.Engine.Level == "static":
-		return `engine.level = "static" has no time, and no timelines; "flow" has`
 	case !s.decision().timelines && !(s.places() && s.leaves().timelines):
 		return fmt.Sprintf("fabric.kind = %q has no timelines; training on fabric.kind = \"ocs-pods\" has", s.Fabric.Kind)
+	case s.Engine.Level == "static":
+		return `engine.level = "static" has no time, and no timelines; "flow" has`
 	case s.podTraffic():
 		return fmt.Sprintf("workload.kind = %q has no timelines; workload.kind = \"training\" has", s.Workload.Kind)
 	}
@@ -237,7 +237,7 @@ func (s *Scenario) NoRoutes() string {
 
 // NoPlan says why no run of s can have a plan, "" where it can.
 func (s *Scenario) NoPlan() (string, error) {
-	if s.Engine.Level == "static" {
+	if s.Engine.Level == "static" && !s.routes() {
 		return `engine.level = "static" has no time, and no rates; "flow" has`, nil
 	}
 	return s.decision().noPlan(s)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"sim/scenarios/assembly/paths"
 	"sim/scenarios/schema"
 )
 
@@ -155,7 +156,7 @@ func (k *kind) playedOn() []string {
 		return []string{k.name}
 	case k.on != "":
 		return []string{k.on}
-	case k.trains, k.calls:
+	case k.trains, k.calls, k.name == paths.Recommendation:
 		return []string{"ocs-pods", "torus", "graph", "electrical", "scaleup"}
 	}
 	return []string{"torus", "graph", "electrical", "scaleup"}

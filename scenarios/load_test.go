@@ -245,7 +245,7 @@ population = 7
 func TestUnusedKeys(t *testing.T) {
 	const torus = "[workload]\nkind = \"all-to-all\"\npacket = \"4KB\"\n[fabric]\nkind = \"torus\"\ndims = [4, 4]\n"
 	for _, c := range []struct{ file, set, want string }{
-		{"gpt7b", "engine.level=static", `engine.level: "static" is not known; choose "flow" or "packet"`},
+		{"gpt7b", "engine.level=plan", `engine.level: "plan" is not known; choose "flow", "packet" or "static"`},
 		{"gpt7b", "engine.until=1s", `engine.until: is not used by fabric "ocs-pods"; leave it out: it is of fabric "torus", "graph", "electrical" or "scaleup"`},
 		{"gpt7b", "policy.routers=[\"dor\"]", `policy.routers: is not used by fabric "ocs-pods", which has no paths to choose; leave it out: it is of fabric "torus", "graph", "electrical" or "scaleup"`},
 		{"gpt7b", "workload.experts.sizes=zipf", `workload.experts: is not used by workload "training" on fabric "ocs-pods"; leave it out: it is of workload "training" on fabric "scaleup"`},

@@ -99,6 +99,12 @@ func (s *Scenario) names(several bool) *schema.Names {
 			return workload()
 		}, `choose a collective call, such as `+schema.Quote(allReduce)+`, or of training set workload.collectives = "graph"`,
 			func() bool { return s.calls() || s.stepCalls() }, kind, "workload.collectives", "policy.collectives"),
+		"calls-in-graph": when(func() string {
+			if s.trains() {
+				return "collectives " + schema.Quote(w.Collectives)
+			}
+			return workload()
+		}, `set workload.collectives = "graph"`, s.stepCalls, kind, "workload.collectives"),
 		"undivided":    when(words("a fabric that divides its endpoints"), "choose another fabric", func() bool { return !s.leaves().domains && len(s.Tiers) == 0 }, "fabric.kind"),
 		"no-tiers":     when(words("pods with tiers inside"), "give the inner tiers their rates", func() bool { return len(s.Tiers) == 0 }, "fabric.kind"),
 		"of-training":  when(workload, `set workload.kind = "training"`, func() bool { return !s.podTraffic() }, kind),

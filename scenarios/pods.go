@@ -30,6 +30,11 @@ func (s *Scenario) pods() *circuits.Scenario {
 		}
 		out.Jobs = append(out.Jobs, job)
 	}
+	if s.Workload.Kind == paths.Recommendation {
+		out.Workload.Recommendation = &s.Workload.Recommendation
+		out.Workload.Pods, out.Workload.Words = s.uniform(), s.Workload.Recommendation.Words(s.Title)
+		return out
+	}
 	if s.podTraffic() {
 		u := s.uniform()
 		out.Workload.Pods, out.Workload.Words = u, s.Workload.Kind

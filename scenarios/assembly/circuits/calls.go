@@ -15,17 +15,24 @@ import (
 	"sim/workloads/training"
 )
 
-// StepCalls returns what expands the collective calls of a training step among the GPUs of pods, which are the domains of
-// hierarchical algorithms.
+// StepCalls returns what expands the collective calls of a training step among the GPUs of pods.
 func (s *Scenario) StepCalls(spec *training.Spec) *calls.Step {
-	n := &engine.Network{Nodes: int32(spec.GPUs) + 1} // all GPUs to what joins the pods
-	gpus := append(s.tierGPUs(), s.Fabric.GPUsPerPodPerReplica)
-	for g := range int32(spec.GPUs) {
+	e := s.GPUCalls(spec.GPUs)
+	e.Spec = spec
+	return e
+}
+
+// GPUCalls returns what expands the collective calls of a step among so many GPUs of pods, which are the domains of
+// hierarchical algorithms.
+func (s *Scenario) GPUCalls(of int) *calls.Step {
+	n := &engine.Network{Nodes: int32(of) + 1}                                                    // all GPUs to what joins the pods
+	gpus := append(s.tierGPUs(), max(s.Fabric.GPUsPerPodPerReplica, s.Workload.Pods.NodesPerPod)) // of replicas or not
+	for g := range int32(of) {
 		up := engine.Link{From: g, To: n.Nodes - 1, Rate: float64(s.Fabric.NICBandwidth)}
 		n.Links = append(n.Links, up, engine.Link{From: up.To, To: up.From, Rate: up.Rate})
 	}
 	return &calls.Step{
-		Expansion: s.Workload.Calls, Spec: spec, Seed: s.Seed, Network: n, Domains: func(group []int32) []int { return links.Parts(group, gpus) },
+		Expansion: s.Workload.Calls, Seed: s.Seed, Network: n, Domains: func(group []int32) []int { return links.Parts(group, gpus) },
 	}
 }
 
@@ -38,7 +45,7 @@ func (s *Scenario) StepCalls(spec *training.Spec) *calls.Step {
 // do, ranks come to the others at different times, which makes no difference to an algorithm by which a GPU sends to one
 // other and receives from one, a transfer at a time.
 func (in *instance) alone(ctx context.Context) ([]engine.Time, error) {
-	if in.calls == nil || in.s.Fabric.GPUsPerPodPerReplica > in.it.Spec.StageGPUs() || in.it.Spec.Chunks > 1 || in.it.Spec.OverlapSync {
+	if in.calls == nil || in.s.traffic() || in.s.Fabric.GPUsPerPodPerReplica > in.it.Spec.StageGPUs() || in.it.Spec.Chunks > 1 || in.it.Spec.OverlapSync {
 		return nil, nil
 	}
 	crosses, chained := map[training.Phase]bool{}, map[training.Phase]bool{}

@@ -21,7 +21,7 @@ const (
 
 // byKinds reports whether the replicas of a kind have the same circuits. One replica must be able to stand for all.
 func (in *instance) byKinds() bool {
-	return in.it != nil && in.it.All && in.loan == nil && !in.s.Whole() && in.it.Spec.Replicas() > mostTogether
+	return in.it != nil && !in.s.traffic() && in.it.All && in.loan == nil && !in.s.Whole() && in.it.Spec.Replicas() > mostTogether
 }
 
 // kinds are the replicas by what makes them differ.

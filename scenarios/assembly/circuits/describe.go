@@ -39,7 +39,7 @@ func (in *instance) all() bool { return in.it != nil && in.it.All }
 
 // tracks is the execution trace by stage.
 func (in *instance) tracks(ctx context.Context, t *engine.Trace) []result.Track {
-	if in.it == nil {
+	if in.it == nil || in.s.traffic() {
 		return nil
 	}
 	pp := in.it.Spec.PP
@@ -111,7 +111,7 @@ func (in *instance) series(ctx context.Context, t *engine.Trace, p *result.Simul
 		link := in.optical.Routes.Of(id)[0].Resource
 		demand[in.pods.Nodes[k.Src].Pod].add(t.Rates(id), in.mirrored(k))
 		links[link].add(t.Rates(id), 1)
-		if in.it == nil {
+		if in.it == nil || in.s.traffic() {
 			continue
 		}
 		m := &in.it.Meta[i]

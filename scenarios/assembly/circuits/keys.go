@@ -13,7 +13,7 @@ type OCSPods struct {
 	PortBandwidth        units.Rate  `key:"port_bandwidth" doc:"rate of an optical port, in each direction" required:"" above:"0" max:"1e16"`
 	PortsPerPod          int         `key:"ports_per_pod" doc:"optical ports for one replica's share of a pod, U_p" else:"gpus_per_pod_per_replica, of traffic gpus_per_pod; of several jobs the sum of theirs" min:"1" max:"1048576"`
 	NICBandwidth         units.Rate  `key:"nic_bandwidth" doc:"rate of a GPU's network interface, in each direction" else:"port_bandwidth" above:"0" max:"1e16"`
-	InsideBandwidth      units.Rate  `key:"inside_bandwidth" doc:"rate of a GPU's link to the network inside its pod, in each direction, beside its network interface; collective calls and all else inside a pod take it" else:"nic_bandwidth" above:"0" max:"1e16" when:"workload.collectives=graph & no-tiers"`
+	InsideBandwidth      units.Rate  `key:"inside_bandwidth" doc:"rate of a GPU's link to the network inside its pod, in each direction, beside its network interface; collective calls and all else inside a pod take it" else:"nic_bandwidth" above:"0" max:"1e16" when:"calls-in-graph & no-tiers"`
 	Reverse              bool        `key:"reverse" doc:"map stages to pods in reverse" default:"false" when:"of-training"`
 	Delay                engine.Time `key:"reconfiguration_delay" doc:"time for which a circuit that moves in an iteration carries nothing, from its release at both ends" default:"10ms" when:"read(switching)"`
 	Switching            string      `key:"switching" doc:"whether the circuits that move are down meanwhile, or all of them, as the switch holds them" default:"per-circuit" choices:"per-circuit|per-switch" when:"read(switching)"`

@@ -46,9 +46,11 @@ type Workload struct {
 	Traffic func() (*collective.Traffic, error)
 	// Graph is that of a collective call, in place of Traffic.
 	Graph func(ctx context.Context) (*engine.Graph, error)
-	Pods  fabric.Uniform
-	Words string
-	Calls calls.Expansion // of a training step that has them in its graph
+	// Recommendation is a step on the first GPUs of Pods; nil of other work.
+	Recommendation *training.Recommendation
+	Pods           fabric.Uniform
+	Words          string
+	Calls          calls.Expansion // of a step that has them in its graph
 }
 
 // Policy says which decisions are compared, and their options.
@@ -165,5 +167,8 @@ func (s *Scenario) layout(replicas ...int) training.Layout {
 	return l
 }
 
-// traffic reports whether s is traffic, and no training.
-func (s *Scenario) traffic() bool { return s.Workload.Traffic != nil || s.Workload.Graph != nil }
+// traffic reports whether s is of all GPUs of its pods, and not of replicas of a model.
+func (s *Scenario) traffic() bool {
+	w := &s.Workload
+	return w.Traffic != nil || w.Graph != nil || w.Recommendation != nil
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"sim/engine"
+	"sim/workloads/training"
 )
 
 // buildPodTraffic makes the instance of traffic on pods.
@@ -13,18 +14,11 @@ func buildPodTraffic(ctx context.Context, s *Scenario) (*instance, error) {
 	if err := in.lay(ctx); err != nil {
 		return nil, err
 	}
-	for i := range in.graph.Tasks {
-		in.graph.Tasks[i].Flows = int32(u.GPUsPerNode * u.GPUsPerNode)
-	}
 	in.pods = u.New()
-	pods := in.pods.Pods
-	in.graph.Namer = func(id int32) string {
-		task := &in.graph.Tasks[id]
-		from, to := in.pods.Nodes[task.Src].Pod, in.pods.Nodes[task.Dst].Pod
-		if u.NodesPerPod == 1 {
-			return pods[from].Name + " to " + pods[to].Name
-		}
-		return fmt.Sprintf("GPU %d of %s to GPU %d of %s", int(task.Src)%u.NodesPerPod, pods[from].Name, int(task.Dst)%u.NodesPerPod, pods[to].Name)
+	if in.it == nil {
+		in.name()
+	} else if len(s.Tiers) == 0 {
+		in.pods.Inside = in.pods.Switch(s.Fabric.InsideBandwidth)
 	}
 	if err := in.connect(ctx); err != nil {
 		return nil, err
@@ -35,9 +29,32 @@ func buildPodTraffic(ctx context.Context, s *Scenario) (*instance, error) {
 	return in, in.compare(ctx)
 }
 
-// lay makes the graph of the traffic or call.
+// name names the transfers of traffic, and gives them their flows.
+func (in *instance) name() {
+	u, pods := in.s.Workload.Pods, in.pods.Pods
+	for i := range in.graph.Tasks {
+		in.graph.Tasks[i].Flows = int32(u.GPUsPerNode * u.GPUsPerNode)
+	}
+	in.graph.Namer = func(id int32) string {
+		task := &in.graph.Tasks[id]
+		from, to := in.pods.Nodes[task.Src].Pod, in.pods.Nodes[task.Dst].Pod
+		if u.NodesPerPod == 1 {
+			return pods[from].Name + " to " + pods[to].Name
+		}
+		return fmt.Sprintf("GPU %d of %s to GPU %d of %s", int(task.Src)%u.NodesPerPod, pods[from].Name, int(task.Dst)%u.NodesPerPod, pods[to].Name)
+	}
+}
+
+// lay makes the graph of the step, traffic or call.
 func (in *instance) lay(ctx context.Context) (err error) {
 	w := &in.s.Workload
+	if w.Recommendation != nil {
+		in.calls = in.s.GPUCalls(w.Recommendation.GPUs)
+		if in.it, err = training.BuildRecommendation(w.Recommendation, in.calls.Expand(ctx)); err == nil {
+			in.graph = in.it.Graph
+		}
+		return err
+	}
 	if w.Graph != nil {
 		in.graph, err = w.Graph(ctx)
 		return err

@@ -2,12 +2,10 @@ package paths
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
 	"sim/engine"
-	algorithm "sim/policies/collective"
 	"sim/scenarios/assembly"
 	"sim/scenarios/schema"
 	"sim/workloads/collective"
@@ -59,23 +57,9 @@ func layRecommendation(r *routed, _ int64, where []string) ([]string, error) {
 	if err != nil {
 		return where, err
 	}
-	one, w := &routed{s: r.s, System: hardware}, &r.s.Workload.Recommendation
-	e, group := one.stepCalls(one.up()), make([]int32, w.GPUs)
-	for i := range group {
-		group[i] = int32(i)
-	}
-	_, _, reduce, _ := w.Calls()
-	s, err := e.Schedule(context.Background(), reduce, group)
-	if errors.Is(err, algorithm.ErrUnserved) {
-		return append([]string{"policy.collective", "workload.gpus"}, where...), err
-	}
-	if err != nil {
-		return append([]string{"workload.dense_parameters", "workload.pieces"}, where...), err
-	}
-	if n := float64(w.Pieces+1)*float64(len(s.Transfers)) + 2*float64(w.GPUs)*float64(w.GPUs-1); n > assembly.MaxTasks {
-		return []string{"workload.pieces", "workload.gpus"}, fmt.Errorf("the calls of the step make %.2g transfers; want fewer pieces or GPUs, for at most %d", n, assembly.MaxTasks)
-	}
-	return nil, nil
+	one := &routed{s: r.s, System: hardware}
+	keys, err := one.stepCalls(one.up()).CheckRecommendation(context.Background(), &r.s.Workload.Recommendation, assembly.MaxTasks)
+	return append(keys, where...), err
 }
 
 // checkRecommendation holds such a step against the nodes of a fabric, of which so many are up.
@@ -88,6 +72,14 @@ func checkRecommendation(c *schema.Reader, s *Scenario, up int) {
 		c.Clash([]string{gpus, "fabric.dims", "fabric.nodes", "fabric.edges", "fabric.file"}, fmt.Sprintf("%d GPUs do not fit %d nodes", w.GPUs, up), "choose a larger fabric, or fewer GPUs")
 	case s.Fabric.FailAt > 0:
 		c.Clash([]string{"fabric.fail_at"}, "a training step waits for what is lost", "let it fail from the start")
+	default:
+		CheckRecommendation(c, w)
+	}
+}
+
+// CheckRecommendation holds such a step against what can be counted.
+func CheckRecommendation(c *schema.Reader, w *training.Recommendation) {
+	switch {
 	case float64(w.Samples)*float64(w.Tables)*float64(w.Width) > 1e15:
 		c.Clash([]string{"workload.samples", "workload.tables", "workload.width"}, "a GPU exchanges more than 1e15 numbers", "choose fewer samples or tables")
 	case w.Pooling*w.LookupSeconds()+w.ForwardSeconds()*(1+w.BackwardRatio) > 1e6:
@@ -95,9 +87,9 @@ func checkRecommendation(c *schema.Reader, s *Scenario, up int) {
 	}
 }
 
-// transferBytes returns the bytes of all transfers of the step, of reductions the least that any algorithm sends, and how
+// RecommendationBytes returns the bytes of all transfers of the step, of reductions the least that any algorithm sends, and how
 // many there are, of rings.
-func recommendationBytes(w *training.Recommendation) (bytes, transfers float64) {
+func RecommendationBytes(w *training.Recommendation) (bytes, transfers float64) {
 	n := float64(w.GPUs)
 	there, back, top, bottom := w.Calls()
 	bytes = n*(n-1)*float64(there.Bytes+back.Bytes) + 2*(n-1)*(float64(w.Pieces)*float64(top.Bytes)+float64(bottom.Bytes))

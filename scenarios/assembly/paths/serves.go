@@ -272,7 +272,7 @@ func (r *routed) extents(up int) (least, most extent) {
 		least.packets = bytes / float64(w.Packet)
 		most.packets = least.packets + transfers
 	case w.Kind == Recommendation:
-		bytes, transfers := recommendationBytes(&w.Recommendation)
+		bytes, transfers := RecommendationBytes(&w.Recommendation)
 		least.packets = bytes / float64(w.Packet)
 		most.packets = least.packets + transfers
 	case slices.Contains(RingKinds, w.Kind):

@@ -1,0 +1,31 @@
+package scenarios
+
+import (
+	"testing"
+)
+
+// TestRecommendationOnPods: circuits carry what exchanges and the ring of reductions send between pods, and a step takes no
+// less than any link for what it carries, nor at packets less than as fluid but for what is under way at once.
+func TestRecommendationOnPods(t *testing.T) {
+	const text = `workload = {kind = "recommendation", gpus = 8, samples = 640, tables = 16, width = 64, dense_parameters = 1_000_000, effective_tflops = 80, pieces = 2}
+fabric = {kind = "ocs-pods", pods = 3, gpus_per_pod = 4, port_bandwidth = "100Gbps", inside_bandwidth = "400Gbps"}
+policy = {allocators = ["prop-alloc"]}
+`
+	static, fluid := runText(t, text, "engine.level=static").Document.Rows[0].Metrics, runText(t, text).Document.Rows[0].Metrics
+	packets := runText(t, text, "engine.level=packet", "workload.packet=1KB").Document.Rows[0].Metrics
+	message, gradients := 640.0*16*64*2/8, 4e6
+	if got, want := static["max_circuit_bytes"], (2*16*message+2*gradients*7/8)/4; !near(got, want) { // 4 circuits between two pods
+		t.Errorf("a circuit carries %g B, want %g", got, want)
+	}
+	least := 8 * (2*4*message + 2*gradients*7/8) / 100e9 // of the interface at the end of a pod
+	if !near(static["fluid_s"], least) || fluid["makespan_s"] < least || fluid["ep_exposed_s"] <= 0 || fluid["dp_exposed_s"] <= 0 {
+		t.Errorf("a link is busy for %g s, want %g; the step takes %v", static["fluid_s"], least, fluid)
+	}
+	if off := packets["makespan_s"]/fluid["makespan_s"] - 1; off < 0 || off > 0.02 {
+		t.Errorf("packets take %g more than the fluid", off)
+	}
+	whole := runText(t, text, "fabric.inside_bandwidth=9000Tbps", "fabric.port_bandwidth=9000Tbps").Document
+	if got, want := whole.Rows[0].Metrics["makespan_s"], whole.Reference["compute_makespan_s"]; got > want*1.001 {
+		t.Errorf("on links that are no matter a step takes %g s, compute %g s", got, want)
+	}
+}
