@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"sim/policies/collective"
+	"sim/policies/reconfigure"
 	"sim/scenarios/assembly"
 	"sim/scenarios/assembly/inner"
 	"sim/scenarios/assembly/links"
@@ -115,6 +116,10 @@ func (c *checker) resolveTiers() {
 		sub.Set, sub.Varied = maps.Clone(c.Set), maps.Clone(c.Varied) // of policies are the outermost tier's
 		maps.DeleteFunc(sub.Set, func(at string, _ bool) bool { return !under(at, tierPath) })
 		maps.DeleteFunc(sub.Varied, func(at string, _ schema.Origin) bool { return !under(at, tierPath) })
+		if keys[i].Kind == "scaleup" && reconfigure.ByName(keys[i].Planner).Given {
+			c.refuse(fmt.Sprintf("%s.%d.planner", tierPath, i), "%s has plans from a file, of all-to-alls that no call of the step is; choose another planner", schema.Quote(keys[i].Planner))
+			continue
+		}
 		sub.Root["workload"] = map[string]any{"kind": "all-to-all", "message": "1KB"}
 		sub.Root["engine"] = map[string]any{"level": level}
 		if keys[i].Kind == "scaleup" && row["topology"] == nil {

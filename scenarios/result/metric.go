@@ -141,7 +141,9 @@ func Find(name string) (m Metric, known bool) {
 		m.Better = Higher
 	}
 	for _, of := range Metrics {
-		if from, ok := strings.CutSuffix(of.Name, "*"); ok && strings.HasPrefix(name, from) {
+		from, begins := strings.CutSuffix(of.Name, "*")
+		to, ends := strings.CutPrefix(of.Name, "*")
+		if begins && strings.HasPrefix(name, from) || ends && strings.HasSuffix(name, to) {
 			m.Better, m.Of, known = of.Better, of.Of, true
 		}
 	}
