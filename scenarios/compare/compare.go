@@ -19,13 +19,17 @@
 //	fail_over         share from which a metric that got worse is a regression
 //	wall_fail_over    the same of wall-clock; absent where it cannot fail
 //	fail_on_change    whether a change for the better is a regression too
+//	keys              keys of the resolved scenarios whose values differ, where both sides
+//	                  are directories of one run or sweep: key, old, new (absent where
+//	                  a side lacks it)
 //	rows              rows that both sides have
 //	metrics           by metric:
 //	    name          ends in its unit; plain ratios and counts have none
 //	    better        "lower" or "higher"; absent where neither is
 //	    wall          true where it is measured, not simulated
 //	    may_fail      whether a change for the worse may be a regression
-//	    rows, differ  rows of both sides where one has it, and where they differ
+//	    rows, differ  rows of both sides where one has it, and where they differ by
+//	                  more than rounding
 //	    means         geometric means of new/old over the rows where both are
 //	                  positive: of all, and of each policy where there are
 //	                  several. policy (absent for all), rows, ratio; of wall
@@ -57,7 +61,8 @@ import (
 const Schema = "sim.compare/1"
 
 // Rounding is the default of Options.FailOver: what another compiler or processor may make of the same sum. No change
-// of a model is as small.
+// of a model is as small, so that what differs by no more is the same, unless FailOver is less. Of gaps, which are
+// shares, it is their difference.
 const Rounding = 1e-6
 
 // WallFailOver is the share that wall-clock may grow by unless Options say otherwise. Single runs on a busy machine
@@ -97,18 +102,19 @@ const (
 
 // Comparison is what differs between two Sets.
 type Comparison struct {
-	Schema       string       `json:"schema"`
-	Old          string       `json:"old"`
-	New          string       `json:"new"`
-	FailOver     float64      `json:"fail_over"`
-	WallFailOver *float64     `json:"wall_fail_over,omitempty"`
-	FailOnChange bool         `json:"fail_on_change"`
-	Rows         int          `json:"rows"`
-	Metrics      []Metric     `json:"metrics"`
-	Differences  []Difference `json:"differences"` // and what is the same
-	MissingRows  []Name       `json:"missing_rows"`
-	NewRows      []Name       `json:"new_rows"`
-	Regressions  []Regression `json:"regressions"`
+	Schema       string          `json:"schema"`
+	Old          string          `json:"old"`
+	New          string          `json:"new"`
+	FailOver     float64         `json:"fail_over"`
+	WallFailOver *float64        `json:"wall_fail_over,omitempty"`
+	FailOnChange bool            `json:"fail_on_change"`
+	Keys         []KeyDifference `json:"keys,omitempty"`
+	Rows         int             `json:"rows"`
+	Metrics      []Metric        `json:"metrics"`
+	Differences  []Difference    `json:"differences"` // and what is the same
+	MissingRows  []Name          `json:"missing_rows"`
+	NewRows      []Name          `json:"new_rows"`
+	Regressions  []Regression    `json:"regressions"`
 }
 
 // Metric sums up the differences of a metric.
@@ -174,7 +180,7 @@ func inputf(format string, args ...any) error { return &InputError{fmt.Sprintf(f
 func Compare(older, newer *Set, o Options) (*Comparison, error) {
 	c := &Comparison{
 		Schema: Schema, Old: older.Name, New: newer.Name, FailOver: o.FailOver, FailOnChange: o.FailOnChange,
-		MissingRows: []Name{}, NewRows: []Name{}, Differences: []Difference{}, Regressions: []Regression{},
+		Keys: keyDifferences(older.scenario, newer.scenario), MissingRows: []Name{}, NewRows: []Name{}, Differences: []Difference{}, Regressions: []Regression{},
 	}
 	if o.Wall {
 		c.WallFailOver = &o.WallFailOver

@@ -24,7 +24,7 @@ type benchRow struct {
 func benchText(rows []benchRow) string {
 	var b strings.Builder
 	b.WriteString("scenario: s\nUnit up_per_s better=higher assume=exact\nUnit nct better=lower assume=exact\n" +
-		"Unit makespan_s better=lower assume=exact\nUnit bound_x assume=exact\n")
+		"Unit makespan_s better=lower assume=exact\nUnit gap better=lower assume=exact\nUnit bound_x assume=exact\n")
 	for _, r := range rows {
 		fmt.Fprintf(&b, "BenchmarkSim/%s 1", r.name)
 		for _, m := range metricNames {
@@ -37,7 +37,7 @@ func benchText(rows []benchRow) string {
 	return b.String()
 }
 
-var metricNames = []string{"nct", "makespan_s", "up_per_s", "bound_x"}
+var metricNames = []string{"nct", "makespan_s", "up_per_s", "bound_x", "gap"}
 
 func set(t rapid.TB, name, text string) *Set {
 	t.Helper()

@@ -7,6 +7,7 @@ import (
 	"golang.org/x/perf/benchmath"
 
 	"sim/internal/text"
+	"sim/scenarios/result"
 )
 
 // wallFloor is the least growth in seconds that times of timings.json are held responsible for: what is shorter is the
@@ -61,6 +62,9 @@ func (c *Comparison) judge(m *Metric, older, newer []float64) Difference {
 		d.Change = &change
 	}
 	d.Mark = m.mark(change)
+	if c.rounded(m, now-old, change) {
+		d.Mark = Same
+	}
 	d.Fails = m.MayFail && c.beyond(m, &d, change)
 	if m.Wall {
 		test := assume.Compare(sample(older), sample(newer))
@@ -70,6 +74,17 @@ func (c *Comparison) judge(m *Metric, older, newer []float64) Difference {
 		}
 	}
 	return d
+}
+
+// rounded reports whether a difference of simulated values is within rounding.
+func (c *Comparison) rounded(m *Metric, difference, change float64) bool {
+	if m.Wall {
+		return false
+	}
+	if known, _ := result.Find(m.Name); known.Format == result.Gap {
+		change = difference
+	}
+	return math.Abs(change) <= min(c.FailOver, Rounding)*slack
 }
 
 // mark says what a relative change of m means.
@@ -94,7 +109,7 @@ func (c *Comparison) beyond(m *Metric, d *Difference, change float64) bool {
 			return false
 		}
 	}
-	if d.Mark != Worse && (m.Wall || !c.FailOnChange) {
+	if d.Mark == Same || d.Mark != Worse && (m.Wall || !c.FailOnChange) {
 		return false
 	}
 	return math.Abs(change) > limit*slack

@@ -28,7 +28,9 @@ func Read(path string, ignore []string) (*Set, error) {
 	case !info.IsDir():
 		err = r.file(path)
 	case result.IsResult(path):
-		err = r.resultDir(path)
+		if err = r.resultDir(path); err == nil {
+			r.set.scenario, err = readKeys(path)
+		}
 	default:
 		err = r.collection(path)
 	}

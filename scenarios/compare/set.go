@@ -116,6 +116,14 @@ func readName(n benchfmt.Name) Name {
 	return out
 }
 
+// keys are the keys of a name's parts.
+func (n Name) keys() (keys []string) {
+	for _, p := range n {
+		keys = append(keys, p.Key)
+	}
+	return keys
+}
+
 // without returns a name less the parts whose keys are ignored.
 func (n Name) without(ignore []string) Name {
 	return slices.DeleteFunc(slices.Clone(n), func(p Part) bool { return slices.Contains(ignore, p.Key) })
@@ -143,6 +151,8 @@ type Set struct {
 	byKey map[string]*row
 	units map[string]unit
 	keys  []string // of the parts of names, those that are left out too
+
+	scenario map[string]string // the keys of the resolved scenario, of the directory of a run or a sweep
 }
 
 // Keys returns the keys of the parts that names of rows have, with those that were left out of them, in the order in

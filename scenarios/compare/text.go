@@ -15,7 +15,8 @@ type style struct {
 	table        func(*text.Table) string
 	less         string // how many differences are left out
 	means        func(string) string
-	missing, new string // titles
+	missing, new string              // titles
+	row          func(string) string // of a title
 	item         func(string) string
 	more         string // how many of a list are left out
 	wall         func(*text.Table) string
@@ -32,10 +33,10 @@ func (c *Comparison) WriteText(w io.Writer, v View) error {
 	}
 	fmt.Fprintf(&b, "\n%s\n", c.summary())
 	wrap := func(line string) string { return text.Wrap(line, text.Width, 2) + "\n" }
-	return c.write(w, &b, v, keys, style{
+	return c.write(w, &b, v, keys, common, style{
 		section: "\n%s\n", table: func(t *text.Table) string { return narrow(t, keys).String(v.Bold) },
 		less: "and %d that differ less; --all lists them\n", means: wrap,
-		missing: "missing rows, which fail:", new: "new rows:",
+		missing: "missing rows, which fail:", new: "new rows:", row: func(row string) string { return row },
 		item: func(row string) string { return "  " + row + "\n" }, more: "  and %d more; --all lists them\n",
 		wall:  func(t *text.Table) string { return "\n" + t.String(nil) },
 		rules: func(line string) string { return "\n" + wrap(line) },
@@ -56,9 +57,9 @@ func (c *Comparison) WriteMarkdown(w io.Writer, v View) error {
 	}
 	fmt.Fprintf(&b, "**%s**: %s.\n", outcome, c.summary())
 	paragraph := func(line string) string { return "\n" + line + "\n" }
-	return c.write(w, &b, v, keys, style{
+	return c.write(w, &b, v, keys, common, style{
 		section: "\n#### %s\n\n", table: (*text.Table).Markdown, less: "\nAnd %d that differ less.\n", means: paragraph,
-		missing: "Missing rows, which fail", new: "New rows",
+		missing: "Missing rows, which fail", new: "New rows", row: code,
 		item: func(row string) string { return "- " + code(row) + "\n" }, more: "- and %d more\n",
 		wall:  func(t *text.Table) string { return "\n#### Wall-clock\n\n" + t.Markdown() },
 		rules: paragraph,
@@ -72,8 +73,22 @@ func code(s string) string {
 
 // write writes what follows the summary in b: a table a metric, the rows that one side has, wall-clock, and what may
 // fail.
-func (c *Comparison) write(w io.Writer, b *strings.Builder, v View, keys []string, as style) error {
+func (c *Comparison) write(w io.Writer, b *strings.Builder, v View, keys []string, common Name, as style) error {
+	if t, left := c.keyTable(v); t != nil {
+		fmt.Fprintf(b, as.section, "the scenarios differ in "+text.Plural(len(c.Keys), "key"))
+		b.WriteString(as.table(t))
+		if left > 0 {
+			fmt.Fprintf(b, as.less, left)
+		}
+	}
+	if t := c.oneRow(v); t != nil {
+		fmt.Fprintf(b, as.section, as.row(c.Differences[0].Row.without(common.keys()).String()))
+		b.WriteString(as.table(t))
+	}
 	for i := range c.Metrics {
+		if c.Rows == 1 {
+			break // all are in one table
+		}
 		m := &c.Metrics[i]
 		all := c.listed(m, v)
 		if len(all) == 0 {

@@ -151,26 +151,50 @@ func (c *Comparison) table(m *Metric, diffs []Difference, keys []string) *text.T
 	t.Left(leftOf(t, len(keys))...)
 	scale := scaleFor(m.Name, diffs)
 	for i := range diffs {
-		d := &diffs[i]
-		number := scale.digitsFor(d)
-		shown := func(v *float64) string {
-			if v == nil {
-				return "-"
-			}
-			return number(*v)
-		}
 		var cells []string
 		for _, key := range keys {
-			cells = append(cells, d.Row.Get(key))
+			cells = append(cells, diffs[i].Row.Get(key))
 		}
-		cells = append(cells, shown(d.Old), shown(d.New), d.words(), d.verdict())
-		if d.Fails {
-			t.BoldRow(cells...)
-		} else {
-			t.Row(cells...)
-		}
+		c.valueRow(t, &diffs[i], scale, cells...)
 	}
 	return t
+}
+
+// oneRow is the table of all metrics where there is but one row, nil where there are several or nothing is listed.
+func (c *Comparison) oneRow(v View) *text.Table {
+	if c.Rows != 1 {
+		return nil
+	}
+	t := text.NewTable("metric", "better", "old", "new", "change", "verdict").Left(0, 1, 5)
+	listed := false
+	for i := range c.Metrics {
+		m := &c.Metrics[i]
+		for _, d := range c.listed(m, v) {
+			c.valueRow(t, &d, scaleFor(m.Name, []Difference{d}), m.Name, cmp.Or(m.Better, "-"))
+			listed = true
+		}
+	}
+	if !listed {
+		return nil
+	}
+	return t
+}
+
+// valueRow adds a difference to a table: after the first cells both values, the change and the verdict.
+func (c *Comparison) valueRow(t *text.Table, d *Difference, by scale, cells ...string) {
+	number := by.digitsFor(d)
+	shown := func(v *float64) string {
+		if v == nil {
+			return "-"
+		}
+		return number(*v)
+	}
+	cells = append(cells, shown(d.Old), shown(d.New), d.words(), d.verdict())
+	if d.Fails {
+		t.BoldRow(cells...)
+	} else {
+		t.Row(cells...)
+	}
 }
 
 // words is the change as people read it.

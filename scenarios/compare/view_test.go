@@ -126,7 +126,8 @@ func TestKeys(t *testing.T) {
 // TestMarkdownEscapes keeps names from breaking the table.
 func TestMarkdownEscapes(t *testing.T) {
 	row := func(v float64) string {
-		return benchText([]benchRow{{"scenario=s/policy=a|b_c`d", map[string]float64{"nct": v}}})
+		m := map[string]float64{"nct": v}
+		return benchText([]benchRow{{"scenario=s/policy=a|b_c`d", m}, {"scenario=s/policy=p", m}})
 	}
 	c, err := Compare(set(t, "a`b", row(1)), set(t, "b", row(0.5)), Options{})
 	must(t, err)

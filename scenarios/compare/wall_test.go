@@ -125,7 +125,7 @@ func TestGoBenchmarks(t *testing.T) {
 	}
 	var b strings.Builder
 	must(t, c.WriteText(&b, View{}))
-	if !strings.Contains(b.String(), "Play       102.00 ns  202.00 ns  +98.0 % (p=0.008)  worse") {
+	if !strings.Contains(b.String(), "sec/op  lower   102.00 ns  202.00 ns  +98.0 % (p=0.008)  worse") {
 		t.Errorf("shown as\n%s", &b)
 	}
 	if zero := set(t, "z", text(0, 1)); len(zero.rows[0].values["sec/op"]) != 2 {

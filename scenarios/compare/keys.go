@@ -1,0 +1,117 @@
+package compare
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/BurntSushi/toml"
+
+	"sim/internal/text"
+	"sim/scenarios/result"
+)
+
+// KeyDifference is a key of the resolved scenarios that has another value, or is there on one side alone. Values are
+// as TOML has them; "" where a side lacks the key.
+type KeyDifference struct {
+	Key string `json:"key"`
+	Old string `json:"old,omitempty"`
+	New string `json:"new,omitempty"`
+}
+
+// mostScenario is the largest resolved scenario whose keys are compared, in bytes.
+const mostScenario = 4 << 20
+
+// readKeys returns the keys of the resolved scenario of a run or a sweep with their values, nil where there is none or it
+// is too large to be listed.
+func readKeys(dir string) (map[string]string, error) {
+	path := filepath.Join(dir, result.ScenarioFile)
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, fault(path, "cannot be read: %s", result.Reason(err))
+	case !info.Mode().IsRegular() || info.Size() > mostScenario:
+		return nil, nil
+	}
+	var tree map[string]any
+	if _, err := toml.DecodeFile(path, &tree); err != nil {
+		return nil, fault(path, "is corrupt: %s", text.Line(err.Error(), 200))
+	}
+	keys := map[string]string{}
+	flatten("", tree, keys)
+	return keys, nil
+}
+
+// flatten enters the values of a tree of tables by their dotted keys.
+func flatten(at string, value any, keys map[string]string) {
+	switch v := value.(type) {
+	case map[string]any:
+		for name, inner := range v {
+			flatten(join(at, name), inner, keys)
+		}
+	case []map[string]any:
+		for i, inner := range v {
+			flatten(join(at, fmt.Sprint(i)), inner, keys)
+		}
+	case string:
+		keys[at] = v
+	default:
+		keys[at] = fmt.Sprint(v)
+	}
+}
+
+func join(at, name string) string {
+	if at == "" {
+		return name
+	}
+	return at + "." + name
+}
+
+// keyDifferences are the keys in which two scenarios differ, in order; none where a side has no keys.
+func keyDifferences(older, newer map[string]string) []KeyDifference {
+	if older == nil || newer == nil {
+		return nil
+	}
+	all := maps.Clone(older)
+	maps.Copy(all, newer)
+	var out []KeyDifference
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		if older[key] != newer[key] {
+			out = append(out, KeyDifference{key, older[key], newer[key]})
+		}
+	}
+	return out
+}
+
+// mostKey is how many characters of a value tables show.
+const mostKey = 40
+
+// keyTable is the table of the keys that differ, nil where none does, and how many it leaves out.
+func (c *Comparison) keyTable(v View) (t *text.Table, left int) {
+	if len(c.Keys) == 0 {
+		return nil, 0
+	}
+	shown := func(value string) string {
+		if value == "" {
+			return "-"
+		}
+		if r := []rune(value); len(r) > mostKey {
+			return string(r[:mostKey-3]) + "..."
+		}
+		return value
+	}
+	t = text.NewTable("key", "old", "new").Left(0, 1, 2)
+	for i, k := range c.Keys {
+		if i == mostLines && !v.All {
+			return t, len(c.Keys) - i
+		}
+		t.Row(k.Key, shown(k.Old), shown(k.New))
+	}
+	return t, 0
+}
