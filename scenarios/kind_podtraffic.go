@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"sim/engine"
 	"sim/engine/units"
 	"sim/fabric"
 	"sim/fabric/torus"
@@ -17,7 +18,7 @@ import (
 )
 
 // podTrafficNames are the kinds of traffic that pods serve, beside those of collective.Patterns.
-var podTrafficNames = []string{paths.AllToAll, paths.MatrixTraffic, paths.Permutation}
+var podTrafficNames = []string{paths.AllToAll, paths.MatrixTraffic, paths.Permutation, paths.UniformRandom}
 
 // podTraffic reports whether s is work of all GPUs of pods, where its fabric is that, and not of replicas of a model.
 func (s *Scenario) podTraffic() bool {
@@ -37,11 +38,48 @@ func podTrafficKind(name, doc string) *kind {
 	}}
 }
 
+// podPoisson is TrafficPoisson of pods, whose sources are all of that kind.
+type podPoisson struct {
+	Duration engine.Time `key:"duration" doc:"for how long packets are measured after the warm-up" else:"the time of 4,000 packets on a network interface" when:"engine.level=packet"`
+	Load     float64     `key:"load" doc:"what each GPU injects, as a fraction of its network interface's rate" default:"0.1" above:"0" max:"1000" when:"engine.level=packet"`
+	Warmup   engine.Time `key:"warmup" doc:"packets injected before this time are not measured" else:"the time of 1,000 packets on a network interface" when:"engine.level=packet"`
+}
+
+// podRandomKind describes packets to GPUs that are drawn.
+func podRandomKind() *kind {
+	return &kind{section: "workload", on: "ocs-pods", name: paths.UniformRandom, doc: "Every packet goes to a GPU drawn at random.", like: "pod-random", parts: func(s *Scenario) []schema.Part {
+		t := &s.Workload.Traffic
+		return []schema.Part{{
+			Path: "workload", Doc: "How packets are injected. Circuits are decided for as many bytes between all.",
+			Specs: []any{&s.Workload.WorkloadKind, &t.TrafficMessage, &t.TrafficPacket, (*podPoisson)(&t.TrafficPoisson)},
+			Defaults: func(int) []any {
+				d := podPoisson(t.TrafficPoisson)
+				each := 8 * float64(t.Packet) / max(1, float64(s.Fabric.NICBandwidth)) * float64(engine.Second)
+				d.Warmup, d.Duration = engine.Time(1_000*each), engine.Time(4_000*each)
+				return []any{&s.links().TrafficDefaults().TrafficMessage, &d}
+			},
+		}}
+	}}
+}
+
+// checkPodRandom holds packets at random times against the level, and against what can be simulated.
+func (c *checker) checkPodRandom() {
+	s := c.s
+	switch w := &s.Workload; {
+	case s.Engine.Level == "flow":
+		c.clash("engine.level workload.kind", `level "flow" simulates messages, source "poisson" has rates and times; set engine.level to "packet" or "static", or choose other traffic`)
+	case s.Engine.Level == "packet":
+		packets := float64(s.Fabric.Pods*s.Fabric.GPUsPerPod) * (w.Warmup + w.Duration).Seconds() * w.Load * float64(s.Fabric.NICBandwidth) / 8 / float64(max(1, w.Packet))
+		c.checkPodPackets(min(s.Fabric.PortBandwidth, s.Fabric.NICBandwidth), 3*packets)
+	}
+}
+
 // podTrafficKinds describes all traffic that pods serve.
 func podTrafficKinds() []*kind {
 	all := []*kind{
 		podTrafficKind(paths.AllToAll, "Every GPU sends a message to every other."),
 		podTrafficKind(paths.MatrixTraffic, "Bytes from each GPU to each, pod after pod, from a file or list."),
+		podRandomKind(),
 		podTrafficKind(paths.Permutation, "Every GPU sends a message to one other, drawn at random."),
 	}
 	for _, p := range collective.Patterns {
@@ -217,6 +255,8 @@ func (c *checker) checkPodFlows() {
 		c.clash("workload.matrix workload.matrix_file fabric.pods", "%d transfers between pods are too many; stay within %d", crossing, mostPodTransfers)
 	case long > maxIteration:
 		c.Clash(append([]string{"workload.message", "workload.matrix", "workload.matrix_file"}, rates...), fmt.Sprintf("the traffic may take %.3g s, which is absurd", long), fmt.Sprintf("stay within %d s", maxIteration))
+	case s.Workload.Kind == paths.UniformRandom:
+		c.checkPodRandom()
 	case s.Engine.Level == "packet":
 		c.checkPodPackets(slowest, hops)
 	}

@@ -66,7 +66,7 @@ func matrixRows() []matrixRow {
 		"send-receive": {{name: "send-receive", keys: func(ranks int, _ string) string { return `message = "64KB", peer = 15` + group(ranks) }, policy: algorithms}},
 		"uniform-random": {{name: "uniform-random", keys: func(_ int, level string) string {
 			if level == "packet" {
-				return `source = "poisson", duration = "100us", warmup = "10us"`
+				return `duration = "100us", warmup = "10us"`
 			}
 			return ""
 		}}},
@@ -276,7 +276,7 @@ func (m *matrix) must(s *Scenario, level string) []string {
 	case s.calls() || s.gathers():
 		return []string{"completion_s", "algorithm_bytes_per_s", "bound_completion_s"}
 	}
-	if s.Workload.Source == "poisson" { // sends for ever
+	if s.Workload.Kind == paths.UniformRandom { // sends for ever
 		return []string{"mean_delay_s"}
 	}
 	return []string{"completion_s"}

@@ -53,7 +53,7 @@ func New(ctx context.Context, s *Scenario, workers int) (assembly.System, error)
 	if err != nil {
 		return nil, err
 	}
-	if s.static() { // whose bound is on loads
+	if s.endless() { // whose bound is on loads
 		return in, nil
 	}
 	if in.byKinds() {
@@ -171,9 +171,9 @@ func (in *instance) open(ctx context.Context) (err error) {
 	return nil
 }
 
-// compare finds the references of the instance, at level static none, the ideal fabric's by priority as any optimum may share it.
+// compare finds the references of the instance, of what has no end none, the ideal fabric's by priority as any optimum may share it.
 func (in *instance) compare(ctx context.Context) error {
-	if in.s.static() {
+	if in.s.endless() {
 		return nil
 	}
 	n, r, err := electrical.Connect(in.pods, in.reduced)

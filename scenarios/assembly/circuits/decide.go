@@ -71,7 +71,7 @@ func (in *instance) Begin(ctx context.Context, o *assembly.Outcome) error {
 	if in.usual != nil {
 		return in.usual.Begin(ctx, o)
 	}
-	if in.s.static() {
+	if in.s.endless() {
 		return nil
 	}
 	o.Detail.Reference = in.describe(ctx, "", in.best, in.Service, nil)
@@ -120,10 +120,15 @@ func (in *instance) DecideWithin(ctx context.Context, name string, workers int, 
 		return nil, err
 	}
 	solved := time.Now()
-	if in.s.static() {
+	if in.s.endless() {
 		z, err := in.loads(name, d)
 		if err != nil {
 			return nil, err
+		}
+		if in.s.Workload.Poisson != nil {
+			if err := z.inject(ctx, d); err != nil {
+				return nil, err
+			}
 		}
 		z.timings = result.PolicyTimings{SolveS: solved.Sub(begin).Seconds(), SimulateS: time.Since(solved).Seconds()}
 		return z, ctx.Err()

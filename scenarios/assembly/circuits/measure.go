@@ -16,7 +16,7 @@ func (in *instance) Reference() map[string]float64 {
 		return in.usual.Reference()
 	}
 	m := map[string]float64{"tasks": float64(len(in.graph.Tasks)), "transfers": float64(in.transfers())}
-	if in.s.static() {
+	if in.s.endless() {
 		return m
 	}
 	in.Ideal.Metrics(m, in.end(), in.it != nil)

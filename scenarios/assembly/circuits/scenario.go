@@ -46,6 +46,8 @@ type Workload struct {
 	Traffic func() (*collective.Traffic, error)
 	// Graph is that of a collective call, in place of Traffic.
 	Graph func(ctx context.Context) (*engine.Graph, error)
+	// Poisson has packets of Traffic at random times, to any that a source sends to; nil of other work.
+	Poisson *Poisson
 	// Recommendation is a step on the first GPUs of Pods; nil of other work.
 	Recommendation *training.Recommendation
 	Pods           fabric.Uniform

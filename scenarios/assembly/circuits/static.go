@@ -14,16 +14,20 @@ import (
 	"sim/scenarios/result"
 )
 
-// loads is a decision at level static: what its circuits carry. Nothing is simulated.
+// loads is a decision on work without an end: what its circuits carry, and what becomes of packets at random times.
 type loads struct {
 	measured
 	in       *instance
 	circuits []int
-	bytes    []float64 // by resource
+	bytes    []float64         // by resource
+	packets  *assembly.Packets // that were injected on them; nil of none
 }
 
 // static reports whether nothing is simulated.
 func (s *Scenario) static() bool { return s.Level == "static" }
+
+// endless reports whether the work has no end in time.
+func (s *Scenario) endless() bool { return s.static() || s.Workload.Poisson != nil }
 
 // loads measures what the circuits of a decision carry.
 func (in *instance) loads(name string, d *topology.Decision) (*loads, error) {
@@ -119,7 +123,12 @@ func (in *instance) leastLoad(bytes []float64) float64 {
 
 // Describe adds the circuits to an outcome, with a file of what each carries.
 func (z *loads) Describe(_ context.Context, o *assembly.Outcome) {
-	o.Detail.Policies = append(o.Detail.Policies, result.Simulation{Policy: z.row.Policy, Topology: z.in.topology(z.circuits)})
+	p := result.Simulation{Policy: z.row.Policy, Topology: z.in.topology(z.circuits)}
+	if z.packets != nil {
+		p.MakespanS = z.packets.Stats.End.Seconds()
+		z.packets.Describe(&p, o)
+	}
+	o.Detail.Policies = append(o.Detail.Policies, p)
 	var b bytes.Buffer
 	b.WriteString("from,to,circuits,bytes,bytes_a_circuit,seconds\n")
 	for e, u := range z.in.optical.Bundles {

@@ -17,17 +17,15 @@ type Engine struct {
 type Traffic struct {
 	TrafficMessage
 	TrafficPacket
-	Payload     units.Bytes `key:"payload" doc:"what of a packet counts for sizes and rates" else:"packet" when:"engine.level=packet"`
-	Source      string      `key:"source" doc:"how packets are injected: 'paced' at the rate at which the most loaded link is just full; 'greedy', as fast as the first links take them; 'window', so many of a flow in flight; 'on-off', every flow at a rate for a time; 'poisson', every node at random times" else:"paced; of data-tensor and uniform-random on-off and poisson" choices:"paced|greedy|window|on-off|poisson" when:"not-rings"`
-	Rate        units.Rate  `key:"rate" doc:"payload of each flow over time while it is on" required:"" above:"0" max:"1e16" when:"source(on-off)"`
-	Start       engine.Time `key:"start" doc:"when flows go on; the first packet comes one interval later" default:"1s" when:"engine.level=packet & source(on-off)"`
-	Duration    engine.Time `key:"duration" doc:"how long flows are on; of Poisson sources, for how long packets are measured after the warm-up" else:"100ms; of Poisson sources the time of 4,000 packets on a link" when:"engine.level=packet & source(on-off|poisson)"`
-	Load        float64     `key:"load" doc:"what each node injects, as a fraction of a link's rate" default:"0.1" above:"0" max:"1000" when:"engine.level=packet & source(poisson)"`
-	Warmup      engine.Time `key:"warmup" doc:"packets injected before this time are not measured" else:"the time of 1,000 packets on a link" when:"engine.level=packet & source(poisson)"`
-	Pace        float64     `key:"pace" doc:"rate of the flows, as a fraction of that at which the most loaded link is full" default:"1.0" above:"0" max:"1000" when:"engine.level=packet & source(paced)"`
-	Window      int         `key:"window" doc:"packets of a flow that may be in flight at once" default:"8" min:"1" max:"1048576" when:"engine.level=packet & source(window)"`
-	Injection   string      `key:"injection" doc:"order in which a node injects the packets of its flows: a packet of each in turn, of one drawn at random, or flow after flow" default:"round-robin" choices:"round-robin|random|sequential" when:"engine.level=packet & source(greedy|paced)"`
-	Permutation string      `key:"permutation" doc:"who sends to whom: at random; 'transpose', the coordinates in reverse order; 'bit-complement', to the opposite end of each dimension; 'bit-reverse' and 'shuffle', of the bits of its number; 'tornado', just less than half-way round each dimension" default:"random" choices:"@permutations" when:"workload.kind=permutation"`
+	Payload units.Bytes `key:"payload" doc:"what of a packet counts for sizes and rates" else:"packet" when:"engine.level=packet"`
+	Source  string      `key:"source" doc:"how packets are injected: 'paced' at the rate at which the most loaded link is just full; 'greedy', as fast as the first links take them; 'window', so many of a flow in flight; 'on-off', every flow at a rate for a time; 'poisson', every node at random times" else:"paced; of data-tensor and uniform-random on-off and poisson" choices:"paced|greedy|window|on-off|poisson" when:"not-rings"`
+	Rate    units.Rate  `key:"rate" doc:"payload of each flow over time while it is on" required:"" above:"0" max:"1e16" when:"source(on-off)"`
+	Start   engine.Time `key:"start" doc:"when flows go on; the first packet comes one interval later" default:"1s" when:"engine.level=packet & source(on-off)"`
+	TrafficPoisson
+	Pace        float64 `key:"pace" doc:"rate of the flows, as a fraction of that at which the most loaded link is full" default:"1.0" above:"0" max:"1000" when:"engine.level=packet & source(paced)"`
+	Window      int     `key:"window" doc:"packets of a flow that may be in flight at once" default:"8" min:"1" max:"1048576" when:"engine.level=packet & source(window)"`
+	Injection   string  `key:"injection" doc:"order in which a node injects the packets of its flows: a packet of each in turn, of one drawn at random, or flow after flow" default:"round-robin" choices:"round-robin|random|sequential" when:"engine.level=packet & source(greedy|paced)"`
+	Permutation string  `key:"permutation" doc:"who sends to whom: at random; 'transpose', the coordinates in reverse order; 'bit-complement', to the opposite end of each dimension; 'bit-reverse' and 'shuffle', of the bits of its number; 'tornado', just less than half-way round each dimension" default:"random" choices:"@permutations" when:"workload.kind=permutation"`
 	TrafficMatrix
 	Rings         string      `key:"rings" doc:"one ring through all nodes, or the rings of each dimension in turn, with the vector split over the orders of dimensions" default:"one" choices:"one|per-dimension" when:"workload.kind=ring-all-reduce|ring-reduce-scatter|ring-all-gather"`
 	RingDims      []string    `key:"ring_dims" doc:"dimensions whose rings there are: the nodes that these join share a vector; none are all" default:"" choices:"x|y|z" empty:"" when:"workload.kind=ring-all-reduce|ring-reduce-scatter|ring-all-gather & workload.rings=per-dimension"`
@@ -39,6 +37,13 @@ type Traffic struct {
 	Phase         engine.Time `key:"phase" doc:"how long a turn lasts" default:"100ms" when:"engine.level=packet & workload.kind=data-tensor"`
 	RingRate      units.Rate  `key:"ring_rate" doc:"payload of each flow along the rings over time" else:"rate" above:"0" max:"1e16" when:"workload.kind=data-tensor"`
 	Step          Step        `table:"step" doc:"A training step of which the collective is a part: what faults do to it." when:"workload.kind=all-to-all|nearest-neighbour|ring-all-reduce|ring-reduce-scatter|ring-all-gather"`
+}
+
+// TrafficPoisson is for how long sources send, and how much those that do so at random times.
+type TrafficPoisson struct {
+	Duration engine.Time `key:"duration" doc:"how long flows are on; of Poisson sources, for how long packets are measured after the warm-up" else:"100ms; of Poisson sources the time of 4,000 packets on a link" when:"engine.level=packet & source(on-off|poisson)"`
+	Load     float64     `key:"load" doc:"what each node injects, as a fraction of a link's rate" default:"0.1" above:"0" max:"1000" when:"engine.level=packet & source(poisson)"`
+	Warmup   engine.Time `key:"warmup" doc:"packets injected before this time are not measured" else:"the time of 1,000 packets on a link" when:"engine.level=packet & source(poisson)"`
 }
 
 // TrafficMessage is how large messages are.

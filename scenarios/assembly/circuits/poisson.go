@@ -1,0 +1,54 @@
+package circuits
+
+import (
+	"context"
+	"errors"
+
+	"sim/engine"
+	"sim/engine/packet"
+	"sim/policies/topology"
+	"sim/scenarios/assembly"
+)
+
+// Poisson is how sources send packets at random times.
+type Poisson struct {
+	Duration engine.Time // for which packets are measured
+	Load     float64     // of a network interface's rate
+	Warmup   engine.Time
+}
+
+// inject simulates packets at random times on the circuits of a decision: each GPU sends to one of those to which it has
+// traffic, drawn for each packet.
+func (z *loads) inject(ctx context.Context, d *topology.Decision) error {
+	in, w := z.in, &z.in.s.Workload
+	n, err := in.optical.Provision(d.Circuits)
+	if err != nil {
+		return err
+	}
+	k, err := in.pods.Packets(in.plain, in.optical, n)
+	if err != nil {
+		return err
+	}
+	gpus, until := len(in.pods.Nodes), w.Poisson.Warmup+w.Poisson.Duration
+	each := int32(len(k.Flows) / gpus) // that a GPU has, in the order of GPUs
+	work := &packet.Work{Flows: k.Flows, Paths: k.Paths}
+	for g := range int32(gpus) {
+		work.Sources = append(work.Sources, packet.Source{
+			First: g * each, End: (g + 1) * each, Bytes: int32(w.Packet), Seed: in.s.Seed, Process: packet.Poisson, Order: packet.Uniform,
+			Every: 8 * float64(w.Packet) / float64(in.s.Fabric.NICBandwidth) * float64(engine.Second) / w.Poisson.Load, Stop: until,
+		})
+	}
+	stats, err := packet.Run(k.Network, work, packet.Options{
+		Stop: func() bool { return ctx.Err() != nil }, Seed: in.s.Seed, MeasureFrom: w.Poisson.Warmup, MeasureUntil: until, EndMeasured: true,
+	})
+	if errors.Is(err, packet.ErrStopped) {
+		err = ctx.Err()
+	}
+	if err != nil {
+		return err
+	}
+	z.packets = &assembly.Packets{Stats: stats, Network: k.Network}
+	z.packets.Measure(&z.row)
+	z.row.Metrics["accepted_load"] = 8 * float64(stats.MeasuredBytes) / (float64(in.s.Fabric.NICBandwidth) * w.Poisson.Duration.Seconds() * float64(gpus))
+	return nil
+}
