@@ -39,30 +39,12 @@ func NewCost(ctx context.Context, p *Problem) (*Cost, error) {
 	for i, e := range p.Slots {
 		c.slot[e] = append(c.slot[e], int32(i))
 	}
-	out := make([][]int32, p.Network.Nodes)
-	for _, l := range p.Network.Links {
-		if l.Rate > 0 {
-			out[l.From] = append(out[l.From], l.To)
-		}
-	}
-	dist, queue, farthest := make([]int32, p.Network.Nodes), []int32{}, 1.0
+	far, farthest := p.Network.Hops(nil), 1.0
 	for i, from := range p.Slots {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		for n := range dist {
-			dist[n] = -1
-		}
-		dist[from] = 0
-		queue = append(queue[:0], from)
-		for head := 0; head < len(queue); head++ {
-			for _, to := range out[queue[head]] {
-				if dist[to] < 0 {
-					dist[to] = dist[queue[head]] + 1
-					queue = append(queue, to)
-				}
-			}
-		}
+		dist := far(from)
 		for j, to := range p.Slots {
 			if dist[to] < 0 || dist[to] > math.MaxUint16 {
 				return nil, fmt.Errorf("endpoint %d cannot reach endpoint %d; want a fabric in which all do", from, to)
