@@ -146,7 +146,7 @@ var Metrics = []Metric{
 	{Name: "availability", Better: Higher, Words: "time with room for the slice in a pod without jobs", Of: ofFleets, Unit: "%", Format: Percent, Since: 3},
 	{Name: "expected_availability", Words: "availability of the slice by the closed form", Of: ofFleets, Unit: "%", Format: Percent, Since: 3},
 	{Name: "availability_fixed", Better: Higher, Words: "time with the slice's own cubes up, were it tied to them", Of: ofFleets, Unit: "%", Format: Percent, Since: 3},
-	{Name: "expected_availability_fixed", Words: "the same by the closed form", Of: ofFleets, Unit: "%", Format: Percent, Since: 3},
+	{Name: "expected_availability_fixed", Words: "time with its own cubes up, by the closed form", Of: ofFleets, Unit: "%", Format: Percent, Since: 3},
 	{Name: "slice_goodput", Better: Higher, Words: "chips in as many slices as a pod has cubes for", Of: ofFleets, Unit: "%", Format: Percent, Since: 3},
 	{Name: "expected_slice_goodput", Words: "goodput of slices by the closed form", Of: ofFleets, Unit: "%", Format: Percent, Since: 3},
 	{Name: "machine_availability", Words: "time that a machine is available", Of: ofFleets, Unit: "%", Format: Percent, Since: 3},
