@@ -132,6 +132,53 @@ func TestCellsAreRuns(t *testing.T) {
 	}
 }
 
+// stopped holds a sweep that is interrupted after seven cells, and goes on, to what it gives at once: the cells that were
+// finished are not computed again.
+func stopped(t *testing.T, p *Plan, want []byte) {
+	t.Helper()
+	dir := t.TempDir()
+	s := open(t, dir, p, Shard{})
+	ctx, cancel := context.WithCancel(context.Background())
+	st, err := Execute(ctx, p, s, Options{Run: Local(2), Progress: func(done, _, _ int) {
+		if done == 7 {
+			cancel()
+		}
+	}})
+	if !errors.Is(err, context.Canceled) || st.Computed < 7 || st.Computed > 9 {
+		t.Fatalf("%+v, %v", st, err)
+	}
+	s.Close()
+	n := 0
+	got := whole(t, dir, p, func(ctx context.Context, p *Plan, todo []int, done func(int, *Record) error) error {
+		n = len(todo)
+		return Local(2)(ctx, p, todo, done)
+	})
+	if n != len(p.Sweep.Cells)-st.Computed || !bytes.Equal(got, want) {
+		t.Errorf("%d cells were computed after a stop at %d; the result is the same: %v", n, st.Computed, bytes.Equal(got, want))
+	}
+}
+
+// fleets is a study of fleets of pods.
+const fleets = `
+name = "fleets"
+base = "fleet-10d"
+workload.days = 3
+[sweep]
+"workload.load" = [0.5, 0.8]
+seed = "1..3"
+`
+
+// TestFleetsStop: a sweep of fleets that is interrupted keeps the cells that it finished, and the number of workers changes
+// no byte.
+func TestFleetsStop(t *testing.T) {
+	p := plan(t, fleets)
+	want := whole(t, t.TempDir(), p, Local(1))
+	stopped(t, p, want)
+	if got := whole(t, t.TempDir(), p, Local(4)); !bytes.Equal(got, want) {
+		t.Error("4 workers changed the result")
+	}
+}
+
 // Neither the number of workers, nor the way of shards, nor a stop in between, nor the way over a queue changes a byte.
 func TestSameBytes(t *testing.T) {
 	p := plan(t, tiny)
@@ -148,28 +195,7 @@ func TestSameBytes(t *testing.T) {
 			t.Error("a second run changed the result")
 		}
 	})
-	t.Run("stopped", func(t *testing.T) {
-		dir := t.TempDir()
-		s := open(t, dir, p, Shard{})
-		ctx, cancel := context.WithCancel(context.Background())
-		st, err := Execute(ctx, p, s, Options{Run: Local(2), Progress: func(done, _, _ int) {
-			if done == 7 {
-				cancel()
-			}
-		}})
-		if !errors.Is(err, context.Canceled) || st.Computed < 7 || st.Computed > 9 {
-			t.Fatalf("%+v, %v", st, err)
-		}
-		s.Close()
-		n := 0
-		got := whole(t, dir, p, func(ctx context.Context, p *Plan, todo []int, done func(int, *Record) error) error {
-			n = len(todo)
-			return Local(2)(ctx, p, todo, done)
-		})
-		if n != len(p.Sweep.Cells)-st.Computed || !bytes.Equal(got, want) {
-			t.Errorf("%d cells were computed after a stop at %d; the result is the same: %v", n, st.Computed, bytes.Equal(got, want))
-		}
-	})
+	t.Run("stopped", func(t *testing.T) { stopped(t, p, want) })
 	t.Run("shards", func(t *testing.T) {
 		shared, apart := t.TempDir(), []string{t.TempDir(), t.TempDir(), t.TempDir()}
 		for i := range 3 {
