@@ -46,13 +46,17 @@ func checkOCSPods(c *checker) {
 		return
 	}
 	checkSearch(c)
+	if traffic && c.s.traces() {
+		checkPodTrace(c)
+		return
+	}
 	if traffic {
 		checkPodTraffic(c)
 		return
 	}
 	checkDonor(c)
 	checkMoves(c)
-	if !c.OK(shape...) {
+	if !c.OK(shape...) || c.s.staged() && c.s.Workload.Measured == nil { // whose files are at fault
 		return
 	}
 	f, t := &c.s.Fabric, &c.s.Workload.Spec

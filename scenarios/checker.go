@@ -27,6 +27,7 @@ type checker struct {
 	tiers  *func()           // of an outermost tier: takes what holds the work against the fabric, for when the tiers inside it are sound
 	part   *jobPart          // where Root comes from, if it is one job of several
 	inputs []string          // files that keys name
+	trace  traceFiles        // of such a workload
 	alias  map[string]string // paths of keys that the file writes as others
 }
 
@@ -51,6 +52,7 @@ func (c *checker) resolve() {
 	complete := len(found) == len(sections)
 	c.noteAlgorithms()
 	c.notePolicies()
+	c.noteTrace()
 	if c.noteTopology(); complete {
 		found[0], found[1] = workloadOn(c.s), fabricOf(c.s)
 	}

@@ -62,7 +62,7 @@ func (s *Scenario) calls() bool {
 
 // stepCalls reports whether s is a training step with collective calls in its graph.
 func (s *Scenario) stepCalls() bool {
-	return s.trains() && s.Workload.Collectives == "graph" || s.Workload.Kind == paths.Recommendation
+	return s.trains() && s.Workload.Collectives == "graph" || s.Workload.Kind == paths.Recommendation || s.traces() && !s.staged()
 }
 
 // expansion says how the calls of a training step become transfers: by the usual algorithm where the best is looked for.

@@ -22,7 +22,7 @@ var podTrafficNames = []string{paths.AllToAll, paths.MatrixTraffic, paths.Permut
 
 // podTraffic reports whether s is work of all GPUs of pods, where its fabric is that, and not of replicas of a model.
 func (s *Scenario) podTraffic() bool {
-	return s.Workload.Kind == paths.Recommendation || slices.Contains(podTrafficNames, s.Workload.Kind) || s.calls() ||
+	return s.Workload.Kind == paths.Recommendation || slices.Contains(podTrafficNames, s.Workload.Kind) || s.calls() || s.traces() && !s.staged() ||
 		slices.ContainsFunc(collective.Patterns, func(r collective.Row) bool { return r.Name == s.Workload.Kind })
 }
 

@@ -54,6 +54,7 @@ func listKinds() []*kind {
 			parts: trainingParts, prepare: prepareTraining, check: checkTraining,
 		}},
 		[]*kind{recommendationKind()},
+		traceKinds(),
 		trafficKinds(),
 		callKinds(),
 		[]*kind{
@@ -156,7 +157,7 @@ func (k *kind) playedOn() []string {
 		return []string{k.name}
 	case k.on != "":
 		return []string{k.on}
-	case k.trains, k.calls, k.name == paths.Recommendation:
+	case k.trains, k.calls, k.name == paths.Recommendation, k.name == paths.Trace:
 		return []string{"ocs-pods", "torus", "graph", "electrical", "scaleup"}
 	}
 	return []string{"torus", "graph", "electrical", "scaleup"}

@@ -17,6 +17,9 @@ func (s *Scenario) links() *paths.Scenario {
 	if s.jointly() {
 		out.Fabric.Inside = s.inside()
 	}
+	if s.traces() {
+		out.Workload.Trace, out.Workload.Aggregate = s.Workload.Trace.Job, s.Workload.Trace.Calls == "neighbours"
+	}
 	if s.stepCalls() {
 		out.Workload.Calls = s.expansion()
 	}

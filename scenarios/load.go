@@ -16,7 +16,7 @@ import (
 	"sim/scenarios/schema"
 )
 
-//go:embed *.toml compose/*.toml fleets/*.toml paper/*.toml tori/*.toml scaleup/*.toml
+//go:embed *.toml compose/*.toml compose/*.txt fleets/*.toml paper/*.toml tori/*.toml scaleup/*.toml
 var embedded embed.FS
 
 // Embedded returns the names of the scenarios that are built in, such as "scenarios/deepseek671b.toml", in order.

@@ -44,6 +44,7 @@ type matrixRow struct {
 	name, kind string
 	keys       func(ranks int, level string) string
 	policy     string
+	staged     bool // it is of stages, as a training step is
 }
 
 // step is a small training step of 16 GPUs.
@@ -62,6 +63,10 @@ func matrixRows() []matrixRow {
 		"recommendation": {{name: "recommendation", keys: func(ranks int, _ string) string {
 			return fmt.Sprintf("gpus = %d, samples = 64, tables = 16, width = 32, dense_parameters = 100_000, effective_tflops = 80", ranks)
 		}}},
+		"trace": {
+			{name: "trace of stages", keys: say(`files = "scenarios/compose/trace.txt"`), staged: true},
+			{name: "trace of ranks", keys: say(`files = "scenarios/compose/ranks.txt"`)},
+		},
 		"all-to-all":   {{name: "all-to-all"}, {name: "all-to-all, as a call", policy: algorithms}},
 		"send-receive": {{name: "send-receive", keys: func(ranks int, _ string) string { return `message = "64KB", peer = 15` + group(ranks) }, policy: algorithms}},
 		"uniform-random": {{name: "uniform-random", keys: func(_ int, level string) string {
@@ -147,7 +152,7 @@ func TestMatrix(t *testing.T) {
 		for _, f := range matrixFabrics {
 			fabric, ranks := f.traffic, f.ranks
 			switch {
-			case findKind("workload", r.kind).trains && f.trains != "":
+			case (findKind("workload", r.kind).trains || r.staged) && f.trains != "":
 				fabric = f.trains
 			case f.pairs != "" && slices.Contains([]string{"recommendation", "all-to-all", "uniform-random", "hotspot"}, r.kind):
 				fabric, ranks = f.pairs, 16
@@ -271,7 +276,7 @@ func (m *matrix) must(s *Scenario, level string) []string {
 		return []string{"max_link_load"}
 	case s.trains() && s.plans(): // whose all-to-alls alone take time
 		return []string{"makespan_s", "exchange_exposed_s"}
-	case s.trains() || s.Workload.Kind == paths.Recommendation:
+	case s.trains() || s.traces() || s.Workload.Kind == paths.Recommendation:
 		return []string{"makespan_s", "nct"}
 	case s.calls() || s.gathers():
 		return []string{"completion_s", "algorithm_bytes_per_s", "bound_completion_s"}

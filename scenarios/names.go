@@ -12,6 +12,7 @@ import (
 	"sim/scenarios/assembly/paths"
 	"sim/scenarios/schema"
 	"sim/workloads/collective"
+	"sim/workloads/trace"
 	"sim/workloads/training"
 )
 
@@ -28,7 +29,7 @@ func listChoices() map[string]schema.Choices {
 	of := map[string][]string{
 		"objectives": topology.Objectives(), "draws": routing.Draws, "permutations": collective.Permutations, "generators": graph.GeneratorNames(),
 		"tiers": slices.Compact(slices.Sorted(slices.Values(slices.Concat(innerKinds, outerKinds)))), "tier-collectives": tierCollectives(),
-		"partial-collectives": partialCollectives(), "milp-solvers": slices.Concat([]string{topology.AnySolver}, milp.Solvers(), []string{topology.NoSolver}), "donors": donors(), "topologies": topologies(), "joblogs": logFormats(),
+		"partial-collectives": partialCollectives(), "milp-solvers": slices.Concat([]string{topology.AnySolver}, milp.Solvers(), []string{topology.NoSolver}), "donors": donors(), "topologies": topologies(), "joblogs": logFormats(), "formats": trace.FormatNames(),
 	}
 	for _, p := range Policies() {
 		of[p.Kind] = append(of[p.Kind], p.Name)
@@ -104,7 +105,8 @@ func (s *Scenario) names(several bool) *schema.Names {
 				return "collectives " + schema.Quote(w.Collectives)
 			}
 			return workload()
-		}, `set workload.collectives = "graph"`, s.stepCalls, kind, "workload.collectives"),
+		}, `set workload.collectives = "graph"`, func() bool { return s.stepCalls() || s.staged() }, kind, "workload.collectives"),
+		"by-rank":      when(workload, "leave it out", func() bool { return !s.staged() }, kind, "fabric.kind"),
 		"undivided":    when(words("a fabric that divides its endpoints"), "choose another fabric", func() bool { return !s.leaves().domains && len(s.Tiers) == 0 }, "fabric.kind"),
 		"no-tiers":     when(words("pods with tiers inside"), "give the inner tiers their rates", func() bool { return len(s.Tiers) == 0 }, "fabric.kind"),
 		"of-training":  when(workload, `set workload.kind = "training"`, func() bool { return !s.podTraffic() }, kind),

@@ -35,6 +35,13 @@ func (s *Scenario) pods() *circuits.Scenario {
 		out.Workload.Pods, out.Workload.Words = s.uniform(), s.Workload.Recommendation.Words(s.Title)
 		return out
 	}
+	if s.traces() && !s.staged() {
+		out.Workload.Pods, out.Workload.Aggregate = s.uniform(), s.Workload.Trace.Calls == "neighbours"
+		if out.Workload.Trace = s.Workload.Trace.Job; out.Workload.Trace != nil {
+			out.Workload.Words = out.Workload.Trace.Words()
+		}
+		return out
+	}
 	if s.podTraffic() {
 		u := s.uniform()
 		out.Workload.Pods, out.Workload.Words = u, s.Workload.Kind

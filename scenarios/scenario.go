@@ -50,6 +50,7 @@ type Workload struct {
 	Call     calls.Keys
 	// Recommendation is the step of a recommendation model.
 	Recommendation training.Recommendation
+	Trace          Trace
 	Fleet          fleets.Fleet
 	Log            fleets.Log
 	Faults         fleets.Faults

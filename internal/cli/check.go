@@ -42,7 +42,7 @@ func (c *command) checkCommand() *cli.Command {
 				case cc.Bool("resolved"):
 					fmt.Fprintf(c.stdout, "%s", s.TOML())
 				default:
-					fmt.Fprintf(c.stdout, "%s: %s is OK\n", files[i], s.Name)
+					fmt.Fprintf(c.stdout, "%s: %s is OK\n%s", files[i], s.Name, s.Report())
 				}
 			}
 			return err

@@ -74,7 +74,9 @@ func (a *Architecture) Words() string {
 // Words says in a line what is trained on how many GPUs, by a title in place of the model's name where there is one.
 func (s *Spec) Words(title string) string {
 	parallel := fmt.Sprintf("TP %d, PP %d", s.TP, s.PP)
-	if c := s.ContextRanks(); c > 1 {
+	if c := s.ContextRanks(); s.Measured != nil {
+		parallel += fmt.Sprintf(", stages of %d GPUs", s.StageGPUs())
+	} else if c > 1 {
 		parallel += fmt.Sprintf(", CP %d", c)
 	}
 	if s.Arch.Experts > 0 {
@@ -83,6 +85,9 @@ func (s *Spec) Words(title string) string {
 	replicas := "1 replica"
 	if d := s.Replicas(); d != 1 {
 		replicas = fmt.Sprintf("%d replicas", d)
+	}
+	if m := s.Measured; m != nil {
+		return fmt.Sprintf("%s on %d GPUs: %s, %s, %d micro-batches, %s", cmp.Or(title, s.Arch.Name), s.GPUs, parallel, replicas, s.Microbatches, s.Schedule)
 	}
 	return fmt.Sprintf("%s on %d GPUs: %s, %s, %d micro-batches of %d tokens, %s", cmp.Or(title, s.Arch.Name), s.GPUs, parallel, replicas,
 		s.Microbatches, s.Sequence*s.Microbatch, s.Schedule)

@@ -285,6 +285,11 @@ func (b *builder) pipeline(r int) error {
 			if o.backward {
 				m.Phase, row, d = Backward, backward, w
 			}
+			if a := s.Measured; a != nil && step == 0 {
+				d += engine.Time(float64(a.First) * scale)
+			} else if a != nil && step == len(programs[stage])-1 {
+				d += engine.Time(float64(a.Last) * scale)
+			}
 			p, err := b.pass(v, d, m)
 			if err != nil {
 				return err

@@ -43,6 +43,22 @@ func (s *Spec) program(stage int) []op {
 	return ops
 }
 
+// Pass is one step of a stage: a micro-batch forward or backward.
+type Pass struct {
+	Backward   bool
+	Microbatch int
+}
+
+// Passes returns the order of work of a stage, of so many without chunks, under a schedule.
+func Passes(schedule string, stages, stage, microbatches int) []Pass {
+	s := &Spec{Schedule: schedule, PP: stages, Chunks: 1, Microbatches: microbatches}
+	var all []Pass
+	for _, o := range s.program(stage) {
+		all = append(all, Pass{o.backward, o.microbatch})
+	}
+	return all
+}
+
 // forward returns the i-th forward of a stage: rounds of PP micro-batches go through chunk after chunk.
 func (s *Spec) forward(i int) op {
 	round, in := i/(s.PP*s.Chunks), i%(s.PP*s.Chunks)

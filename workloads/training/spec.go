@@ -49,11 +49,24 @@ type Spec struct {
 	Preset         string       `key:"preset" doc:"modelling choices, for what follows" default:"calibrated" choices:"@presets"`
 	Choices        Choices      `inline:""`
 	Arch           Architecture `table:"architecture" doc:"A model that is no preset. A preset model has these values of its own, and the table is refused beside it."`
+	Measured       *Measured    // in place of what follows from the model; nil is by the model
+}
+
+// Measured is what a stage does, where it is known without a model: all stages do the same.
+type Measured struct {
+	GPUs, Microbatches       int         // of a stage, and of a step
+	Forward, Backward        engine.Time // of a micro-batch
+	First, Last              engine.Time // before the first forward pass, and after the last backward pass
+	PipelineBytes, SyncBytes int64       // as the methods of Spec
+	InsideBytes              int64       // that a GPU sends others of its stage in a step, which passes take longer for
 }
 
 // StageGPUs returns the number of GPUs of a pipeline stage: an expert-parallel group where there are experts, else a
 // micro-batch's.
 func (s *Spec) StageGPUs() int {
+	if s.Measured != nil {
+		return s.Measured.GPUs
+	}
 	if s.Arch.Experts > 0 {
 		return s.ETP * s.EP
 	}
@@ -89,12 +102,13 @@ func (s *Spec) Check() error {
 		return fmt.Errorf("training: stages of %d GPUs do not hold whole groups of TP %d and CP %d", s.StageGPUs(), s.TP, s.ContextRanks())
 	case s.Sequence%s.ContextRanks() != 0:
 		return fmt.Errorf("training: a sequence of %d tokens is not a multiple of CP %d", s.Sequence, s.ContextRanks())
-	case s.PP*s.Chunks > s.Arch.Layers:
+	case s.PP*s.Chunks > s.Arch.Layers && s.Measured == nil:
 		return fmt.Errorf("training: %d stages of %d chunks for %d layers", s.PP, s.Chunks, s.Arch.Layers)
 	case s.Chunks > 1 && s.Schedule != Interleaved:
 		return fmt.Errorf("training: %d chunks a stage need the schedule %s, not %s", s.Chunks, Interleaved, s.Schedule)
 	case s.Schedule == Interleaved && s.Microbatches%s.PP != 0:
 		return fmt.Errorf("training: %d micro-batches are not a multiple of PP %d", s.Microbatches, s.PP)
+	case s.Measured != nil:
 	case !(s.Choices.EffectiveTFLOPS > 0) || !(s.Choices.BackwardRatio >= 0):
 		return fmt.Errorf("training: effective TFLOP/s %g, backward ratio %g", s.Choices.EffectiveTFLOPS, s.Choices.BackwardRatio)
 	}
@@ -132,6 +146,9 @@ func (s *Spec) dense(v int) float64 {
 
 // ForwardSeconds returns the time of the forward pass of one micro-batch through virtual stage v.
 func (s *Spec) ForwardSeconds(v int) float64 {
+	if s.Measured != nil {
+		return s.Measured.Forward.Seconds()
+	}
 	a, c := &s.Arch, &s.Choices
 	_, layers := s.layers(v)
 	dense := s.dense(v)
@@ -171,6 +188,9 @@ func (s *Spec) attentionShare(v int) float64 {
 
 // PipelineBytes returns what one GPU sends to the next stage a micro-batch.
 func (s *Spec) PipelineBytes() int64 {
+	if s.Measured != nil {
+		return s.Measured.PipelineBytes
+	}
 	b := int64(s.Sequence/s.ContextRanks()) * int64(s.Microbatch) * int64(s.Arch.Hidden) * int64(s.Choices.ActivationBytes)
 	if s.Choices.SequenceParallel {
 		b /= int64(s.TP)
@@ -210,6 +230,9 @@ func (s *Spec) expertParameters(v int) float64 {
 // SyncBytes returns what one GPU of virtual stage v sends to its neighbour on the ring of replicas an iteration:
 // gradients reduce-scattered, parameters all-gathered.
 func (s *Spec) SyncBytes(v int) int64 {
+	if s.Measured != nil {
+		return s.Measured.SyncBytes
+	}
 	d := float64(s.Replicas())
 	b := float64(s.Choices.GradientBytes+s.Choices.ParameterBytes) * (d - 1) / d * s.Parameters(v)
 	return int64(math.Round(b))
@@ -217,6 +240,13 @@ func (s *Spec) SyncBytes(v int) int64 {
 
 // times returns the forward and backward time of virtual stage v on GPUs that take scale times as long.
 func (s *Spec) times(v int, scale float64) (forward, backward engine.Time, err error) {
+	if m := s.Measured; m != nil {
+		if forward, err = engine.FromSeconds(m.Forward.Seconds() * scale); err != nil {
+			return 0, 0, err
+		}
+		backward, err = engine.FromSeconds(m.Backward.Seconds() * scale)
+		return forward, backward, err
+	}
 	f := s.ForwardSeconds(v) * scale
 	if forward, err = engine.FromSeconds(f); err != nil {
 		return 0, 0, err

@@ -113,16 +113,7 @@ func (e *Step) Schedule(ctx context.Context, c training.Call, group []int32) (*c
 	if e.Domains != nil {
 		p.Domain = e.Domains(p.Group)
 	}
-	row, err := collective.ByName(e.Algorithms.Of(c.Dim))
-	if err != nil {
-		return nil, err
-	}
-	s, err := row.Expand(ctx, p, e.Options)
-	if errors.Is(err, collective.ErrUnserved) && kind == collective.AllToAll {
-		if row, err = collective.ByName("direct"); err == nil {
-			s, err = row.Expand(ctx, p, collective.Options{})
-		}
-	}
+	s, err := expand(ctx, p, e.Algorithms.Of(c.Dim), e.Options)
 	if err != nil {
 		return nil, err
 	}

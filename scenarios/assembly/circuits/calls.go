@@ -36,6 +36,12 @@ func (s *Scenario) GPUCalls(of int) *calls.Step {
 	}
 }
 
+// Traced returns what expands the collective calls of a trace.
+func (s *Scenario) Traced() *calls.Traced {
+	e := s.GPUCalls(s.Fabric.Pods * s.Fabric.GPUsPerPod)
+	return &calls.Traced{Expansion: e.Expansion, Aggregate: s.Workload.Aggregate, Network: e.Network, Domains: e.Domains}
+}
+
 // alone returns by task how long transfers take that stay inside pods and contend with nothing, whatever circuits there
 // are, and -1 of all others; nil where there are none.
 //

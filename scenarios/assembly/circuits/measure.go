@@ -19,7 +19,7 @@ func (in *instance) Reference() map[string]float64 {
 	if in.s.endless() {
 		return m
 	}
-	in.Ideal.Metrics(m, in.end(), in.it != nil)
+	in.Ideal.Metrics(m, in.end(), in.iterates())
 	if in.Bound > 0 {
 		m["gap"] = float64(in.Times.Ideal-in.Bound) / float64(in.Bound)
 	}
@@ -28,11 +28,14 @@ func (in *instance) Reference() map[string]float64 {
 
 // end names the metric of when the work ends.
 func (in *instance) end() string {
-	if in.it == nil {
+	if !in.iterates() {
 		return "completion_s"
 	}
 	return "makespan_s"
 }
+
+// iterates reports whether the work computes, too.
+func (in *instance) iterates() bool { return in.it != nil || in.s.Workload.Trace != nil }
 
 // transfers counts the transfers between pods.
 func (in *instance) transfers() int {
@@ -67,7 +70,7 @@ func (in *instance) row(name string, d *topology.Decision) result.Row {
 func (in *instance) simulated(name string, d *topology.Decision, end engine.Time, t *engine.Trace) result.Row {
 	row := in.row(name, d)
 	row.Metrics[in.end()], row.Labels["service"] = end.Seconds(), d.Service.String()
-	if in.it != nil {
+	if in.iterates() {
 		in.iteration(&row, end, t)
 	}
 	if d.Tails != nil {

@@ -73,7 +73,7 @@ func (in *instance) measureMoves(row *result.Row, d *topology.Decision) {
 	if m.Why != "" {
 		row.Labels["moves"] = "none: " + m.Why
 	}
-	if in.it != nil {
+	if in.iterates() {
 		if nct, ok := in.Times.NCT(first); ok {
 			row.Metrics["nct_first"] = nct
 		}

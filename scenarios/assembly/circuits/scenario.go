@@ -18,6 +18,7 @@ import (
 	"sim/scenarios/assembly/calls"
 	"sim/scenarios/assembly/links"
 	"sim/workloads/collective"
+	"sim/workloads/trace"
 	"sim/workloads/training"
 )
 
@@ -53,6 +54,9 @@ type Workload struct {
 	Pods           fabric.Uniform
 	Words          string
 	Calls          calls.Expansion // of a step that has them in its graph
+	// Trace is what ranks do, in place of Traffic; nil of others.
+	Trace     *trace.Job
+	Aggregate bool // calls of a trace are a transfer a rank
 }
 
 // Policy says which decisions are compared, and their options.
@@ -172,5 +176,5 @@ func (s *Scenario) layout(replicas ...int) training.Layout {
 // traffic reports whether s is of all GPUs of its pods, and not of replicas of a model.
 func (s *Scenario) traffic() bool {
 	w := &s.Workload
-	return w.Traffic != nil || w.Graph != nil || w.Recommendation != nil
+	return w.Traffic != nil || w.Graph != nil || w.Recommendation != nil || w.Trace != nil
 }

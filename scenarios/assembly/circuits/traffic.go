@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"sim/engine"
+	"sim/scenarios/assembly"
 	"sim/workloads/training"
 )
 
@@ -15,18 +16,23 @@ func buildPodTraffic(ctx context.Context, s *Scenario) (*instance, error) {
 		return nil, err
 	}
 	in.pods = u.New()
-	if in.it == nil {
+	if !in.iterates() {
 		in.name()
 	} else if len(s.Tiers) == 0 {
 		in.pods.Inside = in.pods.Switch(s.Fabric.InsideBandwidth)
 	}
+	return in, in.finish(ctx)
+}
+
+// finish connects what is laid, leaves circuits open and finds the references.
+func (in *instance) finish(ctx context.Context) error {
 	if err := in.connect(ctx); err != nil {
-		return nil, err
+		return err
 	}
 	if err := in.open(ctx); err != nil {
-		return nil, err
+		return err
 	}
-	return in, in.compare(ctx)
+	return in.compare(ctx)
 }
 
 // name names the transfers of traffic, and gives them their flows.
@@ -54,6 +60,14 @@ func (in *instance) lay(ctx context.Context) (err error) {
 			in.graph = in.it.Graph
 		}
 		return err
+	}
+	if w.Trace != nil {
+		built, err := w.Trace.Build(in.s.Traced().Builder(ctx, nil, assembly.MaxTasks))
+		if err != nil {
+			return err
+		}
+		in.graph = built.Graph
+		return nil
 	}
 	if w.Graph != nil {
 		in.graph, err = w.Graph(ctx)

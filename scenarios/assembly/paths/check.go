@@ -65,6 +65,11 @@ func Check(c *schema.Reader, s *Scenario, cell bool, nodes int, t *torus.Torus, 
 			return
 		}
 	}
+	if s.Workload.Trace != nil {
+		if checkTrace(c, s, up); len(c.Diagnostics) > 0 || !checkMappings(c, s, t, nodes, r.Down) {
+			return
+		}
+	}
 	if s.Workload.Kind == Recommendation {
 		if checkRecommendation(c, s, up); len(c.Diagnostics) > 0 {
 			return
@@ -178,6 +183,8 @@ func fewerHops(s *Scenario) string {
 		ways = "choose larger packets or fewer micro-batches"
 	case s.Workload.Kind == Recommendation:
 		ways = "choose larger packets or fewer samples"
+	case s.Workload.Trace != nil:
+		ways = "choose larger packets"
 	case s.Workload.Kind == MatrixTraffic:
 		ways = "choose larger packets or less traffic"
 	case slices.Contains(RingKinds, s.Workload.Kind) || s.Sized():

@@ -25,7 +25,12 @@ type placed struct {
 // of a graph.
 func (s *Scenario) ranks(t *torus.Torus, nodes int, down []bool) *mapping.Problem {
 	w := &s.Workload.Spec
-	p := &mapping.Problem{Torus: t, Files: s.Mapping.Listed(), Dims: circuits.Dims(w)}
+	p := &mapping.Problem{Torus: t, Files: s.Mapping.Listed()}
+	if j := s.Workload.Trace; j != nil {
+		p.Dims = traceDims(j)
+	} else {
+		p.Dims = circuits.Dims(w)
+	}
 	for node := range int32(nodes) {
 		if down == nil || !down[node] {
 			p.Slots = append(p.Slots, node)

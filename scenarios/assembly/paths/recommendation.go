@@ -16,7 +16,9 @@ import (
 const Recommendation = "recommendation"
 
 // Iterates reports whether the workload is a step of training, of whatever model.
-func (w *Workload) Iterates() bool { return w.Kind == "training" || w.Kind == Recommendation }
+func (w *Workload) Iterates() bool {
+	return w.Kind == "training" || w.Kind == Recommendation || w.Kind == Trace
+}
 
 // up returns the nodes that may have ranks.
 func (r *routed) up() (nodes []int32) {

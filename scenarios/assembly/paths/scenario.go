@@ -17,6 +17,7 @@ import (
 	"sim/scenarios/assembly/links"
 	"sim/scenarios/schema"
 	"sim/workloads/collective"
+	"sim/workloads/trace"
 	"sim/workloads/training"
 )
 
@@ -40,7 +41,9 @@ type Workload struct {
 	Patterns       []collective.Pattern // by row of collective.Patterns
 	Call           *calls.Call          // nil of other work
 	Recommendation training.Recommendation
-	Calls          calls.Expansion // of a training step that has them in its graph
+	Calls          calls.Expansion // of a training step that has them in its graph, or of a trace
+	Trace          *trace.Job      // nil of other work
+	Aggregate      bool            // calls of a trace are a transfer a rank
 }
 
 // Kinds of traffic.

@@ -271,6 +271,10 @@ func (r *routed) extents(up int) (least, most extent) {
 		bytes, transfers := TransferBytes(&w.Spec)
 		least.packets = bytes / float64(w.Packet)
 		most.packets = least.packets + transfers
+	case w.Trace != nil:
+		bytes, transfers := w.Trace.Wire()
+		least.packets = bytes / float64(w.Packet) / 2
+		most.packets = 2*bytes/float64(w.Packet) + n*transfers
 	case w.Kind == Recommendation:
 		bytes, transfers := RecommendationBytes(&w.Recommendation)
 		least.packets = bytes / float64(w.Packet)

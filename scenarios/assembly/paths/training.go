@@ -19,7 +19,7 @@ func stepLoad(ctx context.Context, r *routed, _ int64) (*load, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := collective.OfGraph("training", int(r.Whole.Nodes), it.Graph)
+	t, err := collective.OfGraph(r.s.Workload.Kind, int(r.Whole.Nodes), it.Graph)
 	if err != nil {
 		return nil, err
 	}
@@ -29,6 +29,9 @@ func stepLoad(ctx context.Context, r *routed, _ int64) (*load, error) {
 
 // step builds a training step whose ranks are on some nodes.
 func (r *routed) step(ctx context.Context, place []int32) (*training.Iteration, error) {
+	if r.s.Workload.Trace != nil {
+		return r.traced(ctx, place)
+	}
 	x := training.Extent{All: true, PerGPU: true}
 	if r.s.Workload.Collectives == "graph" {
 		x.Expand = r.stepCalls(place).Expand(ctx)

@@ -14,6 +14,11 @@ func (s *Scenario) Words() string {
 		work = s.Workload.Call.Words()
 	case work == "training":
 		work = s.Workload.Spec.Words(s.Title)
+	case s.Workload.Trace != nil:
+		work = s.Workload.Trace.Words()
+		if s.Title != "" {
+			work = s.Title + ": " + work
+		}
 	case work == Recommendation:
 		work = s.Workload.Recommendation.Words(s.Title)
 	}

@@ -1,0 +1,100 @@
+package calls
+
+import (
+	"context"
+	"errors"
+
+	"sim/engine"
+	"sim/policies/collective"
+	"sim/workloads/trace"
+)
+
+// Traced expands the collective calls of a trace whose ranks are on nodes of a network. It is not safe for concurrent use.
+type Traced struct {
+	Expansion
+	Aggregate bool // trace.Aggregate expands them
+	Network   *engine.Network
+	Torus     collective.Coordinates // nil where the network is none
+	Domains   func(group []int32) []int
+
+	made map[tracedCall]*collective.Schedule
+}
+
+// tracedCall is what calls have in common that the same schedule serves.
+type tracedCall struct {
+	kind  trace.Collective
+	bytes int64
+	set   [2]int32
+}
+
+// Builder returns what makes the graph of a job whose ranks are on some nodes, of so many tasks at most.
+func (e *Traced) Builder(ctx context.Context, place []int32, most int) trace.Builder {
+	if e.Aggregate {
+		return trace.Builder{Place: place, Most: most, Expand: trace.Aggregate}
+	}
+	return trace.Builder{Place: place, Most: most, Expand: func(g *engine.Graph, c trace.Collected, ready []int32) ([]int32, error) {
+		s, err := e.schedule(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		if len(g.Tasks)+len(s.Transfers) > most {
+			return nil, trace.ErrTooLarge
+		}
+		return s.Append(g, collective.Attach{Ready: ready}), nil
+	}}
+}
+
+// schedule returns what a call is expanded to.
+func (e *Traced) schedule(ctx context.Context, c trace.Collected) (*collective.Schedule, error) {
+	key := tracedCall{c.Kind, c.Bytes, c.Set}
+	if s, ok := e.made[key]; ok && c.Sizes == nil {
+		return s, nil
+	}
+	kind, err := collective.ParseKind(c.Kind.String())
+	if err != nil {
+		return nil, err
+	}
+	n := int64(len(c.Nodes))
+	p := &collective.Problem{Call: collective.Call{Kind: kind, Bytes: c.Bytes, Group: c.Nodes}, Network: e.Network, Torus: e.Torus}
+	if c.Kind == trace.AllToAll { // each sends each an equal part
+		p.Bytes = (c.Bytes + n - 1) / n
+	}
+	for i, all := range c.Sizes {
+		for k := range c.Nodes {
+			each := (all + n - 1) / n
+			if k == i {
+				each = 0
+			}
+			p.Sizes = append(p.Sizes, each)
+		}
+	}
+	if e.Domains != nil {
+		p.Domain = e.Domains(p.Group)
+	}
+	s, err := expand(ctx, p, e.Algorithms.Of(0), e.Options)
+	if err == nil && c.Sizes == nil {
+		if e.made == nil {
+			e.made = map[tracedCall]*collective.Schedule{}
+		}
+		e.made[key] = s
+	}
+	return s, err
+}
+
+// expand has an algorithm expand a call, and all-to-alls that it does not serve go straight to where they are wanted.
+func expand(ctx context.Context, p *collective.Problem, algorithm string, o collective.Options) (*collective.Schedule, error) {
+	row, err := collective.ByName(algorithm)
+	if err != nil {
+		return nil, err
+	}
+	s, err := row.Expand(ctx, p, o)
+	if errors.Is(err, collective.ErrUnserved) && p.Kind == collective.AllToAll {
+		if row, err = collective.ByName(direct); err == nil {
+			s, err = row.Expand(ctx, p, collective.Options{})
+		}
+	}
+	return s, err
+}
+
+// direct expands all-to-alls that another algorithm does not.
+const direct = "direct"

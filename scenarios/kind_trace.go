@@ -1,0 +1,365 @@
+package scenarios
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"sim/engine"
+	"sim/engine/units"
+	"sim/scenarios/assembly"
+	"sim/scenarios/assembly/paths"
+	"sim/scenarios/schema"
+	"sim/workloads/trace"
+	"sim/workloads/training"
+)
+
+// Trace is a workload of other tools' files: its keys, and what was read.
+type Trace struct {
+	trace.Keys
+	Job    *trace.Job
+	Staged bool // the files hold a stage of a pipeline for all
+}
+
+// traceFiles are the files of a trace, read before their keys are.
+type traceFiles struct {
+	files  []trace.File
+	groups trace.File // of their communicators, "" of none
+	format *trace.Format
+	sum    string
+	wrong  error // why they are not read
+}
+
+// traceKinds describe the workload "trace": of files that hold each rank, and of those that hold a stage of a pipeline for
+// all, which on pods is a training step of stages.
+func traceKinds() []*kind {
+	one := &kind{
+		section: "workload", name: paths.Trace, like: "trace",
+		doc: "What another tool has written: computing, messages and collective calls of each rank (docs/traces.md).",
+		parts: func(s *Scenario) []schema.Part {
+			w := &s.Workload
+			return []schema.Part{{
+				Path: "workload", Doc: "Which files, and what they leave open.", Specs: []any{&w.WorkloadKind, &w.Trace.Keys, (*trainingPacket)(&w.TrafficPacket)},
+				Defaults: func(int) []any { return []any{&w.Trace.Keys} }, // the digest is set where it is known
+			}}
+		},
+		prepare: prepareTraceFiles, check: checkTrace,
+	}
+	staged := *one
+	staged.on, staged.trains, staged.when, staged.prepare, staged.check = "ocs-pods", true, func(s *Scenario) bool { return s.staged() }, prepareTraceFiles, checkStagedTrace
+	return []*kind{one, &staged}
+}
+
+// traces reports whether s is a trace, staged whether it is one of stages on pods.
+func (s *Scenario) traces() bool { return s.Workload.Kind == paths.Trace }
+func (s *Scenario) staged() bool {
+	return s.traces() && s.Fabric.Kind == "ocs-pods" && s.Workload.Trace.Staged
+}
+
+// noteTrace reads the files of a trace before the keys are, since what these are depends on the format.
+func (c *checker) noteTrace() {
+	t, w := &c.trace, schema.Child(c.Root, "workload")
+	if !c.s.traces() {
+		return
+	}
+	_, c.s.Workload.Trace.Staged = schema.Child(c.Root, "fabric")["gpus_per_pod_per_replica"] // as it is meant where no file is read
+	if one, ok := w["files"].(string); ok {
+		w["files"] = []any{one}
+	}
+	var names []string
+	list, _ := w["files"].([]any)
+	for _, v := range list {
+		name, ok := v.(string)
+		if !ok {
+			return // it is told
+		}
+		names = append(names, name)
+	}
+	if len(names) == 0 {
+		return
+	}
+	if t.files, t.wrong = c.readTrace(names); t.wrong != nil {
+		return
+	}
+	for i, name := range names { // the resolved scenario is read elsewhere
+		list[i] = c.beside("workload.files", name)
+	}
+	if name, ok := w["groups"].(string); ok && name != "" {
+		place := c.beside("workload.groups", name)
+		data, err := readTraceFile(place, schema.MaxFileBytes)
+		if t.wrong = err; err != nil {
+			return
+		}
+		c.inputs = append(c.inputs, place)
+		t.groups, w["groups"] = trace.File{Name: place, Data: data}, place
+	}
+	sum := sha256.New()
+	for _, f := range append(slices.Clip(t.files), t.groups) {
+		sum.Write(f.Data)
+	}
+	t.sum = hex.EncodeToString(sum.Sum(nil))
+	name, _ := w["format"].(string)
+	if t.format = trace.ByName(name); t.format == nil && (name == "" || name == trace.Auto) {
+		if t.format = trace.Detect(t.files[0]); t.format == nil {
+			t.wrong = &trace.Error{File: t.files[0].Name, Problem: "looks like no format that is known", Want: "one of " + strings.Join(trace.FormatNames()[1:], ", ")}
+			return
+		}
+		w["format"] = t.format.Name
+	}
+	if t.format != nil {
+		c.s.Workload.Trace.Staged = t.format.Staged
+	}
+}
+
+// readTrace reads the files that some names and patterns name.
+func (c *checker) readTrace(names []string) (files []trace.File, err error) {
+	left := trace.MaxBytes
+	read := func(place string) error {
+		data, err := readTraceFile(place, left)
+		if err != nil {
+			return err
+		}
+		f, err := trace.Unpack(place, data)
+		if err != nil {
+			return err
+		}
+		if left -= len(f.Data); left < 0 || len(data) > trace.MaxBytes {
+			return fmt.Errorf("%s: the files are larger than %d MiB; want fewer or smaller ones", place, trace.MaxBytes>>20)
+		}
+		c.inputs = append(c.inputs, place)
+		files = append(files, f)
+		return nil
+	}
+	for _, name := range names {
+		place := c.beside("workload.files", name)
+		if n := strings.Count(place, "%d"); n > 1 {
+			return nil, fmt.Errorf("%s has %%d %d times; want it once, for the rank", place, n)
+		} else if n == 0 {
+			if err := read(place); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		for rank := 0; ; rank++ {
+			one := strings.Replace(place, "%d", fmt.Sprint(rank), 1)
+			if rank > 0 && !exists(one) {
+				next := strings.Replace(place, "%d", fmt.Sprint(rank+1), 1)
+				if exists(next) {
+					return nil, fmt.Errorf("%s is missing, and %s is there; want a file for each rank", one, next)
+				}
+				break
+			}
+			if err := read(one); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return files, nil
+}
+
+// readTraceFile reads a file of so many bytes at most, or of a larger one a byte more; one that is embedded where no such
+// file is there.
+func readTraceFile(place string, most int) ([]byte, error) {
+	data, err := readUpTo(place, most)
+	if err != nil {
+		if data, missing := embedded.ReadFile(embeddedName(place)); missing == nil {
+			return data, nil
+		}
+		var p *os.PathError
+		if errors.As(err, &p) {
+			err = p.Err
+		}
+		return nil, fmt.Errorf("%s cannot be read: %w; want readable files", place, err)
+	}
+	return data, nil
+}
+
+// beside returns where a file is that the key at path names: beside the scenario's file, or where the command runs.
+func (c *checker) beside(path, name string) string {
+	if file, _ := schema.Find(c.Layers, c.stands(path)); !c.Overridden(path) && !filepath.IsAbs(name) {
+		if place := filepath.Join(filepath.Dir(file), name); exists(place) || !exists(name) {
+			return place
+		}
+	}
+	return name
+}
+
+// embeddedName returns the name that a file would have if it were embedded.
+func embeddedName(place string) string {
+	return strings.TrimPrefix(filepath.ToSlash(place), "scenarios/")
+}
+
+// exists reports whether there is a file, or the first of a pattern.
+func exists(place string) bool {
+	place = strings.Replace(place, "%d", "0", 1)
+	_, err := os.Stat(place)
+	if err != nil {
+		_, err = embedded.Open(embeddedName(place))
+	}
+	return err == nil
+}
+
+// refuseTrace refuses the files for an error.
+func (c *checker) refuseTrace(err error) {
+	what, want, ok := strings.Cut(err.Error(), "; want ")
+	if !ok {
+		want = "a file that docs/traces.md describes"
+	}
+	c.Refuse("workload.files", what, "give "+want)
+}
+
+// prepareTraceFiles makes the job of the files.
+func prepareTraceFiles(c *checker) {
+	t, own := &c.trace, &c.s.Workload.Trace
+	if t.wrong != nil {
+		c.refuseTrace(t.wrong)
+	}
+	if t.wrong != nil || t.format == nil || !c.OK("workload") {
+		return
+	}
+	if given, _ := schema.Child(c.Root, "workload")["sha256"].(string); given != "" && given != t.sum {
+		c.refuse("workload.sha256", "is not that of the files; leave it out, or name the files that it is of")
+		return
+	}
+	// keys have their defaults later, and what is read depends on them
+	h := &trace.Hints{Keys: own.Keys, GroupFile: t.groups}
+	if h.RankOrder == "" {
+		h.RankOrder = "tp-dp-pp"
+	}
+	if h.Inside = c.s.Fabric.InsideBandwidth; h.Inside == 0 {
+		if h.Inside = c.s.Fabric.NICBandwidth; h.Inside == 0 {
+			h.Inside = c.s.Fabric.PortBandwidth
+		}
+	}
+	var err error
+	if own.Job, err = trace.Read(t.format, t.files, h); err != nil {
+		c.refuseTrace(err)
+		return
+	}
+	own.SHA256, t.files = t.sum, nil
+	m := own.Job.Stage
+	if m == nil || !c.s.staged() {
+		return
+	}
+	spec := &c.s.Workload.Spec
+	*spec = training.Spec{
+		Microbatches: m.Microbatches, Microbatch: 1, Sequence: m.GPUs, TP: 1, PP: 1, EP: 1, ETP: 1, Chunks: 1, GPUs: own.Job.Ranks, Schedule: h.Schedule,
+		ReplicaMode: "auto", Flows: "aggregated", Collectives: "none", Measured: m,
+		Choices: training.Choices{Ring: "bidirectional", EffectiveTFLOPS: 1, ActivationBytes: 1},
+	}
+	spec.Arch.Name = t.format.Name + " trace"
+	if spec.Schedule == "" {
+		spec.Schedule = training.OneFOneB
+	}
+	for _, d := range own.Job.Dims {
+		switch d.Name {
+		case "tp":
+			spec.TP = d.Size
+		case "pp":
+			spec.PP = d.Size
+		}
+	}
+	spec.CP = m.GPUs / spec.TP // the rest of a stage, of which each has a part
+	spec.Arch.Layers = spec.PP
+	if m.Forward > 0 {
+		spec.Choices.BackwardRatio = float64(m.Backward) / float64(m.Forward)
+	}
+}
+
+// checkTrace holds the keys of a trace against each other; the fabric holds it against itself.
+func checkTrace(c *checker) {
+	c.forbid(c.s.Workload.Trace.Job == nil && len(c.Diagnostics) == 0, "workload.files", "hold nothing; name files that docs/traces.md describes")
+}
+
+// checkStagedTrace is checkTrace of stages on pods.
+func checkStagedTrace(c *checker) {
+	checkTrace(c)
+	spec := &c.s.Workload.Spec
+	if m := spec.Measured; m != nil && c.OK("workload") {
+		c.forbid(m.PipelineBytes == 0 && m.SyncBytes == 0, "workload.files", "a stage sends nothing to others; give files whose stages exchange something, or simulate them on links")
+	}
+}
+
+// checkPodTrace holds a trace of ranks against the pods.
+func checkPodTrace(c *checker) {
+	const pods, perPod = "fabric.pods", "fabric.gpus_per_pod"
+	s, f := c.s, &c.s.Fabric
+	j := s.Workload.Trace.Job
+	if j == nil || !c.OK(pods, perPod, "workload") {
+		return
+	}
+	switch {
+	case f.Pods == 0:
+		c.refuse(pods, "is missing; write pods = N: how many pods there are")
+	case f.Pods*f.GPUsPerPod < j.Ranks:
+		c.clash(pods+" "+perPod+" workload.files", "%d ranks do not fit %d pods of %d GPUs; choose more or larger pods", j.Ranks, f.Pods, f.GPUsPerPod)
+	case j.Ranks <= f.GPUsPerPod:
+		c.clash(perPod+" "+pods+" workload.files", "no traffic crosses pods: all %d ranks are in the first; choose smaller pods", j.Ranks)
+	case c.OK("fabric", "policy", "engine"):
+		checkPodTransfers(c, j)
+	}
+}
+
+// checkPodTransfers holds what pods send each other in a trace against their ports, and all of it against time and packets.
+func checkPodTransfers(c *checker, j *trace.Job) {
+	s, f := c.s, &c.s.Fabric
+	built, err := j.Build(s.pods().Traced().Builder(context.Background(), nil, assembly.MaxTasks))
+	if err != nil {
+		c.refuseTrace(err)
+		return
+	}
+	joined, crossing, bytes, hops := make([]map[int32]bool, f.Pods), 0, 0.0, 0.0
+	for i := range joined {
+		joined[i] = map[int32]bool{}
+	}
+	for i := range built.Graph.Tasks {
+		t := &built.Graph.Tasks[i]
+		a, b := t.Src/int32(f.GPUsPerPod), t.Dst/int32(f.GPUsPerPod)
+		bytes += float64(t.Bytes)
+		hops += 3 * math.Ceil(float64(t.Bytes)/float64(max(1, s.Workload.Packet)))
+		if t.Kind == engine.Transfer && a != b {
+			crossing++
+			joined[a][b], joined[b][a] = true, true
+		}
+	}
+	slowest := min(f.PortBandwidth, f.NICBandwidth, f.InsideBandwidth)
+	switch long := 8*bytes/float64(slowest) + j.Compute().Seconds(); {
+	case crossing == 0:
+		c.clash("fabric.gpus_per_pod workload.files", "no traffic crosses pods; choose smaller pods")
+	case crossing > mostPodTransfers:
+		c.clash("workload.collectives workload.files", "%d transfers between pods are too many; stay within %d, as by collectives = \"neighbours\"", crossing, mostPodTransfers)
+	case long > maxIteration:
+		c.clash("workload.files fabric.port_bandwidth fabric.nic_bandwidth", "the trace may take %.3g s, which is absurd; stay within %d s", long, maxIteration)
+	case s.Engine.Level == "packet":
+		c.checkPodPackets(slowest, hops)
+	}
+	for i := range joined {
+		if need := len(joined[i]); need > f.PortsPerPod {
+			c.clash("fabric.ports_per_pod policy.collective", "U_p = %d is too small to connect: pod %d needs circuits to %d pods; give at least %d ports", f.PortsPerPod, i, need, need)
+			return
+		}
+	}
+}
+
+// Report says what was read of files that another tool has written, "" of other work.
+func (s *Scenario) Report() string {
+	if !s.traces() {
+		return ""
+	}
+	var b strings.Builder
+	if err := s.Workload.Trace.Job.Report(&b); err != nil {
+		return ""
+	}
+	if m := s.Workload.Spec.Measured; m != nil && s.staged() {
+		fmt.Fprintf(&b, "  %-16s %d GPUs in lockstep: %s forward and %s backward a micro-batch of %d, %s before and %s after them\n", "stage", m.GPUs, units.ShortTime(m.Forward), units.ShortTime(m.Backward), m.Microbatches, units.ShortTime(m.First), units.ShortTime(m.Last))
+		fmt.Fprintf(&b, "  %-16s %s a GPU and micro-batch to the next stage, %s a GPU and step to the next replica; %s a GPU inside the stage, which take time at fabric.inside_bandwidth\n", "", trace.Size(float64(m.PipelineBytes)), trace.Size(float64(m.SyncBytes)), trace.Size(float64(m.InsideBytes)))
+	}
+	return b.String()
+}

@@ -1,0 +1,294 @@
+package trace
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"sim/engine"
+)
+
+func isCM(begin []byte) bool { return begins(begin, "Nodes") && len(begin) > 0 }
+
+// cmFlow is a connection of htsim's matrix.
+type cmFlow struct {
+	src, dst           int32
+	start              engine.Time
+	bytes              int64
+	id, waits          int64 // trigger that it waits for; 0 of none
+	sendDone, recvDone int64 // triggers that it fires
+	line               int
+	sized              bool
+}
+
+// cmTrigger is one of its triggers.
+type cmTrigger struct {
+	kind  string
+	count int
+	fires []int32 // flows, in the order of the file
+	done  []bool  // of these: when received, not when acknowledged
+	waits []int32
+	line  int
+}
+
+// readCM reads a connection matrix of htsim. A flow is a message; a trigger has flows wait for others, by messages of no bytes
+// between their ranks.
+func readCM(files []File, h *Hints) (*Job, error) {
+	if len(files) != 1 {
+		return nil, &Error{File: files[1].Name, Problem: "is a second file, and one holds the whole matrix", Want: "one file"}
+	}
+	l := &lines{file: files[0]}
+	j := &Job{}
+	var flows []cmFlow
+	triggers := map[int64]*cmTrigger{}
+	said := map[string]int64{}
+	for l.scan() {
+		text, _, _ := strings.Cut(l.Text, "#")
+		f := strings.Fields(text)
+		if strings.Contains(strings.TrimSpace(text), "  ") {
+			j.note("lines have more than one blank between words, which htsim does not read", 0)
+		}
+		var err error
+		switch {
+		case len(f) == 0:
+		case slices.Contains([]string{"Nodes", "Connections", "Triggers", "Failures"}, f[0]):
+			if _, twice := said[f[0]]; twice || len(f) != 2 {
+				return nil, l.wrong(f[0]+" N, once", "%.60q", l.Text)
+			}
+			most := int64(MaxBytes)
+			if f[0] == "Nodes" {
+				most = MaxRanks
+			}
+			said[f[0]], err = integer(f[0], f[1], 0, most)
+		case f[0] == "failure":
+			return nil, l.wrong("fabric.failed_links and the like", "failures name switches of htsim's fat tree, which this fabric has not")
+		case f[0] == "trigger":
+			err = cmTriggerLine(f, l.Line, triggers)
+		default:
+			var flow cmFlow
+			if flow, err = cmFlowLine(f, said["Nodes"]); err == nil {
+				flow.line = l.Line
+				flows = append(flows, flow)
+			}
+		}
+		if err != nil {
+			return nil, l.place(err)
+		}
+	}
+	for _, c := range []struct {
+		name string
+		n    int
+	}{{"Connections", len(flows)}, {"Triggers", len(triggers)}} {
+		if said[c.name] != int64(c.n) {
+			return nil, l.wrong(fmt.Sprintf("%s %d, or all of them", c.name, c.n), "the header says %s %d, and there are %d", c.name, said[c.name], c.n)
+		}
+	}
+	j.Ranks = int(said["Nodes"])
+	return j, l.place(cmJob(j, flows, triggers))
+}
+
+// cmTriggerLine reads a trigger.
+func cmTriggerLine(f []string, line int, all map[int64]*cmTrigger) error {
+	const want = "trigger id K oneshot, multishot or barrier count N"
+	if len(f) < 4 || f[1] != "id" {
+		return wrong(want, "a trigger of %d words", len(f))
+	}
+	id, err := integer("its id", f[2], 1, math.MaxInt32)
+	if err != nil {
+		return err
+	}
+	t := &cmTrigger{kind: f[3], line: line}
+	switch {
+	case all[id] != nil:
+		return wrong("ids that are used once", "trigger %d is there twice", id)
+	case t.kind == "barrier" && len(f) == 6 && f[4] == "count":
+		n, err := integer("count", f[5], 1, math.MaxInt32)
+		if err != nil {
+			return err
+		}
+		t.count = int(n)
+	case (t.kind == "oneshot" || t.kind == "multishot") && len(f) == 4:
+	default:
+		return wrong(want, "a trigger %.60q", strings.Join(f[3:], " "))
+	}
+	all[id] = t
+	return nil
+}
+
+// cmFlowLine reads a flow.
+func cmFlowLine(f []string, nodes int64) (c cmFlow, err error) {
+	src, dst, ok := strings.Cut(f[0], "->")
+	if !ok {
+		return c, wrong("SRC->DST and its keys", "a line that begins with %.40q", f[0])
+	}
+	ends := [2]int64{}
+	for i, text := range []string{src, dst} {
+		if ends[i], err = integer("a node", text, 0, nodes-1); err != nil {
+			return c, err
+		}
+	}
+	c.src, c.dst = int32(ends[0]), int32(ends[1])
+	started := false
+	for i := 1; i < len(f); i++ {
+		name := f[i]
+		if name == "addon" || name == "msg" {
+			continue
+		}
+		if i++; i >= len(f) {
+			return c, wrong("a number behind it", "%.40q has no value", name)
+		}
+		switch name {
+		case "start":
+			var ps float64
+			ps, err = strconv.ParseFloat(f[i], 64)
+			if err != nil || !(ps >= 0) || ps > float64(mostTime) {
+				return c, wrong("picoseconds", "start is %.40q", f[i])
+			}
+			c.start, started = engine.Time(ps), true
+		case "size":
+			c.bytes, err = integer(name, f[i], 0, MaxSend)
+			c.sized = true
+		case "id":
+			c.id, err = integer(name, f[i], 1, math.MaxInt64)
+		case "trigger":
+			c.waits, err = integer(name, f[i], 1, math.MaxInt32)
+		case "send_done_trigger":
+			c.sendDone, err = integer(name, f[i], 1, math.MaxInt32)
+		case "recv_done_trigger":
+			c.recvDone, err = integer(name, f[i], 1, math.MaxInt32)
+		case "prio":
+			_, err = integer(name, f[i], math.MinInt32, math.MaxInt32)
+		default:
+			return c, wrong("id, start, trigger, size, send_done_trigger, recv_done_trigger, prio, addon or msg", "a key %.40q", name)
+		}
+		if err != nil {
+			return c, err
+		}
+	}
+	switch {
+	case !c.sized:
+		err = wrong("size B", "a flow without a size, which htsim leaves undefined")
+	case c.bytes == 0:
+		err = wrong("size B above 0", "a flow of size 0 is endless")
+	case c.waits > 0 && (started || c.id == 0):
+		err = wrong("an id and no start", "a flow that waits for a trigger has a start, or no id")
+	case c.waits == 0 && !started:
+		err = wrong("start PS, or trigger K", "a flow has neither start nor trigger")
+	}
+	return c, err
+}
+
+// cmJob makes the operations.
+func cmJob(j *Job, flows []cmFlow, triggers map[int64]*cmTrigger) error {
+	j.Ops = make([][]Op, j.Ranks)
+	for i := range flows {
+		c := &flows[i]
+		for _, t := range []struct {
+			id   int64
+			recv bool
+		}{{c.sendDone, false}, {c.recvDone, true}} {
+			if t.id == 0 {
+				continue
+			}
+			if triggers[t.id] == nil {
+				return wrong("a trigger of that id", "line %d fires trigger %d, which is not there", c.line, t.id)
+			}
+			triggers[t.id].fires = append(triggers[t.id].fires, int32(i))
+			triggers[t.id].done = append(triggers[t.id].done, t.recv)
+		}
+		if c.waits == 0 {
+			continue
+		}
+		if triggers[c.waits] == nil {
+			return wrong("a trigger of that id", "line %d waits for trigger %d, which is not there", c.line, c.waits)
+		}
+		triggers[c.waits].waits = append(triggers[c.waits].waits, int32(i))
+	}
+	add := func(rank int32, o Op) int32 {
+		j.Ops[rank] = append(j.Ops[rank], o)
+		return int32(len(j.Ops[rank]) - 1)
+	}
+	sent, got := make([]int32, len(flows)), make([]int32, len(flows))
+	for i := range flows { // in this order tags are of flows
+		c := &flows[i]
+		name := fmt.Sprintf("flow of line %d", c.line)
+		o := Op{Name: name, Kind: Send, Bytes: c.bytes, Peer: c.dst - c.src, Tag: uint32(i)}
+		if c.start > 0 {
+			o.After = []int32{add(c.src, Op{Name: name + ", start", Kind: Compute, Dur: c.start})}
+		}
+		if c.src == c.dst {
+			j.note("flows from a node to itself take no time", c.bytes)
+		}
+		sent[i] = add(c.src, o)
+		got[i] = add(c.dst, Op{Name: name, Kind: Recv, Bytes: c.bytes, Peer: c.src - c.dst, Tag: uint32(i)})
+	}
+	tag, most := uint32(1<<31), len(flows)*64+1<<16
+	wait := func(of int32, recv bool, flow int32) error {
+		if tag++; int(tag-1<<31) > most {
+			return wrong("fewer", "triggers make flows wait for too many others")
+		}
+		c, to := &flows[of], flows[flow].src
+		from, op := c.src, sent[of]
+		if recv {
+			from, op = c.dst, got[of]
+		}
+		add(from, Op{Name: "trigger", Kind: Send, Peer: to - from, Tag: tag, After: []int32{op}})
+		got := add(to, Op{Name: "trigger", Kind: Recv, Peer: from - to, Tag: tag})
+		o := &j.Ops[to][sent[flow]]
+		o.After = append(o.After, got)
+		return nil
+	}
+	for id := range slices.Values(sortedKeys(triggers)) {
+		t := triggers[id]
+		switch {
+		case len(t.waits) == 0:
+			j.note("triggers start no flow", 0)
+			continue
+		case len(t.fires) == 0 || t.kind == "barrier" && len(t.fires) < t.count:
+			return wrong("a flow that fires it", "trigger %d (line %d) is fired %d times, so that line %d never starts", id, t.line, len(t.fires), flows[t.waits[0]].line)
+		case t.kind == "oneshot" && len(t.fires) > 1, t.kind == "barrier" && len(t.fires) > t.count:
+			return wrong("as many as it needs", "trigger %d (line %d) is fired by %d flows, of which those that end first would count", id, t.line, len(t.fires))
+		case t.kind == "multishot" && len(t.fires) < len(t.waits):
+			return wrong("as many as wait", "trigger %d (line %d) is fired %d times, and %d flows wait", id, t.line, len(t.fires), len(t.waits))
+		case t.kind == "multishot" && !cmOrdered(flows, triggers, t.fires):
+			return wrong("flows that start one another", "trigger %d (line %d) is fired by flows whose order is not known before they end", id, t.line)
+		}
+		for k, flow := range t.waits {
+			for i, of := range t.fires {
+				if t.kind == "multishot" && i != k {
+					continue
+				}
+				if err := wait(of, t.done[i], flow); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// cmOrdered reports whether each of some flows starts, through triggers, after the one before.
+func cmOrdered(flows []cmFlow, triggers map[int64]*cmTrigger, list []int32) bool {
+	for i := 1; i < len(list); i++ {
+		at, steps := list[i], 0
+		for at != list[i-1] {
+			t := triggers[flows[at].waits]
+			if steps++; t == nil || len(t.fires) != 1 || steps > len(flows) {
+				return false
+			}
+			at = t.fires[0]
+		}
+	}
+	return true
+}
+
+func sortedKeys(all map[int64]*cmTrigger) []int64 {
+	keys := make([]int64, 0, len(all))
+	for id := range all {
+		keys = append(keys, id)
+	}
+	slices.Sort(keys)
+	return keys
+}

@@ -1,0 +1,392 @@
+package trace
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"sim/engine"
+)
+
+// chMessage appends a delimited message.
+func chMessage(to, message []byte) []byte { return protowire.AppendBytes(to, message) }
+
+// chEncode writes a node, whose numbers are of whatever type their place in the list says.
+func chEncode(id uint64, kind uint64, name string, micros uint64, data []uint64, group string, numbers ...any) []byte {
+	var b []byte
+	if id > 0 {
+		b = protowire.AppendVarint(protowire.AppendTag(b, 1, protowire.VarintType), id)
+	}
+	b = protowire.AppendString(protowire.AppendTag(b, 2, protowire.BytesType), name)
+	b = protowire.AppendVarint(protowire.AppendTag(b, 3, protowire.VarintType), kind)
+	var packed []byte
+	for _, d := range data {
+		packed = protowire.AppendVarint(packed, d)
+	}
+	b = protowire.AppendBytes(protowire.AppendTag(b, 5, protowire.BytesType), packed)
+	b = protowire.AppendVarint(protowire.AppendTag(b, 7, protowire.VarintType), micros)
+	attribute := func(name string, value func(a []byte) []byte) {
+		a := protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), name)
+		b = protowire.AppendBytes(protowire.AppendTag(b, 10, protowire.BytesType), value(a))
+	}
+	if group != "" {
+		attribute("pg_name", func(a []byte) []byte {
+			return protowire.AppendString(protowire.AppendTag(a, 29, protowire.BytesType), group)
+		})
+	}
+	for i := 0; i < len(numbers); i += 2 {
+		v := numbers[i+1].(int)
+		attribute(numbers[i].(string), func(a []byte) []byte {
+			switch i / 2 % 4 {
+			case 0:
+				return protowire.AppendVarint(protowire.AppendTag(a, 9, protowire.VarintType), uint64(v))
+			case 1:
+				return protowire.AppendVarint(protowire.AppendTag(a, 15, protowire.VarintType), protowire.EncodeZigZag(int64(v)))
+			case 2:
+				return protowire.AppendFixed32(protowire.AppendTag(a, 19, protowire.Fixed32Type), uint32(v))
+			}
+			return protowire.AppendFixed64(protowire.AppendTag(a, 3, protowire.Fixed64Type), math.Float64bits(float64(v)))
+		})
+	}
+	return b
+}
+
+// chTrace is the file of a rank of two: it computes, calls and sends or receives.
+func chTrace(rank int) File {
+	f := chMessage(nil, protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), "1.0"))
+	f = chMessage(f, chEncode(0, chComp, "before", 7, nil, ""))
+	f = chMessage(f, chEncode(5, chColl, "sum", 9, []uint64{0}, "", "comm_type", 2, "comm_size", 100))
+	if rank == 0 {
+		f = chMessage(f, chEncode(9, chSend, "send", 0, []uint64{5}, "", "comm_size", 64, "comm_dst", 1, "comm_tag", 3))
+	} else {
+		f = chMessage(f, chEncode(9, chRecv, "receive", 0, []uint64{5}, "", "comm_size", 64, "comm_src", 0, "comm_tag", 3))
+	}
+	f = chMessage(f, chEncode(12, chComp, "after", 0, []uint64{9}, "", "num_ops", 3_000_000, "tensor_size", 1000))
+	return File{fmt.Sprintf("w.%d.et", rank), f}
+}
+
+func TestChakra(t *testing.T) {
+	files := []File{chTrace(0), chTrace(1)}
+	if f := Detect(files[0]); f == nil || f.Name != "chakra" {
+		t.Fatalf("is detected as %v", f)
+	}
+	h := &Hints{Keys: Keys{PeakTFLOPS: 1, MemoryBandwidth: 8e9}}
+	j, err := Read(ByName("chakra"), files, h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// 7 us, and 3e6 operations at 1e12/s: 3 us
+	if got, want := span(t, j), 10*engine.Microsecond; got != want {
+		t.Errorf("computes %v, want %v", got, want)
+	}
+	if b, _ := j.Wire(); b != 2*100+64 { // each gathers a hundred bytes of the other
+		t.Errorf("%g B", b)
+	}
+	// packed by gzip it is the same
+	var z bytes.Buffer
+	w := gzip.NewWriter(&z)
+	w.Write(files[0].Data)
+	w.Close()
+	if f, err := Unpack("w", z.Bytes()); err != nil || !bytes.Equal(f.Data, files[0].Data) {
+		t.Errorf("unpacks to %d bytes, %v", len(f.Data), err)
+	}
+	if _, err := Unpack("w", z.Bytes()[:20]); err == nil {
+		t.Error("a file that is cut off unpacks")
+	}
+	for want, of := range map[string]func() []File{
+		"a message of": func() []File { return []File{{"a", files[0].Data[:len(files[0].Data)-3]}} },
+		"node 9 is there twice": func() []File {
+			return []File{{"a", chMessage(slices.Clone(files[0].Data), chEncode(9, chComp, "x", 0, nil, ""))}}
+		},
+		"depends on the data of node 77": func() []File {
+			return []File{{"a", chMessage(slices.Clone(files[0].Data), chEncode(30, chComp, "x", 0, []uint64{77}, ""))}, files[1]}
+		},
+		"waits for itself": func() []File {
+			f := chMessage(slices.Clone(files[0].Data), chEncode(30, chComp, "x", 0, []uint64{31}, ""))
+			return []File{{"a", chMessage(f, chEncode(31, chComp, "y", 0, []uint64{30}, ""))}, files[1]}
+		},
+		"calls the group \"7\", which is not known": func() []File {
+			return []File{{"a", chMessage(nil, nil)}, {"b", chMessage(chMessage(nil, nil), chEncode(1, chColl, "x", 0, nil, "7", "comm_type", 0, "comm_size", 1))}}
+		},
+		"is a REDUCE": func() []File {
+			return []File{{"b", chMessage(chMessage(nil, nil), chEncode(1, chColl, "x", 0, nil, "", "comm_type", 1, "comm_size", 1))}}
+		},
+		"has no comm_dst": func() []File {
+			return []File{{"b", chMessage(chMessage(nil, nil), chEncode(1, chSend, "x", 0, nil, "", "comm_size", 1))}}
+		},
+		"is of type 9": func() []File { return []File{{"b", chMessage(chMessage(nil, nil), chEncode(1, 9, "x", 0, nil, ""))}} },
+	} {
+		if _, err := Read(ByName("chakra"), of(), h); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "; want ") {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	// one receives what nobody sends, and one calls what the other does not
+	alone, err := Read(ByName("chakra"), []File{chTrace(0), chTrace(0)}, h)
+	if err == nil {
+		_, err = alone.Build(Builder{Expand: Aggregate})
+	}
+	if err == nil || !strings.Contains(err.Error(), "messages from rank") && !strings.Contains(err.Error(), "peer") {
+		t.Errorf("two senders: %v", err)
+	}
+}
+
+const goalText = `num_ranks 3
+rank 0 { // the root
+l1: calc 100 cpu 1
+/* two
+   lines */ l2: send 70000b to 1 tag 4
+l3: send 8b to 2
+l2 requires l1
+l3 irequires l2
+c: calc 50 cpu 1
+}
+rank 1 {
+a: recv 70000b from 0 tag 4
+b: calc 30
+b requires a
+}
+rank 2 {
+a: recv 8b from -1 tag -1 cpu 0 nic 0
+}`
+
+func TestGOAL(t *testing.T) {
+	j, err := readText(t, goalText, Keys{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := span(t, j), 150*engine.Nanosecond; got != want { // two computes of a cpu do not overlap
+		t.Errorf("computes %v, want %v", got, want)
+	}
+	b, err := j.Build(Builder{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := map[string]int32{}
+	for id := range b.Graph.Tasks {
+		if b.Rank[id] == 0 {
+			at[j.Ops[0][b.Op[id]].Name] = int32(id)
+		}
+	}
+	after := func(a, b2 string) bool {
+		return slices.ContainsFunc(b.Graph.In(at[a]), func(e engine.Edge) bool { return e.From == at[b2] })
+	}
+	if !after("l2: send", "start of l2: send") || !after("l3: send", "start of l2: send") || !after("start of l2: send", "l1: calc") || after("l3: send", "l2: send") {
+		t.Errorf("l2 waits for %v, l3 for %v", b.Graph.In(at["l2: send"]), b.Graph.In(at["l3: send"]))
+	}
+	for text, want := range map[string]string{
+		"num_ranks 2\nrank 0 {\nsend 8b to 1\n}\n":                                     "1 messages from rank 0 to rank 1 of tag 0, and 0 receives",
+		"num_ranks 1\nrank 0 {\na: calc 1\na: calc 1\n}\n":                             "is there twice",
+		"num_ranks 1\nrank 0 {\na: calc 1\na requires b\n}\n":                          "is not there",
+		"num_ranks 1\nrank 0 {\na: calc 1 nic 3\n}\n":                                  "in this order",
+		"num_ranks 1\nrank 0 {\na: send 8b to 7\n}\n":                                  "a rank is",
+		"num_ranks 1\nrank 0 {\na: send 8 to 0\n}\n":                                   "send BYTESb",
+		"num_ranks 1\nrank 0 {\na: calc 1\n":                                           "ends within rank 0",
+		"num_ranks 2\nrank 1 {\n}\nrank 0 {\n}\n":                                      "rank is",
+		"num_ranks 2\nrank 0 {\nsend 8b to 1 nic 1\n}\nrank 1 {\n}\n":                  "nic 1",
+		"num_ranks 1\nrank 0 {\na: calc 1\nb: calc 1\na requires b\nb requires a\n}\n": "waits for itself",
+	} {
+		j, err := readText(t, text, Keys{})
+		if err == nil {
+			_, err = j.Build(Builder{})
+		}
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "; want ") {
+			t.Errorf("%.60q: %v, want %s", text, err, want)
+		}
+	}
+}
+
+// goalBinary writes a schedule of one rank that computes and then sends itself nothing, as txt2bin does.
+func goalBinary() []byte {
+	le := binary.LittleEndian
+	var b []byte
+	b = le.AppendUint64(b, goalMagic)
+	b = le.AppendUint32(b, 1)
+	b = append(b, 0, 0)
+	b = le.AppendUint64(b, 22)
+	b = le.AppendUint64(b, 22+8+4+2*goalNode+4)
+	b = le.AppendUint32(le.AppendUint32(b, 2), 1)
+	b = le.AppendUint32(b, 0)
+	node := func(left uint32, kind byte, size uint64, after, first uint32) {
+		b = append(le.AppendUint32(b, left), kind)
+		b = le.AppendUint32(b, 0)
+		b = le.AppendUint64(b, size)
+		b = append(le.AppendUint32(b, 0), 0, 0)
+		for _, n := range []uint32{after, first, 0, 0} {
+			b = le.AppendUint32(b, n)
+		}
+	}
+	node(0, 3, 100, 1, 0)
+	node(1, 3, 50, 0, 0)
+	return le.AppendUint32(b, 1)
+}
+
+func TestGOALBinary(t *testing.T) {
+	data := goalBinary()
+	f := File{"a.bin", data}
+	if d := Detect(f); d == nil || d.Name != "goal" {
+		t.Fatalf("is detected as %v", d)
+	}
+	j, err := Read(ByName("goal"), []File{f}, &Hints{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := span(t, j); got != 150*engine.Nanosecond {
+		t.Errorf("computes %v", got)
+	}
+	for i := range data { // cut off anywhere, or with any byte another
+		if _, err := Read(ByName("goal"), []File{{"a", data[:i]}}, &Hints{}); err == nil {
+			t.Errorf("%d of %d bytes are read", i, len(data))
+		}
+		damaged := slices.Clone(data)
+		damaged[i] ^= 0x81
+		Read(ByName("goal"), []File{{"a", damaged}}, &Hints{})
+	}
+}
+
+const cmText = "Nodes 4\nConnections 4\nTriggers 2\n0->1 id 1 start 1000 size 100 send_done_trigger 1\n1->2 id 2 trigger 1 size 200 recv_done_trigger 2\r\n\n3->2 id 3 start 0 size 5 send_done_trigger 2\n2->0 id 4 trigger 2 size 7\ntrigger id 1 oneshot\ntrigger id 2 barrier count 2\n"
+
+func TestCM(t *testing.T) {
+	j, err := readText(t, cmText, Keys{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := j.Build(Builder{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// each flow begins when those before it have ended: count levels of transfers
+	level, most := make([]int, len(b.Graph.Tasks)), 0
+	for _, id := range b.Graph.Order() {
+		for _, e := range b.Graph.In(id) {
+			level[id] = max(level[id], level[e.From])
+		}
+		if b.Graph.Tasks[id].Kind == engine.Transfer {
+			level[id]++
+		}
+		most = max(most, level[id])
+	}
+	if bytes, n := j.Wire(); most != 3 || bytes != 312 || n != 4+3 {
+		t.Errorf("%d flows in a row, %g B, %g messages", most, bytes, n)
+	}
+	for text, want := range map[string]string{
+		strings.Replace(cmText, "size 7", "size 0", 1):                                    "endless",
+		strings.Replace(cmText, "size 7", "", 1):                                          "without a size",
+		strings.Replace(cmText, "Connections 4", "Connections 5", 1):                      "says Connections 5, and there are 4",
+		strings.Replace(cmText, "count 2", "count 3", 1):                                  "is fired 2 times",
+		strings.Replace(cmText, "barrier count 2", "oneshot", 1):                          "is fired by 2 flows",
+		strings.Replace(cmText, "barrier count 2", "multishot", 1):                        "whose order is not known",
+		strings.Replace(cmText, "trigger 2 size 7", "trigger 9 size 7", 1):                "waits for trigger 9",
+		strings.Replace(cmText, "3->2", "3->4", 1):                                        "a node is",
+		strings.Replace(cmText, "start 0", "begin 0", 1):                                  `a key "begin"`,
+		strings.Replace(cmText, "Triggers 2", "failure switch_type TOR switch_id 1", 1):   "failures name switches",
+		strings.Replace(cmText, "id 2 trigger 1 size 200", "id 2 trigger 1 size 1e99", 1): "size is",
+	} {
+		if _, err := readText(t, text, Keys{}); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "; want ") {
+			t.Errorf("%.80q: %v, want %s", text, err, want)
+		}
+	}
+}
+
+// TestSamples reads the sample files of other projects in the folder that SIM_SAMPLES names, and prints what came out.
+func TestSamples(t *testing.T) {
+	root := os.Getenv("SIM_SAMPLES")
+	if root == "" {
+		t.Skip("SIM_SAMPLES names no folder of samples")
+	}
+	refused := map[string]string{ // why
+		"L65B-M1-C05": "839 rows, and there are 33", "incast2.cm": "endless", "EXAMPLES/collateral/incast.cm": "endless", "permutation.cm": "endless",
+		"small_chakra": "is a collective without comm_type", "/physical/": "no format",
+	}
+	sets := map[string][]File{}
+	for _, pattern := range []string{"aicb/workload/*/*/*", "astra-sim/examples/*/*/*/*.et", "astra-sim/examples/*/*/*/*/*.et", "chakra/extracted/*", "htsim/sim/*/*/*.cm", "loggopsim/*.bin", "loggopsim/src/*/*", "spcl-htsim/*.goal", "stg/*.et", "uet-htsim/*.cm"} {
+		names, err := filepath.Glob(filepath.Join(root, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range names {
+			data, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			key := name
+			if strings.HasSuffix(name, ".et") { // all ranks
+				key = strings.TrimRight(strings.TrimSuffix(name, ".et"), "0123456789") + "*.et"
+			}
+			sets[key] = append(sets[key], File{name, data})
+		}
+	}
+	if len(sets) == 0 {
+		t.Fatalf("%s has no samples", root)
+	}
+	keys := make([]string, 0, len(sets))
+	for k := range sets {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	for _, k := range keys {
+		files := sets[k]
+		slices.SortFunc(files, func(a, b File) int { return (len(a.Name)-len(b.Name))*1000 + strings.Compare(a.Name, b.Name) })
+		h := &Hints{Keys: Keys{RankOrder: "tp-dp-pp", GPUs: 32, PeakTFLOPS: 100}}
+		if groups, err := os.ReadFile(strings.Replace(k, ".*.et", ".json", 1)); err == nil && strings.Contains(k, "*") {
+			h.GroupFile = File{"groups", groups}
+		}
+		short, why := strings.TrimPrefix(k, root+"/"), ""
+		for part, reason := range refused {
+			if strings.Contains(k, part) {
+				why = reason
+			}
+		}
+		f := Detect(files[0])
+		if f == nil {
+			t.Logf("%-90s refused: no format", short)
+			if why != "no format" {
+				t.Errorf("%s: is detected as nothing", short)
+			}
+			continue
+		}
+		j, err := Read(f, files, h)
+		var b *Built
+		if err == nil {
+			b, err = j.Build(Builder{Expand: Aggregate})
+		}
+		switch {
+		case err != nil && why != "" && strings.Contains(err.Error(), why):
+			t.Logf("%-90s %-6s refused: %s", short, f.Name, why)
+		case err != nil:
+			t.Errorf("%s: %v", short, err)
+		case why != "":
+			t.Errorf("%s is read, and was to be refused: %s", short, why)
+		default:
+			bytes, _ := j.Wire()
+			t.Logf("%-90s %-6s %3d ranks %6d tasks %9s computes %v", short, f.Name, j.Ranks, len(b.Graph.Tasks), Size(bytes), span(t, j))
+		}
+	}
+}
+
+func FuzzChakra(f *testing.F) {
+	f.Add(chTrace(0).Data, chTrace(1).Data, "chained")
+	f.Add([]byte(`{"workload_graph": [{"Id": 1, "NodeType": 4, "runtime": 7}]}`), []byte(`{"workload_graph": []}`), "one-at-a-time")
+	f.Fuzz(func(t *testing.T, a, b []byte, streams string) {
+		fuzzed(t, []File{{"a", a}, {"b", b}}, "chakra", &Hints{Keys: Keys{Streams: streams, PeakTFLOPS: 1}})
+	})
+}
+
+func FuzzGOAL(f *testing.F) {
+	f.Add([]byte(goalText))
+	f.Add(goalBinary())
+	f.Fuzz(func(t *testing.T, data []byte) { fuzzed(t, []File{{"a", data}}, "goal", &Hints{}) })
+}
+
+func FuzzCM(f *testing.F) {
+	f.Add([]byte(cmText))
+	f.Fuzz(func(t *testing.T, data []byte) { fuzzed(t, []File{{"a", data}}, "cm", &Hints{}) })
+}

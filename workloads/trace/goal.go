@@ -1,0 +1,406 @@
+package trace
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"sim/engine"
+)
+
+// goalMagic begins binary files of LogGOPSim's txt2bin, goalSpoilt those that it has written with --save-mem.
+const (
+	goalMagic  = 4223
+	goalSpoilt = 2342
+	goalNode   = 39 // bytes of a node
+	goalEager  = 65535
+)
+
+func isGOAL(begin []byte) bool {
+	if len(begin) >= 8 {
+		if magic := binary.LittleEndian.Uint64(begin); magic == goalMagic || magic == goalSpoilt {
+			return true
+		}
+	}
+	for line := range strings.Lines(string(begin)) {
+		line, _, _ = strings.Cut(line, "//")
+		if f := strings.Fields(line); len(f) > 0 && !strings.HasPrefix(f[0], "/*") {
+			return f[0] == "num_ranks"
+		}
+	}
+	return false
+}
+
+// readGOAL reads a schedule of LogGOPSim, ATLAHS and SPCL's htsim, as text or as txt2bin makes it. Messages up to the size
+// that LogGOPSim sends eagerly do not wait for their receives.
+func readGOAL(files []File, h *Hints) (*Job, error) {
+	if len(files) != 1 {
+		return nil, &Error{File: files[1].Name, Problem: "is a second file, and one holds the whole schedule", Want: "one file"}
+	}
+	j := &Job{Eager: goalEager}
+	g := &goal{Job: j, cpus: map[int32][]int64{}}
+	if f := files[0]; len(f.Data) >= 8 && binary.LittleEndian.Uint64(f.Data) <= goalMagic && !bytes.HasPrefix(f.Data, []byte("num")) {
+		return j, g.binary(f)
+	}
+	l := &lines{file: files[0]}
+	return j, l.place(g.text(l))
+}
+
+// goal is a schedule under way.
+type goal struct {
+	*Job
+	cpus map[int32][]int64 // by rank: of operations their cpu, of others than computes -1
+}
+
+// add appends an operation of a rank.
+func (g *goal) add(rank int32, o Op, cpu int64) int32 {
+	if o.Kind != Compute {
+		cpu = -1
+	}
+	g.Ops[rank], g.cpus[rank] = append(g.Ops[rank], o), append(g.cpus[rank], cpu)
+	return int32(len(g.Ops[rank]) - 1)
+}
+
+// end orders the operations of a rank: computes of a cpu one after the other, in the order of the file where nothing else
+// says which comes first. LogGOPSim takes the one that is ready first.
+func (g *goal) end(rank int32, starts [][2]int32) error {
+	begun := map[int32]int32{} // what all that a waits for is joined by, where others wait for its beginning
+	for _, s := range starts {
+		if _, ok := begun[s[1]]; !ok {
+			begun[s[1]] = g.add(rank, Op{Name: "start of " + g.Ops[rank][s[1]].Name, After: g.Ops[rank][s[1]].After}, -1)
+			g.Ops[rank][s[1]].After = []int32{begun[s[1]]}
+		}
+	}
+	ops := g.Ops[rank]
+	for _, s := range starts {
+		ops[s[0]].After = append(ops[s[0]].After, begun[s[1]])
+	}
+	for i := range ops {
+		slices.Sort(ops[i].After)
+		ops[i].After = slices.Compact(ops[i].After)
+	}
+	out, at, err := ordered(ops)
+	if err != nil {
+		return err
+	}
+	cpus := make([]int64, len(out))
+	for i, k := range at {
+		cpus[k] = g.cpus[rank][i]
+	}
+	chain(out, func(i int) int64 { return cpus[i] })
+	g.Ops[rank] = out
+	delete(g.cpus, rank)
+	return nil
+}
+
+// message checks peer, size and tag of a message.
+func (g *goal) message(rank int32, kind Kind, size uint64, peer, tag uint32, nic int64) (Op, error) {
+	o := Op{Name: kind.String(), Kind: kind, Bytes: int64(size), Tag: tag, Peer: int32(peer) - rank}
+	switch {
+	case size > MaxSend:
+		return o, wrong(fmt.Sprintf("at most %d", int64(MaxSend)), "a message of %d bytes", size)
+	case nic > 0:
+		return o, wrong("a schedule whose ranks are GPUs of one interface each", "a message on nic %d, of ranks that are nodes of several", nic)
+	case kind == Recv && peer == math.MaxUint32:
+		o.Peer = Any
+	case peer >= uint32(g.Ranks):
+		return o, wrong(fmt.Sprintf("a rank from 0 to %d", g.Ranks-1), "the peer is rank %d", peer)
+	case kind == Send && tag == AnyTag:
+		return o, wrong("a tag", "a message of any tag is sent")
+	}
+	return o, nil
+}
+
+// text reads the statements, a line each.
+func (g *goal) text(l *lines) error {
+	rank, last := int32(-1), int32(-1)
+	labels := map[string]int32{}
+	var starts [][2]int32
+	comment := false
+	for l.scan() {
+		f := strings.Fields(goalUncommented(l.Text, &comment))
+		if len(f) == 0 {
+			continue
+		}
+		if g.Ranks == 0 {
+			if f[0] != "num_ranks" || len(f) != 2 {
+				return wrong("num_ranks N", "begins with %.40q", l.Text)
+			}
+			n, err := integer("num_ranks", f[1], 1, MaxRanks)
+			if err != nil {
+				return err
+			}
+			g.Ranks, g.Ops = int(n), make([][]Op, n)
+			continue
+		}
+		for len(f) > 0 { // a closing brace may stand behind a statement
+			switch {
+			case rank < 0 && f[0] == "rank" && len(f) >= 2:
+				name, open := strings.CutSuffix(f[1], "{")
+				if rest := f[2:]; !open && len(rest) > 0 && rest[0] == "{" {
+					open, f = true, f[1:]
+				}
+				n, err := integer("rank", name, int64(last+1), int64(g.Ranks-1))
+				if err != nil {
+					return err
+				}
+				if !open {
+					return wrong("rank N {", "%.40q", l.Text)
+				}
+				rank, last, f = int32(n), int32(n), f[2:]
+				clear(labels)
+				starts = starts[:0]
+			case rank >= 0 && f[0] == "}":
+				if err := g.end(rank, starts); err != nil {
+					return err
+				}
+				rank, f = -1, f[1:]
+			case rank < 0:
+				return wrong("rank N {", "%.40q outside of a rank", f[0])
+			default:
+				closed := f[len(f)-1] == "}"
+				if closed {
+					f = f[:len(f)-1]
+				}
+				if err := g.statement(rank, f, labels, &starts); err != nil {
+					return err
+				}
+				if f = nil; closed {
+					f = []string{"}"}
+				}
+			}
+		}
+	}
+	switch {
+	case g.Ranks == 0:
+		return wrong("num_ranks N", "is empty")
+	case rank >= 0:
+		return wrong("}", "ends within rank %d", rank)
+	}
+	return nil
+}
+
+// goalUncommented returns what of a line is no comment.
+func goalUncommented(text string, comment *bool) string {
+	var out strings.Builder
+	for text != "" {
+		if *comment {
+			_, rest, ended := strings.Cut(text, "*/")
+			text, *comment = rest, !ended
+			continue
+		}
+		a, b := strings.Index(text, "/*"), strings.Index(text, "//")
+		switch {
+		case b >= 0 && (a < 0 || b < a):
+			return out.String() + text[:b]
+		case a < 0:
+			return out.String() + text
+		}
+		out.WriteString(text[:a] + " ")
+		text, *comment = text[a+2:], true
+	}
+	return out.String()
+}
+
+// statement reads an operation or a dependency.
+func (g *goal) statement(rank int32, f []string, labels map[string]int32, starts *[][2]int32) error {
+	if len(f) == 3 && (f[1] == "requires" || f[1] == "irequires") {
+		a, known := labels[f[0]]
+		b, also := labels[f[2]]
+		switch {
+		case !known || !also:
+			return wrong("labels of the rank, above", "%.60q names an operation that is not there", strings.Join(f, " "))
+		case f[1] == "requires":
+			g.Ops[rank][a].After = append(g.Ops[rank][a].After, b)
+		default:
+			*starts = append(*starts, [2]int32{a, b})
+		}
+		return nil
+	}
+	label := ""
+	if name, ok := strings.CutSuffix(f[0], ":"); ok {
+		if label, f = name, f[1:]; len(f) == 0 {
+			return wrong("calc, send or recv", "label %.40q has no operation", label)
+		}
+	}
+	options := map[string]int64{}
+	take := func(rest []string, names ...string) error {
+		at := 0
+		for i := 0; i < len(rest); i += 2 {
+			k := slices.Index(names[at:], rest[i])
+			if k < 0 || i+1 == len(rest) {
+				return wrong(strings.Join(names, ", ")+", in this order", "%.40q", strings.Join(rest[i:], " "))
+			}
+			at += k + 1
+			least, most := int64(0), int64(255)
+			if rest[i] == "tag" {
+				least, most = -1, math.MaxUint32
+			}
+			n, err := integer(rest[i], rest[i+1], least, most)
+			if err != nil {
+				return err
+			}
+			options[rest[i]] = n
+		}
+		return nil
+	}
+	var o Op
+	switch {
+	case f[0] == "calc" && len(f) >= 2:
+		ns, err := integer("a time in ns", f[1], 0, int64(mostTime/engine.Nanosecond))
+		if err != nil {
+			return err
+		}
+		if err := take(f[2:], "cpu"); err != nil {
+			return err
+		}
+		o = Op{Name: "calc", Kind: Compute, Dur: engine.Time(ns) * engine.Nanosecond}
+	case (f[0] == "send" || f[0] == "recv") && len(f) >= 4:
+		kind, word := Send, "to"
+		if f[0] == "recv" {
+			kind, word = Recv, "from"
+		}
+		size, ok := strings.CutSuffix(f[1], "b")
+		if !ok || f[2] != word {
+			return wrong(f[0]+" BYTESb "+word+" RANK", "%.60q", strings.Join(f, " "))
+		}
+		bytes, err := integer("a size", size, 0, MaxSend)
+		if err != nil {
+			return err
+		}
+		peer, err := integer("a rank", f[3], -1, int64(g.Ranks-1))
+		if err != nil {
+			return err
+		}
+		if err := take(f[4:], "tag", "cpu", "nic"); err != nil {
+			return err
+		}
+		if peer < 0 && kind == Send {
+			return wrong("a rank", "a message is sent to any rank")
+		}
+		if o, err = g.message(rank, kind, uint64(bytes), uint32(peer), uint32(options["tag"]), options["nic"]); err != nil {
+			return err
+		}
+	default:
+		return wrong("calc, send, recv, or A requires B", "%.60q", strings.Join(f, " "))
+	}
+	if label != "" {
+		o.Name = label + ": " + o.Name
+		if _, twice := labels[label]; twice {
+			return wrong("labels that are used once", "label %.40q is there twice", label)
+		}
+	}
+	id := g.add(rank, o, options["cpu"])
+	if label != "" {
+		labels[label] = id
+	}
+	return nil
+}
+
+// binary reads what txt2bin makes of a text.
+func (g *goal) binary(f File) error {
+	const base = 8
+	le := binary.LittleEndian
+	at := func(record, at int, want, format string, args ...any) error {
+		return placed(wrong(want, format, args...), f.Name, record, at)
+	}
+	if le.Uint64(f.Data) == goalSpoilt {
+		return at(1, 0, "one that txt2bin wrote without it", "is spoilt by --save-mem")
+	}
+	if le.Uint64(f.Data) != goalMagic || len(f.Data) < base+6 {
+		return at(1, 0, fmt.Sprint(goalMagic), "begins with the number %d", le.Uint64(f.Data))
+	}
+	ranks := uint64(le.Uint32(f.Data[base:]))
+	if ranks == 0 || ranks > MaxRanks || uint64(len(f.Data)) < base+6+16*ranks {
+		return at(1, base, "a whole file", "%d ranks in %d bytes", ranks, len(f.Data))
+	}
+	g.Ranks, g.Ops = int(ranks), make([][]Op, ranks)
+	for rank := range int32(ranks) {
+		head := base + 6 + 16*int(rank)
+		start, end := le.Uint64(f.Data[head:]), le.Uint64(f.Data[head+8:])
+		if end < start || end > uint64(len(f.Data)-base) || end-start < 8 && end != start {
+			return at(int(rank)+1, head, "a whole file", "rank %d stands from byte %d to %d of %d", rank, start, end, len(f.Data)-base)
+		}
+		if end == start {
+			continue
+		}
+		block := f.Data[base+start : base+end]
+		if err := g.block(rank, block); err != nil {
+			return placed(err, f.Name, int(rank)+1, base+int(start))
+		}
+	}
+	return nil
+}
+
+// block reads the operations of a rank.
+func (g *goal) block(rank int32, b []byte) error {
+	le := binary.LittleEndian
+	n, roots := uint64(le.Uint32(b)), uint64(le.Uint32(b[4:]))
+	nodes := 8 + 4*roots
+	table := nodes + goalNode*n
+	if roots > n || table > uint64(len(b)) {
+		return wrong("a whole file", "rank %d has %d operations and %d roots in %d bytes", rank, n, roots, len(b))
+	}
+	appendix := b[table:]
+	left := make([]uint32, n)
+	type successors struct{ after, started [2]uint32 }
+	next := make([]successors, n)
+	for i := range n {
+		r := b[nodes+goalNode*i:]
+		left[i] = le.Uint32(r)
+		kind, peer, size, tag := r[4], le.Uint32(r[5:]), le.Uint64(r[9:]), le.Uint32(r[17:])
+		cpu, nic := int64(r[21]), int64(r[22])
+		next[i] = successors{[2]uint32{le.Uint32(r[23:]), le.Uint32(r[27:])}, [2]uint32{le.Uint32(r[31:]), le.Uint32(r[35:])}}
+		var o Op
+		var err error
+		switch kind {
+		case 1:
+			o, err = g.message(rank, Send, size, peer, tag, nic)
+		case 2:
+			o, err = g.message(rank, Recv, size, peer, tag, nic)
+		case 3:
+			if o = (Op{Name: "calc", Kind: Compute, Dur: engine.Time(size) * engine.Nanosecond}); size > uint64(mostTime/engine.Nanosecond) {
+				err = wrong("fewer", "a calc of %d ns", size)
+			}
+		default:
+			err = wrong("1, 2 or 3", "operation %d of rank %d is of type %d", i, rank, kind)
+		}
+		if err != nil {
+			return err
+		}
+		g.add(rank, o, cpu)
+	}
+	var starts [][2]int32
+	named, total := make([]uint32, n), uint64(0)
+	for i := range next {
+		for k, list := range [2][2]uint32{next[i].after, next[i].started} {
+			count, first := uint64(list[0]), uint64(list[1])
+			if total += count; total > uint64(len(appendix)/4) || 4*(first+count) > uint64(len(appendix)) && count > 0 {
+				return wrong("a whole file", "operation %d of rank %d has successors %d to %d of %d", i, rank, first, first+count, len(appendix)/4)
+			}
+			for s := range count {
+				to := le.Uint32(appendix[4*(first+s):])
+				if uint64(to) >= n {
+					return wrong(fmt.Sprintf("from 0 to %d", n-1), "operation %d of rank %d has the successor %d", i, rank, to)
+				}
+				if named[to]++; named[to] > left[to] {
+					return wrong("as many", "operation %d of rank %d waits for %d others, and more name it", to, rank, left[to])
+				}
+				if k == 0 {
+					g.Ops[rank][to].After = append(g.Ops[rank][to].After, int32(i))
+				} else {
+					starts = append(starts, [2]int32{int32(to), int32(i)})
+				}
+			}
+		}
+	}
+	for i := range named {
+		if named[i] != left[i] {
+			return wrong("as many", "operation %d of rank %d waits for %d others, and %d name it", i, rank, left[i], named[i])
+		}
+	}
+	return g.end(rank, starts)
+}

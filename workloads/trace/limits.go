@@ -1,0 +1,143 @@
+package trace
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+
+	"sim/engine"
+)
+
+// What is read at most. All that files become takes at most Factor times their bytes, and PerRank for each rank.
+const (
+	MaxBytes  = 256 << 20 // of all files together, unpacked
+	MaxRanks  = 1 << 17
+	MaxPacked = 64      // bytes that a byte of a packed file unpacks to
+	Factor    = 256     // bytes of memory for a byte of a file
+	PerRank   = 1 << 10 // bytes of memory for a rank
+	MaxSend   = 1 << 50 // bytes of one message, call or buffer
+	mostTime  = engine.Never / 4
+)
+
+// File is a file of a workload, unpacked.
+type File struct {
+	Name string
+	Data []byte
+}
+
+// Unpack returns a file, unpacked where it is packed by gzip, which its first bytes say. It fails where that is broken, or
+// unpacks to more than MaxPacked times its size.
+func Unpack(name string, data []byte) (File, error) {
+	if !bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
+		return File{name, data}, nil
+	}
+	at := func(err error) error {
+		return &Error{File: name, Record: 1, Problem: "is packed by gzip and broken: " + err.Error(), Want: "a whole file"}
+	}
+	r, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return File{}, at(err)
+	}
+	most := min(MaxBytes, MaxPacked*len(data)+1<<16)
+	out, err := io.ReadAll(io.LimitReader(r, int64(most)+1))
+	switch {
+	case err != nil:
+		return File{}, at(err)
+	case len(out) > most:
+		return File{}, &Error{File: name, Record: 1, Problem: fmt.Sprintf("%d bytes unpack to more than %d", len(data), most), Want: "one that is not packed as much"}
+	}
+	return File{name, out}, nil
+}
+
+// Error is what is wrong with a record of a file.
+type Error struct {
+	File    string
+	Record  int // from 1; a line of a text; 0 of the whole file
+	Byte    int // where it begins, from 0
+	Problem string
+	Want    string
+}
+
+// Error says all in a line.
+func (e *Error) Error() string { return e.What() + "; want " + e.Want }
+
+// What is Error without what would be right.
+func (e *Error) What() string {
+	if e.Record == 0 {
+		return e.File + ": " + e.Problem
+	}
+	return fmt.Sprintf("%s: record %d (byte %d): %s", e.File, e.Record, e.Byte, e.Problem)
+}
+
+// errWant is an error without a place: what is wrong, and what would be right.
+type errWant struct{ problem, want string }
+
+func (e errWant) Error() string { return e.problem + "; want " + e.want }
+
+// wrong makes one.
+func wrong(want, format string, args ...any) error {
+	return errWant{fmt.Sprintf(format, args...), want}
+}
+
+// lines reads a text line by line.
+type lines struct {
+	file   File
+	next   int // byte of the next line
+	Line   int // number of the last line, from 1
+	at     int // its byte
+	Text   string
+	fields []string
+}
+
+// scan goes on to the next line, without its end.
+func (l *lines) scan() bool {
+	if l.next >= len(l.file.Data) {
+		return false
+	}
+	l.Line, l.at = l.Line+1, l.next
+	rest := l.file.Data[l.next:]
+	n := bytes.IndexByte(rest, '\n')
+	if l.next += n + 1; n < 0 {
+		n, l.next = len(rest), len(l.file.Data)
+	}
+	l.Text = string(bytes.TrimSuffix(rest[:n], []byte{'\r'}))
+	return true
+}
+
+// place gives an error the place of the last line.
+func (l *lines) place(err error) error { return placed(err, l.file.Name, max(1, l.Line), l.at) }
+
+// wrong is an error at the last line.
+func (l *lines) wrong(want, format string, args ...any) error {
+	return l.place(wrong(want, format, args...))
+}
+
+// placed gives an error that has none a place.
+func placed(err error, file string, record, at int) error {
+	var e errWant
+	if errors.As(err, &e) {
+		return &Error{file, record, at, e.problem, e.want}
+	}
+	return err
+}
+
+// integer reads a whole number of a text that is called what, from least to most.
+func integer(what, text string, least, most int64) (int64, error) {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < least || n > most {
+		return 0, wrong(fmt.Sprintf("a whole number from %d to %d", least, most), "%s is %.40q", what, text)
+	}
+	return n, nil
+}
+
+// whole is integer of a number that may be written as a float of no fraction.
+func whole(what, text string, least, most int64) (int64, error) {
+	if f, err := strconv.ParseFloat(text, 64); err == nil && f == math.Trunc(f) && math.Abs(f) < 1<<53 {
+		text = strconv.FormatInt(int64(f), 10)
+	}
+	return integer(what, text, least, most)
+}

@@ -1,0 +1,149 @@
+package trace
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"sim/engine"
+	"sim/engine/units"
+)
+
+// Keys say which files hold a workload, and what they leave open: keys of a scenario.
+type Keys struct {
+	Files           []string   `key:"files" doc:"one file, a list of them, or a pattern in which '%d' is the rank, from 0" required:""`
+	Format          string     `key:"format" doc:"of the files; 'auto' is the one that they look like" default:"auto" choices:"@formats"`
+	SHA256          string     `key:"sha256" doc:"of the files one after the other, which they must have" else:"the files'"`
+	GPUs            int        `key:"gpus" doc:"ranks of the job, of files that do not say; 0 is what they say" default:"0" max:"131072" implicit:"" when:"format=simai"`
+	RankOrder       string     `key:"rank_order" doc:"how ranks are numbered, the dimension that varies fastest first: 'tp-dp-pp' is Megatron-LM's, 'tp-pp-dp' SimAI's" default:"tp-dp-pp" choices:"tp-dp-pp|tp-pp-dp" when:"format=simai"`
+	Schedule        string     `key:"schedule" doc:"order of forward and backward passes in a stage of several" default:"1f1b" choices:"1f1b|gpipe" when:"format=simai"`
+	Groups          string     `key:"groups" doc:"JSON file of communicators, by name their ranks; '' is what the files say" default:"" implicit:"" unset:"" when:"format=chakra"`
+	Streams         string     `key:"streams" doc:"what of a rank is done one after the other beside what waits for another: 'chained' kernels of a stream, in the order of the file; 'one-at-a-time' an operation of the host, a kernel and a message, as in ASTRA-sim; 'auto' is chained where no kernel has a successor, else free" default:"auto" choices:"auto|chained|one-at-a-time|free" when:"format=chakra"`
+	PeakTFLOPS      float64    `key:"peak_tflops" doc:"what a rank computes, in 1e12 operations a second, of computations that say their operations and no time; 0 is no time" default:"0.0" max:"1000000" implicit:"" when:"format=chakra"`
+	MemoryBandwidth units.Rate `key:"memory_bandwidth" doc:"of a rank, beside peak_tflops; '0bps' does not bound it" default:"0bps" max:"1e18" implicit:"" when:"format=chakra"`
+	Calls           string     `key:"collectives" doc:"whether collective calls are expanded by policy.collective, or 'neighbours': each rank sends its neighbour in a ring all that it sends, at once" default:"graph" choices:"graph|neighbours" implicit:"" when:"by-rank"`
+}
+
+// Hints is Keys with what the reader needs beside.
+type Hints struct {
+	Keys
+	GroupFile File       // that Groups names
+	Inside    units.Rate // at which ranks of a stage reach each other, where what they exchange is no transfer
+}
+
+// Format is a format of files.
+type Format struct {
+	Name string
+	Doc  string
+	// Is reports whether files that begin so are of the format.
+	Is func(begin []byte) bool
+	// Read returns the job of some files, of ranks in order.
+	Read func(files []File, h *Hints) (*Job, error)
+	// Staged says that files hold a stage of a pipeline that stands for all.
+	Staged bool
+}
+
+// Formats are all, in the order in which they are tried.
+var Formats = []Format{
+	{Name: "simai", Doc: "AICB and SimAI workload text (.txt)", Is: isSimAI, Read: readSimAI, Staged: true},
+	{Name: "cm", Doc: "connection matrix of htsim (.cm)", Is: isCM, Read: readCM},
+	{Name: "goal", Doc: "GOAL schedule of LogGOPSim and ATLAHS, text or binary", Is: isGOAL, Read: readGOAL},
+	{Name: "chakra", Doc: "Chakra execution trace, protobuf or JSON, a file a rank", Is: isChakra, Read: readChakra},
+}
+
+// ByName returns the format of a name, nil of none.
+func ByName(name string) *Format {
+	if i := slices.IndexFunc(Formats, func(f Format) bool { return f.Name == name }); i >= 0 {
+		return &Formats[i]
+	}
+	return nil
+}
+
+// Auto is the name of the format that files look like.
+const Auto = "auto"
+
+// FormatNames returns the names that a format may be given by.
+func FormatNames() []string {
+	names := []string{Auto}
+	for i := range Formats {
+		names = append(names, Formats[i].Name)
+	}
+	return names
+}
+
+// detected is how many bytes of a file tell its format.
+const detected = 4096
+
+// Detect returns the format that a file looks like, nil of none that is known.
+func Detect(f File) *Format {
+	begin := f.Data[:min(len(f.Data), detected)]
+	for i := range Formats {
+		if Formats[i].Is(begin) {
+			return &Formats[i]
+		}
+	}
+	return nil
+}
+
+// Read reads a job and checks it.
+func Read(f *Format, files []File, h *Hints) (*Job, error) {
+	j, err := f.Read(files, h)
+	if err != nil {
+		return nil, err
+	}
+	j.Format = f.Name
+	return j, j.check(files[0].Name)
+}
+
+// check holds what all formats must keep.
+func (j *Job) check(file string) error {
+	fail := func(rank, op int, want, format string, args ...any) error {
+		return &Error{File: file, Problem: fmt.Sprintf("rank %d, operation %d (%.40q): ", rank, op, j.Ops[rank][op].Name) + fmt.Sprintf(format, args...), Want: want}
+	}
+	if len(j.Ops) == 0 || !slices.ContainsFunc(j.Ops, func(ops []Op) bool { return len(ops) > 0 }) {
+		return &Error{File: file, Problem: "holds no operation", Want: "one at least"}
+	}
+	var err error
+	bytes := 0.0
+	j.each(func(rank, times int, ops []Op) {
+		sum := engine.Time(0)
+		for i := range ops {
+			o := &ops[i]
+			switch {
+			case err != nil:
+				return
+			case o.Dur < 0 || sum > mostTime-o.Dur:
+				err = fail(rank, i, fmt.Sprintf("%.0f s of computing a rank at most", mostTime.Seconds()), "the rank computes for longer than can be counted")
+			case o.Bytes < 0 || o.Bytes > MaxSend:
+				err = fail(rank, i, fmt.Sprintf("from 0 to %d", int64(MaxSend)), "%d bytes", o.Bytes)
+			case o.Kind == Call && (o.Group < 0 || int(o.Group) >= len(j.Groups) || j.Groups[o.Group].In[rank] < 0):
+				err = fail(rank, i, "a group that the rank is in", "it calls a group that it is not in")
+			case (o.Kind == Send || o.Kind == Recv) && o.Peer != Any && (rank+int(o.Peer) < 0 || rank+int(o.Peer) >= j.Ranks):
+				err = fail(rank, i, fmt.Sprintf("a rank from 0 to %d", j.Ranks-1), "its peer is rank %d", rank+int(o.Peer))
+			}
+			sum += o.Dur
+			bytes += float64(o.Bytes) * float64(times)
+		}
+	})
+	if err == nil && bytes > math.MaxInt64/64 {
+		err = &Error{File: file, Problem: fmt.Sprintf("%.3g bytes are more than can be counted", bytes), Want: "fewer"}
+	}
+	return err
+}
+
+// Words says in a line what a job is.
+func (j *Job) Words() string {
+	n := 0
+	j.each(func(_, times int, ops []Op) { n += times * len(ops) })
+	return fmt.Sprintf("%s trace of %d ranks, %d operations", j.Format, j.Ranks, n)
+}
+
+// begins reports whether a text begins with one of some words, behind blanks.
+func begins(begin []byte, words ...string) bool {
+	first, _, _ := strings.Cut(strings.TrimLeft(string(begin), " \t\r\n"), "\n")
+	field, _, _ := strings.Cut(strings.TrimRight(first, " \t\r"), " ")
+	field, _, _ = strings.Cut(field, "\t")
+	return slices.Contains(words, field) || bytes.Equal(begin, nil)
+}

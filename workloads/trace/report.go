@@ -1,0 +1,159 @@
+package trace
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"sim/engine"
+	"sim/engine/units"
+)
+
+// Report writes what was read: ranks, groups, operations and bytes by kind, compute a rank, what was dropped, what has no
+// partner, and the critical path of computing alone.
+func (j *Job) Report(w io.Writer) error {
+	type sum struct {
+		ops   int
+		bytes float64
+	}
+	var kinds [len(kindNames)]sum
+	var calls [len(collectiveNames)]sum
+	lone := 0
+	var least, most, whole engine.Time
+	least = engine.Never
+	j.each(func(rank, times int, ops []Op) {
+		var busy engine.Time
+		for i := range ops {
+			o := &ops[i]
+			busy += o.Dur
+			k := &kinds[o.Kind]
+			if k.ops += times; o.Kind == Send {
+				k.bytes += float64(times) * float64(o.Bytes)
+			}
+			if o.Kind == Call {
+				n := len(j.members(rank, o))
+				c := &calls[o.Coll]
+				c.ops += times
+				c.bytes += float64(times) * float64(o.Coll.Wire(o.Bytes, n))
+				if n == 1 {
+					lone += times
+				}
+			}
+		}
+		least, most, whole = min(least, busy), max(most, busy), whole+busy*engine.Time(times)
+	})
+	var b strings.Builder
+	row := func(name, format string, args ...any) {
+		fmt.Fprintf(&b, "  %-16s %s\n", name, fmt.Sprintf(format, args...))
+	}
+	row("format", "%s", j.Format)
+	row("ranks", "%d", j.Ranks)
+	for i := range j.Groups {
+		g := &j.Groups[i]
+		small, large := len(g.Sets[0]), 0
+		for _, s := range g.Sets {
+			small, large = min(small, len(s)), max(large, len(s))
+		}
+		size := fmt.Sprint(small)
+		if large > small {
+			size += fmt.Sprintf(" to %d", large)
+		}
+		row("group "+g.Name, "%d sets of %s ranks", len(g.Sets), size)
+		if i == 19 && len(j.Groups) > 20 {
+			row("groups", "%d more", len(j.Groups)-20)
+			break
+		}
+	}
+	for k, s := range kinds {
+		switch {
+		case s.ops == 0:
+		case Kind(k) == Send:
+			row(Kind(k).String(), "%d, %s", s.ops, Size(s.bytes))
+		default:
+			row(Kind(k).String(), "%d", s.ops)
+		}
+	}
+	for c, s := range calls {
+		if s.ops > 0 {
+			row(Collective(c).String(), "%d calls, %s sent by rings or straight", s.ops, Size(s.bytes))
+		}
+	}
+	if least == most {
+		row("compute time", "%s a rank", units.ShortTime(most))
+	} else {
+		row("compute time", "%s to %s a rank", units.ShortTime(least), units.ShortTime(most))
+	}
+	if lone > 0 {
+		row("no traffic", "%d calls of groups of one rank", lone)
+	}
+	for _, n := range j.Notes {
+		bytes := ""
+		if n.Bytes > 0 {
+			bytes = fmt.Sprintf(", %s", Size(float64(n.Bytes)))
+		}
+		row("note", "%s (%d%s)", n.What, n.Count, bytes)
+	}
+	if j.Stage == nil {
+		sends, _, err := j.match()
+		if err != nil {
+			row("unmatched", "%v", err)
+		} else if len(sends) > 0 {
+			row("unmatched", "none of %d messages", len(sends))
+		}
+	}
+	if path, err := j.critical(); err != nil {
+		row("critical path", "%v", err)
+	} else {
+		row("critical path", "%s of computing, as if all else took no time", units.ShortTime(path))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// mostFollowed bounds the operations whose critical path is sought.
+const mostFollowed = 20_000_000
+
+// critical returns the longest that operations that wait for each other compute.
+func (j *Job) critical() (engine.Time, error) {
+	n := 0
+	for _, ops := range j.Ops {
+		n += len(ops)
+	}
+	if n > mostFollowed {
+		return 0, fmt.Errorf("not sought, of %d operations", n)
+	}
+	built, err := j.Build(Builder{Expand: joined})
+	if err != nil {
+		return 0, err
+	}
+	g, longest := built.Graph, engine.Time(0)
+	end := make([]engine.Time, len(g.Tasks))
+	for _, id := range g.Order() {
+		for _, e := range g.In(id) {
+			end[id] = max(end[id], end[e.From])
+		}
+		end[id] += g.Tasks[id].Duration
+		longest = max(longest, end[id])
+	}
+	return longest, nil
+}
+
+// joined is a Builder.Expand of calls that take no time.
+func joined(g *engine.Graph, _ Collected, ready []int32) ([]int32, error) {
+	id := g.AddTask(engine.Task{})
+	done := make([]int32, len(ready))
+	for i, r := range ready {
+		g.AddEdge(r, id, 0)
+		done[i] = id
+	}
+	return done, nil
+}
+
+// Size writes bytes for reading, to four digits.
+func Size(bytes float64) string {
+	unit := 0
+	for ; bytes >= 1000 && unit < 6; unit++ {
+		bytes /= 1000
+	}
+	return fmt.Sprintf("%.4g %s", bytes, [...]string{"B", "KB", "MB", "GB", "TB", "PB", "EB"}[unit])
+}

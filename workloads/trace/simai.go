@@ -1,0 +1,341 @@
+package trace
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"sim/engine"
+)
+
+// Groups of a SimAI workload, by index of Job.Groups.
+const (
+	simTP int32 = iota
+	simDP
+	simEP
+	simDPEP
+)
+
+// simPolicies are the values of the first word that are read. Those of others order what they do otherwise.
+var simPolicies = []string{"HYBRID_TRANSFORMER_FWD_IN_BCKWD", "HYBRID_TRANSFORMER", "MICRO"}
+
+// simOthers are known, and refused by name.
+var simOthers = []string{"DATA", "MODEL", "HYBRID_DLRM", "HYBRID_DLRM_ENHANCED", "HYBRID_DATA_MODEL", "HYBRID_MODEL_DATA", "HYBRID_CUSTOMIZED", "DISTRIBUTED_INFERENCE"}
+
+func isSimAI(begin []byte) bool {
+	return begins(begin, slices.Concat(simPolicies, simOthers)...) && len(begin) > 0
+}
+
+// simAI is a workload text of AICB and SimAI 1.7: what a stage of a pipeline does, in the rows of its layers.
+type simAI struct {
+	policy                        string
+	tp, ep, pp, vpp, ga, gpus     int
+	stageBytes                    int64 // to the next stage, of a tensor-parallel group and micro-batch
+	checkpoints, initiates        []int
+	rows                          []simRow
+	rankOrder                     string
+	dp                            int
+	emptied, unsized, unknownTime int
+}
+
+// simRow is a layer: forward pass, gradient of its input, gradient of its weights, and their update.
+type simRow struct {
+	name   string
+	part   [3]simPart
+	update engine.Time
+	line   int  // of the file
+	recalc bool // its gradients need what a checkpoint gives again
+	saved  bool // it is a checkpoint
+}
+
+type simPart struct {
+	dur   engine.Time
+	call  bool
+	coll  Collective
+	group int32
+	bytes int64
+}
+
+// simCollectives are the names of collectives, the longest first, as SimAI compares beginnings.
+var simCollectives = []struct {
+	name string
+	coll Collective
+}{{"ALLREDUCE", AllReduce}, {"ALLGATHER", AllGather}, {"REDUCESCATTER", ReduceScatter}, {"ALLTOALL", AllToAll}, {"BROADCAST", Broadcast}}
+
+// readSimAI reads the file and makes its ranks' programs.
+func readSimAI(files []File, h *Hints) (*Job, error) {
+	if len(files) != 1 {
+		return nil, &Error{File: files[1].Name, Problem: "is a second file, and one holds the whole workload", Want: "one file"}
+	}
+	s := &simAI{tp: 1, ep: 1, pp: 1, vpp: 1, ga: 1, gpus: h.GPUs, rankOrder: h.RankOrder}
+	l := &lines{file: files[0]}
+	if err := s.read(l, h); err != nil {
+		return nil, err
+	}
+	return s.job(l, h)
+}
+
+// read reads header, count and rows.
+func (s *simAI) read(l *lines, h *Hints) error {
+	if !l.scan() {
+		return l.wrong("a policy such as "+simPolicies[0], "is empty")
+	}
+	if err := s.header(l, strings.Fields(l.Text), h); err != nil {
+		return l.place(err)
+	}
+	if !l.scan() {
+		return l.wrong("the number of rows", "ends behind its first line")
+	}
+	rows, err := integer("the number of rows", strings.TrimSpace(l.Text), 1, MaxBytes/24)
+	if err != nil {
+		return l.place(err)
+	}
+	for l.scan() {
+		f := strings.Fields(l.Text)
+		if len(f) == 0 {
+			continue
+		}
+		row, err := s.row(f)
+		if err != nil {
+			return l.place(err)
+		}
+		row.line = l.Line
+		s.rows = append(s.rows, row)
+	}
+	if len(s.rows) != int(rows) {
+		return l.wrong(fmt.Sprintf("%d in the second line, or all rows", len(s.rows)), "the second line says %d rows, and there are %d", rows, len(s.rows))
+	}
+	for _, list := range [][]int{s.checkpoints, s.initiates} {
+		for _, i := range list {
+			if i < 0 || i >= len(s.rows) {
+				return l.wrong(fmt.Sprintf("a row from 0 to %d", len(s.rows)-1), "the header names row %d as a checkpoint", i)
+			}
+		}
+	}
+	for _, i := range s.checkpoints {
+		s.rows[i].saved = true
+	}
+	for _, i := range s.initiates {
+		s.rows[i].recalc = true
+	}
+	return nil
+}
+
+// header reads the first line: a policy, then names with values in any order.
+func (s *simAI) header(l *lines, f []string, h *Hints) error {
+	if len(f) == 0 || !slices.Contains(simPolicies, f[0]) {
+		return wrong("one of "+strings.Join(simPolicies, ", "), "the policy is %.40q", append(f, "")[0])
+	}
+	s.policy = f[0]
+	fields := map[string]*int{"model_parallel_NPU_group": &s.tp, "ep": &s.ep, "pp": &s.pp, "vpp": &s.vpp, "ga": &s.ga, "all_gpus": &s.gpus}
+	list := map[string]*[]int{"checkpoints": &s.checkpoints, "checkpoint_initiates": &s.initiates}
+	given := map[string]bool{}
+	for i := 1; i < len(f); i++ {
+		name, value, joined := strings.Cut(f[i], ":")
+		if given[name] {
+			return wrong("each once", "%.40q is there twice", name)
+		}
+		if given[name] = true; value == "" {
+			if i++; i >= len(f) {
+				return wrong("a number behind it", "%.40q has no value", name)
+			}
+			value = f[i]
+		} else if !joined {
+			return wrong("names with a colon behind them", "%.40q", f[i])
+		}
+		var err error
+		var n int64
+		switch {
+		case fields[name] != nil:
+			n, err = integer(name, value, 1, MaxRanks)
+			*fields[name] = int(n)
+		case list[name] != nil:
+			if n, err = integer(name, value, 0, int64(len(f)-i-1)); err != nil {
+				return err
+			}
+			for range n {
+				i++
+				row, err := integer(name, f[i], 0, MaxBytes/24)
+				if err != nil {
+					return err
+				}
+				*list[name] = append(*list[name], int(row))
+			}
+		case name == "pp_comm":
+			s.stageBytes, err = whole(name, value, 0, MaxSend)
+		case name == "mode":
+			return wrong("a training step", "%q says that it is inference, whose passes SimAI orders otherwise", "mode: "+value)
+		default:
+			return wrong("model_parallel_NPU_group, ep, pp, vpp, ga, all_gpus, checkpoints, checkpoint_initiates or pp_comm", "the header has %.40q", name)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if h.GPUs > 0 && given["all_gpus"] && h.GPUs != s.gpus {
+		return wrong("workload.gpus left out", "all_gpus is %d, and workload.gpus %d", s.gpus, h.GPUs)
+	}
+	switch whole := s.tp * s.pp; {
+	case s.gpus == 0:
+		return wrong("workload.gpus = N, their number", "the header does not say all_gpus, how many ranks there are")
+	case s.gpus%whole != 0:
+		return wrong(fmt.Sprintf("a multiple of %d", whole), "%d ranks are not whole replicas of TP %d and PP %d", s.gpus, s.tp, s.pp)
+	case s.gpus/whole%s.ep != 0:
+		return wrong("a divisor of it", "DP %d is not a multiple of EP %d", s.gpus/whole, s.ep)
+	}
+	s.dp = s.gpus / (s.tp * s.pp)
+	return nil
+}
+
+// row reads the twelve columns of a layer.
+func (s *simAI) row(f []string) (r simRow, err error) {
+	if len(f) != 12 {
+		return r, wrong("12: name, dependency, and of forward pass, input gradient and weight gradient time, collective and bytes, and the time of the update", "a row of %d columns", len(f))
+	}
+	r.name = f[0]
+	if f[1] != "-1" {
+		return r, wrong("-1", "the dependency is %.40q", f[1])
+	}
+	for p := range r.part {
+		t := &r.part[p]
+		own := [...]int32{simTP, simTP, simDP}[p]
+		column := 2 + 3*p
+		ns, err := integer(fmt.Sprintf("column %d, a time in ns", column+1), f[column], 0, int64(mostTime/engine.Nanosecond))
+		if err != nil {
+			return r, err
+		}
+		if t.dur = engine.Time(ns) * engine.Nanosecond; ns == 1 {
+			s.unknownTime++
+		}
+		if t.bytes, err = whole(fmt.Sprintf("column %d, bytes", column+3), f[column+2], 0, MaxSend); err != nil {
+			return r, err
+		}
+		if err := s.collective(t, f[column+1], own); err != nil {
+			return r, err
+		}
+	}
+	ns, err := integer("column 12, a time in ns", f[11], 0, int64(mostTime/engine.Nanosecond))
+	r.update = engine.Time(ns) * engine.Nanosecond
+	return r, err
+}
+
+// collective reads the name of one, with that of its group behind it.
+func (s *simAI) collective(t *simPart, name string, own int32) error {
+	if name == "NONE" {
+		if t.bytes > 0 {
+			s.emptied++
+		}
+		return nil
+	}
+	i := slices.IndexFunc(simCollectives, func(c struct {
+		name string
+		coll Collective
+	}) bool {
+		return strings.HasPrefix(name, c.name)
+	})
+	if i < 0 {
+		return wrong("NONE, ALLREDUCE, ALLGATHER, REDUCESCATTER, ALLTOALL or BROADCAST, of a group _EP or _DP_EP", "the collective is %.40q", name)
+	}
+	t.coll = simCollectives[i].coll
+	switch suffix := name[len(simCollectives[i].name):]; suffix {
+	case "":
+		t.group = own
+	case "_EP":
+		t.group = simEP
+	case "_DP_EP":
+		t.group = simDPEP
+	default:
+		return wrong("_EP, _DP_EP or nothing", "the group of the collective %.40q is %.40q", simCollectives[i].name, suffix)
+	}
+	if t.bytes == 0 {
+		s.unsized++
+		return nil
+	}
+	t.call = true
+	return nil
+}
+
+// rank returns the number of a rank by its coordinates.
+func (s *simAI) rank(t, d, p int) int32 {
+	if s.rankOrder == "tp-pp-dp" {
+		return int32(t + s.tp*(p+s.pp*d))
+	}
+	return int32(t + s.tp*(d+s.dp*p))
+}
+
+// groups are the sets of ranks that call collectives together.
+func (s *simAI) groups() (all []Group, err error) {
+	for _, g := range []struct {
+		name        string
+		first, step int // of the DP coordinates of a set, and how far apart; of 0 all TP coordinates
+		size        int
+	}{{"tp", 0, 0, s.tp}, {"dp", 0, 1, s.dp}, {"ep", 0, 1, s.ep}, {"dp-ep", 0, s.ep, s.dp / s.ep}} {
+		var sets [][]int32
+		for p := range s.pp {
+			for d := range s.dp {
+				if g.step == 0 {
+					var set []int32
+					for t := range s.tp {
+						set = append(set, s.rank(t, d, p))
+					}
+					sets = append(sets, set)
+					continue
+				}
+				if d/g.step%g.size != 0 {
+					continue
+				}
+				for t := range s.tp {
+					var set []int32
+					for k := range g.size {
+						set = append(set, s.rank(t, d+k*g.step, p))
+					}
+					sets = append(sets, set)
+				}
+			}
+		}
+		one, err := NewGroup(g.name, s.gpus, sets)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, one)
+	}
+	return all, nil
+}
+
+// job makes the programs of all ranks: those of a stage share one.
+func (s *simAI) job(l *lines, h *Hints) (*Job, error) {
+	j := &Job{Ranks: s.gpus, Ops: make([][]Op, s.gpus)}
+	var err error
+	if j.Groups, err = s.groups(); err != nil {
+		return nil, l.place(err)
+	}
+	j.Dims = []Dim{{"tp", s.tp}, {"dp", s.dp}, {"pp", s.pp}}
+	if s.rankOrder == "tp-pp-dp" {
+		j.Dims[1], j.Dims[2] = j.Dims[2], j.Dims[1]
+	}
+	c, err := s.cut()
+	if err != nil {
+		return nil, l.place(err)
+	}
+	for p := range s.pp {
+		ops := s.program(c, p, h.Schedule)
+		for d := range s.dp {
+			for t := range s.tp {
+				j.Ops[s.rank(t, d, p)] = ops
+			}
+		}
+	}
+	for _, n := range []Note{{"sizes beside the collective NONE are ignored", s.emptied, 0}, {"collectives of 0 bytes are left out", s.unsized, 0}} {
+		if n.Count > 0 {
+			j.Notes = append(j.Notes, n)
+		}
+	}
+	if s.unknownTime > 3*len(s.rows)/2 {
+		j.Notes = append(j.Notes, Note{What: "times are 1 ns, which AICB writes where it does not know: most of the computing is missing", Count: s.unknownTime})
+	}
+	if s.pp > 1 && s.stageBytes == 0 {
+		j.Notes = append(j.Notes, Note{What: "stages send each other nothing, as pp_comm is 0 or missing", Count: s.pp})
+	}
+	j.Stage = s.stage(c, h)
+	return j, nil
+}
