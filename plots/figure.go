@@ -28,6 +28,7 @@ var figures = []struct {
 	{"time windows of transfers", windowsFigure},
 	{"intervals that transfers are active in", indexFigure},
 	{"topologies", topologyFigure},
+	{"circuits that move", movesFigures},
 	{"samples of metrics", trialsFigure},
 	{"delays of packets", delaysFigure},
 	{"loads of a torus' links", byPolicy(func(p *result.Simulation) *linkLoads { return newLinkLoads(p.Torus) })},

@@ -15,12 +15,15 @@ func checkMoves(c *checker) {
 	r := &c.s.Policy.Rotor
 	c.forbid(c.Uses("policy.rotor") && c.OK("policy.rotor", "fabric.reconfiguration_delay") && !r.Carries(c.s.Fabric.Moving()), "policy.rotor.period",
 		"%v is no longer than fabric.reconfiguration_delay, or for a change of each of %d switches that hold all circuits, so that these never carry; lengthen it", r.Period, r.Switches)
+	c.forbid(c.s.Replay.React == "redecide" && c.s.Workload.ReplicaMode == "decomposed" && c.OK("replay", "workload.replicas"), "replay.react workload.replicas",
+		`replicas that are decomposed are decided for together, not one by one; leave it out, or set replicas = "single" or "all"`)
 	for i, name := range c.s.Policy.Allocators {
 		row, err := topology.Find(name)
+		at := fmt.Sprintf("policy.allocators.%d", i)
+		c.forbid(err == nil && row.Given && c.s.Replay.React == "redecide" && c.OK("replay"), at+" replay.react", "%s decides nothing that ports that are left could change; leave it out, or set react = \"keep\"", schema.Quote(name))
 		if err != nil || !row.Moves {
 			continue
 		}
-		at := fmt.Sprintf("policy.allocators.%d", i)
 		c.forbid(c.s.Engine.Level == "static", at+" engine.level", `%s moves circuits in an iteration, and level "static" has no time; leave it out, or set engine.level = "flow"`, schema.Quote(name))
 		c.forbid(c.s.Replay.Seeds > 0 && c.OK("replay"), at+" replay", "%s moves circuits by the plan, which trials do not follow; leave it out, or leave [replay] out", schema.Quote(name))
 		c.forbid(c.s.Policy.HasDonor() && c.OK("policy.donor"), at+" policy.donor", `%s uses all ports in turn, those that are lent, too; leave it out, or set donor = "%s"`, schema.Quote(name), topology.NoDonor)

@@ -27,7 +27,7 @@ func checkReplay(c *checker) {
 	if !said {
 		c.refuse("replay", "perturbs nothing; give at least one of %s, or leave the table out", schema.QuotedList(perturbed))
 	}
-	for _, k := range [][2]string{{"slow_replica_index", "slow_replica"}, {"lost_when", "lost_circuits"}} {
+	for _, k := range [][2]string{{"slow_replica_index", "slow_replica"}, {"lost_when", "lost_circuits"}, {"react", "lost_circuits"}} {
 		if name, of := replayPath(k[0]), replayPath(k[1]); c.Given(name) && !c.Given(of) && c.OK(name, of) {
 			c.refuse(name, "is not used without %s; give %s too, or leave it out", k[1], k[1])
 		}

@@ -155,6 +155,13 @@ func (s *Scenario) names(several bool) *schema.Names {
 				return !rings() && slices.Contains(names, w.Source)
 			}, "workload.source", kind)(nil, nil)
 		},
+		"switches": func(tables *schema.Schema, _ []string) *schema.Condition {
+			c := s.reading(tables, several, "switching")
+			reads := c.OK
+			c.Keys = append(slices.Clone(c.Keys), "replay.react")
+			c.OK = func() bool { return reads() || s.Replay.React == "redecide" }
+			return c
+		},
 		"read": func(tables *schema.Schema, args []string) *schema.Condition {
 			return s.reading(tables, several, args[0], args[1:]...)
 		},

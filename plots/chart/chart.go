@@ -88,8 +88,10 @@ func Check(spec *result.Plot, s *result.Sweep) error {
 	v, err := newView(spec, s, &result.SweepTimings{})
 	if err == nil && slices.ContainsFunc(s.Cells, func(c result.Cell) bool { return len(c.Metrics) > 0 }) {
 		names := append([]string{v.metric()}, spec.Also...)
-		if spec.Below != "" {
-			names = append(names, spec.Below)
+		for _, name := range []string{spec.Below, spec.MarkedAt} {
+			if name != "" {
+				names = append(names, name)
+			}
 		}
 		for _, name := range names {
 			if err == nil {

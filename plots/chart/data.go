@@ -46,8 +46,19 @@ func (v *view) metricNames() []string {
 	return append(out, sortedKeys(reference)...)
 }
 
-// measure looks up a metric, a figure of the timings, one of the ideal fabric with "reference." before it, or one of
-// these over another.
+// boundOn returns the lower bound that a name is of, of a metric whose bound follows from others: it has none of its own.
+func (v *view) boundOn(name string) (of func(c *result.Cell) (float64, bool), ok bool) {
+	on, _ := strings.CutPrefix(name, "bound_")
+	m, known := result.Find(on)
+	if on == name || !known || m.Bound == nil {
+		return nil, false
+	}
+	of = func(c *result.Cell) (float64, bool) { return m.BoundOf(c.Metrics, c.Reference) }
+	return of, slices.ContainsFunc(v.sweep.Cells, func(c result.Cell) bool { _, ok := of(&c); return ok })
+}
+
+// measure looks up a metric, the bound on one, a figure of the timings, one of the ideal fabric with "reference." before
+// it, or one of these over another.
 func (v *view) measure(name string) (measure, error) {
 	m := measure{name: name, of: func(c *result.Cell) (float64, bool) {
 		if x, ok := c.Metrics[name]; ok {
@@ -68,6 +79,9 @@ func (v *view) measure(name string) (measure, error) {
 	}}
 	known := v.metricNames()
 	if !slices.Contains(known, name) {
+		if of, ok := v.boundOn(name); ok {
+			return measure{name, of}, nil
+		}
 		if a, b, ok := strings.Cut(name, "/"); ok {
 			return v.quotient(a, b)
 		}

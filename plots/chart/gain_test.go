@@ -238,7 +238,7 @@ func TestGainErrors(t *testing.T) {
 		`metric: there is no "reconfiguration"; did you mean`:   lines(func(p *result.Plot) { p.Below = "reconfiguration" }),
 		`metric: there is no "bound"`:                           lines(func(p *result.Plot) { p.Also = []string{"bound"} }),
 		`metric: there is no "slots"`:                           lines(func(p *result.Plot) { p.Y = "completion_s/slots" }),
-		"also, below and below_of are for lines over an axis":   lines(func(p *result.Plot) { p.X, p.Also = "reconfigurations", []string{"completion_s"} }),
+		"also, below, below_of, marked_at and to are for lines over an axis":   lines(func(p *result.Plot) { p.X, p.Also = "reconfigurations", []string{"completion_s"} }),
 	} {
 		p := scaleGain
 		change(&p)
@@ -380,4 +380,45 @@ func timeLabels(f *facet) (labels, title string) {
 		}
 	}
 	return strings.Join(all, ", "), title
+}
+
+// TestPlacesAndTop: a line is marked where another metric says, in the unit of x, between its points by the scale of the
+// axis; one that leaves at the top ends there, and the bound on a metric is shown that follows from others.
+func TestPlacesAndTop(t *testing.T) {
+	line := []linePoint{at(1, 1), at(100, 3), at(10000, 9)}
+	c := &lineChart{v: &view{spec: &result.Plot{LogX: true, LogY: true}}}
+	cut := c.cut(line, 3)
+	if len(cut) != 3 || !cut[2].cut || math.Abs(cut[2].x-100) > 1e-9 {
+		t.Errorf("cut at a point: %+v", cut)
+	}
+	cut = c.cut([]linePoint{line[0], line[2], line[1]}, 3)
+	if len(cut) != 4 || math.Abs(cut[1].x-100) > 1e-6 || cut[1].gap || !cut[2].gap {
+		t.Errorf("cut: %+v", cut)
+	}
+	if q := onLine(line, 10, true); q == nil || math.Abs(q.mean-2) > 1e-9 {
+		t.Errorf("at 10 on a logarithmic axis: %+v", q)
+	}
+	if q := onLine(line, 2e4, true); q != nil {
+		t.Errorf("beyond the line: %+v", q)
+	}
+	s := sweepOf("delays", "", []result.Axis{countAxis("seed", 1, 2, 3)}, chartPolicies[:1], func(at []int, _ int) map[string]float64 {
+		return map[string]float64{"nct": 2, "makespan_s": 5, "comm_exposed_s": 2, "bound_makespan_s": 4, "break_even_s": 2}
+	})
+	for i := range s.Cells {
+		s.Cells[i].Reference = map[string]float64{"makespan_s": 4, "compute_makespan_s": 3}
+	}
+	v, err := newView(&result.Plot{Name: "p", Kind: "lines", X: "seed", Y: "nct", Also: []string{"bound_nct"}, MarkedAt: "break_even_s"}, s, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	chart, err := v.newLines()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if q := chart.places[0][0]; q == nil || q.x != 2 || q.mean != 2 {
+		t.Errorf("marked at %+v", q)
+	}
+	if got := chart.also[0].lines[0][0].mean; got != 1 {
+		t.Errorf("bound on NCT %g, want 1", got)
+	}
 }

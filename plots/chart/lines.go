@@ -34,7 +34,7 @@ var lineKind = kind{
 func (v *view) checkLines() error {
 	spec := v.spec
 	switch {
-	case v.byMetric && (spec.Also != nil || spec.Below != "" || spec.BelowOf != nil):
+	case v.byMetric && (spec.Also != nil || spec.Below != "" || spec.BelowOf != nil || spec.MarkedAt != "" || spec.To != nil):
 		return errors.New(missing["also"])
 	case v.byMetric && spec.Take != "":
 		return errors.New(missing["take"])
@@ -59,6 +59,7 @@ type linePoint struct {
 	x float64
 	spread
 	gap bool // the line does not lead here: cells before it have no value
+	cut bool // a line enters or leaves the panel here: it is no point of its own
 }
 
 // at is a point of a single value.
@@ -75,6 +76,7 @@ type lineChart struct {
 	marked  bool            // points have markers
 	styles  []seriesStyle
 	also    []alsoLine
+	places  [][]*linePoint // by panel and series, where a metric has it marked; nil of none
 	title   string
 	reading string                                                     // the first note
 	across  func(panels []*plot.Plot, width vg.Length) (title string)  // sets the axes
@@ -132,7 +134,18 @@ func (c *lineChart) sheet() (*sheet.Sheet, error) {
 	v.legend(s, c.styles, parts{lines: c.joined, markers: c.marked})
 	for _, a := range c.also {
 		m, _ := result.Find(a.metric)
+		if on, is := strings.CutPrefix(a.metric, "bound_"); is {
+			if of, known := result.Find(on); known && of.Bound != nil {
+				m.Words = "lower bound on " + of.Words
+			}
+		}
 		s.Legend = append(s.Legend, sheet.Entry{Text: m.Words, Sample: sheet.Stroke(a.style)})
+	}
+	if c.places != nil {
+		m, _ := result.Find(v.spec.MarkedAt)
+		s.Legend = append(s.Legend, sheet.Entry{Text: m.Words, Sample: func(c draw.Canvas, lo, hi vg.Point) {
+			stated(c, placeShape, sheet.Ink, sheet.Point((lo.X+hi.X)/2, (lo.Y+hi.Y)/2), markRadius)
+		}})
 	}
 	if v.spec.Below != "" {
 		if err := c.below(s, panels, g); err != nil {
@@ -216,8 +229,93 @@ func (c *lineChart) overAxis(m measure) error {
 		}
 		c.also = append(c.also, a)
 	}
+	if v.spec.To != nil {
+		c.cutAt(*v.spec.To)
+	}
 	c.valuesUp(m)
 	c.title = c.q.words + " over " + v.x.words
+	return c.markPlaces()
+}
+
+// cutAt cuts lines off above a value.
+func (c *lineChart) cutAt(top float64) {
+	for _, lines := range c.lines {
+		for s := range lines {
+			lines[s] = c.cut(lines[s], top)
+		}
+	}
+	for _, a := range c.also {
+		for p := range a.lines {
+			a.lines[p] = c.cut(a.lines[p], top)
+		}
+	}
+}
+
+// cut is what of a line is no higher than top.
+func (c *lineChart) cut(line []linePoint, top float64) []linePoint {
+	across, up := axisPlace(c.v.spec.LogX), axisPlace(c.v.spec.LogY)
+	var out []linePoint
+	for i, q := range line {
+		if i > 0 && !q.gap && (line[i-1].mean > top) != (q.mean > top) {
+			a := line[i-1]
+			part := (up(top) - up(a.mean)) / (up(q.mean) - up(a.mean))
+			edge := a.x + part*(q.x-a.x)
+			if c.v.spec.LogX {
+				edge = math.Exp(across(a.x) + part*(across(q.x)-across(a.x)))
+			}
+			p := at(edge, top)
+			p.cut, p.gap = true, q.mean <= top
+			out = append(out, p)
+		}
+		if q.mean <= top {
+			out = append(out, q)
+		}
+	}
+	return out
+}
+
+// axisPlace is where a number is on an axis.
+func axisPlace(log bool) func(float64) float64 {
+	if log {
+		return math.Log
+	}
+	return func(x float64) float64 { return x }
+}
+
+// markPlaces finds where lines are at the metric that the plot has marked on them, the largest of a line's cells.
+func (c *lineChart) markPlaces() error {
+	v := c.v
+	if v.spec.MarkedAt == "" {
+		return nil
+	}
+	w := v.beside(v.spec.MarkedAt)
+	_, t, err := w.tableOf(v.spec.MarkedAt)
+	if err != nil {
+		return err
+	}
+	c.places = make([][]*linePoint, len(c.lines))
+	for p, lines := range w.linesOf(t) {
+		c.places[p] = make([]*linePoint, len(lines))
+		for s, line := range lines {
+			x := math.Inf(-1)
+			for _, q := range line {
+				x = max(x, q.max)
+			}
+			c.places[p][s] = onLine(c.lines[p][s], x, v.spec.LogX)
+		}
+	}
+	return nil
+}
+
+// onLine is the point of a line at x, nil where the line has none there.
+func onLine(line []linePoint, x float64, log bool) *linePoint {
+	place := axisPlace(log)
+	for i := 1; i < len(line); i++ {
+		if a, b := line[i-1], line[i]; !b.gap && a.x <= x && x <= b.x && a.x < b.x {
+			q := at(x, a.mean+(b.mean-a.mean)*(place(x)-place(a.x))/(place(b.x)-place(a.x)))
+			return &q
+		}
+	}
 	return nil
 }
 
@@ -231,7 +329,7 @@ func (v *view) linesOf(t *table) [][][]linePoint {
 			for _, x := range order {
 				cell := t.cell(p, s, x)
 				if gap = gap || cell.n == 0; cell.n > 0 {
-					lines[p][s] = append(lines[p][s], linePoint{v.x.numbers[v.x.categories[x]], *cell, gap})
+					lines[p][s] = append(lines[p][s], linePoint{x: v.x.numbers[v.x.categories[x]], spread: *cell, gap: gap})
 					gap = false
 				}
 			}
@@ -332,7 +430,7 @@ func (c *lineChart) width() (lo, hi float64) {
 // beside is v for another metric of the same chart, without what is said of y.
 func (v *view) beside(metric string) *view {
 	w, spec := *v, *v.spec
-	spec.Y, spec.YLabel, spec.Scale, spec.Offset, spec.From, spec.Marks, spec.Also = metric, "", 0, 0, nil, nil, nil
+	spec.Y, spec.YLabel, spec.Scale, spec.Offset, spec.From, spec.Marks, spec.Also, spec.MarkedAt, spec.To = metric, "", 0, 0, nil, nil, nil, "", nil
 	w.spec, w.notes, w.marks = &spec, nil, nil
 	return &w
 }
@@ -409,8 +507,15 @@ func (c *lineChart) draw(cv draw.Canvas, p *plot.Plot, panel int) {
 				strokeWhisker(of(s).line, x(p.x)+apart*(vg.Length(s)-vg.Length(len(lines)-1)/2), y(p.min), y(p.max))
 			}
 			alone := !c.joined || (i == 0 || p.gap) && (i == len(line)-1 || line[i+1].gap)
-			if c.marked || alone {
+			if (c.marked || alone) && !p.cut {
 				of(s).marker(cv, sheet.Point(x(p.x), y(p.mean)), markerRadius)
+			}
+		}
+	}
+	if c.places != nil {
+		for s, q := range c.places[panel] {
+			if q != nil {
+				stated(cv, placeShape, of(s).line.Color, sheet.Point(x(q.x), y(q.mean)), markRadius+2)
 			}
 		}
 	}

@@ -51,6 +51,9 @@ var shapes = [][]vg.Point{
 // hollowShapes are those of figures that others state.
 var hollowShapes = [][]vg.Point{polygon(4, 0), polygon(24, 0), polygon(4, 0.5), polygon(3, 0), polygon(3, 0.5)}
 
+// placeShape is that of places which a plot has marked.
+var placeShape = polygon(24, 0)
+
 // polygon is a regular polygon with a corner at the top, turned by so many sides.
 func polygon(n int, turn float64) []vg.Point {
 	out := make([]vg.Point, n)

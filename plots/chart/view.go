@@ -237,7 +237,7 @@ func (v *view) options() error {
 		given bool
 	}{
 		{"over", spec.Over != "" || spec.Policy != "" || spec.Against != nil || spec.Truncate != 0}, {"take", spec.Take != ""},
-		{"also", spec.Also != nil || spec.Below != "" || spec.BelowOf != nil}, {"x", spec.X != ""}, {"y", spec.Y != ""}, {"z", spec.Z != ""},
+		{"also", spec.Also != nil || spec.Below != "" || spec.BelowOf != nil || spec.MarkedAt != "" || spec.To != nil}, {"x", spec.X != ""}, {"y", spec.Y != ""}, {"z", spec.Z != ""},
 		{"series", spec.Series != ""}, {"log_x", spec.LogX}, {"log_y", spec.LogY}, {"mark", len(spec.Marks) > 0},
 	}
 	for _, o := range all {
@@ -266,6 +266,8 @@ func (v *view) options() error {
 		return errors.New("scale and offset must be numbers that a figure can show")
 	case spec.From != nil && !drawable(*spec.From):
 		return errors.New("from must be a number that a figure can show")
+	case spec.To != nil && !drawable(*spec.To), spec.To != nil && spec.From != nil && *spec.To <= *spec.From, spec.To != nil && *spec.To <= 0 && v.logarithmic():
+		return errors.New("to must be a number above from that the axis has")
 	case spec.From != nil && *spec.From <= 0 && v.logarithmic():
 		return fmt.Errorf("from is %g, which a logarithmic axis does not have", *spec.From)
 	case spec.LogX && v.x.numbers != nil && slices.ContainsFunc(v.x.categories, func(l int) bool { return v.x.numbers[l] <= 0 }):
@@ -278,7 +280,7 @@ func (v *view) options() error {
 var missing = map[string]string{
 	"over":  "over, policy, against and truncate are for a gain",
 	"take":  "take is for bars, heat maps, twists, and lines over an axis, which have one value for several cells",
-	"also":  "also, below and below_of are for lines over an axis",
+	"also":  "also, below, below_of, marked_at and to are for lines over an axis",
 	"z":     "z is for heat maps; other charts show y",
 	"log_x": "bars stand side by side, so log_x means nothing there; lines have it",
 	"mark":  "tiles have no place for marks",

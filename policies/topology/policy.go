@@ -56,6 +56,7 @@ type Row struct {
 	// several, and leave ports to another job.
 	Single bool
 	Moves  bool                          // circuits may move in the iteration
+	Given  bool                          // circuits are the scenario's
 	rates  bool                          // it decides on rates too, which others leave to fair sharing
 	solver bool                          // it needs a MILP solver
 	limit  func(s *Settings) engine.Time // of its search; nil of none
@@ -84,7 +85,7 @@ func (r *Row) Available(s *Settings) error {
 // Table is the allocators by name, in the order in which they are listed.
 var Table = []Row{
 	{Name: "uniform", Doc: "as many circuits as fit, the same for every pod pair", Policy: uniform{}},
-	{Name: "fixed", Doc: "the circuits that the scenario gives", Policy: fixed{}, Reads: []string{"fixed"}},
+	{Name: "fixed", Doc: "the circuits that the scenario gives", Policy: fixed{}, Reads: []string{"fixed"}, Given: true},
 	{Name: "prop-alloc", Doc: "proportional to traffic volume (SiP-ML)", Policy: baseline{proportional}},
 	{Name: "sqrt-alloc", Doc: "proportional to the square root of traffic volume", Policy: baseline{squareRoot}},
 	{Name: "iter-halve", Doc: "one by one to the pair of highest weight, which is then halved (TopoOpt)", Policy: baseline{halving}},

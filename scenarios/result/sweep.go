@@ -65,9 +65,11 @@ type Plot struct {
 	Scale    float64             `json:"scale,omitempty" key:"scale" doc:"factor by which y is multiplied; 100 makes percent" min:"-inf"`
 	Offset   float64             `json:"offset,omitempty" key:"offset" doc:"what is then added: with scale 100, -100 is percent above 1" min:"-inf"`
 	From     *float64            `json:"from,omitempty" key:"from" doc:"where the y axis begins" min:"-inf"`
+	To       *float64            `json:"to,omitempty" key:"to" doc:"of lines over an axis, where they leave the panel at the top" min:"-inf"`
 	Where    map[string][]string `json:"where,omitempty" key:"where" doc:"a table of keys with the values of which cells are drawn"`
 	Take     string              `json:"take,omitempty" key:"take" doc:"what stands for several cells at one place, of bars, lines, heat maps and twists: 'mean', 'min' or 'max'" choices:"mean|min|max" unset:""`
 	Also     []string            `json:"also,omitempty" key:"also" doc:"of lines, a list of metrics with a line of their own, such as bounds" empty:""`
+	MarkedAt string              `json:"marked_at,omitempty" key:"marked_at" doc:"of lines over an axis, a metric in the unit of x, such as a break-even: the place on each line that is marked, where the axis has it"`
 	Below    string              `json:"below,omitempty" key:"below" doc:"of lines, a metric that is shown in a lower panel below each"`
 	BelowOf  []string            `json:"below_of,omitempty" key:"below_of" doc:"a list of the values of 'series' that are shown there; by default all" empty:""`
 	Over     string              `json:"over,omitempty" key:"over" doc:"of a gain, the key of whose values it takes for each group the one with the largest gain; where 'where' keeps one value, that one"`

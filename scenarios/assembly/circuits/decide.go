@@ -156,7 +156,7 @@ func (in *instance) DecideWithin(ctx context.Context, name string, workers int, 
 		}
 	}
 	if in.trials != nil {
-		if none, err := in.trials.measure(ctx, d, &out, settings.Workers); none != nil || err != nil {
+		if none, err := in.trials.measure(ctx, d, in.trials.react(policy, settings), &out, settings.Workers); none != nil || err != nil {
 			return none, err
 		}
 	}

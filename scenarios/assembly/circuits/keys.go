@@ -15,8 +15,8 @@ type OCSPods struct {
 	NICBandwidth         units.Rate  `key:"nic_bandwidth" doc:"rate of a GPU's network interface, in each direction" else:"port_bandwidth" above:"0" max:"1e16"`
 	InsideBandwidth      units.Rate  `key:"inside_bandwidth" doc:"rate of a GPU's link to the network inside its pod, in each direction, beside its network interface; collective calls and all else inside a pod take it" else:"nic_bandwidth" above:"0" max:"1e16" when:"calls-in-graph & no-tiers"`
 	Reverse              bool        `key:"reverse" doc:"map stages to pods in reverse" default:"false" when:"of-training"`
-	Delay                engine.Time `key:"reconfiguration_delay" doc:"time for which a circuit that moves in an iteration carries nothing, from its release at both ends" default:"10ms" when:"read(switching)"`
-	Switching            string      `key:"switching" doc:"whether the circuits that move are down meanwhile, or all of them, as the switch holds them" default:"per-circuit" choices:"per-circuit|per-switch" when:"read(switching)"`
+	Delay                engine.Time `key:"reconfiguration_delay" doc:"time for which a circuit that moves in an iteration carries nothing, from its release at both ends" default:"10ms" when:"switches"`
+	Switching            string      `key:"switching" doc:"whether the circuits that move are down meanwhile, or all of them, as the switch holds them" default:"per-circuit" choices:"per-circuit|per-switch" when:"switches"`
 	Pods                 int         `key:"pods" doc:"number of pods; of several jobs that of a row of replicas" else:"as many as the jobs name; of traffic required" min:"1" max:"1048576" when:"shared-pods"`
 }
 
@@ -52,15 +52,17 @@ type Repeat struct {
 // Replay says how decided topologies are simulated again under what was not planned for. The zero value replays
 // nothing.
 type Replay struct {
-	Seeds            int     `key:"seeds" doc:"trials, each with a seed of its own that follows from the scenario's" default:"100" min:"1" max:"100000"`
-	ComputeJitter    float64 `key:"compute_jitter" doc:"coefficient of variation of every pass's time: a lognormal factor with mean 1" default:"0.0" max:"10"`
-	StageJitter      float64 `key:"stage_jitter" doc:"the same of a factor that all passes of a stage of a replica share" default:"0.0" max:"10"`
-	SlowReplica      float64 `key:"slow_replica" doc:"compute of one replica takes this many times as long" default:"1.0" min:"1" max:"1000"`
-	SlowReplicaIndex int     `key:"slow_replica_index" doc:"which replica is slow, from 0; -1 draws one for each trial" default:"-1" min:"-1" max:"100000000"`
-	LostCircuits     int     `key:"lost_circuits" doc:"circuits, drawn among all that are provisioned, that go down and stay so" default:"0" max:"1000000"`
-	LostWhen         string  `key:"lost_when" doc:"whether they are down from the start, or from a random time in the iteration on" default:"start" choices:"start|random"`
-	Sequence         int     `key:"sequence" doc:"tokens a sample in the replays" else:"workload.sequence" min:"1" max:"1000000000"`
-	Priorities       string  `key:"priorities" doc:"where transfers have priorities, whether these follow from the plan or from what each trial will turn out to be" default:"nominal" choices:"nominal|clairvoyant"`
+	Seeds            int         `key:"seeds" doc:"trials, each with a seed of its own that follows from the scenario's" default:"100" min:"1" max:"100000"`
+	ComputeJitter    float64     `key:"compute_jitter" doc:"coefficient of variation of every pass's time: a lognormal factor with mean 1" default:"0.0" max:"10"`
+	StageJitter      float64     `key:"stage_jitter" doc:"the same of a factor that all passes of a stage of a replica share" default:"0.0" max:"10"`
+	SlowReplica      float64     `key:"slow_replica" doc:"compute of one replica takes this many times as long" default:"1.0" min:"1" max:"1000"`
+	SlowReplicaIndex int         `key:"slow_replica_index" doc:"which replica is slow, from 0; -1 draws one for each trial" default:"-1" min:"-1" max:"100000000"`
+	LostCircuits     int         `key:"lost_circuits" doc:"circuits, drawn among all that are provisioned, that go down and stay so" default:"0" max:"1000000"`
+	LostWhen         string      `key:"lost_when" doc:"whether they are down from the start, or from a random time in the iteration on" default:"start" choices:"start|random"`
+	React            string      `key:"react" doc:"whether the topology stays when circuits are lost, or its policy decides anew on the ports that are left, after the last of them" default:"keep" choices:"keep|redecide" implicit:""`
+	DecisionTime     engine.Time `key:"decision_time" doc:"how long that takes, before circuits begin to move" default:"0s" implicit:"" when:"react=redecide"`
+	Sequence         int         `key:"sequence" doc:"tokens a sample in the replays" else:"workload.sequence" min:"1" max:"1000000000"`
+	Priorities       string      `key:"priorities" doc:"where transfers have priorities, whether these follow from the plan or from what each trial will turn out to be" default:"nominal" choices:"nominal|clairvoyant"`
 }
 
 // Unlike reports whether replays make replicas differ that the plan need not tell apart: all of them must then be

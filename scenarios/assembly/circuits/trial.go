@@ -100,7 +100,7 @@ func (r *trials) provision(e *flow.Evaluator, x []int) {
 
 // measure simulates the trials of a decision and adds what came of them to its row. Where it has fewer circuits than
 // are to be lost the answer says so. It returns the context's error when ctx is cancelled.
-func (r *trials) measure(ctx context.Context, d *topology.Decision, row *result.Row, workers int) (none assembly.Answer, err error) {
+func (r *trials) measure(ctx context.Context, d *topology.Decision, c *reaction, row *result.Row, workers int) (none assembly.Answer, err error) {
 	if err := r.references(ctx, workers); err != nil {
 		return nil, err
 	}
@@ -115,53 +115,68 @@ func (r *trials) measure(ctx context.Context, d *topology.Decision, row *result.
 			return schema.Diagnostic{File: r.s.Name, Key: at, Problem: why, Remedy: fmt.Sprintf("lose at most %d", all)}
 		}), nil
 	}
-	ends, err := r.simulate(ctx, x, d.Service, workers)
+	ends, after, err := r.simulate(ctx, x, d.Service, c, workers)
 	if err != nil {
 		return nil, err
 	}
 	r.record(row, ends)
+	if c != nil {
+		r.recordAfter(row, after)
+	}
 	return nil, nil
 }
 
 // stalled stands for the makespan of a trial that does not end.
 const stalled = engine.Never
 
-// simulate simulates the trials of circuits x under a service and returns the makespans by trial.
-func (r *trials) simulate(ctx context.Context, x []int, service flow.Service, workers int) ([]engine.Time, error) {
+// simulate simulates the trials of circuits x under a service and returns the makespans by trial, and where a controller
+// reacts what follows.
+func (r *trials) simulate(ctx context.Context, x []int, service flow.Service, c *reaction, workers int) ([]engine.Time, *afterwards, error) {
 	base := r.circuits.Clone()
 	base.SetContext(ctx)
 	base.SetService(service)
 	r.provision(base, x)
 	planned, ok := base.Makespan(engine.Never)
 	if err := ctx.Err(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if !ok {
-		return nil, fmt.Errorf("trials of what does not end even as planned")
+		return nil, nil, fmt.Errorf("trials of what does not end even as planned")
 	}
 	if r.s.Replay.Priorities == "nominal" {
 		if err := base.SetTails(base.Spans().Tail); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	ends := make([]engine.Time, len(r.seeds))
+	after, moved := &afterwards{ends: make([]engine.Time, len(r.seeds))}, make([]bool, len(r.seeds))
 	err := each(ctx, len(ends), workers, func() func(int) error {
 		e, d := base.Clone(), make([]engine.Time, len(r.graph.Tasks))
 		return func(i int) error {
 			if err := r.shift(e, i, d); err != nil {
 				return err
 			}
-			if err := r.lose(e, x, r.seeds[i], planned); err != nil {
+			then, did, err := r.lose(ctx, e, x, r.seeds[i], planned, c)
+			if err != nil {
 				return err
 			}
 			end, ok := e.Makespan(engine.Never)
 			if ends[i] = end; !ok {
 				ends[i] = stalled
 			}
-			return nil
+			if c == nil {
+				return nil
+			}
+			moved[i] = did
+			return after.next(e, r, i, then)
 		}
 	})
-	return ends, err
+	for _, did := range moved {
+		if did {
+			after.moved++
+		}
+	}
+	return ends, after, err
 }
 
 // shift gives e the durations of trial i; d is room for them.

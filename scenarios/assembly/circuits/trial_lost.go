@@ -2,6 +2,7 @@ package circuits
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 
@@ -36,28 +37,39 @@ func drawLost(x []int, n int, seed uint64) []circuit {
 }
 
 // lose takes the circuits from e that a trial loses: at the start, or each at its time, a fraction of the makespan that
-// was planned.
-func (r *trials) lose(e *flow.Evaluator, x []int, seed uint64, planned engine.Time) error {
+// was planned; and has a controller react, if there is one, when it has decided after the last of them. It returns the
+// circuits that there are in the end, and whether it has moved some.
+func (r *trials) lose(ctx context.Context, e *flow.Evaluator, x []int, seed uint64, planned engine.Time, c *reaction) (after []int, moved bool, err error) {
 	k := &r.s.Replay
 	if k.LostCircuits == 0 {
-		return nil
+		return x, false, nil
 	}
-	left, lost := slices.Clone(x), drawLost(x, k.LostCircuits, seed)
+	left, lost, at := slices.Clone(x), drawLost(x, k.LostCircuits, seed), engine.Time(0)
+	var changes []engine.Change
 	if k.LostWhen == "start" {
-		for _, c := range lost {
-			left[c.bundle]--
+		for _, l := range lost {
+			left[l.bundle]--
 		}
 		r.provision(e, left)
-		return nil
-	}
-	slices.SortStableFunc(lost, func(a, b circuit) int { return cmp.Compare(a.when, b.when) })
-	var changes []engine.Change
-	for _, c := range lost {
-		left[c.bundle]--
-		b := &r.optical.Bundles[c.bundle]
-		for _, l := range b.Links {
-			changes = append(changes, engine.Change{At: engine.Time(c.when * float64(planned)), Link: l, Rate: float64(left[c.bundle]) * float64(b.Rate)})
+	} else {
+		slices.SortStableFunc(lost, func(a, b circuit) int { return cmp.Compare(a.when, b.when) })
+		r.provision(e, x)
+		for _, l := range lost {
+			before := slices.Clone(left)
+			left[l.bundle]--
+			at = engine.Time(l.when * float64(planned))
+			changes = append(changes, r.changes(at, before, left)...)
 		}
 	}
-	return e.SetChanges(changes)
+	after = left
+	if c != nil {
+		if after, err = r.redecide(ctx, c, left, lost); err != nil {
+			return nil, false, err
+		}
+		changes = append(changes, r.moves(at+k.DecisionTime, left, after)...)
+	}
+	if changes == nil && c == nil {
+		return after, false, nil
+	}
+	return after, !slices.Equal(after, left), e.SetChanges(changes)
 }

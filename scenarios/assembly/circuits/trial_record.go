@@ -50,6 +50,20 @@ func (r *trials) record(row *result.Row, ends []engine.Time) {
 	}
 }
 
+// recordAfter adds what came of the iterations that follow those in which circuits are lost.
+func (r *trials) recordAfter(row *result.Row, a *afterwards) {
+	var nct []float64
+	for i, c := range a.ends {
+		if v, ok := r.times[i].NCT(c); ok && c != stalled {
+			nct = append(nct, v)
+		}
+	}
+	row.Metrics["replay_redecided"] = float64(a.moved)
+	if len(nct) > 0 {
+		row.Metrics["replay_after_nct_mean"] = mean(nct)
+	}
+}
+
 func mean(v []float64) float64 {
 	sum := 0.0
 	for _, x := range v {

@@ -67,7 +67,7 @@ func TestReplayAgainstRun(t *testing.T) {
 		}
 		stalls := 0
 		for _, service := range []flow.Service{flow.MaxMin, flow.LevelPriority, flow.TailPriority} {
-			got, err := r.simulate(context.Background(), circuits, service, 2)
+			got, _, err := r.simulate(context.Background(), circuits, service, nil, 2)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -158,7 +158,7 @@ func TestPriorities(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := r.simulate(context.Background(), circuits, flow.TailPriority, 2)
+	got, _, err := r.simulate(context.Background(), circuits, flow.TailPriority, nil, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +178,7 @@ func TestPriorities(t *testing.T) {
 	changed.it, changed.graph, changed.optical = &ranked, &g, r.optical
 	other := &trials{plan: in, instance: &changed}
 	in.s.Replay.Priorities = "clairvoyant"
-	known, err := r.simulate(context.Background(), circuits, flow.TailPriority, 2)
+	known, _, err := r.simulate(context.Background(), circuits, flow.TailPriority, nil, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -245,10 +245,10 @@ func TestReplayInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	row := result.Row{Metrics: map[string]float64{}, Labels: map[string]string{}}
-	if _, err := in.trials.measure(ctx, d.Decision, &row, 2); err != context.Canceled || len(row.Metrics) > 0 {
+	if _, err := in.trials.measure(ctx, d.Decision, nil, &row, 2); err != context.Canceled || len(row.Metrics) > 0 {
 		t.Errorf("got %v and %v, want %v", err, row.Metrics, context.Canceled)
 	}
-	if _, err := in.trials.measure(context.Background(), d.Decision, &row, 2); err != nil || len(row.Samples["nct"]) != 20 {
+	if _, err := in.trials.measure(context.Background(), d.Decision, nil, &row, 2); err != nil || len(row.Samples["nct"]) != 20 {
 		t.Errorf("afterwards %v, %d plays", err, len(row.Samples["nct"]))
 	}
 }

@@ -105,6 +105,9 @@ func (s *Scenario) trialWords() string {
 		}
 		say("%s dark %s", assembly.Plural(k.LostCircuits, "circuit"), when)
 	}
+	if k.React == "redecide" {
+		say("topologies decided anew after %v and moved within %v", k.DecisionTime, s.Fabric.Delay)
+	}
 	if k.Sequence != s.Workload.Sequence {
 		say("%d tokens a sample", k.Sequence)
 	}

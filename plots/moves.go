@@ -1,0 +1,283 @@
+package plots
+
+import (
+	"fmt"
+	"image/color"
+	"math"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"sim/plots/sheet"
+	"sim/scenarios/result"
+)
+
+// movesPicture is an iteration in which circuits move: what each pod sends, and below it how its ports are connected
+// meanwhile.
+type movesPicture struct {
+	sim    *result.Simulation
+	pods   int // shown
+	port   float64
+	colors []color.RGBA // by pair, of either pod at its ends
+	moving *stepped
+}
+
+// stepped is circuits by pair over the iteration, which repeats.
+type stepped struct {
+	at             []float64 // and the end of the iteration
+	carrying, held [][]int   // from each time on, by pair: those that carry, and those that are being set up
+}
+
+// pairColors are those of pairs at a pod, as many as pipelines have; those to DP peers are green as synchronisation is.
+var pairColors = []color.RGBA{sheet.Blue, sheet.SkyBlue, sheet.Purple, sheet.Orange, sheet.Vermillion}
+
+var movingColor = color.RGBA{0x3a, 0x3a, 0x3a, 0xff}
+
+func movesFigures(_ *result.Document, d *result.Detail) []sheet.Figure {
+	var out []sheet.Figure
+	for i := range d.Policies {
+		p := &d.Policies[i]
+		if p.Topology == nil || len(p.Moves) == 0 || !(p.MakespanS > 0) {
+			continue
+		}
+		m := &movesPicture{sim: p, pods: min(len(p.Topology.Pods), podsShown), port: portRate(d), moving: newStepped(p)}
+		m.paint()
+		out = append(out, m.figure(d.Title))
+	}
+	return out
+}
+
+// newStepped follows the moves of an iteration, and what those of the one before still have to set up when it begins.
+func newStepped(p *result.Simulation) *stepped {
+	type moment struct {
+		at, up   float64
+		circuits []int
+	}
+	now := make([]int, len(p.Topology.Pairs))
+	for i, q := range p.Topology.Pairs {
+		now[i] = q.Circuits
+	}
+	list := []moment{{math.Inf(-1), math.Inf(-1), slices.Clone(now)}}
+	for _, iteration := range []float64{-1, 0} {
+		for _, v := range p.Moves {
+			for _, c := range v.Circuits {
+				for i, q := range p.Topology.Pairs {
+					if q.A == c.A && q.B == c.B && q.DP == c.DP {
+						now[i] = c.To
+					}
+				}
+			}
+			list = append(list, moment{v.AtS + iteration*p.MakespanS, v.UpS + iteration*p.MakespanS, slices.Clone(now)})
+		}
+	}
+	s := &stepped{at: []float64{0, p.MakespanS}}
+	for _, m := range list[1:] {
+		for _, t := range []float64{m.at, m.up} {
+			if t > 0 && t < p.MakespanS {
+				s.at = append(s.at, t)
+			}
+		}
+	}
+	slices.Sort(s.at)
+	s.at = slices.Compact(s.at)
+	first := 0 // that was not left before the delay
+	for _, t := range s.at[:len(s.at)-1] {
+		for first+1 < len(list) && list[first+1].at <= t && list[first+1].up <= t {
+			first++
+		}
+		least, held := slices.Clone(list[first].circuits), slices.Clone(list[first].circuits)
+		for _, m := range list[first+1:] {
+			if m.at > t {
+				break
+			}
+			copy(held, m.circuits)
+			for e, n := range m.circuits {
+				least[e] = min(least[e], n)
+			}
+		}
+		for e := range held {
+			held[e] -= least[e]
+		}
+		s.carrying, s.held = append(s.carrying, least), append(s.held, held)
+	}
+	return s
+}
+
+// paint gives the pairs at a pod different colours.
+func (m *movesPicture) paint() {
+	t := m.sim.Topology
+	m.colors = make([]color.RGBA, len(t.Pairs))
+	for i, q := range t.Pairs {
+		if q.DP {
+			m.colors[i] = sheet.Green
+			continue
+		}
+		taken := map[color.RGBA]bool{}
+		for j, o := range t.Pairs[:i] {
+			if o.A == q.A || o.A == q.B || o.B == q.A || o.B == q.B {
+				taken[m.colors[j]] = true
+			}
+		}
+		m.colors[i] = sheet.Dim
+		if k := slices.IndexFunc(pairColors, func(c color.RGBA) bool { return !taken[c] }); k >= 0 {
+			m.colors[i] = pairColors[k]
+		}
+	}
+}
+
+// chart has two tracks a pod: what it sends, and its ports.
+func (m *movesPicture) chart() *trackChart {
+	const high = 0.9 // of a track
+	t := m.sim.Topology
+	c := &trackChart{count: 2 * m.pods, size: sheet.NumberSize}
+	for pod := range m.pods {
+		m.traffic(c, pod, high)
+		for k := range m.moving.carrying {
+			foot := 0.0
+			add := func(circuits, pair int, clr color.RGBA) {
+				if top := foot + high*float64(circuits*t.Pairs[pair].Copies)/float64(t.Pods[pod].Total); top > foot {
+					c.bars = append(c.bars, bar{2*pod + 1, m.moving.at[k], m.moving.at[k+1], foot, top, clr, ""})
+					foot = top
+				}
+			}
+			for e, q := range t.Pairs {
+				if q.A == pod || q.B == pod {
+					add(m.moving.carrying[k][e], e, m.colors[e])
+					add(m.moving.held[k][e], e, movingColor)
+				}
+			}
+		}
+	}
+	return c
+}
+
+// traffic adds what a pod sends over its circuits, of what all its ports carry, or where that is not known of its peak.
+func (m *movesPicture) traffic(c *trackChart, pod int, high float64) {
+	t := m.sim.Topology
+	var series []*result.Series
+	var colors []color.RGBA
+	for k := range m.sim.Circuits {
+		s := &m.sim.Circuits[k]
+		if e := pairOf(t, s.Name); e >= 0 && strings.HasPrefix(s.Name, t.Pods[pod].Name+" ") {
+			series, colors = append(series, s), append(colors, m.colors[e])
+		}
+	}
+	var at []float64
+	for _, s := range series {
+		at = append(at, s.TimeS...)
+	}
+	slices.Sort(at)
+	at = slices.Compact(at)
+	full := m.port * float64(t.Pods[pod].Total)
+	value := func(s *result.Series, t float64) float64 {
+		k, found := slices.BinarySearch(s.TimeS, t)
+		if !found {
+			k--
+		}
+		if k < 0 {
+			return 0
+		}
+		return s.Value[k]
+	}
+	if full <= 0 {
+		for _, t := range at {
+			sum := 0.0
+			for _, s := range series {
+				sum += value(s, t)
+			}
+			full = max(full, sum)
+		}
+	}
+	for k := 0; k+1 < len(at) && full > 0; k++ {
+		foot := 0.0
+		for i, s := range series {
+			if top := foot + high*value(s, at[k])/full; top > foot {
+				c.bars = append(c.bars, bar{2 * pod, at[k], at[k+1], foot, top, colors[i], ""})
+				foot = top
+			}
+		}
+	}
+}
+
+func (m *movesPicture) figure(subtitle string) sheet.Figure {
+	p, t := m.sim, m.sim.Topology
+	s := sheet.Sheet{Title: "Circuits that move in an iteration under " + p.Policy, Subtitle: subtitle}
+	chart := m.chart()
+	shown := map[color.RGBA]string{}
+	for i, q := range t.Pairs {
+		if q.A >= m.pods && q.B >= m.pods {
+			continue
+		}
+		name := "to the DP peers"
+		if !q.DP {
+			name = t.Pods[q.A].Name + " - " + strings.TrimPrefix(t.Pods[q.B].Name, "pod ")
+		}
+		if before := shown[m.colors[i]]; before == "" {
+			shown[m.colors[i]] = name
+		} else if !q.DP {
+			shown[m.colors[i]] = before + ", " + strings.TrimPrefix(name, "pod ")
+		}
+	}
+	for _, clr := range append(slices.Clone(pairColors), sheet.Dim, sheet.Green) {
+		if shown[clr] != "" {
+			s.Legend = append(s.Legend, sheet.Entry{Text: sheet.Plain(shown[clr]), Sample: sheet.Box(clr, 1)})
+		}
+	}
+	s.Legend = append(s.Legend, sheet.Entry{Text: "being set up", Sample: sheet.Box(movingColor, 1)})
+	add := func(head string, from, to float64, ticks int) *plot.Plot {
+		q := chart.plot(sheet.PlotFunc(m.bands))
+		var names plot.ConstantTicks
+		for pod := range m.pods {
+			name := sheet.Plain(t.Pods[pod].Name)
+			names = append(names, plot.Tick{Value: chart.middle(2 * pod), Label: name + " sends"}, plot.Tick{Value: chart.middle(2*pod + 1), Label: "its ports"})
+		}
+		q.Y.Tick.Marker = names
+		sheet.TimeAxis(&q.X, "time", from, to, ticks)
+		sheet.Head(q, head)
+		return q
+	}
+	end := p.MakespanS
+	height := vg.Length(34 * 2 * m.pods)
+	s.Blocks = []sheet.Block{{Plots: []*plot.Plot{add("The whole iteration: "+sheet.Duration(end, 4), 0, end, 10)}, Cols: 1, Height: height}}
+	if from, to, ok := m.busiest(); ok {
+		s.Blocks = append(s.Blocks, sheet.Block{Plots: []*plot.Plot{add("Its last changes before the end", from, to, 8)}, Cols: 1, Height: height})
+	}
+	what := "A row is as high as what a pod sends at its peak, or its ports"
+	if m.port > 0 {
+		what = "A row is as high as all ports of a pod: what it sends over them"
+	}
+	s.Notes = append(s.Notes, fmt.Sprintf("%s, and below, what they are connected to.", what))
+	if len(t.Pods) > m.pods {
+		s.Notes = append(s.Notes, fmt.Sprintf("The first %d of %d pods are shown.", m.pods, len(t.Pods)))
+	}
+	return s.Figure("moves-" + sheet.FileName(p.Policy))
+}
+
+// busiest is the part of the iteration in which circuits change that are back at its end, if it is much shorter than the
+// whole.
+func (m *movesPicture) busiest() (from, to float64, ok bool) {
+	end := m.sim.MakespanS
+	const near = 0.25 // of the iteration
+	from = math.Inf(1)
+	for _, v := range m.sim.Moves {
+		if v.AtS > end*(1-near) && v.AtS < end {
+			from = min(from, v.AtS)
+		}
+	}
+	from = max(0, from-0.1*(end-from))
+	return from, end, !math.IsInf(from, 1)
+}
+
+// bands sets the pods apart.
+func (m *movesPicture) bands(c draw.Canvas, p *plot.Plot) {
+	_, y := p.Transforms(&c)
+	for pod := range m.pods {
+		top, foot := y(float64(2*(m.pods-pod))), y(float64(2*(m.pods-pod)-2))
+		if pod%2 == 0 {
+			sheet.FillBox(c, sheet.Band, c.Min.X, c.Max.X, foot, top)
+		}
+	}
+}
