@@ -18,6 +18,7 @@ type keptDomain struct {
 	LinkRate           units.Rate
 	LinkLatency, Delay engine.Time
 	Reconfigure        string
+	KnownAhead         string
 	Topology           string `key:"topology" doc:"topology that the switches keep, from before the work begins: that of a planner; without the key the switches keep one where planners cannot plan the work" else:"the first of these" choices:"@topologies"`
 	NICRate            units.Rate
 }

@@ -306,6 +306,20 @@ reconfiguration_delay = "20us"
 		static.Document.Reference["bound_completion_s"] > row["all_to_all_s"] {
 		t.Errorf("one topology: %v, drawn with %g s, bound %v", row, play.MakespanS, static.Document.Reference)
 	}
+	// What is known ahead hides reconfigurations, at most one of each all-to-all; a topology that stays has none to hide.
+	last := math.Inf(1)
+	for _, known := range []string{"none", "returns", "all"} {
+		o := runText(t, step, `policy.planners=["fast", "static-ring"]`, "fabric.known_ahead="+known)
+		row, ring := o.Document.Rows[0].Metrics, o.Document.Rows[1].Metrics
+		const most = 4*58*4*20e-6 + 1e-9 // of 4 micro-batches in a row through all layers
+		if hidden := row["hidden_s"]; row["makespan_s"] >= last || hidden > most || (hidden > 0) != (known != "none") {
+			t.Errorf("known ahead %s: %g s, %g s of it hidden, before %g s", known, row["makespan_s"], hidden, last)
+		}
+		if ring["hidden_s"] != 0 {
+			t.Errorf("a topology that stays hides %g s", ring["hidden_s"])
+		}
+		last = row["makespan_s"]
+	}
 	for _, c := range []struct{ set, want string }{
 		{"workload.microbatches=1000000", "passes of stages"}, {"workload.model=gpt-7b", "has no experts"}, {"fabric.gpus=4", "4 GPUs in a domain, 8 in a stage"}, {"workload.replicas=all", "identical"},
 	} {

@@ -117,6 +117,7 @@ var Metrics = []Metric{
 	{Name: "tasks", Better: Lower, Words: "tasks of the graph", Of: ofIteration},
 	{Name: "transfers", Better: Lower, Words: "transfers between pods", Of: ofIteration},
 	{Name: "exchange_exposed_s", Better: Lower, Words: "exposed time of all-to-alls", Of: ofIteration},
+	{Name: "hidden_s", Better: Higher, Words: "reconfigurations hidden behind computing", Of: ofIteration},
 	{Name: "tier*", Words: "bytes that a tier of a machine carries, and the part of the time for which it does", Of: ofIteration},
 	{Name: "*_exposed_s", Better: Lower, Words: "how much longer it takes for what a tier carries", Of: ofIteration},
 	{Name: "*_doubled_s", Better: Lower, Words: "the time with links of twice the rate in a tier", Of: ofIteration},

@@ -167,7 +167,7 @@ func TestLengthen(t *testing.T) {
 	if err := long.Lengthen(func(v int, pass training.Phase) (engine.Time, error) { return s.CallTime(v, pass, experts) }); err != nil {
 		t.Fatal(err)
 	}
-	if err := exchanges.AddExchanges(each); err != nil {
+	if err := exchanges.AddExchanges(func(training.Phase) engine.Time { return 2 * each }); err != nil {
 		t.Fatal(err)
 	}
 	for i := range bare.Graph.Tasks {
@@ -197,4 +197,29 @@ func mustModel(t *testing.T, name string) training.Architecture {
 		t.Fatal(name)
 	}
 	return a
+}
+
+// TestExchangeGaps: what a pass of DeepSeek-671B computes before all-to-alls, of which shared experts are no part, is less
+// than the pass, and twice as long in the backward pass; by hand for the experts.
+func TestExchangeGaps(t *testing.T) {
+	s, _ := table1(t, "deepseek-671b")
+	first, second, err := s.ExchangeGaps(training.Forward)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tokens := float64(s.Sequence * s.Microbatch * s.Choices.ConcurrentMicrobatches)
+	want := 2 * 8 * 3 * 7168 * 2048 * tokens / (float64(s.StageGPUs()) * s.Choices.EffectiveTFLOPS * 1e12)
+	if got := second.Seconds(); got < want*(1-1e-9) || got > want*(1+1e-9) {
+		t.Errorf("experts compute for %g s, want %g", got, want)
+	}
+	if layers := s.ExpertLayers(1); first <= 0 || (first+second).Seconds()*layers >= s.ForwardSeconds(1) {
+		t.Errorf("%v and %v before the all-to-alls of %g layers in a pass of %g s", first, second, layers, s.ForwardSeconds(1))
+	}
+	back, again, err := s.ExchangeGaps(training.Backward)
+	if off := back - 2*first; err != nil || max(off, -off) > 1 {
+		t.Errorf("backward %v, forward %v, %v", back, first, err)
+	}
+	if off := again - 2*second; max(off, -off) > 1 {
+		t.Errorf("backward %v, forward %v", again, second)
+	}
 }

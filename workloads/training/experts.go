@@ -22,12 +22,32 @@ func (s *Spec) ExpertBytes() int64 {
 	return int64(math.Ceil(tokens * float64(s.Arch.TopK*s.ETP*s.Arch.Hidden*s.Choices.ActivationBytes) / gpus))
 }
 
-// AddExchanges lengthens every pass by its all-to-alls between tokens and experts, of which each takes so long: two a
-// layer with experts, there and back, in the forward pass and two in the backward pass. It must be called once, before
-// the graph is simulated. Error: a time beyond what simulated time can hold.
-func (it *Iteration) AddExchanges(each engine.Time) error {
+// AddExchanges lengthens every pass by its all-to-alls between tokens and experts: two a layer with experts, there and
+// back, in the forward pass and two in the backward pass, which together take as long as both says. It must be called
+// once, before the graph is simulated. Error: a time beyond what simulated time can hold.
+func (it *Iteration) AddExchanges(both func(pass Phase) engine.Time) error {
 	s := &it.Spec
-	return it.Lengthen(func(v int, _ Phase) (engine.Time, error) {
-		return engine.FromSeconds(2 * s.ExpertLayers(v) * each.Seconds())
+	return it.Lengthen(func(v int, pass Phase) (engine.Time, error) {
+		return engine.FromSeconds(s.ExpertLayers(v) * both(pass).Seconds())
 	})
+}
+
+// ExchangeGaps returns what a pass computes at least before each of the two all-to-alls of a layer with experts, when all
+// that comes before them has been sent: attention before tokens go to experts, the experts before they come back, and in
+// the backward pass the same the other way round. Shared experts may be computed at any time, and are left out.
+func (s *Spec) ExchangeGaps(pass Phase) (first, second engine.Time, err error) {
+	a, c := &s.Arch, &s.Choices
+	scores := 4 * float64(s.Sequence) * a.AttentionWidth()
+	if c.AttentionFLOPs == "causal" {
+		scores /= 2
+	}
+	token := s.microbatchTokens() * float64(c.ConcurrentMicrobatches) / (float64(s.StageGPUs()) * c.EffectiveTFLOPS * 1e12)
+	if pass == Backward {
+		token *= c.BackwardRatio
+	}
+	if first, err = engine.FromSeconds((2*(a.AttentionParameters()+a.RouterParameters()) + scores) * token); err != nil {
+		return 0, 0, err
+	}
+	second, err = engine.FromSeconds(2 * float64(a.TopK) * a.ExpertParameters() * token)
+	return first, second, err
 }

@@ -29,6 +29,8 @@ type scaled struct {
 	planning *reconfigure.Planning
 	// repeated says that all-to-alls follow each other, so that a plan of one topology finds it set up.
 	repeated bool
+	// ahead is how long before each of the four all-to-alls of a training step's layer switches may begin to reconfigure.
+	ahead [4]engine.Time
 }
 
 // New makes the system of s, planned by so many goroutines; 0 is one a processor.

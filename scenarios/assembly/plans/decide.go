@@ -66,7 +66,7 @@ func (d *scaled) Decide(ctx context.Context, name string, _ int) (assembly.Answe
 func (d *scaled) choose(list []plan.Candidate) (*plan.Candidate, error) {
 	var best *plan.Candidate
 	most := d.s.Policy.Reconfigurations
-	cost := d.cost
+	cost := d.exposed
 	if most > 0 {
 		cost = func(c *plan.Candidate) engine.Time { return c.Cost(0, d.slot) }
 	}

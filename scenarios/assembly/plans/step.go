@@ -8,6 +8,7 @@ import (
 	"sim/engine/flow"
 	"sim/engine/units"
 	"sim/fabric/electrical"
+	"sim/policies/reconfigure/plan"
 	"sim/scenarios/assembly"
 	"sim/workloads/training"
 )
@@ -30,18 +31,66 @@ func buildStepped(ctx context.Context, s *Scenario, workers int) (*stepped, erro
 		return nil, err
 	}
 	d.repeated = true
+	if d.ahead, err = s.ahead(&spec); err != nil {
+		return nil, err
+	}
 	t := &stepped{scaled: d, spec: spec}
-	t.none, err = t.play(ctx, 0)
+	t.none, err = t.play(ctx, 0, [4]engine.Time{})
 	return t, err
 }
 
-// play returns how long the step takes when each all-to-all takes so long.
-func (t *stepped) play(ctx context.Context, each engine.Time) (engine.Time, error) {
+// ahead returns how long before each of the four all-to-alls of a layer, there and back in both passes, switches may
+// begin to reconfigure for it: while what comes before it computes, where it is known.
+func (s *Scenario) ahead(spec *training.Spec) (ahead [4]engine.Time, err error) {
+	if !s.Fabric.knowsAhead() {
+		return ahead, nil
+	}
+	for i, pass := range []training.Phase{training.Forward, training.Backward} {
+		if ahead[2*i], ahead[2*i+1], err = spec.ExchangeGaps(pass); err != nil {
+			return ahead, err
+		}
+	}
+	if s.Fabric.KnownAhead == "returns" {
+		ahead[0] = 0
+	}
+	for i := range ahead {
+		ahead[i] = min(ahead[i], s.Fabric.Delay)
+	}
+	return ahead, nil
+}
+
+func (f *ScaleUp) knowsAhead() bool { return f.KnownAhead == "returns" || f.KnownAhead == "all" }
+
+// hides returns what of reconfigurations for a candidate's first topology lies behind computing, before each of the four
+// all-to-alls of a layer.
+func (d *scaled) hides(c *plan.Candidate) [4]engine.Time {
+	if d.stays(c) || c.DelaySlots > 0 { // whose delays are whole slots
+		return [4]engine.Time{}
+	}
+	return d.ahead
+}
+
+// exposed is what a candidate takes on average of the all-to-alls, less what of it lies behind computing.
+func (d *scaled) exposed(c *plan.Candidate) engine.Time {
+	sum := engine.Time(0)
+	for _, t := range d.hides(c) {
+		sum += t
+	}
+	return d.cost(c) - sum/4
+}
+
+// play returns how long the step takes when each all-to-all takes so long, less what of the four of a layer lies behind
+// computing.
+func (t *stepped) play(ctx context.Context, each engine.Time, hidden [4]engine.Time) (engine.Time, error) {
 	it, err := training.Build(t.spec, training.Extent{})
 	if err != nil {
 		return 0, err
 	}
-	if err := it.AddExchanges(each); err != nil {
+	both := func(pass training.Phase) engine.Time {
+		i := 2 * int(pass-training.Forward)
+		return 2*each - hidden[i] - hidden[i+1]
+	}
+	if err := it.AddExchanges(both); err != nil {
 		return 0, err
 	}
 	nic := t.s.Fabric.NICRate
@@ -69,6 +118,9 @@ func ExchangeTime(ctx context.Context, s *Scenario) (engine.Time, error) {
 		return 0, err
 	}
 	d.repeated = true
+	if d.ahead, err = s.ahead(&s.Workload.Spec); err != nil {
+		return 0, err
+	}
 	list, err := d.planning.Candidates(ctx, s.Policy.Planners[0])
 	if err != nil {
 		return 0, err
@@ -77,7 +129,7 @@ func ExchangeTime(ctx context.Context, s *Scenario) (engine.Time, error) {
 	if err != nil {
 		return 0, err
 	}
-	return d.cost(chosen), nil
+	return d.exposed(chosen), nil
 }
 
 func (t *stepped) Reference() map[string]float64 {
@@ -103,9 +155,19 @@ func (t *stepped) Decide(ctx context.Context, name string, workers int) (assembl
 	each := t.cost(p.chosen)
 	m["all_to_all_s"] = each.Seconds()
 	delete(m, "completion_s")
-	end, err := t.play(ctx, each)
+	hidden := t.hides(p.chosen)
+	end, err := t.play(ctx, each, hidden)
 	if err != nil {
 		return nil, err
+	}
+	if t.s.Fabric.knowsAhead() {
+		shown := end
+		if hidden != [4]engine.Time{} {
+			if shown, err = t.play(ctx, each, [4]engine.Time{}); err != nil {
+				return nil, err
+			}
+		}
+		m["hidden_s"] = (shown - end).Seconds()
 	}
 	m["makespan_s"] = end.Seconds()
 	m["exchange_exposed_s"] = (end - t.none).Seconds()
