@@ -231,14 +231,14 @@ func TestGainErrors(t *testing.T) {
 		"of all_to_all_bytes_per_s more is better":            func(p *result.Plot) { p.Y = "all_to_all_bytes_per_s" },
 		"y is missing":     func(p *result.Plot) { p.Y = "" },
 		"take is for bars": func(p *result.Plot) { p.Take = "max" },
-		"over, policy, against and truncate are for a gain":     lines(func(p *result.Plot) { p.Policy = "fast" }),
-		`take: there is no "most"; there are mean, min and max`: lines(func(p *result.Plot) { p.Take = "most" }),
-		"below is missing: name the metric":                     lines(func(p *result.Plot) { p.BelowOf = []string{"fast"} }),
-		`below_of: there is no "slow"`:                          lines(func(p *result.Plot) { p.Below, p.BelowOf = "reconfigurations", []string{"slow"} }),
-		`metric: there is no "reconfiguration"; did you mean`:   lines(func(p *result.Plot) { p.Below = "reconfiguration" }),
-		`metric: there is no "bound"`:                           lines(func(p *result.Plot) { p.Also = []string{"bound"} }),
-		`metric: there is no "slots"`:                           lines(func(p *result.Plot) { p.Y = "completion_s/slots" }),
-		"also, below, below_of, marked_at and to are for lines over an axis":   lines(func(p *result.Plot) { p.X, p.Also = "reconfigurations", []string{"completion_s"} }),
+		"over, policy, against and truncate are for a gain":                  lines(func(p *result.Plot) { p.Policy = "fast" }),
+		`take: there is no "most"; there are mean, min and max`:              lines(func(p *result.Plot) { p.Take = "most" }),
+		"below is missing: name the metric":                                  lines(func(p *result.Plot) { p.BelowOf = []string{"fast"} }),
+		`below_of: there is no "slow"`:                                       lines(func(p *result.Plot) { p.Below, p.BelowOf = "reconfigurations", []string{"slow"} }),
+		`metric: there is no "reconfiguration"; did you mean`:                lines(func(p *result.Plot) { p.Below = "reconfiguration" }),
+		`metric: there is no "bound"`:                                        lines(func(p *result.Plot) { p.Also = []string{"bound"} }),
+		`metric: there is no "slots"`:                                        lines(func(p *result.Plot) { p.Y = "completion_s/slots" }),
+		"also, below, below_of, marked_at and to are for lines over an axis": lines(func(p *result.Plot) { p.X, p.Also = "reconfigurations", []string{"completion_s"} }),
 	} {
 		p := scaleGain
 		change(&p)
