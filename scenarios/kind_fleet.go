@@ -58,6 +58,14 @@ func checkFleet(c *checker) {
 		"%d days of %d are not measured; leave at least one that is", w.Fleet.WarmUp, w.Fleet.Days)
 	c.forbid(c.OK("workload.prod", "workload.batch") && w.Fleet.Prod+w.Fleet.Batch > 1, "workload.prod workload.batch",
 		"shares of %g and %g are more than all jobs; write shares whose sum is at most 1", w.Fleet.Prod, w.Fleet.Batch)
+	c.forbid(c.OK("workload.all_to_all", "workload.neighbours") && w.Fleet.AllToAll+w.Fleet.Neighbour > 0.5, "workload.all_to_all workload.neighbours",
+		"mean shares of %g and %g of a step are more than a half, and jobs' are up to twice as much; write shares whose sum is at most 0.5", w.Fleet.AllToAll, w.Fleet.Neighbour)
+	c.forbid(c.OK("workload.days", "workload.faults.ocs_campaign") && w.Faults.Campaign >= w.Fleet.Days, "workload.faults.ocs_campaign workload.days",
+		"the campaign is on day %d of %d; write a day before the last, or 0 for none", w.Faults.Campaign, w.Fleet.Days)
+	if busy := fleets.SwitchWork(&w.Faults); c.OK("workload.faults.ocs_maintenance", "workload.faults.ocs_maintenance_time") && busy >= 1 {
+		c.clash("workload.faults.ocs_maintenance workload.faults.ocs_maintenance_time",
+			"48 switches are maintained %.3g of the time in all; want less than 1, so that one after the other can be", busy)
+	}
 	if c.OK("workload.mix") {
 		if _, err := c.s.fleet().Mix(); err != nil {
 			c.refuse("workload.mix", "%s; write tpuv4-2022, or slices such as \"4x4x4 13.9, 4x4x8T 16\"", err.Error())

@@ -17,6 +17,7 @@ const grid = 4
 type Cube struct {
 	Used uint64 // chips that a job has
 	Down uint64 // chips of machines that are down
+	Held uint64 // chips that are kept for a job whose place others are leaving
 	// Unlinked counts what keeps it out of slices of whole cubes alone: optical links that are down or drained.
 	Unlinked int16
 	// Closed counts what keeps it out of all slices: maintenance, a cube held back, not landed.
@@ -24,7 +25,7 @@ type Cube struct {
 }
 
 // Whole reports whether a slice of whole cubes can have it.
-func (c *Cube) Whole() bool { return c.Used|c.Down == 0 && c.Unlinked == 0 && c.Closed == 0 }
+func (c *Cube) Whole() bool { return c.Used|c.Down|c.Held == 0 && c.Unlinked == 0 && c.Closed == 0 }
 
 // Pod is the state of a pod.
 type Pod struct {
@@ -72,6 +73,12 @@ type Policy interface {
 	Rewires() bool
 }
 
+// Reshaper is a policy that gives jobs other slices than they ask for.
+type Reshaper interface {
+	// Reshapes lists the slices that a job may have which asks for one: of as many chips.
+	Reshapes(s fleet.Shape) []fleet.Shape
+}
+
 // Row is a placement by name.
 type Row struct {
 	Name, Doc string
@@ -93,6 +100,8 @@ func Table() []Row {
 			func() Policy { return reconfigurable{} }},
 		{"best-fit-subcube", "As reconfigurable; slices below a cube go to the fullest cube that has room.",
 			func() Policy { return reconfigurable{fullest: true} }},
+		{"aware", "As best-fit-subcube; of all slices of as many whole cubes as a job asks for, twisted or not, it gets that on which its step is shortest, by the loads of links under its traffic.",
+			func() Policy { return aware{reconfigurable{fullest: true}} }},
 	}
 }
 
@@ -160,7 +169,7 @@ func part(p *Pod, list []uint64, fullest bool) (Place, bool) {
 			continue
 		}
 		for _, m := range list {
-			if (c.Used|c.Down)&m == 0 {
+			if (c.Used|c.Down|c.Held)&m == 0 {
 				best, chips, found = rank, m, i
 				break
 			}

@@ -1,6 +1,7 @@
 package placement
 
 import (
+	"fmt"
 	"math/bits"
 	"slices"
 	"testing"
@@ -212,5 +213,54 @@ func TestConnect(t *testing.T) {
 		if made := connect(step.s, step.at[:]...); made != step.made {
 			t.Errorf("%s on %v: %d connections made, want %d", step.s, step.at, made, step.made)
 		}
+	}
+}
+
+// TestMostBoxes: the search finds as many boxes as trying all sets of them does, and no static placement more.
+func TestMostBoxes(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		free := uint64(0)
+		for range rapid.IntRange(0, 40).Draw(t, "cubes") {
+			free |= 1 << rapid.IntRange(0, 63).Draw(t, "cube")
+		}
+		sides := rapid.SampledFrom([][3]int{{1, 1, 2}, {1, 2, 2}, {2, 2, 2}, {1, 1, 4}, {2, 2, 4}}).Draw(t, "sides")
+		if sides[2] == 2 && sides[1] < 2 && bits.OnesCount64(free) > 14 || sides == [3]int{1, 2, 2} && bits.OnesCount64(free) > 24 {
+			t.Skip("too many sets to try")
+		}
+		var in []uint64
+		for _, m := range boxes(sides, [3]int{1, 1, 1}, true) {
+			if m&^free == 0 {
+				in = append(in, m)
+			}
+		}
+		var all func(i int, free uint64) int
+		all = func(i int, free uint64) int {
+			best := 0
+			for ; i < len(in); i++ {
+				if in[i]&^free == 0 {
+					best = max(best, 1+all(i+1, free&^in[i]))
+				}
+			}
+			return best
+		}
+		if got, want := MostBoxes(free, sides), all(0, free); got != want {
+			t.Fatalf("%d boxes of %v in %x, want %d", got, sides, free, want)
+		}
+	})
+}
+
+// BenchmarkMostBoxes packs slices of 8 cubes into pods of which some cubes are not free.
+func BenchmarkMostBoxes(b *testing.B) {
+	for _, taken := range []int{0, 4, 8, 16, 32} {
+		b.Run(fmt.Sprint(taken), func(b *testing.B) {
+			for i := range b.N {
+				r := fleet.Stream(uint64(i), fleet.StreamOwn, 0)
+				free := ^uint64(0)
+				for range taken {
+					free &^= 1 << r.IntN(64)
+				}
+				MostBoxes(free, [3]int{2, 2, 2})
+			}
+		})
 	}
 }

@@ -10,10 +10,11 @@ type Part int8
 
 // Parts of a pod that fail by themselves (Table 1 of the paper has their rates).
 const (
-	Machine Part = iota // a tray of four chips with its host
-	Cable               // an optical link between a cube and a switch
-	Switch              // an optical circuit switch
-	Cube                // planned maintenance of a whole cube
+	Machine    Part = iota // a tray of four chips with its host
+	Cable                  // an optical link between a cube and a switch
+	Switch                 // an optical circuit switch
+	Cube                   // planned maintenance of a whole cube
+	SwitchWork             // planned maintenance of an optical circuit switch
 	Parts
 )
 

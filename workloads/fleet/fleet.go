@@ -56,6 +56,7 @@ const (
 	streamRouting
 	streamEstimates
 	streamComponents
+	streamTraffic
 	// StreamOwn and above are for those who simulate.
 	StreamOwn
 )

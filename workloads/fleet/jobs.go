@@ -30,7 +30,11 @@ type Job struct {
 	Estimate Time // how long its user says that it will
 	Band     Band
 	Routes   bool // it would rather run on routes round a fault than wait (opted in to fault-tolerant routing)
+	Traffic  Traffic
 }
+
+// Traffic is what share of a job's step, with all links up, waits for traffic among all chips and between neighbours.
+type Traffic struct{ AllToAll, Neighbours float64 }
 
 // Source yields jobs in the order of submission.
 type Source interface {
@@ -65,6 +69,8 @@ type Demand struct {
 	Bands  [Bands]float64 // how often each is drawn, in any unit
 	Routes float64        // share of jobs that opt in to routes round a fault
 	Factor float64        // estimates are drawn evenly, on a logarithmic scale, within this factor of the truth; 1 is exact
+	// Traffic is the mean of jobs' shares, at most a half in all; each job's are so many times it, drawn evenly from 0 to 2.
+	Traffic Traffic
 }
 
 // Check fails on what cannot be drawn from.
@@ -95,6 +101,8 @@ func (d *Demand) Check() error {
 		return fmt.Errorf("fleet: a share of %g opts in to routes round a fault; want 0 to 1", d.Routes)
 	case !(d.Factor >= 1):
 		return fmt.Errorf("fleet: estimates within a factor of %g; want 1 or more", d.Factor)
+	case !(d.Traffic.AllToAll >= 0 && d.Traffic.Neighbours >= 0 && d.Traffic.AllToAll+d.Traffic.Neighbours <= 0.5):
+		return fmt.Errorf("fleet: mean shares of %g and %g of a step wait for traffic; want 0 or more, and a half at most in all", d.Traffic.AllToAll, d.Traffic.Neighbours)
 	}
 	return nil
 }
@@ -125,17 +133,20 @@ func (d *Demand) Jobs() Source {
 		Demand: d, draws: newDrawer(d.Mix),
 		arrivals: Stream(d.Seed, streamArrivals, 0), shapes: Stream(d.Seed, streamShapes, 0), works: Stream(d.Seed, streamDurations, 0),
 		bands: Stream(d.Seed, streamBands, 0), routes: Stream(d.Seed, streamRouting, 0), guesses: Stream(d.Seed, streamEstimates, 0),
+		traffic: Stream(d.Seed, streamTraffic, 0),
 	}
 }
 
 type drawn struct {
 	*Demand
-	draws                                           *drawer
-	arrivals, shapes, works, bands, routes, guesses *rand.Rand
-	number                                          int
-	now                                             Time   // of the last arrival of a Poisson process
-	day                                             int    // the next one to be drawn
-	today                                           []Time // arrivals that are left
+	draws *drawer
+
+	arrivals, shapes, works, bands, routes, guesses, traffic *rand.Rand
+
+	number int
+	now    Time   // of the last arrival of a Poisson process
+	day    int    // the next one to be drawn
+	today  []Time // arrivals that are left
 }
 
 func (d *drawn) Next() (Job, bool) {
@@ -161,6 +172,8 @@ func (d *drawn) finish(j *Job) {
 	if j.Estimate = j.Work; d.Factor != 1 {
 		j.Estimate = FromSeconds(j.Work.Seconds() * guess)
 	}
+	x = 2 * d.traffic.Float64()
+	j.Traffic = Traffic{x * d.Traffic.AllToAll, x * d.Traffic.Neighbours}
 }
 
 func (d *drawn) arrival() Time {

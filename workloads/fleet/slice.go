@@ -50,6 +50,12 @@ func (s Shape) String() string {
 	return text
 }
 
+// CanTwist reports whether a slice is one whose wrap-around links can be twisted: n x n x 2n or n x 2n x 2n whole cubes.
+func (s Shape) CanTwist() bool {
+	a, b, c := s.Dims[0], s.Dims[1], s.Dims[2]
+	return s.Cubes() > 0 && c == 2*a && (b == a || b == c)
+}
+
 // ParseShape reads a slice such as 4x4x8, twisted with T at its end. Its sides are put in order. It fails with ErrShape
 // on one that is neither whole cubes, at most PodCubes of them, nor a power of two of chips below a cube, and on a twist
 // of one that is not n x n x 2n or n x 2n x 2n.
@@ -81,7 +87,7 @@ func (s Shape) check() error {
 		return fmt.Errorf("%w: %s; sides are multiples of %d chips, or 1, 2 and %d within a cube", ErrShape, s, Side, Side)
 	case s.Chips() > PodCubes*CubeChips:
 		return fmt.Errorf("%w: %s has %d chips; a pod has %d", ErrShape, s, s.Chips(), PodCubes*CubeChips)
-	case s.Twisted && (!whole || c != 2*a || b != a && b != c):
+	case s.Twisted && !s.CanTwist():
 		return fmt.Errorf("%w: %s; of whole cubes n x n x 2n and n x 2n x 2n can be twisted", ErrShape, s)
 	}
 	return nil

@@ -21,6 +21,7 @@ const (
 	Connecting            // waiting for the pod manager, mirrors and links
 	Preflight
 	Session
+	Holding     // kept for a job whose place others are leaving
 	Idle        // could be given to a job
 	Down        // machines that are broken, or cubes out of use for their links, with no job on them
 	Maintaining // planned, from when nothing more is placed there
@@ -29,13 +30,14 @@ const (
 
 // String names a use, as metrics do.
 func (u Use) String() string {
-	return [...]string{"work", "routing", "checkpoint", "rework", "detection", "connecting", "preflight", "session", "idle", "down", "maintenance"}[u]
+	return [...]string{"work", "routing", "checkpoint", "rework", "detection", "connecting", "preflight", "session", "holding", "idle", "down", "maintenance"}[u]
 }
 
 // account adds up chip-time between From and Until.
 type account struct {
 	from, until fleet.Time
 	of          [Uses]int64 // chip-milliseconds
+	asked       float64     // chip-milliseconds that the work which is kept would take on the slices that were asked for
 	busy        int64       // of chips that a job has; what jobs are charged must be as much
 	now         fleet.Time
 	chips       [Uses]int64 // of chips without a job, at now
@@ -50,7 +52,7 @@ func (a *account) clip(from, to fleet.Time) int64 {
 // advance charges the time up to a moment.
 func (a *account) advance(to fleet.Time) {
 	if span := a.clip(a.now, to); span > 0 {
-		for u := Idle; u < Uses; u++ {
+		for u := Holding; u < Uses; u++ {
 			a.of[u] += a.chips[u] * span
 		}
 		a.busy += a.used * span
@@ -74,7 +76,9 @@ func (a *account) count(c *placement.Cube, sign int64) {
 	}
 	down := int64(bits.OnesCount64(c.Down &^ c.Used))
 	a.chips[Down] += sign * down
-	a.chips[Idle] += sign * (left - down)
+	held := int64(bits.OnesCount64(c.Held &^ (c.Used | c.Down)))
+	a.chips[Holding] += sign * held
+	a.chips[Idle] += sign * (left - down - held)
 }
 
 // check fails where chip-time is not conserved.
@@ -82,7 +86,7 @@ func (a *account) check(chips int) error {
 	sum, jobs := int64(0), int64(0)
 	for u, n := range a.of {
 		sum += n
-		if Use(u) < Idle {
+		if Use(u) < Holding {
 			jobs += n
 		}
 	}

@@ -4,6 +4,8 @@
 package fleets
 
 import (
+	"context"
+
 	"sim/workloads/fleet"
 )
 
@@ -27,6 +29,7 @@ const (
 	InPlace    Reaction = "in-place"    // of a switch: change routes without a restart
 	Reschedule Reaction = "reschedule"  // of a machine or link: restart on other cubes
 	HotStandby Reaction = "hot-standby" // of a machine or link: a free cube takes over, and no work is lost
+	Cheapest   Reaction = "cheapest"    // of both: what is expected to lose least time of those but in-place
 )
 
 // Maintenance is how planned work on a cube begins.
@@ -48,6 +51,7 @@ type Times struct {
 	Session    fleet.Time // compile, set up, restore
 	Checkpoint fleet.Time // writing one, in which a job does not run
 	Interval   fleet.Time // of work between checkpoints; 0 is Daly's for the job's size
+	Notice     fleet.Time // that a job is given before it is preempted; where a checkpoint takes longer it takes none
 	Standby    fleet.Time // state moves to a cube that takes over
 }
 
@@ -65,12 +69,21 @@ type Config struct {
 	Discipline   Discipline
 	OCS, Machine Reaction
 	Maintenance  Maintenance
-	Reserve      int     // cubes of a pod that only jobs which were interrupted may have
-	Crews        int     // that repair, switches first; 0 is as many as there is work for
-	Silent       float64 // share of failures of idle machines that only preflight or a job finds
-	Missed       float64 // share of those that preflight misses; the job then fails, an hour into its run on average
-	// Slowdown is how many times longer a slice's step takes on routes round a switch that is down, at least 1.
-	Slowdown func(s fleet.Shape, down int) float64
+	Reserve      int        // cubes of a pod that only jobs which were interrupted may have
+	Preempt      bool       // jobs of lower bands make way for those of higher ones
+	Spared       fleet.Time // a job is preempted once in such a time at most
+	Defragment   bool       // jobs are moved so that others fit
+	Rolling      bool       // planned maintenance of switches waits until all others of the pod are up
+	Campaign     fleet.Time // when all switches are due for maintenance; 0 is never
+	Crews        int        // that repair; 0 is as many as there is work for
+	SwitchFirst  bool       // they repair switches before all else
+	Silent       float64    // share of failures of idle machines that only preflight or a job finds
+	Missed       float64    // share of those that preflight misses; the job then fails, an hour into its run on average
+	// Slowdown is how many times longer a job's step takes on routes round a switch of a dimension that is down, at least
+	// 1. With two switches down jobs wait.
+	Slowdown func(ctx context.Context, j *fleet.Job, dim int) (float64, error)
+	// Reshaped is how many times as long a job's step takes on another slice of as many chips.
+	Reshaped func(ctx context.Context, j *fleet.Job, s fleet.Shape) (float64, error)
 }
 
 // chips returns the chips of the fleet.

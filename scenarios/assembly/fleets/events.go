@@ -29,7 +29,7 @@ func (s *state) jobEvent(slot int32) error {
 			return nil
 		}
 		s.leavePhase(j, true)
-		s.tally.done(s)
+		s.tally.done(s, j)
 		s.release(slot, "done")
 	case leaving, struck:
 		s.requeue(slot, true)
@@ -66,7 +66,19 @@ func (s *state) requeue(slot int32, strange bool) {
 	s.release(slot, why)
 	j.phase, j.waits, j.latent = queued, s.now, false
 	j.strange = j.strange || strange
+	if j.to != nil {
+		j.phase = placed
+		return
+	}
 	s.queue.add(j)
+}
+
+// leave has a job that runs write a checkpoint and go: to a place that is kept for it, or to the queue.
+func (s *state) leave(slot int32, to *claim) {
+	j := s.slots[slot]
+	s.leavePhase(j, true)
+	j.phase, j.to = leaving, to
+	s.set(s.slotEvent(slot), s.now+s.c.Times.Checkpoint)
 }
 
 // leavePhase charges the phase that a job is in, up to now. Of a run all is kept, or what checkpoints hold.
@@ -136,9 +148,14 @@ func (s *state) partEvents(x int) {
 			}
 		}
 	case fleet.Switch:
-		s.pods[pod].out++
 		s.repair(x, kind)
-		s.switchFails(pod)
+		s.switchDown(pod, number, false)
+	case fleet.SwitchWork:
+		if p := &s.pods[pod]; s.c.Rolling && p.switchesDown() > 0 {
+			p.due = append(p.due, x)
+		} else {
+			s.workOn(x)
+		}
 	case fleet.Cube:
 		s.change(pod, number, func(c *placement.Cube) { c.Closed++ })
 		s.pods[pod].closing[number] = true
@@ -195,7 +212,7 @@ func (s *state) find(j *job) {
 // hit is what a failure in a cube does to a job there: a free cube takes over, or the job is interrupted.
 func (s *state) hit(slot int32, cube int) {
 	j := s.slots[slot]
-	if s.c.Machine == HotStandby && j.phase == running && j.Shape.Cubes() > 0 && s.policy.Rewires() {
+	if (s.c.Machine == HotStandby || s.c.Machine == Cheapest && s.c.Times.Standby < s.c.Times.Detect+s.unsaved(j)+s.setup(j)) && j.phase == running && j.Shape.Cubes() > 0 && s.policy.Rewires() {
 		if free := s.pods[j.pod].Free(); free != 0 {
 			s.takeOver(slot, cube, free)
 			return
@@ -225,32 +242,14 @@ func (s *state) takeOver(slot int32, cube int, free uint64) {
 	s.set(s.slotEvent(slot), s.now+s.c.Times.Standby)
 }
 
-// switchFails is what a switch that is down does to the slices of its pod, each of which has links through it.
-func (s *state) switchFails(pod int) {
-	for slot, j := range s.slots[:] {
-		if j == nil || j.pod != pod || j.Shape.Cubes() == 0 {
-			continue
-		}
-		if slow := s.allowed(j, pod); s.c.OCS == InPlace && slow > 0 && j.phase == running {
-			s.leavePhase(j, true)
-			j.slow, j.rerouted = slow, true
-			s.goOn(int32(slot))
-			continue
-		}
-		s.strike(int32(slot))
-	}
-}
-
 // clear makes the jobs on a cube leave that is to be maintained.
 func (s *state) clear(pod, cube int) {
 	if s.c.Maintenance == Drain {
 		for _, slot := range slices.Clone(s.pods[pod].on[cube]) {
 			switch j := s.slots[slot]; j.phase {
 			case running:
-				s.leavePhase(j, true)
 				s.tally.evicted(s)
-				j.phase = leaving
-				s.set(s.slotEvent(slot), s.now+s.c.Times.Checkpoint)
+				s.leave(slot, nil)
 			case settingUp, moving:
 				s.tally.evicted(s)
 				s.requeue(slot, true)
@@ -280,13 +279,12 @@ func (s *state) repaired(x, pod int, kind fleet.Part, number int) {
 		s.change(pod, number/fleet.CubeHosts, func(c *placement.Cube) { c.Down &^= machineChips(number) })
 	case fleet.Cable:
 		s.change(pod, number/fleet.CubeLinks, func(c *placement.Cube) { c.Unlinked-- })
-	case fleet.Switch:
-		s.pods[pod].out--
-		s.queue.freed = true
+	case fleet.Switch, fleet.SwitchWork:
+		s.switchUp(pod, number)
 	case fleet.Cube:
 		s.change(pod, number, func(c *placement.Cube) { c.Closed-- })
 	}
-	if kind != fleet.Cube {
+	if kind != fleet.Cube && kind != fleet.SwitchWork {
 		s.nextRepair()
 	}
 	s.fails(x)
@@ -295,7 +293,7 @@ func (s *state) repaired(x, pod int, kind fleet.Part, number int) {
 // crews repair, so many parts at once.
 type crews struct {
 	most, busy int
-	urgent     []int // switches that wait
+	urgent     []int // switches that wait, where they come first
 	others     []int
 }
 
@@ -306,14 +304,14 @@ func (s *state) repair(x int, kind fleet.Part) {
 	case c.most == 0 || c.busy < c.most:
 		c.busy++
 		s.set(s.partEvent(x), s.now+s.c.Times.Detect+s.parts[x].repair)
-	case kind == fleet.Switch:
+	case kind == fleet.Switch && s.c.SwitchFirst:
 		c.urgent = append(c.urgent, x)
 	default:
 		c.others = append(c.others, x)
 	}
 }
 
-// nextRepair gives the crew that is free its next part, switches first (Sec. 3.6 of the paper).
+// nextRepair gives the crew that is free its next part: of switches first, if these come first (Sec. 3.6 of the paper).
 func (s *state) nextRepair() {
 	c := &s.crews
 	c.busy--

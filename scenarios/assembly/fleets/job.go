@@ -16,6 +16,7 @@ const (
 	running
 	moving  // a standby takes over
 	leaving // a checkpoint before it is evicted
+	placed  // its place is kept until others have left it
 	struck  // hit by a failure that is not acted upon yet
 )
 
@@ -36,9 +37,11 @@ type job struct {
 	unfit    bool // preflight will find it
 	tries    int  // times that it was placed
 
-	strange bool // evicted or interrupted: it comes first of its band
-	hit     bool // interrupted by a failure
-	waited  fleet.Time
+	strange bool       // evicted or interrupted: it comes first of its band
+	hit     bool       // interrupted by a failure
+	gain    float64    // how many times as long its work would take on the slice that was asked for
+	moved   fleet.Time // when it was last preempted or moved; 0 is never
+	to      *claim     // where it goes next
 }
 
 // run is how a run of work goes: so many milliseconds of time, with a checkpoint after each interval.
@@ -75,6 +78,35 @@ func (r run) split(span fleet.Time) (running, writing fleet.Time) {
 	return n*r.interval + min(rest, r.interval), n*r.checkpoint + max(0, rest-r.interval)
 }
 
+// unsaved returns the time of a job's run that no checkpoint holds.
+func (s *state) unsaved(j *job) fleet.Time {
+	if j.phase != running {
+		return 0
+	}
+	r := j.run(&s.c.Times)
+	_, n := r.kept(s.now - j.since)
+	return s.now - j.since - n*(r.interval+r.checkpoint)
+}
+
+// setup returns about how long a job is set up for.
+func (s *state) setup(j *job) fleet.Time {
+	t := &s.c.Times
+	if j.Shape.Cubes() == 0 || !s.policy.Rewires() {
+		return t.Preflight + t.Session
+	}
+	return t.Poll + t.Switch + t.Train + t.Preflight + t.Session
+}
+
+// left returns the work of a job that is left, as it would be if it stopped now.
+func (s *state) left(j *job) fleet.Time {
+	work := j.Work - j.done
+	if j.phase == running {
+		running, _ := j.run(&s.c.Times).split(s.now - j.since)
+		work -= j.useful(running)
+	}
+	return max(0, work)
+}
+
 // useful returns how much work a time of running is, at the speed of the job.
 func (j *job) useful(running fleet.Time) fleet.Time {
 	return fleet.Time(float64(running) / j.slow)
@@ -98,6 +130,7 @@ func (s *state) settle(j *job, now fleet.Time, all bool) {
 	work := j.useful(run1) - j.useful(run0)
 	if hi > lo {
 		s.acc.of[Work] += chips * int64(work)
+		s.acc.asked += float64(chips*int64(work)) * j.gain
 		s.acc.of[Routing] += chips * int64(run1-run0-work)
 		s.acc.of[Checkpoint] += chips * int64(write1-write0)
 		s.acc.of[Rework] += chips * int64(max(0, hi-max(lo, good)))

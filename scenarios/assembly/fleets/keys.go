@@ -21,6 +21,8 @@ type Fleet struct {
 	Batch     float64 `key:"batch" doc:"share of jobs of the next priority; the rest has the lowest" default:"0.5" max:"1"`
 	OptIn     float64 `key:"opt_in" doc:"share of jobs that opt in to routes round a switch that is down" default:"0.95" max:"1"`
 	Watch     int     `key:"watch" doc:"cubes of a slice whose availability is measured: the share of time in which a pod without jobs has room for one; where cubes do not move, of the smallest box that holds so many; 0 is none" default:"0" max:"64"`
+	AllToAll  float64 `key:"all_to_all" doc:"mean share of a step, with all links up, that waits for traffic among all chips; each job's is up to twice as much" default:"0.1" max:"0.5"`
+	Neighbour float64 `key:"neighbours" doc:"likewise, that waits for traffic between neighbours, such as that of rings; both sum to a half at most" default:"0.035" max:"0.5"`
 	Estimates float64 `key:"estimates" doc:"users' estimates of durations are within this factor; 1 is exact" default:"1" min:"1" max:"100"`
 }
 
@@ -51,6 +53,9 @@ type Faults struct {
 	Online        float64         `key:"online_repair" doc:"share of failures of links that are repaired from afar" default:"0.7" max:"1"`
 	OnlineTime    engine.Time     `key:"online_repair_time" doc:"time that this takes" default:"1h"`
 	OCSRepair     engine.Time     `key:"ocs_repair" doc:"mean time to repair a switch; the median is 0.72 of it" default:"25.1h"`
+	OCSWork       units.Frequency `key:"ocs_maintenance" doc:"how often a switch is due for planned maintenance" default:"0/day"`
+	OCSWindow     engine.Time     `key:"ocs_maintenance_time" doc:"time that planned maintenance of a switch takes" default:"4h"`
+	Campaign      int             `key:"ocs_campaign" doc:"day on which all switches are due for maintenance, one after the other where it is rolling; 0 is none" default:"0" max:"36500"`
 	Availability  float64         `key:"host_availability" doc:"share of time that a machine is available: planned maintenance of cubes takes what failures leave of the rest; 1 is no maintenance" default:"0.99" above:"0" max:"1"`
 	Window        engine.Time     `key:"maintenance" doc:"time that planned maintenance of a cube takes" default:"4h"`
 	Silent        float64         `key:"silent" doc:"share of failures of idle machines that are found by preflight or by the next job alone" default:"0.2" max:"1"`
@@ -72,17 +77,24 @@ type Pods struct {
 
 // Queue are the keys of [policy.queue].
 type Queue struct {
-	Discipline string `key:"discipline" doc:"which jobs that wait are tried, by priority and then submission: 'fcfs', none before one that does not fit; 'backfill', any that fits; 'easy', any that fits and does not delay the first that does not, by the estimates" default:"backfill" choices:"fcfs|backfill|easy"`
-	Reserve    int    `key:"reserve" doc:"free cubes of a pod that only jobs which were interrupted may have" default:"0" max:"64"`
+	Discipline string      `key:"discipline" doc:"which jobs that wait are tried, by priority and then submission: 'fcfs', none before one that does not fit; 'backfill', any that fits; 'easy', any that fits and does not delay the first that does not, by the estimates" default:"backfill" choices:"fcfs|backfill|easy"`
+	Preemption bool        `key:"preemption" doc:"jobs that do not fit take the place of running ones of lower priority, those that lose the least chip-time" default:"false"`
+	Spared     engine.Time `key:"preemption_gap" doc:"a job is preempted at most once in such a time" default:"4h" when:"preemption=true"`
+	Notice     engine.Time `key:"notice" doc:"that a job is given before it is preempted; where a checkpoint takes no longer it writes one, and loses no work" default:"10min" when:"preemption=true"`
+	Defragment bool        `key:"defragmentation" doc:"running jobs are moved, within a pod or to another, where that makes room for one that waits and costs less chip-time than its waiting" default:"false"`
+	Reserve    int         `key:"reserve" doc:"free cubes of a pod that only jobs which were interrupted may have" default:"0" max:"64"`
 }
 
 // Fault are the keys of [policy.fault].
 type Fault struct {
-	OCS         string  `key:"ocs" doc:"what is done about a switch that is down: 'wait', jobs of whole cubes wait for its repair; 'route', those that opted in restart on routes round it; 'in-place', these change routes without a restart" default:"route" choices:"wait|route|in-place"`
-	Machine     string  `key:"machine" doc:"what is done about a machine or link of a job: 'reschedule', it restarts on other cubes; 'hot-standby', a free cube takes over and no work is lost" default:"reschedule" choices:"reschedule|hot-standby"`
-	Slower      float64 `key:"slower" doc:"how much longer a step takes on routes round a switch that is down; with two down jobs wait. The default is the mean of the TPU v4 paper's Table 3" default:"0.04" max:"100"`
+	OCS         string  `key:"ocs" doc:"what is done about a switch that is down: 'wait', jobs of whole cubes wait for its repair; 'route', those that opted in restart on routes round it; 'in-place', these change routes without a restart; 'cheapest', they restart on such routes, here or in a pod without a fault, or wait, whatever is expected to lose least, and leave the routes when the switch is repaired if that pays" default:"route" choices:"wait|route|in-place|cheapest"`
+	Machine     string  `key:"machine" doc:"what is done about a machine or link of a job: 'reschedule', it restarts on other cubes; 'hot-standby', a free cube takes over and no work is lost; 'cheapest', whichever loses less time" default:"reschedule" choices:"reschedule|hot-standby|cheapest"`
+	Slowdown    string  `key:"slowdown" doc:"how much longer a step takes on routes round a switch that is down: 'loads', by the most loaded link under optimised routes for the slice, the switch's dimension and the job's traffic; 'table3', as a row of the TPU v4 paper's Table 3 that each job draws; 'constant'. With two switches down jobs wait" default:"loads" choices:"loads|table3|constant"`
+	Slower      float64 `key:"slower" doc:"of 'constant'; the default is the mean of Table 3" default:"0.04" max:"100" when:"slowdown=constant"`
+	Rolling     bool    `key:"rolling" doc:"planned maintenance of a switch waits until all others of its pod are up" default:"true"`
+	Order       string  `key:"repair_order" doc:"what crews repair next: 'switches', these before all else; 'arrival', what failed first" default:"switches" choices:"switches|arrival"`
 	Maintenance string  `key:"maintenance" doc:"how planned maintenance begins: 'drain', jobs take a checkpoint and leave; 'at-job-end', when the last job on the cube has ended" default:"drain" choices:"drain|at-job-end"`
-	Crews       int     `key:"repair_crews" doc:"repairs at once, switches first; 0 is as many as there are" default:"0" max:"100000"`
+	Crews       int     `key:"repair_crews" doc:"repairs at once; 0 is as many as there are" default:"0" max:"100000"`
 }
 
 // Spans are the keys of [policy.times].

@@ -18,19 +18,52 @@ type class struct {
 // line holds the jobs of a class that wait, in order.
 type line struct {
 	class
-	jobs    []*job
-	blocked bool // none fits since something was last freed
+	jobs []*job
+	seen int64 // at the queue's clock none fit
 }
 
 // queue holds jobs that wait.
 type queue struct {
 	lines map[class]*line
 	order []*line // by band, those that were interrupted first; then as they came up
-	freed bool    // something changed since lines were tried
-	n     int
+	clock int64   // counts when lines are tried
+	fresh []int   // pods by when something there was last freed, the latest first
+	since []int64 // when that was, by pod
+	tried []*line
+	where []int
 }
 
-func newQueue() queue { return queue{lines: map[class]*line{}} }
+func newQueue(pods int) queue {
+	q := queue{lines: map[class]*line{}, clock: 1}
+	for p := range pods {
+		q.fresh, q.since = append(q.fresh, p), append(q.since, 1)
+	}
+	return q
+}
+
+// touch notes that jobs may fit a pod that did not.
+func (q *queue) touch(pod int) {
+	q.since[pod] = q.clock
+	i := slices.Index(q.fresh, pod)
+	copy(q.fresh[1:i+1], q.fresh[:i])
+	q.fresh[0] = pod
+}
+
+// blocked reports whether the jobs of a line fit nowhere, for all that is known.
+func (q *queue) blocked(l *line) bool { return q.since[q.fresh[0]] <= l.seen }
+
+// pods lists the pods that the jobs of a line may fit, in order, until it is asked again.
+func (q *queue) pods(l *line) []int {
+	q.where = q.where[:0]
+	for _, p := range q.fresh {
+		if q.since[p] <= l.seen {
+			break
+		}
+		q.where = append(q.where, p)
+	}
+	slices.Sort(q.where)
+	return q.where
+}
 
 // before orders jobs that wait: by band, those that were interrupted first, then by submission.
 func before(a, b *job) int {
@@ -58,14 +91,13 @@ func (q *queue) add(j *job) {
 	}
 	i, _ := slices.BinarySearchFunc(l.jobs, j, before)
 	l.jobs = slices.Insert(l.jobs, i, j)
-	q.n++
 }
 
-// first returns the line whose job comes first, of all or of those that are not blocked; nil if there is none.
-func (q *queue) first(all bool) *line {
+// first returns the line whose job comes first, nil if none waits.
+func (q *queue) first() *line {
 	var best *line
 	for _, l := range q.order {
-		if len(l.jobs) > 0 && (all || !l.blocked) && (best == nil || before(l.jobs[0], best.jobs[0]) < 0) {
+		if len(l.jobs) > 0 && (best == nil || before(l.jobs[0], best.jobs[0]) < 0) {
 			best = l
 		}
 	}
@@ -77,17 +109,5 @@ func (q *queue) pop(l *line) *job {
 	j := l.jobs[0]
 	l.jobs[0] = nil
 	l.jobs = l.jobs[1:]
-	q.n--
 	return j
-}
-
-// unblock lets all lines be tried again if something was freed.
-func (q *queue) unblock() {
-	if !q.freed {
-		return
-	}
-	for _, l := range q.order {
-		l.blocked = false
-	}
-	q.freed = false
 }

@@ -127,8 +127,11 @@ func partName(kind fleet.Part) string {
 	if name := partNames[kind]; name != "" {
 		return name
 	}
-	if kind == fleet.Cube {
+	switch kind {
+	case fleet.Cube:
 		return "maintenance"
+	case fleet.SwitchWork:
+		return "ocs-maintenance"
 	}
 	return fmt.Sprintf("part %d", kind)
 }

@@ -30,7 +30,8 @@ func pod60(load float64) *Config {
 			Session: 5 * fleet.Minute, Checkpoint: 2 * fleet.Minute, Standby: fleet.Minute,
 		},
 		Discipline: Backfill, OCS: Route, Machine: Reschedule, Maintenance: Drain, Silent: 0.2, Missed: 0.05,
-		Slowdown: func(fleet.Shape, int) float64 { return 1.04 },
+		Slowdown: func(context.Context, *fleet.Job, int) (float64, error) { return 1.04, nil },
+		Reshaped: reshaped, SwitchFirst: true, Rolling: true, Spared: 4 * fleet.Hour,
 	}
 }
 
@@ -117,7 +118,7 @@ func TestOneJob(t *testing.T) {
 			want[Connecting] = 5*fleet.Second - 1 + c.Times.Switch + c.Times.Train
 		}
 		for u, w := range want {
-			if u := Use(u); u < Idle && o.Time[u] != int64(w)*int64(s.Chips()) {
+			if u := Use(u); u < Holding && o.Time[u] != int64(w)*int64(s.Chips()) {
 				t.Errorf("%s: %v of %v, want %v", shape, fleet.Time(o.Time[u]/int64(s.Chips())), u, w)
 			}
 		}
@@ -203,9 +204,15 @@ func TestConserved(t *testing.T) {
 			c.Rates[k].PerDay *= by
 		}
 		c.Discipline = rapid.SampledFrom([]Discipline{FCFS, Backfill, EASY}).Draw(t, "discipline")
-		c.OCS = rapid.SampledFrom([]Reaction{Wait, Route, InPlace}).Draw(t, "ocs")
-		c.Machine = rapid.SampledFrom([]Reaction{Reschedule, HotStandby}).Draw(t, "machine")
+		c.OCS = rapid.SampledFrom([]Reaction{Wait, Route, InPlace, Cheapest}).Draw(t, "ocs")
+		c.Machine = rapid.SampledFrom([]Reaction{Reschedule, HotStandby, Cheapest}).Draw(t, "machine")
 		c.Maintenance = rapid.SampledFrom([]Maintenance{Drain, AtJobEnd}).Draw(t, "maintenance")
+		c.Preempt, c.Defragment, c.Rolling, c.SwitchFirst = rapid.Bool().Draw(t, "preempt"), rapid.Bool().Draw(t, "defragment"), rapid.Bool().Draw(t, "rolling"), rapid.Bool().Draw(t, "switches first")
+		c.Spared, c.Times.Notice = rapid.SampledFrom([]fleet.Time{0, fleet.Hour}).Draw(t, "spared"), rapid.SampledFrom([]fleet.Time{0, fleet.Hour}).Draw(t, "notice")
+		if rapid.Bool().Draw(t, "work on switches") {
+			c.Rates[fleet.SwitchWork] = fleet.Process{PerDay: 0.05, Weibull: 1, Repair: fleet.Spread{Form: fleet.Constant, Mean: 2 * fleet.Hour}}
+			c.Campaign = 4 * fleet.Day
+		}
 		c.Reserve = rapid.IntRange(0, 3).Draw(t, "reserve")
 		c.Crews = rapid.IntRange(0, 3).Draw(t, "crews")
 		c.Silent = rapid.SampledFrom([]float64{0, 0.5, 1}).Draw(t, "silent")
@@ -216,6 +223,12 @@ func TestConserved(t *testing.T) {
 		a, err := Simulate(context.Background(), c, row.New())
 		if err != nil {
 			t.Fatal(err)
+		}
+		if a.Turnaround < a.BoundTurnaround*(1-1e-9) {
+			t.Fatalf("a turnaround of %g s, less than the bound of %g", a.Turnaround, a.BoundTurnaround)
+		}
+		if !row.New().Rewires() && a.SlicesFit > a.SlicesMost {
+			t.Fatalf("%s fits %g more slices, at most %g fit", row.Name, a.SlicesFit, a.SlicesMost)
 		}
 		b, err := Simulate(context.Background(), c, row.New())
 		if err != nil || !reflect.DeepEqual(a, b) {

@@ -3,6 +3,7 @@ package fleets
 import (
 	"cmp"
 	"math"
+	"math/bits"
 	"slices"
 
 	"sim/policies/placement"
@@ -11,81 +12,129 @@ import (
 
 // schedule tries the jobs that wait.
 func (s *state) schedule() error {
-	s.queue.unblock()
-	var ahead *reservation
-	if l := s.queue.first(true); l != nil && l.blocked && s.c.Discipline != Backfill {
-		if s.c.Discipline == FCFS || s.queue.first(false) == nil {
-			return nil
-		}
-		ahead = s.reserve(l.jobs[0])
+	if err := s.settleClaims(); err != nil {
+		return err
 	}
-	for {
-		l := s.queue.first(false)
-		if l == nil {
-			break
-		}
-		j := l.jobs[0]
-		pod, at, slow, ok := s.fit(j, ahead)
-		if ok {
-			s.queue.pop(l)
-			if err := s.start(j, pod, at, slow); err != nil {
+	q := &s.queue
+	defer func() { q.clock++ }() // what was taken frees nothing
+	var ahead *reservation
+	if s.c.Discipline != Backfill {
+		for {
+			l := q.first()
+			if l == nil || s.c.Discipline == FCFS && q.blocked(l) {
+				return nil
+			}
+			if q.blocked(l) {
+				ahead = s.reserve(l.jobs[0])
+				break
+			}
+			started, err := s.try(l, nil)
+			if err != nil {
 				return err
 			}
-			continue
-		}
-		l.blocked = true
-		if s.c.Discipline == FCFS {
-			break
-		}
-		if s.c.Discipline == EASY && ahead == nil {
-			ahead = s.reserve(j)
+			if !started && s.c.Discipline == FCFS {
+				return nil
+			}
 		}
 	}
-	s.queue.freed = false // what was taken frees nothing
+	list := s.candidates()
+	for len(list) > 0 {
+		l := list[0]
+		started, err := s.try(l, ahead)
+		if err != nil {
+			return err
+		}
+		list = list[1:]
+		if started && len(l.jobs) > 0 {
+			i, _ := slices.BinarySearchFunc(list, l, inOrder)
+			list = slices.Insert(list, i, l)
+		}
+	}
 	return nil
 }
 
-// fit finds a place for a job, the first pod that has one, and how much slower it will be there.
-func (s *state) fit(j *job, ahead *reservation) (pod int, at placement.Place, slow float64, ok bool) {
-	for p := range s.pods {
-		slow := s.allowed(j, p)
-		if slow == 0 {
+// inOrder orders lines by their first jobs.
+func inOrder(a, b *line) int { return before(a.jobs[0], b.jobs[0]) }
+
+// candidates lists the lines whose jobs may fit since something was freed, in order.
+func (s *state) candidates() []*line {
+	q := &s.queue
+	q.tried = q.tried[:0]
+	for _, l := range q.order {
+		if len(l.jobs) == 0 || q.blocked(l) {
 			continue
 		}
-		at, ok := s.policy.Place(s.pods[p].Pod, j.Shape)
-		if !ok || !j.strange && s.spares(p, &at) || ahead != nil && ahead.delayed(s, j, p, at) {
-			continue
+		if s.c.Preempt || s.c.Defragment || s.mayFit(l) {
+			q.tried = append(q.tried, l)
+		} else {
+			l.seen = q.clock
 		}
-		return p, at, slow, true
 	}
-	return 0, placement.Place{}, 0, false
+	slices.SortFunc(q.tried, inOrder)
+	return slices.Clone(q.tried)
+}
+
+// mayFit reports whether a pod has as many cubes as the jobs of a line want; it may be that they do not fit all the same.
+func (s *state) mayFit(l *line) bool {
+	n := l.shape.Cubes()
+	for _, p := range s.queue.fresh {
+		if s.queue.since[p] <= l.seen {
+			return false
+		}
+		if n == 0 || n <= s.pods[p].whole() {
+			return true
+		}
+	}
+	return false
+}
+
+// try starts the first job of a line, or has others make room for it; it reports whether it did.
+func (s *state) try(l *line, ahead *reservation) (bool, error) {
+	j := l.jobs[0]
+	pods := s.queue.pods(l)
+	if pod, at, slow, ok := s.fit(j, pods, ahead); ok {
+		s.queue.pop(l)
+		return true, s.start(j, pod, at, slow)
+	}
+	if ahead == nil && (s.c.Preempt || s.c.Defragment) && s.makeRoom(j, slices.Clone(pods)) {
+		s.queue.pop(l)
+		return true, nil
+	}
+	l.seen = s.queue.clock
+	return false, nil
+}
+
+// fit finds a place for a job, in the first of the pods where it is least slowed down, and by how much it is.
+func (s *state) fit(j *job, pods []int, ahead *reservation) (pod int, at placement.Place, slow float64, ok bool) {
+	for _, p := range pods {
+		here := s.allowed(j, p)
+		if here == 0 || ok && here >= slow || j.Shape.Cubes() > s.pods[p].whole() {
+			continue
+		}
+		place, fits := s.policy.Place(s.pods[p].Pod, j.Shape)
+		if !fits || !j.strange && s.spares(s.pods[p].Pod, &place) || ahead != nil && ahead.delayed(s, j, p, place) {
+			continue
+		}
+		pod, at, slow, ok = p, place, here, true
+		if here == 1 {
+			break
+		}
+	}
+	return pod, at, slow, ok
 }
 
 // spares reports whether a place would be on cubes that are held back.
-func (s *state) spares(p int, at *placement.Place) bool {
+func (s *state) spares(p *placement.Pod, at *placement.Place) bool {
 	if s.c.Reserve == 0 {
 		return false
 	}
 	takes := 0
 	for _, c := range at.Cubes {
-		if s.pods[p].Cubes[c].Whole() {
+		if p.Cubes[c].Whole() {
 			takes++
 		}
 	}
-	return takes > 0 && s.pods[p].whole()-takes < s.c.Reserve
-}
-
-// allowed returns how much slower a job would run in a pod, 0 if it may not: of whole cubes while switches are down
-// those that have opted in, if there are routes round them.
-func (s *state) allowed(j *job, p int) float64 {
-	out := s.pods[p].out
-	switch {
-	case out == 0 || j.Shape.Cubes() == 0:
-		return 1
-	case s.c.OCS == Wait || !j.Routes:
-		return 0
-	}
-	return s.c.Slowdown(j.Shape, out)
+	return takes > 0 && bits.OnesCount64(p.Free())-takes < s.c.Reserve
 }
 
 // start places a job and sets it up.
@@ -107,7 +156,7 @@ func (s *state) start(j *job, p int, at placement.Place, slow float64) error {
 	j.interval = s.interval(j)
 	j.phase, j.since = settingUp, s.now
 	bad := s.findBad(j)
-	j.latent, j.rerouted = bad >= 0, s.pods[p].out > 0 && j.Shape.Cubes() > 0
+	j.latent, j.rerouted = bad >= 0, s.pods[p].switchesDown() > 0 && j.Shape.Cubes() > 0
 	j.unfit = j.latent && s.c.Times.Preflight > 0 && fleet.Chance(s.c.Seed, uint64(j.Number), uint64(j.tries)) >= s.c.Missed
 	ready := s.now + s.connecting(j) + s.c.Times.Preflight
 	if !j.unfit {
@@ -141,6 +190,11 @@ func (s *state) interval(j *job) fleet.Time {
 	case t.Checkpoint == 0:
 		return fleet.Minute
 	}
+	return max(fleet.Second, fleet.Daly(t.Checkpoint, s.interruption(j)))
+}
+
+// interruption returns the mean time until a failure or maintenance hits a job.
+func (s *state) interruption(j *job) fleet.Time {
 	rates := s.c.Rates
 	rates[fleet.Machine].PerDay += rates[fleet.Cube].PerDay / fleet.CubeHosts // maintenance interrupts, too
 	m := rates.Interruption(j.Shape.Cubes())
@@ -150,7 +204,7 @@ func (s *state) interval(j *job) fleet.Time {
 			m = fleet.FromSeconds(fleet.Day.Seconds() / perDay)
 		}
 	}
-	return max(fleet.Second, fleet.Daly(t.Checkpoint, m))
+	return m
 }
 
 // reservation is when, by the estimates, the first job that does not fit will, and what of its pod is free then.
@@ -196,14 +250,16 @@ type ends struct {
 // ending lists the jobs of a pod by when they are estimated to end.
 func (s *state) ending(p int) []ends {
 	var list []ends
-	for slot, j := range s.slots {
-		if j != nil && j.pod == p {
-			left := fleet.Time(float64(max(0, j.Estimate-j.done)) * j.slow)
-			if j.phase == running {
-				left -= s.now - j.since
-			}
-			list = append(list, ends{int32(slot), s.now + max(0, left)})
+	for _, slot := range s.jobsOn(p) {
+		j := s.slots[slot]
+		left := fleet.Time(float64(max(0, j.Estimate-j.done)) * j.slow)
+		switch j.phase {
+		case running:
+			left -= s.now - j.since
+		case leaving:
+			left = s.c.Times.Checkpoint - (s.now - j.since)
 		}
+		list = append(list, ends{slot, s.now + max(0, left)})
 	}
 	slices.SortFunc(list, func(a, b ends) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.slot, b.slot)) })
 	return list
@@ -211,8 +267,7 @@ func (s *state) ending(p int) []ends {
 
 // delayed reports whether a job in a place would delay the one that is reserved for. If not it counts as there.
 func (r *reservation) delayed(s *state, j *job, p int, at placement.Place) bool {
-	t := &s.c.Times
-	end := s.now + t.Poll + t.Switch + t.Train + t.Preflight + t.Session + j.Estimate - j.done
+	end := s.now + s.setup(j) + j.Estimate - j.done
 	if r.by == nil || p != r.pod || end <= r.at {
 		return false
 	}

@@ -14,7 +14,7 @@ import (
 const (
 	machines = fleet.PodCubes * fleet.CubeHosts
 	cables   = fleet.PodCubes * fleet.CubeLinks
-	partsPod = machines + cables + fleet.PodSwitches + fleet.PodCubes
+	partsPod = machines + cables + 2*fleet.PodSwitches + fleet.PodCubes
 	slotsPod = fleet.PodCubes * fleet.CubeChips // as many jobs can run
 )
 
@@ -32,6 +32,9 @@ type state struct {
 	spare  []int32 // slots without a job
 	parts  []part
 	queue  queue
+	claims []*claim
+	err    error
+	ctx    context.Context
 	crews  crews
 	acc    account
 	tally  tally
@@ -42,7 +45,12 @@ type state struct {
 // pod is a pod with the jobs on it.
 type pod struct {
 	*placement.Pod
-	out     int                     // switches that are down
+	out     [3]int     // switches that are down, by dimension
+	since   fleet.Time // when the last that is went down
+	planned bool       // that is for maintenance
+	free    int        // cubes that slices of whole cubes can have, where counted
+	counted bool
+	due     []int                   // switches whose maintenance waits until none is down
 	on      [fleet.PodCubes][]int32 // slots of jobs with chips of a cube
 	bad     [fleet.PodCubes]uint64  // chips of machines that are bad, unseen
 	closing [fleet.PodCubes]bool    // maintenance waits for the cube's jobs to leave
@@ -66,7 +74,10 @@ func kindOf(i int) (fleet.Part, int) {
 	case i < machines+cables+fleet.PodSwitches:
 		return fleet.Switch, i - machines - cables
 	}
-	return fleet.Cube, i - machines - cables - fleet.PodSwitches
+	if i -= machines + cables + fleet.PodSwitches; i < fleet.PodCubes {
+		return fleet.Cube, i
+	}
+	return fleet.SwitchWork, i - fleet.PodCubes
 }
 
 // machineChips returns the chips of a machine in its cube: 2 x 2 x 1 of them.
@@ -76,11 +87,11 @@ func machineChips(machine int) uint64 {
 	return 1<<at | 1<<(at+4) | 1<<(at+16) | 1<<(at+20)
 }
 
-func newState(c *Config, policy placement.Policy) *state {
+func newState(ctx context.Context, c *Config, policy placement.Policy) *state {
 	s := &state{
-		c: c, policy: policy, source: c.Jobs(), pods: make([]pod, c.Pods), slots: make([]*job, c.Pods*slotsPod),
+		ctx: ctx, c: c, policy: policy, source: c.Jobs(), pods: make([]pod, c.Pods), slots: make([]*job, c.Pods*slotsPod),
 		events: engine.NewQueue(1 + c.Pods*(slotsPod+partsPod)), parts: make([]part, c.Pods*partsPod),
-		queue: newQueue(), crews: crews{most: c.Crews}, acc: account{from: c.From, until: c.Until}, tally: newTally(c), watch: newWatch(c, policy), rec: newRecorder(c.Record),
+		queue: newQueue(c.Pods), crews: crews{most: c.Crews}, acc: account{from: c.From, until: c.Until}, tally: newTally(c), watch: newWatch(c, policy), rec: newRecorder(c.Record),
 	}
 	for i := len(s.slots) - 1; i >= 0; i-- {
 		s.spare = append(s.spare, int32(i))
@@ -92,12 +103,16 @@ func newState(c *Config, policy placement.Policy) *state {
 		}
 		for i := range partsPod {
 			kind, number := kindOf(i)
-			if c.Rates[kind].PerDay == 0 {
+			campaign := kind == fleet.SwitchWork && c.Campaign > 0
+			if c.Rates[kind].PerDay == 0 && !campaign {
 				continue
 			}
 			x := &s.parts[p*partsPod+i]
 			x.Failures = fleet.NewFailures(&c.Rates[kind], c.Seed, kind, c.Pods, p, number)
 			s.fails(p*partsPod + i)
+			if campaign && c.Campaign < c.Until {
+				s.set(s.partEvent(p*partsPod+i), c.Campaign)
+			}
 		}
 	}
 	s.arrive()
@@ -126,21 +141,22 @@ func (s *state) arrive() {
 	if s.next = nil; !ok || j.Submit >= s.c.Until {
 		return
 	}
-	s.next = &job{Job: j, slow: 1}
+	s.next = &job{Job: j, slow: 1, gain: 1}
 	s.set(0, max(s.now, j.Submit))
 }
 
 // run simulates until the end.
-func (s *state) run(ctx context.Context) error {
+func (s *state) run() error {
 	for n := 0; s.events.Len() > 0; n++ {
-		if n&(1<<10-1) == 0 && ctx.Err() != nil {
-			return ctx.Err()
+		if n&(1<<10-1) == 0 && s.ctx.Err() != nil {
+			return s.ctx.Err()
 		}
 		id, at := s.events.Pop()
 		if fleet.Time(at) >= s.c.Until {
 			break
 		}
 		s.now = fleet.Time(at)
+		s.sample()
 		s.acc.advance(s.now)
 		s.watch.advance(s, s.tally.at)
 		s.tally.advance(s)
@@ -155,6 +171,9 @@ func (s *state) run(ctx context.Context) error {
 		}
 		if err == nil {
 			err = s.schedule()
+		}
+		if err == nil {
+			err = s.err
 		}
 		if err != nil {
 			return err
@@ -183,6 +202,7 @@ func (s *state) finish() error {
 func (s *state) submit() {
 	j := s.next
 	j.waits = s.now
+	s.reshape(j)
 	if s.tally.submit(s, j) {
 		s.queue.add(j)
 	}
@@ -198,7 +218,8 @@ func (s *state) change(pod, cube int, of func(c *placement.Cube)) {
 	s.acc.count(c, 1)
 	s.watch.stale = s.watch.stale || was.Down != c.Down || was.Unlinked != c.Unlinked || was.Closed != c.Closed
 	s.rec.cube(s, pod, cube, &was, c)
-	s.queue.freed = true
+	s.pods[pod].counted = false
+	s.queue.touch(pod)
 }
 
 // take gives a job its place.
@@ -235,5 +256,23 @@ func (s *state) release(slot int32, why string) *job {
 	return j
 }
 
-// whole returns the cubes that slices of whole cubes can have.
-func (p *pod) whole() int { return bits.OnesCount64(p.Free()) }
+// whole returns how many cubes slices of whole cubes can have.
+func (p *pod) whole() int {
+	if !p.counted {
+		p.free, p.counted = bits.OnesCount64(p.Free()), true
+	}
+	return p.free
+}
+
+// jobsOn lists the slots of the jobs of a pod, each once.
+func (s *state) jobsOn(p int) []int32 {
+	var list []int32
+	for c, on := range s.pods[p].on {
+		for _, slot := range on {
+			if int(s.slots[slot].at.Cubes[0]) == c {
+				list = append(list, slot)
+			}
+		}
+	}
+	return list
+}

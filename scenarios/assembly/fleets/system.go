@@ -81,8 +81,9 @@ func (s *Scenario) Rates() (fleet.Rates, error) {
 			PerDay: float64(f.Link), Weibull: f.Shape, Repair: part(f.LinkRepair, 0.5),
 			Quick: f.Online, Short: fleet.Spread{Form: fleet.Constant, Mean: span(f.OnlineTime)},
 		},
-		fleet.Switch: {PerDay: float64(f.OCS), Weibull: f.Shape, Repair: part(f.OCSRepair, 0.72)},
-		fleet.Cube:   {Weibull: 1, Repair: fleet.Spread{Form: fleet.Constant, Mean: span(f.Window)}},
+		fleet.Switch:     {PerDay: float64(f.OCS), Weibull: f.Shape, Repair: part(f.OCSRepair, 0.72)},
+		fleet.Cube:       {Weibull: 1, Repair: fleet.Spread{Form: fleet.Constant, Mean: span(f.Window)}},
+		fleet.SwitchWork: {PerDay: float64(f.OCSWork), Weibull: 1, Repair: fleet.Spread{Form: fleet.Constant, Mean: span(f.OCSWindow)}},
 	}
 	if s.Down.File != "" {
 		log, err := s.faultLog()
@@ -105,9 +106,14 @@ func (s *Scenario) Rates() (fleet.Rates, error) {
 	return r, r.MaintenanceFor(f.Availability)
 }
 
+// SwitchWork returns how many switches of a pod are due for maintenance at a time, on average.
+func SwitchWork(f *Faults) float64 {
+	return fleet.PodSwitches * float64(f.OCSWork) * span(f.OCSWindow).Days()
+}
+
 // Work returns about how many jobs are drawn and how many parts fail or are maintained, at rates that Rates returned.
 func (s *Scenario) Work(r fleet.Rates) (jobs, failures float64) {
-	perDay := machines*r[fleet.Machine].PerDay + cables*r[fleet.Cable].PerDay + fleet.PodSwitches*r[fleet.Switch].PerDay + fleet.PodCubes*r[fleet.Cube].PerDay
+	perDay := machines*r[fleet.Machine].PerDay + cables*r[fleet.Cable].PerDay + fleet.PodSwitches*(r[fleet.Switch].PerDay+r[fleet.SwitchWork].PerDay) + fleet.PodCubes*r[fleet.Cube].PerDay
 	podDays := float64(s.Fleet.Days) * float64(s.Pods)
 	aDay := s.Fleet.JobsADay
 	if s.Fleet.Arrivals == "fig13" {
@@ -127,7 +133,7 @@ func (s *Scenario) demand() (*fleet.Demand, error) {
 		Seed: s.Seed, Mix: mix, PerDay: f.JobsADay * float64(s.Pods), Until: fleet.Time(f.Days) * fleet.Day,
 		Chips: s.Pods * fleet.PodCubes * fleet.CubeChips, Load: f.Load,
 		Durations: fleet.Form(f.Durations), Sigma: f.Sigma, BySize: f.BySize,
-		Bands: [fleet.Bands]float64{f.Prod, f.Batch, max(0, 1-f.Prod-f.Batch)}, Routes: f.OptIn, Factor: f.Estimates,
+		Bands: [fleet.Bands]float64{f.Prod, f.Batch, max(0, 1-f.Prod-f.Batch)}, Routes: f.OptIn, Factor: f.Estimates, Traffic: fleet.Traffic{AllToAll: f.AllToAll, Neighbours: f.Neighbour},
 	}
 	if f.Arrivals == "fig13" {
 		for _, n := range fleet.Fig13() {
@@ -161,30 +167,27 @@ func (s *Scenario) Config() (*Config, error) {
 		jobs, told = func() fleet.Source { return &fleet.List{Of: log.Jobs} }, log.Words()
 	}
 	p, t := &s.Policy, &s.Policy.Times
-	slower := 1 + p.Fault.Slower
 	return &Config{
 		Seed: s.Seed, Pods: s.Pods, Watch: s.Fleet.Watch, Jobs: jobs, Told: told, Rates: rates,
 		From: fleet.Time(s.Fleet.WarmUp) * fleet.Day, Until: fleet.Time(s.Fleet.Days) * fleet.Day,
 		Times: Times{
 			Detect: span(t.Detect), Poll: span(t.Poll), Switch: span(t.Switch), Train: span(t.Connect), Preflight: span(t.Preflight),
-			Session: span(t.Session), Checkpoint: span(t.Checkpoint), Interval: span(t.Interval), Standby: span(t.Standby),
+			Session: span(t.Session), Checkpoint: span(t.Checkpoint), Interval: span(t.Interval), Standby: span(t.Standby), Notice: span(p.Queue.Notice),
 		},
+		Preempt: p.Queue.Preemption, Spared: span(p.Queue.Spared), Defragment: p.Queue.Defragment,
+		Rolling: p.Fault.Rolling, Campaign: fleet.Time(s.Faults.Campaign) * fleet.Day, SwitchFirst: p.Fault.Order == "switches",
 		Discipline: Discipline(p.Queue.Discipline), OCS: Reaction(p.Fault.OCS), Machine: Reaction(p.Fault.Machine),
 		Maintenance: Maintenance(p.Fault.Maintenance), Reserve: p.Queue.Reserve, Crews: p.Fault.Crews,
 		Silent: s.Faults.Silent, Missed: s.Faults.Missed,
-		Slowdown: func(_ fleet.Shape, down int) float64 {
-			if down > 1 {
-				return 0
-			}
-			return slower
-		},
+		Slowdown: s.slowdown(), Reshaped: reshaped,
 	}, nil
 }
 
 // system is a fleet of which placements are compared.
 type system struct {
-	c     *Config
-	bound float64 // on goodput
+	c      *Config
+	bound  float64 // on goodput
+	spares int
 }
 
 // New makes the system of s, which records what happens where that is asked for.
@@ -197,7 +200,7 @@ func New(ctx context.Context, s *Scenario, record bool) (assembly.System, error)
 	jobs, _ := s.Work(c.Rates)
 	c.Record = record && jobs <= mostRecorded
 	bound, err := boundGoodput(ctx, c)
-	return &system{c, bound}, err
+	return &system{c, bound, newsvendor(c)}, err
 }
 
 // Reference returns nothing: no fleet is ideal.
@@ -255,9 +258,12 @@ func (a *answer) Describe(_ context.Context, o *assembly.Outcome) {
 func (y *system) measure(policy string, o *Outcome) result.Row {
 	m := map[string]float64{
 		"utilisation": o.Utilisation(), "goodput": o.Share(Work), "bound_goodput": y.bound,
-		"xconnects_per_day": float64(o.Asked) / o.Span.Days(), "xconnect_changes_per_day": float64(o.Connections) / o.Span.Days(),
+		"xconnects_per_day": float64(o.Links) / o.Span.Days(), "xconnect_changes_per_day": float64(o.Connections) / o.Span.Days(),
 		"jobs": float64(o.Submitted), "jobs_done": float64(o.Ended), "jobs_refused": float64(o.Refused), "interrupts": float64(o.Interrupts),
-		"evictions": float64(o.Evictions), "preflight_failures": float64(o.Preflights), "takeovers": float64(o.Takeovers),
+		"evictions": float64(o.Evictions), "preflight_failures": float64(o.Preflights), "takeovers": float64(o.Takeovers), "preemptions": float64(o.Preemptions), "migrations": float64(o.Migrations),
+		"spares_newsvendor": float64(y.spares), "turnaround_mean_s": o.Turnaround, "bound_turnaround_s": o.BoundTurnaround,
+		"efficiency": o.Efficiency(), "expected_efficiency": o.Expected, "slices_fit": o.SlicesFit, "bound_slices_fit": o.SlicesMost,
+		"work_done":           o.Asked / (float64(o.Chips) * float64(o.Span)),
 		"system_availability": o.Tolerable,
 	}
 	for u := range Uses {
@@ -270,6 +276,9 @@ func (y *system) measure(policy string, o *Outcome) result.Row {
 	}
 	if o.Share(Work) > 0 {
 		m["gap"] = y.bound/o.Share(Work) - 1
+	}
+	if o.BoundTurnaround > 0 {
+		m["gap_turnaround"] = o.Turnaround/o.BoundTurnaround - 1
 	}
 	o.watch.measure(y.c, o.rewires, m)
 	for kind, name := range partNames {
@@ -296,22 +305,3 @@ func (y *system) measure(policy string, o *Outcome) result.Row {
 
 // partNames name parts in metrics.
 var partNames = map[fleet.Part]string{fleet.Machine: "machine", fleet.Cable: "link", fleet.Switch: "ocs"}
-
-// boundGoodput returns what share of chip-time can be work that is kept, whatever the placement: of each job no more than
-// its work, nor than there is time from when it is submitted and set up; and no more than chips without planned
-// maintenance.
-func boundGoodput(ctx context.Context, c *Config) (float64, error) {
-	jobs, sum := c.Jobs(), 0.0
-	for n := 0; ; n++ {
-		if n&(1<<12-1) == 0 && ctx.Err() != nil {
-			return 0, ctx.Err()
-		}
-		j, ok := jobs.Next()
-		if !ok || j.Submit >= c.Until {
-			break
-		}
-		left := c.Until - max(c.From, j.Submit+c.Times.Preflight+c.Times.Session)
-		sum += float64(j.Shape.Chips()) * float64(max(0, min(j.Work, left)))
-	}
-	return min(1, sum/(float64(c.chips())*float64(c.Until-c.From))), nil
-}

@@ -20,6 +20,8 @@ type tally struct {
 	interrupted  int // jobs that a failure hit
 	interrupts   int
 	evictions    int
+	preemptions  int
+	migrations   int
 	preflights   int
 	takeovers    int
 	asked        int
@@ -32,12 +34,19 @@ type tally struct {
 	rerouted     int
 	runTime      int64 // job-milliseconds
 	reroutedTime int64
+	day          fleet.Time // that is sampled next
+	samples      int
+	fits, room   int // more slices of 8 cubes, by the placement and by any without switches
+	turnaround   float64
+	lasted       int64 // of jobs that ended, ms
+	open         map[*job]bool
+	counted      int
 	within       int64 // pod-milliseconds with at most one switch down
 	at           fleet.Time
 }
 
 func newTally(c *Config) tally {
-	return tally{c: c, empty: map[fleet.Shape]bool{}, waiting: map[*job]bool{}}
+	return tally{c: c, empty: map[fleet.Shape]bool{}, waiting: map[*job]bool{}, open: map[*job]bool{}}
 }
 
 func (t *tally) measured(s *state) bool { return s.now >= t.c.From }
@@ -52,7 +61,8 @@ func (t *tally) submit(s *state, j *job) bool {
 	if t.measured(s) {
 		t.submitted++
 		if fits {
-			t.waiting[j] = true
+			t.waiting[j], t.open[j] = true, true
+			t.counted++
 		} else {
 			t.refused++
 		}
@@ -62,7 +72,6 @@ func (t *tally) submit(s *state, j *job) bool {
 
 // placed counts a job that leaves the queue.
 func (t *tally) placed(s *state, j *job) {
-	j.waited += s.now - j.waits
 	if t.waiting[j] {
 		t.waits = append(t.waits, s.now-j.Submit)
 		delete(t.waiting, j)
@@ -96,13 +105,26 @@ func (t *tally) add(s *state, n *int) {
 	}
 }
 
-func (t *tally) done(s *state)                 { t.add(s, &t.ended) }
 func (t *tally) evicted(s *state)              { t.add(s, &t.evictions) }
+func (t *tally) preempted(s *state)            { t.add(s, &t.preemptions) }
+func (t *tally) migrated(s *state)             { t.add(s, &t.migrations) }
 func (t *tally) tookOver(s *state)             { t.add(s, &t.takeovers) }
 func (t *tally) unfit(s *state)                { t.add(s, &t.preflights) }
 func (t *tally) failed(s *state, k fleet.Part) { t.add(s, &t.failures[k]) }
 
 func (t *tally) fixed(s *state, k fleet.Part) { t.add(s, &t.repairs[k]) }
+
+// done counts a job that ends.
+func (t *tally) done(s *state, j *job) {
+	t.add(s, &t.ended)
+	if t.open[j] {
+		t.lasted += int64(s.now - j.Submit)
+		delete(t.open, j)
+	}
+}
+
+// mean returns the mean of a count over what was sampled.
+func (t *tally) mean(n int) float64 { return float64(n) / float64(max(1, t.samples*t.c.Pods)) }
 
 // advance adds up the time since the last event.
 func (t *tally) advance(s *state) {
@@ -114,7 +136,7 @@ func (t *tally) advance(s *state) {
 	t.runTime += span * int64(t.runs)
 	t.reroutedTime += span * int64(t.rerouted)
 	for p := range s.pods {
-		if s.pods[p].out <= 1 {
+		if s.pods[p].switchesDown() <= 1 {
 			t.within += span
 		}
 	}
@@ -126,4 +148,10 @@ func (t *tally) end(s *state) {
 		t.waits = append(t.waits, t.c.Until-j.Submit)
 	}
 	slices.Sort(t.waits)
+	for j := range t.open {
+		t.lasted += int64(t.c.Until - j.Submit)
+	}
+	if t.counted > 0 {
+		t.turnaround = float64(t.lasted) / float64(t.counted) / 1000
+	}
 }

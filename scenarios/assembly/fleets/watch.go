@@ -101,7 +101,7 @@ func (w *watch) started(s *state) {
 func (w *watch) could(s *state, p int) could {
 	pod := *s.pods[p].Pod
 	for i := range pod.Cubes {
-		pod.Cubes[i].Used = 0
+		pod.Cubes[i].Used, pod.Cubes[i].Held = 0, 0
 	}
 	up := pod.Free()
 	var c could
@@ -170,4 +170,4 @@ func (w *watch) measure(c *Config, rewires bool, m map[string]float64) {
 }
 
 // switchesDown returns how many switches of a pod are down.
-func (p *pod) switchesDown() int { return p.out }
+func (p *pod) switchesDown() int { return p.out[0] + p.out[1] + p.out[2] }

@@ -1,0 +1,40 @@
+package placement
+
+import "math/bits"
+
+// MostBoxes returns the most boxes of these sides, in any rotation and wrapped round, that free cubes of a fixed grid have
+// room for: no placement without optical switches can do better. It searches exhaustively, the lowest free cube first:
+// some box has it, or none does.
+func MostBoxes(free uint64, sides [3]int) int {
+	var at [64][]uint64 // boxes by their cubes
+	for _, m := range boxes(sides, [3]int{1, 1, 1}, true) {
+		if m&^free == 0 {
+			for rest := m; rest != 0; rest &= rest - 1 {
+				c := bits.TrailingZeros64(rest)
+				at[c] = append(at[c], m)
+			}
+		}
+	}
+	size, best := sides[0]*sides[1]*sides[2], 0
+	seen := map[uint64]int{}
+	var search func(free uint64, n int)
+	search = func(free uint64, n int) {
+		best = max(best, n)
+		if n+bits.OnesCount64(free)/size <= best {
+			return
+		}
+		if was, ok := seen[free]; ok && was >= n {
+			return
+		}
+		seen[free] = n
+		c := bits.TrailingZeros64(free)
+		for _, m := range at[c] {
+			if m&^free == 0 {
+				search(free&^m, n+1)
+			}
+		}
+		search(free&^(1<<c), n)
+	}
+	search(free, 0)
+	return best
+}
