@@ -85,12 +85,11 @@ func wrong(want, format string, args ...any) error {
 
 // lines reads a text line by line.
 type lines struct {
-	file   File
-	next   int // byte of the next line
-	Line   int // number of the last line, from 1
-	at     int // its byte
-	Text   string
-	fields []string
+	file File
+	next int // byte of the next line
+	Line int // number of the last line, from 1
+	at   int // its byte
+	Text string
 }
 
 // scan goes on to the next line, without its end.
