@@ -15,8 +15,8 @@ import (
 
 	"sim/engine/units"
 	"sim/policies/routing"
-	"sim/scenarios/assembly/links"
 	"sim/scenarios/assembly/circuits"
+	"sim/scenarios/assembly/links"
 	"sim/scenarios/schema"
 	"sim/workloads/training"
 )
