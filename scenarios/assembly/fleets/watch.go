@@ -157,7 +157,10 @@ func (w *watch) measure(c *Config, rewires bool, m map[string]float64) {
 	up := fleet.CubeUp(host) * (1 - c.Rates[fleet.Cube].Unavailability()) * math.Pow(1-c.Rates[fleet.Cable].Unavailability(), fleet.CubeLinks)
 	m["machine_availability"] = host * (1 - c.Rates[fleet.Cube].Unavailability())
 	m["expected_availability_fixed"] = math.Pow(up, float64(w.cubes))
-	if !rewires {
+	if rewires {
+		m["slice_goodput"] = w.sums.goodput / span
+	}
+	if !rewires || c.Rates[fleet.SwitchWork].PerDay > 0 || c.Campaign > 0 { // which comes when no other switch is down
 		return
 	}
 	out := c.Rates[fleet.Switch].Unavailability()
@@ -166,7 +169,7 @@ func (w *watch) measure(c *Config, rewires bool, m map[string]float64) {
 		switches = fleet.AtLeast(fleet.PodSwitches-1, fleet.PodSwitches, 1-out)
 	}
 	m["expected_availability"] = switches * fleet.AtLeast(w.cubes, fleet.PodCubes, up)
-	m["slice_goodput"], m["expected_slice_goodput"] = w.sums.goodput/span, switches*fleet.SliceGoodput(w.cubes, fleet.PodCubes, up)
+	m["expected_slice_goodput"] = switches * fleet.SliceGoodput(w.cubes, fleet.PodCubes, up)
 }
 
 // switchesDown returns how many switches of a pod are down.
