@@ -172,7 +172,7 @@ func TestMeasure(t *testing.T) {
 func TestTori(t *testing.T) {
 	shapes := [][]int{{4, 4, 8}}
 	if !testing.Short() {
-		shapes = append(shapes, []int{4, 8, 8}, []int{8, 8, 8})
+		shapes = append(shapes, []int{4, 8, 8}) // sim sweep collectives has 8x8x8
 	}
 	for _, dims := range shapes {
 		for _, twist := range []string{"", torus.TPUv4} {

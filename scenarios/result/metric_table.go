@@ -173,7 +173,7 @@ var Metrics = []Metric{
 	{Name: "efficiency", Better: Higher, Words: "share of jobs' chip-time that is work which is kept", Of: ofFleets, Unit: "%", Format: Percent, Since: 4},
 	{Name: "expected_efficiency", Words: "the same as checkpoints and failures leave it by closed form, without waiting", Of: ofFleets, Unit: "%", Format: Percent, Since: 4},
 	{Name: "slices_fit", Better: Higher, Words: "more slices of 8 cubes that fit, on average", Of: ofFleets, Since: 4},
-	{Name: "bound_slices_fit", Words: "the most of them that fit in a grid without switches, by exact search", Of: ofFleets, Since: 4},
+	{Name: "bound_slices_fit", Words: "the most of them that fit as boxes of a grid without switches, by exact search", Of: ofFleets, Since: 4},
 	{Name: "spares_newsvendor", Words: "spare cubes of a pod that a newsvendor would hold", Of: ofFleets, Since: 4},
 	{Name: "work_done", Better: Higher, Words: "goodput, work counted as the slices that were asked for would take", Of: ofFleets, Unit: "%", Format: Percent, Since: 4},
 

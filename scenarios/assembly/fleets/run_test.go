@@ -194,10 +194,10 @@ func TestConserved(t *testing.T) {
 		c := pod60(rapid.SampledFrom([]float64{0.2, 0.7, 1.5}).Draw(t, "load"))
 		seed := rapid.Uint64Range(0, 1000).Draw(t, "seed")
 		d := &fleet.Demand{
-			Seed: seed, Mix: fleet.Mixes()["tpuv4-2022"], PerDay: 150, Until: 8 * fleet.Day, Chips: 4096, Load: rapid.SampledFrom([]float64{0.3, 0.8, 2}).Draw(t, "load"),
+			Seed: seed, Mix: fleet.Mixes()["tpuv4-2022"], PerDay: 150, Until: 4 * fleet.Day, Chips: 4096, Load: rapid.SampledFrom([]float64{0.3, 0.8, 2}).Draw(t, "load"),
 			Durations: rapid.SampledFrom([]fleet.Form{fleet.Lognormal, fleet.Exponential, fleet.Constant}).Draw(t, "durations"), Sigma: 1, Bands: [fleet.Bands]float64{1, 1, 1}, Routes: 0.5, Factor: 2,
 		}
-		c.Seed, c.Jobs, c.From, c.Until = seed, d.Jobs, rapid.SampledFrom([]fleet.Time{0, fleet.Day, 7 * fleet.Day}).Draw(t, "from"), d.Until
+		c.Seed, c.Jobs, c.From, c.Until = seed, d.Jobs, rapid.SampledFrom([]fleet.Time{0, fleet.Day, 3 * fleet.Day}).Draw(t, "from"), d.Until
 		c.Pods = rapid.IntRange(1, 3).Draw(t, "pods")
 		by := rapid.SampledFrom([]float64{0, 10, 100}).Draw(t, "times as many failures")
 		for k := range c.Rates {
@@ -211,7 +211,7 @@ func TestConserved(t *testing.T) {
 		c.Spared, c.Times.Notice = rapid.SampledFrom([]fleet.Time{0, fleet.Hour}).Draw(t, "spared"), rapid.SampledFrom([]fleet.Time{0, fleet.Hour}).Draw(t, "notice")
 		if rapid.Bool().Draw(t, "work on switches") {
 			c.Rates[fleet.SwitchWork] = fleet.Process{PerDay: 0.05, Weibull: 1, Repair: fleet.Spread{Form: fleet.Constant, Mean: 2 * fleet.Hour}}
-			c.Campaign = 4 * fleet.Day
+			c.Campaign = 2 * fleet.Day
 		}
 		c.Reserve = rapid.IntRange(0, 3).Draw(t, "reserve")
 		c.Crews = rapid.IntRange(0, 3).Draw(t, "crews")
@@ -227,7 +227,7 @@ func TestConserved(t *testing.T) {
 		if a.Turnaround < a.BoundTurnaround*(1-1e-9) {
 			t.Fatalf("a turnaround of %g s, less than the bound of %g", a.Turnaround, a.BoundTurnaround)
 		}
-		if !row.New().Rewires() && a.SlicesFit > a.SlicesMost {
+		if !row.New().Rewires() && row.Name != "static-hilbert" && a.SlicesFit > a.SlicesMost { // slices along a curve are no boxes
 			t.Fatalf("%s fits %g more slices, at most %g fit", row.Name, a.SlicesFit, a.SlicesMost)
 		}
 		b, err := Simulate(context.Background(), c, row.New())
