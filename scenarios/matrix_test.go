@@ -227,8 +227,8 @@ func isPhysical(why string) bool {
 func (m *matrix) cell(r matrixRow, ranks int, fabric, level string) string {
 	at := fmt.Sprintf("%s on {%s} at %s", r.name, fabric, level)
 	text := fmt.Sprintf("workload = {kind = %q, %s}\nfabric = {%s}\nengine = {level = %q}\npolicy = {%s}\n", r.kind, r.keys(ranks, level), fabric, level, r.policy)
-	if r.kind == paths.Recommendation && strings.Contains(fabric, "ocs-pods") { // of which searches try thousands of circuits
-		text = strings.Replace(text, "policy = {", `policy = {allocators = ["iter-halve", "delta-fast"]`, 1)
+	if strings.Contains(fabric, "ocs-pods") && r.policy == "" { // searches try thousands of circuits
+		text = strings.Replace(text, "policy = {", `policy = {allocators = ["iter-halve", "prop-alloc"]`, 1)
 	}
 	s, err := Parse("text.toml", []byte(text), nil)
 	var o *Outcome
