@@ -130,8 +130,9 @@ func facts(text []byte) map[string]bool {
 	return list
 }
 
-// once are scenarios that take ten seconds or more; what they are made of is in others, that run twice.
-var once = []string{"tiers.toml", "twojobs-placed.toml", "training-calls-ocs.toml", "moe-scaleup.toml"}
+// once are scenarios that take seconds; what they are made of is in others, that run twice.
+var once = []string{"tiers.toml", "twojobs-placed.toml", "training-calls-ocs.toml", "moe-scaleup.toml", "recommendation.toml", "recommendation-ocs.toml",
+	"reconfigure.toml", "mapping.toml", "robustness.toml", "megatron462b.toml", "twojobs.toml"}
 
 // benchmarks runs a scenario or a study and returns its metrics.bench. A scenario runs on one and on two goroutines side
 // by side, from reading it on, and must give the same bytes, unless it is one of once.
@@ -142,7 +143,7 @@ func benchmarks(ctx context.Context, name string) ([]byte, error) {
 		var errs [2]error
 		var wg sync.WaitGroup
 		for i := range documents {
-			if i > 0 && slices.Contains(once, filepath.Base(name)) {
+			if i > 0 && slices.Contains(once, filepath.Base(name)) && !*long {
 				break
 			}
 			wg.Go(func() { documents[i], texts[i], errs[i] = document(ctx, name, 2-i) })

@@ -225,6 +225,9 @@ func isPhysical(why string) bool {
 
 // cell runs a workload on a fabric at a level and returns a mark: + where it ran, or the number of the reason.
 func (m *matrix) cell(r matrixRow, ranks int, fabric, level string) string {
+	if r.kind == paths.Recommendation && strings.Contains(fabric, "ocs-pods") {
+		ranks /= 2 // the search for the ideal circuits of sixteen takes seconds
+	}
 	at := fmt.Sprintf("%s on {%s} at %s", r.name, fabric, level)
 	text := fmt.Sprintf("workload = {kind = %q, %s}\nfabric = {%s}\nengine = {level = %q}\npolicy = {%s}\n", r.kind, r.keys(ranks, level), fabric, level, r.policy)
 	if strings.Contains(fabric, "ocs-pods") && r.policy == "" { // searches try thousands of circuits
