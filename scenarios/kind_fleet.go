@@ -62,6 +62,9 @@ func checkFleet(c *checker) {
 		"mean shares of %g and %g of a step are more than a half, and jobs' are up to twice as much; write shares whose sum is at most 0.5", w.Fleet.AllToAll, w.Fleet.Neighbour)
 	c.forbid(c.OK("workload.days", "workload.faults.ocs_campaign") && w.Faults.Campaign >= w.Fleet.Days, "workload.faults.ocs_campaign workload.days",
 		"the campaign is on day %d of %d; write a day before the last, or 0 for none", w.Faults.Campaign, w.Fleet.Days)
+	c.forbid(w.FaultLog.File == "" && c.OK("workload.faults.machine_repair", "workload.faults.machine_repair_median") && w.Faults.MachineMedian > w.Faults.MachineRepair && w.Faults.MachineRepair > 0,
+		"workload.faults.machine_repair workload.faults.machine_repair_median", "repairs have a mean of %v and a median of %v; write a median above 0 and up to the mean",
+		w.Faults.MachineRepair, w.Faults.MachineMedian)
 	if busy := fleets.SwitchWork(&w.Faults); c.OK("workload.faults.ocs_maintenance", "workload.faults.ocs_maintenance_time") && busy >= 1 {
 		c.clash("workload.faults.ocs_maintenance workload.faults.ocs_maintenance_time",
 			"48 switches are maintained %.3g of the time in all; want less than 1, so that one after the other can be", busy)

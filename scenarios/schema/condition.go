@@ -98,8 +98,12 @@ func (s *Schema) term(path, text string) *Condition {
 	c := &Condition{Keys: []string{at}}
 	if text[i] == '=' {
 		c.OK = func() bool { return slices.Contains(values, s.text(at)) }
-		c.By = func() string { return s.called(at) + " " + Quote(s.text(at)) }
-		c.Want = "set " + name + " = " + QuotedList(values)
+		quote := QuotedList
+		if values[0] == "true" || values[0] == "false" {
+			quote = func(words []string) string { return words[0] }
+		}
+		c.By = func() string { return s.called(at) + " " + quote([]string{Clipped(s.text(at), 60)}) }
+		c.Want = "set " + name + " = " + quote(values)
 		return c
 	}
 	c.OK = func() bool {
@@ -112,10 +116,10 @@ func (s *Schema) term(path, text string) *Condition {
 	return c
 }
 
-// text is the value of a key that is a text, "" where there is none.
+// text is the value of a key that is a text or a truth, "" where there is none.
 func (s *Schema) text(path string) string {
 	if k := s.Key(path); k != nil {
-		return k.Field(0).String()
+		return fmt.Sprint(k.Field(0))
 	}
 	return ""
 }

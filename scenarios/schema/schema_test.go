@@ -20,6 +20,8 @@ type oven struct {
 	Speed float64  `key:"speed" doc:"of the fan" default:"0.5" above:"0" max:"2" when:"fan=on"`
 	Trays []string `key:"trays" doc:"which are in" default:"*" choices:"@trays"`
 	Door  int      `key:"door" doc:"how far it is open" default:"3" max:"5" implicit:""`
+	Crisp bool     `key:"crisp" doc:"whether it browns" default:"false" implicit:""`
+	Crust int      `key:"crust" doc:"how thick" default:"1" max:"9" implicit:"" when:"crisp=true"`
 	Grow  int      `key:"grow" doc:"how much it rises" else:"twice the heat"`
 	_     string   `key:"recipe" doc:"a file that another reads"`
 	Own   int      // is nobody's to say
@@ -152,6 +154,8 @@ func TestDiagnostics(t *testing.T) {
 		{"[oven]\nheat = 2.5", nil, "x.toml:2: oven.heat: 2.5 is not a whole number; write a whole number from 1 to 300"},
 		{"[oven]\nheat = 1\nfan = \"of\"", nil, `x.toml:3: oven.fan: "of" is not known; choose "on" or "off"`},
 		{"[oven]\nheat = 1\nspeed = 1", nil, `x.toml:3: oven.speed: is not used by fan "off"; leave it out, or set fan = "on"`},
+		{"[oven]\nheat = 1\ncrust = 2", nil, "x.toml:3: oven.crust: is not used by crisp false; leave it out, or set crisp = true"},
+		{"[oven]\nheat = 1\ncrisp = true\ncrust = 2", nil, ""},
 		{"[oven]\nheat = 1\nfan = \"on\"\nspeed = 0", nil, "x.toml:4: oven.speed: 0 is out of bounds; write a number above 0 and up to 2"},
 		{"[oven]\nheat = 1\ntrays = []", nil, `x.toml:3: oven.trays: is empty; list at least one of "top" or "bottom"`},
 		{"[oven]\nheat = 1\ntrays = [\"grill\"]", nil, `x.toml:3: oven.trays: element 1: is a grill, no tray; choose one of "top" or "bottom"`},
@@ -212,6 +216,8 @@ func TestReference(t *testing.T) {
 		"| `speed` | number above 0 and up to 2 | `0.5` | of the fan; to use it, set fan = \"on\" |\n" +
 		"| `trays` | list of `top`, `bottom` | `[\"top\", \"bottom\"]` | which are in |\n" +
 		"| `door` | whole number from 0 to 5 | `3` | how far it is open |\n" +
+		"| `crisp` | `true` or `false` | `false` | whether it browns |\n" +
+		"| `crust` | whole number from 0 to 9 | `1` | how thick; to use it, set crisp = true |\n" +
 		"| `grow` | whole number that is not negative | twice the heat | how much it rises |\n" +
 		"| `recipe` | text |  | a file that another reads |\n\n" +
 		"### `[oven.timer]`\n\nWhen it ends. To use it, add \"top\" or \"grill\" to oven.trays.\n\n| key | value | default | meaning |\n|---|---|---|---|\n" +

@@ -90,7 +90,7 @@ func TestFailures(t *testing.T) {
 	for i := range n / 10 {
 		f := NewFailures(&p, 3, Cable, 2, 0, i)
 		for range 10 {
-			after, repair := f.Next(0)
+			after, repair, _ := f.Next(0)
 			up += after
 			down += repair
 			if repair == Hour {
@@ -100,9 +100,9 @@ func TestFailures(t *testing.T) {
 	}
 	near(t, "quick", float64(quick)/n, 0.7, 0.015)
 	near(t, "unavailability", down.Seconds()/(up+down).Seconds()/p.Unavailability(), 1, 0.05)
-	x, _ := NewFailures(&p, 3, Cable, 2, 0, 1).Next(0)
-	y, _ := NewFailures(&p, 3, Cable, 2, 1, 1).Next(0)
-	z, _ := NewFailures(&p, 3, Machine, 2, 0, 1).Next(0)
+	x, _, _ := NewFailures(&p, 3, Cable, 2, 0, 1).Next(0)
+	y, _, _ := NewFailures(&p, 3, Cable, 2, 1, 1).Next(0)
+	z, _, _ := NewFailures(&p, 3, Machine, 2, 0, 1).Next(0)
 	if x == y || x == z {
 		t.Error("parts share their random numbers")
 	}

@@ -72,13 +72,15 @@ func NewFailures(p *Process, seed uint64, kind Part, pods, pod, number int) Fail
 	return Failures{Process: p, rand: Stream(seed, streamComponents, uint64(kind)<<40|uint64(pod)<<16|uint64(number))}
 }
 
-// Next returns the time from now, when the part is up, to its next failure, and how long its repair will take.
-func (f Failures) Next(now Time) (after, repair Time) {
+// Next returns the time from now, when the part is up, to its next failure, how long its repair will take, and whether
+// that is a quick one.
+func (f Failures) Next(now Time) (after, repair Time, quick bool) {
 	if f.told != nil {
-		return f.told.after(now)
+		after, repair = f.told.after(now)
+		return after, repair, false
 	}
 	after = gap(f.rand, f.PerDay, f.Weibull)
-	quick := f.rand.Float64() < f.Quick
+	quick = f.rand.Float64() < f.Quick
 	repair, short := f.Repair.Draw(f.rand), Time(0)
 	if f.Quick > 0 {
 		short = f.Short.Draw(f.rand)
@@ -86,7 +88,7 @@ func (f Failures) Next(now Time) (after, repair Time) {
 	if quick {
 		repair = short
 	}
-	return after, repair
+	return after, repair, quick
 }
 
 // Rates are failures a day of the parts of a fleet, each with its repairs.

@@ -13,7 +13,7 @@ func ParseMix(text string) (Mix, error) {
 	for _, entry := range strings.Split(text, ",") {
 		fields := strings.Fields(entry)
 		if len(fields) != 2 {
-			return nil, fmt.Errorf("fleet: %.40q is not a slice and how often it is asked for; write \"4x4x4 13.9, 4x4x8T 16\"", entry)
+			return nil, fmt.Errorf("fleet: %.40q is not a slice and how often it is asked for", entry)
 		}
 		shape, err := ParseShape(fields[0])
 		if err != nil {

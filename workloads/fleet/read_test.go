@@ -179,7 +179,7 @@ func TestHistory(t *testing.T) {
 			x.told = f.history(i, n)
 			count, down, now := 0, Time(0), Time(0)
 			for {
-				after, lasts := x.Next(now)
+				after, lasts, _ := x.Next(now)
 				if now += after; now >= laps*f.Span {
 					break
 				}

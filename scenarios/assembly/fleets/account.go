@@ -23,7 +23,7 @@ const (
 	Session
 	Holding     // kept for a job whose place others are leaving
 	Idle        // could be given to a job
-	Down        // machines that are broken, or cubes out of use for their links, with no job on them
+	Down        // machines that are broken, with no job on them
 	Maintaining // planned, from when nothing more is placed there
 	Uses
 )

@@ -13,7 +13,7 @@ import (
 // its work, nor than there is time for from when it is submitted and set up, with its checkpoints.
 func boundGoodput(ctx context.Context, c *Config) (float64, error) {
 	jobs, sum := c.Jobs(), 0.0
-	s := &state{c: c}
+	s := &state{c: c.unswitched()} // where checkpoints are farthest apart
 	for n := 0; ; n++ {
 		if n&(1<<12-1) == 0 && ctx.Err() != nil {
 			return 0, ctx.Err()
@@ -66,7 +66,9 @@ func (s *state) ideals() ideal {
 		alone += float64(min(j.Work+c.Times.Preflight+c.Times.Session, c.Until-j.Submit))
 		j.interval = s.interval(j)
 		work += size * j.Work.Seconds()
-		taken += size * (set + fleet.Expected(j.Work, j.interval, c.Times.Checkpoint, c.Times.Detect+set, s.interruption(j))).Seconds()
+		lasts := fleet.Expected(j.Work, j.interval, c.Times.Checkpoint, c.Times.Detect+set, s.interruption(j))
+		leaves := s.maintenance(j) * lasts.Days() * (c.Times.Checkpoint + set).Seconds()
+		taken += size * (set.Seconds() + lasts.Seconds() + leaves)
 	}
 	n := float64(len(server.from))
 	if n == 0 {

@@ -88,3 +88,10 @@ type Config struct {
 
 // chips returns the chips of the fleet.
 func (c *Config) chips() int { return c.Pods * fleet.PodCubes * fleet.CubeChips }
+
+// unswitched returns c for pods without optical switches: none fails or is maintained.
+func (c *Config) unswitched() *Config {
+	own := *c
+	own.Rates[fleet.Switch].PerDay, own.Rates[fleet.SwitchWork].PerDay, own.Campaign = 0, 0, 0
+	return &own
+}

@@ -284,13 +284,13 @@ func (s *state) repaired(x, pod int, kind fleet.Part, number int) {
 	case fleet.Cube:
 		s.change(pod, number, func(c *placement.Cube) { c.Closed-- })
 	}
-	if kind != fleet.Cube && kind != fleet.SwitchWork {
+	if kind != fleet.Cube && kind != fleet.SwitchWork && !s.parts[x].remote {
 		s.nextRepair()
 	}
 	s.fails(x)
 }
 
-// crews repair, so many parts at once.
+// crews repair, so many parts at once, but for what is repaired from afar.
 type crews struct {
 	most, busy int
 	urgent     []int // switches that wait, where they come first
@@ -301,6 +301,8 @@ type crews struct {
 func (s *state) repair(x int, kind fleet.Part) {
 	c := &s.crews
 	switch {
+	case s.parts[x].remote:
+		s.set(s.partEvent(x), s.now+s.c.Times.Detect+s.parts[x].repair)
 	case c.most == 0 || c.busy < c.most:
 		c.busy++
 		s.set(s.partEvent(x), s.now+s.c.Times.Detect+s.parts[x].repair)

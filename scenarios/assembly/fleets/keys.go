@@ -94,7 +94,7 @@ type Fault struct {
 	Rolling     bool    `key:"rolling" doc:"planned maintenance of a switch waits until all others of its pod are up" default:"true"`
 	Order       string  `key:"repair_order" doc:"what crews repair next: 'switches', these before all else; 'arrival', what failed first" default:"switches" choices:"switches|arrival"`
 	Maintenance string  `key:"maintenance" doc:"how planned maintenance begins: 'drain', jobs take a checkpoint and leave; 'at-job-end', when the last job on the cube has ended" default:"drain" choices:"drain|at-job-end"`
-	Crews       int     `key:"repair_crews" doc:"repairs at once; 0 is as many as there are" default:"0" max:"100000"`
+	Crews       int     `key:"repair_crews" doc:"repairs at once, but for those from afar; 0 is as many as there are" default:"0" max:"100000"`
 }
 
 // Spans are the keys of [policy.times].

@@ -171,7 +171,7 @@ func (r *recorder) finish(s *state) {
 // files returns jobs.csv, a row an attempt, and events.csv.
 func (r *recorder) files(policy string) []result.File {
 	var jobs, events bytes.Buffer // which do not fail
-	jobs.WriteString("job,try,shape,chips,band,pod,cubes,queued_s,placed_s,run_s,gones,end,work_s,kept_s,rerouted\n")
+	jobs.WriteString("job,try,shape,chips,band,pod,cubes,queued_s,placed_s,run_s,left_s,end,work_s,kept_s,rerouted\n")
 	for i := range r.attempts {
 		a := &r.attempts[i]
 		run := ""

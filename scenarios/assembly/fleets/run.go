@@ -67,6 +67,9 @@ func (o *Outcome) Utilisation() float64 {
 // Simulate simulates a fleet under a placement. It fails where ctx ends, a slice cannot be connected, or chip-time is not
 // conserved.
 func Simulate(ctx context.Context, c *Config, policy placement.Policy) (*Outcome, error) {
+	if !policy.Rewires() {
+		c = c.unswitched()
+	}
 	s := newState(ctx, c, policy)
 	if err := s.run(); err != nil {
 		return nil, err

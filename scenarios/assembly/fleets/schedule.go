@@ -98,7 +98,7 @@ func (s *state) try(l *line, ahead *reservation) (bool, error) {
 	}
 	if ahead == nil && (s.c.Preempt || s.c.Defragment) && s.makeRoom(j, slices.Clone(pods)) {
 		s.queue.pop(l)
-		return true, nil
+		return true, s.settleClaims() // it may be free at once
 	}
 	l.seen = s.queue.clock
 	return false, nil
@@ -193,18 +193,29 @@ func (s *state) interval(j *job) fleet.Time {
 	return max(fleet.Second, fleet.Daly(t.Checkpoint, s.interruption(j)))
 }
 
-// interruption returns the mean time until a failure or maintenance hits a job.
+// interruption returns the mean time until a failure hits a job.
 func (s *state) interruption(j *job) fleet.Time {
-	rates := s.c.Rates
-	rates[fleet.Machine].PerDay += rates[fleet.Cube].PerDay / fleet.CubeHosts // maintenance interrupts, too
-	m := rates.Interruption(j.Shape.Cubes())
-	if j.Shape.Cubes() == 0 {
-		perDay := math.Ceil(float64(j.Shape.Chips())/fleet.MachineChip)*rates[fleet.Machine].PerDay + rates[fleet.Cube].PerDay
-		if m = fleet.Longest; perDay > 0 {
-			m = fleet.FromSeconds(fleet.Day.Seconds() / perDay)
-		}
+	if n := j.Shape.Cubes(); n > 0 {
+		return s.c.Rates.Interruption(n)
 	}
-	return m
+	perDay := math.Ceil(float64(j.Shape.Chips())/fleet.MachineChip) * s.c.Rates[fleet.Machine].PerDay
+	if perDay == 0 {
+		return fleet.Longest
+	}
+	return fleet.FromSeconds(fleet.Day.Seconds() / perDay)
+}
+
+// maintenance returns how often a day planned work has a job write a checkpoint and leave.
+func (s *state) maintenance(j *job) float64 {
+	n := float64(j.Shape.Cubes())
+	perDay := 0.0
+	if n > 0 {
+		perDay = fleet.PodSwitches * s.c.Rates[fleet.SwitchWork].PerDay
+	}
+	if s.c.Maintenance == Drain {
+		perDay += max(1, n) * s.c.Rates[fleet.Cube].PerDay
+	}
+	return perDay
 }
 
 // reservation is when, by the estimates, the first job that does not fit will, and what of its pod is free then.

@@ -61,6 +61,7 @@ type part struct {
 	fleet.Failures
 	down   bool
 	repair fleet.Time // how long its next repair will take
+	remote bool       // that takes no crew
 	count  uint64     // failures so far
 }
 
@@ -128,8 +129,8 @@ func (s *state) drop(id int)               { s.events.Remove(int32(id)) }
 // fails draws the next failure of a part that is up.
 func (s *state) fails(x int) {
 	p := &s.parts[x]
-	after, repair := p.Next(s.now)
-	p.repair = repair
+	var after fleet.Time
+	after, p.repair, p.remote = p.Next(s.now)
 	if at := s.now + after; at < s.c.Until {
 		s.set(s.partEvent(x), at)
 	}

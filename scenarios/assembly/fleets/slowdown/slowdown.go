@@ -1,6 +1,6 @@
 // Package slowdown tells how loaded the links of a slice are under optimised routes, with all optical switches up or one
 // down: what a job's step takes longer by. Loads are found when they are first asked for and kept; those of the slices
-// of the paper's mix up to 512 chips are stored, and what was found of some larger ones. It leaves what traffic a job has to fleets.
+// of the paper's mix up to 512 chips are stored. It leaves what traffic a job has to fleets.
 package slowdown
 
 import (
