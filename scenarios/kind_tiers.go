@@ -159,9 +159,12 @@ func (c *checker) take(sub *checker) {
 	c.Diagnostics, c.inputs = append(c.Diagnostics, sub.Diagnostics...), append(c.inputs, sub.inputs...)
 }
 
+// tierNames are the keys of tiers beside those of their kinds.
+var tierNames = []string{"collective", "planner", "chunk", "known_ahead"}
+
 // tierOptions refuses options that a tier, which planners plan or not, does not use.
 func (c *checker) tierOptions(at string, planned, outermost, joint bool) {
-	for _, name := range []string{"collective", "planner", "chunk"} {
+	for _, name := range tierNames {
 		used := !outermost && planned == (name != "collective")
 		switch {
 		case !c.Given(at + name):
@@ -176,7 +179,7 @@ func (c *checker) tierOptions(at string, planned, outermost, joint bool) {
 // tierChecker returns what checks a tier as the fabric of a scenario of its own.
 func (c *checker) tierChecker(name string, i int, row map[string]any) *checker {
 	own := maps.Clone(row)
-	for _, name := range []string{"collective", "planner", "chunk"} {
+	for _, name := range tierNames {
 		delete(own, name)
 	}
 	sub := newChecker(name, map[string]any{"fabric": own}, c.Layers)
@@ -276,7 +279,7 @@ func (c *checker) checkTiers() {
 	if len(c.Diagnostics) > 0 {
 		return
 	}
-	m, err := inner.New(*t, s.callTiers(), s.Seed, 0, -1, -1)
+	m, err := inner.New(*t, s.callTiers(), s.Seed, 0, -1)
 	if err != nil {
 		what, want := assembly.Wanted(err)
 		c.clash("fabric.kind", "%s; %s", what, want)
@@ -367,6 +370,9 @@ func (s *Scenario) tiersTOML() []byte {
 				write(k.Alone.schema(), func() {
 					if k.Alone.plans() {
 						fmt.Fprintf(&b, "planner = %s\nchunk = %s\n", schema.Literal(k.Planner), schema.Literal(k.Chunk))
+						if k.KnownAhead != "none" {
+							fmt.Fprintf(&b, "known_ahead = %s\n", schema.Literal(k.KnownAhead))
+						}
 					} else if !s.jointly() {
 						fmt.Fprintf(&b, "collective = %s\n", schema.Literal(k.Collective))
 					}

@@ -113,7 +113,8 @@ func TestTierMetrics(t *testing.T) {
 	}
 }
 
-// TestTierOfPlans: a tier that reconfigures takes for an all-to-all what the same step on that domain by itself does.
+// TestTierOfPlans: a tier that reconfigures takes for an all-to-all what the same step on that domain by itself does,
+// less a reconfiguration of each of those that are known ahead, before which more is computed than that takes.
 func TestTierOfPlans(t *testing.T) {
 	two := threeTiers[:strings.Index(threeTiers, "[[fabric.tier]]")] + threeTiers[strings.Index(threeTiers, "[[fabric.tier]]\nkind = \"scaleup\""):]
 	two = strings.Replace(two, "tp = 2", "tp = 1", 1)
@@ -126,11 +127,34 @@ reconfiguration_delay = "10us"
 [policy]
 planners = ["reconfigure-during"]
 `
-	m := runText(t, two).Document.Rows[0].Metrics
-	each := runText(t, alone).Document.Rows[0].Metrics["all_to_all_s"]
-	// 56 layers in 4 stages, two all-to-alls a layer each way
-	if got, want := m["tier1_busy"]*m["makespan_s"], 4*14*4*each; math.Abs(got-want) > 1e-9*want {
-		t.Errorf("busy for %g s, want %g", got, want)
+	for known, hidden := range map[string]float64{"none": 0, "returns": 3, "all": 4} {
+		m := runText(t, two, "fabric.tier.0.known_ahead="+known).Document.Rows[0].Metrics
+		each := runText(t, alone, "fabric.known_ahead="+known).Document.Rows[0].Metrics["all_to_all_s"]
+		// 56 layers in 4 stages, two all-to-alls a layer each way
+		if got, want := m["tier1_busy"]*m["makespan_s"], 4*14*(4*each-hidden*10e-6); math.Abs(got-want) > 1e-9*want {
+			t.Errorf("%s known ahead: busy for %g s, want %g", known, got, want)
+		}
+	}
+}
+
+// TestExpertSizesInTiers: all-to-alls of drawn sizes take tiers as those of even ones do where sizes fall by nothing; else
+// as many bytes cross the machine and take longer.
+func TestExpertSizesInTiers(t *testing.T) {
+	for _, text := range []string{threeTiers, switchedTiers} {
+		even := runText(t, text).Document.Rows[0].Metrics
+		level := runText(t, text, "workload.expert_sizes=zipf", "workload.expert_exponent=0").Document.Rows[0].Metrics
+		drawn := runText(t, text, "workload.expert_sizes=zipf", "workload.expert_exponent=1.2").Document.Rows[0].Metrics
+		for name, want := range even {
+			if got := level[name]; strings.HasPrefix(name, "tier") && got != want {
+				t.Errorf("%s is %g with sizes that fall by nothing, %g with even ones", name, got, want)
+			}
+		}
+		if got, want := drawn["tier1_bytes"]+drawn["tier2_bytes"], even["tier1_bytes"]+even["tier2_bytes"]; math.Abs(got-want) > 1e-9*want {
+			t.Errorf("%g bytes of drawn sizes inside pods, %g of even ones", got, want)
+		}
+		if drawn["tier2_busy"]*drawn["makespan_s"] < 1.2*even["tier2_busy"]*even["makespan_s"] || drawn["makespan_s"] <= even["makespan_s"] {
+			t.Errorf("drawn sizes %v, even ones %v", drawn, even)
+		}
 	}
 }
 
@@ -156,7 +180,7 @@ func TestTiersOfLinks(t *testing.T) {
 
 // TestTiersRoundTrip: what is written is read back as the same.
 func TestTiersRoundTrip(t *testing.T) {
-	for _, text := range []string{threeTiers, switchedTiers, tierTraffic, keptTier, strings.Replace(threeTiers, "kind = \"electrical\"\ngpus = 2", "kind = \"graph\"\ngenerator = \"ring\"\nnodes = 2", 1)} {
+	for _, text := range []string{threeTiers, strings.Replace(threeTiers, "switches = 2\n", "switches = 2\nknown_ahead = \"all\"\n", 1), switchedTiers, tierTraffic, keptTier, strings.Replace(threeTiers, "kind = \"electrical\"\ngpus = 2", "kind = \"graph\"\ngenerator = \"ring\"\nnodes = 2", 1)} {
 		s, err := Parse("text.toml", []byte(text), nil)
 		if err != nil {
 			t.Fatal(err)

@@ -65,6 +65,12 @@ func (s *Spec) Pieces(v int) int {
 	return int(math.Ceil(layers))
 }
 
+// PieceLayers returns the layers of a piece of a pass of virtual stage v, a part of one where there are Pieces by default.
+func (s *Spec) PieceLayers(v int) float64 {
+	_, layers := s.layers(v)
+	return layers / float64(s.Pieces(v))
+}
+
 // SyncPieces returns how many parts the gradients of virtual stage v are synchronised in, each by the same calls.
 func (s *Spec) SyncPieces(v int) int {
 	if s.OverlapSync {

@@ -44,7 +44,7 @@ type Spec struct {
 	PassPieces     int          `key:"pieces" doc:"parts that a pass is divided into, each of which calls the collectives of its share of the layers; 0 is one a layer" default:"0" max:"65536" when:"collectives=graph"`
 	OverlapCalls   float64      `key:"overlap_calls" doc:"part of the computing after calls that goes on while these are under way, as in loops over the parts of a product (Wang et al. 2023)" default:"0.0" max:"1" when:"collectives=graph" implicit:""`
 	OverlapSync    bool         `key:"overlap_sync" doc:"gradients of a piece are reduced, and its parameters gathered, as soon as the last backward pass has computed them, not after the whole of it" default:"false" when:"collectives=graph" implicit:""`
-	ExpertSizes    string       `key:"expert_sizes" doc:"how much the GPUs of a stage send each other's experts: the same, or by a law of Zipf, drawn for every micro-batch and piece of a pass" default:"uniform" choices:"uniform|zipf" when:"experts & collectives=graph" implicit:""`
+	ExpertSizes    string       `key:"expert_sizes" doc:"how much the GPUs of a stage send each other's experts: the same, or by a law of Zipf, drawn for every micro-batch and piece of a pass, in inner tiers for each virtual stage" default:"uniform" choices:"uniform|zipf" when:"experts & expert-calls" implicit:""`
 	ExpertExponent float64      `key:"expert_exponent" doc:"how fast these sizes fall by rank" default:"0.4" max:"10" when:"expert_sizes=zipf"`
 	Preset         string       `key:"preset" doc:"modelling choices, for what follows" default:"calibrated" choices:"@presets"`
 	Choices        Choices      `inline:""`

@@ -98,10 +98,8 @@ func (e *Step) Schedule(ctx context.Context, c training.Call, group []int32) (*c
 		return nil, err
 	}
 	p := &collective.Problem{Call: collective.Call{Kind: kind, Bytes: c.Bytes}, Network: e.Network, Torus: e.Torus}
-	if c.Draw > 0 {
-		if p.Sizes, err = e.sizes(c, len(group)); err != nil {
-			return nil, err
-		}
+	if p.Sizes, err = Sizes(e.Spec, c, len(group), e.Seed); err != nil {
+		return nil, err
 	}
 	for _, rank := range group {
 		node := rank
@@ -126,10 +124,12 @@ func (e *Step) Schedule(ctx context.Context, c training.Call, group []int32) (*c
 	return s, nil
 }
 
-// sizes draws the sizes of an all-to-all, from row to column.
-func (e *Step) sizes(c training.Call, ranks int) ([]int64, error) {
-	seed := training.Stream(e.Seed, fmt.Sprintf("experts %d", c.Draw)).Uint64()
-	sizes, err := traffic.ZipfSizes(ranks, c.Bytes, e.Spec.ExpertExponent, seed)
+// Sizes draws the sizes of an all-to-all among so many ranks, from row to column; nil of even sizes.
+func Sizes(spec *training.Spec, c training.Call, ranks int, seed uint64) ([]int64, error) {
+	if c.Draw == 0 {
+		return nil, nil
+	}
+	sizes, err := traffic.ZipfSizes(ranks, c.Bytes, spec.ExpertExponent, training.Stream(seed, fmt.Sprintf("experts %d", c.Draw)).Uint64())
 	if err != nil || !c.Transposed {
 		return sizes, err
 	}

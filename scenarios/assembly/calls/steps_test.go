@@ -10,10 +10,9 @@ import (
 // TestExpertSizes: what comes back from experts is what has gone there, drawn anew for each draw, with the same mean.
 func TestExpertSizes(t *testing.T) {
 	spec := training.Spec{ExpertExponent: 1.2}
-	e := &Step{Spec: &spec, Seed: 7}
 	const n, mean = 5, 1000
 	sizes := func(draw uint64, back bool) []int64 {
-		z, err := e.sizes(training.Call{Bytes: mean, Draw: draw, Transposed: back}, n)
+		z, err := Sizes(&spec, training.Call{Bytes: mean, Draw: draw, Transposed: back}, n, 7)
 		if err != nil {
 			t.Fatal(err)
 		}

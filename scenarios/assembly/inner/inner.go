@@ -8,6 +8,7 @@
 package inner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,6 +22,8 @@ import (
 	"sim/engine/units"
 	"sim/policies/collective"
 	"sim/policies/reconfigure"
+	"sim/scenarios/assembly"
+	"sim/scenarios/assembly/calls"
 	"sim/scenarios/assembly/links"
 	"sim/scenarios/assembly/plans"
 	"sim/workloads/training"
@@ -31,7 +34,8 @@ type Keys struct {
 	Kind       string `key:"kind" doc:"which fabric joins the GPUs of a domain; its other keys are those of that fabric" required:"" choices:"@tiers" called:"tier"`
 	Collective string `key:"collective" doc:"of an inner tier of links: the algorithm of the collective calls that it carries; 'best' is the fastest of all as simulated" default:"best" choices:"@tier-collectives"`
 	reconfigure.Fixed
-	Chunk units.Bytes `key:"chunk" doc:"of an inner tier 'scaleup': size of the pieces in which messages are sent" default:"4MB"`
+	Chunk      units.Bytes `key:"chunk" doc:"of an inner tier 'scaleup': size of the pieces in which messages are sent" default:"4MB"`
+	KnownAhead string      `key:"known_ahead" doc:"of an inner tier 'scaleup': which of its all-to-alls switches reconfigure for while what comes before computes: 'none'; 'returns', the way back and those of backward passes; or 'all'" default:"none" choices:"none|returns|all" implicit:""`
 }
 
 // Tier is a tier with what a scenario says of it.
@@ -56,25 +60,29 @@ type Machine struct {
 	machine *links.Tiers
 	seed    uint64
 	packet  units.Bytes // that data inside is sent in, 0 as fluid
-	free    int         // a tier that takes no time, -1 for none
 
 	mu    sync.Mutex
-	known map[training.Call]*carried
+	known map[callKey]*carried
+}
+
+// callKey is what the time of a call depends on.
+type callKey struct {
+	training.Call
+	exchange int     // which of the four all-to-alls of a layer it is, where switches know some ahead
+	layers   float64 // that computing before it is of, where they do
 }
 
 // carried is what becomes of a call.
 type carried struct {
-	times []engine.Time // by tier
+	times []engine.Time // by tier, which carry their parts at the same time
 	bytes []float64     // by tier, that GPUs of a stage send
 	by    string        // the algorithm or planner
 }
 
-func (c *carried) time() engine.Time { return slices.Max(c.times) }
-
-// New returns the tiers of a step, in which data is sent in packets of a size, 0 as fluid. One tier takes no time, and one
-// has links of twice the rate; -1 is none.
-func New(spec training.Spec, of []Tier, seed uint64, packet units.Bytes, free, faster int) (*Machine, error) {
-	m := &Machine{spec: spec, seed: seed, packet: packet, free: free, known: map[training.Call]*carried{}}
+// New returns the tiers of a step, in which data is sent in packets of a size, 0 as fluid. One tier has links of twice the
+// rate; -1 is none.
+func New(spec training.Spec, of []Tier, seed uint64, packet units.Bytes, faster int) (*Machine, error) {
+	m := &Machine{spec: spec, seed: seed, packet: packet, known: map[callKey]*carried{}}
 	var all []*links.Links
 	var gpus []int
 	for i, t := range of {
@@ -96,13 +104,26 @@ func New(spec training.Spec, of []Tier, seed uint64, packet units.Bytes, free, f
 
 // Longer returns how much the calls of a pass of virtual stage v lengthen it.
 func (m *Machine) Longer(ctx context.Context, v int, pass training.Phase) (engine.Time, error) {
-	return m.spec.CallTime(v, pass, func(c training.Call) (engine.Time, error) {
-		z, err := m.call(ctx, c)
-		if err != nil {
-			return 0, err
-		}
-		return z.time(), nil
-	})
+	return m.Without(-1)(ctx, v, pass)
+}
+
+// Without returns Longer where a tier takes no time.
+func (m *Machine) Without(tier int) assembly.Longer {
+	return func(ctx context.Context, v int, pass training.Phase) (engine.Time, error) {
+		return m.spec.CallTime(v, pass, func(c training.Call) (engine.Time, error) {
+			z, err := m.call(ctx, v, pass, c)
+			if err != nil {
+				return 0, err
+			}
+			longest := engine.Time(0)
+			for i, t := range z.times {
+				if i != tier {
+					longest = max(longest, t)
+				}
+			}
+			return longest, nil
+		})
+	}
 }
 
 // Carried returns by tier the bytes that it carries in an iteration, of all replicas, and how long it is busy with those
@@ -117,7 +138,7 @@ func (m *Machine) Carried(ctx context.Context) (bytes []float64, busy []engine.T
 			times := s.Pieces(v) * s.Microbatches
 			for _, pass := range []training.Phase{training.Forward, training.Backward} {
 				for _, c := range s.Calls(v, pass) {
-					z, err := m.call(ctx, c)
+					z, err := m.call(ctx, v, pass, c)
 					if err != nil {
 						return nil, nil, err
 					}
@@ -135,88 +156,134 @@ func (m *Machine) Carried(ctx context.Context) (bytes []float64, busy []engine.T
 	return bytes, busy, nil
 }
 
-// call returns what becomes of a call of a stage.
-func (m *Machine) call(ctx context.Context, c training.Call) (*carried, error) {
+// key returns what the time of a call of a pass of virtual stage v depends on. Where sizes are drawn a virtual stage has one
+// draw for all its micro-batches and pieces.
+func (m *Machine) key(v int, pass training.Phase, c training.Call) callKey {
+	c.Place = training.Before // is no matter
+	k := callKey{Call: c}
+	if c.Kind != training.AllToAll {
+		return k
+	}
+	if slices.ContainsFunc(m.tiers, func(t Tier) bool { return t.Plans != nil && cmp.Or(t.KnownAhead, "none") != "none" }) {
+		if k.exchange = 2 * int(pass-training.Forward); c.Transposed {
+			k.exchange++
+		}
+		k.layers = m.spec.PieceLayers(v)
+	}
+	if m.spec.ExpertSizes == "zipf" {
+		k.Draw = 1 + uint64(v)
+	} else {
+		k.Transposed = false
+	}
+	return k
+}
+
+// call returns what becomes of a call of a pass of virtual stage v.
+func (m *Machine) call(ctx context.Context, v int, pass training.Phase, c training.Call) (*carried, error) {
+	k := m.key(v, pass, c)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	c.Place = training.Before // is no matter
-	if z, ok := m.known[c]; ok {
+	if z, ok := m.known[k]; ok {
 		return z, nil
 	}
 	z := &carried{times: make([]engine.Time, len(m.tiers)), bytes: make([]float64, len(m.tiers))}
 	groups := m.spec.Groups(c, 0, 0)
 	var err error
 	if c.Kind == training.AllToAll {
-		err = m.exchange(ctx, groups[0], c.Bytes, z)
+		err = m.exchange(ctx, groups[0], k, z)
 	} else {
 		err = m.collective(ctx, groups, c, z)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%v %v: %w", c.Dim, c.Kind, err)
 	}
-	if m.free >= 0 {
-		z.times[m.free] = 0
-	}
-	m.known[c] = z
+	m.known[k] = z
 	return z, nil
 }
 
-// exchange is an all-to-all of so many bytes a pair in a group of consecutive GPUs: tiers carry their parts at the same
-// time.
-func (m *Machine) exchange(ctx context.Context, group []int32, bytes int64, z *carried) error {
+// exchange is an all-to-all in a group of consecutive GPUs: tiers carry their parts at the same time, each as long as the
+// domain that takes longest. Where all send as much, one domain stands for all.
+func (m *Machine) exchange(ctx context.Context, group []int32, k callKey, z *carried) error {
+	n := len(group)
+	drawn, err := calls.Sizes(&m.spec, k.Call, n, m.seed)
+	if err != nil {
+		return err
+	}
 	for i, tier := range m.machine.Machine {
-		in := group[:min(len(group), tier.GPUs)] // of the first domain
-		sizes, pairs := make([]int64, len(in)*len(in)), 0
-		for _, a := range in {
-			for _, b := range in {
-				if a != b && m.machine.Joins(true, a, b) == i {
-					sizes[int(a)*len(in)+int(b)] = bytes
-					pairs++
+		each := min(n, tier.GPUs)
+		domains := n / each
+		if drawn == nil {
+			domains = 1
+		}
+		by := ""
+		for d := range domains {
+			sizes, sum := make([]int64, each*each), int64(0)
+			for a := range each {
+				for b := range each {
+					if a != b && m.machine.Joins(true, int32(a), int32(b)) == i {
+						size := k.Bytes
+						if drawn != nil {
+							size = drawn[(d*each+a)*n+d*each+b]
+						}
+						sizes[a*each+b] = size
+						sum += size
+					}
 				}
 			}
-		}
-		if pairs == 0 {
-			continue
-		}
-		z.bytes[i] = float64(pairs) * float64(bytes) * float64(len(group)) / float64(len(in))
-		var err error
-		by := "direct"
-		if m.tiers[i].Plans != nil {
-			by = m.tiers[i].Planner
-			z.times[i], err = m.plan(ctx, i, len(in), bytes, sizes)
-		} else {
-			direct, _ := collective.ByName("direct")
-			network, _ := m.machine.Domain(i)
-			p := &collective.Problem{Call: collective.Call{Kind: collective.AllToAll, Group: in, Sizes: sizes}, Network: network}
-			var s *collective.Schedule
-			if s, err = direct.Expand(ctx, p, collective.Options{}); err == nil {
-				z.times[i], _, err = m.simulate(ctx, []*collective.Schedule{s}, i)
+			if sum == 0 {
+				continue
 			}
+			z.bytes[i] += float64(sum) * float64(n/each/domains)
+			t := engine.Time(0)
+			if by = "direct"; m.tiers[i].Plans != nil {
+				by = m.tiers[i].Planner
+				t, err = m.plan(ctx, i, each, k, sizes)
+			} else {
+				t, err = m.direct(ctx, i, group[:each], sizes)
+			}
+			if err != nil {
+				return err
+			}
+			z.times[i] = max(z.times[i], t)
 		}
-		if err != nil {
-			return err
+		if by != "" {
+			z.by = strings.TrimPrefix(z.by+" and "+by, " and ")
 		}
-		z.by = strings.TrimPrefix(z.by+" and "+by, " and ")
 	}
 	return nil
 }
 
-// plan returns how long a tier that reconfigures takes for messages of so many bytes, or of other sizes, among some GPUs.
-func (m *Machine) plan(ctx context.Context, i, gpus int, bytes int64, sizes []int64) (engine.Time, error) {
+// direct returns how long messages of some sizes between the GPUs of a domain of tier i take that go straight.
+func (m *Machine) direct(ctx context.Context, i int, in []int32, sizes []int64) (engine.Time, error) {
+	direct, _ := collective.ByName("direct")
+	network, _ := m.machine.Domain(i)
+	p := &collective.Problem{Call: collective.Call{Kind: collective.AllToAll, Group: in, Sizes: sizes}, Network: network}
+	s, err := direct.Expand(ctx, p, collective.Options{})
+	if err != nil {
+		return 0, err
+	}
+	t, _, err := m.simulate(ctx, []*collective.Schedule{s}, i)
+	return t, err
+}
+
+// plan returns how long tier i, which reconfigures, takes for messages of some sizes among some GPUs.
+func (m *Machine) plan(ctx context.Context, i, gpus int, k callKey, sizes []int64) (engine.Time, error) {
 	s := *m.tiers[i].Plans
 	s.Seed, s.Fabric.GPUs, s.Level, s.Policy.Planners = m.seed, gpus, "cost", []string{m.tiers[i].Planner}
+	s.Fabric.KnownAhead = m.tiers[i].KnownAhead
 	s.Workload = plans.Workload{Kind: "training", Spec: m.spec}
 	x := &s.Workload.Exchange
-	x.Message, x.Chunk, x.Sizes = units.Bytes(bytes), m.tiers[i].Chunk, "uniform"
-	for k := range sizes {
-		if k%gpus == 0 {
+	x.Message, x.Chunk, x.Sizes = units.Bytes(k.Bytes), m.tiers[i].Chunk, "uniform"
+	for j := range sizes {
+		if j%gpus == 0 {
 			x.Matrix = append(x.Matrix, make([]int, gpus))
 		}
-		if x.Matrix[k/gpus][k%gpus] = int(sizes[k]); sizes[k] == 0 && k/gpus != k%gpus { // which goes inside
+		if x.Matrix[j/gpus][j%gpus] = int(sizes[j]); sizes[j] != k.Bytes && j/gpus != j%gpus { // or goes inside
 			x.Sizes = "matrix"
 		}
 	}
-	return plans.ExchangeTime(ctx, &s)
+	each, err := plans.ExchangeTimes(ctx, &s, k.layers)
+	return each[k.exchange], err
 }
 
 // kinds are the calls that collective algorithms carry out.

@@ -17,22 +17,28 @@ import (
 // inner tiers carry.
 type system struct {
 	assembly.System
-	of    *Machine
-	tiers []Tier
-	seed  uint64
-	outer string // what the outermost tier is
-	bytes []float64
-	busy  []engine.Time
+	of     *Machine
+	faster []*Machine // by tier: with its links twice as fast
+	outer  string     // what the outermost tier is
+	bytes  []float64
+	busy   []engine.Time
 }
 
 // NewSystem makes the system of a step on tiers, the outermost of which on is the system. Data inside is sent in packets of
 // a size, 0 as fluid.
 func NewSystem(ctx context.Context, spec training.Spec, of []Tier, seed uint64, packet units.Bytes, outer string, on func(assembly.Longer) (assembly.System, error)) (assembly.System, error) {
-	m, err := New(spec, of, seed, packet, -1, -1)
+	m, err := New(spec, of, seed, packet, -1)
 	if err != nil {
 		return nil, err
 	}
-	s := &system{of: m, tiers: of, seed: seed, outer: outer}
+	s := &system{of: m, outer: outer}
+	for i := range of {
+		fast, err := New(spec, of, seed, packet, i)
+		if err != nil {
+			return nil, err
+		}
+		s.faster = append(s.faster, fast)
+	}
 	if s.bytes, s.busy, err = m.Carried(ctx); err != nil {
 		return nil, err
 	}
@@ -77,28 +83,23 @@ func (s *system) measure(ctx context.Context, row *result.Row, step assembly.Ste
 	if err != nil {
 		return err
 	}
-	outermost := len(s.tiers)
 	put := func(i int, bytes float64, busy, without, doubled engine.Time) {
 		m, name := row.Metrics, fmt.Sprintf("tier%d_", i+1)
 		m[name+"bytes"], m[name+"busy"] = bytes, busy.Seconds()/base.End.Seconds()
 		m[name+"exposed_s"], m[name+"doubled_s"] = (base.End - without).Seconds(), doubled.Seconds()
 	}
 	var by []string
-	for i := range s.tiers {
-		var ends [2]engine.Time
-		for k, change := range [2][2]int{{i, -1}, {-1, i}} {
-			m, err := New(s.of.spec, s.tiers, s.seed, s.of.packet, change[0], change[1])
-			if err != nil {
-				return err
-			}
-			other, err := step.Again(ctx, m.Longer, 1)
-			if err != nil {
-				return err
-			}
-			ends[k] = other.End
+	for i, fast := range s.faster {
+		without, err := step.Again(ctx, s.of.Without(i), 1)
+		if err != nil {
+			return err
 		}
-		put(i, s.bytes[i], s.busy[i], ends[0], ends[1])
-		by = append(by, s.tiers[i].Kind)
+		doubled, err := step.Again(ctx, fast.Longer, 1)
+		if err != nil {
+			return err
+		}
+		put(i, s.bytes[i], s.busy[i], without.End, doubled.End)
+		by = append(by, s.of.tiers[i].Kind)
 	}
 	doubled, err := step.Again(ctx, s.of.Longer, 2)
 	if err != nil {
@@ -108,7 +109,7 @@ func (s *system) measure(ctx context.Context, row *result.Row, step assembly.Ste
 	if err != nil {
 		return err
 	}
-	put(outermost, base.Bytes, base.Busy, compute, doubled.End)
+	put(len(s.faster), base.Bytes, base.Busy, compute, doubled.End)
 	row.Labels["tiers"] = strings.Join(append(by, s.outer), ", ")
 	row.Labels["tier_calls"] = s.of.words()
 	return nil
@@ -125,9 +126,9 @@ func (m *Machine) words() string {
 			for v := range m.spec.PP * m.spec.Chunks {
 				for _, pass := range []training.Phase{training.Forward, training.Backward} {
 					for _, c := range m.spec.Calls(v, pass) {
-						if c.Place = training.Before; c.Dim == dim && c.Kind == kind && m.known[c] != nil && !by[m.known[c].by] {
-							by[m.known[c].by] = true
-							all = append(all, fmt.Sprintf("%v %v by %s", dim, kind, m.known[c].by))
+						if z := m.known[m.key(v, pass, c)]; c.Dim == dim && c.Kind == kind && z != nil && !by[z.by] {
+							by[z.by] = true
+							all = append(all, fmt.Sprintf("%v %v by %s", dim, kind, z.by))
 						}
 					}
 				}

@@ -136,8 +136,9 @@ type kept struct {
 	byKey map[[sha256.Size]byte]*reconfigure.Planning
 }
 
-// mostPlannings is how many are kept: those of few studies' settings that are at work at a time.
-const mostPlannings = 8
+// mostPlannings is how many are kept: those of few studies' settings that are at work at a time, and of the stages of a step whose
+// sizes are drawn.
+const mostPlannings = 64
 
 func (k *kept) get(p *plan.Problem, o reconfigure.Options) (*reconfigure.Planning, error) {
 	h := sha256.New()

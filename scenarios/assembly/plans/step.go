@@ -31,7 +31,7 @@ func buildStepped(ctx context.Context, s *Scenario, workers int) (*stepped, erro
 		return nil, err
 	}
 	d.repeated = true
-	if d.ahead, err = s.ahead(&spec); err != nil {
+	if d.ahead, err = s.ahead(&spec, 1); err != nil {
 		return nil, err
 	}
 	t := &stepped{scaled: d, spec: spec}
@@ -40,8 +40,8 @@ func buildStepped(ctx context.Context, s *Scenario, workers int) (*stepped, erro
 }
 
 // ahead returns how long before each of the four all-to-alls of a layer, there and back in both passes, switches may
-// begin to reconfigure for it: while what comes before it computes, where it is known.
-func (s *Scenario) ahead(spec *training.Spec) (ahead [4]engine.Time, err error) {
+// begin to reconfigure for it: while what comes before it computes of so many layers, where it is known.
+func (s *Scenario) ahead(spec *training.Spec, layers float64) (ahead [4]engine.Time, err error) {
 	if !s.Fabric.knowsAhead() {
 		return ahead, nil
 	}
@@ -54,7 +54,7 @@ func (s *Scenario) ahead(spec *training.Spec) (ahead [4]engine.Time, err error) 
 		ahead[0] = 0
 	}
 	for i := range ahead {
-		ahead[i] = min(ahead[i], s.Fabric.Delay)
+		ahead[i] = min(engine.Time(float64(ahead[i])*layers), s.Fabric.Delay)
 	}
 	return ahead, nil
 }
@@ -111,25 +111,29 @@ func (t *stepped) play(ctx context.Context, each engine.Time, hidden [4]engine.T
 	return trace.Makespan, nil
 }
 
-// ExchangeTime returns how long the plan of the first planner of s takes for its all-to-all, of which one follows another.
-func ExchangeTime(ctx context.Context, s *Scenario) (engine.Time, error) {
+// ExchangeTimes returns how long the plan of the first planner of s takes for its all-to-all, of which one follows another:
+// of the four of a layer, there and back in both passes, less what lies behind computing so many layers.
+func ExchangeTimes(ctx context.Context, s *Scenario, layers float64) (each [4]engine.Time, err error) {
 	d, err := buildScaled(ctx, s, 1)
 	if err != nil {
-		return 0, err
+		return each, err
 	}
 	d.repeated = true
-	if d.ahead, err = s.ahead(&s.Workload.Spec); err != nil {
-		return 0, err
+	if d.ahead, err = s.ahead(&s.Workload.Spec, layers); err != nil {
+		return each, err
 	}
 	list, err := d.planning.Candidates(ctx, s.Policy.Planners[0])
 	if err != nil {
-		return 0, err
+		return each, err
 	}
 	chosen, err := d.choose(list)
 	if err != nil {
-		return 0, err
+		return each, err
 	}
-	return d.exposed(chosen), nil
+	for i, t := range d.hides(chosen) {
+		each[i] = d.cost(chosen) - t
+	}
+	return each, nil
 }
 
 func (t *stepped) Reference() map[string]float64 {
