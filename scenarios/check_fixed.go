@@ -58,18 +58,15 @@ func fixedFault(s *Scenario, what string, pairs [][2]int) (format string, args [
 	return "", nil
 }
 
-// chained returns the pairs of pods of a replica that exchange activations.
+// chained returns the pairs of pods of a replica that exchange something in it.
 func (s *Scenario) chained() (pairs [][2]int) {
 	maps := [][]int{s.pods().PodMap()}
 	for i := range s.Replicas {
 		maps = append(maps, s.Replicas[i].PodMap)
 	}
 	for _, pod := range maps {
-		for b := 1; b < len(pod); b++ {
-			pairs = append(pairs, [2]int{pod[b-1], pod[b]})
-		}
-		if n := len(pod); n > 1 && s.Workload.Schedule == "interleaved-1f1b" { // chunks wrap around
-			pairs = append(pairs, [2]int{pod[n-1], pod[0]})
+		for _, pair := range s.pods().Neighbours() {
+			pairs = append(pairs, [2]int{pod[pair[0]], pod[pair[1]]})
 		}
 	}
 	return pairs

@@ -124,11 +124,9 @@ func checkPodCalls(c *checker) {
 		return // it was told
 	}
 	for r := range t.Replicas() {
-		for s := range t.PP {
-			if next := (s + 1) % t.PP; next > 0 || t.Chunks > 1 {
-				for g := range t.StageGPUs() {
-					join(t.Rank(r, s, g), t.Rank(r, next, g))
-				}
+		for _, pair := range t.Neighbours() {
+			for g := range t.StageGPUs() {
+				join(t.Rank(r, pair[0], g), t.Rank(r, pair[1], g))
 			}
 		}
 	}
@@ -202,8 +200,9 @@ func checkPodLevel(c *checker) {
 		bytes, transfers := paths.TransferBytes(t)
 		hops = 3 * (float64(bytes)/float64(max(1, s.Workload.Packet)) + transfers)
 	}
-	for v := range spec.PP * spec.Chunks {
-		hops += 3 * packets(spec.SyncBytes(v)) * float64(t.StageGPUs()*t.Replicas())
+	for v := range spec.Virtual() {
+		copies := packets(spec.CopyBytes(v, spec.Choices.GradientBytes)) + packets(spec.CopyBytes(v, spec.Choices.ParameterBytes))
+		hops += 3 * (packets(spec.SyncBytes(v)) + copies) * float64(t.StageGPUs()*t.Replicas())
 	}
 	c.checkPodPackets(slowest, hops)
 }
@@ -238,7 +237,7 @@ func checkTasks(c *checker) {
 func (s *Scenario) passes() float64 {
 	t := &s.Workload.Spec
 	hops := float64(s.PodsPerReplica() - 1)
-	if t.Chunks > 1 {
+	if t.Chunks > t.Copies() {
 		hops = float64(s.PodsPerReplica() * t.Chunks)
 	}
 	if t.Flows == "per-gpu" || s.stepCalls() {
@@ -251,11 +250,14 @@ func (s *Scenario) passes() float64 {
 	return n
 }
 
-// neighbours returns the most pods of its own replica that a pod talks to. The interleaved schedule joins the last pod
-// to the first.
+// neighbours returns the most pods of its own replica that a pod talks to.
 func neighbours(s *Scenario) int {
-	pods := s.PodsPerReplica()
-	return min(pods-1, 2)
+	of := make([]int, s.PodsPerReplica())
+	for _, pair := range s.pods().Neighbours() {
+		of[pair[0]]++
+		of[pair[1]]++
+	}
+	return slices.Max(of)
 }
 
 // checkPorts holds that every pod has a port for each pod it talks to.

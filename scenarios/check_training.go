@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"sim/scenarios/schema"
+	"sim/workloads/trace"
 	"sim/workloads/training"
 )
 
@@ -57,6 +58,35 @@ func checkTraining(c *checker) {
 	}
 	checkStages(c)
 	checkSizes(c)
+	checkMemory(c)
+}
+
+// heldMost says what the stage holds that holds most.
+func heldMost(t *training.Spec) string {
+	stage, most := fullest(t)
+	return fmt.Sprintf("stage %d holds most, %s", stage+1, most.Words(trace.Size))
+}
+
+// fullest returns the first of the stages whose GPUs hold most, and what that is.
+func fullest(t *training.Spec) (stage int, most training.Memory) {
+	for i := range t.PP {
+		if m := t.Memory(i); i == 0 || m.State+m.Activations > most.State+most.Activations {
+			stage, most = i, m
+		}
+	}
+	return stage, most
+}
+
+// checkMemory refuses stages that hold more than a GPU can. All other keys of the workload must be sound.
+func checkMemory(c *checker) {
+	t := &c.s.Workload.Spec
+	if t.GPUMemory == 0 || !c.OK("workload") {
+		return
+	}
+	if _, m := fullest(t); m.State+m.Activations > float64(t.GPUMemory) {
+		c.clash("workload.gpu_memory workload.schedule workload.recompute workload.tp workload.pp",
+			"%s; give at least %s, recompute, divide the model further, or choose a schedule that holds fewer micro-batches", heldMost(t), trace.Size(m.State+m.Activations))
+	}
 }
 
 // checkStages holds the pipeline against the model and the schedule.
@@ -69,9 +99,14 @@ func checkStages(c *checker) {
 	switch {
 	case t.PP > layers:
 		c.clash("workload.pp", "more stages than layers: %d stages for %d layers; choose at most %d stages", t.PP, layers, layers)
-	case t.PP*t.Chunks > layers:
+	case t.Virtual()/t.Copies() > layers:
 		c.clash("workload.virtual_stages workload.pp", "more stages than layers: %d stages of %d chunks for %d layers; lower pp or virtual_stages", t.PP, t.Chunks, layers)
-	case t.Schedule == "interleaved-1f1b" && c.OK("workload.microbatches") && t.Microbatches%t.PP != 0:
+	case t.Schedule == training.DualPipe && t.PP%2 != 0:
+		c.clash("workload.pp workload.schedule", "%d stages have no two halves, which schedule %q takes; choose an even number", t.PP, t.Schedule)
+	case t.Schedule == training.DualPipe && c.OK("workload.microbatches") && (t.Microbatches%2 != 0 || t.Microbatches < 2*t.PP):
+		c.clash("workload.microbatches workload.pp workload.schedule",
+			"%d micro-batches are odd, or fewer than two for each of pp = %d stages, which schedule %q takes; choose an even number of at least %d", t.Microbatches, t.PP, t.Schedule, 2*t.PP)
+	case t.Schedule == training.Interleaved && c.OK("workload.microbatches") && t.Microbatches%t.PP != 0:
 		c.clash("workload.microbatches workload.pp",
 			`%d micro-batches do not divide into rounds of pp = %d, which schedule "interleaved-1f1b" takes; make microbatches a multiple of %d`, t.Microbatches, t.PP, t.PP)
 	}
@@ -125,9 +160,10 @@ func checkLength(c *checker) {
 		rates = []string{"fabric.link_rate"}
 	}
 	bytes := float64(spec.PipelineBytes()) * float64(2*spec.Microbatches*spec.PP*spec.Chunks*spec.StageGPUs())
-	for v := range spec.PP * spec.Chunks {
+	for v := range spec.Virtual() {
 		compute += spec.ForwardSeconds(v) * (1 + spec.Choices.BackwardRatio) * float64(spec.Microbatches)
-		bytes += float64(spec.SyncBytes(v)) * float64(spec.StageGPUs())
+		copies := spec.CopyBytes(v, spec.Choices.GradientBytes) + spec.CopyBytes(v, spec.Choices.ParameterBytes)
+		bytes += float64(spec.SyncBytes(v)+copies) * float64(spec.StageGPUs())
 	}
 	for i, r := range c.s.Replicas {
 		if float64(r.PortBandwidth) < rate {

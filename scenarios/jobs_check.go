@@ -112,21 +112,14 @@ func checkPortsOfJobs(c *checker) {
 	need := make([]int, len(ports))
 	for i := range c.s.Jobs {
 		job := &c.s.Jobs[i]
-		w := &job.Scenario.Workload
 		for r := range job.Scenario.pods().Rows() {
-			for b, pod := range job.Pods {
-				n := w.PeerNeighbours()
-				blocks := len(job.Pods)
-				switch {
-				case blocks == 1:
-				case w.Schedule == "interleaved-1f1b": // chunks wrap around
-					n += min(2, blocks-1)
-				case b == 0 || b == blocks-1:
-					n++
-				default:
-					n += 2
-				}
-				need[r*c.s.pods().PodsInRow()+pod] += n
+			at := func(block int) *int { return &need[r*c.s.pods().PodsInRow()+job.Pods[block]] }
+			for b := range job.Pods {
+				*at(b) += job.Scenario.Workload.PeerNeighbours()
+			}
+			for _, pair := range job.Scenario.pods().Neighbours() {
+				*at(pair[0])++
+				*at(pair[1])++
 			}
 		}
 	}

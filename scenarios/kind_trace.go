@@ -348,9 +348,13 @@ func checkPodTransfers(c *checker, j *trace.Job) {
 	}
 }
 
-// Report says what was read of files that another tool has written, "" of other work.
+// Report says what was read of files that another tool has written, and of training what a GPU of the stage holds that holds
+// most; "" of other work.
 func (s *Scenario) Report() string {
 	if !s.traces() {
+		if s.trains() {
+			return fmt.Sprintf("  %-16s %s\n", "memory", heldMost(&s.Workload.Spec))
+		}
 		return ""
 	}
 	var b strings.Builder

@@ -39,6 +39,9 @@ func Policies() []PolicyInfo {
 	for _, p := range training.Presets {
 		all = append(all, PolicyInfo{"presets", p.Name, p.Doc})
 	}
+	for _, z := range training.Schedules {
+		all = append(all, PolicyInfo{"schedules", z.Name, z.Doc})
+	}
 	return all
 }
 

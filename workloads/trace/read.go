@@ -18,7 +18,7 @@ type Keys struct {
 	SHA256          string     `key:"sha256" doc:"of the files one after the other, which they must have" else:"the files'"`
 	GPUs            int        `key:"gpus" doc:"ranks of the job, of files that do not say; 0 is what they say" default:"0" max:"131072" implicit:"" when:"format=simai"`
 	RankOrder       string     `key:"rank_order" doc:"how ranks are numbered, the dimension that varies fastest first: 'tp-dp-pp' is Megatron-LM's, 'tp-pp-dp' SimAI's" default:"tp-dp-pp" choices:"tp-dp-pp|tp-pp-dp" when:"format=simai"`
-	Schedule        string     `key:"schedule" doc:"order of forward and backward passes in a stage of several" default:"1f1b" choices:"1f1b|gpipe" when:"format=simai"`
+	Schedule        string     `key:"schedule" doc:"order of forward and backward passes in a stage of several" default:"1f1b" choices:"1f1b|eager-1f1b|gpipe|zb-h1|zb-h2" when:"format=simai"`
 	Groups          string     `key:"groups" doc:"JSON file of communicators, by name their ranks; '' is what the files say" default:"" implicit:"" unset:"" when:"format=chakra"`
 	Streams         string     `key:"streams" doc:"what of a rank is done one after the other beside what waits for another: 'chained' kernels of a stream, in the order of the file; 'one-at-a-time' an operation of the host, a kernel and a message, as in ASTRA-sim; 'auto' is chained where no kernel has a successor, else free" default:"auto" choices:"auto|chained|one-at-a-time|free" when:"format=chakra"`
 	PeakTFLOPS      float64    `key:"peak_tflops" doc:"what a rank computes, in 1e12 operations a second, of computations that say their operations and no time; 0 is no time" default:"0.0" max:"1000000" implicit:"" when:"format=chakra"`

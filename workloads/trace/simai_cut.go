@@ -88,18 +88,23 @@ func (b *simProgram) forward(rows []simRow) {
 
 // backward appends the backward pass: of the last row first, the gradient of its input and then of its weights, whose
 // collective blocks nothing but their update (SimAI's order). Rows whose gradients need a checkpoint go forward again from
-// there.
-func (b *simProgram) backward(rows []simRow) {
+// there. A schedule may put off the gradients of weights: work says which part of the pass this is.
+func (b *simProgram) backward(rows []simRow, work training.Work) {
 	for i := len(rows) - 1; i >= 0; i-- {
 		r := &rows[i]
-		if r.recalc {
+		if r.recalc && work != training.Weights {
 			from := i
 			for from > 0 && !rows[from].saved {
 				from--
 			}
 			b.forward(rows[from:i])
 		}
-		b.run(r.name+" input gradient", &r.part[1], true)
+		if work != training.Weights {
+			b.run(r.name+" input gradient", &r.part[1], true)
+		}
+		if work == training.Inputs {
+			continue
+		}
 		before := len(b.ops)
 		b.run(r.name+" weight gradient", &r.part[2], false)
 		if r.update > 0 {
@@ -121,9 +126,9 @@ func (s *simAI) program(c simCut, stage int, schedule string) []Op {
 	if len(c.blocks) == 1 && s.pp == 1 {
 		b.forward(c.blocks[0])
 		b.forward(c.after)
-		b.backward(c.after)
-		b.backward(c.blocks[0])
-		b.backward(c.before)
+		b.backward(c.after, training.Backwards)
+		b.backward(c.blocks[0], training.Backwards)
+		b.backward(c.before, training.Backwards)
 		return b.ops
 	}
 	next := s.rank(0, 0, 1) - s.rank(0, 0, 0)
@@ -134,10 +139,13 @@ func (s *simAI) program(c simCut, stage int, schedule string) []Op {
 			b.last = id
 		}
 	}
-	for _, p := range training.Passes(schedule, s.pp, stage, s.ga) {
+	pipeline := training.Spec{Schedule: schedule, PP: s.pp, Chunks: 1, Microbatches: s.ga}
+	for _, p := range pipeline.Program(stage) {
 		tag := 2 * p.Microbatch
-		switch {
-		case !p.Backward:
+		switch p.Work {
+		case training.Weights:
+			b.backward(c.blocks[p.Microbatch], p.Work)
+		case training.Forwards:
 			if stage > 0 {
 				talk(Recv, -next, tag)
 			}
@@ -149,15 +157,15 @@ func (s *simAI) program(c simCut, stage int, schedule string) []Op {
 			if stage < s.pp-1 {
 				talk(Recv, next, tag+1)
 			}
-			b.backward(c.blocks[p.Microbatch])
+			b.backward(c.blocks[p.Microbatch], p.Work)
 			if stage > 0 {
 				talk(Send, -next, tag+1)
 			}
 		}
 	}
 	b.forward(c.after)
-	b.backward(c.after)
-	b.backward(c.before)
+	b.backward(c.after, training.Backwards)
+	b.backward(c.before, training.Backwards)
 	return b.ops
 }
 
@@ -195,23 +203,24 @@ func (s *simAI) stage(c simCut, h *Hints) *training.Measured {
 			m.SyncBytes += t.coll.Wire(t.bytes, s.dp/s.ep)
 		}
 	}
-	sum := func(rows []simRow) (forward, backward engine.Time) {
+	sum := func(rows []simRow) (forward, backward, weights engine.Time) {
 		for i := range rows {
 			r := &rows[i]
 			for p := range r.part {
 				across(&r.part[p])
 			}
 			forward += inside(&r.part[0])
-			backward += inside(&r.part[1]) + inside(&r.part[2]) + r.update
+			w := inside(&r.part[2]) + r.update
+			backward, weights = backward+inside(&r.part[1])+w, weights+w
 		}
-		return forward, backward
+		return forward, backward, weights
 	}
-	m.Forward, m.Backward = sum(c.blocks[0])
+	m.Forward, m.Backward, m.Weights = sum(c.blocks[0])
 	for _, rows := range c.blocks[1:] {
 		sum(rows)
 	}
-	first, last := sum(c.before)
-	tailed, ended := sum(c.after)
+	first, last, _ := sum(c.before)
+	tailed, ended, _ := sum(c.after)
 	m.First, m.Last = first, tailed+ended+last
 	return m
 }

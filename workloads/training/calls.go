@@ -71,12 +71,33 @@ func (s *Spec) PieceLayers(v int) float64 {
 	return layers / float64(s.Pieces(v))
 }
 
-// SyncPieces returns how many parts the gradients of virtual stage v are synchronised in, each by the same calls.
+// SyncPieces returns how many parts the gradients of virtual stage v are synchronised in, each by the same calls: a bucket
+// each, or with OverlapSync a piece of a pass each, which buckets in the graph are at least.
 func (s *Spec) SyncPieces(v int) int {
 	if s.OverlapSync {
 		return s.Pieces(v)
 	}
-	return 1
+	if s.Buckets <= 0 {
+		return 1
+	}
+	n := math.Ceil(float64(s.Choices.GradientBytes) * s.Parameters(v) / float64(s.Buckets))
+	if s.Collectives == "graph" {
+		n = min(n, float64(s.Pieces(v)))
+	}
+	return int(max(1, n))
+}
+
+// Repeats returns how often a replica's virtual stage v makes the calls of a pass in a step: a piece of a pass at a time, or
+// with Sync a part of its gradients.
+func (s *Spec) Repeats(v int, pass Phase) int {
+	n := s.Pieces(v) * (s.Microbatches / s.Copies())
+	switch {
+	case pass == Sync:
+		return s.SyncPieces(v)
+	case pass == Forward && s.Recompute == "full":
+		return 2 * n
+	}
+	return n
 }
 
 // Calls returns the calls of a piece of a forward or backward pass of virtual stage v, in order, or with Sync those
@@ -92,8 +113,14 @@ func (s *Spec) SyncPieces(v int) int {
 // Liu et al. 2023). Tokens go to their experts and come back, and so do gradients (Lepikhin et al. 2020). Gradients are
 // scattered over all copies of a parameter, and parameters gathered (Rajbhandari et al. 2020, Sec. 5).
 func (s *Spec) Calls(v int, pass Phase) []Call {
-	if pass == Sync {
+	switch pass = pass.calls(); pass {
+	case Sync:
+		if _, part := s.parts(v); part != v {
+			return nil // they are those of the other copy, too
+		}
 		return s.syncCalls(v)
+	case WeightGradients:
+		return nil
 	}
 	_, layers := s.layers(v)
 	pieces := float64(s.Pieces(v))
@@ -177,8 +204,8 @@ func (s *Spec) syncCalls(v int) (calls []Call) {
 				calls = append(calls, Call{Dim: Sync, Kind: c.kind, Bytes: b, OfExperts: ofExperts})
 			}
 		}
-		add(rest, s.Replicas()*s.StageGPUs()/s.TP, false)
-		add(experts, s.Replicas(), true)
+		add(rest, s.Copies()*s.Replicas()*s.StageGPUs()/s.TP, false)
+		add(experts, s.Copies()*s.Replicas(), true)
 	}
 	return calls
 }
@@ -222,11 +249,14 @@ func (s *Spec) Groups(c Call, replica, stage int) [][]int32 {
 	case c.Dim == Sync:
 		size, step = gpus/s.TP, s.TP
 	}
-	replicas := []int{replica}
+	replicas, stages := []int{replica}, []int{stage}
 	if c.Dim == Sync {
 		replicas = replicas[:0]
 		for r := range s.Replicas() {
 			replicas = append(replicas, r)
+		}
+		if w := s.mirror(stage); w != stage {
+			stages = append(stages, w%s.PP)
 		}
 	}
 	var groups [][]int32
@@ -236,8 +266,10 @@ func (s *Spec) Groups(c Call, replica, stage int) [][]int32 {
 		}
 		var ranks []int32
 		for _, r := range replicas {
-			for k := range size {
-				ranks = append(ranks, s.Rank(r, stage, first+k*step))
+			for _, z := range stages {
+				for k := range size {
+					ranks = append(ranks, s.Rank(r, z, first+k*step))
+				}
 			}
 		}
 		groups = append(groups, ranks)
@@ -269,7 +301,7 @@ func (s *Spec) CallTime(v int, pass Phase, each func(Call) (engine.Time, error))
 func (it *Iteration) Lengthen(longer func(v int, pass Phase) (engine.Time, error)) error {
 	s := &it.Spec
 	var by [2][]engine.Time // of forward and backward passes, by virtual stage
-	for v := range s.PP * s.Chunks {
+	for v := range s.Virtual() {
 		for i, pass := range []Phase{Forward, Backward} {
 			t, err := longer(v, pass)
 			if err != nil {
@@ -280,10 +312,11 @@ func (it *Iteration) Lengthen(longer func(v int, pass Phase) (engine.Time, error
 	}
 	for i := range it.Graph.Tasks {
 		m, d := it.Meta[i], &it.Graph.Tasks[i].Duration
-		if m.Phase != Forward && m.Phase != Backward {
+		pass := m.Phase.calls()
+		if pass != Forward && pass != Backward {
 			continue
 		}
-		t := by[m.Phase-Forward][int(m.Chunk)*s.PP+int(m.Stage)]
+		t := by[pass-Forward][int(m.Chunk)*s.PP+int(m.Stage)]
 		if t < 0 || *d > engine.Never-t {
 			return fmt.Errorf("training: passes of virtual stage %d are longer than simulated time can hold", int(m.Chunk)*s.PP+int(m.Stage))
 		}

@@ -16,7 +16,8 @@ func (b *builder) callingPass(v int, compute engine.Time, m Meta) (span, error) 
 	stage := m.Stage
 	first := s.Rank(int(m.Replica), int(stage), 0)
 	split := s.attentionShare(v) // of a piece's compute, before its calls in between
-	if m.Phase == Backward {
+	backward := m.Phase == Backward || m.Phase == WeightGradients
+	if backward {
 		split = 1 - split
 	}
 	p := span{first: b.task(engine.Task{}, m)}
@@ -60,7 +61,7 @@ func (b *builder) callingPass(v int, compute engine.Time, m Meta) (span, error) 
 				}
 				if c.Dim == Expert && s.ExpertSizes == "zipf" {
 					layer := piece
-					if m.Phase == Backward {
+					if backward {
 						layer = pieces - 1 - piece
 					}
 					c.Draw = 1 + uint64(((int(m.Replica)*s.PP*s.Chunks+v)*s.Microbatches+int(m.Microbatch))*pieces+layer)
@@ -110,12 +111,19 @@ func (b *builder) expand(c Call, group, ready []int32, m Meta) ([]int32, error) 
 	return done, nil
 }
 
-// syncCalls adds the calls of each stage and chunk after its last backward passes, or with OverlapSync after each piece
-// of these: what is gathered waits for what was scattered, of parameters of a sort, and each part for the one before.
+// syncCalls adds the calls of each stage and chunk after its last backward passes, or of each part of its gradients after the
+// pieces of these that compute it: what is gathered waits for what was scattered and for the optimizer, of parameters of a
+// sort, and each part for the one before.
 func (b *builder) syncCalls() error {
 	s := &b.Spec
+	done := make([][]int32, b.replicas*s.PP) // what the optimizer waits for, by replica and stage
+	for r := range b.replicas {
+		for v, parts := range b.Ready[r] {
+			done[r*s.PP+v%s.PP] = append(done[r*s.PP+v%s.PP], parts...)
+		}
+	}
 	for stage := range s.PP {
-		for chunk := range s.Chunks {
+		for chunk := range s.Chunks / s.Copies() {
 			v := chunk*s.PP + stage
 			m := Meta{Stage: int32(stage), Chunk: int32(chunk), GPU: -1}
 			var at [2]map[int32]int32 // by sort and rank: the task that comes before
@@ -124,8 +132,16 @@ func (b *builder) syncCalls() error {
 					return err
 				}
 			}
+			for rank, n := range b.Nodes { // one a GPU
+				for sort := range at {
+					if id, ok := at[sort][int32(rank)]; ok {
+						done[n.Replica*s.PP+n.Stage] = append(done[n.Replica*s.PP+n.Stage], id)
+					}
+				}
+			}
 		}
 	}
+	b.optimizers(done)
 	return nil
 }
 
@@ -146,11 +162,7 @@ func (b *builder) syncPiece(v, piece int, m Meta, at *[2]map[int32]int32) error 
 			for i, rank := range group {
 				before, ok := at[sort][rank]
 				if !scattered[sort] {
-					r := b.Nodes[rank].Replica
-					computed := b.Ready[r][v]
-					if s.OverlapSync {
-						computed = b.pieces[r][v][piece]
-					}
+					computed := b.computed(v, piece, rank)
 					if ok {
 						both := b.task(engine.Task{}, m)
 						b.Graph.AddEdge(before, both, 0)
@@ -172,6 +184,16 @@ func (b *builder) syncPiece(v, piece int, m Meta, at *[2]map[int32]int32) error 
 		scattered[sort] = true
 	}
 	return nil
+}
+
+// computed returns the task with which a rank has computed a part of the gradients of virtual stage v, or of the other copy
+// of what it holds where the rank has that.
+func (b *builder) computed(v, piece int, rank int32) int32 {
+	n := b.Nodes[rank]
+	if n.Stage != v%b.Spec.PP {
+		v = b.Spec.mirror(v)
+	}
+	return b.Ready[n.Replica][v][piece]
 }
 
 // Without returns the graph with the calls of one dimension taking no time, to see what they expose; nil where there are

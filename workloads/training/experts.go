@@ -37,15 +37,11 @@ func (it *Iteration) AddExchanges(both func(pass Phase) engine.Time) error {
 // the backward pass the same the other way round. Shared experts may be computed at any time, and are left out.
 func (s *Spec) ExchangeGaps(pass Phase) (first, second engine.Time, err error) {
 	a, c := &s.Arch, &s.Choices
-	scores := 4 * float64(s.Sequence) * a.AttentionWidth()
-	if c.AttentionFLOPs == "causal" {
-		scores /= 2
-	}
 	token := s.microbatchTokens() * float64(c.ConcurrentMicrobatches) / (float64(s.StageGPUs()) * c.EffectiveTFLOPS * 1e12)
 	if pass == Backward {
 		token *= c.BackwardRatio
 	}
-	if first, err = engine.FromSeconds((2*(a.AttentionParameters()+a.RouterParameters()) + scores) * token); err != nil {
+	if first, err = engine.FromSeconds((2*(a.AttentionParameters()+a.RouterParameters()) + s.scoreFLOPs()) * token); err != nil {
 		return 0, 0, err
 	}
 	second, err = engine.FromSeconds(2 * float64(a.TopK) * a.ExpertParameters() * token)

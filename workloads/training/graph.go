@@ -20,12 +20,28 @@ const (
 	Tensor           // collective calls of tensor-parallel groups
 	Context          // of ranks that share a sequence
 	Expert           // of tokens and experts
+	WeightGradients  // the part of a backward pass that computes gradients of weights, where it is a pass of its own
+	Recompute        // a forward pass that is computed once more, before the backward pass
+	Optimizer        // the optimizer's step
 )
 
-var phaseNames = [...]string{"barrier", "forward", "backward", "pp-forward", "pp-backward", "dp", "tp", "cp", "ep"}
+var phaseNames = [...]string{"barrier", "forward", "backward", "pp-forward", "pp-backward", "dp", "tp", "cp", "ep", "weights", "recompute", "optimizer"}
 
 // String returns the short name used in traces.
 func (p Phase) String() string { return phaseNames[p] }
+
+// Computes reports whether a stage computes for a micro-batch in this phase.
+func (p Phase) Computes() bool {
+	return p == Forward || p == Backward || p == WeightGradients || p == Recompute
+}
+
+// calls returns the pass whose collective calls are made in this phase.
+func (p Phase) calls() Phase {
+	if p == Recompute {
+		return Forward
+	}
+	return p
+}
 
 // Meta says what a task of an iteration is, beside the graph's bare task. Counts are from 0.
 type Meta struct {
@@ -57,9 +73,9 @@ type Extent struct {
 	PerGPU bool
 	// Scale is, by replica, how many times as long compute takes; nil is 1.
 	Scale []float64
-	// SyncFrom is, by virtual stage, the time before which synchronisation does not start: that of a slower replica
-	// which the graph does not hold (DELTA, Sec. IV-A.1). nil is no such time.
-	SyncFrom []engine.Time
+	// SyncFrom is, by virtual stage and part of its gradients, the time before which synchronisation does not start: that of
+	// a slower replica which the graph does not hold (DELTA, Sec. IV-A.1). nil is no such time.
+	SyncFrom [][]engine.Time
 	// Expand, where set, has passes and synchronisation make their collective calls in the graph (Spec.Calls), of all
 	// replicas and GPUs. It appends the transfers of a call among a group, which are nodes, to the graph, each after what
 	// a rank waits for, and returns by rank the task with whose end it has what the call leaves it with, and has sent what
@@ -74,9 +90,9 @@ type Iteration struct {
 	Meta  []Meta // by task
 	Nodes []Node // by node
 	All   bool
-	// Ready is, by replica of the graph and virtual stage (chunk x PP + stage), the last backward, after which its
-	// gradients are complete.
-	Ready [][]int32
+	// Ready is, by replica of the graph, virtual stage and part of its gradients (SyncPieces), the task with which it is
+	// computed.
+	Ready [][][]int32
 }
 
 // Build returns the iteration that s describes. It fails where s.Check does.
@@ -88,9 +104,9 @@ func Build(s Spec, x Extent) (*Iteration, error) {
 	if x.All {
 		b.replicas = s.Replicas()
 	}
-	if x.Scale != nil && len(x.Scale) != b.replicas || x.SyncFrom != nil && len(x.SyncFrom) != s.PP*s.Chunks {
+	if x.Scale != nil && len(x.Scale) != b.replicas || x.SyncFrom != nil && len(x.SyncFrom) != s.Virtual() {
 		return nil, fmt.Errorf("training: an extent of %d compute scales and %d synchronisation times for %d replicas of %d stages",
-			len(x.Scale), len(x.SyncFrom), b.replicas, s.PP*s.Chunks)
+			len(x.Scale), len(x.SyncFrom), b.replicas, s.Virtual())
 	}
 	if x.PerGPU && !x.All && b.split() {
 		return nil, fmt.Errorf("training: one replica cannot stand for %d flow by flow: it holds but half of the ring", s.Replicas())
@@ -110,7 +126,7 @@ func Build(s Spec, x Extent) (*Iteration, error) {
 		if err := b.syncCalls(); err != nil {
 			return nil, err
 		}
-	case s.Replicas() > 1:
+	default:
 		b.sync()
 	}
 	b.Graph.Namer = b.Iteration.name
@@ -123,7 +139,7 @@ func Build(s Spec, x Extent) (*Iteration, error) {
 // reserve makes room for the tasks and edges to come, about.
 func (b *builder) reserve() {
 	s := &b.Spec
-	virtual := s.PP * s.Chunks
+	virtual := s.Virtual()
 	flows := 1
 	if b.x.PerGPU {
 		flows = s.StageGPUs()
@@ -169,7 +185,6 @@ type builder struct {
 	// node ids of a stage: all its GPUs, the half that sends on, the half that sends back (equal to all where the ring
 	// is not split); with PerGPU one node a GPU, of which these are the first
 	all, on, back [][]int32
-	pieces        [][][]int32 // as Ready: the tasks with which that backward has computed each of its pieces
 }
 
 // split reports whether half of a stage's GPUs go each way round the ring.
@@ -212,8 +227,8 @@ func (b *builder) task(t engine.Task, m Meta) int32 {
 }
 
 // transfer adds the tasks that move each bytes from every one of gpus GPUs of node src to those of dst, between the
-// tasks in from and those in to.
-func (b *builder) transfer(src, dst int32, gpus int, each int64, m Meta, from, to []int32) {
+// tasks in from and those in to, and returns them.
+func (b *builder) transfer(src, dst int32, gpus int, each int64, m Meta, from, to []int32) (ids []int32) {
 	tasks, flows := 1, gpus
 	if b.x.PerGPU {
 		tasks, flows = gpus, 1
@@ -231,7 +246,9 @@ func (b *builder) transfer(src, dst int32, gpus int, each int64, m Meta, from, t
 		for _, t := range to {
 			b.Graph.AddEdge(id, t, 0)
 		}
+		ids = append(ids, id)
 	}
+	return ids
 }
 
 // span is the first and the last task of a pass, and those with which it has computed each of its pieces.
@@ -240,19 +257,45 @@ type span struct {
 	pieces      []int32
 }
 
-// pass adds a pass of virtual stage v, of so much compute.
-func (b *builder) pass(v int, d engine.Time, m Meta) (span, error) {
+// pass adds a pass of virtual stage v, of so much compute. The last one to compute gradients of the stage is divided into the
+// parts in which they are synchronised.
+func (b *builder) pass(v int, d engine.Time, m Meta, last bool) (span, error) {
 	if b.x.Expand != nil {
 		return b.callingPass(v, d, m)
 	}
-	id := b.task(engine.Task{Duration: d}, m)
-	return span{first: id, last: id}, nil
+	parts := 1
+	if last {
+		parts = b.Spec.SyncPieces(v)
+	}
+	p := span{first: int32(len(b.Meta))}
+	for i := range parts {
+		id := b.task(engine.Task{Duration: d*engine.Time(i+1)/engine.Time(parts) - d*engine.Time(i)/engine.Time(parts)}, m)
+		if i > 0 {
+			b.Graph.AddEdge(p.last, id, 0)
+		}
+		p.last, p.pieces = id, append(p.pieces, id)
+	}
+	return p, nil
+}
+
+// parts returns the tasks of the last pass that computes gradients of virtual stage v with which each part of them is
+// computed: of a pass in more pieces that with which the last of the part is.
+func (b *builder) parts(v int, p span) []int32 {
+	n := b.Spec.SyncPieces(v)
+	if n == 1 {
+		return []int32{p.last}
+	}
+	parts := make([]int32, n)
+	for i := range parts {
+		parts[i] = p.pieces[(i+1)*len(p.pieces)/n-1]
+	}
+	return parts
 }
 
 // pipeline adds the compute and the pipeline transfers of a replica.
 func (b *builder) pipeline(r int) error {
 	s := &b.Spec
-	virtual := s.PP * s.Chunks
+	virtual := s.Virtual()
 	scale := 1.0
 	if b.x.Scale != nil {
 		scale = b.x.Scale[r]
@@ -264,60 +307,124 @@ func (b *builder) pipeline(r int) error {
 		forward[v] = make([]span, s.Microbatches)
 		backward[v] = make([]span, s.Microbatches)
 	}
-	b.Ready = append(b.Ready, make([]int32, virtual))
-	b.pieces = append(b.pieces, make([][]int32, virtual))
-	// step by step over all stages: about the order of time, which keeps together in memory what is simulated together
-	programs := make([][]op, s.PP)
-	last := make([]int32, s.PP)
-	for stage := range programs {
-		programs[stage], last[stage] = s.program(stage), -1
+	b.Ready = append(b.Ready, make([][]int32, virtual))
+	stages := make([]stage, s.PP)
+	longest := 0
+	for i := range stages {
+		stages[i] = stage{number: i, steps: s.Program(i), last: -1, ends: make([]int, s.Chunks)}
+		for k, o := range stages[i].steps {
+			if o.Work == Backwards || o.Work == Weights {
+				stages[i].ends[o.Chunk] = k
+			}
+		}
+		longest = max(longest, len(stages[i].steps))
 	}
-	for step := range programs[0] {
-		for stage := range s.PP {
-			o := programs[stage][step]
-			v := o.chunk*s.PP + stage
-			f, w, err := s.times(v, scale)
-			if err != nil {
-				return fmt.Errorf("training: compute of stage %d: %w", stage+1, err)
+	// step by step over all stages: about the order of time, which keeps together in memory what is simulated together
+	for step := range longest {
+		for i := range stages {
+			z := &stages[i]
+			if step >= len(z.steps) {
+				continue
 			}
-			m := Meta{Phase: Forward, Replica: int32(r), Stage: int32(stage), Chunk: int32(o.chunk), Microbatch: int32(o.microbatch), GPU: -1}
-			row, d := forward, f
-			if o.backward {
-				m.Phase, row, d = Backward, backward, w
-			}
-			if a := s.Measured; a != nil && step == 0 {
-				d += engine.Time(float64(a.First) * scale)
-			} else if a != nil && step == len(programs[stage])-1 {
-				d += engine.Time(float64(a.Last) * scale)
-			}
-			p, err := b.pass(v, d, m)
+			o := z.steps[step]
+			p, err := b.step(r, z, step, scale)
 			if err != nil {
 				return err
 			}
-			row[v][o.microbatch] = p
-			if last[stage] >= 0 {
-				b.Graph.AddEdge(last[stage], p.first, 0)
+			v := o.Chunk*s.PP + i
+			switch o.Work {
+			case Forwards:
+				forward[v][o.Microbatch] = p
+			case Backwards, Inputs:
+				backward[v][o.Microbatch] = p
 			}
-			last[stage] = p.last
-			if o.backward {
-				b.Ready[r][v], b.pieces[r][v] = p.last, p.pieces
+			if step > 0 && z.steps[step-1].Together {
+				f := z.steps[step-1]
+				with := &forward[f.Chunk*s.PP+i][f.Microbatch]
+				with.last = p.last
+				backward[v][o.Microbatch].first = with.first
+			}
+			if step == z.ends[o.Chunk] && (o.Work == Backwards || o.Work == Weights) {
+				b.Ready[r][v] = b.parts(v, p)
 			}
 		}
 	}
 	for i := range s.Microbatches {
-		for v := range virtual {
-			if v+1 == virtual {
+		route := s.route(i)
+		for k, v := range route {
+			if k+1 == len(route) {
 				b.Graph.AddEdge(forward[v][i].last, backward[v][i].first, 0)
 				continue
 			}
-			here, there := v%s.PP, (v+1)%s.PP
+			w := route[k+1]
+			here, there := v%s.PP, w%s.PP
 			m := Meta{Phase: PipelineForward, Replica: int32(r), Stage: int32(here), To: int32(there), Chunk: int32(v / s.PP), Microbatch: int32(i)}
-			b.hop(r, m, forward[v][i].last, forward[v+1][i].first)
-			m = Meta{Phase: PipelineBackward, Replica: int32(r), Stage: int32(there), To: int32(here), Chunk: int32((v + 1) / s.PP), Microbatch: int32(i)}
-			b.hop(r, m, backward[v+1][i].last, backward[v][i].first)
+			b.hop(r, m, forward[v][i].last, forward[w][i].first)
+			m = Meta{Phase: PipelineBackward, Replica: int32(r), Stage: int32(there), To: int32(here), Chunk: int32(w / s.PP), Microbatch: int32(i)}
+			b.hop(r, m, backward[w][i].last, backward[v][i].first)
 		}
 	}
 	return nil
+}
+
+// stage is a pipeline stage while its passes are added.
+type stage struct {
+	number int
+	steps  []Step
+	last   int32 // task of the step before, or -1
+	ends   []int // by chunk: the step that computes the last of its gradients
+}
+
+// step adds a step of a stage's program.
+func (b *builder) step(r int, z *stage, step int, scale float64) (span, error) {
+	s, o := &b.Spec, z.steps[step]
+	v := o.Chunk*s.PP + z.number
+	t, err := s.times(v, scale)
+	if err != nil {
+		return span{}, fmt.Errorf("training: compute of stage %d: %w", z.number+1, err)
+	}
+	m := Meta{Replica: int32(r), Stage: int32(z.number), Chunk: int32(o.Chunk), Microbatch: int32(o.Microbatch), GPU: -1}
+	var d engine.Time
+	switch o.Work {
+	case Forwards:
+		m.Phase, d = Forward, t.forward
+	case Backwards:
+		m.Phase, d = Backward, t.backward
+	case Inputs:
+		m.Phase, d = Backward, t.backward-t.weights
+	case Weights:
+		m.Phase, d = WeightGradients, t.weights
+	}
+	if a := s.Measured; a != nil && step == 0 {
+		d += engine.Time(float64(a.First) * scale)
+	} else if a != nil && step == len(z.steps)-1 {
+		d += engine.Time(float64(a.Last) * scale)
+	}
+	first := int32(-1)
+	add := func(d engine.Time, m Meta, last bool) (span, error) {
+		p, err := b.pass(v, d, m, last)
+		if err != nil {
+			return p, err
+		}
+		if z.last >= 0 {
+			b.Graph.AddEdge(z.last, p.first, 0)
+		}
+		if z.last = p.last; first < 0 {
+			first = p.first
+		}
+		return p, nil
+	}
+	if m.Phase == Backward && s.Recompute != "" && s.Recompute != "none" {
+		again := m
+		if again.Phase = Recompute; s.Recompute == "selective" {
+			d += t.again
+		} else if _, err := add(t.again, again, false); err != nil {
+			return span{}, err
+		}
+	}
+	p, err := add(d, m, step == z.ends[o.Chunk])
+	p.first = first
+	return p, err
 }
 
 // hop adds a pipeline transfer between two compute tasks; within a stage, as between chunks of a pipeline of one stage,

@@ -5,6 +5,7 @@ import (
 
 	"sim/engine"
 	"sim/engine/flow"
+	"sim/engine/units"
 	"sim/workloads/training"
 )
 
@@ -92,4 +93,64 @@ func attentionPart(s training.Spec) float64 {
 	h, n := float64(s.Arch.Hidden), float64(s.Sequence)
 	attention := 2*(2*h*h+2*h*256) + 2*n*h
 	return attention / (attention + 2*12*h*h)
+}
+
+// TestBuckets: where gradients are synchronised in buckets each goes when it is computed and the one before is there, and the
+// optimizer follows the last, added up by hand for two replicas of a stage: whose ring is between two GPUs. Recomputing adds a
+// forward pass, or its scores.
+func TestBuckets(t *testing.T) {
+	base := training.Spec{
+		Arch: mustModel(t, "palm-8b"), Choices: calibrated(127), Sequence: 2048, Microbatch: 1, Microbatches: 3,
+		TP: 1, PP: 1, EP: 1, ETP: 1, GPUs: 2, Chunks: 1,
+	}
+	ends := func(s training.Spec) engine.Time {
+		it, err := training.Build(s, training.Extent{All: true, PerGPU: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, r := mesh(it.Graph, s.GPUs)
+		return play(t, it.Graph, n, r, flow.MaxMin).Makespan
+	}
+	sync := func(s training.Spec) engine.Time {
+		it, err := training.Build(s, training.Extent{All: true, PerGPU: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range it.Graph.Tasks {
+			if it.Graph.Tasks[i].Kind != engine.Transfer {
+				it.Graph.Tasks[i].Duration = 0
+			}
+		}
+		n, r := mesh(it.Graph, s.GPUs)
+		return play(t, it.Graph, n, r, flow.MaxMin).Makespan
+	}
+	const within = 100 // ticks, of rounding a part
+	gradients := float64(base.Choices.GradientBytes) * base.Parameters(0)
+	for _, parts := range []int{1, 2, 7} {
+		for _, slow := range []float64{1, 20} {
+			s := base
+			s.Choices.EffectiveTFLOPS = 127 * slow
+			s.Buckets = units.Bytes(gradients/float64(parts)) + 1
+			if got := s.SyncPieces(0); got != parts {
+				t.Fatalf("%d buckets of %v, want %d", got, s.Buckets, parts)
+			}
+			s.OptimizerTime = 3 * engine.Millisecond
+			forward, each := engine.Time(s.ForwardSeconds(0)*float64(engine.Second)), sync(base)/engine.Time(parts)
+			end := engine.Time(0)
+			for part := range engine.Time(parts) {
+				end = max(end, forward*3+2*forward*2+2*forward*(part+1)/engine.Time(parts)) + each
+			}
+			if got, want := ends(s), end+3*engine.Millisecond; got-want > within || want-got > within {
+				t.Errorf("%d buckets, %gx: %v, want %v", parts, slow, got, want)
+			}
+		}
+	}
+	plain, scores := ends(base), 2*2048*base.Arch.AttentionWidth()*32/(127e12)*2048
+	for recompute, more := range map[string]float64{"none": 0, "full": base.ForwardSeconds(0), "selective": scores} {
+		s := base
+		s.Recompute = recompute
+		if got, want := ends(s), plain+engine.Time(3*more*float64(engine.Second)); got-want > within || want-got > within {
+			t.Errorf("recompute %q: %v, want %v", recompute, got, want)
+		}
+	}
 }

@@ -50,7 +50,7 @@ func (it *Iteration) Durations(p Perturbation, seed uint64, d []engine.Time) err
 	for i := range it.Meta {
 		m, t := &it.Meta[i], &it.Graph.Tasks[i]
 		d[i] = t.Duration
-		if m.Phase != Forward && m.Phase != Backward {
+		if !m.Phase.Computes() {
 			continue
 		}
 		if f := task() * of[int(m.Replica)*it.Spec.PP+int(m.Stage)]; f != 1 {

@@ -65,7 +65,7 @@ func (s *Spec) preset() *Preset {
 // Defaults returns a copy of s with the defaults that follow from other keys.
 func (s *Spec) Defaults() *Spec {
 	d := *s
-	d.Chunks = 1
+	d.Chunks = s.Copies()
 	d.Choices = s.preset().choices(s)
 	a, m := &s.Arch, &d.Arch
 	d.Choices.EffectiveTFLOPS, m.EffectiveTFLOPS = a.EffectiveTFLOPS, s.Choices.EffectiveTFLOPS

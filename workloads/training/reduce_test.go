@@ -19,7 +19,7 @@ func small(schedule string, pp, microbatches, replicas int) training.Spec {
 		Choices: calibrated(150), Sequence: 4096, Microbatch: 1, Microbatches: microbatches,
 		TP: 4, PP: pp, EP: 1, ETP: 1, GPUs: 4 * pp * replicas, Schedule: schedule, Chunks: 1,
 	}
-	if schedule == training.Interleaved {
+	if schedule == training.Interleaved || schedule == training.DualPipe {
 		s.Chunks = 2
 	}
 	return s
@@ -72,7 +72,7 @@ var both = []flow.Service{flow.MaxMin, flow.LevelPriority}
 // TestReducedIsFull: the reduced graph starts and ends every transfer between pods when the full one does (DELTA, Fig.
 // 3).
 func TestReducedIsFull(t *testing.T) {
-	for _, schedule := range []string{training.OneFOneB, training.GPipe, training.Interleaved} {
+	for _, schedule := range []string{training.OneFOneB, training.Eager, training.GPipe, training.Interleaved, training.ZBH1, training.ZBH2, training.DualPipe} {
 		for _, x := range []training.Extent{{}, {All: true, PerGPU: true}, {All: true}} {
 			t.Run(fmt.Sprintf("%v/%+v", schedule, x), func(t *testing.T) {
 				s := small(schedule, 4, 8, 3)
@@ -152,16 +152,23 @@ func apart(a, b engine.Time) engine.Time { return max(a-b, b-a) }
 // pair in every replica and those to a peer pod on each side: the same makespan, and the same times of every task.
 func TestOneReplicaIsAll(t *testing.T) {
 	for _, replicas := range []int{1, 2, 3, 8} {
-		for _, schedule := range []string{training.OneFOneB, training.Interleaved} {
+		for _, schedule := range []string{training.OneFOneB, training.Interleaved, training.ZBH2, training.DualPipe} {
 			for _, split := range []bool{true, false} {
 				t.Run(fmt.Sprintf("%d replicas/%v/split %v", replicas, schedule, split), func(t *testing.T) {
 					s := small(schedule, 6, 6, replicas)
+					if schedule == training.DualPipe {
+						s.Microbatches = 12
+					}
 					s.Choices.Ring = map[bool]string{true: "bidirectional", false: "unidirectional"}[split]
 					one, p := wide(t, s, training.Extent{})
 					all, q := wide(t, s, training.Extent{All: true})
-					of := map[training.Meta]int32{}
+					type key struct { // copies exchange gradients and then parameters, which are other bytes
+						training.Meta
+						bytes int64
+					}
+					of := map[key]int32{}
 					for id, m := range one.Meta {
-						of[m] = int32(id)
+						of[key{m, one.Graph.Tasks[id].Bytes}] = int32(id)
 					}
 					for _, pattern := range patterns {
 						n, r := provisioned(t, p, one.Graph, 3, pattern)
@@ -176,7 +183,7 @@ func TestOneReplicaIsAll(t *testing.T) {
 									continue
 								}
 								m.Replica, m.Back = 0, false
-								if k := of[m]; got.Start[id] != want.Start[k] || got.End[id] != want.End[k] {
+								if k := of[key{m, all.Graph.Tasks[id].Bytes}]; got.Start[id] != want.Start[k] || got.End[id] != want.End[k] {
 									t.Fatalf("%v, %v: %s from %v to %v, in one replica %v to %v", pattern, service,
 										all.Graph.Name(int32(id)), got.Start[id], got.End[id], want.Start[k], want.End[k])
 								}
@@ -235,9 +242,9 @@ func TestSlowReplicaDelaysAll(t *testing.T) {
 					syncs++
 					last := engine.Time(0)
 					for _, ready := range slow.Ready {
-						last = max(last, got.End[ready[m.Stage]])
+						last = max(last, got.End[ready[m.Stage][0]])
 					}
-					if got.Start[id] != last || got.End[slow.Ready[1][m.Stage]] != last {
+					if got.Start[id] != last || got.End[slow.Ready[1][m.Stage][0]] != last {
 						t.Errorf("%s starts at %v, the slowest is ready at %v", slow.Graph.Name(int32(id)), got.Start[id], last)
 					}
 				}

@@ -2,6 +2,7 @@ package training
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -22,13 +23,17 @@ func tiny(schedule string, pp, microbatches, chunks int) Spec {
 func programs(f func(s Spec)) {
 	for pp := 1; pp <= 6; pp++ {
 		for m := 1; m <= 13; m++ {
-			f(tiny(OneFOneB, pp, m, 1))
-			f(tiny(GPipe, pp, m, 1))
+			for _, schedule := range []string{OneFOneB, Eager, GPipe, ZBH1, ZBH2} {
+				f(tiny(schedule, pp, m, 1))
+			}
 		}
 		for chunks := 1; chunks <= 4; chunks++ {
 			for rounds := 1; rounds <= 3; rounds++ {
 				f(tiny(Interleaved, pp, pp*rounds, chunks))
 			}
+		}
+		for m := 2 * pp; pp%2 == 0 && m <= 5*pp; m += 2 {
+			f(tiny(DualPipe, pp, m, 2))
 		}
 	}
 }
@@ -37,49 +42,76 @@ func shapeOf(s Spec) string {
 	return fmt.Sprintf("%v PP %d, %d micro-batches, %d chunks", s.Schedule, s.PP, s.Microbatches, s.Chunks)
 }
 
-// TestPrograms: every stage does each forward and backward once, no backward before its forward, warms up as the
-// schedule says, and holds no more activations than that allows.
+// TestPrograms: every stage passes each of its micro-batches forward and backward once, in whole or in two parts, no backward
+// before its forward and no gradients of weights before those of the input; it warms up as the schedule says, and holds no
+// more activations than that allows.
 func TestPrograms(t *testing.T) {
 	programs(func(s Spec) {
-		n := s.Microbatches * s.Chunks
+		n := s.Microbatches * s.Chunks / s.Copies()
 		for stage := range s.PP {
-			at := map[op]int{}
+			at := map[Step]int{}
 			warm, open, most := -1, 0, 0
-			ops := s.program(stage)
-			for k, o := range ops {
-				if _, twice := at[o]; twice || o.chunk < 0 || o.chunk >= s.Chunks || o.microbatch < 0 || o.microbatch >= s.Microbatches {
+			for k, o := range s.Program(stage) {
+				o.Together = false
+				if _, twice := at[o]; twice || o.Chunk < 0 || o.Chunk >= s.Chunks || o.Microbatch < 0 || o.Microbatch >= s.Microbatches {
 					t.Fatalf("%s, stage %d: %+v twice or out of range", shapeOf(s), stage, o)
 				}
 				at[o] = k
-				if !o.backward {
+				before := Forwards
+				switch o.Work {
+				case Forwards:
 					open++
-				} else {
+				case Weights:
+					before = Inputs
+					open--
+				case Backwards:
+					open--
+				}
+				if o.Work != Forwards {
 					if warm < 0 {
 						warm = k
 					}
-					open--
-					f, done := at[op{chunk: o.chunk, microbatch: o.microbatch}]
-					if !done || f > k {
-						t.Fatalf("%s, stage %d: backward %+v before its forward", shapeOf(s), stage, o)
+					if f, done := at[Step{Work: before, Chunk: o.Chunk, Microbatch: o.Microbatch}]; !done || f > k {
+						t.Fatalf("%s, stage %d: %+v before what it needs", shapeOf(s), stage, o)
 					}
 				}
 				most = max(most, open)
 			}
-			if len(ops) != 2*n {
-				t.Fatalf("%s, stage %d: %d steps, want %d", shapeOf(s), stage, len(ops), 2*n)
+			passed := [4]int{}
+			for o := range at {
+				passed[o.Work]++
+			}
+			if passed[Forwards] != n || passed[Backwards]+passed[Inputs] != n || passed[Inputs] != passed[Weights] || most != s.Memory(stage).InFlight {
+				t.Fatalf("%s, stage %d: %v passes, want %d forward and backward; %d in flight, said to be %d", shapeOf(s), stage, passed, n, most, s.Memory(stage).InFlight)
 			}
 			// forwards before the first backward: the warm-up and one more
-			var want int
+			after := s.PP - 1 - stage
+			var want, held int
 			switch s.Schedule {
 			case OneFOneB:
-				want = min(s.PP-stage, n)
+				want = min(after+1, n)
+				held = want
+			case Eager:
+				want = min(2*after+1, n)
+				held = want
 			case GPipe:
-				want = n
+				want, held = n, n
 			case Interleaved:
-				want = min(2*(s.PP-1-stage)+(s.Chunks-1)*s.PP+1, n)
+				want = min(2*after+(s.Chunks-1)*s.PP+1, n)
+				held = want
+			case ZBH1:
+				want, held = min(after+1, n), min(s.PP, n)
+			case ZBH2:
+				want, held = min(2*after+1, n), min(2*s.PP-1, n)
+			case DualPipe: // DeepSeek-V3, Table 2: PP + 1
+				depth := min(stage, after)
+				want, held = 2*(s.PP/2-1-depth)+2*(depth+1), s.PP+1
+				if s.PP/2-1-depth == 0 {
+					want++ // before the middle's first backward pass comes another forward pass
+				}
 			}
-			if warm != want || most != want {
-				t.Fatalf("%s, stage %d: %d forwards first and %d in flight, want %d", shapeOf(s), stage, warm, most, want)
+			if warm != want || most > held {
+				t.Fatalf("%s, stage %d: %d forwards first and %d in flight, want %d and at most %d", shapeOf(s), stage, warm, most, want, held)
 			}
 		}
 	})
@@ -94,12 +126,8 @@ func TestProgramByHand(t *testing.T) {
 		"F0.0 F0.1 F1.0 B1.0 F1.1 B1.1 F0.2 B0.0 F0.3 B0.1 F1.2 B1.2 F1.3 B1.3 B0.2 B0.3",
 	} {
 		var got []string
-		for _, o := range s.program(stage) {
-			kind := "F"
-			if o.backward {
-				kind = "B"
-			}
-			got = append(got, fmt.Sprintf("%s%d.%d", kind, o.chunk, o.microbatch))
+		for _, o := range s.Program(stage) {
+			got = append(got, fmt.Sprintf("%c%d.%d", "FB"[o.Work], o.Chunk, o.Microbatch))
 		}
 		if g := strings.Join(got, " "); g != want {
 			t.Errorf("stage %d:\n%s, want\n%s", stage, g, want)
@@ -107,39 +135,84 @@ func TestProgramByHand(t *testing.T) {
 	}
 }
 
-// TestNoDeadlock: stages in their order of work never wait for each other in a circle, and a pipeline of equal stages
-// takes the time known in closed form.
+// idle returns by stage how long it has nothing to do between its first pass and its last one, when transfers take no time.
+func idle(t *testing.T, s Spec) []engine.Time {
+	t.Helper()
+	it, err := Build(s, Extent{})
+	if err != nil {
+		t.Fatalf("%s: %v", shapeOf(s), err)
+	}
+	end := make([]engine.Time, len(it.Graph.Tasks))
+	from, to, busy := make([]engine.Time, s.PP), make([]engine.Time, s.PP), make([]engine.Time, s.PP)
+	for i := range from {
+		from[i] = engine.Never
+	}
+	for _, id := range it.Graph.Order() {
+		start := engine.Time(0)
+		for _, e := range it.Graph.In(id) {
+			start = max(start, end[e.From]+e.Lag)
+		}
+		m, d := it.Meta[id], it.Graph.Tasks[id].Duration
+		if end[id] = start + d; m.Phase.Computes() {
+			from[m.Stage], to[m.Stage], busy[m.Stage] = min(from[m.Stage], start), max(to[m.Stage], end[id]), busy[m.Stage]+d
+		}
+	}
+	for i := range busy {
+		busy[i] = to[i] - from[i] - busy[i]
+	}
+	return busy
+}
+
+// TestNoDeadlock: stages in their order of work never wait for each other in a circle.
 func TestNoDeadlock(t *testing.T) {
-	programs(func(s Spec) {
-		it, err := Build(s, Extent{})
-		if err != nil {
-			t.Fatalf("%s: %v", shapeOf(s), err)
-		}
-		end := make([]engine.Time, len(it.Graph.Tasks))
-		last := engine.Time(0)
-		for _, id := range it.Graph.Order() {
-			start := engine.Time(0)
-			for _, e := range it.Graph.In(id) {
-				start = max(start, end[e.From]+e.Lag)
+	programs(func(s Spec) { idle(t, s) })
+}
+
+// TestBubbles: the stage that waits longest between its first pass and its last one waits as long as the schedule's paper says,
+// where f, b and w are the times of a forward pass and of the gradients of input and weights. That of 1F1B is (p-1)(f+b+w), of which
+// chunks take their part (Narayanan et al. 2021, Sec. 2.2); (p-1)(f+b-w) and (p-1)(f+b-2w) are those of zero-bubble schedules (Qi et
+// al. 2024, Table 1), of the second with enough micro-batches to fill the pipeline; and (p/2-1)(f+b+w + b+w - 3w) that of DualPipe
+// where all are equal (DeepSeek-V3, Table 2).
+func TestBubbles(t *testing.T) {
+	for _, times := range [][3]engine.Time{{12, 12, 12}, {12, 15, 9}, {12, 20, 4}} {
+		f, b, w := times[0], times[1], times[2]
+		measured := &Measured{GPUs: 2, Forward: f * engine.Millisecond, Backward: (b + w) * engine.Millisecond, Weights: w * engine.Millisecond}
+		check := func(schedule string, p, m, chunks int, want engine.Time) {
+			s := tiny(schedule, p, m, chunks)
+			measured.Microbatches = m
+			s.Measured = measured
+			if got := slices.Max(idle(t, s)); got != want*engine.Millisecond {
+				t.Fatalf("%s of %v, %v and %v ms: %v idle, want %d ms", shapeOf(s), f, b, w, got, want)
 			}
-			end[id] = start + it.Graph.Tasks[id].Duration // transfers take no time
-			last = max(last, end[id])
 		}
-		f, b, err := s.times(0, 1)
-		if err != nil {
-			t.Fatal(err)
+		for p := 4; p <= 16; p++ {
+			step := max(1, p/2)
+			if testing.Short() {
+				step = 3*p + 1
+			}
+			for m := p; m <= 8*p; m += step {
+				n := engine.Time(p - 1)
+				check(OneFOneB, p, m, 1, n*(f+b+w))
+				check(Eager, p, m, 1, n*(f+b+w))
+				check(GPipe, p, m, 1, n*(f+b+w))
+				check(ZBH1, p, m, 1, n*(f+b-w))
+				if m >= 2*p-1 {
+					check(ZBH2, p, m, 1, n*(f+b-2*w))
+				}
+				if m%p == 0 {
+					check(Interleaved, p, m, 2, n*(f+b+w))
+				}
+				if p%2 == 0 && m%2 == 0 && m >= 2*p && b == w {
+					check(DualPipe, p, m, 2, (engine.Time(p)/2-1)*(f+b+w+b+w-3*w))
+				}
+			}
 		}
-		// the work of one stage and a bubble of PP - 1, which chunks divide
-		n := engine.Time(s.Microbatches*s.Chunks + s.PP - 1)
-		if want := n * (f + b); last != want {
-			t.Fatalf("%s: %v without transfers, want %v", shapeOf(s), last, want)
-		}
-	})
+	}
 }
 
 // TestChunksNeedInterleaving: other schedules have no order for several chunks.
 func TestChunksNeedInterleaving(t *testing.T) {
-	for _, schedule := range []string{OneFOneB, GPipe} {
+	for _, schedule := range []string{OneFOneB, Eager, GPipe, ZBH1, ZBH2} {
 		s := tiny(schedule, 2, 3, 2)
 		if err := s.Check(); err == nil {
 			t.Errorf("%v of 2 chunks: no error", schedule)
@@ -149,11 +222,16 @@ func TestChunksNeedInterleaving(t *testing.T) {
 	if err := s.Check(); err == nil {
 		t.Error("3 micro-batches interleaved over 2 stages: no error")
 	}
+	for _, s := range []Spec{tiny(DualPipe, 3, 12, 2), tiny(DualPipe, 4, 9, 2), tiny(DualPipe, 4, 6, 2), tiny(DualPipe, 4, 8, 1)} {
+		if err := s.Check(); err == nil {
+			t.Errorf("%s: no error", shapeOf(s))
+		}
+	}
 }
 
 // TestUnknownSchedule: a schedule that there is not has no order.
 func TestUnknownSchedule(t *testing.T) {
-	s := tiny("zero-bubble", 2, 3, 1)
+	s := tiny("two-forward", 2, 3, 1)
 	if err := s.Check(); err == nil {
 		t.Error("no error for an unknown schedule")
 	}

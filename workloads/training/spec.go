@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"sim/engine"
+	"sim/engine/units"
 )
 
 // Choices are the modelling choices that the paper leaves open. A preset sets them all; each may be overridden. The
@@ -36,13 +37,17 @@ type Spec struct {
 	EP             int          `key:"ep" doc:"expert-parallel ranks a stage" default:"1" min:"1" max:"65536" when:"experts"`
 	ETP            int          `key:"etp" doc:"GPUs that share an expert" default:"1" min:"1" max:"65536" when:"experts"`
 	GPUs           int          `key:"gpus" doc:"GPUs of the job; what pipeline and stages leave over makes replicas" required:"" min:"1" max:"100000000"`
-	Schedule       string       `key:"schedule" doc:"order of forward and backward passes in a stage" default:"1f1b" choices:"1f1b|gpipe|interleaved-1f1b"`
+	Schedule       string       `key:"schedule" doc:"order of forward and backward passes in a stage" default:"1f1b" choices:"@schedules"`
 	Chunks         int          `key:"virtual_stages" doc:"model chunks that a stage holds" required:"" computed:"" min:"2" max:"65536" when:"schedule=interleaved-1f1b"`
 	ReplicaMode    string       `key:"replicas" doc:"which replicas are simulated: one for all, all of them together, or each different one by itself" default:"auto" choices:"auto|single|all|decomposed" when:"reduced"`
 	Flows          string       `key:"flows" doc:"whether the flows of a stage's GPUs are one transfer or each its own" default:"aggregated" choices:"aggregated|per-gpu" when:"reduced"`
 	Collectives    string       `key:"collectives" doc:"whether the collective calls inside stages are a part of what a GPU achieves, or in the 'graph', as transfers that contend with all others" default:"none" choices:"none|graph" when:"unplanned" implicit:""`
 	PassPieces     int          `key:"pieces" doc:"parts that a pass is divided into, each of which calls the collectives of its share of the layers; 0 is one a layer" default:"0" max:"65536" when:"collectives=graph"`
 	OverlapCalls   float64      `key:"overlap_calls" doc:"part of the computing after calls that goes on while these are under way, as in loops over the parts of a product (Wang et al. 2023)" default:"0.0" max:"1" when:"collectives=graph" implicit:""`
+	Recompute      string       `key:"recompute" doc:"what backward passes compute once more, so that it need not be held: nothing, attention's scores ('selective', Korthikanti et al. 2022), or the whole forward pass with its collective calls ('full')" default:"none" choices:"none|selective|full" implicit:""`
+	Buckets        units.Bytes  `key:"buckets" doc:"gradients of a GPU that are synchronised together as soon as the last backward pass has computed them; 0B is all, after the whole of it" default:"0B" min:"0" implicit:""`
+	OptimizerTime  engine.Time  `key:"optimizer_time" doc:"how long the optimizer takes for a stage, after its gradients and parameters are synchronised" default:"0s" min:"0" implicit:""`
+	GPUMemory      units.Bytes  `key:"gpu_memory" doc:"of a GPU, into which what a stage holds has to fit; 0B is not checked" default:"0B" min:"0" implicit:""`
 	OverlapSync    bool         `key:"overlap_sync" doc:"gradients of a piece are reduced, and its parameters gathered, as soon as the last backward pass has computed them, not after the whole of it" default:"false" when:"collectives=graph" implicit:""`
 	ExpertSizes    string       `key:"expert_sizes" doc:"how much the GPUs of a stage send each other's experts: the same, or by a law of Zipf, drawn for every micro-batch and piece of a pass, in inner tiers for each virtual stage" default:"uniform" choices:"uniform|zipf" when:"experts & expert-calls" implicit:""`
 	ExpertExponent float64      `key:"expert_exponent" doc:"how fast these sizes fall by rank" default:"0.4" max:"10" when:"expert_sizes=zipf"`
@@ -56,6 +61,7 @@ type Spec struct {
 type Measured struct {
 	GPUs, Microbatches       int         // of a stage, and of a step
 	Forward, Backward        engine.Time // of a micro-batch
+	Weights                  engine.Time // the part of Backward that computes gradients of weights
 	First, Last              engine.Time // before the first forward pass, and after the last backward pass
 	PipelineBytes, SyncBytes int64       // as the methods of Spec
 	InsideBytes              int64       // that a GPU sends others of its stage in a step, which passes take longer for
@@ -92,8 +98,6 @@ func (s *Spec) PeerNeighbours() int { return min(s.Replicas()-1, 2) }
 // Check fails when the parts do not make whole stages and replicas.
 func (s *Spec) Check() error {
 	switch {
-	case s.Schedule != "" && s.Schedule != OneFOneB && s.Schedule != GPipe && s.Schedule != Interleaved:
-		return fmt.Errorf("training: unknown schedule %q", s.Schedule)
 	case s.TP < 1 || s.CP < 0 || s.PP < 1 || s.EP < 1 || s.ETP < 1 || s.Chunks < 1 || s.Microbatches < 1:
 		return fmt.Errorf("training: parallelism and micro-batches must be at least 1")
 	case s.GPUs%(s.PP*s.StageGPUs()) != 0 || s.Replicas() < 1:
@@ -102,12 +106,10 @@ func (s *Spec) Check() error {
 		return fmt.Errorf("training: stages of %d GPUs do not hold whole groups of TP %d and CP %d", s.StageGPUs(), s.TP, s.ContextRanks())
 	case s.Sequence%s.ContextRanks() != 0:
 		return fmt.Errorf("training: a sequence of %d tokens is not a multiple of CP %d", s.Sequence, s.ContextRanks())
-	case s.PP*s.Chunks > s.Arch.Layers && s.Measured == nil:
+	case s.Virtual()/s.Copies() > s.Arch.Layers && s.Measured == nil:
 		return fmt.Errorf("training: %d stages of %d chunks for %d layers", s.PP, s.Chunks, s.Arch.Layers)
-	case s.Chunks > 1 && s.Schedule != Interleaved:
-		return fmt.Errorf("training: %d chunks a stage need the schedule %s, not %s", s.Chunks, Interleaved, s.Schedule)
-	case s.Schedule == Interleaved && s.Microbatches%s.PP != 0:
-		return fmt.Errorf("training: %d micro-batches are not a multiple of PP %d", s.Microbatches, s.PP)
+	case s.checkSchedule() != nil:
+		return s.checkSchedule()
 	case s.Measured != nil:
 	case !(s.Choices.EffectiveTFLOPS > 0) || !(s.Choices.BackwardRatio >= 0):
 		return fmt.Errorf("training: effective TFLOP/s %g, backward ratio %g", s.Choices.EffectiveTFLOPS, s.Choices.BackwardRatio)
@@ -115,10 +117,11 @@ func (s *Spec) Check() error {
 	return nil
 }
 
-// layers returns the number of layers of virtual stage v of PP x Chunks (a share of all unless stages are
-// layer-granular), and the index of its first.
+// layers returns the number of layers of virtual stage v (a share of all unless stages are layer-granular), and the index
+// of its first.
 func (s *Spec) layers(v int) (first, count float64) {
-	n, l := s.PP*s.Chunks, s.Arch.Layers
+	n, v := s.parts(v)
+	l := s.Arch.Layers
 	if s.Choices.StageSplit != "layers" {
 		each := float64(l) / float64(n)
 		return float64(v) * each, each
@@ -139,7 +142,8 @@ func (s *Spec) dense(v int) float64 {
 	case s.Arch.Experts == 0:
 		return count
 	case s.Choices.StageSplit != "layers":
-		return float64(s.Arch.DenseLayers) / float64(s.PP*s.Chunks)
+		n, _ := s.parts(v)
+		return float64(s.Arch.DenseLayers) / float64(n)
 	}
 	return min(count, max(0, float64(s.Arch.DenseLayers)-first))
 }
@@ -162,13 +166,10 @@ func (s *Spec) ForwardSeconds(v int) float64 {
 			active += moe * a.RouterParameters()
 		}
 	}
-	if c.Embedding && v == s.PP*s.Chunks-1 {
+	if n, part := s.parts(v); c.Embedding && part == n-1 {
 		active += float64(a.Vocab) * float64(a.Hidden)
 	}
-	perToken := 2*active + 4*float64(s.Sequence)*a.AttentionWidth()*layers
-	if c.AttentionFLOPs == "causal" {
-		perToken -= 2 * float64(s.Sequence) * a.AttentionWidth() * layers
-	}
+	perToken := 2*active + s.scoreFLOPs()*layers
 	tokens := float64(s.Sequence * s.Microbatch * c.ConcurrentMicrobatches)
 	return perToken * tokens / (float64(s.StageGPUs()) * c.EffectiveTFLOPS * 1e12)
 }
@@ -176,14 +177,25 @@ func (s *Spec) ForwardSeconds(v int) float64 {
 // attentionShare returns the part of a pass of virtual stage v that computes attention; the rest is feed-forward
 // networks, and the output head.
 func (s *Spec) attentionShare(v int) float64 {
-	a, c := &s.Arch, &s.Choices
+	return s.share(v, 2*s.Arch.AttentionParameters()+s.scoreFLOPs())
+}
+
+// share returns the part of a forward pass of virtual stage v that so many operations a token and layer take.
+func (s *Spec) share(v int, flops float64) float64 {
+	c := &s.Choices
 	_, layers := s.layers(v)
-	scores := 4 * float64(s.Sequence) * a.AttentionWidth()
-	if c.AttentionFLOPs == "causal" {
-		scores /= 2
-	}
 	tokens := s.microbatchTokens() * float64(c.ConcurrentMicrobatches)
-	return layers * (2*a.AttentionParameters() + scores) * tokens / (float64(s.StageGPUs()) * c.EffectiveTFLOPS * 1e12) / s.ForwardSeconds(v)
+	return layers * flops * tokens / (float64(s.StageGPUs()) * c.EffectiveTFLOPS * 1e12) / s.ForwardSeconds(v)
+}
+
+// scoreFLOPs returns the operations a token and layer of attention's scores and of the values weighted by them, which have
+// no weights of their own.
+func (s *Spec) scoreFLOPs() float64 {
+	n := 4 * float64(s.Sequence) * s.Arch.AttentionWidth()
+	if s.Choices.AttentionFLOPs == "causal" {
+		n /= 2
+	}
+	return n
 }
 
 // PipelineBytes returns what one GPU sends to the next stage a micro-batch.
@@ -212,10 +224,11 @@ func (s *Spec) Parameters(v int) float64 {
 		held += moe * float64(a.Experts) * a.ExpertParameters() / gpus
 	}
 	if table := float64(a.Vocab) * float64(a.Hidden) / gpus; s.Choices.Embedding {
-		if v == 0 {
+		n, part := s.parts(v)
+		if part == 0 {
 			held += table
 		}
-		if v == s.PP*s.Chunks-1 {
+		if part == n-1 {
 			held += table // of the LM head
 		}
 	}
@@ -234,23 +247,51 @@ func (s *Spec) SyncBytes(v int) int64 {
 		return s.Measured.SyncBytes
 	}
 	d := float64(s.Replicas())
-	b := float64(s.Choices.GradientBytes+s.Choices.ParameterBytes) * (d - 1) / d * s.Parameters(v)
+	b := float64(s.Choices.GradientBytes+s.Choices.ParameterBytes) * (d - 1) / d * s.Parameters(v) / float64(s.Copies())
 	return int64(math.Round(b))
 }
 
-// times returns the forward and backward time of virtual stage v on GPUs that take scale times as long.
-func (s *Spec) times(v int, scale float64) (forward, backward engine.Time, err error) {
-	if m := s.Measured; m != nil {
-		if forward, err = engine.FromSeconds(m.Forward.Seconds() * scale); err != nil {
-			return 0, 0, err
-		}
-		backward, err = engine.FromSeconds(m.Backward.Seconds() * scale)
-		return forward, backward, err
+// CopyBytes returns what one GPU of virtual stage v sends, of so many bytes a parameter, to that with the other copy of what
+// it holds: each of the two reduces, and synchronises with other replicas, one half.
+func (s *Spec) CopyBytes(v, each int) int64 {
+	if s.Copies() == 1 {
+		return 0
 	}
+	return int64(math.Round(float64(each) * s.Parameters(v) / 2))
+}
+
+// passTimes is how long a stage computes for a micro-batch.
+type passTimes struct {
+	forward, backward engine.Time // backward without what is computed once more
+	weights           engine.Time // the part of backward that computes gradients of weights
+	again             engine.Time // of the forward pass, before backward
+}
+
+// times returns how long virtual stage v computes on GPUs that take scale times as long. The gradients of weights take as
+// long as the products with them do forward, which is all of a forward pass but attention's scores.
+func (s *Spec) times(v int, scale float64) (t passTimes, err error) {
 	f := s.ForwardSeconds(v) * scale
-	if forward, err = engine.FromSeconds(f); err != nil {
-		return 0, 0, err
+	b, weights, again := 0.0, 0.0, 0.0
+	if m := s.Measured; m != nil {
+		b, weights = m.Backward.Seconds()*scale, m.Weights.Seconds()*scale
+	} else {
+		scores := s.share(v, s.scoreFLOPs())
+		b = f * s.Choices.BackwardRatio
+		weights = min(b, f*(1-scores))
+		switch s.Recompute {
+		case "full":
+			again = f
+		case "selective":
+			again = f * scores
+		}
 	}
-	backward, err = engine.FromSeconds(f * s.Choices.BackwardRatio)
-	return forward, backward, err
+	for _, x := range []struct {
+		to      *engine.Time
+		seconds float64
+	}{{&t.forward, f}, {&t.backward, b}, {&t.weights, weights}, {&t.again, again}} {
+		if *x.to, err = engine.FromSeconds(x.seconds); err != nil {
+			return t, err
+		}
+	}
+	return t, nil
 }

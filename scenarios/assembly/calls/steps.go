@@ -160,12 +160,12 @@ func (e *Step) Expand(ctx context.Context) func(g *engine.Graph, c training.Call
 // the algorithm does not serve one, and says so by the dimension.
 func (e *Step) Each(ctx context.Context, visit func(c training.Call, group []int32, times float64, s *collective.Schedule)) error {
 	t := e.Spec
-	for v := range t.PP * t.Chunks {
+	for v := range t.Virtual() {
 		for _, pass := range []training.Phase{training.Forward, training.Backward, training.Sync} {
 			for _, c := range t.Calls(v, pass) {
-				replicas, times := t.Replicas(), float64(t.Pieces(v)*t.Microbatches)
+				replicas, times := t.Replicas(), float64(t.Repeats(v, pass))
 				if pass == training.Sync {
-					replicas, times = 1, float64(t.SyncPieces(v))
+					replicas = 1
 				}
 				for replica := range replicas {
 					for _, group := range t.Groups(c, replica, v%t.PP) {

@@ -78,9 +78,9 @@ type apart struct {
 	evaluations int64
 }
 
-// part is replica r by itself, whose synchronisation starts no sooner than from, by virtual stage; nil is when it is
-// ready.
-func (in *instance) part(ctx context.Context, r int, from []engine.Time) (*instance, error) {
+// part is replica r by itself, whose synchronisation starts no sooner than from, by virtual stage and part of its gradients;
+// nil is when it is ready.
+func (in *instance) part(ctx context.Context, r int, from [][]engine.Time) (*instance, error) {
 	x := training.Extent{PerGPU: in.s.Workload.Flows == "per-gpu", Scale: []float64{in.s.replica(r).ComputeScale}, SyncFrom: from}
 	part, err := place(ctx, in.s, in.it.Spec, x, in.s.layout(r))
 	if err != nil {
@@ -114,9 +114,12 @@ func (in *instance) apart(ctx context.Context, policy topology.Policy, settings 
 	z := &apart{kinds: of, parts: make([]*instance, len(of.first)), choices: make([]*topology.Decision, len(of.first))}
 	last := engine.Time(0)
 	settings.PortTolerance, settings.KeepPorts = 0, true // ports are saved on the whole, not on each part
-	var from []engine.Time
+	var from [][]engine.Time
 	for pass := range 2 {
-		ready := make([]engine.Time, spec.PP*spec.Chunks)
+		ready := make([][]engine.Time, spec.Virtual())
+		for v := range ready {
+			ready[v] = make([]engine.Time, spec.SyncPieces(v))
+		}
 		for k, r := range of.first {
 			part, err := in.part(ctx, r, from)
 			if err != nil {
@@ -218,7 +221,7 @@ func (in *instance) groups(of []int) [][]int {
 
 // latest raises ready, by virtual stage, to when this replica could synchronise under its own choice, and returns when
 // it could the last one.
-func (in *instance) latest(ctx context.Context, d *topology.Decision, ready []engine.Time) (engine.Time, error) {
+func (in *instance) latest(ctx context.Context, d *topology.Decision, ready [][]engine.Time) (engine.Time, error) {
 	n, err := in.optical.Provision(d.Circuits)
 	if err != nil {
 		return 0, err
@@ -228,9 +231,11 @@ func (in *instance) latest(ctx context.Context, d *topology.Decision, ready []en
 		return 0, err
 	}
 	last := engine.Time(0)
-	for v, id := range in.it.Ready[0] {
-		ready[v] = max(ready[v], t.End[id])
-		last = max(last, t.End[id])
+	for v, parts := range in.it.Ready[0] {
+		for i, id := range parts {
+			ready[v][i] = max(ready[v][i], t.End[id])
+			last = max(last, t.End[id])
+		}
 	}
 	return last, nil
 }

@@ -85,12 +85,10 @@ func (s *Scenario) newInPods(at []int32) *inPods {
 func (s *Scenario) neighbours(each func(a, b int)) {
 	w := &s.Workload.Spec
 	for r := range w.Replicas() {
+		for _, pair := range w.Neighbours() {
+			each(r*w.PP+pair[0], r*w.PP+pair[1])
+		}
 		for stage := range w.PP {
-			if stage+1 < w.PP {
-				each(r*w.PP+stage, r*w.PP+stage+1)
-			} else if w.Chunks > 1 {
-				each(r*w.PP+stage, r*w.PP)
-			}
 			if next := (r + 1) % w.Replicas(); next != r {
 				each(r*w.PP+stage, next*w.PP+stage)
 			}

@@ -8,6 +8,7 @@ package circuits
 
 import (
 	"context"
+	"slices"
 
 	"sim/engine"
 	"sim/engine/units"
@@ -76,6 +77,23 @@ type Job struct {
 // PodsPerReplica returns the pods over which one replica is spread.
 func (s *Scenario) PodsPerReplica() int {
 	return s.Workload.PP * s.Workload.StageGPUs() / s.Fabric.GPUsPerPodPerReplica
+}
+
+// Neighbours returns the pairs of blocks of a replica, each what a pod holds of its stages, that exchange something: the lower
+// one first, each once and in order.
+func (s *Scenario) Neighbours() [][2]int {
+	gpus, pod := s.Workload.StageGPUs(), s.Fabric.GPUsPerPodPerReplica
+	var all [][2]int
+	for _, pair := range s.Workload.Neighbours() {
+		for first := 0; first < gpus; first += pod {
+			a, b := (pair[0]*gpus+first)/pod, (pair[1]*gpus+first)/pod
+			if a != b {
+				all = append(all, [2]int{a, b})
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b [2]int) int { return slices.Compare(a[:], b[:]) })
+	return slices.Compact(all)
 }
 
 // PodMap returns the pod of each block of stages where a replica has no map of its own: block b in pod b, or the other

@@ -135,8 +135,8 @@ func (m *Machine) Carried(ctx context.Context) (bytes []float64, busy []engine.T
 		of := make([]engine.Time, len(m.tiers))
 		for chunk := range s.Chunks {
 			v := chunk*s.PP + stage
-			times := s.Pieces(v) * s.Microbatches
 			for _, pass := range []training.Phase{training.Forward, training.Backward} {
+				times := s.Repeats(v, pass)
 				for _, c := range s.Calls(v, pass) {
 					z, err := m.call(ctx, v, pass, c)
 					if err != nil {

@@ -101,14 +101,14 @@ func (r *routed) end() string {
 // collective calls the least bytes that any algorithm sends, and the transfers of a ring.
 func TransferBytes(s *training.Spec) (bytes, transfers float64) {
 	gpus := float64(s.StageGPUs() * s.Replicas())
-	virtual := s.PP * s.Chunks
-	if hops := 2 * float64(s.Microbatches) * float64(virtual-1) * gpus; s.PP > 1 {
+	virtual := s.Virtual()
+	if hops := 2 * float64(s.Microbatches) * float64(virtual/s.Copies()-1) * gpus; s.PP > 1 {
 		bytes, transfers = hops*float64(s.PipelineBytes()), hops
 	}
 	if s.Collectives == "graph" {
 		for v := range virtual {
-			times := float64(s.Microbatches * s.Pieces(v) * s.Replicas())
 			for _, pass := range []training.Phase{training.Forward, training.Backward} {
+				times := float64(s.Repeats(v, pass) * s.Replicas())
 				b, n := callBytes(s, v, pass)
 				bytes, transfers = bytes+times*b, transfers+times*n
 			}
@@ -118,10 +118,15 @@ func TransferBytes(s *training.Spec) (bytes, transfers float64) {
 		}
 		return bytes, transfers
 	}
-	if s.Replicas() > 1 {
-		for v := range virtual {
+	for v := range virtual {
+		parts := float64(s.SyncPieces(v))
+		if s.Replicas() > 1 {
 			bytes += float64(s.SyncBytes(v)) * gpus
-			transfers += gpus
+			transfers += parts * gpus
+		}
+		if s.Copies() > 1 {
+			bytes += float64(s.CopyBytes(v, s.Choices.GradientBytes)+s.CopyBytes(v, s.Choices.ParameterBytes)) * gpus
+			transfers += 2 * parts * gpus
 		}
 	}
 	return bytes, transfers

@@ -1,0 +1,81 @@
+package training
+
+import "fmt"
+
+// Memory is what a GPU of a stage holds when it holds most, in bytes.
+type Memory struct {
+	State       float64 // weights, gradients, and the optimizer's copy of weights and two moments, divided among those that synchronise
+	Activations float64 // of micro-batches whose backward pass has yet to come
+	InFlight    int     // how many these are, of all chunks
+}
+
+// optimizerBytes is what the optimizer holds of a parameter: a weight and Adam's two moments of 4 bytes each (Rajbhandari et
+// al. 2020, Sec. 3.1).
+const optimizerBytes = 12
+
+// Memory returns what a GPU of a stage holds.
+func (s *Spec) Memory(stage int) (m Memory) {
+	gpus, tp := float64(s.StageGPUs()), float64(s.TP)
+	each := float64(s.Choices.ParameterBytes + s.Choices.GradientBytes)
+	held := make([]float64, s.Chunks)
+	for c := range s.Chunks {
+		v := c*s.PP + stage
+		copies := float64(s.Replicas() * s.Copies())
+		experts := s.expertParameters(v)
+		rest := (s.Parameters(v) - experts) * gpus / tp // in each of the tensor-parallel groups of a stage
+		m.State += experts*(each+optimizerBytes/copies) + rest*(each+optimizerBytes/(copies*gpus/tp))
+		held[c] = s.activations(v)
+	}
+	sum, n := 0.0, 0
+	for _, o := range s.Program(stage) {
+		switch o.Work {
+		case Forwards:
+			sum += held[o.Chunk]
+			n++
+		case Backwards, Weights:
+			sum -= held[o.Chunk]
+			n--
+		}
+		m.Activations, m.InFlight = max(m.Activations, sum), max(m.InFlight, n)
+	}
+	return m
+}
+
+// activations returns the bytes that a GPU holds of a micro-batch's forward pass through virtual stage v for its backward pass:
+// of 2-byte numbers, multi-head attention and a feed-forward network of four times the width h, 34h a token and layer of a
+// whole model, and 5 a head and token of attention's scores (Korthikanti et al. 2022, Eq. 1 to 4 and Sec. 5).
+func (s *Spec) activations(v int) float64 {
+	a, c := &s.Arch, &s.Choices
+	_, layers := s.layers(v)
+	number, h, tp := float64(c.ActivationBytes), float64(a.Hidden), float64(s.TP)
+	tokens := s.microbatchTokens() / float64(s.ContextRanks())
+	serial := 1.0 // the part that every tensor-parallel rank holds of what is not divided among them
+	if c.SequenceParallel {
+		serial = 1 / tp
+	}
+	if s.Recompute == "full" {
+		return layers * tokens * number * h * serial // a layer's input
+	}
+	// inputs of both norms, of attention and of the network, and two masks of a byte
+	each := (4*number + 2) * h * serial
+	heads := float64(a.Heads)
+	if a.Attention == "mla" {
+		each += number * float64(a.QRank+a.KVRank+a.RopeDim) * serial
+		each += number * heads * float64(2*(a.NopeDim+a.RopeDim)+2*a.ValueDim) / tp
+	} else {
+		each += number * float64(a.HeadDim) * (2*heads + 2*float64(a.KVHeads)) / tp
+	}
+	if s.Recompute != "selective" {
+		each += (2*number + 1) * heads * float64(s.Sequence) / tp
+	}
+	experts := s.ExpertLayers(v)
+	network := (layers - experts) * number * a.matrices() * float64(a.FFN)
+	network += experts * number * (a.matrices()*float64(a.ExpertFFN)*float64(a.TopK+a.SharedExperts) + h*float64(a.TopK))
+	return tokens * (layers*each + network/tp)
+}
+
+// Words says what a GPU of a stage holds, by size, which writes a number of bytes.
+func (m Memory) Words(size func(bytes float64) string) string {
+	return fmt.Sprintf("%s a GPU: %s of weights, gradients and optimizer, and activations of up to %d micro-batches, %s",
+		size(m.State+m.Activations), size(m.State), m.InFlight, size(m.Activations))
+}
