@@ -102,7 +102,7 @@ func checkStages(c *checker) {
 	case t.Virtual()/t.Copies() > layers:
 		c.clash("workload.virtual_stages workload.pp", "more stages than layers: %d stages of %d chunks for %d layers; lower pp or virtual_stages", t.PP, t.Chunks, layers)
 	case t.Schedule == training.DualPipe && t.PP%2 != 0:
-		c.clash("workload.pp workload.schedule", "%d stages have no two halves, which schedule %q takes; choose an even number", t.PP, t.Schedule)
+		c.clash("workload.pp workload.schedule", "a pipeline of %d has no two halves, which schedule %q takes; choose an even number", t.PP, t.Schedule)
 	case t.Schedule == training.DualPipe && c.OK("workload.microbatches") && (t.Microbatches%2 != 0 || t.Microbatches < 2*t.PP):
 		c.clash("workload.microbatches workload.pp workload.schedule",
 			"%d micro-batches are odd, or fewer than two for each of pp = %d stages, which schedule %q takes; choose an even number of at least %d", t.Microbatches, t.PP, t.Schedule, 2*t.PP)

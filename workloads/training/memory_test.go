@@ -1,0 +1,50 @@
+package training
+
+import (
+	"math"
+	"testing"
+)
+
+// TestActivations: of multi-head attention and a network of four times the width a layer holds 34h a token and 5 a head and
+// token of scores; tensor parallelism divides 24h of that, and with sequence parallelism all (Korthikanti et al. 2022, Eq. 1, 2
+// and 4); without scores 34h, and recomputed in full 2h.
+func TestActivations(t *testing.T) {
+	s := tiny(OneFOneB, 2, 4, 1)
+	s.Arch.Layers = 6
+	h, scores := float64(s.Arch.Hidden), 5*float64(s.Arch.Heads*s.Sequence)
+	for _, c := range []struct {
+		tp        int
+		sp        bool
+		recompute string
+		want      float64 // a token and layer
+	}{
+		{1, false, "none", 34*h + scores},
+		{2, false, "none", 10*h + 24*h/2 + scores/2},
+		{2, true, "none", (34*h + scores) / 2},
+		{2, true, "selective", 34 * h / 2},
+		{2, true, "full", 2 * h / 2},
+	} {
+		s.TP, s.Choices.SequenceParallel, s.Recompute = c.tp, c.sp, c.recompute
+		if got, want := s.activations(0), 3*float64(s.Sequence)*c.want; math.Abs(got-want) > 1e-9*want {
+			t.Errorf("%+v: %g bytes, want %g", c, got, want)
+		}
+	}
+}
+
+// TestMemory: a replica alone holds 18 bytes a parameter (6 of them of weights and gradients, 12 of the optimizer), of which
+// replicas share the last; and the first stage holds activations of as many micro-batches as there are stages.
+func TestMemory(t *testing.T) {
+	s := tiny(OneFOneB, 4, 8, 1)
+	s.GPUs = 2 * s.PP
+	one := s.Memory(0)
+	if want := 18 * s.Parameters(0); math.Abs(one.State-want) > 1 {
+		t.Errorf("%g bytes of state, want %g", one.State, want)
+	}
+	if want := 4 * s.activations(0); one.InFlight != 4 || math.Abs(one.Activations-want) > 1 {
+		t.Errorf("%d in flight hold %g bytes, want 4 and %g", one.InFlight, one.Activations, want)
+	}
+	s.GPUs *= 3
+	if got, want := s.Memory(0).State, (6+12.0/3)*s.Parameters(0); math.Abs(got-want) > 1 {
+		t.Errorf("%g bytes of state in each of three replicas, want %g", got, want)
+	}
+}
