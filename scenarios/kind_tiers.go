@@ -274,8 +274,6 @@ func (c *checker) checkTiers() {
 		return
 	}
 	c.forbid(s.Replay.Seeds > 0 && s.Replay.Sequence != t.Sequence, "replay.sequence", "passes are longer by the calls of %d tokens; leave it out", t.Sequence)
-	c.forbid(s.routes() && (s.Policy.Placed.Asked() || len(s.Policy.Placed.Mappings) > 0), "policy.mapping policy.mappings",
-		`ranks whose calls lengthen passes are in order in the domains of inner tiers; set workload.collectives = "graph", or leave it out`)
 	if len(c.Diagnostics) > 0 {
 		return
 	}

@@ -16,6 +16,10 @@ func (s *Scenario) links() *paths.Scenario {
 	}
 	if s.jointly() {
 		out.Fabric.Inside = s.inside()
+	} else if n := len(s.Tiers); n > 0 {
+		if gpus := s.innerTier(n - 1).GPUs(); s.Fabric.Links.GPUs()%gpus == 0 { // else it is refused
+			out.Domain = gpus
+		}
 	}
 	if s.traces() {
 		out.Workload.Trace, out.Workload.Aggregate = s.Workload.Trace.Job, s.Workload.Trace.Calls == "neighbours"

@@ -100,3 +100,38 @@ func TestMappingIsKept(t *testing.T) {
 		}
 	}
 }
+
+// TestMappingsOnTiers: with all calls on the network of tiers a hop counts by how long a byte takes on it, so that what is
+// searched for has tensor parallelism on the faster links; where calls lengthen passes, domains move whole, and domains with a
+// chip that is down have no ranks.
+func TestMappingsOnTiers(t *testing.T) {
+	tiers := strings.Replace(placedTraining, "[fabric]\nkind = \"torus\"\ndims = [4, 4]\nlink_rate = \"400Gbps\"\n",
+		"[fabric]\nkind = \"tiers\"\ntier = [{kind = \"electrical\", gpus = 4, link_rate = \"3.2Tbps\"}, {kind = \"torus\", dims = [4, 4], link_rate = \"400Gbps\"}]\n", 1)
+	contracted := strings.NewReplacer("collectives = \"graph\"\npieces = 1\n", "", "tp = 2", "tp = 4", "pp = 4", "pp = 2").Replace(tiers)
+	for _, text := range []string{tiers, contracted} {
+		d := runText(t, text, `policy.mappings=["tp-cp-ep-pp-dp", "tp-cp-ep-dp-pp", "optimised"]`).Document
+		usual := runText(t, text).Document
+		if d.Reference["makespan_s"] != usual.Reference["makespan_s"] || d.Rows[0].Metrics["makespan_s"] != usual.Rows[0].Metrics["makespan_s"] {
+			t.Errorf("%v by a mapping, %v without one", d.Reference, usual.Reference)
+		}
+		for _, row := range d.Rows {
+			m, best := row.Metrics, d.Rows[2].Metrics
+			if m["hop_bytes"] < best["hop_bytes"] || m["bound_hop_bytes"] <= 0 || m["bound_hop_bytes"] > best["hop_bytes"] {
+				t.Errorf("%s: %g bytes x hops, at least %g; what is searched for has %g", row.Policy, m["hop_bytes"], m["bound_hop_bytes"], best["hop_bytes"])
+			}
+			if m["makespan_s"] < 0.98*best["makespan_s"] {
+				t.Errorf("%s takes %g s, and what is searched for %g", row.Policy, m["makespan_s"], best["makespan_s"])
+			}
+		}
+	}
+	if m := runText(t, contracted, `policy.mapping="tp=y,pp=x,dp=z"`, "fabric.tier.1.dims=[2, 4, 2]", "fabric.tier.0.gpus=2", "workload.collectives=graph", `policy.routers=["dor"]`).Document.Rows[0].Metrics; m["makespan_s"] <= 0 {
+		t.Error(m)
+	}
+	for _, chip := range []int{0, 3} { // of the first domain: ranks are on the second to fifth
+		m := runText(t, contracted, "fabric.tier.1.dims=[5, 4]", fmt.Sprintf("fabric.tier.1.failed_chips=[%d]", chip), `policy.routers=["wild-first"]`,
+			`policy.mapping="tp-cp-ep-dp-pp"`).Document.Rows[0].Metrics
+		if got := m["hops_per_byte"]; got < 1 || got > 2 { // whole rows of the torus: one or two along x
+			t.Errorf("without chip %d a byte takes %g hops", chip, got)
+		}
+	}
+}

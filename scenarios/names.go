@@ -109,7 +109,7 @@ func (s *Scenario) names(several bool) *schema.Names {
 		"expert-calls": when(func() string { return "collectives " + schema.Quote(w.Collectives) }, `set workload.collectives = "graph", or choose a fabric of tiers`,
 			func() bool { return s.stepCalls() || len(s.Tiers) > 0 }, "workload.collectives", "fabric.kind"),
 		"by-rank":      when(workload, "leave it out", func() bool { return !s.staged() }, kind, "fabric.kind"),
-		"undivided":    when(words("a fabric that divides its endpoints"), "choose another fabric", func() bool { return !s.leaves().domains && len(s.Tiers) == 0 }, "fabric.kind"),
+		"undivided":    when(words("a fabric that divides its endpoints"), "choose another fabric", func() bool { return !s.leaves().domains }, "fabric.kind"),
 		"no-tiers":     when(words("pods with tiers inside"), "give the inner tiers their rates", func() bool { return len(s.Tiers) == 0 }, "fabric.kind"),
 		"of-training":  when(workload, `set workload.kind = "training"`, func() bool { return !s.podTraffic() }, kind),
 		"of-traffic":   ofTraffic,

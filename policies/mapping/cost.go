@@ -13,7 +13,7 @@ import (
 // MostSlots bounds the slots of a problem whose cost is asked for: the hops between all pairs are kept.
 const MostSlots = 8192
 
-// Cost is the cost of placements of a problem: the sum of bytes x hops, in byte-hops. It is not changed once it is made.
+// Cost is the cost of placements of a problem: the sum of bytes x hops, in byte-hops or parts of these (Unit). It is not changed once it is made.
 type Cost struct {
 	p     *Problem
 	slots int
@@ -29,6 +29,9 @@ type peer struct {
 	together int64 // out + in
 }
 
+// Unit returns in how many parts a hop is counted.
+func (c *Cost) Unit() int64 { return max(1, c.p.Unit) }
+
 // NewCost counts the hops between the slots of p. It fails where there are too many, one cannot be reached, or the cost
 // would be more than can be counted.
 func NewCost(ctx context.Context, p *Problem) (*Cost, error) {
@@ -39,7 +42,10 @@ func NewCost(ctx context.Context, p *Problem) (*Cost, error) {
 	for i, e := range p.Slots {
 		c.slot[e] = append(c.slot[e], int32(i))
 	}
-	far, farthest := p.Network.Hops(nil), 1.0
+	far, farthest := p.Far, 1.0
+	if far == nil {
+		far = p.Network.Hops(nil)
+	}
 	for i, from := range p.Slots {
 		if err := ctx.Err(); err != nil {
 			return nil, err

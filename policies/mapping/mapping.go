@@ -38,7 +38,14 @@ type Problem struct {
 	// as often as it is listed.
 	Slots   []int32
 	Network *engine.Network // that hops are counted on
-	Torus   *torus.Torus    // nil of other fabrics
+	// Far, where it is not nil, returns how far endpoints are from one, in place of hops on Network: in parts of a hop, of
+	// which Unit are one. What it returns holds until it is called again.
+	Far   func(from int32) []int32
+	Unit  int64
+	Torus *torus.Torus // nil of other fabrics
+	// Block is how many ranks stay together, in order: each block of them takes a block of as many endpoints, of which
+	// Slots then has whole ones, one after the other. 0 and 1 are ranks by themselves.
+	Block int
 	// Alike says that the network looks the same from each slot.
 	Alike  bool
 	Demand []Flow // between different ranks, each pair at most once
@@ -145,6 +152,12 @@ func (p *Problem) check(at []int32) error {
 			return fmt.Errorf("ranks %d and %d are both on endpoint %d; want an endpoint for each", by[e], rank, e)
 		}
 		free[e], by[e] = room-1, rank
+	}
+	for rank, e := range at {
+		if b := max(1, p.Block); int(e)%b != rank%b || e-at[rank-rank%b] != int32(rank%b) {
+			return fmt.Errorf("ranks %d to %d make calls inside a domain of %d GPUs, and rank %d is on endpoint %d; want their order kept there, as tp-cp-ep-dp-pp does, "+
+				`or workload.collectives = "graph"`, rank-rank%b, rank-rank%b+b-1, b, rank, e)
+		}
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package mapping
 import (
 	"context"
 	"hash/fnv"
+	"math"
 	"math/rand/v2"
 	"slices"
 )
@@ -30,6 +31,9 @@ func (Searched) Place(ctx context.Context, p *Problem, o Options) (*Placement, e
 	c, err := NewCost(ctx, p)
 	if err != nil {
 		return nil, err
+	}
+	if p.Block > 1 {
+		return c.placeBlocks(ctx, o)
 	}
 	s := newSearch(ctx, c, o)
 	bound := c.Bound()
@@ -89,7 +93,14 @@ func newSearch(ctx context.Context, c *Cost, o Options) *search {
 	s.close = make([][]int32, c.slots)
 	for a := range s.close {
 		row := c.hops[a*c.slots : (a+1)*c.slots]
-		for hops := uint16(1); len(s.close[a]) < mostClose; hops++ { // slots are reached one hop after the other
+		for hops := uint16(0); len(s.close[a]) < mostClose; {
+			next := uint16(math.MaxUint16) // the least distance beyond
+			for _, h := range row {
+				if h > hops {
+					next = min(next, h)
+				}
+			}
+			hops = next
 			for b, h := range row {
 				if h == hops && len(s.close[a]) < 4*mostClose {
 					s.close[a] = append(s.close[a], int32(b))

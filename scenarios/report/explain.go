@@ -22,6 +22,7 @@ func Explain(run *result.Run, sim *result.Simulation, bold func(string) string) 
 			if _, ok := row.Metrics["completion_s"]; ok {
 				p.span = "completion"
 			}
+			p.long = row.Labels["tier_calls"] != ""
 		}
 		p.path(sim, &run.Detail.Reference)
 		sims, below := served(run, &run.Detail.Reference, func(q *result.Simulation) *result.Simulation { return q })
@@ -85,7 +86,11 @@ func (p *page) path(sim, ideal *result.Simulation) {
 	u := text.UnitFor(sim.MakespanS)
 	for i, v := range shareParts(u, sim) {
 		if i < waitPart || v != 0 {
-			p.part(u, v, sim.MakespanS, shareWords[i])
+			what := shareWords[i]
+			if i == 0 && p.long {
+				what = "compute and calls of inner tiers"
+			}
+			p.part(u, v, sim.MakespanS, what)
 		}
 	}
 	p.steps(sim)

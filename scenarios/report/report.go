@@ -23,6 +23,7 @@ type page struct {
 	strings.Builder
 	bold func(string) string // nil where there is none
 	span string              // what takes the time that is explained: "iteration" or "completion"
+	long bool                // whether calls of inner tiers lengthen computing
 }
 
 // strong is s in bold, where there is such.

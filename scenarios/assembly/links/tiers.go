@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 
 	"sim/engine"
@@ -313,6 +314,53 @@ func (z *System) Between(g *engine.Graph) (*engine.Network, *engine.Routes) {
 		return electrical.Between(z.Whole, g, nil, nil)
 	}
 	return electrical.Between(z.Whole, g, z.tierOf, func(src, dst int32) int { return z.Tiers.Joins(false, src, dst) })
+}
+
+// Outermost returns the torus that the fabric is, or that the outermost tier is; nil of others.
+func (z *System) Outermost() *torus.Torus {
+	if z.Tiers == nil {
+		return z.Torus
+	}
+	return z.Tiers.Systems[len(z.Tiers.Systems)-1].Torus
+}
+
+// partsOfHop is how many a hop on the slowest links has, where distances are told.
+const partsOfHop = 64
+
+// Far returns how far GPUs of tiers are from one: the hops on the innermost tier that joins them, each as long as a byte
+// takes there, of which unit are a hop on the tier of the slowest links. It is nil of other fabrics.
+func (z *System) Far() (far func(from int32) []int32, unit int64) {
+	if z.Tiers == nil {
+		return nil, 1
+	}
+	m := z.Tiers.Machine
+	unit = partsOfHop
+	rates, hops := make([]float64, len(m)), make([]func(int32) []int32, len(m))
+	for i, t := range m {
+		n := t.Network
+		if i == len(m)-1 {
+			n = z.Tiers.Systems[i].Known
+		}
+		for _, l := range n.Links {
+			if l.Rate > 0 && (rates[i] == 0 || l.Rate < rates[i]) {
+				rates[i] = l.Rate
+			}
+		}
+		hops[i] = n.Hops(nil)
+		unit = max(1, min(unit, math.MaxUint16/int64(n.Nodes)))
+	}
+	slowest := slices.Min(rates)
+	dist := make([]int32, m[len(m)-1].GPUs)
+	return func(from int32) []int32 {
+		for i, t := range slices.Backward(m) {
+			row, each := hops[i](from%int32(t.GPUs)), max(1, int32(math.Round(float64(unit)*slowest/rates[i])))
+			first := int(from) - int(from)%t.GPUs
+			for k, h := range row[:t.GPUs] {
+				dist[first+k] = h * each
+			}
+		}
+		return dist
+	}, unit
 }
 
 // TierOf returns the tier of a link of tiers.

@@ -60,7 +60,13 @@ func Check(c *schema.Reader, s *Scenario, cell bool, nodes int, t *torus.Torus, 
 			fmt.Sprintf("write at most %.0f B", math.Floor(assembly.MostCounted/flows)))
 		return
 	}
+	if r.Tiers != nil {
+		t = r.Outermost()
+	}
 	if s.Workload.Kind == "training" {
+		if s.Domain > 0 {
+			up = len(s.ranks(t, nodes, r.Down).Slots)
+		}
 		if checkTraining(c, s, up); len(c.Diagnostics) > 0 || !checkMappings(c, s, t, nodes, r.Down) {
 			return
 		}

@@ -17,8 +17,9 @@ import (
 // placed is where the ranks of a training step are, where its scenario says so.
 type placed struct {
 	*mapping.Placement
-	usual              *engine.Graph // of the step, with ranks in the usual order
-	cost, bound, bytes int64         // bytes x hops of its transfers, of any placement of them at least, and their bytes
+	usual       *training.Iteration // with ranks in the usual order
+	cost, bound float64             // bytes x hops of its transfers, and of any placement of them at least
+	bytes       int64               // of them
 }
 
 // ranks returns the ranks of the training step of s and the nodes that may have them; the network is nil, and the torus
@@ -31,18 +32,26 @@ func (s *Scenario) ranks(t *torus.Torus, nodes int, down []bool) *mapping.Proble
 	} else {
 		p.Dims = circuits.Dims(w)
 	}
-	for node := range int32(nodes) {
-		if down == nil || !down[node] {
-			p.Slots = append(p.Slots, node)
+	p.Block = max(1, s.Domain)
+	for first := 0; first+p.Block <= nodes; first += p.Block {
+		block := make([]int32, p.Block)
+		for i := range block {
+			block[i] = int32(first + i)
+		}
+		if down == nil || !slices.Contains(down[first:first+p.Block], true) {
+			p.Slots = append(p.Slots, block...)
 		}
 	}
 	return p
 }
 
-// place builds the training step with its ranks where the mapping has them.
+// place builds the training step with its ranks where the mapping has them, or had them.
 func (r *routed) place(ctx context.Context) (*training.Iteration, error) {
+	if r.placed != nil {
+		return r.step(ctx, r.placed.At)
+	}
 	s := r.s
-	p := s.ranks(r.Torus, int(r.Whole.Nodes), r.Down)
+	p := s.ranks(r.Outermost(), int(r.Whole.Nodes), r.Down)
 	usual, err := mapping.Place(ctx, mapping.Default, p, mapping.Options{})
 	if err != nil {
 		return nil, err
@@ -53,7 +62,8 @@ func (r *routed) place(ctx context.Context) (*training.Iteration, error) {
 	}
 	o := mapping.Options{Evaluations: s.Mapping.Budget, Seed: s.Seed}
 	p.Network, p.Alike, p.Demand = r.Known, r.alike(), demand(it.Graph, usual.At)
-	r.placed = &placed{usual: it.Graph}
+	p.Far, p.Unit = r.Far()
+	r.placed = &placed{usual: it}
 	if r.placed.Placement, err = mapping.Place(ctx, s.Mapping.Mapping, p, o); err != nil {
 		return nil, err
 	}
@@ -76,9 +86,10 @@ func (z *placed) hops(ctx context.Context, p *mapping.Problem, g *engine.Graph) 
 	if err != nil {
 		return err
 	}
-	z.cost = c.Of(z.At)
+	unit := float64(c.Unit())
+	z.cost = float64(c.Of(z.At)) / unit
 	if same {
-		z.bound = max(z.Bound, c.Bound())
+		z.bound = float64(max(z.Bound, c.Bound())) / unit
 	}
 	for _, f := range sends {
 		z.bytes += f.Bytes
@@ -116,9 +127,9 @@ func (p *placed) measure(m map[string]float64) {
 	if p == nil || p.cost == 0 {
 		return
 	}
-	m["hop_bytes"], m["hops_per_byte"] = float64(p.cost), float64(p.cost)/float64(p.bytes)
+	m["hop_bytes"], m["hops_per_byte"] = p.cost, p.cost/float64(p.bytes)
 	if p.bound > 0 {
-		m["bound_hop_bytes"], m["gap_hop_bytes"] = float64(p.bound), float64(p.cost)/float64(p.bound)-1
+		m["bound_hop_bytes"], m["gap_hop_bytes"] = p.bound, p.cost/p.bound-1
 	}
 	if p.Evaluations > 0 {
 		m["mapping_evaluations"] = float64(p.Evaluations)

@@ -31,6 +31,7 @@ type Scenario struct {
 	Mapping     mapping.Keys // of the ranks of a training step, one that is fixed
 	Engine      Engine
 	Longer      assembly.Longer // by calls inside inner tiers
+	Domain      int             // GPUs of the largest of those, whose ranks stay together in order; 0 without
 }
 
 // Workload is traffic of some kind, or a training step.

@@ -53,6 +53,11 @@ func (r *routed) lengthen(ctx context.Context) error {
 	if r.it == nil {
 		return nil
 	}
+	if r.placed != nil && r.placed.usual != nil {
+		if err := r.s.Longer.Lengthen(ctx, r.placed.usual); err != nil {
+			return assembly.OrEnded(ctx, err)
+		}
+	}
 	return assembly.OrEnded(ctx, r.s.Longer.Lengthen(ctx, r.it))
 }
 
@@ -61,6 +66,9 @@ func (a *routedAnswer) Again(ctx context.Context, longer assembly.Longer, faster
 	s := *a.r.s
 	s.Longer = longer
 	r, err := &routed{s: &s, System: a.r.System}, error(nil)
+	if a.r.placed != nil {
+		r.placed = &placed{Placement: a.r.placed.Placement}
+	}
 	if r.load, err = r.traffic(ctx); err != nil {
 		return assembly.Step{}, err
 	}
@@ -82,7 +90,7 @@ func (r *routed) compare(ctx context.Context) (err error) {
 	}
 	g := r.load.graph
 	if r.placed != nil {
-		g = r.placed.usual
+		g = r.placed.usual.Graph
 	}
 	n, routes := r.Between(g)
 	r.Ideal, err = assembly.NewIdeal(ctx, g, n, routes)
@@ -161,7 +169,11 @@ func checkTraining(c *schema.Reader, s *Scenario, up int) {
 	switch {
 	case t.GPUs%full != 0: // it was told
 	case t.GPUs > up:
-		c.Clash(where, fmt.Sprintf("%d GPUs do not fit %d nodes", t.GPUs, up), "choose a larger fabric, or fewer GPUs")
+		nodes := fmt.Sprintf("%d nodes", up)
+		if s.Domain > 0 {
+			nodes = fmt.Sprintf("the %d of domains of %d without a node that is down", up, s.Domain)
+		}
+		c.Clash(where, fmt.Sprintf("%d GPUs do not fit %s", t.GPUs, nodes), "choose a larger fabric, or fewer GPUs")
 	case t.PP == 1 && t.Replicas() == 1 && t.Collectives != "graph":
 		c.Clash([]string{gpus, "workload.pp"}, "nothing is sent: there is one stage and one replica", "raise gpus or pp")
 	case t.GPUs == 1:
