@@ -3,6 +3,7 @@ package scenarios
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"sim/scenarios/schema"
 	"sim/workloads/trace"
@@ -32,6 +33,40 @@ func prepareTraining(c *checker) {
 	if named || !described {
 		c.Settled[table] = true
 	}
+	prepareOperators(c)
+}
+
+// prepareOperators reads measured times of operators. The resolved scenario has them as keys, and needs no file.
+func prepareOperators(c *checker) {
+	const table, file = "workload.operators", "workload.operators.file"
+	t := &c.s.Workload.Spec
+	if t.Compute != training.Table || !c.OK("workload.compute") || !c.OK(table) {
+		return
+	}
+	if !c.Given(file) {
+		if t.Operators.Attention+t.Operators.Scores == 0 || t.Operators.Network == 0 {
+			c.refuse(table, "has no times of attention or of the network; write attention, scores and network, or the file that has them")
+		}
+		return
+	}
+	for _, key := range []string{"attention", "scores", "network", "embedding", "head", "optimizer"} {
+		if c.Given(table + "." + key) {
+			c.refuse(table+"."+key, "stands beside a file of times; keep one of the two")
+			return
+		}
+	}
+	data, place, err := c.readBeside(file, t.Operators.File)
+	if err != nil {
+		c.refuse(file, "%s; name a file of times as AICB writes them (docs/schedules.md)", err.Error())
+		return
+	}
+	o, err := training.ReadOperators(unmarked(data))
+	if err != nil {
+		what, want, _ := strings.Cut(err.Error(), "; want ")
+		c.Refuse(file, place+": "+what, "give "+want)
+		return
+	}
+	c.Settled[table], t.Operators = true, o
 }
 
 // checkTraining holds the keys of a training workload against each other.

@@ -5,8 +5,21 @@ import (
 	"fmt"
 )
 
-// AttentionParameters returns the parameters of the attention of one layer.
+// AttentionParameters returns the parameters of the attention of one layer, with those of its index where it has one: heads of
+// it from the compressed queries, a key, and a weight a head (DeepSeek-V3.2-Exp, Sec. 2.1).
 func (a *Architecture) AttentionParameters() float64 {
+	n := a.attentionParameters()
+	if a.IndexHeads > 0 {
+		from := float64(a.Hidden)
+		if a.Attention == "mla" {
+			from = float64(a.QRank)
+		}
+		n += from*float64(a.IndexHeads*a.IndexDim) + float64(a.Hidden)*float64(a.IndexDim+a.IndexHeads)
+	}
+	return n
+}
+
+func (a *Architecture) attentionParameters() float64 {
 	h, heads := float64(a.Hidden), float64(a.Heads)
 	if a.Attention == "mla" {
 		// DeepSeek-V2, Sec. 2.1: low-rank queries, low-rank keys and values with a decoupled rotary key, and the output

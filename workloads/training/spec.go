@@ -1,6 +1,7 @@
 package training
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -44,6 +45,9 @@ type Spec struct {
 	Collectives    string       `key:"collectives" doc:"whether the collective calls inside stages are a part of what a GPU achieves, or in the 'graph', as transfers that contend with all others" default:"none" choices:"none|graph" when:"unplanned" implicit:""`
 	PassPieces     int          `key:"pieces" doc:"parts that a pass is divided into, each of which calls the collectives of its share of the layers; 0 is one a layer" default:"0" max:"65536" when:"collectives=graph"`
 	OverlapCalls   float64      `key:"overlap_calls" doc:"part of the computing after calls that goes on while these are under way, as in loops over the parts of a product (Wang et al. 2023)" default:"0.0" max:"1" when:"collectives=graph" implicit:""`
+	Compute        string       `key:"compute" doc:"how long passes take: by their operations at effective_tflops, each operator by a 'roofline' of peak_tflops and memory_bandwidth, or as [workload.operators] says" default:"effective" choices:"effective|roofline|operators" implicit:""`
+	Machine        Machine      `inline:""`
+	Operators      Operators    `table:"operators" doc:"What a GPU takes for the parts of a forward pass of a micro-batch, by measurement." when:"compute=operators"`
 	Recompute      string       `key:"recompute" doc:"what backward passes compute once more, so that it need not be held: nothing, attention's scores ('selective', Korthikanti et al. 2022), or the whole forward pass with its collective calls ('full')" default:"none" choices:"none|selective|full" implicit:""`
 	Buckets        units.Bytes  `key:"buckets" doc:"gradients of a GPU that are synchronised together as soon as the last backward pass has computed them; 0B is all, after the whole of it" default:"0B" min:"0" implicit:""`
 	OptimizerTime  engine.Time  `key:"optimizer_time" doc:"how long the optimizer takes for a stage, after its gradients and parameters are synchronised" default:"0s" min:"0" implicit:""`
@@ -153,6 +157,9 @@ func (s *Spec) ForwardSeconds(v int) float64 {
 	if s.Measured != nil {
 		return s.Measured.Forward.Seconds()
 	}
+	if s.Compute == Table || s.Compute == Roofline {
+		return s.operatorSeconds(v)
+	}
 	a, c := &s.Arch, &s.Choices
 	_, layers := s.layers(v)
 	dense := s.dense(v)
@@ -177,25 +184,30 @@ func (s *Spec) ForwardSeconds(v int) float64 {
 // attentionShare returns the part of a pass of virtual stage v that computes attention; the rest is feed-forward
 // networks, and the output head.
 func (s *Spec) attentionShare(v int) float64 {
-	return s.share(v, 2*s.Arch.AttentionParameters()+s.scoreFLOPs())
-}
-
-// share returns the part of a forward pass of virtual stage v that so many operations a token and layer take.
-func (s *Spec) share(v int, flops float64) float64 {
-	c := &s.Choices
-	_, layers := s.layers(v)
-	tokens := s.microbatchTokens() * float64(c.ConcurrentMicrobatches)
-	return layers * flops * tokens / (float64(s.StageGPUs()) * c.EffectiveTFLOPS * 1e12) / s.ForwardSeconds(v)
+	all, _ := s.attentionTime(v)
+	return all / s.ForwardSeconds(v)
 }
 
 // scoreFLOPs returns the operations a token and layer of attention's scores and of the values weighted by them, which have
-// no weights of their own.
+// no weights of their own, and of the scores of an index. Where but some layers attend to fewer tokens it is the mean of all.
 func (s *Spec) scoreFLOPs() float64 {
-	n := 4 * float64(s.Sequence) * s.Arch.AttentionWidth()
+	a, tokens := &s.Arch, float64(s.Sequence)
+	n := 4 * tokens * a.AttentionWidth()
 	if s.Choices.AttentionFLOPs == "causal" {
 		n /= 2
 	}
-	return n
+	if a.Attended == 0 {
+		return n
+	}
+	// of its last tokens each sees as many as that, of the first ones those before it
+	attended := min(tokens, float64(a.Attended))
+	index := 2 * tokens * float64(a.IndexHeads*a.IndexDim)
+	if s.Choices.AttentionFLOPs == "causal" {
+		attended -= attended * attended / (2 * tokens)
+		index /= 2
+	}
+	part := float64(cmp.Or(a.AttendedLayers, a.Layers)) / float64(a.Layers)
+	return (1-part)*n + part*(4*attended*a.AttentionWidth()+index)
 }
 
 // PipelineBytes returns what one GPU sends to the next stage a micro-batch.
@@ -275,7 +287,8 @@ func (s *Spec) times(v int, scale float64) (t passTimes, err error) {
 	if m := s.Measured; m != nil {
 		b, weights = m.Backward.Seconds()*scale, m.Weights.Seconds()*scale
 	} else {
-		scores := s.share(v, s.scoreFLOPs())
+		_, scores := s.attentionTime(v)
+		scores /= s.ForwardSeconds(v)
 		b = f * s.Choices.BackwardRatio
 		weights = min(b, f*(1-scores))
 		switch s.Recompute {

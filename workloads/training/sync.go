@@ -1,6 +1,10 @@
 package training
 
-import "sim/engine"
+import (
+	"cmp"
+
+	"sim/engine"
+)
 
 // sync adds the synchronisation of gradients and parameters on a ring of the replicas: a transfer from each replica to
 // the next a stage and chunk, and where the ring is split one to the previous as well. Every hop of a ring carries the
@@ -37,12 +41,13 @@ func (b *builder) sync() {
 // optimizers adds the optimizer's step of each stage, after the tasks in done, by replica and stage.
 func (b *builder) optimizers(done [][]int32) {
 	s := &b.Spec
-	if s.OptimizerTime == 0 {
+	d := cmp.Or(s.OptimizerTime, s.Operators.Optimizer)
+	if d == 0 {
 		return
 	}
 	for i, ends := range done {
 		m := Meta{Phase: Optimizer, Replica: int32(i / s.PP), Stage: int32(i % s.PP), GPU: -1}
-		id := b.task(engine.Task{Duration: s.OptimizerTime}, m)
+		id := b.task(engine.Task{Duration: d}, m)
 		for _, e := range ends {
 			b.Graph.AddEdge(e, id, 0)
 		}

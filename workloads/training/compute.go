@@ -1,0 +1,185 @@
+package training
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"sim/engine"
+	"sim/engine/units"
+)
+
+// How long a GPU computes for a pass, Spec.Compute.
+const (
+	Effective = "effective" // by operations, at one rate
+	Roofline  = "roofline"  // each operator by operations or by bytes, whichever takes longer
+	Table     = "operators" // each operator as long as it was measured
+)
+
+// Operators are what a GPU takes for the parts of a forward pass of a micro-batch.
+type Operators struct {
+	File      string      `key:"file" doc:"with measured times in AICB's format, instead of those below; '' is none" default:"" implicit:"" unset:""`
+	Attention engine.Time `key:"attention" doc:"attention of a layer, but for its scores" default:"0s" min:"0"`
+	Scores    engine.Time `key:"scores" doc:"scores of a layer's attention, and the values weighted by them" default:"0s" min:"0"`
+	Network   engine.Time `key:"network" doc:"feed-forward network of a layer" default:"0s" min:"0"`
+	Embedding engine.Time `key:"embedding" doc:"embedding, in the first stage" default:"0s" min:"0"`
+	Head      engine.Time `key:"head" doc:"output head, in the last stage" default:"0s" min:"0"`
+	Optimizer engine.Time `key:"optimizer" doc:"the optimizer's step for a stage, unless optimizer_time says it" default:"0s" min:"0"`
+}
+
+// Machine is what a GPU can do at most, for a roofline.
+type Machine struct {
+	PeakTFLOPS float64    `key:"peak_tflops" doc:"what a GPU computes at most, in 1e12 operations a second" required:"" above:"0" max:"1000000" when:"compute=roofline"`
+	Memory     units.Rate `key:"memory_bandwidth" doc:"of its memory" required:"" max:"1e18" when:"compute=roofline"`
+}
+
+// attentionTime returns how long a forward pass of virtual stage v computes attention, in seconds, and the part of that for
+// its scores.
+func (s *Spec) attentionTime(v int) (all, scores float64) {
+	_, layers := s.layers(v)
+	switch s.Compute {
+	case Table:
+		scores = layers * s.Operators.Scores.Seconds()
+		all = scores + layers*s.Operators.Attention.Seconds()
+	case Roofline:
+		r := s.roofline()
+		return layers * (r.attention + r.scores), layers * r.scores
+	default:
+		per := func(flops float64) float64 {
+			tokens := s.microbatchTokens() * float64(s.Choices.ConcurrentMicrobatches)
+			return layers * flops * tokens / (float64(s.StageGPUs()) * s.Choices.EffectiveTFLOPS * 1e12)
+		}
+		return per(2*s.Arch.AttentionParameters() + s.scoreFLOPs()), per(s.scoreFLOPs())
+	}
+	n := float64(s.Choices.ConcurrentMicrobatches)
+	return all * n, scores * n
+}
+
+// operatorSeconds is ForwardSeconds of passes whose operators take times of their own.
+func (s *Spec) operatorSeconds(v int) float64 {
+	_, layers := s.layers(v)
+	n, part := s.parts(v)
+	first, last := s.Choices.Embedding && part == 0, s.Choices.Embedding && part == n-1
+	all, _ := s.attentionTime(v)
+	if s.Compute == Table {
+		o, each := &s.Operators, float64(s.Choices.ConcurrentMicrobatches)
+		if all += each * layers * o.Network.Seconds(); first {
+			all += each * o.Embedding.Seconds()
+		}
+		if last {
+			all += each * o.Head.Seconds()
+		}
+		return all
+	}
+	r := s.roofline()
+	experts := s.ExpertLayers(v)
+	if all += layers*r.norms + (layers-experts)*r.network + experts*r.experts; first {
+		all += r.embedding
+	}
+	if last {
+		all += r.head
+	}
+	return all
+}
+
+// rooflineTimes are the times of a GPU's operators in a forward pass, in seconds: of a layer, and of both ends.
+type rooflineTimes struct{ norms, attention, scores, network, experts, embedding, head float64 }
+
+// roofline returns the times of operators, each of which takes as long as its operations at the peak rate, or as reading its
+// weights and input and writing its output, whichever is longer (Williams et al. 2009). Scores stay on the chip.
+func (s *Spec) roofline() (r rooflineTimes) {
+	a, gpus, tp := &s.Arch, float64(s.StageGPUs()), float64(s.TP)
+	number, h := float64(s.Choices.ActivationBytes), float64(a.Hidden)
+	tokens := s.microbatchTokens() * float64(s.Choices.ConcurrentMicrobatches) / gpus // that a GPU computes for, of whole layers
+	wide := tokens * tp                                                               // of which it sees its tensor-parallel part
+	time := func(flops, numbers float64) float64 {
+		return max(flops/(s.Machine.PeakTFLOPS*1e12), 8*number*numbers/float64(s.Machine.Memory))
+	}
+	width := 2 * float64(a.HeadDim) * float64(a.Heads+a.KVHeads)
+	if a.Attention == "mla" {
+		width = float64(a.Heads) * float64(2*(a.NopeDim+a.RopeDim)+2*a.ValueDim)
+	}
+	norm := 4 * h * wide
+	if s.Choices.SequenceParallel {
+		norm /= tp
+	}
+	r.norms = time(0, 2*norm+3*2*h*tokens) // two norms, and two sums with what passes them by
+	linear, network := a.AttentionParameters(), a.FFNParameters()
+	r.attention = time(2*linear*tokens, linear/tp+wide*(2*h+width/tp))
+	r.scores = time(s.scoreFLOPs()*tokens, wide*width/tp)
+	inner := 2 * a.matrices() // numbers of the inner width that are read and written
+	r.network = time(2*network*tokens, network/tp+wide*(2*h+inner*float64(a.FFN)/tp))
+	if a.Experts > 0 {
+		met := float64(a.TopK + a.SharedExperts)
+		held := float64(a.Experts)*a.ExpertParameters()/gpus + float64(a.SharedExperts)*a.ExpertParameters()/tp
+		r.experts = time(2*(met*a.ExpertParameters()+a.RouterParameters())*tokens, held+tokens*met*(2*h+inner*float64(a.ExpertFFN)))
+	}
+	table := float64(a.Vocab) * h
+	r.embedding = time(0, 2*h*tokens)
+	r.head = time(2*table*tokens, table/tp+tokens*(h+float64(a.Vocab)))
+	return r
+}
+
+// ReadOperators reads measured times as AICB writes them: of each operator of a layer, and of both ends, a line "NAME:" and
+// one "time_gpu_avg: MICROSECONDS" below it. It fails on what it does not know, with the line.
+func ReadOperators(data []byte) (o Operators, err error) {
+	lines := bufio.NewScanner(bytes.NewReader(data))
+	var at *engine.Time
+	var name string
+	given := map[string]bool{}
+	for n := 1; lines.Scan(); n++ {
+		fail := func(format string, args ...any) error {
+			return fmt.Errorf("line %d: %s", n, fmt.Sprintf(format, args...))
+		}
+		line := strings.TrimSpace(lines.Text())
+		key, value, found := strings.Cut(line, ":")
+		value = strings.TrimSpace(value)
+		switch {
+		case line == "" || strings.HasPrefix(key, "train_iter") || key == "time_gpu_max" || key == "time_gpu_min":
+		case !found:
+			return o, fail("%.40q; want NAME: or time_gpu_avg: MICROSECONDS", line)
+		case key == "time_gpu_avg":
+			us, err := strconv.ParseFloat(value, 64)
+			t, far := engine.FromSeconds(us * 1e-6)
+			switch {
+			case at == nil:
+				return o, fail("a time of no operator; want the line NAME: before it")
+			case err != nil || far != nil || !(us >= 0):
+				return o, fail("%.40q is no time; want microseconds", value)
+			case given[name]:
+				return o, fail("a second time of %s; want one", name)
+			}
+			given[name] = true
+			*at += t
+		case value != "":
+			return o, fail("%.40q; want NAME: or time_gpu_avg: MICROSECONDS", line)
+		default:
+			name = key
+			switch {
+			case key == "Emb":
+				at = &o.Embedding
+			case key == "logit_time" || key == "layernorm_post":
+				at = &o.Head
+			case key == "param_time":
+				at = &o.Optimizer
+			case key == "atten_flash" || strings.HasPrefix(key, "atten_core"):
+				at = &o.Scores
+			case key == "layernorm" || strings.HasPrefix(key, "atten_"):
+				at = &o.Attention
+			case key == "layernorm2" || strings.HasPrefix(key, "mlp_") || strings.HasPrefix(key, "moe_"):
+				at = &o.Network
+			default:
+				return o, fail("operator %.40q is not known; want Emb, layernorm, atten_*, layernorm2, mlp_*, moe_*, layernorm_post, logit_time or param_time", key)
+			}
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return o, err
+	}
+	if o.Attention+o.Scores == 0 || o.Network == 0 {
+		return o, fmt.Errorf("it has no times of atten_* or of mlp_*; want those of a layer")
+	}
+	return o, nil
+}
