@@ -7,8 +7,9 @@ import "sim/engine"
 type Evaluator struct {
 	z *sim
 	b bounds
-	f *fork   // set by Fork
-	q *queues // set by QueueBound
+	f *fork      // set by Fork
+	q *queues    // set by QueueBound
+	d *deadlines // set by Misses
 
 	owned  bool // z's model is not shared
 	places int  // events that z's queue has room for, once SetChanges has asked

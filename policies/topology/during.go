@@ -95,9 +95,9 @@ type duringSearch struct {
 	static  *Decision
 	service flow.Service
 	play    *rehearsal
-	fluidly engine.Time // bound of every sequence at no delay
-	total   []int       // by bundle: its transfers
-	high    []int       // by bundle: circuits beyond which none is of use
+	held    *held // bounds of every sequence
+	total   []int // by bundle: its transfers
+	high    []int // by bundle: circuits beyond which none is of use
 	inner   []bool
 	ends    [][]engine.Time // by bundle: of its transfers, on the topology that stays
 	order   []int           // bundles in the order in which they end
@@ -114,11 +114,10 @@ func newDuringSearch(ctx context.Context, p *Problem, o Options, static *Decisio
 	w := p.evaluator(ctx, s.service)
 	s.meter = newMeter(ctx, allowance{SearchOptions: SearchOptions{MaxEvaluations: o.Moving.MaxEvaluations}}, w)
 	s.play = w.rehearse()
-	f, err := p.fluid(ctx, s.high)
-	if err != nil {
+	var err error
+	if s.held, err = newHeld(ctx, p, s.high); err != nil {
 		return nil, err
 	}
-	s.fluidly = f.Bound()
 	if s.ends, err = p.endings(ctx, static); err != nil {
 		return nil, err
 	}
@@ -162,7 +161,7 @@ func (s *duringSearch) last(e int) engine.Time {
 // search looks for the best sequence: that of the seeds, and what becomes of it; and where that is slower than no change,
 // what becomes of one there and back.
 func (s *duringSearch) search() {
-	s.best, s.value, s.bound = nil, never, s.proved()
+	s.best, s.value, s.bound = nil, never, s.held.quick(s.static, s.play.Delay)
 	if s.stays() || s.o.Moving.Changes == 1 {
 		return
 	}
@@ -193,11 +192,6 @@ func optimal(c, bound engine.Time) bool {
 // done reports whether the search may end.
 func (s *duringSearch) done() bool {
 	return optimal(s.value, s.bound) || s.enough != nil && s.enough() || s.over() != ""
-}
-
-// proved returns a lower bound on the mean iteration of every sequence at this delay.
-func (s *duringSearch) proved() engine.Time {
-	return min(s.p.sequenceBound(s.fluidly, s.static, s.play.Delay), s.static.Makespan)
 }
 
 // allowed reports whether q has no more changes than it may.
@@ -260,7 +254,7 @@ func (s *duringSearch) decision() *Decision {
 	d := *s.static
 	m := &Moves{Static: s.static}
 	d.Moves, d.Searched = m, true
-	d.Bound, d.BoundModel = s.bound, AnySequence
+	d.BoundModel = AnySequence
 	d.Evaluations += s.evaluations
 	if s.pays() {
 		if o, ok := s.play.steady(s.best); ok && o.mean() < s.static.Makespan {
@@ -268,6 +262,8 @@ func (s *duringSearch) decision() *Decision {
 			d.Circuits, d.Makespan, d.Tails, d.PortsBound, d.Limit = slices.Clone(s.best.First), o.mean(), nil, 0, 0
 		}
 	}
+	s.bound = s.held.sharp(s.bound, d.Makespan, s.play.Delay)
+	d.Bound = min(s.bound, d.Makespan)
 	if m.Sequence == nil && s.stays() {
 		m.Why = "no reconfiguration can help here"
 	}

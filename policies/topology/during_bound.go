@@ -2,6 +2,7 @@ package topology
 
 import (
 	"context"
+	"slices"
 
 	"sim/engine"
 	"sim/engine/flow"
@@ -17,20 +18,131 @@ func (p *Problem) alone() []int {
 	return most
 }
 
-// sequenceBound returns a lower bound on the mean iteration of every sequence at a delay, from that at no delay: where a
-// circuit that moves and moves back would carry nothing for a whole iteration, that of topologies that stay.
-func (p *Problem) sequenceBound(fluid engine.Time, static *Decision, delay engine.Time) engine.Time {
-	bound := max(fluid, p.AtLeast)
-	if 2*delay >= static.Bound {
+// held bounds what sequences of topologies can do at a delay. What a bundle carries at a time t it has been meant to carry
+// for the delay, so at any u from t - delay to t, too: all that is carried from u to u + delay is carried by circuits of the one
+// topology that is asked for at u, whatever controls circuits and however one iteration differs from the next. So an iteration
+// needs no less than if bundles shared the ports of their pods as they like outside of one such window and had
+// one topology, better than others there, within it.
+type held struct {
+	meter
+	p     *Problem
+	high  []int
+	rates []float64 // of all resources outside of the window
+	least engine.Time
+}
+
+func newHeld(ctx context.Context, p *Problem, high []int) (*held, error) {
+	w, rates, err := p.fluid(ctx, high)
+	if err != nil {
+		return nil, err
+	}
+	m := newMeter(ctx, allowance{SearchOptions: SearchOptions{MaxEvaluations: heldEvaluations}}, &evaluator{w, p})
+	return &held{meter: m, p: p, high: high, rates: rates, least: max(w.Bound(), p.AtLeast)}, nil
+}
+
+// heldEvaluations is the number of boxes of topologies that are looked at to refute one time; some tens serve on the workloads of
+// the papers.
+const heldEvaluations = 1000
+
+// quick returns a lower bound on every iteration at a delay, on which the best topology that stays is known: that of one
+// topology, however capacity is shared, where the iteration is no longer than the delay; all of the latter where windows
+// refute that it can be beaten; else that at no delay.
+func (h *held) quick(static *Decision, delay engine.Time) engine.Time {
+	bound := h.least
+	if static.BoundModel == AnyService && delay >= static.Bound {
 		bound = max(bound, static.Bound)
 	}
-	return min(bound, static.Bound)
+	if !optimal(static.Makespan, bound) && delay > 0 && h.refutes(static.Makespan, delay) {
+		return static.Makespan
+	}
+	return bound
+}
+
+// sharp returns a lower bound on every iteration at a delay, from one that is known up to what was found, by bisection.
+func (h *held) sharp(low, high, delay engine.Time) engine.Time {
+	if delay == 0 || optimal(high, low) {
+		return low
+	}
+	within := (high - low) / heldSteps
+	if h.refutes(high, delay) {
+		return high
+	}
+	for high-low > max(within, fewTicks) && h.ctx.Err() == nil {
+		if middle := low + (high-low)/2; h.refutes(middle, delay) {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return low
+}
+
+// heldSteps is the ratio of a gap to what is left unknown of the bound in it.
+const heldSteps = 64
+
+// refutes reports whether no iteration ends by a time, as windows prove that end with it or, where synchronisation is what
+// comes last, a little sooner.
+func (h *held) refutes(by, delay engine.Time) bool {
+	return h.refuted(by, by-delay, delay) || h.refuted(by, by-delay-delay/4, delay)
+}
+
+// refuted reports whether no iteration ends by a time, with a window that begins at another: boxes of topologies, each bounded by
+// its upper corner, are split until all are refuted, or one fits the ports that is not.
+func (h *held) refuted(by, from, delay engine.Time) bool {
+	h.evaluations, h.effort = 0, 0
+	from = max(0, from)
+	inside := slices.Clone(h.rates)
+	stages := []flow.Stage{{Rates: h.rates}, {From: from, Rates: inside}, {From: from + delay, Rates: h.rates}}
+	if from == 0 {
+		stages = stages[1:]
+	}
+	open := []*box[struct{}]{{lo: make([]int, len(h.high)), hi: slices.Clone(h.high)}}
+	for len(open) > 0 {
+		x := open[len(open)-1]
+		open = open[:len(open)-1]
+		if !h.p.tighten(x.lo, x.hi) {
+			continue
+		}
+		h.spend(h.p, 1)
+		for e, b := range h.p.Fabric.Bundles {
+			for _, l := range b.Links {
+				inside[l] = float64(x.hi[e]) * float64(b.Rate)
+			}
+		}
+		if h.w.Misses(by, stages) {
+			continue
+		}
+		e := h.widest(x.lo, x.hi)
+		if e < 0 || h.over() != "" {
+			return false
+		}
+		x.split(e, x.middle(e), func(lo, hi []int) { open = append(open, &box[struct{}]{lo: lo, hi: hi}) })
+	}
+	return true
+}
+
+// widest returns the bundle to split a box at: of the pod that is most overrun, that with the largest range; -1 where all
+// fits.
+func (h *held) widest(lo, hi []int) int {
+	pod, least := -1, 0
+	for i, free := range h.p.room(hi) {
+		if free < least {
+			pod, least = i, free
+		}
+	}
+	best := -1
+	for e := range hi {
+		if pod >= 0 && h.p.meets(e, pod) && hi[e] > lo[e] && (best < 0 || hi[e]-lo[e] > hi[best]-lo[best]) {
+			best = e
+		}
+	}
+	return best
 }
 
 // fluid returns an evaluator of the graph where every bundle may have so many circuits at any time, whole or not, as
 // long as those that leave a pod, and those that come to it, take no more than its ports: no sequence of topologies is
-// faster than what it bounds, whatever the delay.
-func (p *Problem) fluid(ctx context.Context, most []int) (*flow.Evaluator, error) {
+// faster than what it bounds, whatever the delay. It returns the rates of all resources, too.
+func (p *Problem) fluid(ctx context.Context, most []int) (*flow.Evaluator, []float64, error) {
 	o := p.Fabric
 	top := 0.0
 	for _, b := range o.Bundles {
@@ -65,8 +177,15 @@ func (p *Problem) fluid(ctx context.Context, most []int) (*flow.Evaluator, error
 	}
 	w, err := flow.NewEvaluator(p.Graph, &n, r, flow.LevelPriority)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	w.SetContext(ctx)
-	return w, nil
+	var rates []float64
+	for _, l := range n.Links {
+		rates = append(rates, l.Rate)
+	}
+	for _, g := range n.Groups {
+		rates = append(rates, g.Rate)
+	}
+	return w, rates, nil
 }

@@ -31,7 +31,7 @@ func (s *duringSearch) breakEven(m *Moves) {
 		s.play.Delay = d
 		s.MaxEvaluations = max(1, s.o.Moving.MaxEvaluations/evenShare)
 		s.effort = 0
-		if s.best, s.value, s.bound = nil, never, s.proved(); s.stays() {
+		if s.best, s.value, s.bound = nil, never, s.held.quick(s.static, d); s.stays() {
 			return false, nil
 		}
 		if known != nil {

@@ -274,8 +274,8 @@ func TestDuringIsExact(t *testing.T) {
 			continue
 		}
 		jobs++
-		p.Switching.Delay = []engine.Time{0, millisecond / 2, millisecond, 3 * millisecond}[rng.IntN(4)]
 		static := choose(t, &job{problem: p}, "delta-joint", budgets())
+		p.Switching.Delay = []engine.Time{0, millisecond / 2, millisecond, 3 * millisecond, static.Makespan / 4, static.Makespan / 2, static.Makespan * 3 / 4}[rng.IntN(7)]
 		c, err := chooseAny(p, during(1000))
 		if err != nil {
 			t.Fatal(err)
@@ -285,10 +285,12 @@ func TestDuringIsExact(t *testing.T) {
 		}
 		best := static.Makespan
 		var at *topology.Sequence
+		var fastest []topology.Run
 		visit := func(q *topology.Sequence) {
 			sequences++
-			if _, _, mean, ok := p.Steady(q, flow.LevelPriority); ok && mean < best {
-				best, at = mean, q
+			runs, _, mean, ok := p.Steady(q, flow.LevelPriority)
+			if ok && mean < best {
+				best, at, fastest = mean, q, runs
 			}
 		}
 		moments := []topology.Step{{Bundle: topology.AtEnd}}
@@ -309,6 +311,13 @@ func TestDuringIsExact(t *testing.T) {
 		}
 		for range 200 {
 			visit(drawSequence(p, all, rng))
+		}
+		for _, run := range fastest {
+			for k := range engine.Time(16) {
+				if no, err := p.Refuted(t.Context(), run.Makespan, run.Makespan*k/16); no || err != nil {
+					t.Fatalf("case %d %+v, delay %v: %+v takes %v, which a window refutes %v", n, d, p.Switching.Delay, at, run.Makespan, err)
+				}
+			}
 		}
 		gap, _ := c.Gap()
 		const near = 16 // ticks
@@ -332,6 +341,54 @@ func TestDuringIsExact(t *testing.T) {
 	t.Logf("%d jobs, %d sequences: the best of them found in %d, a better one in %d, a worse one in %d; %d proved optimal", jobs, sequences, same, better, worse, closed)
 	if worse > jobs/20 {
 		t.Errorf("delta-during misses the best sequence in %d of %d jobs", worse, jobs)
+	}
+}
+
+// TestPortsInTurn: three bursts, one after the other, from a pod of five ports to three others, each of two circuits: two ports
+// that go from pair to pair in turn, each of which has three of them in two iterations, carry every burst at full rate
+// though the delay is more than half an iteration. No topology that stays does.
+func TestPortsInTurn(t *testing.T) {
+	d := tiny{ports: []int{5, 2, 2, 2}}
+	for pod := range d.ports {
+		d.nics = append(d.nics, 2)
+		d.nodes = append(d.nodes, fabric.Node{Pod: int32(pod), GPUs: 2, NICs: []int32{int32(pod)}})
+	}
+	for i := range 3 {
+		k := transfer{from: 0, to: i + 1, units: 2, tail: 4}
+		if i > 0 {
+			k.after = map[int]int{i - 1: 4}
+		}
+		d.transfers = append(d.transfers, k)
+	}
+	g := d.graph(t)
+	o, err := g.pods.Connect(g.graph)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := topology.NewProblem(g.graph, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Switching.Delay = 5 * millisecond
+	q := &topology.Sequence{First: []int{2, 2, 1}, Steps: []topology.Step{
+		{Bundle: 0, Count: 1, Circuits: []int{1, 2, 2}},
+		{Bundle: 1, Count: 1, Circuits: []int{2, 1, 2}},
+		{Bundle: 2, Count: 1, Circuits: []int{2, 2, 1}},
+	}}
+	runs, _, mean, ok := p.Steady(q, flow.LevelPriority)
+	if !ok {
+		t.Fatal("it does not end")
+	}
+	asSimulated(t, p, g.graph, q, runs, flow.LevelPriority)
+	c, err := chooseAny(p, during(1000))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if static := c.Moves.Static.Makespan; mean != 9*millisecond || static != 10*millisecond {
+		t.Errorf("in turn %v, without changes %v, want 9 and 10 ms", mean, static)
+	}
+	if c.Bound > mean || c.Makespan > mean {
+		t.Errorf("delta-during %v, bound %v; there is a sequence of %v", c.Makespan, c.Bound, mean)
 	}
 }
 

@@ -88,3 +88,9 @@ func (p *Problem) Steady(q *Sequence, s flow.Service) (runs []Run, from int, mea
 	}
 	return o.all, o.from, o.mean(), true
 }
+
+// Refuted reports whether a window that begins at a time proves that no iteration ends by another.
+func (p *Problem) Refuted(ctx context.Context, by, from engine.Time) (bool, error) {
+	h, err := newHeld(ctx, p, p.alone())
+	return err == nil && h.refuted(by, from, p.Switching.Delay), err
+}

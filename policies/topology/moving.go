@@ -43,12 +43,13 @@ func (v moving) Choose(ctx context.Context, p *Problem, o Options) (*Decision, e
 	if err != nil {
 		return nil, err
 	}
-	f, err := p.fluid(ctx, m.high)
+	h, err := newHeld(ctx, p, m.high)
 	if err != nil {
 		return nil, err
 	}
 	d := &Decision{Circuits: q.First, Service: service, Makespan: it.mean(), BoundModel: AnySequence}
-	d.Bound = min(d.Makespan, p.sequenceBound(f.Bound(), m.static, p.Switching.Delay))
+	fastest, delay := min(d.Makespan, m.static.Makespan), p.Switching.Delay
+	d.Bound = min(fastest, h.sharp(h.quick(m.static, delay), fastest, delay))
 	d.Moves = &Moves{Static: m.static}
 	if d.Moves.Runs, d.Moves.Repeated = it.all, it.from; len(q.Steps) > 0 {
 		d.Moves.Sequence = q
