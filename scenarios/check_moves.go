@@ -25,7 +25,9 @@ func checkMoves(c *checker) {
 			continue
 		}
 		c.forbid(c.s.Engine.Level == "static", at+" engine.level", `%s moves circuits in an iteration, and level "static" has no time; leave it out, or set engine.level = "flow"`, schema.Quote(name))
-		c.forbid(c.s.Replay.Seeds > 0 && c.OK("replay"), at+" replay", "%s moves circuits by the plan, which trials do not follow; leave it out, or leave [replay] out", schema.Quote(name))
+		c.forbid(c.s.Replay.LostCircuits > 0 && c.OK("replay"), at+" replay.lost_circuits",
+			"%s has every port carry one pair's traffic and then another's, so a port that is lost leaves no circuits to keep; leave it out, or set lost_circuits = 0", schema.Quote(name))
+		c.forbid(row.Clocked && c.s.Replay.Seeds > 0 && c.OK("replay"), at+" replay", "%s moves circuits by the clock until the iteration ends as planned, and in trials that last longer would stop; leave it out, or leave [replay] out", schema.Quote(name))
 		c.forbid(c.s.Policy.HasDonor() && c.OK("policy.donor"), at+" policy.donor", `%s uses all ports in turn, those that are lent, too; leave it out, or set donor = "%s"`, schema.Quote(name), topology.NoDonor)
 		c.forbid(c.s.Workload.ReplicaMode == "decomposed" && c.OK("workload.replicas"), at+" workload.replicas",
 			`%s decides for all replicas together; leave it out, or set replicas = "single" or "all"`, schema.Quote(name))

@@ -24,11 +24,12 @@ type deadlines struct {
 	late      float64   // what rounding may make of a time, so that nothing waits for the next stage for it
 }
 
-// Misses reports whether no way of sharing capacities that change as stages do, the first of which begins at 0, ends the graph by
-// a time. It is the bound of Bound turned round, as heads and tails are no longer lengths: each task's earliest end follows from
-// those before it, and its latest end from those after it, with transfers at the full rate that each stage allows them alone;
-// and the transfers of a resource must meet their latest ends by themselves, one after the other at its capacity, the one that is
-// due first before the others, which misses none where any order misses none.
+// Misses reports whether no way of sharing capacities that change as stages do, the first of which begins at 0, ends
+// the graph by a time. It is the bound of Bound turned round, as heads and tails are no longer lengths: each task's
+// earliest end follows from those before it, and its latest end from those after it, with transfers at the full rate
+// that each stage allows them alone; and the transfers of a resource must meet their latest ends by themselves, one
+// after the other at its capacity, the one that is due first before the others, which misses none where any order
+// misses none.
 func (e *Evaluator) Misses(by engine.Time, stages []Stage) bool {
 	z, d := e.z, e.d
 	if d == nil {

@@ -18,11 +18,11 @@ func (p *Problem) alone() []int {
 	return most
 }
 
-// held bounds what sequences of topologies can do at a delay. What a bundle carries at a time t it has been meant to carry
-// for the delay, so at any u from t - delay to t, too: all that is carried from u to u + delay is carried by circuits of the one
-// topology that is asked for at u, whatever controls circuits and however one iteration differs from the next. So an iteration
-// needs no less than if bundles shared the ports of their pods as they like outside of one such window and had
-// one topology, better than others there, within it.
+// held bounds what sequences of topologies can do at a delay. What a bundle carries at a time t it has been meant to
+// carry for the delay, so at any u from t - delay to t, too: all that is carried from u to u + delay is carried by
+// circuits of the one topology that is asked for at u, whatever controls circuits and however one iteration differs
+// from the next. So an iteration needs no less than if bundles shared the ports of their pods as they like outside of
+// one such window and had one topology, better than others there, within it.
 type held struct {
 	meter
 	p     *Problem
@@ -40,13 +40,13 @@ func newHeld(ctx context.Context, p *Problem, high []int) (*held, error) {
 	return &held{meter: m, p: p, high: high, rates: rates, least: max(w.Bound(), p.AtLeast)}, nil
 }
 
-// heldEvaluations is the number of boxes of topologies that are looked at to refute one time; some tens serve on the workloads of
-// the papers.
+// heldEvaluations is the number of boxes of topologies that are looked at to refute one time; some tens serve on the
+// workloads of the papers.
 const heldEvaluations = 1000
 
-// quick returns a lower bound on every iteration at a delay, on which the best topology that stays is known: that of one
-// topology, however capacity is shared, where the iteration is no longer than the delay; all of the latter where windows
-// refute that it can be beaten; else that at no delay.
+// quick returns a lower bound on every iteration at a delay, on which the best topology that stays is known: that of
+// one topology, however capacity is shared, where the iteration is no longer than the delay; all of the latter where
+// windows refute that it can be beaten; else that at no delay.
 func (h *held) quick(static *Decision, delay engine.Time) engine.Time {
 	bound := h.least
 	if static.BoundModel == AnyService && delay >= static.Bound {
@@ -80,14 +80,14 @@ func (h *held) sharp(low, high, delay engine.Time) engine.Time {
 // heldSteps is the ratio of a gap to what is left unknown of the bound in it.
 const heldSteps = 64
 
-// refutes reports whether no iteration ends by a time, as windows prove that end with it or, where synchronisation is what
-// comes last, a little sooner.
+// refutes reports whether no iteration ends by a time, as windows prove that end with it or, where synchronisation is
+// what comes last, a little sooner.
 func (h *held) refutes(by, delay engine.Time) bool {
 	return h.refuted(by, by-delay, delay) || h.refuted(by, by-delay-delay/4, delay)
 }
 
-// refuted reports whether no iteration ends by a time, with a window that begins at another: boxes of topologies, each bounded by
-// its upper corner, are split until all are refuted, or one fits the ports that is not.
+// refuted reports whether no iteration ends by a time, with a window that begins at another: boxes of topologies, each
+// bounded by its upper corner, are split until all are refuted, or one fits the ports that is not.
 func (h *held) refuted(by, from, delay engine.Time) bool {
 	h.evaluations, h.effort = 0, 0
 	from = max(0, from)
@@ -121,8 +121,8 @@ func (h *held) refuted(by, from, delay engine.Time) bool {
 	return true
 }
 
-// widest returns the bundle to split a box at: of the pod that is most overrun, that with the largest range; -1 where all
-// fits.
+// widest returns the bundle to split a box at: of the pod that is most overrun, that with the largest range; -1 where
+// all fits.
 func (h *held) widest(lo, hi []int) int {
 	pod, least := -1, 0
 	for i, free := range h.p.room(hi) {

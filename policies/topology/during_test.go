@@ -78,10 +78,10 @@ func drawSequence(p *topology.Problem, all [][]int, rng *rand.Rand) *topology.Se
 	return q
 }
 
-// TestSequencesAsSimulated: iterations of a sequence, whose steps are made in the middle of a simulation, take as long as
-// one simulated from its beginning to its end with the changes of links that are told; and no port is ever overrun,
-// counting those of circuits that are being set up at both ends. Both are looked at from the changes alone: a circuit that
-// comes has held its ports for the delay before.
+// TestSequencesAsSimulated: iterations of a sequence, whose steps are made in the middle of a simulation, take as long
+// as one simulated from its beginning to its end with the changes of links that are told; and no port is ever overrun,
+// counting those of circuits that are being set up at both ends. Both are looked at from the changes alone: a circuit
+// that comes has held its ports for the delay before.
 func TestSequencesAsSimulated(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7))
 	services := []flow.Service{flow.LevelPriority, flow.MaxMin, flow.TailPriority}
@@ -253,8 +253,9 @@ func holdPorts(t *testing.T, p *topology.Problem, lines []timeline) {
 	}
 }
 
-// TestDuringIsExact: on small random jobs delta-during is as good as the best of all sequences of two topologies, at any
-// two moments, or its gap says that it may not be; and no sequence, of two topologies or of three, goes below its bound.
+// TestDuringIsExact: on small random jobs delta-during is as good as the best of all sequences of two topologies, at
+// any two moments, or its gap says that it may not be; and no sequence, of two topologies or of three, goes below its
+// bound.
 func TestDuringIsExact(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 8))
 	jobs, same, better, worse, closed, sequences := 0, 0, 0, 0, 0, 0
@@ -344,9 +345,9 @@ func TestDuringIsExact(t *testing.T) {
 	}
 }
 
-// TestPortsInTurn: three bursts, one after the other, from a pod of five ports to three others, each of two circuits: two ports
-// that go from pair to pair in turn, each of which has three of them in two iterations, carry every burst at full rate
-// though the delay is more than half an iteration. No topology that stays does.
+// TestPortsInTurn: three bursts, one after the other, from a pod of five ports to three others, each of two circuits:
+// two ports that go from pair to pair in turn, each of which has three of them in two iterations, carry every burst at
+// full rate though the delay is more than half an iteration. No topology that stays does.
 func TestPortsInTurn(t *testing.T) {
 	d := tiny{ports: []int{5, 2, 2, 2}}
 	for pod := range d.ports {
@@ -401,8 +402,8 @@ func chooseAny(p *topology.Problem, o topology.Options) (*topology.Decision, err
 }
 
 // TestDuringOnTableI: where switching takes no time, or a few milliseconds, moving circuits makes up for all that
-// circuits cost on the workloads of Table I, which the bound proves; a longer delay is never better, nor are fewer changes,
-// nor a switch that holds all circuits.
+// circuits cost on the workloads of Table I, which the bound proves; a longer delay is never better, nor are fewer
+// changes, nor a switch that holds all circuits.
 func TestDuringOnTableI(t *testing.T) {
 	for _, m := range []string{"megatron-177b", "mixtral-8x22b"} {
 		for _, r := range []units.Rate{200e9, 400e9} {

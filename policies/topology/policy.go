@@ -55,11 +55,13 @@ type Row struct {
 	// Single allocators give back circuits that the makespan does not need: they may decide for single jobs among
 	// several, and leave ports to another job.
 	Single bool
-	Moves  bool                          // circuits may move in the iteration
-	Given  bool                          // circuits are the scenario's
-	rates  bool                          // it decides on rates too, which others leave to fair sharing
-	solver bool                          // it needs a MILP solver
-	limit  func(s *Settings) engine.Time // of its search; nil of none
+	Moves  bool // circuits may move in the iteration
+	// Clocked are those whose circuits move at times, not after transfers.
+	Clocked bool
+	Given   bool                          // circuits are the scenario's
+	rates   bool                          // it decides on rates too, which others leave to fair sharing
+	solver  bool                          // it needs a MILP solver
+	limit   func(s *Settings) engine.Time // of its search; nil of none
 }
 
 // Searches reports whether it simulates or bounds topologies to choose one, which takes longer the more bundles there
@@ -95,7 +97,7 @@ var Table = []Row{
 	{Name: "delta-during", Doc: "topologies that follow each other in an iteration, with when each circuit moves", Policy: during{}, Reads: []string{"delta-during", "delta-fast", "delta-joint", "delta-topo", "switching"}, rates: true, Moves: true},
 	{Name: "demand-matched", Doc: "whenever a pod pair has carried its last transfer, circuits by the traffic that is left, greedily", Policy: moving{demandMatched}, Reads: []string{"switching"}, Moves: true},
 	{Name: "mixnet-during", Doc: "for layer after layer circuits by its traffic matrix, greedily (after MixNet)", Policy: moving{mixnet}, Reads: []string{"mixnet-during", "switching"}, Moves: true},
-	{Name: "rotor", Doc: "a fixed rotation of matchings of pods, for whose circuits transfers wait (after RotorNet and Opera)", Policy: moving{rotor}, Reads: []string{"rotor", "switching"}, Moves: true},
+	{Name: "rotor", Doc: "a fixed rotation of matchings of pods, for whose circuits transfers wait (after RotorNet and Opera)", Policy: moving{rotor}, Reads: []string{"rotor", "switching"}, Moves: true, Clocked: true},
 	{Name: "delta-topo-milp", Doc: "delta-topo's model, solved by HiGHS or CBC (DELTA, Sec. III-B with Eq. 17)", Policy: milpPolicy{"delta-topo-milp", true, false}, Reads: []string{"delta-fast", "milp"}, solver: true},
 	{Name: "delta-topo-milp-hotstart", Doc: "the same, started from delta-fast's topology", Policy: milpPolicy{"delta-topo-milp-hotstart", true, true}, Reads: []string{"delta-fast", "milp"}, solver: true},
 	{Name: "delta-joint-milp", Doc: "delta-joint's model, solved by HiGHS or CBC (DELTA, Sec. III-B)", Policy: milpPolicy{"delta-joint-milp", false, false}, Reads: []string{"delta-fast", "delta-joint", "milp"}, rates: true, solver: true},

@@ -132,13 +132,7 @@ type history struct {
 // run simulates an iteration that begins in a state, and returns that of its end. It returns false where the makespan
 // reaches cutoff, or the iteration cannot end.
 func (r *rehearsal) run(q *Sequence, from *history, cutoff engine.Time) (to history, ok bool) {
-	most := slices.Clone(q.First)
-	for _, s := range q.Steps {
-		for e, n := range s.Circuits {
-			most[e] = max(most[e], n)
-		}
-	}
-	if !r.begin(q.First, most, from, cutoff) {
+	if !r.begin(q.First, q.Most(), from, cutoff) {
 		return to, false
 	}
 	last := 0
@@ -306,8 +300,9 @@ const mostRuns = 32
 // orbit is iterations one after the other, the first with the topology of its beginning in place; those from a place on
 // repeat.
 type orbit struct {
-	all  []Run
-	from int
+	all    []Run
+	starts []history // in which they begin
+	from   int
 }
 
 // mean returns the mean makespan of those that repeat.
@@ -322,10 +317,9 @@ func (o *orbit) mean() engine.Time {
 // steady simulates iteration after iteration until one begins as an earlier one did: from there on all repeat, as each
 // follows from how it begins.
 func (r *rehearsal) steady(q *Sequence) (o orbit, ok bool) {
-	var states []history
 	at := history{}
 	for len(o.all) < mostRuns {
-		if o.from = slices.IndexFunc(states, func(h history) bool { return h.equal(&at) }); o.from >= 0 {
+		if o.from = slices.IndexFunc(o.starts, func(h history) bool { return h.equal(&at) }); o.from >= 0 {
 			return o, true
 		}
 		next, ok := r.run(q, &at, never)
@@ -333,7 +327,7 @@ func (r *rehearsal) steady(q *Sequence) (o orbit, ok bool) {
 			return o, false
 		}
 		o.all = append(o.all, Run{r.made.Makespan, slices.Clone(r.made.Fired)})
-		states, at = append(states, at), next
+		o.starts, at = append(o.starts, at), next
 	}
 	return o, false
 }

@@ -146,7 +146,7 @@ func (in *instance) DecideWithin(ctx context.Context, name string, workers int, 
 		end, seen = packets.trace.Makespan, packets.trace
 	}
 	out := in.simulated(name, d, end, seen)
-	in.measureMoves(&out, d)
+	in.measureMoves(&out, d, end)
 	if packets != nil {
 		packets.measure(&out)
 	}

@@ -3,6 +3,7 @@ package circuits
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"sim/engine"
@@ -14,6 +15,14 @@ import (
 // Moving says how circuits change in an iteration.
 func (f *OCSPods) Moving() topology.Switching {
 	return topology.Switching{Delay: f.Delay, Whole: f.Switching == "per-switch"}
+}
+
+// moves reports whether policies are compared that move circuits in an iteration.
+func (s *Scenario) moves() bool {
+	return slices.ContainsFunc(s.Policy.Allocators, func(name string) bool {
+		row, err := topology.Find(name)
+		return err == nil && row.Moves
+	})
 }
 
 // network returns the circuits of a decision, with their changes in the n-th of its iterations where they move. It fails
@@ -47,15 +56,17 @@ func (in *instance) simulateMoves(ctx context.Context, d *topology.Decision) (tr
 	return trace, nil
 }
 
-// measureMoves adds what moving circuits makes of an iteration.
-func (in *instance) measureMoves(row *result.Row, d *topology.Decision) {
+// measureMoves adds what moving circuits makes of an iteration that ends at end.
+func (in *instance) measureMoves(row *result.Row, d *topology.Decision, end engine.Time) {
 	m := d.Moves
-	if m == nil {
+	if m == nil && !in.s.moves() {
 		return
 	}
-	first, changes := d.Makespan, 0
+	first, changes := end, 0
 	if m.Moving() {
-		first = m.Runs[0].Makespan
+		if m.Last() > 0 {
+			first = m.Runs[0].Makespan
+		}
 		for _, at := range m.Runs[m.Last()].Fired {
 			if at < engine.Never {
 				changes++
@@ -67,19 +78,21 @@ func (in *instance) measureMoves(row *result.Row, d *topology.Decision) {
 			most = max(most, in.problem.PortsUsed(x))
 		}
 		row.Metrics["ports"], row.Metrics["port_ratio"] = float64(most), float64(most)/float64(in.problem.PortsTotal())
-	} else {
+	} else if m != nil && m.Why != "" {
+		row.Labels["moves"] = "none: " + m.Why
+	} else if m != nil {
 		row.Labels["moves"] = "none pays"
 	}
-	if m.Why != "" {
-		row.Labels["moves"] = "none: " + m.Why
-	}
-	if in.iterates() {
+	switch {
+	case in.s.Level == "packet" && m.Last() > 0:
+		row.Labels["nct_first"] = "only iterations that repeat are simulated packet by packet"
+	case in.iterates():
 		if nct, ok := in.Times.NCT(first); ok {
 			row.Metrics["nct_first"] = nct
 		}
 	}
 	row.Metrics["reconfigurations"] = float64(changes)
-	if m.Sought {
+	if m != nil && m.Sought {
 		row.Metrics["break_even_s"] = m.BreakEven.Seconds()
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"sim/engine"
 	"sim/engine/flow"
+	"sim/fabric"
 	"sim/fabric/electrical"
 	"sim/policies/topology"
 	"sim/scenarios/assembly"
@@ -77,16 +78,20 @@ func (r *trials) spread(circuits []int) ([]int, error) {
 	}
 	x := make([]int, len(r.optical.Bundles))
 	for e, b := range r.optical.Bundles {
-		at := [2]int32{b.A, b.B}
-		if r.it.All && !r.plan.it.All {
-			pods := int32(r.s.PodsPerReplica())
-			at = [2]int32{b.A % pods, b.B % pods}
-		}
-		if x[e] = of[at]; x[e] < 1 {
+		if x[e] = of[r.planned(&b)]; x[e] < 1 {
 			return nil, fmt.Errorf("no circuits were decided from %s to %s", r.optical.Pods[b.A].Name, r.optical.Pods[b.B].Name)
 		}
 	}
 	return x, nil
+}
+
+// planned returns the pods of the plan whose circuits stand for those of b.
+func (r *trials) planned(b *fabric.Bundle) [2]int32 {
+	if r.it.All && !r.plan.it.All {
+		pods := int32(r.s.PodsPerReplica())
+		return [2]int32{b.A % pods, b.B % pods}
+	}
+	return [2]int32{b.A, b.B}
 }
 
 // provision sets the circuits of e's next trials.
@@ -102,6 +107,13 @@ func (r *trials) provision(e *flow.Evaluator, x []int) {
 // are to be lost the answer says so. It returns the context's error when ctx is cancelled.
 func (r *trials) measure(ctx context.Context, d *topology.Decision, c *reaction, row *result.Row, workers int) (none assembly.Answer, err error) {
 	if err := r.references(ctx, workers); err != nil {
+		return nil, err
+	}
+	if d.Moves.Moving() {
+		ends, err := r.simulateMoves(ctx, d, workers)
+		if err == nil {
+			r.record(row, ends)
+		}
 		return nil, err
 	}
 	x, err := r.spread(d.Circuits)

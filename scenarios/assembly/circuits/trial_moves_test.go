@@ -1,0 +1,84 @@
+package circuits
+
+import (
+	"slices"
+	"testing"
+
+	"sim/engine"
+	"sim/engine/flow"
+	"sim/policies/topology"
+)
+
+// TestTrialsOfMoves: a trial of circuits that move takes as long as flow.Run says on links that change when the trial
+// says, which overrun no port; with the times of the plan it takes as long as planned; and moments follow what they
+// wait for.
+func TestTrialsOfMoves(t *testing.T) {
+	for _, mode := range []string{"single", "all"} {
+		s := gpt7b(t, Replay{Seeds: 8, ComputeJitter: 0.3, StageJitter: 0.2, Priorities: "clairvoyant"})
+		s.Workload.GPUs, s.Workload.ReplicaMode = 3*8, mode
+		s.Fabric.PortBandwidth, s.Fabric.NICBandwidth, s.Fabric.PortsPerPod = 100e9, 400e9, 8
+		s.Fabric.Delay = 5 * engine.Millisecond
+		s.Policy.Moving = topology.DuringOptions{MaxEvaluations: 300}
+		s.Policy.Allocators = []string{"delta-during"}
+		in := built(t, s)
+		r, d := in.trials, in.decided(t, "delta-during")
+		if !d.Moves.Moving() {
+			t.Fatalf("no circuit moves: %v", d.Circuits)
+		}
+		ends, err := r.simulateMoves(t.Context(), d.Decision, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		base := r.circuits.Clone()
+		base.SetService(d.Service)
+		p, trial, err := r.moving(base, d.Decision)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if run, ok := trial.Run(base); !ok || max(run.Makespan-d.Makespan, d.Makespan-run.Makespan) > engine.Time(len(r.graph.Tasks)) {
+			t.Errorf("%s: as planned %v, planned %v", mode, run.Makespan, d.Makespan)
+		}
+		moved := 0
+		for i, seed := range r.seeds {
+			durations := make([]engine.Time, len(r.graph.Tasks))
+			if err := r.it.Durations(r.perturb, seed, durations); err != nil {
+				t.Fatal(err)
+			}
+			e := base.Clone()
+			if err := e.SetDurations(durations); err != nil {
+				t.Fatal(err)
+			}
+			run, ok := trial.Run(e)
+			if !ok || run.Makespan != ends[i] {
+				t.Fatalf("%s, trial %d: %v, among others %v", mode, i, run.Makespan, ends[i])
+			}
+			last := d.Moves.Last()
+			for k, at := range run.Fired {
+				if at != d.Moves.Runs[last].Fired[k] {
+					moved++
+				}
+			}
+			n, err := p.Network(r.optical, trial.Sequence(), append(slices.Clone(d.Moves.Runs[:last]), run), last)
+			if err != nil {
+				t.Fatal(err)
+			}
+			g := *r.graph
+			g.Tasks = slices.Clone(g.Tasks)
+			for k := range g.Tasks {
+				if g.Tasks[k].Kind != engine.Transfer {
+					g.Tasks[k].Duration = durations[k]
+				}
+			}
+			trace, err := flow.Run(t.Context(), &g, n, r.optical.Routes, flow.Options{Service: d.Service})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if off := trace.Makespan - run.Makespan; max(off, -off) > engine.Time(len(g.Tasks)) {
+				t.Errorf("%s, trial %d: %v, simulated at once %v", mode, i, run.Makespan, trace.Makespan)
+			}
+		}
+		if moved == 0 {
+			t.Errorf("%s: circuits move at the planned moments, whatever takes longer", mode)
+		}
+	}
+}
