@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"sim/policies/collective"
 	"sim/scenarios/assembly"
@@ -212,7 +213,21 @@ func (s *Scenario) Only(policy string) *Scenario {
 }
 
 // Words says in a line what is run on what.
-func (s *Scenario) Words() string { return s.decision().words(s) }
+func (s *Scenario) Words() string {
+	text := s.decision().words(s)
+	if len(s.Tiers) == 0 || s.jointly() {
+		return text
+	}
+	var inside []string
+	for _, t := range s.callTiers() {
+		if t.Plans != nil {
+			inside = append(inside, fmt.Sprintf("scale-up domain of %d", t.GPUs()))
+		} else {
+			inside = append(inside, t.Links.Words())
+		}
+	}
+	return text + "; calls inside " + strings.Join(inside, " inside ")
+}
 
 // NoTrace says why no run of s has timelines, "" where it has.
 func (s *Scenario) NoTrace() string {

@@ -283,14 +283,26 @@ func (c *checker) checkTiers() {
 		c.clash("fabric.kind", "%s; %s", what, want)
 		return
 	}
+	seen := map[[2]int]bool{}
 	for _, pass := range []training.Phase{training.Forward, training.Backward} {
 		for v := range t.PP * t.Chunks {
 			for _, call := range t.Calls(v, pass) {
+				sort := [2]int{int(call.Dim), int(call.Kind)}
+				if seen[sort] {
+					continue
+				}
+				seen[sort] = true
 				size, tier := len(t.Groups(call, 0, 0)[0]), m.Joins(call)
 				key := map[training.Phase]string{training.Tensor: "workload.tp", training.Context: "workload.cp", training.Expert: "workload.ep"}[call.Dim]
 				if tier < 0 {
 					c.clash(key, "a group of %d GPUs is larger than its tier, and no tier outside it carries %v calls of %v; "+
 						`choose a smaller group, or a tier that joins it, or set workload.collectives = "graph", by which the outermost carries them`, size, call.Kind, call.Dim)
+					return
+				}
+				if err := m.Unserved(context.Background(), call); err != nil {
+					_, why, _ := strings.Cut(err.Error(), collective.ErrUnserved.Error()+": ")
+					refuse(fmt.Sprintf("%s.%d.collective", tierPath, tier), `%s does not serve the %v calls of the step: %s; choose another algorithm, or "best"`,
+						schema.Quote(s.Tiers[tier].Collective), call.Dim, why)
 					return
 				}
 			}

@@ -293,38 +293,17 @@ var kinds = map[training.CallKind]collective.Kind{
 
 // collective is a call of another kind, by all groups of a stage in the first domain of the tier that joins them.
 func (m *Machine) collective(ctx context.Context, groups [][]int32, c training.Call, z *carried) error {
-	t := 0
-	for _, g := range groups {
-		t = max(t, m.machine.Joins(false, g...))
-	}
-	if t == len(m.tiers) {
+	t := m.Joins(c)
+	if t < 0 {
 		return fmt.Errorf("no tier of links joins the %d GPUs of a group", len(groups[0]))
 	}
-	network := m.machine.Direct(m.machine.Domain(t))
 	in := slices.DeleteFunc(slices.Clone(groups), func(g []int32) bool { return int(slices.Max(g)) >= m.machine.Machine[t].GPUs })
 	least, failed := engine.Never, error(nil)
 	for _, row := range collective.Table {
 		if name := m.tiers[t].Collective; name != collective.BestName && name != row.Name {
 			continue
 		}
-		var schedules []*collective.Schedule
-		var err error
-		for _, group := range in {
-			p := &collective.Problem{Call: collective.Call{Kind: kinds[c.Kind], Group: group, Bytes: c.Bytes}, Network: network}
-			if y := m.machine.Systems[t].Torus; y != nil && t == 0 {
-				p.Torus = y
-			}
-			if t > 0 {
-				for _, gpu := range group {
-					p.Domain = append(p.Domain, int(gpu)/m.machine.Machine[t-1].GPUs)
-				}
-			}
-			var s *collective.Schedule
-			if s, err = row.Expand(ctx, p, collective.Options{Hierarchical: collective.Hierarchical{Domain: 1, Inner: "ring", Outer: "ring"}}); err != nil {
-				break
-			}
-			schedules = append(schedules, s)
-		}
+		schedules, err := m.expand(ctx, row, c, in, t)
 		if errors.Is(err, collective.ErrUnserved) {
 			failed = err
 			continue
@@ -345,6 +324,42 @@ func (m *Machine) collective(ctx context.Context, groups [][]int32, c training.C
 	}
 	if z.by == "" {
 		return failed
+	}
+	return nil
+}
+
+// expand returns what an algorithm makes of a call by some groups in a domain of tier t.
+func (m *Machine) expand(ctx context.Context, row collective.Row, c training.Call, groups [][]int32, t int) (all []*collective.Schedule, err error) {
+	network := m.machine.Direct(m.machine.Domain(t))
+	for _, group := range groups {
+		p := &collective.Problem{Call: collective.Call{Kind: kinds[c.Kind], Group: group, Bytes: c.Bytes}, Network: network}
+		if y := m.machine.Systems[t].Torus; y != nil && t == 0 {
+			p.Torus = y
+		}
+		if t > 0 {
+			for _, gpu := range group {
+				p.Domain = append(p.Domain, int(gpu)/m.machine.Machine[t-1].GPUs)
+			}
+		}
+		s, err := row.Expand(ctx, p, collective.Options{Hierarchical: collective.Hierarchical{Domain: 1, Inner: "ring", Outer: "ring"}})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+// Unserved returns why the algorithm that the scenario names for the tier of a call does not serve it; nil where it does, or none
+// is named.
+func (m *Machine) Unserved(ctx context.Context, c training.Call) error {
+	t := m.Joins(c)
+	row, err := collective.ByName(m.tiers[t].Collective)
+	if err != nil || c.Kind == training.AllToAll { // which is best of all, or direct
+		return nil
+	}
+	if _, err := m.expand(ctx, row, c, m.spec.Groups(c, 0, 0)[:1], t); errors.Is(err, collective.ErrUnserved) {
+		return err
 	}
 	return nil
 }
