@@ -167,7 +167,7 @@ func TestLengthen(t *testing.T) {
 	if err := long.Lengthen(func(v int, pass training.Phase) (engine.Time, error) { return s.CallTime(v, pass, experts) }); err != nil {
 		t.Fatal(err)
 	}
-	if err := exchanges.AddExchanges(func(training.Phase) engine.Time { return 2 * each }); err != nil {
+	if err := exchanges.AddExchanges([4]engine.Time{each, each, each, each}); err != nil {
 		t.Fatal(err)
 	}
 	for i := range bare.Graph.Tasks {

@@ -22,13 +22,13 @@ func (s *Spec) ExpertBytes() int64 {
 	return int64(math.Ceil(tokens * float64(s.Arch.TopK*s.ETP*s.Arch.Hidden*s.Choices.ActivationBytes) / gpus))
 }
 
-// AddExchanges lengthens every pass by its all-to-alls between tokens and experts: two a layer with experts, there and
-// back, in the forward pass and two in the backward pass, which together take as long as both says. It must be called
-// once, before the graph is simulated. Error: a time beyond what simulated time can hold.
-func (it *Iteration) AddExchanges(both func(pass Phase) engine.Time) error {
-	s := &it.Spec
+// AddExchanges lengthens every pass by its all-to-alls between tokens and experts, each as long as it says: two a layer
+// with experts, there and back, in the forward pass and two in the backward pass. It must be called once, before the graph
+// is simulated. Error: a time beyond what simulated time can hold.
+func (it *Iteration) AddExchanges(each [4]engine.Time) error {
 	return it.Lengthen(func(v int, pass Phase) (engine.Time, error) {
-		return engine.FromSeconds(s.ExpertLayers(v) * both(pass).Seconds())
+		i := 2 * int(pass-Forward)
+		return engine.FromSeconds(it.Spec.ExpertLayers(v) * (each[i] + each[i+1]).Seconds())
 	})
 }
 

@@ -35,7 +35,7 @@ func buildStepped(ctx context.Context, s *Scenario, workers int) (*stepped, erro
 		return nil, err
 	}
 	t := &stepped{scaled: d, spec: spec}
-	t.none, err = t.play(ctx, 0, [4]engine.Time{})
+	t.none, err = t.play(ctx, [4]engine.Time{})
 	return t, err
 }
 
@@ -61,36 +61,34 @@ func (s *Scenario) ahead(spec *training.Spec, layers float64) (ahead [4]engine.T
 
 func (f *ScaleUp) knowsAhead() bool { return f.KnownAhead == "returns" || f.KnownAhead == "all" }
 
-// hides returns what of reconfigurations for a candidate's first topology lies behind computing, before each of the four
-// all-to-alls of a layer.
-func (d *scaled) hides(c *plan.Candidate) [4]engine.Time {
-	if d.stays(c) || c.DelaySlots > 0 { // whose delays are whole slots
-		return [4]engine.Time{}
+// times returns what a candidate takes of each of the four all-to-alls of a layer, less what of reconfigurations for its
+// first topology lies behind computing.
+func (d *scaled) times(c *plan.Candidate) (each [4]engine.Time) {
+	hides := !d.stays(c) && c.DelaySlots == 0 // else its delays are whole slots
+	for i := range each {
+		if each[i] = d.cost(c); hides {
+			each[i] -= d.ahead[i]
+		}
 	}
-	return d.ahead
+	return each
 }
 
 // exposed is what a candidate takes on average of the all-to-alls, less what of it lies behind computing.
 func (d *scaled) exposed(c *plan.Candidate) engine.Time {
-	sum := engine.Time(0)
-	for _, t := range d.hides(c) {
-		sum += t
+	hidden := engine.Time(0)
+	for _, t := range d.times(c) {
+		hidden += d.cost(c) - t
 	}
-	return d.cost(c) - sum/4
+	return d.cost(c) - hidden/4
 }
 
-// play returns how long the step takes when each all-to-all takes so long, less what of the four of a layer lies behind
-// computing.
-func (t *stepped) play(ctx context.Context, each engine.Time, hidden [4]engine.Time) (engine.Time, error) {
+// play returns how long the step takes when the all-to-alls of a layer take so long.
+func (t *stepped) play(ctx context.Context, each [4]engine.Time) (engine.Time, error) {
 	it, err := training.Build(t.spec, training.Extent{})
 	if err != nil {
 		return 0, err
 	}
-	both := func(pass training.Phase) engine.Time {
-		i := 2 * int(pass-training.Forward)
-		return 2*each - hidden[i] - hidden[i+1]
-	}
-	if err := it.AddExchanges(both); err != nil {
+	if err := it.AddExchanges(each); err != nil {
 		return 0, err
 	}
 	nic := t.s.Fabric.NICRate
@@ -130,10 +128,7 @@ func ExchangeTimes(ctx context.Context, s *Scenario, layers float64) (each [4]en
 	if err != nil {
 		return each, err
 	}
-	for i, t := range d.hides(chosen) {
-		each[i] = d.cost(chosen) - t
-	}
-	return each, nil
+	return d.times(chosen), nil
 }
 
 func (t *stepped) Reference() map[string]float64 {
@@ -156,18 +151,17 @@ func (t *stepped) Decide(ctx context.Context, name string, workers int) (assembl
 		return a, nil
 	}
 	m := p.row.Metrics
-	each := t.cost(p.chosen)
-	m["all_to_all_s"] = each.Seconds()
+	whole, each := t.cost(p.chosen), t.times(p.chosen)
+	m["all_to_all_s"] = whole.Seconds()
 	delete(m, "completion_s")
-	hidden := t.hides(p.chosen)
-	end, err := t.play(ctx, each, hidden)
+	end, err := t.play(ctx, each)
 	if err != nil {
 		return nil, err
 	}
 	if t.s.Fabric.knowsAhead() {
 		shown := end
-		if hidden != [4]engine.Time{} {
-			if shown, err = t.play(ctx, each, [4]engine.Time{}); err != nil {
+		if all := [4]engine.Time{whole, whole, whole, whole}; all != each {
+			if shown, err = t.play(ctx, all); err != nil {
 				return nil, err
 			}
 		}
