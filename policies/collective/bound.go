@@ -181,12 +181,43 @@ func (z *limits) allReduce(ctx context.Context) {
 			}
 		}
 		z.raise(sent/(min(out, in)*z.unit), "the links of the ranks")
+		if part, parts := z.domains(); parts > 1 {
+			z.raise(2*z.bytes/(ratio(n, part, edges)*z.unit), "the links between %d domains", parts)
+		}
 	}
 	z.reach(ctx, 0, z.others(0), false)
 	z.reach(ctx, 0, z.others(0), true)
 }
 
-// allToAll is the bound of nodes, of planes across a torus, and of all links: data times hops.
+// domains returns by node the domain of a call that it is in, counted from 0, and how many there are: of a rank its own, of
+// another node that of its neighbours where these are in one, else the first. Without domains all are in one.
+func (z *limits) domains() (part []int32, parts int) {
+	part = slices.Repeat([]int32{-1}, int(z.Network.Nodes))
+	number := map[int]int32{}
+	for r, d := range z.Domain {
+		if _, ok := number[d]; !ok {
+			number[d] = int32(len(number))
+		}
+		part[z.Group[r]] = number[d]
+	}
+	rank, seen := ranks(z.Problem), slices.Clone(part)
+	for _, l := range z.links {
+		for _, e := range [2][2]int32{{l.From, l.To}, {l.To, l.From}} {
+			if of := part[e[1]]; rank[e[0]] < 0 && rank[e[1]] >= 0 && seen[e[0]] != of {
+				if seen[e[0]] >= 0 {
+					of = 0 // it is between domains
+				}
+				seen[e[0]] = of
+			}
+		}
+	}
+	for i := range seen {
+		seen[i] = max(0, seen[i])
+	}
+	return seen, len(number)
+}
+
+// allToAll is the bound of nodes, of planes across a torus, of domains, and of all links: data times hops.
 func (z *limits) allToAll() {
 	n := len(z.Group)
 	size := func(i, k int) float64 {
@@ -203,6 +234,16 @@ func (z *limits) allToAll() {
 	}
 	if z.Torus != nil {
 		sides = append(sides, slabs(z.Torus, z.Network.Nodes)...)
+	}
+	planes := len(sides)
+	if part, parts := z.domains(); parts > 1 {
+		for d := range int32(parts) {
+			side := make([]bool, z.Network.Nodes)
+			for a := range side {
+				side[a] = part[a] == d
+			}
+			sides = append(sides, side)
+		}
 	}
 	for k, side := range sides {
 		out, in, sent, taken := 0.0, 0.0, 0.0, 0.0
@@ -225,6 +266,9 @@ func (z *limits) allToAll() {
 			}
 		}
 		what := "planes across the torus"
+		if k >= planes {
+			what = "the links of a domain"
+		}
 		if k < n {
 			what = fmt.Sprintf("the links of rank %d", k)
 		}

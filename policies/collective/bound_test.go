@@ -54,6 +54,9 @@ func TestBound(t *testing.T) {
 				p.Network.Links[i].Latency = 0
 			}
 		}
+		if rapid.Bool().Draw(t, "domains") {
+			p.Domain = rapid.SliceOfN(rapid.IntRange(3, 5), len(p.Group), len(p.Group)).Draw(t, "domain")
+		}
 		bound, err := p.Bound(t.Context())
 		if err != nil {
 			t.Fatal(err)
