@@ -201,6 +201,10 @@ func checkPodLevel(c *checker) {
 		hops = 3 * (float64(bytes)/float64(max(1, s.Workload.Packet)) + transfers)
 	}
 	for v := range spec.Virtual() {
+		for _, kind := range []training.CallKind{training.AllGather, training.ReduceScatter} {
+			_, times := spec.ShardCalls(v, kind)
+			hops += 3 * float64(times) * packets(spec.ShardBytes(v, kind)) * float64(t.StageGPUs()*t.Replicas())
+		}
 		copies := packets(spec.CopyBytes(v, spec.Choices.GradientBytes)) + packets(spec.CopyBytes(v, spec.Choices.ParameterBytes))
 		hops += 3 * (packets(spec.SyncBytes(v)) + copies) * float64(t.StageGPUs()*t.Replicas())
 	}
@@ -244,6 +248,15 @@ func (s *Scenario) passes() float64 {
 		hops *= float64(t.StageGPUs())
 	}
 	n := 2 * float64(t.Microbatches) * (hops + float64(t.PP)*float64(t.Chunks))
+	for v := range t.Virtual() {
+		each := 4.0 // the ring's halves, what waits for them and the part of the pass
+		if t.Flows == "per-gpu" {
+			each = float64(t.StageGPUs() + 2)
+		}
+		_, gathers := t.ShardCalls(v, training.AllGather)
+		_, scatters := t.ShardCalls(v, training.ReduceScatter)
+		n += each * float64(gathers+scatters)
+	}
 	if t.ReplicaMode == "all" || t.ReplicaMode == "decomposed" || t.ReplicaMode == "auto" && (len(s.Replicas) > 0 || s.pods().Whole() || s.pods().Mixes()) {
 		n *= float64(t.Replicas())
 	}

@@ -93,7 +93,27 @@ func checkTraining(c *checker) {
 	}
 	checkStages(c)
 	checkSizes(c)
+	checkSharding(c)
 	checkMemory(c)
+}
+
+// checkSharding refuses what sharded gradients and parameters do not go with.
+func checkSharding(c *checker) {
+	const at = "workload.sharding"
+	t := &c.s.Workload.Spec
+	if t.Sharding != training.ShardGradients && t.Sharding != training.ShardParameters || !c.OK("workload") {
+		return
+	}
+	switch {
+	case t.Schedule == training.DualPipe:
+		c.clash(at+" workload.schedule", "two copies of the model shard nothing but the optimizer's state; choose another schedule, or sharding = \"optimizer\"")
+	case t.OverlapSync:
+		c.clash(at+" workload.overlap_sync", "every backward pass scatters its gradients already; leave overlap_sync out")
+	case t.OverlapCalls > 0 && t.Sharding == training.ShardParameters:
+		c.clash(at+" workload.overlap_calls", "the parts of a product wait for their parameters; leave overlap_calls out, or set sharding = \"gradients\"")
+	case t.ReplicaMode == "decomposed" || len(c.s.Replicas) > 0 && t.ReplicaMode != "all":
+		c.clash(at+" workload.replicas", "replicas that meet in every pass are not decided for by themselves; set replicas = \"all\"")
+	}
 }
 
 // heldMost says what the stage holds that holds most.
@@ -197,6 +217,10 @@ func checkLength(c *checker) {
 	bytes := float64(spec.PipelineBytes()) * float64(2*spec.Microbatches*spec.PP*spec.Chunks*spec.StageGPUs())
 	for v := range spec.Virtual() {
 		compute += spec.ForwardSeconds(v) * (1 + spec.Choices.BackwardRatio) * float64(spec.Microbatches)
+		for _, kind := range []training.CallKind{training.AllGather, training.ReduceScatter} {
+			_, times := spec.ShardCalls(v, kind)
+			bytes += float64(times) * float64(spec.ShardBytes(v, kind)) * float64(spec.StageGPUs())
+		}
 		copies := spec.CopyBytes(v, spec.Choices.GradientBytes) + spec.CopyBytes(v, spec.Choices.ParameterBytes)
 		bytes += float64(spec.SyncBytes(v)+copies) * float64(spec.StageGPUs())
 	}

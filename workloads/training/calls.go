@@ -74,17 +74,17 @@ func (s *Spec) PieceLayers(v int) float64 {
 // SyncPieces returns how many parts the gradients of virtual stage v are synchronised in, each by the same calls: a bucket
 // each, or with OverlapSync a piece of a pass each, which buckets in the graph are at least.
 func (s *Spec) SyncPieces(v int) int {
-	if s.OverlapSync {
+	switch {
+	case s.scatters():
+		return 1 // passes have scattered them
+	case s.OverlapSync:
 		return s.Pieces(v)
-	}
-	if s.Buckets <= 0 {
+	case s.Buckets <= 0:
 		return 1
+	case s.Collectives == "graph":
+		return min(s.buckets(v), s.Pieces(v))
 	}
-	n := math.Ceil(float64(s.Choices.GradientBytes) * s.Parameters(v) / float64(s.Buckets))
-	if s.Collectives == "graph" {
-		n = min(n, float64(s.Pieces(v)))
-	}
-	return int(max(1, n))
+	return s.buckets(v)
 }
 
 // Repeats returns how often a replica's virtual stage v makes the calls of a pass in a step: a piece of a pass at a time, or
@@ -98,6 +98,34 @@ func (s *Spec) Repeats(v int, pass Phase) int {
 		return 2 * n
 	}
 	return n
+}
+
+// StepCall is a call that a virtual stage makes in a step.
+type StepCall struct {
+	Call
+	Virtual  int
+	Replicas int // that make it apart; those of synchronisation are among all of them, which is 1
+	Times    int // each makes it in a step
+}
+
+// StepCalls returns all calls of a step.
+func (s *Spec) StepCalls() (all []StepCall) {
+	for v := range s.Virtual() {
+		add := func(calls []Call, replicas, times int) {
+			for _, c := range calls {
+				all = append(all, StepCall{c, v, replicas, times})
+			}
+		}
+		for _, pass := range []Phase{Forward, Backward} {
+			add(s.Calls(v, pass), s.Replicas(), s.Repeats(v, pass))
+		}
+		for _, kind := range []CallKind{AllGather, ReduceScatter} {
+			calls, times := s.ShardCalls(v, kind)
+			add(calls, 1, times)
+		}
+		add(s.Calls(v, Sync), 1, s.Repeats(v, Sync))
+	}
+	return all
 }
 
 // Calls returns the calls of a piece of a forward or backward pass of virtual stage v, in order, or with Sync those
@@ -189,24 +217,53 @@ func (s *Spec) Calls(v int, pass Phase) []Call {
 	return calls
 }
 
-// syncCalls returns the calls of a part of the gradients of virtual stage v: of what a stage holds one copy of, and of the
-// rest.
-func (s *Spec) syncCalls(v int) (calls []Call) {
-	gpus := float64(s.StageGPUs())
-	experts := s.expertParameters(v)
-	rest := (s.Parameters(v) - experts) * gpus / float64(s.TP)
-	for _, c := range []struct {
-		kind   CallKind
-		number int // bytes of one
-	}{{ReduceScatter, s.Choices.GradientBytes}, {AllGather, s.Choices.ParameterBytes}} {
-		add := func(parameters float64, copies int, ofExperts bool) {
-			if b := int64(math.Round(float64(c.number) * parameters / float64(s.SyncPieces(v)))); b > 0 && copies > 1 {
-				calls = append(calls, Call{Dim: Sync, Kind: c.kind, Bytes: b, OfExperts: ofExperts})
-			}
-		}
-		add(rest, s.Copies()*s.Replicas()*s.StageGPUs()/s.TP, false)
-		add(experts, s.Copies()*s.Replicas(), true)
+// syncCalls returns the calls of a part of the gradients.
+func (s *Spec) syncCalls(v int) []Call {
+	kinds := []CallKind{ReduceScatter, AllGather}
+	switch s.Sharding {
+	case ShardNothing:
+		kinds = []CallKind{AllReduce}
+	case ShardGradients:
+		kinds = []CallKind{AllGather}
+	case ShardParameters:
+		return nil
 	}
+	var calls []Call
+	for _, kind := range kinds {
+		calls = append(calls, s.replicaCalls(v, kind, s.SyncPieces(v))...)
+	}
+	return calls
+}
+
+// ShardCalls returns the calls with which a part of a pass of virtual stage v gathers its parameters or scatters its gradients
+// (Sharding), and how often a replica's stage makes them in a step.
+func (s *Spec) ShardCalls(v int, kind CallKind) (calls []Call, times int) {
+	parts := s.Shards(v)
+	if parts == 0 || kind == AllGather && !s.gathers() {
+		return nil, 0
+	}
+	if times = parts * s.Microbatches; kind == AllGather {
+		times *= 2 // forward, and backward or what is computed again before that
+	}
+	return s.replicaCalls(v, kind, parts), times
+}
+
+// replicaCalls returns the calls of one of so many parts of the gradients or parameters of virtual stage v among all replicas:
+// of what a stage holds one copy of, and of the rest.
+func (s *Spec) replicaCalls(v int, kind CallKind, parts int) (calls []Call) {
+	number := s.Choices.GradientBytes
+	if kind == AllGather {
+		number = s.Choices.ParameterBytes
+	}
+	add := func(parameters float64, copies int, ofExperts bool) {
+		if b := int64(math.Round(float64(number) * parameters / float64(parts))); b > 0 && copies > 1 {
+			calls = append(calls, Call{Dim: Sync, Kind: kind, Bytes: b, OfExperts: ofExperts})
+		}
+	}
+	experts := s.expertParameters(v)
+	rest := (s.Parameters(v) - experts) * float64(s.StageGPUs()) / float64(s.TP)
+	add(rest, s.Copies()*s.Replicas()*s.StageGPUs()/s.TP, false)
+	add(experts, s.Copies()*s.Replicas(), true)
 	return calls
 }
 
@@ -317,6 +374,9 @@ func (it *Iteration) Lengthen(longer func(v int, pass Phase) (engine.Time, error
 			continue
 		}
 		t := by[pass-Forward][int(m.Chunk)*s.PP+int(m.Stage)]
+		if m.Parts > 0 {
+			t = part(t, int(m.Part), int(m.Parts))
+		}
 		if t < 0 || *d > engine.Never-t {
 			return fmt.Errorf("training: passes of virtual stage %d are longer than simulated time can hold", int(m.Chunk)*s.PP+int(m.Stage))
 		}

@@ -43,6 +43,7 @@ func (b *builder) callingPass(v int, compute engine.Time, m Meta) (span, error) 
 		joined, called = id, false
 	}
 	pieces := s.Pieces(v)
+	shards := s.Shards(v) > 0
 	done := engine.Time(0)
 	until := func(piece int, part float64) engine.Time { // compute up to there, and not yet done
 		end := engine.Time(float64(compute) * (float64(piece) + part) / float64(pieces))
@@ -54,6 +55,11 @@ func (b *builder) callingPass(v int, compute engine.Time, m Meta) (span, error) 
 		return d
 	}
 	for piece := range pieces {
+		start := joined
+		if shards {
+			join(0)
+			start = joined
+		}
 		for place := Before; place <= After; place++ {
 			for _, c := range calls {
 				if c.Place != place {
@@ -87,6 +93,7 @@ func (b *builder) callingPass(v int, compute engine.Time, m Meta) (span, error) 
 			case Between:
 				join(until(piece+1, 0))
 				p.pieces = append(p.pieces, joined)
+				p.parts = append(p.parts, span{first: start, last: joined})
 			}
 		}
 	}
@@ -127,6 +134,18 @@ func (b *builder) syncCalls() error {
 			v := chunk*s.PP + stage
 			m := Meta{Stage: int32(stage), Chunk: int32(chunk), GPU: -1}
 			var at [2]map[int32]int32 // by sort and rank: the task that comes before
+			for r := range b.replicas {
+				for g := range s.StageGPUs() {
+					if id := b.lastScattered(r, stage); id >= 0 {
+						for sort := range at {
+							if at[sort] == nil {
+								at[sort] = map[int32]int32{}
+							}
+							at[sort][s.Rank(r, stage, g)] = id
+						}
+					}
+				}
+			}
 			for piece := range s.SyncPieces(v) {
 				if err := b.syncPiece(v, piece, m, &at); err != nil {
 					return err

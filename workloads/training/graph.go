@@ -54,6 +54,8 @@ type Meta struct {
 	Microbatch int32
 	GPU        int32 // of the stage, where every GPU's flow is a task; else -1
 	Called     bool  // it is of a collective call, which Extent.Expand added
+	Part       int32 // of a pass in several tasks, Parts of them; 0 of 0 is a whole pass
+	Parts      int32
 }
 
 // Node is an end point of an iteration's transfers: GPUs of a stage that act in lockstep.
@@ -185,6 +187,8 @@ type builder struct {
 	// node ids of a stage: all its GPUs, the half that sends on, the half that sends back (equal to all where the ring
 	// is not split); with PerGPU one node a GPU, of which these are the first
 	all, on, back [][]int32
+	exchanges     map[exchangeKey]*rendezvous
+	scattered     []int // by stage: how often it scatters gradients in passes
 }
 
 // split reports whether half of a stage's GPUs go each way round the ring.
@@ -255,6 +259,7 @@ func (b *builder) transfer(src, dst int32, gpus int, each int64, m Meta, from, t
 type span struct {
 	first, last int32
 	pieces      []int32
+	parts       []span // of a pass that gathers parameters or scatters gradients: its Shards
 }
 
 // pass adds a pass of virtual stage v, of so much compute. The last one to compute gradients of the stage is divided into the
@@ -263,19 +268,29 @@ func (b *builder) pass(v int, d engine.Time, m Meta, last bool) (span, error) {
 	if b.x.Expand != nil {
 		return b.callingPass(v, d, m)
 	}
-	parts := 1
+	parts := max(1, b.Spec.Shards(v))
 	if last {
-		parts = b.Spec.SyncPieces(v)
+		parts = max(parts, b.Spec.SyncPieces(v))
 	}
 	p := span{first: int32(len(b.Meta))}
 	for i := range parts {
-		id := b.task(engine.Task{Duration: d*engine.Time(i+1)/engine.Time(parts) - d*engine.Time(i)/engine.Time(parts)}, m)
+		if parts > 1 {
+			m.Part, m.Parts = int32(i), int32(parts)
+		}
+		id := b.task(engine.Task{Duration: part(d, i, parts)}, m)
 		if i > 0 {
 			b.Graph.AddEdge(p.last, id, 0)
 		}
 		p.last, p.pieces = id, append(p.pieces, id)
+		p.parts = append(p.parts, span{first: id, last: id})
 	}
 	return p, nil
+}
+
+// part returns the i-th of n parts of x, which add up to it.
+func part[T ~int64](x T, i, n int) T {
+	each, rest := x/T(n), x%T(n)
+	return each + rest*T(i+1)/T(n) - rest*T(i)/T(n)
 }
 
 // parts returns the tasks of the last pass that computes gradients of virtual stage v with which each part of them is
@@ -309,6 +324,7 @@ func (b *builder) pipeline(r int) error {
 	}
 	b.Ready = append(b.Ready, make([][]int32, virtual))
 	stages := make([]stage, s.PP)
+	b.scattered = make([]int, s.PP)
 	longest := 0
 	for i := range stages {
 		stages[i] = stage{number: i, steps: s.Program(i), last: -1, ends: make([]int, s.Chunks)}
@@ -349,6 +365,9 @@ func (b *builder) pipeline(r int) error {
 			}
 		}
 	}
+	for i := range stages {
+		b.scattered[i] = stages[i].scattered
+	}
 	for i := range s.Microbatches {
 		route := s.route(i)
 		for k, v := range route {
@@ -373,6 +392,9 @@ type stage struct {
 	steps  []Step
 	last   int32 // task of the step before, or -1
 	ends   []int // by chunk: the step that computes the last of its gradients
+	// of passes that gather parameters or scatter gradients
+	gathered, scattered int     // how often
+	parts               []int32 // the last task of each that gathered
 }
 
 // step adds a step of a stage's program.
@@ -411,6 +433,11 @@ func (b *builder) step(r int, z *stage, step int, scale float64) (span, error) {
 		}
 		if z.last = p.last; first < 0 {
 			first = p.first
+		}
+		if s.Shards(v) > 0 {
+			gathers := s.gathers() && m.Phase != WeightGradients && (m.Phase != Backward || s.Recompute != "full")
+			scatters := o.Work == Weights || o.Work == Backwards && m.Phase == Backward
+			return p, b.shard(z, v, m, p.parts, gathers, scatters)
 		}
 		return p, nil
 	}

@@ -4,7 +4,7 @@ import "fmt"
 
 // Memory is what a GPU of a stage holds when it holds most, in bytes.
 type Memory struct {
-	State       float64 // weights, gradients, and the optimizer's copy of weights and two moments, divided among those that synchronise
+	State       float64 // weights, gradients, and the optimizer's copy of weights and two moments, which replicas divide by Sharding
 	Activations float64 // of micro-batches whose backward pass has yet to come
 	InFlight    int     // how many these are, of all chunks
 }
@@ -16,14 +16,23 @@ const optimizerBytes = 12
 // Memory returns what a GPU of a stage holds.
 func (s *Spec) Memory(stage int) (m Memory) {
 	gpus, tp := float64(s.StageGPUs()), float64(s.TP)
-	each := float64(s.Choices.ParameterBytes + s.Choices.GradientBytes)
+	// by what is divided among all that synchronise, and what is not
+	whole, shared := float64(s.Choices.ParameterBytes+s.Choices.GradientBytes), float64(optimizerBytes)
+	move := func(bytes int, is bool) {
+		if is {
+			whole, shared = whole-float64(bytes), shared+float64(bytes)
+		}
+	}
+	move(s.Choices.GradientBytes, s.scatters())
+	move(s.Choices.ParameterBytes, s.gathers())
+	move(-optimizerBytes, s.Sharding == ShardNothing)
 	held := make([]float64, s.Chunks)
 	for c := range s.Chunks {
 		v := c*s.PP + stage
 		copies := float64(s.Replicas() * s.Copies())
 		experts := s.expertParameters(v)
 		rest := (s.Parameters(v) - experts) * gpus / tp // in each of the tensor-parallel groups of a stage
-		m.State += experts*(each+optimizerBytes/copies) + rest*(each+optimizerBytes/(copies*gpus/tp))
+		m.State += experts*(whole+shared/copies) + rest*(whole+shared/(copies*gpus/tp))
 		held[c] = s.activations(v)
 	}
 	sum, n := 0.0, 0

@@ -44,7 +44,10 @@ func TestMemory(t *testing.T) {
 		t.Errorf("%d in flight hold %g bytes, want 4 and %g", one.InFlight, one.Activations, want)
 	}
 	s.GPUs *= 3
-	if got, want := s.Memory(0).State, (6+12.0/3)*s.Parameters(0); math.Abs(got-want) > 1 {
-		t.Errorf("%g bytes of state in each of three replicas, want %g", got, want)
+	for sharding, each := range map[string]float64{ShardNothing: 18, "": 6 + 12.0/3, ShardOptimizer: 6 + 12.0/3, ShardGradients: 2 + 16.0/3, ShardParameters: 18.0 / 3} {
+		s.Sharding = sharding
+		if got, want := s.Memory(0).State, each*s.Parameters(0); math.Abs(got-want) > 1 {
+			t.Errorf("%g bytes of state in each of three replicas, sharded %q, want %g", got, sharding, want)
+		}
 	}
 }

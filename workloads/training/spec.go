@@ -48,6 +48,8 @@ type Spec struct {
 	Compute        string       `key:"compute" doc:"how long passes take: by their operations at effective_tflops, each operator by a 'roofline' of peak_tflops and memory_bandwidth, or as [workload.operators] says" default:"effective" choices:"effective|roofline|operators" implicit:""`
 	Machine        Machine      `inline:""`
 	Operators      Operators    `table:"operators" doc:"What a GPU takes for the parts of a forward pass of a micro-batch, by measurement." when:"compute=operators"`
+	Sharding       string       `key:"sharding" doc:"what replicas divide among themselves: nothing, the optimizer's state (ZeRO-1), gradients too, which every backward pass then scatters (ZeRO-2), or parameters too, which every pass gathers (ZeRO-3, FSDP)" default:"optimizer" choices:"none|optimizer|gradients|parameters" implicit:""`
+	Prefetch       int          `key:"prefetch" doc:"parts of a pass whose parameters are gathered ahead" default:"1" max:"65536" when:"sharding=parameters"`
 	Recompute      string       `key:"recompute" doc:"what backward passes compute once more, so that it need not be held: nothing, attention's scores ('selective', Korthikanti et al. 2022), or the whole forward pass with its collective calls ('full')" default:"none" choices:"none|selective|full" implicit:""`
 	Buckets        units.Bytes  `key:"buckets" doc:"gradients of a GPU that are synchronised together as soon as the last backward pass has computed them; 0B is all, after the whole of it" default:"0B" min:"0" implicit:""`
 	OptimizerTime  engine.Time  `key:"optimizer_time" doc:"how long the optimizer takes for a stage, after its gradients and parameters are synchronised" default:"0s" min:"0" implicit:""`
@@ -114,6 +116,8 @@ func (s *Spec) Check() error {
 		return fmt.Errorf("training: %d stages of %d chunks for %d layers", s.PP, s.Chunks, s.Arch.Layers)
 	case s.checkSchedule() != nil:
 		return s.checkSchedule()
+	case s.checkSharding() != nil:
+		return s.checkSharding()
 	case s.Measured != nil:
 	case !(s.Choices.EffectiveTFLOPS > 0) || !(s.Choices.BackwardRatio >= 0):
 		return fmt.Errorf("training: effective TFLOP/s %g, backward ratio %g", s.Choices.EffectiveTFLOPS, s.Choices.BackwardRatio)
@@ -253,13 +257,22 @@ func (s *Spec) expertParameters(v int) float64 {
 }
 
 // SyncBytes returns what one GPU of virtual stage v sends to its neighbour on the ring of replicas an iteration:
-// gradients reduce-scattered, parameters all-gathered.
+// gradients reduce-scattered, parameters all-gathered, less what passes do of that themselves (Sharding).
 func (s *Spec) SyncBytes(v int) int64 {
 	if s.Measured != nil {
 		return s.Measured.SyncBytes
 	}
 	d := float64(s.Replicas())
-	b := float64(s.Choices.GradientBytes+s.Choices.ParameterBytes) * (d - 1) / d * s.Parameters(v) / float64(s.Copies())
+	each := s.Choices.GradientBytes + s.Choices.ParameterBytes
+	switch s.Sharding {
+	case ShardNothing:
+		each = 2 * s.Choices.GradientBytes
+	case ShardGradients:
+		each = s.Choices.ParameterBytes
+	case ShardParameters:
+		return 0
+	}
+	b := float64(each) * (d - 1) / d * s.Parameters(v) / float64(s.Copies())
 	return int64(math.Round(b))
 }
 

@@ -22,8 +22,13 @@ func (b *builder) sync() {
 				copies = append(copies, w)
 			}
 			var before []int32
+			for r := range b.replicas {
+				if id := b.lastScattered(r, stage); id >= 0 {
+					before = append(before, id)
+				}
+			}
 			for part := range s.SyncPieces(v) {
-				if s.Replicas()*len(copies) > 1 {
+				if s.Replicas()*len(copies) > 1 && !s.gathers() {
 					before = b.syncPart(copies, part, before)
 				}
 			}
@@ -54,9 +59,9 @@ func (b *builder) optimizers(done [][]int32) {
 	}
 }
 
-// syncPart adds a part of the synchronisation of what the given virtual stages hold copies of, after the tasks in before.
+// syncPart adds a piece of the synchronisation of what the given virtual stages hold copies of, after the tasks in before.
 // It returns its last tasks.
-func (b *builder) syncPart(copies []int, part int, before []int32) (done []int32) {
+func (b *builder) syncPart(copies []int, piece int, before []int32) (done []int32) {
 	s := &b.Spec
 	v := copies[0]
 	stage, chunk := v%s.PP, v/s.PP
@@ -74,15 +79,15 @@ func (b *builder) syncPart(copies []int, part int, before []int32) (done []int32
 	ready := before
 	for r := range b.replicas {
 		for _, w := range copies {
-			ready = append(ready, b.Ready[r][w][part])
+			ready = append(ready, b.Ready[r][w][piece])
 		}
 	}
 	start := join(ready)
 	if f := b.x.SyncFrom; f != nil {
-		start = append(start, b.task(engine.Task{Duration: f[v][part]}, m))
+		start = append(start, b.task(engine.Task{Duration: f[v][piece]}, m))
 	}
 	parts := s.SyncPieces(v)
-	share := func(bytes int64) int64 { return bytes*int64(part+1)/int64(parts) - bytes*int64(part)/int64(parts) }
+	share := func(bytes int64) int64 { return part(bytes, piece, parts) }
 	exchange := func(each int, from []int32) (done []int32) {
 		for r := range b.replicas {
 			for i, w := range copies {

@@ -61,17 +61,11 @@ type bestStep struct {
 func NewBest(ctx context.Context, s *training.Spec, of Algorithms, build func(ctx context.Context, by Algorithms) (assembly.System, error)) (assembly.System, error) {
 	b := &bestStep{build: build}
 	b.start, b.open = of.Settled()
-	makes := func(dim training.Phase) bool {
-		for v := range s.PP * s.Chunks {
-			for _, pass := range []training.Phase{training.Forward, training.Backward, training.Sync} {
-				if slices.ContainsFunc(s.Calls(v, pass), func(c training.Call) bool { return c.Dim == dim }) {
-					return true
-				}
-			}
-		}
-		return false
+	made := map[training.Phase]bool{}
+	for _, c := range s.StepCalls() {
+		made[c.Dim] = true
 	}
-	b.open = slices.DeleteFunc(b.open, func(dim training.Phase) bool { return !makes(dim) })
+	b.open = slices.DeleteFunc(b.open, func(dim training.Phase) bool { return !made[dim] })
 	begin := time.Now()
 	var err error
 	b.System, err = build(ctx, b.start)

@@ -159,27 +159,18 @@ func (e *Step) Expand(ctx context.Context) func(g *engine.Graph, c training.Call
 // Each calls visit with the calls of a step by each group, how often it makes them, and their schedule. It fails where
 // the algorithm does not serve one, and says so by the dimension.
 func (e *Step) Each(ctx context.Context, visit func(c training.Call, group []int32, times float64, s *collective.Schedule)) error {
-	t := e.Spec
-	for v := range t.Virtual() {
-		for _, pass := range []training.Phase{training.Forward, training.Backward, training.Sync} {
-			for _, c := range t.Calls(v, pass) {
-				replicas, times := t.Replicas(), float64(t.Repeats(v, pass))
-				if pass == training.Sync {
-					replicas = 1
+	for _, c := range e.Spec.StepCalls() {
+		for replica := range c.Replicas {
+			for _, group := range e.Spec.Groups(c.Call, replica, c.Virtual%e.Spec.PP) {
+				s, err := e.Schedule(ctx, c.Call, group)
+				if errors.Is(err, collective.ErrUnserved) {
+					_, why, _ := strings.Cut(err.Error(), collective.ErrUnserved.Error()+": ")
+					err = fmt.Errorf("%w: %s does not serve the %s calls of the step: %s", collective.ErrUnserved, e.Algorithms.Of(c.Dim), c.Dim, why)
 				}
-				for replica := range replicas {
-					for _, group := range t.Groups(c, replica, v%t.PP) {
-						s, err := e.Schedule(ctx, c, group)
-						if errors.Is(err, collective.ErrUnserved) {
-							_, why, _ := strings.Cut(err.Error(), collective.ErrUnserved.Error()+": ")
-							err = fmt.Errorf("%w: %s does not serve the %s calls of the step: %s", collective.ErrUnserved, e.Algorithms.Of(c.Dim), c.Dim, why)
-						}
-						if err != nil {
-							return err
-						}
-						visit(c, group, times, s)
-					}
+				if err != nil {
+					return err
 				}
+				visit(c.Call, group, float64(c.Times), s)
 			}
 		}
 	}

@@ -114,15 +114,9 @@ func TransferBytes(s *training.Spec) (bytes, transfers float64) {
 		bytes, transfers = hops*float64(s.PipelineBytes()), hops
 	}
 	if s.Collectives == "graph" {
-		for v := range virtual {
-			for _, pass := range []training.Phase{training.Forward, training.Backward} {
-				times := float64(s.Repeats(v, pass) * s.Replicas())
-				b, n := callBytes(s, v, pass)
-				bytes, transfers = bytes+times*b, transfers+times*n
-			}
-			b, n := callBytes(s, v, training.Sync)
-			parts := float64(s.SyncPieces(v))
-			bytes, transfers = bytes+parts*b, transfers+parts*n
+		for _, c := range s.StepCalls() {
+			b, n := callBytes(s, c)
+			bytes, transfers = bytes+float64(c.Replicas*c.Times)*b, transfers+float64(c.Replicas*c.Times)*n
 		}
 		return bytes, transfers
 	}
@@ -132,6 +126,11 @@ func TransferBytes(s *training.Spec) (bytes, transfers float64) {
 			bytes += float64(s.SyncBytes(v)) * gpus
 			transfers += parts * gpus
 		}
+		for _, kind := range []training.CallKind{training.AllGather, training.ReduceScatter} {
+			_, times := s.ShardCalls(v, kind)
+			bytes += float64(times) * float64(s.ShardBytes(v, kind)) * gpus
+			transfers += float64(times) * gpus
+		}
 		if s.Copies() > 1 {
 			bytes += float64(s.CopyBytes(v, s.Choices.GradientBytes)+s.CopyBytes(v, s.Choices.ParameterBytes)) * gpus
 			transfers += 2 * parts * gpus
@@ -140,21 +139,18 @@ func TransferBytes(s *training.Spec) (bytes, transfers float64) {
 	return bytes, transfers
 }
 
-// callBytes is TransferBytes of the calls of a piece of a pass in a stage.
-func callBytes(s *training.Spec, v int, pass training.Phase) (bytes, transfers float64) {
-	for _, c := range s.Calls(v, pass) {
-		groups := s.Groups(c, 0, v%s.PP)
-		n := float64(len(groups[0]))
-		each, of := (n-1)*float64(c.Bytes), n*(n-1)
-		switch c.Kind {
-		case training.AllReduce:
-			each, of = 2*each, 2*of
-		case training.AllToAll:
-			each *= n
-		}
-		bytes, transfers = bytes+float64(len(groups))*each, transfers+float64(len(groups))*of
+// callBytes is TransferBytes of a call of a stage.
+func callBytes(s *training.Spec, c training.StepCall) (bytes, transfers float64) {
+	groups := s.Groups(c.Call, 0, c.Virtual%s.PP)
+	n := float64(len(groups[0]))
+	each, of := (n-1)*float64(c.Bytes), n*(n-1)
+	switch c.Kind {
+	case training.AllReduce:
+		each, of = 2*each, 2*of
+	case training.AllToAll:
+		each *= n
 	}
-	return bytes, transfers
+	return float64(len(groups)) * each, float64(len(groups)) * of
 }
 
 // checkTraining holds a training step against the nodes of a fabric, of which so many are up.

@@ -1,0 +1,139 @@
+package training_test
+
+import (
+	"fmt"
+	"testing"
+
+	"sim/engine"
+	"sim/engine/flow"
+	"sim/workloads/training"
+)
+
+// sharded is a job of one stage and two replicas of a GPU each, whose passes are of four parts.
+func sharded(t *testing.T, sharding string) training.Spec {
+	s := training.Spec{
+		Arch: mustModel(t, "palm-8b"), Choices: calibrated(127), Sequence: 2048, Microbatch: 1, Microbatches: 3,
+		TP: 1, PP: 1, EP: 1, ETP: 1, GPUs: 2, Chunks: 1, Sharding: sharding, Prefetch: 1,
+	}
+	s.Arch.Layers = 4
+	return s
+}
+
+// TestSharded: a step whose passes gather parameters and scatter gradients takes what a recurrence by hand says: a part begins when
+// the part before it has ended and its parameters are there, which are gathered after those of the part before, no earlier than a part
+// so many before it has ended; and gradients are scattered one part after the other. Either the ones or the others take no time here, as
+// they would share links.
+func TestSharded(t *testing.T) {
+	const parts, within = 4, 1000 // ticks, of rounding a part
+	for _, slow := range []float64{1, 4, 40} {
+		for _, prefetch := range []int{0, 1, 3} {
+			for _, sharding := range []string{training.ShardGradients, training.ShardParameters} {
+				s := sharded(t, sharding)
+				s.Choices.EffectiveTFLOPS, s.Prefetch = 127*slow, prefetch
+				if sharding == training.ShardParameters {
+					s.Choices.GradientBytes = 0
+				} else {
+					s.Choices.ParameterBytes = 0
+				}
+				it, err := training.Build(s, training.Extent{All: true, PerGPU: true})
+				if err != nil {
+					t.Fatal(err)
+				}
+				n, r := mesh(it.Graph, s.GPUs)
+				got := play(t, it.Graph, n, r, flow.MaxMin).Makespan
+
+				kind := training.ReduceScatter
+				if sharding == training.ShardParameters {
+					kind = training.AllGather
+				}
+				one := engine.Graph{}
+				one.AddTask(engine.Task{Kind: engine.Transfer, Src: 0, Dst: 1, Flows: 1, Bytes: s.ShardBytes(0, kind)})
+				if err := one.Freeze(); err != nil {
+					t.Fatal(err)
+				}
+				on, or := mesh(&one, s.GPUs)
+				each := play(t, &one, on, or, flow.MaxMin).Makespan
+				forward := engine.Time(s.ForwardSeconds(0) / parts * float64(engine.Second))
+				var end, moved engine.Time
+				var ends []engine.Time
+				for range s.Microbatches {
+					for pass := range 2 {
+						for range parts {
+							d := forward
+							if pass == 1 {
+								d *= 2
+							}
+							if sharding == training.ShardParameters {
+								if at := len(ends) - 1 - prefetch; at >= 0 {
+									moved = max(moved, ends[at])
+								}
+								moved += each
+								end = max(end, moved) + d
+							} else if end += d; pass == 1 {
+								moved = max(moved, end) + each
+							}
+							ends = append(ends, end)
+						}
+					}
+				}
+				if want := max(end, moved); got-want > within || want-got > within {
+					t.Errorf("%s, %gx, %d ahead: %v, want %v", sharding, slow, prefetch, got, want)
+				}
+			}
+		}
+	}
+}
+
+// TestShardBytes: a GPU sends its neighbour (d-1)/d of its gradients once a step, or once a micro-batch where they are divided, and of
+// its parameters once a step, or twice a micro-batch (Rajbhandari et al. 2020, Sec. 7).
+func TestShardBytes(t *testing.T) {
+	for _, d := range []int{2, 3, 8} {
+		for sharding, times := range map[string][2]float64{
+			training.ShardNothing: {2, 0}, training.ShardOptimizer: {1, 1}, training.ShardGradients: {3, 1}, training.ShardParameters: {3, 6},
+		} {
+			s := sharded(t, sharding)
+			s.GPUs = d
+			it, err := training.Build(s, training.Extent{All: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			sum := 0.0
+			for i, m := range it.Meta {
+				if m.Phase == training.Sync {
+					sum += float64(it.Graph.Tasks[i].Bytes)
+				}
+			}
+			c := s.Choices
+			want := (times[0]*float64(c.GradientBytes) + times[1]*float64(c.ParameterBytes)) * s.Parameters(0) * float64(d-1)
+			if got := sum; got < want*(1-1e-6) || got > want*(1+1e-6) {
+				t.Errorf("%s of %d: %g bytes, want %g", sharding, d, got, want)
+			}
+		}
+	}
+}
+
+// TestShardedReplicaIsAll: of identical replicas one stands for all, sharded as well.
+func TestShardedReplicaIsAll(t *testing.T) {
+	for _, replicas := range []int{1, 2, 3} {
+		for _, sharding := range []string{training.ShardNothing, training.ShardGradients, training.ShardParameters} {
+			for _, schedule := range []string{training.OneFOneB, training.Interleaved, training.ZBH1} {
+				t.Run(fmt.Sprintf("%d replicas/%s/%s", replicas, sharding, schedule), func(t *testing.T) {
+					s := small(schedule, 4, 8, replicas)
+					s.Arch.Layers, s.Sharding, s.Prefetch = 8, sharding, 1
+					one, p := wide(t, s, training.Extent{})
+					all, q := wide(t, s, training.Extent{All: true})
+					for _, pattern := range patterns {
+						n, r := provisioned(t, p, one.Graph, 2, pattern)
+						an, ar := provisioned(t, q, all.Graph, 2, pattern)
+						for _, service := range both {
+							want, got := play(t, one.Graph, n, r, service), play(t, all.Graph, an, ar, service)
+							if want.Makespan != got.Makespan {
+								t.Errorf("%v, %v: one replica %v, all %v", pattern, service, want.Makespan, got.Makespan)
+							}
+						}
+					}
+				})
+			}
+		}
+	}
+}
