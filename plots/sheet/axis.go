@@ -155,6 +155,9 @@ func (u Unlabelled) Ticks(lo, hi float64) []plot.Tick {
 // labelLength is the most that a label below an axis may take, in points.
 const labelLength = 125
 
+// levelGap is how far apart level labels are at least, in points.
+const levelGap = 8
+
 // slantedPitch is how far apart lines at 30 degrees start, in their height: twice, and a little.
 const slantedPitch = 2.3
 
@@ -183,7 +186,7 @@ func Categories(p *plot.Plot, labels []string, width vg.Length) {
 		widest = max(widest, style.Width(ticks[i].Label))
 	}
 	p.X.Tick.Color, p.X.Tick.Length = color.Transparent, 6
-	if widest > slot-6 && !numbers {
+	if widest > slot-levelGap && !numbers {
 		style.XAlign, style.YAlign, style.Rotation = draw.XRight, draw.YCenter, math.Pi/6
 		over := vg.Length(0) // of the axis, that labels reach to the left of it
 		for i, t := range ticks {
@@ -212,7 +215,7 @@ func Spaced(p *plot.Plot, ticks []plot.Tick, width vg.Length) {
 		case style.Rotation > 0:
 			return style.Height(ticks[i].Label) * slantedPitch
 		}
-		return style.Width(ticks[i].Label) + 8
+		return style.Width(ticks[i].Label) + levelGap
 	}
 	widest := vg.Length(0)
 	for i := range ticks {
