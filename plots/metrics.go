@@ -65,7 +65,9 @@ func metricSheet(doc *result.Document, d *result.Detail, metrics []result.Metric
 					label = "upper bound"
 				}
 				spec.Marks = append(spec.Marks, result.Mark{Label: label, X: r.Policy, Y: bound})
-				models[r.Policy] = r.Labels["gap_model"]
+				if _, call := r.Metrics["bound_completion_s"]; !call || m.Name == "completion_s" { // of which the gap is
+					models[r.Policy] = r.Labels["gap_model"]
+				}
 			}
 		}
 		s, err := chart.Sheet(spec, sweepOf(doc, d), nil)

@@ -150,7 +150,7 @@ func (p *page) groups(t *result.Traffic) {
 		table.Row(g.Name, text.Count(g.Links), text.Count(g.Down), text.Count(g.Drained), messages(g.Load), messages(mean), messages(g.Most), even, waits)
 	}
 	p.table(table)
-	p.line("  even loads: average over most; at 100 %% no rerouting within the dimension would help")
+	p.line("  even loads: average over most; at 100 %% no rerouting within the dimension or tier would help")
 }
 
 // loaded prints the most loaded links and who loads them.

@@ -3,6 +3,7 @@ package paths
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -47,18 +48,13 @@ func (r *routed) speed(link int) float64 {
 	return r.Whole.Links[link].Rate / float64(r.s.Fabric.LinkRate)
 }
 
-// groups adds up the links of each dimension, or all of a graph.
+// groups adds up the links of each dimension or tier, or all of a graph.
 func (a *routedAnswer) groups() []result.LinkGroup {
 	r := a.r
-	groups := []result.LinkGroup{{Name: "all"}}
-	dims := r.linkDims()
-	if dims == nil {
-		dims = make([]int, len(r.Whole.Links))
-	} else {
-		groups = make([]result.LinkGroup, len(r.Torus.Dims))
-		for d := range groups {
-			groups[d].Name = torus.DimName(d)
-		}
+	dims, names := r.linkSorts()
+	var groups []result.LinkGroup
+	for _, name := range names {
+		groups = append(groups, result.LinkGroup{Name: name})
 	}
 	for i := range r.Whole.Links {
 		g := &groups[dims[i]]
@@ -366,7 +362,7 @@ func (a *routedAnswer) chain() *result.Chain {
 	}
 	chain := &result.Chain{EndS: t.Makespan.Seconds(), Computes: a.r.it != nil}
 	at := map[string]int{}
-	dims := a.r.linkDims()
+	dims, names := a.r.linkSorts()
 	before, last, flows := engine.Time(0), 0, a.flowsOf()
 	for _, id := range t.CriticalPath(g) {
 		k := &g.Tasks[id]
@@ -375,7 +371,7 @@ func (a *routedAnswer) chain() *result.Chain {
 			continue
 		}
 		flow := flows[id]
-		over, alone, late := a.alone(dims, flow, float64(k.Bytes), packet)
+		over, alone, late := a.alone(dims, names, flow, float64(k.Bytes), packet)
 		i, ok := at[over]
 		if !ok {
 			i = len(chain.Parts)
@@ -405,30 +401,24 @@ func (a *routedAnswer) chain() *result.Chain {
 	return chain
 }
 
-// alone returns the dimensions that a flow's routes take, how long bytes take along them with nothing else on them, and
+// alone returns the dimensions or the tier that a flow's routes take, how long bytes take along them with nothing else on them, and
 // the latency. As fluid all links of all routes carry them at once, and a graph's edges have the latency; packets are
 // stored at every node, those of a flow being taken for all on its longest route.
-func (a *routedAnswer) alone(dims []int, flow int32, bytes, packet float64) (over string, alone, late float64) {
+func (a *routedAnswer) alone(dims []int, names []string, flow int32, bytes, packet float64) (over string, alone, late float64) {
 	r := a.r
 	taken, use := map[int]bool{}, map[int32]float64{}
 	r.follower()(a.walks, flow, func(link int32, share float64) {
 		use[link] += share
-		if dims != nil {
-			taken[dims[link]] = true
-		}
+		taken[dims[link]] = true
 	})
 	slowest := math.Inf(1)
 	for link, share := range use {
 		slowest = min(slowest, r.Whole.Links[link].Rate/share)
 	}
-	if over = "all"; r.Torus != nil {
-		var names []string
-		for d := range r.Torus.Dims {
-			if taken[d] {
-				names = append(names, torus.DimName(d))
-			}
+	for d, name := range names {
+		if taken[d] {
+			over = strings.TrimPrefix(over+" "+name, " ")
 		}
-		over = strings.Join(names, " ")
 	}
 	if alone = bytes * 8 / slowest; packet == 0 || math.IsInf(slowest, 1) {
 		return over, alone, 0
@@ -469,17 +459,28 @@ func (a *routedAnswer) routes(flow int32) (routes [][]int32) {
 	return routes
 }
 
-// linkDims returns the dimension of every link; nil of a graph.
-func (r *routed) linkDims() []int {
-	if r.Torus == nil {
-		return nil
+// linkSorts returns the dimension of every link of a torus, or the tier, and what these are called; of a graph there is one.
+func (r *routed) linkSorts() (of []int, names []string) {
+	of = make([]int, len(r.Whole.Links))
+	switch {
+	case r.Torus != nil:
+		for i, l := range r.Torus.Links() {
+			of[i] = int(l.Dim)
+		}
+		for d := range r.Torus.Dims {
+			names = append(names, torus.DimName(d))
+		}
+	case r.Tiers != nil:
+		for i := range of {
+			of[i] = r.TierOf(int32(i))
+		}
+		for i, kind := range r.s.Fabric.Kinds() {
+			names = append(names, fmt.Sprintf("tier %d %s", i+1, kind))
+		}
+	default:
+		names = []string{"all"}
 	}
-	links := r.Torus.Links()
-	dims := make([]int, len(links))
-	for i, l := range links {
-		dims[i] = int(l.Dim)
-	}
-	return dims
+	return of, names
 }
 
 // flowsOf returns by transfer the flow whose paths it takes: of a folded graph the first of its class, else the flow of
