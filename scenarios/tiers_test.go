@@ -356,3 +356,35 @@ func TestTrafficOnTieredPods(t *testing.T) {
 		}
 	}
 }
+
+// TestTiersExplained: an all-reduce over four domains of four GPUs has the bound of the links between these, and links and
+// the longest chain are told by tier.
+func TestTiersExplained(t *testing.T) {
+	o := runText(t, `
+[workload]
+kind = "all-reduce"
+message = "64MB"
+[fabric]
+kind = "tiers"
+tier = [{kind = "electrical", gpus = 4, link_rate = "3.6Tbps"}, {kind = "torus", dims = [4, 4], link_rate = "400Gbps"}]
+[engine]
+level = "flow"
+[policy]
+collectives = ["hierarchical"]
+`)
+	// the vector crosses 2 (4 - 1) times between rows of the torus, of which each of 4 pairs has 4 links each way
+	if got, want := o.Document.Rows[0].Metrics["bound_completion_s"], 6*64e6/(4*4*2*50e9); math.Abs(got-want) > 1e-9*want {
+		t.Errorf("a bound of %g s, want %g", got, want)
+	}
+	traffic := o.Detail.Policies[0].Traffic
+	var links []int
+	for _, g := range traffic.Groups {
+		links = append(links, g.Links)
+	}
+	if got := fmt.Sprintf("%v %s, %s", links, traffic.Groups[0].Name, traffic.Groups[1].Name); got != "[32 64] tier 1 electrical, tier 2 torus" {
+		t.Error(got)
+	}
+	if parts := traffic.Chain.Parts; len(parts) != 2 || parts[0].Over != "tier 1 electrical" || parts[0].Transfers+parts[1].Transfers != 12 {
+		t.Errorf("%+v", parts)
+	}
+}
