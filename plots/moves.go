@@ -226,7 +226,7 @@ func (m *movesPicture) figure(subtitle string) sheet.Figure {
 			s.Legend = append(s.Legend, sheet.Entry{Text: sheet.Plain(shown[clr]), Sample: sheet.Box(clr, 1)})
 		}
 	}
-	s.Legend = append(s.Legend, sheet.Entry{Text: "being set up", Sample: sheet.Box(movingColor, 1)})
+	s.Legend = append(s.Legend, sheet.Entry{Text: "moving, down for the delay", Sample: sheet.Box(movingColor, 1)})
 	add := func(head string, from, to float64, ticks int) *plot.Plot {
 		q := chart.plot(sheet.PlotFunc(m.bands))
 		var names plot.ConstantTicks
@@ -249,7 +249,7 @@ func (m *movesPicture) figure(subtitle string) sheet.Figure {
 	if m.port > 0 {
 		what = "A row is as high as all ports of a pod: what it sends over them"
 	}
-	s.Notes = append(s.Notes, fmt.Sprintf("%s, and below, what they are connected to.", what))
+	s.Notes = append(s.Notes, fmt.Sprintf("%s, and below it the pods at the other ends of its ports. Pipelines send between pods; when gradients are complete, pods synchronise them with the same pods of other replicas, their DP peers.", what))
 	if len(t.Pods) > m.pods {
 		s.Notes = append(s.Notes, fmt.Sprintf("The first %d of %d pods are shown.", m.pods, len(t.Pods)))
 	}

@@ -3,15 +3,20 @@ package scenarios
 import (
 	"fmt"
 
+	"sim/engine"
 	"sim/policies/topology"
 	"sim/scenarios/schema"
 )
+
+// longestDelay is far beyond any iteration; some of them in a row are still a time.
+const longestDelay = 24 * 3600 * engine.Second
 
 // checkMoves refuses what circuits that move in an iteration do not go with.
 func checkMoves(c *checker) {
 	if !c.OK("policy.allocators", "engine.level") || len(c.s.Jobs) > 0 {
 		return
 	}
+	c.forbid(c.OK("fabric.reconfiguration_delay") && c.s.Fabric.Delay > longestDelay, "fabric.reconfiguration_delay", "is %v, and no more than %v can be simulated", c.s.Fabric.Delay, longestDelay)
 	r := &c.s.Policy.Rotor
 	c.forbid(c.Uses("policy.rotor") && c.OK("policy.rotor", "fabric.reconfiguration_delay") && !r.Carries(c.s.Fabric.Moving()), "policy.rotor.period",
 		"%v is no longer than fabric.reconfiguration_delay, or for a change of each of %d switches that hold all circuits, so that these never carry; lengthen it", r.Period, r.Switches)

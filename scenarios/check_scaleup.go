@@ -75,7 +75,7 @@ func prepareImport(c *checker) {
 		err = fmt.Errorf("%s holds no plans", place)
 	}
 	if err != nil {
-		c.refuse(at, "%s; write plans as --plan-out does (docs/reconfiguring.md)", err.Error())
+		c.refuse(at, "%s; write plans as --plan-out does (docs/plans.md)", err.Error())
 		return
 	}
 	sum := sha256.Sum256(data)

@@ -67,11 +67,7 @@ func (in *instance) measureMoves(row *result.Row, d *topology.Decision, end engi
 		if m.Last() > 0 {
 			first = m.Runs[0].Makespan
 		}
-		for _, at := range m.Runs[m.Last()].Fired {
-			if at < engine.Never {
-				changes++
-			}
-		}
+		changes = len(in.moves(m))
 		row.Labels["moves"] = in.words(m)
 		most := 0
 		for _, x := range m.Topologies() {
@@ -138,7 +134,7 @@ func (in *instance) moves(m *topology.Moves) []result.Move {
 	before, run := m.First, m.Runs[m.Last()]
 	transfers := in.problem.Transfers()
 	for i, s := range m.Steps {
-		if run.Fired[i] == engine.Never {
+		if run.Fired[i] == engine.Never || slices.Equal(s.Circuits, before) {
 			continue
 		}
 		v := result.Move{AtS: run.Fired[i].Seconds(), UpS: (run.Fired[i] + in.problem.Switching.Delay).Seconds()}
