@@ -22,6 +22,7 @@ func fleetKinds() []*kind {
 					{Path: "workload.log", Doc: "A log of jobs, in place of arrivals and slices that are drawn.", When: "workload.arrivals=log", Specs: []any{&w.Log}},
 					{Path: "workload.faults", Doc: "What fails, how often, and how long its repair takes. The paper of TPU v4 gives rates, not times to repair.", Specs: []any{&w.Faults},
 						Defaults: func(int) []any { return []any{w.Faults.Defaults()} }},
+					{Path: "workload.steps", Doc: "Steps of jobs that are simulated, in place of shares of traffic.", Specs: []any{&w.Steps}},
 					{Path: "workload.faults.log", Doc: "A log of faults, in place of those of machines that are drawn.", Specs: []any{&w.FaultLog}},
 				}
 			},
@@ -48,7 +49,7 @@ func fleetKinds() []*kind {
 func (s *Scenario) fleet() *fleets.Scenario {
 	w := &s.Workload
 	return &fleets.Scenario{Seed: s.Seed, Fleet: w.Fleet, Log: w.Log, Faults: w.Faults, Down: w.FaultLog,
-		Pods: s.Fabric.Cubes.Pods, Policy: s.Policy.Fleet, Read: func(file string) ([]byte, error) { return readUpTo(file, maxLogBytes) }}
+		Pods: s.Fabric.Cubes.Pods, Policy: s.Policy.Fleet, Steps: s.steps(), Read: func(file string) ([]byte, error) { return readUpTo(file, maxLogBytes) }}
 }
 
 // checkFleet holds the keys of a fleet against each other.
@@ -90,6 +91,7 @@ func checkFleet(c *checker) {
 			jobs, failures, w.Fleet.Days, c.s.Fabric.Cubes.Pods, mostJobs, mostFailures)
 	}
 	c.readJobs()
+	c.readSteps()
 }
 
 // What a run of a fleet may hold: some minutes, and 4 GB.

@@ -133,6 +133,8 @@ func (s *Scenario) names(several bool) *schema.Names {
 			"fabric.dims", "fabric.twist", "fabric.shift", "fabric.open"),
 		"faults-logged": when(words("faults without a log"), "name a workload.faults.log.file", func() bool { return w.FaultLog.File != "" },
 			"workload.faults.log.file"),
+		"steps-named": when(words("a fleet without steps"), "name workload.steps.scenarios", func() bool { return len(w.Steps.Scenarios) > 0 },
+			"workload.steps.scenarios"),
 		"faults-drawn": when(words("faults of a log"), "leave workload.faults.log.file out", func() bool { return w.FaultLog.File == "" },
 			"workload.faults.log.file"),
 		"fails-later": when(words("faults from the start"), `set fabric.fail_at, such as "1ms"`, func() bool { return s.Fabric.FailAt > 0 },

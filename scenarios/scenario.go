@@ -55,6 +55,8 @@ type Workload struct {
 	Log            fleets.Log
 	Faults         fleets.Faults
 	FaultLog       fleets.FaultLog
+	Steps          fleets.Steps
+	Stepped        []*Scenario // that Steps names
 }
 
 // WorkloadKind is the key that says which others [workload] has, FabricKind that of [fabric].

@@ -66,15 +66,7 @@ func (s *source) inherit(depth int) Diagnostics {
 
 // openBase reads the scenario that the one in file is based on: a file beside it, or one that is built in.
 func openBase(file, base string, depth int) (*source, Diagnostics) {
-	if beside := filepath.Join(filepath.Dir(file), base); !filepath.IsAbs(base) {
-		for _, candidate := range []string{beside, beside + ".toml"} {
-			if info, err := os.Stat(candidate); err == nil && !info.IsDir() {
-				base = candidate
-				break
-			}
-		}
-	}
-	name, data, fault := open(base)
+	name, data, fault := open(beside(file, base))
 	if fault != nil {
 		return nil, Diagnostics{*fault}
 	}
@@ -90,6 +82,18 @@ func openBase(file, base string, depth int) (*source, Diagnostics) {
 		delete(below.root, own)
 	}
 	return below, nil
+}
+
+// beside returns the path of a scenario that one in file names: of a file beside it if there is one, else the name.
+func beside(file, name string) string {
+	if at := filepath.Join(filepath.Dir(file), name); !filepath.IsAbs(name) {
+		for _, candidate := range []string{at, at + ".toml"} {
+			if info, err := os.Stat(candidate); err == nil && !info.IsDir() {
+				return candidate
+			}
+		}
+	}
+	return name
 }
 
 // over lays s on top of below.

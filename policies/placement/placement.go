@@ -5,6 +5,7 @@ package placement
 
 import (
 	"math/bits"
+	"sync"
 
 	"sim/workloads/fleet"
 )
@@ -106,7 +107,21 @@ func Table() []Row {
 }
 
 // blocks returns the places of a slice below a cube, in any rotation, at multiples of its sides: buddies.
-func blocks(s fleet.Shape) []uint64 { return boxes(s.Dims, s.Dims, false) }
+func blocks(s fleet.Shape) []uint64 { return buddies()[s.Dims] }
+
+// buddies are the blocks of all slices below a cube, by their sides.
+var buddies = sync.OnceValue(func() map[[3]int][]uint64 {
+	list := map[[3]int][]uint64{}
+	for a := 1; a <= fleet.Side; a *= 2 {
+		for b := a; b <= fleet.Side; b *= 2 {
+			for c := b; c <= fleet.Side; c *= 2 {
+				sides := [3]int{a, b, c}
+				list[sides] = boxes(sides, sides, false)
+			}
+		}
+	}
+	return list
+})
 
 // boxes returns the boxes of these sides in a grid of 4x4x4, in every rotation that is another, as words of its 64 places.
 // They begin at multiples of step (rotated alike) or, wrapping round, anywhere. Sides above 4 have none.

@@ -121,16 +121,20 @@ func (d *Demand) MeanPerDay() float64 {
 
 // MeanWork returns the mean duration of a job of a slice: what makes the chip-time asked for the fleet's times the load.
 func (d *Demand) MeanWork(s Shape) Time {
-	sized := func(s Shape) float64 { return math.Pow(float64(s.Chips()), d.BySize) }
-	perJob := d.Mix.Mean(func(s Shape) float64 { return float64(s.Chips()) * sized(s) })
-	days := d.Load * float64(d.Chips) / (d.MeanPerDay() * perJob)
-	return FromSeconds(days * sized(s) * Day.Seconds())
+	return FromSeconds(d.unit() * d.sized(s) * Day.Seconds())
+}
+
+// sized returns how durations grow with slices, and unit the mean duration in days of a slice of 1.
+func (d *Demand) sized(s Shape) float64 { return math.Pow(float64(s.Chips()), d.BySize) }
+func (d *Demand) unit() float64 {
+	perJob := d.Mix.Mean(func(s Shape) float64 { return float64(s.Chips()) * d.sized(s) })
+	return d.Load * float64(d.Chips) / (d.MeanPerDay() * perJob)
 }
 
 // Jobs returns a source of the jobs of a demand that passed Check.
 func (d *Demand) Jobs() Source {
 	return &drawn{
-		Demand: d, draws: newDrawer(d.Mix),
+		Demand: d, draws: newDrawer(d.Mix), days: d.unit(),
 		arrivals: Stream(d.Seed, streamArrivals, 0), shapes: Stream(d.Seed, streamShapes, 0), works: Stream(d.Seed, streamDurations, 0),
 		bands: Stream(d.Seed, streamBands, 0), routes: Stream(d.Seed, streamRouting, 0), guesses: Stream(d.Seed, streamEstimates, 0),
 		traffic: Stream(d.Seed, streamTraffic, 0),
@@ -140,6 +144,7 @@ func (d *Demand) Jobs() Source {
 type drawn struct {
 	*Demand
 	draws *drawer
+	days  float64 // see unit
 
 	arrivals, shapes, works, bands, routes, guesses, traffic *rand.Rand
 
@@ -156,7 +161,7 @@ func (d *drawn) Next() (Job, bool) {
 	}
 	j := Job{Number: d.number, Submit: at, Shape: d.draws.draw(d.shapes)}
 	d.number++
-	j.Work = Spread{d.Durations, d.MeanWork(j.Shape), d.Sigma}.Draw(d.works)
+	j.Work = Spread{d.Durations, FromSeconds(d.days * d.sized(j.Shape) * Day.Seconds()), d.Sigma}.Draw(d.works)
 	d.finish(&j)
 	return j, true
 }

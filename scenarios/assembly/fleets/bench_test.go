@@ -7,21 +7,53 @@ import (
 	"sim/workloads/fleet"
 )
 
-// BenchmarkPods simulates ten days of many pods: the time a pod must hardly grow with their number.
-func BenchmarkPods(b *testing.B) {
-	for _, pods := range []int{1, 4, 16, 64} {
-		b.Run(fmt.Sprint(pods), func(b *testing.B) {
-			b.ReportAllocs()
-			for range b.N {
-				c := pod60(0.8)
-				d := &fleet.Demand{
-					Seed: 1, Mix: fleet.Mixes()["tpuv4-2022"], Until: 10 * fleet.Day, Chips: pods * 4096, Load: 0.8, PerDay: 139.2 * float64(pods),
-					Durations: fleet.Lognormal, Sigma: 1.5, Bands: [fleet.Bands]float64{2, 5, 3}, Routes: 0.95, Factor: 1,
+// BenchmarkGrowth simulates a month of a pod, and of so many times as many pods, jobs at the same load, or failures.
+func BenchmarkGrowth(b *testing.B) {
+	for _, of := range []string{"pods", "jobs", "failures"} {
+		for _, times := range []int{1, 4, 16, 64} {
+			b.Run(fmt.Sprintf("%s-%d", of, times), func(b *testing.B) {
+				b.ReportAllocs()
+				for range b.N {
+					c := pod60(0.8)
+					d := &fleet.Demand{
+						Seed: 1, Mix: fleet.Mixes()["tpuv4-2022"], Until: 30 * fleet.Day, Chips: 4096, Load: 0.8, PerDay: 139.2,
+						Durations: fleet.Lognormal, Sigma: 1.5, Bands: [fleet.Bands]float64{2, 5, 3}, Routes: 0.95, Factor: 1,
+					}
+					switch of {
+					case "pods":
+						c.Pods, d.Chips, d.PerDay = times, times*d.Chips, float64(times)*d.PerDay
+					case "jobs":
+						d.PerDay *= float64(times)
+					default:
+						for i := range c.Rates { // repairs are as much quicker
+							c.Rates[i].PerDay *= float64(times)
+							c.Rates[i].Repair.Mean /= fleet.Time(times)
+						}
+					}
+					c.Jobs, c.Until = d.Jobs, d.Until
+					simulate(b, c, "reconfigurable")
 				}
-				c.Pods, c.Jobs, c.Until = pods, d.Jobs, d.Until
-				simulate(b, c, "reconfigurable")
-			}
-			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/float64(pods*10), "µs/pod-day")
-		})
+			})
+		}
 	}
+}
+
+// BenchmarkPodYear simulates a year of a pod.
+func BenchmarkPodYear(b *testing.B) {
+	year := func(b *testing.B, name string, more bool) {
+		b.ReportAllocs()
+		for range b.N {
+			c := pod60(0.8)
+			d := &fleet.Demand{
+				Seed: 1, Mix: fleet.Mixes()["tpuv4-2022"], ByDay: fleet.Fig13(), Until: 365 * fleet.Day, Chips: 4096, Load: 0.8,
+				Durations: fleet.Lognormal, Sigma: 1.5, Bands: [fleet.Bands]float64{2, 5, 3}, Routes: 0.95, Factor: 1,
+			}
+			c.Jobs, c.Until, c.Preempt, c.Defragment, c.Times.Notice = d.Jobs, d.Until, more, more, 10*fleet.Minute
+			simulate(b, c, name)
+		}
+	}
+	for _, name := range []string{"reconfigurable", "static-first-fit", "static-best-fit"} {
+		b.Run(name, func(b *testing.B) { year(b, name, false) })
+	}
+	b.Run("preemption and defragmentation", func(b *testing.B) { year(b, "reconfigurable", true) })
 }

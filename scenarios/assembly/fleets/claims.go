@@ -67,11 +67,11 @@ func (s *state) settleClaims() error {
 	return nil
 }
 
-// wholeWithout returns the cubes of a pod that slices of whole cubes could have if these jobs left.
-func (s *state) wholeWithout(p int, jobs []leaver) uint64 {
-	trial := *s.pods[p].Pod
-	s.without(&trial, jobs)
-	return trial.Free()
+// podWithout returns a pod as it would be if these jobs left, until it is asked again.
+func (s *state) podWithout(p int, jobs []leaver) *placement.Pod {
+	s.trial = *s.pods[p].Pod
+	s.without(&s.trial, jobs)
+	return &s.trial
 }
 
 // without takes jobs off a copy of their pod.

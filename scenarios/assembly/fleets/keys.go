@@ -33,6 +33,12 @@ type Log struct {
 	SHA256 string `key:"sha256" doc:"of the file, which it must have" else:"the file's"`
 }
 
+// Steps are the keys of [workload.steps].
+type Steps struct {
+	Scenarios []string `key:"scenarios" doc:"scenarios of a step on a torus, files or built in: the step of jobs whose slice has as many chips, on which it is simulated, twisted or not, under its first router, and with a switch down" default:"" empty:"" implicit:""`
+	Digest    string   `key:"digest" doc:"of these scenarios, which they must have" else:"theirs" implicit:"" when:"steps-named"`
+}
+
 // FaultLog are the keys of [workload.faults.log].
 type FaultLog struct {
 	File    string `key:"file" doc:"JSON file in InfiniteHBD's form: when faults of servers begin and end, in days" default:""`

@@ -2,10 +2,20 @@ package fleets
 
 import (
 	"context"
+	"fmt"
+	"math"
 
 	"sim/scenarios/assembly/fleets/slowdown"
 	"sim/workloads/fleet"
 )
+
+// Step is the step of jobs whose slice has so many chips.
+type Step struct {
+	Chips int
+	// Seconds returns how long it takes on a slice, with a switch of a dimension down, or none below 0. It is infinite where
+	// there are no routes, and fails where the simulation does.
+	Seconds func(ctx context.Context, s fleet.Shape, down int) (float64, error)
+}
 
 // table3 is how much longer steps took with a switch down (Table 3 of the paper).
 var table3 = [...]float64{0.005, 0.03, 0.039, 0.086, 0.083, 0.047, 0.026, 0.012, 0.032}
@@ -22,25 +32,34 @@ func (s *Scenario) slowdown() func(context.Context, *fleet.Job, int) (float64, e
 	case "constant":
 		return func(context.Context, *fleet.Job, int) (float64, error) { return 1 + f.Slower, nil }
 	}
-	return longer
+	return s.longer
 }
 
 // streamTable3 numbers what is drawn of Table 3.
 const streamTable3 = 1 << 40
 
-// longer is by the loads of links: the shares of a step that wait for traffic grow as its most loaded link does.
-func longer(ctx context.Context, j *fleet.Job, dim int) (float64, error) {
-	x, err := step(ctx, j, slowdown.Slice{Shape: j.Shape, Down: slowdown.None}, slowdown.Slice{Shape: j.Shape, Down: dim})
+// longer is by the step of a job or, of one that has none, by the loads of links: the shares of a step that wait for
+// traffic grow as its most loaded link does. It is 0 where the step has no routes.
+func (s *Scenario) longer(ctx context.Context, j *fleet.Job, dim int) (float64, error) {
+	x, err := s.step(ctx, j, slowdown.Slice{Shape: j.Shape, Down: slowdown.None}, slowdown.Slice{Shape: j.Shape, Down: dim})
+	if math.IsInf(x, 1) {
+		return 0, err
+	}
 	return max(1, x), err
 }
 
 // reshaped is likewise of another slice of as many chips.
-func reshaped(ctx context.Context, j *fleet.Job, to fleet.Shape) (float64, error) {
-	return step(ctx, j, slowdown.Slice{Shape: j.Shape, Down: slowdown.None}, slowdown.Slice{Shape: to, Down: slowdown.None})
+func (s *Scenario) reshaped(ctx context.Context, j *fleet.Job, to fleet.Shape) (float64, error) {
+	return s.step(ctx, j, slowdown.Slice{Shape: j.Shape, Down: slowdown.None}, slowdown.Slice{Shape: to, Down: slowdown.None})
 }
 
 // step returns how many times as long a job's step takes in one slice as in another.
-func step(ctx context.Context, j *fleet.Job, from, to slowdown.Slice) (float64, error) {
+func (s *Scenario) step(ctx context.Context, j *fleet.Job, from, to slowdown.Slice) (float64, error) {
+	for _, x := range s.Steps {
+		if x.Chips == j.Shape.Chips() && j.Shape.Cubes() > 0 {
+			return x.ratio(ctx, from, to)
+		}
+	}
 	a, err := slowdown.Of(ctx, from)
 	if err != nil {
 		return 0, err
@@ -51,4 +70,17 @@ func step(ctx context.Context, j *fleet.Job, from, to slowdown.Slice) (float64, 
 	}
 	x := j.Traffic
 	return 1 + x.AllToAll*(b.AllToAll/a.AllToAll-1) + x.Neighbours*(b.Neighbours/a.Neighbours-1), nil
+}
+
+// ratio returns how many times as long the step takes in one slice as in another.
+func (x *Step) ratio(ctx context.Context, from, to slowdown.Slice) (float64, error) {
+	a, err := x.Seconds(ctx, from.Shape, from.Down)
+	if err != nil {
+		return 0, err
+	}
+	if a <= 0 || math.IsInf(a, 1) {
+		return 0, fmt.Errorf("fleet: the step of jobs of %d chips has no routes on a slice %s, or takes no time", x.Chips, from.Shape)
+	}
+	b, err := x.Seconds(ctx, to.Shape, to.Down)
+	return b / a, err
 }

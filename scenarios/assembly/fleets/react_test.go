@@ -166,7 +166,7 @@ func TestAware(t *testing.T) {
 			t.Errorf("share %g: %g times the work in the time, want %g", share, got, gain)
 		}
 	}
-	x, err := longer(context.Background(), &fleet.Job{Shape: shape(t, "4x4x4"), Traffic: fleet.Traffic{AllToAll: 0.2, Neighbours: 0.1}}, 1)
+	x, err := (&Scenario{}).longer(context.Background(), &fleet.Job{Shape: shape(t, "4x4x4"), Traffic: fleet.Traffic{AllToAll: 0.2, Neighbours: 0.1}}, 1)
 	if want := 1 + 0.2*(34./32-1) + 0.1; err != nil || math.Abs(x-want) > 1e-12 {
 		t.Errorf("a step on 4x4x4 takes %g times as long, want %g; %v", x, want, err)
 	}
@@ -183,7 +183,7 @@ func TestMeanSlowdown(t *testing.T) {
 			continue
 		}
 		for dim := range 3 {
-			x, err := longer(context.Background(), &fleet.Job{Shape: m.Shape, Traffic: fleet.Traffic{AllToAll: 0.1, Neighbours: 0.035}}, dim)
+			x, err := (&Scenario{}).longer(context.Background(), &fleet.Job{Shape: m.Shape, Traffic: fleet.Traffic{AllToAll: 0.1, Neighbours: 0.035}}, dim)
 			if err != nil || x < 1.035 {
 				t.Fatal(m.Shape, x, err)
 			}

@@ -36,14 +36,17 @@ func (s *state) makeRoom(j *job, pods []int) bool {
 	return false
 }
 
-// leavers lists the jobs of a pod that run and that ok takes, the cheapest first.
+// leavers lists the jobs of a pod that run and that ok takes, the cheapest first, until it is asked again.
 func (s *state) leavers(p int, cost func(j *job) fleet.Time, ok func(j *job) bool) []leaver {
-	var list []leaver
-	for _, slot := range s.jobsOn(p) {
-		if j := s.slots[slot]; j.phase == running && ok(j) {
-			list = append(list, leaver{slot, int64(j.Shape.Chips()) * int64(cost(j))})
+	list := s.may[:0]
+	for c := range s.pods[p].on {
+		for _, slot := range s.pods[p].on[c] {
+			if j := s.slots[slot]; j.phase == running && int(j.at.Cubes[0]) == c && ok(j) {
+				list = append(list, leaver{slot, int64(j.Shape.Chips()) * int64(cost(j))})
+			}
 		}
 	}
+	s.may = list
 	slices.SortFunc(list, func(a, b leaver) int { return cmp.Or(cmp.Compare(a.cost, b.cost), cmp.Compare(a.slot, b.slot)) })
 	return list
 }
@@ -54,14 +57,13 @@ func (s *state) settled(j *job, since fleet.Time) bool { return j.moved == 0 || 
 // clearing finds a place for a job in a pod that becomes free when few and cheap ones of the jobs that may leave do: the
 // least number of the cheapest with whom it fits, less those without whom it does.
 func (s *state) clearing(j *job, p int, may []leaver) (placement.Place, []leaver, bool) {
-	if n := j.Shape.Cubes(); len(may) == 0 || n > 0 && bits.OnesCount64(s.wholeWithout(p, may)) < n {
+	if n := j.Shape.Cubes(); len(may) == 0 || n > 0 && bits.OnesCount64(s.podWithout(p, may).Free()) < n {
 		return placement.Place{}, nil, false
 	}
 	fits := func(gone []leaver) (placement.Place, bool) {
-		trial := *s.pods[p].Pod
-		s.without(&trial, gone)
-		at, ok := s.policy.Place(&trial, j.Shape)
-		return at, ok && (j.strange || !s.spares(&trial, &at))
+		trial := s.podWithout(p, gone)
+		at, ok := s.policy.Place(trial, j.Shape)
+		return at, ok && (j.strange || !s.spares(trial, &at))
 	}
 	if _, ok := fits(may); !ok {
 		return placement.Place{}, nil, false
@@ -125,7 +127,7 @@ const atMost = fleet.Hour
 // boxes of a grid or to another pod (Sec. 3.3 of the paper). It does where that takes fewer chip-seconds than the job
 // would wait, by users' estimates, times its chips.
 func (s *state) defragment(j *job, p int) bool {
-	if idleChips(s.pods[p].Pod) < j.Shape.Chips() && len(s.pods) == 1 {
+	if n := j.Shape.Chips(); len(s.pods) == 1 && (s.acc.chips[Idle] < int64(n) || idleChips(s.pods[p].Pod) < n) {
 		return false
 	}
 	may := s.leavers(p, func(x *job) fleet.Time { return s.c.Times.Checkpoint + s.setup(x) }, func(x *job) bool {

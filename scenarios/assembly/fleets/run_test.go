@@ -31,7 +31,7 @@ func pod60(load float64) *Config {
 		},
 		Discipline: Backfill, OCS: Route, Machine: Reschedule, Maintenance: Drain, Silent: 0.2, Missed: 0.05,
 		Slowdown: func(context.Context, *fleet.Job, int) (float64, error) { return 1.04, nil },
-		Reshaped: reshaped, SwitchFirst: true, Rolling: true, Spared: 4 * fleet.Hour,
+		Reshaped: (&Scenario{}).reshaped, SwitchFirst: true, Rolling: true, Spared: 4 * fleet.Hour,
 	}
 }
 
@@ -251,24 +251,6 @@ func TestSwitchesHelp(t *testing.T) {
 				t.Errorf("seed %d: %s does %.4f of work, reconfigurable %.4f", seed, name, o.Share(Work), with.Share(Work))
 			}
 		}
-	}
-}
-
-// BenchmarkPodYear simulates a year of a pod.
-func BenchmarkPodYear(b *testing.B) {
-	for _, name := range []string{"reconfigurable", "static-first-fit", "static-best-fit"} {
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
-			for range b.N {
-				c := pod60(0.8)
-				d := &fleet.Demand{
-					Seed: 1, Mix: fleet.Mixes()["tpuv4-2022"], ByDay: fleet.Fig13(), Until: 365 * fleet.Day, Chips: 4096, Load: 0.8,
-					Durations: fleet.Lognormal, Sigma: 1.5, Bands: [fleet.Bands]float64{2, 5, 3}, Routes: 0.95, Factor: 1,
-				}
-				c.Jobs, c.Until = d.Jobs, d.Until
-				simulate(b, c, name)
-			}
-		})
 	}
 }
 

@@ -33,6 +33,8 @@ type state struct {
 	parts  []part
 	queue  queue
 	claims []*claim
+	may    []leaver      // see leavers
+	trial  placement.Pod // see podWithout
 	err    error
 	ctx    context.Context
 	crews  crews

@@ -27,7 +27,7 @@ func (s *state) allowed(j *job, p int) float64 {
 			s.err = err
 			return 0
 		}
-		if s.c.OCS != Cheapest || s.pays(j, p, slow) {
+		if slow == 0 || s.c.OCS != Cheapest || s.pays(j, p, slow) {
 			return slow
 		}
 	}

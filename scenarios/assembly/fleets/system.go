@@ -24,6 +24,7 @@ type Scenario struct {
 	Pods   int
 	Policy Keys
 	Read   func(file string) ([]byte, error) // a file that is named
+	Steps  []Step
 }
 
 // faultLog reads the log of faults.
@@ -179,7 +180,7 @@ func (s *Scenario) Config() (*Config, error) {
 		Discipline: Discipline(p.Queue.Discipline), OCS: Reaction(p.Fault.OCS), Machine: Reaction(p.Fault.Machine),
 		Maintenance: Maintenance(p.Fault.Maintenance), Reserve: p.Queue.Reserve, Crews: p.Fault.Crews,
 		Silent: s.Faults.Silent, Missed: s.Faults.Missed,
-		Slowdown: s.slowdown(), Reshaped: reshaped,
+		Slowdown: s.slowdown(), Reshaped: s.reshaped,
 	}, nil
 }
 
