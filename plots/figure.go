@@ -35,6 +35,7 @@ var figures = []struct {
 	{"routes worth showing", byPolicy(func(p *result.Simulation) *routeMap { return newRouteMap(p.Torus) })},
 	{"chip-time by use", chipTimeFigure},
 	{"jobs on cubes", cubesFigure},
+	{"what is free of a pod", stillFigure},
 	{"plans", byPolicy(func(p *result.Simulation) *planPicture { return newPlanPicture(p.Schedule) })},
 }
 

@@ -120,3 +120,69 @@ func cubesOf(policy, title string, f *result.Fleet) sheet.Figure {
 	s.Blocks = []sheet.Block{{Plots: []*plot.Plot{p}, Height: vg.Length(8 * len(f.Cubes))}}
 	return s.Figure("cubes-" + sheet.FileName(policy))
 }
+
+// stillFigure shows the cubes of a pod as a grid, under each policy, when most of what is free under some does not fit one
+// slice.
+func stillFigure(_ *result.Document, d *result.Detail) []sheet.Figure {
+	worst, at := 0, 0.0
+	for i := range d.Policies {
+		if f := d.Policies[i].Fleet; f != nil {
+			for _, l := range f.Looks {
+				if l.Free-l.Largest > worst {
+					worst, at = l.Free-l.Largest, l.AtS
+				}
+			}
+		}
+	}
+	if worst == 0 {
+		return nil
+	}
+	s := sheet.Sheet{
+		Title: "What is free of a pod", Subtitle: fmt.Sprintf("%s; day %.2f, when most of what is free is outside the largest slice that fits", d.Title, at/86400),
+		Notes: []string{"A square is a cube, four layers of a grid of 4x4x4 side by side. Jobs are coloured by the size of their slice; white is free."},
+	}
+	seen := map[string]bool{}
+	for i := range d.Policies {
+		if f := d.Policies[i].Fleet; f != nil {
+			s.Blocks = append(s.Blocks, stillOf(d.Policies[i].Policy, f, at, seen))
+		}
+	}
+	for _, l := range looks {
+		if seen[l.kind] {
+			s.Legend = append(s.Legend, sheet.Entry{Text: l.kind, Sample: sheet.Box(l.color, 1)})
+		}
+	}
+	return []sheet.Figure{s.Figure("fragmentation")}
+}
+
+// stillOf draws the cubes of a pod at a moment, and notes whom it shows.
+func stillOf(policy string, f *result.Fleet, at float64, seen map[string]bool) sheet.Block {
+	const side, gap = 4, 1
+	t := &trackChart{count: side, size: sheet.NumberSize}
+	for cube, track := range f.Cubes {
+		x, y, z := cube/(side*side), cube/side%side, cube%side
+		lo := float64(x*(side+gap) + z)
+		t.bars = append(t.bars, bar{y, lo, lo + 0.92, 0.04, 0.96, sheet.Faint, ""}, bar{y, lo + 0.03, lo + 0.89, 0.07, 0.93, color.RGBA{255, 255, 255, 255}, ""})
+		for _, l := range looks {
+			for _, span := range track.Spans {
+				if span.Kind == l.kind && span.StartS <= at && at < span.EndS {
+					seen[l.kind] = true
+					t.bars = append(t.bars, bar{y, lo, lo + 0.92, 0.04, 0.96, l.color, ""})
+				}
+			}
+		}
+	}
+	p := t.plot()
+	words := "no cube is free"
+	for _, l := range f.Looks {
+		if l.AtS == at {
+			words = fmt.Sprintf("%d free, the largest slice %d", l.Free, l.Largest)
+		}
+	}
+	p.Y.Tick.Marker = plot.ConstantTicks{
+		{Value: t.middle(1), Label: sheet.Fit(sheet.Sans(sheet.TickSize, sheet.Ink), sheet.Plain(policy), 150)}, {Value: t.middle(2), Label: words},
+	}
+	p.X.Tick.Marker, p.X.Tick.Length = plot.ConstantTicks{}, 0
+	sheet.SetRange(&p.X, 0, side*(side+gap)-gap)
+	return sheet.Block{Plots: []*plot.Plot{p}, Height: 90}
+}

@@ -7,8 +7,8 @@ import (
 	"sim/scenarios/result"
 )
 
-// TestFleetFigures: a fleet's run has a figure of chip-time and one of the cubes for each policy, and other runs have
-// none.
+// TestFleetFigures: a fleet's run has a figure of chip-time, one of the cubes for each policy, and one of the moment when most
+// of what is free fits no slice; other runs have none.
 func TestFleetFigures(t *testing.T) {
 	doc := &result.Document{Scenario: "fleet", Rows: []result.Row{
 		{Policy: "one", Metrics: map[string]float64{"goodput": 0.5, "share_idle": 0.3, "share_down": 0.2}},
@@ -28,6 +28,16 @@ func TestFleetFigures(t *testing.T) {
 	}
 	if got := strings.Join(names, " "); got != "fleet chip-time cubes-one cubes-two" {
 		t.Errorf("figures %s", got)
+	}
+	cubes.Looks = []result.Look{{AtS: 0, Free: 2, Largest: 2}, {AtS: 3000, Free: 9, Largest: 4}, {AtS: 5000, Free: 5, Largest: 1}}
+	still := stillFigure(doc, d)
+	if len(still) != 1 || still[0].Name != "fragmentation" {
+		t.Fatalf("%d figures of a moment", len(still))
+	}
+	seen := map[string]bool{}
+	stillOf("one", cubes, 3000, seen)
+	if !seen["one cube"] || len(seen) != 1 {
+		t.Errorf("at that moment there are %v", seen)
 	}
 	doc.Rows = []result.Row{{Policy: "one", Metrics: map[string]float64{"nct": 1}}}
 	if len(chipTimeFigure(doc, d)) > 0 || len(cubesFigure(doc, &result.Detail{})) > 0 {

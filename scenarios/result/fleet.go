@@ -6,6 +6,14 @@ type Fleet struct {
 	FromS  float64 `json:"from_s"`
 	UntilS float64 `json:"until_s"`
 	Cubes  []Track `json:"cubes"` // of the first pod: which jobs are on each
+	Looks  []Look  `json:"looks"` // at what is free there, in order
+}
+
+// Look is how many cubes of a pod are free at a moment, and how many the largest slice has that fits.
+type Look struct {
+	AtS     float64 `json:"at_s"`
+	Free    int     `json:"free"`
+	Largest int     `json:"largest"`
 }
 
 // Gain is what a change of a scenario gives, of a metric that is a share: the mean over seeds, each against the same

@@ -18,6 +18,7 @@ type recorder struct {
 	gone     map[int]fleet.Time // by job, when it last left a place
 	events   []event
 	out      []outage
+	looks    []result.Look
 	since    [fleet.PodCubes]fleet.Time // when a cube of the first pod went out of use, below 0 of one that is in use
 }
 
@@ -148,6 +149,13 @@ func (r *recorder) cube(s *state, pod, number int, was, now *placement.Cube) {
 	case !up(was) && up(now):
 		r.out = append(r.out, outage{number, r.since[number], s.now, was.Closed > 0})
 		r.since[number] = -1
+	}
+}
+
+// look notes what is free of the first pod, in the days that are shown.
+func (r *recorder) look(s *state, at fleet.Time, pod, free, largest int) {
+	if r != nil && pod == 0 && at < s.c.From+shownDays*fleet.Day {
+		r.looks = append(r.looks, result.Look{AtS: at.Seconds(), Free: free, Largest: largest})
 	}
 }
 

@@ -48,6 +48,22 @@ func TestRecord(t *testing.T) {
 	if ends["done"] != o.Ended || ends["interrupted"] == 0 || ends["evicted"] == 0 || len(ends) > 5 {
 		t.Errorf("%v, but %d jobs ended", ends, o.Ended)
 	}
+	fragmented := false
+	for _, name := range []string{"reconfigurable", "static-first-fit"} {
+		looks := simulate(t, c, name).rec.looks
+		for _, l := range looks {
+			fragmented = fragmented || l.Largest < l.Free
+			if l.Largest < 1 || l.Largest > l.Free || name == "reconfigurable" && l.Largest < l.Free {
+				t.Errorf("%s: at %g s a slice of %d fits of %d free cubes", name, l.AtS, l.Largest, l.Free)
+			}
+		}
+		if most := shownDays * 4; len(looks) == 0 || len(looks) > most {
+			t.Errorf("%s: looked at what is free %d times; want at most %d", name, len(looks), most)
+		}
+	}
+	if !fragmented {
+		t.Error("a static pod is never fragmented")
+	}
 	down := 0
 	for _, e := range o.rec.events {
 		if e.part == "machine" && e.what == "down" {

@@ -129,15 +129,18 @@ func (w *watch) look(s *state) {
 			continue
 		}
 		w.looks++
+		largest := free
 		for _, b := range w.boxes {
 			if b.Cubes() > free {
 				continue
 			}
 			if _, ok := s.policy.Place(pod, b); ok {
-				w.frag += 1 - float64(b.Cubes())/float64(free)
+				largest = b.Cubes()
 				break
 			}
 		}
+		w.frag += 1 - float64(largest)/float64(free)
+		s.rec.look(s, w.next, p, free, largest)
 	}
 }
 
