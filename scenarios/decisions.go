@@ -242,6 +242,21 @@ func (s *Scenario) NoTrace() string {
 	return ""
 }
 
+// NoWork says why what s simulates is no one task graph of ranks, "" where it may be.
+func (s *Scenario) NoWork() string {
+	switch d := s.decision(); {
+	case d.policies == "placements":
+		return "jobs of a fleet come and go, and are no task graph"
+	case d.policies == "planners":
+		return "plans move chunks in slots, and are no task graph"
+	case s.severalJobs():
+		return "several jobs are no one job; give one of them"
+	case (d.policies == "collectives" || d.policies == "mappings") && len(s.PolicyNames()) > 1:
+		return fmt.Sprintf("under each of %s it is another graph; choose one by --policy", strings.Join(s.PolicyNames(), ", "))
+	}
+	return ""
+}
+
 // NoRoutes says why no run of s has routes to write, "" where it has.
 func (s *Scenario) NoRoutes() string {
 	if s.routes() {

@@ -134,7 +134,7 @@ func flagValues(cmd, flag string) []string {
 		return chart.Kinds
 	case "metric":
 		return metricNames()
-	case "out", "trace", "plan-out", "routes-out", "spec", "creds", "token-file":
+	case "out", "trace", "plan-out", "routes-out", "goal-out", "chakra-out", "cm-out", "spec", "creds", "token-file":
 		return []string{filesToo}
 	}
 	return nil

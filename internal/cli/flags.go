@@ -62,8 +62,9 @@ type runFlags struct {
 	trace     string
 	planOut   string
 	routesOut string
-	force     bool     // replace the results of others
-	formats   []string // of figures; none for no figures
+	workOut   map[string]string // by flag of workFlags
+	force     bool              // replace the results of others
+	formats   []string          // of figures; none for no figures
 }
 
 func runFlagList() []cli.Flag {
@@ -75,6 +76,9 @@ func runFlagList() []cli.Flag {
 		&cli.StringFlag{Name: "trace", Usage: "write the timelines to `FILE` for https://ui.perfetto.dev"},
 		&cli.StringFlag{Name: "plan-out", Usage: "write what policies plan to `FILE`: rate schedules as CSV, plans of a collective as JSON"},
 		&cli.StringFlag{Name: "routes-out", Usage: "write the forwarding tables of every router into `DIR` as CSV"},
+		&cli.StringFlag{Name: "goal-out", Usage: "write what is simulated to `FILE` as a GOAL schedule, binary where its name ends in .bin"},
+		&cli.StringFlag{Name: "chakra-out", Usage: "write what is simulated as Chakra execution traces, `PREFIX`.N.et for rank N"},
+		&cli.StringFlag{Name: "cm-out", Usage: "write what is sent to `FILE` as a connection matrix of htsim"},
 		&cli.BoolFlag{Name: "no-plots", DisableDefaultText: true, Usage: "draw no figures"},
 		&cli.StringFlag{Name: "format", Usage: "draw figures as `FORMATS`: png, svg or png,svg", Value: "png"},
 	)
@@ -95,6 +99,12 @@ func readRunFlags(cc *cli.Context, files int) (runFlags, error) {
 		planOut:   cc.String("plan-out"),
 		routesOut: cc.String("routes-out"),
 		force:     cc.Bool("force"),
+		workOut:   map[string]string{},
+	}
+	for _, name := range workFlags {
+		if path := cc.String(name); path != "" {
+			f.workOut[name] = path
+		}
 	}
 	if err := f.singleFiles(files); err != nil {
 		return f, err
@@ -118,7 +128,7 @@ func (f *runFlags) singleFiles(scenarios int) error {
 		return usagef("--routes-out holds the routes of one scenario, so it takes one at a time, not %d", scenarios)
 	}
 	written := map[string]string{}
-	for _, of := range [][2]string{{"--trace", f.trace}, {"--plan-out", f.planOut}} {
+	for _, of := range append([][2]string{{"--trace", f.trace}, {"--plan-out", f.planOut}}, f.works()...) {
 		flag, file := of[0], of[1]
 		switch other := written[filepath.Clean(file)]; {
 		case file == "":

@@ -73,7 +73,10 @@ func spared(path string, info os.FileInfo, read []string) error {
 }
 
 // write fills the file and puts it in place.
-func (o *outFile) write(fill func(io.Writer) error) error {
+func (o *outFile) write(fill func(io.Writer) error) error { return o.commit(o.fill(fill)) }
+
+// fill writes the file, and leaves it to commit to put it in place.
+func (o *outFile) fill(fill func(io.Writer) error) error {
 	o.mu.Lock()
 	var w io.Writer = o.device
 	if o.pending != nil {
@@ -85,6 +88,11 @@ func (o *outFile) write(fill func(io.Writer) error) error {
 	if err == nil {
 		err = b.Flush()
 	}
+	return err
+}
+
+// commit puts the file in place, or leaves nothing behind where filling it failed.
+func (o *outFile) commit(err error) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	switch {

@@ -8,6 +8,7 @@ import (
 
 	"sim/scenarios"
 	"sim/scenarios/result"
+	"sim/workloads/trace"
 )
 
 // refuseOutputs fails where a run of s has nothing of what the flags ask for.
@@ -16,9 +17,13 @@ func refuseOutputs(s *scenarios.Scenario, flags runFlags) error {
 	if err != nil {
 		return err
 	}
-	for _, o := range []struct{ flag, path, why string }{
+	list := []struct{ flag, path, why string }{
 		{"--trace", flags.trace, s.NoTrace()}, {"--plan-out", flags.planOut, plan}, {"--routes-out", flags.routesOut, s.NoRoutes()},
-	} {
+	}
+	for _, w := range flags.works() {
+		list = append(list, struct{ flag, path, why string }{w[0], w[1], s.NoWork()})
+	}
+	for _, o := range list {
 		if o.path != "" && o.why != "" {
 			return usagef("%s: %s: %s", o.flag, s.Name, o.why)
 		}
@@ -32,6 +37,9 @@ type outputs struct {
 	trace, plan *outFile              // may be nil
 	routes      map[string]routeFiles // by router
 	made        result.Made           // for routes
+	works       []workFile            // of what is simulated
+	ranks       *trace.Job            // the same, for the files of all ranks
+	create      func(path string) (*outFile, error)
 }
 
 type routeFiles struct{ tables, tags *outFile }
@@ -39,7 +47,7 @@ type routeFiles struct{ tables, tags *outFile }
 // open opens the outputs of the run of s, which was read from file with the overrides and goes to dir. On failure what
 // is open is to be aborted, too.
 func (o *outputs) open(s *scenarios.Scenario, file string, overrides []string, dir *result.Dir, flags runFlags) error {
-	if flags.trace == "" && flags.planOut == "" && flags.routesOut == "" {
+	if flags.trace == "" && flags.planOut == "" && flags.routesOut == "" && len(flags.workOut) == 0 {
 		return nil
 	}
 	read, taken := scenarios.Inputs(file, overrides), map[string]bool{}
@@ -60,6 +68,12 @@ func (o *outputs) open(s *scenarios.Scenario, file string, overrides []string, d
 			return nil, err
 		}
 		return createFileAt(path, at, read)
+	}
+	o.create = create
+	for _, w := range flags.works() {
+		if err := o.openWork(w[0], w[1]); err != nil {
+			return err
+		}
 	}
 	var err error
 	if flags.trace != "" {
@@ -101,6 +115,9 @@ func (o *outputs) open(s *scenarios.Scenario, file string, overrides []string, d
 func (o *outputs) abort() {
 	o.trace.abort()
 	o.plan.abort()
+	for i := range o.works {
+		o.works[i].file.abort()
+	}
 	for _, f := range o.routes {
 		f.tables.abort()
 		f.tags.abort()
@@ -110,7 +127,7 @@ func (o *outputs) abort() {
 
 // write writes what was asked for. A failure of one does not keep the others from being written.
 func (o *outputs) write(c *command, out *scenarios.Outcome) error {
-	var failed failures
+	failed := o.commitWork()
 	write := func(f *outFile, fill func(io.Writer) error) {
 		if f != nil {
 			if err := f.write(fill); err != nil {

@@ -115,7 +115,11 @@ func (c *command) prepare(files, overrides []string, flags runFlags) (jobs []*jo
 func (c *command) runJob(ctx context.Context, j *job, flags runFlags) error {
 	s, begun := j.scenario, c.now()
 	m, update := c.startRun(s.Name)
-	outcome, err := c.run(ctx, s, scenarios.RunOptions{Workers: flags.workers, Progress: update})
+	options := scenarios.RunOptions{Workers: flags.workers, Progress: update}
+	if len(j.outputs.works) > 0 {
+		options.Work = j.outputs.fillWork
+	}
+	outcome, err := c.run(ctx, s, options)
 	m.stop()
 	if err != nil {
 		if errors.Is(err, scenarios.ErrInput) || errors.Is(err, context.Canceled) {

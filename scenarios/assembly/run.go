@@ -8,11 +8,13 @@ import (
 
 	"sim/scenarios/result"
 	"sim/scenarios/schema"
+	"sim/workloads/trace"
 )
 
 // Options says how a system is run; none of it changes a result.
 type Options struct {
 	Workers  int                                  // goroutines, at least 1
+	Work     func(w *trace.Work) error            // takes the work of the first policy, before any decides; may be nil
 	Progress func(policy string, done, total int) // called as policies are decided and simulated; may be nil; called from one goroutine at a time
 }
 
@@ -29,6 +31,15 @@ func Run(ctx context.Context, sys System, policies []string, doc result.Document
 	}
 	if err := sys.Begin(ctx, o); err != nil {
 		return nil, OrEnded(ctx, err)
+	}
+	if opt.Work != nil {
+		w, err := WorkOf(ctx, sys, doc.Scenario, policies[0])
+		if err == nil {
+			err = opt.Work(w)
+		}
+		if err != nil {
+			return nil, OrEnded(ctx, err)
+		}
 	}
 	var none []unserved
 	for i, name := range policies {

@@ -233,7 +233,7 @@ func (n *chNode) decode(b []byte) error {
 }
 
 // chRead are the attributes that are read.
-var chRead = []string{"is_cpu_op", "num_ops", "tensor_size", "comm_type", "comm_size", "comm_src", "comm_dst", "comm_tag", "comm_group", "stream", "tid"}
+var chRead = []string{"is_cpu_op", "num_ops", "tensor_size", "comm_type", "comm_size", "comm_src", "comm_dst", "comm_tag", "comm_group", "stream", "tid", chPicoseconds, chDependency}
 
 // attribute reads an AttributeProto, whose number may be of any type.
 func (n *chNode) attribute(b []byte) error {
@@ -485,6 +485,11 @@ func (c *chakra) op(rank int, n *chNode) (o Op, err error) {
 	o.Name = n.name
 	micros := int64(min(n.micros, uint64(mostTime/engine.Microsecond)))
 	busy := engine.Time(micros) * engine.Microsecond
+	if exact, ok := n.ints[chPicoseconds]; ok {
+		if busy = engine.Time(exact); busy < 0 || busy > mostTime {
+			return o, wrong(fmt.Sprintf("from 0 to %d", int64(mostTime)), "node %d (%.40q) has "+chPicoseconds+" %d", n.id, n.name, exact)
+		}
+	}
 	size, sized := n.ints["comm_size"]
 	if size < 0 || size > MaxSend {
 		return o, wrong(fmt.Sprintf("from 0 to %d", int64(MaxSend)), "node %d (%.40q) has comm_size %d", n.id, n.name, size)
@@ -510,7 +515,11 @@ func (c *chakra) op(rank int, n *chNode) (o Op, err error) {
 			o.Dur, err = c.roofline(float64(work), float64(n.ints["tensor_size"]))
 		}
 	case chSend, chRecv:
-		o.Bytes, o.Tag = size, uint32(n.ints["comm_tag"])&^(1<<31)
+		if o.Bytes, o.Tag = size, uint32(n.ints["comm_tag"])&^(1<<31); n.ints[chDependency] != 0 {
+			if o.Bytes = 0; n.kind == chSend {
+				c.note("messages that are dependencies ("+chDependency+") carry nothing", 0)
+			}
+		}
 		if o.Kind = Send; n.kind == chRecv {
 			o.Kind = Recv
 			o.Peer, err = other("comm_src")

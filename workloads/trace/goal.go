@@ -53,11 +53,12 @@ func readGOAL(files []File, h *Hints) (*Job, error) {
 type goal struct {
 	*Job
 	cpus map[int32][]int64 // by rank: of operations their cpu, of others than computes -1
+	part engine.Time       // what a comment of a line adds to its calc, below a nanosecond
 }
 
 // add appends an operation of a rank.
 func (g *goal) add(rank int32, o Op, cpu int64) int32 {
-	if o.Kind != Compute {
+	if o.Kind != Compute || o.Dur == 0 { // what takes no time needs no cpu
 		cpu = -1
 	}
 	g.Ops[rank], g.cpus[rank] = append(g.Ops[rank], o), append(g.cpus[rank], cpu)
@@ -99,6 +100,11 @@ func (g *goal) end(rank int32, starts [][2]int32) error {
 // message checks peer, size and tag of a message.
 func (g *goal) message(rank int32, kind Kind, size uint64, peer, tag uint32, nic int64) (Op, error) {
 	o := Op{Name: kind.String(), Kind: kind, Bytes: int64(size), Tag: tag, Peer: int32(peer) - rank}
+	if size == 1 && tag&noBytes != 0 && tag != AnyTag {
+		if o.Bytes = 0; kind == Send {
+			g.note("messages of a byte with a tag of 2^31 or more say that something is done, and carry nothing", 0)
+		}
+	}
 	switch {
 	case size > MaxSend:
 		return o, wrong(fmt.Sprintf("at most %d", int64(MaxSend)), "a message of %d bytes", size)
@@ -121,6 +127,10 @@ func (g *goal) text(l *lines) error {
 	var starts [][2]int32
 	comment := false
 	for l.scan() {
+		g.part = 0
+		if at := strings.LastIndex(l.Text, "//"); !comment && at >= 0 {
+			_, _ = fmt.Sscanf(l.Text[at:], goalWord, &g.part) // other comments say nothing
+		}
 		f := strings.Fields(goalUncommented(l.Text, &comment))
 		if len(f) == 0 {
 			continue
@@ -257,7 +267,7 @@ func (g *goal) statement(rank int32, f []string, labels map[string]int32, starts
 		if err := take(f[2:], "cpu"); err != nil {
 			return err
 		}
-		o = Op{Name: "calc", Kind: Compute, Dur: engine.Time(ns) * engine.Nanosecond}
+		o = Op{Name: "calc", Kind: Compute, Dur: engine.Time(ns)*engine.Nanosecond + min(max(0, g.part), engine.Nanosecond-1)}
 	case (f[0] == "send" || f[0] == "recv") && len(f) >= 4:
 		kind, word := Send, "to"
 		if f[0] == "recv" {
@@ -364,6 +374,8 @@ func (g *goal) block(rank int32, b []byte) error {
 		case 3:
 			if o = (Op{Name: "calc", Kind: Compute, Dur: engine.Time(size) * engine.Nanosecond}); size > uint64(mostTime/engine.Nanosecond) {
 				err = wrong("fewer", "a calc of %d ns", size)
+			} else if peer == goalPart && tag < uint32(engine.Nanosecond) {
+				o.Dur += engine.Time(tag)
 			}
 		default:
 			err = wrong("1, 2 or 3", "operation %d of rank %d is of type %d", i, rank, kind)

@@ -18,6 +18,7 @@ import (
 	"sim/scenarios/assembly"
 	"sim/scenarios/result"
 	"sim/scenarios/schema"
+	"sim/workloads/trace"
 )
 
 // Scenario is a call on hardware that leaves something open.
@@ -170,6 +171,22 @@ func (z *system) Decide(ctx context.Context, name string, workers int) (assembly
 		return best, c.Complete(ctx)
 	}
 	return best, nil
+}
+
+// Work is that of the call as one algorithm expands it.
+func (z *system) Work(ctx context.Context, policy string) (*trace.Work, error) {
+	by := z.algorithms(policy)
+	if len(by) != 1 {
+		return nil, assembly.Unwritten(z.Name, "policy.collective", "which algorithm expands the call is found out by simulating all", "name one")
+	}
+	b, err := z.expanded(ctx, by[0])
+	if errors.Is(err, collective.ErrUnserved) {
+		return nil, schema.Diagnostics{z.diagnostic("policy.collective", Refusal(err))}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return assembly.WorkOf(ctx, b.System, z.Name, policy)
 }
 
 // diagnostic says why no algorithm serves the call.

@@ -25,6 +25,7 @@ type instance struct {
 	tiers   *links.Tiers        // inside pods; nil where these have none
 	first   []int               // of a pod's links, the first of each tier, and behind the last
 	it      *training.Iteration // whose graph that is; nil of traffic
+	rank    []int32             // by task of a trace the rank that it is of; nil of other work
 	pods    *fabric.Pods
 	optical *fabric.Optical // circuits with the routes of graph
 	problem *topology.Problem

@@ -66,7 +66,7 @@ func (in *instance) lay(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
-		in.graph = built.Graph
+		in.graph, in.rank = built.Graph, built.Rank
 		return nil
 	}
 	if w.Graph != nil {

@@ -10,6 +10,7 @@ import (
 	"sim/engine/units"
 	"sim/scenarios/assembly"
 	"sim/scenarios/result"
+	"sim/workloads/trace"
 	"sim/workloads/training"
 )
 
@@ -74,6 +75,11 @@ func (s *system) Decide(ctx context.Context, policy string, workers int) (assemb
 		return nil, err
 	}
 	return &answer{a, row}, nil
+}
+
+// Work is that of the outermost tier, whose passes are longer by the calls inside.
+func (s *system) Work(ctx context.Context, policy string) (*trace.Work, error) {
+	return assembly.WorkOf(ctx, s.System, s.outer, policy)
 }
 
 // measure says what each tier carries, for how much of the iteration, how much longer this is for it, and how long it

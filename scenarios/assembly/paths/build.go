@@ -23,6 +23,7 @@ type routed struct {
 	least          float64             // bound on the load of the most loaded of these links
 	shortest       float64             // hops of the shortest paths of all messages
 	it             *training.Iteration // whose transfers are led; nil of traffic
+	at             []int32             // by rank of it the node; nil of others than training and traces
 	placed         *placed             // its ranks, where the scenario says where they are; nil of others
 	assembly.Ideal                     // of it
 

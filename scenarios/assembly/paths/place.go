@@ -56,6 +56,7 @@ func (r *routed) place(ctx context.Context) (*training.Iteration, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.at = usual.At
 	it, err := r.step(ctx, usual.At)
 	if err != nil || !s.Mapping.Asked() {
 		return it, err
@@ -67,7 +68,8 @@ func (r *routed) place(ctx context.Context) (*training.Iteration, error) {
 	if r.placed.Placement, err = mapping.Place(ctx, s.Mapping.Mapping, p, o); err != nil {
 		return nil, err
 	}
-	if it, err = r.step(ctx, r.placed.At); err != nil {
+	r.at = r.placed.At
+	if it, err = r.step(ctx, r.at); err != nil {
 		return nil, err
 	}
 	return it, r.placed.hops(ctx, p, it.Graph)

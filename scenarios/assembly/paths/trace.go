@@ -29,7 +29,11 @@ func (r *routed) traced(ctx context.Context, place []int32) (*training.Iteration
 	}
 	// calls are in the graph, and each task is of no phase in particular
 	spec := training.Spec{GPUs: j.Ranks, PP: 1, Chunks: 1, Microbatches: 1, Collectives: "graph"}
-	return &training.Iteration{Spec: spec, Graph: built.Graph, Meta: make([]training.Meta, len(built.Graph.Tasks)), All: true}, nil
+	meta := make([]training.Meta, len(built.Graph.Tasks))
+	for i := range meta {
+		meta[i].GPU = built.Rank[i]
+	}
+	return &training.Iteration{Spec: spec, Graph: built.Graph, Meta: meta, All: true}, nil
 }
 
 // layTrace lays a trace out.

@@ -1,0 +1,107 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"sim/scenarios/result"
+	"sim/workloads/trace"
+)
+
+// workFlags are the flags that ask for what is simulated, in formats of other tools.
+var workFlags = []string{"goal-out", "chakra-out", "cm-out"}
+
+// works returns those that are given, with the first file of each.
+func (f *runFlags) works() (list [][2]string) {
+	for _, name := range workFlags {
+		if path, ok := f.workOut[name]; ok {
+			if name == "chakra-out" {
+				path = chakraFile(path, 0)
+			}
+			list = append(list, [2]string{"--" + name, path})
+		}
+	}
+	return list
+}
+
+// chakraFile is the file of a rank.
+func chakraFile(prefix string, rank int) string { return fmt.Sprintf("%s.%d.et", prefix, rank) }
+
+// workFile is a file of what is simulated, of a rank or of all.
+type workFile struct {
+	flag string
+	file *outFile
+	fill func(io.Writer, *trace.Work, *trace.Job) error
+}
+
+// openWork opens the first file of a flag.
+func (o *outputs) openWork(flag, path string) error {
+	f, err := o.create(path)
+	if err != nil {
+		return err
+	}
+	w := workFile{flag: flag, file: f}
+	switch {
+	case flag == "--cm-out":
+		w.fill = func(to io.Writer, work *trace.Work, _ *trace.Job) error { return work.WriteCM(to) }
+	case flag == "--chakra-out":
+		w.fill = func(to io.Writer, _ *trace.Work, j *trace.Job) error { return j.WriteChakra(to, 0) }
+	case filepath.Ext(path) == ".bin":
+		w.fill = func(to io.Writer, _ *trace.Work, j *trace.Job) error { return j.WriteBinaryGOAL(to) }
+	default:
+		w.fill = func(to io.Writer, _ *trace.Work, j *trace.Job) error { return j.WriteGOAL(to) }
+	}
+	o.works = append(o.works, w)
+	return nil
+}
+
+// fillWork writes the work of a scenario to the files that are open, of which none is put in place yet. Those of further
+// ranks follow when these are, as there may be more than can be open at once; that they are not too large is found out here.
+func (o *outputs) fillWork(w *trace.Work) error {
+	var j *trace.Job
+	for i := range o.works {
+		f, err := &o.works[i], error(nil)
+		if f.flag != "--cm-out" && j == nil {
+			j, err = w.Job()
+		}
+		if err == nil {
+			err = f.file.fill(func(to io.Writer) error { return f.fill(to, w, j) })
+		}
+		if f.flag == "--chakra-out" && err == nil {
+			o.ranks = j
+			all := trace.Bounded(io.Discard)
+			for rank := 0; rank < j.Ranks && err == nil; rank++ {
+				err = j.WriteChakra(all, rank)
+			}
+		}
+		var refused trace.Refused
+		if errors.As(err, &refused) {
+			return usagef("%s: %v", f.flag, refused)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: cannot be written: %s", f.file.path, result.Reason(err))
+		}
+	}
+	return nil
+}
+
+// commitWork puts the files in place.
+func (o *outputs) commitWork() (failed failures) {
+	for i := range o.works {
+		f := &o.works[i]
+		err := f.file.commit(nil)
+		for rank := 1; f.flag == "--chakra-out" && rank < o.ranks.Ranks && err == nil; rank++ {
+			var one *outFile
+			if one, err = o.create(chakraFile(strings.TrimSuffix(f.file.path, ".0.et"), rank)); err == nil {
+				err = one.write(func(to io.Writer) error { return o.ranks.WriteChakra(to, rank) })
+			}
+		}
+		if err != nil {
+			failed = append(failed, err)
+		}
+	}
+	return failed
+}

@@ -1,0 +1,76 @@
+package circuits
+
+import (
+	"context"
+
+	"sim/scenarios/assembly"
+	"sim/workloads/trace"
+)
+
+// Work is the complete DAG. Ranks are the GPUs, pod after pod; a transfer is a message of each of its flows, and one inside a
+// pod where nothing takes any time is none. Computes of GPUs in lockstep are of the first of these, as all of them wait for
+// the last flow of any.
+func (in *instance) Work(ctx context.Context, _ string) (*trace.Work, error) {
+	if in.pods.Copies > 1 {
+		return nil, assembly.Unwritten(in.s.Name, "workload.replicas", "one replica stands for all", `set it to "all"`)
+	}
+	w := &trace.Work{Graph: in.plain, Rank: in.rank}
+	gpus := in.ranks(w)
+	w.Messages = func(id int32) (all [][2]int32) {
+		t := &w.Graph.Tasks[id]
+		if !in.pods.Takes(t) {
+			return nil
+		}
+		src, dst, n := gpus[t.Src], gpus[t.Dst], int(t.Flows)
+		for f := range n {
+			a, b := f*len(src)/n, f*len(dst)/n
+			if n == len(src)*len(dst) { // each to each
+				a, b = f/len(dst), f%len(dst)
+			}
+			all = append(all, [2]int32{src[a%len(src)], dst[b%len(dst)]})
+		}
+		return all
+	}
+	return w, ctx.Err()
+}
+
+// ranks numbers the GPUs of w, and returns them by node. Of stages it says whose computes are.
+func (in *instance) ranks(w *trace.Work) (gpus [][]int32) {
+	gpus = make([][]int32, len(in.pods.Nodes))
+	if in.it == nil || len(in.it.Nodes) == 0 {
+		for n := range gpus {
+			for range in.pods.Nodes[n].GPUs {
+				gpus[n] = append(gpus[n], int32(w.Ranks))
+				w.Ranks++
+			}
+		}
+		return gpus
+	}
+	s := &in.it.Spec
+	each := s.StageGPUs()
+	rank := make([]int32, len(in.it.Ready)*s.PP*each)
+	pod := make([]int32, len(rank))
+	for n, node := range in.it.Nodes {
+		for g := range node.GPUs {
+			pod[(node.Replica*s.PP+node.Stage)*each+node.First+g] = in.pods.Nodes[n].Pod
+		}
+	}
+	for p := range in.pods.Pods {
+		for g := range rank {
+			if pod[g] == int32(p) {
+				rank[g] = int32(w.Ranks)
+				w.Ranks++
+			}
+		}
+	}
+	for n, node := range in.it.Nodes {
+		first := (node.Replica*s.PP+node.Stage)*each + node.First
+		gpus[n] = rank[first : first+node.GPUs]
+	}
+	w.Rank = make([]int32, len(w.Graph.Tasks))
+	for i := range w.Rank {
+		m := &in.it.Meta[i]
+		w.Rank[i] = rank[(int(m.Replica)*s.PP+int(m.Stage))*each+int(max(0, m.GPU))]
+	}
+	return gpus
+}

@@ -1,0 +1,58 @@
+package paths
+
+import (
+	"context"
+	"slices"
+
+	"sim/scenarios/assembly"
+	"sim/workloads/trace"
+	"sim/workloads/training"
+)
+
+// Work is the graph that routers lead: ranks are the nodes that are up, in order. Computes of GPUs in lockstep are of the
+// first of these. What links take beside is not in it.
+func (r *routed) Work(ctx context.Context, _ string) (*trace.Work, error) {
+	w := &trace.Work{Graph: r.load.graph, Late: slices.Contains(RingKinds, r.s.Workload.Kind)}
+	if w.Graph == nil {
+		source := r.s.Workload.Source
+		if len(r.load.parts) != 1 || r.load.parts[0].turns != nil || r.s.Engine.Level == "packet" && source != "greedy" && source != "window" {
+			return nil, assembly.Unwritten(r.s.Name, "workload.source", "its packets are at random times, or in turns", `give traffic whose source is "greedy"`)
+		}
+		t := r.load.parts[0].traffic
+		if float64(len(t.Flows)) > assembly.MaxTasks {
+			return nil, assembly.Unwritten(r.s.Name, "workload.kind", "it is more transfers than are written", "choose a smaller fabric")
+		}
+		var err error
+		if w.Graph, err = t.Graph(); err != nil {
+			return nil, err
+		}
+	}
+	rank := make([]int32, r.Whole.Nodes)
+	for node := range rank {
+		if rank[node] = int32(w.Ranks); r.Down == nil || !r.Down[node] {
+			w.Ranks++
+		}
+	}
+	w.Messages = func(id int32) [][2]int32 {
+		if t := &w.Graph.Tasks[id]; t.Src != t.Dst {
+			return [][2]int32{{rank[t.Src], rank[t.Dst]}}
+		}
+		return nil
+	}
+	if r.it != nil && r.at != nil {
+		w.Rank = make([]int32, len(w.Graph.Tasks))
+		for i := range w.Rank {
+			w.Rank[i] = rank[r.at[firstRank(&r.it.Spec, &r.it.Meta[i])]]
+		}
+	}
+	return w, ctx.Err()
+}
+
+// firstRank is the rank that a compute of a step is of, or the first of those in lockstep.
+func firstRank(s *training.Spec, m *training.Meta) int {
+	gpu := int(max(0, m.GPU))
+	if m.Stage > 0 || m.Replica > 0 {
+		gpu += (int(m.Replica)*s.PP + int(m.Stage)) * s.StageGPUs()
+	}
+	return gpu
+}

@@ -1,0 +1,38 @@
+package assembly
+
+import (
+	"context"
+
+	"sim/scenarios/schema"
+	"sim/workloads/trace"
+)
+
+// Writing is a system whose work is a task graph of ranks, for other tools.
+type Writing interface {
+	// Work returns the work under a policy. It fails with schema.Diagnostics where what is simulated is not all of it.
+	Work(ctx context.Context, policy string) (*trace.Work, error)
+}
+
+// Unwritten says that the work of a scenario cannot be written, which a key is behind.
+func Unwritten(name, key, why, remedy string) error {
+	return schema.Diagnostics{{File: name, Key: key, Problem: "the work cannot be written: " + why, Remedy: remedy}}
+}
+
+// WorkOf returns the work of a system under a policy.
+func WorkOf(ctx context.Context, sys System, name, policy string) (*trace.Work, error) {
+	if w, ok := sys.(Writing); ok {
+		return w.Work(ctx, policy)
+	}
+	return nil, Unwritten(name, "", "policy "+schema.Quote(policy)+" makes no one graph of it", "name one algorithm for all calls")
+}
+
+// Work is that of the policy's system.
+func (b *before) Work(ctx context.Context, policy string) (*trace.Work, error) {
+	s, err := b.System, error(nil)
+	if policy != b.first {
+		if s, err = b.build(ctx, policy); err != nil {
+			return nil, err
+		}
+	}
+	return WorkOf(ctx, s, policy, b.rest)
+}

@@ -1,0 +1,255 @@
+package trace
+
+import (
+	"fmt"
+	"slices"
+
+	"sim/engine"
+)
+
+// Work is a task graph whose tasks are of ranks: what the writers write.
+type Work struct {
+	Graph *engine.Graph
+	Ranks int
+	// Rank is by task that of a compute; -1 is one near the ranks that it waits for and that wait for it.
+	Rank []int32
+	// Messages are those that a transfer stands for, by source and destination, of equal bytes or one more; nil is one
+	// between ranks of its nodes' numbers. Of none, and of those of no bytes, none takes time.
+	Messages func(task int32) [][2]int32
+	// Late are the times of edges that the fabric adds to messages by itself, and which are left out.
+	Late bool
+}
+
+// MaxWritten bounds the operations of a file that is written: as many as some gigabytes of memory.
+const MaxWritten = 1 << 24
+
+// Refused is the error of work that a format does not have, or that is too large: what is wrong; want what would be right.
+type Refused string
+
+func (r Refused) Error() string { return string(r) }
+
+// refused words one.
+func refused(format string, args ...any) error { return Refused(fmt.Sprintf(format, args...)) }
+
+// errTooMany refuses more operations.
+var errTooMany = refused("it is more than %d operations; want a smaller job", MaxWritten)
+
+// messages returns those of a transfer.
+func (w *Work) messages(task int32) [][2]int32 {
+	if w.Messages != nil {
+		return w.Messages(task)
+	}
+	t := &w.Graph.Tasks[task]
+	return [][2]int32{{t.Src, t.Dst}}
+}
+
+// Job makes the work operations of ranks, which Build makes the same work again: of a compute one of its rank, of a transfer
+// a send and a receive. What waits for a task on another rank waits for a message of no bytes from there, whose tag has its
+// highest bit set; of others that is clear. It fails (Refused) where there are too many operations.
+func (w *Work) Job() (*Job, error) {
+	g := w.Graph
+	j := &Job{Ranks: w.Ranks, Ops: make([][]Op, w.Ranks), Eager: MaxSend}
+	v := &working{Work: w, Job: j, homes: w.homes(), known: map[[2]int32]int32{}}
+	for _, id := range g.Order() {
+		t := &g.Tasks[id]
+		if messages := v.messages(id); t.Kind == engine.Transfer && len(messages) > 0 {
+			v.transfer(id, messages)
+		} else {
+			o := Op{Name: g.Name(id), Dur: t.Duration, After: v.after(id, v.homes[id])}
+			if o.Dur > 0 && t.Kind == engine.Compute {
+				o.Kind = Compute
+			}
+			v.known[[2]int32{id, v.homes[id]}] = v.add(v.homes[id], o)
+		}
+		if v.ops > MaxWritten {
+			return nil, errTooMany
+		}
+	}
+	return j, nil
+}
+
+// working is a job under way.
+type working struct {
+	*Work
+	*Job
+	homes []int32            // by task the rank where all of it is known to be done
+	known map[[2]int32]int32 // by task and rank the operation with which it is known there
+	ops   int
+	sent  uint32
+}
+
+func (v *working) add(rank int32, o Op) int32 {
+	slices.Sort(o.After)
+	o.After = slices.Compact(o.After)
+	v.ops++
+	v.Ops[rank] = append(v.Ops[rank], o)
+	return int32(len(v.Ops[rank]) - 1)
+}
+
+// message sends some bytes after operations of the source, and returns the operations at both ends.
+func (v *working) message(name string, src, dst int32, bytes int64, after []int32) (sent, got int32) {
+	tag := v.sent
+	if v.sent++; bytes == 0 {
+		tag |= noBytes
+	}
+	sent = v.add(src, Op{Name: name, Kind: Send, Bytes: bytes, Peer: dst - src, Tag: tag, After: after})
+	got = v.add(dst, Op{Name: name, Kind: Recv, Bytes: bytes, Peer: src - dst, Tag: tag})
+	return sent, got
+}
+
+// noBytes is the bit of the tags of messages that say no more than that something is done.
+const noBytes = 1 << 31
+
+// after returns the operations of a rank that a task of it waits for.
+func (v *working) after(id, rank int32) (all []int32) {
+	for _, e := range v.Graph.In(id) {
+		op := v.at(e.From, rank)
+		if e.Lag > 0 && !v.Late {
+			op = v.add(rank, Op{Name: "after " + v.Graph.Name(e.From), Kind: Compute, Dur: e.Lag, After: []int32{op}})
+		}
+		all = append(all, op)
+	}
+	return all
+}
+
+// at returns the operation with which a task is known to be done on a rank.
+func (v *working) at(id, rank int32) int32 {
+	key := [2]int32{id, rank}
+	op, ok := v.known[key]
+	if !ok {
+		home := v.homes[id]
+		_, op = v.message(v.Graph.Name(id)+" is done", home, rank, 0, []int32{v.known[[2]int32{id, home}]})
+		v.known[key] = op
+	}
+	return op
+}
+
+// transfer sends the messages of a transfer.
+func (v *working) transfer(id int32, messages [][2]int32) {
+	name, bytes, n := v.Graph.Name(id), v.Graph.Tasks[id].Bytes, int64(len(messages))
+	var all []int32
+	for k, m := range messages {
+		each := bytes / n
+		if int64(k) < bytes%n {
+			each++
+		}
+		sent, got := v.message(name, m[0], m[1], each, v.after(id, m[0]))
+		if n == 1 {
+			v.known[[2]int32{id, m[0]}], v.known[[2]int32{id, m[1]}] = sent, got
+			return
+		}
+		if home := v.homes[id]; m[1] != home {
+			_, got = v.message(name+" is done", m[1], home, 0, []int32{got})
+		}
+		all = append(all, got)
+	}
+	v.known[[2]int32{id, v.homes[id]}] = v.add(v.homes[id], Op{Name: name, After: all})
+}
+
+// homes returns by task the rank where it is done: of transfers the destination, of computes that have none the rank that
+// most of what they wait for and of what waits for them is of.
+func (w *Work) homes() []int32 {
+	g := w.Graph
+	homes := slices.Repeat([]int32{-1}, len(g.Tasks))
+	for i := range g.Tasks {
+		if g.Tasks[i].Kind != engine.Transfer {
+			if w.Rank != nil {
+				homes[i] = w.Rank[i]
+			}
+		} else if m := w.messages(int32(i)); len(m) > 0 {
+			homes[i] = m[0][1]
+		}
+	}
+	var near []int32
+	vote := func(id int32, start bool) {
+		if g.Tasks[id].Kind == engine.Transfer {
+			for _, m := range w.messages(id) {
+				if near = append(near, m[0]); !start {
+					near = append(near, m[1])
+				}
+			}
+		} else if homes[id] >= 0 {
+			near = append(near, homes[id])
+		}
+	}
+	order := slices.Clone(g.Order())
+	for range 2 { // forward, and back for those before which there is nothing
+		for _, id := range order {
+			if homes[id] >= 0 {
+				continue
+			}
+			near = near[:0]
+			for _, e := range g.In(id) {
+				vote(e.From, false)
+			}
+			for _, e := range g.Out(id) {
+				vote(e.To, true)
+			}
+			homes[id] = most(near)
+		}
+		slices.Reverse(order)
+	}
+	for i := range homes {
+		homes[i] = max(0, homes[i])
+	}
+	return homes
+}
+
+// most returns the rank that is most often in a list, the lowest of several, and -1 of none.
+func most(list []int32) int32 {
+	slices.Sort(list)
+	best, times := int32(-1), 0
+	for i := 0; i < len(list); {
+		k := i
+		for k < len(list) && list[k] == list[i] {
+			k++
+		}
+		if k-i > times {
+			best, times = list[i], k-i
+		}
+		i = k
+	}
+	return best
+}
+
+// streams deals the computes of a rank to streams on which one follows the other, as few as a first fit finds: each begins
+// after the one before has ended, whatever takes how long. Others are on -1.
+func streams(ops []Op) (of []int32, n int32) {
+	of = slices.Repeat([]int32{-1}, len(ops))
+	ends := make([][]int32, len(ops)) // by stream the last operation that one comes after or is, and 0 of none
+	var last []int32                  // by stream its last operation
+	for i := range ops {
+		var seen []int32
+		for k, a := range ops[i].After {
+			if k == 0 {
+				seen = ends[a]
+				continue
+			}
+			joined := slices.Clone(seen)
+			for s, end := range ends[a] {
+				if s >= len(joined) {
+					joined = append(joined, end)
+				}
+				joined[s] = max(joined[s], end)
+			}
+			seen = joined
+		}
+		if ops[i].Kind == Compute && ops[i].Dur > 0 {
+			at := -1
+			for s := range last {
+				if s < len(seen) && seen[s] == last[s] {
+					at = s
+					break
+				}
+			}
+			if at < 0 {
+				at, last = len(last), append(last, 0)
+			}
+			last[at], of[i] = int32(i)+1, int32(at)
+			seen = append(slices.Clone(seen), make([]int32, max(0, at+1-len(seen)))...)
+			seen[at] = last[at]
+		}
+		ends[i] = seen
+	}
+	return of, int32(len(last))
+}

@@ -1,0 +1,248 @@
+package trace
+
+import (
+	"bufio"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"sim/engine"
+)
+
+// bounded writes at most so many bytes.
+type bounded struct {
+	w    io.Writer
+	left int
+}
+
+// Bounded returns a writer of what readers take of all files together, MaxBytes, which fails (Refused) beyond.
+func Bounded(w io.Writer) io.Writer { return &bounded{w, MaxBytes} }
+
+func (b *bounded) Write(p []byte) (int, error) {
+	if b.left -= len(p); b.left < 0 {
+		return 0, refused("it would be larger than %d MiB; want a smaller job", MaxBytes>>20)
+	}
+	return b.w.Write(p)
+}
+
+// newBounded is Bounded with a buffer, which keeps the first error for Flush.
+func newBounded(w io.Writer) *bufio.Writer { return bufio.NewWriterSize(Bounded(w), 1<<16) }
+
+// goalPart marks a calc of a binary file as so many picoseconds longer than its nanoseconds: its peer is this, and its tag
+// these. LogGOPSim looks at neither.
+const goalPart = 0xffff7073
+
+// goalWord is how goalPart is said in a text, at the end of a line.
+const goalWord = "// + %d ps"
+
+// goalCPUs are the streams that a rank may have in GOAL.
+const goalCPUs = 256
+
+// goalStreams is streams where GOAL has as many.
+func goalStreams(rank int, ops []Op) ([]int32, int32, error) {
+	cpus, n := streams(ops)
+	if n > goalCPUs {
+		return nil, 0, refused("rank %d computes up to %d things at once, and GOAL has %d cpus; want Chakra", rank, n, goalCPUs)
+	}
+	return cpus, n, nil
+}
+
+// goalBytes are those that GOAL says of a message: LogGOPSim counts them from one.
+func goalBytes(o *Op) int64 { return max(1, o.Bytes) }
+
+// WriteGOAL writes a job that has no calls as the text of LogGOPSim. It fails when w does, and (Refused) where GOAL
+// has no such job.
+func (j *Job) WriteGOAL(w io.Writer) error {
+	b := newBounded(w)
+	fmt.Fprintf(b, "num_ranks %d\n", j.Ranks) // b keeps the error for Flush
+	for rank, ops := range j.Ops {
+		cpus, _, err := goalStreams(rank, ops)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(b, "\nrank %d {\n", rank)
+		for i := range ops {
+			o := &ops[i]
+			fmt.Fprintf(b, "l%d: ", i)
+			switch o.Kind {
+			case Send:
+				fmt.Fprintf(b, "send %db to %d tag %d", goalBytes(o), rank+int(o.Peer), o.Tag)
+			case Recv:
+				fmt.Fprintf(b, "recv %db from %d tag %d", goalBytes(o), rank+int(o.Peer), o.Tag)
+			default:
+				fmt.Fprintf(b, "calc %d", o.Dur/engine.Nanosecond)
+				if cpus[i] > 0 {
+					fmt.Fprintf(b, " cpu %d", cpus[i])
+				}
+				if part := o.Dur % engine.Nanosecond; part > 0 {
+					fmt.Fprintf(b, " "+goalWord, part)
+				}
+			}
+			fmt.Fprintln(b)
+			for _, a := range o.After {
+				fmt.Fprintf(b, "l%d requires l%d\n", i, a)
+			}
+		}
+		if _, err := fmt.Fprintln(b, "}"); err != nil {
+			return err
+		}
+	}
+	return b.Flush()
+}
+
+// WriteBinaryGOAL is WriteGOAL of what txt2bin makes of such a text.
+func (j *Job) WriteBinaryGOAL(w io.Writer) error {
+	b, le := newBounded(w), binary.LittleEndian
+	head := le.AppendUint32(le.AppendUint64(nil, goalMagic), uint32(j.Ranks))
+	at, most := uint64(6+16*j.Ranks), int32(1)
+	var ends []byte
+	for rank, ops := range j.Ops {
+		_, n, err := goalStreams(rank, ops)
+		if err != nil {
+			return err
+		}
+		most = max(most, n)
+		ends = le.AppendUint64(ends, at)
+		if len(ops) > 0 {
+			at += 8
+		}
+		for i := range ops {
+			if at += goalNode + 4*uint64(len(ops[i].After)); len(ops[i].After) == 0 {
+				at += 4
+			}
+		}
+		ends = le.AppendUint64(ends, at)
+	}
+	if _, err := b.Write(append(append(head, uint8(most-1), 0), ends...)); err != nil {
+		return err
+	}
+	for rank, ops := range j.Ops {
+		if len(ops) == 0 {
+			continue
+		}
+		cpus, _, err := goalStreams(rank, ops)
+		if err != nil {
+			return err
+		}
+		if _, err := b.Write(goalBlock(rank, ops, cpus)); err != nil {
+			return err
+		}
+	}
+	return b.Flush()
+}
+
+// goalBlock is a rank of a binary file.
+func goalBlock(rank int, ops []Op, cpus []int32) []byte {
+	le := binary.LittleEndian
+	var roots, nodes, successors []byte
+	next := make([][]uint32, len(ops))
+	for i := range ops {
+		for _, a := range ops[i].After {
+			next[a] = append(next[a], uint32(i))
+		}
+		if len(ops[i].After) == 0 {
+			roots = le.AppendUint32(roots, uint32(i))
+		}
+	}
+	for i := range ops {
+		o := &ops[i]
+		kind, peer, size, tag := byte(3), uint32(0), uint64(o.Dur/engine.Nanosecond), uint32(0)
+		if o.Kind == Send || o.Kind == Recv {
+			kind, peer, size, tag = 1, uint32(rank)+uint32(o.Peer), uint64(goalBytes(o)), o.Tag
+			if o.Kind == Recv {
+				kind = 2
+			}
+		} else if part := o.Dur % engine.Nanosecond; part > 0 {
+			peer, tag = goalPart, uint32(part)
+		}
+		nodes = append(le.AppendUint32(nodes, uint32(len(o.After))), kind)
+		nodes = le.AppendUint64(le.AppendUint32(nodes, peer), size)
+		nodes = append(le.AppendUint32(nodes, tag), byte(max(0, cpus[i])), 0)
+		nodes = le.AppendUint32(le.AppendUint32(nodes, uint32(len(next[i]))), uint32(len(successors)/4))
+		nodes = le.AppendUint64(nodes, 0) // none waits for its start
+		for _, n := range next[i] {
+			successors = le.AppendUint32(successors, n)
+		}
+	}
+	block := le.AppendUint32(le.AppendUint32(nil, uint32(len(ops))), uint32(len(roots)/4))
+	return append(append(append(block, roots...), nodes...), successors...)
+}
+
+// chPicoseconds and chDependency are attributes beside those of ASTRA-sim: how long a node lasts to the picosecond, and that
+// a message says no more than that something is done, its bytes being those that ASTRA-sim asks for at least.
+const (
+	chPicoseconds = "duration_ps"
+	chDependency  = "is_dependency"
+	chSchema      = "0.0.4"
+)
+
+// WriteChakra writes what a rank does of a job that has no calls as the file of that rank. It fails when w does.
+func (j *Job) WriteChakra(w io.Writer, rank int) error {
+	b := newBounded(w)
+	b.Write(protowire.AppendBytes(nil, chText(nil, 1, chSchema))) // b keeps the error for Flush
+	ops := j.Ops[rank]
+	kernels, n := streams(ops)
+	for i := range ops {
+		if _, err := b.Write(protowire.AppendBytes(nil, chWritten(rank, i, &ops[i], kernels[i], n))); err != nil {
+			return err
+		}
+	}
+	return b.Flush()
+}
+
+func chText(to []byte, field protowire.Number, text string) []byte {
+	return protowire.AppendString(protowire.AppendTag(to, field, protowire.BytesType), text)
+}
+
+func chNumber(to []byte, field protowire.Number, n uint64) []byte {
+	return protowire.AppendVarint(protowire.AppendTag(to, field, protowire.VarintType), n)
+}
+
+// chWritten is a node: joins are of the host, computes of a stream each, and every message is on one of its own.
+func chWritten(rank, i int, o *Op, kernel, kernels int32) []byte {
+	var b, deps []byte
+	kind := map[Kind]uint64{Join: chComp, Compute: chComp, Send: chSend, Recv: chRecv}[o.Kind]
+	if i > 0 {
+		b = chNumber(b, 1, uint64(i))
+	}
+	b = chNumber(chText(b, 2, o.Name), 3, kind)
+	for _, a := range o.After {
+		deps = protowire.AppendVarint(deps, uint64(a))
+	}
+	if deps != nil {
+		b = protowire.AppendBytes(protowire.AppendTag(b, 5, protowire.BytesType), deps)
+	}
+	attribute := func(name string, field protowire.Number, n uint64) {
+		b = protowire.AppendBytes(protowire.AppendTag(b, 10, protowire.BytesType), chNumber(chText(nil, 1, name), field, n))
+	}
+	const boolean, int32s, int64s, uint64s = 27, 7, 9, 13
+	host := uint64(0)
+	if o.Kind == Join {
+		host = 1
+	}
+	attribute("is_cpu_op", boolean, host)
+	if o.Kind == Send || o.Kind == Recv {
+		src, dst := uint64(rank), uint64(rank+int(o.Peer))
+		if o.Kind == Recv {
+			src, dst = dst, src
+		}
+		attribute("comm_src", int32s, src)
+		attribute("comm_dst", int32s, dst)
+		attribute("comm_tag", int32s, uint64(o.Tag&math.MaxInt32))
+		attribute("comm_size", int64s, uint64(max(1, o.Bytes)))
+		attribute("stream", int64s, uint64(int(kernels)+i))
+		if o.Bytes == 0 {
+			attribute(chDependency, boolean, 1)
+		}
+		return b
+	}
+	if o.Dur > 0 {
+		b = chNumber(b, 7, uint64((o.Dur+engine.Microsecond/2)/engine.Microsecond))
+		attribute(chPicoseconds, uint64s, uint64(o.Dur))
+		attribute("stream", int64s, uint64(kernel))
+	}
+	return b
+}

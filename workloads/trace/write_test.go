@@ -1,0 +1,170 @@
+package trace
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"sim/engine"
+)
+
+// written is a format that is written and read again.
+type written struct {
+	name  string
+	write func(w *Work) ([]File, error)
+}
+
+var writtenFormats = []written{
+	{"goal", func(w *Work) ([]File, error) { return writtenJob(w, (*Job).WriteGOAL) }},
+	{"goal", func(w *Work) ([]File, error) { return writtenJob(w, (*Job).WriteBinaryGOAL) }},
+	{"chakra", func(w *Work) (files []File, err error) {
+		j, err := w.Job()
+		if err != nil {
+			return nil, err
+		}
+		for rank := range j.Ranks {
+			var b bytes.Buffer
+			if err := j.WriteChakra(&b, rank); err != nil {
+				return nil, err
+			}
+			files = append(files, File{fmt.Sprintf("w.%d.et", rank), b.Bytes()})
+		}
+		return files, nil
+	}},
+}
+
+func writtenJob(w *Work, write func(*Job, io.Writer) error) ([]File, error) {
+	j, err := w.Job()
+	if err != nil {
+		return nil, err
+	}
+	b := &bytes.Buffer{}
+	err = write(j, b)
+	return []File{{"w", b.Bytes()}}, err
+}
+
+// drawWork is a small graph whose tasks differ in time and size.
+func drawWork(t *rapid.T) *Work {
+	g, ranks := &engine.Graph{}, rapid.IntRange(2, 4).Draw(t, "ranks")
+	w := &Work{Graph: g, Ranks: ranks}
+	rank := func(what string) int32 { return int32(rapid.IntRange(0, ranks-1).Draw(t, what)) }
+	for i := range int32(rapid.IntRange(1, 14).Draw(t, "tasks")) {
+		task, of := engine.Task{}, int32(-1)
+		switch rapid.IntRange(0, 3).Draw(t, "kind") {
+		case 0: // a milestone
+		case 1:
+			task.Duration, of = engine.Time(7001*(i+1)), rank("rank")
+		default:
+			task = engine.Task{Kind: engine.Transfer, Src: rank("source"), Bytes: 1 + 30_000*int64(i), Flows: 1}
+			if task.Dst = (task.Src + 1 + rank("distance")) % int32(ranks); task.Dst == task.Src {
+				task.Dst = (task.Src + 1) % int32(ranks)
+			}
+		}
+		g.AddTask(task)
+		w.Rank = append(w.Rank, of)
+		for from := range i {
+			if rapid.IntRange(0, 3).Draw(t, "waits") == 0 {
+				g.AddEdge(from, i, 0)
+			}
+		}
+	}
+	if err := g.Freeze(); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// relation says of each task that takes time or moves something, by what it is, which such tasks it waits for.
+func relation(g *engine.Graph) []string {
+	what, before, all := make([]string, len(g.Tasks)), make([][]string, len(g.Tasks)), []string(nil)
+	for _, id := range g.Order() {
+		task := &g.Tasks[id]
+		for _, e := range g.In(id) {
+			if before[id] = append(before[id], before[e.From]...); what[e.From] != "" {
+				before[id] = append(before[id], what[e.From])
+			}
+		}
+		slices.Sort(before[id])
+		before[id] = slices.Compact(before[id])
+		switch {
+		case task.Bytes > 0:
+			what[id] = fmt.Sprintf("%d B from %d to %d", task.Bytes, task.Src, task.Dst)
+		case task.Duration > 0:
+			what[id] = fmt.Sprint(int64(task.Duration))
+		default:
+			continue
+		}
+		all = append(all, fmt.Sprint(what[id], " after ", before[id]))
+	}
+	slices.Sort(all)
+	return all
+}
+
+func again(format string, files []File) (*engine.Graph, error) {
+	if f := Detect(files[0]); f == nil || f.Name != format {
+		return nil, fmt.Errorf("is detected as %v", f)
+	}
+	j, err := Read(ByName(format), files, &Hints{})
+	if err != nil {
+		return nil, err
+	}
+	built, err := j.Build(Builder{})
+	if err != nil {
+		return nil, err
+	}
+	return built.Graph, nil
+}
+
+// What is written is read as the same graph.
+func TestWritten(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWork(t)
+		want := relation(w.Graph)
+		if len(want) == 0 {
+			return
+		}
+		for _, f := range writtenFormats {
+			files, err := f.write(w)
+			if err != nil {
+				t.Fatal(f.name, err)
+			}
+			g, err := again(f.name, files)
+			if err != nil {
+				t.Fatalf("%s: %v in\n%.2000q", f.name, err, files)
+			}
+			if got := relation(g); !slices.Equal(got, want) {
+				t.Fatalf("%s:\n%q\nwant\n%q\n%s", f.name, got, want, files[0].Data)
+			}
+		}
+	})
+}
+
+// A matrix is refused, or read as the same graph.
+func TestWrittenCM(t *testing.T) {
+	whole := 0
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWork(t)
+		for i := range w.Graph.Tasks {
+			w.Graph.Tasks[i].Duration = 0
+		}
+		var b bytes.Buffer
+		if w.WriteCM(&b) != nil {
+			return
+		}
+		whole++
+		g, err := again("cm", []File{{"w.cm", b.Bytes()}})
+		if err != nil {
+			t.Fatalf("%v in\n%s", err, b.Bytes())
+		}
+		if got, want := relation(g), relation(w.Graph); !slices.Equal(got, want) {
+			t.Fatalf("%q\nwant\n%q\n%s", got, want, b.Bytes())
+		}
+	})
+	if whole < 10 {
+		t.Errorf("%d matrices are written", whole)
+	}
+}

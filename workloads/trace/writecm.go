@@ -1,0 +1,106 @@
+package trace
+
+import (
+	"fmt"
+	"io"
+	"slices"
+
+	"sim/engine"
+)
+
+// WriteCM writes work that is nothing but transfers as a connection matrix of htsim, whose flows are its messages. A flow
+// that waits for one other has a oneshot, one that waits for several a barrier. It fails when w does, and (Refused) where htsim has no
+// such matrix: where something is computed, or a flow would start flows that do not wait for the same.
+func (w *Work) WriteCM(to io.Writer) error {
+	g := w.Graph
+	type set struct{ flows []int32 } // a trigger
+	var sets []set
+	var src, dst []int32
+	var bytes []int64
+	var waits []int // by flow its trigger, from 1; 0 of none
+	index, before, fires := map[string]int{}, make([][]int32, len(g.Tasks)), map[int32]int{}
+	for _, id := range g.Order() {
+		t := &g.Tasks[id]
+		var after []int32 // flows
+		for _, e := range g.In(id) {
+			if e.Lag > 0 && !w.Late {
+				return refused("%s begins %v after %s, and htsim's flows begin at once; want GOAL or Chakra", g.Name(id), e.Lag, g.Name(e.From))
+			}
+			after = append(after, before[e.From]...)
+		}
+		slices.Sort(after)
+		after = slices.Compact(after)
+		if t.Kind == engine.Compute && t.Duration > 0 {
+			return refused("%s computes, and htsim's flows do not; want GOAL or Chakra", g.Name(id))
+		}
+		var messages [][2]int32
+		if t.Kind == engine.Transfer && t.Bytes > 0 {
+			messages = w.messages(id)
+		}
+		if len(messages) == 0 {
+			if before[id] = after; len(bytes)+len(after) > MaxWritten {
+				return errTooMany
+			}
+			continue
+		}
+		trigger := 0
+		if len(after) > 0 {
+			key := fmt.Sprint(after)
+			if trigger = index[key]; trigger == 0 {
+				sets = append(sets, set{flows: after})
+				trigger = len(sets)
+				index[key] = trigger
+				for _, f := range after {
+					if fires[f] > 0 {
+						return refused("the flow from %d to %d starts flows that wait for different others, and htsim's fires one trigger; want GOAL or Chakra", src[f], dst[f])
+					}
+					fires[f] = trigger
+				}
+			}
+		}
+		for k, m := range messages {
+			each := t.Bytes / int64(len(messages))
+			if int64(k) < t.Bytes%int64(len(messages)) {
+				each++
+			}
+			if each > 0 {
+				before[id] = append(before[id], int32(len(bytes)))
+				src, dst, bytes, waits = append(src, m[0]), append(dst, m[1]), append(bytes, each), append(waits, trigger)
+			}
+		}
+		if len(bytes) > MaxWritten {
+			return errTooMany
+		}
+	}
+	if len(bytes) == 0 {
+		return refused("nothing is sent; want work that sends something")
+	}
+	b := newBounded(to)
+	fmt.Fprintf(b, "Nodes %d\nConnections %d\n", w.Ranks, len(bytes)) // b keeps the error for Flush
+	if len(sets) > 0 {
+		fmt.Fprintf(b, "Triggers %d\n", len(sets))
+	}
+	for f := range bytes {
+		fmt.Fprintf(b, "%d->%d id %d ", src[f], dst[f], f+1)
+		if waits[f] > 0 {
+			fmt.Fprintf(b, "trigger %d", waits[f])
+		} else {
+			fmt.Fprint(b, "start 0")
+		}
+		fmt.Fprintf(b, " size %d", bytes[f])
+		if k := fires[int32(f)]; k > 0 {
+			fmt.Fprintf(b, " recv_done_trigger %d", k)
+		}
+		if _, err := fmt.Fprintln(b); err != nil {
+			return err
+		}
+	}
+	for i, s := range sets {
+		kind := "oneshot"
+		if n := len(s.flows); n > 1 {
+			kind = fmt.Sprintf("barrier count %d", n)
+		}
+		fmt.Fprintf(b, "trigger id %d %s\n", i+1, kind)
+	}
+	return b.Flush()
+}
