@@ -39,8 +39,8 @@ func (s *Scenario) fleetChanges(policy string) []change {
 		add("maintenance takes half the time", "workload.faults.maintenance="+fmt.Sprintf("%gs", f.Window.Seconds()/2),
 			fmt.Sprintf("workload.faults.host_availability=%g", 1-(1-f.Availability)/2))
 	}
-	other("a switch that is down: %s", "policy.fault.ocs", p.Fault.OCS, "wait", "route", "in-place")
-	other("a machine or link that is down: %s", "policy.fault.machine", p.Fault.Machine, "reschedule", "hot-standby")
+	other("a switch that is down: %s", "policy.fault.ocs", p.Fault.OCS, "wait", "route", "in-place", "cheapest")
+	other("a machine or link that is down: %s", "policy.fault.machine", p.Fault.Machine, "reschedule", "hot-standby", "cheapest")
 	other("maintenance begins: %s", "policy.fault.maintenance", p.Fault.Maintenance, "drain", "at-job-end")
 	if p.Queue.Reserve > 0 {
 		add("no cube is held back", "policy.queue.reserve=0")
@@ -48,6 +48,8 @@ func (s *Scenario) fleetChanges(policy string) []change {
 		add("two cubes are held back", "policy.queue.reserve=2")
 	}
 	other("queue: %s", "policy.queue.discipline", p.Queue.Discipline, "fcfs", "backfill", "easy")
+	add(fmt.Sprintf("preemption: %t", !p.Queue.Preemption), fmt.Sprintf("policy.queue.preemption=%t", !p.Queue.Preemption))
+	add(fmt.Sprintf("defragmentation: %t", !p.Queue.Defragment), fmt.Sprintf("policy.queue.defragmentation=%t", !p.Queue.Defragment))
 	if p.Times.Interval > 0 {
 		add("checkpoints at Daly's interval", "policy.times.checkpoint_interval=0s")
 	} else {
@@ -120,7 +122,7 @@ func (s *Scenario) Gains(ctx context.Context, policy string) (gains []result.Gai
 	return gains, seeds, nil
 }
 
-// goodputOf returns the goodput of a fleet with one placement.
+// goodputOf returns the goodput of a fleet with one placement, its work counted on the slices that jobs ask for.
 func goodputOf(ctx context.Context, text []byte, set []string) (float64, error) {
 	s, err := Parse("scenario.toml", text, set)
 	if err != nil {
@@ -134,7 +136,7 @@ func goodputOf(ctx context.Context, text []byte, set []string) (float64, error) 
 	if row, _, err = p.Decide(ctx, s.PolicyNames()[0], 1); err != nil {
 		return 0, err
 	}
-	return row.Metrics["goodput"], nil
+	return row.Metrics["work_done"], nil
 }
 
 // paired returns the mean of the differences of pairs and its standard error.
