@@ -1,10 +1,14 @@
 package scenarios
 
 import (
+	"bytes"
+	"encoding/csv"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
+	"sim/internal/text"
 	"sim/scenarios/schema"
 	"sim/workloads/trace"
 	"sim/workloads/training"
@@ -34,6 +38,76 @@ func prepareTraining(c *checker) {
 		c.Settled[table] = true
 	}
 	prepareOperators(c)
+	prepareLoads(c)
+}
+
+// prepareLoads reads the loads of experts from their file.
+func prepareLoads(c *checker) {
+	const at, file = "workload.expert_loads", "workload.expert_file"
+	t := &c.s.Workload.Spec
+	name, ok := schema.Child(c.Root, "workload")["expert_file"].(string)
+	if t.ExpertSizes != "loads" || !ok {
+		return
+	}
+	if c.Given(at) {
+		c.refuse(file, "stands beside workload.expert_loads; keep one of the two")
+		return
+	}
+	data, place, err := c.readBeside(file, name)
+	if err != nil {
+		c.refuse(file, "%s; name a readable CSV file", err.Error())
+		return
+	}
+	r := csv.NewReader(bytes.NewReader(unmarked(data)))
+	r.TrimLeadingSpace, r.FieldsPerRecord = true, -1
+	rows, err := r.ReadAll()
+	if err != nil {
+		c.refuse(file, "%s: %s; write a row of loads for each layer with experts, with commas between them", place, err.Error())
+		return
+	}
+	for i, row := range rows {
+		var loads []int
+		for k, text := range row {
+			n, err := strconv.Atoi(text)
+			if err != nil || n < 0 || n > 1<<50 {
+				c.refuse(file, "%s: row %d, expert %d: %.40q is no load; write whole numbers of 0 and more", place, i+1, k+1, text)
+				return
+			}
+			loads = append(loads, n)
+		}
+		t.ExpertLoads = append(t.ExpertLoads, loads)
+	}
+}
+
+// checkLoads holds the loads of experts against the model.
+func checkLoads(c *checker) {
+	const at = "workload.expert_loads"
+	t := &c.s.Workload.Spec
+	if t.ExpertSizes != "loads" || !c.OK("workload", "workload.expert_file") {
+		return
+	}
+	layers := t.Arch.Layers - t.Arch.DenseLayers
+	switch {
+	case len(c.s.Tiers) > 0:
+		c.clash("workload.expert_sizes", "%q is by layer, and tiers play the calls of a virtual stage as one; choose \"zipf\" or \"uniform\"", t.ExpertSizes)
+		return
+	case len(t.ExpertLoads) == 0:
+		c.clash(at, "is missing; write a row of loads for each layer with experts, or name a file in workload.expert_file")
+		return
+	case len(t.ExpertLoads) != layers:
+		c.clash("workload.expert_file "+at, "%s for %d layers with experts; write a row for each", text.Plural(len(t.ExpertLoads), "row"), layers)
+		return
+	}
+	for i, row := range t.ExpertLoads {
+		sum := 0
+		for _, n := range row {
+			sum += n
+		}
+		if len(row) != t.Arch.Experts || sum == 0 {
+			c.clash("workload.expert_file "+at, "row %d has %d loads of %d in all for %d experts; write a load for each, not all of them 0", i+1, len(row), sum, t.Arch.Experts)
+			return
+		}
+	}
 }
 
 // prepareOperators reads measured times of operators. The resolved scenario has them as keys, and needs no file.
@@ -94,6 +168,7 @@ func checkTraining(c *checker) {
 	checkStages(c)
 	checkSizes(c)
 	checkSharding(c)
+	checkLoads(c)
 	checkMemory(c)
 }
 

@@ -211,7 +211,11 @@ func (s *Spec) Calls(v int, pass Phase) []Call {
 		reduce(Between, first)
 		gather(Between, second)
 		add(Context, AllGather, Between, kv, layers)
-		add(Context, ReduceScatter, After, kv, layers)
+		if s.ContextForm == "ring" { // gradients go round with the blocks that they are of
+			add(Context, ReduceScatter, Between, kv, layers)
+		} else {
+			add(Context, ReduceScatter, After, kv, layers)
+		}
 	}
 	reduce(After, second)
 	return calls

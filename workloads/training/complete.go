@@ -20,14 +20,23 @@ func (b *builder) callingPass(v int, compute engine.Time, m Meta) (span, error) 
 	if backward {
 		split = 1 - split
 	}
+	ring := 0.0 // the part of attention that does not wait for the last block of a ring
+	if s.ContextForm == "ring" {
+		ring = 1 - 1/float64(s.ContextRanks())
+	}
+	rings := false // calls of one have been made since computing was last joined
 	p := span{first: b.task(engine.Task{}, m)}
 	at := slices.Repeat([]int32{p.first}, s.StageGPUs()) // by GPU: the task that comes before
 	joined, called := p.first, false
 	join := func(d engine.Time) {
 		var early int32
-		overlaps := called && s.OverlapCalls > 0 && d > 0
+		part := s.OverlapCalls
+		if rings {
+			part = max(part, ring)
+		}
+		overlaps := called && part > 0 && d > 0
 		if overlaps { // what does not wait for the calls
-			e := engine.Time(float64(d) * s.OverlapCalls)
+			e := engine.Time(float64(d) * part)
 			early = b.task(engine.Task{Duration: e}, m)
 			b.Graph.AddEdge(joined, early, 0)
 			d -= e
@@ -40,7 +49,7 @@ func (b *builder) callingPass(v int, compute engine.Time, m Meta) (span, error) 
 		if overlaps {
 			b.Graph.AddEdge(early, id, 0)
 		}
-		joined, called = id, false
+		joined, called, rings = id, false, false
 	}
 	pieces := s.Pieces(v)
 	shards := s.Shards(v) > 0
@@ -65,12 +74,20 @@ func (b *builder) callingPass(v int, compute engine.Time, m Meta) (span, error) 
 				if c.Place != place {
 					continue
 				}
-				if c.Dim == Expert && s.ExpertSizes == "zipf" {
+				if uneven := s.ExpertSizes; c.Dim == Expert && (uneven == "zipf" || uneven == "loads") {
 					layer := piece
 					if backward {
 						layer = pieces - 1 - piece
 					}
-					c.Draw = 1 + uint64(((int(m.Replica)*s.PP*s.Chunks+v)*s.Microbatches+int(m.Microbatch))*pieces+layer)
+					if c.Draw = 1 + uint64(s.expertLayer(v, layer, pieces)); uneven == "zipf" {
+						c.Draw = 1 + uint64(((int(m.Replica)*s.PP*s.Chunks+v)*s.Microbatches+int(m.Microbatch))*pieces+layer)
+					}
+				}
+				if c.Dim == Context && ring > 0 && !rings {
+					if called { // what comes before is not hidden
+						join(0)
+					}
+					rings = true
 				}
 				called = true
 				for _, group := range s.Groups(c, int(m.Replica), int(stage)) {

@@ -22,6 +22,31 @@ func (s *Spec) ExpertBytes() int64 {
 	return int64(math.Ceil(tokens * float64(s.Arch.TopK*s.ETP*s.Arch.Hidden*s.Choices.ActivationBytes) / gpus))
 }
 
+// expertLayer returns which of the layers with experts a piece of a pass of virtual stage v computes, or most of it, from 0.
+func (s *Spec) expertLayer(v, piece, pieces int) int {
+	first, layers := s.layers(v)
+	layer := int(first+(float64(piece)+0.5)*layers/float64(pieces)) - s.Arch.DenseLayers
+	return min(max(layer, 0), s.Arch.Layers-s.Arch.DenseLayers-1)
+}
+
+// LoadShares returns the part of a stage's tokens that each of its GPUs receives, by the loads of the experts of a layer with
+// experts, from 0: consecutive experts are on the same rank, whose ETP GPUs share them.
+func (s *Spec) LoadShares(layer int) []float64 {
+	shares := make([]float64, s.StageGPUs())
+	sum := 0.0
+	each := s.Arch.Experts / s.EP
+	for expert, load := range s.ExpertLoads[layer] {
+		for k := range s.ETP {
+			shares[expert/each*s.ETP+k] += float64(load) / float64(s.ETP)
+		}
+		sum += float64(load)
+	}
+	for i := range shares {
+		shares[i] /= sum
+	}
+	return shares
+}
+
 // AddExchanges lengthens every pass by its all-to-alls between tokens and experts, each as long as it says: two a layer
 // with experts, there and back, in the forward pass and two in the backward pass. It must be called once, before the graph
 // is simulated. Error: a time beyond what simulated time can hold.

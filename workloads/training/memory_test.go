@@ -51,3 +51,25 @@ func TestMemory(t *testing.T) {
 		}
 	}
 }
+
+// TestLoadShares: consecutive experts are on a rank, whose GPUs share them; pieces meet the layers that they are of, of which dense ones
+// have no experts.
+func TestLoadShares(t *testing.T) {
+	s := tiny(OneFOneB, 2, 4, 1)
+	s.Arch.Layers, s.Arch.DenseLayers, s.Arch.Experts, s.Arch.TopK, s.Arch.ExpertFFN = 7, 1, 4, 1, 512
+	s.EP, s.ETP, s.GPUs = 2, 2, 16
+	s.ExpertLoads = [][]int{{1, 2, 3, 4}, {0, 0, 0, 1}, {1, 1, 1, 1}, {5, 0, 0, 5}, {1, 0, 0, 0}, {9, 9, 9, 9}}
+	for layer, want := range [][]float64{{0.15, 0.15, 0.35, 0.35}, {0, 0, 0.5, 0.5}, {0.25, 0.25, 0.25, 0.25}, {0.25, 0.25, 0.25, 0.25}, {0.5, 0.5, 0, 0}} {
+		for i, got := range s.LoadShares(layer) {
+			if math.Abs(got-want[i]) > 1e-12 {
+				t.Errorf("layer %d, GPU %d: %g, want %g", layer, i, got, want[i])
+			}
+		}
+	}
+	s.Choices.StageSplit = "layers" // 4 and 3
+	for _, c := range [][3]int{{0, 0, 0}, {0, 1, 0}, {0, 2, 1}, {0, 3, 2}, {1, 0, 3}, {1, 2, 5}} {
+		if got := s.expertLayer(c[0], c[1], s.Pieces(c[0])); got != c[2] {
+			t.Errorf("stage %d, piece %d: layer %d, want %d", c[0], c[1], got, c[2])
+		}
+	}
+}

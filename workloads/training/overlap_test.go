@@ -154,3 +154,35 @@ func TestBuckets(t *testing.T) {
 		}
 	}
 }
+
+// TestRingAttention: with a ring keys and values come block by block while attention is computed, so that a layer waits for the longer
+// of the two and for the last block; in the backward pass their gradients go round with them. By hand, where links are not shared.
+func TestRingAttention(t *testing.T) {
+	base := training.Spec{
+		Arch: mustModel(t, "gpt-7b"), Choices: calibrated(127), Sequence: 4096, Microbatch: 1, Microbatches: 1,
+		TP: 1, CP: 4, PP: 1, EP: 1, ETP: 1, GPUs: 4, Chunks: 1, PassPieces: 4, Collectives: "graph", ContextForm: "ring",
+	}
+	base.Arch.Layers = 4
+	for _, slow := range []float64{0.1, 1, 100} {
+		s := base
+		s.Choices.EffectiveTFLOPS *= slow
+		it, err := training.Build(s, training.Extent{All: true, PerGPU: true, Expand: direct})
+		if err != nil {
+			t.Fatal(err)
+		}
+		graph := it.Without(training.Sync) // of the copies of a stage
+		n, r := mesh(graph, s.GPUs)
+		got := play(t, graph, n, r, flow.MaxMin).Makespan
+		gather := alone(t, s, s.Calls(0, training.Forward)[0])
+		layer := engine.Time(s.ForwardSeconds(0) / 4 * float64(engine.Second))
+		attention := engine.Time(float64(layer) * s.AttentionShare(0))
+		want := engine.Time(0)
+		for _, pass := range []engine.Time{1, 2} { // a gather forward; a gather and a scatter backward, which take twice as long
+			a, last := pass*attention, pass*attention/4
+			want += 4 * (max(a-last, pass*gather) + last + pass*(layer-attention))
+		}
+		if d := got - want; d > engine.Time(len(graph.Tasks)) || -d > engine.Time(len(graph.Tasks)) {
+			t.Errorf("%gx: %v, want %v", slow, got, want)
+		}
+	}
+}

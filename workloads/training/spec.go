@@ -54,8 +54,11 @@ type Spec struct {
 	Buckets        units.Bytes  `key:"buckets" doc:"gradients of a GPU that are synchronised together as soon as the last backward pass has computed them; 0B is all, after the whole of it" default:"0B" min:"0" implicit:""`
 	OptimizerTime  engine.Time  `key:"optimizer_time" doc:"how long the optimizer takes for a stage, after its gradients and parameters are synchronised" default:"0s" min:"0" implicit:""`
 	GPUMemory      units.Bytes  `key:"gpu_memory" doc:"of a GPU, into which what a stage holds has to fit; 0B is not checked" default:"0B" min:"0" implicit:""`
+	ContextForm    string       `key:"context_form" doc:"how ranks that share a sequence get at its keys and values: by an all-gather before attention, or in a 'ring' that goes on while attention is computed block by block" default:"all-gather" choices:"all-gather|ring" when:"collectives=graph" implicit:""`
 	OverlapSync    bool         `key:"overlap_sync" doc:"gradients of a piece are reduced, and its parameters gathered, as soon as the last backward pass has computed them, not after the whole of it" default:"false" when:"collectives=graph" implicit:""`
-	ExpertSizes    string       `key:"expert_sizes" doc:"how much the GPUs of a stage send each other's experts: the same, or by a law of Zipf, drawn for every micro-batch and piece of a pass, in inner tiers for each virtual stage" default:"uniform" choices:"uniform|zipf" when:"experts & expert-calls" implicit:""`
+	ExpertSizes    string       `key:"expert_sizes" doc:"how much the GPUs of a stage send each other's experts: the same, or by a law of Zipf, drawn for every micro-batch and piece of a pass, in inner tiers for each virtual stage; or by the loads of experts in each layer" default:"uniform" choices:"uniform|zipf|loads" when:"experts & expert-calls" implicit:""`
+	_              string       `key:"expert_file" doc:"CSV file with a row of loads for each layer with experts, in place of expert_loads" when:"expert_sizes=loads"`
+	ExpertLoads    [][]int      `key:"expert_loads" doc:"load of each expert, such as the tokens that it receives, a row for each layer with experts" max:"1125899906842624" when:"expert_sizes=loads"`
 	ExpertExponent float64      `key:"expert_exponent" doc:"how fast these sizes fall by rank" default:"0.4" max:"10" when:"expert_sizes=zipf"`
 	Preset         string       `key:"preset" doc:"modelling choices, for what follows" default:"calibrated" choices:"@presets"`
 	Choices        Choices      `inline:""`

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 
 	"sim/engine"
@@ -129,7 +130,19 @@ func Sizes(spec *training.Spec, c training.Call, ranks int, seed uint64) ([]int6
 	if c.Draw == 0 {
 		return nil, nil
 	}
-	sizes, err := traffic.ZipfSizes(ranks, c.Bytes, spec.ExpertExponent, training.Stream(seed, fmt.Sprintf("experts %d", c.Draw)).Uint64())
+	var sizes []int64
+	var err error
+	if spec.ExpertSizes == "loads" {
+		shares := spec.LoadShares(int(c.Draw - 1))
+		for i := range ranks * ranks {
+			to := i % ranks
+			if sizes = append(sizes, 0); to != i/ranks {
+				sizes[i] = int64(math.Round(float64(c.Bytes) * float64(ranks) * shares[to]))
+			}
+		}
+	} else {
+		sizes, err = traffic.ZipfSizes(ranks, c.Bytes, spec.ExpertExponent, training.Stream(seed, fmt.Sprintf("experts %d", c.Draw)).Uint64())
+	}
 	if err != nil || !c.Transposed {
 		return sizes, err
 	}
