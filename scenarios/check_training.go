@@ -89,7 +89,7 @@ func checkLoads(c *checker) {
 	layers := t.Arch.Layers - t.Arch.DenseLayers
 	switch {
 	case len(c.s.Tiers) > 0:
-		c.clash("workload.expert_sizes", "%q is by layer, and tiers play the calls of a virtual stage as one; choose \"zipf\" or \"uniform\"", t.ExpertSizes)
+		c.clash("workload.expert_sizes", "%q is by layer, and tiers play the calls of a virtual stage as one; choose other sizes", t.ExpertSizes)
 		return
 	case len(t.ExpertLoads) == 0:
 		c.clash(at, "is missing; write a row of loads for each layer with experts, or name a file in workload.expert_file")
