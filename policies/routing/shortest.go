@@ -129,13 +129,12 @@ func (c *chooser) pick(at int32, bits uint64) int32 {
 	if c.rule == hashed {
 		return begin + int32(below(bits, int(end-begin)))
 	}
-	u := float(bits)
-	for i := begin; i < end; i++ {
-		if u -= c.shares[i]; u < 0 {
-			return i
-		}
+	u, i := float(bits), begin
+	for _, share := range c.shares[begin : end-1] { // past the last only by rounding
+		u -= share
+		i += 1 - int32(math.Float64bits(u)>>63) // while u is not below 0, without a branch
 	}
-	return end - 1 // rounding left u at 0 or a little above
+	return i
 }
 
 // underway is a flow on its way to a destination.

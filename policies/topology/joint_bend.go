@@ -9,8 +9,13 @@ import (
 	"sim/engine/flow"
 )
 
-// mostBends is the simulations, as a budget counts them, that bend makes at most.
-const mostBends = 3000
+// mostBends is the simulations, as a budget counts them, that bend makes at most, and mostBendWork the work of these, as
+// flow.Evaluator counts it: where hundreds of transfers share links, each of few dependencies, every event shares
+// capacity among all, and tails that differ make more of them change places.
+const (
+	mostBends    = 3000
+	mostBendWork = 1 << 28
+)
 
 // bend looks for better rates on the circuits found, where the rules leave a gap: transfers are served by level with
 // tails other than the graph's own, which a seeded local search changes for pairs of transfers that share a resource.
@@ -30,9 +35,12 @@ func (best *jointOptimum) bend(ctx context.Context, p *Problem, seed uint64, sea
 		service = flow.TailPriority
 	}
 	rng := stream(seed, "tails")
-	least := best.makespan
+	least, work := best.makespan, int64(mostBendWork)
+	if search.work > 0 {
+		work = min(work, search.work)
+	}
 	for n := min(mostBends, search.MaxEvaluations-best.evaluations*p.cost()); n > 0 && !best.met(); n -= p.cost() {
-		if ctx.Err() != nil || search.late() || search.work > 0 && w.Work()-began >= search.work {
+		if ctx.Err() != nil || search.late() || w.Work()-began >= work {
 			break
 		}
 		rule := service
