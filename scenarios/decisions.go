@@ -232,10 +232,14 @@ func (s *Scenario) Words() string {
 // NoTrace says why no run of s has timelines, "" where it has.
 func (s *Scenario) NoTrace() string {
 	switch {
-	case !s.decision().timelines && !(s.places() && s.leaves().timelines):
-		return fmt.Sprintf("fabric.kind = %q has no timelines; training on fabric.kind = \"ocs-pods\" has", s.Fabric.Kind)
 	case s.Engine.Level == "static":
 		return `engine.level = "static" has no time, and no timelines; "flow" has`
+	case s.routes() && (s.places() || s.calls() || s.stepCalls() || slices.Contains(paths.RingKinds, s.Workload.Kind)):
+		return ""
+	case s.routes():
+		return fmt.Sprintf("workload.kind = %q sends all at once and has no timelines; training, traces and collectives have", s.Workload.Kind)
+	case !s.decision().timelines && !(s.places() && s.leaves().timelines):
+		return fmt.Sprintf("fabric.kind = %q has no timelines; training on fabric.kind = \"ocs-pods\", \"torus\" and \"graph\" has", s.Fabric.Kind)
 	case s.podTraffic():
 		return fmt.Sprintf("workload.kind = %q has no timelines; workload.kind = \"training\" has", s.Workload.Kind)
 	}

@@ -136,6 +136,11 @@ func (o *outputs) write(c *command, out *scenarios.Outcome) error {
 		}
 	}
 	name := out.Document.Scenario
+	for i := range out.Detail.Policies {
+		if l := out.Detail.Policies[i].Timeline; o.trace != nil && l != nil && l.LeftOut != "" {
+			c.say("%s: %s leaves out: %s", name, o.trace.path, l.LeftOut)
+		}
+	}
 	write(o.trace, func(w io.Writer) error { return result.WriteTrace(w, &out.Document, &out.Detail) })
 	if o.plan != nil && len(out.Plans)+len(out.Schedules) == 0 {
 		if out.Planned {

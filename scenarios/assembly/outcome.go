@@ -12,6 +12,7 @@ type Outcome struct {
 	Document result.Document
 	Timings  result.Timings
 	Detail   result.Detail
+	Timeline bool // is asked for
 	// Plans holds, for each policy that schedules rates, its schedule: the rate of every transfer from time to time.
 	Plans map[string][]PlanRow
 	// Files are further files for the run directory.

@@ -15,6 +15,7 @@ import (
 type Options struct {
 	Workers  int                                  // goroutines, at least 1
 	Work     func(w *trace.Work) error            // takes the work of the first policy, before any decides; may be nil
+	Timeline bool                                 // of work on links is asked for: result.Simulation.Timeline
 	Progress func(policy string, done, total int) // called as policies are decided and simulated; may be nil; called from one goroutine at a time
 }
 
@@ -28,6 +29,7 @@ func Run(ctx context.Context, sys System, policies []string, doc result.Document
 		Timings:  result.Timings{Policies: map[string]result.PolicyTimings{}},
 		Detail:   result.Detail{Title: title},
 		Plans:    map[string][]PlanRow{},
+		Timeline: opt.Timeline,
 	}
 	if err := sys.Begin(ctx, o); err != nil {
 		return nil, OrEnded(ctx, err)

@@ -29,6 +29,8 @@ type Simulation struct {
 	// Jobs are, of several jobs, each one's part: Policy is the job's name, Topology its own circuits, a pod's ports
 	// being its own and those that no job uses.
 	Jobs []Simulation `json:"jobs,omitempty"`
+	// Timeline is of work on links, where that is asked for.
+	Timeline *Timeline `json:"-"`
 	// Moves are the changes of circuits in an iteration, whose Topology is that of its beginning, and UnchangedS is how long
 	// it takes without them.
 	Moves      []Move  `json:"moves,omitempty"`

@@ -11,7 +11,7 @@ import (
 )
 
 // WriteTrace writes the timelines of d as Chrome trace-event JSON, which Perfetto and chrome://tracing open: a process
-// for the ideal fabric and one for each policy, a thread for each stage (and one for its transfers) and for each
+// for the ideal fabric, where that has timelines, and one for each policy, a thread for each stage (and one for its transfers) and for each
 // direction of a circuit bundle, and the rates as counters. Events come in order of time, then of process and thread,
 // and are written one by one, so that a large trace takes no more memory than d.
 func WriteTrace(w io.Writer, doc *Document, d *Detail) error {
@@ -23,7 +23,10 @@ func WriteTrace(w io.Writer, doc *Document, d *Detail) error {
 	if ref.Policy == "" {
 		ref.Policy = "ideal fabric"
 	}
-	t.simulation(&ref)
+	if t.pid = 1; len(ref.Tracks)+len(ref.Circuits) > 0 {
+		t.pid = 0
+		t.simulation(&ref)
+	}
 	for i := range d.Policies {
 		t.simulation(&d.Policies[i])
 	}
@@ -81,17 +84,22 @@ func (t *tracer) simulation(p *Simulation) {
 			}
 		}
 	}
-	for _, g := range []struct {
-		what   string
-		series []Series
-	}{{"circuit", p.Circuits}, {"demand", p.Demand}, {"rate", p.Rates}} {
-		for i := range g.series {
-			s := &g.series[i]
-			t.tid++ // a counter is no thread; the number orders it
-			counter := &track{pid: t.pid, tid: t.tid, series: s, counter: g.what + " " + s.Name + " (Gb/s)"}
-			for i, at := range s.TimeS {
-				t.add(counter, at, i)
-			}
+	if p.Timeline != nil {
+		t.timeline(p.Timeline)
+	}
+	t.counters("circuit", p.Circuits)
+	t.counters("demand", p.Demand)
+	t.counters("rate", p.Rates)
+}
+
+// counters adds rates.
+func (t *tracer) counters(what string, series []Series) {
+	for i := range series {
+		s := &series[i]
+		t.tid++ // a counter is no thread; the number orders it
+		counter := &track{pid: t.pid, tid: t.tid, series: s, counter: what + " " + s.Name + " (Gb/s)"}
+		for i, at := range s.TimeS {
+			t.add(counter, at, i)
 		}
 	}
 }
@@ -160,12 +168,15 @@ type track struct {
 	spans    []Span
 	series   *Series
 	counter  string // its name
+	task     func(i int32, ts string) string
 }
 
 // line is an event of the track as JSON.
 func (t *track) line(e event) string {
 	ts := micros(e.at)
 	switch {
+	case t.task != nil:
+		return t.task(e.i, ts)
 	case t.spans != nil:
 		s := &t.spans[e.i]
 		return fmt.Sprintf(`{"ph":"X","pid":%d,"tid":%d,"ts":%s,"dur":%s,"cat":%s,"name":%s}`,

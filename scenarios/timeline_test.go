@@ -1,0 +1,114 @@
+package scenarios
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"math"
+	"strconv"
+	"strings"
+	"testing"
+
+	"sim/engine"
+	"sim/scenarios/result"
+	"sim/workloads/trace"
+)
+
+// The timeline of work on links is well-formed, and has the bytes of what is simulated.
+func TestTimeline(t *testing.T) {
+	const step = "[workload]\nkind = \"training\"\nmodel = \"gpt-7b\"\nsequence = 4096\nmicrobatches = 4\ntp = 2\npp = 4\ngpus = 16\n"
+	for name, text := range map[string]string{
+		"torus":      step + "[fabric]\nkind = \"torus\"\ndims = [4, 4]\nlink_rate = \"400Gbps\"\n[engine]\nlevel = \"flow\"\n[policy]\nrouters = [\"dor\", \"ecmp\"]\n",
+		"packets":    step + "packet = \"1MB\"\n[fabric]\nkind = \"torus\"\ndims = [4, 4]\nlink_rate = \"400Gbps\"\n[engine]\nlevel = \"packet\"\n[policy]\nrouters = [\"dor\"]\n",
+		"fat tree":   step + "[fabric]\nkind = \"graph\"\ngenerator = \"fat-tree\"\nswitch_ports = 4\nlink_rate = \"400Gbps\"\n[engine]\nlevel = \"flow\"\n[policy]\nrouters = [\"shortest\"]\n",
+		"all-reduce": "[workload]\nkind = \"all-reduce\"\nmessage = \"64MB\"\n[fabric]\nkind = \"torus\"\ndims = [4, 4]\n[engine]\nlevel = \"flow\"\n[policy]\nrouters = [\"dor\"]\ncollective = \"ring\"\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, err := Parse("timeline.toml", []byte(text), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if why := s.NoTrace(); why != "" {
+				t.Fatal(why)
+			}
+			var work *trace.Work
+			o, err := Run(context.Background(), s, RunOptions{Workers: 1, Timeline: true, Work: func(w *trace.Work) error { work = w; return nil }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var b bytes.Buffer
+			if err := result.WriteTrace(&b, &o.Document, &o.Detail); err != nil {
+				t.Fatal(err)
+			}
+			type event struct {
+				Ph, Cat, Name string
+				Pid, Tid, ID  int
+				Ts, Dur       float64
+				Args          map[string]any
+			}
+			var f struct{ TraceEvents []event }
+			if err := json.Unmarshal(b.Bytes(), &f); err != nil {
+				t.Fatal(err)
+			}
+			sent, want, arrows := map[int]float64{}, 0.0, map[int]float64{}
+			free, carried, before := map[[2]int]float64{}, map[string]float64{}, map[string]event{}
+			for _, e := range f.TraceEvents {
+				switch e.Ph {
+				case "X":
+					thread := [2]int{e.Pid, e.Tid}
+					if e.Dur < 0 || e.Ts < free[thread]-1e-6 {
+						t.Fatalf("%q of thread %v at %g overlaps the one before", e.Name, thread, e.Ts)
+					}
+					if free[thread] = e.Ts + e.Dur; e.Cat == "transfer" {
+						sent[e.Pid] += e.Args["bytes"].(float64)
+					}
+				case "s":
+					arrows[e.ID] = e.Ts
+				case "f":
+					if from, ok := arrows[e.ID]; !ok || from > e.Ts {
+						t.Fatalf("arrow %d ends at %g and begins at %g, %v", e.ID, e.Ts, from, ok)
+					}
+				case "C":
+					if last, ok := before[e.Name]; ok && e.Pid == 2 {
+						carried[e.Name] += last.Args["Gb/s"].(float64) * (e.Ts - last.Ts) * 125
+					}
+					if e.Pid == 2 {
+						before[e.Name] = e
+					}
+				}
+			}
+			for i := range work.Graph.Tasks {
+				if k := &work.Graph.Tasks[i]; k.Kind == engine.Transfer {
+					want += float64(k.Bytes)
+				}
+			}
+			for i, row := range o.Document.Rows {
+				if sent[i+2] != want {
+					t.Errorf("%s sends %.0f B, want %.0f", row.Policy, sent[i+2], want)
+				}
+			}
+			if len(carried) == 0 || len(arrows) == 0 || want == 0 {
+				t.Errorf("%d counters, %d arrows", len(carried), len(arrows))
+			}
+			top := 0.0
+			for _, bytes := range carried {
+				top = max(top, bytes)
+			}
+			for _, file := range o.Files { // of packets, counted by themselves
+				most := 0.0
+				for _, row := range strings.Split(string(file.Data), "\n")[1:] {
+					if f := strings.Split(row, ","); strings.HasPrefix(file.Name, "links-") && len(f) > 4 {
+						bytes, _ := strconv.ParseFloat(f[4], 64)
+						most = max(most, bytes)
+					}
+				}
+				if most > 0 && math.Abs(top/most-1) > 1e-6 {
+					t.Errorf("a counter carries %.0f B, and the most loaded link %.0f", top, most)
+				}
+			}
+			if math.IsNaN(top) || top <= 0 {
+				t.Errorf("counters carry %g B", top)
+			}
+		})
+	}
+}
