@@ -248,15 +248,11 @@ func (s *Scenario) passes() float64 {
 		hops *= float64(t.StageGPUs())
 	}
 	n := 2 * float64(t.Microbatches) * (hops + float64(t.PP)*float64(t.Chunks))
-	for v := range t.Virtual() {
-		each := 4.0 // the ring's halves, what waits for them and the part of the pass
-		if t.Flows == "per-gpu" {
-			each = float64(t.StageGPUs() + 2)
-		}
-		_, gathers := t.ShardCalls(v, training.AllGather)
-		_, scatters := t.ShardCalls(v, training.ReduceScatter)
-		n += each * float64(gathers+scatters)
+	each := 4.0 // the ring's halves, what waits for them and the part of the pass
+	if t.Flows == "per-gpu" {
+		each = float64(t.StageGPUs() + 2)
 	}
+	n += t.Parts(each)
 	if t.ReplicaMode == "all" || t.ReplicaMode == "decomposed" || t.ReplicaMode == "auto" && (len(s.Replicas) > 0 || s.pods().Whole() || s.pods().Mixes()) {
 		n *= float64(t.Replicas())
 	}

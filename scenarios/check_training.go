@@ -172,10 +172,13 @@ func checkTraining(c *checker) {
 	checkMemory(c)
 }
 
-// checkSharding refuses what sharded gradients and parameters do not go with.
+// checkSharding refuses buckets that are too many, and what sharded gradients and parameters do not go with.
 func checkSharding(c *checker) {
 	const at = "workload.sharding"
 	t := &c.s.Workload.Spec
+	if least := t.LeastBuckets(); c.OK("workload") && t.Buckets > 0 && float64(t.Buckets) < least {
+		c.clash("workload.buckets", "a stage's gradients fill more than %d buckets of %v; write at least %s", training.MostBuckets, t.Buckets, trace.Size(least))
+	}
 	if t.Sharding != training.ShardGradients && t.Sharding != training.ShardParameters || !c.OK("workload") {
 		return
 	}

@@ -32,9 +32,34 @@ func (s *Spec) Shards(v int) int {
 	return s.Pieces(v)
 }
 
+// MostBuckets is the most buckets that a stage's gradients may fill.
+const MostBuckets = 1024
+
 // buckets returns how many buckets the gradients of virtual stage v fill.
 func (s *Spec) buckets(v int) int {
-	return int(max(1, math.Ceil(float64(s.Choices.GradientBytes)*s.Parameters(v)/float64(s.Buckets))))
+	return int(min(max(1, math.Ceil(s.gradients(v)/float64(s.Buckets))), MostBuckets+1))
+}
+
+func (s *Spec) gradients(v int) float64 { return float64(s.Choices.GradientBytes) * s.Parameters(v) }
+
+// LeastBuckets returns the least size of Buckets.
+func (s *Spec) LeastBuckets() float64 {
+	most := 0.0
+	for v := range s.Virtual() {
+		most = max(most, s.gradients(v))
+	}
+	return math.Ceil(most / MostBuckets)
+}
+
+// Parts returns about how many tasks there are of the parts in which a replica's passes gather parameters and scatter gradients,
+// and in which gradients are synchronised after them, where each part is so many.
+func (s *Spec) Parts(each float64) (n float64) {
+	for v := range s.Virtual() {
+		_, gathers := s.ShardCalls(v, AllGather)
+		_, scatters := s.ShardCalls(v, ReduceScatter)
+		n += each * float64(gathers+scatters+s.SyncPieces(v))
+	}
+	return n
 }
 
 // ShardBytes returns what one GPU of virtual stage v sends to its neighbour on the ring of replicas when it gathers the
