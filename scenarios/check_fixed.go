@@ -66,7 +66,9 @@ func (s *Scenario) chained() (pairs [][2]int) {
 	}
 	for _, pod := range maps {
 		for _, pair := range s.pods().Neighbours() {
-			pairs = append(pairs, [2]int{pod[pair[0]], pod[pair[1]]})
+			if pair[1] < len(pod) { // else it is told that the map is too short
+				pairs = append(pairs, [2]int{pod[pair[0]], pod[pair[1]]})
+			}
 		}
 	}
 	return pairs

@@ -273,8 +273,11 @@ func TestUnusedKeys(t *testing.T) {
 		}
 	}
 	for _, table := range allTables() { // no key is proposed to be itself
-		for _, name := range table.Names() {
-			for _, file := range []string{"gpt7b", "twisted", "all-reduce", "twojobs"} {
+		for i, name := range table.Names() {
+			for k, file := range []string{"gpt7b", "twisted", "all-reduce", "twojobs"} {
+				if !*long && k != i%4 {
+					continue
+				}
 				_, err := Load(file, []string{schema.JoinPath(table.Path, name) + "=1"})
 				if err != nil && strings.Contains(err.Error(), "did you mean "+name+"?") {
 					t.Errorf("%s: %v", file, err)
