@@ -121,8 +121,8 @@ func cubesOf(policy, title string, f *result.Fleet) sheet.Figure {
 	return s.Figure("cubes-" + sheet.FileName(policy))
 }
 
-// stillFigure shows the cubes of a pod as a grid, under each policy, when most of what is free under some does not fit one
-// slice.
+// stillFigure shows the cubes of a pod as a grid, under each policy, when most of what is free under some does not fit
+// one slice.
 func stillFigure(_ *result.Document, d *result.Detail) []sheet.Figure {
 	worst, at := 0, 0.0
 	for i := range d.Policies {

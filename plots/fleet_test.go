@@ -7,8 +7,8 @@ import (
 	"sim/scenarios/result"
 )
 
-// TestFleetFigures: a fleet's run has a figure of chip-time, one of the cubes for each policy, and one of the moment when most
-// of what is free fits no slice; other runs have none.
+// TestFleetFigures: a fleet's run has a figure of chip-time, one of the cubes for each policy, and one of the moment
+// when most of what is free fits no slice; other runs have none.
 func TestFleetFigures(t *testing.T) {
 	doc := &result.Document{Scenario: "fleet", Rows: []result.Row{
 		{Policy: "one", Metrics: map[string]float64{"goodput": 0.5, "share_idle": 0.3, "share_down": 0.2}},

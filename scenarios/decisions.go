@@ -26,8 +26,8 @@ type decision struct {
 	chosen func(p *Policy) []string
 	keys   []string
 	lacks  string // what hardware without it has not, for who asks for it there
-	// call is a collective call on the fabric, and limit bounds it; nil where it takes none. domains tells that the fabric
-	// has endpoints in parts.
+	// call is a collective call on the fabric, and limit bounds it; nil where it takes none. domains tells that the
+	// fabric has endpoints in parts.
 	call    func(s *Scenario) (*collective.Problem, error)
 	limit   func(ctx context.Context, s *Scenario) (collective.Limit, error)
 	domains bool

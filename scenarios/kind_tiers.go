@@ -205,8 +205,8 @@ func tierKey(kind string) string {
 	return "gpus"
 }
 
-// jointly reports whether the work of s is simulated on the network of all tiers together, as all but a step is whose calls
-// lengthen its passes.
+// jointly reports whether the work of s is simulated on the network of all tiers together, as all but a step is whose
+// calls lengthen its passes.
 func (s *Scenario) jointly() bool { return len(s.Tiers) > 0 && (!s.trains() || s.stepCalls()) }
 
 // inside returns the inner tiers, which are links; nil where some are none, which is refused.

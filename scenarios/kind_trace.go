@@ -37,8 +37,8 @@ type traceFiles struct {
 	wrong  error // why they are not read
 }
 
-// traceKinds describe the workload "trace": of files that hold each rank, and of those that hold a stage of a pipeline for
-// all, which on pods is a training step of stages.
+// traceKinds describe the workload "trace": of files that hold each rank, and of those that hold a stage of a pipeline
+// for all, which on pods is a training step of stages.
 func traceKinds() []*kind {
 	one := &kind{
 		section: "workload", name: paths.Trace, like: "trace",
@@ -164,8 +164,8 @@ func (c *checker) readTrace(names []string) (files []trace.File, err error) {
 	return files, nil
 }
 
-// readTraceFile reads a file of so many bytes at most, or of a larger one a byte more; one that is embedded where no such
-// file is there.
+// readTraceFile reads a file of so many bytes at most, or of a larger one a byte more; one that is embedded where no
+// such file is there.
 func readTraceFile(place string, most int) ([]byte, error) {
 	data, err := readUpTo(place, most)
 	if err != nil {
@@ -307,7 +307,8 @@ func checkPodTrace(c *checker) {
 	}
 }
 
-// checkPodTransfers holds what pods send each other in a trace against their ports, and all of it against time and packets.
+// checkPodTransfers holds what pods send each other in a trace against their ports, and all of it against time and
+// packets.
 func checkPodTransfers(c *checker, j *trace.Job) {
 	s, f := c.s, &c.s.Fabric
 	built, err := j.Build(s.pods().Traced().Builder(context.Background(), nil, assembly.MaxTasks))
@@ -348,8 +349,8 @@ func checkPodTransfers(c *checker, j *trace.Job) {
 	}
 }
 
-// Report says what was read of files that another tool has written, and of training what a GPU of the stage holds that holds
-// most; "" of other work.
+// Report says what was read of files that another tool has written, and of training what a GPU of the stage holds that
+// holds most; "" of other work.
 func (s *Scenario) Report() string {
 	if !s.traces() {
 		if s.trains() {

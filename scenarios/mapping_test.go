@@ -101,9 +101,9 @@ func TestMappingIsKept(t *testing.T) {
 	}
 }
 
-// TestMappingsOnTiers: with all calls on the network of tiers a hop counts by how long a byte takes on it, so that what is
-// searched for has tensor parallelism on the faster links; where calls lengthen passes, domains move whole, and domains with a
-// chip that is down have no ranks.
+// TestMappingsOnTiers: with all calls on the network of tiers a hop counts by how long a byte takes on it, so that what
+// is searched for has tensor parallelism on the faster links; where calls lengthen passes, domains move whole, and
+// domains with a chip that is down have no ranks.
 func TestMappingsOnTiers(t *testing.T) {
 	tiers := strings.Replace(placedTraining, "[fabric]\nkind = \"torus\"\ndims = [4, 4]\nlink_rate = \"400Gbps\"\n",
 		"[fabric]\nkind = \"tiers\"\ntier = [{kind = \"electrical\", gpus = 4, link_rate = \"3.2Tbps\"}, {kind = \"torus\", dims = [4, 4], link_rate = \"400Gbps\"}]\n", 1)

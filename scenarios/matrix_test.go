@@ -16,8 +16,8 @@ import (
 
 var matrixFlag = flag.String("matrix", "", "hold the matrix of compositions against docs/compositions.md (check), or write it there (renew)")
 
-// matrixFabrics are small fabrics of every kind, each of so many ranks. Of pods, and tiers of these, training has keys of
-// its own.
+// matrixFabrics are small fabrics of every kind, each of so many ranks. Of pods, and tiers of these, training has keys
+// of its own.
 var matrixFabrics = []struct {
 	name            string
 	ranks           int

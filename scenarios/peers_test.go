@@ -10,10 +10,10 @@ import (
 	"testing"
 )
 
-// simFormula is what SimAI's analytical mode adds up of a workload text of one stage: all computing, and of each collective the
-// bytes that a ring sends over the bandwidth (its busbw), (n-1)/n of the vector or for an all-reduce twice that; steps are those of
-// the rings, each of which takes the latency in ASTRA-sim's analytical mode as well. Collectives of weight gradients and
-// their updates, which need not block, are told apart.
+// simFormula is what SimAI's analytical mode adds up of a workload text of one stage: all computing, and of each
+// collective the bytes that a ring sends over the bandwidth (its busbw), (n-1)/n of the vector or for an all-reduce
+// twice that; steps are those of the rings, each of which takes the latency in ASTRA-sim's analytical mode as well.
+// Collectives of weight gradients and their updates, which need not block, are told apart.
 func simFormula(t *testing.T, text string, gpus int, bandwidth float64) (blocking, other float64, steps int) {
 	t.Helper()
 	lines := strings.Split(strings.TrimSpace(text), "\n")
@@ -49,9 +49,10 @@ func simFormula(t *testing.T, text string, gpus int, bandwidth float64) (blockin
 	return blocking, other, steps
 }
 
-// TestAnalyticalPeers holds times of AICB workloads on GPUs behind a switch to what SimAI's and ASTRA-sim's analytical modes say of them. They are
-// the same where all collectives block, and shorter by no more than the collectives of weight gradients, which go on beside what follows,
-// where there are such. With SIM_SAMPLES it is AICB's own files as well.
+// TestAnalyticalPeers holds times of AICB workloads on GPUs behind a switch to what SimAI's and ASTRA-sim's analytical
+// modes say of them. They are the same where all collectives block, and shorter by no more than the collectives of
+// weight gradients, which go on beside what follows, where there are such. With SIM_SAMPLES it is AICB's own files as
+// well.
 func TestAnalyticalPeers(t *testing.T) {
 	texts := map[string]string{
 		"blocking": "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 4 checkpoints: 0 checkpoint_initiates: 0\n3\n" +

@@ -44,7 +44,8 @@ allocators = ["prop-alloc"]
 // switchedTiers has an electrical tier in place of the one that reconfigures.
 var switchedTiers = strings.NewReplacer("kind = \"scaleup\"\n", "kind = \"electrical\"\n", "switches = 2\n", "", "reconfiguration_delay = \"10us\"\n", "").Replace(threeTiers)
 
-// TestTierTimes: the calls inside tiers take the time that their bytes over a GPU's link do, and passes are longer by it.
+// TestTierTimes: the calls inside tiers take the time that their bytes over a GPU's link do, and passes are longer by
+// it.
 func TestTierTimes(t *testing.T) {
 	o := runText(t, switchedTiers)
 	m := o.Document.Rows[0].Metrics
@@ -137,8 +138,8 @@ planners = ["reconfigure-during"]
 	}
 }
 
-// TestExpertSizesInTiers: all-to-alls of drawn sizes take tiers as those of even ones do where sizes fall by nothing; else
-// as many bytes cross the machine and take longer.
+// TestExpertSizesInTiers: all-to-alls of drawn sizes take tiers as those of even ones do where sizes fall by nothing;
+// else as many bytes cross the machine and take longer.
 func TestExpertSizesInTiers(t *testing.T) {
 	for _, text := range []string{threeTiers, switchedTiers} {
 		even := runText(t, text).Document.Rows[0].Metrics
@@ -222,7 +223,8 @@ var keptTier = strings.Replace(tierTraffic, "kind = \"electrical\"\n", "kind = \
 // TestKeptTier: optical switches inside that keep a topology are links, over which GPUs forward for each other.
 func TestKeptTier(t *testing.T) {
 	row := runText(t, keptTier, "fabric.tier.0.link_rate=8Gbps").Document.Rows[0]
-	// of four GPUs on two rings, one each way, half of what goes to the one opposite is on each link beside its neighbour's
+	// of four GPUs on two rings, one each way, half of what goes to the one opposite is on each link beside its
+	// neighbour's
 	if got := row.Metrics["completion_s"]; got < 8*64e3*1.5/8e9 || got > 8*64e3*3/8e9+1e-6 || !strings.HasPrefix(row.Labels["tiers"], "scaleup, ") {
 		t.Errorf("%v", row)
 	}
@@ -256,8 +258,8 @@ func TestTiersTogether(t *testing.T) {
 	}
 }
 
-// TestTiersLead: on three tiers of different kinds every flow takes links of the innermost tier that joins its ends alone,
-// whatever is sent, and packets end about when the fluid does.
+// TestTiersLead: on three tiers of different kinds every flow takes links of the innermost tier that joins its ends
+// alone, whatever is sent, and packets end about when the fluid does.
 func TestTiersLead(t *testing.T) {
 	text := strings.Replace(tierTraffic, "kind = \"electrical\"\ngpus = 16\n", "kind = \"torus\"\ndims = [4, 4]\n", 1)
 	text = strings.Replace(text, "[engine]", `[[fabric.tier]]
@@ -357,8 +359,8 @@ func TestTrafficOnTieredPods(t *testing.T) {
 	}
 }
 
-// TestTiersExplained: an all-reduce over four domains of four GPUs has the bound of the links between these, and links and
-// the longest chain are told by tier.
+// TestTiersExplained: an all-reduce over four domains of four GPUs has the bound of the links between these, and links
+// and the longest chain are told by tier.
 func TestTiersExplained(t *testing.T) {
 	o := runText(t, `
 [workload]

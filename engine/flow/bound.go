@@ -21,7 +21,7 @@ import (
 type bounds struct {
 	byHead [][]int32 // uses of each resource, ordered by the head of their task in the last call
 	left   []float64 // by task: work left in the scan
-	heap   []int32   // released jobs, largest tail first
+	heap   keyHeap   // released jobs, largest tail first
 	sorted bool      // byHead is nearly so
 	open   []job     // transfers that share a resource
 }
@@ -124,7 +124,7 @@ func (b *bounds) oneMachine(z *sim, uses []int32, capacity float64, head, tail [
 			u := uses[k]
 			id := z.useTask[u]
 			b.left[id] = z.bits[id] * z.useW[u] / capacity
-			b.push(tail, id)
+			b.heap.push(tail, id)
 			k++
 		}
 		id := b.heap[0]
@@ -138,7 +138,7 @@ func (b *bounds) oneMachine(z *sim, uses []int32, capacity float64, head, tail [
 		}
 		now = end
 		value = max(value, now+tail[id])
-		b.pop(tail)
+		b.heap.pop(tail)
 	}
 	return value
 }
@@ -223,34 +223,40 @@ func (b *bounds) longestFirst(z *sim, uses []int32, capacity float64, head []flo
 	return now
 }
 
-func (b *bounds) push(tail []float64, id int32) {
-	b.heap = append(b.heap, id)
-	for i := len(b.heap) - 1; i > 0; {
+// keyHeap holds tasks, that of the highest key first.
+type keyHeap []int32
+
+func (h *keyHeap) push(key []float64, id int32) {
+	*h = append(*h, id)
+	q := *h
+	for i := len(q) - 1; i > 0; {
 		p := (i - 1) / 2
-		if tail[b.heap[p]] >= tail[b.heap[i]] {
+		if key[q[p]] >= key[q[i]] {
 			break
 		}
-		b.heap[p], b.heap[i] = b.heap[i], b.heap[p]
+		q[p], q[i] = q[i], q[p]
 		i = p
 	}
 }
 
-func (b *bounds) pop(tail []float64) {
-	last := len(b.heap) - 1
-	b.heap[0] = b.heap[last]
-	b.heap = b.heap[:last]
+func (h *keyHeap) pop(key []float64) {
+	q := *h
+	last := len(q) - 1
+	q[0] = q[last]
+	q = q[:last]
+	*h = q
 	for i := 0; ; {
 		c := 2*i + 1
 		if c >= last {
 			return
 		}
-		if c+1 < last && tail[b.heap[c+1]] > tail[b.heap[c]] {
+		if c+1 < last && key[q[c+1]] > key[q[c]] {
 			c++
 		}
-		if tail[b.heap[i]] >= tail[b.heap[c]] {
+		if key[q[i]] >= key[q[c]] {
 			return
 		}
-		b.heap[i], b.heap[c] = b.heap[c], b.heap[i]
+		q[i], q[c] = q[c], q[i]
 		i = c
 	}
 }

@@ -19,7 +19,8 @@ type deadlines struct {
 	full      []float64 // of one stage after the other, by task: bits a tick at most
 	left      []float64
 	byHead    [][]int32
-	heap      []int32
+	heap      keyHeap   // released transfers, the one that is due first first
+	urgent    []float64 // by task: -due
 	begin     []float64 // by stage; the last is never
 	late      float64   // what rounding may make of a time, so that nothing waits for the next stage for it
 }
@@ -59,6 +60,7 @@ func (e *Evaluator) Misses(by engine.Time, stages []Stage) bool {
 			to := z.outTo[o]
 			due = min(due, d.before(z.model, to, d.due[to])-float64(z.outLag[o]))
 		}
+		d.urgent[i] = -due
 		if d.due[i] = due; d.after(z.model, i, d.head[i]) > due+d.late {
 			return true
 		}
@@ -72,7 +74,7 @@ func (e *Evaluator) Misses(by engine.Time, stages []Stage) bool {
 }
 
 func (d *deadlines) init(m *model) {
-	d.head, d.due, d.left = make([]float64, m.tasks), make([]float64, m.tasks), make([]float64, m.tasks)
+	d.head, d.due, d.left, d.urgent = make([]float64, m.tasks), make([]float64, m.tasks), make([]float64, m.tasks), make([]float64, m.tasks)
 	d.byHead = make([][]int32, m.resources)
 	for r := range m.resources {
 		d.byHead[r] = slices.Clone(m.resUse[m.resStart[r]:m.resStart[r+1]])
@@ -167,7 +169,7 @@ func (d *deadlines) overrun(z *sim, r int, uses []int32, stages []Stage) bool {
 		for ; k < len(uses) && d.head[z.useTask[uses[k]]] <= now; k++ {
 			id := z.useTask[uses[k]]
 			d.left[id] = z.bits[id] * z.useW[uses[k]]
-			d.push(id)
+			d.heap.push(d.urgent, id)
 		}
 		id := d.heap[0]
 		rate := stages[stage].Rates[r] * perTick
@@ -179,7 +181,7 @@ func (d *deadlines) overrun(z *sim, r int, uses []int32, stages []Stage) bool {
 			if now = end; now > d.due[id]+d.late {
 				return true
 			}
-			d.pop()
+			d.heap.pop(d.urgent)
 			continue
 		}
 		if math.IsInf(until, 1) { // no capacity is left for it
@@ -189,36 +191,4 @@ func (d *deadlines) overrun(z *sim, r int, uses []int32, stages []Stage) bool {
 		now = until
 	}
 	return false
-}
-
-func (d *deadlines) push(id int32) {
-	d.heap = append(d.heap, id)
-	for i := len(d.heap) - 1; i > 0; {
-		p := (i - 1) / 2
-		if d.due[d.heap[p]] <= d.due[d.heap[i]] {
-			break
-		}
-		d.heap[p], d.heap[i] = d.heap[i], d.heap[p]
-		i = p
-	}
-}
-
-func (d *deadlines) pop() {
-	last := len(d.heap) - 1
-	d.heap[0] = d.heap[last]
-	d.heap = d.heap[:last]
-	for i := 0; ; {
-		c := 2*i + 1
-		if c >= last {
-			return
-		}
-		if c+1 < last && d.due[d.heap[c+1]] < d.due[d.heap[c]] {
-			c++
-		}
-		if d.due[d.heap[i]] <= d.due[d.heap[c]] {
-			return
-		}
-		d.heap[i], d.heap[c] = d.heap[c], d.heap[i]
-		i = c
-	}
 }

@@ -58,8 +58,9 @@ func (o *outputs) openWork(flag, path string) error {
 	return nil
 }
 
-// fillWork writes the work of a scenario to the files that are open, of which none is put in place yet. Those of further
-// ranks follow when these are, as there may be more than can be open at once; that they are not too large is found out here.
+// fillWork writes the work of a scenario to the files that are open, of which none is put in place yet. Those of
+// further ranks follow when these are, as there may be more than can be open at once; that they are not too large is
+// found out here.
 func (o *outputs) fillWork(w *trace.Work) error {
 	var j *trace.Job
 	for i := range o.works {

@@ -189,8 +189,8 @@ func (z *limits) allReduce(ctx context.Context) {
 	z.reach(ctx, 0, z.others(0), true)
 }
 
-// domains returns by node the domain of a call that it is in, counted from 0, and how many there are: of a rank its own, of
-// another node that of its neighbours where these are in one, else the first. Without domains all are in one.
+// domains returns by node the domain of a call that it is in, counted from 0, and how many there are: of a rank its
+// own, of another node that of its neighbours where these are in one, else the first. Without domains all are in one.
 func (z *limits) domains() (part []int32, parts int) {
 	part = slices.Repeat([]int32{-1}, int(z.Network.Nodes))
 	number := map[int]int32{}

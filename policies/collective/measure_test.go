@@ -167,8 +167,8 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
-// TestTori: packed trees come within 1.1 times the bound of an all-reduce on tori, regular and twisted, with all links up and
-// with an optical switch down, as fluid and packet by packet, and rings over all links reach it exactly.
+// TestTori: packed trees come within 1.1 times the bound of an all-reduce on tori, regular and twisted, with all links
+// up and with an optical switch down, as fluid and packet by packet, and rings over all links reach it exactly.
 func TestTori(t *testing.T) {
 	shapes := [][]int{{4, 4, 8}}
 	if !testing.Short() {

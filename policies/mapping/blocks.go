@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// placeBlocks searches for the mapping of least cost of whole blocks of ranks to blocks of endpoints: a problem of its own,
-// in which two blocks are as far apart as their first endpoints. Its bound holds where that is all there is: blocks
-// exchange bytes between ranks of one place in both, which are as far apart as the first.
+// placeBlocks searches for the mapping of least cost of whole blocks of ranks to blocks of endpoints: a problem of its
+// own, in which two blocks are as far apart as their first endpoints. Its bound holds where that is all there is:
+// blocks exchange bytes between ranks of one place in both, which are as far apart as the first.
 func (c *Cost) placeBlocks(ctx context.Context, o Options) (*Placement, error) {
 	p, b := c.p, c.p.Block
 	q := &Problem{Dims: []Dim{{Name: "ep", Size: 1}}, Alike: p.Alike}

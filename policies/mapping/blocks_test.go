@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestBlocks: the search for a mapping of whole blocks keeps each together in order, and finds the cheapest of all ways to
-// put four blocks on four; what it proves is no more than that.
+// TestBlocks: the search for a mapping of whole blocks keeps each together in order, and finds the cheapest of all ways
+// to put four blocks on four; what it proves is no more than that.
 func TestBlocks(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 2))
 	proved := 0

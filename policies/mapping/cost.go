@@ -13,7 +13,8 @@ import (
 // MostSlots bounds the slots of a problem whose cost is asked for: the hops between all pairs are kept.
 const MostSlots = 8192
 
-// Cost is the cost of placements of a problem: the sum of bytes x hops, in byte-hops or parts of these (Unit). It is not changed once it is made.
+// Cost is the cost of placements of a problem: the sum of bytes x hops, in byte-hops or parts of these (Unit). It is
+// not changed once it is made.
 type Cost struct {
 	p     *Problem
 	slots int
@@ -119,8 +120,8 @@ func (c *Cost) between(e *peer, a, b int32) int64 {
 const mostAssigned = 1 << 27
 
 // Bound returns a lower bound on the cost of every placement (Gilmore, 1962; Lawler, 1963): half of what each rank
-// exchanges with all others costs at least as much as if those with most were nearest, on the best assignment of ranks to
-// slots. Of large problems each rank has the slot that is best for it.
+// exchanges with all others costs at least as much as if those with most were nearest, on the best assignment of ranks
+// to slots. Of large problems each rank has the slot that is best for it.
 func (c *Cost) Bound() int64 {
 	free := make([]int32, c.slots)
 	for i := range free {

@@ -34,12 +34,12 @@ type Flow struct {
 // Problem is ranks that are to be put on endpoints.
 type Problem struct {
 	Dims []Dim // as ranks are numbered: the first varies fastest
-	// Slots are the endpoints that take ranks, in the order in which an order of dimensions fills them. Each takes one rank
-	// as often as it is listed.
+	// Slots are the endpoints that take ranks, in the order in which an order of dimensions fills them. Each takes one
+	// rank as often as it is listed.
 	Slots   []int32
 	Network *engine.Network // that hops are counted on
-	// Far, where it is not nil, returns how far endpoints are from one, in place of hops on Network: in parts of a hop, of
-	// which Unit are one. What it returns holds until it is called again.
+	// Far, where it is not nil, returns how far endpoints are from one, in place of hops on Network: in parts of a hop,
+	// of which Unit are one. What it returns holds until it is called again.
 	Far   func(from int32) []int32
 	Unit  int64
 	Torus *torus.Torus // nil of other fabrics
@@ -120,8 +120,8 @@ func Parse(text string) Mapping {
 	return nil
 }
 
-// Place parses a text and places the ranks of a problem. It fails where a rank has no endpoint, or one that is no slot or
-// is taken: what a mapping returns is checked.
+// Place parses a text and places the ranks of a problem. It fails where a rank has no endpoint, or one that is no slot
+// or is taken: what a mapping returns is checked.
 func Place(ctx context.Context, text string, p *Problem, o Options) (*Placement, error) {
 	if n := p.Ranks(); n > len(p.Slots) {
 		return nil, fmt.Errorf("%d ranks on %d endpoints leave %d without one; want more endpoints", n, len(p.Slots), n-len(p.Slots))

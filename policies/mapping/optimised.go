@@ -24,9 +24,9 @@ func Searches(text string) bool {
 	return searched
 }
 
-// Place searches from the best of all orders of dimensions, over nodes in several orders, by exchanges of ranks that make
-// the cost smaller, and from random changes of what it has found. Of small problems it proves that there is nothing
-// better, by branch and bound; else a lower bound is all that is known.
+// Place searches from the best of all orders of dimensions, over nodes in several orders, by exchanges of ranks that
+// make the cost smaller, and from random changes of what it has found. Of small problems it proves that there is
+// nothing better, by branch and bound; else a lower bound is all that is known.
 func (Searched) Place(ctx context.Context, p *Problem, o Options) (*Placement, error) {
 	c, err := NewCost(ctx, p)
 	if err != nil {

@@ -2,9 +2,9 @@ package placement
 
 import "math/bits"
 
-// MostBoxes returns the most boxes of these sides, in any rotation and wrapped round, that free cubes of a fixed grid have
-// room for: no placement without optical switches can do better. It searches exhaustively, the lowest free cube first:
-// some box has it, or none does.
+// MostBoxes returns the most boxes of these sides, in any rotation and wrapped round, that free cubes of a fixed grid
+// have room for: no placement without optical switches can do better. It searches exhaustively, the lowest free cube
+// first: some box has it, or none does.
 func MostBoxes(free uint64, sides [3]int) int {
 	var at [64][]uint64 // boxes by their cubes
 	for _, m := range boxes(sides, [3]int{1, 1, 1}, true) {

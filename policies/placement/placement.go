@@ -1,5 +1,5 @@
-// Package placement decides which cubes of which pod a job of a fleet gets. Each placement is a row of Table. It sees what
-// is free, nothing of queues, failures or time: when a job is tried, and what is done when it does not fit, is the
+// Package placement decides which cubes of which pod a job of a fleet gets. Each placement is a row of Table. It sees
+// what is free, nothing of queues, failures or time: when a job is tried, and what is done when it does not fit, is the
 // simulation's.
 package placement
 
@@ -123,8 +123,8 @@ var buddies = sync.OnceValue(func() map[[3]int][]uint64 {
 	return list
 })
 
-// boxes returns the boxes of these sides in a grid of 4x4x4, in every rotation that is another, as words of its 64 places.
-// They begin at multiples of step (rotated alike) or, wrapping round, anywhere. Sides above 4 have none.
+// boxes returns the boxes of these sides in a grid of 4x4x4, in every rotation that is another, as words of its 64
+// places. They begin at multiples of step (rotated alike) or, wrapping round, anywhere. Sides above 4 have none.
 func boxes(sides, step [3]int, wrap bool) []uint64 {
 	var list []uint64
 	seen := map[uint64]bool{}

@@ -158,8 +158,8 @@ func (s *duringSearch) last(e int) engine.Time {
 	return 0
 }
 
-// search looks for the best sequence: that of the seeds, and what becomes of it; and where that is slower than no change,
-// what becomes of one there and back.
+// search looks for the best sequence: that of the seeds, and what becomes of it; and where that is slower than no
+// change, what becomes of one there and back.
 func (s *duringSearch) search() {
 	s.best, s.value, s.bound = nil, never, s.held.quick(s.static, s.play.Delay)
 	if s.stays() || s.o.Moving.Changes == 1 {

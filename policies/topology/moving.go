@@ -106,8 +106,8 @@ func (m *movement) breakEven(rule func(m *movement) (*Sequence, error)) (engine.
 // faster reports whether an iteration is shorter than on the topology that stays, by more than rounding.
 func faster(c, static engine.Time) bool { return float64(c) < float64(static)*(1-rounding/10) }
 
-// bisect returns the longest delay, to a ratio of evenWithin, at which at holds; 0 where it does not at the least that is
-// looked at. It is known to hold at known, if that is above 0.
+// bisect returns the longest delay, to a ratio of evenWithin, at which at holds; 0 where it does not at the least that
+// is looked at. It is known to hold at known, if that is above 0.
 func bisect(static, known engine.Time, at func(engine.Time) (bool, error)) (engine.Time, error) {
 	low, high := evenLeast, max(2*evenLeast, static/2) // above, a circuit that moves and moves back in an iteration never carries
 	if ok, err := at(low); !ok || err != nil {

@@ -224,7 +224,8 @@ func (h *history) equal(g *history) bool {
 // rate returns that of n circuits of bundle e.
 func (r *rehearsal) rate(e, n int) float64 { return float64(n) * float64(r.w.p.Fabric.Bundles[e].Rate) }
 
-// carried returns the circuits of bundle e that carry at a time: those that are not being set up, none while all are held.
+// carried returns the circuits of bundle e that carry at a time: those that are not being set up, none while all are
+// held.
 func (r *rehearsal) carried(e int, now engine.Time) int {
 	if now < r.down {
 		return 0
@@ -332,10 +333,10 @@ func (r *rehearsal) steady(q *Sequence) (o orbit, ok bool) {
 	return o, false
 }
 
-// Network returns circuits of o, on the bundles of p, in the n-th of iterations of a sequence, of which one comes after the
-// other and the first finds the topology of its beginning in place: those at its start, and how they change. A bundle
-// has the circuits that have been its own for the delay, so the fewest that it was meant to have in that time. It fails
-// where a topology overruns the ports, which circuits that are being set up hold, too.
+// Network returns circuits of o, on the bundles of p, in the n-th of iterations of a sequence, of which one comes after
+// the other and the first finds the topology of its beginning in place: those at its start, and how they change. A
+// bundle has the circuits that have been its own for the delay, so the fewest that it was meant to have in that time.
+// It fails where a topology overruns the ports, which circuits that are being set up hold, too.
 func (p *Problem) Network(o *fabric.Optical, q *Sequence, runs []Run, n int) (*engine.Network, error) {
 	most := slices.Clone(q.First)
 	known := map[*int]bool{} // rotations have the same ones again and again

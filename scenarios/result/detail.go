@@ -31,8 +31,8 @@ type Simulation struct {
 	Jobs []Simulation `json:"jobs,omitempty"`
 	// Timeline is of work on links, where that is asked for.
 	Timeline *Timeline `json:"-"`
-	// Moves are the changes of circuits in an iteration, whose Topology is that of its beginning, and UnchangedS is how long
-	// it takes without them.
+	// Moves are the changes of circuits in an iteration, whose Topology is that of its beginning, and UnchangedS is how
+	// long it takes without them.
 	Moves      []Move  `json:"moves,omitempty"`
 	UnchangedS float64 `json:"unchanged_s,omitempty"`
 }

@@ -26,8 +26,8 @@ type TimelineTask struct {
 	Waited     int32 // the task that it waited for last, by index; -1 of none
 }
 
-// timeline adds the tracks of a timeline: for each node its computes and its transfers, on as many threads as overlap, an
-// arrow to each task from the one that it waited for last, and counters.
+// timeline adds the tracks of a timeline: for each node its computes and its transfers, on as many threads as overlap,
+// an arrow to each task from the one that it waited for last, and counters.
 func (t *tracer) timeline(l *Timeline) {
 	if l.LeftOut != "" {
 		t.event(`{"ph":"M","pid":%d,"tid":0,"name":"process_labels","args":{"labels":%s}}`, t.pid, quote("left out: "+l.LeftOut))

@@ -11,9 +11,9 @@ import (
 )
 
 // WriteTrace writes the timelines of d as Chrome trace-event JSON, which Perfetto and chrome://tracing open: a process
-// for the ideal fabric, where that has timelines, and one for each policy, a thread for each stage (and one for its transfers) and for each
-// direction of a circuit bundle, and the rates as counters. Events come in order of time, then of process and thread,
-// and are written one by one, so that a large trace takes no more memory than d.
+// for the ideal fabric, where that has timelines, and one for each policy, a thread for each stage (and one for its
+// transfers) and for each direction of a circuit bundle, and the rates as counters. Events come in order of time, then
+// of process and thread, and are written one by one, so that a large trace takes no more memory than d.
 func WriteTrace(w io.Writer, doc *Document, d *Detail) error {
 	b := bufio.NewWriterSize(w, 1<<16)
 	t := &tracer{w: b}

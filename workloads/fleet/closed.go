@@ -75,9 +75,9 @@ func Efficiency(t, d, r, m Time) float64 {
 	return t.Seconds() / (x * math.Exp(r.Seconds()/x) * math.Expm1((t+d).Seconds()/x))
 }
 
-// Expected returns how long a job of so much work is expected to take with checkpoints of length d after every t of work
-// but at its end, interruptions every m on average and r to restart after each: m e^(r/m) (e^(x/m) - 1) for each stretch x
-// between checkpoints (Daly, Sec. 3).
+// Expected returns how long a job of so much work is expected to take with checkpoints of length d after every t of
+// work but at its end, interruptions every m on average and r to restart after each: m e^(r/m) (e^(x/m) - 1) for each
+// stretch x between checkpoints (Daly, Sec. 3).
 func Expected(work, t, d, r, m Time) Time {
 	n := float64((work - 1) / t)
 	x := m.Seconds()
@@ -85,8 +85,9 @@ func Expected(work, t, d, r, m Time) Time {
 	return FromSeconds(n*stretch((t+d).Seconds()) + stretch(work.Seconds()-n*t.Seconds()))
 }
 
-// Newsvendor returns how many of n parts, each up with probability up on its own, are best held as spares where one that is
-// short costs so many times as much as one that idles: the least r with P(at most r are down) at least k / (k + 1).
+// Newsvendor returns how many of n parts, each up with probability up on its own, are best held as spares where one
+// that is short costs so many times as much as one that idles: the least r with P(at most r are down) at least k / (k +
+// 1).
 func Newsvendor(n int, up, k float64) int {
 	for r := range n {
 		if AtLeast(n-r, n, up) >= k/(k+1) {

@@ -23,8 +23,8 @@ type Spread struct {
 	Sigma float64 // of the logarithm, of a lognormal one
 }
 
-// WithMedian returns the lognormal distribution with that mean and median, the constant one where both are equal. It fails
-// on a median that is not above 0 or is above the mean.
+// WithMedian returns the lognormal distribution with that mean and median, the constant one where both are equal. It
+// fails on a median that is not above 0 or is above the mean.
 func WithMedian(mean, median Time) (Spread, error) {
 	switch {
 	case median <= 0 || median > mean:
@@ -76,7 +76,8 @@ func (s Spread) Residual(lasted Time) Time {
 	if lasted <= 0 || s.Mean == 0 {
 		return s.Mean
 	}
-	// Beyond x a lognormal span of parameters m and v has mean e^(m+v/2) Q((ln x-m)/s - s) / Q((ln x-m)/s), Q of the normal's tail.
+	// Beyond x a lognormal span of parameters m and v has mean e^(m+v/2) Q((ln x-m)/s - s) / Q((ln x-m)/s), Q of the
+	// normal's tail.
 	z := math.Log(lasted.Seconds()/s.Mean.Seconds())/s.Sigma + s.Sigma/2
 	tail := func(x float64) float64 { return math.Erfc(x / math.Sqrt2) }
 	if tail(z) < 1e-300 {

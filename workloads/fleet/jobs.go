@@ -10,7 +10,8 @@ import (
 // Band is a priority: jobs of a lower number come first.
 type Band int8
 
-// Bands of priority (Verma et al., "Large-scale cluster management at Google with Borg", EuroSys 15, Sec. 2.5, has more).
+// Bands of priority (Verma et al., "Large-scale cluster management at Google with Borg", EuroSys 15, Sec. 2.5, has
+// more).
 const (
 	Prod Band = iota
 	Batch
@@ -69,7 +70,8 @@ type Demand struct {
 	Bands  [Bands]float64 // how often each is drawn, in any unit
 	Routes float64        // share of jobs that opt in to routes round a fault
 	Factor float64        // estimates are drawn evenly, on a logarithmic scale, within this factor of the truth; 1 is exact
-	// Traffic is the mean of jobs' shares, at most a half in all; each job's are so many times it, drawn evenly from 0 to 2.
+	// Traffic is the mean of jobs' shares, at most a half in all; each job's are so many times it, drawn evenly from 0
+	// to 2.
 	Traffic Traffic
 }
 

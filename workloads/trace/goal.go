@@ -34,8 +34,8 @@ func isGOAL(begin []byte) bool {
 	return false
 }
 
-// readGOAL reads a schedule of LogGOPSim, ATLAHS and SPCL's htsim, as text or as txt2bin makes it. Messages up to the size
-// that LogGOPSim sends eagerly do not wait for their receives.
+// readGOAL reads a schedule of LogGOPSim, ATLAHS and SPCL's htsim, as text or as txt2bin makes it. Messages up to the
+// size that LogGOPSim sends eagerly do not wait for their receives.
 func readGOAL(files []File, h *Hints) (*Job, error) {
 	if len(files) != 1 {
 		return nil, &Error{File: files[1].Name, Problem: "is a second file, and one holds the whole schedule", Want: "one file"}
@@ -65,8 +65,8 @@ func (g *goal) add(rank int32, o Op, cpu int64) int32 {
 	return int32(len(g.Ops[rank]) - 1)
 }
 
-// end orders the operations of a rank: computes of a cpu one after the other, in the order of the file where nothing else
-// says which comes first. LogGOPSim takes the one that is ready first.
+// end orders the operations of a rank: computes of a cpu one after the other, in the order of the file where nothing
+// else says which comes first. LogGOPSim takes the one that is ready first.
 func (g *goal) end(rank int32, starts [][2]int32) error {
 	begun := map[int32]int32{} // what all that a waits for is joined by, where others wait for its beginning
 	for _, s := range starts {

@@ -29,8 +29,8 @@ type File struct {
 	Data []byte
 }
 
-// Unpack returns a file, unpacked where it is packed by gzip, which its first bytes say. It fails where that is broken, or
-// unpacks to more than MaxPacked times its size.
+// Unpack returns a file, unpacked where it is packed by gzip, which its first bytes say. It fails where that is broken,
+// or unpacks to more than MaxPacked times its size.
 func Unpack(name string, data []byte) (File, error) {
 	if !bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
 		return File{name, data}, nil

@@ -9,8 +9,8 @@ import (
 	"sim/workloads/training"
 )
 
-// simCut are the rows of a stage: what comes before the first micro-batch, the rows of each, and what comes after the last.
-// Without micro-batches of its own a file is one block.
+// simCut are the rows of a stage: what comes before the first micro-batch, the rows of each, and what comes after the
+// last. Without micro-batches of its own a file is one block.
 type simCut struct {
 	before, after []simRow
 	blocks        [][]simRow
@@ -19,8 +19,8 @@ type simCut struct {
 // once begin the names of rows that a step has once, behind the micro-batches.
 var once = []string{"cross_entropy", "optimizer", "embedding_norm"}
 
-// cut divides the rows. A stage alone does them in their order, whatever micro-batches they are of; of several stages each
-// micro-batch is to be told apart. It fails where it cannot be.
+// cut divides the rows. A stage alone does them in their order, whatever micro-batches they are of; of several stages
+// each micro-batch is to be told apart. It fails where it cannot be.
 func (s *simAI) cut() (simCut, error) {
 	begin := slices.IndexFunc(s.rows, func(r simRow) bool { return strings.HasPrefix(r.name, "embedding_layer") })
 	if s.pp == 1 || s.policy == "MICRO" {
@@ -87,8 +87,8 @@ func (b *simProgram) forward(rows []simRow) {
 }
 
 // backward appends the backward pass: of the last row first, the gradient of its input and then of its weights, whose
-// collective blocks nothing but their update (SimAI's order). Rows whose gradients need a checkpoint go forward again from
-// there. A schedule may put off the gradients of weights: work says which part of the pass this is.
+// collective blocks nothing but their update (SimAI's order). Rows whose gradients need a checkpoint go forward again
+// from there. A schedule may put off the gradients of weights: work says which part of the pass this is.
 func (b *simProgram) backward(rows []simRow, work training.Work) {
 	for i := len(rows) - 1; i >= 0; i-- {
 		r := &rows[i]

@@ -23,7 +23,8 @@ type Work struct {
 // MaxWritten bounds the operations of a file that is written: as many as some gigabytes of memory.
 const MaxWritten = 1 << 24
 
-// Refused is the error of work that a format does not have, or that is too large: what is wrong; want what would be right.
+// Refused is the error of work that a format does not have, or that is too large: what is wrong; want what would be
+// right.
 type Refused string
 
 func (r Refused) Error() string { return string(r) }
@@ -43,9 +44,9 @@ func (w *Work) messages(task int32) [][2]int32 {
 	return [][2]int32{{t.Src, t.Dst}}
 }
 
-// Job makes the work operations of ranks, which Build makes the same work again: of a compute one of its rank, of a transfer
-// a send and a receive. What waits for a task on another rank waits for a message of no bytes from there, whose tag has its
-// highest bit set; of others that is clear. It fails (Refused) where there are too many operations.
+// Job makes the work operations of ranks, which Build makes the same work again: of a compute one of its rank, of a
+// transfer a send and a receive. What waits for a task on another rank waits for a message of no bytes from there,
+// whose tag has its highest bit set; of others that is clear. It fails (Refused) where there are too many operations.
 func (w *Work) Job() (*Job, error) {
 	g := w.Graph
 	j := &Job{Ranks: w.Ranks, Ops: make([][]Op, w.Ranks), Eager: MaxSend}
@@ -146,8 +147,8 @@ func (v *working) transfer(id int32, messages [][2]int32) {
 	v.known[[2]int32{id, v.homes[id]}] = v.add(v.homes[id], Op{Name: name, After: all})
 }
 
-// homes returns by task the rank where it is done: of transfers the destination, of computes that have none the rank that
-// most of what they wait for and of what waits for them is of.
+// homes returns by task the rank where it is done: of transfers the destination, of computes that have none the rank
+// that most of what they wait for and of what waits for them is of.
 func (w *Work) homes() []int32 {
 	g := w.Graph
 	homes := slices.Repeat([]int32{-1}, len(g.Tasks))
@@ -212,8 +213,8 @@ func most(list []int32) int32 {
 	return best
 }
 
-// streams deals the computes of a rank to streams on which one follows the other, as few as a first fit finds: each begins
-// after the one before has ended, whatever takes how long. Others are on -1.
+// streams deals the computes of a rank to streams on which one follows the other, as few as a first fit finds: each
+// begins after the one before has ended, whatever takes how long. Others are on -1.
 func streams(ops []Op) (of []int32, n int32) {
 	of = slices.Repeat([]int32{-1}, len(ops))
 	ends := make([][]int32, len(ops)) // by stream the last operation that one comes after or is, and 0 of none

@@ -31,8 +31,8 @@ func (b *bounded) Write(p []byte) (int, error) {
 // newBounded is Bounded with a buffer, which keeps the first error for Flush.
 func newBounded(w io.Writer) *bufio.Writer { return bufio.NewWriterSize(Bounded(w), 1<<16) }
 
-// goalPart marks a calc of a binary file as so many picoseconds longer than its nanoseconds: its peer is this, and its tag
-// these. LogGOPSim looks at neither.
+// goalPart marks a calc of a binary file as so many picoseconds longer than its nanoseconds: its peer is this, and its
+// tag these. LogGOPSim looks at neither.
 const goalPart = 0xffff7073
 
 // goalWord is how goalPart is said in a text, at the end of a line.
@@ -171,8 +171,8 @@ func goalBlock(rank int, ops []Op, cpus []int32) []byte {
 	return append(append(append(block, roots...), nodes...), successors...)
 }
 
-// chPicoseconds and chDependency are attributes beside those of ASTRA-sim: how long a node lasts to the picosecond, and that
-// a message says no more than that something is done, its bytes being those that ASTRA-sim asks for at least.
+// chPicoseconds and chDependency are attributes beside those of ASTRA-sim: how long a node lasts to the picosecond, and
+// that a message says no more than that something is done, its bytes being those that ASTRA-sim asks for at least.
 const (
 	chPicoseconds = "duration_ps"
 	chDependency  = "is_dependency"

@@ -8,9 +8,10 @@ import (
 	"sim/engine"
 )
 
-// WriteCM writes work that is nothing but transfers as a connection matrix of htsim, whose flows are its messages. A flow
-// that waits for one other has a oneshot, one that waits for several a barrier. It fails when w does, and (Refused) where htsim has no
-// such matrix: where something is computed, or a flow would start flows that do not wait for the same.
+// WriteCM writes work that is nothing but transfers as a connection matrix of htsim, whose flows are its messages. A
+// flow that waits for one other has a oneshot, one that waits for several a barrier. It fails when w does, and
+// (Refused) where htsim has no such matrix: where something is computed, or a flow would start flows that do not wait
+// for the same.
 func (w *Work) WriteCM(to io.Writer) error {
 	g := w.Graph
 	type set struct{ flows []int32 } // a trigger

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// AttentionParameters returns the parameters of the attention of one layer, with those of its index where it has one: heads of
-// it from the compressed queries, a key, and a weight a head (DeepSeek-V3.2-Exp, Sec. 2.1).
+// AttentionParameters returns the parameters of the attention of one layer, with those of its index where it has one:
+// heads of it from the compressed queries, a key, and a weight a head (DeepSeek-V3.2-Exp, Sec. 2.1).
 func (a *Architecture) AttentionParameters() float64 {
 	n := a.attentionParameters()
 	if a.IndexHeads > 0 {

@@ -65,14 +65,15 @@ func (s *Spec) Pieces(v int) int {
 	return int(math.Ceil(layers))
 }
 
-// PieceLayers returns the layers of a piece of a pass of virtual stage v, a part of one where there are Pieces by default.
+// PieceLayers returns the layers of a piece of a pass of virtual stage v, a part of one where there are Pieces by
+// default.
 func (s *Spec) PieceLayers(v int) float64 {
 	_, layers := s.layers(v)
 	return layers / float64(s.Pieces(v))
 }
 
-// SyncPieces returns how many parts the gradients of virtual stage v are synchronised in, each by the same calls: a bucket
-// each, or with OverlapSync a piece of a pass each, which buckets in the graph are at least.
+// SyncPieces returns how many parts the gradients of virtual stage v are synchronised in, each by the same calls: a
+// bucket each, or with OverlapSync a piece of a pass each, which buckets in the graph are at least.
 func (s *Spec) SyncPieces(v int) int {
 	switch {
 	case s.scatters():
@@ -87,8 +88,8 @@ func (s *Spec) SyncPieces(v int) int {
 	return s.buckets(v)
 }
 
-// Repeats returns how often a replica's virtual stage v makes the calls of a pass in a step: a piece of a pass at a time, or
-// with Sync a part of its gradients.
+// Repeats returns how often a replica's virtual stage v makes the calls of a pass in a step: a piece of a pass at a
+// time, or with Sync a part of its gradients.
 func (s *Spec) Repeats(v int, pass Phase) int {
 	n := s.Pieces(v) * (s.Microbatches / s.Copies())
 	switch {
@@ -128,15 +129,15 @@ func (s *Spec) StepCalls() (all []StepCall) {
 	return all
 }
 
-// Calls returns the calls of a piece of a forward or backward pass of virtual stage v, in order, or with Sync those
-// of a part of its gradients (SyncPieces). Groups of one GPU make none.
+// Calls returns the calls of a piece of a forward or backward pass of virtual stage v, in order, or with Sync those of
+// a part of its gradients (SyncPieces). Groups of one GPU make none.
 //
-// With sequence parallelism a layer gathers its input over the tensor-parallel group and scatters the sum of its output,
-// of attention and of the feed-forward network, and as often in the backward pass; else it sums the output of each, and
-// the gradient of its input (Korthikanti et al. 2022, Sec. 4.2.2; Shoeybi et al. 2019, Sec. 3). That inputs are gathered
-// once more for the gradients of weights is hidden behind computing, as there. Layers with experts do so for attention, and
-// for the feed-forward network where there are shared experts; where attention and network read the same input, once for both
-// (Chowdhery et al. 2022, Sec. 2). Ranks that share a sequence gather keys and values, in the
+// With sequence parallelism a layer gathers its input over the tensor-parallel group and scatters the sum of its
+// output, of attention and of the feed-forward network, and as often in the backward pass; else it sums the output of
+// each, and the gradient of its input (Korthikanti et al. 2022, Sec. 4.2.2; Shoeybi et al. 2019, Sec. 3). That inputs
+// are gathered once more for the gradients of weights is hidden behind computing, as there. Layers with experts do so
+// for attention, and for the feed-forward network where there are shared experts; where attention and network read the
+// same input, once for both (Chowdhery et al. 2022, Sec. 2). Ranks that share a sequence gather keys and values, in the
 // backward pass again, whose gradients they then scatter (Llama 3, Sec. 3.3.2; as many bytes as ring attention sends,
 // Liu et al. 2023). Tokens go to their experts and come back, and so do gradients (Lepikhin et al. 2020). Gradients are
 // scattered over all copies of a parameter, and parameters gathered (Rajbhandari et al. 2020, Sec. 5).
@@ -239,8 +240,8 @@ func (s *Spec) syncCalls(v int) []Call {
 	return calls
 }
 
-// ShardCalls returns the calls with which a part of a pass of virtual stage v gathers its parameters or scatters its gradients
-// (Sharding), and how often a replica's stage makes them in a step.
+// ShardCalls returns the calls with which a part of a pass of virtual stage v gathers its parameters or scatters its
+// gradients (Sharding), and how often a replica's stage makes them in a step.
 func (s *Spec) ShardCalls(v int, kind CallKind) (calls []Call, times int) {
 	parts := s.Shards(v)
 	if parts == 0 || kind == AllGather && !s.gathers() {
@@ -252,8 +253,8 @@ func (s *Spec) ShardCalls(v int, kind CallKind) (calls []Call, times int) {
 	return s.replicaCalls(v, kind, parts), times
 }
 
-// replicaCalls returns the calls of one of so many parts of the gradients or parameters of virtual stage v among all replicas:
-// of what a stage holds one copy of, and of the rest.
+// replicaCalls returns the calls of one of so many parts of the gradients or parameters of virtual stage v among all
+// replicas: of what a stage holds one copy of, and of the rest.
 func (s *Spec) replicaCalls(v int, kind CallKind, parts int) (calls []Call) {
 	number := s.Choices.GradientBytes
 	if kind == AllGather {
@@ -295,8 +296,8 @@ func (s *Spec) Rank(replica, stage, gpu int) int32 {
 	return int32((replica*s.PP+stage)*s.StageGPUs() + gpu)
 }
 
-// Groups returns the ranks of each group that makes a call of a stage: of its GPUs in a replica, or with Sync of those in
-// all replicas. In a stage tensor-parallel ranks follow each other, and then those that share a sequence.
+// Groups returns the ranks of each group that makes a call of a stage: of its GPUs in a replica, or with Sync of those
+// in all replicas. In a stage tensor-parallel ranks follow each other, and then those that share a sequence.
 func (s *Spec) Groups(c Call, replica, stage int) [][]int32 {
 	gpus := s.StageGPUs()
 	size, step := gpus, 1 // consecutive ranks of a group, and how far apart

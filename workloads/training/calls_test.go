@@ -72,7 +72,8 @@ func TestCalls(t *testing.T) {
 		"ep all-to-all 1 786432", "ep all-to-all 2 786432")
 	sameCalls(t, "experts, back", m.Calls(3, training.Backward), "ep all-to-all 0 786432", "ep all-to-all 1 786432",
 		"tp all-gather 1 25165824", "tp reduce-scatter 2 25165824")
-	// 7 layers: attention 2 x 6144 x (6144 + 1024) and router 6144 x 8, over 2 GPUs; one expert of 3 x 6144 x 16384 a GPU
+	// 7 layers: attention 2 x 6144 x (6144 + 1024) and router 6144 x 8, over 2 GPUs; one expert of 3 x 6144 x 16384 a
+	// GPU
 	sameCalls(t, "experts, synchronisation", m.Calls(3, training.Sync),
 		"dp reduce-scatter 0 1233813504", "dp reduce-scatter 0 8455716864 of experts", "dp all-gather 0 616906752", "dp all-gather 0 4227858432 of experts")
 }
@@ -199,8 +200,8 @@ func mustModel(t *testing.T, name string) training.Architecture {
 	return a
 }
 
-// TestExchangeGaps: what a pass of DeepSeek-671B computes before all-to-alls, of which shared experts are no part, is less
-// than the pass, and twice as long in the backward pass; by hand for the experts.
+// TestExchangeGaps: what a pass of DeepSeek-671B computes before all-to-alls, of which shared experts are no part, is
+// less than the pass, and twice as long in the backward pass; by hand for the experts.
 func TestExchangeGaps(t *testing.T) {
 	s, _ := table1(t, "deepseek-671b")
 	first, second, err := s.ExchangeGaps(training.Forward)

@@ -135,9 +135,9 @@ func (b *builder) expand(c Call, group, ready []int32, m Meta) ([]int32, error) 
 	return done, nil
 }
 
-// syncCalls adds the calls of each stage and chunk after its last backward passes, or of each part of its gradients after the
-// pieces of these that compute it: what is gathered waits for what was scattered and for the optimizer, of parameters of a
-// sort, and each part for the one before.
+// syncCalls adds the calls of each stage and chunk after its last backward passes, or of each part of its gradients
+// after the pieces of these that compute it: what is gathered waits for what was scattered and for the optimizer, of
+// parameters of a sort, and each part for the one before.
 func (b *builder) syncCalls() error {
 	s := &b.Spec
 	done := make([][]int32, b.replicas*s.PP) // what the optimizer waits for, by replica and stage
@@ -222,8 +222,8 @@ func (b *builder) syncPiece(v, piece int, m Meta, at *[2]map[int32]int32) error 
 	return nil
 }
 
-// computed returns the task with which a rank has computed a part of the gradients of virtual stage v, or of the other copy
-// of what it holds where the rank has that.
+// computed returns the task with which a rank has computed a part of the gradients of virtual stage v, or of the other
+// copy of what it holds where the rank has that.
 func (b *builder) computed(v, piece int, rank int32) int32 {
 	n := b.Nodes[rank]
 	if n.Stage != v%b.Spec.PP {

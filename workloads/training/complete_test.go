@@ -228,8 +228,8 @@ func TestPartsOfPasses(t *testing.T) {
 	}
 }
 
-// TestDraws: the four all-to-alls of a layer and micro-batch have one draw, which no other has, and go there, back, there
-// and back; of even sizes there is none.
+// TestDraws: the four all-to-alls of a layer and micro-batch have one draw, which no other has, and go there, back,
+// there and back; of even sizes there is none.
 func TestDraws(t *testing.T) {
 	s := training.Spec{
 		Arch: mustModel(t, "mixtral-8x22b"), Choices: calibrated(500), Sequence: 2048, Microbatch: 1, Microbatches: 4,

@@ -35,8 +35,8 @@ type Machine struct {
 	Memory     units.Rate `key:"memory_bandwidth" doc:"of its memory" required:"" max:"1e18" when:"compute=roofline"`
 }
 
-// attentionTime returns how long a forward pass of virtual stage v computes attention, in seconds, and the part of that for
-// its scores.
+// attentionTime returns how long a forward pass of virtual stage v computes attention, in seconds, and the part of that
+// for its scores.
 func (s *Spec) attentionTime(v int) (all, scores float64) {
 	_, layers := s.layers(v)
 	switch s.Compute {
@@ -87,8 +87,9 @@ func (s *Spec) operatorSeconds(v int) float64 {
 // rooflineTimes are the times of a GPU's operators in a forward pass, in seconds: of a layer, and of both ends.
 type rooflineTimes struct{ norms, attention, scores, network, experts, embedding, head float64 }
 
-// roofline returns the times of operators, each of which takes as long as its operations at the peak rate, or as reading its
-// weights and input and writing its output, whichever is longer (Williams et al. 2009). Scores stay on the chip.
+// roofline returns the times of operators, each of which takes as long as its operations at the peak rate, or as
+// reading its weights and input and writing its output, whichever is longer (Williams et al. 2009). Scores stay on the
+// chip.
 func (s *Spec) roofline() (r rooflineTimes) {
 	a, gpus, tp := &s.Arch, float64(s.StageGPUs()), float64(s.TP)
 	number, h := float64(s.Choices.ActivationBytes), float64(a.Hidden)
@@ -122,8 +123,8 @@ func (s *Spec) roofline() (r rooflineTimes) {
 	return r
 }
 
-// ReadOperators reads measured times as AICB writes them: of each operator of a layer, and of both ends, a line "NAME:" and
-// one "time_gpu_avg: MICROSECONDS" below it. It fails on what it does not know, with the line.
+// ReadOperators reads measured times as AICB writes them: of each operator of a layer, and of both ends, a line "NAME:"
+// and one "time_gpu_avg: MICROSECONDS" below it. It fails on what it does not know, with the line.
 func ReadOperators(data []byte) (o Operators, err error) {
 	lines := bufio.NewScanner(bytes.NewReader(data))
 	var at *engine.Time

@@ -32,8 +32,8 @@ param_time:
     time_gpu_avg: 17000
 `
 
-// TestReadOperators: times of operators add up to the parts of a pass; a pass is as long as its layers and, where they count, both
-// ends, whatever a GPU is said to achieve.
+// TestReadOperators: times of operators add up to the parts of a pass; a pass is as long as its layers and, where they
+// count, both ends, whatever a GPU is said to achieve.
 func TestReadOperators(t *testing.T) {
 	o, err := ReadOperators([]byte(measured))
 	us := engine.Microsecond
@@ -92,8 +92,8 @@ func TestReadOperatorsSample(t *testing.T) {
 	}
 }
 
-// TestRoofline: where memory is fast passes take their operations at the peak rate; where arithmetic is free what memory carries,
-// which for a layer of one sample is most of all its weights.
+// TestRoofline: where memory is fast passes take their operations at the peak rate; where arithmetic is free what
+// memory carries, which for a layer of one sample is most of all its weights.
 func TestRoofline(t *testing.T) {
 	s := tiny(OneFOneB, 2, 4, 1)
 	s.Arch.Layers = 6

@@ -22,15 +22,16 @@ func (s *Spec) ExpertBytes() int64 {
 	return int64(math.Ceil(tokens * float64(s.Arch.TopK*s.ETP*s.Arch.Hidden*s.Choices.ActivationBytes) / gpus))
 }
 
-// expertLayer returns which of the layers with experts a piece of a pass of virtual stage v computes, or most of it, from 0.
+// expertLayer returns which of the layers with experts a piece of a pass of virtual stage v computes, or most of it,
+// from 0.
 func (s *Spec) expertLayer(v, piece, pieces int) int {
 	first, layers := s.layers(v)
 	layer := int(first+(float64(piece)+0.5)*layers/float64(pieces)) - s.Arch.DenseLayers
 	return min(max(layer, 0), s.Arch.Layers-s.Arch.DenseLayers-1)
 }
 
-// LoadShares returns the part of a stage's tokens that each of its GPUs receives, by the loads of the experts of a layer with
-// experts, from 0: consecutive experts are on the same rank, whose ETP GPUs share them.
+// LoadShares returns the part of a stage's tokens that each of its GPUs receives, by the loads of the experts of a
+// layer with experts, from 0: consecutive experts are on the same rank, whose ETP GPUs share them.
 func (s *Spec) LoadShares(layer int) []float64 {
 	shares := make([]float64, s.StageGPUs())
 	sum := 0.0
@@ -48,8 +49,8 @@ func (s *Spec) LoadShares(layer int) []float64 {
 }
 
 // AddExchanges lengthens every pass by its all-to-alls between tokens and experts, each as long as it says: two a layer
-// with experts, there and back, in the forward pass and two in the backward pass. It must be called once, before the graph
-// is simulated. Error: a time beyond what simulated time can hold.
+// with experts, there and back, in the forward pass and two in the backward pass. It must be called once, before the
+// graph is simulated. Error: a time beyond what simulated time can hold.
 func (it *Iteration) AddExchanges(each [4]engine.Time) error {
 	return it.Lengthen(func(v int, pass Phase) (engine.Time, error) {
 		i := 2 * int(pass-Forward)
@@ -57,9 +58,9 @@ func (it *Iteration) AddExchanges(each [4]engine.Time) error {
 	})
 }
 
-// ExchangeGaps returns what a pass computes at least before each of the two all-to-alls of a layer with experts, when all
-// that comes before them has been sent: attention before tokens go to experts, the experts before they come back, and in
-// the backward pass the same the other way round. Shared experts may be computed at any time, and are left out.
+// ExchangeGaps returns what a pass computes at least before each of the two all-to-alls of a layer with experts, when
+// all that comes before them has been sent: attention before tokens go to experts, the experts before they come back,
+// and in the backward pass the same the other way round. Shared experts may be computed at any time, and are left out.
 func (s *Spec) ExchangeGaps(pass Phase) (first, second engine.Time, err error) {
 	a, c := &s.Arch, &s.Choices
 	token := s.microbatchTokens() * float64(c.ConcurrentMicrobatches) / (float64(s.StageGPUs()) * c.EffectiveTFLOPS * 1e12)

@@ -75,13 +75,13 @@ type Extent struct {
 	PerGPU bool
 	// Scale is, by replica, how many times as long compute takes; nil is 1.
 	Scale []float64
-	// SyncFrom is, by virtual stage and part of its gradients, the time before which synchronisation does not start: that of
-	// a slower replica which the graph does not hold (DELTA, Sec. IV-A.1). nil is no such time.
+	// SyncFrom is, by virtual stage and part of its gradients, the time before which synchronisation does not start:
+	// that of a slower replica which the graph does not hold (DELTA, Sec. IV-A.1). nil is no such time.
 	SyncFrom [][]engine.Time
 	// Expand, where set, has passes and synchronisation make their collective calls in the graph (Spec.Calls), of all
-	// replicas and GPUs. It appends the transfers of a call among a group, which are nodes, to the graph, each after what
-	// a rank waits for, and returns by rank the task with whose end it has what the call leaves it with, and has sent what
-	// others need of it.
+	// replicas and GPUs. It appends the transfers of a call among a group, which are nodes, to the graph, each after
+	// what a rank waits for, and returns by rank the task with whose end it has what the call leaves it with, and has
+	// sent what others need of it.
 	Expand func(g *engine.Graph, c Call, group, ready []int32) (done []int32, err error)
 }
 
@@ -262,8 +262,8 @@ type span struct {
 	parts       []span // of a pass that gathers parameters or scatters gradients: its Shards
 }
 
-// pass adds a pass of virtual stage v, of so much compute. The last one to compute gradients of the stage is divided into the
-// parts in which they are synchronised.
+// pass adds a pass of virtual stage v, of so much compute. The last one to compute gradients of the stage is divided
+// into the parts in which they are synchronised.
 func (b *builder) pass(v int, d engine.Time, m Meta, last bool) (span, error) {
 	if b.x.Expand != nil {
 		return b.callingPass(v, d, m)

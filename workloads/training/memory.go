@@ -9,8 +9,8 @@ type Memory struct {
 	InFlight    int     // how many these are, of all chunks
 }
 
-// optimizerBytes is what the optimizer holds of a parameter: a weight and Adam's two moments of 4 bytes each (Rajbhandari et
-// al. 2020, Sec. 3.1).
+// optimizerBytes is what the optimizer holds of a parameter: a weight and Adam's two moments of 4 bytes each
+// (Rajbhandari et al. 2020, Sec. 3.1).
 const optimizerBytes = 12
 
 // Memory returns what a GPU of a stage holds.
@@ -50,9 +50,10 @@ func (s *Spec) Memory(stage int) (m Memory) {
 	return m
 }
 
-// activations returns the bytes that a GPU holds of a micro-batch's forward pass through virtual stage v for its backward pass:
-// of 2-byte numbers, multi-head attention and a feed-forward network of four times the width h, 34h a token and layer of a
-// whole model, and 5 a head and token of attention's scores (Korthikanti et al. 2022, Eq. 1 to 4 and Sec. 5).
+// activations returns the bytes that a GPU holds of a micro-batch's forward pass through virtual stage v for its
+// backward pass: of 2-byte numbers, multi-head attention and a feed-forward network of four times the width h, 34h a
+// token and layer of a whole model, and 5 a head and token of attention's scores (Korthikanti et al. 2022, Eq. 1 to 4
+// and Sec. 5).
 func (s *Spec) activations(v int) float64 {
 	a, c := &s.Arch, &s.Choices
 	_, layers := s.layers(v)

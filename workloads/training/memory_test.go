@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestActivations: of multi-head attention and a network of four times the width a layer holds 34h a token and 5 a head and
-// token of scores; tensor parallelism divides 24h of that, and with sequence parallelism all (Korthikanti et al. 2022, Eq. 1, 2
-// and 4); without scores 34h, and recomputed in full 2h.
+// TestActivations: of multi-head attention and a network of four times the width a layer holds 34h a token and 5 a head
+// and token of scores; tensor parallelism divides 24h of that, and with sequence parallelism all (Korthikanti et al.
+// 2022, Eq. 1, 2 and 4); without scores 34h, and recomputed in full 2h.
 func TestActivations(t *testing.T) {
 	s := tiny(OneFOneB, 2, 4, 1)
 	s.Arch.Layers = 6
@@ -31,8 +31,8 @@ func TestActivations(t *testing.T) {
 	}
 }
 
-// TestMemory: a replica alone holds 18 bytes a parameter (6 of them of weights and gradients, 12 of the optimizer), of which
-// replicas share the last; and the first stage holds activations of as many micro-batches as there are stages.
+// TestMemory: a replica alone holds 18 bytes a parameter (6 of them of weights and gradients, 12 of the optimizer), of
+// which replicas share the last; and the first stage holds activations of as many micro-batches as there are stages.
 func TestMemory(t *testing.T) {
 	s := tiny(OneFOneB, 4, 8, 1)
 	s.GPUs = 2 * s.PP
@@ -52,8 +52,8 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestLoadShares: consecutive experts are on a rank, whose GPUs share them; pieces meet the layers that they are of, of which dense ones
-// have no experts.
+// TestLoadShares: consecutive experts are on a rank, whose GPUs share them; pieces meet the layers that they are of, of
+// which dense ones have no experts.
 func TestLoadShares(t *testing.T) {
 	s := tiny(OneFOneB, 2, 4, 1)
 	s.Arch.Layers, s.Arch.DenseLayers, s.Arch.Experts, s.Arch.TopK, s.Arch.ExpertFFN = 7, 1, 4, 1, 512

@@ -36,9 +36,9 @@ type Architecture struct {
 // models are the presets: Table I of the DELTA paper, and GPT-7B of its Fig. 1, whose effective rates are those of the
 // preset "calibrated"; and models that were trained on TPU v4, at 46.2 % of its 275 TFLOP/s, as PaLM-540B was: PaLM
 // (Chowdhery et al. 2022, Table 1 and Sec. 2) and BERT-large (Devlin et al. 2019, Sec. 3), which has few parameters and
-// is taken at the same rate. Then models of today, by their public configurations, at what a GPU is said to achieve: Llama 3 at
-// the 400 TFLOP/s of 16,384 H100 (Llama 3, Table 4), ViT-22B at 54.9 % of a TPU v4 (Dehghani et al. 2023, Sec. 4); of the others
-// nobody says, and they are taken at DeepSeek-671B's rate. Their parameters are TestPublished's.
+// is taken at the same rate. Then models of today, by their public configurations, at what a GPU is said to achieve:
+// Llama 3 at the 400 TFLOP/s of 16,384 H100 (Llama 3, Table 4), ViT-22B at 54.9 % of a TPU v4 (Dehghani et al. 2023,
+// Sec. 4); of the others nobody says, and they are taken at DeepSeek-671B's rate. Their parameters are TestPublished's.
 var models = []Architecture{
 	{
 		Name: "megatron-177b", Layers: 96, Hidden: 12288, Vocab: 131072,

@@ -7,9 +7,10 @@ import (
 	"sim/workloads/training"
 )
 
-// TestPublished holds the parameters of models, in billions, to those that their authors state: all of them, and those that a
-// token meets. Both are with the embedding and the output head but for gpt-oss, whose authors leave the embedding out of what
-// is active, and for models whose tables are left out altogether: ViT-22B's 21,743 million are those of its layers.
+// TestPublished holds the parameters of models, in billions, to those that their authors state: all of them, and those
+// that a token meets. Both are with the embedding and the output head but for gpt-oss, whose authors leave the
+// embedding out of what is active, and for models whose tables are left out altogether: ViT-22B's 21,743 million are
+// those of its layers.
 func TestPublished(t *testing.T) {
 	for _, c := range []struct {
 		model         string
@@ -44,7 +45,8 @@ func TestPublished(t *testing.T) {
 	}
 }
 
-// TestAttended: what a token attends to by hand: of a window of w in a sequence of s tokens w - w^2/2s on average, s/2 of all.
+// TestAttended: what a token attends to by hand: of a window of w in a sequence of s tokens w - w^2/2s on average, s/2
+// of all.
 func TestAttended(t *testing.T) {
 	s := training.Spec{
 		Arch: mustModel(t, "gpt-oss-120b"), Choices: calibrated(350), Sequence: 4096, Microbatch: 1, Microbatches: 1,

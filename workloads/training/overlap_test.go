@@ -95,9 +95,9 @@ func attentionPart(s training.Spec) float64 {
 	return attention / (attention + 2*12*h*h)
 }
 
-// TestBuckets: where gradients are synchronised in buckets each goes when it is computed and the one before is there, and the
-// optimizer follows the last, added up by hand for two replicas of a stage: whose ring is between two GPUs. Recomputing adds a
-// forward pass, or its scores.
+// TestBuckets: where gradients are synchronised in buckets each goes when it is computed and the one before is there,
+// and the optimizer follows the last, added up by hand for two replicas of a stage: whose ring is between two GPUs.
+// Recomputing adds a forward pass, or its scores.
 func TestBuckets(t *testing.T) {
 	base := training.Spec{
 		Arch: mustModel(t, "palm-8b"), Choices: calibrated(127), Sequence: 2048, Microbatch: 1, Microbatches: 3,
@@ -155,8 +155,9 @@ func TestBuckets(t *testing.T) {
 	}
 }
 
-// TestRingAttention: with a ring keys and values come block by block while attention is computed, so that a layer waits for the longer
-// of the two and for the last block; in the backward pass their gradients go round with them. By hand, where links are not shared.
+// TestRingAttention: with a ring keys and values come block by block while attention is computed, so that a layer waits
+// for the longer of the two and for the last block; in the backward pass their gradients go round with them. By hand,
+// where links are not shared.
 func TestRingAttention(t *testing.T) {
 	base := training.Spec{
 		Arch: mustModel(t, "gpt-7b"), Choices: calibrated(127), Sequence: 4096, Microbatch: 1, Microbatches: 1,

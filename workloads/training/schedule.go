@@ -10,8 +10,8 @@ import (
 const (
 	// OneFOneB warms up with as many forwards as stages follow, then alternates forward and backward (PipeDream-Flush).
 	OneFOneB = "1f1b"
-	// Eager is 1F1B that warms up with two forwards for each stage that follows, so that what a stage sends has the time of a
-	// pass to arrive in (Zhuang et al. 2023, Sec. 4).
+	// Eager is 1F1B that warms up with two forwards for each stage that follows, so that what a stage sends has the
+	// time of a pass to arrive in (Zhuang et al. 2023, Sec. 4).
 	Eager = "eager-1f1b"
 	// GPipe does all forwards, then all backwards.
 	GPipe = "gpipe"
@@ -20,11 +20,11 @@ const (
 	// ZBH1 is 1F1B whose backward passes are divided: W waits while its stage has something better to do, as long as no
 	// stage holds more micro-batches than the first one does under 1F1B (Qi et al. 2024, Sec. 2.1).
 	ZBH1 = "zb-h1"
-	// ZBH2 warms up with twice as many forwards, and W waits twice as long: up to 2p - 1 micro-batches are held (Qi et al. 2024,
-	// Sec. 2.2).
+	// ZBH2 warms up with twice as many forwards, and W waits twice as long: up to 2p - 1 micro-batches are held (Qi et
+	// al. 2024, Sec. 2.2).
 	ZBH2 = "zb-h2"
-	// DualPipe sends half of the micro-batches through the pipeline from its other end. Every stage holds two parts of the
-	// model, one a direction, and so there are two copies of each (DeepSeek-V3, Sec. 3.2.1).
+	// DualPipe sends half of the micro-batches through the pipeline from its other end. Every stage holds two parts of
+	// the model, one a direction, and so there are two copies of each (DeepSeek-V3, Sec. 3.2.1).
 	DualPipe = "dualpipe"
 )
 
@@ -55,8 +55,8 @@ type Step struct {
 	Work       Work
 	Chunk      int
 	Microbatch int
-	// Together is of a forward pass that is computed together with the backward pass that follows, each hiding what the other
-	// sends: both begin when both can, and both have ended when the second has.
+	// Together is of a forward pass that is computed together with the backward pass that follows, each hiding what the
+	// other sends: both begin when both can, and both have ended when the second has.
 	Together bool
 }
 
@@ -81,9 +81,9 @@ func (s *Spec) Program(stage int) []Step {
 	return s.alternate(after, -1)
 }
 
-// alternate returns a program that warms up with so many forward passes, then does a forward and a backward pass in turn.
-// Where late is not negative backward passes are divided, and the gradients of weights stay so many passes behind until
-// there are no forward passes left.
+// alternate returns a program that warms up with so many forward passes, then does a forward and a backward pass in
+// turn. Where late is not negative backward passes are divided, and the gradients of weights stay so many passes behind
+// until there are no forward passes left.
 func (s *Spec) alternate(warm, late int) []Step {
 	n := s.Microbatches * s.Chunks
 	warm = min(warm, n)
@@ -135,8 +135,9 @@ func (s *Spec) backward(i int) Step {
 	return Step{Work: Backwards, Chunk: s.Chunks - 1 - o.Chunk, Microbatch: o.Microbatch}
 }
 
-// dualPipe returns the program of a stage under DualPipe. Stages of the second half see the two directions the other way
-// round: near and far are the micro-batches that enter at the end of the pipeline which is nearer, and those of the other.
+// dualPipe returns the program of a stage under DualPipe. Stages of the second half see the two directions the other
+// way round: near and far are the micro-batches that enter at the end of the pipeline which is nearer, and those of the
+// other.
 func (s *Spec) dualPipe(stage int) []Step {
 	half := s.Microbatches / 2
 	depth := min(stage, s.PP-1-stage) // stages between it and the nearer end

@@ -42,9 +42,9 @@ func shapeOf(s Spec) string {
 	return fmt.Sprintf("%v PP %d, %d micro-batches, %d chunks", s.Schedule, s.PP, s.Microbatches, s.Chunks)
 }
 
-// TestPrograms: every stage passes each of its micro-batches forward and backward once, in whole or in two parts, no backward
-// before its forward and no gradients of weights before those of the input; it warms up as the schedule says, and holds no
-// more activations than that allows.
+// TestPrograms: every stage passes each of its micro-batches forward and backward once, in whole or in two parts, no
+// backward before its forward and no gradients of weights before those of the input; it warms up as the schedule says,
+// and holds no more activations than that allows.
 func TestPrograms(t *testing.T) {
 	programs(func(s Spec) {
 		n := s.Microbatches * s.Chunks / s.Copies()
@@ -135,7 +135,8 @@ func TestProgramByHand(t *testing.T) {
 	}
 }
 
-// idle returns by stage how long it has nothing to do between its first pass and its last one, when transfers take no time.
+// idle returns by stage how long it has nothing to do between its first pass and its last one, when transfers take no
+// time.
 func idle(t *testing.T, s Spec) []engine.Time {
 	t.Helper()
 	it, err := Build(s, Extent{})
@@ -168,11 +169,11 @@ func TestNoDeadlock(t *testing.T) {
 	programs(func(s Spec) { idle(t, s) })
 }
 
-// TestBubbles: the stage that waits longest between its first pass and its last one waits as long as the schedule's paper says,
-// where f, b and w are the times of a forward pass and of the gradients of input and weights. That of 1F1B is (p-1)(f+b+w), of which
-// chunks take their part (Narayanan et al. 2021, Sec. 2.2); (p-1)(f+b-w) and (p-1)(f+b-2w) are those of zero-bubble schedules (Qi et
-// al. 2024, Table 1), of the second with enough micro-batches to fill the pipeline; and (p/2-1)(f+b+w + b+w - 3w) that of DualPipe
-// where all are equal (DeepSeek-V3, Table 2).
+// TestBubbles: the stage that waits longest between its first pass and its last one waits as long as the schedule's
+// paper says, where f, b and w are the times of a forward pass and of the gradients of input and weights. That of 1F1B
+// is (p-1)(f+b+w), of which chunks take their part (Narayanan et al. 2021, Sec. 2.2); (p-1)(f+b-w) and (p-1)(f+b-2w)
+// are those of zero-bubble schedules (Qi et al. 2024, Table 1), of the second with enough micro-batches to fill the
+// pipeline; and (p/2-1)(f+b+w + b+w - 3w) that of DualPipe where all are equal (DeepSeek-V3, Table 2).
 func TestBubbles(t *testing.T) {
 	for _, times := range [][3]engine.Time{{12, 12, 12}, {12, 15, 9}, {12, 20, 4}} {
 		f, b, w := times[0], times[1], times[2]

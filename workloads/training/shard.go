@@ -15,13 +15,14 @@ const (
 	ShardParameters = "parameters" // ZeRO-3, FSDP: parameters are all-gathered for every pass, too
 )
 
-// scatters reports whether gradients are reduce-scattered in every backward pass, and gathers whether parameters are gathered
-// for every pass.
+// scatters reports whether gradients are reduce-scattered in every backward pass, and gathers whether parameters are
+// gathered for every pass.
 func (s *Spec) scatters() bool { return s.Sharding == ShardGradients || s.gathers() }
 func (s *Spec) gathers() bool  { return s.Sharding == ShardParameters }
 
-// Shards returns how many parts of a pass of virtual stage v gather their parameters or scatter their gradients by themselves:
-// those of buckets, or one a layer, and where calls are in the graph one a piece of the pass; 0 where none does.
+// Shards returns how many parts of a pass of virtual stage v gather their parameters or scatter their gradients by
+// themselves: those of buckets, or one a layer, and where calls are in the graph one a piece of the pass; 0 where none
+// does.
 func (s *Spec) Shards(v int) int {
 	switch {
 	case !s.scatters() || s.Replicas() == 1 && s.Collectives != "graph":
@@ -51,8 +52,8 @@ func (s *Spec) LeastBuckets() float64 {
 	return math.Ceil(most / MostBuckets)
 }
 
-// Parts returns about how many tasks there are of the parts in which a replica's passes gather parameters and scatter gradients,
-// and in which gradients are synchronised after them, where each part is so many.
+// Parts returns about how many tasks there are of the parts in which a replica's passes gather parameters and scatter
+// gradients, and in which gradients are synchronised after them, where each part is so many.
 func (s *Spec) Parts(each float64) (n float64) {
 	for v := range s.Virtual() {
 		_, gathers := s.ShardCalls(v, AllGather)
@@ -188,8 +189,8 @@ func (b *builder) end(x *rendezvous, r int, m Meta) int32 {
 	return id
 }
 
-// shard has the parts of a pass wait for their parameters, which are gathered no earlier than the part so many before begins
-// (Spec.Prefetch), and scatter their gradients when they have computed them.
+// shard has the parts of a pass wait for their parameters, which are gathered no earlier than the part so many before
+// begins (Spec.Prefetch), and scatter their gradients when they have computed them.
 func (b *builder) shard(z *stage, v int, m Meta, parts []span, gathers, scatters bool) error {
 	r := int(m.Replica)
 	for _, p := range parts {

@@ -19,10 +19,10 @@ func sharded(t *testing.T, sharding string) training.Spec {
 	return s
 }
 
-// TestSharded: a step whose passes gather parameters and scatter gradients takes what a recurrence by hand says: a part begins when
-// the part before it has ended and its parameters are there, which are gathered after those of the part before, no earlier than a part
-// so many before it has ended; and gradients are scattered one part after the other. Either the ones or the others take no time here, as
-// they would share links.
+// TestSharded: a step whose passes gather parameters and scatter gradients takes what a recurrence by hand says: a part
+// begins when the part before it has ended and its parameters are there, which are gathered after those of the part
+// before, no earlier than a part so many before it has ended; and gradients are scattered one part after the other.
+// Either the ones or the others take no time here, as they would share links.
 func TestSharded(t *testing.T) {
 	const parts, within = 4, 1000 // ticks, of rounding a part
 	for _, slow := range []float64{1, 4, 40} {
@@ -84,8 +84,8 @@ func TestSharded(t *testing.T) {
 	}
 }
 
-// TestShardBytes: a GPU sends its neighbour (d-1)/d of its gradients once a step, or once a micro-batch where they are divided, and of
-// its parameters once a step, or twice a micro-batch (Rajbhandari et al. 2020, Sec. 7).
+// TestShardBytes: a GPU sends its neighbour (d-1)/d of its gradients once a step, or once a micro-batch where they are
+// divided, and of its parameters once a step, or twice a micro-batch (Rajbhandari et al. 2020, Sec. 7).
 func TestShardBytes(t *testing.T) {
 	for _, d := range []int{2, 3, 8} {
 		for sharding, times := range map[string][2]float64{

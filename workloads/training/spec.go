@@ -128,8 +128,8 @@ func (s *Spec) Check() error {
 	return nil
 }
 
-// layers returns the number of layers of virtual stage v (a share of all unless stages are layer-granular), and the index
-// of its first.
+// layers returns the number of layers of virtual stage v (a share of all unless stages are layer-granular), and the
+// index of its first.
 func (s *Spec) layers(v int) (first, count float64) {
 	n, v := s.parts(v)
 	l := s.Arch.Layers
@@ -195,8 +195,9 @@ func (s *Spec) attentionShare(v int) float64 {
 	return all / s.ForwardSeconds(v)
 }
 
-// scoreFLOPs returns the operations a token and layer of attention's scores and of the values weighted by them, which have
-// no weights of their own, and of the scores of an index. Where but some layers attend to fewer tokens it is the mean of all.
+// scoreFLOPs returns the operations a token and layer of attention's scores and of the values weighted by them, which
+// have no weights of their own, and of the scores of an index. Where but some layers attend to fewer tokens it is the
+// mean of all.
 func (s *Spec) scoreFLOPs() float64 {
 	a, tokens := &s.Arch, float64(s.Sequence)
 	n := 4 * tokens * a.AttentionWidth()
@@ -279,8 +280,8 @@ func (s *Spec) SyncBytes(v int) int64 {
 	return int64(math.Round(b))
 }
 
-// CopyBytes returns what one GPU of virtual stage v sends, of so many bytes a parameter, to that with the other copy of what
-// it holds: each of the two reduces, and synchronises with other replicas, one half.
+// CopyBytes returns what one GPU of virtual stage v sends, of so many bytes a parameter, to that with the other copy of
+// what it holds: each of the two reduces, and synchronises with other replicas, one half.
 func (s *Spec) CopyBytes(v, each int) int64 {
 	if s.Copies() == 1 {
 		return 0
@@ -295,8 +296,8 @@ type passTimes struct {
 	again             engine.Time // of the forward pass, before backward
 }
 
-// times returns how long virtual stage v computes on GPUs that take scale times as long. The gradients of weights take as
-// long as the products with them do forward, which is all of a forward pass but attention's scores.
+// times returns how long virtual stage v computes on GPUs that take scale times as long. The gradients of weights take
+// as long as the products with them do forward, which is all of a forward pass but attention's scores.
 func (s *Spec) times(v int, scale float64) (t passTimes, err error) {
 	f := s.ForwardSeconds(v) * scale
 	b, weights, again := 0.0, 0.0, 0.0

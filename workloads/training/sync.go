@@ -9,8 +9,8 @@ import (
 // sync adds the synchronisation of gradients and parameters on a ring of the replicas: a transfer from each replica to
 // the next a stage and chunk, and where the ring is split one to the previous as well. Every hop of a ring carries the
 // data at the same time, so it starts when the last replica is ready, and all of it must have arrived before the
-// iteration ends. Where a replica holds two copies these exchange halves of their gradients before, and of their parameters
-// after that. Parts of a stage's gradients follow each other.
+// iteration ends. Where a replica holds two copies these exchange halves of their gradients before, and of their
+// parameters after that. Parts of a stage's gradients follow each other.
 func (b *builder) sync() {
 	s := &b.Spec
 	done := make([][]int32, b.replicas*s.PP) // what the optimizer waits for, by replica and stage
@@ -59,8 +59,8 @@ func (b *builder) optimizers(done [][]int32) {
 	}
 }
 
-// syncPart adds a piece of the synchronisation of what the given virtual stages hold copies of, after the tasks in before.
-// It returns its last tasks.
+// syncPart adds a piece of the synchronisation of what the given virtual stages hold copies of, after the tasks in
+// before. It returns its last tasks.
 func (b *builder) syncPart(copies []int, piece int, before []int32) (done []int32) {
 	s := &b.Spec
 	v := copies[0]

@@ -54,10 +54,10 @@ type bestStep struct {
 	took            time.Duration
 }
 
-// NewBest makes the system of a training step in which the algorithm of some dimensions of parallelism is the best, found by
-// simulating the whole step: a dimension at a time takes the algorithm that ends the iteration first with those that the
-// others have, begun with the usual ones, until none can do better. build makes the system of a step with algorithms that
-// are settled.
+// NewBest makes the system of a training step in which the algorithm of some dimensions of parallelism is the best,
+// found by simulating the whole step: a dimension at a time takes the algorithm that ends the iteration first with
+// those that the others have, begun with the usual ones, until none can do better. build makes the system of a step
+// with algorithms that are settled.
 func NewBest(ctx context.Context, s *training.Spec, of Algorithms, build func(ctx context.Context, by Algorithms) (assembly.System, error)) (assembly.System, error) {
 	b := &bestStep{build: build}
 	b.start, b.open = of.Settled()
@@ -110,8 +110,8 @@ func (b *bestStep) Decide(ctx context.Context, policy string, workers int) (asse
 	return best, err
 }
 
-// try returns the answer of a policy with some algorithms, nil where these do not serve or provably end later than so many
-// seconds.
+// try returns the answer of a policy with some algorithms, nil where these do not serve or provably end later than so
+// many seconds.
 func (b *bestStep) try(ctx context.Context, by Algorithms, policy string, workers int, most float64) (assembly.Answer, error) {
 	s, err := b.build(ctx, by)
 	if errors.Is(err, collective.ErrUnserved) {

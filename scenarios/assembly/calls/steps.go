@@ -72,8 +72,8 @@ type Step struct {
 	Network *engine.Network
 	Torus   collective.Coordinates // nil where the network is none
 	Place   []int32                // by rank: its node; nil is that of its number
-	// Domains returns by rank of a group of nodes the part of the network that it is in, for hierarchical algorithms; nil
-	// is by their option.
+	// Domains returns by rank of a group of nodes the part of the network that it is in, for hierarchical algorithms;
+	// nil is by their option.
 	Domains func(group []int32) []int
 
 	made map[stepCall]*collective.Schedule
@@ -190,7 +190,8 @@ func (e *Step) Each(ctx context.Context, visit func(c training.Call, group []int
 	return nil
 }
 
-// Check fails where an algorithm does not serve the calls of a step, and where these are too many, with the keys at fault.
+// Check fails where an algorithm does not serve the calls of a step, and where these are too many, with the keys at
+// fault.
 func (e *Step) Check(ctx context.Context) (keys []string, err error) {
 	n := 0.0
 	err = e.Each(ctx, func(_ training.Call, group []int32, times float64, s *collective.Schedule) {

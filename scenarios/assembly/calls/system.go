@@ -26,11 +26,11 @@ type Scenario struct {
 	Name string
 	*Call
 	Ranks int // of the group
-	// Policy decides what the hardware leaves open, where algorithms are compared; else it is empty, and the algorithm is
-	// the call's.
+	// Policy decides what the hardware leaves open, where algorithms are compared; else it is empty, and the algorithm
+	// is the call's.
 	Policy string
-	// Build makes the system of the call as an algorithm expands it. It fails with collective.ErrUnserved where that does
-	// not serve it.
+	// Build makes the system of the call as an algorithm expands it. It fails with collective.ErrUnserved where that
+	// does not serve it.
 	Build func(ctx context.Context, algorithm string) (assembly.System, error)
 	Limit func(ctx context.Context) (collective.Limit, error)
 }

@@ -172,7 +172,8 @@ func (in *instance) open(ctx context.Context) (err error) {
 	return nil
 }
 
-// compare finds the references of the instance, of what has no end none, the ideal fabric's by priority as any optimum may share it.
+// compare finds the references of the instance, of what has no end none, the ideal fabric's by priority as any optimum
+// may share it.
 func (in *instance) compare(ctx context.Context) error {
 	if in.s.endless() {
 		return nil

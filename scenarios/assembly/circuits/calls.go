@@ -92,8 +92,8 @@ func (in *instance) alone(ctx context.Context) ([]engine.Time, error) {
 	return alone, nil
 }
 
-// exposed measures what the calls of each dimension expose: how much sooner the iteration would end as fluid, on the same
-// circuits, if they took no time.
+// exposed measures what the calls of each dimension expose: how much sooner the iteration would end as fluid, on the
+// same circuits, if they took no time.
 func (in *instance) exposed(ctx context.Context, d *topology.Decision, row *result.Row) error {
 	if in.calls == nil {
 		return nil

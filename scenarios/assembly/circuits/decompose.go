@@ -78,8 +78,8 @@ type apart struct {
 	evaluations int64
 }
 
-// part is replica r by itself, whose synchronisation starts no sooner than from, by virtual stage and part of its gradients;
-// nil is when it is ready.
+// part is replica r by itself, whose synchronisation starts no sooner than from, by virtual stage and part of its
+// gradients; nil is when it is ready.
 func (in *instance) part(ctx context.Context, r int, from [][]engine.Time) (*instance, error) {
 	x := training.Extent{PerGPU: in.s.Workload.Flows == "per-gpu", Scale: []float64{in.s.replica(r).ComputeScale}, SyncFrom: from}
 	part, err := place(ctx, in.s, in.it.Spec, x, in.s.layout(r))

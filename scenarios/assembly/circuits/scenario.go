@@ -79,8 +79,8 @@ func (s *Scenario) PodsPerReplica() int {
 	return s.Workload.PP * s.Workload.StageGPUs() / s.Fabric.GPUsPerPodPerReplica
 }
 
-// Neighbours returns the pairs of blocks of a replica, each what a pod holds of its stages, that exchange something: the lower
-// one first, each once and in order.
+// Neighbours returns the pairs of blocks of a replica, each what a pod holds of its stages, that exchange something:
+// the lower one first, each once and in order.
 func (s *Scenario) Neighbours() [][2]int {
 	gpus, pod := s.Workload.StageGPUs(), s.Fabric.GPUsPerPodPerReplica
 	var all [][2]int

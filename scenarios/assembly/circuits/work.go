@@ -7,9 +7,9 @@ import (
 	"sim/workloads/trace"
 )
 
-// Work is the complete DAG. Ranks are the GPUs, pod after pod; a transfer is a message of each of its flows, and one inside a
-// pod where nothing takes any time is none. Computes of GPUs in lockstep are of the first of these, as all of them wait for
-// the last flow of any.
+// Work is the complete DAG. Ranks are the GPUs, pod after pod; a transfer is a message of each of its flows, and one
+// inside a pod where nothing takes any time is none. Computes of GPUs in lockstep are of the first of these, as all of
+// them wait for the last flow of any.
 func (in *instance) Work(ctx context.Context, _ string) (*trace.Work, error) {
 	if in.pods.Copies > 1 {
 		return nil, assembly.Unwritten(in.s.Name, "workload.replicas", "one replica stands for all", `set it to "all"`)

@@ -9,8 +9,8 @@ import (
 	"sim/workloads/fleet"
 )
 
-// boundGoodput returns what share of chip-time can be work that is kept, whatever the placement: of each job no more than
-// its work, nor than there is time for from when it is submitted and set up, with its checkpoints.
+// boundGoodput returns what share of chip-time can be work that is kept, whatever the placement: of each job no more
+// than its work, nor than there is time for from when it is submitted and set up, with its checkpoints.
 func boundGoodput(ctx context.Context, c *Config) (float64, error) {
 	jobs, sum := c.Jobs(), 0.0
 	s := &state{c: c.unswitched()} // where checkpoints are farthest apart
@@ -34,17 +34,17 @@ func boundGoodput(ctx context.Context, c *Config) (float64, error) {
 	return min(1, sum/(float64(c.chips())*float64(c.Until-c.From))), nil
 }
 
-// ideal is what the jobs that are submitted in the time that is measured, and that the placement has room for, would come
-// to without others in their way.
+// ideal is what the jobs that are submitted in the time that is measured, and that the placement has room for, would
+// come to without others in their way.
 type ideal struct {
 	turnaround float64 // lower bound on the mean time from submission to the end, s
 	efficiency float64 // work over the time that jobs have chips, as failures and checkpoints are expected to have it
 }
 
-// ideals computes it. The bound on turnaround is the greater of two: that each job runs at once, and that of all together
-// as one server with all chips, which takes the job of least remaining chip-time first (Schrage, "A proof of the optimality
-// of the shortest remaining processing time discipline", 1968): so there are never fewer left, and the sum of times in the
-// system up to any moment is least.
+// ideals computes it. The bound on turnaround is the greater of two: that each job runs at once, and that of all
+// together as one server with all chips, which takes the job of least remaining chip-time first (Schrage, "A proof of
+// the optimality of the shortest remaining processing time discipline", 1968): so there are never fewer left, and the
+// sum of times in the system up to any moment is least.
 func (s *state) ideals() ideal {
 	c, source := s.c, s.c.Jobs()
 	server := relaxed{chips: float64(c.chips()), left: engine.NewQueue(0)}
@@ -118,8 +118,8 @@ func (r *relaxed) end(until float64) float64 {
 	return r.sum
 }
 
-// newsvendor returns how many cubes of a pod are best held as spares, where cubes are down as machines are available and a
-// job of whole cubes that is one short leaves all of its idle.
+// newsvendor returns how many cubes of a pod are best held as spares, where cubes are down as machines are available
+// and a job of whole cubes that is one short leaves all of its idle.
 func newsvendor(c *Config) int {
 	up := fleet.CubeUp(1-c.Rates[fleet.Machine].Unavailability()) * math.Pow(1-c.Rates[fleet.Cable].Unavailability(), fleet.CubeLinks) * (1 - c.Rates[fleet.Cube].Unavailability())
 	cubes, time := 0.0, 0.0
@@ -140,8 +140,8 @@ func newsvendor(c *Config) int {
 	return fleet.Newsvendor(fleet.PodCubes, up, cubes/time)
 }
 
-// sample counts, once a day while there are jobs, how many more slices of 8 cubes the placement finds room for, and how many any placement
-// without optical switches would.
+// sample counts, once a day while there are jobs, how many more slices of 8 cubes the placement finds room for, and how
+// many any placement without optical switches would.
 func (s *state) sample() {
 	for ; s.tally.day*fleet.Day <= s.now; s.tally.day++ {
 		if s.tally.day*fleet.Day < s.c.From || s.acc.used == 0 {

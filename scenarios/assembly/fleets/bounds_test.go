@@ -52,8 +52,8 @@ func TestRelaxed(t *testing.T) {
 	})
 }
 
-// TestExpected: jobs alone, interrupted at random and restarted at once, take as long as the closed form says, within three
-// standard errors; long ones have Daly's efficiency.
+// TestExpected: jobs alone, interrupted at random and restarted at once, take as long as the closed form says, within
+// three standard errors; long ones have Daly's efficiency.
 func TestExpected(t *testing.T) {
 	const runs = 400
 	m, d, r, interval, work := 3*fleet.Hour, 2*fleet.Minute, 10*fleet.Minute, fleet.Hour, 10*fleet.Hour

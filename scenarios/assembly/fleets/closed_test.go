@@ -9,8 +9,8 @@ import (
 	"sim/workloads/fleet"
 )
 
-// agrees holds a figure of runs of several seeds to a closed form, within three standard errors, which must be less than a
-// share of it.
+// agrees holds a figure of runs of several seeds to a closed form, within three standard errors, which must be less
+// than a share of it.
 func agrees(t *testing.T, what string, want, share float64, seeds int, of func(seed uint64) float64) {
 	t.Helper()
 	sum, squares := 0.0, 0.0
@@ -66,8 +66,8 @@ func machinesUp(c *Config, share float64) {
 	c.Times = Times{Session: 1} // a job that is hit begins again
 }
 
-// TestInterruptedShare: of jobs so many are hit by a failure as their times on chips and the rates say, some 0.4 % at a load
-// of 0.5: the paper's "~1 %".
+// TestInterruptedShare: of jobs so many are hit by a failure as their times on chips and the rates say, some 0.4 % at a
+// load of 0.5: the paper's "~1 %".
 func TestInterruptedShare(t *testing.T) {
 	for _, load := range []float64{0.5} {
 		d := &fleet.Demand{Mix: fleet.Mixes()["tpuv4-2022"], ByDay: fleet.Fig13(), Until: 240 * fleet.Day, Chips: 4096, Load: load,
@@ -131,8 +131,8 @@ func TestReadingA(t *testing.T) {
 	})
 }
 
-// TestCubesUp: 50 of 64 cubes can be had 95.4 % of the time where machines are available 99 %; 1024 machines of 99.9 % are
-// all there 35.9 % of it.
+// TestCubesUp: 50 of 64 cubes can be had 95.4 % of the time where machines are available 99 %; 1024 machines of 99.9 %
+// are all there 35.9 % of it.
 func TestCubesUp(t *testing.T) {
 	for _, x := range []struct {
 		slice string
@@ -150,7 +150,8 @@ func TestCubesUp(t *testing.T) {
 	}
 }
 
-// TestSliceGoodput: a pod that has more work than it can do of slices of c cubes uses floor(up/c) c of them (ISCA 23, Fig. 4).
+// TestSliceGoodput: a pod that has more work than it can do of slices of c cubes uses floor(up/c) c of them (ISCA 23,
+// Fig. 4).
 func TestSliceGoodput(t *testing.T) {
 	for slice, cubes := range map[string]int{"8x8x16": 16, "8x16x16": 32, "12x16x16": 48} {
 		want := fleet.SliceGoodput(cubes, fleet.PodCubes, fleet.CubeUp(0.99))
@@ -169,8 +170,8 @@ func TestSliceGoodput(t *testing.T) {
 	}
 }
 
-// TestReadingB: planned maintenance that waits until no switch is down, 5.86 % of the time, meets only failures that come
-// during it, each until one of the two ends.
+// TestReadingB: planned maintenance that waits until no switch is down, 5.86 % of the time, meets only failures that
+// come during it, each until one of the two ends.
 func TestReadingB(t *testing.T) {
 	const window, repair = 4 * fleet.Hour, 415 * fleet.Hour / 100
 	w, m := window.Days(), repair.Days()
@@ -210,8 +211,8 @@ func TestInterruptions(t *testing.T) {
 	}
 }
 
-// TestMonotone: on the same jobs and failures fewer failures, quicker repairs, more crews, and not to wait for switches do no
-// less work, but for noise: 0.3 % of it.
+// TestMonotone: on the same jobs and failures fewer failures, quicker repairs, more crews, and not to wait for switches
+// do no less work, but for noise: 0.3 % of it.
 func TestMonotone(t *testing.T) {
 	base := func() *Config {
 		c := pod60(0.8)

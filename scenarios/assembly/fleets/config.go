@@ -79,8 +79,8 @@ type Config struct {
 	SwitchFirst  bool       // they repair switches before all else
 	Silent       float64    // share of failures of idle machines that only preflight or a job finds
 	Missed       float64    // share of those that preflight misses; the job then fails, an hour into its run on average
-	// Slowdown is how many times longer a job's step takes on routes round a switch of a dimension that is down, at least
-	// 1, or 0 where it waits for the switch. With two switches down jobs wait.
+	// Slowdown is how many times longer a job's step takes on routes round a switch of a dimension that is down, at
+	// least 1, or 0 where it waits for the switch. With two switches down jobs wait.
 	Slowdown func(ctx context.Context, j *fleet.Job, dim int) (float64, error)
 	// Reshaped is how many times as long a job's step takes on another slice of as many chips.
 	Reshaped func(ctx context.Context, j *fleet.Job, s fleet.Shape) (float64, error)

@@ -12,8 +12,8 @@ import (
 // Step is the step of jobs whose slice has so many chips.
 type Step struct {
 	Chips int
-	// Seconds returns how long it takes on a slice, with a switch of a dimension down, or none below 0. It is infinite where
-	// there are no routes, and fails where the simulation does.
+	// Seconds returns how long it takes on a slice, with a switch of a dimension down, or none below 0. It is infinite
+	// where there are no routes, and fails where the simulation does.
 	Seconds func(ctx context.Context, s fleet.Shape, down int) (float64, error)
 }
 

@@ -25,8 +25,8 @@ func shape(t testing.TB, text string) fleet.Shape {
 	return s
 }
 
-// TestPreempts: a job of a higher band takes the place of the job that loses least, which writes a checkpoint, goes to the
-// queue and ends; one that was preempted is spared for a while, and prod never makes way for prod.
+// TestPreempts: a job of a higher band takes the place of the job that loses least, which writes a checkpoint, goes to
+// the queue and ends; one that was preempted is spared for a while, and prod never makes way for prod.
 func TestPreempts(t *testing.T) {
 	half, whole := shape(t, "8x16x16"), shape(t, "16x16x16")
 	for _, c := range []struct {
@@ -103,8 +103,8 @@ func TestDefragments(t *testing.T) {
 	}
 }
 
-// TestRolling: planned maintenance of switches never has two down where it is rolling, and the share of time with a switch
-// down is that of reading B of the paper's 94 %: 10.7 h a switch and year.
+// TestRolling: planned maintenance of switches never has two down where it is rolling, and the share of time with a
+// switch down is that of reading B of the paper's 94 %: 10.7 h a switch and year.
 func TestRolling(t *testing.T) {
 	for _, rolling := range []bool{true, false} {
 		c := quiet(func() fleet.Source { return &fleet.List{} }, 3000*fleet.Day)
@@ -155,8 +155,8 @@ func TestCheapest(t *testing.T) {
 	}
 }
 
-// TestAware: for all to all a job of 128 chips gets the twisted slice, whose links have 74 for 128 (Table 2 of the paper),
-// and one without traffic among all what it asked for.
+// TestAware: for all to all a job of 128 chips gets the twisted slice, whose links have 74 for 128 (Table 2 of the
+// paper), and one without traffic among all what it asked for.
 func TestAware(t *testing.T) {
 	for share, gain := range map[float64]float64{0: 1, 0.3: 1 / (1 + 0.3*(74./128-1))} {
 		c := quiet(jobs(fleet.Job{Shape: shape(t, "4x4x8"), Work: 100 * fleet.Hour, Estimate: 100 * fleet.Hour, Traffic: fleet.Traffic{AllToAll: share}}), 10*fleet.Day)

@@ -28,8 +28,8 @@ type Outcome struct {
 	Failures    [fleet.Parts]int
 	Repairs     [fleet.Parts]int
 	Waits       []fleet.Time // of jobs that could be placed, from submission until they first were or the end, sorted
-	// Turnaround is the mean time from submission to the end, of jobs submitted in the time that is measured which could be
-	// placed, or to the end of that, in s; BoundTurnaround is what none can go below.
+	// Turnaround is the mean time from submission to the end, of jobs submitted in the time that is measured which
+	// could be placed, or to the end of that, in s; BoundTurnaround is what none can go below.
 	Turnaround, BoundTurnaround float64
 	Expected                    float64 // efficiency that checkpoints and failures leave
 	SlicesFit, SlicesMost       float64 // see sample
@@ -64,8 +64,8 @@ func (o *Outcome) Utilisation() float64 {
 	return sum
 }
 
-// Simulate simulates a fleet under a placement. It fails where ctx ends, a slice cannot be connected, or chip-time is not
-// conserved.
+// Simulate simulates a fleet under a placement. It fails where ctx ends, a slice cannot be connected, or chip-time is
+// not conserved.
 func Simulate(ctx context.Context, c *Config, policy placement.Policy) (*Outcome, error) {
 	if !policy.Rewires() {
 		c = c.unswitched()

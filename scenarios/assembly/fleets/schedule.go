@@ -74,7 +74,8 @@ func (s *state) candidates() []*line {
 	return slices.Clone(q.tried)
 }
 
-// mayFit reports whether a pod has as many cubes as the jobs of a line want; it may be that they do not fit all the same.
+// mayFit reports whether a pod has as many cubes as the jobs of a line want; it may be that they do not fit all the
+// same.
 func (s *state) mayFit(l *line) bool {
 	n := l.shape.Cubes()
 	for _, p := range s.queue.fresh {

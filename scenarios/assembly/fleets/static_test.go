@@ -7,8 +7,8 @@ import (
 	"sim/workloads/fleet"
 )
 
-// TestStaticHasNoSwitches: pods of a fixed grid have no switches that could fail, be maintained, or shorten the time between
-// checkpoints.
+// TestStaticHasNoSwitches: pods of a fixed grid have no switches that could fail, be maintained, or shorten the time
+// between checkpoints.
 func TestStaticHasNoSwitches(t *testing.T) {
 	c := pod60(0.8)
 	c.Until = 20 * fleet.Day

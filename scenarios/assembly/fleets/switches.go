@@ -34,8 +34,8 @@ func (s *state) allowed(j *job, p int) float64 {
 	return 0
 }
 
-// pays reports whether a job is expected to lose no more on routes round the switch of a pod that is down than by waiting
-// until it is up: it keeps to the routes to its end, or leaves them then.
+// pays reports whether a job is expected to lose no more on routes round the switch of a pod that is down than by
+// waiting until it is up: it keeps to the routes to its end, or leaves them then.
 func (s *state) pays(j *job, p int, slow float64) bool {
 	out := s.residual(p).Seconds()
 	keeps := s.left(j).Seconds() * (slow - 1)
@@ -52,8 +52,8 @@ func (s *state) residual(p int) fleet.Time {
 	return s.c.Rates[kind].Repair.Residual(s.now - s.pods[p].since)
 }
 
-// switchDown is what a switch that goes down does to the slices of its pod, each of which has links through it. Jobs know
-// of planned maintenance and write a checkpoint.
+// switchDown is what a switch that goes down does to the slices of its pod, each of which has links through it. Jobs
+// know of planned maintenance and write a checkpoint.
 func (s *state) switchDown(pod, number int, planned bool) {
 	p := &s.pods[pod]
 	p.out[dimOf(number)]++

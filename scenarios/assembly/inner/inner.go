@@ -1,10 +1,10 @@
-// Package inner is the inner tiers of a machine under a training step: how long the collective calls take that stay inside
-// them. Those lengthen the passes of the step, which then runs on the outermost tier as on that fabric alone.
+// Package inner is the inner tiers of a machine under a training step: how long the collective calls take that stay
+// inside them. Those lengthen the passes of the step, which then runs on the outermost tier as on that fabric alone.
 //
-// A tier of links simulates the calls of a stage as collective algorithms carry them out (policies/collective), all groups
-// of the stage in a domain at once; a tier that reconfigures takes the time of a planner's plan. What two GPUs exchange
-// takes the innermost tier that joins them. Calls of different stages are taken not to meet: behind a switch that does not
-// block they do not.
+// A tier of links simulates the calls of a stage as collective algorithms carry them out (policies/collective), all
+// groups of the stage in a domain at once; a tier that reconfigures takes the time of a planner's plan. What two GPUs
+// exchange takes the innermost tier that joins them. Calls of different stages are taken not to meet: behind a switch
+// that does not block they do not.
 package inner
 
 import (
@@ -79,8 +79,8 @@ type carried struct {
 	by    string        // the algorithm or planner
 }
 
-// New returns the tiers of a step, in which data is sent in packets of a size, 0 as fluid. One tier has links of twice the
-// rate; -1 is none.
+// New returns the tiers of a step, in which data is sent in packets of a size, 0 as fluid. One tier has links of twice
+// the rate; -1 is none.
 func New(spec training.Spec, of []Tier, seed uint64, packet units.Bytes, faster int) (*Machine, error) {
 	m := &Machine{spec: spec, seed: seed, packet: packet, known: map[callKey]*carried{}}
 	var all []*links.Links
@@ -156,8 +156,8 @@ func (m *Machine) Carried(ctx context.Context) (bytes []float64, busy []engine.T
 	return bytes, busy, nil
 }
 
-// key returns what the time of a call of a pass of virtual stage v depends on. Where sizes are drawn a virtual stage has one
-// draw for all its micro-batches and pieces.
+// key returns what the time of a call of a pass of virtual stage v depends on. Where sizes are drawn a virtual stage
+// has one draw for all its micro-batches and pieces.
 func (m *Machine) key(v int, pass training.Phase, c training.Call) callKey {
 	c.Place = training.Before // is no matter
 	k := callKey{Call: c}
@@ -201,8 +201,8 @@ func (m *Machine) call(ctx context.Context, v int, pass training.Phase, c traini
 	return z, nil
 }
 
-// exchange is an all-to-all in a group of consecutive GPUs: tiers carry their parts at the same time, each as long as the
-// domain that takes longest. Where all send as much, one domain stands for all.
+// exchange is an all-to-all in a group of consecutive GPUs: tiers carry their parts at the same time, each as long as
+// the domain that takes longest. Where all send as much, one domain stands for all.
 func (m *Machine) exchange(ctx context.Context, group []int32, k callKey, z *carried) error {
 	n := len(group)
 	drawn, err := calls.Sizes(&m.spec, k.Call, n, m.seed)
@@ -350,8 +350,8 @@ func (m *Machine) expand(ctx context.Context, row collective.Row, c training.Cal
 	return all, nil
 }
 
-// Unserved returns why the algorithm that the scenario names for the tier of a call does not serve it; nil where it does, or none
-// is named.
+// Unserved returns why the algorithm that the scenario names for the tier of a call does not serve it; nil where it
+// does, or none is named.
 func (m *Machine) Unserved(ctx context.Context, c training.Call) error {
 	t := m.Joins(c)
 	row, err := collective.ByName(m.tiers[t].Collective)
@@ -436,8 +436,8 @@ func (m *Machine) simulate(ctx context.Context, schedules []*collective.Schedule
 	return trace.Makespan, bytes, nil
 }
 
-// Joins returns the tier that carries a call of a stage, -1 where none does: an all-to-all is carried by all whose domains
-// part a group, other calls by the innermost of links whose domains part none.
+// Joins returns the tier that carries a call of a stage, -1 where none does: an all-to-all is carried by all whose
+// domains part a group, other calls by the innermost of links whose domains part none.
 func (m *Machine) Joins(c training.Call) int {
 	t := 0
 	for _, g := range m.spec.Groups(c, 0, 0) {

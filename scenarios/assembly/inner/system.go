@@ -25,8 +25,8 @@ type system struct {
 	busy   []engine.Time
 }
 
-// NewSystem makes the system of a step on tiers, the outermost of which on is the system. Data inside is sent in packets of
-// a size, 0 as fluid.
+// NewSystem makes the system of a step on tiers, the outermost of which on is the system. Data inside is sent in
+// packets of a size, 0 as fluid.
 func NewSystem(ctx context.Context, spec training.Spec, of []Tier, seed uint64, packet units.Bytes, outer string, on func(assembly.Longer) (assembly.System, error)) (assembly.System, error) {
 	m, err := New(spec, of, seed, packet, -1)
 	if err != nil {

@@ -54,10 +54,10 @@ func (l *Links) GPUs() int {
 	return n
 }
 
-// Route leads flows between GPUs in a domain of tier t, over its network with all inside it (Domain), of which the links
-// of tier i begin at first[i]. Those of tier t go as outer leads some of them, by their places in flows, on the tier's own
-// network; those of inner tiers as such a fabric usually leads them. It fails where packets draw their links, and where no tier of links
-// joins two GPUs.
+// Route leads flows between GPUs in a domain of tier t, over its network with all inside it (Domain), of which the
+// links of tier i begin at first[i]. Those of tier t go as outer leads some of them, by their places in flows, on the
+// tier's own network; those of inner tiers as such a fabric usually leads them. It fails where packets draw their
+// links, and where no tier of links joins two GPUs.
 func (z *Tiers) Route(ctx context.Context, t int, n *engine.Network, first []int, flows []engine.Flow, seed uint64, outer func(some []int) (*engine.Paths, error)) (*engine.Paths, error) {
 	by, own := make([][]int, t+1), make([][]engine.Flow, t+1) // of each tier: the flows' places, and their ends in a domain
 	for f, x := range flows {
@@ -127,8 +127,8 @@ type jointPaths struct {
 	base []int // by tier: the first port of GPUs
 }
 
-// ports lays out the ports of a network as the paths on each tier have them, where some take it, so that paths of a class
-// take the same ports here as there from any node.
+// ports lays out the ports of a network as the paths on each tier have them, where some take it, so that paths of a
+// class take the same ports here as there from any node.
 func (z *Tiers) ports(n *engine.Network, first []int, paths []*engine.Paths) *jointPaths {
 	j := &jointPaths{Paths: &engine.Paths{First: []int32{0}}, z: z}
 	port := make([]int, len(n.Links))
@@ -307,8 +307,8 @@ func (z *System) Route(ctx context.Context, router routing.Router, p *routing.Pr
 	return d, nil
 }
 
-// Between is the ideal network for a graph: each node sends, and receives, at the rate of all its links together, of tiers
-// at that of its links to the one that a transfer takes.
+// Between is the ideal network for a graph: each node sends, and receives, at the rate of all its links together, of
+// tiers at that of its links to the one that a transfer takes.
 func (z *System) Between(g *engine.Graph) (*engine.Network, *engine.Routes) {
 	if z.Tiers == nil {
 		return electrical.Between(z.Whole, g, nil, nil)
@@ -366,8 +366,8 @@ func (z *System) Far() (far func(from int32) []int32, unit int64) {
 // TierOf returns the tier of a link of tiers.
 func (z *System) TierOf(link int32) int { return z.tierOf(int(link)) }
 
-// Direct returns a network of tiers without the links between GPUs that a tier inside theirs joins, as what these exchange
-// does not take them; what is led by routers may.
+// Direct returns a network of tiers without the links between GPUs that a tier inside theirs joins, as what these
+// exchange does not take them; what is led by routers may.
 func (z *System) Direct(n *engine.Network) *engine.Network {
 	if z.Tiers == nil {
 		return n
@@ -390,8 +390,8 @@ func (z *Tiers) Direct(n *engine.Network, first []int) *engine.Network {
 	return &m
 }
 
-// Domains returns by rank of a group the domain that it is in, of the largest tier of which several have ranks; nil where
-// all are in one of each.
+// Domains returns by rank of a group the domain that it is in, of the largest tier of which several have ranks; nil
+// where all are in one of each.
 func (z *System) Domains(group []int32) []int {
 	if z.Tiers == nil {
 		return nil
@@ -403,8 +403,8 @@ func (z *System) Domains(group []int32) []int {
 	return Parts(group, gpus)
 }
 
-// Parts returns by rank of a group the domain that it is in, of the largest of domains of so many GPUs each, the innermost
-// first, of which several have ranks; nil where all are in one.
+// Parts returns by rank of a group the domain that it is in, of the largest of domains of so many GPUs each, the
+// innermost first, of which several have ranks; nil where all are in one.
 func Parts(group []int32, gpus []int) []int {
 	of := make([]int, len(group))
 	for _, n := range slices.Backward(gpus) {

@@ -116,8 +116,8 @@ func (r *routed) problem(n *engine.Network) *routing.Problem {
 }
 
 // leastLoad finds what no routes can undercut: the hops of shortest paths, spread over all links that routers see at
-// first as if these were one, or those of the tier where that is most. Where rates differ a link counts as many times as it
-// is faster than fabric.link_rate.
+// first as if these were one, or those of the tier where that is most. Where rates differ a link counts as many times
+// as it is faster than fabric.link_rate.
 func (r *routed) leastLoad(ctx context.Context) {
 	n := r.seen()
 	r.overRates = r.problem(n).RatesDiffer()

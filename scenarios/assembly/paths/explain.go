@@ -401,9 +401,9 @@ func (a *routedAnswer) chain() *result.Chain {
 	return chain
 }
 
-// alone returns the dimensions or the tier that a flow's routes take, how long bytes take along them with nothing else on them, and
-// the latency. As fluid all links of all routes carry them at once, and a graph's edges have the latency; packets are
-// stored at every node, those of a flow being taken for all on its longest route.
+// alone returns the dimensions or the tier that a flow's routes take, how long bytes take along them with nothing else
+// on them, and the latency. As fluid all links of all routes carry them at once, and a graph's edges have the latency;
+// packets are stored at every node, those of a flow being taken for all on its longest route.
 func (a *routedAnswer) alone(dims []int, names []string, flow int32, bytes, packet float64) (over string, alone, late float64) {
 	r := a.r
 	taken, use := map[int]bool{}, map[int32]float64{}
@@ -459,7 +459,8 @@ func (a *routedAnswer) routes(flow int32) (routes [][]int32) {
 	return routes
 }
 
-// linkSorts returns the dimension of every link of a torus, or the tier, and what these are called; of a graph there is one.
+// linkSorts returns the dimension of every link of a torus, or the tier, and what these are called; of a graph there is
+// one.
 func (r *routed) linkSorts() (of []int, names []string) {
 	of = make([]int, len(r.Whole.Links))
 	switch {

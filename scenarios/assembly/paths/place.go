@@ -75,8 +75,8 @@ func (r *routed) place(ctx context.Context) (*training.Iteration, error) {
 	return it, r.placed.hops(ctx, p, it.Graph)
 }
 
-// hops adds up the hops of what the placed step of a graph sends. Algorithms of collectives may send other transfers than
-// in the usual order, of which nothing bounds the cost.
+// hops adds up the hops of what the placed step of a graph sends. Algorithms of collectives may send other transfers
+// than in the usual order, of which nothing bounds the cost.
 func (z *placed) hops(ctx context.Context, p *mapping.Problem, g *engine.Graph) error {
 	if len(p.Slots) > mapping.MostSlots {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"sim/workloads/training"
 )
 
-// Work is the graph that routers lead: ranks are the nodes that are up, in order. Computes of GPUs in lockstep are of the
-// first of these. What links take beside is not in it.
+// Work is the graph that routers lead: ranks are the nodes that are up, in order. Computes of GPUs in lockstep are of
+// the first of these. What links take beside is not in it.
 func (r *routed) Work(ctx context.Context, _ string) (*trace.Work, error) {
 	w := &trace.Work{Graph: r.load.graph, Late: slices.Contains(RingKinds, r.s.Workload.Kind)}
 	if w.Graph == nil {

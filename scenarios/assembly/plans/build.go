@@ -29,7 +29,8 @@ type scaled struct {
 	planning *reconfigure.Planning
 	// repeated says that all-to-alls follow each other, so that a plan of one topology finds it set up.
 	repeated bool
-	// ahead is how long before each of the four all-to-alls of a training step's layer switches may begin to reconfigure.
+	// ahead is how long before each of the four all-to-alls of a training step's layer switches may begin to
+	// reconfigure.
 	ahead [4]engine.Time
 }
 
@@ -136,8 +137,8 @@ type kept struct {
 	byKey map[[sha256.Size]byte]*reconfigure.Planning
 }
 
-// mostPlannings is how many are kept: those of few studies' settings that are at work at a time, and of the stages of a step whose
-// sizes are drawn.
+// mostPlannings is how many are kept: those of few studies' settings that are at work at a time, and of the stages of a
+// step whose sizes are drawn.
 const mostPlannings = 64
 
 func (k *kept) get(p *plan.Problem, o reconfigure.Options) (*reconfigure.Planning, error) {

@@ -109,8 +109,8 @@ func (t *stepped) play(ctx context.Context, each [4]engine.Time) (engine.Time, e
 	return trace.Makespan, nil
 }
 
-// ExchangeTimes returns how long the plan of the first planner of s takes for its all-to-all, of which one follows another:
-// of the four of a layer, there and back in both passes, less what lies behind computing so many layers.
+// ExchangeTimes returns how long the plan of the first planner of s takes for its all-to-all, of which one follows
+// another: of the four of a layer, there and back in both passes, less what lies behind computing so many layers.
 func ExchangeTimes(ctx context.Context, s *Scenario, layers float64) (each [4]engine.Time, err error) {
 	d, err := buildScaled(ctx, s, 1)
 	if err != nil {

@@ -30,8 +30,8 @@ type Loads struct {
 	Neighbours float64 // when each sends one to each neighbour, on the same routes
 }
 
-// Slice is a slice of whole cubes of whose switches one of a dimension is down, or None. Which of the 16 does not matter:
-// translations take each into the others.
+// Slice is a slice of whole cubes of whose switches one of a dimension is down, or None. Which of the 16 does not
+// matter: translations take each into the others.
 type Slice struct {
 	Shape fleet.Shape
 	Down  int

@@ -40,8 +40,8 @@ func wanted(t *testing.T) []Slice {
 	return list
 }
 
-// TestStored: what is stored is what the optimiser finds; every load is within 1 % of its bound, and at least what the links
-// of the planes between cubes must carry whose cuts are through the middle.
+// TestStored: what is stored is what the optimiser finds; every load is within 1 % of its bound, and at least what the
+// links of the planes between cubes must carry whose cuts are through the middle.
 func TestStored(t *testing.T) {
 	var out bytes.Buffer
 	fmt.Fprintln(&out, "slice,down,all_to_all,bound,neighbours")
