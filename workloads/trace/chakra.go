@@ -45,7 +45,7 @@ type chNode struct {
 // isChakra: JSON of a workload graph, or a delimited message that has a version or nothing.
 func isChakra(begin []byte) bool {
 	if text := bytes.TrimLeft(begin, " \t\r\n"); bytes.HasPrefix(text, []byte("{")) {
-		return bytes.Contains(text, []byte("workload_graph"))
+		return bytes.Contains(text, []byte("workload_graph")) || bytes.Contains(text, []byte("-chakra."))
 	}
 	n, k := protowire.ConsumeVarint(begin)
 	if k < 0 || n == 0 && len(begin) < 4 || n > math.MaxInt32 || int(n) > len(begin) && len(begin) < detected {
@@ -302,9 +302,13 @@ func chJSON(f File) (nodes []chNode, err error) {
 			Stream   *int64   `json:"stream"`
 			Group    string   `json:"pg_name"`
 		} `json:"workload_graph"`
+		Schema string `json:"schema"` // of what PyTorch writes of the host
 	}
 	if err := json.Unmarshal(f.Data, &all); err != nil {
 		return nil, &Error{f.Name, 1, 0, "is no JSON of a Chakra trace: " + strings.TrimPrefix(err.Error(), "json: "), `{"workload_graph": [{"Id": 1, ...}]}`}
+	}
+	if all.Graph == nil && all.Schema != "" {
+		return nil, &Error{f.Name, 1, 0, fmt.Sprintf("is what PyTorch wrote of the host (schema %.40q), which has no kernels and is not converted", all.Schema), "what chakra_trace_link and chakra_converter make of it"}
 	}
 	for i := range all.Graph {
 		g := &all.Graph[i]

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"sim/engine"
+	"sim/engine/units"
 )
 
 // chMessage appends a delimited message.
@@ -296,18 +297,22 @@ func TestCM(t *testing.T) {
 	}
 }
 
-// TestSamples reads the sample files of other projects in the folder that SIM_SAMPLES names, and prints what came out.
+// TestSamples reads the sample files of other projects in the folder that SIM_SAMPLES names, at the paths of their
+// repositories, and holds the table of docs/traces.md to what comes out.
 func TestSamples(t *testing.T) {
 	root := os.Getenv("SIM_SAMPLES")
 	if root == "" {
 		t.Skip("SIM_SAMPLES names no folder of samples")
 	}
-	refused := map[string]string{ // why
-		"L65B-M1-C05": "839 rows, and there are 33", "incast2.cm": "endless", "EXAMPLES/collateral/incast.cm": "endless", "permutation.cm": "endless",
-		"small_chakra": "is a collective without comm_type", "/physical/": "no format",
+	docs, err := os.ReadFile("../../docs/traces.md")
+	if err != nil {
+		t.Fatal(err)
 	}
-	sets := map[string][]File{}
-	for _, pattern := range []string{"aicb/workload/*/*/*", "astra-sim/examples/*/*/*/*.et", "astra-sim/examples/*/*/*/*/*.et", "chakra/extracted/*", "htsim/sim/*/*/*.cm", "loggopsim/*.bin", "loggopsim/src/*/*", "spcl-htsim/*.goal", "stg/*.et", "uet-htsim/*.cm"} {
+	sets, keys := map[string][]File{}, []string{}
+	for _, pattern := range []string{
+		"aicb/workload/*/*/*", "astra-sim/examples/*/*/*/*.et", "astra-sim/examples/*/*/*/*/*.et", "chakra/extracted/*", "chakra/tests/data/*", "htsim/sim/*/*/*.cm",
+		"loggopsim/*.bin", "loggopsim/src/*/*", "spcl-htsim/*.goal", "stg/*.et", "uet-htsim/*.cm",
+	} {
 		names, err := filepath.Glob(filepath.Join(root, pattern))
 		if err != nil {
 			t.Fatal(err)
@@ -317,57 +322,57 @@ func TestSamples(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			key := name
-			if strings.HasSuffix(name, ".et") { // all ranks
-				key = strings.TrimRight(strings.TrimSuffix(name, ".et"), "0123456789") + "*.et"
+			f, err := Unpack(filepath.Base(name), data)
+			if err != nil {
+				t.Fatal(err)
 			}
-			sets[key] = append(sets[key], File{name, data})
+			if at := bytes.Index(f.Data, []byte("{\n")); strings.HasSuffix(name, ".tgz") { // of one file
+				f.Data = bytes.TrimRight(f.Data[at:], "\x00")
+			}
+			key := strings.TrimPrefix(name, root+"/")
+			if strings.HasSuffix(name, ".et") { // all ranks
+				key = strings.TrimRight(strings.TrimSuffix(key, ".et"), "0123456789") + "*.et"
+			}
+			if sets[key] == nil {
+				keys = append(keys, key)
+			}
+			sets[key] = append(sets[key], f)
 		}
 	}
-	if len(sets) == 0 {
+	if len(keys) == 0 {
 		t.Fatalf("%s has no samples", root)
-	}
-	keys := make([]string, 0, len(sets))
-	for k := range sets {
-		keys = append(keys, k)
 	}
 	slices.Sort(keys)
 	for _, k := range keys {
 		files := sets[k]
 		slices.SortFunc(files, func(a, b File) int { return (len(a.Name)-len(b.Name))*1000 + strings.Compare(a.Name, b.Name) })
-		h := &Hints{Keys: Keys{RankOrder: "tp-dp-pp", GPUs: 32, PeakTFLOPS: 100}}
-		if groups, err := os.ReadFile(strings.Replace(k, ".*.et", ".json", 1)); err == nil && strings.Contains(k, "*") {
-			h.GroupFile = File{"groups", groups}
+		h := &Hints{Keys: Keys{RankOrder: "tp-dp-pp", PeakTFLOPS: 100}}
+		if strings.Contains(k, "/simAI/") { // which do not say
+			h.GPUs = 128
 		}
-		short, why := strings.TrimPrefix(k, root+"/"), ""
-		for part, reason := range refused {
-			if strings.Contains(k, part) {
-				why = reason
-			}
+		if groups, err := os.ReadFile(filepath.Join(root, strings.Replace(k, ".*.et", ".json", 1))); err == nil && strings.Contains(k, "*") {
+			h.GroupFile = File{"groups", groups}
 		}
 		f := Detect(files[0])
 		if f == nil {
-			t.Logf("%-90s refused: no format", short)
-			if why != "no format" {
-				t.Errorf("%s: is detected as nothing", short)
-			}
+			t.Errorf("%s: is detected as nothing", k)
 			continue
 		}
+		row := fmt.Sprintf("| `%s` | %s |", k, f.Name)
 		j, err := Read(f, files, h)
-		var b *Built
 		if err == nil {
-			b, err = j.Build(Builder{Expand: Aggregate})
+			_, err = j.Build(Builder{Expand: Aggregate})
 		}
-		switch {
-		case err != nil && why != "" && strings.Contains(err.Error(), why):
-			t.Logf("%-90s %-6s refused: %s", short, f.Name, why)
-		case err != nil:
-			t.Errorf("%s: %v", short, err)
-		case why != "":
-			t.Errorf("%s is read, and was to be refused: %s", short, why)
-		default:
-			bytes, _ := j.Wire()
-			t.Logf("%-90s %-6s %3d ranks %6d tasks %9s computes %v", short, f.Name, j.Ranks, len(b.Graph.Tasks), Size(bytes), span(t, j))
+		if err != nil {
+			row += fmt.Sprintf(" refused: %s |", strings.ReplaceAll(err.Error(), "|", ""))
+		} else {
+			wire, _ := j.Wire()
+			n := 0
+			j.each(func(_, times int, ops []Op) { n += times * len(ops) })
+			row += fmt.Sprintf(" %d ranks, %d operations, %s, %s |", j.Ranks, n, Size(wire), units.ShortTime(j.Compute()))
+		}
+		if t.Log(row); !bytes.Contains(docs, []byte(row+"\n")) {
+			t.Errorf("docs/traces.md has it not: %s", row)
 		}
 	}
 }

@@ -16,7 +16,9 @@ type Keys struct {
 	Files           []string   `key:"files" doc:"one file, a list of them, or a pattern in which '%d' is the rank, from 0" required:""`
 	Format          string     `key:"format" doc:"of the files; 'auto' is the one that they look like" default:"auto" choices:"@formats"`
 	SHA256          string     `key:"sha256" doc:"of the files one after the other, which they must have" else:"the files'"`
-	GPUs            int        `key:"gpus" doc:"ranks of the job, of files that do not say; 0 is what they say" default:"0" max:"131072" implicit:"" when:"format=simai"`
+	GPUs            int        `key:"gpus" doc:"ranks of the job, of files that do not say; 0 is what they say" default:"0" max:"131072" implicit:"" when:"format=simai|aicb"`
+	EP              int        `key:"ep" doc:"ranks of a data-parallel group that share experts, of files that do not say; 0 is what they say" default:"0" max:"131072" implicit:"" when:"format=aicb"`
+	Setup           bool       `key:"setup" doc:"whether what comes before the first iteration is simulated as well" default:"false" implicit:"" when:"format=aicb"`
 	RankOrder       string     `key:"rank_order" doc:"how ranks are numbered, the dimension that varies fastest first: 'tp-dp-pp' is Megatron-LM's, 'tp-pp-dp' SimAI's" default:"tp-dp-pp" choices:"tp-dp-pp|tp-pp-dp" when:"format=simai"`
 	Schedule        string     `key:"schedule" doc:"order of forward and backward passes in a stage of several" default:"1f1b" choices:"1f1b|eager-1f1b|gpipe|zb-h1|zb-h2" when:"format=simai"`
 	Groups          string     `key:"groups" doc:"JSON file of communicators, by name their ranks; '' is what the files say" default:"" implicit:"" unset:"" when:"format=chakra"`
@@ -48,6 +50,7 @@ type Format struct {
 // Formats are all, in the order in which they are tried.
 var Formats = []Format{
 	{Name: "simai", Doc: "AICB and SimAI workload text (.txt)", Is: isSimAI, Read: readSimAI, Staged: true},
+	{Name: "aicb", Doc: "AICB table of a real cluster's calls (.csv)", Is: isAICB, Read: readAICB},
 	{Name: "cm", Doc: "connection matrix of htsim (.cm)", Is: isCM, Read: readCM},
 	{Name: "goal", Doc: "GOAL schedule of LogGOPSim and ATLAHS, text or binary", Is: isGOAL, Read: readGOAL},
 	{Name: "chakra", Doc: "Chakra execution trace, protobuf or JSON, a file a rank", Is: isChakra, Read: readChakra},

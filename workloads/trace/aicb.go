@@ -1,0 +1,448 @@
+package trace
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"sim/engine"
+)
+
+// isAICB reports whether a file begins with the ranks of AICB's table, or with its header.
+func isAICB(begin []byte) bool {
+	begin = bytes.TrimLeft(begin, " \t\r\n")
+	if list, ok := bytes.CutPrefix(begin, []byte("[")); ok {
+		list = bytes.TrimLeft(list, " ")
+		return bytes.HasPrefix(list, []byte("rank")) || bytes.HasPrefix(list, []byte("pp_stage"))
+	}
+	return bytes.HasPrefix(begin, []byte("comm_type,"))
+}
+
+// aicb is a table of AICB for a real cluster: what the ranks of each pipeline stage call, one after the other.
+type aicb struct {
+	setup  bool
+	column map[string]int // of the header
+	stages []aicbStage
+	sizes  map[string]int   // of groups, as rows say
+	groups map[string]int32 // that are called, by index of list
+	list   []string
+	timed  bool // communication has times, so it is what was measured
+}
+
+// aicbStage is what ranks from first on do, so many.
+type aicbStage struct {
+	first, ranks int
+	rows         []aicbRow
+	setup        int // rows before the first iteration
+}
+
+type aicbRow struct {
+	op    Op
+	time  float64 // that it took, in the unit of the file; -1 of none
+	peer  int     // stages on, of a message
+	bytes int64
+}
+
+// aicbCalls are the types of collectives.
+var aicbCalls = map[string]Collective{
+	"all_reduce": AllReduce, "all_gather": AllGather, "all_gather_into_tensor": AllGather, "reduce_scatter": ReduceScatter,
+	"reduce_scatter_tensor": ReduceScatter, "all_to_all": AllToAll, "broadcast": Broadcast, "barrier": Barrier,
+}
+
+// aicbPeers are what a message says of its peer, and how many stages on that is.
+var aicbPeers = map[string]int{"send_next": 1, "recv_next": 1, "send_prev": -1, "recv_prev": -1}
+
+// aicbGroups are the groups that rows may call.
+var aicbGroups = []string{"tp_group", "dp_group", "pp_group", "ep_group", "ep_dp_group", "ep_tp_group", "embedding_group", "all"}
+
+// readAICB reads the table of a job.
+func readAICB(files []File, h *Hints) (*Job, error) {
+	if len(files) != 1 {
+		return nil, &Error{File: files[1].Name, Problem: "is a second file, and one holds all ranks", Want: "one file"}
+	}
+	a := &aicb{setup: h.Setup, sizes: map[string]int{}, groups: map[string]int32{}}
+	l := &lines{file: files[0]}
+	for l.scan() {
+		text := strings.TrimSpace(l.Text)
+		var err error
+		switch {
+		case text == "":
+		case text[0] == '[':
+			err = a.ranks(text)
+		case strings.HasPrefix(text, "comm_type,"):
+			err = a.header(text, h)
+		case a.column == nil:
+			err = wrong("a header that begins with comm_type", "a row %.40q before the header", text)
+		default:
+			err = a.row(text)
+		}
+		if err != nil {
+			return nil, l.place(err)
+		}
+	}
+	if a.column == nil {
+		return nil, l.wrong("a header that begins with comm_type", "has no header")
+	}
+	j, err := a.job(h)
+	return j, l.place(err)
+}
+
+// ranks reads the line before a header that says whose rows follow: "[rank0 ~ rank127]" or "[ pp_stage0: [rank0, rank1] ]".
+func (a *aicb) ranks(text string) error {
+	const want = "[rank0 ~ rankN], or [ pp_stage0: [rank0, rank1, ...] ]"
+	bare := strings.Trim(text, "[] \t")
+	if stage, list, ok := strings.Cut(bare, ":"); ok {
+		if stage != fmt.Sprintf("pp_stage%d", len(a.stages)) {
+			return wrong(fmt.Sprintf("pp_stage%d", len(a.stages)), "the stage is %.40q", stage)
+		}
+		bare = strings.Trim(list, "[] \t")
+	}
+	number := func(name string) (int, error) {
+		n, ok := strings.CutPrefix(strings.TrimSpace(name), "rank")
+		if !ok {
+			return 0, wrong(want, "a rank %.40q", name)
+		}
+		rank, err := integer("a rank", n, 0, MaxRanks-1)
+		return int(rank), err
+	}
+	s, next := aicbStage{}, 0
+	if len(a.stages) > 0 {
+		before := &a.stages[len(a.stages)-1]
+		next = before.first + before.ranks
+	}
+	s.first = next
+	for list := range strings.SplitSeq(bare, ",") {
+		from, to, span := strings.Cut(list, "~")
+		first, err := number(from)
+		if err != nil {
+			return err
+		}
+		last := first
+		if span {
+			if last, err = number(to); err != nil {
+				return err
+			}
+		}
+		if first != next || last < first {
+			return wrong("all ranks from 0, one after the other", "rank %d follows rank %d", first, next-1)
+		}
+		next = last + 1
+	}
+	if s.ranks = next - s.first; len(a.stages) > 0 && s.ranks != a.stages[0].ranks {
+		return wrong(fmt.Sprintf("%d, as in the first", a.stages[0].ranks), "a stage of %d ranks", s.ranks)
+	}
+	a.stages = append(a.stages, s)
+	return nil
+}
+
+// header reads the names of columns.
+func (a *aicb) header(text string, h *Hints) error {
+	names := strings.Split(text, ",")
+	column := map[string]int{}
+	for i, name := range names {
+		if _, twice := column[name]; twice {
+			return wrong("each once", "the column %.40q is there twice", name)
+		}
+		column[name] = i
+	}
+	for _, name := range []string{"comm_group", "msg_size", "stage"} {
+		if _, ok := column[name]; !ok {
+			return wrong("the columns comm_type, comm_group, msg_size and stage at least", "the header has no %s", name)
+		}
+	}
+	a.column = column
+	switch {
+	case len(a.stages) > 0 && h.GPUs > 0 && (len(a.stages) > 1 || h.GPUs != a.stages[0].ranks):
+		return wrong("workload.gpus left out", "the file says which ranks there are, and workload.gpus is %d", h.GPUs)
+	case len(a.stages) > 0:
+	case h.GPUs == 0:
+		return wrong("workload.gpus = N, their number", "the file does not say how many ranks there are")
+	default:
+		a.stages = []aicbStage{{ranks: h.GPUs}}
+	}
+	return nil
+}
+
+// row reads a row. The shapes of a computation are in the column of sizes, with commas of their own.
+func (a *aicb) row(text string) error {
+	f := strings.Split(text, ",")
+	more, size := len(f)-len(a.column), a.column["msg_size"]
+	kind, ok := strings.CutPrefix(f[a.column["comm_type"]], "CommType.")
+	if !ok {
+		return wrong("CommType.all_reduce and the like", "the type is %.40q", f[0])
+	}
+	if more < 0 || more > 0 && kind != "computation" {
+		return wrong(fmt.Sprintf("%d, as in the header", len(a.column)), "a row of %d columns", len(f))
+	}
+	field := func(name string) string {
+		i, ok := a.column[name]
+		if !ok {
+			return ""
+		}
+		if i > size {
+			i += more
+		}
+		if f[i] == "None" {
+			return ""
+		}
+		return f[i]
+	}
+	s := &a.stages[len(a.stages)-1]
+	r := aicbRow{op: Op{Name: field("stage") + " " + kind, Kind: Call}, time: -1}
+	if t := field("_elapsed_time"); t != "" {
+		var err error
+		if r.time, err = strconv.ParseFloat(t, 64); err != nil || !(r.time >= 0) || r.time > 1e18 {
+			return wrong("a time or None", "the time is %.40q", t)
+		}
+	}
+	if n := field("count"); n != "" && n != "1" && n != "1.0" {
+		return wrong("1", "the count is %.40q", n)
+	}
+	switch kind {
+	case "epoch_end":
+		if s.setup == 0 {
+			s.setup = len(s.rows)
+		}
+		return nil
+	case "computation":
+		r.op.Kind = Compute
+		s.rows = append(s.rows, r)
+		return nil
+	case "reduce":
+		return wrong("reduce_scatter or all_reduce", "%q is a reduce to one rank, which is not expanded", field("stage"))
+	}
+	var err error
+	if r.bytes, err = whole("msg_size", f[size], 0, MaxSend); err != nil {
+		return err
+	}
+	a.timed = a.timed || r.time >= 0
+	if kind == "isend" || kind == "irecv" {
+		if r.peer = aicbPeers[field("additional")]; r.peer == 0 || (kind == "isend") != strings.HasPrefix(field("additional"), "send") {
+			return wrong("send_next, send_prev, recv_next or recv_prev", "%s has %.40q as additional, which names no peer", kind, field("additional"))
+		}
+		if r.op.Kind = Send; kind == "irecv" {
+			r.op.Kind = Recv
+		}
+		s.rows = append(s.rows, r)
+		return nil
+	}
+	if r.op.Coll, ok = aicbCalls[kind]; !ok {
+		return wrong("all_reduce, all_gather, reduce_scatter, all_to_all, broadcast, barrier, isend, irecv, computation or epoch_end", "the type is %.40q", kind)
+	}
+	group := strings.TrimPrefix(field("comm_group"), "CommGroup.")
+	if group == "all_nodes" || group == "" && kind == "barrier" {
+		group = "all"
+	}
+	if !slices.Contains(aicbGroups, group) {
+		return wrong(strings.Join(aicbGroups, ", "), "the group is %.40q", field("comm_group"))
+	}
+	if n := field("comm_group_size"); n != "" {
+		ranks, err := whole("comm_group_size", n, 1, MaxRanks)
+		if before, ok := a.sizes[group]; err == nil && ok && before != int(ranks) {
+			err = wrong(fmt.Sprintf("%d, as before", before), "%s of %d ranks", group, ranks)
+		}
+		if err != nil {
+			return err
+		}
+		a.sizes[group] = int(ranks)
+	}
+	at, known := a.groups[group]
+	if !known {
+		at = int32(len(a.list))
+		a.groups[group], a.list = at, append(a.list, group)
+	}
+	r.op.Group = at
+	s.rows = append(s.rows, r)
+	return nil
+}
+
+// shape returns the sizes of tensor, context and data parallelism and of groups of experts, of stages of so many ranks.
+func (a *aicb) shape(n int, h *Hints) (tp, cp, dp, ep int, err error) {
+	tp, dp = a.sizes["tp_group"], a.sizes["dp_group"]
+	switch {
+	case tp == 0 && dp == 0 && len(a.list) == 1:
+		tp, dp = 1, n // a measurement of one group alone
+	case tp == 0 && dp == 0:
+		tp, dp = 1, n
+		if slices.Contains(a.list, "tp_group") {
+			return 0, 0, 0, 0, wrong("a comm_group_size of tp_group or dp_group", "no row says how large these groups are")
+		}
+	case tp == 0:
+		tp = n / dp
+	case dp == 0:
+		dp = n / tp
+	}
+	if tp*dp > n || n%(tp*dp) != 0 {
+		return 0, 0, 0, 0, wrong(fmt.Sprintf("a multiple of %d", tp*dp), "stages of %d ranks, of tp_group %d and dp_group %d", n, tp, dp)
+	}
+	cp, ep = n/(tp*dp), h.EP
+	for _, is := range []struct {
+		group string
+		ep    int
+	}{{"ep_group", a.sizes["ep_group"]}, {"ep_tp_group", a.sizes["ep_tp_group"] / tp}, {"ep_dp_group", dp / max(1, a.sizes["ep_dp_group"])}} {
+		if a.sizes[is.group] == 0 {
+			continue
+		}
+		if ep > 0 && ep != is.ep {
+			return 0, 0, 0, 0, wrong("one size of groups of experts", "%s says that %d ranks share experts, and others %d", is.group, is.ep, ep)
+		}
+		ep = is.ep
+	}
+	if _, calls := a.groups["ep_group"]; ep == 0 && (calls || slices.Contains(a.list, "ep_tp_group") || slices.Contains(a.list, "ep_dp_group")) {
+		return 0, 0, 0, 0, wrong("workload.ep = N, how many ranks of a dp_group share experts", "no row says how large ep_group is")
+	}
+	if ep = max(1, ep); dp%ep != 0 {
+		return 0, 0, 0, 0, wrong("a divisor of it", "dp_group of %d is not a multiple of %d ranks that share experts", dp, ep)
+	}
+	return tp, cp, dp, ep, nil
+}
+
+// sets returns the sets of a group: ranks of a stage are numbered by TP, CP, EP and DP, the first fastest, as AICB and
+// Megatron-LM do.
+func (a *aicb) sets(group string, n, tp, cp, dp, ep int) (sets [][]int32) {
+	all := n * len(a.stages)
+	switch group {
+	case "all":
+		return split(all, all, 1)
+	case "tp_group":
+		return split(all, tp, 1)
+	case "dp_group":
+		return split(all, dp, tp*cp)
+	case "ep_group":
+		return split(all, ep, tp*cp)
+	case "ep_dp_group":
+		return split(all, dp/ep, tp*cp*ep)
+	case "pp_group":
+		return split(all, len(a.stages), n)
+	case "embedding_group":
+		for i := range n {
+			sets = append(sets, []int32{int32(i), int32(all - n + i)})
+		}
+		return sets
+	}
+	for _, own := range split(all, ep, tp*cp) { // ep_tp_group: of all TP ranks together
+		if int(own[0])%tp != 0 {
+			continue
+		}
+		var set []int32
+		for _, r := range own {
+			for t := range int32(tp) {
+				set = append(set, r+t)
+			}
+		}
+		sets = append(sets, set)
+	}
+	return sets
+}
+
+// split divides n ranks into sets of some size whose ranks are so far apart.
+func split(n, size, step int) (sets [][]int32) {
+	for first := range n {
+		if first/step%size != 0 {
+			continue
+		}
+		set := make([]int32, size)
+		for i := range set {
+			set[i] = int32(first + i*step)
+		}
+		sets = append(sets, set)
+	}
+	return sets
+}
+
+// job makes the programs: ranks of a stage share one.
+func (a *aicb) job(h *Hints) (*Job, error) {
+	n := a.stages[0].ranks
+	tp, cp, dp, ep, err := a.shape(n, h)
+	if err != nil {
+		return nil, err
+	}
+	all := n * len(a.stages)
+	j := &Job{Ranks: all, Ops: make([][]Op, all)}
+	for _, d := range []Dim{{"tp", tp}, {"cp", cp}, {"dp", dp}, {"pp", len(a.stages)}} {
+		if d.Size > 1 || d.Name == "dp" {
+			j.Dims = append(j.Dims, d)
+		}
+	}
+	for _, name := range a.list {
+		if (name == "pp_group" || name == "embedding_group") && len(a.stages) == 1 {
+			return nil, wrong("a file with a block of rows for each stage", "%s is called, and the file holds one stage", name)
+		}
+		if size := a.sizes[name]; name == "pp_group" && size > 0 && size != len(a.stages) || name == "all" && size > 0 && size != all {
+			return nil, wrong(fmt.Sprint("that of ", len(a.stages), " stages of ", n, " ranks"), "%s of %d ranks", name, size)
+		}
+		g, err := NewGroup(strings.TrimSuffix(name, "_group"), all, a.sets(name, n, tp, cp, dp, ep))
+		if err != nil {
+			return nil, err
+		}
+		j.Groups = append(j.Groups, g)
+	}
+	for p := range a.stages {
+		ops, err := a.program(j, p)
+		if err != nil {
+			return nil, err
+		}
+		for i := range n {
+			j.Ops[p*n+i] = ops
+		}
+	}
+	if a.timed {
+		j.note("times of collectives and messages were measured, and are not taken", 0)
+	}
+	return j, nil
+}
+
+// program is what the ranks of a stage do: each operation after the one before. What comes before the first end of an
+// epoch sets the job up.
+func (a *aicb) program(j *Job, stage int) ([]Op, error) {
+	s := &a.stages[stage]
+	rows := s.rows
+	if s.setup > 0 && s.setup < len(rows) && !a.setup {
+		for _, r := range rows[:s.setup] {
+			j.note("operations that set the job up, before its first iteration, are left out; workload.setup takes them", r.bytes)
+		}
+		rows = rows[s.setup:]
+	}
+	unit := engine.Nanosecond
+	if a.timed {
+		unit = engine.Millisecond
+	}
+	ops := make([]Op, 0, len(rows))
+	for _, r := range rows {
+		o := r.op
+		o.Bytes = r.bytes
+		switch o.Kind {
+		case Compute:
+			if r.time < 0 {
+				j.note("computations have no time, and take none", 0)
+				continue
+			}
+			t := r.time * float64(unit)
+			if t > float64(mostTime) {
+				return nil, wrong(fmt.Sprintf("%.0f s at most", mostTime.Seconds()), "%.40q computes for %g s", o.Name, t/float64(engine.Second))
+			}
+			o.Dur = engine.Time(math.Round(t))
+		case Send, Recv:
+			if len(a.stages) == 1 {
+				return nil, wrong("a file with a block of rows for each stage", "%.40q is a message to another stage, and the file holds one", o.Name)
+			}
+			if to := stage + r.peer; to < 0 || to >= len(a.stages) {
+				continue // as AICB does
+			}
+			o.Peer = int32(r.peer * s.ranks)
+		default:
+			if o.Bytes == 0 && o.Coll != Barrier {
+				j.note("collectives of 0 bytes are left out", 0)
+				continue
+			}
+		}
+		if len(ops) > 0 {
+			o.After = []int32{int32(len(ops) - 1)}
+		}
+		ops = append(ops, o)
+	}
+	return ops, nil
+}
