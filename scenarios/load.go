@@ -43,6 +43,35 @@ var shipped = sync.OnceValue(func() map[bool][]string {
 	return names
 })
 
+// mostAbout is how many characters what a scenario is about may take.
+const mostAbout = 90
+
+// About is what a scenario or study that is built in is about, in a line: its title, or what the comment at its head
+// begins with where that fits and says more.
+func About(name string) string {
+	data := readEmbedded(strings.TrimPrefix(name, "scenarios/"))
+	title := ""
+	if src, faults := decode(name, data); faults == nil {
+		title, _ = src.root["title"].(string)
+	}
+	comment := ""
+	for line := range strings.Lines(string(data)) {
+		text, ok := strings.CutPrefix(line, "#")
+		if !ok {
+			break
+		}
+		for word := range strings.FieldsSeq(text) {
+			if comment += " " + word; strings.ContainsAny(word[len(word)-1:], ".:;?") && strings.Count(comment, "(") == strings.Count(comment, ")") {
+				if comment = strings.Trim(comment, " .:;"); len(comment) <= mostAbout && len(comment) > len(title) {
+					return comment
+				}
+				return title
+			}
+		}
+	}
+	return title
+}
+
 func readEmbedded(file string) []byte {
 	data, err := embedded.ReadFile(file)
 	if err != nil {
@@ -97,21 +126,20 @@ func readUpTo(file string, most int) ([]byte, error) {
 }
 
 func openEmbedded(file string) (name string, data []byte, fault *Diagnostic) {
-	known := append(Embedded(), EmbeddedStudies()...)
 	asked := path.Clean(filepath.ToSlash(file))
 	if path.Ext(asked) != ".toml" {
 		asked += ".toml"
 	}
-	for _, name := range known {
+	var known []string
+	for _, name := range append(Embedded(), EmbeddedStudies()...) {
 		inside := strings.TrimPrefix(name, "scenarios/")
 		if asked == name || asked == inside || asked == path.Base(name) {
 			return name, readEmbedded(inside), nil
 		}
+		known = append(known, strings.TrimSuffix(path.Base(name), ".toml"))
 	}
-	hint := "name a file, or what sim list scenarios or sim list studies names"
-	if n := text.Nearest(path.Join("scenarios", path.Base(asked)), known); n != "" {
-		hint = "did you mean " + n + "?"
-	}
+	hint := text.DidYouMean(strings.TrimSuffix(path.Base(asked), ".toml"), known, "name a file, or what sim list scenarios or sim list studies names")
+	hint = strings.TrimPrefix(hint, "; ")
 	return "", nil, &Diagnostic{File: file, Problem: "no such file", Remedy: hint}
 }
 

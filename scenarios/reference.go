@@ -58,6 +58,47 @@ func Reference(w io.Writer) error {
 	return err
 }
 
+// Keys writes, for people at a terminal, the keys of a kind ("fabric.torus"), those of a table ("policy.ecmp") or those
+// that begin with a text ("workload.micro"). Where there is none it writes nothing and returns what there is. It fails
+// when w does.
+func Keys(w io.Writer, of string) (known []string, err error) {
+	var b strings.Builder
+	s, seen := &Scenario{}, map[string]bool{}
+	add := func(title string, all bool, tables []*schema.Table) {
+		for _, t := range tables {
+			text := t.Describe(func(path string) bool {
+				known = append(known, path)
+				return all || path == of || strings.HasPrefix(path, of)
+			})
+			if text == "" || seen[text] {
+				continue // of another kind with the same keys
+			}
+			seen[text] = true
+			if b.Len() > 0 {
+				b.WriteString("\n")
+			}
+			fmt.Fprintf(&b, "%s\n%s", title+t.Title(), text)
+		}
+	}
+	add("every scenario", false, schemaOf(s, false).Tables[:1])
+	for _, k := range kinds() {
+		name := k.section + "." + k.name
+		known = append(known, name)
+		title := name + ", "
+		if k.on != "" {
+			title = name + " on " + k.on + ", "
+		}
+		add(title, name == of, schema.New(s.names(false), k.parts(s)...).Tables)
+	}
+	add("studies, ", false, schema.New(nil, plotPart(new([]result.Plot))).Tables[:1])
+	if b.Len() == 0 {
+		slices.Sort(known)
+		return slices.Compact(known), nil
+	}
+	_, err = io.WriteString(w, b.String())
+	return nil, err
+}
+
 // JSONSchema writes a JSON Schema of scenarios and studies, by which editors complete and check keys. Which keys a
 // section has follows from its kind; what a whole scenario needs, and what holds between keys, Parse alone tells. It
 // fails when w does.

@@ -212,8 +212,29 @@ Usage:
 Commands:{{template "visibleCommandTemplate" .}}
 
 To begin:
-   sim run scenarios/deepseek671b.toml    runs a scenario; its results are printed and kept under runs/
+   sim run deepseek671b                   runs a scenario; its results are printed and kept under runs/
    sim explain deepseek671b               says where each policy's time went
-   sim list scenarios                     names the scenarios that come with sim
-   sim help run                           lists the flags of a command
+   sim list scenarios                     says what scenarios come with sim
+   sim help run                           lists the flags of a command, with examples
 `
+
+// example is a command line and what it does.
+type example [2]string
+
+// describe is the description of a command: what is to be said of it, and examples, which help
+// and manual show as they are.
+func describe(what string, examples ...example) string {
+	width := 0
+	for _, e := range examples {
+		width = max(width, len(e[0]))
+	}
+	var b strings.Builder
+	if what != "" {
+		b.WriteString(what + "\n\n")
+	}
+	b.WriteString("Examples:\n\n")
+	for _, e := range examples {
+		b.WriteString(strings.TrimRight(fmt.Sprintf("    %-*s  %s", width, e[0], e[1]), " ") + "\n")
+	}
+	return strings.TrimRight(b.String(), "\n")
+}

@@ -16,6 +16,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"sim/scenarios"
 )
 
 var (
@@ -179,5 +181,37 @@ func golden(t *testing.T, name, got string) {
 	}
 	if diff := cmp.Diff(string(want), got); diff != "" {
 		t.Errorf("%s differs (-want +got):\n%s", path, diff)
+	}
+}
+
+// TestExamples: every command's help has examples, whose flags and scenarios there are.
+func TestExamples(t *testing.T) {
+	app := standard().app()
+	for _, cmd := range app.Commands {
+		if cmd.Hidden {
+			continue
+		}
+		_, lines, ok := strings.Cut(cmd.Description, "Examples:\n\n")
+		if !ok {
+			t.Errorf("sim help %s has no examples", cmd.Name)
+		}
+		for line := range strings.SplitSeq(lines, "\n") {
+			text, _, _ := strings.Cut(strings.TrimSpace(line), "  ")
+			if !strings.HasPrefix(text, "sim ") {
+				continue // of a shell
+			}
+			text, _, _ = strings.Cut(text, " > ")
+			text, _, _ = strings.Cut(text, " | ")
+			args, err := arrange(app, strings.Fields(text))
+			if err != nil {
+				t.Errorf("%s: %v", text, err)
+				continue
+			}
+			if name := args[len(args)-1]; (args[1] == "run" || args[1] == "sweep") && name != "my.toml" {
+				if _, err := scenarios.LoadStudy(name, nil); err != nil {
+					t.Errorf("%s: %v", text, err)
+				}
+			}
+		}
 	}
 }

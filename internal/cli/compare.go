@@ -42,11 +42,15 @@ func (c *command) compareCommand() *cli.Command {
 		Name:      "compare",
 		Usage:     "say what differs between two runs, sweeps or stored baselines, and fail where something got worse",
 		ArgsUsage: "OLD NEW",
-		Description: "OLD and NEW are directories of runs or sweeps, directories that hold several of them or .bench files, single\n" +
-			".bench or result.json files, or names of scenarios whose newest run or sweep under runs/ is meant.\n" +
-			"A regression is a row or metric that is missing in NEW, or by default one of these that got worse:\n" +
-			text.Wrap(strings.Join(result.Judged(), ", "), text.Width, 0) + "\n" +
+		Description: describe("OLD and NEW are directories of runs or sweeps, directories that hold several of them or .bench files, single\n"+
+			".bench or result.json files, or names of scenarios whose newest run or sweep under runs/ is meant.\n"+
+			"A regression is a row or metric that is missing in NEW, or by default one of these that got worse:\n"+
+			text.Wrap(strings.Join(result.Judged(), ", "), text.Width, 0)+"\n"+
 			"(where there is none of them, any metric). Where there are regressions the exit code is 3, and stderr names them.",
+			example{"sim compare runs/old runs/new", "two runs"},
+			example{"sim compare old new --fail-over 0.5% --metric nct", "fail where NCT grew by more than half a percent"},
+			example{"sim compare scenarios/baselines new --fail-on-change", "hold results to stored ones"},
+			example{"sim compare old new --format markdown --out diff.md", "for a comment on a change"}),
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "fail-over", Usage: "how much worse a metric may get: `SHARE`, such as 0.5% or 0.005", Value: showShare(compare.Rounding)},
 			&cli.StringSliceFlag{Name: "metric", Usage: "only `NAME` may fail; all for every metric that has a better direction (repeatable)"},

@@ -31,9 +31,10 @@ func (c *command) completionCommand() *cli.Command {
 		Name:      "completion",
 		Usage:     "print a completion script for a shell",
 		ArgsUsage: "bash|zsh|fish",
-		Description: "bash: eval \"$(sim completion bash)\" in ~/.bashrc\n" +
-			"zsh:  eval \"$(sim completion zsh)\" in ~/.zshrc, after compinit\n" +
-			"fish: sim completion fish | source in config.fish",
+		Description: describe("",
+			example{"eval \"$(sim completion bash)\"", "in ~/.bashrc"},
+			example{"eval \"$(sim completion zsh)\"", "in ~/.zshrc, after compinit"},
+			example{"sim completion fish | source", "in config.fish"}),
 		Action: func(cc *cli.Context) error {
 			if cc.NArg() != 1 {
 				return usagef("sim completion needs a shell: bash, zsh or fish")

@@ -21,11 +21,14 @@ func (c *command) explainCommand() *cli.Command {
 		Name:      "explain",
 		Usage:     "say what sets the time of a finished run, and where each policy's time goes",
 		ArgsUsage: "RUN [POLICY]",
-		Description: "RUN is a run directory, or the name of a scenario whose newest run under runs/ is meant.\n" +
-			"Without POLICY the best one is explained.\n" +
-			"Of a training, the critical path, and how it differs from those of other policies; of several jobs, each job's, and\n" +
-			"the ports that each has; of traffic on links, the most loaded links and who loads them; of a collective's plan, its phases; of a fleet, what\n" +
-			"chip-time goes to, and what single changes would give, each of which is simulated.",
+		Description: describe("RUN is a run directory, or the name of a scenario whose newest run under runs/ is meant.\n"+
+			"Without POLICY the best one is explained.\n"+
+			"Of a training, the critical path, and how it differs from those of other policies; of several jobs, each\n"+
+			"job's, and the ports that each has; of traffic on links, the most loaded links and who loads them; of a\n"+
+			"collective's plan, its phases; of a fleet, what chip-time goes to, and what single changes would give, each of\n"+
+			"which is simulated.",
+			example{"sim explain deepseek671b", "the best policy of the newest run"},
+			example{"sim explain runs/mine POLICY", "another one"}),
 		Action: func(cc *cli.Context) error {
 			if cc.NArg() < 1 || cc.NArg() > 2 {
 				return usagef("sim explain takes a RUN and perhaps a POLICY")

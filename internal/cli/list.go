@@ -34,15 +34,14 @@ func listings() []listing {
 	for _, i := range scenarios.Policies() {
 		add(i)
 	}
-	for _, name := range scenarios.Embedded() {
-		add(scenarios.PolicyInfo{Kind: "scenarios", Name: name})
-	}
-	for _, name := range scenarios.EmbeddedStudies() {
-		title := ""
-		if st, err := scenarios.LoadStudy(name, nil); err == nil {
-			title = st.Title
+	for _, of := range []struct {
+		kind  string
+		names []string
+	}{{"scenarios", scenarios.Embedded()}, {"studies", scenarios.EmbeddedStudies()}} {
+		for _, name := range of.names {
+			short := strings.TrimSuffix(strings.TrimPrefix(name, "scenarios/"), ".toml")
+			add(scenarios.PolicyInfo{Kind: of.kind, Name: short, Doc: scenarios.About(name)})
 		}
-		add(scenarios.PolicyInfo{Kind: "studies", Name: name, Doc: title})
 	}
 	for _, r := range result.Runs(result.List(runsRoot)) {
 		add(scenarios.PolicyInfo{Kind: "runs", Name: r.Dir, Doc: r.Scenario + ", " + r.End})
@@ -54,7 +53,13 @@ func (c *command) listCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "list",
 		Usage:     "list what scenarios may name: allocators, models, presets, the scenarios that come with sim, keys ...",
-		ArgsUsage: "[KIND]",
+		ArgsUsage: "[KIND [NAME]]",
+		Description: describe("",
+			example{"sim list scenarios", "what comes with sim, in a line each"},
+			example{"sim list routers", "the policies of a torus"},
+			example{"sim list keys fabric.torus", "the keys of a kind"},
+			example{"sim list keys policy.delta", "the keys that begin so"},
+			example{"sim list keys --json-schema > schema.json", "for editors"}),
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "json-schema", Usage: "with keys: print a JSON Schema, by which editors complete and check scenarios"},
 		},
@@ -74,8 +79,12 @@ func (c *command) listCommand() *cli.Command {
 					return usagef("--json-schema is of sim list keys")
 				}
 				return scenarios.JSONSchema(c.stdout)
+			case 2:
+				if cc.Args().First() == "keys" && !cc.Bool("json-schema") {
+					return c.listKeys(cc.Args().Get(1))
+				}
 			}
-			return usagef("sim list takes one kind at a time")
+			return usagef("sim list takes one kind at a time, and of keys where they begin, as in sim list keys fabric.torus")
 		},
 	}
 }
@@ -99,6 +108,15 @@ func (c *command) list(kind string) error {
 		return nil // none yet
 	}
 	return usagef("nothing of the kind %q can be listed%s", kind, text.DidYouMean(kind, kinds, "there are "+strings.Join(kinds, ", ")))
+}
+
+// listKeys prints the keys of a kind or a table, or those that begin with a text.
+func (c *command) listKeys(of string) error {
+	known, err := scenarios.Keys(c.stdout, of)
+	if err == nil && known != nil {
+		err = usagef("no key or kind begins with %q%s", of, text.DidYouMean(of, known, "sim list keys has all"))
+	}
+	return err
 }
 
 func (c *command) printItems(items []scenarios.PolicyInfo, indent string) {

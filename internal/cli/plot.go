@@ -24,10 +24,13 @@ func (c *command) plotCommand() *cli.Command {
 		Name:      "plot",
 		Usage:     "draw figures from finished runs and sweeps, without running them again",
 		ArgsUsage: "RESULT...",
-		Description: "RESULT is the directory of a run or a sweep, or the name of a scenario whose newest run or sweep under runs/ is\n" +
-			"meant. Of a run its figures are drawn again, of a sweep those that its study asks for. Several runs are drawn\n" +
-			"beside each other, on an axis named run. --x, --y and the like ask for one figure instead; they name keys that\n" +
+		Description: describe("RESULT is the directory of a run or a sweep, or the name of a scenario whose newest run or sweep under runs/ is\n"+
+			"meant. Of a run its figures are drawn again, of a sweep those that its study asks for. Several runs are drawn\n"+
+			"beside each other, on an axis named run. --x, --y and the like ask for one figure instead; they name keys that\n"+
 			"are varied (fabric.port_bandwidth, or port_bandwidth where that is clear), policy, or metrics.",
+			example{"sim plot gpt7b --format svg", "the newest run's figures as SVG"},
+			example{"sim plot delta-fig6 -x port_bandwidth -y makespan_s", "a figure of the newest sweep"},
+			example{"sim plot runs/a runs/b -y nct --out figures", "two runs beside each other"}),
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "out", Usage: "write the figures into `DIR`", DefaultText: "the result's " + result.PlotsDir + "/"},
 			&cli.StringFlag{Name: "format", Usage: "draw figures as `FORMATS`: png, svg or png,svg", Value: "png"},

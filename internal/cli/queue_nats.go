@@ -122,8 +122,9 @@ func (c *command) workerCommand() *cli.Command {
 		Name:      "worker",
 		Usage:     "compute the cells of a queue until interrupted",
 		ArgsUsage: "URL",
-		Description: "URL is a NATS server's with JetStream, such as nats://host:4222. Cells of all sweeps there are taken that are of\n" +
+		Description: describe("URL is a NATS server's with JetStream, such as nats://host:4222. Cells of all sweeps there are taken that are of\n"+
 			"this version of sim. A cell is off the queue when its result is stored: a worker that is killed loses nothing.",
+			example{"sim worker nats://host:4222 --idle 10m", "on each machine, until there is nothing to do"}),
 		Flags: []cli.Flag{
 			&cli.IntFlag{Name: "j", Usage: "compute `N` cells at a time", DefaultText: "as many as there are processors"},
 			&cli.StringFlag{Name: "creds", Usage: "NATS credentials `FILE`"},

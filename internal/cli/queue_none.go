@@ -17,9 +17,10 @@ func (c *command) queueRunner(*study.Plan, sweepFlags) (study.Runner, error) {
 
 func (c *command) workerCommand() *cli.Command {
 	return &cli.Command{
-		Name:      "worker",
-		Usage:     "compute the cells of a queue (in builds with -tags nats)",
-		ArgsUsage: "URL",
-		Action:    func(*cli.Context) error { return usageError(noQueue) },
+		Name:        "worker",
+		Usage:       "compute the cells of a queue (in builds with -tags nats)",
+		ArgsUsage:   "URL",
+		Description: describe("", example{"sim worker nats://host:4222", ""}),
+		Action:      func(*cli.Context) error { return usageError(noQueue) },
 	}
 }

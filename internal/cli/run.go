@@ -22,7 +22,13 @@ func (c *command) runCommand() *cli.Command {
 		Name:      "run",
 		Usage:     "run scenarios, print what each policy reached and keep it in a run directory",
 		ArgsUsage: "FILE...",
-		Flags:     runFlagList(),
+		Description: describe("FILE is a scenario's file, or the name of one that comes with sim (sim list scenarios).",
+			example{"sim run deepseek671b", "every policy that the scenario names, kept under runs/"},
+			example{"sim run my.toml --policy NAME", "under one policy (sim list allocators)"},
+			example{"sim run gpt7b --set fabric.port_bandwidth=800Gbps", "another value of a key (sim list keys fabric.ocs-pods)"},
+			example{"sim run gpt7b --out mine --trace mine.json", "kept elsewhere, with a timeline for ui.perfetto.dev"},
+			example{"sim run gpt7b --json --no-plots > r.json", "the result as JSON"}),
+		Flags: runFlagList(),
 		Action: func(cc *cli.Context) error {
 			files := cc.Args().Slice()
 			if len(files) == 0 {

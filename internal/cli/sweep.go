@@ -29,10 +29,16 @@ func (c *command) sweepCommand() *cli.Command {
 		Name:      "sweep",
 		Usage:     "run a scenario over values of its keys, many cells at a time, and keep every finished cell",
 		ArgsUsage: "FILE",
-		Description: "A cell is one scenario under one policy. The keys to vary are named by the table [sweep] of FILE and by\n" +
-			"--set key=a,b,c or --set key=1..8. What is already there is not computed again: a sweep that was stopped\n" +
-			"goes on where it was when the same command is run. In a job array of Slurm or an indexed Job of Kubernetes\n" +
+		Description: describe("A cell is one scenario under one policy. The keys to vary are named by the table [sweep] of FILE and by\n"+
+			"--set key=a,b,c or --set key=1..8. What is already there is not computed again: a sweep that was stopped\n"+
+			"goes on where it was when the same command is run. In a job array of Slurm or an indexed Job of Kubernetes\n"+
 			"each task computes its part; --merge joins the parts.",
+			example{"sim sweep delta-fig6", "a study that comes with sim (sim list studies)"},
+			example{"sim sweep gpt7b --set seed=1..8", "any scenario over values of a key"},
+			example{"sim sweep gpt7b --set fabric.port_bandwidth=100Gbps,200Gbps --metric makespan_s", "another metric in the table"},
+			example{"sim sweep delta-fig6 --dry-run", "which cells there are, and how long they take"},
+			example{"sim sweep delta-fig6 --shard 2/8", "the second of eight parts"},
+			example{"sim sweep --merge delta-fig6", "joins them"}),
 		Flags: sweepFlagList(),
 		Action: func(cc *cli.Context) error {
 			flags, err := c.readSweepFlags(cc)

@@ -12,8 +12,9 @@ import (
 
 func (c *command) versionCommand() *cli.Command {
 	return &cli.Command{
-		Name:  "version",
-		Usage: "print the version",
+		Name:        "version",
+		Usage:       "print the version",
+		Description: describe("", example{"sim version", ""}),
 		Action: func(cc *cli.Context) error {
 			if cc.NArg() > 0 {
 				return usagef("sim version takes no arguments")
@@ -30,7 +31,7 @@ func (c *command) manCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "man",
 		Usage:       "print the manual page",
-		Description: "sim man > /usr/local/share/man/man1/sim.1",
+		Description: describe("", example{"sim man > /usr/local/share/man/man1/sim.1", ""}),
 		Action: func(cc *cli.Context) error {
 			page, err := cc.App.ToManWithSection(1)
 			if err != nil {

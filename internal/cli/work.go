@@ -21,7 +21,7 @@ func (f *runFlags) works() (list [][2]string) {
 			if name == "chakra-out" {
 				path = chakraFile(path, 0)
 			}
-			list = append(list, [2]string{"--" + name, path})
+			list = append(list, example{"--" + name, path})
 		}
 	}
 	return list

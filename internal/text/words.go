@@ -115,29 +115,52 @@ func Wrap(s string, width, hang int) string {
 	return strings.ReplaceAll(strings.Join(out, "\n"), glue, " ")
 }
 
-// DidYouMean returns the end of a message about an unknown word: the nearest of the known ones, or else where to find
-// them.
+// DidYouMean returns the end of a message about an unknown word: the nearest of the known ones, the few that begin with
+// it, or else where to find them.
 func DidYouMean(word string, known []string, otherwise string) string {
-	if near := Nearest(word, known); near != "" {
-		return "; did you mean " + near + "?"
+	if near := meant(word, known); near != nil {
+		return "; did you mean " + strings.Join(near, " or ") + "?"
 	}
 	return "; " + otherwise
 }
 
-// Nearest returns the known word that word is most likely a slip of, "" when none is near: at most a third of its
-// letters may differ, whatever their case, and no more than three.
+// Nearest returns the known word that word most likely stands for, "" when there is none: one that it is a slip of, or the
+// only one that begins with it.
 func Nearest(word string, known []string) string {
+	if near := meant(word, known); len(near) == 1 {
+		return near[0]
+	}
+	return ""
+}
+
+// mostMeant is how many words that begin alike are offered.
+const mostMeant = 4
+
+// meant returns the known word that word is a slip of: at most a third of its letters may differ, whatever their case,
+// and no more than three. Of a word that is none it returns those that begin with its four letters or more.
+func meant(word string, known []string) []string {
 	word = strings.ToLower(word)
 	best, at := "", min(3, len(word)/3)+1
+	var longer []string
 	for _, k := range known {
+		lower := strings.ToLower(k)
+		if len(word) >= 4 && strings.HasPrefix(lower, word) {
+			longer = append(longer, k)
+		}
 		if d := len(k) - len(word); d >= at || -d >= at {
 			continue
 		}
-		if d := Edits(word, strings.ToLower(k)); d < at {
+		if d := Edits(word, lower); d < at {
 			best, at = k, d
 		}
 	}
-	return best
+	if best != "" {
+		return []string{best}
+	}
+	if len(longer) > mostMeant {
+		return nil
+	}
+	return longer
 }
 
 // Edits counts the bytes to insert, drop, change or swap with their neighbour to get from a to b (optimal string

@@ -24,10 +24,21 @@ func TestWords(t *testing.T) {
 func TestNearest(t *testing.T) {
 	known := []string{"delta-fast", "delta-joint", "prop-alloc", "run"}
 	for word, want := range map[string]string{
-		"delta-jont": "delta-joint", "dleta-fast": "delta-fast", "prop": "", "rnu": "run", "r": "", "": "", "propalloc": "prop-alloc", "DELTA-FAST": "delta-fast", "allocate": "", "dp": "",
+		"delta-jont": "delta-joint", "dleta-fast": "delta-fast", "prop": "prop-alloc", "pro": "", "delta": "", "rnu": "run", "r": "", "": "", "propalloc": "prop-alloc", "DELTA-FAST": "delta-fast", "allocate": "", "dp": "",
 	} {
 		if got := Nearest(word, known); got != want {
 			t.Errorf("nearest to %q is %q, want %q", word, got, want)
+		}
+	}
+}
+
+func TestDidYouMean(t *testing.T) {
+	known := []string{"delta-fast", "delta-joint", "prop-alloc", "prop-second", "prop-third", "prop-fourth", "prop-fifth"}
+	for word, want := range map[string]string{
+		"delta": "; did you mean delta-fast or delta-joint?", "delta-fest": "; did you mean delta-fast?", "prop-": "; see there", "x": "; see there",
+	} {
+		if got := DidYouMean(word, known, "see there"); got != want {
+			t.Errorf("%q: %q, want %q", word, got, want)
 		}
 	}
 }

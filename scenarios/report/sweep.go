@@ -103,7 +103,7 @@ func (p *page) cells(s *result.Sweep, t *result.SweepTimings, metric string) {
 		heads = append(heads, text.Snip(policy, policyWidth))
 	}
 	shown, _ := result.Find(metric)
-	print := printer(s, &shown)
+	print := printer(s, t, &shown)
 	notes, partly := labelled(s, metric)
 	table := text.NewTable(heads...).Left(left...)
 	for n, first := range variants {
@@ -117,7 +117,13 @@ func (p *page) cells(s *result.Sweep, t *result.SweepTimings, metric string) {
 		if len(s.Axes) == 0 {
 			row = []string{""}
 		}
-		best, bestAt := 0.0, -1
+		best, bestAt, longest := 0.0, -1, 0.0
+		for _, policy := range policies {
+			if c := at[place{fmt.Sprint(first.At), policy}]; c != nil {
+				v, _ := cellMetric(c, t, metric)
+				longest = max(longest, math.Abs(v))
+			}
+		}
 		for _, policy := range policies {
 			c := at[place{fmt.Sprint(first.At), policy}]
 			text := ""
@@ -134,7 +140,7 @@ func (p *page) cells(s *result.Sweep, t *result.SweepTimings, metric string) {
 				if bestAt < 0 || v < best {
 					best, bestAt = v, len(row)
 				}
-				text = print(v)
+				text = print(v, longest)
 				switch {
 				case partly && c.Labels[metric] != "":
 					text += "!"
@@ -179,25 +185,42 @@ func labelled(s *result.Sweep, metric string) (notes []string, partly bool) {
 	return notes, partly || len(notes) > 1
 }
 
-// printer returns how to print a metric: the same decimals in every cell, so many that the largest has five digits;
-// none of whole numbers.
-func printer(s *result.Sweep, m *result.Metric) func(float64) string {
-	if m.Format == result.Wall || m.Format == result.Class {
-		return func(v float64) string { return formatted(v, m, nil) }
-	}
-	most, whole := 0.0, true
+// printer returns how to print a metric of cells: as tables of runs do, times in the unit that fits the longest of the
+// table or, where others would be too short for it, that of their row, of which most is the longest. What the table of
+// metrics leaves open has the same decimals in every cell, so many that the largest has five digits; none of whole
+// numbers.
+func printer(s *result.Sweep, t *result.SweepTimings, m *result.Metric) func(v, most float64) string {
+	least, most, whole := math.Inf(1), 0.0, true
 	for i := range s.Cells {
-		x, ok := s.Cells[i].Metrics[m.Name]
-		if ok && !math.IsInf(x, 0) {
+		if x, ok := cellMetric(&s.Cells[i], t, m.Name); ok && !math.IsInf(x, 0) {
 			most, whole = max(most, math.Abs(x)), whole && x == math.Trunc(x)
+			if x != 0 {
+				least = min(least, math.Abs(x))
+			}
 		}
 	}
-	if most >= 1e9 || most < 1e-4 && most > 0 {
-		return func(x float64) string { return fmt.Sprintf("%.5g", x) }
+	switch {
+	case m.Format == result.Time || m.Format == result.Plain && m.Unit == "s":
+		unit := text.UnitFor(most)
+		return func(v, row float64) string {
+			if most > widest*least {
+				return text.UnitFor(row).Of(v)
+			}
+			return unit.Of(v)
+		}
+	case m.Format == result.Plain && m.Unit == "B/s":
+		return func(v, _ float64) string { return text.BytesPerSecond(v) }
+	case m.Format != result.Plain && m.Format != result.Fixed:
+		return func(v, _ float64) string { return formatted(v, m, nil) }
+	case most >= 1e9 || most < 1e-4 && most > 0:
+		return func(v, _ float64) string { return fmt.Sprintf("%.5g", v) }
 	}
 	digits := 0
 	for v := most; !whole && digits < 9 && v < 1e4; v *= 10 {
 		digits++
 	}
-	return func(x float64) string { return strconv.FormatFloat(x, 'f', digits, 64) }
+	return func(v, _ float64) string { return strconv.FormatFloat(v, 'f', digits, 64) }
 }
+
+// widest is how many times the shortest time of a table its longest may be for one unit.
+const widest = 1e3

@@ -10,6 +10,7 @@ import (
 
 	"sim/engine"
 	"sim/engine/units"
+	"sim/internal/text"
 )
 
 // Write writes the tables that are used, with all keys that are, in the order of the fields: defaults included, but for
@@ -58,10 +59,7 @@ func (k *Key) silent(i int) bool {
 // Reference writes a table's keys as Markdown.
 func (t *Table) Reference(w io.Writer, title string) {
 	if title == "" {
-		title = "`[" + t.Path + "]`"
-		if t.IsArray() {
-			title = "`[[" + t.Path + "]]`"
-		}
+		title = "`" + t.Title() + "`"
 	}
 	fmt.Fprintf(w, "### %s\n\n%s", title, t.Doc)
 	if t.When != nil {
@@ -69,13 +67,46 @@ func (t *Table) Reference(w io.Writer, title string) {
 	}
 	fmt.Fprint(w, "\n\n| key | value | default | meaning |\n|---|---|---|---|\n")
 	for _, k := range t.Keys {
-		doc := k.Doc
-		if used := k.Used(); used != nil {
-			doc += "; to use it, " + used.Want
-		}
-		fmt.Fprintf(w, "| `%s` | %s | %s | %s |\n", k.Name, k.values(), k.fallback(), doc)
+		fmt.Fprintf(w, "| `%s` | %s | %s | %s |\n", k.Name, k.values(), k.fallback(), k.meaning())
 	}
 	fmt.Fprintln(w)
+}
+
+// Title is the table's header in a file, "" of what stands before the first.
+func (t *Table) Title() string {
+	switch {
+	case t.Path == "":
+		return ""
+	case t.IsArray():
+		return "[[" + t.Path + "]]"
+	}
+	return "[" + t.Path + "]"
+}
+
+// Describe words those keys of a table whose dotted path is wanted, for a terminal: a line with values and default, and
+// lines with the meaning.
+func (t *Table) Describe(wanted func(path string) bool) string {
+	var b strings.Builder
+	plain := strings.NewReplacer("`", "")
+	for _, k := range t.Keys {
+		if !wanted(strings.TrimPrefix(t.Path+"."+k.Name, ".")) {
+			continue
+		}
+		fmt.Fprintf(&b, "  %s: %s", k.Name, plain.Replace(k.values()))
+		if d := k.fallback(); d != "" {
+			fmt.Fprintf(&b, " (%s)", plain.Replace(d))
+		}
+		fmt.Fprintf(&b, "\n%s\n", text.Indent(text.Wrap(plain.Replace(k.meaning()), text.Width-6, 0), 6))
+	}
+	return b.String()
+}
+
+// meaning is what a key is for, and when it is used.
+func (k *Key) meaning() string {
+	if used := k.Used(); used != nil {
+		return k.Doc + "; to use it, " + used.Want
+	}
+	return k.Doc
 }
 
 // sorts are types of fields as the reference words them, of numbers but for their bounds.
