@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -55,6 +54,13 @@ func TestBaselines(t *testing.T) {
 	if stored != result.Model && !*update {
 		t.Fatalf("%s are of version %d of the models, this is version %d: make baselines", baselinesDir, stored, result.Model)
 	}
+	t.Cleanup(func() { // when all have run
+		if *update && !t.Failed() {
+			if err := os.WriteFile(modelFile, fmt.Appendln(nil, result.Model), 0o666); err != nil {
+				t.Error(err)
+			}
+		}
+	})
 	want := map[string]bool{filepath.Base(modelFile): true}
 	for _, name := range append(scenarios.Embedded(), scenarios.EmbeddedStudies()...) {
 		if slices.Contains(slow, filepath.Base(name)) {
@@ -66,6 +72,9 @@ func TestBaselines(t *testing.T) {
 			continue
 		}
 		t.Run(file, func(t *testing.T) {
+			if !scenarios.IsStudy(name) {
+				t.Parallel() // a study takes all processors
+			}
 			got, err := benchmarks(t.Context(), name)
 			if err != nil {
 				t.Fatal(err)
@@ -97,11 +106,6 @@ func TestBaselines(t *testing.T) {
 			t.Errorf("%s/%s belongs to no scenario", baselinesDir, e.Name())
 		}
 	}
-	if *update && !t.Failed() {
-		if err := os.WriteFile(modelFile, fmt.Appendln(nil, result.Model), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
 }
 
 // changes reports whether some value of old is not in now: a row or a metric that is new changes no result.
@@ -130,32 +134,26 @@ func facts(text []byte) map[string]bool {
 	return list
 }
 
-// once are scenarios that take seconds; what they are made of is in others, that run twice.
-var once = []string{"tiers.toml", "twojobs-placed.toml", "training-calls-ocs.toml", "moe-scaleup.toml", "recommendation.toml", "recommendation-ocs.toml",
-	"reconfigure.toml", "mapping.toml", "robustness.toml", "megatron462b.toml", "twojobs.toml"}
-
-// benchmarks runs a scenario or a study and returns its metrics.bench. A scenario runs on one and on two goroutines side
-// by side, from reading it on, and must give the same bytes, unless it is one of once.
+// benchmarks runs a scenario or a study and returns its metrics.bench. What is stored is of two goroutines (or, of a
+// study, as many as there are processors); tests take one, with -long both, and want the same bytes.
 func benchmarks(ctx context.Context, name string) ([]byte, error) {
 	if !scenarios.IsStudy(name) {
-		var documents [2]*result.Document
-		var texts [2][]byte
-		var errs [2]error
-		var wg sync.WaitGroup
-		for i := range documents {
-			if i > 0 && slices.Contains(once, filepath.Base(name)) && !*long {
+		var last []byte
+		var bench []byte
+		for workers := 1; workers <= 2; workers++ {
+			if workers == 2 && !*long && !*update {
 				break
 			}
-			wg.Go(func() { documents[i], texts[i], errs[i] = document(ctx, name, 2-i) })
+			doc, text, err := document(ctx, name, workers)
+			if err != nil {
+				return nil, err
+			}
+			if last != nil && !bytes.Equal(last, text) {
+				return nil, fmt.Errorf("the number of goroutines changes the result:\n%s", cmp.Diff(strings.Split(string(last), "\n"), strings.Split(string(text), "\n")))
+			}
+			last, bench = text, doc.AsSweep().Bench()
 		}
-		wg.Wait()
-		if err := errors.Join(errs[:]...); err != nil {
-			return nil, err
-		}
-		if texts[1] != nil && !bytes.Equal(texts[0], texts[1]) {
-			return nil, fmt.Errorf("the number of goroutines changes the result:\n%s", cmp.Diff(strings.Split(string(texts[0]), "\n"), strings.Split(string(texts[1]), "\n")))
-		}
-		return documents[0].AsSweep().Bench(), nil
+		return bench, nil
 	}
 	st, err := scenarios.LoadStudy(name, nil)
 	if err != nil {

@@ -3,13 +3,10 @@
 package cli
 
 import (
-	"bytes"
-	"context"
 	"fmt"
 	"io/fs"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -17,7 +14,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 	"unicode"
@@ -49,7 +45,7 @@ type badCase struct {
 	files map[string]string // beside those of badThings
 }
 
-// TestBadInput runs every case in a process of its own: the exit code is as the table says, stderr has a printable line
+// TestBadInput runs every case: the exit code is as the table says, stderr has a printable line
 // of bounded length for each diagnostic, nothing is written, and neither time nor memory run out.
 func TestBadInput(t *testing.T) {
 	if testing.Short() {
@@ -74,6 +70,8 @@ func tryBadCases(t *testing.T, cases []badCase) {
 	for range runtime.GOMAXPROCS(0) {
 		root := t.TempDir()
 		wg.Go(func() {
+			s := &runner{t: t}
+			defer s.stop()
 			var dir string
 			var before map[string]string
 			for c := range todo {
@@ -82,7 +80,7 @@ func tryBadCases(t *testing.T, cases []badCase) {
 					badThings(t, dir, whole)
 					before = contents(t, dir)
 				}
-				if !c.try(t, dir, before) {
+				if !c.try(t, s, dir, before) {
 					before = nil // the next begins anew
 				}
 			}
@@ -99,7 +97,7 @@ func tryBadCases(t *testing.T, cases []badCase) {
 var diagnostic = regexp.MustCompile(`^(sim: |[^ :]+(:[0-9]+)?: |"[^"]+": )[^ ]`)
 
 // try runs a case in dir, and reports whether its contents are those before, as they are to be.
-func (c *badCase) try(t *testing.T, dir string, before map[string]string) bool {
+func (c *badCase) try(t *testing.T, s *runner, dir string, before map[string]string) bool {
 	for name, text := range c.files {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
 			t.Error(err)
@@ -110,42 +108,27 @@ func (c *badCase) try(t *testing.T, dir string, before map[string]string) bool {
 			os.Remove(filepath.Join(dir, name))
 		}
 	}()
-	ctx, cancel := context.WithTimeout(context.Background(), 6*mostBadTime)
-	defer cancel()
-	self, err := os.Executable()
-	if err != nil {
-		t.Error(err)
-		return true
-	}
-	cmd := exec.CommandContext(ctx, self)
-	cmd.Args = append([]string{"truesim"}, c.args...) // TestMain goes by the name
-	cmd.Dir = dir
-	cmd.Env = []string{"HOME=" + dir, "TMPDIR=" + dir, "PATH=" + os.Getenv("PATH")}
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	_ = cmd.Run() // the exit code tells
+	got := s.run(dir, c.args)
+	stderr := string(got.Stderr)
 	fail := func(format string, args ...any) {
-		t.Errorf("%s: sim %s: %s\n%.2000s", c.place, strings.Join(c.args, " "), fmt.Sprintf(format, args...), stderr.String())
+		t.Errorf("%s: sim %s: %s\n%.2000s", c.place, strings.Join(c.args, " "), fmt.Sprintf(format, args...), stderr)
 	}
-	if cmd.ProcessState == nil {
-		fail("it was not started")
-		return true
+	if got.err != nil {
+		fail("%v", got.err)
+		return false
 	}
-	if code := cmd.ProcessState.ExitCode(); code != c.code {
-		fail("exit code %d, want %d", code, c.code)
+	if got.Code != c.code {
+		fail("exit code %d, want %d", got.Code, c.code)
 	}
-	if took := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(); took > mostBadTime { // others may be at work beside it
-		fail("took %v", took)
-	}
-	if used := cmd.ProcessState.SysUsage().(*syscall.Rusage); maxRSS(used) > mostBadMemory {
-		fail("took %d MiB", maxRSS(used)>>20)
+	if got.Used > mostBadTime { // others may be at work beside it
+		fail("took %v", got.Used)
 	}
 	for _, want := range c.want {
-		if !strings.Contains(stderr.String(), want) {
+		if !strings.Contains(stderr, want) {
 			fail("want %s", want)
 		}
 	}
-	for text := range strings.Lines(stderr.String()) {
+	for text := range strings.Lines(stderr) {
 		line, ended := strings.CutSuffix(text, "\n")
 		switch {
 		case !ended || !diagnostic.MatchString(line):
@@ -158,7 +141,7 @@ func (c *badCase) try(t *testing.T, dir string, before map[string]string) bool {
 			fail("a panic")
 		}
 	}
-	if stderr.Len() == 0 {
+	if stderr == "" {
 		fail("no word")
 	}
 	var changed []string
@@ -180,15 +163,7 @@ func (c *badCase) try(t *testing.T, dir string, before map[string]string) bool {
 	return true
 }
 
-// maxRSS returns the most memory that a process had, in bytes.
-func maxRSS(u *syscall.Rusage) int64 {
-	if runtime.GOOS == "darwin" || runtime.GOOS == "ios" {
-		return int64(u.Maxrss)
-	}
-	return int64(u.Maxrss) << 10
-}
-
-// listing tells what is below a directory.
+// contents tells what is below a directory.
 func contents(t *testing.T, dir string) map[string]string {
 	found := map[string]string{}
 	if err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {

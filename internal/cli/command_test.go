@@ -33,11 +33,14 @@ func scripted() *command {
 	return c
 }
 
+// programs are what the test binary is under other names.
+var programs = map[string]func(){
+	"sim":     func() { os.Exit(start(scripted())) },
+	"truesim": func() { os.Exit(start(standard())) },
+}
+
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
-		"sim":     func() { os.Exit(start(scripted())) },
-		"truesim": func() { os.Exit(start(standard())) },
-	})
+	testscript.Main(m, programs)
 }
 
 func TestScripts(t *testing.T) {

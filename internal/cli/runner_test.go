@@ -1,0 +1,159 @@
+//go:build unix
+
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"runtime/debug"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// runner is a process that runs commands one after the other, which costs less than a process for each. It begins when
+// it is first needed, and anew after one that ended it.
+type runner struct {
+	t   *testing.T
+	cmd *exec.Cmd
+	in  *json.Encoder
+	out *json.Decoder
+	end io.Closer
+	log bytes.Buffer // of stderr: what a crash left
+}
+
+// served is a command for the runner, and answered what came of it.
+type (
+	served struct {
+		Dir  string
+		Args [][]byte // they need not be UTF-8
+	}
+	answered struct {
+		Code           int
+		Stdout, Stderr []byte
+		Used           time.Duration // of processors
+		err            error
+	}
+)
+
+// run runs the true sim in dir.
+func (s *runner) run(dir string, args []string) answered {
+	if s.cmd == nil {
+		if err := s.start(); err != nil {
+			return answered{err: err}
+		}
+	}
+	late := time.AfterFunc(6*mostBadTime, func() { s.cmd.Process.Kill() })
+	defer late.Stop()
+	var a answered
+	asked := served{Dir: dir}
+	for _, arg := range args {
+		asked.Args = append(asked.Args, []byte(arg))
+	}
+	err := s.in.Encode(asked)
+	if err == nil {
+		err = s.out.Decode(&a)
+	}
+	if err != nil {
+		s.stop()
+		return answered{Stderr: s.log.Bytes(), err: fmt.Errorf("the process ended (%v) or took too long", s.cmd)}
+	}
+	return a
+}
+
+func (s *runner) start() error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	s.log.Reset()
+	s.cmd = exec.Command(self)
+	s.cmd.Args = []string{"simrunner"} // TestMain goes by the name
+	s.cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
+	s.cmd.Stderr = &s.log
+	in, err := s.cmd.StdinPipe()
+	if err != nil {
+		return err
+	}
+	out, err := s.cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	s.in, s.out, s.end = json.NewEncoder(in), json.NewDecoder(out), in
+	return s.cmd.Start()
+}
+
+// stop ends the process, which must not have needed more memory than unusable input may cost.
+func (s *runner) stop() {
+	if s.cmd == nil {
+		return
+	}
+	s.end.Close()
+	s.cmd.Wait() // how it ended has been told
+	used, ok := s.cmd.ProcessState.SysUsage().(*syscall.Rusage)
+	if ok && maxRSS(used) > mostBadMemory {
+		s.t.Errorf("a command took %d MiB", maxRSS(used)>>20)
+	}
+	s.cmd = nil
+}
+
+func init() { programs["simrunner"] = func() { os.Exit(serve()) } }
+
+// serve is the process: it runs what it reads until there is no more, and returns its exit code.
+func serve() int {
+	in, out := json.NewDecoder(os.Stdin), json.NewEncoder(os.Stdout)
+	for {
+		var s served
+		if in.Decode(&s) != nil {
+			return 0
+		}
+		for _, name := range []string{"HOME", "TMPDIR"} {
+			os.Setenv(name, s.Dir)
+		}
+		if err := os.Chdir(s.Dir); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		args := []string{"sim"}
+		for _, arg := range s.Args {
+			args = append(args, string(arg))
+		}
+		var stdout, stderr bytes.Buffer
+		c := standard()
+		c.stdout, c.stderr = &stdout, &stderr
+		begin := processors()
+		code := c.mainWithin(context.Background(), args)
+		a := answered{Code: code, Stdout: stdout.Bytes(), Stderr: stderr.Bytes(), Used: processors() - begin}
+		if err := out.Encode(a); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		var m runtime.MemStats
+		if runtime.ReadMemStats(&m); m.HeapAlloc > 64<<20 {
+			debug.FreeOSMemory() // what one left is not the next one's
+		}
+	}
+}
+
+// processors is the time that processors have spent on this process.
+func processors() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		panic(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// maxRSS returns the most memory that a process had, in bytes.
+func maxRSS(u *syscall.Rusage) int64 {
+	if runtime.GOOS == "darwin" || runtime.GOOS == "ios" {
+		return int64(u.Maxrss)
+	}
+	return int64(u.Maxrss) << 10
+}
