@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // Check fails on a metric that JSON cannot hold (NaN, Inf) and names it, and on rows without a policy's name or with
@@ -90,6 +91,16 @@ func (p *Simulation) check(who string) error {
 	if err := p.Torus.check(who); err != nil {
 		return err
 	}
+	if g := p.Graph; g != nil {
+		for i, l := range g.Links {
+			if l.From < 0 || l.From >= len(g.Nodes) || l.To < 0 || l.To >= len(g.Nodes) {
+				return fmt.Errorf("link %d of the graph of %s joins nodes %d and %d of %d", i, who, l.From, l.To, len(g.Nodes))
+			}
+		}
+		if err := checkPairs(who, g.Pairs, len(g.Nodes), len(g.Links), func(i int) (int, int) { return g.Links[i].From, g.Links[i].To }); err != nil {
+			return err
+		}
+	}
 	if err := p.Delay.check(who); err != nil {
 		return err
 	}
@@ -148,6 +159,42 @@ func (l *Torus) check(who string) error {
 		}
 		if at != w.Dst {
 			return fmt.Errorf("path %d of the torus geometry of %s ends at node %d, not at %d", i, who, at, w.Dst)
+		}
+	}
+	return checkPairs(who, l.Pairs, nodes, len(l.Links), func(i int) (int, int) { return l.Links[i].From, l.Links[i].To })
+}
+
+// checkPairs fails on routes of all pairs, as Torus.Pairs has them, that do not lead from source to destination. None
+// pass.
+func checkPairs(who string, pairs []string, nodes, links int, ends func(link int) (from, to int)) error {
+	if len(pairs) == 0 {
+		return nil
+	}
+	out := make([][]int, nodes) // the ends of the links that leave a node
+	for i := range links {
+		from, to := ends(i)
+		out[from] = append(out[from], to)
+	}
+	if len(pairs) != nodes {
+		return fmt.Errorf("%s has routes from %d nodes of %d", who, len(pairs), nodes)
+	}
+	for src, row := range pairs {
+		routes := strings.Split(row, " ")
+		if len(routes) != nodes {
+			return fmt.Errorf("%s has routes from node %d to %d nodes of %d", who, src, len(routes), nodes)
+		}
+		for dst, route := range routes {
+			at := src
+			for _, hop := range []byte(route) {
+				port := int(hop) - '0'
+				if port < 0 || port >= len(out[at]) {
+					return fmt.Errorf("the route of %s from node %d to %d leaves node %d by link %d of %d", who, src, dst, at, port, len(out[at]))
+				}
+				at = out[at][port]
+			}
+			if route != "" && at != dst {
+				return fmt.Errorf("the route of %s from node %d to %d ends at %d", who, src, dst, at)
+			}
 		}
 	}
 	return nil

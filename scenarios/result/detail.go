@@ -22,6 +22,7 @@ type Simulation struct {
 	Topology  *Topology  `json:"topology,omitempty"`
 	Path      []PathStep `json:"path"` // critical path in order of time
 	Torus     *Torus     `json:"lattice,omitempty"`
+	Graph     *Graph     `json:"graph,omitempty"`
 	Delay     *Delay     `json:"delay,omitempty"` // of packets
 	Schedule  *Schedule  `json:"schedule,omitempty"`
 	Traffic   *Traffic   `json:"traffic,omitempty"` // on links

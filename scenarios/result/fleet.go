@@ -5,8 +5,18 @@ type Fleet struct {
 	// Cubes shows what is between these.
 	FromS  float64 `json:"from_s"`
 	UntilS float64 `json:"until_s"`
-	Cubes  []Track `json:"cubes"` // of the first pod: which jobs are on each
+	Cubes  []Track `json:"cubes"` // of the first pod: which jobs are on each, by number, shape and how they left
 	Looks  []Look  `json:"looks"` // at what is free there, in order
+	// Events are what happens to hardware there, and what it does to jobs, in order.
+	Events []FleetEvent `json:"events,omitempty"`
+}
+
+// FleetEvent is something that happens to a part, or to a job.
+type FleetEvent struct {
+	AtS    float64 `json:"at_s"`
+	Part   string  `json:"part"` // "machine", "link", "ocs", "job" ...
+	Number int     `json:"number"`
+	What   string  `json:"what"` // "failed", "repaired" ...
 }
 
 // Look is how many cubes of a pod are free at a moment, and how many the largest slice has that fits.

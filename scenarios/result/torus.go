@@ -7,6 +7,10 @@ type Torus struct {
 	Links []TorusLink `json:"links"`
 	// Routes are routes worth showing, such as those round a fault.
 	Routes []TorusRoute `json:"ways,omitempty"`
+	// Pairs are the routes of each node to every node in order, separated by spaces: a character a hop, '0' for the
+	// first of Links that leaves the node, '1' for the second and so on. Of routes that a pair shares its messages
+	// among it is the one with most. Empty where they are too many.
+	Pairs []string `json:"pairs,omitempty"`
 }
 
 // TorusLink is a directed link. Nodes are numbered with the last dimension fastest.
@@ -26,6 +30,28 @@ type TorusRoute struct {
 	Dst   int   `json:"dst"`
 	Links []int `json:"links"`           // indices into Links, in order
 	Usual bool  `json:"usual,omitempty"` // the one that is taken where nothing is down
+}
+
+// Graph is nodes joined by any links, and what each of these carries.
+type Graph struct {
+	Unit  string      `json:"unit"` // of loads: "messages"
+	Nodes []GraphNode `json:"nodes"`
+	Links []GraphLink `json:"links"`
+	Pairs []string    `json:"pairs,omitempty"` // as of a Torus
+}
+
+// GraphNode is a node of a Graph.
+type GraphNode struct {
+	Name   string `json:"name"`
+	Switch bool   `json:"switch,omitempty"` // neither sends nor receives
+}
+
+// GraphLink is a directed link of a Graph.
+type GraphLink struct {
+	From  int     `json:"from"`
+	To    int     `json:"to"`
+	Load  float64 `json:"load"`
+	Speed float64 `json:"speed"` // its rate over the fabric's
 }
 
 // Delay is how long packets took from source to destination.

@@ -13,6 +13,7 @@ func ringOf4() Detail {
 		l.Links = append(l.Links, TorusLink{From: n, To: (n + 1) % 4, Up: true, Wrap: n == 3, Load: 2})
 	}
 	l.Links[2].State = "down"
+	l.Pairs = []string{" 0 00 000", "000  0 00", "00 000  0", "0 00 000 "}
 	l.Routes = []TorusRoute{{Src: 3, Dst: 1, Links: []int{3, 0}}, {Src: 2, Dst: 2}}
 	d := &Delay{MeanS: 1, P50S: 1, P99S: 2, MaxS: 3, Bins: []DelayBin{{0, 1, 5}, {1, 3, 5}}}
 	return Detail{Policies: []Simulation{{Policy: "dor", Torus: l, Delay: d}}}
@@ -40,6 +41,10 @@ func TestCheckTorus(t *testing.T) {
 		{"is at node 0 and takes link 2, which leaves node 2", func(l *Torus, _ *Delay) { l.Routes[0].Links[1] = 2 }},
 		{"ends at node 0, not at 1", func(l *Torus, _ *Delay) { l.Routes[0].Links = l.Routes[0].Links[:1] }},
 		{"ends at node 2, not at 3", func(l *Torus, _ *Delay) { l.Routes[1].Dst = 3 }},
+		{"has routes from 3 nodes of 4", func(l *Torus, _ *Delay) { l.Pairs = l.Pairs[1:] }},
+		{"from node 1 to 3 nodes of 4", func(l *Torus, _ *Delay) { l.Pairs[1] = "000  0" }},
+		{"from node 1 to 2 leaves node 1 by link 1 of 1", func(l *Torus, _ *Delay) { l.Pairs[1] = "000  1 00" }},
+		{"from node 1 to 2 ends at 3", func(l *Torus, _ *Delay) { l.Pairs[1] = "000  00 00" }},
 		{"out of order: median", func(_ *Torus, d *Delay) { d.P99S = 0.5 }},
 		{"out of order: median", func(_ *Torus, d *Delay) { d.MeanS = -1 }},
 		{"not a finite number", func(_ *Torus, d *Delay) { d.MaxS = math.Inf(1) }},

@@ -212,9 +212,9 @@ const shownDays = 7
 func (r *recorder) cubes(c *Config) []result.Track {
 	from, until := c.From, min(c.Until, c.From+shownDays*fleet.Day)
 	tracks := make([]result.Track, fleet.PodCubes)
-	add := func(cube int, kind string, begin, end fleet.Time) {
+	add := func(cube int, kind, label string, begin, end fleet.Time) {
 		if begin, end = max(begin, from), min(end, until); begin < end {
-			tracks[cube].Spans = append(tracks[cube].Spans, result.Span{Kind: kind, StartS: begin.Seconds(), EndS: end.Seconds()})
+			tracks[cube].Spans = append(tracks[cube].Spans, result.Span{Kind: kind, Label: label, StartS: begin.Seconds(), EndS: end.Seconds()})
 		}
 	}
 	for i := range r.attempts {
@@ -233,8 +233,9 @@ func (r *recorder) cubes(c *Config) []result.Track {
 		case n == 1:
 			kind = "one cube"
 		}
+		label := fmt.Sprintf("%d %v %s", a.number, a.shape, a.end)
 		for _, cube := range a.cubes {
-			add(int(cube), kind, a.from, a.until)
+			add(int(cube), kind, label, a.from, a.until)
 		}
 	}
 	for _, o := range r.out {
@@ -242,11 +243,21 @@ func (r *recorder) cubes(c *Config) []result.Track {
 		if o.closed {
 			kind = "maintenance"
 		}
-		add(o.cube, kind, o.from, o.until)
+		add(o.cube, kind, "", o.from, o.until)
 	}
 	for i := range tracks {
 		tracks[i].Name = fmt.Sprintf("cube %d", i)
 		slices.SortStableFunc(tracks[i].Spans, func(a, b result.Span) int { return cmp.Compare(a.StartS, b.StartS) })
 	}
 	return tracks
+}
+
+// shown returns what happened to the first pod in the days that are shown.
+func (r *recorder) shown(c *Config) (list []result.FleetEvent) {
+	for _, e := range r.events {
+		if e.pod == 0 && e.at >= c.From && e.at < min(c.Until, c.From+shownDays*fleet.Day) {
+			list = append(list, result.FleetEvent{AtS: e.at.Seconds(), Part: e.part, Number: e.number, What: e.what})
+		}
+	}
+	return list
 }

@@ -251,7 +251,7 @@ func (a *answer) Describe(_ context.Context, o *assembly.Outcome) {
 	o.Files = append(o.Files, a.rec.files(a.row.Policy)...)
 	from, until := a.c.From, min(a.c.Until, a.c.From+shownDays*fleet.Day)
 	o.Detail.Policies = append(o.Detail.Policies, result.Simulation{
-		Policy: a.row.Policy, Fleet: &result.Fleet{FromS: from.Seconds(), UntilS: until.Seconds(), Cubes: a.rec.cubes(a.c), Looks: a.rec.looks},
+		Policy: a.row.Policy, Fleet: &result.Fleet{FromS: from.Seconds(), UntilS: until.Seconds(), Cubes: a.rec.cubes(a.c), Looks: a.rec.looks, Events: a.rec.shown(a.c)},
 	})
 }
 

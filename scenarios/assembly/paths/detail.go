@@ -1,6 +1,7 @@
 package paths
 
 import (
+	"bytes"
 	"context"
 	"slices"
 
@@ -17,7 +18,10 @@ const mostDrawn = 4096
 // describe adds what figures need, and the files of links and queues.
 func (a *routedAnswer) Describe(ctx context.Context, o *assembly.Outcome) {
 	p := result.Simulation{Policy: a.row.Policy, Traffic: a.traffic(ctx)}
-	if a.r.Torus != nil && a.r.Torus.Nodes() <= mostDrawn {
+	switch {
+	case a.r.Torus == nil:
+		p.Graph = a.wires(ctx)
+	case a.r.Torus.Nodes() <= mostDrawn:
 		p.Torus = a.lattice(ctx)
 	}
 	if s := a.stats; s != nil {
@@ -62,7 +66,84 @@ func (a *routedAnswer) lattice(ctx context.Context) *result.Torus {
 		l.Links = append(l.Links, one)
 	}
 	a.addWays(ctx, l)
+	l.Pairs = a.pairs(ctx)
 	return l
+}
+
+// wires describes a graph or tiers, and what its links carry; nil of one that is too large to be drawn.
+func (a *routedAnswer) wires(ctx context.Context) *result.Graph {
+	r := a.r
+	if int(r.Whole.Nodes) > mostDrawn || len(r.Whole.Links) > mostWires {
+		return nil
+	}
+	g := &result.Graph{Unit: "messages", Pairs: a.pairs(ctx)}
+	for n := range r.Whole.Nodes {
+		g.Nodes = append(g.Nodes, result.GraphNode{Name: r.nodeName(n), Switch: r.Down != nil && r.Down[n]})
+	}
+	for i, l := range r.Whole.Links {
+		g.Links = append(g.Links, result.GraphLink{From: int(l.From), To: int(l.To), Load: loadOf(a.loads, i), Speed: r.speed(i)})
+	}
+	return g
+}
+
+const (
+	mostWires = 8192   // links of a graph that figures show
+	mostHops  = 60_000 // of all routes that are kept for them
+	hopBase   = '0'    // the first link out of a node
+)
+
+// pairs writes out the routes of all pairs of nodes, as result.Torus.Pairs has them; nil where they are too many, or
+// packets draw their links.
+func (a *routedAnswer) pairs(ctx context.Context) []string {
+	r, flows, walks := a.r, a.r.load.flows, a.walks
+	hops := a.loads.SumHops // of all messages, of which a flow may have several
+	if len(flows) > mostHops || r.load.demand == nil && hops > mostHops || walks.Spread != nil {
+		return nil
+	}
+	if a.sums != nil {
+		var err error
+		if walks, err = a.sums.Paths(ctx, flows); err != nil { // as ctx ended
+			return nil
+		}
+	}
+	port := make([]byte, len(r.Whole.Links))
+	next := slices.Repeat([]byte{hopBase}, int(r.Whole.Nodes))
+	for i, l := range r.Whole.Links {
+		if port[i] = next[l.From]; port[i] > '~' {
+			return nil
+		}
+		next[l.From]++
+	}
+	of := make([][]byte, int(r.Whole.Nodes)*int(r.Whole.Nodes)) // by source and destination
+	left := mostHops
+	for f, flow := range flows {
+		class := walks.ClassOf(int32(f))
+		first, end := walks.Of(class)
+		at := int(flow.Src)*int(r.Whole.Nodes) + int(flow.Dst)
+		if first >= end || walks.Start[first] < 0 || of[at] != nil {
+			continue
+		}
+		most := first
+		for k := first; k < end; k++ {
+			if walks.ShareOf(class, k) > walks.ShareOf(class, most) {
+				most = k
+			}
+		}
+		node := flow.Src
+		for _, s := range walks.Steps(most) {
+			link := walks.Out(node, s)
+			of[at] = append(of[at], port[link])
+			node = r.Whole.Links[link].To
+		}
+		if left -= len(of[at]); left < 0 {
+			return nil
+		}
+	}
+	var out []string
+	for row := range slices.Chunk(of, int(r.Whole.Nodes)) {
+		out = append(out, string(bytes.Join(row, []byte{' '})))
+	}
+	return out
 }
 
 // mostWays is how many pairs are shown on their ways round what is down.
