@@ -266,7 +266,7 @@ func (s shape) windows(p *result.Simulation) result.Windows {
 	var times []float64
 	for _, l := range p.Tracks {
 		for _, sp := range l.Spans {
-			if kindOf(sp.Kind).row == 0 {
+			if kindOf(sp.Kind).Row == 0 {
 				continue
 			}
 			w.Task = append(w.Task, fmt.Sprintf("%s %s of %s", sp.Kind, sp.Label, l.Name))

@@ -17,15 +17,17 @@ import (
 	"sim/scenarios/result"
 )
 
-// kind is how spans of a kind look.
-type kind struct {
-	name, text string // in spans, and in the legend
-	color      color.RGBA
-	row        int // of a transfer, of the thin bars below the work, from 1; 0 is work
+// Kind is how spans of a kind look.
+type Kind struct {
+	Name, Words string // in spans, and in the legend
+	Color       color.RGBA
+	Row         int // of a transfer, of the thin bars below the work, from 1; 0 is work
 }
 
-// kinds are the known kinds of spans, in the order of the legend. Others are work, in grey.
-var kinds = []kind{
+// Kinds returns the kinds of spans that are told apart, in the order of legends. Others are work, in grey.
+func Kinds() []Kind { return slices.Clone(kinds) }
+
+var kinds = []Kind{
 	{"forward", "forward pass", sheet.SkyBlue, 0},
 	{"backward", "backward pass", sheet.Vermillion, 0},
 	{"pp-forward", "activations to the next stage", sheet.Blue, 1},
@@ -34,11 +36,11 @@ var kinds = []kind{
 }
 
 // kindOf returns how spans of a kind look.
-func kindOf(name string) kind {
-	if at := slices.IndexFunc(kinds, func(k kind) bool { return k.name == name }); at >= 0 {
+func kindOf(name string) Kind {
+	if at := slices.IndexFunc(kinds, func(k Kind) bool { return k.Name == name }); at >= 0 {
 		return kinds[at]
 	}
-	return kind{name: name, color: sheet.Dim}
+	return Kind{Name: name, Color: sheet.Dim}
 }
 
 // spans are those of all tracks.
@@ -55,15 +57,15 @@ func spans(tracks []result.Track) iter.Seq2[int, result.Span] {
 }
 
 // kindsOf lists the kinds that tracks have, the known ones first.
-func kindsOf(tracks []result.Track) (known, others []kind) {
+func kindsOf(tracks []result.Track) (known, others []Kind) {
 	seen := map[string]bool{}
 	for _, s := range spans(tracks) {
 		seen[s.Kind] = true
 	}
 	for _, k := range kinds {
-		if seen[k.name] {
+		if seen[k.Name] {
 			known = append(known, k)
-			delete(seen, k.name)
+			delete(seen, k.Name)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(seen)) {
@@ -78,14 +80,14 @@ func kindLegend(tracks []result.Track) []sheet.Entry {
 	known, others := kindsOf(tracks)
 	for _, k := range known {
 		height := vg.Length(1)
-		if k.row > 0 {
+		if k.Row > 0 {
 			height = 0.5
 		}
-		legend = append(legend, sheet.Entry{Text: k.text, Sample: sheet.Box(k.color, height)})
+		legend = append(legend, sheet.Entry{Text: k.Words, Sample: sheet.Box(k.Color, height)})
 	}
 	var names []string
 	for _, k := range others {
-		names = append(names, sheet.Plain(k.name))
+		names = append(names, sheet.Plain(k.Name))
 	}
 	if text := strings.Join(names, ", "); len(others) > 0 {
 		if len(others) > 3 || strings.Trim(text, ", ") == "" {
@@ -176,7 +178,7 @@ func lastEnd(tracks []result.Track, counts func(result.Span) bool) float64 {
 	return end
 }
 
-func isWork(s result.Span) bool { return kindOf(s.Kind).row == 0 }
+func isWork(s result.Span) bool { return kindOf(s.Kind).Row == 0 }
 
 // zooms are two windows of time, in seconds.
 type zooms struct{ start, end [2]float64 }
@@ -283,23 +285,23 @@ func drawGroups(c draw.Canvas, p *plot.Plot, tracks []result.Track, makespan flo
 func newTrackChart(tracks []result.Track) *trackChart {
 	t := &trackChart{count: len(tracks), gap: sheet.Pixel, size: sheet.NumberSize + 1.5}
 	known, others := kindsOf(tracks)
-	thin := slices.ContainsFunc(known, func(k kind) bool { return k.row > 0 })
+	thin := slices.ContainsFunc(known, func(k Kind) bool { return k.Row > 0 })
 	for _, k := range slices.Concat(known, others) {
 		from, to := 0.1, 0.9
 		switch {
-		case k.row > 0:
+		case k.Row > 0:
 			const rows, high = 3, 0.12
-			from = 0.04 + high*float64(rows-k.row)
+			from = 0.04 + high*float64(rows-k.Row)
 			to = from + high*0.9
 		case thin:
 			from, to = 0.42, 0.94
 		}
 		for i, s := range spans(tracks) {
-			if s.Kind != k.name {
+			if s.Kind != k.Name {
 				continue
 			}
-			b := bar{i, s.StartS, s.EndS, from, to, k.color, ""}
-			if k.row == 0 {
+			b := bar{i, s.StartS, s.EndS, from, to, k.Color, ""}
+			if k.Row == 0 {
 				b.label = sheet.Plain(s.Label)
 			}
 			t.bars = append(t.bars, b)

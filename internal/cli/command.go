@@ -195,6 +195,7 @@ func (c *command) app() *cli.App {
 			c.explainCommand(),
 			c.compareCommand(),
 			c.plotCommand(),
+			c.reportCommand(),
 			c.listCommand(),
 			c.versionCommand(),
 			c.completionCommand(),

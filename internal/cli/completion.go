@@ -160,7 +160,7 @@ func argumentValues(cmd string, before []string) []string {
 		return out
 	case cmd == "compare" && len(before) < 2:
 		return append(result.Scenarios(result.List(runsRoot)), filesToo)
-	case cmd == "plot":
+	case cmd == "plot" || cmd == "report":
 		return append(result.Scenarios(result.List(runsRoot)), filesToo)
 	case cmd == "list" && len(before) == 0:
 		out := []string{"keys", "metrics"}

@@ -182,14 +182,8 @@ func (c *Comparison) oneRow(v View) *text.Table {
 
 // valueRow adds a difference to a table: after the first cells both values, the change and the verdict.
 func (c *Comparison) valueRow(t *text.Table, d *Difference, by scale, cells ...string) {
-	number := by.digitsFor(d)
-	shown := func(v *float64) string {
-		if v == nil {
-			return "-"
-		}
-		return number(*v)
-	}
-	cells = append(cells, shown(d.Old), shown(d.New), d.words(), d.verdict())
+	w := by.words(d)
+	cells = append(cells, w.Old, w.New, w.Change, w.Verdict)
 	if d.Fails {
 		t.BoldRow(cells...)
 	} else {

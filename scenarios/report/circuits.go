@@ -57,7 +57,7 @@ func (p *page) help(sim *result.Simulation) {
 		if b.pair != nil {
 			line += " with " + text.Plural(b.pair.Circuits, "circuit") + freePorts(sim.Topology, b.pair)
 		}
-		p.line("%s", text.Indent(text.Wrap(line, text.Width-4, 2), 2))
+		p.line("%s", text.Indent(text.Wrap(line, p.width()-4, 2), 2))
 	}
 }
 

@@ -62,7 +62,7 @@ func heads(first string, columns []result.Metric) []string {
 
 // cells prints a row's values of columns, after its policy.
 func cells(doc *result.Document, r *result.Row, columns []result.Metric) []string {
-	out := []string{"  " + text.Snip(r.Policy, policyWidth)}
+	out := []string{r.Policy}
 	for i := range columns {
 		out = append(out, cell(doc, r, &columns[i]))
 	}

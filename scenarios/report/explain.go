@@ -11,8 +11,14 @@ import (
 // Explain says in words and figures what sets the makespan of a simulation of run, and where the time of every policy
 // of the run goes.
 func Explain(run *result.Run, sim *result.Simulation, bold func(string) string) string {
-	p := &page{bold: bold, span: "iteration"}
+	p := &page{bold: bold}
 	p.title(run.Document.Scenario, run.Detail.Title)
+	p.explain(run, sim)
+	return p.String()
+}
+
+func (p *page) explain(run *result.Run, sim *result.Simulation) {
+	p.span = "iteration"
 	row := run.Document.Row(sim.Policy)
 	switch {
 	case row != nil && row.Labels["unserved"] != "":
@@ -43,7 +49,6 @@ func Explain(run *result.Run, sim *result.Simulation, bold func(string) string) 
 	default:
 		p.wrapped("%s takes %s%s", sim.Policy, text.Seconds(sim.MakespanS), unexplained(run, row))
 	}
-	return p.String()
 }
 
 // circuitLoads says what circuits carry that were not simulated.

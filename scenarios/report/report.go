@@ -5,6 +5,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"sim/internal/text"
@@ -24,6 +25,7 @@ type page struct {
 	bold func(string) string // nil where there is none
 	span string              // what takes the time that is explained: "iteration" or "completion"
 	long bool                // whether calls of inner tiers lengthen computing
+	wide bool                // paragraphs are lines of their own, however long, for who breaks lines himself
 }
 
 // strong is s in bold, where there is such.
@@ -39,12 +41,20 @@ func (p *page) line(format string, args ...any) { fmt.Fprintf(p, format+"\n", ar
 
 // wrapped writes a paragraph.
 func (p *page) wrapped(format string, args ...any) {
-	p.line("%s", text.Wrap(fmt.Sprintf(format, args...), text.Width, 0))
+	p.line("%s", text.Wrap(fmt.Sprintf(format, args...), p.width(), 0))
 }
 
 // note writes a paragraph that is indented.
 func (p *page) note(format string, args ...any) {
-	p.line("%s", text.Indent(text.Wrap(fmt.Sprintf(format, args...), text.Width-2, 0), 2))
+	p.line("%s", text.Indent(text.Wrap(fmt.Sprintf(format, args...), p.width()-2, 0), 2))
+}
+
+// width is where lines of paragraphs end.
+func (p *page) width() int {
+	if p.wide {
+		return math.MaxInt
+	}
+	return text.Width
 }
 
 // table writes a table below an empty line.

@@ -14,30 +14,21 @@ import (
 func Run(run *result.Run, dir string, bold func(string) string) string {
 	p, doc := &page{bold: bold}, &run.Document
 	p.title(doc.Scenario, run.Detail.Title)
-	best, why := Best(doc)
-	shown := columns(doc)
-	t := text.NewTable(append(heads("policy", shown), "time to\ndecide")...)
-	for i := range doc.Rows {
-		r := &doc.Rows[i]
-		decide := "-"
-		if took, ok := run.Timings.Policies[r.Policy]; ok {
-			decide = text.Roughly(took.SolveS)
-		}
-		row := append(cells(doc, r, shown), decide)
-		if i == best {
-			row[0] = "*" + row[0][1:]
-			t.BoldRow(row...)
+	_, why := Best(doc)
+	shown := ResultsOf(run)
+	t := text.NewTable(shown.Heads...)
+	for i, row := range shown.Rows {
+		cells := append([]string{"  " + text.Snip(row[0], policyWidth)}, row[1:]...)
+		if i == shown.Best {
+			cells[0] = "*" + cells[0][1:]
+			t.BoldRow(cells...)
 		} else {
-			t.Row(row...)
+			t.Row(cells...)
 		}
 	}
+	best := shown.Best
 	p.line("%s", t.String(bold))
-	p.notes(doc, best, why)
-	p.lender(doc)
-	p.trials(doc)
-	if best >= 0 {
-		p.tiers(&doc.Rows[best])
-	}
+	p.below(doc, best, why)
 	if best >= 0 {
 		p.circuits(doc.Rows[best].Policy, doc.Rows[best].Labels["topology"])
 	}
@@ -49,6 +40,16 @@ func Run(run *result.Run, dir string, bold func(string) string) string {
 		p.line("Where the time goes: sim explain %s", dir)
 	}
 	return p.String()
+}
+
+// below is what stands below the table of results: what its figures are to be held against, trials, tiers.
+func (p *page) below(doc *result.Document, best int, why *result.Metric) {
+	p.notes(doc, best, why)
+	p.lender(doc)
+	p.trials(doc)
+	if best >= 0 {
+		p.tiers(&doc.Rows[best])
+	}
 }
 
 // Best returns the place of the best of a run's rows, -1 where none can be, and the metric that makes it so.
@@ -265,7 +266,9 @@ func (p *page) trials(doc *result.Document) {
 	for i := range doc.Rows {
 		if r := &doc.Rows[i]; r.Metrics["replay_plays"] > 0 {
 			what = r.Labels["replay"]
-			t.Row(cells(doc, r, shown)...)
+			row := cells(doc, r, shown)
+			row[0] = "  " + text.Snip(row[0], policyWidth)
+			t.Row(row...)
 		}
 	}
 	p.line("")

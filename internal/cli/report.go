@@ -1,0 +1,180 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"image/color"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/urfave/cli/v2"
+
+	"sim/plots"
+	"sim/plots/sheet"
+	"sim/scenarios/compare"
+	"sim/scenarios/report/page"
+	"sim/scenarios/result"
+)
+
+func (c *command) reportCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "report",
+		Usage:     "write finished runs and sweeps as one HTML file, to explore in a browser",
+		ArgsUsage: "RESULT...",
+		Description: describe("RESULT is the directory of a run or a sweep, or the name of a scenario whose newest run or sweep under runs/ is\n"+
+			"meant. The file holds all that it shows and asks for nothing from elsewhere, so that it can be sent and kept.\n"+
+			"With --compare two results are OLD and NEW, as for sim compare: what differs between them is shown first, and\n"+
+			".bench files and directories of such will do.",
+			example{"sim report deepseek671b", "the newest run of a scenario"},
+			example{"sim report runs/a runs/b -o both.html", "two runs side by side"},
+			example{"sim report runs/old runs/new --compare -o diff.html", "and what differs between them"}),
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Usage: "write `FILE`", DefaultText: "of one RESULT, " + reportFile + " in its directory"},
+			&cli.BoolFlag{Name: "compare", DisableDefaultText: true, Usage: "show what differs between two RESULTs, OLD and NEW"},
+			&cli.BoolFlag{Name: "force", DisableDefaultText: true, Usage: "replace FILE even where it is no report"},
+		},
+		Action: c.reportResults,
+	}
+}
+
+// reportFile is where the report of one result goes.
+const reportFile = "report.html"
+
+// reportResults writes a report and prints where it is.
+func (c *command) reportResults(cc *cli.Context) error {
+	names := cc.Args().Slice()
+	switch n := len(names); {
+	case n == 0:
+		return usagef("sim report needs a RESULT: the directory of a run or a sweep, or the name of a scenario that was run")
+	case cc.Bool("compare") && n != 2:
+		return usagef("flag --compare wants two RESULTs, OLD and NEW, not %d", n)
+	case n > 1 && !cc.IsSet("out"):
+		return usagef("several results have no directory in common; say where the report goes with -o FILE")
+	}
+	var docs []page.Document
+	var read []string
+	for i, name := range names {
+		path, err := findResults(name)
+		if err != nil {
+			return err
+		}
+		if slices.Contains(read, path) {
+			return usagef("%s is given twice", names[i])
+		}
+		read = append(read, path)
+	}
+	if cc.Bool("compare") {
+		d, err := comparisonOf(read[0], read[1])
+		if err != nil {
+			return err
+		}
+		docs = append(docs, d)
+	}
+	for _, path := range read {
+		if cc.Bool("compare") && !result.IsResult(path) {
+			continue // what has nothing to show but its metrics
+		}
+		d, err := documentOf(path)
+		if err != nil {
+			return err
+		}
+		docs = append(docs, d)
+	}
+	path := cc.String("out")
+	if path == "" {
+		path = filepath.Join(read[0], reportFile)
+	}
+	if !cc.Bool("force") && !replaceable(path) {
+		return &result.PlaceError{Path: path, Why: "is there and is no report of sim; choose another file with -o, or replace it with --force"}
+	}
+	out, err := createFile(path, read)
+	if err != nil {
+		return err
+	}
+	defer out.abort()
+	c.left.onAbandon(out.abort)
+	if err := out.write(func(w io.Writer) error { return page.Write(w, docs, look()) }); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(c.stdout, path)
+	return err
+}
+
+// documentOf reads the directory of a run or a sweep.
+func documentOf(dir string) (page.Document, error) {
+	if !isSweep(dir) {
+		run, err := result.Read(dir)
+		if err != nil {
+			return page.Document{}, err
+		}
+		return page.OfRun(run), nil
+	}
+	s, t, asked, err := result.ReadSweep(dir)
+	if err != nil {
+		return page.Document{}, err
+	}
+	study, err := os.ReadFile(filepath.Join(dir, result.ScenarioFile))
+	if err != nil {
+		return page.Document{}, result.Unreadable(dir, err)
+	}
+	return page.OfSweep(dir, s, t, asked, study)
+}
+
+// comparisonOf compares two results.
+func comparisonOf(older, newer string) (page.Document, error) {
+	var sides [2]*compare.Set
+	for i, path := range []string{older, newer} {
+		var err error
+		if sides[i], err = compare.Read(path, nil); err != nil {
+			return page.Document{}, err
+		}
+	}
+	found, err := compare.Compare(sides[0], sides[1], compare.Options{FailOver: compare.Rounding})
+	if err != nil {
+		return page.Document{}, usageError(err.Error())
+	}
+	return page.OfComparison(found), nil
+}
+
+// replaceable reports whether a report may be written to path: where nothing is, or a report, or what is no file.
+func replaceable(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return true // creating it tells what is wrong
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return true
+	}
+	head := make([]byte, 4<<10)
+	n, _ := io.ReadFull(f, head)
+	return n == 0 || bytes.Contains(head[:n], []byte(page.Generator))
+}
+
+// look has the colours of figures.
+func look() page.Look {
+	var l page.Look
+	for _, s := range sheet.LineStyles {
+		line := page.Line{Color: css(s.Color), Dashes: []float64{}}
+		for _, d := range s.Dashes {
+			line.Dashes = append(line.Dashes, d.Points())
+		}
+		l.Series = append(l.Series, line)
+	}
+	const steps = 32
+	for i := range steps + 1 {
+		l.Heat = append(l.Heat, css(sheet.Heat(float64(i)/steps)))
+	}
+	for _, k := range plots.Kinds() {
+		l.Spans = append(l.Spans, page.Span{Name: k.Name, Words: k.Words, Color: css(k.Color), Row: k.Row})
+	}
+	return l
+}
+
+// css writes a colour as style sheets do.
+func css(c color.Color) string {
+	r := sheet.ToRGBA(c)
+	return fmt.Sprintf("#%02x%02x%02x", r.R, r.G, r.B)
+}

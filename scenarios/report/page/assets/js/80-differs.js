@@ -1,0 +1,57 @@
+"use strict";
+// What differs: of a comparison the inputs first, then what moved, by the size of the relative change.
+sim.views.push({
+	id: "differs", title: "What differs",
+	applies: doc => doc.kind === "comparison",
+	draw(root, doc, state) {
+		const c = doc.comparison, keys = c.keys || [];
+		root.append(sim.el("p", {}, doc.summary + "."));
+		root.append(sim.el("h2", {}, keys.length ? `Inputs: ${keys.length} keys` : "Inputs"));
+		root.append(keys.length ? sim.table({
+			label: "Keys whose values differ",
+			columns: [{head: "key"}, {head: "old", left: true}, {head: "new", left: true}],
+			rows: keys.map(k => ({cells: [k.key, k.old || "-", k.new || "-"]})),
+		}) : sim.el("p", {class: "note"}, "No key differs, or a side has no scenario to tell."));
+		for (const [title, rows] of [["Rows that only the old side has", c.missing_rows], ["Rows that only the new side has", c.new_rows]]) {
+			if (rows.length) root.append(sim.el("h2", {}, title), sim.el("ul", {}, rows.map(r => sim.el("li", {}, Object.values(r).join(" ")))));
+		}
+		root.append(sim.el("h2", {}, "Metrics that moved"));
+		const metrics = [...new Set(c.differences.map(d => d.metric))], policies = [...new Set(c.differences.map(d => d.row.policy || ""))];
+		root.append(sim.el("div", {class: "controls"},
+			sim.choice("Metric", [{value: "", text: "all"}, ...metrics.map(m => ({value: m, text: sim.fmt.head(m)}))], state.metric || "", m => state.set({metric: m})),
+			policies.length > 1 ? sim.choice("Policy", [{value: "", text: "all"}, ...policies], state.policy || "", p => state.set({policy: p})) : "",
+			sim.check("what got worse alone", state.worse === "1", on => state.set({worse: on ? "1" : null}))));
+		const size = d => d.change === undefined ? Infinity : Math.abs(d.change);
+		const shown = c.differences.map((d, i) => ({d, w: doc.words[i]})).filter(({d}) => d.mark !== "same" && (!state.metric || d.metric === state.metric) &&
+			(!state.policy || d.row.policy === state.policy) && (state.worse !== "1" || d.mark === "worse" || d.mark === "missing"));
+		shown.sort((a, b) => size(b.d) - size(a.d));
+		const parts = [...new Set(c.differences.flatMap(d => Object.keys(d.row)))].filter(k => new Set(c.differences.map(d => d.row[k])).size > 1);
+		const most = 500;
+		root.append(this.means(c));
+		root.append(sim.table({
+			label: "Differences, the largest first",
+			columns: [{head: "metric"}, ...parts.map(p => ({head: p, left: true})), {head: "old"}, {head: "new"}, {head: "change"}, {head: "verdict", left: true}],
+			rows: shown.slice(0, most).map(({d, w}) => ({
+				cells: [sim.el("span", {title: d.metric}, sim.fmt.head(d.metric)), ...parts.map(p => d.row[p] || ""), w.old, w.new, w.change,
+					sim.el("span", {class: d.mark === "worse" || d.mark === "missing" ? "bad" : d.mark === "better" ? "good" : null}, w.verdict)],
+				values: [sim.fmt.head(d.metric), ...parts.map(p => d.row[p] || ""), d.old, d.new, d.change, w.verdict], strong: d.fails,
+			})),
+		}));
+		if (shown.length > most) root.append(sim.el("p", {class: "note"}, `and ${shown.length - most} that differ less; choose a metric or a policy to see them`));
+		root.append(sim.el("p", {class: "note"}, doc.rules + "."));
+	},
+
+	// means is the mean change of each metric that has several rows.
+	means(c) {
+		const moved = c.metrics.filter(m => m.means.length && m.means[0].rows > 1 && m.differ);
+		if (!moved.length) return "";
+		return sim.el("details", {}, sim.el("summary", {}, "Mean change by metric"), sim.table({
+			label: "Geometric means of new over old",
+			columns: [{head: "metric"}, {head: "better", left: true}, {head: "rows that differ"}, {head: "mean change"}],
+			rows: moved.map(m => ({
+				cells: [sim.fmt.head(m.name), m.better || "-", `${m.differ} of ${m.rows}`, (m.means[0].ratio < 1 ? "" : "+") + sim.fmt.percent(m.means[0].ratio - 1)],
+				values: [sim.fmt.head(m.name), m.better, m.differ, m.means[0].ratio],
+			})),
+		}));
+	},
+});

@@ -1,0 +1,140 @@
+package page
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"sim/scenarios/compare"
+	"sim/scenarios/report"
+	"sim/scenarios/result"
+)
+
+// Document is a result that a page shows. Kind says which of the three parts it has; the others are nil.
+type Document struct {
+	Kind  string `json:"kind"` // "run", "sweep" or "comparison"
+	Name  string `json:"name"` // unlike those of the page's other documents
+	Title string `json:"title"`
+	TOML  string `json:"toml,omitempty"` // the scenario as it was resolved, or the study
+
+	*Run
+	*Sweep
+	*Comparison
+}
+
+// Run is what a page knows of a run.
+type Run struct {
+	Result  *result.Document  `json:"result"`
+	Timings *result.Timings   `json:"timings"`
+	Detail  *result.Detail    `json:"detail"`
+	Table   report.Results    `json:"table"`   // as sim run prints it
+	Notes   string            `json:"notes"`   // below the table, a paragraph a line
+	Explain map[string]string `json:"explain"` // by policy, as sim explain prints it, a paragraph a line
+}
+
+// Sweep is what a page knows of a sweep.
+type Sweep struct {
+	Sweep  *result.Sweep        `json:"sweep"`
+	Took   *result.SweepTimings `json:"took"`
+	Plots  []result.Plot        `json:"plots"`
+	Metric string               `json:"metric"` // that tells most of its cells
+}
+
+// Comparison is what a page knows of a comparison.
+type Comparison struct {
+	Comparison *compare.Comparison `json:"comparison"`
+	Words      []compare.Words     `json:"words"` // of its differences, in their order
+	Summary    string              `json:"summary"`
+	Rules      string              `json:"rules"`
+}
+
+// OfRun is the document of a run.
+func OfRun(run *result.Run) Document {
+	d := Document{Kind: "run", Name: nameOf(run.Document.Scenario, run.Dir), Title: run.Detail.Title, TOML: string(run.Scenario)}
+	d.Run = &Run{
+		Result: &run.Document, Timings: &run.Timings, Detail: &run.Detail,
+		Table: report.ResultsOf(run), Notes: report.Notes(run), Explain: map[string]string{},
+	}
+	for i := range run.Document.Rows {
+		policy := run.Document.Rows[i].Policy
+		if words := report.Explanation(run, policy); words != "" {
+			d.Explain[policy] = words
+		}
+	}
+	return d
+}
+
+// OfSweep is the document of a sweep that is kept in dir, with the text of its study.
+func OfSweep(dir string, s *result.Sweep, t *result.SweepTimings, plots []result.Plot, study []byte) (Document, error) {
+	metric, err := report.SweepMetric(s, plots, "")
+	d := Document{Kind: "sweep", Name: nameOf(s.Name, dir), Title: s.Title, TOML: string(study)}
+	d.Sweep = &Sweep{s, t, plots, metric}
+	return d, err
+}
+
+// OfComparison is the document of a comparison.
+func OfComparison(c *compare.Comparison) Document {
+	d := Document{Kind: "comparison", Name: "what differs", Title: fmt.Sprintf("%s -> %s", c.Old, c.New)}
+	d.Comparison = &Comparison{c, c.Words(), c.Summary(), c.Rules()}
+	return d
+}
+
+// nameOf is the name of a scenario with, where it says something else, that of the directory that its results are in.
+func nameOf(scenario, dir string) string {
+	if base := filepath.Base(dir); base != scenario && len(base) > 1 {
+		return fmt.Sprintf("%s (%s)", scenario, base)
+	}
+	return scenario
+}
+
+// Metric is what views know of a metric.
+type Metric struct {
+	Words  string `json:"words"`
+	Better string `json:"better"` // "lower", "higher" or ""
+	Unit   string `json:"unit"`   // "s", "B", "B/s", "%", ...
+	Format string `json:"format"` // how values are printed; "" with six digits
+	Means  string `json:"means"`  // what it is in a sentence, where Words leave that open
+	Rank   int    `json:"rank"`   // among those that tell most of a result, from 1; 0 of others
+}
+
+// formats are the names of result.Format.
+var formats = map[result.Format]string{
+	result.Fixed: "decimals", result.Time: "time", result.Class: "time", result.Wall: "time", result.Count: "count",
+	result.Amount: "amount", result.Rate: "rate", result.Percent: "percent", result.Gap: "gap",
+}
+
+// metricsOf returns what is to know of the metrics of documents.
+func metricsOf(docs []Document) map[string]Metric {
+	all := map[string]Metric{}
+	add := func(name string) {
+		if _, has := all[name]; !has {
+			m, _ := result.Find(name)
+			all[name] = Metric{m.Words, m.Better, m.Unit, formats[m.Format], m.Means, m.Main}
+		}
+	}
+	add("solve_s")
+	add("play_s")
+	for i := range docs {
+		switch d := &docs[i]; {
+		case d.Run != nil:
+			for _, name := range d.Table.Metrics {
+				add(name)
+			}
+			for k := range d.Result.Rows {
+				for name := range d.Result.Rows[k].Metrics {
+					add(name)
+				}
+			}
+		case d.Sweep != nil:
+			for k := range d.Sweep.Sweep.Cells {
+				for name := range d.Sweep.Sweep.Cells[k].Metrics {
+					add(name)
+				}
+			}
+		case d.Comparison != nil:
+			for k := range d.Comparison.Comparison.Metrics {
+				add(d.Comparison.Comparison.Metrics[k].Name)
+			}
+		}
+	}
+	return all
+}

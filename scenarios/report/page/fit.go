@@ -1,0 +1,106 @@
+package page
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"sim/scenarios/result"
+)
+
+// part is something of a simulation that a page can do without.
+type part struct {
+	what   string // in a sentence
+	policy string
+	of     string // the document
+	best   bool   // of the best policy
+	size   int
+	drop   func()
+}
+
+// fit returns documents that take no more than so many bytes when they are compressed, and says what was left out of
+// them: of simulations, those of the best policies last, and of each the largest part first. Nothing of what is given is
+// changed.
+func fit(docs []Document, most int) (fitting []Document, left []string, err error) {
+	whole, err := pack(docs)
+	if err != nil || len(whole) <= most {
+		return docs, []string{}, err
+	}
+	fitting = slices.Clone(docs)
+	var parts []part
+	for i := range fitting {
+		d := &fitting[i]
+		if d.Run == nil {
+			continue
+		}
+		run, detail := *d.Run, *d.Detail
+		detail.Policies = slices.Clone(detail.Policies)
+		run.Detail, d.Run = &detail, &run
+		list, err := partsOf(d)
+		if err != nil {
+			return nil, nil, err
+		}
+		parts = append(parts, list...)
+	}
+	slices.SortStableFunc(parts, func(a, b part) int {
+		if a.best != b.best {
+			if a.best {
+				return 1
+			}
+			return -1
+		}
+		return cmp.Compare(b.size, a.size)
+	})
+	left = []string{}
+	for size, i := len(whole), 0; size > most && i < len(parts); i++ {
+		p := &parts[i]
+		p.drop()
+		left = append(left, fmt.Sprintf("%s: %s of %s", p.of, p.what, p.policy))
+		size -= p.size
+	}
+	return fitting, left, nil
+}
+
+// partsOf lists what a run's document can do without.
+func partsOf(d *Document) (list []part, err error) {
+	best := ""
+	if d.Table.Best >= 0 {
+		best = d.Result.Rows[d.Table.Best].Policy
+	}
+	add := func(p *result.Simulation, what string, v any, drop func()) {
+		packed, e := pack(v)
+		err = cmp.Or(err, e)
+		if len(packed) > 1<<10 { // else it is not worth a word
+			list = append(list, part{what, cmp.Or(p.Policy, "the ideal fabric"), d.Name, p.Policy == best, len(packed), drop})
+		}
+	}
+	sims := []*result.Simulation{&d.Detail.Reference}
+	for i := range d.Detail.Policies {
+		sims = append(sims, &d.Detail.Policies[i])
+	}
+	for _, p := range sims {
+		add(p, "the timeline", p.Tracks, func() { p.Tracks = nil })
+		add(p, "the rates of circuits", p.Circuits, func() { p.Circuits = nil })
+		add(p, "the bandwidth that pods need", p.Demand, func() { p.Demand = nil })
+		add(p, "the rates of gradient synchronisation", p.Rates, func() { p.Rates = nil })
+		add(p, "the critical path", p.Path, func() { p.Path = nil })
+		add(p, "what each job does", p.Jobs, func() { p.Jobs = nil })
+		if p.Torus != nil {
+			add(p, "the links of the torus", p.Torus, func() { p.Torus = nil })
+		}
+		if p.Fleet != nil {
+			add(p, "the jobs on cubes", p.Fleet, func() { p.Fleet = nil })
+		}
+		if p.Schedule != nil {
+			add(p, "the transmissions of the plan", p.Schedule.Phases, func() {
+				s := *p.Schedule
+				s.Phases = slices.Clone(s.Phases)
+				for i := range s.Phases {
+					s.Phases[i].Sent = nil
+				}
+				p.Schedule = &s
+			})
+		}
+	}
+	return list, err
+}

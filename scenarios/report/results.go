@@ -1,0 +1,54 @@
+package report
+
+import (
+	"sim/internal/text"
+	"sim/scenarios/result"
+)
+
+// Results is the table of a run's results: a row a policy, in the order of the document.
+type Results struct {
+	Heads   []string   `json:"heads"`   // in lines; the first is that of the policies
+	Metrics []string   `json:"metrics"` // that the columns after the first are of, "solve_s" of the last
+	Rows    [][]string `json:"rows"`    // as they are printed
+	Best    int        `json:"best"`    // the row that is best, -1 where none can be
+}
+
+// ResultsOf is the table that Run prints.
+func ResultsOf(run *result.Run) Results {
+	doc := &run.Document
+	shown := columns(doc)
+	r := Results{Heads: append(heads("policy", shown), "time to\ndecide")}
+	r.Best, _ = Best(doc)
+	for _, m := range shown {
+		r.Metrics = append(r.Metrics, m.Name)
+	}
+	r.Metrics = append(r.Metrics, "solve_s")
+	for i := range doc.Rows {
+		row := &doc.Rows[i]
+		decide := "-"
+		if took, ok := run.Timings.Policies[row.Policy]; ok {
+			decide = text.Roughly(took.SolveS)
+		}
+		r.Rows = append(r.Rows, append(cells(doc, row, shown), decide))
+	}
+	return r
+}
+
+// Notes is what Run prints below its table, a paragraph a line.
+func Notes(run *result.Run) string {
+	p := &page{wide: true}
+	best, why := Best(&run.Document)
+	p.below(&run.Document, best, why)
+	return p.String()
+}
+
+// Explanation is what Explain says, a paragraph a line, without its title; "" where nothing is kept that could be
+// explained.
+func Explanation(run *result.Run, policy string) string {
+	if !explainable(&run.Detail, policy) {
+		return ""
+	}
+	p := &page{wide: true}
+	p.explain(run, run.Detail.Simulation(policy))
+	return p.String()
+}
