@@ -78,7 +78,10 @@ func (a *routedAnswer) wires(ctx context.Context) *result.Graph {
 	}
 	g := &result.Graph{Unit: "messages", Pairs: a.pairs(ctx)}
 	for n := range r.Whole.Nodes {
-		g.Nodes = append(g.Nodes, result.GraphNode{Name: r.nodeName(n), Switch: r.Down != nil && r.Down[n]})
+		g.Nodes = append(g.Nodes, result.GraphNode{Name: r.nodeName(n), Switch: true})
+	}
+	for _, f := range r.load.flows {
+		g.Nodes[f.Src].Switch, g.Nodes[f.Dst].Switch = false, false
 	}
 	for i, l := range r.Whole.Links {
 		g.Links = append(g.Links, result.GraphLink{From: int(l.From), To: int(l.To), Load: loadOf(a.loads, i), Speed: r.speed(i)})
