@@ -1,0 +1,271 @@
+//go:build unix
+
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"sim/scenarios"
+)
+
+// documents are those of which no command and no scenario is to fail. What README.md, extending.md and tutorial.md
+// have their reader type in a row, the steps example and tutorial of .ci/run type, too.
+var documents = []string{"../../README.md", "../../CONTRIBUTING.md", "../../docs/*.md"}
+
+// tooLong begin commands that take more than some seconds, with what they take: of runs the scenarios are checked here,
+// of sweeps the studies.
+var tooLong = map[string]string{
+	"sim run deepseek671b --set workload.gpus":              "8 to 16 s",
+	"sim run scenarios/deepseek671b.toml --set fabric.port": "5 s, and TestCertified runs it",
+	"sim run compose/tiers --set workload.gpus=65536":       "8 s",
+	"sim run reconfigure --":                                "15 to 40 s",
+	"sim run training-calls --policy dor --set":             "5 s",
+	"sim sweep latency-load":                                "minutes",
+	"sim sweep study.toml":                                  "24 cells",
+}
+
+// elsewhere begin commands that are not run here, with what sees to it that they work.
+var elsewhere = map[string]string{
+	"go run .":                          "steps readme and example",
+	"go build":                          "steps example and queue",
+	"go test":                           "step tests",
+	"make reproduction":                 "tests that -reproduction has",
+	"eval \"$(./sim completion bash)\"": "TestScripts/completion",
+	"sim plot delta-fig6":               "step baselines sweeps it, TestScripts/plotsweep plots",
+	"sim run tori/pod4096 --set engine.level=flow": "BenchmarkScale; 20 s and 1.8 GB",
+	"sim sweep reconfigure --policy":               "minutes",
+	"sim sweep --merge":                            "TestScripts/sweep",
+	"sim sweep study.toml --queue":                 "step queue",
+	"sim worker":                                   "step queue",
+	"SIM_TOKEN=$(cat token) sim worker":            "step queue",
+	"nats-server":                                  "step queue, which has one in the program",
+	"(umask 077; openssl rand":                     "not of sim",
+	"sbatch":                                       "not of sim",
+}
+
+// A step is what a document has its reader type, or a scenario that it shows, under a name to be saved by if it has one.
+type step struct {
+	place, command string
+	name, scenario string
+}
+
+var inlineCommand = regexp.MustCompile("`(sim [^`]+)`")
+
+// readDocument returns the steps of a document: blocks of sh and of TOML in order, then commands between backquotes.
+func readDocument(t *testing.T, path string) (list []step) {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var info string // of the block that is open
+	open, n := false, 0
+	var prose strings.Builder
+	for line := range strings.Lines(string(data)) {
+		n++
+		place := fmt.Sprintf("%s:%d", path, n)
+		text, isFence := strings.CutPrefix(strings.TrimSpace(line), "```")
+		language, _, _ := strings.Cut(info, " ")
+		switch {
+		case isFence:
+			open, info = !open, text
+			if language, name, _ := strings.Cut(info, " "); open && language == "toml" {
+				list = append(list, step{place: place, name: name})
+			}
+			prose.WriteString("\n")
+		case !open:
+			prose.WriteString(line)
+		case language == "sh":
+			command, _, _ := strings.Cut(line, " #")
+			if command = strings.TrimSpace(command); command != "" {
+				list = append(list, step{place: place, command: command})
+			}
+		case language == "toml":
+			list[len(list)-1].scenario += line
+		}
+	}
+	if open {
+		t.Errorf("%s: a block is not closed", path)
+	}
+	for _, m := range inlineCommand.FindAllStringSubmatch(prose.String(), -1) {
+		list = append(list, step{place: path, command: strings.Join(strings.Fields(m[1]), " ")})
+	}
+	return list
+}
+
+// placeholder is a word that stands for one of the reader's: FILE, [POLICY], host, and what dots leave out.
+var placeholder = regexp.MustCompile(`^\[?-*[A-Z][A-Z|]*\]?(\.\.\.)?$|\.\.\.|^[^=]*//|=[A-Z]+$|TOKEN`)
+
+// TestDocs: the commands that documents name end well, and their scenarios are sound. Those of shipped scenarios as
+// they are, which TestBaselines runs, and those that take long are only checked; of those that have placeholders the flags.
+func TestDocs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs a hundred commands")
+	}
+	t.Parallel()
+	r := &runner{t: t}
+	defer r.stop()
+	done := map[string]bool{}
+	for _, pattern := range documents {
+		files, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			dir := t.TempDir()
+			surround(t, r, dir)
+			for i, c := range readDocument(t, file) {
+				switch {
+				case c.command == "":
+					c.check(t, r, dir, i)
+				case !done[file+c.command]:
+					done[file+c.command] = true
+					c.try(t, r, dir)
+				}
+			}
+		}
+	}
+}
+
+// surround makes what documents take for granted: the scenarios that are shipped, a workload, and two runs.
+func surround(t *testing.T, r *runner, dir string) {
+	t.Helper()
+	shipped, err := filepath.Abs("../../scenarios")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, of := range map[string]string{"scenarios": "", "workload.txt": "compose/trace.txt"} {
+		if err := os.Symlink(filepath.Join(shipped, of), filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, rate := range map[string]string{"old": "400Gbps", "new": "200Gbps"} {
+		a := r.run(dir, []string{"run", "gpt7b", "--policy", "sqrt-alloc", "--set", "fabric.port_bandwidth=" + rate, "--no-plots", "--out", name})
+		if a.err != nil || a.Code != exitDone {
+			t.Fatalf("%v\n%s", a.err, a.Stderr)
+		}
+	}
+}
+
+// check checks a block of TOML, which is kept in dir.
+func (c *step) check(t *testing.T, r *runner, dir string, i int) {
+	name := c.name
+	if strings.HasPrefix(name, ".") { // another program's
+		return
+	}
+	if name == "" {
+		name = fmt.Sprintf("block%d.toml", i)
+	}
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(c.scenario), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if a := r.run(dir, []string{"check", name}); a.err != nil || a.Code != exitDone {
+		t.Errorf("%s: %v\n%s", c.place, a.err, a.Stderr)
+	}
+}
+
+// try runs a command, or checks it.
+func (c *step) try(t *testing.T, r *runner, dir string) {
+	for begin := range elsewhere {
+		if strings.HasPrefix(c.command, begin) {
+			return
+		}
+	}
+	args, bad := words(c.command)
+	for len(args) > 0 && strings.Contains(args[0], "=") { // the environment
+		args = args[1:]
+	}
+	if bad != "" || len(args) == 0 || args[0] != "sim" && args[0] != "./sim" {
+		t.Errorf("%s: nothing sees to it that this works: %s %s", c.place, c.command, bad)
+		return
+	}
+	args = args[1:]
+	if i := slices.IndexFunc(args, func(a string) bool { return a == ">" || a == "|" }); i >= 0 {
+		args = args[:i]
+	}
+	if slices.ContainsFunc(args, func(a string) bool { return placeholder.MatchString(a) }) || len(args) == 1 {
+		c.known(t, args)
+		return
+	}
+	checked := false
+	for begin := range tooLong {
+		checked = checked || strings.HasPrefix(c.command, begin)
+	}
+	if (args[0] == "run" || args[0] == "sweep") && (checked || len(args) == 2 && shipped(args[1])) {
+		c.known(t, args)
+		args = checking(args)
+	}
+	switch args[0] {
+	case "run":
+		args = append(args, "--no-plots")
+	case "sweep":
+		args = append(args, "--dry-run")
+	}
+	a := r.run(dir, args)
+	if a.Used > 2*time.Second {
+		t.Logf("%v: %s", a.Used.Round(time.Millisecond), c.command)
+	}
+	if bytes.Contains(a.Stderr, []byte("no MILP solver is on the PATH")) {
+		t.Logf("left out without a solver: %s", c.command)
+		return
+	}
+	if a.err != nil || a.Code != exitDone && !(args[0] == "compare" && a.Code == exitRegression) {
+		t.Errorf("%s: %s: exit code %d %v\n%s", c.place, c.command, a.Code, a.err, bytes.TrimSpace(a.Stderr))
+	}
+}
+
+// shipped reports whether a scenario or study of this name is built in.
+func shipped(name string) bool {
+	return slices.ContainsFunc(append(scenarios.Embedded(), scenarios.EmbeddedStudies()...), func(path string) bool {
+		return strings.TrimSuffix(filepath.Base(path), ".toml") == strings.TrimSuffix(filepath.Base(name), ".toml")
+	})
+}
+
+// checking returns the arguments of sim check for those of a run or a sweep: its files and what is set.
+func checking(args []string) []string {
+	list := []string{"check"}
+	for i := 1; i < len(args); i++ {
+		switch {
+		case args[i] == "--set":
+			list = append(list, args[i], args[i+1])
+			i++
+		case strings.HasPrefix(args[i], "--") && !strings.Contains(args[i], "=") && !slices.Contains([]string{"--json", "--no-plots"}, args[i]), args[i] == "-j", args[i] == "-o":
+			i++
+		case !strings.HasPrefix(args[i], "-"):
+			list = append(list, args[i])
+		}
+	}
+	return list
+}
+
+// known checks that a command and its flags exist.
+func (c *step) known(t *testing.T, args []string) {
+	app := standard().app()
+	at := slices.IndexFunc(app.Commands, func(k *cli.Command) bool { return k.Name == args[0] })
+	if at < 0 {
+		if args[0] != "help" {
+			t.Errorf("%s: there is no command sim %s", c.place, args[0])
+		}
+		return
+	}
+	var flags []string
+	for _, f := range app.Commands[at].Flags {
+		flags = append(flags, f.Names()...)
+	}
+	for _, a := range args[1:] {
+		name, _, _ := strings.Cut(strings.TrimLeft(a, "-"), "=")
+		if strings.HasPrefix(a, "-") && !slices.Contains(flags, name) {
+			t.Errorf("%s: sim %s has no flag %s", c.place, args[0], a)
+		}
+	}
+}
