@@ -35,7 +35,7 @@ func callKinds() []*kind {
 		{collective.SendReceive.String(), "A rank sends a vector to another."},
 	} {
 		all = append(all, &kind{
-			section: "workload", name: k[0], doc: k[1], like: "call", calls: true, parts: func(s *Scenario) []schema.Part {
+			section: "workload", name: k[0], doc: k[1], calls: true, parts: func(s *Scenario) []schema.Part {
 				w := &s.Workload
 				return []schema.Part{{Path: "workload", Doc: "Which collective, of how much.", Specs: []any{&w.WorkloadKind, &w.Call, (*callPacket)(&w.TrafficPacket)}}}
 			},

@@ -13,7 +13,7 @@ import (
 func fleetKinds() []*kind {
 	return []*kind{
 		{
-			section: "workload", name: "fleet", like: "fleet", on: "pods-of-cubes",
+			section: "workload", name: "fleet", on: "pods-of-cubes",
 			doc: "Jobs that come and go over months, on hardware that fails and is repaired.",
 			parts: func(s *Scenario) []schema.Part {
 				w := &s.Workload

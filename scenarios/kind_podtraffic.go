@@ -28,7 +28,7 @@ func (s *Scenario) podTraffic() bool {
 
 // podTrafficKind describes traffic that pods serve.
 func podTrafficKind(name, doc string) *kind {
-	return &kind{section: "workload", on: "ocs-pods", name: name, doc: doc, like: "pod-traffic", prepare: prepareTraffic, parts: func(s *Scenario) []schema.Part {
+	return &kind{section: "workload", on: "ocs-pods", name: name, doc: doc, prepare: prepareTraffic, parts: func(s *Scenario) []schema.Part {
 		t := &s.Workload.Traffic
 		return []schema.Part{{
 			Path: "workload", Doc: "Who sends how much to whom, all at once.",
@@ -47,7 +47,7 @@ type podPoisson struct {
 
 // podRandomKind describes packets to GPUs that are drawn.
 func podRandomKind() *kind {
-	return &kind{section: "workload", on: "ocs-pods", name: paths.UniformRandom, doc: "Every packet goes to a GPU drawn at random.", like: "pod-random", parts: func(s *Scenario) []schema.Part {
+	return &kind{section: "workload", on: "ocs-pods", name: paths.UniformRandom, doc: "Every packet goes to a GPU drawn at random.", parts: func(s *Scenario) []schema.Part {
 		t := &s.Workload.Traffic
 		return []schema.Part{{
 			Path: "workload", Doc: "How packets are injected. Circuits are decided for as many bytes between all.",

@@ -35,23 +35,23 @@ const (
 
 // scaleUpKinds describes the fabric "scaleup" and the workloads that it alone simulates.
 func scaleUpKinds() []*kind {
-	on := func(name, doc, like string, keys string, specs func(s *Scenario) []any) *kind {
-		return &kind{section: "workload", on: "scaleup", name: name, doc: doc, like: like, parts: func(s *Scenario) []schema.Part {
+	on := func(name, doc, keys string, specs func(s *Scenario) []any) *kind {
+		return &kind{section: "workload", on: "scaleup", name: name, doc: doc, parts: func(s *Scenario) []schema.Part {
 			return []schema.Part{{Path: "workload", Doc: keys, Specs: append([]any{&s.Workload.WorkloadKind}, specs(s)...)}}
 		}}
 	}
 	const whom = "Who sends how much to whom."
 	vectors := func(s *Scenario) []any { return []any{(*vector)(&s.Workload.Exchange.MeanMessage)} }
-	all := on(paths.AllToAll, "Every GPU of a scale-up domain sends a message to every other.", "", whom, func(s *Scenario) []any { return []any{&s.Workload.Exchange} })
+	all := on(paths.AllToAll, "Every GPU of a scale-up domain sends a message to every other.", whom, func(s *Scenario) []any { return []any{&s.Workload.Exchange} })
 	all.prepare = prepareExchange
 	workloads := []*kind{
 		all,
-		on(paths.MatrixTraffic, "An all-to-all of bytes from each GPU to each, from a file or list.", "", whom, func(*Scenario) []any { return []any{new(listed)} }),
-		on(allReduce, "All GPUs sum a vector.", "gathers", "How much.", vectors),
-		on(reduceScatter, "All GPUs sum a vector of which each keeps a part.", "gathers", "How much.", vectors),
-		on(allGather, "All GPUs gather the parts of a vector.", "gathers", "How much.", vectors),
+		on(paths.MatrixTraffic, "An all-to-all of bytes from each GPU to each, from a file or list.", whom, func(*Scenario) []any { return []any{new(listed)} }),
+		on(allReduce, "All GPUs sum a vector.", "How much.", vectors),
+		on(reduceScatter, "All GPUs sum a vector of which each keeps a part.", "How much.", vectors),
+		on(allGather, "All GPUs gather the parts of a vector.", "How much.", vectors),
 		{
-			section: "workload", on: "scaleup", name: "training", like: "training", trains: true,
+			section: "workload", on: "scaleup", name: "training", trains: true,
 			doc: "A training step of a model with experts, whose all-to-alls stay inside scale-up domains of the GPUs of a stage.",
 			parts: func(s *Scenario) []schema.Part {
 				return append(trainingParts(s), schema.Part{Path: "workload.experts", Doc: "The all-to-alls to and from experts.", Specs: []any{&s.Workload.Exchange.Messages}})

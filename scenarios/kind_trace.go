@@ -41,7 +41,7 @@ type traceFiles struct {
 // for all, which on pods is a training step of stages.
 func traceKinds() []*kind {
 	one := &kind{
-		section: "workload", name: paths.Trace, like: "trace",
+		section: "workload", name: paths.Trace,
 		doc: "What another tool has written: computing, messages and collective calls of each rank (docs/traces.md).",
 		parts: func(s *Scenario) []schema.Part {
 			w := &s.Workload

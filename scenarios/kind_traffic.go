@@ -35,7 +35,7 @@ func trafficKinds() []*kind {
 		case k[0] == paths.NearestNeighbour:
 			needs = "links that are there before circuits are decided"
 		}
-		all = append(all, &kind{section: "workload", name: k[0], doc: k[1], like: "traffic", needs: needs, parts: trafficParts, prepare: prepareTraffic})
+		all = append(all, &kind{section: "workload", name: k[0], doc: k[1], needs: needs, parts: trafficParts, prepare: prepareTraffic})
 	}
 	return all
 }

@@ -15,7 +15,6 @@ type kind struct {
 	section string // "workload" or "fabric"
 	name    string
 	doc     string
-	like    string                 // kinds of one such have the same keys
 	on      string                 // of a workload: the only fabric that simulates it, "" if several do
 	when    func(s *Scenario) bool // of a fabric, or a workload on one: whether s is of this row, of several of its name; nil is always
 	calls   bool                   // it is a collective call, which an algorithm expands
@@ -49,7 +48,7 @@ var known struct {
 func listKinds() []*kind {
 	return slices.Concat(
 		[]*kind{{
-			section: "workload", name: "training", like: "training", trains: true,
+			section: "workload", name: "training", trains: true,
 			doc:   "One training step of a model under pipeline, tensor, expert and data parallelism.",
 			parts: trainingParts, prepare: prepareTraining, check: checkTraining,
 		}},

@@ -14,38 +14,60 @@ import (
 	"sim/scenarios/schema"
 )
 
-// Reference writes all keys of all kinds as Markdown. It fails when w does.
+// Reference writes all keys of all kinds as Markdown, each where it is first met. It fails when w does.
 func Reference(w io.Writer) error {
 	var b strings.Builder
 	s := &Scenario{}
-	tablesOf := func(k *kind) []*schema.Table { return schema.New(s.names(false), k.parts(s)...).Tables }
-	schemaOf(s, false).Tables[0].Reference(&b, "Every scenario")
-	seen := map[string]*kind{}
+	every := schemaOf(s, false).Tables[0]
+	every.Reference(&b, "Every scenario", every.Rows())
+	heads := map[string]int{}       // how many there are
+	known := map[[2]string]string{} // kinds by table and row
 	for _, k := range kinds() {
-		on := ""
+		name := k.section + " " + schema.Quote(k.name)
+		head := k.section + ": kind " + schema.Quote(k.name)
 		if k.on != "" {
-			on = ", on fabric " + schema.Quote(k.on)
+			name += " on " + k.on
+			head += ", on fabric " + schema.Quote(k.on)
 		}
-		fmt.Fprintf(&b, "## %s: kind %s%s\n\n%s\n\n", k.section, schema.Quote(k.name), on, k.doc)
-		var known []*schema.Table
-		tables := tablesOf(k)
-		switch first := seen[k.like]; {
-		case k.like == "":
-		case first == nil:
-			seen[k.like] = k
-		default:
-			if known = tablesOf(first); len(known) == len(tables) {
-				b.WriteString("It has the keys of the kind above.\n\n")
+		link := fmt.Sprintf("[%s](#%s)", name, anchor(head, heads))
+		fmt.Fprintf(&b, "## %s\n\n%s\n\n", head, k.doc)
+		whole := map[string][]string{} // tables that are those of a kind
+		var kinds []string
+		for _, t := range schema.New(s.names(false), k.parts(s)...).Tables {
+			var own []schema.Row
+			of, shared := []string(nil), map[string][]string{}
+			for _, r := range t.Rows() {
+				row := [2]string{t.Path, r.Text}
+				first, met := known[row]
+				if !met {
+					known[row] = link
+					own = append(own, r)
+					continue
+				}
+				if r.Key == "kind" {
+					continue // which all sections have
+				}
+				if shared[first] == nil {
+					of = append(of, first)
+				}
+				shared[first] = append(shared[first], "`"+r.Key+"`")
+			}
+			if own == nil && len(of) == 1 && len(shared[of[0]]) == len(t.Keys) {
+				if whole[of[0]] == nil {
+					kinds = append(kinds, of[0])
+				}
+				whole[of[0]] = append(whole[of[0]], "`"+t.Title()+"`")
 				continue
 			}
-			fmt.Fprintf(&b, "It has the keys of %s, and these.\n\n", schema.Quote(first.name))
-		}
-		for _, t := range tables {
-			if !slices.ContainsFunc(known, func(same *schema.Table) bool { return same.Path == t.Path }) {
-				t.Reference(&b, "")
+			t.Reference(&b, "", own)
+			for _, first := range of {
+				fmt.Fprintf(&b, "As of %s: %s.\n\n", first, strings.Join(shared[first], ", "))
 			}
 		}
-		if k.trains && known == nil {
+		for _, first := range kinds {
+			fmt.Fprintf(&b, "Whole tables as of %s: %s.\n\n", first, strings.Join(whole[first], ", "))
+		}
+		if k.trains && k.on == "" {
 			b.WriteString("Presets of modelling choices:\n\n")
 			for _, p := range training.Presets {
 				fmt.Fprintf(&b, "- `%s`: %s.\n", p.Name, p.Doc)
@@ -56,6 +78,24 @@ func Reference(w io.Writer) error {
 	studyReference(&b)
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// anchor is by what Markdown's readers link to a heading, of which there may be several.
+func anchor(head string, heads map[string]int) string {
+	text := strings.Map(func(r rune) rune {
+		switch {
+		case r == ' ':
+			return '-'
+		case r == '-' || r >= 'a' && r <= 'z' || r >= '0' && r <= '9':
+			return r
+		}
+		return -1
+	}, strings.ToLower(head))
+	heads[text]++
+	if n := heads[text]; n > 1 {
+		return fmt.Sprintf("%s-%d", text, n-1)
+	}
+	return text
 }
 
 // Keys writes, for people at a terminal, the keys of a kind ("fabric.torus"), those of a table ("policy.ecmp") or those

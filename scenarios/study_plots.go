@@ -26,7 +26,8 @@ func studyReference(b *strings.Builder) {
 		"| | table | `{from = 1, to = 8, step = 1}`, or with `factor` instead of `step` |\n" +
 		"| `base` | list | scenarios that the rest of the file is on top of |\n" +
 		"| `zip.NAME` | table | keys with as many values each, which go together |\n\n")
-	schema.New(nil, plotPart(new([]result.Plot))).Tables[0].Reference(b, "")
+	plots := schema.New(nil, plotPart(new([]result.Plot))).Tables[0]
+	plots.Reference(b, "", plots.Rows())
 }
 
 // Plots returns the figures that the file at path asks for with [[plot]] tables. Every error is of type Diagnostics.

@@ -207,7 +207,7 @@ func TestClash(t *testing.T) {
 func TestReference(t *testing.T) {
 	var b bytes.Buffer
 	for _, table := range new(kitchen).schema().Tables[:2] {
-		table.Reference(&b, "")
+		table.Reference(&b, "", table.Rows())
 	}
 	const want = "### `[oven]`\n\nThe oven.\n\n| key | value | default | meaning |\n|---|---|---|---|\n" +
 		"| `name` | text | the file's name | what it is called |\n" +

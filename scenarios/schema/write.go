@@ -56,8 +56,8 @@ func (k *Key) silent(i int) bool {
 	return k.implicit && v.Equal(k.fixed)
 }
 
-// Reference writes a table's keys as Markdown.
-func (t *Table) Reference(w io.Writer, title string) {
+// Reference writes a table as Markdown, with those of its keys that rows has.
+func (t *Table) Reference(w io.Writer, title string, rows []Row) {
 	if title == "" {
 		title = "`" + t.Title() + "`"
 	}
@@ -65,11 +65,30 @@ func (t *Table) Reference(w io.Writer, title string) {
 	if t.When != nil {
 		fmt.Fprintf(w, " To use it, %s.", t.When.Want)
 	}
-	fmt.Fprint(w, "\n\n| key | value | default | meaning |\n|---|---|---|---|\n")
-	for _, k := range t.Keys {
-		fmt.Fprintf(w, "| `%s` | %s | %s | %s |\n", k.Name, k.values(), k.fallback(), k.meaning())
+	fmt.Fprint(w, "\n\n")
+	if len(rows) == 0 {
+		return
+	}
+	fmt.Fprint(w, "| key | value | default | meaning |\n|---|---|---|---|\n")
+	for _, r := range rows {
+		fmt.Fprintln(w, r.Text)
 	}
 	fmt.Fprintln(w)
+}
+
+// A Row is a key as the reference has it.
+type Row struct {
+	Key  string
+	Text string // in Markdown, without a newline
+}
+
+// Rows returns the rows of all keys of a table.
+func (t *Table) Rows() []Row {
+	var list []Row
+	for _, k := range t.Keys {
+		list = append(list, Row{k.Name, fmt.Sprintf("| `%s` | %s | %s | %s |", k.Name, k.values(), k.fallback(), k.meaning())})
+	}
+	return list
 }
 
 // Title is the table's header in a file, "" of what stands before the first.
