@@ -123,7 +123,7 @@ func layTiles(dims [3]int, n int) (best tileGrid) {
 }
 
 func (k *linkLoads) figure(policy, subtitle string) sheet.Figure {
-	s := sheet.Sheet{Title: "Load of every link under " + policy, Subtitle: strings.TrimPrefix(subtitle+"; "+k.peak(), "; "), Legend: k.legend()}
+	s := sheet.Sheet{Title: "Load of every link under " + policy, Lead: sheet.Sentence(k.peak()) + ".", Subtitle: subtitle, Legend: k.legend()}
 	reading := []string{"x to the right", "y up", "a block a slice of z"}[:len(k.torus.Dims)]
 	s.Notes = []string{"A tile is a node, its colour the load of the link that leaves it that way; " + strings.Join(reading, ", ") + "."}
 	const least = 90 // points, for the colour bar

@@ -1,7 +1,9 @@
 package plots
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -41,6 +43,9 @@ func metricFigures(doc *result.Document, d *result.Detail) []sheet.Figure {
 	var out []sheet.Figure
 	for _, name := range names {
 		if s := metricSheet(doc, d, shown[name]); s != nil {
+			if shown[name][0].Base > 0 {
+				jobsBlock(s, doc, d)
+			}
 			out = append(out, s.Figure(name))
 		}
 	}
@@ -70,12 +75,18 @@ func metricSheet(doc *result.Document, d *result.Detail, metrics []result.Metric
 				}
 			}
 		}
-		s, err := chart.Sheet(spec, sweepOf(doc, d), nil)
+		of := sweepOf(doc, d)
+		if m.Figure.Rank {
+			spec.LogY = rank(of.Cells, &m)
+		}
+		s, err := chart.Sheet(spec, of, nil)
 		if err != nil {
 			continue // more policies than bars could show
 		}
 		words = append(words, m.Words)
-		s.Notes = append(notesOf(m, doc, models), s.Notes...)
+		if note := notesOf(m, doc, models); note != nil {
+			s.Notes = append(note, s.Notes...)
+		}
 		if page == nil {
 			page = s
 			continue
@@ -83,9 +94,66 @@ func metricSheet(doc *result.Document, d *result.Detail, metrics []result.Metric
 		const high = 170 // points, of one of several
 		page.Blocks[0].Height, s.Blocks[0].Height = high, high
 		page.Blocks, page.Notes = append(page.Blocks, s.Blocks...), append(page.Notes, s.Notes...)
+		page.Lead += " " + s.Lead
 		page.Title = sheet.Sentence(strings.Join(words, " and ")) + " by policy"
 	}
 	return page
+}
+
+// rank puts cells in order of a metric, the best first, and reports whether the values lie so far apart that a linear axis
+// would hide the shorter ones.
+func rank(cells []result.Cell, m *result.Metric) (apart bool) {
+	const far = 4 // times the least
+	least, most := math.Inf(1), 0.0
+	for i := range cells {
+		if v, ok := cells[i].Metrics[m.Name]; ok {
+			least, most = min(least, v), max(most, v)
+		}
+	}
+	slices.SortStableFunc(cells, func(a, b result.Cell) int {
+		x, has := a.Metrics[m.Name]
+		y, other := b.Metrics[m.Name]
+		switch {
+		case has != other && has:
+			return -1
+		case has != other:
+			return 1
+		case m.Better == result.Higher:
+			return cmp.Compare(y, x)
+		}
+		return cmp.Compare(x, y)
+	})
+	return least > 0 && most > far*least
+}
+
+// jobsBlock adds the same metric of each job to the figure of one that is of several jobs.
+func jobsBlock(page *sheet.Sheet, doc *result.Document, d *result.Detail) {
+	by := result.Axis{Name: "job", Keys: []string{"job"}}
+	s := &result.Sweep{Name: doc.Scenario, Title: d.Title}
+	for _, r := range doc.Rows {
+		for _, name := range slices.Sorted(maps.Keys(r.Metrics)) {
+			job, ok := strings.CutPrefix(name, "job.")
+			if job, ok = strings.CutSuffix(job, ".nct"); !ok {
+				continue
+			}
+			at := slices.Index(by.Labels, job)
+			if at < 0 {
+				at = len(by.Labels)
+				by.Labels = append(by.Labels, job)
+			}
+			s.Cells = append(s.Cells, result.Cell{At: []int{at}, Policy: r.Policy, Metrics: map[string]float64{"nct": r.Metrics[name]}})
+		}
+	}
+	s.Axes = []result.Axis{by}
+	own, err := chart.Sheet(&result.Plot{Kind: "bars", X: "policy", Y: "nct", Series: "job"}, s, nil)
+	if err != nil {
+		return // one job, or more than bars could show
+	}
+	sheet.Head(page.Blocks[0].Plots[0], "All jobs")
+	sheet.Head(own.Blocks[0].Plots[0], "Each job")
+	own.Blocks[0].Height = page.Blocks[0].Height
+	page.Title, page.Blocks, page.Legend = page.Title+" and job", append(page.Blocks, own.Blocks...), append(page.Legend, own.Legend...)
+	page.Notes = append(page.Notes, own.Notes[:1]...)
 }
 
 // notesOf says what a metric is and what lower bounds on it hold for.
@@ -93,8 +161,6 @@ func notesOf(m result.Metric, doc *result.Document, models map[string]string) []
 	var notes []string
 	if label := doc.Rows[0].Labels[m.Name]; label != "" && m.Means == "" {
 		notes = append(notes, fmt.Sprintf("The %s is the %s.", m.Words, label))
-	} else if m.Means != "" {
-		notes = append(notes, sheet.Sentence(m.Words)+" is "+m.Means+".")
 	}
 	if note := boundNote(doc.Rows, models); note != "" {
 		notes = append(notes, note)

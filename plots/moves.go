@@ -204,7 +204,7 @@ func (m *movesPicture) traffic(c *trackChart, pod int, high float64) {
 
 func (m *movesPicture) figure(subtitle string) sheet.Figure {
 	p, t := m.sim, m.sim.Topology
-	s := sheet.Sheet{Title: "Circuits that move in an iteration under " + p.Policy, Subtitle: subtitle}
+	s := sheet.Sheet{Title: "Circuits that move in an iteration under " + p.Policy, Lead: m.lead(), Subtitle: subtitle}
 	chart := m.chart()
 	shown := map[color.RGBA]string{}
 	for i, q := range t.Pairs {
@@ -254,6 +254,16 @@ func (m *movesPicture) figure(subtitle string) sheet.Figure {
 		s.Notes = append(s.Notes, fmt.Sprintf("The first %d of %d pods are shown.", m.pods, len(t.Pods)))
 	}
 	return s.Figure("moves-" + sheet.FileName(p.Policy))
+}
+
+// lead says what moving circuits gains.
+func (m *movesPicture) lead() string {
+	p := m.sim
+	out := fmt.Sprintf("Circuits move %s in %s", map[bool]string{true: "once", false: fmt.Sprintf("%d times", len(p.Moves))}[len(p.Moves) == 1], sheet.Duration(p.MakespanS, 4))
+	if p.UnchangedS > p.MakespanS {
+		out += fmt.Sprintf(", which takes %s without", sheet.Duration(p.UnchangedS, 4))
+	}
+	return out + "."
 }
 
 // busiest is the part of the iteration in which circuits change that are back at its end, if it is much shorter than the

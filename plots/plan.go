@@ -166,7 +166,7 @@ func (p *planPicture) countHops() {
 
 // figure puts the topologies above what is sent when.
 func (p *planPicture) figure(policy, subtitle string) sheet.Figure {
-	s := sheet.Sheet{Title: "Plan of " + policy, Subtitle: strings.TrimPrefix(subtitle+"; "+p.cost(policy), "; ")}
+	s := sheet.Sheet{Title: "Plan of " + policy, Lead: p.lead(), Subtitle: strings.TrimPrefix(subtitle+"; "+p.cost(policy), "; ")}
 	shown := min(len(p.set), phasesShown)
 	block := sheet.Block{Cols: min(shown, 3), Height: pictureHigh}
 	if shown > 3 {
@@ -188,11 +188,37 @@ func (p *planPicture) figure(policy, subtitle string) sheet.Figure {
 		s.Legend = p.chunks.legend()
 		s.Blocks = append(s.Blocks, p.chunks.block())
 	}
-	if busy := p.busyPanel(); busy != nil && !p.steps && (p.chunks == nil || p.chunks.some) {
+	if busy := p.busyPanel(); busy != nil && !p.steps {
 		add(busy, 80)
 	}
 	s.Notes = p.notes(shown)
 	return s.Figure("plan-" + sheet.FileName(policy))
+}
+
+// lead says what share of the time goes to reconfigurations, and how far chunks go.
+func (p *planPicture) lead() string {
+	_, end, ok := p.slotTimes()
+	if p.steps {
+		end, ok = p.end, p.end > 0
+	}
+	d, out := p.Reconfigurations(), ""
+	switch {
+	case !ok:
+		return ""
+	case p.Intervals:
+		out = fmt.Sprintf("Switches change on their own, one after the other, while others carry: %s in all", sheet.Duration(end, 4))
+	case d == 1:
+		out = fmt.Sprintf("One topology, whose setting up takes %s of %s", sheet.Percent(p.DelayS/end), sheet.Duration(end, 4))
+	default:
+		out = fmt.Sprintf("%d reconfigurations take %s of %s", d, sheet.Percent(float64(d)*p.DelayS/end), sheet.Duration(end, 4))
+	}
+	switch {
+	case p.most > 1:
+		out += fmt.Sprintf("; a chunk takes up to %d hops", p.most)
+	case p.most == 1:
+		out += "; every chunk goes straight to where it is wanted"
+	}
+	return out + "."
 }
 
 // cost words what the plan takes, d reconfigurations, the first topology among them, and the rounds; and then where it
@@ -208,19 +234,19 @@ func (p *planPicture) cost(policy string) string {
 	var cost string
 	switch all := float64(d)*p.DelayS + p.SlotS*float64(p.total); {
 	case p.steps:
-		cost = fmt.Sprintf("%s, %s; completion d R + steps × latency + bytes / rate = %s%d × %s",
+		cost = fmt.Sprintf("%s, %s; completion = reconfigurations + latencies + bytes / rate = %s%d × %s",
 			topologies, text.Plural(p.total, "step"), set, p.total, sheet.Duration(p.LatencyS, 4))
 		if p.RateBitsPerS > 0 {
 			cost += fmt.Sprintf(" + %s / %s Gb/s", byteText(p.bytes, 4), sheet.Digits(p.RateBitsPerS/1e9, 4))
 		}
 		cost += " = " + sheet.Duration(p.end, 4)
 	case p.Intervals:
-		cost = fmt.Sprintf("switches on their own, %s between changes; completion slots × T = %s = %s",
+		cost = fmt.Sprintf("switches on their own, %s between changes; completion = slots = %s = %s",
 			text.Plural(d, "interval"), slots, sheet.Duration(p.SlotS*float64(p.total), 4))
 	default:
 		cost = fmt.Sprintf("%s, %s", topologies, text.Plural(p.total, "slot"))
 		if p.SlotS > 0 && all <= sheet.DrawableLimit {
-			cost += fmt.Sprintf("; completion d R + slots × T = %s%s = %s", set, slots, sheet.Duration(all, 4))
+			cost += fmt.Sprintf("; completion = reconfigurations + slots = %s%s = %s", set, slots, sheet.Duration(all, 4))
 		}
 	}
 	if o := sheet.Plain(p.Origin); o != "" && o != policy {

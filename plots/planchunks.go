@@ -264,6 +264,9 @@ func (r *chunks) reading() string {
 	case r.fits("", 1):
 		note += ". Cells say where a chunk is to go"
 	}
+	if _, _, scaled := r.slotTimes(); scaled {
+		note += ". Below, reconfigurations are to scale"
+	}
 	if len(r.strips) > 1 {
 		note += "; a light bar goes on with the topology before"
 	}

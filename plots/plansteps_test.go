@@ -97,8 +97,8 @@ func TestStepsShort(t *testing.T) {
 func TestStepsText(t *testing.T) {
 	f := planFigure(t, "steps")
 	for _, part := range []string{
-		"3 topologies, 9 steps; completion d R + steps × latency + bytes / rate = 3 × 2 µs + 9 × 500 ns + 3 MB / 800 Gb/s = 40.5 µs",
-		"Topology 1 (+1, +4): 3 steps", "Topology 2 (+2, +6): 3 steps", "3 MB in all", "scatter: sums of pieces", "fold: sums to all successors", "500 KB",
+		"3 topologies, 9 steps; completion = reconfigurations + latencies + bytes / rate = 3 × 2 µs + 9 × 500 ns + 3 MB / 800 Gb/s = 40.5 µs",
+		"Topology 1 (+1, +4): 3 steps", "Topology 2 (+2, +6): 3 steps", "3 MB in all", "scatter: sums of pieces", "fold: sums to all successors", "500 kB",
 	} {
 		if !sheettest.Says(f, part) {
 			t.Errorf("the figure does not say %q", part)

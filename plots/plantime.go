@@ -177,19 +177,50 @@ func (p *planPicture) bytesTracks(top float64) *trackChart {
 	return t
 }
 
-// busyPanel is how many of the links carry a chunk in each slot; nil where the plan does not say.
+// slotTimes are when the slots of each phase begin, and when the last ends, in seconds: reconfigurations take their time
+// before them. ok is false where the plan does not say how long a slot is, or that is too long to draw.
+func (p *planPicture) slotTimes() (at []float64, end float64, ok bool) {
+	for i := range p.Phases {
+		if !p.Phases[i].Reused && !p.Intervals {
+			end += p.DelayS
+		}
+		at = append(at, end)
+		end += float64(p.Phases[i].Slots) * p.SlotS
+	}
+	return at, end, p.SlotS > 0 && end <= sheet.DrawableLimit
+}
+
+// busyPanel is how many of the links carry a chunk at any time, with reconfigurations as long as they take; nil where
+// the plan does not say.
 func (p *planPicture) busyPanel() *plot.Plot {
 	mean := p.share()
 	if math.IsNaN(mean) {
 		return nil
 	}
 	q := sheet.NewPlot("slot", "links busy")
-	sheet.SetRange(&q.X, 0, float64(p.total))
-	q.X.Tick.Marker = sheet.Ticker{Unit: sheet.Plainly, Count: 10, Whole: true}
 	sheet.SetRange(&q.Y, 0, 1)
 	q.Y.Tick.Marker = sheet.Marks([]float64{0, 0.5, 1}, []string{"0 %", "50 %", "100 %"})
-	q.Add(sheet.Grid(true, false), p.busyLine(), sheet.PlotFunc(p.drawSetUps))
-	sheet.Head(q, fmt.Sprintf("Links that carry a chunk: %s of all slots%s", sheet.Percent(mean), p.lines()))
+	begin, end, scaled := p.slotTimes()
+	if !scaled {
+		sheet.SetRange(&q.X, 0, float64(p.total))
+		q.X.Tick.Marker = sheet.Ticker{Unit: sheet.Plainly, Count: 10, Whole: true}
+		q.Add(sheet.Grid(true, false), p.busyLine(), sheet.PlotFunc(p.drawSetUps))
+		sheet.Head(q, fmt.Sprintf("Links that carry a chunk: %s of all slots%s", sheet.Percent(mean), p.lines()))
+		return q
+	}
+	sheet.TimeAxis(&q.X, "time", 0, end, 10)
+	bands := func(c draw.Canvas, q *plot.Plot) {
+		x, _ := q.Transforms(&c)
+		var bars sheet.Bars
+		for i, at := range begin {
+			if !p.Phases[i].Reused && !p.Intervals && p.DelayS > 0 {
+				bars.Add(x(at-p.DelayS), x(at), c.Min.Y, c.Max.Y)
+			}
+		}
+		bars.Fill(c, bandColor)
+	}
+	q.Add(sheet.Grid(true, false), p.busyLine(), sheet.PlotFunc(bands))
+	sheet.Head(q, fmt.Sprintf("Links that carry a chunk, in time: %s of all slots; grey are reconfigurations, to scale", sheet.Percent(mean)))
 	return q
 }
 
@@ -216,9 +247,16 @@ func (p *planPicture) share() float64 {
 	return busy / links
 }
 
-// busyLine fills each slot up to its share, or where slots are narrower than a dot, each dot up to the mean of its
-// slots.
+// busyLine fills each slot, from when it begins, up to its share, or where slots are narrower than a dot, each dot up to
+// the mean of its slots.
 func (p *planPicture) busyLine() *plotter.Line {
+	begin, _, scaled := p.slotTimes()
+	at := func(phase, slot int) float64 {
+		if scaled {
+			return begin[phase] + float64(slot)*p.SlotS
+		}
+		return float64(p.start[phase] + slot)
+	}
 	line := &plotter.Line{StepStyle: plotter.PostStep, FillColor: sheet.SkyBlue}
 	const dots = sheet.Inside / sheet.Pixel
 	per := max(1, int(math.Ceil(float64(p.total)/float64(dots)))) // slots that share a dot
@@ -229,9 +267,9 @@ func (p *planPicture) busyLine() *plotter.Line {
 			for _, v := range ph.Busy[s : s+n] {
 				sum += v
 			}
-			line.XYs = append(line.XYs, plotter.XY{X: float64(p.start[i] + s), Y: float64(sum) / float64(n*max(1, len(ph.Edges)))})
+			line.XYs = append(line.XYs, plotter.XY{X: at(i, s), Y: float64(sum) / float64(n*max(1, len(ph.Edges)))})
 		}
-		line.XYs = append(line.XYs, plotter.XY{X: float64(p.start[i] + max(len(ph.Busy), ph.Slots))})
+		line.XYs = append(line.XYs, plotter.XY{X: at(i, max(len(ph.Busy), ph.Slots))})
 	}
 	return line
 }

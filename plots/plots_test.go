@@ -176,3 +176,24 @@ func TestNames(t *testing.T) {
 		t.Errorf("file name %q", got)
 	}
 }
+
+// TestRank: bars of a ranked metric are in order, the best first, and those without a value last.
+func TestRank(t *testing.T) {
+	m, _ := result.Find("completion_s")
+	cells := []result.Cell{{Policy: "none"}}
+	for i, v := range []float64{3, 1, 2} {
+		cells = append(cells, result.Cell{Policy: string(rune('a' + i)), Metrics: map[string]float64{m.Name: v}})
+	}
+	apart := rank(cells, &m)
+	got := ""
+	for _, c := range cells {
+		got += c.Policy + " "
+	}
+	if got != "b c a none " || apart {
+		t.Errorf("order %q, far apart %t", got, apart)
+	}
+	cells[0].Metrics[m.Name] = 0.5
+	if !rank(cells, &m) {
+		t.Error("0.5 and 3 share a linear axis")
+	}
+}

@@ -37,7 +37,17 @@ func topologyFigure(doc *result.Document, d *result.Detail) []sheet.Figure {
 	if len(charts) == 0 {
 		return nil
 	}
-	s := sheet.Sheet{Title: "Logical topology by policy: optical circuits between pods", Subtitle: d.Title}
+	s := sheet.Sheet{Title: "Logical topology by policy: optical circuits between pods", Lead: fewest(charts), Subtitle: d.Title}
+	jobs := 0
+	for i := range d.Policies {
+		jobs = max(jobs, len(d.Policies[i].Jobs))
+	}
+	const abreast = 2 // jobs whose topologies have room beside that of all
+	if jobs > 0 && jobs <= abreast && len(charts)*(1+jobs) <= topologiesShown {
+		charts = withJobs(charts, doc, d)
+	} else {
+		jobs = 0
+	}
 	if len(charts) > topologiesShown {
 		s.Notes = append(s.Notes, fmt.Sprintf("The first %d of %d different topologies are shown.", topologiesShown, len(charts)))
 		charts = charts[:topologiesShown]
@@ -58,7 +68,7 @@ func topologyFigure(doc *result.Document, d *result.Detail) []sheet.Figure {
 		s.Notes = append(s.Notes, fmt.Sprintf("Ports above a picture are those of all %.0f replicas; one of them is drawn for all.", n))
 	}
 	s.Legend = topologyLegend(form, peers, most)
-	block := sheet.Block{Cols: 2, Height: [...]vg.Length{row: 72 * vg.Length(rows), ring: 250, matrix: 300}[form]}
+	block := sheet.Block{Cols: max(2, 1+jobs), Height: [...]vg.Length{row: 72 * vg.Length(rows), ring: 250, matrix: 300}[form]}
 	if len(charts) == 1 || form == row && columns > 6 {
 		block.Cols = 1
 	}
@@ -68,6 +78,47 @@ func topologyFigure(doc *result.Document, d *result.Detail) []sheet.Figure {
 	}
 	s.Blocks = []sheet.Block{block}
 	return []sheet.Figure{s.Figure("topology")}
+}
+
+// fewest says who uses the fewest ports, and how many others use at most.
+func fewest(charts []*wiring) string {
+	few, most := charts[0], charts[0]
+	for _, c := range charts {
+		if c.ports < few.ports {
+			few = c
+		}
+		if c.ports > most.ports {
+			most = c
+		}
+	}
+	_, total := few.drawn()
+	of := few.replicas() * float64(total)
+	if few.ports == most.ports {
+		if few.ports == 0 {
+			return ""
+		}
+		return fmt.Sprintf("All use %.0f of %.0f ports.", few.ports, of)
+	}
+	return fmt.Sprintf("Fewest ports: %s with %.0f of %.0f; most: %s with %.0f.",
+		sheet.Plain(strings.Join(few.policies, ", ")), few.ports, of, sheet.Plain(strings.Join(most.policies, ", ")), most.ports)
+}
+
+// withJobs puts the circuits of each job behind those of all.
+func withJobs(charts []*wiring, doc *result.Document, d *result.Detail) []*wiring {
+	var out []*wiring
+	for _, c := range charts {
+		out = append(out, c)
+		p := d.Simulation(c.policies[0])
+		for i := range p.Jobs {
+			job := newChart(p.Jobs[i].Topology)
+			job.policies = []string{p.Jobs[i].Policy}
+			if r := doc.Row(p.Policy); r != nil {
+				job.ports = r.Metrics["job."+p.Jobs[i].Policy+".ports"]
+			}
+			out = append(out, job)
+		}
+	}
+	return out
 }
 
 // allCharts groups the policies' topologies by what they connect, in the document's order. Those of several jobs are

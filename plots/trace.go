@@ -145,7 +145,7 @@ func traceFigure(p *result.Simulation, subtitle, name, title string) []sheet.Fig
 		return nil
 	}
 	tracks := p.Tracks[:min(len(p.Tracks), shown)]
-	s := sheet.Sheet{Title: title, Subtitle: subtitle, Legend: kindLegend(tracks)}
+	s := sheet.Sheet{Title: title, Lead: workLead(p), Subtitle: subtitle, Legend: kindLegend(tracks)}
 	if len(p.Tracks) > len(tracks) {
 		s.Notes = append(s.Notes, fmt.Sprintf("The first %d of %d stages are shown.", len(tracks), len(p.Tracks)))
 	}
@@ -165,6 +165,32 @@ func traceFigure(p *result.Simulation, subtitle, name, title string) []sheet.Fig
 		s.Blocks = append(s.Blocks, sheet.Block{Plots: []*plot.Plot{first, last}, Cols: 2, Height: height})
 	}
 	return []sheet.Figure{s.Figure(name)}
+}
+
+// workLead says what share of an iteration stages compute, and what ends it.
+func workLead(p *result.Simulation) string {
+	if !(p.MakespanS > 0) {
+		return ""
+	}
+	busy, last := 0.0, result.Span{}
+	stage := ""
+	for i, s := range spans(p.Tracks) {
+		if isWork(s) {
+			busy += s.EndS - s.StartS
+		}
+		if s.EndS > last.EndS {
+			last, stage = s, sheet.Plain(p.Tracks[i].Name)
+		}
+	}
+	k, share := kindOf(last.Kind), busy/p.MakespanS/float64(len(p.Tracks))
+	out := fmt.Sprintf("Stages compute for %s of %s", sheet.Percent(share), sheet.Duration(p.MakespanS, 4))
+	if !(share <= 1) { // several tasks at once, as of other tools' traces
+		out = "The iteration takes " + sheet.Duration(p.MakespanS, 4)
+	}
+	if k.Words != "" && stage != "" {
+		out += fmt.Sprintf("; what ends last is the %s of %s", k.Words, stage)
+	}
+	return out + "."
 }
 
 // lastEnd is when the last of the spans that count ends.

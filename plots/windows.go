@@ -44,8 +44,8 @@ func windowsFigure(_ *result.Document, d *result.Detail) []sheet.Figure {
 	sheet.TimeAxis(&p.X, "time", lo, hi, 10)
 	s := sheet.Sheet{
 		Title: "When each transfer between pods can run, and when it did", Subtitle: d.Title, Legend: legendOf(layers),
-		Notes: []string{fmt.Sprintf("On average a transfer can run in %s of the time shown. Known before any topology is chosen.",
-			sheet.Percent(meanWidth(window)/(hi-lo)))},
+		Lead:   fmt.Sprintf("On average a transfer can run in %s of the time shown.", sheet.Percent(meanWidth(window)/(hi-lo))),
+		Notes:  []string{"When it can run is known before any topology is chosen."},
 		Blocks: []sheet.Block{{Plots: []*plot.Plot{p}, Height: tasksHeight}},
 	}
 	return []sheet.Figure{s.Figure("windows")}
@@ -68,14 +68,14 @@ func indexFigure(_ *result.Document, d *result.Detail) []sheet.Figure {
 		retained = append(retained, intervals{canRun, 0.9, "left by task order", cells(order, w.TopoMin, -0.5), cells(order, w.TopoMax, 0.5)})
 	}
 	if kept {
-		retained = append(retained, intervals{sheet.Blue, 0.6, "left by Alg. 1", cells(order, w.MinK, -0.5), cells(order, w.MaxK, 0.5)})
+		retained = append(retained, intervals{sheet.Blue, 0.6, "left after pruning by time", cells(order, w.MinK, -0.5), cells(order, w.MaxK, 0.5)})
 	}
 	total := float64(max(1, w.Intervals))
 	note := fmt.Sprintf("Of %d × %d pairs of transfer and interval %s are active", len(w.Task), w.Intervals, sheet.Percent(meanWidth(active[0])/total))
 	for _, l := range retained {
 		note += fmt.Sprintf(", %s are %s", sheet.Percent(meanWidth(l)/total), l.text)
 	}
-	s := sheet.Sheet{Title: "Intervals between events in which each transfer may be active", Subtitle: d.Title, Notes: []string{note + "."},
+	s := sheet.Sheet{Title: "Intervals between events in which each transfer may be active", Lead: note + ".", Subtitle: d.Title,
 		Legend: slices.Concat(legendOf(active), legendOf(retained))}
 	lo, hi := span(slices.Concat(active, retained))
 	block := sheet.Block{Cols: 2, Height: tasksHeight, XTitle: "interval between events"}

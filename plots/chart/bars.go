@@ -233,7 +233,11 @@ func (b *barChart) makeRoom(a *plot.Axis, lo, hi, height float64) {
 	if !b.note.shown {
 		return
 	}
-	used := 1 - min(float64(b.note.length+7)/height, 0.45) // of the height, by bars
+	room := b.note.length + 7
+	if lo < b.base && len(b.v.marks) > 0 { // numbers stand off those, too
+		room += 2 * markRadius
+	}
+	used := 1 - min(float64(room)/height, 0.45) // of the height, by bars
 	switch {
 	case b.v.spec.LogY:
 		const most = 300 // decades that numbers have
@@ -304,7 +308,7 @@ func (b *barChart) draw(c draw.Canvas, p *plot.Plot, panel int) {
 		c.StrokeLine2(draw.LineStyle{Color: sheet.Ink, Width: 0.75}, c.Min.X, foot, c.Max.X, foot)
 	}
 	if b.note.shown && b.apartBy(c.Max.X-c.Min.X) > b.note.across {
-		each(func(cell *spread, s, g int) { b.number(c, cell, panel, s, g, left(g, s)+pitch/2, foot, y) })
+		each(func(cell *spread, s, g int) { b.number(c, cell, panel, s, g, left(g, s)+pitch/2, pitch, foot, y) })
 	}
 	for i := range b.v.marks {
 		if m := &b.v.marks[i]; m.panel < 0 || m.panel == panel {
@@ -321,9 +325,14 @@ func (b *barChart) color(panel, series int, value float64) color.Color {
 }
 
 // number writes a bar's value at its end, off whiskers and marks.
-func (b *barChart) number(c draw.Canvas, cell *spread, panel, series, group int, mid, foot vg.Length, y func(float64) vg.Length) {
-	const off = 3
+func (b *barChart) number(c draw.Canvas, cell *spread, panel, series, group int, mid, pitch, foot vg.Length, y func(float64) vg.Length) {
+	const off, beside = 3, 5
 	style := sheet.Aligned(b.note.style, draw.XCenter, draw.YBottom)
+	if text := b.text(cell.mean, b.note.decimals); cell.max > cell.min && !b.note.upright && style.Width(text)+beside <= pitch/2+6 {
+		style.XAlign = draw.XLeft // beside the whisker, at what it is the value of
+		c.FillText(style, sheet.Point(mid+beside, max(y(min(cell.mean, b.cut(panel))), foot+1)+off), text)
+		return
+	}
 	at, sign := max(y(min(cell.max, b.cut(panel))), foot+1)+off, vg.Length(1)
 	down := cell.mean < b.base
 	if down {

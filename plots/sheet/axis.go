@@ -29,12 +29,22 @@ var (
 
 var TimeUnits = []Unit{{"s", 1}, {"ms", 1e3}, {"µs", 1e6}, {"ns", 1e9}}
 
-// TimeUnit is the largest unit that shows s seconds as one or more; a second where nothing is measurable.
-func TimeUnit(s float64) Unit { return largest(s, TimeUnits, TimeUnits[0]) }
+// TimeUnit is the largest unit that shows s seconds as one or more, hours and days as two; a second where nothing is
+// measurable.
+func TimeUnit(s float64) Unit {
+	const hour, day = 3600, 86400
+	switch s := math.Abs(s); {
+	case s >= 2*day:
+		return Unit{"d", 1.0 / day}
+	case s >= 2*hour:
+		return Unit{"h", 1.0 / hour}
+	}
+	return largest(s, TimeUnits, TimeUnits[0])
+}
 
 // Thousands is the multiple of a unit that shows most as one or more.
 func Thousands(most float64, name string) Unit {
-	return largest(most, []Unit{{"P" + name, 1e-15}, {"T" + name, 1e-12}, {"G" + name, 1e-9}, {"M" + name, 1e-6}, {"K" + name, 1e-3}}, Unit{name, 1})
+	return largest(most, []Unit{{"P" + name, 1e-15}, {"T" + name, 1e-12}, {"G" + name, 1e-9}, {"M" + name, 1e-6}, {"k" + name, 1e-3}}, Unit{name, 1})
 }
 
 // largest is the first of units that shows v as one or more, else another.

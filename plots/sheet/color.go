@@ -3,6 +3,7 @@ package sheet
 import (
 	"image/color"
 	"math"
+	"strings"
 	"sync"
 
 	"gonum.org/v1/plot"
@@ -93,7 +94,7 @@ func ColorBar(title string, u Unit, lo, hi float64, height vg.Length) *plot.Plot
 	const each, nearlyEqual = 26, 1e-6 // points; of a value: closer ones cannot be labelled apart
 	p := NewPlot("", "")
 	p.HideX()
-	p.Y.Label.Text = Fit(p.Y.Label.TextStyle, title, height*0.9) // a longer one would take room off the bar
+	p.Y.Label.Text = strings.Join(Wrap(p.Y.Label.TextStyle, title, height*0.95, 3), "\n")
 	p.Y.Tick.Marker = Ticker{Unit: u, Count: max(2, int(height/each))}
 	if room := max(math.Abs(lo), math.Abs(hi)) * nearlyEqual; hi-lo <= room {
 		p.Y.Tick.Marker = Marks([]float64{lo}, []string{Digits(lo*u.Per, 4)})

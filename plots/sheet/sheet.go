@@ -32,7 +32,8 @@ const (
 // Sheet is the content of a figure, from top to bottom.
 type Sheet struct {
 	Title    string
-	Subtitle string
+	Lead     string // a sentence that says what to see
+	Subtitle string // what it is of
 	Legend   []Entry
 	Blocks   []Block
 	Notes    []string
@@ -108,6 +109,7 @@ func (s *Sheet) header(c *draw.Canvas) {
 		}
 	}
 	lines(Bold(titleSize, Ink), s.Title, 2)
+	lines(Sans(leadSize, Ink), s.Lead, 3)
 	lines(Sans(NoteSize, Dim), s.Subtitle, 3)
 	c.Max.Y -= padding
 	if len(s.Legend) == 0 {

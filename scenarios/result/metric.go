@@ -78,6 +78,7 @@ type Metric struct {
 type Panel struct {
 	Name  string // of the figure
 	Row   int    // from the top
+	Rank  bool   // bars are in order, the best first, on a logarithmic axis where they lie far apart
 	Needs string // metric without which a run does not show it
 }
 

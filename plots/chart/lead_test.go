@@ -1,0 +1,59 @@
+package chart
+
+import (
+	"math"
+	"testing"
+
+	"sim/scenarios/result"
+)
+
+// TestContest: who is best at how many places, and how far off the others are at most.
+func TestContest(t *testing.T) {
+	nan := math.NaN()
+	for _, tt := range []struct {
+		better string
+		at     [][]float64
+		want   string
+	}{
+		{result.Lower, [][]float64{{2, 1, 4}}, "Lowest delay: b; next is a, 2 times as much, and last c, 4 times as much."},
+		{result.Lower, [][]float64{{1.5, 1, 1}}, "Lowest delay: b and c; a has 50.0 % more."},
+		{result.Lower, [][]float64{{3, 1, 2}, {1, 2, 2}, {nan, 1, 1.1}}, "Lowest delay at 2 of 3 places: b; next is c, up to 2 times as much, and last a, up to 3 times as much."},
+		{result.Higher, [][]float64{{4, 1, 3}}, "Highest delay: a; next is c, 25.0 % less, and last b, 75.0 % less."},
+		{"", [][]float64{{4, 4, 4}, {1, 1, nan}}, "Delay is the same for all."},
+		{result.Lower, [][]float64{{1, nan, nan}}, ""},
+	} {
+		c := contest{words: "delay", better: tt.better, names: []string{"a", "b", "c"}}
+		for _, values := range tt.at {
+			c.add(values)
+		}
+		if got := c.sentence(); got != tt.want {
+			t.Errorf("%v: %q, want %q", tt.at, got, tt.want)
+		}
+	}
+}
+
+// TestLead: charts say in a sentence where values are least and greatest, and which series is best.
+func TestLead(t *testing.T) {
+	s := &result.Sweep{Axes: []result.Axis{{Name: "workload.microbatches", Keys: []string{"workload.microbatches"}, Labels: []string{"1", "2"}, Numbers: []float64{1, 2}}}}
+	for i, v := range []float64{1.5, 1.25, 1.1, 1.2} {
+		s.Cells = append(s.Cells, result.Cell{At: []int{i / 2}, Policy: []string{"a", "b"}[i%2], Key: string(rune('k' + i)), Metrics: map[string]float64{"nct": v}})
+	}
+	for _, tt := range []struct {
+		spec result.Plot
+		want string
+	}{
+		{result.Plot{Kind: "lines", X: "microbatches", Y: "nct", Series: "policy"}, "Lowest NCT at 1 of 2 places each: a and b."},
+		{result.Plot{Kind: "bars", X: "policy", Y: "nct", Panels: "microbatches"}, "Lowest NCT at 1 of 2 places each: a and b."},
+		{result.Plot{Kind: "heatmap", X: "microbatches", Y: "policy", Z: "nct"}, "Lowest NCT: 1.1 at a, micro-batches 2; highest: 1.5 at a, micro-batches 1."},
+		{result.Plot{Kind: "bars", X: "microbatches", Y: "nct", Where: map[string][]string{"policy": {"b"}}}, "Lowest NCT: 1.2 at micro-batches 2; highest: 1.25 at micro-batches 1."},
+		{result.Plot{Kind: "scatter", X: "nct", Y: "nct"}, ""},
+	} {
+		page, err := Sheet(&tt.spec, s, nil)
+		if err != nil {
+			t.Fatalf("%+v: %v", tt.spec, err)
+		}
+		if page.Lead != tt.want {
+			t.Errorf("%s: %q, want %q", tt.spec.Kind, page.Lead, tt.want)
+		}
+	}
+}
