@@ -68,6 +68,9 @@ type Span struct {
 	Label  string  `json:"label"` // short: the micro-batch number, counted from 1
 	StartS float64 `json:"start_s"`
 	EndS   float64 `json:"end_s"`
+	Bytes  int64   `json:"bytes,omitempty"` // of a transfer
+	// Critical tells that it is on the critical path.
+	Critical bool `json:"critical,omitempty"`
 }
 
 // Series is a step function of time: Value[i] holds from TimeS[i] to TimeS[i+1]; the last value is 0.

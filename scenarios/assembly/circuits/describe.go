@@ -18,9 +18,10 @@ import (
 // describe gathers what figures and explanations need of a simulation of the complete DAG. circuits is nil for the
 // ideal fabric.
 func (in *instance) describe(ctx context.Context, policy string, t *engine.Trace, service flow.Service, circuits []int) result.Simulation {
+	critical := t.CriticalPath(in.graph)
 	p := result.Simulation{
 		Policy: policy, Service: service.String(), MakespanS: t.Makespan.Seconds(),
-		Tracks: in.tracks(ctx, t), Path: in.path(ctx, t, circuits),
+		Tracks: in.tracks(ctx, t, critical), Path: in.path(ctx, t, critical, circuits),
 	}
 	in.series(ctx, t, &p, circuits != nil)
 	if circuits != nil {
@@ -37,14 +38,18 @@ func (in *instance) shown(replica int32) bool {
 // all reports whether all replicas of a training are there, and not one for all.
 func (in *instance) all() bool { return in.it != nil && in.it.All }
 
-// tracks is the execution trace by stage.
-func (in *instance) tracks(ctx context.Context, t *engine.Trace) []result.Track {
+// tracks is the execution trace by stage, in which the tasks of the critical path are marked.
+func (in *instance) tracks(ctx context.Context, t *engine.Trace, critical []int32) []result.Track {
 	if in.it == nil || in.s.traffic() {
 		return nil
 	}
 	pp := in.it.Spec.PP
 	index := map[int32]int{} // replica x PP + stage -> track
 	var tracks []result.Track
+	onPath := make([]bool, len(in.graph.Tasks))
+	for _, id := range critical {
+		onPath[id] = true
+	}
 	for _, n := range in.it.Nodes {
 		k := int32(n.Replica*pp + n.Stage)
 		if _, ok := index[k]; ok || !in.shown(int32(n.Replica)) {
@@ -79,7 +84,10 @@ func (in *instance) tracks(ctx context.Context, t *engine.Trace) []result.Track 
 			label = "DP"
 		}
 		l := &tracks[track]
-		l.Spans = append(l.Spans, result.Span{Kind: m.Phase.String(), Label: label, StartS: t.Start[i].Seconds(), EndS: t.End[i].Seconds()})
+		l.Spans = append(l.Spans, result.Span{
+			Kind: m.Phase.String(), Label: label, StartS: t.Start[i].Seconds(), EndS: t.End[i].Seconds(),
+			Bytes: in.graph.Tasks[i].Bytes, Critical: onPath[i],
+		})
 	}
 	for i := range tracks {
 		slices.SortStableFunc(tracks[i].Spans, func(a, b result.Span) int { return cmp.Compare(a.StartS, b.StartS) })
@@ -200,10 +208,10 @@ func (in *instance) topology(circuits []int) *result.Topology {
 
 // path is the critical path: a step a transfer between pods, with the rigid work before it, and a last step of what
 // work remains.
-func (in *instance) path(ctx context.Context, t *engine.Trace, circuits []int) []result.PathStep {
+func (in *instance) path(ctx context.Context, t *engine.Trace, critical []int32, circuits []int) []result.PathStep {
 	var steps []result.PathStep
 	before := engine.Time(0)
-	for i, id := range t.CriticalPath(in.graph) {
+	for i, id := range critical {
 		if assembly.Ended(ctx, i) {
 			return nil
 		}

@@ -36,26 +36,27 @@ sim.el = (tag, attrs, ...children) => {
 sim.css = name => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
 sim.dark = () => sim.css("scheme") === "dark";
 
-const rgb = hex => [1, 3, 5].map(i => parseInt(hex.slice(i, i + 2), 16));
+// rgb is a colour's red, green and blue, of "#rrggbb" or "rgb(r, g, b)".
+sim.rgb = color => color.startsWith("#") ? [1, 3, 5].map(i => parseInt(color.slice(i, i + 2), 16)) : color.match(/\d+/g).map(Number);
 
 // tone is a colour of figures as the theme can show it: on dark ground lighter, black being white.
 sim.tone = hex => {
 	if (!sim.dark()) return hex;
-	const c = rgb(hex), light = 0.299 * c[0] + 0.587 * c[1] + 0.114 * c[2];
+	const c = sim.rgb(hex), light = 0.299 * c[0] + 0.587 * c[1] + 0.114 * c[2];
 	const share = light < 40 ? 0.85 : light < 130 ? 0.3 : 0.05;
 	return `rgb(${c.map(v => Math.round(v + (255 - v) * share))})`;
 };
 
 // legible is the colour of text on another.
 sim.legible = hex => {
-	const c = hex.startsWith("#") ? rgb(hex) : hex.match(/\d+/g).map(Number);
+	const c = sim.rgb(hex);
 	return 0.299 * c[0] + 0.587 * c[1] + 0.114 * c[2] > 140 ? "#222222" : "#ffffff";
 };
 
 // heat is the colour of a share from 0 to 1.
 sim.heat = share => {
 	const all = sim.data.look.heat, at = Math.min(Math.max(share, 0), 1) * (all.length - 1), i = Math.min(Math.floor(at), all.length - 2);
-	const a = rgb(all[i]), b = rgb(all[i + 1]);
+	const a = sim.rgb(all[i]), b = sim.rgb(all[i + 1]);
 	return `rgb(${a.map((v, k) => Math.round(v + (b[k] - v) * (at - i)))})`;
 };
 
