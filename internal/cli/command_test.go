@@ -135,7 +135,16 @@ func killed(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Fatalf("%s ended before it could be killed", strings.Join(args[2:], " "))
 		case <-time.After(time.Millisecond):
 		}
-		if data, err := os.ReadFile(file); err == nil && bytes.Count(data, []byte("\n")) >= lines {
+		data, matches := []byte(nil), []string{file}
+		if strings.Contains(args[0], "*") {
+			matches, _ = filepath.Glob(file)
+		}
+		for _, m := range matches {
+			if part, err := os.ReadFile(m); err == nil {
+				data = append(data, part...)
+			}
+		}
+		if bytes.Count(data, []byte("\n")) >= lines {
 			cmd.Process.Kill()
 			<-ended
 			return

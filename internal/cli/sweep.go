@@ -32,13 +32,15 @@ func (c *command) sweepCommand() *cli.Command {
 		Description: describe("A cell is one scenario under one policy. The keys to vary are named by the table [sweep] of FILE and by\n"+
 			"--set key=a,b,c or --set key=1..8. What is already there is not computed again: a sweep that was stopped\n"+
 			"goes on where it was when the same command is run. In a job array of Slurm or an indexed Job of Kubernetes\n"+
-			"each task computes its part; --merge joins the parts.",
+			"each task computes its part; --merge joins the parts. With --join the same command, run as often as one likes on\n"+
+			"machines that see one directory, shares the cells among these workers.",
 			example{"sim sweep delta-fig6", "a study that comes with sim (sim list studies)"},
 			example{"sim sweep gpt7b --set seed=1..8", "any scenario over values of a key"},
 			example{"sim sweep gpt7b --set fabric.port_bandwidth=100Gbps,200Gbps --metric makespan_s", "another metric in the table"},
 			example{"sim sweep delta-fig6 --dry-run", "which cells there are, and how long they take"},
 			example{"sim sweep delta-fig6 --shard 2/8", "the second of eight parts"},
-			example{"sim sweep --merge delta-fig6", "joins them"}),
+			example{"sim sweep --merge delta-fig6", "joins them"},
+			example{"sim sweep delta-fig6 --join --out /shared/fig6", "on as many machines as there are: they share the cells"}),
 		Flags: sweepFlagList(),
 		Action: func(cc *cli.Context) error {
 			flags, err := c.readSweepFlags(cc)
@@ -65,8 +67,10 @@ func sweepFlagList() []cli.Flag {
 	return append(scenarioFlags(),
 		&cli.BoolFlag{Name: "dry-run", DisableDefaultText: true, Usage: "print the cells and how long they might take, and compute nothing but one cell a policy"},
 		&cli.BoolFlag{Name: "yes", DisableDefaultText: true, Usage: fmt.Sprintf("go on though there are more than %s cells", text.Count(freeCells))},
-		&cli.StringFlag{Name: "shard", Usage: "compute every N-th cell, beginning with the I-th, of `I/N`; of /N I is the job array's"},
+		&cli.StringFlag{Name: "shard", Usage: "compute the I-th of N parts of the cells, `I/N`, that are about as large as each other; of /N I is the job array's"},
 		&cli.BoolFlag{Name: "merge", DisableDefaultText: true, Usage: "compute nothing but join what shards have computed, in the directory of FILE or in the directories given"},
+		&cli.BoolFlag{Name: "join", DisableDefaultText: true, Usage: "share the cells with all who run the same command and see the same directory"},
+		&cli.StringFlag{Name: "lease", Value: "1m", Usage: "with --join: others take over the cells of a worker that gave no sign of life for a `TIME`"},
 		&cli.StringFlag{Name: "queue", Usage: "have the cells computed by the workers of a queue at `URL`, such as nats://host:4222, or embedded"},
 		&cli.StringFlag{Name: "listen", Usage: "with --queue embedded: take workers of other machines at `ADDRESS`, such as :4222"},
 		&cli.StringFlag{Name: "creds", Usage: "with --queue: NATS credentials `FILE`"},
@@ -85,6 +89,8 @@ func sweepFlagList() []cli.Flag {
 type sweepFlags struct {
 	runFlags
 	dryRun, yes, merge   bool
+	join                 bool
+	lease                time.Duration
 	shard                study.Shard
 	queue, listen, creds string
 	tokenFile            string
@@ -94,6 +100,7 @@ type sweepFlags struct {
 func (c *command) readSweepFlags(cc *cli.Context) (f sweepFlags, err error) {
 	f = sweepFlags{
 		runFlags: runFlags{json: cc.Bool("json"), out: cc.String("out"), workers: workers(cc), force: cc.Bool("force")},
+		join:     cc.Bool("join"),
 		dryRun:   cc.Bool("dry-run"), yes: cc.Bool("yes"), merge: cc.Bool("merge"),
 		queue: cc.String("queue"), listen: cc.String("listen"), creds: cc.String("creds"), tokenFile: cc.String("token-file"), metric: cc.String("metric"),
 	}
@@ -111,6 +118,10 @@ func (c *command) readSweepFlags(cc *cli.Context) (f sweepFlags, err error) {
 		why = "flag --creds goes with --queue"
 	case f.tokenFile != "" && f.queue == "":
 		why = "flag --token-file goes with --queue"
+	case f.join && (cc.IsSet("shard") || f.queue != "" || f.dryRun || f.merge || f.force):
+		why = "--join shares the cells of one directory among its workers, so it does not go with --shard, --queue, --merge, --dry-run or --force"
+	case cc.IsSet("lease") && !f.join:
+		why = "flag --lease goes with --join"
 	case f.json && f.metric != "":
 		why = "--metric is of the table, which --json leaves out; use one of the two"
 	case f.json && f.dryRun:
@@ -121,7 +132,10 @@ func (c *command) readSweepFlags(cc *cli.Context) (f sweepFlags, err error) {
 	if why != "" {
 		return f, usageError(why)
 	}
-	if f.merge {
+	if f.lease, err = time.ParseDuration(cc.String("lease")); err != nil || f.lease < time.Second || f.lease > 24*time.Hour {
+		return f, usagef("flag --lease wants a time from 1s to 24h, such as 90s, not %q", cc.String("lease"))
+	}
+	if f.merge || f.join {
 		return f, nil
 	}
 	var from string
@@ -147,6 +161,9 @@ func (c *command) sweep(ctx context.Context, file string, overrides []string, fl
 	if err != nil {
 		return err
 	}
+	if flags.shard, err = plan.Share(ctx, flags.shard); err != nil {
+		return err
+	}
 	dir := sweepDir(plan, flags)
 	if err := study.Vacant(dir, plan.Claim(flags.force)); err != nil {
 		return err
@@ -168,12 +185,21 @@ func (c *command) sweep(ctx context.Context, file string, overrides []string, fl
 	if err != nil {
 		return err
 	}
-	store, err := study.Open(dir, plan, text, result.Manifest{
+	manifest := result.Manifest{
 		Version: result.Version, Revision: result.Revision(), Scenario: st.Name, Digest: plan.Sweep.Digest,
 		Arguments: withoutSecrets(c.args), Start: begun.UTC().Format(time.RFC3339Nano), End: begun.UTC().Format(time.RFC3339Nano),
-	}, flags.shard, flags.force)
+	}
+	var store *study.Store
+	if flags.join {
+		store, err = study.Join(dir, plan, text, manifest, flags.lease)
+	} else {
+		store, err = study.Open(dir, plan, text, manifest, flags.shard, flags.force)
+	}
 	if err != nil {
 		return err
+	}
+	if flags.join {
+		run = store.Joined(flags.workers)
 	}
 	c.left.kept("the cells that were finished are kept, and the same command goes on from there")
 	err = c.fillSweep(ctx, plan, store, run, begun, flags)
@@ -251,13 +277,24 @@ func (c *command) fillSweep(ctx context.Context, plan *study.Plan, store *study.
 	}
 	doc, timings := plan.Fill(store)
 	timings.WallS = c.now().Sub(begun).Seconds()
-	if err := c.finishSweep(ctx, store, doc, timings, plan.Study.Plots, flags); err != nil {
+	writes := true
+	if flags.join {
+		c.say("%s computed by this worker, %d by others or before", text.Plural(status.Computed, "cell"), status.Known)
+		writes, err = store.Finishes(ctx)
+	}
+	if err == nil {
+		err = c.finishSweep(ctx, store, doc, timings, plan.Study.Plots, flags, writes)
+	}
+	if err == nil && flags.join && writes {
+		store.Leave()
+	}
+	if err != nil {
 		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 			return &interrupted{status, store.Dir}
 		}
 		return err
 	}
-	if status.Computed == 0 && len(status.Failed) == 0 {
+	if status.Computed == 0 && len(status.Failed) == 0 && !flags.join {
 		c.say("all %s were there already", text.Plural(status.Total, "cell"))
 	}
 	return failedCells(status)
@@ -315,16 +352,18 @@ func (e *interrupted) Error() string {
 
 func (e *interrupted) Unwrap() error { return context.Canceled }
 
-// finishSweep writes and prints what a whole sweep found.
-func (c *command) finishSweep(ctx context.Context, store *study.Store, doc *result.Sweep, timings *result.SweepTimings, plots []result.Plot, flags sweepFlags) error {
+// finishSweep prints what a whole sweep found, and writes it, unless another worker does.
+func (c *command) finishSweep(ctx context.Context, store *study.Store, doc *result.Sweep, timings *result.SweepTimings, plots []result.Plot, flags sweepFlags, writes bool) error {
 	if why := nothingServed(doc); why != "" {
 		return usagef("no policy can serve any of %s: %s; change the scenario", text.Plural(len(doc.Cells), "cell"), why)
 	}
-	if err := store.Finish(doc, timings); err != nil {
-		return err
+	if writes {
+		if err := store.Finish(doc, timings); err != nil {
+			return err
+		}
 	}
 	var drawn error
-	if len(flags.formats) > 0 {
+	if writes && len(flags.formats) > 0 {
 		drawn = drawCharts(ctx, filepath.Join(store.Dir, result.PlotsDir), plots, doc, timings, flags.runFlags)
 		if err := ctx.Err(); err != nil {
 			return err
@@ -402,7 +441,7 @@ func (c *command) mergeSweep(ctx context.Context, args, overrides []string, flag
 	for _, w := range store.Warnings {
 		c.say("%s", w)
 	}
-	err = c.finishSweep(ctx, store, doc, timings, plots, flags)
+	err = c.finishSweep(ctx, store, doc, timings, plots, flags, true)
 	if e := store.Close(); err == nil {
 		err = e
 	}

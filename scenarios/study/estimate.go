@@ -21,23 +21,11 @@ const leastWork = 0.01
 
 // Work guesses the work of a plan's cells. It fails only where ctx ends.
 func (p *Plan) Work(ctx context.Context, store *Store, shard Shard) (*Work, error) {
-	variants := 0
-	for _, v := range p.Variant {
-		variants = max(variants, v+1)
-	}
-	every := 1 + variants/mostGuessed
-	hops, seconds := make([]float64, 1+variants/every), make([]float64, 1+variants/every)
-	if err := parallel(ctx, runtime.GOMAXPROCS(0), (variants+every-1)/every, func(k int) {
-		s, err := p.Study.Variant(k * every)
-		if err == nil {
-			hops[k], seconds[k], err = s.PacketWork(ctx)
-		}
-		if err != nil {
-			hops[k], seconds[k] = 0, 0 // its cells will say why
-		}
-	}); err != nil {
+	sizes, err := p.sizes(ctx)
+	if err != nil {
 		return nil, err
 	}
+	every, hops, seconds := sizes.every, sizes.hops, sizes.seconds
 	w := &Work{Of: make([]float64, len(p.Sweep.Cells))}
 	var missing []int
 	for i, v := range p.Variant {
@@ -56,6 +44,46 @@ func (p *Plan) Work(ctx context.Context, store *Store, shard Shard) (*Work, erro
 		}
 	}
 	return w, nil
+}
+
+// sizes are guesses of what there is to compute of variants, of every so manieth.
+type sizes struct {
+	every         int
+	hops, seconds []float64 // to simulate by a policy
+	lay           []float64 // scenarios.Scenario.Size
+}
+
+// of is a variant's size as a whole number: what machines that round otherwise have in common.
+func (s *sizes) of(variant int) int64 {
+	k := variant / s.every
+	return int64(s.lay[k]) + int64(s.hops[k])
+}
+
+func (p *Plan) sizes(ctx context.Context) (*sizes, error) {
+	if p.guessed != nil {
+		return p.guessed, nil
+	}
+	variants := 0
+	for _, v := range p.Variant {
+		variants = max(variants, v+1)
+	}
+	every := 1 + variants/mostGuessed
+	n := 1 + variants/every
+	z := &sizes{every, make([]float64, n), make([]float64, n), make([]float64, n)}
+	if err := parallel(ctx, runtime.GOMAXPROCS(0), (variants+every-1)/every, func(k int) {
+		s, err := p.Study.Variant(k * every)
+		if err != nil {
+			return // its cells will say why
+		}
+		z.lay[k] = s.Size()
+		if hops, seconds, err := s.PacketWork(ctx); err == nil {
+			z.hops[k], z.seconds[k] = hops, seconds
+		}
+	}); err != nil {
+		return nil, err
+	}
+	p.guessed = z
+	return z, nil
 }
 
 // Estimate guesses the wall-clock seconds that computing the missing cells takes on so many processors, from the times

@@ -13,51 +13,86 @@ import (
 // their policies have in common.
 func Local(workers int) Runner {
 	return func(ctx context.Context, p *Plan, todo []int, done func(int, *Record) error) error {
-		ctx, cancel := context.WithCancelCause(ctx)
-		defer cancel(nil)
-		l := &local{p: p, todo: batches(p, todo), shared: map[int]*variant{}}
-		for _, b := range l.todo {
-			v := p.Decides[b[0]]
-			if l.shared[v] == nil {
-				l.shared[v] = &variant{}
-			}
-			l.shared[v].users++
-		}
-		var wg sync.WaitGroup
-		var mu sync.Mutex // of done
-		for range min(max(1, workers), len(l.todo)) {
-			wg.Go(func() {
-				for ctx.Err() == nil {
-					batch, v := l.take()
-					if v == nil {
-						return
-					}
-					records, err := l.compute(ctx, batch, v)
-					l.release(batch)
-					for i, cell := range batch {
-						if ctx.Err() != nil {
-							return
-						}
-						r := &Record{Key: p.Sweep.Cells[cell].Key}
-						if err != nil {
-							r.Failed, r.Input = err.Error(), errors.Is(err, scenarios.ErrInput)
-						} else {
-							r = records[i]
-						}
-						mu.Lock()
-						err := done(cell, r)
-						mu.Unlock()
-						if err != nil {
-							cancel(err)
-						}
-					}
-				}
-			})
-		}
-		wg.Wait()
-		return context.Cause(ctx)
+		l := newLocal(p, todo)
+		return l.run(ctx, workers, &alone{local: l, done: done})
 	}
 }
+
+// source hands out batches of cells and takes what comes of them. Its methods are called by several goroutines.
+type source interface {
+	// take returns a batch and the context to compute it in; no batch where none is left.
+	take(ctx context.Context) ([]int, context.Context, error)
+	keep(batch []int, records []*Record) error
+	back(batch []int) // whose context ended before that of all
+}
+
+// run computes what a source hands out in so many goroutines.
+func (l *local) run(ctx context.Context, workers int, from source) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var wg sync.WaitGroup
+	for range min(max(1, workers), len(l.todo)) {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				batch, within, err := from.take(ctx)
+				if err != nil {
+					cancel(err)
+				}
+				if batch == nil {
+					return
+				}
+				records := l.compute(ctx, within, batch)
+				switch {
+				case ctx.Err() != nil:
+					return
+				case within.Err() != nil:
+					from.back(batch)
+					continue
+				}
+				l.release(batch)
+				if err := from.keep(batch, records); err != nil {
+					cancel(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return context.Cause(ctx)
+}
+
+// alone is the source of a process that computes all.
+type alone struct {
+	*local
+	keeping sync.Mutex
+	done    func(int, *Record) error
+}
+
+// take returns the last batch, since people list values upwards and more of anything takes longer, so that no long one
+// is left alone at the end.
+func (a *alone) take(ctx context.Context) ([]int, context.Context, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	last := len(a.todo) - 1
+	if last < 0 {
+		return nil, nil, nil
+	}
+	batch := a.todo[last]
+	a.todo = a.todo[:last]
+	return batch, ctx, nil
+}
+
+func (a *alone) keep(batch []int, records []*Record) error {
+	a.keeping.Lock()
+	defer a.keeping.Unlock()
+	for i, cell := range batch {
+		if err := a.done(cell, records[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *alone) back([]int) {} // they have one context
 
 // batches puts cells together that one decision serves, where the first of them is.
 func batches(p *Plan, todo []int) [][]int {
@@ -79,12 +114,24 @@ func batches(p *Plan, todo []int) [][]int {
 	return all
 }
 
-// local hands out batches of cells.
+// local computes batches of cells.
 type local struct {
 	p      *Plan
 	mu     sync.Mutex
 	todo   [][]int
 	shared map[int]*variant
+}
+
+func newLocal(p *Plan, todo []int) *local {
+	l := &local{p: p, todo: batches(p, todo), shared: map[int]*variant{}}
+	for _, b := range l.todo {
+		v := p.Decides[b[0]]
+		if l.shared[v] == nil {
+			l.shared[v] = &variant{}
+		}
+		l.shared[v].users++
+	}
+	return l
 }
 
 // variant is a scenario that several batches share while some are to come.
@@ -93,20 +140,6 @@ type variant struct {
 	once  sync.Once
 	built *scenarios.Prepared
 	err   error
-}
-
-// take returns the batch to compute next, no variant where none is left: the last, since people list values upwards and
-// more of anything takes longer, so that no long one is left alone at the end.
-func (l *local) take() ([]int, *variant) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	last := len(l.todo) - 1
-	if last < 0 {
-		return nil, nil
-	}
-	batch := l.todo[last]
-	l.todo = l.todo[:last]
-	return batch, l.shared[l.p.Decides[batch[0]]]
 }
 
 // release notes that a batch is done with its variant.
@@ -119,8 +152,22 @@ func (l *local) release(batch []int) {
 	}
 }
 
-// compute simulates the cells of a batch in this goroutine.
-func (l *local) compute(ctx context.Context, batch []int, v *variant) ([]*Record, error) {
+// compute simulates the cells of a batch in this goroutine, until within ends; what others share is made until ctx does.
+func (l *local) compute(ctx, within context.Context, batch []int) []*Record {
+	l.mu.Lock()
+	v := l.shared[l.p.Decides[batch[0]]]
+	l.mu.Unlock()
+	records, err := l.records(ctx, within, batch, v)
+	if err != nil {
+		records = nil
+		for _, cell := range batch {
+			records = append(records, &Record{Key: l.p.Sweep.Cells[cell].Key, Failed: err.Error(), Input: errors.Is(err, scenarios.ErrInput)})
+		}
+	}
+	return records
+}
+
+func (l *local) records(ctx, within context.Context, batch []int, v *variant) ([]*Record, error) {
 	v.once.Do(func() {
 		var s *scenarios.Scenario
 		if s, v.err = l.p.Study.Variant(l.p.Decides[batch[0]]); v.err != nil {
@@ -138,7 +185,7 @@ func (l *local) compute(ctx context.Context, batch []int, v *variant) ([]*Record
 			return nil, err
 		}
 	}
-	rows, timings, err := v.built.DecideFor(ctx, l.p.Sweep.Cells[batch[0]].Policy, 1, of...)
+	rows, timings, err := v.built.DecideFor(within, l.p.Sweep.Cells[batch[0]].Policy, 1, of...)
 	if err != nil {
 		return nil, err
 	}

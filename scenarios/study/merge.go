@@ -49,7 +49,7 @@ func (s *Store) join(plan *result.Sweep, dirs []string) error {
 		return fmt.Errorf("%w: %d of %d cells of %s have no result; run the shards that are not finished, or name their directories too",
 			ErrMissing, missing, len(plan.Cells), plan.Name)
 	}
-	if err := s.claim(Shard{}); err != nil { // no sweep runs there meanwhile
+	if err := s.claim(Shard{}.journal()); err != nil { // no sweep runs there meanwhile
 		return err
 	}
 	own := newStore(s.Dir)

@@ -1,16 +1,65 @@
 package study
 
 import (
+	"cmp"
+	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
 
-// Shard is a part of a sweep: every Count-th cell, beginning with cell Index. The zero value is the whole.
-type Shard struct{ Index, Count int }
+// Shard is a part of a sweep. The zero value is the whole; of others Plan.Share says which cells they have.
+type Shard struct {
+	Index, Count int
+
+	cells []bool
+}
 
 // Has reports whether cell i belongs to the shard.
-func (s Shard) Has(i int) bool { return s.Count <= 1 || i%s.Count == s.Index }
+func (s Shard) Has(i int) bool { return s.Count <= 1 || s.cells[i] }
+
+// Share gives a shard its cells, by the plan alone, so that all machines share them in one way. Cells that one decision
+// serves stay together. Each shard is to have as much as the others to do of each policy, about: nobody knows beforehand
+// how policies compare. From the largest on, a policy's cells go where it has least to do so far or, of several such
+// places, all policies have. It fails only where ctx ends.
+func (p *Plan) Share(ctx context.Context, s Shard) (Shard, error) {
+	if s.Count <= 1 {
+		return s, nil
+	}
+	sizes, err := p.sizes(ctx)
+	if err != nil {
+		return s, err
+	}
+	all := make([]int, len(p.Sweep.Cells))
+	for i := range all {
+		all[i] = i
+	}
+	units := batches(p, all)
+	slices.Reverse(units) // of cells of one size the later ones are the larger, as people list values
+	size := func(unit []int) int64 { return sizes.of(p.Variant[unit[0]]) }
+	slices.SortStableFunc(units, func(a, b []int) int { return cmp.Compare(size(b), size(a)) })
+	total, of := make([]int64, s.Count), map[string][]int64{}
+	s.cells = make([]bool, len(all))
+	for _, u := range units {
+		policy := p.Sweep.Cells[u[0]].Policy
+		if of[policy] == nil {
+			of[policy] = make([]int64, s.Count)
+		}
+		least := 0
+		for k := range total {
+			if cmp.Or(cmp.Compare(of[policy][k], of[policy][least]), cmp.Compare(total[k], total[least])) < 0 {
+				least = k
+			}
+		}
+		of[policy][least] += size(u)
+		total[least] += size(u)
+		for _, i := range u {
+			s.cells[i] = least == s.Index
+		}
+	}
+	return s, nil
+}
 
 // String returns "2/4", counting from 1 as people do, and "" for the whole.
 func (s Shard) String() string {
@@ -18,6 +67,14 @@ func (s Shard) String() string {
 		return ""
 	}
 	return fmt.Sprintf("%d/%d", s.Index+1, s.Count)
+}
+
+// journal is the name of the shard's journal.
+func (s Shard) journal() string {
+	if s.Count <= 1 {
+		return "cells.jsonl"
+	}
+	return fmt.Sprintf("cells-%dof%d.jsonl", s.Index+1, s.Count)
 }
 
 // ParseShard reads "2/4". Of "/4", and of "" in a job array of Slurm, the part is the one that the batch system's
@@ -40,7 +97,7 @@ func ParseShard(text string, getenv func(string) string) (s Shard, from string, 
 		case arrayCount <= 1:
 			return Shard{}, "", nil
 		}
-		return Shard{index, arrayCount}, from, nil
+		return Shard{Index: index, Count: arrayCount}, from, nil
 	}
 	part, count, ok := strings.Cut(text, "/")
 	n, errN := strconv.Atoi(count)
@@ -54,13 +111,13 @@ func ParseShard(text string, getenv func(string) string) (s Shard, from string, 
 		if index >= n {
 			return bad("--shard %s: %s says that this is part %d", text, from, index+1)
 		}
-		return Shard{index, n}, from, nil
+		return Shard{Index: index, Count: n}, from, nil
 	}
 	i, err := strconv.Atoi(part)
 	if err != nil || i < 1 || i > n {
 		return bad("--shard wants I/N with I from 1 to N, such as 2/4, not %q", text)
 	}
-	return Shard{i - 1, n}, "", nil
+	return Shard{Index: i - 1, Count: n}, "", nil
 }
 
 // arrayPlace reads the place in a batch system's array of jobs, from 0. count is 0 where the system does not tell it.

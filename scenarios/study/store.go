@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"sim/scenarios/result"
 )
@@ -26,6 +27,8 @@ type Store struct {
 
 	journal  *os.File
 	size     int64 // of the journal's whole records
+	leases   *leases
+	follows  map[string]int64 // of a joined sweep: how far the journals were read that other workers write
 	records  map[string]*Record
 	failures map[string]string
 }
@@ -44,7 +47,7 @@ func Open(dir string, p *Plan, study []byte, manifest result.Manifest, shard Sha
 		return nil, result.Unwritable(dir, err)
 	}
 	s := newStore(dir)
-	if err := s.claim(shard); err != nil {
+	if err := s.claim(shard.journal()); err != nil {
 		return nil, err
 	}
 	if err := s.begin(p, study, manifest); err != nil {
@@ -130,18 +133,16 @@ func Vacant(dir string, c result.Claim) error {
 		return nil
 	}
 	// killed before its manifest was written, or the manifest was damaged
-	if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return result.IsJournal(e.Name()) }) {
+	if slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
+		return result.IsJournal(e.Name()) || strings.HasPrefix(e.Name(), leasesPrefix)
+	}) {
 		return nil
 	}
 	return &result.PlaceError{Path: dir, Why: "is a directory that holds no sweep, so it is not written to; choose another with --out"}
 }
 
-// claim opens the shard's journal for this process alone and cuts off a record that was not written to its end.
-func (s *Store) claim(shard Shard) error {
-	name := "cells.jsonl"
-	if shard.Count > 1 {
-		name = fmt.Sprintf("cells-%dof%d.jsonl", shard.Index+1, shard.Count)
-	}
+// claim opens a journal for this process alone and cuts off a record that was not written to its end.
+func (s *Store) claim(name string) error {
 	path := filepath.Join(s.Dir, name)
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
 	if err != nil {
@@ -151,7 +152,7 @@ func (s *Store) claim(shard Shard) error {
 		f.Close()
 		return &result.PlaceError{Path: s.Dir, Why: "another sweep is being written there; wait for it or choose another directory with --out"}
 	}
-	whole, length, err := wholeLines(f)
+	whole, length, err := wholeLines(f, 0)
 	if err != nil {
 		return errors.Join(result.Unreadable(path, err), f.Close())
 	}
@@ -184,19 +185,22 @@ func (s *Store) readAll(dir string) error {
 		return result.Unreadable(dir, err)
 	}
 	for _, e := range entries { // sorted by name
-		if !result.IsJournal(e.Name()) {
+		path := filepath.Join(dir, e.Name())
+		if !result.IsJournal(e.Name()) || s.follows != nil && s.journal != nil && path == s.journal.Name() {
 			continue
 		}
-		if err := s.readJournal(filepath.Join(dir, e.Name())); err != nil {
+		if err := s.readJournal(path); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// wholeLines returns the length of a file up to the end of its last whole line, and all of it.
-func wholeLines(f *os.File) (whole, length int64, err error) {
+// wholeLines returns the length of a file up to the end of its last whole line, and all of it, having read what is
+// behind from, where a line begins.
+func wholeLines(f *os.File, from int64) (whole, length int64, err error) {
 	block := make([]byte, 1<<16)
+	whole, length = from, from
 	for {
 		n, err := f.ReadAt(block, length)
 		if i := bytes.LastIndexByte(block[:n], '\n'); i >= 0 {
@@ -225,7 +229,16 @@ func (s *Store) readJournal(path string) error {
 		return result.Unreadable(path, err)
 	}
 	defer f.Close()
-	in, text, damaged := bufio.NewReaderSize(f, 1<<16), []byte(nil), 0
+	var from io.Reader = f
+	if s.follows != nil { // somebody may be writing the last line
+		begin := s.follows[path]
+		end, _, err := wholeLines(f, begin)
+		if err != nil {
+			return result.Unreadable(path, err)
+		}
+		from, s.follows[path] = io.NewSectionReader(f, begin, end-begin), end
+	}
+	in, text, damaged := bufio.NewReaderSize(from, 1<<16), []byte(nil), 0
 	for n := 1; ; n++ {
 		var r *Record
 		text, err = readLine(in, text)
@@ -329,6 +342,11 @@ func (s *Store) Put(r *Record) error {
 	}
 	s.size += int64(n)
 	s.records[r.Key] = r
+	if s.leases != nil {
+		if err := s.journal.Sync(); err != nil { // other machines see it
+			return s.fault(err)
+		}
+	}
 	return nil
 }
 
@@ -399,5 +417,13 @@ func (s *Store) Adopt(p *Plan, dirs []string) (int, error) {
 	return n, nil
 }
 
-// Close gives the journal back.
-func (s *Store) Close() error { return s.journal.Close() }
+// Close gives the journal back, and the cells that this worker of a joined sweep has not computed.
+func (s *Store) Close() error {
+	if s.leases != nil {
+		s.leases.close()
+		if s.size == 0 {
+			os.Remove(s.journal.Name()) // a worker that came too late
+		}
+	}
+	return s.journal.Close()
+}

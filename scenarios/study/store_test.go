@@ -68,7 +68,7 @@ func TestStale(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "cells.jsonl"), nil, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	open(t, dir, p, Shard{1, 2})
+	open(t, dir, p, Shard{Index: 1, Count: 2})
 	if left, _ := filepath.Glob(filepath.Join(dir, ".*")); len(left) > 0 {
 		t.Errorf("left: %q", left)
 	}

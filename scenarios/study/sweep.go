@@ -29,6 +29,8 @@ type Plan struct {
 	// serves the cell.
 	Decides []int
 	Dirs    []scenarios.OutputDir // that cells write to, each once
+
+	guessed *sizes // of its variants, once they were asked for
 }
 
 // most is how many faults are told of, and together how many variants are checked before those found are told.
@@ -206,6 +208,8 @@ func Execute(ctx context.Context, p *Plan, store *Store, opt Options) (Status, e
 					st.Unusable++
 				}
 				store.fail(r)
+			} else if store.get(r.Key) == r { // another worker's
+				st.Known++
 			} else {
 				if err := store.Put(r); err != nil {
 					return err

@@ -200,8 +200,9 @@ func TestSameBytes(t *testing.T) {
 		shared, apart := t.TempDir(), []string{t.TempDir(), t.TempDir(), t.TempDir()}
 		for i := range 3 {
 			for _, dir := range []string{shared, apart[i]} {
-				s := open(t, dir, p, Shard{i, 3})
-				st, err := Execute(context.Background(), p, s, Options{Run: Local(2), Shard: Shard{i, 3}})
+				part := share(t, p, i, 3)
+				s := open(t, dir, p, part)
+				st, err := Execute(context.Background(), p, s, Options{Run: Local(2), Shard: part})
 				if err != nil || st.Total != 6 || dir == apart[i] && st.Missing != 12 {
 					t.Fatalf("%+v, %v", st, err)
 				}
@@ -365,7 +366,7 @@ func TestPlaces(t *testing.T) {
 	if _, err := Open(busy, p, nil, result.Manifest{}, Shard{}, false); err == nil || !strings.Contains(err.Error(), "another sweep is being written there") {
 		t.Errorf("two sweeps in one directory: %v", err)
 	}
-	open(t, busy, p, Shard{1, 2}) // parts do not mind each other
+	open(t, busy, p, Shard{Index: 1, Count: 2}) // parts do not mind each other
 }
 
 func TestParseShard(t *testing.T) {
@@ -406,21 +407,87 @@ func TestParseShard(t *testing.T) {
 	}
 }
 
-// Shards part the cells.
+func share(t testing.TB, p *Plan, i, n int) Shard {
+	t.Helper()
+	s, err := p.Share(context.Background(), Shard{Index: i, Count: n})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// Shards part the cells: each is in one, with those that its decision serves, and of no policy has one shard more to do
+// than another by more than its largest cell.
 func TestShardsPart(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		n := rapid.IntRange(1, 9).Draw(t, "shards")
-		cell := rapid.IntRange(0, 100).Draw(t, "cell")
-		owners := 0
-		for i := range n {
-			if (Shard{i, n}).Has(cell) {
-				owners++
+	plans := []*Plan{
+		plan(t, tiny, "workload.microbatches=2,8,4,64,3", "seed=1..2"), // deals out sizes
+		plan(t, `
+[workload]
+kind = "all-to-all"
+packet = "1000B"
+[fabric]
+kind = "torus"
+dims = [4, 4, 4]
+failed_ocs = ["x0"]
+[policy]
+routers = ["wild-first", "ecmp"]
+[sweep]
+"workload.message" = ["1KB", "100KB", "70KB", "1MB"]
+"workload.step.share" = [0.1, 0.2]
+`),
+	}
+	for _, p := range plans {
+		sizes, err := p.sizes(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n := 1; n <= 9; n++ {
+			owner := make([]int, len(p.Sweep.Cells))
+			parts := make([]Shard, n)
+			for k := range parts {
+				parts[k] = share(t, p, k, n)
+			}
+			least, most := map[string]int64{}, map[string]int64{}
+			largest := map[string]int64{}
+			for k, part := range parts {
+				sum := map[string]int64{}
+				counted := map[string]bool{}
+				for i := range p.Sweep.Cells {
+					policy := p.Sweep.Cells[i].Policy
+					largest[policy] = max(largest[policy], sizes.of(p.Variant[i]))
+					if !part.Has(i) {
+						continue
+					}
+					owner[i] += k + 1
+					if d := fmt.Sprint(p.Decides[i], policy); !counted[d] {
+						counted[d] = true
+						sum[policy] += sizes.of(p.Variant[i])
+					}
+				}
+				for policy := range largest {
+					if k == 0 {
+						least[policy] = sum[policy]
+					}
+					least[policy], most[policy] = min(least[policy], sum[policy]), max(most[policy], sum[policy])
+				}
+			}
+			for i := range owner {
+				if owner[i] < 1 || owner[i] > n || !parts[owner[i]-1].Has(i) {
+					t.Fatalf("cell %d is in not one of %d shards", i, n)
+				}
+				for k := range i {
+					if p.Decides[i] == p.Decides[k] && p.Sweep.Cells[i].Policy == p.Sweep.Cells[k].Policy && owner[i] != owner[k] {
+						t.Fatalf("cells %d and %d have one decision and are in two of %d shards", k, i, n)
+					}
+				}
+			}
+			for policy := range largest {
+				if most[policy]-least[policy] > largest[policy] {
+					t.Errorf("%s: shards of %d to %d, the largest cell %d", policy, least[policy], most[policy], largest[policy])
+				}
 			}
 		}
-		if owners != 1 {
-			t.Fatalf("cell %d is in %d of %d shards", cell, owners, n)
-		}
-	})
+	}
 }
 
 // What reading, planning and keeping a cell costs beside computing it.
@@ -440,12 +507,6 @@ seed = "1..1000"
 		finish(b, p, s)
 	}
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/1000, "µs/cell")
-}
-
-func ExampleShard() {
-	s := Shard{1, 4}
-	fmt.Println(s, s.Has(5), s.Has(6))
-	// Output: 2/4 true false
 }
 
 // A full disk ends the sweep with what is kept; the journal stays sound.

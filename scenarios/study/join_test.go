@@ -1,0 +1,240 @@
+package study
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"sim/scenarios/result"
+)
+
+const testTerm = 2 * time.Second
+
+func join(t testing.TB, dir string, p *Plan, term time.Duration) *Store {
+	t.Helper()
+	s, err := Join(dir, p, []byte("x"), result.Manifest{Scenario: p.Sweep.Name, Digest: p.Sweep.Digest}, term)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// kill leaves a store as a process that is killed does.
+func (s *Store) kill() {
+	s.journal.Close()
+	close(s.leases.stop)
+	s.leases.stopped.Wait()
+}
+
+// Four workers, of which one is killed while it computes, make what one makes alone, and nothing twice but what that one
+// was at.
+func TestJoin(t *testing.T) {
+	p := plan(t, tiny)
+	want := whole(t, t.TempDir(), p, Local(2))
+	dir := t.TempDir()
+	var computed, known, finishers atomic.Int64
+	victim := join(t, dir, p, testTerm)
+	ctx, cancel := context.WithCancel(context.Background())
+	st, err := Execute(ctx, p, victim, Options{Run: victim.Joined(1), Progress: func(done, _, _ int) {
+		if done == 3 {
+			cancel() // while a lease is held
+		}
+	}})
+	if err == nil || st.Computed != 3 {
+		t.Fatalf("%+v, %v", st, err)
+	}
+	if _, _, err := victim.leases.take("1", cancel); err != nil { // the cell that it is at
+		t.Fatal(err)
+	}
+	victim.kill()
+	var wg sync.WaitGroup
+	for range 3 {
+		s := join(t, dir, p, testTerm)
+		wg.Go(func() {
+			defer s.Close()
+			st, err := Execute(context.Background(), p, s, Options{Run: s.Joined(2)})
+			if err != nil || st.Missing > 0 || len(st.Failed) > 0 || st.Total != len(p.Sweep.Cells) || st.Known+st.Computed != st.Total {
+				t.Errorf("%+v, %v", st, err)
+			}
+			computed.Add(int64(st.Computed))
+			known.Add(int64(st.Known))
+			if ours, err := s.Finishes(context.Background()); err != nil {
+				t.Error(err)
+			} else if ours {
+				finishers.Add(1)
+				made, err := filepath.Glob(filepath.Join(s.leases.dir, "[0-9]*"))
+				if err != nil || len(made) != len(p.Sweep.Cells)+1 { // the killed worker's last cell twice
+					t.Errorf("%d leases of %d cells: %v", len(made), len(p.Sweep.Cells), made)
+				}
+				if got := finish(t, p, s); !bytes.Equal(got, want) {
+					t.Error("workers that joined made another sweep")
+				}
+				s.Leave()
+			}
+		})
+	}
+	wg.Wait()
+	if n := len(p.Sweep.Cells); computed.Load() != int64(n-3) || known.Load() != int64(3*n)-computed.Load() || finishers.Load() != 1 {
+		t.Errorf("%d cells computed, %d of others, %d finishers", computed.Load(), known.Load(), finishers.Load())
+	}
+	if left, err := filepath.Glob(filepath.Join(dir, leasesPrefix+"*")); err != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+	if again := whole(t, dir, p, refuse(t)); !bytes.Equal(again, want) {
+		t.Error("a sweep after workers that joined differs")
+	}
+}
+
+func testLeases(t testing.TB, dir string, p *Plan, term time.Duration) *leases {
+	t.Helper()
+	l, err := openLeases(dir, p, term)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// tryFor takes a lease within a time, else reports false.
+func tryFor(l *leases, name string, d time.Duration) bool {
+	for begun := time.Now(); ; time.Sleep(l.poll()) {
+		if ours, _, err := l.take(name, func() {}); ours || err != nil || time.Since(begun) > d {
+			return ours
+		}
+	}
+}
+
+// Nobody takes what another has, however its clock goes; what is not renewed one of all takes over, and its owner, should
+// it live, is told.
+func TestLeases(t *testing.T) {
+	p := plan(t, tiny, "seed=1")
+	dir := t.TempDir()
+	const term = testTerm
+	first := testLeases(t, dir, p, term)
+	var lost atomic.Bool
+	if ours, _, err := first.take("7", func() { lost.Store(true) }); !ours || err != nil {
+		t.Fatal(ours, err)
+	}
+	var others [4]*leases
+	for i := range others {
+		others[i] = testLeases(t, dir, p, term)
+	}
+	race := func(name string, d time.Duration) int {
+		var owners atomic.Int64
+		var wg sync.WaitGroup
+		for _, l := range others {
+			wg.Go(func() {
+				if tryFor(l, name, d) {
+					owners.Add(1)
+				}
+			})
+		}
+		wg.Wait()
+		return int(owners.Load())
+	}
+	clock := func(year int) {
+		when := time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC)
+		if err := os.Chtimes(first.path("7", 0), when, when); err != nil {
+			t.Fatal(err)
+		}
+	}
+	clock(1990)
+	if n := race("7", 3*term/2); n != 0 {
+		t.Fatalf("%d took over what is renewed", n)
+	}
+	for i := range 30 {
+		if n := race(fmt.Sprint("free", i), 0); n != 1 {
+			t.Fatalf("%d workers have one lease", n)
+		}
+	}
+	first.mu.Lock() // it hangs
+	clock(2090)
+	if n := race("7", 5*term); n != 1 {
+		t.Errorf("%d took over what is not renewed", n)
+	}
+	first.mu.Unlock()
+	for begun := time.Now(); !lost.Load(); time.Sleep(time.Millisecond) {
+		if time.Since(begun) > 5*term {
+			t.Fatal("the owner was not told")
+		}
+	}
+	first.close()
+	// What is given back is taken at once.
+	giver := testLeases(t, dir, p, time.Hour)
+	if ours, _, err := giver.take("8", nil); !ours || err != nil {
+		t.Fatal(ours, err)
+	}
+	giver.close()
+	if n := race("8", term); n != 1 {
+		t.Errorf("%d took what was given back", n)
+	}
+	others[1].remove()
+	if _, _, err := others[1].take("9", nil); err != errGone {
+		t.Errorf("leases that are not there: %v", err)
+	}
+}
+
+// What failed elsewhere is not tried again, but by workers that begin later.
+func TestJoinFailures(t *testing.T) {
+	p := plan(t, tiny, "seed=1")
+	dir := t.TempDir()
+	other := testLeases(t, dir, p, testTerm)
+	defer other.close()
+	fail := func(name, why string) {
+		if ours, _, err := other.take(name, func() {}); !ours || err != nil {
+			t.Fatal(ours, err)
+		}
+		other.settle(name, note{Failed: why})
+	}
+	fail("1", "of old")
+	s := join(t, dir, p, testTerm)
+	defer s.Close()
+	first := true
+	st, err := Execute(context.Background(), p, s, Options{Run: s.Joined(1), Progress: func(done, _, _ int) {
+		if done == 1 && first {
+			first = false
+			fail("2", "elsewhere")
+		}
+	}})
+	if err != nil || len(st.Failed) != 1 || st.Failed[0] != 1 || st.Computed != 5 || s.Failure(p.Sweep.Cells[1].Key) != "elsewhere" {
+		t.Errorf("%+v, %v", st, err)
+	}
+}
+
+// Workers of another sweep or another version are refused, and nothing of the first is touched.
+func TestJoinRefuses(t *testing.T) {
+	p, dir := plan(t, tiny), t.TempDir()
+	s := join(t, dir, p, testTerm)
+	defer s.Close()
+	version, model, both := *p, *p, *p
+	version.Sweep.Version, model.Sweep.Model = "0.0.1", p.Sweep.Model+1
+	both.Sweep.Version = "0.0.2"
+	for _, c := range []struct {
+		p    *Plan
+		want string
+	}{
+		{plan(t, tiny, "seed=1..4"), "another scenario"},
+		{&version, "holds a sweep of sim " + result.Version},
+		{&model, "use one build of sim everywhere"},
+	} {
+		_, err := Join(dir, c.p, nil, result.Manifest{}, testTerm)
+		var place *result.PlaceError
+		if !errors.As(err, &place) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v, want %s", err, c.want)
+		}
+	}
+	os.Remove(filepath.Join(dir, result.PlanFile)) // as while the first is about to write it
+	if _, err := Join(dir, &both, nil, result.Manifest{Digest: p.Sweep.Digest}, testTerm); err == nil || !strings.Contains(err.Error(), "another version of sim have joined there") {
+		t.Error(err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, leasesPrefix+"*")); len(left) != 1 {
+		t.Errorf("directories of leases: %v", left)
+	}
+}
