@@ -115,9 +115,9 @@ func documentOf(dir string) (page.Document, error) {
 	if err != nil {
 		return page.Document{}, err
 	}
-	study, err := os.ReadFile(filepath.Join(dir, result.ScenarioFile))
+	study, err := result.ReadStudy(dir)
 	if err != nil {
-		return page.Document{}, result.Unreadable(dir, err)
+		return page.Document{}, err
 	}
 	return page.OfSweep(dir, s, t, asked, study)
 }

@@ -71,6 +71,18 @@ func ReadSweep(dir string) (*Sweep, *SweepTimings, []Plot, error) {
 	return s, t, plots, nil
 }
 
+// ReadStudy reads the text of a sweep's study from its directory, nil where there is none. Errors are as of ReadSweep.
+func ReadStudy(dir string) ([]byte, error) {
+	text, err := readText(filepath.Join(dir, ScenarioFile))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, missing(dir, ScenarioFile, err)
+	}
+	return text, nil
+}
+
 // ReadPlan reads what a sweep is to compute, finished or not. Errors are as of ReadSweep.
 func ReadPlan(dir string) (*Sweep, []Plot, error) {
 	s, err := readSweep(dir, PlanFile)

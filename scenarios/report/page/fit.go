@@ -2,6 +2,7 @@ package page
 
 import (
 	"cmp"
+	"compress/gzip"
 	"fmt"
 	"slices"
 
@@ -20,9 +21,9 @@ type part struct {
 
 // fit returns documents that take no more than so many bytes when they are compressed, and says what was left out of
 // them: of simulations, those of the best policies last, and of each the largest part first. Nothing of what is given is
-// changed.
+// changed. Sizes are of quick compression, which is not the best.
 func fit(docs []Document, most int) (fitting []Document, left []string, err error) {
-	whole, err := pack(docs)
+	whole, err := pack(docs, gzip.BestSpeed)
 	if err != nil || len(whole) <= most {
 		return docs, []string{}, err
 	}
@@ -68,7 +69,7 @@ func partsOf(d *Document) (list []part, err error) {
 		best = d.Result.Rows[d.Table.Best].Policy
 	}
 	add := func(p *result.Simulation, what string, v any, drop func()) {
-		packed, e := pack(v)
+		packed, e := pack(v, gzip.BestSpeed)
 		err = cmp.Or(err, e)
 		if len(packed) > 1<<10 { // else it is not worth a word
 			list = append(list, part{what, cmp.Or(p.Policy, "the ideal fabric"), d.Name, p.Policy == best, len(packed), drop})

@@ -93,7 +93,7 @@ func Write(w io.Writer, docs []Document, look Look) error {
 	data, err := pack(map[string]any{
 		"schema": "sim.report/1", "version": result.Version, "title": title, "docs": docs,
 		"metrics": metricsOf(docs), "look": look, "left_out": left,
-	})
+	}, gzip.BestCompression)
 	if err != nil {
 		return err
 	}
@@ -135,10 +135,10 @@ func hash(text []byte) string {
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// pack is v as JSON, compressed, without a time: equal values give equal bytes.
-func pack(v any) ([]byte, error) {
+// pack is v as JSON, compressed at a level of gzip, without a time: equal values give equal bytes.
+func pack(v any, level int) ([]byte, error) {
 	var b bytes.Buffer
-	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	z, err := gzip.NewWriterLevel(&b, level)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,166 @@
+package page
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"sim/scenarios/result"
+)
+
+// runOf is a run of two policies, the second of which is better, with so many spans each.
+func runOf(spans int) *result.Run {
+	r := &result.Run{Dir: "runs/tiny", Scenario: []byte("name = \"tiny\"\n")}
+	r.Document = result.Document{Schema: result.Schema, Scenario: "tiny", Reference: map[string]float64{"makespan_s": 1}}
+	for i, policy := range []string{"worse", "better"} {
+		end := 3 - float64(i)
+		r.Document.Rows = append(r.Document.Rows, result.Row{Policy: policy, Metrics: map[string]float64{"makespan_s": end, "nct": 2 * end}})
+		sim := result.Simulation{Policy: policy, MakespanS: end, Tracks: []result.Track{{Name: "</script><b>stage"}}}
+		for k := range spans {
+			x := uint64(k)*2654435761 + uint64(i) // digits that do not compress
+			sim.Tracks[0].Spans = append(sim.Tracks[0].Spans, result.Span{Kind: "forward", Label: fmt.Sprint(x), StartS: float64(k), EndS: float64(k) + float64(x%1000003)/1e7})
+		}
+		r.Detail.Policies = append(r.Detail.Policies, sim)
+	}
+	return r
+}
+
+// written is a page and its data.
+func written(t *testing.T, docs ...Document) (page string, data map[string]any) {
+	t.Helper()
+	var b bytes.Buffer
+	if err := Write(&b, docs, Look{Series: []Line{{Color: "#000000"}}}); err != nil {
+		t.Fatal(err)
+	}
+	page = b.String()
+	_, rest, _ := strings.Cut(page, `id="data">`)
+	packed, _, _ := strings.Cut(rest, "</script>")
+	raw, err := base64.StdEncoding.DecodeString(packed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	z, err := gzip.NewReader(bytes.NewReader(raw))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.NewDecoder(z).Decode(&data); err != nil {
+		t.Fatal(err)
+	}
+	return page, data
+}
+
+// TestWrite: the page allows its own script and style alone, by their hashes, names nothing elsewhere, is the same each
+// time, and holds the numbers of the run.
+func TestWrite(t *testing.T) {
+	page, data := written(t, OfRun(runOf(3)))
+	if again, _ := written(t, OfRun(runOf(3))); again != page {
+		t.Error("two pages of one run differ")
+	}
+	if !strings.Contains(page, Generator) {
+		t.Error("the page does not say what made it")
+	}
+	policy := regexp.MustCompile(`Content-Security-Policy" content="([^"]*)"`).FindStringSubmatch(page)
+	if policy == nil || !strings.HasPrefix(policy[1], "default-src 'none'; script-src 'sha256-") {
+		t.Fatalf("content policy %q", policy)
+	}
+	for _, element := range []string{"script", "style"} {
+		open := "<" + element + ">"
+		from, to := strings.LastIndex(page, open)+len(open), strings.LastIndex(page, "</"+element+">")
+		sum := sha256.Sum256([]byte(page[from:to]))
+		if want := "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"; !strings.Contains(policy[1], element+"-src "+want) {
+			t.Errorf("the content policy does not allow the page's %s", element)
+		}
+	}
+	if at := regexp.MustCompile(`(src|href)="[^#"]`).FindString(page); at != "" {
+		t.Errorf("the page refers to something: %s", at)
+	}
+	doc := data["docs"].([]any)[0].(map[string]any)
+	rows := doc["result"].(map[string]any)["rows"].([]any)
+	if got := rows[1].(map[string]any)["metrics"].(map[string]any)["makespan_s"]; got != 2.0 {
+		t.Errorf("the better policy takes %v s in the page, 2 s in the run", got)
+	}
+	if m := data["metrics"].(map[string]any)["makespan_s"].(map[string]any); m["unit"] != "s" || m["better"] != "lower" || m["words"] == "" {
+		t.Errorf("the page knows of makespan_s: %v", m)
+	}
+	if left := data["left_out"].([]any); len(left) > 0 {
+		t.Errorf("left out of a small page: %v", left)
+	}
+}
+
+// TestFit: what there is no room for is left out, that of the best policy last, and said; the run stays as it was.
+func TestFit(t *testing.T) {
+	run := runOf(3000)
+	docs := []Document{OfRun(run)}
+	packed, err := pack(docs, gzip.BestSpeed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		share float64
+		want  []string
+	}{{1, []string{}}, {0.7, []string{"tiny: the timeline of worse"}}, {0.2, []string{"tiny: the timeline of worse", "tiny: the timeline of better"}}} {
+		fitting, left, err := fit(docs, int(c.share*float64(len(packed))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(left, c.want) {
+			t.Errorf("of room for %g of it left out are %q, want %q", c.share, left, c.want)
+		}
+		for i, sim := range fitting[0].Detail.Policies {
+			if gone := len(c.want) > i; gone != (sim.Tracks == nil) {
+				t.Errorf("of room for %g of it the timeline of %s is gone: %t", c.share, sim.Policy, !gone)
+			}
+		}
+	}
+	if docs[0].Detail != &run.Detail || len(run.Detail.Policies[0].Tracks[0].Spans) != 3000 {
+		t.Error("what was given was changed")
+	}
+}
+
+// TestFormats: views know every way in which tables print metrics.
+func TestFormats(t *testing.T) {
+	for _, m := range result.Metrics {
+		if _, known := formats[m.Format]; !known && m.Format != result.Plain {
+			t.Errorf("%s has a format without a name", m.Name)
+		}
+	}
+	script, err := assets.ReadFile("assets/js/01-text.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range formats {
+		if name != "rate" && name != "amount" && !strings.Contains(string(script), `case "`+name+`":`) {
+			t.Errorf("the script does not know format %q", name)
+		}
+	}
+}
+
+// TestAssets: scripts end no element early, set no style in markup, and are files that a person reads.
+func TestAssets(t *testing.T) {
+	err := fs.WalkDir(assets, "assets/js", func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		text, err := assets.ReadFile(path)
+		for _, word := range []string{"</script", "style=", "innerHTML", "eval(", "fetch("} {
+			if bytes.Contains(text, []byte(word)) {
+				t.Errorf("%s has %q", path, word)
+			}
+		}
+		if n := bytes.Count(text, []byte("\n")); n > 300 {
+			t.Errorf("%s has %d lines", path, n)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
