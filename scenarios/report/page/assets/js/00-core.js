@@ -105,7 +105,7 @@ sim.state = (view, doc, params) => {
 	return state;
 };
 
-// route shows what the address says.
+// route shows what the address says. A view whose drawing fails says so and leaves the others usable.
 sim.route = () => {
 	const at = sim.parse(location.hash);
 	const docs = sim.data.docs, doc = docs[at.doc] || docs[0], n = docs.indexOf(doc);
@@ -122,7 +122,12 @@ sim.route = () => {
 	document.getElementById("main").replaceChildren(root);
 	root.append(sim.el("h1", {}, doc.name), doc.title ? sim.el("p", {class: "lead"}, doc.title) : "");
 	if (sim.data.left_out.length) root.append(sim.leftOut());
-	view.draw(root, doc, sim.state(view.id, n, at.params));
+	try {
+		view.draw(root, doc, sim.state(view.id, n, at.params));
+	} catch (err) {
+		root.append(sim.el("p", {class: "warn"}, `This view cannot be shown: ${err.message}.`));
+		console.error(err);
+	}
 	const again = key && root.querySelector(`[data-key="${CSS.escape(key)}"]`);
 	if (again) again.focus({preventScroll: true});
 	if (keeps) scrollTo(0, y);
@@ -181,7 +186,7 @@ sim.unpack = async () => {
 	return plain.json();
 };
 
-// start draws the page; a view whose drawing fails says so and leaves the others usable.
+// start draws the page.
 sim.start = async () => {
 	sim.theme();
 	sim.data = await sim.unpack();

@@ -16,18 +16,20 @@ sim.views.push({
 			if (rows.length) root.append(sim.el("h2", {}, title), sim.el("ul", {}, rows.map(r => sim.el("li", {}, Object.values(r).join(" ")))));
 		}
 		root.append(sim.el("h2", {}, "Metrics that moved"));
-		const metrics = [...new Set(c.differences.map(d => d.metric))], policies = [...new Set(c.differences.map(d => d.row.policy || ""))];
+		const wall = new Set(state.wall === "1" ? [] : c.metrics.filter(m => m.wall).map(m => m.name));
+		const metrics = [...new Set(c.differences.map(d => d.metric))].filter(m => !wall.has(m)), policies = [...new Set(c.differences.map(d => d.row.policy || ""))];
 		root.append(sim.el("div", {class: "controls"},
 			sim.choice("Metric", [{value: "", text: "all"}, ...metrics.map(m => ({value: m, text: sim.fmt.head(m)}))], state.metric || "", m => state.set({metric: m})),
 			policies.length > 1 ? sim.choice("Policy", [{value: "", text: "all"}, ...policies], state.policy || "", p => state.set({policy: p})) : "",
+			c.metrics.some(m => m.wall) ? sim.check("wall-clock too", state.wall === "1", on => state.set({wall: on ? "1" : null})) : "",
 			sim.check("what got worse alone", state.worse === "1", on => state.set({worse: on ? "1" : null}))));
 		const size = d => d.change === undefined ? Infinity : Math.abs(d.change);
-		const shown = c.differences.map((d, i) => ({d, w: doc.words[i]})).filter(({d}) => d.mark !== "same" && (!state.metric || d.metric === state.metric) &&
+		const shown = c.differences.map((d, i) => ({d, w: doc.words[i]})).filter(({d}) => d.mark !== "same" && !wall.has(d.metric) && (!state.metric || d.metric === state.metric) &&
 			(!state.policy || d.row.policy === state.policy) && (state.worse !== "1" || d.mark === "worse" || d.mark === "missing"));
 		shown.sort((a, b) => size(b.d) - size(a.d));
 		const parts = [...new Set(c.differences.flatMap(d => Object.keys(d.row)))].filter(k => new Set(c.differences.map(d => d.row[k])).size > 1);
 		const most = 500;
-		root.append(this.means(c));
+		root.append(this.means(c, wall));
 		root.append(sim.table({
 			label: "Differences, the largest first",
 			columns: [{head: "metric"}, ...parts.map(p => ({head: p, left: true})), {head: "old"}, {head: "new"}, {head: "change"}, {head: "verdict", left: true}],
@@ -42,8 +44,8 @@ sim.views.push({
 	},
 
 	// means is the mean change of each metric that has several rows.
-	means(c) {
-		const moved = c.metrics.filter(m => m.means.length && m.means[0].rows > 1 && m.differ);
+	means(c, wall) {
+		const moved = c.metrics.filter(m => !wall.has(m.name) && m.means.length && m.means[0].rows > 1 && m.differ);
 		if (!moved.length) return "";
 		return sim.el("details", {}, sim.el("summary", {}, "Mean change by metric"), sim.table({
 			label: "Geometric means of new over old",
