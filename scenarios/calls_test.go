@@ -41,6 +41,7 @@ var callKindsOf = []string{"all-reduce", "reduce-scatter", "all-gather", "all-to
 // TestCallsLevelsAgree: every algorithm that serves a call ends, as packets, as late as fluid to within a bound, and on
 // no fabric before the bound on the call.
 func TestCallsLevelsAgree(t *testing.T) {
+	t.Parallel()
 	var most [2]float64
 	served := map[string]int{}
 	for _, f := range callFabrics {

@@ -354,8 +354,9 @@ func pairsOfKinds() [][2]string {
 // What passes the checks runs: drawn scenarios, of every kind of workload on every fabric, that are found sound end
 // neither in a fault nor in an error.
 func TestWhatIsCheckedRuns(t *testing.T) {
+	t.Parallel()
 	ran := map[[2]string]int{}
-	rounds := 4
+	rounds := 3
 	switch {
 	case *long:
 		rounds = 40

@@ -10,6 +10,7 @@ import (
 // TestPacketsNearFluid: on pods an iteration takes in packets no more than Slack longer than as fluid, and no less than
 // as fluid but for what sharing otherwise may gain; smaller packets bring the two together.
 func TestPacketsNearFluid(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		base string
 		set  []string
@@ -61,6 +62,7 @@ func TestPacketsNearFluid(t *testing.T) {
 // TestTrainingOnLinks: a training step on a torus and on a graph takes in packets about as long as as fluid, on routes
 // of one path each, and no less than the ideal fabric and the bound; smaller packets bring the two together.
 func TestTrainingOnLinks(t *testing.T) {
+	t.Parallel()
 	run := func(base string, set ...string) map[string]map[string]float64 {
 		s, err := Load(base, set)
 		if err != nil {

@@ -53,6 +53,7 @@ func TestElectrical(t *testing.T) {
 
 // TestElectricalIsAStar: a switched domain is the graph of the same links, for traffic and for a training step.
 func TestElectricalIsAStar(t *testing.T) {
+	t.Parallel()
 	var star strings.Builder
 	for g := range 16 {
 		fmt.Fprintf(&star, "[%d, 16], [16, %d], ", g, g)

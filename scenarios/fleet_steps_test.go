@@ -11,6 +11,7 @@ import (
 // TestFleetSteps: jobs of a step take as long, against the slice that they ask for, as runs of its scenario do on their
 // slice; of two slices aware gives them the faster one, and a switch that is down slows them by what it does the step.
 func TestFleetSteps(t *testing.T) {
+	t.Parallel()
 	makespan := func(set ...string) float64 {
 		s, err := Load("training-slice", set)
 		if err != nil {

@@ -95,6 +95,7 @@ func TestJobsInherit(t *testing.T) {
 
 // TestRoundTripJobs writes random jobs and reads them back.
 func TestRoundTripJobs(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		var b strings.Builder
 		b.WriteString(smallJobs)
@@ -142,6 +143,7 @@ func TestRoundTripJobs(t *testing.T) {
 // TestTwoJobs holds the shipped scenario to what it is there to show: the joint optimum is proved, and better than the
 // other arbiters in either objective.
 func TestTwoJobs(t *testing.T) {
+	t.Parallel()
 	for _, objective := range []string{"weighted-sum", "max-min"} {
 		o := runScenario(t, "twojobs", 2, "policy.objective="+objective)
 		value, gap := metricOf(t, o, "objective"), metricOf(t, o, "gap")

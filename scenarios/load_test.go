@@ -248,6 +248,7 @@ population = 7
 // TestUnusedKeys: what another kind of workload or fabric uses is refused with whose it is, not with a table or a word
 // that it might be.
 func TestUnusedKeys(t *testing.T) {
+	t.Parallel()
 	const torus = "[workload]\nkind = \"all-to-all\"\npacket = \"4KB\"\n[fabric]\nkind = \"torus\"\ndims = [4, 4]\n"
 	for _, c := range []struct{ file, set, want string }{
 		{"gpt7b", "engine.level=plan", `engine.level: "plan" is not known; choose "flow", "packet" or "static"`},

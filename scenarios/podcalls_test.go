@@ -62,6 +62,7 @@ func TestCallsInsidePods(t *testing.T) {
 // merged where that changes nothing, and all is as in the complete graph, which each run is held to; fewer GPUs a pod
 // expose more of what crosses.
 func TestCallsAcrossPods(t *testing.T) {
+	t.Parallel()
 	exposed := func(set ...string) map[string]float64 {
 		t.Helper()
 		return runText(t, podStep, append(set, "fabric.ports_per_pod=6", "workload.microbatches=2", `policy.allocators=["iter-halve"]`)...).Document.Rows[0].Metrics

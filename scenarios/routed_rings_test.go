@@ -49,6 +49,7 @@ func TestFaultsOfIterations(t *testing.T) {
 // TestRingsNotLater: whatever is down, ring collectives end no later on optimised routes than on those of wild-first
 // routing, and no earlier than the bound; the time of a message twice as large is twice as long.
 func TestRingsNotLater(t *testing.T) {
+	t.Parallel()
 	text := strings.Replace(smallTorus, `["dor"]`, `["wild-first", "route-optimised"]`, 1)
 	earlier := 0
 	for _, set := range [][]string{

@@ -189,6 +189,7 @@ func TestOneWayRing(t *testing.T) {
 // TestManyTopologies has delta-fast search more than 10^9 topologies: 22 bundles between the 8 pods of each of two
 // unlike replicas.
 func TestManyTopologies(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}

@@ -11,6 +11,7 @@ import (
 // resource after the other. Of each it says how far delta-joint's makespan lies above a bound that knows of single
 // queues alone.
 func TestSmallJobsAreCertified(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ loose, job string }{
 		{"10.1 %", `workload.microbatches=3 workload.tp=4 workload.gpus=16 workload.schedule=gpipe workload.effective_tflops=450 workload.architecture.layers=2 workload.architecture.hidden=1024 fabric.gpus_per_pod_per_replica=4 fabric.ports_per_pod=2 fabric.port_bandwidth=100Gbps replica.0.compute_scale=2.0 replica.1.compute_scale=0.5 replica.1.pod_map=[0,1]`},
 		{"2.4 %", `workload.microbatches=3 workload.schedule=gpipe workload.effective_tflops=450 workload.architecture.layers=2 fabric.ports_per_pod=2 fabric.port_bandwidth=100Gbps fabric.nic_bandwidth=150Gbps`},

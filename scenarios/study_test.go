@@ -219,6 +219,7 @@ func TestPlotKeys(t *testing.T) {
 
 // The studies that are built in can be run: every variant is sound.
 func TestEmbeddedStudies(t *testing.T) {
+	t.Parallel()
 	for _, name := range EmbeddedStudies() {
 		st, err := LoadStudy(name, nil)
 		if err != nil {

@@ -33,6 +33,7 @@ collective = "multi-ring"
 // TestStepSlowdown: BERT-large on 4x4x4 chips is compute, of 24 layers of 12 h^2 parameters with attention to all
 // tokens, and 4 + 2 bytes a parameter that go round three rings both ways, of which a fault leaves two.
 func TestStepSlowdown(t *testing.T) {
+	t.Parallel()
 	const tokens, parameters = 32 * 512., 24 * 12 * 1024. * 1024
 	forward := tokens * (2*parameters + 24*4*512*1024) / 127e12
 	for _, c := range []struct {
@@ -83,6 +84,7 @@ pattern = "all-to-all"
 // load the all-to-all of the same scenario has; tables are programmed for it, whatever else a step sends. A step takes
 // in packets about as long.
 func TestExchanges(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		gpus              int
 		dims, twist, down string

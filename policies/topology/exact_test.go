@@ -184,6 +184,7 @@ func (d tiny) optimum(p *topology.Problem, most int, sample func(*linear, float6
 // TestJointIsExact: on small random problems the joint optimum lies between its bound and its value, and where these
 // meet it is the optimum of an exhaustive search that knows nothing of levels, bounds or this package.
 func TestJointIsExact(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(5, 5))
 	certified, optimal, open, skipped, searched := 0, 0, 0, 0, 0
 	most := 5 // transfers

@@ -30,6 +30,7 @@ const within0p1 = 1.001
 // known under fair sharing, whatever the seed; never worse than a policy that sees only the traffic matrix; and no
 // better than the joint optimum. Without -long, only some settings and seeds; with -short, one.
 func TestFastFindsTheBest(t *testing.T) {
+	t.Parallel()
 	known := map[string]float64{ // NCT of the best, from -long
 		"megatron-177b/400G/4096": 1.19507, "mixtral-8x22b/200G/4096": 1.64278, "megatron-462b/400G/2048": 1.13991, "deepseek-671b/200G/4096": 1.35795,
 	}
@@ -126,6 +127,7 @@ func deepPipeline(t testing.TB, microbatches int) *job {
 // TestFastOnManyPods: of more than 1e9 topologies delta-fast finds one that beats all that see only the traffic matrix,
 // at a gap to the bound that is reported.
 func TestFastOnManyPods(t *testing.T) {
+	t.Parallel()
 	microbatches, seeds := 16, uint64(1)
 	if *long {
 		microbatches, seeds = 64, 8
@@ -271,6 +273,7 @@ func TestFastUnderAnotherService(t *testing.T) {
 
 // TestFastEndsEarly: by its context with the context's error, by its limits with a decision that says so.
 func TestFastEndsEarly(t *testing.T) {
+	t.Parallel()
 	j := deepPipeline(t, 16)
 	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
 	defer cancel()

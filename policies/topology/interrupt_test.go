@@ -90,6 +90,7 @@ func TestArbitrateEndsWithContext(t *testing.T) {
 // TestTimeLimitBoundsAll: a time limit holds for all that is done for an allocator: the bound that it shares, its own
 // search, what it falls back on and the ports that it saves.
 func TestTimeLimitBoundsAll(t *testing.T) {
+	t.Parallel()
 	s, perPod := spec(t, "deepseek-671b", 4096)
 	s.Microbatches = 4096 // every search alone takes many seconds
 	for _, name := range []string{"delta-fast", "delta-topo", "delta-joint"} {

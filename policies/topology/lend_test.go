@@ -14,6 +14,7 @@ import (
 // TestDonorServesBest: of the donor's topologies that keep its limit with the fewest ports, or of all, none leaves
 // ports that make the recipient's iteration shorter than those that are left.
 func TestDonorServesBest(t *testing.T) {
+	t.Parallel()
 	for range 3 {
 		rapid.Check(t, func(t *rapid.T) {
 			p := drawProblem(t)

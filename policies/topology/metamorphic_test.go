@@ -350,6 +350,7 @@ func TestNoneBeatsItsBound(t *testing.T) {
 // GB/s of its 4 NICs from start to end; under delta-topo, whose topology is shared fairly, it falls to 150 GB/s while
 // all four stages of the pod synchronise.
 func TestRatesOfMegatron462B(t *testing.T) {
+	t.Parallel()
 	j := setting{"megatron-462b", 400e9, 4096}.job(t)
 	for _, c := range []struct {
 		policy string

@@ -147,6 +147,7 @@ func TestFewestPortsByExhaustion(t *testing.T) {
 
 // TestPortsWithinAnyBudget: wherever the search ends, what is found keeps the limit and what is proved holds.
 func TestPortsWithinAnyBudget(t *testing.T) {
+	t.Parallel()
 	many(t, func(t *rapid.T) {
 		d := drawSavings(t)
 		played, bounded, _ := d.exhaust(t)
