@@ -109,8 +109,8 @@ func TestLoadRefuses(t *testing.T) {
 	}
 	for _, tt := range []struct{ path, want string }{
 		{".", ".: is a directory; name a scenario file in it"},
-		{"deepsek671b", "deepsek671b: no such file; did you mean scenarios/deepseek671b.toml?"},
-		{"elsewhere/gpt7b.toml", "elsewhere/gpt7b.toml: no such file; did you mean scenarios/gpt7b.toml?"},
+		{"deepsek671b", "deepsek671b: no such file; did you mean deepseek671b?"},
+		{"elsewhere/gpt7b.toml", "elsewhere/gpt7b.toml: no such file; did you mean gpt7b?"},
 		{"large.toml", "large.toml: is larger than 4 MiB; scenarios are short texts"},
 		{"large.toml/x", "large.toml/x: cannot be read: not a directory; name a readable file"},
 		{"a\x00b", `"a\x00b": cannot be read: invalid argument; name a readable file`},
