@@ -1,0 +1,154 @@
+package chart
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"sim/plots/sheet"
+)
+
+// draw draws a panel's lines, the first series lowest, then its marks.
+func (c *lineChart) draw(cv draw.Canvas, p *plot.Plot, panel int) {
+	x, y := p.Transforms(&cv)
+	of := func(s int) *seriesStyle { return &c.styles[c.v.series.categories[s]] }
+	strokeWhisker := func(style draw.LineStyle, at, lo, hi vg.Length) {
+		cv.StrokeLines(draw.LineStyle{Color: style.Color, Width: 1}, whisker(at, lo, hi, 2)...)
+	}
+	for _, a := range c.also {
+		c.stroke(cv, a.style, a.lines[panel], x, y)
+		for _, p := range a.lines[panel] {
+			if p.max > p.min { // it is not the same for all series
+				strokeWhisker(a.style, x(p.x), y(p.min), y(p.max))
+			}
+		}
+	}
+	lines := c.lines[panel]
+	for s, line := range lines {
+		if c.joined {
+			c.stroke(cv, of(s).line, line, x, y)
+		}
+	}
+	for s, line := range lines {
+		for i, p := range line {
+			if p.max > p.min {
+				const apart = 2.5 // points, so that whiskers of one place are seen beside each other
+				strokeWhisker(of(s).line, x(p.x)+apart*(vg.Length(s)-vg.Length(len(lines)-1)/2), y(p.min), y(p.max))
+			}
+			alone := !c.joined || (i == 0 || p.gap) && (i == len(line)-1 || line[i+1].gap)
+			if (c.marked || alone) && !p.cut {
+				of(s).marker(cv, sheet.Point(x(p.x), y(p.mean)), markerRadius)
+			}
+		}
+	}
+	if c.places != nil {
+		for s, q := range c.places[panel] {
+			if q != nil {
+				stated(cv, placeShape, of(s).line.Color, sheet.Point(x(q.x), y(q.mean)), markRadius+2)
+			}
+		}
+	}
+	for i := range c.v.marks {
+		m := &c.v.marks[i]
+		if m.panel >= 0 && m.panel != panel {
+			continue
+		}
+		style, at := statedLine, sheet.Point(cv.Max.X-markRadius-2, y(m.y))
+		if m.series >= 0 {
+			style.Color = of(m.series).line.Color
+		}
+		switch {
+		case c.v.kind.across && m.series >= 0: // on its curve
+			at = sheet.Point(x(m.y), y(shareAt(lines[m.series], m.y)))
+		case c.v.kind.across:
+			at = sheet.Point(x(m.y), cv.Max.Y-markRadius-2)
+			cv.StrokeLine2(style, at.X, cv.Min.Y, at.X, cv.Max.Y)
+		case m.x >= 0:
+			at.X = x(m.number)
+		default:
+			cv.StrokeLine2(style, cv.Min.X, at.Y, cv.Max.X, at.Y)
+		}
+		stated(cv, m.shape, style.Color, at, markRadius+0.8)
+	}
+}
+
+// stroke draws a line, broken at its gaps; a distribution of which some never ends goes on to the end of the axis.
+func (c *lineChart) stroke(cv draw.Canvas, style draw.LineStyle, line []linePoint, x, y func(float64) vg.Length) {
+	var parts [][]vg.Point
+	for i, p := range line {
+		if i == 0 || p.gap {
+			parts = append(parts, nil)
+		}
+		last := &parts[len(parts)-1]
+		*last = append(*last, sheet.Point(x(p.x), y(p.mean)))
+		if c.v.kind.across && i == len(line)-1 && p.mean < 1 {
+			*last = append(*last, sheet.Point(cv.Max.X, y(p.mean)))
+		}
+	}
+	for _, pts := range parts {
+		if len(pts) > 1 {
+			cv.StrokeLines(style, sheet.Thin(pts))
+		}
+	}
+}
+
+// noteCoincidence says which lines lie on each other everywhere, so that one is hidden.
+func (c *lineChart) noteCoincidence() {
+	left, right := c.width()
+	lo, hi := c.extent(-1)
+	sameX, sameY := sameWithin(left, right, c.v.spec.LogX), sameWithin(lo, hi, c.v.spec.LogY)
+	what := "Lines"
+	switch {
+	case c.v.kind.across:
+		what, sameY = "Curves", func(a, b float64) bool { return a == b }
+	case !c.joined:
+		what = "Points"
+	}
+	c.v.noteSame(what, len(c.v.series.categories), func(a, b int) bool {
+		points := 0
+		for _, lines := range c.lines {
+			points += len(lines[a])
+			if !slices.EqualFunc(lines[a], lines[b], func(p, q linePoint) bool { return sameX(p.x, q.x) && sameY(p.mean, q.mean) }) {
+				return false
+			}
+		}
+		return points > 0
+	})
+}
+
+// sameWithin tells whether two values are less than a hairline apart on an axis: lines there cannot be told apart.
+func sameWithin(lo, hi float64, log bool) func(a, b float64) bool {
+	place := func(v float64) float64 { return v }
+	if log {
+		place = math.Log10
+	}
+	const hairline = 2e-3 // of the axis, less than a line's width
+	near := hairline * (place(hi) - place(lo))
+	return func(a, b float64) bool { return math.Abs(place(a)-place(b)) <= near }
+}
+
+// noteSame names the groups of series that cannot be told apart.
+func (v *view) noteSame(what string, n int, same func(a, b int) bool) {
+	in := make([]bool, n)
+	var groups []string
+	for a := range n {
+		var group []string
+		for b := a; b < n && !in[a]; b++ {
+			if b == a || !in[b] && same(a, b) {
+				in[b] = b > a
+				group = append(group, v.series.category(v.series.categories[b]))
+			}
+		}
+		if len(group) > 1 {
+			groups = append(groups, andList(group))
+		}
+	}
+	if len(groups) > 0 {
+		v.notes = append(v.notes, fmt.Sprintf("%s that lie on each other: %s.", what, strings.Join(groups, "; ")))
+	}
+}
