@@ -205,12 +205,13 @@ func findResults(name string) (string, error) {
 
 // reportRegressions names regressions, a line each.
 func (c *command) reportRegressions(all regressions) int {
-	for i, r := range all {
+	worst := compare.Worst(all)
+	for i, line := range worst {
 		if i == mostRegressions {
-			c.say("and %s", text.Plural(len(all)-i, "more regression"))
+			c.say("and %s", text.Plural(len(worst)-i, "more regression"))
 			break
 		}
-		c.say("regression: %s", r)
+		c.say("regression: %s", line)
 	}
 	return exitRegression
 }

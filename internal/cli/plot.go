@@ -17,6 +17,7 @@ import (
 	"sim/plots/sheet"
 	"sim/scenarios"
 	"sim/scenarios/result"
+	"sim/scenarios/study"
 )
 
 func (c *command) plotCommand() *cli.Command {
@@ -143,7 +144,7 @@ func (c *command) plot(cc *cli.Context) error {
 			return err
 		}
 	}
-	figs, dir, drawn := drawResults(cc.Args().Slice(), specs, flags)
+	figs, dir, drawn := c.drawResults(cc.Args().Slice(), specs, flags)
 	if len(figs) == 0 {
 		if drawn == nil {
 			drawn = usagef("%s holds nothing that a figure could show", strings.Join(cc.Args().Slice(), ", "))
@@ -168,7 +169,7 @@ func (c *command) plot(cc *cli.Context) error {
 
 // drawResults draws the figures of results, and says which directory they are for. Where only some can be drawn these
 // come with an error for the others.
-func drawResults(names []string, specs []result.Plot, flags plotFlags) (figs []sheet.Figure, dir string, err error) {
+func (c *command) drawResults(names []string, specs []result.Plot, flags plotFlags) (figs []sheet.Figure, dir string, err error) {
 	var runs []*result.Run
 	var dirs []string
 	for _, name := range names {
@@ -180,7 +181,7 @@ func drawResults(names []string, specs []result.Plot, flags plotFlags) (figs []s
 			if len(names) > 1 {
 				return nil, "", usagef("%s is a sweep; draw it by itself, only runs are drawn beside each other", dir)
 			}
-			s, t, own, err := result.ReadSweep(dir)
+			s, t, own, err := c.readSweep(dir)
 			if err != nil {
 				return nil, "", err
 			}
@@ -213,6 +214,19 @@ func drawResults(names []string, specs []result.Plot, flags plotFlags) (figs []s
 	}
 	figs, err = drawSweep(s, t, specs, flags)
 	return figs, dir, err
+}
+
+// readSweep reads a sweep, of one that is not finished the cells that are there, and says so.
+func (c *command) readSweep(dir string) (*result.Sweep, *result.SweepTimings, []result.Plot, error) {
+	if _, err := os.Stat(filepath.Join(dir, result.SweepFile)); err == nil {
+		return result.ReadSweep(dir)
+	}
+	s, t, own, all, err := study.Partial(dir)
+	if err != nil || len(s.Cells) == 0 {
+		return result.ReadSweep(dir) // which says what is missing
+	}
+	c.say("%s is not finished: figures show %s of %s", dir, text.Count(len(s.Cells)), text.Plural(all, "cell"))
+	return s, t, own, nil
 }
 
 // isSweep reports whether dir is that of a sweep, whole or not.

@@ -15,7 +15,9 @@ import (
 const (
 	// progressAfter is how long work takes before its progress is shown.
 	progressAfter = 500 * time.Millisecond
-	// progressEvery is the time between lines where no terminal is watched.
+	// firstLine is when the first line is printed where no terminal is watched, and progressEvery the time between those
+	// that follow.
+	firstLine     = time.Second
 	progressEvery = 10 * time.Second
 )
 
@@ -88,20 +90,36 @@ func (c *command) startRun(name string) (m *meter, update func(policy string, do
 }
 
 // startSweep begins to show the progress of a sweep, which update notes: how far it has come, how fast, and how long it
-// will take, as in "34 of 96 cells, 2.1 a second, 29 s to go".
-func (c *command) startSweep(name string) (m *meter, update func(done, total, failed int)) {
+// will take, as in "34 of 96 cells, 2.1 a second, about 29 s to go". left guesses the latter from the cells that there
+// are, by their kind, and says whether that is rough; nil is by their number.
+func (c *command) startSweep(name string, left func() (seconds float64, rough bool)) (m *meter, update func(done, total, failed int)) {
 	first, made, total, failed := -1, 0, 0, 0 // first is what was there at the start
+	var guess, guessedAt float64              // seconds to go, when so many were spent
+	var words string
 	m = c.startMeter(func(spent float64) state {
-		words := fmt.Sprintf("%s: %s of %s cells", name, text.Count(made+failed), text.Count(total))
+		line := fmt.Sprintf("%s: %s of %s cells", name, text.Count(made+failed), text.Count(total))
 		if failed > 0 {
-			words += fmt.Sprintf(" (%d failed)", failed)
+			line += fmt.Sprintf(" (%d failed)", failed)
 		}
 		if n := made + failed - first; first >= 0 && n > 0 && spent > 0 {
 			rate := float64(n) / spent
-			left := time.Duration(float64(total-made-failed) / rate * float64(time.Second))
-			words += fmt.Sprintf(", %.3g a second, %s to go", rate, left.Round(time.Second))
+			togo, how := float64(total-made-failed)/rate, "about "
+			if left != nil {
+				togo, how = max(guess-(spent-guessedAt), 0), words
+			}
+			line += fmt.Sprintf(", %.3g a second, %s%s to go", rate, how, text.Roughly(max(togo, 1)))
 		}
-		return state{words, words, made + failed, total}
+		return state{line, line, made + failed, total}
+	})
+	look := c.seldom(func() error {
+		seconds, rough := left()
+		m.set(func() {
+			guess, guessedAt, words = seconds, c.now().Sub(m.begun).Seconds(), "about "
+			if rough { // the longest cells come first
+				words = "up to "
+			}
+		})
+		return nil
 	})
 	return m, func(done, all, bad int) {
 		m.set(func() {
@@ -110,19 +128,39 @@ func (c *command) startSweep(name string) (m *meter, update func(done, total, fa
 			}
 			made, total, failed = done, all, bad
 		})
+		if left != nil && done+bad > first {
+			look(false)
+		}
 	}
 }
 
-// lines prints a line every so often.
+// seldom returns a function that calls do so seldom that it takes little of the time, or at once where it must; what
+// fails is not asked for again.
+func (c *command) seldom(do func() error) func(must bool) {
+	var next time.Time
+	failed := false
+	return func(must bool) {
+		begun := c.now()
+		if failed || !must && begun.Before(next) {
+			return
+		}
+		failed = do() != nil
+		const least, share = 200 * time.Millisecond, 50
+		next = c.now().Add(max(least, share*c.now().Sub(begun)))
+	}
+}
+
+// lines prints a line after a moment, and then every so often.
 func (m *meter) lines() {
-	tick := time.NewTicker(progressEvery)
-	defer tick.Stop()
+	wait := time.NewTimer(firstLine)
+	defer wait.Stop()
 	for {
 		select {
 		case <-m.quit:
 			return
-		case <-tick.C:
+		case <-wait.C:
 			m.c.say("%s", m.now().line)
+			wait.Reset(progressEvery)
 		}
 	}
 }

@@ -259,9 +259,27 @@ func (c *command) fillSweep(ctx context.Context, plan *study.Plan, store *study.
 	if err := c.announce(ctx, plan, store, flags); err != nil {
 		return err
 	}
-	m, update := c.startSweep(plan.Sweep.Name)
-	status, err := study.Execute(ctx, plan, store, study.Options{Run: run, Shard: flags.shard, Progress: update})
+	var left func() (float64, bool)
+	if flags.queue == "" { // whose workers nobody counts
+		left = func() (float64, bool) {
+			seconds, rough := plan.Remaining(store, flags.shard)
+			return seconds / float64(max(1, flags.workers)), rough
+		}
+	}
+	m, update := c.startSweep(plan.Sweep.Name, left)
+	show := c.seldom(func() error { return store.WritePartial(plan) })
+	first := -1
+	status, err := study.Execute(ctx, plan, store, study.Options{Run: run, Shard: flags.shard, Progress: func(done, total, failed int) {
+		if update(done, total, failed); first < 0 {
+			first = done
+		} else if done > first && done+failed < total {
+			show(false)
+		}
+	}})
 	m.stop()
+	if err != nil || status.Missing > 0 || len(status.Failed) > 0 {
+		show(true)
+	}
 	for _, i := range status.Failed {
 		c.say("%s failed: %s", plan.Name(i), store.Failure(plan.Sweep.Cells[i].Key))
 	}

@@ -53,6 +53,7 @@ package compare
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 )
@@ -158,6 +159,8 @@ type Regression struct {
 	Row    Name   `json:"row"`
 	Metric string `json:"metric,omitempty"` // "" for a row that went missing
 	Why    string `json:"why"`
+
+	size float64 // of its relative change, by which of several the worst is named
 }
 
 // String is the regression in a line.
@@ -166,6 +169,33 @@ func (r Regression) String() string {
 		return r.Row.String() + ": " + r.Why
 	}
 	return r.Row.String() + ": " + r.Metric + " " + r.Why
+}
+
+// Worst names of each metric's regressions the one of the largest change, and how many there are; rows that are missing
+// are named each.
+func Worst(all []Regression) []string {
+	var out []string
+	at := map[string]int{}
+	var worst []Regression
+	var rows []int
+	for _, r := range all {
+		i, known := at[r.Metric]
+		if !known || r.Metric == "" {
+			i, at[r.Metric] = len(worst), len(worst)
+			worst, rows = append(worst, r), append(rows, 0)
+		}
+		if rows[i]++; r.size > worst[i].size {
+			worst[i] = r
+		}
+	}
+	for i, r := range worst {
+		line := r.String()
+		if rows[i] > 1 {
+			line += fmt.Sprintf("; so in %d rows", rows[i])
+		}
+		out = append(out, line)
+	}
+	return out
 }
 
 // An InputError says why two Sets or the Options do not go together.
@@ -230,7 +260,11 @@ func (c *Comparison) compareMetric(m *Metric, older, newer *Set) {
 			m.Differ++
 		}
 		if d.Fails {
-			c.Regressions = append(c.Regressions, Regression{r.name, m.Name, c.why(m, &d)})
+			size := math.Inf(1)
+			if d.Change != nil {
+				size = math.Abs(*d.Change)
+			}
+			c.Regressions = append(c.Regressions, Regression{r.name, m.Name, c.why(m, &d), size})
 		}
 		c.Differences = append(c.Differences, d)
 	}

@@ -30,7 +30,11 @@ func (c *Comparison) WriteJSON(w io.Writer, v View) error {
 func (c *Comparison) WriteCSV(w io.Writer, v View) error {
 	keys, common := c.keys()
 	for _, p := range common {
-		keys = append(keys, p.Key)
+		if p.Key == scenarioKey {
+			keys = slices.Insert(keys, 0, p.Key)
+		} else {
+			keys = append(keys, p.Key)
+		}
 	}
 	out := csv.NewWriter(w)
 	parts := func(n Name) []string {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/BurntSushi/toml"
 
@@ -92,26 +93,36 @@ func keyDifferences(older, newer map[string]string) []KeyDifference {
 // mostKey is how many characters of a value tables show.
 const mostKey = 40
 
-// keyTable is the table of the keys that differ, nil where none does, and how many it leaves out.
-func (c *Comparison) keyTable(v View) (t *text.Table, left int) {
-	if len(c.Keys) == 0 {
-		return nil, 0
-	}
+// keyLines say in words how keys differ, those that differ alike in one line.
+func (c *Comparison) keyLines() []string {
 	shown := func(value string) string {
-		if value == "" {
-			return "-"
-		}
 		if r := []rune(value); len(r) > mostKey {
 			return string(r[:mostKey-3]) + "..."
 		}
 		return value
 	}
-	t = text.NewTable("key", "old", "new").Left(0, 1, 2)
-	for i, k := range c.Keys {
-		if i == mostLines && !v.All {
-			return t, len(c.Keys) - i
+	type change struct{ old, new string }
+	var order []change
+	keys := map[change][]string{}
+	for _, k := range c.Keys {
+		d := change{k.Old, k.New}
+		if keys[d] == nil {
+			order = append(order, d)
 		}
-		t.Row(k.Key, shown(k.Old), shown(k.New))
+		keys[d] = append(keys[d], k.Key)
 	}
-	return t, 0
+	var out []string
+	for _, d := range order {
+		line := strings.Join(keys[d], ", ") + ": "
+		switch {
+		case d.old == "":
+			line += shown(d.new) + ", was not there"
+		case d.new == "":
+			line += "no longer there, was " + shown(d.old)
+		default:
+			line += shown(d.new) + ", was " + shown(d.old)
+		}
+		out = append(out, line)
+	}
+	return out
 }

@@ -38,7 +38,7 @@ func TestKeyDifferences(t *testing.T) {
 	}
 	var b strings.Builder
 	must(t, c.WriteText(&b, View{}))
-	for _, line := range []string{"the scenarios differ in 3 keys\n", "fabric.rate      200Gbps  400Gbps\n", "\ntiny prop-alloc\n", "nct         lower     1.5000    0.7500  -50.0 %  better\n"} {
+	for _, line := range []string{"the scenarios differ in 3 keys\n", "  fabric.rate: 400Gbps, was 200Gbps\n", "  replica.0.scale: 1.5, was not there\n", "\nprop-alloc\n", "nct         lower     1.5000    0.7500  -50.0 %  better\n"} {
 		if !strings.Contains(b.String(), line) {
 			t.Errorf("%q is not in\n%s", line, &b)
 		}

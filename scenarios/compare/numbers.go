@@ -21,7 +21,7 @@ func unitOf(metric string) (unit string, class benchunit.Class) {
 	}
 	m, _ := result.Find(metric)
 	switch m.Unit {
-	case "%", "hops": // of plain numbers
+	case "hops": // of plain numbers
 		return "", benchunit.Decimal
 	}
 	return strings.TrimPrefix(m.Unit, "1"), benchunit.Decimal
@@ -51,7 +51,12 @@ func scaleFor(metric string, diffs []Difference) scale {
 		}
 	}
 	name, class := unitOf(metric)
+	if name == "%" && most < tiny {
+		name = ""
+	}
 	switch {
+	case name == "%":
+		return scale{func(v float64, more int) string { return strconv.FormatFloat(100*v, 'f', 2+more, 64) }, " %"}
 	case name == "" && whole:
 		return scale{func(v float64, _ int) string { return text.Thousands(v) }, ""}
 	case name == "" && most < tiny:

@@ -136,7 +136,7 @@ func (r *reader) resultDir(dir string) error {
 		return fault(dir, "%s is no regular file", result.BenchFile)
 	case errors.Is(err, fs.ErrNotExist):
 		if result.IsSweep(dir) {
-			return fault(dir, "is a sweep that is not finished: it has no %s yet", result.BenchFile)
+			return fault(dir, "is a sweep that is not finished: it has no %s yet; run it again to go on, sim plot draws the cells so far", result.BenchFile)
 		}
 		return fault(dir, "is not a whole run: %s is missing", result.BenchFile)
 	}

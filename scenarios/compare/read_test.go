@@ -119,7 +119,7 @@ func TestUnusable(t *testing.T) {
 		{filepath.Join(dir, "nothing"), "there is no such file or directory"},
 		{filepath.Join(dir, "empty"), "holds nothing to compare: neither a run nor a sweep nor .bench files"},
 		{filepath.Join(dir, "halfrun"), "is not a whole run: metrics.bench is missing"},
-		{filepath.Join(dir, "halfsweep"), "is a sweep that is not finished: it has no metrics.bench yet"},
+		{filepath.Join(dir, "halfsweep"), "is a sweep that is not finished: it has no metrics.bench yet; run it again to go on, sim plot draws the cells so far"},
 		{filepath.Join(dir, "badtimes"), "timings.json is corrupt: "},
 		{filepath.Join(dir, "runs"), "holds tiny prop-alloc more than once, with nct from 1.5 to 2.25 ("},
 		{put("prose", "Benchmarks are nice\n"), ":1: is no benchmark result: "},

@@ -74,12 +74,15 @@ func code(s string) string {
 // write writes what follows the summary in b: a table a metric, the rows that one side has, wall-clock, and what may
 // fail.
 func (c *Comparison) write(w io.Writer, b *strings.Builder, v View, keys []string, common Name, as style) error {
-	if t, left := c.keyTable(v); t != nil {
+	if len(c.Keys) > 0 {
 		fmt.Fprintf(b, as.section, "the scenarios differ in "+text.Plural(len(c.Keys), "key"))
-		b.WriteString(as.table(t))
-		if left > 0 {
-			fmt.Fprintf(b, as.less, left)
+	}
+	for i, line := range c.keyLines() {
+		if i == mostLines && !v.All {
+			fmt.Fprintf(b, as.more, len(c.keyLines())-i)
+			break
 		}
+		b.WriteString(as.item(line))
 	}
 	if t := c.oneRow(v); t != nil {
 		fmt.Fprintf(b, as.section, as.row(c.Differences[0].Row.without(common.keys()).String()))

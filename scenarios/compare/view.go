@@ -82,8 +82,8 @@ func foremost(diffs []Difference, v View) []Difference {
 	return out
 }
 
-// keys are the parts that tell the rows of c apart: scenario and policy, and of the others those with several values.
-// common are those with one.
+// keys are the parts that tell the rows of c apart: the policy, and of the others those with several values. common are
+// those with one.
 func (c *Comparison) keys() (keys []string, common Name) {
 	values := map[string]map[string]bool{}
 	var order []string
@@ -103,7 +103,7 @@ func (c *Comparison) keys() (keys []string, common Name) {
 	slices.SortStableFunc(order, func(a, b string) int { return columnRank(a) - columnRank(b) })
 	for _, key := range order {
 		everywhere := !slices.ContainsFunc(names, func(n Name) bool { return n.Get(key) == "" })
-		if rank(key) == len(leading) && len(values[key]) == 1 && everywhere {
+		if key != policyKey && len(values[key]) == 1 && everywhere {
 			common = append(common, Part{key, names[0].Get(key)})
 		} else {
 			keys = append(keys, key)
@@ -225,23 +225,26 @@ func (m *Metric) heading() string {
 	return fmt.Sprintf("%s%s: differs in %s of %s", m.Name, direction, text.Count(m.Differ), text.Plural(m.Rows, "row"))
 }
 
-// meansLine gives the geometric means of a metric, "" where there is only one row.
+// meansLine gives the geometric means of a metric, "" where there is only one row or they differ by rounding alone.
 func (m *Metric) meansLine() string {
-	if len(m.Means) == 0 || m.Means[0].Rows < 2 {
+	if len(m.Means) == 0 || m.Means[0].Rows < 2 || !slices.ContainsFunc(m.Means, Mean.differs) {
 		return ""
 	}
 	several := slices.ContainsFunc(m.Means[1:], func(p Mean) bool { return p.Rows > 1 })
 	parts := []string{fmt.Sprintf("%s over %s", text.Change(m.Means[0].Ratio-1), text.Plural(m.Means[0].Rows, "row"))}
 	for _, p := range m.Means[1:] {
-		if several && p.Ratio != 1 {
+		if several && p.differs() {
 			parts = append(parts, p.Policy+" "+text.Change(p.Ratio-1))
 		}
 	}
 	return "geometric mean of new/old: " + strings.Join(parts, "; ")
 }
 
-// wallTable is the table of the sums of wall-clock that is not listed by row, by metric and policy; nil where nothing
-// was timed on both sides or nothing differs.
+// differs reports whether a mean is of more than rounding.
+func (m Mean) differs() bool { return math.Abs(m.Ratio-1) > Rounding }
+
+// wallTable is the table of the sums of wall-clock that is not listed by row, by metric and policy, where they differ by
+// more than the machine may make of them; nil where none does.
 func (c *Comparison) wallTable(v View) *text.Table {
 	t := text.NewTable("wall-clock of all rows", "policy", "old", "new", "mean change").Left(0, 1)
 	differ := false
@@ -250,12 +253,15 @@ func (c *Comparison) wallTable(v View) *text.Table {
 		if !m.Wall || c.shown(m, v) {
 			continue
 		}
-		differ = differ || m.Differ > 0
 		var sums []Difference
 		for k := range m.Means {
 			sums = append(sums, Difference{Old: &m.Means[k].Old, New: &m.Means[k].New})
 		}
 		for k, mean := range m.Means {
+			if math.Abs(mean.New-mean.Old) < wallFloor {
+				continue
+			}
+			differ = true
 			number := scaleFor(m.Name, sums[k:k+1]).digitsFor(&sums[k])
 			policy := mean.Policy
 			if policy == "" {
