@@ -60,7 +60,7 @@ func heads(first string, columns []result.Metric) []string {
 	return out
 }
 
-// cells prints a row's values of columns, after its policy.
+// cells prints a row's values of columns as cell does, after its policy.
 func cells(doc *result.Document, r *result.Row, columns []result.Metric) []string {
 	out := []string{r.Policy}
 	for i := range columns {
@@ -69,7 +69,7 @@ func cells(doc *result.Document, r *result.Row, columns []result.Metric) []strin
 	return out
 }
 
-// cell prints a row's value of a column.
+// cell prints a row's value of a column, and after a tab what stands beside it.
 func cell(doc *result.Document, r *result.Row, m *result.Metric) string {
 	v, ok := r.Metrics[m.Name]
 	if _, needed := r.Metrics[m.Needs]; !ok || m.Needs != "" && !needed {
@@ -82,9 +82,9 @@ func cell(doc *result.Document, r *result.Row, m *result.Metric) string {
 	}
 	other, _ := result.Find(m.Beside)
 	if other.Name == "gap" && m.Zero != "" && math.Abs(beside) <= provedGap {
-		return fmt.Sprintf("%s %7s", shown, m.Zero)
+		return shown + "\t" + m.Zero
 	}
-	return fmt.Sprintf("%s %7s", shown, formatted(beside, &other, doc.Rows))
+	return shown + "\t" + formatted(beside, &other, doc.Rows)
 }
 
 // besides returns the value that a row shows beside that of a column, if it has one: a gap beside the metric that it is of.
@@ -210,4 +210,14 @@ func trialColumns() []result.Metric {
 		}
 	}
 	return out
+}
+
+// padded sets what stands beside values under each other.
+func padded(cells []string) []string {
+	for i, c := range cells {
+		if value, beside, ok := strings.Cut(c, "\t"); ok {
+			cells[i] = fmt.Sprintf("%s %7s", value, beside)
+		}
+	}
+	return cells
 }

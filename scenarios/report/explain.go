@@ -149,7 +149,7 @@ func (p *page) steps(sim *result.Simulation) {
 		if s.tasks > 1 {
 			name += " ..."
 		}
-		t.Row(text.Wrap(name, width, 0), text.Wrap(s.link, linkWidth, 0), text.Count(s.tasks),
+		t.Row(p.fold(name, width), p.fold(s.link, linkWidth), text.Count(s.tasks),
 			u.Of(s.endS), u.Of(s.ComputeS), u.Of(s.FullRateS), u.Of(s.LostS()))
 	}
 	p.table(t)

@@ -24,7 +24,7 @@ func (p *page) moves(sim *result.Simulation) {
 			}
 			what = append(what, fmt.Sprintf("%s: %d to %d", name, c.From, c.To))
 		}
-		t.Row(text.Wrap(m.When, 30, 0), u.Of(m.AtS), u.Of(m.UpS), strings.Join(what, "\n"))
+		t.Row(p.fold(m.When, 30), u.Of(m.AtS), u.Of(m.UpS), strings.Join(what, "\n"))
 	}
 	p.table(t)
 	p.note("What is released stops at once, what is set up carries from the time told, and all else goes on. With the best circuits that stay the iteration takes %s: moving them saves %s.",

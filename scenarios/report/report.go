@@ -49,6 +49,14 @@ func (p *page) note(format string, args ...any) {
 	p.line("%s", text.Indent(text.Wrap(fmt.Sprintf(format, args...), p.width()-2, 0), 2))
 }
 
+// fold breaks a text for a cell of a table into lines.
+func (p *page) fold(s string, width int) string {
+	if p.wide {
+		return s
+	}
+	return text.Wrap(s, width, 0)
+}
+
 // width is where lines of paragraphs end.
 func (p *page) width() int {
 	if p.wide {

@@ -9,7 +9,7 @@ import (
 type Results struct {
 	Heads   []string   `json:"heads"`   // in lines; the first is that of the policies
 	Metrics []string   `json:"metrics"` // that the columns after the first are of, "solve_s" of the last
-	Rows    [][]string `json:"rows"`    // as they are printed
+	Rows    [][]string `json:"rows"`    // as they are printed; after a tab what stands beside a value, such as a gap
 	Best    int        `json:"best"`    // the row that is best, -1 where none can be
 }
 

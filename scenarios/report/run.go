@@ -18,7 +18,7 @@ func Run(run *result.Run, dir string, bold func(string) string) string {
 	shown := ResultsOf(run)
 	t := text.NewTable(shown.Heads...)
 	for i, row := range shown.Rows {
-		cells := append([]string{"  " + text.Snip(row[0], policyWidth)}, row[1:]...)
+		cells := append([]string{"  " + text.Snip(row[0], policyWidth)}, padded(row[1:])...)
 		if i == shown.Best {
 			cells[0] = "*" + cells[0][1:]
 			t.BoldRow(cells...)
@@ -266,7 +266,7 @@ func (p *page) trials(doc *result.Document) {
 	for i := range doc.Rows {
 		if r := &doc.Rows[i]; r.Metrics["replay_plays"] > 0 {
 			what = r.Labels["replay"]
-			row := cells(doc, r, shown)
+			row := padded(cells(doc, r, shown))
 			row[0] = "  " + text.Snip(row[0], policyWidth)
 			t.Row(row...)
 		}

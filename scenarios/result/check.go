@@ -71,7 +71,7 @@ func (d *Detail) Check() error {
 }
 
 func (p *Simulation) check(who string) error {
-	for _, group := range [][]Series{p.Demand, p.Rates, p.Circuits} {
+	for _, group := range [][]Series{p.Demand, p.Rates, p.Circuits, p.Links} {
 		for _, s := range group {
 			if len(s.TimeS) != len(s.Value) {
 				return fmt.Errorf("series %q of %s has %d times and %d values", s.Name, who, len(s.TimeS), len(s.Value))
@@ -81,7 +81,7 @@ func (p *Simulation) check(who string) error {
 			}
 		}
 	}
-	for _, l := range p.Tracks {
+	for _, l := range slices.Concat(p.Tracks, p.Nodes) {
 		for i, s := range l.Spans {
 			if s.StartS < 0 || s.EndS < s.StartS || i > 0 && s.StartS < l.Spans[i-1].StartS {
 				return fmt.Errorf("span %q on track %q of %s starts below 0 or goes back in time", s.Label, l.Name, who)

@@ -32,6 +32,9 @@ type Simulation struct {
 	Jobs []Simulation `json:"jobs,omitempty"`
 	// Timeline is of work on links, where that is asked for.
 	Timeline *Timeline `json:"-"`
+	// Nodes are its tracks, and Links the rates of the links that carry most, where it is short.
+	Nodes []Track  `json:"nodes,omitempty"`
+	Links []Series `json:"links,omitempty"`
 	// Moves are the changes of circuits in an iteration, whose Topology is that of its beginning, and UnchangedS is how
 	// long it takes without them.
 	Moves      []Move  `json:"moves,omitempty"`

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Timeline is what nodes of a network do, for WriteTrace alone: no run keeps it. Times are in picoseconds.
+// Timeline is what nodes of a network do, for WriteTrace: runs keep the tracks of short ones alone. Times are in picoseconds.
 type Timeline struct {
 	Nodes []string // tracks
 	Tasks []TimelineTask
@@ -18,13 +18,38 @@ type Timeline struct {
 // TimelineTask is a compute, or a transfer on the track of its source.
 type TimelineTask struct {
 	Name       string
+	Kind       string // as Span.Kind
 	Node       int32
 	Start, End int64
 	Transfer   bool
 	Dst        int32 // of a transfer
 	Bytes      int64
 	Waited     int32 // the task that it waited for last, by index; -1 of none
+	Critical   bool  // on the critical path
 }
+
+// Tracks are the tasks of each node that has some, as runs keep them.
+func (l *Timeline) Tracks() []Track {
+	spans := make([][]Span, len(l.Nodes))
+	for i := range l.Tasks {
+		k := &l.Tasks[i]
+		s := Span{Kind: k.Kind, Label: k.Name, StartS: seconds(k.Start), EndS: seconds(k.End), Critical: k.Critical}
+		if k.Transfer {
+			s.Bytes, s.Label = k.Bytes, fmt.Sprintf("%s to %s", k.Name, l.Nodes[k.Dst])
+		}
+		spans[k.Node] = append(spans[k.Node], s)
+	}
+	var out []Track
+	for node, name := range l.Nodes {
+		if list := spans[node]; list != nil {
+			slices.SortStableFunc(list, func(a, b Span) int { return cmp.Compare(a.StartS, b.StartS) })
+			out = append(out, Track{Name: name, Spans: list})
+		}
+	}
+	return out
+}
+
+func seconds(ps int64) float64 { return float64(ps) / 1e12 }
 
 // timeline adds the tracks of a timeline: for each node its computes and its transfers, on as many threads as overlap,
 // an arrow to each task from the one that it waited for last, and counters.

@@ -28,13 +28,7 @@ func (a *routedAnswer) Describe(ctx context.Context, o *assembly.Outcome) {
 		p.MakespanS = s.End.Seconds()
 		(&assembly.Packets{Stats: s, Network: a.network}).Describe(&p, o)
 	}
-	switch {
-	case !o.Timeline:
-	case a.trace != nil && len(a.trace.End) == len(a.graph.Tasks):
-		p.Timeline = a.timeline()
-	default:
-		p.Timeline = &result.Timeline{LeftOut: "all, as the simulation was cut off or sends in groups at one rate"}
-	}
+	a.addTimeline(&p, o.Timeline)
 	o.Detail.Policies = append(o.Detail.Policies, p)
 	routes := assembly.Routes{Policy: a.row.Policy, Network: a.r.Known, Flows: a.r.load.flows, Paths: a.walks}
 	if a.sums != nil {

@@ -15,6 +15,30 @@ const (
 	mostCounters = 16
 )
 
+// mostKept is how many tasks the timeline of a simulation has at most that every run keeps, not only one that is asked for it.
+const mostKept = 2000
+
+// addTimeline adds what nodes did to what is kept of the simulation.
+func (a *routedAnswer) addTimeline(p *result.Simulation, asked bool) {
+	if a.trace == nil || len(a.trace.End) != len(a.graph.Tasks) {
+		if asked {
+			p.Timeline = &result.Timeline{LeftOut: "all, as the simulation was cut off or sends in groups at one rate"}
+		}
+		return
+	}
+	short := len(a.graph.Tasks) <= mostKept
+	if !asked && !short {
+		return
+	}
+	l := a.timeline()
+	if asked {
+		p.Timeline = l
+	}
+	if short {
+		p.Nodes, p.Links = l.Tracks(), l.Links
+	}
+}
+
 // timeline is what nodes did in the simulation.
 func (a *routedAnswer) timeline() *result.Timeline {
 	g, t := a.graph, a.trace
@@ -38,12 +62,19 @@ func (a *routedAnswer) timeline() *result.Timeline {
 		shown = shown[:mostTimed]
 		slices.Sort(shown)
 	}
+	critical := make([]bool, len(g.Tasks))
+	for _, id := range t.CriticalPath(g) {
+		critical[id] = true
+	}
 	index := slices.Repeat([]int32{-1}, len(g.Tasks))
 	for at, id := range shown {
 		k := &g.Tasks[id]
 		one := result.TimelineTask{
 			Name: g.Name(id), Node: k.Src, Dst: k.Dst, Start: int64(t.Start[id]), End: int64(t.End[id]),
-			Transfer: k.Kind == engine.Transfer, Bytes: k.Bytes, Waited: -1,
+			Transfer: k.Kind == engine.Transfer, Bytes: k.Bytes, Waited: -1, Kind: "transfer", Critical: critical[id],
+		}
+		if it := a.r.it; it != nil {
+			one.Kind = it.Meta[id].Phase.String()
 		}
 		if it := a.r.it; !one.Transfer && it != nil && a.r.at != nil {
 			one.Node = a.r.at[firstRank(&it.Spec, &it.Meta[id])]

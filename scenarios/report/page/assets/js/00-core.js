@@ -15,7 +15,7 @@
 //	kind "comparison": name, title, comparison {keys, metrics, differences, missing_rows, new_rows, regressions}, words, summary, rules
 //
 // A simulation is policy, makespan_s, lanes [{name, group, spans [{kind, label, start_s, end_s, bytes, critical}]}],
-// circuits, demand, rates [{name, group, time_s, value}], topology {pods, pairs}, path, lattice (a torus: dims, links, ways),
+// of work on links nodes [the same as lanes] and links, circuits, demand, rates [{name, group, time_s, value}], topology {pods, pairs}, path, lattice (a torus: dims, links, ways),
 // schedule {gpus, phases}, traffic, fleet {cubes, looks}, jobs [simulation]. Any of them may be null.
 const sim = {views: [], data: null, leave: []};
 
@@ -63,8 +63,9 @@ sim.heat = share => {
 // line is how a policy looks, the same in all documents: {color, dashes}.
 sim.line = policy => sim.style(sim.policies.indexOf(policy));
 sim.style = i => {
-	const all = sim.data.look.series, s = all[Math.max(i, 0) % all.length];
-	return {color: sim.tone(s.color), dashes: s.dashes || []};
+	const all = sim.data.look.series, n = Math.max(i, 0), s = all[n % all.length], color = sim.tone(s.color), ground = sim.rgb(sim.css("ground"));
+	const weak = () => `rgb(${sim.rgb(color).map((v, k) => Math.round(0.5 * v + 0.5 * ground[k]))})`; // the second time round
+	return {color: Math.floor(n / all.length) % 2 ? weak() : color, dashes: s.dashes || []};
 };
 
 // swatch is a sample of a colour for legends.

@@ -90,9 +90,17 @@ sim.alternative = (label, make) => {
 	return d;
 };
 
-// prose shows text of the command: paragraphs as such, tables and pictures as they are.
-sim.prose = text => sim.el("div", {class: "prose"}, text.replace(/\n+$/, "").split(/\n{2,}/).map(block => {
-	const lines = block.split("\n");
-	if (/─|^ *\S.* {3,}\S/m.test(block)) return sim.el("pre", {tabindex: 0}, block.replace(/^\n/, ""));
-	return lines.filter(l => l.trim()).map(l => sim.el("p", {}, l.trim()));
-}));
+// prose shows text of the command: paragraphs as such; tables, which have columns apart, as they are.
+sim.prose = text => {
+	const out = sim.el("div", {class: "prose"});
+	for (const block of text.replace(/\s+$/, "").split(/\n\s*\n/)) {
+		let table = [];
+		const flush = () => { if (table.length) out.append(sim.el("pre", {tabindex: 0}, table.join("\n"))); table = []; };
+		for (const line of block.split("\n")) {
+			if (/─|\S {2,}\S|^ {8,}\S/.test(line)) table.push(line);
+			else if (line.trim()) { flush(); out.append(sim.el("p", {class: /^ *- /.test(line) ? "item" : null}, line.trim())); }
+		}
+		flush();
+	}
+	return out;
+};

@@ -7,11 +7,11 @@ sim.views.push({
 		const t = doc.table, policy = state.policy || sim.best(doc);
 		root.append(sim.table({
 			label: "Results by policy",
-			columns: t.heads.map((h, i) => ({head: h.replaceAll("\n", " "), title: i ? sim.fmt.head(t.metrics[i - 1]) : null})),
+			columns: t.heads.map((h, i) => ({head: h.replaceAll("-\n", "").replaceAll("\n", " "), title: i ? sim.fmt.head(t.metrics[i - 1]) : null})),
 			rows: t.rows.map((cells, i) => {
 				const row = doc.result.rows[i], took = (doc.timings.policies || {})[row.policy] || {};
 				return {
-					cells: [sim.el("span", {}, sim.swatch(sim.line(row.policy).color), " ", (i === t.best ? "* " : "") + cells[0]), ...cells.slice(1)],
+					cells: [sim.el("span", {}, sim.swatch(sim.line(row.policy).color), " ", (i === t.best ? "* " : "") + cells[0]), ...cells.slice(1).map(c => { const [value, beside] = c.split("\t"); return beside ? [value, sim.el("span", {class: "beside"}, beside)] : value; })],
 					values: [row.policy, ...t.metrics.map(m => m === "solve_s" ? took.solve_s : row.metrics[m])],
 					strong: i === t.best, open: () => state.set({policy: row.policy}),
 				};

@@ -3,10 +3,9 @@
 sim.bars = {};
 
 // kind is how spans of a kind look: {words, color, row}; row 0 is work, others are rows of transfers below it.
-sim.bars.kind = name => {
-	const k = sim.data.look.spans.find(k => k.name === name);
-	const color = k ? sim.tone(k.color) : sim.css("dim");
-	return {words: k ? k.words : name || "work", color, rgb: sim.rgb(color), row: k ? k.row : 0};
+sim.bars.kind = (name, moves) => {
+	const k = sim.data.look.spans.find(k => k.name === name), color = k ? sim.tone(k.color) : sim.css(moves ? "accent" : "dim");
+	return {words: k ? k.words : name || "work", color, rgb: sim.rgb(color), row: k ? k.row : moves ? 1 : 0};
 };
 
 // index makes of tracks, as results have them, what cover draws: {kinds, end, count, tracks: [{name, group, spans, rows}]}. A
@@ -15,15 +14,15 @@ sim.bars.kind = name => {
 sim.bars.index = lanes => {
 	const names = [], kinds = [];
 	let end = 0, count = 0;
-	const kindOf = name => {
-		let k = names.indexOf(name);
-		if (k < 0) { k = names.push(name) - 1; kinds.push(sim.bars.kind(name)); }
+	const kindOf = s => {
+		let k = names.indexOf(s.kind);
+		if (k < 0) { k = names.push(s.kind) - 1; kinds.push(sim.bars.kind(s.kind, s.bytes > 0)); }
 		return k;
 	};
 	const tracks = (lanes || []).map(l => {
 		const byRow = new Map();
 		(l.spans || []).forEach((s, i) => {
-			const k = kindOf(s.kind), row = kinds[k].row;
+			const k = kindOf(s), row = kinds[k].row;
 			if (!byRow.has(row)) byRow.set(row, []);
 			byRow.get(row).push([i, k]);
 			end = Math.max(end, s.end_s);

@@ -10,8 +10,8 @@ sim.views.push({
 		const shown = [policy, ...(other && other !== policy ? [other] : [])];
 		const sims = shown.map(p => sim.simulation(doc, p === "ideal" ? "" : p));
 		const groups = [...new Set(sim.lanes(sims[0]).map(l => l.group).filter(Boolean))];
-		const below = ["circuits", "demand", "rates"].filter(k => sims.some(s => (s[k] || []).length));
-		const words = {circuits: "rate of each bundle of circuits", demand: "bandwidth that leaves each pod", rates: "gradient synchronisation"};
+		const below = ["circuits", "demand", "rates", "links"].filter(k => sims.some(s => (s[k] || []).length));
+		const words = {circuits: "rate of each bundle of circuits", demand: "bandwidth that leaves each pod", rates: "gradient synchronisation", links: "the links that carry most"};
 		const under = below.includes(state.below) ? state.below : state.below === "none" ? "none" : below[0] || "none";
 		root.append(sim.el("div", {class: "controls"},
 			sim.choice("Policy", known, policy, p => state.set({policy: p})),
@@ -24,7 +24,7 @@ sim.views.push({
 			return {sim: s, name: shown[i] === "ideal" ? "the ideal fabric" : shown[i], index: sim.bars.index(lanes), series: (under === "none" ? [] : s[under] || []).filter(q => q.time_s && q.time_s.length > 1)};
 		});
 		const t = sim.timeline(panels, state);
-		const used = [...new Set(panels.flatMap(p => p.index.names))].map(n => sim.bars.kind(n)).sort((a, b) => a.row - b.row);
+		const used = [...new Map(panels.flatMap(p => p.index.kinds.map(k => [k.words, k]))).values()].sort((a, b) => a.row - b.row);
 		const button = (text, label, f) => sim.el("button", {type: "button", "aria-label": label, onclick: f}, text);
 		root.append(sim.el("div", {class: "controls"}, button("−", "Zoom out", () => t.zoom(1.6)), button("+", "Zoom in", () => t.zoom(1 / 1.6)),
 			button("whole", "The whole run", () => t.show(0, t.end)), button("◀", "Earlier", () => t.pan(-0.3)), button("▶", "Later", () => t.pan(0.3)), t.window));
@@ -39,14 +39,14 @@ sim.views.push({
 });
 
 // lanes are the tracks of a simulation that have something on them.
-sim.lanes = s => s ? (s.lanes || []).filter(l => (l.spans || []).length) : [];
+sim.lanes = s => s ? (s.lanes || s.nodes || []).filter(l => (l.spans || []).length) : [];
 
 // timelineTable says how long each track is at what.
 sim.timelineTable = p => {
 	const kinds = p.index.names, time = (t, k) => t.spans.reduce((sum, s) => sum + (s.kind === k ? s.end_s - s.start_s : 0), 0), u = sim.fmt.unit(p.index.end);
 	return sim.table({
 		label: `Seconds of each track by kind under ${p.name}`,
-		columns: [{head: "track"}, {head: "group", left: true}, ...kinds.map(k => ({head: sim.bars.kind(k).words})), {head: "bars"}],
+		columns: [{head: "track"}, {head: "group", left: true}, ...p.index.kinds.map(k => ({head: k.words})), {head: "bars"}],
 		rows: p.index.tracks.map(t => ({cells: [t.name, t.group, ...kinds.map(k => sim.fmt.seconds(time(t, k), u)), sim.fmt.count(t.spans.length)], values: [t.name, t.group, ...kinds.map(k => time(t, k)), t.spans.length]})),
 	});
 };

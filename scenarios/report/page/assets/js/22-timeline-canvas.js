@@ -128,8 +128,8 @@ sim.timeline = (panels, state) => {
 			while (lo < hi) { const m = (lo + hi) >> 1; if (t[m] <= f.time) lo = m + 1; else hi = m; }
 			return [f.series.name, `${sim.fmt.bits(lo ? f.series.value[lo - 1] : 0)} at ${sim.fmt.seconds(f.time)}, at most ${sim.fmt.bits(most[f.series.name])}`, f.panel.name];
 		}
-		const t = f.panel.index.tracks[f.track], s = t.spans[f.row.levels[0].span[f.bar]], k = sim.bars.kind(s.kind), took = s.end_s - s.start_s;
-		return [/^\d+$/.test(s.label) ? `${k.words}, micro-batch ${s.label}` : s.label && s.label !== "DP" ? `${k.words} ${s.label}` : k.words, `${t.name}${t.group ? ", " + t.group : ""}, ${f.panel.name}`,
+		const t = f.panel.index.tracks[f.track], s = t.spans[f.row.levels[0].span[f.bar]], k = f.panel.index.kinds[f.row.levels[0].kind[f.bar]], took = s.end_s - s.start_s;
+		return [/^\d+$/.test(s.label) ? `${k.words}, micro-batch ${s.label}` : s.label.includes(" ") ? s.label : s.label && s.label !== "DP" ? `${k.words} ${s.label}` : k.words, `${t.name}${t.group ? ", " + t.group : ""}, ${f.panel.name}`,
 			`${sim.fmt.seconds(s.start_s)} to ${sim.fmt.seconds(s.end_s)}: ${sim.fmt.seconds(took)}`,
 			...(s.bytes ? [`${sim.fmt.bytes(s.bytes)} at ${took > 0 ? sim.fmt.bits(8 * s.bytes / took) : "any rate"} on average`] : []), ...(s.critical ? ["on the critical path"] : [])];
 	};
