@@ -1,0 +1,276 @@
+//go:build browser
+
+package cli
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// browsed are the reports that are opened: what is run for each, and the views that it must have, in order.
+var browsed = []struct {
+	name  string
+	runs  [][]string // commands without --out, each of whose results has the name of its place
+	flags []string   // of sim report
+	views string
+}{
+	{"job", [][]string{{"run", "deepseek671b"}}, nil, "summary timeline topology"},
+	{"fault", [][]string{{"run", "fault"}}, nil, "summary topology"},
+	{"plan", [][]string{{"run", "worked-example"}}, nil, "summary plan"},
+	{"graph", [][]string{{"run", "training-graph"}}, nil, "summary topology"},
+	{"fleet", [][]string{{"run", "fleet-10d"}}, nil, "summary fleet"},
+	{"sweep", [][]string{{"sweep", "fig13b-32"}}, nil, "explorer"},
+	{"change", [][]string{{"run", "gpt7b"}, {"run", "gpt7b", "--set", "workload.microbatches=16"}}, []string{"--compare"}, "differs"},
+}
+
+// TestReportInBrowser opens reports of shipped scenarios from disk in a browser: none asks for anything but itself, none
+// complains, every view looks as it did, shows what result.json says, and is reached by keys.
+func TestReportInBrowser(t *testing.T) {
+	browser := startBrowser(t)
+	for _, b := range browsed {
+		t.Run(b.name, func(t *testing.T) {
+			dirs, file := reported(t, b.runs, b.flags)
+			tab := open(t, browser, file)
+			size, err := os.Stat(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("%d kB, drawn %.0f ms after it was asked for", size.Size()/1000, tab.number("opened"))
+			if got := strings.Join(tab.texts(`[...document.querySelectorAll("#views a")].map(a => a.hash.slice(1).split("/")[0])`), " "); got != b.views {
+				t.Fatalf("views %s, want %s", got, b.views)
+			}
+			for i, view := range strings.Fields(b.views) {
+				tab.leave()
+				tab.press(fmt.Sprint(i + 1))
+				tab.settle()
+				if got := tab.text(`document.querySelector("main section").dataset.view`); got != view {
+					t.Fatalf("key %d shows %s, not %s", i+1, got, view)
+				}
+				if view != "summary" || b.name == "job" { // one summary is as good as another
+					tab.looksAsBefore(b.name + "-" + view)
+				}
+				if check := shows[view]; check != nil {
+					check(tab, dirs)
+				}
+				tab.reachesAll(view)
+			}
+			tab.leave()
+			tab.press("?")
+			if !tab.holds(`document.getElementById("keys").open`) {
+				t.Error("? does not show the keys")
+			}
+			tab.quiet()
+		})
+	}
+}
+
+// reported runs commands and writes the report of their results.
+func reported(t *testing.T, runs [][]string, flags []string) (dirs []string, file string) {
+	t.Helper()
+	t.Chdir(t.TempDir()) // what differs has the names of directories
+	for i, args := range runs {
+		dir := []string{"before", "after"}[i]
+		succeed(t, append(slices.Clone(args), "--no-plots", "--out", dir))
+		dirs = append(dirs, dir)
+	}
+	succeed(t, slices.Concat([]string{"report"}, dirs, flags, []string{"-o", "report.html"}))
+	file, err := filepath.Abs("report.html")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dirs, file
+}
+
+// succeed runs the command.
+func succeed(t *testing.T, args []string) {
+	t.Helper()
+	var out, err strings.Builder
+	c := standard()
+	c.stdout, c.stderr = &out, &err
+	if code := c.main(context.Background(), append([]string{"sim"}, args...)); code != exitDone {
+		t.Fatalf("sim %s: code %d: %s", strings.Join(args, " "), code, &err)
+	}
+}
+
+// startBrowser starts one for all tests, which are left out where there is none.
+func startBrowser(t *testing.T) context.Context {
+	t.Helper()
+	path := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if p, err := exec.LookPath(name); err == nil && path == "" {
+			path = p
+		}
+	}
+	if path == "" {
+		t.Skip("there is no chromium")
+	}
+	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()),
+		chromedp.DisableGPU, chromedp.Flag("hide-scrollbars", true), chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true))
+	if os.Getuid() == 0 {
+		options = append(options, chromedp.NoSandbox)
+	}
+	ctx, stop := chromedp.NewExecAllocator(t.Context(), options...)
+	t.Cleanup(stop)
+	browser, stop := chromedp.NewContext(ctx)
+	t.Cleanup(stop)
+	if err := chromedp.Do(browser); err != nil {
+		t.Fatal(err)
+	}
+	return browser
+}
+
+// tab is a page in the browser.
+type tab struct {
+	*testing.T
+	ctx context.Context
+
+	mu       sync.Mutex
+	requests []string
+	said     []string // errors and warnings of the console
+}
+
+// observe notes in the page when its first view is drawn, what work frames take, and what has had the focus.
+const observe = `
+window.observed = {opened: 0, frames: [], focused: new Set()};
+new MutationObserver((_, o) => {
+	if (!document.documentElement.dataset.ready) return;
+	o.disconnect();
+	requestAnimationFrame(() => requestAnimationFrame(() => { observed.opened = performance.now(); }));
+}).observe(document, {attributes: true, subtree: true, attributeFilter: ["data-ready"]});
+addEventListener("focusin", e => observed.focused.add(e.target));
+{
+	const frame = requestAnimationFrame;
+	window.requestAnimationFrame = f => frame(t => { const begin = performance.now(); f(t); observed.frames.push([begin, performance.now() - begin]); });
+}`
+
+// open opens a file, and waits until its first view is drawn.
+func open(t *testing.T, browser context.Context, file string) *tab {
+	t.Helper()
+	ctx, stop := chromedp.NewContext(browser)
+	t.Cleanup(stop)
+	ctx, stop = context.WithTimeout(ctx, time.Minute)
+	t.Cleanup(stop)
+	w := &tab{T: t, ctx: ctx}
+	w.do(chromedp.EmulateViewport(800, 600))
+	if err := chromedp.Listen(ctx, w.hear); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := chromedp.Call(ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: observe}); err != nil {
+		t.Fatal(err)
+	}
+	w.do(chromedp.Navigate((&url.URL{Scheme: "file", Path: file}).String()))
+	if _, err := chromedp.Run(ctx, chromedp.Poll[bool](`observed.opened > 0`)); err != nil {
+		t.Fatalf("%s does not open: %v; %s", filepath.Base(file), err, w.said)
+	}
+	return w
+}
+
+// hear notes what the page asks for, and its complaints.
+func (w *tab) hear(event any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch e := event.(type) {
+	case *network.EventRequestWillBeSent:
+		w.requests = append(w.requests, e.Request.URL)
+	case *runtime.EventExceptionThrown:
+		w.said = append(w.said, e.ExceptionDetails.Text+" "+fmt.Sprint(e.ExceptionDetails.Exception.Description))
+	case *runtime.EventConsoleAPICalled:
+		if e.Type == runtime.ConsoleAPICalledTypeError || e.Type == runtime.ConsoleAPICalledTypeWarning || e.Type == runtime.ConsoleAPICalledTypeAssert {
+			w.said = append(w.said, fmt.Sprintf("console: %s %s", e.Type, e.Args[0].Value))
+		}
+	case *log.EventEntryAdded:
+		if e.Entry.Level == log.EntryLevelError || e.Entry.Level == log.EntryLevelWarning {
+			w.said = append(w.said, e.Entry.Text)
+		}
+	}
+}
+
+// quiet fails where the page has complained, or asked for more than itself.
+func (w *tab) quiet() {
+	w.Helper()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.said) > 0 {
+		w.Errorf("the page complains: %s", strings.Join(w.said, "\n"))
+	}
+	if len(w.requests) != 1 || !strings.HasPrefix(w.requests[0], "file:") {
+		w.Errorf("the page asks for %s", w.requests)
+	}
+}
+
+func (w *tab) do(steps ...chromedp.Action[chromedp.Void]) {
+	w.Helper()
+	if err := chromedp.Do(w.ctx, steps...); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// eval returns what an expression is in the page.
+func eval[T any](w *tab, expression string) T {
+	w.Helper()
+	v, err := chromedp.Run(w.ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+	if err != nil {
+		w.Fatalf("%s: %v", expression, err)
+	}
+	return v
+}
+
+func (w *tab) text(expression string) string    { w.Helper(); return eval[string](w, expression) }
+func (w *tab) texts(expression string) []string { w.Helper(); return eval[[]string](w, expression) }
+func (w *tab) holds(expression string) bool     { w.Helper(); return eval[bool](w, expression) }
+func (w *tab) number(observed string) float64 {
+	w.Helper()
+	return eval[float64](w, "observed."+observed)
+}
+func (w *tab) press(keys string) { w.Helper(); w.do(chromedp.KeyEvent(keys)) }
+
+// leave takes the focus from what has it.
+func (w *tab) leave() { w.Helper(); w.holds(`document.activeElement.blur() === undefined`) }
+
+// settle waits until what was asked to be drawn is.
+func (w *tab) settle() {
+	w.Helper()
+	w.holds(`new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))`)
+}
+
+// reachesAll fails unless the key Tab comes by every control of the page, and keys change or tell something on every
+// picture.
+func (w *tab) reachesAll(view string) {
+	w.Helper()
+	const controls = `[...document.querySelectorAll("a[href], button, select, input, summary, [tabindex='0']")].filter(e => e.checkVisibility() && !e.disabled)`
+	n := eval[int](w, `document.activeElement.blur(), observed.focused.clear(), scrollTo(0, 0), `+controls+`.length`)
+	w.press(strings.Repeat(kb.Tab, n+2))
+	if missed := w.texts(controls + `.filter(e => !observed.focused.has(e)).map(e => e.outerHTML.slice(0, 90))`); len(missed) > 0 {
+		w.Errorf("%s: the key Tab does not reach %s", view, strings.Join(missed, "\n"))
+	}
+	const pictures = `[...document.querySelectorAll("main canvas")].filter(c => c.checkVisibility()).map(c => c.closest("[tabindex='0']")).filter(e => e)`
+	for i := range eval[int](w, pictures+`.length`) {
+		const shown = `location.hash + document.querySelector("main").textContent`
+		before := w.text(fmt.Sprintf(`%s[%d].focus(), %s`, pictures, i, shown))
+		w.press(kb.ArrowRight + kb.ArrowRight)
+		w.settle()
+		if w.holds(`document.getElementById("tip").hidden`) && w.text(shown) == before {
+			w.Errorf("%s: keys do nothing on picture %d, %s", view, i+1, w.text(fmt.Sprintf(`%s[%d].getAttribute("aria-label")`, pictures, i)))
+		}
+		w.press(kb.Escape)
+	}
+	if unsaid := w.texts(`[...document.querySelectorAll("main canvas, main svg")].filter(e => !e.closest("[role=img][aria-label]")).map(e => e.outerHTML.slice(0, 90))`); len(unsaid) > 0 {
+		w.Errorf("%s: pictures without words: %s", view, unsaid)
+	}
+}
