@@ -4,12 +4,19 @@
 // picture is a canvas (sim.canvas) with click(x, y); what it returns is its element, with redraw and tip(x, y, lines),
 // which shows text beside a point of it.
 sim.picture = ({click, draw, ...rest}) => {
-	const c = sim.canvas({...rest, draw: (g, w, h) => { g.textBaseline = "alphabetic"; draw(g, w, h); }});
+	const c = sim.canvas({...rest, draw: (g, w, h) => { g.textBaseline = "alphabetic"; sim.font(g, 12); draw(g, w, h); }});
 	c.canvas.dataset.key = rest.label;
 	if (click) c.canvas.addEventListener("click", e => click(e.offsetX, e.offsetY));
 	const tip = (x, y, lines) => { const r = c.canvas.getBoundingClientRect(); sim.tip(r.left + x, r.top + y, lines); };
 	return Object.assign(c.element, {redraw: c.redraw, tip});
 };
+
+// size is how much larger than usual text is, as it is on wide screens; font sets it on a canvas, in pixels of usual size.
+sim.size = () => parseFloat(getComputedStyle(document.documentElement).fontSize) / 15;
+sim.font = (g, px) => { g.font = `${px * sim.size()}px ${getComputedStyle(document.documentElement).fontFamily}`; };
+
+// plural counts: plural(1, "hop") is "1 hop".
+sim.plural = (n, word) => `${sim.fmt.count(n)} ${word}${n === 1 ? "" : "s"}`;
 
 // beside is the choice of a policy and of another to stand beside it, and the panels of both: panel(policy) returns the
 // children of one.

@@ -18,7 +18,7 @@ sim.views.push({
 			const pick = {src: null, node: null, way: -1, panels: [], most: all.reduce((m, n) => n.links.reduce((m, l) => Math.max(m, l.load), m), 0)};
 			const ways = all[0].ways;
 			if (ways.length) bar.append(sim.choice("Route", [{value: -1, text: "from a node that is chosen"}, ...ways.map((w, i) => ({value: i, text:
-				`${all[0].names[w.src]} to ${all[0].names[w.dst]}, ${w.links.length} hops${w.usual ? ", if nothing were down" : ""}`}))], -1, v => {
+				`${all[0].names[w.src]} to ${all[0].names[w.dst]}, ${sim.plural(w.links.length, "hop")}${w.usual ? ", if nothing were down" : ""}`}))], -1, v => {
 				pick.way = Number(v);
 				pick.panels.forEach(c => c.redraw());
 			}));
@@ -93,7 +93,7 @@ sim.views.push({
 	},
 
 	ring(policy, t, bundles, most) {
-		const n = t.pods.length, w = Math.max(560, n * 56), tall = Math.max(380, n * 42), at = this.places(t, bundles, w, tall), flat = at.every(p => p.y === at[0].y), h = flat ? 150 : tall;
+		const n = t.pods.length, w = innerWidth < 600 ? Math.max(430, n * 50) : Math.max(560, n * 56), tall = Math.max(380, n * 42), at = this.places(t, bundles, w, tall), flat = at.every(p => p.y === at[0].y), h = flat ? 150 : tall;
 		if (flat) at.forEach(p => { p.y = 90; });
 		const wide = Math.min(84, flat ? w / n * 0.56 : Math.max(46, 520 / n)), small = wide < 70;
 		const s = (tag, attrs, ...c) => sim.el("svg:" + tag, attrs, ...c), width = q => Math.max(1.2, 11 * q.circuits / most);
@@ -144,7 +144,7 @@ sim.views.push({
 		};
 		const c = sim.picture({
 			label: `Circuits of ${policy} as a matrix of pods. Arrow keys go from pair to pair`,
-			height: w => { cell = Math.max(3, Math.min(26, (w - 50) / columns)); return 30 + n * cell; },
+			height: w => { cell = Math.max(3, Math.min(26 * sim.size(), (w - 50) / columns)); return 30 + n * cell; },
 			draw(ctx) {
 				const blue = sim.tone("#0072b2"), red = sim.tone("#d55e00");
 				ctx.fillStyle = sim.css("band");

@@ -22,14 +22,14 @@ sim.nets.torus = t => {
 	const place = w => {
 		let unit = 0, columns = 1;
 		for (let c = 1; c <= Z; c++) {
-			const u = Math.min(w / (c * (X + 0.7)), Math.max(420, w * 0.8) / (Math.ceil(Z / c) * (Y + 0.9)), 60);
+			const u = Math.min(w / (c * (X + 0.7)), Math.max(420, w * 0.8) / (Math.ceil(Z / c) * (Y + 0.9)), 60 * sim.size());
 			if (u > unit) [unit, columns] = [u, c];
 		}
-		const head = Z > 1 ? 16 : 4, tall = unit * (Y + 0.3) + head, at = [], texts = [];
+		const head = (Z > 1 ? 16 : 4) * sim.size(), tall = unit * (Y + 0.3) + head, at = [], texts = [];
 		for (let n = 0; n < nodes; n++) {
 			const [x, y, z] = where(n);
 			at.push([(z % columns) * unit * (X + 0.7) + unit * (x + 0.85), Math.floor(z / columns) * tall + head + unit * (Y - y - 0.35)]);
-			if (Z > 1 && !x && !y) texts.push({x: at[n][0] + unit * (X - 1) / 2, y: Math.floor(z / columns) * tall + 11, text: (X * unit > 60 ? "z = " : "") + z});
+			if (Z > 1 && !x && !y) texts.push({x: at[n][0] + unit * (X - 1) / 2, y: Math.floor(z / columns) * tall + 11 * sim.size(), text: (X * unit > 60 ? "z = " : "") + z});
 		}
 		const off = Math.max(0.8, unit * 0.075), stub = unit * 0.42, slant = unit * 0.27;
 		const lines = t.links.map(l => {
@@ -135,7 +135,7 @@ sim.nets.picture = (policy, net, pick) => {
 			if (net.idle[n]) { ctx.strokeStyle = ink(); ctx.lineWidth = 1; ctx.stroke(); }
 		});
 		ctx.fillStyle = sim.css("dim");
-		ctx.font = `11px ${getComputedStyle(document.documentElement).fontFamily}`;
+		sim.font(ctx, 11);
 		ctx.textAlign = "center";
 		for (const t of spots.texts) if (!t.wide || ctx.measureText(t.text).width < t.wide) ctx.fillText(t.text, t.x, t.y);
 	};
@@ -154,17 +154,22 @@ sim.nets.picture = (policy, net, pick) => {
 		const route = (list, color, dash) => {
 			ctx.strokeStyle = color;
 			ctx.setLineDash(dash);
+			// What leaves by a stub arrives by one.
+			const parts = list.flatMap(i => {
+				const l = spots.lines[i], n = l.length, [x, y] = spots.at[net.links[i].to], [dx, dy] = [l[n - 2] - l[0], l[n - 1] - l[1]];
+				return Math.hypot(l[n - 2] - x, l[n - 1] - y) > spots.unit * 0.5 ? [l, [x - dx, y - dy, x, y]] : [l];
+			});
 			for (const [width, back] of [[Math.min(9, 3.5 + spots.unit * 0.1), sim.css("ground")], [Math.min(6, 2 + spots.unit * 0.07), color]]) {
 				ctx.beginPath();
-				for (const i of list) trace(ctx, spots.lines[i]);
+				for (const l of parts) trace(ctx, l);
 				ctx.lineWidth = width;
 				ctx.strokeStyle = back;
 				ctx.stroke();
 			}
 			ctx.setLineDash([]);
 			ctx.fillStyle = color;
-			for (const i of list) { // arrow heads
-				const l = spots.lines[i], n = l.length, a = Math.atan2(l[n - 1] - l[n - 3], l[n - 2] - l[n - 4]), s = Math.min(9, 4 + spots.unit * 0.1);
+			for (const l of parts) { // arrow heads
+				const n = l.length, a = Math.atan2(l[n - 1] - l[n - 3], l[n - 2] - l[n - 4]), s = Math.min(9, 4 + spots.unit * 0.1);
 				ctx.beginPath();
 				for (const [d, t] of [[0, 0], [-s, -0.45], [-s, 0.45]]) ctx.lineTo(l[n - 2] + d * Math.cos(a + t), l[n - 1] + d * Math.sin(a + t));
 				ctx.fill();
@@ -203,7 +208,7 @@ sim.nets.picture = (policy, net, pick) => {
 		const own = net.links.filter(l => l.from === n), list = pick.src !== null && pick.src !== n ? sim.nets.route(net, pick.src, n) : null;
 		const lines = [net.names[n], ...own.slice(0, 12).map(words), own.length > 12 ? `and ${own.length - 12} more links` : ""];
 		if (pick.src !== null && pick.src !== n) {
-			lines.push(list ? `from ${net.names[pick.src]}: ${list.length} hops, ${list.map(i => net.links[i].way || net.names[net.links[i].to]).join(" ")}` : `from ${net.names[pick.src]}: no route is kept`);
+			lines.push(list ? `from ${net.names[pick.src]}: ${sim.plural(list.length, "hop")}, ${list.map(i => net.links[i].way || net.names[net.links[i].to]).join(" ")}` : `from ${net.names[pick.src]}: no route is kept`);
 		}
 		return lines.filter(t => t);
 	};

@@ -101,9 +101,9 @@ sim.views.push({
 	// ring puts few GPUs on a circle, with an arrow for every link.
 	ring(plan, at, name) {
 		return sim.picture({
-			label: `Links of the plan of ${name} at a moment, and the chunks that cross them`, height: w => Math.min(w, 520),
+			label: `Links of the plan of ${name} at a moment, and the chunks that cross them`, height: w => Math.min(w, 520 * sim.size()),
 			draw: (g, w, h) => {
-				const f = plan.frames[at()], r = Math.min(w, h) / 2 - 34, n = plan.gpus, ball = Math.min(17, Math.max(8, 3.6 * r / n));
+				const f = plan.frames[at()], r = Math.min(w, h) / 2 - 34 * sim.size(), n = plan.gpus, ball = Math.min(17, Math.max(8, 3.6 * r / n)) * sim.size();
 				const spot = i => { const a = 2 * Math.PI * i / n - Math.PI / 2; return [w / 2 + r * Math.cos(a), h / 2 + r * Math.sin(a)]; };
 				const carried = new Map();
 				for (const x of f.sent) carried.set(`${x.from} ${x.to}`, [...(carried.get(`${x.from} ${x.to}`) || []), x]);
@@ -125,14 +125,14 @@ sim.views.push({
 					for (const [l, t] of [[0, 0], [-size, -0.4], [-size, 0.4]]) g.lineTo(tip[0] + l * Math.cos(angle + t), tip[1] + l * Math.sin(angle + t));
 					g.fill();
 					if (!text) return;
-					const p = 0.62, x = (1 - p) ** 2 * a[0] + 2 * p * (1 - p) * mid[0] + p * p * b[0], y = (1 - p) ** 2 * a[1] + 2 * p * (1 - p) * mid[1] + p * p * b[1];
-					g.font = g.font.replace(/\d+px/, n > 12 ? "10px" : "12px");
+					const p = d < 120 ? 0.4 : Math.min(0.5, 70 * sim.size() / d), x = (1 - p) ** 2 * a[0] + 2 * p * (1 - p) * mid[0] + p * p * b[0], y = (1 - p) ** 2 * a[1] + 2 * p * (1 - p) * mid[1] + p * p * b[1];
+					sim.font(g, n > 12 ? 10 : 12);
 					const wide2 = g.measureText(text).width;
 					g.fillStyle = sim.css("ground");
-					g.fillRect(x - wide2 / 2 - 2, y - 7, wide2 + 4, 14);
-					g.fillStyle = color;
+					g.fillRect(x - wide2 / 2 - 2, y - 7 * sim.size(), wide2 + 4, 14 * sim.size());
+					g.fillStyle = sim.css("ink");
 					g.textAlign = "center";
-					g.fillText(text, x, y + 4);
+					g.fillText(text, x, y + 4 * sim.size());
 				};
 				const drawn = new Set();
 				for (const [from, to] of f.edges) {
@@ -156,8 +156,8 @@ sim.views.push({
 					g.lineWidth = 1;
 					g.stroke();
 					g.fillStyle = sim.css("ink");
-					g.font = g.font.replace(/\d+px/, "12px");
-					g.fillText(i, x, y + 4);
+					sim.font(g, 12);
+					g.fillText(i, x, y + 4 * sim.size());
 				}
 			},
 		});
@@ -167,7 +167,7 @@ sim.views.push({
 	matrix(plan, at, name) {
 		let cell = 1;
 		const c = sim.picture({
-			label: `Links of the plan of ${name} at a moment: rows send, columns receive`, height: w => Math.min(w, 640),
+			label: `Links of the plan of ${name} at a moment: rows send, columns receive`, height: w => Math.min(w, 640 * sim.size()),
 			draw: (g, w, h) => {
 				const f = plan.frames[at()], n = plan.gpus, room = Math.min(w, h) - 40, wide = room / n;
 				cell = wide;
@@ -177,7 +177,7 @@ sim.views.push({
 				for (const [from, to] of f.edges) put(from, to, f.setup && !f.last ? sim.css("dim") : sim.css("faint"));
 				for (const x of f.sent) put(x.from, x.to, this.color(plan, x.hop));
 				g.fillStyle = sim.css("dim");
-				const step = [1, 2, 4, 8, 16, 32, 64, 128, 256].find(s => s * wide >= 26) || 512;
+				const step = [1, 2, 4, 8, 16, 32, 64, 128, 256].find(s => s * wide >= 26 * sim.size()) || 512;
 				for (let i = 0; i < n; i += step) {
 					g.textAlign = "center";
 					g.fillText(i, 36 + (i + 0.5) * wide, 14);
@@ -198,9 +198,9 @@ sim.views.push({
 	// strip is the plan in time, to scale with all plans: how many links carry something, reconfigurations between.
 	strip(plan, at, longest, choose) {
 		const c = sim.picture({
-			label: "The plan in time: bars are links that carry chunks, grey is reconfiguration. Arrow keys step", height: 74,
+			label: "The plan in time: bars are links that carry chunks, grey is reconfiguration. Arrow keys step", height: () => 74 * sim.size(),
 			draw: (g, w, h) => {
-				const x = t => 2 + (w - 4) * t / longest, foot = h - 18, top = Math.max(1, ...plan.frames.map(f => f.edges.length));
+				const x = t => 2 + (w - 4) * t / longest, foot = h - 18 * sim.size(), top = Math.max(1, ...plan.frames.map(f => f.edges.length));
 				for (const f of plan.frames) {
 					if (f.setup && !f.last) { g.fillStyle = sim.css("dim"); g.fillRect(x(f.from), 4, Math.max(0.6, x(f.to) - x(f.from)), foot - 4); continue; }
 					g.fillStyle = sim.tone("#0072b2");
@@ -214,7 +214,7 @@ sim.views.push({
 				g.strokeRect(x(f.from) - 1, 2, Math.max(3, x(f.to) - x(f.from) + 2), foot);
 				g.fillStyle = sim.css("dim");
 				const u = sim.fmt.unit(longest);
-				for (const t of sim.ticks(0, longest, w / 110)) { g.textAlign = t ? "center" : "left"; if (x(t) < w - 22) g.fillText(`${+(t * u.per).toPrecision(6)} ${u.name}`, x(t), h - 4); }
+				for (const t of sim.ticks(0, longest, w / 110 / sim.size())) { g.textAlign = t ? "center" : "left"; if (x(t) < w - 22 * sim.size()) g.fillText(`${+(t * u.per).toPrecision(6)} ${u.name}`, x(t), h - 4); }
 			},
 			click: px => { const w = c.clientWidth, t = (px - 2) / (w - 4) * longest, i = plan.frames.findIndex(f => t < f.to); choose(i < 0 ? plan.frames.length - 1 : i); },
 			key: e => {

@@ -68,7 +68,7 @@ sim.views.push({
 
 	// days draws the cubes over time.
 	days(f, name, view, by, redraw, moment) {
-		const left = 34, head = 14, foot = 18;
+		const left = 34 * sim.size(), head = 14, foot = 18 * sim.size();
 		let high = 8, row = 0, drag = null;
 		const x = (t, w) => left + (w - left - 4) * (t - view.from) / (view.to - view.from), time = (px, w) => view.from + (px - left) / (w - left - 4) * (view.to - view.from);
 		const zoom = (t, by) => {
@@ -90,7 +90,7 @@ sim.views.push({
 		};
 		const c = sim.picture({
 			label: `Jobs on the cubes of a pod under ${name}. Arrow keys up and down go from cube to cube, left and right through time, + and - zoom, 0 shows all days, Enter chooses the moment`,
-			height: w => { high = w > 1400 ? 10 : 7; return head + f.cubes.length * high + foot; },
+			height: w => { high = (w > 1400 ? 9 : 7) * sim.size(); return head + f.cubes.length * high + foot; },
 			draw: (g, w, h) => {
 				const end = head + f.cubes.length * high;
 				g.fillStyle = sim.css("band");
@@ -123,9 +123,9 @@ sim.views.push({
 				g.restore();
 				g.fillStyle = sim.css("dim");
 				g.textAlign = "right";
-				for (let k = 0; k < f.cubes.length; k += 8) g.fillText(k, left - 5, head + k * high + 9);
+				for (let k = 0; k < f.cubes.length; k += 8) g.fillText(k, left - 5, head + k * high + 9 * sim.size());
 				g.textAlign = "center";
-				for (const d of sim.ticks(view.from / 86400, view.to / 86400, w / 90)) g.fillText(`day ${+d.toPrecision(6)}`, Math.min(Math.max(x(d * 86400, w), left + 18), w - 24), h - 4);
+				for (const d of sim.ticks(view.from / 86400, view.to / 86400, w / 90 / sim.size())) g.fillText(`day ${+d.toPrecision(6)}`, Math.min(Math.max(x(d * 86400, w), left + 18 * sim.size()), w - 24 * sim.size()), h - 4);
 			},
 			hover: (px, py, e) => {
 				if (px === null) return drag ? null : sim.tip();
@@ -162,16 +162,16 @@ sim.views.push({
 		const spot = k => [(Math.floor(k / side / side) * (side + 0.6) + k % side) * unit, (Math.floor(k / side) % side) * unit];
 		const c = sim.picture({
 			label: `The pod under ${name} at the moment: ${side} layers of cubes side by side`,
-			height: w => { unit = Math.min(34, w / (side * (side + 0.6))); return side * unit + 4; },
+			height: w => { unit = Math.min(34 * sim.size(), w / (side * (side + 0.6))); return side * unit + 4; },
 			draw: g => f.cubes.forEach((cube, k) => {
 				const [x, y] = spot(k), on = this.on(cube, view.at);
 				g.fillStyle = on.length ? this.color(on.find(s => s.kind === "down" || s.kind === "maintenance") || on[0], by) : sim.css("band");
 				g.fillRect(x + 1, y + 1, unit - 2, unit - 2);
 				if (!on.length) { g.strokeStyle = sim.css("dim"); g.lineWidth = 1; g.strokeRect(x + 1.5, y + 1.5, unit - 3, unit - 3); }
-				if (unit < 24 || !on.length) return;
+				if (unit < 24 * sim.size() || !on.length) return;
 				g.fillStyle = sim.legible(g.fillStyle);
 				g.textAlign = "center";
-				g.font = g.font.replace(/\d+px/, "10px");
+				sim.font(g, 10);
 				g.fillText(on[0].label ? on[0].label.split(" ")[0] : "×", x + unit / 2, y + unit / 2 + 4);
 			}),
 			hover: (px, py) => {
