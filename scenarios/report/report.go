@@ -66,7 +66,13 @@ func (p *page) width() int {
 }
 
 // table writes a table below an empty line.
-func (p *page) table(t *text.Table) { fmt.Fprintf(p, "\n%s", t.String(p.bold)) }
+func (p *page) table(t *text.Table) {
+	bold := p.bold
+	if p.wide {
+		bold = nil
+	}
+	fmt.Fprintf(p, "\n%s", t.String(bold))
+}
 
 // title begins a report.
 func (p *page) title(name, title string) {

@@ -34,21 +34,26 @@ func ResultsOf(run *result.Run) Results {
 	return r
 }
 
+// unbroken is a page whose paragraphs are lines, with what stands out between two control characters, STX and ETX.
+func unbroken() *page {
+	return &page{wide: true, bold: func(s string) string { return "\x02" + s + "\x03" }}
+}
+
 // Notes is what Run prints below its table, a paragraph a line.
 func Notes(run *result.Run) string {
-	p := &page{wide: true}
+	p := unbroken()
 	best, why := Best(&run.Document)
 	p.below(&run.Document, best, why)
 	return p.String()
 }
 
-// Explanation is what Explain says, a paragraph a line, without its title; "" where nothing is kept that could be
-// explained.
+// Explanation is what Explain says, a paragraph a line, without its title, what stands out between STX and ETX; "" where
+// nothing is kept that could be explained.
 func Explanation(run *result.Run, policy string) string {
 	if !explainable(&run.Detail, policy) {
 		return ""
 	}
-	p := &page{wide: true}
+	p := unbroken()
 	p.explain(run, run.Detail.Simulation(policy))
 	return p.String()
 }

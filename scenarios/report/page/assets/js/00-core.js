@@ -17,7 +17,8 @@
 // A simulation is policy, makespan_s, lanes [{name, group, spans [{kind, label, start_s, end_s, bytes, critical}]}],
 // of work on links nodes [the same as lanes] and links, circuits, demand, rates [{name, group, time_s, value}], topology {pods, pairs}, path, lattice (a torus: dims, links, ways),
 // schedule {gpus, phases}, traffic, fleet {cubes, looks}, jobs [simulation]. Any of them may be null.
-const sim = {views: [], data: null, leave: []};
+// leave has what is to be done when a view is left, and paint what draws its pictures at once.
+const sim = {views: [], data: null, leave: [], paint: []};
 
 // el makes an element: el("p", {class: "note", onclick: f}, "text", child, ...).
 sim.el = (tag, attrs, ...children) => {
@@ -115,6 +116,7 @@ sim.route = () => {
 	const was = document.activeElement, key = was && was.dataset ? was.dataset.key : "";
 	const keeps = sim.at === `${view.id}/${n}`, y = keeps ? scrollY : 0;
 	sim.leave.splice(0).forEach(f => f());
+	sim.paint.length = 0;
 	sim.tip();
 	sim.at = `${view.id}/${n}`;
 	document.title = `${view.title}: ${doc.name} - sim`;
@@ -215,8 +217,11 @@ sim.theme = () => {
 		set(t);
 	});
 	let before = null; // paper is light
-	addEventListener("beforeprint", () => { before = root.dataset.theme; set("light"); });
-	addEventListener("afterprint", () => set(before));
+	addEventListener("beforeprint", () => {
+		before = root.dataset.theme;
+		if (before !== "light") { set("light"); sim.paint.forEach(f => f()); }
+	});
+	addEventListener("afterprint", () => { if (before !== "light") set(before); });
 };
 
 // keys answers keys that hold everywhere.

@@ -90,15 +90,20 @@ sim.alternative = (label, make) => {
 	return d;
 };
 
-// prose shows text of the command: paragraphs as such; tables, which have columns apart, as they are.
+// prose shows text of the command: paragraphs as such, with what is strong between \x02 and \x03; tables, which have columns
+// apart, as they are.
 sim.prose = text => {
+	const strong = line => line.split(/[\x02\x03]/).map((t, i) => i % 2 ? sim.el("strong", {}, t) : t);
 	const out = sim.el("div", {class: "prose"});
 	for (const block of text.replace(/\s+$/, "").split(/\n\s*\n/)) {
 		let table = [];
 		const flush = () => { if (table.length) out.append(sim.el("pre", {tabindex: 0}, table.join("\n"))); table = []; };
 		for (const line of block.split("\n")) {
 			if (/─|\S {2,}\S|^ {8,}\S/.test(line)) table.push(line);
-			else if (line.trim()) { flush(); out.append(sim.el("p", {class: /^ *- /.test(line) ? "item" : null}, line.trim())); }
+			else if (line.trim()) {
+				flush();
+				out.append(/^\x02[^\x03]*\x03$/.test(line) ? sim.el("h3", {}, line.slice(1, -1)) : sim.el("p", {class: /^ *- /.test(line) ? "item" : null}, strong(line.trim())));
+			}
 		}
 		flush();
 	}

@@ -12,6 +12,7 @@ sim.canvas = ({label, height, draw, hover, key}) => {
 	const element = sim.el("div", {class: "canvas"}, canvas);
 	let asked = 0, w = 0, h = 0;
 	const now = () => {
+		cancelAnimationFrame(asked);
 		asked = 0;
 		const wide = Math.floor(element.clientWidth);
 		if (!wide) return;
@@ -33,6 +34,7 @@ sim.canvas = ({label, height, draw, hover, key}) => {
 	const redraw = () => { if (!asked) asked = requestAnimationFrame(now); };
 	const watch = new ResizeObserver(redraw);
 	watch.observe(element);
+	sim.paint.push(now);
 	const ratio = matchMedia(`(resolution: ${devicePixelRatio}dppx)`);
 	ratio.addEventListener("change", redraw);
 	sim.leave.push(() => { watch.disconnect(); ratio.removeEventListener("change", redraw); cancelAnimationFrame(asked); });

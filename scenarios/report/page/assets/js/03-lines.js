@@ -46,15 +46,17 @@ sim.lines = ({label, x, y, series, height = 240, open, tell}) => {
 		}]},
 	};
 	let plot = null;
-	const watch = new ResizeObserver(() => {
+	const fit = () => {
 		const width = Math.floor(box.clientWidth);
 		if (!width) return;
 		if (plot) { if (plot.width !== width) plot.setSize({width, height}); return; }
 		plot = new uPlot({...options, width}, [x.values, ...series.map(s => s.values.map(v => v === undefined || y.log && !(v > 0) ? null : v))], box);
 		plot.over.addEventListener("click", () => { if (at && open) open(...at); });
 		plot.over.addEventListener("pointerleave", () => sim.tip());
-	});
+	};
+	const watch = new ResizeObserver(fit);
 	watch.observe(box);
+	sim.paint.push(fit);
 	sim.leave.push(() => { watch.disconnect(); if (plot) plot.destroy(); });
 	box.style.minHeight = height + "px";
 	return box;
