@@ -73,11 +73,16 @@ func ends(t *testing.T, text string) (map[string]float64, *trace.Work) {
 func TestWrittenAgain(t *testing.T) {
 	const (
 		dense = "kind = \"training\"\nmodel = \"gpt-7b\"\nsequence = 4096\nmicrobatches = 4\ntp = 2\npp = 4\ngpus = 16\n"
-		moe   = "kind = \"training\"\nmodel = \"mixtral-8x22b\"\nsequence = 4096\nmicrobatches = 2\ntp = 2\npp = 2\nep = 4\ngpus = 16\npreset = \"consistent\"\neffective_tflops = 700\ncollectives = \"graph\"\npieces = 1\n"
+		moe   = "kind = \"training\"\nmodel = \"mixtral-8x22b\"\nsequence = 1024\nmicrobatches = 2\ntp = 2\npp = 2\nep = 4\ngpus = 16\npreset = \"consistent\"\neffective_tflops = 700\ncollectives = \"graph\"\npieces = 1\n"
 		torus = "[fabric]\nkind = \"torus\"\ndims = [4, 4]\nlink_rate = \"400Gbps\"\n"
 		flow  = "[engine]\nlevel = \"flow\"\n"
 		tree  = "[fabric]\nkind = \"graph\"\ngenerator = \"fat-tree\"\nswitch_ports = 4\nlink_rate = \"400Gbps\"\nlink_latency = \"100ns\"\n"
-		pods  = "port_bandwidth = \"400Gbps\"\n[policy]\nallocators = [\"uniform\", \"prop-alloc\"]\n"
+		pods  = "port_bandwidth = \"400Gbps\"\n[policy]\nallocators = [\"uniform\", \"prop-alloc\", \"iter-halve\", \"delta-joint\"]\n[policy.delta-joint]\nmax_evaluations = 100\n"
+		step  = "kind = \"recommendation\"\ngpus = 16\nsamples = 512\ntables = 100\nwidth = 68\ndense_parameters = 21_700_000\neffective_tflops = 80\n"
+		inner = "[fabric]\nkind = \"tiers\"\n[[fabric.tier]]\nkind = \"electrical\"\ngpus = 4\nlink_rate = \"3600Gbps\"\n[[fabric.tier]]\nkind = "
+		links = inner + "\"torus\"\ndims = [4, 4]\nlink_rate = \"400Gbps\"\n"
+		dor   = "[policy]\nrouters = [\"dor\"]\n"
+		each  = "[engine]\nlevel = \"packet\"\n"
 	)
 	jobs := []struct {
 		name, workload, fabric, again string // again is the fabric of the trace, where its keys differ
@@ -88,6 +93,13 @@ func TestWrittenAgain(t *testing.T) {
 		{"torus, packets", dense + "packet = \"1MB\"\n", torus + "[engine]\nlevel = \"packet\"\n[policy]\nrouters = [\"dor\"]\n", "", "goal binary"},
 		{"fat tree", dense, tree + flow + "[policy]\nrouters = [\"shortest\"]\n", "", "goal binary chakra"},
 		{"pods", dense + "replicas = \"all\"\n", "[fabric]\nkind = \"ocs-pods\"\ngpus_per_pod_per_replica = 4\n" + pods, "[fabric]\nkind = \"ocs-pods\"\npods = 4\ngpus_per_pod = 4\n" + pods, "goal binary chakra"},
+		{"torus, calls, packets", moe + "packet = \"1MB\"\n", torus + each + dor, "", "goal"},
+		{"switches in a torus", moe, links + flow + dor, "", "goal"},
+		{"switches in pods", dense + "replicas = \"all\"\n", strings.Replace(inner, "gpus = 4", "gpus = 2", 1) + "\"ocs-pods\"\nports_per_pod = 4\ngpus_per_pod_per_replica = 2\n" + pods, "[fabric]\nkind = \"ocs-pods\"\npods = 8\nports_per_pod = 4\ngpus_per_pod = 2\n" + pods, "binary"},
+		{"recommendation", step, torus + flow + dor, "", "goal chakra"},
+		{"recommendation, packets", step + "packet = \"1MB\"\n", torus + each + dor, "", "chakra"},
+		{"collective, packets", "kind = \"all-reduce\"\nmessage = \"8MB\"\npacket = \"1MB\"\n", tree + each + "[policy]\nrouters = [\"shortest\"]\ncollective = \"swing\"\n", tree + each + "[policy]\nrouters = [\"shortest\"]\n", "goal binary chakra"},
+		{"matrix, packets", "kind = \"all-to-all\"\nmessage = \"3MB\"\nsource = \"greedy\"\npacket = \"1MB\"\n", torus + each + dor, "", "goal"},
 		{"collective", "kind = \"all-reduce\"\nmessage = \"64MB\"\n", torus + flow + "[policy]\nrouters = [\"dor\"]\ncollective = \"ring\"\n", torus + flow + "[policy]\nrouters = [\"dor\"]\n", "goal binary chakra"},
 		{"matrix", "kind = \"permutation\"\nmessage = \"3MB\"\n", torus + flow + "[policy]\nrouters = [\"dor\"]\n", "", "goal chakra cm"},
 		{"all-to-all", "kind = \"all-to-all\"\nmessage = \"64KB\"\n", tree + flow + "[policy]\nrouters = [\"shortest\"]\n", "", "binary cm"},

@@ -33,6 +33,8 @@ type Built struct {
 	Graph *engine.Graph
 	// Rank and Op are by task whose it is; of transfers those of the send, of tasks of a call those of its first rank.
 	Rank, Op []int32
+	// Turn is by task Op.Turn of the send, for packet.Options.TaskRank; nil where no send has one.
+	Turn []int32
 }
 
 // ErrTooLarge is wrapped where a graph has more tasks than Builder.Most.
@@ -55,17 +57,8 @@ func (j *Job) Build(b Builder) (*Built, error) {
 	for rank, ops := range j.Ops {
 		ids := make([]int32, 2*len(ops))
 		t.done[rank], t.wait[rank] = ids[:len(ops)], ids[len(ops):]
-		for i := range ops {
-			switch o := &ops[i]; o.Kind {
-			case Join, Compute:
-				t.done[rank][i] = t.task(engine.Task{Duration: o.Dur}, rank, i)
-			case Call: // what its rank waits for
-				t.done[rank][i] = t.task(engine.Task{}, rank, i)
-			}
-			t.wait[rank][i] = t.done[rank][i]
-		}
 	}
-	if err := t.messages(); err != nil {
+	if err := t.tasks(); err != nil {
 		return nil, err
 	}
 	if err := t.calls(); err != nil {
@@ -73,21 +66,47 @@ func (j *Job) Build(b Builder) (*Built, error) {
 	}
 	for rank, ops := range j.Ops {
 		for i := range ops {
+			if t.wait[rank][i] < 0 {
+				continue
+			}
 			for _, a := range ops[i].After {
-				t.out.Graph.AddEdge(t.done[rank][a], t.wait[rank][i], 0)
+				before, err := t.end(int32(rank), a)
+				if err != nil {
+					return nil, err
+				}
+				t.out.Graph.AddEdge(before, t.wait[rank][i], 0)
 			}
 		}
+	}
+	if t.out.Turn != nil {
+		t.out.Turn = append(t.out.Turn, make([]int32, len(t.out.Graph.Tasks)-len(t.out.Turn))...)
 	}
 	return t.out, t.out.Graph.Freeze()
 }
 
 // building is a graph under way: by rank and operation the task with which it is done, and the one that waits for what it
-// waits for.
+// waits for. Both ends of a message that says no more than that an operation of its sender is done are done with that
+// one: their done is -1 less the index of the message in said, and nothing waits.
 type building struct {
 	*Job
 	Builder
 	out        *Built
 	done, wait [][]int32
+	said       []end
+}
+
+// end returns the task with which an operation is done. It fails where messages say so of each other in a circle.
+func (t *building) end(rank, op int32) (int32, error) {
+	steps, first := 0, op
+	from := rank
+	for t.done[rank][op] < 0 {
+		m := t.said[-1-t.done[rank][op]]
+		if rank, op = m.rank, t.Ops[m.rank][m.op].After[0]; steps > len(t.said) {
+			return 0, wrong("dependencies without a cycle", "operation %d of rank %d (%.40q) waits for itself, through messages", first, from, t.Ops[from][first].Name)
+		}
+		steps++
+	}
+	return t.done[rank][op], nil
 }
 
 func (t *building) task(k engine.Task, rank, op int) int32 {
@@ -198,29 +217,86 @@ func (j *Job) count(all []end, of end) (n int) {
 	return n
 }
 
-// messages makes transfers of sends and receives.
-func (t *building) messages() error {
+// slot is where a task comes among all.
+type slot struct {
+	order    uint32 // its number: of a message the tag, of others that have none the next after the message before
+	rank, op int32
+	message  int32 // index of sends, -1 of none
+}
+
+// tasks makes the tasks of all operations but those that calls expand to: by their numbers, else transfers by their tags,
+// and what ranks do between messages behind the one before, by rank. Where several are ready at once packets go in this
+// order. Files that this package writes number tasks as those were of what is written.
+func (t *building) tasks() error {
 	sends, recvs, err := t.match()
 	if err != nil {
 		return err
 	}
+	var all []slot
 	for i, s := range sends {
-		r, o := recvs[i], &t.Ops[s.rank][s.op]
-		task := engine.Task{Kind: engine.Transfer, Src: t.node(s.src), Dst: t.node(s.dst), Flows: 1, Bytes: o.Bytes}
-		if s.src == s.dst || o.Bytes == 0 {
-			task = engine.Task{}
+		all = append(all, slot{s.tag &^ noBytes, s.rank, s.op, int32(i)})
+	}
+	for rank, ops := range t.Ops {
+		before := uint32(0)
+		for i := range ops {
+			switch o := &ops[i]; o.Kind {
+			case Join, Compute, Call:
+				number := o.Tag
+				if number == 0 {
+					number = before
+				}
+				all = append(all, slot{number, int32(rank), int32(i), -1})
+			default:
+				if o.Tag < noBytes {
+					before = o.Tag + 1
+				}
+			}
 		}
-		id := t.task(task, int(s.rank), int(s.op))
-		t.done[s.rank][s.op], t.wait[s.rank][s.op] = id, id
-		if o.Bytes > t.Eager {
-			t.done[r.rank][r.op], t.wait[r.rank][r.op] = id, id
+	}
+	slices.SortStableFunc(all, func(a, b slot) int {
+		return cmp.Or(cmp.Compare(a.order, b.order), cmp.Compare(a.message>>31, b.message>>31))
+	})
+	for _, p := range all {
+		if p.message >= 0 {
+			t.message(sends[p.message], recvs[p.message])
 			continue
 		}
-		got := t.task(engine.Task{}, int(r.rank), int(r.op))
-		t.out.Graph.AddEdge(id, got, 0)
-		t.done[r.rank][r.op], t.wait[r.rank][r.op] = got, got
+		k := engine.Task{} // of a call: what its rank waits for
+		if o := &t.Ops[p.rank][p.op]; o.Kind != Call {
+			k.Duration = o.Dur
+		}
+		id := t.task(k, int(p.rank), int(p.op))
+		t.done[p.rank][p.op], t.wait[p.rank][p.op] = id, id
 	}
 	return nil
+}
+
+// message makes a transfer of a send and its receive.
+func (t *building) message(s, r end) {
+	o, waits := &t.Ops[s.rank][s.op], len(t.Ops[r.rank][r.op].After) > 0
+	if o.Bytes == 0 && len(o.After) == 1 && !waits {
+		t.said = append(t.said, s)
+		at := int32(-len(t.said))
+		t.done[s.rank][s.op], t.wait[s.rank][s.op], t.done[r.rank][r.op], t.wait[r.rank][r.op] = at, -1, at, -1
+		return
+	}
+	task := engine.Task{Kind: engine.Transfer, Src: t.node(s.src), Dst: t.node(s.dst), Flows: 1, Bytes: o.Bytes}
+	if s.src == s.dst || o.Bytes == 0 {
+		task = engine.Task{}
+	}
+	id := t.task(task, int(s.rank), int(s.op))
+	if o.Turn > 0 {
+		t.out.Turn = append(t.out.Turn, make([]int32, int(id)+1-len(t.out.Turn))...)
+		t.out.Turn[id] = o.Turn
+	}
+	t.done[s.rank][s.op], t.wait[s.rank][s.op] = id, id
+	if o.Bytes > t.Eager || !waits {
+		t.done[r.rank][r.op], t.wait[r.rank][r.op] = id, id
+		return
+	}
+	got := t.task(engine.Task{}, int(r.rank), int(r.op))
+	t.out.Graph.AddEdge(id, got, 0)
+	t.done[r.rank][r.op], t.wait[r.rank][r.op] = got, got
 }
 
 // called is the next call of a rank, of each of its groups.

@@ -233,7 +233,7 @@ func (n *chNode) decode(b []byte) error {
 }
 
 // chRead are the attributes that are read.
-var chRead = []string{"is_cpu_op", "num_ops", "tensor_size", "comm_type", "comm_size", "comm_src", "comm_dst", "comm_tag", "comm_group", "stream", "tid", chPicoseconds, chDependency}
+var chRead = []string{"is_cpu_op", "num_ops", "tensor_size", "comm_type", "comm_size", "comm_src", "comm_dst", "comm_tag", "comm_group", "stream", "tid", chPicoseconds, chDependency, chNumbered, chTurn}
 
 // attribute reads an AttributeProto, whose number may be of any type.
 func (n *chNode) attribute(b []byte) error {
@@ -508,6 +508,9 @@ func (c *chakra) op(rank int, n *chNode) (o Op, err error) {
 		}
 		return int32(p) - int32(rank), nil
 	}
+	if number := n.ints[chNumbered]; number > 0 && number < noBytes {
+		o.Tag = uint32(number)
+	}
 	switch n.kind {
 	case chMeta:
 	case chLoad, chStore:
@@ -520,7 +523,7 @@ func (c *chakra) op(rank int, n *chNode) (o Op, err error) {
 		}
 	case chSend, chRecv:
 		if o.Bytes, o.Tag = size, uint32(n.ints["comm_tag"])&^(1<<31); n.ints[chDependency] != 0 {
-			if o.Bytes = 0; n.kind == chSend {
+			if o.Bytes, o.Tag = 0, o.Tag|noBytes; n.kind == chSend {
 				c.note("messages that are dependencies ("+chDependency+") carry nothing", 0)
 			}
 		}
@@ -529,6 +532,7 @@ func (c *chakra) op(rank int, n *chNode) (o Op, err error) {
 			o.Peer, err = other("comm_src")
 		} else {
 			o.Peer, err = other("comm_dst")
+			o.Turn = int32(max(0, min(n.ints[chTurn], math.MaxInt32)))
 		}
 	case chColl:
 		code, typed := n.ints["comm_type"]

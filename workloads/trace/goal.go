@@ -52,8 +52,10 @@ func readGOAL(files []File, h *Hints) (*Job, error) {
 // goal is a schedule under way.
 type goal struct {
 	*Job
-	cpus map[int32][]int64 // by rank: of operations their cpu, of others than computes -1
-	part engine.Time       // what a comment of a line adds to its calc, below a nanosecond
+	cpus   map[int32][]int64 // by rank: of operations their cpu, of others than computes -1
+	part   engine.Time       // what comments of a line say: what its calc takes longer, below a nanosecond
+	number uint32            // its number
+	turn   int32             // and of a send its turn
 }
 
 // add appends an operation of a rank.
@@ -127,10 +129,7 @@ func (g *goal) text(l *lines) error {
 	var starts [][2]int32
 	comment := false
 	for l.scan() {
-		g.part = 0
-		if at := strings.LastIndex(l.Text, "//"); !comment && at >= 0 {
-			_, _ = fmt.Sscanf(l.Text[at:], goalWord, &g.part) // other comments say nothing
-		}
+		g.said(l.Text, comment)
 		f := strings.Fields(goalUncommented(l.Text, &comment))
 		if len(f) == 0 {
 			continue
@@ -191,6 +190,23 @@ func (g *goal) text(l *lines) error {
 		return wrong("}", "ends within rank %d", rank)
 	}
 	return nil
+}
+
+// said notes what the comments of a line say in the words of this package; others say nothing.
+func (g *goal) said(text string, comment bool) {
+	if g.part, g.number, g.turn = 0, 0, 0; comment {
+		return
+	}
+	for _, words := range strings.Split(text, " //")[1:] {
+		words = " //" + words
+		_, _ = fmt.Sscanf(words, goalWord, &g.part)
+		_, _ = fmt.Sscanf(words, goalNumber, &g.number)
+		_, _ = fmt.Sscanf(words, goalTurn, &g.turn)
+	}
+	if g.number >= noBytes {
+		g.number = 0
+	}
+	g.turn = max(0, g.turn)
 }
 
 // goalUncommented returns what of a line is no comment.
@@ -267,7 +283,7 @@ func (g *goal) statement(rank int32, f []string, labels map[string]int32, starts
 		if err := take(f[2:], "cpu"); err != nil {
 			return err
 		}
-		o = Op{Name: "calc", Kind: Compute, Dur: engine.Time(ns)*engine.Nanosecond + min(max(0, g.part), engine.Nanosecond-1)}
+		o = Op{Name: "calc", Kind: Compute, Tag: g.number, Dur: engine.Time(ns)*engine.Nanosecond + min(max(0, g.part), engine.Nanosecond-1)}
 	case (f[0] == "send" || f[0] == "recv") && len(f) >= 4:
 		kind, word := Send, "to"
 		if f[0] == "recv" {
@@ -293,6 +309,9 @@ func (g *goal) statement(rank int32, f []string, labels map[string]int32, starts
 		}
 		if o, err = g.message(rank, kind, uint64(bytes), uint32(peer), uint32(options["tag"]), options["nic"]); err != nil {
 			return err
+		}
+		if kind == Send {
+			o.Turn = g.turn
 		}
 	default:
 		return wrong("calc, send, recv, or A requires B", "%.60q", strings.Join(f, " "))
@@ -368,7 +387,9 @@ func (g *goal) block(rank int32, b []byte) error {
 		var err error
 		switch kind {
 		case 1:
-			o, err = g.message(rank, Send, size, peer, tag, nic)
+			if o, err = g.message(rank, Send, size, peer, tag, nic); next[i].started[0] == 0 {
+				o.Turn = max(0, int32(next[i].started[1]))
+			}
 		case 2:
 			o, err = g.message(rank, Recv, size, peer, tag, nic)
 		case 3:
@@ -376,6 +397,9 @@ func (g *goal) block(rank int32, b []byte) error {
 				err = wrong("fewer", "a calc of %d ns", size)
 			} else if peer == goalPart && tag < uint32(engine.Nanosecond) {
 				o.Dur += engine.Time(tag)
+			}
+			if next[i].started[0] == 0 && next[i].started[1] < noBytes {
+				o.Tag = next[i].started[1]
 			}
 		default:
 			err = wrong("1, 2 or 3", "operation %d of rank %d is of type %d", i, rank, kind)

@@ -71,7 +71,8 @@ type Op struct {
 	Bytes int64
 	Group int32   // of a Call: index of Job.Groups
 	Peer  int32   // of a Send or Recv: the other rank less this one, so that ranks that do alike share a program; or Any
-	Tag   uint32  // of a Send or Recv; AnyTag receives all
+	Tag   uint32  // of a Send or Recv, AnyTag receives all; of a Join or Compute its number among all tasks, 0 of none
+	Turn  int32   // of a Send: links send packets of the lowest first, of those that wait; 0 of none
 	After []int32 // operations of the rank that it waits for, by index; those of others it waits for where it talks with them
 }
 

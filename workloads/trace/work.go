@@ -16,6 +16,8 @@ type Work struct {
 	// Messages are those that a transfer stands for, by source and destination, of equal bytes or one more; nil is one
 	// between ranks of its nodes' numbers. Of none, and of those of no bytes, none takes time.
 	Messages func(task int32) [][2]int32
+	// Turn is by task the order in which links send packets that wait, the lowest first; nil is as they come.
+	Turn []int32
 	// Late are the times of edges that the fabric adds to messages by itself, and which are left out.
 	Late bool
 }
@@ -50,13 +52,18 @@ func (w *Work) messages(task int32) [][2]int32 {
 func (w *Work) Job() (*Job, error) {
 	g := w.Graph
 	j := &Job{Ranks: w.Ranks, Ops: make([][]Op, w.Ranks), Eager: MaxSend}
-	v := &working{Work: w, Job: j, homes: w.homes(), known: map[[2]int32]int32{}}
+	v := &working{Work: w, Job: j, homes: w.homes(), known: map[[2]int32]int32{}, tags: make([]uint32, len(g.Tasks)), sent: 1}
+	for id := range g.Tasks { // tasks are in this order again when they are read
+		if v.tags[id], v.sent = v.sent, v.sent+1; g.Tasks[id].Kind == engine.Transfer {
+			v.sent += uint32(len(v.messages(int32(id))))
+		}
+	}
 	for _, id := range g.Order() {
 		t := &g.Tasks[id]
 		if messages := v.messages(id); t.Kind == engine.Transfer && len(messages) > 0 {
 			v.transfer(id, messages)
 		} else {
-			o := Op{Name: g.Name(id), Dur: t.Duration, After: v.after(id, v.homes[id])}
+			o := Op{Name: g.Name(id), Dur: t.Duration, Tag: v.tags[id], After: v.after(id, v.homes[id])}
 			if o.Dur > 0 && t.Kind == engine.Compute {
 				o.Kind = Compute
 			}
@@ -76,7 +83,8 @@ type working struct {
 	homes []int32            // by task the rank where all of it is known to be done
 	known map[[2]int32]int32 // by task and rank the operation with which it is known there
 	ops   int
-	sent  uint32
+	tags  []uint32 // by task its number: that of the first message of a transfer
+	sent  uint32   // numbers that are taken
 }
 
 func (v *working) add(rank int32, o Op) int32 {
@@ -88,14 +96,20 @@ func (v *working) add(rank int32, o Op) int32 {
 }
 
 // message sends some bytes after operations of the source, and returns the operations at both ends.
-func (v *working) message(name string, src, dst int32, bytes int64, after []int32) (sent, got int32) {
-	tag := v.sent
-	if v.sent++; bytes == 0 {
+func (v *working) message(name string, src, dst int32, bytes int64, tag uint32, turn int32, after []int32) (sent, got int32) {
+	if bytes == 0 {
 		tag |= noBytes
 	}
-	sent = v.add(src, Op{Name: name, Kind: Send, Bytes: bytes, Peer: dst - src, Tag: tag, After: after})
+	sent = v.add(src, Op{Name: name, Kind: Send, Bytes: bytes, Peer: dst - src, Tag: tag, Turn: turn, After: after})
 	got = v.add(dst, Op{Name: name, Kind: Recv, Bytes: bytes, Peer: src - dst, Tag: tag})
 	return sent, got
+}
+
+// tell sends word from a rank to another that an operation is done, and returns the operation at the other end.
+func (v *working) tell(name string, src, dst, op int32) int32 {
+	_, got := v.message(name+" is done", src, dst, 0, v.sent, 0, []int32{op})
+	v.sent++
+	return got
 }
 
 // noBytes is the bit of the tags of messages that say no more than that something is done.
@@ -119,7 +133,7 @@ func (v *working) at(id, rank int32) int32 {
 	op, ok := v.known[key]
 	if !ok {
 		home := v.homes[id]
-		_, op = v.message(v.Graph.Name(id)+" is done", home, rank, 0, []int32{v.known[[2]int32{id, home}]})
+		op = v.tell(v.Graph.Name(id), home, rank, v.known[[2]int32{id, home}])
 		v.known[key] = op
 	}
 	return op
@@ -127,24 +141,27 @@ func (v *working) at(id, rank int32) int32 {
 
 // transfer sends the messages of a transfer.
 func (v *working) transfer(id int32, messages [][2]int32) {
-	name, bytes, n := v.Graph.Name(id), v.Graph.Tasks[id].Bytes, int64(len(messages))
+	name, bytes, n, turn := v.Graph.Name(id), v.Graph.Tasks[id].Bytes, int64(len(messages)), int32(0)
+	if v.Turn != nil {
+		turn = v.Turn[id] + 1
+	}
 	var all []int32
 	for k, m := range messages {
 		each := bytes / n
 		if int64(k) < bytes%n {
 			each++
 		}
-		sent, got := v.message(name, m[0], m[1], each, v.after(id, m[0]))
+		sent, got := v.message(name, m[0], m[1], each, v.tags[id]+uint32(k), turn, v.after(id, m[0]))
 		if n == 1 {
 			v.known[[2]int32{id, m[0]}], v.known[[2]int32{id, m[1]}] = sent, got
 			return
 		}
 		if home := v.homes[id]; m[1] != home {
-			_, got = v.message(name+" is done", m[1], home, 0, []int32{got})
+			got = v.tell(name, m[1], home, got)
 		}
 		all = append(all, got)
 	}
-	v.known[[2]int32{id, v.homes[id]}] = v.add(v.homes[id], Op{Name: name, After: all})
+	v.known[[2]int32{id, v.homes[id]}] = v.add(v.homes[id], Op{Name: name, Tag: v.tags[id] + uint32(n), After: all})
 }
 
 // homes returns by task the rank where it is done: of transfers the destination, of computes that have none the rank

@@ -35,8 +35,13 @@ func newBounded(w io.Writer) *bufio.Writer { return bufio.NewWriterSize(Bounded(
 // tag these. LogGOPSim looks at neither.
 const goalPart = 0xffff7073
 
-// goalWord is how goalPart is said in a text, at the end of a line.
-const goalWord = "// + %d ps"
+// What follows "//" at the end of a line of a text: goalPart, the number of a calc, and the turn of a send. In binary
+// files the last two are where the first operation would be found that waits for the start, which none does.
+const (
+	goalWord   = " // + %d ps"
+	goalNumber = " // task %d"
+	goalTurn   = " // turn %d"
+)
 
 // goalCPUs are the streams that a rank may have in GOAL.
 const goalCPUs = 256
@@ -70,6 +75,9 @@ func (j *Job) WriteGOAL(w io.Writer) error {
 			switch o.Kind {
 			case Send:
 				fmt.Fprintf(b, "send %db to %d tag %d", goalBytes(o), rank+int(o.Peer), o.Tag)
+				if o.Turn > 0 {
+					fmt.Fprintf(b, goalTurn, o.Turn)
+				}
 			case Recv:
 				fmt.Fprintf(b, "recv %db from %d tag %d", goalBytes(o), rank+int(o.Peer), o.Tag)
 			default:
@@ -78,7 +86,10 @@ func (j *Job) WriteGOAL(w io.Writer) error {
 					fmt.Fprintf(b, " cpu %d", cpus[i])
 				}
 				if part := o.Dur % engine.Nanosecond; part > 0 {
-					fmt.Fprintf(b, " "+goalWord, part)
+					fmt.Fprintf(b, goalWord, part)
+				}
+				if o.Tag > 0 {
+					fmt.Fprintf(b, goalNumber, o.Tag)
 				}
 			}
 			fmt.Fprintln(b)
@@ -149,9 +160,9 @@ func goalBlock(rank int, ops []Op, cpus []int32) []byte {
 	}
 	for i := range ops {
 		o := &ops[i]
-		kind, peer, size, tag := byte(3), uint32(0), uint64(o.Dur/engine.Nanosecond), uint32(0)
+		kind, peer, size, tag, more := byte(3), uint32(0), uint64(o.Dur/engine.Nanosecond), uint32(0), o.Tag
 		if o.Kind == Send || o.Kind == Recv {
-			kind, peer, size, tag = 1, uint32(rank)+uint32(o.Peer), uint64(goalBytes(o)), o.Tag
+			kind, peer, size, tag, more = 1, uint32(rank)+uint32(o.Peer), uint64(goalBytes(o)), o.Tag, uint32(o.Turn)
 			if o.Kind == Recv {
 				kind = 2
 			}
@@ -162,7 +173,7 @@ func goalBlock(rank int, ops []Op, cpus []int32) []byte {
 		nodes = le.AppendUint64(le.AppendUint32(nodes, peer), size)
 		nodes = append(le.AppendUint32(nodes, tag), byte(max(0, cpus[i])), 0)
 		nodes = le.AppendUint32(le.AppendUint32(nodes, uint32(len(next[i]))), uint32(len(successors)/4))
-		nodes = le.AppendUint64(nodes, 0) // none waits for its start
+		nodes = le.AppendUint32(le.AppendUint32(nodes, 0), more) // none waits for its start
 		for _, n := range next[i] {
 			successors = le.AppendUint32(successors, n)
 		}
@@ -171,10 +182,13 @@ func goalBlock(rank int, ops []Op, cpus []int32) []byte {
 	return append(append(append(block, roots...), nodes...), successors...)
 }
 
-// chPicoseconds and chDependency are attributes beside those of ASTRA-sim: how long a node lasts to the picosecond, and
-// that a message says no more than that something is done, its bytes being those that ASTRA-sim asks for at least.
+// Attributes beside those of ASTRA-sim: how long a node lasts to the picosecond, that a message says no more than that
+// something is done, its bytes being those that ASTRA-sim asks for at least, the number of a node that is no message
+// among all, and the turn of a send.
 const (
 	chPicoseconds = "duration_ps"
+	chNumbered    = "task"
+	chTurn        = "turn"
 	chDependency  = "is_dependency"
 	chSchema      = "0.0.4"
 )
@@ -237,7 +251,13 @@ func chWritten(rank, i int, o *Op, kernel, kernels int32) []byte {
 		if o.Bytes == 0 {
 			attribute(chDependency, boolean, 1)
 		}
+		if o.Turn > 0 {
+			attribute(chTurn, int32s, uint64(o.Turn))
+		}
 		return b
+	}
+	if o.Tag > 0 {
+		attribute(chNumbered, int64s, uint64(o.Tag))
 	}
 	if o.Dur > 0 {
 		b = chNumber(b, 7, uint64((o.Dur+engine.Microsecond/2)/engine.Microsecond))

@@ -50,7 +50,7 @@ func writtenJob(w *Work, write func(*Job, io.Writer) error) ([]File, error) {
 // drawWork is a small graph whose tasks differ in time and size.
 func drawWork(t *rapid.T) *Work {
 	g, ranks := &engine.Graph{}, rapid.IntRange(2, 4).Draw(t, "ranks")
-	w := &Work{Graph: g, Ranks: ranks}
+	w, turns := &Work{Graph: g, Ranks: ranks}, rapid.Bool().Draw(t, "turns")
 	rank := func(what string) int32 { return int32(rapid.IntRange(0, ranks-1).Draw(t, what)) }
 	for i := range int32(rapid.IntRange(1, 14).Draw(t, "tasks")) {
 		task, of := engine.Task{}, int32(-1)
@@ -66,6 +66,9 @@ func drawWork(t *rapid.T) *Work {
 		}
 		g.AddTask(task)
 		w.Rank = append(w.Rank, of)
+		if turns {
+			w.Turn = append(w.Turn, int32(rapid.IntRange(0, 3).Draw(t, "turn")))
+		}
 		for from := range i {
 			if rapid.IntRange(0, 3).Draw(t, "waits") == 0 {
 				g.AddEdge(from, i, 0)
@@ -104,7 +107,25 @@ func relation(g *engine.Graph) []string {
 	return all
 }
 
-func again(format string, files []File) (*engine.Graph, error) {
+// sequence says what each task is that takes time or moves something, in order: where several are ready at once that is the
+// order of their packets. Turns are told by how many are before.
+func sequence(g *engine.Graph, turn []int32) (all []string) {
+	for i := range g.Tasks {
+		t, before := &g.Tasks[i], 0
+		if t.Bytes == 0 && t.Duration == 0 {
+			continue
+		}
+		for k := range turn {
+			if t.Kind == engine.Transfer && g.Tasks[k].Bytes > 0 && turn[k] < turn[i] {
+				before++
+			}
+		}
+		all = append(all, fmt.Sprint(t.Kind, t.Src, t.Dst, t.Bytes, t.Duration, before))
+	}
+	return all
+}
+
+func again(format string, files []File) (*Built, error) {
 	if f := Detect(files[0]); f == nil || f.Name != format {
 		return nil, fmt.Errorf("is detected as %v", f)
 	}
@@ -112,11 +133,7 @@ func again(format string, files []File) (*engine.Graph, error) {
 	if err != nil {
 		return nil, err
 	}
-	built, err := j.Build(Builder{})
-	if err != nil {
-		return nil, err
-	}
-	return built.Graph, nil
+	return j.Build(Builder{})
 }
 
 // What is written is read as the same graph.
@@ -132,12 +149,15 @@ func TestWritten(t *testing.T) {
 			if err != nil {
 				t.Fatal(f.name, err)
 			}
-			g, err := again(f.name, files)
+			built, err := again(f.name, files)
 			if err != nil {
 				t.Fatalf("%s: %v in\n%.2000q", f.name, err, files)
 			}
-			if got := relation(g); !slices.Equal(got, want) {
+			if got := relation(built.Graph); !slices.Equal(got, want) {
 				t.Fatalf("%s:\n%q\nwant\n%q\n%s", f.name, got, want, files[0].Data)
+			}
+			if got, want := sequence(built.Graph, built.Turn), sequence(w.Graph, w.Turn); !slices.Equal(got, want) {
+				t.Fatalf("%s: tasks in the order\n%q\nwant\n%q\n%s", f.name, got, want, files[0].Data)
 			}
 		}
 	})
@@ -156,11 +176,11 @@ func TestWrittenCM(t *testing.T) {
 			return
 		}
 		whole++
-		g, err := again("cm", []File{{"w.cm", b.Bytes()}})
+		built, err := again("cm", []File{{"w.cm", b.Bytes()}})
 		if err != nil {
 			t.Fatalf("%v in\n%s", err, b.Bytes())
 		}
-		if got, want := relation(g), relation(w.Graph); !slices.Equal(got, want) {
+		if got, want := relation(built.Graph), relation(w.Graph); !slices.Equal(got, want) {
 			t.Fatalf("%q\nwant\n%q\n%s", got, want, b.Bytes())
 		}
 	})

@@ -95,6 +95,8 @@ type Iteration struct {
 	// Ready is, by replica of the graph, virtual stage and part of its gradients (SyncPieces), the task with which it is
 	// computed.
 	Ready [][][]int32
+	// Turn is by task the order in which links send packets that wait, the lowest first, of traces that say so; else nil.
+	Turn []int32
 }
 
 // Build returns the iteration that s describes. It fails where s.Check does.

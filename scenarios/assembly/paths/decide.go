@@ -362,6 +362,8 @@ func (a *routedAnswer) packets(ctx context.Context, after *routing.Decision) err
 		flows, paths := r.load.byTask(a.walks)
 		if r.load.call != nil {
 			o.TaskRank = r.load.call.ranks
+		} else if r.it != nil && l.Queue != "credit" { // whose links take no order
+			o.TaskRank = r.it.Turn
 		}
 		trace, stats, err := packet.RunGraph(g, a.network, flows, paths, int32(r.s.Workload.Packet), o)
 		if err != nil {

@@ -33,7 +33,7 @@ func (r *routed) traced(ctx context.Context, place []int32) (*training.Iteration
 	for i := range meta {
 		meta[i].GPU = built.Rank[i]
 	}
-	return &training.Iteration{Spec: spec, Graph: built.Graph, Meta: meta, All: true}, nil
+	return &training.Iteration{Spec: spec, Graph: built.Graph, Meta: meta, All: true, Turn: built.Turn}, nil
 }
 
 // layTrace lays a trace out.

@@ -27,6 +27,11 @@ func (r *routed) Work(ctx context.Context, _ string) (*trace.Work, error) {
 			return nil, err
 		}
 	}
+	if r.load.call != nil {
+		w.Turn = r.load.call.ranks
+	} else if r.it != nil {
+		w.Turn = r.it.Turn
+	}
 	rank := make([]int32, r.Whole.Nodes)
 	for node := range rank {
 		if rank[node] = int32(w.Ranks); r.Down == nil || !r.Down[node] {
