@@ -238,6 +238,12 @@ func (s *Scenario) NoTrace() string {
 		return ""
 	case s.routes():
 		return fmt.Sprintf("workload.kind = %q sends all at once and has no timelines; training, traces and collectives have", s.Workload.Kind)
+	case s.plans() && s.Engine.Level == "cost":
+		return `engine.level = "cost" simulates nothing, and has no timelines; "packet" has`
+	case s.plans() && s.trains():
+		return `workload.kind = "training" on fabric.kind = "scaleup" has no timelines; its all-to-all alone has, as workload.kind = "all-to-all"`
+	case s.plans():
+		return ""
 	case !s.decision().timelines && !(s.places() && s.leaves().timelines):
 		return fmt.Sprintf("fabric.kind = %q has no timelines; training on fabric.kind = \"ocs-pods\", \"torus\" and \"graph\" has", s.Fabric.Kind)
 	case s.podTraffic():

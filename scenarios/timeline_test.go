@@ -112,3 +112,61 @@ func TestTimeline(t *testing.T) {
 		})
 	}
 }
+
+// The timeline of a plan ends when the plan does, has all of its messages, and each begins when what brings it has ended.
+func TestTimelineOfPlans(t *testing.T) {
+	const domain = "[fabric]\nkind = \"scaleup\"\ngpus = 8\nswitches = 2\nlink_rate = \"800Gbps\"\nreconfiguration_delay = \"10us\"\n"
+	for name, text := range map[string]string{
+		"slots":    "[workload]\nkind = \"all-to-all\"\nmessage = \"4MB\"\nchunk = \"1MB\"\n" + domain + "[policy]\nplanners = [\"reconfigure-during\", \"spreadout\"]\n",
+		"switches": "[workload]\nkind = \"all-to-all\"\nmessage = \"4MB\"\nchunk = \"1MB\"\n" + domain + "reconfigure = \"independent\"\n[policy]\nplanners = [\"reconfigure-during\", \"spreadout\"]\n",
+		"steps":    "[workload]\nkind = \"all-reduce\"\nmessage = \"4MB\"\n" + domain + "[policy]\nplanners = [\"reconfigure-during+\", \"static-ring\"]\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, err := Parse("plan.toml", []byte(text), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if why := s.NoTrace(); why != "" {
+				t.Fatal(why)
+			}
+			o, err := Run(context.Background(), s, RunOptions{Workers: 1, Timeline: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, p := range o.Detail.Policies {
+				l, end, messages, arrows, reconfigurations := p.Timeline, int64(0), 0, 0, 0
+				for _, k := range l.Tasks {
+					end = max(end, k.End)
+					if k.Waited >= 0 {
+						arrows++
+						if before := l.Tasks[k.Waited]; before.End > k.Start {
+							t.Errorf("%s: %s begins at %d, and %s ends at %d", p.Policy, k.Name, k.Start, before.Name, before.End)
+						}
+					}
+					if k.Transfer {
+						messages++
+					} else if reconfigurations++; int(k.Node) < 8 || k.End-k.Start != int64(10*engine.Microsecond) && name != "switches" {
+						t.Errorf("%s: %s on track %d for %d ps", p.Policy, k.Name, k.Node, k.End-k.Start)
+					}
+				}
+				want := 0
+				plan := o.Schedules[i]
+				if want = len(plan.Tx); plan.Steps != nil {
+					for ph := range plan.Steps.Phases {
+						for _, m := range plan.Steps.Phases[ph].Messages() {
+							if m.From != m.To {
+								want++
+							}
+						}
+					}
+				}
+				if got := float64(end) * 1e-12; math.Abs(got-p.MakespanS) > 1e-9*p.MakespanS || messages != want || arrows != messages && name != "switches" || arrows == 0 || len(l.Links) == 0 {
+					t.Errorf("%s ends after %g s, want %g; %d messages, want %d; %d arrows, %d counters", p.Policy, got, p.MakespanS, messages, want, arrows, len(l.Links))
+				}
+				if row := o.Document.Rows[i]; name == "slots" && float64(reconfigurations) != row.Metrics["reconfigurations"] {
+					t.Errorf("%s: %d reconfigurations, want %g", p.Policy, reconfigurations, row.Metrics["reconfigurations"])
+				}
+			}
+		})
+	}
+}

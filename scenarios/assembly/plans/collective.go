@@ -49,6 +49,7 @@ func (g *gathered) Begin(ctx context.Context, o *assembly.Outcome) error {
 // gatheredAnswer is a planner's plan of such a collective, checked.
 type gatheredAnswer struct {
 	plan    *plan.Plan
+	fluid   bool
 	row     result.Row
 	timings result.PolicyTimings
 }
@@ -56,9 +57,11 @@ type gatheredAnswer struct {
 func (a *gatheredAnswer) Measured() (result.Row, result.PolicyTimings) { return a.row, a.timings }
 
 func (a *gatheredAnswer) Describe(ctx context.Context, o *assembly.Outcome) {
-	o.Detail.Policies = append(o.Detail.Policies, result.Simulation{
-		Policy: a.row.Policy, MakespanS: a.row.Metrics["completion_s"], Schedule: gatherSchedule(a.plan),
-	})
+	s := result.Simulation{Policy: a.row.Policy, MakespanS: a.row.Metrics["completion_s"], Schedule: gatherSchedule(a.plan)}
+	if o.Timeline {
+		s.Timeline = inSteps(ctx, a.plan, a.fluid)
+	}
+	o.Detail.Policies = append(o.Detail.Policies, s)
 	o.Schedules = append(o.Schedules, a.plan)
 }
 
@@ -129,7 +132,7 @@ func (g *gathered) Decide(ctx context.Context, name string, _ int) (assembly.Ans
 	if g.bound > 0 {
 		gap = float64(cost-g.bound) / float64(g.bound)
 	}
-	a := &gatheredAnswer{plan: best, row: result.Row{
+	a := &gatheredAnswer{plan: best, fluid: g.s.Level == "flow", row: result.Row{
 		Policy: name, Labels: map[string]string{"origin": best.Name, "gap_model": "any plan in steps"},
 		Metrics: map[string]float64{
 			"completion_s": cost.Seconds(), "reconfigurations": float64(best.Reconfigurations()), "steps": float64(best.TotalSlots()), "gap": gap,

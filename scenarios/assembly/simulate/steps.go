@@ -17,31 +17,63 @@ import (
 // synchronised or free: see work. A synchronised one takes what the closed cost says (to the tick if latency is above
 // 0: else the remainder that a link carries from one message to the next may add one a step); a free one is faster or
 // as fast.
-func inSteps(ctx context.Context, p *plan.Plan, free, fluid bool) (end engine.Time, err error) {
+func inSteps(ctx context.Context, p *plan.Plan, free, fluid bool) (engine.Time, error) {
 	w, err := build(p, free, func() bool { return ctx.Err() != nil })
 	if err != nil {
 		return 0, err
 	}
-	var trace *engine.Trace
-	if fluid {
-		var routes *engine.Routes
-		if routes, err = engine.RoutesOf(w.graph, w.network, w.walks, w.flows); err == nil {
-			trace, err = flow.Run(ctx, w.graph, w.network, routes, flow.Options{})
-		}
-	} else {
-		trace, _, err = packet.RunGraph(w.graph, w.network, w.flows, w.walks, int32(min(p.Steps.Bytes, maxPacket)), options(ctx))
-	}
-	if errors.Is(err, packet.ErrStopped) {
-		err = ctx.Err()
-	}
+	trace, err := w.run(ctx, fluid)
 	if err != nil {
 		return 0, err
 	}
 	return trace.Makespan, nil
 }
 
+// Messages is a plan in steps as it is simulated, synchronised: the transfers of its messages, and its reconfigurations.
+type Messages struct {
+	Graph *engine.Graph
+	Trace *engine.Trace
+	Links []engine.Link // of all topologies
+	Link  []int32       // by task; -1 of none
+}
+
+// InSteps simulates a plan in steps as Synchronised does, or as fluid, and returns every message.
+func InSteps(ctx context.Context, p *plan.Plan, fluid bool) (*Messages, error) {
+	w, err := build(p, false, func() bool { return ctx.Err() != nil })
+	if err != nil {
+		return nil, err
+	}
+	trace, err := w.run(ctx, fluid)
+	if err != nil {
+		return nil, err
+	}
+	m := &Messages{Graph: w.graph, Trace: trace, Links: w.network.Links}
+	for i, c := range w.walks.Class {
+		if m.Link = append(m.Link, -1); c > 0 {
+			m.Link[i] = w.walks.Link[int(w.flows[i].Src)*w.walks.Degree+int(c)-1]
+		}
+	}
+	return m, nil
+}
+
+// run simulates the work.
+func (w *work) run(ctx context.Context, fluid bool) (trace *engine.Trace, err error) {
+	if fluid {
+		var routes *engine.Routes
+		if routes, err = engine.RoutesOf(w.graph, w.network, w.walks, w.flows); err == nil {
+			trace, err = flow.Run(ctx, w.graph, w.network, routes, flow.Options{})
+		}
+	} else {
+		trace, _, err = packet.RunGraph(w.graph, w.network, w.flows, w.walks, int32(min(w.plan.Steps.Bytes, maxPacket)), options(ctx))
+	}
+	if errors.Is(err, packet.ErrStopped) {
+		err = ctx.Err()
+	}
+	return trace, err
+}
+
 // work is a plan as transfers, one a message, over a network that has the links of all topologies side by side: nothing
-// is on its way during a reconfiguration, which is a wait between two milestones before every phase but those that
+// is on its way during a reconfiguration, which is a compute before every phase but those that
 // reuse a topology. Inside a phase the messages of a step wait for the whole step before; where they are free, a
 // message waits for the one before it on its link, and for those that bring its sender what it sends. The last task
 // ends with all.
@@ -68,7 +100,8 @@ func build(p *plan.Plan, free bool, stop halt.When) (_ *work, err error) {
 	for i := range p.Steps.Phases {
 		if !p.Steps.Phases[i].Reused {
 			up := w.milestone()
-			w.graph.AddEdge(last, up, p.Steps.Delay)
+			w.graph.Tasks[up].Duration = p.Steps.Delay
+			w.graph.AddEdge(last, up, 0)
 			last = up
 		}
 		if last, err = w.phase(i, last); err != nil {
@@ -77,6 +110,9 @@ func build(p *plan.Plan, free bool, stop halt.When) (_ *work, err error) {
 	}
 	g, op := w.graph, plan.OpName(p.Steps.Op)
 	g.Namer = func(id int32) string {
+		if g.Tasks[id].Duration > 0 {
+			return "reconfiguration"
+		}
 		if g.Tasks[id].Kind == engine.Compute {
 			return fmt.Sprintf("milestone %d of %s", id, op)
 		}

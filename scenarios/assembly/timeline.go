@@ -1,0 +1,153 @@
+package assembly
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"sim/engine"
+	"sim/scenarios/result"
+)
+
+// What a timeline shows at most: the first tasks to begin, and the links that carry most.
+const (
+	MostTimed    = 100_000
+	mostCounters = 16
+)
+
+// Timed is a graph that was simulated, for its timeline.
+type Timed struct {
+	Graph *engine.Graph
+	Trace *engine.Trace
+	Nodes []string // tracks
+	// Node is the track of a compute; nil is its Src.
+	Node func(id int32) int32
+	// Uses visits the links of a transfer with its share of each; nil is that they are not known, for what Unknown says.
+	Uses    func(id int32, visit func(link int32, share float64))
+	Unknown string
+	Links   []engine.Link
+	LeftOut string // what is not in the graph
+	// Kind is of a task as result.Span has it; nil is that all are transfers.
+	Kind     func(id int32) string
+	Critical bool // tasks on the critical path are told
+}
+
+// Timeline returns what nodes did: computes, transfers, what each waited for last, and loads of links.
+func (a *Timed) Timeline() *result.Timeline {
+	g, t := a.Graph, a.Trace
+	l := &result.Timeline{Nodes: a.Nodes, LeftOut: a.LeftOut}
+	var shown []int32
+	for i := range g.Tasks {
+		if k := &g.Tasks[i]; k.Kind == engine.Transfer && k.Bytes > 0 || k.Kind == engine.Compute && k.Duration > 0 {
+			shown = append(shown, int32(i))
+		}
+	}
+	if len(shown) > MostTimed {
+		slices.SortStableFunc(shown, func(x, y int32) int { return cmp.Compare(t.Start[x], t.Start[y]) })
+		leave(l, "%d of %d tasks, the last to begin", len(shown)-MostTimed, len(shown))
+		shown = shown[:MostTimed]
+		slices.Sort(shown)
+	}
+	critical := make([]bool, len(g.Tasks))
+	if a.Critical {
+		for _, id := range t.CriticalPath(g) {
+			critical[id] = true
+		}
+	}
+	index := slices.Repeat([]int32{-1}, len(g.Tasks))
+	for at, id := range shown {
+		k := &g.Tasks[id]
+		one := result.TimelineTask{
+			Name: g.Name(id), Node: k.Src, Dst: k.Dst, Start: int64(t.Start[id]), End: int64(t.End[id]),
+			Transfer: k.Kind == engine.Transfer, Bytes: k.Bytes, Waited: -1, Kind: "transfer", Critical: critical[id],
+		}
+		if a.Kind != nil {
+			one.Kind = a.Kind(id)
+		}
+		if !one.Transfer && a.Node != nil {
+			one.Node = a.Node(id)
+		}
+		index[id] = int32(at)
+		l.Tasks = append(l.Tasks, one)
+	}
+	last := slices.Repeat([]int32{-1}, len(g.Tasks)) // that bound each
+	for _, id := range g.Order() {
+		for _, e := range g.In(id) {
+			if last[id] < 0 || t.End[e.From]+e.Lag > t.End[last[id]] {
+				last[id] = e.From
+			}
+		}
+		if from := last[id]; from >= 0 && index[from] < 0 { // a milestone stands for what bound it
+			last[id] = last[from]
+		}
+		if index[id] >= 0 && last[id] >= 0 {
+			l.Tasks[index[id]].Waited = index[last[id]]
+		}
+	}
+	a.counters(l, shown)
+	return l
+}
+
+// leave says what is left out.
+func leave(l *result.Timeline, format string, args ...any) {
+	if l.LeftOut != "" {
+		l.LeftOut += "; "
+	}
+	l.LeftOut += fmt.Sprintf(format, args...)
+}
+
+// counters adds what the most loaded links carry: a transfer at its average rate, shared by its routes as packets are.
+func (a *Timed) counters(l *result.Timeline, shown []int32) {
+	if a.Uses == nil {
+		leave(l, "%s", a.Unknown)
+		return
+	}
+	bytes := map[int32]float64{}
+	each := func(visit func(id, link int32, share float64)) {
+		for _, id := range shown {
+			if a.Graph.Tasks[id].Kind == engine.Transfer {
+				a.Uses(id, func(link int32, share float64) { visit(id, link, share) })
+			}
+		}
+	}
+	each(func(id, link int32, share float64) { bytes[link] += share * float64(a.Graph.Tasks[id].Bytes) })
+	var links []int32
+	for link := range bytes {
+		links = append(links, link)
+	}
+	slices.SortFunc(links, func(x, y int32) int { return cmp.Or(cmp.Compare(bytes[y], bytes[x]), cmp.Compare(x, y)) })
+	if len(links) > mostCounters {
+		leave(l, "counters of %d of %d links, those that carry least", len(links)-mostCounters, len(links))
+		links = links[:mostCounters]
+	}
+	type change struct {
+		at   engine.Time
+		rate float64
+	}
+	changes := map[int32][]change{}
+	each(func(id, link int32, share float64) {
+		start, end := a.Trace.Start[id], a.Trace.End[id]
+		if !slices.Contains(links, link) || end <= start {
+			return
+		}
+		rate := 8 * share * float64(a.Graph.Tasks[id].Bytes) / (end - start).Seconds()
+		changes[link] = append(changes[link], change{start, rate}, change{end, -rate})
+	})
+	for _, link := range links {
+		list := changes[link]
+		slices.SortStableFunc(list, func(x, y change) int { return cmp.Compare(x.at, y.at) })
+		s := result.Series{Name: fmt.Sprintf("%d to %d", a.Links[link].From, a.Links[link].To)}
+		sum, under := 0.0, 0
+		for i, c := range list {
+			if sum += c.rate; c.rate > 0 {
+				under++
+			} else if under--; under == 0 {
+				sum = 0 // exactly
+			}
+			if i+1 == len(list) || list[i+1].at > c.at {
+				s.TimeS, s.Value = append(s.TimeS, c.at.Seconds()), append(s.Value, sum)
+			}
+		}
+		l.Links = append(l.Links, s)
+	}
+}
