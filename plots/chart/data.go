@@ -3,6 +3,7 @@ package chart
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -116,7 +117,12 @@ func (v *view) quotient(a, b string) (measure, error) {
 
 // scaled is x with the plot's scale and offset.
 func (v *view) scaled(x float64) float64 {
-	return x*cmp.Or(v.spec.Scale, 1) + v.spec.Offset
+	const rounding = 1e-12 // of what is taken off: less is no value
+	y := x*cmp.Or(v.spec.Scale, 1) + v.spec.Offset
+	if math.Abs(y) < rounding*math.Abs(v.spec.Offset) {
+		return 0
+	}
+	return y
 }
 
 // spread is what the cells at one place have: how many, their mean, the least and the greatest.

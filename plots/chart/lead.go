@@ -40,7 +40,7 @@ func (v *view) lead() string {
 	if err != nil {
 		return ""
 	}
-	field := contest{words: known.Words, better: known.Better}
+	field := contest{words: known.Words, better: known.Better, shares: known.Format == result.Gap}
 	cells := func(panel, s, x int) *spread { return t.cell(panel, s, x) }
 	rivals, places := v.series, t.width
 	switch {
@@ -51,7 +51,7 @@ func (v *view) lead() string {
 		cells = func(panel, s, _ int) *spread { return t.cell(panel, 0, s) }
 	}
 	for _, l := range rivals.categories {
-		name := rivals.category(l)
+		name := rivals.head(l)
 		if rivals.name == policyName {
 			name = sheet.Plain(rivals.labels[l])
 		}
@@ -76,6 +76,7 @@ func (v *view) lead() string {
 type contest struct {
 	words, better string
 	names         []string
+	shares        bool        // values are differences, whose ratios say nothing
 	at            [][]float64 // by place and rival, NaN of none
 }
 
@@ -153,6 +154,7 @@ func (c *contest) sentence() string {
 		upTo = "up to "
 	}
 	switch n := len(rest); {
+	case c.shares:
 	case n == 1:
 		out += "; " + c.names[rest[0]] + " has " + upTo + more(off[rest[0]])
 	case n > 1:

@@ -57,3 +57,14 @@ func TestLead(t *testing.T) {
 		}
 	}
 }
+
+// TestWorded: labels that are lists of scenarios read as people write them.
+func TestWorded(t *testing.T) {
+	for label, want := range map[string]string{
+		"[4, 4, 8]": "4x4x8", "[4, 4, 4]/": "4x4x4", "[4, 8, 8]/tpuv4": "4x8x8/tpuv4", "[]": "none", `["x0", "y3"]`: "x0, y3", "400Gbps": "400Gbps", "a/b": "a/b",
+	} {
+		if got := worded(label); got != want {
+			t.Errorf("%s: %q, want %q", label, got, want)
+		}
+	}
+}

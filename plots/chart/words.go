@@ -96,6 +96,25 @@ func (v *view) quantityOf(name, label string, lo, hi float64, own bool) quantity
 	return q
 }
 
+// list is a list of numbers or texts, as scenarios write it, and after a slash what may be empty.
+var list = regexp.MustCompile(`\[([^\[\]]*)\]`)
+
+// worded words a label: lists without their brackets and quotes, of numbers as sizes of a torus are written.
+func worded(label string) string {
+	label = list.ReplaceAllStringFunc(sheet.Plain(label), func(text string) string {
+		parts := strings.Split(strings.Trim(text, "[]"), ",")
+		sep := "x"
+		for i, p := range parts {
+			parts[i] = strings.Trim(p, ` "'`)
+			if _, err := strconv.Atoi(parts[i]); err != nil {
+				sep = ", "
+			}
+		}
+		return cmp.Or(strings.Join(parts, sep), "none")
+	})
+	return strings.TrimSuffix(label, "/")
+}
+
 // category words a label of f where it stands alone: numbers and truth values with what they are of.
 func (f *facet) category(i int) string {
 	if f.index < 0 {
@@ -104,7 +123,7 @@ func (f *facet) category(i int) string {
 	if f.parts != nil {
 		return f.joined(i, (*facet).category)
 	}
-	label := sheet.Plain(f.labels[i])
+	label := worded(f.labels[i])
 	switch _, err := strconv.ParseFloat(label, 64); {
 	case label == "":
 		return f.words + ` ""`
@@ -144,7 +163,7 @@ func (f *facet) ticksOf(label string) (ticks []string, title string) {
 	}
 	times := !same && label == "" && f.times()
 	for _, l := range f.categories {
-		text := sheet.Plain(f.labels[l])
+		text := worded(f.labels[l])
 		switch {
 		case same:
 			text = amount.FindStringSubmatch(f.labels[l])[1]
@@ -191,7 +210,7 @@ func (v *view) headings(what string) (title, subtitle string) {
 		}
 		var labels []string
 		for _, l := range f.categories {
-			labels = append(labels, f.labels[l])
+			labels = append(labels, worded(f.labels[l]))
 		}
 		only = append(only, f.words+" "+andList(labels))
 	}
