@@ -18,10 +18,21 @@ func delaysFigure(_ *result.Document, d *result.Detail) []sheet.Figure {
 	s := &result.Sweep{Name: d.Title}
 	spec := &result.Plot{Kind: "cdf", Y: "delay_s", Series: "policy", Title: "Delay of packets by policy: cumulative distribution", YLabel: "share of packets"}
 	var legend []string
-	left := 0
+	left, shared, full := 0, true, ""
 	for i := range d.Policies {
 		p := &d.Policies[i]
-		delays := quantiles(p.Delay, curve)
+		shared = shared && (p.Delay == nil || p.DelayShared != nil)
+		if p.LoadShare >= 1 {
+			full = p.Policy
+		}
+	}
+	for i := range d.Policies {
+		p := &d.Policies[i]
+		delay, at := p.Delay, ""
+		if shared && delay != nil {
+			delay, at = p.DelayShared, fmt.Sprintf(" at %s of its load", sheet.Percent(p.LoadShare))
+		}
+		delays := quantiles(delay, curve)
 		if delays == nil {
 			continue
 		}
@@ -30,9 +41,9 @@ func delaysFigure(_ *result.Document, d *result.Detail) []sheet.Figure {
 			continue
 		}
 		s.Cells = append(s.Cells, result.Cell{Policy: p.Policy, Samples: map[string][]float64{spec.Y: delays}})
-		spec.Marks = append(spec.Marks, result.Mark{Label: "mean", Series: p.Policy, Y: p.Delay.MeanS})
-		spec.LogX = spec.LogX || p.Delay.P99S > tail*p.Delay.P50S && p.Delay.P50S > 0
-		legend = append(legend, fmt.Sprintf("%s: mean %s, 99 %% within %s", p.Policy, sheet.Duration(p.Delay.MeanS, 4), sheet.Duration(p.Delay.P99S, 3)))
+		spec.Marks = append(spec.Marks, result.Mark{Label: "mean", Series: p.Policy, Y: delay.MeanS})
+		spec.LogX = spec.LogX || delay.P99S > tail*delay.P50S && delay.P50S > 0
+		legend = append(legend, fmt.Sprintf("%s%s: mean %s, 99 %% within %s", p.Policy, at, sheet.Duration(delay.MeanS, 4), sheet.Duration(delay.P99S, 3)))
 	}
 	if zero := 0.0; !spec.LogX {
 		spec.From = &zero
@@ -45,6 +56,10 @@ func delaysFigure(_ *result.Document, d *result.Detail) []sheet.Figure {
 		page.Legend[i].Text = text
 	}
 	page.Notes = append(page.Notes[1:], "Only packets that arrived count.")
+	if shared && full != "" {
+		page.Title = "Delay of packets by policy, all at one load: cumulative distribution"
+		page.Notes = append(page.Notes, "All send at the rate at which the most loaded link under "+sheet.Plain(full)+" is just full; the others could send more.")
+	}
 	if left > 0 {
 		page.Notes = append(page.Notes, fmt.Sprintf("The first %d of %d policies are shown.", len(legend), len(legend)+left))
 	}

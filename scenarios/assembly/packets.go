@@ -47,9 +47,7 @@ func (p *Packets) Measure(row *result.Row) {
 // Describe adds the delays to a simulation, and the files of links and queues to an outcome.
 func (p *Packets) Describe(sim *result.Simulation, o *Outcome) {
 	s := p.Stats
-	if s.Delay.Count > 0 {
-		sim.Delay = describeDelay(&s.Delay)
-	}
+	sim.Delay = DelayOf(s)
 	var b bytes.Buffer // which does not fail
 	s.WriteLinks(&b, p.Network)
 	o.Files = append(o.Files, result.File{Name: "links-" + sim.Policy + ".csv", Data: bytes.Clone(b.Bytes())})
@@ -60,7 +58,12 @@ func (p *Packets) Describe(sim *result.Simulation, o *Outcome) {
 	}
 }
 
-func describeDelay(d *packet.Delay) *result.Delay {
+// DelayOf is how long packets took, nil where none arrived.
+func DelayOf(s *packet.Stats) *result.Delay {
+	d := &s.Delay
+	if d.Count == 0 {
+		return nil
+	}
 	out := &result.Delay{
 		MeanS: d.MeanSeconds(), P50S: d.Quantile(0.5).Seconds(), P99S: d.Quantile(0.99).Seconds(), MaxS: d.Max.Seconds(),
 	}

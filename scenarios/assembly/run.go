@@ -43,6 +43,7 @@ func Run(ctx context.Context, sys System, policies []string, doc result.Document
 			return nil, OrEnded(ctx, err)
 		}
 	}
+	loaded := map[int]Loaded{} // by index of its simulation
 	var none []unserved
 	for i, name := range policies {
 		if err := ctx.Err(); err != nil {
@@ -62,6 +63,11 @@ func Run(ctx context.Context, sys System, policies []string, doc result.Document
 		o.Document.Rows = append(o.Document.Rows, row)
 		o.Timings.Policies[name] = timings
 		a.Describe(ctx, o)
+		if l, ok := a.(Loaded); ok {
+			if _, ok := l.Load(); ok {
+				loaded[len(o.Detail.Policies)-1] = l
+			}
+		}
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -71,6 +77,9 @@ func Run(ctx context.Context, sys System, policies []string, doc result.Document
 	}
 	if len(none) == len(policies) {
 		return nil, noneServes(none)
+	}
+	if err := OrEnded(ctx, atOneLoad(loaded, o.Detail.Policies)); err != nil {
+		return nil, err
 	}
 	result.ShareBounds(o.Document.Rows)
 	for i := range o.Document.Rows {

@@ -24,9 +24,13 @@ type Simulation struct {
 	Torus     *Torus     `json:"lattice,omitempty"`
 	Graph     *Graph     `json:"graph,omitempty"`
 	Delay     *Delay     `json:"delay,omitempty"` // of packets
-	Schedule  *Schedule  `json:"schedule,omitempty"`
-	Traffic   *Traffic   `json:"traffic,omitempty"` // on links
-	Fleet     *Fleet     `json:"fleet,omitempty"`
+	// DelayShared is that at one load for all policies, the largest at which the links of each are not overloaded, and
+	// LoadShare what that is of the load at which Delay is; nil and 0 where all loads are the same or not simulated.
+	DelayShared *Delay    `json:"delay_shared,omitempty"`
+	LoadShare   float64   `json:"load_share,omitempty"`
+	Schedule    *Schedule `json:"schedule,omitempty"`
+	Traffic     *Traffic  `json:"traffic,omitempty"` // on links
+	Fleet       *Fleet    `json:"fleet,omitempty"`
 	// Jobs are, of several jobs, each one's part: Policy is the job's name, Topology its own circuits, a pod's ports
 	// being its own and those that no job uses.
 	Jobs []Simulation `json:"jobs,omitempty"`

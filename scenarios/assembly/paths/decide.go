@@ -32,6 +32,7 @@ type routedAnswer struct {
 	even    bool            // of level flow: messages are many, of one size, and get the rates that they begin with
 	folded  *engine.Folded  // of level flow: its task c is the messages of class c, which are identical; nil where they are not
 	stats   *packet.Stats   // nil at other levels than packets
+	again   paced           // nil of sources that do not keep to what the most loaded link carries
 	graph   *engine.Graph   // of transfers that were simulated, and how: nil where none were
 	trace   *engine.Trace
 	row     result.Row
@@ -59,6 +60,24 @@ func (a *routedAnswer) MeasuredFor(step *Step) result.Row {
 
 // Rename has the answer be of another policy, whose decision it simulates.
 func (a *routedAnswer) Rename(policy string) { a.row.Policy = policy }
+
+// paced simulates traffic at the rate at which a link that carries so many messages would be just full.
+type paced func(load float64) (*packet.Stats, error)
+
+// Load implements assembly.Loaded, where that is simulated quickly.
+func (a *routedAnswer) Load() (messages float64, ok bool) {
+	const most = 20_000_000 // hops: some seconds
+	return a.pressed, a.again != nil && a.stats != nil && a.stats.Delay.Count > 0 && a.stats.Hops <= most
+}
+
+// DelayAt implements assembly.Loaded.
+func (a *routedAnswer) DelayAt(load float64) (*result.Delay, error) {
+	stats, err := a.again(load)
+	if err != nil {
+		return nil, err
+	}
+	return assembly.DelayOf(stats), nil
+}
 
 func (a *routedAnswer) Failure() error { return a.failed }
 
@@ -377,14 +396,20 @@ func (a *routedAnswer) packets(ctx context.Context, after *routing.Decision) err
 		a.delays()
 		return nil
 	}
-	w := &packet.Work{Flows: r.load.flows, Paths: a.walks}
-	if w.Sources, err = r.sources(a.pressed); err != nil {
-		return err
-	}
 	if t := &r.s.Workload.Traffic; t.Source == "poisson" {
 		o.MeasureFrom, o.MeasureUntil, o.EndMeasured = t.Warmup, t.Warmup+t.Duration, true
 	}
-	if a.stats, err = packet.Run(a.network, w, o); err != nil {
+	run := func(pressed float64) (*packet.Stats, error) {
+		sources, err := r.sources(pressed)
+		if err != nil {
+			return nil, err
+		}
+		return packet.Run(a.network, &packet.Work{Flows: r.load.flows, Paths: a.walks, Sources: sources}, o)
+	}
+	if r.s.Workload.Source == "paced" {
+		a.again = run
+	}
+	if a.stats, err = run(a.pressed); err != nil {
 		return err
 	}
 	a.delays()
