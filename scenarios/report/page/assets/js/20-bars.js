@@ -62,10 +62,11 @@ sim.bars.halve = b => {
 // as there are pixels in a line. add fills a line and gives its number, put draws one.
 sim.bars.strips = (width, count) => {
 	const n = Math.max(1, Math.round(width * (devicePixelRatio || 1))), image = new ImageData(n, Math.max(1, count)), sum = new Float32Array(4 * n);
-	const canvas = new OffscreenCanvas(n, Math.max(1, count));
+	const canvas = new OffscreenCanvas(n, Math.max(1, count)), pixels = canvas.getContext("2d");
 	let used = 0;
 	return {
-		n,
+		n, fits: (w, c) => w === width && c === count && n === Math.max(1, Math.round(w * (devicePixelRatio || 1))),
+		clear() { used = 0; image.data.fill(0); },
 		// add takes cover(put), which covers a share of the pixel at i with a colour [r, g, b] as often as it likes.
 		add(cover) {
 			sum.fill(0);
@@ -82,7 +83,7 @@ sim.bars.strips = (width, count) => {
 			}
 			return used++;
 		},
-		ready() { canvas.getContext("2d").putImageData(image, 0, 0); },
+		ready() { pixels.putImageData(image, 0, 0); },
 		put(g, line, x, y, h) {
 			g.imageSmoothingEnabled = false;
 			g.drawImage(canvas, 0, line, n, 1, x, y, width, h);

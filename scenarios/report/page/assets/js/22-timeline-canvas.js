@@ -8,7 +8,7 @@ sim.timeline = (panels, state) => {
 	let from = Number(state.from) || 0, to = Number(state.to) || end, focus = null, saved = 0;
 	if (!(to > from)) [from, to] = [0, end];
 	const window_ = sim.el("span", {class: "note"}), said = sim.el("p", {class: "note", role: "status", "aria-live": "polite"});
-	const most = {}; // of each series, in all panels
+	const fitting = new Map(), most = {}; // labels as they fit, and the largest of each series in all panels
 	for (const p of panels) for (const s of p.series) most[s.name] = s.value.reduce((a, b) => Math.max(a, b), most[s.name] || 1);
 	const scale = w => (w - gutter(w) - 6) / (to - from);
 
@@ -45,16 +45,19 @@ sim.timeline = (panels, state) => {
 			g.save();
 			g.beginPath(); g.rect(left, y - 2, width, bottom - y + 4); g.clip();
 			const thin = Math.max(0, ...p.index.kinds.map(k => k.row)), rows = p.index.tracks.flatMap((t, i) => t.rows.map(row => ({t, row, top: y + i * th + sim.timelineRow(row.row, thin, th)[0], h: sim.timelineRow(row.row, thin, th)[1]})));
-			const strips = sim.bars.strips(width, 2 * rows.length), mark = sim.rgb(ink), texts = [];
+			if (!p.strips || !p.strips.fits(width, 2 * rows.length)) p.strips = sim.bars.strips(width, 2 * rows.length);
+			const strips = p.strips, mark = sim.rgb(ink), texts = [], onPath = new Uint8Array(strips.n);
+			strips.clear();
 			for (const r of rows) {
-				const onPath = new Uint8Array(strips.n);
-				r.line = strips.add(put => sim.bars.cover(put, r.row, p.index.kinds, {from, to, n: strips.n, dim: state.dim === "1", path: k => { onPath[k] = 1; }, wide: r.row.row || r.h < 11 ? null : (i, a, z) => texts.push([r, i, left + a * width, left + z * width])}));
-				r.path = strips.add(put => onPath.forEach((on, k) => { if (on) put(k, 1, mark); }));
+				const marked = r.row.levels.at(-1).critical[0] === 1;
+				onPath.fill(0);
+				r.line = strips.add(put => sim.bars.cover(put, r.row, p.index.kinds, {from, to, n: strips.n, dim: state.dim === "1", path: marked ? k => { onPath[k] = 1; } : null, wide: r.row.row || r.h < 11 ? null : (i, a, z) => texts.push([r, i, left + a * width, left + z * width])}));
+				r.path = marked ? strips.add(put => onPath.forEach((on, k) => { if (on) put(k, 1, mark); })) : -1;
 			}
 			strips.ready();
 			for (const r of rows) {
 				strips.put(g, r.line, left, r.top, r.h);
-				strips.put(g, r.path, left, r.top - 1.5, 2);
+				if (r.path >= 0) strips.put(g, r.path, left, r.top - 1.5, 2);
 			}
 			for (const [r, i, a, z] of texts) {
 				const b = r.row.levels[0], text = r.t.spans[b.span[i]].label;
@@ -75,7 +78,14 @@ sim.timeline = (panels, state) => {
 			g.restore();
 			g.fillStyle = dim;
 			g.textAlign = "right";
-			const step = Math.ceil(12 / th), fit = (text, room) => { while (text.length > 2 && g.measureText(text).width > room) text = text.slice(0, -2) + "…"; return text; };
+			const step = Math.ceil(12 / th), fit = (text, room) => {
+				const key = `${room} ${text}`;
+				if (!fitting.has(key)) {
+					while (text.length > 2 && g.measureText(text).width > room) text = text.slice(0, -2) + "…";
+					fitting.set(key, text);
+				}
+				return fitting.get(key);
+			};
 			p.index.tracks.forEach((t, i) => { if (i % step === 0) g.fillText(fit(w < 600 ? t.name : `${t.group ? t.group + ", " : ""}${t.name}`, left - 8), left - 6, y + i * th + th / 2); });
 			p.series.forEach((s, i) => g.fillText(fit(s.name, left - 8), left - 6, y + n * th + 8 + i * strip + strip / 2 - 2));
 			p.tracksAt = y;
@@ -164,13 +174,14 @@ sim.timeline = (panels, state) => {
 	const key = e => {
 		const all = panels.flatMap(p => p.index.tracks.flatMap((t, track) => t.rows.map(row => ({panel: p, track, row}))));
 		const mine = focus ? all.findIndex(a => a.row === focus.row) : -1, step = {ArrowRight: 1, ArrowLeft: -1}[e.key], rise = {ArrowDown: 1, ArrowUp: -1}[e.key];
-		if (e.key === "+" || e.key === "=") zoom(1 / 1.6);
-		else if (e.key === "-") zoom(1.6);
+		const b = focus && focus.row.levels[0], mid = b ? (b.s[focus.bar] + b.e[focus.bar]) / 2 : -1, at = mid > from && mid < to ? mid : undefined;
+		if (e.key === "+" || e.key === "=") zoom(1 / 1.6, at);
+		else if (e.key === "-") zoom(1.6, at);
 		else if (e.key === "0" || e.key === "Home") show(0, end);
 		else if (step && e.shiftKey) pan(0.15 * step);
 		else if ((step || rise) && mine < 0 && all.length) go({...all[0], bar: Math.max(0, sim.bars.at(all[0].row, from, end))});
 		else if (step) go({...focus, bar: Math.min(Math.max(focus.bar + step, 0), focus.row.levels[0].s.length - 1)});
-		else if (rise && all[mine + rise]) { const b = focus.row.levels[0]; go({...all[mine + rise], bar: Math.max(0, sim.bars.at(all[mine + rise].row, (b.s[focus.bar] + b.e[focus.bar]) / 2, end))}); }
+		else if (rise && all[mine + rise]) go({...all[mine + rise], bar: Math.max(0, sim.bars.at(all[mine + rise].row, mid, end))});
 		else if (e.key === "c") {
 			const after = focus ? focus.row.levels[0].s[focus.bar] : -1, panel = focus ? focus.panel : panels[0];
 			let next = null;
