@@ -33,7 +33,7 @@ var browsed = []struct {
 	{"job", [][]string{{"run", "deepseek671b"}}, nil, "summary timeline topology"},
 	{"fault", [][]string{{"run", "fault"}}, nil, "summary topology"},
 	{"plan", [][]string{{"run", "worked-example"}}, nil, "summary plan"},
-	{"graph", [][]string{{"run", "training-graph"}}, nil, "summary topology"},
+	{"graph", [][]string{{"run", "training-graph"}}, nil, "summary timeline topology"},
 	{"fleet", [][]string{{"run", "fleet-10d"}}, nil, "summary fleet"},
 	{"sweep", [][]string{{"sweep", "fig13b-32"}}, nil, "explorer"},
 	{"change", [][]string{{"run", "gpt7b"}, {"run", "gpt7b", "--set", "workload.microbatches=16"}}, []string{"--compare"}, "differs"},

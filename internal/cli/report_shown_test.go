@@ -66,7 +66,7 @@ func (w *tab) shown(selector string) string {
 func summaryShows(w *tab, dirs []string) {
 	rows := w.run(dirs[0]).Document.Rows
 	metrics := w.texts(`sim.data.docs[0].table.metrics`)
-	cells := eval[[][]string](w, `[...document.querySelector("main table").tBodies[0].rows].map(r => [...r.cells].map(c => c.textContent))`)
+	cells := eval[[][]string](w, `[...document.querySelector("main table").tBodies[0].rows].map(r => [...r.cells].map(c => c.tagName === "TD" ? c.firstChild.textContent : c.textContent))`)
 	if len(cells) != len(rows) {
 		w.Fatalf("summary: %d rows, want %d", len(cells), len(rows))
 	}

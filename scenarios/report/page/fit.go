@@ -89,6 +89,9 @@ func partsOf(d *Document) (list []part, err error) {
 		if p.Torus != nil {
 			add(p, "the links of the torus", p.Torus, func() { p.Torus = nil })
 		}
+		if p.Graph != nil {
+			add(p, "the links of the graph", p.Graph, func() { p.Graph = nil })
+		}
 		if p.Fleet != nil {
 			add(p, "the jobs on cubes", p.Fleet, func() { p.Fleet = nil })
 		}

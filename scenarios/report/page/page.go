@@ -16,7 +16,7 @@
 //	left_out    what does not fit, a sentence each
 //
 // What is kept of a run's simulations is result.Detail, by its JSON names: "lanes" are tracks, "lattice" a torus, its
-// "ways" routes, "twin" circuits to DP peers.
+// "ways" routes, "pairs" the routes of all pairs of nodes, "twin" circuits to DP peers.
 package page
 
 import (
@@ -72,7 +72,7 @@ func Write(w io.Writer, docs []Document, look Look) error {
 	if err != nil {
 		return err
 	}
-	style, err := join("assets/uplot.min.css", "assets/style.css")
+	style, err := join("assets/uplot.min.css", "assets/style.css", "assets/pictures.css")
 	if err != nil {
 		return err
 	}

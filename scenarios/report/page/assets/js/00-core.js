@@ -15,8 +15,8 @@
 //	kind "comparison": name, title, comparison {keys, metrics, differences, missing_rows, new_rows, regressions}, words, summary, rules
 //
 // A simulation is policy, makespan_s, lanes [{name, group, spans [{kind, label, start_s, end_s, bytes, critical}]}],
-// of work on links nodes [the same as lanes] and links, circuits, demand, rates [{name, group, time_s, value}], topology {pods, pairs}, path, lattice (a torus: dims, links, ways),
-// schedule {gpus, phases}, traffic, fleet {cubes, looks}, jobs [simulation]. Any of them may be null.
+// of work on links nodes [the same as lanes] and links, circuits, demand, rates [{name, group, time_s, value}], topology {pods, pairs}, path, lattice (a torus: dims, links, ways, pairs), graph (nodes, links, pairs),
+// schedule {gpus, phases}, traffic, fleet {cubes, looks, events}, jobs [simulation]. Any of them may be null.
 // leave has what is to be done when a view is left, and paint what draws its pictures at once.
 const sim = {views: [], data: null, leave: [], paint: []};
 
@@ -133,7 +133,7 @@ sim.route = () => {
 	}
 	const again = key && root.querySelector(`[data-key="${CSS.escape(key)}"]`);
 	if (again) again.focus({preventScroll: true});
-	if (keeps) scrollTo(0, y);
+	scrollTo(0, y);
 	document.documentElement.dataset.ready = sim.at;
 };
 
