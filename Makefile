@@ -3,7 +3,7 @@
 GO ?= go
 FUZZTIME ?= 30s
 
-.PHONY: build test short race bench fuzz lint ci docs reproduction imports baselines clean
+.PHONY: build test short race bench fuzz lint ci docs notices reproduction imports baselines rename clean
 
 build:
 	$(GO) build -o sim .
@@ -41,8 +41,13 @@ docs: build
 	sed '/^<!-- sim list metrics -->$$/q' docs/metrics.md > docs/metrics.md.new
 	./sim list metrics >> docs/metrics.md.new
 	mv docs/metrics.md.new docs/metrics.md
+	./sim list keys --json-schema > docs/scenario.schema.json
 	./sim run scenarios/deepseek671b.toml --force --out runs/docs
 	cp runs/docs/plots/nct.png docs/img/nct.png
+
+# the licences of all modules that are in the program
+notices:
+	$(GO) test . -run Notices -notices
 
 # the tables of docs/reproduction.md, from what is stored and, of what is not, from runs
 reproduction:
@@ -56,6 +61,14 @@ imports:
 # the results that every change is held to; after raising result.Model where one changed
 baselines:
 	$(GO) test . -run Baselines -update
+
+# the module's name in the module file, imports and checks: make rename MODULE=example.org/you/sim
+rename:
+	sed -i -E 's#^module sim$$#module $(MODULE)#' go.mod
+	git ls-files -z '*.go' | xargs -0 sed -i -E 's#(["`])sim/#\1$(MODULE)/#g'
+	sed -i -E 's#(^| )sim/#\1$(MODULE)/#g; s#^sim #$(MODULE) #' .ci/*.txt
+	sed -i -E 's#("\^?)sim/#\1$(MODULE)/#g; s#\^sim\(#^$(MODULE)(#; s#!= "sim"#!= "$(MODULE)"#' .ci/run
+	gofmt -w $$(git ls-files '*.go')
 
 clean:
 	rm -rf sim runs docs/*.md.new

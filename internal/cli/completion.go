@@ -15,7 +15,7 @@ import (
 	"sim/scenarios/result"
 )
 
-var shells = []string{"bash", "zsh", "fish"}
+var shells = []string{"bash", "zsh", "fish", "powershell"}
 
 // The scripts ask "sim __complete WORD..." for the continuations of the last word, one a line, and complete file names
 // themselves where a line is filesToo.
@@ -30,18 +30,19 @@ func (c *command) completionCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "completion",
 		Usage:     "print a completion script for a shell",
-		ArgsUsage: "bash|zsh|fish",
+		ArgsUsage: "bash|zsh|fish|powershell",
 		Description: describe("",
 			example{"eval \"$(sim completion bash)\"", "in ~/.bashrc"},
 			example{"eval \"$(sim completion zsh)\"", "in ~/.zshrc, after compinit"},
-			example{"sim completion fish | source", "in config.fish"}),
+			example{"sim completion fish | source", "in config.fish"},
+			example{"sim completion powershell | Out-String | Invoke-Expression", "in $PROFILE"}),
 		Action: func(cc *cli.Context) error {
 			if cc.NArg() != 1 {
-				return usagef("sim completion needs a shell: bash, zsh or fish")
+				return usagef("sim completion needs a shell: bash, zsh, fish or powershell")
 			}
 			name := cc.Args().First()
 			if !slices.Contains(shells, name) {
-				return usagef("there is no completion for %q%s", name, text.DidYouMean(name, shells, "there is for bash, zsh and fish"))
+				return usagef("there is no completion for %q%s", name, text.DidYouMean(name, shells, "there is for bash, zsh, fish and powershell"))
 			}
 			script, err := scripts.ReadFile("shells/sim." + name)
 			if err != nil {

@@ -105,6 +105,9 @@ func (d *Dir) clearTmp() error {
 	if _, err := os.Lstat(d.path); errors.Is(err, fs.ErrNotExist) {
 		os.Rename(filepath.Join(d.tmp, replaced), d.path) // fails where there is none
 	}
+	if !renamesOpen {
+		f.Close()
+	}
 	if err := os.RemoveAll(d.tmp); err != nil {
 		return d.fault(err)
 	}
@@ -120,6 +123,9 @@ func (d *Dir) settleKilled() error {
 		defer f.Close()
 		if !Lock(f) {
 			return d.busy()
+		}
+		if !renamesOpen {
+			f.Close()
 		}
 	}
 	if err := settle(d.path); err != nil {
@@ -327,6 +333,9 @@ func (d *Dir) Commit() error {
 	aside := filepath.Join(d.tmp, replaced)
 	if err := os.Rename(d.path, aside); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return d.commitFault(err)
+	}
+	if !renamesOpen {
+		d.lock.Close()
 	}
 	if err := os.Rename(d.tmp, d.path); err != nil {
 		os.Rename(aside, d.path)

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 )
 
@@ -16,6 +17,9 @@ type Pending struct {
 	*os.File
 	path string
 }
+
+// renamesOpen tells that a file may be renamed while it is open, and so is ours until it is in its place.
+const renamesOpen = runtime.GOOS != "windows"
 
 // mostTries bounds the names that are tried for a hidden file.
 const mostTries = 100
@@ -46,6 +50,9 @@ func CreatePending(path string) (*Pending, error) {
 // Commit puts the file in place of any that is there. On failure it leaves nothing behind.
 func (p *Pending) Commit() error {
 	err := p.Sync() // tells what a close would, while the file is still ours
+	if err == nil && !renamesOpen {
+		err = p.Close()
+	}
 	if err == nil {
 		err = os.Rename(p.Name(), p.path)
 	}
@@ -53,11 +60,17 @@ func (p *Pending) Commit() error {
 		p.Abort()
 		return err
 	}
-	return p.Close()
+	if renamesOpen {
+		return p.Close()
+	}
+	return nil
 }
 
 // Abort leaves nothing behind. It must not follow Commit.
 func (p *Pending) Abort() {
+	if !renamesOpen { // nor removes
+		p.Close()
+	}
 	os.Remove(p.Name())
 	p.Close()
 }
@@ -79,10 +92,14 @@ func RemoveStale(path string) {
 		if err != nil {
 			continue
 		}
-		if lockedSurely(f) {
+		stale := lockedSurely(f)
+		if stale && renamesOpen {
 			os.Remove(f.Name())
 		}
 		f.Close()
+		if stale {
+			os.Remove(f.Name())
+		}
 	}
 }
 
