@@ -2,6 +2,9 @@ package cli
 
 import (
 	"context"
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -23,11 +26,16 @@ func TestReadShare(t *testing.T) {
 	}
 }
 
-// TestReportRegressions wants each named in a line, up to a number, and exit code 3.
+// TestReportRegressions wants a line for each row that is missing and each metric that got worse, up to a number, and exit
+// code 3.
 func TestReportRegressions(t *testing.T) {
 	var all regressions
-	for range mostRegressions + 2 {
-		all = append(all, compare.Regression{Row: compare.Name{{Key: "scenario", Value: "gpt7b"}, {Key: "policy", Value: "sqrt-alloc"}}, Metric: "nct", Why: "is worse"})
+	for i := range mostRegressions + 2 {
+		metric := ""
+		if i%2 == 1 {
+			metric = fmt.Sprint("m", i)
+		}
+		all = append(all, compare.Regression{Row: compare.Name{{Key: "scenario", Value: "gpt7b"}, {Key: "policy", Value: "sqrt-alloc"}}, Metric: metric, Why: "is worse"})
 	}
 	for n, lines := range map[int]int{1: 1, mostRegressions: mostRegressions, len(all): mostRegressions + 1} {
 		c, stdout, stderr := buffered()
@@ -35,11 +43,38 @@ func TestReportRegressions(t *testing.T) {
 			t.Errorf("%d regressions exit with %d", n, got)
 		}
 		out := stderr.String()
-		if stdout.Len() > 0 || strings.Count(out, "\n") != lines || !strings.HasPrefix(out, "sim: regression: gpt7b sqrt-alloc: nct is worse\n") {
+		if stdout.Len() > 0 || strings.Count(out, "\n") != lines || !strings.HasPrefix(out, "sim: regression: gpt7b sqrt-alloc: is worse\n") {
 			t.Errorf("%d regressions printed %q and %q", n, stdout, out)
 		}
 		if n > mostRegressions && !strings.HasSuffix(out, "sim: and 2 more regressions\n") {
 			t.Errorf("the last line of %q", out)
 		}
+	}
+}
+
+// TestWorst: of a metric's regressions the largest is named, with how many rows have one.
+func TestWorst(t *testing.T) {
+	bench := func(a, b float64) string {
+		return fmt.Sprintf("Unit nct better=lower assume=exact\nBenchmarkX/scenario=s/policy=a 1 %g nct\nBenchmarkX/scenario=s/policy=b 1 %g nct\n", a, b)
+	}
+	dir := t.TempDir()
+	sides := make([]*compare.Set, 2)
+	for i, text := range []string{bench(1, 1), bench(1.5, 2)} {
+		path := filepath.Join(dir, fmt.Sprint(i, ".bench"))
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		var err error
+		if sides[i], err = compare.Read(path, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, err := compare.Compare(sides[0], sides[1], compare.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := compare.Worst(c.Regressions)
+	if len(got) != 1 || !strings.HasPrefix(got[0], "X s b: nct is 2, it was 1 (+100.0 % worse") || !strings.HasSuffix(got[0], "; so in 2 rows") {
+		t.Errorf("%q", got)
 	}
 }
