@@ -132,8 +132,9 @@ func jobsBlock(page *sheet.Sheet, doc *result.Document, d *result.Detail) {
 	s := &result.Sweep{Name: doc.Scenario, Title: d.Title}
 	for _, r := range doc.Rows {
 		for _, name := range slices.Sorted(maps.Keys(r.Metrics)) {
-			job, ok := strings.CutPrefix(name, "job.")
-			if job, ok = strings.CutSuffix(job, ".nct"); !ok {
+			rest, of := strings.CutPrefix(name, "job.")
+			job, nct := strings.CutSuffix(rest, ".nct")
+			if !of || !nct {
 				continue
 			}
 			at := slices.Index(by.Labels, job)

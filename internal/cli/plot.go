@@ -181,7 +181,7 @@ func (c *command) drawResults(names []string, specs []result.Plot, flags plotFla
 			if len(names) > 1 {
 				return nil, "", usagef("%s is a sweep; draw it by itself, only runs are drawn beside each other", dir)
 			}
-			s, t, own, err := c.readSweep(dir)
+			s, t, own, _, err := c.readSweep(dir)
 			if err != nil {
 				return nil, "", err
 			}
@@ -216,17 +216,20 @@ func (c *command) drawResults(names []string, specs []result.Plot, flags plotFla
 	return figs, dir, err
 }
 
-// readSweep reads a sweep, of one that is not finished the cells that are there, and says so.
-func (c *command) readSweep(dir string) (*result.Sweep, *result.SweepTimings, []result.Plot, error) {
-	if _, err := os.Stat(filepath.Join(dir, result.SweepFile)); err == nil {
-		return result.ReadSweep(dir)
+// readSweep reads a sweep, of one that is not finished the cells that are there, and says so. all is how many there are
+// to be.
+func (c *command) readSweep(dir string) (s *result.Sweep, t *result.SweepTimings, own []result.Plot, all int, err error) {
+	if _, err := os.Stat(filepath.Join(dir, result.SweepFile)); err != nil {
+		s, t, own, all, err = study.Partial(dir)
+		if err == nil && len(s.Cells) > 0 {
+			c.say("%s is not finished: figures show %s of %s", dir, text.Count(len(s.Cells)), text.Plural(all, "cell"))
+			return s, t, own, all, nil
+		}
 	}
-	s, t, own, all, err := study.Partial(dir)
-	if err != nil || len(s.Cells) == 0 {
-		return result.ReadSweep(dir) // which says what is missing
+	if s, t, own, err = result.ReadSweep(dir); err != nil { // which says what is missing
+		return nil, nil, nil, 0, err
 	}
-	c.say("%s is not finished: figures show %s of %s", dir, text.Count(len(s.Cells)), text.Plural(all, "cell"))
-	return s, t, own, nil
+	return s, t, own, len(s.Cells), nil
 }
 
 // isSweep reports whether dir is that of a sweep, whole or not.

@@ -76,7 +76,7 @@ func (c *command) reportResults(cc *cli.Context) error {
 		if cc.Bool("compare") && !result.IsResult(path) {
 			continue // what has nothing to show but its metrics
 		}
-		d, err := documentOf(path)
+		d, err := c.documentOf(path)
 		if err != nil {
 			return err
 		}
@@ -102,8 +102,8 @@ func (c *command) reportResults(cc *cli.Context) error {
 	return err
 }
 
-// documentOf reads the directory of a run or a sweep.
-func documentOf(dir string) (page.Document, error) {
+// documentOf reads the directory of a run or a sweep, finished or not.
+func (c *command) documentOf(dir string) (page.Document, error) {
 	if !isSweep(dir) {
 		run, err := result.Read(dir)
 		if err != nil {
@@ -111,7 +111,7 @@ func documentOf(dir string) (page.Document, error) {
 		}
 		return page.OfRun(run), nil
 	}
-	s, t, asked, err := result.ReadSweep(dir)
+	s, t, asked, all, err := c.readSweep(dir)
 	if err != nil {
 		return page.Document{}, err
 	}
@@ -119,7 +119,7 @@ func documentOf(dir string) (page.Document, error) {
 	if err != nil {
 		return page.Document{}, err
 	}
-	return page.OfSweep(dir, s, t, asked, study)
+	return page.OfSweep(dir, s, t, asked, study, all)
 }
 
 // comparisonOf compares two results.

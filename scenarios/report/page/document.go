@@ -37,6 +37,7 @@ type Sweep struct {
 	Took   *result.SweepTimings `json:"took"`
 	Plots  []result.Plot        `json:"plots"`
 	Metric string               `json:"metric"` // that tells most of its cells
+	All    int                  `json:"all"`    // cells that there are to be
 }
 
 // Comparison is what a page knows of a comparison.
@@ -63,11 +64,12 @@ func OfRun(run *result.Run) Document {
 	return d
 }
 
-// OfSweep is the document of a sweep that is kept in dir, with the text of its study.
-func OfSweep(dir string, s *result.Sweep, t *result.SweepTimings, plots []result.Plot, study []byte) (Document, error) {
+// OfSweep is the document of a sweep that is kept in dir, with the text of its study, of which all cells there are to be
+// may not be there yet.
+func OfSweep(dir string, s *result.Sweep, t *result.SweepTimings, plots []result.Plot, study []byte, all int) (Document, error) {
 	metric, err := report.SweepMetric(s, plots, "")
 	d := Document{Kind: "sweep", Name: nameOf(s.Name, dir), Title: s.Title, TOML: string(study)}
-	d.Sweep = &Sweep{s, t, plots, metric}
+	d.Sweep = &Sweep{s, t, plots, metric, all}
 	return d, err
 }
 

@@ -16,6 +16,7 @@ sim.views.push({
 			sim.check("log y", v.logY, on => state.set({logy: on ? "1" : "0"})),
 			v.panels ? sim.check("same scale", v.same, on => state.set({same: on ? null : "0"})) : ""));
 		root.append(this.filters(doc, v, state));
+		if (doc.all > doc.sweep.cells.length) root.append(sim.el("p", {class: "warn"}, `The sweep is not finished: ${sim.fmt.count(doc.sweep.cells.length)} of ${sim.fmt.count(doc.all)} cells are here.`));
 		const failed = v.cells.filter(c => c.failed).length;
 		root.append(sim.el("p", {class: "note"}, `${metric.words || v.y}${metric.better ? `, ${metric.better} is better` : ""}: ${sim.fmt.count(v.cells.length)} of ${sim.fmt.count(doc.sweep.cells.length)} cells` +
 			(failed ? `, of which ${failed} failed` : "") + (metric.means ? `. It is ${metric.means}.` : ".")));
