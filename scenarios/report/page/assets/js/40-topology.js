@@ -15,11 +15,11 @@ sim.views.push({
 		const bar = sim.el("div", {class: "controls"}, controls);
 		if (links) {
 			const nets = new Map(shown.map(s => [s, sim.nets.of(of(s))])), all = shown.map(s => nets.get(s));
-			const pick = {src: null, node: null, way: -1, panels: [], most: all.reduce((m, n) => n.links.reduce((m, l) => Math.max(m, l.load), m), 0)};
+			const pick = {src: null, node: null, way: null, panels: [], most: all.reduce((m, n) => n.links.reduce((m, l) => Math.max(m, l.load), m), 0)};
 			const ways = all[0].ways;
 			if (ways.length) bar.append(sim.choice("Route", [{value: -1, text: "from a node that is chosen"}, ...ways.map((w, i) => ({value: i, text:
 				`${all[0].names[w.src]} to ${all[0].names[w.dst]}, ${sim.plural(w.links.length, "hop")}${w.usual ? ", if nothing were down" : ""}`}))], -1, v => {
-				pick.way = Number(v);
+				pick.way = ways[v];
 				pick.panels.forEach(c => c.redraw());
 			}));
 			const net = this.net;
@@ -48,7 +48,7 @@ sim.views.push({
 		const at = Math.min(Number(state.move) || 0, p.moves.length), m = p.moves[at - 1];
 		return sim.el("span", {class: "choice"}, sim.el("label", {}, "Moment ", sim.el("input", {type: "range", min: 0, max: p.moves.length, value: at, "data-key": "moment",
 			"aria-valuetext": m ? m.when : "the beginning", oninput: e => state.set({move: e.target.value})})),
-		sim.el("output", {}, m ? `${sim.fmt.seconds(m.at_s)}, after ${m.when}` : "the iteration begins"));
+		sim.el("output", {}, m ? `${sim.fmt.seconds(m.at_s)}, ${m.when}` : "the iteration begins"));
 	},
 
 	// circuits are those of a simulation, of one of its jobs if one is asked for, after its first moves.

@@ -175,7 +175,7 @@ sim.nets.picture = (policy, net, pick) => {
 				ctx.fill();
 			}
 		};
-		const bad = sim.css("bad"), way = net.ways[pick.way];
+		const bad = sim.css("bad"), way = pick.way && net.ways.find(w => w.src === pick.way.src && w.dst === pick.way.dst && !w.usual === !pick.way.usual);
 		if (way) {
 			route(way.links, way.usual ? sim.css("dim") : bad, way.usual ? [4, 3] : []);
 			mark(way.src, bad);
@@ -213,7 +213,7 @@ sim.nets.picture = (policy, net, pick) => {
 		return lines.filter(t => t);
 	};
 	const choose = (n, quiet) => { if (pick.node !== n) { pick.node = n; pick.panels.forEach(c => c.redraw()); } };
-	const start = n => { pick.src = pick.src === n ? null : n; pick.way = -1; pick.panels.forEach(c => c.redraw()); };
+	const start = n => { pick.src = pick.src === n ? null : n; pick.way = null; pick.panels.forEach(c => c.redraw()); };
 	const move = (dx, dy) => {
 		const [x, y] = spots.at[pick.node];
 		let best = null, least = Infinity;
