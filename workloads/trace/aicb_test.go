@@ -127,6 +127,42 @@ func TestAICB(t *testing.T) {
 	}
 }
 
+// A job whose ranks have other numbers is the same among these.
+func TestRankMap(t *testing.T) {
+	to := []int{3, 0, 6, 1, 7, 2, 5, 4}
+	j, err := readText(t, aicbText, Keys{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := readText(t, aicbText, Keys{RankMap: to})
+	if err != nil {
+		t.Fatal(err)
+	}
+	transfers := func(j *Job, place []int32) (all []string) {
+		b, err := j.Build(Builder{Expand: Aggregate, Place: place})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, k := range b.Graph.Tasks {
+			all = append(all, fmt.Sprint(k.Kind, k.Src, k.Dst, k.Bytes, k.Duration))
+		}
+		slices.Sort(all)
+		return all
+	}
+	place := make([]int32, len(to))
+	for r, n := range to {
+		place[r] = int32(n)
+	}
+	if got, want := transfers(other, nil), transfers(j, place); !slices.Equal(got, want) {
+		t.Errorf("%q\nwant\n%q", got, want)
+	}
+	for _, bad := range [][]int{{0}, {0, 0, 1, 2, 3, 4, 5, 6}, {1, 2, 3, 4, 5, 6, 7, 8}} {
+		if _, err := readText(t, aicbText, Keys{RankMap: bad}); err == nil || !strings.Contains(err.Error(), "; want workload.rank_map with each number") {
+			t.Errorf("%v: %v", bad, err)
+		}
+	}
+}
+
 func FuzzAICB(f *testing.F) {
 	f.Add([]byte(aicbText), 0)
 	f.Add([]byte("comm_type,comm_group,msg_size,stage\nCommType.all_to_all,CommGroup.ep_group,64,x\n"), 8)

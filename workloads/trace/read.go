@@ -25,6 +25,7 @@ type Keys struct {
 	Streams         string     `key:"streams" doc:"what of a rank is done one after the other beside what waits for another: 'chained' kernels of a stream, in the order of the file; 'one-at-a-time' an operation of the host, a kernel and a message, as in ASTRA-sim; 'auto' is chained where no kernel has a successor, else free" default:"auto" choices:"auto|chained|one-at-a-time|free" when:"format=chakra"`
 	PeakTFLOPS      float64    `key:"peak_tflops" doc:"what a rank computes, in 1e12 operations a second, of computations that say their operations and no time; 0 is no time" default:"0.0" max:"1000000" implicit:"" when:"format=chakra"`
 	MemoryBandwidth units.Rate `key:"memory_bandwidth" doc:"of a rank, beside peak_tflops; '0bps' does not bound it" default:"0bps" max:"1e18" implicit:"" when:"format=chakra"`
+	RankMap         []int      `key:"rank_map" doc:"by rank of the files its number here, each once: ranks are on nodes and in pods by their numbers" else:"in order" max:"131071" implicit:"" when:"by-rank"`
 	Calls           string     `key:"collectives" doc:"whether collective calls are expanded by policy.collective, or 'neighbours': each rank sends its neighbour in a ring all that it sends, at once" default:"graph" choices:"graph|neighbours" implicit:"" when:"by-rank"`
 }
 
@@ -97,7 +98,47 @@ func Read(f *Format, files []File, h *Hints) (*Job, error) {
 		return nil, err
 	}
 	j.Format = f.Name
-	return j, j.check(files[0].Name)
+	if err := j.check(files[0].Name); err != nil || h.RankMap == nil {
+		return j, err
+	}
+	return j.renumber(h.RankMap)
+}
+
+// renumber returns the job whose ranks have other numbers. It fails where these are not those of its ranks, each once.
+func (j *Job) renumber(to []int) (*Job, error) {
+	want := fmt.Sprintf("workload.rank_map with each number from 0 to %d once", j.Ranks-1)
+	if len(to) != j.Ranks {
+		return nil, wrong(want, "workload.rank_map has %d numbers for %d ranks", len(to), j.Ranks)
+	}
+	out := *j
+	out.Ops, out.Groups, out.Dims = make([][]Op, j.Ranks), make([]Group, len(j.Groups)), nil
+	taken := make([]bool, j.Ranks)
+	for rank, n := range to {
+		if n < 0 || n >= j.Ranks || taken[n] {
+			return nil, wrong(want, "workload.rank_map has %d for rank %d, which is no number of a rank or is there before", n, rank)
+		}
+		taken[n] = true
+		ops := slices.Clone(j.Ops[rank])
+		for i := range ops {
+			if o := &ops[i]; (o.Kind == Send || o.Kind == Recv) && o.Peer != Any {
+				o.Peer = int32(to[rank+int(o.Peer)] - n)
+			}
+		}
+		out.Ops[n] = ops
+	}
+	for i, g := range j.Groups {
+		sets := make([][]int32, len(g.Sets))
+		for s, set := range g.Sets {
+			for _, r := range set {
+				sets[s] = append(sets[s], int32(to[r]))
+			}
+		}
+		var err error
+		if out.Groups[i], err = NewGroup(g.Name, j.Ranks, sets); err != nil {
+			return nil, err
+		}
+	}
+	return &out, nil
 }
 
 // check holds what all formats must keep.
