@@ -150,7 +150,12 @@ func (l *leases) remove() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	clear(l.held)
-	os.RemoveAll(l.dir)
+	for range 5 { // on NFS what others are reading stays a little longer
+		if os.RemoveAll(l.dir) == nil {
+			return
+		}
+		time.Sleep(l.poll() / 5)
+	}
 }
 
 // poll is how long to wait before a lease of another worker is looked at again.
