@@ -98,6 +98,9 @@ func open(file string) (name string, data []byte, fault *Diagnostic) {
 	case errors.Is(err, fs.ErrNotExist):
 		return openEmbedded(file)
 	case err == nil && info.IsDir():
+		if name, data, fault := openEmbedded(file); fault == nil { // a run may lie in a directory of its name
+			return name, data, nil
+		}
 		return "", nil, &Diagnostic{File: file, Problem: "is a directory", Remedy: "name a scenario file in it"}
 	case err == nil:
 		data, err = readSome(file)

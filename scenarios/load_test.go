@@ -102,6 +102,19 @@ func TestLoadEmbedded(t *testing.T) {
 	}
 }
 
+// TestLoadPastDirectory: a directory does not hide the built-in scenario of its name, as what is run or as a base.
+func TestLoadPastDirectory(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, name := range []string{"deepseek671b", "robustness"} {
+		if err := os.Mkdir(name, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if s, err := Load(name, nil); err != nil || s.Name != name {
+			t.Error(err)
+		}
+	}
+}
+
 func TestLoadRefuses(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := os.WriteFile("large.toml", make([]byte, schema.MaxFileBytes+1), 0o666); err != nil {
