@@ -46,6 +46,8 @@ var elsewhere = map[string]string{
 	"sim sweep reconfigure --policy":               "minutes",
 	"sim sweep --merge":                            "TestScripts/sweep",
 	"sim sweep study.toml --queue":                 "step queue",
+	"sim sweep study.toml --join":                  "tests of --join",
+	"sim sweep table3-predicted":                   "TestEmbeddedStudies, which checks every study",
 	"sim worker":                                   "step queue",
 	"SIM_TOKEN=$(cat token) sim worker":            "step queue",
 	"nats-server":                                  "step queue, which has one in the program",
@@ -149,10 +151,13 @@ func surround(t *testing.T, r *runner, dir string) {
 			t.Fatal(err)
 		}
 	}
-	for name, rate := range map[string]string{"old": "400Gbps", "new": "200Gbps"} {
+	for name, rate := range map[string]string{"runs/old": "400Gbps", "runs/new": "200Gbps"} {
 		a := r.run(dir, []string{"run", "gpt7b", "--policy", "sqrt-alloc", "--set", "fabric.port_bandwidth=" + rate, "--no-plots", "--out", name})
 		if a.err != nil || a.Code != exitDone {
 			t.Fatalf("%v\n%s", a.err, a.Stderr)
+		}
+		if err := os.Symlink(name, filepath.Join(dir, filepath.Base(name))); err != nil {
+			t.Fatal(err)
 		}
 	}
 }
