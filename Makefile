@@ -3,7 +3,7 @@
 GO ?= go
 FUZZTIME ?= 30s
 
-.PHONY: build test short race bench fuzz lint ci docs notices reproduction imports baselines rename clean
+.PHONY: build test short race bench fuzz lint ci docs gallery notices reproduction imports baselines rename clean
 
 build:
 	$(GO) build -o sim .
@@ -52,6 +52,11 @@ notices:
 # the tables of docs/reproduction.md, from what is stored and, of what is not, from runs
 reproduction:
 	$(GO) test ./docs -long -update
+
+# the pictures of docs/gallery.md
+gallery:
+	rm -rf docs/img/gallery
+	$(GO) test ./docs -run Gallery -update -timeout 30m
 
 # who imports whom, as the checks hold it
 imports:
