@@ -39,6 +39,7 @@ var elsewhere = map[string]string{
 	"go run .":                          "steps readme and example",
 	"go build":                          "steps example and queue",
 	"go test":                           "step tests",
+	"make rename":                       "release_test.go",
 	"make reproduction":                 "tests that -reproduction has",
 	"eval \"$(./sim completion bash)\"": "TestScripts/completion",
 	"sim plot delta-fig6":               "step baselines sweeps it, TestScripts/plotsweep plots",
