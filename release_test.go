@@ -77,7 +77,7 @@ func strict(t *testing.T, file string, v any) {
 }
 
 // TestReleaseConfiguration: what goreleaser is to build are main packages of systems that Go has, and the files that
-// it packs are there. (It knows more; what it would make of these builds .ci/run builds.)
+// it packs are there. It knows more of its file, and what the builds make, go build tells.
 func TestReleaseConfiguration(t *testing.T) {
 	type build struct {
 		ID, Main, Binary string
