@@ -2,7 +2,6 @@ package plots
 
 import (
 	"fmt"
-	"math"
 
 	"sim/plots/chart"
 	"sim/plots/sheet"
@@ -66,6 +65,9 @@ func delaysFigure(_ *result.Document, d *result.Detail) []sheet.Figure {
 	return []sheet.Figure{page.Figure("delays")}
 }
 
+// leastTime is what figures tell from no time, in seconds: less than a tick, and more than none, which a logarithmic axis lacks.
+const leastTime = 1e-15
+
 // quantiles are n delays of which each has as many packets up to it; nil without packets. Within a bin packets are
 // spread evenly, and none took longer than the longest, although its bin reaches further.
 func quantiles(d *result.Delay, n int) []float64 {
@@ -86,7 +88,7 @@ func quantiles(d *result.Delay, n int) []float64 {
 				break
 			}
 			at := b.FromS + (to-b.FromS)*(k-before)/packets
-			out = append(out, max(at, math.SmallestNonzeroFloat64)) // which a logarithmic axis has
+			out = append(out, max(at, leastTime))
 		}
 		before += packets
 	}

@@ -187,7 +187,7 @@ func (p *planPicture) slotTimes() (at []float64, end float64, ok bool) {
 		at = append(at, end)
 		end += float64(p.Phases[i].Slots) * p.SlotS
 	}
-	return at, end, p.SlotS > 0 && end <= sheet.DrawableLimit
+	return at, end, p.SlotS > 0 && end >= leastTime && end <= sheet.DrawableLimit
 }
 
 // busyPanel is how many of the links carry a chunk at any time, with reconfigurations as long as they take; nil where

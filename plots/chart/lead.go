@@ -167,6 +167,8 @@ func (c *contest) sentence() string {
 // more words a ratio.
 func more(r float64) string {
 	switch {
+	case r > 1e6:
+		return "over a million times as much"
 	case r >= 2:
 		return sheet.Digits(r, 3) + " times as much"
 	case r > 1:

@@ -15,6 +15,7 @@ func TestContest(t *testing.T) {
 		at     [][]float64
 		want   string
 	}{
+		{result.Lower, [][]float64{{2, 1e-300, 1e24}}, "Lowest delay: b; next is a, over a million times as much, and last c, over a million times as much."},
 		{result.Lower, [][]float64{{2, 1, 4}}, "Lowest delay: b; next is a, 2 times as much, and last c, 4 times as much."},
 		{result.Lower, [][]float64{{1.5, 1, 1}}, "Lowest delay: b and c; a has 50.0 % more."},
 		{result.Lower, [][]float64{{3, 1, 2}, {1, 2, 2}, {nan, 1, 1.1}}, "Lowest delay at 2 of 3 places: b; next is c, up to 2 times as much, and last a, up to 3 times as much."},

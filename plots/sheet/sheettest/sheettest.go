@@ -253,7 +253,8 @@ func CheckSVG(t interface{ Fatalf(string, ...any) }, name string, b []byte) {
 	case shapes < 4: // a title, and a panel
 		t.Fatalf("%s has %d shapes", name, shapes)
 	case bytes.Contains(b, []byte("NaN")) || bytes.Contains(b, []byte("Inf")):
-		t.Fatalf("%s has coordinates that are no numbers", name)
+		i := max(bytes.Index(b, []byte("NaN")), bytes.Index(b, []byte("Inf")))
+		t.Fatalf("%s has what is no number: %.200q", name, b[max(0, i-100):])
 	}
 }
 
