@@ -33,7 +33,11 @@ func Read(dir string) (*Run, error) {
 	if err := load(dir, ManifestFile, &r.Manifest); err != nil {
 		return nil, err
 	}
-	if r.Manifest.Schema != ManifestSchema {
+	switch r.Manifest.Schema {
+	case ManifestSchema:
+	case SweepManifestSchema:
+		return nil, &PlaceError{dir, "is the directory of a sweep, not of a run"}
+	default:
 		return nil, &PlaceError{dir, fmt.Sprintf("%s has schema %q, want %q", ManifestFile, r.Manifest.Schema, ManifestSchema)}
 	}
 	if err := load(dir, ResultFile, &r.Document); err != nil {
