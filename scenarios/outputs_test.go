@@ -67,11 +67,13 @@ allocator = "delta-topo"
 		}
 		for _, policy := range s.PolicyNames() {
 			one := s.Only(policy)
-			o, err := Run(context.Background(), one, RunOptions{Workers: 2, Timeline: true})
+			o, err := Run(context.Background(), one, RunOptions{Workers: 2, Timeline: one.NoTrace() == ""})
 			if err != nil {
 				t.Fatalf("%s %s: %v", policy, c.set, err)
 			}
-			timed := slices.ContainsFunc(o.Detail.Policies, func(p result.Simulation) bool { return len(p.Tracks)+len(p.Circuits) > 0 || p.Timeline != nil && len(p.Timeline.Tasks) > 0 })
+			timed := slices.ContainsFunc(o.Detail.Policies, func(p result.Simulation) bool {
+				return len(p.Tracks)+len(p.Circuits) > 0 || p.Timeline != nil && (len(p.Timeline.Tasks) > 0 || p.Timeline.LeftOut != "")
+			})
 			if (one.NoTrace() == "") != timed {
 				t.Errorf("%s %s: timelines %v, %q", policy, c.set, timed, one.NoTrace())
 			}
