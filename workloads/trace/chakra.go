@@ -2,6 +2,7 @@ package trace
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -52,6 +53,9 @@ func isChakra(begin []byte) bool {
 		return false
 	}
 	if meta := begin[k:min(len(begin), k+int(n))]; len(meta) > 0 {
+		if len(begin) >= k+int(n) && chFields(meta, func(protowire.Number, chValue) error { return nil }) != nil {
+			return false
+		}
 		num, typ, m := protowire.ConsumeTag(meta)
 		return m > 0 && typ == protowire.BytesType && (num == 1 || num == 2)
 	}
@@ -305,7 +309,7 @@ func chJSON(f File) (nodes []chNode, err error) {
 		Schema string `json:"schema"` // of what PyTorch writes of the host
 	}
 	if err := json.Unmarshal(f.Data, &all); err != nil {
-		return nil, &Error{f.Name, 1, 0, "is no JSON of a Chakra trace: " + strings.TrimPrefix(err.Error(), "json: "), `{"workload_graph": [{"Id": 1, ...}]}`}
+		return nil, jsonError(f, err, "a Chakra trace", `{"workload_graph": [{"Id": 1, ...}]}`)
 	}
 	if all.Graph == nil && all.Schema != "" {
 		return nil, &Error{f.Name, 1, 0, fmt.Sprintf("is what PyTorch wrote of the host (schema %.40q), which has no kernels and is not converted", all.Schema), "what chakra_trace_link and chakra_converter make of it"}
@@ -334,7 +338,7 @@ func (c *chakra) groupFile() error {
 	}
 	var of map[string][]int32
 	if err := json.Unmarshal(c.h.GroupFile.Data, &of); err != nil {
-		return &Error{c.h.GroupFile.Name, 1, 0, "is no JSON of groups: " + strings.TrimPrefix(err.Error(), "json: "), `{"1": [0, 1], "2": [2, 3]}`}
+		return jsonError(c.h.GroupFile, err, "groups", `{"1": [0, 1], "2": [2, 3]}`)
 	}
 	for name, ranks := range of {
 		c.sets[name] = [][]int32{ranks}
@@ -379,7 +383,11 @@ func (c *chakra) groups(f File) error {
 	for _, name := range slices.Sorted(maps.Keys(c.sets)) {
 		g, err := NewGroup(name, c.Ranks, c.sets[name])
 		if err != nil {
-			return &Error{File: f.Name, Problem: err.Error(), Want: fmt.Sprintf("ranks from 0 to %d, each once", c.Ranks-1)}
+			file := f.Name
+			if c.h.GroupFile.Name != "" {
+				file = c.h.GroupFile.Name
+			}
+			return &Error{File: file, Problem: err.Error(), Want: fmt.Sprintf("ranks from 0 to %d, each once", c.Ranks-1)}
 		}
 		c.index[name] = int32(len(c.Groups))
 		c.Groups = append(c.Groups, g)
@@ -487,8 +495,10 @@ func assertWhat(err error) string {
 // op makes an operation of a node.
 func (c *chakra) op(rank int, n *chNode) (o Op, err error) {
 	o.Name = n.name
-	micros := int64(min(n.micros, uint64(mostTime/engine.Microsecond)))
-	busy := engine.Time(micros) * engine.Microsecond
+	if most := uint64(mostTime / engine.Microsecond); n.micros > most {
+		return o, wrong(fmt.Sprintf("at most %d", most), "node %d (%.40q) lasts for %d us", n.id, n.name, n.micros)
+	}
+	busy := engine.Time(n.micros) * engine.Microsecond
 	if exact, ok := n.ints[chPicoseconds]; ok {
 		if busy = engine.Time(exact); busy < 0 || busy > mostTime {
 			return o, wrong(fmt.Sprintf("from 0 to %d", int64(mostTime)), "node %d (%.40q) has "+chPicoseconds+" %d", n.id, n.name, exact)
@@ -518,10 +528,18 @@ func (c *chakra) op(rank int, n *chNode) (o Op, err error) {
 		o.Kind, o.Dur = Compute, busy
 	case chComp:
 		o.Kind, o.Dur = Compute, busy
+		for _, name := range []string{"num_ops", "tensor_size"} {
+			if n.ints[name] < 0 {
+				return o, wrong("0 or more", "node %d (%.40q) has %s %d", n.id, n.name, name, n.ints[name])
+			}
+		}
 		if work := n.ints["num_ops"]; busy == 0 && work > 0 {
 			o.Dur, err = c.roofline(float64(work), float64(n.ints["tensor_size"]))
 		}
 	case chSend, chRecv:
+		if tag := n.ints["comm_tag"]; tag != int64(int32(tag)) && tag != int64(uint32(tag)) {
+			return o, wrong("a number of 32 bits", "node %d (%.40q) has comm_tag %d", n.id, n.name, tag)
+		}
 		if o.Bytes, o.Tag = size, uint32(n.ints["comm_tag"])&^(1<<31); n.ints[chDependency] != 0 {
 			if o.Bytes, o.Tag = 0, o.Tag|noBytes; n.kind == chSend {
 				c.note("messages that are dependencies ("+chDependency+") carry nothing", 0)
@@ -546,7 +564,7 @@ func (c *chakra) op(rank int, n *chNode) (o Op, err error) {
 		}
 		coll, ok := chCollectives[code]
 		if !ok {
-			return o, wrong("another collective", "node %d (%.40q) is a %s (comm_type %d), which is not read", n.id, n.name, append([]string{chRefused[code]}, "collective")[0], code)
+			return o, wrong("another collective", "node %d (%.40q) is a %s (comm_type %d), which is not read", n.id, n.name, cmp.Or(chRefused[code], "collective"), code)
 		}
 		name := n.group
 		if g, ok := n.ints["comm_group"]; ok && name == "" {

@@ -130,7 +130,7 @@ func cmFlowLine(f []string, nodes int64) (c cmFlow, err error) {
 		}
 	}
 	c.src, c.dst = int32(ends[0]), int32(ends[1])
-	started := false
+	started, keys := false, make([]string, 0, 8)
 	for i := 1; i < len(f); i++ {
 		name := f[i]
 		if name == "addon" || name == "msg" {
@@ -139,6 +139,10 @@ func cmFlowLine(f []string, nodes int64) (c cmFlow, err error) {
 		if i++; i >= len(f) {
 			return c, wrong("a number behind it", "%.40q has no value", name)
 		}
+		if slices.Contains(keys, name) {
+			return c, wrong("it once", "%.40q is there twice", name)
+		}
+		keys = append(keys, name)
 		switch name {
 		case "start":
 			var ps float64

@@ -80,6 +80,9 @@ func TestChakra(t *testing.T) {
 	if f := Detect(files[0]); f == nil || f.Name != "chakra" {
 		t.Fatalf("is detected as %v", f)
 	}
+	if f := Detect(File{"a", []byte("[\n" + strings.Repeat(`{"node": 1},`, 20))}); f != nil {
+		t.Errorf("a list in JSON is detected as %s", f.Name)
+	}
 	h := &Hints{Keys: Keys{PeakTFLOPS: 1, MemoryBandwidth: 8e9}}
 	j, err := Read(ByName("chakra"), files, h)
 	if err != nil {
@@ -123,6 +126,21 @@ func TestChakra(t *testing.T) {
 		},
 		"has no comm_dst": func() []File {
 			return []File{{"b", chMessage(chMessage(nil, nil), chEncode(1, chSend, "x", 0, nil, "", "comm_size", 1))}}
+		},
+		"lasts for 9223372036854775807 us": func() []File {
+			return []File{{"b", chMessage(chMessage(nil, nil), chEncode(1, chComp, "x", math.MaxInt64, nil, ""))}}
+		},
+		"has comm_tag 4294967296": func() []File {
+			return []File{{"b", chMessage(chMessage(nil, nil), chEncode(1, chSend, "x", 0, nil, "", "comm_tag", 1<<32, "comm_dst", 0, "comm_size", 1))}}
+		},
+		"has num_ops -1": func() []File {
+			return []File{{"b", chMessage(chMessage(nil, nil), chEncode(1, chComp, "x", 0, nil, "", "num_ops", -1))}}
+		},
+		"is a collective (comm_type 99)": func() []File {
+			return []File{{"b", chMessage(chMessage(nil, nil), chEncode(1, chColl, "x", 0, nil, "", "comm_type", 99, "comm_size", 1))}}
+		},
+		"record 2 (byte 29): is no JSON of a Chakra trace: workload_graph.Id of the wrong type (string)": func() []File {
+			return []File{{"b", []byte("{\"workload_graph\": [\n{\"Id\":\"x\"}]}")}}
 		},
 		"is of type 9": func() []File { return []File{{"b", chMessage(chMessage(nil, nil), chEncode(1, 9, "x", 0, nil, ""))}} },
 	} {
@@ -243,6 +261,16 @@ func TestGOALBinary(t *testing.T) {
 	if got := span(t, j); got != 150*engine.Nanosecond {
 		t.Errorf("computes %v", got)
 	}
+	twice := slices.Clone(data[:8+6]) // a second rank stands where the first does
+	twice[8] = 2
+	for range 2 {
+		twice = binary.LittleEndian.AppendUint64(twice, 38)
+		twice = binary.LittleEndian.AppendUint64(twice, uint64(len(data)+16-8))
+	}
+	twice = append(twice, data[8+6+16:]...)
+	if _, err := Read(ByName("goal"), []File{{"a", twice}}, &Hints{}); err == nil || !strings.Contains(err.Error(), "where others stand") {
+		t.Errorf("ranks that share bytes: %v", err)
+	}
 	for i := range data { // cut off anywhere, or with any byte another
 		if _, err := Read(ByName("goal"), []File{{"a", data[:i]}}, &Hints{}); err == nil {
 			t.Errorf("%d of %d bytes are read", i, len(data))
@@ -287,6 +315,7 @@ func TestCM(t *testing.T) {
 		strings.Replace(cmText, "barrier count 2", "multishot", 1):                        "whose order is not known",
 		strings.Replace(cmText, "trigger 2 size 7", "trigger 9 size 7", 1):                "waits for trigger 9",
 		strings.Replace(cmText, "3->2", "3->4", 1):                                        "a node is",
+		strings.Replace(cmText, "size 7", "size 7 size 8", 1):                             `"size" is there twice`,
 		strings.Replace(cmText, "start 0", "begin 0", 1):                                  `a key "begin"`,
 		strings.Replace(cmText, "Triggers 2", "failure switch_type TOR switch_id 1", 1):   "failures name switches",
 		strings.Replace(cmText, "id 2 trigger 1 size 200", "id 2 trigger 1 size 1e99", 1): "size is",

@@ -347,6 +347,7 @@ func (g *goal) binary(f File) error {
 		return at(1, base, "a whole file", "%d ranks in %d bytes", ranks, len(f.Data))
 	}
 	g.Ranks, g.Ops = int(ranks), make([][]Op, ranks)
+	left := uint64(len(f.Data)-base-6) - 16*ranks // bytes that ranks share, so that none is of several
 	for rank := range int32(ranks) {
 		head := base + 6 + 16*int(rank)
 		start, end := le.Uint64(f.Data[head:]), le.Uint64(f.Data[head+8:])
@@ -356,6 +357,10 @@ func (g *goal) binary(f File) error {
 		if end == start {
 			continue
 		}
+		if end-start > left {
+			return at(int(rank)+1, head, "a place for each", "rank %d stands from byte %d to %d, where others stand", rank, start, end)
+		}
+		left -= end - start
 		block := f.Data[base+start : base+end]
 		if err := g.block(rank, block); err != nil {
 			return placed(err, f.Name, int(rank)+1, base+int(start))

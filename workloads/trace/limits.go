@@ -2,7 +2,9 @@ package trace
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -81,6 +83,20 @@ func (e errWant) Error() string { return e.problem + "; want " + e.want }
 // wrong makes one.
 func wrong(want, format string, args ...any) error {
 	return errWant{fmt.Sprintf(format, args...), want}
+}
+
+// jsonError says what of a JSON file is wrong, and where: its record is a line.
+func jsonError(f File, err error, what, want string) error {
+	problem, at := err.Error(), 0
+	var syntax *json.SyntaxError
+	var typed *json.UnmarshalTypeError
+	if errors.As(err, &syntax) {
+		at = int(syntax.Offset)
+	} else if errors.As(err, &typed) {
+		problem, at = fmt.Sprintf("%s of the wrong type (%.40s)", cmp.Or(typed.Field, "a value"), typed.Value), int(typed.Offset)
+	}
+	at = min(max(0, at-1), len(f.Data))
+	return &Error{f.Name, 1 + bytes.Count(f.Data[:at], []byte{'\n'}), at, "is no JSON of " + what + ": " + problem, want}
 }
 
 // lines reads a text line by line.
