@@ -30,7 +30,7 @@ func TestGallery(t *testing.T) {
 	shown := map[string]bool{}
 	plots := map[string]string{} // directories by command
 	command := ""
-	for _, m := range regexp.MustCompile("`sim ((?:run|sweep) [^`]+)`|!\\[\\]\\(([^)]*)\\)").FindAllStringSubmatch(string(text), -1) {
+	for _, m := range regexp.MustCompile("`sim ((?:run|sweep) [^`]+)`|!\\[[^]]+\\]\\(([^)]*)\\)").FindAllStringSubmatch(string(text), -1) {
 		if m[1] != "" {
 			command = strings.Join(strings.Fields(m[1]), " ")
 			continue

@@ -6,7 +6,7 @@ sim.views.push({
 	draw(root, doc, state) {
 		const c = doc.comparison, keys = c.keys || [];
 		root.append(sim.el("p", {}, doc.summary + "."));
-		root.append(sim.el("h2", {}, keys.length ? `Inputs: ${keys.length} keys` : "Inputs"));
+		root.append(sim.el("h2", {}, keys.length ? `Inputs: ${keys.length} key${keys.length > 1 ? "s" : ""}` : "Inputs"));
 		root.append(keys.length ? sim.table({
 			label: "Keys whose values differ",
 			columns: [{head: "key"}, {head: "old", left: true}, {head: "new", left: true}],
