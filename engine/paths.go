@@ -146,6 +146,7 @@ func (w *Paths) Check(ctx context.Context, n *Network, flows []Flow) error {
 			return fmt.Errorf("engine: a path begins at step %d of %d", begin, len(w.Step))
 		}
 	}
+	all := newShared(n, w, len(flows))
 	for f, flow := range flows {
 		if f&(1<<14-1) == 0 && ctx.Err() != nil {
 			return ctx.Err()
@@ -159,6 +160,9 @@ func (w *Paths) Check(ctx context.Context, n *Network, flows []Flow) error {
 			return fmt.Errorf("engine: no path leads flow %d from node %d to %d", f, flow.Src, flow.Dst)
 		}
 		for k := first; k < end; k++ {
+			if all != nil && all.leads(flow, k) {
+				continue
+			}
 			if err := w.follow(n, int32(f), flow, k); err != nil {
 				return err
 			}

@@ -23,6 +23,8 @@ type Row struct {
 	// Alike has flows that translations take into each other share paths. Slow takes long to find paths, which are
 	// hardly longer than shortest ones.
 	Alike, Slow bool
+	// Shortest has packets take shortest paths, those of a flow one where Hops does not hold.
+	Shortest bool
 }
 
 // Table is the routers by name, in the order in which they are listed. They take their own options from Options.
@@ -37,17 +39,17 @@ var Table = []Row{
 	},
 	{
 		Name: "shortest", Doc: "breadth-first shortest paths, the link created first; any graph",
-		Router: Shortest{}, AnyGraph: always,
+		Router: Shortest{}, AnyGraph: always, Shortest: true,
 	},
 	{
 		Name: "ecmp", Doc: "shortest paths, at each node one of the equal-cost links, by pair, destination or packet; any graph",
 		Router: byOption(func(o Options) Router { return o.ECMP }), Reads: []string{"ecmp"}, AnyGraph: always,
-		Hops: func(s *Settings) bool { return s.ECMP.Draw == DrawPacket },
+		Hops: func(s *Settings) bool { return s.ECMP.Draw == DrawPacket }, Shortest: true,
 	},
 	{
 		Name: "random-shortest", Doc: "one of all shortest paths, drawn uniformly; any graph",
 		Router: byOption(func(o Options) Router { return o.RandomShortest }), Reads: []string{"random-shortest"}, AnyGraph: always,
-		Hops: func(s *Settings) bool { return s.RandomShortest.Draw == DrawPacket },
+		Hops: func(s *Settings) bool { return s.RandomShortest.Draw == DrawPacket }, Shortest: true,
 	},
 	{
 		Name: "multipath", Doc: "several shortest or wild-first routes per pair (policy.multipath.ways, 8), of which each packet takes one at random",

@@ -291,12 +291,14 @@ func (r *routed) choose(ctx context.Context, row *routing.Row) (a *routedAnswer,
 }
 
 // route lets one router choose paths on a network. Where there are many flows it is asked for what their paths come to
-// alone; level flow needs those of one flow of each class.
+// alone; level flow needs those of one flow of each class, as do packets where their links have no channels.
 func (r *routed) route(ctx context.Context, row *routing.Row, n *engine.Network) (*routing.Decision, routing.Sums, error) {
-	p, flow, o := r.problem(n), r.s.Engine.Level == "flow", r.s.options()
+	p, level, o := r.problem(n), r.s.Engine.Level, r.s.options()
+	many := r.shortest > mostTraced && r.Whole.Nodes > mostTabled
+	fluid := level == "flow" && float64(len(p.Flows))*r.shortest > mostFluid
 	switch {
 	case r.load.graph != nil || r.load.call != nil || r.Tiers != nil:
-	case r.s.Engine.Level == "static" && r.shortest > mostTraced && r.Whole.Nodes > mostTabled:
+	case level == "static" && many:
 		sums, d, err := row.Sums(ctx, p, o)
 		if err != nil {
 			return nil, nil, err
@@ -305,7 +307,7 @@ func (r *routed) route(ctx context.Context, row *routing.Row, n *engine.Network)
 			d.Paths = &engine.Paths{}
 			return d, sums, nil
 		}
-	case flow && !r.s.Fabric.Faulty() && float64(len(p.Flows))*r.shortest > mostFluid:
+	case !r.s.Fabric.Faulty() && (fluid || level == "packet" && many && r.s.Fabric.Queue != "credit"):
 		z, d, err := row.Orbits(ctx, p, o)
 		if err != nil {
 			return nil, nil, err

@@ -221,8 +221,19 @@ func (r *routed) tree(use func(link int) bool, back bool) *graph.Tree {
 
 // crowded reports whether fluid may have too many flows that are not identical.
 func (r *routed) crowded(most extent) bool {
-	return r.s.Engine.Level == "flow" && !r.s.Dependent() && most.flows*most.flows*most.hops > mostFluid*most.packets &&
-		!slices.ContainsFunc(r.s.routers(), func(row *routing.Row) bool { return row.Alike })
+	if r.s.Engine.Level != "flow" || r.s.Dependent() || most.flows*most.flows*most.hops <= mostFluid*most.packets {
+		return false
+	}
+	rows := r.s.routers()
+	return !slices.ContainsFunc(rows, func(row *routing.Row) bool { return row.Alike }) &&
+		slices.ContainsFunc(rows, func(row *routing.Row) bool { return !r.even(row, most.flows) })
+}
+
+// even reports whether so many messages are certain to be routedAnswer.even under a router.
+func (r *routed) even(row *routing.Row, flows float64) bool {
+	o := &r.s.Policy.Settings
+	return r.s.Workload.Kind == AllToAll && r.Torus != nil && !r.s.Fabric.Faulty() && r.s.Fabric.LinkLatency == 0 &&
+		row.Shortest && (row.Hops == nil || !row.Hops(o)) && flows*r.meanShortest() <= mostEven
 }
 
 // each returns the packets of a message, of which level flow has parts.

@@ -1,0 +1,68 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	_ "sim/internal/testseed"
+
+	"sim/engine"
+)
+
+// TestPathsShared: many flows that share paths pass Paths.Check, or fail in the same words, as when each flow's path is
+// followed by itself.
+func TestPathsShared(t *testing.T) {
+	found := map[bool]bool{}
+	rapid.Check(t, func(t *rapid.T) {
+		nodes := rapid.Int32Range(2, 6).Draw(t, "nodes")
+		n := &engine.Network{Nodes: nodes}
+		w := &engine.Paths{Degree: 2}
+		for a := range nodes {
+			n.Links = append(n.Links, engine.Link{From: a, To: (a + 1) % nodes, Rate: 1, Channels: 2}, engine.Link{From: a, To: (a + nodes - 1) % nodes, Rate: 1, Channels: 2})
+			w.Link = append(w.Link, 2*a, 2*a+1)
+		}
+		for by := range nodes {
+			w.Add(slices.Repeat([]engine.Step{engine.MakeStep(0, int(by)%2)}, int(by))...)
+			w.Add(slices.Repeat([]engine.Step{engine.MakeStep(1, 0)}, int(by))...)
+		}
+		var flows []engine.Flow
+		for k := range int32(3 * len(w.Step)) {
+			a, by, back := k%nodes, k*7%nodes, k%2
+			to := a + by
+			if back == 1 {
+				to = a + nodes - by
+			}
+			flows, w.Class = append(flows, engine.Flow{Src: a, Dst: to % nodes}), append(w.Class, 2*by+back)
+		}
+		spoilt := rapid.IntRange(0, 5).Draw(t, "spoilt")
+		f := rapid.IntRange(0, len(flows)-1).Draw(t, "flow")
+		switch spoilt {
+		case 1:
+			flows[f].Dst = (flows[f].Dst + 1) % nodes
+		case 2:
+			n.Links[f%len(n.Links)].Rate = 0
+		case 3:
+			w.Step[f%(len(w.Step)-1)] = engine.MakeStep(f%3, f%2)
+		case 4:
+			w.Start[f%len(w.Start)] = -1
+		case 5:
+			w.Class[f] = int32(f) % int32(len(w.Start))
+		}
+		apart := *w
+		for len(apart.Start) < len(flows) {
+			apart.Start = append(apart.Start[:len(apart.Start):len(apart.Start)], -1)
+		}
+		got, want := w.Check(context.Background(), n, flows), apart.Check(context.Background(), n, flows)
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Fatalf("got %v, want %v", got, want)
+		}
+		found[want == nil] = true
+	})
+	if !found[true] || !found[false] {
+		t.Error("the cases all pass, or all fail")
+	}
+}
