@@ -73,7 +73,7 @@ func tryBadCases(t *testing.T, cases []badCase) {
 			s := &runner{t: t}
 			defer s.stop()
 			var dir string
-			var before map[string]string
+			var before map[string]content
 			for c := range todo {
 				if before == nil {
 					dir = filepath.Join(root, strings.ReplaceAll(c.place, "/", "-"))
@@ -97,7 +97,7 @@ func tryBadCases(t *testing.T, cases []badCase) {
 var diagnostic = regexp.MustCompile(`^(sim: |[^ :]+(:[0-9]+)?: |"[^"]+": )[^ ]`)
 
 // try runs a case in dir, and reports whether its contents are those before, as they are to be.
-func (c *badCase) try(t *testing.T, s *runner, dir string, before map[string]string) bool {
+func (c *badCase) try(t *testing.T, s *runner, dir string, before map[string]content) bool {
 	for name, text := range c.files {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
 			t.Error(err)
@@ -147,7 +147,7 @@ func (c *badCase) try(t *testing.T, s *runner, dir string, before map[string]str
 	var changed []string
 	after := contents(t, dir)
 	for name := range after {
-		if _, of := c.files[name]; after[name] != before[name] && name != "." && !of {
+		if _, of := c.files[name]; after[name] != before[name] && name != "" && !of {
 			changed = append(changed, name)
 		}
 	}
@@ -163,9 +163,16 @@ func (c *badCase) try(t *testing.T, s *runner, dir string, before map[string]str
 	return true
 }
 
+// content is what a file is known by; of a directory only its mode counts.
+type content struct {
+	mode fs.FileMode
+	size int64
+	at   int64 // when it was written
+}
+
 // contents tells what is below a directory.
-func contents(t *testing.T, dir string) map[string]string {
-	found := map[string]string{}
+func contents(t *testing.T, dir string) map[string]content {
+	found := map[string]content{}
 	if err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -174,13 +181,12 @@ func contents(t *testing.T, dir string) map[string]string {
 		if err != nil {
 			return err
 		}
-		name, err := filepath.Rel(dir, path)
-		text := fmt.Sprint(info.Mode())
+		c := content{mode: info.Mode()}
 		if !d.IsDir() {
-			text += fmt.Sprint(info.Size(), info.ModTime())
+			c.size, c.at = info.Size(), info.ModTime().UnixNano()
 		}
-		found[name] = text
-		return err
+		found[strings.TrimPrefix(path[len(dir):], "/")] = c
+		return nil
 	}); err != nil {
 		t.Error(err)
 	}
