@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"image"
 	"image/png"
 	"io"
 	"os"
@@ -39,7 +40,7 @@ var Formats = []string{"png", "svg"}
 func (f Figure) Write(w io.Writer, format string) error {
 	switch format {
 	case "png":
-		return f.WritePNG(w, dpi)
+		return f.writePNG(w)
 	case "svg":
 		return f.writeSVG(w)
 	}
@@ -50,11 +51,16 @@ func badFormat(format string) error {
 	return fmt.Errorf("no figures in format %q: want %s", format, strings.Join(Formats, " or "))
 }
 
-func (f Figure) WritePNG(w io.Writer, dpi int) error {
+func (f Figure) writePNG(w io.Writer) error {
+	e := png.Encoder{CompressionLevel: png.BestSpeed} // a third of the time, a tenth larger
+	return e.Encode(w, f.Image(dpi))
+}
+
+// Image draws f at so many pixels an inch.
+func (f Figure) Image(dpi int) image.Image {
 	c := vgimg.NewWith(vgimg.UseWH(f.Width, f.Height), vgimg.UseDPI(dpi))
 	f.Draw(draw.New(c))
-	e := png.Encoder{CompressionLevel: png.BestSpeed} // a third of the time, a tenth larger
-	return e.Encode(w, c.Image())
+	return c.Image()
 }
 
 func (f Figure) writeSVG(w io.Writer) error {

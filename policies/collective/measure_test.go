@@ -167,11 +167,13 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
+var long = flag.Bool("long", false, "also run the tests that take half a minute")
+
 // TestTori: packed trees come within 1.1 times the bound of an all-reduce on tori, regular and twisted, with all links
 // up and with an optical switch down, as fluid and packet by packet, and rings over all links reach it exactly.
 func TestTori(t *testing.T) {
 	shapes := [][]int{{4, 4, 8}}
-	if !testing.Short() {
+	if *long {
 		shapes = append(shapes, []int{4, 8, 8}) // sim sweep collectives has 8x8x8
 	}
 	for _, dims := range shapes {

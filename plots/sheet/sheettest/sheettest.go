@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"image"
 	"image/color"
+	pixels "image/draw"
 	"image/png"
 	"io"
 	"math"
@@ -173,30 +174,32 @@ var update = flag.Bool("update", false, "write the golden images anew; look at e
 const goldenDPI = 60 // text can just be read, files stay small
 
 // Image is f in few pixels.
-func Image(t *testing.T, f sheet.Figure) image.Image {
-	t.Helper()
-	var b bytes.Buffer
-	if err := f.WritePNG(&b, goldenDPI); err != nil {
-		t.Fatal(err)
+func Image(f sheet.Figure) *image.RGBA { return rgba(f.Image(goldenDPI)) }
+
+// rgba is an image whose pixels are at hand.
+func rgba(img image.Image) *image.RGBA {
+	if r, ok := img.(*image.RGBA); ok {
+		return r
 	}
-	img, err := png.Decode(&b)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return img
+	r := image.NewRGBA(img.Bounds())
+	pixels.Draw(r, r.Rect, img, r.Rect.Min, pixels.Src)
+	return r
 }
 
 // Golden fails where f differs from the image in file, or with -update writes that anew.
 func Golden(t *testing.T, f sheet.Figure, file string) {
 	t.Helper()
-	got := Image(t, f)
-	var b bytes.Buffer
-	e := png.Encoder{CompressionLevel: png.BestCompression}
-	if err := e.Encode(&b, got); err != nil {
-		t.Fatal(err)
+	got := Image(f)
+	write := func(file string) error {
+		var b bytes.Buffer
+		e := png.Encoder{CompressionLevel: png.BestCompression}
+		if err := e.Encode(&b, got); err != nil {
+			return err
+		}
+		return os.WriteFile(file, b.Bytes(), 0o666)
 	}
 	if *update {
-		if err := os.WriteFile(file, b.Bytes(), 0o666); err != nil {
+		if err := write(file); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -208,9 +211,9 @@ func Golden(t *testing.T, f sheet.Figure, file string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if why := differs(got, want); why != "" {
+	if why := differs(got, rgba(want)); why != "" {
 		drawn := filepath.Join(os.TempDir(), "figure-"+filepath.Base(file))
-		os.WriteFile(drawn, b.Bytes(), 0o666) // for a person to look at
+		write(drawn) // for a person to look at
 		t.Errorf("differs from %s: %s; drawn as %s; -update accepts it", file, why, drawn)
 	}
 }
@@ -221,20 +224,20 @@ const (
 	pixelTolerance = 0.001 // share of pixels that may differ by more
 )
 
-func differs(a, b image.Image) string {
+func differs(a, b *image.RGBA) string {
 	if a.Bounds() != b.Bounds() {
 		return "size " + a.Bounds().String() + ", want " + b.Bounds().String()
 	}
-	off, r := 0, a.Bounds()
-	for y := r.Min.Y; y < r.Max.Y; y++ {
-		for x := r.Min.X; x < r.Max.X; x++ {
-			p, q := sheet.ToRGBA(a.At(x, y)), sheet.ToRGBA(b.At(x, y))
-			if max(p.R, q.R)-min(p.R, q.R) > shadeTolerance || max(p.G, q.G)-min(p.G, q.G) > shadeTolerance || max(p.B, q.B)-min(p.B, q.B) > shadeTolerance {
+	off := 0
+	for i := 0; i < len(a.Pix); i += 4 {
+		for c := i; c < i+3; c++ {
+			if p, q := a.Pix[c], b.Pix[c]; max(p, q)-min(p, q) > shadeTolerance {
 				off++
+				break
 			}
 		}
 	}
-	if share := float64(off) / float64(r.Dx()*r.Dy()); share > pixelTolerance {
+	if share := float64(4*off) / float64(len(a.Pix)); share > pixelTolerance {
 		return fmt.Sprintf("%.3g of the pixels", share)
 	}
 	return ""
