@@ -31,7 +31,7 @@ func (c *command) reportCommand() *cli.Command {
 			example{"sim report runs/a runs/b -o both.html", "two runs side by side"},
 			example{"sim report runs/old runs/new --compare -o diff.html", "and what differs between them"}),
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Usage: "write `FILE`", DefaultText: "of one RESULT, " + reportFile + " in its directory"},
+			&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Usage: "write `FILE`, or - for standard output", DefaultText: "of one RESULT, " + reportFile + " in its directory"},
 			&cli.BoolFlag{Name: "compare", DisableDefaultText: true, Usage: "show what differs between two RESULTs, OLD and NEW"},
 			&cli.BoolFlag{Name: "force", DisableDefaultText: true, Usage: "replace FILE even where it is no report"},
 		},
@@ -86,6 +86,10 @@ func (c *command) reportResults(cc *cli.Context) error {
 	if path == "" {
 		path = filepath.Join(read[0], reportFile)
 	}
+	write := func(w io.Writer) error { return page.Write(w, docs, look()) }
+	if path == "-" {
+		return write(c.stdout)
+	}
 	if !cc.Bool("force") && !replaceable(path) {
 		return &result.PlaceError{Path: path, Why: "is there and is no report of sim; choose another file with -o, or replace it with --force"}
 	}
@@ -95,7 +99,7 @@ func (c *command) reportResults(cc *cli.Context) error {
 	}
 	defer out.abort()
 	c.left.onAbandon(out.abort)
-	if err := out.write(func(w io.Writer) error { return page.Write(w, docs, look()) }); err != nil {
+	if err := out.write(write); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintln(c.stdout, path)

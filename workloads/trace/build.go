@@ -167,7 +167,7 @@ func (j *Job) match() (sends, recvs []end, err error) {
 	var left []int
 	lone := func(e end, what, other string, n, m int) error {
 		return wrong("as many of one as of the other", "%s of rank %d (operation %d, %.40q): %d messages from rank %d to rank %d of tag %d, and %d %s",
-			what, e.rank, e.op, j.Ops[e.rank][e.op].Name, n, e.src, e.dst, e.tag, m, other)
+			what, e.rank, e.op, j.at(e).Name, n, e.src, e.dst, e.tag, m, other)
 	}
 	for i, k := 0, 0; i < len(sends) || k < len(named); {
 		switch {
@@ -188,7 +188,7 @@ func (j *Job) match() (sends, recvs []end, err error) {
 		by[sends[i].dst] = append(by[sends[i].dst], i)
 	}
 	for _, w := range wild {
-		o := &j.Ops[w.rank][w.op]
+		o := j.at(w)
 		list := by[w.rank]
 		k := slices.IndexFunc(list, func(i int) bool {
 			return (o.Peer == Any || sends[i].src == w.rank+o.Peer) && (o.Tag == AnyTag || sends[i].tag == o.Tag)
@@ -206,6 +206,9 @@ func (j *Job) match() (sends, recvs []end, err error) {
 	}
 	return sends, recvs, nil
 }
+
+// at returns the operation that is an end of a message.
+func (j *Job) at(e end) *Op { return &j.Ops[e.rank][e.op] }
 
 // count returns how many of some ends are of the source, destination and tag of one.
 func (j *Job) count(all []end, of end) (n int) {
@@ -273,7 +276,7 @@ func (t *building) tasks() error {
 
 // message makes a transfer of a send and its receive.
 func (t *building) message(s, r end) {
-	o, waits := &t.Ops[s.rank][s.op], len(t.Ops[r.rank][r.op].After) > 0
+	o, waits := t.at(s), len(t.at(r).After) > 0
 	if o.Bytes == 0 && len(o.After) == 1 && !waits {
 		t.said = append(t.said, s)
 		at := int32(-len(t.said))

@@ -537,6 +537,9 @@ func (c *chakra) op(rank int, n *chNode) (o Op, err error) {
 			o.Dur, err = c.roofline(float64(work), float64(n.ints["tensor_size"]))
 		}
 	case chSend, chRecv:
+		if at, ok := n.ints[map[int64]string{chSend: "comm_src", chRecv: "comm_dst"}[n.kind]]; ok && at != int64(rank) {
+			c.note("messages name another rank at their own end than that of their file, and are taken to be the file's", 0)
+		}
 		if tag := n.ints["comm_tag"]; tag != int64(int32(tag)) && tag != int64(uint32(tag)) {
 			return o, wrong("a number of 32 bits", "node %d (%.40q) has comm_tag %d", n.id, n.name, tag)
 		}

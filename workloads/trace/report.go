@@ -94,11 +94,20 @@ func (j *Job) Report(w io.Writer) error {
 		row("note", "%s (%d%s)", n.What, n.Count, bytes)
 	}
 	if j.Stage == nil {
-		sends, _, err := j.match()
+		sends, recvs, err := j.match()
 		if err != nil {
 			row("unmatched", "%v", err)
 		} else if len(sends) > 0 {
 			row("unmatched", "none of %d messages", len(sends))
+		}
+		other := 0
+		for i, r := range recvs {
+			if sent, taken := j.at(sends[i]).Bytes, j.at(r).Bytes; taken > 0 && taken != sent {
+				other++
+			}
+		}
+		if other > 0 {
+			row("other sizes", "%d messages are received as of another size than they are sent, which counts", other)
 		}
 	}
 	if path, err := j.critical(); err != nil {

@@ -28,7 +28,7 @@ sim.views.push({
 			sim.choice("Colours", [{value: "job", text: "of jobs"}, {value: "size", text: "of sizes"}], by, v => state.set({by: v === "job" ? null : v})),
 			sim.el("button", {type: "button", "data-key": "whole", onclick: () => { [view.from, view.to] = whole; redraw(); }}, "All days")),
 		scrub, sim.el("p", {class: "frame"}, "Moment: ", when), this.legend(all, by), panels(),
-		sim.el("p", {class: "note"}, "A row is a cube. Turn the wheel with Ctrl, or press + and -, to zoom; drag or press arrow keys to move; press 0 for all days; choose a place to see the pod then."));
+		sim.el("p", {class: "note"}, (whole[0] > 0 ? `Before ${this.day(whole[0])} the simulation warms up. ` : "") + "A row is a cube. Turn the wheel with Ctrl, or press + and -, to zoom; drag or press arrow keys to move; press 0 for all days; choose a place to see the pod then."));
 	},
 
 	day: t => `day ${(t / 86400).toFixed(2)}`,
@@ -56,7 +56,7 @@ sim.views.push({
 
 	free(f, t) {
 		const looks = (f.looks || []).filter(l => l.at_s <= t), l = looks.at(-1), now = f.cubes.filter(c => !this.on(c, t).length).length;
-		return `${now} of ${f.cubes.length} cubes free` + (l ? `; the largest slice that fits, of ${l.free} free ones on ${this.day(l.at_s)}: ${l.largest}` : "");
+		return `${now} of ${f.cubes.length} cubes free` + (l ? `; the largest slice that fitted on ${this.day(l.at_s)}, with ${l.free} free: ${l.largest} ${l.largest === 1 ? "cube" : "cubes"}` : "");
 	},
 
 	on: (cube, t) => (cube.spans || []).filter(s => s.start_s <= t && t < s.end_s),
