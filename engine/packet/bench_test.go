@@ -2,9 +2,6 @@ package packet_test
 
 import (
 	"flag"
-	"fmt"
-	"runtime"
-	"testing"
 
 	"sim/engine"
 	"sim/engine/packet"
@@ -127,75 +124,4 @@ func (b box) perNode(of packet.Source) []packet.Source {
 		all = append(all, of)
 	}
 	return all
-}
-
-func measure(b *testing.B, n *engine.Network, w *packet.Work, o packet.Options) {
-	var before, after runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&before)
-	hops := int64(0)
-	var s *packet.Stats
-	for b.Loop() {
-		var err error
-		if s, err = packet.Run(n, w, o); err != nil {
-			b.Fatal(err)
-		}
-		hops += s.Hops
-	}
-	runtime.ReadMemStats(&after)
-	b.ReportMetric(float64(hops)/b.Elapsed().Seconds(), "hops/s")
-	b.ReportMetric(float64(after.TotalAlloc-before.TotalAlloc)/float64(b.N)/float64(s.Injected), "B/packet")
-	b.ReportMetric(float64(after.HeapSys)/1e6, "MB-heap")
-	b.ReportMetric(s.End.Seconds(), "s-simulated")
-}
-
-// onOff is ten packets a pair at 448 kb/s of payload.
-func onOff(flows int) []packet.Source {
-	every := 512 * 8 / 448e3 * float64(engine.Second)
-	return []packet.Source{{End: int32(flows), Bytes: 542, Count: 10, Start: engine.Time(every), Every: every}}
-}
-
-// BenchmarkAllToAll is all-to-all on 8x8x8 under the disciplines there are.
-func BenchmarkAllToAll(b *testing.B) {
-	o := box{[3]int{8, 8, 8}}
-	flows := o.everyPair()
-	link := engine.Link{Rate: 1e6, Channels: 2}
-	small := link
-	small.Buffer = 8 * 542
-	latent := small
-	latent.Latency = 10 * engine.Millisecond
-	for _, c := range []struct {
-		name     string
-		link     engine.Link
-		dateline bool
-		sources  []packet.Source
-		options  packet.Options
-	}{
-		{"booked", link, false, onOff(len(flows)), packet.Options{}},
-		{"booked-greedy", link, false, o.perNode(packet.Source{Process: packet.Greedy, Order: packet.Random, Bytes: 542, Count: 10}), packet.Options{}},
-		{"served", link, false, onOff(len(flows)), packet.Options{BitErrorRate: 1e-9}},
-		{"drop-tail", engine.Link{Rate: 1e6, Buffer: 1 << 20}, false, onOff(len(flows)), packet.Options{}},
-		{"credit", small, true, onOff(len(flows)), packet.Options{Control: packet.Credit}},
-		{"credit-greedy", small, true, o.perNode(packet.Source{Process: packet.Greedy, Order: packet.Random, Bytes: 542, Count: 10}), packet.Options{Control: packet.Credit}},
-		{"credit-latency", latent, true, o.perNode(packet.Source{Process: packet.Greedy, Order: packet.Random, Bytes: 542, Count: 10}), packet.Options{Control: packet.Credit}},
-	} {
-		b.Run(c.name, func(b *testing.B) {
-			measure(b, o.network(c.link), &packet.Work{Flows: flows, Paths: o.paths(c.dateline), Sources: c.sources}, c.options)
-		})
-	}
-}
-
-// BenchmarkPod is all-to-all on 16x16x16, one packet a pair: 16.8 million packets and about 200 million hops.
-func BenchmarkPod(b *testing.B) {
-	o := box{[3]int{16, 16, 16}}
-	flows, paths := o.everyPair(), o.paths(false)
-	pace := 8192 * 542 * 8e12 / 50e9 / 8 / 4095 // ticks between packets of a node at the fluid rate
-	for _, source := range []packet.Source{
-		{Process: packet.Greedy, Order: packet.Random, Bytes: 542, Count: 1},
-		{Process: packet.Periodic, Order: packet.Random, Every: pace, Bytes: 542, Count: 1},
-	} {
-		b.Run(fmt.Sprint(source.Process), func(b *testing.B) {
-			measure(b, o.network(engine.Link{Rate: 400e9}), &packet.Work{Flows: flows, Paths: paths, Sources: o.perNode(source)}, packet.Options{})
-		})
-	}
 }

@@ -3,6 +3,7 @@ package packet
 import (
 	"math"
 	"math/bits"
+	"unsafe"
 
 	"sim/engine"
 )
@@ -11,32 +12,36 @@ import (
 // stand in the order in which they get there, so only the first of them is an event.
 type link struct {
 	free     engine.Time // when what was put on it so far has left
-	perByte  uint64      // ticks a byte, times 2^32
-	latency  engine.Time
 	waited   engine.Time
+	packets  int64 // put on it so far
+	bytes    int64
+	queue    fifo
 	part     uint32 // of a tick, by which it was late beyond free, times 2^32
 	to       int32
-	queue    fifo
+	pace     int32 // in sim.paces
 	mostHeld int32
 } // 64 bytes, a line of the cache: a hop touches two links
 
-// passed is what has arrived at the end of a link.
-type passed struct{ packets, bytes int64 }
-
-// busy returns how long a link was sending so many bytes.
-func (l *link) busy(bytes int64) engine.Time {
-	hi, lo := bits.Mul64(l.perByte, uint64(bytes))
-	return engine.Time(hi<<32 | lo>>32)
+// pace is what links of one rate and latency have in common.
+type pace struct {
+	perByte uint64 // ticks a byte, times 2^32
+	latency engine.Time
 }
 
 func (z *sim) newBooked() {
 	z.links = make([]link, len(z.n.Links))
-	z.passed = make([]passed, len(z.n.Links))
+	of := make(map[pace]int32)
 	for i, l := range z.n.Links {
-		z.links[i] = link{latency: l.Latency, to: l.To}
+		p := pace{latency: l.Latency}
 		if l.Rate > 0 {
-			z.links[i].perByte = perByte(l.Rate)
+			p.perByte = perByte(l.Rate)
 		}
+		k, ok := of[p]
+		if !ok {
+			k = int32(len(z.paces))
+			of[p], z.paces = k, append(z.paces, p)
+		}
+		z.links[i] = link{to: l.To, pace: k}
 	}
 }
 
@@ -45,75 +50,115 @@ func perByte(rate float64) uint64 {
 	return uint64(math.Round(math.Ldexp(8*float64(engine.Second)/rate, 32)))
 }
 
+// atOnce is how many events of one time are looked at together: what they touch is then fetched at the same time.
+const atOnce = 16
+
+// serialise returns the ticks that so many bytes take at ticks a byte times 2^32, and the part of a tick, times 2^32, that
+// the link is late by beyond them, which was part before.
+func serialise(perByte, bytes uint64, part uint32) (engine.Time, uint32) {
+	hi, lo := bits.Mul64(perByte, bytes)
+	part, carry := bits.Add32(part, uint32(lo), 0)
+	return engine.Time(hi<<32|lo>>32) + engine.Time(carry), part
+}
+
 // runBooked simulates the events up to a time.
 func (z *sim) runBooked(until engine.Time) {
-	links := int32(len(z.links))
-	step, port, degree, steps := z.paths.step, z.paths.port, z.paths.degree, z.paths.steps
-	var s sight
-	far := prefetches && len(z.links) >= farLinks && steps
-	for events := 0; ; events++ {
-		id, now, ok := z.calendar.take(until)
-		if !ok || events&(askEvery-1) == 0 && z.told() {
+	var room [atOnce]int32
+	var hops [atOnce]hop
+	for rounds := 0; ; rounds++ {
+		ids, now, ok := z.calendar.takeSome(room[:], until)
+		if !ok || rounds&(askEvery/atOnce-1) == 0 && z.told() {
 			return
 		}
-		if far {
-			z.ahead(&s)
-			z.near(&s)
-			z.queued(&s)
-		}
-		if z.s.End = now; id >= links {
-			if z.fire(id-z.base, now); z.full {
+		z.s.End = now
+		z.foresee(ids, &hops)
+		for i, id := range ids {
+			if id < z.base {
+				z.forward(id, &hops[uint(i)%atOnce], now)
+			} else if z.fire(id-z.base, now); z.full {
 				return
 			}
-			continue
 		}
-		l := &z.links[id]
-		r := *z.chunks.first(&l.queue)
-		z.chunks.drop(&l.queue)
-		if l.queue.length > 0 {
-			z.calendar.set(id, z.chunks.first(&l.queue).at)
-		}
-		z.passed[id].packets++
-		z.passed[id].bytes += int64(r.bytes)
-		z.s.Hops++
-		if !steps {
-			if l := z.paths.next(l.to, r.route); l != arrived {
-				z.book(l, &r, now)
-			} else {
-				z.deliver(&r, now)
-			}
-			continue
-		}
-		r.route++
-		next := step[r.route]
-		if next == engine.Arrived {
-			z.deliver(&r, now)
-			continue
-		}
-		z.book(port[int(l.to)*degree+next.Port()], &r, now)
 	}
 }
 
-// book puts a packet on a link and returns when it will begin to be sent.
-func (z *sim) book(id int32, r *record, now engine.Time) engine.Time {
+// hop is a packet that is at the end of a link, and the link that it takes then, arrived if none.
+type hop struct {
+	r  *record
+	to int32
+}
+
+// foresee finds where packets go at events of one time, from what no event before them changes. It reads what they will
+// touch, all at the same time as far as the machine can, and changes nothing.
+func (z *sim) foresee(ids []int32, hops *[atOnce]hop) {
+	links, sum := z.links, int32(0)
+	for i, id := range ids {
+		h := &hops[uint(i)%atOnce]
+		if uint(id) >= uint(len(links)) {
+			if h.to = arrived; len(ids) > 1 {
+				h.to = z.touch(id - z.base)
+			}
+		} else {
+			l := &links[id]
+			h.r = z.chunks.first(&l.queue)
+			h.to = z.paths.after(h.r.route, l.to)
+		}
+		if to := h.to; uint(to) < uint(len(links)) && len(ids) > 1 {
+			sum += z.chunks.at(links[to].queue.tail).bytes
+		}
+	}
+	z.touched = sum
+}
+
+// forward ends the first packet's stay on a link.
+func (z *sim) forward(id int32, h *hop, now engine.Time) {
 	l := &z.links[id]
+	if z.chunks.drop(&l.queue); l.queue.length > 0 {
+		first := z.chunks.first(&l.queue)
+		z.calendar.set(id, first.at)
+		if prefetches {
+			prefetch(unsafe.Add(unsafe.Pointer(first), 64)) // what comes behind it, when that is first
+		}
+	}
+	route := h.r.route + 1
+	if !z.paths.steps {
+		route--
+		h.to = z.paths.next(l.to, route)
+	}
+	if h.to == arrived {
+		z.deliver(h.r, now)
+	} else {
+		z.book(h.to, h.r, route, now)
+	}
+}
+
+// book puts a packet on a link and returns when it will begin to be sent. r may be where it was before, which is not in
+// use any more.
+func (z *sim) book(id int32, r *record, route int32, now engine.Time) engine.Time {
+	l := &z.links[id]
+	p := &z.paces[l.pace]
 	if now > l.free {
 		l.free, l.part = now, 0
 	}
 	start := l.free
 	l.waited += start - now
-	hi, lo := bits.Mul64(l.perByte, uint64(r.bytes))
-	takes := engine.Time(hi<<32 | lo>>32)
-	part, carry := bits.Add32(l.part, uint32(lo), 0)
-	l.part = part
-	takes += engine.Time(carry)
-	l.free += takes
+	l.packets++
+	l.bytes += int64(r.bytes)
+	takes, part := serialise(p.perByte, uint64(r.bytes), l.part)
+	l.free, l.part = start+takes, part
+	end := l.free + p.latency
 	at := z.chunks.add(&l.queue)
-	*at = *r
-	at.at = l.free + l.latency
-	if l.queue.length == 1 {
-		z.calendar.set(id, at.at)
+	at.at, at.inject, at.route, at.bytes, at.flow = end, r.inject, route, r.bytes, r.flow
+	if l.mostHeld = max(l.mostHeld, l.queue.length); l.queue.length == 1 {
+		z.calendar.set(id, end)
 	}
-	l.mostHeld = max(l.mostHeld, l.queue.length)
 	return start
+}
+
+// linkStats returns what a booked link has carried, without the packets that are on it and before it.
+func (z *sim) linkStats(l *link) LinkStats {
+	s := LinkStats{Packets: l.packets - int64(l.queue.length), Bytes: l.bytes, MaxQueue: l.mostHeld, Waited: l.waited}
+	z.chunks.each(&l.queue, func(r *record) { s.Bytes -= int64(r.bytes) })
+	s.Busy, _ = serialise(z.paces[l.pace].perByte, uint64(s.Bytes), 0)
+	return s
 }

@@ -10,93 +10,100 @@ import (
 
 // calendar is the event queue: ids by (time, order in which they were set), an id once at most.
 //
-// It is a calendar queue (Brown, 1988). Events of one time stand in a bucket, a list in order, so that in lockstep,
-// where many links end at the same times, an event costs a constant. Buckets of the near future stand in a ring of
-// cells, each a span of time of a power of two that holds one or two; those beyond the ring are in a heap. The span
-// follows how far apart buckets have been of late.
+// It is a calendar queue (Brown, 1988). Events of one time stand in a run, a list in order, so that in lockstep, where
+// many links end at the same times, an event costs a constant. The state of a run is in its first event. Runs of the
+// near future stand in a ring of cells, each a span of time of a power of two that holds one or two; those beyond the
+// ring are in a heap. The span follows how far apart runs have been of late.
 type calendar struct {
-	cells   []int32  // the first bucket of each, -1 if none; in order of time
+	cells   []int32  // the first run of each, -1 if none; in order of time
 	filled  []uint64 // a bit a cell
+	some    []uint64 // a bit a word of filled that is not 0
 	shift   uint     // a cell spans 2^shift ticks
 	cursor  int64    // the cell of now, counted from time zero
-	pool    []bucket
-	free    []int32
-	heap    []int32 // buckets beyond the ring
-	next    []int32 // by id: the one after it in its bucket, -1 at the end
-	opened  int64
-	left    int32 // the rest of the bucket being taken; -1 if none
+	runs    []run    // by id, of the first of each
+	next    []int32  // by id: the one after it in its run, -1 at the end
+	heap    []farRun // runs beyond the ring
+	pushed  int64
+	left    int32 // the rest of the run being taken; -1 if none
+	recent  int32 // the run of the ring to which an event was added last; -1 if it is no longer there
 	now     engine.Time
 	times   int64       // that were taken since the span was looked at
 	looked  engine.Time // when that was
 	patient int64       // times after which it is looked at again
 }
 
-// bucket is the events of one time. A time may have two, of which no event is added to the one opened first once there
-// is the second.
-type bucket struct {
-	time       engine.Time
-	order      int64
-	head, tail int32 // ids
-	next       int32 // in its cell
+// run is the events of one time.
+type run struct {
+	time engine.Time
+	tail int32 // the last of it
+	next int32 // the run after it in its cell, -1 at the end
+}
+
+// farRun is a run beyond the ring. A time may have several, to which no event is added any more, and one in the ring that
+// comes after them.
+type farRun struct {
+	time  engine.Time
+	order int64
+	id    int32
 }
 
 // look is how many times pass before the span is looked at again.
 const look = 4096
 
 func newCalendar(ids int) *calendar {
-	cells := 1 << bits.Len(uint(max(512, min(2*ids, 1<<18))-1))
+	cells := 1 << bits.Len(uint(max(4096, min(2*ids, 1<<18))-1))
 	return &calendar{
-		cells: slices.Repeat([]int32{-1}, cells), filled: make([]uint64, cells/64),
-		next: make([]int32, ids), left: -1, patient: 16,
+		cells: slices.Repeat([]int32{-1}, cells), filled: make([]uint64, cells/64), some: make([]uint64, cells/64/64),
+		runs: make([]run, ids), next: make([]int32, ids), left: -1, recent: -1, patient: 1,
 	}
 }
 
 // set puts id at time t, which must not be earlier than what was taken last.
 func (a *calendar) set(id int32, t engine.Time) {
 	a.next[id] = -1
-	last := int32(-1) // of the cell's buckets that are not later
-	near := int64(t>>a.shift)-a.cursor < int64(len(a.cells))
-	if near {
-		for k := a.cells[a.cell(t)]; k >= 0 && a.pool[k].time <= t; k = a.pool[k].next {
-			last = k
-		}
-		if last >= 0 && a.pool[last].time == t {
-			b := &a.pool[last]
+	if k := a.recent; k >= 0 {
+		if b := &a.runs[k]; b.time == t {
 			a.next[b.tail] = id
 			b.tail = id
 			return
 		}
 	}
-	k := int32(len(a.pool))
-	if n := len(a.free); n > 0 {
-		k = a.free[n-1]
-		a.free = a.free[:n-1]
-		a.pool[k] = bucket{t, a.opened, id, id, -1}
-	} else {
-		a.pool = append(a.pool, bucket{t, a.opened, id, id, -1})
+	if int64(t>>a.shift)-a.cursor >= int64(len(a.cells)) {
+		a.runs[id] = run{t, id, -1}
+		a.push(id)
+		return
 	}
-	a.opened++
-	if near {
-		a.link(k, last)
-	} else {
-		a.push(k)
+	c := a.cell(t)
+	last := int32(-1) // of the cell's runs that are not later
+	for k := a.cells[c]; k >= 0 && a.runs[k].time <= t; k = a.runs[k].next {
+		last = k
 	}
+	if last >= 0 && a.runs[last].time == t {
+		b := &a.runs[last]
+		a.next[b.tail] = id
+		b.tail = id
+		a.recent = last
+		return
+	}
+	a.runs[id] = run{t, id, -1}
+	a.recent = id
+	a.link(id, c, last)
 }
 
 // cell returns the place of a time in the ring.
 func (a *calendar) cell(t engine.Time) int64 { return int64(t>>a.shift) & int64(len(a.cells)-1) }
 
-// link puts a bucket into its cell behind last, -1 at the front.
-func (a *calendar) link(k, last int32) {
+// link puts a run into a cell behind last, -1 at the front.
+func (a *calendar) link(k int32, c int64, last int32) {
 	if last >= 0 {
-		a.pool[k].next = a.pool[last].next
-		a.pool[last].next = k
+		a.runs[k].next = a.runs[last].next
+		a.runs[last].next = k
 		return
 	}
-	c := a.cell(a.pool[k].time)
-	a.pool[k].next = a.cells[c]
+	a.runs[k].next = a.cells[c]
 	a.cells[c] = k
 	a.filled[c/64] |= 1 << (c % 64)
+	a.some[c/64/64] |= 1 << (c / 64 % 64)
 }
 
 // take returns the next event; false where there is none up to a time.
@@ -109,31 +116,51 @@ func (a *calendar) take(until engine.Time) (int32, engine.Time, bool) {
 	return id, a.now, true
 }
 
-// turn takes the next bucket; false where there is none up to a time.
-func (a *calendar) turn(until engine.Time) bool {
-	k := a.first()
-	far := len(a.heap) > 0 && (k < 0 || a.before(a.heap[0], k))
-	if far {
-		k = a.heap[0]
+// takeSome returns the next events of one time, as many as there are, and room for, in some; false where there is none
+// up to a time.
+func (a *calendar) takeSome(some []int32, until engine.Time) ([]int32, engine.Time, bool) {
+	if a.left < 0 && !a.turn(until) {
+		return nil, a.now, false
 	}
-	if k < 0 || a.pool[k].time > until {
+	n, id := 0, a.left
+	for ; id >= 0 && n < len(some); id = a.next[id] {
+		some[n] = id
+		n++
+	}
+	a.left = id
+	return some[:n], a.now, true
+}
+
+// turn takes the next run; false where there is none up to a time.
+func (a *calendar) turn(until engine.Time) bool {
+	c := a.first()
+	k := int32(-1)
+	if c >= 0 {
+		k = a.cells[c]
+	}
+	far := len(a.heap) > 0 && (k < 0 || a.heap[0].time <= a.runs[k].time)
+	if far {
+		k = a.heap[0].id
+	}
+	if k < 0 || a.runs[k].time > until {
 		return false
 	}
-	b := &a.pool[k]
+	b := &a.runs[k]
 	if far {
 		a.pop()
-	} else {
-		c := a.cell(b.time)
-		if a.cells[c] = b.next; b.next < 0 {
-			a.filled[c/64] &^= 1 << (c % 64)
+	} else if a.cells[c] = b.next; b.next < 0 {
+		if a.filled[c/64] &^= 1 << (c % 64); a.filled[c/64] == 0 {
+			a.some[c/64/64] &^= 1 << (c / 64 % 64)
 		}
+	}
+	if k == a.recent {
+		a.recent = -1
 	}
 	if b.time > a.now {
 		a.times++
 	}
-	a.now, a.left = b.time, b.head
+	a.now, a.left = b.time, k
 	a.cursor = int64(a.now >> a.shift)
-	a.free = append(a.free, k)
 	if a.times >= a.patient {
 		a.fit()
 	}
@@ -145,55 +172,66 @@ func (a *calendar) empty() bool { return a.left < 0 && len(a.heap) == 0 && a.fir
 
 // remove takes away the event of an id that was set at a time. It searches, and is for what happens rarely.
 func (a *calendar) remove(id int32, t engine.Time) {
-	for at := &a.left; *at >= 0; at = &a.next[*at] {
-		if *at == id {
-			*at = a.next[id]
-			return
-		}
+	if a.cut(&a.left, id) {
+		return
 	}
 	all := a.drain()
 	for i, k := range all {
-		b, last := &a.pool[k], int32(-1)
-		if b.time != t {
+		if a.runs[k].time != t || !a.cut(&k, id) {
 			continue
 		}
-		for at := &b.head; *at >= 0; last, at = *at, &a.next[*at] {
-			if *at != id {
-				continue
-			}
-			if *at = a.next[id]; b.tail == id {
-				b.tail = last
-			}
-			if b.head < 0 {
-				a.free = append(a.free, k)
-				all = slices.Delete(all, i, i+1)
-			}
-			a.fill(all)
-			return
+		if all[i] = k; k < 0 {
+			all = slices.Delete(all, i, i+1)
+			break
 		}
+		tail := k
+		for a.next[tail] >= 0 {
+			tail = a.next[tail]
+		}
+		a.runs[k] = run{t, tail, -1}
+		break
 	}
 	a.fill(all)
 }
 
-// first returns the earliest bucket of the ring, -1 of none.
-func (a *calendar) first() int32 {
-	words := len(a.filled)
-	start := a.cursor & int64(len(a.cells)-1)
-	w := int(start / 64)
-	word := a.filled[w] &^ (1<<(start%64) - 1)
-	for range words + 1 {
-		if word != 0 {
-			return a.cells[w*64+bits.TrailingZeros64(word)]
+// cut takes an id out of the list that begins at head, and reports whether it was there.
+func (a *calendar) cut(head *int32, id int32) bool {
+	for at := head; *at >= 0; at = &a.next[*at] {
+		if *at == id {
+			*at = a.next[id]
+			return true
 		}
-		if w++; w == words {
-			w = 0
+	}
+	return false
+}
+
+// first returns the cell of the earliest run of the ring, -1 of none.
+func (a *calendar) first() int {
+	start := uint(a.cursor) & uint(len(a.cells)-1)
+	w := start / 64
+	if word := a.filled[w] >> (start % 64) << (start % 64); word != 0 {
+		return int(w*64) + bits.TrailingZeros64(word)
+	}
+	w++ // words behind that of the cursor, and round again to it
+	v := w / 64 % uint(len(a.some))
+	some := a.some[v]
+	if w%64 != 0 {
+		some = some >> (w % 64) << (w % 64)
+	}
+	for range len(a.some) + 1 {
+		if some != 0 {
+			w = v*64 + uint(bits.TrailingZeros64(some))
+			return int(w*64) + bits.TrailingZeros64(a.filled[w])
 		}
-		word = a.filled[w]
+		if v++; v == uint(len(a.some)) {
+			v = 0
+		}
+		some = a.some[v]
 	}
 	return -1
 }
 
-// fit makes a cell's span that of two buckets or so, as they have been of late.
+// fit makes a cell's span that of two runs or so, as they have been of late.
 func (a *calendar) fit() {
 	gap := int64(a.now-a.looked) / a.times
 	a.times, a.looked, a.patient = 0, a.now, min(2*a.patient, look)
@@ -206,63 +244,71 @@ func (a *calendar) fit() {
 	a.fill(all)
 }
 
-// drain takes all buckets out of the ring and the heap and returns them in their order.
+// drain takes all runs out of the ring and the heap and returns them in their order.
 func (a *calendar) drain() []int32 {
-	all := slices.Clone(a.heap)
+	slices.SortFunc(a.heap, func(p, q farRun) int { return cmp.Or(cmp.Compare(p.time, q.time), cmp.Compare(p.order, q.order)) })
+	var all []int32
+	for _, r := range a.heap {
+		all = append(all, r.id)
+	}
+	a.heap = a.heap[:0]
 	for c, k := range a.cells {
-		for ; k >= 0; k = a.pool[k].next {
+		for ; k >= 0; k = a.runs[k].next {
 			all = append(all, k)
 		}
 		a.cells[c] = -1
 	}
 	clear(a.filled)
-	a.heap = a.heap[:0]
-	slices.SortFunc(all, func(p, q int32) int {
-		return cmp.Or(cmp.Compare(a.pool[p].time, a.pool[q].time), cmp.Compare(a.pool[p].order, a.pool[q].order))
-	})
+	clear(a.some)
+	a.recent = -1
+	slices.SortStableFunc(all, func(p, q int32) int { return cmp.Compare(a.runs[p].time, a.runs[q].time) })
 	return all
 }
 
-// fill puts buckets, in their order, where they belong from now on.
+// fill puts runs, in their order, where they belong from now on.
 func (a *calendar) fill(all []int32) {
 	a.cursor = int64(a.now >> a.shift)
 	last, of := int32(-1), int64(-1)
 	for _, k := range all {
-		c := int64(a.pool[k].time >> a.shift)
-		if a.pool[k].next = -1; c-a.cursor >= int64(len(a.cells)) {
+		t := a.runs[k].time
+		c := int64(t >> a.shift)
+		if a.runs[k].next = -1; c-a.cursor >= int64(len(a.cells)) {
 			a.push(k)
 			continue
 		}
 		if c != of {
 			last, of = -1, c
 		}
-		a.link(k, last)
+		a.link(k, a.cell(t), last)
 		last = k
 	}
 }
 
-func (a *calendar) before(i, j int32) bool {
-	p, q := &a.pool[i], &a.pool[j]
-	return p.time < q.time || p.time == q.time && p.order < q.order
+func (r *farRun) before(s *farRun) bool {
+	return r.time < s.time || r.time == s.time && r.order < s.order
 }
 
-func (a *calendar) push(k int32) {
-	a.heap = append(a.heap, k)
+// push puts a run into the heap.
+func (a *calendar) push(id int32) {
+	r := farRun{a.runs[id].time, a.pushed, id}
+	a.pushed++
+	a.heap = append(a.heap, r)
 	i := len(a.heap) - 1
 	for i > 0 {
 		p := (i - 1) / 4
-		if !a.before(k, a.heap[p]) {
+		if !r.before(&a.heap[p]) {
 			break
 		}
 		a.heap[i] = a.heap[p]
 		i = p
 	}
-	a.heap[i] = k
+	a.heap[i] = r
 }
 
+// pop takes the first run out of the heap.
 func (a *calendar) pop() {
 	n := len(a.heap) - 1
-	k := a.heap[n]
+	r := a.heap[n]
 	a.heap = a.heap[:n]
 	if n == 0 {
 		return
@@ -275,15 +321,15 @@ func (a *calendar) pop() {
 		}
 		best := c
 		for j := c + 1; j < min(c+4, n); j++ {
-			if a.before(a.heap[j], a.heap[best]) {
+			if a.heap[j].before(&a.heap[best]) {
 				best = j
 			}
 		}
-		if !a.before(a.heap[best], k) {
+		if !a.heap[best].before(&r) {
 			break
 		}
 		a.heap[i] = a.heap[best]
 		i = best
 	}
-	a.heap[i] = k
+	a.heap[i] = r
 }

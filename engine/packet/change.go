@@ -48,6 +48,8 @@ func (z *sim) fail(id int32, l *server, now engine.Time) {
 				z.room[r.hold] += int64(r.bytes)
 			}
 			l.held--
+			l.packets--
+			l.bytes -= int64(r.bytes)
 			r.hold = fromOpen // its place in the buffer before the link is free already
 			lost = append(lost, r)
 		}
@@ -65,10 +67,10 @@ func (z *sim) pull(l *server, now engine.Time, which func(*record) bool) []recor
 	for q := range l.ring {
 		f := &z.queues[l.queue+q]
 		for range f.length {
-			r := *z.chunks.first(f)
-			z.chunks.drop(f)
+			r := *z.chunks.first(&f.fifo)
+			z.pop(f)
 			if !which(&r) {
-				*z.chunks.add(f) = r
+				z.push(f, &r, r.at)
 				continue
 			}
 			l.waiting--

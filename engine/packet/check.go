@@ -194,7 +194,7 @@ func memory(n *engine.Network, w *Work, o *Options) int64 {
 		for _, l := range n.Links {
 			queues += 2 * int64(max(1, l.Channels))
 		}
-		need += links*int64(unsafe.Sizeof(server{})) + queues*int64(unsafe.Sizeof(fifo{}))
+		need += links*int64(unsafe.Sizeof(server{})) + queues*int64(unsafe.Sizeof(queue{}))
 	}
 	const calendar = 64 // an id, and a bucket of its own
 	each := int64(unsafe.Sizeof(injector{})) + calendar

@@ -51,7 +51,7 @@ func (z *sim) checkCredits() error {
 			}
 		}
 		for q := range l.ring {
-			z.chunks.each(&z.queues[l.queue+q], inBuffer)
+			z.chunks.each(&z.queues[l.queue+q].fifo, inBuffer)
 		}
 		z.chunks.each(&l.wire, inBuffer)
 		if l.sending {

@@ -47,7 +47,7 @@ func (z *sim) stuck() error {
 		}
 		for q := range l.ring {
 			to := l.channel + q%l.channels
-			z.chunks.each(&z.queues[l.queue+q], func(r *record) {
+			z.chunks.each(&z.queues[l.queue+q].fifo, func(r *record) {
 				if r.hold >= 0 {
 					waits = append(waits, wait{r.hold, to})
 				}

@@ -15,14 +15,15 @@ type injector struct {
 	bytes, hold int32
 	first, n    int32   // flows first..first+n-1
 	flows       []int32 // or these n
-	count       int64   // packets of each flow
-	total, sent int64   // packets, or rounds of them where flows go together
+	ahead       int32   // of a greedy one, the flow of its next packet
+	window      int32
+	total, sent int64 // packets, or rounds of them where flows go together
+	key         uint64
+	count       int64 // packets of each flow
+	offset      int64
 	start, stop engine.Time
 	every, at   float64 // at: when the next is sent, of a Poisson process
-	offset      int64
-	key         uint64
 	rng         *rand.Rand
-	window      int32
 	ack         engine.Time
 	left        []int64 // by flow: packets to inject, of windows
 	acks        fifo    // by time
@@ -119,6 +120,10 @@ func (z *sim) addFeeds(m injector, feedOf []int32) {
 		feed := &z.injectors[base+in[k]]
 		feed.flows = append(feed.flows, nth(k))
 	}
+	for i := range sizes {
+		feed := &z.injectors[base+int32(i)]
+		feed.ahead = feed.pick(0)
+	}
 }
 
 func (z *sim) addWindow(m injector) {
@@ -153,8 +158,11 @@ func (z *sim) fire(i int32, now engine.Time) {
 		if m.sent == m.total {
 			return
 		}
-		m.sent++
-		if start := z.launch(m.pick(m.sent-1), m.bytes, m.hold, now); start < engine.Never && m.sent < m.total {
+		flow := m.ahead
+		if m.sent++; m.sent < m.total {
+			m.ahead = m.pick(m.sent)
+		}
+		if start := z.launch(flow, m.bytes, m.hold, now); start < engine.Never && m.sent < m.total {
 			z.calendar.set(z.base+i, start)
 		}
 	case Window:
@@ -172,6 +180,24 @@ func (z *sim) fire(i int32, now engine.Time) {
 			z.launch(f, m.bytes, m.hold, now)
 		}
 	}
+}
+
+// touch reads what the next packet of an injector, or of a task behind them, will, and returns the first link that it
+// takes, -1 where that is not known beforehand. It changes nothing.
+func (z *sim) touch(i int32) int32 {
+	if int(i) >= len(z.injectors) {
+		return -1
+	}
+	m := &z.injectors[i]
+	set := &z.paths.sets[z.paths.now]
+	if m.process != Greedy || set.First != nil || !z.paths.steps {
+		return -1
+	}
+	step := z.paths.step[set.from+int32(set.Start[set.ClassOf(m.ahead)])]
+	if step == engine.Arrived {
+		return -1
+	}
+	return z.paths.port[int(z.flows[m.ahead].Src)*z.paths.degree+step.Port()]
 }
 
 // fireWindow injects what windows allow.

@@ -1,7 +1,6 @@
 package packet
 
 import (
-	"math/bits"
 	"math/rand/v2"
 
 	"sim/engine"
@@ -12,7 +11,7 @@ type served struct {
 	on         bool
 	credit     bool
 	servers    []server
-	queues     []fifo
+	queues     []queue
 	room       []int64 // by channel: bytes free at its far end, as far as its link knows
 	size       []int64 // by channel
 	linkOf     []int32 // by channel
@@ -23,37 +22,61 @@ type served struct {
 	ranked     *ranked // where tasks have ranks; then queues are not used
 }
 
-// server is the state of a link.
+// server is the state of a link, three lines of the cache: what it sends, what waits for it, and what is counted.
 type server struct {
-	end      engine.Time // of sending the current packet
-	perByte  uint64      // ticks a byte, times 2^32
-	latency  engine.Time
-	queued   int64  // bytes that count for buffer
-	buffer   int64  // of drop-tail; 0 is unbounded
-	part     uint32 // of a tick, by which it was late beyond end, times 2^32
+	current record
+	end     engine.Time // of sending the current packet
+	latency engine.Time
+	perByte uint64 // ticks a byte, times 2^32
+	part    uint32 // of a tick, by which it was late beyond end, times 2^32
+	on      int32  // the channel of the current packet
+
+	wire     fifo // packets that have left, by arrival
+	credits  fifo // on their way back, by arrival; route is the channel
 	to       int32
 	channel  int32 // the number of its first channel
 	channels int32
 	queue    int32 // the number of its first queue
-	ring     int32 // its queues
-	turn     int32 // the one of them to be looked at first
+	turn     int32 // of its queues, the one to be looked at first
 	waiting  int32 // packets in them
 	held     int32 // packets in them, being sent, and on the wire
 	mostHeld int32
-	on       int32 // the channel of the current packet
+	ring     int32 // its queues
 	up       bool
 	sending  bool
 	paused   bool // it sends nothing for now, and loses nothing
 	awaits   bool // an event is set for the next credit
-	current  record
-	wire     fifo // packets that have left, by arrival
-	credits  fifo // on their way back, by arrival; way is the channel
-	busy     engine.Time
-	waited   engine.Time
-	packets  int64
-	bytes    int64
-	dropped  int64
-	retries  int64
+
+	queued  int64 // bytes that count for buffer
+	buffer  int64 // of drop-tail; 0 is unbounded
+	busy    engine.Time
+	waited  engine.Time
+	packets int64 // that have left, but for those lost on the wire
+	bytes   int64
+	dropped int64
+	retries int64
+}
+
+// queue is packets before a link.
+type queue struct {
+	fifo
+	need int32 // bytes of the first of them
+}
+
+// push puts a packet at the end of a queue.
+func (z *sim) push(q *queue, r *record, now engine.Time) {
+	at := z.chunks.add(&q.fifo)
+	*at = *r
+	if at.at = now; q.length == 1 {
+		q.need = r.bytes
+	}
+}
+
+// pop drops the first packet of a queue. Its memory stays as it is until the next push.
+func (z *sim) pop(q *queue) {
+	if z.chunks.drop(&q.fifo); q.length > 0 {
+		q.need = z.chunks.first(&q.fifo).bytes
+	}
 }
 
 func (z *sim) newServed(largest int64) {
@@ -85,7 +108,7 @@ func (z *sim) newServed(largest int64) {
 		}
 	}
 	z.room = append([]int64(nil), z.size...)
-	z.queues = make([]fifo, queues)
+	z.queues = make([]queue, queues)
 	if z.o.ranks() {
 		z.ranked = newRanked(&z.o, len(z.servers), len(z.flows))
 	}
@@ -107,25 +130,88 @@ func autoBuffer(n *engine.Network, link int32, largest int64) int64 {
 // serve simulates the events up to a time.
 func (z *sim) serve(until engine.Time) {
 	links := int32(len(z.servers))
-	for events := 0; ; events++ {
-		id, now, ok := z.calendar.take(until)
-		if !ok || events&(askEvery-1) == 0 && z.told() {
+	var some [atOnce]int32
+	for rounds := 0; ; rounds++ {
+		ids, now, ok := z.calendar.takeSome(some[:], until)
+		if !ok || rounds&(askEvery/atOnce-1) == 0 && z.told() {
 			return
 		}
-		switch z.s.End = now; {
-		case id < links:
-			z.sent(id, now)
-		case id < 2*links:
-			z.land(id-links, now)
-		case id < 3*links:
-			z.servers[id-2*links].awaits = false
-			z.start(id-2*links, now)
-		default:
-			if z.fire(id-z.base, now); z.full {
-				return
+		if z.s.End = now; len(ids) > 1 && z.paths.steps {
+			z.bring(ids)
+		}
+		for _, id := range ids {
+			switch {
+			case id < links:
+				z.sent(id, now)
+			case id < 2*links:
+				z.land(id-links, now)
+			case id < 3*links:
+				z.servers[id-2*links].awaits = false
+				z.start(id-2*links, now)
+			default:
+				if z.fire(id-z.base, now); z.full {
+					return
+				}
 			}
 		}
 	}
+}
+
+// bring reads what events will, so that it is fetched into the cache for all at the same time. It changes nothing.
+func (z *sim) bring(ids []int32) {
+	links := int32(len(z.servers))
+	var to [atOnce]int32
+	sum := int32(0)
+	for i, id := range ids[:min(len(ids), atOnce)] {
+		to[i] = -1
+		var l *server
+		var r *record
+		switch {
+		case id < links:
+			l = &z.servers[id]
+			if r = &l.current; r.hold >= 0 && z.credit {
+				v := &z.servers[z.linkOf[r.hold]]
+				if sum += v.on; v.latency > 0 {
+					sum += z.chunks.at(v.credits.tail).bytes
+				}
+			}
+			sum += z.heads(l)
+			if l.latency > 0 {
+				sum += z.chunks.at(l.wire.tail).bytes
+				continue
+			}
+		case id < 2*links:
+			l = &z.servers[id-links]
+			r = z.chunks.at(l.wire.head)
+		case id < 3*links:
+			l = &z.servers[id-2*links]
+			sum += z.heads(l)
+			continue
+		default:
+			to[i] = z.touch(id - z.base)
+			continue
+		}
+		if next := z.paths.step[r.route+1]; next != engine.Arrived {
+			to[i] = z.paths.port[int(l.to)*z.paths.degree+next.Port()]
+		}
+	}
+	for _, to := range to[:len(ids)] {
+		if to >= 0 {
+			l := &z.servers[to]
+			sum += l.on + int32(l.queued)
+			sum += z.chunks.at(z.queues[l.queue].tail).bytes
+		}
+	}
+	z.touched = sum
+}
+
+// heads reads the first packets before a link and the first credit.
+func (z *sim) heads(l *server) int32 {
+	sum := z.chunks.at(l.credits.head).bytes
+	for q := l.queue; q < l.queue+l.ring; q++ {
+		sum += z.chunks.at(z.queues[q].head).bytes
+	}
+	return sum
 }
 
 // sent ends the sending of a packet: it leaves the buffer that it was in, goes on the wire, or is there where there is
@@ -147,6 +233,8 @@ func (z *sim) sent(id int32, now engine.Time) {
 			z.calendar.set(int32(len(z.servers))+id, at.at)
 		}
 	}
+	l.packets++
+	l.bytes += int64(r.bytes)
 	l.queued -= int64(r.bytes)
 	l.sending = false
 	z.start(id, now)
@@ -169,10 +257,7 @@ func (z *sim) land(id int32, now engine.Time) {
 // arrive delivers a packet or puts it before its next link.
 func (z *sim) arrive(id int32, r *record, now engine.Time) {
 	l := &z.servers[id]
-	l.packets++
-	l.bytes += int64(r.bytes)
 	l.held--
-	z.s.Hops++
 	if z.paths.steps {
 		r.route++
 	}
@@ -222,9 +307,7 @@ func (z *sim) enqueue(id int32, r *record, now engine.Time) {
 		}
 		z.ranked.heaps[id].push(&came, rank)
 	} else {
-		at := z.chunks.add(&z.queues[z.queueOf(l, r)])
-		*at = *r
-		at.at = now
+		z.push(&z.queues[z.queueOf(l, r)], r, now)
 	}
 	if !l.sending {
 		z.start(id, now)
@@ -248,6 +331,9 @@ func (z *sim) queueOf(l *server, r *record) int32 {
 
 // next returns the queue that an idle link serves next, and its channel; -1 where none can be.
 func (z *sim) next(l *server) (queue, channel int32) {
+	if !z.credit {
+		return l.queue, l.channel
+	}
 	k := l.turn
 	for range l.ring {
 		f, c := &z.queues[l.queue+k], l.channel+k
@@ -258,7 +344,7 @@ func (z *sim) next(l *server) (queue, channel int32) {
 		if k++; k == l.ring {
 			k = 0
 		}
-		if f.length > 0 && (!z.credit || z.room[c] >= int64(z.chunks.first(f).bytes)) {
+		if f.length > 0 && z.room[c] >= int64(f.need) {
 			l.turn = k
 			return queue, c
 		}
@@ -286,8 +372,8 @@ func (z *sim) start(id int32, now engine.Time) {
 			z.await(id, l)
 			return
 		}
-		*r = *z.chunks.first(&z.queues[q])
-		z.chunks.drop(&z.queues[q])
+		*r = *z.chunks.first(&z.queues[q].fifo)
+		z.pop(&z.queues[q])
 	}
 	l.waiting--
 	l.waited += now - r.at
@@ -310,11 +396,8 @@ func (z *sim) start(id int32, now engine.Time) {
 		l.retries += int64(tries - 1)
 		z.s.Retries += int64(tries - 1)
 	}
-	hi, lo := bits.Mul64(l.perByte, uint64(r.bytes)*tries)
-	takes := engine.Time(hi<<32 | lo>>32)
-	part, carry := bits.Add32(l.part, uint32(lo), 0)
-	l.part = part
-	takes += engine.Time(carry)
+	var takes engine.Time
+	takes, l.part = serialise(l.perByte, uint64(r.bytes)*tries, l.part)
 	l.busy += takes
 	l.end += takes + 2*l.latency*engine.Time(tries-1)
 	z.calendar.set(id, l.end)

@@ -28,8 +28,9 @@ type sim struct {
 	log       *[]arrival
 	s         Stats
 
-	links  []link // booked
-	passed []passed
+	links   []link // booked
+	paces   []pace
+	touched int32
 	served
 }
 
@@ -62,6 +63,7 @@ func newSim(n *engine.Network, w *Work, o Options, largest int64) (*sim, error) 
 	} else {
 		z.newBooked()
 	}
+	z.chunks.grow()
 	z.base = int32(ids)
 	z.newInjectors(w)
 	if int64(ids)+int64(len(z.injectors))+int64(len(z.flows)) > math.MaxInt32/16 {
@@ -198,7 +200,7 @@ func (z *sim) depart(r *record, now engine.Time) engine.Time {
 		z.enqueue(first, r, now)
 		return engine.Never
 	default:
-		return z.book(first, r, now)
+		return z.book(first, r, r.route, now)
 	}
 }
 
@@ -268,11 +270,17 @@ func (z *sim) finish() (*Stats, error) {
 	for i := range z.links {
 		l := &z.links[i]
 		z.s.inFlight += int64(l.queue.length)
-		z.s.Links = append(z.s.Links, LinkStats{Packets: z.passed[i].packets, Bytes: z.passed[i].bytes, Busy: l.busy(z.passed[i].bytes), MaxQueue: l.mostHeld, Waited: l.waited})
+		z.s.Links = append(z.s.Links, z.linkStats(l))
+		z.s.Hops += z.s.Links[i].Packets
 	}
 	for i := range z.servers {
 		l := &z.servers[i]
 		z.s.inFlight += int64(l.held)
+		z.chunks.each(&l.wire, func(r *record) {
+			l.packets--
+			l.bytes -= int64(r.bytes)
+		})
+		z.s.Hops += l.packets
 		through := int32(0)
 		if z.ranked != nil {
 			through = z.ranked.heaps[i].mostThrough
