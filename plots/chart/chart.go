@@ -79,7 +79,9 @@ func Sheet(spec *result.Plot, s *result.Sweep, t *result.SweepTimings) (*sheet.S
 	if err != nil {
 		return nil, chartError(spec, err)
 	}
-	page.Lead = v.lead()
+	if page.Lead == "" {
+		page.Lead = v.lead()
+	}
 	if m, _ := result.Find(v.metric()); m.Means != "" {
 		page.Notes = append([]string{sheet.Sentence(m.Words) + " is " + m.Means + "."}, page.Notes...)
 	}

@@ -69,3 +69,23 @@ func TestWorded(t *testing.T) {
 		}
 	}
 }
+
+// TestTendency: a scatter says how two metrics go together, and whether its series agree.
+func TestTendency(t *testing.T) {
+	v := &view{spec: &result.Plot{X: "jobs_started", Y: "nct"}, kind: &scatterKind}
+	for _, c := range []struct {
+		rhos []float64
+		want string
+	}{
+		{[]float64{0.8, 0.9}, "Higher jobs started goes with higher NCT: ρ = 0.800 to 0.900."},
+		{[]float64{-0.8}, "Higher jobs started goes with lower NCT: ρ = −0.800."},
+		{[]float64{-0.1, 0.2}, "Jobs started says little about NCT: ρ = −0.100 to 0.200."},
+		{[]float64{0.1, 0.9}, "Higher jobs started tends to go with higher NCT: ρ = 0.100 to 0.900."},
+		{[]float64{-0.9, -0.1}, "Higher jobs started tends to go with lower NCT: ρ = −0.900 to −0.100."},
+		{[]float64{-0.9, 0.9}, "Whether higher jobs started goes with higher NCT depends on the series: ρ = −0.900 to 0.900."},
+	} {
+		if got := v.tendency(c.rhos); got != c.want {
+			t.Errorf("%v: %s, want %s", c.rhos, got, c.want)
+		}
+	}
+}
