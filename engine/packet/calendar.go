@@ -24,8 +24,8 @@ type calendar struct {
 	next    []int32  // by id: the one after it in its run, -1 at the end
 	heap    []farRun // runs beyond the ring
 	pushed  int64
-	left    int32 // the rest of the run being taken; -1 if none
-	recent  int32 // the run of the ring to which an event was added last; -1 if it is no longer there
+	left    int32          // the rest of the run being taken; -1 if none
+	recent  [recents]int32 // by a hash of the time: the run of the ring to which an event was added last; -1 if it is gone
 	now     engine.Time
 	times   int64       // that were taken since the span was looked at
 	looked  engine.Time // when that was
@@ -47,21 +47,37 @@ type farRun struct {
 	id    int32
 }
 
+// recents is how many runs are found by their time alone.
+const recents = 16
+
+// slot returns the place of a time in calendar.recent.
+func slot(t engine.Time) uint64 { return uint64(t) * 0x9e3779b97f4a7c15 >> 60 }
+
 // look is how many times pass before the span is looked at again.
 const look = 4096
 
 func newCalendar(ids int) *calendar {
 	cells := 1 << bits.Len(uint(max(4096, min(2*ids, 1<<18))-1))
-	return &calendar{
+	a := &calendar{
 		cells: slices.Repeat([]int32{-1}, cells), filled: make([]uint64, cells/64), some: make([]uint64, cells/64/64),
-		runs: make([]run, ids), next: make([]int32, ids), left: -1, recent: -1, patient: 1,
+		runs: make([]run, ids), next: make([]int32, ids), left: -1, patient: 1,
+	}
+	a.forget()
+	return a
+}
+
+// forget empties recent.
+func (a *calendar) forget() {
+	for i := range a.recent {
+		a.recent[i] = -1
 	}
 }
 
 // set puts id at time t, which must not be earlier than what was taken last.
 func (a *calendar) set(id int32, t engine.Time) {
 	a.next[id] = -1
-	if k := a.recent; k >= 0 {
+	s := slot(t)
+	if k := a.recent[s]; k >= 0 {
 		if b := &a.runs[k]; b.time == t {
 			a.next[b.tail] = id
 			b.tail = id
@@ -82,11 +98,11 @@ func (a *calendar) set(id int32, t engine.Time) {
 		b := &a.runs[last]
 		a.next[b.tail] = id
 		b.tail = id
-		a.recent = last
+		a.recent[s] = last
 		return
 	}
 	a.runs[id] = run{t, id, -1}
-	a.recent = id
+	a.recent[s] = id
 	a.link(id, c, last)
 }
 
@@ -153,8 +169,8 @@ func (a *calendar) turn(until engine.Time) bool {
 			a.some[c/64/64] &^= 1 << (c / 64 % 64)
 		}
 	}
-	if k == a.recent {
-		a.recent = -1
+	if s := slot(b.time); a.recent[s] == k {
+		a.recent[s] = -1
 	}
 	if b.time > a.now {
 		a.times++
@@ -260,7 +276,7 @@ func (a *calendar) drain() []int32 {
 	}
 	clear(a.filled)
 	clear(a.some)
-	a.recent = -1
+	a.forget()
 	slices.SortStableFunc(all, func(p, q int32) int { return cmp.Compare(a.runs[p].time, a.runs[q].time) })
 	return all
 }

@@ -68,9 +68,9 @@ func (z *sim) pull(l *server, now engine.Time, which func(*record) bool) []recor
 		f := &z.queues[l.queue+q]
 		for range f.length {
 			r := *z.chunks.first(&f.fifo)
-			z.pop(f)
+			z.pop(l, l.queue+q)
 			if !which(&r) {
-				z.push(f, &r, r.at)
+				z.push(l, l.queue+q, &r, r.at)
 				continue
 			}
 			l.waiting--

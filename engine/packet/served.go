@@ -1,6 +1,7 @@
 package packet
 
 import (
+	"math/bits"
 	"math/rand/v2"
 
 	"sim/engine"
@@ -37,17 +38,18 @@ type server struct {
 	channel  int32 // the number of its first channel
 	channels int32
 	queue    int32 // the number of its first queue
+	ring     int32 // its queues
 	turn     int32 // of its queues, the one to be looked at first
 	waiting  int32 // packets in them
 	held     int32 // packets in them, being sent, and on the wire
 	mostHeld int32
-	ring     int32 // its queues
+	ready    uint32 // a bit a queue: it has packets
 	up       bool
 	sending  bool
 	paused   bool // it sends nothing for now, and loses nothing
 	awaits   bool // an event is set for the next credit
 
-	queued  int64 // bytes that count for buffer
+	queued  int64 // bytes that count for buffer, not kept under credits
 	buffer  int64 // of drop-tail; 0 is unbounded
 	busy    engine.Time
 	waited  engine.Time
@@ -63,19 +65,24 @@ type queue struct {
 	need int32 // bytes of the first of them
 }
 
-// push puts a packet at the end of a queue.
-func (z *sim) push(q *queue, r *record, now engine.Time) {
+// push puts a packet at the end of a queue before a link.
+func (z *sim) push(l *server, number int32, r *record, now engine.Time) {
+	q := &z.queues[number]
 	at := z.chunks.add(&q.fifo)
 	*at = *r
 	if at.at = now; q.length == 1 {
 		q.need = r.bytes
+		l.ready |= 1 << (number - l.queue)
 	}
 }
 
-// pop drops the first packet of a queue. Its memory stays as it is until the next push.
-func (z *sim) pop(q *queue) {
+// pop drops the first packet of a queue before a link. Its memory stays as it is until the next push.
+func (z *sim) pop(l *server, number int32) {
+	q := &z.queues[number]
 	if z.chunks.drop(&q.fifo); q.length > 0 {
 		q.need = z.chunks.first(&q.fifo).bytes
+	} else {
+		l.ready &^= 1 << (number - l.queue)
 	}
 }
 
@@ -94,7 +101,7 @@ func (z *sim) newServed(largest int64) {
 		size := int64(0)
 		if z.credit {
 			v.buffer = 0
-			v.channels = max(1, l.Channels)
+			v.channels = min(max(1, l.Channels), engine.MaxChannel+1) // of others no path knows
 			v.ring = 2 * v.channels
 			size = l.Buffer
 			if size == 0 {
@@ -157,59 +164,54 @@ func (z *sim) serve(until engine.Time) {
 	}
 }
 
-// bring reads what events will, so that it is fetched into the cache for all at the same time. It changes nothing.
+// bring reads what events of one time will, all of it at the same time as far as the machine can, so that they find it in
+// the cache. It changes nothing.
 func (z *sim) bring(ids []int32) {
-	links := int32(len(z.servers))
-	var to [atOnce]int32
-	sum := int32(0)
-	for i, id := range ids[:min(len(ids), atOnce)] {
-		to[i] = -1
-		var l *server
-		var r *record
+	links, sum := int32(len(z.servers)), int32(0)
+	for _, id := range ids {
+		to := int32(arrived)
 		switch {
 		case id < links:
-			l = &z.servers[id]
-			if r = &l.current; r.hold >= 0 && z.credit {
-				v := &z.servers[z.linkOf[r.hold]]
-				if sum += v.on; v.latency > 0 {
+			l := &z.servers[id]
+			r := &l.current
+			sum += int32(l.packets) + z.firstReady(l)
+			if r.hold >= 0 && z.credit {
+				if v := &z.servers[z.linkOf[r.hold]]; v.latency > 0 {
 					sum += z.chunks.at(v.credits.tail).bytes
 				}
 			}
-			sum += z.heads(l)
-			if l.latency > 0 {
+			if l.latency == 0 {
+				to = z.paths.after(r.route, l.to)
+			} else {
 				sum += z.chunks.at(l.wire.tail).bytes
-				continue
 			}
 		case id < 2*links:
-			l = &z.servers[id-links]
-			r = z.chunks.at(l.wire.head)
+			l := &z.servers[id-links]
+			to = z.paths.after(z.chunks.first(&l.wire).route, l.to)
 		case id < 3*links:
-			l = &z.servers[id-2*links]
-			sum += z.heads(l)
-			continue
+			sum += z.firstReady(&z.servers[id-2*links])
 		default:
-			to[i] = z.touch(id - z.base)
-			continue
+			to = z.touch(id - z.base)
 		}
-		if next := z.paths.step[r.route+1]; next != engine.Arrived {
-			to[i] = z.paths.port[int(l.to)*z.paths.degree+next.Port()]
-		}
-	}
-	for _, to := range to[:len(ids)] {
 		if to >= 0 {
 			l := &z.servers[to]
-			sum += l.on + int32(l.queued)
-			sum += z.chunks.at(z.queues[l.queue].tail).bytes
+			sum += l.turn + z.chunks.at(z.queues[l.queue].tail).bytes
 		}
 	}
 	z.touched = sum
 }
 
-// heads reads the first packets before a link and the first credit.
-func (z *sim) heads(l *server) int32 {
-	sum := z.chunks.at(l.credits.head).bytes
-	for q := l.queue; q < l.queue+l.ring; q++ {
-		sum += z.chunks.at(z.queues[q].head).bytes
+// firstReady reads the first credit of a link, and the packet that it sends next if there is room for it.
+func (z *sim) firstReady(l *server) int32 {
+	sum := int32(0)
+	if l.credits.length > 0 {
+		sum = z.chunks.first(&l.credits).bytes
+	}
+	if m := l.ready; m != 0 {
+		if later := m >> l.turn << l.turn; later != 0 {
+			m = later
+		}
+		sum += z.chunks.first(&z.queues[l.queue+int32(bits.TrailingZeros32(m))].fifo).bytes
 	}
 	return sum
 }
@@ -283,17 +285,10 @@ func (z *sim) enqueue(id int32, r *record, now engine.Time) {
 			z.release(r.hold, r.bytes, now)
 			return
 		}
-		if l.buffer > 0 {
-			leaving := int64(0)
-			if l.sending && l.end <= now {
-				leaving = int64(l.current.bytes)
-			}
-			if l.queued-leaving+int64(r.bytes) > l.buffer {
-				z.drop(r, id, QueueFull, now)
-				return
-			}
+		if !z.credit && !l.takes(r, now) {
+			z.drop(r, id, QueueFull, now)
+			return
 		}
-		l.queued += int64(r.bytes)
 	}
 	l.waiting++
 	l.held++
@@ -307,11 +302,26 @@ func (z *sim) enqueue(id int32, r *record, now engine.Time) {
 		}
 		z.ranked.heaps[id].push(&came, rank)
 	} else {
-		z.push(&z.queues[z.queueOf(l, r)], r, now)
+		z.push(l, z.queueOf(l, r), r, now)
 	}
 	if !l.sending {
 		z.start(id, now)
 	}
+}
+
+// takes reports whether a packet has room in the queue of a link without credits, and takes it.
+func (l *server) takes(r *record, now engine.Time) bool {
+	if l.buffer > 0 {
+		leaving := int64(0)
+		if l.sending && l.end <= now {
+			leaving = int64(l.current.bytes)
+		}
+		if l.queued-leaving+int64(r.bytes) > l.buffer {
+			return false
+		}
+	}
+	l.queued += int64(r.bytes)
+	return true
 }
 
 // queueOf returns the number of the queue before a link that a packet belongs in.
@@ -331,25 +341,25 @@ func (z *sim) queueOf(l *server, r *record) int32 {
 
 // next returns the queue that an idle link serves next, and its channel; -1 where none can be.
 func (z *sim) next(l *server) (queue, channel int32) {
-	if !z.credit {
-		return l.queue, l.channel
-	}
-	k := l.turn
-	for range l.ring {
-		f, c := &z.queues[l.queue+k], l.channel+k
+	later := l.ready >> l.turn << l.turn
+	for m := later; ; m &= m - 1 {
+		if m == 0 {
+			if m, later = l.ready&^later, l.ready; m == 0 {
+				return -1, -1
+			}
+		}
+		k := int32(bits.TrailingZeros32(m))
+		c := l.channel + k
 		if k >= l.channels {
 			c -= l.channels
 		}
-		queue = l.queue + k
-		if k++; k == l.ring {
-			k = 0
-		}
-		if f.length > 0 && z.room[c] >= int64(f.need) {
-			l.turn = k
-			return queue, c
+		if !z.credit || z.room[c] >= int64(z.queues[l.queue+k].need) {
+			if l.turn = k + 1; l.turn == l.ring {
+				l.turn = 0
+			}
+			return l.queue + k, c
 		}
 	}
-	return -1, -1
 }
 
 // start sends the next packet of a link that sends none.
@@ -373,7 +383,7 @@ func (z *sim) start(id int32, now engine.Time) {
 			return
 		}
 		*r = *z.chunks.first(&z.queues[q].fifo)
-		z.pop(&z.queues[q])
+		z.pop(l, q)
 	}
 	l.waiting--
 	l.waited += now - r.at

@@ -30,7 +30,7 @@ type sim struct {
 
 	links   []link // booked
 	paces   []pace
-	touched int32
+	touched int32 // what was read for the cache's sake alone
 	served
 }
 
