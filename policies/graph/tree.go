@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"math"
 	"slices"
 
 	"sim/internal/csr"
@@ -50,9 +51,10 @@ type Tree struct {
 }
 
 // item is an arc to a node that may be reached by it next. The queue is a heap of its own, as searches of paths are
-// most of what some policies compute.
+// most of what some policies compute. Distances are their bits, which are in the same order and compared without a
+// branch.
 type item struct {
-	dist float64
+	dist uint64
 	arc  int32
 }
 
@@ -82,7 +84,7 @@ func (t *Tree) Grow(root int32, length []float64) {
 	for at, d := root, 0.0; ; {
 		for k := start[at]; k < start[at+1]; k++ {
 			if t.Dist[to[k]] < 0 {
-				t.push(item{d + length[class[k]], k})
+				t.push(item{math.Float64bits(d + length[class[k]]), k})
 			}
 		}
 		for {
@@ -91,7 +93,7 @@ func (t *Tree) Grow(root int32, length []float64) {
 			}
 			least := t.pop()
 			if at = to[least.arc]; t.Dist[at] < 0 {
-				d = least.dist
+				d = math.Float64frombits(least.dist)
 				t.Dist[at], t.By[at] = d, least.arc
 				t.Order = append(t.Order, at)
 				break
@@ -163,13 +165,25 @@ func (t *Tree) pop() item {
 		if c >= len(h) {
 			break
 		}
-		b := c
-		for k := c + 1; k < min(c+4, len(h)); k++ {
-			if h[k].dist < h[b].dist {
-				b = k
+		b, near := c, h[c].dist
+		if four := h[c:]; len(four) >= 4 {
+			if d := four[1].dist; d < near {
+				b, near = c+1, d
+			}
+			if d := four[2].dist; d < near {
+				b, near = c+2, d
+			}
+			if d := four[3].dist; d < near {
+				b, near = c+3, d
+			}
+		} else {
+			for k := 1; k < len(four); k++ {
+				if d := four[k].dist; d < near {
+					b, near = c+k, d
+				}
 			}
 		}
-		if h[b].dist >= x.dist {
+		if near >= x.dist {
 			break
 		}
 		h[i] = h[b]

@@ -3,6 +3,7 @@ package reconfigure
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
 
 	"sim/fabric/scaleup"
@@ -11,9 +12,10 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// others are the planners whose plans "reconfigure-during+" takes where they are better than its own.
+// others are the planners whose plans "reconfigure-during+" takes where they are better than its own, beside those of the
+// paper's construction, which come before them.
 var others = []string{
-	"reconfigure-during", "fast", "bruck", "spreadout", "static-ring", "directconnect-kautz", "directconnect-circulant", "topoopt", "mixnet",
+	"fast", "bruck", "spreadout", "static-ring", "directconnect-kautz", "directconnect-circulant", "topoopt", "mixnet",
 }
 
 // packable reports whether chunks may be packed one by one on topologies that are no circulants: up to 256 GPUs, or
@@ -34,8 +36,12 @@ func plus(ctx context.Context, s *Planning) ([]plan.Candidate, error) {
 		return own(ctx, s)
 	}
 	names := others
+	all := s.Problem.GPUs <= many
+	if all {
+		names = slices.Insert(slices.Clone(others), 0, first)
+	}
 	if !packable(s.Problem) {
-		names = slices.DeleteFunc(slices.Clone(others), func(name string) bool {
+		names = slices.DeleteFunc(slices.Clone(names), func(name string) bool {
 			i := slices.IndexFunc(s.table, func(r Row) bool { return r.Name == name })
 			return name == "fast" || s.table[i].OneTopology
 		})
@@ -55,6 +61,7 @@ func plus(ctx context.Context, s *Planning) ([]plan.Candidate, error) {
 	if err != nil {
 		return nil, err
 	}
+	var paper, rest []plan.Candidate
 	for _, name := range names {
 		theirs, err := s.plan(ctx, name)
 		if errors.Is(err, ErrUnserved) {
@@ -63,15 +70,58 @@ func plus(ctx context.Context, s *Planning) ([]plan.Candidate, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, c := range theirs.all { // the best of them may be fluid, which is no plan
-			if c.Build == nil || c.Relay && (!s.Options.Plus.Relay || s.Options.Plus.Buffer > 0) {
-				continue
+		rest = append(rest, s.taken(name, theirs.all)...)
+	}
+	if !all {
+		theirs, err := duringBelow(ctx, s, below(list, rest))
+		if err != nil {
+			return nil, err
+		}
+		paper = s.taken(first, theirs)
+	}
+	return slices.Concat(list, paper, rest), nil
+}
+
+const (
+	// first is whose plans are taken first, the paper's construction. Of more GPUs than many it is asked only for plans
+	// that are better than others, which are few.
+	first = "reconfigure-during"
+	many  = 128
+)
+
+// taken returns what another planner has that "reconfigure-during+" may take: the best of them may be fluid, which is no
+// plan.
+func (s *Planning) taken(name string, theirs []plan.Candidate) (list []plan.Candidate) {
+	for _, c := range theirs {
+		if c.Build == nil || c.Relay && (!s.Options.Plus.Relay || s.Options.Plus.Buffer > 0) {
+			continue
+		}
+		c.Origin = name + ": " + c.Origin
+		list = append(list, c)
+	}
+	return list
+}
+
+// below returns by number of topologies the slots that plans must take fewer of to be better than those before them, and
+// than those behind them, which they may equal.
+func below(before, behind []plan.Candidate) []int64 {
+	slots := []int64{math.MaxInt64}
+	lower := func(list []plan.Candidate, by int64) {
+		for _, c := range list {
+			if c.Switches == nil && c.Fluid == 0 {
+				for len(slots) <= c.Reconfigurations {
+					slots = append(slots, math.MaxInt64)
+				}
+				slots[c.Reconfigurations] = min(slots[c.Reconfigurations], c.Slots+by)
 			}
-			c.Origin = name + ": " + c.Origin
-			list = append(list, c)
 		}
 	}
-	return list, nil
+	lower(before, 0)
+	lower(behind, 1)
+	for d := 1; d < len(slots); d++ {
+		slots[d] = min(slots[d], slots[d-1])
+	}
+	return slots
 }
 
 // own is our constructions alone: circulants, which uniform demand makes open shops that end when the most loaded link
@@ -136,7 +186,8 @@ const (
 )
 
 // packed spreads the chunks of unequal demand over sequences of topologies that suit it. With relaying it also plans
-// without, where that may do better.
+// without, where that may do better: of many GPUs, where relaying was better in all cases tried, of chunks in limited
+// buffers alone.
 func packed(ctx context.Context, p *plan.Problem, o Options) ([]plan.Candidate, error) {
 	n, k := p.GPUs, p.Degree
 	var base []pack.Sequence
@@ -152,6 +203,9 @@ func packed(ctx context.Context, p *plan.Problem, o Options) ([]plan.Candidate, 
 	}
 	most := (n-2)/k + 1
 	within := pack.Start{Base: base[:separate], Counts: counts(n, most, o.Plus.Relay)}
+	if o.Plus.Relay && o.Plus.Buffer == 0 && n > many {
+		within.Counts = nil
+	}
 	across := pack.Start{Base: base, Counts: counts(n, most, false)}
 	return pack.Plan(p, within, across, pack.Options{Relay: o.Plus.Relay, Buffer: int32(o.Plus.Buffer), Workers: o.Workers, Stop: ended(ctx)})
 }

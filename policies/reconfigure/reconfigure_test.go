@@ -279,3 +279,18 @@ func BenchmarkPlus(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkUnequal plans demands that differ, from which growth with the GPUs is told.
+func BenchmarkUnequal(b *testing.B) {
+	for _, n := range []int{32, 64, 128, 256, 512} {
+		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
+			for b.Loop() {
+				list, err := planning(b, unequal(n, 2), Options{Settings: Settings{Plus: PlusOptions{Relay: true, Others: true}}, Workers: 2}).Candidates(context.Background(), "reconfigure-during+")
+				if err != nil {
+					b.Fatal(err)
+				}
+				b.ReportMetric(float64(list[0].Slots), "slots")
+			}
+		})
+	}
+}

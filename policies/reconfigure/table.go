@@ -73,6 +73,11 @@ func baseline(f func(*plan.Problem, baselines.Options) ([]plan.Candidate, error)
 
 // during is the paper's construction.
 func during(ctx context.Context, s *Planning) ([]plan.Candidate, error) {
+	return duringBelow(ctx, s, nil)
+}
+
+// duringBelow is during of plans with fewer slots than below, as rounds.Options has it.
+func duringBelow(ctx context.Context, s *Planning, below []int64) ([]plan.Candidate, error) {
 	o := &s.Options.During
 	unlessBest := func(v string) string {
 		if v == "best" { // the choice is the planner's
@@ -81,7 +86,7 @@ func during(ctx context.Context, s *Planning) ([]plan.Candidate, error) {
 		return v
 	}
 	return rounds.Candidates(s.Problem, rounds.Options{
-		Schedule: unlessBest(o.Schedule), Base: unlessBest(o.Base), NoRelabelling: !o.Relabel, Stop: ended(ctx),
+		Schedule: unlessBest(o.Schedule), Base: unlessBest(o.Base), NoRelabelling: !o.Relabel, Below: below, Stop: ended(ctx),
 	})
 }
 

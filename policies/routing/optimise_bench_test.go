@@ -2,6 +2,7 @@ package routing
 
 import (
 	"flag"
+	"fmt"
 	"math/rand/v2"
 	"testing"
 
@@ -59,6 +60,51 @@ func BenchmarkOptimised(b *testing.B) {
 				b.ReportMetric(100*d.Metrics["gap"], "%gap")
 				b.ReportMetric(d.Metrics["max_link_load"], "load")
 				b.ReportMetric(d.Bound, "bound")
+			}
+		})
+	}
+}
+
+// randomGraph joins nodes to a tree at random and by as many pairs more as there are nodes, both ways each, and has
+// every node send to four others, as much as low to high each.
+func randomGraph(nodes int32, low, high float64) *Problem {
+	rng := rand.New(rand.NewPCG(3, uint64(nodes)))
+	var links, flows [][2]int32
+	join := func(a, b int32) { links = append(links, [2]int32{a, b}, [2]int32{b, a}) }
+	for a := int32(1); a < nodes; a++ {
+		join(rng.Int32N(a), a)
+	}
+	for range nodes {
+		if a, b := rng.Int32N(nodes), rng.Int32N(nodes); a != b {
+			join(a, b)
+		}
+	}
+	for a := range nodes {
+		for range 4 {
+			if b := rng.Int32N(nodes); b != a {
+				flows = append(flows, [2]int32{a, b})
+			}
+		}
+	}
+	p := digraph(nodes, alikeRate, links, flows)
+	for k := range p.Network.Links {
+		p.Network.Links[k].Channels = 2
+	}
+	return weigh(p, low, high)
+}
+
+// BenchmarkOptimisedGraphs prints how the choice grows with the nodes of random sparse graphs, and gaps.
+func BenchmarkOptimisedGraphs(b *testing.B) {
+	for _, n := range []int32{256, 1024, 4096} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			p := randomGraph(n, 0, 2)
+			for b.Loop() {
+				d, err := Optimised{}.Route(b.Context(), p, Options{Seed: 1})
+				if err != nil {
+					b.Fatal(err)
+				}
+				b.ReportMetric(100*d.Metrics["gap"], "%gap")
+				b.ReportMetric(100*(d.Metrics["unconstrained_max_link_load"]/d.Bound-1), "%gap-any")
 			}
 		})
 	}

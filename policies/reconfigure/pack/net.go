@@ -54,16 +54,21 @@ type tree struct {
 	last    []int32
 	queue   []int32
 	waiting []bool
-	price   []float64 // of net.out
+	priced  []priced // net.out
+}
+
+type priced struct {
+	price    float64
+	to, link int32
 }
 
 const far = 1e300
 
 // set is given the price of every link (above 0).
 func (t *tree) set(net *network, price []float64) {
-	t.price = sized(t.price, len(net.out))
+	t.priced = sized(t.priced, len(net.out))
 	for i, o := range net.out {
-		t.price[i] = price[o.link]
+		t.priced[i] = priced{price[o.link], o.to, o.link}
 	}
 }
 
@@ -79,17 +84,15 @@ func (t *tree) grow(net *network, src int32, relay bool) {
 	}
 	t.cost[src] = 0
 	if relay {
-		t.best, t.cost = t.cost, t.best
-		t.last, t.end = t.end, t.last
+		copy(t.best, t.cost)
+		copy(t.last, t.end)
 	}
 	for i := range net.phases {
 		t.queue = t.queue[:0]
-		start := net.start[i*n:]
-		if relay { // once from every GPU reached so far
+		if relay { // all once, in order
 			for u := range int32(n) {
-				if t.best[u] < far {
-					t.follow(net, start, u, u)
-				}
+				t.queue = append(t.queue, u)
+				t.waiting[u] = true
 			}
 		} else {
 			for v := range n {
@@ -99,11 +102,7 @@ func (t *tree) grow(net *network, src int32, relay bool) {
 			t.queue = append(t.queue, src)
 			t.waiting[src] = true
 		}
-		for j := 0; j < len(t.queue); j++ {
-			u := t.queue[j]
-			t.waiting[u] = false
-			t.follow(net, start, u, int32(n))
-		}
+		t.follow(net.start[i*n : (i+1)*n+1])
 		if !relay {
 			for v := range n {
 				if t.best[v] < t.cost[v] {
@@ -118,23 +117,27 @@ func (t *tree) grow(net *network, src int32, relay bool) {
 	}
 }
 
-// follow follows the links of a phase out of a GPU, and queues of those that it betters the ones below some GPU.
-func (t *tree) follow(net *network, start []int32, u, below int32) {
-	cost := t.best[u]
-	out := net.out[start[u]:start[u+1]]
-	price := t.price[start[u]:][:len(out)]
-	for j, o := range out {
-		v := o.to
-		if c := cost + price[j]; c < t.best[v] {
-			t.best[v] = c
-			t.link, t.before = append(t.link, o.link), append(t.before, t.last[u])
-			t.last[v] = int32(len(t.link) - 1)
-			if v < below && !t.waiting[v] {
-				t.waiting[v] = true
-				t.queue = append(t.queue, v)
+// follow follows the links of a phase out of the GPUs in the queue, and out of all that these better.
+func (t *tree) follow(start []int32) {
+	best, last, waiting := t.best[:len(start)-1], t.last[:len(start)-1], t.waiting[:len(start)-1]
+	queue, link, before := t.queue, t.link, t.before
+	for j := 0; j < len(queue); j++ {
+		u := queue[j]
+		waiting[u] = false
+		cost, from := best[u], last[u]
+		for _, o := range t.priced[start[u]:start[u+1]] {
+			v := o.to
+			if c := cost + o.price; c < best[v] {
+				best[v], last[v] = c, int32(len(link))
+				link, before = append(link, o.link), append(before, from)
+				if !waiting[v] {
+					waiting[v] = true
+					queue = append(queue, v)
+				}
 			}
 		}
 	}
+	t.queue, t.link, t.before = queue, link, before
 }
 
 // way appends the links of the way to v.

@@ -180,7 +180,13 @@ func (m *packed) saved(hops, rest []uint64, demand []int32) (sum int64) {
 		y := rest[i] + one
 		top := ((x | high) - y) & high // where hops are at least rest + 1
 		low := top - top>>below
-		for z := (x&low | high) - y&low ^ high; z != 0; {
+		z := (x&low | high) - y&low ^ high
+		if log == 4 && z != 0 && 4*i+4 <= len(demand) { // all four at once
+			d := demand[4*i : 4*i+4]
+			sum += int64(z&mask)*int64(d[0]) + int64(z>>16&mask)*int64(d[1]) + int64(z>>32&mask)*int64(d[2]) + int64(z>>48)*int64(d[3])
+			continue
+		}
+		for z != 0 {
 			lane := bits.TrailingZeros64(z) >> log
 			shift := lane << log & 63
 			c := int64(z >> shift & mask)

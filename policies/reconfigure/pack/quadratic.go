@@ -6,12 +6,15 @@ import (
 	"sim/policies/reconfigure/halt"
 )
 
-// quadratic is a quadratic assignment. Of the places: row x of d, of 2n entries, is the demand from the GPU at x to
-// those at all places and then that to it from them; the rows of h are the hops likewise.
+// quadratic is a quadratic assignment. Of the places: row x of d has by place the demand from the GPU at x to that there
+// and the demand from there to it, a pair; the rows of h are the hops likewise, the other way round. Pairs are numbers
+// whose product, modulo 2^64, has the sum of the two products above its lower half (see halves), which sums of few
+// enough do not fill.
 type quadratic struct {
-	n    int
-	at   []int32
-	d, h []int32
+	n     int
+	at    []int32
+	d, h  []uint64
+	block int // products that may be added up
 	// cycle lists the places along a ring; surplus, by place, is what the GPU there sends more than it receives.
 	cycle   []int32
 	surplus []int64
@@ -19,27 +22,34 @@ type quadratic struct {
 }
 
 func newQuadratic(n int, need, hops, cycle []int32) *quadratic {
-	q := &quadratic{n: n, at: make([]int32, n), d: bothWays(n, need), h: bothWays(n, hops), cycle: cycle, surplus: make([]int64, n)}
+	q := &quadratic{n: n, at: make([]int32, n), d: make([]uint64, n*n), h: make([]uint64, n*n), cycle: cycle, surplus: make([]int64, n)}
+	most := [2]int64{1, 1}
 	for x := range n {
 		q.at[x] = int32(x)
 		for y := range n {
-			q.surplus[x] += int64(need[x*n+y])
-			q.surplus[y] -= int64(need[x*n+y])
+			i, j := x*n+y, y*n+x
+			q.d[i] = uint64(int64(need[i]) + int64(need[j])<<32)
+			q.h[i] = uint64(int64(hops[j]) + int64(hops[i])<<32)
+			q.surplus[x] += int64(need[i])
+			q.surplus[y] -= int64(need[i])
+			most = [2]int64{max(most[0], int64(need[i])), max(most[1], int64(hops[i]))}
 		}
 	}
+	q.block = int((1<<30 - 1) / (most[0] * most[1])) // 2 products each
 	return q
 }
 
-// bothWays puts beside every row of an n x n matrix its column.
-func bothWays(n int, m []int32) []int32 {
-	rows := make([]int32, 0, 2*n*n)
-	for x := range n {
-		rows = append(rows, m[x*n:x*n+n]...)
-		for y := range n {
-			rows = append(rows, m[y*n+x])
-		}
-	}
-	return rows
+// halves takes a pair apart; of sums of products of pairs, above is the sum of both products of each.
+func halves(x uint64) (below, above int64) {
+	below = int64(int32(x))
+	return below, (int64(x) - below) >> 32
+}
+
+// times is the sum of both products of two pairs, of any size.
+func times(d, h uint64) int64 {
+	to, from := halves(d)
+	back, there := halves(h)
+	return to*there + from*back
 }
 
 func (q *quadratic) clone() *quadratic {
@@ -56,7 +66,12 @@ func (q *quadratic) set(o *quadratic) {
 }
 
 // sum is that of demand x hops.
-func (q *quadratic) sum() int64 { return work(q.d, q.h) / 2 }
+func (q *quadratic) sum() (sum int64) {
+	for i, d := range q.d {
+		sum += times(d, q.h[i])
+	}
+	return sum / 2
+}
 
 // score is what descend lowers: the sum of demand x hops, and on a ring n x its largest load.
 func (q *quadratic) score() int64 { return q.sum() + q.tilt() }
@@ -76,24 +91,40 @@ func (q *quadratic) tilt() int64 {
 // grows is how much the sum grows if the GPUs at x and y change places.
 func (q *quadratic) grows(x, y int) (sum int64) {
 	n := q.n
-	dx, hx := q.d[2*x*n:2*(x+1)*n], q.h[2*x*n:2*(x+1)*n]
-	dy, hy := q.d[2*y*n:2*(y+1)*n], q.h[2*y*n:2*(y+1)*n]
-	dy, hx, hy = dy[:len(dx)], hx[:len(dx)], hy[:len(dx)]
-	for z, d := range dx {
-		sum += int64(dy[z]-d) * int64(hx[z]-hy[z])
+	dx, hx := q.d[x*n:(x+1)*n], q.h[x*n:(x+1)*n]
+	dy, hy := q.d[y*n:(y+1)*n], q.h[y*n:(y+1)*n]
+	if q.block == 0 {
+		for z, d := range dx {
+			sum += times(dy[z]-d, hx[z]-hy[z])
+		}
+	}
+	for from := 0; from < n && q.block > 0; from += q.block {
+		to := min(n, from+q.block)
+		d, e, f, g := dx[from:to], dy[from:to], hx[from:to], hy[from:to]
+		e, f, g = e[:len(d)], f[:len(d)], g[:len(d)]
+		all := uint64(0)
+		for z, d := range d {
+			all += (e[z] - d) * (f[z] - g[z])
+		}
+		_, above := halves(all)
+		sum += above
 	}
 	// At x and y themselves it is another matter: there both ends change.
-	for _, z := range [4]int{x, y, n + x, n + y} {
-		sum -= int64(dy[z]-dx[z]) * int64(hx[z]-hy[z])
+	for _, z := range [2]int{x, y} {
+		sum -= times(dy[z]-dx[z], hx[z]-hy[z])
 	}
-	return sum + int64(dy[x]-dx[y])*int64(hx[y]-hy[x])
+	to, _ := halves(dx[y])
+	back, _ := halves(dy[x])
+	there, _ := halves(hx[y])
+	here, _ := halves(hy[x])
+	return sum + (to-back)*(there-here)
 }
 
 func (q *quadratic) exchange(x, y int) {
 	n := q.n
 	q.at[x], q.at[y] = q.at[y], q.at[x]
 	q.surplus[x], q.surplus[y] = q.surplus[y], q.surplus[x]
-	dx, dy := q.d[2*x*n:2*(x+1)*n], q.d[2*y*n:2*(y+1)*n]
+	dx, dy := q.d[x*n:(x+1)*n], q.d[y*n:(y+1)*n]
 	for z := range dx {
 		dx[z], dy[z] = dy[z], dx[z]
 	}

@@ -21,9 +21,10 @@ const (
 	margin = 0.05
 	// With relaying, those of one topology whose hops exceed the least by near at most, and of up to small GPUs all,
 	// are also scheduled with paths sought in the order of relaying, though none relays: of equal paths it finds others
-	// first.
+	// first. Among more GPUs than many there are enough paths that it ends alike.
 	near  = 0.01
 	small = 32
+	many  = 128
 	// unlike is by what share n topologies that do not look at the demand take more slots than their hops tell, against
 	// those that group demands of like sizes: most of it waste in phases of different loads. Measured at n = 64.
 	unlike = 0.1
@@ -125,7 +126,7 @@ func (m *maker) list() (list []made) {
 		for j, s := range found {
 			if (j == 0 || j < kept && i*m.p.Degree <= few || j < 2*kept && i == 1) && s.score <= (1+margin)*found[0].score &&
 				!slices.ContainsFunc(found[:j], func(o made) bool { return same(s, o) }) {
-				s.again = i == 1 && m.relay && (m.p.GPUs <= small || s.score <= (1+near)*found[0].score)
+				s.again = i == 1 && m.relay && (m.p.GPUs <= small || m.p.GPUs <= many && s.score <= (1+near)*found[0].score)
 				list = append(list, s)
 			}
 		}

@@ -14,16 +14,27 @@ func Origin(n int) []int32 {
 }
 
 // Relax lowers hops, the least by offset over some generators, to the least with generator a beside them. Hops of
-// different generators commute, so those of a may all come last: two rounds of each of its cycles settle them.
+// different generators commute, so those of a may all come last: two rounds of each of its cycles settle them, of which
+// the second ends where it lowers nothing.
 func Relax(hops []int32, a int) {
 	n := len(hops)
-	for first := range GCD(n, a) {
+	cycles := GCD(n, a)
+	for first := range cycles {
 		h, at := hops[first], first
-		for range 2 * (n / GCD(n, a)) {
+		for range n / cycles {
 			if at += a; at >= n {
 				at -= n
 			}
 			h = min(h+1, hops[at])
+			hops[at] = h
+		}
+		for {
+			if at += a; at >= n {
+				at -= n
+			}
+			if h++; h >= hops[at] {
+				break
+			}
 			hops[at] = h
 		}
 	}

@@ -1,10 +1,10 @@
 package rounds
 
 import (
-	"cmp"
 	"slices"
 
 	"sim/fabric/scaleup"
+	"sim/internal/csr"
 	"sim/policies/reconfigure/halt"
 )
 
@@ -90,7 +90,7 @@ func (c *chain) pack() *scheme {
 		order[u] = int32(u)
 		s.stride = max(s.stride, int(c.least[u]))
 	}
-	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(c.least[a], c.least[b]) })
+	_, order = csr.Sort(order, s.stride+1, func(u int32) int32 { return int32(c.least[u]) })
 	s.round, s.hops, s.way, s.rounds = make([]int32, m), make([]int32, m), make([]int32, m*s.stride), nil
 	for _, p := range c.phases {
 		p.reset()

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"sim/fabric/scaleup"
+	"sim/internal/csr"
 	"sim/policies/reconfigure/halt"
 )
 
@@ -40,9 +41,9 @@ func (s *scheme) contract(tie int) *scheme {
 			order = append(order, int32(u))
 		}
 	}
-	slices.SortStableFunc(order, func(a, b int32) int {
-		return cmp.Or(cmp.Compare(place[s.round[a]], place[s.round[b]]), cmp.Compare(s.hops[b], s.hops[a]))
-	})
+	most := slices.Max(s.hops)
+	_, order = csr.Sort(order, int(most)+1, func(u int32) int32 { return most - s.hops[u] })
+	_, order = csr.Sort(order, len(place), func(u int32) int32 { return place[s.round[u]] })
 	c := s.clone()
 	c.origin = s.base() + ", contraction"
 	number := int32(len(c.rounds))

@@ -39,6 +39,9 @@ type Options struct {
 	Base string
 	// NoRelabelling leaves out Sec. 4.4, which otherwise relabels the GPUs where flows are unequal and that is better.
 	NoRelabelling bool
+	// Below are the slots, by number of topologies and the last of more, of which a schedule must take fewer; what does
+	// not is left out. nil takes any.
+	Below []int64
 	// Stop is asked now and then; planning ends with halt.ErrHalted when it says so.
 	Stop halt.When
 }
@@ -106,18 +109,26 @@ func all(p *plan.Problem, o Options) (_ []made, err error) {
 		bases = []string{o.Base}
 	}
 	var list []made
-	for _, base := range bases {
-		list = append(list, e.chain(base, list)...)
+	for i, base := range bases {
+		list = append(list, e.chain(base, list, i > 0)...)
 	}
 	return thin(list), nil
+}
+
+// below is what a schedule of d topologies must take fewer slots than.
+func (o *Options) below(d int) int64 {
+	if len(o.Below) == 0 {
+		return math.MaxInt64
+	}
+	return o.Below[min(d, len(o.Below)-1)]
 }
 
 // thin keeps for every d the schedule of the fewest slots, of equals the first, unless a smaller d has fewer.
 func thin(list []made) []made {
 	slices.SortStableFunc(list, func(a, b made) int { return cmp.Or(cmp.Compare(a.d, b.d), cmp.Compare(a.slots, b.slots)) })
-	kept := list[:1]
-	for _, m := range list[1:] {
-		if last := kept[len(kept)-1]; m.d > last.d && m.slots <= last.slots {
+	kept := list[:0]
+	for _, m := range list {
+		if len(kept) == 0 || m.d > kept[len(kept)-1].d && m.slots <= kept[len(kept)-1].slots {
 			kept = append(kept, m)
 		}
 	}
@@ -154,20 +165,23 @@ func (e *evaluator) shifts() []made {
 		}
 		if e.each > 0 && e.o.Schedule != ByIndex {
 			// The links are never idle, so nothing is faster on these paths.
-			list = append(list, made{d: d, slots: s * int64(e.each), remake: remake, label: e.none, origin: "paper, shifts, rounds"})
+			if s *= int64(e.each); s < e.o.below(d) {
+				list = append(list, made{d: d, slots: s, remake: remake, label: e.none, origin: "paper, shifts, rounds"})
+			}
 			continue
 		}
-		m := e.best(remake(), n-1, math.MaxInt64)
-		m.d, m.remake = d, remake
-		list = append(list, m)
+		if m := e.best(remake(), n-1, e.o.below(d)); m.slots < e.o.below(d) {
+			m.d, m.remake = d, remake
+			list = append(list, m)
+		}
 	}
 	return list
 }
 
-// chain evaluates the schemes that contraction makes of a base. With a list of the other base's, by d from 1 on, it
-// returns only what takes fewer slots, and gives up after losing patience times in a row: GenKautz serves small d, as
-// large ones leave its rounds ever emptier (Sec. 4.2), and its schemes are the costly ones.
-func (e *evaluator) chain(base string, other []made) []made {
+// chain evaluates the schemes that contraction makes of a base. The second one, given the list of the other's, returns
+// only what takes fewer slots, and gives up after losing patience times in a row: GenKautz serves small d, as large ones
+// leave its rounds ever emptier (Sec. 4.2), and its schemes are the costly ones.
+func (e *evaluator) chain(base string, other []made, second bool) []made {
 	const patience = 8
 	n, k := e.p.GPUs, e.p.Degree
 	var c *chain
@@ -187,15 +201,15 @@ func (e *evaluator) chain(base string, other []made) []made {
 	for d, lost := 1, 0; lost < patience; d++ {
 		e.o.Stop.Check()
 		s := c.cur
-		limit := int64(math.MaxInt64)
-		if len(other) > 0 {
-			limit = other[min(d, len(other))-1].slots
+		limit := e.o.below(d)
+		if i, ok := slices.BinarySearchFunc(other, d, func(m made, d int) int { return m.d - d }); ok || i > 0 && i == len(other) {
+			limit = min(limit, other[min(i, len(other)-1)].slots)
 		}
 		if m := e.best(s, (n-2)/k+1, limit); m.slots < limit {
 			m.d, m.remake = d, func() *scheme { return s }
 			list = append(list, m)
 			lost = 0
-		} else {
+		} else if second {
 			lost++
 		}
 		if !c.next() {

@@ -3,7 +3,9 @@ package rounds
 import (
 	"errors"
 	"flag"
+	"fmt"
 	"reflect"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -227,4 +229,38 @@ func TestBadInput(t *testing.T) {
 	if _, err := GenKautzRounds(8, 1); !errors.Is(err, plan.ErrProblem) {
 		t.Error(err)
 	}
+}
+
+// What must take fewer slots than others is what of all does.
+func TestBelow(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := drawProblem(t, 8)
+		o := drawOptions(t, p.Degree)
+		all, err := Candidates(p, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.Below = []int64{1 << 40}
+		for range rapid.IntRange(1, p.GPUs).Draw(t, "limits") {
+			last := o.Below[len(o.Below)-1]
+			o.Below = append(o.Below, rapid.Int64Range(0, min(last, all[0].Slots+2)).Draw(t, "below"))
+		}
+		var want []string
+		for _, c := range all {
+			if c.Slots < o.below(c.Reconfigurations) {
+				want = append(want, fmt.Sprint(c.Reconfigurations, c.Slots, c.Origin))
+			}
+		}
+		some, err := Candidates(p, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var have []string
+		for _, c := range some {
+			have = append(have, fmt.Sprint(c.Reconfigurations, c.Slots, c.Origin))
+		}
+		if !slices.Equal(have, want) {
+			t.Fatalf("%v below %v, want %v of %d", have, o.Below, want, len(all))
+		}
+	})
 }
