@@ -150,7 +150,7 @@ func (z *sim) book(id int32, r *record, route int32, now engine.Time) engine.Tim
 	at := z.chunks.add(&l.queue)
 	at.at, at.inject, at.route, at.bytes, at.flow = end, r.inject, route, r.bytes, r.flow
 	if l.mostHeld = max(l.mostHeld, l.queue.length); l.queue.length == 1 {
-		z.calendar.set(id, end)
+		z.set(id, end)
 	}
 	return start
 }

@@ -8,6 +8,12 @@ func Served(o Options) Options {
 	return o
 }
 
+// Divided returns options under which work is divided between two goroutines, however little there is.
+func Divided(o Options) Options {
+	o.Workers, o.divide = 2, true
+	return o
+}
+
 // Arrival is the end of a packet.
 type Arrival struct {
 	Flow       int32
@@ -25,6 +31,7 @@ func RunLog(n *engine.Network, w *Work, o Options) (*Stats, []Arrival, error) {
 		return nil, nil, err
 	}
 	z.log = &[]arrival{}
+	z.divide(w)
 	z.schedule(0)
 	if err := z.simulate(); err != nil {
 		return nil, nil, err
@@ -39,3 +46,13 @@ func RunLog(n *engine.Network, w *Work, o Options) (*Stats, []Arrival, error) {
 
 // Shuffled is where an order puts k.
 func Shuffled(k, n, key uint64) uint64 { return shuffled(k, n, key) }
+
+// Divides reports whether work is divided.
+func Divides(n *engine.Network, w *Work, o Options) bool {
+	z, err := newSim(n, w, o, w.largest())
+	if err != nil {
+		return false
+	}
+	z.divide(w)
+	return z.pair != nil
+}

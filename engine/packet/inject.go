@@ -163,14 +163,14 @@ func (z *sim) fire(i int32, now engine.Time) {
 			m.ahead = m.pick(m.sent)
 		}
 		if start := z.launch(flow, m.bytes, m.hold, now); start < engine.Never && m.sent < m.total {
-			z.calendar.set(z.base+i, start)
+			z.set(z.base+i, start)
 		}
 	case Window:
 		z.fireWindow(i, m, now)
 	default:
 		m.sent++
 		if at := m.time(); m.sent < m.total && (m.stop == 0 || at < m.stop) {
-			z.calendar.set(z.base+i, at)
+			z.set(z.base+i, at)
 		}
 		if m.order != Together {
 			z.launch(m.pick(m.sent-1), m.bytes, m.hold, now)

@@ -73,7 +73,12 @@ type Options struct {
 	// and counted as packets are injected.
 	MaxBytes int64
 
-	serve bool // for tests: serve packets one by one though they could be booked
+	// Workers is how many goroutines may simulate at a time; 0 is 1. Stop is then asked by one of them. It changes no
+	// result.
+	Workers int
+
+	divide bool // for tests: divide work among Workers however little there is
+	serve  bool // for tests: serve packets one by one though they could be booked
 }
 
 // Rewire replaces the paths of packets from a time on, before other events of that time. Packets that have left their

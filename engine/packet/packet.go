@@ -3,7 +3,8 @@
 //
 // There are two loops. Where queues are unbounded and first in, first out, and links stay what they are, a packet's
 // times on a link are known when it is put on it: one event a hop (booked.go). Everything else, which is finite queues,
-// credits, ranks of tasks, errors and changes, is served packet by packet (served.go).
+// credits, ranks of tasks, errors and changes, is served packet by packet (served.go). Where there is much to book, two
+// goroutines book it, each in a part of the network (pair.go).
 //
 // Time is in whole picoseconds; what serialising a packet takes beyond whole ticks is carried to the next one behind
 // it, so rates do not drift. Events of one time happen in the order in which they were set, so a result depends on
@@ -53,8 +54,12 @@ func Run(n *engine.Network, w *Work, o Options) (*Stats, error) {
 	if err != nil {
 		return nil, err
 	}
+	z.divide(w)
 	z.schedule(0)
-	if err := z.simulate(); err != nil {
+	if err := z.simulate(); z.pair != nil && z.full && !z.stopped { // which half of the memory may be too little for
+		o.Workers = 1
+		return Run(n, w, o)
+	} else if err != nil {
 		return nil, err
 	}
 	return z.finish()

@@ -28,6 +28,9 @@ type sim struct {
 	log       *[]arrival
 	s         Stats
 
+	pair   *pair   // of regions that simulate, where the work is divided
+	region *region // that this is of, of a pair
+
 	links   []link // booked
 	paces   []pace
 	touched int32 // what was read for the cache's sake alone
@@ -82,7 +85,12 @@ func (z *sim) schedule(tasks int) {
 		if m.process == Poisson {
 			at = engine.Time(m.at)
 		}
-		if m.stop == 0 || at < m.stop {
+		if m.stop != 0 && at >= m.stop {
+			continue
+		}
+		if z.pair != nil {
+			z.pair.begin(z, i, at)
+		} else {
 			z.calendar.set(z.base+int32(i), at)
 		}
 	}
@@ -119,7 +127,7 @@ func (z *sim) simulate() error {
 		if err := z.tooMuch(); err != nil {
 			return err
 		}
-		if z.calendar.empty() && (z.s.InFlight() == 0 && z.job == nil || len(changes)+len(rewires) == 0) {
+		if z.empty() && (z.s.InFlight() == 0 && z.job == nil || len(changes)+len(rewires) == 0) {
 			return nil
 		}
 		switch {
@@ -153,11 +161,36 @@ func (z *sim) told() bool {
 }
 
 func (z *sim) run(until engine.Time) {
-	if z.on {
+	switch {
+	case z.on:
 		z.serve(until)
-	} else {
+	case z.pair != nil:
+		z.pair.run(z, until)
+	default:
 		z.runBooked(until)
 	}
+}
+
+// set sets an event of booked packets or their sources.
+func (z *sim) set(id int32, at engine.Time) {
+	if z.region != nil {
+		z.region.set(id, at)
+	} else {
+		z.calendar.set(id, at)
+	}
+}
+
+// empty reports whether there is no event.
+func (z *sim) empty() bool {
+	return z.calendar.empty() && (z.pair == nil || z.pair.regions[0].empty() && z.pair.regions[1].empty())
+}
+
+// owner returns where the packets of a link are kept.
+func (z *sim) owner(link int) *sim {
+	if z.pair == nil {
+		return z
+	}
+	return z.pair.regions[z.pair.side[z.n.Links[link].From]].sim
 }
 
 // tooMuch fails where packets and samples take more memory than they may.
@@ -175,6 +208,9 @@ func (z *sim) tooMuch() error {
 // launch injects a packet of a flow and puts it before its first link. It returns when the link will begin to send it,
 // engine.Never where that is not known yet.
 func (z *sim) launch(flow, bytes, hold int32, now engine.Time) engine.Time {
+	if z.region != nil && !z.region.mine(flow) {
+		return engine.Never
+	}
 	z.s.Injected++
 	if now >= z.from && now < z.to {
 		z.s.MeasuredInjected++
@@ -270,7 +306,7 @@ func (z *sim) finish() (*Stats, error) {
 	for i := range z.links {
 		l := &z.links[i]
 		z.s.inFlight += int64(l.queue.length)
-		z.s.Links = append(z.s.Links, z.linkStats(l))
+		z.s.Links = append(z.s.Links, z.owner(i).linkStats(l))
 		z.s.Hops += z.s.Links[i].Packets
 	}
 	for i := range z.servers {

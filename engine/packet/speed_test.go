@@ -31,6 +31,7 @@ func measure(b *testing.B, n *engine.Network, w *packet.Work, o packet.Options) 
 	runtime.GC()
 	runtime.ReadMemStats(&before)
 	hops, best := int64(0), 0.0
+	o.Workers = *workers
 	var s *packet.Stats
 	for b.Loop() {
 		var err error
@@ -48,6 +49,8 @@ func measure(b *testing.B, n *engine.Network, w *packet.Work, o packet.Options) 
 	b.ReportMetric(float64(after.HeapSys)/1e6, "MB-heap")
 	b.ReportMetric(s.End.Seconds(), "s-simulated")
 }
+
+var workers = flag.Int("workers", 1, "Options.Workers in benchmarks")
 
 var packets = flag.Int64("packets", 10, "packets of a pair in BenchmarkAllToAll")
 

@@ -32,6 +32,7 @@ type routedAnswer struct {
 	even    bool            // of level flow: messages are many, of one size, and get the rates that they begin with
 	folded  *engine.Folded  // of level flow: its task c is the messages of class c, which are identical; nil where they are not
 	stats   *packet.Stats   // nil at other levels than packets
+	workers int             // goroutines, which change no result
 	again   paced           // nil of sources that do not keep to what the most loaded link carries
 	graph   *engine.Graph   // of transfers that were simulated, and how: nil where none were
 	trace   *engine.Trace
@@ -142,7 +143,7 @@ func (a *routedAnswer) fail(ctx context.Context, err error) error {
 
 // DecideWithin is Decide without Complete, and returns nil where a link alone is busy for more than so many seconds with
 // what is sent.
-func (r *routed) DecideWithin(ctx context.Context, name string, _ int, most float64) (assembly.Answer, error) {
+func (r *routed) DecideWithin(ctx context.Context, name string, workers int, most float64) (assembly.Answer, error) {
 	a, after, err := r.choose(ctx, routing.ByName(name))
 	if not := (*unservable)(nil); errors.As(err, &not) {
 		return r.unserved(name, not.why), nil
@@ -153,6 +154,7 @@ func (r *routed) DecideWithin(ctx context.Context, name string, _ int, most floa
 	if a.row.Metrics["fluid_s"] > most {
 		return nil, nil
 	}
+	a.workers = workers
 	begin := time.Now()
 	if err = a.fail(ctx, a.simulate(ctx, after)); err != nil {
 		return nil, err
@@ -364,7 +366,7 @@ func (a *routedAnswer) packets(ctx context.Context, after *routing.Decision) err
 	r := a.r
 	l := &r.s.Fabric
 	channels := a.walks.Channels()
-	o := packet.Options{Stop: func() bool { return ctx.Err() != nil }, Until: r.s.Engine.Until, Seed: r.s.Seed, BitErrorRate: l.BitErrors, SampleEvery: r.s.Engine.SampleEvery}
+	o := packet.Options{Stop: func() bool { return ctx.Err() != nil }, Until: r.s.Engine.Until, Seed: r.s.Seed, BitErrorRate: l.BitErrors, SampleEvery: r.s.Engine.SampleEvery, Workers: a.workers}
 	if after != nil {
 		channels = max(channels, after.Paths.Channels())
 		o.Rewire = []packet.Rewire{{At: l.FailAt + l.RerouteAfter, Paths: after.Paths}}
