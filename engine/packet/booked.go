@@ -107,6 +107,9 @@ func (z *sim) foresee(ids []int32, hops *[atOnce]hop) {
 			sum += z.chunks.at(links[to].queue.tail).bytes
 		}
 	}
+	if k := z.calendar.coming(); uint(k) < uint(len(links)) && prefetches {
+		prefetch(unsafe.Pointer(z.chunks.first(&links[k].queue)))
+	}
 	z.touched = sum
 }
 

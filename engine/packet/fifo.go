@@ -25,6 +25,9 @@ const (
 	slabBits = 16
 	perSlab  = 1 << slabBits
 
+	// mostChunks keeps numbers of records below 2^31: 64 GiB, less what is taken without being asked for.
+	mostChunks = 1<<27 - 1<<20
+
 	// chunkBytes is what a chunk takes.
 	chunkBytes = perChunk*int64(unsafe.Sizeof(record{})) + 4
 	// PacketBytes is the memory that a packet in a long queue takes.

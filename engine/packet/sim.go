@@ -51,7 +51,7 @@ func newSim(n *engine.Network, w *Work, o Options, largest int64) (*sim, error) 
 	if need := memory(n, w, &o); need > o.MaxBytes {
 		return nil, fmt.Errorf("%w: it needs %d B of memory, of %d B that it may take", ErrWork, need, o.MaxBytes)
 	}
-	z := &sim{n: n, o: o, flows: w.Flows, from: o.MeasureFrom, to: o.MeasureUntil, most: o.MaxBytes / chunkBytes}
+	z := &sim{n: n, o: o, flows: w.Flows, from: o.MeasureFrom, to: o.MeasureUntil, most: min(o.MaxBytes/chunkBytes, mostChunks)}
 	if z.to == 0 {
 		z.to = engine.Never
 	}
