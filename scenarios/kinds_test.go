@@ -28,6 +28,21 @@ func TestManyIdenticalReplicas(t *testing.T) {
 	}
 }
 
+// TestProvedTogether finds the best topology under fair sharing of replicas that are simulated together, and of one with
+// many pods, with proof.
+func TestProvedTogether(t *testing.T) {
+	few := []string{`policy.allocators=["delta-topo"]`, "policy.port_evaluations=1", "policy.delta-topo.max_evaluations=3000"}
+	for base, set := range map[string][]string{
+		"megatron177b": {"workload.replicas=all", "workload.microbatches=16"},
+		"deepseek671b": {"fabric.gpus_per_pod_per_replica=8", "workload.microbatches=16"},
+	} {
+		got := runScenario(t, base, 2, append(set, few...)...)
+		if gap := metricOf(t, got, "gap")["delta-topo"]; gap > 1e-9 {
+			t.Errorf("%s: gap %g", base, gap)
+		}
+	}
+}
+
 // TestManyReplicas draws replicas that differ: no bound exceeds what is simulated, what is sought is no worse than what
 // follows from the traffic alone.
 func TestManyReplicas(t *testing.T) {

@@ -11,6 +11,8 @@ type Evaluator struct {
 	q *queues    // set by QueueBound
 	d *deadlines // set by Misses
 
+	fair *fairness // set by PrepareFairBound
+
 	owned  bool // z's model is not shared
 	places int  // events that z's queue has room for, once SetChanges has asked
 }

@@ -28,3 +28,30 @@ func (e *Evaluator) Spans() Spans {
 	}
 	return s
 }
+
+// LongestPath appends the tasks of a longest path through the graph to path, every transfer at the full rate that the
+// network allows it alone at the current capacities, in their order.
+func (e *Evaluator) LongestPath(path []int32) []int32 {
+	z := e.z
+	p, m := &z.path, z.model
+	z.work += z.tasks + len(z.outTo)
+	p.fullRates(z)
+	p.computeTails(m)
+	at := int32(-1)
+	for i := range int32(m.tasks) {
+		if m.need[i] == 0 && (at < 0 || p.span[i] > p.span[at]) {
+			at = i
+		}
+	}
+	for at >= 0 {
+		path = append(path, at)
+		next := int32(-1)
+		for k := m.outStart[at]; k < m.outStart[at+1] && next < 0; k++ {
+			if to := m.outTo[k]; float64(m.outLag[k])+p.span[to] == p.tail[at] {
+				next = to
+			}
+		}
+		at = next
+	}
+	return path
+}

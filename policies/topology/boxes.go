@@ -57,6 +57,17 @@ func (b *box[V]) split(e, most int, push func(lo, hi []int)) {
 	push(upper, slices.Clone(b.hi))
 }
 
+// widest returns the bundle with the widest range, -1 if none has any.
+func (b *box[V]) widest() int {
+	best := -1
+	for e := range b.hi {
+		if b.hi[e] > b.lo[e] && (best < 0 || b.hi[e]-b.lo[e] > b.hi[best]-b.lo[best]) {
+			best = e
+		}
+	}
+	return best
+}
+
 // middle returns the number of circuits at which halves of a box part.
 func (b *box[V]) middle(e int) int { return (b.lo[e] + b.hi[e]) / 2 }
 

@@ -50,7 +50,7 @@ func SearchAlone(s *Shared, evaluations int64) *JobsOptimum {
 func UnseededBound(p *Problem, evaluations int64) engine.Time {
 	s := newTopoSearch(context.Background(), p, allowance{SearchOptions: SearchOptions{MaxEvaluations: evaluations}}, flow.MaxMin)
 	defer s.close()
-	s.search()
+	s.search(0)
 	return s.bound
 }
 
@@ -93,4 +93,31 @@ func (p *Problem) Steady(q *Sequence, s flow.Service) (runs []Run, from int, mea
 func (p *Problem) Refuted(ctx context.Context, by, from engine.Time) (bool, error) {
 	h, err := newHeld(ctx, p, p.alone())
 	return err == nil && h.refuted(by, from, p.Switching.Delay), err
+}
+
+// FairBound is the bound of a topology, and of all with fewer circuits, under fair sharing.
+func (p *Problem) FairBound(x []int) engine.Time {
+	w := p.evaluator(context.Background(), flow.MaxMin)
+	defer p.done(w)
+	w.PrepareFairBound(p.links(func(int) bool { return true }))
+	w.provision(x)
+	return w.FairBound()
+}
+
+// MeanBound is the bound that a mean of so many paths sets for the topologies of a box.
+func (p *Problem) MeanBound(lo, hi []int, paths int) engine.Time {
+	s := newJointSearch(context.Background(), p, allowance{}, flow.LevelPriority)
+	defer p.done(s.w)
+	s.order()
+	s.average()
+	return s.play(s.means.none(), lo, hi, paths)
+}
+
+// ProveFairly is the proof of delta-topo by boxes of all bundles, from one circuit a bundle.
+func (p *Problem) ProveFairly(evaluations int64) (bound, makespan engine.Time, stopped bool) {
+	s := newTopoSearch(context.Background(), p, allowance{SearchOptions: SearchOptions{MaxEvaluations: evaluations}}, flow.MaxMin)
+	defer s.close()
+	s.simulate(p.ones())
+	stopped = !s.prove(0)
+	return s.bound, s.best, stopped
 }

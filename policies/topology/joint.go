@@ -106,8 +106,11 @@ type jointOptimum struct {
 // jointBound is what the search knows of a box.
 type jointBound struct {
 	bound engine.Time
-	sharp bool // bound knows of queues
+	sharp bool  // bound knows of queues
+	mean  *mean // of paths, where bound knows of one
 }
+
+func (v jointBound) compare(o jointBound) int { return cmp.Compare(v.bound, o.bound) }
 
 // jointSearch is best-first branch and bound over boxes.
 type jointSearch struct {
@@ -118,15 +121,25 @@ type jointSearch struct {
 	rank  []int       // of the replicas, the slowest first
 	leafs engine.Time // lowest bound of the topologies that were simulated
 
+	fair bool // rates are those of fair sharing, under which no topology stands for those with fewer circuits
+
 	sharp, tried bool        // bounds know of queues; one was tried
 	proved       engine.Time // by the search without
+
+	means *means // nil until boxes have had the bounds of means
+	mean  *mean  // that of the box that is split, nil where there are none
+}
+
+func newJointSearch(ctx context.Context, p *Problem, o allowance, service flow.Service) *jointSearch {
+	s := &jointSearch{meter: newMeter(ctx, o, p.evaluator(ctx, service)), p: p, leafs: never}
+	s.open = newBoxes(jointBound.compare)
+	s.best.makespan = never
+	return s
 }
 
 func solveJoint(ctx context.Context, p *Problem, o allowance) jointOptimum {
-	s := &jointSearch{meter: newMeter(ctx, o, p.evaluator(ctx, flow.LevelPriority)), p: p, leafs: never}
-	s.open = newBoxes(func(a, b jointBound) int { return cmp.Compare(a.bound, b.bound) })
+	s := newJointSearch(ctx, p, o, flow.LevelPriority)
 	defer p.done(s.w)
-	s.best.makespan = never
 	for _, rule := range []weigher{proportional, squareRoot, halving} {
 		x := rule(p)
 		s.p.clip(x)
@@ -134,6 +147,11 @@ func solveJoint(ctx context.Context, p *Problem, o allowance) jointOptimum {
 	}
 	s.push(p.ones(), slices.Clone(p.Useful), 0)
 	s.descend()
+	return s.solve()
+}
+
+// solve looks at all open boxes.
+func (s *jointSearch) solve() jointOptimum {
 	s.order()
 	over := func() bool {
 		s.best.stopped = s.over()
@@ -153,16 +171,39 @@ func solveJoint(ctx context.Context, p *Problem, o allowance) jointOptimum {
 // visit simulates the upper corner of a box if it fits, which then is the best by its bound, and else splits the box at
 // a bundle of its most overrun pod.
 func (s *jointSearch) visit(b *box[jointBound]) bool {
+	fits := s.p.Feasible(b.hi)
 	switch {
-	case s.sharpen(b):
-	case s.p.Feasible(b.hi):
+	case s.mean == nil && (s.byMeans(b) || s.sharpen(b)):
+		return true
+	case fits:
 		s.try(b.hi)
-		s.leafs = min(s.leafs, b.value.bound)
-	default:
-		e := s.widest(b.lo, b.hi)
-		b.split(e, b.middle(e), func(lo, hi []int) { s.push(lo, hi, b.value.bound) })
+	case s.mean != nil:
+		s.sample(b)
 	}
+	switch {
+	case fits && !s.fair:
+		s.leafs = min(s.leafs, b.value.bound)
+		return true
+	case fits && b.widest() < 0:
+		return true // one topology, of which all is known
+	}
+	e, most := s.branch(b, fits)
+	s.mean = b.value.mean
+	b.split(e, most, func(lo, hi []int) { s.push(lo, hi, b.value.bound) })
 	return true
+}
+
+// branch returns the bundle to split a box at, and the most circuits of its lesser half.
+func (s *jointSearch) branch(b *box[jointBound], fits bool) (e, most int) {
+	switch {
+	case b.value.mean != nil:
+		return s.influential(b)
+	case fits:
+		e = b.widest()
+	default:
+		e = s.widest(b.lo, b.hi)
+	}
+	return e, b.middle(e)
 }
 
 // settled reports whether nothing with that bound can improve on the best.
@@ -177,11 +218,20 @@ func (s *jointSearch) push(lo, hi []int, floor engine.Time) {
 	}
 	s.spend(s.p, 1)
 	bound := max(floor, s.w.bound(hi))
+	if s.fair {
+		bound = max(bound, s.w.FairBound())
+	}
 	// a box that cannot improve still limits what is proved, if only by the value found: it need not be kept
-	if s.settled(bound) {
-		s.leafs = min(s.leafs, bound)
+	v := jointBound{bound: bound}
+	if s.mean != nil && !s.settled(bound) {
+		v.mean = s.mean.clone()
+		v.mean.paths = min(v.mean.paths, inherited)
+		v.bound = max(bound, s.play(v.mean, lo, hi, morePaths))
+	}
+	if s.settled(v.bound) {
+		s.leafs = min(s.leafs, v.bound)
 	} else {
-		s.open.open(lo, hi, jointBound{bound: bound})
+		s.open.open(lo, hi, v)
 	}
 }
 
@@ -248,6 +298,13 @@ var rules = []flow.Service{flow.LevelPriority, flow.TailPriority, flow.MaxMin}
 
 // try simulates x by the rules and keeps it if it is better.
 func (s *jointSearch) try(x []int) {
+	if s.fair {
+		s.spend(s.p, 1)
+		if c, ok := s.w.simulate(x, s.best.makespan); ok {
+			s.keep(x, c, flow.MaxMin)
+		}
+		return
+	}
 	for i, rule := range rules {
 		s.spend(s.p, 1)
 		s.w.SetService(rule)
@@ -266,7 +323,7 @@ func (s *jointSearch) try(x []int) {
 }
 
 func (s *jointSearch) keep(x []int, c engine.Time, service flow.Service) {
-	if float64(c) < float64(s.best.makespan)*(1-rounding/10) {
+	if s.fair && c < s.best.makespan || float64(c) < float64(s.best.makespan)*(1-rounding/10) {
 		s.best.circuits, s.best.makespan, s.best.service = slices.Clone(x), c, service
 	}
 }

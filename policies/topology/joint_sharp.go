@@ -53,7 +53,7 @@ func (s *jointSearch) sharpen(b *box[jointBound]) bool {
 	case s.settled(bound):
 		s.leafs = min(s.leafs, bound)
 	default:
-		b.value = jointBound{bound, true}
+		b.value = jointBound{bound: bound, sharp: true}
 		s.open.Enqueue(b)
 	}
 	return true

@@ -28,7 +28,7 @@ func (topo) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error
 		return nil, err
 	}
 	s.seed(shared.circuits)
-	s.search()
+	s.search(shared.bound)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -101,6 +101,7 @@ type topoSearch struct {
 	best     engine.Time
 	seen     map[string]engine.Time // makespans of topologies simulated to the end; never where cut off
 	bound    engine.Time            // on every topology under the service
+	fair     bool                   // bound holds under that alone
 	stopped  string
 }
 
@@ -117,7 +118,7 @@ func (s *topoSearch) close() {
 // model names the model of the bound.
 func (s *topoSearch) model() string {
 	switch {
-	case s.stopped != "":
+	case s.stopped != "" && !s.fair:
 		return AnyService
 	case s.service == flow.MaxMin:
 		return FairService
@@ -175,9 +176,18 @@ func (s *topoSearch) seed(x []int) {
 	}
 }
 
-// search visits boxes of inner circuits, lowest bound first.
-func (s *topoSearch) search() {
+// search looks for the best topology by boxes of inner circuits. Where these multiply, as replicas are simulated together
+// or have many pods, it looks for a proof by boxes of all first (topo_prove.go). Floor is a bound that is known.
+func (s *topoSearch) search(floor engine.Time) {
 	s.push(s.p.ones(), slices.Clone(s.p.Useful))
+	if (s.p.several() || s.p.long()) && s.prove(floor) {
+		return
+	}
+	s.visit()
+}
+
+// visit visits boxes of inner circuits, lowest bound first.
+func (s *topoSearch) visit() {
 	left := s.open.explore(func(bound engine.Time) bool { return bound >= s.best }, s.over, func(b *box[engine.Time]) bool {
 		if e := s.widestInner(b); e >= 0 {
 			b.split(e, b.middle(e), s.push)
@@ -187,7 +197,7 @@ func (s *topoSearch) search() {
 		return !s.over()
 	})
 	if left != nil {
-		s.bound = left.value
+		s.bound, s.fair = max(s.bound, left.value), s.fair && s.bound > left.value
 	}
 	if !s.over() {
 		s.bound = s.best

@@ -1,0 +1,102 @@
+package topology_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"sim/engine"
+	"sim/engine/flow"
+	"sim/policies/topology"
+)
+
+// fitting returns all that fit the ports, where no bundle has more circuits than are of use.
+func fitting(p *topology.Problem) (all [][]int) {
+	x := slices.Repeat([]int{1}, len(p.Useful))
+	var try func(e int)
+	try = func(e int) {
+		if e == len(x) {
+			all = append(all, slices.Clone(x))
+			return
+		}
+		for x[e] = 1; x[e] <= p.Useful[e] && p.Feasible(x); x[e]++ {
+			try(e + 1)
+		}
+		x[e] = 1
+	}
+	try(0)
+	return all
+}
+
+// TestBoundsOfBoxes holds the bounds for fair sharing, and those of means of paths, to every topology of small random
+// problems: no box has one that is faster. Some bounds are met, so that one which is 1 % too high fails.
+func TestBoundsOfBoxes(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(7, 7))
+	fairMet, sharper, meanMet, proved := 0, 0, 0, 0
+	for n := range times(1500) {
+		g := drawTiny(rng, 6).graph(t)
+		lit, err := g.pods.Connect(g.graph)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := topology.NewProblem(g.graph, lit)
+		if err != nil {
+			continue // too few ports
+		}
+		all := fitting(p)
+		fair, best := make([]engine.Time, len(all)), engine.Never
+		least := engine.Never
+		for i, x := range all {
+			d, err := p.Judge(context.Background(), x, flow.MaxMin)
+			if err != nil {
+				t.Fatal(err)
+			}
+			fair[i] = d.Makespan
+			least = min(least, d.Makespan)
+			any, _, err := p.ByRules(x)
+			if err != nil {
+				t.Fatal(err)
+			}
+			best = min(best, any)
+		}
+		for i, x := range all {
+			_, plain, _ := p.ByRules(x)
+			bound, inside := p.FairBound(x), engine.Never
+			for k, y := range all {
+				if !slices.ContainsFunc(seqOf(len(x)), func(e int) bool { return y[e] > x[e] }) {
+					inside = min(inside, fair[k])
+				}
+			}
+			if bound > inside {
+				t.Fatalf("case %d, %v: bound %v for fair sharing, but %v is had", n, x, bound, inside)
+			}
+			if float64(bound)*1.01 > float64(inside) && bound > plain+engine.Nanosecond {
+				fairMet++
+			}
+			if bound > plain+engine.Nanosecond && fair[i] > bound {
+				sharper++
+			}
+		}
+		ones := slices.Repeat([]int{1}, len(p.Useful))
+		mean := p.MeanBound(ones, p.Useful, 60)
+		if mean > best {
+			t.Fatalf("case %d: bound %v by means, but %v is had", n, mean, best)
+		}
+		if float64(mean)*1.01 > float64(best) {
+			meanMet++
+		}
+		bound, value, stopped := p.ProveFairly(2000)
+		if bound > least || value < least || !stopped && min(bound, least) < value-engine.Nanosecond {
+			t.Fatalf("case %d: %v and bound %v under fair sharing, stopped %v; the best is %v", n, value, bound, stopped, least)
+		}
+		if !stopped {
+			proved++
+		}
+	}
+	t.Logf("bounds for fair sharing above those for any: %d met to 1 %%, %d not; %d bounds by means met to 1 %%; %d optima proved", fairMet, sharper, meanMet, proved)
+	if fairMet == 0 || meanMet == 0 || proved == 0 {
+		t.Error("no bound is met: one that is too high would not show")
+	}
+}
