@@ -91,6 +91,8 @@ func (z *sim) divide(w *Work) {
 	case hops*each > math.MaxInt64/8/float64(p.most) || packets > math.MaxInt64/8/float64(p.most):
 		return
 	case z.o.divide:
+	case runtime.GOMAXPROCS(0) < 2:
+		return
 	case hops*each < dividedHops || hops*each*float64(p.window) < dividedEvents*lasts || share < leastSide || crossing > mostCrossing*hops:
 		return
 	}
