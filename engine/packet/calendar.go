@@ -122,16 +122,6 @@ func (a *calendar) link(k int32, c int64, last int32) {
 	a.some[c/64/64] |= 1 << (c / 64 % 64)
 }
 
-// take returns the next event; false where there is none up to a time.
-func (a *calendar) take(until engine.Time) (int32, engine.Time, bool) {
-	if a.left < 0 && !a.turn(until) {
-		return -1, a.now, false
-	}
-	id := a.left
-	a.left = a.next[id]
-	return id, a.now, true
-}
-
 // takeSome returns the next events of one time, as many as there are, and room for, in some; false where there is none
 // up to a time.
 func (a *calendar) takeSome(some []int32, until engine.Time) ([]int32, engine.Time, bool) {

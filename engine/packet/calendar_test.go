@@ -24,6 +24,7 @@ func TestCalendar(t *testing.T) {
 		var want []event // in the order of setting
 		free := []int32{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}
 		now := engine.Time(0)
+		var room [3]int32
 		a.shift = uint(rapid.IntRange(0, 3).Draw(t, "shift"))
 		for range rapid.IntRange(1, 120).Draw(t, "steps") {
 			if len(free) > 0 && rapid.IntRange(0, 2).Draw(t, "set") > 0 {
@@ -43,20 +44,28 @@ func TestCalendar(t *testing.T) {
 				t.Fatalf("empty: %t with %d events", a.empty(), len(want))
 			}
 			until := now + engine.Time(rapid.SampledFrom([]int{0, 1, 2, 512, 6000}).Draw(t, "until"))
-			first := -1
-			for i, e := range want {
-				if e.at <= until && (first < 0 || e.at < want[first].at) {
-					first = i
+			ids, at, ok := a.takeSome(room[:rapid.IntRange(1, len(room)).Draw(t, "room")], until)
+			for i, id := range append(ids, -1) {
+				first := -1
+				for i, e := range want {
+					if e.at <= until && (first < 0 || e.at < want[first].at) {
+						first = i
+					}
 				}
-			}
-			id, at, ok := a.take(until)
-			if ok != (first >= 0) || ok && (want[first] != event{id, at}) {
-				t.Fatalf("took %d at %d, %v; want %v of %v", id, at, ok, first, want)
+				if id < 0 { // no more were taken: there are none, or of another time, or there was no room
+					if !ok && first >= 0 {
+						t.Fatalf("nothing was taken until %d of %v", until, want)
+					}
+					break
+				}
+				if first < 0 || (want[first] != event{id, at}) {
+					t.Fatalf("took %d at %d as number %d; want %v of %v", id, at, i, first, want)
+				}
+				free, now = append(free, id), at
+				want = slices.Delete(want, first, first+1)
 			}
 			if ok {
-				free, now = append(free, id), at
 				a.patient = min(a.patient, int64(rapid.IntRange(1, 4).Draw(t, "patient")))
-				want = slices.Delete(want, first, first+1)
 			}
 		}
 	})
