@@ -322,9 +322,10 @@ type barrier struct {
 	wake       sync.Cond
 }
 
-// Looks at whether the other has come, before a processor is left to others, and before that is woken by the other.
+// Looks at whether the other has come, before a processor is left to others, and before that is woken by the other. A window
+// takes some tenths of a millisecond, and so may what one has more to do than the other; being woken takes as long.
 const (
-	spins  = 4000
+	spins  = 400000
 	yields = 16
 )
 
