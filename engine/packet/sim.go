@@ -34,6 +34,7 @@ type sim struct {
 	links   []link // booked
 	paces   []pace
 	touched int32 // what was read for the cache's sake alone
+	home    int32 // a link that may be read in place of none
 	served
 }
 
