@@ -86,19 +86,22 @@ func (z *sim) runBooked(until engine.Time) {
 
 // foresee finds the packets that arrive by events of one time. It reads what these will touch, and changes nothing.
 func (z *sim) foresee(ids []int32, coming *[atOnce]*record) {
-	links := z.links
+	links, sum := z.links, int32(0)
 	for i, id := range ids {
 		if uint(id) < uint(len(links)) {
-			coming[i&(atOnce-1)] = z.chunks.first(&links[id].queue)
+			head := links[id].queue.head
+			coming[i&(atOnce-1)] = z.chunks.at(head)
+			sum += z.chunks.at(head + 1).bytes // what comes behind it
 		} else {
 			coming[i&(atOnce-1)] = z.touch(id - z.base)
 		}
 	}
-	if len(ids) > 1 {
+	if len(ids) > 1 && len(z.paths.step) > 0 {
 		z.fetch(coming[:len(ids)])
 	} else if k := z.calendar.coming(); uint(k) < uint(len(links)) && prefetches {
 		prefetch(unsafe.Pointer(z.chunks.first(&links[k].queue)))
 	}
+	z.touched += sum
 }
 
 // fetch reads the places where packets go. Loads of one loop do not wait for each other, nor branches for them, so the
@@ -109,6 +112,7 @@ func (z *sim) fetch(coming []*record) {
 	for i, r := range coming {
 		t := r.hold
 		to[i&(atOnce-1)] = t + (z.home-t)&(t>>31) // home, if it goes nowhere
+		sum += int32(z.paths.step[r.route])
 	}
 	for i := range coming {
 		t := &to[i&(atOnce-1)]

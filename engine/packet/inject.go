@@ -16,6 +16,7 @@ type injector struct {
 	flows       []int32 // or these n
 	total, sent int64   // packets, or rounds of them where flows go together
 	next        record  // of a greedy one, the next packet: flow, bytes, and, in hold, its first link, where it is known now
+	then        int64   // the place of the flow of the one behind it
 	key         uint64
 	count       int64 // packets of each flow
 	bytes, hold int32
@@ -122,6 +123,7 @@ func (z *sim) addFeeds(m injector, feedOf []int32) {
 	}
 	for i := range sizes {
 		feed := &z.injectors[base+int32(i)]
+		feed.then = feed.place(1)
 		if feed.next = (record{flow: feed.pick(0), bytes: feed.bytes, hold: nowhere}); z.paths.single() {
 			feed.next.hold = links[i] - 1
 		}
@@ -162,7 +164,7 @@ func (z *sim) fire(i int32, now engine.Time) {
 		}
 		flow := m.next.flow
 		if m.sent++; m.sent < m.total {
-			m.next.flow = m.pick(m.sent)
+			m.next.flow, m.then = m.flows[m.then], m.place(m.sent+1)
 		}
 		if start := z.launch(flow, m.bytes, m.hold, now); start < engine.Never && m.sent < m.total {
 			z.set(z.base+i, start)
@@ -194,7 +196,7 @@ func (z *sim) touch(i int32) *record {
 	if m.process != Greedy || m.next.hold < 0 {
 		return &noPacket
 	}
-	z.touched += z.paths.sets[0].ClassOf(m.next.flow)
+	z.touched += z.paths.sets[0].ClassOf(m.next.flow) + m.flows[m.then]
 	return &m.next
 }
 

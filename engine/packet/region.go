@@ -131,7 +131,9 @@ func (r *region) foresee(ids []int32, coming *[atOnce]*record) {
 			*p = &noPacket
 		}
 	}
-	z.fetch(coming[:len(ids)])
+	if len(z.paths.step) > 0 {
+		z.fetch(coming[:len(ids)])
+	}
 }
 
 // forward is sim.forward.
