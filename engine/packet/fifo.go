@@ -41,7 +41,7 @@ const (
 type chunks struct {
 	slabs []*[perSlab]record
 	room  []record // of slabs to come
-	next  []int32 // by chunk: the one after it in its queue, or among the free
+	next  []int32  // by chunk: the one after it in its queue, or among the free
 	free  int32
 	made  int64
 }

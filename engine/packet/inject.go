@@ -166,7 +166,7 @@ func (z *sim) fire(i int32, now engine.Time) {
 		if m.sent++; m.sent < m.total {
 			m.next.flow, m.then = m.flows[m.then], m.place(m.sent+1)
 		}
-		if start := z.launch(flow, m.bytes, m.hold, now); start < engine.Never && m.sent < m.total {
+		if start := z.launch(flow, m.bytes, m.hold, m.next.hold, now); start < engine.Never && m.sent < m.total {
 			z.set(z.base+i, start)
 		}
 	case Window:
@@ -177,11 +177,11 @@ func (z *sim) fire(i int32, now engine.Time) {
 			z.set(z.base+i, at)
 		}
 		if m.order != Together {
-			z.launch(m.pick(m.sent-1), m.bytes, m.hold, now)
+			z.launch(m.pick(m.sent-1), m.bytes, m.hold, nowhere, now)
 			return
 		}
 		for f := m.first; f < m.first+m.n; f++ {
-			z.launch(f, m.bytes, m.hold, now)
+			z.launch(f, m.bytes, m.hold, nowhere, now)
 		}
 	}
 }
@@ -210,7 +210,7 @@ func (z *sim) fireWindow(i int32, m *injector, now engine.Time) {
 		for range min(int64(m.window), m.count) {
 			for k := range m.n {
 				m.left[k]--
-				z.launch(m.first+k, m.bytes, m.hold, now)
+				z.launch(m.first+k, m.bytes, m.hold, nowhere, now)
 			}
 		}
 		return
@@ -223,7 +223,7 @@ func (z *sim) fireWindow(i int32, m *injector, now engine.Time) {
 	}
 	if k := flow - m.first; m.left[k] > 0 {
 		m.left[k]--
-		z.launch(flow, m.bytes, m.hold, now)
+		z.launch(flow, m.bytes, m.hold, nowhere, now)
 	}
 }
 
