@@ -229,11 +229,7 @@ func newRegion(z *sim, p *pair, me uint8) *region {
 	r.seq = make([]int64, int(z.base)+len(z.injectors))
 	arriving := int32(0)
 	for i, l := range z.n.Links {
-		from, to := p.side[l.From], p.side[l.To]
-		if from == me {
-			own.home = int32(i)
-		}
-		switch {
+		switch from, to := p.side[l.From], p.side[l.To]; {
 		case from == to:
 			r.hop[i] = inner
 		case from == me:

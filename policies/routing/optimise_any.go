@@ -53,13 +53,10 @@ func (in *instance) breadth(root int32) []int32 {
 // mostArcs is how many arcs searches that only compare paths or bounds look at, about: some seconds.
 const mostArcs = 100_000_000
 
-// fewArcs is the arcs of all sources' searches up to which rounds of the search for a bound are not fewer for their
-// work.
-const fewArcs = 2_000_000
-
-// manyArcs is the arcs of all sources' searches beyond which hops are counted breadth-first, and searches for more
-// paths are given up that the budget does not cover.
-const manyArcs = 50_000_000
+// fewArcs is the arcs of all sources' searches beyond which pairs are searched one by one where they are few, those of
+// the fewest hops breadth-first, paths that may deadlock are taken up where others are sought that cannot, the search
+// for a bound is as long as its work allows, and searches for more paths are given up that the budget does not cover.
+var fewArcs = 1_000_000 // tests have less
 
 // arcs returns how many arcs searches from all sources look at.
 func (in *instance) arcs(w *stateGraph) int { return max(1, len(in.sources)*len(w.To)) }
@@ -78,35 +75,39 @@ func (in *instance) safest(p *Problem) *stateGraph {
 
 // pathGenerator adds paths to choices: for each pair the one that costs least of all.
 type pathGenerator struct {
-	in     *instance
+	*finder
 	c      *choices
-	t      *tree
 	length []float64
-	arcs   []int32
 }
 
 // mostSteps bounds what choices keep of paths that were searched for.
 const mostSteps = 1 << 27
 
-// begin gives each pair a path of the fewest hops. It names pairs that none joins, and says why.
-func (in *instance) begin(ctx context.Context, w *stateGraph, why string) (*pathGenerator, error) {
-	x := &pathGenerator{in: in, c: newChoices(len(in.pair)), t: newTree(w), length: slices.Repeat([]float64{1}, in.orbits)}
+// begin gives each pair a path of the fewest hops. It names pairs that none joins, and says why. On large graphs pairs
+// keep the first paths of others, which are as short as any, where w has them; nil is none.
+func (in *instance) begin(ctx context.Context, w *stateGraph, others *choices, why string) (*pathGenerator, error) {
+	x := &pathGenerator{finder: newFinder(in, w), c: newChoices(len(in.pair)), length: slices.Repeat([]float64{1}, in.orbits)}
 	var apart unjoined
-	many := in.arcs(w) > manyArcs
 	for s, src := range in.sources {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if many {
-			x.t.Breadth(src * int32(w.states))
-		} else {
-			x.t.grow(src, x.length)
-		}
+		searched := false
 		for i := in.first[s]; i < in.first[s+1]; i++ {
-			if at := x.t.end(in.pair[i].Dst); at < 0 {
+			if others != nil && x.between != nil {
+				if x.arcs = w.follow(src, others.steps(others.first[i]), x.arcs[:0]); x.arcs != nil {
+					w.into(x.c, i, x.arcs)
+					continue
+				}
+			}
+			if !searched {
+				x.source(s, x.length, true)
+				searched = true
+			}
+			if x.find(i, math.MaxFloat64) == math.MaxFloat64 {
 				apart.add(in.pair[i])
 			} else {
-				x.add(i, at)
+				x.into(x.c, i)
 			}
 		}
 	}
@@ -119,16 +120,6 @@ const (
 	mayCycle  = "links that are up join them, but not by ways of an order of the nodes, on which nothing deadlocks"
 )
 
-// add gives a pair the path to a state of the tree.
-func (x *pathGenerator) add(pair, at int32) int32 {
-	x.arcs = x.t.Path(at, x.arcs[:0])
-	for _, k := range x.arcs {
-		x.c.orbit = append(x.c.orbit, x.t.Class[k])
-		x.c.step = append(x.c.step, x.t.w.step[k])
-	}
-	return x.c.add(pair)
-}
-
 // better is how much less a path must cost than the present one to be added.
 const better = 0.98
 
@@ -137,7 +128,7 @@ func (x *pathGenerator) more(ctx context.Context, s *search) error {
 	if len(x.c.step) > mostSteps {
 		return nil
 	}
-	if n := x.in.arcs(x.t.w); n > manyArcs && int64(n/4) > s.budget {
+	if n := x.in.arcs(x.t.w); n > fewArcs && int64(n/4) > s.budget {
 		s.budget = 0 // with no more paths there is little to choose
 		return nil
 	}
@@ -148,11 +139,11 @@ func (x *pathGenerator) more(ctx context.Context, s *search) error {
 	for o, c := range s.cost {
 		x.length[o] = c + 1e-3*sum/float64(len(s.cost)) // so that hops count where nothing is loaded
 	}
-	for k, src := range x.in.sources {
+	for k := range x.in.sources {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		x.t.grow(src, x.length)
+		x.source(k, x.length, false)
 		s.budget -= int64(len(x.t.To)+int(x.in.first[k+1]-x.in.first[k])) / 4 // about as much work as weighing so many paths
 		for i := x.in.first[k]; i < x.in.first[k+1]; i++ {
 			now := 0.0
@@ -161,8 +152,8 @@ func (x *pathGenerator) more(ctx context.Context, s *search) error {
 				now += x.length[o]
 			}
 			s.budget -= int64(len(path)) / longPath
-			if at := x.t.end(x.in.pair[i].Dst); x.t.Dist[at] < better*now {
-				x.add(i, at)
+			if now *= better; x.find(i, now) < now {
+				x.into(x.c, i)
 			}
 		}
 	}

@@ -3,6 +3,7 @@ package routing
 import (
 	"context"
 	"math"
+	"slices"
 )
 
 // dual seeks a lower bound on the load of the most loaded link by linear programming duality: whatever lengths links
@@ -38,11 +39,12 @@ func newDual(in *instance) *dual {
 	return b
 }
 
-// try makes lengths whole numbers, in which sums are exact, and keeps them if they prove more than the best.
-func (b *dual) try(ctx context.Context, length []float64) {
+// try makes lengths whole numbers, in which sums are exact, and keeps them if they prove more than the best. It may be
+// told to do so only where most lengths are 0, so that this takes little time, and returns whether it did.
+func (b *dual) try(ctx context.Context, length []float64, few bool) bool {
 	most := top(length)
 	if most == 0 {
-		return
+		return false
 	}
 	whole, sum := make([]float64, len(length)), 0.0
 	for o, l := range length {
@@ -50,30 +52,48 @@ func (b *dual) try(ctx context.Context, length []float64) {
 		sum += whole[o] * b.links[o]
 	}
 	in := b.in
+	z := in.distances(b.t, whole)
+	if few && !z.few() {
+		return false
+	}
 	var total [4]float64 // sums of fewer numbers round less
 	for s, src := range in.sources {
 		if ctx.Err() != nil {
-			return
+			return false
 		}
-		b.t.grow(src, whole)
+		dist := z.of(src)
 		for i := in.first[s]; i < in.first[s+1]; i++ {
-			total[s%len(total)] += in.demand[i] * b.each * b.t.Dist[b.t.end(in.pair[i].Dst)]
+			total[s%len(total)] += in.demand[i] * b.each * dist[z.part[in.pair[i].Dst]]
 		}
 	}
 	if v := (total[0] + total[1] + total[2] + total[3]) / sum; v > b.value {
 		b.value, b.length = v, whole
 	}
+	return true
+}
+
+// hops tries the same length for all links, by paths of the fewest hops, as try would.
+func (b *dual) hops(shortest *choices) {
+	var total [4]float64
+	for s := range b.in.sources {
+		for i := b.in.first[s]; i < b.in.first[s+1]; i++ {
+			total[s%len(total)] += b.in.demand[i] * b.each * float64(len(shortest.of(shortest.first[i])))
+		}
+	}
+	sum := 0.0
+	for _, n := range b.links {
+		sum += n
+	}
+	if v := (total[0] + total[1] + total[2] + total[3]) / sum; v > b.value {
+		b.value, b.length = v, slices.Repeat([]float64{scale}, len(b.links))
+	}
 }
 
 // simple tries lengths that cost nothing to find and often prove all: the same for all links, and cuts.
-func (b *dual) simple(ctx context.Context) {
-	ones := make([]float64, b.in.orbits)
-	for o := range ones {
-		ones[o] = 1
-	}
-	b.try(ctx, ones)
+func (b *dual) simple(ctx context.Context, shortest *choices) {
+	b.hops(shortest)
 	for _, cut := range b.cuts() {
-		b.try(ctx, cut)
+		b.try(ctx, cut, false)
 	}
 }
 
@@ -83,10 +103,35 @@ func (b *dual) bound() float64 { return b.in.roundUp(max(b.value, b.least), b.un
 // adopt takes up what paths to spread over prove.
 func (b *dual) adopt(ctx context.Context, x *equilibration) {
 	if b.in.whole {
-		b.try(ctx, x.best)
+		b.try(ctx, x.best, false)
 	} else if v := x.value * (1 - 1e-10); v > b.value { // sums are rounded
 		b.value = v
 	}
+}
+
+// halves returns lengths of 1 where paths leave half the planes of a dimension, side by side, for the others, or where it
+// is open those up to an end.
+func (b *dual) halves(d int) (all [][]float64) {
+	t := b.in.symmetry.Torus
+	size := t.Dims[d]
+	for from := range size {
+		within := func(x int) bool { return t.Open[d] && x < from || !t.Open[d] && (x-from+size)%size < size/2 }
+		for _, out := range []bool{true, false} {
+			cut := make([]float64, b.in.orbits)
+			for k, o := range b.in.orbit {
+				x := t.Coord(int32(k/b.in.degree), d)
+				to := (x + 1) % size
+				if k%2 == 1 {
+					to = (x - 1 + size) % size
+				}
+				if o >= 0 && k%b.in.degree/2 == d && within(x) == out && within(to) != out {
+					cut[o] = 1
+				}
+			}
+			all = append(all, cut)
+		}
+	}
+	return all
 }
 
 // cuts returns lengths of 1 where paths cross sets of links of tori that often bind: those of each dimension, and
@@ -129,6 +174,9 @@ func (b *dual) cuts() (all [][]float64) {
 				}
 			}
 			cuts = append(cuts, half)
+		}
+		if len(y.Sources) == b.in.nodes && len(b.in.pair) > manyPairs { // else the linear program soon proves as much
+			cuts = append(cuts, b.halves(d)...)
 		}
 		for _, cut := range cuts {
 			if top(cut) > 0 {

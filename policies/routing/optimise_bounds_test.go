@@ -205,14 +205,14 @@ func TestBounds(t *testing.T) {
 		if v := in.roundUp(spread, in.unit()); v > one*(1+1e-9) || v < spread {
 			t.Fatalf("%g is lifted to %g, optimum %g", spread, v, one)
 		}
-		x, err := in.begin(t.Context(), in.free(), notJoined)
+		x, err := in.begin(t.Context(), in.free(), nil, notJoined)
 		if err != nil {
 			t.Fatal(err)
 		}
 		s := newSearch(in, x.c, 1, 0, 1)
 		s.keep()
 		y := newEquilibration(in, in.free(), s)
-		if _, err := y.run(t.Context(), 200); err != nil {
+		if _, err := y.run(t.Context(), 200, math.MaxInt); err != nil {
 			t.Fatal(err)
 		}
 		y.count()

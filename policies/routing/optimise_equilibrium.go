@@ -12,8 +12,7 @@ import (
 // this reaches the optimum of the linear program in tens of searches of shortest paths a source, where moving all pairs
 // at once takes thousands.
 type equilibration struct {
-	in     *instance
-	t      *tree
+	*finder
 	c      *choices
 	amount []float64 // by path: of the pair's demand
 	load   []float64 // by orbit
@@ -23,16 +22,17 @@ type equilibration struct {
 	unit   float64    // the greatest demand
 	net    []int8     // by orbit: times that one path crosses it more than another; 0 between exchanges
 	moved  []crossing // where it is not 0
-	arcs   []int32
 
-	value float64   // bound that the best lengths prove
-	best  []float64 // and these
+	proof  *dual     // tries the links that carry most; nil where searches prove as much soon enough
+	excess float64   // what demand cost more than on the shortest paths when these were last found, relatively
+	value  float64   // bound that the best lengths prove
+	best   []float64 // and these
 }
 
 // newEquilibration begins from a search's best choice and takes up paths of w.
 func newEquilibration(in *instance, w *stateGraph, s *search) *equilibration {
 	n := in.orbits
-	x := &equilibration{in: in, t: newTree(w), c: newChoices(len(in.pair)), unit: top(in.demand)}
+	x := &equilibration{finder: newFinder(in, w), c: newChoices(len(in.pair)), unit: top(in.demand)}
 	x.load, x.length, x.fixed, x.best, x.net = make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n), make([]int8, n)
 	for i, k := range s.best {
 		x.c.orbit, x.c.step = append(x.c.orbit, s.c.of(k)...), append(x.c.step, s.c.steps(k)...)
@@ -164,31 +164,37 @@ func (x *equilibration) generate(ctx context.Context) {
 	for o, l := range x.fixed {
 		sum += l / x.in.perUnit(int32(o))
 	}
-	for s, src := range x.in.sources {
+	faint := 0.0 // what paths cost that no better ones are sought for
+	if x.between != nil && x.proof == nil {
+		demand := 0.0
+		for _, d := range x.in.demand {
+			demand += d
+		}
+		faint = dearness * x.spent() / demand
+	}
+	for s := range x.in.sources {
 		if ctx.Err() != nil {
 			return // as run does
 		}
-		x.t.grow(src, x.fixed)
+		x.source(s, x.fixed, false)
 		for i := x.in.first[s]; i < x.in.first[s+1]; i++ {
-			at := x.t.end(x.in.pair[i].Dst)
-			d := x.t.Dist[at]
-			total += x.in.demand[i] * d
 			least := math.Inf(1)
 			for k := x.c.first[i]; k >= 0; k = x.c.next[k] {
 				least = min(least, x.cost(k, x.fixed))
 			}
+			if least < faint {
+				continue
+			}
+			d := x.find(i, least)
+			total += x.in.demand[i] * d
 			if d < least*(1-dearness) && len(x.c.step) < mostSteps {
-				x.arcs = x.t.Path(at, x.arcs[:0])
-				for _, k := range x.arcs {
-					x.c.orbit = append(x.c.orbit, x.t.Class[k])
-					x.c.step = append(x.c.step, x.t.w.step[k])
-				}
-				if k := x.c.add(i); int(k) == len(x.amount) {
+				if k := x.into(x.c, i); int(k) == len(x.amount) {
 					x.amount = append(x.amount, 0)
 				}
 			}
 		}
 	}
+	x.excess = 1 - total/x.spent()
 	if v := total / sum; v > x.value {
 		x.value = v
 		copy(x.best, x.fixed)
@@ -196,19 +202,66 @@ func (x *equilibration) generate(ctx context.Context) {
 }
 
 const (
-	dearness  = 1e-3 // how much cheaper paths must be to be taken up, relatively
-	solved    = 1e-5 // relative gap of the linear program at which it counts as solved
-	gentlest  = 20.0 // widths that lengths begin and end with
-	steepest  = 1e5
-	settled   = 0.5   // what loads fall by in a round when they have, over width, relatively
-	faintest  = -300. // least exponent of lengths
-	exchanges = 3     // rounds of exchanges between searches of paths
-	patience  = 4     // rounds at a width, at least, and up to four times as many
+	dearness      = 1e-3 // how much cheaper paths must be to be taken up, relatively
+	solved        = 1e-5 // relative gap of the linear program at which it counts as solved
+	gentlest      = 20.0 // widths that lengths begin and end with
+	steepest      = 1e5
+	settled       = 0.5   // what loads fall by in a round when they have, over width, relatively, or large graphs' excess
+	faintest      = -300. // least exponent of lengths
+	exchanges     = 3     // rounds of exchanges between searches of paths,
+	manyExchanges = 10    // and on large graphs, where searches take longer
+	roundness     = 4.    // exponent of costs for the greatest demand where one path is chosen
+	patience      = 4     // rounds at a width, at least, and up to four times as many
 )
 
-// run spreads demand until the program is solved, a target is proved or rounds are over; it returns the rounds that are
-// left.
-func (x *equilibration) run(ctx context.Context, rounds int) (int, error) {
+// takeUp spreads demand as another does, as far as its paths are allowed here.
+func (x *equilibration) takeUp(other *equilibration) {
+	for i, p := range x.in.pair {
+		for k := other.c.first[i]; k >= 0; k = other.c.next[k] {
+			if a := other.amount[k]; a > 0 {
+				if x.arcs = x.t.w.follow(p.Src, other.c.steps(k), x.arcs[:0]); x.arcs == nil {
+					continue
+				}
+				own := x.t.w.into(x.c, int32(i), x.arcs)
+				if int(own) == len(x.amount) {
+					x.amount = append(x.amount, 0)
+				}
+				x.amount[x.c.first[i]] -= a
+				x.amount[own] += a
+			}
+		}
+		if first := x.c.first[i]; x.amount[first] < x.unit*1e-12 {
+			x.amount[first] = 0 // they differ by rounding
+		}
+	}
+}
+
+// spent returns what all demand costs by the lengths that paths are searched by.
+func (x *equilibration) spent() (cost float64) {
+	for o, l := range x.fixed {
+		cost += l / x.in.perUnit(int32(o)) * x.load[o]
+	}
+	return cost
+}
+
+// prove has the links that carry most show what they prove alone, by lengths that fall the more steeply with loads the
+// more of them there are.
+func (x *equilibration) prove(ctx context.Context) {
+	for width := steepest; width >= gentlest; width /= 4 {
+		if x.measure(width); !x.proof.try(ctx, x.length, true) {
+			return
+		}
+		x.value = max(x.value, x.proof.value)
+	}
+}
+
+// run spreads demand until the program is solved, a target is proved, rounds are over or so many arcs were looked at; it
+// returns the rounds that are left.
+func (x *equilibration) run(ctx context.Context, rounds, work int) (int, error) {
+	large, n := x.between != nil, exchanges
+	if large {
+		n = manyExchanges
+	}
 	// a soft maximum is log(orbits)/width above the greatest load, relatively: less than that is not to be gained at
 	// the first width
 	far := max(solved, 1-x.value/max(top(x.load), x.value))
@@ -220,17 +273,27 @@ func (x *equilibration) run(ctx context.Context, rounds int) (int, error) {
 			}
 			x.count()
 			most := top(x.load)
-			if rounds <= 0 || most == 0 || most-x.value <= solved*most {
+			if x.proof != nil && most > 0 {
+				x.prove(ctx)
+			}
+			if rounds <= 0 || x.work > work || most == 0 || most-x.value <= solved*most {
 				return rounds, nil
 			}
-			if k >= patience && (most > last*(1-settled/width) || k >= 4*patience) {
+			balanced := k >= patience && most > last*(1-settled/width)
+			if large {
+				balanced = k > 0 && x.excess < settled/width
+			}
+			if balanced || k >= 4*patience {
 				break
 			}
 			last = most
+			if large && x.proof == nil { // the target is known
+				width = max(width, math.Log(float64(x.in.orbits))/max(solved, 1-x.value/most))
+			}
 			x.measure(width)
 			x.generate(ctx)
 			rounds--
-			for range exchanges {
+			for range n {
 				x.give()
 			}
 		}
@@ -238,8 +301,41 @@ func (x *equilibration) run(ctx context.Context, rounds int) (int, error) {
 	return rounds, nil
 }
 
-// into adds the paths that carry some demand to choices.
-func (x *equilibration) into(c *choices) {
+// round has a search choose one path for each pair, of those that carry its demand, and keep that if it is better than
+// its best choice: pair after pair the one that costs least, what is spread of others being on all of theirs.
+func (x *equilibration) round(s *search) {
+	copy(s.load, x.load)
+	beta, most := roundness/x.unit, top(x.load)
+	for i := range s.path {
+		for k := x.c.first[i]; k >= 0; k = x.c.next[k] {
+			for _, o := range x.c.of(k) {
+				s.load[o] -= x.amount[k] * x.in.perUnit(o)
+			}
+		}
+		best, least := int32(-1), math.Inf(1)
+		for k := x.c.first[i]; k >= 0; k = x.c.next[k] {
+			if x.amount[k] == 0 {
+				continue
+			}
+			sum := 0.0
+			for _, o := range x.c.of(k) {
+				sum += math.Exp(beta*(s.load[o]-most)) * math.Expm1(beta*x.in.demand[i]*x.in.perUnit(o))
+			}
+			if sum < least {
+				best, least = k, sum
+			}
+		}
+		s.path[i] = s.c.find(int32(i), x.c.steps(best))
+		for _, o := range x.c.of(best) {
+			s.load[o] += x.in.demand[i] * x.in.perUnit(o)
+		}
+	}
+	s.recount()
+	s.keep()
+}
+
+// spread adds the paths that carry some demand to choices.
+func (x *equilibration) spread(c *choices) {
 	for i := range x.c.first {
 		for k := x.c.first[i]; k >= 0; k = x.c.next[k] {
 			if x.amount[k] > 0 {

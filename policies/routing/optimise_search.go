@@ -26,12 +26,9 @@ func newChoices(pairs int) *choices {
 // dropped; its number is returned either way.
 func (c *choices) add(pair int32) int32 {
 	from := c.begin[len(c.begin)-1]
-	steps := c.step[from:]
-	for k := c.first[pair]; k >= 0; k = c.next[k] {
-		if slices.Equal(c.step[c.begin[k]:c.begin[k+1]], steps) {
-			c.step, c.orbit = c.step[:from], c.orbit[:from]
-			return k
-		}
+	if k := c.find(pair, c.step[from:]); k >= 0 {
+		c.step, c.orbit = c.step[:from], c.orbit[:from]
+		return k
 	}
 	k := int32(len(c.next))
 	c.begin = append(c.begin, int64(len(c.step)))
@@ -42,6 +39,15 @@ func (c *choices) add(pair int32) int32 {
 		c.first[pair] = k
 	}
 	c.last[pair] = k
+	return k
+}
+
+// find returns the path of a pair that takes some steps; -1 where there is none.
+func (c *choices) find(pair int32, steps []engine.Step) int32 {
+	k := c.first[pair]
+	for k >= 0 && !slices.Equal(c.steps(k), steps) {
+		k = c.next[k]
+	}
 	return k
 }
 

@@ -21,6 +21,7 @@ type optimiser struct {
 
 	in       *instance
 	dual     *dual
+	work     int            // arcs that searches for the bound may look at
 	rules    *Candidates    // that set the channels of wild-first routes
 	shortest *pathGenerator // paths of the fewest hops
 	split    *equilibration // of all paths
@@ -79,21 +80,22 @@ func (r *optimiser) search(ctx context.Context) error {
 	if r.in, err = newInstance(r.p, r.y); err != nil {
 		return err
 	}
-	if r.shortest, err = r.in.begin(ctx, r.in.free(), notJoined); err != nil {
+	if r.shortest, err = r.in.begin(ctx, r.in.free(), nil, notJoined); err != nil {
 		return err
 	}
 	r.Optimised = r.withDefaults(r.in)
 	r.free, r.dual = math.Inf(1), newDual(r.in)
 	if r.y != nil || !r.narrow(ctx) {
-		r.dual.simple(ctx)
+		r.dual.simple(ctx, r.shortest.c)
 	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	r.work = math.MaxInt
 	if r.Rounds == 0 {
 		r.Rounds = 4000
-		if n := r.in.arcs(r.dual.t.w); !r.in.uniform && n > fewArcs {
-			r.Rounds = max(1, mostArcs/n)
+		if !r.in.uniform && r.in.arcs(r.dual.t.w) > fewArcs {
+			r.work = mostArcs
 		}
 	}
 	var kinds []func(context.Context) error
@@ -125,8 +127,10 @@ func (r *optimiser) improve(ctx context.Context, s *search) error {
 	if err := s.run(ctx, r.goal(), nil); err != nil || s.value <= r.goal() && s.excess == 0 {
 		return err
 	}
-	if err := r.spread(ctx, s); err != nil {
-		return err
+	if s.excess > 0 || len(s.path) <= manyPairs || !(s.value <= r.dual.bound()*(1+enough)) {
+		if err := r.spread(ctx, s); err != nil {
+			return err
+		}
 	}
 	s.budget = r.Budget / 4
 	return r.refine(ctx, s)
@@ -147,8 +151,11 @@ func (r *optimiser) spread(ctx context.Context, s *search) error {
 	if r.split == nil {
 		r.split = newEquilibration(r.in, r.in.free(), s)
 		r.split.value = r.dual.value
+		if r.split.between != nil {
+			r.split.proof = r.dual
+		}
 	}
-	left, err := r.split.run(ctx, r.Rounds)
+	left, err := r.split.run(ctx, r.Rounds, r.work)
 	r.Rounds = left
 	r.dual.adopt(ctx, r.split)
 	return err
@@ -169,13 +176,17 @@ func (r *optimiser) anywhere(ctx context.Context) error {
 		}
 	}
 	w := in.safest(r.p)
-	x, err := in.begin(ctx, w, mayCycle)
+	var others *choices
+	if in == r.in {
+		others = r.shortest.c
+	}
+	x, err := in.begin(ctx, w, others, mayCycle)
 	if errors.Is(err, ErrUnserved) && r.found != nil {
 		return nil
 	}
 	if errors.Is(err, ErrUnserved) {
 		r.risky, w = true, in.free()
-		x, err = in.begin(ctx, w, notJoined)
+		x, err = in.begin(ctx, w, others, notJoined)
 	}
 	if err != nil {
 		return err
@@ -194,10 +205,16 @@ func (r *optimiser) anywhere(ctx context.Context) error {
 		}
 		x := newEquilibration(in, w, s)
 		x.value = r.dual.value
-		if _, err := x.run(ctx, min(layeredRounds, 4*mostArcs/in.arcs(w))); err != nil {
+		if others != nil && x.between != nil {
+			x.takeUp(r.split)
+		}
+		if _, err := x.run(ctx, layeredRounds, 4*mostArcs); err != nil {
 			return err
 		}
-		x.into(s.c)
+		x.spread(s.c)
+		if x.between != nil {
+			x.round(s)
+		}
 		s.budget = r.Budget / 8
 		if err := r.refine(ctx, s); err != nil {
 			return err
@@ -217,6 +234,9 @@ func (r *optimiser) unbound(ctx context.Context) error {
 		return nil
 	}
 	s := newSearch(r.in, r.split.c, r.seed, max(0, r.NeighbourCap), r.Budget/8).kept()
+	if r.split.between != nil {
+		r.split.round(s)
+	}
 	if err := r.refine(ctx, s); err != nil {
 		return err
 	}
@@ -263,7 +283,7 @@ func (r *optimiser) narrow(ctx context.Context) bool {
 	if k := slices.Index(load, most); k >= 0 {
 		length[k] = 1
 	}
-	r.dual.try(ctx, length)
+	r.dual.try(ctx, length, false)
 	return most <= r.goal()
 }
 

@@ -17,6 +17,7 @@ type tabu struct {
 	over    []int32 // orbits above the level
 	place   []int32 // by orbit: its place in over; -1
 	until   []int64 // by pair: the step before which it stays
+	moved   []int32 // pairs that were moved since the best choice was found or taken again
 }
 
 func newTabu(s *search) *tabu {
@@ -48,6 +49,7 @@ const (
 	stubborn   = 32  // pairs that are looked at for a step, at most
 	stay       = 10  // steps that a pair stays, at least
 	levelSteps = 300 // for a level, and ten a link above it
+	manyMoved  = 16  // pairs to one that was moved, at most, where all are noted anew
 )
 
 // tabuSearch goes on from the best choice until a target is met or the budget is spent. It takes a link above the level
@@ -76,6 +78,7 @@ func (s *search) tabuSearch(ctx context.Context, target float64) error {
 			if s.keep(); s.value >= before {
 				return nil // by rounding alone
 			}
+			x.moved = x.moved[:0]
 			by = min(mostShare*(s.value-target), grow*by)
 			continue
 		}
@@ -88,9 +91,16 @@ func (s *search) tabuSearch(ctx context.Context, target float64) error {
 	return nil
 }
 
-// again returns to the best choice.
+// again returns to the best choice: pair by pair where few were moved.
 func (x *tabu) again() {
 	s := x.s
+	defer func() { x.moved = x.moved[:0] }()
+	if n := len(x.moved); n > 0 && n < len(s.path)/manyMoved {
+		for _, i := range x.moved {
+			x.move(i, s.best[i])
+		}
+		return
+	}
 	s.again()
 	for o := range x.on {
 		x.on[o] = x.on[o][:0]
@@ -175,11 +185,8 @@ func (x *tabu) step(now int64) {
 		return
 	}
 	old := s.path[pair]
-	s.addLoad(pair, old, -1)
-	x.take(pair, old)
-	s.path[pair] = path
-	s.addLoad(pair, path, 1)
-	x.put(pair, path)
+	x.move(pair, path)
+	x.moved = append(x.moved, pair)
 	for _, o := range s.c.of(old) {
 		x.sort(o)
 	}
@@ -187,6 +194,16 @@ func (x *tabu) step(now int64) {
 		x.sort(o)
 	}
 	x.until[pair] = now + stay + int64(s.rng.IntN(stay))
+}
+
+// move leads a pair along another path.
+func (x *tabu) move(pair, path int32) {
+	s := x.s
+	s.addLoad(pair, s.path[pair], -1)
+	x.take(pair, s.path[pair])
+	s.path[pair] = path
+	s.addLoad(pair, path, 1)
+	x.put(pair, path)
 }
 
 // charge adds demand along a path, and returns by how much squares of what is above the level grow.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"slices"
+
+	"sim/engine"
 )
 
 // wildRules returns the rules of wild-first routes to try in turn. Where links are down and none are shifted,
@@ -88,16 +90,41 @@ func (c *Candidates) safe() bool {
 // listed.
 const manyPairs = 100_000
 
+// lister returns what lists the routes of a pair: those that translations of the network take into each other are listed
+// once, where rules take no notice of where they begin.
+func (r *optimiser) lister(rules *Candidates) func(f engine.Flow) [][]engine.Step {
+	t := r.p.Torus
+	if !t.Symmetric() || t.Shift != nil {
+		return rules.Of
+	}
+	y := newSymmetry(t, r.p.translations(1))
+	if y.Classes() >= len(r.in.pair) {
+		return rules.Of
+	}
+	known := make([][][]engine.Step, y.Classes())
+	return func(f engine.Flow) [][]engine.Step {
+		class := y.Class(f)
+		if known[class] == nil {
+			known[class] = rules.Of(y.Flow(class))
+		}
+		for _, path := range known[class] {
+			rules.Channels(f.Src, path)
+		}
+		return known[class]
+	}
+}
+
 // choices lists the wild-first routes of all pairs.
 func (r *optimiser) choices(rules *Candidates) (*choices, error) {
 	in := r.in
 	c := newChoices(len(in.pair))
+	list := r.lister(rules)
 	var apart unjoined
 	for i, f := range in.pair {
 		if i == int(in.first[1]) { // other sources will have about as many
 			c.reserve(len(in.sources))
 		}
-		paths := rules.Of(f)
+		paths := list(f)
 		for _, path := range paths {
 			if len(in.pair) > manyPairs && len(path) > len(paths[0])+2 {
 				break // they would take much memory for little

@@ -101,16 +101,20 @@ type Symmetry struct {
 // trivial one where nodes are not identical, the problem is not Uniform or rates of links differ; nil for other graphs
 // than tori.
 func (p *Problem) Symmetry(every int) *Symmetry {
-	t := p.Torus
-	if t == nil {
+	if p.Torus == nil {
 		return nil
 	}
-	n := t.Nodes()
-	s := &Symmetry{Torus: t, Orbit: make([]int32, n), Shift: make([]int32, n)}
 	group := []int32{0}
-	if t.Symmetric() && p.Uniform() && !p.RatesDiffer() {
+	if p.Torus.Symmetric() && p.Uniform() && !p.RatesDiffer() {
 		group = p.translations(every)
 	}
+	return newSymmetry(p.Torus, group)
+}
+
+// newSymmetry returns the orbits of nodes under a group of translations.
+func newSymmetry(t *torus.Torus, group []int32) *Symmetry {
+	n := t.Nodes()
+	s := &Symmetry{Torus: t, Orbit: make([]int32, n), Shift: make([]int32, n)}
 	for i := range s.Orbit {
 		s.Orbit[i] = -1
 	}

@@ -1,0 +1,143 @@
+package routing
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"sim/engine"
+	"sim/engine/packet"
+	"sim/fabric/torus"
+)
+
+// large has all graphs count as large until a test ends.
+func large(t interface{ Cleanup(func()) }) {
+	was := fewArcs
+	fewArcs = 0
+	t.Cleanup(func() { fewArcs = was })
+}
+
+// TestLargeGraphs: searches for large graphs find loads and bounds on smaller ones that those for these do, too, and
+// paths that cannot deadlock.
+func TestLargeGraphs(t *testing.T) {
+	for _, n := range []int32{24, 60, 128} {
+		p := randomGraph(n, 0, 2)
+		small, err := Optimised{Budget: 3_000_000, Rounds: 60}.Route(t.Context(), p, Options{Seed: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			large(t)
+			d, err := Optimised{Budget: 3_000_000, Rounds: 60}.Route(t.Context(), p, Options{Seed: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			load, _ := loadsOf(p, d.Paths, 1)
+			if load > small.Metrics["max_link_load"]*(1+2e-3) || d.Bound < small.Bound*(1-1e-3) || load < small.Bound*(1-1e-9) || d.Bound > small.Metrics["max_link_load"]*(1+1e-9) {
+				t.Errorf("load %g, bound %g; want %g and %g", load, d.Bound, small.Metrics["max_link_load"], small.Bound)
+			}
+			if c, err := packet.CheckChannels(t.Context(), p.Network, d.Paths, p.Flows); err != nil || c != nil {
+				t.Errorf("%v: %s", err, c.Names(p.Network))
+			}
+		})
+	}
+}
+
+// TestParts: what lengths of which many are 0 prove is the same whether nodes count as one or not.
+func TestParts(t *testing.T) {
+	parts, all := 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
+		p := randomGraph(rapid.Int32Range(24, 50).Draw(t, "nodes"), 0, 2)
+		in, err := newInstance(p, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := newDual(in)
+		length, sum := make([]float64, in.orbits), 0.0
+		for range rapid.IntRange(1, 30).Draw(t, "links") {
+			length[rng.IntN(in.orbits)] = float64(1 + rng.IntN(1<<10))
+		}
+		length[0] = scale
+		for o, l := range length {
+			sum += l * b.links[o]
+		}
+		total := 0.0
+		for i, f := range in.pair {
+			b.t.grow(f.Src, length)
+			total += in.demand[i] * b.t.Dist[f.Dst]
+		}
+		all++
+		if b.try(t.Context(), length, true) {
+			parts++
+		} else {
+			b.try(t.Context(), length, false)
+		}
+		if math.Abs(b.value-total/sum) > 1e-12*b.value {
+			t.Fatalf("proves %g, want %g", b.value, total/sum)
+		}
+	})
+	if 2*parts < all {
+		t.Errorf("nodes were as one %d times of %d", parts, all)
+	}
+}
+
+// TestHalves: halves of a torus prove what is sent from one to the other over the links between them.
+func TestHalves(t *testing.T) {
+	p := weigh(must(t, torus.Faults{}, "", 4, 5, 2), 0, 2)
+	in, err := newInstance(p, p.Symmetry(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for d, size := range p.Torus.Dims {
+		var want []float64
+		for from := range size {
+			crossing := [2]float64{}
+			half := func(a int32) bool { return (p.Torus.Coord(a, d)-from+size)%size < size/2 }
+			for i, f := range p.Flows {
+				switch {
+				case half(f.Src) && !half(f.Dst):
+					crossing[0] += p.Demand[i]
+				case !half(f.Src) && half(f.Dst):
+					crossing[1] += p.Demand[i]
+				}
+			}
+			links := float64(p.Torus.Nodes() / size * 2)
+			want = append(want, crossing[0]/links, crossing[1]/links)
+		}
+		for i, cut := range newDual(in).halves(d) {
+			b := newDual(in)
+			if b.try(t.Context(), cut, false); math.Abs(b.value-want[i]) > 1e-9 {
+				t.Errorf("dimension %d, half %d: %g, want %g", d, i, b.value, want[i])
+			}
+		}
+	}
+}
+
+// TestLister: routes that are listed once for pairs that translations take into each other are those of each pair.
+func TestLister(t *testing.T) {
+	for _, faults := range []torus.Faults{{}, {Switches: []torus.Switch{{Dim: 0, Index: 3}}}} {
+		p := must(t, faults, "", 4, 4, 8)
+		rules, err := NewCandidates(p, WildRule{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &optimiser{p: p}
+		if r.in, err = newInstance(weigh(p, 0, 2), p.Symmetry(1)); err != nil {
+			t.Fatal(err)
+		}
+		list := r.lister(rules)
+		for i, f := range p.Flows {
+			if i%7 > 0 {
+				continue
+			}
+			if got, want := list(f), rules.Of(f); !slices.EqualFunc(got, want, func(a, b []engine.Step) bool { return slices.Equal(a, b) }) {
+				t.Fatalf("from %d to %d: %v, want %v", f.Src, f.Dst, got, want)
+			}
+		}
+	}
+}
