@@ -64,74 +64,80 @@ func serialise(perByte, bytes uint64, part uint32) (engine.Time, uint32) {
 // runBooked simulates the events up to a time.
 func (z *sim) runBooked(until engine.Time) {
 	var room [atOnce]int32
-	var hops [atOnce]hop
+	var coming [atOnce]*record
 	for rounds := 0; ; rounds++ {
 		ids, now, ok := z.calendar.takeSome(room[:], until)
 		if !ok || rounds&(askEvery/atOnce-1) == 0 && z.told() {
 			return
 		}
 		z.s.End = now
-		z.foresee(ids, &hops)
+		z.foresee(ids, &coming)
 		for i, id := range ids {
-			if id < z.base {
-				z.forward(id, &hops[uint(i)%atOnce], now)
-			} else if z.fire(id-z.base, now); z.full {
-				return
+			if id >= z.base {
+				if z.fire(id-z.base, now); z.full {
+					return
+				}
+			} else {
+				z.forward(id, coming[i&(atOnce-1)], now)
 			}
 		}
 	}
 }
 
-// hop is a packet that is at the end of a link, and the link that it takes then, arrived if none.
-type hop struct {
-	r  *record
-	to int32
-}
-
-// foresee finds where packets go at events of one time, from what no event before them changes. It reads what they will
-// touch, all at the same time as far as the machine can, and changes nothing.
-func (z *sim) foresee(ids []int32, hops *[atOnce]hop) {
+// foresee finds the packets that arrive by events of one time. It reads what these will touch, and changes nothing.
+func (z *sim) foresee(ids []int32, coming *[atOnce]*record) {
 	links, sum := z.links, int32(0)
 	for i, id := range ids {
-		h := &hops[uint(i)%atOnce]
-		if uint(id) >= uint(len(links)) {
-			if h.to = arrived; len(ids) > 1 {
-				h.to = z.touch(id - z.base)
-			}
+		if uint(id) < uint(len(links)) {
+			head := links[id].queue.head
+			coming[i&(atOnce-1)] = z.chunks.at(head)
+			sum += z.chunks.at(head + 1).bytes // what comes behind it
 		} else {
-			l := &links[id]
-			h.r = z.chunks.first(&l.queue)
-			h.to = z.paths.after(h.r.route, l.to)
-		}
-		if to := h.to; uint(to) < uint(len(links)) && len(ids) > 1 {
-			sum += z.chunks.at(links[to].queue.tail).bytes
+			coming[i&(atOnce-1)] = z.touch(id - z.base)
 		}
 	}
-	if k := z.calendar.coming(); uint(k) < uint(len(links)) && prefetches {
+	if len(ids) > 1 && len(z.paths.step) > 0 {
+		z.fetch(coming[:len(ids)])
+	} else if k := z.calendar.coming(); uint(k) < uint(len(links)) && prefetches {
 		prefetch(unsafe.Pointer(z.chunks.first(&links[k].queue)))
 	}
-	z.touched = sum
+	z.touched += sum
+}
+
+// fetch reads the places where packets go. Loads of one loop do not wait for each other, nor branches for them, so the
+// cache fetches all at the same time.
+func (z *sim) fetch(coming []*record) {
+	var to [atOnce]int32
+	sum := int32(0)
+	for i, r := range coming {
+		t := r.hold
+		to[i&(atOnce-1)] = t + (z.home-t)&(t>>31) // home, if it goes nowhere
+		sum += int32(z.paths.step[r.route])
+	}
+	for i := range coming {
+		t := &to[i&(atOnce-1)]
+		*t = z.links[*t].queue.tail
+	}
+	for i := range coming {
+		sum += z.chunks.at(to[i&(atOnce-1)]).bytes
+	}
+	z.touched += sum
 }
 
 // forward ends the first packet's stay on a link.
-func (z *sim) forward(id int32, h *hop, now engine.Time) {
+func (z *sim) forward(id int32, r *record, now engine.Time) {
 	l := &z.links[id]
 	if z.chunks.drop(&l.queue); l.queue.length > 0 {
-		first := z.chunks.first(&l.queue)
-		z.calendar.set(id, first.at)
-		if prefetches {
-			prefetch(unsafe.Add(unsafe.Pointer(first), 64)) // what comes behind it, when that is first
-		}
+		z.calendar.set(id, z.chunks.first(&l.queue).at)
 	}
-	route := h.r.route + 1
+	to := r.hold
 	if !z.paths.steps {
-		route--
-		h.to = z.paths.next(l.to, route)
+		to = z.paths.next(l.to, r.route)
 	}
-	if h.to == arrived {
-		z.deliver(h.r, now)
+	if to == arrived {
+		z.deliver(r, now)
 	} else {
-		z.book(h.to, h.r, route, now)
+		z.book(to, r, r.route, now)
 	}
 }
 
@@ -140,18 +146,31 @@ func (z *sim) forward(id int32, h *hop, now engine.Time) {
 func (z *sim) book(id int32, r *record, route int32, now engine.Time) engine.Time {
 	l := &z.links[id]
 	p := &z.paces[l.pace]
-	if now > l.free {
-		l.free, l.part = now, 0
+	start, part := l.free, l.part
+	if now > start {
+		start, part = now, 0
 	}
-	start := l.free
 	l.waited += start - now
 	l.packets++
-	l.bytes += int64(r.bytes)
-	takes, part := serialise(p.perByte, uint64(r.bytes), l.part)
+	bytes := r.bytes
+	l.bytes += int64(bytes)
+	takes, part := serialise(p.perByte, uint64(bytes), part)
 	l.free, l.part = start+takes, part
 	end := l.free + p.latency
-	at := z.chunks.add(&l.queue)
-	at.at, at.inject, at.route, at.bytes, at.flow = end, r.inject, route, r.bytes, r.flow
+	next := int32(arrived)
+	if z.paths.steps {
+		route++
+		if s := z.paths.step[route]; s != engine.Arrived {
+			next = z.paths.port[int(l.to)*z.paths.degree+s.Port()]
+		}
+	}
+	if l.queue.tail%perChunk == 0 {
+		z.chunks.extend(&l.queue)
+	}
+	at := z.chunks.at(l.queue.tail)
+	l.queue.tail++
+	l.queue.length++
+	at.at, at.inject, at.route, at.bytes, at.flow, at.hold = end, r.inject, route, bytes, r.flow, next
 	if l.mostHeld = max(l.mostHeld, l.queue.length); l.queue.length == 1 {
 		z.set(id, end)
 	}

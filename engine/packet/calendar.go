@@ -24,8 +24,8 @@ type calendar struct {
 	next    []int32  // by id: the one after it in its run, -1 at the end
 	heap    []farRun // runs beyond the ring
 	pushed  int64
-	left    int32          // the rest of the run being taken; -1 if none
-	recent  [recents]int32 // by a hash of the time: the run of the ring to which an event was added last; -1 if it is gone
+	left    int32            // the rest of the run being taken; -1 if none
+	recent  [recents]lastRun // by a hash of the time: the run of the ring to which an event was added last
 	now     engine.Time
 	times   int64       // that were taken since the span was looked at
 	looked  engine.Time // when that was
@@ -35,8 +35,14 @@ type calendar struct {
 // run is the events of one time.
 type run struct {
 	time engine.Time
-	tail int32 // the last of it
+	tail int32 // the last of it, where it is not in recent
 	next int32 // the run after it in its cell, -1 at the end
+}
+
+// lastRun is a run, and the last event of it. The time is -1 if it is gone.
+type lastRun struct {
+	time     engine.Time
+	id, tail int32
 }
 
 // farRun is a run beyond the ring. A time may have several, to which no event is added any more, and one in the ring that
@@ -62,32 +68,42 @@ func newCalendar(ids int) *calendar {
 		cells: slices.Repeat([]int32{-1}, cells), filled: make([]uint64, cells/64), some: make([]uint64, cells/64/64),
 		runs: make([]run, ids), next: make([]int32, ids), left: -1, patient: 1,
 	}
-	a.forget()
+	for i := range a.recent {
+		a.recent[i].time = -1
+	}
 	return a
 }
 
 // forget empties recent.
 func (a *calendar) forget() {
 	for i := range a.recent {
-		a.recent[i] = -1
+		if l := &a.recent[i]; l.time >= 0 {
+			a.runs[l.id].tail = l.tail
+			l.time = -1
+		}
 	}
 }
 
 // set puts id at time t, which must not be earlier than what was taken last.
 func (a *calendar) set(id int32, t engine.Time) {
 	a.next[id] = -1
-	s := slot(t)
-	if k := a.recent[s]; k >= 0 {
-		if b := &a.runs[k]; b.time == t {
-			a.next[b.tail] = id
-			b.tail = id
-			return
-		}
+	if l := &a.recent[slot(t)]; l.time == t {
+		a.next[l.tail] = id
+		l.tail = id
+	} else {
+		a.settle(id, t, l)
 	}
+}
+
+// settle is set where the run of a time is not where it is sought first.
+func (a *calendar) settle(id int32, t engine.Time, recent *lastRun) {
 	if int64(t>>a.shift)-a.cursor >= int64(len(a.cells)) {
 		a.runs[id] = run{t, id, -1}
 		a.push(id)
 		return
+	}
+	if recent.time >= 0 {
+		a.runs[recent.id].tail = recent.tail
 	}
 	c := a.cell(t)
 	last := int32(-1) // of the cell's runs that are not later
@@ -95,14 +111,12 @@ func (a *calendar) set(id int32, t engine.Time) {
 		last = k
 	}
 	if last >= 0 && a.runs[last].time == t {
-		b := &a.runs[last]
-		a.next[b.tail] = id
-		b.tail = id
-		a.recent[s] = last
+		a.next[a.runs[last].tail] = id
+		*recent = lastRun{t, last, id}
 		return
 	}
 	a.runs[id] = run{t, id, -1}
-	a.recent[s] = id
+	*recent = lastRun{t, id, id}
 	a.link(id, c, last)
 }
 
@@ -159,8 +173,8 @@ func (a *calendar) turn(until engine.Time) bool {
 			a.some[c/64/64] &^= 1 << (c / 64 % 64)
 		}
 	}
-	if s := slot(b.time); a.recent[s] == k {
-		a.recent[s] = -1
+	if l := &a.recent[slot(b.time)]; l.time == b.time && l.id == k {
+		l.time = -1
 	}
 	if b.time > a.now {
 		a.times++

@@ -10,10 +10,10 @@ import (
 type record struct {
 	at     engine.Time // when the whole of it is at the link's end; when it came, of those that wait
 	inject engine.Time
-	route  int32 // its destination, or the place of its step
+	route  int32 // its destination, or the place of its step; of one that is booked, of the next
 	bytes  int32
 	flow   int32
-	hold   int32 // who holds it back; see fromOpen
+	hold   int32 // who holds it back, see fromOpen; of one that is booked, the link that it takes next, if steps say
 }
 
 const (
@@ -24,6 +24,8 @@ const (
 	// slabBits is how many records memory is taken for at once.
 	slabBits = 16
 	perSlab  = 1 << slabBits
+	// mostSlabs is how many memory is taken for at once.
+	mostSlabs = 16
 
 	// mostChunks keeps numbers of records below 2^31: 64 GiB, less what is taken without being asked for.
 	mostChunks = 1<<27 - 1<<20
@@ -38,14 +40,15 @@ const (
 // from 1 on.
 type chunks struct {
 	slabs []*[perSlab]record
-	next  []int32 // by chunk: the one after it in its queue, or among the free
+	room  []record // of slabs to come
+	next  []int32  // by chunk: the one after it in its queue, or among the free
 	free  int32
 	made  int64
 }
 
-// fifo is a queue of records: a list of chunks, none when it is empty.
+// fifo is a queue of records: a list of chunks. When it is empty it keeps the last of them, and begins there again.
 type fifo struct {
-	head, tail int32 // its oldest and youngest record
+	head, tail int32 // its oldest record, and the place behind its youngest; 0 if it never had one
 	length     int32
 }
 
@@ -63,15 +66,21 @@ func (c *chunks) grab() int32 {
 	return k << chunkBits
 }
 
-// grow takes memory for more chunks. Free ones are taken in the order of their numbers.
+// grow takes memory for more chunks. Free ones are taken in the order of their numbers. The last of each slab is left, so
+// that the place behind a chunk can be read.
 func (c *chunks) grow() {
 	const more = perSlab / perChunk
 	from := int32(len(c.slabs) * more)
-	c.slabs = append(c.slabs, new([perSlab]record))
+	if len(c.room) == 0 {
+		c.room = make([]record, min(len(c.slabs)+1, mostSlabs)*perSlab)
+		hugePages(c.room)
+	}
+	c.slabs = append(c.slabs, (*[perSlab]record)(c.room))
+	c.room = c.room[perSlab:]
 	for k := from; k < from+more; k++ {
 		c.next = append(c.next, k+1)
 	}
-	c.next[from+more-1] = 0
+	c.next[from+more-2] = 0
 	if c.free = from; from == 0 {
 		c.free = 1
 	}
@@ -80,17 +89,22 @@ func (c *chunks) grow() {
 
 // add returns the place for one more record at the end of q.
 func (c *chunks) add(q *fifo) *record {
-	q.length++
-	if q.tail++; q.length == 1 || q.tail%perChunk == 0 {
+	if q.tail%perChunk == 0 {
 		c.extend(q)
 	}
-	return c.at(q.tail)
+	at := c.at(q.tail)
+	q.tail++
+	q.length++
+	return at
 }
 
-// extend gives q a chunk more.
+// extend gives q a chunk more, if it is not empty and has one.
 func (c *chunks) extend(q *fifo) {
+	if q.length == 0 && q.tail > 0 {
+		return
+	}
 	k := c.grab()
-	if q.length == 1 {
+	if q.length == 0 {
 		q.head = k
 	} else {
 		c.next[q.tail>>chunkBits-1] = k >> chunkBits
@@ -110,9 +124,14 @@ func (c *chunks) drop(q *fifo) {
 	}
 }
 
-// release frees the chunk of the record that was dropped last.
+// release frees the chunk of the record that was dropped last, or begins it again if q is empty.
 func (c *chunks) release(q *fifo) {
 	k := (q.head - 1) >> chunkBits
+	if q.length == 0 {
+		q.head = k << chunkBits
+		q.tail = q.head
+		return
+	}
 	q.head = c.next[k] << chunkBits
 	c.next[k], c.free = c.free, k
 }

@@ -12,14 +12,15 @@ import (
 type injector struct {
 	process     Process
 	order       Order
-	bytes, hold int32
 	first, n    int32   // flows first..first+n-1
 	flows       []int32 // or these n
-	ahead       int32   // of a greedy one, the flow of its next packet
-	window      int32
-	total, sent int64 // packets, or rounds of them where flows go together
+	total, sent int64   // packets, or rounds of them where flows go together
+	next        record  // of a greedy one, the next packet: flow, bytes, and, in hold, its first link, where it is known now
+	then        int64   // the place of the flow of the one behind it
 	key         uint64
 	count       int64 // packets of each flow
+	bytes, hold int32
+	window      int32
 	offset      int64
 	start, stop engine.Time
 	every, at   float64 // at: when the next is sent, of a Poisson process
@@ -122,7 +123,10 @@ func (z *sim) addFeeds(m injector, feedOf []int32) {
 	}
 	for i := range sizes {
 		feed := &z.injectors[base+int32(i)]
-		feed.ahead = feed.pick(0)
+		feed.then = feed.place(1)
+		if feed.next = (record{flow: feed.pick(0), bytes: feed.bytes, hold: nowhere}); z.paths.single() {
+			feed.next.hold = links[i] - 1
+		}
 	}
 }
 
@@ -158,11 +162,11 @@ func (z *sim) fire(i int32, now engine.Time) {
 		if m.sent == m.total {
 			return
 		}
-		flow := m.ahead
+		flow := m.next.flow
 		if m.sent++; m.sent < m.total {
-			m.ahead = m.pick(m.sent)
+			m.next.flow, m.then = m.flows[m.then], m.place(m.sent+1)
 		}
-		if start := z.launch(flow, m.bytes, m.hold, now); start < engine.Never && m.sent < m.total {
+		if start := z.launch(flow, m.bytes, m.hold, m.next.hold, now); start < engine.Never && m.sent < m.total {
 			z.set(z.base+i, start)
 		}
 	case Window:
@@ -173,32 +177,31 @@ func (z *sim) fire(i int32, now engine.Time) {
 			z.set(z.base+i, at)
 		}
 		if m.order != Together {
-			z.launch(m.pick(m.sent-1), m.bytes, m.hold, now)
+			z.launch(m.pick(m.sent-1), m.bytes, m.hold, nowhere, now)
 			return
 		}
 		for f := m.first; f < m.first+m.n; f++ {
-			z.launch(f, m.bytes, m.hold, now)
+			z.launch(f, m.bytes, m.hold, nowhere, now)
 		}
 	}
 }
 
-// touch reads what the next packet of an injector, or of a task behind them, will, and returns the first link that it
-// takes, -1 where that is not known beforehand. It changes nothing.
-func (z *sim) touch(i int32) int32 {
+// touch reads what the next packet of an injector, or of a task behind them, will, and returns that packet; one that goes
+// nowhere, where it is not known beforehand. It changes nothing.
+func (z *sim) touch(i int32) *record {
 	if int(i) >= len(z.injectors) {
-		return -1
+		return &noPacket
 	}
 	m := &z.injectors[i]
-	set := &z.paths.sets[z.paths.now]
-	if m.process != Greedy || set.First != nil || !z.paths.steps {
-		return -1
+	if m.process != Greedy || m.next.hold < 0 {
+		return &noPacket
 	}
-	step := z.paths.step[set.from+int32(set.Start[set.ClassOf(m.ahead)])]
-	if step == engine.Arrived {
-		return -1
-	}
-	return z.paths.port[int(z.flows[m.ahead].Src)*z.paths.degree+step.Port()]
+	z.touched += z.paths.sets[0].ClassOf(m.next.flow) + m.flows[m.then]
+	return &m.next
 }
+
+// noPacket goes nowhere.
+var noPacket = record{hold: nowhere}
 
 // fireWindow injects what windows allow.
 func (z *sim) fireWindow(i int32, m *injector, now engine.Time) {
@@ -207,7 +210,7 @@ func (z *sim) fireWindow(i int32, m *injector, now engine.Time) {
 		for range min(int64(m.window), m.count) {
 			for k := range m.n {
 				m.left[k]--
-				z.launch(m.first+k, m.bytes, m.hold, now)
+				z.launch(m.first+k, m.bytes, m.hold, nowhere, now)
 			}
 		}
 		return
@@ -220,7 +223,7 @@ func (z *sim) fireWindow(i int32, m *injector, now engine.Time) {
 	}
 	if k := flow - m.first; m.left[k] > 0 {
 		m.left[k]--
-		z.launch(flow, m.bytes, m.hold, now)
+		z.launch(flow, m.bytes, m.hold, nowhere, now)
 	}
 }
 

@@ -168,7 +168,7 @@ func (z *sim) send(i int32, now engine.Time) {
 	bytes := min(int64(j.bytes), j.toSend[i])
 	j.toSend[i] -= bytes
 	hold := fromFeed - z.agent(i) + z.base
-	if start := z.launch(i, int32(bytes), hold, now); start < engine.Never && j.toSend[i] > 0 {
+	if start := z.launch(i, int32(bytes), hold, nowhere, now); start < engine.Never && j.toSend[i] > 0 {
 		z.calendar.set(z.agent(i), start)
 	}
 }

@@ -229,7 +229,11 @@ func newRegion(z *sim, p *pair, me uint8) *region {
 	r.seq = make([]int64, int(z.base)+len(z.injectors))
 	arriving := int32(0)
 	for i, l := range z.n.Links {
-		switch from, to := p.side[l.From], p.side[l.To]; {
+		from, to := p.side[l.From], p.side[l.To]
+		if from == me {
+			own.home = int32(i)
+		}
+		switch {
 		case from == to:
 			r.hop[i] = inner
 		case from == me:

@@ -106,6 +106,9 @@ func sums(k *engine.Paths) ([]float64, error) {
 	return upTo, nil
 }
 
+// single reports whether each flow has one path.
+func (y *paths) single() bool { return y.steps && len(y.sets) == 1 && y.sets[0].First == nil }
+
 // path chooses a path for a packet of a flow and returns the place of its first step.
 func (y *paths) path(flow int32) int32 {
 	set := &y.sets[y.now]

@@ -89,7 +89,7 @@ func (r *region) mine(flow int32) bool {
 func (r *region) simulate() {
 	z := r.sim
 	var room [atOnce]int32
-	var hops [atOnce]hop
+	var coming [atOnce]*record
 	for {
 		ids, now, ok := z.calendar.takeSome(room[:], r.end-1)
 		if !ok {
@@ -99,12 +99,12 @@ func (r *region) simulate() {
 		if n := len(r.now.times); n == 0 || r.now.times[n-1].time != now {
 			r.now.times = append(r.now.times, timeOf{now, int32(len(r.now.seq))})
 		}
-		r.foresee(ids, &hops)
+		r.foresee(ids, &coming)
 		for i, id := range ids {
 			r.now.seq = append(r.now.seq, r.seq[id])
 			r.k = 0
 			if id < z.base {
-				r.forward(id, &hops[uint(i)%atOnce], now)
+				r.forward(id, coming[uint(i)%atOnce], now)
 			} else if r.both = r.of.where[id-z.base] == 3; !z.full {
 				z.fire(id-z.base, now)
 			}
@@ -116,32 +116,28 @@ func (r *region) simulate() {
 }
 
 // foresee is sim.foresee: packets from the other region are in arriving, and those for it go nowhere here.
-func (r *region) foresee(ids []int32, hops *[atOnce]hop) {
-	z, sum := r.sim, int32(0)
+func (r *region) foresee(ids []int32, coming *[atOnce]*record) {
+	z := r.sim
 	for i, id := range ids {
-		h := &hops[uint(i)%atOnce]
-		h.to = arrived
+		p := &coming[uint(i)%atOnce]
 		switch {
 		case id >= z.base:
-			h.to = z.touch(id - z.base)
+			*p = z.touch(id - z.base)
 		case r.hop[id] >= 0:
-			h.r = &r.arriving[r.hop[id]]
-			h.to = z.paths.after(h.r.route, z.links[id].to)
+			*p = &r.arriving[r.hop[id]]
+		case r.hop[id] == inner:
+			*p = z.chunks.first(&z.links[id].queue)
 		default:
-			h.r = z.chunks.first(&z.links[id].queue)
-			if r.hop[id] == inner {
-				h.to = z.paths.after(h.r.route, z.links[id].to)
-			}
-		}
-		if h.to >= 0 {
-			sum += z.chunks.at(z.links[h.to].queue.tail).bytes
+			*p = &noPacket
 		}
 	}
-	z.touched = sum
+	if len(z.paths.step) > 0 {
+		z.fetch(coming[:len(ids)])
+	}
 }
 
 // forward is sim.forward.
-func (r *region) forward(id int32, h *hop, now engine.Time) {
+func (r *region) forward(id int32, p *record, now engine.Time) {
 	z := r.sim
 	if r.hop[id] < 0 {
 		l := &z.links[id]
@@ -149,12 +145,12 @@ func (r *region) forward(id int32, h *hop, now engine.Time) {
 			r.set(id, z.chunks.first(&l.queue).at)
 		}
 	}
-	switch r.k = 1; {
-	case r.hop[id] == outward:
-	case h.to == arrived:
-		z.deliver(h.r, now)
+	switch r.k = 1; p.hold {
+	case nowhere: // here
+	case arrived:
+		z.deliver(p, now)
 	default:
-		z.book(h.to, h.r, h.r.route+1, now)
+		z.book(p.hold, p, p.route, now)
 	}
 }
 

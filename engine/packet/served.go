@@ -191,14 +191,14 @@ func (z *sim) bring(ids []int32) {
 		case id < 3*links:
 			sum += z.firstReady(&z.servers[id-2*links])
 		default:
-			to = z.touch(id - z.base)
+			to = z.touch(id - z.base).hold
 		}
 		if to >= 0 {
 			l := &z.servers[to]
 			sum += l.turn + z.chunks.at(z.queues[l.queue].tail).bytes
 		}
 	}
-	z.touched = sum
+	z.touched += sum
 }
 
 // firstReady reads the first credit of a link, and the packet that it sends next if there is room for it.

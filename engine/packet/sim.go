@@ -34,6 +34,7 @@ type sim struct {
 	links   []link // booked
 	paces   []pace
 	touched int32 // what was read for the cache's sake alone
+	home    int32 // a link that may be read in place of none
 	served
 }
 
@@ -205,9 +206,9 @@ func (z *sim) tooMuch() error {
 	return nil
 }
 
-// launch injects a packet of a flow and puts it before its first link. It returns when the link will begin to send it,
-// engine.Never where that is not known yet.
-func (z *sim) launch(flow, bytes, hold int32, now engine.Time) engine.Time {
+// launch injects a packet of a flow and puts it before its first link, which is sought if it is nowhere. It returns when the
+// link will begin to send it, engine.Never where that is not known yet.
+func (z *sim) launch(flow, bytes, hold, first int32, now engine.Time) engine.Time {
 	if z.region != nil && !z.region.mine(flow) {
 		return engine.Never
 	}
@@ -216,16 +217,20 @@ func (z *sim) launch(flow, bytes, hold int32, now engine.Time) engine.Time {
 		z.s.MeasuredInjected++
 	}
 	r := record{inject: now, flow: flow, bytes: bytes, hold: hold}
-	return z.depart(&r, now)
+	return z.depart(&r, first, now)
 }
 
-// depart chooses the path of a packet at its source and puts it before its first link.
-func (z *sim) depart(r *record, now engine.Time) engine.Time {
-	f := z.flows[r.flow]
-	if r.route = f.Dst; z.paths.steps {
+// depart chooses the path of a packet at its source and puts it before its first link, which is sought if it is nowhere.
+func (z *sim) depart(r *record, first int32, now engine.Time) engine.Time {
+	if z.paths.steps {
 		r.route = z.paths.path(r.flow)
+	} else {
+		r.route = z.flows[r.flow].Dst
 	}
-	switch first := z.paths.next(f.Src, r.route); {
+	if first == nowhere {
+		first = z.paths.next(z.flows[r.flow].Src, r.route)
+	}
+	switch {
 	case first == arrived:
 		z.deliver(r, now)
 		return now
