@@ -356,12 +356,9 @@ func pairsOfKinds() [][2]string {
 func TestWhatIsCheckedRuns(t *testing.T) {
 	t.Parallel()
 	ran := map[[2]string]int{}
-	rounds := 3
-	switch {
-	case *long:
+	rounds := 2
+	if *long {
 		rounds = 40
-	case testing.Short():
-		rounds = 2
 	}
 	for i := range rounds {
 		for _, pair := range pairsOfKinds() {

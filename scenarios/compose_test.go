@@ -11,25 +11,27 @@ import (
 // as fluid but for what sharing otherwise may gain; smaller packets bring the two together.
 func TestPacketsNearFluid(t *testing.T) {
 	t.Parallel()
+	few, many := []string{"16MB", "4MB"}, []string{"4MB", "1MB"}
 	for _, c := range []struct {
-		base string
-		set  []string
+		base  string
+		set   []string
+		sizes []string
 	}{
-		{"gpt7b", nil},
-		{"gpt7b", []string{"workload.gpus=32"}},
-		{"gpt7b", []string{"workload.replicas=all"}},
-		{"gpt7b", []string{"workload.flows=per-gpu"}},
-		{"gpt7b", []string{"workload.gpus=24", "workload.replicas=all", "workload.flows=per-gpu"}},
-		{"gpt7b", []string{"workload.schedule=gpipe", "fabric.ports_per_pod=3"}},
-		{"gpt7b", []string{"workload.pp=8", "fabric.gpus_per_pod_per_replica=2"}},
-		{"gpt7b", []string{"workload.schedule=interleaved-1f1b", "workload.virtual_stages=2"}},
-		{"gpt7b", []string{"policy.service=level-priority", "fabric.nic_bandwidth=200Gbps"}},
-		{"mixtral8x22b", nil},
-		{"all-to-all-ocs", nil},
-		{"matrix-ocs", nil},
+		{"gpt7b", nil, many},
+		{"gpt7b", []string{"workload.gpus=32"}, few},
+		{"gpt7b", []string{"workload.replicas=all"}, few},
+		{"gpt7b", []string{"workload.flows=per-gpu"}, few},
+		{"gpt7b", []string{"workload.gpus=24", "workload.replicas=all", "workload.flows=per-gpu"}, few},
+		{"gpt7b", []string{"workload.schedule=gpipe", "fabric.ports_per_pod=3"}, few},
+		{"gpt7b", []string{"workload.pp=8", "fabric.gpus_per_pod_per_replica=2"}, few},
+		{"gpt7b", []string{"workload.schedule=interleaved-1f1b", "workload.virtual_stages=2"}, few},
+		{"gpt7b", []string{"policy.service=level-priority", "fabric.nic_bandwidth=200Gbps"}, few},
+		{"mixtral8x22b", nil, few},
+		{"all-to-all-ocs", nil, many},
+		{"matrix-ocs", nil, many},
 	} {
 		last := math.Inf(1)
-		for _, size := range []string{"4MB", "1MB"} {
+		for _, size := range c.sizes {
 			s, err := Load(c.base, append([]string{"engine.level=packet", "workload.packet=" + size}, c.set...))
 			if err != nil {
 				t.Fatalf("%s: %v", c.set, err)

@@ -75,7 +75,7 @@ func TestCallsAcrossPods(t *testing.T) {
 	if d := packets["makespan_s"] - fluid["makespan_s"]; d < -packets["packet_slack_s"] || d > packets["packet_slack_s"] || d > 0.02*fluid["makespan_s"] {
 		t.Errorf("%v s in packets, %v as fluid; want them within %v", packets["makespan_s"], fluid["makespan_s"], packets["packet_slack_s"])
 	}
-	for _, set := range []string{"policy.collective=halving-doubling", "policy.collective=direct", "policy.collective=hierarchical", "workload.expert_sizes=zipf", "workload.overlap_calls=0.5", "workload.overlap_sync=true", "workload.gpus=16 fabric.gpus_per_pod_per_replica=8",
+	for _, set := range []string{"policy.collective=halving-doubling workload.overlap_calls=0.5", "policy.collective=direct workload.expert_sizes=zipf", "policy.collective=hierarchical workload.overlap_sync=true", "workload.gpus=16 fabric.gpus_per_pod_per_replica=8",
 		"workload.schedule=interleaved-1f1b workload.virtual_stages=2"} {
 		m := exposed(append([]string{"fabric.gpus_per_pod_per_replica=2"}, strings.Fields(set)...)...)
 		if m["nct"] < 1 || m["makespan_s"] < m["bound_makespan_s"] {

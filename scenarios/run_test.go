@@ -193,7 +193,7 @@ func TestManyTopologies(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
-	microbatches, most := "16", 0.005
+	microbatches, most := "8", 0.005
 	if *long {
 		microbatches, most = "128", 0.002
 	}
