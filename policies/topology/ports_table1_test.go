@@ -17,6 +17,9 @@ func TestPortsProved(t *testing.T) {
 	for _, m := range models {
 		for _, tolerance := range []float64{0, 0.001} {
 			name := fmt.Sprintf("%s/%g", m, tolerance)
+			if m == "megatron-462b" && tolerance == 0 && !*long { // which TestBaselines holds to as many
+				continue
+			}
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				j := setting{m, 400e9, 4096}.job(t)
