@@ -9,7 +9,7 @@ import (
 // TestMain raises the number of random cases a property from rapid's 100: they are small. The flag -rapid.checks
 // overrides it.
 func TestMain(m *testing.M) {
-	if err := flag.Set("rapid.checks", "1000"); err != nil {
+	if err := flag.Set("rapid.checks", "400"); err != nil {
 		panic(err)
 	}
 	flag.Parse()

@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	_ "sim/internal/testseed"
 	"sim/plots/sheet"
 	"sim/plots/sheet/sheettest"
 	"sim/scenarios/result"

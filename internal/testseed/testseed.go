@@ -1,17 +1,27 @@
 // Package testseed makes the drawn cases of property tests the same in every run, so that a test that passes goes on
-// passing until the code changes. A test package imports it for that effect alone. To draw others:
+// passing until the code changes, and 40 of each, with -long 100. A test package imports it for that effect alone. To
+// draw others:
 //
 //	go test ./policies/routing -rapid.seed=0 -rapid.checks=2000
 package testseed
 
 import (
 	"flag"
+	"os"
+	"slices"
 
 	_ "pgregory.net/rapid" // which defines the flag
 )
 
 func init() {
-	if err := flag.Set("rapid.seed", "1"); err != nil {
+	set("rapid.seed", "1")
+	if !slices.Contains(os.Args, "-test.long") && !slices.Contains(os.Args, "-long") {
+		set("rapid.checks", "40")
+	}
+}
+
+func set(name, value string) {
+	if err := flag.Set(name, value); err != nil {
 		panic(err)
 	}
 }

@@ -150,16 +150,17 @@ func TestCheckFails(t *testing.T) {
 			if err := whole.Check(); err != nil {
 				t.Fatal(err)
 			}
+			s := expand(t)
+			transfers, after := slices.Clone(s.Transfers), slices.Clone(s.after)
 			for i := range whole.Transfers {
-				s := expand(t)
 				s.Transfers[i].Reduce = !s.Transfers[i].Reduce
 				if s.Check() == nil {
 					t.Fatalf("transfer %d of %d may as well reduce as copy", i, len(s.Transfers))
 				}
+				copy(s.Transfers, transfers)
 				if len(s.After(i)) == 0 {
 					continue
 				}
-				s = expand(t)
 				for k := range s.After(i) {
 					s.After(i)[k] = -1
 				}
@@ -169,6 +170,8 @@ func TestCheckFails(t *testing.T) {
 				if s.Check() == nil {
 					t.Fatalf("transfer %d of %d need wait for nothing", i, len(s.Transfers))
 				}
+				copy(s.Transfers, transfers)
+				copy(s.after, after)
 			}
 		})
 	}

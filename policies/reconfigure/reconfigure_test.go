@@ -43,7 +43,7 @@ func least(list []plan.Candidate, most int) []int64 {
 // TestPlusAndThePaper: our own constructions, without relaying, take no more slots than the paper's for any number of
 // topologies.
 func TestPlusAndThePaper(t *testing.T) {
-	for _, n := range []int{8, 16, 32, 64} {
+	for _, n := range []int{8, 16, 32} { // of 64 scale-up studies say so
 		for _, k := range []int{1, 2} {
 			s := planning(t, plan.UniformProblem(n, k, 1), Options{})
 			theirs, err := s.Candidates(context.Background(), "reconfigure-during")

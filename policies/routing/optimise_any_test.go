@@ -162,7 +162,7 @@ func TestOptimisedCanonical(t *testing.T) {
 		twist string
 		dims  []int
 		every int // switches, where tests are short; 0 is none
-	}{{"", []int{4, 4, 4}, 5}, {"tpuv4", []int{4, 4, 8}, 0}, {"tpuv4", []int{4, 8, 8}, 0}, {"", []int{4, 4, 8}, 0}, {"", []int{4, 8, 8}, 0}} {
+	}{{"", []int{4, 4, 4}, 11}, {"tpuv4", []int{4, 4, 8}, 0}, {"tpuv4", []int{4, 8, 8}, 0}, {"", []int{4, 4, 8}, 0}, {"", []int{4, 8, 8}, 0}} {
 		if c.every == 0 && !*long {
 			continue
 		}

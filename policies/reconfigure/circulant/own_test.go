@@ -71,7 +71,7 @@ func dark(t *testing.T, b *plan.Plan, loads []plan.SwitchLoad, delay int64) {
 func TestIndependent(t *testing.T) {
 	seen := false
 	each(t, func(t *testing.T, p *plan.Problem) {
-		if p.GPUs > 12 && !*long {
+		if p.GPUs > 10 && !*long {
 			t.Skip()
 		}
 		for _, relay := range []bool{false, true} {
