@@ -100,6 +100,9 @@ func TestDeterministic(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if testing.Short() {
+			figs = figs[:4]
+		}
 		dir := filepath.Join(t.TempDir(), "deep", "plots")
 		if err := sheet.WriteAll(t.Context(), dir, sheet.Formats, figs, workers); err != nil {
 			t.Fatal(err)

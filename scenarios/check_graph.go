@@ -126,6 +126,10 @@ func checkGraph(c *checker) {
 		c.clash("fabric.nodes", "%d nodes, and a link of node %d; write at least %d", l.Nodes, most-1, most)
 		return
 	}
+	if l.Nodes > graph.MaxNodes {
+		c.clash("fabric.nodes "+at, "%d nodes are too many; number them from 0, up to %d of them", l.Nodes, graph.MaxNodes)
+		return
+	}
 	if n := len(l.Names); n != 0 && n != l.Nodes {
 		c.clash("fabric.names", "%d names for %d nodes; name every node", n, l.Nodes)
 		return

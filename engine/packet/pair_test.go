@@ -12,12 +12,15 @@ import (
 	"sim/engine/packet"
 )
 
-// TestPairWorkers: two goroutines find to the tick what one does, on random networks and work with many ties: 100, or,
-// with -long, 1,000 of them.
+// TestPairWorkers: two goroutines find to the tick what one does, on random networks and work with many ties: 100, with
+// -long 1,000, with -short 30 of them.
 func TestPairWorkers(t *testing.T) {
 	cases, divided := 100, 0
-	if *long {
+	switch {
+	case *long:
 		cases = 1000
+	case testing.Short():
+		cases = 30
 	}
 	type work struct {
 		n *engine.Network
