@@ -56,7 +56,7 @@ const mostArcs = 100_000_000
 // fewArcs is the arcs of all sources' searches beyond which pairs are searched one by one where they are few, those of
 // the fewest hops breadth-first, paths that may deadlock are taken up where others are sought that cannot, the search
 // for a bound is as long as its work allows, and searches for more paths are given up that the budget does not cover.
-var fewArcs = 1_000_000 // tests have less
+var fewArcs = 2_000_000 // tests have less
 
 // arcs returns how many arcs searches from all sources look at.
 func (in *instance) arcs(w *stateGraph) int { return max(1, len(in.sources)*len(w.To)) }

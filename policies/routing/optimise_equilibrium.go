@@ -259,7 +259,7 @@ func (x *equilibration) prove(ctx context.Context) {
 // returns the rounds that are left.
 func (x *equilibration) run(ctx context.Context, rounds, work int) (int, error) {
 	large, n := x.between != nil, exchanges
-	if large {
+	if x.proof != nil {
 		n = manyExchanges
 	}
 	// a soft maximum is log(orbits)/width above the greatest load, relatively: less than that is not to be gained at

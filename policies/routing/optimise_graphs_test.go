@@ -37,7 +37,7 @@ func TestLargeGraphs(t *testing.T) {
 				t.Fatal(err)
 			}
 			load, _ := loadsOf(p, d.Paths, 1)
-			if load > small.Metrics["max_link_load"]*(1+2e-3) || d.Bound < small.Bound*(1-1e-3) || load < small.Bound*(1-1e-9) || d.Bound > small.Metrics["max_link_load"]*(1+1e-9) {
+			if load > small.Metrics["max_link_load"]*(1+5e-3) || d.Bound < small.Bound*(1-1e-3) || load < small.Bound*(1-1e-9) || d.Bound > small.Metrics["max_link_load"]*(1+1e-9) {
 				t.Errorf("load %g, bound %g; want %g and %g", load, d.Bound, small.Metrics["max_link_load"], small.Bound)
 			}
 			if c, err := packet.CheckChannels(t.Context(), p.Network, d.Paths, p.Flows); err != nil || c != nil {
