@@ -172,19 +172,18 @@ func TestOptimisedWeighed(t *testing.T) {
 			continue
 		}
 		p := weigh(must(t, torus.Faults{}, c.twist, c.dims...), 0, 2)
+		d, z := route(t, Optimised{Budget: 8_000_000}, p, Options{Seed: 1})
+		t.Logf("%v %s: load %g, gap %.5f", c.dims, c.twist, z.MaxWeighted, d.Metrics["gap"])
+		if d.Metrics["gap"] > c.gap {
+			t.Errorf("%v %s: gap %g, want at most %g", c.dims, c.twist, d.Metrics["gap"], c.gap)
+		}
 		first := ""
 		for range 2 {
-			d, z := route(t, Optimised{Budget: 8_000_000}, p, Options{Seed: 1})
-			have := fmt.Sprint(d.Paths.Class, d.Paths.Step, d.Bound, d.Metrics)
-			if first == "" {
+			d, _ := route(t, Optimised{Budget: 500_000}, p, Options{Seed: 1})
+			if have := fmt.Sprint(d.Paths.Class, d.Paths.Step, d.Bound, d.Metrics); first == "" {
 				first = have
-				t.Logf("%v %s: load %g, gap %.5f", c.dims, c.twist, z.MaxWeighted, d.Metrics["gap"])
-			}
-			if have != first {
+			} else if have != first {
 				t.Errorf("%v: other walks", c.dims)
-			}
-			if d.Metrics["gap"] > c.gap {
-				t.Errorf("%v %s: gap %g, want at most %g", c.dims, c.twist, d.Metrics["gap"], c.gap)
 			}
 		}
 	}
