@@ -118,7 +118,15 @@ func (b *bounds) oneMachine(z *sim, uses []int32, capacity float64, head, tail [
 	z.work += 4 * len(uses)
 	for k := 0; k < len(uses) || len(b.heap) > 0; {
 		if len(b.heap) == 0 {
-			now = max(now, head[z.useTask[uses[k]]])
+			u := uses[k]
+			id := z.useTask[u]
+			now = max(now, head[id])
+			end := now + z.bits[id]*z.useW[u]/capacity
+			if k+1 == len(uses) || head[z.useTask[uses[k+1]]] > now && head[z.useTask[uses[k+1]]] >= end { // it is alone
+				value, now = max(value, end+tail[id]), end
+				k++
+				continue
+			}
 		}
 		for k < len(uses) && head[z.useTask[uses[k]]] <= now {
 			u := uses[k]
