@@ -164,39 +164,72 @@ func (z *sim) serve(until engine.Time) {
 	}
 }
 
-// bring reads what events of one time will, all of it at the same time as far as the machine can, so that they find it in
-// the cache. It changes nothing.
+// bring reads what events of one time will, so that they find it in the cache. It changes nothing. Loads of one loop do not
+// wait for each other, nor branches for them, so the cache fetches all at the same time.
 func (z *sim) bring(ids []int32) {
+	if len(z.paths.step) == 0 {
+		return
+	}
 	links, sum := int32(len(z.servers)), int32(0)
-	for _, id := range ids {
-		to := int32(arrived)
-		switch {
+	var to, route [atOnce]int32 // the node and step of each packet, then its link and queue
+	for i, id := range ids {
+		i &= atOnce - 1
+		switch to[i], route[i] = 0, -1; {
 		case id < links:
 			l := &z.servers[id]
-			r := &l.current
-			sum += int32(l.packets) + z.firstReady(l)
-			if r.hold >= 0 && z.credit {
-				if v := &z.servers[z.linkOf[r.hold]]; v.latency > 0 {
-					sum += z.chunks.at(v.credits.tail).bytes
-				}
-			}
-			if l.latency == 0 {
-				to = z.paths.after(r.route, l.to)
+			if sum += int32(l.packets) + l.turn; l.latency == 0 {
+				to[i], route[i] = l.to, l.current.route
 			} else {
 				sum += z.chunks.at(l.wire.tail).bytes
 			}
 		case id < 2*links:
 			l := &z.servers[id-links]
-			to = z.paths.after(z.chunks.first(&l.wire).route, l.to)
+			to[i], route[i] = l.to, z.chunks.first(&l.wire).route
 		case id < 3*links:
-			sum += z.firstReady(&z.servers[id-2*links])
+			sum += z.servers[id-2*links].turn
 		default:
-			to = z.touch(id - z.base).hold
+			if p := z.touch(id - z.base); p.hold >= 0 {
+				set := z.paths.sets[0]
+				to[i], route[i] = z.flows[p.flow].Src, set.from+int32(set.Start[set.ClassOf(p.flow)])-1
+			}
 		}
-		if to >= 0 {
-			l := &z.servers[to]
-			sum += l.turn + z.chunks.at(z.queues[l.queue].tail).bytes
+	}
+	for i, id := range ids {
+		if id < links {
+			l := &z.servers[id]
+			if r := &l.current; r.hold >= 0 && z.credit {
+				if v := &z.servers[z.linkOf[r.hold]]; v.latency > 0 {
+					sum += z.chunks.at(v.credits.tail).bytes
+				}
+			}
+			sum += z.firstReady(l)
+		} else if id >= 2*links && id < 3*links {
+			sum += z.firstReady(&z.servers[id-2*links])
 		}
+		i &= atOnce - 1
+		s := z.paths.step[route[i]+1] // of none, or at its end, another one than it takes
+		if s == engine.Arrived {
+			s = 0
+		}
+		to[i], route[i] = max(0, z.paths.port[int(to[i])*z.paths.degree+s.Port()]), int32(s.Channel())
+	}
+	for i, id := range ids {
+		i &= atOnce - 1
+		l := &z.servers[to[i]]
+		sum += l.turn
+		if to[i] = l.queue; z.credit {
+			if id >= z.base {
+				route[i] += l.channels
+			}
+			to[i] += min(route[i], l.ring-1)
+		}
+	}
+	for i := range ids {
+		i &= atOnce - 1
+		to[i] = z.queues[to[i]].tail
+	}
+	for i := range ids {
+		sum += z.chunks.at(to[i&(atOnce-1)]).bytes
 	}
 	z.touched += sum
 }
