@@ -151,17 +151,6 @@ func (y *paths) next(at, route int32) int32 {
 	return nowhere
 }
 
-// after returns the link that a packet takes after the one that leads to a node, where routes are places of steps.
-func (y *paths) after(route, node int32) int32 {
-	if !y.steps {
-		return arrived
-	}
-	if s := y.step[route+1]; s != engine.Arrived {
-		return y.port[int(node)*y.degree+s.Port()]
-	}
-	return arrived
-}
-
 // turn goes over to the paths of the next Rewire.
 func (y *paths) turn() {
 	y.now++
