@@ -24,7 +24,7 @@ const (
 	// slabBits is how many records memory is taken for at once.
 	slabBits = 16
 	perSlab  = 1 << slabBits
-	// mostSlabs is how many memory is taken for at once.
+	// mostSlabs is how many slabs memory is taken for at once, at most.
 	mostSlabs = 16
 
 	// mostChunks keeps numbers of records below 2^31: 64 GiB, less what is taken without being asked for.

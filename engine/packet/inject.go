@@ -15,7 +15,7 @@ type injector struct {
 	first, n    int32   // flows first..first+n-1
 	flows       []int32 // or these n
 	total, sent int64   // packets, or rounds of them where flows go together
-	next        record  // of a greedy one, the next packet: flow, bytes, and, in hold, its first link, where it is known now
+	next        record  // of a greedy one, the next packet: its flow and, in hold, its first link, nowhere if it is not known now
 	then        int64   // the place of the flow of the one behind it
 	key         uint64
 	count       int64 // packets of each flow
@@ -124,7 +124,7 @@ func (z *sim) addFeeds(m injector, feedOf []int32) {
 	for i := range sizes {
 		feed := &z.injectors[base+int32(i)]
 		feed.then = feed.place(1)
-		if feed.next = (record{flow: feed.pick(0), bytes: feed.bytes, hold: nowhere}); z.paths.single() {
+		if feed.next = (record{flow: feed.pick(0), hold: nowhere}); z.paths.single() {
 			feed.next.hold = links[i] - 1
 		}
 	}

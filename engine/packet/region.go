@@ -146,7 +146,7 @@ func (r *region) forward(id int32, p *record, now engine.Time) {
 		}
 	}
 	switch r.k = 1; p.hold {
-	case nowhere: // here
+	case nowhere: // it arrives in the other region
 	case arrived:
 		z.deliver(p, now)
 	default:

@@ -17,7 +17,8 @@ import (
 func init() {
 	set("rapid.seed", "1")
 	all := func(arg string) bool { // flags are not read yet; of short tests rapid takes a fifth
-		return strings.HasPrefix(arg, "-long") || strings.HasPrefix(arg, "-test.short")
+		arg = strings.TrimLeft(arg, "-")
+		return strings.HasPrefix(arg, "long") || strings.HasPrefix(arg, "test.short")
 	}
 	if !slices.ContainsFunc(os.Args, all) {
 		set("rapid.checks", "40")
