@@ -18,11 +18,11 @@ func Bruck(p *plan.Problem, o Options) (_ []plan.Candidate, err error) {
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
-	uniform, _ := p.Uniform()
+	by := byDistance(p)
 	var list []plan.Candidate
 	for r := 2; r <= p.GPUs; r++ {
 		o.Stop.Check()
-		phases, slots := bruckPhases(p, uniform, r)
+		phases, slots := bruckPhases(p, by, r)
 		c := plan.Candidate{Origin: fmt.Sprintf("Bruck, radix %d", r), Reconfigurations: len(phases), Relay: true}
 		for _, s := range slots {
 			c.Slots += int64(s)
@@ -42,12 +42,12 @@ type bruckPhase struct {
 	links      []int32
 }
 
-func bruckPhases(p *plan.Problem, uniform int32, r int) (phases []bruckPhase, slots []int32) {
+func bruckPhases(p *plan.Problem, by []int32, r int) (phases []bruckPhase, slots []int32) {
 	n, k := p.GPUs, p.Degree
 	for power := 1; power < n; power *= r {
 		// No GPU is further than n-1, so larger digits do not occur.
 		digits := min(r-1, (n-1)/power)
-		load := bruckLoads(p, uniform, r, power, digits)
+		load := bruckLoads(p, by, r, power, digits)
 		for low := 1; low <= digits; low += k {
 			group := load[low-1 : min(low-1+k, digits)]
 			links, most := share(group, k)
@@ -59,11 +59,24 @@ func bruckPhases(p *plan.Problem, uniform int32, r int) (phases []bruckPhase, sl
 	return phases, slots
 }
 
-// bruckLoads returns the most chunks that any GPU sends by the shift of each digit 1..digits; uniform is the chunks of
-// every pair, 0 if they differ.
-func bruckLoads(p *plan.Problem, uniform int32, r, power, digits int) []int32 {
+// byDistance lists the chunks from GPU u to u+d at [d*n+u]; nil where all pairs have as many.
+func byDistance(p *plan.Problem) []int32 {
+	if _, uniform := p.Uniform(); uniform {
+		return nil
+	}
 	n := p.GPUs
-	if uniform > 0 { // all GPUs send as much
+	by := make([]int32, n*n)
+	for f, c := range p.Chunks {
+		by[(f%n-f/n+n)%n*n+f/n] = c
+	}
+	return by
+}
+
+// bruckLoads returns the most chunks that any GPU sends by the shift of each digit 1..digits.
+func bruckLoads(p *plan.Problem, by []int32, r, power, digits int) []int32 {
+	n := p.GPUs
+	if by == nil { // all GPUs send as much
+		uniform, _ := p.Uniform()
 		most := make([]int32, digits)
 		for d := 1; d < n; d++ {
 			if z := d / power % r; z > 0 {
@@ -73,13 +86,19 @@ func bruckLoads(p *plan.Problem, uniform int32, r, power, digits int) []int32 {
 		return most
 	}
 	load := make([]int32, n*digits)
-	for f, c := range p.Chunks {
-		if c == 0 {
+	for d := 1; d < n; d++ {
+		z := d / power % r
+		if z == 0 {
 			continue
 		}
-		src, d := f/n, (f%n-f/n+n)%n
-		if z := d / power % r; z > 0 {
-			load[(z-1)*n+(src+d%power)%n] += c
+		// What GPU u sends so far is at u + d%power by then.
+		at, sent := load[(z-1)*n:z*n], by[d*n:(d+1)*n]
+		turn := d % power
+		for i, c := range sent[:n-turn] {
+			at[turn+i] += c
+		}
+		for i, c := range sent[n-turn:] {
+			at[i] += c
 		}
 	}
 	most := make([]int32, digits)
@@ -93,8 +112,7 @@ func bruckLoads(p *plan.Problem, uniform int32, r, power, digits int) []int32 {
 
 func bruckPlan(p *plan.Problem, r int, stop halt.When) *plan.Plan {
 	n := p.GPUs
-	uniform, _ := p.Uniform()
-	phases, slots := bruckPhases(p, uniform, r)
+	phases, slots := bruckPhases(p, byDistance(p), r)
 	out := newPlan(p)
 	out.Relay, out.Slots = true, slots
 	for i, f := range phases {
