@@ -35,16 +35,10 @@ func plus(ctx context.Context, s *Planning) ([]plan.Candidate, error) {
 	if !s.Options.Plus.Others {
 		return own(ctx, s)
 	}
-	names := others
+	names := s.others()
 	all := s.Problem.GPUs <= many
 	if all {
-		names = slices.Insert(slices.Clone(others), 0, first)
-	}
-	if !packable(s.Problem) {
-		names = slices.DeleteFunc(slices.Clone(names), func(name string) bool {
-			i := slices.IndexFunc(s.table, func(r Row) bool { return r.Name == name })
-			return name == "fast" || s.table[i].OneTopology
-		})
+		names = slices.Insert(names, 0, first)
 	}
 	done := make(chan struct{})
 	ahead := func() { // what fails is told below
@@ -80,6 +74,13 @@ func plus(ctx context.Context, s *Planning) ([]plan.Candidate, error) {
 		paper = s.taken(first, theirs)
 	}
 	return slices.Concat(list, paper, rest), nil
+}
+
+// others lists the planners whose plans are taken, but for the first.
+func (s *Planning) others() []string {
+	return slices.DeleteFunc(slices.Clone(others), func(name string) bool {
+		return !packable(s.Problem) && (name == "fast" || s.row(name).OneTopology)
+	})
 }
 
 const (
@@ -136,9 +137,8 @@ func own(ctx context.Context, s *Planning) ([]plan.Candidate, error) {
 	if err != nil || k == 1 || !packable(p) {
 		return list, err
 	}
-	options := pack.Options{Relay: o.Plus.Relay, Buffer: int32(o.Plus.Buffer), Workers: o.Workers, Stop: ended(ctx)}
-	kautz := pack.Sequence{Origin: "Kautz graph", Topologies: []scaleup.Topology{scaleup.GeneralizedKautz(n, k)}}
-	one, err := pack.Candidates(p, []pack.Sequence{kautz}, options)
+	options := packing(o, ended(ctx))
+	one, err := kautz(p, o, ended(ctx))
 	if err != nil || n > mostIrregular {
 		return append(list, one...), err
 	}
@@ -190,16 +190,10 @@ const (
 // buffers alone.
 func packed(ctx context.Context, p *plan.Problem, o Options) ([]plan.Candidate, error) {
 	n, k := p.GPUs, p.Degree
-	var base []pack.Sequence
+	base := circulants(n, k, circulant.Options{Relay: o.Plus.Relay, Stop: ended(ctx)})
 	separate := 0 // the first of base are without relaying, of more topologies each than the one before
-	for i, phases := range circulant.Sequences(n, k, circulant.Options{Relay: o.Plus.Relay, Stop: ended(ctx)}) {
-		one := pack.Sequence{Origin: "circulants"}
-		for _, offsets := range phases {
-			one.Topologies = append(one.Topologies, scaleup.Circulant(n, offsets...))
-		}
-		if base = append(base, one); separate == i && (i == 0 || len(phases) > len(base[i-1].Topologies)) {
-			separate++
-		}
+	for separate < len(base) && (separate == 0 || len(base[separate].Topologies) > len(base[separate-1].Topologies)) {
+		separate++
 	}
 	most := (n-2)/k + 1
 	within := pack.Start{Base: base[:separate], Counts: counts(n, most, o.Plus.Relay)}
@@ -207,7 +201,19 @@ func packed(ctx context.Context, p *plan.Problem, o Options) ([]plan.Candidate, 
 		within.Counts = nil
 	}
 	across := pack.Start{Base: base, Counts: counts(n, most, false)}
-	return pack.Plan(p, within, across, pack.Options{Relay: o.Plus.Relay, Buffer: int32(o.Plus.Buffer), Workers: o.Workers, Stop: ended(ctx)})
+	return pack.Plan(p, within, across, packing(o, ended(ctx)))
+}
+
+// circulants are the sequences that circulant.Sequences has.
+func circulants(n, k int, o circulant.Options) (list []pack.Sequence) {
+	for _, phases := range circulant.Sequences(n, k, o) {
+		one := pack.Sequence{Origin: "circulants"}
+		for _, offsets := range phases {
+			one.Topologies = append(one.Topologies, scaleup.Circulant(n, offsets...))
+		}
+		list = append(list, one)
+	}
+	return list
 }
 
 // counts lists the numbers of topologies to plan with, up to most: all, or beyond 16 growing by an eighth; few of them

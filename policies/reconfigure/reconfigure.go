@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"sim/engine"
 	"sim/fabric/scaleup"
 	"sim/internal/once"
 	"sim/policies/reconfigure/plan"
@@ -36,7 +37,12 @@ type Row struct {
 	// Keeps is the topology that it keeps among so many GPUs of a degree, whatever the demand; nil is of others.
 	Keeps func(gpus, degree int) scaleup.Topology
 
+	// Direct plans send every chunk in one hop.
+	Direct bool
+
 	plan func(ctx context.Context, s *Planning) ([]plan.Candidate, error)
+	// best, where it is not nil, is asked for the best plan where searches says so.
+	best func(s *Planning, ctx context.Context, cost func(*plan.Candidate) engine.Time) (*plan.Candidate, error)
 }
 
 // ByName returns the planner of that name, nil if there is none.
@@ -59,6 +65,9 @@ type Planning struct {
 	Options Options
 	table   []Row
 	planned []offer // by row of table
+
+	turn   chan struct{} // taken by who uses search
+	search *search       // nil before it is asked, and after it was interrupted
 }
 
 type offer struct {
@@ -77,7 +86,7 @@ func NewPlanning(p *plan.Problem, o Options) (*Planning, error) {
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
-	return &Planning{Problem: p, Options: o, table: Table, planned: make([]offer, len(Table))}, nil
+	return &Planning{Problem: p, Options: o, table: Table, planned: make([]offer, len(Table)), turn: make(chan struct{}, 1)}, nil
 }
 
 // Candidates returns the best that the planner of that name offers: the Frontier of what it found. They must not be
@@ -90,6 +99,20 @@ func (s *Planning) Candidates(ctx context.Context, name string) ([]plan.Candidat
 	return p.best, nil
 }
 
+// Best returns the candidate of the lowest cost that the planner of that name offers, as plan.Best does of all; cost must
+// rise with slots. Of many GPUs "reconfigure-during+" plans but what may be best. Errors: those of Candidates, and
+// plan.ErrNoCandidate where all cost plan.Never.
+func (s *Planning) Best(ctx context.Context, name string, cost func(*plan.Candidate) engine.Time) (*plan.Candidate, error) {
+	if i := slices.IndexFunc(s.table, func(r Row) bool { return r.Name == name && r.best != nil }); i >= 0 && s.searches() {
+		return s.table[i].best(s, ctx, cost)
+	}
+	list, err := s.Candidates(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return plan.Best(list, cost)
+}
+
 // Took returns how long the planner of that name took to plan, to whoever asks first, and else 0: plans are made once,
 // for whoever needs them first, and their time is to be counted once.
 func (s *Planning) Took(name string) time.Duration {
@@ -98,6 +121,11 @@ func (s *Planning) Took(name string) time.Duration {
 		return 0
 	}
 	return time.Duration(s.planned[i].took.Swap(0))
+}
+
+// row is the planner of that name, which there must be.
+func (s *Planning) row(name string) *Row {
+	return &s.table[slices.IndexFunc(s.table, func(r Row) bool { return r.Name == name })]
 }
 
 // plan has the planner of that name plan, unless it has.

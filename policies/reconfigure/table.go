@@ -20,12 +20,12 @@ var Table = []Row{
 	},
 	{
 		Name: "reconfigure-during+", Doc: "better circulants, longest paths first, waiting and relaying, several paths per message, and the plan of another planner where that is better",
-		plan: plus, Reads: []string{"reconfigure-during", "reconfigure-during+", "static", "fast"}, Usual: true,
+		plan: plus, best: (*Planning).bestPlus, Reads: []string{"reconfigure-during", "reconfigure-during+", "static", "fast"}, Usual: true,
 		Sure: true, Packs: true, Collective: collective.Candidates,
 	},
 	{
 		Name: "fast", Doc: "permutations one after another, as many as the demand splits into (FAST)",
-		plan: baseline(baselines.Fast), Reads: []string{"fast"}, Usual: true,
+		plan: baseline(baselines.Fast), Reads: []string{"fast"}, Usual: true, Direct: true,
 	},
 	{
 		Name: "mixnet", Doc: "one topology, chosen greedily by traffic (MixNet)",
@@ -53,7 +53,7 @@ var Table = []Row{
 	},
 	{
 		Name: "spreadout", Doc: "one shift after another, all chunks sent directly",
-		plan: baseline(baselines.SpreadOut),
+		plan: baseline(baselines.SpreadOut), Direct: true,
 	},
 	{
 		Name: "imported", Doc: "plans from a file",
@@ -78,6 +78,13 @@ func during(ctx context.Context, s *Planning) ([]plan.Candidate, error) {
 
 // duringBelow is during of plans with fewer slots than below, as rounds.Options has it.
 func duringBelow(ctx context.Context, s *Planning, below []int64) ([]plan.Candidate, error) {
+	o := s.paper()
+	o.Below, o.Stop = below, ended(ctx)
+	return rounds.Candidates(s.Problem, o)
+}
+
+// paper is the options of the paper's construction.
+func (s *Planning) paper() rounds.Options {
 	o := &s.Options.During
 	unlessBest := func(v string) string {
 		if v == "best" { // the choice is the planner's
@@ -85,9 +92,7 @@ func duringBelow(ctx context.Context, s *Planning, below []int64) ([]plan.Candid
 		}
 		return v
 	}
-	return rounds.Candidates(s.Problem, rounds.Options{
-		Schedule: unlessBest(o.Schedule), Base: unlessBest(o.Base), NoRelabelling: !o.Relabel, Below: below, Stop: ended(ctx),
-	})
+	return rounds.Options{Schedule: unlessBest(o.Schedule), Base: unlessBest(o.Base), NoRelabelling: !o.Relabel}
 }
 
 // imported offers the plans of a file that are of this problem.

@@ -76,7 +76,7 @@ func byDistance(p *plan.Problem) []int32 {
 func bruckLoads(p *plan.Problem, by []int32, r, power, digits int) []int32 {
 	n := p.GPUs
 	if by == nil { // all GPUs send as much
-		uniform, _ := p.Uniform()
+		uniform := p.Chunks[1]
 		most := make([]int32, digits)
 		for d := 1; d < n; d++ {
 			if z := d / power % r; z > 0 {

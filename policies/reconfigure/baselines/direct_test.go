@@ -97,7 +97,7 @@ func TestTogetherIsStrongest(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			c, err := plan.Best(list, delay, 1)
+			c, err := plan.Best(list, func(c *plan.Candidate) engine.Time { return c.Cost(delay, 1) })
 			if err != nil {
 				t.Fatal(err)
 			}

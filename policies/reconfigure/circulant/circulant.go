@@ -34,6 +34,9 @@ type Options struct {
 	BufferLimit int32
 	// Independent also offers plans in which every switch reconfigures on its own.
 	Independent bool
+	// Most, above 0, is the most topologies, but for plans of chunks that all take one hop. Of more than 64 GPUs what is
+	// offered of fewer topologies does not depend on it.
+	Most int
 	// Stop is asked now and then; planning ends when it says so.
 	Stop halt.When
 }
@@ -150,6 +153,11 @@ func (l *planner) random(purpose string, d int) *rand.Rand {
 
 // counts lists the numbers of topologies to plan for.
 func (l *planner) counts() []int {
+	return slices.DeleteFunc(l.all(), func(d int) bool { return l.o.Most > 0 && d > l.o.Most })
+}
+
+// all is counts whatever Options.Most.
+func (l *planner) all() []int {
 	most := (l.n - 2 + l.k) / l.k
 	var list []int
 	for d := 1; d < most; {

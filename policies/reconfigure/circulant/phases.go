@@ -124,7 +124,7 @@ func (l *planner) polish(s *scheme, tries int) *scheme {
 func (l *planner) plain() (list []*scheme) {
 	if l.chunks > 1 {
 		// The best offsets for one chunk a pair may be found better than those for many.
-		one := newPlanner(l.n, l.k, 1, Options{Stop: l.o.Stop}, l.seed)
+		one := newPlanner(l.n, l.k, 1, Options{Most: l.o.Most, Stop: l.o.Stop}, l.seed)
 		one.times = l.chunks
 		for _, s := range one.plain() {
 			list = append(list, l.repeat(s))
@@ -151,16 +151,16 @@ func (l *planner) fewHops(list []*scheme) []*scheme {
 
 // shifts returns a scheme of degree 1 for each of counts.
 func (l *planner) shifts() (list []*scheme) {
-	sets, _ := shiftSets(l.n, l.n-1, l.o.Stop)
-	for _, d := range l.counts() {
+	counts := l.counts()
+	sets, _ := shiftSets(l.n, counts[len(counts)-1], l.o.Stop)
+	for _, d := range counts {
 		list = append(list, l.stay(sets[d-1], 0))
 	}
 	return list
 }
 
 // open lists those of counts for which list, repeated times, does not reach the least slots.
-func (l *planner) open(list []*scheme) (counts []int) {
-	counts = l.counts()
+func (l *planner) open(list []*scheme, counts []int) []int {
 	known := fewest(list, l.n)
 	return slices.DeleteFunc(counts, func(d int) bool { return known[d]*int64(l.times) == freeSlots(l.n, l.k, d, l.k, l.chunks*l.times) })
 }
@@ -168,7 +168,7 @@ func (l *planner) open(list []*scheme) (counts []int) {
 // tiled returns schemes of fewer slots than list for some numbers of topologies.
 func (l *planner) tiled(list []*scheme) (better []*scheme) {
 	known := fewest(list, l.n)
-	for _, d := range l.open(list) {
+	for _, d := range l.open(list, l.counts()) {
 		if s := l.tile(d, min(known[d], l.least(d)+tilingSpan)); s != nil {
 			better = append(better, s)
 		}
@@ -178,9 +178,13 @@ func (l *planner) tiled(list []*scheme) (better []*scheme) {
 
 // tuples is fewHops for degrees above 1.
 func (l *planner) tuples(list []*scheme) (better []*scheme) {
-	open := l.open(list)
-	if len(open) == 0 {
+	if len(l.open(list, l.all())) == 0 {
 		return nil
+	}
+	open := l.open(list, l.counts())
+	last := 1
+	if len(open) > 0 {
+		last = open[len(open)-1]
 	}
 	t := newTuples(l.n, l.k)
 	t.stop = l.o.Stop
@@ -203,7 +207,7 @@ func (l *planner) tuples(list []*scheme) (better []*scheme) {
 		better = append(better, first)
 		phases := [][]int{first.phases[0]}
 		base := plan.Reach(l.n, phases[0])
-		for d := 2; d <= open[len(open)-1]; d++ {
+		for d := 2; d <= last; d++ {
 			phases = append(phases, t.next(base))
 			if slices.Contains(open, d) {
 				t.improve(phases, exchangeSteps/100)

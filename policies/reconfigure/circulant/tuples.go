@@ -49,22 +49,21 @@ func (t *tuples) bestOffset(base []int32, others []int, prefer int) (offset int,
 	for _, a := range others {
 		plan.Relax(t.others, a)
 	}
-	most := slices.Max(base)
-	// Where base is short already, few words can save; these are the words over the others that one more hop may
+	// Where all are near already, few words can save; these are the words over the others that one more hop may
 	// follow.
+	most := int32(0)
+	for o, h := range t.others {
+		most = max(most, min(h, base[o]))
+	}
 	t.near = t.near[:0]
-	words := 0
 	for o, h := range t.others {
 		if h+1 < most {
 			t.near = append(t.near, near{int32(o), h})
-			words += int(most - 1 - h)
-		}
-		if words > 2*t.n {
-			break
 		}
 	}
+	words := t.words(most)
 	already := saves(base, t.others)
-	t.work += int64(t.n) * int64(min(words, 3*t.n)+8)
+	t.work += int64(t.n) * int64(min(t.words(slices.Max(base)), 3*t.n)+8)
 	saved = -1
 	weigh := func(v int) {
 		var sum int64
@@ -86,6 +85,19 @@ func (t *tuples) bestOffset(base []int32, others []int, prefer int) (offset int,
 		weigh(v)
 	}
 	return offset, saved
+}
+
+// words is how many words of fewer hops than most go over the others and then on, counted to above 2 n.
+func (t *tuples) words(most int32) (count int) {
+	for _, h := range t.others {
+		if h+1 < most {
+			count += int(most - 1 - h)
+		}
+		if count > 2*t.n {
+			break
+		}
+	}
+	return count
 }
 
 // saveNear is what offset v saves beside what the others do, from the words that are short enough to.

@@ -65,6 +65,7 @@ func unreachable(u, v int) error {
 type worker struct {
 	spread spread
 	player Player
+	dear   func(slots int64) bool // nil, or whether so many slots are more than is wanted; then it fails with dear
 }
 
 // parallel does n things that do not depend on each other, by so many goroutines.
@@ -108,7 +109,7 @@ func (w *worker) best(p *plan.Problem, net *network, o Options, race *race) (*Sc
 	for _, sharp := range sharps[:max(1, min(len(sharps), attemptWork/(net.n*net.n*net.phases)))] {
 		s := &w.spread
 		s.init(net, p.Chunks, o.Relay)
-		if err := s.improve(rounds, sharp, race); err != nil {
+		if err := s.improve(rounds, sharp, func(bound int64) error { return w.lost(race, net.phases, bound) }); err != nil {
 			return nil, err
 		}
 		bound = max(bound, s.bound())
@@ -165,11 +166,14 @@ func candidates(p *plan.Problem, list []made, o Options, race *race) ([]plan.Can
 func (w *worker) run(p *plan.Problem, s made, o Options, race *race) (*Schedule, error) {
 	d := len(s.Topologies)
 	o.Relay = o.Relay && d > 1
-	if lost, err := race.begins(s, o.Relay); lost || err != nil {
+	if race != nil {
+		bound, err := race.bound(s, o.Relay)
 		if err == nil {
-			err = errLost
+			err = w.lost(race, d, bound)
 		}
-		return nil, err
+		if err != nil {
+			return nil, err
+		}
 	}
 	r, err := w.fit(p, s.Sequence, o, race)
 	if s.again {
@@ -183,6 +187,17 @@ func (w *worker) run(p *plan.Problem, s made, o Options, race *race) (*Schedule,
 		race.enter(d, r.Total)
 	}
 	return r, err
+}
+
+// lost fails where schedules of d topologies that take at least so many slots are not wanted.
+func (w *worker) lost(race *race, d int, slots int64) error {
+	if race.lost(d, slots) {
+		return errLost
+	}
+	if w.dear != nil && w.dear(slots) {
+		return dear{slots}
+	}
+	return nil
 }
 
 // Candidate offers the schedule.

@@ -167,7 +167,7 @@ func TestSpreadAddsUp(t *testing.T) {
 		q := drawSequence(t, p.GPUs, p.Degree)
 		var s spread
 		s.init(newNetwork(q.Topologies, p.GPUs), p.Chunks, rapid.Bool().Draw(t, "relay"))
-		if err := s.improve(rapid.IntRange(0, 5).Draw(t, "rounds"), 4, nil); err != nil {
+		if err := s.improve(rapid.IntRange(0, 5).Draw(t, "rounds"), 4, func(int64) error { return nil }); err != nil {
 			return
 		}
 		load, sent := make([]int32, len(s.links)), make([]int32, len(p.Chunks))

@@ -199,3 +199,87 @@ func (m *packed) saved(hops, rest []uint64, demand []int32) (sum int64) {
 	}
 	return sum
 }
+
+// longest is the most hops of any lane; noWay where one has none.
+func (m *packed) longest() (most int64) {
+	for v := range m.n {
+		for u := range m.n {
+			most = max(most, m.hops(v, u))
+		}
+	}
+	return most
+}
+
+// weights are rows of demands for saving, in which a product sums up: the four demands of a word of 16-bit lanes stand
+// in reverse, so that the highest lane of the product of the two words, modulo 2^64, is the sum of the products of lanes.
+// Words of eight lanes have two words, for the even ones and for the odd ones. It holds while such sums fit 16 bits.
+type weights struct {
+	words int // of a row
+	most  int32
+	rows  []uint64
+}
+
+func newWeights(n int, demand []int32) *weights {
+	var m packed
+	m.reset(n)
+	w := &weights{words: m.words << (4 - m.log)}
+	w.rows = make([]uint64, n*w.words)
+	for i, x := range demand {
+		w.most = max(w.most, x)
+		row, u := w.row(i/n), i%n
+		word, shift := m.lane(u)
+		if m.log == 3 {
+			word, shift = 2*word+u%2, shift&^15
+		}
+		row[word] |= uint64(x&0xffff) << (48 - shift)
+	}
+	return w
+}
+
+func (w *weights) row(v int) []uint64 { return w.rows[v*w.words : (v+1)*w.words] }
+
+// fit says whether hops that are so many at most can be weighed, and if not, whether halves of seven bits can.
+func (w *weights) fit(longest int64) (whole, halved bool) {
+	weigh := func(most int64) bool { return 4*most*int64(w.most) < 1<<16 }
+	return weigh(longest), weigh(1<<half - 1)
+}
+
+// half the bits that hops have.
+const half = 7
+
+// saving is saved of demands that fit; halved where but halves of the hops do, in lanes of 16 bits.
+func (m *packed) saving(hops, rest, need []uint64, halved bool) (sum int64) {
+	const even, low7 = 0x00ff_00ff_00ff_00ff, 0x007f_007f_007f_007f
+	one, high, below := m.one, m.high, (uint(1)<<m.log-1)&63
+	rest = rest[:len(hops)]
+	if halved {
+		need = need[:len(hops)]
+		for i, x := range hops {
+			y := rest[i] + one
+			top := ((x | high) - y) & high
+			low := top - top>>below
+			z := (x&low | high) - y&low ^ high
+			sum += int64(z&low7*need[i]>>48) + int64(z>>half&low7*need[i]>>48)<<half
+		}
+		return sum
+	}
+	if m.log == 4 {
+		need = need[:len(hops)]
+		for i, x := range hops {
+			y := rest[i] + one
+			top := ((x | high) - y) & high
+			low := top - top>>below
+			sum += int64(((x&low | high) - y&low ^ high) * need[i] >> 48)
+		}
+		return sum
+	}
+	need = need[:2*len(hops)]
+	for i, x := range hops {
+		y := rest[i] + one
+		top := ((x | high) - y) & high
+		low := top - top>>below
+		z := (x&low | high) - y&low ^ high
+		sum += int64(z&even*need[2*i]>>48) + int64(z>>8&even*need[2*i+1]>>48)
+	}
+	return sum
+}

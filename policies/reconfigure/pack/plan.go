@@ -142,15 +142,6 @@ func (r *race) lost(d int, slots int64) bool {
 	return r.least[d].Load() < slots
 }
 
-// begins says whether a sequence is lost before it is scheduled.
-func (r *race) begins(s made, relay bool) (lost bool, err error) {
-	if r == nil {
-		return false, nil
-	}
-	bound, err := r.bound(s, relay)
-	return err == nil && r.lost(len(s.Topologies), bound), err
-}
-
 // bound is a lower bound on the slots of a sequence: all links carry the hops of all chunks at least.
 func (r *race) bound(s made, relay bool) (int64, error) {
 	b, err := r.bounder.At(len(s.Topologies))

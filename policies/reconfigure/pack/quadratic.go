@@ -109,7 +109,14 @@ func (q *quadratic) grows(x, y int) (sum int64) {
 		_, above := halves(all)
 		sum += above
 	}
-	// At x and y themselves it is another matter: there both ends change.
+	return sum + q.ends(x, y)
+}
+
+// ends is what grows has to add at x and y themselves, where it is another matter: there both ends change.
+func (q *quadratic) ends(x, y int) (sum int64) {
+	n := q.n
+	dx, hx := q.d[x*n:(x+1)*n], q.h[x*n:(x+1)*n]
+	dy, hy := q.d[y*n:(y+1)*n], q.h[y*n:(y+1)*n]
 	for _, z := range [2]int{x, y} {
 		sum -= times(dy[z]-dx[z], hx[z]-hy[z])
 	}
@@ -136,12 +143,13 @@ func (q *quadratic) exchange(x, y int) {
 // descend exchanges while that helps.
 func (q *quadratic) descend() {
 	tilt := q.tilt()
+	p := newPrices(q)
 	// None helps when all have been weighed since the last that did.
 	for left := q.n * (q.n - 1) / 2; left > 0; {
 		for x := 0; x < q.n && left > 0; x++ {
 			q.stop.Check()
 			for y := x + 1; y < q.n && left > 0; y++ {
-				change := q.grows(x, y)
+				change := p.grows(x, y)
 				if q.cycle != nil {
 					s := q.surplus
 					s[x], s[y] = s[y], s[x]
@@ -150,11 +158,77 @@ func (q *quadratic) descend() {
 				}
 				left--
 				if change < 0 {
-					q.exchange(x, y)
+					p.exchange(x, y)
 					tilt = q.tilt()
 					left = q.n * (q.n - 1) / 2
 				}
 			}
 		}
 	}
+}
+
+// prices are what the GPU at each place would pay at each other with the rest where it is: [a*n+b] is the sum over
+// places z of the products of d[a,z] and h[b,z], of which how much the sum grows by an exchange follows at once. An
+// exchange swaps two columns of d, which adds a product to each price (as Taillard, 1991, has it of exchanges), and two
+// rows. Where sums of n products do not fit, nothing is kept.
+type prices struct {
+	q    *quadratic
+	all  []uint64 // nil where nothing is kept
+	w, g []uint64
+}
+
+func newPrices(q *quadratic) *prices {
+	n := q.n
+	p := &prices{q: q}
+	if q.block < n {
+		return p
+	}
+	p.all, p.w, p.g = make([]uint64, n*n), make([]uint64, n), make([]uint64, n)
+	for a := range n {
+		q.stop.Check()
+		d := q.d[a*n : (a+1)*n]
+		for b := range n {
+			sum := uint64(0)
+			h := q.h[b*n : (b+1)*n][:len(d)]
+			for z, x := range d {
+				sum += x * h[z]
+			}
+			p.all[a*n+b] = sum
+		}
+	}
+	return p
+}
+
+// grows is that of q.
+func (p *prices) grows(x, y int) int64 {
+	if p.all == nil {
+		return p.q.grows(x, y)
+	}
+	n := p.q.n
+	_, sum := halves(p.all[y*n+x] - p.all[y*n+y] - p.all[x*n+x] + p.all[x*n+y])
+	return sum + p.q.ends(x, y)
+}
+
+// exchange is that of q.
+func (p *prices) exchange(x, y int) {
+	q, n := p.q, p.q.n
+	if p.all != nil {
+		for z := range n {
+			p.w[z], p.g[z] = q.d[z*n+y]-q.d[z*n+x], q.h[z*n+x]-q.h[z*n+y]
+		}
+		for a, w := range p.w {
+			if w == 0 {
+				continue
+			}
+			row := p.all[a*n : (a+1)*n][:len(p.g)]
+			for b, g := range p.g {
+				row[b] += w * g
+			}
+		}
+		one, other := p.all[x*n:(x+1)*n], p.all[y*n:(y+1)*n]
+		for b := range one {
+			one[b], other[b] = other[b], one[b]
+		}
+	}
+	q.exchange(x, y)
 }

@@ -12,13 +12,15 @@ import (
 // relayed builds sequences of permutations for unequal demand where chunks may rest across reconfigurations: each
 // permutation is the one that saves most hops given all others, and then others are chosen anew.
 type relayed struct {
-	n     int
-	need  []int32
-	into  []int32     // need, transposed
+	n    int
+	need []int32
+	into []int32 // need, transposed
+	// by are the weights of need and of into.
+	by    [2]*weights
 	list  [][][]int32 // list[i][j][u]: where permutation j of phase i connects u to
 	turn  int
 	match graph.Assignment
-	work  int64 // additions so far, about
+	work  float64 // additions so far, about
 
 	// stage[i] are the paths through the phases before phase i, trial[i] the same of a list that is being tried, and
 	// all those of either through all phases; turned is all transposed. after[i], right from phase fresh on, are the
@@ -33,14 +35,15 @@ type relayed struct {
 	stop                halt.When
 }
 
-func newRelayed(n, k int, need []int32) *relayed {
-	r := &relayed{n: n, need: need, into: make([]int32, n*n), gain: make([]int64, n*n), back: make([][]int32, k)}
+func newRelayed(n, k int, need []int32) relayed {
+	r := relayed{n: n, need: need, into: make([]int32, n*n), gain: make([]int64, n*n), back: make([][]int32, k)}
 	for i := range r.back {
 		r.back[i] = make([]int32, n)
 	}
 	for i, x := range need {
 		r.into[i%n*n+i/n] = x
 	}
+	r.by = [2]*weights{newWeights(n, need), newWeights(n, r.into)}
 	return r
 }
 
@@ -165,11 +168,13 @@ func (r *relayed) from(place int) *packed {
 // must have been tried from there.
 func (r *relayed) best(place int) []int32 {
 	n := r.n
-	r.work += 3 * int64(n) * int64(n) * int64(n)
+	r.work += choice(n)
 	before := &r.trial[place+1]
 	r.near.set(r.from(place + 1))
 	r.extendBack(&r.near, r.list[place])
 	r.turned.transpose(r.all)
+	whole, halved := r.by[0].fit(r.all.longest())
+	halved = halved && !whole && r.all.log == 4
 	for u := range n {
 		r.stop.Check()
 		gain := r.gain[u*n : u*n+n]
@@ -181,6 +186,11 @@ func (r *relayed) best(place int) []int32 {
 				continue
 			}
 			straight := max(0, r.all.hops(b, u)-1) * int64(need[b])
+			if whole || halved {
+				gain[b] = r.all.saving(from, r.near.row(b), r.by[0].row(u), halved) +
+					r.all.saving(r.all.row(b), to, r.by[1].row(b), halved) - straight
+				continue
+			}
 			gain[b] = r.all.saved(from, r.near.row(b), need) +
 				r.all.saved(r.all.row(b), to, r.into[b*n:b*n+n]) - straight // which both count
 		}

@@ -42,9 +42,10 @@ type maker struct {
 	base  []Sequence
 	relay bool
 	found [][]made // by number of topologies
-	// wanted numbers of topologies.
+	// wanted numbers of topologies, and those whose sequences of base are there, relabelled.
 	wanted  []bool
-	ring    []scaleup.Topology
+	based   []bool
+	growth  *growth
 	workers int
 	stop    halt.When
 }
@@ -73,62 +74,67 @@ func newMaker(p *plan.Problem, start Start, relay bool) (*maker, error) {
 		}
 		most = max(most, d)
 	}
-	m := &maker{p: p, base: start.Base, relay: relay, found: make([][]made, most+1), wanted: make([]bool, most+1)}
+	m := &maker{p: p, base: start.Base, relay: relay, found: make([][]made, most+1), wanted: make([]bool, most+1), based: make([]bool, most+1)}
 	for _, d := range start.Counts {
 		m.wanted[d] = true
 	}
 	return m, nil
 }
 
-// make finds sequences. Those of one topology are the same whether chunks may rest across reconfigurations; ones, if
-// not nil, has made them.
+// make finds sequences of all numbers of topologies. Those of one topology are the same whether chunks may rest across
+// reconfigurations; ones, if not nil, has made them.
 func (m *maker) make(ones *maker) error {
 	most := len(m.found) - 1
-	own := shifts(m.p.GPUs, m.p.Degree, most, m.relay, m.stop)
-	if m.p.Degree > 1 {
-		own = append(own, Sequence{"generalised Kautz", []scaleup.Topology{scaleup.GeneralizedKautz(m.p.GPUs, m.p.Degree)}})
+	if m.relay {
+		return m.extend(most, m.base)
 	}
-	m.relabelled(slices.DeleteFunc(slices.Concat(m.base, own), func(s Sequence) bool {
-		d := len(s.Topologies)
-		return d >= len(m.found) || !m.wanted[d] || ones != nil && d == 1
-	}))
-	for i := range m.found {
-		m.sort(i)
-	}
-	if ones != nil {
-		m.found[1] = ones.found[1]
-	} else {
-		// A ring reaches all GPUs.
-		ring, _, err := Sequence{Topologies: []scaleup.Topology{scaleup.Circulant(m.p.GPUs, 1)}}.relabelled(m.p, m.relay, m.stop)
-		if err != nil {
+	if ones == nil {
+		if err := m.extend(min(1, most), m.base); err != nil {
 			return err
 		}
-		m.ring = ring.Topologies
-		if m.relay {
-			m.growRelayed(most)
-		} else {
-			m.growRelayed(min(1, most))
-		}
+	} else {
+		m.found[1], m.based[1] = ones.found[1], true
 	}
-	if !m.relay {
-		m.growSeparate()
-	}
+	m.relabelled(1, most, m.base)
+	m.growSeparate()
 	for i := range m.found {
 		m.sort(i)
 	}
 	return nil
 }
 
+// extend goes on to sequences of up to most topologies, with relaying or of one, from those of base among others.
+func (m *maker) extend(most int, base []Sequence) error {
+	m.relabelled(1, most, base)
+	if m.growth == nil {
+		// A ring reaches all GPUs.
+		ring, _, err := Sequence{Topologies: []scaleup.Topology{scaleup.Circulant(m.p.GPUs, 1)}}.relabelled(m.p, m.relay, m.stop)
+		if err != nil {
+			return err
+		}
+		m.growth = newGrowth(m.p, ring.Topologies, m.stop)
+	}
+	m.grow(most)
+	return nil
+}
+
 // list returns the sequences that are worth a schedule.
 func (m *maker) list() (list []made) {
+	for d := range m.found {
+		list = append(list, m.of(d)...)
+	}
+	return list
+}
+
+// of returns those of d topologies.
+func (m *maker) of(d int) (list []made) {
 	same := func(a, b made) bool { return slices.EqualFunc(a.Topologies, b.Topologies, slices.Equal) }
-	for i, found := range m.found {
-		for j, s := range found {
-			if (j == 0 || j < kept && i*m.p.Degree <= few || j < 2*kept && i == 1) && s.score <= (1+margin)*found[0].score &&
-				!slices.ContainsFunc(found[:j], func(o made) bool { return same(s, o) }) {
-				s.again = i == 1 && m.relay && (m.p.GPUs <= small || m.p.GPUs <= many && s.score <= (1+near)*found[0].score)
-				list = append(list, s)
-			}
+	found := m.found[d]
+	for j, s := range found {
+		if (j == 0 || j < kept && d*m.p.Degree <= few || j < 2*kept && d == 1) && s.score <= (1+margin)*found[0].score &&
+			!slices.ContainsFunc(found[:j], func(o made) bool { return same(s, o) }) {
+			s.again = d == 1 && m.relay && (m.p.GPUs <= small || m.p.GPUs <= many && s.score <= (1+near)*found[0].score)
+			list = append(list, s)
 		}
 	}
 	return list
@@ -139,8 +145,17 @@ func (m *maker) sort(d int) {
 	slices.SortStableFunc(m.found[d], func(a, b made) int { return cmp.Compare(a.score, b.score) })
 }
 
-// relabelled adds sequences relabelled; those in which some GPUs cannot reach others it drops.
-func (m *maker) relabelled(list []Sequence) {
+// relabelled adds sequences of base and its own, relabelled, of from least to most topologies where they are not there
+// yet, and sorts them; those in which some GPUs cannot reach others it drops.
+func (m *maker) relabelled(least, most int, base []Sequence) {
+	own := shifts(m.p.GPUs, m.p.Degree, most, m.relay, m.stop)
+	if m.p.Degree > 1 {
+		own = append(own, Sequence{"generalised Kautz", []scaleup.Topology{scaleup.GeneralizedKautz(m.p.GPUs, m.p.Degree)}})
+	}
+	list := slices.DeleteFunc(slices.Concat(base, own), func(s Sequence) bool {
+		d := len(s.Topologies)
+		return d < least || d > most || !m.wanted[d] || m.based[d]
+	})
 	type result struct {
 		s    Sequence
 		hops int64
@@ -156,6 +171,12 @@ func (m *maker) relabelled(list []Sequence) {
 			m.add(r.s, r.hops, 1)
 		}
 	}
+	for d := least; d <= most; d++ {
+		if !m.based[d] {
+			m.based[d] = true
+			m.sort(d)
+		}
+	}
 }
 
 // add keeps a sequence; regular is the share of its topologies that do not look at the demand.
@@ -168,58 +189,80 @@ func (m *maker) add(s Sequence, hops int64, regular float64) {
 	m.found[d] = append(m.found[d], made{Sequence: s, hops: hops, score: float64(hops) * (1 + unlike*far*regular)})
 }
 
-// growRelayed renews the best sequences, and grows others from those of one topology less. most: the most topologies.
-func (m *maker) growRelayed(most int) {
+// growth grows sequences with relaying from those of one topology less.
+type growth struct {
+	relayed
+	random *rand.Rand
+	ring   [][][]int32
+	grown  [][][]int32 // the best of next-1 topologies
+	next   int
+}
+
+func newGrowth(p *plan.Problem, ring []scaleup.Topology, stop halt.When) *growth {
+	g := &growth{relayed: newRelayed(p.GPUs, p.Degree, p.Chunks), random: rand.New(rand.NewPCG(p.Seed, exchanging)), next: 1}
+	g.stop = stop
+	g.ring, _ = permutations(ring, p.GPUs, 1)
+	g.set(g.ring)
+	return g
+}
+
+// grows says whether grow may get to so many topologies: each takes 3 k choices of permutations before, but for the first.
+func (m *maker) grows(d int) bool {
+	n, k := m.p.GPUs, m.p.Degree
+	return n <= mostPacked && float64(d-2)*float64(3*k)*choice(n) < growWork
+}
+
+// choice is the additions that the choice of a permutation takes.
+func choice(n int) float64 { return 3 * float64(n) * float64(n) * float64(n) }
+
+// grow renews the best sequences of up to most topologies, and grows others.
+func (m *maker) grow(most int) {
 	n, k := m.p.GPUs, m.p.Degree
 	if n > mostPacked {
 		return
 	}
-	r := newRelayed(n, k, m.p.Chunks)
-	r.stop = m.stop
-	random := rand.New(rand.NewPCG(m.p.Seed, exchanging))
+	g := m.growth
 	finish := func(origin string, times int, sum, was int64) {
-		sum = r.renew(times, sum)
-		if d := len(r.list); d*k > 1 && d*k <= exchanged {
-			for i, phase := range r.list {
-				r.list[i] = slices.Clone(phase)
+		sum = g.renew(times, sum)
+		if d := len(g.list); d*k > 1 && d*k <= exchanged {
+			for i, phase := range g.list {
+				g.list[i] = slices.Clone(phase)
 				for j, to := range phase {
-					r.list[i][j] = slices.Clone(to)
+					g.list[i][j] = slices.Clone(to)
 				}
 			}
-			sum = r.exchange(min(exchanges, exchangeWork/(n*n*d*k)), random, sum)
+			sum = g.exchange(min(exchanges, exchangeWork/(n*n*d*k)), g.random, sum)
 		}
 		if sum < was {
-			m.add(Sequence{origin, joined(r.list)}, sum, 0)
+			m.add(Sequence{origin, joined(g.list)}, sum, 0)
 		}
 	}
-	ring, _ := permutations(m.ring, n, 1)
-	r.set(ring)
-	var grown [][][]int32
-	for d := 1; d <= most && r.work < growWork; d++ {
+	for ; g.next <= most && g.work < growWork; g.next++ {
+		d := g.next
 		if len(m.found[d]) > 0 && d*k <= renewals {
 			s := m.found[d][0]
 			if list, ok := permutations(s.Topologies, n, k); ok {
-				sum := r.set(list)
-				r.turn = 0
+				sum := g.set(list)
+				g.turn = 0
 				finish(s.Origin+", links chosen anew", d*k, sum, sum)
 			}
 		}
 		switch {
 		case d == 1 && k > 1:
-			r.set(ring)
-			r.turn = 0
-			r.fill(0, k)
-			finish("permutations that save most hops", 4*k, r.set(r.list), math.MaxInt64)
-		case grown != nil:
-			r.set(slices.Insert(grown, len(grown)/2, nil))
-			r.fill(len(grown)/2, k)
-			finish("permutations that save most hops", 2*k, r.set(r.list), math.MaxInt64)
+			g.set(g.ring)
+			g.turn = 0
+			g.fill(0, k)
+			finish("permutations that save most hops", 4*k, g.set(g.list), math.MaxInt64)
+		case g.grown != nil:
+			g.set(slices.Insert(g.grown, len(g.grown)/2, nil))
+			g.fill(len(g.grown)/2, k)
+			finish("permutations that save most hops", 2*k, g.set(g.list), math.MaxInt64)
 		}
 		m.sort(d)
-		grown = r.list
+		g.grown = g.list
 		if len(m.found[d]) > 0 {
 			if list, ok := permutations(m.found[d][0].Topologies, n, k); ok {
-				grown = list
+				g.grown = list
 			}
 		}
 	}

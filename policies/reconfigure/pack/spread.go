@@ -308,8 +308,8 @@ func (s *spread) total() (sum int64) {
 func (s *spread) bound() int64 { return int64(math.Ceil(s.floor - 1e-6)) }
 
 // improve sweeps rounds times with beta rising to sharp (per chunk), between them settling flows among their columns.
-// Errors: ErrUnreachable, and errLost as soon as race tells.
-func (s *spread) improve(rounds int, sharp float64, race *race) error {
+// Errors: ErrUnreachable, and what bounded, which is told every bound, returns.
+func (s *spread) improve(rounds int, sharp float64, bounded func(slots int64) error) error {
 	volume := 0.0
 	for _, c := range s.need {
 		volume += float64(c)
@@ -329,8 +329,8 @@ func (s *spread) improve(rounds int, sharp float64, race *race) error {
 		if err := s.sweep(false); err != nil {
 			return err
 		}
-		if race.lost(s.net.phases, s.bound()) {
-			return errLost
+		if err := bounded(s.bound()); err != nil {
+			return err
 		}
 		s.settleAll()
 	}

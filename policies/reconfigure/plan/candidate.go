@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"errors"
+	"math"
 	"slices"
 
 	"sim/engine"
@@ -71,20 +72,32 @@ func (c *Candidate) Cost(delay, slot engine.Time) engine.Time {
 // ErrNoCandidate says that a planner offers nothing.
 var ErrNoCandidate = errors.New("plan: no candidate to choose from")
 
-// Best returns the candidate of the lowest cost; of equals the one with fewest reconfigurations, then the first. Error:
-// ErrNoCandidate for none.
-func Best(list []Candidate, delay, slot engine.Time) (*Candidate, error) {
-	if len(list) == 0 {
-		return nil, ErrNoCandidate
-	}
-	best := &list[0]
-	for i := 1; i < len(list); i++ {
-		c := &list[i]
-		if o := cmp.Compare(c.Cost(delay, slot), best.Cost(delay, slot)); o < 0 || o == 0 && c.Reconfigurations < best.Reconfigurations {
-			best = c
+// Never is the cost of a candidate that is not wanted.
+const Never = engine.Time(math.MaxInt64)
+
+// Best returns the candidate of the lowest cost, below Never; of equals the one with fewest reconfigurations, then the
+// first. Error: ErrNoCandidate for none.
+func Best(list []Candidate, cost func(*Candidate) engine.Time) (*Candidate, error) {
+	var best *Candidate
+	for i := range list {
+		if Better(&list[i], best, cost) {
+			best = &list[i]
 		}
 	}
+	if best == nil {
+		return nil, ErrNoCandidate
+	}
 	return best, nil
+}
+
+// Better says whether a costs less than b, which may be nil, or as much with fewer reconfigurations.
+func Better(a, b *Candidate, cost func(*Candidate) engine.Time) bool {
+	least := Never
+	if b != nil {
+		least = cost(b)
+	}
+	c := cost(a)
+	return c < least || c == least && b != nil && a.Reconfigurations < b.Reconfigurations
 }
 
 // Frontier keeps of candidates that reconfigure all switches at once those that none beats in both reconfigurations and

@@ -22,7 +22,7 @@ func TestCost(t *testing.T) {
 			t.Errorf("%d: %v, want %v", i, got, want*slot)
 		}
 	}
-	if best, err := plan.Best(list, delay, slot); err != nil || best != &list[1] {
+	if best, err := plan.Best(list, at(delay, slot)); err != nil || best != &list[1] {
 		t.Errorf("%+v %v", best, err)
 	}
 	own := plan.Candidate{Reconfigurations: 9, Slots: 99, Switches: []plan.SwitchLoad{{Reconfigurations: 3, Slots: 4}, {Reconfigurations: 1, Slots: 19}, {Reconfigurations: 2, Slots: 11}}}
@@ -33,11 +33,11 @@ func TestCost(t *testing.T) {
 	if got := fluid.Cost(delay, slot); got != 1400+123 {
 		t.Errorf("%v", got)
 	}
-	if _, err := plan.Best(nil, delay, slot); !errors.Is(err, plan.ErrNoCandidate) {
+	if _, err := plan.Best(nil, at(delay, slot)); !errors.Is(err, plan.ErrNoCandidate) {
 		t.Error(err)
 	}
 	same := []plan.Candidate{{Reconfigurations: 3, Slots: 1, Origin: "late"}, {Reconfigurations: 2, Slots: 1, Origin: "a"}, {Reconfigurations: 2, Slots: 1, Origin: "b"}}
-	if best, err := plan.Best(same, 0, slot); err != nil || best.Origin != "a" {
+	if best, err := plan.Best(same, at(0, slot)); err != nil || best.Origin != "a" {
 		t.Errorf("%+v %v", best, err)
 	}
 }
@@ -80,8 +80,8 @@ func TestFrontier(t *testing.T) {
 			}
 		}
 		delay, slot := engine.Time(rapid.IntRange(0, 1000).Draw(t, "R")), engine.Time(rapid.IntRange(1, 1000).Draw(t, "T"))
-		a, err := plan.Best(list, delay, slot)
-		b, err2 := plan.Best(kept, delay, slot)
+		a, err := plan.Best(list, at(delay, slot))
+		b, err2 := plan.Best(kept, at(delay, slot))
 		if err != nil || err2 != nil || a.Cost(delay, slot) != b.Cost(delay, slot) {
 			t.Fatal(a, b, err, err2)
 		}
@@ -93,4 +93,9 @@ func TestFrontier(t *testing.T) {
 			t.Fatalf("%+v is not the best at %v", a, least)
 		}
 	})
+}
+
+// at is the closed cost at a delay.
+func at(delay, slot engine.Time) func(*plan.Candidate) engine.Time {
+	return func(c *plan.Candidate) engine.Time { return c.Cost(delay, slot) }
 }

@@ -79,13 +79,18 @@ func Candidates(p *plan.Problem, o Options) ([]plan.Candidate, error) {
 	}
 	out := make([]plan.Candidate, len(list))
 	for i, m := range list {
-		out[i] = plan.Candidate{Origin: m.origin, Reconfigurations: m.d, Slots: m.slots, Waits: m.indexed,
-			Build: func(_ int64, stop halt.When) (out *plan.Plan, err error) {
-				defer halt.Caught(&err)
-				return m.build(p, stop)
-			}}
+		out[i] = m.candidate(p)
 	}
 	return out, nil
+}
+
+// candidate offers the schedule.
+func (m made) candidate(p *plan.Problem) plan.Candidate {
+	return plan.Candidate{Origin: m.origin, Reconfigurations: m.d, Slots: m.slots, Waits: m.indexed,
+		Build: func(_ int64, stop halt.When) (out *plan.Plan, err error) {
+			defer halt.Caught(&err)
+			return m.build(p, stop)
+		}}
 }
 
 // all lists the best schedule of chunks for every d.
@@ -104,15 +109,19 @@ func all(p *plan.Problem, o Options) (_ []made, err error) {
 	if k == 1 {
 		return thin(e.shifts()), nil
 	}
-	bases := []string{Circulant, GenKautz}
-	if o.Base != "" {
-		bases = []string{o.Base}
-	}
 	var list []made
-	for i, base := range bases {
+	for i, base := range bases(o) {
 		list = append(list, e.chain(base, list, i > 0)...)
 	}
 	return thin(list), nil
+}
+
+// bases are those to begin with.
+func bases(o Options) []string {
+	if o.Base != "" {
+		return []string{o.Base}
+	}
+	return []string{Circulant, GenKautz}
 }
 
 // below is what a schedule of d topologies must take fewer slots than.
@@ -170,7 +179,8 @@ func (e *evaluator) shifts() []made {
 			}
 			continue
 		}
-		if m := e.best(remake(), n-1, e.o.below(d)); m.slots < e.o.below(d) {
+		s := remake()
+		if m := e.best(s, e.renamed(s, n-1), e.o.below(d)); m.slots < e.o.below(d) {
 			m.d, m.remake = d, remake
 			list = append(list, m)
 		}
@@ -184,18 +194,7 @@ func (e *evaluator) shifts() []made {
 func (e *evaluator) chain(base string, other []made, second bool) []made {
 	const patience = 8
 	n, k := e.p.GPUs, e.p.Degree
-	var c *chain
-	if base == Circulant {
-		var offsets []int32
-		for _, o := range BaseOffsets(n, k) {
-			offsets = append(offsets, int32(o))
-		}
-		s := units(n, k, offsets, nil)
-		s.origin = "circulant"
-		c = newChain(s, e.o.Stop)
-	} else {
-		c = newChain(kautzBase(n, k, e.p.Seed, e.o.Stop), e.o.Stop)
-	}
+	c := e.begin(base)
 	e.played, e.relabeller = 0, nil
 	var list []made
 	for d, lost := 1, 0; lost < patience; d++ {
@@ -205,7 +204,7 @@ func (e *evaluator) chain(base string, other []made, second bool) []made {
 		if i, ok := slices.BinarySearchFunc(other, d, func(m made, d int) int { return m.d - d }); ok || i > 0 && i == len(other) {
 			limit = min(limit, other[min(i, len(other)-1)].slots)
 		}
-		if m := e.best(s, (n-2)/k+1, limit); m.slots < limit {
+		if m := e.best(s, e.renamed(s, (n-2)/k+1), limit); m.slots < limit {
 			m.d, m.remake = d, func() *scheme { return s }
 			list = append(list, m)
 			lost = 0
@@ -219,9 +218,37 @@ func (e *evaluator) chain(base string, other []made, second bool) []made {
 	return list
 }
 
-// best schedules the chunks on one of about so many schemes, by round and by index, with and without relabelling, if
-// that takes fewer slots than limit.
-func (e *evaluator) best(s *scheme, schemes int, limit int64) made {
+// begin begins with one topology, a base.
+func (e *evaluator) begin(base string) *chain {
+	n, k := e.p.GPUs, e.p.Degree
+	if base == GenKautz {
+		return newChain(kautzBase(n, k, e.p.Seed, e.o.Stop), e.o.Stop)
+	}
+	var offsets []int32
+	for _, o := range BaseOffsets(n, k) {
+		offsets = append(offsets, int32(o))
+	}
+	s := units(n, k, offsets, nil)
+	s.origin = "circulant"
+	return newChain(s, e.o.Stop)
+}
+
+// renamed returns the labels of GPUs that suit a scheme of a base, one of about so many, beside those of the schemes of
+// that base before it; nil where GPUs keep their names.
+func (e *evaluator) renamed(s *scheme, schemes int) []int32 {
+	if e.each > 0 || e.o.NoRelabelling {
+		return nil
+	}
+	if e.relabeller == nil {
+		e.relabeller = newRelabeller(s.n, e.p.Chunks)
+		e.relabeller.stop = e.o.Stop
+	}
+	return e.relabeller.improve(s.groups(), swapWork/(4*s.n*schemes))
+}
+
+// best schedules the chunks on a scheme, by round and by index, with and without labels, if there are any and if that
+// takes fewer slots than limit.
+func (e *evaluator) best(s *scheme, label []int32, limit int64) made {
 	m := made{slots: limit}
 	if e.each > 0 {
 		e.try(&m, s, e.none, s.slots()*int64(e.each), "")
@@ -229,15 +256,9 @@ func (e *evaluator) best(s *scheme, schemes int, limit int64) made {
 	}
 	g := s.groups()
 	e.try(&m, s, e.none, g.slots(s.n, e.p.Chunks, e.none), "")
-	if e.o.NoRelabelling {
-		return m
+	if label != nil {
+		e.try(&m, s, label, g.slots(s.n, e.p.Chunks, label), ", relabelled")
 	}
-	if e.relabeller == nil {
-		e.relabeller = newRelabeller(s.n, e.p.Chunks)
-		e.relabeller.stop = e.o.Stop
-	}
-	label := e.relabeller.improve(g, swapWork/(4*s.n*schemes))
-	e.try(&m, s, label, g.slots(s.n, e.p.Chunks, label), ", relabelled")
 	return m
 }
 

@@ -119,7 +119,7 @@ func (g *gathered) Decide(ctx context.Context, name string, _ int) (assembly.Ans
 	if err != nil {
 		return nil, err
 	}
-	chosen, err := plan.Best(list, problem.Delay, 0)
+	chosen, err := plan.Best(list, func(c *plan.Candidate) engine.Time { return c.Cost(problem.Delay, 0) })
 	if err != nil {
 		return nil, err
 	}

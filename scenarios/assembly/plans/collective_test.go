@@ -105,7 +105,7 @@ func TestGatherScheduleLarge(t *testing.T) {
 		var best *plan.Candidate
 		var built *plan.Plan
 		if err == nil {
-			best, err = plan.Best(list, p.Delay, 0)
+			best, err = plan.Best(list, func(c *plan.Candidate) engine.Time { return c.Cost(p.Delay, 0) })
 		}
 		if err == nil {
 			built, err = best.Build(0, nil)

@@ -32,11 +32,7 @@ func (a *planned) Measured() (result.Row, result.PolicyTimings) { return a.row, 
 // decide lets one planner plan, and simulates the plan that is best for the delay.
 func (d *scaled) Decide(ctx context.Context, name string, _ int) (assembly.Answer, error) {
 	begin := time.Now()
-	list, err := d.planning.Candidates(ctx, name)
-	var chosen *plan.Candidate
-	if err == nil {
-		chosen, err = d.choose(list)
-	}
+	chosen, err := d.choose(ctx, name)
 	if errors.Is(err, reconfigure.ErrUnserved) {
 		return assembly.NoAnswer(name, err.Error(), func() schema.Diagnostic { return d.unserving(name, err) }), nil
 	}
@@ -61,28 +57,23 @@ func (d *scaled) Decide(ctx context.Context, name string, _ int) (assembly.Answe
 	return a, nil
 }
 
-// choose returns the candidate that ends first, or that has fewest slots of those within the topologies that the
-// scenario allows.
-func (d *scaled) choose(list []plan.Candidate) (*plan.Candidate, error) {
-	var best *plan.Candidate
-	most := d.s.Policy.Reconfigurations
-	cost := d.exposed
+// choose returns the candidate of a planner that ends first, or that has fewest slots of those within the topologies
+// that the scenario allows.
+func (d *scaled) choose(ctx context.Context, name string) (*plan.Candidate, error) {
+	most, cost := d.s.Policy.Reconfigurations, d.exposed
 	if most > 0 {
-		cost = func(c *plan.Candidate) engine.Time { return c.Cost(0, d.slot) }
-	}
-	for i := range list {
-		c := &list[i]
-		if most > 0 && c.Reconfigurations > most {
-			continue
-		}
-		if best == nil || cost(c) < cost(best) || cost(c) == cost(best) && c.Reconfigurations < best.Reconfigurations {
-			best = c
+		cost = func(c *plan.Candidate) engine.Time {
+			if c.Reconfigurations > most {
+				return plan.Never
+			}
+			return c.Cost(0, d.slot)
 		}
 	}
-	if best == nil {
+	best, err := d.planning.Best(ctx, name, cost)
+	if errors.Is(err, plan.ErrNoCandidate) {
 		return nil, fmt.Errorf("%w: all take more than policy.reconfigurations = %d topologies", reconfigure.ErrUnserved, most)
 	}
-	return best, nil
+	return best, err
 }
 
 // cost returns how long a candidate takes, from the dark; where all-to-alls follow each other a single topology stays.

@@ -27,10 +27,7 @@ func Unserved(ctx context.Context, s *Scenario, planners []string, workers int) 
 	}
 	var none schema.Diagnostics
 	for _, name := range planners {
-		list, err := d.planning.Candidates(ctx, name)
-		if err == nil {
-			_, err = d.choose(list)
-		}
+		_, err := d.choose(ctx, name)
 		if !errors.Is(err, reconfigure.ErrUnserved) {
 			return nil, nil // it has one, or a run will say what else is wrong
 		}

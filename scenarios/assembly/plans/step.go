@@ -120,11 +120,7 @@ func ExchangeTimes(ctx context.Context, s *Scenario, layers float64) (each [4]en
 	if d.ahead, err = s.ahead(&s.Workload.Spec, layers); err != nil {
 		return each, err
 	}
-	list, err := d.planning.Candidates(ctx, s.Policy.Planners[0])
-	if err != nil {
-		return each, err
-	}
-	chosen, err := d.choose(list)
+	chosen, err := d.choose(ctx, s.Policy.Planners[0])
 	if err != nil {
 		return each, err
 	}

@@ -1,0 +1,45 @@
+package circulant
+
+import (
+	"fmt"
+	"testing"
+
+	"sim/policies/reconfigure/plan"
+)
+
+// What is offered of few topologies does not depend on how many are allowed.
+func TestMost(t *testing.T) {
+	for _, c := range []struct{ n, k, most int }{{66, 1, 9}, {66, 22, 2}} {
+		p := plan.UniformProblem(c.n, c.k, 1)
+		text := func(o Options, most int) (list []string) {
+			all, err := Candidates(p, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, x := range all {
+				if x.Reconfigurations <= most {
+					built, err := x.Build(0, nil)
+					if err != nil {
+						t.Fatal(err)
+					}
+					list = append(list, fmt.Sprint(x.Origin, x.Reconfigurations, x.Slots, x.Proved, built.Topologies, built.Tx))
+				}
+			}
+			for _, s := range Sequences(c.n, c.k, o) {
+				if len(s) <= most {
+					list = append(list, fmt.Sprint(s))
+				}
+			}
+			return list
+		}
+		few, all := text(Options{Relay: true, Most: c.most}, c.most), text(Options{Relay: true}, c.most)
+		if len(few) != len(all) {
+			t.Fatalf("%+v: %d of up to so many topologies, %d among all", c, len(few), len(all))
+		}
+		for i := range all {
+			if few[i] != all[i] {
+				t.Fatalf("%+v: %d is another", c, i)
+			}
+		}
+	}
+}

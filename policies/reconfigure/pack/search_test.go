@@ -1,0 +1,163 @@
+package pack
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"sim/engine"
+	"sim/policies/reconfigure/halt"
+	"sim/policies/reconfigure/plan"
+)
+
+// Whatever it was asked before, and by however many goroutines, a search finds the best of what Plan offers.
+func TestSearchFindsTheBestOfAll(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := drawProblem(t, 10)
+		base := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Sequence { return drawSequence(t, p.GPUs, p.Degree) }), 1, 3).Draw(t, "base")
+		var counts []int
+		step := rapid.IntRange(1, 3).Draw(t, "step")
+		for d := 1; d <= p.GPUs; d += step {
+			counts = append(counts, d)
+		}
+		all, err := Plan(p, Start{}, Start{Base: base, Counts: counts}, Options{Relay: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var costs []func(*plan.Candidate) engine.Time
+		for range 3 {
+			delay := rapid.OneOf(rapid.Int64Range(0, 30), rapid.Int64Range(0, 1000)).Draw(t, "delay")
+			most := rapid.OneOf(rapid.Just(p.GPUs), rapid.IntRange(0, p.GPUs)).Draw(t, "most")
+			costs = append(costs, func(c *plan.Candidate) engine.Time {
+				if c.Reconfigurations > most {
+					return plan.Never
+				}
+				return c.Cost(engine.Time(delay), 10)
+			})
+		}
+		first := make([]string, len(costs))
+		for _, order := range [][]int{{0, 1, 2}, {2, 1, 0}, {1, 2, 0}} {
+			s, err := NewSearch(p, counts, func(most int, _ halt.When) []Sequence {
+				return slices.DeleteFunc(slices.Clone(base), func(s Sequence) bool { return len(s.Topologies) > most })
+			}, Options{Relay: true, Workers: order[0]})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, i := range order {
+				got, err := s.Best(costs[i], nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				want, err := plan.Best(all, costs[i])
+				if errors.Is(err, plan.ErrNoCandidate) {
+					if got != nil {
+						t.Fatalf("cost %d: %+v, where all cost too much", i, got)
+					}
+					continue
+				}
+				if got == nil || got.Reconfigurations != want.Reconfigurations || got.Slots != want.Slots {
+					t.Fatalf("cost %d of %v: %+v, want %+v", i, order, got, want)
+				}
+				if text := fmt.Sprint(written(t, []plan.Candidate{*got})); first[i] == "" {
+					first[i] = text
+				} else if text != first[i] {
+					t.Fatalf("cost %d of %v: another plan than when asked in another order", i, order)
+				}
+			}
+		}
+	})
+}
+
+// What a product of words weighs is what lane by lane weighs.
+func TestSaving(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.SampledFrom([]int{1, 7, 8, 9, 127, 130}).Draw(t, "n")
+		var m packed
+		m.reset(n)
+		longest := rapid.OneOf(rapid.SampledFrom([]int64{128, 300}), rapid.Int64Range(1, 300)).Draw(t, "longest")
+		most := rapid.OneOf(rapid.Just(int32(100)), rapid.Int32Range(0, 200)).Draw(t, "most")
+		demand := rapid.SliceOfN(rapid.OneOf(rapid.Just(most), rapid.Int32Range(0, most)), n*n, n*n).Draw(t, "demand")
+		w := newWeights(n, demand)
+		row := func(name string) []uint64 {
+			list := slices.Clone(m.row(0))
+			for u := range n {
+				h := m.none // no way, now and then
+				if rapid.IntRange(0, 9).Draw(t, name+" none") > 0 || longest < m.none {
+					h = rapid.OneOf(rapid.Just(min(longest, m.none-1)), rapid.Int64Range(0, min(longest, m.none-1))).Draw(t, name)
+				}
+				word, shift := m.lane(u)
+				list[word] = list[word]&^(m.mask()<<shift) | uint64(h)<<shift
+			}
+			return list
+		}
+		hops, rest := row("hops"), row("rest")
+		if rapid.Bool().Draw(t, "near") {
+			for u := range n {
+				word, shift := m.lane(u)
+				rest[word] &^= m.mask() << shift
+			}
+		}
+		far := int64(0)
+		for u := range n {
+			word, shift := m.lane(u)
+			far = max(far, int64(hops[word]>>shift&m.mask()))
+		}
+		v := rapid.IntRange(0, n-1).Draw(t, "row")
+		want := m.saved(hops, rest, demand[v*n:(v+1)*n])
+		whole, halved := w.fit(far)
+		if whole && far < m.none {
+			if got := m.saving(hops, rest, w.row(v), false); got != want {
+				t.Fatalf("saving %d, want %d", got, want)
+			}
+		}
+		if halved && m.log == 4 {
+			if got := m.saving(hops, rest, w.row(v), true); got != want {
+				t.Fatalf("saving %d in halves, want %d", got, want)
+			}
+		}
+	})
+}
+
+// TestSearchGivesUp: numbers of topologies that cost too much are given up, and taken up again where they cost least.
+func TestSearchGivesUp(t *testing.T) {
+	p := demand(24, 2, "zipf", 8, 1)
+	var counts []int
+	for d := 1; d <= 11; d++ {
+		counts = append(counts, d)
+	}
+	all, err := Plan(p, Start{}, Start{Counts: counts}, Options{Relay: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := NewSearch(p, counts, func(int, halt.When) []Sequence { return nil }, Options{Relay: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	given, again := map[int]bool{}, 0
+	for _, delay := range []engine.Time{100, 80, 60, 50, 40, 30, 20, 10, 5, 2, 1, 0, 200, 400, 1000} {
+		cost := func(c *plan.Candidate) engine.Time { return c.Cost(delay, 10) }
+		got, err := s.Best(cost, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := plan.Best(all, cost)
+		if err != nil || got.Reconfigurations != want.Reconfigurations || got.Slots != want.Slots {
+			t.Errorf("delay %d: %+v, want %+v", delay, got, want)
+		}
+		for _, d := range counts {
+			switch {
+			case s.tried[d] && !s.done[d]:
+				given[d] = true
+			case given[d]:
+				again++
+				delete(given, d)
+			}
+		}
+	}
+	if len(given)+again == 0 || again == 0 {
+		t.Errorf("%d numbers given up, %d taken up again", len(given)+again, again)
+	}
+}

@@ -1,0 +1,70 @@
+package rounds
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"sim/policies/reconfigure/plan"
+)
+
+// Asked for numbers of topologies in any order and below any limits, steps find the same; where all bases go as far they
+// find no more slots than all numbers at once, and of a base that is simulated throughout the same.
+func TestSteps(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(3, 12).Draw(t, "n")
+		p := plan.UniformProblem(n, rapid.IntRange(1, min(3, n-1)).Draw(t, "k"), 1)
+		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "demand"), 1))
+		if rapid.Bool().Draw(t, "unequal") {
+			for i, c := range p.Chunks {
+				if c > 0 {
+					p.Chunks[i] = r.Int32N(5)
+				}
+			}
+		}
+		o := Options{Base: rapid.SampledFrom([]string{"", Circulant}).Draw(t, "base")}
+		all, err := Candidates(p, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := map[int]string{}
+		for range 3 {
+			s, err := NewSteps(p, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, d := range r.Perm(n + 1) {
+				d++
+				if below := r.Int64N(40); r.IntN(2) == 0 {
+					if c, err := s.At(d, below, nil); err != nil || c != nil && c.Slots >= below {
+						t.Fatalf("%d topologies below %d slots: %+v %v", d, below, c, err)
+					}
+				}
+				c, err := s.At(d, math.MaxInt64, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				text := fmt.Sprint(c)
+				if c != nil {
+					built, err := c.Build(0, nil)
+					if err != nil || built.Seal() != nil || built.TotalSlots() != c.Slots {
+						t.Fatalf("%+v: %+v %v", c, built, err)
+					}
+					text = fmt.Sprint(c.Origin, c.Slots, built.Topologies, built.Tx)
+				}
+				if was, ok := want[d]; ok && was != text {
+					t.Fatalf("%d topologies: %s, in another order %s", d, text, was)
+				}
+				want[d] = text
+				for _, a := range all {
+					if a.Reconfigurations == d && (c == nil || c.Slots > a.Slots || o.Base == Circulant && c.Slots < a.Slots) {
+						t.Fatalf("%d topologies: %+v, at once %+v", d, c, a)
+					}
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,118 @@
+package reconfigure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"sim/engine"
+	"sim/engine/contexttest"
+	"sim/policies/reconfigure/plan"
+)
+
+// delayed is the closed cost at a delay of plans of up to so many topologies.
+func delayed(delay engine.Time, most int) func(*plan.Candidate) engine.Time {
+	return func(c *plan.Candidate) engine.Time {
+		if c.Reconfigurations > most {
+			return plan.Never
+		}
+		return c.Cost(delay, 10)
+	}
+}
+
+// Whatever it was asked before, a search for the best plan finds the same: of all numbers of topologies the best, and no
+// worse one than another planner has that it may take from.
+func TestBestOfEach(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(4, 9).Draw(t, "n")
+		p := plan.UniformProblem(n, rapid.IntRange(1, 3).Draw(t, "k"), 1)
+		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "demand"), 1))
+		if rapid.Bool().Draw(t, "unequal") {
+			for i, c := range p.Chunks {
+				if c > 0 {
+					p.Chunks[i] = r.Int32N(9)
+				}
+			}
+		}
+		o := Options{Settings: Settings{Plus: PlusOptions{Relay: true, Others: true}}, Workers: 1}
+		fresh := func() *Planning {
+			s, err := NewPlanning(p, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s
+		}
+		// Of each number of topologies by itself, so that nothing can be left out.
+		each := fresh()
+		var all []plan.Candidate
+		for d := 1; d < n; d++ {
+			c, err := each.bestPlus(t.Context(), func(c *plan.Candidate) engine.Time {
+				if c.Reconfigurations != d {
+					return plan.Never
+				}
+				return c.Cost(0, 10)
+			})
+			if err == nil {
+				all = append(all, *c)
+			} else if !errors.Is(err, plan.ErrNoCandidate) {
+				t.Fatal(err)
+			}
+		}
+		for _, other := range Table {
+			if list, err := each.Candidates(t.Context(), other.Name); err == nil && other.Name != "reconfigure-during+" {
+				all = append(all, each.taken(other.Name, list)...)
+			}
+		}
+		s := fresh()
+		for range 4 {
+			cost := delayed(engine.Time(r.IntN(60)), 1+r.IntN(n))
+			want, err := plan.Best(all, cost)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := s.bestPlus(t.Context(), cost)
+			if err != nil || cost(got) != cost(want) || got.Reconfigurations != want.Reconfigurations {
+				t.Fatalf("%+v %v, want %+v", got, err, want)
+			}
+			alone, err := fresh().bestPlus(t.Context(), cost)
+			if err != nil || written(t, alone) != written(t, got) {
+				t.Fatalf("%+v where nothing was asked before, else %+v %v", alone, got, err)
+			}
+		}
+	})
+}
+
+func written(t *rapid.T, c *plan.Candidate) string {
+	p, err := c.Build(0, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprint(c.Origin, c.Slots, p.Topologies, p.Tx)
+}
+
+// TestBestEndsWithContext: wherever its context ends, the search does with its error, and leaves nothing that another
+// search would find otherwise.
+func TestBestEndsWithContext(t *testing.T) {
+	for name, p := range map[string]*plan.Problem{"uniform": plan.UniformProblem(14, 2, 2), "unequal": unequal(10, 2)} {
+		o := Options{Settings: Settings{Plus: PlusOptions{Relay: true, Others: true}}, Workers: 2}
+		whole := contexttest.After(t.Context(), 0)
+		want, err := planning(t, p, o).bestPlus(whole, delayed(20, 20))
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		for _, n := range []int64{1, 2, whole.Asked() / 3, whole.Asked() / 2, whole.Asked() * 9 / 10} {
+			s := planning(t, p, o)
+			if _, err := s.bestPlus(contexttest.After(t.Context(), max(1, n)), delayed(20, 20)); !errors.Is(err, context.Canceled) {
+				t.Errorf("%s, asked %d of %d times: %v", name, n, whole.Asked(), err)
+			}
+			got, err := s.bestPlus(t.Context(), delayed(20, 20))
+			if err != nil || got.Slots != want.Slots || got.Reconfigurations != want.Reconfigurations || got.Origin != want.Origin {
+				t.Errorf("%s, after an interrupt at %d: %+v %v, want %+v", name, n, got, err, want)
+			}
+		}
+	}
+}
