@@ -66,10 +66,13 @@ func newSearch(s *Planning) (*search, error) {
 		return nil, err
 	}
 	if _, uniform := p.Uniform(); !uniform {
+		wanted := counts(n, (n-2)/k+1, false)
 		base := func(most int, stop halt.When) []pack.Sequence {
-			return circulants(n, k, circulant.Options{Relay: true, Most: most, Stop: stop})
+			return circulants(n, k, circulant.Options{Relay: true, Stop: stop, Wanted: func(d int) bool {
+				return d <= most && slices.Contains(wanted, d)
+			}})
 		}
-		x.unequal, err = pack.NewSearch(p, counts(n, (n-2)/k+1, false), base, pack.Options{Relay: true, Workers: s.Options.Workers})
+		x.unequal, err = pack.NewSearch(p, wanted, base, pack.Options{Relay: true, Workers: s.Options.Workers})
 	}
 	return x, err
 }
@@ -187,7 +190,7 @@ func (x *search) own(cost func(*plan.Candidate) engine.Time, stop halt.When) (be
 		for x.most = max(x.most, leastRings); x.most < most; {
 			x.most *= 2
 		}
-		x.rings, err = circulant.Candidates(p, circulant.Options{Relay: x.Options.Plus.Relay, Most: x.most, Stop: stop})
+		x.rings, err = circulant.Candidates(p, circulant.Options{Relay: x.Options.Plus.Relay, Stop: stop, Wanted: func(d int) bool { return d <= x.most }})
 		if err != nil {
 			return nil, err
 		}

@@ -34,9 +34,9 @@ type Options struct {
 	BufferLimit int32
 	// Independent also offers plans in which every switch reconfigures on its own.
 	Independent bool
-	// Most, above 0, is the most topologies, but for plans of chunks that all take one hop. Of more than 64 GPUs what is
-	// offered of fewer topologies does not depend on it.
-	Most int
+	// Wanted says of which numbers of topologies there are to be plans, beside those of chunks that all take one hop; nil is
+	// of all. Of more than 64 GPUs what is offered of a number depends on others only where these take no more slots.
+	Wanted func(topologies int) bool
 	// Stop is asked now and then; planning ends when it says so.
 	Stop halt.When
 }
@@ -153,10 +153,10 @@ func (l *planner) random(purpose string, d int) *rand.Rand {
 
 // counts lists the numbers of topologies to plan for.
 func (l *planner) counts() []int {
-	return slices.DeleteFunc(l.all(), func(d int) bool { return l.o.Most > 0 && d > l.o.Most })
+	return slices.DeleteFunc(l.all(), func(d int) bool { return l.o.Wanted != nil && !l.o.Wanted(d) })
 }
 
-// all is counts whatever Options.Most.
+// all is counts whatever Options.Wanted.
 func (l *planner) all() []int {
 	most := (l.n - 2 + l.k) / l.k
 	var list []int

@@ -124,7 +124,7 @@ func (l *planner) polish(s *scheme, tries int) *scheme {
 func (l *planner) plain() (list []*scheme) {
 	if l.chunks > 1 {
 		// The best offsets for one chunk a pair may be found better than those for many.
-		one := newPlanner(l.n, l.k, 1, Options{Most: l.o.Most, Stop: l.o.Stop}, l.seed)
+		one := newPlanner(l.n, l.k, 1, Options{Wanted: l.o.Wanted, Stop: l.o.Stop}, l.seed)
 		one.times = l.chunks
 		for _, s := range one.plain() {
 			list = append(list, l.repeat(s))
@@ -152,6 +152,9 @@ func (l *planner) fewHops(list []*scheme) []*scheme {
 // shifts returns a scheme of degree 1 for each of counts.
 func (l *planner) shifts() (list []*scheme) {
 	counts := l.counts()
+	if len(counts) == 0 {
+		return nil
+	}
 	sets, _ := shiftSets(l.n, counts[len(counts)-1], l.o.Stop)
 	for _, d := range counts {
 		list = append(list, l.stay(sets[d-1], 0))
@@ -279,6 +282,9 @@ func cloneAll(phases [][]int) [][]int {
 // relayed returns a scheme with relaying for each of counts above 1.
 func (l *planner) relayed() (list []*scheme) {
 	counts := l.counts()
+	if len(counts) == 0 {
+		return nil
+	}
 	last := counts[len(counts)-1]
 	sets := generatorSets(l.n, min(l.n-1, last*l.k), l.random("generators", 0), l.o.Stop)
 	for _, d := range counts {

@@ -7,8 +7,8 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// What is offered of few topologies does not depend on how many are allowed.
-func TestMost(t *testing.T) {
+// What is offered of few topologies does not depend on what is wanted of more.
+func TestWanted(t *testing.T) {
 	for _, c := range []struct{ n, k, most int }{{66, 1, 9}, {66, 22, 2}} {
 		p := plan.UniformProblem(c.n, c.k, 1)
 		text := func(o Options, most int) (list []string) {
@@ -32,7 +32,7 @@ func TestMost(t *testing.T) {
 			}
 			return list
 		}
-		few, all := text(Options{Relay: true, Most: c.most}, c.most), text(Options{Relay: true}, c.most)
+		few, all := text(Options{Relay: true, Wanted: func(d int) bool { return d <= c.most }}, c.most), text(Options{Relay: true}, c.most)
 		if len(few) != len(all) {
 			t.Fatalf("%+v: %d of up to so many topologies, %d among all", c, len(few), len(all))
 		}
