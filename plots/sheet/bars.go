@@ -3,6 +3,7 @@ package sheet
 import (
 	"image/color"
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -12,16 +13,14 @@ import (
 // of the time.
 const Pixel = 72.0 / dpi
 
-// together is how many bars are drawn as one path: each path costs a pass over the image, and the rasteriser searches a
-// row's bars one by one.
+// together is how many bars are drawn as one path: each path costs a pass over the image.
 const together = 64
 
 // Bars collects rectangles of one colour and draws many at once.
 type Bars struct {
-	paths []vg.Path
-	count int
-	last  vg.Rectangle // the bar being added to
-	some  bool
+	bars []vg.Rectangle
+	last vg.Rectangle // the bar being added to
+	some bool
 }
 
 // Add adds a bar. Bars of one row come in order of x0; those that are closer than a pixel and narrow are joined.
@@ -38,28 +37,27 @@ func (b *Bars) Add(x0, x1, y0, y1 vg.Length) {
 }
 
 func (b *Bars) flush() {
-	if !b.some {
-		return
+	if b.some {
+		b.bars = append(b.bars, b.last)
+		b.some = false
 	}
-	if b.count%together == 0 {
-		b.paths = append(b.paths, nil)
-	}
-	b.count++
-	l, path := b.last, &b.paths[len(b.paths)-1]
-	path.Move(l.Min)
-	path.Line(Point(l.Max.X, l.Min.Y))
-	path.Line(l.Max)
-	path.Line(Point(l.Min.X, l.Max.Y))
-	path.Close()
-	b.some = false
 }
 
-// Fill draws what was added.
+// Fill draws what was added. Of each path the last bar comes first: the rasteriser looks for the place of an edge from
+// the left of its row on.
 func (b *Bars) Fill(c draw.Canvas, clr color.Color) {
 	b.flush()
 	c.SetColor(clr)
-	for _, p := range b.paths {
-		c.Fill(p)
+	for bars := range slices.Chunk(b.bars, together) {
+		var path vg.Path
+		for _, bar := range slices.Backward(bars) {
+			path.Move(bar.Min)
+			path.Line(Point(bar.Max.X, bar.Min.Y))
+			path.Line(bar.Max)
+			path.Line(Point(bar.Min.X, bar.Max.Y))
+			path.Close()
+		}
+		c.Fill(path)
 	}
 }
 

@@ -5,8 +5,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"image"
-	"image/png"
 	"io"
 	"os"
 	"path/filepath"
@@ -16,7 +14,6 @@ import (
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgimg"
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
@@ -40,7 +37,7 @@ var Formats = []string{"png", "svg"}
 func (f Figure) Write(w io.Writer, format string) error {
 	switch format {
 	case "png":
-		return f.writePNG(w)
+		return writePNG(w, f.Image(dpi))
 	case "svg":
 		return f.writeSVG(w)
 	}
@@ -49,18 +46,6 @@ func (f Figure) Write(w io.Writer, format string) error {
 
 func badFormat(format string) error {
 	return fmt.Errorf("no figures in format %q: want %s", format, strings.Join(Formats, " or "))
-}
-
-func (f Figure) writePNG(w io.Writer) error {
-	e := png.Encoder{CompressionLevel: png.BestSpeed} // a third of the time, a tenth larger
-	return e.Encode(w, f.Image(dpi))
-}
-
-// Image draws f at so many pixels an inch.
-func (f Figure) Image(dpi int) image.Image {
-	c := vgimg.NewWith(vgimg.UseWH(f.Width, f.Height), vgimg.UseDPI(dpi))
-	f.Draw(draw.New(c))
-	return c.Image()
 }
 
 func (f Figure) writeSVG(w io.Writer) error {
