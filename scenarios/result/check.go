@@ -29,8 +29,8 @@ func (d *Document) Check() error {
 			return err
 		}
 		for _, name := range slices.Sorted(maps.Keys(r.Samples)) {
-			if at := nonFinite(reflect.ValueOf(r.Samples[name]), name); at != "" {
-				return fmt.Errorf("sample %s of %s is no finite number, which no result may hold", at, r.Policy)
+			if at, found := nonFinite(reflect.ValueOf(r.Samples[name])); found {
+				return fmt.Errorf("sample %s%s of %s is no finite number, which no result may hold", name, at, r.Policy)
 			}
 		}
 	}
@@ -49,8 +49,8 @@ func finite(policy string, metrics map[string]float64) error {
 // Check fails on numbers that JSON cannot hold and on parts that do not fit together, so that readers need not look
 // again.
 func (d *Detail) Check() error {
-	if where := nonFinite(reflect.ValueOf(d).Elem(), "detail"); where != "" {
-		return fmt.Errorf("%s is not a finite number", where)
+	if where, found := nonFinite(reflect.ValueOf(d).Elem()); found {
+		return fmt.Errorf("detail%s is not a finite number", where)
 	}
 	if err := d.Reference.check("the reference"); err != nil {
 		return err
@@ -216,45 +216,44 @@ func (d *Delay) check(who string) error {
 	return nil
 }
 
-// nonFinite returns the path of the first number under v that is NaN or Inf.
-func nonFinite(v reflect.Value, path string) string {
+// nonFinite returns the path from v to the first number under it that is NaN or Inf. It makes no text before it finds one.
+func nonFinite(v reflect.Value) (path string, found bool) {
 	switch v.Kind() {
 	case reflect.Float64:
-		if f := v.Float(); math.IsNaN(f) || math.IsInf(f, 0) {
-			return path
-		}
+		f := v.Float()
+		return "", math.IsNaN(f) || math.IsInf(f, 0)
 	case reflect.Pointer:
 		if !v.IsNil() {
-			return nonFinite(v.Elem(), path)
+			return nonFinite(v.Elem())
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if at := nonFinite(v.Field(i), path+"."+v.Type().Field(i).Name); at != "" {
-				return at
+			if at, found := nonFinite(v.Field(i)); found {
+				return "." + v.Type().Field(i).Name + at, true
 			}
 		}
 	case reflect.Slice:
-		return nonFiniteSlice(v, path)
+		return nonFiniteSlice(v)
 	}
-	return ""
+	return "", false
 }
 
-func nonFiniteSlice(v reflect.Value, path string) string {
+func nonFiniteSlice(v reflect.Value) (path string, found bool) {
 	if fs, ok := v.Interface().([]float64); ok { // by far the most numbers
 		for i, f := range fs {
 			if math.IsNaN(f) || math.IsInf(f, 0) {
-				return path + "[" + strconv.Itoa(i) + "]"
+				return "[" + strconv.Itoa(i) + "]", true
 			}
 		}
-		return ""
+		return "", false
 	}
 	if k := v.Type().Elem().Kind(); k == reflect.String || k == reflect.Int {
-		return ""
+		return "", false
 	}
 	for i := range v.Len() {
-		if at := nonFinite(v.Index(i), path); at != "" {
-			return at + " (entry " + strconv.Itoa(i) + ")"
+		if at, found := nonFinite(v.Index(i)); found {
+			return at + " (entry " + strconv.Itoa(i) + ")", true
 		}
 	}
-	return ""
+	return "", false
 }
