@@ -49,7 +49,7 @@ func (b *Bars) Fill(c draw.Canvas, clr color.Color) {
 	b.flush()
 	c.SetColor(clr)
 	for bars := range slices.Chunk(b.bars, together) {
-		var path vg.Path
+		path := make(vg.Path, 0, 5*len(bars))
 		for _, bar := range slices.Backward(bars) {
 			path.Move(bar.Min)
 			path.Line(Point(bar.Max.X, bar.Min.Y))

@@ -52,15 +52,14 @@ type glyphs struct{ pixels.Interpolator }
 
 // Transform implements draw.Transformer.
 func (g glyphs) Transform(dst pixels.Image, m f64.Aff3, src image.Image, sr image.Rectangle, op pixels.Op, o *pixels.Options) {
-	to, ok := dst.(*image.RGBA)
+	to, onRGBA := dst.(*image.RGBA)
 	clr, plain := src.(*image.Uniform)
-	x, y := math.Round(m[2]), math.Round(m[5])
-	if !ok || !plain || m != (f64.Aff3{1, 0, x, 0, 1, y}) || op != pixels.Over || o == nil || o.DstMask != nil {
-		g.Interpolator.Transform(dst, m, src, sr, op, o)
-		return
+	var mask *image.Alpha
+	if o != nil && o.DstMask == nil {
+		mask, _ = o.SrcMask.(*image.Alpha)
 	}
-	mask, ok := o.SrcMask.(*image.Alpha)
-	if !ok {
+	x, y := math.Round(m[2]), math.Round(m[5])
+	if !onRGBA || !plain || mask == nil || m != (f64.Aff3{1, 0, x, 0, 1, y}) || op != pixels.Over {
 		g.Interpolator.Transform(dst, m, src, sr, op, o)
 		return
 	}

@@ -10,8 +10,12 @@ import (
 	"slices"
 )
 
-// writePNG writes an opaque image. Unlike image/png it filters no row: filters are for photographs, and to choose one for
-// each row takes three quarters of the time. Figures are areas of one colour, which are smaller without.
+// few is how many pairs of pixels change in a row that is better stored as its difference to the row above: files of all
+// kinds of figures are within 3 % of their smallest.
+const few = 32
+
+// writePNG writes an opaque image. Unlike image/png it does not try all filters on each row, which takes three quarters
+// of the time: figures are areas of one colour, which are smaller without.
 func writePNG(w io.Writer, m *image.RGBA) error {
 	size := m.Rect.Size()
 	head := binary.BigEndian.AppendUint32(nil, uint32(size.X))
@@ -23,14 +27,23 @@ func writePNG(w io.Writer, m *image.RGBA) error {
 	if err != nil {
 		return err
 	}
-	row := make([]byte, 1+3*size.X) // a zero before the pixels: not filtered
+	zeros := make([]byte, m.Stride)
+	above := zeros
+	row := make([]byte, 1+3*size.X)
 	for line := range slices.Chunk(m.Pix, m.Stride) {
-		for from, to := line[:4*size.X], row[1:]; len(from) >= 4 && len(to) >= 3; from, to = from[4:], to[3:] {
-			to[0], to[1], to[2] = from[0], from[1], from[2]
+		row[0] = 0 // as it is
+		base := zeros
+		if alike(line, above) {
+			row[0] = 2 // less the row above
+			base = above
+		}
+		for i, j := 0, 1; j < len(row); i, j = i+4, j+3 {
+			row[j], row[j+1], row[j+2] = line[i]-base[i], line[i+1]-base[i+1], line[i+2]-base[i+2]
 		}
 		if _, err := z.Write(row); err != nil {
 			return err
 		}
+		above = line
 	}
 	if err := z.Close(); err != nil {
 		return err
@@ -48,4 +61,15 @@ func writePNG(w io.Writer, m *image.RGBA) error {
 	chunk("IEND", nil)
 	_, err = w.Write(out)
 	return err
+}
+
+// alike tells whether few pairs of pixels differ between two rows.
+func alike(a, b []byte) bool {
+	differ := 0
+	for i := 0; i+8 <= len(a) && differ < few; i += 8 {
+		if binary.NativeEndian.Uint64(a[i:]) != binary.NativeEndian.Uint64(b[i:]) {
+			differ++
+		}
+	}
+	return differ < few
 }
