@@ -100,7 +100,7 @@ func (s *Planning) Candidates(ctx context.Context, name string) ([]plan.Candidat
 }
 
 // Best returns the candidate of the lowest cost that the planner of that name offers, as plan.Best does of all; cost must
-// rise with slots. Of many GPUs "reconfigure-during+" plans but what may be best. Errors: those of Candidates, and
+// rise with slots and not fall with topologies. "reconfigure-during+" may plan only what may be best. Errors: those of Candidates, and
 // plan.ErrNoCandidate where all cost plan.Never.
 func (s *Planning) Best(ctx context.Context, name string, cost func(*plan.Candidate) engine.Time) (*plan.Candidate, error) {
 	if i := slices.IndexFunc(s.table, func(r Row) bool { return r.Name == name && r.best != nil }); i >= 0 && s.searches() {

@@ -16,12 +16,15 @@ import (
 	"sim/policies/reconfigure/rounds"
 )
 
-// searches says whether "reconfigure-during+", asked for the best plan, makes only those that may be: of many GPUs,
-// where every number of topologies takes seconds.
+// searches says whether "reconfigure-during+", asked for the best plan, makes only those that may be: of unequal demand,
+// and of many GPUs, where every number of topologies takes long.
 func (s *Planning) searches() bool {
 	_, uniform := s.Problem.Uniform()
 	o := &s.Options
-	return s.Problem.GPUs > many && !o.Independent && (uniform || o.Plus.Relay) && o.Plus.Buffer == 0
+	if o.Plus.Buffer > 0 || uniform && o.Independent {
+		return false
+	}
+	return uniform && s.Problem.GPUs > many || !uniform && o.Plus.Relay
 }
 
 // search is what "reconfigure-during+" has planned so far where it was asked for the best alone. What it has of a number
@@ -35,7 +38,7 @@ type search struct {
 	rings   []plan.Candidate // circulants of up to most topologies
 	most    int
 	kautz   []plan.Candidate
-	paper   *rounds.Steps
+	paper   *rounds.Steps // nil up to many GPUs, where all of it is planned if anything may be best
 }
 
 func newSearch(s *Planning) (*search, error) {
@@ -62,17 +65,31 @@ func newSearch(s *Planning) (*search, error) {
 		}
 		x.direct = max(x.direct, (served+k-1)/k)
 	}
-	if x.paper, err = rounds.NewSteps(p, s.paper()); err != nil {
-		return nil, err
+	if n > many {
+		if x.paper, err = rounds.NewSteps(p, s.paper()); err != nil {
+			return nil, err
+		}
 	}
 	if _, uniform := p.Uniform(); !uniform {
-		wanted := counts(n, (n-2)/k+1, false)
-		base := func(most int, stop halt.When) []pack.Sequence {
-			return circulants(n, k, circulant.Options{Relay: true, Stop: stop, Wanted: func(d int) bool {
-				return d <= most && slices.Contains(wanted, d)
-			}})
+		within, across := pack.Wanted{}, pack.Wanted{Counts: counts(n, (n-2)/k+1, false)}
+		if n > many {
+			across.Base = func(most int, stop halt.When) []pack.Sequence {
+				return circulants(n, k, circulant.Options{Relay: true, Stop: stop, Wanted: func(d int) bool {
+					return d <= most && slices.Contains(across.Counts, d)
+				}})
+			}
+		} else {
+			var all []pack.Sequence
+			across.Base = func(_ int, stop halt.When) []pack.Sequence {
+				if all == nil {
+					all = circulants(n, k, circulant.Options{Relay: true, Stop: stop})
+				}
+				return all
+			}
+			within.Counts = counts(n, (n-2)/k+1, true)
+			within.Base = func(most int, stop halt.When) []pack.Sequence { return separate(across.Base(most, stop)) }
 		}
-		x.unequal, err = pack.NewSearch(p, wanted, base, pack.Options{Relay: true, Workers: s.Options.Workers})
+		x.unequal, err = pack.NewSearch(p, within, across, pack.Options{Relay: true, Workers: s.Options.Workers})
 	}
 	return x, err
 }
@@ -114,7 +131,11 @@ func (x *search) best(ctx context.Context, cost func(*plan.Candidate) engine.Tim
 		return own, err
 	}
 	best := own
-	for _, name := range x.others() {
+	names := x.others()
+	if x.paper == nil {
+		names = slices.Insert(names, 0, first)
+	}
+	for _, name := range names {
 		if !x.open(x.row(name), best, cost) {
 			continue
 		}
@@ -131,7 +152,7 @@ func (x *search) best(ctx context.Context, cost func(*plan.Candidate) engine.Tim
 			}
 		}
 	}
-	for d := 1; d < x.Problem.GPUs; d++ {
+	for d := 1; x.paper != nil && d < x.Problem.GPUs; d++ {
 		// The paper's comes before others'.
 		enough := func(slots int) bool {
 			c := &plan.Candidate{Reconfigurations: d, Slots: int64(slots)}
@@ -163,7 +184,7 @@ func (x *search) open(r *Row, best *plan.Candidate, cost func(*plan.Candidate) e
 	}
 	for d := from; d <= to; d++ {
 		slots := x.bounds[d-1].Relay
-		if r.OneTopology || r.Direct {
+		if r.OneTopology || r.Direct || r.Name == first {
 			slots = x.bounds[d-1].Forward
 		}
 		if plan.Better(&plan.Candidate{Reconfigurations: d, Slots: slots}, best, cost) {

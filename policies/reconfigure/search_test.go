@@ -12,6 +12,7 @@ import (
 	"sim/engine"
 	"sim/engine/contexttest"
 	"sim/policies/reconfigure/plan"
+	"sim/policies/reconfigure/rounds"
 )
 
 // delayed is the closed cost at a delay of plans of up to so many topologies.
@@ -28,7 +29,7 @@ func delayed(delay engine.Time, most int) func(*plan.Candidate) engine.Time {
 // worse one than another planner has that it may take from.
 func TestBestOfEach(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		n := rapid.IntRange(4, 9).Draw(t, "n")
+		n := rapid.IntRange(4, 8).Draw(t, "n")
 		p := plan.UniformProblem(n, rapid.IntRange(1, 3).Draw(t, "k"), 1)
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "demand"), 1))
 		if rapid.Bool().Draw(t, "unequal") {
@@ -39,10 +40,19 @@ func TestBestOfEach(t *testing.T) {
 			}
 		}
 		o := Options{Settings: Settings{Plus: PlusOptions{Relay: true, Others: true}}, Workers: 1}
+		steps := rapid.Bool().Draw(t, "steps") // as of many GPUs
 		fresh := func() *Planning {
 			s, err := NewPlanning(p, o)
 			if err != nil {
 				t.Fatal(err)
+			}
+			if s.search, err = newSearch(s); err != nil {
+				t.Fatal(err)
+			}
+			if steps {
+				if s.search.paper, err = rounds.NewSteps(p, s.paper()); err != nil {
+					t.Fatal(err)
+				}
 			}
 			return s
 		}
@@ -68,7 +78,7 @@ func TestBestOfEach(t *testing.T) {
 			}
 		}
 		s := fresh()
-		for range 4 {
+		for range 2 {
 			cost := delayed(engine.Time(r.IntN(60)), 1+r.IntN(n))
 			want, err := plan.Best(all, cost)
 			if err != nil {
