@@ -7,7 +7,6 @@ import (
 	"slices"
 	"sort"
 
-	"sim/engine"
 	"sim/fabric/scaleup"
 	"sim/policies/reconfigure/circulant"
 	"sim/policies/reconfigure/halt"
@@ -95,7 +94,7 @@ func newSearch(s *Planning) (*search, error) {
 }
 
 // bestPlus is Best of "reconfigure-during+".
-func (s *Planning) bestPlus(ctx context.Context, cost func(*plan.Candidate) engine.Time) (*plan.Candidate, error) {
+func (s *Planning) bestPlus(ctx context.Context, cost plan.Cost) (*plan.Candidate, error) {
 	select {
 	case s.turn <- struct{}{}:
 	case <-ctx.Done():
@@ -124,7 +123,7 @@ func (s *Planning) bestPlus(ctx context.Context, cost func(*plan.Candidate) engi
 }
 
 // best is the best of own, paper's and others' plans, of equals the first.
-func (x *search) best(ctx context.Context, cost func(*plan.Candidate) engine.Time) (*plan.Candidate, error) {
+func (x *search) best(ctx context.Context, cost plan.Cost) (*plan.Candidate, error) {
 	stop := ended(ctx)
 	own, err := x.own(cost, stop)
 	if err != nil || !x.Options.Plus.Others {
@@ -174,7 +173,7 @@ func (x *search) best(ctx context.Context, cost func(*plan.Candidate) engine.Tim
 }
 
 // open says whether a planner may have a better plan.
-func (x *search) open(r *Row, best *plan.Candidate, cost func(*plan.Candidate) engine.Time) bool {
+func (x *search) open(r *Row, best *plan.Candidate, cost plan.Cost) bool {
 	from, to := 1, len(x.bounds)
 	if r.OneTopology {
 		to = 1
@@ -195,7 +194,7 @@ func (x *search) open(r *Row, best *plan.Candidate, cost func(*plan.Candidate) e
 }
 
 // own is the best of our constructions.
-func (x *search) own(cost func(*plan.Candidate) engine.Time, stop halt.When) (best *plan.Candidate, err error) {
+func (x *search) own(cost plan.Cost, stop halt.When) (best *plan.Candidate, err error) {
 	if x.unequal != nil {
 		return x.unequal.Best(cost, stop)
 	}
@@ -238,7 +237,7 @@ const leastRings = 16
 
 // lastOpen returns the most topologies of which circulants may be better than best; where there is none yet those of
 // which they may be best; 0 for none.
-func (x *search) lastOpen(best *plan.Candidate, cost func(*plan.Candidate) engine.Time) (most int) {
+func (x *search) lastOpen(best *plan.Candidate, cost plan.Cost) (most int) {
 	list := make([]plan.Candidate, len(x.bounds))
 	for i, b := range x.bounds {
 		list[i] = plan.Candidate{Reconfigurations: i + 1, Slots: b.Circulant}

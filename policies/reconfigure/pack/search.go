@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 
-	"sim/engine"
 	"sim/policies/reconfigure/halt"
 	"sim/policies/reconfigure/plan"
 )
@@ -80,7 +79,7 @@ func NewSearch(p *plan.Problem, within, across Wanted, o Options) (*Search, erro
 
 // goal is what is asked for: what costs less than best, or as much with fewer topologies or of a side before.
 type goal struct {
-	cost func(*plan.Candidate) engine.Time
+	cost plan.Cost
 	best *plan.Candidate // nil if there is none yet
 	side int             // of best
 }
@@ -91,9 +90,8 @@ func (g *goal) may(side, d int, slots int64) bool {
 	return plan.Better(c, g.best, g.cost) || g.best != nil && side < g.side && !plan.Better(g.best, c, g.cost)
 }
 
-// Best returns the candidate of the lowest cost that Plan would offer, nil where all cost plan.Never. cost must rise with
-// slots and not fall with topologies. Errors: those of Candidates, after which s must not be asked again.
-func (s *Search) Best(cost func(*plan.Candidate) engine.Time, stop halt.When) (_ *plan.Candidate, err error) {
+// Best returns the candidate of the lowest cost that Plan would offer, nil where all cost plan.Never. Errors: those of Candidates, after which s must not be asked again.
+func (s *Search) Best(cost plan.Cost, stop halt.When) (_ *plan.Candidate, err error) {
 	defer halt.Caught(&err)
 	s.stop = stop
 	for {
@@ -124,8 +122,8 @@ type number struct{ side, d int }
 
 // open lists the numbers of topologies that may have what is asked for, those first that may have the best.
 func (s *Search) open(g *goal) (list []number) {
-	least := func(x number) engine.Time {
-		return g.cost(&plan.Candidate{Reconfigurations: x.d, Slots: s.sides[x.side].least[x.d]})
+	least := func(x number) *plan.Candidate {
+		return &plan.Candidate{Reconfigurations: x.d, Slots: s.sides[x.side].least[x.d]}
 	}
 	for i := range s.sides {
 		for _, d := range s.sides[i].counts {
@@ -134,7 +132,7 @@ func (s *Search) open(g *goal) (list []number) {
 			}
 		}
 	}
-	slices.SortStableFunc(list, func(a, b number) int { return cmp.Compare(least(a), least(b)) })
+	slices.SortStableFunc(list, func(a, b number) int { return cmp.Compare(g.cost(least(a)), g.cost(least(b))) })
 	return list
 }
 
