@@ -40,11 +40,11 @@ type search struct {
 	paper   *rounds.Steps // nil up to many GPUs, where all of it is planned if anything may be best
 }
 
-func newSearch(s *Planning) (*search, error) {
+func newSearch(s *Planning, stop halt.When) (*search, error) {
 	p := s.Problem
 	n, k := p.GPUs, p.Degree
 	x := &search{Planning: s, direct: 1}
-	bounder, err := plan.NewBounder(p)
+	bounder, err := plan.NewBounderUnless(p, stop)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +88,7 @@ func newSearch(s *Planning) (*search, error) {
 			within.Counts = counts(n, (n-2)/k+1, true)
 			within.Base = func(most int, stop halt.When) []pack.Sequence { return separate(across.Base(most, stop)) }
 		}
-		x.unequal, err = pack.NewSearch(p, within, across, pack.Options{Relay: true, Workers: s.Options.Workers})
+		x.unequal, err = pack.NewSearch(p, bounder, within, across, pack.Options{Relay: true, Workers: s.Options.Workers})
 	}
 	return x, err
 }
@@ -101,14 +101,7 @@ func (s *Planning) bestPlus(ctx context.Context, cost plan.Cost) (*plan.Candidat
 		return nil, ctx.Err()
 	}
 	defer func() { <-s.turn }()
-	if s.search == nil {
-		x, err := newSearch(s)
-		if err != nil {
-			return nil, err
-		}
-		s.search = x
-	}
-	best, err := s.search.best(ctx, cost)
+	best, err := s.searched(ctx, cost)
 	if ended := ctx.Err(); ended != nil {
 		err = ended
 	}
@@ -120,6 +113,16 @@ func (s *Planning) bestPlus(ctx context.Context, cost plan.Cost) (*plan.Candidat
 		return nil, plan.ErrNoCandidate
 	}
 	return best, nil
+}
+
+// searched begins, or goes on with, the search.
+func (s *Planning) searched(ctx context.Context, cost plan.Cost) (_ *plan.Candidate, err error) {
+	if s.search == nil {
+		if s.search, err = newSearch(s, ended(ctx)); err != nil {
+			return nil, err
+		}
+	}
+	return s.search.best(ctx, cost)
 }
 
 // best is the best of own, paper's and others' plans, of equals the first.
@@ -153,14 +156,15 @@ func (x *search) best(ctx context.Context, cost plan.Cost) (*plan.Candidate, err
 	}
 	for d := 1; x.paper != nil && d < x.Problem.GPUs; d++ {
 		// The paper's comes before others'.
-		enough := func(slots int) bool {
-			c := &plan.Candidate{Reconfigurations: d, Slots: int64(slots)}
+		enough := func(slots int64) bool {
+			c := &plan.Candidate{Reconfigurations: d, Slots: slots}
 			return !plan.Better(c, best, cost) && (own == best || !plan.Better(c, own, cost) || plan.Better(best, c, cost))
 		}
-		if enough(int(x.bounds[d-1].Forward)) {
+		below := firstEnough(x.bounds[d-1].Forward, enough)
+		if below == x.bounds[d-1].Forward {
 			continue
 		}
-		c, err := x.paper.At(d, int64(sort.Search(math.MaxInt32, enough)), stop)
+		c, err := x.paper.At(d, below, stop)
 		if err != nil {
 			return nil, err
 		}
@@ -170,6 +174,20 @@ func (x *search) best(ctx context.Context, cost plan.Cost) (*plan.Candidate, err
 		}
 	}
 	return best, nil
+}
+
+// firstEnough returns the least number from from on that is enough, by doubling first: costs of many more slots than are asked
+// for may not fit.
+func firstEnough(from int64, enough func(int64) bool) int64 {
+	const most = math.MaxInt32
+	low, high := from, max(1, from)
+	for ; high < most && !enough(high); high *= 2 {
+		low = high
+	}
+	if high >= most {
+		return math.MaxInt64
+	}
+	return low + int64(sort.Search(int(high-low), func(i int) bool { return enough(low + int64(i)) }))
 }
 
 // open says whether a planner may have a better plan.

@@ -46,13 +46,10 @@ type Wanted struct {
 	Counts []int
 }
 
-// NewSearch begins. within and across are as Plan has them, and Options.Relay must be set, Buffer not. Errors: those of
+// NewSearch begins. bounds are those of p, within and across as Plan has them, and Options.Relay must be set, Buffer not. Errors: those of
 // p.Check.
-func NewSearch(p *plan.Problem, within, across Wanted, o Options) (*Search, error) {
-	r, err := newRace(p, slices.Concat(within.Counts, across.Counts))
-	if err != nil {
-		return nil, err
-	}
+func NewSearch(p *plan.Problem, bounds *plan.Bounder, within, across Wanted, o Options) (_ *Search, err error) {
+	r := newRace(p, bounds, slices.Concat(within.Counts, across.Counts))
 	s := &Search{race: r}
 	o.Stop = func() bool { return s.stop != nil && s.stop() }
 	s.o = o
@@ -94,6 +91,7 @@ func (g *goal) may(side, d int, slots int64) bool {
 func (s *Search) Best(cost plan.Cost, stop halt.When) (_ *plan.Candidate, err error) {
 	defer halt.Caught(&err)
 	s.stop = stop
+	defer func() { s.stop = nil }()
 	for {
 		g := goal{cost: cost}
 		for i := range s.sides {
@@ -136,8 +134,8 @@ func (s *Search) open(g *goal) (list []number) {
 	return list
 }
 
-// try schedules the sequences of some numbers of topologies. It gives a number up for now, unless it was before, as soon
-// as its slots are known to cost more than is asked for.
+// try schedules the sequences of some numbers of topologies. It gives a number up for now, unless it was given up before,
+// as soon as its slots are known to cost more than is asked for.
 func (s *Search) try(numbers []number, g *goal) error {
 	var list []made
 	var of []number // by sequence
@@ -152,33 +150,33 @@ func (s *Search) try(numbers []number, g *goal) error {
 	found, faults := make([]*Schedule, len(list)), make([]error, len(list))
 	parallel(s.o.Workers, len(list), s.o.Stop, func(w *worker, i int) {
 		x, o := of[i], s.o
-		if w.dear = nil; g.best != nil && !s.sides[x.side].tried[x.d] {
-			w.dear = func(slots int64) bool { return !g.may(x.side, x.d, slots) }
+		if w.cut = nil; g.best != nil && !s.sides[x.side].tried[x.d] {
+			w.cut = func(slots int64) bool { return !g.may(x.side, x.d, slots) }
 		}
 		o.Relay = s.sides[x.side].maker.relay
 		found[i], faults[i] = w.run(s.race.problem, list[i], o, s.race)
 	})
 	for _, x := range numbers {
-		all, whole, least := []plan.Candidate(nil), true, int64(math.MaxInt64)
+		all, fewest, least := []plan.Candidate(nil), int64(math.MaxInt64), int64(math.MaxInt64) // least of those that were given up
 		for i, r := range found {
 			if of[i] != x {
 				continue
 			}
-			var over dear
+			var over cutOff
 			switch err := faults[i]; {
 			case err == nil:
-				all, least = append(all, r.Candidate(list[i].Origin)), min(least, r.Total)
+				all, fewest = append(all, r.Candidate(list[i].Origin)), min(fewest, r.Total)
 			case errors.As(err, &over):
-				whole, least = false, min(least, over.least)
+				least = min(least, over.least)
 			case !errors.Is(err, ErrUnreachable) && !errors.Is(err, errLost):
 				return err
 			}
 		}
 		side := &s.sides[x.side]
-		if side.tried[x.d] = true; whole {
+		if side.tried[x.d] = true; least == math.MaxInt64 || fewest < least {
 			side.done[x.d], side.found = true, append(side.found, all...)
 		} else {
-			side.least[x.d] = max(side.least[x.d], least)
+			side.least[x.d] = max(side.least[x.d], least) // which all others take too
 		}
 	}
 	return nil
@@ -215,7 +213,7 @@ func (s *Search) reach(x number) error {
 // ladder and its doubles are the most topologies that base is asked for.
 const ladder = 16
 
-// dear says that a sequence takes at least so many slots, which costs more than is wanted.
-type dear struct{ least int64 }
+// cutOff says that a sequence takes at least so many slots, which costs more than is asked for.
+type cutOff struct{ least int64 }
 
-func (dear) Error() string { return "pack: others cost less" }
+func (cutOff) Error() string { return "pack: others cost less" }

@@ -49,7 +49,7 @@ func TestSearchFindsTheBestOfAll(t *testing.T) {
 			upTo := func(most int, _ halt.When) []Sequence {
 				return slices.DeleteFunc(slices.Clone(base), func(s Sequence) bool { return len(s.Topologies) > most })
 			}
-			s, err := NewSearch(p, Wanted{upTo, within}, Wanted{upTo, across}, Options{Relay: true, Workers: order[0]})
+			s, err := NewSearch(p, bounder(t, p), Wanted{upTo, within}, Wanted{upTo, across}, Options{Relay: true, Workers: order[0]})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -146,7 +146,7 @@ func TestSearchGivesUp(t *testing.T) {
 			t.Fatal(err)
 		}
 		none := func(int, halt.When) []Sequence { return nil }
-		s, err := NewSearch(p, Wanted{none, counts}, Wanted{none, counts}, Options{Relay: true})
+		s, err := NewSearch(p, bounder(t, p), Wanted{none, counts}, Wanted{none, counts}, Options{Relay: true})
 		if err != nil {
 			t.Fatal(err)
 		}
