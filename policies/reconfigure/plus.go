@@ -191,12 +191,8 @@ const (
 func packed(ctx context.Context, p *plan.Problem, o Options) ([]plan.Candidate, error) {
 	n, k := p.GPUs, p.Degree
 	base := circulants(n, k, circulant.Options{Relay: o.Plus.Relay, Stop: ended(ctx)})
-	separate := 0 // the first of base are without relaying, of more topologies each than the one before
-	for separate < len(base) && (separate == 0 || len(base[separate].Topologies) > len(base[separate-1].Topologies)) {
-		separate++
-	}
 	most := (n-2)/k + 1
-	within := pack.Start{Base: base[:separate], Counts: counts(n, most, o.Plus.Relay)}
+	within := pack.Start{Base: separate(base), Counts: counts(n, most, o.Plus.Relay)}
 	if o.Plus.Relay && o.Plus.Buffer == 0 && n > many {
 		within.Counts = nil
 	}
@@ -214,6 +210,15 @@ func circulants(n, k int, o circulant.Options) (list []pack.Sequence) {
 		list = append(list, one)
 	}
 	return list
+}
+
+// separate are those of circulants that are without relaying: the first, of more topologies each than the one before.
+func separate(list []pack.Sequence) []pack.Sequence {
+	i := 0
+	for i < len(list) && (i == 0 || len(list[i].Topologies) > len(list[i-1].Topologies)) {
+		i++
+	}
+	return list[:i]
 }
 
 // counts lists the numbers of topologies to plan with, up to most: all, or beyond 16 growing by an eighth; few of them

@@ -14,7 +14,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"sim/engine"
 	"sim/fabric/scaleup"
 	"sim/internal/once"
 	"sim/policies/reconfigure/plan"
@@ -42,7 +41,7 @@ type Row struct {
 
 	plan func(ctx context.Context, s *Planning) ([]plan.Candidate, error)
 	// best, where it is not nil, is asked for the best plan where searches says so.
-	best func(s *Planning, ctx context.Context, cost func(*plan.Candidate) engine.Time) (*plan.Candidate, error)
+	best func(s *Planning, ctx context.Context, cost plan.Cost) (*plan.Candidate, error)
 }
 
 // ByName returns the planner of that name, nil if there is none.
@@ -99,10 +98,10 @@ func (s *Planning) Candidates(ctx context.Context, name string) ([]plan.Candidat
 	return p.best, nil
 }
 
-// Best returns the candidate of the lowest cost that the planner of that name offers, as plan.Best does of all; cost must
-// rise with slots. Of many GPUs "reconfigure-during+" plans but what may be best. Errors: those of Candidates, and
-// plan.ErrNoCandidate where all cost plan.Never.
-func (s *Planning) Best(ctx context.Context, name string, cost func(*plan.Candidate) engine.Time) (*plan.Candidate, error) {
+// Best returns the candidate of the lowest cost that the planner of that name offers, as plan.Best does of all.
+// "reconfigure-during+" may plan only what may be best. Errors: those of Candidates, and plan.ErrNoCandidate where all cost
+// plan.Never.
+func (s *Planning) Best(ctx context.Context, name string, cost plan.Cost) (*plan.Candidate, error) {
 	if i := slices.IndexFunc(s.table, func(r Row) bool { return r.Name == name && r.best != nil }); i >= 0 && s.searches() {
 		return s.table[i].best(s, ctx, cost)
 	}

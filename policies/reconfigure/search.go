@@ -7,7 +7,6 @@ import (
 	"slices"
 	"sort"
 
-	"sim/engine"
 	"sim/fabric/scaleup"
 	"sim/policies/reconfigure/circulant"
 	"sim/policies/reconfigure/halt"
@@ -16,12 +15,15 @@ import (
 	"sim/policies/reconfigure/rounds"
 )
 
-// searches says whether "reconfigure-during+", asked for the best plan, makes only those that may be: of many GPUs,
-// where every number of topologies takes seconds.
+// searches says whether "reconfigure-during+", asked for the best plan, makes only those that may be: of unequal demand,
+// and of many GPUs, where every number of topologies takes long.
 func (s *Planning) searches() bool {
 	_, uniform := s.Problem.Uniform()
 	o := &s.Options
-	return s.Problem.GPUs > many && !o.Independent && (uniform || o.Plus.Relay) && o.Plus.Buffer == 0
+	if o.Plus.Buffer > 0 || uniform && o.Independent {
+		return false
+	}
+	return uniform && s.Problem.GPUs > many || !uniform && o.Plus.Relay
 }
 
 // search is what "reconfigure-during+" has planned so far where it was asked for the best alone. What it has of a number
@@ -35,14 +37,14 @@ type search struct {
 	rings   []plan.Candidate // circulants of up to most topologies
 	most    int
 	kautz   []plan.Candidate
-	paper   *rounds.Steps
+	paper   *rounds.Steps // nil up to many GPUs, where all of it is planned if anything may be best
 }
 
-func newSearch(s *Planning) (*search, error) {
+func newSearch(s *Planning, stop halt.When) (*search, error) {
 	p := s.Problem
 	n, k := p.GPUs, p.Degree
 	x := &search{Planning: s, direct: 1}
-	bounder, err := plan.NewBounder(p)
+	bounder, err := plan.NewBounderUnless(p, stop)
 	if err != nil {
 		return nil, err
 	}
@@ -62,37 +64,44 @@ func newSearch(s *Planning) (*search, error) {
 		}
 		x.direct = max(x.direct, (served+k-1)/k)
 	}
-	if x.paper, err = rounds.NewSteps(p, s.paper()); err != nil {
-		return nil, err
+	if n > many {
+		if x.paper, err = rounds.NewSteps(p, s.paper()); err != nil {
+			return nil, err
+		}
 	}
 	if _, uniform := p.Uniform(); !uniform {
-		wanted := counts(n, (n-2)/k+1, false)
-		base := func(most int, stop halt.When) []pack.Sequence {
-			return circulants(n, k, circulant.Options{Relay: true, Stop: stop, Wanted: func(d int) bool {
-				return d <= most && slices.Contains(wanted, d)
-			}})
+		within, across := pack.Wanted{}, pack.Wanted{Counts: counts(n, (n-2)/k+1, false)}
+		if n > many {
+			across.Base = func(most int, stop halt.When) []pack.Sequence {
+				return circulants(n, k, circulant.Options{Relay: true, Stop: stop, Wanted: func(d int) bool {
+					return d <= most && slices.Contains(across.Counts, d)
+				}})
+			}
+		} else {
+			var all []pack.Sequence
+			across.Base = func(_ int, stop halt.When) []pack.Sequence {
+				if all == nil {
+					all = circulants(n, k, circulant.Options{Relay: true, Stop: stop})
+				}
+				return all
+			}
+			within.Counts = counts(n, (n-2)/k+1, true)
+			within.Base = func(most int, stop halt.When) []pack.Sequence { return separate(across.Base(most, stop)) }
 		}
-		x.unequal, err = pack.NewSearch(p, wanted, base, pack.Options{Relay: true, Workers: s.Options.Workers})
+		x.unequal, err = pack.NewSearch(p, bounder, within, across, pack.Options{Relay: true, Workers: s.Options.Workers})
 	}
 	return x, err
 }
 
 // bestPlus is Best of "reconfigure-during+".
-func (s *Planning) bestPlus(ctx context.Context, cost func(*plan.Candidate) engine.Time) (*plan.Candidate, error) {
+func (s *Planning) bestPlus(ctx context.Context, cost plan.Cost) (*plan.Candidate, error) {
 	select {
 	case s.turn <- struct{}{}:
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
 	defer func() { <-s.turn }()
-	if s.search == nil {
-		x, err := newSearch(s)
-		if err != nil {
-			return nil, err
-		}
-		s.search = x
-	}
-	best, err := s.search.best(ctx, cost)
+	best, err := s.searched(ctx, cost)
 	if ended := ctx.Err(); ended != nil {
 		err = ended
 	}
@@ -106,15 +115,29 @@ func (s *Planning) bestPlus(ctx context.Context, cost func(*plan.Candidate) engi
 	return best, nil
 }
 
+// searched begins, or goes on with, the search.
+func (s *Planning) searched(ctx context.Context, cost plan.Cost) (_ *plan.Candidate, err error) {
+	if s.search == nil {
+		if s.search, err = newSearch(s, ended(ctx)); err != nil {
+			return nil, err
+		}
+	}
+	return s.search.best(ctx, cost)
+}
+
 // best is the best of own, paper's and others' plans, of equals the first.
-func (x *search) best(ctx context.Context, cost func(*plan.Candidate) engine.Time) (*plan.Candidate, error) {
+func (x *search) best(ctx context.Context, cost plan.Cost) (*plan.Candidate, error) {
 	stop := ended(ctx)
 	own, err := x.own(cost, stop)
 	if err != nil || !x.Options.Plus.Others {
 		return own, err
 	}
 	best := own
-	for _, name := range x.others() {
+	names := x.others()
+	if x.paper == nil {
+		names = slices.Insert(names, 0, first)
+	}
+	for _, name := range names {
 		if !x.open(x.row(name), best, cost) {
 			continue
 		}
@@ -131,16 +154,17 @@ func (x *search) best(ctx context.Context, cost func(*plan.Candidate) engine.Tim
 			}
 		}
 	}
-	for d := 1; d < x.Problem.GPUs; d++ {
+	for d := 1; x.paper != nil && d < x.Problem.GPUs; d++ {
 		// The paper's comes before others'.
-		enough := func(slots int) bool {
-			c := &plan.Candidate{Reconfigurations: d, Slots: int64(slots)}
+		enough := func(slots int64) bool {
+			c := &plan.Candidate{Reconfigurations: d, Slots: slots}
 			return !plan.Better(c, best, cost) && (own == best || !plan.Better(c, own, cost) || plan.Better(best, c, cost))
 		}
-		if enough(int(x.bounds[d-1].Forward)) {
+		below := firstEnough(x.bounds[d-1].Forward, enough)
+		if below == x.bounds[d-1].Forward {
 			continue
 		}
-		c, err := x.paper.At(d, int64(sort.Search(math.MaxInt32, enough)), stop)
+		c, err := x.paper.At(d, below, stop)
 		if err != nil {
 			return nil, err
 		}
@@ -152,8 +176,22 @@ func (x *search) best(ctx context.Context, cost func(*plan.Candidate) engine.Tim
 	return best, nil
 }
 
+// firstEnough returns the least number from from on that is enough, by doubling first: costs of many more slots than are asked
+// for may not fit.
+func firstEnough(from int64, enough func(int64) bool) int64 {
+	const most = math.MaxInt32
+	low, high := from, max(1, from)
+	for ; high < most && !enough(high); high *= 2 {
+		low = high
+	}
+	if high >= most {
+		return math.MaxInt64
+	}
+	return low + int64(sort.Search(int(high-low), func(i int) bool { return enough(low + int64(i)) }))
+}
+
 // open says whether a planner may have a better plan.
-func (x *search) open(r *Row, best *plan.Candidate, cost func(*plan.Candidate) engine.Time) bool {
+func (x *search) open(r *Row, best *plan.Candidate, cost plan.Cost) bool {
 	from, to := 1, len(x.bounds)
 	if r.OneTopology {
 		to = 1
@@ -163,7 +201,7 @@ func (x *search) open(r *Row, best *plan.Candidate, cost func(*plan.Candidate) e
 	}
 	for d := from; d <= to; d++ {
 		slots := x.bounds[d-1].Relay
-		if r.OneTopology || r.Direct {
+		if r.OneTopology || r.Direct || r.Name == first {
 			slots = x.bounds[d-1].Forward
 		}
 		if plan.Better(&plan.Candidate{Reconfigurations: d, Slots: slots}, best, cost) {
@@ -174,7 +212,7 @@ func (x *search) open(r *Row, best *plan.Candidate, cost func(*plan.Candidate) e
 }
 
 // own is the best of our constructions.
-func (x *search) own(cost func(*plan.Candidate) engine.Time, stop halt.When) (best *plan.Candidate, err error) {
+func (x *search) own(cost plan.Cost, stop halt.When) (best *plan.Candidate, err error) {
 	if x.unequal != nil {
 		return x.unequal.Best(cost, stop)
 	}
@@ -217,7 +255,7 @@ const leastRings = 16
 
 // lastOpen returns the most topologies of which circulants may be better than best; where there is none yet those of
 // which they may be best; 0 for none.
-func (x *search) lastOpen(best *plan.Candidate, cost func(*plan.Candidate) engine.Time) (most int) {
+func (x *search) lastOpen(best *plan.Candidate, cost plan.Cost) (most int) {
 	list := make([]plan.Candidate, len(x.bounds))
 	for i, b := range x.bounds {
 		list[i] = plan.Candidate{Reconfigurations: i + 1, Slots: b.Circulant}

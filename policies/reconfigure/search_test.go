@@ -12,6 +12,7 @@ import (
 	"sim/engine"
 	"sim/engine/contexttest"
 	"sim/policies/reconfigure/plan"
+	"sim/policies/reconfigure/rounds"
 )
 
 // delayed is the closed cost at a delay of plans of up to so many topologies.
@@ -20,15 +21,18 @@ func delayed(delay engine.Time, most int) func(*plan.Candidate) engine.Time {
 		if c.Reconfigurations > most {
 			return plan.Never
 		}
-		return c.Cost(delay, 10)
+		return c.Cost(delay, slot)
 	}
 }
+
+// slot is so long that the time of 2^30 does not fit.
+const slot = 10 * engine.Millisecond
 
 // Whatever it was asked before, a search for the best plan finds the same: of all numbers of topologies the best, and no
 // worse one than another planner has that it may take from.
 func TestBestOfEach(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		n := rapid.IntRange(4, 9).Draw(t, "n")
+		n := rapid.IntRange(4, 8).Draw(t, "n")
 		p := plan.UniformProblem(n, rapid.IntRange(1, 3).Draw(t, "k"), 1)
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "demand"), 1))
 		if rapid.Bool().Draw(t, "unequal") {
@@ -39,22 +43,30 @@ func TestBestOfEach(t *testing.T) {
 			}
 		}
 		o := Options{Settings: Settings{Plus: PlusOptions{Relay: true, Others: true}}, Workers: 1}
+		steps := rapid.Bool().Draw(t, "steps") // as of many GPUs
 		fresh := func() *Planning {
 			s, err := NewPlanning(p, o)
 			if err != nil {
 				t.Fatal(err)
 			}
+			if s.search, err = newSearch(s, nil); err != nil {
+				t.Fatal(err)
+			}
+			if steps {
+				if s.search.paper, err = rounds.NewSteps(p, s.paper()); err != nil {
+					t.Fatal(err)
+				}
+			}
 			return s
 		}
-		// Of each number of topologies by itself, so that nothing can be left out.
-		each := fresh()
+		// Of up to so many topologies where slots alone cost, of each number by itself, so that nothing can be left out.
 		var all []plan.Candidate
 		for d := 1; d < n; d++ {
-			c, err := each.bestPlus(t.Context(), func(c *plan.Candidate) engine.Time {
-				if c.Reconfigurations != d {
+			c, err := fresh().bestPlus(t.Context(), func(c *plan.Candidate) engine.Time {
+				if c.Reconfigurations > d {
 					return plan.Never
 				}
-				return c.Cost(0, 10)
+				return c.Cost(0, slot)
 			})
 			if err == nil {
 				all = append(all, *c)
@@ -62,14 +74,15 @@ func TestBestOfEach(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+		each := fresh()
 		for _, other := range Table {
 			if list, err := each.Candidates(t.Context(), other.Name); err == nil && other.Name != "reconfigure-during+" {
 				all = append(all, each.taken(other.Name, list)...)
 			}
 		}
 		s := fresh()
-		for range 4 {
-			cost := delayed(engine.Time(r.IntN(60)), 1+r.IntN(n))
+		for range 2 {
+			cost := delayed(engine.Time(r.IntN(60))*engine.Millisecond, 1+r.IntN(n))
 			want, err := plan.Best(all, cost)
 			if err != nil {
 				t.Fatal(err)
@@ -100,16 +113,16 @@ func TestBestEndsWithContext(t *testing.T) {
 	for name, p := range map[string]*plan.Problem{"uniform": plan.UniformProblem(14, 2, 2), "unequal": unequal(10, 2)} {
 		o := Options{Settings: Settings{Plus: PlusOptions{Relay: true, Others: true}}, Workers: 2}
 		whole := contexttest.After(t.Context(), 0)
-		want, err := planning(t, p, o).bestPlus(whole, delayed(20, 20))
+		want, err := planning(t, p, o).bestPlus(whole, delayed(20*engine.Millisecond, 20))
 		if err != nil {
 			t.Fatal(name, err)
 		}
 		for _, n := range []int64{1, 2, whole.Asked() / 3, whole.Asked() / 2, whole.Asked() * 9 / 10} {
 			s := planning(t, p, o)
-			if _, err := s.bestPlus(contexttest.After(t.Context(), max(1, n)), delayed(20, 20)); !errors.Is(err, context.Canceled) {
+			if _, err := s.bestPlus(contexttest.After(t.Context(), max(1, n)), delayed(20*engine.Millisecond, 20)); !errors.Is(err, context.Canceled) {
 				t.Errorf("%s, asked %d of %d times: %v", name, n, whole.Asked(), err)
 			}
-			got, err := s.bestPlus(t.Context(), delayed(20, 20))
+			got, err := s.bestPlus(t.Context(), delayed(20*engine.Millisecond, 20))
 			if err != nil || got.Slots != want.Slots || got.Reconfigurations != want.Reconfigurations || got.Origin != want.Origin {
 				t.Errorf("%s, after an interrupt at %d: %+v %v, want %+v", name, n, got, err, want)
 			}

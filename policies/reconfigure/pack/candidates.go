@@ -65,7 +65,7 @@ func unreachable(u, v int) error {
 type worker struct {
 	spread spread
 	player Player
-	dear   func(slots int64) bool // nil, or whether so many slots are more than is wanted; then it fails with dear
+	cut    func(slots int64) bool // nil, or whether so many slots cost more than is asked for; then it fails with cutOff
 }
 
 // parallel does n things that do not depend on each other, by so many goroutines.
@@ -176,7 +176,7 @@ func (w *worker) run(p *plan.Problem, s made, o Options, race *race) (*Schedule,
 		}
 	}
 	r, err := w.fit(p, s.Sequence, o, race)
-	if s.again {
+	if s.again && !errors.As(err, new(cutOff)) {
 		o.Relay = true
 		if other, again := w.fit(p, s.Sequence, o, race); again == nil && (err != nil || other.Total < r.Total) {
 			other.Relay = false
@@ -194,8 +194,8 @@ func (w *worker) lost(race *race, d int, slots int64) error {
 	if race.lost(d, slots) {
 		return errLost
 	}
-	if w.dear != nil && w.dear(slots) {
-		return dear{slots}
+	if w.cut != nil && w.cut(slots) {
+		return cutOff{slots}
 	}
 	return nil
 }

@@ -26,10 +26,11 @@ func Plan(p *plan.Problem, within, across Start, o Options) (_ []plan.Candidate,
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
-	r, err := newRace(p, slices.Concat(within.Counts, across.Counts))
+	b, err := plan.NewBounder(p)
 	if err != nil {
 		return nil, err
 	}
+	r := newRace(p, b, slices.Concat(within.Counts, across.Counts))
 	for _, c := range o.Known {
 		if c.Switches == nil && c.Fluid == 0 && c.Reconfigurations < len(r.least) {
 			r.enter(c.Reconfigurations, c.Slots)
@@ -61,11 +62,7 @@ type race struct {
 // errLost says that no schedule of a sequence can be among those that plan.Frontier keeps.
 var errLost = errors.New("pack: others take fewer slots or topologies")
 
-func newRace(p *plan.Problem, counts []int) (*race, error) {
-	b, err := plan.NewBounder(p)
-	if err != nil {
-		return nil, err
-	}
+func newRace(p *plan.Problem, b *plan.Bounder, counts []int) *race {
 	most := 0
 	for _, d := range counts {
 		most = max(most, d)
@@ -74,7 +71,7 @@ func newRace(p *plan.Problem, counts []int) (*race, error) {
 	for d := range r.least {
 		r.least[d].Store(math.MaxInt64)
 	}
-	return r, nil
+	return r
 }
 
 // plan makes sequences and schedules them; of one topology only where ones, who else has made them, is nil.

@@ -91,10 +91,7 @@ func written(t *rapid.T, list []plan.Candidate) (text []string) {
 // A race is lost where others have fewer slots, or as many with fewer topologies; not where the same are found again.
 func TestRace(t *testing.T) {
 	p := demand(8, 1, "zipf", 4, 1)
-	r, err := newRace(p, []int{1, 2, 3})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := newRace(p, bounder(t, p), []int{1, 2, 3})
 	if r.lost(3, 1<<40) {
 		t.Error("lost before any other is there")
 	}
@@ -120,10 +117,7 @@ func TestRace(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := newRace(p, []int{2})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := newRace(p, bounder(t, p), []int{2})
 		r.enter(2, fitted.Bound-1+slots)
 		_, err = w.fit(p, list[0], Options{Relay: true}, r)
 		if lost := err == errLost; lost != (slots == 0) {
@@ -135,10 +129,7 @@ func TestRace(t *testing.T) {
 // The bound of a race is what no schedule beats, and on a ring, where farthest first is optimal, what one takes.
 func TestRaceBound(t *testing.T) {
 	p := plan.UniformProblem(8, 1, 1)
-	r, err := newRace(p, []int{1, 2, 3, 7})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := newRace(p, bounder(t, p), []int{1, 2, 3, 7})
 	for _, c := range []struct {
 		d     int
 		relay bool
@@ -164,4 +155,12 @@ func TestRaceBound(t *testing.T) {
 			t.Errorf("%d topologies: bound %d, %d slots; want %d", c.d, bound, fitted.Total, c.want)
 		}
 	}
+}
+
+func bounder(t interface{ Fatal(...any) }, p *plan.Problem) *plan.Bounder {
+	b, err := plan.NewBounder(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
 }

@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 
-	"sim/engine"
 	"sim/policies/reconfigure/halt"
 	"sim/policies/reconfigure/plan"
 )
@@ -15,154 +14,206 @@ import (
 // those that may be best at a cost. What it finds of a number does not depend on what it was asked before. It is not
 // safe for concurrent use.
 type Search struct {
+	// sides are what Plan makes within and across topologies; of equals the former is taken. The former may have no numbers of
+	// topologies.
+	sides [2]side
+	race  *race
+	o     Options
+	stop  halt.When // of who asks
+}
+
+// side is the plans without relaying, or with it.
+type side struct {
 	counts []int // of topologies, rising
-	base   func(most int, stop halt.When) []Sequence
+	base   Base
 	maker  *maker
-	race   *race
-	o      Options
-	stop   halt.When // of who asks
 
 	sequences []Sequence // base, of up to most topologies
 	most      int
-	done      map[int]bool
 	found     []plan.Candidate
-	// least are the least slots by number of topologies, as far as is known; tried are those that were begun.
-	least []int64
-	tried []bool
+	// least are the least slots by number of topologies, as far as is known; tried are those that were begun, done those
+	// that need not be again.
+	least       []int64
+	tried, done []bool
 }
 
-// NewSearch is given the numbers of topologies that are wanted, and base, which makes sequences for uniform demand of up
-// to so many topologies. Options.Relay must be set, Buffer not. Errors: those of p.Check.
-func NewSearch(p *plan.Problem, counts []int, base func(most int, stop halt.When) []Sequence, o Options) (*Search, error) {
-	r, err := newRace(p, counts)
-	if err != nil {
-		return nil, err
-	}
-	s := &Search{counts: counts, base: base, race: r, done: map[int]bool{}, least: make([]int64, len(r.least)), tried: make([]bool, len(r.least))}
-	for _, d := range counts {
-		b, err := r.bounder.At(d)
-		if err != nil {
+// Base makes sequences for uniform demand of up to so many topologies.
+type Base func(most int, stop halt.When) []Sequence
+
+// Wanted are the numbers of topologies that are wanted, of sequences made from those of a base.
+type Wanted struct {
+	Base   Base
+	Counts []int
+}
+
+// NewSearch begins. bounds are those of p, within and across as Plan has them, and Options.Relay must be set, Buffer not. Errors: those of
+// p.Check.
+func NewSearch(p *plan.Problem, bounds *plan.Bounder, within, across Wanted, o Options) (_ *Search, err error) {
+	r := newRace(p, bounds, slices.Concat(within.Counts, across.Counts))
+	s := &Search{race: r}
+	o.Stop = func() bool { return s.stop != nil && s.stop() }
+	s.o = o
+	for i, from := range []Wanted{within, across} {
+		x := &s.sides[i]
+		*x = side{counts: from.Counts, base: from.Base, least: make([]int64, len(r.least)), tried: make([]bool, len(r.least)), done: make([]bool, len(r.least))}
+		if x.maker, err = newMaker(p, Start{Counts: from.Counts}, i == 1); err != nil {
 			return nil, err
 		}
-		s.least[d] = b.Relay
+		x.maker.workers, x.maker.stop = o.Workers, o.Stop
+		for _, d := range x.counts {
+			b, err := r.bounder.At(d)
+			if err != nil {
+				return nil, err
+			}
+			if x.least[d] = b.Forward; x.maker.relay {
+				x.least[d] = b.Relay
+			}
+			x.done[d] = d == 1 && !x.maker.relay // it is across that has one topology
+		}
 	}
-	if s.maker, err = newMaker(p, Start{Counts: counts}, true); err != nil {
-		return nil, err
-	}
-	o.Stop = func() bool { return s.stop != nil && s.stop() }
-	s.o, s.maker.workers, s.maker.stop = o, o.Workers, o.Stop
 	return s, nil
 }
 
-// Best returns the candidate of the lowest cost that Plan would offer, nil where all cost plan.Never. cost must rise with
-// slots. Errors: those of Candidates, after which s must not be asked again.
-func (s *Search) Best(cost func(*plan.Candidate) engine.Time, stop halt.When) (best *plan.Candidate, err error) {
+// goal is what is asked for: what costs less than best, or as much with fewer topologies or of a side before.
+type goal struct {
+	cost plan.Cost
+	best *plan.Candidate // nil if there is none yet
+	side int             // of best
+}
+
+// may says whether a candidate of a side, of d topologies and at least so many slots, may be what is asked for.
+func (g *goal) may(side, d int, slots int64) bool {
+	c := &plan.Candidate{Reconfigurations: d, Slots: slots}
+	return plan.Better(c, g.best, g.cost) || g.best != nil && side < g.side && !plan.Better(g.best, c, g.cost)
+}
+
+// Best returns the candidate of the lowest cost that Plan would offer, nil where all cost plan.Never. Errors: those of Candidates, after which s must not be asked again.
+func (s *Search) Best(cost plan.Cost, stop halt.When) (_ *plan.Candidate, err error) {
 	defer halt.Caught(&err)
 	s.stop = stop
+	defer func() { s.stop = nil }()
 	for {
-		for i := range s.found {
-			if plan.Better(&s.found[i], best, cost) {
-				best = &s.found[i]
+		g := goal{cost: cost}
+		for i := range s.sides {
+			for j := range s.sides[i].found {
+				if c := &s.sides[i].found[j]; plan.Better(c, g.best, cost) {
+					g.best, g.side = c, i
+				}
 			}
 		}
-		open := s.open(best, cost)
+		open := s.open(&g)
 		if len(open) == 0 {
-			return best, nil
+			return g.best, nil
 		}
 		some := 1 // the first may leave none open
-		if best != nil {
+		if g.best != nil {
 			some = min(len(open), max(1, s.o.Workers))
 		}
-		if err := s.try(open[:some], best, cost); err != nil {
+		if err := s.try(open[:some], &g); err != nil {
 			return nil, err
 		}
 	}
 }
 
-// open lists the numbers of topologies that may have a better candidate than best, those first that may have the best.
-func (s *Search) open(best *plan.Candidate, cost func(*plan.Candidate) engine.Time) []int {
-	var list []plan.Candidate
-	for _, d := range s.counts {
-		c := plan.Candidate{Reconfigurations: d, Slots: s.least[d]}
-		if !s.done[d] && plan.Better(&c, best, cost) {
-			list = append(list, c)
+// number is a number of topologies of a side.
+type number struct{ side, d int }
+
+// open lists the numbers of topologies that may have what is asked for, those first that may have the best.
+func (s *Search) open(g *goal) (list []number) {
+	least := func(x number) *plan.Candidate {
+		return &plan.Candidate{Reconfigurations: x.d, Slots: s.sides[x.side].least[x.d]}
+	}
+	for i := range s.sides {
+		for _, d := range s.sides[i].counts {
+			if x := &s.sides[i]; !x.done[d] && g.may(i, d, x.least[d]) {
+				list = append(list, number{i, d})
+			}
 		}
 	}
-	slices.SortStableFunc(list, func(a, b plan.Candidate) int { return cmp.Compare(cost(&a), cost(&b)) })
-	open := make([]int, len(list))
-	for i, c := range list {
-		open[i] = c.Reconfigurations
-	}
-	return open
+	slices.SortStableFunc(list, func(a, b number) int { return cmp.Compare(g.cost(least(a)), g.cost(least(b))) })
+	return list
 }
 
-// try schedules the sequences of some numbers of topologies. It gives a number up for now, unless it was before, as soon
-// as its slots are known to cost more than best.
-func (s *Search) try(counts []int, best *plan.Candidate, cost func(*plan.Candidate) engine.Time) error {
+// try schedules the sequences of some numbers of topologies. It gives a number up for now, unless it was given up before,
+// as soon as its slots are known to cost more than is asked for.
+func (s *Search) try(numbers []number, g *goal) error {
 	var list []made
-	for _, d := range counts {
-		if err := s.reach(d); err != nil {
+	var of []number // by sequence
+	for _, x := range numbers {
+		if err := s.reach(x); err != nil {
 			return err
 		}
-		list = append(list, s.maker.of(d)...)
+		for _, m := range s.sides[x.side].maker.of(x.d) {
+			list, of = append(list, m), append(of, x)
+		}
 	}
 	found, faults := make([]*Schedule, len(list)), make([]error, len(list))
 	parallel(s.o.Workers, len(list), s.o.Stop, func(w *worker, i int) {
-		d := len(list[i].Topologies)
-		if !s.tried[d] && best != nil {
-			w.dear = func(slots int64) bool {
-				return !plan.Better(&plan.Candidate{Reconfigurations: d, Slots: slots}, best, cost)
-			}
+		x, o := of[i], s.o
+		if w.cut = nil; g.best != nil && !s.sides[x.side].tried[x.d] {
+			w.cut = func(slots int64) bool { return !g.may(x.side, x.d, slots) }
 		}
-		found[i], faults[i] = w.run(s.maker.p, list[i], s.o, s.race)
-		w.dear = nil
+		o.Relay = s.sides[x.side].maker.relay
+		found[i], faults[i] = w.run(s.race.problem, list[i], o, s.race)
 	})
-	for _, d := range counts {
-		s.tried[d] = true
-		all, whole, least := []plan.Candidate(nil), true, int64(math.MaxInt64)
+	for _, x := range numbers {
+		all, fewest, least := []plan.Candidate(nil), int64(math.MaxInt64), int64(math.MaxInt64) // least of those that were given up
 		for i, r := range found {
-			if len(list[i].Topologies) != d {
+			if of[i] != x {
 				continue
 			}
-			var over dear
+			var over cutOff
 			switch err := faults[i]; {
 			case err == nil:
-				all, least = append(all, r.Candidate(list[i].Origin)), min(least, r.Total)
+				all, fewest = append(all, r.Candidate(list[i].Origin)), min(fewest, r.Total)
 			case errors.As(err, &over):
-				whole, least = false, min(least, over.least)
+				least = min(least, over.least)
 			case !errors.Is(err, ErrUnreachable) && !errors.Is(err, errLost):
 				return err
 			}
 		}
-		if whole {
-			s.done[d], s.found = true, append(s.found, all...)
+		side := &s.sides[x.side]
+		if side.tried[x.d] = true; least == math.MaxInt64 || fewest < least {
+			side.done[x.d], side.found = true, append(side.found, all...)
 		} else {
-			s.least[d] = max(s.least[d], least)
+			side.least[x.d] = max(side.least[x.d], least) // which all others take too
 		}
 	}
 	return nil
 }
 
-// reach makes the sequences of d topologies: those that grow, from all of fewer.
-func (s *Search) reach(d int) error {
-	if d > s.most {
-		s.most = max(ladder, s.most)
-		for s.most < d {
-			s.most *= 2
+// reach makes the sequences of a number of topologies: those that grow, from all of fewer.
+func (s *Search) reach(x number) error {
+	side := &s.sides[x.side]
+	if most := max(x.d, seedlings); most > side.most {
+		side.most = max(ladder, side.most)
+		for side.most < most {
+			side.most *= 2
 		}
-		s.sequences = s.base(s.most, s.o.Stop)
+		side.sequences = side.base(side.most, s.o.Stop)
 	}
-	if s.maker.grows(d) {
-		return s.maker.extend(d, s.sequences)
+	m := side.maker
+	switch {
+	case !m.relay:
+		if m.matchings == nil {
+			if err := s.reach(number{1, 1}); err != nil {
+				return err
+			}
+			m.take(s.sides[1].maker)
+		}
+		m.separate(x.d, side.sequences)
+	case m.grows(x.d):
+		return m.extend(x.d, side.sequences)
+	default:
+		m.relabelled(x.d, x.d, side.sequences)
 	}
-	s.maker.relabelled(d, d, s.sequences)
 	return nil
 }
 
 // ladder and its doubles are the most topologies that base is asked for.
 const ladder = 16
 
-// dear says that a sequence takes at least so many slots, which costs more than is wanted.
-type dear struct{ least int64 }
+// cutOff says that a sequence takes at least so many slots, which costs more than is asked for.
+type cutOff struct{ least int64 }
 
-func (dear) Error() string { return "pack: others cost less" }
+func (cutOff) Error() string { return "pack: others cost less" }

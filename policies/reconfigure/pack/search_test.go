@@ -18,12 +18,18 @@ func TestSearchFindsTheBestOfAll(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t, 10)
 		base := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Sequence { return drawSequence(t, p.GPUs, p.Degree) }), 1, 3).Draw(t, "base")
-		var counts []int
-		step := rapid.IntRange(1, 3).Draw(t, "step")
-		for d := 1; d <= p.GPUs; d += step {
-			counts = append(counts, d)
+		counts := func(name string) (list []int) {
+			step := rapid.IntRange(1, 3).Draw(t, name)
+			for d := 1; d <= p.GPUs; d += step {
+				list = append(list, d)
+			}
+			return list
 		}
-		all, err := Plan(p, Start{}, Start{Base: base, Counts: counts}, Options{Relay: true})
+		within, across := counts("within"), counts("across")
+		if rapid.Bool().Draw(t, "none within") {
+			within = nil
+		}
+		all, err := Plan(p, Start{Base: base, Counts: within}, Start{Base: base, Counts: across}, Options{Relay: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -40,9 +46,10 @@ func TestSearchFindsTheBestOfAll(t *testing.T) {
 		}
 		first := make([]string, len(costs))
 		for _, order := range [][]int{{0, 1, 2}, {2, 1, 0}, {1, 2, 0}} {
-			s, err := NewSearch(p, counts, func(most int, _ halt.When) []Sequence {
+			upTo := func(most int, _ halt.When) []Sequence {
 				return slices.DeleteFunc(slices.Clone(base), func(s Sequence) bool { return len(s.Topologies) > most })
-			}, Options{Relay: true, Workers: order[0]})
+			}
+			s, err := NewSearch(p, bounder(t, p), Wanted{upTo, within}, Wanted{upTo, across}, Options{Relay: true, Workers: order[0]})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -123,41 +130,70 @@ func TestSaving(t *testing.T) {
 
 // TestSearchGivesUp: numbers of topologies that cost too much are given up, and taken up again where they cost least.
 func TestSearchGivesUp(t *testing.T) {
-	p := demand(24, 2, "zipf", 8, 1)
-	var counts []int
-	for d := 1; d <= 11; d++ {
-		counts = append(counts, d)
-	}
-	all, err := Plan(p, Start{}, Start{Counts: counts}, Options{Relay: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := NewSearch(p, counts, func(int, halt.When) []Sequence { return nil }, Options{Relay: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	given, again := map[int]bool{}, 0
-	for _, delay := range []engine.Time{100, 80, 60, 50, 40, 30, 20, 10, 5, 2, 1, 0, 200, 400, 1000} {
-		cost := func(c *plan.Candidate) engine.Time { return c.Cost(delay, 10) }
-		got, err := s.Best(cost, nil)
+	again := 0
+	for _, c := range []struct {
+		n, k, most int
+		kind       string
+		chunks     int
+	}{{24, 2, 11, "zipf", 8}, {12, 1, 11, "random", 1}, {12, 2, 6, "random", 2}, {9, 1, 8, "zipf", 2}, {13, 3, 4, "random", 1}} {
+		p := demand(c.n, c.k, c.kind, float64(c.chunks), 1)
+		var counts []int
+		for d := 1; d <= c.most; d++ {
+			counts = append(counts, d)
+		}
+		all, err := Plan(p, Start{Counts: counts}, Start{Counts: counts}, Options{Relay: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, err := plan.Best(all, cost)
-		if err != nil || got.Reconfigurations != want.Reconfigurations || got.Slots != want.Slots {
-			t.Errorf("delay %d: %+v, want %+v", delay, got, want)
+		none := func(int, halt.When) []Sequence { return nil }
+		s, err := NewSearch(p, bounder(t, p), Wanted{none, counts}, Wanted{none, counts}, Options{Relay: true})
+		if err != nil {
+			t.Fatal(err)
 		}
-		for _, d := range counts {
-			switch {
-			case s.tried[d] && !s.done[d]:
-				given[d] = true
-			case given[d]:
-				again++
-				delete(given, d)
+		given := map[number]bool{}
+		for _, delay := range []engine.Time{100, 80, 60, 50, 40, 30, 20, 10, 5, 2, 1, 0, 200, 400, 1000} {
+			cost := func(c *plan.Candidate) engine.Time { return c.Cost(delay, 10) }
+			got, err := s.Best(cost, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, err := plan.Best(all, cost)
+			if err != nil || got.Reconfigurations != want.Reconfigurations || got.Slots != want.Slots || got.Relay != want.Relay {
+				t.Errorf("%+v, delay %d: %+v, want %+v", c, delay, got, want)
+			}
+			for i := range s.sides {
+				for _, d := range counts {
+					switch x := (number{i, d}); {
+					case s.sides[i].tried[d] && !s.sides[i].done[d]:
+						given[x] = true
+					case given[x]:
+						again++
+						delete(given, x)
+					}
+				}
 			}
 		}
 	}
-	if len(given)+again == 0 || again == 0 {
-		t.Errorf("%d numbers given up, %d taken up again", len(given)+again, again)
+	if again == 0 {
+		t.Error("nothing was given up that was taken up again")
+	}
+}
+
+// Of what costs as much, fewer topologies are asked for, then plans without relaying.
+func TestGoal(t *testing.T) {
+	cost := func(c *plan.Candidate) engine.Time { return engine.Time(c.Reconfigurations)*5 + engine.Time(c.Slots) }
+	g := goal{cost: cost, best: &plan.Candidate{Reconfigurations: 3, Slots: 10}, side: 1}
+	for _, c := range []struct {
+		side, d int
+		slots   int64
+		want    bool
+	}{{1, 3, 9, true}, {1, 3, 10, false}, {0, 3, 10, true}, {0, 3, 11, false}, {1, 2, 15, true}, {0, 4, 5, false}, {0, 4, 4, true}, {1, 1, 21, false}} {
+		if got := g.may(c.side, c.d, c.slots); got != c.want {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
+	g = goal{cost: cost}
+	if !g.may(1, 9, 9) {
+		t.Error("nothing may be, though there is nothing")
 	}
 }

@@ -43,11 +43,12 @@ type maker struct {
 	relay bool
 	found [][]made // by number of topologies
 	// wanted numbers of topologies, and those whose sequences of base are there, relabelled.
-	wanted  []bool
-	based   []bool
-	growth  *growth
-	workers int
-	stop    halt.When
+	wanted    []bool
+	based     []bool
+	growth    *growth
+	matchings []*matching
+	workers   int
+	stop      halt.When
 }
 
 type made struct {
@@ -93,14 +94,19 @@ func (m *maker) make(ones *maker) error {
 			return err
 		}
 	} else {
-		m.found[1], m.based[1] = ones.found[1], true
+		m.take(ones)
 	}
-	m.relabelled(1, most, m.base)
-	m.growSeparate()
-	for i := range m.found {
-		m.sort(i)
-	}
+	m.separate(most, m.base)
 	return nil
+}
+
+// take takes over the sequences of one topology.
+func (m *maker) take(ones *maker) { m.found[1], m.based[1] = ones.found[1], true }
+
+// separate goes on to sequences of up to most topologies without relaying, from those of one.
+func (m *maker) separate(most int, base []Sequence) {
+	m.relabelled(1, min(max(most, seedlings), len(m.found)-1), base)
+	m.growSeparate(most)
 }
 
 // extend goes on to sequences of up to most topologies, with relaying or of one, from those of base among others.
@@ -296,36 +302,44 @@ func work(need, hops []int32) (sum int64) {
 const seedlings = 4
 
 // growSeparate adds to the best sequences of few topologies matchings of the demands with most hops left, without
-// relaying.
-func (m *maker) growSeparate() {
-	var starts []int
-	for start := 1; start < len(m.found) && start <= seedlings; start *= 2 {
-		if len(m.found[start]) > 0 {
-			starts = append(starts, start)
+// relaying, up to most topologies.
+func (m *maker) growSeparate(most int) {
+	if m.matchings == nil {
+		for start := 1; start < len(m.found) && start <= seedlings; start *= 2 {
+			if len(m.found[start]) == 0 {
+				continue
+			}
+			s := m.found[start][0].Sequence
+			if hops, err := s.hops(m.p.GPUs, false, m.stop); err == nil {
+				m.matchings = append(m.matchings, &matching{start: start, topologies: slices.Clone(s.Topologies), hops: hops})
+			}
 		}
 	}
-	grown := make([][]made, len(starts))
-	parallel(m.workers, len(starts), m.stop, func(_ *worker, i int) { grown[i] = m.matched(m.found[starts[i]][0].Sequence) })
+	grown := make([][]made, len(m.matchings))
+	parallel(m.workers, len(m.matchings), m.stop, func(_ *worker, i int) { grown[i] = m.matched(m.matchings[i], most) })
 	for i, list := range grown {
 		for _, s := range list {
-			m.add(s.Sequence, s.hops, float64(starts[i])/float64(len(s.Topologies)))
+			m.add(s.Sequence, s.hops, float64(m.matchings[i].start)/float64(len(s.Topologies)))
+			m.sort(len(s.Topologies))
 		}
 	}
 }
 
-// matched returns a sequence with ever more matchings, of numbers of topologies that are wanted.
-func (m *maker) matched(s Sequence) (grown []made) {
+// matching is a sequence that gets ever more matchings, and its hops.
+type matching struct {
+	start      int // topologies to begin with
+	topologies []scaleup.Topology
+	hops       []int32
+}
+
+// matched goes on with a sequence, up to most topologies, and returns those of numbers of topologies that are wanted.
+func (m *maker) matched(s *matching, most int) (grown []made) {
 	n, k := m.p.GPUs, m.p.Degree
 	var match graph.Assignment
 	gain := make([]int64, n*n)
-	start, topologies := len(s.Topologies), slices.Clone(s.Topologies)
-	hops, err := Sequence{Topologies: topologies}.hops(n, false, m.stop)
-	if err != nil {
-		return nil
-	}
-	for d := start + 1; d < len(m.found) && (d-start)*k <= matchWork/(n*n*n); d++ {
+	for d := len(s.topologies) + 1; d <= most && (d-s.start)*k <= matchWork/(n*n*n); d++ {
 		list := make([][]int32, k)
-		left := slices.Clone(hops)
+		left := slices.Clone(s.hops)
 		for i := range list {
 			for f, h := range left {
 				gain[f] = int64(m.p.Chunks[f]) * int64(h-1)
@@ -340,17 +354,17 @@ func (m *maker) matched(s Sequence) (grown []made) {
 			}
 		}
 		t := joined([][][]int32{list})
-		topologies = append(topologies, t...)
+		s.topologies = append(s.topologies, t...)
 		near := Shortest(t[0], n, m.stop)
 		for u := range n {
 			for v := range n {
 				if x := near.Left[v*n+u]; x >= 0 {
-					hops[u*n+v] = min(hops[u*n+v], x)
+					s.hops[u*n+v] = min(s.hops[u*n+v], x)
 				}
 			}
 		}
 		if m.wanted[d] {
-			grown = append(grown, made{Sequence: Sequence{fmt.Sprintf("%d relabelled and matchings", start), slices.Clone(topologies)}, hops: work(m.p.Chunks, hops)})
+			grown = append(grown, made{Sequence: Sequence{fmt.Sprintf("%d relabelled and matchings", s.start), slices.Clone(s.topologies)}, hops: work(m.p.Chunks, s.hops)})
 		}
 	}
 	return grown

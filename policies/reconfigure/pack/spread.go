@@ -62,6 +62,8 @@ const (
 	span = 30.0
 	// stride / beta chunks move at once at most.
 	stride = 6.0
+	// coolest is the least beta, which bounds the table of weights where loads are above 80,000.
+	coolest = 1e-4
 )
 
 func (s *spread) init(net *network, need []int32, relay bool) {
@@ -323,7 +325,7 @@ func (s *spread) improve(rounds int, sharp float64, bounded func(slots int64) er
 	for i := range s.net.phases {
 		most = max(most, s.top(int32(i)))
 	}
-	low := min(sharp, 8/float64(most))
+	low := min(sharp, max(coolest, 8/float64(most)))
 	for r := range rounds {
 		s.heat(low * math.Pow(sharp/low, float64(r)/float64(max(1, rounds-1))))
 		if err := s.sweep(false); err != nil {

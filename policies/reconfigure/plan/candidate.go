@@ -72,12 +72,15 @@ func (c *Candidate) Cost(delay, slot engine.Time) engine.Time {
 // ErrNoCandidate says that a planner offers nothing.
 var ErrNoCandidate = errors.New("plan: no candidate to choose from")
 
+// Cost is what a candidate costs where one is chosen. It does not fall with slots or topologies.
+type Cost func(*Candidate) engine.Time
+
 // Never is the cost of a candidate that is not wanted.
 const Never = engine.Time(math.MaxInt64)
 
 // Best returns the candidate of the lowest cost, below Never; of equals the one with fewest reconfigurations, then the
 // first. Error: ErrNoCandidate for none.
-func Best(list []Candidate, cost func(*Candidate) engine.Time) (*Candidate, error) {
+func Best(list []Candidate, cost Cost) (*Candidate, error) {
 	var best *Candidate
 	for i := range list {
 		if Better(&list[i], best, cost) {
@@ -91,7 +94,7 @@ func Best(list []Candidate, cost func(*Candidate) engine.Time) (*Candidate, erro
 }
 
 // Better says whether a costs less than b, which may be nil, or as much with fewer reconfigurations.
-func Better(a, b *Candidate, cost func(*Candidate) engine.Time) bool {
+func Better(a, b *Candidate, cost Cost) bool {
 	least := Never
 	if b != nil {
 		least = cost(b)

@@ -6,8 +6,8 @@ import (
 )
 
 // Steps makes the construction of Candidates one number of topologies after another, as it is asked for them. What it
-// has of a number does not depend on what it was asked before, which takes other limits than those of Candidates: all
-// schemes are simulated, and of GenKautz there are those of up to mostKautz topologies.
+// has of a number does not depend on what it was asked before. So its limits are others than those of Candidates: each
+// scheme may be simulated, and of GenKautz there are those of up to mostKautz topologies.
 type Steps struct {
 	e     evaluator
 	bases []steps
@@ -30,7 +30,8 @@ type known struct {
 	below int64
 }
 
-const mostKautz = 16
+// mostKautz is as many as Candidates has at least; each takes memory of GPUs^2.
+const mostKautz = 8
 
 // NewSteps begins. Of o, Below and Stop are not looked at. Errors: those of Candidates.
 func NewSteps(p *plan.Problem, o Options) (*Steps, error) {
@@ -90,6 +91,7 @@ func (s *Steps) At(d int, below int64, stop halt.When) (_ *plan.Candidate, err e
 		return nil, nil
 	}
 	s.stop = stop
+	defer func() { s.stop = nil }()
 	best := made{slots: below}
 	for i := range s.bases {
 		b := &s.bases[i]
@@ -99,8 +101,9 @@ func (s *Steps) At(d int, below int64, stop halt.When) (_ *plan.Candidate, err e
 		}
 		s.e.played = 0
 		if m := s.e.best(b.schemes[d-1], b.labels[d-1], best.slots); m.slots < best.slots {
+			made := b.schemes[d-1]
 			best = m
-			best.d, best.remake = d, func() *scheme { return b.schemes[d-1] }
+			best.d, best.remake = d, func() *scheme { return made }
 		}
 	}
 	k := known{below: below}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"sync"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -36,6 +37,7 @@ func TestSteps(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			var building sync.WaitGroup
 			for _, d := range r.Perm(n + 1) {
 				d++
 				if below := r.Int64N(40); r.IntN(2) == 0 {
@@ -49,6 +51,7 @@ func TestSteps(t *testing.T) {
 				}
 				text := fmt.Sprint(c)
 				if c != nil {
+					building.Go(func() { _, _ = c.Build(0, nil) }) // while others are sought
 					built, err := c.Build(0, nil)
 					if err != nil || built.Seal() != nil || built.TotalSlots() != c.Slots {
 						t.Fatalf("%+v: %+v %v", c, built, err)
@@ -65,6 +68,7 @@ func TestSteps(t *testing.T) {
 					}
 				}
 			}
+			building.Wait()
 		}
 	})
 }

@@ -70,7 +70,7 @@ func (d *scaled) choose(ctx context.Context, name string) (*plan.Candidate, erro
 		}
 	}
 	best, err := d.planning.Best(ctx, name, cost)
-	if errors.Is(err, plan.ErrNoCandidate) {
+	if most > 0 && errors.Is(err, plan.ErrNoCandidate) {
 		return nil, fmt.Errorf("%w: all take more than policy.reconfigurations = %d topologies", reconfigure.ErrUnserved, most)
 	}
 	return best, err
