@@ -197,6 +197,7 @@ func TestTori(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
+				schedules := map[string]*Schedule{}
 				for _, c := range []struct {
 					name    string
 					packets int32
@@ -206,15 +207,16 @@ func TestTori(t *testing.T) {
 					if rings && faults.Switches != nil || o.Nodes() > 128 && (packets || rings) || !*long && packets && (twist == "" || faults.Switches == nil) {
 						continue
 					}
-					r, err := ByName(c.name)
-					if err != nil {
-						t.Fatal(err)
+					if schedules[c.name] == nil {
+						r, err := ByName(c.name)
+						if err != nil {
+							t.Fatal(err)
+						}
+						if schedules[c.name], err = r.Expand(t.Context(), p, Options{}); err != nil {
+							t.Fatal(err)
+						}
 					}
-					s, err := r.Expand(t.Context(), p, Options{})
-					if err != nil {
-						t.Fatal(err)
-					}
-					end, err := simulate(t.Context(), p, s, c.packets)
+					end, err := simulate(t.Context(), p, schedules[c.name], c.packets)
 					if err != nil {
 						t.Fatal(err)
 					}
