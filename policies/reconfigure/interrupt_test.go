@@ -27,7 +27,7 @@ func unequal(n, k int) *plan.Problem {
 // TestPlanningEndsWithContext: wherever its context ends, a planner returns the context's error and leaves neither
 // goroutines nor half of a result behind: who asks again is offered what was offered without an interrupt.
 func TestPlanningEndsWithContext(t *testing.T) {
-	for name, p := range map[string]*plan.Problem{"uniform": plan.UniformProblem(14, 2, 2), "unequal": unequal(10, 2)} {
+	for name, p := range map[string]*plan.Problem{"uniform": plan.UniformProblem(12, 2, 2), "unequal": unequal(8, 2)} {
 		for _, r := range Table {
 			if r.Name == "imported" || r.Name == "spreadout" {
 				continue // one has nothing to plan, the other is done at once

@@ -110,7 +110,7 @@ func written(t *rapid.T, c *plan.Candidate) string {
 // TestBestEndsWithContext: wherever its context ends, the search does with its error, and leaves nothing that another
 // search would find otherwise.
 func TestBestEndsWithContext(t *testing.T) {
-	for name, p := range map[string]*plan.Problem{"uniform": plan.UniformProblem(14, 2, 2), "unequal": unequal(10, 2)} {
+	for name, p := range map[string]*plan.Problem{"uniform": plan.UniformProblem(12, 2, 2), "unequal": unequal(8, 2)} {
 		o := Options{Settings: Settings{Plus: PlusOptions{Relay: true, Others: true}}, Workers: 2}
 		whole := contexttest.After(t.Context(), 0)
 		want, err := planning(t, p, o).bestPlus(whole, delayed(20*engine.Millisecond, 20))
