@@ -59,10 +59,11 @@ func TestBestOfEach(t *testing.T) {
 			}
 			return s
 		}
-		// Of up to so many topologies where slots alone cost, of each number by itself, so that nothing can be left out.
+		// Where slots alone cost, of up to so many topologies.
+		each := fresh()
 		var all []plan.Candidate
 		for d := 1; d < n; d++ {
-			c, err := fresh().bestPlus(t.Context(), func(c *plan.Candidate) engine.Time {
+			c, err := each.bestPlus(t.Context(), func(c *plan.Candidate) engine.Time {
 				if c.Reconfigurations > d {
 					return plan.Never
 				}
@@ -74,14 +75,13 @@ func TestBestOfEach(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		each := fresh()
 		for _, other := range Table {
 			if list, err := each.Candidates(t.Context(), other.Name); err == nil && other.Name != "reconfigure-during+" {
 				all = append(all, each.taken(other.Name, list)...)
 			}
 		}
 		s := fresh()
-		for range 2 {
+		for range 4 {
 			cost := delayed(engine.Time(r.IntN(60))*engine.Millisecond, 1+r.IntN(n))
 			want, err := plan.Best(all, cost)
 			if err != nil {
