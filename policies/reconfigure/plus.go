@@ -186,16 +186,12 @@ const (
 )
 
 // packed spreads the chunks of unequal demand over sequences of topologies that suit it. With relaying it also plans
-// without, where that may do better: of many GPUs, where relaying was better in all cases tried, of chunks in limited
-// buffers alone.
+// without, where that may do better.
 func packed(ctx context.Context, p *plan.Problem, o Options) ([]plan.Candidate, error) {
 	n, k := p.GPUs, p.Degree
 	base := circulants(n, k, circulant.Options{Relay: o.Plus.Relay, Stop: ended(ctx)})
 	most := (n-2)/k + 1
 	within := pack.Start{Base: separate(base), Counts: counts(n, most, o.Plus.Relay)}
-	if o.Plus.Relay && o.Plus.Buffer == 0 && n > many {
-		within.Counts = nil
-	}
 	across := pack.Start{Base: base, Counts: counts(n, most, false)}
 	return pack.Plan(p, within, across, packing(o, ended(ctx)))
 }

@@ -71,7 +71,7 @@ func newSearch(s *Planning, stop halt.When) (*search, error) {
 	}
 	if _, uniform := p.Uniform(); !uniform {
 		within, across := pack.Wanted{}, pack.Wanted{Counts: counts(n, (n-2)/k+1, false)}
-		if n > many {
+		if n > many { // where relaying was better in all cases tried
 			across.Base = func(most int, stop halt.When) []pack.Sequence {
 				return circulants(n, k, circulant.Options{Relay: true, Stop: stop, Wanted: func(d int) bool {
 					return d <= most && slices.Contains(across.Counts, d)
@@ -176,8 +176,8 @@ func (x *search) best(ctx context.Context, cost plan.Cost) (*plan.Candidate, err
 	return best, nil
 }
 
-// firstEnough returns the least number from from on that is enough, by doubling first: costs of many more slots than are asked
-// for may not fit.
+// firstEnough returns the least number from from on that is enough, by doubling first: costs of many more slots than are
+// asked for may not fit.
 func firstEnough(from int64, enough func(int64) bool) int64 {
 	const most = math.MaxInt32
 	low, high := from, max(1, from)

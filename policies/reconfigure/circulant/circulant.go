@@ -152,8 +152,11 @@ func (l *planner) random(purpose string, d int) *rand.Rand {
 }
 
 // counts lists the numbers of topologies to plan for.
-func (l *planner) counts() []int {
-	return slices.DeleteFunc(l.all(), func(d int) bool { return l.o.Wanted != nil && !l.o.Wanted(d) })
+func (l *planner) counts() []int { return l.wanted(l.all()) }
+
+// wanted keeps of numbers of topologies those that are wanted.
+func (l *planner) wanted(list []int) []int {
+	return slices.DeleteFunc(list, func(d int) bool { return l.o.Wanted != nil && !l.o.Wanted(d) })
 }
 
 // all is counts whatever Options.Wanted.

@@ -181,10 +181,11 @@ func (l *planner) tiled(list []*scheme) (better []*scheme) {
 
 // tuples is fewHops for degrees above 1.
 func (l *planner) tuples(list []*scheme) (better []*scheme) {
-	if len(l.open(list, l.all())) == 0 {
+	open := l.open(list, l.all())
+	if len(open) == 0 {
 		return nil
 	}
-	open := l.open(list, l.counts())
+	open = l.wanted(open)
 	last := 1
 	if len(open) > 0 {
 		last = open[len(open)-1]

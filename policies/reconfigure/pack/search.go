@@ -14,8 +14,8 @@ import (
 // those that may be best at a cost. What it finds of a number does not depend on what it was asked before. It is not
 // safe for concurrent use.
 type Search struct {
-	// sides are what Plan makes within and across topologies; of equals the former is taken. The former may have no numbers of
-	// topologies.
+	// sides are what Plan makes within topologies, of which there may be none, and across them; of equals the former is
+	// taken.
 	sides [2]side
 	race  *race
 	o     Options
@@ -46,8 +46,8 @@ type Wanted struct {
 	Counts []int
 }
 
-// NewSearch begins. bounds are those of p, within and across as Plan has them, and Options.Relay must be set, Buffer not. Errors: those of
-// p.Check.
+// NewSearch begins. bounds are those of p, within and across as Plan has them; Options.Relay must be set, Buffer not.
+// Errors: those of p.Check, and plan.ErrProblem for numbers of topologies below 1.
 func NewSearch(p *plan.Problem, bounds *plan.Bounder, within, across Wanted, o Options) (_ *Search, err error) {
 	r := newRace(p, bounds, slices.Concat(within.Counts, across.Counts))
 	s := &Search{race: r}
@@ -87,7 +87,8 @@ func (g *goal) may(side, d int, slots int64) bool {
 	return plan.Better(c, g.best, g.cost) || g.best != nil && side < g.side && !plan.Better(g.best, c, g.cost)
 }
 
-// Best returns the candidate of the lowest cost that Plan would offer, nil where all cost plan.Never. Errors: those of Candidates, after which s must not be asked again.
+// Best returns the candidate of the lowest cost that Plan would offer, nil where all cost plan.Never. Errors: those of
+// Candidates, after which s must not be asked again.
 func (s *Search) Best(cost plan.Cost, stop halt.When) (_ *plan.Candidate, err error) {
 	defer halt.Caught(&err)
 	s.stop = stop
@@ -157,7 +158,8 @@ func (s *Search) try(numbers []number, g *goal) error {
 		found[i], faults[i] = w.run(s.race.problem, list[i], o, s.race)
 	})
 	for _, x := range numbers {
-		all, fewest, least := []plan.Candidate(nil), int64(math.MaxInt64), int64(math.MaxInt64) // least of those that were given up
+		all, fewest := []plan.Candidate(nil), int64(math.MaxInt64)
+		least := int64(math.MaxInt64) // of those that were given up
 		for i, r := range found {
 			if of[i] != x {
 				continue

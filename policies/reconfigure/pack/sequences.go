@@ -212,7 +212,8 @@ func newGrowth(p *plan.Problem, ring []scaleup.Topology, stop halt.When) *growth
 	return g
 }
 
-// grows says whether grow may get to so many topologies: each takes 3 k choices of permutations before, but for the first.
+// grows says whether grow may get to so many topologies: each of those before, but for the first, takes 3 k choices of
+// permutations.
 func (m *maker) grows(d int) bool {
 	n, k := m.p.GPUs, m.p.Degree
 	return n <= mostPacked && float64(d-2)*float64(3*k)*choice(n) < growWork
