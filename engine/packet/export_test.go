@@ -56,3 +56,16 @@ func Divides(n *engine.Network, w *Work, o Options) bool {
 	z.divide(w)
 	return z.pair != nil
 }
+
+// Parts returns how many parts packets are simulated in, 0 where they are not.
+func Parts(n *engine.Network, w *Work, o Options) int {
+	z, err := newSim(n, w, o, w.largest())
+	if err != nil {
+		return 0
+	}
+	p := z.newParts(w)
+	if p == nil {
+		return 0
+	}
+	return len(p.part)
+}

@@ -1,10 +1,12 @@
 // Package packet simulates traffic packet by packet: every packet is stored at every node that it passes and forwarded
 // on the next link of its path when the whole of it is there and the link takes it (store-and-forward).
 //
-// There are two loops. Where queues are unbounded and first in, first out, and links stay what they are, a packet's
-// times on a link are known when it is put on it: one event a hop (booked.go). Everything else, which is finite queues,
-// credits, ranks of tasks, errors and changes, is served packet by packet (served.go). Where there is much to book, two
-// goroutines book it, each in a part of the network (pair.go).
+// There are three loops. Where queues are unbounded and first in, first out, and links stay what they are, a packet's
+// times on a link are known when it is put on it: one event a hop (booked.go). Where, besides, packets go from part to part
+// of the network and never back, and all times are multiples of a unit, each part is simulated for a while before the next,
+// and parts that do not need each other at the same time (parts.go); other work of this kind two goroutines divide, each
+// for its half of the network (pair.go). Everything else, which is finite queues, credits, ranks of tasks, errors and
+// changes, is served packet by packet (served.go).
 //
 // Time is in whole picoseconds; what serialising a packet takes beyond whole ticks is carried to the next one behind
 // it, so rates do not drift. Events of one time happen in the order in which they were set, so a result depends on
@@ -54,7 +56,9 @@ func Run(n *engine.Network, w *Work, o Options) (*Stats, error) {
 	if err != nil {
 		return nil, err
 	}
-	z.divide(w)
+	if z.parts = z.newParts(w); z.parts == nil {
+		z.divide(w)
+	}
 	z.schedule(0)
 	if err := z.simulate(); z.pair != nil && z.full && !z.stopped { // which half of the memory may be too little for
 		o.Workers = 1

@@ -88,6 +88,8 @@ func (z *sim) divide(w *Work) {
 		lasts = max(lasts, load*each*float64(takes))
 	}
 	switch {
+	case share == 0: // all is in one region
+		return
 	case hops*each > math.MaxInt64/8/float64(p.most) || packets > math.MaxInt64/8/float64(p.most):
 		return
 	case z.o.divide:

@@ -29,6 +29,7 @@ type sim struct {
 	s         Stats
 
 	pair   *pair   // of regions that simulate, where the work is divided
+	parts  *parts  // where they can be simulated one after the other
 	region *region // that this is of, of a pair
 
 	links   []link // booked
@@ -165,6 +166,8 @@ func (z *sim) run(until engine.Time) {
 	switch {
 	case z.on:
 		z.serve(until)
+	case z.parts != nil:
+		z.parts.run(until)
 	case z.pair != nil:
 		z.pair.run(z, until)
 	default:

@@ -1,0 +1,131 @@
+package packet_test
+
+import (
+	"reflect"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"sim/engine"
+	"sim/engine/packet"
+)
+
+// TestParts: parts simulated one after the other give to the tick what one loop does, on random networks and work with
+// many ties.
+func TestParts(t *testing.T) {
+	cases, parted := 300, 0
+	switch {
+	case *long:
+		cases = 3000
+	case testing.Short():
+		cases = 100
+	}
+	for seed := range cases {
+		c := partedWork.Example(seed)
+		want, _, err := packet.RunLog(c.n, c.w, c.o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for workers := range 3 {
+			o := packet.Divided(c.o)
+			o.Workers = workers
+			if packet.Parts(c.n, c.w, o) > 1 {
+				parted++
+			}
+			got, err := packet.Run(c.n, c.w, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !reflect.DeepEqual(got, want) {
+				t.Fatalf("case %d: %d workers: %+v\nwant %+v", seed, workers, got, want)
+			}
+		}
+	}
+	if parted < 3*cases/2 {
+		t.Errorf("%d of %d cases had several parts", parted, 3*cases)
+	}
+}
+
+type partedCase struct {
+	n *engine.Network
+	w *packet.Work
+	o packet.Options
+}
+
+// partedWork draws traffic on a torus in dimension order, or through layers of nodes.
+var partedWork = rapid.Custom(func(t *rapid.T) partedCase {
+	of := engine.Link{Rate: 8e12, Latency: engine.Time(rapid.SampledFrom([]int{0, 0, 0, 4, 2, 12}).Draw(t, "latency"))}
+	var n *engine.Network
+	var w *packet.Work
+	var bySource []int32 // the first flow of each node, and how many there are
+	if rapid.Bool().Draw(t, "torus") {
+		b := box{[3]int{rapid.IntRange(1, 5).Draw(t, "x"), rapid.IntRange(1, 4).Draw(t, "y"), rapid.IntRange(2, 4).Draw(t, "z")}}
+		n = b.network(of)
+		w = &packet.Work{Flows: b.everyPair(), Paths: b.paths(false)}
+		for node := range b.nodes() + 1 {
+			bySource = append(bySource, node*(b.nodes()-1))
+		}
+	} else {
+		n, w, bySource = layers(t, of)
+	}
+	if rapid.Bool().Draw(t, "rates") {
+		for i := range n.Links {
+			n.Links[i].Rate = rapid.SampledFrom([]float64{8e12, 4e12, 2e12}).Draw(t, "rate")
+		}
+	}
+	count := int64(rapid.IntRange(1, 6).Draw(t, "count"))
+	for range rapid.IntRange(1, 3).Draw(t, "sources") {
+		s := packet.Source{Bytes: 4, Count: count, Start: engine.Time(rapid.SampledFrom([]int{0, 0, 1, 2, 5}).Draw(t, "start")), Seed: 7}
+		s.Order = rapid.SampledFrom([]packet.Order{packet.RoundRobin, packet.Random, packet.Sequential}).Draw(t, "order")
+		s.Process = packet.Greedy
+		if rapid.Bool().Draw(t, "periodic") {
+			s.Process = packet.Periodic
+			s.Every = float64(rapid.SampledFrom([]int{1, 2, 4, 7, 16, 32, 400}).Draw(t, "every"))
+			s.Order = rapid.SampledFrom([]packet.Order{packet.RoundRobin, packet.Uniform, packet.Together}).Draw(t, "periodic order")
+		}
+		if !rapid.Bool().Draw(t, "by node") {
+			s.End = int32(len(w.Flows))
+			w.Sources = append(w.Sources, s)
+			continue
+		}
+		for node := range len(bySource) - 1 {
+			s.First, s.End = bySource[node], bySource[node+1]
+			w.Sources = append(w.Sources, s)
+		}
+	}
+	o := packet.Options{Until: engine.Time(rapid.SampledFrom([]int{0, 0, 30, 200}).Draw(t, "until"))}
+	if rapid.Bool().Draw(t, "measured") {
+		o.MeasureFrom, o.MeasureUntil, o.EndMeasured = 20, 90, true
+	}
+	return partedCase{n, w, o}
+})
+
+// layers draws nodes in layers, links from each to the next, and flows through some layers or none.
+func layers(t *rapid.T, of engine.Link) (n *engine.Network, w *packet.Work, bySource []int32) {
+	wide, deep := rapid.IntRange(1, 4).Draw(t, "wide"), rapid.IntRange(2, 5).Draw(t, "deep")
+	n = &engine.Network{Nodes: int32(wide * deep)}
+	out := make([][]int32, n.Nodes)
+	for a := range wide * (deep - 1) {
+		for range rapid.IntRange(1, 3).Draw(t, "links") {
+			of.From, of.To = int32(a), int32((a/wide+1)*wide+rapid.IntRange(0, wide-1).Draw(t, "to"))
+			out[a] = append(out[a], int32(len(n.Links)))
+			n.Links = append(n.Links, of)
+		}
+	}
+	w = &packet.Work{Paths: portsOf(n)}
+	for a := range n.Nodes {
+		bySource = append(bySource, int32(len(w.Flows)))
+		for range rapid.IntRange(0, 5).Draw(t, "flows") {
+			at := a
+			var steps []engine.Step
+			for hops := rapid.IntRange(0, deep).Draw(t, "hops"); hops > 0 && len(out[at]) > 0; hops-- {
+				l := rapid.SampledFrom(out[at]).Draw(t, "hop")
+				steps = append(steps, stepOver(n, w.Paths, l, 0))
+				at = n.Links[l].To
+			}
+			w.Paths.Add(steps...)
+			w.Flows = append(w.Flows, engine.Flow{Src: a, Dst: at})
+		}
+	}
+	return n, w, append(bySource, int32(len(w.Flows)))
+}

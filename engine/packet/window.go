@@ -1,0 +1,339 @@
+package packet
+
+import (
+	"math/bits"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"sim/engine"
+)
+
+// window is a time in which parts are simulated one after the other, before all are again, to the bit as one loop would. A
+// packet that leaves a part is kept, with its time, for the part that it goes to.
+//
+// Events of one time happen in the order in which they were set. So an event's place among those of its time is told
+// by when it was set, and of equals by the place of the event that set it, its parent, and by whether that had set another
+// one before. All times of a window are known when it begins, as they are multiples of the unit behind those of events
+// that wait then: 40 at most. Hence an event's key: a bit for each time at which it or an ancestor of it was set, later ones
+// above earlier ones; the rank of the ancestor that waited when the window began; and a bit for each of these times at
+// which what was set was the second of its parent's, earlier ones above later ones. In the order of keys are events of one
+// time in theirs. When a window ends, what waits is ranked by its keys.
+//
+// A greedy source may be set for the very time at which it is simulated. Such an event comes after all others of its time,
+// and so does what it sets among all that is set then: there are two bits a time, of which that has the upper.
+type window struct {
+	begin, end engine.Time
+	times      []engine.Time
+	bit        [mostTimes]uint64 // by time: the lower in key.set
+	bits       int               // of a time
+	residues   []engine.Time     // of times by the unit
+	phases     []engine.Time     // by which times are later than begin and multiples of the unit
+	stepped    int               // how many of these partLink.steps are for
+	order      []rankedKey       // what waits when it begins
+	spare      []rankedKey
+	failed     int // windows in a row that were not worth it
+	opened     int // of tests
+}
+
+// key says which place an event has among those of its time.
+type key struct {
+	set  uint64 // a bit for each time at which it or an ancestor was set in this window
+	rest uint64 // the rank of the one that waited, above a bit for each of these times at which it was the second
+}
+
+// before returns 1 if a is before b, and 0 else.
+func (a *key) before(b *key) uint64 {
+	_, less := bits.Sub64(a.rest, b.rest, 0)
+	_, less = bits.Sub64(a.set, b.set, less)
+	return less
+}
+
+const (
+	rankBits  = 24            // of key.rest
+	keyTimes  = 64 - rankBits // times of a window at most
+	timeBits  = 6
+	mostTimes = 1 << timeBits // of which there are less
+	linkBits  = 6
+	mostLinks = 1 << linkBits // of a part
+)
+
+// run simulates the events up to a time.
+func (p *parts) run(until engine.Time) {
+	if p.workers == nil {
+		p.newWorkers()
+	}
+	p.enter()
+	for {
+		t, dense := p.open(until)
+		if t > until || t == engine.Never {
+			break
+		}
+		if !dense {
+			p.leave()
+			stretch := p.least << min(p.failed, 12) * 8
+			if p.failed++; p.o.divide {
+				stretch = 3 * p.least
+			}
+			stretch = min(stretch, until-t)
+			p.runBooked(t + stretch)
+			if p.full {
+				return
+			}
+			p.enter()
+			continue
+		}
+		p.failed = 0
+		p.inject()
+		for level := range len(p.levels) - 1 {
+			p.simulate(p.levels[level], p.levels[level+1])
+		}
+		if p.told() || p.tooLarge() {
+			p.gather()
+			return
+		}
+	}
+	p.leave()
+}
+
+// tooLarge reports whether packets take more memory than they may.
+func (p *parts) tooLarge() bool {
+	sum := int64(0)
+	for i := range p.workers {
+		sum += p.workers[i].grown
+	}
+	if sum > p.most*chunkBytes {
+		p.chunks.made, p.full = sum/chunkBytes, true
+	}
+	return p.full
+}
+
+// gather takes up what the workers have counted.
+func (p *parts) gather() {
+	for i := range p.workers {
+		k := &p.workers[i]
+		p.s.add(&k.stats)
+		k.stats = Stats{}
+	}
+}
+
+// simulate simulates parts of one level in the window.
+func (p *parts) simulate(from, end int32) {
+	var taken atomic.Int32
+	taken.Store(from)
+	work := func(k *worker) {
+		for next, now := taken.Add(1)-1, int32(-1); next < end; {
+			next, now = taken.Add(1)-1, next
+			if next < end {
+				k.fetch(&p.part[next])
+			}
+			k.part(now)
+		}
+	}
+	var all sync.WaitGroup
+	for i := range p.workers[1:] {
+		all.Go(func() { work(&p.workers[1+i]) })
+	}
+	work(&p.workers[0])
+	all.Wait()
+}
+
+// mostPhases is how many phases a window has at most.
+const mostPhases = 16
+
+// open begins the next window. It returns when, engine.Never of no event, and reports whether there is enough to do in it.
+func (p *parts) open(until engine.Time) (engine.Time, bool) {
+	first := &p.workers[0]
+	for _, i := range p.timed {
+		if w := &p.wait[i]; w.at < engine.Never {
+			first.waits(w.key, w.at, -1-i)
+		}
+	}
+	p.begin, p.order = engine.Never, p.order[:0]
+	if !p.late {
+		p.residues = p.residues[:0]
+	}
+	for i := range p.workers {
+		k := &p.workers[i]
+		p.begin = min(p.begin, k.soon)
+		p.order = append(p.order, k.order...)
+		for _, r := range k.rests {
+			p.residue(r)
+		}
+		k.soon, k.order, k.rests, k.last = engine.Never, k.order[:0], k.rests[:0], -1
+	}
+	ranks := p.rank()
+	if p.begin > until || p.begin == engine.Never || ranks >= 1<<rankBits || len(p.residues) > mostPhases {
+		return p.begin, false
+	}
+	p.phases = p.phases[:0]
+	for _, r := range p.residues {
+		p.phases = append(p.phases, (r-p.begin%p.unit+p.unit)%p.unit)
+	}
+	slices.Sort(p.phases)
+	if len(p.phases) != p.stepped {
+		p.stepped = len(p.phases)
+		for i := range p.links {
+			l := &p.links[i]
+			l.steps = int32(min(l.takes/p.unit, mostTimes)) * int32(p.stepped)
+		}
+	}
+	p.bits = 1
+	if len(p.feeds) > 0 {
+		p.bits = 2
+	}
+	p.end = until
+	for _, i := range p.timed {
+		if m := &p.injectors[i]; p.wait[i].at < engine.Never && m.sent+1 < m.total {
+			p.end = min(p.end, m.start+engine.Time(m.every*float64(m.sent+1))-1)
+		}
+	}
+	if p.end < engine.Never {
+		p.end++
+	}
+	p.times = p.times[:0]
+	for base := p.begin; ; base += p.unit {
+		for _, d := range p.phases {
+			if base+d >= p.end || len(p.times) == keyTimes || (len(p.times)+1)*p.bits > 64 {
+				p.end = min(p.end, base+d)
+				return p.begin, p.dense(ranks)
+			}
+			p.bit[len(p.times)] = 1 << (len(p.times) * p.bits)
+			p.times = append(p.times, base+d)
+		}
+	}
+}
+
+// residue takes up what a time is beyond a multiple of the unit.
+func (p *parts) residue(t engine.Time) {
+	if r := t % p.unit; len(p.residues) <= mostPhases && !slices.Contains(p.residues, r) {
+		p.residues = append(p.residues, r)
+	}
+}
+
+// dense reports whether a window has enough to do.
+func (p *parts) dense(ranks int64) bool {
+	if p.o.divide { // both loops in turns
+		p.opened++
+		return p.opened%4 != 0
+	}
+	return p.end-p.begin >= p.least && ranks > int64(len(p.links)/8)
+}
+
+// index returns which time of the window one is.
+func (p *parts) index(t engine.Time) int {
+	d := t - p.begin
+	if len(p.phases) == 1 {
+		return int(d / p.unit)
+	}
+	i, _ := slices.BinarySearch(p.phases, d%p.unit)
+	return int(d/p.unit)*len(p.phases) + i
+}
+
+// inject takes the packets of sources that are not greedy.
+func (p *parts) inject() {
+	k := &p.workers[0]
+	s := &k.stats
+	for _, i := range p.timed {
+		w, m := &p.wait[i], &p.injectors[i]
+		if w.at >= p.end {
+			continue
+		}
+		now, of := w.at, w.key
+		t := p.index(now)
+		s.End = max(s.End, now)
+		m.sent++
+		w.at = engine.Never
+		if at := m.time(); m.sent < m.total && (m.stop == 0 || at < m.stop) {
+			w.at, w.key = at, key{of.set | p.bit[t], of.rest}
+		}
+		one := func(f int32, of key) {
+			s.Injected++
+			if now >= p.from && now < p.to {
+				s.MeasuredInjected++
+			}
+			route := p.paths.path(f)
+			if step := p.paths.step[route]; step == engine.Arrived {
+				s.deliver(p.sim, now, now, int64(p.size))
+			} else {
+				l := p.port[int(p.flows[f].Src)*p.paths.degree+step.Port()]
+				k.send(&k.out[1+l>>linkBits], coming{of, now, route, l&(mostLinks-1)<<timeBits | int32(t)})
+			}
+		}
+		if m.order != Together {
+			one(m.pick(m.sent-1), of)
+			continue
+		}
+		for k := range m.n {
+			of.rest += 1 << keyTimes
+			one(m.first+k, of)
+		}
+	}
+}
+
+// rankedKey is an event that waits.
+type rankedKey struct {
+	key
+	id int32 // a place of a link; -1 less the number of an injector
+}
+
+// keyOf returns the key of an event.
+func (p *parts) keyOf(id int32) *key {
+	if id >= 0 {
+		return &p.key[id]
+	}
+	return &p.wait[-1-id].key
+}
+
+const (
+	radixBits = 11
+	radix     = 1 << radixBits
+)
+
+// sort sorts what waits by a digit of its keys, of rest, or of set where that is all ones, and leaves in its order what has the same.
+func (p *parts) sort(shift int, set uint64) {
+	from := [radix + 1]int32{}
+	digit := func(e *rankedKey) uint64 { return (e.rest&^set | e.set&set) >> (shift & 63) % radix }
+	for i := range p.order {
+		from[digit(&p.order[i])+1]++
+	}
+	for i := range radix {
+		from[i+1] += from[i]
+	}
+	for i := range p.order {
+		at := &from[digit(&p.order[i])]
+		p.spare[*at] = p.order[i]
+		*at++
+	}
+	p.order, p.spare = p.spare, p.order
+}
+
+// rank ranks what waits and returns how many ranks there are.
+func (p *parts) rank() int64 {
+	p.spare = slices.Grow(p.spare[:0], len(p.order))[:len(p.order)]
+	var differ key
+	for i := range p.order {
+		differ.set |= p.order[i].set ^ p.order[0].set
+		differ.rest |= p.order[i].rest ^ p.order[0].rest
+	}
+	for shift := 0; shift < 64; shift += radixBits {
+		if differ.rest>>shift%radix != 0 {
+			p.sort(shift, 0)
+		}
+	}
+	for shift := 0; shift < 64; shift += radixBits {
+		if differ.set>>shift%radix != 0 {
+			p.sort(shift, ^uint64(0))
+		}
+	}
+	rank := int64(0)
+	for i := range p.order {
+		e := &p.order[i]
+		*p.keyOf(e.id) = key{rest: uint64(rank) << keyTimes}
+		rank++
+		if e.id < 0 && p.wait[-1-e.id].link < 0 && p.injectors[-1-e.id].order == Together {
+			rank += int64(p.injectors[-1-e.id].n)
+		}
+	}
+	return rank
+}
