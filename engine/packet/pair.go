@@ -5,7 +5,6 @@ import (
 	"math/bits"
 	"runtime"
 	"sync"
-	"sync/atomic"
 
 	"sim/engine"
 )
@@ -29,8 +28,11 @@ type pair struct {
 	most    int64 // above k
 	regions [2]*region
 	counted [2]int32
-	barrier barrier
+	barrier *barrier
 }
+
+// spins is how often one looks whether the other has come, as long as windows last and one may have more to do than the other.
+const spins = 400000
 
 // Where work is divided: it takes a few tenths of a second, windows have events enough that their ends do not matter, and
 // regions are balanced and send each other few packets.
@@ -105,7 +107,7 @@ func (z *sim) divide(w *Work) {
 	for i := range p.regions {
 		p.regions[i] = newRegion(z, p, uint8(i))
 	}
-	p.barrier.wake.L = &p.barrier.mu
+	p.barrier = newBarrier(len(p.regions), spins)
 }
 
 // sampled is how many flows are followed to tell what links carry.
@@ -319,46 +321,4 @@ func (a *calendar) soonest() engine.Time {
 		t = min(t, a.runs[a.cells[c]].time)
 	}
 	return t
-}
-
-// barrier is where two wait for each other.
-type barrier struct {
-	came, turn atomic.Uint32
-	mu         sync.Mutex
-	wake       sync.Cond
-}
-
-// Looks at whether the other has come, before a processor is left to others, and before that is woken by the other. A window
-// takes some tenths of a millisecond, and so may what one has more to do than the other; being woken takes as long.
-const (
-	spins  = 400000
-	yields = 16
-)
-
-func (b *barrier) wait() {
-	turn := b.turn.Load()
-	if b.came.Add(1) == 2 {
-		b.came.Store(0)
-		b.mu.Lock()
-		b.turn.Add(1)
-		b.mu.Unlock()
-		b.wake.Broadcast()
-		return
-	}
-	for range spins {
-		if b.turn.Load() != turn {
-			return
-		}
-	}
-	for range yields {
-		runtime.Gosched()
-		if b.turn.Load() != turn {
-			return
-		}
-	}
-	b.mu.Lock()
-	for b.turn.Load() == turn {
-		b.wake.Wait()
-	}
-	b.mu.Unlock()
 }

@@ -31,6 +31,7 @@ type parts struct {
 	feeds   []int32   // greedy injectors, by part
 	timed   []int32   // the others
 	workers []worker
+	barrier *barrier
 	window
 }
 

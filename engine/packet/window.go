@@ -85,9 +85,7 @@ func (p *parts) run(until engine.Time) {
 		}
 		p.failed = 0
 		p.inject()
-		for level := range len(p.levels) - 1 {
-			p.simulate(p.levels[level], p.levels[level+1])
-		}
+		p.simulate()
 		if p.told() || p.tooLarge() {
 			p.gather()
 			return
@@ -117,17 +115,25 @@ func (p *parts) gather() {
 	}
 }
 
-// simulate simulates parts of one level in the window.
-func (p *parts) simulate(from, end int32) {
-	var taken atomic.Int32
-	taken.Store(from)
+// simulate simulates the parts in the window, level by level. A worker has the cache read its next part before it simulates
+// this one.
+func (p *parts) simulate() {
+	levels := len(p.levels) - 1
+	taken := make([]atomic.Int32, levels) // by level: the next part
+	for level := range levels {
+		taken[level].Store(p.levels[level])
+	}
 	work := func(k *worker) {
-		for next, now := taken.Add(1)-1, int32(-1); next < end; {
-			next, now = taken.Add(1)-1, next
-			if next < end {
-				k.fetch(&p.part[next])
+		for level := range levels {
+			end := p.levels[level+1]
+			for next, now := taken[level].Add(1)-1, int32(-1); next < end; {
+				next, now = taken[level].Add(1)-1, next
+				if next < end {
+					k.fetch(&p.part[next])
+				}
+				k.part(now)
 			}
-			k.part(now)
+			p.barrier.wait()
 		}
 	}
 	var all sync.WaitGroup

@@ -120,6 +120,7 @@ func (p *parts) newWorkers() {
 		widest = max(widest, int(p.levels[i+1]-p.levels[i]))
 	}
 	p.workers = make([]worker, min(n, widest))
+	p.barrier = newBarrier(len(p.workers), 1<<14)
 	for i := range p.workers {
 		k := &p.workers[i]
 		k.parts, k.out = p, make([]boxes, 1+len(p.part))
