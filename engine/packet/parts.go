@@ -70,11 +70,25 @@ func (z *sim) newParts(w *Work) *parts {
 		p.late = p.late || pace.latency > 0
 		p.unit = gcd(p.unit, gcd(takes, pace.latency))
 	}
-	if p.unit == 0 || !p.divide(w) {
+	if p.unit == 0 || p.manyPhases() || !p.divide(w) {
 		return nil
 	}
 	p.lay()
 	return p
+}
+
+// manyPhases reports whether sources send at times of which more than mostPhases are no multiples of the unit apart.
+func (p *parts) manyPhases() bool {
+	for i := range p.injectors {
+		m := &p.injectors[i]
+		for k := range min(m.total, mostPhases+1) {
+			p.residue(m.start + engine.Time(m.every*float64(k)))
+		}
+		if len(p.residues) > mostPhases {
+			return true
+		}
+	}
+	return false
 }
 
 func gcd(a, b engine.Time) engine.Time {

@@ -10,15 +10,15 @@ import (
 	"sim/engine/packet"
 )
 
-// TestParts: parts simulated one after the other give to the tick what one loop does, on random networks and work with
-// many ties.
+// TestParts: parts simulated one after the other, by as many goroutines as there may be, give to the tick what one loop
+// does, on random networks and work with many ties: 300, with -long 3,000, with -short 50 of them.
 func TestParts(t *testing.T) {
 	cases, parted := 300, 0
 	switch {
 	case *long:
 		cases = 3000
 	case testing.Short():
-		cases = 100
+		cases = 50
 	}
 	for seed := range cases {
 		c := partedWork.Example(seed)
