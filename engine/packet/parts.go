@@ -32,6 +32,7 @@ type parts struct {
 	timed   []int32   // the others
 	workers []worker
 	barrier *barrier
+	boxes   []*box // scratch
 	window
 }
 
@@ -70,7 +71,8 @@ func (z *sim) newParts(w *Work) *parts {
 		p.late = p.late || pace.latency > 0
 		p.unit = gcd(p.unit, gcd(takes, pace.latency))
 	}
-	if p.unit == 0 || p.manyPhases() || !p.divide(w) {
+	short := p.unit < p.least/32 || z.o.EndMeasured && (z.to-z.from)/8 < 256*p.unit // too little would be done between two looks at all links
+	if p.unit == 0 || p.unit > engine.Never>>10 || short && !z.o.divide || p.manyPhases() || !p.divide(w) {
 		return nil
 	}
 	p.lay()
@@ -171,7 +173,10 @@ func (p *parts) byPorts(w *Work) (start, to []int32) {
 	}
 	follows := make([]bool, degree*degree)
 	for i, s := range w.Paths.Step {
-		if s != engine.Arrived && w.Paths.Step[i+1] != engine.Arrived {
+		if s != engine.Arrived && s.Port() >= degree { // of a path that no flow takes
+			return nil, nil
+		}
+		if s != engine.Arrived && w.Paths.Step[i+1] != engine.Arrived && w.Paths.Step[i+1].Port() < degree {
 			follows[s.Port()*degree+w.Paths.Step[i+1].Port()] = true
 		}
 	}
@@ -209,15 +214,19 @@ func (p *parts) byFlows(w *Work) (start, to []int32) {
 // arcs returns those from each link to the ports behind it that follow a port of its node.
 func (p *parts) arcs(w *Work, follows func(node, port, next int) bool) (start, to []int32) {
 	degree := w.Paths.Degree
-	ports := make([]int32, len(p.sim.links)) // by link: the port that it is
+	ports := slices.Repeat([]int32{-1}, len(p.sim.links)) // by link: the port that it is
 	for i, l := range w.Paths.Link {
-		if l >= 0 {
-			ports[l] = int32(i)
+		if l < 0 {
+			continue
 		}
+		if ports[l] >= 0 { // two of one link
+			return nil, nil
+		}
+		ports[l] = int32(i)
 	}
 	start = make([]int32, 1, len(ports)+1)
 	for i, l := range p.n.Links {
-		if w.Paths.Link[ports[i]] == int32(i) {
+		if ports[i] >= 0 {
 			for next, behind := range w.Paths.Link[int(l.To)*degree : int(l.To+1)*degree] {
 				if behind >= 0 && follows(int(l.From), int(ports[i])%degree, next) {
 					to = append(to, behind)
@@ -345,13 +354,7 @@ func (p *parts) leave() {
 			at += l.takes
 		}
 	}
-	when := func(id int32) engine.Time {
-		if id >= 0 {
-			return p.event[id]
-		}
-		return p.wait[-1-id].at
-	}
-	slices.SortStableFunc(p.order, func(a, b rankedKey) int { return cmp.Compare(when(a.id), when(b.id)) })
+	slices.SortStableFunc(p.order, func(a, b rankedKey) int { return cmp.Compare(p.when(a.id), p.when(b.id)) })
 	a := p.calendar
 	a.now = p.s.End
 	a.cursor = int64(a.now >> a.shift)

@@ -80,7 +80,7 @@ var partedWork = rapid.Custom(func(t *rapid.T) partedCase {
 		s.Process = packet.Greedy
 		if rapid.Bool().Draw(t, "periodic") {
 			s.Process = packet.Periodic
-			s.Every = float64(rapid.SampledFrom([]int{1, 2, 4, 7, 16, 32, 400}).Draw(t, "every"))
+			s.Every = rapid.SampledFrom([]float64{1, 1.5, 2.25, 4, 7, 7.3, 16, 32, 400}).Draw(t, "every")
 			s.Order = rapid.SampledFrom([]packet.Order{packet.RoundRobin, packet.Uniform, packet.Together}).Draw(t, "periodic order")
 		}
 		if !rapid.Bool().Draw(t, "by node") {
@@ -128,4 +128,59 @@ func layers(t *rapid.T, of engine.Link) (n *engine.Network, w *packet.Work, bySo
 		}
 	}
 	return n, w, append(bySource, int32(len(w.Flows)))
+}
+
+// TestPartsOfOddWork: what is unusual fits, ends and is the same with parts: two ports of one link, a path that no flow takes over
+// a port that there is not, little memory, packets that take days, and times that hardly fit.
+func TestPartsOfOddWork(t *testing.T) {
+	line := &engine.Network{Nodes: 3, Links: []engine.Link{{From: 1, To: 2, Rate: 8e12}, {From: 0, To: 1, Rate: 8e12}}}
+	twin := &engine.Paths{Degree: 2, Link: []int32{1, 1, 0, 0, -1, -1}}
+	twin.Add(engine.MakeStep(0, 0), engine.MakeStep(0, 0))
+	unused := &engine.Paths{Degree: 1, Link: []int32{1, 0, -1}, Class: []int32{0}}
+	unused.Add(engine.MakeStep(0, 0), engine.MakeStep(0, 0))
+	unused.Add(engine.MakeStep(5, 0), engine.MakeStep(7, 0))
+	greedy := packet.Source{End: 1, Bytes: 4, Count: 100, Process: packet.Greedy, Order: packet.RoundRobin}
+	many := &engine.Network{Nodes: 2000}
+	var each [][]int32
+	for i := range int32(1000) {
+		many.Links = append(many.Links, engine.Link{From: 2 * i, To: 2*i + 1, Rate: 8e12})
+		each = append(each, []int32{i})
+	}
+	ring := func(rate float64) *engine.Network {
+		return box{[3]int{1, 1, 4}}.network(engine.Link{Rate: rate})
+	}
+	slow, late := greedy, greedy
+	slow.Bytes, slow.Count = 1e6, 40
+	late.First, late.End, late.Start = 1, 2, 1<<62+10
+	queue := over(&engine.Network{Nodes: 2, Links: []engine.Link{{To: 1, Rate: 8e12}}}, nil, []int32{0})
+	for range 20 {
+		queue.Sources = append(queue.Sources, packet.Source{End: 1, Bytes: 4, Count: 2000, Every: 4})
+	}
+	for name, c := range map[string]partedCase{
+		"two ports of one link": {line, &packet.Work{Paths: twin, Flows: []engine.Flow{{Dst: 2}}, Sources: []packet.Source{greedy}}, packet.Options{}},
+		"a path of no flow":     {line, &packet.Work{Paths: unused, Flows: []engine.Flow{{Dst: 2}}, Sources: []packet.Source{greedy}}, packet.Options{}},
+		"little memory":         {many, over(many, []packet.Source{{End: 1000, Bytes: 4, Count: 500, Every: 4}}, each...), packet.Options{MaxBytes: 10 << 20}},
+		"a long queue":          {&engine.Network{Nodes: 2, Links: []engine.Link{{To: 1, Rate: 8e12}}}, queue, packet.Options{MaxBytes: 3 << 20}},
+		"days": {ring(8e3), over(ring(8e3), []packet.Source{slow, {End: 1, Bytes: 1e6, Count: 40, Every: 1}}, []int32{4}),
+			packet.Options{MeasureUntil: 8e15, EndMeasured: true}},
+		"late": {ring(8e12), over(ring(8e12), []packet.Source{
+			{End: 1, Bytes: 4, Every: 1 << 61, Start: 5, Stop: engine.Never, Order: packet.RoundRobin}, late,
+		}, []int32{4}, []int32{10}), packet.Options{Until: 1<<62 + 1000}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			want, _, err := packet.RunLog(c.n, c.w, c.o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for workers := range 4 {
+				c.o.Workers = workers
+				for _, o := range []packet.Options{c.o, packet.Divided(c.o)} {
+					o.Workers = workers
+					if got, err := packet.Run(c.n, c.w, o); err != nil || !reflect.DeepEqual(got, want) {
+						t.Errorf("%d workers: %+v, %v\nwant %+v", workers, got, err, want)
+					}
+				}
+			}
+		})
+	}
 }

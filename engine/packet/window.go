@@ -32,7 +32,8 @@ type window struct {
 	stepped    int               // how many of these partLink.steps are for
 	order      []rankedKey       // what waits when it begins
 	spare      []rankedKey
-	failed     int // windows in a row that were not worth it
+	failed     int // windows that were not worth it, and
+	worth      int // those in a row that were
 	opened     int // of tests
 }
 
@@ -58,40 +59,52 @@ const (
 	mostLinks = 1 << linkBits // of a part
 )
 
-// run simulates the events up to a time.
+// run simulates the events up to a time, windows that are not worth it in one loop.
 func (p *parts) run(until engine.Time) {
 	if p.workers == nil {
 		p.newWorkers()
 	}
 	p.enter()
 	for {
-		t, dense := p.open(until)
-		if t > until || t == engine.Never {
+		begin, dense := p.open(until)
+		if begin > until || begin == engine.Never {
 			break
+		}
+		if p.tooLarge() { // rings have room that one loop does without
+			p.leave()
+			p.sim.parts = nil
+			p.runBooked(until)
+			return
 		}
 		if !dense {
 			p.leave()
-			stretch := p.least << min(p.failed, 12) * 8
-			if p.failed++; p.o.divide {
-				stretch = 3 * p.least
-			}
-			stretch = min(stretch, until-t)
-			p.runBooked(t + stretch)
-			if p.full {
+			p.runBooked(min(until-p.stretch(), begin) + p.stretch())
+			if p.failed++; p.full {
 				return
 			}
+			p.worth = 0
 			p.enter()
 			continue
 		}
-		p.failed = 0
+		if p.worth++; p.worth == 64 {
+			p.failed = 0
+		}
 		p.inject()
 		p.simulate()
-		if p.told() || p.tooLarge() {
+		if p.told() {
 			p.gather()
 			return
 		}
 	}
 	p.leave()
+}
+
+// stretch returns for how long one loop goes on: the longer the more often windows were not worth it.
+func (p *parts) stretch() engine.Time {
+	if p.o.divide {
+		return min(3*p.least, engine.Never>>20)
+	}
+	return min(p.least, engine.Never>>20) << min(p.failed, 12) * 8
 }
 
 // tooLarge reports whether packets take more memory than they may.
@@ -100,10 +113,7 @@ func (p *parts) tooLarge() bool {
 	for i := range p.workers {
 		sum += p.workers[i].grown
 	}
-	if sum > p.most*chunkBytes {
-		p.chunks.made, p.full = sum/chunkBytes, true
-	}
-	return p.full
+	return sum > p.most*chunkBytes
 }
 
 // gather takes up what the workers have counted.
@@ -168,6 +178,7 @@ func (p *parts) open(until engine.Time) (engine.Time, bool) {
 		}
 		k.soon, k.order, k.rests, k.last = engine.Never, k.order[:0], k.rests[:0], -1
 	}
+	p.share()
 	ranks := p.rank()
 	if p.begin > until || p.begin == engine.Never || ranks >= 1<<rankBits || len(p.residues) > mostPhases {
 		return p.begin, false
@@ -191,7 +202,9 @@ func (p *parts) open(until engine.Time) (engine.Time, bool) {
 	p.end = until
 	for _, i := range p.timed {
 		if m := &p.injectors[i]; p.wait[i].at < engine.Never && m.sent+1 < m.total {
-			p.end = min(p.end, m.start+engine.Time(m.every*float64(m.sent+1))-1)
+			if later := m.every * float64(m.sent+1); later < float64(engine.Never-m.start)/2 {
+				p.end = min(p.end, m.start+engine.Time(later)-1)
+			}
 		}
 	}
 	if p.end < engine.Never {
@@ -202,7 +215,7 @@ func (p *parts) open(until engine.Time) (engine.Time, bool) {
 		for _, d := range p.phases {
 			if base+d >= p.end || len(p.times) == keyTimes || (len(p.times)+1)*p.bits > 64 {
 				p.end = min(p.end, base+d)
-				return p.begin, p.dense(ranks)
+				return p.begin, p.dense()
 			}
 			p.bit[len(p.times)] = 1 << (len(p.times) * p.bits)
 			p.times = append(p.times, base+d)
@@ -217,13 +230,34 @@ func (p *parts) residue(t engine.Time) {
 	}
 }
 
-// dense reports whether a window has enough to do.
-func (p *parts) dense(ranks int64) bool {
+// dense reports whether a window has enough to do: that it is as long as a packet takes, and how many links and sources
+// have an event in it.
+func (p *parts) dense() bool {
+	if len(p.times) == 0 {
+		return false
+	}
 	if p.o.divide { // both loops in turns
 		p.opened++
 		return p.opened%4 != 0
 	}
-	return p.end-p.begin >= p.least && ranks > int64(len(p.links)/8)
+	due := int64(0)
+	for _, e := range p.order {
+		if p.when(e.id) < p.end {
+			due++
+			if e.id < 0 && p.wait[-1-e.id].link < 0 && p.injectors[-1-e.id].order == Together {
+				due += int64(p.injectors[-1-e.id].n)
+			}
+		}
+	}
+	return p.end-p.begin >= p.least && due > int64(len(p.links)/8)
+}
+
+// when returns the time of an event that waits.
+func (p *parts) when(id int32) engine.Time {
+	if id >= 0 {
+		return p.event[id]
+	}
+	return p.wait[-1-id].at
 }
 
 // index returns which time of the window one is.

@@ -2,6 +2,7 @@ package packet
 
 import (
 	"math/bits"
+	"runtime"
 	"slices"
 	"unsafe"
 
@@ -57,12 +58,12 @@ func (k *worker) send(to *boxes, c coming) {
 
 // more gives boxes one more.
 func (k *worker) more(to *boxes) *box {
-	b := k.free
-	if b == nil {
+	var b *box
+	if last := len(k.free) - 1; last >= 0 {
+		b, k.free = k.free[last], k.free[:last]
+	} else {
 		b = &box{}
 		k.grown += int64(unsafe.Sizeof(box{}))
-	} else {
-		k.free, b.then = b.then, nil
 	}
 	if to.last == nil {
 		to.first = b
@@ -78,10 +79,27 @@ func (k *worker) empty(of *boxes, do func(what []coming)) {
 	for b := of.first; b != nil; {
 		do(b.what[:b.n])
 		then := b.then
-		b.n, b.then, k.free = 0, k.free, b
+		b.n, b.then = 0, nil
+		k.free = append(k.free, b)
 		b = then
 	}
 	*of = boxes{}
+}
+
+// share gives all workers as many empty boxes, as those that fill them are others than those that empty them.
+func (p *parts) share() {
+	if len(p.workers) == 1 {
+		return
+	}
+	p.boxes = p.boxes[:0]
+	for i := range p.workers {
+		p.boxes = append(p.boxes, p.workers[i].free...)
+	}
+	n := len(p.workers)
+	for i := range p.workers {
+		k := &p.workers[i]
+		k.free = append(k.free[:0], p.boxes[len(p.boxes)*i/n:len(p.boxes)*(i+1)/n]...)
+	}
 }
 
 // waiting is the next event of an injector.
@@ -96,7 +114,7 @@ type worker struct {
 	*parts
 	stats  Stats
 	out    []boxes                       // packets that have arrived; and by part, what comes to it
-	free   *box                          // some that are empty
+	free   []*box                        // some that are empty
 	here   []coming                      // what comes to the part that is simulated
 	rooms  [32][][]moving                // that are not in use, by the logarithm of their size
 	first  [mostLinks * mostTimes]int32  // by link of a part and time: the first that comes, -1 of none
@@ -112,14 +130,13 @@ type worker struct {
 	grown  int64 // bytes of packets
 }
 
-// newWorkers makes as many workers as may simulate at a time, and have something to do.
+// newWorkers makes as many workers as may simulate at a time, and have some parts of a level each.
 func (p *parts) newWorkers() {
-	n := max(1, p.o.Workers)
-	widest := 0
-	for i := range len(p.levels) - 1 {
-		widest = max(widest, int(p.levels[i+1]-p.levels[i]))
+	n := max(1, min(p.o.Workers, len(p.part)))
+	if !p.o.divide {
+		n = max(1, min(n, runtime.GOMAXPROCS(0), len(p.part)/len(p.levels)/8))
 	}
-	p.workers = make([]worker, min(n, widest))
+	p.workers = make([]worker, n)
 	p.barrier = newBarrier(len(p.workers), 1<<14)
 	for i := range p.workers {
 		k := &p.workers[i]
@@ -414,17 +431,22 @@ func (k *worker) grow(l *partLink) {
 		k.grown += movingBytes << class
 	}
 	unroll(room, l.room, l.head)
-	if l.room != nil {
+	if class <= keptClass && l.room != nil {
 		k.rooms[class-1] = append(k.rooms[class-1], l.room)
+	} else {
+		k.grown -= movingBytes * int64(len(l.room))
 	}
 	l.room = room
 	if k.late {
 		ends := make([]engine.Time, 1<<class)
+		k.grown += 8 * int64(len(ends)-len(l.ends))
 		unroll(ends, l.ends, l.head)
 		l.ends = ends
-		k.grown += 8 << class
 	}
 }
+
+// keptClass is the logarithm of the least room that is not used again.
+const keptClass = 10
 
 // unroll copies a full ring into a larger one, both of powers of two.
 func unroll[T any](to, ring []T, head uint64) {
