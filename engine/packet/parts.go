@@ -43,8 +43,8 @@ type part struct {
 	ring                bool // its links follow each other, the first the last
 }
 
-// newParts returns the parts of a network, nil where packets cannot be simulated by parts: their times are not multiples
-// of a unit, or events depend on what becomes of packets elsewhere, or all is one part.
+// newParts returns the parts of a network, nil where packets cannot be simulated by parts: times have too many phases by
+// any unit, or events depend on what becomes of packets elsewhere, or some part would be no ring nor a link alone.
 func (z *sim) newParts(w *Work) *parts {
 	if z.on || !z.paths.single() || z.windowOf != nil || z.job != nil || z.log != nil || z.o.SampleEvery > 0 || len(z.injectors) == 0 {
 		return nil

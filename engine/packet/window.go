@@ -27,7 +27,7 @@ type window struct {
 	times      []engine.Time
 	bit        [mostTimes]uint64 // by time: the lower in key.set
 	bits       int               // of a time
-	residues   []engine.Time     // of times by the unit
+	residues   []engine.Time     // of times by the unit; with latencies of all times so far, as packets on links have any of them
 	phases     []engine.Time     // by which times are later than begin and multiples of the unit
 	stepped    int               // how many of these partLink.steps are for
 	order      []rankedKey       // what waits when it begins

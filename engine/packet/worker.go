@@ -113,7 +113,7 @@ type waiting struct {
 type worker struct {
 	*parts
 	stats  Stats
-	out    []boxes                       // packets that have arrived; and by part, what comes to it
+	out    []boxes                       // 0 is packets that have arrived, 1+k what comes to part k
 	free   []*box                        // some that are empty
 	here   []coming                      // what comes to the part that is simulated
 	rooms  [32][][]moving                // that are not in use, by the logarithm of their size
