@@ -11,14 +11,14 @@ import (
 )
 
 // TestParts: parts simulated one after the other, by as many goroutines as there may be, give to the tick what one loop
-// does, on random networks and work with many ties: 300, with -long 3,000, with -short 50 of them.
+// does, on random networks and work with many ties: 300, with -long 3,000, with -short 20 of them.
 func TestParts(t *testing.T) {
 	cases, parted := 300, 0
 	switch {
 	case *long:
 		cases = 3000
 	case testing.Short():
-		cases = 50
+		cases = 20
 	}
 	for seed := range cases {
 		c := partedWork.Example(seed)
