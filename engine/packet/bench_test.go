@@ -2,12 +2,24 @@ package packet_test
 
 import (
 	"flag"
+	"testing"
 
 	"sim/engine"
 	"sim/engine/packet"
 )
 
 var long = flag.Bool("long", false, "also run the tests that take minutes")
+
+// cases returns how many random cases a test runs: with -long, with -short, and else.
+func cases(many, few, usual int) int {
+	switch {
+	case *long:
+		return many
+	case testing.Short():
+		return few
+	}
+	return usual
+}
 
 // box is a regular torus of three dimensions, its links numbered by node, dimension and direction, as are its ports.
 type box struct{ dims [3]int }

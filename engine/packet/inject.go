@@ -162,10 +162,7 @@ func (z *sim) fire(i int32, now engine.Time) {
 		if m.sent == m.total {
 			return
 		}
-		flow := m.next.flow
-		if m.sent++; m.sent < m.total {
-			m.next.flow, m.then = m.flows[m.then], m.place(m.sent+1)
-		}
+		flow := m.take()
 		if start := z.launch(flow, m.bytes, m.hold, m.next.hold, now); start < engine.Never && m.sent < m.total {
 			z.set(z.base+i, start)
 		}
@@ -184,6 +181,15 @@ func (z *sim) fire(i int32, now engine.Time) {
 			z.launch(f, m.bytes, m.hold, nowhere, now)
 		}
 	}
+}
+
+// take returns the flow of the next packet of a greedy source, which has one, and goes on to the one after it.
+func (m *injector) take() int32 {
+	flow := m.next.flow
+	if m.sent++; m.sent < m.total {
+		m.next.flow, m.then = m.flows[m.then], m.place(m.sent+1)
+	}
+	return flow
 }
 
 // touch reads what the next packet of an injector, or of a task behind them, will, and returns that packet; one that goes

@@ -15,13 +15,7 @@ import (
 // TestPairWorkers: two goroutines find to the tick what one does, on random networks and work with many ties: 100, with
 // -long 1,000, with -short 30 of them.
 func TestPairWorkers(t *testing.T) {
-	cases, divided := 100, 0
-	switch {
-	case *long:
-		cases = 1000
-	case testing.Short():
-		cases = 30
-	}
+	cases, divided := cases(1000, 30, 100), 0
 	type work struct {
 		n *engine.Network
 		w *packet.Work

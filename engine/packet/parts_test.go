@@ -13,13 +13,7 @@ import (
 // TestParts: parts simulated one after the other, by as many goroutines as there may be, give to the tick what one loop
 // does, on random networks and work with many ties: 300, with -long 3,000, with -short 20 of them.
 func TestParts(t *testing.T) {
-	cases, parted := 300, 0
-	switch {
-	case *long:
-		cases = 3000
-	case testing.Short():
-		cases = 20
-	}
+	cases, parted := cases(3000, 20, 300), 0
 	for seed := range cases {
 		c := partedWork.Example(seed)
 		want, _, err := packet.RunLog(c.n, c.w, c.o)

@@ -215,10 +215,7 @@ func (z *sim) launch(flow, bytes, hold, first int32, now engine.Time) engine.Tim
 	if z.region != nil && !z.region.mine(flow) {
 		return engine.Never
 	}
-	z.s.Injected++
-	if now >= z.from && now < z.to {
-		z.s.MeasuredInjected++
-	}
+	z.s.inject(z, now)
 	r := record{inject: now, flow: flow, bytes: bytes, hold: hold}
 	return z.depart(&r, first, now)
 }
@@ -249,14 +246,7 @@ func (z *sim) depart(r *record, first int32, now engine.Time) engine.Time {
 }
 
 func (z *sim) deliver(r *record, now engine.Time) {
-	z.s.Delivered++
-	z.s.Bytes += int64(r.bytes)
-	if r.inject >= z.from && r.inject < z.to {
-		z.s.Delay.add(now - r.inject)
-	}
-	if now >= z.from && now < z.to {
-		z.s.MeasuredBytes += int64(r.bytes)
-	}
+	z.s.deliver(z, r.inject, now, int64(r.bytes))
 	if z.watch {
 		z.gone(r, now, false)
 	}

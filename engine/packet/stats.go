@@ -64,6 +64,26 @@ type LinkStats struct {
 	MaxThrough int32
 }
 
+// inject counts a packet that is injected.
+func (s *Stats) inject(z *sim, now engine.Time) {
+	s.Injected++
+	if now >= z.from && now < z.to {
+		s.MeasuredInjected++
+	}
+}
+
+// deliver counts a packet that has arrived.
+func (s *Stats) deliver(z *sim, inject, now engine.Time, bytes int64) {
+	s.Delivered++
+	s.Bytes += bytes
+	if inject >= z.from && inject < z.to {
+		s.Delay.add(now - inject)
+	}
+	if now >= z.from && now < z.to {
+		s.MeasuredBytes += bytes
+	}
+}
+
 // InFlight returns the packets that were neither delivered nor dropped.
 func (s *Stats) InFlight() int64 { return s.Injected - s.Delivered - s.Dropped }
 

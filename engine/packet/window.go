@@ -243,10 +243,7 @@ func (p *parts) dense() bool {
 	due := int64(0)
 	for _, e := range p.order {
 		if p.when(e.id) < p.end {
-			due++
-			if e.id < 0 && p.wait[-1-e.id].link < 0 && p.injectors[-1-e.id].order == Together {
-				due += int64(p.injectors[-1-e.id].n)
-			}
+			due += p.ranks(e.id)
 		}
 	}
 	return p.end-p.begin >= p.least && due > int64(len(p.links)/8)
@@ -288,10 +285,7 @@ func (p *parts) inject() {
 			w.at, w.key = at, key{of.set | p.bit[t], of.rest}
 		}
 		one := func(f int32, of key) {
-			s.Injected++
-			if now >= p.from && now < p.to {
-				s.MeasuredInjected++
-			}
+			s.inject(p.sim, now)
 			route := p.paths.path(f)
 			if step := p.paths.step[route]; step == engine.Arrived {
 				s.deliver(p.sim, now, now, int64(p.size))
@@ -323,6 +317,14 @@ func (p *parts) keyOf(id int32) *key {
 		return &p.key[id]
 	}
 	return &p.wait[-1-id].key
+}
+
+// ranks returns how many ranks an event takes: one, and one for each packet that it injects where these are many.
+func (p *parts) ranks(id int32) int64 {
+	if id >= 0 || p.wait[-1-id].link >= 0 || p.injectors[-1-id].order != Together {
+		return 1
+	}
+	return 1 + int64(p.injectors[-1-id].n)
 }
 
 const (
@@ -370,10 +372,7 @@ func (p *parts) rank() int64 {
 	for i := range p.order {
 		e := &p.order[i]
 		*p.keyOf(e.id) = key{rest: uint64(rank) << keyTimes}
-		rank++
-		if e.id < 0 && p.wait[-1-e.id].link < 0 && p.injectors[-1-e.id].order == Together {
-			rank += int64(p.injectors[-1-e.id].n)
-		}
+		rank += p.ranks(e.id)
 	}
 	return rank
 }
