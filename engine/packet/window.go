@@ -176,7 +176,7 @@ func (p *parts) open(until engine.Time) (engine.Time, bool) {
 		for _, r := range k.rests {
 			p.residue(r)
 		}
-		k.soon, k.order, k.rests, k.last = engine.Never, k.order[:0], k.rests[:0], -1
+		k.soon, k.order, k.rests, k.waited = engine.Never, k.order[:0], k.rests[:0], -1
 	}
 	p.share()
 	ranks := p.rank()

@@ -12,8 +12,8 @@ import (
 // partLink is the state of a link of a part, but for its event.
 type partLink struct {
 	free, waited   engine.Time
-	room           []moving // a ring of a power of two
-	head, tail     uint64   // packets that have left it, and that were put on it
+	room           []moving // a ring of a power of two: packets that get to its end after the window
+	head, tail     uint64   // packets that get there before that, and that were put on it
 	takes, latency engine.Time
 	ends           []engine.Time // by place in room: when it gets to its end, where links have latencies
 	mostHeld       int32
@@ -55,12 +55,15 @@ type worker struct {
 	inner  [mostLinks * mostTimes]coming // by link of a part and time: the packet that comes over the one before it
 	lists  [mostLinks]uint64             // by link: the times at which some of first come
 	inners [mostLinks]uint64             // by link: the times at which one of inner comes
-	ending [mostLinks]uint64             // by link: the time of its event
-	done   [mostLinks]int                // by link: the times before this are simulated
+	ends   [mostLinks * mostTimes]key    // by link of a part and time: of the packet that gets to its end
+	ending [mostLinks]uint64             // by link: the times at which some do
+	held   [mostLinks]int32              // by link: packets on and before it when the window began, and those that came
+	last   [mostLinks]int32              // by link: the time at which the last packet on it gets to its end
+	done   [mostLinks]int32              // by link: the times before this are simulated
 	order  []rankedKey
 	soon   engine.Time   // of the events that wait
 	rests  []engine.Time // of these, by the unit
-	last   engine.Time
+	waited engine.Time
 	grown  int64 // bytes of packets
 }
 
@@ -75,7 +78,7 @@ func (p *parts) newWorkers() {
 	for i := range p.workers {
 		k := &p.workers[i]
 		k.parts, k.out = p, make([]boxes, 1+len(p.part))
-		k.soon, k.last = engine.Never, -1
+		k.soon, k.waited = engine.Never, -1
 		for j := range k.first {
 			k.first[j] = -1
 		}
@@ -103,34 +106,27 @@ func (k *worker) part(number int32) {
 	for i := len(k.here) - 1; i >= 0; i-- { // most are in order, and thus put before what is there
 		k.comes(int32(i))
 	}
-	for i, at := range q.event {
-		k.done[i] = 0
-		if at < p.end {
-			t := p.index(at)
-			q.event[i] = engine.Never
-			k.ending[i] = 1 << t
-			l := &q.links[i]
-			k.leaves(&q, &l.room[l.head&uint64(len(l.room)-1)], i, t, q.key[i])
-		}
+	for i := range q.links {
+		k.begin(&q, i)
 	}
 	for _, i := range p.feeds[q.feedsFrom:q.feedsEnd] {
 		if w := &p.wait[i]; w.at < p.end {
 			k.sends(&q, i, p.index(w.at))
 		}
 	}
-	for last, left := len(q.links)-1, len(q.links); left > 0; {
+	for left, all := len(q.links), int32(len(p.times)); left > 0; {
 		for i := range q.links {
-			limit := len(p.times)
+			limit := all
 			if q.ring {
 				before := i - 1
 				if before < 0 {
-					before = last
+					before = len(q.links) - 1
 				}
-				limit = min(limit, k.done[before]+int(q.links[before].steps))
+				limit = min(limit, max(k.done[before], k.last[before])+q.links[before].steps)
 			}
 			if k.done[i] < limit {
-				k.link(&q, i, limit)
-				if k.done[i] = limit; limit == len(p.times) {
+				k.link(&q, i, int(limit))
+				if k.done[i] = limit; limit == all {
 					left--
 				}
 			}
@@ -142,10 +138,14 @@ func (k *worker) part(number int32) {
 			k.stats.deliver(p.sim, c.inject, p.times[c.then&(mostTimes-1)], int64(p.size))
 		}
 	})
+	ended := uint64(0)
 	for at, t := range q.event {
-		if t < engine.Never {
+		if ended |= k.ending[at]; t < engine.Never {
 			k.waits(q.key[at], t, q.from+int32(at))
 		}
+	}
+	if ended != 0 {
+		k.stats.End = max(k.stats.End, p.times[bits.Len64(ended)-1])
 	}
 	for _, i := range p.feeds[q.feedsFrom:q.feedsEnd] {
 		if w := &p.wait[i]; w.at < engine.Never {
@@ -184,8 +184,8 @@ func (k *worker) fetch(q *part) {
 // waits takes down an event that is left for a later window.
 func (k *worker) waits(of key, at engine.Time, id int32) {
 	k.order = append(k.order, rankedKey{of, id})
-	if k.soon = min(k.soon, at); at != k.last {
-		k.last = at
+	if k.soon = min(k.soon, at); at != k.waited {
+		k.waited = at
 		if r := at % k.unit; len(k.rests) <= mostPhases && !slices.Contains(k.rests, r) {
 			k.rests = append(k.rests, r)
 		}
@@ -211,114 +211,99 @@ func (k *worker) comes(i int32) {
 	c.then, *at = *at, i
 }
 
-// leaves has a packet leave a link at a time; of is the key of that event.
-func (k *worker) leaves(q *on, r *moving, i, t int, of key) {
-	if uint32(r.next-q.number<<linkBits) < uint32(len(q.links)) {
+// beyond is the time of what gets to a link's end after the window.
+const beyond = mostTimes
+
+// begin has the packets on a link that get to its end in the window go on.
+func (k *worker) begin(q *on, i int) {
+	p := k.parts
+	l := &q.links[i]
+	k.done[i], k.held[i], k.ending[i], k.last[i] = 0, int32(l.tail-l.head), 0, -1
+	end, own := q.event[i], q.key[i]
+	for end < p.end {
+		t := p.index(end)
+		r := &l.room[l.head&uint64(len(l.room)-1)]
+		k.leaves(q, i, t, r.next, coming{own, r.inject, r.route, 0})
+		own.set |= p.bit[t]
+		if l.head++; l.head == l.tail {
+			end = engine.Never
+		} else if p.late {
+			end = l.ends[l.head&uint64(len(l.room)-1)]
+		} else {
+			end += l.takes
+		}
+	}
+	if q.event[i], q.key[i] = end, own; l.head < l.tail {
+		k.last[i] = beyond
+	}
+}
+
+// leaves has a packet get to the end of a link at a time.
+func (k *worker) leaves(q *on, i, t int, next int32, c coming) {
+	k.ends[i<<timeBits|t&(mostTimes-1)] = c.key
+	k.ending[i] |= 1 << (t & (mostTimes - 1))
+	k.last[i] = int32(t)
+	if uint32(next-q.number<<linkBits) < uint32(len(q.links)) {
 		if i++; i == len(q.links) {
 			i = 0
 		}
-		k.inner[i<<timeBits|t] = coming{of, r.inject, r.route, 0}
+		k.inner[i<<timeBits|t&(mostTimes-1)] = c
 		k.inners[i] |= 1 << (t & (mostTimes - 1))
 		return
 	}
-	k.send(&k.out[1+r.next>>linkBits], coming{of, r.inject, r.route, r.next&(mostLinks-1)<<timeBits | int32(t)})
+	c.then = next&(mostLinks-1)<<timeBits | int32(t)
+	k.send(&k.out[1+next>>linkBits], c)
 }
 
-// link simulates what happens at a link before a time: what comes to it, and that packets leave it. What leaves the one
-// before it in a ring is known so far.
+// link simulates what comes to a link before a time. What leaves the one before it in a ring is known so far.
 func (k *worker) link(q *on, i, limit int) {
-	p := k.parts
 	l := &q.links[i]
 	within := uint64(1)<<limit - 1
-	ending, own := k.ending[i], q.key[i]
-	last := -1
 	for {
 		lists, inners := k.lists[i], k.inners[i]
-		m := (ending | lists | inners) & within
+		m := (lists | inners) & within
 		if m == 0 {
 			break
 		}
 		t := bits.TrailingZeros64(m) & (mostTimes - 1)
-		now := p.times[t]
 		bit := m & -m
-		k.lists[i], k.inners[i] = lists&^bit, inners&^bit
-		ends := ending >> t & 1
-		ending &^= bit
-		held := l.tail - l.head
-		early, of := uint64(0), own
-		if lists&bit != 0 {
-			if inners&bit != 0 {
-				c := k.inner[i<<timeBits|t]
-				c.then = int32(i<<timeBits | t)
-				k.here = append(k.here, c)
-				k.comes(int32(len(k.here) - 1))
-			}
-			early, of = k.many(q, l, i, t, now, own)
-			k.lists[i] &^= bit
-		} else if inners&bit != 0 {
-			c := &k.inner[i<<timeBits|t]
-			early, of = c.before(&own), c.key
-			k.book(l, c.inject, c.route, now)
-		}
-		l.head += ends
-		after := l.tail - l.head
-		if most := max(after, held+early&-ends); int32(most) > l.mostHeld {
-			l.mostHeld = int32(most)
-		}
-		if after == 0 || ends == 0 && held > 0 {
-			last = t
+		k.inners[i] = inners &^ bit
+		c := &k.inner[i<<timeBits|t]
+		if lists&bit == 0 {
+			k.book(q, l, i, t, c, c.inject, c.route)
 			continue
 		}
-		if ends != 0 && held+early > 1 {
-			of = own
-		} else {
-			of.rest |= 1 << (keyTimes - 1) >> t
+		if inners&bit != 0 {
+			c.then = int32(i<<timeBits | t)
+			k.here = append(k.here, *c)
+			k.comes(int32(len(k.here) - 1))
 		}
-		of.set |= p.bit[t]
-		own = of
-		at := l.head & uint64(len(l.room)-1)
-		last = t
-		if !p.late {
-			if t += int(l.steps); t >= len(p.times) {
-				q.event[i] = now + l.takes
-				continue
-			}
-		} else {
-			if l.ends[at] >= p.end {
-				q.event[i] = l.ends[at]
-				continue
-			}
-			t = p.index(l.ends[at])
-		}
-		ending |= 1 << (t & (mostTimes - 1))
-		k.leaves(q, &l.room[at], i, t, own)
+		k.many(q, l, i, t)
+		k.lists[i] &^= bit
 	}
-	if last >= 0 {
-		k.stats.End = max(k.stats.End, p.times[last])
-	}
-	k.ending[i], q.key[i] = ending, own
 }
 
-// many simulates what comes to a link at a time. It returns how many came before its own event, and the key of the first.
-func (k *worker) many(q *on, l *partLink, i, t int, now engine.Time, own key) (early uint64, first key) {
+// many simulates what comes to a link at a time.
+func (k *worker) many(q *on, l *partLink, i, t int) {
 	head := &k.first[i<<timeBits|t]
-	first = k.here[*head].key
 	for at := *head; at >= 0; {
 		c := &k.here[at]
-		if early += c.before(&own); c.route >= 0 {
-			k.book(l, c.inject, c.route, now)
+		if c.route >= 0 {
+			k.book(q, l, i, t, c, c.inject, c.route)
 		} else {
-			k.fire(q, l, -1-c.route, t, now)
+			k.fire(q, l, i, t, *c)
 			c = &k.here[at]
 		}
 		at = c.then
 	}
 	*head = -1
-	return early, first
 }
 
-// book puts a packet on a link and returns when it will begin to be sent.
-func (k *worker) book(l *partLink, inject engine.Time, route int32, now engine.Time) engine.Time {
+// book puts a packet that comes with c on a link, has it go on where it gets to the end in the window, and returns
+// when it will begin to be sent.
+func (k *worker) book(q *on, l *partLink, i, t int, c *coming, inject engine.Time, route int32) engine.Time {
+	p := k.parts
+	now := p.times[t]
 	start := max(l.free, now)
 	l.waited += start - now
 	l.free = start + l.takes
@@ -327,16 +312,55 @@ func (k *worker) book(l *partLink, inject engine.Time, route int32, now engine.T
 	if s := k.paths.step[route]; s != engine.Arrived {
 		next = k.port[int(l.ports)+s.Port()]
 	}
+	last := int(k.last[i])
+	k.held[i]++
+	bit := uint64(1) << t
+	if held := k.held[i] - int32(bits.OnesCount64(k.ending[i]&(bit-1))); held > l.mostHeld {
+		if k.ending[i]&bit == 0 || c.before(&k.ends[i<<timeBits|t]) != 0 {
+			l.mostHeld = held
+		} else {
+			l.mostHeld = max(l.mostHeld, held-1)
+		}
+	}
+	own := c.key
+	if last > t || last == t && c.before(&k.ends[i<<timeBits|t]) != 0 { // set when the one before it leaves
+		own = k.ends[i<<timeBits|last&(mostTimes-1)]
+		own.set |= p.bit[last&(mostTimes-1)]
+	} else {
+		own.set |= p.bit[t]
+		own.rest |= 1 << (keyTimes - 1) >> t
+	}
+	end := l.free + l.latency
+	if end < p.end {
+		if !p.late {
+			t = max(last, t) + int(l.steps)
+		} else {
+			t = p.index(end)
+		}
+		l.head++
+		l.tail++
+		k.leaves(q, i, t, next, coming{own, inject, route, 0})
+		return start
+	}
+	if last != beyond {
+		k.last[i] = beyond
+		q.event[i], q.key[i] = end, own
+	}
+	k.keep(l, moving{inject, route, next}, end)
+	return start
+}
+
+// keep puts a packet that was put on a link last with those that stay on it beyond the window.
+func (k *worker) keep(l *partLink, r moving, end engine.Time) {
 	if int(l.tail-l.head) == len(l.room) {
 		k.grow(l)
 	}
 	at := l.tail & uint64(len(l.room)-1)
-	l.room[at] = moving{inject, route, next}
+	l.room[at] = r
 	if k.late {
-		l.ends[at] = l.free + l.latency
+		l.ends[at] = end
 	}
 	l.tail++
-	return start
 }
 
 // movingBytes is what a packet takes.
@@ -377,8 +401,9 @@ func unroll[T any](to, ring []T, head uint64) {
 	}
 }
 
-// fire simulates an event of a greedy source before its link.
-func (k *worker) fire(q *on, l *partLink, id int32, t int, now engine.Time) {
+// fire simulates an event of a greedy source before its link, which comes there as c.
+func (k *worker) fire(q *on, l *partLink, i, t int, c coming) {
+	id := -1 - c.route
 	w, m := &k.wait[id], &k.injectors[id]
 	w.at = engine.Never
 	if m.sent == m.total {
@@ -391,8 +416,10 @@ func (k *worker) fire(q *on, l *partLink, id int32, t int, now engine.Time) {
 			prefetch(unsafe.Pointer(&class[m.next.flow]))
 		}
 	}
+	now := k.times[t]
+	k.stats.End = max(k.stats.End, now)
 	k.stats.inject(k.sim, now)
-	start := k.book(l, now, k.paths.path(flow), now)
+	start := k.book(q, l, i, t, &c, now, k.paths.path(flow))
 	if m.sent == m.total {
 		return
 	}
