@@ -14,6 +14,13 @@ func Divided(o Options) Options {
 	return o
 }
 
+// Mixed returns Divided options under which parts are simulated as where packets have several sizes.
+func Mixed(o Options) Options {
+	o = Divided(o)
+	o.mixed = true
+	return o
+}
+
 // Arrival is the end of a packet.
 type Arrival struct {
 	Flow       int32

@@ -78,6 +78,7 @@ type Options struct {
 	Workers int
 
 	divide bool // for tests: divide work among Workers however little there is
+	mixed  bool // for tests: simulate parts as where packets have several sizes
 	serve  bool // for tests: serve packets one by one though they could be booked
 }
 

@@ -18,7 +18,8 @@ type parts struct {
 	size    int32         // bytes of every packet
 	unit    engine.Time   // of which what links take for a packet and their latencies are multiples
 	least   engine.Time   // that a link takes for a packet
-	late    bool          // some link has a latency
+	late    bool          // some link has a latency, or packets are mixed
+	mixed   bool          // packets have several sizes, or times are no multiples of a unit (mixed.go)
 	port    []int32       // by node and port: a place in links
 	link    []int32       // by place: which link it is
 	links   []partLink    // by part
@@ -43,18 +44,20 @@ type part struct {
 	ring                bool // its links follow each other, the first the last
 }
 
-// newParts returns the parts of a network, nil where packets cannot be simulated by parts: times have too many phases by
-// any unit, or events depend on what becomes of packets elsewhere, or some part would be no ring nor a link alone.
+// newParts returns the parts of a network, nil where packets cannot be simulated by parts: events depend on what becomes of
+// packets elsewhere, or some part would be no ring nor a link alone.
 func (z *sim) newParts(w *Work) *parts {
 	if z.on || !z.paths.single() || z.windowOf != nil || z.job != nil || z.log != nil || z.o.SampleEvery > 0 || len(z.injectors) == 0 {
 		return nil
 	}
-	p := &parts{sim: z, size: z.injectors[0].bytes}
+	p := &parts{sim: z, size: z.injectors[0].bytes, mixed: z.o.mixed}
 	for i := range z.injectors {
 		m := &z.injectors[i]
-		if m.bytes != p.size || m.process == Poisson || m.process == Periodic && m.every < 1 || m.process == Greedy && m.next.hold < 0 {
+		if m.process == Periodic && m.every < 1 || m.process == Greedy && m.next.hold < 0 {
 			return nil
 		}
+		p.mixed = p.mixed || m.bytes != p.size || m.process == Poisson
+		p.size = min(p.size, m.bytes)
 	}
 	for i := range z.links {
 		if z.n.Links[i].Rate == 0 {
@@ -62,17 +65,26 @@ func (z *sim) newParts(w *Work) *parts {
 		}
 		pace := &z.paces[z.links[i].pace]
 		takes, late := serialise(pace.perByte, uint64(p.size), 0)
-		if late != 0 || takes == 0 {
+		if takes == 0 {
 			return nil
 		}
 		if p.least == 0 || takes < p.least {
 			p.least = takes
 		}
+		p.mixed = p.mixed || late != 0
 		p.late = p.late || pace.latency > 0
 		p.unit = gcd(p.unit, gcd(takes, pace.latency))
 	}
-	short := p.unit < p.least/32 || z.o.EndMeasured && (z.to-z.from)/8 < 256*p.unit // too little would be done between two looks at all links
-	if p.unit == 0 || p.unit > engine.Never>>10 || short && !z.o.divide || p.manyPhases() || !p.divide(w) {
+	if p.least == 0 || p.least > engine.Never>>10 {
+		return nil
+	}
+	p.mixed = p.mixed || p.unit < p.least/32 || p.manyPhases()
+	p.late = p.late || p.mixed
+	look := 256 * p.unit
+	if p.mixed {
+		look = 8 * p.least
+	}
+	if z.o.EndMeasured && (z.to-z.from)/8 < look && !z.o.divide || !p.divide(w) { // too little would be done between two looks at all links
 		return nil
 	}
 	p.lay()
@@ -253,7 +265,10 @@ func (p *parts) lay() {
 			if takes == 0 {
 				takes = engine.Never // no path takes it
 			}
-			p.links[at] = partLink{takes: takes, latency: pace.latency, ports: l.to * int32(p.paths.degree)}
+			p.links[at] = partLink{takes: takes, latency: pace.latency, perByte: pace.perByte, ports: l.to * int32(p.paths.degree)}
+			if p.mixed {
+				p.links[at].takes = min(takes, engine.Never>>2) + min(pace.latency, engine.Never>>2)
+			}
 			p.in[p.link[at]] = int32(k)<<linkBits | (at - q.from)
 		}
 	}
@@ -275,6 +290,15 @@ func (p *parts) lay() {
 			p.timed = append(p.timed, int32(i))
 		}
 	}
+	p.span, p.mostSpan = perWindow/2*p.least, min(1024, 1<<22/engine.Time(len(p.link)))*p.least
+	for _, i := range p.timed {
+		if m := &p.injectors[i]; m.order == Together && m.n > 1 {
+			continue // one event a window
+		} else if n := m.every * float64(1<<21/len(p.timed)); n < float64(p.mostSpan) {
+			p.mostSpan = engine.Time(n)
+		}
+	}
+	p.span = min(p.span, p.mostSpan)
 	from, feeds := csr.Index(row, len(p.part))
 	p.feeds = feeds
 	for k := range p.part {
@@ -288,6 +312,7 @@ func (p *parts) enter() {
 	for i := range p.links {
 		l := &p.links[i]
 		b := &p.sim.links[p.link[i]]
+		l.part, l.bytes = b.part, b.bytes
 		l.free, l.waited, l.head, l.tail, l.mostHeld = b.free, b.waited, uint64(b.packets)-uint64(b.queue.length), uint64(b.packets)-uint64(b.queue.length), b.mostHeld
 		p.event[i] = engine.Never
 		for b.queue.length > 0 {
@@ -302,7 +327,7 @@ func (p *parts) enter() {
 			at := l.tail & uint64(len(l.room)-1)
 			l.room[at] = moving{r.inject, r.route, next}
 			if p.late {
-				l.ends[at] = r.at
+				l.ends[at] = ending{r.at, r.bytes}
 				p.residue(r.at)
 			}
 			l.tail++
@@ -316,7 +341,11 @@ func (p *parts) enter() {
 	rank := uint64(0)
 	for _, first := range a.drain() {
 		for id := first; id >= 0; id = a.next[id] {
-			of, at := key{rest: rank << keyTimes}, a.runs[first].time
+			at := a.runs[first].time
+			of := key{rest: rank << keyTimes}
+			if p.mixed {
+				of = mixedKey(at, uint32(rank), 0)
+			}
 			rank++
 			if id < p.base {
 				to := p.place(p.in[id])
@@ -339,6 +368,9 @@ func (p *parts) leave() {
 		l := &p.links[i]
 		b := &p.sim.links[p.link[i]]
 		b.free, b.waited, b.packets, b.bytes, b.mostHeld, b.part = l.free, l.waited, int64(l.tail), int64(l.tail)*int64(p.size), l.mostHeld, 0
+		if p.mixed {
+			b.bytes, b.part = l.bytes, l.part
+		}
 		at := p.event[i]
 		for ; l.head < l.tail; l.head++ {
 			k := l.head & uint64(len(l.room)-1)
@@ -347,10 +379,14 @@ func (p *parts) leave() {
 			if next >= 0 {
 				next = p.link[p.place(next)]
 			}
+			bytes := p.size
 			if p.late {
-				at = l.ends[k]
+				at = l.ends[k].at
 			}
-			*p.chunks.add(&b.queue) = record{at: at, inject: r.inject, route: r.route, bytes: p.size, hold: next}
+			if p.mixed {
+				bytes = l.ends[k].bytes
+			}
+			*p.chunks.add(&b.queue) = record{at: at, inject: r.inject, route: r.route, bytes: bytes, hold: next}
 			at += l.takes
 		}
 	}

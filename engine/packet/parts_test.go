@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"sim/engine"
@@ -20,9 +21,13 @@ func TestParts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for workers := range 3 {
+		for workers := range 4 {
 			o := packet.Divided(c.o)
-			o.Workers = workers
+			if workers == 3 {
+				o = packet.Mixed(c.o)
+			} else {
+				o.Workers = workers
+			}
 			if packet.Parts(c.n, c.w, o) > 1 {
 				parted++
 			}
@@ -31,12 +36,12 @@ func TestParts(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !reflect.DeepEqual(got, want) {
-				t.Fatalf("case %d: %d workers: %+v\nwant %+v", seed, workers, got, want)
+				t.Fatalf("case %d: %d workers: %s", seed, workers, cmp.Diff(*want, *got, cmp.AllowUnexported(packet.Stats{}, packet.Delay{})))
 			}
 		}
 	}
-	if parted < 3*cases/2 {
-		t.Errorf("%d of %d cases had several parts", parted, 3*cases)
+	if parted < 2*cases {
+		t.Errorf("%d of %d cases had several parts", parted, 4*cases)
 	}
 }
 
@@ -67,15 +72,22 @@ var partedWork = rapid.Custom(func(t *rapid.T) partedCase {
 			n.Links[i].Rate = rapid.SampledFrom([]float64{8e12, 4e12, 2e12}).Draw(t, "rate")
 		}
 	}
+	sizes := []int32{4}
+	if rapid.Bool().Draw(t, "sizes") {
+		sizes = []int32{4, 8, 9}
+	}
 	count := int64(rapid.IntRange(1, 6).Draw(t, "count"))
 	for range rapid.IntRange(1, 3).Draw(t, "sources") {
-		s := packet.Source{Bytes: 4, Count: count, Start: engine.Time(rapid.SampledFrom([]int{0, 0, 1, 2, 5}).Draw(t, "start")), Seed: 7}
+		s := packet.Source{Bytes: rapid.SampledFrom(sizes).Draw(t, "bytes"), Count: count, Start: engine.Time(rapid.SampledFrom([]int{0, 0, 1, 2, 5}).Draw(t, "start")), Seed: 7}
 		s.Order = rapid.SampledFrom([]packet.Order{packet.RoundRobin, packet.Random, packet.Sequential}).Draw(t, "order")
 		s.Process = packet.Greedy
 		if rapid.Bool().Draw(t, "periodic") {
 			s.Process = packet.Periodic
 			s.Every = rapid.SampledFrom([]float64{1, 1.5, 2.25, 4, 7, 7.3, 16, 32, 400}).Draw(t, "every")
 			s.Order = rapid.SampledFrom([]packet.Order{packet.RoundRobin, packet.Uniform, packet.Together}).Draw(t, "periodic order")
+			if rapid.IntRange(0, 3).Draw(t, "poisson") == 0 {
+				s.Process = packet.Poisson
+			}
 		}
 		if !rapid.Bool().Draw(t, "by node") {
 			s.End = int32(len(w.Flows))

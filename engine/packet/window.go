@@ -32,9 +32,12 @@ type window struct {
 	stepped    int               // how many of these partLink.steps are for
 	order      []rankedKey       // what waits when it begins
 	spare      []rankedKey
-	failed     int // windows that were not worth it, and
-	worth      int // those in a row that were
-	opened     int // of tests
+	span       engine.Time // that a window of mixed packets is long
+	mostSpan   engine.Time // that it may be
+	shift      int         // the logarithm of a stretch of it
+	failed     int         // windows that were not worth it, and
+	worth      int         // those in a row that were
+	opened     int         // of tests
 }
 
 // key says which place an event has among those of its time.
@@ -89,7 +92,11 @@ func (p *parts) run(until engine.Time) {
 		if p.worth++; p.worth == 64 {
 			p.failed = 0
 		}
-		p.inject()
+		if p.mixed {
+			p.injectMixed()
+		} else {
+			p.inject()
+		}
 		p.simulate()
 		if p.told() {
 			p.gather()
@@ -111,7 +118,7 @@ func (p *parts) stretch() engine.Time {
 func (p *parts) tooLarge() bool {
 	sum := int64(0)
 	for i := range p.workers {
-		sum += p.workers[i].grown
+		sum += p.workers[i].grown + int64(cap(p.workers[i].settings))*settingBytes
 	}
 	return sum > p.most*chunkBytes
 }
@@ -183,6 +190,11 @@ func (p *parts) open(until engine.Time) (engine.Time, bool) {
 	if p.begin > until || p.begin == engine.Never || ranks >= 1<<rankBits || len(p.residues) > mostPhases {
 		return p.begin, false
 	}
+	p.end = p.beforeNext(until)
+	if p.mixed {
+		p.openMixed()
+		return p.begin, p.dense()
+	}
 	p.phases = p.phases[:0]
 	for _, r := range p.residues {
 		p.phases = append(p.phases, (r-p.begin%p.unit+p.unit)%p.unit)
@@ -199,17 +211,6 @@ func (p *parts) open(until engine.Time) (engine.Time, bool) {
 	if len(p.feeds) > 0 {
 		p.bits = 2
 	}
-	p.end = until
-	for _, i := range p.timed {
-		if m := &p.injectors[i]; p.wait[i].at < engine.Never && m.sent+1 < m.total {
-			if later := m.every * float64(m.sent+1); later < float64(engine.Never-m.start)/2 {
-				p.end = min(p.end, m.start+engine.Time(later)-1)
-			}
-		}
-	}
-	if p.end < engine.Never {
-		p.end++
-	}
 	p.times = p.times[:0]
 	for base := p.begin; ; base += p.unit {
 		for _, d := range p.phases {
@@ -223,8 +224,27 @@ func (p *parts) open(until engine.Time) (engine.Time, bool) {
 	}
 }
 
+// beforeNext returns the end of a window up to a time in which no source whose ranks are known has two events.
+func (p *parts) beforeNext(until engine.Time) engine.Time {
+	end := until
+	for _, i := range p.timed {
+		if m := &p.injectors[i]; p.wait[i].at < engine.Never && m.sent+1 < m.total && (!p.mixed || m.order == Together && m.n > 1) {
+			if later := m.every * float64(m.sent+1); later < float64(engine.Never-m.start)/2 {
+				end = min(end, m.start+engine.Time(later)-1)
+			}
+		}
+	}
+	if end < engine.Never {
+		end++
+	}
+	return end
+}
+
 // residue takes up what a time is beyond a multiple of the unit.
 func (p *parts) residue(t engine.Time) {
+	if p.mixed {
+		return
+	}
 	if r := t % p.unit; len(p.residues) <= mostPhases && !slices.Contains(p.residues, r) {
 		p.residues = append(p.residues, r)
 	}
@@ -233,7 +253,7 @@ func (p *parts) residue(t engine.Time) {
 // dense reports whether a window has enough to do: that it is as long as a packet takes, and how many links and sources
 // have an event in it.
 func (p *parts) dense() bool {
-	if len(p.times) == 0 {
+	if len(p.times) == 0 && !p.mixed {
 		return false
 	}
 	if p.o.divide { // both loops in turns
@@ -246,7 +266,7 @@ func (p *parts) dense() bool {
 			due += p.ranks(e.id)
 		}
 	}
-	return p.end-p.begin >= p.least && due > int64(len(p.links)/8)
+	return p.end-p.begin >= p.least && due > int64(max(len(p.links), len(p.order))/8)
 }
 
 // when returns the time of an event that waits.
@@ -321,7 +341,7 @@ func (p *parts) keyOf(id int32) *key {
 
 // ranks returns how many ranks an event takes: one, and one for each packet that it injects where these are many.
 func (p *parts) ranks(id int32) int64 {
-	if id >= 0 || p.wait[-1-id].link >= 0 || p.injectors[-1-id].order != Together {
+	if id >= 0 || p.wait[-1-id].link >= 0 || p.injectors[-1-id].order != Together || p.injectors[-1-id].n == 1 {
 		return 1
 	}
 	return 1 + int64(p.injectors[-1-id].n)
@@ -358,7 +378,7 @@ func (p *parts) rank() int64 {
 		differ.set |= p.order[i].set ^ p.order[0].set
 		differ.rest |= p.order[i].rest ^ p.order[0].rest
 	}
-	for shift := 0; shift < 64; shift += radixBits {
+	for shift := 0; shift < 64 && !p.mixed; shift += radixBits {
 		if differ.rest>>shift%radix != 0 {
 			p.sort(shift, 0)
 		}
@@ -368,10 +388,17 @@ func (p *parts) rank() int64 {
 			p.sort(shift, ^uint64(0))
 		}
 	}
+	if p.mixed {
+		p.rankMixed()
+	}
 	rank := int64(0)
 	for i := range p.order {
 		e := &p.order[i]
-		*p.keyOf(e.id) = key{rest: uint64(rank) << keyTimes}
+		if p.mixed {
+			*p.keyOf(e.id) = mixedKey(e.time(), uint32(rank), 0)
+		} else {
+			*p.keyOf(e.id) = key{rest: uint64(rank) << keyTimes}
+		}
 		rank += p.ranks(e.id)
 	}
 	return rank

@@ -15,7 +15,10 @@ type partLink struct {
 	room           []moving // a ring of a power of two: packets that get to its end after the window
 	head, tail     uint64   // packets that get there before that, and that were put on it
 	takes, latency engine.Time
-	ends           []engine.Time // by place in room: when it gets to its end, where links have latencies
+	ends           []ending // by place in room, where links have latencies or packets are mixed
+	perByte        uint64   // of mixed packets: ticks a byte, times 2^32, and in takes the least time to its end
+	bytes          int64    // put on it, of mixed packets
+	part           uint32   // as in link, of mixed packets
 	mostHeld       int32
 	ports          int32 // the place in parts.port of those of the node that it leads to
 	steps          int32 // times of the window that it takes for a packet
@@ -26,6 +29,12 @@ type moving struct {
 	inject engine.Time
 	route  int32 // the place of its next step
 	next   int32 // the link that it takes next: its part, and its place in it; or arrived
+}
+
+// ending is when a packet on a link gets to its end, and its bytes.
+type ending struct {
+	at    engine.Time
+	bytes int32
 }
 
 // coming is a packet that comes to a link, or a source that sends one to it, or a packet that has arrived.
@@ -50,7 +59,7 @@ type worker struct {
 	out    []boxes                       // 0 is packets that have arrived, 1+k what comes to part k
 	free   []*box                        // some that are empty
 	here   []coming                      // what comes to the part that is simulated
-	rooms  [32][][]moving                // that are not in use, by the logarithm of their size
+	rooms  [32][]room                    // that are not in use, by the logarithm of their size
 	first  [mostLinks * mostTimes]int32  // by link of a part and time: the first that comes, -1 of none
 	inner  [mostLinks * mostTimes]coming // by link of a part and time: the packet that comes over the one before it
 	lists  [mostLinks]uint64             // by link: the times at which some of first come
@@ -65,20 +74,29 @@ type worker struct {
 	rests  []engine.Time // of these, by the unit
 	waited engine.Time
 	grown  int64 // bytes of packets
+
+	// of mixed packets
+	number   uint32 // one more than its place
+	settings []setting
+	stream   [mostLinks][]coming    // by link: packets that come over the one before it, in order
+	taken    [mostLinks]int         // of these
+	gone     [mostLinks][]gone      // by link: packets that get to its end
+	passed   [mostLinks]int32       // of these, before what came last
+	until    [mostLinks]engine.Time // by link: what is before this is simulated
 }
 
 // newWorkers makes as many workers as may simulate at a time, and have some parts of a level each.
 func (p *parts) newWorkers() {
 	n := max(1, min(p.o.Workers, len(p.part)))
 	if !p.o.divide {
-		n = max(1, min(n, runtime.GOMAXPROCS(0), len(p.part)/len(p.levels)/8))
+		n = max(1, min(n, runtime.GOMAXPROCS(0), len(p.part)/len(p.levels)/8, mostWorkers))
 	}
 	p.workers = make([]worker, n)
 	p.barrier = newBarrier(len(p.workers), 1<<14)
 	for i := range p.workers {
 		k := &p.workers[i]
 		k.parts, k.out = p, make([]boxes, 1+len(p.part))
-		k.soon, k.waited = engine.Never, -1
+		k.soon, k.waited, k.number = engine.Never, -1, uint32(i+1)
 		for j := range k.first {
 			k.first[j] = -1
 		}
@@ -103,15 +121,44 @@ func (k *worker) part(number int32) {
 	for i := range p.workers {
 		k.empty(&p.workers[i].out[1+number], func(what []coming) { k.here = append(k.here, what...) })
 	}
+	if p.mixed {
+		k.partMixed(&q)
+	} else {
+		k.partInStep(&q)
+	}
+	k.empty(&k.out[0], func(what []coming) {
+		for i := range what {
+			if c := &what[i]; p.mixed {
+				k.stats.deliver(p.sim, c.inject, c.time(), int64(c.bytes()))
+			} else {
+				k.stats.deliver(p.sim, c.inject, p.times[c.then&(mostTimes-1)], int64(p.size))
+			}
+		}
+	})
+	for at, t := range q.event {
+		if t < engine.Never {
+			k.waits(q.key[at], t, q.from+int32(at))
+		}
+	}
+	for _, i := range p.feeds[q.feedsFrom:q.feedsEnd] {
+		if w := &p.wait[i]; w.at < engine.Never {
+			k.waits(w.key, w.at, -1-i)
+		}
+	}
+}
+
+// partInStep simulates a part in the window, to which what is in here comes, at the times of the window.
+func (k *worker) partInStep(q *on) {
+	p := k.parts
 	for i := len(k.here) - 1; i >= 0; i-- { // most are in order, and thus put before what is there
 		k.comes(int32(i))
 	}
 	for i := range q.links {
-		k.begin(&q, i)
+		k.begin(q, i)
 	}
 	for _, i := range p.feeds[q.feedsFrom:q.feedsEnd] {
 		if w := &p.wait[i]; w.at < p.end {
-			k.sends(&q, i, p.index(w.at))
+			k.sends(i, p.index(w.at))
 		}
 	}
 	for left, all := len(q.links), int32(len(p.times)); left > 0; {
@@ -125,32 +172,19 @@ func (k *worker) part(number int32) {
 				limit = min(limit, max(k.done[before], k.last[before])+q.links[before].steps)
 			}
 			if k.done[i] < limit {
-				k.link(&q, i, int(limit))
+				k.link(q, i, int(limit))
 				if k.done[i] = limit; limit == all {
 					left--
 				}
 			}
 		}
 	}
-	k.empty(&k.out[0], func(what []coming) {
-		for i := range what {
-			c := &what[i]
-			k.stats.deliver(p.sim, c.inject, p.times[c.then&(mostTimes-1)], int64(p.size))
-		}
-	})
 	ended := uint64(0)
-	for at, t := range q.event {
-		if ended |= k.ending[at]; t < engine.Never {
-			k.waits(q.key[at], t, q.from+int32(at))
-		}
+	for i := range q.links {
+		ended |= k.ending[i]
 	}
 	if ended != 0 {
 		k.stats.End = max(k.stats.End, p.times[bits.Len64(ended)-1])
-	}
-	for _, i := range p.feeds[q.feedsFrom:q.feedsEnd] {
-		if w := &p.wait[i]; w.at < engine.Never {
-			k.waits(w.key, w.at, -1-i)
-		}
 	}
 }
 
@@ -164,7 +198,10 @@ func (k *worker) fetch(q *part) {
 		if len(l.room) == 0 {
 			continue
 		}
-		most, mask := uint64(len(k.times))/uint64(l.steps), uint64(len(l.room)-1) // packets that may come and go
+		most, mask := uint64(perWindow), uint64(len(l.room)-1) // packets that may come and go
+		if !k.mixed {
+			most = uint64(len(k.times)) / uint64(l.steps)
+		}
 		for at := uint64(0); at <= most; at += 4 {
 			prefetch(unsafe.Pointer(&l.room[(l.head+at)&mask]))
 			if l.tail-l.head > most {
@@ -184,7 +221,7 @@ func (k *worker) fetch(q *part) {
 // waits takes down an event that is left for a later window.
 func (k *worker) waits(of key, at engine.Time, id int32) {
 	k.order = append(k.order, rankedKey{of, id})
-	if k.soon = min(k.soon, at); at != k.waited {
+	if k.soon = min(k.soon, at); at != k.waited && !k.mixed {
 		k.waited = at
 		if r := at % k.unit; len(k.rests) <= mostPhases && !slices.Contains(k.rests, r) {
 			k.rests = append(k.rests, r)
@@ -193,7 +230,7 @@ func (k *worker) waits(of key, at engine.Time, id int32) {
 }
 
 // sends has a source send a packet at a time.
-func (k *worker) sends(q *on, i int32, t int) {
+func (k *worker) sends(i int32, t int) {
 	w := &k.wait[i]
 	k.here = append(k.here, coming{key: w.key, route: -1 - i, then: w.link&(mostLinks-1)<<timeBits | int32(t)})
 	k.comes(int32(len(k.here) - 1))
@@ -228,7 +265,7 @@ func (k *worker) begin(q *on, i int) {
 		if l.head++; l.head == l.tail {
 			end = engine.Never
 		} else if p.late {
-			end = l.ends[l.head&uint64(len(l.room)-1)]
+			end = l.ends[l.head&uint64(len(l.room)-1)].at
 		} else {
 			end += l.takes
 		}
@@ -307,11 +344,8 @@ func (k *worker) book(q *on, l *partLink, i, t int, c *coming, inject engine.Tim
 	start := max(l.free, now)
 	l.waited += start - now
 	l.free = start + l.takes
+	next := k.after(l, route)
 	route++
-	next := int32(arrived)
-	if s := k.paths.step[route]; s != engine.Arrived {
-		next = k.port[int(l.ports)+s.Port()]
-	}
 	last := int(k.last[i])
 	k.held[i]++
 	bit := uint64(1) << t
@@ -346,12 +380,20 @@ func (k *worker) book(q *on, l *partLink, i, t int, c *coming, inject engine.Tim
 		k.last[i] = beyond
 		q.event[i], q.key[i] = end, own
 	}
-	k.keep(l, moving{inject, route, next}, end)
+	k.keep(l, moving{inject, route, next}, ending{at: end})
 	return start
 }
 
+// after returns the link that a packet takes after one, whose step has a place.
+func (k *worker) after(l *partLink, route int32) int32 {
+	if s := k.paths.step[route+1]; s != engine.Arrived {
+		return k.port[int(l.ports)+s.Port()]
+	}
+	return arrived
+}
+
 // keep puts a packet that was put on a link last with those that stay on it beyond the window.
-func (k *worker) keep(l *partLink, r moving, end engine.Time) {
+func (k *worker) keep(l *partLink, r moving, end ending) {
 	if int(l.tail-l.head) == len(l.room) {
 		k.grow(l)
 	}
@@ -363,32 +405,37 @@ func (k *worker) keep(l *partLink, r moving, end engine.Time) {
 	l.tail++
 }
 
-// movingBytes is what a packet takes.
-const movingBytes = int64(unsafe.Sizeof(moving{}))
+// room is where packets on a link are, in rings of one power of two.
+type room struct {
+	moving []moving
+	ends   []ending // where links have latencies or packets are mixed
+}
 
-// grow gives a link's queue twice the room.
+// grow gives a link twice the room.
 func (k *worker) grow(l *partLink) {
 	class := max(3, bits.Len(uint(len(l.room))))
-	var room []moving
+	var now room
 	if kept := k.rooms[class]; len(kept) > 0 {
-		room, k.rooms[class] = kept[len(kept)-1], kept[:len(kept)-1]
+		now, k.rooms[class] = kept[len(kept)-1], kept[:len(kept)-1]
 	} else {
-		room = make([]moving, 1<<class)
-		k.grown += movingBytes << class
+		now.moving = make([]moving, 1<<class)
+		if k.late {
+			now.ends = make([]ending, 1<<class)
+		}
+		k.grown += now.bytes()
 	}
-	unroll(room, l.room, l.head)
-	if class <= keptClass && l.room != nil {
-		k.rooms[class-1] = append(k.rooms[class-1], l.room)
+	unroll(now.moving, l.room, l.head)
+	unroll(now.ends, l.ends, l.head)
+	if old := (room{l.room, l.ends}); class <= keptClass && l.room != nil {
+		k.rooms[class-1] = append(k.rooms[class-1], old)
 	} else {
-		k.grown -= movingBytes * int64(len(l.room))
+		k.grown -= old.bytes()
 	}
-	l.room = room
-	if k.late {
-		ends := make([]engine.Time, 1<<class)
-		k.grown += 8 * int64(len(ends)-len(l.ends))
-		unroll(ends, l.ends, l.head)
-		l.ends = ends
-	}
+	l.room, l.ends = now.moving, now.ends
+}
+
+func (r room) bytes() int64 {
+	return int64(len(r.moving))*int64(unsafe.Sizeof(moving{})) + int64(len(r.ends))*int64(unsafe.Sizeof(ending{}))
 }
 
 // keptClass is the logarithm of the least room that is not used again.
@@ -401,6 +448,18 @@ func unroll[T any](to, ring []T, head uint64) {
 	}
 }
 
+// takes returns the flow of the next packet of a greedy source, and has the cache read what the one after it needs.
+func (k *worker) takes(m *injector) int32 {
+	flow := m.take()
+	if prefetches && m.sent < m.total {
+		prefetch(unsafe.Pointer(&m.flows[m.then]))
+		if class := k.paths.sets[0].Class; class != nil {
+			prefetch(unsafe.Pointer(&class[m.next.flow]))
+		}
+	}
+	return flow
+}
+
 // fire simulates an event of a greedy source before its link, which comes there as c.
 func (k *worker) fire(q *on, l *partLink, i, t int, c coming) {
 	id := -1 - c.route
@@ -409,13 +468,7 @@ func (k *worker) fire(q *on, l *partLink, i, t int, c coming) {
 	if m.sent == m.total {
 		return
 	}
-	flow := m.take()
-	if prefetches && m.sent < m.total {
-		prefetch(unsafe.Pointer(&m.flows[m.then]))
-		if class := k.paths.sets[0].Class; class != nil {
-			prefetch(unsafe.Pointer(&class[m.next.flow]))
-		}
-	}
+	flow := k.takes(m)
 	now := k.times[t]
 	k.stats.End = max(k.stats.End, now)
 	k.stats.inject(k.sim, now)
@@ -427,8 +480,8 @@ func (k *worker) fire(q *on, l *partLink, i, t int, c coming) {
 	set <<= w.set >> bits.TrailingZeros64(set) & 1 // which is set where it was set for this very time
 	w.set |= set
 	if w.at = start; start == now {
-		k.sends(q, id, t)
+		k.sends(id, t)
 	} else if start < k.end {
-		k.sends(q, id, k.index(start))
+		k.sends(id, k.index(start))
 	}
 }
