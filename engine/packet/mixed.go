@@ -31,8 +31,9 @@ func (k *worker) sets(at engine.Time, by, nth uint32) uint32 {
 }
 
 // before reports whether event a happens before b, of the same time.
-func (p *parts) before(a, b uint32) bool {
-	for {
+func (k *worker) before(a, b uint32) bool {
+	p := k.parts
+	for ; ; k.followed++ {
 		if a < 1<<rankBits || b < 1<<rankBits {
 			return a < b
 		}
@@ -58,8 +59,8 @@ func (k *key) number() uint32    { return uint32(k.rest >> 32) }
 func (k *key) bytes() int32      { return int32(k.rest) }
 
 // sooner reports whether what has key a comes to a link before what has b.
-func (p *parts) sooner(a, b *key) bool {
-	return a.set < b.set || a.set == b.set && p.before(a.number(), b.number())
+func (k *worker) sooner(a, b *key) bool {
+	return a.set < b.set || a.set == b.set && k.before(a.number(), b.number())
 }
 
 // gone is when a packet gets to the end of its link, and the number of this event.
@@ -77,8 +78,13 @@ func (p *parts) openMixed() {
 	for i := range p.workers {
 		k := &p.workers[i]
 		hops += len(k.settings)
-		k.settings = k.settings[:0]
+		p.followed += k.followed
+		k.settings, k.followed = k.settings[:0], 0
 	}
+	if !p.o.divide {
+		p.opened++
+	}
+	p.hops += int64(hops)
 	if hops < len(p.links)*perWindow/2 {
 		p.span = min(2*p.span, p.mostSpan)
 	} else if hops > len(p.links)*perWindow {
@@ -86,6 +92,18 @@ func (p *parts) openMixed() {
 	}
 	p.end = min(p.end, p.begin+min(p.span, engine.Never-p.begin))
 	p.shift = max(0, bits.Len64(uint64(p.end-p.begin-1))-timeBits)
+}
+
+// Where many packets come to links at once, what set them is followed back further than one loop would take for them.
+const (
+	mostFollowed = 2 // for a hop, and
+	followedOnce = 1 << 14
+	tried        = 32 // windows
+)
+
+// tied reports whether too many do.
+func (p *parts) tied() bool {
+	return p.mixed && p.followed > mostFollowed*p.hops+followedOnce && !p.o.divide
 }
 
 // injectMixed takes the packets of sources that are not greedy.
@@ -330,7 +348,7 @@ func (p *parts) rankMixed() {
 		}
 		if j > i+1 {
 			slices.SortFunc(p.order[i:j], func(a, b rankedKey) int {
-				if p.before(a.number(), b.number()) {
+				if p.workers[0].before(a.number(), b.number()) {
 					return -1
 				}
 				return 1

@@ -60,7 +60,12 @@ func Run(n *engine.Network, w *Work, o Options) (*Stats, error) {
 		z.divide(w)
 	}
 	z.schedule(0)
-	if err := z.simulate(); z.pair != nil && z.full && !z.stopped { // which half of the memory may be too little for
+	err = z.simulate()
+	if z.parts != nil && z.parts.anew && !z.stopped {
+		o.tied = true
+		return Run(n, w, o)
+	}
+	if z.pair != nil && z.full && !z.stopped { // which half of the memory may be too little for
 		o.Workers = 1
 		return Run(n, w, o)
 	} else if err != nil {

@@ -79,6 +79,9 @@ func (z *sim) newParts(w *Work) *parts {
 		return nil
 	}
 	p.mixed = p.mixed || p.unit < p.least/32 || p.manyPhases()
+	if p.mixed && z.o.tied {
+		return nil
+	}
 	p.late = p.late || p.mixed
 	look := 256 * p.unit
 	if p.mixed {

@@ -35,6 +35,9 @@ type window struct {
 	span       engine.Time // that a window of mixed packets is long
 	mostSpan   engine.Time // that it may be
 	shift      int         // the logarithm of a stretch of it
+	hops       int64       // of mixed packets, so far
+	followed   int64       // settings that were followed back for them
+	anew       bool        // this run is to begin anew, without parts
 	failed     int         // windows that were not worth it, and
 	worth      int         // those in a row that were
 	opened     int         // of tests
@@ -73,7 +76,11 @@ func (p *parts) run(until engine.Time) {
 		if begin > until || begin == engine.Never {
 			break
 		}
-		if p.tooLarge() { // rings have room that one loop does without
+		if p.tied() && p.opened < tried { // begin anew, perhaps in two regions
+			p.anew, p.full = true, true
+			return
+		}
+		if p.tied() || p.tooLarge() { // rings have room that one loop does without
 			p.leave()
 			p.sim.parts = nil
 			p.runBooked(until)

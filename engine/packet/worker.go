@@ -78,6 +78,7 @@ type worker struct {
 	// of mixed packets
 	number   uint32 // one more than its place
 	settings []setting
+	followed int64                  // of these, to compare events
 	stream   [mostLinks][]coming    // by link: packets that come over the one before it, in order
 	taken    [mostLinks]int         // of these
 	gone     [mostLinks][]gone      // by link: packets that get to its end
