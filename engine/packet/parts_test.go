@@ -137,7 +137,8 @@ func layers(t *rapid.T, of engine.Link) (n *engine.Network, w *packet.Work, bySo
 }
 
 // TestPartsOfOddWork: what is unusual fits, ends and is the same with parts: two ports of one link, a path that no flow takes over
-// a port that there is not, little memory, packets that take days, and times that hardly fit.
+// a port that there is not, little memory, packets that take days, times that hardly fit, and ties that are followed
+// back so far that a run begins anew.
 func TestPartsOfOddWork(t *testing.T) {
 	line := &engine.Network{Nodes: 3, Links: []engine.Link{{From: 1, To: 2, Rate: 8e12}, {From: 0, To: 1, Rate: 8e12}}}
 	twin := &engine.Paths{Degree: 2, Link: []int32{1, 1, 0, 0, -1, -1}}
@@ -162,7 +163,11 @@ func TestPartsOfOddWork(t *testing.T) {
 	for range 20 {
 		queue.Sources = append(queue.Sources, packet.Source{End: 1, Bytes: 4, Count: 2000, Every: 4})
 	}
+	cube := box{[3]int{4, 4, 4}}
+	tied := cube.network(engine.Link{Rate: 8e12, Latency: 1})
 	for name, c := range map[string]partedCase{
+		"ties": {tied, &packet.Work{Flows: cube.everyPair(), Paths: cube.paths(false),
+			Sources: cube.perNode(packet.Source{Process: packet.Greedy, Order: packet.RoundRobin, Bytes: 4000, Count: 4})}, packet.Options{}},
 		"two ports of one link": {line, &packet.Work{Paths: twin, Flows: []engine.Flow{{Dst: 2}}, Sources: []packet.Source{greedy}}, packet.Options{}},
 		"a path of no flow":     {line, &packet.Work{Paths: unused, Flows: []engine.Flow{{Dst: 2}}, Sources: []packet.Source{greedy}}, packet.Options{}},
 		"little memory":         {many, over(many, []packet.Source{{End: 1000, Bytes: 4, Count: 500, Every: 4}}, each...), packet.Options{MaxBytes: 10 << 20}},
