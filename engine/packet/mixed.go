@@ -8,9 +8,10 @@ import (
 	"sim/engine"
 )
 
-// Where packets have several sizes, or times are no multiples of a unit, the times of a window are not known when it
-// begins. Packets that come to a link are then put in order by their times, and of equal times by when their events were
-// set and by whom: what set what is taken down, and followed back where two packets come to a link at once.
+// Where packets have several sizes, or times are no multiples of a unit, packets are mixed: the times of a window are not
+// known when it begins. What comes to a link is then put in order by its time, and of equal times by when its event was
+// set, and by which: what set what is taken down, and followed back where two packets come to a link at once. Where many do,
+// as of lockstep with a latency that fits no unit, one loop is quicker, and takes over (tied).
 
 // setting tells when an event was set, the event that set it, and which of what that one set it was.
 type setting struct {
@@ -18,11 +19,13 @@ type setting struct {
 	by, nth uint32
 }
 
-const settingBytes = int64(unsafe.Sizeof(setting{}))
-
-// Events that waited when the window began have their rank as number, less than 1 << rankBits. Others have the place of
-// their setting, and above it one more than the number of the worker that has taken it down.
-const mostWorkers = 1<<(32-rankBits) - 2
+const (
+	settingBytes = int64(unsafe.Sizeof(setting{}))
+	// mostWorkers is how many workers numbers of events tell from each other. Events that waited when the window began
+	// have their rank as number, less than 1 << rankBits. Others have the place of their setting, and above it the number
+	// of the worker that has taken it down.
+	mostWorkers = 1<<(32-rankBits) - 2
+)
 
 // sets takes down that an event is set and returns its number.
 func (k *worker) sets(at engine.Time, by, nth uint32) uint32 {
@@ -30,15 +33,25 @@ func (k *worker) sets(at engine.Time, by, nth uint32) uint32 {
 	return k.number<<rankBits + uint32(len(k.settings)-1)
 }
 
+// setting returns when an event was set: by this worker, or by another at a level before.
+func (k *worker) setting(number uint32) *setting {
+	of, i := number>>rankBits, number&(1<<rankBits-1)
+	if of == k.number {
+		return &k.settings[i]
+	}
+	return &k.seen[k.level%2][of-1][i]
+}
+
+// tells has others see, from the next level on, what this worker has taken down.
+func (k *worker) tells(level int) { k.seen[level%2][k.number-1] = k.settings }
+
 // before reports whether event a happens before b, of the same time.
 func (k *worker) before(a, b uint32) bool {
-	p := k.parts
 	for ; ; k.followed++ {
 		if a < 1<<rankBits || b < 1<<rankBits {
 			return a < b
 		}
-		x := &p.workers[a>>rankBits-1].settings[a&(1<<rankBits-1)]
-		y := &p.workers[b>>rankBits-1].settings[b&(1<<rankBits-1)]
+		x, y := k.setting(a), k.setting(b)
 		if x.at != y.at {
 			return x.at < y.at
 		}
@@ -49,7 +62,8 @@ func (k *worker) before(a, b uint32) bool {
 	}
 }
 
-// The key of one that comes, or waits, is its time, and its number above the bytes of the packet.
+// mixedKey returns the key of one that comes, or waits, where packets are mixed: its time, and its number above the bytes
+// of the packet.
 func mixedKey(at engine.Time, number uint32, bytes int32) key {
 	return key{uint64(at), uint64(number)<<32 | uint64(bytes)}
 }
@@ -69,10 +83,11 @@ type gone struct {
 	number uint32
 }
 
-// perWindow is how many packets of a link a window has room for, as long as there are as many.
+// perWindow is how many packets a link has in a window at most, or half as many at least, if they are as many as in the
+// one before.
 const perWindow = 40
 
-// openMixed chooses how long a window is: as many packets went over links in the one before.
+// openMixed chooses how long a window is.
 func (p *parts) openMixed() {
 	hops := 0
 	for i := range p.workers {
@@ -94,14 +109,13 @@ func (p *parts) openMixed() {
 	p.shift = max(0, bits.Len64(uint64(p.end-p.begin-1))-timeBits)
 }
 
-// Where many packets come to links at once, what set them is followed back further than one loop would take for them.
 const (
-	mostFollowed = 2 // for a hop, and
+	mostFollowed = 2 // settings for a hop, and
 	followedOnce = 1 << 14
-	tried        = 32 // windows
+	tried        = 32 // windows after which a run is not begun anew
 )
 
-// tied reports whether too many do.
+// tied reports whether so many packets come to links at once that following back what set them takes longer than one loop.
 func (p *parts) tied() bool {
 	return p.mixed && p.followed > mostFollowed*p.hops+followedOnce && !p.o.divide
 }
@@ -133,6 +147,7 @@ func (p *parts) injectMixed() {
 	}
 }
 
+// injectOne has a packet come to its first link, by an event of that number.
 func (p *parts) injectOne(f, bytes int32, now engine.Time, number uint32) {
 	k := &p.workers[0]
 	k.stats.inject(p.sim, now)
@@ -203,6 +218,7 @@ func (k *worker) comesMixed(i, link int32) {
 	c.then, *at = *at, i
 }
 
+// sendsMixed has a source send a packet.
 func (k *worker) sendsMixed(i int32) {
 	w := &k.wait[i]
 	k.here = append(k.here, coming{key: w.key, route: -1 - i})

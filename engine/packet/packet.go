@@ -3,9 +3,9 @@
 //
 // There are three loops. Where queues are unbounded and first in, first out, and links stay what they are, a packet's
 // times on a link are known when it is put on it: one event a hop (booked.go). Where, besides, packets go from part to part
-// of the network and never back, and all times are multiples of a unit, each part is simulated for a while before the next,
-// and parts that do not need each other at the same time (parts.go); other work of this kind two goroutines divide, each
-// for its half of the network (pair.go). Everything else, which is finite queues, credits, ranks of tasks, errors and
+// of the network and never back, each part is simulated for a while before the next, and parts that do not need each other
+// at the same time (parts.go): at the times of a window where all are multiples of a unit (window.go), else at any
+// (mixed.go); other work of this kind two goroutines divide, each for its half of the network (pair.go). Everything else, which is finite queues, credits, ranks of tasks, errors and
 // changes, is served packet by packet (served.go).
 //
 // Time is in whole picoseconds; what serialising a packet takes beyond whole ticks is carried to the next one behind

@@ -32,15 +32,16 @@ type window struct {
 	stepped    int               // how many of these partLink.steps are for
 	order      []rankedKey       // what waits when it begins
 	spare      []rankedKey
-	span       engine.Time // that a window of mixed packets is long
-	mostSpan   engine.Time // that it may be
-	shift      int         // the logarithm of a stretch of it
-	hops       int64       // of mixed packets, so far
-	followed   int64       // settings that were followed back for them
-	anew       bool        // this run is to begin anew, without parts
-	failed     int         // windows that were not worth it, and
-	worth      int         // those in a row that were
-	opened     int         // of tests
+	span       engine.Time    // that a window of mixed packets is long
+	mostSpan   engine.Time    // that it may be
+	shift      int            // the logarithm of a stretch of it
+	seen       [2][][]setting // by level, odd or even, and worker: what it has taken down before
+	hops       int64          // of mixed packets, so far
+	followed   int64          // settings that were followed back for them
+	anew       bool           // this run is to begin anew, without parts
+	failed     int            // windows that were not worth it, and
+	worth      int            // those in a row that were
+	opened     int            // of tests
 }
 
 // key says which place an event has among those of its time.
@@ -147,8 +148,12 @@ func (p *parts) simulate() {
 	for level := range levels {
 		taken[level].Store(p.levels[level])
 	}
+	for i := range p.workers {
+		p.workers[i].tells(0)
+	}
 	work := func(k *worker) {
 		for level := range levels {
+			k.level = level
 			end := p.levels[level+1]
 			for next, now := taken[level].Add(1)-1, int32(-1); next < end; {
 				next, now = taken[level].Add(1)-1, next
@@ -157,6 +162,8 @@ func (p *parts) simulate() {
 				}
 				k.part(now)
 			}
+			k.level = level + 1
+			k.tells(k.level)
 			p.barrier.wait()
 		}
 	}

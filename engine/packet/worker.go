@@ -76,8 +76,9 @@ type worker struct {
 	grown  int64 // bytes of packets
 
 	// of mixed packets
-	number   uint32 // one more than its place
+	number   uint32 // one more than its place among workers
 	settings []setting
+	level    int
 	followed int64                  // of these, to compare events
 	stream   [mostLinks][]coming    // by link: packets that come over the one before it, in order
 	taken    [mostLinks]int         // of these
@@ -93,6 +94,9 @@ func (p *parts) newWorkers() {
 		n = max(1, min(n, runtime.GOMAXPROCS(0), len(p.part)/len(p.levels)/8, mostWorkers))
 	}
 	p.workers = make([]worker, n)
+	for i := range p.seen {
+		p.seen[i] = make([][]setting, n)
+	}
 	p.barrier = newBarrier(len(p.workers), 1<<14)
 	for i := range p.workers {
 		k := &p.workers[i]
