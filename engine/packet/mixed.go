@@ -123,8 +123,9 @@ func (p *parts) tied() bool {
 // injectMixed takes the packets of sources that are not greedy.
 func (p *parts) injectMixed() {
 	k := &p.workers[0]
-	for _, i := range p.timed {
-		w, m := &p.wait[i], &p.injectors[i]
+	for i := range p.wait[p.timed:] {
+		w := &p.wait[int(p.timed)+i]
+		m := &p.injectors[w.source]
 		for w.at < p.end {
 			now, number := w.at, w.number()
 			k.stats.End = max(k.stats.End, now)
@@ -172,7 +173,7 @@ func (k *worker) partMixed(q *on) {
 	for i := range q.links {
 		k.beginMixed(q, i)
 	}
-	for _, i := range p.feeds[q.feedsFrom:q.feedsEnd] {
+	for i := q.feedsFrom; i < q.feedsEnd; i++ {
 		if w := &p.wait[i]; w.at < p.end {
 			k.sendsMixed(i)
 		}
@@ -336,7 +337,8 @@ func (k *worker) bookMixed(q *on, l *partLink, i int, c key, inject engine.Time,
 
 // fireMixed simulates an event of a greedy source before its link, which has the key c.
 func (k *worker) fireMixed(q *on, l *partLink, i int, c key, id int32) {
-	w, m := &k.wait[id], &k.injectors[id]
+	w := &k.wait[id]
+	m := &k.injectors[w.source]
 	w.at = engine.Never
 	if m.sent == m.total {
 		return

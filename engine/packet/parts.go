@@ -28,16 +28,16 @@ type parts struct {
 	in      []int32       // by link: its part, and its place in it
 	part    []part
 	levels  []int32   // the first part of each level, and the number of parts
-	wait    []waiting // by injector: its next event
-	feeds   []int32   // greedy injectors, by part
-	timed   []int32   // the others
+	wait    []waiting // greedy injectors, by part, then others
+	timed   int32     // the place in wait of the first of these
+	place   []int32   // by injector: its place in wait
 	workers []worker
 	barrier *barrier
 	boxes   []*box // scratch
 	window
 }
 
-// part is links, feeds and parts[from:end] of each.
+// part is links[from:end], and wait[feedsFrom:feedsEnd] of greedy injectors.
 type part struct {
 	from, end           int32
 	feedsFrom, feedsEnd int32
@@ -253,8 +253,8 @@ func (p *parts) arcs(w *Work, follows func(node, port, next int) bool) (start, t
 	return start, to
 }
 
-// place returns the place in links of a part's link.
-func (p *parts) place(in int32) int32 { return p.part[in>>linkBits].from + in&(mostLinks-1) }
+// linkAt returns the place in links of a part's link.
+func (p *parts) linkAt(in int32) int32 { return p.part[in>>linkBits].from + in&(mostLinks-1) }
 
 // lay makes the links and sources of the parts.
 func (p *parts) lay() {
@@ -281,29 +281,34 @@ func (p *parts) lay() {
 			p.port[i] = p.in[l]
 		}
 	}
-	p.wait = make([]waiting, len(p.injectors))
 	row := make([]int32, len(p.injectors))
+	var timed []int32
 	for i := range p.injectors {
-		w, m := &p.wait[i], &p.injectors[i]
-		w.at, row[i], w.link = engine.Never, -1, -1
-		if m.process == Greedy {
-			w.link = p.in[m.next.hold]
-			row[i] = w.link >> linkBits
+		if m := &p.injectors[i]; m.process == Greedy {
+			row[i] = p.in[m.next.hold] >> linkBits
 		} else {
-			p.timed = append(p.timed, int32(i))
+			row[i] = -1
+			timed = append(timed, int32(i))
 		}
 	}
+	from, feeds := csr.Index(row, len(p.part))
+	p.place, p.timed = make([]int32, len(p.injectors)), int32(len(feeds))
+	for at, i := range append(feeds, timed...) {
+		w := waiting{at: engine.Never, link: -1, source: i}
+		if at < len(feeds) {
+			w.link = p.in[p.injectors[i].next.hold]
+		}
+		p.place[i], p.wait = int32(at), append(p.wait, w)
+	}
 	p.span, p.mostSpan = perWindow/2*p.least, min(1024, 1<<22/engine.Time(len(p.link)))*p.least
-	for _, i := range p.timed {
+	for _, i := range timed {
 		if m := &p.injectors[i]; m.order == Together && m.n > 1 {
 			continue // one event a window
-		} else if n := m.every * float64(1<<21/len(p.timed)); n < float64(p.mostSpan) {
+		} else if n := m.every * float64(1<<21/len(timed)); n < float64(p.mostSpan) {
 			p.mostSpan = engine.Time(n)
 		}
 	}
 	p.span = min(p.span, p.mostSpan)
-	from, feeds := csr.Index(row, len(p.part))
-	p.feeds = feeds
 	for k := range p.part {
 		p.part[k].feedsFrom, p.part[k].feedsEnd = from[k], from[k+1]
 	}
@@ -351,14 +356,15 @@ func (p *parts) enter() {
 			}
 			rank++
 			if id < p.base {
-				to := p.place(p.in[id])
+				to := p.linkAt(p.in[id])
 				p.key[to], p.event[to] = of, at
 				k.waits(of, at, to)
 				continue
 			}
-			w := &p.wait[id-p.base]
+			place := p.place[id-p.base]
+			w := &p.wait[place]
 			if w.key, w.at = of, at; w.link >= 0 {
-				k.waits(of, at, -1-(id-p.base))
+				k.waits(of, at, -1-place)
 			}
 		}
 	}
@@ -380,7 +386,7 @@ func (p *parts) leave() {
 			r := &l.room[k]
 			next := r.next
 			if next >= 0 {
-				next = p.link[p.place(next)]
+				next = p.link[p.linkAt(next)]
 			}
 			bytes := p.size
 			if p.late {
@@ -401,7 +407,8 @@ func (p *parts) leave() {
 		if e.id >= 0 {
 			a.set(p.link[e.id], p.event[e.id])
 		} else {
-			a.set(p.base-1-e.id, p.wait[-1-e.id].at)
+			w := &p.wait[-1-e.id]
+			a.set(p.base+w.source, w.at)
 		}
 	}
 }

@@ -181,7 +181,7 @@ const mostPhases = 16
 // open begins the next window. It returns when, engine.Never of no event, and reports whether there is enough to do in it.
 func (p *parts) open(until engine.Time) (engine.Time, bool) {
 	first := &p.workers[0]
-	for _, i := range p.timed {
+	for i := p.timed; int(i) < len(p.wait); i++ {
 		if w := &p.wait[i]; w.at < engine.Never {
 			first.waits(w.key, w.at, -1-i)
 		}
@@ -222,7 +222,7 @@ func (p *parts) open(until engine.Time) (engine.Time, bool) {
 		}
 	}
 	p.bits = 1
-	if len(p.feeds) > 0 {
+	if p.timed > 0 {
 		p.bits = 2
 	}
 	p.times = p.times[:0]
@@ -241,8 +241,9 @@ func (p *parts) open(until engine.Time) (engine.Time, bool) {
 // beforeNext returns the end of a window up to a time in which no source whose ranks are known has two events.
 func (p *parts) beforeNext(until engine.Time) engine.Time {
 	end := until
-	for _, i := range p.timed {
-		if m := &p.injectors[i]; p.wait[i].at < engine.Never && m.sent+1 < m.total && (!p.mixed || m.order == Together && m.n > 1) {
+	for i := range p.wait[p.timed:] {
+		w := &p.wait[int(p.timed)+i]
+		if m := &p.injectors[w.source]; w.at < engine.Never && m.sent+1 < m.total && (!p.mixed || m.order == Together && m.n > 1) {
 			if later := m.every * float64(m.sent+1); later < float64(engine.Never-m.start)/2 {
 				end = min(end, m.start+engine.Time(later)-1)
 			}
@@ -305,8 +306,9 @@ func (p *parts) index(t engine.Time) int {
 func (p *parts) inject() {
 	k := &p.workers[0]
 	s := &k.stats
-	for _, i := range p.timed {
-		w, m := &p.wait[i], &p.injectors[i]
+	for i := range p.wait[p.timed:] {
+		w := &p.wait[int(p.timed)+i]
+		m := &p.injectors[w.source]
 		if w.at >= p.end {
 			continue
 		}
@@ -342,7 +344,7 @@ func (p *parts) inject() {
 // rankedKey is an event that waits.
 type rankedKey struct {
 	key
-	id int32 // a place of a link; -1 less the number of an injector
+	id int32 // a place of a link; -1 less the place of an injector
 }
 
 // keyOf returns the key of an event.
@@ -355,10 +357,14 @@ func (p *parts) keyOf(id int32) *key {
 
 // ranks returns how many ranks an event takes: one, and one for each packet that it injects where these are many.
 func (p *parts) ranks(id int32) int64 {
-	if id >= 0 || p.wait[-1-id].link >= 0 || p.injectors[-1-id].order != Together || p.injectors[-1-id].n == 1 {
+	if id >= 0 || p.wait[-1-id].link >= 0 {
 		return 1
 	}
-	return 1 + int64(p.injectors[-1-id].n)
+	m := &p.injectors[p.wait[-1-id].source]
+	if m.order != Together || m.n == 1 {
+		return 1
+	}
+	return 1 + int64(m.n)
 }
 
 const (

@@ -41,15 +41,16 @@ type ending struct {
 type coming struct {
 	key
 	inject engine.Time
-	route  int32 // the place of its step; -1 less the number of a source
+	route  int32 // the place of its step; -1 less the place of a source
 	then   int32 // the one behind it; before it is in a list, the link's place in its part and the time of the window
 }
 
 // waiting is the next event of an injector.
 type waiting struct {
 	key
-	at   engine.Time
-	link int32 // to which a greedy one sends; -1 of others
+	at     engine.Time
+	link   int32 // to which a greedy one sends; -1 of others
+	source int32 // the injector
 }
 
 // worker simulates parts.
@@ -145,7 +146,7 @@ func (k *worker) part(number int32) {
 			k.waits(q.key[at], t, q.from+int32(at))
 		}
 	}
-	for _, i := range p.feeds[q.feedsFrom:q.feedsEnd] {
+	for i := q.feedsFrom; i < q.feedsEnd; i++ {
 		if w := &p.wait[i]; w.at < engine.Never {
 			k.waits(w.key, w.at, -1-i)
 		}
@@ -161,7 +162,7 @@ func (k *worker) partInStep(q *on) {
 	for i := range q.links {
 		k.begin(q, i)
 	}
-	for _, i := range p.feeds[q.feedsFrom:q.feedsEnd] {
+	for i := q.feedsFrom; i < q.feedsEnd; i++ {
 		if w := &p.wait[i]; w.at < p.end {
 			k.sends(i, p.index(w.at))
 		}
@@ -214,8 +215,8 @@ func (k *worker) fetch(q *part) {
 			}
 		}
 	}
-	for _, i := range k.feeds[q.feedsFrom:q.feedsEnd] {
-		m := &k.injectors[i]
+	for i := q.feedsFrom; i < q.feedsEnd; i++ {
+		m := &k.injectors[k.wait[i].source]
 		prefetch(unsafe.Pointer(&m.sent))
 		prefetch(unsafe.Pointer(&m.key))
 		prefetch(unsafe.Pointer(&m.rng))
@@ -468,7 +469,8 @@ func (k *worker) takes(m *injector) int32 {
 // fire simulates an event of a greedy source before its link, which comes there as c.
 func (k *worker) fire(q *on, l *partLink, i, t int, c coming) {
 	id := -1 - c.route
-	w, m := &k.wait[id], &k.injectors[id]
+	w := &k.wait[id]
+	m := &k.injectors[w.source]
 	w.at = engine.Never
 	if m.sent == m.total {
 		return
