@@ -120,52 +120,11 @@ func (p *parts) tied() bool {
 	return p.mixed && p.followed > mostFollowed*p.hops+followedOnce && !p.o.divide
 }
 
-// injectMixed takes the packets of sources that are not greedy.
-func (p *parts) injectMixed() {
-	k := &p.workers[0]
-	for i := range p.wait[p.timed:] {
-		w := &p.wait[int(p.timed)+i]
-		m := &p.injectors[w.source]
-		for w.at < p.end {
-			now, number := w.at, w.number()
-			k.stats.End = max(k.stats.End, now)
-			m.sent++
-			w.at = engine.Never
-			if at := m.time(); m.sent < m.total && (m.stop == 0 || at < m.stop) {
-				w.at, w.key = at, mixedKey(at, k.sets(now, number, 0), 0)
-			}
-			switch {
-			case m.order != Together:
-				p.injectOne(m.pick(m.sent-1), m.bytes, now, number)
-			case m.n == 1:
-				p.injectOne(m.first, m.bytes, now, number)
-			default: // which ranks are left for
-				for n := range m.n {
-					p.injectOne(m.first+n, m.bytes, now, number+1+uint32(n))
-				}
-			}
-		}
-	}
-}
-
-// injectOne has a packet come to its first link, by an event of that number.
-func (p *parts) injectOne(f, bytes int32, now engine.Time, number uint32) {
-	k := &p.workers[0]
-	k.stats.inject(p.sim, now)
-	route := p.paths.path(f)
-	if step := p.paths.step[route]; step == engine.Arrived {
-		k.stats.deliver(p.sim, now, now, int64(bytes))
-	} else {
-		l := p.port[int(p.flows[f].Src)*p.paths.degree+step.Port()]
-		k.send(&k.out[1+l>>linkBits], coming{mixedKey(now, number, bytes), now, route, l & (mostLinks - 1)})
-	}
-}
-
 // partMixed simulates a part in the window, to which what is in here comes.
 func (k *worker) partMixed(q *on) {
 	p := k.parts
 	for i := len(k.here) - 1; i >= 0; i-- {
-		k.comesMixed(int32(i), k.here[i].then)
+		k.comesMixed(int32(i), k.here[i].then>>timeBits)
 	}
 	for i := range q.links {
 		k.stream[i], k.taken[i], k.gone[i], k.passed[i] = k.stream[i][:0], 0, k.gone[i][:0], 0
@@ -256,7 +215,7 @@ func (k *worker) leavesMixed(q *on, i int, next int32, c coming) {
 		k.stream[i] = append(k.stream[i], c)
 		return
 	}
-	c.then = next & (mostLinks - 1)
+	c.then = next & (mostLinks - 1) << timeBits
 	k.send(&k.out[1+next>>linkBits], c)
 }
 

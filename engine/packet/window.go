@@ -31,6 +31,7 @@ type window struct {
 	phases     []engine.Time     // by which times are later than begin and multiples of the unit
 	stepped    int               // how many of these partLink.steps are for
 	order      []rankedKey       // what waits when it begins
+	firings    []firing
 	spare      []rankedKey
 	span       engine.Time    // that a window of mixed packets is long
 	mostSpan   engine.Time    // that it may be
@@ -100,11 +101,7 @@ func (p *parts) run(until engine.Time) {
 		if p.worth++; p.worth == 64 {
 			p.failed = 0
 		}
-		if p.mixed {
-			p.injectMixed()
-		} else {
-			p.inject()
-		}
+		p.fires()
 		p.simulate()
 		if p.told() {
 			p.gather()
@@ -152,6 +149,8 @@ func (p *parts) simulate() {
 		p.workers[i].tells(0)
 	}
 	work := func(k *worker) {
+		k.inject()
+		p.barrier.wait()
 		for level := range levels {
 			k.level = level
 			end := p.levels[level+1]
@@ -302,41 +301,77 @@ func (p *parts) index(t engine.Time) int {
 	return int(d/p.unit)*len(p.phases) + i
 }
 
-// inject takes the packets of sources that are not greedy.
-func (p *parts) inject() {
-	k := &p.workers[0]
-	s := &k.stats
+// firing is packets that a source injects at a time: one, or one of each flow.
+type firing struct {
+	key      // of the event; with many flows, of what comes before them
+	at       engine.Time
+	t        int32 // the time of the window, where these are known
+	first, n int32 // flows
+	bytes    int32
+}
+
+// fires takes down what sources that are not greedy inject in the window.
+func (p *parts) fires() {
+	p.firings = p.firings[:0]
+	s := &p.workers[0].stats
 	for i := range p.wait[p.timed:] {
 		w := &p.wait[int(p.timed)+i]
 		m := &p.injectors[w.source]
-		if w.at >= p.end {
-			continue
-		}
-		now, of := w.at, w.key
-		t := p.index(now)
-		s.End = max(s.End, now)
-		m.sent++
-		w.at = engine.Never
-		if at := m.time(); m.sent < m.total && (m.stop == 0 || at < m.stop) {
-			w.at, w.key = at, key{of.set | p.bit[t], of.rest}
-		}
-		one := func(f int32, of key) {
-			s.inject(p.sim, now)
-			route := p.paths.path(f)
-			if step := p.paths.step[route]; step == engine.Arrived {
-				s.deliver(p.sim, now, now, int64(p.size))
+		for w.at < p.end {
+			f := firing{key: w.key, at: w.at, first: m.first, n: m.n, bytes: m.bytes}
+			s.End = max(s.End, f.at)
+			m.sent++
+			w.at = engine.Never
+			if p.mixed {
+				f.rest |= uint64(m.bytes)
 			} else {
-				l := p.port[int(p.flows[f].Src)*p.paths.degree+step.Port()]
-				k.send(&k.out[1+l>>linkBits], coming{of, now, route, l&(mostLinks-1)<<timeBits | int32(t)})
+				f.t = int32(p.index(f.at))
+			}
+			if at := m.time(); m.sent < m.total && (m.stop == 0 || at < m.stop) {
+				if w.at = at; p.mixed {
+					w.key = mixedKey(at, p.workers[0].sets(f.at, f.number(), 0), 0)
+				} else {
+					w.set |= p.bit[f.t]
+				}
+			}
+			if m.order != Together {
+				f.first, f.n = m.pick(m.sent-1), 1
+			}
+			p.firings = append(p.firings, f)
+		}
+	}
+}
+
+// inject injects a worker's share of the window's packets.
+func (k *worker) inject() {
+	p := k.parts
+	me, all := int(k.number-1), len(p.workers)
+	rank := keyTimes
+	if p.mixed {
+		rank = 32
+	}
+	for i := range p.firings {
+		f := &p.firings[i]
+		from, end, of := int32(int(f.n)*me/all), int32(int(f.n)*(me+1)/all), f.key
+		if f.n == 1 {
+			from, end = 0, 0
+			if i%all == me {
+				end = 1
 			}
 		}
-		if m.order != Together {
-			one(m.pick(m.sent-1), of)
-			continue
-		}
-		for k := range m.n {
-			of.rest += 1 << keyTimes
-			one(m.first+k, of)
+		for flow := from; flow < end; flow++ {
+			k.stats.inject(p.sim, f.at)
+			route := p.paths.path(f.first + flow)
+			step := p.paths.step[route]
+			if step == engine.Arrived {
+				k.stats.deliver(p.sim, f.at, f.at, int64(f.bytes))
+				continue
+			}
+			if f.n > 1 {
+				of.rest = f.rest + uint64(flow+1)<<rank
+			}
+			l := p.port[int(p.flows[f.first+flow].Src)*p.paths.degree+step.Port()]
+			k.send(&k.out[1+l>>linkBits], coming{of, f.at, route, l&(mostLinks-1)<<timeBits | f.t})
 		}
 	}
 }
