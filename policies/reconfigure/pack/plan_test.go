@@ -15,7 +15,7 @@ import (
 // goroutines.
 func TestPlanIsTheFrontierOfAll(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p := drawProblem(t, 10)
+		p := drawProblem(t, 8)
 		o := Options{Relay: rapid.Bool().Draw(t, "relay"),
 			Buffer: rapid.SampledFrom([]int32{0, 0, 4, 10}).Draw(t, "buffer")}
 		base := []Sequence{drawSequence(t, p.GPUs, p.Degree)}

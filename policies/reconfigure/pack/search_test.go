@@ -16,7 +16,7 @@ import (
 // Whatever it was asked before, and by however many goroutines, a search finds the best of what Plan offers.
 func TestSearchFindsTheBestOfAll(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p := drawProblem(t, 10)
+		p := drawProblem(t, 8)
 		base := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Sequence { return drawSequence(t, p.GPUs, p.Degree) }), 1, 3).Draw(t, "base")
 		counts := func(name string) (list []int) {
 			step := rapid.IntRange(1, 3).Draw(t, name)
