@@ -69,6 +69,7 @@ func TestCertified(t *testing.T) {
 			t.Parallel()
 			j := s.job(t)
 			o := budgets()
+			o.KeepPorts = !*long // TestPortsProved saves them
 			joint := choose(t, j, "delta-joint", o)
 			if gap, ok := joint.Gap(); !ok || gap > 1e-6 {
 				t.Errorf("delta-joint is not certified: gap %g", gap)
