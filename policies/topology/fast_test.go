@@ -36,15 +36,12 @@ func TestFastFindsTheBest(t *testing.T) {
 	}
 	for _, s := range settings() {
 		best, ok := known[s.String()]
-		if !*long && (!ok || s.model == "megatron-462b") || testing.Short() && s.model != "megatron-177b" {
+		if !*long && (!ok || s.model == "megatron-462b" || s.model == "deepseek-671b") || testing.Short() && s.model != "megatron-177b" {
 			continue
 		}
 		t.Run(s.String(), func(t *testing.T) {
 			j := s.job(t)
 			seeds := uint64(2)
-			if s.model == "deepseek-671b" { // which takes longest
-				seeds = 1
-			}
 			if *long {
 				best, seeds = j.nct(choose(t, j, "delta-topo", budgets()).Makespan), 8
 			}
