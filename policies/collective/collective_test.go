@@ -128,7 +128,7 @@ func TestCheck(t *testing.T) {
 }
 
 // TestCheckFails: a schedule that lacks a transfer, sums where it should copy or the other way round, or does not wait
-// for what it should, is found.
+// for what it should, is found. Without -long, at every third transfer of many.
 func TestCheckFails(t *testing.T) {
 	o, err := torus.New(3, 3)
 	if err != nil {
@@ -153,6 +153,9 @@ func TestCheckFails(t *testing.T) {
 			s := expand(t)
 			transfers, after := slices.Clone(s.Transfers), slices.Clone(s.after)
 			for i := range whole.Transfers {
+				if i%3 > 0 && len(whole.Transfers) > 100 && !*long {
+					continue
+				}
 				s.Transfers[i].Reduce = !s.Transfers[i].Reduce
 				if s.Check() == nil {
 					t.Fatalf("transfer %d of %d may as well reduce as copy", i, len(s.Transfers))

@@ -23,8 +23,8 @@ func TestOptimisedCache(t *testing.T) {
 		return all
 	}
 	o := Optimised{Cache: dir, Budget: 10_000, Rounds: 1}
-	fault := func(index int) *Problem {
-		return must(t, torus.Faults{Switches: []torus.Switch{{Dim: 2, Index: index}}}, "", 4, 4, 4)
+	fault := func(node int32) *Problem {
+		return must(t, torus.Faults{Links: []torus.Hop{{Node: node, Dim: 1, Up: true}}}, "", 4, 4)
 	}
 	d, _ := route(t, o, fault(0), Options{Seed: 1})
 	if len(files()) != 1 {
@@ -43,7 +43,7 @@ func TestOptimisedCache(t *testing.T) {
 	}
 	again, _ := route(t, o, fault(0), Options{Seed: 1})
 	same(again)
-	route(t, o, fault(7), Options{Seed: 1}) // translated from the same entry
+	route(t, o, fault(8), Options{Seed: 1}) // translated from the same entry
 	if len(files()) != 1 {
 		t.Errorf("%d entries for two faults of a dimension", len(files()))
 	}

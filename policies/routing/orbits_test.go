@@ -16,7 +16,11 @@ func TestOrbits(t *testing.T) {
 	ctx, met := t.Context(), map[string]int{}
 	for _, name := range []string{"dor", "wild-first"} {
 		row := ByName(name)
-		for _, dims := range [][]int{{4, 4, 4}, {4, 4, 8}, {2, 4, 6}, {4, 6, 4}, {5, 4, 4}} {
+		shapes := [][]int{{4, 4, 4}, {2, 4, 8}, {2, 4, 6}, {2, 6, 4}, {3, 4, 4}}
+		if *long {
+			shapes = append(shapes, [][]int{{4, 4, 8}, {4, 6, 4}, {5, 4, 4}}...)
+		}
+		for _, dims := range shapes {
 			for _, twist := range patterns() {
 				for _, settings := range []Settings{{}, {WildFirst: WildFirst{Use: All}}} {
 					if name == "dor" && settings.WildFirst.Use != "" {
@@ -151,7 +155,11 @@ func TestSums(t *testing.T) {
 			some, graph := *p, *p
 			some.Flows, graph.Torus = p.Flows[7:20], nil
 			for _, router := range []string{"dor", "wild-first", "shortest", "ecmp", "random-shortest"} {
-				for _, draw := range []string{"", DrawNode, DrawPacket} {
+				draws := []string{""}
+				if router == "ecmp" || router == "random-shortest" {
+					draws = []string{"", DrawNode, DrawPacket}
+				}
+				for _, draw := range draws {
 					o := Options{Seed: 7}
 					o.ECMP.Draw, o.RandomShortest.Draw = draw, draw
 					for _, p := range []*Problem{p, &some, &graph} {
@@ -161,7 +169,7 @@ func TestSums(t *testing.T) {
 			}
 		}
 	}
-	if met["dor"] < 9 || met["wild-first"] < 18 || met["shortest"] < 100 || met["ecmp"] < 70 || met["random-shortest"] < 70 {
+	if met["dor"] < 3 || met["wild-first"] < 6 || met["shortest"] < 33 || met["ecmp"] < 70 || met["random-shortest"] < 70 {
 		t.Errorf("met %v", met)
 	}
 }

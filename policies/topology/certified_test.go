@@ -51,12 +51,15 @@ func choose(t testing.TB, j *job, name string, o topology.Options) *topology.Dec
 // within is what rounding to ticks may add up to over an iteration.
 func within(j *job) engine.Time { return engine.Time(len(j.problem.Graph.Tasks)) }
 
-// certifiedLong are settings that take seconds: megatron462b, delta-fig6 and delta-fig8 in
+// certifiedLong are settings that take longest: megatron462b, delta-fig6 and delta-fig8 in
 // scenarios/baselines hold their proofs.
-var certifiedLong = []string{"megatron-462b/200G/4096", "megatron-462b/400G/4096", "megatron-462b/400G/2048", "deepseek-671b/1600G/4096"}
+var certifiedLong = []string{
+	"megatron-462b/200G/4096", "megatron-462b/400G/4096", "megatron-462b/400G/2048",
+	"deepseek-671b/800G/4096", "deepseek-671b/1600G/4096", "deepseek-671b/400G/8192",
+}
 
 // TestCertified holds the joint optimum and the optimum under fair sharing, in all 28 settings of the paper's Figs. 6
-// and 8, to their proofs, to each other and to the figures known; without -long, but for those that take seconds.
+// and 8, to their proofs, to each other and to the figures known; without -long, but for those that take longest.
 func TestCertified(t *testing.T) {
 	for _, s := range settings() {
 		if slices.Contains(certifiedLong, s.String()) && !*long {
@@ -66,6 +69,7 @@ func TestCertified(t *testing.T) {
 			t.Parallel()
 			j := s.job(t)
 			o := budgets()
+			o.KeepPorts = !*long // TestPortsProved saves them
 			joint := choose(t, j, "delta-joint", o)
 			if gap, ok := joint.Gap(); !ok || gap > 1e-6 {
 				t.Errorf("delta-joint is not certified: gap %g", gap)

@@ -30,8 +30,8 @@ func (p *linear) add(equal bool, rhs float64, row []float64) {
 func (p *linear) solve() (float64, []float64, bool) {
 	const zero = 1e-10
 	m := len(p.rows)
-	artificial := p.n + m // then one artificial variable a row, used or not
-	width := artificial + m + 1
+	artificial := p.n + m // then one artificial variable a row, without a column: it never comes back
+	width := artificial + 1
 	tab := make([][]float64, m)
 	basis := make([]int, m)
 	for i, row := range p.rows {
@@ -49,13 +49,16 @@ func (p *linear) solve() (float64, []float64, bool) {
 		}
 		if basis[i] = p.n + i; p.equal[i] || sign < 0 {
 			basis[i] = artificial + i
-			tab[i][artificial+i] = 1
 		}
 	}
-	run := func(cost []float64, columns int) bool {
-		reduced := slices.Clone(cost)
+	var some []int // columns of the pivot's row that are not zero
+	run := func(cost func(k int) float64) bool {
+		reduced := make([]float64, width)
+		for k := range p.n {
+			reduced[k] = cost(k)
+		}
 		for i, b := range basis {
-			if c := cost[b]; c != 0 {
+			if c := cost(b); c != 0 {
 				for k := range reduced {
 					reduced[k] -= c * tab[i][k]
 				}
@@ -64,7 +67,7 @@ func (p *linear) solve() (float64, []float64, bool) {
 		still := 0
 		for range 20_000 {
 			in := -1
-			for k := range columns {
+			for k := range artificial {
 				if reduced[k] < -zero && (in < 0 || still < 20 && reduced[k] < reduced[in]) {
 					in = k
 				}
@@ -89,13 +92,17 @@ func (p *linear) solve() (float64, []float64, bool) {
 			}
 			basis[out] = in
 			scale := 1 / tab[out][in]
-			for k := range tab[out] {
-				tab[out][k] *= scale
+			some = some[:0]
+			for k, a := range tab[out] {
+				if a != 0 {
+					tab[out][k] = a * scale
+					some = append(some, k)
+				}
 			}
 			eliminate := func(row []float64) {
 				if f := row[in]; f != 0 {
-					for k, a := range tab[out] {
-						row[k] -= f * a
+					for _, k := range some {
+						row[k] -= f * tab[out][k]
 					}
 				}
 			}
@@ -108,18 +115,17 @@ func (p *linear) solve() (float64, []float64, bool) {
 		}
 		panic("the simplex method does not end")
 	}
-	cost := make([]float64, width)
-	for k := artificial; k < width-1; k++ {
-		cost[k] = 1
-	}
-	run(cost, artificial)
+	run(func(k int) float64 {
+		if k >= artificial {
+			return 1
+		}
+		return 0
+	})
 	for i, b := range basis {
 		if b >= artificial && tab[i][width-1] > 1e-7 {
 			return 0, nil, false
 		}
 	}
-	clear(cost)
-	cost[0] = 1
 	for i, b := range basis { // artificial variables that stayed at zero must not rise
 		if b >= artificial {
 			if k := slices.IndexFunc(tab[i][:artificial], func(a float64) bool { return math.Abs(a) > 1e-7 }); k >= 0 {
@@ -138,7 +144,12 @@ func (p *linear) solve() (float64, []float64, bool) {
 			}
 		}
 	}
-	run(cost, artificial)
+	run(func(k int) float64 {
+		if k == 0 {
+			return 1
+		}
+		return 0
+	})
 	x := make([]float64, p.n)
 	for i, b := range basis {
 		if b < p.n {

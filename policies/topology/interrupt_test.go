@@ -21,28 +21,35 @@ func endings(all int64) []int64 {
 	return list
 }
 
+// afresh returns j with a problem of which nothing is known yet.
+func afresh(t testing.TB, j *job) *job {
+	t.Helper()
+	p, err := topology.NewProblem(j.problem.Graph, j.problem.Fabric)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &job{p, j.compute, j.ideal}
+}
+
 // TestChooseEndsWithContext: wherever its context ends, an allocator returns the context's error, asks little more, and
 // leaves nothing to the next one, which decides what it would have without.
 func TestChooseEndsWithContext(t *testing.T) {
+	j := briefly(t, "mixtral-8x22b", 16)
 	for _, r := range topology.Table {
 		if r.Name == "fixed" || len(r.Name) > len("delta-joint") {
 			continue
 		}
 		t.Run(r.Name, func(t *testing.T) {
 			t.Parallel()
-			problem := func() *topology.Problem {
-				j := setting{"mixtral-8x22b", 400e9, 4096}.job(t)
-				return j.problem
-			}
 			o := budgets()
 			o.Fast.StallGenerations = 20
 			whole := contexttest.After(t.Context(), 0)
-			want, err := r.Policy.Choose(whole, problem(), o)
+			want, err := r.Policy.Choose(whole, afresh(t, j).problem, o)
 			if err != nil {
 				t.Fatal(err)
 			}
 			for _, n := range endings(whole.Asked()) {
-				p, ctx := problem(), contexttest.After(t.Context(), n)
+				p, ctx := afresh(t, j).problem, contexttest.After(t.Context(), n)
 				if _, err := r.Policy.Choose(ctx, p, o); !errors.Is(err, context.Canceled) {
 					t.Fatalf("asked %d of %d times: %v", n, whole.Asked(), err)
 				}
@@ -93,10 +100,11 @@ func TestTimeLimitBoundsAll(t *testing.T) {
 	t.Parallel()
 	s, perPod := spec(t, "deepseek-671b", 4096)
 	s.Microbatches = 4096 // every search alone takes many seconds
+	whole := prepare(t, s, perPod, 1600e9)
 	for _, name := range []string{"delta-fast", "delta-topo", "delta-joint"} {
-		j, o := prepare(t, s, perPod, 1600e9), budgets()
+		j, o := afresh(t, whole), budgets()
 		o.Workers = 1
-		const limit = 500 * engine.Millisecond
+		const limit = 100 * engine.Millisecond
 		o.Fast.TimeLimit, o.Topo.TimeLimit, o.Joint.TimeLimit = limit, limit, limit
 		begin := time.Now()
 		d := choose(t, j, name, o)

@@ -162,6 +162,9 @@ func TestJointIsNoWorse(t *testing.T) {
 			}
 			joint := arbitrate(t, s, "joint", o)
 			for _, row := range topology.JobsTable {
+				if row.Name == "joint" {
+					continue
+				}
 				d := arbitrate(t, s, row.Name, o)
 				switch order := topology.Compare(s.Scores(ends(joint)), s.Scores(ends(d)), saved*s.Resolution()); {
 				case order > 0:
@@ -350,7 +353,7 @@ func TestJobsAreDeterministic(t *testing.T) {
 	a, b := asJob(t, "a", cut(t, "mixtral-8x22b", 8, 1)), asJob(t, "b", cut(t, "deepseek-671b", 16, 1))
 	for _, name := range []string{"delta-fast", "delta-joint"} {
 		var first string
-		for _, workers := range []int{1, 3, 1} {
+		for _, workers := range []int{1, 3} {
 			o := jobsOptions()
 			o.Workers = workers
 			o.Single, _ = topology.ByName(name)

@@ -122,6 +122,14 @@ func prepare(t testing.TB, s training.Spec, perPod int, rate units.Rate) *job {
 	return j
 }
 
+// briefly returns one of the paper's workloads at 400 Gb/s with fewer micro-batches.
+func briefly(t testing.TB, model string, microbatches int) *job {
+	t.Helper()
+	s, perPod := spec(t, model, 4096)
+	s.Microbatches = microbatches
+	return prepare(t, s, perPod, 400e9)
+}
+
 func (s setting) job(t testing.TB) *job {
 	t.Helper()
 	sp, perPod := spec(t, s.model, s.sequence)

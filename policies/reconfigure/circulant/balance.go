@@ -11,6 +11,7 @@ import (
 type balancer struct {
 	*ways
 	k      int
+	of     []int32 // by generator: its phase
 	taken  []int32 // chunks by way
 	load   []int64 // hops by generator
 	peak   []int64 // by phase: its largest load
@@ -27,8 +28,12 @@ type balancer struct {
 // emptyBalancer starts without chunks.
 func emptyBalancer(w *ways, k int) *balancer {
 	phases := w.generators / k
-	return &balancer{ways: w, k: k, taken: make([]int32, len(w.hops)), load: make([]int64, w.generators),
+	b := &balancer{ways: w, k: k, of: make([]int32, w.generators), taken: make([]int32, len(w.hops)), load: make([]int64, w.generators),
 		peak: make([]int64, phases), uneven: make([]int64, phases), stamp: make([]int32, phases)}
+	for g := range b.of {
+		b.of[g] = int32(g / k)
+	}
+	return b
 }
 
 // newBalancer is emptyBalancer with all chunks where they fit best beside a load on the generators (nil for none), taken
@@ -74,15 +79,25 @@ func (b *balancer) phase(p int32) (peak, uneven int64) {
 	return peak, int64(b.k)*squares - sum*sum
 }
 
-// add puts the hops of part chunks of way q on the generators, and notes the phases touched.
+// add puts the hops of part chunks of way q on the generators.
 func (b *balancer) add(q, part int32) {
 	if q < 0 {
 		return
 	}
-	for i := b.first[q]; i < b.first[q+1]; i++ {
-		g := b.gen[i]
-		b.load[g] += int64(b.count[i]) * int64(part)
-		if p := g / int32(b.k); b.stamp[p] != b.move {
+	from, to := b.first[q], b.first[q+1]
+	count := b.count[from:to]
+	for i, g := range b.gen[from:to] {
+		b.load[g] += int64(count[i]) * int64(part)
+	}
+}
+
+// see notes the phases of way q.
+func (b *balancer) see(q int32) {
+	if q < 0 {
+		return
+	}
+	for _, g := range b.gen[b.first[q]:b.first[q+1]] {
+		if p := b.of[g]; b.stamp[p] != b.move {
 			b.stamp[p] = b.move
 			b.seen = append(b.seen, p)
 		}
@@ -96,6 +111,8 @@ func (b *balancer) shift(q, r, part int32) (slots, spread int64) {
 	b.seen = b.seen[:0]
 	b.add(q, -part)
 	b.add(r, part)
+	b.see(q)
+	b.see(r)
 	for _, p := range b.seen {
 		peak, uneven := b.phase(p)
 		slots += peak - b.peak[p]

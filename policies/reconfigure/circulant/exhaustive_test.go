@@ -194,6 +194,9 @@ func TestTiling(t *testing.T) {
 // TestRepeated: many chunks a pair take no more slots than one of them after the other.
 func TestRepeated(t *testing.T) {
 	for _, c := range []struct{ n, k int }{{8, 3}, {10, 2}, {13, 1}, {14, 2}, {20, 4}} {
+		if c.n == 20 && !*long { // which takes longest
+			continue
+		}
 		most := (c.n - 2 + c.k) / c.k
 		var one []int64
 		for _, chunks := range []int32{1, 5} {

@@ -21,21 +21,34 @@ func theorem1(n, d int) int64 {
 	return int64(d)*q*(q+1)/2 + u*(q+1)
 }
 
+// powers are the hops of a shift alone to every offset, by its GPUs and itself.
+var powers = map[[2]int][]int64{}
+
+func powersOf(n, shift int) []int64 {
+	hops := powers[[2]int{n, shift}]
+	if hops == nil {
+		hops = slices.Repeat([]int64{math.MaxInt64}, n)
+		for h, at := int64(1), shift%n; hops[at] == math.MaxInt64; h, at = h+1, (at+shift)%n {
+			hops[at] = h
+		}
+		powers[[2]int{n, shift}] = hops
+	}
+	return hops
+}
+
 // powerSum counts, shift by shift from its definition, the least hops to every offset within one of the shifts.
 func powerSum(n int, shifts []int) (sum int64) {
-	for o := 1; o < n; o++ {
-		least := math.MaxInt
-		for _, s := range shifts {
-			for h, at := 1, s%n; h < n && h < least; h, at = h+1, (at+s)%n {
-				if at == o {
-					least = h
-				}
-			}
+	least := slices.Repeat([]int64{math.MaxInt64}, n)
+	for _, s := range shifts {
+		for o, h := range powersOf(n, s) {
+			least[o] = min(least[o], h)
 		}
-		if least == math.MaxInt {
-			return math.MaxInt64
+	}
+	for _, h := range least[1:] {
+		if h == math.MaxInt64 {
+			return h
 		}
-		sum += int64(least)
+		sum += h
 	}
 	return sum
 }

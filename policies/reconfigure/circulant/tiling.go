@@ -16,24 +16,42 @@ import (
 // number of offsets that no word leads to. A move changes an offset, often such that a word leads to one of those; or a
 // pattern for another of as many slots; or gives a slot of one phase to another.
 type tiling struct {
-	n, k   int
-	random *rand.Rand
-	words  [][]int32   // counts by generator, short ones first
-	sizes  [][]pattern // by slots: the patterns of most words
-	phases []tile
-	times  []int32 // by offset: how many words lead to it
-	open   int     // offsets that none leads to
-	stop   halt.When
+	n, k    int
+	random  *rand.Rand
+	words   [][]int32    // counts by generator, short ones first
+	sizes   [][]*pattern // by slots: the patterns of most words
+	phases  []tile
+	times   []int32  // by offset: how many words lead to it
+	open    int      // offsets that none leads to
+	changes []change // of the last move
+	stop    halt.When
 }
 
 // pattern is some words, as counts by generator.
-type pattern [][]int32
+type pattern struct {
+	slots int
+	words [][]int32
+	uses  [][]use // by generator
+}
+
+// use is a word that has a generator so many times.
+type use struct {
+	word  int32
+	times uint8 // of at most 3 hops
+}
 
 // tile is a phase.
 type tile struct {
-	slots   int
-	pattern pattern
+	*pattern
 	offsets []int
+	at      []int // by word: the offset that it leads to
+}
+
+// change is what a move did to a phase: it changed the pattern, or moved an offset on.
+type change struct {
+	tile  *tile
+	was   *pattern // nil where an offset was moved
+	j, by int
 }
 
 const (
@@ -109,16 +127,16 @@ func (t *tiling) spell(h int32) (words [][]int32) {
 }
 
 // patterns returns the patterns of most words found for a phase of so many slots. Words are drawn short ones first.
-func (t *tiling) patterns(slots int) []pattern {
+func (t *tiling) patterns(slots int) []*pattern {
 	for len(t.sizes) <= slots {
-		var list []pattern
+		var list []*pattern
 		for range patternDraws {
 			p := t.draw(len(t.sizes))
-			if len(list) > 0 && len(p) > len(list[0]) {
+			if len(list) > 0 && len(p) > len(list[0].words) {
 				list = list[:0]
 			}
-			if len(list) == 0 || len(p) == len(list[0]) && !slices.ContainsFunc(list, func(q pattern) bool { return equal(p, q) }) {
-				list = append(list, p)
+			if len(list) == 0 || len(p) == len(list[0].words) && !slices.ContainsFunc(list, func(q *pattern) bool { return equal(p, q.words) }) {
+				list = append(list, t.pattern(len(t.sizes), p))
 			}
 		}
 		t.sizes = append(t.sizes, list)
@@ -126,7 +144,19 @@ func (t *tiling) patterns(slots int) []pattern {
 	return t.sizes[slots]
 }
 
-func (t *tiling) draw(slots int) (p pattern) {
+func (t *tiling) pattern(slots int, words [][]int32) *pattern {
+	p := &pattern{slots, words, make([][]use, t.k)}
+	for i, w := range words {
+		for j, x := range w {
+			if x > 0 {
+				p.uses[j] = append(p.uses[j], use{int32(i), uint8(x)})
+			}
+		}
+	}
+	return p
+}
+
+func (t *tiling) draw(slots int) (p [][]int32) {
 	load := make([]int32, t.k)
 	for from := 0; from < len(t.words); {
 		to := from
@@ -151,7 +181,7 @@ func (t *tiling) draw(slots int) (p pattern) {
 	return p
 }
 
-func equal(p, q pattern) bool { return slices.EqualFunc(p, q, slices.Equal) }
+func equal(p, q [][]int32) bool { return slices.EqualFunc(p, q, slices.Equal) }
 
 func hops(word []int32) (sum int32) {
 	for _, x := range word {
@@ -171,7 +201,7 @@ func (t *tiling) start(d, slots int) bool {
 	for i := 1; i <= d; i++ {
 		for s := i; s <= slots; s++ {
 			for x := 1; x <= min(longest, s); x++ {
-				*at(i, s) = max(*at(i, s), *at(i-1, s-x)+len(t.patterns(x)[0]))
+				*at(i, s) = max(*at(i, s), *at(i-1, s-x)+len(t.patterns(x)[0].words))
 			}
 		}
 	}
@@ -182,25 +212,25 @@ func (t *tiling) start(d, slots int) bool {
 	t.times[0], t.open = 1, t.n-1
 	t.phases = make([]tile, d)
 	for i, left := d, slots; i > 0; i-- {
-		p := &t.phases[i-1]
+		p, slots := &t.phases[i-1], 0
 		for x := 1; x <= min(longest, left); x++ {
-			if *at(i, left) == *at(i-1, left-x)+len(t.patterns(x)[0]) &&
-				(p.slots == 0 || math.Abs(float64(x*i-left)) < math.Abs(float64(p.slots*i-left))) {
-				p.slots = x
+			if *at(i, left) == *at(i-1, left-x)+len(t.patterns(x)[0].words) &&
+				(slots == 0 || math.Abs(float64(x*i-left)) < math.Abs(float64(slots*i-left))) {
+				slots = x
 			}
 		}
-		left -= p.slots
-		p.pattern = t.any(p.slots)
+		left -= slots
+		q := t.any(slots)
 		for range t.k {
 			p.offsets = append(p.offsets, 1+t.random.IntN(t.n-1))
 		}
-		t.lay(p, -1, 1)
+		t.set(p, q)
 	}
 	return true
 }
 
 // any draws a pattern.
-func (t *tiling) any(slots int) pattern {
+func (t *tiling) any(slots int) *pattern {
 	list := t.patterns(slots)
 	return list[t.random.IntN(len(list))]
 }
@@ -214,20 +244,45 @@ func (t *tiling) leads(p *tile, word []int32) int {
 	return at % t.n
 }
 
-// lay adds by to the times of the offsets that the words of a phase lead to, of those alone that use generator j where
-// it is not negative.
-func (t *tiling) lay(p *tile, j int, by int32) {
-	for _, w := range p.pattern {
-		if j >= 0 && w[j] == 0 {
-			continue
-		}
+// cover and uncover count a word that leads to an offset.
+func (t *tiling) cover(o int) {
+	if t.times[o] == 0 {
+		t.open--
+	}
+	t.times[o]++
+}
+
+func (t *tiling) uncover(o int) {
+	if t.times[o]--; t.times[o] == 0 {
+		t.open++
+	}
+}
+
+// set gives a phase a pattern.
+func (t *tiling) set(p *tile, to *pattern) {
+	for _, o := range p.at {
+		t.uncover(o)
+	}
+	p.pattern, p.at = to, p.at[:0]
+	for _, w := range to.words {
 		o := t.leads(p, w)
-		if t.times[o] == 0 {
-			t.open--
+		p.at = append(p.at, o)
+		t.cover(o)
+	}
+}
+
+// turn moves offset j of a phase on by less than n.
+func (t *tiling) turn(p *tile, j, by int) {
+	p.offsets[j] = (p.offsets[j] + by) % t.n
+	steps := [4]int{0, by, 2 * by % t.n, 3 * by % t.n}
+	for _, u := range p.uses[j] {
+		o := p.at[u.word]
+		t.uncover(o)
+		if o += steps[u.times&3]; o >= t.n {
+			o -= t.n
 		}
-		if t.times[o] += by; t.times[o] == 0 {
-			t.open++
-		}
+		p.at[u.word] = o
+		t.cover(o)
 	}
 }
 
@@ -244,58 +299,60 @@ func (t *tiling) anneal() bool {
 		}
 		temperature *= cooling
 		before := t.open
-		undo := t.move()
+		t.move()
 		if worse := t.open - before; worse > 0 && t.random.Float64() >= math.Exp(-float64(worse)/temperature) {
-			undo()
+			t.undo()
 		}
 	}
 	return t.open == 0
 }
 
-func (t *tiling) move() (undo func()) {
+func (t *tiling) move() {
+	t.changes = t.changes[:0]
 	p := &t.phases[t.random.IntN(len(t.phases))]
 	switch kind := t.random.IntN(20); {
 	case kind == 0:
-		q := &t.phases[t.random.IntN(len(t.phases))]
-		if q == p || q.slots == 1 {
-			return func() {}
+		if q := &t.phases[t.random.IntN(len(t.phases))]; q != p && q.slots > 1 {
+			t.replace(p, p.slots+1)
+			t.replace(q, q.slots-1)
 		}
-		back, back2 := t.replace(p, p.slots+1), t.replace(q, q.slots-1)
-		return func() { back(); back2() }
+		return
 	case kind < 4 && len(t.patterns(p.slots)) > 1:
-		return t.replace(p, p.slots)
+		t.replace(p, p.slots)
+		return
 	}
 	j := t.random.IntN(t.k)
-	was, now := p.offsets[j], 1+t.random.IntN(t.n-1)
-	if w := p.pattern[t.random.IntN(len(p.pattern))]; w[j] == 1 && t.random.IntN(2) == 0 {
+	by := 1 + t.random.IntN(t.n-1) - p.offsets[j]
+	if w := t.random.IntN(len(p.words)); p.words[w][j] == 1 && t.random.IntN(2) == 0 {
 		// The word is to lead to an open offset.
 		o := t.random.IntN(t.n)
 		for t.times[o] > 0 {
 			o = (o + 1) % t.n
 		}
-		if now = (was + o - t.leads(p, w) + t.n) % t.n; now == 0 {
-			return func() {}
+		if by = o - p.at[w]; (p.offsets[j]+by)%t.n == 0 {
+			return
 		}
 	}
-	set := func(offset int) {
-		t.lay(p, j, -1)
-		p.offsets[j] = offset
-		t.lay(p, j, 1)
-	}
-	set(now)
-	return func() { set(was) }
+	by = (by + t.n) % t.n
+	t.turn(p, j, by)
+	t.changes = append(t.changes, change{tile: p, j: j, by: by})
 }
 
-// replace gives a phase so many slots and a pattern for them.
-func (t *tiling) replace(p *tile, slots int) (undo func()) {
-	was := *p
-	set := func(slots int, pattern pattern) {
-		t.lay(p, -1, -1)
-		p.slots, p.pattern = slots, pattern
-		t.lay(p, -1, 1)
+// replace gives a phase a pattern of so many slots.
+func (t *tiling) replace(p *tile, slots int) {
+	t.changes = append(t.changes, change{tile: p, was: p.pattern})
+	t.set(p, t.any(slots))
+}
+
+// undo takes the last move back.
+func (t *tiling) undo() {
+	for _, c := range t.changes {
+		if c.was != nil {
+			t.set(c.tile, c.was)
+		} else {
+			t.turn(c.tile, c.j, (t.n-c.by)%t.n)
+		}
 	}
-	set(slots, t.any(slots))
-	return func() { set(was.slots, was.pattern) }
 }
 
 // taken returns the offsets by phase, and a word to each offset.
@@ -305,8 +362,8 @@ func (t *tiling) taken() (phases [][]int, words []word) {
 	for i := range t.phases {
 		p := &t.phases[i]
 		phases = append(phases, p.offsets)
-		for _, w := range p.pattern {
-			o := t.leads(p, w)
+		for m, w := range p.words {
+			o := p.at[m]
 			if have[o] {
 				continue
 			}

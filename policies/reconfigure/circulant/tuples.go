@@ -13,19 +13,19 @@ import (
 type tuples struct {
 	n, k int
 	stop halt.When
-	// Scratch: hops over the other offsets of a tuple, and beside one more.
-	others, with []int32
-	near         []near
-	stamp        []int32
-	move         int32
-	work         int64 // steps taken so far
+	// Scratch: hops over the other offsets of a tuple, beside one more, and the fewest of the others and the base.
+	others, with, low []int32
+	near              []near
+	stamp             []int32
+	move              int32
+	work              int64 // steps taken so far
 }
 
 // near is an offset that others reach in hops.
 type near struct{ offset, hops int32 }
 
 func newTuples(n, k int) *tuples {
-	return &tuples{n: n, k: k, others: make([]int32, n), with: make([]int32, n), stamp: make([]int32, n)}
+	return &tuples{n: n, k: k, others: make([]int32, n), with: make([]int32, n), low: make([]int32, n), stamp: make([]int32, n)}
 }
 
 // saves is what the hops of tuple take off the sum of base.
@@ -53,7 +53,8 @@ func (t *tuples) bestOffset(base []int32, others []int, prefer int) (offset int,
 	// follow.
 	most := int32(0)
 	for o, h := range t.others {
-		most = max(most, min(h, base[o]))
+		t.low[o] = min(h, base[o])
+		most = max(most, t.low[o])
 	}
 	t.near = t.near[:0]
 	for o, h := range t.others {
@@ -68,7 +69,7 @@ func (t *tuples) bestOffset(base []int32, others []int, prefer int) (offset int,
 	weigh := func(v int) {
 		var sum int64
 		if words <= 2*t.n {
-			sum = already + t.saveNear(base, v, most)
+			sum = already + t.saveNear(v, most)
 		} else {
 			copy(t.with, t.others)
 			plan.Relax(t.with, v)
@@ -101,7 +102,7 @@ func (t *tuples) words(most int32) (count int) {
 }
 
 // saveNear is what offset v saves beside what the others do, from the words that are short enough to.
-func (t *tuples) saveNear(base []int32, v int, most int32) (sum int64) {
+func (t *tuples) saveNear(v int, most int32) (sum int64) {
 	t.move++
 	n := int32(t.n)
 	for _, w := range t.near {
@@ -113,7 +114,7 @@ func (t *tuples) saveNear(base []int32, v int, most int32) (sum int64) {
 			if at == 0 {
 				break
 			}
-			now := min(base[at], t.others[at])
+			now := t.low[at]
 			if t.stamp[at] == t.move {
 				now = min(now, t.with[at])
 			}

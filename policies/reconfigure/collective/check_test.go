@@ -193,7 +193,7 @@ func TestBadJSON(t *testing.T) {
 
 // TestLarge: plans of 256 GPUs hold, with -long those of 1024.
 func TestLarge(t *testing.T) {
-	n := 256
+	n := 128
 	if *long {
 		n = 1024
 	}

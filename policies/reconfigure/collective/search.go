@@ -93,8 +93,13 @@ func (f *forester) reached(list []formula) int {
 		for range l.steps {
 			end := len(met)
 			for _, u := range met[at:end] {
+				from := int32(l.mul) * u % n
 				for _, a := range l.add {
-					if v := (int32(l.mul)*u + a) % n; !f.seen[v] {
+					v := from + a
+					if v >= n {
+						v -= n
+					}
+					if !f.seen[v] {
 						f.seen[v] = true
 						met = append(met, v)
 					}

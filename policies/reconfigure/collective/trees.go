@@ -79,8 +79,22 @@ func (z *grower) up(g *graph) {
 // reach lets all GPUs get what their neighbours have, without a word of who sends it, and returns the most that one
 // gets.
 func (z *grower) reach() int {
-	copy(z.next, z.have)
 	most := 0
+	if z.words == 1 { // as where graphs are improved by swaps, most of what they take
+		for v, had := range z.have {
+			has := had
+			for i := v * z.k; i < (v+1)*z.k && z.into[i] >= 0; i++ {
+				has |= z.have[z.tail[i]]
+			}
+			z.next[v] = has
+			got := bits.OnesCount64(has &^ had)
+			most = max(most, got)
+			z.lacks -= got
+		}
+		z.have, z.next = z.next, z.have
+		return most
+	}
+	copy(z.next, z.have)
 	for v := range z.n {
 		to, before := z.next[v*z.words:(v+1)*z.words], 0
 		for _, w := range to {

@@ -54,10 +54,10 @@ func TestGap(t *testing.T) {
 		mean  float64
 	}
 	list := []setting{
-		{16, 1, "random", true, 1.45, 1.2}, {16, 1, "random", false, 1.8, 1.45},
-		{16, 2, "random", true, 1.6, 1.25}, {16, 2, "random", false, 1.6, 1.3},
-		{16, 1, "zipf", true, 1.45, 1.2}, {16, 1, "zipf", false, 1.8, 1.45},
-		{16, 2, "zipf", true, 1.6, 1.25}, {16, 2, "zipf", false, 1.6, 1.3},
+		{12, 1, "random", true, 1.45, 1.2}, {12, 1, "random", false, 1.8, 1.45},
+		{12, 2, "random", true, 1.6, 1.25}, {12, 2, "random", false, 1.6, 1.3},
+		{12, 1, "zipf", true, 1.45, 1.2}, {12, 1, "zipf", false, 1.8, 1.45},
+		{12, 2, "zipf", true, 1.6, 1.25}, {12, 2, "zipf", false, 1.6, 1.3},
 	}
 	if *long {
 		for i := range list {

@@ -15,7 +15,7 @@ import (
 // goroutines.
 func TestPlanIsTheFrontierOfAll(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p := drawProblem(t, 10)
+		p := drawProblem(t, 8)
 		o := Options{Relay: rapid.Bool().Draw(t, "relay"),
 			Buffer: rapid.SampledFrom([]int32{0, 0, 4, 10}).Draw(t, "buffer")}
 		base := []Sequence{drawSequence(t, p.GPUs, p.Degree)}
@@ -51,7 +51,7 @@ func TestPlanIsTheFrontierOfAll(t *testing.T) {
 		}
 		want := lengths(plan.Frontier(all))
 		var plans []string
-		for o.Workers = range 3 {
+		for o.Workers = 1; o.Workers < 3; o.Workers++ {
 			got, err := Plan(p, within, across, o)
 			if err != nil {
 				t.Fatal(err)
@@ -59,10 +59,10 @@ func TestPlanIsTheFrontierOfAll(t *testing.T) {
 			if got := lengths(got); !slices.Equal(got, want) {
 				t.Fatalf("%d workers plan %v, want %v", o.Workers, got, want)
 			}
-			if text := written(t, got); o.Workers == 0 {
+			if text := written(t, got); o.Workers == 1 {
 				plans = text
 			} else if !slices.Equal(text, plans) {
-				t.Fatalf("%d workers plan\n%v, none\n%v", o.Workers, text, plans)
+				t.Fatalf("%d workers plan\n%v, one\n%v", o.Workers, text, plans)
 			}
 		}
 	})
