@@ -197,9 +197,13 @@ const (
 // access notes what transfer id does with a span of a rank, and adds the transfers that must come before to after.
 func (b *builder) access(rank int32, s Span, how access, id int32) {
 	v := &b.have[rank]
-	for k := v.split(s.From); (*v)[k].from < s.To; k++ {
+	k, found := slices.BinarySearchFunc(*v, s.From, func(z segment, at int64) int { return cmp.Compare(z.from, at) })
+	if !found {
+		v.split(k, s.From)
+	}
+	for ; (*v)[k].from < s.To; k++ {
 		if k+1 == len(*v) || (*v)[k+1].from > s.To {
-			v.split(s.To)
+			v.split(k+1, s.To)
 		}
 		z := &(*v)[k]
 		switch how {
@@ -221,15 +225,11 @@ func (b *builder) access(rank int32, s Span, how access, id int32) {
 	}
 }
 
-// split has a segment begin at a byte and returns it.
-func (v *versions) split(at int64) int {
-	k, found := slices.BinarySearchFunc(*v, at, func(s segment, at int64) int { return cmp.Compare(s.from, at) })
-	if !found {
-		one := (*v)[k-1]
-		one.from = at
-		*v = slices.Insert(*v, k, one)
-	}
-	return k
+// split has segment k begin at a byte of the one before.
+func (v *versions) split(k int, at int64) {
+	one := (*v)[k-1]
+	one.from = at
+	*v = slices.Insert(*v, k, one)
 }
 
 // neighbours is the links that join ranks.
