@@ -21,7 +21,7 @@ var callFabrics = []struct {
 	{`kind = "graph", generator = "fat-tree", switch_ports = 4, link_latency = "100ns"`, "shortest", 16},
 	{`kind = "graph", generator = "full-mesh", nodes = 6`, "shortest", 6},
 	{`kind = "electrical", gpus = 8, link_rate = "400Gbps"`, "shortest", 8},
-	{`kind = "ocs-pods", pods = 4, gpus_per_pod = 4, port_bandwidth = "400Gbps"`, "", 16},
+	{`kind = "ocs-pods", pods = 4, gpus_per_pod = 2, ports_per_pod = 4, port_bandwidth = "400Gbps"`, "", 8},
 }
 
 // How far packets of 1 KB may be from the fluid on links: where a schedule has each link carry one transfer at a time,
@@ -46,7 +46,7 @@ func TestCallsLevelsAgree(t *testing.T) {
 	served := map[string]int{}
 	for i, f := range callFabrics {
 		for _, kind := range callKindsOf {
-			message := "3200KB"
+			message := "1600KB"
 			if kind == "all-to-all" {
 				message = "100KB"
 			}

@@ -91,6 +91,9 @@ func (d *anyScenario) draw(workload, fabric string, one int) string {
 			nodes += 48
 		}
 		d.put("fabric.edges", d.edges(nodes))
+	case "pods-of-cubes":
+		d.put("workload.days", int64(3))
+		d.put("workload.warm_up", int64(1))
 	case "scaleup":
 		if workload != "training" {
 			d.put("fabric.gpus", int64(nodes))

@@ -32,7 +32,7 @@ func TestPacketsNearFluid(t *testing.T) {
 	} {
 		last := math.Inf(1)
 		for _, size := range c.sizes {
-			s, err := Load(c.base, append([]string{"engine.level=packet", "workload.packet=" + size}, c.set...))
+			s, err := Load(c.base, append([]string{"engine.level=packet", "workload.packet=" + size, `policy.allocators=["prop-alloc", "iter-halve", "delta-joint"]`}, c.set...))
 			if err != nil {
 				t.Fatalf("%s: %v", c.set, err)
 			}
@@ -86,7 +86,7 @@ func TestTrainingOnLinks(t *testing.T) {
 	}{
 		{"training-torus", nil},
 		{"training-torus", []string{"workload.gpus=8"}},
-		{"training-torus", []string{"fabric.dims=[3,3,3]", "fabric.failed_chips=[4]", `policy.routers=["shortest","route-optimised"]`}},
+		{"training-torus", []string{"fabric.dims=[3,3,3]", "fabric.failed_chips=[4]", `policy.routers=["shortest","route-optimised"]`, "policy.route-optimised.budget=20000"}},
 		{"training-graph", []string{"workload.schedule=gpipe", `policy.routers=["shortest","ecmp"]`}},
 	} {
 		fluid := run(c.base, append(c.set, "engine.level=flow")...)

@@ -9,7 +9,7 @@ import (
 // TestGains: every change of a fleet is one that can be made, and gives what two runs differ by.
 func TestGains(t *testing.T) {
 	t.Parallel()
-	s, err := Load("fleet", []string{"workload.days=4", "workload.warm_up=1"})
+	s, err := Load("fleet", []string{"workload.days=2", "workload.warm_up=1"})
 	if err != nil {
 		t.Fatal(err)
 	}

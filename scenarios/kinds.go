@@ -167,8 +167,13 @@ func (k *kind) playedOn() []string {
 func (s *Scenario) elsewhere(path, name string) *schema.Wrong {
 	at := schema.JoinPath(path, name)
 	var users []*kind
+	one := *s
+	resolve := one.names(false)
 	for _, k := range kinds() {
-		if k.has(s, path, name) {
+		if one.Workload.Kind = s.Workload.Kind; k.section == "workload" {
+			one.Workload.Kind = k.name
+		}
+		if k.has(&one, resolve, at) {
 			users = append(users, k)
 		}
 	}
@@ -212,14 +217,10 @@ func (s *Scenario) elsewhere(path, name string) *schema.Wrong {
 	return &schema.Wrong{Problem: cmp.Or(s.undecided(at), "is not used by "+by), Remedy: want}
 }
 
-// has reports whether a kind has a key or table, in a scenario that is like s but of that kind where the key's use
-// depends on the kind of workload alone.
-func (k *kind) has(s *Scenario, path, name string) bool {
-	one := *s
-	if k.section == "workload" {
-		one.Workload.Kind = k.name
-	}
-	at, tables := schema.JoinPath(path, name), schema.New(one.names(false), k.parts(&one)...)
+// has reports whether a kind has a key or table where s is of that kind and the key's use depends on the kind of
+// workload alone.
+func (k *kind) has(s *Scenario, names *schema.Names, at string) bool {
+	tables := schema.New(names, k.parts(s)...)
 	if slices.ContainsFunc(tables.Tables, func(t *schema.Table) bool { return under(t.Path, at) }) {
 		return true
 	}

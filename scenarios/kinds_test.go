@@ -47,7 +47,11 @@ func TestProvedTogether(t *testing.T) {
 // follows from the traffic alone.
 func TestManyReplicas(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
-	for range 8 {
+	draws := 4
+	if *long {
+		draws = 8
+	}
+	for range draws {
 		var draw []string
 		for range 1 + random.IntN(6) {
 			r := random.IntN(24)

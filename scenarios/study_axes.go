@@ -266,7 +266,7 @@ func listKey(path string) bool {
 func (a *Axis) label(c *checker) {
 	for _, keys := range []int{1, len(a.Keys)} {
 		a.Labels = a.Labels[:0]
-		seen, twice := map[string]bool{}, ""
+		seen, twice := make(map[string]bool, len(a.Values)), ""
 		for _, v := range a.Values {
 			parts := make([]string, keys)
 			for k := range parts {

@@ -109,18 +109,18 @@ func (r span) series() (*series, *schema.Wrong) {
 
 // tidy takes off what adding up numbers as large as one in binary leaves: 0.1 x 3 is 0.3, and -0.3 + 0.1 x 3 is 0.
 func tidy(v, largest float64) float64 {
+	if v == math.Trunc(v) && math.Abs(v) < 1<<53 {
+		return v + 0 // -0 would be written differently
+	}
 	places := 0
 	if largest > 0 {
 		places = max(0, 13-int(math.Floor(math.Log10(largest))))
 	}
 	t, err := strconv.ParseFloat(strconv.FormatFloat(v, 'f', places, 64), 64)
-	switch {
-	case err != nil:
+	if err != nil {
 		return v
-	case t == 0:
-		return 0 // -0 would be written differently
 	}
-	return t
+	return t + 0 // as above
 }
 
 func isWhole(text string) bool {

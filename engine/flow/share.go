@@ -20,6 +20,7 @@ type component struct {
 	count []int32   // and their number
 	tight []bool
 	open  []int32   // transfers without a rate yet
+	used  []int32   // resources that these use
 	out   []float64 // by task: the rate found
 }
 
@@ -164,28 +165,34 @@ const together = 1e-12
 // transfer's own limit is met, what is bound there is frozen, and so on. A transfer of no weight gets nothing.
 func (z *sim) fill(tasks []int32, weight []float64) {
 	c := &z.comp
-	for _, r := range c.res {
-		c.load[r], c.count[r] = 0, 0
-	}
-	c.open = c.open[:0]
+	c.open, c.used = c.open[:0], c.used[:0]
 	for _, id := range tasks {
 		c.out[id] = 0
 		if weight[id] == 0 {
 			continue
 		}
 		c.open = append(c.open, id)
-		for u := z.useStart[id]; u < z.useStart[id+1]; u++ {
-			c.load[z.useRes[u]] += weight[id] * z.useW[u]
-			c.count[z.useRes[u]]++
+		for _, r := range z.useRes[z.useStart[id]:z.useStart[id+1]] {
+			c.count[r] = 0
 		}
 	}
-	for len(c.open) > 0 && !z.interrupted(len(c.open)+len(c.res)) {
-		share := z.common(c.res)
+	for _, id := range c.open {
+		for u := z.useStart[id]; u < z.useStart[id+1]; u++ {
+			r := z.useRes[u]
+			if c.count[r] == 0 {
+				c.load[r], c.used = 0, append(c.used, r)
+			}
+			c.load[r] += weight[id] * z.useW[u]
+			c.count[r]++
+		}
+	}
+	for len(c.open) > 0 && !z.interrupted(len(c.open)+len(c.res)) { // work is counted as if all resources were looked at
+		share := z.common(c.used)
 		for _, id := range c.open {
 			share = min(share, z.limit[id]/weight[id])
 		}
 		share = max(share, 0)
-		edge := z.tighten(c.res, share)
+		edge := z.tighten(c.used, share)
 		kept := c.open[:0]
 		for _, id := range c.open {
 			if !z.bound(id, edge*weight[id]) {

@@ -1,6 +1,8 @@
 package packet
 
 import (
+	"slices"
+	"sync"
 	"unsafe"
 
 	"sim/engine"
@@ -43,8 +45,17 @@ type chunks struct {
 	room  []record // of slabs to come
 	next  []int32  // by chunk: the one after it in its queue, or among the free
 	free  int32
+	last  int32 // the highest that was taken
 	made  int64
 }
+
+// firstSlabs are those that runs began with and have left, all zero: most runs need no other, and less time than to
+// clear one takes.
+var firstSlabs = sync.Pool{New: func() any {
+	room := make([]record, perSlab)
+	hugePages(room)
+	return (*[perSlab]record)(room)
+}}
 
 // fifo is a queue of records: a list of chunks. When it is empty it keeps the last of them, and begins there again.
 type fifo struct {
@@ -63,6 +74,7 @@ func (c *chunks) grab() int32 {
 	}
 	k := c.free
 	c.free, c.next[k] = c.next[k], 0
+	c.last = max(c.last, k)
 	return k << chunkBits
 }
 
@@ -71,12 +83,18 @@ func (c *chunks) grab() int32 {
 func (c *chunks) grow() {
 	const more = perSlab / perChunk
 	from := int32(len(c.slabs) * more)
-	if len(c.room) == 0 {
+	switch {
+	case from == 0:
+		c.slabs = append(c.slabs, firstSlabs.Get().(*[perSlab]record))
+	case len(c.room) == 0:
 		c.room = make([]record, min(len(c.slabs)+1, mostSlabs)*perSlab)
 		hugePages(c.room)
+		fallthrough
+	default:
+		c.slabs = append(c.slabs, (*[perSlab]record)(c.room))
+		c.room = c.room[perSlab:]
 	}
-	c.slabs = append(c.slabs, (*[perSlab]record)(c.room))
-	c.room = c.room[perSlab:]
+	c.next = slices.Grow(c.next, more)
 	for k := from; k < from+more; k++ {
 		c.next = append(c.next, k+1)
 	}
@@ -85,6 +103,14 @@ func (c *chunks) grow() {
 		c.free = 1
 	}
 	c.made += more
+}
+
+// leave gives the memory of a run back, which must not look at it any more.
+func (c *chunks) leave() {
+	first := c.slabs[0]
+	clear(first[:min(int(c.last)+1, perSlab/perChunk)*perChunk])
+	firstSlabs.Put(first)
+	*c = chunks{}
 }
 
 // add returns the place for one more record at the end of q.

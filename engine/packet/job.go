@@ -47,6 +47,7 @@ func RunGraph(g *engine.Graph, n *engine.Network, flows []engine.Flow, paths *en
 	if err != nil {
 		return nil, nil, err
 	}
+	defer z.chunks.leave()
 	z.job = newJob(g, bytes)
 	z.schedule(len(g.Tasks))
 	for i := range g.Tasks {

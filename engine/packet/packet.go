@@ -56,6 +56,7 @@ func Run(n *engine.Network, w *Work, o Options) (*Stats, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer z.chunks.leave()
 	if z.parts = z.newParts(w); z.parts == nil {
 		z.divide(w)
 	}

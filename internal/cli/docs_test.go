@@ -36,6 +36,7 @@ var tooLong = map[string]string{
 	"sim run training-calls --policy dor --set":             "5 s",
 	"sim sweep latency-load":                                "minutes",
 	"sim sweep study.toml":                                  "24 cells",
+	"sim run deepseek671b -j 1":                             "1 s, and TestBaselines runs it",
 	"sim run robustness --":                                 "2 s",
 	"sim run fleet --set workload.days=365":                 "1 s",
 	"sim run tori/pod4096 --set engine.level=static":        "1 s",
@@ -128,6 +129,7 @@ func TestDocs(t *testing.T) {
 	r := &runner{t: t}
 	defer r.stop()
 	done := map[string]bool{}
+	runs := someRuns(t, r)
 	for _, pattern := range documents {
 		files, err := filepath.Glob(pattern)
 		if err != nil {
@@ -135,7 +137,7 @@ func TestDocs(t *testing.T) {
 		}
 		for _, file := range files {
 			dir := t.TempDir()
-			surround(t, r, dir)
+			surround(t, runs, dir)
 			for i, c := range readDocument(t, file) {
 				switch {
 				case c.command == "":
@@ -149,24 +151,33 @@ func TestDocs(t *testing.T) {
 	}
 }
 
+// someRuns makes two runs that documents may name.
+func someRuns(t *testing.T, r *runner) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	for name, rate := range map[string]string{"old": "400Gbps", "new": "200Gbps"} {
+		a := r.run(dir, []string{"run", "gpt7b", "--policy", "sqrt-alloc", "--set", "fabric.port_bandwidth=" + rate, "--no-plots", "--out", name})
+		if a.err != nil || a.Code != exitDone {
+			t.Fatalf("%v\n%s", a.err, a.Stderr)
+		}
+	}
+	return dir
+}
+
 // surround makes what documents take for granted: the scenarios that are shipped, a workload, and two runs.
-func surround(t *testing.T, r *runner, dir string) {
+func surround(t *testing.T, runs, dir string) {
 	t.Helper()
 	shipped, err := filepath.Abs("../../scenarios")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, of := range map[string]string{"scenarios": "", "workload.txt": "compose/trace.txt"} {
-		if err := os.Symlink(filepath.Join(shipped, of), filepath.Join(dir, name)); err != nil {
-			t.Fatal(err)
-		}
+	if err := os.CopyFS(filepath.Join(dir, "runs"), os.DirFS(runs)); err != nil {
+		t.Fatal(err)
 	}
-	for name, rate := range map[string]string{"runs/old": "400Gbps", "runs/new": "200Gbps"} {
-		a := r.run(dir, []string{"run", "gpt7b", "--policy", "sqrt-alloc", "--set", "fabric.port_bandwidth=" + rate, "--no-plots", "--out", name})
-		if a.err != nil || a.Code != exitDone {
-			t.Fatalf("%v\n%s", a.err, a.Stderr)
-		}
-		if err := os.Symlink(name, filepath.Join(dir, filepath.Base(name))); err != nil {
+	for name, of := range map[string]string{
+		"scenarios": shipped, "workload.txt": filepath.Join(shipped, "compose/trace.txt"), "old": "runs/old", "new": "runs/new",
+	} {
+		if err := os.Symlink(of, filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}
 	}

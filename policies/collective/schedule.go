@@ -1,6 +1,7 @@
 package collective
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -67,6 +68,7 @@ type builder struct {
 	rows []Row // that hierarchical algorithms choose from
 	net  *neighbours
 	have []versions      // by rank
+	seen lists           // of transfers
 	last map[track]int32 // the last transfer of each
 	// stream tells transfers apart that do not wait for each other though they have the same ends, since they belong to
 	// parts of an algorithm that work side by side.
@@ -88,7 +90,7 @@ func newBuilder(ctx context.Context, p *Problem, o Options) *builder {
 		have: make([]versions, len(p.Group)), last: map[track]int32{},
 	}
 	for r := range b.have {
-		b.have[r] = versions{from: []int64{0}, state: []int32{0}, states: make([]state, 1)}
+		b.have[r] = make(versions, 1)
 	}
 	return b
 }
@@ -132,12 +134,12 @@ func (b *builder) sendOver(link, src, dst int32, d data, reduce bool) {
 	}
 	b.last[k] = id
 	for _, s := range d {
-		b.after = b.have[src].access(s, read, id, b.after)
+		b.access(src, s, read, id)
 		how := overwrite
 		if reduce {
 			how = add
 		}
-		b.after = b.have[dst].access(s, how, id, b.after)
+		b.access(dst, s, how, id)
 	}
 	waits := b.after[t.after:]
 	slices.Sort(waits)
@@ -147,16 +149,42 @@ func (b *builder) sendOver(link, src, dst int32, d data, reduce bool) {
 	b.net.carry(link, t.Bytes)
 }
 
-// versions is what transfers have done with the bytes of a rank: segment k is from[k] up to from[k+1], the last without
-// end, and its state is states[state[k]].
-type versions struct {
-	from   []int64
-	state  []int32
-	states []state
+// versions is what transfers have done with the bytes of a rank.
+type versions []segment
+
+// segment is bytes of which transfers have done the same, up to those of the next or without end.
+type segment struct {
+	from int64
+	// writes are the transfers that brought what it holds, reads those that have taken it from there since.
+	writes, reads list
 }
 
-// state is the transfers that brought what a segment holds, and those that have taken it from there since.
-type state struct{ writes, reads []int32 }
+// list is a list of transfers, the last one first: its place in lists, counted from 1; 0 of one that is empty.
+type list int32
+
+// lists holds lists, which share what follows in them.
+type lists []struct {
+	id   int32
+	rest list
+}
+
+// with returns l with one more.
+func (z *lists) with(id int32, l list) list {
+	*z = append(*z, struct {
+		id   int32
+		rest list
+	}{id, l})
+	return list(len(*z))
+}
+
+// after appends the transfers of l that come after one.
+func (z lists) after(one int32, l list, to []int32) []int32 {
+	for l > 0 && z[l-1].id > one {
+		to = append(to, z[l-1].id)
+		l = z[l-1].rest
+	}
+	return to
+}
 
 type access uint8
 
@@ -166,42 +194,42 @@ const (
 	overwrite
 )
 
-// access notes what transfer id does with a span, and appends the transfers that must come before.
-func (v *versions) access(s Span, how access, id int32, after []int32) []int32 {
-	for k := v.split(s.From); v.from[k] < s.To; k++ {
-		if k+1 == len(v.from) || v.from[k+1] > s.To {
-			v.split(s.To)
+// access notes what transfer id does with a span of a rank, and adds the transfers that must come before to after.
+func (b *builder) access(rank int32, s Span, how access, id int32) {
+	v := &b.have[rank]
+	k, found := slices.BinarySearchFunc(*v, s.From, func(z segment, at int64) int { return cmp.Compare(z.from, at) })
+	if !found {
+		v.split(k, s.From)
+	}
+	for ; (*v)[k].from < s.To; k++ {
+		if k+1 == len(*v) || (*v)[k+1].from > s.To {
+			v.split(k+1, s.To)
 		}
-		z := &v.states[v.state[k]]
+		z := &(*v)[k]
 		switch how {
 		case read:
-			after = append(after, z.writes...)
-			z.reads = append(z.reads[:len(z.reads):len(z.reads)], id)
+			b.after = b.seen.after(-1, z.writes, b.after)
+			z.reads = b.seen.with(id, z.reads)
 		case add:
-			after = append(after, z.reads...)
-			z.writes = append(z.writes[:len(z.writes):len(z.writes)], id)
+			b.after = b.seen.after(-1, z.reads, b.after)
+			z.writes = b.seen.with(id, z.writes)
 		case overwrite:
-			after = append(after, z.reads...)
-			for _, w := range z.writes { // the last read waits for those before it
-				if len(z.reads) == 0 || w > z.reads[len(z.reads)-1] {
-					after = append(after, w)
-				}
+			b.after = b.seen.after(-1, z.reads, b.after)
+			last := int32(-1)
+			if z.reads > 0 { // it waits for what was written before it
+				last = b.seen[z.reads-1].id
 			}
-			z.writes, z.reads = []int32{id}, nil
+			b.after = b.seen.after(last, z.writes, b.after)
+			z.writes, z.reads = b.seen.with(id, 0), 0
 		}
 	}
-	return after
 }
 
-// split has a segment begin at a byte and returns it.
-func (v *versions) split(at int64) int {
-	k, found := slices.BinarySearch(v.from, at)
-	if !found {
-		v.from = slices.Insert(v.from, k, at)
-		v.states = append(v.states, v.states[v.state[k-1]])
-		v.state = slices.Insert(v.state, k, int32(len(v.states)-1))
-	}
-	return k
+// split has segment k begin at a byte of the one before.
+func (v *versions) split(k int, at int64) {
+	one := (*v)[k-1]
+	one.from = at
+	*v = slices.Insert(*v, k, one)
 }
 
 // neighbours is the links that join ranks.

@@ -6,15 +6,7 @@ import "math/bits"
 // have room for: no placement without optical switches can do better. It searches exhaustively, the lowest free cube
 // first: some box has it, or none does.
 func MostBoxes(free uint64, sides [3]int) int {
-	var at [64][]uint64 // boxes by their cubes
-	for _, m := range boxes(sides, [3]int{1, 1, 1}, true) {
-		if m&^free == 0 {
-			for rest := m; rest != 0; rest &= rest - 1 {
-				c := bits.TrailingZeros64(rest)
-				at[c] = append(at[c], m)
-			}
-		}
-	}
+	all := boxes(sides, [3]int{1, 1, 1}, true)
 	size, best := sides[0]*sides[1]*sides[2], 0
 	seen := map[uint64]int{}
 	var search func(free uint64, n int)
@@ -28,8 +20,8 @@ func MostBoxes(free uint64, sides [3]int) int {
 		}
 		seen[free] = n
 		c := bits.TrailingZeros64(free)
-		for _, m := range at[c] {
-			if m&^free == 0 {
+		for _, m := range all {
+			if m>>c&1 == 1 && m&^free == 0 {
 				search(free&^m, n+1)
 			}
 		}

@@ -124,8 +124,26 @@ var buddies = sync.OnceValue(func() map[[3]int][]uint64 {
 })
 
 // boxes returns the boxes of these sides in a grid of 4x4x4, in every rotation that is another, as words of its 64
-// places. They begin at multiples of step (rotated alike) or, wrapping round, anywhere. Sides above 4 have none.
+// places. They begin at multiples of step (rotated alike) or, wrapping round, anywhere. Sides above 4 have none. The
+// list is everyone's: read only.
 func boxes(sides, step [3]int, wrap bool) []uint64 {
+	key := boxKey{sides, step, wrap}
+	list, ok := boxLists.Load(key)
+	if !ok {
+		list, _ = boxLists.LoadOrStore(key, listBoxes(sides, step, wrap))
+	}
+	return list.([]uint64)
+}
+
+type boxKey struct {
+	sides, step [3]int
+	wrap        bool
+}
+
+// boxLists holds the lists that were asked for, by boxKey.
+var boxLists sync.Map
+
+func listBoxes(sides, step [3]int, wrap bool) []uint64 {
 	var list []uint64
 	seen := map[uint64]bool{}
 	for _, turn := range [][3]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {

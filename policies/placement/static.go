@@ -3,6 +3,7 @@ package placement
 import (
 	"math/bits"
 	"slices"
+	"sync"
 
 	"sim/workloads/fleet"
 )
@@ -13,7 +14,6 @@ type static struct {
 	fold bool // slices may be folded
 
 	known map[fleet.Shape][]uint64 // places of a slice
-	all   []uint64                 // every box, the largest first
 }
 
 func (*static) Rewires() bool { return false }
@@ -109,19 +109,22 @@ func folded(sides [3]int) [][3]int {
 	return slices.Compact(list)
 }
 
-// largest returns the cubes of the largest free box, or at most least where no box is larger than that.
-func (s *static) largest(free uint64, least int) int {
-	if s.all == nil {
-		for x := 1; x <= grid; x++ {
-			for y := x; y <= grid; y++ {
-				for z := y; z <= grid; z++ {
-					s.all = append(s.all, boxes([3]int{x, y, z}, [3]int{1, 1, 1}, true)...)
-				}
+// allBoxes are the boxes of cubes of every size, the largest first.
+var allBoxes = sync.OnceValue(func() (all []uint64) {
+	for x := 1; x <= grid; x++ {
+		for y := x; y <= grid; y++ {
+			for z := y; z <= grid; z++ {
+				all = append(all, boxes([3]int{x, y, z}, [3]int{1, 1, 1}, true)...)
 			}
 		}
-		slices.SortStableFunc(s.all, func(a, b uint64) int { return bits.OnesCount64(b) - bits.OnesCount64(a) })
 	}
-	for _, m := range s.all {
+	slices.SortStableFunc(all, func(a, b uint64) int { return bits.OnesCount64(b) - bits.OnesCount64(a) })
+	return all
+})
+
+// largest returns the cubes of the largest free box, or at most least where no box is larger than that.
+func (s *static) largest(free uint64, least int) int {
+	for _, m := range allBoxes() {
 		n := bits.OnesCount64(m)
 		if n <= least {
 			return least

@@ -2,18 +2,19 @@ package placement
 
 import (
 	"fmt"
+	"sync"
 
 	"sim/fabric/torus"
 	"sim/workloads/fleet"
 )
 
-// Wiring knows which places of a slice are linked, by shape. The zero value is ready; it is not safe for concurrent use.
-type Wiring struct{ known map[fleet.Shape][3][]int8 }
+// Wiring knows which places of a slice are linked, by shape. The zero value is ready, and safe for concurrent use.
+type Wiring struct{ known sync.Map }
 
 // Of returns by dimension the place in a slice of whole cubes that each place's links lead to, upwards.
 func (w *Wiring) Of(s fleet.Shape) ([3][]int8, error) {
-	if next, ok := w.known[s]; ok {
-		return next, nil
+	if next, ok := w.known.Load(s); ok {
+		return next.([3][]int8), nil
 	}
 	var next [3][]int8
 	t, err := torus.New(s.Dims[:]...)
@@ -37,10 +38,7 @@ func (w *Wiring) Of(s fleet.Shape) ([3][]int8, error) {
 	for _, c := range all { // the 16 switches of a dimension connect the same cubes
 		next[c.Dim][c.Out] = int8(c.In)
 	}
-	if w.known == nil {
-		w.known = map[fleet.Shape][3][]int8{}
-	}
-	w.known[s] = next
+	w.known.Store(s, next)
 	return next, nil
 }
 

@@ -94,14 +94,15 @@ func (j *Job) of(shared []int) []int {
 	return own
 }
 
-// within returns the same problem with other numbers of ports in its pods. It shares the evaluators' tables with p.
+// within returns the same problem with other numbers of ports in its pods. It shares the evaluators' tables with p, and
+// what is decided for jobs alone.
 func (p *Problem) within(ports []int) (*Problem, error) {
 	o := *p.Fabric
 	o.Pods = slices.Clone(o.Pods)
 	for i := range o.Pods {
 		o.Pods[i].Ports = ports[i]
 	}
-	q := &Problem{Graph: p.Graph, Fabric: &o}
+	q := &Problem{Graph: p.Graph, Fabric: &o, decided: p.decided}
 	if err := q.measure(); err != nil {
 		return nil, err
 	}

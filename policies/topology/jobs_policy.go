@@ -3,6 +3,8 @@ package topology
 import (
 	"context"
 	"fmt"
+	"slices"
+	"sync"
 
 	"sim/engine"
 	"sim/engine/flow"
@@ -98,15 +100,49 @@ func (o *JobsOptions) services() []flow.Service {
 }
 
 // alone lets the allocator for single jobs decide for job j on so many ports of each shared pod.
-func (s *Shared) alone(ctx context.Context, o *JobsOptions, j int, ports []int) (d *Decision, err error) {
-	p, err := s.Jobs[j].Problem.within(s.Jobs[j].of(ports))
-	if err == nil {
-		d, err = o.Single.Choose(ctx, p, o.Options)
-	}
+func (s *Shared) alone(ctx context.Context, o *JobsOptions, j int, ports []int) (*Decision, error) {
+	job := &s.Jobs[j]
+	own := job.of(ports)
+	d, err := job.Problem.decided.get(fmt.Sprintf("%v %T %+v", own, o.Single, o.Options), func() (*Decision, error) {
+		p, err := job.Problem.within(own)
+		if err != nil {
+			return nil, err
+		}
+		return o.Single.Choose(ctx, p, o.Options)
+	})
 	if err != nil {
-		return nil, fmt.Errorf("job %s: %w", s.Jobs[j].Name, err)
+		return nil, fmt.Errorf("job %s: %w", job.Name, err)
 	}
 	return d, nil
+}
+
+// decisions are what allocators decided for a job alone, by its ports and their options: multi-job allocators, and
+// placements of jobs that are compared, ask for the same again and again.
+type decisions struct {
+	mu sync.Mutex
+	of map[string]Decision
+}
+
+// get returns a copy of what was decided before, or decides.
+func (z *decisions) get(key string, decide func() (*Decision, error)) (*Decision, error) {
+	z.mu.Lock()
+	d, known := z.of[key]
+	z.mu.Unlock()
+	if !known {
+		now, err := decide()
+		if err != nil {
+			return nil, err
+		}
+		d = *now
+		z.mu.Lock()
+		if z.of == nil {
+			z.of = map[string]Decision{}
+		}
+		z.of[key] = d
+		z.mu.Unlock()
+	}
+	d.Circuits = slices.Clone(d.Circuits)
+	return &d, nil
 }
 
 // apart lets each job decide alone, on its ports of each shared pod.

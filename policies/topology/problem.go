@@ -31,6 +31,7 @@ type Problem struct {
 
 	evaluators sync.Pool                // of *evaluator
 	joint      once.Value[jointOptimum] // see shared
+	decided    *decisions               // of jobs alone
 }
 
 // ErrPorts is wrapped where the pods' ports cannot connect all that must be.
@@ -39,7 +40,7 @@ var ErrPorts = errors.New("topology: too few ports to connect every pod pair tha
 // NewProblem returns the problem of lighting circuits on o for g, whose routes o holds. It fails with ErrPorts where
 // one circuit a bundle does not fit.
 func NewProblem(g *engine.Graph, o *fabric.Optical) (*Problem, error) {
-	p := &Problem{Graph: g, Fabric: o}
+	p := &Problem{Graph: g, Fabric: o, decided: new(decisions)}
 	if err := p.measure(); err != nil {
 		return nil, err
 	}

@@ -1,10 +1,8 @@
 package plan
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 
 	"sim/policies/reconfigure/halt"
 )
@@ -22,14 +20,7 @@ func (p *Plan) Seal() error { return p.SealUnless(nil) }
 // SealUnless is Seal, and fails with halt.ErrHalted when told to.
 func (p *Plan) SealUnless(stop halt.When) (err error) {
 	defer halt.Caught(&err)
-	compared := 0
-	slices.SortFunc(p.Tx, func(a, b Tx) int {
-		if compared++; compared&(1<<16-1) == 0 {
-			stop.Check()
-		}
-		return cmp.Or(cmp.Compare(a.Phase, b.Phase), cmp.Compare(a.Slot, b.Slot), cmp.Compare(a.From, b.From),
-			cmp.Compare(a.To, b.To), cmp.Compare(a.Src, b.Src), cmp.Compare(a.Dst, b.Dst), cmp.Compare(a.Chunk, b.Chunk))
-	})
+	order(p.Tx, 0, stop)
 	peak, err := p.replay(stop)
 	if err != nil {
 		return err

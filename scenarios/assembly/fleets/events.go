@@ -235,7 +235,7 @@ func (s *state) takeOver(slot int32, cube int, free uint64) {
 	p.on[cube] = p.on[cube][:0]
 	p.on[to] = append(p.on[to], slot)
 	s.maintain(j.pod, cube)
-	if made, err := s.wiring.Connect(p.Pod, j.Shape, j.at.Cubes); err == nil { // it was connected before
+	if made, err := wiring.Connect(p.Pod, j.Shape, j.at.Cubes); err == nil { // it was connected before
 		s.tally.connected(s, j, made)
 	}
 	j.phase = moving

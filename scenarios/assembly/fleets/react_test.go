@@ -16,6 +16,16 @@ func jobs(list ...fleet.Job) func() fleet.Source {
 	return func() fleet.Source { return &fleet.List{Of: list} }
 }
 
+// only is a mix of one shape.
+func only(t testing.TB, text string) fleet.Mix {
+	t.Helper()
+	mix, err := fleet.ParseMix(text + " 1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return mix
+}
+
 func shape(t testing.TB, text string) fleet.Shape {
 	t.Helper()
 	s, err := fleet.ParseShape(text)

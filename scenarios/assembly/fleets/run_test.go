@@ -68,27 +68,17 @@ func mean(waits []fleet.Time) float64 {
 // TestErlang: jobs of one cube that come at random and take exponential times wait as long as in an M/M/64 queue
 // (Erlang's C formula), within three standard errors over runs.
 func TestErlang(t *testing.T) {
-	const load, runs = 0.95, 6
-	mix, err := fleet.ParseMix("4x4x4 1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	sum, squares, want := 0.0, 0.0, 0.0
-	for seed := range uint64(runs) {
-		d := &fleet.Demand{Seed: seed, Mix: mix, PerDay: 2000, Until: 60 * fleet.Day, Chips: 4096, Load: load, Durations: fleet.Exponential, Bands: [fleet.Bands]float64{1}, Factor: 1}
+	const load = 0.95
+	demand := fleet.Demand{Mix: only(t, "4x4x4"), PerDay: 2000, Until: 60 * fleet.Day, Chips: 4096, Load: load, Durations: fleet.Exponential, Bands: [fleet.Bands]float64{1}, Factor: 1}
+	work := demand.MeanWork(shape(t, "4x4x4")).Seconds()
+	want := erlangC(fleet.PodCubes, load*fleet.PodCubes) * work / (fleet.PodCubes * (1 - load))
+	agrees(t, "mean wait", want, 0.1, 9, func(seed uint64) float64 {
+		d := demand
+		d.Seed = seed
 		c := quiet(d.Jobs, d.Until)
 		c.From = 10 * fleet.Day
-		x := mean(simulate(t, c, "reconfigurable").Waits)
-		sum += x
-		squares += x * x
-		work := d.MeanWork(mix[0].Shape).Seconds()
-		want = erlangC(fleet.PodCubes, load*fleet.PodCubes) * work / (fleet.PodCubes * (1 - load))
-	}
-	got := sum / runs
-	se := math.Sqrt((squares/runs - got*got) / (runs - 1))
-	if math.Abs(got-want) > 3*se || se > 0.1*want {
-		t.Errorf("mean wait %.1f s with a standard error of %.1f, want %.1f", got, se, want)
-	}
+		return mean(simulate(t, c, "reconfigurable").Waits)
+	})
 }
 
 // erlangC is the probability of waiting for one of c servers under an offered load.
@@ -194,10 +184,10 @@ func TestConserved(t *testing.T) {
 		c := pod60(rapid.SampledFrom([]float64{0.2, 0.7, 1.5}).Draw(t, "load"))
 		seed := rapid.Uint64Range(0, 1000).Draw(t, "seed")
 		d := &fleet.Demand{
-			Seed: seed, Mix: fleet.Mixes()["tpuv4-2022"], PerDay: 150, Until: 4 * fleet.Day, Chips: 4096, Load: rapid.SampledFrom([]float64{0.3, 0.8, 2}).Draw(t, "load"),
+			Seed: seed, Mix: fleet.Mixes()["tpuv4-2022"], PerDay: 150, Until: 3 * fleet.Day, Chips: 4096, Load: rapid.SampledFrom([]float64{0.3, 0.8, 2}).Draw(t, "load"),
 			Durations: rapid.SampledFrom([]fleet.Form{fleet.Lognormal, fleet.Exponential, fleet.Constant}).Draw(t, "durations"), Sigma: 1, Bands: [fleet.Bands]float64{1, 1, 1}, Routes: 0.5, Factor: 2,
 		}
-		c.Seed, c.Jobs, c.From, c.Until = seed, d.Jobs, rapid.SampledFrom([]fleet.Time{0, fleet.Day, 3 * fleet.Day}).Draw(t, "from"), d.Until
+		c.Seed, c.Jobs, c.From, c.Until = seed, d.Jobs, rapid.SampledFrom([]fleet.Time{0, fleet.Day, 2 * fleet.Day}).Draw(t, "from"), d.Until
 		c.Pods = rapid.IntRange(1, 3).Draw(t, "pods")
 		by := rapid.SampledFrom([]float64{0, 10, 100}).Draw(t, "times as many failures")
 		for k := range c.Rates {

@@ -148,7 +148,7 @@ func (s *state) start(j *job, p int, at placement.Place, slow float64) error {
 	s.watch.started(s)
 	s.rec.placed(s, j)
 	if j.Shape.Cubes() > 0 && s.policy.Rewires() {
-		made, err := s.wiring.Connect(s.pods[p].Pod, j.Shape, at.Cubes)
+		made, err := wiring.Connect(s.pods[p].Pod, j.Shape, at.Cubes)
 		if err != nil {
 			return err
 		}

@@ -18,6 +18,9 @@ const (
 	slotsPod = fleet.PodCubes * fleet.CubeChips // as many jobs can run
 )
 
+// wiring is the same in all simulations.
+var wiring placement.Wiring
+
 // state is a fleet in a simulation.
 type state struct {
 	c      *Config
@@ -26,7 +29,6 @@ type state struct {
 	now    fleet.Time
 	source fleet.Source
 	next   *job // that arrives
-	wiring placement.Wiring
 	pods   []pod
 	slots  []*job
 	spare  []int32 // slots without a job

@@ -124,7 +124,7 @@ func (w *watch) could(s *state, p int) could {
 func (w *watch) look(s *state) {
 	for p := range s.pods {
 		pod := s.pods[p].Pod
-		free := bits.OnesCount64(pod.Free())
+		free := s.pods[p].whole()
 		if free == 0 {
 			continue
 		}
