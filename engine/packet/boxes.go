@@ -9,6 +9,8 @@ type box struct {
 	then *box
 }
 
+const boxBytes = int64(unsafe.Sizeof(box{}))
+
 // boxes is what comes to a part, in order.
 type boxes struct{ first, last *box }
 
@@ -29,7 +31,7 @@ func (k *worker) more(to *boxes) *box {
 		b, k.free = k.free[last], k.free[:last]
 	} else {
 		b = &box{}
-		k.grown += int64(unsafe.Sizeof(box{}))
+		k.grown += boxBytes
 	}
 	if to.last == nil {
 		to.first = b

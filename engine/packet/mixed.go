@@ -93,13 +93,8 @@ func (p *parts) openMixed() {
 	for i := range p.workers {
 		k := &p.workers[i]
 		hops += len(k.settings)
-		p.followed += k.followed
-		k.settings, k.followed = k.settings[:0], 0
+		k.settings = k.settings[:0]
 	}
-	if !p.o.divide {
-		p.opened++
-	}
-	p.hops += int64(hops)
 	if hops < len(p.links)*perWindow/2 {
 		p.span = min(2*p.span, p.mostSpan)
 	} else if hops > len(p.links)*perWindow {
@@ -107,17 +102,6 @@ func (p *parts) openMixed() {
 	}
 	p.end = min(p.end, p.begin+min(p.span, engine.Never-p.begin))
 	p.shift = max(0, bits.Len64(uint64(p.end-p.begin-1))-timeBits)
-}
-
-const (
-	mostFollowed = 2 // settings for a hop, and
-	followedOnce = 1 << 14
-	tried        = 32 // windows after which a run is not begun anew
-)
-
-// tied reports whether so many packets come to links at once that following back what set them takes longer than one loop.
-func (p *parts) tied() bool {
-	return p.mixed && p.followed > mostFollowed*p.hops+followedOnce && !p.o.divide
 }
 
 // partMixed simulates a part in the window, to which what is in here comes.
@@ -138,6 +122,7 @@ func (k *worker) partMixed(q *on) {
 		}
 	}
 	for left := len(q.links); left > 0; {
+		soonest := k.soonest(q)
 		for i := range q.links {
 			limit := p.end
 			if q.ring {
@@ -146,7 +131,7 @@ func (k *worker) partMixed(q *on) {
 					before = len(q.links) - 1
 				}
 				b := &q.links[before]
-				if from := max(k.until[before], b.free); from < limit-b.takes {
+				if from := max(k.until[before], b.free, soonest); from < limit-b.takes {
 					limit = from + b.takes
 				}
 			}
@@ -165,6 +150,23 @@ func (k *worker) partMixed(q *on) {
 	}
 }
 
+// soonest returns when the first of what comes to the links of a ring does, as far as that is known.
+func (k *worker) soonest(q *on) engine.Time {
+	if !q.ring {
+		return 0
+	}
+	t := k.end
+	for i := range q.links {
+		if m := k.lists[i]; m != 0 {
+			t = min(t, k.here[k.first[i<<timeBits|bits.TrailingZeros64(m)]].time())
+		}
+		if at := k.taken[i]; at < len(k.stream[i]) {
+			t = min(t, k.stream[i][at].time())
+		}
+	}
+	return t
+}
+
 // comesMixed puts one that comes to a link where it belongs among those that do in the same stretch of the window.
 func (k *worker) comesMixed(i, link int32) {
 	here := k.here
@@ -174,6 +176,7 @@ func (k *worker) comesMixed(i, link int32) {
 	at := &k.first[link<<timeBits|t]
 	for *at >= 0 && k.sooner(&here[*at].key, &c.key) {
 		at = &here[*at].then
+		k.followed++
 	}
 	c.then, *at = *at, i
 }
@@ -269,7 +272,7 @@ func (k *worker) bookMixed(q *on, l *partLink, i int, c key, inject engine.Time,
 	all := k.gone[i]
 	k.held[i]++
 	if passed := k.passed[i]; k.held[i]-passed > l.mostHeld {
-		for int(passed) < len(all) && (all[passed].at < now || all[passed].at == now && k.before(all[passed].number, number)) {
+		for int(passed) < len(all) && (all[passed].at < now || all[passed].at == now && !k.before(number, all[passed].number)) {
 			passed++
 		}
 		k.passed[i] = passed

@@ -79,7 +79,7 @@ type Options struct {
 
 	divide bool // for tests: divide work among Workers however little there is
 	mixed  bool // for tests: simulate parts as where packets have several sizes
-	tied   bool // what would set mixed packets is followed back too far
+	tied   bool // too much comes at once to be put in order part by part
 	serve  bool // for tests: serve packets one by one though they could be booked
 }
 

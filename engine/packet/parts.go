@@ -2,6 +2,7 @@ package packet
 
 import (
 	"cmp"
+	"runtime"
 	"slices"
 
 	"sim/engine"
@@ -47,7 +48,7 @@ type part struct {
 // newParts returns the parts of a network, nil where packets cannot be simulated by parts: events depend on what becomes of
 // packets elsewhere, or some part would be no ring nor a link alone.
 func (z *sim) newParts(w *Work) *parts {
-	if z.on || !z.paths.single() || z.windowOf != nil || z.job != nil || z.log != nil || z.o.SampleEvery > 0 || len(z.injectors) == 0 {
+	if z.on || z.o.tied || !z.paths.single() || z.windowOf != nil || z.job != nil || z.log != nil || z.o.SampleEvery > 0 || len(z.injectors) == 0 || len(z.links)+len(z.injectors) >= 1<<rankBits {
 		return nil
 	}
 	p := &parts{sim: z, size: z.injectors[0].bytes, mixed: z.o.mixed}
@@ -79,18 +80,14 @@ func (z *sim) newParts(w *Work) *parts {
 		return nil
 	}
 	p.mixed = p.mixed || p.unit < p.least/32 || p.manyPhases()
-	if p.mixed && z.o.tied {
-		return nil
-	}
 	p.late = p.late || p.mixed
-	look := 256 * p.unit
-	if p.mixed {
-		look = 8 * p.least
-	}
-	if z.o.EndMeasured && (z.to-z.from)/8 < look && !z.o.divide || !p.divide(w) { // too little would be done between two looks at all links
+	if !p.divide(w) {
 		return nil
 	}
-	p.lay()
+	workers := min(max(1, z.o.Workers), runtime.GOMAXPROCS(0), mostWorkers)
+	if p.lay(); p.mixed && p.mostSpan < p.least || int64(len(p.part)*workers)*boxBytes > p.most*chunkBytes/4 {
+		return nil
+	}
 	return p
 }
 
@@ -373,6 +370,10 @@ func (p *parts) enter() {
 // leave gives packets and events back.
 func (p *parts) leave() {
 	p.gather()
+	for i := range p.workers {
+		k := &p.workers[i]
+		k.grown, k.rooms, k.free = 0, [32][]room{}, nil
+	}
 	for i := range p.links {
 		l := &p.links[i]
 		b := &p.sim.links[p.link[i]]
@@ -398,6 +399,7 @@ func (p *parts) leave() {
 			*p.chunks.add(&b.queue) = record{at: at, inject: r.inject, route: r.route, bytes: bytes, hold: next}
 			at += l.takes
 		}
+		l.room, l.ends = nil, nil
 	}
 	slices.SortStableFunc(p.order, func(a, b rankedKey) int { return cmp.Compare(p.when(a.id), p.when(b.id)) })
 	a := p.calendar

@@ -163,9 +163,20 @@ func TestPartsOfOddWork(t *testing.T) {
 	for range 20 {
 		queue.Sources = append(queue.Sources, packet.Source{End: 1, Bytes: 4, Count: 2000, Every: 4})
 	}
+	self := over(&engine.Network{Nodes: 1, Links: []engine.Link{{Rate: 8e12, Latency: 5}}}, []packet.Source{
+		{End: 1, Bytes: 4, Count: 50, Every: 3}, {End: 1, Bytes: 9, Count: 50, Every: 7},
+	}, []int32{0, 0, 0})
 	cube := box{[3]int{4, 4, 4}}
+	leaves := &engine.Network{Nodes: 3002, Links: []engine.Link{{From: 3000, To: 3001, Rate: 8e15}}}
+	var all [][]int32
+	for i := range int32(3000) {
+		leaves.Links = append(leaves.Links, engine.Link{From: 2999 - i, To: 3000, Rate: 8e12})
+		all = append(all, []int32{1 + i, 0})
+	}
 	tied := cube.network(engine.Link{Rate: 8e12, Latency: 1})
 	for name, c := range map[string]partedCase{
+		"a link from a node to itself": {&engine.Network{Nodes: 1, Links: []engine.Link{{Rate: 8e12, Latency: 5}}}, self, packet.Options{}},
+		"many leaves":                  {leaves, over(leaves, []packet.Source{{End: 3000, Bytes: 4000, Count: 3, Every: 4000}}, all...), packet.Options{}},
 		"ties": {tied, &packet.Work{Flows: cube.everyPair(), Paths: cube.paths(false),
 			Sources: cube.perNode(packet.Source{Process: packet.Greedy, Order: packet.RoundRobin, Bytes: 4000, Count: 4})}, packet.Options{}},
 		"two ports of one link": {line, &packet.Work{Paths: twin, Flows: []engine.Flow{{Dst: 2}}, Sources: []packet.Source{greedy}}, packet.Options{}},

@@ -1,6 +1,7 @@
 package packet
 
 import (
+	"math"
 	"math/bits"
 	"slices"
 	"sync"
@@ -37,8 +38,8 @@ type window struct {
 	mostSpan   engine.Time    // that it may be
 	shift      int            // the logarithm of a stretch of it
 	seen       [2][][]setting // by level, odd or even, and worker: what it has taken down before
-	hops       int64          // of mixed packets, so far
-	followed   int64          // settings that were followed back for them
+	came       int64          // to parts so far, and
+	followed   int64          // what was looked at to put it in order
 	anew       bool           // this run is to begin anew, without parts
 	failed     int            // windows that were not worth it, and
 	worth      int            // those in a row that were
@@ -73,16 +74,18 @@ func (p *parts) run(until engine.Time) {
 		p.newWorkers()
 	}
 	p.enter()
+	opened := p.opened
 	for {
 		begin, dense := p.open(until)
 		if begin > until || begin == engine.Never {
 			break
 		}
-		if p.tied() && p.opened < tried { // begin anew, perhaps in two regions
+		tied := p.tied()
+		if tied && p.opened < tried { // begin anew, perhaps in two regions
 			p.anew, p.full = true, true
 			return
 		}
-		if p.tied() || p.tooLarge() { // rings have room that one loop does without
+		if tied || p.tooLarge() { // rings have room that one loop does without
 			p.leave()
 			p.sim.parts = nil
 			p.runBooked(until)
@@ -108,7 +111,29 @@ func (p *parts) run(until engine.Time) {
 			return
 		}
 	}
-	p.leave()
+	if p.leave(); p.opened-opened < fewWindows && !p.o.divide { // the next look is as near
+		p.sim.parts = nil
+	}
+}
+
+// fewWindows is how many, between two looks at all links, are too few to take over packets for.
+const fewWindows = 16
+
+const (
+	mostFollowed = 4 // of what came before for each that comes, and
+	followedOnce = 1 << 14
+	tried        = 32 // windows after which a run is not begun anew
+)
+
+// tied reports whether so much comes to links at once that putting it in order takes longer than one loop.
+func (p *parts) tied() bool {
+	for i := range p.workers {
+		k := &p.workers[i]
+		p.came += k.came
+		p.followed += k.followed
+		k.came, k.followed = 0, 0
+	}
+	return p.followed > mostFollowed*p.came+followedOnce && !p.o.divide
 }
 
 // stretch returns for how long one loop goes on: the longer the more often windows were not worth it.
@@ -116,7 +141,7 @@ func (p *parts) stretch() engine.Time {
 	if p.o.divide {
 		return min(3*p.least, engine.Never>>20)
 	}
-	return min(p.least, engine.Never>>20) << min(p.failed, 12) * 8
+	return engine.Time(min(math.Ldexp(float64(p.least), 3+2*min(p.failed, 62)), float64(engine.Never>>2)))
 }
 
 // tooLarge reports whether packets take more memory than they may.
@@ -125,7 +150,7 @@ func (p *parts) tooLarge() bool {
 	for i := range p.workers {
 		sum += p.workers[i].grown + int64(cap(p.workers[i].settings))*settingBytes
 	}
-	return sum > p.most*chunkBytes
+	return sum > p.most*chunkBytes/2 // it is copied then
 }
 
 // gather takes up what the workers have counted.
@@ -270,8 +295,7 @@ func (p *parts) dense() bool {
 	if len(p.times) == 0 && !p.mixed {
 		return false
 	}
-	if p.o.divide { // both loops in turns
-		p.opened++
+	if p.opened++; p.o.divide { // both loops in turns
 		return p.opened%4 != 0
 	}
 	due := int64(0)

@@ -56,31 +56,32 @@ type waiting struct {
 // worker simulates parts.
 type worker struct {
 	*parts
-	stats  Stats
-	out    []boxes                       // 0 is packets that have arrived, 1+k what comes to part k
-	free   []*box                        // some that are empty
-	here   []coming                      // what comes to the part that is simulated
-	rooms  [32][]room                    // that are not in use, by the logarithm of their size
-	first  [mostLinks * mostTimes]int32  // by link of a part and time: the first that comes, -1 of none
-	inner  [mostLinks * mostTimes]coming // by link of a part and time: the packet that comes over the one before it
-	lists  [mostLinks]uint64             // by link: the times at which some of first come
-	inners [mostLinks]uint64             // by link: the times at which one of inner comes
-	ends   [mostLinks * mostTimes]key    // by link of a part and time: of the packet that gets to its end
-	ending [mostLinks]uint64             // by link: the times at which some do
-	held   [mostLinks]int32              // by link: packets on and before it when the window began, and those that came
-	last   [mostLinks]int32              // by link: the time at which the last packet on it gets to its end
-	done   [mostLinks]int32              // by link: the times before this are simulated
-	order  []rankedKey
-	soon   engine.Time   // of the events that wait
-	rests  []engine.Time // of these, by the unit
-	waited engine.Time
-	grown  int64 // bytes of packets
+	stats    Stats
+	out      []boxes                       // 0 is packets that have arrived, 1+k what comes to part k
+	free     []*box                        // some that are empty
+	here     []coming                      // what comes to the part that is simulated
+	rooms    [32][]room                    // that are not in use, by the logarithm of their size
+	first    [mostLinks * mostTimes]int32  // by link of a part and time: the first that comes, -1 of none
+	inner    [mostLinks * mostTimes]coming // by link of a part and time: the packet that comes over the one before it
+	lists    [mostLinks]uint64             // by link: the times at which some of first come
+	inners   [mostLinks]uint64             // by link: the times at which one of inner comes
+	ends     [mostLinks * mostTimes]key    // by link of a part and time: of the packet that gets to its end
+	ending   [mostLinks]uint64             // by link: the times at which some do
+	held     [mostLinks]int32              // by link: packets on and before it when the window began, and those that came
+	last     [mostLinks]int32              // by link: the time at which the last packet on it gets to its end
+	done     [mostLinks]int32              // by link: the times before this are simulated
+	order    []rankedKey
+	soon     engine.Time   // of the events that wait
+	rests    []engine.Time // of these, by the unit
+	waited   engine.Time
+	grown    int64 // bytes of packets
+	came     int64 // to its parts, and
+	followed int64 // what was looked at to put it in order
 
 	// of mixed packets
 	number   uint32 // one more than its place among workers
 	settings []setting
 	level    int
-	followed int64                  // of these, to compare events
 	stream   [mostLinks][]coming    // by link: packets that come over the one before it, in order
 	taken    [mostLinks]int         // of these
 	gone     [mostLinks][]gone      // by link: packets that get to its end
@@ -127,6 +128,7 @@ func (k *worker) part(number int32) {
 	for i := range p.workers {
 		k.empty(&p.workers[i].out[1+number], func(what []coming) { k.here = append(k.here, what...) })
 	}
+	k.came += int64(len(k.here))
 	if p.mixed {
 		k.partMixed(&q)
 	} else {
@@ -250,6 +252,7 @@ func (k *worker) comes(i int32) {
 	at := &k.first[c.then]
 	for *at >= 0 && here[*at].before(&c.key) != 0 {
 		at = &here[*at].then
+		k.followed++
 	}
 	c.then, *at = *at, i
 }
