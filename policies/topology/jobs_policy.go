@@ -110,6 +110,9 @@ func (s *Shared) alone(ctx context.Context, o *JobsOptions, j int, ports []int) 
 		}
 		return o.Single.Choose(ctx, p, o.Options)
 	})
+	if err == nil { // where it was known, nobody has asked
+		err = ctx.Err()
+	}
 	if err != nil {
 		return nil, fmt.Errorf("job %s: %w", job.Name, err)
 	}
