@@ -40,7 +40,7 @@ func (z *sim) bring(ids []int32) {
 		if id < links {
 			l := &z.servers[id]
 			if r := &l.current; r.hold >= 0 && z.credit {
-				if v := &z.servers[z.queues[r.hold].link]; v.latency > 0 {
+				if v := &z.servers[z.linkOf[r.hold]]; v.latency > 0 {
 					sum += z.chunks.at(v.credits.tail).bytes
 				}
 			}

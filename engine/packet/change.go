@@ -35,7 +35,7 @@ func (z *sim) fail(id int32, l *server, now engine.Time) {
 		l.busy -= min(l.busy, l.end-now)
 		l.queued -= int64(l.current.bytes)
 		if l.end, l.part = now, 0; z.credit {
-			z.queues[l.on].room += int64(l.current.bytes)
+			z.room[l.on] += int64(l.current.bytes)
 		}
 		l.held--
 		lost = append(lost, l.current)
@@ -45,7 +45,7 @@ func (z *sim) fail(id int32, l *server, now engine.Time) {
 		for ; l.wire.length > 0; z.chunks.drop(&l.wire) {
 			r := *z.chunks.first(&l.wire)
 			if z.credit {
-				z.queues[r.hold].room += int64(r.bytes)
+				z.room[r.hold] += int64(r.bytes)
 			}
 			l.held--
 			l.packets--

@@ -12,17 +12,17 @@ func (z *sim) release(hold, bytes int32, now engine.Time) {
 	if hold < 0 || !z.credit {
 		return
 	}
-	c := &z.queues[hold]
-	id := c.link
+	c := hold
+	id := z.linkOf[c]
 	l := &z.servers[id]
 	if l.latency == 0 {
-		if c.room += int64(bytes); !l.sending {
+		if z.room[c] += int64(bytes); !l.sending {
 			z.start(id, now)
 		}
 		return
 	}
 	at := z.chunks.add(&l.credits)
-	*at = record{at: now + l.latency, route: hold, bytes: bytes}
+	*at = record{at: now + l.latency, route: c, bytes: bytes}
 	if !l.sending && l.waiting > 0 {
 		z.await(id, l)
 	}
@@ -41,10 +41,7 @@ func (z *sim) checkCredits() error {
 	if !z.credit {
 		return nil
 	}
-	room := make([]int64, len(z.queues))
-	for c := range room {
-		room[c] = z.queues[c].room
-	}
+	room := append([]int64(nil), z.room...)
 	for i := range z.servers {
 		l := &z.servers[i]
 		z.chunks.each(&l.credits, func(r *record) { room[r.route] += int64(r.bytes) })
@@ -64,8 +61,8 @@ func (z *sim) checkCredits() error {
 	}
 	for c, free := range room {
 		if free != z.size[c] {
-			l := z.queues[c].link
-			return fmt.Errorf("packet: channel %d of %s has %d B of credits and packets, of %d", c-int(z.servers[l].queue), z.n.ResourceName(l), free, z.size[c])
+			l := z.linkOf[c]
+			return fmt.Errorf("packet: channel %d of %s has %d B of credits and packets, of %d", c-int(z.servers[l].channel), z.n.ResourceName(l), free, z.size[c])
 		}
 	}
 	return nil

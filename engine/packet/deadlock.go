@@ -46,7 +46,7 @@ func (z *sim) stuck() error {
 			continue
 		}
 		for q := range l.ring {
-			to := l.queue + q%l.channels
+			to := l.channel + q%l.channels
 			z.chunks.each(&z.queues[l.queue+q].fifo, func(r *record) {
 				if r.hold >= 0 {
 					waits = append(waits, wait{r.hold, to})
@@ -55,13 +55,13 @@ func (z *sim) stuck() error {
 		}
 	}
 	slices.SortFunc(waits, func(a, b wait) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to)) })
-	first, waits := csr.Sort(slices.Compact(waits), len(z.queues), func(w wait) int32 { return w.from })
+	first, waits := csr.Sort(slices.Compact(waits), len(z.room), func(w wait) int32 { return w.from })
 	to := make([]int32, len(waits))
 	for i, w := range waits {
 		to[i] = w.to
 	}
 	for _, c := range cycleOf(first, to) {
-		d.Cycle = append(d.Cycle, Channel{z.queues[c].link, c - z.servers[z.queues[c].link].queue})
+		d.Cycle = append(d.Cycle, Channel{z.linkOf[c], c - z.servers[z.linkOf[c]].channel})
 	}
 	if len(d.Cycle) > 0 {
 		d.text = fmt.Sprintf("packet: deadlock at %v with %d packets in the network: %s", d.At, d.Waiting, d.Cycle.Names(z.n))

@@ -13,7 +13,9 @@ type served struct {
 	credit     bool
 	servers    []server
 	queues     []queue
-	size       []int64 // by channel: of its buffer
+	room       []int64 // by channel: bytes free at its far end, as far as its link knows
+	size       []int64 // by channel
+	linkOf     []int32 // by channel
 	errors     float64 // a bit
 	rng        *rand.Rand
 	wrongOf    int32 // bytes of a packet
@@ -21,21 +23,21 @@ type served struct {
 	ranked     *ranked // where tasks have ranks; then queues are not used
 }
 
-// server is the state of a link, three lines of the cache: what it sends, what waits for it, and what is counted. The first
-// of its queues are its channels, of packets that have left their sources; under credits as many for others come behind.
+// server is the state of a link, three lines of the cache: what it sends, what waits for it, and what is counted.
 type server struct {
 	current record
 	end     engine.Time // of sending the current packet
-	perByte uint64      // ticks a byte, times 2^32
-	part    uint32      // of a tick, by which it was late beyond end, times 2^32
-	wire    fifo        // packets that have left, by arrival
+	latency engine.Time
+	perByte uint64 // ticks a byte, times 2^32
+	part    uint32 // of a tick, by which it was late beyond end, times 2^32
+	on      int32  // the channel of the current packet
 
-	latency  engine.Time
-	credits  fifo  // on their way back, by arrival; route is the channel
-	on       int32 // the channel of the current packet
+	wire     fifo // packets that have left, by arrival
+	credits  fifo // on their way back, by arrival; route is the channel
 	to       int32
+	channel  int32 // the number of its first channel
 	channels int32
-	queue    int32 // the number of its first queue, and channel
+	queue    int32 // the number of its first queue
 	ring     int32 // its queues
 	turn     int32 // of its queues, the one to be looked at first
 	waiting  int32 // packets in them
@@ -57,13 +59,10 @@ type server struct {
 	retries int64
 }
 
-// queue is packets before a link, and, of one that is a channel, what it has at its far end.
+// queue is packets before a link.
 type queue struct {
 	fifo
 	need int32 // bytes of the first of them
-	room int64 // bytes free there, as far as the link knows
-	link int32
-	_    int32 // two are a line of the cache
 }
 
 // push puts a packet at the end of a queue before a link.
@@ -92,9 +91,10 @@ func (z *sim) newServed(largest int64) {
 	z.errors = z.o.BitErrorRate
 	z.rng = stream(z.o.Seed, errorStream)
 	z.servers = make([]server, len(z.n.Links))
+	queues := int32(0)
 	for i, l := range z.n.Links {
 		v := &z.servers[i]
-		*v = server{latency: l.Latency, to: l.To, channels: 1, queue: int32(len(z.queues)), ring: 1, up: l.Rate > 0, buffer: l.Buffer}
+		*v = server{latency: l.Latency, to: l.To, channel: int32(len(z.linkOf)), channels: 1, queue: queues, ring: 1, up: l.Rate > 0, buffer: l.Buffer}
 		if v.up {
 			v.perByte = perByte(l.Rate)
 		}
@@ -108,11 +108,14 @@ func (z *sim) newServed(largest int64) {
 				size = autoBuffer(z.n, int32(i), largest)
 			}
 		}
-		for range v.ring {
-			z.queues = append(z.queues, queue{link: int32(i), room: size})
+		queues += v.ring
+		for range v.channels {
+			z.linkOf = append(z.linkOf, int32(i))
 			z.size = append(z.size, size)
 		}
 	}
+	z.room = append([]int64(nil), z.size...)
+	z.queues = make([]queue, queues)
 	if z.o.ranks() {
 		z.ranked = newRanked(&z.o, len(z.servers), len(z.flows))
 	}
@@ -294,11 +297,11 @@ func (z *sim) next(l *server) (queue, channel int32) {
 			}
 		}
 		k := int32(bits.TrailingZeros32(m))
-		c := l.queue + k
+		c := l.channel + k
 		if k >= l.channels {
 			c -= l.channels
 		}
-		if !z.credit || z.queues[c].room >= int64(z.queues[l.queue+k].need) {
+		if !z.credit || z.room[c] >= int64(z.queues[l.queue+k].need) {
 			if l.turn = k + 1; l.turn == l.ring {
 				l.turn = 0
 			}
@@ -315,10 +318,10 @@ func (z *sim) start(id int32, now engine.Time) {
 	}
 	for l.credits.length > 0 && z.chunks.first(&l.credits).at <= now {
 		c := z.chunks.first(&l.credits)
-		z.queues[c.route].room += int64(c.bytes)
+		z.room[c.route] += int64(c.bytes)
 		z.chunks.drop(&l.credits)
 	}
-	r, c := &l.current, l.queue
+	r, c := &l.current, l.channel
 	if z.ranked != nil {
 		*r, z.ranked.sending[id] = z.ranked.heaps[id].pop()
 	} else {
@@ -333,7 +336,7 @@ func (z *sim) start(id int32, now engine.Time) {
 	l.waiting--
 	l.waited += now - r.at
 	if z.credit {
-		z.queues[c].room -= int64(r.bytes)
+		z.room[c] -= int64(r.bytes)
 	}
 	l.on, l.sending = c, true
 	if r.hold <= fromWindow {
