@@ -103,7 +103,7 @@ func (o *JobsOptions) services() []flow.Service {
 func (s *Shared) alone(ctx context.Context, o *JobsOptions, j int, ports []int) (*Decision, error) {
 	job := &s.Jobs[j]
 	own := job.of(ports)
-	d, err := job.Problem.decided.get(fmt.Sprintf("%v %T %+v", own, o.Single, o.Options), func() (*Decision, error) {
+	d, err := job.Problem.decided.get(fmt.Sprintf("%v %T %+v %+v", own, o.Single, o.Single, o.Options), func() (*Decision, error) {
 		p, err := job.Problem.within(own)
 		if err != nil {
 			return nil, err
