@@ -2,6 +2,7 @@ package packet_test
 
 import (
 	"flag"
+	"fmt"
 	"testing"
 
 	"sim/engine"
@@ -62,39 +63,33 @@ func (b box) everyPair() []engine.Flow {
 
 // paths leads every pair in dimension order, half-way round up from even and down from odd coordinates. With a
 // dateline, a way along a dimension that will cross the wrap takes channel 0 up to the wrap and then 1, one that will
-// not takes 1. Sources of the same parities that are as far from the wraps do not share paths with a dateline; without,
-// all of the same parities do.
+// not takes 1. Pairs whose paths take the same steps share them.
 func (b box) paths(dateline bool) *engine.Paths {
 	w := &engine.Paths{Degree: 6}
 	for l := range 6 * b.nodes() {
 		w.Link = append(w.Link, l)
 	}
 	w.Class = make([]int32, 0, int(b.nodes())*int(b.nodes()-1))
-	if dateline {
-		for s := range b.nodes() {
-			for d := range b.nodes() {
-				if s != d {
-					w.Class = append(w.Class, w.Add(b.path(s, d, true)...))
-				}
-			}
-		}
-		return w
-	}
-	class := make(map[[4]int32]int32)
+	class, same := make(map[[4]int32]int32), make(map[string]int32)
 	for s := range b.nodes() {
 		for d := range b.nodes() {
 			if s == d {
 				continue
 			}
 			from, to := b.at(s), b.at(d)
-			key := [4]int32{}
+			key := [4]int32{} // what decides where there is no dateline
 			for i := range 3 {
 				key[i] = int32((to[i] - from[i] + b.dims[i]) % b.dims[i])
 				key[3] = 2*key[3] + int32(from[i]%2)
 			}
 			c, ok := class[key]
-			if !ok {
-				c = w.Add(b.path(s, d, false)...)
+			if !ok || dateline {
+				steps := b.path(s, d, dateline)
+				name := fmt.Sprint(steps)
+				if c, ok = same[name]; !ok {
+					c = w.Add(steps...)
+					same[name] = c
+				}
 				class[key] = c
 			}
 			w.Class = append(w.Class, c)

@@ -1,10 +1,6 @@
 package packet
 
-import (
-	"math/bits"
-
-	"sim/engine"
-)
+import "math/bits"
 
 // bring reads what events of one time will, so that they find it in the cache. It changes nothing. Loads of one loop do not
 // wait for each other, nor branches for them, so the cache fetches all at the same time.
@@ -12,81 +8,64 @@ func (z *sim) bring(ids []int32) {
 	if len(z.paths.step) == 0 {
 		return
 	}
+	// by event: its link, the channel that its packet leaves, the link that this takes next, its queue there, and its step
+	var of, from, to, place, route [atOnce]int32
 	links, sum := int32(len(z.servers)), int32(0)
-	var to, route [atOnce]int32 // the node and step of each packet, then its link and queue
 	for i, id := range ids {
 		i &= atOnce - 1
-		switch to[i], route[i] = 0, -1; {
+		of[i], from[i], to[i], place[i], route[i] = -1, -1, -1, 0, 0
+		switch {
 		case id < links:
 			l := &z.servers[id]
-			if sum += int32(l.packets) + l.turn; l.latency == 0 {
-				to[i], route[i] = l.to, l.current.route
-			} else {
+			sum += int32(l.packets)
+			if of[i], from[i] = id, l.current.hold; l.late {
 				sum += z.chunks.at(l.wire.tail).bytes
+			} else {
+				to[i], place[i] = l.onto, int32(l.ontoThat)
 			}
 		case id < 2*links:
 			l := &z.servers[id-links]
-			to[i], route[i] = l.to, z.chunks.first(&l.wire).route
+			next, channel := z.paths.after(l.to, z.chunks.first(&l.wire).route)
+			to[i], place[i] = next, int32(channel)
 		case id < 3*links:
-			sum += z.servers[id-2*links].turn
+			of[i] = id - 2*links
 		default:
 			if p := z.touch(id - z.base); p.hold >= 0 {
 				set := z.paths.sets[0]
-				to[i], route[i] = z.flows[p.flow].Src, set.from+int32(set.Start[set.ClassOf(p.flow)])-1
+				to[i], route[i] = p.hold, set.from+int32(set.Start[set.ClassOf(p.flow)])
 			}
-		}
-	}
-	for i, id := range ids {
-		if id < links {
-			l := &z.servers[id]
-			if r := &l.current; r.hold >= 0 && z.credit {
-				if v := &z.servers[z.linkOf[r.hold]]; v.latency > 0 {
-					sum += z.chunks.at(v.credits.tail).bytes
-				}
-			}
-			sum += z.firstReady(l)
-		} else if id >= 2*links && id < 3*links {
-			sum += z.firstReady(&z.servers[id-2*links])
-		}
-		i &= atOnce - 1
-		s := z.paths.step[route[i]+1] // of none, or at its end, another one than it takes
-		if s == engine.Arrived {
-			s = 0
-		}
-		to[i], route[i] = max(0, z.paths.port[int(to[i])*z.paths.degree+s.Port()]), int32(s.Channel())
-	}
-	for i, id := range ids {
-		i &= atOnce - 1
-		l := &z.servers[to[i]]
-		sum += l.turn
-		if to[i] = l.queue; z.credit {
-			if id >= z.base {
-				route[i] += l.channels
-			}
-			to[i] += min(route[i], l.ring-1)
 		}
 	}
 	for i := range ids {
 		i &= atOnce - 1
-		to[i] = z.queues[to[i]].tail
+		if from[i] >= 0 {
+			v := &z.servers[z.linkOf[from[i]]]
+			if sum += int32(z.room[from[i]]) + v.waiting; v.late {
+				sum += z.chunks.at(v.credits.tail).bytes
+			}
+		}
+		if to[i] >= 0 {
+			l := &z.servers[to[i]]
+			sum += l.waiting
+			to[i] = z.queues[l.queue+min(place[i], int32(l.ring)-1)].tail
+		}
+		if of[i] >= 0 {
+			l := &z.servers[of[i]]
+			of[i] = z.queues[l.queue+int32(bits.TrailingZeros32(l.ready>>(l.turn&31)<<(l.turn&31)))&31].head
+		}
+		sum += int32(z.paths.step[route[i]])
 	}
 	for i := range ids {
-		sum += z.chunks.at(to[i&(atOnce-1)]).bytes
+		i &= atOnce - 1
+		if to[i] >= 0 {
+			sum += z.chunks.at(to[i]).bytes
+		}
+		if of[i] >= 0 {
+			route[i] = z.chunks.at(of[i]).route
+		}
+	}
+	for i := range ids {
+		sum += int32(z.paths.step[route[i&(atOnce-1)]])
 	}
 	z.touched += sum
-}
-
-// firstReady reads the first credit of a link, and the packet that it sends next if there is room for it.
-func (z *sim) firstReady(l *server) int32 {
-	sum := int32(0)
-	if l.credits.length > 0 {
-		sum = z.chunks.first(&l.credits).bytes
-	}
-	if m := l.ready; m != 0 {
-		if later := m >> l.turn << l.turn; later != 0 {
-			m = later
-		}
-		sum += z.chunks.first(&z.queues[l.queue+int32(bits.TrailingZeros32(m))].fifo).bytes
-	}
-	return sum
 }

@@ -8,7 +8,7 @@ import (
 func (z *sim) change(c engine.Change) {
 	l := &z.servers[c.Link]
 	if c.Rate == 0 && c.Planned {
-		l.paused = true
+		l.state |= paused
 		return
 	}
 	if c.Rate == 0 {
@@ -16,22 +16,22 @@ func (z *sim) change(c engine.Change) {
 		return
 	}
 	l.perByte = perByte(c.Rate)
-	if !l.up || l.paused {
-		l.up, l.paused = true, false
+	if l.state&(down|paused) != 0 {
+		l.state &^= down | paused
 		z.start(c.Link, c.At)
 	}
 }
 
 // fail takes a link down: what is on it is lost, and what waits before it too, unless it has not left its source.
 func (z *sim) fail(id int32, l *server, now engine.Time) {
-	if !l.up {
+	if l.state&down != 0 {
 		return
 	}
-	l.up = false
+	l.state |= down
 	var lost []record
-	if l.sending {
+	if l.state&sending != 0 {
 		z.calendar.remove(id, l.end)
-		l.sending = false
+		l.state &^= sending
 		l.busy -= min(l.busy, l.end-now)
 		l.queued -= int64(l.current.bytes)
 		if l.end, l.part = now, 0; z.credit {
@@ -65,12 +65,12 @@ func (z *sim) fail(id int32, l *server, now engine.Time) {
 func (z *sim) pull(l *server, now engine.Time, which func(*record) bool) []record {
 	var out []record
 	for q := range l.ring {
-		f := &z.queues[l.queue+q]
+		f := &z.queues[l.queue+int32(q)]
 		for range f.length {
 			r := *z.chunks.first(&f.fifo)
-			z.pop(l, l.queue+q)
+			z.pop(l, q)
 			if !which(&r) {
-				z.push(l, l.queue+q, &r, r.at)
+				z.push(l, q, &r, r.at)
 				continue
 			}
 			l.waiting--

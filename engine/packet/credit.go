@@ -15,15 +15,15 @@ func (z *sim) release(hold, bytes int32, now engine.Time) {
 	c := hold
 	id := z.linkOf[c]
 	l := &z.servers[id]
-	if l.latency == 0 {
-		if z.room[c] += int64(bytes); !l.sending {
+	if !l.late {
+		if z.room[c] += int64(bytes); l.state == 0 && l.waiting > 0 {
 			z.start(id, now)
 		}
 		return
 	}
 	at := z.chunks.add(&l.credits)
 	*at = record{at: now + l.latency, route: c, bytes: bytes}
-	if !l.sending && l.waiting > 0 {
+	if l.state&sending == 0 && l.waiting > 0 {
 		z.await(id, l)
 	}
 }
@@ -51,10 +51,10 @@ func (z *sim) checkCredits() error {
 			}
 		}
 		for q := range l.ring {
-			z.chunks.each(&z.queues[l.queue+q].fifo, inBuffer)
+			z.chunks.each(&z.queues[l.queue+int32(q)].fifo, inBuffer)
 		}
 		z.chunks.each(&l.wire, inBuffer)
-		if l.sending {
+		if l.state&sending != 0 {
 			inBuffer(&l.current)
 			room[l.on] += int64(l.current.bytes)
 		}

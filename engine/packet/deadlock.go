@@ -36,18 +36,18 @@ func (z *sim) stuck() error {
 			continue
 		}
 		if links++; links <= 3 {
-			down := ""
-			if !l.up {
-				down = ", which is down"
+			why := ""
+			if l.state&down != 0 {
+				why = ", which is down"
 			}
-			before = append(before, fmt.Sprintf("%d before %s%s", l.waiting, z.n.ResourceName(int32(i)), down))
+			before = append(before, fmt.Sprintf("%d before %s%s", l.waiting, z.n.ResourceName(int32(i)), why))
 		}
-		if !l.up || !z.credit {
+		if l.state&down != 0 || !z.credit {
 			continue
 		}
 		for q := range l.ring {
-			to := l.channel + q%l.channels
-			z.chunks.each(&z.queues[l.queue+q].fifo, func(r *record) {
+			to := z.channelOf(l, q)
+			z.chunks.each(&z.queues[l.queue+int32(q)].fifo, func(r *record) {
 				if r.hold >= 0 {
 					waits = append(waits, wait{r.hold, to})
 				}

@@ -151,6 +151,18 @@ func (y *paths) next(at, route int32) int32 {
 	return nowhere
 }
 
+// after returns the link that a packet takes from a node when it has taken the step at route, or none, and its channel.
+func (y *paths) after(at, route int32) (link int32, channel uint8) {
+	if !y.steps {
+		return y.next(at, route), 0
+	}
+	s := y.step[route+1]
+	if s == engine.Arrived {
+		return arrived, 0
+	}
+	return y.port[int(at)*y.degree+s.Port()], uint8(s.Channel())
+}
+
 // turn goes over to the paths of the next Rewire.
 func (y *paths) turn() {
 	y.now++

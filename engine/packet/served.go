@@ -23,41 +23,50 @@ type served struct {
 	ranked     *ranked // where tasks have ranks; then queues are not used
 }
 
-// server is the state of a link, three lines of the cache: what it sends, what waits for it, and what is counted.
+// server is the state of a link, three lines of the cache: what it sends, what waits for it and is counted, and what
+// latencies, full queues and faults need.
 type server struct {
-	current record
-	end     engine.Time // of sending the current packet
-	latency engine.Time
-	perByte uint64 // ticks a byte, times 2^32
-	part    uint32 // of a tick, by which it was late beyond end, times 2^32
-	on      int32  // the channel of the current packet
+	current  record      // what it sends, or has sent last
+	end      engine.Time // of sending it
+	perByte  uint64      // ticks a byte, times 2^32
+	part     uint32      // of a tick, by which it was late beyond end, times 2^32
+	on       int32       // the channel of the current packet
+	onto     int32       // the link that it takes next, arrived if none, where steps say and there is no latency
+	ontoThat uint8       // the channel of that
+	turn     uint8       // of its queues, the one to be looked at first
+	ring     uint8       // its queues
+	channels uint8
 
-	wire     fifo // packets that have left, by arrival
-	credits  fifo // on their way back, by arrival; route is the channel
+	ready    uint32 // a bit a queue: it has packets
+	queue    int32  // the number of its first queue
+	channel  int32  // the number of its first channel
 	to       int32
-	channel  int32 // the number of its first channel
-	channels int32
-	queue    int32 // the number of its first queue
-	ring     int32 // its queues
-	turn     int32 // of its queues, the one to be looked at first
-	waiting  int32 // packets in them
+	waiting  int32 // packets in its queues
 	held     int32 // packets in them, being sent, and on the wire
 	mostHeld int32
-	ready    uint32 // a bit a queue: it has packets
-	up       bool
-	sending  bool
-	paused   bool // it sends nothing for now, and loses nothing
+	state    uint8
+	late     bool // it has a latency
 	awaits   bool // an event is set for the next credit
+	waited   engine.Time
+	busy     engine.Time
+	packets  int64 // that have left, but for those lost on the wire
+	bytes    int64
 
+	latency engine.Time
+	wire    fifo  // packets that have left, by arrival
+	credits fifo  // on their way back, by arrival; route is the channel
 	queued  int64 // bytes that count for buffer, not kept under credits
 	buffer  int64 // of drop-tail; 0 is unbounded
-	busy    engine.Time
-	waited  engine.Time
-	packets int64 // that have left, but for those lost on the wire
-	bytes   int64
 	dropped int64
 	retries int64
 }
+
+// Why a link begins no packet, in server.state.
+const (
+	sending uint8 = 1 << iota
+	down
+	paused // it sends nothing for now, and loses nothing
+)
 
 // queue is packets before a link.
 type queue struct {
@@ -66,23 +75,28 @@ type queue struct {
 }
 
 // push puts a packet at the end of a queue before a link.
-func (z *sim) push(l *server, number int32, r *record, now engine.Time) {
-	q := &z.queues[number]
-	at := z.chunks.add(&q.fifo)
+func (z *sim) push(l *server, place uint8, r *record, now engine.Time) {
+	q := &z.queues[l.queue+int32(place)]
+	if q.tail%perChunk == 0 {
+		z.chunks.extend(&q.fifo)
+	}
+	at := z.chunks.at(q.tail)
 	*at = *r
-	if at.at = now; q.length == 1 {
+	at.at = now
+	q.tail++
+	if q.length++; q.length == 1 {
 		q.need = r.bytes
-		l.ready |= 1 << (number - l.queue)
+		l.ready |= 1 << (place & 31)
 	}
 }
 
 // pop drops the first packet of a queue before a link. Its memory stays as it is until the next push.
-func (z *sim) pop(l *server, number int32) {
-	q := &z.queues[number]
+func (z *sim) pop(l *server, place uint8) {
+	q := &z.queues[l.queue+int32(place)]
 	if z.chunks.drop(&q.fifo); q.length > 0 {
 		q.need = z.chunks.first(&q.fifo).bytes
 	} else {
-		l.ready &^= 1 << (number - l.queue)
+		l.ready &^= 1 << (place & 31)
 	}
 }
 
@@ -94,21 +108,21 @@ func (z *sim) newServed(largest int64) {
 	queues := int32(0)
 	for i, l := range z.n.Links {
 		v := &z.servers[i]
-		*v = server{latency: l.Latency, to: l.To, channel: int32(len(z.linkOf)), channels: 1, queue: queues, ring: 1, up: l.Rate > 0, buffer: l.Buffer}
-		if v.up {
-			v.perByte = perByte(l.Rate)
+		*v = server{latency: l.Latency, late: l.Latency > 0, to: l.To, channel: int32(len(z.linkOf)), channels: 1, queue: queues, ring: 1, buffer: l.Buffer}
+		if v.state = down; l.Rate > 0 {
+			v.state, v.perByte = 0, perByte(l.Rate)
 		}
 		size := int64(0)
 		if z.credit {
 			v.buffer = 0
-			v.channels = min(max(1, l.Channels), engine.MaxChannel+1) // of others no path knows
+			v.channels = uint8(min(max(1, l.Channels), engine.MaxChannel+1)) // of others no path knows
 			v.ring = 2 * v.channels
 			size = l.Buffer
 			if size == 0 {
 				size = autoBuffer(z.n, int32(i), largest)
 			}
 		}
-		queues += v.ring
+		queues += int32(v.ring)
 		for range v.channels {
 			z.linkOf = append(z.linkOf, int32(i))
 			z.size = append(z.size, size)
@@ -168,26 +182,34 @@ func (z *sim) serve(until engine.Time) {
 // no latency, and the next one begins.
 func (z *sim) sent(id int32, now engine.Time) {
 	l := &z.servers[id]
-	r := l.current
-	z.release(r.hold, r.bytes, now)
+	r := &l.current
+	if r.hold >= 0 {
+		z.release(r.hold, r.bytes, now)
+	}
 	r.hold = l.on
 	if z.ranked != nil {
-		z.ranked.leaves(id, l.latency > 0)
+		z.ranked.leaves(id, l.late)
 	}
-	if l.latency == 0 {
-		z.arrive(id, &r, now)
-	} else {
+	switch {
+	case l.late:
 		at := z.chunks.add(&l.wire)
-		*at = r
+		*at = *r
 		if at.at = now + l.latency; l.wire.length == 1 {
 			z.calendar.set(int32(len(z.servers))+id, at.at)
 		}
+	case z.paths.steps:
+		z.arrive(l, r, l.onto, l.ontoThat, now)
+	default:
+		z.arrive(l, r, z.paths.next(l.to, r.route), 0, now)
 	}
 	l.packets++
 	l.bytes += int64(r.bytes)
-	l.queued -= int64(r.bytes)
-	l.sending = false
-	z.start(id, now)
+	if !z.credit {
+		l.queued -= int64(r.bytes)
+	}
+	if l.state &^= sending; l.waiting > 0 {
+		z.start(id, now)
+	}
 }
 
 // land ends the flight of a packet over a link's latency.
@@ -201,17 +223,17 @@ func (z *sim) land(id int32, now engine.Time) {
 	if z.ranked != nil {
 		z.ranked.lands(id)
 	}
-	z.arrive(id, &r, now)
+	next, channel := z.paths.after(l.to, r.route)
+	z.arrive(l, &r, next, channel, now)
 }
 
-// arrive delivers a packet or puts it before its next link.
-func (z *sim) arrive(id int32, r *record, now engine.Time) {
-	l := &z.servers[id]
+// arrive delivers a packet that has come over a link, or puts it before the next one.
+func (z *sim) arrive(l *server, r *record, next int32, channel uint8, now engine.Time) {
 	l.held--
 	if z.paths.steps {
 		r.route++
 	}
-	switch next := z.paths.next(l.to, r.route); next {
+	switch next {
 	case arrived:
 		z.deliver(r, now)
 		z.release(r.hold, r.bytes, now)
@@ -219,16 +241,15 @@ func (z *sim) arrive(id int32, r *record, now engine.Time) {
 		z.drop(r, -1, NoRoute, now)
 		z.release(r.hold, r.bytes, now)
 	default:
-		z.enqueue(next, r, now)
+		z.enqueue(next, channel, r, now)
 	}
 }
 
 // enqueue puts a packet before a link, or drops it.
-func (z *sim) enqueue(id int32, r *record, now engine.Time) {
+func (z *sim) enqueue(id int32, channel uint8, r *record, now engine.Time) {
 	l := &z.servers[id]
-	atSource := r.hold <= fromWindow // it does not count until it is sent
-	if !atSource {
-		if !l.up {
+	if r.hold > fromWindow { // else it does not count until it is sent
+		if l.state&down != 0 {
 			z.drop(r, id, LinkFailed, now)
 			z.release(r.hold, r.bytes, now)
 			return
@@ -238,30 +259,41 @@ func (z *sim) enqueue(id int32, r *record, now engine.Time) {
 			return
 		}
 	}
+	place := uint8(0)
+	if z.credit {
+		if place = channel; r.hold < 0 {
+			place += l.channels
+		}
+	}
 	l.waiting++
 	l.held++
 	l.mostHeld = max(l.mostHeld, l.held)
 	if z.ranked != nil {
-		came := *r
-		came.at = now
-		rank := z.ranked.arrives
-		if atSource {
-			rank = z.ranked.of(r.flow, z.job.g.Tasks[r.flow].Bytes-z.job.toSend[r.flow])
-		}
-		z.ranked.heaps[id].push(&came, rank)
+		z.enqueueRanked(id, r, now)
 	} else {
-		z.push(l, z.queueOf(l, r), r, now)
+		z.push(l, place, r, now)
 	}
-	if !l.sending {
+	if l.state == 0 {
 		z.start(id, now)
 	}
+}
+
+// enqueueRanked is enqueue where tasks have ranks.
+func (z *sim) enqueueRanked(id int32, r *record, now engine.Time) {
+	came := *r
+	came.at = now
+	rank := z.ranked.arrives
+	if r.hold <= fromWindow {
+		rank = z.ranked.of(r.flow, z.job.g.Tasks[r.flow].Bytes-z.job.toSend[r.flow])
+	}
+	z.ranked.heaps[id].push(&came, rank)
 }
 
 // takes reports whether a packet has room in the queue of a link without credits, and takes it.
 func (l *server) takes(r *record, now engine.Time) bool {
 	if l.buffer > 0 {
 		leaving := int64(0)
-		if l.sending && l.end <= now {
+		if l.state&sending != 0 && l.end <= now {
 			leaving = int64(l.current.bytes)
 		}
 		if l.queued-leaving+int64(r.bytes) > l.buffer {
@@ -272,75 +304,69 @@ func (l *server) takes(r *record, now engine.Time) bool {
 	return true
 }
 
-// queueOf returns the number of the queue before a link that a packet belongs in.
-func (z *sim) queueOf(l *server, r *record) int32 {
-	q := l.queue
-	if !z.credit {
-		return q
-	}
-	if z.paths.steps {
-		q += int32(z.paths.step[r.route].Channel())
-	}
-	if r.hold < 0 {
-		q += l.channels
-	}
-	return q
-}
-
-// next returns the queue that an idle link serves next, and its channel; -1 where none can be.
-func (z *sim) next(l *server) (queue, channel int32) {
-	later := l.ready >> l.turn << l.turn
-	for m := later; ; m &= m - 1 {
-		if m == 0 {
-			if m, later = l.ready&^later, l.ready; m == 0 {
-				return -1, -1
-			}
+// next returns the place of the queue that an idle link serves next; false where there is room for none.
+func (z *sim) next(l *server) (place uint8, ok bool) {
+	ring, turn := l.ring&31, l.turn&31
+	ready := uint64(l.ready)
+	ready = (ready | ready<<ring) >> turn & (1<<ring - 1) // from turn on
+	for ; ready != 0; ready &= ready - 1 {
+		if place = turn + uint8(bits.TrailingZeros64(ready)); place >= ring {
+			place -= ring
 		}
-		k := int32(bits.TrailingZeros32(m))
-		c := l.channel + k
-		if k >= l.channels {
-			c -= l.channels
-		}
-		if !z.credit || z.room[c] >= int64(z.queues[l.queue+k].need) {
-			if l.turn = k + 1; l.turn == l.ring {
+		if !z.credit || z.room[z.channelOf(l, place)] >= int64(z.queues[l.queue+int32(place)].need) {
+			if l.turn = place + 1; l.turn == ring {
 				l.turn = 0
 			}
-			return l.queue + k, c
+			return place, true
 		}
 	}
+	return 0, false
 }
 
-// start sends the next packet of a link that sends none.
+// channelOf returns the channel that packets of a queue take.
+func (z *sim) channelOf(l *server, place uint8) int32 {
+	if place >= l.channels {
+		place -= l.channels
+	}
+	return l.channel + int32(place)
+}
+
+// start sends the next packet of a link that sends none, if one waits for which there is room.
 func (z *sim) start(id int32, now engine.Time) {
 	l := &z.servers[id]
-	if l.waiting == 0 || l.sending || !l.up || l.paused {
+	if l.waiting == 0 || l.state != 0 {
 		return
 	}
-	for l.credits.length > 0 && z.chunks.first(&l.credits).at <= now {
-		c := z.chunks.first(&l.credits)
-		z.room[c.route] += int64(c.bytes)
-		z.chunks.drop(&l.credits)
+	if l.late {
+		for l.credits.length > 0 && z.chunks.first(&l.credits).at <= now {
+			c := z.chunks.first(&l.credits)
+			z.room[c.route] += int64(c.bytes)
+			z.chunks.drop(&l.credits)
+		}
 	}
 	r, c := &l.current, l.channel
 	if z.ranked != nil {
 		*r, z.ranked.sending[id] = z.ranked.heaps[id].pop()
 	} else {
-		var q int32
-		if q, c = z.next(l); q < 0 {
+		place, ok := z.next(l)
+		if !ok {
 			z.await(id, l)
 			return
 		}
-		*r = *z.chunks.first(&z.queues[q].fifo)
-		z.pop(l, q)
+		*r = *z.chunks.first(&z.queues[l.queue+int32(place)].fifo)
+		z.pop(l, place)
+		c = z.channelOf(l, place)
 	}
 	l.waiting--
 	l.waited += now - r.at
 	if z.credit {
 		z.room[c] -= int64(r.bytes)
 	}
-	l.on, l.sending = c, true
+	l.on, l.state = c, sending
 	if r.hold <= fromWindow {
-		l.queued += int64(r.bytes)
+		if !z.credit {
+			l.queued += int64(r.bytes)
+		}
 		if r.hold <= fromFeed {
 			z.calendar.set(z.base+fromFeed-r.hold, now)
 		}
@@ -348,16 +374,22 @@ func (z *sim) start(id int32, now engine.Time) {
 	if now > l.end {
 		l.end, l.part = now, 0
 	}
-	tries := uint64(1)
+	bytes := uint64(r.bytes)
 	if z.errors > 0 {
-		tries = z.tries(r.bytes)
-		l.retries += int64(tries - 1)
-		z.s.Retries += int64(tries - 1)
+		if again := z.tries(r.bytes) - 1; again > 0 {
+			bytes *= again + 1
+			l.retries += int64(again)
+			z.s.Retries += int64(again)
+			l.end += 2 * l.latency * engine.Time(again)
+		}
 	}
 	var takes engine.Time
-	takes, l.part = serialise(l.perByte, uint64(r.bytes)*tries, l.part)
+	takes, l.part = serialise(l.perByte, bytes, l.part)
 	l.busy += takes
-	l.end += takes + 2*l.latency*engine.Time(tries-1)
+	l.end += takes
+	if z.paths.steps && !l.late {
+		l.onto, l.ontoThat = z.paths.after(l.to, r.route)
+	}
 	z.calendar.set(id, l.end)
 }
 

@@ -238,7 +238,11 @@ func (z *sim) depart(r *record, first int32, now engine.Time) engine.Time {
 		z.drop(r, -1, NoRoute, now)
 		return now
 	case z.on:
-		z.enqueue(first, r, now)
+		channel := uint8(0)
+		if z.paths.steps {
+			channel = uint8(z.paths.step[r.route].Channel())
+		}
+		z.enqueue(first, channel, r, now)
 		return engine.Never
 	default:
 		return z.book(first, r, r.route, now)
