@@ -14,6 +14,10 @@ func (z *sim) release(hold, bytes int32, now engine.Time) {
 	}
 	c := hold
 	id := z.linkOf[c]
+	if z.alone {
+		z.apart.give(id, c, bytes, now+z.apart.flights[id])
+		return
+	}
 	l := &z.servers[id]
 	if !l.late {
 		if z.room[c] += int64(bytes); l.state == 0 && l.waiting > 0 {
@@ -23,8 +27,17 @@ func (z *sim) release(hold, bytes int32, now engine.Time) {
 	}
 	at := z.chunks.add(&l.credits)
 	*at = record{at: now + l.latency, route: c, bytes: bytes}
-	if l.state&sending == 0 && l.waiting > 0 {
+	if l.state == 0 && l.waiting > 0 { // else credits that came while it was down would be an event of the past
 		z.await(id, l)
+	}
+}
+
+// learn takes the credits that have come to a link.
+func (z *sim) learn(id int32, l *server, now engine.Time) {
+	for l.credits.length > 0 && z.chunks.first(&l.credits).at <= now {
+		c := z.chunks.first(&l.credits)
+		z.room[c.route] += int64(c.bytes)
+		z.chunks.drop(&l.credits)
 	}
 }
 

@@ -21,6 +21,27 @@ func Mixed(o Options) Options {
 	return o
 }
 
+// Apart returns options under which links are simulated apart after so many events whenever they can be; -1 is never.
+func Apart(o Options, events int) Options {
+	o.apart = events
+	return o
+}
+
+// RunApart is Run with how many packets links have sent that were simulated apart.
+func RunApart(n *engine.Network, w *Work, o Options) (*Stats, int64, error) {
+	z, err := newSim(n, w, o, w.largest())
+	if err != nil {
+		return nil, 0, err
+	}
+	z.apart = z.newApart()
+	z.schedule(0)
+	if err := z.simulate(); err != nil {
+		return nil, 0, err
+	}
+	s, err := z.finish()
+	return s, z.apart.sent, err
+}
+
 // Arrival is the end of a packet.
 type Arrival struct {
 	Flow       int32

@@ -23,6 +23,10 @@ const (
 	// channel, round-robin: through traffic first, by channel.
 	//
 	// Buffer 0 is as much as keeps the link busy: its rate times twice its latency, and two of the largest packets.
+	//
+	// Where all links have latencies, what happens at one time does so by kinds: links end sending, packets get to the ends
+	// of links, credits come, sources inject; and within a kind by the numbers of links and sources. Sources that inject
+	// as a packet of theirs begins to be sent come last.
 	Credit
 )
 
@@ -77,6 +81,7 @@ type Options struct {
 	// result.
 	Workers int
 
+	apart  int  // for tests: simulate links apart after so many events whenever that can be, or if negative never
 	divide bool // for tests: divide work among Workers however little there is
 	mixed  bool // for tests: simulate parts as where packets have several sizes
 	tied   bool // too much comes at once to be put in order part by part

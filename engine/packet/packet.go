@@ -5,12 +5,13 @@
 // times on a link are known when it is put on it: one event a hop (booked.go). Where, besides, packets go from part to part
 // of the network and never back, each part is simulated for a while before the next, and parts that do not need each other
 // at the same time (parts.go): at the times of a window where all are multiples of a unit (window.go), else at any
-// (mixed.go); other work of this kind two goroutines divide, each for its half of the network (pair.go). Everything else, which is finite queues, credits, ranks of tasks, errors and
-// changes, is served packet by packet (served.go).
+// (mixed.go); other work of this kind two goroutines divide, each for its half of the network (pair.go). Everything
+// else, which is finite queues, credits, ranks of tasks, errors and changes, is served packet by packet (served.go); under
+// credits over latencies each link alone for a latency, while there is much to do (apart.go).
 //
 // Time is in whole picoseconds; what serialising a packet takes beyond whole ticks is carried to the next one behind
-// it, so rates do not drift. Events of one time happen in the order in which they were set, so a result depends on
-// nothing but its input.
+// it, so rates do not drift. Events of one time happen in the order in which they were set, or where all links have
+// latencies under credits, in that of kinds (Credit), so a result depends on nothing but its input.
 //
 // The package knows links, paths, sources and task graphs. It leaves which path packets go to policies/routing, what
 // the nodes are to fabric, and fluid rates to engine/flow.
@@ -59,6 +60,9 @@ func Run(n *engine.Network, w *Work, o Options) (*Stats, error) {
 	defer z.chunks.leave()
 	if z.parts = z.newParts(w); z.parts == nil {
 		z.divide(w)
+	}
+	if z.on {
+		z.apart = z.newApart()
 	}
 	z.schedule(0)
 	err = z.simulate()

@@ -1,8 +1,10 @@
 package packet
 
 import (
+	"math"
 	"math/bits"
 	"math/rand/v2"
+	"slices"
 
 	"sim/engine"
 )
@@ -21,6 +23,11 @@ type served struct {
 	wrongOf    int32 // bytes of a packet
 	wrongValue float64
 	ranked     *ranked // where tasks have ranks; then queues are not used
+	byNumber   bool    // events of one time happen by their numbers
+	together   []int32 // these, scratch
+	began      engine.Time
+	apart      *apart // where links can be simulated apart
+	alone      bool   // they are
 }
 
 // server is the state of a link, three lines of the cache: what it sends, what waits for it and is counted, and what
@@ -31,7 +38,7 @@ type server struct {
 	perByte  uint64      // ticks a byte, times 2^32
 	part     uint32      // of a tick, by which it was late beyond end, times 2^32
 	on       int32       // the channel of the current packet
-	onto     int32       // the link that it takes next, arrived if none, where steps say and there is no latency
+	onto     int32       // the link that it takes next, arrived if none, where steps say
 	ontoThat uint8       // the channel of that
 	turn     uint8       // of its queues, the one to be looked at first
 	ring     uint8       // its queues
@@ -128,6 +135,7 @@ func (z *sim) newServed(largest int64) {
 			z.size = append(z.size, size)
 		}
 	}
+	z.byNumber = z.credit && !slices.ContainsFunc(z.n.Links, func(l engine.Link) bool { return l.Latency == 0 })
 	z.room = append([]int64(nil), z.size...)
 	z.queues = make([]queue, queues)
 	if z.o.ranks() {
@@ -148,30 +156,75 @@ func autoBuffer(n *engine.Network, link int32, largest int64) int64 {
 	return int64(rate/8*2*n.Links[link].Latency.Seconds()) + 1 + 2*largest
 }
 
-// serve simulates the events up to a time.
+// serve simulates up to a time: events, and where these are close windows of links apart.
 func (z *sim) serve(until engine.Time) {
-	links := int32(len(z.servers))
-	var some [atOnce]int32
-	for rounds := 0; ; rounds++ {
-		ids, now, ok := z.calendar.takeSome(some[:], until)
-		if !ok || rounds&(askEvery/atOnce-1) == 0 && z.told() {
+	for z.apart != nil && !z.apart.never {
+		some := max(1024, 2*len(z.servers))
+		if z.o.apart > 0 {
+			some = z.o.apart
+		}
+		if n := z.events(until, some); n < some || z.full {
+			return
+		} else if windows := int64((z.calendar.now-z.began)/z.apart.span) + 1; z.o.apart == 0 && int64(n)/windows < int64(len(z.servers)/8) {
+			continue
+		}
+		if z.apart.run(until) == until || z.full {
 			return
 		}
-		if z.s.End = now; len(ids) > 1 && z.paths.steps {
+	}
+	z.events(until, math.MaxInt)
+}
+
+// events simulates the events up to a time, or so many and what else there is of the time of the last, and returns how
+// many they were.
+func (z *sim) events(until engine.Time, most int) int {
+	links := int32(len(z.servers))
+	var some [atOnce]int32
+	var all []int32
+	done := 0
+	for rounds := 0; ; rounds++ {
+		if z.byNumber && len(all) == 0 {
+			var ok bool
+			if all, _, ok = z.calendar.takeAll(z.together, until); !ok {
+				return done
+			}
+			z.together = all
+		}
+		var ids []int32
+		now, ok := z.calendar.now, true
+		if z.byNumber {
+			ids = all[:min(atOnce, len(all))]
+			all = all[len(ids):]
+		} else {
+			ids, now, ok = z.calendar.takeSome(some[:], until)
+		}
+		if !ok || rounds&(askEvery/atOnce-1) == 0 && z.told() {
+			return done
+		}
+		if len(ids) > 1 && z.paths.steps {
 			z.bring(ids)
+		}
+		if done == 0 {
+			z.began = now
+		}
+		if done += len(ids); done >= most {
+			until = min(until, now)
 		}
 		for _, id := range ids {
 			switch {
 			case id < links:
+				z.s.End = now
 				z.sent(id, now)
 			case id < 2*links:
+				z.s.End = now
 				z.land(id-links, now)
 			case id < 3*links:
 				z.servers[id-2*links].awaits = false
 				z.start(id-2*links, now)
 			default:
+				z.s.End = now
 				if z.fire(id-z.base, now); z.full {
-					return
+					return done
 				}
 			}
 		}
@@ -305,7 +358,8 @@ func (l *server) takes(r *record, now engine.Time) bool {
 }
 
 // next returns the place of the queue that an idle link serves next; false where there is room for none.
-func (z *sim) next(l *server) (place uint8, ok bool) {
+func (z *sim) next(id int32, l *server, now engine.Time) (place uint8, ok bool) {
+	learnt := !l.late
 	ring, turn := l.ring&31, l.turn&31
 	ready := uint64(l.ready)
 	ready = (ready | ready<<ring) >> turn & (1<<ring - 1) // from turn on
@@ -313,7 +367,12 @@ func (z *sim) next(l *server) (place uint8, ok bool) {
 		if place = turn + uint8(bits.TrailingZeros64(ready)); place >= ring {
 			place -= ring
 		}
-		if !z.credit || z.room[z.channelOf(l, place)] >= int64(z.queues[l.queue+int32(place)].need) {
+		room, need := &z.room[z.channelOf(l, place)], int64(z.queues[l.queue+int32(place)].need)
+		if z.credit && *room < need && !learnt {
+			learnt = true
+			z.learn(id, l, now)
+		}
+		if !z.credit || *room >= need {
 			if l.turn = place + 1; l.turn == ring {
 				l.turn = 0
 			}
@@ -337,18 +396,11 @@ func (z *sim) start(id int32, now engine.Time) {
 	if l.waiting == 0 || l.state != 0 {
 		return
 	}
-	if l.late {
-		for l.credits.length > 0 && z.chunks.first(&l.credits).at <= now {
-			c := z.chunks.first(&l.credits)
-			z.room[c.route] += int64(c.bytes)
-			z.chunks.drop(&l.credits)
-		}
-	}
 	r, c := &l.current, l.channel
 	if z.ranked != nil {
 		*r, z.ranked.sending[id] = z.ranked.heaps[id].pop()
 	} else {
-		place, ok := z.next(l)
+		place, ok := z.next(id, l, now)
 		if !ok {
 			z.await(id, l)
 			return
@@ -387,7 +439,7 @@ func (z *sim) start(id int32, now engine.Time) {
 	takes, l.part = serialise(l.perByte, bytes, l.part)
 	l.busy += takes
 	l.end += takes
-	if z.paths.steps && !l.late {
+	if z.paths.steps {
 		l.onto, l.ontoThat = z.paths.after(l.to, r.route)
 	}
 	z.calendar.set(id, l.end)

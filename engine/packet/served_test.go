@@ -1,6 +1,7 @@
 package packet_test
 
 import (
+	"cmp"
 	"math/big"
 	"math/rand/v2"
 	"slices"
@@ -105,15 +106,24 @@ func (z *plain) run() {
 			z.set(s.Start, "source", i, 0)
 		}
 	}
-	for len(z.events) > 0 {
-		k := 0
-		for i, e := range z.events {
-			if e.at < z.events[k].at || e.at == z.events[k].at && e.order < z.events[k].order {
-				k = i
+	byNumber := z.o.Control == packet.Credit && !slices.ContainsFunc(z.n.Links, func(l engine.Link) bool { return l.Latency == 0 })
+	var now []plainEvent // events of one time that were set before the first of them
+	for len(z.events)+len(now) > 0 {
+		if len(now) == 0 {
+			slices.SortFunc(z.events, func(e, f plainEvent) int { return cmp.Or(cmp.Compare(e.at, f.at), cmp.Compare(e.order, f.order)) })
+			same := 1
+			for byNumber && same < len(z.events) && z.events[same].at == z.events[0].at {
+				same++
 			}
+			now = slices.Clone(z.events[:same])
+			z.events = slices.Delete(z.events, 0, same)
+			slices.SortFunc(now, func(e, f plainEvent) int {
+				kinds := []string{"sent", "land", "credit", "source"}
+				return cmp.Or(cmp.Compare(slices.Index(kinds, e.kind), slices.Index(kinds, f.kind)), cmp.Compare(e.which, f.which))
+			})
 		}
-		e := z.events[k]
-		z.events = slices.Delete(z.events, k, k+1)
+		e := now[0]
+		now = now[1:]
 		l := &plainLink{}
 		if e.kind != "source" {
 			l = &z.links[e.which]
@@ -287,6 +297,11 @@ func TestServedAgainstPlain(t *testing.T) {
 		for i := range n.Links {
 			if rapid.IntRange(0, 3).Draw(t, "finite") > 0 {
 				n.Links[i].Buffer = rapid.SampledFrom([]int64{9, 9, 10, 14, 30}).Draw(t, "buffer")
+			}
+		}
+		if rapid.Bool().Draw(t, "late") {
+			for i := range n.Links {
+				n.Links[i].Latency++
 			}
 		}
 		z := plain{n: n, w: w, o: o}

@@ -242,7 +242,11 @@ func (z *sim) depart(r *record, first int32, now engine.Time) engine.Time {
 		if z.paths.steps {
 			channel = uint8(z.paths.step[r.route].Channel())
 		}
-		z.enqueue(first, channel, r, now)
+		if z.alone && z.apart.opening {
+			z.apart.inject(first, channel, r, now)
+		} else {
+			z.enqueue(first, channel, r, now)
+		}
 		return engine.Never
 	default:
 		return z.book(first, r, r.route, now)

@@ -35,7 +35,7 @@ type Stats struct {
 	Bytes               int64         // delivered
 	Hops                int64         // links passed by packets
 	Retries             int64         // times that a packet was sent again for bit errors
-	End                 engine.Time   // of the last event that was simulated
+	End                 engine.Time   // of the last packet or injection that was simulated
 	// Delay is of the packets that were injected in the measured time and delivered, from injection to the whole
 	// packet's arrival. MeasuredInjected and MeasuredDropped are what else was injected then; MeasuredBytes is what was
 	// delivered then, whenever injected.

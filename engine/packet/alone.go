@@ -1,0 +1,232 @@
+package packet
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+
+	"sim/engine"
+)
+
+// link simulates a link alone up to a time, the last in a window. Of one time it sends first, then packets come to it,
+// then credits, then packets of sources.
+func (p *apart) link(id int32, l *server, w *ahead, last engine.Time) {
+	f, all := &p.flying[id], p.order(id, w, last)
+	end := engine.Time(0)
+	for {
+		var now engine.Time
+		tries := true
+		if l.state&sending != 0 {
+			for len(all) > 0 && all[0].at < l.end { // what comes to a link that sends but waits
+				end = all[0].at
+				p.come(id, l, f, w, all[0])
+				all = all[1:]
+			}
+			if now = l.end; now > last {
+				break
+			}
+			end = now
+			p.leaves(id, l, f, now)
+		} else {
+			wakes := last + 1
+			if l.state == 0 && l.waiting > 0 {
+				wakes = p.soonest(id, last)
+			}
+			if len(all) > 0 && (all[0].at < wakes || all[0].at == wakes && all[0].order < injected) {
+				now = all[0].at
+				end = now
+				tries = p.come(id, l, f, w, all[0])
+				all = all[1:]
+			} else if now = wakes; now > last {
+				break
+			}
+		}
+		if !tries || l.state != 0 || l.waiting == 0 {
+			continue
+		}
+		if feed := p.begin(id, l, now); feed >= 0 { // behind all else of its time
+			for len(all) > 0 && all[0].at <= now {
+				p.come(id, l, f, w, all[0])
+				all = all[1:]
+			}
+			end = now
+			p.landed(l, f, now)
+			p.fire(feed, now)
+			f.feed = feed + 1
+		}
+	}
+	p.s.End = max(p.s.End, end)
+}
+
+// come has what is due come to a link, and reports whether it waits there.
+func (p *apart) come(id int32, l *server, f *flying, w *ahead, d due) bool {
+	of := &w.landings[uint32(d.order)]
+	if l.held >= l.mostHeld { // else how many they are does not matter yet
+		now := d.at
+		if of.hold >= 0 && l.channel > of.hold { // over a link before this one
+			now--
+		}
+		p.landed(l, f, now)
+	}
+	place := of.channel
+	switch {
+	case place == exit:
+		p.deliver(&of.record, d.at)
+		p.give(id, of.hold, of.bytes, d.at+p.flights[id])
+		return false
+	case l.state&down != 0:
+		p.enqueue(id, place, &of.record, d.at)
+		return false
+	case of.hold < 0:
+		place += l.channels
+	}
+	l.waiting++
+	l.held++
+	l.mostHeld = max(l.mostHeld, l.held)
+	p.push(l, place, &of.record, d.at)
+	return true
+}
+
+// leaves ends the sending of a packet.
+func (p *apart) leaves(id int32, l *server, f *flying, now engine.Time) {
+	r := &l.current
+	if r.hold >= 0 {
+		before := p.linkOf[r.hold]
+		p.give(before, r.hold, r.bytes, now+p.flights[before])
+	}
+	r.hold = l.on
+	p.land(id, f, r, l.onto, l.ontoThat, now+p.flights[id])
+	l.packets++
+	l.bytes += int64(r.bytes)
+	l.state &^= sending
+	p.sent++
+}
+
+// land has a packet that has left a link come to the next at a time.
+func (p *apart) land(id int32, f *flying, r *record, to int32, channel uint8, at engine.Time) {
+	if f.tail-f.head == uint(len(f.at)) {
+		f.grow()
+	}
+	f.at[f.tail&uint(len(f.at)-1)] = at
+	f.tail++
+	if to == arrived {
+		to, channel = id, exit
+	}
+	of := p.at(at).landing(to, channel)
+	of.at, of.inject, of.route, of.bytes, of.flow, of.hold = at, r.inject, r.route+1, r.bytes, r.flow, r.hold
+}
+
+// begin has an idle link send the next of the packets that wait, if there is room for one, and returns the source that
+// injects then, -1 of none. It is sim.start.
+func (p *apart) begin(id int32, l *server, now engine.Time) (feed int32) {
+	ring, turn := uint32(l.ring&31), uint32(l.turn&31)
+	queues, room := p.queues[l.queue:][:ring], p.room[l.channel:][:l.channels]
+	ready := uint64(l.ready)
+	ready = (ready | ready<<ring) >> turn & (1<<ring - 1)
+	for learnt := false; ready != 0; ready &= ready - 1 {
+		place := turn + uint32(bits.TrailingZeros64(ready))
+		if place >= ring {
+			place -= ring
+		}
+		channel := place
+		if channel >= uint32(len(room)) {
+			channel -= uint32(len(room))
+		}
+		q := &queues[place]
+		need := int64(q.need)
+		if room[channel] < need && !learnt {
+			p.learn(id, now)
+			learnt = true
+		}
+		if room[channel] < need {
+			continue
+		}
+		room[channel] -= need
+		if l.turn = uint8(place + 1); place+1 == ring {
+			l.turn = 0
+		}
+		r := &l.current
+		*r = *p.chunks.first(&q.fifo)
+		p.pop(l, uint8(place))
+		l.waiting--
+		l.waited += now - r.at
+		l.on, l.state = l.channel+int32(channel), sending
+		if now > l.end {
+			l.end, l.part = now, 0
+		}
+		var takes engine.Time
+		takes, l.part = serialise(l.perByte, uint64(need), l.part)
+		l.busy += takes
+		l.end += takes
+		l.onto, l.ontoThat = p.paths.after(l.to, r.route)
+		return fromFeed - r.hold
+	}
+	return -1
+}
+
+// landed counts the packets that have left a link and come to its end up to a time.
+func (p *apart) landed(l *server, f *flying, now engine.Time) {
+	for f.head != f.tail && f.at[f.head&uint(len(f.at)-1)] <= now {
+		f.head++
+		l.held--
+	}
+}
+
+// learn takes the credits that have come to a link in the window up to a time.
+func (p *apart) learn(id int32, now engine.Time) {
+	w := p.window
+	rest := int32(-1)
+	for i := w.first[id].credit; i >= 0; {
+		c := &w.credits[i]
+		next := c.next
+		if c.at <= now {
+			p.room[c.channel] += int64(c.bytes)
+			c.bytes = 0
+		} else {
+			c.next, rest = rest, i
+		}
+		i = next
+	}
+	w.first[id].credit = rest
+}
+
+// soonest returns when the next credit comes to a link in the window, after it if none does.
+func (p *apart) soonest(id int32, last engine.Time) engine.Time {
+	w, at := p.window, last+1
+	for i := w.first[id].credit; i >= 0; i = w.credits[i].next {
+		at = min(at, w.credits[i].at)
+	}
+	return at
+}
+
+// few is how many things are put in order one by one.
+const few = 32
+
+// order returns what comes to a link in a window up to a time, in order.
+func (p *apart) order(id int32, w *ahead, last engine.Time) []due {
+	all, rest := p.due[:0], int32(-1)
+	for i := w.first[id].landing; i >= 0; {
+		c := &w.landings[i]
+		d, next := due{c.at, uint64(c.hold)<<32 | uint64(i)}, c.next
+		if c.at > last {
+			c.next, rest, i = rest, i, next
+			continue
+		}
+		if c.hold < 0 {
+			d.order = injected | uint64(i)
+		}
+		all = append(all, d)
+		k := len(all) - 1
+		for ; k > 0 && (all[k-1].at > d.at || all[k-1].at == d.at && all[k-1].order > d.order) && len(all) <= few; k-- {
+			all[k] = all[k-1]
+		}
+		all[k] = d
+		i = next
+	}
+	w.first[id].landing = rest
+	if len(all) > few {
+		slices.SortFunc(all, func(a, b due) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.order, b.order)) })
+	}
+	p.due = all
+	return all
+}

@@ -1,0 +1,124 @@
+package packet_test
+
+import (
+	"fmt"
+	"reflect"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"sim/engine"
+	"sim/engine/packet"
+)
+
+// TestApart: links simulated apart for windows give to the tick what one loop of events does, on random networks and work
+// with many ties, which end, are looked at, change, and get stuck in between: 300, with -long 20,000, with -short 100
+// of them.
+func TestApart(t *testing.T) {
+	cases, stuck, stopped, faulty := cases(20000, 100, 300), 0, 0, 0
+	for seed := range cases {
+		c := apartWork.Example(seed)
+		want, failed := packet.Run(c.n, c.w, packet.Apart(c.o, -1))
+		got, err := packet.Run(c.n, c.w, packet.Apart(c.o, []int{1, 50, 300}[seed%3]))
+		if fmt.Sprint(err) != fmt.Sprint(failed) {
+			t.Fatalf("case %d: %v, want %v", seed, err, failed)
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Fatalf("case %d: %s", seed, gocmp.Diff(*want, *got, gocmp.AllowUnexported(packet.Stats{}, packet.Delay{})))
+		}
+		switch {
+		case err != nil:
+			stuck++
+		case got.InFlight() > 0:
+			stopped++
+		case got.Dropped > 0:
+			faulty++
+		}
+	}
+	t.Logf("%d cases, %d of them stuck, %d stopped and %d with losses", cases, stuck, stopped, faulty)
+	if stuck > cases/2 || stopped < cases/100 || faulty < cases/100 {
+		t.Errorf("of %d cases %d were stuck, %d stopped and %d had losses, so little is tested", cases, stuck, stopped, faulty)
+	}
+}
+
+// TestApartByLoad: links are simulated apart under load and not when little is to be done, with the same result as one
+// loop of events.
+func TestApartByLoad(t *testing.T) {
+	b := box{[3]int{4, 4, 4}}
+	n := b.network(engine.Link{Rate: 400e9, Latency: 20 * engine.Nanosecond, Buffer: 4 << 10, Channels: 2})
+	for _, c := range []struct {
+		every       float64 // ns between packets of 1 KiB of a node
+		least, most float64 // of hops, apart
+	}{{20, 0.9, 1}, {60, 0.8, 1}, {20_000, 0, 0.1}} {
+		w := &packet.Work{Flows: b.everyPair(), Paths: b.paths(true), Sources: b.perNode(packet.Source{
+			Process: packet.Poisson, Order: packet.Uniform, Bytes: 1 << 10, Count: 4, Every: c.every * float64(engine.Nanosecond), Seed: 3,
+		})}
+		want, err := packet.Run(n, w, packet.Apart(packet.Options{Control: packet.Credit}, -1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, hops, err := packet.RunApart(n, w, packet.Options{Control: packet.Credit})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("every %g ns: %s", c.every, gocmp.Diff(*want, *got, gocmp.AllowUnexported(packet.Stats{}, packet.Delay{})))
+		}
+		if share := float64(hops) / float64(got.Hops); share < c.least || share > c.most {
+			t.Errorf("every %g ns: %.3f of hops apart, want %g to %g", c.every, share, c.least, c.most)
+		}
+	}
+}
+
+// apartWork draws traffic under credits over latencies.
+var apartWork = rapid.Custom(func(t *rapid.T) partedCase {
+	n, w := crowdedWork(t)
+	if rapid.Bool().Draw(t, "torus") {
+		b := box{[3]int{rapid.IntRange(1, 4).Draw(t, "x"), rapid.IntRange(1, 4).Draw(t, "y"), rapid.IntRange(2, 4).Draw(t, "z")}}
+		n = b.network(engine.Link{Rate: 8e12})
+		w = &packet.Work{Flows: b.everyPair(), Paths: b.paths(true), Sources: w.Sources[:1]}
+		w.Sources[0].First, w.Sources[0].End = 0, int32(len(w.Flows))
+		if s := w.Sources[0]; s.Process == packet.Greedy || rapid.Bool().Draw(t, "each") {
+			w.Sources = b.perNode(s)
+		}
+	}
+	latencies := rapid.SampledFrom([][]engine.Time{{1}, {5}, {4, 8}, {1, 7, 12}, {64}, {3, 64}, {30, 500}}).Draw(t, "all latencies")
+	channels := rapid.IntRange(1, 3).Draw(t, "channels")
+	buffers := rapid.SampledFrom([][]int64{{0}, {9}, {18}, {10, 14, 30}, {100}}).Draw(t, "buffers")
+	for i := range n.Links {
+		l := &n.Links[i]
+		l.Latency = rapid.SampledFrom(latencies).Draw(t, "latency")
+		l.Buffer = rapid.SampledFrom(buffers).Draw(t, "buffer")
+		l.Channels = int32(max(2, channels))
+	}
+	for i, s := range w.Paths.Step {
+		if s != engine.Arrived && channels > 1 && s.Channel() == 0 {
+			w.Paths.Step[i] = engine.MakeStep(s.Port(), rapid.IntRange(0, channels-1).Draw(t, "channel"))
+		}
+	}
+	o := packet.Options{Control: packet.Credit}
+	at := func(name string) engine.Time { return engine.Time(rapid.IntRange(1, 400).Draw(t, name)) }
+	if rapid.IntRange(0, 3).Draw(t, "stops") == 0 {
+		o.Until = at("until")
+	}
+	if rapid.IntRange(0, 3).Draw(t, "sampled") == 0 {
+		o.SampleEvery = at("sample")
+	}
+	if rapid.IntRange(0, 3).Draw(t, "measured") == 0 {
+		o.MeasureFrom = at("from")
+		o.MeasureUntil = o.MeasureFrom + at("measure")
+		o.EndMeasured = rapid.Bool().Draw(t, "end measured")
+	}
+	if rapid.IntRange(0, 3).Draw(t, "changes") == 0 {
+		now := engine.Time(0)
+		for range rapid.IntRange(1, 4).Draw(t, "changes") {
+			now += at("after")
+			l := int32(rapid.IntRange(0, len(n.Links)-1).Draw(t, "link"))
+			down := engine.Change{At: now, Link: l, Planned: rapid.Bool().Draw(t, "planned")}
+			now += at("for")
+			n.Changes = append(n.Changes, down, engine.Change{At: now, Link: l, Rate: n.Links[l].Rate})
+		}
+	}
+	return partedCase{n, w, o}
+})
