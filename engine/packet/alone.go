@@ -10,16 +10,15 @@ import (
 
 // link simulates a link alone up to a time, the last in a window. Of one time it sends first, then packets come to it,
 // then credits, then packets of sources.
-func (p *apart) link(id int32, l *server, w *ahead, last engine.Time) {
-	f, all := &p.flying[id], p.order(id, w, last)
-	end := engine.Time(0)
+func (p *apart) link(id int32, l *server) {
+	f, all, last, end := &p.flying[id], p.order(id), p.last, engine.Time(0)
 	for {
 		var now engine.Time
 		tries := true
 		if l.state&sending != 0 {
 			for len(all) > 0 && all[0].at < l.end { // what comes to a link that sends but waits
 				end = all[0].at
-				p.come(id, l, f, w, all[0])
+				p.come(id, l, f, all[0])
 				all = all[1:]
 			}
 			if now = l.end; now > last {
@@ -30,12 +29,12 @@ func (p *apart) link(id int32, l *server, w *ahead, last engine.Time) {
 		} else {
 			wakes := last + 1
 			if l.state == 0 && l.waiting > 0 {
-				wakes = p.soonest(id, last)
+				wakes = p.soonest(id)
 			}
 			if len(all) > 0 && (all[0].at < wakes || all[0].at == wakes && all[0].order < injected) {
 				now = all[0].at
 				end = now
-				tries = p.come(id, l, f, w, all[0])
+				tries = p.come(id, l, f, all[0])
 				all = all[1:]
 			} else if now = wakes; now > last {
 				break
@@ -46,7 +45,7 @@ func (p *apart) link(id int32, l *server, w *ahead, last engine.Time) {
 		}
 		if feed := p.begin(id, l, now); feed >= 0 { // behind all else of its time
 			for len(all) > 0 && all[0].at <= now {
-				p.come(id, l, f, w, all[0])
+				p.come(id, l, f, all[0])
 				all = all[1:]
 			}
 			end = now
@@ -59,8 +58,8 @@ func (p *apart) link(id int32, l *server, w *ahead, last engine.Time) {
 }
 
 // come has what is due come to a link, and reports whether it waits there.
-func (p *apart) come(id int32, l *server, f *flying, w *ahead, d due) bool {
-	of := &w.landings[uint32(d.order)]
+func (p *apart) come(id int32, l *server, f *flying, d due) bool {
+	of := &p.now[d.order>>placeBits&(mostCrew-1)].landings[d.order&(1<<placeBits-1)]
 	if l.held >= l.mostHeld { // else how many they are does not matter yet
 		now := d.at
 		if of.hold >= 0 && l.channel > of.hold { // over a link before this one
@@ -174,27 +173,30 @@ func (p *apart) landed(l *server, f *flying, now engine.Time) {
 
 // learn takes the credits that have come to a link in the window up to a time.
 func (p *apart) learn(id int32, now engine.Time) {
-	w := p.window
-	rest := int32(-1)
-	for i := w.first[id].credit; i >= 0; {
-		c := &w.credits[i]
-		next := c.next
-		if c.at <= now {
-			p.room[c.channel] += int64(c.bytes)
-			c.bytes = 0
-		} else {
-			c.next, rest = rest, i
+	for _, w := range p.now {
+		rest := int32(-1)
+		for i := w.first[id].credit; i >= 0; {
+			c := &w.credits[i]
+			next := c.next
+			if c.at <= now {
+				p.room[c.channel] += int64(c.bytes)
+				c.bytes = 0
+			} else {
+				c.next, rest = rest, i
+			}
+			i = next
 		}
-		i = next
+		w.first[id].credit = rest
 	}
-	w.first[id].credit = rest
 }
 
 // soonest returns when the next credit comes to a link in the window, after it if none does.
-func (p *apart) soonest(id int32, last engine.Time) engine.Time {
-	w, at := p.window, last+1
-	for i := w.first[id].credit; i >= 0; i = w.credits[i].next {
-		at = min(at, w.credits[i].at)
+func (p *apart) soonest(id int32) engine.Time {
+	at := p.last + 1
+	for _, w := range p.now {
+		for i := w.first[id].credit; i >= 0; i = w.credits[i].next {
+			at = min(at, w.credits[i].at)
+		}
 	}
 	return at
 }
@@ -202,28 +204,32 @@ func (p *apart) soonest(id int32, last engine.Time) engine.Time {
 // few is how many things are put in order one by one.
 const few = 32
 
-// order returns what comes to a link in a window up to a time, in order.
-func (p *apart) order(id int32, w *ahead, last engine.Time) []due {
-	all, rest := p.due[:0], int32(-1)
-	for i := w.first[id].landing; i >= 0; {
-		c := &w.landings[i]
-		d, next := due{c.at, uint64(c.hold)<<32 | uint64(i)}, c.next
-		if c.at > last {
-			c.next, rest, i = rest, i, next
-			continue
+// order returns what comes to a link in the window up to a time, in order.
+func (p *apart) order(id int32) []due {
+	all := p.due[:0]
+	for who, w := range p.now {
+		rest := int32(-1)
+		for i := w.first[id].landing; i >= 0; {
+			c := &w.landings[i]
+			next, place := c.next, uint64(who)<<placeBits|uint64(i)
+			d := due{c.at, uint64(c.hold)<<32 | place}
+			if c.at > p.last {
+				c.next, rest, i = rest, i, next
+				continue
+			}
+			if c.hold < 0 {
+				d.order = injected | place
+			}
+			all = append(all, d)
+			k := len(all) - 1
+			for ; k > 0 && (all[k-1].at > d.at || all[k-1].at == d.at && all[k-1].order > d.order) && len(all) <= few; k-- {
+				all[k] = all[k-1]
+			}
+			all[k] = d
+			i = next
 		}
-		if c.hold < 0 {
-			d.order = injected | uint64(i)
-		}
-		all = append(all, d)
-		k := len(all) - 1
-		for ; k > 0 && (all[k-1].at > d.at || all[k-1].at == d.at && all[k-1].order > d.order) && len(all) <= few; k-- {
-			all[k] = all[k-1]
-		}
-		all[k] = d
-		i = next
+		w.first[id].landing = rest
 	}
-	w.first[id].landing = rest
 	if len(all) > few {
 		slices.SortFunc(all, func(a, b due) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.order, b.order)) })
 	}

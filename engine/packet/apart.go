@@ -3,7 +3,9 @@ package packet
 import (
 	"cmp"
 	"math/bits"
+	"runtime"
 	"slices"
+	"sync"
 	"unsafe"
 
 	"sim/engine"
@@ -14,20 +16,33 @@ import (
 // 1993, "The cost of conservative synchronization in parallel discrete event simulations"). What a link needs is then
 // in the cache, and of what comes nothing goes through the calendar. Between windows the state is that of the loop of
 // events, so either goes on where the other stops: this one where much is to be done in a window.
+//
+// Several of this kind share the links of a network, each with packets and counts of its own; what one has come to a link
+// of another this finds in the next window, so they work at the same time. Results do not depend on how many they are.
 type apart struct {
-	*sim
+	*sim               // the run's own, or one beside it
+	*crew              // that this is of
+	from, end int32    // its links
+	windows   []ahead  // what it has come to links, by windows to come, round about
+	now       []*ahead // of all the crew, what comes in the window that is simulated
+	sent      int64    // packets, by its links
+	due       []due    // scratch
+}
+
+// crew is what several share.
+type crew struct {
+	all     []*apart
 	span    engine.Time   // of a window
-	start   engine.Time   // of the one that is simulated
+	since   engine.Time   // of the one that is simulated
 	number  int           // and its number
+	last    engine.Time   // up to which it is simulated
 	flights []engine.Time // by link: its latency
 	flying  []flying      // by link
-	windows []ahead       // those to come, round about
 	opening bool          // what is injected is put before its link when that is simulated
-	sent    int64         // packets, by links in windows
+	over    bool          // no window is simulated any more
 	never   bool          // it takes too much memory
-	due     []due         // of a link in a window
-	window  *ahead        // that is simulated
-	events  []int32       // scratch
+	barrier *barrier
+	scratch []int32
 }
 
 // ahead is what comes to links in a window.
@@ -59,7 +74,7 @@ type credit struct {
 // due is a landing in its order: by time, those that come over links by these, then those that are injected.
 type due struct {
 	at    engine.Time
-	order uint64 // and the place of the landing
+	order uint64 // and at the end who has it come, and its place there
 }
 
 const injected = 1 << 63
@@ -76,6 +91,14 @@ const (
 	mostAhead = 16
 	// mostSent is how many packets a link can send in a window, where latencies allow more.
 	mostSent = 32
+	// leastLinks and leastSent are how many links each has that works beside others, and how many packets all have sent in
+	// a window for it to be worth their while.
+	leastLinks = 64
+	leastSent  = 512
+
+	// mostCrew is how many may work beside each other, of whose landings, up to 2^placeBits in a window, due.order can name each.
+	placeBits = 28
+	mostCrew  = 16
 )
 
 // newApart returns nil where links cannot be simulated apart: where something but packets and credits goes from one to
@@ -92,7 +115,7 @@ func (z *sim) newApart() *apart {
 		}
 		least = min(least, m.bytes)
 	}
-	p := &apart{sim: z}
+	p := &apart{sim: z, crew: &crew{}}
 	shortest, longest, takes := engine.Never, engine.Time(0), engine.Never
 	of := func(rate float64) {
 		if rate > 0 {
@@ -113,13 +136,32 @@ func (z *sim) newApart() *apart {
 		return nil
 	}
 	p.span = span
-	p.windows = make([]ahead, 1<<bits.Len64(uint64(longest/span)+1))
+	n := max(1, min(z.o.Workers, len(z.servers)/leastLinks, runtime.GOMAXPROCS(0), mostCrew))
+	if z.o.apart > 0 {
+		n = max(1, min(z.o.Workers, len(z.servers), mostCrew))
+	}
+	windows := 1 << bits.Len64(uint64(longest/span)+1)
+	if int64(len(z.servers))*int64(n*windows)*int64(unsafe.Sizeof(mail{})) > z.o.MaxBytes/8 {
+		return nil
+	}
+	for i := range n {
+		q := p
+		if i > 0 {
+			q = &apart{sim: &sim{}, crew: p.crew}
+			q.chunks.grow()
+		}
+		q.from, q.end = int32(len(z.servers)*i/n), int32(len(z.servers)*(i+1)/n)
+		q.windows = make([]ahead, windows)
+		q.now = make([]*ahead, n)
+		p.all = append(p.all, q)
+	}
+	p.barrier = newBarrier(n, 1<<14)
 	return p
 }
 
-// at returns the window of a time.
+// at returns what it has come in the window of a time.
 func (p *apart) at(t engine.Time) *ahead {
-	k, after := p.number, t-p.start
+	k, after := p.number, t-p.since
 	switch {
 	case after < p.span:
 	case after < 2*p.span:
@@ -164,8 +206,8 @@ func (p *apart) give(id, channel, bytes int32, at engine.Time) {
 	*first = int32(n)
 }
 
-// inject has a packet come from a source.
-func (p *apart) inject(id int32, channel uint8, r *record, now engine.Time) {
+// open has a packet come from a source.
+func (p *apart) open(id int32, channel uint8, r *record, now engine.Time) {
 	of := p.at(now).landing(id, channel)
 	of.record = *r
 	of.at = now
@@ -174,26 +216,28 @@ func (p *apart) inject(id int32, channel uint8, r *record, now engine.Time) {
 // enter goes over from the loop of events.
 func (p *apart) enter() {
 	z := p.sim
-	p.events = p.events[:0]
+	p.scratch = p.scratch[:0]
 	var at []engine.Time
 	for _, k := range z.calendar.drain() {
 		t := z.calendar.runs[k].time
 		for ; k >= 0; k = z.calendar.next[k] {
 			if k >= z.base {
-				p.events, at = append(p.events, k), append(at, t)
+				p.scratch, at = append(p.scratch, k), append(at, t)
 			}
 		}
 	}
-	for i, k := range p.events {
+	for i, k := range p.scratch {
 		z.calendar.set(k, at[i])
 	}
 	if p.flying == nil {
 		p.flying = make([]flying, len(z.servers))
-		for i := range p.windows {
-			p.windows[i].first = slices.Repeat([]mail{{-1, -1}}, len(z.servers))
+		for _, q := range p.all {
+			for i := range q.windows {
+				q.windows[i].first = slices.Repeat([]mail{{-1, -1}}, len(z.servers))
+			}
 		}
 	}
-	p.start, p.number = z.calendar.now+1, 0
+	p.since, p.number, p.over = z.calendar.now+1, 0, false
 	for i := range z.servers {
 		l := &z.servers[i]
 		l.awaits = false
@@ -211,33 +255,54 @@ func (p *apart) enter() {
 		}
 	}
 	z.alone = true
+	for _, q := range p.all[1:] {
+		c := q.chunks
+		*q.sim = *z
+		q.sim.chunks, q.sim.s, q.sim.apart = c, Stats{}, q
+		q.move(&z.chunks, &q.sim.chunks)
+	}
+}
+
+// move moves the packets before its links from one memory to another.
+func (p *apart) move(from, to *chunks) {
+	for i := p.from; i < p.end; i++ {
+		l := &p.servers[i]
+		for q := range int32(l.ring) {
+			from.move(&p.queues[l.queue+q].fifo, to)
+		}
+	}
 }
 
 // leave goes over to the loop of events. All up to a time has been simulated.
 func (p *apart) leave(done engine.Time) {
 	z := p.sim
 	z.alone = false
+	for _, q := range p.all[1:] {
+		z.s.add(&q.sim.s)
+		q.move(&q.sim.chunks, &z.chunks)
+	}
 	var wires []landing
 	var credits []credit
 	links := int32(len(z.servers))
 	for id := range links {
 		l := &z.servers[id]
-		for k := range p.windows {
-			w := &p.windows[(p.number+k)&(len(p.windows)-1)]
-			from := len(credits)
-			for i := w.first[id].credit; i >= 0; i = w.credits[i].next {
-				if c := w.credits[i]; c.at > done {
-					credits = append(credits, c)
-				} else {
-					z.room[c.channel] += int64(c.bytes)
+		for _, q := range p.all {
+			for k := range q.windows {
+				w := &q.windows[k]
+				for i := w.first[id].credit; i >= 0; i = w.credits[i].next {
+					if c := w.credits[i]; c.at > done {
+						credits = append(credits, c)
+					} else {
+						z.room[c.channel] += int64(c.bytes)
+					}
 				}
+				for i := w.first[id].landing; i >= 0; i = w.landings[i].next {
+					wires = append(wires, w.landings[i])
+				}
+				w.first[id] = mail{-1, -1}
 			}
-			slices.SortFunc(credits[from:], func(a, b credit) int { return cmp.Compare(a.at, b.at) })
-			for i := w.first[id].landing; i >= 0; i = w.landings[i].next {
-				wires = append(wires, w.landings[i])
-			}
-			w.first[id] = mail{-1, -1}
 		}
+		slices.SortFunc(credits, func(a, b credit) int { return cmp.Compare(a.at, b.at) })
 		for _, c := range credits {
 			at := p.chunks.add(&l.credits)
 			*at = record{at: c.at, route: c.channel, bytes: c.bytes}
@@ -262,74 +327,97 @@ func (p *apart) leave(done engine.Time) {
 			z.calendar.set(links+id, at.at)
 		}
 	}
-	for k := range p.windows {
-		p.windows[k].landings, p.windows[k].credits = p.windows[k].landings[:0], p.windows[k].credits[:0]
+	for _, q := range p.all {
+		for k := range q.windows {
+			q.windows[k].landings, q.windows[k].credits = q.windows[k].landings[:0], q.windows[k].credits[:0]
+		}
 	}
-}
-
-// end takes the credits that have come in a window and were not taken yet, and begins it anew.
-func (w *ahead) end(room []int64) {
-	for i := range w.credits {
-		room[w.credits[i].channel] += int64(w.credits[i].bytes)
-	}
-	for i := range w.first {
-		w.first[i] = mail{-1, -1}
-	}
-	w.landings, w.credits = w.landings[:0], w.credits[:0]
 }
 
 // run simulates windows up to a time, and returns up to which: less if little is done in them.
 func (p *apart) run(until engine.Time) engine.Time {
 	z := p.sim
 	p.enter()
-	done := z.calendar.now
-	for windows, sent := 0, p.sent; done < until; windows++ {
-		if windows == 16 {
-			if few := p.sent - sent; few == 0 || few < int64(len(z.servers)/4) && z.o.apart == 0 || z.told() {
+	var others sync.WaitGroup
+	for _, q := range p.all[1:] {
+		others.Go(func() {
+			for p.barrier.wait(); !p.over; p.barrier.wait() {
+				q.simulate()
+			}
+		})
+	}
+	done, sent, before := z.calendar.now, p.sum(), int64(0)
+	for windows := 1; done < until && !z.full && !p.never; windows++ {
+		if windows%16 == 0 {
+			if few := p.sum() - sent; few == 0 || few < int64(len(z.servers)/4) && z.o.apart == 0 || z.told() {
 				break
 			}
-			windows, sent = 0, p.sent
+			sent = p.sum()
 		}
-		end := p.start + p.span - 1
-		last := min(until, end)
-		if p.simulate(last); z.full {
+		p.last = min(until, p.since+p.span-1)
+		if p.inject(); z.full {
 			break
 		}
-		if done = last; done == end {
-			p.window.end(z.room)
-			p.start += p.span
+		now := p.sum()
+		if len(p.all) > 1 && (now-before >= leastSent || z.o.apart > 0) {
+			p.barrier.wait()
+			p.simulate()
+		} else {
+			p.simulateAll()
+		}
+		before = now
+		done = p.last
+		if p.whole() {
+			p.since += p.span
 			p.number++
 		}
-		if p.bytes()+z.chunks.made*chunkBytes > z.o.MaxBytes {
-			p.never = true
-			break
-		}
+		p.check()
+	}
+	p.over = true
+	if len(p.all) > 1 {
+		p.barrier.wait()
+		others.Wait()
 	}
 	p.leave(done)
 	if p.never {
-		p.windows, p.flying = nil, nil
+		for _, q := range p.all {
+			q.windows = nil
+		}
 	}
 	return done
 }
 
-// bytes is the memory of what is to come.
-func (p *apart) bytes() int64 {
-	sum := 0
-	for k := range p.windows {
-		w := &p.windows[k]
-		sum += cap(w.landings)*int(unsafe.Sizeof(landing{})) + cap(w.credits)*int(unsafe.Sizeof(credit{}))
+// sum returns how many packets links have sent.
+func (c *crew) sum() int64 {
+	sum := int64(0)
+	for _, q := range c.all {
+		sum += q.sent
 	}
-	return int64(sum)
+	return sum
 }
 
-// simulate simulates what is left of a window up to a time.
-func (p *apart) simulate(last engine.Time) {
+// check ends the windows where packets take more memory than they may, and the run where they would without windows.
+func (p *apart) check() {
+	sum, made := 0, int64(0)
+	for _, q := range p.all {
+		for k := range q.windows {
+			w := &q.windows[k]
+			sum += cap(w.landings)*int(unsafe.Sizeof(landing{})) + cap(w.credits)*int(unsafe.Sizeof(credit{}))
+			p.never = p.never || len(w.landings) > 1<<(placeBits-1)
+		}
+		made += q.chunks.made
+		p.full = p.full || q.sim.full
+	}
+	p.never = p.never || int64(sum)+made*chunkBytes > p.o.MaxBytes
+}
+
+// inject has sources inject what they do in the window, but for those that wait for links.
+func (p *apart) inject() {
 	z := p.sim
-	p.window = p.at(p.start)
 	p.opening = true
 	for {
-		ids, now, ok := z.calendar.takeAll(p.events[:0], last)
-		if p.events = ids; !ok {
+		ids, now, ok := z.calendar.takeAll(p.scratch[:0], p.last)
+		if p.scratch = ids; !ok {
 			break
 		}
 		z.s.End = max(z.s.End, now)
@@ -340,45 +428,115 @@ func (p *apart) simulate(last engine.Time) {
 		}
 	}
 	p.opening = false
-	w := p.window
-	for i := range z.servers {
-		if i%atOnce == 0 {
-			p.bring(w, i, min(i+atOnce, len(z.servers)))
+}
+
+// simulate simulates what is left of the window, beside others.
+func (p *apart) simulate() {
+	p.links()
+	p.barrier.wait()
+	if p.whole() {
+		p.settle()
+		p.barrier.wait()
+		p.mine().renew()
+	}
+	p.barrier.wait()
+}
+
+// simulateAll is simulate of all the crew, one after the other.
+func (c *crew) simulateAll() {
+	for _, q := range c.all {
+		q.links()
+	}
+	if !c.whole() {
+		return
+	}
+	for _, q := range c.all {
+		q.settle()
+	}
+	for _, q := range c.all {
+		q.mine().renew()
+	}
+}
+
+// whole reports whether the window is simulated to its end.
+func (c *crew) whole() bool { return c.last == c.since+c.span-1 }
+
+// mine returns what it has come in the window.
+func (p *apart) mine() *ahead { return &p.windows[p.number&(len(p.windows)-1)] }
+
+// links simulates its links in the window.
+func (p *apart) links() {
+	for i, q := range p.all {
+		p.now[i] = q.mine()
+	}
+	for i := p.from; i < p.end; i++ {
+		if (i-p.from)%atOnce == 0 {
+			p.bring(i, min(i+atOnce, p.end))
 		}
-		l := &z.servers[i]
-		if w.first[i].landing >= 0 || l.state&sending != 0 && l.end <= last || w.first[i].credit >= 0 && l.state == 0 && l.waiting > 0 {
-			p.link(int32(i), l, w, last)
+		l := &p.servers[i]
+		for _, w := range p.now {
+			if w.first[i].landing >= 0 || l.state&sending != 0 && l.end <= p.last || w.first[i].credit >= 0 && l.state == 0 && l.waiting > 0 {
+				p.link(i, l)
+				break
+			}
 		}
 	}
 }
 
+// settle takes the credits of its links that have come in a window that is over, and were not taken yet.
+func (p *apart) settle() {
+	from := p.servers[p.from].channel
+	of := p.room[from : p.servers[p.end-1].channel+int32(p.servers[p.end-1].channels)]
+	for _, w := range p.now {
+		for i := range w.credits {
+			if k := uint(w.credits[i].channel - from); k < uint(len(of)) {
+				of[k] += int64(w.credits[i].bytes)
+			}
+		}
+	}
+}
+
+// renew makes room for another window.
+func (w *ahead) renew() {
+	for i := range w.first {
+		w.first[i] = mail{-1, -1}
+	}
+	w.landings, w.credits = w.landings[:0], w.credits[:0]
+}
+
 // bring reads what links will in a window, so that they find it in the cache; see sim.bring.
-func (p *apart) bring(w *ahead, from, end int) {
-	var landing, head, feed [atOnce]int32
-	n, sum := 0, int32(0)
+func (p *apart) bring(from, end int32) {
+	var coming [atOnce]*landing
+	var head, feed [atOnce]int32
+	n, m, sum := 0, 0, int32(0)
 	for i := from; i < end; i++ {
 		l, f := &p.servers[i], &p.flying[i]
-		if landing[n&(atOnce-1)] = w.first[i].landing; w.first[i].landing < 0 {
+		before := n
+		for _, w := range p.now {
+			if k := w.first[i].landing; k >= 0 {
+				coming[n&(atOnce-1)] = &w.landings[k]
+				n++
+			}
+		}
+		if n == before {
 			continue
 		}
 		place := bits.TrailingZeros32(l.ready>>(l.turn&31)<<(l.turn&31)) & 31
-		head[n&(atOnce-1)] = p.queues[int(l.queue)+place].head
-		if feed[n&(atOnce-1)] = -1; place >= int(l.channels) && f.feed > 0 {
-			feed[n&(atOnce-1)] = f.feed - 1
+		head[m&(atOnce-1)] = p.queues[int(l.queue)+place].head
+		if feed[m&(atOnce-1)] = -1; place >= int(l.channels) && f.feed > 0 {
+			feed[m&(atOnce-1)] = f.feed - 1
 			sum += p.injectors[f.feed-1].hold
 		}
-		n++
+		m++
 	}
-	for i := range n {
-		of := &w.landings[landing[i&(atOnce-1)]]
+	for i := range min(n, atOnce) {
+		sum += coming[i&(atOnce-1)].next
+	}
+	for i := range m {
 		sum += p.chunks.at(head[i&(atOnce-1)]).route
-		landing[i&(atOnce-1)] = max(0, of.next)
-	}
-	for i := range n {
-		sum += w.landings[landing[i&(atOnce-1)]].next
 		if k := feed[i&(atOnce-1)]; k >= 0 {
-			m := &p.injectors[k]
-			sum += m.flows[m.then]
+			in := &p.injectors[k]
+			sum += in.flows[in.then]
 		}
 	}
 	p.touched += sum

@@ -13,13 +13,14 @@ import (
 )
 
 // TestApart: links simulated apart for windows give to the tick what one loop of events does, on random networks and work
-// with many ties, which end, are looked at, change, and get stuck in between: 300, with -long 20,000, with -short 100
+// with many ties, which end, are looked at, change, and get stuck in between: 200, with -long 10,000, with -short 50
 // of them.
 func TestApart(t *testing.T) {
-	cases, stuck, stopped, faulty := cases(20000, 100, 300), 0, 0, 0
+	cases, stuck, stopped, faulty := cases(10000, 50, 200), 0, 0, 0
 	for seed := range cases {
 		c := apartWork.Example(seed)
 		want, failed := packet.Run(c.n, c.w, packet.Apart(c.o, -1))
+		c.o.Workers = []int{1, 2, 1, 3}[seed%4]
 		got, err := packet.Run(c.n, c.w, packet.Apart(c.o, []int{1, 50, 300}[seed%3]))
 		if fmt.Sprint(err) != fmt.Sprint(failed) {
 			t.Fatalf("case %d: %v, want %v", seed, err, failed)

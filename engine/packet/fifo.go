@@ -172,3 +172,17 @@ func (c *chunks) each(q *fifo, do func(*record)) {
 		}
 	}
 }
+
+// move moves q to another memory.
+func (c *chunks) move(q *fifo, to *chunks) {
+	old := *q
+	if *q = (fifo{}); old.tail == 0 {
+		return
+	}
+	for old.length > 0 {
+		*to.add(q) = *c.first(&old)
+		c.drop(&old)
+	}
+	k := old.head >> chunkBits
+	c.next[k], c.free = c.free, k
+}

@@ -283,9 +283,14 @@ func (p *pair) run(z *sim, until engine.Time) {
 func (s *Stats) add(o *Stats) {
 	s.Injected += o.Injected
 	s.Delivered += o.Delivered
+	s.Dropped += o.Dropped
+	for i, n := range o.DroppedBy {
+		s.DroppedBy[i] += n
+	}
 	s.Bytes += o.Bytes
 	s.End = max(s.End, o.End)
 	s.MeasuredInjected += o.MeasuredInjected
+	s.MeasuredDropped += o.MeasuredDropped
 	s.MeasuredBytes += o.MeasuredBytes
 	s.Delay.join(&o.Delay)
 }

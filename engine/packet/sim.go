@@ -243,7 +243,7 @@ func (z *sim) depart(r *record, first int32, now engine.Time) engine.Time {
 			channel = uint8(z.paths.step[r.route].Channel())
 		}
 		if z.alone && z.apart.opening {
-			z.apart.inject(first, channel, r, now)
+			z.apart.open(first, channel, r, now)
 		} else {
 			z.enqueue(first, channel, r, now)
 		}
