@@ -416,12 +416,13 @@ func (p *apart) inject() {
 	z := p.sim
 	p.opening = true
 	for {
-		ids, now, ok := z.calendar.takeAll(p.scratch[:0], p.last)
-		if p.scratch = ids; !ok {
+		p.scratch = z.calendar.takeAll(p.scratch, p.last)
+		if len(p.scratch) == 0 {
 			break
 		}
+		now := z.calendar.now
 		z.s.End = max(z.s.End, now)
-		for _, id := range ids {
+		for _, id := range p.scratch {
 			if z.fire(id-z.base, now); z.full {
 				return
 			}

@@ -151,9 +151,8 @@ func (a *calendar) takeSome(some []int32, until engine.Time) ([]int32, engine.Ti
 	return some[:n], a.now, true
 }
 
-// takeAll returns all events of the next time that are set, by id, in the memory of all; false where there is none up to a
-// time.
-func (a *calendar) takeAll(all []int32, until engine.Time) ([]int32, engine.Time, bool) {
+// takeAll returns all events of the next time up to a time that are set, by id, in the memory of all.
+func (a *calendar) takeAll(all []int32, until engine.Time) []int32 {
 	all = all[:0]
 	for a.left >= 0 || a.turn(until) {
 		for ; a.left >= 0; a.left = a.next[a.left] {
@@ -162,7 +161,7 @@ func (a *calendar) takeAll(all []int32, until engine.Time) ([]int32, engine.Time
 		until = a.now
 	}
 	slices.Sort(all)
-	return all, a.now, len(all) > 0
+	return all
 }
 
 // turn takes the next run; false where there is none up to a time.

@@ -32,15 +32,6 @@ func (z *sim) release(hold, bytes int32, now engine.Time) {
 	}
 }
 
-// learn takes the credits that have come to a link.
-func (z *sim) learn(id int32, l *server, now engine.Time) {
-	for l.credits.length > 0 && z.chunks.first(&l.credits).at <= now {
-		c := z.chunks.first(&l.credits)
-		z.room[c.route] += int64(c.bytes)
-		z.chunks.drop(&l.credits)
-	}
-}
-
 // await sets an event for the next credit of a link that waits for some, if one is on its way.
 func (z *sim) await(id int32, l *server) {
 	if l.credits.length > 0 && !l.awaits {

@@ -24,7 +24,8 @@ type served struct {
 	wrongValue float64
 	ranked     *ranked // where tasks have ranks; then queues are not used
 	byNumber   bool    // events of one time happen by their numbers
-	together   []int32 // these, scratch
+	together   []int32 // these
+	taken      int     // so many of them have happened
 	began      engine.Time
 	apart      *apart // where links can be simulated apart
 	alone      bool   // they are
@@ -180,24 +181,9 @@ func (z *sim) serve(until engine.Time) {
 func (z *sim) events(until engine.Time, most int) int {
 	links := int32(len(z.servers))
 	var some [atOnce]int32
-	var all []int32
 	done := 0
 	for rounds := 0; ; rounds++ {
-		if z.byNumber && len(all) == 0 {
-			var ok bool
-			if all, _, ok = z.calendar.takeAll(z.together, until); !ok {
-				return done
-			}
-			z.together = all
-		}
-		var ids []int32
-		now, ok := z.calendar.now, true
-		if z.byNumber {
-			ids = all[:min(atOnce, len(all))]
-			all = all[len(ids):]
-		} else {
-			ids, now, ok = z.calendar.takeSome(some[:], until)
-		}
+		ids, now, ok := z.take(some[:], until)
 		if !ok || rounds&(askEvery/atOnce-1) == 0 && z.told() {
 			return done
 		}
@@ -229,6 +215,19 @@ func (z *sim) events(until engine.Time, most int) int {
 			}
 		}
 	}
+}
+
+// take returns the next events of one time: some of them, in their order.
+func (z *sim) take(some []int32, until engine.Time) ([]int32, engine.Time, bool) {
+	if !z.byNumber {
+		return z.calendar.takeSome(some, until)
+	}
+	if z.taken == len(z.together) {
+		z.together, z.taken = z.calendar.takeAll(z.together, until), 0
+	}
+	ids := z.together[z.taken:min(z.taken+atOnce, len(z.together))]
+	z.taken += len(ids)
+	return ids, z.calendar.now, len(ids) > 0
 }
 
 // sent ends the sending of a packet: it leaves the buffer that it was in, goes on the wire, or is there where there is
@@ -358,8 +357,7 @@ func (l *server) takes(r *record, now engine.Time) bool {
 }
 
 // next returns the place of the queue that an idle link serves next; false where there is room for none.
-func (z *sim) next(id int32, l *server, now engine.Time) (place uint8, ok bool) {
-	learnt := !l.late
+func (z *sim) next(l *server) (place uint8, ok bool) {
 	ring, turn := l.ring&31, l.turn&31
 	ready := uint64(l.ready)
 	ready = (ready | ready<<ring) >> turn & (1<<ring - 1) // from turn on
@@ -367,12 +365,7 @@ func (z *sim) next(id int32, l *server, now engine.Time) (place uint8, ok bool) 
 		if place = turn + uint8(bits.TrailingZeros64(ready)); place >= ring {
 			place -= ring
 		}
-		room, need := &z.room[z.channelOf(l, place)], int64(z.queues[l.queue+int32(place)].need)
-		if z.credit && *room < need && !learnt {
-			learnt = true
-			z.learn(id, l, now)
-		}
-		if !z.credit || *room >= need {
+		if !z.credit || z.room[z.channelOf(l, place)] >= int64(z.queues[l.queue+int32(place)].need) {
 			if l.turn = place + 1; l.turn == ring {
 				l.turn = 0
 			}
@@ -396,11 +389,18 @@ func (z *sim) start(id int32, now engine.Time) {
 	if l.waiting == 0 || l.state != 0 {
 		return
 	}
+	if l.late {
+		for l.credits.length > 0 && z.chunks.first(&l.credits).at <= now {
+			c := z.chunks.first(&l.credits)
+			z.room[c.route] += int64(c.bytes)
+			z.chunks.drop(&l.credits)
+		}
+	}
 	r, c := &l.current, l.channel
 	if z.ranked != nil {
 		*r, z.ranked.sending[id] = z.ranked.heaps[id].pop()
 	} else {
-		place, ok := z.next(id, l, now)
+		place, ok := z.next(l)
 		if !ok {
 			z.await(id, l)
 			return
