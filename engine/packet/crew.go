@@ -1,0 +1,240 @@
+package packet
+
+import (
+	"math/bits"
+	"sync"
+	"unsafe"
+
+	"sim/engine"
+)
+
+// crew is what several share.
+type crew struct {
+	all     []*apart
+	span    engine.Time   // of a window
+	since   engine.Time   // of the one that is simulated
+	number  int           // and its number
+	last    engine.Time   // up to which it is simulated
+	flights []engine.Time // by link: its latency
+	flying  []flying      // by link
+	opening bool          // what is injected is put before its link when that is simulated
+	over    bool          // no window is simulated any more
+	never   bool          // it takes too much memory
+	barrier *barrier
+	scratch []int32
+}
+
+// run simulates windows up to a time, and returns up to which: less if little is done in them.
+func (p *apart) run(until engine.Time) engine.Time {
+	z := p.sim
+	p.enter()
+	var others sync.WaitGroup
+	for _, q := range p.all[1:] {
+		others.Go(func() {
+			for p.barrier.wait(); !p.over; p.barrier.wait() {
+				q.simulate()
+			}
+		})
+	}
+	done, sent := z.calendar.now, p.sum()
+	before, asked := sent, sent // the window before, and when Options.Stop was asked
+	for windows := 1; done < until && !z.full && !p.never; windows++ {
+		now := p.sum()
+		if windows%16 == 0 {
+			if few := now - sent; few == 0 || few < int64(len(z.servers)/4) && z.o.apart == 0 {
+				break
+			}
+			sent = now
+		}
+		if now-asked >= askEvery {
+			if asked = now; z.told() {
+				break
+			}
+		}
+		p.last = min(until, p.since+p.span-1)
+		if p.inject(); z.full {
+			break
+		}
+		if len(p.all) > 1 && (now-before >= leastSent || z.o.apart > 0) {
+			p.barrier.wait()
+			p.simulate()
+		} else {
+			p.simulateAll()
+		}
+		before = now
+		done = p.last
+		if p.whole() {
+			p.since += p.span
+			p.number++
+		}
+		p.check()
+	}
+	p.over = true
+	if len(p.all) > 1 {
+		p.barrier.wait()
+		others.Wait()
+	}
+	p.leave(done)
+	if p.never {
+		for _, q := range p.all {
+			q.windows = nil
+		}
+	}
+	return done
+}
+
+// sum returns how many packets links have sent.
+func (c *crew) sum() int64 {
+	sum := int64(0)
+	for _, q := range c.all {
+		sum += q.sent
+	}
+	return sum
+}
+
+// check ends the windows where packets take more memory than they may, and the run where they would without windows.
+func (p *apart) check() {
+	sum, made := 0, int64(0)
+	for _, q := range p.all {
+		for k := range q.windows {
+			w := &q.windows[k]
+			sum += cap(w.landings)*int(unsafe.Sizeof(landing{})) + cap(w.credits)*int(unsafe.Sizeof(credit{}))
+			p.never = p.never || len(w.landings) > 1<<(placeBits-1)
+		}
+		made += q.chunks.made
+		p.full = p.full || q.sim.full
+	}
+	p.never = p.never || int64(sum)+made*chunkBytes > p.o.MaxBytes
+}
+
+// inject has sources inject what they do in the window, but for those that wait for links.
+func (p *apart) inject() {
+	z := p.sim
+	p.opening = true
+	for {
+		p.scratch = z.calendar.takeAll(p.scratch, p.last)
+		if len(p.scratch) == 0 {
+			break
+		}
+		now := z.calendar.now
+		z.s.End = max(z.s.End, now)
+		for _, id := range p.scratch {
+			if z.fire(id-z.base, now); z.full {
+				return
+			}
+		}
+	}
+	p.opening = false
+}
+
+// simulate simulates what is left of the window, beside others.
+func (p *apart) simulate() {
+	p.links()
+	p.barrier.wait()
+	if p.whole() {
+		p.settle()
+		p.barrier.wait()
+		p.mine().renew()
+	}
+	p.barrier.wait()
+}
+
+// simulateAll is simulate of all the crew, one after the other.
+func (c *crew) simulateAll() {
+	for _, q := range c.all {
+		q.links()
+	}
+	if !c.whole() {
+		return
+	}
+	for _, q := range c.all {
+		q.settle()
+	}
+	for _, q := range c.all {
+		q.mine().renew()
+	}
+}
+
+// whole reports whether the window is simulated to its end.
+func (c *crew) whole() bool { return c.last == c.since+c.span-1 }
+
+// mine returns what it has come in the window.
+func (p *apart) mine() *ahead { return &p.windows[p.number&(len(p.windows)-1)] }
+
+// links simulates its links in the window.
+func (p *apart) links() {
+	for i, q := range p.all {
+		p.now[i] = q.mine()
+	}
+	for i := p.from; i < p.end; i++ {
+		if (i-p.from)%atOnce == 0 {
+			p.bring(i, min(i+atOnce, p.end))
+		}
+		l := &p.servers[i]
+		for _, w := range p.now {
+			if w.first[i].landing >= 0 || l.state&sending != 0 && l.end <= p.last || w.first[i].credit >= 0 && l.state == 0 && l.waiting > 0 {
+				p.link(i, l)
+				break
+			}
+		}
+	}
+}
+
+// settle takes the credits of its links that have come in a window that is over, and were not taken yet.
+func (p *apart) settle() {
+	from := p.servers[p.from].channel
+	of := p.room[from : p.servers[p.end-1].channel+int32(p.servers[p.end-1].channels)]
+	for _, w := range p.now {
+		for i := range w.credits {
+			if k := uint(w.credits[i].channel - from); k < uint(len(of)) {
+				of[k] += int64(w.credits[i].bytes)
+			}
+		}
+	}
+}
+
+// renew makes room for another window.
+func (w *ahead) renew() {
+	for i := range w.first {
+		w.first[i] = mail{-1, -1}
+	}
+	w.landings, w.credits = w.landings[:0], w.credits[:0]
+}
+
+// bring reads what links will in a window, so that they find it in the cache; see sim.bring.
+func (p *apart) bring(from, end int32) {
+	var coming [atOnce]*landing
+	var head, feed [atOnce]int32
+	n, m, sum := 0, 0, int32(0)
+	for i := from; i < end; i++ {
+		l, f := &p.servers[i], &p.flying[i]
+		before := n
+		for _, w := range p.now {
+			if k := w.first[i].landing; k >= 0 {
+				coming[n&(atOnce-1)] = &w.landings[k]
+				n++
+			}
+		}
+		if n == before {
+			continue
+		}
+		place := bits.TrailingZeros32(l.ready>>(l.turn&31)<<(l.turn&31)) & 31
+		head[m&(atOnce-1)] = p.queues[int(l.queue)+place].head
+		if feed[m&(atOnce-1)] = -1; place >= int(l.channels) && f.feed > 0 {
+			feed[m&(atOnce-1)] = f.feed - 1
+			sum += p.injectors[f.feed-1].hold
+		}
+		m++
+	}
+	for i := range min(n, atOnce) {
+		sum += coming[i&(atOnce-1)].next
+	}
+	for i := range m {
+		sum += p.chunks.at(head[i&(atOnce-1)]).route
+		if k := feed[i&(atOnce-1)]; k >= 0 {
+			in := &p.injectors[k]
+			sum += in.flows[in.then]
+		}
+	}
+	p.touched += sum
+}
