@@ -224,6 +224,9 @@ func (p *apart) enter() {
 	for i := range z.servers {
 		l := &z.servers[i]
 		l.awaits = false
+		if l.state&sending != 0 {
+			l.onto, l.ontoThat = z.paths.after(l.to, l.current.route)
+		}
 		for ; l.credits.length > 0; z.chunks.drop(&l.credits) {
 			if c := z.chunks.first(&l.credits); c.at <= z.calendar.now {
 				z.room[c.route] += int64(c.bytes)

@@ -25,6 +25,7 @@ type calendar struct {
 	heap    []farRun // runs beyond the ring
 	pushed  int64
 	left    int32            // the rest of the run being taken; -1 if none
+	far     bool             // that came from the heap
 	recent  [recents]lastRun // by a hash of the time: the run of the ring to which an event was added last
 	now     engine.Time
 	times   int64       // that were taken since the span was looked at
@@ -154,13 +155,15 @@ func (a *calendar) takeSome(some []int32, until engine.Time) ([]int32, engine.Ti
 // takeAll returns all events of the next time up to a time that are set, by id, in the memory of all.
 func (a *calendar) takeAll(all []int32, until engine.Time) []int32 {
 	all = all[:0]
-	for a.left >= 0 || a.turn(until) {
+	for more := true; more && a.turn(until); until = a.now {
 		for ; a.left >= 0; a.left = a.next[a.left] {
 			all = append(all, a.left)
 		}
-		until = a.now
+		more = a.far // a run of the ring has all of its time
 	}
-	slices.Sort(all)
+	if len(all) > 1 {
+		slices.Sort(all)
+	}
 	return all
 }
 
@@ -171,15 +174,15 @@ func (a *calendar) turn(until engine.Time) bool {
 	if c >= 0 {
 		k = a.cells[c]
 	}
-	far := len(a.heap) > 0 && (k < 0 || a.heap[0].time <= a.runs[k].time)
-	if far {
+	a.far = len(a.heap) > 0 && (k < 0 || a.heap[0].time <= a.runs[k].time)
+	if a.far {
 		k = a.heap[0].id
 	}
 	if k < 0 || a.runs[k].time > until {
 		return false
 	}
 	b := &a.runs[k]
-	if far {
+	if a.far {
 		a.pop()
 	} else if a.cells[c] = b.next; b.next < 0 {
 		if a.filled[c/64] &^= 1 << (c % 64); a.filled[c/64] == 0 {

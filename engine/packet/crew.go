@@ -41,7 +41,7 @@ func (p *apart) run(until engine.Time) engine.Time {
 	for windows := 1; done < until && !z.full && !p.never; windows++ {
 		now := p.sum()
 		if windows%16 == 0 {
-			if few := now - sent; few == 0 || few < int64(len(z.servers)/4) && z.o.apart == 0 {
+			if few := now - sent; few == 0 || 3*few < 2*int64(len(z.servers)) && z.o.apart == 0 {
 				break
 			}
 			sent = now

@@ -39,7 +39,7 @@ type server struct {
 	perByte  uint64      // ticks a byte, times 2^32
 	part     uint32      // of a tick, by which it was late beyond end, times 2^32
 	on       int32       // the channel of the current packet
-	onto     int32       // the link that it takes next, arrived if none, where steps say
+	onto     int32       // the link that it takes next, arrived if none, where steps say and there is no latency, or links are apart
 	ontoThat uint8       // the channel of that
 	turn     uint8       // of its queues, the one to be looked at first
 	ring     uint8       // its queues
@@ -166,7 +166,7 @@ func (z *sim) serve(until engine.Time) {
 		}
 		if n := z.events(until, some); n < some || z.full {
 			return
-		} else if windows := int64((z.calendar.now-z.began)/z.apart.span) + 1; z.o.apart == 0 && int64(n)/windows < int64(len(z.servers)/8) {
+		} else if windows := int64((z.calendar.now-z.began)/z.apart.span) + 1; z.o.apart == 0 && 6*int64(n)/windows < int64(len(z.servers)) {
 			continue
 		}
 		if z.apart.run(until) == until || z.full {
@@ -439,7 +439,7 @@ func (z *sim) start(id int32, now engine.Time) {
 	takes, l.part = serialise(l.perByte, bytes, l.part)
 	l.busy += takes
 	l.end += takes
-	if z.paths.steps {
+	if z.paths.steps && !l.late {
 		l.onto, l.ontoThat = z.paths.after(l.to, r.route)
 	}
 	z.calendar.set(id, l.end)
