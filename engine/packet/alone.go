@@ -14,7 +14,7 @@ func (p *apart) link(id int32, l *server) {
 	f, all, last, end := &p.flying[id], p.order(id), p.last, engine.Time(0)
 	for {
 		var now engine.Time
-		tries := true
+		queued := true
 		if l.state&sending != 0 {
 			for len(all) > 0 && all[0].at < l.end { // what comes to a link that sends but waits
 				end = all[0].at
@@ -34,13 +34,13 @@ func (p *apart) link(id int32, l *server) {
 			if len(all) > 0 && (all[0].at < wakes || all[0].at == wakes && all[0].order < injected) {
 				now = all[0].at
 				end = now
-				tries = p.come(id, l, f, all[0])
+				queued = p.come(id, l, f, all[0])
 				all = all[1:]
 			} else if now = wakes; now > last {
 				break
 			}
 		}
-		if !tries || l.state != 0 || l.waiting == 0 {
+		if !queued || l.state != 0 || l.waiting == 0 {
 			continue
 		}
 		if feed := p.begin(id, l, now); feed >= 0 { // behind all else of its time

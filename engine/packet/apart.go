@@ -16,20 +16,24 @@ import (
 // in the cache, and of what comes nothing goes through the calendar. Between windows the state is that of the loop of
 // events, so either goes on where the other stops: this one where much is to be done in a window.
 //
-// Several of this kind share the links of a network, each with packets and counts of its own; what one has come to a link
-// of another this finds in the next window, so they work at the same time. Results do not depend on how many they are.
+// Several of this kind share the links of a network and work at the same time, each with memory and counts of its own. Each
+// writes down in lists of its own what its links send to others, and reads the lists of all in the window in which that
+// comes. Results do not depend on how many they are.
 type apart struct {
-	*sim               // the run's own, or one beside it
-	*crew              // that this is of
-	from, end int32    // its links
-	windows   []ahead  // what it has come to links, by windows to come, round about
-	now       []*ahead // of all the crew, what comes in the window that is simulated
-	sent      int64    // packets, by its links
-	due       []due    // scratch
+	*sim                  // the run's own, or one beside it
+	*crew                 // that this is of
+	from, end int32       // its links
+	windows   []ahead     // what its links send, by the window in which it comes, round about
+	now       []*ahead    // of all the crew, what comes in the window that is simulated
+	sent      int64       // packets, by its links
+	landings  [][]landing // room of windows that are over
+	credits   [][]credit
+	due       []due // scratch
 }
 
 // ahead is what comes to links in a window.
 type ahead struct {
+	of       *apart
 	landings []landing
 	credits  []credit
 	first    []mail // by link
@@ -57,7 +61,7 @@ type credit struct {
 // due is a landing in its order: by time, those that come over links by these, then those that are injected.
 type due struct {
 	at    engine.Time
-	order uint64 // and at the end who has it come, and its place there
+	order uint64 // its low bits are whose list it is in, and its place there
 }
 
 const injected = 1 << 63
@@ -77,9 +81,13 @@ const (
 	// leastLinks and leastSent are how many links each has that works beside others, and how many packets all have sent in
 	// a window for it to be worth their while.
 	leastLinks = 64
-	leastSent  = 512
+	leastSent  = 2048
+	// leastWindows is how many windows a time must have, and leastEvents how many events a window, for windows to be worth
+	// it.
+	leastWindows = 16
+	leastEvents  = 16
 
-	// mostCrew is how many may work beside each other, of whose landings, up to 2^placeBits in a window, due.order can name each.
+	// due.order names one of 2^placeBits landings in the lists of mostCrew.
 	placeBits = 28
 	mostCrew  = 16
 )
@@ -142,7 +150,48 @@ func (z *sim) newApart() *apart {
 	return p
 }
 
-// at returns what it has come in the window of a time.
+// leave gives the memory of a run back.
+func (z *sim) leave() {
+	z.chunks.leave()
+	if z.apart != nil {
+		for _, q := range z.apart.all[1:] {
+			q.chunks.leave()
+		}
+	}
+}
+
+// worth simulates events up to a time at most, as long as they are too few in a window for windows to be worth it, and
+// reports whether they are.
+func (p *apart) worth(until engine.Time) bool {
+	z := p.sim
+	if p.never || until-z.calendar.now < leastWindows*p.span && z.o.apart == 0 {
+		return false
+	}
+	if z.o.apart > 0 {
+		return z.events(until, z.o.apart) >= z.o.apart && !z.full
+	}
+	some, n, from := max(1024, 2*len(z.servers)), 0, engine.Time(-1)
+	for {
+		more := z.events(until, some)
+		if more < some || z.full {
+			return false
+		}
+		if n += more; from < 0 {
+			from = z.began
+		}
+		switch windows := int((z.calendar.now-from)/p.span) + 1; {
+		case windows < 4: // it may be but a burst
+		case until-z.calendar.now < leastWindows*p.span:
+			return false
+		case n/windows >= max(leastEvents, len(z.servers)/6):
+			return true
+		default:
+			n, from = 0, -1
+		}
+	}
+}
+
+// at returns its list of what comes in the window of a time.
 func (p *apart) at(t engine.Time) *ahead {
 	k, after := p.number, t-p.since
 	switch {
@@ -159,13 +208,22 @@ func (p *apart) at(t engine.Time) *ahead {
 func (w *ahead) landing(to int32, channel uint8) *landing {
 	n := len(w.landings)
 	if n == cap(w.landings) {
-		w.landings = slices.Grow(w.landings, 1)
+		w.landings = more(w.landings, &w.of.landings)
 	}
 	w.landings = w.landings[:n+1]
 	of, first := &w.landings[n], &w.first[to].landing
 	of.next, of.channel = *first, channel
 	*first = int32(n)
 	return of
+}
+
+// more returns all with more room, that of a window that is over if there is one.
+func more[T any](all []T, spare *[][]T) []T {
+	if k := len(*spare) - 1; len(all) == 0 && k >= 0 {
+		all, *spare = (*spare)[k], (*spare)[:k]
+		return all
+	}
+	return slices.Grow(all, 1)
 }
 
 func (f *flying) grow() {
@@ -181,7 +239,7 @@ func (p *apart) give(id, channel, bytes int32, at engine.Time) {
 	w := p.at(at)
 	n := len(w.credits)
 	if n == cap(w.credits) {
-		w.credits = slices.Grow(w.credits, 1)
+		w.credits = more(w.credits, &w.of.credits)
 	}
 	w.credits = w.credits[:n+1]
 	c, first := &w.credits[n], &w.first[id].credit
@@ -216,6 +274,7 @@ func (p *apart) enter() {
 		p.flying = make([]flying, len(z.servers))
 		for _, q := range p.all {
 			for i := range q.windows {
+				q.windows[i].of = q
 				q.windows[i].first = slices.Repeat([]mail{{-1, -1}}, len(z.servers))
 			}
 		}
@@ -315,7 +374,8 @@ func (p *apart) leave(done engine.Time) {
 	}
 	for _, q := range p.all {
 		for k := range q.windows {
-			q.windows[k].landings, q.windows[k].credits = q.windows[k].landings[:0], q.windows[k].credits[:0]
+			q.windows[k].landings, q.windows[k].credits = nil, nil
 		}
+		q.landings, q.credits = nil, nil
 	}
 }

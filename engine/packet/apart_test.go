@@ -84,7 +84,7 @@ var apartWork = rapid.Custom(func(t *rapid.T) partedCase {
 			w.Sources = b.perNode(s)
 		}
 	}
-	latencies := rapid.SampledFrom([][]engine.Time{{1}, {5}, {4, 8}, {1, 7, 12}, {64}, {3, 64}, {30, 500}}).Draw(t, "all latencies")
+	latencies := rapid.SampledFrom([][]engine.Time{{1}, {5}, {4, 8}, {1, 7, 12}, {64}, {3, 64}, {30, 500}, {1000, 1024}}).Draw(t, "all latencies")
 	channels := rapid.IntRange(1, 3).Draw(t, "channels")
 	buffers := rapid.SampledFrom([][]int64{{0}, {9}, {18}, {10, 14, 30}, {100}}).Draw(t, "buffers")
 	for i := range n.Links {
@@ -99,7 +99,9 @@ var apartWork = rapid.Custom(func(t *rapid.T) partedCase {
 		}
 	}
 	o := packet.Options{Control: packet.Credit}
-	at := func(name string) engine.Time { return engine.Time(rapid.IntRange(1, 400).Draw(t, name)) }
+	at := func(name string) engine.Time {
+		return engine.Time(rapid.IntRange(1, 400).Draw(t, name)) * max(1, latencies[0]/10)
+	}
 	if rapid.IntRange(0, 3).Draw(t, "stops") == 0 {
 		o.Until = at("until")
 	}

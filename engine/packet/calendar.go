@@ -25,7 +25,7 @@ type calendar struct {
 	heap    []farRun // runs beyond the ring
 	pushed  int64
 	left    int32            // the rest of the run being taken; -1 if none
-	far     bool             // that came from the heap
+	more    bool             // another run may have its time
 	recent  [recents]lastRun // by a hash of the time: the run of the ring to which an event was added last
 	now     engine.Time
 	times   int64       // that were taken since the span was looked at
@@ -159,7 +159,7 @@ func (a *calendar) takeAll(all []int32, until engine.Time) []int32 {
 		for ; a.left >= 0; a.left = a.next[a.left] {
 			all = append(all, a.left)
 		}
-		more = a.far // a run of the ring has all of its time
+		more = a.more
 	}
 	if len(all) > 1 {
 		slices.Sort(all)
@@ -174,15 +174,16 @@ func (a *calendar) turn(until engine.Time) bool {
 	if c >= 0 {
 		k = a.cells[c]
 	}
-	a.far = len(a.heap) > 0 && (k < 0 || a.heap[0].time <= a.runs[k].time)
-	if a.far {
+	far := len(a.heap) > 0 && (k < 0 || a.heap[0].time <= a.runs[k].time)
+	if far {
 		k = a.heap[0].id
 	}
 	if k < 0 || a.runs[k].time > until {
 		return false
 	}
 	b := &a.runs[k]
-	if a.far {
+	a.more = far || b.next >= 0 && a.runs[b.next].time == b.time
+	if far {
 		a.pop()
 	} else if a.cells[c] = b.next; b.next < 0 {
 		if a.filled[c/64] &^= 1 << (c % 64); a.filled[c/64] == 0 {

@@ -37,11 +37,11 @@ func (p *apart) run(until engine.Time) engine.Time {
 		})
 	}
 	done, sent := z.calendar.now, p.sum()
-	before, asked := sent, sent // the window before, and when Options.Stop was asked
+	before, asked := sent, sent // of the window before, and when Options.Stop was asked
 	for windows := 1; done < until && !z.full && !p.never; windows++ {
 		now := p.sum()
 		if windows%16 == 0 {
-			if few := now - sent; few == 0 || 3*few < 2*int64(len(z.servers)) && z.o.apart == 0 {
+			if some := now - sent; some == 0 || z.o.apart == 0 && some < max(16*leastEvents/4, 2*int64(len(z.servers))/3) {
 				break
 			}
 			sent = now
@@ -92,7 +92,7 @@ func (c *crew) sum() int64 {
 	return sum
 }
 
-// check ends the windows where packets take more memory than they may, and the run where they would without windows.
+// check ends the windows where what is to come takes more memory than it may, and the run where packets do.
 func (p *apart) check() {
 	sum, made := 0, int64(0)
 	for _, q := range p.all {
@@ -101,15 +101,23 @@ func (p *apart) check() {
 			sum += cap(w.landings)*int(unsafe.Sizeof(landing{})) + cap(w.credits)*int(unsafe.Sizeof(credit{}))
 			p.never = p.never || len(w.landings) > 1<<(placeBits-1)
 		}
+		for _, w := range q.landings {
+			sum += cap(w) * int(unsafe.Sizeof(landing{}))
+		}
+		for _, w := range q.credits {
+			sum += cap(w) * int(unsafe.Sizeof(credit{}))
+		}
 		made += q.chunks.made
 		p.full = p.full || q.sim.full
 	}
+	p.full = p.full || made > p.most
 	p.never = p.never || int64(sum)+made*chunkBytes > p.o.MaxBytes
 }
 
 // inject has sources inject what they do in the window, but for those that wait for links.
 func (p *apart) inject() {
 	z := p.sim
+	most := len(p.mine().landings) + max(1<<14, 4*len(z.servers))
 	p.opening = true
 	for {
 		p.scratch = z.calendar.takeAll(p.scratch, p.last)
@@ -122,6 +130,9 @@ func (p *apart) inject() {
 			if z.fire(id-z.base, now); z.full {
 				return
 			}
+		}
+		if len(p.mine().landings) > most { // it is cut here
+			p.last = now
 		}
 	}
 	p.opening = false
@@ -158,7 +169,7 @@ func (c *crew) simulateAll() {
 // whole reports whether the window is simulated to its end.
 func (c *crew) whole() bool { return c.last == c.since+c.span-1 }
 
-// mine returns what it has come in the window.
+// mine returns its list of what comes in the window.
 func (p *apart) mine() *ahead { return &p.windows[p.number&(len(p.windows)-1)] }
 
 // links simulates its links in the window.
@@ -198,7 +209,13 @@ func (w *ahead) renew() {
 	for i := range w.first {
 		w.first[i] = mail{-1, -1}
 	}
-	w.landings, w.credits = w.landings[:0], w.credits[:0]
+	if cap(w.landings) > 0 {
+		w.of.landings = append(w.of.landings, w.landings[:0])
+	}
+	if cap(w.credits) > 0 {
+		w.of.credits = append(w.of.credits, w.credits[:0])
+	}
+	w.landings, w.credits = nil, nil
 }
 
 // bring reads what links will in a window, so that they find it in the cache; see sim.bring.

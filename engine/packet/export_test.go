@@ -39,7 +39,7 @@ func RunApart(n *engine.Network, w *Work, o Options) (*Stats, int64, error) {
 		return nil, 0, err
 	}
 	s, err := z.finish()
-	return s, z.apart.sent, err
+	return s, z.apart.sum(), err
 }
 
 // Arrival is the end of a packet.

@@ -107,6 +107,9 @@ func (c *chunks) grow() {
 
 // leave gives the memory of a run back, which must not look at it any more.
 func (c *chunks) leave() {
+	if len(c.slabs) == 0 {
+		return
+	}
 	first := c.slabs[0]
 	clear(first[:min(int(c.last)+1, perSlab/perChunk)*perChunk])
 	firstSlabs.Put(first)

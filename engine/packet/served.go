@@ -159,16 +159,7 @@ func autoBuffer(n *engine.Network, link int32, largest int64) int64 {
 
 // serve simulates up to a time: events, and where these are close windows of links apart.
 func (z *sim) serve(until engine.Time) {
-	for z.apart != nil && !z.apart.never {
-		some := max(1024, 2*len(z.servers))
-		if z.o.apart > 0 {
-			some = z.o.apart
-		}
-		if n := z.events(until, some); n < some || z.full {
-			return
-		} else if windows := int64((z.calendar.now-z.began)/z.apart.span) + 1; z.o.apart == 0 && 6*int64(n)/windows < int64(len(z.servers)) {
-			continue
-		}
+	for z.apart != nil && z.apart.worth(until) {
 		if z.apart.run(until) == until || z.full {
 			return
 		}
