@@ -330,9 +330,11 @@ func TestServedAgainstPlain(t *testing.T) {
 			}
 		}
 	}
-	for range 10 {
-		rapid.Check(t, one)
-	}
+	rapid.Check(t, func(t *rapid.T) { // each time the same cases are drawn
+		for range 10 {
+			one(t)
+		}
+	})
 	t.Logf("%d ended, %d of them with drops, %d were stuck", free, dropped, stuck)
 	if stuck == 0 || dropped == 0 {
 		t.Errorf("%d networks were stuck and %d dropped, so little is tested", stuck, dropped)
