@@ -141,20 +141,29 @@ func (z *sim) newApart() *apart {
 			q = &apart{sim: &sim{}, crew: p.crew}
 			q.chunks.grow()
 		}
-		q.from, q.end = int32(len(z.servers)*i/n), int32(len(z.servers)*(i+1)/n)
 		q.windows = make([]ahead, windows)
-		q.now = make([]*ahead, n)
-		p.all = append(p.all, q)
+		p.whole = append(p.whole, q)
 	}
+	p.share(n)
 	p.barrier = newBarrier(n, 1<<14)
 	return p
+}
+
+// share shares the links among so many of those that there are.
+func (c *crew) share(n int) {
+	c.all = c.whole[:n]
+	links := len(c.flights)
+	for i, q := range c.all {
+		q.from, q.end = int32(links*i/n), int32(links*(i+1)/n)
+		q.now = make([]*ahead, n)
+	}
 }
 
 // leave gives the memory of a run back.
 func (z *sim) leave() {
 	z.chunks.leave()
 	if z.apart != nil {
-		for _, q := range z.apart.all[1:] {
+		for _, q := range z.apart.whole[1:] {
 			q.chunks.leave()
 		}
 	}
@@ -184,6 +193,9 @@ func (p *apart) worth(until engine.Time) bool {
 		case until-z.calendar.now < leastWindows*p.span:
 			return false
 		case n/windows >= max(leastEvents, len(z.servers)/6):
+			if p.share(1); n/windows > 3*leastSent { // a packet is two events or three
+				p.share(len(p.whole))
+			}
 			return true
 		default:
 			n, from = 0, -1
@@ -272,7 +284,7 @@ func (p *apart) enter() {
 	}
 	if p.flying == nil {
 		p.flying = make([]flying, len(z.servers))
-		for _, q := range p.all {
+		for _, q := range p.whole {
 			for i := range q.windows {
 				q.windows[i].of = q
 				q.windows[i].first = slices.Repeat([]mail{{-1, -1}}, len(z.servers))

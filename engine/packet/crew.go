@@ -10,7 +10,8 @@ import (
 
 // crew is what several share.
 type crew struct {
-	all     []*apart
+	all     []*apart      // that work
+	whole   []*apart      // and those that do where there is enough to do
 	span    engine.Time   // of a window
 	since   engine.Time   // of the one that is simulated
 	number  int           // and its number
@@ -63,7 +64,7 @@ func (p *apart) run(until engine.Time) engine.Time {
 		}
 		before = now
 		done = p.last
-		if p.whole() {
+		if p.complete() {
 			p.since += p.span
 			p.number++
 		}
@@ -76,7 +77,7 @@ func (p *apart) run(until engine.Time) engine.Time {
 	}
 	p.leave(done)
 	if p.never {
-		for _, q := range p.all {
+		for _, q := range p.whole {
 			q.windows = nil
 		}
 	}
@@ -86,7 +87,7 @@ func (p *apart) run(until engine.Time) engine.Time {
 // sum returns how many packets links have sent.
 func (c *crew) sum() int64 {
 	sum := int64(0)
-	for _, q := range c.all {
+	for _, q := range c.whole {
 		sum += q.sent
 	}
 	return sum
@@ -142,7 +143,7 @@ func (p *apart) inject() {
 func (p *apart) simulate() {
 	p.links()
 	p.barrier.wait()
-	if p.whole() {
+	if p.complete() {
 		p.settle()
 		p.barrier.wait()
 		p.mine().renew()
@@ -155,7 +156,7 @@ func (c *crew) simulateAll() {
 	for _, q := range c.all {
 		q.links()
 	}
-	if !c.whole() {
+	if !c.complete() {
 		return
 	}
 	for _, q := range c.all {
@@ -166,8 +167,8 @@ func (c *crew) simulateAll() {
 	}
 }
 
-// whole reports whether the window is simulated to its end.
-func (c *crew) whole() bool { return c.last == c.since+c.span-1 }
+// complete reports whether the window is simulated to its end.
+func (c *crew) complete() bool { return c.last == c.since+c.span-1 }
 
 // mine returns its list of what comes in the window.
 func (p *apart) mine() *ahead { return &p.windows[p.number&(len(p.windows)-1)] }
