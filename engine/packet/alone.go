@@ -11,42 +11,38 @@ import (
 // link simulates a link alone up to a time, the last in a window. Of one time it sends first, then packets come to it,
 // then credits, then packets of sources.
 func (p *apart) link(id int32, l *server) {
-	f, all, last, end := &p.flying[id], p.order(id), p.last, engine.Time(0)
+	f, all, last := &p.flying[id], p.order(id), p.last
+	i, end := 0, engine.Time(0)
 	for {
-		var now engine.Time
-		queued := true
+		now := last + 1
 		if l.state&sending != 0 {
-			for len(all) > 0 && all[0].at < l.end { // what comes to a link that sends but waits
-				end = all[0].at
-				p.come(id, l, f, all[0])
-				all = all[1:]
+			for i < len(all) && all[i].at < l.end { // what comes to a link that sends but waits
+				p.come(id, l, f, all[i])
+				i++
 			}
 			if now = l.end; now > last {
 				break
 			}
-			end = now
 			p.leaves(id, l, f, now)
+			end = now
 		} else {
-			wakes := last + 1
 			if l.state == 0 && l.waiting > 0 {
-				wakes = p.soonest(id)
+				now = p.soonest(id)
 			}
-			if len(all) > 0 && (all[0].at < wakes || all[0].at == wakes && all[0].order < injected) {
-				now = all[0].at
-				end = now
-				queued = p.come(id, l, f, all[0])
-				all = all[1:]
-			} else if now = wakes; now > last {
+			if i < len(all) && (all[i].at < now || all[i].at == now && all[i].order < injected) {
+				now = all[i].at
+				p.come(id, l, f, all[i])
+				i++
+			} else if now > last {
 				break
 			}
 		}
-		if !queued || l.state != 0 || l.waiting == 0 {
+		if l.state != 0 || l.waiting == 0 {
 			continue
 		}
 		if feed := p.begin(id, l, now); feed >= 0 { // behind all else of its time
-			for len(all) > 0 && all[0].at <= now {
-				p.come(id, l, f, all[0])
-				all = all[1:]
+			for ; i < len(all) && all[i].at <= now; i++ {
+				p.come(id, l, f, all[i])
 			}
 			end = now
 			p.landed(l, f, now)
@@ -54,12 +50,15 @@ func (p *apart) link(id int32, l *server) {
 			f.feed = feed + 1
 		}
 	}
+	if i > 0 {
+		end = max(end, all[i-1].at)
+	}
 	p.s.End = max(p.s.End, end)
 }
 
-// come has what is due come to a link, and reports whether it waits there.
-func (p *apart) come(id int32, l *server, f *flying, d due) bool {
-	of := &p.now[d.order>>placeBits&(mostCrew-1)].landings[d.order&(1<<placeBits-1)]
+// come has what is due come to a link.
+func (p *apart) come(id int32, l *server, f *flying, d due) {
+	of := &p.now[d.order>>placeBits&(mostCrew-1)].landings.all[d.order&(1<<placeBits-1)]
 	if l.held >= l.mostHeld { // else how many they are does not matter yet
 		now := d.at
 		if of.hold >= 0 && l.channel > of.hold { // over a link before this one
@@ -68,22 +67,17 @@ func (p *apart) come(id int32, l *server, f *flying, d due) bool {
 		p.landed(l, f, now)
 	}
 	place := of.channel
-	switch {
-	case place == exit:
-		p.deliver(&of.record, d.at)
-		p.give(id, of.hold, of.bytes, d.at+p.flights[id])
-		return false
-	case l.state&down != 0:
+	if l.state&down != 0 {
 		p.enqueue(id, place, &of.record, d.at)
-		return false
-	case of.hold < 0:
+		return
+	}
+	if of.hold < 0 {
 		place += l.channels
 	}
 	l.waiting++
 	l.held++
 	l.mostHeld = max(l.mostHeld, l.held)
 	p.push(l, place, &of.record, d.at)
-	return true
 }
 
 // leaves ends the sending of a packet.
@@ -108,56 +102,51 @@ func (p *apart) land(id int32, f *flying, r *record, to int32, channel uint8, at
 	}
 	f.at[f.tail&uint(len(f.at)-1)] = at
 	f.tail++
-	if to == arrived {
-		to, channel = id, exit
+	w := p.at(at)
+	var of *landing
+	if to != arrived {
+		of = w.landing(to, channel)
+	} else {
+		_, of = w.ends.add()
 	}
-	of := p.at(at).landing(to, channel)
 	of.at, of.inject, of.route, of.bytes, of.flow, of.hold = at, r.inject, r.route+1, r.bytes, r.flow, r.hold
 }
 
 // begin has an idle link send the next of the packets that wait, if there is room for one, and returns the source that
 // injects then, -1 of none. It is sim.start.
-func (p *apart) begin(id int32, l *server, now engine.Time) (feed int32) {
-	ring, turn := uint32(l.ring&31), uint32(l.turn&31)
-	queues, room := p.queues[l.queue:][:ring], p.room[l.channel:][:l.channels]
-	ready := uint64(l.ready)
-	ready = (ready | ready<<ring) >> turn & (1<<ring - 1)
-	for learnt := false; ready != 0; ready &= ready - 1 {
-		place := turn + uint32(bits.TrailingZeros64(ready))
-		if place >= ring {
-			place -= ring
-		}
-		channel := place
-		if channel >= uint32(len(room)) {
-			channel -= uint32(len(room))
-		}
-		q := &queues[place]
-		need := int64(q.need)
-		if room[channel] < need && !learnt {
+func (p *apart) begin(id int32, l *server, now engine.Time) int32 {
+	z, ring, turn := p.sim, int32(l.ring&31), int32(l.turn&31)
+	ready, learnt := uint64(l.ready), false
+	for ready = (ready | ready<<ring) >> turn & (1<<ring - 1); ready != 0; ready &= ready - 1 {
+		place := wrap(turn+int32(bits.TrailingZeros64(ready)), ring)
+		channel := l.channel + wrap(place, int32(l.channels))
+		q := &z.queues[l.queue+place]
+		need := q.need
+		room := z.room[channel] - int64(need)
+		if room < 0 && !learnt {
 			p.learn(id, now)
 			learnt = true
+			room = z.room[channel] - int64(need)
 		}
-		if room[channel] < need {
+		if room < 0 {
 			continue
 		}
-		room[channel] -= need
-		if l.turn = uint8(place + 1); place+1 == ring {
-			l.turn = 0
-		}
+		z.room[channel] = room
+		l.turn = uint8(wrap(place+1, ring))
 		r := &l.current
-		*r = *p.chunks.first(&q.fifo)
-		p.pop(l, uint8(place))
+		*r = *z.chunks.first(&q.fifo)
+		z.pop(l, q, place)
 		l.waiting--
 		l.waited += now - r.at
-		l.on, l.state = l.channel+int32(channel), sending
+		l.on, l.state = channel, sending
+		part := l.part
 		if now > l.end {
-			l.end, l.part = now, 0
+			part = 0
 		}
-		var takes engine.Time
-		takes, l.part = serialise(l.perByte, uint64(need), l.part)
+		takes, part := serialise(l.perByte, uint64(need), part)
 		l.busy += takes
-		l.end += takes
-		l.onto, l.ontoThat = p.paths.after(l.to, r.route)
+		l.end, l.part = now+takes, part
+		l.onto, l.ontoThat = z.paths.after(l.to, r.route)
 		return fromFeed - r.hold
 	}
 	return -1
@@ -176,7 +165,7 @@ func (p *apart) learn(id int32, now engine.Time) {
 	for _, w := range p.now {
 		rest := int32(-1)
 		for i := w.first[id].credit; i >= 0; {
-			c := &w.credits[i]
+			c := &w.credits.all[i]
 			next := c.next
 			if c.at <= now {
 				p.room[c.channel] += int64(c.bytes)
@@ -194,8 +183,8 @@ func (p *apart) learn(id int32, now engine.Time) {
 func (p *apart) soonest(id int32) engine.Time {
 	at := p.last + 1
 	for _, w := range p.now {
-		for i := w.first[id].credit; i >= 0; i = w.credits[i].next {
-			at = min(at, w.credits[i].at)
+		for i := w.first[id].credit; i >= 0; i = w.credits.all[i].next {
+			at = min(at, w.credits.all[i].at)
 		}
 	}
 	return at
@@ -210,7 +199,7 @@ func (p *apart) order(id int32) []due {
 	for who, w := range p.now {
 		rest := int32(-1)
 		for i := w.first[id].landing; i >= 0; {
-			c := &w.landings[i]
+			c := &w.landings.all[i]
 			next, place := c.next, uint64(who)<<placeBits|uint64(i)
 			d := due{c.at, uint64(c.hold)<<32 | place}
 			if c.at > p.last {
@@ -233,6 +222,8 @@ func (p *apart) order(id int32) []due {
 	if len(all) > few {
 		slices.SortFunc(all, func(a, b due) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.order, b.order)) })
 	}
-	p.due = all
+	if cap(all) > cap(p.due) {
+		p.due = all
+	}
 	return all
 }

@@ -24,7 +24,8 @@ type apart struct {
 	*crew                 // that this is of
 	from, end int32       // its links
 	windows   []ahead     // what its links send, by the window in which it comes, round about
-	now       []*ahead    // of all the crew, what comes in the window that is simulated
+	next      *ahead      // the one behind the window that is simulated
+	now       []*ahead    // of all the crew, what comes in that window
 	sent      int64       // packets, by its links
 	landings  [][]landing // room of windows that are over
 	credits   [][]credit
@@ -33,23 +34,58 @@ type apart struct {
 
 // ahead is what comes to links in a window.
 type ahead struct {
-	of       *apart
-	landings []landing
-	credits  []credit
+	landings list[landing]
+	ends     list[landing] // of packets that end there
+	credits  list[credit]
 	first    []mail // by link
+}
+
+// list is things that come in a window.
+type list[T any] struct {
+	all   []T
+	n     int32 // so many are used
+	spare *[][]T
+}
+
+// add returns the place of one more.
+func (l *list[T]) add() (int32, *T) {
+	if int(l.n) == len(l.all) {
+		l.grow()
+	}
+	l.n++
+	return l.n - 1, &l.all[l.n-1]
+}
+
+// grow makes room for more, that of a window that is over if there is one.
+func (l *list[T]) grow() {
+	if k := len(*l.spare) - 1; l.n == 0 && k >= 0 {
+		l.all, *l.spare = (*l.spare)[k], (*l.spare)[:k]
+		return
+	}
+	l.all = slices.Grow(l.all, 1)
+	l.all = l.all[:cap(l.all)]
+}
+
+// used returns what it has.
+func (l *list[T]) used() []T { return l.all[:l.n] }
+
+// renew gives its room back.
+func (l *list[T]) renew() {
+	if len(l.all) > 0 {
+		*l.spare = append(*l.spare, l.all)
+	}
+	l.all, l.n = nil, 0
 }
 
 // mail is the first landing and credit of a link in a window, -1 of none.
 type mail struct{ landing, credit int32 }
 
-// landing is a packet that gets to a queue or, over its last link, to its end.
+// landing is a packet that gets to a queue or to its end.
 type landing struct {
 	record
 	next    int32 // to the same link; -1 at the end
-	channel uint8 // exit at its end
+	channel uint8
 }
-
-const exit = 255
 
 // credit is room on a channel.
 type credit struct {
@@ -205,37 +241,19 @@ func (p *apart) worth(until engine.Time) bool {
 
 // at returns its list of what comes in the window of a time.
 func (p *apart) at(t engine.Time) *ahead {
-	k, after := p.number, t-p.since
-	switch {
-	case after < p.span:
-	case after < 2*p.span:
-		k++
-	default:
-		k += int(after / p.span)
+	if uint64(t-p.since-p.span) < uint64(p.span) {
+		return p.next
 	}
-	return &p.windows[k&(len(p.windows)-1)]
+	return &p.windows[(p.number+int((t-p.since)/p.span))&(len(p.windows)-1)]
 }
 
 // landing returns the place of one more landing.
 func (w *ahead) landing(to int32, channel uint8) *landing {
-	n := len(w.landings)
-	if n == cap(w.landings) {
-		w.landings = more(w.landings, &w.of.landings)
-	}
-	w.landings = w.landings[:n+1]
-	of, first := &w.landings[n], &w.first[to].landing
+	n, of := w.landings.add()
+	first := &w.first[to].landing
 	of.next, of.channel = *first, channel
-	*first = int32(n)
+	*first = n
 	return of
-}
-
-// more returns all with more room, that of a window that is over if there is one.
-func more[T any](all []T, spare *[][]T) []T {
-	if k := len(*spare) - 1; len(all) == 0 && k >= 0 {
-		all, *spare = (*spare)[k], (*spare)[:k]
-		return all
-	}
-	return slices.Grow(all, 1)
 }
 
 func (f *flying) grow() {
@@ -249,14 +267,10 @@ func (f *flying) grow() {
 // give has a credit come to a link at a time.
 func (p *apart) give(id, channel, bytes int32, at engine.Time) {
 	w := p.at(at)
-	n := len(w.credits)
-	if n == cap(w.credits) {
-		w.credits = more(w.credits, &w.of.credits)
-	}
-	w.credits = w.credits[:n+1]
-	c, first := &w.credits[n], &w.first[id].credit
+	n, c := w.credits.add()
+	first := &w.first[id].credit
 	c.at, c.channel, c.bytes, c.next = at, channel, bytes, *first
-	*first = int32(n)
+	*first = n
 }
 
 // open has a packet come from a source.
@@ -286,12 +300,14 @@ func (p *apart) enter() {
 		p.flying = make([]flying, len(z.servers))
 		for _, q := range p.whole {
 			for i := range q.windows {
-				q.windows[i].of = q
-				q.windows[i].first = slices.Repeat([]mail{{-1, -1}}, len(z.servers))
+				w := &q.windows[i]
+				w.landings.spare, w.ends.spare, w.credits.spare = &q.landings, &q.landings, &q.credits
+				w.first = slices.Repeat([]mail{{-1, -1}}, len(z.servers))
 			}
 		}
 	}
-	p.since, p.number, p.over = z.calendar.now+1, 0, false
+	p.crew.begin(0, z.calendar.now+1)
+	p.over = false
 	for i := range z.servers {
 		l := &z.servers[i]
 		l.awaits = false
@@ -346,15 +362,15 @@ func (p *apart) leave(done engine.Time) {
 		for _, q := range p.all {
 			for k := range q.windows {
 				w := &q.windows[k]
-				for i := w.first[id].credit; i >= 0; i = w.credits[i].next {
-					if c := w.credits[i]; c.at > done {
+				for i := w.first[id].credit; i >= 0; i = w.credits.all[i].next {
+					if c := w.credits.all[i]; c.at > done {
 						credits = append(credits, c)
 					} else {
 						z.room[c.channel] += int64(c.bytes)
 					}
 				}
-				for i := w.first[id].landing; i >= 0; i = w.landings[i].next {
-					wires = append(wires, w.landings[i])
+				for i := w.first[id].landing; i >= 0; i = w.landings.all[i].next {
+					wires = append(wires, w.landings.all[i])
 				}
 				w.first[id] = mail{-1, -1}
 			}
@@ -374,6 +390,11 @@ func (p *apart) leave(done engine.Time) {
 			z.await(id, l)
 		}
 	}
+	for _, q := range p.all {
+		for k := range q.windows {
+			wires = append(wires, q.windows[k].ends.used()...)
+		}
+	}
 	slices.SortFunc(wires, func(a, b landing) int { return cmp.Compare(a.at, b.at) })
 	for i := range wires {
 		id := z.linkOf[wires[i].hold]
@@ -386,7 +407,10 @@ func (p *apart) leave(done engine.Time) {
 	}
 	for _, q := range p.all {
 		for k := range q.windows {
-			q.windows[k].landings, q.windows[k].credits = nil, nil
+			w := &q.windows[k]
+			w.landings.renew()
+			w.ends.renew()
+			w.credits.renew()
 		}
 		q.landings, q.credits = nil, nil
 	}

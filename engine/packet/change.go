@@ -68,7 +68,7 @@ func (z *sim) pull(l *server, now engine.Time, which func(*record) bool) []recor
 		f := &z.queues[l.queue+int32(q)]
 		for range f.length {
 			r := *z.chunks.first(&f.fifo)
-			z.pop(l, q)
+			z.pop(l, f, int32(q))
 			if !which(&r) {
 				z.push(l, q, &r, r.at)
 				continue

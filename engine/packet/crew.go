@@ -65,8 +65,7 @@ func (p *apart) run(until engine.Time) engine.Time {
 		before = now
 		done = p.last
 		if p.complete() {
-			p.since += p.span
-			p.number++
+			p.crew.begin(p.number+1, p.since+p.span)
 		}
 		p.check()
 	}
@@ -99,8 +98,8 @@ func (p *apart) check() {
 	for _, q := range p.all {
 		for k := range q.windows {
 			w := &q.windows[k]
-			sum += cap(w.landings)*int(unsafe.Sizeof(landing{})) + cap(w.credits)*int(unsafe.Sizeof(credit{}))
-			p.never = p.never || len(w.landings) > 1<<(placeBits-1)
+			sum += (len(w.landings.all)+len(w.ends.all))*int(unsafe.Sizeof(landing{})) + len(w.credits.all)*int(unsafe.Sizeof(credit{}))
+			p.never = p.never || w.landings.n > 1<<(placeBits-1)
 		}
 		for _, w := range q.landings {
 			sum += cap(w) * int(unsafe.Sizeof(landing{}))
@@ -118,7 +117,7 @@ func (p *apart) check() {
 // inject has sources inject what they do in the window, but for those that wait for links.
 func (p *apart) inject() {
 	z := p.sim
-	most := len(p.mine().landings) + max(1<<14, 4*len(z.servers))
+	most := int(p.mine().landings.n) + max(1<<14, 4*len(z.servers))
 	p.opening = true
 	for {
 		p.scratch = z.calendar.takeAll(p.scratch, p.last)
@@ -132,7 +131,7 @@ func (p *apart) inject() {
 				return
 			}
 		}
-		if len(p.mine().landings) > most { // it is cut here
+		if int(p.mine().landings.n) > most { // it is cut here
 			p.last = now
 		}
 	}
@@ -173,6 +172,14 @@ func (c *crew) complete() bool { return c.last == c.since+c.span-1 }
 // mine returns its list of what comes in the window.
 func (p *apart) mine() *ahead { return &p.windows[p.number&(len(p.windows)-1)] }
 
+// begin begins a window.
+func (c *crew) begin(number int, since engine.Time) {
+	c.number, c.since = number, since
+	for _, q := range c.whole {
+		q.next = &q.windows[(number+1)&(len(q.windows)-1)]
+	}
+}
+
 // links simulates its links in the window.
 func (p *apart) links() {
 	for i, q := range p.all {
@@ -190,6 +197,25 @@ func (p *apart) links() {
 			}
 		}
 	}
+	p.arrive()
+}
+
+// arrive delivers the packets that its links have sent and that end in the window.
+func (p *apart) arrive() {
+	w, rest := p.mine(), int32(0)
+	for i := range w.ends.used() {
+		of := &w.ends.all[i]
+		if of.at > p.last {
+			w.ends.all[rest] = *of
+			rest++
+			continue
+		}
+		p.s.End = max(p.s.End, of.at)
+		p.deliver(&of.record, of.at)
+		id := p.linkOf[of.hold]
+		p.give(id, of.hold, of.bytes, of.at+p.flights[id])
+	}
+	w.ends.n = rest
 }
 
 // settle takes the credits of its links that have come in a window that is over, and were not taken yet.
@@ -197,9 +223,9 @@ func (p *apart) settle() {
 	from := p.servers[p.from].channel
 	of := p.room[from : p.servers[p.end-1].channel+int32(p.servers[p.end-1].channels)]
 	for _, w := range p.now {
-		for i := range w.credits {
-			if k := uint(w.credits[i].channel - from); k < uint(len(of)) {
-				of[k] += int64(w.credits[i].bytes)
+		for _, c := range w.credits.used() {
+			if k := uint(c.channel - from); k < uint(len(of)) {
+				of[k] += int64(c.bytes)
 			}
 		}
 	}
@@ -210,49 +236,68 @@ func (w *ahead) renew() {
 	for i := range w.first {
 		w.first[i] = mail{-1, -1}
 	}
-	if cap(w.landings) > 0 {
-		w.of.landings = append(w.of.landings, w.landings[:0])
-	}
-	if cap(w.credits) > 0 {
-		w.of.credits = append(w.of.credits, w.credits[:0])
-	}
-	w.landings, w.credits = nil, nil
+	w.landings.renew()
+	w.ends.renew()
+	w.credits.renew()
 }
 
 // bring reads what links will in a window, so that they find it in the cache; see sim.bring.
 func (p *apart) bring(from, end int32) {
-	var coming [atOnce]*landing
-	var head, feed [atOnce]int32
-	n, m, sum := 0, 0, int32(0)
+	var (
+		by     [atOnce]*ahead
+		coming [atOnce]int32 // landings
+		head   [2 * atOnce]int32
+		feed   [atOnce]*injector
+	)
+	n, m, k, sum := 0, 0, 0, int32(0)
 	for i := from; i < end; i++ {
-		l, f := &p.servers[i], &p.flying[i]
-		before := n
+		l, before := &p.servers[i], n
 		for _, w := range p.now {
-			if k := w.first[i].landing; k >= 0 {
-				coming[n&(atOnce-1)] = &w.landings[k]
+			if at := w.first[i].landing; at >= 0 {
+				by[n&(atOnce-1)], coming[n&(atOnce-1)] = w, at
 				n++
 			}
 		}
-		if n == before {
+		if n == before && (l.state&sending == 0 || l.end > p.last) {
 			continue
 		}
-		place := bits.TrailingZeros32(l.ready>>(l.turn&31)<<(l.turn&31)) & 31
-		head[m&(atOnce-1)] = p.queues[int(l.queue)+place].head
-		if feed[m&(atOnce-1)] = -1; place >= int(l.channels) && f.feed > 0 {
-			feed[m&(atOnce-1)] = f.feed - 1
-			sum += p.injectors[f.feed-1].hold
+		turn, ring := l.turn&31, l.ring&31
+		ready := (uint64(l.ready) | uint64(l.ready)<<ring) >> turn & (1<<ring - 1) // the two to be looked at first
+		first := wrap(int32(turn)+int32(bits.TrailingZeros64(ready)&31), int32(ring))
+		ready &= ready - 1
+		second := wrap(int32(turn)+int32(bits.TrailingZeros64(ready)&31), int32(ring))
+		head[m&(2*atOnce-1)] = p.queues[l.queue+first&31].head
+		head[(m+1)&(2*atOnce-1)] = p.queues[l.queue+second&31].head
+		m += 2
+		if at := p.flying[i].feed; at > 0 && l.ready>>l.channels != 0 {
+			feed[k&(atOnce-1)] = &p.injectors[at-1]
+			k++
 		}
-		m++
 	}
-	for i := range min(n, atOnce) {
-		sum += coming[i&(atOnce-1)].next
+	n = min(n, atOnce)
+	for i := range n {
+		i &= atOnce - 1
+		coming[i] = by[i].landings.all[coming[i]].next
 	}
 	for i := range m {
-		sum += p.chunks.at(head[i&(atOnce-1)]).route
-		if k := feed[i&(atOnce-1)]; k >= 0 {
-			in := &p.injectors[k]
-			sum += in.flows[in.then]
+		i &= 2*atOnce - 1
+		head[i] = p.chunks.at(head[i]).route
+	}
+	for i := range k {
+		sum += feed[i&(atOnce-1)].hold
+	}
+	for i := range n {
+		i &= atOnce - 1
+		if coming[i] >= 0 {
+			sum += by[i].landings.all[coming[i]].bytes
 		}
+	}
+	for i := range m {
+		sum += int32(p.paths.step[head[i&(2*atOnce-1)]])
+	}
+	for i := range k {
+		in := feed[i&(atOnce-1)]
+		sum += in.flows[in.then] + p.paths.sets[0].ClassOf(in.next.flow)
 	}
 	p.touched += sum
 }

@@ -45,9 +45,9 @@ func (z *sim) stuck() error {
 		if l.state&down != 0 || !z.credit {
 			continue
 		}
-		for q := range l.ring {
-			to := z.channelOf(l, q)
-			z.chunks.each(&z.queues[l.queue+int32(q)].fifo, func(r *record) {
+		for q := range int32(l.ring) {
+			to := l.channel + wrap(q, int32(l.channels))
+			z.chunks.each(&z.queues[l.queue+q].fifo, func(r *record) {
 				if r.hold >= 0 {
 					waits = append(waits, wait{r.hold, to})
 				}

@@ -99,8 +99,7 @@ func (z *sim) push(l *server, place uint8, r *record, now engine.Time) {
 }
 
 // pop drops the first packet of a queue before a link. Its memory stays as it is until the next push.
-func (z *sim) pop(l *server, place uint8) {
-	q := &z.queues[l.queue+int32(place)]
+func (z *sim) pop(l *server, q *queue, place int32) {
 	if z.chunks.drop(&q.fifo); q.length > 0 {
 		q.need = z.chunks.first(&q.fifo).bytes
 	} else {
@@ -348,30 +347,24 @@ func (l *server) takes(r *record, now engine.Time) bool {
 }
 
 // next returns the place of the queue that an idle link serves next; false where there is room for none.
-func (z *sim) next(l *server) (place uint8, ok bool) {
-	ring, turn := l.ring&31, l.turn&31
+func (z *sim) next(l *server) (place int32, ok bool) {
+	ring, turn := int32(l.ring&31), int32(l.turn&31)
 	ready := uint64(l.ready)
 	ready = (ready | ready<<ring) >> turn & (1<<ring - 1) // from turn on
 	for ; ready != 0; ready &= ready - 1 {
-		if place = turn + uint8(bits.TrailingZeros64(ready)); place >= ring {
-			place -= ring
-		}
-		if !z.credit || z.room[z.channelOf(l, place)] >= int64(z.queues[l.queue+int32(place)].need) {
-			if l.turn = place + 1; l.turn == ring {
-				l.turn = 0
-			}
+		place = wrap(turn+int32(bits.TrailingZeros64(ready)), ring)
+		if !z.credit || z.room[l.channel+wrap(place, int32(l.channels))] >= int64(z.queues[l.queue+place].need) {
+			l.turn = uint8(wrap(place+1, ring))
 			return place, true
 		}
 	}
 	return 0, false
 }
 
-// channelOf returns the channel that packets of a queue take.
-func (z *sim) channelOf(l *server, place uint8) int32 {
-	if place >= l.channels {
-		place -= l.channels
-	}
-	return l.channel + int32(place)
+// wrap returns k, which is at least 0 and less than 2n, modulo n; no branch is missed.
+func wrap(k, n int32) int32 {
+	k -= n
+	return k + n&(k>>31)
 }
 
 // start sends the next packet of a link that sends none, if one waits for which there is room.
@@ -396,9 +389,10 @@ func (z *sim) start(id int32, now engine.Time) {
 			z.await(id, l)
 			return
 		}
-		*r = *z.chunks.first(&z.queues[l.queue+int32(place)].fifo)
-		z.pop(l, place)
-		c = z.channelOf(l, place)
+		q := &z.queues[l.queue+place]
+		*r = *z.chunks.first(&q.fifo)
+		z.pop(l, q, place)
+		c = l.channel + wrap(place, int32(l.channels))
 	}
 	l.waiting--
 	l.waited += now - r.at
