@@ -23,7 +23,7 @@ func (p *apart) link(id int32, l *server) {
 			if now = l.end; now > last {
 				break
 			}
-			p.leaves(id, l, f, now)
+			l.state &^= sending
 			end = now
 		} else {
 			if l.state == 0 && l.waiting > 0 {
@@ -80,23 +80,24 @@ func (p *apart) come(id int32, l *server, f *flying, d due) {
 	p.push(l, place, &of.record, d.at)
 }
 
-// leaves ends the sending of a packet.
-func (p *apart) leaves(id int32, l *server, f *flying, now engine.Time) {
+// send takes down what comes of the packet that a link begins to send: credit for the link before, and the packet at its
+// end, both a latency after it is sent.
+func (p *apart) send(id int32, l *server) {
 	r := &l.current
 	if r.hold >= 0 {
 		before := p.linkOf[r.hold]
-		p.give(before, r.hold, r.bytes, now+p.flights[before])
+		p.give(before, r.hold, r.bytes, l.end+p.flights[before])
 	}
-	r.hold = l.on
-	p.land(id, f, r, l.onto, l.ontoThat, now+p.flights[id])
+	to, channel := p.paths.after(l.to, r.route)
+	p.land(id, r, l.on, to, channel, l.end+p.flights[id])
 	l.packets++
 	l.bytes += int64(r.bytes)
-	l.state &^= sending
 	p.sent++
 }
 
-// land has a packet that has left a link come to the next at a time.
-func (p *apart) land(id int32, f *flying, r *record, to int32, channel uint8, at engine.Time) {
+// land has a packet that a link sends over one of its channels come to the next at a time.
+func (p *apart) land(id int32, r *record, over, to int32, channel uint8, at engine.Time) {
+	f := &p.flying[id]
 	if f.tail-f.head == uint(len(f.at)) {
 		f.grow()
 	}
@@ -108,8 +109,9 @@ func (p *apart) land(id int32, f *flying, r *record, to int32, channel uint8, at
 		of = w.landing(to, channel)
 	} else {
 		_, of = w.ends.add()
+		p.give(id, over, r.bytes, at+p.flights[id])
 	}
-	of.at, of.inject, of.route, of.bytes, of.flow, of.hold = at, r.inject, r.route+1, r.bytes, r.flow, r.hold
+	of.at, of.inject, of.route, of.bytes, of.flow, of.hold = at, r.inject, r.route+1, r.bytes, r.flow, over
 }
 
 // begin has an idle link send the next of the packets that wait, if there is room for one, and returns the source that
@@ -146,7 +148,7 @@ func (p *apart) begin(id int32, l *server, now engine.Time) int32 {
 		takes, part := serialise(l.perByte, uint64(need), part)
 		l.busy += takes
 		l.end, l.part = now+takes, part
-		l.onto, l.ontoThat = z.paths.after(l.to, r.route)
+		p.send(id, l)
 		return fromFeed - r.hold
 	}
 	return -1

@@ -2,6 +2,7 @@ package packet
 
 import (
 	"cmp"
+	"math"
 	"math/bits"
 	"runtime"
 	"slices"
@@ -10,11 +11,12 @@ import (
 	"sim/engine"
 )
 
-// apart simulates links under credits one after the other, each alone for a window that is no longer than the least
-// latency: all that comes to a link in a window, packets and credits, was sent before it (conservative windows; Nicol
-// 1993, "The cost of conservative synchronization in parallel discrete event simulations"). What a link needs is then
-// in the cache, and of what comes nothing goes through the calendar. Between windows the state is that of the loop of
-// events, so either goes on where the other stops: this one where much is to be done in a window.
+// apart simulates links under credits one after the other, each alone for a window that is no longer than the shortest
+// packet takes to be sent and the least latency together: all that comes to a link in a window, packets and credits, is
+// of packets that began to be sent before it (conservative windows; Nicol 1993, "The cost of conservative
+// synchronization in parallel discrete event simulations"). What a link needs is then in the cache, and of what comes
+// nothing goes through the calendar. Between windows the state is that of the loop of events, so either goes on where the
+// other stops: this one where much is to be done in a window.
 //
 // Several of this kind share the links of a network and work at the same time, each with memory and counts of its own. Each
 // writes down in lists of its own what its links send to others, and reads the lists of all in the window in which that
@@ -110,8 +112,8 @@ type flying struct {
 }
 
 const (
-	// mostAhead is how many windows the longest latency may span: each has a list for every link.
-	mostAhead = 16
+	// mostAhead is how many windows what comes of a packet may be ahead: each has a list for every link.
+	mostAhead = 32
 	// mostSent is how many packets a link can send in a window, where latencies allow more.
 	mostSent = 32
 	// leastLinks and leastSent are how many links each has that works beside others, and how many packets all have sent in
@@ -129,37 +131,50 @@ const (
 )
 
 // newApart returns nil where links cannot be simulated apart: where something but packets and credits goes from one to
-// another, or latencies differ too much.
+// another, or latencies and what packets take differ too much.
 func (z *sim) newApart() *apart {
 	if !z.byNumber || z.o.apart < 0 || z.errors > 0 || !z.paths.single() || z.windowOf != nil || z.job != nil || z.log != nil || len(z.injectors) == 0 {
 		return nil
 	}
-	least, greedy := z.injectors[0].bytes, z.injectors[0].process == Greedy
+	least, largest, greedy := z.injectors[0].bytes, z.injectors[0].bytes, z.injectors[0].process == Greedy
 	for i := range z.injectors {
 		m := &z.injectors[i]
 		if m.process == Greedy != greedy {
 			return nil // both may inject before one link at one time
 		}
-		least = min(least, m.bytes)
+		least, largest = min(least, m.bytes), max(largest, m.bytes)
 	}
 	p := &apart{sim: z, crew: &crew{}}
-	shortest, longest, takes := engine.Never, engine.Time(0), engine.Never
+	shortest, longest, takes, most := engine.Never, engine.Time(0), engine.Never, engine.Time(0)
 	of := func(rate float64) {
 		if rate > 0 {
 			t, _ := serialise(perByte(rate), uint64(least), 0)
 			takes = min(takes, t)
+			t, _ = serialise(perByte(rate), uint64(largest), math.MaxUint32)
+			most = max(most, t)
 		}
 	}
+	loses := false // packets before links that are down
 	for _, l := range z.n.Links {
 		of(l.Rate)
+		loses = loses || l.Rate == 0
 		p.flights = append(p.flights, l.Latency)
 		shortest, longest = min(shortest, l.Latency), max(longest, l.Latency)
 	}
 	for _, c := range z.n.Changes {
 		of(c.Rate)
+		loses = loses || c.Rate == 0 && !c.Planned
 	}
-	span := min(shortest, max(mostSent*min(takes, engine.Never/mostSent), longest/mostAhead))
-	if takes == 0 || longest > engine.Never/8 || span < longest/mostAhead || span == 0 {
+	reach := most + 2*longest // until the credit for a packet that ends comes
+	if takes == 0 || most > engine.Never/8 || longest > engine.Never/8 {
+		return nil
+	}
+	from := shortest + takes // at the earliest something comes of a packet that begins to be sent
+	if loses {
+		from = shortest // the room of one that is lost is given up at once
+	}
+	span := min(from, max(mostSent*min(takes, engine.Never/mostSent), reach/mostAhead))
+	if span < reach/mostAhead || span == 0 {
 		return nil
 	}
 	p.span = span
@@ -167,7 +182,7 @@ func (z *sim) newApart() *apart {
 	if z.o.apart > 0 {
 		n = max(1, min(z.o.Workers, len(z.servers), mostCrew))
 	}
-	windows := 1 << bits.Len64(uint64(longest/span)+1)
+	windows := 1 << bits.Len64(uint64(reach/span)+1)
 	if int64(len(z.servers))*int64(n*windows)*int64(unsafe.Sizeof(mail{})) > z.o.MaxBytes/8 {
 		return nil
 	}
@@ -311,9 +326,6 @@ func (p *apart) enter() {
 	for i := range z.servers {
 		l := &z.servers[i]
 		l.awaits = false
-		if l.state&sending != 0 {
-			l.onto, l.ontoThat = z.paths.after(l.to, l.current.route)
-		}
 		for ; l.credits.length > 0; z.chunks.drop(&l.credits) {
 			if c := z.chunks.first(&l.credits); c.at <= z.calendar.now {
 				z.room[c.route] += int64(c.bytes)
@@ -324,7 +336,10 @@ func (p *apart) enter() {
 		for ; l.wire.length > 0; z.chunks.drop(&l.wire) {
 			r := z.chunks.first(&l.wire)
 			to, channel := z.paths.after(l.to, r.route)
-			p.land(int32(i), &p.flying[i], r, to, channel, r.at)
+			p.land(int32(i), r, r.hold, to, channel, r.at)
+		}
+		if l.state&sending != 0 {
+			p.send(int32(i), l)
 		}
 	}
 	z.alone = true
@@ -363,10 +378,11 @@ func (p *apart) leave(done engine.Time) {
 			for k := range q.windows {
 				w := &q.windows[k]
 				for i := w.first[id].credit; i >= 0; i = w.credits.all[i].next {
-					if c := w.credits.all[i]; c.at > done {
-						credits = append(credits, c)
-					} else {
+					switch c := w.credits.all[i]; {
+					case c.at <= done:
 						z.room[c.channel] += int64(c.bytes)
+					case c.at-p.flights[id] <= done: // else what it is for has not happened
+						credits = append(credits, c)
 					}
 				}
 				for i := w.first[id].landing; i >= 0; i = w.landings.all[i].next {
@@ -383,8 +399,16 @@ func (p *apart) leave(done engine.Time) {
 		credits = credits[:0]
 		p.landed(l, &p.flying[id], done)
 		p.flying[id].head = p.flying[id].tail
-		if l.state&sending != 0 {
+		switch {
+		case l.state&sending == 0:
+		case l.end <= done:
+			l.state &^= sending
+			z.s.End = max(z.s.End, l.end)
+		default:
 			z.calendar.set(id, l.end)
+			l.packets--
+			l.bytes -= int64(l.current.bytes)
+			p.sent--
 		}
 		if l.state == 0 && l.waiting > 0 {
 			z.await(id, l)
@@ -399,6 +423,9 @@ func (p *apart) leave(done engine.Time) {
 	for i := range wires {
 		id := z.linkOf[wires[i].hold]
 		l := &z.servers[id]
+		if wires[i].at-p.flights[id] > done { // it is being sent
+			continue
+		}
 		at := z.chunks.add(&l.wire)
 		*at = wires[i].record
 		if at.route--; l.wire.length == 1 {

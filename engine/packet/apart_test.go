@@ -16,8 +16,13 @@ import (
 // with many ties, which end, are looked at, change, and get stuck in between: 200, with -long 10,000, with -short 50
 // of them.
 func TestApart(t *testing.T) {
+	rare := []int{387, 1790} // a run that ends as a packet is sent, and room of packets that are lost
 	cases, stuck, stopped, faulty := cases(10000, 50, 200), 0, 0, 0
-	for seed := range cases {
+	for k := range cases + len(rare) {
+		seed := k
+		if k >= cases {
+			seed = rare[k-cases]
+		}
 		c := apartWork.Example(seed)
 		want, failed := packet.Run(c.n, c.w, packet.Apart(c.o, -1))
 		c.o.Workers = []int{1, 2, 1, 3}[seed%4]

@@ -191,7 +191,7 @@ func (p *apart) links() {
 		}
 		l := &p.servers[i]
 		for _, w := range p.now {
-			if w.first[i].landing >= 0 || l.state&sending != 0 && l.end <= p.last || w.first[i].credit >= 0 && l.state == 0 && l.waiting > 0 {
+			if w.first[i].landing >= 0 || l.waiting > 0 && (l.state&sending != 0 && l.end <= p.last || w.first[i].credit >= 0 && l.state == 0) {
 				p.link(i, l)
 				break
 			}
@@ -212,8 +212,6 @@ func (p *apart) arrive() {
 		}
 		p.s.End = max(p.s.End, of.at)
 		p.deliver(&of.record, of.at)
-		id := p.linkOf[of.hold]
-		p.give(id, of.hold, of.bytes, of.at+p.flights[id])
 	}
 	w.ends.n = rest
 }
@@ -258,7 +256,7 @@ func (p *apart) bring(from, end int32) {
 				n++
 			}
 		}
-		if n == before && (l.state&sending == 0 || l.end > p.last) {
+		if n == before && (l.waiting == 0 || l.state&sending == 0 || l.end > p.last) {
 			continue
 		}
 		turn, ring := l.turn&31, l.ring&31

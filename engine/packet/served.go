@@ -39,7 +39,7 @@ type server struct {
 	perByte  uint64      // ticks a byte, times 2^32
 	part     uint32      // of a tick, by which it was late beyond end, times 2^32
 	on       int32       // the channel of the current packet
-	onto     int32       // the link that it takes next, arrived if none, where steps say and there is no latency, or links are apart
+	onto     int32       // the link that it takes next, arrived if none, where steps say and there is no latency
 	ontoThat uint8       // the channel of that
 	turn     uint8       // of its queues, the one to be looked at first
 	ring     uint8       // its queues
