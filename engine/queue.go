@@ -128,25 +128,26 @@ func (q *Queue) up(i int32, e entry) {
 
 // down places e at position i or below.
 func (q *Queue) down(i int32, e entry) {
-	n := int32(len(q.entries))
+	entries := q.entries
+	n := int32(len(entries))
 	for {
 		c := 4*i + 1
 		if c >= n {
 			break
 		}
-		best := c
+		best, first := c, entries[c]
 		for k := c + 1; k < min(c+4, n); k++ {
-			if less(q.entries[k], q.entries[best]) {
-				best = k
+			if x := entries[k]; less(x, first) {
+				best, first = k, x
 			}
 		}
-		if !less(q.entries[best], e) {
+		if !less(first, e) {
 			break
 		}
-		q.entries[i] = q.entries[best]
-		q.at[q.entries[i].id] = i
+		entries[i] = first
+		q.at[first.id] = i
 		i = best
 	}
-	q.entries[i] = e
+	entries[i] = e
 	q.at[e.id] = i
 }

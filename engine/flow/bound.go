@@ -116,36 +116,48 @@ func (b *bounds) oneMachine(z *sim, uses []int32, capacity float64, head, tail [
 	value, now := 0.0, 0.0
 	b.heap = b.heap[:0]
 	z.work += 4 * len(uses)
+	next := head[z.useTask[uses[0]]] // head of what comes next
 	for k := 0; k < len(uses) || len(b.heap) > 0; {
 		if len(b.heap) == 0 {
 			u := uses[k]
 			id := z.useTask[u]
-			now = max(now, head[id])
+			if next > now {
+				now = next
+			}
 			end := now + z.bits[id]*z.useW[u]/capacity
-			if k+1 == len(uses) || head[z.useTask[uses[k+1]]] > now && head[z.useTask[uses[k+1]]] >= end { // it is alone
-				value, now = max(value, end+tail[id]), end
+			after := math.Inf(1)
+			if k+1 < len(uses) {
+				after = head[z.useTask[uses[k+1]]]
+			}
+			if after > now && after >= end { // it is alone
+				if v := end + tail[id]; v > value {
+					value = v
+				}
+				now, next = end, after
 				k++
 				continue
 			}
 		}
-		for k < len(uses) && head[z.useTask[uses[k]]] <= now {
+		for k < len(uses) && next <= now {
 			u := uses[k]
 			id := z.useTask[u]
 			b.left[id] = z.bits[id] * z.useW[u] / capacity
 			b.heap.push(tail, id)
-			k++
+			if k++; k < len(uses) {
+				next = head[z.useTask[uses[k]]]
+			}
 		}
 		id := b.heap[0]
 		end := now + b.left[id]
-		if k < len(uses) {
-			if h := head[z.useTask[uses[k]]]; h < end {
-				b.left[id] -= h - now
-				now = h
-				continue
-			}
+		if k < len(uses) && next < end {
+			b.left[id] -= next - now
+			now = next
+			continue
 		}
 		now = end
-		value = max(value, now+tail[id])
+		if v := now + tail[id]; v > value {
+			value = v
+		}
 		b.heap.pop(tail)
 	}
 	return value
@@ -157,11 +169,7 @@ func (b *bounds) oneMachine(z *sim, uses []int32, capacity float64, head, tail [
 func (b *bounds) limited(z *sim, uses []int32, capacity float64, head, tail []float64) float64 {
 	const most = 256 // transfers; beyond it the bound is left out for its cost
 	p := &z.path
-	some := false
-	for _, u := range uses {
-		some = some || p.full[z.useTask[u]]*z.useW[u] < capacity*(1-together)
-	}
-	if !some || len(uses) > most {
+	if len(uses) > most || !slices.ContainsFunc(uses, func(u int32) bool { return p.full[z.useTask[u]]*z.useW[u] < capacity*(1-together) }) {
 		return 0
 	}
 	shortest := math.Inf(1)
@@ -206,13 +214,18 @@ func (b *bounds) longestFirst(z *sim, uses []int32, capacity float64, head []flo
 				need += open[to].need
 				to++
 			}
-			s := min(1, free/need)
-			free = max(0, free-s*need)
+			s := free / need // here, too, comparisons take less time than min and max
+			if s > 1 {
+				s = 1
+			}
+			if free -= s * need; free < 0 {
+				free = 0
+			}
 			for i := from; i < to; i++ {
 				open[i].speed = s
 			}
-			if s > 0 {
-				step = min(step, open[to-1].left/s)
+			if s > 0 && open[to-1].left/s < step {
+				step = open[to-1].left / s
 			}
 			if from > 0 && open[from-1].speed > s {
 				step = min(step, max(1, (open[from-1].left-open[from].left)/(open[from-1].speed-s)))

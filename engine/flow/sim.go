@@ -256,9 +256,12 @@ func (z *sim) release(id int32, end engine.Time) bool {
 	if end >= z.cutoff {
 		return false
 	}
-	for k := z.outStart[id]; k < z.outStart[id+1]; k++ {
-		to := z.outTo[k]
-		z.ready[to] = max(z.ready[to], end+z.outLag[k])
+	first, last := z.outStart[id], z.outStart[id+1]
+	lags := z.outLag[first:last]
+	for k, to := range z.outTo[first:last] {
+		if at := end + lags[k]; at > z.ready[to] {
+			z.ready[to] = at
+		}
 		if z.left[to]--; z.left[to] == 0 {
 			if z.cutoff != engine.Never && z.ready[to]+engine.Time(z.path.span[to]-0.5) >= z.cutoff {
 				return false
