@@ -29,19 +29,26 @@ func EmbeddedStudies() []string { return slices.Clone(shipped()[true]) }
 // shipped returns the files that are built in, folder by folder: the studies, and the others.
 var shipped = sync.OnceValue(func() map[bool][]string {
 	names := map[bool][]string{}
+	for _, name := range builtIn() {
+		study := isStudy(name, readEmbedded(strings.TrimPrefix(name, "scenarios/")))
+		names[study] = append(names[study], name)
+	}
+	return names
+})
+
+// builtIn returns their names alone, for which none needs to be read.
+func builtIn() (names []string) {
 	for _, pattern := range []string{"*.toml", "compose/*.toml", "fleets/*.toml", "paper/*.toml", "tori/*.toml", "scaleup/*.toml"} {
 		files, err := fs.Glob(embedded, pattern)
 		if err != nil {
 			panic(err) // the patterns are well formed
 		}
 		for _, file := range files {
-			name := path.Join("scenarios", file)
-			study := isStudy(name, readEmbedded(file))
-			names[study] = append(names[study], name)
+			names = append(names, path.Join("scenarios", file))
 		}
 	}
 	return names
-})
+}
 
 // mostAbout is how many characters what a scenario is about may take.
 const mostAbout = 90
@@ -133,12 +140,14 @@ func openEmbedded(file string) (name string, data []byte, fault *Diagnostic) {
 	if path.Ext(asked) != ".toml" {
 		asked += ".toml"
 	}
-	var known []string
-	for _, name := range append(Embedded(), EmbeddedStudies()...) {
+	for _, name := range builtIn() {
 		inside := strings.TrimPrefix(name, "scenarios/")
 		if asked == name || asked == inside || asked == path.Base(name) {
 			return name, readEmbedded(inside), nil
 		}
+	}
+	var known []string
+	for _, name := range append(Embedded(), EmbeddedStudies()...) {
 		known = append(known, strings.TrimSuffix(path.Base(name), ".toml"))
 	}
 	hint := text.DidYouMean(strings.TrimSuffix(path.Base(asked), ".toml"), known, "name a file, or what sim list scenarios or sim list studies names")

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -70,6 +71,21 @@ func TestShipped(t *testing.T) {
 	}
 	if seen != len(want) {
 		t.Errorf("%q are embedded, want %d of one job", Embedded(), len(want))
+	}
+}
+
+// No two files that are built in go by one name.
+func TestBuiltInNames(t *testing.T) {
+	of := map[string]string{}
+	for _, name := range builtIn() {
+		base := path.Base(name)
+		if of[base] != "" {
+			t.Errorf("%s and %s", of[base], name)
+		}
+		of[base] = name
+	}
+	if len(of) != len(Embedded())+len(EmbeddedStudies()) {
+		t.Errorf("%d files, but %d scenarios and %d studies", len(of), len(Embedded()), len(EmbeddedStudies()))
 	}
 }
 
