@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"runtime"
@@ -108,6 +109,7 @@ func init() { programs["simrunner"] = func() { os.Exit(serve()) } }
 // serve is the process: it runs what it reads until there is no more, and returns its exit code.
 func serve() int {
 	debug.SetGCPercent(100) // as the program has it, whose memory is measured
+	debug.SetMemoryLimit(math.MaxInt64)
 	in, out := json.NewDecoder(os.Stdin), json.NewEncoder(os.Stdout)
 	for {
 		var s served

@@ -30,6 +30,7 @@ func init() {
 	}
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(400)
+		debug.SetMemoryLimit(400 << 20) // near it as often as needed
 	}
 	if !slices.ContainsFunc(os.Args, func(arg string) bool { return strings.Contains(arg, "memprofile") }) {
 		runtime.MemProfileRate = 0 // every collection sums up what nobody reads
