@@ -13,6 +13,7 @@ import (
 func (p *apart) link(id int32, l *server) {
 	f, all, last := &p.flying[id], p.order(id), p.last
 	i, end := 0, engine.Time(0)
+	p.learnt = -1
 	for {
 		now := last + 1
 		if l.state&sending != 0 {
@@ -164,36 +165,37 @@ func (p *apart) landed(l *server, f *flying, now engine.Time) {
 
 // learn takes the credits that have come to a link in the window up to a time.
 func (p *apart) learn(id int32, now engine.Time) {
-	for _, w := range p.now {
-		rest := int32(-1)
-		for i := w.first[id].credit; i >= 0; {
-			c := &w.credits.all[i]
-			next := c.next
-			if c.at <= now {
-				p.room[c.channel] += int64(c.bytes)
-				c.bytes = 0
-			} else {
-				c.next, rest = rest, i
-			}
-			i = next
-		}
-		w.first[id].credit = rest
+	for p.orderCredits(id); p.learnt < len(p.owed) && p.owed[p.learnt].at <= now; p.learnt++ {
+		order := p.owed[p.learnt].order
+		c := &p.now[order>>placeBits&(mostCrew-1)].credits.all[order&(1<<placeBits-1)]
+		p.room[c.channel] += int64(c.bytes)
+		c.bytes = 0
 	}
 }
 
 // soonest returns when the next credit comes to a link in the window, after it if none does.
 func (p *apart) soonest(id int32) engine.Time {
-	at := p.last + 1
-	for _, w := range p.now {
-		for i := w.first[id].credit; i >= 0; i = w.credits.all[i].next {
-			at = min(at, w.credits.all[i].at)
-		}
+	if p.orderCredits(id); p.learnt < len(p.owed) {
+		return p.owed[p.learnt].at
 	}
-	return at
+	return p.last + 1
 }
 
-// few is how many things are put in order one by one.
-const few = 32
+// orderCredits puts the credits that come to a link in the window in order, if they are not.
+func (p *apart) orderCredits(id int32) {
+	if p.learnt >= 0 {
+		return
+	}
+	all := p.owed[:0]
+	for who, w := range p.now {
+		for i := w.first[id].credit; i >= 0; i = w.credits.all[i].next {
+			if c := &w.credits.all[i]; c.bytes > 0 {
+				all = put(all, due{c.at, uint64(who)<<placeBits | uint64(i)})
+			}
+		}
+	}
+	p.owed, p.learnt = sorted(all), 0
+}
 
 // order returns what comes to a link in the window up to a time, in order.
 func (p *apart) order(id int32) []due {
@@ -211,21 +213,42 @@ func (p *apart) order(id int32) []due {
 			if c.hold < 0 {
 				d.order = injected | place
 			}
-			all = append(all, d)
-			k := len(all) - 1
-			for ; k > 0 && (all[k-1].at > d.at || all[k-1].at == d.at && all[k-1].order > d.order) && len(all) <= few; k-- {
-				all[k] = all[k-1]
-			}
-			all[k] = d
+			all = put(all, d)
 			i = next
 		}
 		w.first[id].landing = rest
 	}
-	if len(all) > few {
-		slices.SortFunc(all, func(a, b due) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.order, b.order)) })
-	}
 	if cap(all) > cap(p.due) {
 		p.due = all
+	}
+	return sorted(all)
+}
+
+func (d due) compare(e due) int {
+	if d.at != e.at {
+		return cmp.Compare(d.at, e.at)
+	}
+	return cmp.Compare(d.order, e.order)
+}
+
+// few is how many are put in order one by one.
+const few = 32
+
+// put adds one to those that are in order, in its place if they are few.
+func put(all []due, d due) []due {
+	all = append(all, d)
+	k := len(all) - 1
+	for ; k > 0 && k < few && d.compare(all[k-1]) < 0; k-- {
+		all[k] = all[k-1]
+	}
+	all[k] = d
+	return all
+}
+
+// sorted returns what put has added, in order.
+func sorted(all []due) []due {
+	if len(all) > few {
+		slices.SortFunc(all, due.compare)
 	}
 	return all
 }

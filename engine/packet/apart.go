@@ -15,8 +15,9 @@ import (
 // packet takes to be sent and the least latency together: all that comes to a link in a window, packets and credits, is
 // of packets that began to be sent before it (conservative windows; Nicol 1993, "The cost of conservative
 // synchronization in parallel discrete event simulations"). What a link needs is then in the cache, and of what comes
-// nothing goes through the calendar. Between windows the state is that of the loop of events, so either goes on where the
-// other stops: this one where much is to be done in a window.
+// nothing goes through the calendar. Where links may fail, what they lose gives room up at once, and windows are the
+// least latency. Between windows the state is that of the loop of events, so either goes on where the other stops: this
+// one where much is to be done in a window.
 //
 // Several of this kind share the links of a network and work at the same time, each with memory and counts of its own. Each
 // writes down in lists of its own what its links send to others, and reads the lists of all in the window in which that
@@ -32,6 +33,8 @@ type apart struct {
 	landings  [][]landing // room of windows that are over
 	credits   [][]credit
 	due       []due // scratch
+	owed      []due // the credits that come to the link that is simulated
+	learnt    int   // so many of them have been taken, -1 where they are not known yet
 }
 
 // ahead is what comes to links in a window.
@@ -64,8 +67,7 @@ func (l *list[T]) grow() {
 		l.all, *l.spare = (*l.spare)[k], (*l.spare)[:k]
 		return
 	}
-	l.all = slices.Grow(l.all, 1)
-	l.all = l.all[:cap(l.all)]
+	l.all = append(l.all, make([]T, max(64, len(l.all)))...)
 }
 
 // used returns what it has.
@@ -96,7 +98,7 @@ type credit struct {
 	next           int32
 }
 
-// due is a landing in its order: by time, those that come over links by these, then those that are injected.
+// due is a landing or a credit in its order: by time, landings over links by these, then those that are injected.
 type due struct {
 	at    engine.Time
 	order uint64 // its low bits are whose list it is in, and its place there
@@ -114,7 +116,8 @@ type flying struct {
 const (
 	// mostAhead is how many windows what comes of a packet may be ahead: each has a list for every link.
 	mostAhead = 32
-	// mostSent is how many packets a link can send in a window, where latencies allow more.
+	// mostSent is how many packets a link can send in a window, where latencies allow more and what comes of a packet is no
+	// more than mostAhead of such windows ahead.
 	mostSent = 32
 	// leastLinks and leastSent are how many links each has that works beside others, and how many packets all have sent in
 	// a window for it to be worth their while.
@@ -177,7 +180,7 @@ func (z *sim) newApart() *apart {
 	if span < reach/mostAhead || span == 0 {
 		return nil
 	}
-	p.span = span
+	p.span, p.until = span, engine.Never-reach-2*span
 	n := max(1, min(z.o.Workers, len(z.servers)/leastLinks, runtime.GOMAXPROCS(0), mostCrew))
 	if z.o.apart > 0 {
 		n = max(1, min(z.o.Workers, len(z.servers), mostCrew))

@@ -64,7 +64,7 @@ func TestApartByLoad(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, hops, err := packet.RunApart(n, w, packet.Options{Control: packet.Credit})
+		got, hops, err := packet.RunApart(n, w, packet.Options{Control: packet.Credit, Workers: 2})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -74,6 +74,53 @@ func TestApartByLoad(t *testing.T) {
 		if share := float64(hops) / float64(got.Hops); share < c.least || share > c.most {
 			t.Errorf("every %g ns: %.3f of hops apart, want %g to %g", c.every, share, c.least, c.most)
 		}
+	}
+}
+
+// TestApartRare: the same of a link that waits for room when it fails or stops for a while, and of latencies such that
+// what is ahead is near the end of time.
+func TestApartRare(t *testing.T) {
+	greedy := func(first int32, bytes int32, count int64, start engine.Time) packet.Source {
+		return packet.Source{First: first, End: first + 1, Process: packet.Greedy, Order: packet.RoundRobin, Bytes: bytes, Count: count, Start: start}
+	}
+	for _, planned := range []bool{false, true} {
+		n := &engine.Network{Nodes: 4, Links: []engine.Link{
+			{From: 0, To: 1, Rate: 8e12, Latency: 1000, Buffer: 8},
+			{From: 2, To: 3, Rate: 8e12, Latency: 100, Buffer: 8},
+		}, Changes: []engine.Change{{At: 1100, Link: 0, Planned: planned}}}
+		w := over(n, []packet.Source{greedy(0, 8, 2, 0), greedy(1, 8, 1, 1200)}, []int32{0}, []int32{1})
+		compareApart(t, n, w, packet.Options{Control: packet.Credit, Until: 1500}, 1)
+	}
+	for links := range int32(8) {
+		n := &engine.Network{Nodes: links + 2}
+		var path []int32
+		for i := range links + 1 {
+			n.Links = append(n.Links, engine.Link{From: i, To: i + 1, Rate: 8e3, Latency: engine.Never/8 - 1, Buffer: 1 << 28})
+			path = append(path, i)
+		}
+		w := over(n, []packet.Source{greedy(0, 1<<28, 3, 0)}, path)
+		compareApart(t, n, w, packet.Options{Control: packet.Credit}, 1)
+	}
+	n, paths := &engine.Network{Nodes: 800}, [][]int32{}
+	for i := range int32(400) {
+		n.Links = append(n.Links, engine.Link{From: 2 * i, To: 2*i + 1, Rate: 8e3, Latency: 1 << 58, Buffer: 1 << 28})
+		paths = append(paths, []int32{i})
+	}
+	s := greedy(0, 1<<26, 12, 0)
+	s.End = 400
+	compareApart(t, n, over(n, []packet.Source{s}, paths...), packet.Options{Control: packet.Credit}, 0)
+}
+
+// compareApart compares a run whose links are simulated apart after so many events with one loop of events.
+func compareApart(t *testing.T, n *engine.Network, w *packet.Work, o packet.Options, events int) {
+	t.Helper()
+	want, failed := packet.Run(n, w, packet.Apart(o, -1))
+	got, err := packet.Run(n, w, packet.Apart(o, events))
+	if fmt.Sprint(err) != fmt.Sprint(failed) {
+		t.Fatalf("%v, want %v", err, failed)
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Fatal(gocmp.Diff(*want, *got, gocmp.AllowUnexported(packet.Stats{}, packet.Delay{})))
 	}
 }
 

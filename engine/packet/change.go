@@ -7,6 +7,10 @@ import (
 // change sets the rate of a link. A packet that is being sent goes on at the old one, unless the link fails.
 func (z *sim) change(c engine.Change) {
 	l := &z.servers[c.Link]
+	if c.Rate == 0 && l.awaits { // it begins nothing for now
+		l.awaits = false
+		z.calendar.remove(2*int32(len(z.servers))+c.Link, z.chunks.first(&l.credits).at)
+	}
 	if c.Rate == 0 && c.Planned {
 		l.state |= paused
 		return

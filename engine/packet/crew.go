@@ -13,6 +13,7 @@ type crew struct {
 	all     []*apart      // that work
 	whole   []*apart      // and those that do where there is enough to do
 	span    engine.Time   // of a window
+	until   engine.Time   // when the last may begin: what is ahead of it is no time any more
 	since   engine.Time   // of the one that is simulated
 	number  int           // and its number
 	last    engine.Time   // up to which it is simulated
@@ -39,10 +40,10 @@ func (p *apart) run(until engine.Time) engine.Time {
 	}
 	done, sent := z.calendar.now, p.sum()
 	before, asked := sent, sent // of the window before, and when Options.Stop was asked
-	for windows := 1; done < until && !z.full && !p.never; windows++ {
+	for windows := 1; done < until && p.since <= p.until && !z.full && !p.never; windows++ {
 		now := p.sum()
 		if windows%16 == 0 {
-			if some := now - sent; some == 0 || z.o.apart == 0 && some < max(16*leastEvents/4, 2*int64(len(z.servers))/3) {
+			if some := now - sent; some == 0 || z.o.apart == 0 && some < max(64, 2*int64(len(z.servers))/3) {
 				break
 			}
 			sent = now

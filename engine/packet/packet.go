@@ -7,7 +7,7 @@
 // at the same time (parts.go): at the times of a window where all are multiples of a unit (window.go), else at any
 // (mixed.go); other work of this kind two goroutines divide, each for its half of the network (pair.go). Everything
 // else, which is finite queues, credits, ranks of tasks, errors and changes, is served packet by packet (served.go); under
-// credits over latencies each link alone for about a latency, while there is much to do (apart.go).
+// credits over latencies each link alone for a latency and more, while there is much to do (apart.go).
 //
 // Time is in whole picoseconds; what serialising a packet takes beyond whole ticks is carried to the next one behind
 // it, so rates do not drift. Events of one time happen in the order in which they were set, or where all links have

@@ -158,7 +158,7 @@ func autoBuffer(n *engine.Network, link int32, largest int64) int64 {
 
 // serve simulates up to a time: events, and where these are close windows of links apart.
 func (z *sim) serve(until engine.Time) {
-	for z.apart != nil && z.apart.worth(until) {
+	for z.apart != nil && z.apart.worth(until) && z.calendar.now < z.apart.until {
 		if z.apart.run(until) == until || z.full {
 			return
 		}

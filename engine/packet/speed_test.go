@@ -112,6 +112,19 @@ func BenchmarkAllToAll(b *testing.B) {
 	}
 }
 
+// BenchmarkLine is small packets under credits over links of which each has thousands on the wire, so that room is short at
+// most of them: one source, eight links, a latency of 100 us.
+func BenchmarkLine(b *testing.B) {
+	n := &engine.Network{Nodes: 9}
+	var path []int32
+	for i := range int32(8) {
+		n.Links = append(n.Links, engine.Link{From: i, To: i + 1, Rate: 400e9, Latency: 100 * engine.Microsecond})
+		path = append(path, i)
+	}
+	source := packet.Source{End: 1, Process: packet.Greedy, Order: packet.RoundRobin, Bytes: 64, Count: 400_000}
+	measure(b, n, over(n, []packet.Source{source}, path), packet.Options{Control: packet.Credit})
+}
+
 // BenchmarkPod is all-to-all on 16x16x16, one packet a pair: 16.8 million packets and about 200 million hops.
 func BenchmarkPod(b *testing.B) {
 	o := box{[3]int{16, 16, 16}}
