@@ -1,7 +1,6 @@
 package packet
 
 import (
-	"cmp"
 	"math/bits"
 	"slices"
 
@@ -224,11 +223,13 @@ func (p *apart) order(id int32) []due {
 	return sorted(all)
 }
 
+func (d due) before(e due) bool { return d.at < e.at || d.at == e.at && d.order < e.order }
+
 func (d due) compare(e due) int {
-	if d.at != e.at {
-		return cmp.Compare(d.at, e.at)
+	if d.before(e) {
+		return -1
 	}
-	return cmp.Compare(d.order, e.order)
+	return 1 // no two are the same
 }
 
 // few is how many are put in order one by one.
@@ -238,7 +239,7 @@ const few = 32
 func put(all []due, d due) []due {
 	all = append(all, d)
 	k := len(all) - 1
-	for ; k > 0 && k < few && d.compare(all[k-1]) < 0; k-- {
+	for ; k > 0 && k < few && d.before(all[k-1]); k-- {
 		all[k] = all[k-1]
 	}
 	all[k] = d

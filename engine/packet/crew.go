@@ -245,7 +245,7 @@ func (p *apart) bring(from, end int32) {
 	var (
 		by     [atOnce]*ahead
 		coming [atOnce]int32 // landings
-		head   [2 * atOnce]int32
+		head   [atOnce]int32
 		feed   [atOnce]*injector
 	)
 	n, m, k, sum := 0, 0, 0, int32(0)
@@ -261,13 +261,10 @@ func (p *apart) bring(from, end int32) {
 			continue
 		}
 		turn, ring := l.turn&31, l.ring&31
-		ready := (uint64(l.ready) | uint64(l.ready)<<ring) >> turn & (1<<ring - 1) // the two to be looked at first
+		ready := (uint64(l.ready) | uint64(l.ready)<<ring) >> turn & (1<<ring - 1) // that to be looked at first
 		first := wrap(int32(turn)+int32(bits.TrailingZeros64(ready)&31), int32(ring))
-		ready &= ready - 1
-		second := wrap(int32(turn)+int32(bits.TrailingZeros64(ready)&31), int32(ring))
-		head[m&(2*atOnce-1)] = p.queues[l.queue+first&31].head
-		head[(m+1)&(2*atOnce-1)] = p.queues[l.queue+second&31].head
-		m += 2
+		head[m&(atOnce-1)] = p.queues[l.queue+first&31].head
+		m++
 		if at := p.flying[i].feed; at > 0 && l.ready>>l.channels != 0 {
 			feed[k&(atOnce-1)] = &p.injectors[at-1]
 			k++
@@ -279,8 +276,7 @@ func (p *apart) bring(from, end int32) {
 		coming[i] = by[i].landings.all[coming[i]].next
 	}
 	for i := range m {
-		i &= 2*atOnce - 1
-		head[i] = p.chunks.at(head[i]).route
+		prefetch(unsafe.Pointer(p.chunks.at(head[i&(atOnce-1)])))
 	}
 	for i := range k {
 		sum += feed[i&(atOnce-1)].hold
@@ -291,12 +287,10 @@ func (p *apart) bring(from, end int32) {
 			sum += by[i].landings.all[coming[i]].bytes
 		}
 	}
-	for i := range m {
-		sum += int32(p.paths.step[head[i&(2*atOnce-1)]])
-	}
 	for i := range k {
 		in := feed[i&(atOnce-1)]
-		sum += in.flows[in.then] + p.paths.sets[0].ClassOf(in.next.flow)
+		prefetch(unsafe.Pointer(&in.flows[in.then]))
+		p.paths.prefetch(in.next.flow)
 	}
 	p.touched += sum
 }

@@ -90,7 +90,9 @@ func (z *sim) push(l *server, place uint8, r *record, now engine.Time) {
 	}
 	at := z.chunks.at(q.tail)
 	*at = *r
-	at.at = now
+	if at.at != now { // else it is written as a whole, and read so at once where the packet is sent now
+		at.at = now
+	}
 	q.tail++
 	if q.length++; q.length == 1 {
 		q.need = r.bytes

@@ -406,9 +406,7 @@ func (k *worker) takes(m *injector) int32 {
 	flow := m.take()
 	if prefetches && m.sent < m.total {
 		prefetch(unsafe.Pointer(&m.flows[m.then]))
-		if class := k.paths.sets[0].Class; class != nil {
-			prefetch(unsafe.Pointer(&class[m.next.flow]))
-		}
+		k.paths.prefetch(m.next.flow)
 	}
 	return flow
 }
