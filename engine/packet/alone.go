@@ -58,7 +58,7 @@ func (p *apart) link(id int32, l *server) {
 
 // come has what is due come to a link.
 func (p *apart) come(id int32, l *server, f *flying, d due) {
-	of := &p.now[d.order>>placeBits&(mostCrew-1)].landings.all[d.order&(1<<placeBits-1)]
+	of := &p.now.landings.all[uint32(d.order)]
 	if l.held >= l.mostHeld { // else how many they are does not matter yet
 		now := d.at
 		if of.hold >= 0 && l.channel > of.hold { // over a link before this one
@@ -106,12 +106,22 @@ func (p *apart) land(id int32, r *record, over, to int32, channel uint8, at engi
 	w := p.at(at)
 	var of *landing
 	if to != arrived {
-		of = w.landing(to, channel)
+		of = p.comes(w, to, channel)
 	} else {
 		_, of = w.ends.add()
 		p.give(id, over, r.bytes, at+p.flights[id])
 	}
 	of.at, of.inject, of.route, of.bytes, of.flow, of.hold = at, r.inject, r.route+1, r.bytes, r.flow, over
+}
+
+// comes returns the place of one more landing.
+func (p *apart) comes(w *ahead, to int32, channel uint8) *landing {
+	if p.mine(to) {
+		return w.landing(to, channel)
+	}
+	_, of := w.aside[p.whose(to)].landings.add()
+	of.next, of.channel = to, channel
+	return of
 }
 
 // begin has an idle link send the next of the packets that wait, if there is room for one, and returns the source that
@@ -165,8 +175,7 @@ func (p *apart) landed(l *server, f *flying, now engine.Time) {
 // learn takes the credits that have come to a link in the window up to a time.
 func (p *apart) learn(id int32, now engine.Time) {
 	for p.orderCredits(id); p.learnt < len(p.owed) && p.owed[p.learnt].at <= now; p.learnt++ {
-		order := p.owed[p.learnt].order
-		c := &p.now[order>>placeBits&(mostCrew-1)].credits.all[order&(1<<placeBits-1)]
+		c := &p.now.credits.all[p.owed[p.learnt].order]
 		p.room[c.channel] += int64(c.bytes)
 		c.bytes = 0
 	}
@@ -185,12 +194,10 @@ func (p *apart) orderCredits(id int32) {
 	if p.learnt >= 0 {
 		return
 	}
-	all := p.owed[:0]
-	for who, w := range p.now {
-		for i := w.first[id].credit; i >= 0; i = w.credits.all[i].next {
-			if c := &w.credits.all[i]; c.bytes > 0 {
-				all = put(all, due{c.at, uint64(who)<<placeBits | uint64(i)})
-			}
+	all, w := p.owed[:0], p.now
+	for i := w.first[id].credit; i >= 0; i = w.credits.all[i].next {
+		if c := &w.credits.all[i]; c.bytes > 0 {
+			all = put(all, due{c.at, uint64(i)})
 		}
 	}
 	p.owed, p.learnt = sorted(all), 0
@@ -198,25 +205,22 @@ func (p *apart) orderCredits(id int32) {
 
 // order returns what comes to a link in the window up to a time, in order.
 func (p *apart) order(id int32) []due {
-	all := p.due[:0]
-	for who, w := range p.now {
-		rest := int32(-1)
-		for i := w.first[id].landing; i >= 0; {
-			c := &w.landings.all[i]
-			next, place := c.next, uint64(who)<<placeBits|uint64(i)
-			d := due{c.at, uint64(c.hold)<<32 | place}
-			if c.at > p.last {
-				c.next, rest, i = rest, i, next
-				continue
-			}
-			if c.hold < 0 {
-				d.order = injected | place
-			}
-			all = put(all, d)
-			i = next
+	all, w, rest := p.due[:0], p.now, int32(-1)
+	for i := w.first[id].landing; i >= 0; {
+		c := &w.landings.all[i]
+		next := c.next
+		d := due{c.at, uint64(c.hold)<<32 | uint64(i)}
+		if c.at > p.last {
+			c.next, rest, i = rest, i, next
+			continue
 		}
-		w.first[id].landing = rest
+		if c.hold < 0 {
+			d.order = injected | uint64(i)
+		}
+		all = put(all, d)
+		i = next
 	}
+	w.first[id].landing = rest
 	if cap(all) > cap(p.due) {
 		p.due = all
 	}

@@ -19,16 +19,16 @@ import (
 // least latency. Between windows the state is that of the loop of events, so either goes on where the other stops: this
 // one where much is to be done in a window.
 //
-// Several of this kind share the links of a network and work at the same time, each with memory and counts of its own. Each
-// writes down in lists of its own what its links send to others, and reads the lists of all in the window in which that
-// comes. Results do not depend on how many they are.
+// Several of this kind share the links of a network and work at the same time, each with memory and counts of its own. What
+// a link sends to one of another's is put aside, and taken by that other in the window in which it comes. Results do not
+// depend on how many they are.
 type apart struct {
 	*sim                  // the run's own, or one beside it
 	*crew                 // that this is of
+	who       int         // its place among all
 	from, end int32       // its links
-	windows   []ahead     // what its links send, by the window in which it comes, round about
-	next      *ahead      // the one behind the window that is simulated
-	now       []*ahead    // of all the crew, what comes in that window
+	windows   []ahead     // what comes to its links, and what these send to others, by window, round about
+	now, next *ahead      // the window that is simulated, and the one behind it
 	sent      int64       // packets, by its links
 	landings  [][]landing // room of windows that are over
 	credits   [][]credit
@@ -43,6 +43,14 @@ type ahead struct {
 	ends     list[landing] // of packets that end there
 	credits  list[credit]
 	first    []mail // by link
+	aside    []aside
+}
+
+// aside is what comes to links of another, with these as next.
+type aside struct {
+	landings list[landing]
+	credits  list[credit]
+	_        [48]byte // a line of the cache, as others use the next
 }
 
 // list is things that come in a window.
@@ -101,7 +109,7 @@ type credit struct {
 // due is a landing or a credit in its order: by time, landings over links by these, then those that are injected.
 type due struct {
 	at    engine.Time
-	order uint64 // its low bits are whose list it is in, and its place there
+	order uint64 // its low bits are its place in its list
 }
 
 const injected = 1 << 63
@@ -128,9 +136,9 @@ const (
 	leastWindows = 16
 	leastEvents  = 16
 
-	// due.order names one of 2^placeBits landings in the lists of mostCrew.
-	placeBits = 28
-	mostCrew  = 16
+	// mostLandings is the most in a window.
+	mostLandings = 1 << 30
+	mostCrew     = 16
 )
 
 // newApart returns nil where links cannot be simulated apart: where something but packets and credits goes from one to
@@ -208,8 +216,7 @@ func (c *crew) share(n int) {
 	c.all = c.whole[:n]
 	links := len(c.flights)
 	for i, q := range c.all {
-		q.from, q.end = int32(links*i/n), int32(links*(i+1)/n)
-		q.now = make([]*ahead, n)
+		q.who, q.from, q.end = i, int32(links*i/n), int32(links*(i+1)/n)
 	}
 }
 
@@ -265,6 +272,19 @@ func (p *apart) at(t engine.Time) *ahead {
 	return &p.windows[(p.number+int((t-p.since)/p.span))&(len(p.windows)-1)]
 }
 
+// mine reports whether a link is among its own.
+func (p *apart) mine(id int32) bool { return uint32(id-p.from) < uint32(p.end-p.from) }
+
+// whose returns the place among all of that whose link it is.
+func (c *crew) whose(id int32) int {
+	for i, q := range c.all {
+		if id < q.end {
+			return i
+		}
+	}
+	return 0
+}
+
 // landing returns the place of one more landing.
 func (w *ahead) landing(to int32, channel uint8) *landing {
 	n, of := w.landings.add()
@@ -285,15 +305,42 @@ func (f *flying) grow() {
 // give has a credit come to a link at a time.
 func (p *apart) give(id, channel, bytes int32, at engine.Time) {
 	w := p.at(at)
+	if !p.mine(id) {
+		_, c := w.aside[p.whose(id)].credits.add()
+		*c = credit{at, channel, bytes, id}
+		return
+	}
+	w.credit(id, channel, bytes, at)
+}
+
+func (w *ahead) credit(id, channel, bytes int32, at engine.Time) {
 	n, c := w.credits.add()
 	first := &w.first[id].credit
 	c.at, c.channel, c.bytes, c.next = at, channel, bytes, *first
 	*first = n
 }
 
+// take takes what others have put aside of one of the windows.
+func (p *apart) take(k int) {
+	w := &p.windows[k]
+	for _, q := range p.all {
+		of := &q.windows[k].aside[p.who]
+		for i := range of.landings.used() {
+			l := &of.landings.all[i]
+			at := w.landing(l.next, l.channel)
+			at.record = l.record
+		}
+		for _, c := range of.credits.used() {
+			w.credit(c.next, c.channel, c.bytes, c.at)
+		}
+		of.landings.n, of.credits.n = 0, 0
+	}
+}
+
 // open has a packet come from a source.
 func (p *apart) open(id int32, channel uint8, r *record, now engine.Time) {
-	of := p.at(now).landing(id, channel)
+	of := p.all[p.whose(id)].now.landing(id, channel)
+	p.opened++
 	of.record = *r
 	of.at = now
 }
@@ -321,6 +368,10 @@ func (p *apart) enter() {
 				w := &q.windows[i]
 				w.landings.spare, w.ends.spare, w.credits.spare = &q.landings, &q.landings, &q.credits
 				w.first = slices.Repeat([]mail{{-1, -1}}, len(z.servers))
+				w.aside = make([]aside, len(p.whole))
+				for k := range w.aside {
+					w.aside[k].landings.spare, w.aside[k].credits.spare = &q.landings, &q.credits
+				}
 			}
 		}
 	}
@@ -376,23 +427,26 @@ func (p *apart) leave(done engine.Time) {
 	var credits []credit
 	links := int32(len(z.servers))
 	for id := range links {
-		l := &z.servers[id]
-		for _, q := range p.all {
+		l, q := &z.servers[id], p.all[p.whose(id)]
+		if id == q.from {
 			for k := range q.windows {
-				w := &q.windows[k]
-				for i := w.first[id].credit; i >= 0; i = w.credits.all[i].next {
-					switch c := w.credits.all[i]; {
-					case c.at <= done:
-						z.room[c.channel] += int64(c.bytes)
-					case c.at-p.flights[id] <= done: // else what it is for has not happened
-						credits = append(credits, c)
-					}
-				}
-				for i := w.first[id].landing; i >= 0; i = w.landings.all[i].next {
-					wires = append(wires, w.landings.all[i])
-				}
-				w.first[id] = mail{-1, -1}
+				q.take(k)
 			}
+		}
+		for k := range q.windows {
+			w := &q.windows[k]
+			for i := w.first[id].credit; i >= 0; i = w.credits.all[i].next {
+				switch c := w.credits.all[i]; {
+				case c.at <= done:
+					z.room[c.channel] += int64(c.bytes)
+				case c.at-p.flights[id] <= done: // else what it is for has not happened
+					credits = append(credits, c)
+				}
+			}
+			for i := w.first[id].landing; i >= 0; i = w.landings.all[i].next {
+				wires = append(wires, w.landings.all[i])
+			}
+			w.first[id] = mail{-1, -1}
 		}
 		slices.SortFunc(credits, func(a, b credit) int { return cmp.Compare(a.at, b.at) })
 		for _, c := range credits {
@@ -438,9 +492,7 @@ func (p *apart) leave(done engine.Time) {
 	for _, q := range p.all {
 		for k := range q.windows {
 			w := &q.windows[k]
-			w.landings.renew()
-			w.ends.renew()
-			w.credits.renew()
+			w.renew(q.from, q.end)
 		}
 		q.landings, q.credits = nil, nil
 	}

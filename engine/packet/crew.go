@@ -22,6 +22,7 @@ type crew struct {
 	opening bool          // what is injected is put before its link when that is simulated
 	over    bool          // no window is simulated any more
 	never   bool          // it takes too much memory
+	opened  int           // packets that were put before links so in the window
 	barrier *barrier
 	scratch []int32
 }
@@ -100,7 +101,7 @@ func (p *apart) check() {
 		for k := range q.windows {
 			w := &q.windows[k]
 			sum += (len(w.landings.all)+len(w.ends.all))*int(unsafe.Sizeof(landing{})) + len(w.credits.all)*int(unsafe.Sizeof(credit{}))
-			p.never = p.never || w.landings.n > 1<<(placeBits-1)
+			p.never = p.never || w.landings.n > mostLandings
 		}
 		for _, w := range q.landings {
 			sum += cap(w) * int(unsafe.Sizeof(landing{}))
@@ -118,8 +119,8 @@ func (p *apart) check() {
 // inject has sources inject what they do in the window, but for those that wait for links.
 func (p *apart) inject() {
 	z := p.sim
-	most := int(p.mine().landings.n) + max(1<<14, 4*len(z.servers))
-	p.opening = true
+	most := max(1<<14, 4*len(z.servers))
+	p.opening, p.opened = true, 0
 	for {
 		p.scratch = z.calendar.takeAll(p.scratch, p.last)
 		if len(p.scratch) == 0 {
@@ -132,7 +133,7 @@ func (p *apart) inject() {
 				return
 			}
 		}
-		if int(p.mine().landings.n) > most { // it is cut here
+		if p.opened > most { // it is cut here
 			p.last = now
 		}
 	}
@@ -145,8 +146,6 @@ func (p *apart) simulate() {
 	p.barrier.wait()
 	if p.complete() {
 		p.settle()
-		p.barrier.wait()
-		p.mine().renew()
 	}
 	p.barrier.wait()
 }
@@ -162,40 +161,31 @@ func (c *crew) simulateAll() {
 	for _, q := range c.all {
 		q.settle()
 	}
-	for _, q := range c.all {
-		q.mine().renew()
-	}
 }
 
 // complete reports whether the window is simulated to its end.
 func (c *crew) complete() bool { return c.last == c.since+c.span-1 }
 
-// mine returns its list of what comes in the window.
-func (p *apart) mine() *ahead { return &p.windows[p.number&(len(p.windows)-1)] }
-
 // begin begins a window.
 func (c *crew) begin(number int, since engine.Time) {
 	c.number, c.since = number, since
 	for _, q := range c.whole {
-		q.next = &q.windows[(number+1)&(len(q.windows)-1)]
+		q.now, q.next = &q.windows[number&(len(q.windows)-1)], &q.windows[(number+1)&(len(q.windows)-1)]
 	}
 }
 
 // links simulates its links in the window.
 func (p *apart) links() {
-	for i, q := range p.all {
-		p.now[i] = q.mine()
+	if len(p.all) > 1 {
+		p.take(p.number & (len(p.windows) - 1))
 	}
 	for i := p.from; i < p.end; i++ {
 		if (i-p.from)%atOnce == 0 {
 			p.bring(i, min(i+atOnce, p.end))
 		}
-		l := &p.servers[i]
-		for _, w := range p.now {
-			if w.first[i].landing >= 0 || l.waiting > 0 && (l.state&sending != 0 && l.end <= p.last || w.first[i].credit >= 0 && l.state == 0) {
-				p.link(i, l)
-				break
-			}
+		l, first := &p.servers[i], &p.now.first[i]
+		if first.landing >= 0 || l.waiting > 0 && (l.state&sending != 0 && l.end <= p.last || first.credit >= 0 && l.state == 0) {
+			p.link(i, l)
 		}
 	}
 	p.arrive()
@@ -203,7 +193,7 @@ func (p *apart) links() {
 
 // arrive delivers the packets that its links have sent and that end in the window.
 func (p *apart) arrive() {
-	w, rest := p.mine(), int32(0)
+	w, rest := p.now, int32(0)
 	for i := range w.ends.used() {
 		of := &w.ends.all[i]
 		if of.at > p.last {
@@ -217,47 +207,44 @@ func (p *apart) arrive() {
 	w.ends.n = rest
 }
 
-// settle takes the credits of its links that have come in a window that is over, and were not taken yet.
+// settle takes the credits of its links that have come in a window that is over, and were not taken yet, and makes room
+// for another window.
 func (p *apart) settle() {
-	from := p.servers[p.from].channel
-	of := p.room[from : p.servers[p.end-1].channel+int32(p.servers[p.end-1].channels)]
-	for _, w := range p.now {
-		for _, c := range w.credits.used() {
-			if k := uint(c.channel - from); k < uint(len(of)) {
-				of[k] += int64(c.bytes)
-			}
-		}
+	for _, c := range p.now.credits.used() {
+		p.room[c.channel] += int64(c.bytes)
 	}
+	p.now.renew(p.from, p.end)
 }
 
-// renew makes room for another window.
-func (w *ahead) renew() {
-	for i := range w.first {
+// renew makes room for another window of those links.
+func (w *ahead) renew(from, end int32) {
+	for i := from; i < end; i++ {
 		w.first[i] = mail{-1, -1}
 	}
 	w.landings.renew()
 	w.ends.renew()
 	w.credits.renew()
+	for i := range w.aside {
+		w.aside[i].landings.renew()
+		w.aside[i].credits.renew()
+	}
 }
 
 // bring reads what links will in a window, so that they find it in the cache; see sim.bring.
 func (p *apart) bring(from, end int32) {
 	var (
-		by     [atOnce]*ahead
 		coming [atOnce]int32 // landings
 		head   [atOnce]int32
 		feed   [atOnce]*injector
 	)
+	w := p.now
 	n, m, k, sum := 0, 0, 0, int32(0)
 	for i := from; i < end; i++ {
-		l, before := &p.servers[i], n
-		for _, w := range p.now {
-			if at := w.first[i].landing; at >= 0 {
-				by[n&(atOnce-1)], coming[n&(atOnce-1)] = w, at
-				n++
-			}
-		}
-		if n == before && (l.waiting == 0 || l.state&sending == 0 || l.end > p.last) {
+		l := &p.servers[i]
+		if at := w.first[i].landing; at >= 0 {
+			coming[n&(atOnce-1)] = at
+			n++
+		} else if l.waiting == 0 || l.state&sending == 0 || l.end > p.last {
 			continue
 		}
 		turn, ring := l.turn&31, l.ring&31
@@ -270,10 +257,9 @@ func (p *apart) bring(from, end int32) {
 			k++
 		}
 	}
-	n = min(n, atOnce)
 	for i := range n {
 		i &= atOnce - 1
-		coming[i] = by[i].landings.all[coming[i]].next
+		coming[i] = w.landings.all[coming[i]].next
 	}
 	for i := range m {
 		prefetch(unsafe.Pointer(p.chunks.at(head[i&(atOnce-1)])))
@@ -284,7 +270,7 @@ func (p *apart) bring(from, end int32) {
 	for i := range n {
 		i &= atOnce - 1
 		if coming[i] >= 0 {
-			sum += by[i].landings.all[coming[i]].bytes
+			sum += w.landings.all[coming[i]].bytes
 		}
 	}
 	for i := range k {
