@@ -164,13 +164,12 @@ func (p *parts) gather() {
 }
 
 // simulate simulates the parts in the window, level by level. A worker has the cache read its next part before it simulates
-// this one.
+// this one. It begins with a share of a level that is its own in all windows, much of which its cache has yet, and goes on
+// with what the others have left of theirs.
 func (p *parts) simulate() {
-	levels := len(p.levels) - 1
-	taken := make([]atomic.Int32, levels) // by level: the next part
-	for level := range levels {
-		taken[level].Store(p.levels[level])
-	}
+	const line = 16 // numbers in a line of the cache
+	levels, workers := len(p.levels)-1, len(p.workers)
+	taken := make([]atomic.Int32, levels*workers*line) // by level and worker: so many of its share
 	for i := range p.workers {
 		p.workers[i].tells(0)
 	}
@@ -179,13 +178,25 @@ func (p *parts) simulate() {
 		p.barrier.wait()
 		for level := range levels {
 			k.level = level
-			end := p.levels[level+1]
-			for next, now := taken[level].Add(1)-1, int32(-1); next < end; {
-				next, now = taken[level].Add(1)-1, next
-				if next < end {
-					k.fetch(&p.part[next])
+			first, n := int(p.levels[level]), int(p.levels[level+1]-p.levels[level])
+			who := int(k.number) - 1
+			next := func() int32 {
+				for ; who < int(k.number)-1+workers; who++ {
+					of := who % workers
+					from, end := n*of/workers, n*(of+1)/workers
+					if i := from + int(taken[(level*workers+of)*line].Add(1)) - 1; i < end {
+						return int32(first + i)
+					}
+				}
+				return -1
+			}
+			for now := next(); now >= 0; {
+				then := next()
+				if then >= 0 {
+					k.fetch(&p.part[then])
 				}
 				k.part(now)
+				now = then
 			}
 			k.level = level + 1
 			k.tells(k.level)
