@@ -221,10 +221,8 @@ func (p *apart) order(id int32) []due {
 		i = next
 	}
 	w.first[id].landing = rest
-	if cap(all) > cap(p.due) {
-		p.due = all
-	}
-	return sorted(all)
+	p.due = sorted(all)
+	return p.due
 }
 
 func (d due) before(e due) bool { return d.at < e.at || d.at == e.at && d.order < e.order }

@@ -23,18 +23,19 @@ import (
 // a link sends to one of another's is put aside, and taken by that other in the window in which it comes. Results do not
 // depend on how many they are.
 type apart struct {
-	*sim                  // the run's own, or one beside it
-	*crew                 // that this is of
-	who       int         // its place among all
-	from, end int32       // its links
-	windows   []ahead     // what comes to its links, and what these send to others, by window, round about
-	now, next *ahead      // the window that is simulated, and the one behind it
-	sent      int64       // packets, by its links
-	landings  [][]landing // room of windows that are over
-	credits   [][]credit
-	due       []due // scratch
-	owed      []due // the credits that come to the link that is simulated
-	learnt    int   // so many of them have been taken, -1 where they are not known yet
+	*sim              // the run's own, or one beside it
+	*crew             // that this is of
+	who       int     // its place among all
+	from, end int32   // its links
+	windows   []ahead // what comes to its links, and what these send to others, by window, round about
+	now, next *ahead  // the window that is simulated, and the one behind it
+	sent      int64   // packets, by its links
+	landings  pool[landing]
+	credits   pool[credit]
+	due       []due    // scratch
+	owed      []due    // the credits that come to the link that is simulated
+	learnt    int      // so many of them have been taken, -1 where they are not known yet
+	_         [64]byte // a line of the cache, which another of these may lie behind
 }
 
 // ahead is what comes to links in a window.
@@ -46,7 +47,7 @@ type ahead struct {
 	aside    []aside
 }
 
-// aside is what comes to links of another, with these as next.
+// aside is what comes to links of another, who takes it: next is the link.
 type aside struct {
 	landings list[landing]
 	credits  list[credit]
@@ -55,9 +56,21 @@ type aside struct {
 
 // list is things that come in a window.
 type list[T any] struct {
-	all   []T
-	n     int32 // so many are used
-	spare *[][]T
+	all  []T
+	n    int32 // so many are used
+	pool *pool[T]
+}
+
+// pool is room of windows that are over.
+type pool[T any] struct {
+	spare [][]T
+	made  int // things that there is room for, in use or not
+}
+
+// bytes is the memory of its room.
+func (p *pool[T]) bytes() int64 {
+	var one T
+	return int64(p.made) * int64(unsafe.Sizeof(one))
 }
 
 // add returns the place of one more.
@@ -71,11 +84,15 @@ func (l *list[T]) add() (int32, *T) {
 
 // grow makes room for more, that of a window that is over if there is one.
 func (l *list[T]) grow() {
-	if k := len(*l.spare) - 1; l.n == 0 && k >= 0 {
-		l.all, *l.spare = (*l.spare)[k], (*l.spare)[:k]
+	p := l.pool
+	if k := len(p.spare) - 1; l.n == 0 && k >= 0 {
+		l.all, p.spare = p.spare[k], p.spare[:k]
 		return
 	}
+	p.made -= cap(l.all)
 	l.all = append(l.all, make([]T, max(64, len(l.all)))...)
+	l.all = l.all[:cap(l.all)]
+	p.made += cap(l.all)
 }
 
 // used returns what it has.
@@ -84,7 +101,7 @@ func (l *list[T]) used() []T { return l.all[:l.n] }
 // renew gives its room back.
 func (l *list[T]) renew() {
 	if len(l.all) > 0 {
-		*l.spare = append(*l.spare, l.all)
+		l.pool.spare = append(l.pool.spare, l.all)
 	}
 	l.all, l.n = nil, 0
 }
@@ -333,7 +350,7 @@ func (p *apart) take(k int) {
 		for _, c := range of.credits.used() {
 			w.credit(c.next, c.channel, c.bytes, c.at)
 		}
-		of.landings.n, of.credits.n = 0, 0
+		of.landings.n, of.credits.n = 0, 0 // a window that is cut is looked at again
 	}
 }
 
@@ -366,11 +383,11 @@ func (p *apart) enter() {
 		for _, q := range p.whole {
 			for i := range q.windows {
 				w := &q.windows[i]
-				w.landings.spare, w.ends.spare, w.credits.spare = &q.landings, &q.landings, &q.credits
+				w.landings.pool, w.ends.pool, w.credits.pool = &q.landings, &q.landings, &q.credits
 				w.first = slices.Repeat([]mail{{-1, -1}}, len(z.servers))
 				w.aside = make([]aside, len(p.whole))
 				for k := range w.aside {
-					w.aside[k].landings.spare, w.aside[k].credits.spare = &q.landings, &q.credits
+					w.aside[k].landings.pool, w.aside[k].credits.pool = &q.landings, &q.credits
 				}
 			}
 		}
@@ -494,6 +511,6 @@ func (p *apart) leave(done engine.Time) {
 			w := &q.windows[k]
 			w.renew(q.from, q.end)
 		}
-		q.landings, q.credits = nil, nil
+		q.landings, q.credits = pool[landing]{}, pool[credit]{}
 	}
 }

@@ -96,24 +96,17 @@ func (c *crew) sum() int64 {
 
 // check ends the windows where what is to come takes more memory than it may, and the run where packets do.
 func (p *apart) check() {
-	sum, made := 0, int64(0)
+	sum, made := int64(0), int64(0)
 	for _, q := range p.all {
 		for k := range q.windows {
-			w := &q.windows[k]
-			sum += (len(w.landings.all)+len(w.ends.all))*int(unsafe.Sizeof(landing{})) + len(w.credits.all)*int(unsafe.Sizeof(credit{}))
-			p.never = p.never || w.landings.n > mostLandings
+			p.never = p.never || q.windows[k].landings.n > mostLandings
 		}
-		for _, w := range q.landings {
-			sum += cap(w) * int(unsafe.Sizeof(landing{}))
-		}
-		for _, w := range q.credits {
-			sum += cap(w) * int(unsafe.Sizeof(credit{}))
-		}
+		sum += q.landings.bytes() + q.credits.bytes()
 		made += q.chunks.made
 		p.full = p.full || q.sim.full
 	}
 	p.full = p.full || made > p.most
-	p.never = p.never || int64(sum)+made*chunkBytes > p.o.MaxBytes
+	p.never = p.never || sum+made*chunkBytes > p.o.MaxBytes
 }
 
 // inject has sources inject what they do in the window, but for those that wait for links.
