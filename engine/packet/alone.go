@@ -128,20 +128,21 @@ func (p *apart) comes(w *ahead, to int32, channel uint8) *landing {
 // injects then, -1 of none. It is sim.start.
 func (p *apart) begin(id int32, l *server, now engine.Time) int32 {
 	z, ring, turn := p.sim, int32(l.ring&31), int32(l.turn&31)
-	ready, learnt := uint64(l.ready), false
+	ready := uint64(l.ready)
 	for ready = (ready | ready<<ring) >> turn & (1<<ring - 1); ready != 0; ready &= ready - 1 {
 		place := wrap(turn+int32(bits.TrailingZeros64(ready)), ring)
 		channel := l.channel + wrap(place, int32(l.channels))
 		q := &z.queues[l.queue+place]
 		need := q.need
 		room := z.room[channel] - int64(need)
-		if room < 0 && !learnt {
-			p.learn(id, now)
-			learnt = true
-			room = z.room[channel] - int64(need)
-		}
 		if room < 0 {
-			continue
+			if p.soonest(id) > now {
+				continue
+			}
+			p.learn(now)
+			if room = z.room[channel] - int64(need); room < 0 {
+				continue
+			}
 		}
 		z.room[channel] = room
 		l.turn = uint8(wrap(place+1, ring))
@@ -173,8 +174,8 @@ func (p *apart) landed(l *server, f *flying, now engine.Time) {
 }
 
 // learn takes the credits that have come to a link in the window up to a time.
-func (p *apart) learn(id int32, now engine.Time) {
-	for p.orderCredits(id); p.learnt < len(p.owed) && p.owed[p.learnt].at <= now; p.learnt++ {
+func (p *apart) learn(now engine.Time) {
+	for ; p.learnt < len(p.owed) && p.owed[p.learnt].at <= now; p.learnt++ {
 		c := &p.now.credits.all[p.owed[p.learnt].order]
 		p.room[c.channel] += int64(c.bytes)
 		c.bytes = 0
