@@ -129,6 +129,12 @@ func (k *worker) part(number int32) {
 		k.empty(&p.workers[i].out[1+number], func(what []coming) { k.here = append(k.here, what...) })
 	}
 	k.came += int64(len(k.here))
+	for i := q.feedsFrom; i < q.feedsEnd && prefetches; i++ { // which have been fetched
+		if m := &p.injectors[p.wait[i].source]; m.process == Greedy && m.sent < m.total {
+			prefetch(unsafe.Pointer(&m.flows[m.then]))
+			p.paths.prefetch(m.next.flow)
+		}
+	}
 	if p.mixed {
 		k.partMixed(&q)
 	} else {
