@@ -267,9 +267,7 @@ func (p *apart) bring(from, end int32) {
 		}
 	}
 	for i := range k {
-		in := feed[i&(atOnce-1)]
-		prefetch(unsafe.Pointer(&in.flows[in.then]))
-		p.paths.prefetch(in.next.flow)
+		feed[i&(atOnce-1)].prefetch(&p.paths)
 	}
 	p.touched += sum
 }

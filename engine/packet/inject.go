@@ -3,6 +3,7 @@ package packet
 import (
 	"math"
 	"math/rand/v2"
+	"unsafe"
 
 	"sim/engine"
 )
@@ -190,6 +191,14 @@ func (m *injector) take() int32 {
 		m.next.flow, m.then = m.flows[m.then], m.place(m.sent+1)
 	}
 	return flow
+}
+
+// prefetch has what the next packet of a greedy source, and the choice of the one after it, will read brought into the cache.
+func (m *injector) prefetch(y *paths) {
+	prefetch(unsafe.Pointer(&m.flows[m.then]))
+	if class := y.sets[0].Class; class != nil {
+		prefetch(unsafe.Pointer(&class[m.next.flow]))
+	}
 }
 
 // touch reads what the next packet of an injector, or of a task behind them, will, and returns that packet; one that goes

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"unsafe"
 
 	"sim/engine"
 )
@@ -126,13 +125,6 @@ func (y *paths) path(flow int32) int32 {
 		}
 	}
 	return set.from + int32(set.Start[k])
-}
-
-// prefetch has the class of a flow, which one path each leads, brought into the cache.
-func (y *paths) prefetch(flow int32) {
-	if class := y.sets[0].Class; class != nil {
-		prefetch(unsafe.Pointer(&class[flow]))
-	}
 }
 
 // arrived is what next returns at the end of a route, nowhere where there is none.

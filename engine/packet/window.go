@@ -179,10 +179,10 @@ func (p *parts) simulate() {
 		for level := range levels {
 			k.level = level
 			first, n := int(p.levels[level]), int(p.levels[level+1]-p.levels[level])
-			who := int(k.number) - 1
+			me, helped := int(k.number-1), 0
 			next := func() int32 {
-				for ; who < int(k.number)-1+workers; who++ {
-					of := who % workers
+				for ; helped < workers; helped++ { // itself first
+					of := (me + helped) % workers
 					from, end := n*of/workers, n*(of+1)/workers
 					if i := from + int(taken[(level*workers+of)*line].Add(1)) - 1; i < end {
 						return int32(first + i)

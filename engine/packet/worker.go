@@ -131,8 +131,7 @@ func (k *worker) part(number int32) {
 	k.came += int64(len(k.here))
 	for i := q.feedsFrom; i < q.feedsEnd && prefetches; i++ { // which have been fetched
 		if m := &p.injectors[p.wait[i].source]; m.process == Greedy && m.sent < m.total {
-			prefetch(unsafe.Pointer(&m.flows[m.then]))
-			p.paths.prefetch(m.next.flow)
+			m.prefetch(&p.paths)
 		}
 	}
 	if p.mixed {
@@ -411,8 +410,7 @@ func (k *worker) after(l *partLink, route int32) int32 {
 func (k *worker) takes(m *injector) int32 {
 	flow := m.take()
 	if prefetches && m.sent < m.total {
-		prefetch(unsafe.Pointer(&m.flows[m.then]))
-		k.paths.prefetch(m.next.flow)
+		m.prefetch(&k.paths)
 	}
 	return flow
 }
