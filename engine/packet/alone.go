@@ -58,7 +58,8 @@ func (p *apart) link(id int32, l *server) {
 
 // come has what is due come to a link.
 func (p *apart) come(id int32, l *server, f *flying, d due) {
-	of := &p.now.landings.all[uint32(d.order)]
+	k := int32(uint32(d.order))
+	of := &p.packets.all[k]
 	if l.held >= l.mostHeld { // else how many they are does not matter yet
 		now := d.at
 		if of.hold >= 0 && l.channel > of.hold { // over a link before this one
@@ -67,61 +68,81 @@ func (p *apart) come(id int32, l *server, f *flying, d due) {
 		p.landed(l, f, now)
 	}
 	place := of.channel
-	if l.state&down != 0 {
-		p.enqueue(id, place, &of.record, d.at)
-		return
-	}
 	if of.hold < 0 {
+		p.packets.inject[k] = d.at
 		place += l.channels
 	}
+	if l.state&down != 0 && of.hold > fromWindow {
+		r := p.packets.record(k)
+		p.drop(&r, id, LinkFailed, d.at)
+		p.release(r.hold, r.bytes, d.at)
+		p.packets.leave(k)
+		return
+	}
+	p.queue(l, place, k)
+}
+
+// queue has a packet wait at the end of a queue before a link.
+func (p *apart) queue(l *server, place uint8, k int32) {
 	l.waiting++
 	l.held++
 	l.mostHeld = max(l.mostHeld, l.held)
-	p.push(l, place, &of.record, d.at)
+	p.push(l, place, k)
+}
+
+// push puts a packet at the end of a queue before a link.
+func (p *apart) push(l *server, place uint8, k int32) {
+	of := &p.packets.all[k]
+	of.next = -1
+	q := &p.lines[l.queue+int32(place)]
+	if q.head < 0 {
+		q.head, q.need = k, of.bytes
+		l.ready |= 1 << (place & 31)
+	} else {
+		p.packets.all[q.tail].next = k
+	}
+	q.tail = k
 }
 
 // send takes down what comes of the packet that a link begins to send: credit for the link before, and the packet at its
 // end, both a latency after it is sent.
-func (p *apart) send(id int32, l *server) {
-	r := &l.current
-	if r.hold >= 0 {
+func (p *apart) send(id int32, l *server, k int32) {
+	r := &p.packets.all[k]
+	if l.current.hold = r.hold; r.hold >= 0 {
 		before := p.linkOf[r.hold]
 		p.give(before, r.hold, r.bytes, l.end+p.flights[before])
 	}
 	to, channel := p.paths.after(l.to, r.route)
-	p.land(id, r, l.on, to, channel, l.end+p.flights[id])
 	l.packets++
 	l.bytes += int64(r.bytes)
 	p.sent++
+	p.land(id, k, l.on, to, channel, l.end+p.flights[id])
 }
 
 // land has a packet that a link sends over one of its channels come to the next at a time.
-func (p *apart) land(id int32, r *record, over, to int32, channel uint8, at engine.Time) {
+func (p *apart) land(id, k, over, to int32, channel uint8, at engine.Time) {
 	f := &p.flying[id]
 	if f.tail-f.head == uint(len(f.at)) {
 		f.grow()
 	}
 	f.at[f.tail&uint(len(f.at)-1)] = at
 	f.tail++
-	w := p.at(at)
-	var of *landing
-	if to != arrived {
-		of = p.comes(w, to, channel)
+	of, w := &p.packets.all[k], p.at(at)
+	of.at, of.hold, of.channel = at, over, channel
+	of.route++
+	if to != arrived && p.mine(to) {
+		w.put(p, k, to)
+		return
+	}
+	var l *landing
+	if to == arrived {
+		_, l = w.ends.add()
+		p.give(id, over, of.bytes, at+p.flights[id])
 	} else {
-		_, of = w.ends.add()
-		p.give(id, over, r.bytes, at+p.flights[id])
+		_, l = w.aside[p.whose(to)].landings.add()
 	}
-	of.at, of.inject, of.route, of.bytes, of.flow, of.hold = at, r.inject, r.route+1, r.bytes, r.flow, over
-}
-
-// comes returns the place of one more landing.
-func (p *apart) comes(w *ahead, to int32, channel uint8) *landing {
-	if p.mine(to) {
-		return w.landing(to, channel)
-	}
-	_, of := w.aside[p.whose(to)].landings.add()
-	of.next, of.channel = to, channel
-	return of
+	l.record, l.to, l.channel = p.packets.record(k), to, channel
+	p.packets.leave(k)
 }
 
 // begin has an idle link send the next of the packets that wait, if there is room for one, and returns the source that
@@ -132,7 +153,7 @@ func (p *apart) begin(id int32, l *server, now engine.Time) int32 {
 	for ready = (ready | ready<<ring) >> turn & (1<<ring - 1); ready != 0; ready &= ready - 1 {
 		place := wrap(turn+int32(bits.TrailingZeros64(ready)), ring)
 		channel := l.channel + wrap(place, int32(l.channels))
-		q := &z.queues[l.queue+place]
+		q := &p.lines[l.queue+place]
 		need := q.need
 		room := z.room[channel] - int64(need)
 		if room < 0 {
@@ -146,9 +167,13 @@ func (p *apart) begin(id int32, l *server, now engine.Time) int32 {
 		}
 		z.room[channel] = room
 		l.turn = uint8(wrap(place+1, ring))
-		r := &l.current
-		*r = *z.chunks.first(&q.fifo)
-		z.pop(l, q, place)
+		k := q.head
+		r := &p.packets.all[k]
+		if q.head = r.next; q.head >= 0 {
+			q.need = p.packets.all[q.head].bytes
+		} else {
+			l.ready &^= 1 << place
+		}
 		l.waiting--
 		l.waited += now - r.at
 		l.on, l.state = channel, sending
@@ -159,8 +184,8 @@ func (p *apart) begin(id int32, l *server, now engine.Time) int32 {
 		takes, part := serialise(l.perByte, uint64(need), part)
 		l.busy += takes
 		l.end, l.part = now+takes, part
-		p.send(id, l)
-		return fromFeed - r.hold
+		p.send(id, l, k)
+		return fromFeed - l.current.hold
 	}
 	return -1
 }
@@ -207,8 +232,8 @@ func (p *apart) orderCredits(id int32) {
 // order returns what comes to a link in the window up to a time, in order.
 func (p *apart) order(id int32) []due {
 	all, w, rest := p.due[:0], p.now, int32(-1)
-	for i := w.first[id].landing; i >= 0; {
-		c := &w.landings.all[i]
+	for i := w.first[id].packet; i >= 0; {
+		c := &p.packets.all[i]
 		next := c.next
 		d := due{c.at, uint64(c.hold)<<32 | uint64(i)}
 		if c.at > p.last {
@@ -216,12 +241,12 @@ func (p *apart) order(id int32) []due {
 			continue
 		}
 		if c.hold < 0 {
-			d.order = injected | uint64(i)
+			d.order = injected | uint64(p.packets.inject[i])<<32 | uint64(i)
 		}
 		all = put(all, d)
 		i = next
 	}
-	w.first[id].landing = rest
+	w.first[id].packet = rest
 	p.due = sorted(all)
 	return p.due
 }

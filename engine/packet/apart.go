@@ -23,13 +23,14 @@ import (
 // a link sends to one of another's is put aside, and taken by that other in the window in which it comes. Results do not
 // depend on how many they are.
 type apart struct {
-	*sim              // the run's own, or one beside it
-	*crew             // that this is of
-	who       int     // its place among all
-	from, end int32   // its links
-	windows   []ahead // what comes to its links, and what these send to others, by window, round about
-	now, next *ahead  // the window that is simulated, and the one behind it
-	sent      int64   // packets, by its links
+	*sim                  // the run's own, or one beside it
+	*crew                 // that this is of
+	who       int         // its place among all
+	from, end int32       // its links
+	windows   []ahead     // what comes to its links, and what these send to others, by window, round about
+	now, next *ahead      // the window that is simulated, and the one behind it
+	sent      int64       // packets, by its links
+	packets   descriptors // packets on and before its links
 	landings  pool[landing]
 	credits   pool[credit]
 	due       []due    // scratch
@@ -40,27 +41,26 @@ type apart struct {
 
 // ahead is what comes to links in a window.
 type ahead struct {
-	landings list[landing]
-	ends     list[landing] // of packets that end there
-	credits  list[credit]
-	first    []mail // by link
-	aside    []aside
+	ends    list[landing] // of packets that end there
+	credits list[credit]
+	first   []mail // by link
+	aside   []aside
 }
 
-// aside is what comes to links of another, who takes it: next is the link.
+// aside is what comes to links of another, who takes it; next of a credit is the link.
 type aside struct {
 	landings list[landing]
 	credits  list[credit]
 	_        [48]byte // a line of the cache, as others use the next
 }
 
-// mail is the first landing and credit of a link in a window, -1 of none.
-type mail struct{ landing, credit int32 }
+// mail is the first packet that comes to a link in a window, and the first credit, -1 of none.
+type mail struct{ packet, credit int32 }
 
-// landing is a packet that gets to a queue or to its end.
+// landing is a packet that gets to a link of another or to its end.
 type landing struct {
 	record
-	next    int32 // to the same link; -1 at the end
+	to      int32
 	channel uint8
 }
 
@@ -101,9 +101,7 @@ const (
 	leastWindows = 16
 	leastEvents  = 16
 
-	// mostLandings is the most in a window.
-	mostLandings = 1 << 30
-	mostCrew     = 16
+	mostCrew = 16
 )
 
 // newApart returns nil where links cannot be simulated apart: where something but packets and credits goes from one to
@@ -166,8 +164,8 @@ func (z *sim) newApart() *apart {
 		q := p
 		if i > 0 {
 			q = &apart{sim: &sim{}, crew: p.crew}
-			q.chunks.grow()
 		}
+		q.packets.free = -1
 		q.windows = make([]ahead, windows)
 		p.whole = append(p.whole, q)
 	}
@@ -182,16 +180,6 @@ func (c *crew) share(n int) {
 	links := len(c.flights)
 	for i, q := range c.all {
 		q.who, q.from, q.end = i, int32(links*i/n), int32(links*(i+1)/n)
-	}
-}
-
-// leave gives the memory of a run back.
-func (z *sim) leave() {
-	z.chunks.leave()
-	if z.apart != nil {
-		for _, q := range z.apart.whole[1:] {
-			q.chunks.leave()
-		}
 	}
 }
 
@@ -250,15 +238,6 @@ func (c *crew) whose(id int32) int {
 	return 0
 }
 
-// landing returns the place of one more landing.
-func (w *ahead) landing(to int32, channel uint8) *landing {
-	n, of := w.landings.add()
-	first := &w.first[to].landing
-	of.next, of.channel = *first, channel
-	*first = n
-	return of
-}
-
 func (f *flying) grow() {
 	all := make([]engine.Time, max(4, 2*len(f.at)))
 	for i := f.head; i != f.tail; i++ {
@@ -292,8 +271,7 @@ func (p *apart) take(k int) {
 		of := &q.windows[k].aside[p.who]
 		for i := range of.landings.used() {
 			l := &of.landings.all[i]
-			at := w.landing(l.next, l.channel)
-			at.record = l.record
+			w.put(p, p.packets.take(&l.record, l.channel), l.to)
 		}
 		for _, c := range of.credits.used() {
 			w.credit(c.next, c.channel, c.bytes, c.at)
@@ -304,10 +282,15 @@ func (p *apart) take(k int) {
 
 // open has a packet come from a source.
 func (p *apart) open(id int32, channel uint8, r *record, now engine.Time) {
-	of := p.all[p.whose(id)].now.landing(id, channel)
+	if r.at = now; !p.opening {
+		p.queue(&p.servers[id], channel+p.servers[id].channels, p.packets.take(r, channel))
+		return
+	}
+	q := p.all[p.whose(id)]
+	k := q.packets.take(r, channel)
+	q.packets.inject[k] = engine.Time(p.opened) // until it comes: the order of those of one time
+	q.now.put(q, k, id)
 	p.opened++
-	of.record = *r
-	of.at = now
 }
 
 // enter goes over from the loop of events.
@@ -328,10 +311,11 @@ func (p *apart) enter() {
 	}
 	if p.flying == nil {
 		p.flying = make([]flying, len(z.servers))
+		p.lines = slices.Repeat([]line{{head: -1}}, len(z.queues))
 		for _, q := range p.whole {
 			for i := range q.windows {
 				w := &q.windows[i]
-				w.landings.pool, w.ends.pool, w.credits.pool = &q.landings, &q.landings, &q.credits
+				w.ends.pool, w.credits.pool = &q.landings, &q.credits
 				w.first = slices.Repeat([]mail{{-1, -1}}, len(z.servers))
 				w.aside = make([]aside, len(p.whole))
 				for k := range w.aside {
@@ -355,28 +339,22 @@ func (p *apart) enter() {
 		for ; l.wire.length > 0; z.chunks.drop(&l.wire) {
 			r := z.chunks.first(&l.wire)
 			to, channel := z.paths.after(l.to, r.route)
-			p.land(int32(i), r, r.hold, to, channel, r.at)
+			p.land(int32(i), p.packets.take(r, 0), r.hold, to, channel, r.at)
 		}
 		if l.state&sending != 0 {
-			p.send(int32(i), l)
+			p.send(int32(i), l, p.packets.take(&l.current, 0))
+		}
+		q := p.all[p.whose(int32(i))]
+		for place := range l.ring {
+			for f := &z.queues[l.queue+int32(place)]; f.length > 0; z.chunks.drop(&f.fifo) {
+				q.push(l, place, q.packets.take(z.chunks.first(&f.fifo), 0))
+			}
 		}
 	}
 	z.alone = true
 	for _, q := range p.all[1:] {
-		c := q.chunks
 		*q.sim = *z
-		q.sim.chunks, q.sim.s, q.sim.apart = c, Stats{}, q
-		q.move(&z.chunks, &q.sim.chunks)
-	}
-}
-
-// move moves the packets before its links from one memory to another.
-func (p *apart) move(from, to *chunks) {
-	for i := p.from; i < p.end; i++ {
-		l := &p.servers[i]
-		for q := range int32(l.ring) {
-			from.move(&p.queues[l.queue+q].fifo, to)
-		}
+		q.sim.chunks, q.sim.s, q.sim.apart = chunks{}, Stats{}, q
 	}
 }
 
@@ -386,9 +364,8 @@ func (p *apart) leave(done engine.Time) {
 	z.alone = false
 	for _, q := range p.all[1:] {
 		z.s.add(&q.sim.s)
-		q.move(&q.sim.chunks, &z.chunks)
 	}
-	var wires []landing
+	var wires []record
 	var credits []credit
 	links := int32(len(z.servers))
 	for id := range links {
@@ -408,8 +385,8 @@ func (p *apart) leave(done engine.Time) {
 					credits = append(credits, c)
 				}
 			}
-			for i := w.first[id].landing; i >= 0; i = w.landings.all[i].next {
-				wires = append(wires, w.landings.all[i])
+			for i := w.first[id].packet; i >= 0; i = q.packets.all[i].next {
+				wires = append(wires, q.packets.record(i))
 			}
 			w.first[id] = mail{-1, -1}
 		}
@@ -428,9 +405,15 @@ func (p *apart) leave(done engine.Time) {
 			z.s.End = max(z.s.End, l.end)
 		default:
 			z.calendar.set(id, l.end)
-			l.packets--
-			l.bytes -= int64(l.current.bytes)
 			p.sent--
+		}
+		for place := range l.ring {
+			line := &p.lines[l.queue+int32(place)]
+			for k := line.head; k >= 0; k = q.packets.all[k].next {
+				r := q.packets.record(k)
+				z.push(l, place, &r, r.at)
+			}
+			line.head = -1
 		}
 		if l.state == 0 && l.waiting > 0 {
 			z.await(id, l)
@@ -438,19 +421,25 @@ func (p *apart) leave(done engine.Time) {
 	}
 	for _, q := range p.all {
 		for k := range q.windows {
-			wires = append(wires, q.windows[k].ends.used()...)
+			for i := range q.windows[k].ends.used() {
+				wires = append(wires, q.windows[k].ends.all[i].record)
+			}
 		}
 	}
-	slices.SortFunc(wires, func(a, b landing) int { return cmp.Compare(a.at, b.at) })
+	slices.SortFunc(wires, func(a, b record) int { return cmp.Compare(a.at, b.at) })
 	for i := range wires {
 		id := z.linkOf[wires[i].hold]
 		l := &z.servers[id]
+		wires[i].route--
 		if wires[i].at-p.flights[id] > done { // it is being sent
+			wires[i].hold = l.current.hold
+			l.current = wires[i]
+			l.packets--
+			l.bytes -= int64(l.current.bytes)
 			continue
 		}
 		at := z.chunks.add(&l.wire)
-		*at = wires[i].record
-		if at.route--; l.wire.length == 1 {
+		if *at = wires[i]; l.wire.length == 1 {
 			z.calendar.set(links+id, at.at)
 		}
 	}
@@ -459,6 +448,6 @@ func (p *apart) leave(done engine.Time) {
 			w := &q.windows[k]
 			w.renew(q.from, q.end)
 		}
-		q.landings, q.credits = pool[landing]{}, pool[credit]{}
+		q.packets, q.landings, q.credits = descriptors{free: -1}, pool[landing]{}, pool[credit]{}
 	}
 }

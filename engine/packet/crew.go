@@ -19,6 +19,7 @@ type crew struct {
 	last    engine.Time   // up to which it is simulated
 	flights []engine.Time // by link: its latency
 	flying  []flying      // by link
+	lines   []line        // by queue
 	opening bool          // what is injected is put before its link when that is simulated
 	over    bool          // no window is simulated any more
 	never   bool          // it takes too much memory
@@ -96,17 +97,13 @@ func (c *crew) sum() int64 {
 
 // check ends the windows where what is to come takes more memory than it may, and the run where packets do.
 func (p *apart) check() {
-	sum, made := int64(0), int64(0)
+	sum := p.chunks.made * chunkBytes
 	for _, q := range p.all {
-		for k := range q.windows {
-			p.never = p.never || q.windows[k].landings.n > mostLandings
-		}
-		sum += q.landings.bytes() + q.credits.bytes()
-		made += q.chunks.made
+		sum += q.packets.bytes() + q.landings.bytes() + q.credits.bytes()
 		p.full = p.full || q.sim.full
+		p.never = p.never || len(q.packets.all) > mostDescriptors
 	}
-	p.full = p.full || made > p.most
-	p.never = p.never || sum+made*chunkBytes > p.o.MaxBytes
+	p.never = p.never || sum > p.o.MaxBytes
 }
 
 // inject has sources inject what they do in the window, but for those that wait for links.
@@ -177,7 +174,7 @@ func (p *apart) links() {
 			p.bring(i, min(i+atOnce, p.end))
 		}
 		l, first := &p.servers[i], &p.now.first[i]
-		if first.landing >= 0 || l.waiting > 0 && (l.state&sending != 0 && l.end <= p.last || first.credit >= 0 && l.state == 0) {
+		if first.packet >= 0 || l.waiting > 0 && (l.state&sending != 0 && l.end <= p.last || first.credit >= 0 && l.state == 0) {
 			p.link(i, l)
 		}
 	}
@@ -214,7 +211,6 @@ func (w *ahead) renew(from, end int32) {
 	for i := from; i < end; i++ {
 		w.first[i] = mail{-1, -1}
 	}
-	w.landings.renew()
 	w.ends.renew()
 	w.credits.renew()
 	for i := range w.aside {
@@ -234,7 +230,7 @@ func (p *apart) bring(from, end int32) {
 	n, m, k, sum := 0, 0, 0, int32(0)
 	for i := from; i < end; i++ {
 		l := &p.servers[i]
-		if at := w.first[i].landing; at >= 0 {
+		if at := w.first[i].packet; at >= 0 {
 			coming[n&(atOnce-1)] = at
 			n++
 		} else if l.waiting == 0 || l.state&sending == 0 || l.end > p.last {
@@ -243,7 +239,7 @@ func (p *apart) bring(from, end int32) {
 		turn, ring := l.turn&31, l.ring&31
 		ready := (uint64(l.ready) | uint64(l.ready)<<ring) >> turn & (1<<ring - 1) // that to be looked at first
 		first := wrap(int32(turn)+int32(bits.TrailingZeros64(ready)&31), int32(ring))
-		head[m&(atOnce-1)] = p.queues[l.queue+first&31].head
+		head[m&(atOnce-1)] = p.lines[l.queue+first&31].head
 		m++
 		if at := p.flying[i].feed; at > 0 && l.ready>>l.channels != 0 {
 			feed[k&(atOnce-1)] = &p.injectors[at-1]
@@ -252,10 +248,10 @@ func (p *apart) bring(from, end int32) {
 	}
 	for i := range n {
 		i &= atOnce - 1
-		coming[i] = w.landings.all[coming[i]].next
+		coming[i] = p.packets.all[coming[i]].next
 	}
 	for i := range m {
-		prefetch(unsafe.Pointer(p.chunks.at(head[i&(atOnce-1)])))
+		prefetch(unsafe.Pointer(&p.packets.all[max(0, head[i&(atOnce-1)])]))
 	}
 	for i := range k {
 		sum += feed[i&(atOnce-1)].hold
@@ -263,7 +259,7 @@ func (p *apart) bring(from, end int32) {
 	for i := range n {
 		i &= atOnce - 1
 		if coming[i] >= 0 {
-			sum += w.landings.all[coming[i]].bytes
+			sum += p.packets.all[coming[i]].bytes
 		}
 	}
 	for i := range k {

@@ -242,7 +242,7 @@ func (z *sim) depart(r *record, first int32, now engine.Time) engine.Time {
 		if z.paths.steps {
 			channel = uint8(z.paths.step[r.route].Channel())
 		}
-		if z.alone && z.apart.opening {
+		if z.alone {
 			z.apart.open(first, channel, r, now)
 		} else {
 			z.enqueue(first, channel, r, now)
