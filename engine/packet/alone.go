@@ -69,7 +69,7 @@ func (p *apart) come(id int32, l *server, f *flying, d due) {
 	}
 	place := of.channel
 	if of.hold < 0 {
-		p.packets.inject[k] = d.at
+		p.packets.cold[k].inject = d.at
 		place += l.channels
 	}
 	if l.state&down != 0 && of.hold > fromWindow {
@@ -99,7 +99,8 @@ func (p *apart) push(l *server, place uint8, k int32) {
 		q.head, q.need = k, of.bytes
 		l.ready |= 1 << (place & 31)
 	} else {
-		p.packets.all[q.tail].next = k
+		tail := &p.packets.all[q.tail]
+		tail.next, tail.need = k, of.bytes
 	}
 	q.tail = k
 }
@@ -169,9 +170,7 @@ func (p *apart) begin(id int32, l *server, now engine.Time) int32 {
 		l.turn = uint8(wrap(place+1, ring))
 		k := q.head
 		r := &p.packets.all[k]
-		if q.head = r.next; q.head >= 0 {
-			q.need = p.packets.all[q.head].bytes
-		} else {
+		if q.head, q.need = r.next, r.need; q.head < 0 {
 			l.ready &^= 1 << place
 		}
 		l.waiting--
@@ -241,7 +240,7 @@ func (p *apart) order(id int32) []due {
 			continue
 		}
 		if c.hold < 0 {
-			d.order = injected | uint64(p.packets.inject[i])<<32 | uint64(i)
+			d.order = injected | uint64(p.packets.cold[i].inject)<<32 | uint64(i)
 		}
 		all = put(all, d)
 		i = next

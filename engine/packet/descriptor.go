@@ -9,9 +9,9 @@ import (
 // descriptors are packets while links are simulated apart: each stays where it is from its source to its end, or to a link of
 // another, and is put from one list into another.
 type descriptors struct {
-	all    []descriptor
-	inject []engine.Time // by slot
-	free   int32         // the first that is free, -1 of none
+	all  []descriptor
+	cold []cold // by slot
+	free int32  // the first that is free, -1 of none
 }
 
 // descriptor is a packet on or before a link, half a line of the cache. What else it has is as in record.
@@ -19,10 +19,16 @@ type descriptor struct {
 	at      engine.Time // when it gets to the end of the link, or came
 	route   int32
 	bytes   int32
-	flow    int32
 	hold    int32
 	next    int32 // behind it; -1 at the end
+	need    int32 // bytes of the next in a queue
 	channel uint8
+}
+
+// cold is what is not looked at from link to link.
+type cold struct {
+	inject engine.Time
+	flow   int32
 }
 
 // line is a queue of slots.
@@ -42,8 +48,8 @@ func (s *descriptors) take(r *record, channel uint8) int32 {
 	k := s.free
 	of := &s.all[k]
 	s.free = of.next
-	*of = descriptor{at: r.at, route: r.route, bytes: r.bytes, flow: r.flow, hold: r.hold, channel: channel}
-	s.inject[k] = r.inject
+	*of = descriptor{at: r.at, route: r.route, bytes: r.bytes, hold: r.hold, channel: channel}
+	s.cold[k] = cold{r.inject, r.flow}
 	return k
 }
 
@@ -57,7 +63,7 @@ func (s *descriptors) grow() {
 	n := len(s.all)
 	more := max(256, n)
 	s.all = append(s.all, make([]descriptor, more)...)
-	s.inject = append(s.inject, make([]engine.Time, more)...)
+	s.cold = append(s.cold, make([]cold, more)...)
 	for k := n + more - 1; k >= n; k-- {
 		s.leave(int32(k))
 	}
@@ -65,13 +71,13 @@ func (s *descriptors) grow() {
 
 // record returns the packet in a slot.
 func (s *descriptors) record(k int32) record {
-	of := &s.all[k]
-	return record{at: of.at, inject: s.inject[k], route: of.route, bytes: of.bytes, flow: of.flow, hold: of.hold}
+	of, c := &s.all[k], &s.cold[k]
+	return record{at: of.at, inject: c.inject, route: of.route, bytes: of.bytes, flow: c.flow, hold: of.hold}
 }
 
 // bytes is the memory of all.
 func (s *descriptors) bytes() int64 {
-	return int64(cap(s.all))*int64(unsafe.Sizeof(descriptor{})) + int64(cap(s.inject))*int64(unsafe.Sizeof(engine.Time(0)))
+	return int64(cap(s.all))*int64(unsafe.Sizeof(descriptor{})) + int64(cap(s.cold))*int64(unsafe.Sizeof(cold{}))
 }
 
 // put has the packet in a slot of p come to a link.
