@@ -1,7 +1,6 @@
 package packet
 
 import (
-	"cmp"
 	"math"
 	"math/bits"
 	"slices"
@@ -32,9 +31,8 @@ type window struct {
 	residues   []engine.Time     // of times by the unit; with latencies of all times so far, as packets on links have any of them
 	phases     []engine.Time     // by which times are later than begin and multiples of the unit
 	stepped    int               // how many of these partLink.steps are for
-	order      []rankedKey       // what waits when it begins
+	agenda                       // what waits when it begins
 	firings    []firing
-	spare      []rankedKey
 	span       engine.Time    // that a window of mixed packets is long
 	mostSpan   engine.Time    // that it may be
 	shift      int            // the logarithm of a stretch of it
@@ -200,6 +198,9 @@ func (p *parts) simulate() {
 			}
 			k.level = level + 1
 			k.tells(k.level)
+			if k.level == levels {
+				p.sort(&k.agenda)
+			}
 			p.barrier.wait()
 		}
 	}
@@ -216,24 +217,26 @@ const mostPhases = 16
 
 // open begins the next window. It returns when, engine.Never of no event, and reports whether there is enough to do in it.
 func (p *parts) open(until engine.Time) (engine.Time, bool) {
-	first := &p.workers[0]
-	for i := p.timed; int(i) < len(p.wait); i++ {
-		if w := &p.wait[i]; w.at < engine.Never {
-			first.waits(w.key, w.at, -1-i)
-		}
-	}
 	p.begin, p.order = engine.Never, p.order[:0]
 	if !p.late {
 		p.residues = p.residues[:0]
 	}
+	for i := p.timed; int(i) < len(p.wait); i++ {
+		if w := &p.wait[i]; w.at < engine.Never {
+			p.begin = min(p.begin, w.at)
+			p.residue(w.at)
+			p.order = append(p.order, rankedKey{w.key, -1 - i})
+		}
+	}
+	p.sort(&p.agenda)
 	for i := range p.workers {
 		k := &p.workers[i]
 		p.begin = min(p.begin, k.soon)
-		p.order = append(p.order, k.order...)
+		p.merge(&k.agenda)
 		for _, r := range k.rests {
 			p.residue(r)
 		}
-		k.soon, k.order, k.rests, k.waited = engine.Never, k.order[:0], k.rests[:0], -1
+		k.soon, k.rests, k.waited = engine.Never, k.rests[:0], -1
 	}
 	p.share()
 	ranks := p.rank()
@@ -337,12 +340,6 @@ func (p *parts) index(t engine.Time) int {
 	return int(d/p.unit)*len(p.phases) + i
 }
 
-// rankedKey is an event that waits.
-type rankedKey struct {
-	key
-	id int32 // a place of a link; -1 less the place of an injector
-}
-
 // keyOf returns the key of an event.
 func (p *parts) keyOf(id int32) *key {
 	if id >= 0 {
@@ -363,64 +360,8 @@ func (p *parts) ranks(id int32) int64 {
 	return 1 + int64(m.n)
 }
 
-const (
-	radixBits = 11
-	radix     = 1 << radixBits
-)
-
-// sort sorts what waits by a digit of its keys, of rest, or of set where that is all ones, and leaves in its order what has the same.
-func (p *parts) sort(shift int, set uint64) {
-	from := [radix + 1]int32{}
-	digit := func(e *rankedKey) uint64 { return (e.rest&^set | e.set&set) >> (shift & 63) % radix }
-	for i := range p.order {
-		from[digit(&p.order[i])+1]++
-	}
-	for i := range radix {
-		from[i+1] += from[i]
-	}
-	for i := range p.order {
-		at := &from[digit(&p.order[i])]
-		p.spare[*at] = p.order[i]
-		*at++
-	}
-	p.order, p.spare = p.spare, p.order
-}
-
-// sortMany sorts what waits by its keys, but by set alone where rankMixed follows.
-func (p *parts) sortMany() {
-	p.spare = slices.Grow(p.spare[:0], len(p.order))[:len(p.order)]
-	var differ key
-	for i := range p.order {
-		differ.set |= p.order[i].set ^ p.order[0].set
-		differ.rest |= p.order[i].rest ^ p.order[0].rest
-	}
-	for shift := 0; shift < 64 && !p.mixed; shift += radixBits {
-		if differ.rest>>shift%radix != 0 {
-			p.sort(shift, 0)
-		}
-	}
-	for shift := 0; shift < 64; shift += radixBits {
-		if differ.set>>shift%radix != 0 {
-			p.sort(shift, ^uint64(0))
-		}
-	}
-}
-
-// fewRanked is how many sort in less time by comparisons than by digits, whose counts are more than they.
-const fewRanked = 128
-
 // rank ranks what waits and returns how many ranks there are.
 func (p *parts) rank() int64 {
-	if len(p.order) < fewRanked {
-		slices.SortStableFunc(p.order, func(a, b rankedKey) int {
-			if a.set == b.set && !p.mixed {
-				return cmp.Compare(a.rest, b.rest)
-			}
-			return cmp.Compare(a.set, b.set)
-		})
-	} else {
-		p.sortMany()
-	}
 	if p.mixed {
 		p.rankMixed()
 	}

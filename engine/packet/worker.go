@@ -56,22 +56,22 @@ type waiting struct {
 // worker simulates parts.
 type worker struct {
 	*parts
-	number   uint32 // one more than its place among workers
-	stats    Stats
-	out      []boxes                       // 0 is packets that have arrived, 1+k what comes to part k
-	free     []*box                        // some that are empty
-	here     []coming                      // what comes to the part that is simulated
-	rooms    [32][]room                    // that are not in use, by the logarithm of their size
-	first    [mostLinks * mostTimes]int32  // by link of a part and time: the first that comes, -1 of none
-	inner    [mostLinks * mostTimes]coming // by link of a part and time: the packet that comes over the one before it
-	lists    [mostLinks]uint64             // by link: the times at which some of first come
-	inners   [mostLinks]uint64             // by link: the times at which one of inner comes
-	ends     [mostLinks * mostTimes]key    // by link of a part and time: of the packet that gets to its end
-	ending   [mostLinks]uint64             // by link: the times at which some do
-	held     [mostLinks]int32              // by link: packets on and before it when the window began, and those that came
-	last     [mostLinks]int32              // by link: the time at which the last packet on it gets to its end
-	done     [mostLinks]int32              // by link: the times before this are simulated
-	order    []rankedKey
+	number uint32 // one more than its place among workers
+	stats  Stats
+	out    []boxes                       // 0 is packets that have arrived, 1+k what comes to part k
+	free   []*box                        // some that are empty
+	here   []coming                      // what comes to the part that is simulated
+	rooms  [32][]room                    // that are not in use, by the logarithm of their size
+	first  [mostLinks * mostTimes]int32  // by link of a part and time: the first that comes, -1 of none
+	inner  [mostLinks * mostTimes]coming // by link of a part and time: the packet that comes over the one before it
+	lists  [mostLinks]uint64             // by link: the times at which some of first come
+	inners [mostLinks]uint64             // by link: the times at which one of inner comes
+	ends   [mostLinks * mostTimes]key    // by link of a part and time: of the packet that gets to its end
+	ending [mostLinks]uint64             // by link: the times at which some do
+	held   [mostLinks]int32              // by link: packets on and before it when the window began, and those that came
+	last   [mostLinks]int32              // by link: the time at which the last packet on it gets to its end
+	done   [mostLinks]int32              // by link: the times before this are simulated
+	agenda
 	soon     engine.Time   // of the events that wait
 	rests    []engine.Time // of these, by the unit
 	waited   engine.Time
