@@ -1,5 +1,7 @@
 package engine
 
+import "math/bits"
+
 // Queue is an event queue: a 4-ary heap of ids keyed by (time, sequence), one entry an id at most, whose time can be
 // moved. Among events of one time the one set first is taken first. Nothing is allocated after NewQueue.
 type Queue struct {
@@ -111,6 +113,13 @@ func less(a, b entry) bool {
 	return a.time < b.time || a.time == b.time && a.seq < b.seq
 }
 
+// earlier returns 1 where a is before b, and 0 else.
+func earlier(a, b *entry) int32 {
+	_, less := bits.Sub64(uint64(a.seq), uint64(b.seq), 0)
+	_, less = bits.Sub64(uint64(a.time), uint64(b.time), less)
+	return int32(less)
+}
+
 // up places e at position i or above.
 func (q *Queue) up(i int32, e entry) {
 	for i > 0 {
@@ -135,12 +144,19 @@ func (q *Queue) down(i int32, e entry) {
 		if c >= n {
 			break
 		}
-		best, first := c, entries[c]
-		for k := c + 1; k < min(c+4, n); k++ {
-			if x := entries[k]; less(x, first) {
-				best, first = k, x
+		best := c
+		if c+4 <= n { // no branch, half of which would be missed
+			four := entries[c : c+4 : c+4]
+			a, b := earlier(&four[1], &four[0]), 2+earlier(&four[3], &four[2])
+			best += a + (b-a)*earlier(&four[b&3], &four[a&3])
+		} else {
+			for k := c + 1; k < n; k++ {
+				if less(entries[k], entries[best]) {
+					best = k
+				}
 			}
 		}
+		first := entries[best]
 		if !less(first, e) {
 			break
 		}
