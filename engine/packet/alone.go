@@ -67,37 +67,49 @@ func (p *apart) come(id int32, l *server, f *flying, d due) {
 		}
 		p.landed(l, f, now)
 	}
+	lost := l.state&down != 0 && of.hold > fromWindow
 	place := of.channel
 	if of.hold < 0 {
 		p.packets.cold[k].inject = d.at
 		place += l.channels
 	}
-	if l.state&down != 0 && of.hold > fromWindow {
-		r := p.packets.record(k)
-		p.drop(&r, id, LinkFailed, d.at)
-		p.release(r.hold, r.bytes, d.at)
-		p.packets.leave(k)
+	if !lost && place < p.lines(l) {
+		p.count(l)
+		p.line(l, place, k)
 		return
 	}
-	p.queue(l, place, k)
+	r := p.packets.record(k)
+	if p.packets.leave(k); lost {
+		p.drop(&r, id, LinkFailed, d.at)
+		p.release(r.hold, r.bytes, d.at)
+		return
+	}
+	p.count(l)
+	p.push(l, place, &r, d.at)
 }
 
-// queue has a packet wait at the end of a queue before a link.
-func (p *apart) queue(l *server, place uint8, k int32) {
+// count counts a packet that waits for a link.
+func (p *apart) count(l *server) {
 	l.waiting++
 	l.held++
 	l.mostHeld = max(l.mostHeld, l.held)
-	p.push(l, place, k)
 }
 
-// push puts a packet at the end of a queue before a link.
-func (p *apart) push(l *server, place uint8, k int32) {
-	of := &p.packets.all[k]
-	of.next = -1
-	q := &p.lines[l.queue+int32(place)]
-	if q.head < 0 {
+// lines returns how many of a link's queues are lists of descriptors, the first ones. Those of host traffic are where greedy
+// sources keep one packet there; others may put millions there, which then stand in order in memory.
+func (p *apart) lines(l *server) uint8 {
+	if p.greedy {
+		return l.ring
+	}
+	return l.channels
+}
+
+// line puts a packet at the end of such a queue, whose head and tail are descriptors.
+func (p *apart) line(l *server, place uint8, k int32) {
+	of, q := &p.packets.all[k], &p.queues[l.queue+int32(place)]
+	if bit := uint32(1) << (place & 31); l.ready&bit == 0 {
 		q.head, q.need = k, of.bytes
-		l.ready |= 1 << (place & 31)
+		l.ready |= bit
 	} else {
 		tail := &p.packets.all[q.tail]
 		tail.next, tail.need = k, of.bytes
@@ -154,7 +166,7 @@ func (p *apart) begin(id int32, l *server, now engine.Time) int32 {
 	for ready = (ready | ready<<ring) >> turn & (1<<ring - 1); ready != 0; ready &= ready - 1 {
 		place := wrap(turn+int32(bits.TrailingZeros64(ready)), ring)
 		channel := l.channel + wrap(place, int32(l.channels))
-		q := &p.lines[l.queue+place]
+		q := &z.queues[l.queue+place]
 		need := q.need
 		room := z.room[channel] - int64(need)
 		if room < 0 {
@@ -169,12 +181,19 @@ func (p *apart) begin(id int32, l *server, now engine.Time) int32 {
 		z.room[channel] = room
 		l.turn = uint8(wrap(place+1, ring))
 		k := q.head
-		r := &p.packets.all[k]
-		if q.head, q.need = r.next, r.need; q.head < 0 {
-			l.ready &^= 1 << place
+		if uint8(place) < p.lines(l) {
+			r := &p.packets.all[k]
+			l.waited += now - r.at
+			if q.head, q.need = r.next, r.need; k == q.tail {
+				l.ready &^= 1 << place
+			}
+		} else {
+			r := z.chunks.first(&q.fifo)
+			l.waited += now - r.at
+			k = p.packets.take(r, 0)
+			z.pop(l, q, place)
 		}
 		l.waiting--
-		l.waited += now - r.at
 		l.on, l.state = channel, sending
 		part := l.part
 		if now > l.end {

@@ -118,7 +118,7 @@ func (z *sim) newApart() *apart {
 		}
 		least, largest = min(least, m.bytes), max(largest, m.bytes)
 	}
-	p := &apart{sim: z, crew: &crew{}}
+	p := &apart{sim: z, crew: &crew{greedy: greedy}}
 	shortest, longest, takes, most := engine.Never, engine.Time(0), engine.Never, engine.Time(0)
 	of := func(rate float64) {
 		if rate > 0 {
@@ -164,6 +164,7 @@ func (z *sim) newApart() *apart {
 		q := p
 		if i > 0 {
 			q = &apart{sim: &sim{}, crew: p.crew}
+			q.chunks.grow()
 		}
 		q.packets.free = -1
 		q.windows = make([]ahead, windows)
@@ -180,6 +181,16 @@ func (c *crew) share(n int) {
 	links := len(c.flights)
 	for i, q := range c.all {
 		q.who, q.from, q.end = i, int32(links*i/n), int32(links*(i+1)/n)
+	}
+}
+
+// leave gives the memory of a run back.
+func (z *sim) leave() {
+	z.chunks.leave()
+	if z.apart != nil {
+		for _, q := range z.apart.whole[1:] {
+			q.chunks.leave()
+		}
 	}
 }
 
@@ -283,7 +294,9 @@ func (p *apart) take(k int) {
 // open has a packet come from a source.
 func (p *apart) open(id int32, channel uint8, r *record, now engine.Time) {
 	if r.at = now; !p.opening {
-		p.queue(&p.servers[id], channel+p.servers[id].channels, p.packets.take(r, channel))
+		l := &p.servers[id]
+		p.count(l)
+		p.line(l, channel+l.channels, p.packets.take(r, channel))
 		return
 	}
 	q := p.all[p.whose(id)]
@@ -311,7 +324,6 @@ func (p *apart) enter() {
 	}
 	if p.flying == nil {
 		p.flying = make([]flying, len(z.servers))
-		p.lines = slices.Repeat([]line{{head: -1}}, len(z.queues))
 		for _, q := range p.whole {
 			for i := range q.windows {
 				w := &q.windows[i]
@@ -344,17 +356,60 @@ func (p *apart) enter() {
 		if l.state&sending != 0 {
 			p.send(int32(i), l, p.packets.take(&l.current, 0))
 		}
-		q := p.all[p.whose(int32(i))]
-		for place := range l.ring {
-			for f := &z.queues[l.queue+int32(place)]; f.length > 0; z.chunks.drop(&f.fifo) {
-				q.push(l, place, q.packets.take(z.chunks.first(&f.fifo), 0))
-			}
-		}
 	}
 	z.alone = true
 	for _, q := range p.all[1:] {
+		c := q.chunks
 		*q.sim = *z
-		q.sim.chunks, q.sim.s, q.sim.apart = chunks{}, Stats{}, q
+		q.sim.chunks, q.sim.s, q.sim.apart = c, Stats{}, q
+		q.move(&z.chunks, &q.sim.chunks)
+	}
+	for _, q := range p.all {
+		q.describe(&z.chunks)
+	}
+}
+
+// describe makes descriptors of packets that wait for its links.
+func (p *apart) describe(from *chunks) {
+	for i := p.from; i < p.end; i++ {
+		l := &p.servers[i]
+		l.ready = l.ready >> p.lines(l) << p.lines(l)
+		for place := range p.lines(l) {
+			f := &p.queues[l.queue+int32(place)].fifo
+			old := *f
+			for *f = (fifo{}); old.length > 0; from.drop(&old) {
+				p.line(l, place, p.packets.take(from.first(&old), 0))
+			}
+			from.give(&old)
+		}
+	}
+}
+
+// restore puts these back into the queues of the loop of events.
+func (p *apart) restore(z *sim) {
+	for i := p.from; i < p.end; i++ {
+		l := &z.servers[i]
+		ready := l.ready
+		l.ready = l.ready >> p.lines(l) << p.lines(l)
+		for place := range p.lines(l) {
+			f := &z.queues[l.queue+int32(place)].fifo
+			old, more := *f, ready>>place&1 != 0
+			for *f = (fifo{}); more; old.head = p.packets.all[old.head].next {
+				r := p.packets.record(old.head)
+				z.push(l, place, &r, r.at)
+				more = old.head != old.tail
+			}
+		}
+	}
+}
+
+// move moves the other packets that wait for its links from one memory to another.
+func (p *apart) move(from, to *chunks) {
+	for i := p.from; i < p.end; i++ {
+		l := &p.servers[i]
+		for place := p.lines(l); place < l.ring; place++ {
+			from.move(&p.queues[l.queue+int32(place)].fifo, to)
+		}
 	}
 }
 
@@ -364,6 +419,10 @@ func (p *apart) leave(done engine.Time) {
 	z.alone = false
 	for _, q := range p.all[1:] {
 		z.s.add(&q.sim.s)
+		q.move(&q.sim.chunks, &z.chunks)
+	}
+	for _, q := range p.all {
+		q.restore(z)
 	}
 	var wires []record
 	var credits []credit
@@ -406,14 +465,6 @@ func (p *apart) leave(done engine.Time) {
 		default:
 			z.calendar.set(id, l.end)
 			p.sent--
-		}
-		for place := range l.ring {
-			line := &p.lines[l.queue+int32(place)]
-			for k := line.head; k >= 0; k = q.packets.all[k].next {
-				r := q.packets.record(k)
-				z.push(l, place, &r, r.at)
-			}
-			line.head = -1
 		}
 		if l.state == 0 && l.waiting > 0 {
 			z.await(id, l)

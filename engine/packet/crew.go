@@ -19,7 +19,7 @@ type crew struct {
 	last    engine.Time   // up to which it is simulated
 	flights []engine.Time // by link: its latency
 	flying  []flying      // by link
-	lines   []line        // by queue
+	greedy  bool          // all sources are
 	opening bool          // what is injected is put before its link when that is simulated
 	over    bool          // no window is simulated any more
 	never   bool          // it takes too much memory
@@ -97,13 +97,15 @@ func (c *crew) sum() int64 {
 
 // check ends the windows where what is to come takes more memory than it may, and the run where packets do.
 func (p *apart) check() {
-	sum := p.chunks.made * chunkBytes
+	sum, made := int64(0), int64(0)
 	for _, q := range p.all {
 		sum += q.packets.bytes() + q.landings.bytes() + q.credits.bytes()
+		made += q.chunks.made
 		p.full = p.full || q.sim.full
 		p.never = p.never || len(q.packets.all) > mostDescriptors
 	}
-	p.never = p.never || sum > p.o.MaxBytes
+	p.full = p.full || made > p.most
+	p.never = p.never || sum+made*chunkBytes > p.o.MaxBytes
 }
 
 // inject has sources inject what they do in the window, but for those that wait for links.
@@ -239,7 +241,10 @@ func (p *apart) bring(from, end int32) {
 		turn, ring := l.turn&31, l.ring&31
 		ready := (uint64(l.ready) | uint64(l.ready)<<ring) >> turn & (1<<ring - 1) // that to be looked at first
 		first := wrap(int32(turn)+int32(bits.TrailingZeros64(ready)&31), int32(ring))
-		head[m&(atOnce-1)] = p.lines[l.queue+first&31].head
+		head[m&(atOnce-1)] = p.queues[l.queue+first&31].head
+		if uint8(first) >= p.lines(l) {
+			head[m&(atOnce-1)] ^= -1
+		}
 		m++
 		if at := p.flying[i].feed; at > 0 && l.ready>>l.channels != 0 {
 			feed[k&(atOnce-1)] = &p.injectors[at-1]
@@ -251,7 +256,11 @@ func (p *apart) bring(from, end int32) {
 		coming[i] = p.packets.all[coming[i]].next
 	}
 	for i := range m {
-		prefetch(unsafe.Pointer(&p.packets.all[max(0, head[i&(atOnce-1)])]))
+		if k := head[i&(atOnce-1)]; k >= 0 {
+			prefetch(unsafe.Pointer(&p.packets.all[k]))
+		} else {
+			prefetch(unsafe.Pointer(p.chunks.at(^k)))
+		}
 	}
 	for i := range k {
 		sum += feed[i&(atOnce-1)].hold

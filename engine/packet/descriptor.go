@@ -6,8 +6,8 @@ import (
 	"sim/engine"
 )
 
-// descriptors are packets while links are simulated apart: each stays where it is from its source to its end, or to a link of
-// another, and is put from one list into another.
+// descriptors are packets while links are simulated apart: each stays where it is from link to link, but for those of others,
+// and is put from one list into another.
 type descriptors struct {
 	all  []descriptor
 	cold []cold // by slot
@@ -20,7 +20,7 @@ type descriptor struct {
 	route   int32
 	bytes   int32
 	hold    int32
-	next    int32 // behind it; -1 at the end
+	next    int32 // behind it; of those that come to a link, -1 at the end
 	need    int32 // bytes of the next in a queue
 	channel uint8
 }
@@ -29,12 +29,6 @@ type descriptor struct {
 type cold struct {
 	inject engine.Time
 	flow   int32
-}
-
-// line is a queue of slots.
-type line struct {
-	head, tail int32 // head is -1 of none
-	need       int32 // bytes of the first
 }
 
 // mostDescriptors keeps their numbers below 2^31.

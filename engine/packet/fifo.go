@@ -186,6 +186,12 @@ func (c *chunks) move(q *fifo, to *chunks) {
 		*to.add(q) = *c.first(&old)
 		c.drop(&old)
 	}
-	k := old.head >> chunkBits
-	c.next[k], c.free = c.free, k
+	c.give(&old)
+}
+
+// give gives back the chunk that an empty q has kept, if it has one.
+func (c *chunks) give(q *fifo) {
+	if k := q.head >> chunkBits; k > 0 {
+		c.next[k], c.free = c.free, k
+	}
 }

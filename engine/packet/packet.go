@@ -57,7 +57,7 @@ func Run(n *engine.Network, w *Work, o Options) (*Stats, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer z.chunks.leave()
+	defer z.leave()
 	if z.parts = z.newParts(w); z.parts == nil {
 		z.divide(w)
 	}
@@ -71,7 +71,7 @@ func Run(n *engine.Network, w *Work, o Options) (*Stats, error) {
 		return Run(n, w, o)
 	}
 	if z.full && !z.stopped && (z.pair != nil || z.apart != nil) { // which half of the memory, or what is ahead, may be too little for
-		z.chunks.leave()
+		z.leave()
 		*z = sim{}
 		o.Workers, o.apart = 1, -1
 		return Run(n, w, o)
