@@ -70,7 +70,7 @@ func (p *apart) come(id int32, l *server, f *flying, d due) {
 	lost := l.state&down != 0 && of.hold > fromWindow
 	place := of.channel
 	if of.hold < 0 {
-		p.packets.cold[k].inject = d.at
+		p.packets.inject[k] = d.at
 		place += l.channels
 	}
 	if !lost && place < p.lines(l) {
@@ -259,7 +259,7 @@ func (p *apart) order(id int32) []due {
 			continue
 		}
 		if c.hold < 0 {
-			d.order = injected | uint64(p.packets.cold[i].inject)<<32 | uint64(i)
+			d.order = injected | uint64(p.packets.inject[i])<<32 | uint64(i)
 		}
 		all = put(all, d)
 		i = next

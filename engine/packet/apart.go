@@ -301,7 +301,7 @@ func (p *apart) open(id int32, channel uint8, r *record, now engine.Time) {
 	}
 	q := p.all[p.whose(id)]
 	k := q.packets.take(r, channel)
-	q.packets.cold[k].inject = engine.Time(p.opened) // until it comes: the order of those of one time
+	q.packets.inject[k] = engine.Time(p.opened) // until it comes: the order of those of one time
 	q.now.put(q, k, id)
 	p.opened++
 }

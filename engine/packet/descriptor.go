@@ -9,12 +9,13 @@ import (
 // descriptors are packets while links are simulated apart: each stays where it is from link to link, but for those of others,
 // and is put from one list into another.
 type descriptors struct {
-	all  []descriptor
-	cold []cold // by slot
-	free int32  // the first that is free, -1 of none
+	all    []descriptor
+	inject []engine.Time // by slot
+	free   int32         // the first that is free, -1 of none
 }
 
-// descriptor is a packet on or before a link, half a line of the cache. What else it has is as in record.
+// descriptor is a packet on or before a link, half a line of the cache. What else it has is as in record; of its flow nothing
+// depends any more.
 type descriptor struct {
 	at      engine.Time // when it gets to the end of the link, or came
 	route   int32
@@ -23,12 +24,6 @@ type descriptor struct {
 	next    int32 // behind it; of those that come to a link, -1 at the end
 	need    int32 // bytes of the next in a queue
 	channel uint8
-}
-
-// cold is what is not looked at from link to link.
-type cold struct {
-	inject engine.Time
-	flow   int32
 }
 
 // mostDescriptors keeps their numbers below 2^31.
@@ -43,7 +38,7 @@ func (s *descriptors) take(r *record, channel uint8) int32 {
 	of := &s.all[k]
 	s.free = of.next
 	*of = descriptor{at: r.at, route: r.route, bytes: r.bytes, hold: r.hold, channel: channel}
-	s.cold[k] = cold{r.inject, r.flow}
+	s.inject[k] = r.inject
 	return k
 }
 
@@ -57,7 +52,7 @@ func (s *descriptors) grow() {
 	n := len(s.all)
 	more := max(256, n)
 	s.all = append(s.all, make([]descriptor, more)...)
-	s.cold = append(s.cold, make([]cold, more)...)
+	s.inject = append(s.inject, make([]engine.Time, more)...)
 	for k := n + more - 1; k >= n; k-- {
 		s.leave(int32(k))
 	}
@@ -65,13 +60,13 @@ func (s *descriptors) grow() {
 
 // record returns the packet in a slot.
 func (s *descriptors) record(k int32) record {
-	of, c := &s.all[k], &s.cold[k]
-	return record{at: of.at, inject: c.inject, route: of.route, bytes: of.bytes, flow: c.flow, hold: of.hold}
+	of := &s.all[k]
+	return record{at: of.at, inject: s.inject[k], route: of.route, bytes: of.bytes, hold: of.hold}
 }
 
 // bytes is the memory of all.
 func (s *descriptors) bytes() int64 {
-	return int64(cap(s.all))*int64(unsafe.Sizeof(descriptor{})) + int64(cap(s.cold))*int64(unsafe.Sizeof(cold{}))
+	return int64(cap(s.all))*int64(unsafe.Sizeof(descriptor{})) + int64(cap(s.inject))*int64(unsafe.Sizeof(engine.Time(0)))
 }
 
 // put has the packet in a slot of p come to a link.

@@ -72,7 +72,7 @@ func unequal(n *engine.Network) *engine.Network {
 }
 
 // BenchmarkAllToAll is all-to-all on 8x8x8 under the disciplines there are: booked in lockstep, mixed where sizes,
-// rates and latencies differ, and credits on two channels, paced, greedy and over latencies.
+// rates and latencies differ, and credits on two channels, paced and greedy, and both over latencies.
 func BenchmarkAllToAll(b *testing.B) {
 	o := box{[3]int{8, 8, 8}}
 	flows := o.everyPair()
@@ -100,6 +100,7 @@ func BenchmarkAllToAll(b *testing.B) {
 		{"drop-tail", engine.Link{Rate: 1e6, Buffer: 1 << 20}, false, onOff(len(flows)), packet.Options{}},
 		{"credit", small, true, onOff(len(flows)), packet.Options{Control: packet.Credit}},
 		{"credit-greedy", small, true, o.perNode(packet.Source{Process: packet.Greedy, Order: packet.Random, Bytes: 542, Count: *packets}), packet.Options{Control: packet.Credit}},
+		{"credit-latency-paced", latent, true, onOff(len(flows)), packet.Options{Control: packet.Credit}},
 		{"credit-latency", latent, true, o.perNode(packet.Source{Process: packet.Greedy, Order: packet.Random, Bytes: 542, Count: *packets}), packet.Options{Control: packet.Credit}},
 	} {
 		b.Run(c.name, func(b *testing.B) {
