@@ -171,7 +171,7 @@ func (z *sim) newApart() *apart {
 		p.whole = append(p.whole, q)
 	}
 	p.share(n)
-	p.barrier = newBarrier(n, 1<<14)
+	p.barrier = newBarrier(n)
 	return p
 }
 

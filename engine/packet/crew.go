@@ -35,7 +35,7 @@ func (p *apart) run(until engine.Time) engine.Time {
 	var others sync.WaitGroup
 	for _, q := range p.all[1:] {
 		others.Go(func() {
-			for p.barrier.wait(); !p.over; p.barrier.wait() {
+			for p.barrier.wait(q.who); !p.over; p.barrier.wait(q.who) {
 				q.simulate()
 			}
 		})
@@ -60,7 +60,7 @@ func (p *apart) run(until engine.Time) engine.Time {
 			break
 		}
 		if len(p.all) > 1 && (now-before >= leastSent || z.o.apart > 0) {
-			p.barrier.wait()
+			p.barrier.wait(p.who)
 			p.simulate()
 		} else {
 			p.simulateAll()
@@ -74,7 +74,7 @@ func (p *apart) run(until engine.Time) engine.Time {
 	}
 	p.over = true
 	if len(p.all) > 1 {
-		p.barrier.wait()
+		p.barrier.wait(p.who)
 		others.Wait()
 	}
 	p.leave(done)
@@ -135,11 +135,11 @@ func (p *apart) inject() {
 // simulate simulates what is left of the window, beside others.
 func (p *apart) simulate() {
 	p.links()
-	p.barrier.wait()
+	p.barrier.wait(p.who)
 	if p.complete() {
 		p.settle()
 	}
-	p.barrier.wait()
+	p.barrier.wait(p.who)
 }
 
 // simulateAll is simulate of all the crew, one after the other.

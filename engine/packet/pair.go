@@ -31,9 +31,6 @@ type pair struct {
 	barrier *barrier
 }
 
-// spins is how often one looks whether the other has come, as long as windows last and one may have more to do than the other.
-const spins = 400000
-
 // Where work is divided: it takes a few tenths of a second, windows have events enough that their ends do not matter, and
 // regions are balanced and send each other few packets.
 const (
@@ -107,7 +104,7 @@ func (z *sim) divide(w *Work) {
 	for i := range p.regions {
 		p.regions[i] = newRegion(z, p, uint8(i))
 	}
-	p.barrier = newBarrier(len(p.regions), spins)
+	p.barrier = newBarrier(len(p.regions))
 }
 
 // sampled is how many flows are followed to tell what links carry.

@@ -167,7 +167,7 @@ func (r *region) run(begin, until engine.Time) {
 			r.told()
 		}
 		r.now.end = r.full || r.stopped
-		r.of.barrier.wait()
+		r.of.barrier.wait(int(r.me))
 		here, there := r.now, &r.of.regions[1-r.me].done[turn%2]
 		if here.end || there.end {
 			return

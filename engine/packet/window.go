@@ -173,7 +173,7 @@ func (p *parts) simulate() {
 	}
 	work := func(k *worker) {
 		k.inject()
-		p.barrier.wait()
+		p.barrier.wait(int(k.number - 1))
 		for level := range levels {
 			k.level = level
 			first, n := int(p.levels[level]), int(p.levels[level+1]-p.levels[level])
@@ -201,7 +201,7 @@ func (p *parts) simulate() {
 			if k.level == levels {
 				p.sort(&k.agenda)
 			}
-			p.barrier.wait()
+			p.barrier.wait(int(k.number - 1))
 		}
 	}
 	var all sync.WaitGroup

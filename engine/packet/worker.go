@@ -99,7 +99,7 @@ func (p *parts) newWorkers() {
 	for i := range p.seen {
 		p.seen[i] = make([][]setting, n)
 	}
-	p.barrier = newBarrier(len(p.workers), 1<<14)
+	p.barrier = newBarrier(len(p.workers))
 	for i := range p.workers {
 		k := &p.workers[i]
 		k.parts, k.out = p, make([]boxes, 1+len(p.part))
