@@ -28,7 +28,9 @@ func (k *worker) send(to *boxes, c coming) {
 func (k *worker) more(to *boxes) *box {
 	var b *box
 	if last := len(k.free) - 1; last >= 0 {
-		b, k.free = k.free[last], k.free[:last]
+		if b, k.free = k.free[last], k.free[:last]; len(k.workers) > 1 { // perhaps another has read it last
+			own(unsafe.Pointer(b), unsafe.Sizeof(*b))
+		}
 	} else {
 		b = &box{}
 		k.grown += boxBytes

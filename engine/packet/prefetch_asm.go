@@ -11,3 +11,9 @@ const prefetches = true
 //
 //go:noescape
 func prefetch(p unsafe.Pointer)
+
+// own has so many bytes of memory at p brought into the cache to be written, which those that other processors have written
+// last, or read, take longer for than others.
+//
+//go:noescape
+func own(p unsafe.Pointer, bytes uintptr)

@@ -8,3 +8,5 @@ import "unsafe"
 const prefetches = false
 
 func prefetch(unsafe.Pointer) {}
+
+func own(unsafe.Pointer, uintptr) {}
