@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"strings"
 	"sync"
@@ -53,13 +52,6 @@ type system struct {
 
 	mu    sync.Mutex
 	built map[string]*once.Value[built] // by algorithm
-	known map[string]known              // by algorithm: of those that had a row of their own
-}
-
-// known is what came of an algorithm: when the call ends, or why it does not serve.
-type known struct {
-	end     float64
-	refused string
 }
 
 // built is a call as an algorithm expands it, on its hardware, or why there is none.
@@ -71,7 +63,7 @@ type built struct {
 
 // NewSystem makes the system of a scenario.
 func NewSystem(ctx context.Context, s *Scenario) (assembly.System, error) {
-	z := &system{Scenario: s, built: map[string]*once.Value[built]{}, known: map[string]known{}}
+	z := &system{Scenario: s, built: map[string]*once.Value[built]{}}
 	var err error
 	if z.limit, err = s.Limit(ctx); err != nil {
 		return nil, err
@@ -126,19 +118,8 @@ func (z *system) Reference() map[string]float64 {
 
 func (z *system) Begin(context.Context, *assembly.Outcome) error { return nil }
 
-// ends returns what is known of algorithms, and when the call ends at the latest by the best of them.
-func (z *system) ends() (map[string]known, float64) {
-	z.mu.Lock()
-	defer z.mu.Unlock()
-	least := math.Inf(1)
-	for _, k := range z.known {
-		least = min(least, k.end)
-	}
-	return maps.Clone(z.known), least
-}
-
 // Decide expands the call, has what is left open decided, and measures when it ends; by several algorithms it takes the
-// one that ends first. What other rows have found out is not looked for again.
+// one that ends first.
 func (z *system) Decide(ctx context.Context, name string, workers int) (assembly.Answer, error) {
 	policy := name
 	if z.Policy != "" {
@@ -146,18 +127,7 @@ func (z *system) Decide(ctx context.Context, name string, workers int) (assembly
 	}
 	var best *answer
 	var refused []string
-	algorithms := z.algorithms(name)
-	ends, most := z.ends()
-	if len(algorithms) == 1 {
-		ends, most = nil, math.Inf(1)
-	}
-	for _, algorithm := range algorithms {
-		if k, ok := ends[algorithm]; ok && (k.refused != "" || k.end > most) {
-			if k.refused != "" {
-				refused = append(refused, k.refused)
-			}
-			continue
-		}
+	for _, algorithm := range z.algorithms(name) {
 		b, err := z.expanded(ctx, algorithm)
 		if errors.Is(err, collective.ErrUnserved) {
 			refused = append(refused, Refusal(err))
@@ -165,6 +135,10 @@ func (z *system) Decide(ctx context.Context, name string, workers int) (assembly
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", algorithm, err)
+		}
+		most := math.Inf(1)
+		if best != nil {
+			most = best.end()
 		}
 		a, err := decideWithin(ctx, b.System, policy, workers, most)
 		if err != nil {
@@ -183,17 +157,7 @@ func (z *system) Decide(ctx context.Context, name string, workers int) (assembly
 		}
 		if best == nil || one.end() < best.end() {
 			best = one
-			most = min(most, one.end())
 		}
-	}
-	if z.Policy != "" && len(algorithms) == 1 {
-		k := known{end: math.Inf(1), refused: strings.Join(refused, "; ")}
-		if best != nil {
-			k.end = best.end()
-		}
-		z.mu.Lock()
-		z.known[name] = k
-		z.mu.Unlock()
 	}
 	if best == nil {
 		key := "policy.collective"
