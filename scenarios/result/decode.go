@@ -235,7 +235,7 @@ func (d *decoder) list(v reflect.Value, at string) error {
 			return err
 		}
 		if n == v.Cap() {
-			v.Grow(max(4, n)) // twice as many: a quarter more, as append does, copies them four times
+			v.Grow(max(1, n)) // twice as many: a quarter more, as append does, copies them four times
 		}
 		v.SetLen(n + 1)
 		if err := read(v.Index(n), at); err != nil {
