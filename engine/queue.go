@@ -3,7 +3,8 @@ package engine
 import "math/bits"
 
 // Queue is an event queue: a 4-ary heap of ids keyed by (time, sequence), one entry an id at most, whose time can be
-// moved. Among events of one time the one set first is taken first. Nothing is allocated after NewQueue.
+// moved. Times are not negative. Among events of one time the one set first is taken first. Nothing is allocated after
+// NewQueue.
 type Queue struct {
 	entries []entry
 	at      []int32 // position of each id in entries, -1 when absent

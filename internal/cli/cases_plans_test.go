@@ -1,0 +1,3 @@
+package cli
+
+var planCases = []correctedCase{}
