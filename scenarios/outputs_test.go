@@ -67,7 +67,11 @@ allocator = "delta-topo"
 		}
 		for _, policy := range s.PolicyNames() {
 			one := s.Only(policy)
-			o, err := Run(context.Background(), one, RunOptions{Workers: 2, Timeline: one.NoTrace() == ""})
+			options := RunOptions{Workers: 2}
+			if one.NoTrace() == "" {
+				options.TimelineTasks = DefaultTimelineTasks
+			}
+			o, err := Run(context.Background(), one, options)
 			if err != nil {
 				t.Fatalf("%s %s: %v", policy, c.set, err)
 			}

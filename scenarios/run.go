@@ -9,7 +9,10 @@ import (
 	"sim/scenarios/result"
 )
 
-// What a run is told and finds out is the assembly's.
+// DefaultTimelineTasks is a number of tasks for RunOptions.TimelineTasks.
+const DefaultTimelineTasks = assembly.DefaultTimelineTasks
+
+// The options and the outcome of a run are those of package assembly.
 type (
 	RunOptions = assembly.Options
 	Outcome    = assembly.Outcome

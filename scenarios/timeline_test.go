@@ -32,7 +32,7 @@ func TestTimeline(t *testing.T) {
 				t.Fatal(why)
 			}
 			var work *trace.Work
-			o, err := Run(context.Background(), s, RunOptions{Workers: 1, Timeline: true, Work: func(w *trace.Work) error { work = w; return nil }})
+			o, err := Run(context.Background(), s, RunOptions{Workers: 1, TimelineTasks: DefaultTimelineTasks, Work: func(w *trace.Work) error { work = w; return nil }})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -129,7 +129,7 @@ func TestTimelineOfPlans(t *testing.T) {
 			if why := s.NoTrace(); why != "" {
 				t.Fatal(why)
 			}
-			o, err := Run(context.Background(), s, RunOptions{Workers: 1, Timeline: true})
+			o, err := Run(context.Background(), s, RunOptions{Workers: 1, TimelineTasks: DefaultTimelineTasks})
 			if err != nil {
 				t.Fatal(err)
 			}

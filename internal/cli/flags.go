@@ -56,15 +56,17 @@ func overrides(cc *cli.Context) ([]string, error) {
 
 // runFlags are the flags of `sim run` that are not the scenario's.
 type runFlags struct {
-	json      bool
-	out       string
-	workers   int
-	trace     string
-	planOut   string
-	routesOut string
-	workOut   map[string]string // by flag of workFlags
-	force     bool              // replace the results of others
-	formats   []string          // of figures; none for no figures
+	json    bool
+	out     string
+	workers int
+	trace   string
+	// traceTasks is the number of tasks of each timeline in trace, besides critical paths.
+	traceTasks int
+	planOut    string
+	routesOut  string
+	workOut    map[string]string // by flag of workFlags
+	force      bool              // replace the results of others
+	formats    []string          // of figures; none for no figures
 }
 
 func runFlagList() []cli.Flag {
@@ -74,6 +76,7 @@ func runFlagList() []cli.Flag {
 		forceFlag(),
 		&cli.IntFlag{Name: "j", Usage: "compute on `N` processors; changes no result", DefaultText: "all"},
 		&cli.StringFlag{Name: "trace", Usage: "write the timelines to `FILE` for https://ui.perfetto.dev"},
+		&cli.IntFlag{Name: "trace-tasks", Usage: "with --trace, show the critical path and up to `N` other tasks of each timeline, in whole time windows", Value: scenarios.DefaultTimelineTasks},
 		&cli.StringFlag{Name: "plan-out", Usage: "write what policies plan to `FILE`: rate schedules as CSV, plans of a collective as JSON"},
 		&cli.StringFlag{Name: "routes-out", Usage: "write the forwarding tables of every router into `DIR` as CSV"},
 		&cli.StringFlag{Name: "goal-out", Usage: "write what is simulated to `FILE` as a GOAL schedule, binary where its name ends in .bin"},
@@ -92,14 +95,15 @@ func forceFlag() cli.Flag {
 // readRunFlags checks the flags for a run of so many files.
 func readRunFlags(cc *cli.Context, files int) (runFlags, error) {
 	f := runFlags{
-		json:      cc.Bool("json"),
-		out:       cc.String("out"),
-		workers:   workers(cc),
-		trace:     cc.String("trace"),
-		planOut:   cc.String("plan-out"),
-		routesOut: cc.String("routes-out"),
-		force:     cc.Bool("force"),
-		workOut:   map[string]string{},
+		json:       cc.Bool("json"),
+		out:        cc.String("out"),
+		workers:    workers(cc),
+		trace:      cc.String("trace"),
+		traceTasks: cc.Int("trace-tasks"),
+		planOut:    cc.String("plan-out"),
+		routesOut:  cc.String("routes-out"),
+		force:      cc.Bool("force"),
+		workOut:    map[string]string{},
 	}
 	for _, name := range workFlags {
 		if path := cc.String(name); path != "" {
@@ -108,6 +112,12 @@ func readRunFlags(cc *cli.Context, files int) (runFlags, error) {
 	}
 	if err := f.singleFiles(files); err != nil {
 		return f, err
+	}
+	switch {
+	case f.traceTasks < 1:
+		return f, usagef("--trace-tasks is %d, want at least 1", f.traceTasks)
+	case cc.IsSet("trace-tasks") && f.trace == "":
+		return f, usagef("--trace-tasks has no effect without --trace")
 	}
 	var err error
 	f.formats, err = readFormats(cc)

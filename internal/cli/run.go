@@ -121,7 +121,10 @@ func (c *command) prepare(files, overrides []string, flags runFlags) (jobs []*jo
 func (c *command) runJob(ctx context.Context, j *job, flags runFlags) error {
 	s, begun := j.scenario, c.now()
 	m, update := c.startRun(s.Name)
-	options := scenarios.RunOptions{Workers: flags.workers, Progress: update, Timeline: flags.trace != ""}
+	options := scenarios.RunOptions{Workers: flags.workers, Progress: update}
+	if flags.trace != "" {
+		options.TimelineTasks = flags.traceTasks
+	}
 	if len(j.outputs.works) > 0 {
 		options.Work = j.outputs.fillWork
 	}
@@ -136,7 +139,7 @@ func (c *command) runJob(ctx context.Context, j *job, flags runFlags) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := j.dir.Write(&result.Run{
+	run := &result.Run{
 		Manifest: result.Manifest{
 			Schema:    result.ManifestSchema,
 			Version:   result.Version,
@@ -153,10 +156,11 @@ func (c *command) runJob(ctx context.Context, j *job, flags runFlags) error {
 		Timings:  outcome.Timings,
 		Detail:   outcome.Detail,
 		Files:    outcome.Files,
-	}); err != nil {
+	}
+	if err := j.dir.Write(run); err != nil {
 		return fmt.Errorf("%s: %w", s.Name, err)
 	}
-	drawn := c.draw(ctx, j, outcome, flags)
+	drawn := c.draw(ctx, j, run, flags)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -168,7 +172,7 @@ func (c *command) runJob(ctx context.Context, j *job, flags runFlags) error {
 		return err
 	}
 	c.left.kept("the run is kept in " + j.dir.Path())
-	if err := c.printOutcome(j, outcome, flags); err != nil {
+	if err := c.printRun(j, run, flags); err != nil {
 		return err
 	}
 	c.left.kept("") // of the runs that follow
@@ -194,11 +198,11 @@ func several(errs ...error) error {
 }
 
 // draw makes the figures. The numbers are good without them, so the run is kept when it fails.
-func (c *command) draw(ctx context.Context, j *job, o *scenarios.Outcome, flags runFlags) error {
+func (c *command) draw(ctx context.Context, j *job, r *result.Run, flags runFlags) error {
 	if len(flags.formats) == 0 {
 		return nil
 	}
-	figures, err := plots.All(&o.Document, &o.Detail)
+	figures, err := plots.All(&r.Document, &r.Detail)
 	if err == nil {
 		err = sheet.WriteAll(ctx, filepath.Join(j.dir.Temp(), result.PlotsDir), flags.formats, figures, flags.workers)
 	}
@@ -208,15 +212,14 @@ func (c *command) draw(ctx context.Context, j *job, o *scenarios.Outcome, flags 
 	return nil
 }
 
-// printOutcome prints the table, or the document with --json.
-func (c *command) printOutcome(j *job, o *scenarios.Outcome, flags runFlags) error {
-	doc := o.Document
+// printRun prints the table, or the document with --json.
+func (c *command) printRun(j *job, r *result.Run, flags runFlags) error {
 	if !flags.json {
-		run := &result.Run{Document: doc, Detail: o.Detail, Timings: o.Timings}
-		_, err := io.WriteString(c.stdout, report.Run(run, j.dir.Path(), c.bold()))
+		_, err := io.WriteString(c.stdout, report.Run(r, j.dir.Path(), c.bold()))
 		return err
 	}
-	doc.Timings = &o.Timings
+	doc := r.Document
+	doc.Timings = &r.Timings
 	data, err := doc.JSON()
 	if err != nil {
 		return err

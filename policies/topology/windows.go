@@ -111,6 +111,9 @@ func (p *Problem) bestBaseline(ctx context.Context, s flow.Service) (name string
 	return name, best, lowest
 }
 
+// NumTransfers returns the number of transfers that use the network, with links inside pods.
+func (p *Problem) NumTransfers() int { return len(p.transfers()) }
+
 // transfers returns the ids of the transfers that use the network.
 func (p *Problem) transfers() (ids []int32) {
 	for i := range p.Graph.Tasks {

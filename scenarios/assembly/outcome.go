@@ -9,10 +9,10 @@ import (
 
 // Outcome is all that a run found out.
 type Outcome struct {
-	Document result.Document
-	Timings  result.Timings
-	Detail   result.Detail
-	Timeline bool // is asked for
+	Document      result.Document
+	Timings       result.Timings
+	Detail        result.Detail
+	TimelineTasks int // as in Options
 	// Plans holds, for each policy that schedules rates, its schedule: the rate of every transfer from time to time.
 	Plans map[string][]PlanRow
 	// Files are further files for the run directory.

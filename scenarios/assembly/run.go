@@ -13,10 +13,12 @@ import (
 
 // Options says how a system is run; none of it changes a result.
 type Options struct {
-	Workers  int                                  // goroutines, at least 1
-	Work     func(w *trace.Work) error            // takes the work of the first policy, before any decides; may be nil
-	Timeline bool                                 // of work on links is asked for: result.Simulation.Timeline
-	Progress func(policy string, done, total int) // called as policies are decided and simulated; may be nil; called from one goroutine at a time
+	Workers int                       // goroutines, at least 1
+	Work    func(w *trace.Work) error // takes the work of the first policy, before any decides; may be nil
+	// TimelineTasks is the number of tasks of result.Simulation.Timeline, besides its critical path. With 0 there
+	// are no timelines.
+	TimelineTasks int
+	Progress      func(policy string, done, total int) // called as policies are decided and simulated; may be nil; called from one goroutine at a time
 }
 
 // Run lets every policy decide on a system and gathers the results in doc, whose title is that of its pictures. It
@@ -25,11 +27,11 @@ type Options struct {
 // error is of type schema.Diagnostics. Begin is when the run began.
 func Run(ctx context.Context, sys System, policies []string, doc result.Document, title string, begin time.Time, opt Options) (*Outcome, error) {
 	o := &Outcome{
-		Document: doc,
-		Timings:  result.Timings{Policies: map[string]result.PolicyTimings{}},
-		Detail:   result.Detail{Title: title},
-		Plans:    map[string][]PlanRow{},
-		Timeline: opt.Timeline,
+		Document:      doc,
+		Timings:       result.Timings{Policies: map[string]result.PolicyTimings{}},
+		Detail:        result.Detail{Title: title},
+		Plans:         map[string][]PlanRow{},
+		TimelineTasks: opt.TimelineTasks,
 	}
 	if err := sys.Begin(ctx, o); err != nil {
 		return nil, OrEnded(ctx, err)

@@ -9,11 +9,11 @@ import (
 	"sim/scenarios/result"
 )
 
-// What a timeline shows at most: the first tasks to begin, and the links that carry most.
-const (
-	MostTimed    = 100_000
-	mostCounters = 16
-)
+// DefaultTimelineTasks is the default number of tasks of a timeline, without its critical path: about 30 MB of text.
+const DefaultTimelineTasks = 100_000
+
+// mostCounters is the number of links whose loads a timeline shows: those that carry most.
+const mostCounters = 16
 
 // Timed is a graph that was simulated, for its timeline.
 type Timed struct {
@@ -32,8 +32,9 @@ type Timed struct {
 	Critical bool // tasks on the critical path are told
 }
 
-// Timeline returns what nodes did: computes, transfers, what each waited for last, and loads of links.
-func (a *Timed) Timeline() *result.Timeline {
+// Timeline returns what nodes did: computes, transfers, what each waited for last, and loads of links. If there are more
+// than limit tasks, it is a sample: see result.Sample.
+func (a *Timed) Timeline(limit int) *result.Timeline {
 	g, t := a.Graph, a.Trace
 	l := &result.Timeline{Nodes: a.Nodes, LeftOut: a.LeftOut}
 	var shown []int32
@@ -42,17 +43,28 @@ func (a *Timed) Timeline() *result.Timeline {
 			shown = append(shown, int32(i))
 		}
 	}
-	if len(shown) > MostTimed {
-		slices.SortStableFunc(shown, func(x, y int32) int { return cmp.Compare(t.Start[x], t.Start[y]) })
-		leave(l, "%d of %d tasks, the last to begin", len(shown)-MostTimed, len(shown))
-		shown = shown[:MostTimed]
-		slices.Sort(shown)
-	}
 	critical := make([]bool, len(g.Tasks))
 	if a.Critical {
 		for _, id := range t.CriticalPath(g) {
 			critical[id] = true
 		}
+	}
+	all := shown
+	if len(shown) > limit {
+		sample := result.Sample(len(shown), limit, func(i int) result.Timed {
+			id := shown[i]
+			return result.Timed{Start: float64(t.Start[id]), End: float64(t.End[id]), Critical: critical[id]}
+		})
+		end := engine.Time(0)
+		kept := shown[:0:0]
+		for i, id := range shown {
+			end = max(end, t.End[id])
+			if sample.Selected[i] {
+				kept = append(kept, id)
+			}
+		}
+		leave(l, "%s", sample.Describe(end.Seconds()))
+		shown = kept
 	}
 	index := slices.Repeat([]int32{-1}, len(g.Tasks))
 	for at, id := range shown {
@@ -84,7 +96,7 @@ func (a *Timed) Timeline() *result.Timeline {
 			l.Tasks[index[id]].Waited = index[last[id]]
 		}
 	}
-	a.counters(l, shown)
+	a.counters(l, all)
 	return l
 }
 

@@ -14,6 +14,7 @@ func Explain(run *result.Run, sim *result.Simulation, bold func(string) string) 
 	p := &page{bold: bold}
 	p.title(run.Document.Scenario, run.Detail.Title)
 	p.explain(run, sim)
+	p.omitted(run)
 	return p.String()
 }
 

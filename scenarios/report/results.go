@@ -43,7 +43,7 @@ func unbroken() *page {
 func Notes(run *result.Run) string {
 	p := unbroken()
 	best, why := Best(&run.Document)
-	p.below(&run.Document, best, why)
+	p.below(run, best, why)
 	return p.String()
 }
 

@@ -28,7 +28,7 @@ func Run(run *result.Run, dir string, bold func(string) string) string {
 	}
 	best := shown.Best
 	p.line("%s", t.String(bold))
-	p.below(doc, best, why)
+	p.below(run, best, why)
 	if best >= 0 {
 		p.circuits(doc.Rows[best].Policy, doc.Rows[best].Labels["topology"])
 	}
@@ -43,12 +43,21 @@ func Run(run *result.Run, dir string, bold func(string) string) string {
 }
 
 // below is what stands below the table of results: what its figures are to be held against, trials, tiers.
-func (p *page) below(doc *result.Document, best int, why *result.Metric) {
+func (p *page) below(run *result.Run, best int, why *result.Metric) {
+	doc := &run.Document
 	p.notes(doc, best, why)
 	p.lender(doc)
 	p.trials(doc)
 	if best >= 0 {
 		p.tiers(&doc.Rows[best])
+	}
+	p.omitted(run)
+}
+
+// omitted states which parts of the data of figures and explanations were sampled or left out.
+func (p *page) omitted(run *result.Run) {
+	for _, what := range run.Detail.Omitted {
+		p.note("not in the figures' data: %s", what)
 	}
 }
 

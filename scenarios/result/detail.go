@@ -8,6 +8,8 @@ type Detail struct {
 	Reference Simulation   `json:"reference"`
 	Policies  []Simulation `json:"policies"`
 	Windows   Windows      `json:"windows"`
+	// Omitted states, for people, which parts were sampled or left out because they are large.
+	Omitted []string `json:"omitted,omitempty"`
 }
 
 // Simulation is one simulation of the workload: under a policy's decision, or on the ideal fabric.

@@ -50,7 +50,8 @@ func marshal(v any, indent string) ([]byte, error) {
 }
 
 // Write writes every file of r but its figures and its manifest, which Commit writes. Nothing wall-clock reaches
-// result.json, even when the document carries timings.
+// result.json, even when the document carries timings. If the detail is larger than readers accept, Write replaces
+// r.Detail by a copy that is sampled; its Omitted states what is missing.
 func (d *Dir) Write(r *Run) error {
 	if err := r.Detail.Check(); err != nil {
 		return err
@@ -61,7 +62,7 @@ func (d *Dir) Write(r *Run) error {
 	if err != nil {
 		return err
 	}
-	detail, err := marshal(&r.Detail, "")
+	detail, err := r.Detail.fit()
 	if err != nil {
 		return err
 	}

@@ -75,12 +75,10 @@ func (in *instance) Begin(ctx context.Context, o *assembly.Outcome) error {
 		return nil
 	}
 	o.Detail.Reference = in.describe(ctx, "", in.best, in.Service, nil)
-	var err error
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	o.Detail.Windows, err = in.windows(ctx)
-	return err
+	return in.addWindows(ctx, &o.Detail)
 }
 
 // Decide lets one allocator decide, simulates its decision on the complete DAG and measures it.

@@ -3,6 +3,7 @@ package circuits
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -271,16 +272,20 @@ func (in *instance) durations(id int32, circuits []int) (ideal, onCircuits float
 	return ideal, bits / rate
 }
 
-// windows describes when transfers can be under way before any topology is chosen. Of very many transfers a figure
-// shows nothing, so none are kept.
-func (in *instance) windows(ctx context.Context) (result.Windows, error) {
-	const most = 5000
-	if in.transfers() > most {
-		return result.Windows{}, nil
+// maxWindows is the number of transfers up to which their time windows are computed. A figure
+// of more has less than a pixel per transfer.
+const maxWindows = 5000
+
+// addWindows adds to d when transfers can be under way before any topology is chosen. If there are
+// more than maxWindows transfers, d states that they are omitted.
+func (in *instance) addWindows(ctx context.Context, d *result.Detail) error {
+	if n := in.problem.NumTransfers(); n > maxWindows {
+		d.Omitted = append(d.Omitted, fmt.Sprintf("time windows of %d transfers; a figure has room for %d", n, maxWindows))
+		return nil
 	}
 	w, err := in.problem.Windows(ctx, topology.WindowOptions{Margin: topology.AnchorMargin})
 	if err != nil {
-		return result.Windows{}, err
+		return err
 	}
 	seconds := func(ts []engine.Time) []float64 {
 		s := make([]float64, len(ts))
@@ -296,5 +301,6 @@ func (in *instance) windows(ctx context.Context) (result.Windows, error) {
 	for _, id := range w.Task {
 		out.Task = append(out.Task, in.reduced.Name(id))
 	}
-	return out, nil
+	d.Windows = out
+	return nil
 }

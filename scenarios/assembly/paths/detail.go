@@ -28,7 +28,7 @@ func (a *routedAnswer) Describe(ctx context.Context, o *assembly.Outcome) {
 		p.MakespanS = s.End.Seconds()
 		(&assembly.Packets{Stats: s, Network: a.network}).Describe(&p, o)
 	}
-	a.addTimeline(&p, o.Timeline)
+	a.addTimeline(&p, o.TimelineTasks)
 	o.Detail.Policies = append(o.Detail.Policies, p)
 	routes := assembly.Routes{Policy: a.row.Policy, Network: a.r.Known, Flows: a.r.load.flows, Paths: a.walks}
 	if a.sums != nil {

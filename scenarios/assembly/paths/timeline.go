@@ -10,29 +10,27 @@ import (
 // mostKept is how many tasks the timeline of a simulation has at most that every run keeps, not only one that is asked for it.
 const mostKept = 2000
 
-// addTimeline adds what nodes did to what is kept of the simulation.
-func (a *routedAnswer) addTimeline(p *result.Simulation, asked bool) {
+// addTimeline adds the timeline of the simulation to p: one of about limit tasks if limit is positive, and tracks if
+// there are at most mostKept tasks.
+func (a *routedAnswer) addTimeline(p *result.Simulation, limit int) {
+	asked := limit > 0
 	if a.trace == nil || len(a.trace.End) != len(a.graph.Tasks) {
 		if asked {
 			p.Timeline = &result.Timeline{LeftOut: "all, as the simulation was cut off or sends in groups at one rate"}
 		}
 		return
 	}
-	short := len(a.graph.Tasks) <= mostKept
-	if !asked && !short {
-		return
-	}
-	l := a.timeline()
 	if asked {
-		p.Timeline = l
+		p.Timeline = a.timeline(limit)
 	}
-	if short {
+	if len(a.graph.Tasks) <= mostKept {
+		l := a.timeline(mostKept)
 		p.Nodes, p.Links = l.Tracks(), l.Links
 	}
 }
 
-// timeline is what nodes did in the simulation.
-func (a *routedAnswer) timeline() *result.Timeline {
+// timeline returns what nodes did in the simulation, with about limit tasks.
+func (a *routedAnswer) timeline(limit int) *result.Timeline {
 	word := "node"
 	if a.r.Torus != nil {
 		word = "chip"
@@ -62,5 +60,5 @@ func (a *routedAnswer) timeline() *result.Timeline {
 			}
 		}
 	}
-	return t.Timeline()
+	return t.Timeline(limit)
 }

@@ -58,8 +58,8 @@ func (a *gatheredAnswer) Measured() (result.Row, result.PolicyTimings) { return 
 
 func (a *gatheredAnswer) Describe(ctx context.Context, o *assembly.Outcome) {
 	s := result.Simulation{Policy: a.row.Policy, MakespanS: a.row.Metrics["completion_s"], Schedule: gatherSchedule(a.plan)}
-	if o.Timeline {
-		s.Timeline = inSteps(ctx, a.plan, a.fluid)
+	if o.TimelineTasks > 0 {
+		s.Timeline = inSteps(ctx, a.plan, a.fluid, o.TimelineTasks)
 	}
 	o.Detail.Policies = append(o.Detail.Policies, s)
 	o.Schedules = append(o.Schedules, a.plan)

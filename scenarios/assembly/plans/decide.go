@@ -219,9 +219,9 @@ const mostSent = 60_000
 func (a *planned) Describe(ctx context.Context, o *assembly.Outcome) {
 	d := a.d
 	p := result.Simulation{Policy: a.row.Policy, MakespanS: d.cost(a.chosen).Seconds()}
-	if a.plan != nil && o.Timeline {
-		p.Timeline = inSlots(a.plan, a.domain(), d.slot, d.chunk)
-	} else if o.Timeline {
+	if a.plan != nil && o.TimelineTasks > 0 {
+		p.Timeline = inSlots(a.plan, a.domain(), d.slot, d.chunk, o.TimelineTasks)
+	} else if o.TimelineTasks > 0 {
 		p.Timeline = &result.Timeline{LeftOut: "all, as there is no plan in slots: " + cmp.Or(a.row.Labels["plan"], "the schedule is fluid")}
 	}
 	if a.plan != nil {

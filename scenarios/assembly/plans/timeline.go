@@ -28,7 +28,7 @@ func tracks(gpus, switches int) (names []string) {
 
 // inSlots is the timeline of a plan of chunks: every transmission in its slot, after the one that brought the chunk, and
 // reconfigurations.
-func inSlots(p *plan.Plan, d *scaleup.Domain, slot engine.Time, chunk int64) *result.Timeline {
+func inSlots(p *plan.Plan, d *scaleup.Domain, slot engine.Time, chunk int64, limit int) *result.Timeline {
 	g, trace := &engine.Graph{}, &engine.Trace{}
 	t := &assembly.Timed{Graph: g, Trace: trace, Nodes: tracks(p.GPUs, 1)}
 	if p.Switches != nil {
@@ -63,16 +63,11 @@ func inSlots(p *plan.Plan, d *scaleup.Domain, slot engine.Time, chunk int64) *re
 			}
 		}
 	}
-	list := p.Tx
-	if len(list) > assembly.MostTimed {
-		t.LeftOut = fmt.Sprintf("%d of %d transmissions, the last", len(list)-assembly.MostTimed, len(list))
-		list = list[:assembly.MostTimed]
-	}
 	type link struct{ from, to int32 }
 	known, uses := map[link]int32{}, map[int32]int32{}
 	brought := map[[3]int32]int32{} // by chunk the transmission before
 	first := int32(len(g.Tasks))
-	for _, x := range list {
+	for _, x := range p.Tx {
 		start := begin[x.Phase] + engine.Time(x.Slot)*slot
 		id := add(engine.Task{Kind: engine.Transfer, Src: x.From, Dst: x.To, Flows: 1, Bytes: chunk}, start, start+slot)
 		c := [3]int32{x.Src, x.Dst, x.Chunk}
@@ -94,7 +89,7 @@ func inSlots(p *plan.Plan, d *scaleup.Domain, slot engine.Time, chunk int64) *re
 		if id < first {
 			return fmt.Sprintf("reconfiguration for topology %d", phase[id]+1)
 		}
-		x := &list[id-first]
+		x := &p.Tx[id-first]
 		return fmt.Sprintf("chunk %d of %d to %d (slot %d of topology %d)", x.Chunk, x.Src, x.Dst, x.Slot+1, x.Phase+1)
 	}
 	if err := g.Freeze(); err != nil {
@@ -102,11 +97,11 @@ func inSlots(p *plan.Plan, d *scaleup.Domain, slot engine.Time, chunk int64) *re
 	}
 	t.Node = func(id int32) int32 { return node[id] }
 	t.Uses = func(id int32, visit func(int32, float64)) { visit(uses[id], 1) }
-	return t.Timeline()
+	return t.Timeline(limit)
 }
 
 // inSteps is the timeline of a plan in steps, simulated synchronised.
-func inSteps(ctx context.Context, p *plan.Plan, fluid bool) *result.Timeline {
+func inSteps(ctx context.Context, p *plan.Plan, fluid bool, limit int) *result.Timeline {
 	m, err := simulate.InSteps(ctx, p, fluid)
 	if err != nil {
 		return &result.Timeline{LeftOut: "all: " + err.Error()}
@@ -116,5 +111,5 @@ func inSteps(ctx context.Context, p *plan.Plan, fluid bool) *result.Timeline {
 		Node: func(int32) int32 { return int32(p.GPUs) },
 		Uses: func(id int32, visit func(int32, float64)) { visit(m.Link[id], 1) },
 	}
-	return t.Timeline()
+	return t.Timeline(limit)
 }

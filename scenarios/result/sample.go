@@ -1,0 +1,359 @@
+package result
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// Sample divides a timeline into at least minWindows equal time windows, so that about
+// windowsPerSample of them fit into a sample, but at most maxWindows.
+const (
+	minWindows       = 64
+	maxWindows       = 8192
+	windowsPerSample = 16
+)
+
+// Timed is a task as Sample sees it. Start and End may have any unit.
+type Timed struct {
+	Start, End float64
+	Critical   bool // on the critical path
+}
+
+// TaskSample is a selection of the tasks of a timeline.
+type TaskSample struct {
+	Selected []bool // indexed by task
+	// Windows are time windows in which all tasks are selected, as fractions of the time until the
+	// last task ends, in order of time.
+	Windows [][2]float64
+	// Stride is positive if no window fits: every Stride-th task is selected.
+	Stride int
+}
+
+// Sample selects the whole critical path of a timeline of n tasks, and at most max other tasks: those
+// that overlap with some time windows. The windows have one length. They are tried in the order
+// first, last, middle, quarters and so on, so that the beginning and the end are shown, and a
+// window that would exceed max is left out as a whole.
+func Sample(n, max int, task func(i int) Timed) TaskSample {
+	selected := make([]bool, n)
+	end := 0.0
+	for i := range n {
+		end = math.Max(end, task(i).End)
+	}
+	if end == 0 {
+		end = 1 // any unit: all tasks are in the first window
+	}
+	numWindows := minWindows
+	for numWindows < maxWindows && numWindows/windowsPerSample*max < n {
+		numWindows *= 2
+	}
+	perTime := float64(numWindows) / end
+	var others []int
+	overlaps := make([][]int, numWindows) // tasks that overlap with each window
+	for i := range n {
+		t := task(i)
+		if selected[i] = t.Critical; t.Critical {
+			continue
+		}
+		others = append(others, i)
+		for w := min(numWindows-1, int(t.Start*perTime)); w < numWindows && float64(w) <= t.End*perTime; w++ {
+			overlaps[w] = append(overlaps[w], i)
+		}
+	}
+	shown, some := make([]bool, numWindows), false
+	for _, w := range bisection(numWindows) {
+		added := 0
+		for _, i := range overlaps[w] {
+			if !selected[i] {
+				added++
+			}
+		}
+		if added > max {
+			continue
+		}
+		max -= added
+		shown[w], some = true, some || len(overlaps[w]) > 0
+		for _, i := range overlaps[w] {
+			selected[i] = true
+		}
+	}
+	s := TaskSample{Selected: selected}
+	if !some && len(others) > 0 {
+		s.Stride = (len(others) + max - 1) / max
+		for i := 0; i < len(others); i += s.Stride {
+			selected[others[i]] = true
+		}
+		return s
+	}
+	for w, show := range shown {
+		from, to := float64(w)/float64(numWindows), float64(w+1)/float64(numWindows)
+		switch last := len(s.Windows) - 1; {
+		case !show:
+		case last >= 0 && s.Windows[last][1] == from:
+			s.Windows[last][1] = to
+		default:
+			s.Windows = append(s.Windows, [2]float64{from, to})
+		}
+	}
+	return s
+}
+
+// bisection lists 0, n-1, and then the middles of the gaps between listed numbers, the longest
+// gaps first.
+func bisection(n int) []int {
+	order := []int{0, n - 1}
+	gaps := [][2]int{{0, n - 1}}
+	for len(gaps) > 0 {
+		g := gaps[0]
+		gaps = gaps[1:]
+		middle := (g[0] + g[1]) / 2
+		if middle == g[0] {
+			continue
+		}
+		order = append(order, middle)
+		gaps = append(gaps, [2]int{g[0], middle}, [2]int{middle, g[1]})
+	}
+	return order
+}
+
+// maxDescribedWindows is the number of windows that Describe lists.
+const maxDescribedWindows = 8
+
+// Describe states which tasks are missing. end is the time until the last task ends, in seconds.
+func (s *TaskSample) Describe(end float64) string {
+	missing := 0
+	for _, selected := range s.Selected {
+		if !selected {
+			missing++
+		}
+	}
+	rest := fmt.Sprintf("one in %d other tasks", s.Stride)
+	if s.Stride == 0 {
+		var parts []string
+		for i, w := range s.Windows {
+			if i == maxDescribedWindows {
+				parts = append(parts, fmt.Sprintf("and in %d more windows", len(s.Windows)-i))
+				break
+			}
+			parts = append(parts, fmt.Sprintf("%.4g to %.4g s", w[0]*end, w[1]*end))
+		}
+		rest = "all tasks from " + strings.Join(parts, ", ")
+	}
+	return fmt.Sprintf("%d of %d tasks; shown are the critical path and %s", missing, len(s.Selected), rest)
+}
+
+// Limits of the sections of a detail that is written. They keep it well within the limits of
+// readers, which are 256 MiB of text and 128 MiB of memory (limitsOf), 64 MiB of memory per list
+// (mostList) and 16 MiB of text per series (mostValue).
+const (
+	maxDetailSpans  = 600_000   // of all simulations together: about 40 MB of memory, 45 MB of text
+	maxDetailPoints = 1_500_000 // of all series together: about 24 MB of memory, 40 MB of text
+	maxSeriesPoints = 500_000   // of one series: about 10 MB of text per list
+	maxUncheckedLen = mostValue // a text of at most this length is within every limit
+)
+
+// fit samples the tracks and coarsens the series of d until readers accept it, and returns the
+// text of the file. What still does not fit is left out, largest section first. Omitted then
+// states what is missing.
+func (d *Detail) fit() ([]byte, error) {
+	d.Policies = slices.Clone(d.Policies) // the caller's simulations keep all data
+	for i := range d.Policies {
+		d.Policies[i].Jobs = slices.Clone(d.Policies[i].Jobs)
+	}
+	d.Reference.Jobs = slices.Clone(d.Reference.Jobs)
+	d.sampleTracks()
+	d.coarsenSeries()
+	for {
+		text, err := marshal(d, "")
+		if err != nil || len(text) <= maxUncheckedLen {
+			return text, err
+		}
+		if decode(strings.NewReader(string(text)), new(Detail), limitsOf(d, 0)) == nil {
+			return text, nil
+		}
+		if !d.dropLargest() {
+			return nil, fmt.Errorf("the figures' data of %d policies take %d MiB, more than can be read back", len(d.Policies), len(text)>>20)
+		}
+	}
+}
+
+// simulations visits all simulations of d, with those of jobs.
+func (d *Detail) simulations(visit func(p *Simulation)) {
+	var each func(p *Simulation)
+	each = func(p *Simulation) {
+		visit(p)
+		for i := range p.Jobs {
+			each(&p.Jobs[i])
+		}
+	}
+	each(&d.Reference)
+	for i := range d.Policies {
+		each(&d.Policies[i])
+	}
+}
+
+// sampleTracks bounds the number of spans: it samples every list of tracks with more than an even
+// share.
+func (d *Detail) sampleTracks() {
+	var sizes []int
+	lists := func(p *Simulation) []*[]Track { return []*[]Track{&p.Tracks, &p.Nodes} }
+	d.simulations(func(p *Simulation) {
+		for _, tracks := range lists(p) {
+			sizes = append(sizes, numSpans(*tracks))
+		}
+	})
+	max := evenShare(sizes, maxDetailSpans)
+	d.simulations(func(p *Simulation) {
+		for _, tracks := range lists(p) {
+			if n := numSpans(*tracks); n > max {
+				var what string
+				*tracks, what = sampled(*tracks, n, max)
+				d.omit("timeline of %s: %s", p.name(), what)
+			}
+		}
+	})
+}
+
+// evenShare returns the largest number such that sizes, each reduced to at most that number, add up
+// to at most total.
+func evenShare(sizes []int, total int) int {
+	slices.Sort(sizes)
+	for i, n := range sizes {
+		if share := total / (len(sizes) - i); n > share {
+			return share
+		}
+		total -= n
+	}
+	return math.MaxInt
+}
+
+func numSpans(tracks []Track) (n int) {
+	for i := range tracks {
+		n += len(tracks[i].Spans)
+	}
+	return n
+}
+
+// sampled returns tracks with about max of their n spans, and a description of the sample.
+func sampled(tracks []Track, n, max int) ([]Track, string) {
+	spans := make([]*Span, 0, n)
+	end := 0.0
+	for i := range tracks {
+		for j := range tracks[i].Spans {
+			s := &tracks[i].Spans[j]
+			spans, end = append(spans, s), math.Max(end, s.EndS)
+		}
+	}
+	sample := Sample(n, max, func(i int) Timed { return Timed{spans[i].StartS, spans[i].EndS, spans[i].Critical} })
+	out := slices.Clone(tracks)
+	next := 0
+	for i := range out {
+		var kept []Span
+		for _, s := range tracks[i].Spans {
+			if sample.Selected[next] {
+				kept = append(kept, s)
+			}
+			next++
+		}
+		out[i].Spans = kept
+	}
+	return out, sample.Describe(end)
+}
+
+// coarsenSeries bounds the number of points of each series and of all together.
+func (d *Detail) coarsenSeries() {
+	groups := func(p *Simulation) []*[]Series { return []*[]Series{&p.Demand, &p.Rates, &p.Circuits, &p.Links} }
+	var sizes []int
+	d.simulations(func(p *Simulation) {
+		for _, group := range groups(p) {
+			for i := range *group {
+				sizes = append(sizes, len((*group)[i].TimeS))
+			}
+		}
+	})
+	max := min(maxSeriesPoints, evenShare(sizes, maxDetailPoints))
+	d.simulations(func(p *Simulation) {
+		coarse := 0
+		for _, group := range groups(p) {
+			if slices.ContainsFunc(*group, func(s Series) bool { return len(s.TimeS) > max }) {
+				*group = slices.Clone(*group)
+			}
+			for i := range *group {
+				if s := &(*group)[i]; len(s.TimeS) > max {
+					*s = s.coarsened(max)
+					coarse++
+				}
+			}
+		}
+		if coarse > 0 {
+			d.omit("series of %s: %d are averages over intervals, with at most %d steps each", p.name(), coarse, max)
+		}
+	})
+}
+
+// coarsened returns s with at most about max steps. Consecutive steps are replaced by their average
+// over time, so the integral of s is unchanged.
+func (s Series) coarsened(max int) Series {
+	n := len(s.TimeS) - 1 // steps
+	group := (n + max - 1) / max
+	out := Series{Name: s.Name, Group: s.Group}
+	for i := 0; i < n; {
+		j, sum := i, 0.0
+		for ; j < n && (j < i+group || s.TimeS[j] == s.TimeS[i]); j++ {
+			sum += s.Value[j] * (s.TimeS[j+1] - s.TimeS[j])
+		}
+		value := s.Value[i]
+		if width := s.TimeS[j] - s.TimeS[i]; width > 0 {
+			value = sum / width
+		}
+		out.TimeS, out.Value = append(out.TimeS, s.TimeS[i]), append(out.Value, value)
+		i = j
+	}
+	out.TimeS, out.Value = append(out.TimeS, s.TimeS[n]), append(out.Value, s.Value[n])
+	return out
+}
+
+// dropLargest leaves out the section of a simulation or the windows, whichever has the longest
+// text. It returns false if no section is left.
+func (d *Detail) dropLargest() bool {
+	largest, length, what := reflect.Value{}, 2, "" // "{}" and "[]" hold nothing
+	consider := func(v reflect.Value, format string, args ...any) {
+		if v.IsZero() {
+			return
+		}
+		if text, err := json.Marshal(v.Interface()); err == nil && len(text) > length {
+			largest, length, what = v, len(text), fmt.Sprintf(format, args...)
+		}
+	}
+	consider(reflect.ValueOf(&d.Windows).Elem(), "time windows of transfers")
+	d.simulations(func(p *Simulation) {
+		v := reflect.ValueOf(p).Elem()
+		for i := range v.NumField() {
+			f, name := v.Field(i), v.Type().Field(i)
+			if kind := f.Kind(); (kind == reflect.Slice || kind == reflect.Pointer) && name.Tag.Get("json") != "-" && name.Name != "Jobs" {
+				section, _, _ := strings.Cut(name.Tag.Get("json"), ",")
+				consider(f, "%s of %s", section, p.name())
+			}
+		}
+	})
+	if !largest.IsValid() {
+		return false
+	}
+	largest.SetZero()
+	d.omit("%s: %d MiB are too large for a result", what, (length+1<<20-1)>>20)
+	return true
+}
+
+func (p *Simulation) name() string {
+	if p.Policy == "" {
+		return "the reference"
+	}
+	return p.Policy
+}
+
+func (d *Detail) omit(format string, args ...any) {
+	d.Omitted = append(d.Omitted, fmt.Sprintf(format, args...))
+}
