@@ -1,0 +1,117 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+
+	"sim/scenarios/result"
+)
+
+// digestsOf returns a line for each simulation of a detail with a digest of each section that
+// is not empty: a series, explanation or timeline that changes shows, even if no metric does.
+func digestsOf(d *result.Detail) ([]byte, error) {
+	var b strings.Builder
+	line := func(name string, v reflect.Value) error {
+		b.WriteString(name)
+		for i := range v.NumField() {
+			section, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
+			if f := v.Field(i); section != "-" && section != "policy" && !f.IsZero() {
+				text, err := json.Marshal(f.Interface())
+				if err != nil {
+					return fmt.Errorf("%s of %s: %w", section, name, err)
+				}
+				fmt.Fprintf(&b, " %s=%x", section, sha256.Sum256(text))
+				s := b.String()
+				b.Reset()
+				b.WriteString(s[:len(s)-64+12]) // 12 digits of 64 tell changes apart
+			}
+		}
+		b.WriteString("\n")
+		return nil
+	}
+	if err := line("reference", reflect.ValueOf(d.Reference)); err != nil {
+		return nil, err
+	}
+	for i := range d.Policies {
+		if err := line(d.Policies[i].Policy, reflect.ValueOf(d.Policies[i])); err != nil {
+			return nil, err
+		}
+	}
+	if err := line("windows", reflect.ValueOf(d.Windows)); err != nil {
+		return nil, err
+	}
+	return []byte(b.String()), nil
+}
+
+// conserved checks what holds of every detail: the steps of a critical path and the parts of an
+// explanation add up to the time that they explain, and the bytes under rates over time do not
+// depend on the policy.
+func conserved(d *result.Detail) error {
+	sims := append([]result.Simulation{d.Reference}, d.Policies...)
+	moved := map[string]map[string]float64{} // bits, by series and by policy
+	for i := range sims {
+		p := &sims[i]
+		if p.MakespanS > 0 && len(p.Path) > 0 {
+			sum := 0.0
+			for _, s := range p.Path {
+				sum += s.LagS + s.IdealS + s.CircuitS + s.SharingS
+			}
+			if !near(sum, p.MakespanS) {
+				return fmt.Errorf("the steps of the critical path of %s add up to %g s, want %g s", p.Policy, sum, p.MakespanS)
+			}
+		}
+		if t := p.Traffic; t != nil && t.Chain != nil {
+			sum := 0.0
+			for _, c := range t.Chain.Parts {
+				sum += c.LatencyS + c.AloneS + c.SharingS
+			}
+			if !near(sum, t.Chain.EndS) {
+				return fmt.Errorf("the parts of the chain of %s add up to %g s, want %g s", p.Policy, sum, t.Chain.EndS)
+			}
+		}
+		if t := p.Traffic; t != nil && t.Delay != nil && p.Delay != nil {
+			if sum := t.Delay.SerialS + t.Delay.LatencyS + t.Delay.WaitS; !near(sum, p.Delay.MeanS) {
+				return fmt.Errorf("the parts of the delay of %s add up to %g s, want %g s", p.Policy, sum, p.Delay.MeanS)
+			}
+		}
+		add := func(name string, s *result.Series) {
+			if moved[name] == nil {
+				moved[name] = map[string]float64{}
+			}
+			for k := range len(s.TimeS) - 1 {
+				moved[name][p.Policy] += s.Value[k] * (s.TimeS[k+1] - s.TimeS[k])
+			}
+		}
+		for k := range p.Demand {
+			add("demand of "+p.Demand[k].Name, &p.Demand[k])
+		}
+		for k := range p.Rates {
+			add("gradient synchronisation of "+p.Rates[k].Name, &p.Rates[k])
+		}
+		for k := range p.Circuits {
+			add("circuits", &p.Circuits[k])
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(moved)) {
+		first := math.NaN()
+		for _, policy := range slices.Sorted(maps.Keys(moved[name])) {
+			bits := moved[name][policy]
+			if math.IsNaN(first) {
+				first = bits
+			}
+			if math.Abs(bits-first) > 1e-6*first {
+				return fmt.Errorf("bits under the series %s: %v, want the same under each policy", name, moved[name])
+			}
+		}
+	}
+	return nil
+}
+
+// near reports whether times agree within a nanosecond and a relative error of 1e-9.
+func near(a, b float64) bool { return math.Abs(a-b) <= 1e-9*math.Abs(b)+1e-9 }
