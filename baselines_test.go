@@ -172,7 +172,7 @@ func benchmarks(ctx context.Context, name string) (bench, details []byte, err er
 			}
 			o, text, err := document(ctx, name, workers)
 			if err == nil {
-				err = conserved(&o.Detail)
+				err = conserved(&o.Document, &o.Detail)
 			}
 			if err != nil {
 				return nil, nil, err
