@@ -99,8 +99,10 @@ func conserved(doc *result.Document, d *result.Detail) error {
 		}
 	}
 	for i := range doc.Rows {
-		if _, places := doc.Rows[i].Metrics["inter_pod_bytes"]; places {
-			return nil
+		for _, of := range []string{"inter_pod_bytes", "mapping_evaluations"} { // metrics of mappings of ranks
+			if _, places := doc.Rows[i].Metrics[of]; places {
+				return nil
+			}
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(moved)) {
