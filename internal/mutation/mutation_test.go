@@ -1,0 +1,411 @@
+// Package mutation changes the code of the module in small ways and reports which changes the tests do not notice.
+//
+// A mutant is one change of one expression or statement. It is compiled through an overlay, so that the tree is not
+// touched. It is killed if the tests of its package fail, or the short tests of a package that imports it. What
+// survives is a change that no test notices: a hole in the tests, or code that is equivalent, or a change of speed or of
+// a message only. A person decides which.
+//
+// The package has no code for the program; its test is the tool:
+//
+//	go test ./internal/mutation -run Survivors -mutants 300 -seed 7 -timeout 24h -v
+package mutation
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+var (
+	number  = flag.Int("mutants", 0, "draw `N` mutants and test them, which takes minutes each")
+	seed    = flag.Uint64("seed", 1, "seed of the draw")
+	within  = flag.String("within", "", "draw only in packages whose import path begins with this")
+	workers = flag.Int("workers", 2, "mutants that are tested at the same time")
+	record  = flag.String("record", "", "append outcomes to `FILE`, and skip mutants whose outcome it holds")
+)
+
+// root is the module's directory.
+var root = func() string {
+	dir, err := filepath.Abs("../..")
+	if err != nil {
+		panic(err)
+	}
+	return dir
+}()
+
+// mutant is a change of the source text of one file.
+type mutant struct {
+	file       string // path of the file
+	line       int
+	kind       string // the kind of change
+	start, end int    // the replaced bytes of the file
+	before, by string
+}
+
+// String returns the place and the change in one line.
+func (m mutant) String() string {
+	return fmt.Sprintf("%s:%d: %s: %q becomes %q", strings.TrimPrefix(m.file, root+"/"), m.line, m.kind, m.before, m.by)
+}
+
+// apply returns the text of the file with the change.
+func (m mutant) apply(text []byte) []byte {
+	out := append([]byte{}, text[:m.start]...)
+	return append(append(out, m.by...), text[m.end:]...)
+}
+
+// swapped lists the replacements of operators, by kind of change.
+var swapped = map[token.Token]struct {
+	kind string
+	by   token.Token
+}{
+	token.LSS: {"boundary", token.LEQ}, token.LEQ: {"boundary", token.LSS}, token.GTR: {"boundary", token.GEQ}, token.GEQ: {"boundary", token.GTR},
+	token.EQL: {"negation", token.NEQ}, token.NEQ: {"negation", token.EQL},
+	token.LAND: {"logic", token.LOR}, token.LOR: {"logic", token.LAND},
+	token.ADD: {"arithmetic", token.SUB}, token.SUB: {"arithmetic", token.ADD}, token.MUL: {"arithmetic", token.QUO}, token.QUO: {"arithmetic", token.MUL},
+	token.ADD_ASSIGN: {"arithmetic", token.SUB_ASSIGN}, token.SUB_ASSIGN: {"arithmetic", token.ADD_ASSIGN},
+	token.INC: {"arithmetic", token.DEC}, token.DEC: {"arithmetic", token.INC},
+}
+
+// mutantsOf returns all mutants of a Go file, in order of position.
+func mutantsOf(path string) ([]mutant, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	files := token.NewFileSet()
+	file, err := parser.ParseFile(files, path, text, 0)
+	if err != nil {
+		return nil, err
+	}
+	var list []mutant
+	replace := func(kind string, from, to token.Pos, by string) {
+		start, end := files.Position(from).Offset, files.Position(to).Offset
+		list = append(list, mutant{path, files.Position(from).Line, kind, start, end, string(text[start:end]), by})
+	}
+	operator := func(op token.Token, at token.Pos) {
+		if s, ok := swapped[op]; ok {
+			replace(s.kind, at, at+token.Pos(len(op.String())), s.by.String())
+		}
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.GenDecl:
+			return n.Tok != token.IMPORT
+		case *ast.BinaryExpr:
+			if !isText(n.X) && !isText(n.Y) {
+				operator(n.Op, n.OpPos)
+			}
+		case *ast.AssignStmt:
+			operator(n.Tok, n.TokPos)
+		case *ast.IncDecStmt:
+			operator(n.Tok, n.TokPos)
+		case *ast.BasicLit:
+			if v, err := strconv.Atoi(n.Value); n.Kind == token.INT && err == nil {
+				replace("constant", n.Pos(), n.End(), strconv.Itoa(v+1))
+			}
+		case *ast.IfStmt:
+			switch checksError := isErrorCheck(n.Cond); {
+			case checksError && n.Else == nil:
+				replace("error check", n.Cond.Pos(), n.Cond.End(), "false && "+string(text[files.Position(n.Cond.Pos()).Offset:files.Position(n.Cond.End()).Offset]))
+			case !checksError:
+				replace("condition", n.Cond.Pos(), n.Cond.End(), "!("+string(text[files.Position(n.Cond.Pos()).Offset:files.Position(n.Cond.End()).Offset])+")")
+			}
+		case *ast.CallExpr:
+			if f, ok := n.Fun.(*ast.Ident); ok && (f.Name == "min" || f.Name == "max") {
+				replace("extremum", f.Pos(), f.End(), map[string]string{"min": "max", "max": "min"}[f.Name])
+			}
+		case *ast.ExprStmt:
+			if _, ok := n.X.(*ast.CallExpr); ok {
+				replace("dropped call", n.Pos(), n.End(), "func() {}()")
+			}
+		}
+		return true
+	})
+	return list, nil
+}
+
+// isText reports whether an expression is a string literal.
+func isText(e ast.Expr) bool {
+	l, ok := e.(*ast.BasicLit)
+	return ok && l.Kind == token.STRING
+}
+
+// isErrorCheck reports whether a condition is err != nil.
+func isErrorCheck(e ast.Expr) bool {
+	b, ok := e.(*ast.BinaryExpr)
+	if !ok || b.Op != token.NEQ {
+		return false
+	}
+	x, isVar := b.X.(*ast.Ident)
+	y, isNil := b.Y.(*ast.Ident)
+	return isVar && isNil && x.Name == "err" && y.Name == "nil"
+}
+
+// goPackage is what go list prints of a package.
+type goPackage struct {
+	ImportPath, Dir                    string
+	GoFiles, TestGoFiles, XTestGoFiles []string
+	Imports, TestImports, XTestImports []string
+	importers                          []string // packages that depend on it, with their tests
+}
+
+// packages returns all packages of the module, by import path.
+func packages() (map[string]*goPackage, error) {
+	cmd := exec.Command("go", "list", "-json", "./...")
+	cmd.Dir = root
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]*goPackage{}
+	for d := json.NewDecoder(strings.NewReader(string(out))); d.More(); {
+		p := new(goPackage)
+		if err := d.Decode(p); err != nil {
+			return nil, err
+		}
+		all[p.ImportPath] = p
+	}
+	reaches := map[string]map[string]bool{} // packages that an import path depends on
+	var visit func(path string) map[string]bool
+	visit = func(path string) map[string]bool {
+		if reaches[path] != nil {
+			return reaches[path]
+		}
+		set := map[string]bool{}
+		reaches[path] = set
+		for _, to := range all[path].Imports {
+			if all[to] != nil {
+				set[to] = true
+				for p := range visit(to) {
+					set[p] = true
+				}
+			}
+		}
+		return set
+	}
+	for path, p := range all {
+		direct := map[string]bool{}
+		for _, to := range slices.Concat(p.Imports, p.TestImports, p.XTestImports) {
+			if all[to] != nil && to != path {
+				direct[to] = true
+				for q := range visit(to) {
+					direct[q] = true
+				}
+			}
+		}
+		if len(p.TestGoFiles)+len(p.XTestGoFiles) == 0 || strings.HasSuffix(path, "internal/mutation") {
+			continue
+		}
+		for to := range direct {
+			if to != path {
+				all[to].importers = append(all[to].importers, path)
+			}
+		}
+	}
+	for _, p := range all {
+		slices.Sort(p.importers)
+	}
+	return all, nil
+}
+
+// TestSurvivors draws mutants and prints those that no test notices.
+func TestSurvivors(t *testing.T) {
+	if *number == 0 {
+		t.Skip("is a tool: -mutants N")
+	}
+	all, err := packages()
+	if err != nil {
+		t.Fatal(err)
+	}
+	known, err := outcomes(*record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []mutant
+	home := map[string]*goPackage{} // by file
+	for path, p := range all {
+		if !strings.HasPrefix(path, *within) || strings.HasSuffix(path, "test") || path == "sim/internal/testseed" {
+			continue // helpers of tests
+		}
+		for _, f := range p.GoFiles {
+			ms, err := mutantsOf(filepath.Join(p.Dir, f))
+			if err != nil {
+				t.Fatal(err)
+			}
+			list = append(list, ms...)
+			home[filepath.Join(p.Dir, f)] = p
+		}
+	}
+	slices.SortFunc(list, func(a, b mutant) int { return strings.Compare(a.String(), b.String()) })
+	rand.New(rand.NewPCG(*seed, 0)).Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+	t.Logf("%d mutants in all", len(list))
+	var mu sync.Mutex
+	next, count := 0, map[string]int{}
+	var wg sync.WaitGroup
+	for range *workers {
+		wg.Go(func() {
+			for {
+				mu.Lock()
+				if next == len(list) || count["killed"]+count["survived"] >= *number {
+					mu.Unlock()
+					return
+				}
+				m := list[next]
+				next++
+				outcome, ok := known[m.String()]
+				mu.Unlock()
+				if !ok {
+					outcome = try(t, m, home[m.file])
+				}
+				mu.Lock()
+				if count[strings.Fields(outcome)[0]]++; !ok && *record != "" {
+					if err := appendLine(*record, m.String()+"\t"+outcome); err != nil {
+						t.Error(err)
+					}
+				}
+				if strings.HasPrefix(outcome, "survived") {
+					t.Log(m)
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	t.Logf("%d killed, %d survived, %d do not compile", count["killed"], count["survived"], count["invalid"])
+}
+
+// try returns the outcome of a mutant in package p: invalid if it does not compile, killed with the tests that fail,
+// or survived.
+func try(t *testing.T, m mutant, p *goPackage) string {
+	text, err := os.ReadFile(m.file)
+	if err != nil {
+		t.Error(err)
+		return "invalid"
+	}
+	dir := t.TempDir()
+	changed, overlay := filepath.Join(dir, "changed.go"), filepath.Join(dir, "overlay.json")
+	replace, err := json.Marshal(map[string]any{"Replace": map[string]string{m.file: changed}})
+	if err == nil {
+		err = errors.Join(os.WriteFile(changed, m.apply(text), 0o666), os.WriteFile(overlay, replace, 0o666))
+	}
+	if err != nil {
+		t.Error(err)
+		return "invalid"
+	}
+	run := func(limit time.Duration, args ...string) bool {
+		ctx, stop := context.WithTimeout(context.Background(), limit)
+		defer stop()
+		cmd := exec.CommandContext(ctx, "go", args...)
+		cmd.Dir = root
+		cmd.Env = append(os.Environ(), "GOFLAGS=-vet=off")
+		cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+		cmd.WaitDelay = time.Minute
+		out, err := cmd.StdoutPipe()
+		if err == nil {
+			err = cmd.Start()
+		}
+		if err != nil {
+			t.Error(err)
+			return true
+		}
+		for lines := bufio.NewScanner(out); lines.Scan(); {
+			if strings.HasPrefix(strings.TrimSpace(lines.Text()), "--- FAIL") {
+				stop() // one failure is enough
+			}
+		}
+		io.Copy(io.Discard, out) // after a line that is too long
+		return cmd.Wait() == nil
+	}
+	if !run(10*time.Minute, "build", "-overlay", overlay, "-o", os.DevNull, p.ImportPath) {
+		return "invalid"
+	}
+	if len(p.TestGoFiles)+len(p.XTestGoFiles) > 0 && !run(10*time.Minute, "test", "-overlay", overlay, "-failfast", "-timeout", "5m", p.ImportPath) {
+		return "killed by the tests of its package"
+	}
+	if len(p.importers) > 0 && !run(30*time.Minute, append([]string{"test", "-overlay", overlay, "-failfast", "-timeout", "10m"}, p.importers...)...) {
+		return "killed by the tests of another package"
+	}
+	return "survived"
+}
+
+// outcomes reads a file of outcomes, indexed by mutant.
+func outcomes(path string) (map[string]string, error) {
+	known := map[string]string{}
+	if path == "" {
+		return known, nil
+	}
+	text, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return known, nil
+	}
+	for line := range strings.Lines(string(text)) {
+		if m, outcome, ok := strings.Cut(strings.TrimSpace(line), "\t"); ok {
+			known[m] = outcome
+		}
+	}
+	return known, err
+}
+
+// appendLine appends a line to a file.
+func appendLine(path, line string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o666)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(f, line)
+	return errors.Join(err, f.Close())
+}
+
+// TestMutantsOf: the mutants of a small file, by kind.
+func TestMutantsOf(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.go")
+	const text = `package a
+
+func f(a, b int) (int, error) {
+	err := g()
+	if err != nil {
+		return 0, err
+	}
+	if a < b && a != 2 {
+		a += min(a, b)
+	}
+	g()
+	return a * b, nil
+}
+`
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	list, err := mutantsOf(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := map[string]int{}
+	for _, m := range list {
+		count[m.kind]++
+		if got := string(m.apply([]byte(text))); got == text || !strings.Contains(got, m.by) {
+			t.Errorf("%v changes nothing", m)
+		}
+	}
+	want := map[string]int{"error check": 1, "constant": 2, "condition": 1, "logic": 1, "boundary": 1, "negation": 2, "arithmetic": 2, "extremum": 1, "dropped call": 1}
+	if fmt.Sprint(count) != fmt.Sprint(want) {
+		t.Errorf("mutants by kind are %v, want %v", count, want)
+	}
+}
