@@ -66,8 +66,8 @@ func TestCorrectedCases(t *testing.T) {
 	}
 }
 
-// runCase runs one command in this process. The output directory of sim run is a
-// temporary one, and no figures are drawn.
+// runCase runs one command in this process. The output directory of sim run and sim
+// sweep is a temporary one, and no figures are drawn.
 func runCase(t *testing.T, area string, args []string) caseOutcome {
 	t.Helper()
 	folder, err := filepath.Abs(filepath.Join("testdata", "cases", area))
@@ -81,7 +81,7 @@ func runCase(t *testing.T, area string, args []string) caseOutcome {
 		}
 	}
 	o := caseOutcome{dir: filepath.Join(t.TempDir(), "out")}
-	if args[0] == "run" {
+	if args[0] == "run" || args[0] == "sweep" {
 		args = append(args, "--no-plots", "--out", o.dir)
 	}
 	c, stdout, stderr := buffered()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"strings"
 )
 
 var uxCases = []correctedCase{
@@ -13,6 +14,18 @@ var uxCases = []correctedCase{
 		before: "sim report, explain and plot: detail.json.gz is corrupt",
 		right:  "they read the run",
 		check:  isReadable,
+	},
+	{
+		name:   "ideal",
+		args:   []string{"sweep", "@/ideal.toml"},
+		before: "rows of pods and of a fat tree ranked by NCT, relative to different ideal fabrics",
+		right:  "iteration time comes first",
+		check: func(o caseOutcome) (string, error) {
+			if !strings.Contains(o.stdout, "makespan_s by policy") {
+				return o.stdout, fmt.Errorf("the table is not of makespan_s (exit code %d): %s", o.code, o.stderr)
+			}
+			return "makespan_s by policy", nil
+		},
 	},
 }
 

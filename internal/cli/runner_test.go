@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -26,7 +27,9 @@ type runner struct {
 	in  *json.Encoder
 	out *json.Decoder
 	end io.Closer
-	log bytes.Buffer // of stderr: what a crash left
+	// peak is the memory of the process, in bytes.
+	peak int64
+	log  bytes.Buffer // of stderr: what a crash left
 }
 
 // served is a command for the runner, and answered what came of it.
@@ -39,6 +42,7 @@ type (
 		Code           int
 		Stdout, Stderr []byte
 		Used           time.Duration // of processors
+		Peak           int64         // memory of the process so far, in bytes
 		err            error
 	}
 )
@@ -65,6 +69,7 @@ func (s *runner) run(dir string, args []string) answered {
 		s.stop()
 		return answered{Stderr: s.log.Bytes(), err: fmt.Errorf("the process ended (%v) or took too long", s.cmd)}
 	}
+	s.peak = a.Peak
 	return a
 }
 
@@ -97,11 +102,10 @@ func (s *runner) stop() {
 	}
 	s.end.Close()
 	s.cmd.Wait() // how it ended has been told
-	used, ok := s.cmd.ProcessState.SysUsage().(*syscall.Rusage)
-	if ok && maxRSS(used) > mostBadMemory {
-		s.t.Errorf("a command took %d MiB", maxRSS(used)>>20)
+	if s.peak > mostBadMemory {
+		s.t.Errorf("a command took %d MiB", s.peak>>20)
 	}
-	s.cmd = nil
+	s.cmd, s.peak = nil, 0
 }
 
 func init() { programs["simrunner"] = func() { os.Exit(serve()) } }
@@ -132,7 +136,7 @@ func serve() int {
 		c.stdout, c.stderr = &stdout, &stderr
 		begin := processors()
 		code := c.mainWithin(context.Background(), args)
-		a := answered{Code: code, Stdout: stdout.Bytes(), Stderr: stderr.Bytes(), Used: processors() - begin}
+		a := answered{Code: code, Stdout: stdout.Bytes(), Stderr: stderr.Bytes(), Used: processors() - begin, Peak: peakMemory()}
 		if err := out.Encode(a); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
@@ -153,9 +157,22 @@ func processors() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// maxRSS returns the most memory that a process had, in bytes.
-func maxRSS(u *syscall.Rusage) int64 {
-	if runtime.GOOS == "darwin" || runtime.GOOS == "ios" {
+// peakMemory returns the most memory that this process has had, in bytes. Linux counts in
+// Rusage.Maxrss the memory of the process that started this one, too, so it is read elsewhere.
+func peakMemory() int64 {
+	if status, err := os.ReadFile("/proc/self/status"); err == nil {
+		if _, rest, ok := strings.Cut(string(status), "VmHWM:"); ok {
+			var kib int64
+			if _, err := fmt.Sscan(rest, &kib); err == nil {
+				return kib << 10
+			}
+		}
+	}
+	var u syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
+		return 0
+	}
+	if runtime.GOOS == "darwin" {
 		return int64(u.Maxrss)
 	}
 	return int64(u.Maxrss) << 10

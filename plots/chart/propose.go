@@ -75,7 +75,7 @@ func mainMetric(s *result.Sweep) string {
 			has[name] = true
 		}
 	}
-	return result.MainOf(has)
+	return s.MainOf(has)
 }
 
 // chooseAxes chooses which axis goes across, of numbers rather than of names and the longest, which makes panels (or

@@ -41,7 +41,7 @@ func SweepMetric(s *result.Sweep, plots []result.Plot, asked string) (string, er
 			return y, nil
 		}
 	}
-	return result.MainOf(has), nil
+	return s.MainOf(has), nil
 }
 
 // Sweep is a sweep's table of a metric: a row a variant, a column a policy. The best of a row stands out by bold,
@@ -158,6 +158,9 @@ func (p *page) cells(s *result.Sweep, t *result.SweepTimings, metric string) {
 	p.table(table)
 	if rest := len(variants) - sweepRows; rest > 1 {
 		p.line("... and %s more, in metrics.csv", text.Count(rest))
+	}
+	if s.ReferenceDiffers(&shown) {
+		p.wrapped("%s is relative to an ideal fabric that differs between rows, so rows cannot be ranked by it; --metric makespan_s compares them", metric)
 	}
 	for _, note := range notes {
 		if note = metric + ": " + note; partly {

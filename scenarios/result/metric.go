@@ -41,6 +41,9 @@ type Metric struct {
 	Unit string  // of values in figures, where it does not follow from the name: "%" or "hops"
 	Axis string  // label of an axis, where it is not Words and the unit
 	Base float64 // where bars start
+	// Relative is the metric of the reference to which values are relative. Values of rows that differ in it are not
+	// comparable. "" if values do not depend on a reference.
+	Relative string
 
 	Head   string   // of its column in a table, in lines; "" where it has none
 	Table  string   // that the column is in: "" for that of the results

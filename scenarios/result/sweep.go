@@ -1,6 +1,10 @@
 package result
 
-import "strings"
+import (
+	"math"
+	"slices"
+	"strings"
+)
 
 // SweepSchema is the version of Sweep.
 const SweepSchema = "sim.sweep/1"
@@ -96,4 +100,45 @@ func ShortKey(key string) string {
 		return "job " + parts[1] + " " + last
 	}
 	return last
+}
+
+// MainOf returns the metric among has that tells most of the sweep, leaving out those that are
+// relative to a reference that differs between rows.
+func (s *Sweep) MainOf(has map[string]bool) string {
+	comparable := map[string]bool{}
+	for name := range has {
+		m, _ := Find(name)
+		comparable[name] = has[name] && !s.ReferenceDiffers(&m)
+	}
+	return MainOf(comparable)
+}
+
+// referenceTie is the relative difference up to which references count as equal: rounding to ticks.
+const referenceTie = 1e-9
+
+// ReferenceDiffers reports whether values of a metric are relative to a reference that differs
+// between fabrics of different kinds for one work: between cells whose references compute for the
+// same time.
+func (s *Sweep) ReferenceDiffers(m *Metric) bool {
+	changesKind := slices.ContainsFunc(s.Axes, func(a Axis) bool {
+		return slices.Contains(a.Keys, "fabric") || slices.Contains(a.Keys, "fabric.kind")
+	})
+	if m.Relative == "" || !changesKind {
+		return false
+	}
+	first := map[float64]float64{} // by the time of computing
+	for i := range s.Cells {
+		reference := s.Cells[i].Reference
+		compute, hasCompute := reference["compute_makespan_s"]
+		value, has := reference[m.Relative]
+		if !has || !hasCompute {
+			continue
+		}
+		if other, seen := first[compute]; seen && math.Abs(other-value) > referenceTie*other {
+			return true
+		} else if !seen {
+			first[compute] = value
+		}
+	}
+	return false
 }
