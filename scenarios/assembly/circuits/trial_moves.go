@@ -42,10 +42,22 @@ func (r *trials) simulateMoves(ctx context.Context, d *topology.Decision, worker
 	return ends, err
 }
 
-// controller returns the problem of what is simulated, and the controller on it of a decision whose circuits move. It
-// fails where the iteration takes longer or shorter there than planned, at the sequence length of the plan.
+// controller returns the problem of what is simulated, at the sequence length of the plan, and the controller on it of a
+// decision whose circuits move. It fails where an iteration takes longer or shorter there than planned.
 func (r *trials) controller(ctx context.Context, d *topology.Decision) (*topology.Problem, *topology.Controller, error) {
-	p, err := topology.NewProblem(r.graph, r.optical)
+	same := r.instance // at the sequence length of the plan
+	if s := r.s; s.Replay.Sequence != s.Workload.Sequence {
+		x := s.Extent()
+		x.All = r.it.All
+		var err error
+		if same, err = place(ctx, s, r.plan.it.Spec, x, s.layoutOf(x.All)); err != nil {
+			return nil, nil, err
+		}
+		if len(same.graph.Tasks) != len(r.graph.Tasks) {
+			return nil, nil, fmt.Errorf("the step has %d tasks as planned, and %d at another sequence length", len(same.graph.Tasks), len(r.graph.Tasks))
+		}
+	}
+	p, err := topology.NewProblem(same.graph, same.optical)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -71,10 +83,6 @@ func (r *trials) controller(ctx context.Context, d *topology.Decision) (*topolog
 	if err != nil {
 		return nil, nil, err
 	}
-	if run, _ := c.Planned(); r.s.Replay.Sequence == r.s.Workload.Sequence {
-		if err := r.agree(run.Makespan, d.Moves.Runs[last].Makespan); err != nil {
-			return nil, nil, err
-		}
-	}
-	return p, c, nil
+	run, _ := c.Planned()
+	return p, c, r.agree(run.Makespan, d.Moves.Runs[last].Makespan)
 }
