@@ -13,11 +13,12 @@ import (
 type Packets struct {
 	// Graph is the job's, but for transfers of GPUs of several sets of NICs, which are one task a set, and for those
 	// inside pods that take no modelled resource and no time.
-	Graph   *engine.Graph
-	Origin  []int32 // by task of Graph: that of the job
-	Network *engine.Network
-	Flows   []engine.Flow // between NICs, one for each pair that exchanges data
-	Paths   *engine.Paths // by flow
+	Graph    *engine.Graph
+	Origin   []int32 // by task of Graph: that of the job
+	Network  *engine.Network
+	Circuits int32         // link of Network that stands for the first link of Optical.Network
+	Flows    []engine.Flow // between NICs, one for each pair that exchanges data
+	Paths    *engine.Paths // by flow
 }
 
 // Packets returns the job g on pods whose circuits are as provisioned has them (see Provision). It fails where a pod
@@ -90,6 +91,7 @@ func (b *packetBuilder) layNetwork(provisioned *engine.Network) error {
 		n.Links = append(n.Links, engine.Link{From: b.leaves(l.From), To: b.enters(l.To), Rate: l.Rate})
 	}
 	nics := int32(2 * len(p.NICs))
+	b.Circuits = nics
 	b.in = int32(len(n.Links))
 	if p.Inside != nil {
 		n.Nodes += p.Inside.Network.Nodes

@@ -40,21 +40,31 @@ func Run(ctx context.Context, g *engine.Graph, n *engine.Network, r *engine.Rout
 	z := newSim(m, opt.Service)
 	z.ctx = ctx
 	z.known = opt.Tails
-	z.ends = make([]engine.Time, m.tasks)
-	if opt.Rates {
-		z.log = &rateLog{}
-	}
+	z.record(opt.Rates)
 	if !z.simulate(engine.Never) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		return nil, z.stalled()
 	}
-	t := &engine.Trace{Start: z.ready, End: z.ends, Makespan: z.makespan, Events: z.events}
-	if opt.Rates {
-		t.StepStart, t.Steps = z.log.byTask(m.tasks)
+	return z.trace(), nil
+}
+
+// record makes the runs that follow keep when tasks end and, if rates is set, the rates of transfers.
+func (z *sim) record(rates bool) {
+	z.ends = make([]engine.Time, z.tasks)
+	if rates {
+		z.log = &rateLog{}
 	}
-	return t, nil
+}
+
+// trace returns what was recorded of the last run. It shares memory with z.
+func (z *sim) trace() *engine.Trace {
+	t := &engine.Trace{Start: z.ready, End: z.ends, Makespan: z.makespan, Events: z.events}
+	if z.log != nil {
+		t.StepStart, t.Steps = z.log.byTask(z.tasks)
+	}
+	return t
 }
 
 // stalled names what waits: the running transfers, what they wait for, and how many tasks wait behind them.

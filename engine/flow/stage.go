@@ -1,6 +1,10 @@
 package flow
 
-import "sim/engine"
+import (
+	"slices"
+
+	"sim/engine"
+)
 
 // stages is what a run in stages keeps beside its state: how many transfers of each class have ended, and which count
 // it waits for.
@@ -10,6 +14,7 @@ type stages struct {
 	ended   []int32 // by class: those that have ended
 	wait    int32   // class whose count is awaited; anyClass for the last of any
 	until   int32
+	task    int32 // whose end is awaited; -1 if none is
 	reached bool
 
 	later []engine.Change // changes made in the run
@@ -19,7 +24,7 @@ type stages struct {
 // Stage has the runs that follow, from Begin to Finish, count the transfers that end by class, so that links can change
 // when so many of one have. class is by task, -1 for tasks of none, and must not change while it is in use.
 func (e *Evaluator) Stage(class []int32, classes int) {
-	s := &stages{class: class, total: make([]int32, classes), ended: make([]int32, classes), peak: make([]float64, e.z.resources)}
+	s := &stages{task: noTask, class: class, total: make([]int32, classes), ended: make([]int32, classes), peak: make([]float64, e.z.resources)}
 	for _, c := range class {
 		if c >= 0 {
 			s.total[c]++
@@ -33,6 +38,9 @@ const (
 	noClass  = -1
 	anyClass = -2
 )
+
+// noTask is stages.task while no task is awaited.
+const noTask = -1
 
 // SetPeak says how high a resource's capacity may ever be in runs in stages, in bits per second: cut-offs and
 // priorities go by it, as they go by all changes where these are known in advance.
@@ -59,6 +67,29 @@ func (e *Evaluator) Await(class, count int32) (engine.Time, bool) {
 	}
 	z.staged = e.await(class, count) && s.reached // else the run has ended early
 	return z.now, z.staged
+}
+
+// AwaitTask goes on until a transfer has ended and returns the time. It returns false where the run ends before, as
+// Makespan does.
+func (e *Evaluator) AwaitTask(id int32) (engine.Time, bool) {
+	z := e.z
+	if z.phase[id] == done {
+		return z.now, true
+	}
+	z.stages.task = id
+	z.staged = e.await(noClass, 0) && z.stages.reached
+	z.stages.task = noTask
+	return z.now, z.staged
+}
+
+// Record makes the runs that follow keep what Trace returns.
+func (e *Evaluator) Record() { e.z.record(true) }
+
+// Trace returns the trace of the last run, which must have ended since Record was called.
+func (e *Evaluator) Trace() *engine.Trace {
+	t := e.z.trace()
+	t.Start, t.End = slices.Clone(t.Start), slices.Clone(t.End)
+	return t
 }
 
 // AwaitLast goes on until the last transfer of some class has ended, and returns the time. It returns false where the run
@@ -154,6 +185,9 @@ func (z *sim) change(id int32) engine.Change {
 
 // count counts the end of a transfer.
 func (s *stages) count(id int32) {
+	if id == s.task {
+		s.reached = true
+	}
 	c := s.class[id]
 	if c < 0 {
 		return

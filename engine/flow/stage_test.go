@@ -1,7 +1,10 @@
 package flow_test
 
 import (
+	"slices"
 	"testing"
+
+	"pgregory.net/rapid"
 
 	"sim/engine"
 	"sim/engine/flow"
@@ -61,4 +64,56 @@ func TestStages(t *testing.T) {
 			t.Errorf("on a link that stays down it ends at %v", now)
 		}
 	}
+}
+
+// TestRecord: a run in stages that waits for single transfers, in any order, comes to the times at which they end, or
+// at which one that was awaited before has ended, and keeps the trace that Run returns.
+func TestRecord(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		in := drawInstance(t, shape{tasks: 8})
+		service := rapid.SampledFrom([]flow.Service{flow.MaxMin, flow.TailPriority, flow.LevelPriority}).Draw(t, "service")
+		want, err := flow.Run(t.Context(), in.g, in.n, in.r, flow.Options{Service: service, Rates: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := flow.NewEvaluator(in.g, in.n, in.r, service)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.Stage(slices.Repeat([]int32{-1}, len(in.g.Tasks)), 0)
+		for r := range int32(in.n.Resources()) {
+			e.SetPeak(r, in.n.Rate(r))
+		}
+		e.Record()
+		if !e.Begin(engine.Never) {
+			t.Fatal("the run does not begin")
+		}
+		latest := engine.Time(0)
+		for _, id := range rapid.Permutation(numbers(len(in.g.Tasks))).Draw(t, "awaited") {
+			k := &in.g.Tasks[id]
+			if k.Kind != engine.Transfer || k.Bytes == 0 || len(in.r.Of(id)) == 0 || rapid.Bool().Draw(t, "not this") {
+				continue
+			}
+			latest = max(latest, want.End[id])
+			if now, ok := e.AwaitTask(id); !ok || now != latest {
+				t.Fatalf("%s ends at %v (%v), want %v", in.g.Name(id), now, ok, latest)
+			}
+		}
+		if c, ok := e.Finish(); !ok || c != want.Makespan {
+			t.Fatalf("it ends at %v (%v), want %v", c, ok, want.Makespan)
+		}
+		got := e.Trace()
+		if !slices.Equal(got.Start, want.Start) || !slices.Equal(got.End, want.End) || !slices.Equal(got.Steps, want.Steps) || !slices.Equal(got.StepStart, want.StepStart) {
+			t.Fatalf("the trace is %+v, want %+v", got, want)
+		}
+	})
+}
+
+// numbers returns the first n task numbers.
+func numbers(n int) []int32 {
+	out := make([]int32, n)
+	for i := range out {
+		out[i] = int32(i)
+	}
+	return out
 }

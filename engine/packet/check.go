@@ -138,6 +138,8 @@ func checkOptions(n *engine.Network, largest int64, o *Options) error {
 	case o.Until < 0 || o.SampleEvery < 0 || o.MaxBytes < 0 || o.MeasureFrom < 0 || o.MeasureUntil < 0 || o.MeasureUntil > 0 && o.MeasureUntil <= o.MeasureFrom:
 		return fmt.Errorf("%w: until %v, measured from %v until %v, sampled every %v, at most %d B; want none negative, and an end after the beginning",
 			ErrWork, o.Until, o.MeasureFrom, o.MeasureUntil, o.SampleEvery, o.MaxBytes)
+	case o.React != nil && o.Control == Credit:
+		return fmt.Errorf("%w: links that change as tasks end beside credits; want %v", ErrWork, DropTail)
 	case o.EndMeasured && o.MeasureUntil == 0:
 		return fmt.Errorf("%w: it is to end when what is measured has arrived, but measures without end", ErrWork)
 	}
@@ -219,6 +221,6 @@ func memory(n *engine.Network, w *Work, o *Options) int64 {
 
 // mustServe reports whether packets must be served one by one.
 func mustServe(n *engine.Network, o *Options) bool {
-	return o.serve || o.Control == Credit || o.BitErrorRate > 0 || len(n.Changes) > 0 || len(o.Rewire) > 0 || o.ranks() ||
+	return o.serve || o.Control == Credit || o.BitErrorRate > 0 || len(n.Changes) > 0 || len(o.Rewire) > 0 || o.React != nil || o.ranks() ||
 		slices.ContainsFunc(n.Links, func(l engine.Link) bool { return l.Buffer > 0 })
 }

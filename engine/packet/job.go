@@ -188,6 +188,9 @@ func (z *sim) ends(i int32, now engine.Time) {
 	j.ended++
 	j.trace.End[i] = now
 	j.trace.Makespan = max(j.trace.Makespan, now)
+	if z.o.React != nil {
+		z.reaction.ended, z.reaction.at = append(z.reaction.ended, i), now
+	}
 	for _, e := range j.g.Out(i) {
 		j.ready[e.To] = max(j.ready[e.To], now+e.Lag)
 		if j.need[e.To]--; j.need[e.To] == 0 {

@@ -71,6 +71,8 @@ type Options struct {
 	// has sent their last bytes: packet-by-packet generalised processor sharing (Parekh and Gallager 1993), after what
 	// the fluid does on the whole network. It is an alternative to TaskRank, as which it counts. See Slack.
 	Reference *engine.Trace
+	// React has links change in a run of a graph as a consequence of what has happened in it; nil is never. See Reaction.
+	React Reaction
 	// Stop is asked now and then; the run ends with ErrStopped when it returns true. nil is never.
 	Stop func() bool
 	// MaxBytes is the memory that a run may take; 0 is DefaultMaxBytes. What it takes is estimated before it begins,
@@ -87,6 +89,15 @@ type Options struct {
 	tied   bool // too much comes at once to be put in order part by part
 	serve  bool // for tests: serve packets one by one though they could be booked
 }
+
+// Reaction returns changes of links that follow from the ends of tasks. It is called at the start, at each time at
+// which tasks end, after all other events of that time and with those tasks in the order in which they ended, and at the
+// time wake that it returned last, before the other events of that time.
+//
+// Changes must be planned, in order, and none earlier than now. They replace the changes that it returned before and
+// that have not been made; if it returns none, those remain. Free returns when a link will have sent the packet that it
+// is sending: now if it sends none.
+type Reaction func(now engine.Time, ended []int32, free func(link int32) engine.Time) (changes []engine.Change, wake engine.Time)
 
 // Rewire replaces the paths of packets from a time on, before other events of that time. Packets that have left their
 // source keep their paths, and those that wait at their source take new ones; with Paths.Spread, which the paths from

@@ -206,6 +206,9 @@ func (z *sim) events(until engine.Time, most int) int {
 				}
 			}
 		}
+		if len(z.reaction.ended) > 0 {
+			until = min(until, now)
+		}
 	}
 }
 

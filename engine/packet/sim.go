@@ -25,6 +25,7 @@ type sim struct {
 	job       *job    // the task graph, if one is simulated
 	from, to  engine.Time
 	watch     bool // something waits for what becomes of packets
+	reaction  reaction
 	log       *[]arrival
 	s         Stats
 
@@ -99,7 +100,7 @@ func (z *sim) schedule(tasks int) {
 }
 
 // simulate runs the events to the end, and between them, before all else of their times, changes of links and paths,
-// samples, and looks at whether it may end.
+// samples, and looks at whether it may end; and reactions to the ends of tasks after all else of their times.
 func (z *sim) simulate() error {
 	until := z.o.Until
 	if until == 0 {
@@ -113,29 +114,43 @@ func (z *sim) simulate() error {
 	if z.o.EndMeasured {
 		done = z.to
 	}
+	if err := z.react(0); err != nil {
+		return err
+	}
 	for {
-		at := min(sample, done)
+		at := min(sample, done, z.reaction.next())
 		if len(changes) > 0 {
 			at = min(at, changes[0].At)
 		}
 		if len(rewires) > 0 {
 			at = min(at, rewires[0].At)
 		}
-		if at > until || at == engine.Never {
+		over := at > until || at == engine.Never
+		if over {
 			z.run(until)
-			return z.tooMuch()
+		} else {
+			z.run(at - 1)
 		}
-		z.run(at - 1)
 		if err := z.tooMuch(); err != nil {
 			return err
 		}
-		if z.empty() && (z.s.InFlight() == 0 && z.job == nil || len(changes)+len(rewires) == 0) {
+		if len(z.reaction.ended) > 0 { // links may change now
+			if err := z.react(z.reaction.at); err != nil {
+				return err
+			}
+			continue
+		}
+		if over || z.empty() && (z.s.InFlight() == 0 && z.job == nil || len(changes)+len(rewires) == 0 && z.reaction.next() == engine.Never) {
 			return nil
 		}
 		switch {
 		case len(changes) > 0 && changes[0].At == at:
 			z.change(changes[0])
 			changes = changes[1:]
+		case z.reaction.next() == at:
+			if err := z.react(at); err != nil {
+				return err
+			}
 		case len(rewires) > 0 && rewires[0].At == at:
 			z.rewire(&rewires[0])
 			rewires = rewires[1:]

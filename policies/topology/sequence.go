@@ -85,6 +85,10 @@ type rehearsal struct {
 	change [][][]int   // and their changes, by link of the bundle
 	down   engine.Time // all circuits are held until then
 	made   Run
+	// Called for each step that is made before the end of the iteration, if not nil: observe just before the step is
+	// made, and drain first, which may go on with the run and returns the time that it has come to.
+	drain   func(step int, now engine.Time) (engine.Time, bool)
+	observe func(step int)
 }
 
 // rehearse returns what simulates sequences with w, until done is called on it.
@@ -138,17 +142,21 @@ func (r *rehearsal) run(q *Sequence, from *history, cutoff engine.Time) (to hist
 	last := 0
 	for ; last < len(q.Steps) && q.Steps[last].Bundle != AtEnd; last++ {
 		s := &q.Steps[last]
+		var now engine.Time
 		if s.Bundle == AtTime {
-			now, ok := r.w.AwaitTime(s.Time)
-			if !ok {
+			if now, ok = r.w.AwaitTime(s.Time); !ok {
 				break
 			}
-			r.fire(now, s.Circuits, true)
-			continue
-		}
-		now, ok := r.w.Await(int32(s.Bundle), int32(s.Count))
-		if !ok {
+		} else if now, ok = r.w.Await(int32(s.Bundle), int32(s.Count)); !ok {
 			return to, false
+		}
+		if r.drain != nil {
+			if now, ok = r.drain(last, now); !ok {
+				return to, false
+			}
+		}
+		if r.observe != nil {
+			r.observe(last)
 		}
 		r.fire(now, s.Circuits, true)
 	}
@@ -352,7 +360,7 @@ func (p *Problem) Network(o *fabric.Optical, q *Sequence, runs []Run, n int) (*e
 			most[e] = max(most[e], x[e])
 		}
 	}
-	initial, changes := p.changes(q, runs, n)
+	initial, changes := p.carrying(moments(q, runs, n), 0)
 	net, err := o.Provision(initial)
 	if err != nil {
 		return nil, err
@@ -366,11 +374,15 @@ func (p *Problem) Network(o *fabric.Optical, q *Sequence, runs []Run, n int) (*e
 	return net, nil
 }
 
-func (p *Problem) changes(q *Sequence, runs []Run, n int) (initial []int, changes []engine.Change) {
-	type moment struct {
-		at engine.Time
-		to []int
-	}
+// moment is a time from which on bundles are meant to have other circuits. Those that they gain carry after the delay.
+type moment struct {
+	at       engine.Time
+	circuits []int // by bundle
+}
+
+// moments returns the moments of iterations up to the n-th of a sequence, with times from the beginning of that. The
+// first of them is long before, as the first iteration finds its topology in place.
+func moments(q *Sequence, runs []Run, n int) []moment {
 	all := []moment{{-engine.Never / 4, q.First}}
 	at := engine.Time(0)
 	for _, run := range runs[:n] {
@@ -378,17 +390,23 @@ func (p *Problem) changes(q *Sequence, runs []Run, n int) (initial []int, change
 	}
 	for _, run := range runs[:n+1] {
 		for i, t := range run.Fired {
-			if t < engine.Never && !slices.Equal(q.Steps[i].Circuits, all[len(all)-1].to) {
+			if t < engine.Never && !slices.Equal(q.Steps[i].Circuits, all[len(all)-1].circuits) {
 				all = append(all, moment{at + t, q.Steps[i].Circuits})
 			}
 		}
 		at += run.Makespan
 	}
+	return all
+}
+
+// carrying returns the circuits that carry from a time on, where moments, the first of which is a delay before that
+// or earlier, follow each other: those at that time, by bundle, and how links change after it.
+func (p *Problem) carrying(all []moment, start engine.Time) (initial []int, changes []engine.Change) {
 	delay := p.Switching.Delay
-	times := []engine.Time{0}
+	times := []engine.Time{start}
 	for _, m := range all[1:] {
 		for _, t := range []engine.Time{m.at, m.at + delay} {
-			if t > 0 {
+			if t > start {
 				times = append(times, t)
 			}
 		}
@@ -403,11 +421,11 @@ func (p *Problem) changes(q *Sequence, runs []Run, n int) (initial []int, change
 		var least []int
 		for i := from; i < len(all) && all[i].at <= t; i++ {
 			if i > 0 && p.Switching.Whole && all[i].at > t-delay {
-				least = make([]int, len(q.First))
+				least = make([]int, len(all[i].circuits))
 			} else if least == nil {
-				least = slices.Clone(all[i].to)
+				least = slices.Clone(all[i].circuits)
 			}
-			for e, n := range all[i].to {
+			for e, n := range all[i].circuits {
 				least[e] = min(least[e], n)
 			}
 		}
@@ -415,16 +433,23 @@ func (p *Problem) changes(q *Sequence, runs []Run, n int) (initial []int, change
 			initial, was = least, least
 			continue
 		}
-		for e, b := range p.Fabric.Bundles {
-			if m := least[e]; m != was[e] {
-				for _, l := range b.Links {
-					changes = append(changes, engine.Change{At: t, Link: l, Rate: float64(m) * float64(b.Rate), Planned: true})
-				}
-			}
-		}
+		changes = append(changes, p.differences(t, was, least)...)
 		was = least
 	}
 	return initial, changes
+}
+
+// differences returns the changes of links at a time at which bundles go from some circuits to others.
+func (p *Problem) differences(at engine.Time, from, to []int) (changes []engine.Change) {
+	for e, b := range p.Fabric.Bundles {
+		if to[e] == from[e] {
+			continue
+		}
+		for _, l := range b.Links {
+			changes = append(changes, engine.Change{At: at, Link: l, Rate: float64(to[e]) * float64(b.Rate), Planned: true})
+		}
+	}
+	return changes
 }
 
 // Transfers returns how many transfers each bundle carries.

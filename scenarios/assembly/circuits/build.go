@@ -29,9 +29,11 @@ type instance struct {
 	pods    *fabric.Pods
 	optical *fabric.Optical // circuits with the routes of graph
 	problem *topology.Problem
-	reduced *engine.Graph // the inter-pod DAG: decisions are made on it
-	origin  []int32       // tasks of graph behind those of reduced
-	calls   *calls.Step   // what expanded those of a training step; nil where they are not in the graph
+	// anyBound is a lower bound on the makespan of every topology, however circuits are shared; 0 if none was sought.
+	anyBound engine.Time
+	reduced  *engine.Graph // the inter-pod DAG: decisions are made on it
+	origin   []int32       // tasks of graph behind those of reduced
+	calls    *calls.Step   // what expanded those of a training step; nil where they are not in the graph
 	assembly.Ideal
 	best *engine.Trace // of the complete DAG on the ideal fabric
 	// provisioned are the circuits that made the reference; nil where the ideal fabric did.
@@ -63,7 +65,7 @@ func New(ctx context.Context, s *Scenario, workers int) (assembly.System, error)
 		}
 	}
 	if !s.allTimed() {
-		if _, err := in.problem.Bound(ctx); err != nil { // shared by all rows: no allocator's time
+		if in.anyBound, err = in.problem.Bound(ctx); err != nil { // shared by all rows: no allocator's time
 			return nil, err
 		}
 	}

@@ -53,7 +53,11 @@ func (d *decided) Describe(ctx context.Context, o *assembly.Outcome) {
 		trace = d.packets.trace
 	}
 	p := d.in.describe(ctx, d.row.Policy, trace, d.Service, d.Circuits)
-	d.in.describeMoves(&p, d.Decision)
+	moves := d.Moves
+	if d.packets != nil && d.packets.moves != nil {
+		moves = d.packets.moves
+	}
+	d.in.describeMoves(&p, moves)
 	if d.packets != nil {
 		d.packets.Describe(&p, o)
 	}

@@ -76,12 +76,12 @@ func (in *instance) simulated(name string, d *topology.Decision, end engine.Time
 	if d.Tails != nil {
 		row.Labels["levels"] = "by tails that were searched for"
 	}
-	if d.Bound > 0 {
-		row.Metrics["bound_"+in.end()] = d.Bound.Seconds()
-		row.Metrics["gap"] = float64(end-d.Bound) / float64(d.Bound)
-		row.Labels["gap_model"] = d.BoundModel
+	if bound, model, none := in.boundOf(d); bound > 0 {
+		row.Metrics["bound_"+in.end()] = bound.Seconds()
+		row.Metrics["gap"] = float64(end-bound) / float64(bound)
+		row.Labels["gap_model"] = model
 	} else {
-		row.Labels["gap"] = "no bound is sought"
+		row.Labels["gap"] = none
 	}
 	if d.PortsBound > 0 {
 		row.Metrics["bound_ports"] = float64(d.PortsBound)
@@ -92,6 +92,21 @@ func (in *instance) simulated(name string, d *topology.Decision, end engine.Time
 		in.solver(&row, r)
 	}
 	return row
+}
+
+// boundOf returns a bound that holds at the level of the scenario, and its model; or 0, and why there is none. Packets do
+// not share circuits as any service of fluids does, so at level packet a bound that holds under one service gives way to
+// the one that holds for any way of sharing.
+func (in *instance) boundOf(d *topology.Decision) (bound engine.Time, model, none string) {
+	switch {
+	case d.Bound == 0:
+		return 0, "", "no bound is sought"
+	case in.s.Level != "packet" || d.BoundModel == topology.AnyService || d.BoundModel == topology.AnySequence:
+		return d.Bound, d.BoundModel, ""
+	case in.anyBound == 0:
+		return 0, "", "the bound sought is of one way of sharing circuits (" + d.BoundModel + "), and packets share them in another"
+	}
+	return in.anyBound, topology.AnyService, ""
 }
 
 // iteration measures a simulation of a training step that ends at end.

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"sim/engine"
-	"sim/engine/flow"
 	"sim/policies/topology"
 	"sim/scenarios/result"
 )
@@ -37,21 +36,22 @@ func (in *instance) network(d *topology.Decision, n int) (*engine.Network, error
 // simulateMoves simulates the iterations of a decision whose circuits move on the complete DAG: the first, and those
 // that repeat, of which it returns the last.
 func (in *instance) simulateMoves(ctx context.Context, d *topology.Decision) (trace *engine.Trace, err error) {
-	for k, run := range d.Moves.Runs {
+	controller, err := in.controllers(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	for k := range d.Moves.Runs {
 		if k > 0 && k < d.Moves.Repeated {
 			continue
 		}
-		n, err := in.network(d, k)
-		if err != nil {
+		if _, err := in.network(d, k); err != nil { // ports
 			return nil, err
 		}
-		trace, err = flow.Run(ctx, in.graph, n, in.optical.Routes, flow.Options{Service: d.Service, Rates: true})
+		c, err := controller(k)
 		if err != nil {
-			return nil, err
-		}
-		if err := in.agree(trace.Makespan, run.Makespan); err != nil {
 			return nil, fmt.Errorf("iteration %d, in which circuits move: %w", k+1, err)
 		}
+		_, trace = c.Planned()
 	}
 	return trace, nil
 }
@@ -121,10 +121,10 @@ func (in *instance) pair(a, b int) string {
 	return pods[a].Name + "-" + strings.TrimPrefix(pods[b].Name, "pod ")
 }
 
-// describeMoves adds the changes of a decision for explanations and figures.
-func (in *instance) describeMoves(p *result.Simulation, d *topology.Decision) {
-	if d.Moves.Moving() {
-		p.Moves, p.UnchangedS = in.moves(d.Moves), d.Moves.Static.Makespan.Seconds()
+// describeMoves adds changes of circuits for explanations and figures.
+func (in *instance) describeMoves(p *result.Simulation, m *topology.Moves) {
+	if m.Moving() {
+		p.Moves, p.UnchangedS = in.moves(m), m.Static.Makespan.Seconds()
 	}
 }
 

@@ -2,105 +2,93 @@ package circuits
 
 import (
 	"context"
-	"fmt"
-	"slices"
 
 	"sim/engine"
+	"sim/engine/packet"
+	"sim/fabric"
 	"sim/policies/topology"
 )
 
-// packetMoves simulates a decision whose circuits move packet by packet: they move as soon as the packets of the
-// transfers that they wait for have arrived. When that is follows from the simulation itself, which is therefore made
-// again until it is so; the beginning is right first, and each time one change more.
+// packetMoves simulates the last of the known iterations of a decision whose circuits move packet by packet. The
+// circuits follow the packets: see topology.Controller.
 func (in *instance) packetMoves(ctx context.Context, d *topology.Decision, fluid *engine.Trace) (*podPackets, error) {
-	m := *d.Moves
-	m.Runs = slices.Clone(m.Runs)
-	run := &m.Runs[m.Last()]
-	run.Fired = slices.Clone(run.Fired)
-	for i := range run.Fired { // later than they will be, so that nothing waits for a circuit that has gone
-		if m.Steps[i].Bundle >= 0 {
-			run.Fired[i] += engine.Time(i+1) * in.Times.Ideal / 50
-		}
+	last := d.Moves.Last()
+	controller, err := in.controllers(ctx, d)
+	if err != nil {
+		return nil, err
 	}
-	moved := *d
-	moved.Moves = &m
-	for range 2*len(m.Steps) + 3 {
-		n, err := in.network(&moved, m.Last())
-		if err != nil {
-			return nil, err
-		}
-		in.pauseAtFirst(n)
-		out, _, err := in.packetsOn(ctx, d, fluid, n)
-		if err != nil {
-			return nil, err
-		}
-		fired := in.fired(m.Sequence, out.trace)
-		if slices.Equal(fired, run.Fired) {
-			return out, nil
-		}
-		run.Fired = fired
+	c, err := controller(last)
+	if err != nil {
+		return nil, err
 	}
-	return nil, fmt.Errorf("packet by packet the moments at which circuits move do not settle")
-}
-
-// pauseAtFirst has links without circuits at the start be ones that wait for them, as packets that come there are not
-// lost.
-func (in *instance) pauseAtFirst(n *engine.Network) {
-	var first []engine.Change
+	n, err := in.network(d, last)
+	if err != nil {
+		return nil, err
+	}
 	for l := range n.Links {
-		if n.Links[l].Rate > 0 {
-			continue
-		}
-		i := slices.IndexFunc(n.Changes, func(c engine.Change) bool { return int(c.Link) == l && c.Rate > 0 })
-		if i >= 0 {
-			n.Links[l].Rate = n.Changes[i].Rate
-			first = append(first, engine.Change{Link: int32(l), Planned: true})
-		}
+		n.Links[l].Rate = n.Links[l].Peak // until the controller is asked, before anything is sent
 	}
-	n.Changes = append(first, n.Changes...)
+	n.Changes = nil
+	live := c.Live()
+	out, _, err := in.packetsOn(ctx, d, fluid, n, live.React)
+	if err != nil {
+		return nil, err
+	}
+	m := *d.Moves
+	m.Runs = append(m.Runs[:last:last], live.Run(out.trace.Makespan))
+	out.moves = &m
+	return out, nil
 }
 
-// fired returns when the steps of a sequence are made where transfers end as in a trace of the complete DAG.
-func (in *instance) fired(q *topology.Sequence, t *engine.Trace) []engine.Time {
-	bundle := map[int32]int{}
-	for e, b := range in.optical.Bundles {
-		for _, l := range b.Links {
-			bundle[l] = e
-		}
+// controllers returns a function that returns the controller of the k-th iteration of a decision whose circuits move, on
+// the complete DAG. That fails where the complete DAG does not end when the reduced one does.
+func (in *instance) controllers(ctx context.Context, d *topology.Decision) (func(k int) (*topology.Controller, error), error) {
+	p, err := topology.NewProblem(in.graph, in.optical)
+	if err != nil {
+		return nil, err
 	}
-	ends := make([][]engine.Time, len(in.optical.Bundles))
-	for i := range in.graph.Tasks {
-		if id := int32(i); in.crosses(id) && in.graph.Tasks[i].Bytes > 0 {
-			e := bundle[in.optical.Routes.Of(id)[0].Resource]
-			ends[e] = append(ends[e], t.End[id])
-		}
+	p.Switching = in.problem.Switching
+	it, err := in.problem.Iterations(ctx, d)
+	if err != nil {
+		return nil, err
 	}
-	carried := engine.Time(0) // when all has been
-	for _, list := range ends {
-		slices.Sort(list)
-		if len(list) > 0 {
-			carried = max(carried, list[len(list)-1])
-		}
+	same := make([]int, len(in.optical.Bundles))
+	for e := range same {
+		same[e] = e
 	}
-	var fired []engine.Time
-	now := engine.Time(0)
-	over := false // before steps that are not made
-	for _, s := range q.Steps {
-		at := t.Makespan
-		switch s.Bundle {
-		case topology.AtEnd:
-		case topology.AtTime:
-			at = s.Time
-			over = over || at >= carried
-		default:
-			at = ends[s.Bundle][s.Count-1]
+	return func(k int) (*topology.Controller, error) {
+		c, err := it.Controller(ctx, p, d, same, k)
+		if err != nil {
+			return nil, err
 		}
-		if over && s.Bundle != topology.AtEnd {
-			fired = append(fired, engine.Never)
-			continue
-		}
-		now = max(now, at)
-		fired = append(fired, now)
+		run, _ := c.Planned()
+		return c, in.agree(run.Makespan, d.Moves.Runs[k].Makespan)
+	}, nil
+}
+
+// asPackets returns the reaction of the packets of a job that stands for one to the job itself on its circuits; nil for
+// nil. A task of the job has ended when all parts of it have.
+func asPackets(k *fabric.Packets, tasks int, react packet.Reaction) packet.Reaction {
+	if react == nil {
+		return nil
 	}
-	return fired
+	parts := make([]int32, tasks)
+	for _, of := range k.Origin {
+		parts[of]++
+	}
+	var whole []int32
+	return func(now engine.Time, ended []int32, free func(link int32) engine.Time) ([]engine.Change, engine.Time) {
+		whole = whole[:0]
+		for _, part := range ended {
+			of := k.Origin[part]
+			if parts[of]--; parts[of] == 0 {
+				whole = append(whole, of)
+			}
+		}
+		changes, wake := react(now, whole, func(link int32) engine.Time { return free(link + k.Circuits) })
+		for i := range changes {
+			changes[i].Link += k.Circuits
+		}
+		return changes, wake
+	}
 }

@@ -15,9 +15,10 @@ import (
 // podPackets is a decision on pods, simulated packet by packet.
 type podPackets struct {
 	assembly.Packets
-	trace *engine.Trace // of the complete DAG
-	fluid engine.Time   // when it ends as fluid
-	slack engine.Time   // that packets may need beside
+	trace *engine.Trace   // of the complete DAG
+	fluid engine.Time     // when it ends as fluid
+	slack engine.Time     // that packets may need beside
+	moves *topology.Moves // with the moments at which circuits moved; nil where none do
 }
 
 // packets simulates a decision packet by packet on the complete DAG, of which fluid is the trace as fluid.
@@ -29,7 +30,7 @@ func (in *instance) packets(ctx context.Context, d *topology.Decision, fluid *en
 	if err != nil {
 		return nil, err
 	}
-	out, k, err := in.packetsOn(ctx, d, fluid, provisioned)
+	out, k, err := in.packetsOn(ctx, d, fluid, provisioned, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -40,13 +41,15 @@ func (in *instance) packets(ctx context.Context, d *topology.Decision, fluid *en
 	return out, err
 }
 
-// packetsOn simulates a decision packet by packet on circuits as they are provisioned.
-func (in *instance) packetsOn(ctx context.Context, d *topology.Decision, fluid *engine.Trace, provisioned *engine.Network) (*podPackets, *fabric.Packets, error) {
+// packetsOn simulates a decision packet by packet on circuits as they are provisioned, and as they move when tasks end;
+// react is nil where they stay.
+func (in *instance) packetsOn(ctx context.Context, d *topology.Decision, fluid *engine.Trace, provisioned *engine.Network, react packet.Reaction) (*podPackets, *fabric.Packets, error) {
 	k, err := in.pods.Packets(in.plain, in.optical, provisioned)
 	if err != nil {
 		return nil, nil, err
 	}
 	o := packet.Options{Stop: func() bool { return ctx.Err() != nil }, Seed: in.s.Seed, Reference: k.Reference(fluid)}
+	o.React = asPackets(k, len(in.plain.Tasks), react)
 	trace, stats, err := packet.RunGraph(k.Graph, k.Network, k.Flows, k.Paths, int32(in.s.Workload.Packet), o)
 	if errors.Is(err, packet.ErrStopped) {
 		err = ctx.Err()

@@ -2,9 +2,9 @@ package circuits
 
 import (
 	"context"
+	"fmt"
 
 	"sim/engine"
-	"sim/engine/flow"
 	"sim/policies/topology"
 )
 
@@ -15,12 +15,12 @@ func (r *trials) simulateMoves(ctx context.Context, d *topology.Decision, worker
 	base := r.circuits.Clone()
 	base.SetContext(ctx)
 	base.SetService(d.Service)
-	_, trial, err := r.moving(base.Clone(), d)
+	_, c, err := r.controller(ctx, d)
 	if err != nil {
 		return nil, err
 	}
 	if r.s.Replay.Priorities == "nominal" {
-		r.provision(base, trial.Sequence().Most())
+		r.provision(base, c.Sequence().Most())
 		if err := base.SetTails(base.Spans().Tail); err != nil {
 			return nil, err
 		}
@@ -32,7 +32,7 @@ func (r *trials) simulateMoves(ctx context.Context, d *topology.Decision, worker
 			if err := r.shift(e, i, durations); err != nil {
 				return err
 			}
-			run, ok := trial.Run(e)
+			run, ok := c.Run(e)
 			if ends[i] = run.Makespan; !ok {
 				ends[i] = stalled
 			}
@@ -42,9 +42,22 @@ func (r *trials) simulateMoves(ctx context.Context, d *topology.Decision, worker
 	return ends, err
 }
 
-// moving returns the problem of what is simulated, and trials on it of a decision whose circuits move.
-func (r *trials) moving(e *flow.Evaluator, d *topology.Decision) (*topology.Problem, *topology.Trial, error) {
-	p, err := topology.NewProblem(r.graph, r.optical)
+// controller returns the problem of what is simulated, at the sequence length of the plan, and the controller on it of a
+// decision whose circuits move. It fails where an iteration takes longer or shorter there than planned.
+func (r *trials) controller(ctx context.Context, d *topology.Decision) (*topology.Problem, *topology.Controller, error) {
+	same := r.instance // at the sequence length of the plan
+	if s := r.s; s.Replay.Sequence != s.Workload.Sequence {
+		x := s.Extent()
+		x.All = r.it.All
+		var err error
+		if same, err = place(ctx, s, r.plan.it.Spec, x, s.layoutOf(x.All)); err != nil {
+			return nil, nil, err
+		}
+		if len(same.graph.Tasks) != len(r.graph.Tasks) {
+			return nil, nil, fmt.Errorf("the step has %d tasks as planned, and %d at another sequence length", len(same.graph.Tasks), len(r.graph.Tasks))
+		}
+	}
+	p, err := topology.NewProblem(same.graph, same.optical)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -55,7 +68,21 @@ func (r *trials) moving(e *flow.Evaluator, d *topology.Decision) (*topology.Prob
 	}
 	of := make([]int, len(r.optical.Bundles))
 	for e, b := range r.optical.Bundles {
-		of[e] = at[r.planned(&b)]
+		k, ok := at[r.planned(&b)]
+		if !ok {
+			return nil, nil, fmt.Errorf("no circuits were decided from %s to %s", r.optical.Pods[b.A].Name, r.optical.Pods[b.B].Name)
+		}
+		of[e] = k
 	}
-	return p, p.NewTrial(e, d.Moves, of, len(r.plan.optical.Bundles)), nil
+	it, err := r.plan.problem.Iterations(ctx, d)
+	if err != nil {
+		return nil, nil, err
+	}
+	last := d.Moves.Last()
+	c, err := it.Controller(ctx, p, d, of, last)
+	if err != nil {
+		return nil, nil, err
+	}
+	run, _ := c.Planned()
+	return p, c, r.agree(run.Makespan, d.Moves.Runs[last].Makespan)
 }

@@ -31,7 +31,7 @@ func TestTrialsOfMoves(t *testing.T) {
 		}
 		base := r.circuits.Clone()
 		base.SetService(d.Service)
-		p, trial, err := r.moving(base, d.Decision)
+		p, trial, err := r.controller(t.Context(), d.Decision)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,0 +1,3 @@
+package circuits
+
+import _ "sim/internal/testseed"

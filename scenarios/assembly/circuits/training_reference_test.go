@@ -1,0 +1,527 @@
+package circuits
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"sim/engine"
+	"sim/engine/flow"
+	"sim/engine/units"
+	"sim/policies/topology"
+	"sim/workloads/training"
+)
+
+// drawJob draws a small training job on one to four pods, under a schedule, with ports that connect all pods.
+func drawJob(t *rapid.T) *Scenario {
+	arch := training.Architecture{Hidden: 64 * rapid.IntRange(1, 32).Draw(t, "hidden"), Heads: 8, Vocab: 1000, FFN: 2048}
+	spec := training.Spec{
+		Arch: arch, Sequence: 128 << rapid.IntRange(0, 5).Draw(t, "sequence"), Microbatch: 1, EP: 1, ETP: 1, Chunks: 1, Collectives: "none",
+		Schedule: training.Schedules[rapid.IntRange(0, len(training.Schedules)-1).Draw(t, "schedule")].Name,
+		TP:       1 << rapid.IntRange(0, 2).Draw(t, "tp"), PP: rapid.IntRange(1, 4).Draw(t, "pp"), Microbatches: rapid.IntRange(1, 4).Draw(t, "micro-batches"),
+		Flows:    rapid.SampledFrom([]string{"aggregated", "per-gpu"}).Draw(t, "flows"),
+		Sharding: rapid.SampledFrom([]string{"none", "optimizer"}).Draw(t, "sharding"),
+	}
+	perPod := 1 // stages
+	switch spec.Schedule {
+	case training.DualPipe:
+		spec.PP, spec.Chunks = 2+spec.PP/3*2, 2
+		spec.Microbatches = 2 * spec.PP
+	case training.Interleaved:
+		spec.Chunks, spec.Microbatches = 2, spec.PP*(1+spec.Microbatches/3)
+	}
+	if spec.PP%2 == 0 && rapid.Bool().Draw(t, "two stages in a pod") {
+		perPod = 2
+	}
+	if rapid.IntRange(0, 3).Draw(t, "experts") == 0 {
+		spec.Arch.Experts, spec.Arch.TopK, spec.Arch.ExpertFFN, spec.EP, spec.ETP = 8, 2, 512, 4, min(2, spec.TP)
+	}
+	spec.Arch.Layers = spec.PP * spec.Chunks * rapid.IntRange(1, 2).Draw(t, "layers")
+	least := 1
+	if spec.PP == perPod { // then only synchronisation leaves a pod
+		least = 2
+	}
+	gpus := spec.StageGPUs()
+	spec.GPUs = gpus * spec.PP * rapid.IntRange(least, 4).Draw(t, "replicas")
+	spec.ReplicaMode = rapid.SampledFrom([]string{"auto", "auto", "all"}).Draw(t, "mode")
+	spec.Choices = spec.Defaults().Choices
+	spec.Choices.EffectiveTFLOPS = rapid.SampledFrom([]float64{1, 50, 400}).Draw(t, "TFLOPS")
+	spec.Buckets = units.Bytes(rapid.SampledFrom([]int{0, 0, 1 << 20}).Draw(t, "buckets"))
+	spec.OptimizerTime = engine.Time(rapid.IntRange(0, 1).Draw(t, "optimizer")) * engine.Millisecond
+	spec.Choices.BackwardRatio = rapid.SampledFrom([]float64{1, 1.7, 2}).Draw(t, "backward")
+	spec.Choices.Ring = rapid.SampledFrom([]string{"bidirectional", "unidirectional"}).Draw(t, "ring")
+	search := topology.SearchOptions{MaxEvaluations: 300}
+	rate := func(name string) units.Rate {
+		return units.Rate(1e9 * rapid.SampledFrom([]float64{50, 100, 150, 400}).Draw(t, name))
+	}
+	s := &Scenario{
+		Name: "drawn.toml", Seed: rapid.Uint64Range(1, 5).Draw(t, "seed"), Level: "flow",
+		Workload: Workload{Spec: spec, Packet: units.Bytes(1 << rapid.IntRange(14, 20).Draw(t, "packet"))},
+		Fabric: OCSPods{
+			GPUsPerPodPerReplica: gpus * perPod, PortsPerPod: rapid.IntRange(1, 6).Draw(t, "ports"),
+			PortBandwidth: rate("port"), NICBandwidth: rate("NIC"),
+			Delay:     rapid.SampledFrom([]engine.Time{0, engine.Microsecond, 100 * engine.Microsecond, engine.Millisecond}).Draw(t, "delay"),
+			Switching: rapid.SampledFrom([]string{"per-circuit", "per-circuit", "per-switch"}).Draw(t, "switching"),
+		},
+		Policy: Policy{Allocation: topology.Allocation{
+			Allocators: []string{"delta-during"}, // circuits may move
+			Settings: topology.Settings{
+				PortEvaluations: 100, Topo: search, Joint: search, Service: rapid.SampledFrom([]string{"", "", "max-min"}).Draw(t, "service"),
+				Fast:   topology.FastOptions{Population: 8, Elites: 2, Tournament: 2, Crossover: 0.9, Mutation: 0.3, StallGenerations: 5, MaxGenerations: 20},
+				Moving: topology.DuringOptions{MaxEvaluations: 100, Service: rapid.SampledFrom([]string{"level-priority", "max-min"}).Draw(t, "service of delta-during")},
+				Rotor:  topology.RotorOptions{Switches: 4},
+			},
+		}},
+	}
+	if spec.ReplicaMode == "auto" && rapid.IntRange(0, 3).Draw(t, "one replica differs") == 0 {
+		one := s.replica(0)
+		one.ComputeScale, one.PodMap = 1.3, rapid.Permutation(s.PodMap()).Draw(t, "pods")
+		s.Replicas = []Replica{one}
+	}
+	return s
+}
+
+// buildDrawn builds a drawn job, with as many ports as connect all pods.
+func buildDrawn(t *rapid.T, s *Scenario) *instance {
+	for ; ; s.Fabric.PortsPerPod++ {
+		for i := range s.Replicas {
+			s.Replicas[i].PortsPerPod = s.Fabric.PortsPerPod
+		}
+		sys, err := New(context.Background(), s, 1)
+		if err == nil {
+			return sys.(*instance)
+		}
+		if !errors.Is(err, topology.ErrPorts) {
+			t.Fatal(err)
+		}
+	}
+}
+
+// fluidReference simulates the complete graph of a job under max-min fair sharing, plainly: at every event it computes
+// all rates anew over all transfers. What transfers use follows from where their ends are, and circuits move after
+// the transfers that it counts itself.
+type fluidReference struct {
+	in       *instance
+	delay    engine.Time
+	whole    bool
+	resource map[string]int // numbers of the directions of bundles, by their pods, and of interfaces
+	capacity []float64      // bits a tick
+	uses     [][]share      // by task
+	bundle   []int          // by task, -1 if it stays in its pod
+	dirs     [][]int        // by bundle: the resources of its directions
+	history  []refTopology  // the topologies so far, times from the beginning of the iteration
+}
+
+type share struct {
+	resource int
+	weight   float64
+}
+
+// refTopology is the circuits by bundle that are meant to be from a time on.
+type refTopology struct {
+	at       engine.Time
+	circuits []int
+}
+
+func newFluidReference(in *instance) *fluidReference {
+	r := &fluidReference{in: in, delay: in.s.Fabric.Delay, whole: in.s.Fabric.Switching == "per-switch", resource: map[string]int{}}
+	number := func(name string, rate float64) int {
+		k, ok := r.resource[name]
+		if !ok {
+			k = len(r.capacity)
+			r.resource[name] = k
+			r.capacity = append(r.capacity, rate/float64(engine.Second))
+		}
+		return k
+	}
+	pods, bundles := in.pods, map[[2]int32]int{}
+	for e, b := range in.optical.Bundles {
+		bundles[[2]int32{b.A, b.B}] = e
+	}
+	r.dirs = make([][]int, len(bundles))
+	for i := range in.graph.Tasks {
+		task := &in.graph.Tasks[i]
+		r.uses, r.bundle = append(r.uses, nil), append(r.bundle, -1)
+		if task.Kind != engine.Transfer {
+			continue
+		}
+		from, to := &pods.Nodes[task.Src], &pods.Nodes[task.Dst]
+		if from.Pod == to.Pod && task.Src != task.Dst {
+			continue
+		}
+		e := bundles[[2]int32{min(from.Pod, to.Pod), max(from.Pod, to.Pod)}]
+		k := number(fmt.Sprint("circuits ", from.Pod, " ", to.Pod), 0)
+		if !slices.Contains(r.dirs[e], k) {
+			r.dirs[e] = append(r.dirs[e], k)
+		}
+		r.bundle[i] = e
+		r.uses[i] = append(r.uses[i], share{k, 1})
+		for _, c := range from.NICs {
+			r.uses[i] = append(r.uses[i], share{number(fmt.Sprint("out ", c), float64(pods.NICs[c].Rate)), 1 / float64(from.GPUs)})
+		}
+		for _, c := range to.NICs {
+			r.uses[i] = append(r.uses[i], share{number(fmt.Sprint("in ", c), float64(pods.NICs[c].Rate)), 1 / float64(to.GPUs)})
+		}
+	}
+	return r
+}
+
+// provision sets the circuits that carry at a time: of each bundle the fewest that it was meant to have in the delay
+// before; none while a switch holds all.
+func (r *fluidReference) provision(now engine.Time) {
+	for e, dirs := range r.dirs {
+		n := math.MaxInt
+		for i, x := range r.history {
+			if i+1 < len(r.history) && r.history[i+1].at <= now-r.delay {
+				continue
+			}
+			if n = min(n, x.circuits[e]); r.whole && i > 0 && x.at > now-r.delay {
+				n = 0
+			}
+		}
+		for _, k := range dirs {
+			b := &r.in.optical.Bundles[e]
+			rate := min(r.in.pods.Pods[b.A].Rate, r.in.pods.Pods[b.B].Rate)
+			r.capacity[k] = float64(n) * float64(rate) / float64(engine.Second)
+		}
+	}
+}
+
+// move makes circuits what they are meant to be from a time on.
+func (r *fluidReference) move(at engine.Time, circuits []int) {
+	if !slices.Equal(circuits, r.history[len(r.history)-1].circuits) {
+		r.history = append(r.history, refTopology{at, circuits})
+	}
+}
+
+// rates returns the max-min fair rates of transfers, in bits a tick, equal for each of their flows.
+func (r *fluidReference) rates(active []int32) []float64 {
+	out, free, fixed := make([]float64, len(active)), slices.Clone(r.capacity), make([]bool, len(active))
+	for left := len(active); left > 0; {
+		load := make([]float64, len(free))
+		for i, id := range active {
+			for _, u := range r.uses[id] {
+				if !fixed[i] {
+					load[u.resource] += u.weight * float64(r.in.graph.Tasks[id].Flows)
+				}
+			}
+		}
+		step := math.Inf(1)
+		for k, v := range load {
+			if v > 0 {
+				step = min(step, max(0, free[k])/v)
+			}
+		}
+		for k, v := range load {
+			free[k] -= step * v
+		}
+		for i, id := range active {
+			if fixed[i] {
+				continue
+			}
+			out[i] += step * float64(r.in.graph.Tasks[id].Flows)
+			if fixed[i] = slices.ContainsFunc(r.uses[id], func(u share) bool { return free[u.resource] <= 1e-9*r.capacity[u.resource] }); fixed[i] {
+				left--
+			}
+		}
+	}
+	return out
+}
+
+// run simulates an iteration of a sequence and returns when tasks end and which steps are made when. The iteration that
+// follows begins as this one ends.
+func (r *fluidReference) run(q *topology.Sequence) (ends, fired []engine.Time, err error) {
+	g := r.in.graph
+	n := len(g.Tasks)
+	ends = slices.Repeat([]engine.Time{engine.Never}, n)
+	need, ready, left := make([]int, n), make([]engine.Time, n), make([]float64, n)
+	var waiting []int32 // transfers
+	open := 0
+	var release func(id int32, end engine.Time)
+	enable := func(id int32) {
+		if len(r.uses[id]) > 0 && g.Tasks[id].Bytes > 0 {
+			waiting = append(waiting, id)
+			return
+		}
+		release(id, ready[id]+g.Tasks[id].Duration)
+	}
+	release = func(id int32, end engine.Time) {
+		ends[id] = end
+		for _, e := range g.Out(id) {
+			ready[e.To] = max(ready[e.To], end+e.Lag)
+			if need[e.To]--; need[e.To] == 0 {
+				enable(e.To)
+			}
+		}
+	}
+	for id := range int32(n) {
+		need[id], left[id] = len(g.In(id)), 8*float64(g.Tasks[id].Bytes)
+		if len(r.uses[id]) > 0 && g.Tasks[id].Bytes > 0 {
+			open++
+		}
+	}
+	for id := range int32(n) {
+		if len(g.In(id)) == 0 {
+			enable(id)
+		}
+	}
+	counted, started := make([]int, len(r.dirs)), make([]bool, n)
+	finish := func(id int32, now engine.Time) {
+		waiting = slices.DeleteFunc(waiting, func(k int32) bool { return k == id })
+		counted[r.bundle[id]]++
+		open--
+		release(id, now)
+	}
+	now := engine.Time(0)
+	for {
+		for len(fired) < len(q.Steps) { // steps that are due, after all else of this time
+			s := &q.Steps[len(fired)]
+			if s.Bundle >= 0 && counted[s.Bundle] < s.Count || s.Bundle == topology.AtTime && (now < s.Time || open == 0) || s.Bundle == topology.AtEnd {
+				break
+			}
+			fired = append(fired, now)
+			r.move(now, s.Circuits)
+		}
+		r.provision(now)
+		var active []int32
+		next := engine.Never
+		for _, id := range waiting {
+			if ready[id] <= now {
+				active = append(active, id)
+				started[id] = true
+			} else {
+				next = min(next, ready[id])
+			}
+		}
+		rates := r.rates(active)
+		end := make([]engine.Time, len(active))
+		for i, id := range active {
+			end[i] = engine.Never
+			if rates[i] > 0 {
+				end[i] = now + engine.Time(math.Ceil(left[id]/rates[i]-1e-6))
+			} else if left[id] < 8*float64(g.Tasks[id].Bytes) && left[id] < 1 { // rounding has left it, on a link that went down
+				end[i] = now
+			}
+			next = min(next, end[i])
+		}
+		if open == 0 {
+			break
+		}
+		for _, x := range r.history {
+			if at := x.at + r.delay; at > now {
+				next = min(next, at)
+			}
+		}
+		if len(fired) < len(q.Steps) && q.Steps[len(fired)].Bundle == topology.AtTime {
+			next = min(next, max(now+1, q.Steps[len(fired)].Time))
+		}
+		if next == engine.Never {
+			return nil, nil, fmt.Errorf("the reference stalls at %v with %d transfers left", now, open)
+		}
+		for i, id := range active {
+			left[id] = max(0, left[id]-rates[i]*float64(next-now))
+		}
+		now = next
+		for i, id := range active {
+			if end[i] == now {
+				finish(id, now)
+			}
+		}
+	}
+	makespan := slices.Max(ends)
+	for i := len(fired); i < len(q.Steps); i++ {
+		at := engine.Never
+		if q.Steps[i].Bundle == topology.AtEnd {
+			at = makespan
+			r.move(at, q.Steps[i].Circuits)
+		}
+		fired = append(fired, at)
+	}
+	for i := range r.history {
+		r.history[i].at -= makespan
+	}
+	return ends, fired, nil
+}
+
+// play simulates the iterations of a decision that its trace stands for, and returns when tasks end in the last of them,
+// and how many there were.
+func (r *fluidReference) play(d *topology.Decision) (ends []engine.Time, iterations int, err error) {
+	q, last := &topology.Sequence{First: d.Circuits}, 0
+	if d.Moves.Moving() {
+		q, last = d.Moves.Sequence, d.Moves.Last()
+	}
+	r.history = []refTopology{{-engine.Never / 4, q.First}}
+	for range last + 1 {
+		if ends, _, err = r.run(q); err != nil {
+			return nil, 0, err
+		}
+	}
+	return ends, last + 1, nil
+}
+
+// checkTrace fails where a trace is no schedule of the graph: a task begins when all that it waits for has ended,
+// computes take their time, and transfers have sent all their bytes when they end, over nothing beyond its capacity where
+// circuits stay.
+func (r *fluidReference) checkTrace(d *topology.Decision, trace *engine.Trace) error {
+	g := r.in.graph
+	type change struct {
+		at       engine.Time
+		resource int
+		by       float64 // bits a second
+	}
+	var changes []change
+	for id := range int32(len(g.Tasks)) {
+		begin := engine.Time(0)
+		for _, e := range g.In(id) {
+			begin = max(begin, trace.End[e.From]+e.Lag)
+		}
+		if trace.Start[id] != begin {
+			return fmt.Errorf("%s begins at %v, want %v", g.Name(id), trace.Start[id], begin)
+		}
+		if len(r.uses[id]) == 0 || g.Tasks[id].Bytes == 0 {
+			if want := begin + g.Tasks[id].Duration; trace.End[id] != want {
+				return fmt.Errorf("%s ends at %v, want %v", g.Name(id), trace.End[id], want)
+			}
+			continue
+		}
+		sent, most := 0.0, 0.0
+		steps := trace.Rates(id)
+		for k, s := range steps {
+			was := 0.0
+			if k > 0 {
+				was = steps[k-1].Rate
+				sent += was * (s.At - steps[k-1].At).Seconds()
+			}
+			most = max(most, s.Rate)
+			for _, u := range r.uses[id] {
+				changes = append(changes, change{s.At, u.resource, u.weight * (s.Rate - was)})
+			}
+		}
+		if bits := 8 * float64(g.Tasks[id].Bytes); math.Abs(sent-bits) > 1e-9*bits+most*float64(len(steps)+1)/float64(engine.Second) {
+			return fmt.Errorf("%s sends %g b, want %g", g.Name(id), sent, bits)
+		}
+	}
+	if d.Moves.Moving() {
+		return nil
+	}
+	r.history = []refTopology{{-engine.Never / 4, d.Circuits}}
+	r.provision(0)
+	slices.SortStableFunc(changes, func(a, b change) int { return cmp.Compare(a.at, b.at) })
+	used := make([]float64, len(r.capacity))
+	for i, c := range changes {
+		used[c.resource] += c.by
+		if i+1 < len(changes) && changes[i+1].at == c.at {
+			continue
+		}
+		for k, v := range used {
+			if rate := r.capacity[k] * float64(engine.Second); v > rate*(1+1e-6) {
+				return fmt.Errorf("at %v a resource carries %g b/s of %g", c.at, v, rate)
+			}
+		}
+	}
+	return nil
+}
+
+// TestTrialsOfDrawnJobs: trials of circuits that move, of small jobs, end, however much longer passes take; with hardly
+// any jitter they take as long as planned, whether one replica stands for all in the plan or not.
+func TestTrialsOfDrawnJobs(t *testing.T) {
+	t.Parallel()
+	moving := 0
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawJob(t)
+		s.Replay = Replay{Seeds: 3, ComputeJitter: rapid.SampledFrom([]float64{1e-7, 0.2, 1}).Draw(t, "jitter"), SlowReplica: 1, SlowReplicaIndex: -1, Priorities: "nominal"}
+		s.Replay.Sequence = s.Workload.Sequence * rapid.SampledFrom([]int{1, 1, 1, 4}).Draw(t, "sequence of trials")
+		in := buildDrawn(t, s)
+		for _, policy := range []string{"delta-during", "demand-matched", "mixnet-during"} {
+			a, err := in.Decide(context.Background(), policy, 1)
+			if err != nil {
+				t.Fatalf("%s: %v", policy, err)
+			}
+			d := a.(*decided)
+			m := d.row.Metrics
+			if m["replay_stalled"] > 0 {
+				t.Errorf("%s: %v of %v trials stall", policy, m["replay_stalled"], m["replay_plays"])
+			}
+			if d.Moves.Moving() {
+				moving++
+			}
+			last := d.Makespan
+			if d.Moves.Moving() {
+				last = d.Moves.Runs[d.Moves.Last()].Makespan
+			}
+			if got := m["replay_makespan_mean_s"]; s.Replay.Sequence == s.Workload.Sequence && s.Replay.ComputeJitter < 1e-6 && math.Abs(got-last.Seconds()) > 1e-4*last.Seconds() {
+				t.Errorf("%s: trials take %v s on the mean, the plan %v", policy, got, last)
+			}
+		}
+	})
+	t.Logf("circuits move in %d cases", moving)
+}
+
+// TestTrainingAgainstReference: every policy's circuits on small jobs are simulated as fluid as a plain reference
+// simulates them, to a tick for each task; under priorities, which the reference has not, the trace is a schedule
+// that no capacity forbids. No makespan lies below its bound, packets take no longer than fluid and the stated slack,
+// nothing stalls where circuits move, and all metrics are numbers.
+func TestTrainingAgainstReference(t *testing.T) {
+	t.Parallel()
+	counts := map[string]int{}
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawJob(t)
+		in := buildDrawn(t, s)
+		ref, ticks := newFluidReference(in), engine.Time(len(in.graph.Tasks))
+		for i := range topology.Table {
+			row := &topology.Table[i]
+			if row.Given || strings.Contains(row.Name, "milp") {
+				continue
+			}
+			s.Level = rapid.SampledFrom([]string{"flow", "packet"}).Draw(t, "level")
+			a, err := in.Decide(context.Background(), row.Name, 1)
+			if err != nil {
+				t.Fatalf("%s: %v", row.Name, err)
+			}
+			d := a.(*decided)
+			counts[s.Level]++
+			if d.Moves.Moving() {
+				counts["moving"]++
+			}
+			for name, v := range d.row.Metrics {
+				if !(v >= 0) || math.IsInf(v, 1) {
+					t.Errorf("%s: %s is %v", row.Name, name, v)
+				}
+			}
+			if d.Bound > d.Makespan || in.Bound > d.Makespan || d.row.Metrics["bound_makespan_s"] > d.row.Metrics["makespan_s"] {
+				t.Errorf("%s: a makespan of %v below a bound: %v, of the ideal fabric %v; metrics %v", row.Name, d.Makespan, d.Bound, in.Bound, d.row.Metrics)
+			}
+			if err := ref.checkTrace(d.Decision, d.fluid); err != nil {
+				t.Errorf("%s: %v", row.Name, err)
+			}
+			if d.Service == flow.MaxMin && d.Moves.Last() < 4 {
+				counts["max-min"]++
+				ends, iterations, err := ref.play(d.Decision)
+				if err != nil {
+					t.Fatalf("%s: %v", row.Name, err)
+				}
+				for id, want := range ends {
+					if off := d.fluid.End[id] - want; max(off, -off) > ticks*engine.Time(iterations) {
+						t.Fatalf("%s: %s ends at %v, in the reference at %v; iteration %d", row.Name, in.graph.Name(int32(id)), d.fluid.End[id], want, iterations)
+					}
+				}
+			}
+			if p := d.packets; p != nil {
+				if end := p.trace.Makespan; p.slack > 0 && end > p.fluid+p.slack {
+					t.Errorf("%s: packets end at %v, fluid at %v, and the slack is %v", row.Name, end, p.fluid, p.slack)
+				}
+				if p.slack == 0 && !d.Moves.Moving() {
+					t.Errorf("%s: no slack is stated", row.Name)
+				}
+			}
+		}
+	})
+	t.Log(counts)
+}
