@@ -638,6 +638,11 @@ func (t *building) expand(c Collected, ready []int32, rank, op int) ([]int32, er
 	if err != nil {
 		return nil, err
 	}
+	for i := len(t.out.Rank); i < len(g.Tasks); i++ {
+		if k := &g.Tasks[i]; k.Kind == engine.Transfer && (k.Bytes == 0 || k.Src == k.Dst) {
+			*k = engine.Task{} // as messages of no bytes
+		}
+	}
 	for len(t.out.Rank) < len(g.Tasks) {
 		t.out.Rank, t.out.Op = append(t.out.Rank, int32(rank)), append(t.out.Op, int32(op))
 	}
