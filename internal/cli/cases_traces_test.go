@@ -1,3 +1,81 @@
 package cli
 
-var traceCases = []correctedCase{}
+var traceCases = []correctedCase{
+	{
+		name:   "compute-only",
+		args:   []string{"run", "@/compute-only.toml"},
+		before: "no such traffic",
+		right:  "30 ns: a trace that moves nothing runs",
+		check:  metricIs("makespan_s", map[string]float64{"shortest": 30e-9}),
+	},
+	{
+		name:   "any-source",
+		args:   []string{"run", "@/any-source.toml"},
+		before: "refused as a cycle",
+		right:  "5.76 ns: a receive of any source takes the first arrival that matches",
+		check:  metricIs("makespan_s", map[string]float64{"shortest": 5.76e-9}),
+	},
+	{
+		name:   "named-source",
+		args:   []string{"run", "@/named-source.toml"},
+		before: "5.76 ns",
+		right:  "5.76 ns: the receives of any-source with their sources",
+		check:  metricIs("makespan_s", map[string]float64{"shortest": 5.76e-9}),
+	},
+	{
+		name:   "eager-send",
+		args:   []string{"run", "@/eager-send.toml"},
+		before: "25 us",
+		right:  "20.00016 us: an eager send is done for its rank when it starts",
+		check:  metricIs("makespan_s", map[string]float64{"shortest": 20.00016e-6}),
+	},
+	{
+		name:   "eager-chain",
+		args:   []string{"run", "@/eager-chain.toml"},
+		before: "200 us",
+		right:  "20.0016 us: ten eager sends start at once",
+		check:  metricIs("makespan_s", map[string]float64{"shortest": 20.0016e-6}),
+	},
+	{
+		name:   "cpu-order",
+		args:   []string{"run", "@/cpu-order.toml"},
+		before: "refused as a cycle",
+		right:  "150.32 ns: computes of one cpu run in the order in which they become ready",
+		check:  metricIs("makespan_s", map[string]float64{"shortest": 150.32e-9}),
+	},
+	{
+		name:   "cpu-order-two",
+		args:   []string{"run", "@/cpu-order-two.toml"},
+		before: "150.32 ns",
+		right:  "150.32 ns: the same on two cpus",
+		check:  metricIs("makespan_s", map[string]float64{"shortest": 150.32e-9}),
+	},
+	{
+		name:   "control-cycle",
+		args:   []string{"run", "@/ctrl/s.toml"},
+		before: "refused as a cycle",
+		right:  "30 us: control dependencies that contradict data are dropped",
+		check:  metricIs("makespan_s", map[string]float64{"shortest": 30e-6}),
+	},
+	{
+		name:   "multishot",
+		args:   []string{"run", "@/multishot.toml"},
+		before: "refused",
+		right:  "3 us: a trigger may start the flows that fire it",
+		check:  metricIs("makespan_s", map[string]float64{"shortest": 3e-6}),
+	},
+	{
+		name:   "simai-dependency",
+		args:   []string{"run", "@/simai-dependency.toml"},
+		before: "refused",
+		right:  "60 ns: the dependency column is ignored",
+		check:  metricIs("makespan_s", map[string]float64{"shortest": 60e-9}),
+	},
+	{
+		name:   "simai-micro-batches",
+		args:   []string{"run", "@/simai-micro-batches.toml"},
+		before: "refused",
+		right:  "970 ns: micro-batches need not be equal",
+		check:  metricIs("makespan_s", map[string]float64{"shortest": 970e-9}),
+	},
+}

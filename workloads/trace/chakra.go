@@ -268,7 +268,7 @@ func (n *chNode) attribute(b []byte) error {
 			}
 			return nil
 		case 29:
-			if name == "pg_name" {
+			if name == "pg_name" || name == "comm_group" && n.group == "" {
 				n.group = v.text()
 			}
 			return nil
@@ -283,6 +283,20 @@ func (n *chNode) attribute(b []byte) error {
 		}
 		return nil
 	})
+}
+
+// chName is the name of a group in JSON, which may be written as a number.
+type chName string
+
+// UnmarshalJSON reads a string or a number.
+func (n *chName) UnmarshalJSON(b []byte) error {
+	if len(b) > 0 && b[0] == '"' {
+		return json.Unmarshal(b, (*string)(n))
+	}
+	var number json.Number
+	err := json.Unmarshal(b, &number)
+	*n = chName(number)
+	return err
 }
 
 // chJSON reads the nodes of the JSON variant.
@@ -304,7 +318,8 @@ func chJSON(f File) (nodes []chNode, err error) {
 			Ops      *int64   `json:"num_ops"`
 			Tensor   *int64   `json:"tensor_size"`
 			Stream   *int64   `json:"stream"`
-			Group    string   `json:"pg_name"`
+			Group    chName   `json:"pg_name"`
+			Number   chName   `json:"comm_group"`
 		} `json:"workload_graph"`
 		Schema string `json:"schema"` // of what PyTorch writes of the host
 	}
@@ -316,7 +331,7 @@ func chJSON(f File) (nodes []chNode, err error) {
 	}
 	for i := range all.Graph {
 		g := &all.Graph[i]
-		n := chNode{id: g.ID, name: g.Name, kind: g.Kind, ctrl: g.Ctrl, data: g.Data, micros: g.Runtime, group: g.Group, ints: map[string]int64{}, record: i + 1}
+		n := chNode{id: g.ID, name: g.Name, kind: g.Kind, ctrl: g.Ctrl, data: g.Data, micros: g.Runtime, group: string(cmp.Or(g.Group, g.Number)), ints: map[string]int64{}, record: i + 1}
 		if g.CPU {
 			n.ints["is_cpu_op"] = 1
 		}
@@ -406,6 +421,7 @@ func (c *chakra) rank(rank int, f File, nodes []chNode) error {
 		at[n.id] = int32(i)
 	}
 	ops, gpu, follows := make([]Op, len(nodes)), make([]bool, len(nodes)), make([]bool, len(nodes))
+	control := make([][]int32, len(nodes))
 	for i := range nodes {
 		n := &nodes[i]
 		gpu[i] = n.kind >= chComp && n.ints["is_cpu_op"] == 0
@@ -429,18 +445,27 @@ func (c *chakra) rank(rank int, f File, nodes []chNode) error {
 			switch {
 			case !resolved:
 			case at[d] != int32(i):
-				o.After = append(o.After, at[d])
+				control[i] = append(control[i], at[d])
 			}
 		}
 		if !resolved {
 			c.note("nodes have control dependencies that name no node: none of theirs is taken", 0)
 		}
+		ops[i] = o
+	}
+	if c.h.ControlCycles != "refuse" {
+		for range dropContradictions(ops, control) {
+			c.note("control dependencies close a cycle with data dependencies and are dropped", 0)
+		}
+	}
+	for i := range ops {
+		o := &ops[i]
+		o.After = append(o.After, control[i]...)
 		slices.Sort(o.After)
 		o.After = slices.Compact(o.After)
 		for _, a := range o.After {
 			follows[a] = true
 		}
-		ops[i] = o
 	}
 	out, to, err := ordered(ops)
 	if err != nil {
@@ -459,28 +484,34 @@ func (c *chakra) rank(rank int, f File, nodes []chNode) error {
 	}
 	switch mode {
 	case "chained":
-		chain(out, func(k int) int64 {
+		number := map[int64]int32{} // of streams
+		for k := range out {
 			n := &nodes[from[k]]
 			if !gpu[from[k]] || out[k].Kind == Recv {
-				return -1
+				continue
 			}
-			if s, ok := n.ints["stream"]; ok {
-				return max(0, s)
+			s, ok := n.ints["stream"]
+			if !ok {
+				s = n.ints["tid"]
 			}
-			return max(0, n.ints["tid"])
-		})
+			s = max(0, s)
+			if number[s] == 0 {
+				number[s] = int32(len(number) + 1)
+			}
+			out[k].Stream = number[s]
+		}
 	case "one-at-a-time":
-		chain(out, func(k int) int64 {
+		for k := range out {
 			switch {
 			case out[k].Kind == Recv || out[k].Kind == Join:
-				return -1
 			case !gpu[from[k]]:
-				return 0
+				out[k].Stream = 1
 			case out[k].Kind == Compute:
-				return 1
+				out[k].Stream = 2
+			default:
+				out[k].Stream = 3
 			}
-			return 2
-		})
+		}
 	}
 	c.Ops[rank] = out
 	return nil

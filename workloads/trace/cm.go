@@ -33,8 +33,8 @@ type cmTrigger struct {
 	line  int
 }
 
-// readCM reads a connection matrix of htsim. A flow is a message; a trigger has flows wait for others, by messages of no bytes
-// between their ranks.
+// readCM reads a connection matrix of htsim. A flow is a message. A trigger has flows wait for others, by messages of no
+// bytes between their ranks; if it counts which of several flows ends first, by receives of any source.
 func readCM(files []File, h *Hints) (*Job, error) {
 	if len(files) != 1 {
 		return nil, &Error{File: files[1].Name, Problem: "is a second file, and one holds the whole matrix", Want: "one file"}
@@ -229,42 +229,63 @@ func cmJob(j *Job, flows []cmFlow, triggers map[int64]*cmTrigger) error {
 		got[i] = add(c.dst, Op{Name: name, Kind: Recv, Bytes: c.bytes, Peer: c.src - c.dst, Tag: uint32(i)})
 	}
 	tag, most := uint32(1<<31), len(flows)*64+1<<16
-	wait := func(of int32, recv bool, flow int32) error {
+	next := func() error {
 		if tag++; int(tag-1<<31) > most {
 			return wrong("fewer", "triggers make flows wait for too many others")
 		}
-		c, to := &flows[of], flows[flow].src
-		from, op := c.src, sent[of]
-		if recv {
-			from, op = c.dst, got[of]
-		}
-		add(from, Op{Name: "trigger", Kind: Send, Peer: to - from, Tag: tag, After: []int32{op}})
-		got := add(to, Op{Name: "trigger", Kind: Recv, Peer: from - to, Tag: tag})
-		o := &j.Ops[to][sent[flow]]
-		o.After = append(o.After, got)
 		return nil
+	}
+	// tell has a flow wait for an operation of a rank.
+	tell := func(from, op, flow int32) error {
+		if err := next(); err != nil {
+			return err
+		}
+		to := flows[flow].src
+		add(from, Op{Name: "trigger", Kind: Send, Peer: to - from, Tag: tag, After: []int32{op}})
+		op = add(to, Op{Name: "trigger", Kind: Recv, Peer: from - to, Tag: tag})
+		o := &j.Ops[to][sent[flow]]
+		o.After = append(o.After, op)
+		return nil
+	}
+	// fired returns the rank and the operation with which firing i of a trigger is done.
+	fired := func(t *cmTrigger, i int) (rank, op int32) {
+		c := &flows[t.fires[i]]
+		if t.done[i] {
+			return c.dst, got[t.fires[i]]
+		}
+		return c.src, sent[t.fires[i]]
+	}
+	if err := cmStarts(flows, triggers); err != nil {
+		return err
 	}
 	for id := range slices.Values(sortedKeys(triggers)) {
 		t := triggers[id]
-		switch {
-		case len(t.waits) == 0:
+		if len(t.waits) == 0 {
 			j.note("triggers start no flow", 0)
 			continue
-		case len(t.fires) == 0 || t.kind == "barrier" && len(t.fires) < t.count:
-			return wrong("a flow that fires it", "trigger %d (line %d) is fired %d times, so that line %d never starts", id, t.line, len(t.fires), flows[t.waits[0]].line)
-		case t.kind == "oneshot" && len(t.fires) > 1, t.kind == "barrier" && len(t.fires) > t.count:
-			return wrong("as many as it needs", "trigger %d (line %d) is fired by %d flows, of which those that end first would count", id, t.line, len(t.fires))
-		case t.kind == "multishot" && len(t.fires) < len(t.waits):
-			return wrong("as many as wait", "trigger %d (line %d) is fired %d times, and %d flows wait", id, t.line, len(t.fires), len(t.waits))
-		case t.kind == "multishot" && !cmOrdered(flows, triggers, t.fires):
-			return wrong("flows that start one another", "trigger %d (line %d) is fired by flows whose order is not known before they end", id, t.line)
+		}
+		done := func(i int) (rank, op int32) { return fired(t, i) }
+		// firings whose order shows in the simulation come to one rank, which takes the first to arrive first
+		if len(t.fires) > t.needs(1) && !(t.kind == "multishot" && len(t.fires) == len(t.waits) && cmOrdered(flows, triggers, t.fires)) {
+			if err := next(); err != nil {
+				return err
+			}
+			home, taken := flows[t.waits[0]].src, make([]int32, len(t.fires))
+			for i := range t.fires {
+				from, op := fired(t, i)
+				add(from, Op{Name: "trigger", Kind: Send, Peer: home - from, Tag: tag, After: []int32{op}})
+				taken[i] = add(home, Op{Name: "trigger", Kind: Recv, Peer: Any, Tag: tag})
+			}
+			done = func(i int) (rank, op int32) { return home, taken[i] }
 		}
 		for k, flow := range t.waits {
-			for i, of := range t.fires {
-				if t.kind == "multishot" && i != k {
-					continue
-				}
-				if err := wait(of, t.done[i], flow); err != nil {
+			first, end := 0, t.needs(k+1)
+			if t.kind == "multishot" {
+				first = k
+			}
+			for i := first; i < end; i++ {
+				rank, op := done(i)
+				if err := tell(rank, op, flow); err != nil {
 					return err
 				}
 			}
@@ -273,7 +294,55 @@ func cmJob(j *Job, flows []cmFlow, triggers map[int64]*cmTrigger) error {
 	return nil
 }
 
-// cmOrdered reports whether each of some flows starts, through triggers, after the one before.
+// needs returns how many firings of a trigger start its k-th flow, from 1: of a multishot each starts the next in the
+// order of the file, of others one or as many as a barrier counts start all.
+func (t *cmTrigger) needs(k int) int {
+	switch t.kind {
+	case "multishot":
+		return k
+	case "barrier":
+		return t.count
+	}
+	return 1
+}
+
+// cmStarts fails if a flow never starts, whatever flow ends first: which flows start does not depend on that.
+func cmStarts(flows []cmFlow, triggers map[int64]*cmTrigger) error {
+	starts, fired := make([]bool, len(flows)), map[int64]int{}
+	var ready []int32
+	for i := range flows {
+		if flows[i].waits == 0 {
+			starts[i] = true
+			ready = append(ready, int32(i))
+		}
+	}
+	started := map[int64]int{} // by trigger: flows that it has started
+	for len(ready) > 0 {
+		c := &flows[ready[len(ready)-1]]
+		ready = ready[:len(ready)-1]
+		for _, id := range []int64{c.sendDone, c.recvDone} {
+			if id == 0 {
+				continue
+			}
+			t := triggers[id]
+			fired[id]++
+			for k := started[id]; k < len(t.waits) && fired[id] >= t.needs(k+1); k++ {
+				starts[t.waits[k]] = true
+				ready = append(ready, t.waits[k])
+				started[id] = k + 1
+			}
+		}
+	}
+	for i := range flows {
+		if !starts[i] {
+			c, t := &flows[i], triggers[flows[i].waits]
+			return wrong("enough flows that fire it, of which one starts without it", "trigger %d (line %d) is fired %d times by flows that start, so that line %d never starts", c.waits, t.line, fired[c.waits], c.line)
+		}
+	}
+	return nil
+}
+
+// cmOrdered reports whether each of some flows starts, through triggers that one flow fires, after the one before.
 func cmOrdered(flows []cmFlow, triggers map[int64]*cmTrigger, list []int32) bool {
 	for i := 1; i < len(list); i++ {
 		at, steps := list[i], 0

@@ -13,8 +13,10 @@ import (
 	"testing"
 
 	"google.golang.org/protobuf/encoding/protowire"
+	"pgregory.net/rapid"
 
 	"sim/engine"
+	"sim/engine/flow"
 	"sim/engine/units"
 )
 
@@ -226,8 +228,8 @@ func TestGOAL(t *testing.T) {
 	}
 	at := map[string]int32{}
 	for id := range b.Graph.Tasks {
-		if b.Rank[id] == 0 {
-			at[j.Ops[0][b.Op[id]].Name] = int32(id)
+		if name := j.Ops[0][b.Op[id]].Name; b.Rank[id] == 0 && (b.Graph.Tasks[id].Kind == engine.Transfer || at[name] == 0) {
+			at[name] = int32(id)
 		}
 	}
 	after := func(a, b2 string) bool {
@@ -342,22 +344,132 @@ func TestCM(t *testing.T) {
 		t.Errorf("%d flows in a row, %g B, %g messages", most, bytes, n)
 	}
 	for text, want := range map[string]string{
-		strings.Replace(cmText, "size 7", "size 0", 1):                                    "endless",
-		strings.Replace(cmText, "size 7", "", 1):                                          "without a size",
-		strings.Replace(cmText, "Connections 4", "Connections 5", 1):                      "says Connections 5, and there are 4",
-		strings.Replace(cmText, "count 2", "count 3", 1):                                  "is fired 2 times",
-		strings.Replace(cmText, "barrier count 2", "oneshot", 1):                          "is fired by 2 flows",
-		strings.Replace(cmText, "barrier count 2", "multishot", 1):                        "whose order is not known",
-		strings.Replace(cmText, "trigger 2 size 7", "trigger 9 size 7", 1):                "waits for trigger 9",
-		strings.Replace(cmText, "3->2", "3->4", 1):                                        "a node is",
-		strings.Replace(cmText, "size 7", "size 7 size 8", 1):                             `"size" is there twice`,
-		strings.Replace(cmText, "start 0", "begin 0", 1):                                  `a key "begin"`,
-		strings.Replace(cmText, "Triggers 2", "failure switch_type TOR switch_id 1", 1):   "failures name switches",
-		strings.Replace(cmText, "id 2 trigger 1 size 200", "id 2 trigger 1 size 1e99", 1): "size is",
+		strings.Replace(cmText, "size 7", "size 0", 1):                                         "endless",
+		strings.Replace(cmText, "size 7", "", 1):                                               "without a size",
+		strings.Replace(cmText, "Connections 4", "Connections 5", 1):                           "says Connections 5, and there are 4",
+		strings.Replace(cmText, "count 2", "count 3", 1):                                       "is fired 2 times",
+		strings.Replace(cmText, "trigger 2 size 7", "trigger 2 size 7 recv_done_trigger 2", 1): "",
+		strings.Replace(cmText, "trigger 1 size 200", "trigger 2 size 200", 1):                 "never starts",
+		strings.Replace(cmText, "trigger 2 size 7", "trigger 9 size 7", 1):                     "waits for trigger 9",
+		strings.Replace(cmText, "3->2", "3->4", 1):                                             "a node is",
+		strings.Replace(cmText, "size 7", "size 7 size 8", 1):                                  `"size" is there twice`,
+		strings.Replace(cmText, "start 0", "begin 0", 1):                                       `a key "begin"`,
+		strings.Replace(cmText, "Triggers 2", "failure switch_type TOR switch_id 1", 1):        "failures name switches",
+		strings.Replace(cmText, "id 2 trigger 1 size 200", "id 2 trigger 1 size 1e99", 1):      "size is",
 	} {
-		if _, err := readText(t, text, Keys{}); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "; want ") {
+		_, err := readText(t, text, Keys{})
+		if want == "" {
+			if err != nil {
+				t.Errorf("%.80q: %v", text, err)
+			}
+			continue
+		}
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "; want ") {
 			t.Errorf("%.80q: %v, want %s", text, err, want)
 		}
+	}
+}
+
+// TestCMTriggers compares random flows and triggers on links of their own with a reference that fires triggers when flows
+// end: when the last flow ends, and which files have flows that never start.
+func TestCMTriggers(t *testing.T) {
+	ran, refused := 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 7).Draw(t, "flows")
+		type trigger struct {
+			kind         string
+			count, fired int
+			waits        []int
+		}
+		triggers := make([]trigger, rapid.IntRange(1, 3).Draw(t, "triggers"))
+		for i := range triggers {
+			triggers[i] = trigger{kind: rapid.SampledFrom([]string{"oneshot", "multishot", "barrier"}).Draw(t, "kind"), count: rapid.IntRange(1, 3).Draw(t, "count")}
+		}
+		some := func(what string) int { return max(0, rapid.IntRange(-2, len(triggers)).Draw(t, what)) }
+		var text strings.Builder
+		fmt.Fprintf(&text, "Nodes 5\nConnections %d\nTriggers %d\n", n, len(triggers))
+		took, ends, start := make([]int64, n), make([]int64, n), make([]int64, n)
+		fires := make([][2]int, n)
+		for i := range n {
+			took[i] = int64(rapid.IntRange(1, 1<<40).Draw(t, "bytes"))
+			ends[i] = -1
+			k, src := some("waits"), rapid.IntRange(0, 4).Draw(t, "source")
+			fmt.Fprintf(&text, "%d->%d id %d size %d", src, (src+rapid.IntRange(1, 4).Draw(t, "far"))%5, i+1, took[i])
+			if k > 0 {
+				triggers[k-1].waits = append(triggers[k-1].waits, i)
+				start[i] = -1
+				fmt.Fprintf(&text, " trigger %d", k)
+			} else {
+				start[i] = int64(rapid.IntRange(0, 1<<40).Draw(t, "start"))
+				fmt.Fprintf(&text, " start %d", start[i])
+			}
+			for d, name := range []string{"send_done_trigger", "recv_done_trigger"} {
+				if fires[i][d] = some(name); fires[i][d] > 0 {
+					fmt.Fprintf(&text, " %s %d", name, fires[i][d])
+				}
+			}
+			fmt.Fprintln(&text)
+		}
+		for i, k := range triggers {
+			fmt.Fprintf(&text, "trigger id %d %s", i+1, k.kind)
+			if k.kind == "barrier" {
+				fmt.Fprintf(&text, " count %d", k.count)
+			}
+			fmt.Fprintln(&text)
+		}
+		last := int64(0)
+		for {
+			first := -1
+			for i := range n {
+				if start[i] >= 0 && ends[i] < 0 && (first < 0 || start[i]+took[i] < start[first]+took[first]) {
+					first = i
+				}
+			}
+			if first < 0 {
+				break
+			}
+			now := start[first] + took[first]
+			ends[first], last = now, max(last, now)
+			for _, k := range fires[first] {
+				if k == 0 {
+					continue
+				}
+				g := &triggers[k-1]
+				g.fired++
+				switch {
+				case g.kind == "multishot" && g.fired <= len(g.waits):
+					start[g.waits[g.fired-1]] = now
+				case g.kind == "oneshot" && g.fired == 1, g.kind == "barrier" && g.fired == g.count:
+					for _, w := range g.waits {
+						start[w] = now
+					}
+				}
+			}
+		}
+		f := File{"a.cm", []byte(text.String())}
+		j, err := Read(ByName("cm"), []File{f}, &Hints{})
+		if slices.Contains(start, -1) {
+			if refused++; err == nil || !strings.Contains(err.Error(), "never starts") {
+				t.Fatalf("%v, want a flow that never starts in\n%s", err, text.String())
+			}
+			return
+		}
+		if err != nil {
+			t.Fatalf("%v in\n%s", err, text.String())
+		}
+		ran++
+		b, err := j.Build(Builder{})
+		if err != nil {
+			t.Fatalf("%v in\n%s", err, text.String())
+		}
+		routes := &engine.Routes{Start: make([]int32, len(b.Graph.Tasks)+1), FlowCap: slices.Repeat([]float64{8e12}, len(b.Graph.Tasks))} // a byte per tick
+		trace, err := flow.Run(t.Context(), b.Graph, &engine.Network{Nodes: 5}, routes, flow.Options{})
+		if err != nil || int64(trace.Makespan) != last {
+			t.Fatalf("%v, want an end at %d in\n%s", err, last, text.String())
+		}
+	})
+	if ran == 0 || refused == 0 {
+		t.Errorf("%d files ran and %d were refused, want some of each", ran, refused)
 	}
 }
 

@@ -2,6 +2,7 @@ package trace
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -28,6 +29,7 @@ func isSimAI(begin []byte) bool {
 
 // simAI is a workload text of AICB and SimAI 1.7: what a stage of a pipeline does, in the rows of its layers.
 type simAI struct {
+	file                          string
 	policy                        string
 	tp, ep, pp, vpp, ga, gpus     int
 	stageBytes                    int64 // to the next stage, of a tensor-parallel group and micro-batch
@@ -43,7 +45,8 @@ type simRow struct {
 	name   string
 	part   [3]simPart
 	update engine.Time
-	line   int  // of the file
+	line   int  // of the file, from 1
+	at     int  // byte of the file
 	recalc bool // its gradients need what a checkpoint gives again
 	saved  bool // it is a checkpoint
 }
@@ -67,7 +70,7 @@ func readSimAI(files []File, h *Hints) (*Job, error) {
 	if len(files) != 1 {
 		return nil, &Error{File: files[1].Name, Problem: "is a second file, and one holds the whole workload", Want: "one file"}
 	}
-	s := &simAI{tp: 1, ep: 1, pp: 1, vpp: 1, ga: 1, gpus: h.GPUs, rankOrder: h.RankOrder}
+	s := &simAI{file: files[0].Name, tp: 1, ep: 1, pp: 1, vpp: 1, ga: 1, gpus: h.GPUs, rankOrder: h.RankOrder}
 	l := &lines{file: files[0]}
 	if err := s.read(l, h); err != nil {
 		return nil, err
@@ -99,7 +102,7 @@ func (s *simAI) read(l *lines, h *Hints) error {
 		if err != nil {
 			return l.place(err)
 		}
-		row.line = l.Line
+		row.line, row.at = l.Line, l.at
 		s.rows = append(s.rows, row)
 	}
 	if len(s.rows) != int(rows) {
@@ -193,8 +196,8 @@ func (s *simAI) row(f []string) (r simRow, err error) {
 		return r, wrong("12: name, dependency, and of forward pass, input gradient and weight gradient time, collective and bytes, and the time of the update", "a row of %d columns", len(f))
 	}
 	r.name = f[0]
-	if f[1] != "-1" {
-		return r, wrong("-1", "the dependency is %.40q", f[1])
+	if _, err := integer("column 2, the dependency, which is not used,", f[1], math.MinInt64, math.MaxInt64); err != nil {
+		return r, err
 	}
 	for p := range r.part {
 		t := &r.part[p]
@@ -315,7 +318,7 @@ func (s *simAI) job(l *lines, h *Hints) (*Job, error) {
 	}
 	c, err := s.cut()
 	if err != nil {
-		return nil, l.place(err)
+		return nil, err
 	}
 	for p := range s.pp {
 		ops := s.program(c, p, h.Schedule)

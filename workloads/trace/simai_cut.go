@@ -19,35 +19,43 @@ type simCut struct {
 // once begin the names of rows that a step has once, behind the micro-batches.
 var once = []string{"cross_entropy", "optimizer", "embedding_norm"}
 
-// cut divides the rows. A stage alone does them in their order, whatever micro-batches they are of; of several stages
-// each micro-batch is to be told apart. It fails where it cannot be.
+// cut divides the rows. A stage alone does them in their order, whatever micro-batches they are of. Of several stages,
+// each micro-batch begins with an embedding_layer; if there are not ga of these, micro-batches have equal numbers of rows.
+// Micro-batches may differ in times, collectives and bytes. cut fails if it cannot tell them apart.
 func (s *simAI) cut() (simCut, error) {
-	begin := slices.IndexFunc(s.rows, func(r simRow) bool { return strings.HasPrefix(r.name, "embedding_layer") })
 	if s.pp == 1 || s.policy == "MICRO" {
 		return simCut{blocks: [][]simRow{s.rows}}, nil
 	}
-	if begin < 0 {
-		return simCut{}, wrong(`a row "embedding_layer" at the beginning of each`, "the micro-batches of the stage cannot be told apart")
-	}
+	var starts []int
 	end := len(s.rows)
-	for i := begin; i < len(s.rows); i++ {
-		if slices.ContainsFunc(once, func(name string) bool { return strings.HasPrefix(s.rows[i].name, name) }) {
+	for i, r := range s.rows {
+		if strings.HasPrefix(r.name, "embedding_layer") {
+			starts = append(starts, i)
+		} else if len(starts) > 0 && slices.ContainsFunc(once, func(name string) bool { return strings.HasPrefix(r.name, name) }) {
 			end = i
 			break
 		}
 	}
-	middle := s.rows[begin:end]
-	if len(middle) == 0 || len(middle)%s.ga != 0 {
-		return simCut{}, wrong(fmt.Sprintf("a multiple of ga = %d", s.ga), "%d rows from the first embedding_layer on, before what the step has once, are not of so many micro-batches", len(middle))
+	if len(starts) == 0 {
+		return simCut{}, placed(wrong(`a row "embedding_layer" at the beginning of each`, "the micro-batches of the stage cannot be told apart"), s.file, s.rows[0].line, s.rows[0].at)
 	}
-	c, each := simCut{before: s.rows[:begin], after: s.rows[end:]}, len(middle)/s.ga
-	for i := range s.ga {
-		c.blocks = append(c.blocks, middle[i*each:(i+1)*each])
-		for k, r := range c.blocks[i] {
-			if first := c.blocks[0][k]; r.part != first.part || r.name != first.name {
-				return simCut{}, wrong("micro-batches that are all the same", "line %d is %.40q of micro-batch %d, and differs from line %d of the first", r.line, r.name, i+1, first.line)
-			}
+	begin := starts[0]
+	if rows := end - begin; len(starts) != s.ga && rows%s.ga != 0 {
+		r := s.rows[begin]
+		return simCut{}, placed(wrong(fmt.Sprintf("ga = %d of them, or a multiple of %d rows", s.ga, s.ga), "%d rows and %d micro-batches that begin with embedding_layer stand from here on, before what the step has once", rows, len(starts)), s.file, r.line, r.at)
+	} else if len(starts) != s.ga {
+		starts = starts[:0]
+		for i := range s.ga {
+			starts = append(starts, begin+i*rows/s.ga)
 		}
+	}
+	c := simCut{before: s.rows[:begin], after: s.rows[end:]}
+	for i, from := range starts {
+		to := end
+		if i+1 < len(starts) {
+			to = starts[i+1]
+		}
+		c.blocks = append(c.blocks, s.rows[from:to])
 	}
 	return c, nil
 }
@@ -215,9 +223,18 @@ func (s *simAI) stage(c simCut, h *Hints) *training.Measured {
 		}
 		return forward, backward, weights
 	}
-	m.Forward, m.Backward, m.Weights = sum(c.blocks[0])
-	for _, rows := range c.blocks[1:] {
-		sum(rows)
+	var whole training.MeasuredPass
+	differ := false
+	for _, rows := range c.blocks {
+		var p training.MeasuredPass
+		p.Forward, p.Backward, p.Weights = sum(rows)
+		m.Passes = append(m.Passes, p)
+		whole.Forward, whole.Backward, whole.Weights = whole.Forward+p.Forward, whole.Backward+p.Backward, whole.Weights+p.Weights
+		differ = differ || p != m.Passes[0]
+	}
+	n := engine.Time(len(c.blocks))
+	if m.Forward, m.Backward, m.Weights = whole.Forward/n, whole.Backward/n, whole.Weights/n; !differ {
+		m.Passes = nil
 	}
 	first, last, _ := sum(c.before)
 	tailed, ended, _ := sum(c.after)

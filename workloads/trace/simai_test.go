@@ -7,6 +7,7 @@ import (
 
 	"sim/engine"
 	"sim/engine/flow"
+	"sim/workloads/training"
 )
 
 // simText writes a stage of a pipeline as AICB does.
@@ -154,21 +155,21 @@ func TestSimAIRefused(t *testing.T) {
 		head + "1\n" + strings.Replace(row, "NONE", "ALLREDUCE_XP", 1): `the group of the collective "ALLREDUCE" is "_XP"; want _EP`,
 		head + "1\n" + strings.Replace(row, "NONE", "SUM", 1):          `the collective is "SUM"; want NONE`,
 		head + "1\n" + strings.Replace(row, "NONE 0", "NONE 1.5", 1):   `column 5, bytes is "1.5"; want a whole number`,
-		head + "1\n" + strings.Replace(row, "-1", "3", 1):              "the dependency is",
+		head + "1\n" + strings.Replace(row, "-1", "x", 1):              "the dependency, which is not used, is",
 		head + "1\na -1 1\n": "a row of 3 columns; want 12",
 		head + "1\n" + strings.Replace(row, " 1 ", " 99999999999999999 ", 1): "a time in ns is",
 		head + "99999999999999999999\n":                                      "the number of rows is",
 		head:                                                                 "ends behind its first line",
 		"DATA\n1\n" + row:                                                    `the policy is "DATA"; want one of HYBRID`,
 		"MICRO\n1\n" + row:                                                   "does not say all_gpus",
-		strings.Replace(head, "2", "3", 1) + "1\n" + row:                                                    "are not whole replicas",
-		strings.Replace(head, "all_gpus", "mode: 1 all_gpus", 1) + "1\n" + row:                              "inference",
-		strings.Replace(head, "all_gpus", "colour: 1 all_gpus", 1) + "1\n" + row:                            `the header has "colour"`,
-		strings.Replace(head, "all_gpus: 4", "all_gpus: 4 pp:", 1) + "1\n" + row:                            `"pp" has no value`,
-		strings.Replace(head, "all_gpus: 4", "all_gpus: 4 pp: 2", 1) + "1\n" + row:                          "cannot be told apart",
-		strings.Replace(simText(1, 1, 2, 2, 2, 4), "1000 ALLGATHER 8192 700", "1001 ALLGATHER 8192 700", 1): "differs from line",
-		strings.Replace(head, "all_gpus: 4", "all_gpus: 4 ep: 4", 1) + "1\n" + row:                          "is not a multiple of EP",
-		strings.Replace(head, "all_gpus: 4", "all_gpus: 4 checkpoints: 1 7", 1) + "1\n" + row:               "names row 7 as a checkpoint",
+		strings.Replace(head, "2", "3", 1) + "1\n" + row:                                      "are not whole replicas",
+		strings.Replace(head, "all_gpus", "mode: 1 all_gpus", 1) + "1\n" + row:                "inference",
+		strings.Replace(head, "all_gpus", "colour: 1 all_gpus", 1) + "1\n" + row:              `the header has "colour"`,
+		strings.Replace(head, "all_gpus: 4", "all_gpus: 4 pp:", 1) + "1\n" + row:              `"pp" has no value`,
+		strings.Replace(head, "all_gpus: 4", "all_gpus: 4 pp: 2", 1) + "1\n" + row:            "cannot be told apart",
+		strings.Replace(simText(1, 1, 2, 3, 2, 4), "ga: 3", "ga: 4", 1):                       "record 5 (byte ",
+		strings.Replace(head, "all_gpus: 4", "all_gpus: 4 ep: 4", 1) + "1\n" + row:            "is not a multiple of EP",
+		strings.Replace(head, "all_gpus: 4", "all_gpus: 4 checkpoints: 1 7", 1) + "1\n" + row: "names row 7 as a checkpoint",
 	} {
 		_, err := readText(t, text, Keys{})
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "; want ") {
@@ -245,6 +246,73 @@ func fuzzed(t *testing.T, files []File, format string, h *Hints) {
 		}
 		if sent > bytes*1.01+1 {
 			t.Fatalf("%g B are sent of %g", sent, bytes)
+		}
+	}
+}
+
+// TestSimAIUnequal: micro-batches of different times, and any number in the dependency column, are read; the pipeline of
+// their passes takes as long as one that is filled in pass by pass.
+func TestSimAIUnequal(t *testing.T) {
+	const pp, ga = 3, 5
+	text := strings.ReplaceAll(simText(1, 1, pp, ga, 1, pp), "embedding_layer\t-1", "embedding_layer\t7")
+	var forward, backward [ga]engine.Time
+	for m := range ga {
+		text = strings.Replace(text, "1000 ALLGATHER 8192 700", fmt.Sprintf("%d ALLGATHER 8192 %d", 2000+m*m*300, 900+(ga-m)*170), 1)
+		forward[m] = engine.Time(300+2000+m*m*300) * engine.Nanosecond
+		backward[m] = engine.Time(2+900+(ga-m)*170+800) * engine.Nanosecond
+	}
+	j, err := readText(t, text, Keys{Schedule: training.OneFOneB})
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := training.Spec{Schedule: training.OneFOneB, PP: pp, Chunks: 1, Microbatches: ga}
+	var ends [2][pp][ga]engine.Time // of forward and backward passes, 0 if not known
+	var free [pp]engine.Time
+	before, after := 2*engine.Nanosecond, engine.Time(10+10+20+20+5000+2)*engine.Nanosecond
+	var next [pp]int
+	for i := range free {
+		free[i] = before
+	}
+	for left := 2 * pp * ga; left > 0; {
+		for i := range pp {
+			steps := spec.Program(i)
+			if next[i] == len(steps) {
+				continue
+			}
+			m, ready := steps[next[i]].Microbatch, free[i]
+			if steps[next[i]].Work == training.Forwards {
+				if i > 0 {
+					if ends[0][i-1][m] == 0 {
+						continue
+					}
+					ready = max(ready, ends[0][i-1][m])
+				}
+				free[i] = ready + forward[m]
+				ends[0][i][m] = free[i]
+			} else {
+				if i < pp-1 {
+					if ends[1][i+1][m] == 0 {
+						continue
+					}
+					ready = max(ready, ends[1][i+1][m])
+				}
+				free[i] = ready + backward[m]
+				ends[1][i][m] = free[i]
+			}
+			next[i]++
+			left--
+		}
+	}
+	want := free[0] + after
+	if got := span(t, j); got < want-200*engine.Nanosecond || got > want+300*engine.Nanosecond {
+		t.Errorf("computing alone takes %v, want %v", got, want)
+	}
+	if n := len(j.Stage.Passes); n != ga {
+		t.Fatalf("a stage has %d passes, want %d", n, ga)
+	}
+	for m, p := range j.Stage.Passes {
+		if p.Forward != forward[m] || p.Backward != backward[m] {
+			t.Errorf("micro-batch %d takes %v and %v, want %v and %v", m, p.Forward, p.Backward, forward[m], backward[m])
 		}
 	}
 }

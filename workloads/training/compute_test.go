@@ -57,7 +57,7 @@ func TestReadOperators(t *testing.T) {
 	if got, want := s.attentionShare(0), 1470.5/layer; math.Abs(got-want) > 1e-12 {
 		t.Errorf("attention is %g of a pass, want %g", got, want)
 	}
-	x, err := s.times(0, 1)
+	x, err := s.times(0, 0, 1)
 	if got, want := x.weights.Seconds()*1e6, 3*(layer-500); err != nil || math.Abs(got-want) > 1e-3 {
 		t.Errorf("gradients of weights take %g us, want %g: %v", got, want, err)
 	}

@@ -403,7 +403,7 @@ type stage struct {
 func (b *builder) step(r int, z *stage, step int, scale float64) (span, error) {
 	s, o := &b.Spec, z.steps[step]
 	v := o.Chunk*s.PP + z.number
-	t, err := s.times(v, scale)
+	t, err := s.times(v, o.Microbatch, scale)
 	if err != nil {
 		return span{}, fmt.Errorf("training: compute of stage %d: %w", z.number+1, err)
 	}

@@ -69,11 +69,24 @@ type Spec struct {
 // Measured is what a stage does, where it is known without a model: all stages do the same.
 type Measured struct {
 	GPUs, Microbatches       int         // of a stage, and of a step
-	Forward, Backward        engine.Time // of a micro-batch
+	Forward, Backward        engine.Time // of a micro-batch, on average
 	Weights                  engine.Time // the part of Backward that computes gradients of weights
 	First, Last              engine.Time // before the first forward pass, and after the last backward pass
 	PipelineBytes, SyncBytes int64       // as the methods of Spec
 	InsideBytes              int64       // that a GPU sends others of its stage in a step, which passes take longer for
+	// Passes are the times of each micro-batch, nil if all take the average.
+	Passes []MeasuredPass
+}
+
+// MeasuredPass is how long a stage takes for one micro-batch. Weights is part of Backward.
+type MeasuredPass struct{ Forward, Backward, Weights engine.Time }
+
+// pass returns the times of a micro-batch.
+func (m *Measured) pass(microbatch int) MeasuredPass {
+	if m.Passes == nil {
+		return MeasuredPass{m.Forward, m.Backward, m.Weights}
+	}
+	return m.Passes[microbatch]
 }
 
 // StageGPUs returns the number of GPUs of a pipeline stage: an expert-parallel group where there are experts, else a
@@ -296,13 +309,14 @@ type passTimes struct {
 	again             engine.Time // of the forward pass, before backward
 }
 
-// times returns how long virtual stage v computes on GPUs that take scale times as long. The gradients of weights take
+// times returns how long virtual stage v computes for a micro-batch on GPUs that take scale times as long. The gradients of weights take
 // as long as the products with them do forward, which is all of a forward pass but attention's scores.
-func (s *Spec) times(v int, scale float64) (t passTimes, err error) {
+func (s *Spec) times(v, microbatch int, scale float64) (t passTimes, err error) {
 	f := s.ForwardSeconds(v) * scale
 	b, weights, again := 0.0, 0.0, 0.0
 	if m := s.Measured; m != nil {
-		b, weights = m.Backward.Seconds()*scale, m.Weights.Seconds()*scale
+		p := m.pass(microbatch)
+		f, b, weights = p.Forward.Seconds()*scale, p.Backward.Seconds()*scale, p.Weights.Seconds()*scale
 	} else {
 		_, scores := s.attentionTime(v)
 		scores /= s.ForwardSeconds(v)

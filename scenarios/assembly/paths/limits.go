@@ -196,7 +196,7 @@ func (a *routedAnswer) meanHops() float64 {
 	if a.loads.Weighted != nil {
 		hops = a.loads.WeightedHops
 	}
-	return hops / a.r.messages()
+	return hops / max(1, a.r.messages())
 }
 
 // throughput returns the packets that all links together can carry in a second.

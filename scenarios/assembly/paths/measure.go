@@ -37,7 +37,7 @@ func (a *routedAnswer) static(ctx context.Context, n *engine.Network, d *routing
 			nodes = float64(r.live())
 		}
 		m["average_hops"] = hops / (nodes * nodes)
-	default:
+	case r.messages() > 0:
 		m["average_hops"] = hops / r.messages()
 	}
 	a.pressed = pressed(n, z, float64(r.s.Fabric.LinkRate))

@@ -2,6 +2,7 @@ package paths
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"sim/engine"
@@ -20,7 +21,7 @@ func stepLoad(ctx context.Context, r *routed, _ int64) (*load, error) {
 		return nil, err
 	}
 	t, err := collective.OfGraph(r.s.Workload.Kind, int(r.Whole.Nodes), it.Graph)
-	if err != nil {
+	if err != nil && (r.s.Workload.Trace == nil || !errors.Is(err, collective.ErrTraffic)) { // a trace may only compute
 		return nil, err
 	}
 	r.it = it
