@@ -29,6 +29,8 @@ type Study struct {
 	src *source
 	set map[string]bool // paths given by an override
 
+	dirs OutputDirs
+
 	mu    sync.Mutex
 	bases map[string]*source // by the value of the axis base
 }
@@ -188,7 +190,11 @@ func (st *Study) Variant(i int) (*Scenario, error) {
 			c.Varied[path] = schema.Origin{File: st.Axes[a].file, Line: st.Axes[a].lines[k], Key: key}
 		}
 	}
-	return c.finish()
+	variant, err := c.finish()
+	if err == nil {
+		variant.outputs(st.dirs)
+	}
+	return variant, err
 }
 
 // Suspects returns up to maxCount variants, ascending, in which faults of a large study are found soonest: those with a

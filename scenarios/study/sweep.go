@@ -28,7 +28,6 @@ type Plan struct {
 	// Decides is, by cell, the first variant with the same scenarios.Scenario.DecisionKey: what its policy decides
 	// serves the cell.
 	Decides []int
-	Dirs    []scenarios.OutputDir // that cells write to, each once
 
 	guessed *sizes // of its variants, once they were asked for
 }
@@ -75,10 +74,8 @@ func NewPlan(ctx context.Context, st *scenarios.Study) (*Plan, error) {
 	}
 	cells := make([][]result.Cell, n)
 	decisions := make([]string, n)
-	dirs := make([][]scenarios.OutputDir, n)
 	err = checkVariants(ctx, st, upTo(n), func(i int, s *scenarios.Scenario) {
 		decisions[i] = s.DecisionKey()
-		dirs[i] = s.OutputDirs()
 		for _, policy := range s.PolicyNames() {
 			cells[i] = append(cells[i], result.Cell{
 				At: st.At(i), Policy: policy, Key: s.Only(policy).CellKey(), Scenario: s.Name, Seed: s.Seed,
@@ -90,11 +87,6 @@ func NewPlan(ctx context.Context, st *scenarios.Study) (*Plan, error) {
 	}
 	first := map[string]int{"": -1}
 	for i := range cells {
-		for _, d := range dirs[i] {
-			if !slices.Contains(p.Dirs, d) {
-				p.Dirs = append(p.Dirs, d)
-			}
-		}
 		if _, ok := first[decisions[i]]; !ok {
 			first[decisions[i]] = i
 		}
