@@ -165,7 +165,7 @@ func checkInPods(c *checker) {
 		c.clash(keys+" workload.collectives", "the search is of steps whose stages keep their calls to themselves, and these are in the graph; choose an order or a file, or leave workload.collectives out")
 	case len(s.Policy.Fixed.Circuits) > 0:
 		c.clash(keys+" policy.allocators", "circuits that are given are of stages in order; choose another allocator")
-	default:
+	case len(c.Diagnostics) == 0: // else the job may have no replica, or stages of no GPUs
 		circuits.CheckMappings(c.Reader, s.pods())
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"sim/fabric/torus"
+	"sim/internal/infile"
 	"sim/scenarios/assembly"
 	"sim/scenarios/assembly/links"
 	"sim/scenarios/assembly/paths"
@@ -289,10 +290,7 @@ func (c *checker) readBesideUpTo(path, name string, most int) (data []byte, plac
 	c.inputs = append(c.inputs, place)
 	fi, err := os.Stat(place)
 	if err == nil && fi.Size() <= int64(most) {
-		if most > schema.MaxFileBytes && !fi.Mode().IsRegular() { // which may have no end
-			return nil, place, fmt.Errorf("%s is not a file", place)
-		}
-		data, err = readUpTo(place, most)
+		data, err = infile.Read(place, most)
 	}
 	if err == nil && (fi.Size() > int64(most) || len(data) > most) {
 		err = fmt.Errorf("%s is larger than %d MiB", place, most>>20)

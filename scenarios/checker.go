@@ -42,6 +42,7 @@ func newChecker(name string, root map[string]any, layers []schema.Layer) *checke
 
 // resolve checks Root and fills a scenario from it.
 func (c *checker) resolve() {
+	c.dropUnsetOutputs()
 	c.matrixAlias()
 	var found []*kind
 	for _, section := range sections {

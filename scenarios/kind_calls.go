@@ -150,6 +150,16 @@ func buildCall(ctx context.Context, s *Scenario, workers int) (assembly.System, 
 	return calls.NewSystem(ctx, z)
 }
 
+// callKeys lists the keys that may be at fault for each field that a collective.CallError names.
+var callKeys = map[string][]string{
+	"":      append([]string{"workload.group"}, paths.EndpointKeys...),
+	"group": {"workload.group"},
+	"bytes": {"workload.message"},
+	"sizes": {"workload.message"},
+	"root":  {"workload.root"},
+	"peer":  {"workload.peer"},
+}
+
 // checkCall holds a call against the nodes of its fabric, of which so many may take part, and the algorithms that are
 // named against the call. All else must be sound.
 func checkCall(c *checker) {
@@ -179,7 +189,12 @@ func checkCall(c *checker) {
 		_, err = problem.Bound(ended)
 	}
 	if err != nil {
-		c.clash("workload.group workload.root workload.peer "+message+" workload.kind", "%s; name ranks that there are, each node once", assembly.FaultText(err))
+		keys := []string{"workload.group", "workload.root", "workload.peer", message, "workload.kind"}
+		if fault := (*collective.CallError)(nil); errors.As(err, &fault) {
+			keys = callKeys[fault.Field]
+		}
+		what, want := assembly.Wanted(err)
+		c.Clash(keys, what, want)
 		return
 	}
 	if d := problem.Domain; d != nil && open.domains && problem.Kind == collective.SendReceive && d[problem.Root] == d[problem.Peer] {

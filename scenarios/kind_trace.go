@@ -14,6 +14,7 @@ import (
 
 	"sim/engine"
 	"sim/engine/units"
+	"sim/internal/infile"
 	"sim/scenarios/assembly"
 	"sim/scenarios/assembly/paths"
 	"sim/scenarios/schema"
@@ -167,7 +168,7 @@ func (c *checker) readTrace(names []string) (files []trace.File, err error) {
 // readTraceFile reads a file of so many bytes at most, or of a larger one a byte more; one that is embedded where no
 // such file is there.
 func readTraceFile(place string, most int) ([]byte, error) {
-	data, err := readUpTo(place, most)
+	data, err := infile.Read(place, most)
 	if err != nil {
 		if data, missing := embedded.ReadFile(embeddedName(place)); missing == nil {
 			return data, nil

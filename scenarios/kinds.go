@@ -166,6 +166,9 @@ func (k *kind) playedOn() []string {
 // not either.
 func (s *Scenario) elsewhere(path, name string) *schema.Wrong {
 	at := schema.JoinPath(path, name)
+	if flag, ok := outputKeys[at]; ok {
+		return &schema.Wrong{Problem: "names an output, which no key does any more", Remedy: "leave it out, and give sim run " + flag}
+	}
 	var users []*kind
 	one := *s
 	resolve := one.names(false)

@@ -3,7 +3,6 @@ package scenarios
 import (
 	"embed"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -12,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"sim/internal/infile"
 	"sim/internal/text"
 	"sim/scenarios/schema"
 )
@@ -123,17 +123,7 @@ func open(file string) (name string, data []byte, fault *Diagnostic) {
 }
 
 // readSome reads a file, or of one that is too large a byte too much.
-func readSome(file string) ([]byte, error) { return readUpTo(file, schema.MaxFileBytes) }
-
-// readUpTo reads a file, and no more of it than tells that it is larger than so many bytes.
-func readUpTo(file string, most int) ([]byte, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, int64(most)+1))
-}
+func readSome(file string) ([]byte, error) { return infile.Read(file, schema.MaxFileBytes) }
 
 func openEmbedded(file string) (name string, data []byte, fault *Diagnostic) {
 	asked := path.Clean(filepath.ToSlash(file))

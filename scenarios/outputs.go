@@ -4,22 +4,58 @@ import (
 	"sim/scenarios/schema"
 )
 
-// OutputDir is a directory that policies write to while they decide.
-type OutputDir struct {
-	Key  string // that names it
-	Path string
+// OutputDirs are directories that policies write to while they decide; "" for none. The command's flags name them, and no
+// key of a scenario does: whoever runs a scenario of others decides what it writes.
+type OutputDirs struct {
+	Models string // of MILP solvers, as MPS and LP
+	Routes string // of route-optimised, kept for the next run
 }
 
-// OutputDirs returns the directories that the policies of s write to.
-func (s *Scenario) OutputDirs() []OutputDir {
-	var list []OutputDir
-	s.schema().Outputs(func(key, dir string) { list = append(list, OutputDir{key, dir}) })
-	return list
+// outputKeys are keys of earlier versions that named output directories, with the flags in their place.
+var outputKeys = map[string]string{
+	"policy.milp.export":           "--milp-export DIR",
+	"policy.route-optimised.cache": "--route-cache DIR",
 }
 
-// Fault says that the directory cannot serve a scenario or study of that name.
-func (d OutputDir) Fault(name, why string) error {
-	return Diagnostics{{File: name, Key: d.Key, Problem: schema.Quote(d.Path) + " " + why, Remedy: "name a directory that can be written"}}
+// dropUnsetOutputs leaves out the keys of earlier versions that named output directories where they name none, as in
+// resolved scenarios that were kept.
+func (c *checker) dropUnsetOutputs() {
+	for path := range outputKeys {
+		above, name := schema.CutLast(path)
+		first, last := schema.CutLast(above)
+		if table := schema.Child(schema.Child(c.Root, first), last); table[name] == "" {
+			delete(table, name)
+		}
+	}
+}
+
+// WriteTo has the policies of s write to directories. It fails where none of them writes there.
+func (s *Scenario) WriteTo(d OutputDirs) error {
+	missing := func(flag, what, policy string) error {
+		return Diagnostics{{File: s.Name, Problem: flag + ": no policy of the scenario " + what, Remedy: "add one, such as --policy " + policy}}
+	}
+	switch tables := s.schema(); {
+	case d.Models != "" && !tables.Uses("policy.milp"):
+		return missing("--milp-export", "has a MILP solver decide", "delta-joint-milp")
+	case d.Routes != "" && !tables.Uses("policy.route-optimised"):
+		return missing("--route-cache", "searches for routes", "route-optimised")
+	}
+	s.outputs(d)
+	return nil
+}
+
+func (s *Scenario) outputs(d OutputDirs) {
+	s.Policy.MILP.Export, s.Policy.Optimised.Cache = d.Models, d.Routes
+}
+
+// WriteTo has the policies of all variants write to directories. It fails where none of the first variant writes there.
+func (st *Study) WriteTo(d OutputDirs) error {
+	first, err := st.Variant(0)
+	if err == nil {
+		err = first.WriteTo(d)
+	}
+	st.dirs = d
+	return err
 }
 
 // Inputs returns the files that the scenario at path is read from: its own, those it is based on, and those that its

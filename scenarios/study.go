@@ -7,7 +7,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
+	"strconv"
 	"sync"
 
 	"github.com/BurntSushi/toml"
@@ -26,6 +28,8 @@ type Study struct {
 
 	src *source
 	set map[string]bool // paths given by an override
+
+	dirs OutputDirs
 
 	mu    sync.Mutex
 	bases map[string]*source // by the value of the axis base
@@ -71,6 +75,9 @@ func ParseStudy(name string, data []byte, overrides []string) (*Study, error) {
 	if len(c.Diagnostics) > 0 {
 		return nil, c.Diagnostics.Sorted()
 	}
+	if c.refuseNonFinite(); len(c.Diagnostics) > 0 {
+		return nil, c.Diagnostics.Sorted()
+	}
 	st.set = c.Set
 	first, err := st.Variant(0)
 	if err != nil {
@@ -81,6 +88,35 @@ func ParseStudy(name string, data []byte, overrides []string) (*Study, error) {
 		st.Title, _ = src.root["title"].(string)
 	}
 	return st, nil
+}
+
+// nonFinite calls each with the path of every NaN and infinity in the value of the key at path. A study refuses them
+// before its variants are checked: a variant may have another value in their place, and neither the digest nor the files
+// of results can hold them.
+func nonFinite(v any, path string, each func(path string, number float64)) {
+	switch v := v.(type) {
+	case float64:
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			each(path, v)
+		}
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			nonFinite(v[name], schema.JoinPath(path, name), each)
+		}
+	case []map[string]any:
+		for i := range v {
+			nonFinite(v[i], schema.JoinPath(path, strconv.Itoa(i)), each)
+		}
+	case []any:
+		for _, element := range v {
+			nonFinite(element, path, each)
+		}
+	}
+}
+
+// refuseNonFinite refuses the keys of c's file whose values are NaN or infinite.
+func (c *checker) refuseNonFinite() {
+	nonFinite(c.Root, "", func(path string, number float64) { c.refuse(path, "is %s; write a finite number", schema.Describe(number)) })
 }
 
 // IsStudy reports whether the file at path can be read and has a table that makes it a study.
@@ -154,7 +190,47 @@ func (st *Study) Variant(i int) (*Scenario, error) {
 			c.Varied[path] = schema.Origin{File: st.Axes[a].file, Line: st.Axes[a].lines[k], Key: key}
 		}
 	}
-	return c.finish()
+	variant, err := c.finish()
+	if err == nil {
+		variant.outputs(st.dirs)
+	}
+	return variant, err
+}
+
+// Suspects returns up to maxCount variants, ascending, in which faults of a large study are found soonest: those with a
+// value that its key does not take, then those at the ends of an axis. Each has the first value of all other axes.
+func (st *Study) Suspects(maxCount int) []int {
+	var variants []int
+	add := func(i int) bool {
+		if len(variants) < maxCount {
+			variants = append(variants, i)
+		}
+		return len(variants) < maxCount
+	}
+	stride := make([]int, len(st.Axes)) // between variants whose values on an axis follow each other
+	for a, n := len(st.Axes)-1, 1; a >= 0; a-- {
+		stride[a] = n
+		n *= len(st.Axes[a].Values)
+	}
+	if first, err := st.Variant(0); err == nil {
+		tables := first.schema()
+		for a, axis := range st.Axes {
+			for k, name := range axis.Keys {
+				key := tables.Key(name)
+				for v := range axis.Values {
+					if key != nil && key.Set(0, axis.Values[v][k]) != nil && !add(v*stride[a]) {
+						break
+					}
+				}
+			}
+		}
+	}
+	for a, axis := range st.Axes {
+		for low, high := 0, len(axis.Values)-1; low <= high && add(low*stride[a]) && add(high*stride[a]); low, high = low+1, high-1 {
+		}
+	}
+	slices.Sort(variants)
+	return slices.Compact(variants)
 }
 
 // based returns the study's own keys on top of a base.
@@ -165,7 +241,13 @@ func (st *Study) based(a *Axis, base string) (*source, Diagnostics) {
 		return s, nil
 	}
 	s := &source{root: merged(st.src.root, map[string]any{baseKey: base}), layers: st.src.layers}
-	if faults := s.inherit(0); faults != nil {
+	faults := s.inherit(0)
+	if faults == nil {
+		c := newChecker(st.Name, s.root, s.layers)
+		c.refuseNonFinite()
+		faults = c.Diagnostics
+	}
+	if faults != nil {
 		for i := range faults {
 			if faults[i].Key == baseKey {
 				faults[i].File, faults[i].Line = a.file, a.lines[slices.Index(a.Keys, baseKey)]

@@ -74,6 +74,7 @@ func (st *Study) readAxes(c *checker, overrides []string) (plain []string) {
 				a.Values[v] = append(a.Values[v], values.at(v))
 			}
 		}
+		a.checkFinite(c)
 		a.label(c)
 	}
 	return plain
@@ -260,6 +261,19 @@ func listKey(path string) bool {
 		}
 	}
 	return false
+}
+
+// checkFinite refuses values that are NaN or infinite, or hold such numbers.
+func (a *Axis) checkFinite(c *checker) {
+	for v := range a.Values {
+		for k, key := range a.Keys {
+			nonFinite(a.Values[v][k], key, func(_ string, number float64) {
+				c.Diagnostics = append(c.Diagnostics, Diagnostic{
+					File: a.file, Line: a.lines[k], Key: "sweep." + key, Problem: fmt.Sprintf("value %d is %s", v+1, schema.Describe(number)), Remedy: "write finite numbers",
+				})
+			})
+		}
+	}
 }
 
 // label words the values, which must differ: of a group by the first key's, unless they repeat, else by all keys'.

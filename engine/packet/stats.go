@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"sim/engine"
+	"sim/internal/csvfield"
 )
 
 // Cause is why a packet was dropped.
@@ -141,10 +142,10 @@ func (s *Stats) WriteLinks(w io.Writer, n *engine.Network) error {
 	rows := [][]string{{"link", "from", "to", "packets", "bytes", "busy_s", "utilisation", "max_queue", "mean_queue", "dropped", "retries"}}
 	for i, l := range s.Links {
 		id := int32(i)
-		rows = append(rows, []string{
+		rows = append(rows, csvfield.Safe(
 			n.ResourceName(id), whole(n.Links[i].From), whole(n.Links[i].To), whole(l.Packets), whole(l.Bytes), number(l.Busy.Seconds()),
 			number(s.Utilisation(id)), whole(l.MaxQueue), number(s.MeanQueue(id)), whole(l.Dropped), whole(l.Retries),
-		})
+		))
 	}
 	return c.WriteAll(rows)
 }
@@ -160,7 +161,7 @@ func (s *Stats) WriteQueues(w io.Writer, n *engine.Network) error {
 			continue
 		}
 		at := s.SampleEvery * engine.Time(i/len(s.Links)+1)
-		if err := c.Write([]string{number(at.Seconds()), n.ResourceName(int32(i % len(s.Links))), whole(depth)}); err != nil {
+		if err := c.Write(csvfield.Safe(number(at.Seconds()), n.ResourceName(int32(i%len(s.Links))), whole(depth))); err != nil {
 			return err
 		}
 	}

@@ -63,6 +63,7 @@ func badThings(t *testing.T, dir, whole string) {
 		must(os.Symlink("loop"+ending, filepath.Join(dir, "loop"+ending)))
 		must(os.Symlink("/dev/zero", filepath.Join(dir, "zero"+ending)))
 		must(os.Symlink("/dev/urandom", filepath.Join(dir, "random"+ending)))
+		must(syscall.Mkfifo(filepath.Join(dir, "pipe"+ending), 0o666))
 	}
 	write("sparse.toml", nil)
 	must(os.Truncate(filepath.Join(dir, "sparse.toml"), 1<<40))

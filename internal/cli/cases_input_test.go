@@ -1,3 +1,121 @@
 package cli
 
-var inputCases = []correctedCase{}
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+)
+
+var inputCases = []correctedCase{
+	{
+		name: "panic", args: []string{"check", "@/panic.toml"},
+		before: "panic in inpods.go", right: "the two diagnostics that appear without mappings",
+		check: refusedWith("panic.toml:5: workload.tp: ", "panic.toml:8: workload.architecture.top_k: "),
+	},
+	{
+		name: "nan-in-axis", args: []string{"check", "@/mixed.toml"},
+		before: "exit 1, json: unsupported value: NaN", right: "exit 2 with file, line and key",
+		check: refusedWith("mixed.toml:3: sweep.workload.schedule: "),
+	},
+	{
+		name: "nan-beneath-axis", args: []string{"check", "@/swept2.toml"},
+		before: "exit 1, json: unsupported value: NaN", right: "exit 2 with file, line and key",
+		check: refusedWith("swept2.toml:3: workload.microbatches: "),
+	},
+	{
+		name: "bidi", args: []string{"run", "@/bidi.toml"},
+		before: "control characters reach the terminal", right: "escaped", check: escaped,
+	},
+	{
+		name: "bidi-check", args: []string{"check", "@/bidi.toml"},
+		before: "control characters reach the terminal", right: "escaped", check: escaped,
+	},
+	{
+		name: "wrong-peer", args: []string{"check", "@/wrong-peer.toml"},
+		before: "blames workload.root", right: "blames workload.peer",
+		check: refusedWith("wrong-peer.toml:1: workload.peer: "),
+	},
+}
+
+// refusedWith returns a check that the command ends with exit code 2 and exactly as many lines as are given, line i with
+// the text of number i.
+func refusedWith(want ...string) func(caseOutcome) (string, error) {
+	return func(o caseOutcome) (string, error) {
+		lines := strings.Split(strings.TrimRight(o.stderr, "\n"), "\n")
+		now := strings.Join(lines, " / ")
+		if o.code != exitUnusable || len(lines) != len(want) {
+			return now, fmt.Errorf("exit code %d with %d lines, want 2 with %d", o.code, len(lines), len(want))
+		}
+		for i := range want {
+			if !strings.Contains(lines[i], want[i]) {
+				return now, fmt.Errorf("line %d is %q, want one with %q", i+1, lines[i], want[i])
+			}
+		}
+		return now, nil
+	}
+}
+
+// escaped checks that a terminal acts on nothing that the command prints, and that the characters of bidi.toml are shown.
+func escaped(o caseOutcome) (string, error) {
+	all := o.stdout + o.stderr
+	now, _, _ := strings.Cut(all, "\n")
+	if i := strings.IndexFunc(all, func(r rune) bool { return unicode.Is(unicode.Bidi_Control, r) }); i >= 0 {
+		return now, fmt.Errorf("a character of %q reorders text", all[i:i+3])
+	}
+	if o.code != exitDone || !strings.Contains(all, `\u202ea`) {
+		return now, fmt.Errorf(`exit code %d, want 0 and \u202ea in the output`, o.code)
+	}
+	return now, nil
+}
+
+// A refusal of a list of many thousand elements, keys or tables takes less than a second of a free machine: no check
+// compares each with each. The limit leaves room for a busy one.
+func TestLongLists(t *testing.T) {
+	if testing.Short() {
+		t.Skip("checks long files")
+	}
+	list := func(prefix string, n int) string {
+		names := make([]string, n)
+		for i := range names {
+			names[i] = fmt.Sprintf("%q", fmt.Sprint(prefix, i))
+		}
+		return "[" + strings.Join(names, ",") + "]"
+	}
+	lines := func(n int, format string) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, format, i)
+		}
+		return b.String()
+	}
+	const torus, work = "fabric={kind=\"torus\",dims=[4,4],%s}\n", "workload={kind=\"all-to-all\",message=\"64KB\"}\n"
+	for name, text := range map[string]string{
+		"open":         work + fmt.Sprintf(torus, "open="+list("a", 200_000)),
+		"files":        "workload={kind=\"trace\",files=" + list("f", 100_000) + "}\n" + fmt.Sprintf(torus, ""),
+		"failed_links": work + fmt.Sprintf(torus, "failed_links="+list("a", 100_000)),
+		"keys":         "base=\"gpt7b\"\n[workload]\n" + lines(50_000, "k%d=1\n"),
+		"tables":       "base=\"gpt7b\"\n" + lines(45_000, "[t%d]\na=1\n"),
+		"sweepaxes":    "base=\"gpt7b\"\n[sweep]\n" + lines(45_000, "\"workload.k%d\"=[1]\n"),
+		"sweepnames":   "base=\"gpt7b\"\n[sweep]\n\"policy.allocators\"=[" + list("a", 50_000) + "]\n",
+	} {
+		file := filepath.Join(t.TempDir(), name+".toml")
+		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		c, _, stderr := buffered()
+		begun := time.Now()
+		code := c.mainWithin(t.Context(), []string{"sim", "check", file})
+		took := time.Since(begun)
+		if code != exitUnusable || took > 4*time.Second {
+			t.Errorf("%s: exit code %d after %v, want 2 within 4 s\n%.300s", name, code, took, stderr)
+		}
+		if n := strings.Count(stderr.String(), "\n"); n > 101 || !slices.Contains(strings.Split(stderr.String(), "\n"), "") {
+			t.Errorf("%s: %d lines, want at most 101", name, n)
+		}
+	}
+}

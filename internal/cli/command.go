@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -83,32 +84,58 @@ func (f failures) Error() string { return errors.Join(f...).Error() }
 // main runs args, args[0] being the program's name, and returns the exit code.
 func (c *command) main(ctx context.Context, args []string) int {
 	c.args = args[1:]
-	out := &checked{Writer: c.stdout}
-	c.stdout = out
+	out, narration := newChecked(c.stdout), newChecked(c.stderr)
+	c.stdout, c.stderr = out, narration
+	defer narration.flush()
 	app := c.app()
 	args, err := arrange(app, args)
 	if err == nil {
 		err = app.RunContext(ctx, args)
 	}
+	out.flush()
 	if err == nil {
 		err = out.err
 	}
 	return c.report(ctx, err)
 }
 
-// checked remembers the first failure of what it writes to, so that none is lost of those who print many things, or of
-// libraries that look away.
+// checked writes to standard output or standard error as text.Screen does, and keeps the first error, as callers that
+// print many lines and libraries may ignore it.
 type checked struct {
-	io.Writer
-	err error
+	bare io.Writer // that it writes to
+
+	mu     sync.Mutex // several goroutines write narration
+	screen text.Screen
+	err    error
 }
 
+func newChecked(w io.Writer) *checked { return &checked{bare: w, screen: text.Screen{W: w}} }
+
 func (w *checked) Write(p []byte) (int, error) {
-	n, err := w.Writer.Write(p)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n, err := w.screen.Write(p)
 	if w.err == nil {
 		w.err = err
 	}
 	return n, err
+}
+
+// flush writes what text.Screen holds back.
+func (w *checked) flush() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.screen.Flush(); w.err == nil {
+		w.err = err
+	}
+}
+
+// bare returns what w writes to if it is a checked writer, else w.
+func bare(w io.Writer) io.Writer {
+	if out, ok := w.(*checked); ok {
+		return out.bare
+	}
+	return w
 }
 
 // report says what went wrong and returns the exit code for it.
@@ -159,10 +186,7 @@ const mostNarration = 490
 
 // colours reports whether w takes them.
 func (c *command) colours(w io.Writer) bool {
-	if out, ok := w.(*checked); ok {
-		w = out.Writer
-	}
-	return c.getenv("NO_COLOR") == "" && c.getenv("TERM") != "dumb" && c.terminal(w)
+	return c.getenv("NO_COLOR") == "" && c.getenv("TERM") != "dumb" && c.terminal(bare(w))
 }
 
 // bold is how to print bold on stdout, nil where that takes no colours.

@@ -65,8 +65,9 @@ type runFlags struct {
 	planOut    string
 	routesOut  string
 	workOut    map[string]string // by flag of workFlags
-	force      bool              // replace the results of others
-	formats    []string          // of figures; none for no figures
+	dirs       scenarios.OutputDirs
+	force      bool     // replace the results of others
+	formats    []string // of figures; none for no figures
 }
 
 func runFlagList() []cli.Flag {
@@ -82,9 +83,16 @@ func runFlagList() []cli.Flag {
 		&cli.StringFlag{Name: "goal-out", Usage: "write what is simulated to `FILE` as a GOAL schedule, binary where its name ends in .bin"},
 		&cli.StringFlag{Name: "chakra-out", Usage: "write what is simulated as Chakra execution traces, `PREFIX`.N.et for rank N"},
 		&cli.StringFlag{Name: "cm-out", Usage: "write what is sent to `FILE` as a connection matrix of htsim"},
+		&cli.StringFlag{Name: "milp-export", Usage: "write each model of a MILP solver into `DIR` as MPS and LP"},
+		routeCacheFlag(),
 		&cli.BoolFlag{Name: "no-plots", DisableDefaultText: true, Usage: "draw no figures"},
 		&cli.StringFlag{Name: "format", Usage: "draw figures as `FORMATS`: png, svg or png,svg", Value: "png"},
 	)
+}
+
+// routeCacheFlag is a flag of `sim run` and `sim sweep`.
+func routeCacheFlag() cli.Flag {
+	return &cli.StringFlag{Name: "route-cache", Usage: "keep the routes that route-optimised finds in `DIR`, for the next run"}
 }
 
 // forceFlag is that of `sim run` and `sim sweep`.
@@ -104,6 +112,7 @@ func readRunFlags(cc *cli.Context, files int) (runFlags, error) {
 		routesOut:  cc.String("routes-out"),
 		force:      cc.Bool("force"),
 		workOut:    map[string]string{},
+		dirs:       scenarios.OutputDirs{Models: cc.String("milp-export"), Routes: cc.String("route-cache")},
 	}
 	for _, name := range workFlags {
 		if path := cc.String(name); path != "" {

@@ -172,15 +172,18 @@ func (o *outputs) write(c *command, out *scenarios.Outcome) error {
 	return several(failed...)
 }
 
-// claimDirs fails where a directory that policies write to while they decide cannot be one, or lies in the run's own,
-// which is not there until the run ends. It makes none.
-func claimDirs(name string, dirs []scenarios.OutputDir, run *result.Dir) error {
-	for _, d := range dirs {
-		if run != nil && run.Holds(d.Path) {
-			return d.Fault(name, "lies in the run's own directory, which is put in place when the run ends")
+// claimDirs fails with a *result.PlaceError if a directory that policies write to while they decide cannot be written, or
+// lies in the run's own, which may be nil. It makes none.
+func claimDirs(dirs scenarios.OutputDirs, run *result.Dir) error {
+	for _, d := range []string{dirs.Models, dirs.Routes} {
+		switch {
+		case d == "":
+			continue
+		case run != nil && run.Holds(d):
+			return &result.PlaceError{Path: d, Why: "lies in the run's own directory, which is put in place when the run ends; choose another directory"}
 		}
-		if err := result.Probe(d.Path); err != nil {
-			return d.Fault(name, "cannot be written: "+result.Reason(err))
+		if err := result.Probe(d); err != nil {
+			return result.Unwritable(d, err)
 		}
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"io"
 
+	"sim/internal/csvfield"
 	"sim/internal/text"
 	"sim/scenarios"
 	"sim/scenarios/result"
@@ -23,7 +24,7 @@ func writePlans(w io.Writer, doc *result.Document, plans map[string][]scenarios.
 			policy = []string{r.Policy}
 		}
 		for _, p := range plans[r.Policy] {
-			out.Write(append(policy[:len(policy):len(policy)], p.Task, text.Exact(p.FromS), text.Exact(p.ToS), text.Exact(p.Rate)))
+			out.Write(csvfield.Safe(append(policy[:len(policy):len(policy)], p.Task, text.Exact(p.FromS), text.Exact(p.ToS), text.Exact(p.Rate))...))
 		}
 	}
 	out.Flush()

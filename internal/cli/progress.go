@@ -48,7 +48,7 @@ func (c *command) startMeter(now func(spent float64) state) *meter {
 		return now(c.now().Sub(m.begun).Seconds())
 	}
 	show := m.lines
-	if c.terminal(c.stderr) {
+	if c.terminal(bare(c.stderr)) {
 		show = m.bar
 	}
 	m.done.Go(show)
@@ -173,7 +173,7 @@ func (m *meter) bar() {
 	case <-time.After(progressAfter):
 	}
 	pw := progress.NewWriter()
-	out := &counter{w: m.c.stderr}
+	out := &counter{w: bare(m.c.stderr)} // which takes sequences that move the cursor
 	pw.SetOutputWriter(out)
 	pw.SetUpdateFrequency(100 * time.Millisecond)
 	style := progress.StyleDefault
@@ -186,7 +186,7 @@ func (m *meter) bar() {
 	style.Visibility.Value, style.Visibility.Speed = false, false
 	pw.SetStyle(style)
 	pw.SetTrackerLength(24)
-	tracker := &progress.Tracker{Message: m.now().words}
+	tracker := &progress.Tracker{Message: text.Shown(m.now().words)}
 	pw.AppendTracker(tracker)
 	rendered := make(chan struct{})
 	go func() { pw.Render(); close(rendered) }()
@@ -199,13 +199,13 @@ func (m *meter) bar() {
 		s := m.now()
 		tracker.UpdateTotal(int64(max(s.total, 1)))
 		tracker.SetValue(int64(min(s.made, max(s.total-1, 0)))) // the last step ends with the work
-		tracker.UpdateMessage(fmt.Sprintf("%-44s", s.words))
+		tracker.UpdateMessage(fmt.Sprintf("%-44s", text.Shown(s.words)))
 		select {
 		case <-m.quit:
 			pw.Stop()
 			<-rendered
 			if out.n > 0 { // the bar's line
-				fmt.Fprint(m.c.stderr, pretty.CursorUp.Sprint(), pretty.EraseLine.Sprint())
+				fmt.Fprint(bare(m.c.stderr), pretty.CursorUp.Sprint(), pretty.EraseLine.Sprint())
 			}
 			return
 		case <-tick.C:

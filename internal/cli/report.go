@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"image/color"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 
 	"github.com/urfave/cli/v2"
 
+	"sim/internal/infile"
 	"sim/plots"
 	"sim/plots/sheet"
 	"sim/scenarios/compare"
@@ -144,14 +144,11 @@ func comparisonOf(older, newer string) (page.Document, error) {
 
 // replaceable reports whether a report may be written to path: where nothing is, or a report, or what is no file.
 func replaceable(path string) bool {
-	f, err := os.Open(path)
+	f, _, err := infile.Open(path)
 	if err != nil {
 		return true // creating it tells what is wrong
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return true
-	}
 	head := make([]byte, 4<<10)
 	n, _ := io.ReadFull(f, head)
 	return n == 0 || bytes.Contains(head[:n], []byte(page.Generator))

@@ -94,6 +94,9 @@ func (c *command) prepare(files, overrides []string, flags runFlags) (jobs []*jo
 		if err := refuseOutputs(s, flags); err != nil {
 			return jobs, err
 		}
+		if err := s.WriteTo(flags.dirs); err != nil {
+			return jobs, err
+		}
 		place := runDir(s, flags, len(files))
 		if other, ok := claimed[place]; ok {
 			return jobs, usagef("%s and %s are the same scenario", other, files[i])
@@ -106,7 +109,7 @@ func (c *command) prepare(files, overrides []string, flags runFlags) (jobs []*jo
 		j := &job{scenario: s, dir: dir}
 		jobs = append(jobs, j)
 		c.left.onAbandon(dir.Abort)
-		if err := claimDirs(s.Name, s.OutputDirs(), dir); err != nil {
+		if err := claimDirs(flags.dirs, dir); err != nil {
 			return jobs, err
 		}
 		if err := j.outputs.open(s, files[i], overrides, dir, flags); err != nil {

@@ -77,7 +77,7 @@ func (c *command) sweep(ctx context.Context, file string, overrides []string, fl
 	}
 	var run study.Runner = study.Local(flags.workers)
 	if flags.queue == "" { // else others write them
-		if err := claimDirs(st.Name, plan.Dirs, nil); err != nil {
+		if err := claimDirs(flags.dirs, nil); err != nil {
 			return err
 		}
 	} else if !flags.dryRun {
@@ -129,6 +129,9 @@ func (c *command) plan(ctx context.Context, file string, overrides []string, fla
 	if n := st.Variants(); n > freeCells/max(1, len(first.PolicyNames())) && !flags.yes {
 		return nil, nil, usagef("%s has about %s cells (%s variants of %s); say --yes if you mean it",
 			st.Name, text.Thousands(float64(n)*float64(len(first.PolicyNames()))), text.Count(n), text.Plural(len(first.PolicyNames()), "policy", "policies"))
+	}
+	if err := st.WriteTo(flags.dirs); err != nil {
+		return nil, nil, err
 	}
 	plan, err := study.NewPlan(ctx, st)
 	if err != nil {

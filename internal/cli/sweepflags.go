@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"sim/internal/text"
+	"sim/scenarios"
 	"sim/scenarios/study"
 )
 
@@ -29,6 +30,7 @@ func sweepFlagList() []cli.Flag {
 		&cli.StringFlag{Name: "metric", Usage: "print `NAME` in the table", DefaultText: "nct, or else the first of time"},
 		&cli.StringFlag{Name: "out", Usage: "keep the sweep in `DIR`", DefaultText: "runs/<name>-<hash>"},
 		forceFlag(),
+		routeCacheFlag(),
 		&cli.IntFlag{Name: "j", Usage: "compute `N` cells at a time; changes no result", DefaultText: "as many as there are processors"},
 		&cli.BoolFlag{Name: "no-plots", DisableDefaultText: true, Usage: "draw no figures"},
 		&cli.StringFlag{Name: "format", Usage: "draw figures as `FORMATS`: png, svg or png,svg", Value: "png"},
@@ -49,7 +51,7 @@ type sweepFlags struct {
 
 func (c *command) readSweepFlags(cc *cli.Context) (f sweepFlags, err error) {
 	f = sweepFlags{
-		runFlags: runFlags{json: cc.Bool("json"), out: cc.String("out"), workers: workers(cc), force: cc.Bool("force")},
+		runFlags: runFlags{json: cc.Bool("json"), out: cc.String("out"), workers: workers(cc), force: cc.Bool("force"), dirs: scenarios.OutputDirs{Routes: cc.String("route-cache")}},
 		join:     cc.Bool("join"),
 		dryRun:   cc.Bool("dry-run"), yes: cc.Bool("yes"), merge: cc.Bool("merge"),
 		queue: cc.String("queue"), listen: cc.String("listen"), creds: cc.String("creds"), tokenFile: cc.String("token-file"), metric: cc.String("metric"),
@@ -72,6 +74,8 @@ func (c *command) readSweepFlags(cc *cli.Context) (f sweepFlags, err error) {
 		why = "--join shares the cells of one directory among its workers, so it does not go with --shard, --queue, --merge, --dry-run or --force"
 	case cc.IsSet("lease") && !f.join:
 		why = "flag --lease goes with --join"
+	case f.dirs.Routes != "" && (f.queue != "" || f.merge):
+		why = "flag --route-cache is for cells that this process computes; leave it out"
 	case f.json && f.metric != "":
 		why = "--metric is of the table, which --json leaves out; use one of the two"
 	case f.json && f.dryRun:

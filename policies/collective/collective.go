@@ -163,22 +163,33 @@ func (r Row) Expand(ctx context.Context, p *Problem, o Options) (*Schedule, erro
 	return b.Schedule, nil
 }
 
-// check fails on a problem that cannot be.
+// A CallError says what of a call cannot be. It wraps ErrCall.
+type CallError struct {
+	// Field is the field of the call that is at fault, in lower case: "group", "bytes", "sizes", "root" or "peer", or ""
+	// if there are too few ranks or the kind is not known.
+	Field string
+	text  string
+}
+
+func (e *CallError) Error() string { return ErrCall.Error() + ": " + e.text }
+func (e *CallError) Unwrap() error { return ErrCall }
+
+// check fails with a *CallError on a call that cannot be among so many nodes.
 func (c *Call) check(nodes int32) error {
 	n := len(c.Group)
-	bad := func(format string, a ...any) error {
-		return fmt.Errorf("%w: %s %s", ErrCall, c.Kind, fmt.Sprintf(format, a...))
+	bad := func(field, format string, a ...any) error {
+		return &CallError{field, c.Kind.String() + " " + fmt.Sprintf(format, a...)}
 	}
 	if int(c.Kind) >= len(kindNames) {
-		return bad("is not known")
+		return &CallError{"", "the kind is not known"}
 	}
 	if n < 2 {
-		return bad("among %d ranks; want at least 2", n)
+		return bad("", "among %d ranks; want at least 2", n)
 	}
 	seen := make(map[int32]bool, n)
 	for r, a := range c.Group {
 		if a < 0 || a >= nodes || seen[a] {
-			return bad("has rank %d on node %d, which is out of 0 to %d or has another rank", r, a, nodes-1)
+			return bad("group", "has rank %d on node %d, which is out of 0 to %d or has another rank; want ranks on nodes that there are, each node once", r, a, nodes-1)
 		}
 		seen[a] = true
 	}
@@ -187,21 +198,25 @@ func (c *Call) check(nodes int32) error {
 		most /= int64(n)
 	}
 	if c.Bytes < 1 && c.Sizes == nil || c.Bytes > most {
-		return bad("of %d B among %d ranks; want 1 to %d B", c.Bytes, n, most)
+		return bad("bytes", "of %d B among %d ranks; want 1 to %d B", c.Bytes, n, most)
 	}
 	if c.Sizes != nil {
 		if c.Kind != AllToAll || len(c.Sizes) != n*n {
-			return bad("of %d sizes among %d ranks; want %d, of an %s alone", len(c.Sizes), n, n*n, AllToAll)
+			return bad("sizes", "of %d sizes among %d ranks; want %d, of an %s alone", len(c.Sizes), n, n*n, AllToAll)
 		}
 		for i, s := range c.Sizes {
 			if s < 0 || s > most {
-				return bad("of %d B from rank %d to %d; want 0 to %d B", s, i/n, i%n, most)
+				return bad("sizes", "of %d B from rank %d to %d; want 0 to %d B", s, i/n, i%n, most)
 			}
 		}
 	}
-	rooted, paired := c.Kind >= Broadcast, c.Kind == SendReceive
-	if rooted && (c.Root < 0 || c.Root >= n) || paired && (c.Peer < 0 || c.Peer >= n || c.Peer == c.Root) {
-		return bad("from rank %d to %d of %d", c.Root, c.Peer, n)
+	switch rooted, paired := c.Kind >= Broadcast, c.Kind == SendReceive; {
+	case rooted && (c.Root < 0 || c.Root >= n):
+		return bad("root", "has root %d, and ranks 0 to %d; want one of these", c.Root, n-1)
+	case paired && (c.Peer < 0 || c.Peer >= n):
+		return bad("peer", "has peer %d, and ranks 0 to %d; want one of these", c.Peer, n-1)
+	case paired && c.Peer == c.Root:
+		return bad("peer", "goes from rank %d to itself; want two ranks", c.Root)
 	}
 	return nil
 }

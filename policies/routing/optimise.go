@@ -35,8 +35,9 @@ type Optimised struct {
 	// Pattern is what routes are chosen for: the problem's flows ("" and ForWork), or one unit from every node to every
 	// other (ForAll), as forwarding tables are that are programmed before it is known what will be sent (Sec. 4 and 4.3).
 	Pattern string `key:"pattern" doc:"what routes are chosen for: the work that is simulated, or as many bytes between all pairs of nodes, as forwarding tables that are programmed once before a job" default:"work" choices:"work|all-to-all" implicit:""`
-	// Cache is a directory that keeps choices by a hash of all that they depend on; "" keeps none.
-	Cache string `key:"cache" doc:"directory in which routes are kept for the next run; \"\" is none" default:"" output:""`
+	// Cache is a directory that keeps choices by a hash of all that they depend on; "" keeps none. No key sets it, as no
+	// scenario names outputs.
+	Cache string
 	// MILP has a solver on the PATH go on from the best choice, among the paths that it was found among, and prove the
 	// least load that those allow. Solver names it, "auto" or "" for any; TimeLimit stops it and may change the choice,
 	// 0 is none.

@@ -19,7 +19,7 @@ import (
 
 // MILPOptions are the options of the allocators that have a MILP solver decide.
 type MILPOptions struct {
-	Solver    string      `key:"solver" doc:"which solver; 'none' decides by what is known without one, for 'export'" default:"auto" choices:"@milp-solvers"`
+	Solver    string      `key:"solver" doc:"which solver; 'none' decides by what is known without one, to write models for others" default:"auto" choices:"@milp-solvers"`
 	TimeLimit engine.Time `key:"time_limit" doc:"wall-clock after which the solver is stopped; \"0s\" is none" default:"10min"`
 	Gap       float64     `key:"gap" doc:"relative gap between solution and bound at which a solver may stop" default:"0.0001" max:"1"`
 	Threads   int         `key:"threads" doc:"of a solver; with one its runs repeat" default:"1" min:"1" max:"1024"`
@@ -28,7 +28,7 @@ type MILPOptions struct {
 	Step      engine.Time `key:"step" doc:"length of a slice" default:"1ms" above:"0" when:"model=fixed-step"`
 	Intervals int         `key:"intervals" doc:"intervals that time may be cut into; 0 is as many as the schedules of the baseline and of the best topology known have" default:"0" max:"1000000" when:"model=variable-interval"`
 	Anchors   bool        `key:"anchors" doc:"prune by the anchors of Alg. 1, which may exclude the optimum" default:"false" when:"model=variable-interval"`
-	Export    string      `key:"export" doc:"directory to write each model to as MPS and LP; \"\" is none" default:"" output:""`
+	Export    string      // directory to write each model to as MPS and LP; "" for none. No key sets it, as no scenario names outputs.
 }
 
 // NoSolver, in place of a solver's name, has models written and not solved.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"sim/internal/csvfield"
 	"sim/internal/text"
 	"sim/scenarios/result"
 )
@@ -44,7 +45,7 @@ func (c *Comparison) WriteCSV(w io.Writer, v View) error {
 		}
 		return cells
 	}
-	out.Write(append(slices.Clone(keys), "metric", "better", "old", "new", "ratio", "change", "mark", "fails"))
+	out.Write(append(csvfield.Safe(keys...), "metric", "better", "old", "new", "ratio", "change", "mark", "fails"))
 	number := func(v *float64) string {
 		if v == nil {
 			return ""
@@ -54,15 +55,15 @@ func (c *Comparison) WriteCSV(w io.Writer, v View) error {
 	for i := range c.Metrics {
 		m := &c.Metrics[i]
 		for _, d := range c.listed(m, v) {
-			out.Write(append(parts(d.Row), d.Metric, m.Better, number(d.Old), number(d.New), number(d.Ratio), number(d.Change),
+			out.Write(append(csvfield.Safe(append(parts(d.Row), d.Metric)...), m.Better, number(d.Old), number(d.New), number(d.Ratio), number(d.Change),
 				string(d.Mark), strconv.FormatBool(d.Fails)))
 		}
 	}
 	for _, n := range c.MissingRows {
-		out.Write(append(parts(n), "", "", "", "", "", "", string(Missing), "true"))
+		out.Write(append(csvfield.Safe(parts(n)...), "", "", "", "", "", "", string(Missing), "true"))
 	}
 	for _, n := range c.NewRows {
-		out.Write(append(parts(n), "", "", "", "", "", "", string(New), "false"))
+		out.Write(append(csvfield.Safe(parts(n)...), "", "", "", "", "", "", string(New), "false"))
 	}
 	out.Flush()
 	return out.Error()

@@ -4,13 +4,13 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
+	"sim/internal/infile"
 	"sim/scenarios/result"
 )
 
@@ -42,46 +42,20 @@ func Read(path string, ignore []string) (*Set, error) {
 
 // file reads a .bench or a JSON file.
 func (r *reader) file(path string) error {
-	f, err := os.Open(path)
+	f, size, err := infile.Open(path)
 	if err != nil {
 		return fault(path, "cannot be read: %s", result.Reason(err))
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return fault(path, "cannot be read: %s", result.Reason(err))
-	}
-	most := int64(mostPiped)
-	if info.Mode().IsRegular() {
-		most = max(most, info.Size())
-	}
-	in := bufio.NewReader(&limited{f, most})
+	in := bufio.NewReader(f)
 	begin, err := in.Peek(in.Size())
 	if err != nil && err != io.EOF {
 		return fault(path, "cannot be read: %s", result.Reason(err))
 	}
 	if bytes.HasPrefix(bytes.TrimLeft(begin, " \t\r\n"), []byte("{")) {
-		return r.json(in, info.Size(), path)
+		return r.json(in, size, path)
 	}
 	return r.read(in, path)
-}
-
-// mostPiped is the most bytes that are read of what is no file, such as a device that never ends.
-const mostPiped = 256 << 20
-
-// limited is a reader that fails beyond so many bytes.
-type limited struct {
-	r    io.Reader
-	left int64
-}
-
-func (l *limited) Read(p []byte) (int, error) {
-	if l.left < 0 {
-		return 0, fmt.Errorf("it goes on after %d MiB", mostPiped>>20)
-	}
-	n, err := l.r.Read(p[:min(int64(len(p)), l.left+1)])
-	l.left -= int64(n)
-	return n, err
 }
 
 // json reads the document of a run or a sweep, written as metrics.bench is, from a file of so many bytes.

@@ -4,16 +4,16 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net"
-	"os"
 	"strconv"
 	"strings"
 	"unicode"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nkeys"
+
+	"sim/internal/infile"
 )
 
 // mostSecret bounds what is read of a file with a token or credentials.
@@ -63,17 +63,12 @@ func CheckCredentials(path string) error {
 }
 
 func readSecret(path string) ([]byte, error) {
-	f, err := os.Open(path)
+	data, err := infile.Read(path, mostSecret)
+	if len(data) > mostSecret {
+		return nil, fmt.Errorf("queue: %s is larger than %d KiB", path, mostSecret>>10)
+	}
 	if err == nil {
-		defer f.Close()
-		var data []byte
-		data, err = io.ReadAll(io.LimitReader(f, mostSecret+1))
-		if len(data) > mostSecret {
-			return nil, fmt.Errorf("queue: %s is larger than %d KiB", path, mostSecret>>10)
-		}
-		if err == nil {
-			return bytes.TrimPrefix(data, []byte("\uFEFF")), nil
-		}
+		return bytes.TrimPrefix(data, []byte("\uFEFF")), nil
 	}
 	var p *fs.PathError
 	if errors.As(err, &p) {

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+
+	"sim/internal/infile"
 )
 
 const (
@@ -88,7 +90,7 @@ func (d *Dir) clearTmp() error {
 		}
 		return d.fault(err)
 	}
-	f, err := os.Open(filepath.Join(d.tmp, unfinished))
+	f, _, err := infile.Open(filepath.Join(d.tmp, unfinished))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		if os.Remove(d.tmp) == nil { // it was empty
@@ -119,7 +121,7 @@ func (d *Dir) settleKilled() error {
 	if _, run := ReadManifest(d.path, ManifestSchema); !run {
 		return nil
 	}
-	if f, err := os.Open(filepath.Join(d.path, unfinished)); err == nil {
+	if f, _, err := infile.Open(filepath.Join(d.path, unfinished)); err == nil {
 		defer f.Close()
 		if !Lock(f) {
 			return d.busy()

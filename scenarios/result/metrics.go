@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"sim/internal/csvfield"
 )
 
 // referencePolicy is the name that the ideal fabric goes by among policies.
@@ -35,12 +37,12 @@ func (s *Sweep) CSV() []byte {
 	for _, a := range s.Axes {
 		head = append(head, a.Name)
 	}
-	w.Write(append(head, "policy", "metric", "value"))
+	w.Write(csvfield.Safe(append(head, "policy", "metric", "value")...))
 	for i := range s.Cells {
 		c := &s.Cells[i]
 		row := append([]string{c.Scenario}, s.Place(c)...)
 		for _, name := range slices.Sorted(maps.Keys(c.Metrics)) {
-			w.Write(append(slices.Clip(row), c.Policy, name, number(c.Metrics[name])))
+			w.Write(csvfield.Safe(append(slices.Clip(row), c.Policy, name, number(c.Metrics[name]))...))
 		}
 	}
 	w.Flush() // a Buffer does not fail

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"sim/internal/infile"
 )
 
 // Read reads a run directory. A directory that is missing, half-written or corrupt is a *PlaceError that names the file
@@ -67,7 +69,7 @@ func Read(dir string) (*Run, error) {
 // Load reads a JSON document of a run or a sweep from a file, and no more of it than such a document can hold. into
 // points to what it is: a Document, a Detail, a Sweep. The error does not name the file.
 func Load(path string, into any) error {
-	f, size, err := open(path)
+	f, size, err := infile.Open(path)
 	if err != nil {
 		return err
 	}
@@ -112,7 +114,7 @@ const mostScenario = 64 << 20
 
 // readText reads a file that is not JSON.
 func readText(path string) ([]byte, error) {
-	f, size, err := open(path)
+	f, size, err := infile.Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -123,25 +125,12 @@ func readText(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, mostScenario))
 }
 
-// open opens a file of a run or sweep for reading: no device or pipe, which might never end.
-func open(path string) (f *os.File, size int64, err error) {
-	info, err := os.Stat(path)
-	if err == nil && !info.Mode().IsRegular() {
-		err = &fs.PathError{Op: "read", Path: path, Err: errors.New("it is no regular file")}
-	}
-	if err != nil {
-		return nil, 0, err
-	}
-	f, err = os.Open(path)
-	return f, info.Size(), err
-}
-
 // mostPacked is the most that a byte of a compressed detail unpacks to. Of runs it is 5 to 8 bytes, of what is made to
 // fill the memory up to 1000.
 const mostPacked = 32
 
 func loadDetail(dir string, into *Detail) error {
-	f, size, err := open(filepath.Join(dir, DetailGzip))
+	f, size, err := infile.Open(filepath.Join(dir, DetailGzip))
 	if errors.Is(err, fs.ErrNotExist) {
 		return load(dir, DetailFile, into)
 	}

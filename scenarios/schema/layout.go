@@ -33,7 +33,6 @@ type option struct {
 	kept     bool          // it has a field of its own
 	source   bool          // it is not written back
 	implicit bool          // it is written back only where it is not its default
-	output   bool          // it names a directory to write to
 	computed bool          // by Part.Defaults
 	fixed    reflect.Value // the default of others; may be invalid
 	all      bool          // the default is all choices
@@ -124,7 +123,7 @@ func optionOf(t reflect.Type, f reflect.StructField, index []int) *option {
 	k := &option{
 		Name: name, Doc: code(tag.Get("doc")), Type: f.Type, Required: has("required"), Fallback: code(tag.Get("else")),
 		Min: number("min"), Max: number("max"), Above: has("above"), choices: tag.Get("choices"), unset: has("unset"), empty: has("empty"),
-		called: tag.Get("called"), when: tag.Get("when"), kept: f.Name != "_", source: has("source"), implicit: has("implicit"), output: has("output"), computed: has("else") || has("computed"), index: index,
+		called: tag.Get("called"), when: tag.Get("when"), kept: f.Name != "_", source: has("source"), implicit: has("implicit"), computed: has("else") || has("computed"), index: index,
 	}
 	if k.Above {
 		k.Min = number("above")

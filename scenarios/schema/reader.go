@@ -28,9 +28,10 @@ type Reader struct {
 	// Kind returns on what the keys of a table depend, "" where they do not.
 	Kind func(path string) string
 
-	seen    map[string]bool // paths given at all
-	bad     map[string]bool // paths that something is wrong with
-	indexed map[int]bool    // elements of an array whose key index is known
+	unknowns int             // keys so far that unknownKey has refused
+	seen     map[string]bool // paths given at all
+	bad      map[string]bool // paths that something is wrong with
+	indexed  map[int]bool    // elements of an array whose key index is known
 }
 
 // Origin is where a study says that it varies a key.

@@ -166,17 +166,6 @@ func (s *Schema) PathOf(field any) string {
 	return ""
 }
 
-// Outputs calls yield with every key that names a directory to write to, and the directory.
-func (s *Schema) Outputs(yield func(path, dir string)) {
-	for _, t := range s.Tables {
-		for _, k := range t.Keys {
-			if k.output && k.Field(0).String() != "" {
-				yield(k.path, k.Field(0).String())
-			}
-		}
-	}
-}
-
 // Uses reports whether the key at path, or the table, is there and used.
 func (s *Schema) Uses(path string) bool {
 	if k := s.Key(path); k != nil {

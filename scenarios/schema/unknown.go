@@ -11,7 +11,7 @@ import (
 // unknown refuses keys that no table has, and tables that are none.
 func (r *Reader) unknown(m map[string]any, path string, complete bool) {
 	own := r.Table(path)
-	for _, name := range slices.Sorted(maps.Keys(m)) {
+	for _, name := range r.inOrder(m, path) {
 		v := m[name]
 		if _, isTable := v.(map[string]any); !isTable && own != nil && own.Find(name) != nil {
 			continue
@@ -37,6 +37,17 @@ func (r *Reader) unknown(m map[string]any, path string, complete bool) {
 	}
 }
 
+// inOrder returns the names of the keys of the table at path in the order of the file.
+func (r *Reader) inOrder(m map[string]any, path string) []string {
+	names := slices.Sorted(maps.Keys(m))
+	line := make(map[string]int, len(names))
+	for _, name := range names {
+		_, line[name] = Find(r.Layers, r.Stands(JoinPath(path, name)))
+	}
+	slices.SortStableFunc(names, func(a, b string) int { return line[a] - line[b] })
+	return names
+}
+
 // unknownRows looks into the elements of an array of tables.
 func (r *Reader) unknownRows(v any, t *Table) {
 	rows := Rows(v)
@@ -45,7 +56,7 @@ func (r *Reader) unknownRows(v any, t *Table) {
 		return
 	}
 	for i, row := range rows {
-		for _, name := range slices.Sorted(maps.Keys(row)) {
+		for _, name := range r.inOrder(row, t.at(i)) {
 			if t.Find(name) == nil && !slices.Contains(t.part.Inner, name) {
 				r.Unknown(t.at(i), name, "unknown key", t.Names())
 			}
@@ -53,16 +64,20 @@ func (r *Reader) unknownRows(v any, t *Table) {
 	}
 }
 
-// unknownKey refuses a key, saying which kinds use it, where it belongs or what was meant.
+// unknownKey refuses a key, saying which kinds use it, where it belongs or what was meant. Only as many unknown keys as
+// are printed of all diagnostics have such a remedy, because looking for it takes long.
 func (r *Reader) unknownKey(path, name string, v any) {
-	at := JoinPath(path, name)
+	at, what := JoinPath(path, name), "unknown key"
+	if _, isTable := v.(map[string]any); isTable {
+		what = "unknown table"
+	}
+	if r.unknowns++; r.unknowns > mostOfInput {
+		r.Refuse(at, what, "")
+		return
+	}
 	if w := r.Elsewhere(path, name); w != nil {
 		r.Refuse(at, w.Problem, w.Remedy)
 		return
-	}
-	what := "unknown key"
-	if _, isTable := v.(map[string]any); isTable {
-		what = "unknown table"
 	}
 	known := r.namesIn(path)
 	if kind := r.Kind(path); kind != "" {

@@ -235,10 +235,12 @@ func (k *Key) names(dst *[]string, v any) *Wrong {
 	if len(names) == 0 && !k.empty {
 		return &Wrong{"is empty", "list at least one of " + QuotedList(k.Choices())}
 	}
-	for i, n := range names {
-		if slices.Contains(names[:i], n) {
+	seen := make(map[string]bool, len(names))
+	for _, n := range names {
+		if seen[n] {
 			return &Wrong{Quote(n) + " is listed twice", "list it once"}
 		}
+		seen[n] = true
 	}
 	*dst = names
 	return nil

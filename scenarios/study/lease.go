@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"sim/internal/infile"
 	"sim/scenarios/result"
 )
 
@@ -50,6 +51,9 @@ type sight struct {
 	since      time.Time // it is seen so
 	looked     time.Time
 }
+
+// maxLease bounds what is read of a lease, in bytes: the reason of a failure may be a few lines.
+const maxLease = 64 << 10
 
 // note is what stands in a lease.
 type note struct {
@@ -255,7 +259,7 @@ func (l *leases) look(name string, s *sight) (next int, n note, err error) {
 	for l.exists(name, s.generation+1) {
 		s.generation, s.text, s.since = s.generation+1, "", time.Now()
 	}
-	data, err := os.ReadFile(l.path(name, s.generation))
+	data, err := infile.Read(l.path(name, s.generation), maxLease)
 	if isGone(err) {
 		return 0, n, errGone
 	}

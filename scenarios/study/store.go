@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"sim/internal/infile"
 	"sim/scenarios/result"
 )
 
@@ -224,7 +225,7 @@ var maxRecord = 64 << 20
 const mostWarnings = 20
 
 func (s *Store) readJournal(path string) error {
-	f, err := os.Open(path)
+	f, _, err := infile.Open(path)
 	if err != nil {
 		return result.Unreadable(path, err)
 	}

@@ -28,7 +28,6 @@ type Plan struct {
 	// Decides is, by cell, the first variant with the same scenarios.Scenario.DecisionKey: what its policy decides
 	// serves the cell.
 	Decides []int
-	Dirs    []scenarios.OutputDir // that cells write to, each once
 
 	guessed *sizes // of its variants, once they were asked for
 }
@@ -38,6 +37,9 @@ const (
 	most     = 20
 	together = 10_000
 )
+
+// maxSuspects is how many variants of a large study are checked before all others.
+const maxSuspects = 1000
 
 // mostCells bounds the cells of a sweep, of which each takes about a kilobyte.
 const mostCells = 1_000_000
@@ -62,50 +64,29 @@ func NewPlan(ctx context.Context, st *scenarios.Study) (*Plan, error) {
 			}}
 		}
 	}
-	cells := make([][]result.Cell, n)
-	decisions := make([]string, n)
-	dirs := make([][]scenarios.OutputDir, n)
-	for first := 0; first < n; first += together {
-		faults := make([]scenarios.Diagnostics, min(together, n-first))
-		err = parallel(ctx, runtime.GOMAXPROCS(0), len(faults), func(k int) {
-			i := first + k
-			s, err := st.Variant(i)
-			if err != nil {
-				if !errors.As(err, &faults[k]) {
-					faults[k] = scenarios.Diagnostics{{File: st.Name, Problem: err.Error()}}
-				}
-				return
-			}
-			decisions[i] = s.DecisionKey()
-			dirs[i] = s.OutputDirs()
-			for _, policy := range s.PolicyNames() {
-				cells[i] = append(cells[i], result.Cell{
-					At: st.At(i), Policy: policy, Key: s.Only(policy).CellKey(), Scenario: s.Name, Seed: s.Seed,
-				})
-			}
-		})
-		if err != nil {
+	if n > together { // naming a cell takes several times as long as checking its variant
+		if err := checkVariants(ctx, st, st.Suspects(maxSuspects), nil); err != nil {
 			return nil, err
 		}
-		var all scenarios.Diagnostics
-		for _, fs := range faults {
-			for _, f := range fs {
-				if !slices.Contains(all, f) && len(all) < most {
-					all = append(all, f)
-				}
-			}
+		if err := checkVariants(ctx, st, upTo(n), nil); err != nil {
+			return nil, err
 		}
-		if len(all) > 0 {
-			return nil, all
+	}
+	cells := make([][]result.Cell, n)
+	decisions := make([]string, n)
+	err = checkVariants(ctx, st, upTo(n), func(i int, s *scenarios.Scenario) {
+		decisions[i] = s.DecisionKey()
+		for _, policy := range s.PolicyNames() {
+			cells[i] = append(cells[i], result.Cell{
+				At: st.At(i), Policy: policy, Key: s.Only(policy).CellKey(), Scenario: s.Name, Seed: s.Seed,
+			})
 		}
+	})
+	if err != nil {
+		return nil, err
 	}
 	first := map[string]int{"": -1}
 	for i := range cells {
-		for _, d := range dirs[i] {
-			if !slices.Contains(p.Dirs, d) {
-				p.Dirs = append(p.Dirs, d)
-			}
-		}
 		if _, ok := first[decisions[i]]; !ok {
 			first[decisions[i]] = i
 		}
@@ -120,6 +101,47 @@ func NewPlan(ctx context.Context, st *scenarios.Study) (*Plan, error) {
 		cells[i] = nil
 	}
 	return p, nil
+}
+
+// upTo returns the numbers from 0 to n-1.
+func upTo(n int) []int {
+	list := make([]int, n)
+	for i := range list {
+		list[i] = i
+	}
+	return list
+}
+
+// checkVariants checks the given variants of a study in batches, and calls each of those without a fault, from several
+// goroutines; each may be nil. The error, of type scenarios.Diagnostics, holds the faults of the first batch with some.
+func checkVariants(ctx context.Context, st *scenarios.Study, variants []int, each func(i int, s *scenarios.Scenario)) error {
+	for batch := range slices.Chunk(variants, together) {
+		faults := make([]scenarios.Diagnostics, len(batch))
+		err := parallel(ctx, runtime.GOMAXPROCS(0), len(batch), func(k int) {
+			s, err := st.Variant(batch[k])
+			switch {
+			case err == nil && each != nil:
+				each(batch[k], s)
+			case err != nil && !errors.As(err, &faults[k]):
+				faults[k] = scenarios.Diagnostics{{File: st.Name, Problem: err.Error()}}
+			}
+		})
+		if err != nil {
+			return err
+		}
+		var all scenarios.Diagnostics
+		for _, fs := range faults {
+			for _, f := range fs {
+				if len(all) < most && !slices.Contains(all, f) {
+					all = append(all, f)
+				}
+			}
+		}
+		if len(all) > 0 {
+			return all
+		}
+	}
+	return nil
 }
 
 // parallel calls f for 0..n-1 from several goroutines.

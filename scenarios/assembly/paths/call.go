@@ -102,7 +102,7 @@ func (s *Scenario) Problem() (*algorithm.Problem, error) {
 	}
 	for rank, node := range s.Workload.Call.Group {
 		if int(node) < len(hardware.Down) && hardware.Down[node] {
-			return nil, fmt.Errorf("%w: rank %d is on node %d, which is down or a switch", algorithm.ErrCall, rank, node)
+			return nil, fmt.Errorf("%w: rank %d is on node %d, which is down or a switch; want nodes that are up and send", algorithm.ErrCall, rank, node)
 		}
 	}
 	return (&routed{s: s, System: hardware}).callProblem(), nil

@@ -22,6 +22,12 @@ const (
 	PerFlow      = 48
 )
 
+// EndpointKeys are the keys that decide how many nodes send and receive, the most likely mistake first.
+var EndpointKeys = []string{
+	"fabric.failed_chips", "fabric.failed_machines", "fabric.switches.from", "fabric.dims", "fabric.gpus", "fabric.nodes", "fabric.edges", "fabric.file",
+	"fabric.generator", "fabric.pods", "fabric.gpus_per_pod",
+}
+
 // Check holds what shows only when the traffic is laid out on the fabric, of which f is down. All keys must be sound; t
 // is nil of a graph. Of one cell of many whether its routers can serve it is not asked.
 func Check(c *schema.Reader, s *Scenario, cell bool, nodes int, t *torus.Torus, f torus.Faults) {
@@ -51,8 +57,8 @@ func Check(c *schema.Reader, s *Scenario, cell bool, nodes int, t *torus.Torus, 
 		}
 	}
 	if up < 2 {
-		c.Clash([]string{"fabric.failed_chips", "fabric.failed_machines", "fabric.dims", "fabric.nodes", "fabric.edges"},
-			fmt.Sprintf("traffic needs at least 2 nodes that are up, of %d there are %d", nodes, up), "choose more nodes, or let fewer fail")
+		c.Clash(EndpointKeys, fmt.Sprintf("traffic needs at least 2 nodes that are up and no switches, of %d there are %d", nodes, up),
+			"choose more nodes, fewer switches, or let fewer fail")
 		return
 	}
 	if flows := float64(up) * float64(up-1); s.ManyFlows() && w.Message > 0 && flows*float64(w.Message) > assembly.MostCounted {

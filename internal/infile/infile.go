@@ -1,0 +1,36 @@
+// Package infile opens and reads the files that users name as inputs.
+package infile
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+)
+
+// ErrIrregular is wrapped by the error for a path that names a FIFO, a device or a socket.
+var ErrIrregular = errors.New("it is no regular file")
+
+// Open opens a regular file for reading and returns its size in bytes. Other things, such as FIFOs and devices, are
+// refused without being opened: opening a FIFO may block, and reading a device may never end.
+func Open(path string) (*os.File, int64, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, 0, err
+	}
+	if !info.Mode().IsRegular() && !info.IsDir() { // reading a directory fails by itself
+		return nil, 0, &fs.PathError{Op: "read", Path: path, Err: ErrIrregular}
+	}
+	f, err := os.Open(path)
+	return f, info.Size(), err
+}
+
+// Read reads a regular file of at most maxBytes bytes. Of a larger file it returns the first maxBytes+1 bytes.
+func Read(path string, maxBytes int) ([]byte, error) {
+	f, _, err := Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, int64(maxBytes)+1))
+}
