@@ -117,9 +117,21 @@ func (b *builder) send(src, dst int32, d data, reduce bool) {
 	b.sendOver(b.net.links[[2]int32{src, dst}], src, dst, d, reduce)
 }
 
+// sendRouted is send of the only message between two ranks at a time. If several links join them, the router decides
+// which one carries it, as it does for pairs that none joins.
+func (b *builder) sendRouted(src, dst int32, d data, reduce bool) {
+	links := b.net.links[[2]int32{src, dst}]
+	if len(links) > 1 {
+		links = nil
+	}
+	b.sendOver(links, src, dst, d, reduce)
+}
+
 // sendOver is send over one of some parallel links, or as it is routed if there are none. It takes the link that is done
-// first with the transfers of the same round: these are sent at about the same time, so that parallel links have equal
-// loads in every round and not only at the end. A round is the number of transfers that wait for each other.
+// first with the transfers of the same round, which are sent at about the same time, so that parallel links have equal
+// loads in every round and not only at the end. A round is the number of transfers that wait for each other. If some
+// links are done first at the same time, successive blocks of data take them in turn. The choice thus depends on the
+// round alone: both halves of an all-reduce use the same links as a reduce-scatter and an all-gather.
 func (b *builder) sendOver(parallel []int32, src, dst int32, d data, reduce bool) {
 	id := int32(len(b.Transfers))
 	if id%(1<<12) == 0 && b.err == nil {
@@ -148,7 +160,7 @@ func (b *builder) sendOver(parallel []int32, src, dst int32, d data, reduce bool
 		round = max(round, b.round[w]+1)
 	}
 	b.round = append(b.round, round)
-	t.Link = b.net.carry(parallel, round, t.Bytes)
+	t.Link = b.net.carry(parallel, round, t.Bytes, d[0].From/t.Bytes)
 	k := track{src, dst, t.Link, b.stream}
 	if last, ok := b.last[k]; ok {
 		t.Behind = last
@@ -260,7 +272,7 @@ type neighbours struct {
 	network *engine.Network
 	links   map[[2]int32][]int32 // by ranks from and to, those that are up
 	near    [][]int32            // by rank: those that a link joins it with, in order
-	bytes   map[linkRound]int64  // loads of links that have parallel ones, in bytes
+	bytes   map[linkRound]int64  // loads of parallel links, in bytes
 }
 
 func newNeighbours(p *Problem) *neighbours {
@@ -298,28 +310,24 @@ func (z *neighbours) link(src, dst int32) int32 {
 }
 
 // carry adds some bytes to one of parallel links and returns it, -1 if there are none. It is the link that is done first
-// with all that the round sends over it; of several the one that is done first with all rounds, and then the first.
-func (z *neighbours) carry(parallel []int32, round int32, bytes int64) int32 {
+// with all that the round sends over it. Ties go to the first link in cyclic order from number first on.
+func (z *neighbours) carry(parallel []int32, round int32, bytes, first int64) int32 {
 	switch len(parallel) {
 	case 0:
 		return -1
 	case 1: // its load decides nothing
 		return parallel[0]
 	}
-	best, least := int32(-1), [2]float64{}
-	for _, l := range parallel {
-		rate := z.network.Links[l].Rate
-		ends := [2]float64{float64(z.bytes[linkRound{l, round}]+bytes) / rate, float64(z.bytes[linkRound{l, allRounds}]+bytes) / rate}
-		if best < 0 || slices.Compare(ends[:], least[:]) < 0 {
-			best, least = l, ends
+	best, least := int32(-1), 0.0
+	for i := range parallel {
+		l := parallel[(first+int64(i))%int64(len(parallel))]
+		if end := float64(z.bytes[linkRound{l, round}]+bytes) / z.network.Links[l].Rate; best < 0 || end < least {
+			best, least = l, end
 		}
 	}
 	z.bytes[linkRound{best, round}] += bytes
-	z.bytes[linkRound{best, allRounds}] += bytes
 	return best
 }
 
-// linkRound names the load of a link in a round, or in allRounds.
+// linkRound names the load of a link in a round.
 type linkRound struct{ link, round int32 }
-
-const allRounds = -1
