@@ -8,4 +8,25 @@ var trafficCases = []correctedCase{
 		right:  "240.08 ns: the short last packet of a message has its own size",
 		check:  metricIs("completion_s", map[string]float64{"dor": 240.08e-9}),
 	},
+	{
+		name:   "parallel-links",
+		args:   []string{"run", "@/parallel-links.toml", "--set", "workload.kind=\"all-reduce\""},
+		before: "960 us",
+		right:  "480 us: reduce-scatter and all-gather take 240 us each",
+		check:  metricIs("completion_s", map[string]float64{"swing": 480e-6, "bucket": 480e-6, "multi-ring": 480e-6}),
+	},
+	{
+		name:   "allreduce-axis2",
+		args:   []string{"run", "@/allreduce-axis2.toml"},
+		before: "120.96 us",
+		right:  "60.48 us, the bound",
+		check:  metricIs("completion_s", map[string]float64{"swing": 60.48e-6, "bucket": 60.48e-6, "multi-ring": 60.48e-6}),
+	},
+	{
+		name:   "dor-parallel-links",
+		args:   []string{"run", "@/dor-parallel-links.toml"},
+		before: "dor and wild-first 4, half of the parallel links are idle",
+		right:  "2",
+		check:  metricIs("max_link_load", map[string]float64{"dor": 2, "wild-first": 2, "route-optimised": 2}),
+	},
 }

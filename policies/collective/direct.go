@@ -13,27 +13,27 @@ func direct(b *builder, j *job) error {
 	}
 	switch j.kind {
 	case AllToAll:
-		each(func(i, k int) { b.send(j.ranks[i], j.ranks[k], j.pair(i, k), false) })
+		each(func(i, k int) { b.sendRouted(j.ranks[i], j.ranks[k], j.pair(i, k), false) })
 	case Broadcast:
 		for s := 1; s < n; s++ {
-			b.send(j.ranks[j.root], j.ranks[(j.root+s)%n], j.data, false)
+			b.sendRouted(j.ranks[j.root], j.ranks[(j.root+s)%n], j.data, false)
 		}
 	case Reduce:
 		for s := 1; s < n; s++ {
-			b.send(j.ranks[(j.root+s)%n], j.ranks[j.root], j.data, true)
+			b.sendRouted(j.ranks[(j.root+s)%n], j.ranks[j.root], j.data, true)
 		}
 	case SendReceive:
-		b.send(j.ranks[j.root], j.ranks[j.to], j.data, false)
+		b.sendRouted(j.ranks[j.root], j.ranks[j.to], j.data, false)
 	default:
 		scatter, gather, block, err := j.scatters()
 		if err != nil {
 			return err
 		}
 		if scatter {
-			each(func(i, k int) { b.send(j.ranks[i], j.ranks[k], block[k], true) })
+			each(func(i, k int) { b.sendRouted(j.ranks[i], j.ranks[k], block[k], true) })
 		}
 		if gather {
-			each(func(i, k int) { b.send(j.ranks[i], j.ranks[k], block[i], false) })
+			each(func(i, k int) { b.sendRouted(j.ranks[i], j.ranks[k], block[i], false) })
 		}
 	}
 	return nil

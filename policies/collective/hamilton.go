@@ -15,8 +15,10 @@ func multiRing(b *builder, j *job) error {
 	if len(rings) == 0 && b.ctx.Err() == nil {
 		return unserved(j, "ranks that links among them join into a ring")
 	}
-	for _, r := range slices.Clone(rings) {
-		rings = append(rings, reversed(r))
+	if len(j.ranks) > 2 { // a ring of two is its own reverse
+		for _, r := range slices.Clone(rings) {
+			rings = append(rings, reversed(r))
+		}
 	}
 	return b.rings(j, rings)
 }
@@ -35,11 +37,12 @@ type factors struct {
 
 // rings returns edge-disjoint rings through all places over links that lead both ways. It divides the edges into sets
 // of cycles (Petersen 1891: a regular graph of even degree has such a division), and joins cycles where two edges of one
-// set and two of another, or of none, form a square whose edges they can exchange.
+// set and two of another, or of none, form a square whose edges they can exchange. Two places have a ring for each link
+// that leads both ways.
 func (m *mesh) rings(ctx context.Context) [][]int32 {
 	n := len(m.way[down])
 	if n == 2 {
-		return [][]int32{{0, 1}}
+		return slices.Repeat([][]int32{{0, 1}}, min(len(m.way[down][0]), len(m.way[up][0])))
 	}
 	z := &factors{n: n, at: make([][]int32, n), seen: make([]bool, n), random: rand.New(rand.NewPCG(uint64(n), ringStream))}
 	back := map[[2]int32]int{} // links from the second to the first

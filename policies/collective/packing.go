@@ -79,9 +79,9 @@ func packing(b *builder, j *job) error {
 		t := &z.f.trees[d][k]
 		child, parent := j.ranks[v], j.ranks[t.parent[v]]
 		if d == up {
-			b.sendOver(t.link[v], child, parent, chunks[k], true)
+			b.sendOver(t.link[v:v+1], child, parent, chunks[k], true)
 		} else {
-			b.sendOver(t.link[v], parent, child, chunks[k], false)
+			b.sendOver(t.link[v:v+1], parent, child, chunks[k], false)
 		}
 	}
 	return nil

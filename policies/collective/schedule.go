@@ -69,6 +69,8 @@ type builder struct {
 	have []versions      // by rank
 	seen lists           // of transfers
 	last map[track]int32 // the last transfer of each
+	// round is the length of the longest chain of transfers that wait for each other up to a transfer, by transfer.
+	round []int32
 	// stream tells transfers apart that do not wait for each other though they have the same ends, since they belong to
 	// parts of an algorithm that work side by side.
 	stream  int32
@@ -109,13 +111,28 @@ func (b *builder) call() *job {
 	return j
 }
 
-// send appends a transfer between ranks, over the link that joins them where there is one. What it waits for follows
-// from what earlier transfers have moved.
+// send appends a transfer between ranks, over a link that joins them if there is one. The transfers that it waits for
+// follow from the data that earlier transfers have moved.
 func (b *builder) send(src, dst int32, d data, reduce bool) {
-	b.sendOver(b.net.link(src, dst), src, dst, d, reduce)
+	b.sendOver(b.net.links[[2]int32{src, dst}], src, dst, d, reduce)
 }
 
-func (b *builder) sendOver(link, src, dst int32, d data, reduce bool) {
+// sendRouted is send of the only message between two ranks at a time. If several links join them, the router decides
+// which one carries it, as it does for pairs that none joins.
+func (b *builder) sendRouted(src, dst int32, d data, reduce bool) {
+	links := b.net.links[[2]int32{src, dst}]
+	if len(links) > 1 {
+		links = nil
+	}
+	b.sendOver(links, src, dst, d, reduce)
+}
+
+// sendOver is send over one of some parallel links, or as it is routed if there are none. It takes the link that is done
+// first with the transfers of the same round, which are sent at about the same time, so that parallel links have equal
+// loads in every round and not only at the end. A round is the number of transfers that wait for each other. If some
+// links are done first at the same time, successive blocks of data take them in turn. The choice thus depends on the
+// round alone: both halves of an all-reduce use the same links as a reduce-scatter and an all-gather.
+func (b *builder) sendOver(parallel []int32, src, dst int32, d data, reduce bool) {
 	id := int32(len(b.Transfers))
 	if id%(1<<12) == 0 && b.err == nil {
 		b.err = b.ctx.Err()
@@ -126,12 +143,7 @@ func (b *builder) sendOver(link, src, dst int32, d data, reduce bool) {
 	if len(d) == 0 || src == dst || b.err != nil {
 		return
 	}
-	t := Transfer{Src: src, Dst: dst, Link: link, Planned: b.planned, Reduce: reduce, Behind: -1, Bytes: d.bytes(), span: int32(len(b.spans)), after: int32(len(b.after))}
-	k := track{src, dst, link, b.stream}
-	if last, ok := b.last[k]; ok {
-		t.Behind = last
-	}
-	b.last[k] = id
+	t := Transfer{Src: src, Dst: dst, Planned: b.planned, Reduce: reduce, Behind: -1, Bytes: d.bytes(), span: int32(len(b.spans)), after: int32(len(b.after))}
 	for _, s := range d {
 		b.access(src, s, read, id)
 		how := overwrite
@@ -143,9 +155,19 @@ func (b *builder) sendOver(link, src, dst int32, d data, reduce bool) {
 	waits := b.after[t.after:]
 	slices.Sort(waits)
 	b.after = b.after[:int(t.after)+len(slices.Compact(waits))]
+	round := int32(0)
+	for _, w := range b.after[t.after:] {
+		round = max(round, b.round[w]+1)
+	}
+	b.round = append(b.round, round)
+	t.Link = b.net.carry(parallel, round, t.Bytes, d[0].From/t.Bytes)
+	k := track{src, dst, t.Link, b.stream}
+	if last, ok := b.last[k]; ok {
+		t.Behind = last
+	}
+	b.last[k] = id
 	b.spans = append(b.spans, d...)
 	b.Transfers = append(b.Transfers, t)
-	b.net.carry(link, t.Bytes)
 }
 
 // versions is what transfers have done with the bytes of a rank.
@@ -250,11 +272,11 @@ type neighbours struct {
 	network *engine.Network
 	links   map[[2]int32][]int32 // by ranks from and to, those that are up
 	near    [][]int32            // by rank: those that a link joins it with, in order
-	bytes   map[int32]int64      // by link: carried so far
+	bytes   map[linkRound]int64  // loads of parallel links, in bytes
 }
 
 func newNeighbours(p *Problem) *neighbours {
-	z := &neighbours{network: p.Network, links: map[[2]int32][]int32{}, near: make([][]int32, len(p.Group)), bytes: map[int32]int64{}}
+	z := &neighbours{network: p.Network, links: map[[2]int32][]int32{}, near: make([][]int32, len(p.Group)), bytes: map[linkRound]int64{}}
 	rank := ranks(p)
 	for i, l := range p.Network.Links {
 		if l.Rate > 0 && l.From >= 0 && l.To >= 0 && l.From != l.To && rank[l.From] >= 0 && rank[l.To] >= 0 {
@@ -279,19 +301,33 @@ func ranks(p *Problem) []int32 {
 	return rank
 }
 
-// link returns the link from one rank to another, of several the one that carries least; -1 where there is none.
+// link returns the first link from one rank to another, -1 if there is none.
 func (z *neighbours) link(src, dst int32) int32 {
-	best := int32(-1)
-	for _, l := range z.links[[2]int32{src, dst}] {
-		if best < 0 || z.bytes[l] < z.bytes[best] {
-			best = l
+	if links := z.links[[2]int32{src, dst}]; len(links) > 0 {
+		return links[0]
+	}
+	return -1
+}
+
+// carry adds some bytes to one of parallel links and returns it, -1 if there are none. It is the link that is done first
+// with all that the round sends over it. Ties go to the first link in cyclic order from number first on.
+func (z *neighbours) carry(parallel []int32, round int32, bytes, first int64) int32 {
+	switch len(parallel) {
+	case 0:
+		return -1
+	case 1: // its load decides nothing
+		return parallel[0]
+	}
+	best, least := int32(-1), 0.0
+	for i := range parallel {
+		l := parallel[(first+int64(i))%int64(len(parallel))]
+		if end := float64(z.bytes[linkRound{l, round}]+bytes) / z.network.Links[l].Rate; best < 0 || end < least {
+			best, least = l, end
 		}
 	}
+	z.bytes[linkRound{best, round}] += bytes
 	return best
 }
 
-func (z *neighbours) carry(link int32, bytes int64) {
-	if link >= 0 {
-		z.bytes[link] += bytes
-	}
-}
+// linkRound names the load of a link in a round.
+type linkRound struct{ link, round int32 }

@@ -58,8 +58,9 @@ func between(n *engine.Network) [][]int {
 const far = 1 << 20
 
 // TestShortest: on random graphs all routers of shortest paths take paths as short as an independent search finds;
-// "shortest" takes at each node the first link that leads one hop nearer, as paths and as a table; pairs that cannot be
-// joined are counted and named.
+// "shortest" takes at each node the first link that leads one hop nearer, or one parallel to it; pairs that cannot be
+// joined are counted and named. Of parallel links, none carries more than another by more than the least traffic to one
+// destination that it carries, so that no destination would be better off on the other.
 func TestShortest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := random(t)
@@ -111,6 +112,8 @@ func TestShortest(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		traffic := make([]map[int32]int, len(p.Network.Links)) // by link and destination
+		load := make([]int, len(p.Network.Links))
 		for i, f := range p.Flows {
 			at := f.Src
 			for _, s := range got.Paths.Steps(got.Paths.ClassOf(int32(i))) {
@@ -121,10 +124,31 @@ func TestShortest(t *testing.T) {
 						break
 					}
 				}
-				if l := got.Paths.Out(at, s); l != want {
-					t.Fatalf("flow %v takes link %d at node %d, want %d", f, l, at, want)
+				l := got.Paths.Out(at, s)
+				if p.Network.Links[l].To != p.Network.Links[want].To {
+					t.Fatalf("flow %v takes link %d at node %d, want %d or a parallel one", f, l, at, want)
 				}
+				if traffic[l] == nil {
+					traffic[l] = map[int32]int{}
+				}
+				traffic[l][f.Dst]++
+				load[l]++
 				at = p.Network.Links[want].To
+			}
+		}
+		for a, x := range p.Network.Links {
+			for b, y := range p.Network.Links {
+				if x.From != y.From || x.To != y.To || a == b || x.Rate == 0 || y.Rate == 0 {
+					continue
+				}
+				for dst, least := range traffic[a] {
+					if load[a]-load[b] > least {
+						t.Fatalf("links %d and %d from node %d to %d carry %d and %d flows; %d of those to node %d fit the other", a, b, x.From, x.To, load[a], load[b], least, dst)
+					}
+					if traffic[b][dst] > 0 {
+						t.Fatalf("paths to node %d part over links %d and %d", dst, a, b)
+					}
+				}
 			}
 		}
 	})

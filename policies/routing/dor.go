@@ -11,9 +11,10 @@ import (
 
 // DimensionOrder routes one dimension after the other along a shortest hop vector (DOR; Dally and Seitz; Zu et al.,
 // NSDI 24, Sec. 4.1). Among shortest vectors, the path goes up along the first dimension in which they differ if the
-// source's coordinate there is even, else down: half-way round a ring this is the paper's rule. On meshes there is one
-// vector; where twists are mutual, shortest is among the dimension-ordered routes, which another path may be shorter
-// than. Virtual channels are those of the dateline rule.
+// source's coordinate there is even, else down: half-way round a ring this is the paper's rule. Along a dimension of
+// size 2, up and down are parallel links, over which flows of all-to-all traffic spread evenly: see geometry.up. On
+// meshes there is one vector; where twists are mutual, shortest is among the dimension-ordered routes, which another
+// path may be shorter than. Virtual channels are those of the dateline rule.
 type DimensionOrder struct {
 	Order []string // see Settings
 }
@@ -56,7 +57,7 @@ func (r DimensionOrder) leader(p *Problem, _ uint64) (*Candidates, *leader, erro
 	path := []engine.Step{}
 	return nil, &leader{z: z, p: p, why: "links that are down are on the dimension-ordered way", choose: func(f engine.Flow) []engine.Step {
 		vectors = z.shortest(f.Src, f.Dst, vectors[:0])
-		path = z.steps(z.tie(f.Src, vectors), path[:0])
+		path = z.steps(z.tie(f, vectors), path[:0])
 		if z.down > 0 && !z.alive(f.Src, path) {
 			return nil
 		}
@@ -64,15 +65,15 @@ func (r DimensionOrder) leader(p *Problem, _ uint64) (*Candidates, *leader, erro
 	}}, nil
 }
 
-// tie returns the vector that the rule of ties chooses.
-func (z *geometry) tie(src int32, vectors []int16) []int16 {
+// tie returns the vector that the rule of ties chooses for a flow.
+func (z *geometry) tie(f engine.Flow, vectors []int16) []int16 {
 	dims := len(z.Dims)
 	best := vectors[:dims]
 	for k := dims; k < len(vectors); k += dims {
 		v := vectors[k : k+dims]
 		for _, d := range z.order {
 			if v[d] != best[d] {
-				if up := z.Coord(src, d)%2 == 0; v[d] > best[d] == up {
+				if v[d] > best[d] == z.up(f, d) {
 					best = v
 				}
 				break
@@ -80,6 +81,28 @@ func (z *geometry) tie(src int32, vectors []int16) []int16 {
 		}
 	}
 	return best
+}
+
+// up reports whether a flow goes up along a dimension in which its vectors differ: if the coordinate of its source is
+// even. That balances the links of rings of more than two nodes. On a ring of two, each link would have all flows that
+// pass it or none: there the other coordinates of both ends count, too. The flows over a pair of parallel links differ
+// in the source's coordinates along the dimensions before this one, and in the destination's along those behind it. So
+// one half of all-to-all traffic takes each link, but for one flow if all of these sizes are odd.
+func (z *geometry) up(f engine.Flow, dim int) bool {
+	sum := z.Coord(f.Src, dim)
+	if z.parallel(dim) {
+		for d := range z.Dims {
+			if d != dim {
+				sum += z.Coord(f.Src, d) + z.Coord(f.Dst, d)
+			}
+		}
+	}
+	return sum%2 == 0
+}
+
+// parallel reports whether the links of a dimension, up and down, lead to the same node.
+func (z *geometry) parallel(dim int) bool {
+	return z.Dims[dim] == 2 && !z.Open[dim] && !z.twist[dim]
 }
 
 // bound sets a lower bound on the load of the most loaded link from the hops of shortest paths: whatever paths are

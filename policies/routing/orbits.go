@@ -38,8 +38,8 @@ func (r *Row) Orbits(ctx context.Context, p *Problem, o Options) (*Orbits, *Deci
 }
 
 // orbits chooses for a flow of each class. DimensionOrder chooses by how far a flow goes along each dimension and, of
-// equal vectors, by whether its source's coordinates are even: by nothing else, so that translations that keep these
-// even, as is seen here, change nothing.
+// equal vectors, by which coordinates of its ends are even: by nothing else. Translations that keep even coordinates
+// even, as is checked here for all nodes, thus change nothing.
 func (r DimensionOrder) orbits(ctx context.Context, p *Problem, _ Options) (*Orbits, *Decision, error) {
 	_, l, err := r.leader(p, 0)
 	if err != nil {

@@ -146,7 +146,7 @@ func TestSums(t *testing.T) {
 	for _, shape := range []struct {
 		dims  []int
 		twist string
-	}{{[]int{4, 4, 4}, ""}, {[]int{4, 4, 8}, ""}, {[]int{4, 4, 8}, "010000"}, {[]int{3, 5}, ""}, {[]int{8}, ""}} {
+	}{{[]int{4, 4, 4}, ""}, {[]int{4, 4, 8}, ""}, {[]int{4, 4, 8}, "010000"}, {[]int{3, 5}, ""}, {[]int{8}, ""}, {[]int{2, 3}, ""}, {[]int{4, 2}, ""}} {
 		for _, faults := range []torus.Faults{{}, {Switches: []torus.Switch{{Dim: 0, Index: 5}}}, {Links: []torus.Hop{{Node: 3, Dim: 0, Up: true}}}} {
 			if len(shape.dims) < 3 && faults.Switches != nil {
 				continue

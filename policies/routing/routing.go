@@ -38,7 +38,7 @@ var Table = []Row{
 		Router: byOption(func(o Options) Router { return o.wildFirst() }), Reads: []string{"order", "wild-first"},
 	},
 	{
-		Name: "shortest", Doc: "breadth-first shortest paths, the link created first; any graph",
+		Name: "shortest", Doc: "breadth-first shortest paths, the link created first, parallel links in turn; any graph",
 		Router: Shortest{}, AnyGraph: always, Shortest: true,
 	},
 	{

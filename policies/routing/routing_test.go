@@ -114,6 +114,48 @@ func TestTies(t *testing.T) {
 	}
 }
 
+// TestParallelLinks: along a wrapped dimension of size 2, the routes of all-to-all traffic that cross it from a node are
+// as many as the other dimensions have nodes. "dor" and "wild-first" take each of the two links for one half of them, or
+// for one more if they are odd, in any order of the dimensions.
+func TestParallelLinks(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		dims := rapid.SliceOfN(rapid.IntRange(1, 4), 0, 3).Draw(t, "others")
+		two := rapid.IntRange(0, len(dims)).Draw(t, "dimension of size 2")
+		dims = slices.Insert(dims, two, 2)
+		o, err := torus.New(dims...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		settings := Settings{Order: named(rapid.Permutation(places(len(dims))).Draw(t, "order")...)}
+		if len(dims) > 3 { // there are names of three
+			settings.Order = nil
+		}
+		p := &Problem{Network: o.Network(nil, engine.Link{Rate: 1e9, Channels: 2}), Torus: o, Flows: everyPair(o.Nodes())}
+		half := o.Nodes() / 4
+		for _, name := range []string{"dor", "wild-first"} {
+			d, err := ByName(name).Router.Route(context.Background(), p, Options{Settings: settings})
+			if err != nil {
+				t.Fatal(err)
+			}
+			z := linkLoads(p, d.Paths)
+			for i, l := range o.Links() {
+				if load := int(z.Link[i]); int(l.Dim) == two && load != half && load != (o.Nodes()/2+1)/2 {
+					t.Fatalf("%s on %v in order %v: link %d from node %d to %d carries %d routes, want %d or one more if %d is odd", name, o, settings.Order, i, l.From, l.To, load, half, o.Nodes()/2)
+				}
+			}
+		}
+	})
+}
+
+// places returns 0 to n-1.
+func places(n int) []int {
+	all := make([]int, n)
+	for i := range all {
+		all[i] = i
+	}
+	return all
+}
+
 // TestDimensionOrder: on tori with any twists and meshes, paths go through the dimensions in order; they are shortest
 // where nodes are alike or nothing is twisted.
 func TestDimensionOrder(t *testing.T) {

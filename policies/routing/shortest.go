@@ -11,7 +11,8 @@ import (
 
 // Shortest leads every pair along a shortest path on any graph: as a breadth-first search from each destination finds
 // it, where the link created first (of the lowest number) wins among those that lead as near. So ns-3's global routing
-// does. All hops take channel 0, and credits may deadlock.
+// does. Destinations spread over the links that are parallel to it, so that these carry about the same. All hops take
+// channel 0, and credits may deadlock.
 type Shortest struct{}
 
 // Route leads the flows of any graph. It fails, with ErrUnserved, on nodes of more than 4096 links, and names pairs
@@ -60,17 +61,20 @@ func (r RandomShortest) chooser(seed uint64) *chooser { return drawing(drawn, r.
 
 // chooser picks links on shortest paths by one of the rules.
 type chooser struct {
-	rule   int8
-	node   bool // links are drawn for each node and destination
-	seed   uint64
-	z      *field
-	first  []int32   // by node: the arc by which all paths go on there, where they merge
-	paths  []float64 // drawn: by node, in proportion
-	stream rand.PCG
-	begin  []int32 // but createdFirst: by node, its arcs on shortest paths are count[a] of links, from begin[a] on
-	count  []int32
-	links  []int32
-	shares []float64 // drawn: by place in links, of the shortest paths from the node
+	rule  int8
+	node  bool // links are drawn for each node and destination
+	seed  uint64
+	z     *field
+	first []int32 // by node: the arc by which all paths go on there, where they merge
+	// parallel spreads the paths of createdFirst over parallel links; nil if there are none.
+	parallel *parallelChoice
+	prepared bool
+	paths    []float64 // drawn: by node, in proportion
+	stream   rand.PCG
+	begin    []int32 // but createdFirst: by node, its arcs on shortest paths are count[a] of links, from begin[a] on
+	count    []int32
+	links    []int32
+	shares   []float64 // drawn: by place in links, of the shortest paths from the node
 }
 
 const (
@@ -89,6 +93,16 @@ func drawing(rule int8, draw string, seed uint64) *chooser {
 
 // merges reports whether all paths to a destination go on from a node by one link.
 func (c *chooser) merges() bool { return c.node || c.rule == createdFirst }
+
+// prepare has the paths of createdFirst spread over parallel links, by the traffic of p. Only the first call counts, so
+// that some of the flows have the same paths in a problem of their own.
+func (c *chooser) prepare(ctx context.Context, p *Problem, z *field) (err error) {
+	if c.rule == createdFirst && !c.prepared {
+		c.prepared = true
+		c.parallel, err = newParallelChoice(ctx, p, z)
+	}
+	return err
+}
 
 // towards prepares for flows to the destination that z leads to.
 func (c *chooser) towards(z *field, dst int32) {
@@ -119,6 +133,9 @@ func (c *chooser) towards(z *field, dst int32) {
 		default:
 			c.first[a] = c.links[c.pick(a, hash(c.seed^nodeStream, uint64(dst), uint64(a)))]
 		}
+	}
+	if c.parallel != nil {
+		c.parallel.apply(dst, c.first)
 	}
 }
 
@@ -226,6 +243,9 @@ func (p *Problem) along(ctx context.Context, c *chooser) (*Decision, error) {
 	}
 	hops := int64(0)
 	z := newField(g)
+	if err := c.prepare(ctx, p, z); err != nil {
+		return nil, err
+	}
 	if err := z.byDestination(ctx, p, func(_ int32, f engine.Flow) error {
 		hops += z.hops(f.Src)
 		return nil

@@ -62,6 +62,9 @@ func (p *Problem) sums(ctx context.Context, c *chooser) (Sums, *Decision, error)
 	s := &arcSums{p: p, c: c, g: g, arc: make([]int64, arcs), then: make([]bool, (arcs+1)*g.degree)}
 	s.loads.Flows, s.loads.MaxLink = int64(len(p.Flows)), -1
 	z, at, under := newField(g), make([]int64, g.nodes), []underway(nil)
+	if err := c.prepare(ctx, p, z); err != nil {
+		return nil, nil, err
+	}
 	start, flows := csr.Sort(p.Flows, g.nodes, func(f engine.Flow) int32 { return f.Dst })
 	var apart unjoined
 	for dst := range int32(g.nodes) {

@@ -52,7 +52,7 @@ func (c *Candidates) pick(f engine.Flow, seed uint64) []engine.Step {
 		dead = dead || !c.z.alive(f.Src, c.z.steps(ties[k:k+len(c.z.Dims)], few[:0]))
 	}
 	if c.use == Needed || c.use == AnyDead && !dead {
-		path := c.z.steps(c.z.tie(f.Src, ties), few[:0])
+		path := c.z.steps(c.z.tie(f, ties), few[:0])
 		if c.z.alive(f.Src, path) {
 			return append([]engine.Step(nil), path...)
 		}

@@ -1,0 +1,312 @@
+package collective
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"sim/engine"
+	"sim/engine/flow"
+	"sim/fabric/torus"
+	"sim/policies/routing"
+)
+
+// drawParallel draws a network with parallel links: a torus with dimensions of size 2, regular or twisted, or a graph in
+// which up to four links of up to two rates join two nodes each way.
+func drawParallel(t *rapid.T) (*torus.Torus, *engine.Network) {
+	if rapid.Bool().Draw(t, "torus") {
+		dims := rapid.SampledFrom([][]int{{2}, {2, 2}, {2, 3}, {2, 4}, {4, 2}, {8, 2}, {2, 2, 2}, {2, 2, 3}, {2, 4, 2}, {2, 2, 4}, {2, 4, 4}, {3, 2, 3}, {2, 2, 8}, {2, 2, 2, 2}}).Draw(t, "dims")
+		o, err := torus.New(dims...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(dims) == 3 && rapid.Bool().Draw(t, "twisted") {
+			if err := o.Twist(rapid.StringOfN(rapid.RuneFrom([]rune("01")), 6, 6, -1).Draw(t, "twist")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return o, o.Network(nil, engine.Link{Rate: 400e9})
+	}
+	n := &engine.Network{Nodes: rapid.Int32Range(2, 8).Draw(t, "nodes")}
+	rates := []float64{200e9}
+	if rapid.Bool().Draw(t, "rates") {
+		rates = append(rates, 400e9)
+	}
+	join := func(a, b int32) {
+		for range rapid.IntRange(1, 4).Draw(t, "parallel") {
+			rate := rapid.SampledFrom(rates).Draw(t, "rate")
+			n.Links = append(n.Links, engine.Link{From: a, To: b, Rate: rate}, engine.Link{From: b, To: a, Rate: rate})
+		}
+	}
+	for a := int32(1); a < n.Nodes; a++ {
+		join(rapid.Int32Range(0, a-1).Draw(t, "to"), a)
+	}
+	for range rapid.IntRange(0, int(n.Nodes)).Draw(t, "more") {
+		if a, b := rapid.Int32Range(0, n.Nodes-1).Draw(t, "a"), rapid.Int32Range(0, n.Nodes-1).Draw(t, "b"); a != b {
+			join(a, b)
+		}
+	}
+	return nil, n
+}
+
+// fluid returns the seconds after which a schedule ends whose transfers take some links each. The rates of links are
+// shared max-min fairly among the transfers that take them (progressive filling). It is independent of engine/flow.
+func fluid(s *Schedule, n *engine.Network, links [][]int32) float64 {
+	count := len(s.Transfers)
+	left, need := make([]float64, count), make([]int, count)
+	next := make([][]int, count)
+	for i, t := range s.Transfers {
+		left[i] = float64(t.Bytes) * 8
+		wait := slices.Clone(s.After(i))
+		if t.Behind >= 0 && !slices.Contains(wait, t.Behind) {
+			wait = append(wait, t.Behind)
+		}
+		for _, w := range wait {
+			next[w] = append(next[w], i)
+		}
+		need[i] = len(wait)
+	}
+	var active []int
+	for i, k := range need {
+		if k == 0 {
+			active = append(active, i)
+		}
+	}
+	now := 0.0
+	for len(active) > 0 {
+		rate := map[int]float64{}
+		room, users := map[int32]float64{}, map[int32]int{}
+		for _, i := range active {
+			for _, l := range links[i] {
+				room[l] = n.Links[l].Rate
+				users[l]++
+			}
+		}
+		for len(rate) < len(active) {
+			share, tight := math.Inf(1), int32(-1)
+			for l, k := range users {
+				if k > 0 && (room[l]/float64(k) < share || room[l]/float64(k) == share && l < tight) {
+					share, tight = room[l]/float64(k), l
+				}
+			}
+			for _, i := range active {
+				if _, ok := rate[i]; ok || !slices.Contains(links[i], tight) {
+					continue
+				}
+				rate[i] = share
+				for _, l := range links[i] {
+					room[l] -= share
+					users[l]--
+				}
+			}
+		}
+		step := math.Inf(1)
+		for _, i := range active {
+			step = min(step, left[i]/rate[i])
+		}
+		now += step
+		var still []int
+		for _, i := range active {
+			if left[i] -= step * rate[i]; left[i] > 1e-3 {
+				still = append(still, i)
+				continue
+			}
+			for _, k := range next[i] {
+				if need[k]--; need[k] == 0 {
+					still = append(still, k)
+				}
+			}
+		}
+		active = still
+	}
+	return now
+}
+
+// rounds returns by transfer how many transfers wait for each other before it, at most.
+func rounds(s *Schedule) []int {
+	round := make([]int, len(s.Transfers))
+	for i := range s.Transfers {
+		for _, w := range s.After(i) {
+			round[i] = max(round[i], round[w]+1)
+		}
+	}
+	return round
+}
+
+// inRounds returns when a schedule would end if all transfers of a round waited for all those of the one before.
+func inRounds(s *Schedule, n *engine.Network, ways [][]int32) float64 {
+	type linkRound struct {
+		link  int32
+		round int
+	}
+	busy, ends := map[linkRound]float64{}, map[int]float64{}
+	for i, round := range rounds(s) {
+		for _, l := range ways[i] {
+			k := linkRound{l, round}
+			busy[k] += float64(s.Transfers[i].Bytes) * 8 / n.Links[l].Rate
+			ends[round] = max(ends[round], busy[k])
+		}
+	}
+	sum := 0.0
+	for _, end := range ends {
+		sum += end
+	}
+	return sum
+}
+
+// checkBalance fails if in a round a link is busy longer than a parallel one by more than the least transfer that it
+// carries: that transfer would end sooner on the other.
+func checkBalance(s *Schedule, n *engine.Network) error {
+	type pairRound struct {
+		from, to int32
+		round    int
+	}
+	transfers := map[pairRound]map[int32][]int64{} // by link of the pair: bytes
+	for i, round := range rounds(s) {
+		if l := s.Transfers[i].Link; l >= 0 {
+			k := pairRound{n.Links[l].From, n.Links[l].To, round}
+			if transfers[k] == nil {
+				transfers[k] = map[int32][]int64{}
+				for m, x := range n.Links {
+					if x.From == k.from && x.To == k.to {
+						transfers[k][int32(m)] = nil
+					}
+				}
+			}
+			transfers[k][l] = append(transfers[k][l], s.Transfers[i].Bytes)
+		}
+	}
+	sum := func(bytes []int64) (all int64) {
+		for _, b := range bytes {
+			all += b
+		}
+		return all
+	}
+	for k, links := range transfers {
+		for a, bytes := range links {
+			for b, other := range links {
+				if len(bytes) == 0 {
+					continue
+				}
+				ends, instead := float64(sum(bytes))/n.Links[a].Rate, float64(sum(other)+slices.Min(bytes))/n.Links[b].Rate
+				if ends > instead*(1+1e-12) && slices.Min(bytes) == slices.Max(bytes) {
+					return fmt.Errorf("round %d from node %d to %d: link %d of %g bit/s carries %d, link %d of %g bit/s %d", k.round, k.from, k.to, a, n.Links[a].Rate, bytes, b, n.Links[b].Rate, other)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// ways returns by transfer the links that it takes, of those without one by the routes of routing.Shortest, and the ends
+// and paths of the tasks of the schedule.
+func ways(ctx context.Context, s *Schedule, n *engine.Network) (links [][]int32, g *engine.Graph, ends []engine.Flow, paths *engine.Paths, err error) {
+	g = new(engine.Graph)
+	s.Append(g, Attach{})
+	if err := g.Freeze(); err != nil {
+		return nil, nil, nil, nil, err
+	}
+	flows, bytes := s.Routed()
+	demand := make([]float64, len(bytes))
+	for i, b := range bytes {
+		demand[i] = float64(b)
+	}
+	d, err := routing.Shortest{}.Route(ctx, &routing.Problem{Network: n, Flows: flows, Demand: demand}, routing.Options{})
+	if err != nil {
+		return nil, nil, nil, nil, err
+	}
+	if ends, paths, err = Pin(g, n, s.Links(), flows, d.Paths); err != nil {
+		return nil, nil, nil, nil, err
+	}
+	links = make([][]int32, len(s.Transfers))
+	for i := range s.Transfers {
+		at := ends[i].Src
+		for _, step := range paths.Steps(paths.ClassOf(int32(i))) {
+			l := paths.Out(at, step)
+			links[i] = append(links[i], l)
+			at = n.Links[l].To
+		}
+	}
+	return links, g, ends, paths, nil
+}
+
+// TestParallel: all-reduces, reduce-scatters and all-gathers on random tori with dimensions of size 2 and random graphs
+// with parallel links, by every algorithm that chooses among links. In each round the parallel links of a pair are
+// balanced. Round by round, an all-reduce takes no longer than a reduce-scatter and then an all-gather. Rings do not
+// without waiting for rounds either; other algorithms may lose some time to parts that get out of step. The engine ends
+// when an independent simulator with max-min fair rates does.
+func TestParallel(t *testing.T) {
+	served := map[string]int{}
+	rapid.Check(t, func(t *rapid.T) {
+		o, n := drawParallel(t)
+		p := &Problem{Network: n, Call: Call{Group: places(int(n.Nodes)), Bytes: 40320000}}
+		if o != nil {
+			p.Torus = o
+		}
+		for _, r := range Table {
+			if r.Name == "tree-packing" { // it plans the use of all links itself
+				continue
+			}
+			var phased, end [3]float64
+			for k, kind := range []Kind{AllReduce, ReduceScatter, AllGather} {
+				p.Kind = kind
+				s, err := r.Expand(t.Context(), p, Options{Hierarchical: Hierarchical{Domain: 2, Inner: "swing", Outer: "bidirectional-ring"}})
+				if errors.Is(err, ErrUnserved) || errors.Is(err, ErrCall) {
+					break
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := cmp.Or(s.Check(), checkBalance(s, n)); err != nil {
+					t.Fatalf("%s of %s: %v", kind, r.Name, err)
+				}
+				links, g, ends, paths, err := ways(t.Context(), s, n)
+				if err != nil {
+					t.Fatal(err)
+				}
+				served[r.Name]++
+				phased[k] = inRounds(s, n, links)
+				if len(s.Transfers) > maxSimulated {
+					continue
+				}
+				end[k] = fluid(s, n, links)
+				routes, err := engine.RoutesOf(g, n, paths, ends)
+				if err != nil {
+					t.Fatal(err)
+				}
+				trace, err := flow.Run(t.Context(), g, n, routes, flow.Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := trace.Makespan.Seconds(); math.Abs(got-end[k]) > 1e-6*got {
+					t.Fatalf("%s of %s ends after %g s, by the reference after %g", kind, r.Name, got, end[k])
+				}
+			}
+			if phased[0] > (phased[1]+phased[2])*(1+1e-5) { // blocks differ by a byte
+				t.Fatalf("%s on %v: round by round the all-reduce takes %g s, reduce-scatter %g and all-gather %g", r.Name, o, phased[0], phased[1], phased[2])
+			}
+			most := 1.25
+			if strings.HasSuffix(r.Name, "ring") {
+				most = 1.01
+			}
+			if r.Name != "hierarchical" && end[0] > (end[1]+end[2])*most {
+				t.Fatalf("%s on %v: the all-reduce takes %g s, more than %g times reduce-scatter with %g and all-gather with %g", r.Name, o, end[0], most, end[1], end[2])
+			}
+		}
+	})
+	for _, r := range Table {
+		if n := served[r.Name]; n < 5 && r.Name != "tree-packing" {
+			t.Errorf("%s served %d calls", r.Name, n)
+		}
+	}
+}
+
+// maxSimulated limits the transfers of calls that the reference simulates, in a time that grows with their square.
+const maxSimulated = 2000

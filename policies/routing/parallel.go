@@ -1,0 +1,104 @@
+package routing
+
+import (
+	"cmp"
+	"context"
+	"slices"
+)
+
+// parallelChoice spreads paths that merge at every node over parallel links. All paths from a node to one destination
+// take the same one of the links to the next node. Each link thus carries the traffic to some of the destinations, and
+// all about the same.
+type parallelChoice struct {
+	by [][]nodeArc // by destination: the nodes from which paths do not go on by their first link to the next node
+}
+
+// nodeArc is the arc by which paths go on from a node.
+type nodeArc struct{ node, arc int32 }
+
+// parallelTraffic is what goes on from a node to a destination over parallel links.
+type parallelTraffic struct {
+	first, dst int32   // the first of the parallel arcs
+	traffic    float64 // in units of demand
+}
+
+// newParallelChoice chooses for the traffic of a problem, of which paths go on from a node by the first arc on a shortest
+// path or a parallel one. It returns nil if there are no parallel links. The destinations with the most traffic choose
+// first, each the link that is then done first with what it has (Graham's list scheduling, longest first, 1969).
+func newParallelChoice(ctx context.Context, p *Problem, z *field) (*parallelChoice, error) {
+	g := z.g
+	parallel := parallelArcs(g)
+	if parallel == nil {
+		return nil, nil
+	}
+	var all []parallelTraffic
+	traffic := make([]float64, g.nodes) // what goes on from a node
+	start, of := byDestination(g.nodes, p.Flows)
+	for dst := range int32(g.nodes) {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if start[dst] == start[dst+1] {
+			continue
+		}
+		z.Breadth(dst)
+		clear(traffic)
+		for _, i := range of[start[dst]:start[dst+1]] {
+			demand := 1.0
+			if p.Demand != nil {
+				demand = p.Demand[i]
+			}
+			traffic[p.Flows[i].Src] += demand
+		}
+		for _, a := range slices.Backward(z.Order[1:]) { // the farthest node first
+			if k := z.first(a); traffic[a] > 0 {
+				if traffic[g.out.To[k]] += traffic[a]; len(parallel[k]) > 1 {
+					all = append(all, parallelTraffic{k, dst, traffic[a]})
+				}
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b parallelTraffic) int {
+		return cmp.Or(cmp.Compare(a.first, b.first), cmp.Compare(b.traffic, a.traffic), cmp.Compare(a.dst, b.dst))
+	})
+	c := &parallelChoice{by: make([][]nodeArc, g.nodes)}
+	load := make([]float64, len(g.out.To))
+	for _, x := range all {
+		best, least := x.first, 0.0
+		for _, k := range parallel[x.first] {
+			link := g.link[int(g.out.From[k])*g.degree+int(g.out.Class[k])]
+			if end := (load[k] + x.traffic) / p.Network.Links[link].Rate; k == x.first || end < least {
+				best, least = k, end
+			}
+		}
+		if load[best] += x.traffic; best != x.first {
+			c.by[x.dst] = append(c.by[x.dst], nodeArc{g.out.From[best], best})
+		}
+	}
+	return c, nil
+}
+
+// parallelArcs returns by arc the arcs with the same ends, if it is the first of them; nil if no arcs are parallel.
+func parallelArcs(g *adjacency) [][]int32 {
+	same, parallel := make([][]int32, len(g.out.To)), false
+	first := map[[2]int32]int32{}
+	for k := range int32(len(g.out.To)) {
+		ends := [2]int32{g.out.From[k], g.out.To[k]}
+		one, ok := first[ends]
+		if !ok {
+			one, first[ends] = k, k
+		}
+		same[one], parallel = append(same[one], k), parallel || ok
+	}
+	if !parallel {
+		return nil
+	}
+	return same
+}
+
+// apply replaces the arcs, by node, by which paths to a destination go on.
+func (c *parallelChoice) apply(dst int32, by []int32) {
+	for _, x := range c.by[dst] {
+		by[x.node] = x.arc
+	}
+}
