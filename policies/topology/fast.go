@@ -28,6 +28,9 @@ type fast struct{}
 
 func (fast) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error) {
 	search := o.allow(SearchOptions{TimeLimit: o.Fast.TimeLimit})
+	if d, _ := p.solveOneHop(ctx, o.service(flow.MaxMin)); d != nil {
+		return p.saved(ctx, d, keeping{limit: grown(d.Makespan, o.PortTolerance), exact: true}, &o, search)
+	}
 	s, err := newFastSearch(ctx, p, o, search, o.service(flow.MaxMin))
 	if err != nil {
 		return nil, err

@@ -137,7 +137,13 @@ func newJointSearch(ctx context.Context, p *Problem, o allowance, service flow.S
 	return s
 }
 
+// solveJoint searches for the best topology and rates, and for a bound that proves how good they
+// are. One-hop demand is solved in closed form if one of the rules reaches the optimum.
 func solveJoint(ctx context.Context, p *Problem, o allowance) jointOptimum {
+	d, least := p.solveOneHop(ctx, rules...)
+	if d != nil {
+		return jointOptimum{circuits: d.Circuits, service: d.Service, makespan: d.Makespan, bound: d.Bound, evaluations: d.Evaluations}
+	}
 	s := newJointSearch(ctx, p, o, flow.LevelPriority)
 	defer p.done(s.w)
 	for _, rule := range []weigher{proportional, squareRoot, halving} {
@@ -145,7 +151,7 @@ func solveJoint(ctx context.Context, p *Problem, o allowance) jointOptimum {
 		s.p.clip(x)
 		s.try(x)
 	}
-	s.push(p.ones(), slices.Clone(p.Useful), 0)
+	s.push(p.ones(), slices.Clone(p.Useful), least)
 	s.descend()
 	return s.solve()
 }

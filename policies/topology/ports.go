@@ -110,6 +110,14 @@ func (s *portSaver) run(x []int) {
 		s.shave(s.groups)
 		return
 	}
+	if s.p.hop != nil {
+		// every topology within the limit has at least these circuits of each bundle
+		few := s.p.hop.circuits(s.limit)
+		if c, ok := s.within(few); ok {
+			s.circuits, s.makespan, s.bound = few, c, s.p.used(few)*s.p.Fabric.Copies
+			return
+		}
+	}
 	s.shave(slices.Collect(slices.Chunk(numbers(len(x)), 1)))
 	s.prove()
 }

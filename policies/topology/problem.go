@@ -29,6 +29,7 @@ type Problem struct {
 	// Switching is how circuits may change in an iteration.
 	Switching Switching
 
+	hop        *oneHop                  // demand of the graph; nil if some transfer waits for another one
 	evaluators sync.Pool                // of *evaluator
 	joint      once.Value[jointOptimum] // see shared
 	decided    *decisions               // of jobs alone
@@ -48,6 +49,7 @@ func NewProblem(g *engine.Graph, o *fabric.Optical) (*Problem, error) {
 	if err != nil {
 		return nil, fmt.Errorf("topology: %w", err)
 	}
+	p.hop = p.demand()
 	p.evaluators.New = func() any { return &evaluator{Evaluator: first.Clone(), p: p} }
 	return p, nil
 }

@@ -23,6 +23,9 @@ type topo struct{}
 func (topo) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error) {
 	s := newTopoSearch(ctx, p, o.allow(o.Topo), o.service(flow.MaxMin))
 	defer s.close()
+	if d, _ := p.solveOneHop(ctx, s.service); d != nil {
+		return p.saved(ctx, d, keeping{limit: grown(d.Makespan, o.PortTolerance), exact: true}, &o, s.allowance)
+	}
 	shared, err := p.sharedWithin(ctx, &s.allowance)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,129 @@
+package topology
+
+import (
+	"context"
+	"math"
+
+	"sim/engine"
+	"sim/engine/flow"
+)
+
+// oneHop is the demand of a job in which no transfer waits for another one: traffic given by a
+// matrix, an all-to-all, a permutation or a hotspot, say. Circuits then limit each pair of pods by
+// itself, so that the fewest circuits for a completion time are known in closed form.
+type oneHop struct {
+	// load is the time in ticks, indexed by bundle, that one circuit needs for the bundle's busier
+	// direction. A circuit carries both directions at full rate.
+	load []float64
+	// outside is the shortest time before a transfer starts plus the shortest time after one ends.
+	outside engine.Time
+}
+
+// demand returns the one-hop demand of the problem's graph, or nil if a transfer waits for another one.
+func (p *Problem) demand() *oneHop {
+	g := p.Graph
+	if len(p.Fabric.Bundles) == 0 {
+		return nil
+	}
+	head, tail := make([]engine.Time, len(g.Tasks)), make([]engine.Time, len(g.Tasks))
+	follows := make([]bool, len(g.Tasks)) // a transfer comes before the task
+	before, after := engine.Never, engine.Never
+	for _, i := range g.Order() {
+		t := &g.Tasks[i]
+		if t.Kind == engine.Transfer {
+			if follows[i] {
+				return nil
+			}
+			before = min(before, head[i])
+		}
+		for _, e := range g.Out(i) {
+			follows[e.To] = follows[e.To] || follows[i] || t.Kind == engine.Transfer
+			head[e.To] = max(head[e.To], head[i]+t.Duration+e.Lag)
+		}
+	}
+	order := g.Order()
+	for k := len(order) - 1; k >= 0; k-- {
+		i := order[k]
+		for _, e := range g.Out(i) {
+			tail[i] = max(tail[i], e.Lag+g.Tasks[e.To].Duration+tail[e.To])
+		}
+		if g.Tasks[i].Kind == engine.Transfer {
+			after = min(after, tail[i])
+		}
+	}
+	bits := make([]float64, len(p.Fabric.Network.Links))
+	for i := range g.Tasks {
+		for _, u := range p.Fabric.Routes.Of(int32(i)) {
+			if int(u.Resource) < len(bits) {
+				bits[u.Resource] += 8 * float64(g.Tasks[i].Bytes) * u.Weight
+			}
+		}
+	}
+	d := &oneHop{load: make([]float64, len(p.Fabric.Bundles)), outside: before + after}
+	for e, b := range p.Fabric.Bundles {
+		for _, l := range b.Links {
+			d.load[e] = max(d.load[e], bits[l]/float64(b.Rate)*float64(engine.Second))
+		}
+	}
+	return d
+}
+
+// circuits returns the fewest circuits of each bundle with which the job can end by a time. Ends are
+// rounded to ticks, so a transfer may take up to one tick more than the time allows.
+func (d *oneHop) circuits(by engine.Time) []int {
+	x := make([]int, len(d.load))
+	ticks := float64(by-d.outside) + 1
+	for e, load := range d.load {
+		n := math.MaxInt32 // more than any pod has ports
+		if few := math.Ceil(load / ticks); ticks > 0 && few < float64(n) {
+			n = max(1, int(few))
+		}
+		x[e] = n
+	}
+	return x
+}
+
+// best returns the shortest time, at least least, that the ports of all pods allow, and the fewest
+// circuits for it. No topology is faster, however its capacity is shared. The problem must have a
+// one-hop demand.
+func (p *Problem) bestOneHop(least engine.Time) (engine.Time, []int) {
+	d := p.hop
+	low, high := least, max(least, d.outside+1)
+	for _, load := range d.load {
+		high = max(high, d.outside+engine.Time(load)+1) // one circuit of each bundle fits
+	}
+	for low < high {
+		if by := low + (high-low)/2; p.overrun(d.circuits(by)) {
+			low = by + 1
+		} else {
+			high = by
+		}
+	}
+	return low, d.circuits(low)
+}
+
+// solveOneHop returns the optimum of a problem with a one-hop demand among all topologies, under
+// the first of the services with which it is reached. It returns nil if the problem has no such
+// demand, or if none of the services reaches the bound: the NICs may then be shared so that some of
+// them idle. In that case the bound is still returned.
+func (p *Problem) solveOneHop(ctx context.Context, services ...flow.Service) (*Decision, engine.Time) {
+	if p.hop == nil {
+		return nil, 0
+	}
+	w := p.evaluator(ctx, services[0])
+	defer p.done(w)
+	bound, few := p.bestOneHop(w.bound(p.Useful))
+	d := &Decision{Bound: bound, BoundModel: AnyService, Searched: true, Evaluations: 1}
+	for _, x := range [][]int{few, p.filled(few)} {
+		for _, d.Service = range services {
+			w.SetService(d.Service)
+			d.Evaluations++
+			c, ok := w.simulate(x, never)
+			if ok && optimal(c, bound) {
+				d.Circuits, d.Makespan, d.Bound = x, c, min(bound, c)
+				return d, bound
+			}
+		}
+	}
+	return nil, bound
+}
