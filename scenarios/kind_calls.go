@@ -15,6 +15,7 @@ import (
 	"sim/scenarios/assembly/calls"
 	"sim/scenarios/assembly/paths"
 	"sim/scenarios/schema"
+	"sim/workloads/training"
 )
 
 // callPacket is TrafficPacket of a call.
@@ -65,9 +66,14 @@ func (s *Scenario) stepCalls() bool {
 	return s.trains() && s.Workload.Collectives == "graph" || s.Workload.Kind == paths.Recommendation || s.traces() && !s.staged()
 }
 
-// expansion says how the calls of a training step become transfers: by the usual algorithm where the best is looked for.
+// expansion returns how the calls of a training step become transfers: by the default algorithm
+// in each dimension for which the best is searched. The ranks of a recommendation model are in
+// one group, which has no stages whose copies could reduce first.
 func (s *Scenario) expansion() calls.Expansion {
 	by, _ := calls.Algorithms(s.Policy.Calls.Collective).Settled()
+	if s.Workload.Kind == paths.Recommendation {
+		by = by.With(training.Sync, by.Of(training.Sync))
+	}
 	return calls.Expansion{Algorithms: by, Options: s.Policy.Calls.Options}
 }
 

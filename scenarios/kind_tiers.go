@@ -277,6 +277,7 @@ func (c *checker) checkTiers() {
 	if len(c.Diagnostics) > 0 {
 		return
 	}
+	t.InnerSync = true
 	m, err := inner.New(*t, s.callTiers(), s.Seed, 0, -1)
 	if err != nil {
 		what, want := assembly.Wanted(err)
@@ -284,7 +285,7 @@ func (c *checker) checkTiers() {
 		return
 	}
 	seen := map[[2]int]bool{}
-	for _, pass := range []training.Phase{training.Forward, training.Backward} {
+	for _, pass := range t.ContractedPasses() {
 		for v := range t.PP * t.Chunks {
 			for _, call := range t.Calls(v, pass) {
 				sort := [2]int{int(call.Dim), int(call.Kind)}
@@ -293,7 +294,7 @@ func (c *checker) checkTiers() {
 				}
 				seen[sort] = true
 				size, tier := len(t.Groups(call, 0, 0)[0]), m.Joins(call)
-				key := map[training.Phase]string{training.Tensor: "workload.tp", training.Context: "workload.cp", training.Expert: "workload.ep"}[call.Dim]
+				key := map[training.Phase]string{training.Tensor: "workload.tp", training.Context: "workload.cp", training.Expert: "workload.ep", training.Sync: "workload.gpus"}[call.Dim]
 				if tier < 0 {
 					c.clash(key, "a group of %d GPUs is larger than its tier, and no tier outside it carries %v calls of %v; "+
 						`choose a smaller group, or a tier that joins it, or set workload.collectives = "graph", by which the outermost carries them`, size, call.Kind, call.Dim)

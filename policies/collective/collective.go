@@ -96,7 +96,7 @@ type Problem struct {
 
 // Keys are the keys of a scenario about collective calls.
 type Keys struct {
-	Collective  string   `key:"collective" doc:"the algorithm that expands collective calls, or 'best', the one that ends first; in place of collectives. Of the calls of a training step it may be one for each dimension of parallelism, such as '{ tp = \"ring\", ep = \"direct\" }', or 'tp=ring,ep=direct', and is 'ring' of those that are not named; all-to-alls that it does not serve go directly" default:"" choices:"@algorithms" unset:"" when:"expanded"`
+	Collective  string   `key:"collective" doc:"the algorithm that expands collective calls, or 'best', the one that ends first; in place of collectives. Of the calls of a training step it may be one for each dimension of parallelism, such as '{ tp = \"ring\", ep = \"direct\" }', or 'tp=ring,ep=direct', and is 'ring' of those that are not named, but 'hierarchical' of gradients (dp) if domains hold several copies of a parameter each; all-to-alls that it does not serve go directly" default:"" choices:"@algorithms" unset:"" when:"expanded"`
 	Collectives []string `key:"collectives" doc:"the algorithms that are compared, in the order of the result's rows; 'best' is the one that ends first" else:"all, where policy.collective names none" choices:"@collectives" empty:"" when:"called"`
 	Options
 }

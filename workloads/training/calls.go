@@ -45,6 +45,9 @@ type Call struct {
 	// OfExperts is of gradients and parameters of experts, of which a stage holds one copy: its groups are GPUs of one
 	// number in the stages of all replicas. Others have copies in the stage, too.
 	OfExperts bool
+	// Inside is of a Sync call among the copies of a parameter in one stage (CopyScatter,
+	// CopyGather).
+	Inside bool
 	// Transposed is of tokens that come back from their experts: what one GPU has sent to another goes back.
 	Transposed bool
 	// Draw tells all-to-alls apart whose sizes are drawn, by the micro-batch, stage and piece that they are of; the
@@ -89,10 +92,18 @@ func (s *Spec) SyncPieces(v int) int {
 }
 
 // Repeats returns how often a replica's virtual stage v makes the calls of a pass in a step: a piece of a pass at a
-// time, or with Sync a part of its gradients.
+// time, or with Sync, CopyScatter and CopyGather a part of its gradients or parameters.
 func (s *Spec) Repeats(v int, pass Phase) int {
 	n := s.Pieces(v) * (s.Microbatches / s.Copies())
 	switch {
+	case pass == CopyScatter && s.scatters():
+		_, n = s.ShardCalls(v, ReduceScatter)
+		return n
+	case pass == CopyGather && s.gathers():
+		_, n = s.ShardCalls(v, AllGather)
+		return n
+	case pass == CopyScatter || pass == CopyGather:
+		return s.SyncPieces(v)
 	case pass == Sync:
 		return s.SyncPieces(v)
 	case pass == Forward && s.Recompute == "full":
@@ -148,6 +159,8 @@ func (s *Spec) Calls(v int, pass Phase) []Call {
 			return nil // they are those of the other copy, too
 		}
 		return s.syncCalls(v)
+	case CopyScatter, CopyGather:
+		return s.copyCalls(v, pass)
 	case WeightGradients:
 		return nil
 	}
@@ -272,6 +285,39 @@ func (s *Spec) replicaCalls(v int, kind CallKind, parts int) (calls []Call) {
 	return calls
 }
 
+// StageCopies returns the number of copies of each non-expert parameter in a stage whose
+// synchronisation takes time of its own: one per rank that shares a sequence and per
+// tensor-parallel group. It is 1 if InnerSync is false.
+func (s *Spec) StageCopies() int {
+	if !s.InnerSync || s.Measured != nil {
+		return 1
+	}
+	return s.StageGPUs() / s.TP
+}
+
+// copyCalls returns the call that the copies of the non-expert parameters in a stage make for
+// one part of the gradients (CopyScatter) or parameters (CopyGather) of virtual stage v. Before
+// replicas synchronise, copies reduce-scatter gradients, so that each GPU holds the sum of its
+// share (Parameters). After that they all-gather.
+func (s *Spec) copyCalls(v int, pass Phase) []Call {
+	copies := s.StageCopies()
+	kind, number, parts := ReduceScatter, s.Choices.GradientBytes, s.SyncPieces(v)
+	if pass == CopyGather {
+		kind = AllGather
+		if s.Sharding != ShardNothing {
+			number = s.Choices.ParameterBytes
+		}
+	}
+	if pass == CopyScatter && s.scatters() || pass == CopyGather && s.gathers() {
+		parts = s.Shards(v)
+	}
+	bytes := int64(math.Round(float64(number*copies) * (s.Parameters(v) - s.expertParameters(v)) / float64(parts)))
+	if copies == 1 || bytes == 0 {
+		return nil
+	}
+	return []Call{{Dim: Sync, Kind: kind, Bytes: bytes, Inside: true}}
+}
+
 // activation returns the bytes of the activations of a micro-batch between layers, of the tokens of one rank of those
 // that share its sequence.
 func (s *Spec) activation() float64 {
@@ -297,7 +343,7 @@ func (s *Spec) Rank(replica, stage, gpu int) int32 {
 }
 
 // Groups returns the ranks of each group that makes a call of a stage: of its GPUs in a replica, or with Sync of those
-// in all replicas. In a stage tensor-parallel ranks follow each other, and then those that share a sequence.
+// in all replicas, unless the call is Inside. In a stage tensor-parallel ranks follow each other, and then those that share a sequence.
 func (s *Spec) Groups(c Call, replica, stage int) [][]int32 {
 	gpus := s.StageGPUs()
 	size, step := gpus, 1 // consecutive ranks of a group, and how far apart
@@ -312,7 +358,7 @@ func (s *Spec) Groups(c Call, replica, stage int) [][]int32 {
 		size, step = gpus/s.TP, s.TP
 	}
 	replicas, stages := []int{replica}, []int{stage}
-	if c.Dim == Sync {
+	if c.Dim == Sync && !c.Inside {
 		replicas = replicas[:0]
 		for r := range s.Replicas() {
 			replicas = append(replicas, r)
@@ -339,10 +385,15 @@ func (s *Spec) Groups(c Call, replica, stage int) [][]int32 {
 	return groups
 }
 
-// CallTime returns how long the calls of a pass of virtual stage v take, one after the other, each as long as each says.
+// CallTime returns how long the calls of a pass of virtual stage v take one after the other. The
+// function each returns the time of one call. A pass makes its calls once per piece, a
+// CopyScatter or CopyGather once.
 func (s *Spec) CallTime(v int, pass Phase, each func(Call) (engine.Time, error)) (engine.Time, error) {
 	var sum engine.Time
 	pieces := engine.Time(s.Pieces(v))
+	if pass == CopyScatter || pass == CopyGather {
+		pieces = 1
+	}
 	for _, c := range s.Calls(v, pass) {
 		t, err := each(c)
 		if err != nil {
@@ -356,29 +407,29 @@ func (s *Spec) CallTime(v int, pass Phase, each func(Call) (engine.Time, error))
 	return sum, nil
 }
 
-// Lengthen lengthens every forward and backward pass of a virtual stage by what longer returns: the reduced form of
-// collective calls that contend with nothing, such as those inside a switched domain (CallTime). It is called before the
-// graph is simulated, for calls of several dimensions once each or for all at once. Error: that of longer, or a time
-// beyond what simulated time can hold.
+// Lengthen lengthens every forward and backward pass of a virtual stage, and every synchronisation among the copies in
+// one stage, by what longer returns: the reduced form of collective calls that contend with nothing, such as those
+// inside a switched domain (CallTime). It is called before the graph is simulated, for calls of several dimensions once
+// each or for all at once. Error: that of longer, or a time beyond what simulated time can hold.
 func (it *Iteration) Lengthen(longer func(v int, pass Phase) (engine.Time, error)) error {
 	s := &it.Spec
-	var by [2][]engine.Time // of forward and backward passes, by virtual stage
-	for v := range s.Virtual() {
-		for i, pass := range []Phase{Forward, Backward} {
+	by := map[Phase][]engine.Time{} // indexed by virtual stage
+	for _, pass := range s.ContractedPasses() {
+		for v := range s.Virtual() {
 			t, err := longer(v, pass)
 			if err != nil {
 				return fmt.Errorf("training: collective calls of virtual stage %d: %w", v, err)
 			}
-			by[i] = append(by[i], t)
+			by[pass] = append(by[pass], t)
 		}
 	}
 	for i := range it.Graph.Tasks {
 		m, d := it.Meta[i], &it.Graph.Tasks[i].Duration
-		pass := m.Phase.calls()
-		if pass != Forward && pass != Backward {
+		times := by[m.Phase.calls()]
+		if times == nil {
 			continue
 		}
-		t := by[pass-Forward][int(m.Chunk)*s.PP+int(m.Stage)]
+		t := times[int(m.Chunk)*s.PP+int(m.Stage)]
 		if m.Parts > 0 {
 			t = part(t, int(m.Part), int(m.Parts))
 		}
@@ -388,4 +439,12 @@ func (it *Iteration) Lengthen(longer func(v int, pass Phase) (engine.Time, error
 		*d += t
 	}
 	return nil
+}
+
+// ContractedPasses returns the phases whose tasks Lengthen lengthens.
+func (s *Spec) ContractedPasses() []Phase {
+	if s.StageCopies() > 1 {
+		return []Phase{Forward, Backward, CopyScatter, CopyGather}
+	}
+	return []Phase{Forward, Backward}
 }

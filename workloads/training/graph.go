@@ -23,9 +23,11 @@ const (
 	WeightGradients  // the part of a backward pass that computes gradients of weights, where it is a pass of its own
 	Recompute        // a forward pass that is computed once more, before the backward pass
 	Optimizer        // the optimizer's step
+	CopyScatter      // reduce-scatter of gradients among the copies of a parameter in one stage
+	CopyGather       // all-gather of parameters or gradients among these
 )
 
-var phaseNames = [...]string{"barrier", "forward", "backward", "pp-forward", "pp-backward", "dp", "tp", "cp", "ep", "weights", "recompute", "optimizer"}
+var phaseNames = [...]string{"barrier", "forward", "backward", "pp-forward", "pp-backward", "dp", "tp", "cp", "ep", "weights", "recompute", "optimizer", "dp-scatter", "dp-gather"}
 
 // String returns the short name used in traces.
 func (p Phase) String() string { return phaseNames[p] }
@@ -175,6 +177,8 @@ func (it *Iteration) name(id int32) string {
 			return "DP of " + at + " (back)"
 		}
 		return "DP of " + at
+	case CopyScatter, CopyGather:
+		return "DP inside " + at
 	case PipelineForward, PipelineBackward:
 		return fmt.Sprintf("PP of micro-batch %d from %s to stage %d", m.Microbatch+1, at, m.To+1)
 	}

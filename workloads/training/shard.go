@@ -25,7 +25,7 @@ func (s *Spec) gathers() bool  { return s.Sharding == ShardParameters }
 // does.
 func (s *Spec) Shards(v int) int {
 	switch {
-	case !s.scatters() || s.Replicas() == 1 && s.Collectives != "graph":
+	case !s.scatters() || s.Replicas()*s.StageCopies() == 1 && s.Collectives != "graph":
 		return 0
 	case s.Buckets > 0 && s.Collectives != "graph":
 		return s.buckets(v)
@@ -38,16 +38,16 @@ const MostBuckets = 1024
 
 // buckets returns how many buckets the gradients of virtual stage v fill.
 func (s *Spec) buckets(v int) int {
-	return int(min(max(1, math.Ceil(s.gradients(v)/float64(s.Buckets))), MostBuckets+1))
+	return int(min(max(1, math.Ceil(s.allGradients(v)/float64(s.Buckets))), MostBuckets+1))
 }
 
-func (s *Spec) gradients(v int) float64 { return float64(s.Choices.GradientBytes) * s.Parameters(v) }
+func (s *Spec) allGradients(v int) float64 { return float64(s.Choices.GradientBytes) * s.Parameters(v) }
 
 // LeastBuckets returns the least size of Buckets.
 func (s *Spec) LeastBuckets() float64 {
 	most := 0.0
 	for v := range s.Virtual() {
-		most = max(most, s.gradients(v))
+		most = max(most, s.allGradients(v))
 	}
 	return math.Ceil(most / MostBuckets)
 }
@@ -123,17 +123,9 @@ func (b *builder) exchange(k exchangeKey, v int, m Meta) (*rendezvous, error) {
 	b.exchanges[k] = x
 	if b.x.Expand == nil {
 		m.Replica = 0
-		all := b.task(engine.Task{}, m) // a ring starts when its last replica is ready
-		for r, id := range x.ready {
-			b.Graph.AddEdge(id, all, 0)
-			if before != nil {
-				for _, end := range before.done[r] {
-					b.Graph.AddEdge(end, all, 0)
-				}
-			}
-		}
-		for r := range b.replicas {
-			x.done = append(x.done, b.ring(r, v, s.ShardBytes(v, k.kind), []int32{all}))
+		x.done = make([][]int32, b.replicas)
+		for _, g := range s.gradients(v) {
+			b.exchangeGroup(k, v, g, m, x, before)
 		}
 		return x, nil
 	}
@@ -162,6 +154,43 @@ func (b *builder) exchange(k exchangeKey, v int, m Meta) (*rendezvous, error) {
 		}
 	}
 	return x, nil
+}
+
+// exchangeGroup adds the part of exchange x that is of one group of parameters, after exchange
+// before of the same stage; before may be nil. The copies in a stage scatter gradients before the
+// ring of replicas does, and gather parameters after it. The ring starts when its last replica is
+// ready.
+func (b *builder) exchangeGroup(k exchangeKey, v int, g gradientGroup, m Meta, x, before *rendezvous) {
+	ready := x.ready
+	if g.copied && k.kind == ReduceScatter {
+		ready = nil
+		for r, id := range x.ready {
+			after := []int32{id}
+			if before != nil {
+				after = append(after, before.done[r]...)
+			}
+			ready = append(ready, b.copySync(CopyScatter, r, v, after))
+		}
+	}
+	all := b.task(engine.Task{}, m)
+	for r, id := range ready {
+		b.Graph.AddEdge(id, all, 0)
+		if before != nil {
+			for _, end := range before.done[r] {
+				b.Graph.AddEdge(end, all, 0)
+			}
+		}
+	}
+	for r := range b.replicas {
+		done := []int32{all}
+		if b.Spec.Replicas() > 1 {
+			done = b.ring(r, v, g.of(b.Spec.ShardBytes(v, k.kind)), done)
+		}
+		if g.copied && k.kind == AllGather {
+			done = []int32{b.copySync(CopyGather, r, v, done)}
+		}
+		x.done[r] = append(x.done[r], done...)
+	}
 }
 
 // end returns a task after all that ends an exchange in a replica's stage, or -1 where nothing does.

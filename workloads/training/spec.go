@@ -63,6 +63,7 @@ type Spec struct {
 	Preset         string       `key:"preset" doc:"modelling choices, for what follows" default:"calibrated" choices:"@presets"`
 	Choices        Choices      `inline:""`
 	Arch           Architecture `table:"architecture" doc:"A model that is no preset. A preset model has these values of its own, and the table is refused beside it."`
+	InnerSync      bool         // the copies of a parameter in a stage take time to synchronise, which Iteration.Lengthen sets
 	Measured       *Measured    // in place of what follows from the model; nil is by the model
 }
 

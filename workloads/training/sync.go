@@ -2,6 +2,8 @@ package training
 
 import (
 	"cmp"
+	"math"
+	"slices"
 
 	"sim/engine"
 )
@@ -21,21 +23,26 @@ func (b *builder) sync() {
 			if w := s.mirror(v); w != v {
 				copies = append(copies, w)
 			}
-			var before []int32
+			var scattered []int32
 			for r := range b.replicas {
 				if id := b.lastScattered(r, stage); id >= 0 {
-					before = append(before, id)
+					scattered = append(scattered, id)
 				}
 			}
-			for part := range s.SyncPieces(v) {
-				if s.Replicas()*len(copies) > 1 && !s.gathers() {
-					before = b.syncPart(copies, part, before)
+			var ends []int32
+			for _, g := range s.gradients(v) {
+				before := scattered
+				for part := range s.SyncPieces(v) {
+					if s.Replicas()*len(copies)*s.StageCopies() > 1 && !s.gathers() {
+						before = b.syncPart(copies, part, g, before)
+					}
 				}
+				ends = append(ends, before...)
 			}
 			for r := range b.replicas {
 				for _, w := range copies {
 					at := &done[r*s.PP+w%s.PP]
-					*at = append(append(*at, b.Ready[r][w]...), before...)
+					*at = append(append(*at, b.Ready[r][w]...), ends...)
 				}
 			}
 		}
@@ -59,9 +66,50 @@ func (b *builder) optimizers(done [][]int32) {
 	}
 }
 
-// syncPart adds a piece of the synchronisation of what the given virtual stages hold copies of, after the tasks in
-// before. It returns its last tasks.
-func (b *builder) syncPart(copies []int, piece int, before []int32) (done []int32) {
+// gradientGroup is a group of parameters whose gradients are synchronised by themselves.
+type gradientGroup struct {
+	share  float64 // of all parameters of a GPU's virtual stage
+	copied bool    // a stage holds several copies, which synchronise before and after replicas do
+}
+
+// of returns the group's part of the bytes of all parameters.
+func (g gradientGroup) of(bytes int64) int64 {
+	if g.share == 1 {
+		return bytes
+	}
+	return int64(math.Round(float64(bytes) * g.share))
+}
+
+// gradients returns the groups of parameters of virtual stage v: all parameters together or, if a
+// stage holds several copies of those that are not of experts, these and experts by themselves.
+func (s *Spec) gradients(v int) []gradientGroup {
+	if s.StageCopies() == 1 {
+		return []gradientGroup{{share: 1}}
+	}
+	experts := s.expertParameters(v) / s.Parameters(v)
+	if experts == 0 {
+		return []gradientGroup{{1, true}}
+	}
+	return []gradientGroup{{1 - experts, true}, {experts, false}}
+}
+
+// copySync adds the synchronisation among the copies of a parameter in the stage of virtual stage
+// v of replica r, after the tasks in after. Lengthen gives it a duration.
+func (b *builder) copySync(pass Phase, r, v int, after []int32) int32 {
+	stage := int32(v % b.Spec.PP)
+	id := b.task(engine.Task{}, Meta{Phase: pass, Replica: int32(r), Stage: stage, To: stage, Chunk: int32(v / b.Spec.PP), GPU: -1})
+	for _, a := range after {
+		b.Graph.AddEdge(a, id, 0)
+	}
+	return id
+}
+
+// syncPart adds a piece of the synchronisation of a group of the parameters that the given virtual stages hold copies
+// of, after the tasks in before. It returns its last tasks.
+//
+// If a stage holds several copies itself, these reduce-scatter first, which leaves each GPU with the share that it
+// synchronises with other replicas, and all-gather last.
+func (b *builder) syncPart(copies []int, piece int, g gradientGroup, before []int32) (done []int32) {
 	s := &b.Spec
 	v := copies[0]
 	stage, chunk := v%s.PP, v/s.PP
@@ -76,18 +124,32 @@ func (b *builder) syncPart(copies []int, piece int, before []int32) (done []int3
 		}
 		return []int32{barrier}
 	}
-	ready := before
+	notBefore := func() []int32 { // SyncFrom
+		if f := b.x.SyncFrom; f != nil {
+			return []int32{b.task(engine.Task{Duration: f[v][piece]}, m)}
+		}
+		return nil
+	}
+	scatters := g.copied && !s.scatters()
+	ready, from := slices.Clone(before), []int32(nil)
+	if scatters {
+		ready, from = nil, append(slices.Clone(before), notBefore()...)
+	}
 	for r := range b.replicas {
 		for _, w := range copies {
-			ready = append(ready, b.Ready[r][w][piece])
+			end := b.Ready[r][w][piece]
+			if scatters {
+				end = b.copySync(CopyScatter, r, w, append(slices.Clone(from), end))
+			}
+			ready = append(ready, end)
 		}
 	}
 	start := join(ready)
-	if f := b.x.SyncFrom; f != nil {
-		start = append(start, b.task(engine.Task{Duration: f[v][piece]}, m))
+	if !scatters {
+		start = append(start, notBefore()...)
 	}
 	parts := s.SyncPieces(v)
-	share := func(bytes int64) int64 { return part(bytes, piece, parts) }
+	share := func(bytes int64) int64 { return part(g.of(bytes), piece, parts) }
 	exchange := func(each int, from []int32) (done []int32) {
 		for r := range b.replicas {
 			for i, w := range copies {
@@ -111,9 +173,18 @@ func (b *builder) syncPart(copies []int, piece int, before []int32) (done []int3
 		start = done
 	}
 	if len(copies) > 1 {
-		done = exchange(s.Choices.ParameterBytes, join(start))
+		start = exchange(s.Choices.ParameterBytes, join(start))
 	}
-	return done
+	if g.copied {
+		done = nil
+		for r := range b.replicas {
+			for _, w := range copies {
+				done = append(done, b.copySync(CopyGather, r, w, start))
+			}
+		}
+		start = done
+	}
+	return start
 }
 
 // ring adds the hops of one replica's virtual stage to its neighbours, of so many bytes a GPU, and returns them.

@@ -14,7 +14,8 @@ import (
 	"sim/workloads/training"
 )
 
-// Settled returns the algorithms with the usual one wherever the best is looked for, and in which dimensions that is.
+// Settled returns the algorithms with the default one in each dimension for which the best is
+// searched, and these dimensions.
 func (a Algorithms) Settled() (Algorithms, []training.Phase) {
 	var open []training.Phase
 	for _, d := range training.Dims {
@@ -23,7 +24,7 @@ func (a Algorithms) Settled() (Algorithms, []training.Phase) {
 		}
 	}
 	for _, d := range open {
-		a = a.With(d, Usual)
+		a = a.With(d, "")
 	}
 	return a, open
 }

@@ -15,35 +15,53 @@ import (
 	"sim/workloads/training"
 )
 
-// Algorithms names what expands the collective calls of a training step: an algorithm, or one for each dimension of
-// parallelism, such as "tp=ring,ep=direct". The default is Usual, of dimensions that are not named, too.
+// Algorithms names the algorithms that expand the collective calls of a training step: one
+// algorithm for all calls, or one for each dimension of parallelism, such as
+// "tp=ring,ep=direct". Dimensions that are not named have a default (Step.algorithm).
 type Algorithms string
 
-// Usual expands the calls of a step where nothing else is named.
-const Usual = "ring"
+const (
+	// Usual is the default algorithm of a call.
+	Usual = "ring"
+	// usualInDomains is the default algorithm of gradient synchronisation if domains hold
+	// several copies of a parameter: the copies of a domain reduce first, then the domains
+	// reduce among each other.
+	usualInDomains = "hierarchical"
+)
 
-// Of returns the algorithm of a dimension.
+// Of returns the algorithm of a dimension, Usual if none is named.
 func (a Algorithms) Of(dim training.Phase) string {
+	name, _ := a.named(dim)
+	return cmp.Or(name, Usual)
+}
+
+// named returns the algorithm that is named for a dimension, or false if none is.
+func (a Algorithms) named(dim training.Phase) (string, bool) {
 	if !a.byDimension() {
-		return cmp.Or(string(a), Usual)
+		return string(a), a != ""
 	}
 	for part := range strings.SplitSeq(string(a), ",") {
 		if name, algorithm, _ := strings.Cut(part, "="); name == dim.String() {
-			return algorithm
+			return algorithm, algorithm != ""
 		}
 	}
-	return Usual
+	return "", false
 }
 
 func (a Algorithms) byDimension() bool { return strings.Contains(string(a), "=") }
 
-// With returns the algorithms with another one for a dimension.
+// With returns the algorithms with another one for a dimension, "" for the default.
+// Synchronisation keeps its default if no algorithm is named for it.
 func (a Algorithms) With(dim training.Phase, algorithm string) Algorithms {
 	of := map[string]string{}
 	for _, d := range training.Dims {
-		of[d.String()] = a.Of(d)
+		if _, ok := a.named(d); ok || d != training.Sync {
+			of[d.String()] = a.Of(d)
+		}
 	}
-	of[dim.String()] = algorithm
+	if of[dim.String()] = algorithm; algorithm == "" {
+		delete(of, dim.String())
+	}
 	return AlgorithmsOf(of)
 }
 
@@ -112,7 +130,7 @@ func (e *Step) Schedule(ctx context.Context, c training.Call, group []int32) (*c
 	if e.Domains != nil {
 		p.Domain = e.Domains(p.Group)
 	}
-	s, err := expand(ctx, p, e.Algorithms.Of(c.Dim), e.Options)
+	s, err := expand(ctx, p, e.algorithm(c.Dim, p.Domain), e.Options)
 	if err != nil {
 		return nil, err
 	}
@@ -123,6 +141,26 @@ func (e *Step) Schedule(ctx context.Context, c training.Call, group []int32) (*c
 		e.made[key] = s
 	}
 	return s, nil
+}
+
+// algorithm returns the algorithm of the calls of a dimension among ranks in some domains,
+// indexed by rank. The default of synchronisation is the one by which a training step without
+// its calls in the graph synchronises, too (training.Spec.Parameters): copies of a parameter
+// in one domain reduce before domains do. It needs domains of equal numbers of ranks.
+func (e *Step) algorithm(dim training.Phase, domains []int) string {
+	if _, ok := e.Algorithms.named(dim); ok || dim != training.Sync || len(domains) == 0 {
+		return e.Algorithms.Of(dim)
+	}
+	ranks := map[int]int{} // by domain
+	for _, d := range domains {
+		ranks[d]++
+	}
+	for _, n := range ranks {
+		if n == 1 || n*len(ranks) != len(domains) || len(ranks) == 1 {
+			return Usual
+		}
+	}
+	return usualInDomains
 }
 
 // Sizes draws the sizes of an all-to-all among so many ranks, from row to column; nil of even sizes.

@@ -81,7 +81,8 @@ func (in *instance) tracks(ctx context.Context, t *engine.Trace, critical []int3
 			continue
 		}
 		label := strconv.Itoa(int(m.Microbatch) + 1)
-		if m.Phase == training.Sync {
+		switch m.Phase {
+		case training.Sync, training.CopyScatter, training.CopyGather:
 			label = "DP"
 		}
 		l := &tracks[track]

@@ -1,5 +1,6 @@
 // Package inner is the inner tiers of a machine under a training step: how long the collective calls take that stay
-// inside them. Those lengthen the passes of the step, which then runs on the outermost tier as on that fabric alone.
+// inside them. Those lengthen the passes of the step, and the synchronisation of gradients among the copies in a stage;
+// the step then runs on the outermost tier as on that fabric alone.
 //
 // A tier of links simulates the calls of a stage as collective algorithms carry them out (policies/collective), all
 // groups of the stage in a domain at once; a tier that reconfigures takes the time of a planner's plan. What two GPUs
@@ -135,7 +136,7 @@ func (m *Machine) Carried(ctx context.Context) (bytes []float64, busy []engine.T
 		of := make([]engine.Time, len(m.tiers))
 		for chunk := range s.Chunks {
 			v := chunk*s.PP + stage
-			for _, pass := range []training.Phase{training.Forward, training.Backward} {
+			for _, pass := range s.ContractedPasses() {
 				times := s.Repeats(v, pass)
 				for _, c := range s.Calls(v, pass) {
 					z, err := m.call(ctx, v, pass, c)
@@ -189,9 +190,17 @@ func (m *Machine) call(ctx context.Context, v int, pass training.Phase, c traini
 	z := &carried{times: make([]engine.Time, len(m.tiers)), bytes: make([]float64, len(m.tiers))}
 	groups := m.spec.Groups(c, 0, 0)
 	var err error
-	if c.Kind == training.AllToAll {
-		err = m.exchange(ctx, groups[0], k, z)
-	} else {
+	switch t := m.Joins(c); {
+	case c.Kind == training.AllToAll:
+		var sizes func(a, b int) int64
+		if sizes, err = m.tokens(len(groups[0]), k); err == nil {
+			err = m.exchange(ctx, len(groups[0]), sizes, k, z)
+		}
+	case t >= 0 && m.tiers[t].Plans != nil:
+		share, ranks := k, int64(len(groups[0]))
+		share.Bytes = (c.Bytes + ranks - 1) / ranks
+		err = m.exchange(ctx, m.spec.StageGPUs(), among(groups, share.Bytes), share, z)
+	default:
 		err = m.collective(ctx, groups, c, z)
 	}
 	if err != nil {
@@ -201,18 +210,46 @@ func (m *Machine) call(ctx context.Context, v int, pass training.Phase, c traini
 	return z, nil
 }
 
-// exchange is an all-to-all in a group of consecutive GPUs: tiers carry their parts at the same time, each as long as
-// the domain that takes longest. Where all send as much, one domain stands for all.
-func (m *Machine) exchange(ctx context.Context, group []int32, k callKey, z *carried) error {
-	n := len(group)
+// tokens returns the bytes that GPU a of a group of n sends to GPU b in an all-to-all of tokens.
+func (m *Machine) tokens(n int, k callKey) (func(a, b int) int64, error) {
 	drawn, err := calls.Sizes(&m.spec, k.Call, n, m.seed)
-	if err != nil {
-		return err
+	if drawn == nil {
+		return func(a, b int) int64 { return k.Bytes }, err
+	}
+	return func(a, b int) int64 { return drawn[a*n+b] }, err
+}
+
+// among returns the bytes that GPU a of a stage sends to GPU b if every group reduce-scatters or
+// all-gathers directly, in which each rank sends every other rank of its group one share. The
+// groups are those of the stage whose first rank is 0.
+func among(groups [][]int32, share int64) func(a, b int) int64 {
+	groupOf := map[int]int{} // by rank
+	for i, g := range groups {
+		for _, rank := range g {
+			groupOf[int(rank)] = i
+		}
+	}
+	return func(a, b int) int64 {
+		if groupOf[a] != groupOf[b] {
+			return 0
+		}
+		return share
+	}
+}
+
+// exchange carries messages between n consecutive GPUs, each straight to its destination. The
+// function size returns the bytes from one GPU to another. Tiers carry their parts at the same
+// time, each as long as the domain that takes longest. If sizes are not drawn, one domain stands
+// for all.
+func (m *Machine) exchange(ctx context.Context, n int, size func(a, b int) int64, k callKey, z *carried) error {
+	group := make([]int32, n)
+	for i := range group {
+		group[i] = int32(i)
 	}
 	for i, tier := range m.machine.Machine {
 		each := min(n, tier.GPUs)
 		domains := n / each
-		if drawn == nil {
+		if k.Draw == 0 {
 			domains = 1
 		}
 		by := ""
@@ -221,12 +258,8 @@ func (m *Machine) exchange(ctx context.Context, group []int32, k callKey, z *car
 			for a := range each {
 				for b := range each {
 					if a != b && m.machine.Joins(true, int32(a), int32(b)) == i {
-						size := k.Bytes
-						if drawn != nil {
-							size = drawn[(d*each+a)*n+d*each+b]
-						}
-						sizes[a*each+b] = size
-						sum += size
+						sizes[a*each+b] = size(d*each+a, d*each+b)
+						sum += sizes[a*each+b]
 					}
 				}
 			}
@@ -234,7 +267,7 @@ func (m *Machine) exchange(ctx context.Context, group []int32, k callKey, z *car
 				continue
 			}
 			z.bytes[i] += float64(sum) * float64(n/each/domains)
-			t := engine.Time(0)
+			t, err := engine.Time(0), error(nil)
 			if by = "direct"; m.tiers[i].Plans != nil {
 				by = m.tiers[i].Planner
 				t, err = m.plan(ctx, i, each, k, sizes)
@@ -291,7 +324,8 @@ var kinds = map[training.CallKind]collective.Kind{
 	training.AllReduce: collective.AllReduce, training.ReduceScatter: collective.ReduceScatter, training.AllGather: collective.AllGather,
 }
 
-// collective is a call of another kind, by all groups of a stage in the first domain of the tier that joins them.
+// collective is a call of another kind, by all groups of a stage in the first domain of the tier of links that joins
+// them.
 func (m *Machine) collective(ctx context.Context, groups [][]int32, c training.Call, z *carried) error {
 	t := m.Joins(c)
 	if t < 0 {
@@ -436,12 +470,20 @@ func (m *Machine) simulate(ctx context.Context, schedules []*collective.Schedule
 	return trace.Makespan, bytes, nil
 }
 
-// Joins returns the tier that carries a call of a stage, -1 where none does: an all-to-all is carried by all whose
-// domains part a group, other calls by the innermost of links whose domains part none.
+// Joins returns the tier that carries a call of a stage, or -1 if no tier does. All tiers whose
+// domains part a group carry an all-to-all; the outermost of them is returned. Another call is
+// carried by the innermost tier of links that joins each group. A tier that reconfigures carries
+// synchronisation among the copies in a stage, as an exchange, if no tier of links does.
 func (m *Machine) Joins(c training.Call) int {
-	t := 0
-	for _, g := range m.spec.Groups(c, 0, 0) {
-		t = max(t, m.machine.Joins(c.Kind == training.AllToAll, g...))
+	joins := func(all bool) (t int) {
+		for _, g := range m.spec.Groups(c, 0, 0) {
+			t = max(t, m.machine.Joins(all, g...))
+		}
+		return t
+	}
+	t := joins(c.Kind == training.AllToAll)
+	if t == len(m.tiers) && c.Inside {
+		t = joins(true)
 	}
 	if t == len(m.tiers) {
 		return -1

@@ -130,7 +130,7 @@ func (m *Machine) words() string {
 		for _, kind := range []training.CallKind{training.AllReduce, training.ReduceScatter, training.AllGather, training.AllToAll} {
 			by := map[string]bool{}
 			for v := range m.spec.Virtual() {
-				for _, pass := range []training.Phase{training.Forward, training.Backward} {
+				for _, pass := range m.spec.ContractedPasses() {
 					for _, c := range m.spec.Calls(v, pass) {
 						if z := m.known[m.key(v, pass, c)]; c.Dim == dim && c.Kind == kind && z != nil && !by[z.by] {
 							by[z.by] = true
