@@ -38,7 +38,8 @@ func fleetKinds() []*kind {
 					{Path: "policy", Doc: "Which placements are compared.", Specs: []any{&p.Compared}},
 					{Path: "policy.queue", Doc: "Which jobs that wait come first.", Specs: []any{&p.Queue}},
 					{Path: "policy.fault", Doc: "What is done about failures and maintenance.", Specs: []any{&p.Fault}},
-					{Path: "policy.times", Doc: "How long things take.", Specs: []any{&p.Times}},
+					{Path: "policy.times", Doc: "How long things take.", Specs: []any{&p.Times},
+						Defaults: func(int) []any { return []any{p.Times.Defaults(&s.Workload.Faults)} }},
 				}
 			},
 			refuses: `%s; set workload.kind = "fleet"`,

@@ -1,3 +1,163 @@
 package cli
 
-var fleetCases = []correctedCase{}
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+var fleetCases = []correctedCase{
+	{
+		name:   "easy",
+		args:   []string{"run", "@/easy.toml"},
+		before: "job 3 starts at 2000 s",
+		right:  "job 3 starts at 3 s, job 4 at 4 s: neither delays job 1",
+		check: func(o caseOutcome) (string, error) {
+			starts := map[string]string{}
+			err := eachRecord(o, "jobs-reconfigurable.csv", func(r map[string]string) { starts[r["job"]] = r["placed_s"] })
+			want := map[string]string{"0": "0.000", "1": "1000.000", "2": "2000.000", "3": "3.000", "4": "4.000"}
+			for job, at := range want {
+				if starts[job] != at {
+					err = errors.Join(err, fmt.Errorf("job %s starts at %s s, want %s", job, starts[job], at))
+				}
+			}
+			return fmt.Sprint("starts ", starts), err
+		},
+	},
+	ongoing(1, "0.006"), ongoing(10, "0.051"), ongoing(100, "0.481"),
+	{
+		name:   "fault-log-bias",
+		args:   []string{"run", "@/fleet-fault-log-bias.toml"},
+		before: "share_down 0.0584: servers that failed were copied more often",
+		right:  "share_down 0.0500: half of the servers are down for a tenth of the time",
+		check:  metricNear("share_down", "reconfigurable", (200.*10+1)/(400*100), 1e-3),
+	},
+	{
+		name:   "failure-during-drain",
+		args:   []string{"run", "@/fleet-failure-during-drain.toml"},
+		before: "11 jobs leave with a checkpoint although a machine fails while they write it",
+		right:  "none does",
+		check:  checkDrains,
+	},
+	{
+		name:   "llama3",
+		args:   []string{"run", "@/llama3.toml"},
+		before: "efficiency 0.83",
+		right:  "above 0.90, as published for 419 interruptions in 54 days",
+		check: func(o caseOutcome) (string, error) {
+			now, err := metricNear("interrupts", "reconfigurable", 419, 0.15)(o)
+			also, err2 := metricNear("efficiency", "reconfigurable", 0.925, 0.025/0.925)(o)
+			return now + ", " + also, errors.Join(err, err2)
+		},
+	},
+}
+
+// ongoing is the case of a log of 100 days with a fault from day 10 to 90 and another in the last 0.1 days. Machines read
+// it from moments evenly apart, so that 0.801 of them are down at any time.
+func ongoing(days int, before string) correctedCase {
+	return correctedCase{
+		name:   fmt.Sprintf("fault-log-ongoing-%d", days),
+		args:   []string{"run", "@/fleet-fault-log-ongoing.toml", "--set", fmt.Sprintf("workload.days=%d", days)},
+		before: "share_down " + before,
+		right:  "0.801: an outage that began before the window counts",
+		check:  metricNear("share_down", "reconfigurable", 0.801, 1e-3),
+	}
+}
+
+// metricNear returns a check of a metric within a relative error.
+func metricNear(metric, policy string, want, within float64) func(caseOutcome) (string, error) {
+	return func(o caseOutcome) (string, error) {
+		if o.code != exitDone {
+			return o.stderr, fmt.Errorf("exit code %d, want 0", o.code)
+		}
+		for _, row := range o.document.Rows {
+			if row.Policy != policy {
+				continue
+			}
+			got := row.Metrics[metric]
+			now := fmt.Sprintf("%s %.4g", metric, got)
+			if !(math.Abs(got-want) <= within*want) {
+				return now, fmt.Errorf("%s of %s is %g, want %g within %g of it", metric, policy, got, want, within)
+			}
+			return now, nil
+		}
+		return "", fmt.Errorf("no row of %s", policy)
+	}
+}
+
+// eachRecord calls do for each row of a CSV file of a run, by the names of its columns.
+func eachRecord(o caseOutcome, file string, do func(map[string]string)) error {
+	if o.code != exitDone {
+		return fmt.Errorf("exit code %d, want 0: %s", o.code, o.stderr)
+	}
+	f, err := os.Open(filepath.Join(o.dir, file))
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	rows, err := csv.NewReader(f).ReadAll()
+	if err != nil {
+		return err
+	}
+	for _, r := range rows[1:] {
+		record := map[string]string{}
+		for i, name := range rows[0] {
+			record[name] = r[i]
+		}
+		do(record)
+	}
+	return nil
+}
+
+// checkDrains checks that no job leaves with a checkpoint while a machine of its cubes fails in the two minutes in which
+// it writes that. All of its jobs of whole cubes are on all machines of their cubes.
+func checkDrains(o caseOutcome) (string, error) {
+	leaves, lost, interrupted := 0, 0, 0
+	var errs []error
+	for _, policy := range []string{"reconfigurable", "static-first-fit", "folding"} {
+		failures := map[string][]float64{} // moments by cube
+		err := eachRecord(o, "events-"+policy+".csv", func(r map[string]string) {
+			if r["part"] == "machine" && r["event"] == "down" {
+				number, err := strconv.Atoi(r["number"])
+				at, err2 := strconv.ParseFloat(r["at_s"], 64)
+				cube := strconv.Itoa(number / 16)
+				failures[cube] = append(failures[cube], at)
+				errs = append(errs, err, err2)
+			}
+		})
+		errs = append(errs, err)
+		err = eachRecord(o, "jobs-"+policy+".csv", func(r map[string]string) {
+			chips, err := strconv.Atoi(r["chips"])
+			left, err2 := strconv.ParseFloat(r["left_s"], 64)
+			errs = append(errs, err, err2)
+			if chips < 64 {
+				return
+			}
+			switch r["end"] {
+			case "interrupted":
+				interrupted++
+			case "evicted":
+				leaves++
+				if r["run_s"] != "" && slices.ContainsFunc(strings.Fields(r["cubes"]), func(cube string) bool {
+					return slices.ContainsFunc(failures[cube], func(at float64) bool { return at >= left-120 && at < left })
+				}) {
+					lost++
+				}
+			}
+		})
+		errs = append(errs, err)
+	}
+	if lost > 0 {
+		errs = append(errs, fmt.Errorf("%d of %d checkpoints are kept although a machine fails while they are written", lost, leaves))
+	}
+	if leaves < 500 || interrupted < 100 {
+		errs = append(errs, fmt.Errorf("only %d jobs are evicted and %d interrupted", leaves, interrupted))
+	}
+	return fmt.Sprintf("%d of %d jobs keep a checkpoint that a failure destroys", lost, leaves), errors.Join(errs...)
+}

@@ -30,8 +30,22 @@ func packable(p *plan.Problem) bool {
 }
 
 // plus joins better constructions than the paper's with what the other planners can schedule: of all candidates
-// Frontier keeps the best for each number of reconfigurations, our own first among equals.
+// Frontier keeps the best for each number of reconfigurations, our own first among equals. Small unequal demands are also
+// searched exhaustively, where these leave room for fewer slots.
 func plus(ctx context.Context, s *Planning) ([]plan.Candidate, error) {
+	list, err := constructed(ctx, s)
+	if err != nil || !s.exhaustible() {
+		return list, err
+	}
+	more, err := pack.Exhaustive(s.Problem, s.Options.Plus.Relay, list, ended(ctx))
+	return append(list, more...), err
+}
+
+// exhaustible reports whether "reconfigure-during+" searches the problem exhaustively.
+func (s *Planning) exhaustible() bool { return s.Options.Plus.Buffer == 0 && pack.Exhaustible(s.Problem) }
+
+// constructed is what plus has before it searches exhaustively.
+func constructed(ctx context.Context, s *Planning) ([]plan.Candidate, error) {
 	if !s.Options.Plus.Others {
 		return own(ctx, s)
 	}

@@ -16,11 +16,11 @@ import (
 )
 
 // searches says whether "reconfigure-during+", asked for the best plan, makes only those that may be: of unequal demand,
-// and of many GPUs, where every number of topologies takes long.
+// and of many GPUs, where every number of topologies takes long. What is searched exhaustively is small.
 func (s *Planning) searches() bool {
 	_, uniform := s.Problem.Uniform()
 	o := &s.Options
-	if o.Plus.Buffer > 0 || uniform && o.Independent {
+	if o.Plus.Buffer > 0 || uniform && o.Independent || s.exhaustible() {
 		return false
 	}
 	return uniform && s.Problem.GPUs > many || !uniform && o.Plus.Relay

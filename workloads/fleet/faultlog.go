@@ -96,44 +96,58 @@ func (f *FaultLog) Process() Process {
 	return Process{PerDay: float64(n) / max(up, math.SmallestNonzeroFloat64), Weibull: 1, Repair: Spread{Form: Constant, Mean: down / Time(max(1, n))}, Log: f}
 }
 
-// history yields the outages of a machine: those of a server, from a moment of the log on and, after the log's end, from
-// its beginning.
+// history yields the outages of one machine: those of a server of the log, read cyclically from a moment of the log on.
 type history struct {
 	outages []Outage
-	span    Time
-	base    Time // when the log begins that is read
-	next    int
+	span    Time // of the log
+	base    Time // when the current pass through the log begins; below 0 for a reading that begins within the log
+	next    int  // index in outages
 }
 
-// history returns that of machine i of n. Where machines are more than servers, each server is several, whose readings of
-// the log begin evenly apart, so that they do not fail at once.
+// history returns the outages of machine i of n. The machines are spread evenly over the servers in the order of their
+// first faults, so that a server is read by n / len(f.Servers) machines, rounded up or down, or, if machines are fewer
+// than servers, by at most one. Readings of the same server begin evenly apart, so that its copies do not fail at once.
 func (f *FaultLog) history(i, n int) *history {
 	servers := len(f.Servers)
-	times := (n + servers - 1) / servers
-	from := f.Span / Time(times) * Time(i/servers)
-	h := &history{outages: f.Servers[i%servers], span: f.Span, base: -from}
-	for len(h.outages) > 0 && h.base+h.outages[h.next].From < 0 {
-		h.step()
-	}
-	return h
+	at := i * stride(n) % n
+	server := at * servers / n
+	first := (server*n + servers - 1) / servers // place of the first machine that reads this server
+	after := ((server+1)*n + servers - 1) / servers
+	from := f.Span / Time(after-first) * Time(at-first)
+	return &history{outages: f.Servers[server], span: f.Span, base: -from}
 }
 
+// stride returns a number without a common divisor with n, near n over the golden ratio: its multiples modulo n are
+// spread evenly, so that the machines of each cube and of each pod are an even sample of the servers, too.
+func stride(n int) int {
+	for s := int(float64(n) / math.Phi); ; s++ {
+		a, b := n, s
+		for b != 0 {
+			a, b = b, a%b
+		}
+		if a == 1 {
+			return s
+		}
+	}
+}
+
+// step goes on to the next outage, in the next pass through the log after the last one.
 func (h *history) step() {
 	if h.next++; h.next == len(h.outages) {
 		h.next, h.base = 0, h.base+h.span
 	}
 }
 
-// after returns the time from now to the next outage, and how long that lasts.
+// after returns the time from now to the next outage, 0 if one lasts already, and how long it lasts from then on.
 func (h *history) after(now Time) (after, lasts Time) {
 	if len(h.outages) == 0 {
 		return Longest, Millisecond
 	}
-	for h.base+h.outages[h.next].From < now { // while it was down
+	for h.base+h.outages[h.next].From+h.outages[h.next].For <= now {
 		h.step()
 	}
 	o := h.outages[h.next]
-	at := h.base + o.From
+	begin, end := max(now, h.base+o.From), h.base+o.From+o.For
 	h.step()
-	return max(Millisecond, at-now), o.For
+	return begin - now, end - begin
 }

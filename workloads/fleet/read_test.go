@@ -2,7 +2,9 @@ package fleet
 
 import (
 	"fmt"
+	"math"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -36,6 +38,8 @@ func TestReadJobs(t *testing.T) {
 		{"helios", "gpu_num,type,submit_time,start_time,end_time,gpu_time\n64,x,2023-03-01 00:18:22+08:00,2023-03-01 00:18:54+08:00,2023-03-01 00:20:51+08:00,1\n", "0s 4x4x4 1m57s 1m57s", ""},
 		{"philly", philly, "0s 1x1x1 2m0s 2m0s; 1h0m0s 1x2x2 1m0s 1m0s", "2 without times left out, 1 with times of some attempts alone"},
 		{"swf", swf, "10s 2x2x4 1m0s 1m40s; 20s 4x4x4 7s 7s", "1 without times left out"},
+		{"swf", "1 0 0 0 8 -1 -1 16 0 -1 1 1 1 1 1 -1 -1 -1\n2 0 5 3 8 -1 -1 0 2 -1 1 1 1 1 1 -1 -1 -1\n3 -1 5 3 8 -1 -1 0 2 -1 1 1 1 1 1 -1 -1 -1\n4 0 5 3 0 -1 -1 -1 2 -1 1 1 1 1 1 -1 -1 -1\n",
+			"0s 2x2x4 1ms 1ms; 0s 2x2x2 3s 2s", "1 without times left out, 1 without accelerators left out"},
 	} {
 		log, err := demand().ReadJobs(tt.format, "log", []byte(tt.text))
 		if err != nil {
@@ -158,43 +162,82 @@ func TestReadFaults(t *testing.T) {
 	}
 }
 
-// TestHistory: over whole lengths of a log a machine fails as often as its server did, for as long, whatever the moment
-// that its reading begins at.
+// TestHistory: a machine is down exactly when the log, read cyclically from the machine's own moment on, has its server
+// down, from the first millisecond on; each server has as many machines as another, or one more, with readings evenly
+// apart, in every pod.
 func TestHistory(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		f := &FaultLog{Span: 100 * Day, Servers: make([][]Outage, rapid.IntRange(1, 4).Draw(t, "servers"))}
+		f := &FaultLog{Span: 100 * Day, Servers: make([][]Outage, rapid.IntRange(1, 12).Draw(t, "servers"))}
 		for s := range f.Servers {
-			at := Time(0)
+			at := Time(rapid.SampledFrom([]int64{-1, 0}).Draw(t, "down from the beginning"))
 			for range rapid.IntRange(0, 5).Draw(t, "outages") {
 				o := Outage{at + Time(rapid.Int64Range(1, int64(10*Day)).Draw(t, "up")), Time(rapid.Int64Range(1, int64(9*Day)).Draw(t, "down"))}
 				f.Servers[s] = append(f.Servers[s], o)
 				at = o.From + o.For
 			}
 		}
-		const laps = 3
-		n := rapid.IntRange(1, 9).Draw(t, "machines")
+		n := rapid.IntRange(1, 40).Draw(t, "machines")
 		p := f.Process()
+		copies, moments := make([]int, len(f.Servers)), map[[2]Time]bool{}
 		for i := range n {
 			x := NewFailures(&p, 1, Machine, 1, 0, i)
 			x.told = f.history(i, n)
-			count, down, now := 0, Time(0), Time(0)
-			for {
+			server := slices.IndexFunc(f.Servers, func(s []Outage) bool { return len(s) > 0 && len(x.told.outages) > 0 && &s[0] == &x.told.outages[0] })
+			if server < 0 {
+				continue // a server without outages, which is like another
+			}
+			copies[server]++
+			from := -x.told.base
+			if moment := [2]Time{Time(server), from}; moments[moment] {
+				t.Fatalf("two machines read server %d from day %g on", server, from.Days())
+			} else {
+				moments[moment] = true
+			}
+			// The span from the reading's beginning to each edge of an outage, over two passes and a half.
+			var want []Outage
+			until := 5 * f.Span / 2
+			for pass := range Time(4) {
+				for _, o := range f.Servers[server] {
+					begin, end := max(0, o.From+pass*f.Span-from), min(until, o.From+o.For+pass*f.Span-from)
+					if begin < end {
+						want = append(want, Outage{begin, end - begin})
+					}
+				}
+			}
+			var got []Outage
+			for now := Time(0); ; {
 				after, lasts, _ := x.Next(now)
-				if now += after; now >= laps*f.Span {
+				if now += after; now >= until {
 					break
 				}
-				count, down, now = count+1, down+lasts, now+lasts
+				got = append(got, Outage{now, min(lasts, until-now)})
+				now += lasts
 			}
-			server, total := f.Servers[i%len(f.Servers)], Time(0)
-			for _, o := range server {
-				total += o.For
+			if !slices.Equal(got, want) {
+				t.Fatalf("machine %d of server %d is down %v, want %v", i, server, got, want)
 			}
-			if count < laps*len(server)-1 || count > laps*len(server) {
-				t.Fatalf("machine %d fails %d times, its server %d times", i, count, len(server))
-			}
-			if count == laps*len(server) && down != laps*total {
-				t.Fatalf("machine %d is down for %v, want %v", i, down, laps*total)
+		}
+		for s, c := range copies {
+			if lo := n / len(f.Servers); len(f.Servers[s]) > 0 && c != lo && c != (n+len(f.Servers)-1)/len(f.Servers) {
+				t.Fatalf("%d machines of %d read server %d of %d", c, n, s, len(f.Servers))
 			}
 		}
 	})
+	for _, pods := range []int{1, 3} {
+		f := &FaultLog{Span: 100 * Day, Servers: make([][]Outage, 400)}
+		for s := range 231 { // those that failed come first
+			f.Servers[s] = []Outage{{Day, Day}}
+		}
+		for pod := range pods {
+			failed := 0
+			for i := range 1024 {
+				if len(f.history(pod*1024+i, pods*1024).outages) > 0 {
+					failed++
+				}
+			}
+			if want := 1024. * 231 / 400; math.Abs(float64(failed)-want) > 3 {
+				t.Errorf("%d machines of pod %d of %d fail, want %g", failed, pod, pods, want)
+			}
+		}
+	}
 }

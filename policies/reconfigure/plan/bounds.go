@@ -72,6 +72,9 @@ func NewBounderUnless(p *Problem, stop halt.When) (_ *Bounder, err error) {
 	return b, nil
 }
 
+// Volume returns the least slots in which all that a GPU sends, or receives, crosses its links.
+func (b *Bounder) Volume() int64 { return (b.volume + b.k - 1) / b.k }
+
 // addSorted adds the i-th largest of list to into[i], i from 1 on, and returns the sum of the list. The smallest entry
 // is left out: it is a GPU's demand for itself, or as small.
 func addSorted(into []int64, list []int32) (sum int64) {
@@ -164,5 +167,5 @@ func (b *Bounder) hops(levels []int64) int64 {
 // slots returns the least slots for so many hops.
 func (b *Bounder) slots(hops int64) int64 {
 	links := b.n * b.k
-	return max((hops+links-1)/links, (b.volume+b.k-1)/b.k)
+	return max((hops+links-1)/links, b.Volume())
 }

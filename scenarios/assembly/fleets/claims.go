@@ -40,7 +40,7 @@ func (s *state) hold(c *claim, on bool) {
 func (s *state) settleClaims() error {
 	for i := 0; i < len(s.claims); {
 		c := s.claims[i]
-		ready, lost := c.job.phase != leaving, false
+		ready, lost := c.job.phase == placed, false
 		for _, cube := range c.at.Cubes {
 			x, chips := &s.pods[c.pod].Cubes[cube], chipsOf(&c.at)
 			lost = lost || x.Closed > 0 || x.Down&chips != 0 || c.at.Chips == 0 && x.Unlinked > 0

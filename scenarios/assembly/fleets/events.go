@@ -41,7 +41,7 @@ func (s *state) jobEvent(slot int32) error {
 func (s *state) goOn(slot int32) {
 	j := s.slots[slot]
 	if j.phase != running {
-		s.leavePhase(j, false)
+		s.leavePhase(j, true)
 	}
 	j.phase, j.since = running, s.now
 	s.rec.runs(s, j)
@@ -58,11 +58,12 @@ func (s *state) goOn(slot int32) {
 	s.set(s.slotEvent(slot), end)
 }
 
-// requeue takes a job off its cubes and queues it, first of its band if it was evicted or interrupted.
+// requeue takes a job off its cubes and queues it, first of its band if it was evicted or interrupted. A job that runs
+// loses what no checkpoint holds.
 func (s *state) requeue(slot int32, strange bool) {
 	j := s.slots[slot]
 	why := j.why()
-	s.leavePhase(j, false)
+	s.leavePhase(j, j.phase != running)
 	s.release(slot, why)
 	j.phase, j.waits, j.latent = queued, s.now, false
 	j.strange = j.strange || strange
@@ -76,12 +77,28 @@ func (s *state) requeue(slot int32, strange bool) {
 // leave has a job that runs write a checkpoint and go: to a place that is kept for it, or to the queue.
 func (s *state) leave(slot int32, to *claim) {
 	j := s.slots[slot]
-	s.leavePhase(j, true)
-	j.phase, j.to = leaving, to
-	s.set(s.slotEvent(slot), s.now+s.c.Times.Checkpoint)
+	j.to = to
+	s.save(slot, leaving, s.c.Times.Checkpoint)
 }
 
-// leavePhase charges the phase that a job is in, up to now. Of a run all is kept, or what checkpoints hold.
+// save stops a run, whose work is kept if the phase that comes now ends without a failure.
+func (s *state) save(slot int32, next phase, takes fleet.Time) {
+	j := s.slots[slot]
+	s.stop(j)
+	j.phase, j.stopped = next, s.now
+	s.set(s.slotEvent(slot), s.now+takes)
+}
+
+// stop counts a job that no longer runs.
+func (s *state) stop(j *job) {
+	s.tally.runs--
+	if j.rerouted {
+		s.tally.rerouted--
+	}
+}
+
+// leavePhase charges the phase that a job is in, up to now. Of a run, or of the one that ended before a last checkpoint
+// or a move to a standby, all is kept, or what checkpoints hold.
 func (s *state) leavePhase(j *job, all bool) {
 	chips := j.Shape.Chips()
 	switch j.phase {
@@ -90,29 +107,35 @@ func (s *state) leavePhase(j *job, all bool) {
 		for _, x := range []struct {
 			use  Use
 			for_ fleet.Time
-		}{{Connecting, s.connecting(j)}, {Preflight, s.c.Times.Preflight}, {Session, s.c.Times.Session}} {
+		}{{Connecting, s.connecting(j, j.since)}, {Preflight, s.c.Times.Preflight}, {Session, s.c.Times.Session}} {
 			end := min(s.now, at+x.for_)
 			s.acc.charge(x.use, chips, at, end)
 			at = end
 		}
 	case running:
 		s.settle(j, s.now, all)
-		s.tally.runs--
-		if j.rerouted {
-			s.tally.rerouted--
-		}
-	case moving, struck:
-		s.acc.charge(Detection, chips, j.since, s.now)
+		s.stop(j)
 	case leaving:
-		s.acc.charge(Checkpoint, chips, j.since, s.now)
+		s.settle(j, j.stopped, all)
+		use := Checkpoint
+		if !all {
+			use = Rework
+		}
+		s.acc.charge(use, chips, j.stopped, s.now)
+	case moving:
+		s.settle(j, j.stopped, all)
+		s.acc.charge(Detection, chips, j.stopped, s.now)
+	case struck:
+		s.acc.charge(Detection, chips, j.since, s.now)
 	}
-	j.since = s.now
+	j.since, j.stopped = s.now, s.now
 }
 
-// strike interrupts the job in a slot: it loses what no checkpoint holds, and leaves when that is detected.
+// strike interrupts the job in a slot: it loses what no checkpoint holds, one that it writes among them, and leaves when
+// that is detected.
 func (s *state) strike(slot int32) {
 	j := s.slots[slot]
-	if j.phase == struck || j.phase == leaving {
+	if j.phase == struck {
 		return
 	}
 	s.leavePhase(j, false)
@@ -225,7 +248,6 @@ func (s *state) hit(slot int32, cube int) {
 func (s *state) takeOver(slot int32, cube int, free uint64) {
 	j := s.slots[slot]
 	to := int8(trailing(free))
-	s.leavePhase(j, true)
 	s.tally.tookOver(s)
 	i := slices.Index(j.at.Cubes, int8(cube))
 	j.at.Cubes[i] = to
@@ -238,8 +260,7 @@ func (s *state) takeOver(slot int32, cube int, free uint64) {
 	if made, err := wiring.Connect(p.Pod, j.Shape, j.at.Cubes); err == nil { // it was connected before
 		s.tally.connected(s, j, made)
 	}
-	j.phase = moving
-	s.set(s.slotEvent(slot), s.now+s.c.Times.Standby)
+	s.save(slot, moving, s.c.Times.Standby)
 }
 
 // clear makes the jobs on a cube leave that is to be maintained.
@@ -297,10 +318,12 @@ type crews struct {
 	others     []int
 }
 
-// repair has a part repaired, now or when a crew is free.
+// repair has a part repaired, now or when a crew is free. An outage that a log tells lasts as long as in the log.
 func (s *state) repair(x int, kind fleet.Part) {
 	c := &s.crews
 	switch {
+	case s.parts[x].Log != nil:
+		s.set(s.partEvent(x), s.now+s.parts[x].repair)
 	case s.parts[x].remote:
 		s.set(s.partEvent(x), s.now+s.c.Times.Detect+s.parts[x].repair)
 	case c.most == 0 || c.busy < c.most:

@@ -27,15 +27,16 @@ type job struct {
 	pod   int
 	at    placement.Place
 	done  fleet.Time // work that is kept
-	since fleet.Time // when the phase began
+	since fleet.Time // when the phase began or, if it is leaving or moving, the run before it
 	waits fleet.Time // when it was queued last
 	// Of a run.
-	slow     float64 // how much longer work takes
-	interval fleet.Time
-	rerouted bool // on routes round a switch that is down
-	latent   bool // on a machine that is bad, unseen
-	unfit    bool // preflight will find it
-	tries    int  // times that it was placed
+	slow     float64    // how much longer work takes
+	interval fleet.Time // of work between checkpoints
+	stopped  fleet.Time // when a run ended whose work counts once a last checkpoint or the standby's state is written
+	rerouted bool       // on routes round a switch that is down
+	latent   bool       // on a machine that is bad, unseen
+	unfit    bool       // preflight will find it
+	tries    int        // times that it was placed
 
 	strange bool       // evicted or interrupted: it comes first of its band
 	hit     bool       // interrupted by a failure
@@ -63,6 +64,13 @@ func (j *job) run(t *Times) run {
 		length = fleet.Longest
 	}
 	return run{length, t.Checkpoint, j.interval}
+}
+
+// estimated returns how long the run of a job that is left takes by the user's estimate of its work.
+func (j *job) estimated(t *Times) fleet.Time {
+	x := *j
+	x.Work = max(x.Estimate, x.done)
+	return x.run(t).length
 }
 
 // kept returns how much of a run's first span is work in whole intervals with their checkpoints, and how many.
@@ -100,8 +108,13 @@ func (s *state) setup(j *job) fleet.Time {
 // left returns the work of a job that is left, as it would be if it stopped now.
 func (s *state) left(j *job) fleet.Time {
 	work := j.Work - j.done
-	if j.phase == running {
-		running, _ := j.run(&s.c.Times).split(s.now - j.since)
+	end := s.now
+	switch j.phase {
+	case leaving, moving:
+		end = j.stopped
+		fallthrough
+	case running:
+		running, _ := j.run(&s.c.Times).split(end - j.since)
 		work -= j.useful(running)
 	}
 	return max(0, work)
@@ -112,7 +125,7 @@ func (j *job) useful(running fleet.Time) fleet.Time {
 	return fleet.Time(float64(running) / j.slow)
 }
 
-// settle charges a run that ends now, of which all or what checkpoints hold is kept.
+// settle charges a run that ends at a moment, of which all or what checkpoints hold is kept.
 func (s *state) settle(j *job, now fleet.Time, all bool) {
 	r := j.run(&s.c.Times)
 	span := now - j.since

@@ -70,10 +70,28 @@ type Faults struct {
 
 // Defaults returns f with the failures of machines of its preset.
 func (f Faults) Defaults() *Faults {
-	p := fleet.Presets()[f.Preset]
-	time := func(t fleet.Time) engine.Time { return engine.Time(t/fleet.Millisecond) * engine.Millisecond }
-	f.Machine, f.MachineRepair, f.MachineMedian = units.Frequency(p.PerDay), time(p.Mean), time(p.Median)
+	p := f.preset()
+	f.Machine, f.MachineRepair, f.MachineMedian = units.Frequency(p.PerDay), engineTime(p.Mean), engineTime(p.Median)
 	return &f
+}
+
+// preset returns the machines of the preset, of TPU v4 if there is none.
+func (f *Faults) preset() fleet.Machines {
+	if p, ok := fleet.Presets()[f.Preset]; ok {
+		return p
+	}
+	return fleet.Presets()["tpuv4"]
+}
+
+// engineTime converts a time of a fleet to that of keys.
+func engineTime(t fleet.Time) engine.Time {
+	return engine.Time(t/fleet.Millisecond) * engine.Millisecond
+}
+
+// Defaults returns t with the time that a checkpoint takes on the machines of f's preset.
+func (t Spans) Defaults(f *Faults) *Spans {
+	t.Checkpoint = engineTime(f.preset().Checkpoint)
+	return &t
 }
 
 // Pods is a fabric of kind "pods-of-cubes".
@@ -111,7 +129,7 @@ type Spans struct {
 	Connect    engine.Time `key:"connect" doc:"from there until links are trained and verified" default:"10s"`
 	Preflight  engine.Time `key:"preflight" doc:"check of the machines before each start; 0s is none" default:"120s"`
 	Session    engine.Time `key:"session" doc:"to set up a session, compile, and restore a checkpoint" default:"300s"`
-	Checkpoint engine.Time `key:"checkpoint" doc:"to write a checkpoint, in which a job does not run" default:"120s"`
+	Checkpoint engine.Time `key:"checkpoint" doc:"time that a job stops to write a checkpoint" else:"120s; 6.3s with workload.faults.preset of a fleet of GPUs"`
 	Interval   engine.Time `key:"checkpoint_interval" doc:"work between checkpoints; 0s is Daly's optimum for the job's size" default:"0s"`
 	Standby    engine.Time `key:"standby" doc:"to move state to a cube that takes over" default:"60s"`
 }

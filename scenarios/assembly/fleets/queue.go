@@ -19,7 +19,8 @@ type class struct {
 type line struct {
 	class
 	jobs []*job
-	seen int64 // at the queue's clock none fit
+	seen int64 // clock of the queue at which there was no room for any
+	next int   // index in jobs of the one that is tried next
 }
 
 // queue holds jobs that wait.
@@ -104,10 +105,12 @@ func (q *queue) first() *line {
 	return best
 }
 
-// pop removes the first job of a line.
-func (q *queue) pop(l *line) *job {
-	j := l.jobs[0]
-	l.jobs[0] = nil
+// remove removes job i of a line.
+func (q *queue) remove(l *line, i int) {
+	if i > 0 {
+		l.jobs = slices.Delete(l.jobs, i, i+1)
+		return
+	}
+	l.jobs[0] = nil // in constant time, which slices.Delete is not
 	l.jobs = l.jobs[1:]
-	return j
 }

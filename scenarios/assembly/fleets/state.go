@@ -114,7 +114,9 @@ func newState(ctx context.Context, c *Config, policy placement.Policy) *state {
 			}
 			x := &s.parts[p*partsPod+i]
 			x.Failures = fleet.NewFailures(&c.Rates[kind], c.Seed, kind, c.Pods, p, number)
-			s.fails(p*partsPod + i)
+			if s.fails(p*partsPod + i) {
+				s.isDown(p*partsPod+i, p, number)
+			}
 			if campaign && c.Campaign < c.Until {
 				s.set(s.partEvent(p*partsPod+i), c.Campaign)
 			}
@@ -130,14 +132,25 @@ func (s *state) partEvent(x int) int       { return 1 + len(s.slots) + x }
 func (s *state) slotEvent(slot int32) int  { return 1 + int(slot) }
 func (s *state) drop(id int)               { s.events.Remove(int32(id)) }
 
-// fails draws the next failure of a part that is up.
-func (s *state) fails(x int) {
+// fails draws the next failure of a part that is up. It reports whether the part is down already, by a log of faults:
+// an outage that began before the simulation, or while the part was under repair for another one.
+func (s *state) fails(x int) (already bool) {
 	p := &s.parts[x]
 	var after fleet.Time
 	after, p.repair, p.remote = p.Next(s.now)
 	if at := s.now + after; at < s.c.Until {
 		s.set(s.partEvent(x), at)
 	}
+	return after == 0
+}
+
+// isDown takes a machine down at the beginning, whose outage began before: it is no failure of the simulated time, and
+// it has been detected.
+func (s *state) isDown(x, pod, number int) {
+	s.parts[x].down = true
+	s.rec.event(s, fleet.Machine, pod, number, "down")
+	s.change(pod, number/fleet.CubeHosts, func(c *placement.Cube) { c.Down |= machineChips(number) })
+	s.repair(x, fleet.Machine)
 }
 
 // arrive sets the next arrival.
@@ -208,6 +221,7 @@ func (s *state) submit() {
 	j := s.next
 	j.waits = s.now
 	s.reshape(j)
+	j.interval = s.interval(j)
 	if s.tally.submit(s, j) {
 		s.queue.add(j)
 	}

@@ -63,9 +63,11 @@ func (s *state) switchDown(pod, number int, planned bool) {
 		if j.Shape.Cubes() == 0 {
 			continue
 		}
-		if s.c.OCS == InPlace && j.phase == running {
+		if s.c.OCS == InPlace && (j.phase == running || j.phase == leaving) {
 			if slow := s.allowed(j, pod); slow > 0 {
-				s.reroute(slot, slow)
+				if j.phase == running {
+					s.reroute(slot, slow)
+				}
 				continue
 			}
 		}
@@ -122,6 +124,9 @@ func (s *state) switchUp(pod, number int) {
 		case s.c.OCS == InPlace && j.phase == running:
 			s.reroute(slot, 1)
 		case s.c.OCS == InPlace && (j.phase == settingUp || j.phase == moving):
+			if j.phase == moving {
+				s.leavePhase(j, true) // its run was at the old speed
+			}
 			j.slow, j.rerouted = 1, false
 		case s.c.OCS == Cheapest && j.phase == running && s.left(j).Seconds()*(j.slow-1) > again.Seconds():
 			s.tally.migrated(s)

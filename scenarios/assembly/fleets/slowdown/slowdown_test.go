@@ -5,6 +5,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"math"
 	"os"
 	"strings"
 	"testing"
@@ -94,5 +95,47 @@ func TestStored(t *testing.T) {
 	}
 	if rows := strings.Count(string(stored), "\n") - 1; rows != n && !*update {
 		t.Errorf("%d rows are stored, of which %d are read and wanted", rows, n)
+	}
+}
+
+// TestTwistedBound: the load of large twisted slices is the mean over links of shortest paths, found here on coordinates:
+// a wrap-around link of a short dimension lands half-way along every long one.
+func TestTwistedBound(t *testing.T) {
+	for _, dims := range [][3]int{{8, 8, 16}, {8, 16, 16}} {
+		far := map[[3]int]int{{}: 0}
+		sum := 0
+		for list := [][3]int{{}}; len(list) > 0; list = list[1:] {
+			at := list[0]
+			sum += far[at]
+			for d := range dims {
+				for _, step := range []int{-1, 1} {
+					to := at
+					to[d] += step
+					if wraps := to[d] < 0 || to[d] == dims[d]; wraps && dims[d] == dims[0] {
+						for e := range dims {
+							if dims[e] > dims[0] {
+								to[e] += dims[0]
+							}
+						}
+					}
+					for e := range dims {
+						to[e] = (to[e] + dims[e]) % dims[e]
+					}
+					if _, seen := far[to]; !seen {
+						far[to] = far[at] + 1
+						list = append(list, to)
+					}
+				}
+			}
+		}
+		got, err := find(context.Background(), Slice{fleet.Shape{Dims: dims, Twisted: true}, None})
+		want := float64(sum) / 6
+		if err != nil || len(far) != dims[0]*dims[1]*dims[2] || got != (Loads{math.Ceil(want), want, 1}) {
+			t.Errorf("%v: loads %v, %v; want a bound of %g", dims, got, err, want)
+		}
+		regular, err := find(context.Background(), Slice{fleet.Shape{Dims: dims}, None})
+		if err != nil || regular.AllToAll <= got.AllToAll {
+			t.Errorf("%v: %v regular, %v; want more than the %v of a twisted one", dims, regular, err, got)
+		}
 	}
 }

@@ -1,0 +1,99 @@
+package fleets
+
+import (
+	"testing"
+
+	"sim/workloads/fleet"
+)
+
+// logged returns a machine's process with a log of one server for each machine of a pod, all read from its beginning.
+func logged(outages func(machine int) []fleet.Outage, span fleet.Time) fleet.Process {
+	const n = fleet.PodCubes * fleet.CubeHosts
+	// Which server a machine reads is found by a log in which every server has its own moment.
+	probe := &fleet.FaultLog{Servers: make([][]fleet.Outage, n), Span: fleet.Day}
+	for s := range n {
+		probe.Servers[s] = []fleet.Outage{{From: fleet.Time(s), For: 1}}
+	}
+	p, log := probe.Process(), &fleet.FaultLog{Servers: make([][]fleet.Outage, n), Span: span}
+	for machine := range n {
+		server, _, _ := fleet.NewFailures(&p, 1, fleet.Machine, 1, 0, machine).Next(0)
+		log.Servers[server] = outages(machine)
+	}
+	return log.Process()
+}
+
+// TestLostCheckpoint: a failure while a job writes the checkpoint with which it leaves, or while its state moves to a
+// standby, costs what no earlier checkpoint holds, and the time since then.
+func TestLostCheckpoint(t *testing.T) {
+	const interval, writing = 40 * fleet.Minute, 10 * fleet.Minute
+	half := shape(t, "8x16x16")
+	all := func(from fleet.Time) func(int) []fleet.Outage {
+		return func(int) []fleet.Outage { return []fleet.Outage{{From: from, For: fleet.Minute}} }
+	}
+	for _, tt := range []struct {
+		name     string
+		machine  Reaction
+		interval fleet.Time
+		outages  func(machine int) []fleet.Outage
+		kept     fleet.Time // work of the first job when it has left its place first
+		rework   fleet.Time
+		end      string
+	}{
+		{"no failure", Reschedule, fleet.Day, all(20 * fleet.Hour), fleet.Hour, 0, "evicted"},
+		// The other job, on twice the chips, loses a millisecond.
+		{"after it", Reschedule, fleet.Day, all(70*fleet.Minute + 1), fleet.Hour, 2, "evicted"},
+		{"during it", Reschedule, fleet.Day, all(65 * fleet.Minute), 0, 65 * fleet.Minute, "interrupted"},
+		{"during it, after another", Reschedule, interval, all(65 * fleet.Minute), interval, 15 * fleet.Minute, "interrupted"},
+		{"during a move to a standby", HotStandby, fleet.Day, func(machine int) []fleet.Outage {
+			if machine == 0 {
+				return []fleet.Outage{{From: 30 * fleet.Minute, For: fleet.Hour}}
+			}
+			return []fleet.Outage{{From: 35 * fleet.Minute, For: fleet.Minute}}
+		}, 0, 30 * fleet.Minute, "interrupted"},
+	} {
+		c := quiet(jobs(
+			fleet.Job{Shape: half, Work: 10 * fleet.Hour, Estimate: 10 * fleet.Hour, Band: fleet.Batch},
+			fleet.Job{Submit: fleet.Hour, Shape: shape(t, "16x16x16"), Work: fleet.Hour, Estimate: fleet.Hour, Band: fleet.Prod},
+		), 19*fleet.Hour)
+		c.Rates[fleet.Machine] = logged(tt.outages, 100*fleet.Day)
+		c.Machine, c.Silent, c.Preempt, c.Record = tt.machine, 0, true, true
+		c.Times = Times{Checkpoint: writing, Interval: tt.interval, Notice: fleet.Hour, Standby: 10 * fleet.Minute}
+		o := simulate(t, c, "reconfigurable")
+		first := o.rec.attempts[0]
+		if first.number != 0 || first.kept != tt.kept || first.end != tt.end {
+			t.Errorf("%s: job %d is %s with %v of its work kept; want job 0, %s with %v", tt.name, first.number, first.end, first.kept, tt.end, tt.kept)
+		}
+		if want := int64(tt.rework) * int64(half.Chips()); o.Time[Rework] != want {
+			t.Errorf("%s: %d chip-ms lost, want %d", tt.name, o.Time[Rework], want)
+		}
+		if o.Ended != 2 {
+			t.Errorf("%s: %d jobs end, want 2", tt.name, o.Ended)
+		}
+	}
+}
+
+// TestLoggedOutages: a machine whose outage in a log began before the simulation is down from the first moment on, before
+// jobs that are submitted then, for as long as the log says; it counts as no failure. Repair crews do not lengthen what a
+// log tells.
+func TestLoggedOutages(t *testing.T) {
+	for _, crews := range []int{0, 1} {
+		c := quiet(jobs(fleet.Job{Shape: shape(t, "16x16x16"), Work: fleet.Hour, Estimate: fleet.Hour}), fleet.Day)
+		c.Rates[fleet.Machine] = logged(func(machine int) []fleet.Outage {
+			if machine%2 == 0 {
+				return []fleet.Outage{{From: 0, For: 2 * fleet.Hour}, {From: 20 * fleet.Hour, For: 10 * fleet.Hour}}
+			}
+			return nil
+		}, 100*fleet.Day)
+		c.Times.Detect, c.Record, c.Crews, c.Silent = fleet.Minute, true, crews, 0
+		o := simulate(t, c, "reconfigurable")
+		if got, want := o.Time[Down], int64(2048)*int64(6*fleet.Hour); got != want {
+			t.Errorf("%d chip-ms down, want %d", got, want)
+		}
+		if a := o.rec.attempts[0]; a.from != 2*fleet.Hour || o.Ended != 1 {
+			t.Errorf("the job starts at %v, want 2h; %d end", a.from, o.Ended)
+		}
+		if o.Failures[fleet.Machine] != 512 || o.Repairs[fleet.Machine] != 512 {
+			t.Errorf("%d failures and %d repairs, want 512 of each", o.Failures[fleet.Machine], o.Repairs[fleet.Machine])
+		}
+	}
+}
