@@ -42,7 +42,18 @@ func (in *instance) packets(ctx context.Context, d *topology.Decision, fluid *en
 
 // packetsOn simulates a decision packet by packet on circuits as they are provisioned.
 func (in *instance) packetsOn(ctx context.Context, d *topology.Decision, fluid *engine.Trace, provisioned *engine.Network) (*podPackets, *fabric.Packets, error) {
-	k, err := in.pods.Packets(in.plain, in.optical, provisioned)
+	out, k, err := in.packetsOf(ctx, in.plain, fluid, provisioned)
+	if err != nil {
+		return nil, nil, err
+	}
+	out.fluid = d.Makespan
+	return out, k, nil
+}
+
+// packetsOf simulates a graph with the tasks of the job packet by packet on a network as it is provisioned. fluid is the
+// graph's trace as fluid, by which packets are ordered.
+func (in *instance) packetsOf(ctx context.Context, g *engine.Graph, fluid *engine.Trace, provisioned *engine.Network) (*podPackets, *fabric.Packets, error) {
+	k, err := in.pods.Packets(g, in.optical, provisioned)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -54,7 +65,7 @@ func (in *instance) packetsOn(ctx context.Context, d *topology.Decision, fluid *
 	if err != nil {
 		return nil, nil, err
 	}
-	return &podPackets{Packets: assembly.Packets{Stats: stats, Network: k.Network}, trace: k.Trace(in.graph, trace), fluid: d.Makespan}, k, nil
+	return &podPackets{Packets: assembly.Packets{Stats: stats, Network: k.Network}, trace: k.Trace(g, trace)}, k, nil
 }
 
 // measure adds how packets compare with the fluid that was decided on, and what became of them.

@@ -92,7 +92,7 @@ func (s *system) measure(ctx context.Context, row *result.Row, step assembly.Ste
 	put := func(i int, bytes float64, busy, without, doubled engine.Time) {
 		m, name := row.Metrics, fmt.Sprintf("tier%d_", i+1)
 		m[name+"bytes"], m[name+"busy"] = bytes, busy.Seconds()/base.End.Seconds()
-		m[name+"exposed_s"], m[name+"doubled_s"] = (base.End - without).Seconds(), doubled.Seconds()
+		m[name+"exposed_s"], m[name+"doubled_s"] = assembly.ExposedTime(base.End, without), doubled.Seconds()
 	}
 	var by []string
 	for i, fast := range s.faster {

@@ -298,7 +298,7 @@ func (a *routedAnswer) completion() {
 		why = "undefined: transfers were left at engine.until"
 	default:
 		if !done {
-			m[end] = s.End.Seconds()
+			a.at, m[end] = s.End, s.End.Seconds()
 		}
 		return
 	}
