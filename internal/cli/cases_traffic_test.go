@@ -22,4 +22,25 @@ var trafficCases = []correctedCase{
 		right:  "240.08 ns, as greedy sources",
 		check:  metricIs("completion_s", map[string]float64{"dor": 240.08e-9}),
 	},
+	{
+		name:   "ring-kind-bound",
+		args:   []string{"run", "@/ring-kind.toml"},
+		before: "optimal, bound 1.26 ms",
+		right:  "bound 0.42 ms, that of the same all-reduce as a call: 126/64 of 64 MB over 6 links of 50 GB/s",
+		check:  metricIs("bound_completion_s", map[string]float64{"dor": 0.42e-3}),
+	},
+	{
+		name:   "ring-kind-gap",
+		args:   []string{"run", "@/ring-kind.toml"},
+		before: "0",
+		right:  "200 %, that of bidirectional rings as a call",
+		check:  metricIs("gap", map[string]float64{"dor": 2}),
+	},
+	{
+		name:   "ring-call-bound",
+		args:   []string{"run", "@/ring-call.toml"},
+		before: "0.42 ms",
+		right:  "0.42 ms",
+		check:  metricIs("bound_completion_s", map[string]float64{"bidirectional-ring": 0.42e-3, "multi-ring": 0.42e-3}),
+	},
 }

@@ -12,6 +12,7 @@ package assembly
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 
 	"sim/engine"
@@ -49,9 +50,13 @@ func (l Longer) Lengthen(ctx context.Context, it *training.Iteration) error {
 
 // Stepping is an answer about a training step, which may be simulated again on what was decided.
 type Stepping interface {
-	// Again simulates the step at the level of its answer with passes that are longer in another way, on links of so many times the rate.
+	// Again simulates the step at the level of its answer with passes that are longer in another way, on links of so many
+	// times the rate. It fails with ErrMoving if that cannot be.
 	Again(ctx context.Context, longer Longer, faster float64) (Step, error)
 }
+
+// ErrMoving says that a step is not simulated again packet by packet because its circuits move while it lasts.
+var ErrMoving = errors.New("assembly: circuits move with the packets of the step")
 
 // Step is how long a step takes, how long something is under way in it between those that links or circuits join, and
 // the bytes of that, of all replicas.

@@ -276,8 +276,11 @@ func (d *decided) end() engine.Time {
 	return d.Makespan
 }
 
-// Again simulates the step once more on the decided circuits, at the row's level; where circuits move, as fluid.
+// Again simulates the step once more on the decided circuits, at the row's level.
 func (d *decided) Again(ctx context.Context, longer assembly.Longer, faster float64) (assembly.Step, error) {
+	if d.packets != nil && d.Moves.Moving() {
+		return assembly.Step{}, assembly.ErrMoving
+	}
 	s := *d.in.s
 	s.Longer = longer
 	x := s.Extent()
@@ -290,12 +293,11 @@ func (d *decided) Again(ctx context.Context, longer assembly.Longer, faster floa
 		return assembly.Step{}, err
 	}
 	n = assembly.Faster(n, faster)
-	packets := d.packets != nil && !d.Moves.Moving() // packets would find other circuits than those that their transfers move
-	trace, err := flow.Run(ctx, in.graph, n, in.optical.Routes, flow.Options{Service: d.Service, Tails: d.in.tails(d.Decision), Rates: packets})
+	trace, err := flow.Run(ctx, in.graph, n, in.optical.Routes, flow.Options{Service: d.Service, Tails: d.in.tails(d.Decision), Rates: d.packets != nil})
 	if err != nil {
 		return assembly.Step{}, err
 	}
-	if packets {
+	if d.packets != nil {
 		out, _, err := in.packetsOf(ctx, in.plain, trace, n)
 		if err != nil {
 			return assembly.Step{}, err

@@ -16,8 +16,9 @@ type load struct {
 	flows  []engine.Flow
 	demand []float64 // by flow, in messages; nil is one each
 	parts  []part
-	graph  *engine.Graph // of ring collectives: what waits for what
-	call   *called       // nil of other work
+	graph  *engine.Graph          // of ring collectives: what waits for what
+	call   *called                // nil of other work
+	rings  *collective.Collective // nil of other work
 	// exchanges are ranges of tasks in which all that a source sends goes at one rate as fluid
 	exchanges [][2]int
 }
