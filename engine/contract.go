@@ -4,7 +4,7 @@ import "slices"
 
 // Contract returns a smaller graph with the same makespan and the same start and end of every kept task, on any network
 // and under any service: tasks that are not kept, which must have fixed durations, are merged into the lags of edges
-// (DELTA, Sec. III-A, Fig. 3b). keep and duration are asked once a task.
+// (DELTA, Sec. III-A, Fig. 3b). Tasks of the graph's contention are always kept. keep and duration are asked once a task.
 //
 // Where merging a task would need more edges than it removes, it stays, as a milestone of duration zero; so the result
 // is never larger than g. The first task of the result is a source at time zero (the paper's virtual task), the last a
@@ -43,7 +43,7 @@ func newContraction(g *Graph, keep func(int32) bool, duration func(int32) Time) 
 	c.kept[source], c.kept[sink] = true, true
 	for i := range int32(n) {
 		v := i + 1
-		if c.kept[v] = keep(i); !c.kept[v] {
+		if c.kept[v] = keep(i) || g.Competes(i); !c.kept[v] {
 			c.last[v] = duration(i)
 		}
 		c.out[v], c.in[v] = make([]arc, 0, len(g.Out(i))), make([]int32, 0, len(g.In(i)))
@@ -160,6 +160,7 @@ func (c *contraction) build(g *Graph) (*Graph, []int32, error) {
 			small.AddEdge(id[v], id[a.node], a.lag)
 		}
 	}
+	small.Contention = g.Contention.Mapped(func(task int32) int32 { return id[task+1] })
 	small.Namer = func(id int32) string {
 		switch {
 		case origin[id] >= 0:

@@ -43,8 +43,11 @@ type Graph struct {
 	Tasks []Task
 	// Namer names a task in messages and traces. nil names it by its id.
 	Namer func(id int32) string
+	// Contention is what tasks compete for besides the network. Freeze checks it.
+	Contention Contention
 
-	edges []Edge
+	contention *contentionIndex // of Contention after Freeze; nil if that is empty
+	edges      []Edge
 	// Compressed rows after Freeze: the out-edges of task i are out[outStart[i]:outStart[i+1]], and likewise into.
 	outStart, inStart []int32
 	out, in           []Edge
@@ -117,8 +120,17 @@ func (g *Graph) Freeze() error {
 	g.outStart, g.out = dedupe(csr.Sort(byTo, int(n), func(e Edge) int32 { return e.From }))
 	g.inStart, g.in = csr.Sort(g.out, int(n), func(e Edge) int32 { return e.To })
 	g.edges = g.out
+	if g.contention = nil; !g.Contention.IsEmpty() {
+		var err error
+		if g.contention, err = g.Contention.index(g); err != nil {
+			return err
+		}
+	}
 	return g.sort()
 }
+
+// Competes reports whether a task has a part in the graph's contention.
+func (g *Graph) Competes(id int32) bool { return g.contention != nil && g.contention.role[id] != 0 }
 
 // dedupe keeps, of parallel edges, the one with the longest lag. Rows must be ordered by head.
 func dedupe(rows []int32, edges []Edge) (start []int32, out []Edge) {

@@ -16,8 +16,12 @@ type Trace struct {
 	// have none.
 	StepStart []int32
 	Steps     []RateStep
-	Makespan  Time  // when the last task ended
-	Events    int64 // starts and ends of transfers that were simulated
+	Makespan  Time // when the last task ended
+	// Cause is by task the one that decided when it started, if the graph's contention did: the task that freed its
+	// server, the last task of the message that a receive took, or the receive that a message waited for (when that became
+	// ready). -1 of other tasks; nil if the graph has no contention.
+	Cause  []int32
+	Events int64 // starts and ends of transfers that were simulated
 }
 
 // Rates returns the rate steps of a task. Read only.
@@ -26,7 +30,7 @@ func (t *Trace) Rates(task int32) []RateStep {
 }
 
 // CriticalPath returns tasks in order of time such that each starts when the one before it ended plus the lag of the
-// edge between them, the first starts at zero (or when nothing bound it) and the last ends at the makespan. Ties go to
+// edge between them, or because of what the contention decided then, the first starts at zero (or when nothing bound it) and the last ends at the makespan. Ties go to
 // the lowest task id (docs/model.md, "References").
 func (t *Trace) CriticalPath(g *Graph) []int32 {
 	last := int32(slices.Index(t.End, t.Makespan))
@@ -34,11 +38,21 @@ func (t *Trace) CriticalPath(g *Graph) []int32 {
 		return nil
 	}
 	path := []int32{last}
-	for {
+	// binding returns the predecessor of a task that ended last, if it decided a start at that time.
+	binding := func(task int32, start Time) int32 {
 		prev := int32(-1)
-		for _, e := range g.In(last) {
-			if t.End[e.From]+e.Lag == t.Start[last] && (prev < 0 || e.From < prev) {
+		for _, e := range g.In(task) {
+			if t.End[e.From]+e.Lag == start && (prev < 0 || e.From < prev) {
 				prev = e.From
+			}
+		}
+		return prev
+	}
+	for {
+		prev := binding(last, t.Start[last])
+		if prev < 0 && t.Cause != nil && t.Cause[last] >= 0 {
+			if prev = t.Cause[last]; g.contention.role[last]&roleOffers != 0 { // started when the receive became ready
+				prev = binding(prev, t.Start[last])
 			}
 		}
 		if prev < 0 {

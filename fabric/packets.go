@@ -2,6 +2,7 @@ package fabric
 
 import (
 	"fmt"
+	"slices"
 
 	"sim/engine"
 )
@@ -42,6 +43,7 @@ func (p *Pods) Packets(g *engine.Graph, o *Optical, provisioned *engine.Network)
 			}
 		}
 	}
+	b.Graph.Contention = g.Contention.Mapped(func(id int32) int32 { return first[id] })
 	b.Graph.Namer = func(id int32) string { return g.Name(b.Origin[id]) }
 	if err := b.Graph.Freeze(); err != nil {
 		return nil, err
@@ -213,7 +215,13 @@ func (k *Packets) Trace(g *engine.Graph, t *engine.Trace) *engine.Trace {
 	for i := range out.Start {
 		out.Start[i] = engine.Never
 	}
+	if t.Cause != nil {
+		out.Cause = slices.Repeat([]int32{-1}, len(g.Tasks))
+	}
 	for part, of := range k.Origin {
+		if t.Cause != nil && t.Cause[part] >= 0 {
+			out.Cause[of] = k.Origin[t.Cause[part]]
+		}
 		out.Start[of] = min(out.Start[of], t.Start[part])
 		out.End[of] = max(out.End[of], t.End[part])
 	}

@@ -23,7 +23,11 @@ func writeWork(t *testing.T, format string, w *trace.Work) string {
 		t.Cleanup(func() { f.Close() })
 		return f
 	}
-	j, err := w.Job()
+	jobOf := (*trace.Work).Job
+	if format == "goal" || format == "binary" {
+		jobOf = (*trace.Work).GOALJob
+	}
+	j, err := jobOf(w)
 	if err != nil {
 		t.Fatal(err)
 	}

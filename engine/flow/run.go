@@ -51,13 +51,17 @@ func Run(ctx context.Context, g *engine.Graph, n *engine.Network, r *engine.Rout
 		return nil, z.stalled()
 	}
 	t := &engine.Trace{Start: z.ready, End: z.ends, Makespan: z.makespan, Events: z.events}
+	if z.contest != nil {
+		t.Cause = z.contest.Causes()
+	}
 	if opt.Rates {
 		t.StepStart, t.Steps = z.log.byTask(m.tasks)
 	}
 	return t, nil
 }
 
-// stalled names what waits: the running transfers, what they wait for, and how many tasks wait behind them.
+// stalled names what waits: the running transfers and the tasks of the contention, what they wait for, and how many
+// tasks wait behind them.
 func (z *sim) stalled() error {
 	const most = 3
 	var names []string
@@ -66,7 +70,7 @@ func (z *sim) stalled() error {
 		switch z.phase[i] {
 		case waiting:
 			behind++
-		case running:
+		case running, competing:
 			stuck++
 			if len(names) < most {
 				names = append(names, z.graph.Name(i)+" waits for "+z.blocker(i))
@@ -81,8 +85,11 @@ func (z *sim) stalled() error {
 		ErrStalled, z.now, strings.Join(names, ", "), more, behind)
 }
 
-// blocker names the resources of id that have no capacity, or all it uses.
+// blocker names the resources of id that have no capacity, or all it uses, or what id competes for.
 func (z *sim) blocker(id int32) string {
+	if z.fixed[id] >= 0 {
+		return z.contest.Waits(id)
+	}
 	var down, all []string
 	for u := z.useStart[id]; u < z.useStart[id+1]; u++ {
 		name := z.net.ResourceName(z.useRes[u])

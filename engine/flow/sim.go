@@ -29,6 +29,8 @@ type state struct {
 	ended     int
 	events    int64
 	makespan  engine.Time
+
+	contest *engine.Contest // nil if the graph has no contention
 }
 
 func newState(m *model) state {
@@ -39,6 +41,7 @@ func newState(m *model) state {
 		rem: make([]float64, n), rate: make([]float64, n), since: make([]engine.Time, n),
 		next: make([]int32, len(m.useRes)), prev: make([]int32, len(m.useRes)),
 		head: make([]int32, r), active: make([]int32, r), dirtyMark: make([]bool, r),
+		contest: m.graph.NewContest(),
 	}
 }
 
@@ -58,6 +61,9 @@ func (s *state) copyFrom(t *state) {
 	copy(s.active, t.active)
 	copy(s.dirtyMark, t.dirtyMark)
 	s.dirty = append(s.dirty[:0], t.dirty...)
+	if s.contest != nil {
+		s.contest.CopyFrom(t.contest)
+	}
 }
 
 // sim simulates a graph. It is reused: nothing is allocated once its arrays have grown.
@@ -94,6 +100,7 @@ const (
 	waiting uint8 = iota
 	running
 	done
+	competing // ready, and waits for the contention
 )
 
 func newSim(m *model, s Service) *sim {
@@ -146,7 +153,7 @@ func (z *sim) proceed() bool {
 			return false
 		}
 		z.now = t
-		for z.queue.Top() == t {
+		for z.queue.Top() == t || z.resolve() {
 			if z.interrupted(1) {
 				return false
 			}
@@ -162,6 +169,10 @@ func (z *sim) proceed() bool {
 				z.touch(c.Link)
 			case int(id) >= z.tasks:
 				z.touchTask(id - int32(z.tasks))
+			case z.fixed[id] >= 0:
+				if !z.compete(id) {
+					return false
+				}
 			case z.phase[id] == waiting:
 				if z.hold != nil && z.hold[id] {
 					z.queue.Set(id, t)
@@ -205,6 +216,9 @@ func (z *sim) reset(cutoff engine.Time) {
 	z.dirty, z.stack = z.dirty[:0], z.stack[:0]
 	z.kept.valid = false
 	z.now, z.ended, z.events, z.makespan, z.cutoff = 0, 0, 0, 0, cutoff
+	if z.contest != nil {
+		z.contest.Reset()
+	}
 	if z.log != nil {
 		z.log.reset()
 	}
@@ -221,11 +235,53 @@ func (z *sim) reset(cutoff engine.Time) {
 
 // enable is called when the last predecessor of id has ended.
 func (z *sim) enable(id int32) {
-	if z.fixed[id] >= 0 {
+	if z.fixed[id] >= 0 && (z.contest == nil || !z.contest.Involves(id)) {
 		z.stack = append(z.stack, id)
 		return
 	}
 	z.queue.Set(id, z.ready[id])
+}
+
+// compete handles an event of a task of the contention: it becomes ready or ends. It returns false as release does.
+func (z *sim) compete(id int32) bool {
+	switch {
+	case z.phase[id] == running:
+		return z.endCompeting(id)
+	case z.contest.Decides(id):
+		z.phase[id] = competing
+		z.contest.Arrive(id)
+	default:
+		z.run(id)
+	}
+	return true
+}
+
+// run starts a task of the contention.
+func (z *sim) run(id int32) {
+	z.phase[id], z.ready[id] = running, z.now
+	z.queue.Set(id, z.now+z.fixed[id])
+}
+
+// endCompeting ends a task of the contention, and the requests that end with it. It returns false as release does.
+func (z *sim) endCompeting(id int32) bool {
+	ok := z.release(id, z.now)
+	z.contest.Ended(id, func(request int32) {
+		z.ready[request] = z.now
+		ok = ok && z.endCompeting(request)
+	})
+	return ok
+}
+
+// resolve starts what the contention grants now, and reports whether it has granted anything.
+func (z *sim) resolve() bool {
+	if z.contest == nil || !z.contest.Pending() {
+		return false
+	}
+	granted := z.contest.Resolve()
+	for _, id := range granted {
+		z.run(id)
+	}
+	return z.queue.Top() == z.now
 }
 
 // settle ends the tasks on the stack that use no resource, and whatever they release. Their ends may lie in the future:

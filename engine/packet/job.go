@@ -49,7 +49,7 @@ func RunGraph(g *engine.Graph, n *engine.Network, flows []engine.Flow, paths *en
 	}
 	defer z.chunks.leave()
 	z.job = newJob(g, bytes)
-	z.schedule(len(g.Tasks))
+	z.schedule(len(g.Tasks) + 1) // the last is that of resolve
 	for i := range g.Tasks {
 		if z.job.need[i] == 0 {
 			z.calendar.set(z.agent(int32(i)), 0)
@@ -66,6 +66,9 @@ func RunGraph(g *engine.Graph, n *engine.Network, flows []engine.Flow, paths *en
 		return nil, nil, z.job.stalled(s.End)
 	}
 	z.job.trace.Events = s.Hops
+	if z.job.contest != nil {
+		z.job.trace.Cause = z.job.contest.Causes()
+	}
 	return &z.job.trace, s, nil
 }
 
@@ -120,6 +123,11 @@ type job struct {
 	left   []int64 // bytes to arrive
 	ended  int
 	trace  engine.Trace
+
+	contest   *engine.Contest // nil if the graph has no contention
+	competes  []bool          // by task: it is ready and waits for the contention
+	resolving bool            // the event of resolve is in the calendar
+	moved     bool            // since it was put there a task has become ready at the same time
 }
 
 func newJob(g *engine.Graph, bytes int32) *job {
@@ -127,7 +135,11 @@ func newJob(g *engine.Graph, bytes int32) *job {
 	j := &job{
 		g: g, bytes: bytes, need: make([]int32, n), ready: make([]engine.Time, n),
 		toSend: make([]int64, n), left: make([]int64, n),
-		trace: engine.Trace{Start: make([]engine.Time, n), End: make([]engine.Time, n)},
+		trace:   engine.Trace{Start: make([]engine.Time, n), End: make([]engine.Time, n)},
+		contest: g.NewContest(),
+	}
+	if j.contest != nil {
+		j.competes = make([]bool, n)
 	}
 	for i, t := range g.Tasks {
 		j.need[i] = int32(len(g.In(int32(i))))
@@ -143,10 +155,20 @@ func newJob(g *engine.Graph, bytes int32) *job {
 // agent returns the id of a task in the calendar.
 func (z *sim) agent(task int32) int32 { return z.base + int32(len(z.injectors)) + task }
 
-// task starts a task, sends its next packet, or ends it.
+// task starts a task, sends its next packet, or ends it. The task behind all others resolves the contention.
 func (z *sim) task(i int32, now engine.Time) {
 	j := z.job
+	if int(i) == len(j.g.Tasks) {
+		z.resolve(now)
+		return
+	}
 	begins := j.trace.Start[i] == engine.Never
+	if begins && j.contest != nil && j.contest.Decides(i) {
+		j.competes[i] = true
+		j.contest.Arrive(i)
+		z.decideLater(now)
+		return
+	}
 	if begins {
 		j.trace.Start[i] = now
 	}
@@ -192,17 +214,50 @@ func (z *sim) ends(i int32, now engine.Time) {
 		j.ready[e.To] = max(j.ready[e.To], now+e.Lag)
 		if j.need[e.To]--; j.need[e.To] == 0 {
 			z.calendar.set(z.agent(e.To), j.ready[e.To])
+			j.moved = j.moved || j.ready[e.To] <= now
 		}
+	}
+	if j.contest != nil && j.contest.Involves(i) {
+		j.contest.Ended(i, func(request int32) {
+			j.trace.Start[request], j.competes[request] = now, false
+			z.ends(request, now)
+		})
+		z.decideLater(now)
 	}
 }
 
-// stalled names tasks that have begun and cannot end.
+// decideLater has the contention resolved after the events that the calendar has of this time.
+func (z *sim) decideLater(now engine.Time) {
+	if j := z.job; !j.resolving && j.contest.Pending() {
+		j.resolving, j.moved = true, false
+		z.calendar.set(z.agent(int32(len(j.g.Tasks))), now)
+	}
+}
+
+// resolve starts what the contention grants now, once nothing else happens at this time.
+func (z *sim) resolve(now engine.Time) {
+	j := z.job
+	if j.resolving = false; j.moved {
+		z.decideLater(now)
+		return
+	}
+	for _, i := range j.contest.Resolve() {
+		j.trace.Start[i], j.competes[i] = now, false
+		z.calendar.set(z.agent(i), now+j.g.Tasks[i].Duration)
+	}
+}
+
+// stalled names tasks that have begun and cannot end, or that wait for the contention.
 func (j *job) stalled(at engine.Time) error {
 	const most = 3
 	var names []string
 	lost, behind := 0, 0
 	for i := range j.g.Tasks {
 		switch {
+		case j.contest != nil && j.competes[i]:
+			if lost++; lost <= most {
+				names = append(names, fmt.Sprintf("%s waits for %s", j.g.Name(int32(i)), j.contest.Waits(int32(i))))
+			}
 		case j.trace.Start[i] == engine.Never:
 			behind++
 		case j.trace.End[i] == engine.Never:

@@ -62,11 +62,16 @@ func (o *outputs) openWork(flag, path string) error {
 // further ranks follow when these are, as there may be more than can be open at once; that they are not too large is
 // found out here.
 func (o *outputs) fillWork(w *trace.Work) error {
-	var j *trace.Job
 	for i := range o.works {
-		f, err := &o.works[i], error(nil)
-		if f.flag != "--cm-out" && j == nil {
+		f := &o.works[i]
+		var j *trace.Job
+		var err error
+		switch f.flag {
+		case "--cm-out":
+		case "--chakra-out":
 			j, err = w.Job()
+		default:
+			j, err = w.GOALJob()
 		}
 		if err == nil {
 			err = f.file.fill(func(to io.Writer) error { return f.fill(to, w, j) })

@@ -144,7 +144,7 @@ const TickSeconds = 2e-12
 
 // Delayed returns a graph in which what waits for a transfer waits until it has arrived, by task so much after its end.
 func Delayed(g *engine.Graph, late []engine.Time) (*engine.Graph, error) {
-	out := &engine.Graph{Namer: g.Namer, Tasks: g.Tasks}
+	out := &engine.Graph{Namer: g.Namer, Tasks: g.Tasks, Contention: g.Contention}
 	for i, by := range late {
 		for _, e := range g.Out(int32(i)) {
 			out.AddEdge(e.From, e.To, e.Lag+by)

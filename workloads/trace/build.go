@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
+	"math"
 	"slices"
 
 	"sim/engine"
@@ -41,9 +43,11 @@ type Built struct {
 var ErrTooLarge = errors.New("trace: too many tasks")
 
 // Build makes the graph. The k-th send of a rank to another of a tag is received by its k-th receive of these, and the k-th
-// call of a group on a rank is the k-th of its other ranks, in the order of operations. A transfer waits for what its send
-// waits for, and unless it is eager for what its receive does; a call for what all its ranks wait for. It fails where sends
-// or calls have no partner, where ranks disagree about a call, and on a cycle, and names ranks and operations.
+// call of a group on a rank is the k-th of its other ranks, in the order of operations. Receives of any source or tag take
+// the first message to arrive that they accept, and operations of one stream go one at a time in the order in which they
+// become ready: the graph's contention decides both when it is simulated. A transfer waits for what its send waits for, and
+// unless it is eager for what its receive does; a call for what all its ranks wait for. Build fails if sends or calls have
+// no partner, if ranks disagree about a call, and on a cycle; the error names ranks and operations.
 func (j *Job) Build(b Builder) (*Built, error) {
 	t := &building{Job: j, Builder: b, out: &Built{Graph: &engine.Graph{}}, done: make([][]int32, j.Ranks), wait: make([][]int32, j.Ranks)}
 	t.out.Graph.Namer = t.name
@@ -58,6 +62,7 @@ func (j *Job) Build(b Builder) (*Built, error) {
 		ids := make([]int32, 2*len(ops))
 		t.done[rank], t.wait[rank] = ids[:len(ops)], ids[len(ops):]
 	}
+	t.streams()
 	if err := t.tasks(); err != nil {
 		return nil, err
 	}
@@ -74,39 +79,166 @@ func (j *Job) Build(b Builder) (*Built, error) {
 				if err != nil {
 					return nil, err
 				}
-				t.out.Graph.AddEdge(before, t.wait[rank][i], 0)
+				if before >= 0 {
+					t.out.Graph.AddEdge(before, t.wait[rank][i], 0)
+				}
 			}
 		}
 	}
 	if t.out.Turn != nil {
 		t.out.Turn = append(t.out.Turn, make([]int32, len(t.out.Graph.Tasks)-len(t.out.Turn))...)
 	}
+	t.contend()
 	return t.out, t.out.Graph.Freeze()
 }
 
 // building is a graph under way: by rank and operation the task with which it is done, and the one that waits for what it
 // waits for. Both ends of a message that says no more than that an operation of its sender is done are done with that
-// one: their done is -1 less the index of the message in said, and nothing waits.
+// one, and an eager send that its rank need not wait for with the one operation before it: their done is -1 less the index
+// of the send in said. Such a message has no task, and its wait is -1.
 type building struct {
 	*Job
 	Builder
 	out        *Built
 	done, wait [][]int32
 	said       []end
+
+	busy  []map[int32]int32 // by rank and stream whose operations may overlap: its server; nil of other ranks
+	holds []streamHold
+	boxes contention // messages and receives that the simulation matches
 }
 
-// end returns the task with which an operation is done. It fails where messages say so of each other in a circle.
-func (t *building) end(rank, op int32) (int32, error) {
-	steps, first := 0, op
-	from := rank
-	for t.done[rank][op] < 0 {
-		m := t.said[-1-t.done[rank][op]]
-		if rank, op = m.rank, t.Ops[m.rank][m.op].After[0]; steps > len(t.said) {
-			return 0, wrong("dependencies without a cycle", "operation %d of rank %d (%.40q) waits for itself, through messages", first, from, t.Ops[from][first].Name)
-		}
-		steps++
+// contention is a part of engine.Contention with the operations that its entries are of.
+type contention struct {
+	offers   []keyed[engine.Offer]
+	requests []keyed[engine.Request]
+}
+
+// keyed is a value of an operation of a rank.
+type keyed[T any] struct {
+	rank, op int32
+	value    T
+}
+
+// streamHold is a hold of an operation of a rank.
+type streamHold = keyed[engine.Hold]
+
+// contend gives the graph its contention, in the order of ranks and operations.
+func (t *building) contend() {
+	c := &t.out.Graph.Contention
+	c.Holds, c.Offers, c.Requests = inOrder(t.holds), inOrder(t.boxes.offers), inOrder(t.boxes.requests)
+}
+
+// inOrder returns values in the order of ranks and operations.
+func inOrder[T any](all []keyed[T]) (values []T) {
+	slices.SortStableFunc(all, func(a, b keyed[T]) int { return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.op, b.op)) })
+	for _, k := range all {
+		values = append(values, k.value)
 	}
-	return t.done[rank][op], nil
+	return values
+}
+
+// maxOrderWork bounds the work of streams, in operations and dependencies visited per operation and dependency of a rank.
+// Streams beyond it are taken to overlap, which costs time in the simulation and changes no order.
+const maxOrderWork = 64
+
+// streams numbers the servers of streams whose operations may overlap: those that dependencies do not put in a row.
+func (t *building) streams() {
+	t.busy = make([]map[int32]int32, t.Ranks)
+	servers := int32(0)
+	for rank, ops := range t.Ops {
+		members := map[int32][]int32{}
+		size := len(ops)
+		for i := range ops {
+			size += len(ops[i].After)
+			if s := ops[i].Stream; s > 0 {
+				members[s] = append(members[s], int32(i))
+			}
+		}
+		budget := maxOrderWork * size
+		for _, s := range slices.Sorted(maps.Keys(members)) {
+			if list := members[s]; len(list) > 1 && !inRow(ops, s, list, &budget) {
+				if t.busy[rank] == nil {
+					t.busy[rank] = map[int32]int32{}
+				}
+				t.busy[rank][s] = servers
+				servers++
+			}
+		}
+	}
+}
+
+// inRow reports whether each operation of a stream waits for the one before, through others. Operations stand behind those
+// that they wait for. It reports false when the budget is used up.
+func inRow(ops []Op, stream int32, members []int32, budget *int) bool {
+	first, end := members[0], members[len(members)-1]+1
+	seen := make([]int32, end-first) // by operation: how many members up to the last one that it comes after or is
+	k := int32(0)
+	for i := first; i < end; i++ {
+		last := int32(0)
+		for _, a := range ops[i].After {
+			if a >= first && a < i {
+				last = max(last, seen[a-first])
+			}
+		}
+		if *budget -= 1 + len(ops[i].After); *budget < 0 {
+			return false
+		}
+		if ops[i].Stream == stream {
+			if last != k {
+				return false
+			}
+			k++
+			last = k
+		}
+		seen[i-first] = last
+	}
+	return true
+}
+
+// server returns the server of an operation's stream, -1 if nothing else can be under way there.
+func (t *building) server(rank, op int32) int32 {
+	if s, ok := t.busy[rank][t.Ops[rank][op].Stream]; ok && t.Ops[rank][op].Stream > 0 {
+		return s
+	}
+	return -1
+}
+
+// hold occupies the server of an operation, if it has one, from the start of a task to the end of another.
+func (t *building) hold(rank, op, first, last int32) {
+	if s := t.server(rank, op); s >= 0 {
+		t.holds = append(t.holds, streamHold{rank, op, engine.Hold{Server: s, First: first, Last: last}})
+	}
+}
+
+// milestone adds a task of no time that is of an operation and comes after another task.
+func (t *building) milestone(after, rank, op int32) int32 {
+	id := t.task(engine.Task{}, int(rank), int(op))
+	t.out.Graph.AddEdge(after, id, 0)
+	return id
+}
+
+// atStart is the done of an operation that is done when the job starts.
+const atStart = int32(math.MinInt32)
+
+// end returns the task with which an operation is done, -1 if that is the start. It fails where messages say so of each
+// other in a circle.
+func (t *building) end(rank, op int32) (int32, error) {
+	type place struct{ rank, op int32 }
+	at := place{rank, op}
+	var passed []place
+	for t.done[at.rank][at.op] < 0 && t.done[at.rank][at.op] != atStart {
+		if passed = append(passed, at); len(passed) > len(t.said)+1 {
+			return 0, wrong("dependencies without a cycle", "operation %d of rank %d (%.40q) waits for itself, through messages", op, rank, t.Ops[rank][op].Name)
+		}
+		m := t.said[-1-t.done[at.rank][at.op]]
+		at = place{m.rank, t.Ops[m.rank][m.op].After[0]}
+	}
+	id := t.done[at.rank][at.op]
+	for _, p := range passed {
+		t.done[p.rank][p.op] = id
+	}
+	return max(-1, id), nil
 }
 
 func (t *building) task(k engine.Task, rank, op int) int32 {
@@ -160,51 +292,98 @@ func (j *Job) ends() (sends, recvs, wild []end) {
 	return sends, recvs, wild
 }
 
-// match returns by send the receive that it goes to. Receives of any source or tag take what others leave, in order.
-func (j *Job) match() (sends, recvs []end, err error) {
+// match returns by send the receive that it goes to. A send that a receive of any source or tag may take goes to none
+// (rank -1): its receive is found in the simulation, as is that of each receive in open.
+func (j *Job) match() (sends, recvs, open []end, err error) {
 	sends, named, wild := j.ends()
 	recvs = make([]end, len(sends))
-	var left []int
+	accepts := map[end]bool{} // what receives of any source or tag accept; src and tag are 0 if any
+	anySource, anyTag := func(e end) end { return end{dst: e.dst, tag: e.tag, op: 1} }, func(e end) end { return end{src: e.src, dst: e.dst, op: 2} }
+	both := func(e end) end { return end{dst: e.dst, op: 3} }
+	count := map[end]int{} // receives that accept each, less the sends that only they can take
+	for _, w := range wild {
+		o := j.at(w)
+		e := end{src: w.rank + o.Peer, dst: w.rank, tag: o.Tag}
+		switch {
+		case o.Peer == Any && o.Tag == AnyTag:
+			e = both(e)
+		case o.Peer == Any:
+			e = anySource(e)
+		default:
+			e = anyTag(e)
+		}
+		accepts[e] = true
+		count[e]++
+	}
+	accepted := func(e end) bool {
+		return len(wild) > 0 && (accepts[anySource(e)] || accepts[anyTag(e)] || accepts[both(e)])
+	}
 	lone := func(e end, what, other string, n, m int) error {
 		return wrong("as many of one as of the other", "%s of rank %d (operation %d, %.40q): %d messages from rank %d to rank %d of tag %d, and %d %s",
 			what, e.rank, e.op, j.at(e).Name, n, e.src, e.dst, e.tag, m, other)
 	}
+	type tally struct {
+		sends, receives int
+		first           int // send that no named receive takes
+	}
+	left := map[int32]*tally{} // by destination, of messages that any-receives may take
+	spare := map[end]int{}     // sends that each kind of receive may take, beyond those of named receives
+	to := func(rank int32) *tally {
+		if left[rank] == nil {
+			left[rank] = &tally{first: -1}
+		}
+		return left[rank]
+	}
+	for _, w := range wild {
+		to(w.rank).receives++
+	}
 	for i, k := 0, 0; i < len(sends) || k < len(named); {
 		switch {
 		case k == len(named) || i < len(sends) && sends[i].compare(named[k]) < 0:
-			left = append(left, i)
+			if !accepted(sends[i]) {
+				return nil, nil, nil, lone(sends[i], "a send", "receives", j.count(sends, sends[i]), j.count(named, sends[i]))
+			}
+			if t := to(sends[i].dst); t.first < 0 || t.sends == t.receives {
+				t.first = i
+			}
+			to(sends[i].dst).sends++
+			for _, e := range []end{anySource(sends[i]), anyTag(sends[i]), both(sends[i])} {
+				spare[e]++
+			}
+			recvs[i].rank = -1
 			i++
 		case i == len(sends) || sends[i].compare(named[k]) > 0:
 			n, m := j.count(sends, named[k]), j.count(named, named[k])
-			return nil, nil, lone(named[k], "a receive", "receives", n, m)
+			return nil, nil, nil, lone(named[k], "a receive", "receives", n, m)
 		default:
-			recvs[i] = named[k]
+			if recvs[i] = named[k]; accepted(sends[i]) {
+				recvs[i].rank = -1
+				open = append(open, named[k])
+			}
 			i, k = i+1, k+1
 		}
 	}
-	// what is left goes to receives of any source or tag, by destination in order
-	by := map[int32][]int{}
-	for _, i := range left {
-		by[sends[i].dst] = append(by[sends[i].dst], i)
-	}
 	for _, w := range wild {
 		o := j.at(w)
-		list := by[w.rank]
-		k := slices.IndexFunc(list, func(i int) bool {
-			return (o.Peer == Any || sends[i].src == w.rank+o.Peer) && (o.Tag == AnyTag || sends[i].tag == o.Tag)
-		})
-		if k < 0 {
-			return nil, nil, wrong("a send to it", "a receive of rank %d (operation %d, %.40q) of any source or tag has no send", w.rank, w.op, o.Name)
+		e := end{src: w.rank + o.Peer, dst: w.rank, tag: o.Tag}
+		if o.Peer == Any && o.Tag == AnyTag {
+			e = both(e)
+		} else if o.Peer == Any {
+			e = anySource(e)
+		} else {
+			e = anyTag(e)
 		}
-		recvs[list[k]] = w
-		by[w.rank] = slices.Delete(list, k, k+1)
-	}
-	for _, i := range left {
-		if slices.Contains(by[sends[i].dst], i) {
-			return nil, nil, lone(sends[i], "a send", "receives", j.count(sends, sends[i]), j.count(named, sends[i]))
+		if spare[e] < count[e] || to(w.rank).sends < to(w.rank).receives {
+			return nil, nil, nil, wrong("a send to it", "a receive of rank %d (operation %d, %.40q) of any source or tag has no send", w.rank, w.op, o.Name)
 		}
 	}
-	return sends, recvs, nil
+	for _, rank := range slices.Sorted(maps.Keys(left)) {
+		if t := left[rank]; t.sends > t.receives {
+			e := sends[t.first]
+			return nil, nil, nil, wrong("as many of one as of the other", "a send of rank %d (operation %d, %.40q): %d messages to rank %d may go to receives of any source or tag, and it has %d of these", e.rank, e.op, j.at(e).Name, t.sends, rank, t.receives)
+		}
+	}
+	return sends, recvs, append(open, wild...), nil
 }
 
 // at returns the operation that is an end of a message.
@@ -231,11 +410,19 @@ type slot struct {
 // and what ranks do between messages behind the one before, by rank. Where several are ready at once packets go in this
 // order. Files that this package writes number tasks as those were of what is written.
 func (t *building) tasks() error {
-	sends, recvs, err := t.match()
+	sends, recvs, open, err := t.match()
 	if err != nil {
 		return err
 	}
 	var all []slot
+	for _, r := range open {
+		id := t.task(engine.Task{}, int(r.rank), int(r.op))
+		t.done[r.rank][r.op], t.wait[r.rank][r.op] = id, id
+		o := t.at(r)
+		t.boxes.requests = append(t.boxes.requests, keyed[engine.Request]{r.rank, r.op, engine.Request{
+			Box: r.rank, Task: id, Source: r.rank + o.Peer, Tag: o.Tag, AnySource: o.Peer == Any, AnyTag: o.Tag == AnyTag,
+		}})
+	}
 	for i, s := range sends {
 		all = append(all, slot{s.tag &^ noBytes, s.rank, s.op, int32(i)})
 	}
@@ -270,18 +457,32 @@ func (t *building) tasks() error {
 		}
 		id := t.task(k, int(p.rank), int(p.op))
 		t.done[p.rank][p.op], t.wait[p.rank][p.op] = id, id
+		if t.Ops[p.rank][p.op].Kind != Call { // a call holds its servers together
+			t.hold(p.rank, p.op, id, id)
+		}
 	}
 	return nil
 }
 
-// message makes a transfer of a send and its receive.
+// sayDone has a send done with the operation that it waits for.
+func (t *building) sayDone(s end) int32 {
+	t.said = append(t.said, s)
+	return int32(-len(t.said))
+}
+
+// message makes a transfer of a send and its receive. A receive that is found in the simulation has the rank -1.
 func (t *building) message(s, r end) {
-	o, waits := t.at(s), len(t.at(r).After) > 0
-	if o.Bytes == 0 && len(o.After) == 1 && !waits {
-		t.said = append(t.said, s)
-		at := int32(-len(t.said))
+	o, open := t.at(s), r.rank < 0
+	waits, server := !open && len(t.at(r).After) > 0, t.server(s.rank, s.op)
+	if o.Bytes == 0 && len(o.After) == 1 && !waits && !open && server < 0 {
+		at := t.sayDone(s)
 		t.done[s.rank][s.op], t.wait[s.rank][s.op], t.done[r.rank][r.op], t.wait[r.rank][r.op] = at, -1, at, -1
 		return
+	}
+	eager := o.Bytes <= t.Eager
+	begin := int32(-1) // what comes before the transfer and waits for what the send waits for
+	if server >= 0 || open && !eager {
+		begin = t.task(engine.Task{}, int(s.rank), int(s.op))
 	}
 	task := engine.Task{Kind: engine.Transfer, Src: t.node(s.src), Dst: t.node(s.dst), Flows: 1, Bytes: o.Bytes}
 	if s.src == s.dst || o.Bytes == 0 {
@@ -293,13 +494,38 @@ func (t *building) message(s, r end) {
 		t.out.Turn[id] = o.Turn
 	}
 	t.done[s.rank][s.op], t.wait[s.rank][s.op] = id, id
-	if o.Bytes > t.Eager || !waits {
-		t.done[r.rank][r.op], t.wait[r.rank][r.op] = id, id
-		return
+	if begin >= 0 {
+		t.out.Graph.AddEdge(begin, id, 0)
+		t.wait[s.rank][s.op] = begin
 	}
-	got := t.task(engine.Task{}, int(r.rank), int(r.op))
-	t.out.Graph.AddEdge(id, got, 0)
-	t.done[r.rank][r.op], t.wait[r.rank][r.op] = got, got
+	if server >= 0 {
+		t.hold(s.rank, s.op, begin, t.milestone(id, s.rank, s.op))
+	}
+	if t.Buffered && eager && o.Bytes > 0 {
+		switch len(o.After) {
+		case 0:
+			t.done[s.rank][s.op] = atStart
+		case 1:
+			t.done[s.rank][s.op] = t.sayDone(s)
+		default:
+			ready := t.task(engine.Task{}, int(s.rank), int(s.op))
+			t.out.Graph.AddEdge(ready, t.wait[s.rank][s.op], 0)
+			t.done[s.rank][s.op], t.wait[s.rank][s.op] = ready, ready
+		}
+	}
+	switch {
+	case open:
+		first, until := begin, t.milestone(id, s.rank, s.op)
+		if eager {
+			first = until
+		}
+		t.boxes.offers = append(t.boxes.offers, keyed[engine.Offer]{s.rank, s.op, engine.Offer{Box: s.dst, Task: first, Until: until, Source: s.src, Tag: s.tag}})
+	case eager && waits:
+		got := t.milestone(id, r.rank, r.op)
+		t.done[r.rank][r.op], t.wait[r.rank][r.op] = got, got
+	default:
+		t.done[r.rank][r.op], t.wait[r.rank][r.op] = id, id
+	}
 }
 
 // called is the next call of a rank, of each of its groups.
@@ -367,11 +593,28 @@ func (t *building) set(g, s int32, ranks []called) error {
 		for i := range c.Sizes {
 			c.Sizes[i] = t.Ops[ranks[i].rank][ranks[i].ops[k]].Bytes
 		}
+		joint := int32(-1) // the start of a call that holds servers
+		for _, r := range ranks {
+			if t.server(r.rank, r.ops[k]) >= 0 {
+				joint = t.task(engine.Task{}, int(ranks[0].rank), int(op))
+				break
+			}
+		}
+		for i := range ready {
+			if joint >= 0 {
+				t.out.Graph.AddEdge(ready[i], joint, 0)
+				ready[i] = joint
+			}
+		}
 		ends, err := t.expand(c, ready, int(ranks[0].rank), int(op))
 		if err != nil {
 			return fmt.Errorf("%s of group %.40q: %w", o.Coll, t.Groups[g].Name, err)
 		}
 		for i, r := range ranks {
+			if joint >= 0 {
+				ends[i] = t.milestone(ends[i], r.rank, r.ops[k])
+				t.hold(r.rank, r.ops[k], joint, ends[i])
+			}
 			t.done[r.rank][r.ops[k]] = ends[i]
 		}
 	}

@@ -459,28 +459,34 @@ func (c *chakra) rank(rank int, f File, nodes []chNode) error {
 	}
 	switch mode {
 	case "chained":
-		chain(out, func(k int) int64 {
+		number := map[int64]int32{} // of streams
+		for k := range out {
 			n := &nodes[from[k]]
 			if !gpu[from[k]] || out[k].Kind == Recv {
-				return -1
+				continue
 			}
-			if s, ok := n.ints["stream"]; ok {
-				return max(0, s)
+			s, ok := n.ints["stream"]
+			if !ok {
+				s = n.ints["tid"]
 			}
-			return max(0, n.ints["tid"])
-		})
+			s = max(0, s)
+			if number[s] == 0 {
+				number[s] = int32(len(number) + 1)
+			}
+			out[k].Stream = number[s]
+		}
 	case "one-at-a-time":
-		chain(out, func(k int) int64 {
+		for k := range out {
 			switch {
 			case out[k].Kind == Recv || out[k].Kind == Join:
-				return -1
 			case !gpu[from[k]]:
-				return 0
+				out[k].Stream = 1
 			case out[k].Kind == Compute:
-				return 1
+				out[k].Stream = 2
+			default:
+				out[k].Stream = 3
 			}
-			return 2
-		})
+		}
 	}
 	c.Ops[rank] = out
 	return nil

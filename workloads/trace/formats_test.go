@@ -226,8 +226,8 @@ func TestGOAL(t *testing.T) {
 	}
 	at := map[string]int32{}
 	for id := range b.Graph.Tasks {
-		if b.Rank[id] == 0 {
-			at[j.Ops[0][b.Op[id]].Name] = int32(id)
+		if name := j.Ops[0][b.Op[id]].Name; b.Rank[id] == 0 && (b.Graph.Tasks[id].Kind == engine.Transfer || at[name] == 0) {
+			at[name] = int32(id)
 		}
 	}
 	after := func(a, b2 string) bool {

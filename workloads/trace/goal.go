@@ -35,12 +35,12 @@ func isGOAL(begin []byte) bool {
 }
 
 // readGOAL reads a schedule of LogGOPSim, ATLAHS and SPCL's htsim, as text or as txt2bin makes it. Messages up to the
-// size that LogGOPSim sends eagerly do not wait for their receives.
+// size that LogGOPSim sends eagerly do not wait for their receives, and are done for their sender when they start.
 func readGOAL(files []File, h *Hints) (*Job, error) {
 	if len(files) != 1 {
 		return nil, &Error{File: files[1].Name, Problem: "is a second file, and one holds the whole schedule", Want: "one file"}
 	}
-	j := &Job{Eager: goalEager}
+	j := &Job{Eager: goalEager, Buffered: true}
 	g := &goal{Job: j, cpus: map[int32][]int64{}}
 	if f := files[0]; len(f.Data) >= 8 && binary.LittleEndian.Uint64(f.Data) <= goalMagic && !bytes.HasPrefix(f.Data, []byte("num")) {
 		return j, g.binary(f)
@@ -67,8 +67,7 @@ func (g *goal) add(rank int32, o Op, cpu int64) int32 {
 	return int32(len(g.Ops[rank]) - 1)
 }
 
-// end orders the operations of a rank: computes of a cpu one after the other, in the order of the file where nothing
-// else says which comes first. LogGOPSim takes the one that is ready first.
+// end orders the operations of a rank and puts the computes of each cpu on a stream.
 func (g *goal) end(rank int32, starts [][2]int32) error {
 	begun := map[int32]int32{} // what all that a waits for is joined by, where others wait for its beginning
 	for _, s := range starts {
@@ -89,11 +88,9 @@ func (g *goal) end(rank int32, starts [][2]int32) error {
 	if err != nil {
 		return err
 	}
-	cpus := make([]int64, len(out))
 	for i, k := range at {
-		cpus[k] = g.cpus[rank][i]
+		out[k].Stream = int32(g.cpus[rank][i] + 1)
 	}
-	chain(out, func(i int) int64 { return cpus[i] })
 	g.Ops[rank] = out
 	delete(g.cpus, rank)
 	return nil

@@ -56,22 +56,6 @@ func ordered(ops []Op) (out []Op, at []int32, err error) {
 	return out, at, nil
 }
 
-// chain has operations that are on one stream wait for the one before; -1 is on none. Operations are in an order in which
-// each comes after what it waits for.
-func chain(ops []Op, stream func(i int) int64) {
-	last := map[int64]int32{}
-	for i := range ops {
-		s := stream(i)
-		if s < 0 {
-			continue
-		}
-		if before, ok := last[s]; ok && !slices.Contains(ops[i].After, before) {
-			ops[i].After = append(ops[i].After, before)
-		}
-		last[s] = int32(i)
-	}
-}
-
 // note adds one to the note of that text.
 func (j *Job) note(what string, bytes int64) {
 	i := slices.IndexFunc(j.Notes, func(n Note) bool { return n.What == what })

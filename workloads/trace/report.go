@@ -1,11 +1,13 @@
 package trace
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"strings"
 
 	"sim/engine"
+	"sim/engine/flow"
 	"sim/engine/units"
 )
 
@@ -94,7 +96,7 @@ func (j *Job) Report(w io.Writer) error {
 		row("note", "%s (%d%s)", n.What, n.Count, bytes)
 	}
 	if j.Stage == nil {
-		sends, recvs, err := j.match()
+		sends, recvs, _, err := j.match()
 		if err != nil {
 			row("unmatched", "%v", err)
 		} else if len(sends) > 0 {
@@ -102,6 +104,9 @@ func (j *Job) Report(w io.Writer) error {
 		}
 		other := 0
 		for i, r := range recvs {
+			if r.rank < 0 {
+				continue // found in the simulation
+			}
 			if sent, taken := j.at(sends[i]).Bytes, j.at(r).Bytes; taken > 0 && taken != sent {
 				other++
 			}
@@ -122,7 +127,8 @@ func (j *Job) Report(w io.Writer) error {
 // mostFollowed bounds the operations whose critical path is sought.
 const mostFollowed = 20_000_000
 
-// critical returns the longest that operations that wait for each other compute.
+// critical returns how long the job takes if messages and calls take no time: the longest path of computes that wait for
+// each other, on a stream or through dependencies.
 func (j *Job) critical() (engine.Time, error) {
 	n := 0
 	for _, ops := range j.Ops {
@@ -136,6 +142,13 @@ func (j *Job) critical() (engine.Time, error) {
 		return 0, err
 	}
 	g, longest := built.Graph, engine.Time(0)
+	if !g.Contention.IsEmpty() {
+		t, err := flow.Run(context.Background(), g, &engine.Network{Nodes: int32(j.Ranks)}, &engine.Routes{Start: make([]int32, len(g.Tasks)+1)}, flow.Options{})
+		if err != nil {
+			return 0, err
+		}
+		return t.Makespan, nil
+	}
 	end := make([]engine.Time, len(g.Tasks))
 	for _, id := range g.Order() {
 		for _, e := range g.In(id) {

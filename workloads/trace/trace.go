@@ -69,11 +69,14 @@ type Op struct {
 	Coll  Collective
 	Dur   engine.Time // of a Compute
 	Bytes int64
-	Group int32   // of a Call: index of Job.Groups
-	Peer  int32   // of a Send or Recv: the other rank less this one, so that ranks that do alike share a program; or Any
-	Tag   uint32  // of a Send or Recv, AnyTag receives all; of a Join or Compute its number among all tasks, 0 of none
-	Turn  int32   // of a Send: links send packets of the lowest first, of those that wait; 0 of none
-	After []int32 // operations of the rank that it waits for, by index; those of others it waits for where it talks with them
+	Group int32  // of a Call: index of Job.Groups
+	Peer  int32  // of a Send or Recv: the other rank less this one, so that ranks that do alike share a program; or Any
+	Tag   uint32 // of a Send or Recv, AnyTag receives all; of a Join or Compute its number among all tasks, 0 of none
+	// Stream, if above 0, is one of the rank's streams. Operations of a stream go one at a time, in the order in which they
+	// become ready. Operations of a rank that has streams stand behind those that they wait for.
+	Stream int32
+	Turn   int32   // of a Send: links send packets of the lowest first, of those that wait; 0 of none
+	After  []int32 // operations of the rank that it waits for, by index; those of others it waits for where it talks with them
 }
 
 // Any is the peer of a Recv from whomever sends first, AnyTag its tag where that may be any.
@@ -113,8 +116,10 @@ type Job struct {
 	Groups []Group
 	Ops    [][]Op // by rank; ranks may share them
 	Eager  int64  // bytes up to which a message does not wait for its Recv
-	Dims   []Dim  // of parallelism, as ranks are numbered: the first varies fastest; none where the files do not say
-	Notes  []Note // what was dropped or is not what it seems
+	// Buffered says that a Send of up to Eager bytes is done for its rank when it starts, not when it has arrived.
+	Buffered bool
+	Dims     []Dim  // of parallelism, as ranks are numbered: the first varies fastest; none where the files do not say
+	Notes    []Note // what was dropped or is not what it seems
 	// Stage is what a stage of a pipeline does, of files that hold one that stands for all; nil where they hold each rank.
 	Stage *training.Measured
 }

@@ -37,6 +37,9 @@ func refused(format string, args ...any) error { return Refused(fmt.Sprintf(form
 // errTooMany refuses more operations.
 var errTooMany = refused("it is more than %d operations; want a smaller job", MaxWritten)
 
+// errContended refuses work whose order is decided in the simulation.
+var errContended = refused("receives of any source, or computes that overlap on one stream, are ordered while they are simulated, and files that are written say no such order; want a trace without these")
+
 // messages returns those of a transfer.
 func (w *Work) messages(task int32) [][2]int32 {
 	if w.Messages != nil {
@@ -48,10 +51,21 @@ func (w *Work) messages(task int32) [][2]int32 {
 
 // Job makes the work operations of ranks, which Build makes the same work again: of a compute one of its rank, of a
 // transfer a send and a receive. What waits for a task on another rank waits for a message of no bytes from there,
-// whose tag has its highest bit set; of others that is clear. It fails (Refused) where there are too many operations.
-func (w *Work) Job() (*Job, error) {
+// whose tag has its highest bit set; of others that is clear. It fails (Refused) if there are too many operations, or if
+// the graph has a contention.
+func (w *Work) Job() (*Job, error) { return w.job(&Job{Eager: MaxSend}) }
+
+// GOALJob is Job for a format in which small messages are done for their sender when they start: what waits for their
+// arrival on the sender's rank waits for word from the receiver.
+func (w *Work) GOALJob() (*Job, error) { return w.job(&Job{Eager: goalEager, Buffered: true}) }
+
+// job adds the operations to j, whose rules for messages are set.
+func (w *Work) job(j *Job) (*Job, error) {
 	g := w.Graph
-	j := &Job{Ranks: w.Ranks, Ops: make([][]Op, w.Ranks), Eager: MaxSend}
+	if !g.Contention.IsEmpty() {
+		return nil, errContended
+	}
+	j.Ranks, j.Ops = w.Ranks, make([][]Op, w.Ranks)
 	v := &working{Work: w, Job: j, homes: w.homes(), known: map[[2]int32]int32{}, tags: make([]uint32, len(g.Tasks)), sent: 1}
 	for id := range g.Tasks { // tasks are in this order again when they are read
 		if v.tags[id], v.sent = v.sent, v.sent+1; g.Tasks[id].Kind == engine.Transfer {
@@ -153,7 +167,10 @@ func (v *working) transfer(id int32, messages [][2]int32) {
 		}
 		sent, got := v.message(name, m[0], m[1], each, v.tags[id]+uint32(k), turn, v.after(id, m[0]))
 		if n == 1 {
-			v.known[[2]int32{id, m[0]}], v.known[[2]int32{id, m[1]}] = sent, got
+			v.known[[2]int32{id, m[1]}] = got
+			if !v.Buffered || each == 0 || each > v.Eager {
+				v.known[[2]int32{id, m[0]}] = sent
+			}
 			return
 		}
 		if home := v.homes[id]; m[1] != home {

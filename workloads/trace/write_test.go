@@ -38,7 +38,7 @@ var writtenFormats = []written{
 }
 
 func writtenJob(w *Work, write func(*Job, io.Writer) error) ([]File, error) {
-	j, err := w.Job()
+	j, err := w.GOALJob()
 	if err != nil {
 		return nil, err
 	}

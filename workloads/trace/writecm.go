@@ -14,6 +14,9 @@ import (
 // for the same.
 func (w *Work) WriteCM(to io.Writer) error {
 	g := w.Graph
+	if !g.Contention.IsEmpty() {
+		return errContended
+	}
 	type set struct{ flows []int32 } // a trigger
 	var sets []set
 	var src, dst []int32

@@ -1,0 +1,429 @@
+package engine
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// Contention is what the compute tasks of a graph compete for besides the network. Who gets what is decided while the
+// graph is simulated, in order of time: at servers in the order in which tasks become ready, at boxes in the order in
+// which messages and receives come. At equal times the one that is listed first in Holds, Offers or Requests comes first.
+//
+// A task of a contention becomes ready as every other task does. It starts when it is granted what it competes for.
+type Contention struct {
+	Holds    []Hold
+	Offers   []Offer
+	Requests []Request
+}
+
+// Hold occupies a server from the start of task First to the end of task Last. A server is occupied by one hold at a
+// time. A task that is First of several holds starts when all their servers are free, and occupies them together.
+type Hold struct{ Server, First, Last int32 }
+
+// Offer is a message in a box. Task starts when a request of the box takes the offer, and that request ends with task
+// Until, which is Task or a task after it.
+type Offer struct {
+	Box, Task, Until int32
+	Source           int32
+	Tag              uint32
+}
+
+// Request is a receive in a box. It takes the first offer, in order of arrival, whose source and tag it accepts. Task
+// starts and ends when Offer.Until of that offer ends.
+type Request struct {
+	Box, Task int32
+	Source    int32
+	Tag       uint32
+	AnySource bool // accept every source
+	AnyTag    bool // accept every tag
+}
+
+// IsEmpty reports whether nothing is competed for.
+func (c *Contention) IsEmpty() bool { return len(c.Holds)+len(c.Offers)+len(c.Requests) == 0 }
+
+// Mapped returns the contention of a graph in which task id has the number to(id).
+func (c *Contention) Mapped(to func(id int32) int32) Contention {
+	out := Contention{slices.Clone(c.Holds), slices.Clone(c.Offers), slices.Clone(c.Requests)}
+	for i := range out.Holds {
+		h := &out.Holds[i]
+		h.First, h.Last = to(h.First), to(h.Last)
+	}
+	for i := range out.Offers {
+		o := &out.Offers[i]
+		o.Task, o.Until = to(o.Task), to(o.Until)
+	}
+	for i := range out.Requests {
+		out.Requests[i].Task = to(out.Requests[i].Task)
+	}
+	return out
+}
+
+// Roles of a task in a contention, as bits.
+const (
+	roleHolds    uint8 = 1 << iota // First of a hold: it waits for servers
+	roleReleases                   // Last of a hold
+	roleOffers
+	roleUntil
+	roleRequests
+)
+
+// contentionIndex is a Contention by task, for simulations. It does not change.
+type contentionIndex struct {
+	role                    []uint8 // by task
+	place                   []int32 // by task: its first place in Holds, Offers or Requests
+	holdStart, hold         []int32 // by task: the servers it waits for
+	releaseStart, release   []int32 // by task: the servers that it frees
+	servers, patterns       int
+	pattern                 []int32 // by task: the pattern that a request accepts
+	acceptedStart, accepted []int32 // by task: the patterns that accept an offer
+	untilStart, until       []int32 // by task: the offers whose requests end with it
+}
+
+// pattern is what a request accepts.
+type pattern struct {
+	box, source    int32
+	tag            uint32
+	anySrc, anyTag bool
+}
+
+// index builds the index of a contention. It fails on tasks that do not exist or that are no compute tasks, on tasks of
+// several roles that exclude each other, and on requests and offers that are listed twice.
+func (c *Contention) index(g *Graph) (*contentionIndex, error) {
+	n := len(g.Tasks)
+	x := &contentionIndex{role: make([]uint8, n), place: make([]int32, n), pattern: slices.Repeat([]int32{-1}, n)}
+	take := func(id int32, role, excluded uint8) error {
+		switch {
+		case id < 0 || int(id) >= n:
+			return fmt.Errorf("engine: contention of task %d, which is not in the graph of %d tasks", id, n)
+		case g.Tasks[id].Kind != Compute:
+			return fmt.Errorf("engine: contention of %s, which is a transfer; want a compute task", g.Name(id))
+		case x.role[id]&excluded != 0:
+			return fmt.Errorf("engine: %s competes for several things at once", g.Name(id))
+		}
+		x.role[id] |= role
+		return nil
+	}
+	const starts = roleHolds | roleOffers | roleRequests
+	patterns := map[pattern]int32{}
+	for i, r := range c.Requests {
+		if err := take(r.Task, roleRequests, 0xff); err != nil {
+			return nil, err
+		}
+		x.place[r.Task] = int32(i)
+		p := pattern{r.Box, r.Source, r.Tag, r.AnySource, r.AnyTag}
+		if r.AnySource {
+			p.source = 0
+		}
+		if r.AnyTag {
+			p.tag = 0
+		}
+		k, ok := patterns[p]
+		if !ok {
+			k = int32(len(patterns))
+			patterns[p] = k
+		}
+		x.pattern[r.Task] = k
+	}
+	x.patterns = len(patterns)
+	var accepted, untils, holds, releases [][2]int32
+	for i, o := range c.Offers {
+		if err := take(o.Task, roleOffers, starts); err != nil {
+			return nil, err
+		}
+		x.place[o.Task] = int32(i)
+		if err := take(o.Until, roleUntil, roleRequests); err != nil {
+			return nil, err
+		}
+		untils = append(untils, [2]int32{o.Until, o.Task})
+		for any := range 4 {
+			p := pattern{o.Box, o.Source, o.Tag, any&1 != 0, any&2 != 0}
+			if p.anySrc {
+				p.source = 0
+			}
+			if p.anyTag {
+				p.tag = 0
+			}
+			if k, ok := patterns[p]; ok {
+				accepted = append(accepted, [2]int32{o.Task, k})
+			}
+		}
+	}
+	seen := map[[2]int32]bool{}
+	for i, h := range c.Holds {
+		if h.First >= 0 && int(h.First) < n && x.role[h.First]&roleHolds == 0 {
+			x.place[h.First] = int32(i)
+		}
+		if err := take(h.First, roleHolds, roleOffers|roleRequests); err != nil {
+			return nil, err
+		}
+		if err := take(h.Last, roleReleases, roleRequests); err != nil {
+			return nil, err
+		}
+		if key := [2]int32{h.Server, h.First}; h.Server < 0 || seen[key] {
+			return nil, fmt.Errorf("engine: %s holds server %d twice, or the server is negative", g.Name(h.First), h.Server)
+		} else {
+			seen[key] = true
+		}
+		x.servers = max(x.servers, int(h.Server)+1)
+		holds, releases = append(holds, [2]int32{h.First, h.Server}), append(releases, [2]int32{h.Last, h.Server})
+	}
+	x.holdStart, x.hold = rows(holds, n)
+	x.releaseStart, x.release = rows(releases, n)
+	x.acceptedStart, x.accepted = rows(accepted, n)
+	x.untilStart, x.until = rows(untils, n)
+	return x, nil
+}
+
+// rows returns the second numbers of pairs in compressed rows by the first.
+func rows(pairs [][2]int32, n int) (start, values []int32) {
+	slices.SortStableFunc(pairs, func(a, b [2]int32) int { return cmp.Compare(a[0], b[0]) })
+	start = make([]int32, n+1)
+	for _, p := range pairs {
+		start[p[0]+1]++
+		values = append(values, p[1])
+	}
+	for i := range n {
+		start[i+1] += start[i]
+	}
+	return start, values
+}
+
+// fifo is a queue of task ids. Ids before head have left it.
+type fifo struct {
+	ids  []int32
+	head int
+}
+
+func (f *fifo) push(id int32) { f.ids = append(f.ids, id) }
+
+// first returns the first id, -1 if the queue is empty.
+func (f *fifo) first() int32 {
+	if f.head == len(f.ids) {
+		return -1
+	}
+	return f.ids[f.head]
+}
+
+func (f *fifo) pop() {
+	if f.head++; f.head == len(f.ids) {
+		f.ids, f.head = f.ids[:0], 0
+	}
+}
+
+// Contest is the state of a contention in one simulation run. A simulator calls Arrive when a task that Decides reports
+// becomes ready, Ended when a task that Involves reports ends, and Resolve when nothing else happens at that time.
+type Contest struct {
+	x *contentionIndex
+
+	arrived []int32 // tasks that became ready and have not been queued
+	touched []int32 // servers whose queue or occupation changed since Resolve
+	cause   []int32 // by task: see Trace.Cause
+
+	waiting []fifo  // by server: tasks, in the order in which they became ready
+	held    []bool  // by server
+	freedBy []int32 // by server: the task that freed it last, -1 if none did
+
+	offers   []fifo  // by pattern: offers that have arrived; those with a partner have left
+	requests []fifo  // by pattern: requests that are ready and have no offer
+	order    []int64 // by request task: its place among all that became ready
+	partner  []int32 // by offer and request task: the other, -1 if none
+	sequence int64
+
+	granted []int32 // scratch of Resolve
+}
+
+// NewContest returns the state of a run of g before its start, nil if g has no contention.
+func (g *Graph) NewContest() *Contest {
+	if g.contention == nil {
+		return nil
+	}
+	x := g.contention
+	n := len(x.role)
+	c := &Contest{x: x, cause: make([]int32, n), waiting: make([]fifo, x.servers), held: make([]bool, x.servers), freedBy: make([]int32, x.servers),
+		offers: make([]fifo, x.patterns), requests: make([]fifo, x.patterns)}
+	if x.patterns > 0 {
+		c.order, c.partner = make([]int64, n), make([]int32, n)
+	}
+	c.Reset()
+	return c
+}
+
+// Reset goes back to the start of a run.
+func (c *Contest) Reset() {
+	c.arrived, c.touched, c.sequence = c.arrived[:0], c.touched[:0], 0
+	for i := range c.cause {
+		c.cause[i] = -1
+	}
+	for i := range c.partner {
+		c.partner[i] = -1
+	}
+	for i := range c.waiting {
+		c.waiting[i] = fifo{ids: c.waiting[i].ids[:0]}
+		c.held[i], c.freedBy[i] = false, -1
+	}
+	for i := range c.offers {
+		c.offers[i], c.requests[i] = fifo{ids: c.offers[i].ids[:0]}, fifo{ids: c.requests[i].ids[:0]}
+	}
+}
+
+// CopyFrom makes c equal to d, which must be of the same graph.
+func (c *Contest) CopyFrom(d *Contest) {
+	c.sequence = d.sequence
+	c.arrived, c.touched = append(c.arrived[:0], d.arrived...), append(c.touched[:0], d.touched...)
+	copy(c.cause, d.cause)
+	copy(c.held, d.held)
+	copy(c.freedBy, d.freedBy)
+	copy(c.order, d.order)
+	copy(c.partner, d.partner)
+	for _, k := range [][2][]fifo{{c.waiting, d.waiting}, {c.offers, d.offers}, {c.requests, d.requests}} {
+		for i := range k[0] {
+			k[0][i] = fifo{append(k[0][i].ids[:0], k[1][i].ids...), k[1][i].head}
+		}
+	}
+}
+
+// Involves reports whether a task has a part in the contention. Its start and end must be simulated in order of time.
+func (c *Contest) Involves(task int32) bool { return c.x.role[task] != 0 }
+
+// Decides reports whether a task waits for the contention after it has become ready.
+func (c *Contest) Decides(task int32) bool {
+	return c.x.role[task]&(roleHolds|roleOffers|roleRequests) != 0
+}
+
+// Arrive is called when a task has become ready.
+func (c *Contest) Arrive(task int32) { c.arrived = append(c.arrived, task) }
+
+// Ended is called when a task ends. It calls end for each request that ends with the task.
+func (c *Contest) Ended(task int32, end func(request int32)) {
+	x := c.x
+	for _, s := range x.release[x.releaseStart[task]:x.releaseStart[task+1]] {
+		c.held[s], c.freedBy[s] = false, task
+		c.touched = append(c.touched, s)
+	}
+	if x.role[task]&roleUntil == 0 {
+		return
+	}
+	for _, offer := range x.until[x.untilStart[task]:x.untilStart[task+1]] {
+		if r := c.partner[offer]; r >= 0 {
+			c.cause[r] = task
+			end(r)
+		}
+	}
+}
+
+// Pending reports whether Resolve has something to decide.
+func (c *Contest) Pending() bool { return len(c.arrived)+len(c.touched) > 0 }
+
+// Resolve decides who is granted what at this time and returns the tasks that start now, by id. The slice is valid until
+// the next call. A granted task is not a request: these start and end with their offer.
+func (c *Contest) Resolve() []int32 {
+	x := c.x
+	c.granted = c.granted[:0]
+	slices.SortFunc(c.arrived, func(a, b int32) int { return cmp.Compare(x.place[a], x.place[b]) })
+	for _, id := range c.arrived {
+		switch role := x.role[id]; {
+		case role&roleRequests != 0:
+			c.request(id)
+		case role&roleHolds != 0:
+			for _, s := range x.hold[x.holdStart[id]:x.holdStart[id+1]] {
+				c.waiting[s].push(id)
+				c.touched = append(c.touched, s)
+			}
+		}
+	}
+	for _, id := range c.arrived {
+		if x.role[id]&roleOffers != 0 {
+			c.offer(id)
+		}
+	}
+	c.arrived = c.arrived[:0]
+	for _, s := range c.touched {
+		if id := c.waiting[s].first(); id >= 0 && c.free(id) {
+			c.occupy(id)
+		}
+	}
+	c.touched = c.touched[:0]
+	slices.Sort(c.granted)
+	return c.granted
+}
+
+// free reports whether a task is the first that waits for each of its servers, and none of these is occupied.
+func (c *Contest) free(id int32) bool {
+	for _, s := range c.x.hold[c.x.holdStart[id]:c.x.holdStart[id+1]] {
+		if c.held[s] || c.waiting[s].first() != id {
+			return false
+		}
+	}
+	return true
+}
+
+// occupy grants a task its servers.
+func (c *Contest) occupy(id int32) {
+	for _, s := range c.x.hold[c.x.holdStart[id]:c.x.holdStart[id+1]] {
+		c.waiting[s].pop()
+		c.held[s] = true
+		c.cause[id] = max(c.cause[id], c.freedBy[s])
+	}
+	c.granted = append(c.granted, id)
+}
+
+// request takes the first offer that has arrived, or waits for one.
+func (c *Contest) request(id int32) {
+	c.sequence++
+	c.order[id] = c.sequence
+	p := c.x.pattern[id]
+	for f := &c.offers[p]; ; f.pop() {
+		o := f.first()
+		if o < 0 {
+			c.requests[p].push(id)
+			return
+		}
+		if c.partner[o] < 0 {
+			f.pop()
+			c.match(o, id)
+			c.cause[o] = id
+			return
+		}
+	}
+}
+
+// offer goes to the first request that accepts it, or waits for one.
+func (c *Contest) offer(id int32) {
+	accepted := c.x.accepted[c.x.acceptedStart[id]:c.x.acceptedStart[id+1]]
+	best := int32(-1)
+	for _, p := range accepted {
+		if r := c.requests[p].first(); r >= 0 && (best < 0 || c.order[r] < c.order[best]) {
+			best = r
+		}
+	}
+	if best < 0 {
+		for _, p := range accepted {
+			c.offers[p].push(id)
+		}
+		return
+	}
+	c.requests[c.x.pattern[best]].pop()
+	c.match(id, best)
+}
+
+func (c *Contest) match(offer, request int32) {
+	c.partner[offer], c.partner[request] = request, offer
+	c.granted = append(c.granted, offer)
+}
+
+// Waits says what a task that has become ready waits for, in the words of an error.
+func (c *Contest) Waits(task int32) string {
+	switch role := c.x.role[task]; {
+	case role&roleRequests != 0:
+		return "a message that it accepts"
+	case role&roleOffers != 0:
+		return "a receive that accepts it"
+	case role&roleHolds != 0:
+		return "its turn"
+	}
+	return "others"
+}
+
+// Causes returns Trace.Cause of the run so far.
+func (c *Contest) Causes() []int32 { return slices.Clone(c.cause) }
