@@ -22,7 +22,8 @@ type Packets struct {
 	Paths    *engine.Paths // by flow
 }
 
-// Packets returns the job g on pods whose circuits are as provisioned has them (see Provision). It fails where a pod
+// Packets returns the job g on pods whose circuits, interfaces and links inside pods have the rates of provisioned (see
+// Provision). It fails where a pod
 // has more sets of NICs or bundles than a route can name.
 func (p *Pods) Packets(g *engine.Graph, o *Optical, provisioned *engine.Network) (*Packets, error) {
 	b := &packetBuilder{Packets: &Packets{Graph: &engine.Graph{}}, p: p, o: o, of: map[engine.Flow]bool{}}
@@ -85,9 +86,9 @@ func (b *packetBuilder) layNetwork(provisioned *engine.Network) error {
 		}
 	}
 	for c := range int32(len(p.NICs)) {
-		rate := float64(p.NICs[c].Rate) * float64(gpus[c])
-		n.Links = append(n.Links, engine.Link{From: b.sends(c), To: b.leaves(b.pod[c]), Rate: rate},
-			engine.Link{From: b.enters(b.pod[c]), To: b.receives(c), Rate: rate})
+		out, in := provisioned.Groups[2*c].Rate, provisioned.Groups[2*c+1].Rate // of a GPU
+		n.Links = append(n.Links, engine.Link{From: b.sends(c), To: b.leaves(b.pod[c]), Rate: out * float64(gpus[c])},
+			engine.Link{From: b.enters(b.pod[c]), To: b.receives(c), Rate: in * float64(gpus[c])})
 	}
 	for _, l := range provisioned.Links {
 		n.Links = append(n.Links, engine.Link{From: b.leaves(l.From), To: b.enters(l.To), Rate: l.Rate})
@@ -97,8 +98,9 @@ func (b *packetBuilder) layNetwork(provisioned *engine.Network) error {
 	b.in = int32(len(n.Links))
 	if p.Inside != nil {
 		n.Nodes += p.Inside.Network.Nodes
-		for _, l := range p.Inside.Network.Links {
-			n.Links = append(n.Links, engine.Link{From: b.inside(l.From), To: b.inside(l.To), Rate: l.Rate, Latency: l.Latency})
+		for i, l := range p.Inside.Network.Links {
+			rate := provisioned.Groups[int(nics)+i].Rate
+			n.Links = append(n.Links, engine.Link{From: b.inside(l.From), To: b.inside(l.To), Rate: rate, Latency: l.Latency})
 		}
 	}
 	n.ResourceNamer = func(r int32) string {

@@ -108,13 +108,13 @@ func (z *sim) newApart() *apart {
 	if !z.byNumber || z.o.apart < 0 || z.errors > 0 || !z.paths.single() || z.windowOf != nil || z.job != nil || z.log != nil || len(z.injectors) == 0 {
 		return nil
 	}
-	least, largest, greedy := z.injectors[0].bytes, z.injectors[0].bytes, z.injectors[0].process == Greedy
+	least, largest, greedy := z.injectors[0].last, z.injectors[0].bytes, z.injectors[0].process == Greedy
 	for i := range z.injectors {
 		m := &z.injectors[i]
 		if m.process == Greedy != greedy {
 			return nil // both may inject before one link at one time
 		}
-		least, largest = min(least, m.bytes), max(largest, m.bytes)
+		least, largest = min(least, m.last), max(largest, m.bytes)
 	}
 	p := &apart{sim: z, crew: &crew{greedy: greedy}}
 	shortest, longest, takes, most := engine.Never, engine.Time(0), engine.Never, engine.Time(0)

@@ -23,15 +23,19 @@ func TestBadWork(t *testing.T) {
 		"takes channel 1 of link 0, which has 1": func(_ *engine.Network, w *packet.Work, _ *packet.Options) {
 			w.Paths.Step[0] = engine.MakeStep(0, 1)
 		},
-		"cannot take port 0 at node 0":    func(n *engine.Network, _ *packet.Work, _ *packet.Options) { n.Links[0].Rate = 0 },
-		"1 groups that links share":       func(n *engine.Network, _ *packet.Work, _ *packet.Options) { n.Groups = []engine.Group{{Rate: 1}} },
-		"has rate -1":                     func(n *engine.Network, _ *packet.Work, _ *packet.Options) { n.Links[1].Rate = -1 },
-		"want at least 8000 b/s":          func(n *engine.Network, _ *packet.Work, _ *packet.Options) { n.Links[0].Rate = 7999 },
-		"link 1 has a latency of -1e-12s": func(n *engine.Network, _ *packet.Work, _ *packet.Options) { n.Links[1].Latency = -1 },
-		"a buffer of -1 B":                func(n *engine.Network, _ *packet.Work, _ *packet.Options) { n.Links[1].Buffer = -1 },
-		"leads from 0 to 2 of 2 nodes":    func(n *engine.Network, _ *packet.Work, _ *packet.Options) { n.Links[0].To = 2 },
-		"changes to 5 b/s":                func(n *engine.Network, _ *packet.Work, _ *packet.Options) { n.Changes = []engine.Change{{Rate: 5}} },
-		"sends packets of 0 B; want 1 to": func(_ *engine.Network, w *packet.Work, _ *packet.Options) { w.Sources[0].Bytes = 0 },
+		"cannot take port 0 at node 0":                   func(n *engine.Network, _ *packet.Work, _ *packet.Options) { n.Links[0].Rate = 0 },
+		"1 groups that links share":                      func(n *engine.Network, _ *packet.Work, _ *packet.Options) { n.Groups = []engine.Group{{Rate: 1}} },
+		"has rate -1":                                    func(n *engine.Network, _ *packet.Work, _ *packet.Options) { n.Links[1].Rate = -1 },
+		"want at least 8000 b/s":                         func(n *engine.Network, _ *packet.Work, _ *packet.Options) { n.Links[0].Rate = 7999 },
+		"link 1 has a latency of -1e-12s":                func(n *engine.Network, _ *packet.Work, _ *packet.Options) { n.Links[1].Latency = -1 },
+		"a buffer of -1 B":                               func(n *engine.Network, _ *packet.Work, _ *packet.Options) { n.Links[1].Buffer = -1 },
+		"leads from 0 to 2 of 2 nodes":                   func(n *engine.Network, _ *packet.Work, _ *packet.Options) { n.Links[0].To = 2 },
+		"changes to 5 b/s":                               func(n *engine.Network, _ *packet.Work, _ *packet.Options) { n.Changes = []engine.Change{{Rate: 5}} },
+		"sends packets of 0 B; want 1 to":                func(_ *engine.Network, w *packet.Work, _ *packet.Options) { w.Sources[0].Bytes = 0 },
+		"with a packet of 101 B; want at most the 100 B": func(_ *engine.Network, w *packet.Work, _ *packet.Options) { w.Sources[0].Last = 101 },
+		"counts no packets of a flow; want 0 B": func(_ *engine.Network, w *packet.Work, _ *packet.Options) {
+			w.Sources[0].Last, w.Sources[0].Order = 1, packet.Uniform
+		},
 		"source 0 (poisson, together) of flows 0..0 sends every 0 ticks": func(_ *engine.Network, w *packet.Work, _ *packet.Options) { w.Sources[0].Process = packet.Poisson },
 		"wants the order round-robin":                                    func(_ *engine.Network, w *packet.Work, _ *packet.Options) { w.Sources[0].Process = packet.Greedy },
 		"has a window of 0 packets":                                      func(_ *engine.Network, w *packet.Work, _ *packet.Options) { w.Sources[0].Process = packet.Window },

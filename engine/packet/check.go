@@ -76,6 +76,10 @@ func checkSources(w *Work) error {
 			return bad("of %d flows", len(w.Flows))
 		case s.Bytes < 1 || s.Bytes > maxBytes:
 			return bad("sends packets of %d B; want 1 to %d", s.Bytes, maxBytes)
+		case s.Last < 0 || s.Last > s.Bytes:
+			return bad("ends each flow with a packet of %d B; want at most the %d B of others", s.Last, s.Bytes)
+		case s.Last > 0 && (s.Process == Poisson || s.Order == Uniform || s.Count == 0):
+			return bad("ends each flow with a packet of %d B, but counts no packets of a flow; want 0 B", s.Last)
 		case s.Count < 0 || s.Start < 0 || s.Stop < 0 || injections > math.MaxInt64/4:
 			return bad("sends %d packets of each from %v until %v; want none negative, and fewer than 2^61 packets", s.Count, s.Start, s.Stop)
 		case !(s.Every >= 0) || s.Every > math.MaxInt64/4 || open && float64(s.Start)+s.Every*injections > math.MaxInt64/4:

@@ -19,12 +19,12 @@ func (p *parts) fires() {
 		w := &p.wait[int(p.timed)+i]
 		m := &p.injectors[w.source]
 		for w.at < p.end {
-			f := firing{key: w.key, at: w.at, first: m.first, n: m.n, bytes: m.bytes}
+			f := firing{key: w.key, at: w.at, first: m.first, n: m.n, bytes: m.bytesOf(m.sent)}
 			s.End = max(s.End, f.at)
 			m.sent++
 			w.at = engine.Never
 			if p.mixed {
-				f.rest |= uint64(m.bytes)
+				f.rest |= uint64(f.bytes)
 			} else {
 				f.t = int32(p.index(f.at))
 			}

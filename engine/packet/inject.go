@@ -20,7 +20,9 @@ type injector struct {
 	then        int64   // the place of the flow of the one behind it
 	key         uint64
 	count       int64 // packets of each flow
-	bytes, hold int32
+	bytes       int32 // of a packet
+	last        int32 // bytes of the last packet of each flow
+	hold        int32
 	window      int32
 	offset      int64
 	start, stop engine.Time
@@ -45,7 +47,7 @@ func (z *sim) newInjectors(w *Work) {
 			continue
 		}
 		m := injector{
-			process: s.Process, order: s.Order, bytes: s.Bytes, hold: fromOpen,
+			process: s.Process, order: s.Order, bytes: s.Bytes, last: s.last(), hold: fromOpen,
 			first: s.First, n: s.End - s.First, count: s.Count, start: s.Start, stop: s.Stop,
 			every: s.Every, offset: int64(s.Offset), key: mix(mix(s.Seed) + uint64(s.First)), window: s.Window, ack: s.Ack,
 		}
@@ -163,8 +165,9 @@ func (z *sim) fire(i int32, now engine.Time) {
 		if m.sent == m.total {
 			return
 		}
+		bytes := m.bytesOf(m.sent)
 		flow := m.take()
-		if start := z.launch(flow, m.bytes, m.hold, m.next.hold, now); start < engine.Never && m.sent < m.total {
+		if start := z.launch(flow, bytes, m.hold, m.next.hold, now); start < engine.Never && m.sent < m.total {
 			z.set(z.base+i, start)
 		}
 	case Window:
@@ -174,12 +177,13 @@ func (z *sim) fire(i int32, now engine.Time) {
 		if at := m.time(); m.sent < m.total && (m.stop == 0 || at < m.stop) {
 			z.set(z.base+i, at)
 		}
+		bytes := m.bytesOf(m.sent - 1)
 		if m.order != Together {
-			z.launch(m.pick(m.sent-1), m.bytes, m.hold, nowhere, now)
+			z.launch(m.pick(m.sent-1), bytes, m.hold, nowhere, now)
 			return
 		}
 		for f := m.first; f < m.first+m.n; f++ {
-			z.launch(f, m.bytes, m.hold, nowhere, now)
+			z.launch(f, bytes, m.hold, nowhere, now)
 		}
 	}
 }
@@ -225,7 +229,7 @@ func (z *sim) fireWindow(i int32, m *injector, now engine.Time) {
 		for range min(int64(m.window), m.count) {
 			for k := range m.n {
 				m.left[k]--
-				z.launch(m.first+k, m.bytes, m.hold, nowhere, now)
+				z.launch(m.first+k, m.windowBytes(k), m.hold, nowhere, now)
 			}
 		}
 		return
@@ -238,8 +242,39 @@ func (z *sim) fireWindow(i int32, m *injector, now engine.Time) {
 	}
 	if k := flow - m.first; m.left[k] > 0 {
 		m.left[k]--
-		z.launch(flow, m.bytes, m.hold, nowhere, now)
+		z.launch(flow, m.windowBytes(k), m.hold, nowhere, now)
 	}
+}
+
+// windowBytes returns the size of the packet of the k-th flow that has just been taken off left.
+func (m *injector) windowBytes(k int32) int32 {
+	if m.left[k] == 0 {
+		return m.last
+	}
+	return m.bytes
+}
+
+// bytesOf returns the size of the k-th packet of a source, or of the packets of its k-th round where flows go together.
+func (m *injector) bytesOf(k int64) int32 {
+	if m.last == m.bytes {
+		return m.bytes
+	}
+	return m.sizeOf(k)
+}
+
+// sizeOf is bytesOf for a source whose flows end with a smaller packet.
+func (m *injector) sizeOf(k int64) int32 {
+	nth := k // which packet of its flow it is
+	switch m.order {
+	case RoundRobin, Random:
+		nth = k / int64(m.n)
+	case Sequential:
+		nth = k % m.count
+	}
+	if nth == m.count-1 {
+		return m.last
+	}
+	return m.bytes
 }
 
 // pick returns the flow of the k-th packet of a source that injects one at a time.

@@ -308,8 +308,9 @@ func (k *worker) fireMixed(q *on, l *partLink, i int, c key, id int32) {
 	now := c.time()
 	k.stats.End = max(k.stats.End, now)
 	k.stats.inject(k.sim, now)
+	bytes := m.bytesOf(m.sent)
 	flow := k.takes(m)
-	start := k.bookMixed(q, l, i, mixedKey(now, c.number(), m.bytes), now, k.paths.path(flow))
+	start := k.bookMixed(q, l, i, mixedKey(now, c.number(), bytes), now, k.paths.path(flow))
 	if m.sent == m.total {
 		return
 	}

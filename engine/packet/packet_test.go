@@ -69,7 +69,11 @@ func (z *reference) run() {
 			}
 			for f := s.First; f < s.End; f++ {
 				z.sent++
-				z.forward(parcel{flow: f, bytes: s.Bytes, inject: e.at}, e.at)
+				bytes := s.Bytes
+				if int64(e.lap) == s.Count && s.Last > 0 {
+					bytes = s.Last
+				}
+				z.forward(parcel{flow: f, bytes: bytes, inject: e.at}, e.at)
 			}
 			continue
 		}
@@ -207,6 +211,9 @@ func anyWork(t *rapid.T) (*engine.Network, *packet.Work) {
 			Bytes: int32(rapid.IntRange(1, 9).Draw(t, "bytes")), Count: int64(rapid.IntRange(0, 12).Draw(t, "count")),
 			Start: engine.Time(rapid.IntRange(0, 20).Draw(t, "start")), Every: float64(rapid.IntRange(0, 40).Draw(t, "every")) / 4,
 		})
+		if s := &w.Sources[len(w.Sources)-1]; s.Count > 0 {
+			s.Last = int32(rapid.IntRange(0, int(s.Bytes)).Draw(t, "last"))
+		}
 	}
 	return n, w
 }

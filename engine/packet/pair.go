@@ -52,7 +52,7 @@ func (z *sim) divide(w *Work) {
 		if s.First == s.End {
 			continue
 		}
-		least, largest = min(least, s.Bytes), max(largest, int64(s.Bytes))
+		least, largest = min(least, s.last()), max(largest, int64(s.Bytes))
 		count, flows := float64(s.Count), float64(s.End-s.First)
 		if s.Count == 0 {
 			count = float64(s.Stop-s.Start) / s.Every

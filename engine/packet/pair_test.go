@@ -34,6 +34,9 @@ func TestPairWorkers(t *testing.T) {
 	})
 	for seed := range cases {
 		c := any.Example(seed)
+		if seed%3 == 1 {
+			endShort(c.w)
+		}
 		want, wantLog, err := packet.RunLog(c.n, c.w, c.o)
 		if err != nil {
 			t.Fatal(err)

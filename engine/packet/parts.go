@@ -16,9 +16,9 @@ import (
 // caches hold, and parts of one level at the same time.
 type parts struct {
 	*sim
-	size    int32         // bytes of every packet
+	size    int32         // bytes of every packet, of mixed packets of the smallest
 	unit    engine.Time   // of which what links take for a packet and their latencies are multiples
-	least   engine.Time   // that a link takes for a packet
+	least   engine.Time   // that a link takes for a packet that is no flow's last
 	late    bool          // some link has a latency, or packets are mixed
 	mixed   bool          // packets have several sizes, or times are no multiples of a unit (mixed.go)
 	port    []int32       // by node and port: a place in links
@@ -52,13 +52,14 @@ func (z *sim) newParts(w *Work) *parts {
 		return nil
 	}
 	p := &parts{sim: z, size: z.injectors[0].bytes, mixed: z.o.mixed}
+	common := p.size // the smallest packet that is no flow's last: windows are multiples of its time
 	for i := range z.injectors {
 		m := &z.injectors[i]
 		if m.process == Periodic && m.every < 1 || m.process == Greedy && m.next.hold < 0 {
 			return nil
 		}
-		p.mixed = p.mixed || m.bytes != p.size || m.process == Poisson
-		p.size = min(p.size, m.bytes)
+		p.mixed = p.mixed || m.bytes != p.size || m.last != m.bytes || m.process == Poisson
+		p.size, common = min(p.size, m.last), min(common, m.bytes)
 	}
 	for i := range z.links {
 		if z.n.Links[i].Rate == 0 {
@@ -69,8 +70,9 @@ func (z *sim) newParts(w *Work) *parts {
 		if takes == 0 {
 			return nil
 		}
-		if p.least == 0 || takes < p.least {
-			p.least = takes
+		full, _ := serialise(pace.perByte, uint64(common), 0)
+		if p.least == 0 || full < p.least {
+			p.least = full
 		}
 		p.mixed = p.mixed || late != 0
 		p.late = p.late || pace.latency > 0

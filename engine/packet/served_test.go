@@ -135,7 +135,11 @@ func (z *plain) run() {
 				z.set(s.Start+engine.Time(s.Every*float64(e.lap+1)), "source", e.which, e.lap+1)
 			}
 			for f := s.First; f < s.End; f++ {
-				p := &plainPacket{flow: int(f), bytes: int(s.Bytes), path: pathOf(z.n, z.w, f), inject: e.at, holds: none, takes: none}
+				bytes := int(s.Bytes)
+				if int64(e.lap)+1 == s.Count && s.Last > 0 {
+					bytes = int(s.Last)
+				}
+				p := &plainPacket{flow: int(f), bytes: bytes, path: pathOf(z.n, z.w, f), inject: e.at, holds: none, takes: none}
 				for _, step := range z.w.Paths.Steps(f) {
 					p.channels = append(p.channels, step.Channel())
 				}

@@ -77,6 +77,9 @@ type Source struct {
 	// Offset turns the order: RoundRobin and Sequential begin at flow First+Offset and go round.
 	Offset int32
 	Bytes  int32 // of a packet on the wire
+	// Last is the size in bytes, on the wire, of the last packet of each flow: at most Bytes, 0 if it equals Bytes.
+	// It needs a Count of each flow: Poisson processes, the order Uniform and sources without end have none.
+	Last int32
 	// Count is the packets of each flow; with Uniform, their mean over flows. 0 with Stop set is without end.
 	Count int64
 	Start engine.Time
@@ -89,4 +92,12 @@ type Source struct {
 	// Seed names the random streams of the source, with the number of its first flow, or of each flow where each is a
 	// process.
 	Seed uint64
+}
+
+// last returns the size of the last packet of each flow, in bytes.
+func (s *Source) last() int32 {
+	if s.Last == 0 {
+		return s.Bytes
+	}
+	return s.Last
 }

@@ -2,6 +2,7 @@ package packet_test
 
 import (
 	"bytes"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -122,6 +123,71 @@ func TestGreedySources(t *testing.T) {
 		if s.Links[0].Busy != 100*us || s.Links[1].Busy != 200*us || s.End != 200*us {
 			t.Errorf("%+v", s.Links)
 		}
+	}
+}
+
+// endShort makes the last packet of each flow smaller where sources count the packets of a flow.
+func endShort(w *packet.Work) {
+	for i := range w.Sources {
+		if s := &w.Sources[i]; s.Count > 0 && s.Process != packet.Poisson && s.Order != packet.Uniform {
+			s.Last = 1 + s.Bytes/3
+		}
+	}
+}
+
+// TestLastPacket: for every process and order, each flow sends count-1 packets of full size and a smaller one, and the
+// last byte over a link of its own arrives when the link has sent that many bytes (Greedy, and Window with room for all
+// packets), or the small packet alone after its injection (Periodic), with unbounded queues and with credits.
+func TestLastPacket(t *testing.T) {
+	const flows, count, bytes, last = 5, 4, 1000, 300
+	one := func(process packet.Process, order packet.Order, control packet.Control) {
+		n, w := star(flows, flows)
+		for i := range n.Links {
+			n.Links[i].Buffer = 100 * bytes
+		}
+		if control != packet.Credit {
+			for i := range n.Links {
+				n.Links[i].Buffer = 0
+			}
+		}
+		source := packet.Source{End: flows, Process: process, Order: order, Bytes: bytes, Last: last, Count: count, Seed: 9}
+		switch process {
+		case packet.Periodic:
+			source.Every = float64(100 * us)
+		case packet.Window:
+			source.Window = count
+		}
+		w.Sources = []packet.Source{source}
+		stats, log := run(t, n, w, packet.Options{Control: control})
+		name := fmt.Sprintf("%v, %v, %v", process, order, control)
+		if stats.Bytes != flows*((count-1)*bytes+last) {
+			t.Errorf("%s: %d B arrived, want %d", name, stats.Bytes, flows*((count-1)*bytes+last))
+		}
+		ends := make([]packet.Arrival, flows)
+		for _, a := range log {
+			ends[a.Flow] = a
+		}
+		for f, a := range ends {
+			sent, begin := int64((count-1)*bytes+last), engine.Time(0)
+			if process == packet.Periodic {
+				sent, begin = last, a.Inject
+			}
+			want := begin + engine.Time(sent)*engine.Time(f+1)*us/1000 // a byte takes f+1 ns on link f
+			if a.At != want {
+				t.Errorf("%s: flow %d ends at %v, want %v", name, f, a.At, want)
+			}
+			if l := stats.Links[f]; l.Packets != count || l.Bytes != (count-1)*bytes+last {
+				t.Errorf("%s: link %d sent %d packets of %d B in all, want %d of %d B", name, f, l.Packets, l.Bytes, count, (count-1)*bytes+last)
+			}
+		}
+	}
+	for _, control := range []packet.Control{packet.DropTail, packet.Credit} {
+		for _, order := range []packet.Order{packet.RoundRobin, packet.Random, packet.Sequential} {
+			one(packet.Greedy, order, control)
+			one(packet.Periodic, order, control)
+		}
+		one(packet.Periodic, packet.Together, control)
+		one(packet.Window, packet.Together, control)
 	}
 }
 

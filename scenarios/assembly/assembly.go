@@ -12,6 +12,7 @@ package assembly
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 
 	"sim/engine"
@@ -49,9 +50,13 @@ func (l Longer) Lengthen(ctx context.Context, it *training.Iteration) error {
 
 // Stepping is an answer about a training step, which may be simulated again on what was decided.
 type Stepping interface {
-	// Again simulates the step as fluid with passes that are longer in another way, on links of so many times the rate.
+	// Again simulates the step at the level of its answer with passes that are longer in another way, on links of so many
+	// times the rate. It fails with ErrMoving if that cannot be.
 	Again(ctx context.Context, longer Longer, faster float64) (Step, error)
 }
+
+// ErrMoving says that a step is not simulated again packet by packet because its circuits move while it lasts.
+var ErrMoving = errors.New("assembly: circuits move with the packets of the step")
 
 // Step is how long a step takes, how long something is under way in it between those that links or circuits join, and
 // the bytes of that, of all replicas.
@@ -77,6 +82,23 @@ func NewStep(g *engine.Graph, t *engine.Trace, counts func(task int32) bool) Ste
 		until = max(until, x[1])
 	}
 	return s
+}
+
+// ExposedTime returns how much longer work takes for some of its transfers, if it ends at end with them, and at without if
+// they take no time. It is at least 0: transfers that take no time may be held back until they would have ended, so the
+// work need never end later without their time, even if links that share by a fixed rule would let it.
+func ExposedTime(end, without engine.Time) float64 { return max(0, end-without).Seconds() }
+
+// Without returns a graph in which some transfers of g take no time, and whether there are any. g must be frozen.
+func Without(g *engine.Graph, takesNone func(task int32) bool) (*engine.Graph, bool) {
+	out, any := *g, false
+	out.Tasks = slices.Clone(g.Tasks)
+	for i := range out.Tasks {
+		if out.Tasks[i].Kind == engine.Transfer && takesNone(int32(i)) {
+			out.Tasks[i], any = engine.Task{}, true
+		}
+	}
+	return &out, any
 }
 
 // Faster returns a network whose links and groups have so many times the rate.

@@ -21,9 +21,6 @@ func (p *page) tiers(row *result.Row) {
 	if v, ok := row.Metrics["completion_s"]; ok {
 		end, what = v, "completion"
 	}
-	if v, ok := row.Metrics["fluid_s"]; ok && (row.Metrics["packet_slack_s"] > 0 || row.Labels["packet_slack_s"] != "") { // pods, whose tiers are measured as fluid
-		end = v
-	}
 	u := text.UnitFor(end)
 	t := text.NewTable("tier, from the inside out", "carries", "busy", "exposed", "of the\n"+what, what+", its\nrates doubled").Left(0)
 	best := 0

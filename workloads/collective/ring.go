@@ -65,6 +65,47 @@ type Collective struct {
 	Latency engine.Time
 }
 
+// Ranks returns the sets of ranks that share a vector, each in the order of nodes, ordered by their first: those that rings
+// join, directly or over other ranks.
+func (c *Collective) Ranks() [][]int32 {
+	root := make([]int32, c.Nodes)
+	for n := range root {
+		root[n] = int32(n)
+	}
+	find := func(n int32) int32 {
+		for root[n] != n {
+			root[n] = root[root[n]]
+			n = root[n]
+		}
+		return n
+	}
+	rank := make([]bool, c.Nodes)
+	for _, stream := range c.Streams {
+		for _, stage := range stream {
+			for _, ring := range stage {
+				for _, n := range ring {
+					rank[n] = true
+					a, b := find(ring[0]), find(n)
+					root[max(a, b)] = min(a, b)
+				}
+			}
+		}
+	}
+	var sets [][]int32
+	of := map[int32]int{}
+	for n := range int32(c.Nodes) {
+		if !rank[n] {
+			continue
+		}
+		first := find(n)
+		if _, ok := of[first]; !ok {
+			of[first], sets = len(sets), append(sets, nil)
+		}
+		sets[of[first]] = append(sets[of[first]], n)
+	}
+	return sets
+}
+
 // span is a range of the data's bytes.
 type span struct{ from, to int64 }
 

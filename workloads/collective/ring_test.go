@@ -325,3 +325,37 @@ func TestRingRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestRanks: the ranks that share a vector are the nodes with the same coordinates along the dimensions without rings; all
+// nodes where every dimension has rings, or one ring joins all.
+func TestRanks(t *testing.T) {
+	cube := shape(t, "", 2, 3, 4)
+	for _, dims := range [][]int{{0}, {1}, {2}, {0, 2}, {2, 1}, {0, 1, 2}} {
+		c := Collective{Nodes: cube.Nodes(), Streams: must(MultiRing(cube, dims, Links, true))(t)}
+		want := map[string][]int32{}
+		for n := range int32(cube.Nodes()) {
+			at := slices.Clone(cube.At(n))
+			for _, d := range dims {
+				at[d] = 0
+			}
+			want[fmt.Sprint(at)] = append(want[fmt.Sprint(at)], n)
+		}
+		sets := c.Ranks()
+		if len(sets) != len(want) {
+			t.Errorf("rings along %v: %d sets of ranks, want %d", dims, len(sets), len(want))
+		}
+		for _, set := range sets {
+			at := slices.Clone(cube.At(set[0]))
+			for _, d := range dims {
+				at[d] = 0
+			}
+			if !slices.Equal(set, want[fmt.Sprint(at)]) {
+				t.Errorf("rings along %v: ranks %v share a vector, want %v", dims, set, want[fmt.Sprint(at)])
+			}
+		}
+	}
+	one := Collective{Nodes: 4, Streams: OneRing(Stage{{2, 0, 3}}, false)}
+	if sets := one.Ranks(); len(sets) != 1 || !slices.Equal(sets[0], []int32{0, 2, 3}) {
+		t.Errorf("one ring of nodes 2, 0 and 3 has ranks %v", sets)
+	}
+}

@@ -189,7 +189,7 @@ func (in *instance) compare(ctx context.Context) error {
 	}
 	if in.calls != nil || in.s.Workload.Trace != nil { // those inside pods are communication, whether they are merged or not
 		none := &engine.Routes{Start: make([]int32, len(in.graph.Tasks)+1)}
-		compute, err := flow.Run(ctx, in.graph, in.optical.Network, none, flow.Options{})
+		compute, err := flow.Run(ctx, in.plain, in.optical.Network, none, flow.Options{})
 		if err != nil {
 			return err
 		}

@@ -48,11 +48,7 @@ func (m *measured) Measured() (result.Row, result.PolicyTimings) { return m.row,
 func (m *measured) Rename(policy string) { m.row.Policy = policy }
 
 func (d *decided) Describe(ctx context.Context, o *assembly.Outcome) {
-	trace := d.fluid
-	if d.packets != nil {
-		trace = d.packets.trace
-	}
-	p := d.in.describe(ctx, d.row.Policy, trace, d.Service, d.Circuits)
+	p := d.in.describe(ctx, d.row.Policy, d.trace(), d.Service, d.Circuits)
 	moves := d.Moves
 	if d.packets != nil && d.packets.moves != nil {
 		moves = d.packets.moves
@@ -96,10 +92,18 @@ func (in *instance) Decide(ctx context.Context, name string, workers int) (assem
 
 // Complete measures of an iteration what needs further simulations: what calls and tiers cost.
 func (d *decided) Complete(ctx context.Context) error {
-	if err := d.in.exposed(ctx, d.Decision, &d.row); err != nil {
+	if err := d.exposed(ctx); err != nil {
 		return err
 	}
-	return d.in.byTier(ctx, d.Decision, d.fluid, &d.row)
+	return d.byTier(ctx)
+}
+
+// trace returns the simulation of the complete DAG at the row's level.
+func (d *decided) trace() *engine.Trace {
+	if d.packets != nil {
+		return d.packets.trace
+	}
+	return d.fluid
 }
 
 // DecideWithin is Decide without Complete, however long it takes.
@@ -266,8 +270,19 @@ func (s *Scenario) NoPlan() (string, error) {
 	return fmt.Sprintf("%s; add %s, or set policy.service = \"%v\"", why, first, flow.LevelPriority), nil
 }
 
-// Again simulates the step once more on the decided circuits.
+// end returns when the work ends at the row's level.
+func (d *decided) end() engine.Time {
+	if d.packets != nil {
+		return d.packets.trace.Makespan
+	}
+	return d.Makespan
+}
+
+// Again simulates the step once more on the decided circuits, at the row's level.
 func (d *decided) Again(ctx context.Context, longer assembly.Longer, faster float64) (assembly.Step, error) {
+	if d.packets != nil && d.Moves.Moving() {
+		return assembly.Step{}, assembly.ErrMoving
+	}
 	s := *d.in.s
 	s.Longer = longer
 	x := s.Extent()
@@ -279,9 +294,17 @@ func (d *decided) Again(ctx context.Context, longer assembly.Longer, faster floa
 	if err != nil {
 		return assembly.Step{}, err
 	}
-	trace, err := flow.Run(ctx, in.graph, assembly.Faster(n, faster), in.optical.Routes, flow.Options{Service: d.Service, Tails: d.in.tails(d.Decision)})
+	n = assembly.Faster(n, faster)
+	trace, err := flow.Run(ctx, in.graph, n, in.optical.Routes, flow.Options{Service: d.Service, Tails: d.in.tails(d.Decision), Rates: d.packets != nil})
 	if err != nil {
 		return assembly.Step{}, err
+	}
+	if d.packets != nil {
+		out, _, err := in.packetsOf(ctx, in.plain, trace, n, nil)
+		if err != nil {
+			return assembly.Step{}, err
+		}
+		trace = out.trace
 	}
 	step := assembly.NewStep(in.graph, trace, in.crosses)
 	step.Bytes *= float64(max(1, in.pods.Copies))

@@ -44,12 +44,23 @@ func (in *instance) packets(ctx context.Context, d *topology.Decision, fluid *en
 // packetsOn simulates a decision packet by packet on circuits as they are provisioned, and as they move when tasks end;
 // react is nil where they stay.
 func (in *instance) packetsOn(ctx context.Context, d *topology.Decision, fluid *engine.Trace, provisioned *engine.Network, react packet.Reaction) (*podPackets, *fabric.Packets, error) {
-	k, err := in.pods.Packets(in.plain, in.optical, provisioned)
+	out, k, err := in.packetsOf(ctx, in.plain, fluid, provisioned, react)
+	if err != nil {
+		return nil, nil, err
+	}
+	out.fluid = d.Makespan
+	return out, k, nil
+}
+
+// packetsOf simulates a graph with the tasks of the job packet by packet on a network as it is provisioned, and as react
+// moves its circuits. fluid is the graph's trace as fluid, by which packets are ordered.
+func (in *instance) packetsOf(ctx context.Context, g *engine.Graph, fluid *engine.Trace, provisioned *engine.Network, react packet.Reaction) (*podPackets, *fabric.Packets, error) {
+	k, err := in.pods.Packets(g, in.optical, provisioned)
 	if err != nil {
 		return nil, nil, err
 	}
 	o := packet.Options{Stop: func() bool { return ctx.Err() != nil }, Seed: in.s.Seed, Reference: k.Reference(fluid)}
-	o.React = asPackets(k, len(in.plain.Tasks), react)
+	o.React = asPackets(k, len(g.Tasks), react)
 	trace, stats, err := packet.RunGraph(k.Graph, k.Network, k.Flows, k.Paths, int32(in.s.Workload.Packet), o)
 	if errors.Is(err, packet.ErrStopped) {
 		err = ctx.Err()
@@ -57,7 +68,7 @@ func (in *instance) packetsOn(ctx context.Context, d *topology.Decision, fluid *
 	if err != nil {
 		return nil, nil, err
 	}
-	return &podPackets{Packets: assembly.Packets{Stats: stats, Network: k.Network}, trace: k.Trace(in.graph, trace), fluid: d.Makespan}, k, nil
+	return &podPackets{Packets: assembly.Packets{Stats: stats, Network: k.Network}, trace: k.Trace(g, trace)}, k, nil
 }
 
 // measure adds how packets compare with the fluid that was decided on, and what became of them.

@@ -7,11 +7,8 @@ import (
 	"strings"
 
 	"sim/engine"
-	"sim/engine/flow"
 	"sim/fabric"
-	"sim/policies/topology"
 	"sim/scenarios/assembly"
-	"sim/scenarios/result"
 )
 
 // tierGPUs returns how many GPUs a domain of each tier inside pods has.
@@ -92,14 +89,11 @@ func (in *instance) inside(ctx context.Context) (*fabric.Inside, error) {
 }
 
 // byTier measures what each tier carries and for how much of the time, how much longer the work takes for it, and how
-// long it would be were its links twice as fast, as fluid on the decided circuits.
-func (in *instance) byTier(ctx context.Context, d *topology.Decision, trace *engine.Trace, row *result.Row) error {
+// long it would be were its links twice as fast: at the row's level, on the decided circuits.
+func (d *decided) byTier(ctx context.Context) error {
+	in := d.in
 	if in.tiers == nil || d.Moves.Moving() { // what circuits do when follows from all tiers together
 		return nil
-	}
-	n, err := in.optical.Provision(d.Circuits)
-	if err != nil {
-		return err
 	}
 	outer := len(in.s.Tiers)
 	tier := func(task int32) int {
@@ -113,51 +107,27 @@ func (in *instance) byTier(ctx context.Context, d *topology.Decision, trace *eng
 		uses := in.optical.Routes.Of(task)
 		return in.tierOf(uses[0].Resource)
 	}
-	late, kinds := in.pods.Late(in.plain), []string(nil)
+	var kinds []string
 	for t := range outer + 1 {
 		own := func(task int32) bool { return tier(task) == t }
-		free, soon := &engine.Routes{Start: make([]int32, len(in.graph.Tasks)+1)}, slices.Clone(late)
-		for i := range in.graph.Tasks {
-			if !own(int32(i)) {
-				free.Uses = append(free.Uses, in.optical.Routes.Of(int32(i))...)
-			} else if late != nil {
-				soon[i] = 0
-			}
-			free.Start[i+1] = int32(len(free.Uses))
-		}
-		g := in.graph
-		if late != nil {
-			if g, err = assembly.Delayed(in.plain, soon); err != nil {
-				return err
-			}
-		}
-		without, err := flow.Run(ctx, g, n, free, flow.Options{Service: d.Service, Tails: in.tails(d)})
+		g, _ := assembly.Without(in.plain, own)
+		without, err := d.variant(ctx, g, nil)
 		if err != nil {
 			return err
 		}
-		fast := assembly.Faster(n, 1)
-		for i := range fast.Links {
-			if t == outer {
-				fast.Links[i].Rate *= 2
-			}
-		}
-		for i := range fast.Groups {
-			if in.tierOf(fast.GroupResource(int32(i))) == t {
-				fast.Groups[i].Rate *= 2
-			}
-		}
-		doubled, err := flow.Run(ctx, in.graph, fast, in.optical.Routes, flow.Options{Service: d.Service, Tails: in.tails(d)})
+		doubled, err := d.variant(ctx, in.plain, func(resource int32) bool { return in.tierOf(resource) == t })
 		if err != nil {
 			return err
 		}
-		m, name, step := row.Metrics, fmt.Sprintf("tier%d_", t+1), assembly.NewStep(in.graph, trace, own)
+		trace := d.trace()
+		m, name, step := d.row.Metrics, fmt.Sprintf("tier%d_", t+1), assembly.NewStep(in.graph, trace, own)
 		m[name+"bytes"], m[name+"busy"] = step.Bytes, step.Busy.Seconds()/trace.Makespan.Seconds()
-		m[name+"exposed_s"], m[name+"doubled_s"] = (d.Makespan - without.Makespan).Seconds(), doubled.Makespan.Seconds()
+		m[name+"exposed_s"], m[name+"doubled_s"] = assembly.ExposedTime(d.end(), without), doubled.Seconds()
 		if t < outer {
 			kinds = append(kinds, in.s.Tiers[t].Kinds()...)
 		}
 	}
-	row.Labels["tiers"] = strings.Join(append(kinds, "ocs-pods"), ", ")
+	d.row.Labels["tiers"] = strings.Join(append(kinds, "ocs-pods"), ", ")
 	return nil
 }
 

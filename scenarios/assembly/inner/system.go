@@ -2,6 +2,7 @@ package inner
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"strings"
@@ -86,13 +87,19 @@ func (s *system) Work(ctx context.Context, policy string) (*trace.Work, error) {
 // would be were its links twice as fast.
 func (s *system) measure(ctx context.Context, row *result.Row, step assembly.Stepping) error {
 	base, err := step.Again(ctx, s.of.Longer, 1)
+	if errors.Is(err, assembly.ErrMoving) {
+		for i := range len(s.faster) + 1 {
+			row.Labels[fmt.Sprintf("tier%d_exposed_s", i+1)] = "undefined: circuits move with the packets of the step"
+		}
+		return nil
+	}
 	if err != nil {
 		return err
 	}
 	put := func(i int, bytes float64, busy, without, doubled engine.Time) {
 		m, name := row.Metrics, fmt.Sprintf("tier%d_", i+1)
 		m[name+"bytes"], m[name+"busy"] = bytes, busy.Seconds()/base.End.Seconds()
-		m[name+"exposed_s"], m[name+"doubled_s"] = (base.End - without).Seconds(), doubled.Seconds()
+		m[name+"exposed_s"], m[name+"doubled_s"] = assembly.ExposedTime(base.End, without), doubled.Seconds()
 	}
 	var by []string
 	for i, fast := range s.faster {

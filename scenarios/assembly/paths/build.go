@@ -8,6 +8,7 @@ import (
 	"sim/engine"
 	"sim/engine/static"
 	"sim/internal/once"
+	"sim/policies/collective"
 	"sim/policies/routing"
 	"sim/scenarios/assembly"
 	"sim/scenarios/assembly/links"
@@ -31,12 +32,19 @@ type routed struct {
 	healthy map[string]unharmed // by router
 
 	timed once.Value[leastTimes]
+	limit once.Value[limited] // of ring collectives
 	whole once.Value[faultless]
 }
 
 // faultless is a step on the fabric where nothing is down.
 type faultless struct {
 	r   *routed
+	err error
+}
+
+// limited is the bound of a ring collective by any algorithm, or why there is none.
+type limited struct {
+	collective.Limit
 	err error
 }
 

@@ -40,6 +40,8 @@ type routedAnswer struct {
 	timings result.PolicyTimings
 	at      engine.Time   // when the work ends, where it does
 	work    *engine.Graph // that is simulated in place of the load's; nil is none
+	still   []bool        // by flow of packet sources: it takes no time; nil if all flows take links
+	rated   rating        // changes rates of links before the simulation; nil leaves them
 	failed  error         // why traffic came to a halt on these routes
 
 	healthy, top float64 // loads of the most loaded link without faults, 0 where that makes no sense to compare, and with them
@@ -61,6 +63,34 @@ func (a *routedAnswer) MeasuredFor(step *Step) result.Row {
 
 // Rename has the answer be of another policy, whose decision it simulates.
 func (a *routedAnswer) Rename(policy string) { a.row.Policy = policy }
+
+// rating returns a network with the same links at other rates.
+type rating func(*engine.Network) *engine.Network
+
+// rate applies the answer's rating to a network.
+func (a *routedAnswer) rate(n *engine.Network) *engine.Network {
+	if a.rated == nil {
+		return n
+	}
+	return a.rated(n)
+}
+
+// variant returns an answer with the same decision, nothing of which is simulated or measured yet.
+func (a *routedAnswer) variant() *routedAnswer {
+	return &routedAnswer{
+		r: a.r, seen: a.seen, walks: a.walks, loads: a.loads, pressed: a.pressed, workers: a.workers,
+		row: result.Row{Metrics: map[string]float64{}, Labels: map[string]string{}},
+	}
+}
+
+// end simulates the answer and returns when its work ends, and whether it does.
+func (a *routedAnswer) end(ctx context.Context) (engine.Time, bool, error) {
+	if err := a.simulate(ctx, nil); err != nil {
+		return 0, false, err
+	}
+	_, done := a.row.Metrics[a.r.end()]
+	return a.at, done, nil
+}
 
 // paced simulates traffic at the rate at which a link that carries so many messages would be just full.
 type paced func(load float64) (*packet.Stats, error)
@@ -175,7 +205,7 @@ func (a *routedAnswer) toSimulate() *engine.Graph {
 func (a *routedAnswer) simulate(ctx context.Context, after *routing.Decision) error {
 	switch a.r.s.Engine.Level {
 	case "flow":
-		return a.flow(ctx, a.seen)
+		return a.flow(ctx, a.rate(a.seen))
 	case "packet":
 		return a.packets(ctx, after)
 	}
@@ -381,6 +411,7 @@ func (a *routedAnswer) packets(ctx context.Context, after *routing.Decision) err
 	if a.network, err = hardware.Network(&r.s.Fabric, r.s.Workload.Packet, channels); err != nil {
 		return err
 	}
+	a.network = a.rate(a.network)
 	if g := a.toSimulate(); g != nil {
 		flows, paths := r.load.byTask(a.walks)
 		if r.load.call != nil {
@@ -408,7 +439,11 @@ func (a *routedAnswer) packets(ctx context.Context, after *routing.Decision) err
 		if err != nil {
 			return nil, err
 		}
-		return packet.Run(a.network, &packet.Work{Flows: r.load.flows, Paths: a.walks, Sources: sources}, o)
+		work := &packet.Work{Flows: r.load.flows, Paths: a.walks, Sources: sources}
+		if a.still != nil {
+			work.Flows, work.Paths = resting(work.Flows, work.Paths, a.still)
+		}
+		return packet.Run(a.network, work, o)
 	}
 	if r.s.Workload.Source == "paced" {
 		a.again = run
@@ -418,6 +453,27 @@ func (a *routedAnswer) packets(ctx context.Context, after *routing.Decision) err
 	}
 	a.delays()
 	return nil
+}
+
+// resting returns flows of which some end where they begin, and paths that lead them so.
+func resting(flows []engine.Flow, paths *engine.Paths, still []bool) ([]engine.Flow, *engine.Paths) {
+	led := *paths
+	flows, led.Class = slices.Clone(flows), make([]int32, len(flows))
+	led.Start, led.Step = slices.Clone(paths.Start), slices.Clone(paths.Step)
+	none := led.Add()
+	if paths.First != nil { // classes are not the paths themselves
+		led.First = append(slices.Clone(paths.First), none+1)
+		if paths.Share != nil {
+			led.Share = append(slices.Clone(paths.Share), 1)
+		}
+		none = int32(len(led.First) - 2)
+	}
+	for f := range flows {
+		if led.Class[f] = paths.ClassOf(int32(f)); still[f] {
+			led.Class[f], flows[f].Dst = none, flows[f].Src
+		}
+	}
+	return flows, &led
 }
 
 // mostFluid bounds the flows times the links of their paths where every flow may end at a time of its own: some

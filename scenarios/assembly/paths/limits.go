@@ -138,7 +138,7 @@ func (a *routedAnswer) injected() (packets, seconds float64) {
 				}
 			}
 			if r.s.Engine.Level == "packet" {
-				message = whole * float64(w.Packet)
+				message = w.wireBytes(message)
 			}
 			seconds = a.fluid(message) / (1 - a.wrong())
 			if w.Source == "paced" && r.s.Engine.Level == "packet" {

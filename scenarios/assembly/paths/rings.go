@@ -1,7 +1,12 @@
 package paths
 
 import (
+	"cmp"
+	"context"
+	"slices"
+
 	"sim/fabric/torus"
+	algorithm "sim/policies/collective"
 	"sim/scenarios/assembly/links"
 	"sim/workloads/collective"
 )
@@ -75,7 +80,23 @@ func (r *routed) rings(bytes int64) (*load, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &load{flows: t.Flows, demand: t.Demand(), graph: g, parts: []part{{end: int32(len(t.Flows)), traffic: t}}}, nil
+	return &load{flows: t.Flows, demand: t.Demand(), graph: g, rings: c, parts: []part{{end: int32(len(t.Flows)), traffic: t}}}, nil
+}
+
+// ringLimit returns a lower bound on when a ring collective ends, by any algorithm on any routes: that of the call among
+// the ranks that share a vector, of the largest set of such ranks.
+func (r *routed) ringLimit(ctx context.Context) (algorithm.Limit, error) {
+	c := r.load.rings
+	kind := map[collective.Op]algorithm.Kind{
+		collective.AllReduce: algorithm.AllReduce, collective.ReduceScatter: algorithm.ReduceScatter, collective.AllGather: algorithm.AllGather,
+	}[c.Op]
+	sets := c.Ranks()
+	largest := slices.MaxFunc(sets, func(a, b []int32) int { return cmp.Compare(len(a), len(b)) })
+	p := &algorithm.Problem{Call: algorithm.Call{Kind: kind, Group: largest, Bytes: c.Bytes}, Network: r.seen()}
+	if r.Torus != nil {
+		p.Torus = r.Torus
+	}
+	return p.Bound(ctx)
 }
 
 // DataTensor is all to all in slices and rings across them in turns. Where a shape has only one of the two, the other's

@@ -254,8 +254,8 @@ func (r *routed) extents(up int) (least, most extent) {
 		slowest = min(slowest, l.Rate)
 		rates += l.Rate
 	}
-	n, bits := float64(up), 8*float64(w.Packet)
-	far := float64(r.Whole.Nodes) // links of a route, at most
+	n, bits := float64(up), 8*float64(w.Packet) // bits of a packet, in the mean of the messages that have a size
+	far := float64(r.Whole.Nodes)               // links of a route, at most
 	if r.Torus != nil {
 		far = 0
 		for _, d := range r.Torus.Dims {
@@ -314,16 +314,20 @@ func (r *routed) extents(up int) (least, most extent) {
 		}
 		fluid = false
 	case w.Kind == MatrixTraffic:
+		wire := 0.0
 		for _, row := range w.Matrix {
 			for _, b := range row {
 				least.packets += math.Ceil(float64(b) / float64(w.Payload))
+				wire += w.wireBytes(float64(b))
 			}
 		}
-		most.packets = least.packets
+		most.packets, bits = least.packets, 8*wire/max(1, least.packets)
 	case s.Sized():
 		least.packets = flows * r.each()
 		if w.Kind == Hotspot {
 			least.packets = flows * float64(w.Message) / float64(w.Payload)
+		} else if s.Engine.Level == "packet" {
+			bits = 8 * w.wireBytes(float64(w.Message)) / r.each()
 		}
 		most.packets = pairs * (r.each() + 1)
 	default: // rates and times, at levels that have none

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"sim/scenarios/assembly"
 	"sim/scenarios/assembly/calls"
-	"sim/scenarios/result"
 	"sim/workloads/training"
 )
 
@@ -32,8 +32,8 @@ func layStep(r *routed, _ int64, where []string) ([]string, error) {
 	return append(keys, where...), err
 }
 
-// exposed measures what the calls of each dimension expose: how much sooner the iteration would end if they took no
-// time.
+// exposed measures what the calls of each dimension expose: how much sooner the iteration would end, at the row's level, if
+// they took no time.
 func (a *routedAnswer) exposed(ctx context.Context) error {
 	r := a.r
 	if _, done := a.row.Metrics[r.end()]; r.it == nil || !done {
@@ -44,12 +44,14 @@ func (a *routedAnswer) exposed(ctx context.Context) error {
 		if without == nil {
 			continue
 		}
-		h := &routedAnswer{r: r, seen: a.seen, walks: a.walks, work: without, row: result.Row{Metrics: map[string]float64{}, Labels: map[string]string{}}}
-		if err := h.simulate(ctx, nil); err != nil {
+		h := a.variant()
+		h.work = without
+		end, done, err := h.end(ctx)
+		if err != nil {
 			return fmt.Errorf("without calls of %s: %w", dim, err)
 		}
-		if _, done := h.row.Metrics[r.end()]; done {
-			a.row.Metrics[dim.String()+"_exposed_s"] = (a.at - h.at).Seconds()
+		if done {
+			a.row.Metrics[dim.String()+"_exposed_s"] = assembly.ExposedTime(a.at, end)
 		}
 	}
 	return nil

@@ -2,6 +2,7 @@ package paths
 
 import (
 	"context"
+	"math"
 	"slices"
 
 	"sim/engine"
@@ -15,8 +16,9 @@ type load struct {
 	flows  []engine.Flow
 	demand []float64 // by flow, in messages; nil is one each
 	parts  []part
-	graph  *engine.Graph // of ring collectives: what waits for what
-	call   *called       // nil of other work
+	graph  *engine.Graph          // of ring collectives: what waits for what
+	call   *called                // nil of other work
+	rings  *collective.Collective // nil of other work
 	// exchanges are ranges of tasks in which all that a source sends goes at one rate as fluid
 	exchanges [][2]int
 }
@@ -170,6 +172,18 @@ func (p *part) count(f int, payload int64) int64 {
 	return (p.traffic.Size(f) + payload - 1) / payload
 }
 
+// lastBytes returns the size on the wire of the last packet of a message of so many bytes: it carries what is left of
+// the message, beside as much header as every other packet has.
+func (w *Traffic) lastBytes(message int64) int32 {
+	payload := int64(w.Payload)
+	return int32(int64(w.Packet) - payload + (message-1)%payload + 1)
+}
+
+// wireBytes returns the bytes on the wire of a message of so many bytes, headers of its packets included.
+func (w *Traffic) wireBytes(message float64) float64 {
+	return message + math.Ceil(message/float64(w.Payload))*float64(w.Packet-w.Payload)
+}
+
 // sources returns what injects the packets, where the link that takes longest carries so many messages.
 func (r *routed) sources(max float64) ([]packet.Source, error) {
 	w := &r.s.Workload
@@ -217,7 +231,9 @@ func (r *routed) onOff(p *part) []packet.Source {
 		s := r.source(p.first, p.end)
 		s.Every, s.Count, s.Seed = one.Every(), one.Packets(), 0
 		if w.Message > 0 {
-			s.Count = min(s.Count, (int64(w.Message)+int64(w.Payload)-1)/int64(w.Payload))
+			if whole := (int64(w.Message) + int64(w.Payload) - 1) / int64(w.Payload); whole <= s.Count {
+				s.Count, s.Last = whole, w.lastBytes(int64(w.Message))
+			}
 		}
 		s.Start = t.start + engine.Time(s.Every)
 		all = append(all, s)
@@ -251,19 +267,21 @@ func (r *routed) poisson(p *part) []packet.Source {
 	return all
 }
 
-// paced sources let every flow last as long as the most loaded link is busy with all that passes it. A node's flows
-// take turns, each node beginning with another.
+// paced returns sources that let every flow last as long as the most loaded link, which carries so many messages, is busy
+// with all packets that pass it. The flows of a node take turns, each node beginning with another flow.
 func (r *routed) paced(p *part, max float64) []packet.Source {
 	w := &r.s.Workload
 	payload := int64(w.Payload)
 	var all []packet.Source
-	// the time that the most loaded link needs for a packet of each message
+	// the time that the most loaded link needs for a full packet of each message
 	round := max * r.s.packetTime() / w.Pace
+	wire := w.wireBytes(float64(p.traffic.Message))
 	order, _ := packet.ParseOrder(w.Injection)
 	r.byNode(p, func(first, end int32) {
 		if p.traffic.Bytes == nil {
 			s := r.source(first, end)
-			s.Order, s.Every, s.Count = order, round/float64(end-first), p.count(0, payload)
+			s.Order, s.Count, s.Last = order, p.count(0, payload), w.lastBytes(p.traffic.Size(0))
+			s.Every = round / float64(end-first) * (wire / float64(s.Count*int64(w.Packet)))
 			s.Offset = (first / (end - first)) % (end - first)
 			if order != packet.Random {
 				s.Seed = 0
@@ -273,10 +291,11 @@ func (r *routed) paced(p *part, max float64) []packet.Source {
 			all = append(all, s)
 			return
 		}
-		whole := round * float64(p.traffic.Message) / float64(payload)
+		whole := round * wire / float64(w.Packet)
 		for f := first; f < end; f++ {
 			s := r.source(f, f+1)
-			s.Count, s.Seed = p.count(int(f-p.first), payload), 0
+			size := p.traffic.Size(int(f - p.first))
+			s.Count, s.Last, s.Seed = p.count(int(f-p.first), payload), w.lastBytes(size), 0
 			s.Every = whole / float64(s.Count)
 			s.Start = engine.Time(s.Every * float64(f-first) / float64(end-first))
 			all = append(all, s)
@@ -290,9 +309,9 @@ func (r *routed) closedLoop(p *part, order packet.Order) []packet.Source {
 	w := &r.s.Workload
 	payload := int64(w.Payload)
 	var all []packet.Source
-	one := func(first, end int32, count int64) {
+	one := func(first, end int32, size int64) {
 		s := r.source(first, end)
-		s.Count = count
+		s.Count, s.Last = (size+payload-1)/payload, w.lastBytes(size)
 		if w.Source == "window" {
 			s.Process, s.Window, s.Seed = packet.Window, int32(w.Window), 0
 		} else {
@@ -306,11 +325,11 @@ func (r *routed) closedLoop(p *part, order packet.Order) []packet.Source {
 	}
 	r.byNode(p, func(first, end int32) {
 		if p.traffic.Bytes == nil {
-			one(first, end, p.count(0, payload))
+			one(first, end, p.traffic.Size(0))
 			return
 		}
 		for f := first; f < end; f++ {
-			one(f, f+1, p.count(int(f-p.first), payload))
+			one(f, f+1, p.traffic.Size(int(f-p.first)))
 		}
 	})
 	return all

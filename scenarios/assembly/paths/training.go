@@ -7,7 +7,6 @@ import (
 
 	"sim/engine"
 	"sim/scenarios/assembly"
-	"sim/scenarios/result"
 	"sim/scenarios/schema"
 	"sim/workloads/collective"
 	"sim/workloads/training"
@@ -76,8 +75,9 @@ func (a *routedAnswer) Again(ctx context.Context, longer assembly.Longer, faster
 	if err := r.lengthen(ctx); err != nil {
 		return assembly.Step{}, err
 	}
-	again := &routedAnswer{r: r, walks: a.walks, row: result.Row{Metrics: map[string]float64{}, Labels: map[string]string{}}}
-	if err := again.flow(ctx, assembly.Faster(a.seen, faster)); err != nil {
+	again := a.variant()
+	again.r, again.rated = r, func(n *engine.Network) *engine.Network { return assembly.Faster(n, faster) }
+	if _, done, err := again.end(ctx); err != nil || !done {
 		return assembly.Step{}, err
 	}
 	return assembly.NewStep(again.graph, again.trace, func(task int32) bool { return again.graph.Tasks[task].Kind == engine.Transfer }), nil

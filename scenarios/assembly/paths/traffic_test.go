@@ -1,0 +1,62 @@
+package paths
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"sim/engine"
+	"sim/engine/units"
+	"sim/workloads/collective"
+)
+
+// TestSourcesSendMessages: sources of every kind send packets whose payload is the flow's message, with one header for each packet: the
+// last packet of a message is as long as what is left of it. Messages are of one size, or listed.
+func TestSourcesSendMessages(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		nodes := rapid.IntRange(2, 5).Draw(t, "nodes")
+		payload := rapid.Int64Range(1, 50).Draw(t, "payload")
+		header := rapid.Int64Range(0, 5).Draw(t, "header")
+		message := rapid.Int64Range(1, 300).Draw(t, "message")
+		source := rapid.SampledFrom([]string{"greedy", "window", "paced", "on-off"}).Draw(t, "source")
+		traffic := &collective.Traffic{Nodes: nodes, Message: message}
+		for src := range nodes {
+			for dst := range nodes {
+				if src != dst {
+					traffic.Flows = append(traffic.Flows, engine.Flow{Src: int32(src), Dst: int32(dst)})
+				}
+			}
+		}
+		if source != "on-off" && rapid.Bool().Draw(t, "listed") {
+			for range traffic.Flows {
+				traffic.Bytes = append(traffic.Bytes, rapid.Int64Range(1, message).Draw(t, "bytes"))
+			}
+		}
+		s := &Scenario{}
+		w := &s.Workload
+		w.Packet, w.Payload, w.Message = units.Bytes(payload+header), units.Bytes(payload), units.Bytes(message)
+		w.Source, w.Injection, w.Window, w.Pace = source, "round-robin", 2, 1
+		w.Rate, w.Duration = 8e9, engine.Second
+		s.Fabric.LinkRate = 8e9
+		r := &routed{s: s, load: &load{flows: traffic.Flows, parts: []part{{end: int32(len(traffic.Flows)), traffic: traffic}}}}
+		sources, err := r.sources(3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sent := make([]int64, len(traffic.Flows))
+		for _, one := range sources {
+			for f := one.First; f < one.End; f++ {
+				sent[f] += (one.Count-1)*int64(one.Bytes) + int64(one.Last)
+				if int64(one.Last) <= header || one.Last > one.Bytes {
+					t.Fatalf("flow %d ends with a packet of %d B; want more than the header of %d B and at most %d B", f, one.Last, header, one.Bytes)
+				}
+			}
+		}
+		for f, bytes := range sent {
+			size := traffic.Size(f)
+			if want := size + (size+payload-1)/payload*header; bytes != want {
+				t.Fatalf("flow %d of %d B sends %d B in packets of %d B with headers of %d B, want %d B", f, size, bytes, payload, header, want)
+			}
+		}
+	})
+}

@@ -1,0 +1,152 @@
+package scenarios
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"sim/engine"
+	"sim/scenarios/assembly"
+)
+
+// tensorStep is a step whose only communication is tensor-parallel calls.
+const tensorStep = `
+[workload]
+kind = "training"
+sequence = 1024
+microbatches = 2
+tp = 4
+pp = 1
+gpus = 4
+effective_tflops = 100
+collectives = "graph"
+packet = "200KB"
+[workload.architecture]
+layers = 2
+hidden = 1024
+vocab = 4096
+heads = 8
+[engine]
+level = "packet"
+`
+
+// onFabrics are fabrics that steps of 4 GPUs run on at levels flow and packet.
+var onFabrics = map[string]string{
+	"pods": `
+[fabric]
+kind = "ocs-pods"
+gpus_per_pod_per_replica = 2
+port_bandwidth = "100Gbps"
+ports_per_pod = 2
+[policy]
+allocators = ["prop-alloc"]
+`,
+	"tiers of pods": `
+[fabric]
+kind = "tiers"
+[[fabric.tier]]
+kind = "electrical"
+gpus = 2
+link_rate = "300Gbps"
+link_latency = "1us"
+[[fabric.tier]]
+kind = "ocs-pods"
+gpus_per_pod_per_replica = 2
+port_bandwidth = "100Gbps"
+ports_per_pod = 2
+[policy]
+allocators = ["prop-alloc"]
+`,
+	"torus": `
+[fabric]
+kind = "torus"
+dims = [2, 2]
+link_rate = "100Gbps"
+[policy]
+routers = ["dor"]
+`,
+	"tiers": `
+[fabric]
+kind = "tiers"
+[[fabric.tier]]
+kind = "electrical"
+gpus = 2
+link_rate = "300Gbps"
+link_latency = "1us"
+[[fabric.tier]]
+kind = "electrical"
+gpus = 4
+link_rate = "100Gbps"
+link_latency = "2us"
+[policy]
+routers = ["shortest"]
+`,
+}
+
+// TestExposedAtLevel: a step whose only communication is the calls of one dimension would end with its computing if these
+// took no time. So what they expose is the row's time less that of computing, at the level that the row states; and what
+// the tiers expose is no more, each.
+func TestExposedAtLevel(t *testing.T) {
+	for name, fabric := range onFabrics {
+		var ends []float64
+		for _, level := range []string{"flow", "packet"} {
+			text := tensorStep + fabric
+			if level == "flow" {
+				text = strings.Replace(strings.Replace(text, "packet = \"200KB\"\n", "", 1), `"packet"`, `"flow"`, 1)
+			}
+			m := runText(t, text).Document.Rows[0].Metrics
+			ends = append(ends, m["makespan_s"])
+			if got, want := m["tp_exposed_s"], m["comm_exposed_s"]; got <= 0 || math.Abs(got-want) > 1e-10 {
+				t.Errorf("%s at level %s: calls expose %g s, want %g s, what all communication exposes", name, level, got, want)
+			}
+			for tier := 1; strings.HasPrefix(name, "tiers") && tier <= 2; tier++ {
+				of := fmt.Sprintf("tier%d_", tier)
+				exposed, doubled := m[of+"exposed_s"], m[of+"doubled_s"]
+				// the outer tier is slower and hides the inner one; twice the rate saves no more than taking no time
+				if tier == 2 && exposed <= 0 || exposed > m["comm_exposed_s"] || m["makespan_s"]-doubled > exposed+1e-10 {
+					t.Errorf("%s at level %s: tier %d exposes %g s, and with twice the rate the step takes %g s of %g s", name, level, tier, exposed, doubled, m["makespan_s"])
+				}
+			}
+		}
+		if ends[1] < ends[0]*1.001 {
+			t.Errorf("%s: packets of 200 KB end at %g s and fluid at %g s, so that the two levels cannot be told apart", name, ends[1], ends[0])
+		}
+	}
+}
+
+// TestExposedIsNotNegative: no tier exposes less than nothing, on 12 random machines of two or three tiers and calls whose
+// packets wait for each other in other orders if a tier takes no time.
+func TestExposedIsNotNegative(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 5))
+	pick := func(of ...string) string { return of[random.IntN(len(of))] }
+	for range 12 {
+		tier := func(gpus, rate string) string {
+			return fmt.Sprintf("[[fabric.tier]]\nkind = \"electrical\"\ngpus = %s\nlink_rate = %q\nlink_latency = %q\n", gpus, rate, pick("0ns", "500ns", "2us"))
+		}
+		text := fmt.Sprintf("[workload]\nkind = %q\nmessage = %q\npacket = %q\n", pick("all-gather", "reduce-scatter"), pick("64KB", "100KB"), pick("4KB", "10KB")) +
+			"[fabric]\nkind = \"tiers\"\n" + tier("4", "900Gbps") + pick("", tier("8", "400Gbps")) + tier("16", pick("100Gbps", "400Gbps")) +
+			"[policy]\nrouters = [\"shortest\"]\ncollectives = [\"ring\", \"bidirectional-ring\"]\n"
+		for _, row := range runText(t, text).Document.Rows {
+			for metric, value := range row.Metrics {
+				if strings.HasSuffix(metric, "_exposed_s") && value < 0 {
+					t.Errorf("%s of %s is %g s on\n%s", metric, row.Policy, value, text)
+				}
+			}
+		}
+	}
+}
+
+// TestExposedTime: work that would end later without the time of some transfers, as under rules by which links share, is
+// exposed to none of it.
+func TestExposedTime(t *testing.T) {
+	for _, c := range []struct {
+		end, without engine.Time
+		want         float64
+	}{{5, 2, 3e-12}, {5, 5, 0}, {5, 7, 0}} {
+		if got := assembly.ExposedTime(c.end, c.without); got != c.want {
+			t.Errorf("work that ends at %v, and at %v without, is exposed for %g s, want %g", c.end, c.without, got, c.want)
+		}
+	}
+}
