@@ -116,7 +116,9 @@ func nonFinite(v any, path string, each func(path string, number float64)) {
 
 // refuseNonFinite refuses the keys of c's file whose values are NaN or infinite.
 func (c *checker) refuseNonFinite() {
-	nonFinite(c.Root, "", func(path string, number float64) { c.refuse(path, "is %s; write a finite number", schema.Describe(number)) })
+	nonFinite(c.Root, "", func(path string, number float64) {
+		c.refuse(path, "is %s; write a finite number", schema.Describe(number))
+	})
 }
 
 // IsStudy reports whether the file at path can be read and has a table that makes it a study.
