@@ -160,8 +160,11 @@ func (c *Controller) drain(bundle []int32) {
 	c.drains = make([][]int32, len(c.q.Steps)) // each in that order, for Live
 	was := c.q.First
 	for i, s := range c.q.Steps {
-		if c.run.Fired[i] == engine.Never || s.Bundle == AtEnd {
+		if s.Bundle == AtEnd {
 			continue
+		} else if c.run.Fired[i] == engine.Never { // all has been carried before
+			c.drains[i] = slices.Concat(ends...)
+			break
 		}
 		for e, n := range s.Circuits {
 			if n > 0 || was[e] == 0 {
@@ -190,8 +193,26 @@ func (c *Controller) rehearse(w *evaluator) *rehearsal {
 }
 
 // Run simulates an iteration as fluid with the times of e, an evaluator of the graph; false where it does not end.
-func (c *Controller) Run(e *flow.Evaluator) (Run, bool) {
-	r := c.rehearse(&evaluator{e, c.p})
+func (c *Controller) Run(e *flow.Evaluator) (Run, bool) { return c.follow(&evaluator{e, c.p}) }
+
+// Again simulates an iteration as fluid on p, which has the same tasks and bundles as the graph but may have other
+// times and rates, and returns its trace.
+func (c *Controller) Again(ctx context.Context, p *Problem, s flow.Service) (*engine.Trace, error) {
+	w := p.evaluator(ctx, s)
+	defer p.done(w)
+	recorded := &evaluator{w.Clone(), p}
+	recorded.Record()
+	if _, ok := c.follow(recorded); !ok {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		return nil, fmt.Errorf("%w: at other times or rates", ErrIteration)
+	}
+	return recorded.Trace(), nil
+}
+
+func (c *Controller) follow(w *evaluator) (Run, bool) {
+	r := c.rehearse(w)
 	r.drain = func(step int, now engine.Time) (_ engine.Time, ok bool) {
 		ok = true
 		for _, id := range c.drains[step] {

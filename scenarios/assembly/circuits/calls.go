@@ -98,6 +98,14 @@ func (in *instance) exposed(ctx context.Context, d *topology.Decision, row *resu
 	if in.calls == nil {
 		return nil
 	}
+	if d.Moves.Moving() {
+		for _, dim := range training.Dims {
+			if in.it.Without(dim) != nil {
+				row.Labels[dim.String()+"_exposed_s"] = "undefined: when circuits move follows from the calls of all dimensions together"
+			}
+		}
+		return nil
+	}
 	n, err := in.optical.Provision(d.Circuits)
 	if err != nil {
 		return err

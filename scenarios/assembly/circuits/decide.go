@@ -277,11 +277,16 @@ func (d *decided) Again(ctx context.Context, longer assembly.Longer, faster floa
 	if err != nil {
 		return assembly.Step{}, err
 	}
-	n, err := d.in.network(d.Decision, d.Moves.Last())
-	if err != nil {
-		return assembly.Step{}, err
+	var trace *engine.Trace
+	if d.Moves.Moving() {
+		trace, err = d.in.moveAgain(ctx, d.Decision, in, faster)
+	} else {
+		var n *engine.Network
+		if n, err = in.optical.Provision(d.Circuits); err != nil {
+			return assembly.Step{}, err
+		}
+		trace, err = flow.Run(ctx, in.graph, assembly.Faster(n, faster), in.optical.Routes, flow.Options{Service: d.Service, Tails: d.in.tails(d.Decision)})
 	}
-	trace, err := flow.Run(ctx, in.graph, assembly.Faster(n, faster), in.optical.Routes, flow.Options{Service: d.Service, Tails: d.in.tails(d.Decision)})
 	if err != nil {
 		return assembly.Step{}, err
 	}
