@@ -21,7 +21,7 @@ type Iterations struct {
 	quotas [][][]quota // by iteration and step
 }
 
-// quota is the number of transfers of a bundle that must have ended before a step takes the last circuit of the bundle.
+// quota is the number of transfers of a bundle that must have ended before a step interrupts the bundle.
 type quota struct{ bundle, count int32 }
 
 // Iterations simulates the iterations of a decision whose circuits move.
@@ -32,7 +32,7 @@ func (p *Problem) Iterations(ctx context.Context, d *Decision) (*Iterations, err
 	for k := range d.Moves.Runs {
 		quotas := make([][]quota, len(it.q.Steps))
 		r.observe = func(step int) {
-			r.leaving(it.q, step, func(e int) {
+			r.interrupted(r.target, it.q.Steps[step].Circuits, func(e int) {
 				n, _ := w.Ended(int32(e))
 				quotas[step] = append(quotas[step], quota{int32(e), n})
 			})
@@ -48,10 +48,11 @@ func (p *Problem) Iterations(ctx context.Context, d *Decision) (*Iterations, err
 	return it, nil
 }
 
-// leaving calls do for each bundle that has circuits, or some that are being set up, of which a step leaves none.
-func (r *rehearsal) leaving(q *Sequence, step int, do func(e int)) {
-	for e, n := range q.Steps[step].Circuits {
-		if n == 0 && r.target[e] > 0 {
+// interrupted calls do for each bundle that a change of circuits interrupts, see Controller.
+func (s *Switching) interrupted(from, to []int, do func(e int)) {
+	holds := s.Whole && s.Delay > 0 && !slices.Equal(from, to)
+	for e, n := range to {
+		if from[e] > 0 && (n == 0 || holds) {
 			do(e)
 		}
 	}
@@ -61,10 +62,11 @@ func (r *rehearsal) leaving(q *Sequence, step int, do func(e int)) {
 // packet too, or in which all replicas are simulated where one stands for all in the plan.
 //
 // It makes a step when the transfers that the step waits for have ended, counted as they end, and when every transfer
-// has ended that the plan had carried before over a bundle that the step leaves without a circuit. So no transfer is
-// stranded. Consider, of the tasks that have not ended, the one that ends first in the plan. All that it waits for has
-// ended. If it is a transfer, its bundle had circuits when it ended in the plan, and no step that was made since then
-// has taken the last of them, as that step would have waited for it. So it goes on.
+// has ended that the plan had carried before over a bundle that the step interrupts. A step interrupts a bundle if it
+// leaves the bundle without a circuit, or if the switch holds all circuits meanwhile. So no transfer is stranded:
+// consider, of the tasks that have not ended, the one that ends first in the plan. All that it waits for has ended. If
+// it is a transfer, its bundle had circuits when it ended in the plan, and no step that was made since then has taken
+// the last of them, as that step would have waited for it. So it goes on.
 type Controller struct {
 	p      *Problem
 	q      *Sequence
@@ -72,9 +74,9 @@ type Controller struct {
 	plan   int       // bundles of the plan
 	from   history   // in which the iteration begins
 	drains [][]int32 // by step: transfers that must have ended before it is made, but for those that it counts
-	run    Run       // on the graph of p with the times of the plan, its trace, and the iterations before it
+	run    Run       // the iteration on the graph of p with the times of the plan
 	trace  *engine.Trace
-	before []Run
+	before []Run // iterations before it, as planned
 }
 
 // Controller returns the controller of the k-th iteration of d, the decision that it is of, on the graph of p. Of is the
@@ -160,19 +162,19 @@ func (c *Controller) drain(bundle []int32) {
 	c.drains = make([][]int32, len(c.q.Steps)) // each in that order, for Live
 	was := c.q.First
 	for i, s := range c.q.Steps {
-		if c.run.Fired[i] == engine.Never || s.Bundle == AtEnd {
+		if s.Bundle == AtEnd {
 			continue
+		} else if c.run.Fired[i] == engine.Never { // all has been carried before
+			c.drains[i] = slices.Concat(ends...)
+			break
 		}
-		for e, n := range s.Circuits {
-			if n > 0 || was[e] == 0 {
-				continue
-			}
+		c.p.Switching.interrupted(was, s.Circuits, func(e int) {
 			k := 0
 			for k < len(ends[e]) && c.trace.End[ends[e][k]] <= c.run.Fired[i] {
 				k++
 			}
 			c.drains[i], ends[e] = append(c.drains[i], ends[e][:k]...), ends[e][k:]
-		}
+		})
 		was = s.Circuits
 	}
 }
@@ -190,8 +192,26 @@ func (c *Controller) rehearse(w *evaluator) *rehearsal {
 }
 
 // Run simulates an iteration as fluid with the times of e, an evaluator of the graph; false where it does not end.
-func (c *Controller) Run(e *flow.Evaluator) (Run, bool) {
-	r := c.rehearse(&evaluator{e, c.p})
+func (c *Controller) Run(e *flow.Evaluator) (Run, bool) { return c.follow(&evaluator{e, c.p}) }
+
+// Again simulates an iteration as fluid on p, which has the same tasks and bundles as the graph but may have other
+// times and rates, and returns its trace.
+func (c *Controller) Again(ctx context.Context, p *Problem, s flow.Service) (*engine.Trace, error) {
+	w := p.evaluator(ctx, s)
+	defer p.done(w)
+	recorded := &evaluator{w.Clone(), p}
+	recorded.Record()
+	if _, ok := c.follow(recorded); !ok {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		return nil, fmt.Errorf("%w: at other times or rates", ErrIteration)
+	}
+	return recorded.Trace(), nil
+}
+
+func (c *Controller) follow(w *evaluator) (Run, bool) {
+	r := c.rehearse(w)
 	r.drain = func(step int, now engine.Time) (_ engine.Time, ok bool) {
 		ok = true
 		for _, id := range c.drains[step] {

@@ -44,8 +44,14 @@ func demandMatched(m *movement) (*Sequence, error) {
 		left := make([]float64, links)
 		m.w.Left(left)
 		_, of := m.w.Ended(int32(last))
-		q.Steps = append(q.Steps, Step{Bundle: last, Count: int(of), Circuits: topology(left)})
-		m.play.fire(now, q.Steps[len(q.Steps)-1].Circuits, true)
+		s := Step{Bundle: last, Count: int(of), Circuits: topology(left)}
+		for e, n := range s.Circuits {
+			if n == 0 && m.play.target[e] > 0 { // in later iterations it may end after the last of the others
+				s.Carried = append(s.Carried, e)
+			}
+		}
+		q.Steps = append(q.Steps, s)
+		m.play.fire(now, s.Circuits, true)
 	}
 	q.Steps = append(q.Steps, Step{Bundle: AtEnd, Circuits: q.First})
 	q.tidy()

@@ -20,7 +20,9 @@ type Step struct {
 	// before, the step is not made, nor are those between it and the end.
 	Bundle, Count int
 	Time          engine.Time
-	Circuits      []int // by bundle, from then on
+	// Carried are bundles that must have carried all their transfers, too.
+	Carried  []int
+	Circuits []int // by bundle, from then on
 }
 
 // Of Step.Bundle, beside bundles.
@@ -149,6 +151,12 @@ func (r *rehearsal) run(q *Sequence, from *history, cutoff engine.Time) (to hist
 			}
 		} else if now, ok = r.w.Await(int32(s.Bundle), int32(s.Count)); !ok {
 			return to, false
+		}
+		for _, e := range s.Carried {
+			_, all := r.w.Ended(int32(e))
+			if now, ok = r.w.Await(int32(e), all); !ok {
+				return to, false
+			}
 		}
 		if r.drain != nil {
 			if now, ok = r.drain(last, now); !ok {

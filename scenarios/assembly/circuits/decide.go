@@ -290,21 +290,25 @@ func (d *decided) Again(ctx context.Context, longer assembly.Longer, faster floa
 	if err != nil {
 		return assembly.Step{}, err
 	}
-	n, err := d.in.network(d.Decision, d.Moves.Last())
-	if err != nil {
-		return assembly.Step{}, err
-	}
-	n = assembly.Faster(n, faster)
-	trace, err := flow.Run(ctx, in.graph, n, in.optical.Routes, flow.Options{Service: d.Service, Tails: d.in.tails(d.Decision), Rates: d.packets != nil})
-	if err != nil {
-		return assembly.Step{}, err
-	}
-	if d.packets != nil {
-		out, _, err := in.packetsOf(ctx, in.plain, trace, n, nil)
-		if err != nil {
+	var trace *engine.Trace
+	if d.Moves.Moving() {
+		trace, err = d.in.moveAgain(ctx, d.Decision, in, faster)
+	} else {
+		var n *engine.Network
+		if n, err = in.optical.Provision(d.Circuits); err != nil {
 			return assembly.Step{}, err
 		}
-		trace = out.trace
+		n = assembly.Faster(n, faster)
+		trace, err = flow.Run(ctx, in.graph, n, in.optical.Routes, flow.Options{Service: d.Service, Tails: d.in.tails(d.Decision), Rates: d.packets != nil})
+		if err == nil && d.packets != nil {
+			var out *podPackets
+			if out, _, err = in.packetsOf(ctx, in.plain, trace, n, nil); err == nil {
+				trace = out.trace
+			}
+		}
+	}
+	if err != nil {
+		return assembly.Step{}, err
 	}
 	step := assembly.NewStep(in.graph, trace, in.crosses)
 	step.Bytes *= float64(max(1, in.pods.Copies))

@@ -7,7 +7,9 @@ import (
 	"strings"
 
 	"sim/engine"
+	"sim/engine/units"
 	"sim/policies/topology"
+	"sim/scenarios/assembly"
 	"sim/scenarios/result"
 )
 
@@ -24,12 +26,9 @@ func (s *Scenario) moves() bool {
 	})
 }
 
-// network returns the circuits of a decision, with their changes in the n-th of its iterations where they move. It fails
-// where those that carry and those that are being set up overrun the ports at any moment.
+// network returns the circuits of a decision whose circuits move, with their changes in the n-th of its iterations. It
+// fails where those that carry and those that are being set up overrun the ports at any moment.
 func (in *instance) network(d *topology.Decision, n int) (*engine.Network, error) {
-	if !d.Moves.Moving() {
-		return in.optical.Provision(d.Circuits)
-	}
 	return in.problem.Network(in.optical, d.Moves.Sequence, d.Moves.Runs, n)
 }
 
@@ -54,6 +53,30 @@ func (in *instance) simulateMoves(ctx context.Context, d *topology.Decision) (tr
 		_, trace = c.Planned()
 	}
 	return trace, nil
+}
+
+// moveAgain simulates the last of the known iterations of a decision whose circuits move on another graph of the same
+// tasks, on links of so many times the rate. Circuits move after what they wait for.
+func (in *instance) moveAgain(ctx context.Context, d *topology.Decision, other *instance, faster float64) (*engine.Trace, error) {
+	controller, err := in.controllers(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	c, err := controller(d.Moves.Last())
+	if err != nil {
+		return nil, err
+	}
+	o := *other.optical
+	o.Network, o.Bundles = assembly.Faster(o.Network, faster), slices.Clone(o.Bundles)
+	for e := range o.Bundles {
+		o.Bundles[e].Rate *= units.Rate(faster)
+	}
+	p, err := topology.NewProblem(other.graph, &o)
+	if err != nil {
+		return nil, err
+	}
+	p.Switching = in.problem.Switching
+	return c.Again(ctx, p, d.Service)
 }
 
 // measureMoves adds what moving circuits makes of an iteration that ends at end.

@@ -243,7 +243,7 @@ func (r *fluidReference) run(q *topology.Sequence) (ends, fired []engine.Time, e
 	ends = slices.Repeat([]engine.Time{engine.Never}, n)
 	need, ready, left := make([]int, n), make([]engine.Time, n), make([]float64, n)
 	var waiting []int32 // transfers
-	open := 0
+	open, total := 0, make([]int, len(r.dirs))
 	var release func(id int32, end engine.Time)
 	enable := func(id int32) {
 		if len(r.uses[id]) > 0 && g.Tasks[id].Bytes > 0 {
@@ -265,6 +265,7 @@ func (r *fluidReference) run(q *topology.Sequence) (ends, fired []engine.Time, e
 		need[id], left[id] = len(g.In(id)), 8*float64(g.Tasks[id].Bytes)
 		if len(r.uses[id]) > 0 && g.Tasks[id].Bytes > 0 {
 			open++
+			total[r.bundle[id]]++
 		}
 	}
 	for id := range int32(n) {
@@ -283,7 +284,8 @@ func (r *fluidReference) run(q *topology.Sequence) (ends, fired []engine.Time, e
 	for {
 		for len(fired) < len(q.Steps) { // steps that are due, after all else of this time
 			s := &q.Steps[len(fired)]
-			if s.Bundle >= 0 && counted[s.Bundle] < s.Count || s.Bundle == topology.AtTime && (now < s.Time || open == 0) || s.Bundle == topology.AtEnd {
+			carried := func(e int) bool { return counted[e] == total[e] }
+			if !all(s.Carried, carried) || s.Bundle >= 0 && counted[s.Bundle] < s.Count || s.Bundle == topology.AtTime && (now < s.Time || open == 0) || s.Bundle == topology.AtEnd {
 				break
 			}
 			fired = append(fired, now)
@@ -348,6 +350,11 @@ func (r *fluidReference) run(q *topology.Sequence) (ends, fired []engine.Time, e
 		r.history[i].at -= makespan
 	}
 	return ends, fired, nil
+}
+
+// all reports whether something holds of all bundles of a list.
+func all(bundles []int, holds func(e int) bool) bool {
+	return !slices.ContainsFunc(bundles, func(e int) bool { return !holds(e) })
 }
 
 // play simulates the iterations of a decision that its trace stands for, and returns when tasks end in the last of them,
