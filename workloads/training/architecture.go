@@ -41,6 +41,15 @@ func (a *Architecture) AttentionWidth() float64 {
 	return float64(a.Heads) * float64(a.HeadDim)
 }
 
+// outputParameters returns the parameters of one layer's projection of what comes out of attention.
+func (a *Architecture) outputParameters() float64 {
+	width := float64(a.Heads) * float64(a.HeadDim)
+	if a.Attention == "mla" {
+		width = float64(a.Heads) * float64(a.ValueDim)
+	}
+	return width * float64(a.Hidden)
+}
+
 // matrices returns the number of weight matrices of a feed-forward network.
 func (a *Architecture) matrices() float64 {
 	if a.Gated {
