@@ -123,7 +123,7 @@ func (s *Spec) Check() error {
 	case s.checkSharding() != nil:
 		return s.checkSharding()
 	case s.Measured != nil:
-	case !(s.Choices.EffectiveTFLOPS > 0) || !(s.Choices.BackwardRatio >= 0):
+	case s.Compute != Roofline && s.Compute != Table && !(s.Choices.EffectiveTFLOPS > 0) || !(s.Choices.BackwardRatio >= 0):
 		return fmt.Errorf("training: effective TFLOP/s %g, backward ratio %g", s.Choices.EffectiveTFLOPS, s.Choices.BackwardRatio)
 	}
 	return nil
