@@ -20,16 +20,22 @@ const (
 )
 
 // Task is a node of a Graph. A transfer names its end points, never the links between them: the same graph runs on any
-// network under any routes.
+// network under any routes. A compute task may name the node that it runs on (ComputeAt).
 type Task struct {
 	Kind     Kind
 	Duration Time  // of a compute task
-	Src, Dst int32 // nodes, of a transfer
+	Src, Dst int32 // nodes, of a transfer; of a compute task with Flows 1 the node that it runs on
 	Flows    int32 // parallel flows that a transfer aggregates, at least 1; they share its rate equally
 	Bytes    int64 // of a transfer, over all its flows
 	// Priority orders transfers under the priority discipline where levels are not used: larger goes first.
 	Priority int64
 }
+
+// ComputeAt returns a compute task that runs on one node.
+func ComputeAt(node int32, d Time) Task { return Task{Duration: d, Src: node, Dst: node, Flows: 1} }
+
+// IsLocated reports whether a task starts on one node, Src.
+func (t *Task) IsLocated() bool { return t.Kind == Transfer || t.Flows > 0 }
 
 // Edge is a dependency: task To starts no sooner than Lag after From ends.
 type Edge struct {
@@ -56,6 +62,13 @@ type Graph struct {
 
 // ErrCycle is wrapped by Freeze when the dependencies are cyclic.
 var ErrCycle = errors.New("engine: dependencies form a cycle")
+
+// NeedsArrival reports whether the task e.To waits until the data of e.From has arrived, if that
+// is a transfer. A task on the node that sends the data waits only until the last bit has left.
+func (g *Graph) NeedsArrival(e Edge) bool {
+	from, to := &g.Tasks[e.From], &g.Tasks[e.To]
+	return from.Src == from.Dst || !to.IsLocated() || to.Src != from.Src
+}
 
 // Grow makes room for that many more tasks and edges.
 func (g *Graph) Grow(tasks, edges int) {

@@ -331,7 +331,7 @@ func checkArchitecture(c *checker) {
 	c.forbid(c.OK(at+"top_k", at+"experts") && a.TopK > a.Experts, at+"top_k "+at+"experts", "a token sees %d of %d experts; choose at most the number of experts", a.TopK, a.Experts)
 	c.forbid(c.OK(at+"dense_layers", at+"layers") && a.DenseLayers >= a.Layers && a.Experts > 0, at+"dense_layers "+at+"layers",
 		"%d dense layers of %d leave none for experts; choose fewer", a.DenseLayers, a.Layers)
-	if c.OK(at+"effective_tflops", "workload.effective_tflops") && a.EffectiveTFLOPS == 0 {
+	if c.OK(at+"effective_tflops", "workload.effective_tflops", "workload.compute") && a.EffectiveTFLOPS == 0 && c.s.Workload.Compute == training.Effective {
 		c.refuse(at+"effective_tflops", "is missing; say what one GPU achieves, in 1e12 operations a second")
 	}
 	if !c.OK("workload.architecture") {

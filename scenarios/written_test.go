@@ -3,11 +3,14 @@ package scenarios
 import (
 	"context"
 	"fmt"
+	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	calls "sim/policies/collective"
 	"sim/workloads/trace"
 )
 
@@ -85,6 +88,7 @@ func TestWrittenAgain(t *testing.T) {
 		step  = "kind = \"recommendation\"\ngpus = 16\nsamples = 512\ntables = 100\nwidth = 68\ndense_parameters = 21_700_000\neffective_tflops = 80\n"
 		inner = "[fabric]\nkind = \"tiers\"\n[[fabric.tier]]\nkind = \"electrical\"\ngpus = 4\nlink_rate = \"3600Gbps\"\n[[fabric.tier]]\nkind = "
 		links = inner + "\"torus\"\ndims = [4, 4]\nlink_rate = \"400Gbps\"\n"
+		late  = "[fabric]\nkind = \"tiers\"\n[[fabric.tier]]\nkind = \"electrical\"\ngpus = 4\nlink_rate = \"3600Gbps\"\nlink_latency = \"3us\"\n[[fabric.tier]]\nkind = \"ocs-pods\"\n"
 		dor   = "[policy]\nrouters = [\"dor\"]\n"
 		each  = "[engine]\nlevel = \"packet\"\n"
 	)
@@ -100,11 +104,14 @@ func TestWrittenAgain(t *testing.T) {
 		{"torus, calls, packets", moe + "packet = \"1MB\"\n", torus + each + dor, "", "goal"},
 		{"switches in a torus", moe, links + flow + dor, "", "goal"},
 		{"switches in pods", dense + "replicas = \"all\"\n", strings.Replace(inner, "gpus = 4", "gpus = 2", 1) + "\"ocs-pods\"\nports_per_pod = 4\ngpus_per_pod_per_replica = 2\n" + pods, "[fabric]\nkind = \"ocs-pods\"\npods = 8\nports_per_pod = 4\ngpus_per_pod = 2\n" + pods, "binary"},
+		{"late switches in pods", dense + "collectives = \"graph\"\npieces = 1\n", late + "gpus_per_pod_per_replica = 4\n" + pods, late + "pods = 4\ngpus_per_pod = 4\n" + pods, "goal chakra"},
 		{"recommendation", step, torus + flow + dor, "", "goal chakra"},
 		{"recommendation, packets", step + "packet = \"1MB\"\n", torus + each + dor, "", "chakra"},
 		{"collective, packets", "kind = \"all-reduce\"\nmessage = \"8MB\"\npacket = \"1MB\"\n", tree + each + "[policy]\nrouters = [\"shortest\"]\ncollective = \"swing\"\n", tree + each + "[policy]\nrouters = [\"shortest\"]\n", "goal binary chakra"},
 		{"matrix, packets", "kind = \"all-to-all\"\nmessage = \"3MB\"\nsource = \"greedy\"\npacket = \"1MB\"\n", torus + each + dor, "", "goal"},
 		{"collective", "kind = \"all-reduce\"\nmessage = \"64MB\"\n", torus + flow + "[policy]\nrouters = [\"dor\"]\ncollective = \"ring\"\n", torus + flow + "[policy]\nrouters = [\"dor\"]\n", "goal binary chakra"},
+		{"late packing", "kind = \"all-reduce\"\nmessage = \"3MB\"\n", "[fabric]\nkind = \"torus\"\ndims = [5]\nlink_rate = \"100Gbps\"\nlink_latency = \"300ns\"\n" + flow + dor + "collective = \"tree-packing\"\n",
+			"[fabric]\nkind = \"torus\"\ndims = [5]\nlink_rate = \"100Gbps\"\nlink_latency = \"300ns\"\n" + flow + dor, "goal binary chakra"},
 		{"matrix", "kind = \"permutation\"\nmessage = \"3MB\"\n", torus + flow + "[policy]\nrouters = [\"dor\"]\n", "", "goal chakra cm"},
 		{"all-to-all", "kind = \"all-to-all\"\nmessage = \"64KB\"\n", tree + flow + "[policy]\nrouters = [\"shortest\"]\n", "", "binary cm"},
 		{"pods, matrix", "kind = \"permutation\"\nmessage = \"3MB\"\n", "[fabric]\nkind = \"ocs-pods\"\npods = 4\ngpus_per_pod = 4\n" + pods, "", "goal cm"},
@@ -139,5 +146,104 @@ func TestWrittenAgain(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestWrittenWithLatency: random collectives and training steps on links with latency take as long,
+// to a tick, when they are written and read back, under every algorithm, in every format, as fluid
+// and packet by packet.
+func TestWrittenWithLatency(t *testing.T) {
+	draw := rand.New(rand.NewPCG(35, 7))
+	pick := func(of ...int) int { return of[draw.IntN(len(of))] }
+	name := func(of ...string) string { return of[draw.IntN(len(of))] }
+	rounds := 100
+	if testing.Short() {
+		rounds = 20
+	}
+	compared := 0
+	for range rounds {
+		nodes := 0
+		latency := fmt.Sprintf("link_latency = \"%dns\"\n", pick(100, 300, 2000))
+		fabric := "link_rate = \"" + name("100Gbps", "400Gbps") + "\"\n" + latency
+		router := "dor"
+		switch pick(0, 1, 2, 3, 4) {
+		case 0:
+			nodes = pick(3, 5, 8)
+			fabric = fmt.Sprintf("kind = \"torus\"\ndims = [%d]\n", nodes) + fabric
+		case 1:
+			nodes = 12
+			fabric = "kind = \"torus\"\ndims = [4, 3]\n" + fabric
+		case 2:
+			nodes = 27
+			fabric = "kind = \"torus\"\ndims = [3, 3, 3]\n" + fabric
+		case 3:
+			nodes, router = 16, name("ecmp", "shortest")
+			fabric = "kind = \"graph\"\ngenerator = \"fat-tree\"\nswitch_ports = 4\n" + fabric
+		case 4:
+			nodes, router = 8, "ecmp"
+			fabric = "kind = \"tiers\"\n[[fabric.tier]]\nkind = \"electrical\"\ngpus = 4\nlink_rate = \"900Gbps\"\nlink_latency = \"50ns\"\n[[fabric.tier]]\nkind = \"electrical\"\ngpus = 8\n" + fabric
+		}
+		level := name("flow", "flow", "packet")
+		packet := ""
+		if level == "packet" {
+			packet = "packet = \"64KB\"\n"
+		}
+		collective := ""
+		var work string
+		switch pick(0, 1, 2) {
+		case 0, 1:
+			work = fmt.Sprintf("kind = %q\nmessage = \"%dKB\"\n", name("all-reduce", "all-gather", "reduce-scatter", "broadcast", "reduce", "all-to-all"), pick(90, 700, 3000))
+			var names []string
+			for _, row := range calls.Table {
+				names = append(names, row.Name)
+			}
+			collective = name(names...)
+		default:
+			sharding := name("none", "optimizer", "gradients", "parameters")
+			work = fmt.Sprintf("kind = \"training\"\nsequence = 512\nmicrobatches = 2\ntp = %d\npp = %d\ngpus = %d\neffective_tflops = 100\nsharding = %q\n", pick(1, 2), pick(1, 2), nodes/4*4, sharding)
+			if collective = name("", "ring", "direct", "tree"); collective != "" || strings.Contains(fabric, "tiers") {
+				work += "collectives = \"graph\"\n"
+			} else {
+				work += "buckets = \"" + name("0B", "3MB") + "\"\n"
+			}
+			if nodes < 4 {
+				continue
+			}
+			packet += "[workload.architecture]\nname = \"x\"\nlayers = 4\nhidden = 256\nheads = 4\nvocab = 1000\nffn = 1024\n"
+		}
+		policy := "[policy]\nrouters = [\"" + router + "\"]\n"
+		if pick(0, 1) == 0 && strings.Contains(work, "\"all-reduce\"") && strings.Contains(fabric, "\"torus\"") {
+			work, collective = strings.Replace(work, "\"all-reduce\"", "\"ring-all-reduce\"", 1), ""
+		}
+		end := "[fabric]\n" + fabric + "[engine]\nlevel = \"" + level + "\"\n" + policy
+		first := end
+		if collective != "" {
+			first += "collective = \"" + collective + "\"\n"
+		}
+		text := "[workload]\n" + work + packet + first
+		s, err := Parse("written.toml", []byte(text), nil)
+		if err == nil {
+			_, err = Run(context.Background(), s, RunOptions{Workers: 1})
+		}
+		if err != nil {
+			continue // the algorithm does not serve the call there
+		}
+		want, written := ends(t, text)
+		if len(want) == 0 || written == nil {
+			continue
+		}
+		compared++
+		for _, format := range []string{"goal", "binary", "chakra"} {
+			packet, _, _ := strings.Cut(packet, "[")
+			got, _ := ends(t, fmt.Sprintf("[workload]\nkind = \"trace\"\nfiles = %q\n%s", writeWork(t, format, written), packet)+end)
+			for policy, e := range want {
+				if math.Abs(got[policy]-e) > 1.5e-12 {
+					t.Errorf("%s %s: ends after %.12f s, want %.12f s, of\n%s", format, policy, got[policy], e, text)
+				}
+			}
+		}
+	}
+	if compared < rounds/3 {
+		t.Errorf("%d of %d draws were compared", compared, rounds)
 	}
 }

@@ -29,4 +29,18 @@ var tierCases = []correctedCase{
 		right:  "2.819 GB, as in the contracted form",
 		check:  metricIs("tier2_bytes", map[string]float64{"prop-alloc": 2818572288, "delta-joint": 2818572288}),
 	},
+	{
+		name:   "written-late",
+		args:   []string{"run", "@/written-a.toml"},
+		before: "192.300 us",
+		right:  "192.300 us",
+		check:  metricIs("completion_s", map[string]float64{"dor": 0.0001923}),
+	},
+	{
+		name:   "read-late", // the file is what the case before writes
+		args:   []string{"run", "@/written-b.toml"},
+		before: "240.000 us; each send waited for the arrival of the one before",
+		right:  "192.300 us, as what was written",
+		check:  metricIs("makespan_s", map[string]float64{"dor": 0.0001923}),
+	},
 }

@@ -47,7 +47,7 @@ func (s *Schedule) Append(g *engine.Graph, a Attach) (done []int32) {
 		}
 	}
 	for r := range s.Group {
-		m := g.AddTask(engine.Task{})
+		m := g.AddTask(engine.ComputeAt(s.Group[r], 0))
 		if done = append(done, m); a.Ready != nil && a.Ready[r] >= 0 {
 			g.AddEdge(a.Ready[r], m, 0)
 		}

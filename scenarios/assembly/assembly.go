@@ -142,12 +142,17 @@ func Ended(ctx context.Context, step int) bool { return step&(1<<10-1) == 0 && c
 // TickSeconds is what rounding to ticks may add to a transfer.
 const TickSeconds = 2e-12
 
-// Delayed returns a graph in which what waits for a transfer waits until it has arrived, by task so much after its end.
+// Delayed returns a graph in which tasks that need the data of a transfer wait until it has
+// arrived, late after its end. The slice late is indexed by task. Tasks on the node that sends the
+// data do not wait for its arrival (engine.Graph.NeedsArrival).
 func Delayed(g *engine.Graph, late []engine.Time) (*engine.Graph, error) {
 	out := &engine.Graph{Namer: g.Namer, Tasks: g.Tasks, Contention: g.Contention}
 	for i, by := range late {
 		for _, e := range g.Out(int32(i)) {
-			out.AddEdge(e.From, e.To, e.Lag+by)
+			if g.NeedsArrival(e) {
+				e.Lag += by
+			}
+			out.AddEdge(e.From, e.To, e.Lag)
 		}
 	}
 	return out, out.Freeze()

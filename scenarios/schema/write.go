@@ -48,8 +48,14 @@ func (t *Table) WriteElement(b *bytes.Buffer, i int, path string, names ...strin
 
 // silent reports whether the key has a default in element i that is not written back: one younger than files, results
 // and cells that must stay as they are.
+//
+// A computed default of 0 is unknown if the key must be above 0. Nothing uses the key then, and it is
+// not written back either.
 func (k *Key) silent(i int) bool {
 	v := k.Field(i)
+	if k.computed && k.Above && k.Min == 0 && v.IsZero() {
+		return true
+	}
 	if v.Kind() == reflect.Slice {
 		return k.implicit && v.Len() == 0
 	}

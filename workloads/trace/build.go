@@ -243,6 +243,9 @@ func (t *building) end(rank, op int32) (int32, error) {
 
 func (t *building) task(k engine.Task, rank, op int) int32 {
 	t.out.Rank, t.out.Op = append(t.out.Rank, int32(rank)), append(t.out.Op, int32(op))
+	if k.Kind == engine.Compute {
+		k = engine.ComputeAt(t.node(int32(rank)), k.Duration)
+	}
 	return t.out.Graph.AddTask(k)
 }
 
@@ -662,7 +665,7 @@ func Aggregate(g *engine.Graph, c Collected, ready []int32) ([]int32, error) {
 	}
 	done := make([]int32, n)
 	for i := range done {
-		done[i] = g.AddTask(engine.Task{})
+		done[i] = g.AddTask(engine.ComputeAt(c.Nodes[i], 0))
 	}
 	for i, node := range c.Nodes {
 		bytes := c.Bytes

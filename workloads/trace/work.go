@@ -40,6 +40,19 @@ var errTooMany = refused("it is more than %d operations; want a smaller job", Ma
 // errContended refuses work whose order is decided in the simulation.
 var errContended = refused("receives of any source, or computes that overlap on one stream, are ordered while they are simulated, and files that are written say no such order; want a trace without these")
 
+// Locate sets the ranks of the compute tasks that run on one node (engine.ComputeAt). The function
+// rank returns the rank on a node.
+func (w *Work) Locate(rank func(node int32) int32) {
+	if w.Rank == nil {
+		w.Rank = slices.Repeat([]int32{-1}, len(w.Graph.Tasks))
+	}
+	for i := range w.Graph.Tasks {
+		if t := &w.Graph.Tasks[i]; t.Kind == engine.Compute && t.IsLocated() {
+			w.Rank[i] = rank(t.Src)
+		}
+	}
+}
+
 // messages returns those of a transfer.
 func (w *Work) messages(task int32) [][2]int32 {
 	if w.Messages != nil {
@@ -66,7 +79,7 @@ func (w *Work) job(j *Job) (*Job, error) {
 		return nil, errContended
 	}
 	j.Ranks, j.Ops = w.Ranks, make([][]Op, w.Ranks)
-	v := &working{Work: w, Job: j, homes: w.homes(), known: map[[2]int32]int32{}, tags: make([]uint32, len(g.Tasks)), sent: 1}
+	v := &working{Work: w, Job: j, homes: w.homes(), known: map[[2]int32]int32{}, answered: map[[2]int32]int32{}, tags: make([]uint32, len(g.Tasks)), sent: 1}
 	for id := range g.Tasks { // tasks are in this order again when they are read
 		if v.tags[id], v.sent = v.sent, v.sent+1; g.Tasks[id].Kind == engine.Transfer {
 			v.sent += uint32(len(v.messages(int32(id))))
@@ -96,9 +109,11 @@ type working struct {
 	*Job
 	homes []int32            // by task the rank where all of it is known to be done
 	known map[[2]int32]int32 // by task and rank the operation with which it is known there
-	ops   int
-	tags  []uint32 // by task its number: that of the first message of a transfer
-	sent  uint32   // numbers that are taken
+	// answered is by transfer and its sender the operation with which its arrival is known there.
+	answered map[[2]int32]int32
+	ops      int
+	tags     []uint32 // by task its number: that of the first message of a transfer
+	sent     uint32   // numbers that are taken
 }
 
 func (v *working) add(rank int32, o Op) int32 {
@@ -132,7 +147,12 @@ const noBytes = 1 << 31
 // after returns the operations of a rank that a task of it waits for.
 func (v *working) after(id, rank int32) (all []int32) {
 	for _, e := range v.Graph.In(id) {
-		op := v.at(e.From, rank)
+		op := int32(0)
+		if m := v.messages(e.From); v.Graph.Tasks[e.From].Kind == engine.Transfer && len(m) == 1 && m[0][0] == rank && v.Graph.NeedsArrival(e) {
+			op = v.arrived(e.From, m[0][1], rank)
+		} else {
+			op = v.at(e.From, rank)
+		}
 		if e.Lag > 0 && !v.Late {
 			op = v.add(rank, Op{Name: "after " + v.Graph.Name(e.From), Kind: Compute, Dur: e.Lag, After: []int32{op}})
 		}
@@ -149,6 +169,20 @@ func (v *working) at(id, rank int32) int32 {
 		home := v.homes[id]
 		op = v.tell(v.Graph.Name(id), home, rank, v.known[[2]int32{id, home}])
 		v.known[key] = op
+	}
+	return op
+}
+
+// arrived returns the operation on the sender of a transfer with which its data is known to have
+// arrived at its destination. An operation of the destination tells it, as the send itself is over
+// when the last bit has left.
+func (v *working) arrived(id, dst, src int32) int32 {
+	key := [2]int32{id, src}
+	op, ok := v.answered[key]
+	if !ok {
+		got := v.add(dst, Op{Name: v.Graph.Name(id) + " has arrived", After: []int32{v.at(id, dst)}})
+		op = v.tell(v.Graph.Name(id), dst, src, got)
+		v.answered[key] = op
 	}
 	return op
 }

@@ -120,7 +120,11 @@ func sequence(g *engine.Graph, turn []int32) (all []string) {
 				before++
 			}
 		}
-		all = append(all, fmt.Sprint(t.Kind, t.Src, t.Dst, t.Bytes, t.Duration, before))
+		if t.Kind == engine.Compute {
+			all = append(all, fmt.Sprint("compute ", t.Duration))
+			continue
+		}
+		all = append(all, fmt.Sprint(t.Src, t.Dst, t.Bytes, before))
 	}
 	return all
 }

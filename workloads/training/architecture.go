@@ -41,6 +41,15 @@ func (a *Architecture) AttentionWidth() float64 {
 	return float64(a.Heads) * float64(a.HeadDim)
 }
 
+// outputParameters returns the parameters of one layer's projection of what comes out of attention.
+func (a *Architecture) outputParameters() float64 {
+	width := float64(a.Heads) * float64(a.HeadDim)
+	if a.Attention == "mla" {
+		width = float64(a.Heads) * float64(a.ValueDim)
+	}
+	return width * float64(a.Hidden)
+}
+
 // matrices returns the number of weight matrices of a feed-forward network.
 func (a *Architecture) matrices() float64 {
 	if a.Gated {
@@ -77,7 +86,13 @@ func (a *Architecture) Parameters() float64 {
 
 // Words describes the model in a line.
 func (a *Architecture) Words() string {
-	s := fmt.Sprintf("%d layers of width %d, %.0f billion parameters", a.Layers, a.Hidden, a.Parameters()/1e9)
+	size := fmt.Sprintf("%.3g billion", a.Parameters()/1e9)
+	if a.Parameters() >= 999.5e9 {
+		size = fmt.Sprintf("%.0f billion", a.Parameters()/1e9)
+	} else if a.Parameters() < 999.5e6 {
+		size = fmt.Sprintf("%.3g million", a.Parameters()/1e6)
+	}
+	s := fmt.Sprintf("%d layers of width %d, %s parameters", a.Layers, a.Hidden, size)
 	if a.Experts > 0 {
 		s += fmt.Sprintf(", %d experts, top %d", a.Experts, a.TopK)
 	}

@@ -16,11 +16,13 @@ func (b *builder) callingPass(v int, compute engine.Time, m Meta) (span, error) 
 	stage := m.Stage
 	first := s.Rank(int(m.Replica), int(stage), 0)
 	split := s.attentionShare(v) // of a piece's compute, before its calls in between
+	attention, scores := 0.0, s.scoreSpan(v, m.Phase) // where attention begins in a piece, and where its scores do and end
 	backward := m.Phase == Backward || m.Phase == WeightGradients
 	if backward {
 		split = 1 - split
+		attention = split
 	}
-	ring := 0.0 // the part of attention that does not wait for the last block of a ring
+	ring := 0.0 // the part of attention's scores that does not wait for the last block of a ring
 	if s.ContextForm == "ring" {
 		ring = 1 - 1/float64(s.ContextRanks())
 	}
@@ -84,9 +86,8 @@ func (b *builder) callingPass(v int, compute engine.Time, m Meta) (span, error) 
 					}
 				}
 				if c.Dim == Context && ring > 0 && !rings {
-					if called { // what comes before is not hidden
-						join(0)
-					}
+					// keys and values go round when they have been projected, and nothing before that is hidden
+					join(until(piece, attention+scores[0]))
 					rings = true
 				}
 				called = true
@@ -103,6 +104,9 @@ func (b *builder) callingPass(v int, compute engine.Time, m Meta) (span, error) 
 						at[rank-first] = ends[i]
 					}
 				}
+			}
+			if rings { // the last projection needs the scores of all blocks
+				join(until(piece, attention+scores[1]))
 			}
 			switch place {
 			case Before:

@@ -62,14 +62,31 @@ func (it *Iteration) AddExchanges(each [4]engine.Time) error {
 // all that comes before them has been sent: attention before tokens go to experts, the experts before they come back,
 // and in the backward pass the same the other way round. Shared experts may be computed at any time, and are left out.
 func (s *Spec) ExchangeGaps(pass Phase) (first, second engine.Time, err error) {
-	a, c := &s.Arch, &s.Choices
-	token := s.microbatchTokens() * float64(c.ConcurrentMicrobatches) / (float64(s.StageGPUs()) * c.EffectiveTFLOPS * 1e12)
+	ratio := 1.0
 	if pass == Backward {
-		token *= c.BackwardRatio
+		ratio = s.Choices.BackwardRatio
 	}
-	if first, err = engine.FromSeconds((2*(a.AttentionParameters()+a.RouterParameters()) + s.scoreFLOPs()) * token); err != nil {
+	attention, experts := s.layerSeconds()
+	if first, err = engine.FromSeconds(attention * ratio); err != nil {
 		return 0, 0, err
 	}
-	second, err = engine.FromSeconds(2 * float64(a.TopK) * a.ExpertParameters() * token)
+	second, err = engine.FromSeconds(experts * ratio)
 	return first, second, err
+}
+
+// layerSeconds returns how long the forward pass of a layer with experts computes attention and
+// the router, and how long routed experts. Measured times have no part for shared experts, which
+// are then left in. The router's share of a roofline is left out.
+func (s *Spec) layerSeconds() (attention, experts float64) {
+	a, c := &s.Arch, &s.Choices
+	switch s.Compute {
+	case Table:
+		o, n := &s.Operators, float64(c.ConcurrentMicrobatches)
+		return n * (o.Attention + o.Scores).Seconds(), n * o.Network.Seconds()
+	case Roofline:
+		r := s.roofline()
+		return r.attention + r.scores, r.experts * float64(a.TopK) / float64(a.TopK+a.SharedExperts)
+	}
+	token := s.microbatchTokens() * float64(c.ConcurrentMicrobatches) / (float64(s.StageGPUs()) * c.EffectiveTFLOPS * 1e12)
+	return (2*(a.AttentionParameters()+a.RouterParameters()) + s.scoreFLOPs()) * token, 2 * float64(a.TopK) * a.ExpertParameters() * token
 }

@@ -30,7 +30,7 @@ type Architecture struct {
 	IndexHeads      int     `key:"index_heads" doc:"heads of the index that chooses them, which sees all tokens" default:"0" max:"65536" implicit:""`
 	IndexDim        int     `key:"index_dim" doc:"width of a head of the index" default:"0" max:"65536" implicit:""`
 	DenseLayers     int     `key:"dense_layers" doc:"first layers, which have no experts" default:"0" max:"65536" when:"experts"`
-	EffectiveTFLOPS float64 `key:"effective_tflops" doc:"what one GPU achieves on the model, in 1e12 operations a second" else:"workload.effective_tflops; one of the two is required" above:"0" max:"1000000"`
+	EffectiveTFLOPS float64 `key:"effective_tflops" doc:"what one GPU achieves on the model, in 1e12 operations a second" else:"workload.effective_tflops; one of the two is required, unless workload.compute says how long operators take" above:"0" max:"1000000"`
 }
 
 // models are the presets: Table I of the DELTA paper, and GPT-7B of its Fig. 1, whose effective rates are those of the

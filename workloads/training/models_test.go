@@ -2,6 +2,7 @@ package training_test
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"sim/workloads/training"
@@ -70,5 +71,17 @@ func TestAttended(t *testing.T) {
 	want := 61 * (4*v.Arch.AttentionWidth()*(65536-(2048-2048*2048/(2*131072.))) - index)
 	if got := full - got; math.Abs(got-want) > 1e-6*want {
 		t.Errorf("the index saves %g operations a token, want %g", got, want)
+	}
+}
+
+// TestModelWords: parameters have three digits, whatever the size of the model.
+func TestModelWords(t *testing.T) {
+	for name, want := range map[string]string{
+		"bert-large": "302 million parameters", "gpt-7b": "6.44 billion parameters", "megatron-177b": "174 billion parameters", "kimi-k2": "1024 billion parameters",
+	} {
+		a := mustModel(t, name)
+		if got := a.Words(); !strings.Contains(got, want) {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
 	}
 }

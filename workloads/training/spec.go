@@ -136,7 +136,7 @@ func (s *Spec) Check() error {
 	case s.checkSharding() != nil:
 		return s.checkSharding()
 	case s.Measured != nil:
-	case !(s.Choices.EffectiveTFLOPS > 0) || !(s.Choices.BackwardRatio >= 0):
+	case s.Compute != Roofline && s.Compute != Table && !(s.Choices.EffectiveTFLOPS > 0) || !(s.Choices.BackwardRatio >= 0):
 		return fmt.Errorf("training: effective TFLOP/s %g, backward ratio %g", s.Choices.EffectiveTFLOPS, s.Choices.BackwardRatio)
 	}
 	return nil
@@ -207,6 +207,19 @@ func (s *Spec) ForwardSeconds(v int) float64 {
 func (s *Spec) attentionShare(v int) float64 {
 	all, _ := s.attentionTime(v)
 	return all / s.ForwardSeconds(v)
+}
+
+// scoreSpan returns which part of a pass of virtual stage v computes attention's scores, from when
+// to when after attention begins. In a forward pass queries, keys and values are projected before,
+// and what comes out of attention after; in a backward pass it is the other way round.
+func (s *Spec) scoreSpan(v int, pass Phase) (span [2]float64) {
+	all, scores := s.attentionTime(v)
+	before := (all - scores) * (1 - s.Arch.outputParameters()/s.Arch.AttentionParameters())
+	if pass == Backward {
+		before = all - scores - before
+	}
+	forward := s.ForwardSeconds(v)
+	return [2]float64{before / forward, (before + scores) / forward}
 }
 
 // scoreFLOPs returns the operations a token and layer of attention's scores and of the values weighted by them, which

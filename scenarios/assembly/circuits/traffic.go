@@ -39,6 +39,9 @@ func (in *instance) finish(ctx context.Context) error {
 func (in *instance) name() {
 	u, pods := in.s.Workload.Pods, in.pods.Pods
 	for i := range in.graph.Tasks {
+		if in.graph.Tasks[i].Kind != engine.Transfer {
+			continue
+		}
 		in.graph.Tasks[i].Flows = int32(u.GPUsPerNode * u.GPUsPerNode)
 	}
 	in.graph.Namer = func(id int32) string {

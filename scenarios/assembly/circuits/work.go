@@ -16,6 +16,7 @@ func (in *instance) Work(ctx context.Context, _ string) (*trace.Work, error) {
 	}
 	w := &trace.Work{Graph: in.plain, Rank: in.rank}
 	gpus := in.ranks(w)
+	w.Locate(func(node int32) int32 { return gpus[node][0] })
 	w.Messages = func(id int32) (all [][2]int32) {
 		t := &w.Graph.Tasks[id]
 		if !in.pods.Takes(t) {

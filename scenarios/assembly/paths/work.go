@@ -50,6 +50,7 @@ func (r *routed) Work(ctx context.Context, _ string) (*trace.Work, error) {
 			w.Rank[i] = rank[r.at[firstRank(&r.it.Spec, &r.it.Meta[i])]]
 		}
 	}
+	w.Locate(func(node int32) int32 { return rank[node] })
 	return w, ctx.Err()
 }
 
