@@ -231,9 +231,9 @@ func checkTasks(c *checker) {
 	if !c.OK("workload.microbatches", "workload.schedule", "workload.virtual_stages", "workload.replicas", "workload.flows", "replica") {
 		return
 	}
-	if n := c.s.passes(); n > assembly.MaxTasks {
+	if n := c.s.passes(); n > assembly.MaxPodTasks {
 		c.clash("workload.microbatches workload.pp workload.gpus workload.virtual_stages workload.replicas workload.flows",
-			"the job makes some %.2g passes of stages and transfers between pods; stay within %d", n, assembly.MaxTasks)
+			"the job makes some %.2g passes of stages and transfers between pods, which %s; stay within %d", n, assembly.PodTaskCost(n), assembly.MaxPodTasks)
 	}
 }
 

@@ -38,8 +38,8 @@ func checkJobs(c *checker) {
 	for i := range c.s.Jobs {
 		total += c.s.Jobs[i].Scenario.passes()
 	}
-	if total > assembly.MaxTasks {
-		c.refuse("job", "the jobs make some %.2g passes of stages and transfers between pods; stay within %d", total, assembly.MaxTasks)
+	if total > assembly.MaxPodTasks {
+		c.refuse("job", "the jobs make some %.2g passes of stages and transfers between pods, which %s; stay within %d", total, assembly.PodTaskCost(total), assembly.MaxPodTasks)
 	}
 }
 

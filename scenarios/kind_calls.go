@@ -293,7 +293,7 @@ func podGraph(ctx context.Context, s *Scenario) (*engine.Graph, error) {
 	if err != nil {
 		return nil, err
 	}
-	joined, crossing := make([]map[int]bool, s.Fabric.Pods), 0
+	joined := make([]map[int]bool, s.Fabric.Pods)
 	for i := range schedule.Transfers {
 		t := &schedule.Transfers[i]
 		if a, b := p.Domain[t.Src], p.Domain[t.Dst]; a != b {
@@ -301,11 +301,10 @@ func podGraph(ctx context.Context, s *Scenario) (*engine.Graph, error) {
 				joined[a] = map[int]bool{}
 			}
 			joined[a][b] = true
-			crossing++
 		}
 	}
-	if crossing > mostPodTransfers {
-		return nil, fmt.Errorf("%w: %d transfers between pods; want at most %d", collective.ErrUnserved, crossing, mostPodTransfers)
+	if n := len(schedule.Transfers); n > assembly.MaxPodTasks {
+		return nil, fmt.Errorf("%w: %d transfers %s; want fewer ranks", collective.ErrUnserved, n, assembly.PodTaskCost(float64(n)))
 	}
 	for pod, to := range joined {
 		if len(to) > s.Fabric.PortsPerPod {

@@ -119,9 +119,6 @@ func (s *Scenario) betweenPods(u fabric.Uniform) (*collective.Traffic, error) {
 	return collective.AllToAll(nodes, message*int64(u.GPUsPerNode)*int64(u.GPUsPerNode), nil)
 }
 
-// mostPodTransfers bounds the transfers between pods that circuits are sought for.
-const mostPodTransfers = 200_000
-
 // checkPodTraffic holds traffic against the pods.
 func checkPodTraffic(c *checker) {
 	s, f := c.s, &c.s.Fabric
@@ -137,6 +134,10 @@ func checkPodTraffic(c *checker) {
 	}
 	recommends := s.Workload.Kind == paths.Recommendation
 	each := s.Workload.Kind != paths.AllToAll && !s.calls() && !recommends // GPU has transfers of its own
+	transfers := gpus * gpus                                               // at most
+	if !each && (s.calls() || len(s.Tiers) == 0) {
+		transfers = float64(f.Pods) * float64(f.Pods-1)
+	}
 	switch rows := float64(len(s.Workload.Matrix)); {
 	case f.Pods == 0:
 		c.refuse(pods, "is missing; write pods = N: how many pods there are")
@@ -144,8 +145,8 @@ func checkPodTraffic(c *checker) {
 		c.clash(pods, "no traffic crosses pods: there is one; choose at least 2")
 	case recommends:
 		c.checkPodRecommendation()
-	case !each && float64(f.Pods)*float64(f.Pods-1) > mostPodTransfers || !s.calls() && len(s.Tiers) > 0 && gpus*gpus > mostPodTransfers || each && gpus*gpus > 16*mostPodTransfers:
-		c.clash(pods+" "+perPod, "%.0f GPUs in %d pods make too many transfers; choose fewer, for at most %d transfers", gpus, f.Pods, mostPodTransfers)
+	case transfers > assembly.MaxPodTasks:
+		c.clash(pods+" "+perPod, "%.0f GPUs in %d pods make up to %.3g transfers, which %s; choose fewer", gpus, f.Pods, transfers, assembly.PodTaskCost(transfers))
 	case matrix && c.OK("workload") && rows != gpus:
 		c.clash("workload.matrix workload.matrix_file "+pods+" "+perPod, "the matrix has %.0f rows for %.0f GPUs; write a row of bytes for each GPU of each pod", rows, gpus)
 	case !matrix && size < 1:
@@ -190,7 +191,7 @@ func (c *checker) checkPodRecommendation() {
 	if len(c.Diagnostics) > 0 {
 		return
 	}
-	if keys, err := s.pods().GPUCalls(w.GPUs).CheckRecommendation(context.Background(), w, mostPodTransfers); err != nil {
+	if keys, err := s.pods().GPUCalls(w.GPUs).CheckRecommendation(context.Background(), w, assembly.MaxPodTasks); err != nil {
 		what, want := assembly.Wanted(err)
 		c.Clash(keys, what, want)
 	}
@@ -251,8 +252,8 @@ func (c *checker) checkPodFlows() {
 	switch long := 8 * bytes / float64(slowest); {
 	case crossing == 0:
 		c.clash("workload.matrix workload.matrix_file workload.kind", "no traffic crosses pods; write bytes from a GPU of one pod to one of another")
-	case crossing > mostPodTransfers:
-		c.clash("workload.matrix workload.matrix_file fabric.pods", "%d transfers between pods are too many; stay within %d", crossing, mostPodTransfers)
+	case crossing > assembly.MaxPodTasks:
+		c.clash("workload.matrix workload.matrix_file fabric.pods", "%d transfers between pods %s; choose fewer", crossing, assembly.PodTaskCost(float64(crossing)))
 	case long > maxIteration:
 		c.Clash(append([]string{"workload.message", "workload.matrix", "workload.matrix_file"}, rates...), fmt.Sprintf("the traffic may take %.3g s, which is absurd", long), fmt.Sprintf("stay within %d s", maxIteration))
 	case s.Workload.Kind == paths.UniformRandom:

@@ -312,7 +312,12 @@ func checkPodTrace(c *checker) {
 // packets.
 func checkPodTransfers(c *checker, j *trace.Job) {
 	s, f := c.s, &c.s.Fabric
-	built, err := j.Build(s.pods().Traced().Builder(context.Background(), nil, assembly.MaxTasks))
+	built, err := j.Build(s.pods().Traced().Builder(context.Background(), nil, assembly.MaxPodTasks))
+	var large trace.TooLarge
+	if errors.As(err, &large) {
+		c.clash("workload.collectives workload.files", "the trace makes %d transfers and computes or more, which %s; choose collectives = \"neighbours\", or a smaller trace", large.Tasks, assembly.PodTaskCost(float64(large.Tasks)))
+		return
+	}
 	if err != nil {
 		c.refuseTrace(err)
 		return
@@ -335,8 +340,6 @@ func checkPodTransfers(c *checker, j *trace.Job) {
 	switch long := 8*bytes/float64(slowest) + j.Compute().Seconds(); {
 	case crossing == 0:
 		c.clash("fabric.gpus_per_pod workload.files", "no traffic crosses pods; choose smaller pods")
-	case crossing > mostPodTransfers:
-		c.clash("workload.collectives workload.files", "%d transfers between pods are too many; stay within %d, as by collectives = \"neighbours\"", crossing, mostPodTransfers)
 	case long > maxIteration:
 		c.clash("workload.files fabric.port_bandwidth fabric.nic_bandwidth", "the trace may take %.3g s, which is absurd; stay within %d s", long, maxIteration)
 	case s.Engine.Level == "packet":

@@ -2,7 +2,6 @@ package trace
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -17,7 +16,9 @@ type Builder struct {
 	// Expand appends the transfers of a call among some nodes to a graph, each after what a rank waits for, and returns by
 	// rank the task with whose end it has what the call leaves it with.
 	Expand func(g *engine.Graph, c Collected, ready []int32) ([]int32, error)
-	// Most bounds the tasks; 0 is no bound.
+	// Count returns how many tasks Expand appends for a call; nil counts none.
+	Count func(c Collected) (int, error)
+	// Most bounds the tasks, which are counted before any call is expanded; 0 is no bound.
 	Most int
 }
 
@@ -39,8 +40,12 @@ type Built struct {
 	Turn []int32
 }
 
-// ErrTooLarge is wrapped where a graph has more tasks than Builder.Most.
-var ErrTooLarge = errors.New("trace: too many tasks")
+// TooLarge is the error of a graph of more tasks than Builder.Most, with the number that was counted before Build gave up.
+type TooLarge struct{ Tasks, Most int }
+
+func (e TooLarge) Error() string {
+	return fmt.Sprintf("trace: %d transfers and computes or more; want at most %d", e.Tasks, e.Most)
+}
 
 // Build makes the graph. The k-th send of a rank to another of a tag is received by its k-th receive of these, and the k-th
 // call of a group on a rank is the k-th of its other ranks, in the order of operations. Receives of any source or tag take
@@ -55,8 +60,26 @@ func (j *Job) Build(b Builder) (*Built, error) {
 	for _, ops := range j.Ops {
 		n += len(ops)
 	}
-	if b.Most > 0 && n > b.Most {
-		return nil, fmt.Errorf("%w: %d operations, want at most %d", ErrTooLarge, n, b.Most)
+	if b.Most > 0 {
+		err := t.eachCall(func(c Collected, ranks []called, k int) error {
+			if b.Count != nil && len(ranks) > 1 && !c.joins() {
+				tasks, err := b.Count(c)
+				if err != nil {
+					return t.callError(c, err)
+				}
+				n += tasks
+			}
+			if n > b.Most {
+				return TooLarge{n, b.Most}
+			}
+			return nil
+		})
+		if err == nil && n > b.Most {
+			err = TooLarge{n, b.Most}
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
 	for rank, ops := range j.Ops {
 		ids := make([]int32, 2*len(ops))
@@ -531,30 +554,48 @@ func (t *building) message(s, r end) {
 	}
 }
 
-// called is the next call of a rank, of each of its groups.
+// called are the calls that a rank makes of one group, in order.
 type called struct {
 	rank int32
 	ops  []int32
 }
 
-// calls expands the collective calls of each set of each group, in order.
-func (t *building) calls() error {
-	for g := range t.Groups {
-		of := make([][]called, len(t.Groups[g].Sets))
-		for s, set := range t.Groups[g].Sets {
-			for _, rank := range set {
-				of[s] = append(of[s], called{rank: rank})
+// joins reports whether a call moves nothing, so that it only joins its ranks.
+func (c *Collected) joins() bool { return c.Kind == Barrier || c.Bytes == 0 && c.Sizes == nil }
+
+// eachCall visits call k of each set of each group, in order. It fails if ranks disagree about one.
+func (t *building) eachCall(visit func(c Collected, ranks []called, k int) error) error {
+	calls := make([]map[int32][]called, len(t.Groups)) // by group and set: its ranks that call, in the order of ranks
+	for rank, ops := range t.Ops {
+		for i := range ops {
+			o := &ops[i]
+			if o.Kind != Call {
+				continue
 			}
+			if calls[o.Group] == nil {
+				calls[o.Group] = map[int32][]called{}
+			}
+			set := t.Groups[o.Group].In[rank]
+			list := calls[o.Group][set]
+			if n := len(list); n == 0 || list[n-1].rank != int32(rank) {
+				list = append(list, called{rank: int32(rank)})
+				calls[o.Group][set] = list
+			}
+			last := &list[len(list)-1]
+			last.ops = append(last.ops, int32(i))
 		}
-		for s, set := range of {
-			for i := range set {
-				for op := range t.Ops[set[i].rank] {
-					if o := &t.Ops[set[i].rank][op]; o.Kind == Call && int(o.Group) == g {
-						set[i].ops = append(set[i].ops, int32(op))
-					}
-				}
+	}
+	for g := range calls {
+		for _, s := range slices.Sorted(maps.Keys(calls[g])) {
+			made := map[int32][]int32{}
+			for _, c := range calls[g][s] {
+				made[c.rank] = c.ops
 			}
-			if err := t.set(int32(g), int32(s), set); err != nil {
+			ranks := make([]called, 0, len(made))
+			for _, rank := range t.Groups[g].Sets[s] {
+				ranks = append(ranks, called{rank, made[rank]})
+			}
+			if err := t.set(int32(g), s, ranks, visit); err != nil {
 				return err
 			}
 		}
@@ -562,27 +603,22 @@ func (t *building) calls() error {
 	return nil
 }
 
-// set expands the calls of one set.
-func (t *building) set(g, s int32, ranks []called) error {
-	if len(ranks) == 0 {
-		return nil
-	}
+// set visits the calls of one set.
+func (t *building) set(g, s int32, ranks []called, visit func(c Collected, ranks []called, k int) error) error {
 	for _, r := range ranks[1:] {
 		if len(r.ops) != len(ranks[0].ops) {
 			return wrong("as many on each", "group %.40q: rank %d makes %d calls, and rank %d %d", t.Groups[g].Name, ranks[0].rank, len(ranks[0].ops), r.rank, len(r.ops))
 		}
 	}
-	c := Collected{Set: [2]int32{g, s}}
+	var nodes []int32
 	for _, r := range ranks {
-		c.Nodes = append(c.Nodes, t.node(r.rank))
+		nodes = append(nodes, t.node(r.rank))
 	}
 	for k, op := range ranks[0].ops {
 		o := &t.Ops[ranks[0].rank][op]
-		c.Kind, c.Bytes, c.Sizes = o.Coll, o.Bytes, nil
-		ready := make([]int32, len(ranks))
-		for i, r := range ranks {
+		c := Collected{Kind: o.Coll, Bytes: o.Bytes, Nodes: nodes, Set: [2]int32{g, s}}
+		for _, r := range ranks {
 			its := &t.Ops[r.rank][r.ops[k]]
-			ready[i] = t.wait[r.rank][r.ops[k]]
 			switch {
 			case its.Coll != o.Coll:
 				return wrong("one collective", "call %d of group %.40q: %s on rank %d (%.40q), and %s on rank %d (%.40q)", k, t.Groups[g].Name, o.Coll, ranks[0].rank, o.Name, its.Coll, r.rank, its.Name)
@@ -596,11 +632,26 @@ func (t *building) set(g, s int32, ranks []called) error {
 		for i := range c.Sizes {
 			c.Sizes[i] = t.Ops[ranks[i].rank][ranks[i].ops[k]].Bytes
 		}
-		joint := int32(-1) // the start of a call that holds servers
-		for _, r := range ranks {
-			if t.server(r.rank, r.ops[k]) >= 0 {
-				joint = t.task(engine.Task{}, int(ranks[0].rank), int(op))
-				break
+		if err := visit(c, ranks, k); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// callError names the call that an error is about.
+func (t *building) callError(c Collected, err error) error {
+	return fmt.Errorf("%s of group %.40q: %w", c.Kind, t.Groups[c.Set[0]].Name, err)
+}
+
+// calls expands the collective calls of each set of each group, in order.
+func (t *building) calls() error {
+	return t.eachCall(func(c Collected, ranks []called, k int) error {
+		ready, joint := make([]int32, len(ranks)), int32(-1) // joint is the start of a call that holds servers
+		for i, r := range ranks {
+			ready[i] = t.wait[r.rank][r.ops[k]]
+			if joint < 0 && t.server(r.rank, r.ops[k]) >= 0 {
+				joint = t.task(engine.Task{}, int(ranks[0].rank), int(ranks[0].ops[k]))
 			}
 		}
 		for i := range ready {
@@ -609,9 +660,9 @@ func (t *building) set(g, s int32, ranks []called) error {
 				ready[i] = joint
 			}
 		}
-		ends, err := t.expand(c, ready, int(ranks[0].rank), int(op))
+		ends, err := t.expand(c, ready, int(ranks[0].rank), int(ranks[0].ops[k]))
 		if err != nil {
-			return fmt.Errorf("%s of group %.40q: %w", o.Coll, t.Groups[g].Name, err)
+			return t.callError(c, err)
 		}
 		for i, r := range ranks {
 			if joint >= 0 {
@@ -620,8 +671,8 @@ func (t *building) set(g, s int32, ranks []called) error {
 			}
 			t.done[r.rank][r.ops[k]] = ends[i]
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // expand appends the tasks of a call, of one rank or of no bytes none but what joins them.
@@ -629,7 +680,7 @@ func (t *building) expand(c Collected, ready []int32, rank, op int) ([]int32, er
 	if len(ready) == 1 {
 		return ready, nil
 	}
-	if c.Kind == Barrier || c.Bytes == 0 && c.Sizes == nil {
+	if c.joins() {
 		id := t.task(engine.Task{}, rank, op)
 		for _, r := range ready {
 			t.out.Graph.AddEdge(r, id, 0)
@@ -650,7 +701,7 @@ func (t *building) expand(c Collected, ready []int32, rank, op int) ([]int32, er
 		t.out.Rank, t.out.Op = append(t.out.Rank, int32(rank)), append(t.out.Op, int32(op))
 	}
 	if t.Most > 0 && len(g.Tasks) > t.Most {
-		return nil, fmt.Errorf("%w: more than %d", ErrTooLarge, t.Most)
+		return nil, TooLarge{len(g.Tasks), t.Most}
 	}
 	return ends, nil
 }

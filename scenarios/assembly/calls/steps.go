@@ -241,7 +241,7 @@ func (e *Step) Check(ctx context.Context) (keys []string, err error) {
 			errors.New(strings.TrimPrefix(err.Error(), collective.ErrUnserved.Error()+": "))
 	case err == nil && n > assembly.MaxTasks:
 		return []string{"workload.pieces", "workload.microbatches", "workload.gpus"},
-			fmt.Errorf("the collective calls of the step make %.2g transfers; want fewer pieces of a pass, micro-batches or GPUs, for at most %d", n, assembly.MaxTasks)
+			fmt.Errorf("the collective calls of the step make %.2g transfers, which %s; want fewer pieces of a pass, micro-batches or GPUs", n, assembly.TaskCost(n))
 	}
 	return nil, err
 }

@@ -3,6 +3,7 @@ package calls
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"sim/engine"
 	"sim/policies/collective"
@@ -30,18 +31,53 @@ type tracedCall struct {
 // Builder returns what makes the graph of a job whose ranks are on some nodes, of so many tasks at most.
 func (e *Traced) Builder(ctx context.Context, place []int32, most int) trace.Builder {
 	if e.Aggregate {
-		return trace.Builder{Place: place, Most: most, Expand: trace.Aggregate}
+		return trace.Builder{Place: place, Most: most, Expand: trace.Aggregate, Count: func(c trace.Collected) (int, error) { return 2*len(c.Nodes) + 1, nil }}
 	}
-	return trace.Builder{Place: place, Most: most, Expand: func(g *engine.Graph, c trace.Collected, ready []int32) ([]int32, error) {
-		s, err := e.schedule(ctx, c)
-		if err != nil {
-			return nil, err
-		}
-		if len(g.Tasks)+len(s.Transfers) > most {
-			return nil, trace.ErrTooLarge
-		}
-		return s.Append(g, collective.Attach{Ready: ready}), nil
-	}}
+	return trace.Builder{
+		Place: place, Most: most,
+		Expand: func(g *engine.Graph, c trace.Collected, ready []int32) ([]int32, error) {
+			s, err := e.schedule(ctx, c)
+			if err != nil {
+				return nil, err
+			}
+			return s.Append(g, collective.Attach{Ready: ready}), nil
+		},
+		Count: func(c trace.Collected) (int, error) {
+			if n := leastTransfers(e.Algorithms.Of(0), c); n > most {
+				return n, nil // without making a schedule that is too large
+			}
+			s, err := e.schedule(ctx, c)
+			if err != nil {
+				return 0, err
+			}
+			return len(s.Transfers) + len(c.Nodes), nil
+		},
+	}
+}
+
+// leastTransfers returns a lower bound on the transfers that an algorithm makes of a call: of those in which every block
+// goes to every rank, which are quadratic in ranks. It is 0 for others.
+func leastTransfers(algorithm string, c trace.Collected) int {
+	switch {
+	case c.Kind == trace.Broadcast || c.Sizes != nil:
+		return 0
+	case c.Kind != trace.AllToAll && !slices.Contains([]string{"ring", "bidirectional-ring", direct}, algorithm):
+		return 0
+	}
+	n := int64(len(c.Nodes))
+	least := (n - 1) * n
+	if c.Kind != trace.AllToAll {
+		least = (n - 1) * min(n, c.Bytes) // blocks that are not empty
+	} else if !slices.Contains([]string{"ring", direct}, algorithm) {
+		return 0 // some algorithms combine what goes to several ranks
+	}
+	if c.Kind == trace.AllReduce {
+		least *= 2
+	}
+	if c.Kind != trace.AllToAll && algorithm == "bidirectional-ring" && c.Bytes >= 2*n {
+		least *= 2 // half of each block goes each way
+	}
+	return int(least)
 }
 
 // schedule returns what a call is expanded to.

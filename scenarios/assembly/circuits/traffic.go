@@ -65,7 +65,7 @@ func (in *instance) lay(ctx context.Context) (err error) {
 		return err
 	}
 	if w.Trace != nil {
-		built, err := w.Trace.Build(in.s.Traced().Builder(ctx, nil, assembly.MaxTasks))
+		built, err := w.Trace.Build(in.s.Traced().Builder(ctx, nil, assembly.MaxPodTasks))
 		if err != nil {
 			return err
 		}

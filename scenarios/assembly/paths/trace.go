@@ -49,8 +49,9 @@ func layTrace(r *routed, _ int64, where []string) ([]string, error) {
 		return where, err
 	}
 	_, err = one.traced(context.Background(), usual.At)
-	if errors.Is(err, trace.ErrTooLarge) {
-		return []string{"workload.collectives", "workload.files"}, fmt.Errorf("the trace makes more than %d transfers and computes; want collectives = \"neighbours\", or a smaller trace", assembly.MaxTasks)
+	var large trace.TooLarge
+	if errors.As(err, &large) {
+		return []string{"workload.collectives", "workload.files"}, fmt.Errorf("the trace makes %d transfers and computes or more, which %s; want collectives = \"neighbours\", or a smaller trace", large.Tasks, assembly.TaskCost(float64(large.Tasks)))
 	}
 	return append([]string{"workload.files", "policy.collective"}, where...), err
 }

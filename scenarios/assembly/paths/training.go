@@ -181,7 +181,7 @@ func checkTraining(c *schema.Reader, s *Scenario, up int) {
 		_, transfers := TransferBytes(t)
 		passes := 2 * float64(t.Microbatches*t.PP*t.Chunks*t.Replicas())
 		if n := passes + transfers; n > assembly.MaxTasks {
-			c.Clash([]string{"workload.pieces", "workload.microbatches", "workload.pp", gpus, "workload.virtual_stages"}, fmt.Sprintf("the job makes some %.2g passes of stages and transfers between GPUs", n),
+			c.Clash([]string{"workload.pieces", "workload.microbatches", "workload.pp", gpus, "workload.virtual_stages"}, fmt.Sprintf("the job makes some %.2g passes of stages and transfers between GPUs, which %s", n, assembly.TaskCost(n)),
 				fmt.Sprintf("stay within %d", assembly.MaxTasks))
 		}
 	}
