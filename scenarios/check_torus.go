@@ -59,9 +59,9 @@ func checkTorus(c *checker) {
 			c.clash(one.key, "%s; name a part that there is", assembly.FaultText(err))
 		}
 	}
-	if c.OK("fabric.cubes", "fabric.busy_cubes", "fabric.configured") && len(c.Diagnostics) == 0 {
+	if c.OK("fabric.pod_cubes", "fabric.cubes", "fabric.busy_cubes", "fabric.configured") && len(c.Diagnostics) == 0 {
 		if _, err := l.Join(t); err != nil {
-			c.clash("fabric.cubes fabric.busy_cubes fabric.configured fabric.dims", "%s; see docs/tori.md", assembly.FaultText(err))
+			c.clash("fabric.pod_cubes fabric.cubes fabric.busy_cubes fabric.configured fabric.dims", "%s; see docs/tori.md", assembly.FaultText(err))
 		}
 	}
 	c.forbid(l.FailAt > 0 && (len(l.FailedChips) > 0 || len(l.FailedMachines) > 0), "fabric.failed_chips fabric.failed_machines",

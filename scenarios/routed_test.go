@@ -156,6 +156,9 @@ func TestRoutedFaults(t *testing.T) {
 		{[]string{"fabric.queue=10"}, "fabric.queue"},
 		{[]string{"fabric.dims=[64, 64, 64]"}, "would take"},
 		{[]string{"fabric.dims=[16, 16, 16]", "fabric.busy_cubes=[0]"}, "64 cubes"},
+		{[]string{"fabric.dims=[16, 16, 36]", "fabric.pod_cubes=64"}, "fabric.pod_cubes: 16x16x36 takes 144 cubes of 4x4x4, and 64 of the pod's 64 are free"},
+		{[]string{"fabric.dims=[16, 16, 36]", "fabric.pod_cubes=144", "fabric.busy_cubes=[143]"}, "143 of the pod's 144 are free"},
+		{[]string{"fabric.cubes=[64]"}, "there are 0 to 63"},
 		{[]string{"fabric.cubes=[0, 1]"}, "takes 1 cubes, not 2"},
 		{[]string{"fabric.cubes=[0]", "fabric.busy_cubes=[0]"}, "belongs to another job"},
 		{[]string{"workload.kind=matrix"}, "workload.matrix: is missing"},
@@ -194,6 +197,10 @@ func TestCubesOfScenario(t *testing.T) {
 		{[]string{"fabric.dims=[8, 8, 8]"}, 384, 384},
 		{[]string{"fabric.dims=[8, 8, 8]", "fabric.configured="}, 384, 0},
 		{[]string{"fabric.dims=[4, 4, 8]", "fabric.configured=", "fabric.twist=tpuv4"}, 96, 64},
+		{[]string{"fabric.pod_cubes=144", "fabric.cubes=[143]"}, 48, 48},
+		// pods of more than 64 cubes, as of Ironwood: 48 connections a cube
+		{[]string{"fabric.dims=[16, 16, 36]", "workload={kind = \"permutation\"}"}, 48 * 144, 48 * 144},
+		{[]string{"fabric.dims=[20, 16, 16]", "workload={kind = \"permutation\"}"}, 48 * 80, 48 * 80},
 		{[]string{"fabric.dims=[8, 8, 8]", `fabric.failed_ocs=["x3"]`, "policy.routers=[\"shortest\"]"}, 384, 376},
 	} {
 		o := runText(t, smallTorus, append(c.set, "engine.level=static")...)

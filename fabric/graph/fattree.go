@@ -5,18 +5,22 @@ import "fmt"
 // FatTree is a folded Clos network of switches of one number of ports (Leiserson, "Fat-trees", 1985; with three levels
 // Al-Fares, Loukissas and Vahdat, "A scalable, commodity data center network architecture", SIGCOMM 2008).
 type FatTree struct {
-	Ports            int `key:"switch_ports" doc:"ports of a switch, an even number" default:"4" min:"2" max:"1024" source:""`
+	Ports            int `key:"switch_ports" doc:"ports of a switch, at three levels an even number" default:"4" min:"2" max:"1024" source:""`
 	Levels           int `key:"levels" doc:"levels of switches: leaves and spines, or with pods between" default:"3" min:"2" max:"3" source:""`
-	Oversubscription int `key:"oversubscription" doc:"hosts of a leaf over its links upwards; 1 is non-blocking" default:"1" min:"1" max:"1023" source:""`
+	Oversubscription int `key:"oversubscription" doc:"hosts of a leaf over its links upwards; 1 is non-blocking. Ports of a leaf that this ratio cannot use stay free" default:"1" min:"1" max:"1023" source:""`
 }
 
-// Shape returns hosts leaf by leaf, then leaves, and then the switches above them, pod by pod, and the cores.
+// Shape returns hosts leaf by leaf, then leaves, and then the switches above them, pod by pod, and the cores. A leaf has
+// as many hosts and links upwards as its ports allow at the ratio of the two.
 func (f FatTree) Shape(endpoints int) (*Shape, error) {
 	up := f.Ports / (f.Oversubscription + 1) // links of a leaf, to as many switches above it
-	if f.Ports%2 != 0 || up < 1 || up*(f.Oversubscription+1) != f.Ports {
-		return nil, fmt.Errorf("a fat tree of switches of %d ports, of which %d to 1 lead down; want an even number that is a multiple of %d", f.Ports, f.Oversubscription, f.Oversubscription+1)
+	switch {
+	case f.Levels == 3 && f.Ports%2 != 0:
+		return nil, fmt.Errorf("a fat tree of three levels of switches of %d ports, half of which lead up; want an even number", f.Ports)
+	case up < 1:
+		return nil, fmt.Errorf("a fat tree of switches of %d ports: a leaf has no port for a link upwards beside %d hosts; want at least %d ports", f.Ports, f.Oversubscription, f.Oversubscription+1)
 	}
-	down := f.Ports - up
+	down := up * f.Oversubscription
 	pods, leaves := 1, f.Ports // of a pod
 	if f.Levels == 3 {
 		pods, leaves = f.Ports, f.Ports/2

@@ -133,6 +133,12 @@ func TestShapes(t *testing.T) {
 		// leaves of 4 hosts and 2 links up: half of the rate
 		{&FatTree{Ports: 6, Levels: 2, Oversubscription: 2}, 24, 8, 36, 4, 6},
 		{&FatTree{Ports: 6, Levels: 3, Oversubscription: 2}, 72, 18 + 12 + 6, 72 + 36 + 36, 6, 18},
+		// 8 and 16 ports are no multiple of 5: leaves of 4 and 12 hosts, 1 and 3 links up, and free ports
+		{&FatTree{Ports: 8, Levels: 2, Oversubscription: 4}, 32, 8 + 1, 32 + 8, 4, 4},
+		{&FatTree{Ports: 8, Levels: 3, Oversubscription: 4}, 128, 32 + 8 + 4, 128 + 32 + 32, 6, 16},
+		{&FatTree{Ports: 16, Levels: 2, Oversubscription: 4}, 192, 16 + 3, 192 + 48, 4, 24},
+		// 5 leaves and 2 spines
+		{&FatTree{Ports: 5, Levels: 2, Oversubscription: 1}, 10, 5 + 2, 10 + 10, 4, 0},
 		// 4 servers of 8: to another rail over the server's switch, and its rail
 		{&RailOptimised{Servers: 4, Rails: 8, Spines: 4, ServerTimes: 9}, 32, 4 + 8 + 4, 64 + 32, 4, 16},
 		{&RailOptimised{Servers: 4, Rails: 8, ServerTimes: 9}, 32, 4 + 8, 64, 4, 16},
@@ -169,17 +175,22 @@ func TestShapes(t *testing.T) {
 }
 
 // TestAnyShape: whatever its options, a shape joins all its endpoints, a link of each node to another has one back, and
-// no switch has more links than ports.
+// no switch has more links than ports. Leaves of a fat tree have as many hosts over links upwards as is asked for, and
+// no room for more; it is refused only if a leaf has too few ports, or half of the ports is no whole number.
 func TestAnyShape(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		few := func(name string, from int) int { return rapid.IntRange(from, 6).Draw(t, name) }
 		of := rapid.SampledFrom([]Generator{
-			&FatTree{Ports: 2 * few("ports", 1), Levels: rapid.IntRange(2, 3).Draw(t, "levels"), Oversubscription: few("over", 1)},
+			&FatTree{Ports: rapid.IntRange(2, 12).Draw(t, "ports"), Levels: rapid.IntRange(2, 3).Draw(t, "levels"), Oversubscription: few("over", 1)},
 			&RailOptimised{Servers: few("servers", 1), Rails: few("rails", 1), Spines: few("spines", 0), ServerTimes: few("times", 1)},
 			&Dragonfly{Routers: few("routers", 1), Hosts: few("hosts", 1), Global: few("global", 1), Groups: few("groups", 0)},
 			&DualPlane{Segments: few("segments", 1), NICs: few("nics", 1), Spines: few("plane spines", 1), Planes: few("planes", 1)},
 		}).Draw(t, "shape")
 		s, err := of.Shape(0)
+		f, tree := of.(*FatTree)
+		if tree && (err != nil) != (f.Ports <= f.Oversubscription || f.Levels == 3 && f.Ports%2 != 0) {
+			t.Fatalf("%+v: %v", of, err)
+		}
 		if err != nil {
 			return
 		}
@@ -198,8 +209,19 @@ func TestAnyShape(t *testing.T) {
 				t.Fatalf("%+v: %d links %v without one back", of, n, l)
 			}
 		}
-		if f, ok := of.(*FatTree); ok && slices.Max(out) > f.Ports {
+		if tree && slices.Max(out) > f.Ports {
 			t.Fatalf("%+v: a switch has %d links", of, slices.Max(out))
+		}
+		if leaf := s.Endpoints; tree { // the first of them
+			down := 0
+			for _, l := range s.Links {
+				if l.From == leaf && l.To < s.Endpoints {
+					down++
+				}
+			}
+			if up := out[leaf] - down; down != up*f.Oversubscription || down+up+f.Oversubscription+1 <= f.Ports {
+				t.Fatalf("%+v: a leaf has %d hosts and %d links upwards", of, down, up)
+			}
 		}
 		if d, ok := of.(*Dragonfly); ok && slices.Max(out) > d.Routers-1+d.Hosts+d.Global {
 			t.Fatalf("%+v: a router has %d links", of, slices.Max(out))

@@ -14,7 +14,7 @@ const (
 	Side     = 4           // chips of a cube along each dimension
 	Faces    = Side * Side // links on a face of a cube
 	Switches = 3 * Faces   // of a pod
-	Cubes    = 64          // of a full pod: each takes two of the 128 ports of a switch
+	Cubes    = 64          // of a TPU v4 pod: each takes two of the 128 ports of a switch
 )
 
 // ErrPorts is wrapped where cubes cannot be connected as a job asks.
@@ -112,18 +112,20 @@ type Commands struct {
 	Undo, Make []Connection
 }
 
-// Reconnect returns what makes t of cubes that formed another torus, nil for none: steps 3 and 4 of Sec. 3.4.1. A
+// Reconnect returns what makes t of cubes of a pod that formed another torus, nil for none: steps 3 and 4 of Sec. 3.4.1. A
 // connection that is there already is left alone; another of the same out port is undone. What switches that are down
 // would connect, both lack (Sec. 4.2). It fails where Adjacent does, and with ErrPorts on cubes that are there twice or
 // not at all.
-func Reconnect(before, t *Torus, cubes []int, down []Switch) (*Commands, error) {
-	for i, c := range cubes {
+func Reconnect(before, t *Torus, cubes []int, pod int, down []Switch) (*Commands, error) {
+	seen := map[int]bool{}
+	for _, c := range cubes {
 		switch {
-		case c < 0 || c >= Cubes:
-			return nil, fmt.Errorf("%w: there is no cube %d; there are 0 to %d", ErrPorts, c, Cubes-1)
-		case slices.Contains(cubes[:i], c):
+		case c < 0 || c >= pod:
+			return nil, fmt.Errorf("%w: there is no cube %d; there are 0 to %d", ErrPorts, c, pod-1)
+		case seen[c]:
 			return nil, fmt.Errorf("%w: cube %d is named twice", ErrPorts, c)
 		}
+		seen[c] = true
 	}
 	type port struct {
 		Switch

@@ -21,7 +21,7 @@ func perSwitch(all []Connection) [Switches]int {
 func TestReconnect(t *testing.T) {
 	cubes := rand.New(rand.NewPCG(1, 1)).Perm(Cubes)[:8]
 	o := must(t, "", 8, 8, 8)
-	c, err := Reconnect(nil, o, cubes, nil)
+	c, err := Reconnect(nil, o, cubes, Cubes, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,10 +33,10 @@ func TestReconnect(t *testing.T) {
 			t.Errorf("switch %d makes %d connections, want 8", s, n)
 		}
 	}
-	if c, err = Reconnect(nil, o, cubes, []Switch{{2, 3}}); err != nil || len(c.Make) != 376 || perSwitch(c.Make)[2*Faces+3] != 0 {
+	if c, err = Reconnect(nil, o, cubes, Cubes, []Switch{{2, 3}}); err != nil || len(c.Make) != 376 || perSwitch(c.Make)[2*Faces+3] != 0 {
 		t.Errorf("without z3: %d made, %v", len(c.Make), err)
 	}
-	if c, err = Reconnect(o, o, cubes, nil); err != nil || len(c.Make) != 0 || len(c.Undo) != 0 {
+	if c, err = Reconnect(o, o, cubes, Cubes, nil); err != nil || len(c.Make) != 0 || len(c.Undo) != 0 {
 		t.Errorf("the same again: %+v, %v", c, err)
 	}
 }
@@ -45,7 +45,7 @@ func TestReconnect(t *testing.T) {
 func TestTwist(t *testing.T) {
 	regular, twisted := must(t, "", 4, 4, 8), must(t, TPUv4, 4, 4, 8)
 	for _, to := range [][2]*Torus{{regular, twisted}, {twisted, regular}} {
-		c, err := Reconnect(to[0], to[1], []int{7, 3}, nil)
+		c, err := Reconnect(to[0], to[1], []int{7, 3}, Cubes, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -64,11 +64,12 @@ func TestShapes(t *testing.T) {
 	}{
 		{[]int{4, 4, 4}, ""}, {[]int{4, 4, 8}, ""}, {[]int{4, 4, 8}, TPUv4}, {[]int{4, 8, 8}, ""}, {[]int{4, 8, 8}, TPUv4},
 		{[]int{8, 4, 12}, ""}, {[]int{8, 8, 16}, TPUv4}, {[]int{4, 4, 256}, ""}, {[]int{16, 16, 16}, ""},
+		{[]int{16, 16, 36}, ""}, {[]int{4, 4, 264}, ""}, {[]int{16, 16, 32}, TPUv4},
 	} {
 		o := must(t, c.twist, c.dims...)
 		n := o.Nodes() / 64
-		cubes := rng.Perm(Cubes)[:n]
-		made, err := Reconnect(nil, o, cubes, nil)
+		pod := max(Cubes, n)
+		made, err := Reconnect(nil, o, rng.Perm(pod)[:n], pod, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -88,7 +89,7 @@ func TestShapes(t *testing.T) {
 }
 
 func TestCannotConnect(t *testing.T) {
-	plan := func(o *Torus, cubes ...int) error { return second(Reconnect(nil, o, cubes, nil)) }
+	plan := func(o *Torus, cubes ...int) error { return second(Reconnect(nil, o, cubes, Cubes, nil)) }
 	o := must(t, "", 4, 4, 8)
 	for want, err := range map[string]error{
 		"takes 2 cubes, not 3":     plan(o, 1, 2, 3),

@@ -12,7 +12,8 @@ import (
 
 // Optimised leads every pair along one path such that the most loaded link carries least: maximum concurrent flow on
 // single paths, as the offline route optimiser of TPU v4 seeks it (Zu et al., NSDI 24, Sec. 4.3). Paths on tori are
-// those of wild-first routing, and any paths at all elsewhere. They are chosen by a local search, once for all pairs
+// those of wild-first routing, and any paths at all elsewhere; or those of another router that cannot deadlock, if these
+// are better than what the search finds. They are chosen by a local search, once for all pairs
 // that translations take into each other, and a lower bound for any paths at all proves how far from the optimum they
 // are at most. Channels and paths are such that no traffic deadlocks, but on directed links where no such paths join
 // all pairs. Where some transfers wait for others (Problem.Graph) the paths so chosen, and those that wild-first
@@ -46,14 +47,20 @@ type Optimised struct {
 	TimeLimit engine.Time `key:"time_limit" doc:"wall-clock limit, which marks the result as not repeatable; 0s is none" default:"0s"`
 }
 
-// withDefaults fills in what is 0.
-func (o Optimised) withDefaults(in *instance) Optimised {
-	if o.NeighbourCap == 0 {
-		o.NeighbourCap = -1
-		if in.symmetry != nil && in.slow == nil {
-			o.NeighbourCap = 2
-		}
+// neighbourCap returns the most neighbours' units that a link may carry, negative for any number.
+func (o Optimised) neighbourCap(p *Problem) int {
+	switch {
+	case o.NeighbourCap != 0:
+		return o.NeighbourCap
+	case p.Torus != nil && !p.RatesDiffer():
+		return 2
 	}
+	return -1
+}
+
+// withDefaults fills in what is 0, for a problem and its instance.
+func (o Optimised) withDefaults(p *Problem, in *instance) Optimised {
+	o.NeighbourCap = o.neighbourCap(p)
 	if o.Budget == 0 {
 		o.Budget = 30_000_000
 		if in.uniform || len(in.pair) <= mostPairs {
@@ -101,7 +108,7 @@ func (o Optimised) Route(ctx context.Context, p *Problem, of Options) (*Decision
 		}
 	}
 	q, by := p.canonical()
-	r := &optimiser{Optimised: o, wild: of.wildFirst(), p: q, y: q.Symmetry(1), seed: of.Seed}
+	r := &optimiser{Optimised: o, wild: of.wildFirst(), options: of, p: q, y: q.Symmetry(1), seed: of.Seed}
 	if err := r.solve(ctx); err != nil {
 		return nil, err
 	}
@@ -111,16 +118,21 @@ func (o Optimised) Route(ctx context.Context, p *Problem, of Options) (*Decision
 	}
 	d := &Decision{Paths: w, Bound: r.result.Bound, BoundModel: AnyWays, BoundSplit: r.result.Split, Metrics: r.result.Metrics, Labels: r.result.Labels}
 	d.Least, d.LeastSplit = r.result.Least, r.result.LeastSplit
+	d.Metrics, d.Labels = maps.Clone(d.Metrics), maps.Clone(d.Labels)
+	if p.Graph == nil { // else the choice is the one under which the graph ends first
+		if err := o.takeOther(ctx, p, of, d); err != nil {
+			return nil, err
+		}
+	}
 	switch {
 	case p.RatesDiffer():
-		d.Metrics, d.Labels = maps.Clone(d.Metrics), maps.Clone(d.Labels)
 		d.Bound, d.BoundModel = 0, ""
-		d.Metrics["max_link_load"] = p.units(w)
+		d.Metrics["max_link_load"] = p.units(d.Paths)
 		d.Labels["gap_model"] = OverRates
 	case !q.wholeDemand():
 		d.BoundModel = OneWay
 	}
-	cycle, err := packet.CheckChannels(ctx, p.Network, w, p.Flows)
+	cycle, err := packet.CheckChannels(ctx, p.Network, d.Paths, p.Flows)
 	if err != nil {
 		return nil, err
 	}

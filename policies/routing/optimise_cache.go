@@ -16,7 +16,7 @@ import (
 )
 
 // version is that of the optimiser: choices that others made are not used.
-const version = 8
+const version = 9
 
 // kept is a choice as it is cached: for the canonical fault, by class.
 type kept struct {
@@ -46,7 +46,8 @@ func (r *optimiser) key() (string, error) {
 		Version, Seed uint64
 		Options       Optimised
 		Wild          WildRule
-		Dims          []int // of a torus
+		Routers       Settings // of other routers, among whose routes that of a graph is chosen; else empty
+		Dims          []int    // of a torus
 		Open          []bool
 		Shift         [][]int
 		Nodes         int32
@@ -73,6 +74,7 @@ func (r *optimiser) key() (string, error) {
 	}
 	if g := p.Graph; g != nil {
 		of.Fastest = p.fastest()
+		of.Routers, of.Routers.Optimised = r.options.Settings, Optimised{}
 		for i, t := range g.Tasks {
 			of.Tasks = append(of.Tasks, task{t, g.In(int32(i))})
 		}

@@ -246,13 +246,18 @@ func (s *search) weigh(i, path int32, up float64) float64 {
 	return sum + s.crowded(i, of)
 }
 
-// crowded is the price of links on which no more neighbours' units may go.
+// crowded is the price of the neighbours' units that a path of a pair puts on orbits beyond what these may carry. A path
+// may take several links of an orbit.
 func (s *search) crowded(i int32, of []int32) (price float64) {
 	if s.in.near[i] && s.most > 0 {
 		for _, o := range of {
 			if s.near[o] >= float64(s.most) {
 				price += 1e6
 			}
+			s.near[o]++
+		}
+		for _, o := range of {
+			s.near[o]--
 		}
 	}
 	return price

@@ -14,10 +14,11 @@ import (
 // optimiser is one run.
 type optimiser struct {
 	Optimised
-	wild WildRule // the routes of tori to choose from
-	p    *Problem
-	y    *Symmetry // nil where the problem is not of a torus
-	seed uint64
+	wild    WildRule // the routes of tori to choose from
+	options Options  // of other routers
+	p       *Problem
+	y       *Symmetry // nil where the problem is not of a torus
+	seed    uint64
 
 	in       *instance
 	dual     *dual
@@ -83,7 +84,7 @@ func (r *optimiser) search(ctx context.Context) error {
 	if r.shortest, err = r.in.begin(ctx, r.in.free(), nil, notJoined); err != nil {
 		return err
 	}
-	r.Optimised = r.withDefaults(r.in)
+	r.Optimised = r.withDefaults(r.p, r.in)
 	r.free, r.dual = math.Inf(1), newDual(r.in)
 	if r.y != nil || !r.narrow(ctx) {
 		r.dual.simple(ctx, r.shortest.c)

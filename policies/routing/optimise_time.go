@@ -46,7 +46,7 @@ type makespanSearch struct {
 const taskWork = 8
 
 // shortenMakespan goes on from the choice found, and from what wild-first routing takes, to one under which the graph
-// ends early.
+// ends early. It takes what another router chooses if the graph ends first under that.
 func (r *optimiser) shortenMakespan(ctx context.Context) error {
 	if err := r.bounds(ctx); err != nil {
 		return err
@@ -55,13 +55,21 @@ func (r *optimiser) shortenMakespan(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	others, err := r.otherChoices(ctx)
+	if err != nil {
+		return err
+	}
 	var best *makespanSearch
-	for _, f := range []*found{r.found, own} {
+	for _, f := range append([]*found{r.found, own}, others...) {
 		if f == nil || f.s.excess > r.found.s.excess {
 			continue
 		}
 		x := newMakespanSearch(r, f, best)
-		if err := x.search(ctx, r.Budget/2); err != nil {
+		budget := r.Budget / 2
+		if !f.s.c.choice() {
+			budget = 0 // one simulation
+		}
+		if err := x.search(ctx, budget); err != nil {
 			return err
 		}
 		if best == nil || x.best.before(best.best) {

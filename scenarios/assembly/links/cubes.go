@@ -2,9 +2,9 @@ package links
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"fmt"
-	"slices"
 	"strconv"
 
 	"sim/fabric/torus"
@@ -18,7 +18,8 @@ type Cubes struct {
 	seconds     float64
 }
 
-// Join has the switches of a pod make the torus of the scenario, nil where it is not made of cubes.
+// Join has the switches of a pod make the torus of the scenario, nil where it is not made of cubes. It fails if the pod
+// has fewer free cubes than the torus takes.
 func (l *Links) Join(t *torus.Torus) (*Cubes, error) {
 	if torus.Cubic(t) != nil {
 		return nil, nil
@@ -31,22 +32,27 @@ func (l *Links) Join(t *torus.Torus) (*Cubes, error) {
 		}
 		down = append(down, s)
 	}
+	need := t.Nodes() / (torus.Side * torus.Side * torus.Side)
+	pod := cmp.Or(l.PodCubes, max(torus.Cubes, need))
+	busy := map[int]bool{}
+	for _, c := range l.BusyCubes {
+		busy[c] = true
+	}
 	var free []int
-	for c := range torus.Cubes {
-		if !slices.Contains(l.BusyCubes, c) {
+	for c := range pod {
+		if !busy[c] {
 			free = append(free, c)
 		}
 	}
-	need := t.Nodes() / (torus.Side * torus.Side * torus.Side)
 	cubes := l.Cubes
 	if len(cubes) == 0 {
 		if need > len(free) {
-			return nil, fmt.Errorf("%s takes %d cubes, and %d of %d are free", t, need, len(free), torus.Cubes)
+			return nil, fmt.Errorf("%s takes %d cubes of %dx%dx%d, and %d of the pod's %d are free", t, need, torus.Side, torus.Side, torus.Side, len(free), pod)
 		}
 		cubes = free[:need]
 	}
 	for _, c := range cubes {
-		if slices.Contains(l.BusyCubes, c) {
+		if busy[c] {
 			return nil, fmt.Errorf("%w: cube %d belongs to another job; free are %v", torus.ErrPorts, c, free)
 		}
 	}
@@ -67,7 +73,7 @@ func (l *Links) Join(t *torus.Torus) (*Cubes, error) {
 	if z.connections, err = torus.Adjacent(t, cubes); err != nil {
 		return nil, err
 	}
-	if z.commands, err = torus.Reconnect(before, t, cubes, down); err != nil {
+	if z.commands, err = torus.Reconnect(before, t, cubes, pod, down); err != nil {
 		return nil, err
 	}
 	if len(z.commands.Make) > 0 {

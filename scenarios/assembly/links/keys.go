@@ -96,8 +96,9 @@ type LinkOptions struct {
 
 // CubeOptions are of tori that optical switches make of cubes. Others ignore them.
 type CubeOptions struct {
-	Cubes      []int       `key:"cubes" doc:"cubes of the pod that make the torus, the last dimension fastest; none are the first that are free" default:"" max:"63" when:"cubic"`
-	BusyCubes  []int       `key:"busy_cubes" doc:"cubes that belong to other jobs" default:"" max:"63" when:"cubic"`
+	PodCubes   int         `key:"pod_cubes" doc:"cubes of the pod, each with two ports of every optical switch: 64 in TPU v4, 144 in Ironwood" else:"64, or as many as the torus takes if these are more" max:"16384" when:"cubic"`
+	Cubes      []int       `key:"cubes" doc:"cubes of the pod that make the torus, the last dimension fastest; none are the first that are free" default:"" max:"16383" when:"cubic"`
+	BusyCubes  []int       `key:"busy_cubes" doc:"cubes that belong to other jobs" default:"" max:"16383" when:"cubic"`
 	Configured string      `key:"configured" doc:"how the same cubes are joined before: a twist, '\"\"' for a regular torus, or 'none', for the commands that are needed" default:"none" when:"cubic"`
 	SwitchTime engine.Time `key:"switch_time" doc:"time that optical switches take to make connections" default:"10ms" when:"cubic"`
 }

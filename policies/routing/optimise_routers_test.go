@@ -1,0 +1,84 @@
+package routing
+
+import (
+	"errors"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"sim/engine"
+	"sim/engine/packet"
+	"sim/fabric/torus"
+)
+
+// TestNeverWorse: on random tori and graphs, also with links that are down and with unequal demands, routes are never
+// worse than those of any other router that cannot deadlock, even if the search may weigh hardly any routes. What other
+// routes reach is in unconstrained_max_link_load.
+func TestNeverWorse(t *testing.T) {
+	met := map[string]int{}
+	rapid.Check(t, func(t *rapid.T) {
+		p := random(t)
+		if rapid.Bool().Draw(t, "torus") {
+			dims := rapid.SliceOfN(rapid.IntRange(1, 6), 1, 3).Draw(t, "dims")
+			o, err := torus.New(dims...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if o.Nodes() > 100 {
+				t.Skip()
+			}
+			if len(dims) == 3 && rapid.Bool().Draw(t, "twisted") {
+				if err := o.Twist(rapid.SampledFrom(patterns()).Draw(t, "pattern")); err != nil {
+					t.Fatal(err)
+				}
+			}
+			p = &Problem{Network: o.Network(nil, engine.Link{Rate: 1, Channels: 2}), Torus: o, Flows: everyPair(o.Nodes())}
+			if n := len(p.Network.Links); rapid.IntRange(0, 3).Draw(t, "fault") == 0 && n > 0 {
+				p.Network.Links[rapid.IntRange(0, n-1).Draw(t, "down")].Rate = 0
+			}
+		}
+		if rapid.IntRange(0, 2).Draw(t, "weighed") == 0 {
+			p.Demand = make([]float64, len(p.Flows))
+			for i := range p.Demand {
+				p.Demand[i] = rapid.SampledFrom([]float64{0, 1, 2, 7}).Draw(t, "demand")
+			}
+		}
+		o := Options{Seed: 1}
+		o.Optimised = Optimised{Budget: 1, Rounds: 1, NeighbourCap: -1}
+		best, err := ByName("route-optimised").Router.Route(t.Context(), p, o)
+		if errors.Is(err, ErrUnserved) {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		load := float64(linkLoads(p, best.Paths).Max)
+		for _, name := range []string{"dor", "wild-first", "shortest", "ecmp", "random-shortest"} {
+			d, err := ByName(name).Router.Route(t.Context(), p, o)
+			if errors.Is(err, ErrUnserved) {
+				continue
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			other := float64(linkLoads(p, d.Paths).Max)
+			if free := best.Metrics["unconstrained_max_link_load"]; free > other*(1+1e-9) {
+				t.Fatalf("%s loads a link with %g, unconstrained_max_link_load is %g", name, other, free)
+			}
+			cycle, err := packet.CheckChannels(t.Context(), p.Network, d.Paths, p.Flows)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if cycle == nil {
+				if met[name]++; load > other*(1+1e-9) {
+					t.Fatalf("%v: a link carries %g, under %s %g", p.Torus, load, name, other)
+				}
+			}
+		}
+	})
+	for _, name := range []string{"dor", "wild-first", "shortest", "ecmp", "random-shortest"} {
+		if met[name] == 0 {
+			t.Errorf("%s is never free of deadlock", name)
+		}
+	}
+}
