@@ -358,7 +358,11 @@ func checkPodTransfers(c *checker, j *trace.Job) {
 func (s *Scenario) Report() string {
 	if !s.traces() {
 		if s.trains() {
-			return fmt.Sprintf("  %-16s %s\n", "memory", heldMost(&s.Workload.Spec))
+			line := heldMost(&s.Workload.Spec)
+			if s.Workload.Spec.GPUMemory == 0 {
+				line += "; set workload.gpu_memory to hold it against a GPU's"
+			}
+			return fmt.Sprintf("  %-16s %s\n", "memory", line)
 		}
 		return ""
 	}

@@ -3,6 +3,7 @@ package topology
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 
 	"sim/engine"
@@ -13,7 +14,7 @@ import (
 type DuringOptions struct {
 	Changes        int    `key:"changes" doc:"most changes of circuits in an iteration, that back to the topology of its beginning included, so that with 1 there is none; 0 is as many as pay" default:"0" max:"1000"`
 	Service        string `key:"service" doc:"how transfers share circuits: by level as under delta-joint, or fairly as under delta-topo" default:"level-priority" choices:"level-priority|max-min"`
-	MaxEvaluations int64  `key:"max_evaluations" doc:"sequences that are simulated before the search ends" default:"1500" min:"1" max:"1000000000000000"`
+	MaxEvaluations int64  `key:"max_evaluations" doc:"sequences that are simulated before the search ends; if all sequences of two topologies can be simulated, these come on top, with local searches from the best of them" default:"1500" min:"1" max:"1000000000000000"`
 	BreakEven      bool   `key:"break_even" doc:"seek the reconfiguration delay up to which changing circuits pays" default:"true"`
 }
 
@@ -33,14 +34,17 @@ func (during) Choose(ctx context.Context, p *Problem, o Options) (*Decision, err
 		return nil, err
 	}
 	defer s.close()
-	s.search()
+	var even *breakEven
+	if o.Moving.BreakEven {
+		even = s.breakEven()
+	}
+	s.search(even)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	d := s.decision()
-	if o.Moving.BreakEven {
-		s.breakEven(d.Moves)
-		d.Evaluations = s.static.Evaluations + s.evaluations
+	if even != nil {
+		d.Moves.Sought, d.Moves.BreakEven = true, even.delay
 	}
 	return d, ctx.Err()
 }
@@ -69,11 +73,11 @@ type Moves struct {
 	Runs     []Run
 	Repeated int
 	Static   *Decision // without changes
-	// BreakEven is the longest delay that was found at which changes still pay, 0 where they never do or it was not
-	// sought.
+	// BreakEven is the longest delay that was found at which changes still pay, whatever the delay of the decision; 0 if
+	// none was found or it was not sought.
 	BreakEven engine.Time
 	Sought    bool
-	Why       string // why no circuit moves, "" where some do or that is not known
+	Why       string // why no circuit moves; "" if some do
 }
 
 // Moving reports whether circuits move.
@@ -158,19 +162,32 @@ func (s *duringSearch) last(e int) engine.Time {
 	return 0
 }
 
-// search looks for the best sequence: that of the seeds, and what becomes of it; and where that is slower than no
-// change, what becomes of one there and back.
-func (s *duringSearch) search() {
+// search looks for the best sequence: the best of the seeds, improved by local search; if that is slower than no change,
+// one change and the change back, improved likewise; and the best sequence of two topologies, if these can be enumerated.
+// Even is the break-even, nil if that was not sought: at longer delays nothing that pays is known, at shorter ones the
+// sequences that were found with it are candidates, too.
+func (s *duringSearch) search(even *breakEven) {
 	s.best, s.value, s.bound = nil, never, s.held.quick(s.static, s.play.Delay)
-	if s.stays() || s.o.Moving.Changes == 1 {
+	if s.stays() || s.o.Moving.Changes == 1 || even != nil && !even.covers(s.play.Delay) {
 		return
 	}
 	s.seed()
-	s.climb(seededShare)
+	s.climb(stream(s.o.Seed, "during"), s.share(seededShare))
 	if s.value > s.static.Makespan {
 		s.best, s.value = &Sequence{First: slices.Clone(s.static.Circuits)}, s.static.Makespan
 	}
-	s.climb(1)
+	s.climb(stream(s.o.Seed, "during"), s.share(1))
+	before := s.value
+	if even != nil {
+		for _, q := range even.known {
+			s.keep(q, 0)
+		}
+	}
+	s.refine()
+	if s.value < before { // a better beginning
+		s.effort = 0
+		s.climb(stream(s.o.Seed, "pairs"), s.share(1))
+	}
 }
 
 // seededShare is the part of the evaluations after which a sequence that is still slower than no change is given up.
@@ -190,8 +207,11 @@ func optimal(c, bound engine.Time) bool {
 }
 
 // done reports whether the search may end.
-func (s *duringSearch) done() bool {
-	return optimal(s.value, s.bound) || s.enough != nil && s.enough() || s.over() != ""
+func (s *duringSearch) done() bool { return s.found() || s.over() != "" }
+
+// found reports whether nothing better than the best sequence is sought.
+func (s *duringSearch) found() bool {
+	return optimal(s.value, s.bound) || s.enough != nil && s.enough()
 }
 
 // allowed reports whether q has no more changes than it may.
@@ -207,10 +227,29 @@ func (s *duringSearch) try(q *Sequence) bool {
 	}
 	s.spend(s.p, 1)
 	c, ok := s.repeating(q, s.value)
-	if !ok || float64(c) >= float64(s.value)*(1-rounding/10) {
+	return ok && s.keep(q, c)
+}
+
+// consider keeps a sequence if it is better than the best. It counts the evaluation, but not against the budget.
+func (s *duringSearch) consider(q *Sequence) bool {
+	s.evaluations++
+	c, ok := s.repeating(q, s.value)
+	return ok && s.keep(q, c)
+}
+
+// keep keeps a sequence whose iteration, repeated, takes c if that is less than the best takes, and if the iterations
+// that follow each other from the first one on take less, too: they may come to repeat themselves in another way. It
+// counts no evaluation. C may be 0 if it is not known.
+func (s *duringSearch) keep(q *Sequence, c engine.Time) bool {
+	better := func(c engine.Time) bool { return float64(c) < float64(s.value)*(1-rounding/10) }
+	if !better(c) {
 		return false
 	}
-	s.best, s.value = q.clone(), c
+	o, ok := s.play.steady(q)
+	if !ok || !better(o.mean()) {
+		return false
+	}
+	s.best, s.value = q.clone(), max(c, o.mean())
 	return true
 }
 
@@ -264,8 +303,14 @@ func (s *duringSearch) decision() *Decision {
 	}
 	s.bound = s.held.sharp(s.bound, d.Makespan, s.play.Delay)
 	d.Bound = min(s.bound, d.Makespan)
-	if m.Sequence == nil && s.stays() {
+	switch {
+	case m.Sequence != nil:
+	case s.stays():
 		m.Why = "no reconfiguration can help here"
+	case s.o.Moving.Changes == 1:
+		m.Why = "policy.delta-during.changes = 1 allows none"
+	default:
+		m.Why = fmt.Sprintf("none found in %d evaluations", s.evaluations)
 	}
 	return &d
 }

@@ -128,10 +128,14 @@ func (s *duringSearch) widest(x []int, pod, but int) int {
 	return best
 }
 
-// climb changes the best sequence at random until a part of the evaluations is spent.
-func (s *duringSearch) climb(part float64) {
-	rng := stream(s.o.Seed, "during")
-	for s.best != nil && s.spent() < part && !s.done() {
+// share returns whether more than a part of the evaluations is spent.
+func (s *duringSearch) share(part float64) func() bool {
+	return func() bool { return s.spent() >= part }
+}
+
+// climb changes the best sequence at random until the search may end.
+func (s *duringSearch) climb(rng *rand.Rand, over func() bool) {
+	for s.best != nil && !over() && !s.done() {
 		q := s.best.clone()
 		for range 1 + rng.IntN(3) {
 			s.vary(q, rng)

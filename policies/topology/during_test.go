@@ -254,7 +254,7 @@ func holdPorts(t *testing.T, p *topology.Problem, lines []timeline) {
 }
 
 // TestDuringIsExact: on small random jobs delta-during is as good as the best of all sequences of two topologies, at
-// any two moments, or its gap says that it may not be; and no sequence, of two topologies or of three, goes below its
+// any two moments, and no sequence, of two topologies or of three, goes below its
 // bound.
 func TestDuringIsExact(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 8))
@@ -340,7 +340,7 @@ func TestDuringIsExact(t *testing.T) {
 		}
 	}
 	t.Logf("%d jobs, %d sequences: the best of them found in %d, a better one in %d, a worse one in %d; %d proved optimal", jobs, sequences, same, better, worse, closed)
-	if worse > jobs/20 {
+	if worse > 0 {
 		t.Errorf("delta-during misses the best sequence in %d of %d jobs", worse, jobs)
 	}
 }

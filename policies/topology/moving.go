@@ -91,30 +91,44 @@ func (m *movement) simulate(q *Sequence) (orbit, bool) {
 	return it, ok
 }
 
-// breakEven returns the longest delay found, by bisection, at which the rule is faster than the best topology that
-// stays; 0 where it is not at the least.
+// breakEven returns the longest delay found at which the rule is faster than the best topology that stays; 0 if it is
+// at none.
 func (m *movement) breakEven(rule func(m *movement) (*Sequence, error)) (engine.Time, error) {
 	defer func(d engine.Time) { m.play.Delay = d }(m.play.Delay)
 	at := func(d engine.Time) (bool, error) {
 		m.play.Delay = d
 		_, it, err := m.follow(rule)
-		return err == nil && faster(it.mean(), m.static.Makespan), err
+		// a rule that leaves traffic without a circuit at this delay does not pay at it
+		return err == nil && faster(it.mean(), m.static.Makespan), m.ctx.Err()
 	}
-	return bisect(m.static.Makespan, 0, at)
+	d, err := longest(m.static.Makespan, ruleLeast, at)
+	return max(0, d), err
 }
 
 // faster reports whether an iteration is shorter than on the topology that stays, by more than rounding.
 func faster(c, static engine.Time) bool { return float64(c) < float64(static)*(1-rounding/10) }
 
-// bisect returns the longest delay, to a ratio of evenWithin, at which at holds; 0 where it does not at the least that
-// is looked at. It is known to hold at known, if that is above 0.
-func bisect(static, known engine.Time, at func(engine.Time) (bool, error)) (engine.Time, error) {
-	low, high := evenLeast, max(2*evenLeast, static/2) // above, a circuit that moves and moves back in an iteration never carries
-	if ok, err := at(low); !ok || err != nil {
-		return 0, err
-	}
-	if known > low && known < high {
-		low = known
+// ruleLeast is the shortest delay at which rules are tried: rotations become long at short ones.
+const ruleLeast = engine.Microsecond
+
+// longest returns the longest delay at which a condition holds, to a ratio of evenWithin, for a job that takes static
+// without changes. It looks at that time, beyond which no change pays, at half of each delay after that down to least, and
+// then bisects. It returns -1 if the condition holds at none of these.
+func longest(static, least engine.Time, at func(engine.Time) (bool, error)) (engine.Time, error) {
+	top := max(least, static)
+	low, high := top, top
+	for {
+		ok, err := at(low)
+		if err != nil {
+			return 0, err
+		}
+		if ok {
+			break
+		}
+		if low == least {
+			return -1, nil
+		}
+		low, high = max(least, low/2), low
 	}
 	for float64(high) > float64(low)*evenWithin {
 		middle := engine.Time(math.Sqrt(float64(low)) * math.Sqrt(float64(high)))

@@ -68,11 +68,11 @@ func (p *Problem) demand() *oneHop {
 	return d
 }
 
-// circuits returns the fewest circuits of each bundle with which the job can end by a time. Ends are
-// rounded to ticks, so a transfer may take up to one tick more than the time allows.
+// circuits returns the fewest circuits of each bundle with which the job can end by a time, but for
+// what floating point leaves.
 func (d *oneHop) circuits(by engine.Time) []int {
 	x := make([]int, len(d.load))
-	ticks := float64(by-d.outside) + 1
+	ticks := float64(by-d.outside)*(1+1e-12) + 0.01
 	for e, load := range d.load {
 		n := math.MaxInt32 // more than any pod has ports
 		if few := math.Ceil(load / ticks); ticks > 0 && few < float64(n) {

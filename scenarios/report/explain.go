@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"sim/internal/text"
 	"sim/scenarios/result"
@@ -16,6 +17,11 @@ func Explain(run *result.Run, sim *result.Simulation, bold func(string) string) 
 	p.explain(run, sim)
 	p.omitted(run)
 	return p.String()
+}
+
+// showsCircuits reports whether a simulation, or one of its jobs, has circuits between pods.
+func showsCircuits(sim *result.Simulation) bool {
+	return sim.Topology != nil || slices.ContainsFunc(sim.Jobs, func(job result.Simulation) bool { return job.Topology != nil })
 }
 
 func (p *page) explain(run *result.Run, sim *result.Simulation) {
@@ -49,6 +55,9 @@ func (p *page) explain(run *result.Run, sim *result.Simulation) {
 		p.circuitLoads(row)
 	default:
 		p.wrapped("%s takes %s%s", sim.Policy, text.Seconds(sim.MakespanS), unexplained(run, row))
+	}
+	if showsCircuits(sim) {
+		p.note("%s", matchingNote)
 	}
 }
 

@@ -51,6 +51,9 @@ func (p *page) below(run *result.Run, best int, why *result.Metric) {
 	if best >= 0 {
 		p.tiers(&doc.Rows[best])
 	}
+	if slices.ContainsFunc(doc.Rows, func(r result.Row) bool { return r.Labels["topology"] != "" }) {
+		p.note("%s", matchingNote)
+	}
 	p.omitted(run)
 }
 
@@ -60,6 +63,11 @@ func (p *page) omitted(run *result.Run) {
 		p.note("not in the figures' data: %s", what)
 	}
 }
+
+// matchingNote stands wherever circuits are shown. A policy's circuits fit the ports of each pod, but
+// a pod's ports are spread over several optical switches, and a circuit needs ports of both pods on
+// the same one.
+const matchingNote = "How optical switches match ports is not modelled: circuits only fit the ports of each pod."
 
 // Best returns the place of the best of a run's rows, -1 where none can be, and the metric that makes it so.
 func Best(doc *result.Document) (int, *result.Metric) {

@@ -1,6 +1,9 @@
 package training
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // Memory is what a GPU of a stage holds when it holds most, in bytes.
 type Memory struct {
@@ -51,9 +54,10 @@ func (s *Spec) Memory(stage int) (m Memory) {
 }
 
 // activations returns the bytes that a GPU holds of a micro-batch's forward pass through virtual stage v for its
-// backward pass: of 2-byte numbers, multi-head attention and a feed-forward network of four times the width h, 34h a
-// token and layer of a whole model, and 5 a head and token of attention's scores (Korthikanti et al. 2022, Eq. 1 to 4
-// and Sec. 5).
+// backward pass. For numbers of 2 bytes, multi-head attention and a feed-forward network of four times the width h, a
+// layer of a whole model holds 34h per token (Korthikanti et al. 2022, Eq. 1 to 4 and Sec. 5). If StoreScores is set it
+// also holds 5 bytes per head and pair of tokens, as attention does that is not computed block by block (FlashAttention;
+// Dao et al. 2022). A token's copies for its experts are spread over the GPUs of a stage evenly.
 func (s *Spec) activations(v int) float64 {
 	a, c := &s.Arch, &s.Choices
 	_, layers := s.layers(v)
@@ -72,20 +76,31 @@ func (s *Spec) activations(v int) float64 {
 	if a.Attention == "mla" {
 		each += number * float64(a.QRank+a.KVRank+a.RopeDim) * serial
 		each += number * heads * float64(2*(a.NopeDim+a.RopeDim)+2*a.ValueDim) / tp
-	} else {
-		each += number * float64(a.HeadDim) * (2*heads + 2*float64(a.KVHeads)) / tp
+	} else { // a rank has at least one head of keys and values
+		each += number * float64(a.HeadDim) * (2*heads/tp + 2*max(1, float64(a.KVHeads)/tp))
 	}
-	if s.Recompute != "selective" {
-		each += (2*number + 1) * heads * float64(s.Sequence) / tp
+	if s.StoreScores && s.Recompute != "selective" {
+		each += (2*number + 1) * heads * s.scoredTokens() / tp
 	}
 	experts := s.ExpertLayers(v)
 	network := (layers - experts) * number * a.matrices() * float64(a.FFN)
-	network += experts * number * (a.matrices()*float64(a.ExpertFFN)*float64(a.TopK+a.SharedExperts) + h*float64(a.TopK))
+	network += experts * number * (a.matrices()*float64(a.ExpertFFN)*float64(a.TopK+a.SharedExperts) + h*float64(a.TopK*max(1, s.ETP)))
 	return tokens * (layers*each + network/tp)
+}
+
+// scoredTokens returns the tokens that a token has scores for, on the mean of all layers: the whole sequence, or those
+// that an index selects.
+func (s *Spec) scoredTokens() float64 {
+	a, tokens := &s.Arch, float64(s.Sequence)
+	if a.Attended == 0 {
+		return tokens
+	}
+	part := float64(cmp.Or(a.AttendedLayers, a.Layers)) / float64(a.Layers)
+	return (1-part)*tokens + part*min(tokens, float64(a.Attended))
 }
 
 // Words says what a GPU of a stage holds, by size, which writes a number of bytes.
 func (m Memory) Words(size func(bytes float64) string) string {
-	return fmt.Sprintf("%s a GPU: %s of weights, gradients and optimizer, and activations of up to %d micro-batches, %s",
+	return fmt.Sprintf("%s a GPU: %s of weights, gradients and optimizer, and activations of up to %d forward passes, %s",
 		size(m.State+m.Activations), size(m.State), m.InFlight, size(m.Activations))
 }

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestActivations: of multi-head attention and a network of four times the width a layer holds 34h a token and 5 a head
-// and token of scores; tensor parallelism divides 24h of that, and with sequence parallelism all (Korthikanti et al.
-// 2022, Eq. 1, 2 and 4); without scores 34h, and recomputed in full 2h.
+// TestActivations compares with the formulas of Korthikanti et al. 2022: a layer of multi-head attention and a network of
+// four times the width holds 34h per token, and 5 bytes per head and pair of tokens if scores are stored. Tensor
+// parallelism divides 24h of that, and with sequence parallelism all (Eq. 1, 2 and 4). Recomputed in full it holds 2h.
 func TestActivations(t *testing.T) {
 	s := tiny(OneFOneB, 2, 4, 1)
 	s.Arch.Layers = 6
@@ -16,15 +16,19 @@ func TestActivations(t *testing.T) {
 		tp        int
 		sp        bool
 		recompute string
-		want      float64 // a token and layer
+		scores    bool
+		want      float64 // per token and layer
 	}{
-		{1, false, "none", 34*h + scores},
-		{2, false, "none", 10*h + 24*h/2 + scores/2},
-		{2, true, "none", (34*h + scores) / 2},
-		{2, true, "selective", 34 * h / 2},
-		{2, true, "full", 2 * h / 2},
+		{1, false, "none", true, 34*h + scores},
+		{2, false, "none", true, 10*h + 24*h/2 + scores/2},
+		{2, true, "none", true, (34*h + scores) / 2},
+		{1, false, "none", false, 34 * h},
+		{2, false, "none", false, 10*h + 24*h/2},
+		{2, true, "none", false, 34 * h / 2},
+		{2, true, "selective", false, 34 * h / 2},
+		{2, true, "full", false, 2 * h / 2},
 	} {
-		s.TP, s.Choices.SequenceParallel, s.Recompute = c.tp, c.sp, c.recompute
+		s.TP, s.Choices.SequenceParallel, s.Recompute, s.StoreScores = c.tp, c.sp, c.recompute, c.scores
 		if got, want := s.activations(0), 3*float64(s.Sequence)*c.want; math.Abs(got-want) > 1e-9*want {
 			t.Errorf("%+v: %g bytes, want %g", c, got, want)
 		}
@@ -48,6 +52,59 @@ func TestMemory(t *testing.T) {
 		s.Sharding = sharding
 		if got, want := s.Memory(0).State, each*s.Parameters(0); math.Abs(got-want) > 1 {
 			t.Errorf("%g bytes of state in each of three replicas, sharded %q, want %g", got, sharding, want)
+		}
+	}
+}
+
+// TestExpertActivations compares a layer of multi-head latent attention with experts with a count of what each operator
+// keeps, in numbers per token: on four GPUs of two tensor-parallel groups, and with experts that two GPUs share.
+func TestExpertActivations(t *testing.T) {
+	s := tiny(OneFOneB, 1, 4, 1)
+	s.Arch.Layers, s.Arch.DenseLayers = 1, 0
+	s.Arch.Attention, s.Arch.QRank, s.Arch.KVRank, s.Arch.NopeDim, s.Arch.RopeDim, s.Arch.ValueDim = "mla", 96, 64, 32, 16, 24
+	s.Arch.Gated, s.Arch.Experts, s.Arch.TopK, s.Arch.SharedExperts, s.Arch.ExpertFFN = true, 8, 3, 1, 512
+	h, heads := float64(s.Arch.Hidden), float64(s.Arch.Heads)
+	s.TP, s.Choices.SequenceParallel = 2, true
+	for _, c := range []struct{ ep, etp int }{{4, 1}, {2, 2}} {
+		s.EP, s.ETP, s.GPUs = c.ep, c.etp, 4
+		norms := 4*2*h + 2*h // and two masks of a byte
+		latent := 2 * (96 + 64 + 16.0)
+		attention := 2 * heads * (2*(32+16) + 24 + 24) // queries, keys, values and what comes out
+		routed := 3 * (2*h*float64(c.etp) + 3*2*512)   // an expert's input, on each of its GPUs, and three of its width
+		shared := 3 * 2 * 512.0
+		want := float64(s.Sequence) * (norms + latent + attention + routed + shared) / 2
+		if got := s.activations(0); math.Abs(got-want) > 1e-9*want {
+			t.Errorf("EP %d, ETP %d: %g bytes, want %g", c.ep, c.etp, got, want)
+		}
+	}
+}
+
+// TestKeysAreOnEveryRank: keys and values of fewer heads than tensor-parallel ranks are on every rank.
+func TestKeysAreOnEveryRank(t *testing.T) {
+	s := tiny(OneFOneB, 1, 4, 1)
+	s.Arch.Layers, s.Arch.KVHeads, s.TP, s.Choices.SequenceParallel = 1, 1, 1, true
+	one := s.activations(0)
+	s.TP = 4
+	keys := 2 * 2 * float64(s.Arch.HeadDim*s.Sequence)
+	if got, want := s.activations(0), (one-keys)/4+keys; math.Abs(got-want) > 1e-9*want {
+		t.Errorf("%g bytes, want %g", got, want)
+	}
+}
+
+// TestInFlight compares the micro-batches whose activations the first stage holds with the literature: all under GPipe,
+// as many as stages under 1F1B, pp x v + pp - 1 chunks of v per stage when interleaved (Korthikanti et al. 2022, Sec.
+// 4.2.3), and pp + 1 under DualPipe (DeepSeek-V3, Table 2).
+func TestInFlight(t *testing.T) {
+	for _, c := range []struct {
+		schedule      string
+		chunks, stage int
+		want          int
+	}{
+		{GPipe, 1, 0, 16}, {OneFOneB, 1, 0, 4}, {OneFOneB, 1, 2, 2}, {Interleaved, 2, 0, 4*2 + 4 - 1}, {DualPipe, 2, 0, 5},
+	} {
+		s := tiny(c.schedule, 4, 16, c.chunks)
+		if got := s.Memory(c.stage).InFlight; got != c.want {
+			t.Errorf("%s: stage %d holds %d, want %d", c.schedule, c.stage, got, c.want)
 		}
 	}
 }

@@ -97,10 +97,8 @@ func (in *instance) measureMoves(row *result.Row, d *topology.Decision, end engi
 			most = max(most, in.problem.PortsUsed(x))
 		}
 		row.Metrics["ports"], row.Metrics["port_ratio"] = float64(most), float64(most)/float64(in.problem.PortsTotal())
-	} else if m != nil && m.Why != "" {
-		row.Labels["moves"] = "none: " + m.Why
 	} else if m != nil {
-		row.Labels["moves"] = "none pays"
+		row.Labels["moves"] = "none: " + m.Why
 	}
 	switch {
 	case in.s.Level == "packet" && m.Last() > 0:

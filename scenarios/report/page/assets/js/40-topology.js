@@ -41,6 +41,7 @@ sim.views.push({
 	net: (name, net, pick) => [sim.nets.picture(name, net, pick), sim.alternative("Links", () => sim.nets.table(name, net))],
 
 	legend: p => sim.el("p", {class: "note"}, "A number is circuits between two pods, and the width of a line is to scale; a pod's box says how many of its ports are used." +
+		" How optical switches match ports is not modelled: circuits only fit the ports of each pod." +
 		(p.topology.pairs.some(q => q.twin) ? " Short lines lead to the same pod of neighbouring replicas, which synchronise gradients." : "")),
 
 	// moment is the choice of a moment of an iteration in which circuits move.

@@ -1,0 +1,120 @@
+package topology_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"sim/engine"
+	"sim/engine/flow"
+	"sim/policies/topology"
+)
+
+// TestBreakEvenIsOfTheJob: on random small jobs the break-even is the same at every reconfiguration
+// delay, circuits move at delays up to it and at no longer ones, and a row whose circuits stay says
+// why: by proof or by the number of sequences that were tried in vain.
+func TestBreakEvenIsOfTheJob(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 4))
+	paid, never, contradictions := 0, 0, 0
+	for jobs := 0; jobs < times(30); {
+		g := drawTiny(rng, 5).graph(t)
+		o, err := g.pods.Connect(g.graph)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := topology.NewProblem(g.graph, o)
+		if err != nil || len(o.Bundles) < 2 {
+			continue
+		}
+		jobs++
+		options := during(200)
+		options.Moving.BreakEven = true
+		options.Moving.Service = []string{"level-priority", "max-min"}[rng.IntN(2)]
+		decide := func(delay engine.Time) *topology.Decision {
+			p.Switching.Delay = delay
+			d, err := chooseAny(p, options)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return d
+		}
+		first := decide(millisecond)
+		even := first.Moves.BreakEven
+		if even > 0 {
+			paid++
+		} else {
+			never++
+		}
+		for _, delay := range []engine.Time{0, engine.Microsecond, even / 100, even / 3, even, even + 1, even * 3 / 2, first.Moves.Static.Makespan} {
+			d := decide(delay)
+			if d.Moves.BreakEven != even {
+				t.Errorf("job %d: the break-even is %v at a delay of %v, and %v at 1 ms", jobs, d.Moves.BreakEven, delay, even)
+			}
+			if moves := d.Moves.Moving(); moves && delay > even || !moves && delay <= even && even > 0 {
+				contradictions++
+				t.Errorf("job %d: circuits move: %v, at a delay of %v and a break-even of %v: %v, %s without", jobs, moves, delay, even, d.Moves.Why, d.Moves.Static.Makespan)
+			}
+			if !d.Moves.Moving() && d.Moves.Why == "" {
+				t.Errorf("job %d, delay %v: no reason is given for circuits that stay", jobs, delay)
+			}
+		}
+	}
+	t.Logf("changes pay in %d jobs, in %d they do not; %d contradictions", paid, never, contradictions)
+	if paid < times(30)/4 || never < times(30)/4 {
+		t.Errorf("changes pay in %d jobs and do not in %d", paid, never)
+	}
+}
+
+// TestNeverWorseThanTwoTopologies compares delta-during on random small jobs with an enumeration of all
+// sequences of two topologies, full or not, with a change and the change back at any two moments.
+func TestNeverWorseThanTwoTopologies(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 5))
+	gains := 0
+	for jobs := 0; jobs < times(30); {
+		g := drawTiny(rng, 4).graph(t)
+		o, err := g.pods.Connect(g.graph)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := topology.NewProblem(g.graph, o)
+		if err != nil || len(o.Bundles) < 2 {
+			continue
+		}
+		all := topologies(p)
+		if len(all) > 60 {
+			continue
+		}
+		jobs++
+		options := during(100)
+		options.Moving.BreakEven = rng.IntN(2) == 0
+		p.Switching.Delay = []engine.Time{0, millisecond / 3, millisecond, 2 * millisecond, 4 * millisecond}[rng.IntN(5)]
+		p.Switching.Whole = rng.IntN(4) == 0
+		d, err := chooseAny(p, options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d.Moves.Moving() {
+			gains++
+		}
+		var moments []topology.Step
+		for e := range o.Bundles {
+			for k := range p.Transfers()[e] {
+				moments = append(moments, topology.Step{Bundle: e, Count: k + 1})
+			}
+		}
+		for _, x := range all {
+			for _, y := range all {
+				for _, there := range moments {
+					for _, back := range append(slices.Clone(moments), topology.Step{Bundle: topology.AtEnd}) {
+						there.Circuits, back.Circuits = y, x
+						q := &topology.Sequence{First: x, Steps: []topology.Step{there, back}}
+						if _, _, mean, ok := p.Steady(q, flow.LevelPriority); ok && mean < d.Makespan-16 {
+							t.Fatalf("job %d, %+v, break-even sought %v and %v: %+v takes %v, delta-during %v", jobs, p.Switching, options.Moving.BreakEven, d.Moves.BreakEven, q, mean, d.Makespan)
+						}
+					}
+				}
+			}
+		}
+	}
+	t.Logf("circuits move in %d jobs", gains)
+}
