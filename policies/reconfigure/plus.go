@@ -42,7 +42,9 @@ func plus(ctx context.Context, s *Planning) ([]plan.Candidate, error) {
 }
 
 // exhaustible reports whether "reconfigure-during+" searches the problem exhaustively.
-func (s *Planning) exhaustible() bool { return s.Options.Plus.Buffer == 0 && pack.Exhaustible(s.Problem) }
+func (s *Planning) exhaustible() bool {
+	return s.Options.Plus.Buffer == 0 && pack.Exhaustible(s.Problem)
+}
 
 // constructed is what plus has before it searches exhaustively.
 func constructed(ctx context.Context, s *Planning) ([]plan.Candidate, error) {
