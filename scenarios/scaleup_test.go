@@ -45,6 +45,45 @@ func TestWorkedExample(t *testing.T) {
 	}
 }
 
+// TestFluidBounds: fluid schedules, of links that many chunks share at a time, are held against a bound of their own, which
+// is no higher than that of plans; none is marked best beside plans, so that no row that is lies below a bound.
+func TestFluidBounds(t *testing.T) {
+	below := 0
+	for _, set := range [][]string{
+		{"workload.sizes=zipf", "fabric.switches=3"}, {"workload.sizes=random", "fabric.switches=2", "fabric.gpus=7"},
+		{"workload.sizes=zipf", "fabric.switches=3", "fabric.gpus=6", "workload.chunk=32MB", "workload.message=10MB", "seed=461"}, {"fabric.switches=2", "fabric.reconfigure=independent"},
+	} {
+		o := runText(t, smallDomain, append(set, everyPlanner)...)
+		bound := o.Document.Reference["bound_completion_s"]
+		fluid, fastest := 0, math.Inf(1) // of plans
+		for _, r := range o.Document.Rows {
+			if !r.Fluid() {
+				fastest = min(fastest, r.Metrics["completion_s"])
+			}
+			m, least := r.Metrics, bound
+			if r.Fluid() {
+				fluid++
+				if least = m["bound_completion_fluid_s"]; least > bound || r.Labels["gap_completion_model"] != plan.FluidModel || r.Labels["gap_model"] != plan.FluidModel {
+					t.Errorf("%v, %s: bound %g of a fluid schedule, %g of plans; %v", set, r.Policy, least, bound, r.Labels)
+				}
+				if m["completion_s"] < bound {
+					below++
+				}
+			}
+			if math.Abs(m["completion_s"]/least-1-m["gap_completion"]) > 1e-9 || m["gap_completion"] < 0 {
+				t.Errorf("%v, %s: %g s, bound %g s, gap %g", set, r.Policy, m["completion_s"], least, m["gap_completion"])
+			}
+		}
+		best := o.Document.Best("completion_s")
+		if r := o.Document.Rows[best]; fluid == 0 || r.Fluid() || r.Metrics["completion_s"] != fastest || fastest < bound {
+			t.Errorf("%v: %d fluid schedules; %s is best with %g s, bound %g s", set, fluid, r.Policy, r.Metrics["completion_s"], bound)
+		}
+	}
+	if below == 0 {
+		t.Error("no fluid schedule is below the bound of plans")
+	}
+}
+
 // TestEveryPlan: every planner's plan, of equal and unequal sizes, is played as it claims, keeps to its bounds, is read
 // back, and stands before a checker that knows nothing of this program.
 func TestEveryPlan(t *testing.T) {

@@ -4,12 +4,16 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"sim/engine"
+	"sim/fabric/scaleup"
+	"sim/policies/reconfigure/plan"
 	"sim/scenarios/result"
 	"sim/workloads/trace"
 )
@@ -118,7 +122,7 @@ func TestTimelineOfPlans(t *testing.T) {
 	const domain = "[fabric]\nkind = \"scaleup\"\ngpus = 8\nswitches = 2\nlink_rate = \"800Gbps\"\nreconfiguration_delay = \"10us\"\n"
 	for name, text := range map[string]string{
 		"slots":    "[workload]\nkind = \"all-to-all\"\nmessage = \"4MB\"\nchunk = \"1MB\"\n" + domain + "[policy]\nplanners = [\"reconfigure-during\", \"spreadout\"]\n",
-		"switches": "[workload]\nkind = \"all-to-all\"\nmessage = \"4MB\"\nchunk = \"1MB\"\n" + domain + "reconfigure = \"independent\"\n[policy]\nplanners = [\"reconfigure-during\", \"spreadout\"]\n",
+		"switches": "[workload]\nkind = \"all-to-all\"\nmessage = \"4MB\"\nchunk = \"1MB\"\n" + strings.NewReplacer("gpus = 8", "gpus = 16", "10us", "52500ns").Replace(domain) + "reconfigure = \"independent\"\n[policy]\nplanners = [\"reconfigure-during+\"]\n",
 		"steps":    "[workload]\nkind = \"all-reduce\"\nmessage = \"4MB\"\n" + domain + "[policy]\nplanners = [\"reconfigure-during+\", \"static-ring\"]\n",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -163,10 +167,56 @@ func TestTimelineOfPlans(t *testing.T) {
 				if got := float64(end) * 1e-12; math.Abs(got-p.MakespanS) > 1e-9*p.MakespanS || messages != want || arrows != messages && name != "switches" || arrows == 0 || len(l.Links) == 0 {
 					t.Errorf("%s ends after %g s, want %g; %d messages, want %d; %d arrows, %d counters", p.Policy, got, p.MakespanS, messages, want, arrows, len(l.Links))
 				}
+				if name == "switches" {
+					switchesAlone(t, &p, plan)
+				}
 				if row := o.Document.Rows[i]; name == "slots" && float64(reconfigurations) != row.Metrics["reconfigurations"] {
 					t.Errorf("%s: %d reconfigurations, want %g", p.Policy, reconfigurations, row.Metrics["reconfigurations"])
 				}
 			}
 		})
+	}
+}
+
+// switchesAlone checks that a plan whose switches reconfigure on their own has a track for each: each comes up with other
+// links as often as the plan says, is dark for the delay at least, and carries no chunk meanwhile.
+func switchesAlone(t *testing.T, p *result.Simulation, q *plan.Plan) {
+	t.Helper()
+	l := p.Timeline
+	if q.Switches == nil || len(l.Nodes) != q.GPUs+q.Degree || l.Nodes[q.GPUs] != "switch 0" || l.Nodes[q.GPUs+q.Degree-1] != fmt.Sprintf("switch %d", q.Degree-1) {
+		t.Fatalf("%s: switches %v, tracks %v", p.Policy, q.Switches != nil, l.Nodes)
+	}
+	type span struct{ start, end int64 }
+	dark, carries := make([][]span, q.Degree), make([][]span, q.Degree)
+	x := 0
+	for _, k := range l.Tasks {
+		if !k.Transfer {
+			s := int(k.Node) - q.GPUs
+			dark[s] = append(dark[s], span{k.Start, k.End})
+			continue
+		}
+		tx := q.Tx[x]
+		x++
+		s := slices.IndexFunc(q.Topologies[tx.Phase], func(e scaleup.Edge) bool { return e.From == tx.From && e.To == tx.To })
+		carries[q.Switches[tx.Phase][s]] = append(carries[q.Switches[tx.Phase][s]], span{k.Start, k.End})
+	}
+	lightings := make([]int, q.Degree)
+	for _, l := range q.Lightings() {
+		lightings[l.Switch]++
+	}
+	for s := range dark {
+		if len(dark[s]) != lightings[s] || lightings[s] == 0 {
+			t.Errorf("%s: switch %d is dark %d times, comes up %d times", p.Policy, s, len(dark[s]), lightings[s])
+		}
+		for _, d := range dark[s] {
+			if d.end-d.start < int64(52500*engine.Nanosecond) {
+				t.Errorf("%s: switch %d is dark from %d to %d ps, for less than the delay", p.Policy, s, d.start, d.end)
+			}
+			for _, c := range carries[s] {
+				if c.start < d.end && d.start < c.end {
+					t.Errorf("%s: switch %d is dark from %d to %d ps and carries a chunk from %d to %d", p.Policy, s, d.start, d.end, c.start, c.end)
+				}
+			}
+		}
 	}
 }

@@ -99,12 +99,12 @@ func (s *Planning) others() []string {
 	})
 }
 
-const (
-	// first is whose plans are taken first, the paper's construction. Of more GPUs than many it is asked only for plans
-	// that are better than others, which are few.
-	first = "reconfigure-during"
-	many  = 128
-)
+// first is whose plans are taken first, the paper's construction.
+const first = "reconfigure-during"
+
+// many is the number of GPUs above which first is asked only for plans that are better than others, which are few. Only
+// tests change it.
+var many = 128
 
 // taken returns what another planner has that "reconfigure-during+" may take: the best of them may be fluid, which is no
 // plan.

@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"sim/internal/text"
@@ -109,6 +108,7 @@ func (p *page) notes(doc *result.Document, best int, why *result.Metric) {
 			}
 		}
 		p.line("%s", line)
+		p.faster(doc, r, why)
 	}
 	if hasIdeal {
 		line := strings.TrimPrefix(reference, "the ") + " " + text.Seconds(ideal)
@@ -157,6 +157,9 @@ func (p *page) notes(doc *result.Document, best int, why *result.Metric) {
 	}
 }
 
+// fluidModel is the model of fluid schedules, whose bound is their row's own.
+const fluidModel = "fluid"
+
 // planModels words the models in which plans of a collective are bounded.
 var planModels = map[string]string{
 	"round":   "rounds whose chunks start together",
@@ -164,15 +167,13 @@ var planModels = map[string]string{
 	"relay":   "chunks that any GPU may store",
 
 	"independent": "switches that reconfigure on their own",
+
+	fluidModel: "links that many chunks share at a time, as fluid",
 }
 
 // gaps says what the gaps of the table are to: a line for each model that lower bounds hold in, with its policies.
 func (p *page) gaps(doc *result.Document) {
-	if at := slices.IndexFunc(doc.Rows, func(r result.Row) bool { return r.Labels["gap_completion_model"] != "" }); at >= 0 {
-		model := doc.Rows[at].Labels["gap_completion_model"]
-		p.note("gap to bound: above %s, a lower bound on the time of plans of any number of topologies, which holds for %s",
-			text.Seconds(doc.Reference["bound_completion_s"]), cmp.Or(planModels[model], model))
-	}
+	p.completionGaps(doc)
 	var models []string
 	policies, of := map[string][]string{}, map[string]result.Metric{}
 	for _, r := range doc.Rows {
@@ -192,6 +193,48 @@ func (p *page) gaps(doc *result.Document) {
 			what = "gap of " + m.Words
 		}
 		p.note("%s (%s): above a lower bound on %s, which holds for %s", what, strings.Join(policies[model], ", "), m.Bounded, model)
+	}
+}
+
+// completionGaps says what the gaps of completion times are to: a line for each model, with its policies if there are
+// several models.
+func (p *page) completionGaps(doc *result.Document) {
+	var models []string
+	policies, bounds := map[string][]string{}, map[string]float64{}
+	for _, r := range doc.Rows {
+		model := r.Labels["gap_completion_model"]
+		if model == "" {
+			continue
+		}
+		if policies[model] == nil {
+			models = append(models, model)
+			bounds[model] = doc.Reference["bound_completion_s"]
+			if model == fluidModel {
+				bounds[model] = r.Metrics["bound_completion_fluid_s"]
+			}
+		}
+		policies[model] = append(policies[model], r.Policy)
+	}
+	for _, model := range models {
+		of := ""
+		if len(models) > 1 {
+			of = " (" + strings.Join(policies[model], ", ") + ")"
+		}
+		p.note("gap to bound%s: above %s, a lower bound on the time of plans of any number of topologies, which holds for %s",
+			of, text.Seconds(bounds[model]), cmp.Or(planModels[model], model))
+	}
+}
+
+// faster says which fluid schedules, which are no plans, take less than the best row.
+func (p *page) faster(doc *result.Document, best *result.Row, by *result.Metric) {
+	var names []string
+	for _, r := range doc.Rows {
+		if v, ok := r.Metrics[by.Name]; ok && r.Fluid() && !best.Fluid() && v < best.Metrics[by.Name] {
+			names = append(names, r.Policy)
+		}
+	}
+	if len(names) > 0 {
+		p.note("faster, but on links that many chunks share at a time, which no plan can: %s", strings.Join(names, ", "))
 	}
 }
 

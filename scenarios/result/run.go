@@ -47,8 +47,8 @@ func (d *Document) Row(policy string) *Row {
 	return nil
 }
 
-// Best returns the index of the row with the best value of metric, or -1 when no row has it. Ties go to the row with
-// fewer ports, then to the first.
+// Best returns the index of the row with the best value of metric, or -1 when no row has it. A fluid schedule, which no
+// plan of whole chunks carries out, is best only among its like. Ties go to the row with fewer ports, then to the first.
 func (d *Document) Best(metric string) int {
 	m, _ := Find(metric)
 	best, higher := -1, m.Better == Higher
@@ -57,8 +57,11 @@ func (d *Document) Best(metric string) int {
 		if !ok || r.Labels["failed"] != "" { // what came to no end is no best
 			continue
 		}
-		if best < 0 {
+		if best < 0 || d.Rows[best].Fluid() && !r.Fluid() {
 			best = i
+			continue
+		}
+		if r.Fluid() && !d.Rows[best].Fluid() {
 			continue
 		}
 		b := d.Rows[best].Metrics
@@ -68,6 +71,9 @@ func (d *Document) Best(metric string) int {
 	}
 	return best
 }
+
+// Fluid reports whether a row is of a fluid schedule: of links that many chunks share at a time.
+func (r *Row) Fluid() bool { return r.Labels["schedule"] == "fluid" }
 
 // Simulation returns a policy's simulation, nil when the detail has none.
 func (d *Detail) Simulation(policy string) *Simulation {

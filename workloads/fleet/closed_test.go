@@ -110,3 +110,16 @@ func tpuv4Rates() Rates {
 		Cube:    {Weibull: 1, Repair: Spread{Form: Constant, Mean: 4 * Hour}},
 	}
 }
+
+// TestLlama3: the preset of the Llama 3 report, with the time that jobs on GPUs stop for a checkpoint and 8 minutes for
+// each restart, leaves the 2,048 servers of its job more than the 90 % of effective time that it has.
+func TestLlama3(t *testing.T) {
+	p := Presets()["llama3"]
+	between := FromSeconds(Day.Seconds() / (2048 * p.PerDay))
+	near(t, "unexpected interruptions in 54 days", (54*Day).Seconds()/between.Seconds(), 419, 0.5)
+	got := Efficiency(Daly(p.Checkpoint, between), p.Checkpoint, 8*Minute, between)
+	near(t, "efficiency", got, 0.92, 0.01)
+	if slow := Presets()["tpuv4"].Checkpoint; Efficiency(Daly(slow, between), slow, 8*Minute, between) > 0.85 {
+		t.Error("stops of two minutes leave as much")
+	}
+}

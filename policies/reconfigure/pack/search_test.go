@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"sim/engine"
+	"sim/fabric/scaleup"
 	"sim/policies/reconfigure/halt"
 	"sim/policies/reconfigure/plan"
 )
@@ -184,6 +185,69 @@ func TestSearchGivesUp(t *testing.T) {
 	if again == 0 {
 		t.Error("nothing was given up that was taken up again")
 	}
+}
+
+// TestSearchBeyondGrowth: numbers of topologies that are too many to choose permutations for, which only the relabelled
+// sequences serve, are found as Plan finds them, in any order of asking.
+func TestSearchBeyondGrowth(t *testing.T) {
+	defer func(was float64) { growWork = was }(growWork)
+	beyond := 0
+	for _, c := range []struct {
+		n, k, most int
+		kind       string
+	}{{12, 1, 11, "random"}, {12, 2, 6, "zipf"}, {9, 1, 8, "zipf"}} {
+		p := demand(c.n, c.k, c.kind, 4, 1)
+		growWork = 3 * float64(c.k) * choice(c.n) // up to two topologies
+		var counts []int
+		for d := 1; d <= c.most; d++ {
+			counts = append(counts, d)
+		}
+		base := circulantLadder(c.n, c.k, c.most)
+		all, err := Plan(p, Start{}, Start{Base: base, Counts: counts}, Options{Relay: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		upTo := func(most int, _ halt.When) []Sequence {
+			return slices.DeleteFunc(slices.Clone(base), func(s Sequence) bool { return len(s.Topologies) > most })
+		}
+		for _, delays := range [][]engine.Time{{0, 1, 5, 20, 100}, {100, 20, 5, 1, 0}} {
+			s, err := NewSearch(p, bounder(t, p), Wanted{}, Wanted{upTo, counts}, Options{Relay: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, delay := range delays {
+				cost := func(c *plan.Candidate) engine.Time { return c.Cost(delay, 10) }
+				got, err := s.Best(cost, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				want, err := plan.Best(all, cost)
+				if err != nil || got.Reconfigurations != want.Reconfigurations || got.Slots != want.Slots || got.Origin != want.Origin {
+					t.Errorf("%+v, delay %d: %+v, want %+v", c, delay, got, want)
+				}
+				if got != nil && !s.sides[1].maker.grows(got.Reconfigurations) {
+					beyond++
+				}
+			}
+		}
+	}
+	if beyond == 0 {
+		t.Error("no plan has more topologies than permutations are chosen for")
+	}
+}
+
+// circulantLadder is a base of one sequence of circulants for each number of topologies, of the first offsets.
+func circulantLadder(n, k, most int) (list []Sequence) {
+	s := Sequence{Origin: "circulants"}
+	for d := 1; d <= most; d++ {
+		var offsets []int
+		for j := range k {
+			offsets = append(offsets, (k*(d-1)+j)%(n-1)+1)
+		}
+		s.Topologies = append(s.Topologies, scaleup.Circulant(n, offsets...))
+		list = append(list, Sequence{s.Origin, slices.Clone(s.Topologies)})
+	}
+	return list
 }
 
 // Of what costs as much, fewer topologies are asked for, then plans without relaying.

@@ -15,6 +15,8 @@ const (
 	RoundModel = "round"
 	// ForwardModel: chunks are stored and forwarded, and may wait; none crosses a reconfiguration.
 	ForwardModel = "forward"
+	// FluidModel: as ForwardModel, but links carry parts of many chunks at a time, so that slots need not be whole.
+	FluidModel = "fluid"
 	// RelayModel: chunks may also rest at intermediate GPUs across reconfigurations.
 	RelayModel = "relay"
 )

@@ -3,7 +3,8 @@ package plan
 import "math"
 
 // Gap returns how far a candidate is above the bound that belongs to it, (value - bound) / bound, and the name of the
-// model of that bound: relay if it relays, else forward if it waits or the demand is not uniform, else round.
+// model of that bound: fluid if it is, relay if it relays, else forward if it waits or the demand is not uniform, else
+// round.
 //
 // The value is Slots; Fluid, which is compared with the bound before it is rounded up, where that is set; and for
 // switches on their own the mean of their slots. Those are always held against relaying, with as many permutations as
@@ -25,7 +26,7 @@ func (b *Bounder) Gap(c *Candidate) (gap float64, model string, err error) {
 	switch {
 	case c.Fluid > 0:
 		m := min(int64(c.Reconfigurations), b.n)
-		return above(c.Fluid, b.fluid(b.hops(repeated{m, 1, b.k}.levels(b.n)))), ForwardModel, nil
+		return above(c.Fluid, b.fluid(b.hops(repeated{m, 1, b.k}.levels(b.n)))), FluidModel, nil
 	case c.Relay:
 		return above(float64(c.Slots), float64(bounds.Relay)), RelayModel, nil
 	case c.Waits || b.uniform == 0:

@@ -33,7 +33,7 @@ func TestGap(t *testing.T) {
 		{even, plan.Candidate{Reconfigurations: 1, Slots: 10}, 2. / 8, plan.RoundModel},
 		{even, plan.Candidate{Reconfigurations: 1, Slots: 7, Waits: true}, 0, plan.ForwardModel},
 		{even, plan.Candidate{Reconfigurations: 2, Slots: 10, Relay: true, Waits: true}, 1, plan.RelayModel},
-		{even, plan.Candidate{Reconfigurations: 1, Fluid: 13}, 1, plan.ForwardModel},
+		{even, plan.Candidate{Reconfigurations: 1, Fluid: 13}, 1, plan.FluidModel},
 		{uneven, plan.Candidate{Reconfigurations: 1, Slots: 14}, 1, plan.ForwardModel},
 		// Two switches of one permutation: 2 destinations at 1 hop, 4 at 2, 1 at 3, 6.5 slots on average.
 		{even, plan.Candidate{Switches: []plan.SwitchLoad{{Reconfigurations: 1, Slots: 6}, {Reconfigurations: 1, Slots: 7}}}, 0, plan.RelayModel},

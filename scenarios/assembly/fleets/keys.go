@@ -1,6 +1,8 @@
 package fleets
 
 import (
+	"math"
+
 	"sim/engine"
 	"sim/engine/units"
 	"sim/workloads/fleet"
@@ -62,16 +64,18 @@ type Faults struct {
 	OCSWork       units.Frequency `key:"ocs_maintenance" doc:"how often a switch is due for planned maintenance" default:"0/day"`
 	OCSWindow     engine.Time     `key:"ocs_maintenance_time" doc:"time that planned maintenance of a switch takes" default:"4h"`
 	Campaign      int             `key:"ocs_campaign" doc:"day on which all switches are due for maintenance, one after the other where it is rolling; 0 is none" default:"0" max:"36500"`
-	Availability  float64         `key:"host_availability" doc:"share of time that a machine is available: planned maintenance of cubes takes what failures leave of the rest; 1 is no maintenance" default:"0.99" above:"0" max:"1"`
+	Availability  float64         `key:"host_availability" doc:"share of time that a machine is available: planned maintenance of cubes takes what failures leave of the rest; 1 is no maintenance" else:"0.99, or less where failures of the preset's machines alone leave less" above:"0" max:"1"`
 	Window        engine.Time     `key:"maintenance" doc:"time that planned maintenance of a cube takes" default:"4h"`
 	Silent        float64         `key:"silent" doc:"share of failures of idle machines that are found by preflight or by the next job alone" default:"0.2" max:"1"`
 	Missed        float64         `key:"preflight_misses" doc:"share of these that preflight misses; the job fails then, an hour into its run on average" default:"0.05" max:"1"`
 }
 
-// Defaults returns f with the failures of machines of its preset.
+// Defaults returns f with the failures of machines of its preset, and an availability that these leave.
 func (f Faults) Defaults() *Faults {
 	p := f.preset()
 	f.Machine, f.MachineRepair, f.MachineMedian = units.Frequency(p.PerDay), engineTime(p.Mean), engineTime(p.Median)
+	up := 1 / (1 + p.PerDay*p.Mean.Days())
+	f.Availability = min(0.99, math.Floor(up*1000)/1000)
 	return &f
 }
 

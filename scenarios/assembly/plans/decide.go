@@ -95,7 +95,7 @@ func (a *planned) measure() error {
 	m["slots"] = float64(c.Slots)
 	if c.Fluid > 0 {
 		m["slots"] = c.Fluid
-		m["bound_slots_fluid"] = c.FluidBound
+		m["bound_slots_fluid"], m["bound_completion_fluid_s"] = c.FluidBound, d.leastCompletion(true).Seconds()
 		a.row.Labels["schedule"] = "fluid"
 	}
 	b, err := d.bounds.At(c.Reconfigurations)
@@ -117,7 +117,9 @@ func (a *planned) measure() error {
 	}
 	if least := d.leastCompletion(c.Fluid > 0).Seconds(); least > 0 {
 		m["gap_completion"] = (d.cost(c).Seconds() - least) / least
-		a.row.Labels["gap_completion_model"] = d.rules().Model()
+		if a.row.Labels["gap_completion_model"] = d.rules().Model(); c.Fluid > 0 {
+			a.row.Labels["gap_completion_model"] = plan.FluidModel
+		}
 	}
 	if c.Switches != nil {
 		a.row.Labels["reconfigure"] = "independent"

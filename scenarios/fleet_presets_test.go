@@ -1,0 +1,30 @@
+package scenarios
+
+import (
+	"testing"
+
+	"sim/workloads/fleet"
+)
+
+// TestFleetPresets: each preset of failures runs with its defaults: an availability that its failures leave, and the time
+// that a checkpoint takes on its machines, unless the scenario says otherwise.
+func TestFleetPresets(t *testing.T) {
+	for name, p := range fleet.Presets() {
+		text := "[workload]\nkind = \"fleet\"\ndays = 10\n[workload.faults]\npreset = \"" + name + "\"\n[fabric]\nkind = \"pods-of-cubes\"\n"
+		s, err := Parse("fleet.toml", []byte(text), nil)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if got := s.Policy.Fleet.Times.Checkpoint.Seconds(); got != p.Checkpoint.Seconds() {
+			t.Errorf("%s: a checkpoint takes %g s, want %v", name, got, p.Checkpoint)
+		}
+		if a, up := s.Workload.Faults.Availability, 1/(1+p.PerDay*p.Mean.Days()); a > up || a < up-0.01 && a != 0.99 {
+			t.Errorf("%s: an availability of %g, and failures leave %g", name, a, up)
+		}
+		s, err = Parse("fleet.toml", []byte(text+"[policy.times]\ncheckpoint = \"77s\"\n"), nil)
+		if err != nil || s.Policy.Fleet.Times.Checkpoint.Seconds() != 77 {
+			t.Errorf("%s: %v, a checkpoint takes %v, want 77 s", name, err, s.Policy.Fleet.Times.Checkpoint)
+		}
+	}
+}
