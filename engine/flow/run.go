@@ -31,15 +31,16 @@ func Run(ctx context.Context, g *engine.Graph, n *engine.Network, r *engine.Rout
 	if err != nil {
 		return nil, err
 	}
-	if opt.Tails != nil && len(opt.Tails) != m.tasks {
-		return nil, fmt.Errorf("flow: %d tails for a graph of %d tasks", len(opt.Tails), m.tasks)
+	tails, err := m.tails(opt.Tails)
+	if err != nil {
+		return nil, err
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	z := newSim(m, opt.Service)
 	z.ctx = ctx
-	z.known = opt.Tails
+	z.known = tails
 	z.ends = make([]engine.Time, m.tasks)
 	if opt.Rates {
 		z.log = &rateLog{}
@@ -56,6 +57,9 @@ func Run(ctx context.Context, g *engine.Graph, n *engine.Network, r *engine.Rout
 	}
 	if opt.Rates {
 		t.StepStart, t.Steps = z.log.byTask(m.tasks)
+	}
+	if m.starts != nil {
+		t = m.starts.Trace(t)
 	}
 	return t, nil
 }

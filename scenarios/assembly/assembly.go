@@ -142,9 +142,16 @@ func Ended(ctx context.Context, step int) bool { return step&(1<<10-1) == 0 && c
 // TickSeconds is what rounding to ticks may add to a transfer.
 const TickSeconds = 2e-12
 
+// ComputeOnly returns a graph for simulations in which transfers take no time: nor does starting them. g must be frozen.
+func ComputeOnly(g *engine.Graph) *engine.Graph {
+	out := *g
+	out.MessageOverhead = 0
+	return &out
+}
+
 // Delayed returns a graph in which what waits for a transfer waits until it has arrived, by task so much after its end.
 func Delayed(g *engine.Graph, late []engine.Time) (*engine.Graph, error) {
-	out := &engine.Graph{Namer: g.Namer, Tasks: g.Tasks, Contention: g.Contention}
+	out := &engine.Graph{Namer: g.Namer, Tasks: g.Tasks, Contention: g.Contention, MessageOverhead: g.MessageOverhead}
 	for i, by := range late {
 		for _, e := range g.Out(int32(i)) {
 			out.AddEdge(e.From, e.To, e.Lag+by)

@@ -10,6 +10,8 @@ type Engine struct {
 	Level       string      `key:"level" doc:"'packet', through queues, for up to 100 billion hops of packets; 'flow', as fluid; or 'static', routes and loads alone" default:"packet" choices:"packet|flow|static"`
 	Until       engine.Time `key:"until" doc:"when simulating ends, whatever is in flight; '0s' is when all is delivered" default:"0s" when:"engine.level=packet"`
 	SampleEvery engine.Time `key:"sample_every" doc:"time between looks at the queues, for queues.csv; '0s' is none" default:"0s" when:"engine.level=packet"`
+	// MessageOverhead is that of graphs of transfers that wait for each other (engine.Graph).
+	MessageOverhead engine.Time `key:"message_overhead" doc:"what starting a message costs its sender, which starts one message at a time: of collective calls, training steps and traces" default:"0s" when:"engine.level=flow|packet & waiting"`
 }
 
 // Traffic is a workload of messages between all nodes of a fabric. Which of its fields are used depends on the

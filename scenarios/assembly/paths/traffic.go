@@ -112,7 +112,11 @@ func (r *routed) traffic(ctx context.Context) (*load, error) {
 	if message < 1 {
 		message = int64(w.Payload) // sources of rates have no size; loads are then in units of any
 	}
-	return w.work().load(ctx, r, message)
+	l, err := w.work().load(ctx, r, message)
+	if err == nil && l.graph != nil {
+		l.graph.MessageOverhead = r.s.Engine.MessageOverhead
+	}
+	return l, err
 }
 
 // matrix is the bytes that the scenario lists, of a graph between the nodes that are no switches.
