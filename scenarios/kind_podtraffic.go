@@ -137,7 +137,11 @@ func checkPodTraffic(c *checker) {
 	}
 	recommends := s.Workload.Kind == paths.Recommendation
 	each := s.Workload.Kind != paths.AllToAll && !s.calls() && !recommends // GPU has transfers of its own
-	switch rows := float64(len(s.Workload.Matrix)); {
+	rows := float64(len(s.Workload.Matrix))
+	if len(s.Workload.Sends) > 0 && s.Workload.Endpoints() <= f.Pods*f.GPUsPerPod {
+		rows = gpus // of which those that send are listed
+	}
+	switch {
 	case f.Pods == 0:
 		c.refuse(pods, "is missing; write pods = N: how many pods there are")
 	case f.Pods < 2:

@@ -157,13 +157,7 @@ func (r *routed) nodes() int {
 
 // Matrix is the bytes that the scenario lists, among the first of so many nodes.
 func (s *Scenario) Matrix(nodes int, down []bool) (*collective.Traffic, error) {
-	sizes := make([]int64, nodes*nodes)
-	for i, row := range s.Workload.Matrix {
-		for j, b := range row {
-			sizes[i*nodes+j] = int64(b)
-		}
-	}
-	return collective.OfSizes("matrix", nodes, sizes, down)
+	return collective.OfEntries("matrix", nodes, s.Workload.Entries(), down)
 }
 
 // packetTime returns how long a packet takes on a link of the fabric's rate, in ticks.
