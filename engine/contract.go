@@ -4,7 +4,8 @@ import "slices"
 
 // Contract returns a smaller graph with the same makespan and the same start and end of every kept task, on any network
 // and under any service: tasks that are not kept, which must have fixed durations, are merged into the lags of edges
-// (DELTA, Sec. III-A, Fig. 3b). Tasks of the graph's contention are always kept. keep and duration are asked once a task.
+// (DELTA, Sec. III-A, Fig. 3b). Tasks of the graph's contention are always kept, and
+// so are messages that take time to start. keep and duration are asked once a task.
 //
 // Where merging a task would need more edges than it removes, it stays, as a milestone of duration zero; so the result
 // is never larger than g. The first task of the result is a source at time zero (the paper's virtual task), the last a
@@ -43,7 +44,7 @@ func newContraction(g *Graph, keep func(int32) bool, duration func(int32) Time) 
 	c.kept[source], c.kept[sink] = true, true
 	for i := range int32(n) {
 		v := i + 1
-		if c.kept[v] = keep(i) || g.Competes(i); !c.kept[v] {
+		if c.kept[v] = keep(i) || g.Competes(i) || g.MessageOverhead > 0 && g.IsMessage(i); !c.kept[v] {
 			c.last[v] = duration(i)
 		}
 		c.out[v], c.in[v] = make([]arc, 0, len(g.Out(i))), make([]int32, 0, len(g.In(i)))
@@ -126,7 +127,7 @@ func (c *contraction) join(u, w int32, lag Time) {
 }
 
 func (c *contraction) build(g *Graph) (*Graph, []int32, error) {
-	small := &Graph{}
+	small := &Graph{MessageOverhead: g.MessageOverhead}
 	id := make([]int32, len(c.kept))
 	tasks, edges := 0, 0
 	for v := range c.kept {

@@ -51,6 +51,9 @@ type Graph struct {
 	Namer func(id int32) string
 	// Contention is what tasks compete for besides the network. Freeze checks it.
 	Contention Contention
+	// MessageOverhead is how long starting a message (see IsMessage) occupies its source node. A node starts one message
+	// at a time, in the order in which they become ready; those that become ready together in order of id.
+	MessageOverhead Time
 
 	contention *contentionIndex // of Contention after Freeze; nil if that is empty
 	edges      []Edge
@@ -115,7 +118,9 @@ func (g *Graph) Freeze() error {
 	for i := range g.Tasks {
 		t := &g.Tasks[i]
 		switch {
-		case t.Duration < 0 || t.Bytes < 0:
+		case t.Kind == Transfer && t.Src < 0 && g.MessageOverhead > 0:
+			return fmt.Errorf("engine: transfer %s has source %d, want a node", g.Name(int32(i)), t.Src)
+		case t.Duration < 0 || t.Bytes < 0 || g.MessageOverhead < 0:
 			return fmt.Errorf("engine: %s has a negative duration or size", g.Name(int32(i)))
 		case t.Kind == Transfer && t.Flows < 1:
 			return fmt.Errorf("engine: transfer %s has %d flows, want at least 1", g.Name(int32(i)), t.Flows)

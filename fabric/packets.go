@@ -30,6 +30,14 @@ func (p *Pods) Packets(g *engine.Graph, o *Optical, provisioned *engine.Network)
 	if err := b.layNetwork(provisioned); err != nil {
 		return nil, err
 	}
+	namer := g.Name
+	starts, err := g.WithStarts() // by the nodes of the job: parts of a message are started together
+	if err != nil {
+		return nil, err
+	}
+	if starts != nil {
+		g = starts.Graph
+	}
 	first := make([]int32, len(g.Tasks)+1)
 	for i := range g.Tasks {
 		b.addTask(int32(i), g.Tasks[i])
@@ -45,7 +53,14 @@ func (p *Pods) Packets(g *engine.Graph, o *Optical, provisioned *engine.Network)
 		}
 	}
 	b.Graph.Contention = g.Contention.Mapped(func(id int32) int32 { return first[id] })
-	b.Graph.Namer = func(id int32) string { return g.Name(b.Origin[id]) }
+	b.Graph.Namer = func(id int32) string { return namer(b.Origin[id]) }
+	if starts != nil {
+		for message, start := range starts.By {
+			if start >= 0 {
+				b.Origin[first[start]] = int32(message)
+			}
+		}
+	}
 	if err := b.Graph.Freeze(); err != nil {
 		return nil, err
 	}
@@ -190,9 +205,11 @@ func (b *packetBuilder) route(f engine.Flow, links ...int32) {
 
 // Reference returns a trace of the job as one of Graph: the parts of a task share its rates.
 func (k *Packets) Reference(t *engine.Trace) *engine.Trace {
-	parts := make([]float64, len(t.Start))
-	for _, of := range k.Origin {
-		parts[of]++
+	parts := make([]float64, len(t.Start)) // by task: the transfers that stand for it
+	for part, of := range k.Origin {
+		if k.Graph.Tasks[part].Kind == engine.Transfer {
+			parts[of]++
+		}
 	}
 	out := &engine.Trace{StepStart: make([]int32, len(k.Origin)+1), Makespan: t.Makespan}
 	for part, of := range k.Origin {
@@ -217,11 +234,11 @@ func (k *Packets) Trace(g *engine.Graph, t *engine.Trace) *engine.Trace {
 	for i := range out.Start {
 		out.Start[i] = engine.Never
 	}
-	if t.Cause != nil {
+	if t.Cause != nil && !g.Contention.IsEmpty() { // else it is of starts of messages alone
 		out.Cause = slices.Repeat([]int32{-1}, len(g.Tasks))
 	}
 	for part, of := range k.Origin {
-		if t.Cause != nil && t.Cause[part] >= 0 {
+		if out.Cause != nil && g.Competes(of) && t.Cause[part] >= 0 {
 			out.Cause[of] = k.Origin[t.Cause[part]]
 		}
 		out.Start[of] = min(out.Start[of], t.Start[part])

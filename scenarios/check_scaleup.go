@@ -47,8 +47,21 @@ func prepareExchange(c *checker) {
 		c.refuse(at, "names a file beside matrix; keep one of the two")
 		return
 	}
-	rows := c.readMatrix(at, name, want, "sizes", "GPU", func(string, int, []int64) error { return nil })
-	if rows == nil {
+	n, entries := c.readMatrix(at, name, want, "sizes", "GPU")
+	if entries == nil {
+		return
+	}
+	if n == 0 { // of entries: all GPUs that the domain has, or that are named
+		if gpus, ok := schema.Child(c.Root, "fabric")["gpus"].(int64); ok && gpus > 0 && gpus <= maxDenseMatrix {
+			n = int(gpus)
+		}
+		for _, e := range entries {
+			n = max(n, int(e.Src)+1, int(e.Dst)+1)
+		}
+	}
+	rows := denseRows(n, entries)
+	if rows == nil || textBytes(rows) > maxKeptMatrix {
+		c.refuse(at, "%s has sizes of %d GPUs, which are too many to be kept with results; write at most %d GPUs", name, n, maxDenseMatrix)
 		return
 	}
 	c.s.Workload.Exchange.Sizes, c.s.Workload.Exchange.Matrix = "matrix", rows

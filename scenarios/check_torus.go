@@ -2,8 +2,10 @@ package scenarios
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -184,9 +186,14 @@ func checkLinks(c *checker, nodes int, t *torus.Torus, f torus.Faults) {
 
 // checkMatrix holds that the matrix is square and of the fabric's nodes.
 func checkMatrix(c *checker, nodes int) {
-	const at = "workload.matrix"
-	m := c.s.Workload.Matrix
-	if !c.OK(at, "workload.matrix_file") {
+	const at, sends = "workload.matrix", "workload.sends"
+	w := &c.s.Workload.TrafficMatrix
+	m := w.Matrix
+	if !c.OK(at, sends, "workload.matrix_file") {
+		return
+	}
+	if len(w.Sends) > 0 {
+		checkSends(c, nodes)
 		return
 	}
 	if len(m) == 0 {
@@ -212,6 +219,32 @@ func checkMatrix(c *checker, nodes int) {
 	c.forbid(len(m) != nodes, "workload.matrix_file "+at, "%d rows for %d nodes; write a row for each node", len(m), nodes)
 }
 
+// checkSends holds the listed messages of a matrix against so many nodes.
+func checkSends(c *checker, nodes int) {
+	const where = "workload.sends workload.matrix_file"
+	w := &c.s.Workload.TrafficMatrix
+	if c.Given("workload.sends") && len(w.Matrix) > 0 {
+		c.clash("workload.sends", "stands beside workload.matrix; keep one of the two")
+		return
+	}
+	for i, row := range w.Sends {
+		if len(row)%2 == 0 || len(row) < 3 {
+			c.clash(where, "row %d has %d numbers; write the node that sends and then pairs of a node and bytes", i+1, len(row))
+			return
+		}
+		for k := 1; k+1 < len(row); k += 2 {
+			switch src, dst, bytes := row[0], row[k], row[k+1]; {
+			case src < 0 || src >= nodes || dst < 0 || dst >= nodes:
+				c.clash(where, "node %d sends to node %d, and there are nodes 0 to %d; name nodes that there are", src, dst, nodes-1)
+				return
+			case src == dst && bytes > 0:
+				c.clash(where, "node %d sends %d bytes to itself; leave them out", src, bytes)
+				return
+			}
+		}
+	}
+}
+
 // prepareTraffic reads the matrix from its file.
 func prepareTraffic(c *checker) {
 	const at, sizes = "workload.matrix_file", "workload.sizes"
@@ -224,46 +257,96 @@ func prepareTraffic(c *checker) {
 	if !ok || c.s.Workload.Kind != paths.MatrixTraffic {
 		return
 	}
-	if c.Given("workload.matrix") {
-		c.refuse(at, "stands beside workload.matrix; keep one of the two")
-		return
+	for _, beside := range []string{"workload.matrix", "workload.sends"} {
+		if c.Given(beside) {
+			c.refuse(at, "stands beside %s; keep one of the two", beside)
+			return
+		}
 	}
-	c.s.Workload.Matrix = c.readMatrix(at, name, "name a readable CSV file of up to "+strconv.Itoa(schema.MaxFileBytes>>20)+" MiB", "bytes", "node",
-		func(place string, n int, entries []int64) error {
-			_, err := collective.OfSizes(place, n, entries, nil)
-			return err
-		})
+	n, entries := c.readMatrix(at, name, "name a readable CSV file of up to "+strconv.Itoa(maxMatrixBytes>>20)+" MiB", "bytes", "node")
+	w := &c.s.Workload.TrafficMatrix
+	if w.Matrix = denseRows(n, entries); n == 0 || textBytes(w.Matrix) > schema.MaxFileBytes/2 { // rows of which most are 0 are shorter as lists
+		w.List(entries)
+		c.Give("workload.sends")
+		if entries != nil && textBytes(w.Sends) > maxKeptMatrix {
+			c.refuse(at, "%s lists %d messages, which are too many to be kept with results; write sizes that take at most %.1f MiB as numbers", name, len(entries), float64(maxKeptMatrix)/(1<<20))
+		}
+	}
 }
 
-// readMatrix reads the rows of a CSV file that the key at path names, of what for each of whom, and holds that they
-// pass a check; nil where they do not. want says what to name where it cannot be read.
-func (c *checker) readMatrix(path, name, want, what, whom string, check func(place string, n int, entries []int64) error) [][]int {
-	data, place, err := c.readBeside(path, name)
-	if err != nil {
-		c.refuse(path, "%s; %s", err.Error(), want)
-		return nil
-	}
-	n := collective.CountRows(data)
-	if n < 2 {
-		c.refuse(path, "%s has rows of %d %ss; write a row of %s for each of two %ss or more, with commas between them", place, n, whom, what, whom)
-		return nil
-	}
-	entries, err := collective.ReadSizes(bytes.NewReader(data), place, n)
-	if err == nil {
-		err = check(place, n, entries)
-	}
-	if err != nil {
-		c.refuseLines(path, err, fmt.Sprintf("write a row of %s for each %s, with commas between them", what, whom))
+const (
+	// maxMatrixBytes is the largest file of a matrix, in bytes: 4,096 endpoints that mostly send nothing.
+	maxMatrixBytes = 64 << 20
+	// maxKeptMatrix is how long the text of a matrix may be in the scenario that is kept with results, in bytes: the largest
+	// scenario that can be read, less what else a scenario says.
+	maxKeptMatrix = schema.MaxFileBytes - 256<<10
+	// maxDenseMatrix is how many endpoints a matrix has at most that is kept with its zeros.
+	maxDenseMatrix = 1024
+)
+
+// denseRows returns the rows of a matrix of n x n; none where n is 0, or where it is large.
+func denseRows(n int, entries []collective.Entry) [][]int {
+	if n == 0 || n > maxDenseMatrix {
 		return nil
 	}
 	rows := make([][]int, n)
-	for i, b := range entries {
-		rows[i/n] = append(rows[i/n], int(b))
+	for i := range rows {
+		rows[i] = make([]int, n)
 	}
-	if len(data) > schema.MaxFileBytes/2 {
-		c.refuse(path, "%s is too large to be kept with results; write at most %d MiB", place, schema.MaxFileBytes>>21)
+	for _, e := range entries {
+		rows[e.Src][e.Dst] = int(e.Bytes)
 	}
 	return rows
+}
+
+// textBytes returns how many bytes rows take as text, and more than any limit where there are none.
+func textBytes(rows [][]int) int {
+	if rows == nil {
+		return math.MaxInt
+	}
+	sum := 0
+	for _, row := range rows {
+		sum += len("[], ")
+		for _, v := range row {
+			sum += len(strconv.Itoa(v)) + len(", ")
+		}
+	}
+	return sum
+}
+
+// readMatrix reads a CSV file that the key at path names, of what for each of whom: a row each, of which it returns how
+// many there are, or entries one by one, and 0. It returns the entries that are not 0, nil where it refuses the file. want
+// says what to name where it cannot be read.
+func (c *checker) readMatrix(path, name, want, what, whom string) (n int, entries []collective.Entry) {
+	data, place, err := c.readBesideUpTo(path, name, maxMatrixBytes)
+	if err != nil {
+		c.refuse(path, "%s; %s", err.Error(), want)
+		return 0, nil
+	}
+	if collective.ListsEntries(data) {
+		if entries, err = collective.ReadEntries(data, place); err == nil && len(entries) == 0 {
+			err = fmt.Errorf("%s lists nothing that is sent", place)
+		}
+		if err != nil {
+			c.refuseLines(path, err, fmt.Sprintf("write a line from,to,bytes for each %s that sends and each that it sends to", whom))
+			return 0, nil
+		}
+		slices.SortStableFunc(entries, func(a, b collective.Entry) int { return cmp.Or(cmp.Compare(a.Src, b.Src), cmp.Compare(a.Dst, b.Dst)) })
+		return 0, entries
+	}
+	if n = collective.CountRows(data); n < 2 {
+		c.refuse(path, "%s has rows of %d %ss; write a row of %s for each of two %ss or more, with commas between them", place, n, whom, what, whom)
+		return 0, nil
+	}
+	sizes, err := collective.ReadSizes(bytes.NewReader(data), place, n)
+	if err == nil && what == "bytes" {
+		_, err = collective.OfSizes(place, n, sizes, nil)
+	}
+	if err != nil {
+		c.refuseLines(path, err, fmt.Sprintf("write a row of %s for each %s, with commas between them", what, whom))
+		return 0, nil
+	}
+	return n, append([]collective.Entry{}, collective.Entries(n, sizes)...)
 }
 
 // refuseLines refuses the key at path for each line of an error.

@@ -54,7 +54,7 @@ func keptKind() *kind {
 					case s.trains():
 						d.GPUs = s.Workload.GPUs
 					case s.Workload.Kind == paths.MatrixTraffic:
-						d.GPUs = len(s.Workload.Matrix)
+						d.GPUs = s.Workload.Endpoints()
 					}
 					return []any{&d}
 				},

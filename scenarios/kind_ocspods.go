@@ -13,6 +13,7 @@ const maxPorts = 1 << 20
 type circuitsLevel struct {
 	Level              string `key:"level" doc:"'flow', as fluid; 'packet', packet by packet over NICs and circuits; 'static', what circuits carry alone" default:"flow" choices:"flow|packet|static"`
 	Until, SampleEvery engine.Time
+	MessageOverhead    engine.Time `key:"message_overhead" doc:"what starting a message costs its sender, which starts one message at a time: of collective calls, training steps and traces" default:"0s" when:"engine.level=flow|packet & waiting"`
 }
 
 // ocsPodsParts are the tables of the fabric "ocs-pods", and of the policies that allocate its circuits.

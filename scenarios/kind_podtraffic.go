@@ -138,7 +138,12 @@ func checkPodTraffic(c *checker) {
 	if !each && (s.calls() || len(s.Tiers) == 0) {
 		transfers = float64(f.Pods) * float64(f.Pods-1)
 	}
-	switch rows := float64(len(s.Workload.Matrix)); {
+	rows := float64(len(s.Workload.Matrix))
+	if len(s.Workload.Sends) > 0 && s.Workload.Endpoints() <= f.Pods*f.GPUsPerPod {
+		rows = gpus // of which those that send are listed
+		transfers = float64(len(s.Workload.Sends))
+	}
+	switch {
 	case f.Pods == 0:
 		c.refuse(pods, "is missing; write pods = N: how many pods there are")
 	case f.Pods < 2:

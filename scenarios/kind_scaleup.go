@@ -24,6 +24,7 @@ type listed struct {
 type planLevel struct {
 	Level              string `key:"level" doc:"'cost', by delays and slots alone; 'plan', written out and checked; 'packet', on queues, slot by slot and as links are free; 'flow', as fluid" default:"plan" choices:"cost|plan|packet|flow"`
 	Until, SampleEvery engine.Time
+	MessageOverhead    engine.Time
 }
 
 // Kinds of collectives on scale-up domains, beside all-to-alls.

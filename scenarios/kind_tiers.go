@@ -245,6 +245,8 @@ func (c *checker) checkTiers() {
 		case joint && s.Tiers[i].Alone.plans():
 			refuse(kind, `has links for one all-to-all at a time, which a plan sets up and takes down, and none for transfers that begin when they may; `+
 				`give it a topology, which its switches then keep, choose another kind, or a training step without collectives = "graph"`)
+		case s.Engine.MessageOverhead > 0 && s.Tiers[i].Alone.plans():
+			refuse(kind, "sends in the slots of a plan, in which starting a message takes no time; choose another kind, or leave engine.message_overhead out")
 		case !joint && stage%n != 0:
 			refuse(at(i), "stages of %d GPUs do not divide into domains of %d; choose a divisor of a stage's GPUs (tp x cp, or etp x ep), or set workload.collectives = \"graph\"", stage, n)
 		case s.Tiers[i].Alone.Fabric.Faulty():
@@ -339,7 +341,9 @@ func (s *Scenario) innerTier(i int) inner.Tier {
 // callTiers returns the tiers that carry calls: the inner ones, and an outermost one of links.
 func (s *Scenario) callTiers() (all []inner.Tier) {
 	for i := range s.Tiers {
-		all = append(all, s.innerTier(i))
+		t := s.innerTier(i)
+		t.MessageOverhead = s.Engine.MessageOverhead
+		all = append(all, t)
 	}
 	return all
 }

@@ -139,6 +139,8 @@ func (s *Scenario) names(several bool) *schema.Names {
 			"workload.faults.log.file"),
 		"fails-later": when(words("faults from the start"), `set fabric.fail_at, such as "1ms"`, func() bool { return s.Fabric.FailAt > 0 },
 			"fabric.fail_at"),
+		"waiting": when(workload, "choose collective calls, training or a trace, whose messages wait for each other",
+			func() bool { return rings() || s.trains() || s.stepCalls() || s.traces() }, kind, "policy.collective", "policy.collectives"),
 		"not-rings": when(workload, "choose a workload that is no ring collective", func() bool { return !rings() }, kind),
 		"sizeable": func(*schema.Schema, []string) *schema.Condition {
 			listed := when(words("workload "+schema.Quote(paths.MatrixTraffic)), "choose another workload, whose messages have one size",

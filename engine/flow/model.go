@@ -49,8 +49,10 @@ const perTick = 1 / float64(engine.Second)
 
 // model is graph, network and routes as flat arrays, rates in bits a tick.
 type model struct {
-	graph *engine.Graph
-	net   *engine.Network
+	graph  *engine.Graph
+	net    *engine.Network
+	starts *engine.Starts // tasks of graph that start messages; nil if that takes no time
+	own    int            // tasks of the graph without starts, which come first
 
 	tasks, resources int
 	fixed            []engine.Time // duration of tasks that use no resource; -1 for the others
@@ -76,12 +78,21 @@ func newModel(g *engine.Graph, n *engine.Network, r *engine.Routes) (*model, err
 	if err := n.Validate(); err != nil {
 		return nil, err
 	}
-	tasks := len(g.Tasks)
+	own := len(g.Tasks)
+	tasks := own
 	if len(r.Start) != tasks+1 || r.FlowCap != nil && len(r.FlowCap) != tasks {
 		return nil, fmt.Errorf("flow: routes for %d tasks, graph of %d", len(r.Start)-1, tasks)
 	}
+	starts, err := g.WithStarts()
+	if err != nil {
+		return nil, err
+	}
+	if starts != nil {
+		g, r = starts.Graph, starts.Routes(r)
+		tasks = len(g.Tasks)
+	}
 	m := &model{
-		graph: g, net: n, tasks: tasks, resources: n.Resources(),
+		graph: g, net: n, starts: starts, own: own, tasks: tasks, resources: n.Resources(),
 		fixed: make([]engine.Time, tasks), bits: make([]float64, tasks),
 		limit: make([]float64, tasks), weight: make([]float64, tasks),
 		useStart: make([]int32, tasks+1), outStart: make([]int32, tasks+1), need: make([]int32, tasks),
@@ -128,4 +139,18 @@ func newModel(g *engine.Graph, n *engine.Network, r *engine.Routes) (*model, err
 	}
 	m.resStart, m.resUse = csr.Index(m.useRes, m.resources)
 	return m, nil
+}
+
+// tails returns tails by task of the graph without starts as those of all tasks; nil is none. It fails where they are of
+// another graph.
+func (m *model) tails(own []float64) ([]float64, error) {
+	switch {
+	case own == nil:
+		return nil, nil
+	case len(own) != m.own:
+		return nil, fmt.Errorf("flow: %d tails for a graph of %d tasks", len(own), m.own)
+	case m.starts == nil:
+		return own, nil
+	}
+	return append(slices.Clone(own), make([]float64, m.tasks-m.own)...), nil
 }

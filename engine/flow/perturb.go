@@ -64,8 +64,9 @@ func (e *Evaluator) SetChanges(changes []engine.Change) error {
 // of it. nil goes back to the graph's own. tail must not change while it is in use. It fails where there is not one a
 // task.
 func (e *Evaluator) SetTails(tail []float64) error {
-	if tail != nil && len(tail) != e.z.tasks {
-		return fmt.Errorf("flow: %d tails for a graph of %d tasks", len(tail), e.z.tasks)
+	tail, err := e.z.tails(tail)
+	if err != nil {
+		return err
 	}
 	e.z.known = tail
 	return nil

@@ -31,15 +31,16 @@ func Run(ctx context.Context, g *engine.Graph, n *engine.Network, r *engine.Rout
 	if err != nil {
 		return nil, err
 	}
-	if opt.Tails != nil && len(opt.Tails) != m.tasks {
-		return nil, fmt.Errorf("flow: %d tails for a graph of %d tasks", len(opt.Tails), m.tasks)
+	tails, err := m.tails(opt.Tails)
+	if err != nil {
+		return nil, err
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	z := newSim(m, opt.Service)
 	z.ctx = ctx
-	z.known = opt.Tails
+	z.known = tails
 	z.record(opt.Rates)
 	if !z.simulate(engine.Never) {
 		if err := ctx.Err(); err != nil {
@@ -66,6 +67,9 @@ func (z *sim) trace() *engine.Trace {
 	}
 	if z.log != nil {
 		t.StepStart, t.Steps = z.log.byTask(z.tasks)
+	}
+	if z.starts != nil {
+		t = z.starts.Trace(t)
 	}
 	return t
 }

@@ -17,9 +17,9 @@ func (e *Evaluator) Spans() Spans {
 	p.computeTails(m)
 	p.computeHeads(m)
 	s := Spans{
-		Full: make([]float64, m.tasks),
-		Head: append([]float64(nil), p.head...),
-		Tail: append([]float64(nil), p.tail...),
+		Full: make([]float64, m.own),
+		Head: append([]float64(nil), p.head[:m.own]...),
+		Tail: append([]float64(nil), p.tail[:m.own]...),
 	}
 	for i := range s.Full {
 		if m.fixed[i] < 0 {
@@ -44,7 +44,9 @@ func (e *Evaluator) LongestPath(path []int32) []int32 {
 		}
 	}
 	for at >= 0 {
-		path = append(path, at)
+		if int(at) < m.own {
+			path = append(path, at)
+		}
 		next := int32(-1)
 		for k := m.outStart[at]; k < m.outStart[at+1] && next < 0; k++ {
 			if to := m.outTo[k]; float64(m.outLag[k])+p.span[to] == p.tail[at] {

@@ -3,6 +3,7 @@ package packet
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"sim/engine"
@@ -43,6 +44,14 @@ func RunGraph(g *engine.Graph, n *engine.Network, flows []engine.Flow, paths *en
 	if err != nil {
 		return nil, nil, err
 	}
+	starts, err := g.WithStarts()
+	if err != nil {
+		return nil, nil, err
+	}
+	if starts != nil {
+		g = starts.Graph
+		w, o = withStarts(starts, w, o)
+	}
 	z, err := newSim(n, w, o, int64(bytes))
 	if err != nil {
 		return nil, nil, err
@@ -69,7 +78,29 @@ func RunGraph(g *engine.Graph, n *engine.Network, flows []engine.Flow, paths *en
 	if z.job.contest != nil {
 		z.job.trace.Cause = z.job.contest.Causes()
 	}
+	if starts != nil {
+		return starts.Trace(&z.job.trace), s, nil
+	}
 	return &z.job.trace, s, nil
+}
+
+// withStarts returns work and options by task of a graph without starts as those of the graph with starts, which send
+// nothing.
+func withStarts(s *engine.Starts, w *Work, o Options) (*Work, Options) {
+	more := len(s.Graph.Tasks) - s.Tasks
+	longer := func(k *engine.Paths) *engine.Paths {
+		by := *k
+		by.Class = append(slices.Clone(k.Class), make([]int32, more)...)
+		return &by
+	}
+	o.Rewire = slices.Clone(o.Rewire)
+	for i := range o.Rewire {
+		o.Rewire[i].Paths = longer(o.Rewire[i].Paths)
+	}
+	if o.TaskRank != nil {
+		o.TaskRank = append(slices.Clone(o.TaskRank), make([]int32, more)...)
+	}
+	return &Work{Flows: append(slices.Clone(w.Flows), make([]engine.Flow, more)...), Paths: longer(w.Paths)}, o
 }
 
 // byTask returns work whose flow i is task i, and options for it.

@@ -25,6 +25,9 @@ var ErrSlack = errors.New("packet: no bound on what packets take longer than flu
 // It fails, with ErrSlack, where links follow each other in a circle, as lateness could then add up without end, and
 // where flows have several paths.
 func Slack(g *engine.Graph, n *engine.Network, flows []engine.Flow, paths *engine.Paths, bytes int32, fluid *engine.Trace) (engine.Time, error) {
+	if g.MessageOverhead > 0 {
+		return 0, fmt.Errorf("%w: starting messages takes time", ErrSlack)
+	}
 	if paths.Spread != nil || paths.First != nil {
 		return 0, fmt.Errorf("%w: flows have several paths", ErrSlack)
 	}

@@ -8,8 +8,8 @@ import (
 // Hierarchical are the options of "hierarchical".
 type Hierarchical struct {
 	Domain int    `key:"domain" doc:"ranks of a domain, in order, where the fabric gives no partition" default:"8" min:"1" max:"1048576" when:"undivided"`
-	Inner  string `key:"inner" doc:"algorithm inside domains" default:"ring" choices:"@partial-collectives"`
-	Outer  string `key:"outer" doc:"algorithm across domains" default:"ring" choices:"@partial-collectives"`
+	Inner  string `key:"inner" doc:"algorithm inside domains; \"\" is ring, of all-to-alls direct" default:"" choices:"@partial-collectives" unset:""`
+	Outer  string `key:"outer" doc:"algorithm across domains; \"\" is ring, of all-to-alls direct" default:"" choices:"@partial-collectives" unset:""`
 }
 
 // hierarchical works inside the domains of a partition, which are of one size, then among the ranks that have the same
@@ -117,10 +117,16 @@ func repeat(n int, do func(i int) error) error {
 	return nil
 }
 
-// nested expands a part of a job by the algorithm of a name.
+// nested expands a part of a job by the algorithm of a name. Without a name it is expanded by rings, which every other
+// call than an all-to-all has, and an all-to-all directly.
 func (b *builder) nested(name string, x *job) error {
 	if len(x.ranks) < 2 {
 		return nil
+	}
+	if name == "" {
+		if name = "ring"; x.kind == AllToAll {
+			name = "direct"
+		}
 	}
 	for _, r := range b.rows {
 		if r.Name == name && !r.Divides {

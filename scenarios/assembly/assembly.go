@@ -142,11 +142,18 @@ func Ended(ctx context.Context, step int) bool { return step&(1<<10-1) == 0 && c
 // TickSeconds is what rounding to ticks may add to a transfer.
 const TickSeconds = 2e-12
 
+// ComputeOnly returns a graph for simulations in which transfers take no time: nor does starting them. g must be frozen.
+func ComputeOnly(g *engine.Graph) *engine.Graph {
+	out := *g
+	out.MessageOverhead = 0
+	return &out
+}
+
 // Delayed returns a graph in which tasks that need the data of a transfer wait until it has
 // arrived, late after its end. The slice late is indexed by task. Tasks on the node that sends the
 // data do not wait for its arrival (engine.Graph.NeedsArrival).
 func Delayed(g *engine.Graph, late []engine.Time) (*engine.Graph, error) {
-	out := &engine.Graph{Namer: g.Namer, Tasks: g.Tasks, Contention: g.Contention}
+	out := &engine.Graph{Namer: g.Namer, Tasks: g.Tasks, Contention: g.Contention, MessageOverhead: g.MessageOverhead}
 	for i, by := range late {
 		for _, e := range g.Out(int32(i)) {
 			if g.NeedsArrival(e) {

@@ -21,7 +21,7 @@ type Ideal struct {
 // it.
 func NewIdeal(ctx context.Context, g *engine.Graph, n *engine.Network, r *engine.Routes) (out Ideal, err error) {
 	none := &engine.Routes{Start: make([]int32, len(g.Tasks)+1)}
-	compute, err := flow.Run(ctx, g, n, none, flow.Options{})
+	compute, err := flow.Run(ctx, ComputeOnly(g), n, none, flow.Options{})
 	if err != nil {
 		return out, fmt.Errorf("playing compute alone: %w", err)
 	}

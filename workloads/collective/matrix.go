@@ -2,6 +2,7 @@ package collective
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -74,6 +75,57 @@ func ReadSizes(r io.Reader, name string, n int) ([]int64, error) {
 	return sizes, nil
 }
 
+// Entry is the bytes that one node sends another, in a matrix of which most entries are 0.
+type Entry struct {
+	Src, Dst int32
+	Bytes    int64
+}
+
+// Entries returns those of a matrix of n x n sizes that are not 0, row by row.
+func Entries(n int, sizes []int64) (all []Entry) {
+	for i, b := range sizes {
+		if b != 0 {
+			all = append(all, Entry{int32(i / n), int32(i % n), b})
+		}
+	}
+	return all
+}
+
+// OfEntries is the traffic of a matrix among n nodes, in order of sources and then destinations. Entries of one pair add
+// up; those of nodes that are down are left out. It fails on nodes that there are not, on negative sizes, where a node
+// sends to itself and where the bytes are more than can be counted.
+func OfEntries(name string, n int, entries []Entry, down []bool) (*Traffic, error) {
+	if err := check(name, n, 1, down); err != nil {
+		return nil, err
+	}
+	entries = slices.Clone(entries)
+	slices.SortStableFunc(entries, func(a, b Entry) int { return cmp.Or(cmp.Compare(a.Src, b.Src), cmp.Compare(a.Dst, b.Dst)) })
+	t := &Traffic{Name: name, Nodes: n}
+	total := int64(0)
+	for _, e := range entries {
+		if e.Src < 0 || int(e.Src) >= n || e.Dst < 0 || int(e.Dst) >= n {
+			return nil, fmt.Errorf("%w: %s: node %d sends to node %d; want nodes 0 to %d", ErrTraffic, name, e.Src, e.Dst, n-1)
+		}
+		if wrong := wrongSize(e.Bytes, int(e.Src), int(e.Dst), &total); wrong != "" {
+			return nil, fmt.Errorf("%w: %s: entry %d of row %d: %s", ErrTraffic, name, e.Dst, e.Src, wrong)
+		}
+		if e.Bytes == 0 || down != nil && (down[e.Src] || down[e.Dst]) {
+			continue
+		}
+		f := engine.Flow{Src: e.Src, Dst: e.Dst}
+		if last := len(t.Flows) - 1; last >= 0 && t.Flows[last] == f {
+			t.Bytes[last] += e.Bytes
+			continue
+		}
+		t.Flows, t.Bytes = append(t.Flows, f), append(t.Bytes, e.Bytes)
+	}
+	if err := t.some(); err != nil {
+		return nil, err
+	}
+	t.Message = slices.Max(t.Bytes)
+	return t, nil
+}
+
 // OfSizes is the traffic of sizes among n nodes, row by row as ReadSizes has them. A zero is no flow; those of nodes
 // that are down are left out. It fails where ReadSizes does.
 func OfSizes(name string, n int, sizes []int64, down []bool) (*Traffic, error) {
@@ -83,22 +135,77 @@ func OfSizes(name string, n int, sizes []int64, down []bool) (*Traffic, error) {
 	if len(sizes) != n*n {
 		return nil, fmt.Errorf("%w: %s has %d entries; want %d, one a pair of nodes", ErrTraffic, name, len(sizes), n*n)
 	}
-	t := &Traffic{Name: name, Nodes: n}
-	total := int64(0)
-	for i, b := range sizes {
-		s, d := i/n, i%n
-		if wrong := wrongSize(b, s, d, &total); wrong != "" {
-			return nil, fmt.Errorf("%w: %s: entry %d of row %d: %s", ErrTraffic, name, d, s, wrong)
-		}
-		if b > 0 && (down == nil || !down[s] && !down[d]) {
-			t.Flows, t.Bytes = append(t.Flows, engine.Flow{Src: int32(s), Dst: int32(d)}), append(t.Bytes, b)
+	return OfEntries(name, n, Entries(n, sizes), down)
+}
+
+// entryColumns are the columns of a file of entries, which its first line names.
+var entryColumns = []string{"from", "to", "bytes"}
+
+// ListsEntries reports whether a file lists the entries of a matrix one by one: its first line that counts is "from,to,bytes".
+func ListsEntries(data []byte) bool {
+	line := 0
+	for text := range strings.Lines(string(data)) {
+		line++
+		if text = strings.TrimSpace(lineOf(text, line)); text != "" {
+			return slices.Equal(cells(text), entryColumns)
 		}
 	}
-	if err := t.some(); err != nil {
-		return nil, err
+	return false
+}
+
+// cells returns the cells of a line, without spaces around them and in lower case.
+func cells(text string) []string {
+	all := strings.Split(strings.ToLower(text), ",")
+	for i := range all {
+		all[i] = strings.TrimSpace(all[i])
 	}
-	t.Message = slices.Max(t.Bytes)
-	return t, nil
+	return all
+}
+
+// ReadEntries reads the entries of a matrix of comma-separated values: the line "from,to,bytes", and then a line an entry,
+// of the number of the node that sends, that of the node that it sends to, from 0 on, and bytes as ReadSizes has them.
+// Empty lines and what follows # are skipped. Name is the file's, for messages. Error: ErrTraffic with all diagnostics of
+// the file, each with its line.
+func ReadEntries(data []byte, name string) ([]Entry, error) {
+	var all []Entry
+	var diagnostics []error
+	line, total, header := 0, int64(0), true
+	for text := range strings.Lines(string(data)) {
+		line++
+		if text = strings.TrimSpace(lineOf(text, line)); text == "" {
+			continue
+		}
+		if header {
+			header = false
+			continue
+		}
+		e, wrong := parseEntryLine(text)
+		if wrong == "" {
+			wrong = wrongSize(e.Bytes, int(e.Src), int(e.Dst), &total)
+		}
+		if wrong != "" && len(diagnostics) < maxDiagnostics {
+			diagnostics = append(diagnostics, fmt.Errorf("%w: %s:%d: %s", ErrTraffic, name, line, wrong))
+		}
+		all = append(all, e)
+	}
+	return all, errors.Join(diagnostics...)
+}
+
+// parseEntryLine reads a line of a file of entries, or says what is wrong with it.
+func parseEntryLine(text string) (e Entry, wrong string) {
+	c := strings.Split(text, ",")
+	if len(c) != len(entryColumns) {
+		return e, fmt.Sprintf("%d cells; want %d: %s", len(c), len(entryColumns), strings.Join(entryColumns, ","))
+	}
+	for i, to := range []*int32{&e.Src, &e.Dst} {
+		n, err := strconv.ParseInt(strings.TrimSpace(c[i]), 10, 32)
+		if err != nil || n < 0 {
+			return e, fmt.Sprintf("%q is no node; want a number from 0 on", strings.TrimSpace(c[i]))
+		}
+		*to = int32(n)
+	}
+	e.Bytes, wrong = parseEntry(strings.TrimSpace(c[2]))
+	return e, wrong
 }
 
 // wrongSize says what is wrong with the bytes from a node to another, if anything is, and else adds them to the total.

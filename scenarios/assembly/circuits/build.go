@@ -129,6 +129,7 @@ func place(ctx context.Context, s *Scenario, spec training.Spec, x training.Exte
 
 // connect routes the graph over the pods.
 func (in *instance) connect(ctx context.Context) (err error) {
+	in.graph.MessageOverhead = in.s.MessageOverhead
 	if in.plain = in.graph; len(in.s.Tiers) > 0 {
 		if in.tiers, err = links.NewTiers(in.s.Tiers, in.s.tierGPUs()); err != nil {
 			return err
@@ -189,7 +190,7 @@ func (in *instance) compare(ctx context.Context) error {
 	}
 	if in.calls != nil || in.s.Workload.Trace != nil { // those inside pods are communication, whether they are merged or not
 		none := &engine.Routes{Start: make([]int32, len(in.graph.Tasks)+1)}
-		compute, err := flow.Run(ctx, in.plain, in.optical.Network, none, flow.Options{})
+		compute, err := flow.Run(ctx, assembly.ComputeOnly(in.plain), in.optical.Network, none, flow.Options{})
 		if err != nil {
 			return err
 		}

@@ -33,11 +33,13 @@ type Scenario struct {
 	Replicas    []Replica // those that differ from the rest, ordered by index
 	Jobs        []Job     // that share the pods; none where Workload is the only one
 	Replay      Replay
-	Level       string          // "static", "flow" or "packet"
-	Longer      assembly.Longer // by calls inside pods
-	Mapping     mapping.Keys    // of stages to pods, one that is fixed
-	at          *inPods         // where it has them; nil is in order
-	Tiers       []*links.Links  // inside pods, the innermost first, that all work takes; none is a network in which nothing takes any time, or a switch
+	Level       string // "static", "flow" or "packet"
+	// MessageOverhead is what starting a message costs its sender.
+	MessageOverhead engine.Time
+	Longer          assembly.Longer // by calls inside pods
+	Mapping         mapping.Keys    // of stages to pods, one that is fixed
+	at              *inPods         // where it has them; nil is in order
+	Tiers           []*links.Links  // inside pods, the innermost first, that all work takes; none is a network in which nothing takes any time, or a switch
 }
 
 // Workload is what is computed and moved: a training step, or traffic.

@@ -44,6 +44,8 @@ type Tier struct {
 	Keys
 	Links *links.Links    // nil where it reconfigures
 	Plans *plans.Scenario // nil of links
+	// MessageOverhead is what starting a message costs its sender, on links.
+	MessageOverhead engine.Time
 }
 
 // GPUs returns how many a domain has.
@@ -255,7 +257,15 @@ func (m *Machine) exchange(ctx context.Context, n int, size func(a, b int) int64
 		by := ""
 		for d := range domains {
 			sizes, sum := make([]int64, each*each), int64(0)
+			others := 0 // the most messages that a GPU sends over other tiers
 			for a := range each {
+				src, elsewhere := d*each+a, 0
+				for b := range n {
+					if src != b && m.machine.Joins(true, int32(src), int32(b)) != i && size(src, b) > 0 {
+						elsewhere++
+					}
+				}
+				others = max(others, elsewhere)
 				for b := range each {
 					if a != b && m.machine.Joins(true, int32(a), int32(b)) == i {
 						sizes[a*each+b] = size(d*each+a, d*each+b)
@@ -273,6 +283,7 @@ func (m *Machine) exchange(ctx context.Context, n int, size func(a, b int) int64
 				t, err = m.plan(ctx, i, each, k, sizes)
 			} else {
 				t, err = m.direct(ctx, i, group[:each], sizes)
+				t += engine.Time(others) * m.tiers[i].MessageOverhead // those may all be started first
 			}
 			if err != nil {
 				return err
@@ -416,7 +427,7 @@ func (m *Machine) simulate(ctx context.Context, schedules []*collective.Schedule
 	}
 	g := new(engine.Graph)
 	lay := func(late [][]engine.Time) error {
-		g = new(engine.Graph)
+		g = &engine.Graph{MessageOverhead: m.tiers[t].MessageOverhead}
 		for i, s := range schedules {
 			a := collective.Attach{Packets: m.packet > 0}
 			if late != nil {

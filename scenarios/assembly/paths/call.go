@@ -20,6 +20,8 @@ type called struct {
 	routed []engine.Flow
 	demand []float64 // of those
 	ranks  []int32   // by task: the order of packets on a link; nil where these come as they may
+	// overhead is what starting a transfer costs its sender.
+	overhead engine.Time
 }
 
 // expand has an algorithm expand the call of the scenario. It fails with algorithm.ErrUnserved where that does not
@@ -31,7 +33,7 @@ func (r *routed) expand(ctx context.Context) (*load, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &called{Schedule: s}
+	c := &called{Schedule: s, overhead: r.s.Engine.MessageOverhead}
 	type ends struct{ src, dst, link int32 }
 	bytes := map[ends]int64{}
 	of := func(i int) ends {
@@ -111,7 +113,7 @@ func (s *Scenario) Problem() (*algorithm.Problem, error) {
 // graph returns the transfers as tasks: transfer i is task i, and arrives so much later than its last bit is sent. Links
 // that packets take are told in what order they are planned.
 func (c *called) graph(late []engine.Time, packets bool) (*engine.Graph, error) {
-	g := new(engine.Graph)
+	g := &engine.Graph{MessageOverhead: c.overhead}
 	c.Append(g, algorithm.Attach{Late: late, Packets: packets})
 	return g, g.Freeze()
 }

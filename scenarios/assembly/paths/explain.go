@@ -372,6 +372,9 @@ func (a *routedAnswer) chain() *result.Chain {
 		}
 		flow := flows[id]
 		over, alone, late := a.alone(dims, names, flow, float64(k.Bytes), packet)
+		if g.IsMessage(id) {
+			late += g.MessageOverhead.Seconds()
+		}
 		i, ok := at[over]
 		if !ok {
 			i = len(chain.Parts)

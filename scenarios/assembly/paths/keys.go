@@ -3,6 +3,7 @@ package paths
 import (
 	"sim/engine"
 	"sim/engine/units"
+	"sim/workloads/collective"
 )
 
 // Engine says how closely traffic is simulated.
@@ -10,6 +11,8 @@ type Engine struct {
 	Level       string      `key:"level" doc:"'packet', through queues, for up to 100 billion hops of packets; 'flow', as fluid; or 'static', routes and loads alone" default:"packet" choices:"packet|flow|static"`
 	Until       engine.Time `key:"until" doc:"when simulating ends, whatever is in flight; '0s' is when all is delivered" default:"0s" when:"engine.level=packet"`
 	SampleEvery engine.Time `key:"sample_every" doc:"time between looks at the queues, for queues.csv; '0s' is none" default:"0s" when:"engine.level=packet"`
+	// MessageOverhead is that of graphs of transfers that wait for each other (engine.Graph).
+	MessageOverhead engine.Time `key:"message_overhead" doc:"what starting a message costs its sender, which starts one message at a time: of collective calls, training steps and traces" default:"0s" when:"engine.level=flow|packet & waiting"`
 }
 
 // Traffic is a workload of messages between all nodes of a fabric. Which of its fields are used depends on the
@@ -53,8 +56,9 @@ type TrafficMessage struct {
 
 // TrafficMatrix is messages that are listed.
 type TrafficMatrix struct {
-	_      string  `key:"matrix_file" doc:"CSV file with a row of bytes for each node that sends, in place of matrix" when:"workload.kind=matrix"`
+	_      string  `key:"matrix_file" doc:"CSV file with a row of bytes for each node that sends, in place of matrix; or with the line from,to,bytes and then a line for each pair that is not 0" when:"workload.kind=matrix"`
 	Matrix [][]int `key:"matrix" doc:"bytes from each node, a row each, to each" max:"1125899906842624" when:"workload.kind=matrix"`
+	Sends  [][]int `key:"sends" doc:"in place of matrix, for a node that sends a row of its number and, for each node that it sends to, that number and bytes" default:"" implicit:"" empty:"" max:"1125899906842624" when:"workload.kind=matrix"`
 	_      string  `key:"sizes" doc:"'uniform'; 'matrix', as listed, or the name of a CSV file are another way to write kind = \"matrix\" with matrix or matrix_file" when:"workload.kind=all-to-all"`
 }
 
@@ -68,4 +72,42 @@ type Step struct {
 	Share    float64 `key:"share" doc:"time of the collective in units of the whole step's, without faults; 0 is no step" default:"0.0" max:"1"`
 	Overlap  float64 `key:"overlap" doc:"part of the collective that computing hides, while there is computing to hide it" default:"0.0" max:"1"`
 	Slowdown float64 `key:"slowdown" doc:"of a step that somebody measured, for the share that it implies: 0.03 is 3 %; 0 is none" default:"0.0" max:"1000"`
+}
+
+// Entries returns what nodes send each other, as matrix or sends lists it. Rows are as Check has held them.
+func (m *TrafficMatrix) Entries() (all []collective.Entry) {
+	for src, row := range m.Matrix {
+		for dst, b := range row {
+			if b != 0 {
+				all = append(all, collective.Entry{Src: int32(src), Dst: int32(dst), Bytes: int64(b)})
+			}
+		}
+	}
+	for _, row := range m.Sends {
+		for k := 1; k+1 < len(row); k += 2 {
+			all = append(all, collective.Entry{Src: int32(row[0]), Dst: int32(row[k]), Bytes: int64(row[k+1])})
+		}
+	}
+	return all
+}
+
+// List makes entries the matrix, in rows of Sends.
+func (m *TrafficMatrix) List(entries []collective.Entry) {
+	m.Matrix, m.Sends = nil, nil
+	for _, e := range entries {
+		if last := len(m.Sends) - 1; last < 0 || m.Sends[last][0] != int(e.Src) {
+			m.Sends = append(m.Sends, []int{int(e.Src)})
+		}
+		last := len(m.Sends) - 1
+		m.Sends[last] = append(m.Sends[last], int(e.Dst), int(e.Bytes))
+	}
+}
+
+// Endpoints returns how many nodes the matrix has at least: all of a square one.
+func (m *TrafficMatrix) Endpoints() int {
+	n := len(m.Matrix)
+	for _, e := range m.Entries() {
+		n = max(n, int(e.Src)+1, int(e.Dst)+1)
+	}
+	return n
 }

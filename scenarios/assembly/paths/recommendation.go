@@ -102,7 +102,7 @@ func RecommendationBytes(w *training.Recommendation) (bytes, transfers float64) 
 // one of them stands for all, and uses of a link as much as they do together. It returns the graph with the same tasks, of
 // which the others end with that one, and its routes.
 func (l *load) together(g *engine.Graph, r *engine.Routes) (*engine.Graph, *engine.Routes, error) {
-	if l.exchanges == nil {
+	if l.exchanges == nil || g.MessageOverhead > 0 { // each of the transfers is started by itself
 		return g, r, nil
 	}
 	out := &engine.Graph{Namer: g.Namer, Tasks: slices.Clone(g.Tasks)}

@@ -315,11 +315,9 @@ func (r *routed) extents(up int) (least, most extent) {
 		fluid = false
 	case w.Kind == MatrixTraffic:
 		wire := 0.0
-		for _, row := range w.Matrix {
-			for _, b := range row {
-				least.packets += math.Ceil(float64(b) / float64(w.Payload))
-				wire += w.wireBytes(float64(b))
-			}
+		for _, e := range w.Entries() {
+			least.packets += math.Ceil(float64(e.Bytes) / float64(w.Payload))
+			wire += w.wireBytes(float64(e.Bytes))
 		}
 		most.packets, bits = least.packets, 8*wire/max(1, least.packets)
 	case s.Sized():

@@ -112,7 +112,11 @@ func (r *routed) traffic(ctx context.Context) (*load, error) {
 	if message < 1 {
 		message = int64(w.Payload) // sources of rates have no size; loads are then in units of any
 	}
-	return w.work().load(ctx, r, message)
+	l, err := w.work().load(ctx, r, message)
+	if err == nil && l.graph != nil {
+		l.graph.MessageOverhead = r.s.Engine.MessageOverhead
+	}
+	return l, err
 }
 
 // matrix is the bytes that the scenario lists, of a graph between the nodes that are no switches.
@@ -153,13 +157,7 @@ func (r *routed) nodes() int {
 
 // Matrix is the bytes that the scenario lists, among the first of so many nodes.
 func (s *Scenario) Matrix(nodes int, down []bool) (*collective.Traffic, error) {
-	sizes := make([]int64, nodes*nodes)
-	for i, row := range s.Workload.Matrix {
-		for j, b := range row {
-			sizes[i*nodes+j] = int64(b)
-		}
-	}
-	return collective.OfSizes("matrix", nodes, sizes, down)
+	return collective.OfEntries("matrix", nodes, s.Workload.Entries(), down)
 }
 
 // packetTime returns how long a packet takes on a link of the fabric's rate, in ticks.

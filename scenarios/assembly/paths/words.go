@@ -33,6 +33,8 @@ func (s *Scenario) Words() string {
 		text += fmt.Sprintf(", packets of %v", w.Packet)
 	case slices.Contains(RingKinds, s.Workload.Kind):
 		text += fmt.Sprintf(", %v in packets of %v", w.Message, w.Packet)
+	case s.Workload.Kind == MatrixTraffic && w.Source != "on-off" && w.Source != "poisson": // whose messages have sizes of their own
+		text += fmt.Sprintf(", %s sources, packets of %v", w.Source, w.Packet)
 	case w.Source == "on-off":
 		text += fmt.Sprintf(", flows of %v in packets of %v", w.Rate, w.Packet)
 	case w.Source == "poisson":

@@ -1,0 +1,156 @@
+package engine_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"sim/engine"
+	"sim/engine/flow"
+	"sim/engine/packet"
+)
+
+// startedTimes is a reference for graphs on links without contention, each transfer over a link of its own: it returns when each task
+// begins and ends if starting a message occupies its source. It scans all tasks for the next that begins.
+func startedTimes(g *engine.Graph, perByte engine.Time) (start, end []engine.Time) {
+	n := len(g.Tasks)
+	start, end = make([]engine.Time, n), make([]engine.Time, n)
+	begun := make([]bool, n)
+	free := map[int32]engine.Time{} // by node
+	for range n {
+		next, nextReady := -1, engine.Never
+		for i := range n {
+			ready := engine.Time(0)
+			for _, e := range g.In(int32(i)) {
+				if !begun[e.From] {
+					ready = engine.Never
+					break
+				}
+				ready = max(ready, end[e.From]+e.Lag)
+			}
+			// of messages of one node that are ready together, or while it is busy, the first that became ready goes first
+			if !begun[i] && ready < nextReady {
+				next, nextReady = i, ready
+			}
+		}
+		t := &g.Tasks[next]
+		begun[next] = true
+		start[next], end[next] = nextReady, nextReady
+		switch {
+		case g.IsMessage(int32(next)):
+			start[next] = max(nextReady, free[t.Src])
+			free[t.Src] = start[next] + g.MessageOverhead
+			end[next] = free[t.Src] + engine.Time(t.Bytes)*perByte
+		case t.Kind == engine.Compute:
+			end[next] += t.Duration
+		}
+	}
+	return start, end
+}
+
+// anyMessages draws a graph of up to 12 tasks on 3 nodes, and a network with a link for each of its transfers.
+func anyMessages(t *rapid.T) (*engine.Graph, *engine.Network, *engine.Routes) {
+	const nodes = 3
+	g := &engine.Graph{MessageOverhead: engine.Time(rapid.IntRange(0, 7).Draw(t, "overhead"))}
+	n := &engine.Network{Nodes: nodes}
+	r := &engine.Routes{Start: []int32{0}}
+	for i := range rapid.IntRange(1, 12).Draw(t, "tasks") {
+		task := engine.Task{Duration: engine.Time(rapid.IntRange(0, 9).Draw(t, "duration"))}
+		if rapid.IntRange(0, 2).Draw(t, "transfer") > 0 {
+			src := int32(rapid.IntRange(0, nodes-1).Draw(t, "src"))
+			task = engine.Task{Kind: engine.Transfer, Flows: 1, Src: src, Dst: (src + 1) % nodes, Bytes: int64(rapid.IntRange(0, 9).Draw(t, "bytes"))}
+			r.Uses = append(r.Uses, engine.Use{Resource: int32(len(n.Links)), Weight: 1})
+			n.Links = append(n.Links, engine.Link{From: src, To: task.Dst, Rate: 8e12}) // a byte per tick
+		}
+		id := g.AddTask(task)
+		r.Start = append(r.Start, int32(len(r.Uses)))
+		for from := range int32(i) {
+			if rapid.IntRange(0, 4).Draw(t, "edge") == 0 {
+				g.AddEdge(from, id, engine.Time(rapid.IntRange(0, 3).Draw(t, "lag")))
+			}
+		}
+	}
+	n.Links = append(n.Links, engine.Link{From: 0, To: 1, Rate: 8e12}) // of no transfer
+	if err := g.Freeze(); err != nil {
+		t.Fatal(err)
+	}
+	return g, n, r
+}
+
+// pathsOf returns a flow and a path for each task of a graph whose transfers have links of their own, in order.
+func pathsOf(g *engine.Graph, n *engine.Network) ([]engine.Flow, *engine.Paths) {
+	out := make([][]int32, n.Nodes)
+	for i, l := range n.Links {
+		out[l.From] = append(out[l.From], int32(i))
+	}
+	degree := max(1, len(n.Links))
+	w := &engine.Paths{Degree: degree, Link: slices.Repeat([]int32{-1}, int(n.Nodes)*degree)}
+	for node, of := range out {
+		copy(w.Link[node*degree:], of)
+	}
+	flows, link := make([]engine.Flow, len(g.Tasks)), int32(0)
+	for i, t := range g.Tasks {
+		if t.Kind != engine.Transfer {
+			w.Add()
+			continue
+		}
+		flows[i] = engine.Flow{Src: t.Src, Dst: t.Dst}
+		w.Add(engine.MakeStep(slices.Index(out[t.Src], link), 0))
+		link++
+	}
+	return flows, w
+}
+
+// TestMessageOverhead: both levels, an evaluator and a contracted graph agree with the reference on random graphs.
+func TestMessageOverhead(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		g, n, r := anyMessages(t)
+		start, end := startedTimes(g, 1)
+		makespan := slices.Max(end)
+		check := func(name string, trace *engine.Trace, err error) {
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			if trace.Makespan != makespan || !slices.Equal(trace.Start, start) || !slices.Equal(trace.End, end) {
+				t.Fatalf("%s: tasks %v with an overhead of %v begin at %v and end at %v, want %v and %v", name, g.Tasks, g.MessageOverhead, trace.Start, trace.End, start, end)
+			}
+		}
+		fluid, err := flow.Run(context.Background(), g, n, r, flow.Options{Rates: true})
+		check("flow", fluid, err)
+		flows, paths := pathsOf(g, n)
+		packets, _, err := packet.RunGraph(g, n, flows, paths, 100, packet.Options{})
+		check("packet", packets, err)
+		for _, service := range []flow.Service{flow.MaxMin, flow.LevelPriority, flow.TailPriority} {
+			e, err := flow.NewEvaluator(g, n, r, service)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, ok := e.Makespan(engine.Never); !ok || got != makespan {
+				t.Fatalf("evaluator by %v: %v, want %v", service, got, makespan)
+			}
+			if bound := e.Bound(); bound > makespan {
+				t.Fatalf("bound %v by %v above the makespan %v", bound, service, makespan)
+			}
+			if tails := e.Spans().Tail; e.SetTails(tails) != nil || len(tails) != len(g.Tasks) {
+				t.Fatalf("%d tails for %d tasks", len(tails), len(g.Tasks))
+			}
+		}
+		small, origin, err := engine.Contract(g, func(id int32) bool { return g.MessageOverhead == 0 && g.IsMessage(id) }, func(id int32) engine.Time { return g.Tasks[id].Duration })
+		if err != nil {
+			t.Fatal(err)
+		}
+		led := &engine.Routes{Start: []int32{0}}
+		for _, from := range origin {
+			if from >= 0 {
+				led.Uses = append(led.Uses, r.Of(from)...)
+			}
+			led.Start = append(led.Start, int32(len(led.Uses)))
+		}
+		contracted, err := flow.Run(context.Background(), small, n, led, flow.Options{})
+		if err != nil || contracted.Makespan != makespan {
+			t.Fatalf("contracted: %v %v, want %v", contracted, err, makespan)
+		}
+	})
+}

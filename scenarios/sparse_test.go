@@ -1,0 +1,81 @@
+package scenarios
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestSparseMatrix: a matrix among 1,024 nodes of which most send nothing is simulated on every fabric with paths or
+// circuits, as a file of rows and of entries alike, and its line of description says no message size.
+func TestSparseMatrix(t *testing.T) {
+	const n = 1024
+	var rows, entries strings.Builder
+	entries.WriteString("from,to,bytes\n")
+	for src := range n {
+		line := strings.Repeat("0,", n)
+		row := strings.Split(line[:len(line)-1], ",")
+		for _, step := range []int{1, 32} {
+			dst := (src + step) % n
+			row[dst] = fmt.Sprint(1000 * step)
+			fmt.Fprintf(&entries, "%d,%d,%d\n", src, dst, 1000*step)
+		}
+		rows.WriteString(strings.Join(row, ",") + "\n")
+	}
+	folder := t.TempDir()
+	for name, text := range map[string]string{"rows.csv": rows.String(), "entries.csv": entries.String()} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, fabric := range map[string]string{
+		"torus":  "[fabric]\nkind = \"torus\"\ndims = [16, 8, 8]\nlink_rate = \"400Gbps\"\n[policy]\nrouters = [\"dor\"]\n",
+		"switch": "[fabric]\nkind = \"electrical\"\ngpus = 1024\nlink_rate = \"400Gbps\"\n",
+		"pods":   "[fabric]\nkind = \"ocs-pods\"\npods = 16\ngpus_per_pod = 64\nport_bandwidth = \"400Gbps\"\n[policy]\nallocators = [\"prop-alloc\"]\n",
+	} {
+		var ends []float64
+		for _, file := range []string{"rows.csv", "entries.csv"} {
+			text := fmt.Sprintf("[workload]\nkind = \"matrix\"\nmatrix_file = %q\n", filepath.Join(folder, file)) + fabric + "[engine]\nlevel = \"flow\"\n"
+			s, err := Parse("text.toml", []byte(text), nil)
+			if err != nil {
+				t.Fatalf("%s, %s: %v", name, file, err)
+			}
+			again, err := Parse("kept.toml", s.TOML(), nil)
+			if err != nil {
+				t.Fatalf("%s, %s: what is kept with results: %v", name, file, err)
+			}
+			for _, one := range []*Scenario{s, again} {
+				o, err := Run(t.Context(), one, RunOptions{Workers: 1})
+				if err != nil {
+					t.Fatalf("%s, %s: %v", name, file, err)
+				}
+				ends = append(ends, o.Document.Rows[0].Metrics["completion_s"])
+			}
+		}
+		for _, end := range ends {
+			if end <= 0 || end != ends[0] {
+				t.Errorf("%s: rows, entries, and both as kept end at %v s, want one time", name, ends)
+				break
+			}
+		}
+	}
+}
+
+// TestSends: listed messages are held against the nodes, and each fault is told in a line.
+func TestSends(t *testing.T) {
+	const text = "[workload]\nkind = \"matrix\"\n[fabric]\nkind = \"torus\"\ndims = [2, 2]\nlink_rate = \"400Gbps\"\n[policy]\nrouters = [\"dor\"]\n"
+	m := runText(t, text, "workload.sends=[[0, 1, 1000, 2, 5000], [3, 0, 1]]", "workload.packet=1000B").Document.Rows[0].Metrics
+	dense := runText(t, text, "workload.matrix=[[0, 1000, 5000, 0], [0, 0, 0, 0], [0, 0, 0, 0], [1, 0, 0, 0]]", "workload.packet=1000B").Document.Rows[0].Metrics
+	if m["completion_s"] != dense["completion_s"] || m["delivered"] != 7 {
+		t.Errorf("listed messages end at %g s with %g packets, rows at %g s", m["completion_s"], m["delivered"], dense["completion_s"])
+	}
+	for sends, want := range map[string]string{
+		"[[0, 1]]": "2 numbers", "[[0, 4, 1]]": "nodes 0 to 3", "[[1, 1, 5]]": "to itself", "[[0, 1, -5]]": "out of bounds", "[[-1, 1, 5]]": "out of bounds",
+	} {
+		if _, err := Parse("text.toml", []byte(text), []string{"workload.sends=" + sends}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("sends = %s: %v, want %q", sends, err, want)
+		}
+	}
+}
