@@ -140,6 +140,9 @@ func (s *Scenario) names(several bool) *schema.Names {
 		"fails-later": when(words("faults from the start"), `set fabric.fail_at, such as "1ms"`, func() bool { return s.Fabric.FailAt > 0 },
 			"fabric.fail_at"),
 		"not-rings": when(workload, "choose a workload that is no ring collective", func() bool { return !rings() }, kind),
+		"not-called": when(words("a collective call, of whose packets all counts"), "leave policy.collective and policy.collectives out", func() bool { return !s.calls() },
+			kind, "policy.collective", "policy.collectives"),
+		"not-phased": when(workload, "set workload.phase, how long each turn lasts, instead", func() bool { return w.Kind != paths.DataTensor }, kind),
 		"sizeable": func(*schema.Schema, []string) *schema.Condition {
 			listed := when(words("workload "+schema.Quote(paths.MatrixTraffic)), "choose another workload, whose messages have one size",
 				func() bool { return w.Kind != paths.MatrixTraffic }, kind)

@@ -76,6 +76,9 @@ type builder struct {
 
 	ctx context.Context // of Expand
 	err error           // why nothing more is sent
+
+	each    func(src, dst int32) error // takes each transfer, of which none is kept then; nil to keep all
+	counted int                        // transfers that each has taken
 }
 
 // MaxTransfers is the most transfers of a schedule, some 2 GB with the tasks that they become.
@@ -116,6 +119,10 @@ func (b *builder) send(src, dst int32, d data, reduce bool) {
 }
 
 func (b *builder) sendOver(link, src, dst int32, d data, reduce bool) {
+	if b.each != nil {
+		b.count(src, dst, d)
+		return
+	}
 	id := int32(len(b.Transfers))
 	if id%(1<<12) == 0 && b.err == nil {
 		b.err = b.ctx.Err()
@@ -146,6 +153,19 @@ func (b *builder) sendOver(link, src, dst int32, d data, reduce bool) {
 	b.spans = append(b.spans, d...)
 	b.Transfers = append(b.Transfers, t)
 	b.net.carry(link, t.Bytes)
+}
+
+// count passes a transfer to each, and keeps nothing of it.
+func (b *builder) count(src, dst int32, d data) {
+	if len(d) == 0 || src == dst || b.err != nil {
+		return
+	}
+	if b.counted++; b.counted%(1<<12) == 0 {
+		b.err = b.ctx.Err()
+	}
+	if b.err == nil {
+		b.err = b.each(src, dst)
+	}
 }
 
 // versions is what transfers have done with the bytes of a rank.
