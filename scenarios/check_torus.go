@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"sim/fabric/torus"
-	"sim/internal/infile"
 	"sim/scenarios/assembly"
 	"sim/scenarios/assembly/links"
 	"sim/scenarios/assembly/paths"
@@ -371,11 +370,7 @@ func (c *checker) readBesideUpTo(path, name string, most int) (data []byte, plac
 		place = filepath.Join(filepath.Dir(file), name)
 	}
 	c.inputs = append(c.inputs, place)
-	fi, err := os.Stat(place)
-	if err == nil && fi.Size() <= int64(most) {
-		data, err = infile.Read(place, most)
-	}
-	if err == nil && (fi.Size() > int64(most) || len(data) > most) {
+	if data, err = c.s.files.read(place, most); err == nil && len(data) > most {
 		err = fmt.Errorf("%s is larger than %d MiB", place, most>>20)
 	}
 	if pe, ok := err.(*os.PathError); ok {

@@ -70,7 +70,7 @@ func prepareLoads(c *checker) {
 		for k, text := range row {
 			n, err := strconv.Atoi(text)
 			if err != nil || n < 0 || n > 1<<50 {
-				c.refuse(file, "%s: row %d, expert %d: %.40q is no load; write whole numbers of 0 and more", place, i+1, k+1, text)
+				c.refuse(file, "%s: the load of row %d, expert %d, is no whole number; write whole numbers of 0 and more", place, i+1, k+1)
 				return
 			}
 			loads = append(loads, n)

@@ -31,9 +31,9 @@ type checker struct {
 	alias  map[string]string // paths of keys that the file writes as others
 }
 
-// newChecker returns what checks the keys of a file on top of others.
-func newChecker(name string, root map[string]any, layers []schema.Layer) *checker {
-	c := &checker{s: &Scenario{Name: name}, Reader: schema.NewReader(root, layers)}
+// newChecker returns what checks the keys of a file on top of others. Files that keys name are read from f.
+func newChecker(name string, root map[string]any, layers []schema.Layer, f *files) *checker {
+	c := &checker{s: &Scenario{Name: name, files: f}, Reader: schema.NewReader(root, layers)}
 	c.Reader.Stands = c.stands
 	c.Reader.Elsewhere = c.s.elsewhere
 	c.Reader.Kind = c.kindOf

@@ -78,7 +78,7 @@ func (s *Scenario) stepOn(ctx context.Context, on slice) (float64, error) {
 		if on.down >= 0 {
 			set[2] = fmt.Sprintf(`fabric.failed_ocs=["%s0"]`, torus.DimName(on.down))
 		}
-		one, err := Parse(s.Name+".toml", s.Only(s.PolicyNames()[0]).TOML(), set)
+		one, err := s.again(set)
 		if err != nil {
 			return stepTime{seconds: math.Inf(1)} // such as ranks along axes of other lengths
 		}
@@ -88,6 +88,15 @@ func (s *Scenario) stepOn(ctx context.Context, on slice) (float64, error) {
 		return 0, err
 	}
 	return t.seconds, t.err
+}
+
+// again returns s under its first policy with overrides.
+func (s *Scenario) again(overrides []string) (*Scenario, error) {
+	c, faults := parse(s.Name+".toml", s.Only(s.PolicyNames()[0]).TOML(), overrides, s.files)
+	if faults != nil {
+		return nil, faults
+	}
+	return c.finish()
 }
 
 // time simulates s under its policy.
@@ -112,7 +121,7 @@ func (c *checker) readSteps() {
 	sum := sha256.New()
 	for i, name := range w.Steps.Scenarios {
 		if file, _ := schema.Find(c.Layers, at); !c.Overridden(at) {
-			name = beside(file, name)
+			name = c.s.files.beside(file, name)
 		}
 		step, wrong := c.readStep(name)
 		if wrong == "" && !c.asked(step.chips()) {
@@ -134,12 +143,12 @@ func (c *checker) readSteps() {
 
 // readStep reads the scenario of a step, or says what is wrong with it.
 func (c *checker) readStep(name string) (*Scenario, string) {
-	name, data, fault := open(name)
+	name, data, fault := c.s.files.open(name)
 	if fault != nil {
 		return nil, fault.String()
 	}
 	c.inputs = append(c.inputs, name)
-	of, faults := parse(name, data, nil)
+	of, faults := parse(name, data, nil, c.s.files)
 	if faults != nil {
 		return nil, faults[0].String()
 	}

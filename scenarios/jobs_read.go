@@ -168,13 +168,14 @@ func (c *checker) resolveJob(i int, row map[string]any) {
 			fabric["ports_per_pod"] = int64(maxPorts)
 		}
 	}
-	sub := newChecker("job", job.root, c.Layers)
+	sub := newChecker("job", job.root, c.Layers, c.s.files)
 	sub.Varied, sub.Set = c.Varied, c.Set
 	sub.part = &jobPart{index: i, own: row, top: c.Root}
 	if sub.resolve(); len(sub.Diagnostics) == 0 {
 		checkFlows(sub)
 		checkLength(sub)
 	}
+	c.inputs = append(c.inputs, sub.inputs...)
 	for _, f := range sub.Diagnostics {
 		if !slices.Contains(c.Diagnostics, f) { // as of another job
 			c.Diagnostics = append(c.Diagnostics, f)

@@ -126,8 +126,19 @@ func (s *Scenario) call() *calls.Call {
 	if err != nil {
 		return nil
 	}
-	return calls.New(kind, &k, s.Policy.Calls.Options).By(s.Policy.Calls.Collective)
+	c := calls.New(kind, &k, s.Policy.Calls.Options).By(s.Policy.Calls.Collective)
+	if c.TransferBytes = linkTransferBytes; s.leaves().policies == "allocators" {
+		c.TransferBytes = podTransferBytes
+	}
+	return c
 }
+
+// About how much memory a transfer of a call takes on links and between pods, in bytes, measured at all levels of
+// simulation: between pods, allocators simulate many topologies at a time.
+const (
+	linkTransferBytes = 700
+	podTransferBytes  = 2300
+)
 
 // byAlgorithm returns s with one algorithm, under which what the fabric leaves open is decided.
 func (s *Scenario) byAlgorithm(name string) *Scenario {
@@ -207,30 +218,90 @@ func checkCall(c *checker) {
 		c.clash("workload.peer workload.root", "ranks %d and %d share a pod, in which data takes no time; choose ranks of two pods", problem.Root, problem.Peer)
 		return
 	}
-	if c.cell {
-		return
+	if !c.cell {
+		checkAlgorithms(c, problem)
 	}
-	// an algorithm says that it does not serve a call before it looks at the context, however much there is
-	problem.Bytes = int64(len(problem.Group))
+}
+
+// checkAlgorithms refuses a call that none of its algorithms serves. Of algorithms that the scenario lists itself it also
+// refuses each that takes more memory, or more ports of a pod, than there are.
+func checkAlgorithms(c *checker, problem *collective.Problem) {
+	p, at := &c.s.Policy.Calls, "policy.collectives"
 	names := p.Collectives
 	if p.Collective != "" {
-		names = []string{p.Collective}
+		names, at = []string{p.Collective}, "policy.collective"
 	}
-	var refused []string
+	listed := c.Given(at) && !slices.Contains(names, collective.BestName)
+	if !listed {
+		names = namesOf("collectives")
+	}
+	var refused []error
+	served := false
 	for _, name := range names {
-		if name == collective.BestName {
+		switch err := fitsCall(context.Background(), c.s.byAlgorithm(name), problem); {
+		case !errors.Is(err, collective.ErrUnserved):
+			served = true
+		case listed && errors.Is(err, calls.ErrTooLarge), !served:
+			refused = append(refused, err)
+		}
+		if served && !listed {
 			return
 		}
-		call := calls.Call{Algorithm: name, Options: p.Options}
-		_, err := call.Expand(ended, problem)
-		if !errors.Is(err, collective.ErrUnserved) {
-			return
+	}
+	for _, err := range refused {
+		what, want := assembly.Wanted(errors.New(calls.Refusal(err)))
+		switch {
+		case errors.Is(err, errPorts):
+			c.clash("fabric.ports_per_pod fabric.pods "+at, "%s; %s, or another algorithm", what, want)
+		case errors.Is(err, calls.ErrTooLarge) && p.Chunk > 0:
+			c.clash("policy.chunk "+at, "%s; %s", what, want)
+		case errors.Is(err, calls.ErrTooLarge) || !served:
+			c.clash(at, "%s; %s, another algorithm, or %q", what, want, collective.BestName)
 		}
-		refused = append(refused, calls.Refusal(err))
 	}
-	for _, why := range refused {
-		c.clash(one+" "+several, "%s; choose another algorithm, or %q", why, collective.BestName)
+}
+
+// errPorts is wrapped where an algorithm joins a pod with more pods than it has ports.
+var errPorts = fmt.Errorf("%w: too few ports", calls.ErrTooLarge)
+
+// fitsCall fails with collective.ErrUnserved if the algorithm of s does not serve the call of a problem, or the fabric
+// cannot hold its transfers.
+func fitsCall(ctx context.Context, s *Scenario, p *collective.Problem) error {
+	if s.leaves().policies != "allocators" {
+		if row, err := collective.ByName(s.Policy.Calls.Collective); err == nil && row.Searches {
+			ended, cancel := context.WithCancel(ctx) // whether it serves the call is known before the search
+			cancel()
+			ctx = ended
+		}
+		return s.call().Fits(ctx, p, nil)
 	}
+	joined, crossing := make([]map[int]bool, s.Fabric.Pods), 0
+	join := func(a, b int) {
+		if joined[a] == nil {
+			joined[a] = map[int]bool{}
+		}
+		joined[a][b] = true
+	}
+	if err := s.call().Fits(ctx, p, func(src, dst int32) {
+		if a, b := p.Domain[src], p.Domain[dst]; a != b {
+			join(a, b)
+			join(b, a)
+			crossing++
+		}
+	}); err != nil {
+		return err
+	}
+	if crossing > assembly.MaxPodTasks {
+		return fmt.Errorf("%s: %w: %d transfers between pods, which %s; want fewer ranks",
+			s.Policy.Calls.Collective, calls.ErrTooLarge, crossing, assembly.PodTaskCost(float64(crossing)))
+	}
+	for pod, with := range joined {
+		if len(with) > s.Fabric.PortsPerPod {
+			return fmt.Errorf("%s: %w: pod %d exchanges data with %d pods and has %d ports; want at least %d ports",
+				s.Policy.Calls.Collective, errPorts, pod, len(with), s.Fabric.PortsPerPod, len(with))
+		}
+	}
+	return nil
 }
 
 // podCall is a call among the GPUs of pods. What stays inside a pod takes no time, so the network interfaces alone
@@ -289,27 +360,12 @@ func podGraph(ctx context.Context, s *Scenario) (*engine.Graph, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := fitsCall(ctx, s, p); err != nil {
+		return nil, err
+	}
 	schedule, err := s.call().Expand(ctx, p)
 	if err != nil {
 		return nil, err
-	}
-	joined := make([]map[int]bool, s.Fabric.Pods)
-	for i := range schedule.Transfers {
-		t := &schedule.Transfers[i]
-		if a, b := p.Domain[t.Src], p.Domain[t.Dst]; a != b {
-			if joined[a] == nil {
-				joined[a] = map[int]bool{}
-			}
-			joined[a][b] = true
-		}
-	}
-	if n := len(schedule.Transfers); n > assembly.MaxPodTasks {
-		return nil, fmt.Errorf("%w: %d transfers %s; want fewer ranks", collective.ErrUnserved, n, assembly.PodTaskCost(float64(n)))
-	}
-	for pod, to := range joined {
-		if len(to) > s.Fabric.PortsPerPod {
-			return nil, fmt.Errorf("%w: pod %d sends to %d pods; want as many ports, which has %d", collective.ErrUnserved, pod, len(to), s.Fabric.PortsPerPod)
-		}
 	}
 	g := new(engine.Graph)
 	schedule.Append(g, collective.Attach{})

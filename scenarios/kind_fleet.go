@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 
-	"sim/internal/infile"
 	"sim/scenarios/assembly/fleets"
 	"sim/scenarios/schema"
 	"sim/workloads/fleet"
@@ -51,7 +50,7 @@ func fleetKinds() []*kind {
 func (s *Scenario) fleet() *fleets.Scenario {
 	w := &s.Workload
 	return &fleets.Scenario{Seed: s.Seed, Fleet: w.Fleet, Log: w.Log, Faults: w.Faults, Down: w.FaultLog,
-		Pods: s.Fabric.Cubes.Pods, Policy: s.Policy.Fleet, Steps: s.steps(), Read: func(file string) ([]byte, error) { return infile.Read(file, maxLogBytes) }}
+		Pods: s.Fabric.Cubes.Pods, Policy: s.Policy.Fleet, Steps: s.steps(), Read: func(file string) ([]byte, error) { return s.files.read(file, maxLogBytes) }}
 }
 
 // checkFleet holds the keys of a fleet against each other.

@@ -182,7 +182,7 @@ func (c *checker) tierChecker(name string, i int, row map[string]any) *checker {
 	for _, name := range tierNames {
 		delete(own, name)
 	}
-	sub := newChecker(name, map[string]any{"fabric": own}, c.Layers)
+	sub := newChecker(name, map[string]any{"fabric": own}, c.Layers, c.s.files)
 	sub.Varied, sub.Set = c.Varied, c.Set
 	plain := sub.Reader.Stands
 	sub.Reader.Stands = func(path string) string {

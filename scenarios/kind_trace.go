@@ -14,7 +14,6 @@ import (
 
 	"sim/engine"
 	"sim/engine/units"
-	"sim/internal/infile"
 	"sim/scenarios/assembly"
 	"sim/scenarios/assembly/paths"
 	"sim/scenarios/schema"
@@ -94,8 +93,10 @@ func (c *checker) noteTrace() {
 	}
 	if name, ok := w["groups"].(string); ok && name != "" {
 		place := c.beside("workload.groups", name)
-		data, err := readTraceFile(place, schema.MaxFileBytes)
-		if t.wrong = err; err != nil {
+		data, err := c.readTraceFile(place, schema.MaxFileBytes)
+		if err != nil {
+			t.format = nil
+			c.refuse("workload.groups", "%s; name a readable file", strings.TrimSuffix(err.Error(), "; want readable files"))
 			return
 		}
 		c.inputs = append(c.inputs, place)
@@ -123,7 +124,7 @@ func (c *checker) noteTrace() {
 func (c *checker) readTrace(names []string) (files []trace.File, err error) {
 	left := trace.MaxBytes
 	read := func(place string) error {
-		data, err := readTraceFile(place, left)
+		data, err := c.readTraceFile(place, left)
 		if err != nil {
 			return err
 		}
@@ -150,9 +151,9 @@ func (c *checker) readTrace(names []string) (files []trace.File, err error) {
 		}
 		for rank := 0; ; rank++ {
 			one := strings.Replace(place, "%d", fmt.Sprint(rank), 1)
-			if rank > 0 && !exists(one) {
+			if rank > 0 && !c.exists(one) {
 				next := strings.Replace(place, "%d", fmt.Sprint(rank+1), 1)
-				if exists(next) {
+				if c.exists(next) {
 					return nil, fmt.Errorf("%s is missing, and %s is there; want a file for each rank", one, next)
 				}
 				break
@@ -167,8 +168,8 @@ func (c *checker) readTrace(names []string) (files []trace.File, err error) {
 
 // readTraceFile reads a file of so many bytes at most, or of a larger one a byte more; one that is embedded where no
 // such file is there.
-func readTraceFile(place string, most int) ([]byte, error) {
-	data, err := infile.Read(place, most)
+func (c *checker) readTraceFile(place string, most int) ([]byte, error) {
+	data, err := c.s.files.read(place, most)
 	if err != nil {
 		if data, missing := embedded.ReadFile(embeddedName(place)); missing == nil {
 			return data, nil
@@ -185,7 +186,7 @@ func readTraceFile(place string, most int) ([]byte, error) {
 // beside returns where a file is that the key at path names: beside the scenario's file, or where the command runs.
 func (c *checker) beside(path, name string) string {
 	if file, _ := schema.Find(c.Layers, c.stands(path)); !c.Overridden(path) && !filepath.IsAbs(name) {
-		if place := filepath.Join(filepath.Dir(file), name); exists(place) || !exists(name) {
+		if place := filepath.Join(filepath.Dir(file), name); c.exists(place) || !c.exists(name) {
 			return place
 		}
 	}
@@ -198,12 +199,12 @@ func embeddedName(place string) string {
 }
 
 // exists reports whether there is a file, or the first of a pattern.
-func exists(place string) bool {
+func (c *checker) exists(place string) bool {
 	place = strings.Replace(place, "%d", "0", 1)
-	_, err := os.Stat(place)
-	if err != nil {
-		_, err = embedded.Open(embeddedName(place))
+	if c.s.files.exists(place) {
+		return true
 	}
+	_, err := embedded.Open(embeddedName(place))
 	return err == nil
 }
 

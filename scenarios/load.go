@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 
-	"sim/internal/infile"
 	"sim/internal/text"
 	"sim/scenarios/schema"
 )
@@ -99,7 +98,16 @@ func Load(path string, overrides []string) (*Scenario, error) {
 	return Parse(name, data, overrides)
 }
 
-func open(file string) (name string, data []byte, fault *Diagnostic) {
+func open(file string) (name string, data []byte, fault *Diagnostic) { return (*files)(nil).open(file) }
+
+// open reads a scenario file, or one that is built in. On failure fault says why.
+func (f *files) open(file string) (name string, data []byte, fault *Diagnostic) {
+	if !f.fromDisk() {
+		if data, err := f.read(file, schema.MaxFileBytes); err == nil {
+			return file, data, nil
+		}
+		return openEmbedded(file)
+	}
 	info, err := os.Stat(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -110,7 +118,7 @@ func open(file string) (name string, data []byte, fault *Diagnostic) {
 		}
 		return "", nil, &Diagnostic{File: file, Problem: "is a directory", Remedy: "name a scenario file in it"}
 	case err == nil:
-		data, err = readSome(file)
+		data, err = f.read(file, schema.MaxFileBytes)
 	}
 	if err != nil {
 		var p *fs.PathError
@@ -121,9 +129,6 @@ func open(file string) (name string, data []byte, fault *Diagnostic) {
 	}
 	return file, data, nil
 }
-
-// readSome reads a file, or of one that is too large a byte too much.
-func readSome(file string) ([]byte, error) { return infile.Read(file, schema.MaxFileBytes) }
 
 func openEmbedded(file string) (name string, data []byte, fault *Diagnostic) {
 	asked := path.Clean(filepath.ToSlash(file))
@@ -148,32 +153,20 @@ func openEmbedded(file string) (name string, data []byte, fault *Diagnostic) {
 // Parse reads a scenario from data. name stands for the file in faults and gives the scenario its default name.
 // Overrides and errors are as in Load.
 func Parse(name string, data []byte, overrides []string) (*Scenario, error) {
-	c, faults := parse(name, data, overrides)
+	c, faults := parse(name, data, overrides, &files{})
 	if faults != nil {
 		return nil, faults
 	}
 	return c.finish()
 }
 
-// ParseCell is Parse of one cell of a sweep: whether its policies can serve it is not asked, since a row that says so
-// is a result there.
-func ParseCell(name string, data []byte) (*Scenario, error) { return parseCell(name, data, nil) }
-
-func parseCell(name string, data []byte, overrides []string) (*Scenario, error) {
-	c, faults := parse(name, data, overrides)
-	if faults != nil {
-		return nil, faults
-	}
-	c.cell = true
-	return c.finish()
-}
-
-// parse is Parse before the keys are checked.
-func parse(name string, data []byte, overrides []string) (*checker, Diagnostics) {
+// parse is Parse before the keys are checked. Other files are read from f.
+func parse(name string, data []byte, overrides []string, f *files) (*checker, Diagnostics) {
 	src, faults := decode(name, data)
 	if faults != nil {
 		return nil, faults
 	}
+	src.files = f
 	for _, o := range overrides {
 		if key, raw, ok := strings.Cut(o, "="); ok && strings.TrimSpace(key) == baseKey {
 			src.root[baseKey], src.rebased = schema.DecodeValue(strings.TrimSpace(raw)), true
@@ -191,7 +184,7 @@ func parse(name string, data []byte, overrides []string) (*checker, Diagnostics)
 	if faults != nil {
 		return nil, faults
 	}
-	c := newChecker(defaultName(name), src.root, src.layers)
+	c := newChecker(defaultName(name), src.root, src.layers, f)
 	for _, o := range overrides {
 		if key, _, _ := strings.Cut(o, "="); strings.TrimSpace(key) != baseKey {
 			c.override(o)

@@ -142,6 +142,9 @@ func (s *Scenario) names(several bool) *schema.Names {
 		"waiting": when(workload, "choose collective calls, training or a trace, whose messages wait for each other",
 			func() bool { return rings() || s.trains() || s.stepCalls() || s.traces() }, kind, "policy.collective", "policy.collectives"),
 		"not-rings": when(workload, "choose a workload that is no ring collective", func() bool { return !rings() }, kind),
+		"not-called": when(words("a collective call, of whose packets all counts"), "leave policy.collective and policy.collectives out", func() bool { return !s.calls() },
+			kind, "policy.collective", "policy.collectives"),
+		"not-phased": when(workload, "set workload.phase, how long each turn lasts, instead", func() bool { return w.Kind != paths.DataTensor }, kind),
 		"sizeable": func(*schema.Schema, []string) *schema.Condition {
 			listed := when(words("workload "+schema.Quote(paths.MatrixTraffic)), "choose another workload, whose messages have one size",
 				func() bool { return w.Kind != paths.MatrixTraffic }, kind)

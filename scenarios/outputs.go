@@ -65,7 +65,7 @@ func Inputs(path string, overrides []string) []string {
 	if fault != nil {
 		return nil
 	}
-	c, faults := parse(name, data, overrides)
+	c, faults := parse(name, data, overrides, &files{})
 	if faults != nil {
 		return []string{name}
 	}

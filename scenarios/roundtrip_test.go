@@ -238,9 +238,9 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte("replica = [{index = 1}, 2]\nworkload.kind = \"training\"\n"), "replica.0=3")
 	f.Add([]byte("[workload]\nkind = \"training\"\npp = 9223372036854775807\ntp = -9223372036854775808"), "a.b=\"\"\"")
 	f.Fuzz(func(t *testing.T, data []byte, override string) {
-		s, err := parseCell("fuzz.toml", data, []string{override})
+		s, err := parseCell(data, override)
 		if err == nil {
-			sameBy(t, s, ParseCell)
+			sameBy(t, s, func(_ string, data []byte) (*Scenario, error) { return parseCell(data) })
 			return
 		}
 		var fs Diagnostics
@@ -253,4 +253,14 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	})
+}
+
+// parseCell reads a scenario as one cell of a sweep.
+func parseCell(data []byte, overrides ...string) (*Scenario, error) {
+	c, faults := parse("cell.toml", data, overrides, &files{})
+	if faults != nil {
+		return nil, faults
+	}
+	c.cell = true
+	return c.finish()
 }

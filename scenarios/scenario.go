@@ -38,6 +38,8 @@ type Scenario struct {
 	Tiers    []Tier             // inside the fabric, from the inside out; none of other fabrics
 	Replay   circuits.Replay    // of the decided topologies
 	Engine   paths.Engine       // of fabrics of links
+
+	files *files // that its keys name
 }
 
 // Workload says what is computed and moved. Kind tells which embedded part applies.

@@ -2,7 +2,6 @@ package scenarios
 
 import (
 	"maps"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -15,6 +14,7 @@ type source struct {
 	root   map[string]any
 	layers []schema.Layer // the file itself first
 
+	files   *files
 	rebased bool // an override gives the key base
 }
 
@@ -50,7 +50,7 @@ func (s *source) inherit(depth int) Diagnostics {
 		at.Problem, at.Remedy = "is based on a scenario that is based on another, and so on without end", "base scenarios on one that stands alone"
 		return Diagnostics{at}
 	}
-	below, faults := openBase(s.layers[0].File, text, depth)
+	below, faults := s.openBase(s.layers[0].File, text, depth)
 	if faults != nil {
 		for i := range faults {
 			if faults[i].Line == 0 && faults[i].Key == "" { // the file itself cannot be read
@@ -65,8 +65,8 @@ func (s *source) inherit(depth int) Diagnostics {
 }
 
 // openBase reads the scenario that the one in file is based on: a file beside it, or one that is built in.
-func openBase(file, base string, depth int) (*source, Diagnostics) {
-	name, data, fault := open(beside(file, base))
+func (s *source) openBase(file, base string, depth int) (*source, Diagnostics) {
+	name, data, fault := s.files.open(s.files.beside(file, base))
 	if fault != nil {
 		return nil, Diagnostics{*fault}
 	}
@@ -74,6 +74,7 @@ func openBase(file, base string, depth int) (*source, Diagnostics) {
 	if faults != nil {
 		return nil, faults
 	}
+	below.files = s.files
 	if faults := below.inherit(depth + 1); faults != nil {
 		return nil, faults
 	}
@@ -85,10 +86,10 @@ func openBase(file, base string, depth int) (*source, Diagnostics) {
 }
 
 // beside returns the path of a scenario that one in file names: of a file beside it if there is one, else the name.
-func beside(file, name string) string {
+func (f *files) beside(file, name string) string {
 	if at := filepath.Join(filepath.Dir(file), name); !filepath.IsAbs(name) {
 		for _, candidate := range []string{at, at + ".toml"} {
-			if info, err := os.Stat(candidate); err == nil && !info.IsDir() {
+			if f.exists(candidate) {
 				return candidate
 			}
 		}

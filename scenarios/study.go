@@ -52,8 +52,9 @@ func ParseStudy(name string, data []byte, overrides []string) (*Study, error) {
 	if faults != nil {
 		return nil, faults
 	}
+	src.files = &files{}
 	st := &Study{src: src, bases: map[string]*source{}}
-	c := newChecker(defaultName(name), src.root, src.layers)
+	c := newChecker(defaultName(name), src.root, src.layers, src.files)
 	plain := st.readAxes(c, overrides)
 	st.Plots = readPlots(c)
 	delete(src.root, "sweep")
@@ -175,7 +176,7 @@ func (st *Study) Variant(i int) (*Scenario, error) {
 		}
 	}
 	s := &source{root: merged(src.root, nil), layers: src.layers}
-	c := newChecker(defaultName(st.src.layers[0].File), s.root, s.layers)
+	c := newChecker(defaultName(st.src.layers[0].File), s.root, s.layers, &files{})
 	maps.Copy(c.Set, st.set)
 	c.Varied, c.cell = map[string]schema.Origin{}, true
 	for a, v := range at {
@@ -242,10 +243,10 @@ func (st *Study) based(a *Axis, base string) (*source, Diagnostics) {
 	if s, ok := st.bases[base]; ok {
 		return s, nil
 	}
-	s := &source{root: merged(st.src.root, map[string]any{baseKey: base}), layers: st.src.layers}
+	s := &source{root: merged(st.src.root, map[string]any{baseKey: base}), layers: st.src.layers, files: st.src.files}
 	faults := s.inherit(0)
 	if faults == nil {
-		c := newChecker(st.Name, s.root, s.layers)
+		c := newChecker(st.Name, s.root, s.layers, st.src.files)
 		c.refuseNonFinite()
 		faults = c.Diagnostics
 	}

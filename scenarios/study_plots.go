@@ -40,7 +40,7 @@ func Plots(path string) ([]result.Plot, error) {
 	if faults != nil {
 		return nil, faults
 	}
-	c := newChecker(defaultName(name), src.root, src.layers)
+	c := newChecker(defaultName(name), src.root, src.layers, nil)
 	plots := readPlots(c)
 	if len(c.Diagnostics) > 0 {
 		return nil, c.Diagnostics.Sorted()

@@ -119,14 +119,14 @@ func (in *reader) add(words []string) {
 		return
 	}
 	if len(words) < 2 || len(words) > 4 || words[0] == "" || words[1] == "" {
-		in.report("%d words in %q; want from, to, and perhaps a rate and a latency", len(words), strings.Join(words, " "))
+		in.report("%d words; want from, to, and perhaps a rate and a latency", len(words))
 		return
 	}
 	link := in.options.Link
 	if len(words) > 2 && words[2] != "" {
 		rate, err := units.ParseRate(words[2])
-		if err != nil {
-			in.report("%v", err)
+		if err != nil { // words are not quoted: the file may hold anything
+			in.report("the third word is no rate; want one such as 400Gbps")
 			return
 		}
 		link.Rate = float64(rate)
@@ -134,20 +134,20 @@ func (in *reader) add(words []string) {
 	if len(words) > 3 && words[3] != "" {
 		latency, err := units.ParseTime(words[3])
 		if err != nil {
-			in.report("%v", err)
+			in.report("the fourth word is no time; want one such as 500ns")
 			return
 		}
 		link.Latency = latency
 	}
 	switch {
 	case !(link.Rate > 0):
-		in.report("the link from %s to %s has a rate of %g b/s; want one above 0, here or for all links", words[0], words[1], link.Rate)
+		in.report("the link has a rate of %g b/s; want one above 0, here or for all links", link.Rate)
 		return
 	case link.Latency < 0:
-		in.report("the link from %s to %s has a latency of %v; want at least 0", words[0], words[1], link.Latency)
+		in.report("the link has a latency of %v; want at least 0", link.Latency)
 		return
 	case words[0] == words[1]:
-		in.report("a link from node %s to itself", words[0])
+		in.report("a link from a node to itself")
 		return
 	}
 	link.From, link.To = in.node(words[0]), in.node(words[1])

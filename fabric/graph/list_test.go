@@ -85,14 +85,14 @@ func TestFaults(t *testing.T) {
 		text, want string
 		none       bool // no rate is given for all links
 	}{
-		{"0 1\n0\n", "net:2: 1 words in \"0\"; want from, to", false},
+		{"0 1\n0\n", "net:2: 1 words; want from, to", false},
 		{"0 1 1Gbps 2ns 3\n", "net:1: 5 words", false},
 		{"0,,1Gbps\n", "net:1: 3 words", false},
-		{"0 1\n1 0 fast\n", "net:2: \"fast\" is no rate", false},
-		{"0 1 1Gbps -4ns\n", "net:1: \"-4ns\" is no", false},
-		{"0 1 0Gbps\n", "net:1: the link from 0 to 1 has a rate of 0 b/s; want one above 0", false},
-		{"0 1\n", "net:1: the link from 0 to 1 has a rate of 0 b/s", true},
-		{"a b\nb b\n", "net:2: a link from node b to itself", false},
+		{"0 1\n1 0 fast\n", "net:2: the third word is no rate", false},
+		{"0 1 1Gbps -4ns\n", "net:1: the fourth word is no", false},
+		{"0 1 0Gbps\n", "net:1: the link has a rate of 0 b/s; want one above 0", false},
+		{"0 1\n", "net:1: the link has a rate of 0 b/s", true},
+		{"a b\nb b\n", "net:2: a link from a node to itself", false},
 		{"0 1\n1 3\n", "3 nodes, one of them number 3; want them numbered from 0 without gaps", false},
 		{"0 1\nfrom to\n", "", false}, // names, of a second line
 		{"# nothing\n", "net has no links", false},

@@ -161,6 +161,9 @@ func (c *badCase) try(t *testing.T, s *runner, dir string) {
 	if stderr == "" {
 		fail("no word")
 	}
+	if strings.Contains(stderr, secretWord) {
+		fail("quotes a file that is no scenario")
+	}
 }
 
 // changes lists what was changed.

@@ -59,6 +59,9 @@ func badThings(t *testing.T, dir, whole string) {
 	write("faults-back.json", []byte("[{\"node_id\": \"a\", \"event_time\": 2, \"event_type\": \"fault_start\"},\n{\"node_id\": \"a\", \"event_time\": 1, \"event_type\": \"fault_end\"}]\n"))
 	write("megabyte.txt", []byte(strings.Repeat("a", 1<<20)+" b\n"))
 	write("zeros", make([]byte, 1<<16))
+	write("secret", []byte("password = "+secretWord+"\n"+secretWord+" "+secretWord+","+secretWord+"\n"))
+	write("secret.csv", []byte("0,"+secretWord+"\n"+secretWord+",0\n"))
+	write("secret.json", []byte("{\""+secretWord+"\": \""+secretWord+"\"}\n"))
 	for _, ending := range []string{".toml", ".bench"} {
 		must(os.Symlink("loop"+ending, filepath.Join(dir, "loop"+ending)))
 		must(os.Symlink("/dev/zero", filepath.Join(dir, "zero"+ending)))
@@ -190,6 +193,9 @@ func badThings(t *testing.T, dir, whole string) {
 		must(os.WriteFile(filepath.Join(at, result.PlanFile), []byte("{}"), 0o666))
 	})
 }
+
+// secretWord is in files that are no scenarios, of which no refusal may quote anything.
+const secretWord = "hunter2"
 
 // manyKeys are keys that no scenario has, n of them.
 func manyKeys(n int) string {

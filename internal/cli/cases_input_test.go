@@ -40,6 +40,41 @@ var inputCases = []correctedCase{
 		before: "blames workload.root", right: "blames workload.peer",
 		check: refusedWith("wrong-peer.toml:1: workload.peer: "),
 	},
+	{
+		name: "payload-of-call", args: []string{"check", "@/payload.toml"},
+		before: "a key without effect", right: "refused, or an effect",
+		check: refusedWith("payload.toml:5: workload.payload: is not used by a collective call"),
+	},
+	{
+		name: "duration-of-phases", args: []string{"check", "@/dur.toml"},
+		before: "a key without effect", right: "refused, or an effect",
+		check: refusedWith("dur.toml:7: workload.duration: is not used by workload"),
+	},
+	{
+		name: "milp-export", args: []string{"check", "@/milp-export.toml"},
+		before: "writes files outside the run", right: "refused: outputs are flags",
+		check: refusedWith("milp-export.toml:6: policy.milp.export: names an output, which no key does any more; leave it out, and give sim run --milp-export DIR"),
+	},
+	{
+		name: "too-few-ports", args: []string{"check", "@/too-few-ports.toml"},
+		before: "check OK, run fails", right: "check refuses",
+		check: refusedWith("too-few-ports.toml:11: fabric.ports_per_pod: direct: too few ports: pod 0 exchanges data with 10 pods and has 4 ports"),
+	},
+	{
+		name: "pods255", args: []string{"check", "@/pods255.toml"},
+		before: "check OK, run fails", right: "check refuses",
+		check: refusedWith("policy.collectives: ring: ", "policy.collectives: direct: "),
+	},
+	{
+		name: "tiny-chunk", args: []string{"check", "@/tiny-chunk.toml"},
+		before: "check OK, then out of memory", right: "refused by check, with the estimate",
+		check: refusedWith("tiny-chunk.toml:29: policy.chunk: ring: broadcast among 16 ranks is 960,000 transfers, which take 2.2 GB of memory"),
+	},
+	{
+		name: "tiny-chunk-of-much", args: []string{"check", "@/tiny-chunk.toml", "--set", "workload.message=1TB"},
+		before: "check OK, then out of memory", right: "refused by check, with the estimate",
+		check: refusedWith("tiny-chunk.toml:29: policy.chunk: ring: broadcast among 16 ranks is more than"),
+	},
 }
 
 // refusedWith returns a check that the command ends with exit code 2 and exactly as many lines as are given, line i with

@@ -16,6 +16,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 
 	"sim/scenarios/queue"
+	"sim/scenarios/result"
 	"sim/scenarios/study"
 )
 
@@ -208,5 +209,85 @@ seed = "1..2"
 	if text := out.String(); strings.Count(text, "of which the server takes 32768 at most; raise its max_payload") != 2 ||
 		!strings.Contains(text, "fail each time") || strings.Contains(text, "again") {
 		t.Errorf("%s", text)
+	}
+}
+
+// What a cell needs travels with it: a worker in another directory computes cells of traces, mappings and steps whose
+// files it does not have, and the results are those of a sweep without a queue.
+func TestQueueCarriesFiles(t *testing.T) {
+	dir := put(t, map[string]string{
+		"t.goal":    "num_ranks 2\nrank 0 {\nl1: send 1000b to 1 tag 0\n}\nrank 1 {\nl1: recv 1000b from 0 tag 0\n}\n",
+		"ranks.txt": "1\n0\n",
+		"queued.toml": `
+[workload]
+kind = "trace"
+files = "t.goal"
+[fabric]
+kind = "torus"
+dims = [2]
+[policy]
+routers = ["dor"]
+mapping = "ranks.txt"
+[sweep]
+seed = "1..2"
+`})
+	s, err := queue.Embedded(queue.EmbeddedOptions{Listen: "127.0.0.1:0", Dir: filepath.Join(dir, "store")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	worker, _ := truesim(t, t.TempDir(), "worker", s.URL())
+	if err := worker.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		worker.Process.Kill()
+		worker.Wait()
+	}()
+	runTrue(t, dir, "sweep", "queued.toml", "--queue", s.URL(), "--no-plots", "--out", "there")
+	runTrue(t, dir, "sweep", "queued.toml", "--no-plots", "--out", "here")
+	var csv [2]string
+	for i, name := range []string{"there", "here"} {
+		data, err := os.ReadFile(filepath.Join(dir, name, "metrics.csv"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		csv[i] = string(data)
+	}
+	if csv[0] != csv[1] || strings.Count(csv[0], "\n") < 3 {
+		t.Errorf("with a queue:\n%s\nwithout:\n%s", csv[0], csv[1])
+	}
+}
+
+// Whoever can put tasks on a queue learns nothing of a worker's files: tasks that name one fail alike whether it is there
+// or not, and quote nothing.
+func TestQueueOpensNoFiles(t *testing.T) {
+	dir := put(t, map[string]string{"secret": "password = hunter2\n"})
+	for _, scenario := range []string{
+		"base = \"%s\"\n",
+		"base = \"/proc/self/environ\" # %s\n",
+		"[workload]\nkind = \"trace\"\nfiles = [\"%s\"]\nformat = \"goal\"\n[fabric]\nkind = \"torus\"\ndims = [2]\n",
+		"[workload]\nkind = \"matrix\"\nmatrix_file = \"%s\"\n[fabric]\nkind = \"torus\"\ndims = [2]\n",
+	} {
+		var told []string
+		for _, name := range []string{"secret", "absent"} {
+			file := filepath.ToSlash(filepath.Join(dir, name))
+			task, err := json.Marshal(study.Task{Key: "k", Policy: "dor", Model: result.Model, Scenario: fmt.Sprintf(scenario, file)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			data, err := study.Do(context.Background(), task)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var r study.Record
+			if err := json.Unmarshal(data, &r); err != nil || r.Failed == "" {
+				t.Fatalf("%s: %s, want a failure", scenario, data)
+			}
+			told = append(told, strings.ReplaceAll(r.Failed, name, "FILE"))
+		}
+		if told[0] != told[1] || strings.Contains(told[0], "hunter2") || strings.Contains(told[0], "PATH=") {
+			t.Errorf("%s: a worker tells %q of a file and %q of none", scenario, told[0], told[1])
+		}
 	}
 }

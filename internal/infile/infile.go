@@ -2,6 +2,7 @@
 package infile
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"io/fs"
@@ -27,10 +28,13 @@ func Open(path string) (*os.File, int64, error) {
 
 // Read reads a regular file of at most maxBytes bytes. Of a larger file it returns the first maxBytes+1 bytes.
 func Read(path string, maxBytes int) ([]byte, error) {
-	f, _, err := Open(path)
+	f, size, err := Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, int64(maxBytes)+1))
+	var b bytes.Buffer
+	b.Grow(int(min(size, int64(maxBytes))) + bytes.MinRead) // a file may still grow, and those of /proc have no size
+	_, err = b.ReadFrom(io.LimitReader(f, int64(maxBytes)+1))
+	return b.Bytes(), err
 }

@@ -117,7 +117,9 @@ type Row struct {
 	Reads []string // options that it has
 	// Divides tells that it has others expand parts of the call.
 	Divides bool
-	expand  func(b *builder, j *job) error
+	// Searches reports whether it looks for rings or trees before it sends, which takes long on large networks.
+	Searches bool
+	expand   func(b *builder, j *job) error
 }
 
 // passes is the option of algorithms that pass data on in pieces, where they do.
@@ -127,13 +129,13 @@ const passes = "chunk if workload.kind=broadcast|reduce"
 var Table = []Row{
 	{Name: "ring", Doc: "blocks go round a ring of the ranks in order (Patarasuk and Yuan 2009)", Reads: []string{passes}, expand: oneRing},
 	{Name: "bidirectional-ring", Doc: "half of each block goes round each way", Reads: []string{passes}, expand: bothWays},
-	{Name: "multi-ring", Doc: "parts of each block go both ways round edge-disjoint rings over all links; regular graphs best", Reads: []string{passes}, expand: multiRing},
+	{Name: "multi-ring", Doc: "parts of each block go both ways round edge-disjoint rings over all links; regular graphs best", Reads: []string{passes}, Searches: true, expand: multiRing},
 	{Name: "bucket", Doc: "rings along each axis of a torus in turn, all axes at once (Sack and Gropp 2015)", expand: bucket},
 	{Name: "halving-doubling", Doc: "halves exchanged at distances that halve, and then double (Thakur et al. 2005); powers of two", expand: halvingDoubling},
 	{Name: "swing", Doc: "halves exchanged at distances 1, 1, 3, 5 ... along all axes at once (De Sensi et al. 2024); powers of two", expand: swing},
 	{Name: "direct", Doc: "each block goes straight to where it is wanted", expand: direct},
 	{Name: "hierarchical", Doc: "inside domains, across them, and inside again", Reads: []string{"hierarchical", "chunk"}, Divides: true, expand: hierarchical},
-	{Name: "tree-packing", Doc: "chunks go along spanning trees that load all links equally; groups of connected neighbours", Reads: []string{"chunk"}, expand: packing},
+	{Name: "tree-packing", Doc: "chunks go along spanning trees that load all links equally; groups of connected neighbours", Reads: []string{"chunk"}, Searches: true, expand: packing},
 }
 
 // ByName returns the algorithm of that name.
@@ -161,6 +163,20 @@ func (r Row) Expand(ctx context.Context, p *Problem, o Options) (*Schedule, erro
 		return nil, fmt.Errorf("%s: %w", r.Name, err)
 	}
 	return b.Schedule, nil
+}
+
+// Count calls each with the ranks of every transfer of the schedule that Expand would return. It keeps none, so it takes
+// little memory. It fails as Expand does, but for the number of transfers, and with the first error of each.
+func (r Row) Count(ctx context.Context, p *Problem, o Options, each func(src, dst int32) error) error {
+	if err := p.check(); err != nil {
+		return err
+	}
+	b := newBuilder(ctx, p, o)
+	b.each = each
+	if err := cmp.Or(r.expand(b, b.call()), b.err, ctx.Err()); err != nil {
+		return fmt.Errorf("%s: %w", r.Name, err)
+	}
+	return nil
 }
 
 // A CallError says what of a call cannot be. It wraps ErrCall.

@@ -100,7 +100,9 @@ func (b *builder) gatherRing(ranks, ring []int32, part func(place int32) data) {
 // chain passes some data of a broadcast along a path of places, or that of a reduce back along it.
 func (b *builder) chain(j *job, path []int32, d data) {
 	n := len(path)
-	for _, piece := range d.pieces(b.chunks(d.bytes(), slowest(b.p.Network), n-1, fillShare)) {
+	pieces := b.chunks(d.bytes(), slowest(b.p.Network), n-1, fillShare)
+	for k := 0; k < pieces && b.err == nil; k++ { // there may be billions, of which the first few are too many
+		piece := d.cut(k, pieces)
 		for i := range n - 1 {
 			if from, to := j.ranks[path[i]], j.ranks[path[i+1]]; j.kind == Broadcast {
 				b.send(from, to, piece, false)

@@ -78,6 +78,9 @@ type builder struct {
 
 	ctx context.Context // of Expand
 	err error           // why nothing more is sent
+
+	each    func(src, dst int32) error // takes each transfer, of which none is kept then; nil to keep all
+	counted int                        // transfers that each has taken
 }
 
 // MaxTransfers is the most transfers of a schedule, some 2 GB with the tasks that they become.
@@ -133,6 +136,10 @@ func (b *builder) sendRouted(src, dst int32, d data, reduce bool) {
 // links are done first at the same time, successive blocks of data take them in turn. The choice thus depends on the
 // round alone: both halves of an all-reduce use the same links as a reduce-scatter and an all-gather.
 func (b *builder) sendOver(parallel []int32, src, dst int32, d data, reduce bool) {
+	if b.each != nil {
+		b.count(src, dst, d)
+		return
+	}
 	id := int32(len(b.Transfers))
 	if id%(1<<12) == 0 && b.err == nil {
 		b.err = b.ctx.Err()
@@ -168,6 +175,19 @@ func (b *builder) sendOver(parallel []int32, src, dst int32, d data, reduce bool
 	b.last[k] = id
 	b.spans = append(b.spans, d...)
 	b.Transfers = append(b.Transfers, t)
+}
+
+// count passes a transfer to each, and keeps nothing of it.
+func (b *builder) count(src, dst int32, d data) {
+	if len(d) == 0 || src == dst || b.err != nil {
+		return
+	}
+	if b.counted++; b.counted%(1<<12) == 0 {
+		b.err = b.ctx.Err()
+	}
+	if b.err == nil {
+		b.err = b.each(src, dst)
+	}
 }
 
 // versions is what transfers have done with the bytes of a rank.

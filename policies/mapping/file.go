@@ -40,7 +40,7 @@ func ReadFile(data []byte, number func(name string) (int, bool)) ([]int, error) 
 			e, ok = n, true
 		}
 		if !ok {
-			return nil, fmt.Errorf("line %d is %.40q, which names no endpoint", line, text)
+			return nil, fmt.Errorf("line %d names no endpoint", line)
 		}
 		list = append(list, e)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -77,6 +78,9 @@ func broken(name string, data []byte, err error) Diagnostic {
 		message, key = p.Message, p.LastKey
 		// The library counts a line end that it stumbles over as the next line.
 		line = 1 + bytes.Count(data[:min(len(data), max(0, p.Position.Start))], []byte("\n"))
+	}
+	if filepath.Ext(name) != ".toml" { // no scenario by its name: nothing of it is quoted
+		return Diagnostic{File: name, Line: line, Problem: "is no TOML", Remedy: "see https://toml.io"}
 	}
 	if number, ok := strings.CutSuffix(strings.TrimSuffix(message, "."), " is out of range for int64"); ok {
 		return Diagnostic{

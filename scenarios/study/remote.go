@@ -17,12 +17,13 @@ import (
 	"sim/scenarios/result"
 )
 
-// Task is a cell on its way to another machine: it needs no file but itself.
+// Task is a cell on its way to another machine. It holds all files that the cell needs.
 type Task struct {
-	Key      string `json:"key"`
-	Policy   string `json:"policy"`
-	Model    int    `json:"model"`
-	Scenario string `json:"scenario"` // resolved TOML
+	Key      string            `json:"key"`
+	Policy   string            `json:"policy"`
+	Model    int               `json:"model"`
+	Scenario string            `json:"scenario"`        // resolved TOML
+	Files    map[string][]byte `json:"files,omitempty"` // that the scenario names, such as traces, by their paths in it
 }
 
 // Task returns the JSON of cell i's task.
@@ -32,10 +33,16 @@ func (p *Plan) Task(i int) ([]byte, error) {
 		return nil, err
 	}
 	c := &p.Sweep.Cells[i]
-	return json.Marshal(Task{c.Key, c.Policy, result.Model, string(s.Only(c.Policy).TOML())})
+	one := s.Only(c.Policy)
+	files, err := one.Carried()
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(Task{c.Key, c.Policy, result.Model, string(one.TOML()), files})
 }
 
-// Do computes a task that Plan.Task made and returns its Record as JSON. A cell that fails by itself is a Record that
+// Do computes a task that Plan.Task made and returns its Record as JSON. Tasks come from whoever has access to the queue:
+// no file of this machine is opened for one. A cell that fails by itself is a Record that
 // says so; the error is for tasks that are none, or of another version of the models.
 func Do(ctx context.Context, task []byte) ([]byte, error) {
 	var t Task
@@ -56,7 +63,7 @@ func Do(ctx context.Context, task []byte) ([]byte, error) {
 }
 
 func (t *Task) record(ctx context.Context) (*Record, error) {
-	s, err := scenarios.ParseCell("cell.toml", []byte(t.Scenario))
+	s, err := scenarios.ParseCarried("cell.toml", []byte(t.Scenario), t.Files)
 	if err != nil {
 		return nil, err
 	}

@@ -47,7 +47,7 @@ func ReadSizes(r io.Reader, name string, n int) ([]int64, error) {
 		}
 		entries := strings.Split(text, ",")
 		if row == 1 && isHeader(entries) {
-			return nil, fmt.Errorf("%w: %s:%d: %q begins a header, and a matrix has sizes alone: leave the line out", ErrTraffic, name, line, strings.TrimSpace(entries[0]))
+			return nil, fmt.Errorf("%w: %s:%d: the line is a header, and a matrix has sizes alone: leave it out", ErrTraffic, name, line)
 		}
 		if len(entries) != n {
 			report(line, min(len(entries), n)+1, "a row of %d entries; want %d, one a node", len(entries), n)
@@ -258,7 +258,7 @@ func parseEntry(text string) (int64, string) {
 	}
 	b, err := units.ParseBytes(text)
 	if err != nil {
-		return 0, err.Error()
+		return 0, "the entry is no size; write bytes, such as 4000000 or 4MB" // which is not quoted: the file may hold anything
 	}
 	return int64(b), ""
 }

@@ -77,13 +77,13 @@ func TestMatrixRefused(t *testing.T) {
 		{"0,1\n1,0\n0,0\n", "demand.csv:3:1: the matrix has 3 rows; want 2"},
 		{"# x\n0,-4\n1,0\n", "demand.csv:2:2: -4 B is negative"},
 		{"0,4\n1,7\n", "demand.csv:2:2: node 1 sends 7 B to itself; want 0"},
-		{"0,4\nmany,0\n", "demand.csv:2:1: \"many\" is no size"},
+		{"0,4\nmany,0\n", "demand.csv:2:1: the entry is no size"},
 		{"0,4\n,0\n", "demand.csv:2:1: "},
 		{"0,1.5\n1,0\n", "demand.csv:1:2: "},
 		{"0,0\n0,0\n", "demand.csv moves nothing"},
 		{"0,1152921504606846975\n1,0\n", "more bytes than can be counted"},
 		{"", "the matrix has 0 rows"},
-		{"# x\na, b,c\n0,1\n1,0\n", `demand.csv:2: "a" begins a header, and a matrix has sizes alone: leave the line out`},
+		{"# x\na, b,c\n0,1\n1,0\n", `demand.csv:2: the line is a header`},
 		{"0,-1\n-2,0\n", "demand.csv:2:1: -2 B is negative"},
 	} {
 		_, err := readTraffic(c.text, 2, nil)

@@ -110,7 +110,7 @@ func TestReadSizes(t *testing.T) {
 		"0,NaN\n1,0\n":         "m.csv:1:2: ",
 		"0,1\n1,3\n":           "m.csv:2:2: node 1 sends 3 B to itself",
 		"0,9e18\n1,0\n":        "m.csv:1:2: ",
-		"a,b\n0,1\n1,0\n":      "m.csv:1: \"a\" begins a header",
+		"a,b\n0,1\n1,0\n":      "m.csv:1: the line is a header",
 		"0,5000PB\n5000PB,0\n": "m.csv:1:2: the matrix is more bytes than can be counted",
 	} {
 		if _, err := collective.ReadSizes(strings.NewReader(text), "m.csv", 2); !errors.Is(err, collective.ErrTraffic) || !strings.Contains(err.Error(), want) {

@@ -39,7 +39,7 @@ func ReadFaults(name string, data []byte, servers int) (*FaultLog, error) {
 		case FromSeconds(*e.Time*Day.Seconds()) < f.Span:
 			return l.wrong(line, "ends an entry at day %g, before the one above it; sort the log by time", *e.Time)
 		case e.Type != "fault_start" && e.Type != "fault_end":
-			return l.wrong(line, "ends an entry of type %.40q; want fault_start or fault_end", e.Type)
+			return l.wrong(line, "ends an entry of another type; want fault_start or fault_end")
 		}
 		f.Span = FromSeconds(*e.Time * Day.Seconds())
 		s := known[*e.Node]

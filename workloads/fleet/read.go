@@ -120,7 +120,7 @@ func (l *logReader) inOrder(line int) error {
 func (l *logReader) slice(line int, text string) (Shape, error) {
 	chips, err := strconv.ParseFloat(text, 64) // of data frames, that write 8.0
 	if err != nil || chips < 1 || chips != math.Trunc(chips) {
-		return Shape{}, l.wrong(line, "%.40q is not a number of accelerators", text)
+		return Shape{}, l.wrong(line, "holds no whole number of accelerators where one belongs")
 	}
 	shape, ok := l.d.Mix.AtLeast(int(min(chips, 1<<30)))
 	if !ok {
@@ -167,7 +167,7 @@ func (l *logReader) moment(line int, text string) (time.Time, error) {
 			return t, nil
 		}
 	}
-	return time.Time{}, l.wrong(line, "%.40q is not a moment such as 2023-03-01 00:18:22", text)
+	return time.Time{}, l.wrong(line, "holds no moment such as 2023-03-01 00:18:22 where one belongs")
 }
 
 // since returns seconds from time 0, which the first moment sets.

@@ -66,7 +66,7 @@ func (l *logReader) ran(line int, when [3]time.Time, duration string) (float64, 
 	if duration != "" {
 		work, err := strconv.ParseFloat(duration, 64)
 		if err != nil || work < 0 {
-			return 0, l.wrong(line, "a duration of %.20q s; want seconds from 0", duration)
+			return 0, l.wrong(line, "the duration is no number of seconds; want seconds from 0")
 		}
 		return work, nil // NaN, of data frames, is none
 	}

@@ -49,9 +49,9 @@ func entries[T any](l *logReader, of func(line int, entry *T) error) error {
 		case errors.Is(err, io.ErrUnexpectedEOF):
 			return l.wrong(upTo(int64(len(l.data))), "is cut off in the middle of an entry")
 		case errors.As(err, &syntax):
-			return l.wrong(upTo(syntax.Offset), "%v", err)
+			return l.wrong(upTo(syntax.Offset), "is no JSON here")
 		case err != nil:
-			return l.wrong(upTo(d.InputOffset()), "ends an entry that cannot be read: %v", err)
+			return l.wrong(upTo(d.InputOffset()), "ends an entry whose fields have other types than those of a log")
 		}
 		if err := of(upTo(d.InputOffset()), &entry); err != nil {
 			return err

@@ -13,7 +13,7 @@ func readRFold(l *logReader) error {
 		submit, err1 := strconv.ParseFloat(row[1], 64)
 		work, err2 := strconv.ParseFloat(row[5], 64)
 		if err1 != nil || err2 != nil {
-			return l.wrong(line, "submitted at %.20q s for %.20q s; want seconds from 0", row[1], row[5])
+			return l.wrong(line, "the submission or the length is no number of seconds; want seconds from 0")
 		}
 		shape, err := l.shaped(line, row[2], row[3])
 		if err != nil {
@@ -36,7 +36,7 @@ func (l *logReader) shaped(line int, topology, text string) (Shape, error) {
 	}
 	shape, err := ParseShape(text)
 	if err != nil {
-		return shape, l.wrong(line, "%v", err)
+		return shape, l.wrong(line, "the slice is none that jobs may ask for; write three sides such as 4x4x8, with T at the end if twisted")
 	}
 	return shape, nil
 }

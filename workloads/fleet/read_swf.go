@@ -32,7 +32,7 @@ func readSWF(l *logReader) error {
 		for i, f := range fields {
 			v, err := strconv.ParseFloat(f, 64)
 			if err != nil {
-				return l.wrong(line, "field %d is %.20q; want a number", i+1, f)
+				return l.wrong(line, "field %d is no number; want one", i+1)
 			}
 			x[i] = v
 		}

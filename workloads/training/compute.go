@@ -140,7 +140,7 @@ func ReadOperators(data []byte) (o Operators, err error) {
 		switch {
 		case line == "" || strings.HasPrefix(key, "train_iter") || key == "time_gpu_max" || key == "time_gpu_min":
 		case !found:
-			return o, fail("%.40q; want NAME: or time_gpu_avg: MICROSECONDS", line)
+			return o, fail("neither an operator nor its time; want NAME: or time_gpu_avg: MICROSECONDS")
 		case key == "time_gpu_avg":
 			us, err := strconv.ParseFloat(value, 64)
 			t, far := engine.FromSeconds(us * 1e-6)
@@ -148,14 +148,14 @@ func ReadOperators(data []byte) (o Operators, err error) {
 			case at == nil:
 				return o, fail("a time of no operator; want the line NAME: before it")
 			case err != nil || far != nil || !(us >= 0):
-				return o, fail("%.40q is no time; want microseconds", value)
+				return o, fail("no time; want microseconds")
 			case given[name]:
 				return o, fail("a second time of %s; want one", name)
 			}
 			given[name] = true
 			*at += t
 		case value != "":
-			return o, fail("%.40q; want NAME: or time_gpu_avg: MICROSECONDS", line)
+			return o, fail("neither an operator nor its time; want NAME: or time_gpu_avg: MICROSECONDS")
 		default:
 			name = key
 			switch {
@@ -172,7 +172,7 @@ func ReadOperators(data []byte) (o Operators, err error) {
 			case key == "layernorm2" || strings.HasPrefix(key, "mlp_") || strings.HasPrefix(key, "moe_"):
 				at = &o.Network
 			default:
-				return o, fail("operator %.40q is not known; want Emb, layernorm, atten_*, layernorm2, mlp_*, moe_*, layernorm_post, logit_time or param_time", key)
+				return o, fail("the operator is not known; want Emb, layernorm, atten_*, layernorm2, mlp_*, moe_*, layernorm_post, logit_time or param_time")
 			}
 		}
 	}

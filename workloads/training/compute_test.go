@@ -68,8 +68,8 @@ func TestReadOperators(t *testing.T) {
 		"Emb:\n time_gpu_avg: -1":   "line 2",
 		"Emb:\n time_gpu_avg: 1e30": "line 2",
 		"Emb:\n time_gpu_avg: 1\n time_gpu_avg: 1": "line 3: a second time of Emb",
-		"conv:": "line 1: operator \"conv\" is not known",
-		"hello": "line 1: \"hello\"",
+		"conv:": "line 1: the operator is not known",
+		"hello": "line 1: neither an operator nor its time",
 	} {
 		if _, err := ReadOperators([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)

@@ -31,6 +31,8 @@ func ReadJSON(r io.Reader, name string) ([]*Plan, error) {
 	fail := func(err error) error {
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 			err = fmt.Errorf("the text ends at byte %d, in the middle", in.InputOffset())
+		} else if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) { // whose text quotes the file, which may hold anything
+			err = fmt.Errorf("it is no JSON at byte %d", syntax.Offset)
 		}
 		return fmt.Errorf("%w: %s: %w", ErrJSON, name, err)
 	}
@@ -39,7 +41,7 @@ func ReadJSON(r io.Reader, name string) ([]*Plan, error) {
 		return nil, fail(err)
 	}
 	if first != json.Delim('[') && first != json.Delim('{') {
-		return nil, fail(fmt.Errorf("it begins with %v; want a list of plans", first))
+		return nil, fail(errors.New("it does not begin with a list or an object; want a list of plans"))
 	}
 	plans := []*Plan{}
 	for first == json.Delim('{') || in.More() {
@@ -49,10 +51,7 @@ func ReadJSON(r io.Reader, name string) ([]*Plan, error) {
 			case err != nil:
 				return nil, fail(err)
 			case open != json.Delim('{'):
-				if open == nil {
-					open = "null"
-				}
-				return nil, fail(fmt.Errorf("%s is %v; want an object", label, open))
+				return nil, fail(fmt.Errorf("%s is no object; want one", label))
 			}
 		}
 		p, had, err := readPlan(in)
@@ -147,17 +146,17 @@ func readPlan(in *json.Decoder) (*Plan, map[string]bool, error) {
 			return nil, nil, err
 		}
 		key := token.(string) // the decoder takes nothing else for a key
-		if had[key] {
+		at := slices.IndexFunc(members, func(m member) bool { return m.key == key })
+		switch {
+		case at < 0:
+			return nil, nil, fmt.Errorf("a member of unknown name; want %s", keys(members))
+		case had[key]:
 			return nil, nil, fmt.Errorf("member %q comes twice", key)
 		}
 		had[key] = true
 		var raw json.RawMessage
 		if err := in.Decode(&raw); err != nil {
 			return nil, nil, err
-		}
-		at := slices.IndexFunc(members, func(m member) bool { return m.key == key })
-		if at < 0 {
-			return nil, nil, fmt.Errorf("member %q: there is none of that name; want %s", key, keys(members))
 		}
 		if err := decode(raw, members[at].place, members[at].what); err != nil {
 			return nil, nil, fmt.Errorf("member %q: %w", key, err)
@@ -212,19 +211,11 @@ func decode(raw []byte, into any, what string) error {
 	if kind := reflect.TypeOf(into).Elem(); kind.Kind() == reflect.Slice && json.Unmarshal(raw, &list) == nil {
 		for i, entry := range list {
 			if fails(entry, reflect.New(kind.Elem()).Interface()) {
-				return fmt.Errorf("entry %d is %s; want %s", i, clip(entry), what)
+				return fmt.Errorf("entry %d is none; want %s", i, what)
 			}
 		}
 	}
-	return fmt.Errorf("it is %s; want %s", clip(raw), what)
-}
-
-func clip(raw []byte) string {
-	const most = 40
-	if raw = bytes.TrimSpace(raw); len(raw) > most {
-		return string(raw[:most]) + ".."
-	}
-	return string(raw)
+	return fmt.Errorf("it has another value; want %s", what)
 }
 
 // plan puts together what was read.
@@ -266,7 +257,7 @@ func (p *read) plan() (*Plan, error) {
 func (p *read) steps(out *Plan) error {
 	op := slices.Index(opNames[:], p.op)
 	if op < 0 {
-		return fmt.Errorf(`member "op": it is %q; want one of %q`, p.op, opNames)
+		return fmt.Errorf(`member "op": it is not known; want one of %q`, opNames)
 	}
 	out.Steps = &Steps{Parts: p.parts, Phases: make([]Phase, len(p.topologies)), Collective: Collective{
 		GPUs: out.GPUs, Degree: out.Degree, Op: collective.Op(op), Bytes: p.bytes, Rate: p.rate, Latency: engine.Time(p.latency), Delay: engine.Time(p.delay),
@@ -290,7 +281,7 @@ func (p *read) steps(out *Plan) error {
 	for i := range out.Steps.Phases {
 		kind := slices.Index(kindNames[:], p.kinds[i])
 		if kind < 0 {
-			return fmt.Errorf(`member "kinds": entry %d is %q; want one of %q`, i, p.kinds[i], kindNames)
+			return fmt.Errorf(`member "kinds": entry %d is not known; want one of %q`, i, kindNames)
 		}
 		out.Steps.Phases[i] = Phase{Kind: Kind(kind), Reused: p.reused[i], Open: p.open[i], Longest: p.longest[i], Messages: func() []Message { return messages[i] }}
 	}

@@ -2,9 +2,11 @@ package calls
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"sim/engine/units"
+	"sim/internal/text"
 	"sim/policies/collective"
 )
 
@@ -21,6 +23,45 @@ type Call struct {
 	collective.Call
 	Algorithm string
 	Options   collective.Options
+	// TransferBytes is about how much memory a transfer takes when the call is simulated.
+	TransferBytes float64
+}
+
+// ErrTooLarge is wrapped, beside collective.ErrUnserved, where a call would take more memory or ports than there are.
+var ErrTooLarge = fmt.Errorf("%w: too large", collective.ErrUnserved)
+
+// MaxBytes bounds the memory that a call may take when it is simulated.
+const MaxBytes = 2e9
+
+// Fits fails with collective.ErrUnserved if the algorithm does not serve the call, and with ErrTooLarge, naming the number
+// of transfers and the memory, if it would take more than MaxBytes. It calls each, which may be nil, with the ranks of each
+// transfer of a call that takes no more.
+func (c *Call) Fits(ctx context.Context, p *collective.Problem, each func(src, dst int32)) error {
+	row, err := collective.ByName(c.Algorithm)
+	if err != nil {
+		return err
+	}
+	most := int(MaxBytes / c.TransferBytes)
+	n := 0
+	err = row.Count(ctx, p, c.Options, func(src, dst int32) error {
+		if n++; n <= most && each != nil {
+			each(src, dst)
+		}
+		if n > 2*most { // large enough to be told without an end
+			return ErrTooLarge
+		}
+		return nil
+	})
+	switch more := ""; {
+	case errors.Is(err, ErrTooLarge):
+		more = "more than "
+		fallthrough
+	case err == nil && n > most:
+		n = min(n, 2*most)
+		err = fmt.Errorf("%s: %w: %s among %d ranks is %s%s transfers, which take %s%.2g GB of memory to simulate; want fewer ranks or larger chunks, for at most %.2g GB",
+			row.Name, ErrTooLarge, c.Kind, len(p.Group), more, text.Count(n), more, float64(n)*c.TransferBytes/1e9, MaxBytes/1e9)
+	}
+	return err
 }
 
 // New returns the call that keys describe.
@@ -44,6 +85,11 @@ func (c *Call) Expand(ctx context.Context, p *collective.Problem) (*collective.S
 	row, err := collective.ByName(c.Algorithm)
 	if err != nil {
 		return nil, err
+	}
+	if !row.Searches { // else counting takes as long, and the number of transfers has a bound of its own
+		if err := c.Fits(ctx, p, nil); err != nil {
+			return nil, err
+		}
 	}
 	return row.Expand(ctx, p, c.Options)
 }

@@ -196,7 +196,11 @@ func (z *system) diagnostic(key, why string) schema.Diagnostic {
 
 // Refusal words why an algorithm does not serve a call, without what packages are called.
 func Refusal(err error) string {
-	return strings.Replace(err.Error(), collective.ErrUnserved.Error()+": ", "", 1)
+	text := err.Error()
+	for _, sentinel := range []error{ErrTooLarge, collective.ErrUnserved} { // whose text begins with that of the second
+		text = strings.Replace(text, sentinel.Error()+": ", "", 1)
+	}
+	return text
 }
 
 // rounding is what ticks leave between the end of a call and a bound that it meets, relative: of some thousand transfers

@@ -20,7 +20,7 @@ type Engine struct {
 type Traffic struct {
 	TrafficMessage
 	TrafficPacket
-	Payload units.Bytes `key:"payload" doc:"what of a packet counts for sizes and rates" else:"packet" when:"engine.level=packet"`
+	Payload units.Bytes `key:"payload" doc:"what of a packet counts for sizes and rates" else:"packet" when:"engine.level=packet & not-called"`
 	Source  string      `key:"source" doc:"how packets are injected: 'paced' at the rate at which the most loaded link is just full; 'greedy', as fast as the first links take them; 'window', so many of a flow in flight; 'on-off', every flow at a rate for a time; 'poisson', every node at random times" else:"paced; of data-tensor and uniform-random on-off and poisson" choices:"paced|greedy|window|on-off|poisson" when:"not-rings"`
 	Rate    units.Rate  `key:"rate" doc:"payload of each flow over time while it is on" required:"" above:"0" max:"1e16" when:"source(on-off)"`
 	Start   engine.Time `key:"start" doc:"when flows go on; the first packet comes one interval later" default:"1s" when:"engine.level=packet & source(on-off)"`
@@ -44,7 +44,7 @@ type Traffic struct {
 
 // TrafficPoisson is for how long sources send, and how much those that do so at random times.
 type TrafficPoisson struct {
-	Duration engine.Time `key:"duration" doc:"how long flows are on; of Poisson sources, for how long packets are measured after the warm-up" else:"100ms; of Poisson sources the time of 4,000 packets on a link" when:"engine.level=packet & source(on-off|poisson)"`
+	Duration engine.Time `key:"duration" doc:"how long flows are on; of Poisson sources, for how long packets are measured after the warm-up" else:"100ms; of Poisson sources the time of 4,000 packets on a link" when:"engine.level=packet & source(on-off|poisson) & not-phased"`
 	Load     float64     `key:"load" doc:"what each node injects, as a fraction of a link's rate" default:"0.1" above:"0" max:"1000" when:"engine.level=packet & source(poisson)"`
 	Warmup   engine.Time `key:"warmup" doc:"packets injected before this time are not measured" else:"the time of 1,000 packets on a link" when:"engine.level=packet & source(poisson)"`
 }

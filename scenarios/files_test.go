@@ -1,0 +1,123 @@
+package scenarios
+
+import (
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// carriedScenarios name files of every kind: of each the key, the scenario, and the files that its cell must carry.
+func carriedScenarios(t *testing.T) (dir string, list map[string][]string) {
+	t.Helper()
+	dir = t.TempDir()
+	goal := "num_ranks 2\nrank 0 {\nl1: send 1000b to 1 tag 0\n}\nrank 1 {\nl1: recv 1000b from 0 tag 0\n}\n"
+	torus := "[fabric]\nkind = \"torus\"\ndims = [2]\n"
+	for name, text := range map[string]string{
+		"t.goal": goal, "rank.0.goal": goal, "m.csv": "0,5\n7,0\n", "l.txt": "a b\nb a\n", "ranks.txt": "1\n0\n",
+		"trace.toml":  "[workload]\nkind = \"trace\"\nfiles = \"t.goal\"\n" + torus,
+		"map.toml":    "[workload]\nkind = \"trace\"\nfiles = \"t.goal\"\n" + torus + "[policy]\nmapping = \"ranks.txt\"\n",
+		"matrix.toml": "[workload]\nkind = \"matrix\"\nmatrix_file = \"m.csv\"\n" + torus,
+		"graph.toml":  "[workload]\nkind = \"all-to-all\"\nmessage = \"1KB\"\n[fabric]\nkind = \"graph\"\nfile = \"l.txt\"\n",
+		"based.toml":  "base = \"trace.toml\"\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir, map[string][]string{
+		"trace.toml": {"t.goal"}, "map.toml": {"t.goal"}, "matrix.toml": nil, "graph.toml": nil, "based.toml": {"t.goal"},
+	}
+}
+
+// A resolved scenario with the files that it carries is the same scenario where those files are not on the disk. Without
+// them it is refused, whether they are there or not.
+func TestCarried(t *testing.T) {
+	dir, list := carriedScenarios(t)
+	for name, want := range list {
+		s, err := Load(filepath.Join(dir, name), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s = s.Only(s.PolicyNames()[0])
+		carried, err := s.Carried()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, place := range slices.Sorted(maps.Keys(carried)) {
+			got = append(got, filepath.Base(place))
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s carries %q, want %q", name, got, want)
+		}
+		if len(want) > 0 {
+			if _, err := ParseCarried("cell.toml", s.TOML(), nil); !errors.Is(err, ErrInput) || !strings.Contains(err.Error(), "opens no file of this machine") {
+				t.Errorf("%s without its files: %v, want a refusal", name, err)
+			}
+			for place := range carried {
+				if err := os.Rename(place, place+".gone"); err != nil {
+					t.Fatal(err)
+				}
+				defer os.Rename(place+".gone", place)
+			}
+		}
+		there, err := ParseCarried("cell.toml", s.TOML(), carried)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if got, want := there.CellKey(), s.CellKey(); got != want {
+			t.Errorf("%s: cell %s elsewhere, want %s", name, got, want)
+		}
+		for place := range carried {
+			os.Rename(place+".gone", place)
+		}
+	}
+}
+
+// A scenario from elsewhere opens no file of this machine, whichever key names it: the refusal is the same for a file
+// that is there as for one that is not, and has nothing of its content.
+func TestCarriedOpensNothing(t *testing.T) {
+	dir := t.TempDir()
+	there, missing := filepath.Join(dir, "there.toml"), filepath.Join(dir, "missing")
+	if err := os.WriteFile(there, []byte("secret = hunter2\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	torus := "[fabric]\nkind = \"torus\"\ndims = [4, 4, 4]\n"
+	for _, text := range []string{
+		"base = \"FILE\"\n",
+		"[workload]\nkind = \"trace\"\nfiles = [\"FILE\"]\n" + torus,
+		"[workload]\nkind = \"trace\"\nfiles = [\"FILE%d\"]\n" + torus,
+		"[workload]\nkind = \"trace\"\nformat = \"chakra\"\nfiles = [\"FILE\"]\ngroups = \"FILE\"\n" + torus,
+		"[workload]\nkind = \"matrix\"\nmatrix_file = \"FILE\"\n" + torus,
+		"[workload]\nkind = \"all-to-all\"\nsizes = \"FILE\"\nmessage = \"1KB\"\n" + torus,
+		"[workload]\nkind = \"all-to-all\"\nmessage = \"1KB\"\n[fabric]\nkind = \"graph\"\nfile = \"FILE\"\n",
+		"base = \"training-torus\"\npolicy.mapping = \"FILE\"\n",
+		"base = \"training-torus\"\npolicy.mappings = [\"FILE\"]\n",
+		"base = \"gpt7b\"\npolicy.mapping = \"FILE\"\n",
+		"base = \"gpt7b\"\n[workload]\ncompute = \"operators\"\noperators.file = \"FILE\"\n",
+		"base = \"moe-scaleup\"\nworkload.sizes = \"FILE\"\n",
+		"base = \"worked-example\"\nworkload.sizes = \"FILE\"\n",
+		"base = \"worked-example\"\npolicy.planners = [\"imported\"]\npolicy.imported.file = \"FILE\"\n",
+		"base = \"fleet\"\nworkload.arrivals = \"log\"\nworkload.log.file = \"FILE\"\n",
+		"base = \"fleet\"\nworkload.faults.log.file = \"FILE\"\n",
+		"base = \"fleet\"\nworkload.steps.scenarios = [\"FILE\"]\n",
+		"base = \"twojobs\"\npolicy.mapping = \"FILE\"\n",
+	} {
+		var told [2]string
+		for i, file := range []string{there, missing} {
+			_, err := ParseCarried("cell.toml", []byte(strings.ReplaceAll(text, "FILE", filepath.ToSlash(file))), nil)
+			if !errors.Is(err, ErrInput) {
+				t.Errorf("%s: error %v, want a refusal", text, err)
+				continue
+			}
+			told[i] = strings.ReplaceAll(err.Error(), filepath.ToSlash(file), "FILE")
+		}
+		if told[0] = strings.ReplaceAll(told[0], "there.toml", "missing"); told[0] != told[1] || strings.Contains(told[0], "hunter2") {
+			t.Errorf("%s: a file that is there is told apart from one that is not:\n%s\n%s", text, told[0], told[1])
+		}
+	}
+}
