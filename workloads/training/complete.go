@@ -15,7 +15,7 @@ func (b *builder) callingPass(v int, compute engine.Time, m Meta) (span, error) 
 	calls := s.Calls(v, m.Phase)
 	stage := m.Stage
 	first := s.Rank(int(m.Replica), int(stage), 0)
-	split := s.attentionShare(v) // of a piece's compute, before its calls in between
+	split := s.attentionShare(v)                      // of a piece's compute, before its calls in between
 	attention, scores := 0.0, s.scoreSpan(v, m.Phase) // where attention begins in a piece, and where its scores do and end
 	backward := m.Phase == Backward || m.Phase == WeightGradients
 	if backward {
