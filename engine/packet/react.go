@@ -8,7 +8,7 @@ import (
 
 // reaction is the state of Options.React.
 type reaction struct {
-	ended   []int32 // tasks that have ended since it was called last
+	ended   []int32     // tasks that have ended since it was called last
 	at      engine.Time // when they have
 	changes []engine.Change
 	wake    engine.Time // 0 if it has not been called

@@ -66,7 +66,9 @@ func TestReaction(t *testing.T) {
 		}
 	}
 	for want, react := range map[string]packet.Reaction{
-		"want a later time": func(now engine.Time, _ []int32, _ func(int32) engine.Time) ([]engine.Change, engine.Time) { return nil, now },
+		"want a later time": func(now engine.Time, _ []int32, _ func(int32) engine.Time) ([]engine.Change, engine.Time) {
+			return nil, now
+		},
 		"want planned changes in order": func(now engine.Time, _ []int32, _ func(int32) engine.Time) ([]engine.Change, engine.Time) {
 			return []engine.Change{{At: now, Link: 0}}, engine.Never
 		},
