@@ -352,6 +352,14 @@ func (r *fluidReference) run(q *topology.Sequence) (ends, fired []engine.Time, e
 	return ends, fired, nil
 }
 
+// steps returns the number of steps of a sequence, 0 of none.
+func steps(m *topology.Moves) int {
+	if !m.Moving() {
+		return 0
+	}
+	return len(m.Steps)
+}
+
 // all reports whether something holds of all bundles of a list.
 func all(bundles []int, holds func(e int) bool) bool {
 	return !slices.ContainsFunc(bundles, func(e int) bool { return !holds(e) })
@@ -474,7 +482,7 @@ func TestTrialsOfDrawnJobs(t *testing.T) {
 // TestTrainingAgainstReference: every policy's circuits on small jobs are simulated as fluid as a plain reference
 // simulates them, to a tick for each task; under priorities, which the reference has not, the trace is a schedule
 // that no capacity forbids. No makespan lies below its bound, packets take no longer than fluid and the stated slack,
-// nothing stalls where circuits move, and all metrics are numbers.
+// nothing stalls where circuits move, and all metrics are numbers. For 300 jobs run it with -rapid.checks=300.
 func TestTrainingAgainstReference(t *testing.T) {
 	t.Parallel()
 	counts := map[string]int{}
@@ -519,6 +527,13 @@ func TestTrainingAgainstReference(t *testing.T) {
 						t.Fatalf("%s: %s ends at %v, in the reference at %v; iteration %d", row.Name, in.graph.Name(int32(id)), d.fluid.End[id], want, iterations)
 					}
 				}
+			}
+			again, err := d.Again(context.Background(), nil, 1)
+			if err != nil || max(again.End-d.fluid.Makespan, d.fluid.Makespan-again.End) > ticks {
+				t.Fatalf("%s: again it ends at %v (%v), want %v", row.Name, again.End, err, d.fluid.Makespan)
+			}
+			if fast, err := d.Again(context.Background(), nil, 1e6); err != nil || !row.Clocked && float64(fast.End-in.Times.Compute) > 0.01*float64(again.End-in.Times.Compute)+4*float64(in.s.Fabric.Delay)*float64(steps(d.Moves)) {
+				t.Errorf("%s: on links a million times as fast it ends at %v (%v), computing alone at %v", row.Name, fast.End, err, in.Times.Compute)
 			}
 			if p := d.packets; p != nil {
 				if end := p.trace.Makespan; p.slack > 0 && end > p.fluid+p.slack {
