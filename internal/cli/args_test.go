@@ -98,7 +98,7 @@ func TestReport(t *testing.T) {
 func TestProgressBar(t *testing.T) {
 	c, _, stderr := buffered()
 	c.terminal = func(io.Writer) bool { return true }
-	p, update := c.startRun("tiny")
+	p, update, _ := c.startRun("tiny")
 	update("delta-joint", 3, 7)
 	time.Sleep(progressAfter + 300*time.Millisecond)
 	p.stop()
@@ -108,9 +108,37 @@ func TestProgressBar(t *testing.T) {
 
 	c, _, stderr = buffered()
 	c.terminal = func(io.Writer) bool { return true }
-	p, _ = c.startRun("short")
+	p, _, _ = c.startRun("short")
 	p.stop()
 	if stderr.Len() > 0 {
 		t.Errorf("a short run drew %q", stderr)
 	}
+}
+
+// TestPolicyProgress: the line of a run says how far the policy has come that decides, and how long it will take at the
+// same rate. The next policy begins anew.
+func TestPolicyProgress(t *testing.T) {
+	c, _, _ := buffered()
+	now := time.Unix(1000, 0)
+	c.now = func() time.Time { return now }
+	m, update, share := c.startRun("tiny")
+	defer m.stop()
+	line := func(want string) {
+		t.Helper()
+		if got := m.now().line; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	line("tiny after 0 s")
+	now = now.Add(5 * time.Second)
+	update("route-optimised", 1, 2)
+	line("tiny: route-optimised, step 1 of 2, after 5 s")
+	now = now.Add(10 * time.Second)
+	share(0.25)
+	line("tiny: route-optimised, step 1 of 2, 25 % of it, about 30 s to go, after 15 s")
+	now = now.Add(10 * time.Second)
+	share(0.8)
+	line("tiny: route-optimised, step 1 of 2, 80 % of it, about 5.0 s to go, after 25 s")
+	update("dor", 2, 2)
+	line("tiny: dor, step 2 of 2, after 25 s")
 }

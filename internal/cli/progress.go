@@ -68,25 +68,36 @@ func (m *meter) stop() {
 	m.done.Wait()
 }
 
-// startRun begins to show the progress of the run of a scenario, which update notes.
-func (c *command) startRun(name string) (m *meter, update func(policy string, done, total int)) {
+// startRun begins to show the progress of the run of a scenario, which update notes: the policy that decides, and how
+// many did. share notes how far that policy has come, if it tells so: its line then says how long the policy will take
+// yet, if it goes on as fast.
+func (c *command) startRun(name string) (m *meter, update func(policy string, done, total int), share func(float64)) {
 	at := state{words: name, line: name}
+	part, began := 0.0, 0.0 // share of the policy, and when it began to decide, in seconds
 	m = c.startMeter(func(spent float64) state {
 		s := at
-		s.line = fmt.Sprintf("%s after %.0f s", at.line, spent)
+		if part > 0 {
+			togo := (spent - began) * (1 - part) / part
+			s.words += fmt.Sprintf(" (%.0f %%)", 100*part)
+			s.line += fmt.Sprintf(" %.0f %% of it, about %s to go,", 100*part, text.Roughly(max(togo, 1)))
+		}
+		s.line += fmt.Sprintf(" after %.0f s", spent)
 		return s
 	})
 	return m, func(policy string, done, total int) {
-		m.set(func() {
-			at = state{words: name, made: done, total: total}
-			if policy != "" {
-				at.words += ": " + policy
-			}
-			if at.line = at.words; total > 0 {
-				at.line += fmt.Sprintf(", step %d of %d,", done, total)
-			}
-		})
-	}
+			m.set(func() {
+				at = state{words: name, made: done, total: total}
+				part, began = 0, c.now().Sub(m.begun).Seconds()
+				if policy != "" {
+					at.words += ": " + policy
+				}
+				if at.line = at.words; total > 0 {
+					at.line += fmt.Sprintf(", step %d of %d,", done, total)
+				}
+			})
+		}, func(share float64) {
+			m.set(func() { part = share })
+		}
 }
 
 // startSweep begins to show the progress of a sweep, which update notes: how far it has come, how fast, and how long it

@@ -123,8 +123,8 @@ func (c *command) prepare(files, overrides []string, flags runFlags) (jobs []*jo
 // runJob runs a scenario, keeps its results and prints them.
 func (c *command) runJob(ctx context.Context, j *job, flags runFlags) error {
 	s, begun := j.scenario, c.now()
-	m, update := c.startRun(s.Name)
-	options := scenarios.RunOptions{Workers: flags.workers, Progress: update}
+	m, update, share := c.startRun(s.Name)
+	options := scenarios.RunOptions{Workers: flags.workers, Progress: update, Share: share}
 	if flags.trace != "" {
 		options.TimelineTasks = flags.traceTasks
 	}

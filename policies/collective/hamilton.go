@@ -38,11 +38,11 @@ type factors struct {
 // rings returns edge-disjoint rings through all places over links that lead both ways. It divides the edges into sets
 // of cycles (Petersen 1891: a regular graph of even degree has such a division), and joins cycles where two edges of one
 // set and two of another, or of none, form a square whose edges they can exchange. Two places have a ring for each link
-// that leads both ways.
+// that leads both ways, and one if no link joins them.
 func (m *mesh) rings(ctx context.Context) [][]int32 {
 	n := len(m.way[down])
 	if n == 2 {
-		return slices.Repeat([][]int32{{0, 1}}, min(len(m.way[down][0]), len(m.way[up][0])))
+		return slices.Repeat([][]int32{{0, 1}}, max(1, min(len(m.way[down][0]), len(m.way[up][0]))))
 	}
 	z := &factors{n: n, at: make([][]int32, n), seen: make([]bool, n), random: rand.New(rand.NewPCG(uint64(n), ringStream))}
 	back := map[[2]int32]int{} // links from the second to the first

@@ -27,6 +27,8 @@ type equilibration struct {
 	excess float64   // what demand cost more than on the shortest paths when these were last found, relatively
 	value  float64   // bound that the best lengths prove
 	best   []float64 // and these
+
+	progress *progress // of run
 }
 
 // newEquilibration begins from a search's best choice and takes up paths of w.
@@ -264,6 +266,7 @@ func (x *equilibration) run(ctx context.Context, rounds, work int) (int, error) 
 	}
 	// a soft maximum is log(orbits)/width above the greatest load, relatively: less than that is not to be gained at
 	// the first width
+	whole := float64(rounds)
 	far := max(solved, 1-x.value/max(top(x.load), x.value))
 	for width := max(gentlest, math.Log(float64(x.in.orbits))/far); width <= steepest; width *= 2 {
 		last := math.Inf(1)
@@ -293,6 +296,7 @@ func (x *equilibration) run(ctx context.Context, rounds, work int) (int, error) 
 			x.measure(width)
 			x.generate(ctx)
 			rounds--
+			x.progress.at(max(1-float64(rounds)/whole, math.Log2(width/gentlest)/math.Log2(steepest/gentlest)))
 			for range n {
 				x.give()
 			}

@@ -63,7 +63,9 @@ func (o Optimised) takeOther(ctx context.Context, p *Problem, of Options, d *Dec
 		if cycle == nil && load < d.Metrics[most] {
 			d.Paths, d.Metrics[most] = other.Paths, load
 			d.Metrics["nearest_neighbour_max_load"] = float64(p.nearestLoad(other.Paths))
-			d.Labels = map[string]string{"ways": row.Name}
+			d.Labels["ways"] = row.Name
+			delete(d.Labels, "order")
+			delete(d.Labels, "wild")
 		}
 	}
 	if bound > 0 {

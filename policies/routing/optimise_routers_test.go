@@ -2,6 +2,8 @@ package routing
 
 import (
 	"errors"
+	"reflect"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -81,4 +83,37 @@ func TestNeverWorse(t *testing.T) {
 			t.Errorf("%s is never free of deadlock", name)
 		}
 	}
+}
+
+// TestSearchProgress: a search that takes its whole budget tells how far it has come, ever further, and decides as one
+// that nobody is told about.
+func TestSearchProgress(t *testing.T) {
+	p := must(t, torus.Faults{}, "", 14)
+	for _, demand := range [][]float64{nil, unequal(len(p.Flows))} {
+		p.Demand = demand
+		var told []float64
+		o := Options{Seed: 1}
+		o.Optimised = Optimised{Budget: 20000, Rounds: 200}
+		quiet, err := ByName("route-optimised").Router.Route(t.Context(), p, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.Progress = func(share float64) { told = append(told, share) }
+		loud, err := ByName("route-optimised").Router.Route(t.Context(), p, o)
+		if err != nil || !reflect.DeepEqual(quiet, loud) {
+			t.Errorf("another decision (%v) if it is told how far it has come", err)
+		}
+		if len(told) < 10 || !slices.IsSorted(told) || told[0] > 0.3 || told[len(told)-1] < 0.3 || told[len(told)-1] > 1 {
+			t.Errorf("told %d shares from %g to %g, in order: %v", len(told), told[0], told[len(told)-1], slices.IsSorted(told))
+		}
+	}
+}
+
+// unequal returns demands that differ.
+func unequal(flows int) []float64 {
+	demand := make([]float64, flows)
+	for i := range demand {
+		demand[i] = 1 + float64(i%7)/8
+	}
+	return demand
 }

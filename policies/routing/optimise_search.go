@@ -87,14 +87,15 @@ type search struct {
 	cost  []float64 // by orbit: exp(beta*(load-level))
 	level float64
 
-	rng     *rand.Rand
-	budget  int64 // paths that may be weighed yet
-	best    []int32
-	value   float64   // load of the most loaded link under best
-	excess  float64   // neighbours' units beyond most under best
-	unit    float64   // what a pair adds to a load, the most
-	more    []float64 // by kind of rate: what a unit adds to costs, relatively
-	repeats bool      // paths may go over an orbit more than once
+	progress *progress // of run and tabuSearch
+	rng      *rand.Rand
+	budget   int64 // paths that may be weighed yet
+	best     []int32
+	value    float64   // load of the most loaded link under best
+	excess   float64   // neighbours' units beyond most under best
+	unit     float64   // what a pair adds to a load, the most
+	more     []float64 // by kind of rate: what a unit adds to costs, relatively
+	repeats  bool      // paths may go over an orbit more than once
 }
 
 func newSearch(in *instance, c *choices, seed uint64, most int, budget int64) *search {
@@ -300,6 +301,7 @@ func (s *search) run(ctx context.Context, target float64, more func() error) err
 	if more == nil && !s.c.choice() {
 		return nil
 	}
+	whole := float64(s.budget)
 	for round := 0; s.budget > 0 && (s.value > target || s.excess > 0); round++ {
 		s.noise = noises[round%len(noises)]
 		steps := int(min(40, max(8, s.budget/int64(len(s.c.next)+1))))
@@ -316,6 +318,7 @@ func (s *search) run(ctx context.Context, target float64, more func() error) err
 			}
 			s.sweep(order)
 			s.keep()
+			s.progress.at(1 - float64(s.budget)/whole)
 			if s.value <= target && s.excess == 0 {
 				return nil
 			}

@@ -21,6 +21,7 @@ type optimiser struct {
 	seed    uint64
 
 	in       *instance
+	part     *progress // of the kind of paths that is searched
 	dual     *dual
 	work     int            // arcs that searches for the bound may look at
 	rules    *Candidates    // that set the channels of wild-first routes
@@ -105,7 +106,10 @@ func (r *optimiser) search(ctx context.Context) error {
 			kinds = append(kinds, func(ctx context.Context) error { return r.wildFirst(ctx, rule) })
 		}
 	}
-	for _, kind := range append(kinds, r.anywhere, r.unbound) {
+	kinds = append(kinds, r.anywhere, r.unbound)
+	whole := newProgress(r.options.Progress)
+	for i, kind := range kinds {
+		r.part = whole.part(float64(i)/float64(len(kinds)), float64(i+1)/float64(len(kinds)))
 		if err := kind(ctx); err != nil {
 			return err
 		}
@@ -116,6 +120,13 @@ func (r *optimiser) search(ctx context.Context) error {
 	return r.finish(ctx)
 }
 
+// A kind of paths is searched, spread over and searched again: the shares of its time after which the first and the
+// second end, about.
+const (
+	searched  = 0.2
+	spreadOut = 0.7
+)
+
 // enough is the relative gap at which no other kind of paths is tried where demands are not whole: the best that there
 // is would hardly be less.
 const enough = 5e-4
@@ -125,6 +136,7 @@ func (r *optimiser) goal() float64 { return r.dual.bound() * (1 + near) }
 
 // improve has a search meet the bound if it can, for what is left of its budget and a quarter of the whole.
 func (r *optimiser) improve(ctx context.Context, s *search) error {
+	s.progress = r.part.part(0, searched)
 	if err := s.run(ctx, r.goal(), nil); err != nil || s.value <= r.goal() && s.excess == 0 {
 		return err
 	}
@@ -139,6 +151,7 @@ func (r *optimiser) improve(ctx context.Context, s *search) error {
 
 // refine has a search go on from its best choice, by tabu search where that can weigh paths one by one.
 func (r *optimiser) refine(ctx context.Context, s *search) error {
+	s.progress = r.part.part(spreadOut, 1)
 	if s.excess > 0 || s.in.uniform || len(s.path) > mostPairs {
 		if err := s.run(ctx, r.goal(), nil); err != nil || s.excess > 0 || s.in.uniform || len(s.path) > mostPairs {
 			return err
@@ -156,6 +169,7 @@ func (r *optimiser) spread(ctx context.Context, s *search) error {
 			r.split.proof = r.dual
 		}
 	}
+	r.split.progress = r.part.part(searched, spreadOut)
 	left, err := r.split.run(ctx, r.Rounds, r.work)
 	r.Rounds = left
 	r.dual.adopt(ctx, r.split)
@@ -193,6 +207,7 @@ func (r *optimiser) anywhere(ctx context.Context) error {
 		return err
 	}
 	s := newSearch(in, x.c, r.seed, max(0, r.NeighbourCap), r.Budget/16)
+	s.progress = r.part.part(0, searched)
 	if err := s.run(ctx, r.goal(), func() error { return x.more(ctx, s) }); err != nil {
 		return err
 	}
@@ -205,7 +220,7 @@ func (r *optimiser) anywhere(ctx context.Context) error {
 			return err
 		}
 		x := newEquilibration(in, w, s)
-		x.value = r.dual.value
+		x.value, x.progress = r.dual.value, r.part.part(searched, spreadOut)
 		if others != nil && x.between != nil {
 			x.takeUp(r.split)
 		}

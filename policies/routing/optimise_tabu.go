@@ -63,11 +63,12 @@ func (s *search) tabuSearch(ctx context.Context, target float64) error {
 	x := newTabu(s)
 	x.again()
 	first := func() float64 { return min(firstShare*(s.value-target), firstStep*s.value) }
-	by, now := first(), int64(0)
+	by, now, whole := first(), int64(0), float64(s.budget)
 	for s.budget > 0 && s.value > target && s.excess == 0 {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+		s.progress.at(1 - float64(s.budget)/whole)
 		x.lower(s.value - by)
 		for end := now + levelSteps + 10*int64(len(x.over)); now < end && len(x.over) > 0 && s.budget > 0; now++ {
 			x.step(now)

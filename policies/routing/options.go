@@ -10,6 +10,8 @@ type Routing struct {
 type Options struct {
 	Settings
 	Seed uint64
+	// Progress is told how far a router that searches has come, from 0 to 1, roughly. It may be nil and changes nothing.
+	Progress func(share float64)
 }
 
 // Settings are the options of each router that are keys.

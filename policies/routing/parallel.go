@@ -1,8 +1,8 @@
 package routing
 
 import (
-	"cmp"
 	"context"
+	"math"
 	"slices"
 )
 
@@ -16,10 +16,19 @@ type parallelChoice struct {
 // nodeArc is the arc by which paths go on from a node.
 type nodeArc struct{ node, arc int32 }
 
-// parallelTraffic is what goes on from a node to a destination over parallel links.
-type parallelTraffic struct {
-	first, dst int32   // the first of the parallel arcs
-	traffic    float64 // in units of demand
+// parallelTraffic is what goes on from a node to a destination over parallel links: as one number, of which the most
+// traffic sorts first. Traffic is rounded to a float32, whose bits are in its order.
+type parallelTraffic uint64
+
+func newParallelTraffic(dst int32, traffic float64) parallelTraffic {
+	return parallelTraffic(math.MaxUint32-math.Float32bits(float32(traffic)))<<32 | parallelTraffic(dst)
+}
+
+func (x parallelTraffic) dst() int32 { return int32(uint32(x)) }
+
+// traffic returns the traffic in units of demand.
+func (x parallelTraffic) traffic() float64 {
+	return float64(math.Float32frombits(math.MaxUint32 - uint32(x>>32)))
 }
 
 // newParallelChoice chooses for the traffic of a problem, of which paths go on from a node by the first arc on a shortest
@@ -31,8 +40,8 @@ func newParallelChoice(ctx context.Context, p *Problem, z *field) (*parallelChoi
 	if parallel == nil {
 		return nil, nil
 	}
-	var all []parallelTraffic
-	traffic := make([]float64, g.nodes) // what goes on from a node
+	all := make([][]parallelTraffic, len(g.out.To)) // by the first of parallel arcs
+	traffic := make([]float64, g.nodes)             // what goes on from a node
 	start, of := byDestination(g.nodes, p.Flows)
 	for dst := range int32(g.nodes) {
 		if err := ctx.Err(); err != nil {
@@ -53,26 +62,26 @@ func newParallelChoice(ctx context.Context, p *Problem, z *field) (*parallelChoi
 		for _, a := range slices.Backward(z.Order[1:]) { // the farthest node first
 			if k := z.first(a); traffic[a] > 0 {
 				if traffic[g.out.To[k]] += traffic[a]; len(parallel[k]) > 1 {
-					all = append(all, parallelTraffic{k, dst, traffic[a]})
+					all[k] = append(all[k], newParallelTraffic(dst, traffic[a]))
 				}
 			}
 		}
 	}
-	slices.SortFunc(all, func(a, b parallelTraffic) int {
-		return cmp.Or(cmp.Compare(a.first, b.first), cmp.Compare(b.traffic, a.traffic), cmp.Compare(a.dst, b.dst))
-	})
 	c := &parallelChoice{by: make([][]nodeArc, g.nodes)}
 	load := make([]float64, len(g.out.To))
-	for _, x := range all {
-		best, least := x.first, 0.0
-		for _, k := range parallel[x.first] {
-			link := g.link[int(g.out.From[k])*g.degree+int(g.out.Class[k])]
-			if end := (load[k] + x.traffic) / p.Network.Links[link].Rate; k == x.first || end < least {
-				best, least = k, end
+	for first, some := range all {
+		slices.Sort(some)
+		for _, x := range some {
+			best, least := int32(first), math.Inf(1)
+			for _, k := range parallel[first] {
+				link := g.link[int(g.out.From[k])*g.degree+int(g.out.Class[k])]
+				if end := (load[k] + x.traffic()) / p.Network.Links[link].Rate; end < least {
+					best, least = k, end
+				}
 			}
-		}
-		if load[best] += x.traffic; best != x.first {
-			c.by[x.dst] = append(c.by[x.dst], nodeArc{g.out.From[best], best})
+			if load[best] += x.traffic(); best != int32(first) {
+				c.by[x.dst()] = append(c.by[x.dst()], nodeArc{g.out.From[best], best})
+			}
 		}
 	}
 	return c, nil

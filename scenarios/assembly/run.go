@@ -19,6 +19,7 @@ type Options struct {
 	// are no timelines.
 	TimelineTasks int
 	Progress      func(policy string, done, total int) // called as policies are decided and simulated; may be nil; called from one goroutine at a time
+	Share         func(share float64)                  // told how far the policy that decides has come, roughly, from 0 to 1; may be nil
 }
 
 // Run lets every policy decide on a system and gathers the results in doc, whose title is that of its pictures. It
@@ -54,7 +55,7 @@ func Run(ctx context.Context, sys System, policies []string, doc result.Document
 		if opt.Progress != nil {
 			opt.Progress(name, i, len(policies))
 		}
-		a, err := sys.Decide(ctx, name, opt.Workers)
+		a, err := sys.Decide(withShare(ctx, opt.Share), name, opt.Workers)
 		if err = OrEnded(ctx, err); err != nil {
 			return nil, OfPolicy(name, err)
 		}
@@ -93,6 +94,23 @@ func Run(ctx context.Context, sys System, policies []string, doc result.Document
 	}
 	o.Timings.WallS = time.Since(begin).Seconds()
 	return o, nil
+}
+
+// shareKey is the key of a context for Options.Share.
+type shareKey struct{}
+
+// withShare returns a context in which Share tells share, if it is not nil.
+func withShare(ctx context.Context, share func(float64)) context.Context {
+	if share == nil {
+		return ctx
+	}
+	return context.WithValue(ctx, shareKey{}, share)
+}
+
+// Share returns what is told how far the policy that decides in a context has come; nil if nobody is told.
+func Share(ctx context.Context) func(share float64) {
+	share, _ := ctx.Value(shareKey{}).(func(float64))
+	return share
 }
 
 // OfPolicy says which policy failed; a diagnostic of the input says so by itself.

@@ -326,6 +326,7 @@ func (r *routed) choose(ctx context.Context, row *routing.Row) (a *routedAnswer,
 // alone; level flow needs those of one flow of each class, as do packets where their links have no channels.
 func (r *routed) route(ctx context.Context, row *routing.Row, n *engine.Network) (*routing.Decision, routing.Sums, error) {
 	p, level, o := r.problem(n), r.s.Engine.Level, r.s.options()
+	o.Progress = assembly.Share(ctx)
 	many := r.shortest > mostTraced && r.Whole.Nodes > mostTabled
 	fluid := level == "flow" && float64(len(p.Flows))*r.shortest > mostFluid
 	switch {
