@@ -78,4 +78,11 @@ var traceCases = []correctedCase{
 		right:  "970 ns: micro-batches need not be equal",
 		check:  metricIs("makespan_s", map[string]float64{"shortest": 970e-9}),
 	},
+	{
+		name:   "unequal-all-to-all",
+		args:   []string{"run", "@/unequal.toml"},
+		before: "120 ns",
+		right:  "120 ns: the rank that sends most sends a third of its 9,000 B to each of two others",
+		check:  metricIs("makespan_s", map[string]float64{"shortest": 120e-9}),
+	},
 }

@@ -60,6 +60,9 @@ func (j *Job) Build(b Builder) (*Built, error) {
 	for _, ops := range j.Ops {
 		n += len(ops)
 	}
+	if b.Most > 0 && n > b.Most {
+		return nil, TooLarge{n, b.Most}
+	}
 	if b.Most > 0 {
 		err := t.eachCall(func(c Collected, ranks []called, k int) error {
 			if b.Count != nil && len(ranks) > 1 && !c.joins() {
@@ -74,9 +77,6 @@ func (j *Job) Build(b Builder) (*Built, error) {
 			}
 			return nil
 		})
-		if err == nil && n > b.Most {
-			err = TooLarge{n, b.Most}
-		}
 		if err != nil {
 			return nil, err
 		}
@@ -298,6 +298,13 @@ func (e end) compare(o end) int {
 
 // ends returns the sends and receives of the job, by source, destination and tag, and of these in their order.
 func (j *Job) ends() (sends, recvs, wild []end) {
+	var counts [len(kindNames)]int
+	for _, ops := range j.Ops {
+		for i := range ops {
+			counts[ops[i].Kind]++
+		}
+	}
+	sends, recvs = make([]end, 0, counts[Send]), make([]end, 0, counts[Recv])
 	for rank, ops := range j.Ops {
 		for i := range ops {
 			o := &ops[i]

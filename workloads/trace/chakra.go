@@ -74,6 +74,13 @@ func readChakra(files []File, h *Hints) (*Job, error) {
 	if err := c.groupFile(); err != nil {
 		return nil, err
 	}
+	count := 0
+	for _, f := range files {
+		count += chCount(f)
+		if err := countOperations(f.Name, count); err != nil {
+			return nil, err
+		}
+	}
 	nodes := make([][]chNode, len(files))
 	for rank, f := range files {
 		var err error
@@ -103,12 +110,28 @@ type chakra struct {
 	index map[string]int32     // of it in Job.Groups
 }
 
+// chCount returns about how many nodes a file has, without reading them.
+func chCount(f File) (n int) {
+	if bytes.HasPrefix(bytes.TrimLeft(f.Data, " \t\r\n"), []byte("{")) {
+		return bytes.Count(f.Data, []byte(`"NodeType"`))
+	}
+	for rest := f.Data; len(rest) > 0; n++ {
+		size, k := protowire.ConsumeVarint(rest)
+		if k < 0 || size > uint64(len(rest)-k) {
+			break // it is told when it is read
+		}
+		rest = rest[k+int(size):]
+	}
+	return n
+}
+
 // chNodes reads the nodes of a file.
 func chNodes(f File) (nodes []chNode, err error) {
 	if bytes.HasPrefix(bytes.TrimLeft(f.Data, " \t\r\n"), []byte("{")) {
 		return chJSON(f)
 	}
 	rest, record := f.Data, 0
+	nodes = make([]chNode, 0, chCount(f))
 	for len(rest) > 0 {
 		at := len(f.Data) - len(rest)
 		record++
@@ -299,29 +322,32 @@ func (n *chName) UnmarshalJSON(b []byte) error {
 	return err
 }
 
+// chJSONNode is a node of the JSON variant.
+type chJSONNode struct {
+	ID       uint64   `json:"Id"`
+	Name     string   `json:"Name"`
+	Kind     int64    `json:"NodeType"`
+	Ctrl     []uint64 `json:"ctrlDeps"`
+	Data     []uint64 `json:"data_deps"`
+	Runtime  uint64   `json:"runtime"`
+	CPU      bool     `json:"is_cpu_op"`
+	CommType *int64   `json:"comm_type"`
+	CommSize *int64   `json:"comm_size"`
+	CommSrc  *int64   `json:"comm_src"`
+	CommDst  *int64   `json:"comm_dst"`
+	CommTag  *int64   `json:"comm_tag"`
+	Ops      *int64   `json:"num_ops"`
+	Tensor   *int64   `json:"tensor_size"`
+	Stream   *int64   `json:"stream"`
+	Group    chName   `json:"pg_name"`
+	Number   chName   `json:"comm_group"`
+}
+
 // chJSON reads the nodes of the JSON variant.
 func chJSON(f File) (nodes []chNode, err error) {
 	var all struct {
-		Graph []struct {
-			ID       uint64   `json:"Id"`
-			Name     string   `json:"Name"`
-			Kind     int64    `json:"NodeType"`
-			Ctrl     []uint64 `json:"ctrlDeps"`
-			Data     []uint64 `json:"data_deps"`
-			Runtime  uint64   `json:"runtime"`
-			CPU      bool     `json:"is_cpu_op"`
-			CommType *int64   `json:"comm_type"`
-			CommSize *int64   `json:"comm_size"`
-			CommSrc  *int64   `json:"comm_src"`
-			CommDst  *int64   `json:"comm_dst"`
-			CommTag  *int64   `json:"comm_tag"`
-			Ops      *int64   `json:"num_ops"`
-			Tensor   *int64   `json:"tensor_size"`
-			Stream   *int64   `json:"stream"`
-			Group    chName   `json:"pg_name"`
-			Number   chName   `json:"comm_group"`
-		} `json:"workload_graph"`
-		Schema string `json:"schema"` // of what PyTorch writes of the host
+		Graph  []chJSONNode `json:"workload_graph"`
+		Schema string       `json:"schema"` // of what PyTorch writes of the host
 	}
 	if err := json.Unmarshal(f.Data, &all); err != nil {
 		return nil, jsonError(f, err, "a Chakra trace", `{"workload_graph": [{"Id": 1, ...}]}`)
@@ -329,19 +355,32 @@ func chJSON(f File) (nodes []chNode, err error) {
 	if all.Graph == nil && all.Schema != "" {
 		return nil, &Error{f.Name, 1, 0, fmt.Sprintf("is what PyTorch wrote of the host (schema %.40q), which has no kernels and is not converted", all.Schema), "what chakra_trace_link and chakra_converter make of it"}
 	}
+	nodes = make([]chNode, 0, len(all.Graph))
 	for i := range all.Graph {
 		g := &all.Graph[i]
-		n := chNode{id: g.ID, name: g.Name, kind: g.Kind, ctrl: g.Ctrl, data: g.Data, micros: g.Runtime, group: string(cmp.Or(g.Group, g.Number)), ints: map[string]int64{}, record: i + 1}
-		if g.CPU {
-			n.ints["is_cpu_op"] = 1
-		}
-		for name, v := range map[string]*int64{"comm_type": g.CommType, "comm_size": g.CommSize, "comm_src": g.CommSrc, "comm_dst": g.CommDst, "comm_tag": g.CommTag,
-			"num_ops": g.Ops, "tensor_size": g.Tensor, "stream": g.Stream} {
-			if v != nil {
-				n.ints[name] = *v
+		n := chNode{id: g.ID, name: g.Name, kind: g.Kind, ctrl: g.Ctrl, data: g.Data, micros: g.Runtime, group: string(cmp.Or(g.Group, g.Number)), record: i + 1}
+		set := func(name string, v *int64) {
+			if v == nil {
+				return
 			}
+			if n.ints == nil {
+				n.ints = map[string]int64{}
+			}
+			n.ints[name] = *v
 		}
+		if host := int64(1); g.CPU {
+			set("is_cpu_op", &host)
+		}
+		set("comm_type", g.CommType)
+		set("comm_size", g.CommSize)
+		set("comm_src", g.CommSrc)
+		set("comm_dst", g.CommDst)
+		set("comm_tag", g.CommTag)
+		set("num_ops", g.Ops)
+		set("tensor_size", g.Tensor)
+		set("stream", g.Stream)
 		nodes = append(nodes, n)
+		*g = chJSONNode{}
 	}
 	return nodes, nil
 }

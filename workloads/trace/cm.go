@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"slices"
@@ -38,6 +39,9 @@ type cmTrigger struct {
 func readCM(files []File, h *Hints) (*Job, error) {
 	if len(files) != 1 {
 		return nil, &Error{File: files[1].Name, Problem: "is a second file, and one holds the whole matrix", Want: "one file"}
+	}
+	if err := countOperations(files[0].Name, 2*bytes.Count(files[0].Data, []byte("->"))); err != nil {
+		return nil, err
 	}
 	l := &lines{file: files[0]}
 	j := &Job{}

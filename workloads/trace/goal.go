@@ -41,9 +41,12 @@ func readGOAL(files []File, h *Hints) (*Job, error) {
 		return nil, &Error{File: files[1].Name, Problem: "is a second file, and one holds the whole schedule", Want: "one file"}
 	}
 	j := &Job{Eager: goalEager, Buffered: true}
-	g := &goal{Job: j, cpus: map[int32][]int64{}}
+	g := &goal{Job: j, cpus: map[int32][]int16{}}
 	if f := files[0]; len(f.Data) >= 8 && binary.LittleEndian.Uint64(f.Data) <= goalMagic && !bytes.HasPrefix(f.Data, []byte("num")) {
 		return j, g.binary(f)
+	}
+	if err := countOperations(files[0].Name, countLines(files[0].Data, "calc", "send", "recv")); err != nil {
+		return nil, err
 	}
 	l := &lines{file: files[0]}
 	return j, l.place(g.text(l))
@@ -52,7 +55,7 @@ func readGOAL(files []File, h *Hints) (*Job, error) {
 // goal is a schedule under way.
 type goal struct {
 	*Job
-	cpus   map[int32][]int64 // by rank: of operations their cpu, of others than computes -1
+	cpus   map[int32][]int16 // by rank: of operations their cpu, of others than computes -1
 	part   engine.Time       // what comments of a line say: what its calc takes longer, below a nanosecond
 	number uint32            // its number
 	turn   int32             // and of a send its turn
@@ -63,7 +66,7 @@ func (g *goal) add(rank int32, o Op, cpu int64) int32 {
 	if o.Kind != Compute || o.Dur == 0 { // what takes no time needs no cpu
 		cpu = -1
 	}
-	g.Ops[rank], g.cpus[rank] = append(g.Ops[rank], o), append(g.cpus[rank], cpu)
+	g.Ops[rank], g.cpus[rank] = append(g.Ops[rank], o), append(g.cpus[rank], int16(cpu))
 	return int32(len(g.Ops[rank]) - 1)
 }
 
@@ -89,7 +92,7 @@ func (g *goal) end(rank int32, starts [][2]int32) error {
 		return err
 	}
 	for i, k := range at {
-		out[k].Stream = int32(g.cpus[rank][i] + 1)
+		out[k].Stream = int32(g.cpus[rank][i]) + 1
 	}
 	g.Ops[rank] = out
 	delete(g.cpus, rank)
@@ -249,7 +252,7 @@ func (g *goal) statement(rank int32, f []string, labels map[string]int32, starts
 			return wrong("calc, send or recv", "label %.40q has no operation", label)
 		}
 	}
-	options := map[string]int64{}
+	var tag, cpu, nic int64
 	take := func(rest []string, names ...string) error {
 		at := 0
 		for i := 0; i < len(rest); i += 2 {
@@ -266,7 +269,14 @@ func (g *goal) statement(rank int32, f []string, labels map[string]int32, starts
 			if err != nil {
 				return err
 			}
-			options[rest[i]] = n
+			switch rest[i] {
+			case "tag":
+				tag = n
+			case "cpu":
+				cpu = n
+			default:
+				nic = n
+			}
 		}
 		return nil
 	}
@@ -304,7 +314,7 @@ func (g *goal) statement(rank int32, f []string, labels map[string]int32, starts
 		if peer < 0 && kind == Send {
 			return wrong("a rank", "a message is sent to any rank")
 		}
-		if o, err = g.message(rank, kind, uint64(bytes), uint32(peer), uint32(options["tag"]), options["nic"]); err != nil {
+		if o, err = g.message(rank, kind, uint64(bytes), uint32(peer), uint32(tag), nic); err != nil {
 			return err
 		}
 		if kind == Send {
@@ -319,7 +329,7 @@ func (g *goal) statement(rank int32, f []string, labels map[string]int32, starts
 			return wrong("labels that are used once", "label %.40q is there twice", label)
 		}
 	}
-	id := g.add(rank, o, options["cpu"])
+	id := g.add(rank, o, cpu)
 	if label != "" {
 		labels[label] = id
 	}
@@ -344,6 +354,9 @@ func (g *goal) binary(f File) error {
 		return at(1, base, "a whole file", "%d ranks in %d bytes", ranks, len(f.Data))
 	}
 	g.Ranks, g.Ops = int(ranks), make([][]Op, ranks)
+	if err := countOperations(f.Name, len(f.Data)/goalNode); err != nil {
+		return err
+	}
 	left := uint64(len(f.Data)-base-6) - 16*ranks // bytes that ranks share, so that none is of several
 	for rank := range int32(ranks) {
 		head := base + 6 + 16*int(rank)

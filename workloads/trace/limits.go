@@ -14,15 +14,17 @@ import (
 	"sim/engine"
 )
 
-// What is read at most. All that files become takes at most Factor times their bytes, and PerRank for each rank.
+// What is read at most. All that files become takes at most Factor times their bytes, and PerRank for each rank. Files
+// of more than MaxOperations are refused before anything is made of them.
 const (
-	MaxBytes  = 256 << 20 // of all files together, unpacked
-	MaxRanks  = 1 << 17
-	MaxPacked = 64      // bytes that a byte of a packed file unpacks to
-	Factor    = 256     // bytes of memory for a byte of a file
-	PerRank   = 1 << 10 // bytes of memory for a rank
-	MaxSend   = 1 << 50 // bytes of one message, call or buffer
-	mostTime  = engine.Never / 4
+	MaxBytes      = 256 << 20 // of all files together, unpacked
+	MaxOperations = 1 << 22   // of all files together: some 1.5 GB of memory
+	MaxRanks      = 1 << 17
+	MaxPacked     = 64      // bytes that a byte of a packed file unpacks to
+	Factor        = 256     // bytes of memory for a byte of a file
+	PerRank       = 1 << 10 // bytes of memory for a rank
+	MaxSend       = 1 << 50 // bytes of one message, call or buffer
+	mostTime      = engine.Never / 4
 )
 
 // File is a file of a workload, unpacked.
@@ -97,6 +99,37 @@ func jsonError(f File, err error, what, want string) error {
 	}
 	at = min(max(0, at-1), len(f.Data))
 	return &Error{f.Name, 1 + bytes.Count(f.Data[:at], []byte{'\n'}), at, "is no JSON of " + what + ": " + problem, want}
+}
+
+// countOperations fails if files hold more operations than are read.
+func countOperations(file string, n int) error {
+	if n <= MaxOperations {
+		return nil
+	}
+	return &Error{File: file, Problem: fmt.Sprintf("holds %d operations or more", n), Want: fmt.Sprintf("at most %d", MaxOperations)}
+}
+
+// countLines returns how many lines of a text have one of some words as a field of their own, before any comment, up to
+// one more than MaxOperations.
+func countLines(data []byte, words ...string) (n int) {
+	for len(data) > 0 && n <= MaxOperations {
+		line := data
+		if k := bytes.IndexByte(data, '\n'); k >= 0 {
+			line, data = data[:k], data[k+1:]
+		} else {
+			data = nil
+		}
+		if k := bytes.Index(line, []byte("//")); k >= 0 {
+			line = line[:k]
+		}
+		for _, w := range words {
+			if k := bytes.Index(line, []byte(w)); k >= 0 && (k == 0 || line[k-1] == ' ' || line[k-1] == '\t') && k+len(w) < len(line) && (line[k+len(w)] == ' ' || line[k+len(w)] == '\t') {
+				n++
+				break
+			}
+		}
+	}
+	return n
 }
 
 // lines reads a text line by line.

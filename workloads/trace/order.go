@@ -24,6 +24,17 @@ func (h *indexes) Pop() any {
 // ordered puts operations of a rank into an order in which each comes after what it waits for, else as they are, and returns
 // by operation its new index. It fails on a cycle.
 func ordered(ops []Op) (out []Op, at []int32, err error) {
+	at = make([]int32, len(ops))
+	inOrder := true
+	for i := range ops {
+		at[i] = int32(i)
+		for _, a := range ops[i].After {
+			inOrder = inOrder && a < int32(i)
+		}
+	}
+	if inOrder {
+		return ops, at, nil
+	}
 	need, next := make([]int, len(ops)), make([][]int32, len(ops))
 	var ready indexes
 	for i := range ops {
@@ -34,7 +45,9 @@ func ordered(ops []Op) (out []Op, at []int32, err error) {
 			next[a] = append(next[a], int32(i))
 		}
 	}
-	at = slices.Repeat([]int32{-1}, len(ops))
+	for i := range at {
+		at[i] = -1
+	}
 	out = make([]Op, 0, len(ops))
 	for len(ready) > 0 { // sorted, so a heap
 		i := heap.Pop(&ready).(int32)

@@ -125,7 +125,7 @@ func (j *Job) Report(w io.Writer) error {
 }
 
 // mostFollowed bounds the operations whose critical path is sought.
-const mostFollowed = 20_000_000
+const mostFollowed = 2_000_000
 
 // critical returns how long the job takes if messages and calls take no time: the longest path of computes that wait for
 // each other, on a stream or through dependencies.

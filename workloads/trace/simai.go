@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"slices"
@@ -92,6 +93,9 @@ func (s *simAI) read(l *lines, h *Hints) error {
 	rows, err := integer("the number of rows", strings.TrimSpace(l.Text), 1, MaxBytes/24)
 	if err != nil {
 		return l.place(err)
+	}
+	if err := countOperations(l.file.Name, 2*bytes.Count(l.file.Data, []byte{'\n'})); err != nil { // a row is of a few
+		return err
 	}
 	for l.scan() {
 		f := strings.Fields(l.Text)
@@ -320,11 +324,17 @@ func (s *simAI) job(l *lines, h *Hints) (*Job, error) {
 	if err != nil {
 		return nil, err
 	}
+	count := &simProgram{count: true} // what a stage does, before its operations take memory
+	s.program(count, c, 0, h.Schedule)
+	if err := countOperations(s.file, count.n*s.pp); err != nil {
+		return nil, err
+	}
 	for p := range s.pp {
-		ops := s.program(c, p, h.Schedule)
+		b := &simProgram{ops: make([]Op, 0, count.n+2*s.ga)}
+		s.program(b, c, p, h.Schedule)
 		for d := range s.dp {
 			for t := range s.tp {
-				j.Ops[s.rank(t, d, p)] = ops
+				j.Ops[s.rank(t, d, p)] = b.ops
 			}
 		}
 	}

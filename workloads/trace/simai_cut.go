@@ -60,19 +60,31 @@ func (s *simAI) cut() (simCut, error) {
 	return c, nil
 }
 
-// simProgram appends the operations of a rank.
+// simProgram appends the operations of a rank, or only counts them.
 type simProgram struct {
-	ops  []Op
-	last int32
+	ops   []Op
+	n     int // operations so far
+	count bool
+	last  int32
 }
 
 func (b *simProgram) add(o Op) int32 {
 	if b.last >= 0 {
 		o.After = append(o.After, b.last)
 	}
-	b.ops = append(b.ops, o)
-	return int32(len(b.ops) - 1)
+	return b.put(o)
 }
+
+// put is add of an operation that waits for what it says alone.
+func (b *simProgram) put(o Op) int32 {
+	if b.n++; !b.count {
+		b.ops = append(b.ops, o)
+	}
+	return int32(b.n - 1)
+}
+
+// full reports whether a program has more operations than are read.
+func (b *simProgram) full() bool { return b.n > MaxOperations }
 
 // run appends the computing and the collective of a part of a row, which go on alone where they do not block.
 func (b *simProgram) run(name string, t *simPart, blocks bool) {
@@ -90,6 +102,9 @@ func (b *simProgram) run(name string, t *simPart, blocks bool) {
 // forward appends the forward pass of some rows.
 func (b *simProgram) forward(rows []simRow) {
 	for i := range rows {
+		if b.full() {
+			return
+		}
 		b.run(rows[i].name+" forward", &rows[i].part[0], true)
 	}
 }
@@ -98,7 +113,7 @@ func (b *simProgram) forward(rows []simRow) {
 // collective blocks nothing but their update (SimAI's order). Rows whose gradients need a checkpoint go forward again
 // from there. A schedule may put off the gradients of weights: work says which part of the pass this is.
 func (b *simProgram) backward(rows []simRow, work training.Work) {
-	for i := len(rows) - 1; i >= 0; i-- {
+	for i := len(rows) - 1; i >= 0 && !b.full(); i-- {
 		r := &rows[i]
 		if r.recalc && work != training.Weights {
 			from := i
@@ -113,23 +128,23 @@ func (b *simProgram) backward(rows []simRow, work training.Work) {
 		if work == training.Inputs {
 			continue
 		}
-		before := len(b.ops)
+		before := b.n
 		b.run(r.name+" weight gradient", &r.part[2], false)
 		if r.update > 0 {
 			o := Op{Name: r.name + " update", Kind: Compute, Dur: r.update}
-			if len(b.ops) > before {
-				o.After = []int32{int32(len(b.ops) - 1)}
+			if b.n > before {
+				o.After = []int32{int32(b.n - 1)}
 			} else if b.last >= 0 {
 				o.After = []int32{b.last}
 			}
-			b.ops = append(b.ops, o)
+			b.put(o)
 		}
 	}
 }
 
-// program is what a rank of a stage does.
-func (s *simAI) program(c simCut, stage int, schedule string) []Op {
-	b := &simProgram{last: -1}
+// program appends what a rank of a stage does.
+func (s *simAI) program(b *simProgram, c simCut, stage int, schedule string) {
+	b.last = -1
 	b.forward(c.before)
 	if len(c.blocks) == 1 && s.pp == 1 {
 		b.forward(c.blocks[0])
@@ -137,7 +152,7 @@ func (s *simAI) program(c simCut, stage int, schedule string) []Op {
 		b.backward(c.after, training.Backwards)
 		b.backward(c.blocks[0], training.Backwards)
 		b.backward(c.before, training.Backwards)
-		return b.ops
+		return
 	}
 	next := s.rank(0, 0, 1) - s.rank(0, 0, 0)
 	bytes := (s.stageBytes + int64(s.tp) - 1) / int64(s.tp)
@@ -174,7 +189,6 @@ func (s *simAI) program(c simCut, stage int, schedule string) []Op {
 	b.forward(c.after)
 	b.backward(c.after, training.Backwards)
 	b.backward(c.before, training.Backwards)
-	return b.ops
 }
 
 // stage sums up what a stage does, of pods that hold whole stages: its GPUs compute in lockstep, what they exchange with

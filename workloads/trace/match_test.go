@@ -1,0 +1,331 @@
+package trace
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"sim/engine"
+	"sim/engine/flow"
+)
+
+// fixedRates returns routes on which each transfer takes a tick per byte, whatever else is sent.
+func fixedRates(g *engine.Graph) *engine.Routes {
+	return &engine.Routes{Start: make([]int32, len(g.Tasks)+1), FlowCap: slices.Repeat([]float64{8e12}, len(g.Tasks))}
+}
+
+// TestUnequalAllToAll: in an all-to-all of ranks that send different sizes, each rank sends its own size divided by the
+// number of ranks to each other rank, whether it is the first of its group or not.
+func TestUnequalAllToAll(t *testing.T) {
+	sizes := []int64{300, 9000, 30}
+	var files []File
+	for rank, size := range sizes {
+		files = append(files, File{fmt.Sprintf("w.%d.json", rank), fmt.Appendf(nil, `{"workload_graph":[{"Id":1,"NodeType":7,"data_deps":[],"comm_type":6,"comm_size":%d}]}`, size)})
+	}
+	j, err := Read(ByName("chakra"), files, &Hints{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var calls []Collected
+	_, err = j.Build(Builder{Expand: func(g *engine.Graph, c Collected, ready []int32) ([]int32, error) {
+		calls = append(calls, c)
+		return joined(g, c, ready)
+	}})
+	if err != nil || len(calls) != 1 || !slices.Equal(calls[0].Sizes, sizes) {
+		t.Fatalf("%v: %+v, want one call of sizes %v", err, calls, sizes)
+	}
+	b, err := j.Build(Builder{Expand: Aggregate})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sent := make([]int64, len(sizes))
+	for _, k := range b.Graph.Tasks {
+		if k.Kind == engine.Transfer {
+			sent[k.Src] += k.Bytes
+		}
+	}
+	if want := []int64{200, 6000, 20}; !slices.Equal(sent, want) { // two thirds of each
+		t.Errorf("ranks send %v to their neighbours, want %v", sent, want)
+	}
+}
+
+// TestWildcardTags: a receive of any source takes only messages of its tag, one of any tag only those of its source, and a
+// receive of both what comes first.
+func TestWildcardTags(t *testing.T) {
+	// messages of rank 1 and 2 arrive after 10, 20, 30 and 40 ticks
+	const senders = "rank 1 {\na: send 10b to 0 tag 7\nb: send 30b to 0 tag 8\n}\nrank 2 {\na: send 20b to 0 tag 8\nb: send 40b to 0 tag 9\n}\n"
+	for receives, want := range map[string]engine.Time{
+		"recv 1b from -1 tag 8":  20, // not the message of tag 7
+		"recv 1b from -1 tag 9":  40,
+		"recv 1b from 2 tag -1":  20,
+		"recv 1b from -1 tag -1": 10,
+		"recv 1b from 1 tag 8":   30, // of both, by name
+		"recv 1b from 1 tag -1":  10,
+	} {
+		// what the first receive does not take goes to receives of any message that come after it
+		text := "num_ranks 3\nrank 0 {\nr: " + receives + "\nx: recv 1b from -1 tag -1\ny: recv 1b from -1 tag -1\nz: recv 1b from -1 tag -1\nc: calc 1\nc requires r\n}\n" + senders
+		j, err := readText(t, text, Keys{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := j.Build(Builder{})
+		if err != nil {
+			t.Fatalf("%s: %v", receives, err)
+		}
+		trace, err := flow.Run(t.Context(), b.Graph, &engine.Network{Nodes: 3}, fixedRates(b.Graph), flow.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for id := range b.Graph.Tasks {
+			if d := b.Graph.Tasks[id].Duration; d > 0 && trace.Start[id] != want {
+				t.Errorf("%s: takes the message of tick %v, want that of %v", receives, trace.Start[id], want)
+			}
+		}
+	}
+	for receives, want := range map[string]string{
+		"r: recv 1b from -1 tag 6": "1 messages from rank 1 to rank 0 of tag 7, and 0 receives",
+		"r: recv 1b from 0 tag -1": "1 messages from rank 1 to rank 0 of tag 7, and 0 receives",
+		"r: recv 1b from -1 tag -1\nr2: recv 1b from -1 tag 8\nr3: recv 1b from 2 tag -1":                                                       "4 messages to rank 0 may go to receives of any source or tag, and it has 3 of these",
+		"r: recv 1b from -1 tag -1\ns: recv 1b from -1 tag -1\nt: recv 1b from -1 tag -1\nu: recv 1b from -1 tag -1\nv: recv 1b from -1 tag -1": "of any source or tag has no send",
+		"r: recv 1b from -1 tag 7\ns: recv 1b from -1 tag 7\nt: recv 1b from -1 tag -1\nu: recv 1b from -1 tag -1":                              "of any source or tag has no send",
+		"r: recv 1b from -1 tag 8": "1 messages from rank 1 to rank 0 of tag 7, and 0 receives",
+	} {
+		j, err := readText(t, "num_ranks 3\nrank 0 {\n"+receives+"\n}\n"+senders, Keys{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err = j.Build(Builder{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", receives, err, want)
+		}
+	}
+}
+
+// goalStatement is an operation of a random schedule.
+type goalStatement struct {
+	kind      byte // 'c', 's' or 'r'
+	time      engine.Time
+	peer, tag int // -1 of any
+	bytes     int64
+	cpu       int
+	requires  []int
+}
+
+// playGOAL simulates schedules by the rules of LogGOPSim without overheads, by scanning all operations again and again:
+// a message takes a tick per byte; eager sends are done when they start; a rendezvous starts when its receive is posted;
+// receives take the first message to arrive that they accept, in the order in which they were posted; computes of a cpu
+// go in the order in which they became ready. Ties go to the lower rank and statement. It returns when all is done, and
+// false if something never is.
+func playGOAL(ranks [][]goalStatement, eager int64) (engine.Time, bool) {
+	type place struct{ rank, op int }
+	type state struct{ posted, arrived, started, done engine.Time }
+	at := map[place]*state{}
+	var all []place
+	for r, ops := range ranks {
+		for i := range ops {
+			all = append(all, place{r, i})
+			at[place{r, i}] = &state{-1, -1, -1, -1}
+		}
+	}
+	taken, takes := map[place]place{}, map[place]place{} // receive by send and the other way round
+	var posted, arrived []place                          // receives and sends in their order
+	var queue []place                                    // computes that wait for a cpu
+	busy := map[[2]int]bool{}
+	of := func(p place) *goalStatement { return &ranks[p.rank][p.op] }
+	accepts := func(r, s place) bool {
+		w := of(r)
+		return of(s).peer == r.rank && (w.peer < 0 || w.peer == s.rank) && (w.tag < 0 || w.tag == of(s).tag)
+	}
+	for now := engine.Time(0); ; {
+		for changed := true; changed; {
+			for again := true; again; { // all but what is matched and granted
+				again = false
+				for _, p := range all {
+					s, o := at[p], of(p)
+					if s.posted < 0 && !slices.ContainsFunc(o.requires, func(k int) bool { return at[place{p.rank, k}].done < 0 || at[place{p.rank, k}].done > now }) {
+						s.posted, again = now, true
+						switch {
+						case o.kind == 's' && o.bytes <= eager:
+							s.started, s.done = now, now
+						case o.kind == 'c' && o.time == 0:
+							s.started, s.done = now, now
+						}
+					}
+					if o.kind == 's' && s.started >= 0 && s.started+engine.Time(o.bytes) <= now && s.arrived < 0 {
+						s.arrived, again = now, true
+						if o.bytes > eager {
+							s.done = now
+							at[taken[p]].done = now
+						}
+					}
+					if o.kind == 'c' && s.started >= 0 && s.done < 0 && s.started+o.time <= now {
+						s.done, again = now, true
+						busy[[2]int{p.rank, o.cpu}] = false
+					}
+				}
+			}
+			changed = false
+			var freshSends []place
+			for _, p := range all {
+				s, o := at[p], of(p)
+				switch {
+				case o.kind == 'r' && s.posted >= 0 && !slices.Contains(posted, p):
+					posted = append(posted, p)
+					for _, m := range arrived {
+						if _, gone := taken[m]; !gone && accepts(p, m) {
+							taken[m], takes[p] = p, m
+							changed = true
+							break
+						}
+					}
+				case o.kind == 's' && (s.arrived >= 0 || o.bytes > eager && s.posted >= 0) && !slices.Contains(arrived, p):
+					freshSends = append(freshSends, p)
+				case o.kind == 'c' && o.time > 0 && s.posted >= 0 && !slices.Contains(queue, p):
+					queue = append(queue, p)
+				}
+			}
+			for _, m := range freshSends {
+				arrived = append(arrived, m)
+				for _, r := range posted {
+					if _, gone := takes[r]; !gone && accepts(r, m) {
+						taken[m], takes[r] = r, m
+						changed = true
+						break
+					}
+				}
+			}
+			for m, r := range taken {
+				if of(m).bytes <= eager {
+					if at[r].done < 0 {
+						at[r].done, changed = now, true
+					}
+				} else if at[m].started < 0 {
+					at[m].started, changed = now, true
+				}
+			}
+			for _, p := range queue {
+				if key := [2]int{p.rank, of(p).cpu}; at[p].started < 0 && !busy[key] {
+					at[p].started, busy[key], changed = now, true, true
+				}
+			}
+		}
+		next := engine.Never
+		for _, p := range all {
+			if s, o := at[p], of(p); s.started >= 0 {
+				end := s.started + o.time
+				if o.kind == 's' {
+					end = s.started + engine.Time(o.bytes)
+				}
+				if end > now {
+					next = min(next, end)
+				}
+			}
+		}
+		if next == engine.Never {
+			return now, !slices.ContainsFunc(all, func(p place) bool { return at[p].done < 0 })
+		}
+		now = next
+	}
+}
+
+// TestGOALPlayed compares random schedules with playGOAL: ends at flow level, and which schedules come to a halt.
+func TestGOALPlayed(t *testing.T) {
+	whole, halted := 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(2, 3).Draw(t, "ranks")
+		ranks := make([][]goalStatement, n)
+		put := func(r int, s goalStatement) {
+			for k := range ranks[r] {
+				if rapid.IntRange(0, 3).Draw(t, "requires") == 0 {
+					s.requires = append(s.requires, k)
+				}
+			}
+			ranks[r] = append(ranks[r], s)
+		}
+		for range rapid.IntRange(1, 7).Draw(t, "steps") {
+			r := rapid.IntRange(0, n-1).Draw(t, "rank")
+			if rapid.Bool().Draw(t, "computes") {
+				put(r, goalStatement{kind: 'c', time: engine.Time(rapid.IntRange(0, 60).Draw(t, "time")) * engine.Nanosecond, cpu: rapid.IntRange(0, 1).Draw(t, "cpu")})
+				continue
+			}
+			to := (r + rapid.IntRange(1, n-1).Draw(t, "to")) % n
+			bytes, tag := int64(rapid.IntRange(2, 60000).Draw(t, "bytes")), rapid.IntRange(0, 2).Draw(t, "tag")
+			if rapid.IntRange(0, 3).Draw(t, "large") == 0 {
+				bytes += 70000
+			}
+			receive := goalStatement{kind: 'r', peer: r, tag: tag, bytes: bytes}
+			switch rapid.IntRange(0, 3).Draw(t, "wild") {
+			case 0:
+				receive.peer = -1
+			case 1:
+				receive.tag = -1
+			case 2:
+				receive.peer, receive.tag = -1, -1
+			}
+			put(r, goalStatement{kind: 's', peer: to, tag: tag, bytes: bytes})
+			put(to, receive)
+		}
+		text := fmt.Sprintf("num_ranks %d\n", n)
+		for r, ops := range ranks {
+			text += fmt.Sprintf("rank %d {\n", r)
+			for i, o := range ops {
+				switch o.kind {
+				case 'c':
+					text += fmt.Sprintf("l%d: calc %d cpu %d\n", i, o.time/engine.Nanosecond, o.cpu)
+				case 's':
+					text += fmt.Sprintf("l%d: send %db to %d tag %d\n", i, o.bytes, o.peer, o.tag)
+				default:
+					text += fmt.Sprintf("l%d: recv %db from %d tag %d\n", i, o.bytes, o.peer, o.tag)
+				}
+				for _, k := range o.requires {
+					text += fmt.Sprintf("l%d requires l%d\n", i, k)
+				}
+			}
+			text += "}\n"
+		}
+		j, err := Read(ByName("goal"), []File{{"a.goal", []byte(text)}}, &Hints{})
+		if err != nil {
+			t.Fatalf("%v in\n%s", err, text)
+		}
+		b, err := j.Build(Builder{})
+		if err != nil {
+			t.Skip("named receives take turns in the order of the file, which may close a cycle: ", err)
+		}
+		if repeated(ranks) {
+			t.Skip("named messages of one source and tag are matched in the order of the file")
+		}
+		want, ends := playGOAL(ranks, goalEager)
+		trace, err := flow.Run(t.Context(), b.Graph, &engine.Network{Nodes: int32(n)}, fixedRates(b.Graph), flow.Options{})
+		if ends != (err == nil) {
+			t.Fatalf("%v, want an end: %v in\n%s", err, ends, text)
+		}
+		if !ends {
+			halted++
+			return
+		}
+		if whole++; trace.Makespan != want {
+			t.Fatalf("ends at %v, want %v in\n%s", trace.Makespan, want, text)
+		}
+	})
+	if whole == 0 || halted == 0 {
+		t.Errorf("%d schedules ended and %d came to a halt, want some of each", whole, halted)
+	}
+}
+
+// repeated reports whether a rank has two receives of the same source and tag, both named.
+func repeated(ranks [][]goalStatement) bool {
+	for _, ops := range ranks {
+		seen := map[[2]int]bool{}
+		for _, o := range ops {
+			if key := [2]int{o.peer, o.tag}; o.kind == 'r' && o.peer >= 0 && o.tag >= 0 {
+				if seen[key] {
+					return true
+				}
+				seen[key] = true
+			}
+		}
+	}
+	return false
+}
