@@ -209,6 +209,42 @@ func TestJobsApart(t *testing.T) {
 	}
 }
 
+// TestIterationsOfJobs: jobs that share no pod repeat iterations of one length each, so that those
+// that are measured can be counted: behind the warm-up, begun when all jobs have, and over before the
+// first job has ended. Each job repeats until the longest has had policy.repeat.iterations, by the
+// ideal fabric.
+func TestIterationsOfJobs(t *testing.T) {
+	for _, c := range []struct{ iterations, warmup, phase int }{{4, 2, 0}, {5, 0, 0}, {4, 1, 70}, {3, 0, 333}, {3, 0, 2000}} {
+		s := parseJobs(t, smallJobs, "job.0.pods=[4, 2]", "job.1.pods=[0, 3]", "policy.circuits=shared", "policy.service=max-min", `policy.arbiters=["even-split"]`,
+			fmt.Sprintf("policy.repeat.iterations=%d", c.iterations), fmt.Sprintf("policy.repeat.warmup=%d", c.warmup), fmt.Sprintf("job.1.phase=%dms", c.phase))
+		o := runJobs(t, s, 1)
+		row := o.Document.Rows[0]
+		var length, ideal, begin, end [2]float64
+		for j, name := range []string{"few", "many"} {
+			length[j], ideal[j] = row.Metrics["job."+name+".makespan_s"], o.Document.Reference["job."+name+".makespan_s"]
+			begin[j] = s.Jobs[j].Phase.Seconds()
+		}
+		last := max(begin[0], begin[1]) + float64(c.iterations)*max(ideal[0], ideal[1])
+		var repeats [2]int
+		for j := range repeats {
+			repeats[j] = int(math.Ceil((last - begin[j]) / ideal[j] * (1 - 1e-12)))
+			end[j] = begin[j] + float64(repeats[j])*length[j]
+		}
+		from, to := max(begin[0], begin[1]), min(end[0], end[1])
+		for j, name := range []string{"few", "many"} {
+			want := 0
+			for i := c.warmup; i < repeats[j]; i++ {
+				if start := begin[j] + float64(i)*length[j]; start >= from-1e-9 && start+length[j] <= to+1e-9 {
+					want++
+				}
+			}
+			if got := row.Metrics["job."+name+".iterations"]; int(got) != want || want == 0 {
+				t.Errorf("%+v: %g iterations of %s are measured, want %d of %d", c, got, name, want, repeats[j])
+			}
+		}
+	}
+}
+
 // TestPooledCircuits: jobs out of phase that may use each other's circuits are no slower than on their own, where they
 // never want them at the same time.
 func TestPooledCircuits(t *testing.T) {

@@ -73,7 +73,7 @@ func (m *jobsInstance) newPool() (*pool, error) {
 }
 
 // repeats returns how often each job repeats its iteration: until the longest has had as many as the scenario says, by
-// their times on the ideal fabric.
+// their times on the ideal fabric. A quotient that exceeds a whole number by rounding alone is that number.
 func (m *jobsInstance) repeats() []int {
 	longest, last := 0.0, 0.0
 	for j, in := range m.jobs {
@@ -83,7 +83,8 @@ func (m *jobsInstance) repeats() []int {
 	end := last + float64(m.s.Policy.Repeat.Iterations)*longest
 	repeats := make([]int, len(m.jobs))
 	for j, in := range m.jobs {
-		repeats[j] = int(math.Ceil((end - m.s.Jobs[j].Phase.Seconds()) / in.Times.Ideal.Seconds()))
+		const rounding = 1e-12
+		repeats[j] = int(math.Ceil((end - m.s.Jobs[j].Phase.Seconds()) / in.Times.Ideal.Seconds() * (1 - rounding)))
 	}
 	return repeats
 }
