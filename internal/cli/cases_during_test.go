@@ -143,7 +143,7 @@ func breakEvenAt(delay, before string) correctedCase {
 			if _, err := fmt.Sscanf(delay, "%gus", &us); err != nil {
 				return now, err
 			}
-			stays := strings.HasPrefix(got.moves, "none: ")
+			stays := strings.HasPrefix(got.moves, "none")
 			if diff := got.breakEven - even; diff > 1e-9 || diff < -1e-9 {
 				return now, fmt.Errorf("the break-even is %.12g s, want %g", got.breakEven, even)
 			}

@@ -77,7 +77,7 @@ type Moves struct {
 	// none was found or it was not sought.
 	BreakEven engine.Time
 	Sought    bool
-	Why       string // why no circuit moves; "" if some do
+	Why       string // that no circuit moves, and why; "" if some do
 }
 
 // Moving reports whether circuits move.
@@ -306,9 +306,9 @@ func (s *duringSearch) decision() *Decision {
 	switch {
 	case m.Sequence != nil:
 	case s.stays():
-		m.Why = "no reconfiguration can help here"
+		m.Why = "none: no reconfiguration can help here"
 	case s.o.Moving.Changes == 1:
-		m.Why = "policy.delta-during.changes = 1 allows none"
+		m.Why = "none: policy.delta-during.changes = 1 allows none"
 	default:
 		m.Why = fmt.Sprintf("none found in %d evaluations", s.evaluations)
 	}

@@ -144,25 +144,30 @@ func (z *evenSearch) seeds() {
 	}
 }
 
-// climbUp changes the sequence that pays at the longest delay, just above that delay, until the
-// evaluations are spent.
+// climbUp changes sequences just above the break-even found so far until the evaluations are spent: that which pays at
+// the longest delay with all of them, then the beginnings of every search with half of them each.
 func (z *evenSearch) climbUp(rng *rand.Rand) {
-	z.effort = 0
-	for z.over() == "" {
-		d, ok := z.above()
-		if !ok {
-			return
+	for i, part := range []float64{1, 0.5, 0.5} {
+		for z.effort = 0; z.spent() < part; {
+			d, ok := z.above()
+			if !ok || z.ctx.Err() != nil {
+				return
+			}
+			z.play.Delay, z.best, z.value = d, nil, never
+			starts := []candidate{{z.even.known[len(z.even.known)-1].clone(), never}}
+			if i > 0 {
+				starts = z.beginnings()
+			}
+			c := starts[min(max(0, i-1), len(starts)-1)]
+			if z.best, z.value = c.q, c.value; i == 0 {
+				z.keep(c.q, 0)
+			}
+			z.climb(rng, z.share(part))
+			if !z.pays() {
+				break
+			}
+			z.raise()
 		}
-		z.play.Delay, z.best, z.value = d, nil, never
-		z.try(z.even.known[len(z.even.known)-1].clone())
-		if z.best == nil {
-			z.best = z.even.known[len(z.even.known)-1].clone()
-		}
-		z.climb(rng, z.share(1))
-		if !z.pays() {
-			return
-		}
-		z.raise()
 	}
 }
 

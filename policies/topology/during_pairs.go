@@ -18,8 +18,8 @@ const (
 	maxPolishWork = 100_000
 	// maxPolished is the number of sequences of two topologies that are improved further.
 	maxPolished = 6
-	// maxListedTopologies limits the topologies that are listed: more cannot be enumerated by pairs.
-	maxListedTopologies = 1000
+	// maxListedTopologies limits the topologies that are listed, of which those that are full may be few.
+	maxListedTopologies = 20_000
 
 	// maxAnnealedTasks limits the jobs that are annealed: there, an annealing takes a tenth of a second.
 	maxAnnealedTasks = 300
@@ -87,6 +87,9 @@ func (s *duringSearch) moments() (all []Step) {
 // these are few enough, and else those to which no circuit can be added, and none if even these are too
 // many. Full restricts it to the latter.
 func (s *duringSearch) twoTopologies(full bool) [][]int {
+	if !s.small() {
+		return nil
+	}
 	all := s.p.listTopologies(s.high, maxListedTopologies)
 	moments := 0
 	for _, n := range s.total {
@@ -135,7 +138,11 @@ func (s *duringSearch) refine() {
 		}
 	}
 	s.best, s.value = top.q, top.value
-	s.eachPair(s.twoTopologies(false), func() engine.Time { return min(s.value, s.static.Makespan) }, func(q *Sequence) bool {
+	all := s.twoTopologies(false)
+	if len(all) == len(s.twoTopologies(true)) { // fullPairs has looked at them
+		return
+	}
+	s.eachPair(all, func() engine.Time { return min(s.value, s.static.Makespan) }, func(q *Sequence) bool {
 		s.consider(q)
 		return !s.found()
 	})

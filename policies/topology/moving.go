@@ -54,7 +54,7 @@ func (v moving) Choose(ctx context.Context, p *Problem, o Options) (*Decision, e
 	if d.Moves.Runs, d.Moves.Repeated = it.all, it.from; len(q.Steps) > 0 {
 		d.Moves.Sequence = q
 	} else {
-		d.Moves.Why = "one topology serves all"
+		d.Moves.Why = "none: one topology serves all"
 	}
 	if d.Moves.BreakEven, err = m.breakEven(v.rule); err != nil {
 		return nil, err

@@ -174,7 +174,7 @@ func TestOneHopBesideNICs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fair, any := engine.Never, engine.Never
+		fair, free := engine.Never, engine.Never
 		for _, x := range topologies(p) {
 			if !p.Feasible(x) {
 				continue
@@ -187,14 +187,14 @@ func TestOneHopBesideNICs(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			fair, any = min(fair, one.Makespan), min(any, rates)
+			fair, free = min(fair, one.Makespan), min(free, rates)
 		}
 		bound, err := p.Bound(context.Background())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if bound > min(any, fair)+4 {
-			t.Errorf("%+v: the bound is %v, a topology takes %v", d, bound, min(any, fair))
+		if bound > min(free, fair)+4 {
+			t.Errorf("%+v: the bound is %v, a topology takes %v", d, bound, min(free, fair))
 		}
 		if got.Makespan > fair+4 {
 			t.Errorf("%+v: delta-topo takes %v, %v is possible", d, got.Makespan, fair)

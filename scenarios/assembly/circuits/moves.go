@@ -98,7 +98,7 @@ func (in *instance) measureMoves(row *result.Row, d *topology.Decision, end engi
 		}
 		row.Metrics["ports"], row.Metrics["port_ratio"] = float64(most), float64(most)/float64(in.problem.PortsTotal())
 	} else if m != nil {
-		row.Labels["moves"] = "none: " + m.Why
+		row.Labels["moves"] = m.Why
 	}
 	switch {
 	case in.s.Level == "packet" && m.Last() > 0:
