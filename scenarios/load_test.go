@@ -230,7 +230,7 @@ func TestPresets(t *testing.T) {
 // settings are compared by their keys: what a policy keeps of its own besides is nothing that a scenario says. Of a
 // shape the links that its generator made are written.
 var settings = cmp.Options{
-	cmpopts.IgnoreUnexported(routing.WildFirst{}, routing.Optimised{}, routing.Multipath{}),
+	cmpopts.IgnoreUnexported(Scenario{}, routing.WildFirst{}, routing.Optimised{}, routing.Multipath{}),
 	cmpopts.IgnoreFields(links.GraphLinks{}, "Generator"), cmpopts.IgnoreFields(links.Links{}, "Generators"),
 }
 
