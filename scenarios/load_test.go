@@ -230,7 +230,7 @@ func TestPresets(t *testing.T) {
 // settings are compared by their keys: what a policy keeps of its own besides is nothing that a scenario says. Of a
 // shape the links that its generator made are written.
 var settings = cmp.Options{
-	cmpopts.IgnoreUnexported(routing.WildFirst{}, routing.Optimised{}, routing.Multipath{}),
+	cmpopts.IgnoreUnexported(Scenario{}, routing.WildFirst{}, routing.Optimised{}, routing.Multipath{}),
 	cmpopts.IgnoreFields(links.GraphLinks{}, "Generator"), cmpopts.IgnoreFields(links.Links{}, "Generators"),
 }
 
@@ -339,8 +339,8 @@ func TestMatrixForms(t *testing.T) {
 			{"matrix", []string{inline}, ""},
 			{"all-to-all", []string{"workload.sizes=" + file}, ""},
 			{"all-to-all", []string{"workload.sizes=matrix", inline}, ""},
-			{"matrix", []string{"workload.matrix_file=" + header}, "--set: workload.matrix_file: " + header + `:1: "a" begins a header, and a matrix has sizes alone`},
-			{"all-to-all", []string{"workload.sizes=" + header}, "--set: workload.sizes: " + header + `:1: "a" begins a header, and a matrix has sizes alone`},
+			{"matrix", []string{"workload.matrix_file=" + header}, "--set: workload.matrix_file: " + header + `:1: the line is a header, and a matrix has sizes alone`},
+			{"all-to-all", []string{"workload.sizes=" + header}, "--set: workload.sizes: " + header + `:1: the line is a header, and a matrix has sizes alone`},
 			{"all-to-all", []string{"workload.sizes=none.csv"}, "--set: workload.sizes: none.csv cannot be read"},
 			{"matrix", []string{"workload.matrix_file=none.csv"}, "--set: workload.matrix_file: none.csv cannot be read"},
 			{"matrix", []string{"workload.matrix_file=3"}, "--set: workload.matrix_file: is the number 3; write a text"},

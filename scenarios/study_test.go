@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 	"time"
 
 	"pgregory.net/rapid"
@@ -124,8 +126,8 @@ func TestVariantsAreOverrides(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !reflect.DeepEqual(got, want) {
-			t.Fatalf("%v:\n%s\nwant\n%s", set, got.TOML(), want.TOML())
+		if diff := cmp.Diff(want, got, settings); diff != "" {
+			t.Fatalf("%v: got another scenario (-want +got):\n%s", set, diff)
 		}
 	}
 	if st.Variants() != 2*3*2*2 {

@@ -158,7 +158,26 @@ func badThings(t *testing.T, dir, whole string) {
 	run("torus-link", "torus", edited("detail.json", func(m map[string]any) {
 		first(m)["lattice"] = map[string]any{"dims": []int{2}, "links": []any{map[string]any{"from": 7}}}
 	}))
-	run("no-simulation", "pods", edited("detail.json", func(m map[string]any) { m["policies"] = []any{} }))
+	unsummed := edited("manifest.json", func(m map[string]any) { delete(m, "sha256") }) // as an earlier version writes it
+	run("no-simulation", "pods", func(at string) {
+		unsummed(at)
+		edited("detail.json", func(m map[string]any) { m["policies"] = []any{} })(at)
+	})
+	metric := func(name string, v any) func(string) {
+		return edited("result.json", func(m map[string]any) { row(m)["metrics"].(map[string]any)[name] = v })
+	}
+	run("changed-result", "pods", metric("nct", 2))
+	run("changed-bench", "pods", replaced("metrics.bench", "Unit nct assume=exact\nBenchmarkSim/policy=a 1 2 nct\n"))
+	run("negative-nct", "pods", metric("nct", -0.5))
+	run("negative-time", "pods", func(at string) {
+		unsummed(at)
+		metric("makespan_s", -1)(at)
+	})
+	run("negative-wall", "pods", edited("timings.json", func(m map[string]any) {
+		for _, t := range m["policies"].(map[string]any) {
+			t.(map[string]any)["solve_s"] = -1
+		}
+	}))
 
 	// Gigabytes in a few megabytes; of other shapes result's TestBombs.
 	for name, of := range map[string][2]string{
@@ -184,6 +203,9 @@ func badThings(t *testing.T, dir, whole string) {
 	sweepFiles("swept-cut", func(at string) { must(os.Truncate(filepath.Join(at, result.SweepFile), 100)) })
 	sweepFiles("swept-outside", edited(result.SweepFile, func(m map[string]any) {
 		m["cells"].([]any)[0].(map[string]any)["at"] = []int{1 << 40}
+	}))
+	sweepFiles("swept-negative", edited(result.SweepFile, func(m map[string]any) {
+		m["cells"].([]any)[0].(map[string]any)["metrics"].(map[string]any)["nct"] = -1
 	}))
 	sweepFiles("swept-axes", edited(result.SweepFile, func(m map[string]any) { m["axes"] = []any{} }))
 	sweepFiles("swept-cells", replaced(result.SweepFile, `{"schema": "sim.sweep/1", "cells": [`+strings.Repeat("{},", 4<<20)+"{}]}"))

@@ -67,7 +67,7 @@ func (r *reader) json(in io.Reader, size int64, path string) error {
 	switch {
 	case is(doc.Schema, result.Schema):
 		run := result.Document{Scenario: doc.Scenario, Reference: doc.Reference, Rows: doc.Rows}
-		if err := run.Check(); err != nil {
+		if err := errors.Join(run.Check(), (&result.Run{Document: run}).Possible()); err != nil {
 			return fault(path, "is corrupt: %v", err)
 		}
 		if err := r.read(bytes.NewReader(run.AsSweep().Bench()), path); err != nil || doc.Timings == nil {
@@ -113,6 +113,11 @@ func (r *reader) resultDir(dir string) error {
 			return fault(dir, "is a sweep that is not finished: it has no %s yet; run it again to go on, sim plot draws the cells so far", result.BenchFile)
 		}
 		return fault(dir, "is not a whole run: %s is missing", result.BenchFile)
+	}
+	if m, ok := result.ReadManifest(dir, result.ManifestSchema); ok {
+		if err := m.Intact(dir, result.BenchFile); err != nil {
+			return err
+		}
 	}
 	if err := r.file(path); err != nil {
 		return err

@@ -52,6 +52,10 @@ func TestRoundTrip(t *testing.T) {
 		}
 		want.Dir = dir
 		want.Manifest.Files = strings.Fields("detail.json metrics.bench metrics.csv result.json scenario.toml timings.json")
+		if len(got.Manifest.Sums) != len(want.Manifest.Files) {
+			t.Errorf("digests of %d files, want %d", len(got.Manifest.Sums), len(want.Manifest.Files))
+		}
+		want.Manifest.Sums = got.Manifest.Sums
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("read back with a difference (-want +got):\n%s", diff)
 		}

@@ -60,8 +60,14 @@ func Read(dir string) (*Run, error) {
 	if err := r.Document.Check(); err != nil {
 		return nil, corrupt(dir, ResultFile, err)
 	}
+	if err := r.Possible(); err != nil {
+		return nil, corrupt(dir, ResultFile, err)
+	}
 	if err := r.Detail.Check(); err != nil {
 		return nil, corrupt(dir, DetailFile, err)
+	}
+	if err := r.Manifest.Intact(dir); err != nil {
+		return nil, err
 	}
 	return r, nil
 }

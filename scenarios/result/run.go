@@ -18,6 +18,8 @@ type Manifest struct {
 	Start     string   `json:"start"` // RFC 3339
 	End       string   `json:"end"`
 	Files     []string `json:"files,omitempty"` // that the run wrote, slashes between; of a sweep none
+	// Sums are the SHA-256, in hex, of the files of a run but its figures and files that flags ask for; of a sweep none.
+	Sums map[string]string `json:"sha256,omitempty"`
 }
 
 // Run is all that a run directory holds beside its figures.

@@ -40,6 +40,14 @@ func (s *Sweep) Check() error {
 				return fmt.Errorf("cell %d is at value %d of %d on axis %s", i, v, len(s.Axes[a].Labels), s.Axes[a].Name)
 			}
 		}
+		for _, metrics := range []map[string]float64{c.Reference, c.Metrics} {
+			if err := Possible(fmt.Sprintf("cell %d", i), metrics); err != nil {
+				return err
+			}
+		}
+		if err := PossibleSamples(fmt.Sprintf("cell %d", i), c.Samples); err != nil {
+			return err
+		}
 	}
 	for _, a := range s.Axes {
 		if a.Numbers != nil && len(a.Numbers) != len(a.Labels) {

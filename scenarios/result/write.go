@@ -3,10 +3,17 @@ package result
 import (
 	"bytes"
 	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+
+	"sim/internal/infile"
 )
 
 // Files of a run directory.
@@ -70,6 +77,7 @@ func (d *Dir) Write(r *Run) error {
 	if err != nil {
 		return fmt.Errorf("timings: %w", err)
 	}
+	sums := map[string]string{}
 	detailName := DetailFile
 	if len(detail) > detailLimit {
 		detailName, detail = DetailGzip, compress(detail)
@@ -82,6 +90,8 @@ func (d *Dir) Write(r *Run) error {
 		File{CSVFile, doc.CSV()},
 		File{BenchFile, doc.AsSweep().Bench()},
 	) {
+		sum := sha256.Sum256(f.Data)
+		sums[f.Name] = hex.EncodeToString(sum[:])
 		if !ownName(f.Name) {
 			return fmt.Errorf("%s: %s is no name of a run's file", d.shown, f.Name)
 		}
@@ -90,7 +100,35 @@ func (d *Dir) Write(r *Run) error {
 		}
 	}
 	m := r.Manifest
+	m.Sums = sums
 	d.manifest = &m
+	return nil
+}
+
+// maxSummed is more than any file of a run has, in bytes: a larger one was changed.
+const maxSummed = 512 << 20
+
+// Intact fails, with a *PlaceError, if one of the named files of a run, or of all, was changed since the run wrote it: its
+// digest is not that of the manifest. Files that
+// are missing are told by whoever needs them, and runs of earlier versions have no digests.
+func (m *Manifest) Intact(dir string, names ...string) error {
+	for _, name := range slices.Sorted(maps.Keys(m.Sums)) {
+		if !ownName(name) || len(names) > 0 && !slices.Contains(names, name) {
+			continue
+		}
+		f, size, err := infile.Open(filepath.Join(dir, name))
+		if err != nil {
+			continue
+		}
+		h := sha256.New()
+		if size <= maxSummed {
+			_, err = io.Copy(h, f)
+		}
+		f.Close()
+		if err == nil && hex.EncodeToString(h.Sum(nil)) != m.Sums[name] {
+			return &PlaceError{dir, name + " was changed since the run wrote it: its digest is not that of " + ManifestFile + "; run the scenario again"}
+		}
+	}
 	return nil
 }
 

@@ -107,10 +107,19 @@ func ReadRecord(data []byte) (*Record, error) {
 			return nil, errors.New("sweep: a result with a label that cannot be printed")
 		}
 	}
+	if err := r.possible(); err != nil {
+		return nil, fmt.Errorf("sweep: a result that is none: %w", err)
+	}
 	if r.Bounds != nil && slices.ContainsFunc(r.Bounds.Proofs, func(p result.Proof) bool { return !printable(p.Model) }) {
 		return nil, errors.New("sweep: a result with a bound whose model cannot be printed")
 	}
 	return r, nil
+}
+
+// possible fails on metrics, samples and times that no run can have.
+func (r *Record) possible() error {
+	return errors.Join(result.Possible("the reference", r.Reference), result.Possible("the cell", r.Metrics),
+		result.PossibleSamples("the cell", r.Samples), r.Timings.Possible("the cell"))
 }
 
 // printable reports whether a terminal would act on nothing of a text but its line ends.

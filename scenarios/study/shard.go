@@ -138,6 +138,11 @@ func arrayPlace(getenv func(string) string) (index int, from string, count int, 
 		from = "SLURM_ARRAY_TASK_ID"
 		id, low, step := number(from, 0), number("SLURM_ARRAY_TASK_MIN", 0), max(1, number("SLURM_ARRAY_TASK_STEP", 1))
 		count = number("SLURM_ARRAY_TASK_COUNT", 0)
+		high := number("SLURM_ARRAY_TASK_MAX", low+(count-1)*step)
+		if err == nil && count > 0 && ((id-low)%step != 0 || high != low+(count-1)*step) {
+			return 0, from, count, fmt.Errorf("the array of %d jobs from SLURM_ARRAY_TASK_MIN %d to _MAX %d has gaps, so a part would be lost; number the jobs in equal steps, as --array=1-%d does",
+				count, low, high, count)
+		}
 		if index = (id - low) / step; err == nil && (index < 0 || count > 0 && index >= count) {
 			err = fmt.Errorf("SLURM_ARRAY_TASK_ID %d lies outside the array of %d that begins at %d", id, count, low)
 		}

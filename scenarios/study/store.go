@@ -3,10 +3,11 @@ package study
 import (
 	"bufio"
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"io/fs"
 	"os"
@@ -133,10 +134,18 @@ func Vacant(dir string, c result.Claim) error {
 	if len(entries) == 0 {
 		return nil
 	}
-	// killed before its manifest was written, or the manifest was damaged
-	if slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
+	// A sweep that was killed before it wrote its manifest has journals without records. Without a manifest nothing says
+	// whose the records of others are.
+	kept := func(e fs.DirEntry) bool {
+		info, err := e.Info()
+		return result.IsJournal(e.Name()) && (err != nil || info.Size() > 0)
+	}
+	switch {
+	case slices.ContainsFunc(entries, kept) && !c.Force:
+		return &result.PlaceError{Path: dir, Why: "holds cells of a sweep whose manifest.json is missing or damaged; use them with --force, or choose another directory with --out"}
+	case slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
 		return result.IsJournal(e.Name()) || strings.HasPrefix(e.Name(), leasesPrefix)
-	}) {
+	}):
 		return nil
 	}
 	return &result.PlaceError{Path: dir, Why: "is a directory that holds no sweep, so it is not written to; choose another with --out"}
@@ -290,7 +299,7 @@ func readLine(in *bufio.Reader, text []byte) ([]byte, error) {
 	}
 }
 
-// line is a journal's line: a record with the CRC-32 of its JSON.
+// line is a journal's line: a record with the checksum of its JSON.
 type line struct {
 	Sum  string          `json:"sum"`
 	Cell json.RawMessage `json:"cell"`
@@ -308,10 +317,17 @@ func parseRecord(text []byte) (*Record, error) {
 	if err := json.Unmarshal(l.Cell, r); err != nil || r.Key == "" {
 		return nil, fmt.Errorf("%w (no record)", errRecord)
 	}
+	if err := r.possible(); err != nil {
+		return nil, fmt.Errorf("%w (%v)", errRecord, err)
+	}
 	return r, nil
 }
 
-func checksum(data []byte) string { return fmt.Sprintf("%08x", crc32.ChecksumIEEE(data)) }
+// checksum returns the SHA-256 of a record's JSON in hex, of which half tells any two apart.
+func checksum(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:sha256.Size/2])
+}
 
 // Has reports whether the cell of a key has a result.
 func (s *Store) Has(key string) bool { return s.records[key] != nil }

@@ -50,7 +50,14 @@ func TestManyWarnings(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "cells.jsonl"), bytes.Repeat([]byte("x\n"), 1000), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	s := open(t, dir, p, Shard{})
+	if err := Vacant(dir, p.Claim(false)); err == nil { // nothing says whose the records are
+		t.Error("a directory of cells without a manifest is used, want it refused")
+	}
+	s, err := Open(dir, p, nil, result.Manifest{}, Shard{}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
 	if n := len(s.Warnings); n != mostWarnings+1 || !strings.HasSuffix(s.Warnings[n-1], ": 980 more records are damaged") {
 		t.Errorf("%d warnings, the last %q", n, s.Warnings[n-1])
 	}
@@ -149,6 +156,46 @@ link_rate = "50GB/s"
 		})
 		if err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// A record that was changed, or that no run can have, is no record: its cell is computed again.
+func TestChangedRecords(t *testing.T) {
+	good := &Record{Key: "k", Metrics: map[string]float64{"nct": 1.5, "makespan_s": 2, "x": -1}}
+	text := func(r *Record) []byte {
+		cell, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := json.Marshal(line{checksum(cell), cell})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	if _, err := parseRecord(text(good)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := parseRecord(bytes.Replace(text(good), []byte("1.5"), []byte("1.4"), 1)); !errors.Is(err, errRecord) {
+		t.Errorf("a changed record: %v, want it refused", err)
+	}
+	for _, bad := range []*Record{
+		{Key: "k", Metrics: map[string]float64{"nct": -1}},
+		{Key: "k", Metrics: map[string]float64{"makespan_s": -1e-6}},
+		{Key: "k", Metrics: map[string]float64{"nct": 1}, Reference: map[string]float64{"makespan_s": -1}},
+		{Key: "k", Metrics: map[string]float64{"nct": 1}, Samples: map[string][]float64{"nct": {1, -1}}},
+		{Key: "k", Metrics: map[string]float64{"nct": 1}, Timings: result.PolicyTimings{SolveS: -1}},
+	} {
+		if _, err := parseRecord(text(bad)); !errors.Is(err, errRecord) || !strings.Contains(err.Error(), "no run can have") {
+			t.Errorf("%+v in a journal: %v, want it refused", bad, err)
+		}
+		data, err := json.Marshal(bad)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ReadRecord(data); err == nil || !strings.Contains(err.Error(), "no run can have") {
+			t.Errorf("%+v from a queue: %v, want it refused", bad, err)
 		}
 	}
 }

@@ -257,7 +257,10 @@ func parseEntry(text string) (int64, string) {
 		return b, ""
 	}
 	b, err := units.ParseBytes(text)
-	if err != nil {
+	switch {
+	case err != nil && strings.HasPrefix(text, "-"):
+		return 0, "the entry is negative; write bytes, such as 4000000 or 4MB"
+	case err != nil:
 		return 0, "the entry is no size; write bytes, such as 4000000 or 4MB" // which is not quoted: the file may hold anything
 	}
 	return int64(b), ""

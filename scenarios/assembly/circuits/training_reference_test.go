@@ -16,6 +16,7 @@ import (
 	"sim/engine/flow"
 	"sim/engine/units"
 	"sim/policies/topology"
+	"sim/scenarios/assembly"
 	"sim/workloads/training"
 )
 
@@ -529,8 +530,11 @@ func TestTrainingAgainstReference(t *testing.T) {
 				}
 			}
 			again, err := d.Again(context.Background(), nil, 1)
-			if err != nil || max(again.End-d.fluid.Makespan, d.fluid.Makespan-again.End) > ticks {
-				t.Fatalf("%s: again it ends at %v (%v), want %v", row.Name, again.End, err, d.fluid.Makespan)
+			if errors.Is(err, assembly.ErrMoving) && d.packets != nil && d.Moves.Moving() {
+				continue // no such packets are simulated again
+			}
+			if err != nil || max(again.End-d.end(), d.end()-again.End) > ticks {
+				t.Fatalf("%s: again it ends at %v (%v), want %v", row.Name, again.End, err, d.end())
 			}
 			if fast, err := d.Again(context.Background(), nil, 1e6); err != nil || !row.Clocked && float64(fast.End-in.Times.Compute) > 0.01*float64(again.End-in.Times.Compute)+4*float64(in.s.Fabric.Delay)*float64(steps(d.Moves)) {
 				t.Errorf("%s: on links a million times as fast it ends at %v (%v), computing alone at %v", row.Name, fast.End, err, in.Times.Compute)
