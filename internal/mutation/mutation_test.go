@@ -37,6 +37,7 @@ var (
 	number  = flag.Int("mutants", 0, "draw `N` mutants and test them, which takes minutes each")
 	seed    = flag.Uint64("seed", 1, "seed of the draw")
 	within  = flag.String("within", "", "draw only in packages whose import path begins with this")
+	own     = flag.Bool("own", false, "run the tests of the mutant's package only")
 	workers = flag.Int("workers", 2, "mutants that are tested at the same time")
 	record  = flag.String("record", "", "append outcomes to `FILE`, and skip mutants whose outcome it holds")
 )
@@ -339,7 +340,7 @@ func try(t *testing.T, m mutant, p *goPackage) string {
 	if len(p.TestGoFiles)+len(p.XTestGoFiles) > 0 && !run(10*time.Minute, "test", "-overlay", overlay, "-failfast", "-timeout", "5m", p.ImportPath) {
 		return "killed by the tests of its package"
 	}
-	if len(p.importers) > 0 && !run(30*time.Minute, append([]string{"test", "-overlay", overlay, "-failfast", "-timeout", "10m"}, p.importers...)...) {
+	if !*own && len(p.importers) > 0 && !run(30*time.Minute, append([]string{"test", "-overlay", overlay, "-failfast", "-timeout", "10m"}, p.importers...)...) {
 		return "killed by the tests of another package"
 	}
 	return "survived"
