@@ -31,14 +31,14 @@ func (c *checker) dropUnsetOutputs() {
 
 // WriteTo has the policies of s write to directories. It fails where none of them writes there.
 func (s *Scenario) WriteTo(d OutputDirs) error {
-	missing := func(flag, what, policy string) error {
-		return Diagnostics{{File: s.Name, Problem: flag + ": no policy of the scenario " + what, Remedy: "add one, such as --policy " + policy}}
+	missing := func(flag, what, list string) error {
+		return Diagnostics{{File: s.Name, Problem: flag + ": no policy of the scenario " + what, Remedy: "add one that does, of sim list " + list}}
 	}
 	switch tables := s.schema(); {
 	case d.Models != "" && !tables.Uses("policy.milp"):
-		return missing("--milp-export", "has a MILP solver decide", "delta-joint-milp")
+		return missing("--milp-export", "has a MILP solver decide", "allocators")
 	case d.Routes != "" && !tables.Uses("policy.route-optimised"):
-		return missing("--route-cache", "searches for routes", "route-optimised")
+		return missing("--route-cache", "searches for routes", "routers")
 	}
 	s.outputs(d)
 	return nil

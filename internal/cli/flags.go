@@ -92,7 +92,7 @@ func runFlagList() []cli.Flag {
 
 // routeCacheFlag is a flag of `sim run` and `sim sweep`.
 func routeCacheFlag() cli.Flag {
-	return &cli.StringFlag{Name: "route-cache", Usage: "keep the routes that route-optimised finds in `DIR`, for the next run"}
+	return &cli.StringFlag{Name: "route-cache", Usage: "keep the routes that an optimising router finds in `DIR`, for the next run"}
 }
 
 // forceFlag is that of `sim run` and `sim sweep`.
