@@ -128,10 +128,8 @@ func (a *routedAnswer) injected() (packets, seconds float64) {
 			packets += float64(r.live()) * seconds * w.Load / packet
 		default:
 			message := float64(p.traffic.Message)
-			whole := message / float64(w.Payload) // packets of the largest message, at least
 			if p.traffic.Bytes == nil {
-				whole = float64(p.count(0, int64(w.Payload)))
-				packets += flows * whole
+				packets += flows * float64(p.count(0, int64(w.Payload)))
 			} else {
 				for f := range p.traffic.Bytes {
 					packets += float64(p.count(f, int64(w.Payload)))
