@@ -12,6 +12,7 @@ import (
 	"sim/engine/units"
 	"sim/fabric/tiers"
 	"sim/policies/routing"
+	"sim/scenarios/assembly"
 )
 
 // newTorus returns a torus with links of 400 Gbps and queues without bound.
@@ -458,4 +459,145 @@ type failingRouter struct{ err error }
 // Route fails.
 func (r failingRouter) Route(context.Context, *routing.Problem, routing.Options) (*routing.Decision, error) {
 	return nil, r.err
+}
+
+// TestParts: of nested domains the largest that several ranks differ in tells them apart.
+func TestParts(t *testing.T) {
+	for _, c := range []struct {
+		group []int32
+		want  []int
+	}{
+		{[]int32{0, 1, 2, 3}, []int{0, 0, 1, 1}}, // within one domain of 4
+		{[]int32{0, 4, 2, 9}, []int{0, 1, 0, 2}},
+		{[]int32{6, 7}, nil},
+		{[]int32{5}, nil},
+		{[]int32{3, 4}, []int{0, 1}},
+	} {
+		if got := Parts(c.group, []int{2, 4}); !slices.Equal(got, c.want) {
+			t.Errorf("group %v is in domains %v, want %v", c.group, got, c.want)
+		}
+		outer := newTorus(4, 4)
+		outer.Inside = []*Links{newSwitched(2, 1e9), newSwitched(4, 1e9)}
+		z, err := outer.Build()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := z.Domains(c.group); !slices.Equal(got, c.want) {
+			t.Errorf("group %v of a fabric is in domains %v, want %v", c.group, got, c.want)
+		}
+	}
+	if (&System{}).Domains([]int32{0, 5}) != nil {
+		t.Error("a fabric without tiers has domains")
+	}
+}
+
+// TestTierRates: a tier made faster changes the rates of its links alone; on the ideal network a node sends at the sum
+// of its links' rates on the tier that a transfer takes.
+func TestTierRates(t *testing.T) {
+	outer := newTorus(4)
+	outer.Inside = []*Links{newSwitched(2, 1e9)}
+	z, err := outer.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for tier := range 2 {
+		fast := z.Faster(z.Whole, tier, 3)
+		for i, l := range fast.Links {
+			want := z.Whole.Links[i].Rate
+			if z.TierOf(int32(i)) == tier {
+				want *= 3
+			}
+			if l.Rate != want {
+				t.Errorf("link %d of tier %d has rate %v, want %v", i, z.TierOf(int32(i)), l.Rate, want)
+			}
+		}
+	}
+	g := &engine.Graph{}
+	g.AddTask(engine.Task{Kind: engine.Transfer, Src: 0, Dst: 1, Flows: 1, Bytes: 1})
+	g.AddTask(engine.Task{Kind: engine.Transfer, Src: 1, Dst: 2, Flows: 1, Bytes: 1})
+	alone, err := newTorus(4).Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		z    System
+		want []float64 // of the transfers' first resources
+	}{{z, []float64{1e9, 800e9}}, {alone, []float64{800e9, 800e9}}} {
+		n, r := c.z.Between(g)
+		for i, want := range c.want {
+			for _, u := range r.Of(int32(i)) {
+				if got := n.Rate(u.Resource); got != want {
+					t.Errorf("transfer %d takes %s of rate %v, want %v", i, n.ResourceName(u.Resource), got, want)
+				}
+			}
+		}
+	}
+	if z.Outermost() == nil || alone.Outermost() != alone.Torus {
+		t.Error("the outermost torus is not found")
+	}
+	if alone.Direct(alone.Whole) != alone.Whole {
+		t.Error("a fabric without tiers lacks links")
+	}
+}
+
+// TestWords: a fabric is described by its shape, its twist, and what of it cannot be used.
+func TestWords(t *testing.T) {
+	graph := &Links{}
+	graph.Nodes = 5
+	behind := &Links{}
+	behind.Nodes, behind.Switches.From = 5, 4
+	few := &Links{}
+	few.Nodes = 1
+	with := func(change func(l *Links)) *Links {
+		l := newTorus(4, 4, 8)
+		change(l)
+		return l
+	}
+	called := newSwitched(3, 1e9)
+	called.Called = "scaleup"
+	outer := newTorus(6)
+	outer.Inside = []*Links{called, newSwitched(3, 1e9), graph}
+	for _, c := range []struct {
+		l     *Links
+		want  string
+		kinds string
+	}{
+		{graph, "graph of 5 nodes", "[graph]"},
+		{few, "graph of 1 node", "[graph]"},
+		{behind, "graph of 4 endpoints behind switches (1)", "[graph]"},
+		{newSwitched(3, 1), "switched domain of 3 GPUs", "[electrical]"},
+		{newTorus(4, 4, 8), "4x4x8 torus", "[torus]"},
+		{with(func(l *Links) { l.Open = []string{"z", "x", "y", "x"} }), "4x4x8 mesh", "[torus]"},
+		{with(func(l *Links) { l.Open = []string{"z", "x", "z"} }), "4x4x8 torus open in x, z", "[torus]"},
+		{with(func(l *Links) { l.Twist = "000000" }), "4x4x8 torus", "[torus]"},
+		{with(func(l *Links) { l.Twist = "tpuv4" }), "4x4x8 torus twisted tpuv4", "[torus]"},
+		{with(func(l *Links) { l.Shift = [][]int{{0, 0, 0}, {0, 0, 0}} }), "4x4x8 torus", "[torus]"},
+		{with(func(l *Links) { l.Shift = [][]int{{0, 0, 1}, {0, 0, 0}} }), "4x4x8 torus twisted by [[0,0,1],[0,0,0]]", "[torus]"},
+		{with(func(l *Links) { l.FailedOCS, l.FailedChips, l.FailAt = []string{"x3", "x4"}, []int{7}, engine.Second }), "4x4x8 torus without switches x3, x4 and chip 7 from 1s on", "[torus]"},
+		{with(func(l *Links) { l.FailedMachines, l.DrainedLinks = []int{1, 2}, []string{"0 x+"} }), "4x4x8 torus without machines 1, 2 with drained link 0 x+", "[torus]"},
+		{outer, "switched domain of 3 GPUs inside switched domain of 3 GPUs inside graph of 5 nodes inside 6 torus", "[scaleup electrical graph torus]"},
+	} {
+		if got := c.l.Words(); got != c.want {
+			t.Errorf("described as %q, want %q", got, c.want)
+		}
+		if got := fmt.Sprint(c.l.Kinds()); got != c.kinds {
+			t.Errorf("%s has kinds %s, want %s", c.want, got, c.kinds)
+		}
+	}
+	many := with(func(l *Links) {
+		for i := range assembly.MostNamed {
+			l.FailedChips = append(l.FailedChips, i)
+		}
+	})
+	all := many.Words()
+	if strings.Contains(all, "more") {
+		t.Errorf("%d chips are not all named: %s", assembly.MostNamed, all)
+	}
+	many.FailedChips = append(many.FailedChips, 99)
+	if got := many.Words(); !strings.HasSuffix(got, " and 2 more") || strings.Count(got, ",") != assembly.MostNamed-2 {
+		t.Errorf("of %d chips: %s", len(many.FailedChips), got)
+	}
+	if got := Dims([]string{"z", "x"}); !slices.Equal(got, []int{2, 0}) {
+		t.Errorf("dimensions z and x are %v", got)
+	}
 }
