@@ -300,17 +300,17 @@ func TestQueues(t *testing.T) {
 func TestGraph(t *testing.T) {
 	l := &Links{}
 	l.Nodes, l.LinkRate, l.LinkLatency, l.Queue, l.Switches.From = 3, 100, 7, "unbounded", 2
-	l.Edges = [][]int{{0, 1, 0, 0}, {1, 2, 30, 0}, {2, 0, 0, 9}}
+	l.Edges = [][]int{{0, 1, 0, 0}, {1, 2, 1, 0}, {2, 0, 0, 1}}
 	for _, c := range []struct {
 		l     *Links
 		rates []float64
-	}{{l, []float64{100, 30, 100}}, {l.Faster(3), []float64{300, 90, 300}}, {l, []float64{100, 30, 100}}} {
+	}{{l, []float64{100, 1, 100}}, {l.Faster(3), []float64{300, 3, 300}}, {l, []float64{100, 1, 100}}} {
 		z, err := c.l.Build()
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i, k := range z.Whole.Links {
-			if k.Rate != c.rates[i] || k.Latency != []engine.Time{7, 7, 9}[i] || int(k.From) != l.Edges[i][0] || int(k.To) != l.Edges[i][1] {
+			if k.Rate != c.rates[i] || k.Latency != []engine.Time{7, 7, 1}[i] || int(k.From) != l.Edges[i][0] || int(k.To) != l.Edges[i][1] {
 				t.Errorf("link %d is %+v", i, k)
 			}
 		}
@@ -599,5 +599,28 @@ func TestWords(t *testing.T) {
 	}
 	if got := Dims([]string{"z", "x"}); !slices.Equal(got, []int{2, 0}) {
 		t.Errorf("dimensions z and x are %v", got)
+	}
+}
+
+// TestSwitchedTiers: a switched domain inside another has idle switches of both, with names that tell them apart, and
+// messages between domains take the outer one.
+func TestSwitchedTiers(t *testing.T) {
+	outer := newSwitched(6, 1e9)
+	outer.Inside = []*Links{newSwitched(3, 4e9)}
+	z, err := outer.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n, want := range []string{"0", "1", "2", "3", "4", "5", "switch 0 of domain 0 of tier 1", "switch 0 of domain 1 of tier 1", "switch 0 of tier 2"} {
+		if got := z.NodeName(int32(n)); got != want || z.Down[n] != (n >= 6) {
+			t.Errorf("node %d is %q, want %q; idle %v", n, got, want, z.Down[n])
+		}
+	}
+	if z.Health != nil || z.Known != z.Whole || z.Outermost() != nil || int(z.Whole.Nodes) != len(z.Down) {
+		t.Errorf("a switched domain has %+v", z)
+	}
+	far, unit := z.Far()
+	if got := far(1); !slices.Equal(got, []int32{int32(unit) / 2, 0, int32(unit) / 2, 2 * int32(unit), 2 * int32(unit), 2 * int32(unit)}) {
+		t.Errorf("GPUs are %v from GPU 1, where a hop is %d", got, unit)
 	}
 }
