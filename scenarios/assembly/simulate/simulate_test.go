@@ -411,3 +411,13 @@ func TestNoQueue(t *testing.T) {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
+
+// TestIdleSlots: slots in which nothing is sent take as long as others, first and in between.
+func TestIdleSlots(t *testing.T) {
+	p := clash()
+	p.Slots, p.Tx = []int32{6}, txs([7]int32{0, 1, 0, 1, 0, 1, 0}, [7]int32{0, 3, 0, 1, 0, 2, 0}, [7]int32{0, 5, 1, 2, 0, 2, 0})
+	d := domain(3, 1)
+	if got, err := simulate.Synchronised(context.Background(), d, p, chunk); err != nil || got != d.Delay+6*d.Slot(chunk) {
+		t.Errorf("takes %v (%v), want %v", got, err, d.Delay+6*d.Slot(chunk))
+	}
+}
