@@ -183,7 +183,7 @@ func TestStoppedAnywhere(t *testing.T) {
 		if err := run(counter); err != nil || counter.calls == 0 {
 			t.Fatalf("%s: %v, after %d questions", name, err, counter.calls)
 		}
-		for after := 0; after < counter.calls; after += 1 + after/4 {
+		for after := range counter.calls {
 			if err := run(&endingContext{Context: t.Context(), after: after}); !errors.Is(err, context.Canceled) {
 				t.Errorf("%s: the context ends after %d of %d questions, the error is %v", name, after, counter.calls, err)
 			}
