@@ -624,3 +624,22 @@ func TestSwitchedTiers(t *testing.T) {
 		t.Errorf("GPUs are %v from GPU 1, where a hop is %d", got, unit)
 	}
 }
+
+// TestFaulty: any part that is down or drained makes the hardware faulty, also several of different kinds.
+func TestFaulty(t *testing.T) {
+	changes := []func(l *Links){
+		func(l *Links) { l.FailedOCS = []string{"x0"} }, func(l *Links) { l.FailedLinks = []string{"0 x+"} }, func(l *Links) { l.FailedMachines = []int{0} },
+		func(l *Links) { l.FailedChips = []int{0} }, func(l *Links) { l.DrainedLinks = []string{"0 x+"} },
+	}
+	for set := range 1 << len(changes) {
+		l := newTorus(4, 4, 4)
+		for i, change := range changes {
+			if set>>i&1 > 0 {
+				change(l)
+			}
+		}
+		if l.Faulty() != (set > 0) {
+			t.Errorf("%s: faulty %v", l.Words(), l.Faulty())
+		}
+	}
+}

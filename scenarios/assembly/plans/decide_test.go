@@ -5,11 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"sim/engine"
+	"sim/engine/units"
+	"sim/policies/reconfigure"
 	"sim/scenarios/assembly"
 	"sim/scenarios/result"
+	"sim/workloads/training"
 )
 
 // newScenario returns a collective of a kind on 6 GPUs with 2 switches, at a level.
@@ -281,7 +285,7 @@ func (c *endingContext) Err() error {
 // TestTimelines: every transmission of a plan is on the timeline in its slot, after the switches have reconfigured.
 func TestTimelines(t *testing.T) {
 	s := newScenario("all-to-all", "plan")
-	_, o, _, err := decide(t.Context(), s, "spreadout")
+	_, o, _, err := decide(t.Context(), s, "reconfigure-during")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -307,6 +311,11 @@ func TestTimelines(t *testing.T) {
 			t.Errorf("%s starts at %v s, want %v s", k.Name, float64(k.Start)/float64(engine.Second), want)
 		}
 		delete(starts, k.Name)
+		if k.Transfer && k.Waited < 0 {
+			t.Errorf("%s waits for nothing", k.Name)
+		} else if k.Transfer && line.Tasks[k.Waited].End > k.Start {
+			t.Errorf("%s starts at %v, before the end of what it waits for, %s", k.Name, k.Start, line.Tasks[k.Waited].Name)
+		}
 	}
 	if len(starts) > 0 {
 		t.Errorf("not on the timeline: %v", starts)
@@ -328,6 +337,150 @@ func TestWords(t *testing.T) {
 		c.change(s)
 		if got := s.Words(); got != c.want {
 			t.Errorf("described as %q, want %q", got, c.want)
+		}
+	}
+}
+
+// newStep returns a training step whose experts are spread over one domain of 8 GPUs, with so many stages and
+// micro-batches.
+func newStep(t *testing.T, level string, stages, microbatches int) *Scenario {
+	t.Helper()
+	a, ok := training.Model("mixtral-8x22b")
+	if !ok {
+		t.Fatal("no such model")
+	}
+	s := newScenario("training", level)
+	s.Fabric.GPUs, s.Fabric.NICRate = 8, 400e9
+	s.Workload.Spec = training.Spec{
+		Arch: a, Sequence: 4096, Microbatch: 1, EP: 8, ETP: 1, Chunks: 1, TP: 1, PP: stages, GPUs: 8 * stages, Microbatches: microbatches,
+		Choices: training.Choices{
+			EffectiveTFLOPS: 400, BackwardRatio: 2, AttentionFLOPs: "causal", RouterFLOPs: "all-layers",
+			ConcurrentMicrobatches: 1, ActivationBytes: 2, GradientBytes: 4, ParameterBytes: 2, SequenceParallel: true, Ring: "bidirectional",
+		},
+	}
+	return s
+}
+
+// TestSteps: on one stage nothing overlaps, so a step is longer by four all-to-alls for every layer of every
+// micro-batch, less what of reconfigurations is hidden; on several, by no more than that and no less than those of one
+// micro-batch.
+func TestSteps(t *testing.T) {
+	for _, c := range []struct {
+		stages, microbatches int
+		planner, known       string
+		delay                engine.Time
+		reconfigures         bool // in every all-to-all
+	}{
+		{1, 1, "static-ring", "none", 100 * engine.Microsecond, false},
+		{1, 1, "spreadout", "none", 100 * engine.Microsecond, true},
+		{1, 3, "spreadout", "none", 0, true},
+		{1, 2, "spreadout", "all", 10 * engine.Microsecond, true},
+		{1, 2, "spreadout", "returns", 10 * engine.Microsecond, true},
+		{1, 2, "static-ring", "all", 10 * engine.Microsecond, false},
+		{2, 3, "spreadout", "none", 10 * engine.Microsecond, true},
+	} {
+		name := fmt.Sprintf("%+v", c)
+		s := newStep(t, "packet", c.stages, c.microbatches)
+		s.Fabric.KnownAhead, s.Fabric.Delay = c.known, c.delay
+		row, _, reference, err := decide(t.Context(), s, c.planner)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		m := row.Metrics
+		layers := 0.0
+		for v := range c.stages {
+			layers += s.Workload.Spec.ExpertLayers(v)
+		}
+		each := m["all_to_all_s"]
+		plan := each
+		if c.reconfigures {
+			plan = m["reconfigurations"]*c.delay.Seconds() + m["slots"]*reference["slot_s"]
+		} else {
+			plan = m["slots"] * reference["slot_s"]
+		}
+		if math.Abs(each-plan) > 1e-11 {
+			t.Errorf("%s: an all-to-all takes %v s, its plan %v s", name, each, plan)
+		}
+		if _, ok := m["completion_s"]; ok {
+			t.Errorf("%s: a step has the completion time of one all-to-all", name)
+		}
+		exposed, all := m["exchange_exposed_s"], 4*each*layers*float64(c.microbatches)
+		hidden := 0.0 // the delay before the first topology, which computing is longer than
+		switch {
+		case !c.reconfigures:
+		case c.known == "all":
+			hidden = 4 * c.delay.Seconds() * layers * float64(c.microbatches)
+		case c.known == "returns":
+			hidden = 3 * c.delay.Seconds() * layers * float64(c.microbatches)
+		}
+		if math.Abs(m["makespan_s"]-reference["makespan_s"]-exposed) > 1e-11 || reference["makespan_s"] <= 0 {
+			t.Errorf("%s: %v s are exposed, of %v s over %v s", name, exposed, m["makespan_s"], reference["makespan_s"])
+		}
+		if _, knows := m["hidden_s"]; knows != (c.known != "none") || math.Abs(m["hidden_s"]-hidden) > 1e-9 {
+			t.Errorf("%s: %v s are hidden, want %v s", name, m["hidden_s"], hidden)
+		}
+		if want := all - hidden; c.stages == 1 && math.Abs(exposed-want) > 1e-9*want+1e-9 || exposed > all+1e-9 || exposed < all/float64(c.microbatches)/float64(c.stages)-hidden-1e-9 {
+			t.Errorf("%s: %v s are exposed, want %v s", name, exposed, want)
+		}
+		times, err := ExchangeTimes(t.Context(), stepExchange(s), s.Workload.Spec.PieceLayers(0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		longest := slices.Max(times[:]).Seconds()
+		if longest > each+1e-11 || c.known == "none" && longest < each-1e-11 {
+			t.Errorf("%s: all-to-alls take %v, one takes %v s", name, times, each)
+		}
+	}
+	for change, bad := range map[string]*Scenario{"no rate": newStep(t, "plan", 1, 1), "no such NIC": newStep(t, "plan", 2, 1)} {
+		if bad.Fabric.NICRate = 0; change == "no rate" {
+			bad.Fabric.LinkRate = 0
+		}
+		if _, _, _, err := decide(t.Context(), bad, "spreadout"); err == nil {
+			t.Errorf("a step is simulated with %s", change)
+		}
+	}
+	if _, err := ExchangeTimes(t.Context(), func() *Scenario { s := stepExchange(newStep(t, "cost", 1, 1)); s.Fabric.LinkRate = 0; return s }(), 1); err == nil {
+		t.Error("all-to-alls are timed without a rate")
+	}
+}
+
+// stepExchange returns the scenario of the all-to-alls of a step alone.
+func stepExchange(s *Scenario) *Scenario {
+	one := *s
+	one.Workload.Exchange.Message = units.Bytes(s.Workload.Spec.ExpertBytes())
+	return &one
+}
+
+// TestUnserving: the key at fault is what keeps a planner from having a plan.
+func TestUnserving(t *testing.T) {
+	for _, c := range []struct {
+		planner          string
+		reconfigurations int
+		want             string
+	}{{"fast", 0, "policy.planners"}, {"fast", 1, "policy.reconfigurations"}, {"imported", 1, "policy.imported.file"}} {
+		s := newScenario("all-to-all", "cost")
+		s.Policy.Reconfigurations = c.reconfigurations
+		d := (&scaled{s: s}).unserving(c.planner, fmt.Errorf("%w: why", reconfigure.ErrUnserved))
+		if d.Key != c.want || d.File != s.Name || d.Problem != c.planner+" has no plan: why" {
+			t.Errorf("%+v: %+v", c, d)
+		}
+	}
+	for _, c := range []struct {
+		kind, level, static string
+		planners            []string
+		none                bool
+	}{
+		{"all-reduce", "cost", "fluid", []string{"static-ring"}, false},
+		{"all-to-all", "cost", "simulated", []string{"fast"}, true},
+		{"all-to-all", "plan", "simulated", []string{"static-ring"}, false},
+		{"all-to-all", "plan", "fluid", []string{"static-ring"}, true},
+		{"all-to-all", "plan", "paths", []string{"static-ring"}, true},
+		{"all-to-all", "plan", "fluid", []string{"static-ring", "fast"}, false},
+	} {
+		s := newScenario(c.kind, c.level)
+		s.Policy.Static, s.Policy.Planners = c.static, c.planners
+		if got := s.NoPlan(); (got != "") != c.none {
+			t.Errorf("%+v: no plan because %q", c, got)
 		}
 	}
 }
