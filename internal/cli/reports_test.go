@@ -32,6 +32,8 @@ func TestReports(t *testing.T) {
 		{"moves", cases("during/packet-stall"), []string{`policy.allocators=["uniform", "demand-matched", "rotor"]`}},
 		{"jobs", "twojobs", []string{"job.0.workload.microbatches=4", "job.1.workload.microbatches=4", `policy.arbiters=["even-split", "aggregate"]`}},
 		{"matrix", "matrix-ocs", nil},
+		{"circuits", "matrix-ocs", []string{"engine.level=static"}},
+		{"rings", cases("traffic/ring-kind"), nil},
 		{"plans", "worked-example", nil},
 		{"flows", cases("plans/plan-one-large-flow"), nil},
 		{"gather", "all-reduce", nil},
