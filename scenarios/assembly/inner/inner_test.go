@@ -384,3 +384,35 @@ func TestSystem(t *testing.T) {
 		t.Errorf("circuits move, measured %+v", row)
 	}
 }
+
+// TestOverhead: if starting a message takes much longer than the message, an all-to-all among 8 takes 7 starts on each
+// tier, on whichever tier the others are started.
+func TestOverhead(t *testing.T) {
+	of := []Tier{newSwitch(2, 4e11, "ring"), newSwitch(8, 1e11, "ring")}
+	for i := range of {
+		of[i].MessageOverhead = 10 * engine.Second
+	}
+	m, err := New(newSpec(t), of, 1, 0, -1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	passes(m, func(v int, pass training.Phase, k training.Call) {
+		z, err := m.call(t.Context(), v, pass, k)
+		if err != nil {
+			t.Fatal(err)
+		}
+		starts := 7.0
+		if k.Kind != training.AllToAll {
+			starts = 1 // a ring of 2
+		}
+		for i, got := range z.times {
+			want := 10 * starts
+			if k.Kind != training.AllToAll && i == 1 {
+				want = 0
+			}
+			if s := got.Seconds(); s < want || s > want+1 {
+				t.Errorf("%v takes %v s on tier %d, want %v starts of 10 s", k.Kind, s, i, starts)
+			}
+		}
+	})
+}
