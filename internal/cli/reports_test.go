@@ -44,7 +44,7 @@ func TestReports(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			o, err := scenarios.Run(t.Context(), s, scenarios.RunOptions{Workers: 1})
+			o, err := scenarios.Run(t.Context(), s, scenarios.RunOptions{Workers: 1, TimelineTasks: 2000})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -54,8 +54,24 @@ func TestReports(t *testing.T) {
 			for i := range run.Detail.Policies {
 				p := &run.Detail.Policies[i]
 				fmt.Fprintf(&out, "\n==== %s\n%s", p.Policy, report.Explain(run, p, nil))
+				if p.Timeline != nil {
+					out.WriteString(timelineStart(p.Timeline))
+				}
 			}
 			golden(t, "report-"+c.name+".txt", out.String())
 		})
 	}
+}
+
+// timelineStart lists the first tasks of a timeline and its most loaded links.
+func timelineStart(l *result.Timeline) string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "\n%d tasks on %d tracks %s\n", len(l.Tasks), len(l.Nodes), l.LeftOut)
+	for _, k := range l.Tasks[:min(12, len(l.Tasks))] {
+		fmt.Fprintf(&out, "%d-%d ps on %s: %q, %s, %d B to %d, waited for %d, critical %v\n", k.Start, k.End, l.Nodes[k.Node], k.Name, k.Kind, k.Bytes, k.Dst, k.Waited, k.Critical)
+	}
+	for _, s := range l.Links[:min(3, len(l.Links))] {
+		fmt.Fprintf(&out, "%s: %.6g at %.6g\n", s.Name, s.Value[:min(6, len(s.Value))], s.TimeS[:min(6, len(s.TimeS))])
+	}
+	return out.String()
 }
