@@ -21,6 +21,7 @@ func TestReports(t *testing.T) {
 	}{
 		{"ring", cases("traffic/parallel-links"), nil},
 		{"packets", cases("traffic/padded-packets"), nil},
+		{"latency", cases("traffic/parallel-links"), []string{"engine.level=packet", "fabric.link_latency=1us", "workload.message=1MB"}},
 		{"static", cases("traffic/dor-parallel-links"), nil},
 		{"faults", cases("traffic/dor-parallel-links"), []string{"fabric.dims=[3,4]", `fabric.failed_links=["0 x+"]`, "engine.level=flow", `policy.routers=["wild-first", "shortest"]`}},
 		{"graph", "training-graph", nil},
