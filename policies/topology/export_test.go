@@ -121,3 +121,17 @@ func (p *Problem) ProveFairly(evaluations int64) (bound, makespan engine.Time, s
 	stopped = !s.prove(0)
 	return s.bound, s.best, stopped
 }
+
+// MeanCost returns what the mean of some paths, each with the same part, takes under x, in ticks.
+func MeanCost(p *Problem, x []int, paths ...[]int32) float64 {
+	z := newPathCosts(p)
+	m := z.none()
+	for k, path := range paths {
+		z.mix(m, path, 1/float64(k+1))
+	}
+	sum := m.fixed
+	for e, n := range x {
+		sum += m.cost[e][min(n, len(m.cost[e]))-1] // circuits that are of no use change nothing
+	}
+	return sum
+}

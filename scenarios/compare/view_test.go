@@ -137,3 +137,20 @@ func TestMarkdownEscapes(t *testing.T) {
 		t.Errorf("got\n%s", &b)
 	}
 }
+
+// TestDifferingKeys: a heading counts the keys that differ, also if it is one, and there is none without.
+func TestDifferingKeys(t *testing.T) {
+	side := set(t, "x", benchText([]benchRow{{"policy=p", map[string]float64{"nct": 1}}}))
+	for n, want := range []string{"", "the scenarios differ in 1 key", "the scenarios differ in 2 keys"} {
+		c, err := Compare(side, side, Options{})
+		must(t, err)
+		for i := range n {
+			c.Keys = append(c.Keys, KeyDifference{Key: fmt.Sprint("k", i), Old: "a", New: fmt.Sprint("b", i)})
+		}
+		var b strings.Builder
+		must(t, c.WriteText(&b, View{}))
+		if got := b.String(); strings.Contains(got, "the scenarios differ") != (n > 0) || !strings.Contains(got, want) || n > 0 && !strings.Contains(got, "k0: b0, was a") {
+			t.Errorf("of %d keys:\n%s", n, got)
+		}
+	}
+}

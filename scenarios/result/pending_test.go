@@ -36,3 +36,30 @@ func TestPending(t *testing.T) {
 		t.Errorf("there is %s, want %s", got, want)
 	}
 }
+
+// TestCommitFails: a file that cannot take its place is an error, and leaves nothing behind.
+func TestCommitFails(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "t.json")
+	must(t, os.Mkdir(path, 0o777))
+	p, err := CreatePending(path)
+	must(t, err)
+	if err := p.Commit(); err == nil {
+		t.Error("a file takes the place of a directory")
+	}
+	if got := entries(t, dir); got != "t.json" {
+		t.Errorf("there is %s, want t.json", got)
+	}
+	if p, err = CreatePending(filepath.Join(dir, "other.json")); err == nil {
+		must(t, p.Close())
+		if err := p.Commit(); err == nil {
+			t.Error("a file that is closed is committed")
+		}
+	}
+	if got := entries(t, dir); got != "t.json" {
+		t.Errorf("there is %s, want t.json", got)
+	}
+	if _, err := CreatePending(filepath.Join(dir, "none", "t.json")); err == nil {
+		t.Error("a file is created in a directory that is not there")
+	}
+}

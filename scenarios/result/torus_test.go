@@ -2,6 +2,7 @@ package result
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -56,6 +57,62 @@ func TestCheckTorus(t *testing.T) {
 		err := d.Check()
 		if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("error %v, want %s", err, tt.want)
+		}
+	}
+}
+
+// TestCheckSimulation: a detail whose parts fit together passes, up to the last node, pod and moment; each part that
+// does not fit is an error.
+func TestCheckSimulation(t *testing.T) {
+	series := []Series{{Name: "s", TimeS: []float64{0, 1, 1}, Value: []float64{1, 2, 3}}}
+	spans := []Track{{Name: "t", Spans: []Span{{Label: "a", StartS: 0, EndS: 0}, {Label: "b", StartS: 0, EndS: 2}, {Label: "c", StartS: 1, EndS: 1}}}}
+	build := func() *Detail {
+		d := ringOf4()
+		p := &d.Policies[0]
+		copied := func(s []Series) []Series {
+			return []Series{{Name: s[0].Name, TimeS: slices.Clone(s[0].TimeS), Value: slices.Clone(s[0].Value)}}
+		}
+		p.Demand, p.Rates, p.Circuits, p.Links = copied(series), copied(series), copied(series), copied(series)
+		p.Tracks = []Track{{Name: "t", Spans: slices.Clone(spans[0].Spans)}}
+		p.Nodes = []Track{{Name: "n", Spans: slices.Clone(spans[0].Spans)}}
+		p.Graph = &Graph{Nodes: make([]GraphNode, 2), Links: []GraphLink{{From: 0, To: 1}, {From: 1, To: 0}}, Pairs: []string{" 0", "0 "}}
+		p.Topology = &Topology{Pods: make([]PodPorts, 2), Pairs: []Pair{{A: 0, B: 1}, {A: 1, B: 0}}}
+		d.Windows.Task = []string{"x", "y"}
+		d.Windows.StartS, d.Windows.MinK = []float64{0, 1}, []int{1, 2}
+		return &d
+	}
+	if err := build().Check(); err != nil {
+		t.Fatal(err)
+	}
+	for i, spoil := range []func(d *Detail, p *Simulation){
+		func(_ *Detail, p *Simulation) { p.Demand[0].Value = p.Demand[0].Value[1:] },
+		func(_ *Detail, p *Simulation) { p.Rates[0].TimeS[0] = 2 },
+		func(_ *Detail, p *Simulation) { p.Circuits[0].TimeS = append(p.Circuits[0].TimeS, 3) },
+		func(_ *Detail, p *Simulation) { p.Links[0].TimeS[2] = 0.5 },
+		func(_ *Detail, p *Simulation) { p.Tracks[0].Spans[0].StartS = -1 },
+		func(_ *Detail, p *Simulation) { p.Tracks[0].Spans[2].StartS = -1 },
+		func(_ *Detail, p *Simulation) { p.Nodes[0].Spans[1].EndS = -1 },
+		func(_ *Detail, p *Simulation) { p.Nodes[0].Spans[1].StartS, p.Nodes[0].Spans[2].StartS = 1, 0.5 },
+		func(_ *Detail, p *Simulation) { p.Graph.Links[0].From = -1 },
+		func(_ *Detail, p *Simulation) { p.Graph.Links[0].From = 2 },
+		func(_ *Detail, p *Simulation) { p.Graph.Links[1].To = -1 },
+		func(_ *Detail, p *Simulation) { p.Graph.Links[1].To = 2 },
+		func(_ *Detail, p *Simulation) { p.Graph.Pairs[0] = " 1" },
+		func(_ *Detail, p *Simulation) { p.Topology.Pairs[0].A = -1 },
+		func(_ *Detail, p *Simulation) { p.Topology.Pairs[0].A = 2 },
+		func(_ *Detail, p *Simulation) { p.Topology.Pairs[1].B = -1 },
+		func(_ *Detail, p *Simulation) { p.Topology.Pairs[1].B = 2 },
+		func(d *Detail, _ *Simulation) { d.Windows.StartS = d.Windows.StartS[1:] },
+		func(d *Detail, _ *Simulation) { d.Windows.MinK = append(d.Windows.MinK, 3) },
+		func(d *Detail, _ *Simulation) { d.Windows.Task = nil },
+		func(d *Detail, p *Simulation) {
+			d.Reference = *p
+			d.Reference.Torus, d.Reference.Delay = nil, &Delay{MeanS: -1}
+		},
+	} {
+		d := build()
+		if spoil(d, &d.Policies[0]); d.Check() == nil {
+			t.Errorf("fault %d passes", i)
 		}
 	}
 }

@@ -390,3 +390,34 @@ func TestLaterLighting(t *testing.T) {
 		t.Errorf("synchronised %v (%v), free %+v (%v)", got, err, free, err2)
 	}
 }
+
+// TestTwoHopsInASlot: a chunk that is sent on in the slot in which it comes is not there yet.
+func TestTwoHopsInASlot(t *testing.T) {
+	p := clash()
+	p.Chunks, p.Slots = []int32{0, 0, 1, 0, 0, 0, 0, 0, 0}, []int32{1}
+	p.Tx = txs([7]int32{0, 0, 0, 1, 0, 2, 0}, [7]int32{0, 0, 1, 2, 0, 2, 0})
+	_, err := simulate.Synchronised(context.Background(), domain(3, 1), p, chunk)
+	if !errors.Is(err, simulate.ErrContention) || !strings.Contains(err.Error(), "it is not there when the slot starts") {
+		t.Error(err)
+	}
+}
+
+// TestNoQueue: a chunk that nothing is before does not wait, and takes one hop.
+func TestNoQueue(t *testing.T) {
+	p := clash()
+	p.Chunks, p.Slots, p.Tx = []int32{0, 1, 0, 0, 0, 0, 0, 0, 0}, []int32{1}, txs([7]int32{0, 0, 0, 1, 0, 1, 0})
+	r, err := simulate.Free(context.Background(), domain(3, 1), p, chunk)
+	if err != nil || r.LargestQueue != 0 || r.Hops != 1 {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// TestIdleSlots: slots in which nothing is sent take as long as others, first and in between.
+func TestIdleSlots(t *testing.T) {
+	p := clash()
+	p.Slots, p.Tx = []int32{6}, txs([7]int32{0, 1, 0, 1, 0, 1, 0}, [7]int32{0, 3, 0, 1, 0, 2, 0}, [7]int32{0, 5, 1, 2, 0, 2, 0})
+	d := domain(3, 1)
+	if got, err := simulate.Synchronised(context.Background(), d, p, chunk); err != nil || got != d.Delay+6*d.Slot(chunk) {
+		t.Errorf("takes %v (%v), want %v", got, err, d.Delay+6*d.Slot(chunk))
+	}
+}

@@ -18,7 +18,7 @@ import (
 // 0: else the remainder that a link carries from one message to the next may add one a step); a free one is faster or
 // as fast.
 func inSteps(ctx context.Context, p *plan.Plan, free, fluid bool) (engine.Time, error) {
-	w, err := build(p, free, func() bool { return ctx.Err() != nil })
+	w, err := build(ctx, p, free)
 	if err != nil {
 		return 0, err
 	}
@@ -39,7 +39,7 @@ type Messages struct {
 
 // InSteps simulates a plan in steps as Synchronised does, or as fluid, and returns every message.
 func InSteps(ctx context.Context, p *plan.Plan, fluid bool) (*Messages, error) {
-	w, err := build(p, false, func() bool { return ctx.Err() != nil })
+	w, err := build(ctx, p, false)
 	if err != nil {
 		return nil, err
 	}
@@ -89,10 +89,15 @@ type work struct {
 }
 
 // build makes the work of a plan. Errors: ErrSimulate for more ports a node than a path can name, or more than
-// collective.MaxTasks messages.
-func build(p *plan.Plan, free bool, stop halt.When) (_ *work, err error) {
+// collective.MaxTasks messages; the error of ctx if it ends.
+func build(ctx context.Context, p *plan.Plan, free bool) (_ *work, err error) {
+	defer func() {
+		if errors.Is(err, halt.ErrHalted) {
+			err = ctx.Err()
+		}
+	}()
 	defer halt.Caught(&err)
-	w := &work{plan: p, free: free, stop: stop, graph: &engine.Graph{}, network: &engine.Network{Nodes: int32(p.GPUs)}}
+	w := &work{plan: p, free: free, stop: func() bool { return ctx.Err() != nil }, graph: &engine.Graph{}, network: &engine.Network{Nodes: int32(p.GPUs)}}
 	if err := w.links(); err != nil {
 		return nil, err
 	}

@@ -1,6 +1,10 @@
 package simulate_test
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -71,4 +75,133 @@ func TestFreeInSteps(t *testing.T) {
 	if sync, err := simulate.Synchronised(t.Context(), domain(3, 1), ring, 0); err != nil || sync != 6*us {
 		t.Errorf("synchronised it takes %v; %v", sync, err)
 	}
+}
+
+// TestMessages: of a plan in steps, every message is a transfer on a link between its ends, all messages are there, none
+// starts before the step before it has ended, and no link carries two at once.
+func TestMessages(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := &plan.Collective{GPUs: rapid.IntRange(2, 9).Draw(t, "n"), Op: collective.AllReduce, Rate: 8e9, Latency: us, Delay: 3 * us}
+		p.Degree = rapid.IntRange(1, min(3, p.GPUs-1)).Draw(t, "k")
+		p.Bytes = int64(p.GPUs) * rapid.Int64Range(1, 1000).Draw(t, "shard")
+		list, err := collectives.Candidates(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pl, err := list[rapid.IntRange(0, len(list)-1).Draw(t, "plan")].Build(0, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fluid := rapid.Bool().Draw(t, "fluid")
+		m, err := simulate.InSteps(t.Context(), pl, fluid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		type message struct {
+			from, to int32
+			bytes    int64
+		}
+		count := map[message]int{}
+		for _, ph := range pl.Steps.Phases {
+			for _, x := range ph.Messages() {
+				if x.From != x.To {
+					count[message{x.From, x.To, pl.Steps.Size(&x)}]++
+				}
+			}
+		}
+		busy := make([]engine.Time, len(m.Links)) // until when
+		if len(m.Link) != len(m.Graph.Tasks) {
+			t.Fatalf("links of %d tasks, of which there are %d", len(m.Link), len(m.Graph.Tasks))
+		}
+		last, reconfigurations := engine.Time(0), 0
+		for i, x := range m.Graph.Tasks {
+			name := m.Graph.Namer(int32(i))
+			if x.Kind == engine.Compute {
+				want := "milestone"
+				if x.Duration > 0 {
+					want = "reconfiguration"
+					reconfigurations++
+				}
+				if m.Link[i] != -1 || !strings.HasPrefix(name, want) {
+					t.Errorf("%s, task %d, is on link %d", name, i, m.Link[i])
+				}
+				last = m.Trace.End[i]
+				continue
+			}
+			if want := fmt.Sprintf("from %d to %d ", x.Src, x.Dst); !strings.Contains(name, want) {
+				t.Errorf("%s is %s", name, want)
+			}
+			l := m.Links[m.Link[i]]
+			if l.From != x.Src || l.To != x.Dst || l.Rate != p.Rate || l.Latency != p.Latency {
+				t.Errorf("%s is on link %+v", name, l)
+			}
+			if m.Trace.Start[i] < max(last, busy[m.Link[i]]) {
+				t.Errorf("%s starts at %v; the step begins at %v, its link is busy until %v", name, m.Trace.Start[i], last, busy[m.Link[i]])
+			}
+			busy[m.Link[i]] = m.Trace.End[i]
+			count[message{x.Src, x.Dst, x.Bytes}]--
+		}
+		for x, n := range count {
+			if n != 0 {
+				t.Errorf("%d messages %+v are missing", n, x)
+			}
+		}
+		if reconfigurations != pl.Reconfigurations() {
+			t.Errorf("%d reconfigurations, want %d", reconfigurations, pl.Reconfigurations())
+		}
+	})
+}
+
+// TestStoppedAnywhere: whenever a context ends during a simulation, the simulation fails with its error.
+func TestStoppedAnywhere(t *testing.T) {
+	list, err := collectives.StaticRings(&plan.Collective{GPUs: 9, Degree: 1, Op: collective.AllReduce, Bytes: 9000, Rate: 8e9, Latency: us})
+	if err != nil {
+		t.Fatal(err)
+	}
+	steps, err := list[0].Build(0, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slots := ring(5, 4)
+	for name, run := range map[string]func(ctx context.Context) error{
+		"steps": func(ctx context.Context) error {
+			_, err := simulate.Synchronised(ctx, domain(9, 1), steps, 0)
+			return err
+		},
+		"messages":          func(ctx context.Context) error { _, err := simulate.InSteps(ctx, steps, false); return err },
+		"messages as fluid": func(ctx context.Context) error { _, err := simulate.InSteps(ctx, steps, true); return err },
+		"steps, free":       func(ctx context.Context) error { _, err := simulate.Free(ctx, domain(9, 1), steps, 0); return err },
+		"steps as fluid":    func(ctx context.Context) error { _, err := simulate.Fluid(ctx, domain(9, 1), steps, 0); return err },
+		"slots": func(ctx context.Context) error {
+			_, err := simulate.Synchronised(ctx, domain(5, 1), slots, 1000)
+			return err
+		},
+		"slots, free":    func(ctx context.Context) error { _, err := simulate.Free(ctx, domain(5, 1), slots, 1000); return err },
+		"slots as fluid": func(ctx context.Context) error { _, err := simulate.Fluid(ctx, domain(5, 1), slots, 1000); return err },
+	} {
+		counter := &endingContext{Context: t.Context(), after: -1}
+		if err := run(counter); err != nil || counter.calls == 0 {
+			t.Fatalf("%s: %v, after %d questions", name, err, counter.calls)
+		}
+		for after := range counter.calls {
+			if err := run(&endingContext{Context: t.Context(), after: after}); !errors.Is(err, context.Canceled) {
+				t.Errorf("%s: the context ends after %d of %d questions, the error is %v", name, after, counter.calls, err)
+			}
+		}
+	}
+}
+
+// endingContext is a context that has ended once Err has been called a number of times, never if that is below 0.
+type endingContext struct {
+	context.Context
+	after, calls int
+}
+
+// Err counts the call.
+func (c *endingContext) Err() error {
+	c.calls++
+	if c.after >= 0 && c.calls > c.after {
+		return context.Canceled
+	}
+	return nil
 }

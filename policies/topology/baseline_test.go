@@ -1,0 +1,154 @@
+package topology_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"sim/engine"
+	"sim/policies/topology"
+)
+
+// TestBaselines: what problems are compared by is the best of the simple rules, and no topology is faster than the lower
+// bound; a fixed matrix is simulated as it is, and one that does not fit is an error.
+func TestBaselines(t *testing.T) {
+	rng := rand.New(rand.NewPCG(12, 12))
+	fixed, err := topology.ByName("fixed")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tried := 0
+	for range times(150) {
+		d := drawTiny(rng, 4)
+		parts := d.graph(t)
+		o, err := parts.pods.Connect(parts.graph)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := topology.NewProblem(parts.graph, o)
+		if err != nil {
+			continue // too few ports
+		}
+		tried++
+		best := engine.Never
+		for _, name := range []string{"prop-alloc", "sqrt-alloc", "iter-halve", "uniform"} {
+			rule, err := topology.ByName(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			z, err := rule.Choose(t.Context(), p, topology.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !p.Feasible(z.Circuits) || z.Makespan != newLamp(t, p).simulate(t, z.Circuits, played[0]) || z.Bound > z.Makespan {
+				t.Errorf("%s chooses %v, of %v, bound %v", name, z.Circuits, z.Makespan, z.Bound)
+			}
+			if name != "uniform" {
+				best = min(best, z.Makespan)
+			}
+		}
+		least := p.Least(t.Context())
+		if got := p.Guess(t.Context()); got != best || least > best {
+			t.Errorf("guessed %v, the rules reach %v, at least %v", got, best, least)
+		}
+		x := randomTopology(p, rng)
+		for _, s := range played {
+			if c := newLamp(t, p).simulate(t, x, s); c < least {
+				t.Errorf("%v takes %v, less than the bound %v", x, c, least)
+			}
+		}
+		n := len(o.Pods)
+		var options topology.Options
+		for range n {
+			options.Fixed.Circuits = append(options.Fixed.Circuits, make([]int, n))
+		}
+		for e, b := range o.Bundles {
+			options.Fixed.Circuits[b.A][b.B], options.Fixed.Circuits[b.B][b.A] = x[e], x[e]
+		}
+		z, err := fixed.Choose(t.Context(), p, options)
+		if err != nil || !slices.Equal(z.Circuits, x) || z.Makespan != newLamp(t, p).simulate(t, x, played[0]) {
+			t.Errorf("fixed circuits %v: %+v (%v)", x, z, err)
+		}
+		b := o.Bundles[0]
+		for _, n := range []int{0, 99} {
+			options.Fixed.Circuits[b.A][b.B] = n
+			if _, err := fixed.Choose(t.Context(), p, options); err == nil {
+				t.Errorf("%d fixed circuits are accepted", n)
+			}
+		}
+		for _, bad := range [][][]int{nil, options.Fixed.Circuits[1:], append(slices.Clone(options.Fixed.Circuits[1:]), nil)} {
+			options.Fixed.Circuits = bad
+			if _, err := fixed.Choose(t.Context(), p, options); err == nil {
+				t.Errorf("the fixed matrix %v is accepted for %d pods", bad, n)
+			}
+		}
+	}
+	if tried < 10 {
+		t.Errorf("%d problems have enough ports", tried)
+	}
+}
+
+// TestFit: a topology that is made to fit has at least one circuit of each bundle and no more than before. The bundles
+// that yield give way first, and ports are filled until no circuit fits that is of use.
+func TestFit(t *testing.T) {
+	rng := rand.New(rand.NewPCG(13, 13))
+	for range times(300) {
+		parts := drawTiny(rng, 4).graph(t)
+		o, err := parts.pods.Connect(parts.graph)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := topology.NewProblem(parts.graph, o)
+		if err != nil {
+			continue
+		}
+		x := make([]int, len(o.Bundles))
+		var yielding []int
+		for e := range x {
+			x[e] = 1 + rng.IntN(5)
+			if rng.IntN(2) == 0 {
+				yielding = append(yielding, e)
+			}
+		}
+		before := slices.Clone(x)
+		least := slices.Clone(x) // with the fewest circuits of the bundles that yield
+		for _, e := range yielding {
+			least[e] = 1
+		}
+		small, full := p.Shrink(x, yielding), p.Fit(x, yielding)
+		if !slices.Equal(x, before) {
+			t.Fatalf("%v has become %v", before, x)
+		}
+		if !p.Feasible(small) || !p.Feasible(full) || p.Feasible(x) && !slices.Equal(small, x) {
+			t.Errorf("%v is shrunk to %v and made to fit as %v", x, small, full)
+		}
+		for e := range x {
+			if small[e] < 1 || small[e] > x[e] || full[e] < small[e] {
+				t.Errorf("%v is shrunk to %v and made to fit as %v", x, small, full)
+			}
+			if p.Feasible(least) && !slices.Contains(yielding, e) && small[e] != x[e] {
+				t.Errorf("%v is shrunk to %v, though %v can give way", x, small, yielding)
+			}
+			if full[e]++; full[e] <= p.Useful[e] && p.Feasible(full) {
+				t.Errorf("%v is made to fit with room for bundle %d: %v", x, e, full)
+			}
+			full[e]--
+		}
+	}
+}
+
+// TestObjectiveNames: every objective is found by its name, and no other name has one.
+func TestObjectiveNames(t *testing.T) {
+	for _, name := range topology.Objectives() {
+		o, err := topology.ParseObjective(name)
+		if err != nil || topology.Objectives()[o] != name || o.Words() == "" {
+			t.Errorf("%s is objective %d (%v)", name, o, err)
+		}
+	}
+	if _, err := topology.ParseObjective("min-max"); err == nil {
+		t.Error("min-max is an objective")
+	}
+	if _, err := topology.ByName("min-max"); err == nil {
+		t.Error("min-max is an allocator")
+	}
+}

@@ -1,0 +1,143 @@
+package topology_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"sim/engine"
+	"sim/fabric"
+	"sim/policies/topology"
+)
+
+// drawMixed returns a random graph between pods of a computation or a transfer at each node of a random order, of which
+// some transfers stay inside a pod. Those inside may have a limit of their rate, in bits per second by task.
+func drawMixed(t *testing.T, rng *rand.Rand) (p parts, limits []float64) {
+	d := drawTiny(rng, 2)
+	p = d.graph(t)
+	g := &engine.Graph{}
+	for i := range int32(6) {
+		switch rng.IntN(3) {
+		case 0:
+			g.AddTask(engine.Task{Duration: engine.Time(rng.IntN(5)) * millisecond})
+		default:
+			src, dst := int32(rng.IntN(len(d.nodes))), int32(rng.IntN(len(d.nodes)))
+			for src == dst {
+				src, dst = int32(rng.IntN(len(d.nodes))), int32(rng.IntN(len(d.nodes)))
+			}
+			g.AddTask(engine.Task{Kind: engine.Transfer, Src: src, Dst: dst, Bytes: int64(1+rng.IntN(5)) * unit, Flows: min(d.nodes[src].GPUs, d.nodes[dst].GPUs)})
+		}
+		limits = append(limits, 0)
+		if t := &g.Tasks[i]; t.Kind == engine.Transfer && d.nodes[t.Src].Pod == d.nodes[t.Dst].Pod {
+			limits[i] = []float64{0, circuit, circuit / 4}[rng.IntN(3)]
+		}
+		for j := range i {
+			if rng.IntN(2) == 0 {
+				g.AddEdge(j, i, engine.Time(rng.IntN(3))*millisecond)
+			}
+		}
+	}
+	if err := g.Freeze(); err != nil {
+		t.Fatal(err)
+	}
+	p.graph = g
+	return p, limits
+}
+
+// TestMeans: no topology and service is faster than any mean of paths through the graph, transfers that no circuit
+// serves among them; a mean takes the mean of what its paths take.
+func TestMeans(t *testing.T) {
+	rng := rand.New(rand.NewPCG(11, 11))
+	inside, tight := 0, 0
+	for range times(300) {
+		p, limits := drawMixed(t, rng)
+		o, err := p.pods.Connect(p.graph)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.Routes.FlowCap = limits
+		z, err := topology.NewProblem(p.graph, o)
+		if err != nil {
+			continue // too few ports
+		}
+		if len(o.Bundles) == 0 {
+			continue // nothing leaves a pod
+		}
+		var paths [][]int32
+		for range 3 {
+			path := []int32{int32(rng.IntN(3))}
+			for at := path[0]; len(p.graph.Out(at)) > 0; path = append(path, at) {
+				out := p.graph.Out(at)
+				at = out[rng.IntN(len(out))].To
+			}
+			paths = append(paths, path)
+		}
+		x := randomTopology(z, rng)
+		sum, slowest := 0.0, 0.0
+		for _, path := range paths {
+			one := topology.MeanCost(z, x, path)
+			sum, slowest = sum+one, max(slowest, one)
+			for _, i := range path {
+				if limits[i] > 0 {
+					inside++
+				}
+			}
+		}
+		mean := topology.MeanCost(z, x, paths...)
+		if want := sum / float64(len(paths)); math.Abs(mean-want) > 1e-9*want {
+			t.Fatalf("the mean of %v takes %v, want %v", paths, mean, want)
+		}
+		l := newLamp(t, z)
+		for _, s := range played {
+			got := float64(l.simulate(t, x, s))
+			if got < slowest*(1-1e-9)-float64(len(limits)) {
+				t.Fatalf("%v takes %v, less than the path that takes %v", x, got, slowest)
+			}
+			if got < slowest*(1+1e-9)+float64(len(limits)) {
+				tight++
+			}
+		}
+	}
+	if inside == 0 || tight == 0 {
+		t.Errorf("%d transfers without circuits on paths, %d paths that take as long as all", inside, tight)
+	}
+}
+
+// TestMeanOfChain: alone, a path takes by hand what its parts take: 8 ms of computing, 12.5 MB inside a pod at 25 Gbps
+// a flow for 2 flows (2 ms), a lag of 3 ms, and 37.5 MB between pods over circuits of 100 Gbps, at most 2 of NICs.
+func TestMeanOfChain(t *testing.T) {
+	g := &engine.Graph{}
+	g.AddTask(engine.Task{Duration: 8 * millisecond})
+	g.AddTask(engine.Task{Kind: engine.Transfer, Src: 0, Dst: 1, Bytes: unit, Flows: 2})
+	g.AddTask(engine.Task{Kind: engine.Transfer, Src: 1, Dst: 2, Bytes: 3 * unit, Flows: 2})
+	g.AddEdge(0, 1, 0)
+	g.AddEdge(1, 2, millisecond)
+	g.AddEdge(1, 2, 3*millisecond)
+	if err := g.Freeze(); err != nil {
+		t.Fatal(err)
+	}
+	pods := &fabric.Pods{Copies: 1}
+	for pod := range int32(2) {
+		pods.Pods = append(pods.Pods, fabric.Pod{Name: "pod", Ports: 4, Rate: circuit})
+		pods.NICs = append(pods.NICs, fabric.NIC{Name: "NIC", Rate: circuit})
+		pods.Nodes = append(pods.Nodes, fabric.Node{Pod: pod, GPUs: 2, NICs: []int32{pod}})
+	}
+	pods.Nodes = append([]fabric.Node{pods.Nodes[0]}, pods.Nodes...)
+	o, err := pods.Connect(g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Routes.FlowCap = []float64{0, circuit / 4, 0}
+	p, err := topology.NewProblem(g, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := newLamp(t, p)
+	for circuits, halves := range map[int]engine.Time{1: 2 * (8 + 2 + 3 + 3), 2: 2*(8+2+3) + 3} {
+		want := halves * millisecond / 2
+		got, simulated := topology.MeanCost(p, []int{circuits}, []int32{0, 1, 2}), l.simulate(t, []int{circuits}, played[0])
+		if math.Abs(got-float64(want)) > 3 || max(simulated-want, want-simulated) > 3 {
+			t.Errorf("with %d circuits the path takes %v ticks, simulated %v, want %v", circuits, got, simulated, want)
+		}
+	}
+}

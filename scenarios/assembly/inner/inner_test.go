@@ -1,0 +1,418 @@
+package inner
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"sim/engine"
+	"sim/engine/units"
+	"sim/policies/collective"
+	"sim/policies/reconfigure"
+	"sim/scenarios/assembly"
+	"sim/scenarios/assembly/links"
+	"sim/scenarios/assembly/plans"
+	"sim/scenarios/result"
+	"sim/workloads/training"
+)
+
+// newSpec returns a step with tensor-parallel groups of 2, whose experts are spread over 8 GPUs, on two stages.
+func newSpec(t *testing.T) training.Spec {
+	t.Helper()
+	a, ok := training.Model("mixtral-8x22b")
+	if !ok {
+		t.Fatal("no such model")
+	}
+	return training.Spec{
+		Arch: a, Sequence: 1024, Microbatch: 1, EP: 8, ETP: 1, Chunks: 1, TP: 2, PP: 2, GPUs: 16, Microbatches: 2,
+		Choices: training.Choices{
+			EffectiveTFLOPS: 400, BackwardRatio: 2, AttentionFLOPs: "causal", RouterFLOPs: "all-layers",
+			ConcurrentMicrobatches: 1, ActivationBytes: 2, GradientBytes: 4, ParameterBytes: 2, SequenceParallel: true, Ring: "bidirectional",
+		},
+	}
+}
+
+// newSwitch returns a tier of GPUs behind a switch, with links of a rate, whose collectives an algorithm carries out.
+func newSwitch(gpus int, rate units.Rate, algorithm string) Tier {
+	l := &links.Links{}
+	l.Domain.GPUs, l.LinkRate, l.Queue = gpus, rate, "unbounded"
+	l.JoinSwitch()
+	return Tier{Keys: Keys{Kind: "electrical", Collective: algorithm}, Links: l}
+}
+
+// newScaleUp returns a tier of GPUs that a planner reconfigures.
+func newScaleUp(gpus int, rate units.Rate, planner string) Tier {
+	s := &plans.Scenario{Name: "s"}
+	s.Fabric = plans.ScaleUp{GPUs: gpus, Switches: 1, LinkRate: rate, Delay: engine.Microsecond, Reconfigure: "together", KnownAhead: "none"}
+	s.Policy.During.Schedule, s.Policy.During.Base, s.Policy.Static, s.Policy.FastModel = "best", "best", "simulated", "together"
+	return Tier{Keys: Keys{Kind: "scaleup", Fixed: reconfigure.Fixed{Planner: planner}, Chunk: 1e4, KnownAhead: "none"}, Plans: s}
+}
+
+// passes calls visit with every call of every pass of a step.
+func passes(m *Machine, visit func(v int, pass training.Phase, c training.Call)) {
+	for v := range m.spec.Virtual() {
+		for _, pass := range m.spec.ContractedPasses() {
+			for _, c := range m.spec.Calls(v, pass) {
+				visit(v, pass, c)
+			}
+		}
+	}
+}
+
+// TestClosedForms: behind a switch, without latency, a ring of n ranks takes n-1 parts of an all-gather or
+// reduce-scatter one after the other, and all-to-alls take the time of what a GPU sends over each tier, all tiers at
+// the same time. Twice the rate takes half the time.
+func TestClosedForms(t *testing.T) {
+	spec := newSpec(t)
+	const slow, fast = 1e11, 4e11
+	for _, c := range []struct {
+		tiers   []Tier
+		domains []int // GPUs by tier
+		rates   []float64
+	}{
+		{[]Tier{newSwitch(8, slow, "ring")}, []int{8}, []float64{slow}},
+		{[]Tier{newSwitch(2, fast, "ring"), newSwitch(8, slow, "ring")}, []int{2, 8}, []float64{fast, slow}},
+		{[]Tier{newSwitch(4, fast, "ring"), newSwitch(8, slow, "ring")}, []int{4, 8}, []float64{fast, slow}},
+	} {
+		for _, packet := range []units.Bytes{0, 1 << 14} {
+			for faster := -1; faster < len(c.tiers); faster++ {
+				m, err := New(spec, c.tiers, 1, packet, faster)
+				if err != nil {
+					t.Fatal(err)
+				}
+				bytes, busy := make([]float64, len(c.tiers)), make([]float64, len(c.tiers))
+				calls := map[training.CallKind]bool{}
+				passes(m, func(v int, pass training.Phase, k training.Call) {
+					z, err := m.call(t.Context(), v, pass, k)
+					if err != nil {
+						t.Fatal(err)
+					}
+					calls[k.Kind] = true
+					ranks := len(m.spec.Groups(k, 0, 0)[0])
+					inside, sent := 0, make([]float64, len(c.tiers)) // what a GPU sends over each tier
+					for i, d := range c.domains {
+						switch {
+						case k.Kind == training.AllToAll:
+							sent[i] = float64(k.Bytes) * float64(min(d, ranks)-max(1, inside))
+						case ranks <= d && (i == 0 || ranks > c.domains[i-1]):
+							sent[i] = float64(k.Bytes) * float64(ranks-1) / float64(ranks)
+						}
+						inside = min(d, ranks)
+						rate := c.rates[i]
+						if i == faster {
+							rate *= 2
+						}
+						want := 8 * sent[i] / rate
+						tolerance := 1e-6*want + 1e-9
+						if packet > 0 { // every packet is stored at the switch, at every step
+							tolerance = 8*float64(packet)/rate*float64(ranks) + 1e-9
+						}
+						if got := z.times[i].Seconds(); math.Abs(got-want) > tolerance {
+							t.Errorf("%v of %d B among %d, packets of %d B, tier %d of %v: takes %v s, want %v s", k.Kind, k.Bytes, ranks, packet, i, c.domains, got, want)
+						}
+						gpus := float64(ranks * len(m.spec.Groups(k, 0, 0)))
+						if k.Kind == training.AllToAll {
+							gpus = float64(ranks) // of one group
+						}
+						if got := z.bytes[i]; math.Abs(got-sent[i]*gpus) > 1e-6*got+gpus {
+							t.Errorf("%v of %d B among %d: tier %d of %v carries %v B, want %v B", k.Kind, k.Bytes, ranks, i, c.domains, got, sent[i]*gpus)
+						}
+						times := float64(m.spec.Repeats(v, pass))
+						bytes[i] += z.bytes[i] * times * float64(m.spec.Replicas())
+						if v%m.spec.PP == 0 { // stages compute alike
+							busy[i] += z.times[i].Seconds() * times
+						}
+					}
+				})
+				if len(calls) < 3 {
+					t.Fatalf("the step has calls %v", calls)
+				}
+				gotBytes, gotBusy, err := m.Carried(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				for i := range c.tiers {
+					if math.Abs(gotBytes[i]-bytes[i]) > 1e-9*bytes[i] || math.Abs(gotBusy[i].Seconds()-busy[i]) > 1e-9*busy[i] {
+						t.Errorf("tier %d of %v carries %v B in %v, want %v B in %v s", i, c.domains, gotBytes[i], gotBusy[i], bytes[i], busy[i])
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestLonger: a pass is longer by its calls, each as long as the tier that takes longest; without a tier, by those of
+// the others.
+func TestLonger(t *testing.T) {
+	spec := newSpec(t)
+	m, err := New(spec, []Tier{newSwitch(2, 4e11, "ring"), newSwitch(8, 1e11, "best")}, 1, 0, -1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pass := range []training.Phase{training.Forward, training.Backward} {
+		for without := -1; without < 2; without++ {
+			want, err := m.spec.CallTime(0, pass, func(c training.Call) (engine.Time, error) {
+				z, err := m.call(t.Context(), 0, pass, c)
+				if err != nil {
+					return 0, err
+				}
+				times := slices.Clone(z.times)
+				if without >= 0 {
+					times[without] = 0
+				}
+				return slices.Max(times), nil
+			})
+			got, err2 := m.Without(without)(t.Context(), 0, pass)
+			if err != nil || err2 != nil || got != want || without < 0 && got == 0 {
+				t.Errorf("without tier %d a pass is %v longer, want %v (%v, %v)", without, got, want, err, err2)
+			}
+		}
+		all, err := m.Longer(t.Context(), 0, pass)
+		none, err2 := m.Without(1)(t.Context(), 0, pass)
+		if err != nil || err2 != nil || none >= all || none == 0 {
+			t.Errorf("a pass is %v longer, %v without the outer tier", all, none)
+		}
+	}
+	if words := m.words(); !strings.Contains(words, "tp all-gather by ring") || !strings.Contains(words, "ep all-to-all by direct and direct") {
+		t.Errorf("carried %q", words)
+	}
+}
+
+// TestReconfiguredTier: a tier that reconfigures carries the all-to-alls that no other tier does, as its plan has it: a
+// shift for each of 7 others, each in whole chunks.
+func TestReconfiguredTier(t *testing.T) {
+	spec := newSpec(t)
+	for faster, rate := range map[int]float64{-1: 1e11, 1: 2e11, 0: 1e11} {
+		m, err := New(spec, []Tier{newSwitch(2, 4e11, "ring"), newScaleUp(8, 1e11, "spreadout")}, 1, 0, faster)
+		if err != nil {
+			t.Fatal(err)
+		}
+		passes(m, func(v int, pass training.Phase, k training.Call) {
+			if k.Kind != training.AllToAll {
+				if m.Joins(k) != 0 {
+					t.Errorf("tier %d carries %v", m.Joins(k), k.Kind)
+				}
+				return
+			}
+			z, err := m.call(t.Context(), v, pass, k)
+			if err != nil {
+				t.Fatal(err)
+			}
+			// From 0 to 1 goes inside, but from 1 to 2 does not: all 7 shifts are needed.
+			chunks := math.Ceil(float64(k.Bytes) / 1e4)
+			want := 7*1e-6 + 7*chunks*8e4/rate
+			if got := z.times[1].Seconds(); m.Joins(k) != 1 || math.Abs(got-want) > 1e-6*want || z.bytes[1] != 6*8*float64(k.Bytes) {
+				t.Errorf("all-to-all of %d B: %v s and %v B, want %v s and %v B", k.Bytes, got, z.bytes[1], want, 6*8*float64(k.Bytes))
+			}
+		})
+	}
+}
+
+// TestErrors: what a machine cannot be built of, or carry, is an error, also of a system on it.
+func TestErrors(t *testing.T) {
+	spec := newSpec(t)
+	broken := errors.New("broken")
+	for name, of := range map[string][]Tier{
+		"domains that do not fit": {newSwitch(3, 1e9, "ring"), newSwitch(8, 1e9, "ring")},
+		"a domain of one":         {newSwitch(1, 1e9, "ring")},
+	} {
+		for faster := -1; faster < len(of); faster++ {
+			if _, err := New(spec, of, 1, 0, faster); err == nil {
+				t.Errorf("%s: built", name)
+			}
+		}
+		if _, err := NewSystem(t.Context(), spec, of, 1, 0, "outer", nil); err == nil {
+			t.Errorf("%s: a system is built", name)
+		}
+	}
+	unserved := 0
+	for _, row := range collective.Table {
+		m, err := New(spec, []Tier{newSwitch(8, 1e11, row.Name)}, 1, 0, -1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, k := range spec.Calls(0, training.Forward) {
+			_, err := m.call(t.Context(), 0, training.Forward, k)
+			if why := m.Unserved(t.Context(), k); (why != nil) != (err != nil) {
+				t.Errorf("%s, %v: unserved %v, carried with %v", row.Name, k.Kind, why, err)
+			}
+			if err == nil {
+				continue
+			}
+			unserved++
+			_, longer := m.Longer(t.Context(), 0, training.Forward)
+			_, _, carried := m.Carried(t.Context())
+			_, system := NewSystem(t.Context(), spec, []Tier{newSwitch(8, 1e11, row.Name)}, 1, 0, "outer", nil)
+			for _, err := range []error{err, longer, carried, system} {
+				if !errors.Is(err, collective.ErrUnserved) {
+					t.Errorf("%s, %v: error %v", row.Name, k.Kind, err)
+				}
+			}
+		}
+	}
+	if unserved == 0 {
+		t.Error("every algorithm serves every call")
+	}
+	if _, err := NewSystem(t.Context(), spec, []Tier{newSwitch(8, 1e11, "ring")}, 1, 0, "outer", func(assembly.Longer) (assembly.System, error) { return nil, broken }); !errors.Is(err, broken) {
+		t.Errorf("the outer system: %v", err)
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	for _, packet := range []units.Bytes{0, 4096} {
+		m, err := New(spec, []Tier{newSwitch(8, 1e11, "ring")}, 1, packet, -1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := m.Longer(ended, 0, training.Forward); err == nil {
+			t.Errorf("packets of %d B are carried after the context has ended", packet)
+		}
+	}
+	// Groups of 16 GPUs are on two domains of 8.
+	m, err := New(spec, []Tier{newSwitch(2, 1e11, "ring")}, 1, 0, -1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range spec.Calls(0, training.Forward) {
+		if joins := m.Joins(k); k.Kind == training.AllToAll && joins != -1 {
+			t.Errorf("domains of 2 join %d ranks by tier %d", len(spec.Groups(k, 0, 0)[0]), joins)
+		}
+	}
+}
+
+// fakeStep is a step on an outermost tier, of which only the lengths of passes matter.
+type fakeStep struct {
+	assembly.System
+	fails, call int // which call of Again fails, and how many there were
+	err         error
+}
+
+func (f *fakeStep) Reference() map[string]float64 { return map[string]float64{"compute_makespan_s": 1} }
+
+func (f *fakeStep) Decide(context.Context, string, int) (assembly.Answer, error) { return f, nil }
+
+func (f *fakeStep) Describe(context.Context, *assembly.Outcome) {}
+
+func (f *fakeStep) Measured() (result.Row, result.PolicyTimings) {
+	return result.Row{Policy: "p", Metrics: map[string]float64{"makespan_s": 1}, Labels: map[string]string{}}, result.PolicyTimings{}
+}
+
+// Again takes 10 s, and for the first pass as much longer as it is told; half of the 10 s if the tier is twice as fast.
+func (f *fakeStep) Again(ctx context.Context, longer assembly.Longer, faster float64) (assembly.Step, error) {
+	if f.call++; f.call == f.fails {
+		return assembly.Step{}, f.err
+	}
+	t, err := longer(ctx, 0, training.Forward)
+	return assembly.Step{End: engine.Time(10/faster*float64(engine.Second)) + t, Busy: 4 * engine.Second, Bytes: 77}, err
+}
+
+// TestSystem: each tier has what it carries, how much longer the step is for it, and how long it would be on links of
+// twice the rate; each error of the outermost tier is returned.
+func TestSystem(t *testing.T) {
+	spec := newSpec(t)
+	of := []Tier{newSwitch(2, 4e9, "ring"), newSwitch(8, 1e9, "ring")}
+	m, err := New(spec, of, 1, 0, -1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bytes, busy, err := m.Carried(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	longer := func(of *Machine, without int) float64 {
+		x, err := of.Without(without)(t.Context(), 0, training.Forward)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return x.Seconds()
+	}
+	broken := errors.New("broken")
+	for fails := range 8 {
+		f := &fakeStep{fails: fails, err: broken}
+		s, err := NewSystem(t.Context(), spec, of, 1, 0, "outer", func(assembly.Longer) (assembly.System, error) { return f, nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := s.Decide(t.Context(), "p", 1)
+		if fails > 0 && fails <= f.call {
+			if !errors.Is(err, broken) {
+				t.Errorf("simulation %d fails, the error is %v", fails, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		row, _ := a.Measured()
+		all := 10 + longer(m, -1)
+		want := map[string]float64{"makespan_s": 1, "tier3_bytes": 77, "tier3_busy": 4 / all, "tier3_exposed_s": all - 1, "tier3_doubled_s": all - 5}
+		for i, name := range []string{"tier1_", "tier2_"} {
+			fast, err := New(spec, of, 1, 0, i)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want[name+"bytes"], want[name+"busy"] = bytes[i], busy[i].Seconds()/all
+			want[name+"exposed_s"], want[name+"doubled_s"] = all-10-longer(m, i), 10+longer(fast, -1)
+		}
+		if len(row.Metrics) != len(want) {
+			t.Errorf("metrics %v, want %v", row.Metrics, want)
+		}
+		for name, w := range want {
+			if got := row.Metrics[name]; math.Abs(got-w) > 1e-9*w {
+				t.Errorf("%s is %v, want %v", name, got, w)
+			}
+		}
+		if row.Labels["tiers"] != "electrical, electrical, outer" || row.Labels["tier_calls"] == "" {
+			t.Errorf("labels %v", row.Labels)
+		}
+		if f.call != 6 {
+			t.Errorf("the step is simulated %d times, want 6", f.call)
+		}
+	}
+	moving := &fakeStep{fails: 1, err: assembly.ErrMoving}
+	s, err := NewSystem(t.Context(), spec, of, 1, 0, "outer", func(assembly.Longer) (assembly.System, error) { return moving, nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := s.Decide(t.Context(), "p", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if row, _ := a.Measured(); len(row.Metrics) != 1 || len(row.Labels) != 3 {
+		t.Errorf("circuits move, measured %+v", row)
+	}
+}
+
+// TestOverhead: if starting a message takes much longer than the message, an all-to-all among 8 takes 7 starts on each
+// tier, on whichever tier the others are started.
+func TestOverhead(t *testing.T) {
+	of := []Tier{newSwitch(2, 4e11, "ring"), newSwitch(8, 1e11, "ring")}
+	for i := range of {
+		of[i].MessageOverhead = 10 * engine.Second
+	}
+	m, err := New(newSpec(t), of, 1, 0, -1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	passes(m, func(v int, pass training.Phase, k training.Call) {
+		z, err := m.call(t.Context(), v, pass, k)
+		if err != nil {
+			t.Fatal(err)
+		}
+		starts := 7.0
+		if k.Kind != training.AllToAll {
+			starts = 1 // a ring of 2
+		}
+		for i, got := range z.times {
+			want := 10 * starts
+			if k.Kind != training.AllToAll && i == 1 {
+				want = 0
+			}
+			if s := got.Seconds(); s < want || s > want+1 {
+				t.Errorf("%v takes %v s on tier %d, want %v starts of 10 s", k.Kind, s, i, starts)
+			}
+		}
+	})
+}

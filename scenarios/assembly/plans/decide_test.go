@@ -1,0 +1,486 @@
+package plans
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"sim/engine"
+	"sim/engine/units"
+	"sim/policies/reconfigure"
+	"sim/scenarios/assembly"
+	"sim/scenarios/result"
+	"sim/workloads/training"
+)
+
+// newScenario returns a collective of a kind on 6 GPUs with 2 switches, at a level.
+func newScenario(kind, level string) *Scenario {
+	s := &Scenario{Name: "s.toml", Seed: 3, Level: level}
+	s.Workload.Kind = kind
+	s.Workload.Exchange = Exchange{MeanMessage{8e6}, Messages{Sizes: "uniform", Chunk: 2e6, Exponent: 0.8}}
+	s.Fabric = ScaleUp{GPUs: 6, Switches: 2, LinkRate: 800e9, LinkLatency: 500 * engine.Nanosecond, Delay: 100 * engine.Microsecond, Reconfigure: "together", KnownAhead: "none"}
+	s.Policy.During.Schedule, s.Policy.During.Base, s.Policy.Plus.Others, s.Policy.Plus.Relay = "best", "best", true, true
+	s.Policy.Static, s.Policy.FastModel = "simulated", "together"
+	return s
+}
+
+// decide returns the metrics of a planner's plan, and what is described of it.
+func decide(ctx context.Context, s *Scenario, planner string) (row result.Row, o *assembly.Outcome, reference map[string]float64, err error) {
+	Forget()
+	s.Policy.Planners = []string{planner}
+	z, err := New(ctx, s, 1)
+	if err != nil {
+		return row, nil, nil, err
+	}
+	o = &assembly.Outcome{TimelineTasks: 1000}
+	if err := z.Begin(ctx, o); err != nil {
+		return row, nil, nil, err
+	}
+	a, err := z.Decide(ctx, planner, 1)
+	if err != nil {
+		return row, nil, nil, err
+	}
+	row, _ = a.Measured()
+	a.Describe(ctx, o)
+	return row, o, z.Reference(), nil
+}
+
+// TestMetrics: metrics of plans agree with each other and with the closed forms of the model, whatever the collective,
+// the sizes, the level and the planner.
+func TestMetrics(t *testing.T) {
+	const gpus = 6
+	matrix := make([][]int, gpus)
+	for i := range matrix {
+		matrix[i] = make([]int, gpus)
+		for k := range matrix[i] {
+			if i != k {
+				matrix[i][k] = 1e6 * (i + 2*k)
+			}
+		}
+	}
+	type key struct{ kind, sizes, planner string }
+	costs := map[key]float64{}
+	for _, level := range []string{"cost", "plan", "packet", "flow"} {
+		for _, c := range []struct {
+			kind, sizes string
+			planners    []string
+		}{
+			{"all-to-all", "uniform", []string{"reconfigure-during", "reconfigure-during+", "fast", "static-ring", "bruck", "spreadout", "topoopt"}},
+			{"all-to-all", "random", []string{"reconfigure-during", "mixnet"}},
+			{"all-to-all", "zipf", []string{"reconfigure-during", "directconnect-kautz"}},
+			{"all-to-all", "matrix", []string{"reconfigure-during", "spreadout"}},
+			{"all-reduce", "uniform", []string{"reconfigure-during+", "static-ring"}},
+			{"all-gather", "uniform", []string{"reconfigure-during+", "static-ring"}},
+			{"reduce-scatter", "uniform", []string{"reconfigure-during+", "static-ring"}},
+		} {
+			for _, planner := range c.planners {
+				s := newScenario(c.kind, level)
+				s.Workload.Exchange.Sizes, s.Workload.Exchange.Matrix = c.sizes, matrix
+				row, o, reference, err := decide(t.Context(), s, planner)
+				name := fmt.Sprintf("%s of sizes %s by %s at level %s", c.kind, c.sizes, planner, level)
+				if err != nil {
+					t.Errorf("%s: %v", name, err)
+					continue
+				}
+				m := row.Metrics
+				near := func(what string, got, want float64) {
+					if !(math.Abs(got-want) <= 1e-9*math.Abs(want)+2e-12) {
+						t.Errorf("%s: %s is %v, want %v", name, what, got, want)
+					}
+				}
+				delay, cost := s.Fabric.Delay.Seconds(), m["completion_s"]
+				bound := reference["bound_completion_s"]
+				if !(bound > 0 && cost >= bound-1e-12) {
+					t.Errorf("%s: completion %v s, bound %v s", name, cost, bound)
+				}
+				k := key{c.kind, c.sizes, planner}
+				if costs[k] == 0 {
+					costs[k] = cost
+				}
+				near("completion at another level", cost, costs[k])
+				if c.kind == "all-to-all" {
+					slot := s.Domain().Slot(2e6).Seconds()
+					near("slot", reference["slot_s"], slot)
+					near("completion", cost, m["reconfigurations"]*delay+m["slots"]*slot)
+					near("gap of completion", m["gap_completion"], cost/bound-1)
+					chunks := 0.0
+					sizes, err := s.sizes()
+					if err != nil {
+						t.Fatal(err)
+					}
+					for _, b := range sizes {
+						chunks += math.Ceil(float64(b) / 2e6)
+					}
+					near("chunks", reference["chunks"], chunks)
+					if m["gap"] < 0 || m["bound_slots_forward"] < m["bound_slots_relay"] || m["bound_slots_relay"] <= 0 {
+						t.Errorf("%s: metrics %v", name, m)
+					}
+				} else {
+					near("gap", m["gap"], cost/bound-1)
+				}
+				switch level {
+				case "packet":
+					near("synchronised time", m["synchronised_s"], cost)
+					if free := m["free_running_s"]; free > cost+1e-9 || free <= 0 {
+						t.Errorf("%s: %v s freely, %v s in step", name, free, cost)
+					}
+				case "flow":
+					if fluid := m["fluid_s"]; fluid > cost+1e-9 || fluid <= 0 {
+						t.Errorf("%s: %v s as fluid, %v s in step", name, fluid, cost)
+					}
+				}
+				if _, simulated := m["synchronised_s"]; simulated != (level == "packet") {
+					t.Errorf("%s: metrics %v", name, m)
+				}
+				described(t, name, row, o, level == "cost" && c.kind == "all-to-all")
+			}
+		}
+	}
+}
+
+// described checks what is described of a plan: its picture has as many topologies as the metrics say, and its timeline
+// ends when it does.
+func described(t *testing.T, name string, row result.Row, o *assembly.Outcome, unwritten bool) {
+	t.Helper()
+	if len(o.Detail.Policies) != 1 || !o.Planned {
+		t.Fatalf("%s: %d simulations are described", name, len(o.Detail.Policies))
+	}
+	p := o.Detail.Policies[0]
+	if math.Abs(p.MakespanS-row.Metrics["completion_s"]) > 1e-12 || p.Policy != row.Policy {
+		t.Errorf("%s: described as %v s", name, p.MakespanS)
+	}
+	if unwritten {
+		if len(o.Schedules) > 0 || p.Schedule != nil || p.Timeline.LeftOut == "" {
+			t.Errorf("%s has a plan", name)
+		}
+		return
+	}
+	if len(o.Schedules) != 1 || p.Schedule == nil || float64(p.Schedule.Reconfigurations()) != row.Metrics["reconfigurations"] {
+		t.Fatalf("%s: the picture has no plan of %v topologies", name, row.Metrics["reconfigurations"])
+	}
+	pl := o.Schedules[0]
+	if pl.Steps == nil {
+		sent, busy := 0, 0
+		for _, f := range p.Schedule.Phases {
+			sent += len(f.Sent)
+			for _, n := range f.Busy {
+				busy += n
+			}
+		}
+		if sent != len(pl.Tx) || busy != len(pl.Tx) {
+			t.Errorf("%s: %d transmissions are drawn and %d counted, of %d", name, sent, busy, len(pl.Tx))
+		}
+	}
+}
+
+// TestScenarioKeys: switches on their own, a number of topologies, and a file that is not the one checked.
+func TestScenarioKeys(t *testing.T) {
+	s := newScenario("all-to-all", "packet")
+	s.Policy.Reconfigurations = 2
+	row, _, _, err := decide(t.Context(), s, "reconfigure-during")
+	if err != nil || row.Metrics["reconfigurations"] > 2 {
+		t.Errorf("%v topologies, of at most 2 (%v)", row.Metrics["reconfigurations"], err)
+	}
+	// Two direct shifts do not reach all of 6 GPUs: no plan, and the key that forbids it.
+	s.Policy.Reconfigurations = 1
+	s.Policy.Planners = []string{"spreadout"}
+	none, err := Unserved(t.Context(), s, s.Policy.Planners, 1)
+	if err != nil || len(none) != 1 || none[0].Key != "policy.reconfigurations" {
+		t.Errorf("unserved: %v (%v)", none, err)
+	}
+	if none, err := Unserved(t.Context(), s, []string{"spreadout", "static-ring"}, 1); err != nil || none != nil {
+		t.Errorf("unserved, though static-ring serves: %v (%v)", none, err)
+	}
+	if none, err := Unserved(t.Context(), newScenario("all-reduce", "plan"), []string{"static-ring"}, 1); err != nil || none != nil {
+		t.Errorf("an all-reduce is unserved: %v (%v)", none, err)
+	}
+	s = newScenario("all-to-all", "packet")
+	s.Fabric.Reconfigure, s.Fabric.Delay = "independent", 20*engine.Microsecond
+	row, _, _, err = decide(t.Context(), s, "reconfigure-during+")
+	if err != nil || row.Labels["reconfigure"] == "independent" && math.Abs(row.Metrics["synchronised_s"]-row.Metrics["completion_s"]) > 1e-11 {
+		t.Errorf("independent switches: %v (%v)", row, err)
+	}
+}
+
+// TestBadScenarios: what a system cannot be built of, or a planner cannot plan, is an error.
+func TestBadScenarios(t *testing.T) {
+	reading := errors.New("reading")
+	for name, c := range map[string]struct {
+		kind, planner string
+		change        func(s *Scenario)
+		want          error
+	}{
+		"a domain of one GPU":     {"all-to-all", "spreadout", func(s *Scenario) { s.Fabric.GPUs = 1 }, nil},
+		"no rate":                 {"all-to-all", "spreadout", func(s *Scenario) { s.Fabric.LinkRate = 0 }, nil},
+		"no bytes in a chunk":     {"all-to-all", "spreadout", func(s *Scenario) { s.Workload.Exchange.Chunk = 0 }, nil},
+		"too many chunks":         {"all-to-all", "spreadout", func(s *Scenario) { s.Workload.Exchange.Message, s.Workload.Exchange.Chunk = 1e15, 1 }, nil},
+		"messages below 0":        {"all-to-all", "spreadout", func(s *Scenario) { s.Workload.Exchange.Message = -1 }, nil},
+		"sizes of a short matrix": {"all-to-all", "spreadout", func(s *Scenario) { s.Workload.Exchange.Sizes, s.Workload.Exchange.Matrix = "matrix", [][]int{{0, 1}} }, nil},
+		"a file that is not there": {"all-to-all", "imported", func(s *Scenario) {
+			s.Read = func(string) ([]byte, error) { return nil, reading }
+		}, reading},
+		"a file that has changed": {"all-to-all", "imported", func(s *Scenario) {
+			s.Read = func(string) ([]byte, error) { return []byte("{}"), nil }
+		}, nil},
+		"a domain of one GPU that reduces": {"all-reduce", "static-ring", func(s *Scenario) { s.Fabric.GPUs = 1 }, nil},
+		"an all-reduce by FAST":            {"all-reduce", "fast", func(*Scenario) {}, nil},
+		"an all-reduce by no planner":      {"all-reduce", "nobody", func(*Scenario) {}, nil},
+	} {
+		s := newScenario(c.kind, "packet")
+		c.change(s)
+		if _, _, _, err := decide(t.Context(), s, c.planner); err == nil || c.want != nil && !errors.Is(err, c.want) {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+}
+
+// TestEndedAnywhere: whenever the context ends, deciding fails with its error.
+func TestEndedAnywhere(t *testing.T) {
+	for _, c := range []struct{ kind, level, planner string }{
+		{"all-to-all", "packet", "reconfigure-during"}, {"all-to-all", "flow", "fast"}, {"all-to-all", "cost", "static-ring"},
+		{"all-to-all", "plan", "spreadout"}, {"all-reduce", "packet", "reconfigure-during+"}, {"all-gather", "flow", "static-ring"},
+	} {
+		counter := &endingContext{Context: t.Context(), after: math.MaxInt}
+		s := newScenario(c.kind, c.level)
+		s.Fabric.GPUs = 4
+		decideOnly := func(ctx context.Context) error {
+			Forget()
+			s.Policy.Planners = []string{c.planner}
+			z, err := New(ctx, s, 1)
+			if err == nil {
+				_, err = z.Decide(ctx, c.planner, 1)
+			}
+			return assembly.OrEnded(ctx, err)
+		}
+		if err := decideOnly(counter); err != nil {
+			t.Fatal(err)
+		}
+		all := counter.calls - 1 // the last is of OrEnded
+		for after := 0; after < all; after += 1 + max(0, min(after, all-after)/16) {
+			if err := decideOnly(&endingContext{Context: t.Context(), after: after}); !errors.Is(err, context.Canceled) {
+				t.Errorf("%v: the context ends after %d of %d questions, the error is %v", c, after, all, err)
+			}
+		}
+	}
+}
+
+// endingContext is a context that has ended once Err has been called a number of times.
+type endingContext struct {
+	context.Context
+	after, calls int
+}
+
+// Err counts the call.
+func (c *endingContext) Err() error {
+	c.calls++
+	if c.calls > c.after {
+		return context.Canceled
+	}
+	return nil
+}
+
+// TestTimelines: every transmission of a plan is on the timeline in its slot, after the switches have reconfigured.
+func TestTimelines(t *testing.T) {
+	s := newScenario("all-to-all", "plan")
+	_, o, _, err := decide(t.Context(), s, "reconfigure-during")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pl, line := o.Schedules[0], o.Detail.Policies[0].Timeline
+	slot, delay := s.Domain().Slot(2e6).Seconds(), s.Fabric.Delay.Seconds()
+	if want := len(pl.Tx) + len(pl.Topologies); len(line.Tasks) != want {
+		t.Fatalf("%d tasks, want %d", len(line.Tasks), want)
+	}
+	begin, starts := 0.0, map[string]float64{}
+	for i := range pl.Topologies {
+		starts[fmt.Sprintf("reconfiguration for topology %d", i+1)] = begin
+		begin += delay
+		for _, x := range pl.Tx {
+			if int(x.Phase) == i {
+				starts[fmt.Sprintf("chunk %d of %d to %d (slot %d of topology %d)", x.Chunk, x.Src, x.Dst, x.Slot+1, i+1)] = begin + float64(x.Slot)*slot
+			}
+		}
+		begin += float64(pl.Slots[i]) * slot
+	}
+	for _, k := range line.Tasks {
+		want, ok := starts[k.Name]
+		if !ok || math.Abs(float64(k.Start)/float64(engine.Second)-want) > 1e-11 {
+			t.Errorf("%s starts at %v s, want %v s", k.Name, float64(k.Start)/float64(engine.Second), want)
+		}
+		delete(starts, k.Name)
+		if k.Transfer && k.Waited < 0 {
+			t.Errorf("%s waits for nothing", k.Name)
+		} else if k.Transfer && line.Tasks[k.Waited].End > k.Start {
+			t.Errorf("%s starts at %v, before the end of what it waits for, %s", k.Name, k.Start, line.Tasks[k.Waited].Name)
+		}
+	}
+	if len(starts) > 0 {
+		t.Errorf("not on the timeline: %v", starts)
+	}
+}
+
+// TestWords: a scenario in a line.
+func TestWords(t *testing.T) {
+	for _, c := range []struct {
+		change func(s *Scenario)
+		want   string
+	}{
+		{func(*Scenario) {}, "all-to-all on 6 GPUs with 2 optical switches, links of 800Gbps, 100us to reconfigure, uniform sizes of 8MB in chunks of 2MB"},
+		{func(s *Scenario) { s.Fabric.Switches, s.Title = 1, "T" }, "T: all-to-all on 6 GPUs with 1 optical switch, links of 800Gbps, 100us to reconfigure, uniform sizes of 8MB in chunks of 2MB"},
+		{func(s *Scenario) { s.Workload.Exchange.Sizes = "matrix" }, "all-to-all on 6 GPUs with 2 optical switches, links of 800Gbps, 100us to reconfigure, sizes from a matrix in chunks of 2MB"},
+		{func(s *Scenario) { s.Workload.Kind = "all-gather" }, "all-gather on 6 GPUs with 2 optical switches, links of 800Gbps, 100us to reconfigure, 8MB"},
+	} {
+		s := newScenario("all-to-all", "plan")
+		c.change(s)
+		if got := s.Words(); got != c.want {
+			t.Errorf("described as %q, want %q", got, c.want)
+		}
+	}
+}
+
+// newStep returns a training step whose experts are spread over one domain of 8 GPUs, with so many stages and
+// micro-batches.
+func newStep(t *testing.T, level string, stages, microbatches int) *Scenario {
+	t.Helper()
+	a, ok := training.Model("mixtral-8x22b")
+	if !ok {
+		t.Fatal("no such model")
+	}
+	s := newScenario("training", level)
+	s.Fabric.GPUs, s.Fabric.NICRate = 8, 400e9
+	s.Workload.Spec = training.Spec{
+		Arch: a, Sequence: 4096, Microbatch: 1, EP: 8, ETP: 1, Chunks: 1, TP: 1, PP: stages, GPUs: 8 * stages, Microbatches: microbatches,
+		Choices: training.Choices{
+			EffectiveTFLOPS: 400, BackwardRatio: 2, AttentionFLOPs: "causal", RouterFLOPs: "all-layers",
+			ConcurrentMicrobatches: 1, ActivationBytes: 2, GradientBytes: 4, ParameterBytes: 2, SequenceParallel: true, Ring: "bidirectional",
+		},
+	}
+	return s
+}
+
+// TestSteps: on one stage nothing overlaps, so a step is longer by four all-to-alls for every layer of every
+// micro-batch, less what of reconfigurations is hidden; on several, by no more than that and no less than those of one
+// micro-batch.
+func TestSteps(t *testing.T) {
+	for _, c := range []struct {
+		stages, microbatches int
+		planner, known       string
+		delay                engine.Time
+		reconfigures         bool // in every all-to-all
+	}{
+		{1, 1, "static-ring", "none", 100 * engine.Microsecond, false},
+		{1, 1, "spreadout", "none", 100 * engine.Microsecond, true},
+		{1, 3, "spreadout", "none", 0, true},
+		{1, 2, "spreadout", "all", 10 * engine.Microsecond, true},
+		{1, 2, "spreadout", "returns", 10 * engine.Microsecond, true},
+		{1, 2, "static-ring", "all", 10 * engine.Microsecond, false},
+		{2, 3, "spreadout", "none", 10 * engine.Microsecond, true},
+	} {
+		name := fmt.Sprintf("%+v", c)
+		s := newStep(t, "packet", c.stages, c.microbatches)
+		s.Fabric.KnownAhead, s.Fabric.Delay = c.known, c.delay
+		row, _, reference, err := decide(t.Context(), s, c.planner)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		m := row.Metrics
+		layers := 0.0
+		for v := range c.stages {
+			layers += s.Workload.Spec.ExpertLayers(v)
+		}
+		each := m["all_to_all_s"]
+		plan := each
+		if c.reconfigures {
+			plan = m["reconfigurations"]*c.delay.Seconds() + m["slots"]*reference["slot_s"]
+		} else {
+			plan = m["slots"] * reference["slot_s"]
+		}
+		if math.Abs(each-plan) > 1e-11 {
+			t.Errorf("%s: an all-to-all takes %v s, its plan %v s", name, each, plan)
+		}
+		if _, ok := m["completion_s"]; ok {
+			t.Errorf("%s: a step has the completion time of one all-to-all", name)
+		}
+		exposed, all := m["exchange_exposed_s"], 4*each*layers*float64(c.microbatches)
+		hidden := 0.0 // the delay before the first topology, which computing is longer than
+		switch {
+		case !c.reconfigures:
+		case c.known == "all":
+			hidden = 4 * c.delay.Seconds() * layers * float64(c.microbatches)
+		case c.known == "returns":
+			hidden = 3 * c.delay.Seconds() * layers * float64(c.microbatches)
+		}
+		if math.Abs(m["makespan_s"]-reference["makespan_s"]-exposed) > 1e-11 || reference["makespan_s"] <= 0 {
+			t.Errorf("%s: %v s are exposed, of %v s over %v s", name, exposed, m["makespan_s"], reference["makespan_s"])
+		}
+		if _, knows := m["hidden_s"]; knows != (c.known != "none") || math.Abs(m["hidden_s"]-hidden) > 1e-9 {
+			t.Errorf("%s: %v s are hidden, want %v s", name, m["hidden_s"], hidden)
+		}
+		if want := all - hidden; c.stages == 1 && math.Abs(exposed-want) > 1e-9*want+1e-9 || exposed > all+1e-9 || exposed < all/float64(c.microbatches)/float64(c.stages)-hidden-1e-9 {
+			t.Errorf("%s: %v s are exposed, want %v s", name, exposed, want)
+		}
+		times, err := ExchangeTimes(t.Context(), stepExchange(s), s.Workload.Spec.PieceLayers(0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		longest := slices.Max(times[:]).Seconds()
+		if longest > each+1e-11 || c.known == "none" && longest < each-1e-11 {
+			t.Errorf("%s: all-to-alls take %v, one takes %v s", name, times, each)
+		}
+	}
+	for change, bad := range map[string]*Scenario{"no rate": newStep(t, "plan", 1, 1), "no such NIC": newStep(t, "plan", 2, 1)} {
+		if bad.Fabric.NICRate = 0; change == "no rate" {
+			bad.Fabric.LinkRate = 0
+		}
+		if _, _, _, err := decide(t.Context(), bad, "spreadout"); err == nil {
+			t.Errorf("a step is simulated with %s", change)
+		}
+	}
+	if _, err := ExchangeTimes(t.Context(), func() *Scenario { s := stepExchange(newStep(t, "cost", 1, 1)); s.Fabric.LinkRate = 0; return s }(), 1); err == nil {
+		t.Error("all-to-alls are timed without a rate")
+	}
+}
+
+// stepExchange returns the scenario of the all-to-alls of a step alone.
+func stepExchange(s *Scenario) *Scenario {
+	one := *s
+	one.Workload.Exchange.Message = units.Bytes(s.Workload.Spec.ExpertBytes())
+	return &one
+}
+
+// TestUnserving: the key at fault is what keeps a planner from having a plan.
+func TestUnserving(t *testing.T) {
+	for _, c := range []struct {
+		planner          string
+		reconfigurations int
+		want             string
+	}{{"fast", 0, "policy.planners"}, {"fast", 1, "policy.reconfigurations"}, {"imported", 1, "policy.imported.file"}} {
+		s := newScenario("all-to-all", "cost")
+		s.Policy.Reconfigurations = c.reconfigurations
+		d := (&scaled{s: s}).unserving(c.planner, fmt.Errorf("%w: why", reconfigure.ErrUnserved))
+		if d.Key != c.want || d.File != s.Name || d.Problem != c.planner+" has no plan: why" {
+			t.Errorf("%+v: %+v", c, d)
+		}
+	}
+	for _, c := range []struct {
+		kind, level, static string
+		planners            []string
+		none                bool
+	}{
+		{"all-reduce", "cost", "fluid", []string{"static-ring"}, false},
+		{"all-to-all", "cost", "simulated", []string{"fast"}, true},
+		{"all-to-all", "plan", "simulated", []string{"static-ring"}, false},
+		{"all-to-all", "plan", "fluid", []string{"static-ring"}, true},
+		{"all-to-all", "plan", "paths", []string{"static-ring"}, true},
+		{"all-to-all", "plan", "fluid", []string{"static-ring", "fast"}, false},
+	} {
+		s := newScenario(c.kind, c.level)
+		s.Policy.Static, s.Policy.Planners = c.static, c.planners
+		if got := s.NoPlan(); (got != "") != c.none {
+			t.Errorf("%+v: no plan because %q", c, got)
+		}
+	}
+}
