@@ -39,7 +39,7 @@ func startedTimes(g *engine.Graph, perByte engine.Time) (start, end []engine.Tim
 		begun[next] = true
 		start[next], end[next] = nextReady, nextReady
 		switch {
-		case g.IsMessage(int32(next)):
+		case t.Kind == engine.Transfer && t.Bytes > 0:
 			start[next] = max(nextReady, free[t.Src])
 			free[t.Src] = start[next] + g.MessageOverhead
 			end[next] = free[t.Src] + engine.Time(t.Bytes)*perByte
