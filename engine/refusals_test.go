@@ -33,6 +33,14 @@ func TestPathsRefused(t *testing.T) {
 		{"", func(x *input) { x.w.First = []int32{0, 1, 2} }},
 		{"", func(x *input) { x.w.Link[1] = -1 }}, // a port that no path takes
 		{"", func(x *input) { x.n.Links[0].Channels, x.w.Step[0] = 2, engine.MakeStep(0, 1) }},
+		{"", func(x *input) { // the most ports that a node may have
+			x.w.Degree, x.w.Link = engine.MaxPort+1, make([]int32, 3*(engine.MaxPort+1))
+			for i := range x.w.Link {
+				if x.w.Link[i] = -1; i%x.w.Degree == 0 {
+					x.w.Link[i] = int32(i / x.w.Degree)
+				}
+			}
+		}},
 		{"0 a node", func(x *input) { x.w.Degree = 0 }},
 		{"a node, of 3 nodes", func(x *input) { x.w.Degree = 3 }},
 		{"a node, of 1 nodes", func(x *input) {
