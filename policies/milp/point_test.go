@@ -186,3 +186,66 @@ func TestInstanceRefused(t *testing.T) {
 		t.Errorf("without bundles: %v", err)
 	}
 }
+
+// TestHeadsAndTails: the rows of heads and tails allow a schedule that meets them exactly, and none that starts a task
+// sooner, or ends a millisecond too soon behind one. A task may be active in one interval only.
+func TestHeadsAndTails(t *testing.T) {
+	s := byHand(2)
+	exact := func() *Instance {
+		in := chain(2)
+		for i := range in.Tasks {
+			in.Tasks[i].Head, in.Tasks[i].Tail = s.Start[i], max(0, s.Makespan-s.End[i])
+		}
+		in.Tasks[2].First, in.Tasks[2].Last = 5, 5
+		return in
+	}
+	worst := func(in *Instance) float64 {
+		v, err := NewVariable(in, Form{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := v.Point(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		broken, _ := v.Violation(p)
+		for c, x := range p {
+			broken = max(broken, v.Columns[c].Low-x, x-v.Columns[c].Up)
+		}
+		return broken
+	}
+	if got := worst(exact()); got > 1e-9 {
+		t.Errorf("with exact heads and tails a row is broken by %v", got)
+	}
+	for i := range s.Start {
+		in := exact()
+		in.Tasks[i].Tail += 1e-3
+		if worst(in) < 1e-3 {
+			t.Errorf("%s may end too late", in.Tasks[i].Name)
+		}
+		in = exact()
+		in.Tasks[i].Head += 1e-3
+		if worst(in) < 1e-3 {
+			t.Errorf("%s may start too soon", in.Tasks[i].Name)
+		}
+	}
+}
+
+// TestRequire: terms of one column add up, those that cancel out are left out, and so is a row that then always holds.
+func TestRequire(t *testing.T) {
+	m := &Model{}
+	x, y := m.Add(Column{Name: "x", Up: 9}), m.Add(Column{Name: "y", Up: 9})
+	m.Require("sum", AtMost, 7, Term{x, 1}, Term{y, 2}, Term{x, 2}, Term{y, -2})
+	m.Require("always", AtMost, 0, Term{x, 1}, Term{x, -1})
+	m.Require("always, too", AtLeast, -1, Term{x, 1}, Term{x, -1})
+	m.Require("never", AtLeast, 1, Term{x, 1}, Term{x, -1})
+	m.Require("nor ever", Equal, -1, Term{x, 1}, Term{x, -1})
+	m.Require("not", AtMost, -1)
+	var names []string
+	for _, r := range m.Rows {
+		names = append(names, r.Name)
+	}
+	if !slices.Equal(names, []string{"sum", "never", "nor ever", "not"}) || !slices.Equal(m.Rows[0].Terms, []Term{{x, 3}}) || len(m.Rows[1].Terms) != 0 {
+		t.Errorf("rows are %+v", m.Rows)
+	}
+}

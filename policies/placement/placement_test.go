@@ -326,3 +326,20 @@ func TestRewires(t *testing.T) {
 		t.Errorf("%d connections for %s", made, flat)
 	}
 }
+
+// TestFirstFit: the first place of those that a slice may have that is free is taken.
+func TestFirstFit(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := randomPod(t)
+		s := rapid.SampledFrom(mixShapes()).Draw(t, "slice")
+		if s.Cubes() == 0 {
+			return
+		}
+		of := &static{}
+		at, ok := of.Place(p, s)
+		i := slices.IndexFunc(of.places(s), func(m uint64) bool { return m&^p.Free() == 0 })
+		if ok != (i >= 0) || ok && !slices.Equal(at.Cubes, cubesOf(of.places(s)[i])) {
+			t.Fatalf("%s is at %v (%v), want place %d", s, at.Cubes, ok, i)
+		}
+	})
+}
