@@ -216,3 +216,19 @@ func TestOrders(t *testing.T) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }
+
+// TestAssignedBound: on a row of three endpoints, of three ranks that exchange with each other one alone can be in the
+// middle: the bound is exact, where the best endpoint for each would be a quarter less.
+func TestAssignedBound(t *testing.T) {
+	row := onTorus(t, []Dim{{"dp", 3}}, []Flow{{Src: 0, Dst: 1, Bytes: 5}, {Src: 1, Dst: 2, Bytes: 5}, {Src: 0, Dst: 2, Bytes: 5}}, 3)
+	row.Far = func(from int32) []int32 {
+		return [][]int32{{0, 1, 2}, {1, 0, 1}, {2, 1, 0}}[from]
+	}
+	c, err := NewCost(context.Background(), row)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := c.Bound(); got != 20 || c.Of([]int32{1, 0, 2}) != 20 {
+		t.Errorf("the bound is %d and the cost %d, want 20", got, c.Of([]int32{1, 0, 2}))
+	}
+}
