@@ -203,3 +203,26 @@ func TestExtentRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestShardedStepCalls: replicas gather and scatter what they have sharded together, not each apart.
+func TestShardedStepCalls(t *testing.T) {
+	s := training.Spec{
+		Arch: mustModel(t, "gpt-7b"), Choices: calibrated(450), Sequence: 4096, Microbatch: 1, Microbatches: 6,
+		TP: 2, PP: 4, EP: 1, ETP: 1, GPUs: 16, Chunks: 1, Sharding: training.ShardParameters,
+	}
+	gathers := 0
+	for _, c := range s.StepCalls() {
+		if c.Dim != training.Sync {
+			continue
+		}
+		if c.Kind == training.AllGather {
+			gathers += c.Times
+		}
+		if c.Replicas != 1 {
+			t.Errorf("%v is made by %d replicas apart, want by all together", c, c.Replicas)
+		}
+	}
+	if gathers == 0 {
+		t.Error("no parameters are gathered")
+	}
+}
