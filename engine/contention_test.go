@@ -281,3 +281,105 @@ func TestContention(t *testing.T) {
 		t.Errorf("%d graphs ended and %d stalled, want some of each", complete, stalled)
 	}
 }
+
+// TestContestCopy: a copy of a contest in mid-run decides as the contest does, whatever it did before, and so does a
+// contest that was reset.
+func TestContestCopy(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		g := drawContention(t)
+		if err := g.Freeze(); err != nil {
+			t.Fatal(err)
+		}
+		a, b := g.NewContest(), g.NewContest()
+		if a == nil {
+			t.Skip("nothing competes")
+		}
+		// play drives contests alike for some rounds, in each of which a task arrives or ends after those before it
+		type state struct{ arrived, granted, ended []bool }
+		n := len(g.Tasks)
+		play := func(rounds int, s *state, all ...*engine.Contest) {
+			for range rounds {
+				id := rapid.Int32Range(0, int32(n-1)).Draw(t, "task")
+				arrives := all[0].Decides(id) && !s.arrived[id]
+				ends := !s.ended[id] && (s.granted[id] || !all[0].Decides(id))
+				if slices.ContainsFunc(g.In(id), func(e engine.Edge) bool { return !s.ended[e.From] }) || !arrives && !ends {
+					continue
+				}
+				if s.arrived[id] = true; !arrives {
+					s.ended[id] = true
+				}
+				if !all[0].Involves(id) {
+					continue
+				}
+				var first []int32
+				for k, c := range all {
+					got := []int32{}
+					if arrives {
+						c.Arrive(id)
+					} else {
+						c.Ended(id, func(r int32) { got = append(got, r) })
+					}
+					requests := len(got)
+					pending := c.Pending()
+					got = append(got, c.Resolve()...)
+					if c.Pending() || !pending && len(got) > requests {
+						t.Fatal("something is left to decide, or was decided although nothing was pending")
+					}
+					if k > 0 && !slices.Equal(got, first) {
+						t.Fatalf("task %d lets %v end or start in one, %v in the other", id, first, got)
+					}
+					first = got
+					for i, r := range got {
+						s.granted[r], s.ended[r] = true, s.ended[r] || i < requests
+					}
+				}
+			}
+		}
+		fresh := func() *state { return &state{make([]bool, n), make([]bool, n), make([]bool, n)} }
+		s := fresh()
+		play(10, fresh(), b)
+		play(10, s, a)
+		b.CopyFrom(a)
+		play(20, s, a, b)
+		if !slices.Equal(a.Causes(), b.Causes()) {
+			t.Fatalf("causes are %v in one and %v in the other", a.Causes(), b.Causes())
+		}
+		a.Reset()
+		play(20, fresh(), g.NewContest(), a)
+	})
+}
+
+// TestContentionContracted: merging the tasks that compete for nothing leaves the makespan, and the start of every task
+// that competes.
+func TestContentionContracted(t *testing.T) {
+	merged := 0
+	rapid.Check(t, func(t *rapid.T) {
+		g := drawContention(t)
+		if err := g.Freeze(); err != nil {
+			t.Fatal(err)
+		}
+		small, origin, err := engine.Contract(g, func(int32) bool { return false }, func(id int32) engine.Time { return g.Tasks[id].Duration })
+		if err != nil {
+			t.Fatal(err)
+		}
+		start, end := contentionReference(g)
+		got, gotEnd := contentionReference(small)
+		if slices.Contains(end, engine.Never) != slices.Contains(gotEnd, engine.Never) {
+			t.Fatalf("tasks end at %v, contracted at %v", end, gotEnd)
+		}
+		for id, from := range origin {
+			if from >= 0 && g.Competes(from) && !slices.Contains(end, engine.Never) && (got[id] != start[from] || gotEnd[id] != end[from]) {
+				t.Fatalf("task %d runs from %v to %v, contracted from %v to %v", from, start[from], end[from], got[id], gotEnd[id])
+			}
+		}
+		if !slices.Contains(end, engine.Never) && len(end) > 0 && gotEnd[len(gotEnd)-1] != slices.Max(end) {
+			t.Fatalf("the makespan is %v, contracted %v", slices.Max(end), gotEnd[len(gotEnd)-1])
+		}
+		if len(small.Tasks) < len(g.Tasks)+2 {
+			merged++
+		}
+	})
+	if merged == 0 {
+		t.Error("no task was ever merged")
+	}
+}

@@ -39,7 +39,7 @@ func startedTimes(g *engine.Graph, perByte engine.Time) (start, end []engine.Tim
 		begun[next] = true
 		start[next], end[next] = nextReady, nextReady
 		switch {
-		case g.IsMessage(int32(next)):
+		case t.Kind == engine.Transfer && t.Bytes > 0:
 			start[next] = max(nextReady, free[t.Src])
 			free[t.Src] = start[next] + g.MessageOverhead
 			end[next] = free[t.Src] + engine.Time(t.Bytes)*perByte
@@ -153,4 +153,87 @@ func TestMessageOverhead(t *testing.T) {
 			t.Fatalf("contracted: %v %v, want %v", contracted, err, makespan)
 		}
 	})
+}
+
+// TestStarts: by hand, a message of 8 bytes behind a compute task that holds a server starts 2 ticks after it, takes 5
+// ticks to start, and is sent at the 2 ticks per byte that its flow may go at most.
+func TestStarts(t *testing.T) {
+	g := &engine.Graph{MessageOverhead: 5}
+	g.AddTask(engine.Task{Duration: 3})
+	g.AddTask(engine.Task{Kind: engine.Transfer, Src: 1, Dst: 0, Flows: 1, Bytes: 8})
+	g.AddEdge(0, 1, 2)
+	g.Contention.Holds = []engine.Hold{{Server: 3}}
+	g.Namer = func(id int32) string { return []string{"forward", "message"}[id] }
+	if err := g.Freeze(); err != nil {
+		t.Fatal(err)
+	}
+	n := &engine.Network{Nodes: 2, Links: []engine.Link{{From: 1, To: 0, Rate: 8e12}}}
+	r := &engine.Routes{Start: []int32{0, 0, 1}, Uses: []engine.Use{{Resource: 0, Weight: 1}}, FlowCap: []float64{0, 4e12}}
+	s, err := g.WithStarts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, want := range []string{"forward", "message", "the start of message"} {
+		if got := s.Graph.Name(int32(id)); got != want {
+			t.Errorf("task %d is %s, want %s", id, got, want)
+		}
+	}
+	if want := (engine.Hold{Server: 3 + 1 + 1, First: 2, Last: 2}); len(s.Graph.Contention.Holds) != 2 || s.Graph.Contention.Holds[1] != want {
+		t.Errorf("holds are %v, want %v behind that of the graph", s.Graph.Contention.Holds, want)
+	}
+	if got := s.Routes(r); !slices.Equal(got.FlowCap, []float64{0, 4e12, 0}) || !slices.Equal(got.Start, []int32{0, 0, 1, 1}) {
+		t.Errorf("routes start at %v with caps %v", got.Start, got.FlowCap)
+	}
+	trace, err := flow.Run(t.Context(), g, n, r, flow.Options{Rates: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(trace.Start, []engine.Time{0, 5}) || !slices.Equal(trace.End, []engine.Time{3, 26}) || !slices.Equal(trace.Cause, []int32{-1, -1}) {
+		t.Errorf("tasks start at %v and end at %v by %v", trace.Start, trace.End, trace.Cause)
+	}
+	if got, want := trace.Rates(1), []engine.RateStep{{At: 10, Rate: 4e12}, {At: 26}}; !slices.Equal(got, want) || len(trace.Rates(0)) != 0 {
+		t.Errorf("rates are %v and %v, want %v and none", got, trace.Rates(0), want)
+	}
+	g.Tasks[1].Src = -1
+	if err := g.Freeze(); !refused(err, "transfer message has source -1, want a node") {
+		t.Error(err)
+	}
+}
+
+// TestWaits: an error about a run that stalls says what each task of a contention waits for.
+func TestWaits(t *testing.T) {
+	g := &engine.Graph{}
+	for range 5 {
+		g.AddTask(engine.Task{})
+	}
+	g.Contention = engine.Contention{Requests: []engine.Request{{Task: 0}}, Offers: []engine.Offer{{Task: 1, Until: 4}}, Holds: []engine.Hold{{First: 2, Last: 3}}}
+	if err := g.Freeze(); err != nil {
+		t.Fatal(err)
+	}
+	c := g.NewContest()
+	for id, want := range []string{"a message that it accepts", "a receive that accepts it", "its turn", "others", "others"} {
+		if got := c.Waits(int32(id)); got != want {
+			t.Errorf("task %d waits for %s, want %s", id, got, want)
+		}
+	}
+}
+
+// TestNeedsArrival: a task waits for the data of a transfer if it does not start on the node that sends it.
+func TestNeedsArrival(t *testing.T) {
+	g := &engine.Graph{}
+	transfer := func(src, dst int32) int32 {
+		return g.AddTask(engine.Task{Kind: engine.Transfer, Src: src, Dst: dst, Flows: 1})
+	}
+	from, self := transfer(0, 1), transfer(0, 0)
+	for _, c := range []struct {
+		from, to int32
+		want     bool
+	}{
+		{from, transfer(1, 0), true}, {from, transfer(0, 2), false}, {from, g.AddTask(engine.ComputeAt(0, 1)), false},
+		{from, g.AddTask(engine.ComputeAt(1, 1)), true}, {from, g.AddTask(engine.Task{}), true}, {self, transfer(0, 2), true},
+	} {
+		if got := g.NeedsArrival(engine.Edge{From: c.from, To: c.to}); got != c.want {
+			t.Errorf("task %+v after %+v: %v, want %v", g.Tasks[c.to], g.Tasks[c.from], got, c.want)
+		}
+	}
 }

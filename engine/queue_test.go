@@ -83,6 +83,14 @@ func TestQueueAgainstSortedList(t *testing.T) {
 				q.Reset()
 				m.list = nil
 			},
+			"copy": func(t *rapid.T) {
+				c := engine.NewQueue(0)
+				c.Grow(int(ids))
+				c.Set(anyID.Draw(t, "other"), engine.Time(times)) // what it held before does not count
+				c.Reset()
+				c.CopyFrom(q)
+				q = c
+			},
 			"": func(t *rapid.T) {
 				if q.Len() != len(m.list) {
 					t.Fatalf("%d events, want %d", q.Len(), len(m.list))

@@ -91,18 +91,21 @@ func (e *Evaluator) FairBound() engine.Time {
 // pair is two transfers of a link, in either order.
 type pair struct {
 	head, tail [2]float64
-	tau        [2]float64 // at full rate
-	slow       [2]float64 // part of its full rate that each loses while both are under way
+	tau        [2]float64 // at the full rate that the link and what does not vary allow
+	slow       [2]float64 // part of that rate that each loses while both are under way
 }
 
+// pair returns two transfers of a link as what FairBound compares, by their uses of the link and its capacity. Their
+// full rates are those that the link and the resources that do not vary allow.
 func (f *fairness) pair(z *sim, u, v int32, capacity float64) (p pair) {
 	var full, share [2]float64
 	level, both := math.Inf(1), 0.0
 	uses := [2]int32{u, v}
 	for k, u := range uses {
 		i := z.useTask[u]
-		p.head[k], p.tail[k], p.tau[k] = z.path.head[i], z.path.tail[i], z.path.tau[i]
+		p.head[k], p.tail[k] = z.path.head[i], z.path.tail[i]
 		full[k] = min(f.own[i], capacity/z.useW[u])
+		p.tau[k] = z.bits[i] / full[k] // of other links that vary nothing is assumed
 		level = min(level, full[k]/z.weight[i])
 		both += z.weight[i] * z.useW[u]
 	}

@@ -114,6 +114,29 @@ func TestApartRare(t *testing.T) {
 	compareApart(t, n, over(n, []packet.Source{s}, paths...), packet.Options{Control: packet.Credit}, 0)
 }
 
+// TestApartCut: windows in which sources inject more packets than are put before links at once are cut, with the same
+// result as one loop of events. On a ring whose links have the latency of a window, what each of many sources sends in
+// a window comes to a link that others send over in the next.
+func TestApartCut(t *testing.T) {
+	const nodes = 800
+	n := &engine.Network{Nodes: nodes}
+	var paths [][]int32
+	for i := range int32(nodes) {
+		n.Links = append(n.Links, engine.Link{From: i, To: (i + 1) % nodes, Rate: 8e12, Latency: 31, Buffer: 1 << 10})
+		paths = append(paths, []int32{i, (i + 1) % nodes})
+	}
+	for _, process := range []packet.Process{packet.Poisson, packet.Periodic} {
+		var sources []packet.Source
+		for f := range int32(nodes) {
+			sources = append(sources, packet.Source{First: f, End: f + 1, Process: process, Order: packet.RoundRobin, Bytes: 1, Count: 60, Every: 1, Seed: uint64(f)})
+		}
+		w := over(n, sources, paths...)
+		for _, workers := range []int{1, 2} {
+			compareApart(t, n, w, packet.Options{Control: packet.Credit, Workers: workers}, 1)
+		}
+	}
+}
+
 // compareApart compares a run whose links are simulated apart after so many events with one loop of events.
 func compareApart(t *testing.T, n *engine.Network, w *packet.Work, o packet.Options, events int) {
 	t.Helper()

@@ -1,7 +1,13 @@
 package electrical_test
 
 import (
+	"fmt"
+	"slices"
 	"testing"
+
+	"pgregory.net/rapid"
+
+	_ "sim/internal/testseed"
 
 	"sim/engine"
 	"sim/engine/flow"
@@ -51,4 +57,57 @@ func TestOnlyNICsLimit(t *testing.T) {
 	if _, _, err := electrical.Connect(p, &engine.Graph{}); err == nil {
 		t.Error("a NIC of rate 0 was accepted")
 	}
+}
+
+// TestBetween: each node sends and receives over each tier at the rate of its links of that tier together, and a
+// transfer takes one such share at either end, of the tier that joins its nodes.
+func TestBetween(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		nodes, tiers := rapid.Int32Range(2, 5).Draw(t, "nodes"), rapid.IntRange(1, 3).Draw(t, "tiers")
+		links := &engine.Network{Nodes: nodes}
+		node := rapid.Int32Range(0, nodes-1)
+		var tierOf []int
+		rate := map[string]float64{}
+		for range rapid.IntRange(1, 12).Draw(t, "links") {
+			l := engine.Link{From: node.Draw(t, "from"), To: node.Draw(t, "to"), Rate: float64(rapid.IntRange(1, 9).Draw(t, "rate"))}
+			k := rapid.IntRange(0, tiers-1).Draw(t, "tier")
+			links.Links, tierOf = append(links.Links, l), append(tierOf, k)
+			rate[fmt.Sprint(k, " node ", l.From, " out")] += l.Rate
+			rate[fmt.Sprint(k, " node ", l.To, " in")] += l.Rate
+		}
+		g := &engine.Graph{}
+		for range rapid.IntRange(1, 9).Draw(t, "tasks") {
+			kind := rapid.SampledFrom([]engine.Kind{engine.Compute, engine.Transfer, engine.Transfer}).Draw(t, "kind")
+			g.AddTask(engine.Task{Kind: kind, Src: node.Draw(t, "src"), Dst: node.Draw(t, "dst"), Flows: 1, Bytes: 1})
+		}
+		tier, joins := func(link int) int { return tierOf[link] }, func(src, dst int32) int { return int(src+dst) % (slices.Max(tierOf) + 1) }
+		if tiers == 1 {
+			tier, joins = nil, nil
+		}
+		n, r := electrical.Between(links, g, tier, joins)
+		for k := range slices.Max(tierOf) + 1 {
+			for a := range 2 * nodes {
+				id := int32(k)*2*nodes + a
+				if got, want := n.Rate(id), rate[fmt.Sprint(k, " ", n.ResourceName(id))]; got != want {
+					t.Fatalf("%s has rate %v in tier %d, want %v", n.ResourceName(id), got, k, want)
+				}
+			}
+		}
+		if n.Nodes != nodes || n.Resources() != (slices.Max(tierOf)+1)*int(nodes)*2 {
+			t.Fatalf("%d nodes and %d resources", n.Nodes, n.Resources())
+		}
+		for i, task := range g.Tasks {
+			var want []engine.Use
+			if task.Kind == engine.Transfer && task.Src != task.Dst {
+				first := int32(0)
+				if joins != nil {
+					first = int32(joins(task.Src, task.Dst)) * 2 * nodes
+				}
+				want = []engine.Use{{Resource: first + 2*task.Src, Weight: 1}, {Resource: first + 2*task.Dst + 1, Weight: 1}}
+			}
+			if !slices.Equal(r.Of(int32(i)), want) {
+				t.Fatalf("transfer from %d to %d uses %v, want %v", task.Src, task.Dst, r.Of(int32(i)), want)
+			}
+		}
+	})
 }

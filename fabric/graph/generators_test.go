@@ -2,6 +2,7 @@ package graph
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -203,6 +204,12 @@ func TestAnyShape(t *testing.T) {
 			back[l]++
 			back[Edge{l.To, l.From, l.Times}]--
 			out[l.From]++
+			if want := times(of, s, l); l.Times != want {
+				t.Fatalf("%+v: link %v; want a rate of %g times that of links in general", of, l, want)
+			}
+		}
+		if cap(s.Links) != len(s.Links) {
+			t.Fatalf("%+v: %d links, counted as %d before", of, len(s.Links), cap(s.Links))
 		}
 		for l, n := range back {
 			if n != 0 || l.From == l.To {
@@ -227,4 +234,63 @@ func TestAnyShape(t *testing.T) {
 			t.Fatalf("%+v: a router has %d links", of, slices.Max(out))
 		}
 	})
+}
+
+// times returns the rate of a link of a generated shape over that of links in general.
+func times(of Generator, s *Shape, l Edge) float64 {
+	first, second := min(l.From, l.To), max(l.From, l.To)
+	switch of := of.(type) {
+	case *RailOptimised:
+		switch {
+		case first >= s.Endpoints:
+			return float64(of.Servers) / float64(of.Spines)
+		case second < s.Endpoints+of.Servers:
+			return float64(of.ServerTimes)
+		}
+	case *DualPlane:
+		if first >= s.Endpoints {
+			return float64(of.NICs) / float64(of.Spines)
+		}
+	}
+	return 1
+}
+
+// TestBoundsOfShapes: the largest and smallest shapes are made, the next are refused, and the error names what there is.
+func TestBoundsOfShapes(t *testing.T) {
+	for _, c := range []struct {
+		of        Generator
+		endpoints int
+		want      string // words of the error; none if there is such a shape
+	}{
+		{FullMesh{}, 1 << 10, ""},
+		{FullMesh{}, 1<<10 + 1, "a full mesh of 1025 nodes; want 2 to 1024"},
+		{FullMesh{}, 1, "a full mesh of 1 nodes; want 2 to 1024"},
+		{Ring{}, 1 << 16, ""},
+		{Ring{}, 1<<16 + 1, "a ring of 65537 nodes; want 2 to 65536"},
+		{Ring{}, 1, "a ring of 1 nodes; want 2 to 65536"},
+		{&DualPlane{Segments: 1, NICs: 2, Spines: 1, Planes: 1}, 0, ""},
+		{&DualPlane{Segments: 1, NICs: 1, Spines: 1, Planes: 1}, 0, "planes of 1 endpoints and 4 links; want at least 2, and at most 1048576 links"},
+		{&DualPlane{Segments: 1, NICs: 2, Spines: 1, Planes: 1}, 3, "planes of 2 endpoints, where 3 were asked for; want 2, or none"},
+		{&DualPlane{Segments: 1, NICs: MostShaped/2 - 1, Spines: 1, Planes: 1}, 0, ""},
+		{&DualPlane{Segments: 1, NICs: MostShaped/2 - 1, Spines: 2, Planes: 1}, 0, "planes of 524287 endpoints and 1048578 links"},
+		{&Dragonfly{Routers: 1, Hosts: 1, Global: 1, Groups: 2}, 0, ""},
+		{&Dragonfly{Routers: 2, Hosts: 1, Global: 2, Groups: 1}, 0, "a dragonfly of 1 groups, of which each has 4 links to others; want 2 to 5"},
+		{&Dragonfly{Routers: 2, Hosts: 1, Global: 2, Groups: 5}, 0, ""},
+		{&Dragonfly{Routers: 2, Hosts: 1, Global: 2, Groups: 6}, 0, "a dragonfly of 6 groups"},
+		{&FatTree{Ports: 5, Levels: 3, Oversubscription: 1}, 0, "three levels of switches of 5 ports"},
+		{&FatTree{Ports: 3, Levels: 2, Oversubscription: 3}, 0, "beside 3 hosts; want at least 4 ports"},
+		{&FatTree{Ports: 4, Levels: 2, Oversubscription: 3}, 0, ""},
+		{&FatTree{Ports: 2, Levels: 3, Oversubscription: 1}, 0, ""},
+	} {
+		s, err := c.of.Shape(c.endpoints)
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%+v of %d endpoints: %v, want %q", c.of, c.endpoints, err, c.want)
+		}
+		if err == nil && c.endpoints > 0 && s.Endpoints != c.endpoints {
+			t.Errorf("%+v has %d endpoints, want %d", c.of, s.Endpoints, c.endpoints)
+		}
+	}
+	if names := GeneratorNames(); len(names) != len(Generators) || !slices.IsSorted(names) || names[0] != "dragonfly" {
+		t.Errorf("generators are named %v", names)
+	}
 }

@@ -3,8 +3,10 @@ package graph
 import (
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"pgregory.net/rapid"
 
@@ -85,6 +87,7 @@ func TestFaults(t *testing.T) {
 		text, want string
 		none       bool // no rate is given for all links
 	}{
+		{",1\n", "net:1: 2 words", false},
 		{"0 1\n0\n", "net:2: 1 words; want from, to", false},
 		{"0 1 1Gbps 2ns 3\n", "net:1: 5 words", false},
 		{"0,,1Gbps\n", "net:1: 3 words", false},
@@ -123,5 +126,23 @@ func TestFaults(t *testing.T) {
 	_, err = Read(strings.NewReader(strings.Repeat("x", 1<<17)), "net", usual)
 	if err == nil || !strings.Contains(err.Error(), "net:1: a line of more than 65536 bytes") {
 		t.Errorf("a long line: %v", err)
+	}
+}
+
+// TestReadBroken: an error of the reader is returned with the line at which it came, and names of groups are told from
+// those of links.
+func TestReadBroken(t *testing.T) {
+	broken := errors.New("broken")
+	_, err := Read(io.MultiReader(strings.NewReader("0 1\n1 0\n"), iotest.ErrReader(broken)), "net", usual)
+	if !errors.Is(err, broken) || !strings.Contains(err.Error(), "net:3") {
+		t.Error(err)
+	}
+	g, err := Read(strings.NewReader("0 1\n1 0\n"), "net", usual)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.Groups = make([]engine.Group, 2)
+	if name := g.ResourceName(3); name != "group 1" {
+		t.Error(name)
 	}
 }

@@ -241,3 +241,28 @@ func TestDomain(t *testing.T) {
 		t.Error("a rate that is no number")
 	}
 }
+
+// TestNetworkRefused: a domain or a topology that cannot be is refused; Sorted orders edges and leaves the topology.
+func TestNetworkRefused(t *testing.T) {
+	good := scaleup.Domain{GPUs: 4, Switches: 1, Rate: 8e9, Latency: 3}
+	ring := scaleup.Circulant(4, 1)
+	n, err := good.Network(ring)
+	if err != nil || len(n.Links) != 4 || n.Links[3] != (engine.Link{From: 3, To: 0, Rate: 8e9, Latency: 3}) || n.ResourceName(3) != "link 3->0" {
+		t.Errorf("%+v, %v", n, err)
+	}
+	bad := good
+	bad.GPUs = 0
+	if _, err := bad.Network(ring); err == nil {
+		t.Error("a domain of no GPUs has a network")
+	}
+	if _, err := good.Network(scaleup.Circulant(4, 1, 2)); !errors.Is(err, scaleup.ErrTopology) {
+		t.Errorf("two links out of a GPU of one port: %v", err)
+	}
+	if (&scaleup.Domain{Rate: 0}).Slot(1) != engine.Never {
+		t.Error("a chunk crosses a link of no rate")
+	}
+	mixed := scaleup.Topology{{2, 1}, {0, 3}, {2, 0}, {0, 1}}
+	if got, want := mixed.Sorted(), (scaleup.Topology{{0, 1}, {0, 3}, {2, 0}, {2, 1}}); !slices.Equal(got, want) || mixed[0] != (scaleup.Edge{2, 1}) {
+		t.Errorf("sorted: %v, want %v, and left: %v", got, want, mixed)
+	}
+}

@@ -1,11 +1,16 @@
 package torus
 
 import (
+	"errors"
+	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	_ "sim/internal/testseed"
+
+	"sim/engine"
 )
 
 // TestGroup: translations commute with hops and are undone by their opposites.
@@ -121,5 +126,115 @@ func TestHealth(t *testing.T) {
 		if h, err := ParseHop(text); err == nil {
 			t.Errorf("%q is read as %v", text, h)
 		}
+	}
+}
+
+// TestHealthRefused: parts just inside the torus are accepted, those just outside are refused and named.
+func TestHealthRefused(t *testing.T) {
+	cube, flat := must(t, "", 4, 4, 4), must(t, "", 6, 2)
+	for _, c := range []struct {
+		o    *Torus
+		f    Faults
+		want string // words of the error; none if the parts are there
+	}{
+		{cube, Faults{Chips: []int32{0, 63}, Machines: []int{0, 15}, Switches: []Switch{{0, 0}, {2, Faces - 1}}}, ""},
+		{flat, Faults{Chips: []int32{0, 11}, Machines: []int{0, 2}, Links: []Hop{{11, 1, true}}, Drained: []Hop{{0, 0, false}}}, ""},
+		{cube, Faults{Chips: []int32{-1}}, "chip -1; " + cube.String() + " has 0 to 63"},
+		{cube, Faults{Chips: []int32{64}}, "chip 64"},
+		{cube, Faults{Machines: []int{-1}}, "machine -1"},
+		{cube, Faults{Machines: []int{16}}, "machine 16; " + cube.String() + " has 0 to 15"},
+		{flat, Faults{Machines: []int{3}}, "has 0 to 2"},
+		{cube, Faults{Switches: []Switch{{-1, 0}}}, "switch"},
+		{cube, Faults{Switches: []Switch{{3, 0}}}, "switch d3"},
+		{cube, Faults{Switches: []Switch{{0, -1}}}, "switch x-1"},
+		{cube, Faults{Switches: []Switch{{0, Faces}}}, "switch x16"},
+		{flat, Faults{Switches: []Switch{{0, 0}}}, "switch x0: "},
+		{cube, Faults{Links: []Hop{{64, 0, true}}}, "link 64 x+ of"},
+		{flat, Faults{Drained: []Hop{{0, 2, true}}}, "link 0 z+ of"},
+	} {
+		_, err := c.o.Health(c.f)
+		if c.want == "" && err != nil || c.want != "" && (!errors.Is(err, ErrFault) || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%+v of %s: %v, want %q", c.f, c.o, err, c.want)
+		}
+	}
+	for d := range 3 {
+		for i := range Faces {
+			if s, err := ParseSwitch(Switch{d, i}.String()); err != nil || s != (Switch{d, i}) {
+				t.Errorf("%s is read as %v, %v", Switch{d, i}, s, err)
+			}
+		}
+	}
+	for _, name := range []string{"", "x", "x16", "w0", "x-1", "x01"} {
+		if s, err := ParseSwitch(name); err == nil {
+			t.Errorf("%q is read as %v", name, s)
+		}
+	}
+}
+
+// TestNetwork: the network of any torus has its links in their order, those alone without a rate that are down, and
+// port 2*dim of a node leads up, 2*dim+1 down, where Next leads.
+func TestNetwork(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		o := anyTorus(t, 5)
+		chip := rapid.Int32Range(0, int32(o.Nodes())-1)
+		h, err := o.Health(Faults{Chips: []int32{chip.Draw(t, "chip")}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		links := o.Links()
+		for k, state := range h.Link {
+			if state == Works && k%3 == 0 {
+				h.Link[k] = Drained
+			}
+		}
+		of := engine.Link{Rate: 3, Latency: 5, Buffer: 7, Channels: 2}
+		whole, part := o.Network(nil, of), o.Network(h, of)
+		for i, l := range links {
+			want := engine.Link{From: l.From, To: l.To, Rate: 3, Latency: 5, Buffer: 7, Channels: 2}
+			if whole.Links[i] != want {
+				t.Fatalf("link %d is %+v, want %+v", i, whole.Links[i], want)
+			}
+			if h.Link[i] == Down {
+				want.Rate = 0
+			}
+			if part.Links[i] != want {
+				t.Fatalf("link %d with state %d is %+v, want %+v", i, h.Link[i], part.Links[i], want)
+			}
+			if hop, err := ParseHop(strings.TrimPrefix(whole.ResourceName(int32(i)), "link ")); err != nil || hop != (Hop{l.From, int(l.Dim), l.Up}) {
+				t.Fatalf("link %d is named %s", i, whole.ResourceName(int32(i)))
+			}
+		}
+		degree, ports := o.Ports()
+		if degree != 2*len(o.Dims) || len(ports) != degree*o.Nodes() || int(whole.Nodes) != o.Nodes() {
+			t.Fatalf("%d ports of %d a node, %d nodes", len(ports), degree, whole.Nodes)
+		}
+		for k, id := range ports {
+			node, dim, up := int32(k/degree), k%degree/2, k%2 == 0
+			to, ok := o.Next(node, dim, up)
+			if ok != (id >= 0) {
+				t.Fatalf("port %d of node %d has link %d; another node: %v", k%degree, node, id, ok)
+			}
+			if ok && (links[id].From != node || links[id].To != to || int(links[id].Dim) != dim || links[id].Up != up) {
+				t.Fatalf("port %d of node %d has link %+v, want one to %d", k%degree, node, links[id], to)
+			}
+		}
+	})
+}
+
+// TestShiftRefused: vectors that do not fit the dimensions are refused, none undoes a twist.
+func TestShiftRefused(t *testing.T) {
+	o := must(t, "", 8, 4)
+	for want, shift := range map[string][][]int{
+		"1 shift vectors for 2 dimensions":             {{0, 1}},
+		"shift of y has 3 components for 2 dimensions": {nil, {4, 0, 0}},
+		"": {nil, {4, 0}},
+	} {
+		if err := o.SetShift(shift); want == "" && err != nil || want != "" && (!errors.Is(err, ErrShape) || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%v: %v, want %q", shift, err, want)
+		}
+	}
+	plain := must(t, "", 8, 4)
+	if err := o.SetShift(nil); err != nil || !slices.Equal(o.Links(), plain.Links()) {
+		t.Errorf("without shifts the links are %v, %v", o.Links(), err)
 	}
 }

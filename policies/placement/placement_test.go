@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/bits"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -263,4 +264,82 @@ func BenchmarkMostBoxes(b *testing.B) {
 			}
 		})
 	}
+}
+
+// TestReshapes: the slices that the aware placement may give instead are all boxes of as many cubes, sides in order,
+// each twisted as well if it can be, behind the slice that was asked for.
+func TestReshapes(t *testing.T) {
+	for _, want := range mixShapes() {
+		n, list := want.Cubes(), aware{}.Reshapes(want)
+		if list[0] != want {
+			t.Errorf("the first slice for %s is %s", want, list[0])
+		}
+		all := map[fleet.Shape]bool{}
+		for a := 1; a <= n; a++ {
+			for b := a; b <= n; b++ {
+				for c := b; c <= n; c++ {
+					s := fleet.Shape{Dims: [3]int{fleet.Side * a, fleet.Side * b, fleet.Side * c}}
+					if a*b*c == n {
+						all[s] = true
+						if twisted := (fleet.Shape{Dims: s.Dims, Twisted: true}); s.CanTwist() {
+							all[twisted] = true
+						}
+					}
+				}
+			}
+		}
+		for _, s := range list[1:] {
+			if !all[s] {
+				t.Errorf("%s for %s is no box of %d cubes, or is there twice", s, want, n)
+			}
+			delete(all, s)
+		}
+		if len(all) > 0 {
+			t.Errorf("for %s are missing %v", want, all)
+		}
+	}
+}
+
+// TestRewires: placements that join cubes by optical switches say so; a pod without a free cube has no place.
+func TestRewires(t *testing.T) {
+	full := NewPod()
+	for i := range full.Cubes {
+		full.Cubes[i].Used = ^uint64(0)
+	}
+	for _, row := range Table() {
+		policy := row.New()
+		if got, want := policy.Rewires(), !strings.HasPrefix(row.Name, "static") && row.Name != "folding"; got != want {
+			t.Errorf("%s rewires: %v", row.Name, got)
+		}
+		for _, s := range mixShapes() {
+			if at, ok := policy.Place(full, s); ok {
+				t.Errorf("%s: %s in a full pod at %+v", row.Name, s, at)
+			}
+		}
+	}
+	var w Wiring
+	flat := fleet.Shape{Dims: [3]int{2, 2, 1}}
+	if _, err := w.Of(flat); err == nil || !strings.Contains(err.Error(), "placement: slice") {
+		t.Errorf("links between cubes of %s: %v", flat, err)
+	}
+	if made, err := w.Connect(full, flat, nil); err == nil {
+		t.Errorf("%d connections for %s", made, flat)
+	}
+}
+
+// TestFirstFit: the first place of those that a slice may have that is free is taken.
+func TestFirstFit(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := randomPod(t)
+		s := rapid.SampledFrom(mixShapes()).Draw(t, "slice")
+		if s.Cubes() == 0 {
+			return
+		}
+		of := &static{}
+		at, ok := of.Place(p, s)
+		i := slices.IndexFunc(of.places(s), func(m uint64) bool { return m&^p.Free() == 0 })
+		if ok != (i >= 0) || ok && !slices.Equal(at.Cubes, cubesOf(of.places(s)[i])) {
+			t.Fatalf("%s is at %v (%v), want place %d", s, at.Cubes, ok, i)
+		}
+	})
 }

@@ -249,6 +249,30 @@ func TestPatternsRefused(t *testing.T) {
 		{"hot many", second(HotNodes(9, 8, 0, nil)), "9 hot nodes of 8"},
 		{"no links", second(Neighbours(o.Network(nil, engine.Link{}), 8, nil)), "moves nothing"},
 		{"dims", second(SliceAllToAll(o, []int{0, 0}, 8, nil)), "dimensions x,x of 2x4"},
+		{"slice dims", second(SliceAllToAll(o, []int{2}, 8, nil)), "dimension"},
+		{"many bytes in slices", second(SliceAllToAll(o, []int{0}, math.MaxInt64/16, nil)), "more bytes than can be counted"},
+		{"zero bytes in slices", second(SliceAllToAll(o, []int{0}, 0, nil)), "messages of 0 B"},
+		{"states of rings", second(RingsAlong(o, []int{0}, Line, all[:7])), "rings among 8 nodes, with the state of 7"},
+		{"form", second(RingsAlong(o, []int{0}, Form(9), nil)), "rings of form 9"},
+		{"rings all down", second(RingsAlong(o, []int{0}, Line, all)), "no ring of at least 2 nodes along x of 2x4"},
+		{"states of a ring", second(HamiltonianRing(o, all[:7])), "a ring of 8 nodes, with the state of 7"},
+		{"ring all down", second(HamiltonianRing(o, all)), "of 2x4 there are 0"},
+		{"ring of one", second(HamiltonianRing(o, append(slices.Clone(all[:7]), false))), "of 2x4 there are 1"},
+		{"multi-ring dims", second(MultiRing(o, []int{1, 1}, Line, false)), "dimensions y,y of 2x4"},
+		{"multi-ring of one", second(MultiRing(shape(t, "", 1, 4), []int{0}, Line, false)), "no ring of at least 2 nodes along x"},
+		{"uniform sizes", second(UniformSizes(1, 1)), "at least 2 nodes"},
+		{"random sizes", second(RandomSizes(4, 0, 1)), "messages of 0 B"},
+		{"large sizes", second(UniformSizes(1<<14+1, 1)), "want at most 16384"},
+		{"entries of one node", second(OfEntries("m", 1, nil, nil)), "m needs at least 2 nodes"},
+		{"entry to itself", second(OfEntries("m", 2, []Entry{{1, 1, 3}}, nil)), "m: entry 1 of row 1"},
+		{"negative entry", second(OfEntries("m", 2, []Entry{{0, 1, -3}}, nil)), "m: entry 1 of row 0"},
+		{"no entry", second(OfEntries("m", 2, []Entry{{0, 1, 0}}, nil)), "moves nothing"},
+		{"few sizes", second(OfSizes("m", 2, make([]int64, 3), nil)), "m has 3 entries; want 4"},
+		{"sizes of one node", second(OfSizes("m", 1, make([]int64, 1), nil)), "m needs at least 2 nodes"},
+		{"hot spots", second((&HotSpots{Nodes: 9, Share: 0.5}).Traffic(Place{Nodes: 8, Message: 1})), "9 hot nodes of 8"},
+		{"no transfers", second(OfGraph("g", 2, &engine.Graph{})), "g moves nothing"},
+		{"many flows", second((&Traffic{Name: "t", Flows: make([]engine.Flow, MaxTasks+1)}).Graph()), "t makes 16777217 tasks"},
+		{"op", second(ParseOp("sum")), `no collective "sum"; there are [`},
 		{"no dims", second(RingSteps(o, nil, Links, false, 8, nil)), "no dimension"},
 	} {
 		if c.err == nil || !errors.Is(c.err, ErrTraffic) || !strings.Contains(c.err.Error(), c.want) || strings.Contains(c.err.Error(), "\n") {
@@ -258,3 +282,60 @@ func TestPatternsRefused(t *testing.T) {
 }
 
 func second[T any](_ T, err error) error { return err }
+
+// TestTwoNodes: what needs two nodes works with two that are up.
+func TestTwoNodes(t *testing.T) {
+	o := shape(t, "", 2, 4)
+	down := slices.Repeat([]bool{true}, 8)
+	down[2], down[3] = false, false
+	ring, err := HamiltonianRing(o, down)
+	if err != nil || len(ring) != 1 || len(ring[0]) != 2 {
+		t.Errorf("a ring of two nodes is %v, %v", ring, err)
+	}
+	if x, err := AllToAll(8, 5, down); err != nil || !slices.Equal(x.Flows, []engine.Flow{{Src: 2, Dst: 3}, {Src: 3, Dst: 2}}) {
+		t.Errorf("two nodes send %+v, %v", x, err)
+	}
+	if x, err := (&HotSpots{Nodes: 1, Share: 0.5}).Traffic(Place{Nodes: 8, Message: 4, Down: down}); err != nil || len(x.Flows) != 2 || x.Size(0) != 4 || x.Size(1) != 4 {
+		t.Errorf("of two nodes one is hot: %+v, %v", x, err)
+	}
+}
+
+// TestOfGraph: traffic of a graph is the sum of its transfers between each two nodes, and the graph of a traffic has a
+// transfer for each of its flows.
+func TestOfGraph(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.Int32Range(2, 5).Draw(t, "nodes")
+		g, want, sum := &engine.Graph{}, map[engine.Flow]int64{}, int64(0)
+		for range rapid.IntRange(1, 20).Draw(t, "tasks") {
+			task := engine.Task{Flows: 1, Src: rapid.Int32Range(0, n-1).Draw(t, "src"), Dst: rapid.Int32Range(0, n-1).Draw(t, "dst"), Bytes: rapid.Int64Range(0, 9).Draw(t, "bytes")}
+			if rapid.IntRange(0, 3).Draw(t, "transfer") > 0 {
+				if task.Kind = engine.Transfer; task.Src != task.Dst && task.Bytes > 0 {
+					want[engine.Flow{Src: task.Src, Dst: task.Dst}] += task.Bytes
+					sum += task.Bytes
+				}
+			}
+			g.AddTask(task)
+		}
+		x, err := OfGraph("job", int(n), g)
+		if sum == 0 {
+			if err == nil {
+				t.Fatalf("no bytes are %+v", x)
+			}
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkTraffic(t, x)
+		back, err := x.Graph()
+		if err != nil || len(back.Tasks) != len(want) || len(x.Flows) != len(want) {
+			t.Fatalf("%d flows, %v, want %d", len(x.Flows), err, len(want))
+		}
+		for f, flow := range x.Flows {
+			task := back.Tasks[f]
+			if x.Size(f) != want[flow] || task.Kind != engine.Transfer || task.Src != flow.Src || task.Dst != flow.Dst || task.Bytes != want[flow] {
+				t.Fatalf("flow %d is %+v of %d B, task %+v, want %d B", f, flow, x.Size(f), task, want[flow])
+			}
+		}
+	})
+}

@@ -36,6 +36,7 @@ func TestReadJobs(t *testing.T) {
 			"d,u,v,1.0,1,1,COMPLETED,2020-04-01 00:00:00,2020-04-01 00:00:20,2020-04-01 00:00:50,,\n",
 			"0s 1x1x1 30s 30s; 10s 2x2x2 1m0s 1m0s", "1 without times left out, 1 without accelerators left out"},
 		{"helios", "gpu_num,type,submit_time,start_time,end_time,gpu_time\n64,x,2023-03-01 00:18:22+08:00,2023-03-01 00:18:54+08:00,2023-03-01 00:20:51+08:00,1\n", "0s 4x4x4 1m57s 1m57s", ""},
+		{"philly", strings.Replace(philly, `[{"ip":"m1","gpus":["gpu0"]}]}]},`, `[]}]},`, 1), "0s 1x2x2 1m0s 1m0s", "2 without times left out, 1 with times of some attempts alone, 1 without accelerators left out"},
 		{"philly", philly, "0s 1x1x1 2m0s 2m0s; 1h0m0s 1x2x2 1m0s 1m0s", "2 without times left out, 1 with times of some attempts alone"},
 		{"swf", swf, "10s 2x2x4 1m0s 1m40s; 20s 4x4x4 7s 7s", "1 without times left out"},
 		{"swf", "1 0 0 0 8 -1 -1 16 0 -1 1 1 1 1 1 -1 -1 -1\n2 0 5 3 8 -1 -1 0 2 -1 1 1 1 1 1 -1 -1 -1\n3 -1 5 3 8 -1 -1 0 2 -1 1 1 1 1 1 -1 -1 -1\n4 0 5 3 0 -1 -1 -1 2 -1 1 1 1 1 1 -1 -1 -1\n",
@@ -63,7 +64,14 @@ func TestReadJobs(t *testing.T) {
 func TestReadJobsWrong(t *testing.T) {
 	row := "a,u,v,8,1,1,COMPLETED,2020-04-01 00:00:10,2020-04-01 00:00:20,2020-04-01 00:01:20,60,10\n"
 	for _, tt := range []struct{ format, text, want string }{
+		{"table", "", "no form of logs \"table\""},
 		{"rfold", "", "log: holds no job"},
+		{"rfold", "0,x,CLOS,48,48,60\n", "log:1: the submission or the length is no number"},
+		{"rfold", "0,1,CLOS,48,48,x\n", "log:1: the submission or the length is no number"},
+		{"philly", strings.Replace(philly, "2017-10-09 07:01:56", "soon", 1), "log:3: holds no moment"},
+		{"philly", strings.Replace(philly, "2017-10-09 07:02:00", "soon", 1), "log:3: holds no moment"},
+		{"philly", strings.Replace(philly, "2017-10-09 07:03:00", "soon", 1), "log:3: holds no moment"},
+		{"philly", strings.Replace(philly, `["gpu0"]}]}]},`, `["`+strings.Repeat(`gpu","`, 5000)+`gpu"]}]}]},`, 1), "log:4: 5001 accelerators are more than any slice"},
 		{"rfold", "0,1,CLOS,48,48,60\n1,0.5,CLOS,48,48,60\n", "log:2: submitted at 0.5 s, before the job above it"},
 		{"rfold", "0,1,CLOS,48,48,60\n1,2,CLOS,48\n", "log:2: has 4 fields; want 6"},
 		{"rfold", "0,1,CLOS,48,48,60\n1,2,CLOS,48,48,\"60\n", "log:2: extraneous or missing"},
@@ -75,6 +83,9 @@ func TestReadJobsWrong(t *testing.T) {
 		{"helios", helios + row + strings.Replace(row, "00:01:20", "00:00:19", 1), "log:3: times go backwards"},
 		{"helios", helios + row + row[:40] + "\n", "log:3: has 8 fields; want 12"},
 		{"helios", helios + strings.Replace(row, ",60,", ",-1,", 1), "log:2: the duration is no number"},
+		{"helios", helios + strings.Replace(row, "2020-04-01 00:00:20", "yesterday", 1), "log:2: holds no moment"},
+		{"helios", helios + strings.Replace(row, "2020-04-01 00:01:20", "yesterday", 1), "log:2: holds no moment"},
+		{"helios", helios + strings.Replace(row, ",8,", ",1.5,", 1), "log:2: holds no whole number"},
 		{"helios", helios + strings.Replace(row, "2020-04-01 00:00:10", "yesterday", 1), "log:2: holds no moment"},
 		{"helios", helios + "c,u,v,2,1,1,CANCELLED,2020-04-01 00:00:05,,,,\n", "holds no job that could be simulated: 1 without times left out"},
 		{"philly", "{}", "log:1: is not a JSON list"},

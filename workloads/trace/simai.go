@@ -138,7 +138,7 @@ func (s *simAI) header(l *lines, f []string, h *Hints) error {
 	list := map[string]*[]int{"checkpoints": &s.checkpoints, "checkpoint_initiates": &s.initiates}
 	given := map[string]bool{}
 	for i := 1; i < len(f); i++ {
-		name, value, joined := strings.Cut(f[i], ":")
+		name, value, _ := strings.Cut(f[i], ":")
 		if given[name] {
 			return wrong("each once", "%.40q is there twice", name)
 		}
@@ -147,8 +147,6 @@ func (s *simAI) header(l *lines, f []string, h *Hints) error {
 				return wrong("a number behind it", "%.40q has no value", name)
 			}
 			value = f[i]
-		} else if !joined {
-			return wrong("names with a colon behind them", "%.40q", f[i])
 		}
 		var err error
 		var n int64

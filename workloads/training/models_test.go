@@ -85,3 +85,18 @@ func TestModelWords(t *testing.T) {
 		}
 	}
 }
+
+// TestWidths: the widths of published models are multiples of 16, and their heads share keys and values evenly.
+func TestWidths(t *testing.T) {
+	for _, name := range training.ModelNames() {
+		a, _ := training.Model(name)
+		for _, width := range []int{a.Hidden, a.FFN, a.ExpertFFN, a.HeadDim, a.QRank, a.KVRank, a.RopeDim, a.NopeDim, a.ValueDim} {
+			if width%16 != 0 {
+				t.Errorf("%s has a width of %d", name, width)
+			}
+		}
+		if a.KVHeads > 0 && a.Heads%a.KVHeads != 0 {
+			t.Errorf("%s has %d heads of %d keys and values", name, a.Heads, a.KVHeads)
+		}
+	}
+}

@@ -1,0 +1,234 @@
+package mapping
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// TestKeys: which mappings are compared, which are files, and what each of these lists.
+func TestKeys(t *testing.T) {
+	for _, c := range []struct {
+		keys            Keys
+		asked, among    bool
+		compared, files []string
+	}{
+		{Keys{}, false, false, []string{Default}, nil},
+		{Keys{Mapping: Default}, false, false, []string{Default}, nil},
+		{Keys{Mapping: "dp-tp"}, true, false, []string{"dp-tp"}, nil},
+		{Keys{Mapping: "ranks.txt"}, true, false, []string{"ranks.txt"}, []string{"ranks.txt"}},
+		{Keys{Mapping: "x.txt", Mappings: []string{Default, "b", "dp-tp", "a"}}, true, true, []string{Default, "b", "dp-tp", "a"}, []string{"b", "a"}},
+	} {
+		k := &c.keys
+		if k.Asked() != c.asked || k.Among() != c.among || !slices.Equal(k.Compared(), c.compared) || !slices.Equal(k.Files(), c.files) {
+			t.Errorf("%+v: asked %v, among %v, compared %v, files %v", c.keys, k.Asked(), k.Among(), k.Compared(), k.Files())
+		}
+	}
+	k := Keys{Mappings: []string{"b", Default, "a", "c"}, Endpoints: [][]int{{1, 2}, {3}}}
+	listed := k.Listed()
+	if len(listed) != 2 || !slices.Equal(listed["b"], []int32{1, 2}) || !slices.Equal(listed["a"], []int32{3}) {
+		t.Errorf("files list %v", listed)
+	}
+	for name, want := range map[string]int{"b": 1, "a": 3, "c": 0, Default: 0} {
+		for _, fixed := range []bool{false, true} {
+			one := k.Only(name, fixed)
+			first := 0
+			if len(one.Endpoints) == 1 {
+				first = one.Endpoints[0][0]
+			}
+			if !slices.Equal(one.Mappings, []string{name}) || (one.Mapping == name) != fixed || first != want || len(one.Endpoints) > 1 {
+				t.Errorf("%s alone, fixed %v: %+v", name, fixed, one)
+			}
+		}
+	}
+	if !Searches("optimised") || Searches(Default) || Searches("ranks.txt") {
+		t.Error("only the search is searched for")
+	}
+}
+
+// TestCostRefused: problems whose cost cannot be counted are refused, those at the bound are not.
+func TestCostRefused(t *testing.T) {
+	dims := []Dim{{"dp", 2}}
+	problem := func() *Problem { return onTorus(t, dims, []Flow{{Src: 0, Dst: 1, Bytes: 1}}, 4) }
+	for _, c := range []struct {
+		want  string
+		spoil func(p *Problem)
+	}{
+		{"", func(*Problem) {}},
+		{"", func(p *Problem) { p.Demand[0].Bytes = 1 << 59 }}, // over at most 2 hops
+		{"more than can be counted", func(p *Problem) { p.Demand[0].Bytes = 1<<59 + 1<<10 }},
+		{"the hops between 8193 endpoints are too many; want at most 8192", func(p *Problem) { p.Slots = make([]int32, MostSlots+1) }},
+		{"endpoint 0 cannot reach endpoint 1", func(p *Problem) { p.Far = func(int32) []int32 { return []int32{0, -1, -1, -1} } }},
+		{"", func(p *Problem) { p.Far = func(int32) []int32 { return slices.Repeat([]int32{math.MaxUint16}, 4) } }},
+		{"endpoint 0 cannot reach endpoint 0", func(p *Problem) {
+			p.Far = func(int32) []int32 { return slices.Repeat([]int32{math.MaxUint16 + 1}, 4) }
+		}},
+	} {
+		p := problem()
+		c.spoil(p)
+		if _, err := NewCost(context.Background(), p); c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%v, want %q", err, c.want)
+		}
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	stop()
+	if _, err := NewCost(ctx, problem()); !errors.Is(err, context.Canceled) {
+		t.Errorf("after the context's end: %v", err)
+	}
+	p := problem()
+	p.Unit = 3
+	if c, err := NewCost(context.Background(), p); err != nil || c.Unit() != 3 {
+		t.Errorf("a hop is counted in 3 parts: %v", err)
+	}
+	p.Unit = 0
+	if c, err := NewCost(context.Background(), p); err != nil || c.Unit() != 1 {
+		t.Errorf("a hop is counted as one: %v", err)
+	}
+}
+
+// TestCheck: a placement has an endpoint for each rank, and keeps ranks of a block together in their order.
+func TestCheck(t *testing.T) {
+	for _, c := range []struct {
+		block int
+		at    []int32
+		want  string
+	}{
+		{0, []int32{3, 2, 1, 0}, ""},
+		{2, []int32{2, 3, 0, 1}, ""},
+		{2, []int32{0, 1, 3, 2}, "ranks 2 to 3 make calls inside a domain of 2 GPUs, and rank 2 is on endpoint 3"},
+		{2, []int32{0, 3, 2, 1}, "rank 1 is on endpoint 3"},
+		{0, []int32{0, 1, 2}, "3 endpoints for 4 ranks"},
+		{0, []int32{0, 1, 2, 2}, "ranks 2 and 3 are both on endpoint 2"},
+		{0, []int32{0, 1, 2, 9}, "rank 3 is on endpoint 9, which there is not"},
+	} {
+		p := onTorus(t, []Dim{{"dp", 4}}, nil, 4)
+		p.Block = c.block
+		if err := p.check(c.at); c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%v in blocks of %d: %v, want %q", c.at, c.block, err, c.want)
+		}
+	}
+}
+
+// TestLargeBound: of a problem too large for an assignment the bound is exact as well if each rank of a ring sends to
+// the next.
+func TestLargeBound(t *testing.T) {
+	const ranks = 520 // whose cube is above mostAssigned
+	var demand []Flow
+	for i := range int32(ranks) {
+		demand = append(demand, Flow{Src: i, Dst: (i + 1) % ranks, Bytes: 3})
+	}
+	c, err := NewCost(context.Background(), onTorus(t, []Dim{{"dp", ranks}}, demand, ranks))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := c.Bound(); ranks*ranks*ranks <= mostAssigned || got != 3*ranks {
+		t.Errorf("the bound is %d, want %d", got, 3*ranks)
+	}
+}
+
+// TestSettle: of what was found and the others, the one of least value by another measure is settled on. Others whose
+// bound is no less are not asked for, and errors end it.
+func TestSettle(t *testing.T) {
+	failed := errors.New("failed")
+	rapid.Check(t, func(t *rapid.T) {
+		values := rapid.SliceOfN(rapid.Float64Range(0, 9), 1, 5).Draw(t, "values")
+		slack := rapid.SliceOfN(rapid.Float64Range(0, 3), len(values), len(values)).Draw(t, "slack")
+		broken := rapid.IntRange(-1, len(values)-1).Draw(t, "broken")
+		g := &Grouping{Bound: func(_ context.Context, at []int32) (float64, error) { return values[at[0]] - slack[at[0]], nil }}
+		f := &Grouped{At: []int32{0}, Value: 100, Bound: rapid.Float64Range(0, 9).Draw(t, "bound")}
+		for i := 1; i < len(values); i++ {
+			f.Others = append(f.Others, []int32{int32(i)})
+		}
+		best, wrong := 0, broken == 0
+		for i := 1; i < len(values) && !wrong; i++ {
+			if values[i]-slack[i] < values[best] {
+				if wrong = broken == i; values[i] < values[best] && !wrong {
+					best = i
+				}
+			}
+		}
+		bound := f.Bound
+		err := g.Settle(context.Background(), f, func(_ context.Context, at []int32) (float64, error) {
+			if int(at[0]) == broken {
+				return 0, failed
+			}
+			return values[at[0]], nil
+		})
+		if wrong != errors.Is(err, failed) || !wrong && err != nil {
+			t.Fatalf("error %v, want one: %v", err, wrong)
+		}
+		if !wrong && (f.Value != values[best] || int(f.At[0]) != best || f.Bound != min(bound, f.Value)) {
+			t.Fatalf("settled on %v of value %v and bound %v, want %d of %v and %v", f.At, f.Value, f.Bound, best, values[best], min(bound, values[best]))
+		}
+	})
+}
+
+// TestSearchErrors: an error of any function of a grouping, whenever it comes, is returned by the search.
+func TestSearchErrors(t *testing.T) {
+	failed := errors.New("failed")
+	rapid.Check(t, func(t *rapid.T) {
+		calls := 0
+		fails := func(after, which int) error {
+			plain, _ := drawn(t)
+			g := *plain
+			calls = 0
+			count := func(k int) error {
+				if k != which {
+					return nil
+				}
+				if calls++; calls > after {
+					return failed
+				}
+				return nil
+			}
+			g.Bound = func(ctx context.Context, at []int32) (float64, error) {
+				v, _ := plain.Bound(ctx, at)
+				return v, count(0)
+			}
+			g.Guess = func(ctx context.Context, at []int32) (float64, error) {
+				v, _ := plain.Guess(ctx, at)
+				return v, count(1)
+			}
+			g.Value = func(ctx context.Context, at []int32) (float64, float64, error) {
+				v, b, _ := plain.Value(ctx, at)
+				return v, b, count(2)
+			}
+			_, err := g.Search(context.Background(), Options{Trials: 20, Seed: 1})
+			return err
+		}
+		after, which := rapid.IntRange(0, 30).Draw(t, "after"), rapid.IntRange(0, 2).Draw(t, "which")
+		if err := fails(after, which); errors.Is(err, failed) != (calls > after) {
+			t.Fatalf("call %d of %d fails: %v", after+1, calls, err)
+		}
+	})
+}
+
+// TestOrders: all orders of the dimensions of more than one rank.
+func TestOrders(t *testing.T) {
+	got := Orders([]Dim{{"tp", 2}, {"pp", 1}, {"dp", 4}, {"ep", 3}})
+	slices.Sort(got)
+	if want := []string{"dp-ep-tp", "dp-tp-ep", "ep-dp-tp", "ep-tp-dp", "tp-dp-ep", "tp-ep-dp"}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// TestAssignedBound: on a row of three endpoints, of three ranks that exchange with each other one alone can be in the
+// middle: the bound is exact, where the best endpoint for each would be a quarter less.
+func TestAssignedBound(t *testing.T) {
+	row := onTorus(t, []Dim{{"dp", 3}}, []Flow{{Src: 0, Dst: 1, Bytes: 5}, {Src: 1, Dst: 2, Bytes: 5}, {Src: 0, Dst: 2, Bytes: 5}}, 3)
+	row.Far = func(from int32) []int32 {
+		return [][]int32{{0, 1, 2}, {1, 0, 1}, {2, 1, 0}}[from]
+	}
+	c, err := NewCost(context.Background(), row)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := c.Bound(); got != 20 || c.Of([]int32{1, 0, 2}) != 20 {
+		t.Errorf("the bound is %d and the cost %d, want 20", got, c.Of([]int32{1, 0, 2}))
+	}
+}

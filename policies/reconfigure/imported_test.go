@@ -1,0 +1,124 @@
+package reconfigure
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"sim/policies/reconfigure/circulant"
+	"sim/policies/reconfigure/plan"
+)
+
+// TestImported: plans of a file are offered if they are of the problem, and only in a run whose switches keep to them.
+func TestImported(t *testing.T) {
+	ctx := context.Background()
+	p := unequal(4, 2)
+	list, err := planning(t, p, Options{}).Candidates(ctx, "spreadout")
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := sealed(t, &list[0])
+	made.Name = "one"
+	otherChunks, otherGPUs, otherDegree := *made, *made, *made
+	otherChunks.Chunks = slices.Clone(made.Chunks)
+	otherChunks.Chunks[1]++
+	otherGPUs.GPUs++
+	otherDegree.Degree++
+	s := planning(t, p, Options{})
+	s.Options.Plans = append(s.Options.Plans, &otherChunks, made, &otherGPUs, &otherDegree)
+	got, err := s.Candidates(ctx, "imported")
+	if err != nil || len(got) != 1 || got[0].Origin != "imported: one" || got[0].Slots != made.TotalSlots() || got[0].Reconfigurations != len(made.Topologies) || got[0].Switches != nil {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	if built, err := got[0].Build(0, nil); err != nil || built != made {
+		t.Errorf("built is %v, %v", built, err)
+	}
+	if s.Took("imported") < 0 || s.Took("imported") != 0 || s.Took("nobody") != 0 {
+		t.Error("time that was told is told again, or is of nobody")
+	}
+	s = planning(t, p, Options{})
+	s.Options.Plans = append(s.Options.Plans, &otherGPUs)
+	if _, err := s.Candidates(ctx, "imported"); !errors.Is(err, ErrUnserved) || !strings.Contains(err.Error(), "none of the 1 imported is of this all-to-all: 4 GPUs of degree 2") {
+		t.Errorf("plans of other problems: %v", err)
+	}
+	if _, err := s.Candidates(ctx, "nobody"); !errors.Is(err, ErrPlanner) {
+		t.Errorf("a planner that there is not: %v", err)
+	}
+	for _, row := range Table {
+		if r := ByName(row.Name); r == nil || r.Name != row.Name {
+			t.Errorf("%s is found as %v", row.Name, r)
+		}
+	}
+	if r := ByName("nobody"); r != nil {
+		t.Errorf("nobody is %v", r)
+	}
+}
+
+// TestImportedSwitches: a plan whose switches reconfigure on their own is offered only if they may, and if the delay is
+// of no more slots than it was made for.
+func TestImportedSwitches(t *testing.T) {
+	ctx := context.Background()
+	p := plan.UniformProblem(9, 3, 3)
+	const delay = 3
+	list, err := circulant.Candidates(p, circulant.Options{Relay: true, Independent: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for i := range list {
+		c := &list[i]
+		if c.Build == nil || c.Switches == nil {
+			continue
+		}
+		made, err := c.Build(delay, nil)
+		if err != nil || made.Switches == nil {
+			continue
+		}
+		if err := made.Seal(); err != nil {
+			t.Fatal(err)
+		}
+		found++
+		for _, o := range []struct {
+			options Options
+			offered bool
+		}{
+			{Options{Independent: true, DelaySlots: int64(made.DelaySlots)}, true},
+			{Options{Independent: true, DelaySlots: int64(made.DelaySlots) + 1}, false},
+			{Options{DelaySlots: int64(made.DelaySlots)}, false},
+		} {
+			again := planning(t, p, o.options)
+			again.Options.Plans = append(again.Options.Plans, made)
+			got, err := again.Candidates(ctx, "imported")
+			if !o.offered {
+				if !errors.Is(err, ErrUnserved) || !strings.Contains(err.Error(), "need switches that reconfigure on their own") {
+					t.Fatalf("%+v: %v, %v", o.options, got, err)
+				}
+				continue
+			}
+			if err != nil || len(got) != 1 || len(got[0].Switches) != p.Degree || got[0].DelaySlots != int64(made.DelaySlots) {
+				t.Fatalf("%+v: %+v, %v", o.options, got, err)
+			}
+			most := 0
+			for j, l := range got[0].Switches {
+				most = max(most, l.Reconfigurations)
+				up := int64(0)
+				for k := range made.Topologies {
+					if len(made.SwitchEdges(k, int32(j))) > 0 {
+						up += int64(made.Slots[k])
+					}
+				}
+				if l.Slots != up {
+					t.Errorf("switch %d is up for %d slots, want %d", j, l.Slots, up)
+				}
+			}
+			if got[0].Reconfigurations != most || most == 0 {
+				t.Errorf("%d reconfigurations, want %d, the most of a switch", got[0].Reconfigurations, most)
+			}
+		}
+	}
+	if found == 0 {
+		t.Error("no plan has switches of their own")
+	}
+}

@@ -1,0 +1,235 @@
+package fleet
+
+import (
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	_ "sim/internal/testseed"
+)
+
+// wanted reports an error that does not contain the words of want, or that is there if want is empty.
+func wanted(t *testing.T, what string, err error, want string) {
+	t.Helper()
+	if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+		t.Errorf("%s: %v, want %q", what, err, want)
+	}
+}
+
+// TestDemandBounds: values at the bounds are accepted, values just outside are refused and named.
+func TestDemandBounds(t *testing.T) {
+	above := math.Nextafter
+	for _, c := range []struct {
+		want  string
+		spoil func(d *Demand)
+	}{
+		{"", func(*Demand) {}},
+		{"", func(d *Demand) { d.PerDay, d.Load, d.Routes, d.Chips = 1e7, 100, 1, 1 }},
+		{"", func(d *Demand) { d.Traffic = Traffic{AllToAll: 0.5} }},
+		{"", func(d *Demand) { d.Traffic = Traffic{Neighbours: 0.5} }},
+		{"", func(d *Demand) { d.PerDay, d.ByDay = 0, []int{0, 1} }},
+		{"", func(d *Demand) { d.Bands = [Bands]float64{0, 0, 1} }},
+		{"want more than 0, at most 1e7", func(d *Demand) { d.PerDay = 0 }},
+		{"want more than 0, at most 1e7", func(d *Demand) { d.PerDay = above(1e7, 1e8) }},
+		{"NaN jobs a day", func(d *Demand) { d.PerDay = math.NaN() }},
+		{"no job on any of 2 days", func(d *Demand) { d.ByDay = []int{0, 0} }},
+		{"a fleet of 0 chips", func(d *Demand) { d.Chips = 0 }},
+		{"a load of 0;", func(d *Demand) { d.Load = 0 }},
+		{"want more than 0, at most 100", func(d *Demand) { d.Load = above(100, 200) }},
+		{"a load of NaN", func(d *Demand) { d.Load = math.NaN() }},
+		{"no band of priority", func(d *Demand) { d.Bands = [Bands]float64{} }},
+		{"a share of -1 opts in", func(d *Demand) { d.Routes = -1 }},
+		{"opts in to routes round a fault; want 0 to 1", func(d *Demand) { d.Routes = above(1, 2) }},
+		{"want 1 or more", func(d *Demand) { d.Factor = above(1, 0) }},
+		{"wait for traffic", func(d *Demand) { d.Traffic = Traffic{AllToAll: -0.1, Neighbours: 0.2} }},
+		{"wait for traffic", func(d *Demand) { d.Traffic = Traffic{AllToAll: 0.2, Neighbours: -0.1} }},
+		{"wait for traffic", func(d *Demand) { d.Traffic = Traffic{AllToAll: 0.3, Neighbours: 0.3} }},
+		{"the mix sum to nothing", func(d *Demand) { d.Mix = Mix{{d.Mix[0].Shape, 0}} }},
+		{"has weight -1", func(d *Demand) { d.Mix = Mix{{d.Mix[0].Shape, -1}} }},
+		{"has weight 1e+18", func(d *Demand) { d.Mix = Mix{{d.Mix[0].Shape, 1e18}} }},
+		{"3x1x1; sides are multiples of 4", func(d *Demand) { d.Mix = Mix{{Shape{Dims: [3]int{3, 1, 1}}, 1}} }},
+	} {
+		d := Demand{Mix: Mix{{mustMix("4x4x4 1")[0].Shape, 1}}, PerDay: 1, Chips: 64, Load: 1, Bands: [Bands]float64{1, 0, 0}, Factor: 1}
+		c.spoil(&d)
+		wanted(t, "demand", d.Check(), c.want)
+	}
+	for text, want := range map[string]string{
+		"4x4x4 1, 4x4x8T 2": "", "4x4x4": "not a slice and how often", "4x4x4 1 2": "not a slice and how often", "4x4 1": "fleet: ",
+		"4x4x4 much": "is not a number; it says how often 4x4x4", "4x4x4 -1": "has weight -1", "4x4x4 0": "sum to nothing",
+	} {
+		_, err := ParseMix(text)
+		wanted(t, text, err, want)
+	}
+}
+
+// TestProcessBounds: as TestDemandBounds, of how parts fail.
+func TestProcessBounds(t *testing.T) {
+	above := math.Nextafter
+	for _, c := range []struct {
+		p    Process
+		want string
+	}{
+		{Process{PerDay: 0, Weibull: 0.2, Quick: 0}, ""},
+		{Process{PerDay: 1e4, Weibull: 20, Quick: 1}, ""},
+		{Process{PerDay: -1, Weibull: 1}, "-1 failures a day; want 0 to 1e4"},
+		{Process{PerDay: above(1e4, 1e5), Weibull: 1}, "failures a day"},
+		{Process{PerDay: math.NaN(), Weibull: 1}, "NaN failures a day"},
+		{Process{Weibull: above(0.2, 0)}, "a Weibull shape"},
+		{Process{Weibull: above(20, 30)}, "a Weibull shape"},
+		{Process{Weibull: 1, Quick: -0.1}, "a share of -0.1 of repairs"},
+		{Process{Weibull: 1, Quick: above(1, 2)}, "of repairs is quick"},
+	} {
+		wanted(t, "process", c.p.Check(), c.want)
+	}
+	for availability, want := range map[float64]string{1: "", 0: "more than 0", above(1, 2): "at most 1", math.NaN(): "host availability of NaN"} {
+		wanted(t, "without failures", (&Rates{Cube: {Repair: Spread{Form: Constant, Mean: Hour}}}).MaintenanceFor(availability), want)
+	}
+	for _, c := range []struct {
+		mean, median Time
+		want         string
+		form         Form
+	}{{Hour, Hour, "", Constant}, {Hour, Hour / 2, "", Lognormal}, {Hour, 0, "a median of", ""}, {Hour, Hour + 1, "a median of", ""}} {
+		s, err := WithMedian(c.mean, c.median)
+		wanted(t, "median", err, c.want)
+		if s.Form != c.form || err == nil && s.Mean != c.mean {
+			t.Errorf("a mean of %v and a median of %v is %+v", c.mean, c.median, s)
+		}
+	}
+}
+
+// TestNothingFails: rates and means of zero.
+func TestNothingFails(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	if got := gap(r, 0, 1); got != Longest {
+		t.Errorf("the gap between events that do not come is %v", got)
+	}
+	if got := (Spread{Form: Exponential}).Draw(r); got != 0 {
+		t.Errorf("a span with a mean of 0 is %v", got)
+	}
+	rates := &Rates{}
+	if got := rates.Interruption(3); got != Longest {
+		t.Errorf("without failures a job is interrupted after %v", got)
+	}
+	rates[Machine].PerDay, rates[Cable].PerDay, rates[Switch].PerDay = 0.5, 0.25, 0.125
+	if got, want := rates.Interruption(3).Days(), 1/(3*(0.5*CubeHosts+0.25*CubeLinks)+0.125*PodSwitches); math.Abs(got-want) > 1e-4*want {
+		t.Errorf("a job of 3 cubes is interrupted after %v days, want %v", got, want)
+	}
+	if got := Daly(2*Hour, Hour); got != Hour {
+		t.Errorf("checkpoints that last twice as long as between failures are made after %v", got)
+	}
+	if AtLeast(0, 3, 0.1) != 1 || AtLeast(-1, 3, 0.1) != 1 || AtLeast(4, 3, 0.9) != 0 {
+		t.Error("none of 3 parts is always up, and 4 never are")
+	}
+}
+
+// TestExpected: a job's expected time is that of its stretches between checkpoints, of which the last has none: each is
+// its work over the efficiency of such stretches. Without failures it is the work and the checkpoints.
+func TestExpected(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		seconds := func(name string, from, to int) Time { return Time(rapid.IntRange(from, to).Draw(t, name)) * Second }
+		every, d, r, m := seconds("every", 1, 1000), seconds("checkpoint", 0, 100), seconds("restart", 0, 100), seconds("between failures", 100, 100000)
+		n, last := rapid.IntRange(0, 9).Draw(t, "checkpoints"), seconds("last", 1, 1000)
+		last = min(last, every)
+		work := Time(n)*every + last
+		want := float64(n)*every.Seconds()/Efficiency(every, d, r, m) + last.Seconds()/Efficiency(last, 0, r, m)
+		if got := Expected(work, every, d, r, m).Seconds(); math.Abs(got-want) > 1e-6*want+0.01 {
+			t.Fatalf("got %v s, want %v s", got, want)
+		}
+		want = (work + Time(n)*d).Seconds()
+		if got := Expected(work, every, d, r, Longest).Seconds(); math.Abs(got-want) > 1e-4*want+0.01 {
+			t.Fatalf("without failures got %v s, want %v s", got, want)
+		}
+	})
+}
+
+// TestNewsvendor compares the number of spares with the one of least expected cost, by enumeration.
+func TestNewsvendor(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 12).Draw(t, "parts")
+		up, k := rapid.Float64Range(0.05, 0.95).Draw(t, "up"), rapid.Float64Range(0.1, 20).Draw(t, "cost")
+		cost := func(spares int) (sum float64) {
+			for down := range n + 1 {
+				p := choose(n, down) * math.Pow(1-up, float64(down)) * math.Pow(up, float64(n-down))
+				sum += p * (k*float64(max(0, down-spares)) + float64(max(0, spares-down)))
+			}
+			return sum
+		}
+		got := Newsvendor(n, up, k)
+		for r := range n + 1 {
+			if cost(r) < cost(got)-1e-9 {
+				t.Fatalf("%d spares cost %v, and %d cost %v", got, cost(got), r, cost(r))
+			}
+		}
+	})
+}
+
+// TestResidual compares the mean of what is left of a span with a sum over the quantiles of its distribution.
+func TestResidual(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := Spread{Form: Lognormal, Mean: Hour, Sigma: rapid.Float64Range(0.1, 1.5).Draw(t, "sigma")}
+		lasted := Time(rapid.IntRange(0, 120).Draw(t, "minutes")) * Minute
+		sum, weight := 0.0, 0.0
+		const steps = 20000
+		for i := range steps {
+			z := -10 + 20*(float64(i)+0.5)/steps
+			x := s.Mean.Seconds() * math.Exp(s.Sigma*z-s.Sigma*s.Sigma/2)
+			if x > lasted.Seconds() {
+				p := math.Exp(-z * z / 2)
+				sum += p * (x - lasted.Seconds())
+				weight += p
+			}
+		}
+		if weight < 1e-6 {
+			t.Skip("no span lasts so long")
+		}
+		if got, want := s.Residual(lasted).Seconds(), sum/weight; math.Abs(got-want) > 0.02*want+1 {
+			t.Fatalf("%v s are left after %v, want %v s", got, lasted, want)
+		}
+	})
+	for _, c := range []struct {
+		s            Spread
+		lasted, want Time
+	}{
+		{Spread{Form: Exponential, Mean: Hour}, 3 * Hour, Hour}, {Spread{Form: Constant, Mean: Hour}, Minute, 59 * Minute},
+		{Spread{Form: Constant, Mean: Hour}, 2 * Hour, 0}, {Spread{Form: Lognormal, Sigma: 1}, Hour, 0},
+		{Spread{Form: Lognormal, Mean: Hour, Sigma: 0.01}, 2 * Hour, 2 * Hour}, {Spread{Form: Lognormal, Mean: Hour, Sigma: 1}, 0, Hour},
+	} {
+		if got := c.s.Residual(c.lasted); got != c.want {
+			t.Errorf("%v are left of %+v after %v, want %v", got, c.s, c.lasted, c.want)
+		}
+	}
+}
+
+// TestList: a list gives its jobs in order, then none.
+func TestList(t *testing.T) {
+	l := &List{Of: []Job{{Work: 1}, {Work: 2}}}
+	for want := range Time(2) {
+		if j, ok := l.Next(); !ok || j.Work != want+1 {
+			t.Errorf("job %d is %+v, %v", want, j, ok)
+		}
+	}
+	if j, ok := l.Next(); ok {
+		t.Errorf("a third job is %+v", j)
+	}
+}
+
+// TestChance: numbers of any seed are spread evenly over [0, 1), and depend on all three.
+func TestChance(t *testing.T) {
+	const n = 10000
+	var count [10]int
+	for i := range uint64(n) {
+		x := Chance(7, 3, i)
+		count[int(x*10)]++
+		if x == Chance(8, 3, i) || x == Chance(7, 4, i) || x != Chance(7, 3, i) {
+			t.Fatalf("number %d is %v whatever the seed", i, x)
+		}
+	}
+	for k, c := range count {
+		if c < n/10-150 || c > n/10+150 {
+			t.Errorf("%d of %d numbers are in tenth %d", c, n, k)
+		}
+	}
+}

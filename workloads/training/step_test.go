@@ -1,0 +1,228 @@
+package training_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"sim/engine"
+	"sim/workloads/training"
+)
+
+// TestCallTime: calls of a pass are made once for each of its pieces one after the other, errors are returned, and times
+// that cannot be added up are refused.
+func TestCallTime(t *testing.T) {
+	s := training.Spec{
+		Arch: mustModel(t, "gpt-7b"), Choices: calibrated(450), Sequence: 4096, Microbatch: 1, Microbatches: 8,
+		TP: 2, PP: 4, EP: 1, ETP: 1, GPUs: 16, Chunks: 1,
+	}
+	const pieces = 8
+	for _, pass := range []training.Phase{training.Forward, training.Backward, training.Sync} {
+		calls := s.Calls(1, pass)
+		want := engine.Time(0)
+		for k := range calls {
+			want += pieces * engine.Time(1000+k)
+		}
+		k := -1
+		got, err := s.CallTime(1, pass, func(c training.Call) (engine.Time, error) {
+			if k++; c != calls[k] {
+				t.Errorf("%v: call %d is %v, want %v", pass, k, c, calls[k])
+			}
+			return engine.Time(1000 + k), nil
+		})
+		if err != nil || got != want || len(calls) == 0 {
+			t.Errorf("%v: calls take %v (%v), want %v", pass, got, err, want)
+		}
+	}
+	failed := errors.New("failed")
+	if _, err := s.CallTime(1, training.Forward, func(training.Call) (engine.Time, error) { return 1, failed }); err != failed {
+		t.Errorf("an error of a call is returned as %v", err)
+	}
+	for each, fits := range map[engine.Time]bool{engine.Never / pieces / 4: true, engine.Never/pieces/4 + 2: false, -1: false} { // 4 calls a piece
+		_, err := s.CallTime(1, training.Forward, func(training.Call) (engine.Time, error) { return each, nil })
+		if (err == nil) != fits || err != nil && !strings.Contains(err.Error(), "longer than simulated time can hold") {
+			t.Errorf("calls of %v each: %v", each, err)
+		}
+	}
+}
+
+// TestStepCalls: a step has the calls of all passes of all virtual stages, as often as these are divided and repeated.
+func TestStepCalls(t *testing.T) {
+	s := training.Spec{
+		Arch: mustModel(t, "gpt-7b"), Choices: calibrated(450), Sequence: 4096, Microbatch: 1, Microbatches: 6,
+		TP: 2, PP: 4, EP: 1, ETP: 1, GPUs: 16, Chunks: 1,
+	}
+	for recompute, forwards := range map[string]int{"": 1, "full": 2} {
+		s.Recompute = recompute
+		count := map[string]int{}
+		for _, c := range s.StepCalls() {
+			replicas := s.Replicas()
+			if c.Dim == training.Sync {
+				replicas = 1
+			}
+			if c.Replicas != replicas {
+				t.Errorf("%v is made by %d replicas apart, want %d", c, c.Replicas, replicas)
+			}
+			count[fmt.Sprint(c.Virtual, " ", c.Dim)] += c.Times
+		}
+		for v := range 4 {
+			// 6 micro-batches of 8 layers with 4 calls each way; two calls of all gradients
+			if got, want := count[fmt.Sprint(v, " ", training.Tensor)], 6*8*4*(forwards+1); got != want {
+				t.Errorf("recomputing %q: stage %d makes %d calls, want %d", recompute, v, got, want)
+			}
+			if got := count[fmt.Sprint(v, " ", training.Sync)]; got != 2 {
+				t.Errorf("stage %d synchronises in %d calls, want 2", v, got)
+			}
+		}
+	}
+	if got := s.PieceLayers(0); got != 1 {
+		t.Errorf("a piece has %v layers, want 1", got)
+	}
+	if s.PassPieces = 2; s.PieceLayers(0) != 4 {
+		t.Errorf("half a pass has %v layers, want 4", s.PieceLayers(0))
+	}
+}
+
+// TestNeighbours: stages exchange with the next, chunks also round the end, and both copies of DualPipe with the stage
+// that holds the same layers.
+func TestNeighbours(t *testing.T) {
+	for _, c := range []struct {
+		schedule string
+		chunks   int
+		want     [][2]int
+	}{
+		{"1f1b", 1, [][2]int{{0, 1}, {1, 2}, {2, 3}}},
+		{"interleaved-1f1b", 2, [][2]int{{0, 1}, {0, 3}, {1, 2}, {2, 3}}},
+		{"dualpipe", 2, [][2]int{{0, 1}, {0, 3}, {1, 2}, {2, 3}}},
+	} {
+		s := training.Spec{
+			Arch: mustModel(t, "gpt-7b"), Choices: calibrated(450), Sequence: 4096, Microbatch: 1, Microbatches: 8,
+			TP: 1, PP: 4, EP: 1, ETP: 1, GPUs: 4, Chunks: c.chunks, Schedule: c.schedule,
+		}
+		if err := s.Check(); err != nil {
+			t.Errorf("%s: %v", c.schedule, err)
+			continue
+		}
+		if got := s.Neighbours(); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", c.schedule, got, c.want)
+		}
+	}
+}
+
+// TestNCT: the part of the makespan that communication adds, over that of the ideal fabric.
+func TestNCT(t *testing.T) {
+	for _, c := range []struct {
+		times    training.Times
+		makespan engine.Time
+		want     float64
+		ok       bool
+	}{
+		{training.Times{Compute: 10, Ideal: 14}, 14, 1, true},
+		{training.Times{Compute: 10, Ideal: 14}, 20, 2.5, true},
+		{training.Times{Compute: 10, Ideal: 14}, 10, 0, true},
+		{training.Times{Compute: 10, Ideal: 10}, 10, 1, true},
+		{training.Times{Compute: 10, Ideal: 10}, 11, 1, false},
+	} {
+		if got, ok := c.times.NCT(c.makespan); got != c.want || ok != c.ok {
+			t.Errorf("%+v of %v: %v (%v), want %v (%v)", c.times, c.makespan, got, ok, c.want, c.ok)
+		}
+	}
+}
+
+// TestDefaults: what a model and a preset leave open follows from other keys.
+func TestDefaults(t *testing.T) {
+	of := func(preset, attention string, experts, heads int) *training.Spec {
+		return (&training.Spec{
+			Arch:   training.Architecture{Hidden: 1024, Heads: heads, FFN: 3000, Attention: attention, Experts: experts},
+			Preset: preset, TP: 2, PP: 2, EP: 4, ETP: 1, GPUs: 16, Choices: training.Choices{EffectiveTFLOPS: 7},
+		}).Defaults()
+	}
+	a := of("calibrated", "", 0, 16).Arch
+	if a.KVHeads != 16 || a.FFN != 4096 || a.HeadDim != 64 || a.ExpertFFN != 0 || a.EffectiveTFLOPS != 7 {
+		t.Errorf("a dense model has %+v", a)
+	}
+	if a := of("calibrated", "mla", 8, 16).Arch; a.HeadDim != 0 || a.ExpertFFN != 3000 {
+		t.Errorf("a model with experts and latent attention has %+v", a)
+	}
+	if a := of("calibrated", "", 0, 0).Arch; a.HeadDim != 0 {
+		t.Errorf("a model without heads has %+v", a)
+	}
+	plain, consistent, layered := of("", "", 8, 16).Choices, of("consistent", "", 8, 16).Choices, of("layered", "", 8, 16).Choices
+	if plain != of("calibrated", "", 8, 16).Choices || plain.Embedding {
+		t.Errorf("without a preset choices are %+v", plain)
+	}
+	if layered.StageSplit != "layers" || !layered.Embedding || layered.RouterFLOPs != plain.RouterFLOPs {
+		t.Errorf("layered choices are %+v", layered)
+	}
+	if consistent.RouterFLOPs != "moe-layers" || consistent.ConcurrentMicrobatches != 4/2 || plain.ConcurrentMicrobatches != 1 || of("consistent", "", 0, 16).Choices.ConcurrentMicrobatches != plain.ConcurrentMicrobatches {
+		t.Errorf("consistent choices are %+v", consistent)
+	}
+}
+
+// TestExtentRefused: extents and layouts that do not fit the job are refused.
+func TestExtentRefused(t *testing.T) {
+	s, _ := table1(t, "megatron-177b")
+	for want, x := range map[string]training.Extent{
+		"an extent of 3 compute scales": {Scale: make([]float64, 3)},
+		"synchronisation times":         {SyncFrom: make([][]engine.Time, s.Virtual()+1)},
+	} {
+		if _, err := training.Build(s, x); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v, want %s", x, err, want)
+		}
+	}
+	it, err := training.Build(s, training.Extent{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stage := s.StageGPUs()
+	for _, c := range []struct {
+		want  string
+		spoil func(l *training.Layout)
+	}{
+		{"", func(*training.Layout) {}},
+		{"do not fill pods of", func(l *training.Layout) { l.GPUsPerPod = stage + 1 }},
+		{"do not fill pods of 0", func(l *training.Layout) { l.GPUsPerPod = 0 }},
+		{"do not fill pods of", func(l *training.Layout) { l.GPUsPerPod = stage * s.PP * 2 }},
+		{"a layout of 0 replicas for 1", func(l *training.Layout) { l.Ports = nil }},
+		{"a layout of 1 replicas for 1", func(l *training.Layout) { l.PortRate = nil }},
+		{"a layout of 1 replicas for 1", func(l *training.Layout) { l.NICRate = nil }},
+		{"a layout of 1 replicas for 1", func(l *training.Layout) { l.PodMap = nil }},
+		{"pods of 1 stages for", func(l *training.Layout) { l.At = []int32{0} }},
+		{"is no permutation of", func(l *training.Layout) { l.PodMap[0] = []int{0} }},
+		{"is no permutation of", func(l *training.Layout) { l.PodMap[0] = slices.Repeat([]int{math.MaxInt32}, s.PP) }},
+		{"is no permutation of", func(l *training.Layout) { l.PodMap[0] = slices.Repeat([]int{-1}, s.PP) }},
+	} {
+		l := training.Layout{GPUsPerPod: stage, Ports: make([]int, 1), PodMap: make([][]int, 1)}
+		l.PortRate, l.NICRate = append(l.PortRate, 1), append(l.NICRate, 1)
+		c.spoil(&l)
+		if _, err := it.Place(l); c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%v, want %q", err, c.want)
+		}
+	}
+}
+
+// TestShardedStepCalls: replicas gather and scatter what they have sharded together, not each apart.
+func TestShardedStepCalls(t *testing.T) {
+	s := training.Spec{
+		Arch: mustModel(t, "gpt-7b"), Choices: calibrated(450), Sequence: 4096, Microbatch: 1, Microbatches: 6,
+		TP: 2, PP: 4, EP: 1, ETP: 1, GPUs: 16, Chunks: 1, Sharding: training.ShardParameters,
+	}
+	gathers := 0
+	for _, c := range s.StepCalls() {
+		if c.Dim != training.Sync {
+			continue
+		}
+		if c.Kind == training.AllGather {
+			gathers += c.Times
+		}
+		if c.Replicas != 1 {
+			t.Errorf("%v is made by %d replicas apart, want by all together", c, c.Replicas)
+		}
+	}
+	if gathers == 0 {
+		t.Error("no parameters are gathered")
+	}
+}
