@@ -94,11 +94,13 @@ func (s *simAI) read(l *lines, h *Hints) error {
 	if err != nil {
 		return l.place(err)
 	}
-	if err := countOperations(l.file.Name, 2*bytes.Count(l.file.Data, []byte{'\n'})); err != nil { // a row is of a few
+	ends := bytes.Count(l.file.Data, []byte{'\n'})
+	if err := countOperations(l.file.Name, 2*ends); err != nil { // a row is of a few
 		return err
 	}
+	s.rows = make([]simRow, 0, min(int(rows), ends))
 	for l.scan() {
-		f := strings.Fields(l.Text)
+		f := l.fields(l.Text)
 		if len(f) == 0 {
 			continue
 		}
@@ -326,7 +328,7 @@ func (s *simAI) job(l *lines, h *Hints) (*Job, error) {
 	}
 	count := &simProgram{count: true} // what a stage does, before its operations take memory
 	s.program(count, c, 0, h.Schedule)
-	if err := countOperations(s.file, count.n*s.pp); err != nil {
+	if err := countOperations(s.file, max(count.n*s.pp, count.rows)); err != nil {
 		return nil, err
 	}
 	for p := range s.pp {
