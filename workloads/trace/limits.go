@@ -326,7 +326,7 @@ func integer(what, text string, least, most int64) (int64, error) {
 
 // whole is integer of a number that may be written as a float of no fraction.
 func whole(what, text string, least, most int64) (int64, error) {
-	if f, err := strconv.ParseFloat(text, 64); err == nil && f == math.Trunc(f) && math.Abs(f) < 1<<53 {
+	if f, err := strconv.ParseFloat(text, 64); err == nil && strings.ContainsAny(text, ".eE") && f == math.Trunc(f) && math.Abs(f) < 1<<53 {
 		text = strconv.FormatInt(int64(f), 10)
 	}
 	return integer(what, text, least, most)

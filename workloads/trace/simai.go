@@ -209,14 +209,14 @@ func (s *simAI) row(f []string) (r simRow, err error) {
 		t := &r.part[p]
 		own := [...]int32{simTP, simTP, simDP}[p]
 		column := 2 + 3*p
-		ns, err := integer(fmt.Sprintf("column %d, a time in ns", column+1), f[column], 0, int64(mostTime/engine.Nanosecond))
+		ns, err := integer([...]string{"column 3, a time in ns", "column 6, a time in ns", "column 9, a time in ns"}[p], f[column], 0, int64(mostTime/engine.Nanosecond))
 		if err != nil {
 			return r, err
 		}
 		if t.dur = engine.Time(ns) * engine.Nanosecond; ns == 1 {
 			s.unknownTime++
 		}
-		if t.bytes, err = whole(fmt.Sprintf("column %d, bytes", column+3), f[column+2], 0, MaxSend); err != nil {
+		if t.bytes, err = whole([...]string{"column 5, bytes", "column 8, bytes", "column 11, bytes"}[p], f[column+2], 0, MaxSend); err != nil {
 			return r, err
 		}
 		if err := s.collective(t, f[column+1], own); err != nil {
