@@ -48,6 +48,9 @@ type chNode struct {
 // maxDependencies bounds the dependencies of the nodes of all files together, which take up to 40 bytes each.
 const maxDependencies = 2 * MaxOperations
 
+// maxMembers bounds groups times ranks: of each group it is kept, in 4 bytes, which of its sets each rank is in.
+const maxMembers = 1 << 25
+
 // isChakra: JSON of a workload graph, or a delimited message that has a version or nothing.
 func isChakra(begin []byte) bool {
 	if text := bytes.TrimLeft(begin, " \t\r\n"); bytes.HasPrefix(text, []byte("{")) {
@@ -80,7 +83,9 @@ func readChakra(files []File, h *Hints) (*Job, error) {
 		return nil, err
 	}
 	counts, count, dependencies := make([]int, len(files)), 0, 0
+	c.own = map[string][]int32{}
 	for rank, f := range files { // nothing but groups is kept before all nodes are counted
+		clear(c.own)
 		err := chVisit(f, func(n *chNode) error {
 			counts[rank]++
 			dependencies += len(n.ctrl) + len(n.data)
@@ -114,6 +119,7 @@ type chakra struct {
 	*Job
 	h     *Hints
 	sets  map[string][][]int32 // by name of a group
+	own   map[string][]int32   // of these, those of the rank whose file is read
 	index map[string]int32     // of it in Job.Groups
 }
 
@@ -463,6 +469,12 @@ func (c *chakra) groupNode(rank int, f File, n *chNode) error {
 		if !slices.Contains(g.Ranks, int32(rank)) {
 			continue // all ranks, or not its own
 		}
+		if before, known := c.own[g.Name]; known && !slices.Equal(before, g.Ranks) {
+			return &Error{f.Name, n.record, n.at, fmt.Sprintf("rank %d is in two groups %.40q", rank, g.Name), "groups whose names differ"}
+		} else if known {
+			continue
+		}
+		c.own[g.Name] = g.Ranks
 		if !slices.ContainsFunc(c.sets[g.Name], func(s []int32) bool { return slices.Equal(s, g.Ranks) }) {
 			c.sets[g.Name] = append(c.sets[g.Name], g.Ranks)
 		}
@@ -478,6 +490,9 @@ func (c *chakra) groups(f File) error {
 	}
 	whole, _ := NewGroup("all", c.Ranks, [][]int32{every})
 	c.Groups, c.index = append(c.Groups, whole), map[string]int32{"": 0, "0": 0}
+	if n := len(c.sets); n > maxMembers/c.Ranks {
+		return &Error{File: f.Name, Problem: fmt.Sprintf("%d groups of %d ranks", n, c.Ranks), Want: fmt.Sprintf("at most %d", maxMembers/c.Ranks)}
+	}
 	for _, name := range slices.Sorted(maps.Keys(c.sets)) {
 		g, err := NewGroup(name, c.Ranks, c.sets[name])
 		if err != nil {

@@ -5,6 +5,9 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
+
+	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // Files of millions of operations that are refused allocate little: garbage counts, since the collector may be late.
@@ -97,5 +100,36 @@ func TestChakraJSONText(t *testing.T) {
 		if err == nil && len(j.Ops[0]) != 2 {
 			t.Errorf("%s: got %d operations, want 2", text, len(j.Ops[0]))
 		}
+	}
+}
+
+// Groups are bounded by groups times ranks, and a rank that is in many groups of one name is refused at the second.
+func TestChakraGroupsAreBounded(t *testing.T) {
+	var many strings.Builder
+	for i := range 300_000 {
+		fmt.Fprintf(&many, `,"%d":[]`, i+1)
+	}
+	files := make([]File, 1000)
+	for i := range files {
+		files[i] = File{fmt.Sprint(i), []byte(`{"workload_graph":[{"Id":1,"NodeType":4}]}`)}
+	}
+	h := &Hints{GroupFile: File{"groups", []byte(`{"0":[0]` + many.String() + `}`)}}
+	if _, err := Read(ByName("chakra"), files, h); err == nil || !strings.Contains(err.Error(), "300001 groups of 1000 ranks") {
+		t.Errorf("got %v, want too many groups", err)
+	}
+	many.Reset()
+	for i := range 300_000 {
+		fmt.Fprintf(&many, `,{"pg_name":"1","ranks":[0,%d]}`, i)
+	}
+	node := chEncode(1, chMeta, "## process_group:init ##", 0, nil, "")
+	values := protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), `["[{"pg_name":"0","ranks":[0]}`+many.String()+`]"]`)
+	node = append(protowire.AppendTag(node, 8, protowire.BytesType), protowire.AppendBytes(nil, values)...)
+	begun := time.Now()
+	_, err := Read(ByName("chakra"), []File{{"f", chMessage(chMessage(nil, nil), node)}}, &Hints{})
+	if err == nil || !strings.Contains(err.Error(), `rank 0 is in two groups "1"`) {
+		t.Errorf("got %v, want a rank in two groups", err)
+	}
+	if took := time.Since(begun); took > 5*time.Second {
+		t.Errorf("took %v", took)
 	}
 }
