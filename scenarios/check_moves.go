@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"fmt"
+	"slices"
 
 	"sim/engine"
 	"sim/policies/topology"
@@ -37,4 +38,17 @@ func checkMoves(c *checker) {
 		c.forbid(c.s.Workload.ReplicaMode == "decomposed" && c.OK("workload.replicas"), at+" workload.replicas",
 			`%s decides for all replicas together; leave it out, or set replicas = "single" or "all"`, schema.Quote(name))
 	}
+}
+
+// checkTolerance refuses a tolerance of saving ports if no allocator saves any. Those that do fall back on delta-fast.
+func checkTolerance(c *checker) {
+	const at = "policy.port_tolerance"
+	p := &c.s.Policy
+	if c.cell || !c.Given(at) || !c.OK(at, "policy.allocators") || p.PortTolerance == 0 || p.HasDonor() || len(c.s.Jobs) > 0 {
+		return
+	}
+	c.forbid(!slices.ContainsFunc(p.Allocators, func(name string) bool {
+		row, err := topology.Find(name)
+		return err != nil || slices.Contains(row.Reads, "delta-fast")
+	}), at, `is read by no allocator that is listed; leave it out, or add "delta-fast" to policy.allocators`)
 }

@@ -33,6 +33,7 @@ var shape = []string{
 
 // checkOCSPods holds the pods against the workload, and the policies against both.
 func checkOCSPods(c *checker) {
+	checkTolerance(c)
 	traffic := c.s.podTraffic()
 	switch w := workloadOn(c.s); {
 	case w != nil && !c.s.simulates(w):

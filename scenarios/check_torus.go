@@ -104,6 +104,9 @@ func checkLinks(c *checker, nodes int, t *torus.Torus, f torus.Faults) {
 	}
 	c.forbid(s.Engine.Level == "packet" && s.Workload.Kind == paths.UniformRandom && w.Source != "poisson", "workload.source",
 		`destinations drawn for each packet need source "poisson"; set workload.source = "poisson", or workload.kind = "all-to-all"`)
+	c.forbid(s.Engine.Level == "packet" && slices.Contains([]string{"greedy", "paced"}, w.Source) && w.Injection != "" && w.Injection != "round-robin" &&
+		slices.Contains([]string{paths.MatrixTraffic, paths.Hotspot}, s.Workload.Kind), "workload.injection workload.kind",
+		"%s orders packets of messages of one size, and those of %s have sizes of their own, each injected at once; leave it out, or choose other traffic", schema.Quote(w.Injection), s.Workload.Kind)
 	c.forbid(s.Workload.Kind == paths.DataTensor && w.Source != "on-off", "workload.source", `data-tensor traffic is on and off in turns; set workload.source = "on-off"`)
 	switch rings := slices.Contains(paths.RingKinds, s.Workload.Kind); {
 	case t == nil && (rings || s.Workload.Kind == paths.DataTensor || s.Workload.Kind == paths.Permutation && w.Permutation != "random"):

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -29,7 +30,8 @@ const (
 var chCollectives = map[int64]Collective{0: AllReduce, 2: AllGather, 5: Broadcast, 6: AllToAll, 7: ReduceScatter, 8: ReduceScatter, 9: Barrier}
 var chRefused = map[int64]string{1: "REDUCE", 3: "GATHER", 4: "SCATTER"}
 
-// chNode is a node of an execution trace.
+// chNode is a node of an execution trace. Its record counts the messages of a protobuf file, or the nodes of a JSON file,
+// from 1; at is the byte of the file where it begins.
 type chNode struct {
 	id         uint64
 	name       string
@@ -42,6 +44,12 @@ type chNode struct {
 	partly     bool // of the dimensions of ASTRA-sim's network
 	record, at int
 }
+
+// maxDependencies bounds the dependencies of the nodes of all files together, which take up to 40 bytes each.
+const maxDependencies = 2 * MaxOperations
+
+// maxMembers bounds groups times ranks: of each group it is kept, in 4 bytes, which of its sets each rank is in.
+const maxMembers = 1 << 25
 
 // isChakra: JSON of a workload graph, or a delimited message that has a version or nothing.
 func isChakra(begin []byte) bool {
@@ -74,20 +82,25 @@ func readChakra(files []File, h *Hints) (*Job, error) {
 	if err := c.groupFile(); err != nil {
 		return nil, err
 	}
-	count := 0
-	for _, f := range files {
-		count += chCount(f)
-		if err := countOperations(f.Name, count); err != nil {
-			return nil, err
-		}
-	}
-	nodes := make([][]chNode, len(files))
-	for rank, f := range files {
-		var err error
-		if nodes[rank], err = chNodes(f); err != nil {
-			return nil, err
-		}
-		if err = c.groupNodes(rank, f, nodes[rank]); err != nil {
+	counts, count, dependencies := make([]int, len(files)), 0, 0
+	c.own = map[string][]int32{}
+	for rank, f := range files { // nothing but groups is kept before all nodes are counted
+		clear(c.own)
+		err := chVisit(f, func(n *chNode) error {
+			counts[rank]++
+			dependencies += len(n.ctrl) + len(n.data)
+			if count++; count > MaxOperations {
+				return countOperations(f.Name, count)
+			}
+			if dependencies > maxDependencies {
+				return &Error{File: f.Name, Problem: fmt.Sprintf("holds %d dependencies or more", dependencies), Want: fmt.Sprintf("at most %d", maxDependencies)}
+			}
+			if n.kind < chMeta || n.kind > chColl {
+				return &Error{f.Name, n.record, n.at, fmt.Sprintf("node %d (%.40q) is of type %d", n.id, n.name, n.kind), "a type from 1 to 7"}
+			}
+			return c.groupNode(rank, f, n)
+		})
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -95,10 +108,9 @@ func readChakra(files []File, h *Hints) (*Job, error) {
 		return nil, err
 	}
 	for rank, f := range files {
-		if err := c.rank(rank, f, nodes[rank]); err != nil {
+		if err := c.rank(rank, f, counts[rank]); err != nil {
 			return nil, err
 		}
-		nodes[rank] = nil
 	}
 	return j, nil
 }
@@ -107,56 +119,43 @@ type chakra struct {
 	*Job
 	h     *Hints
 	sets  map[string][][]int32 // by name of a group
+	own   map[string][]int32   // of these, those of the rank whose file is read
 	index map[string]int32     // of it in Job.Groups
 }
 
-// chCount returns about how many nodes a file has, without reading them.
-func chCount(f File) (n int) {
+// chVisit visits the nodes of a file in order. The node is valid until visit returns; its dependencies are those of one
+// node at most maxDependencies.
+func chVisit(f File, visit func(n *chNode) error) error {
 	if bytes.HasPrefix(bytes.TrimLeft(f.Data, " \t\r\n"), []byte("{")) {
-		return bytes.Count(f.Data, []byte(`"NodeType"`))
-	}
-	for rest := f.Data; len(rest) > 0; n++ {
-		size, k := protowire.ConsumeVarint(rest)
-		if k < 0 || size > uint64(len(rest)-k) {
-			break // it is told when it is read
-		}
-		rest = rest[k+int(size):]
-	}
-	return n
-}
-
-// chNodes reads the nodes of a file.
-func chNodes(f File) (nodes []chNode, err error) {
-	if bytes.HasPrefix(bytes.TrimLeft(f.Data, " \t\r\n"), []byte("{")) {
-		return chJSON(f)
+		return chJSON(f, visit)
 	}
 	rest, record := f.Data, 0
-	nodes = make([]chNode, 0, chCount(f))
+	var n chNode
 	for len(rest) > 0 {
 		at := len(f.Data) - len(rest)
 		record++
 		size, k := protowire.ConsumeVarint(rest)
 		if k < 0 || size > uint64(len(rest)-k) {
-			return nil, &Error{f.Name, record, at, fmt.Sprintf("a message of %d bytes, and %d are left", size, len(rest)-max(0, k)), "a whole file"}
+			return &Error{f.Name, record, at, fmt.Sprintf("a message of %d bytes, and %d are left", size, len(rest)-max(0, k)), "a whole file"}
 		}
 		message := rest[k : k+int(size)]
 		rest = rest[k+int(size):]
 		if record == 1 {
 			if err := chVersion(message); err != nil {
-				return nil, placed(err, f.Name, record, at)
+				return placed(err, f.Name, record, at)
 			}
 			continue
 		}
-		n := chNode{record: record, at: at}
+		clear(n.ints)
+		n = chNode{record: record, at: at, ctrl: n.ctrl[:0], data: n.data[:0], ints: n.ints}
 		if err := n.decode(message); err != nil {
-			return nil, placed(err, f.Name, record, at)
+			return placed(err, f.Name, record, at)
 		}
-		if n.kind < chMeta || n.kind > chColl {
-			return nil, &Error{f.Name, record, at, fmt.Sprintf("node %d (%.40q) is of type %d", n.id, n.name, n.kind), "a type from 1 to 7"}
+		if err := visit(&n); err != nil {
+			return err
 		}
-		nodes = append(nodes, n)
 	}
-	return nodes, nil
+	return nil
 }
 
 // chVersion holds the first message, which is metadata, against what is read.
@@ -183,6 +182,16 @@ func (v chValue) list(to []uint64) ([]uint64, error) {
 	if v.typ != protowire.BytesType {
 		return append(to, v.n), nil
 	}
+	count := 0
+	for _, b := range v.bytes {
+		if b < 0x80 { // ends a number
+			count++
+		}
+	}
+	if len(to)+count > maxDependencies {
+		return nil, wrong(fmt.Sprintf("at most %d", maxDependencies), "a list of %d numbers", len(to)+count)
+	}
+	to = slices.Grow(to, count)
 	for b := v.bytes; len(b) > 0; {
 		n, k := protowire.ConsumeVarint(b)
 		if k < 0 {
@@ -322,67 +331,111 @@ func (n *chName) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// chJSONNode is a node of the JSON variant.
-type chJSONNode struct {
-	ID       uint64   `json:"Id"`
-	Name     string   `json:"Name"`
-	Kind     int64    `json:"NodeType"`
-	Ctrl     []uint64 `json:"ctrlDeps"`
-	Data     []uint64 `json:"data_deps"`
-	Runtime  uint64   `json:"runtime"`
-	CPU      bool     `json:"is_cpu_op"`
-	CommType *int64   `json:"comm_type"`
-	CommSize *int64   `json:"comm_size"`
-	CommSrc  *int64   `json:"comm_src"`
-	CommDst  *int64   `json:"comm_dst"`
-	CommTag  *int64   `json:"comm_tag"`
-	Ops      *int64   `json:"num_ops"`
-	Tensor   *int64   `json:"tensor_size"`
-	Stream   *int64   `json:"stream"`
-	Group    chName   `json:"pg_name"`
-	Number   chName   `json:"comm_group"`
+// chList is a list of at most maxDependencies numbers in JSON.
+type chList []uint64
+
+// UnmarshalJSON counts the numbers before it reads them.
+func (l *chList) UnmarshalJSON(b []byte) error {
+	if count := 1 + bytes.Count(b, []byte{','}); count > maxDependencies {
+		return fmt.Errorf("a list of %d numbers, of at most %d", count, maxDependencies)
+	} else if cap(*l) < count {
+		*l = make(chList, 0, count)
+	}
+	return json.Unmarshal(b, (*[]uint64)(l))
 }
 
-// chJSON reads the nodes of the JSON variant.
-func chJSON(f File) (nodes []chNode, err error) {
-	var all struct {
-		Graph  []chJSONNode `json:"workload_graph"`
-		Schema string       `json:"schema"` // of what PyTorch writes of the host
-	}
-	if err := json.Unmarshal(f.Data, &all); err != nil {
-		return nil, jsonError(f, err, "a Chakra trace", `{"workload_graph": [{"Id": 1, ...}]}`)
-	}
-	if all.Graph == nil && all.Schema != "" {
-		return nil, &Error{f.Name, 1, 0, fmt.Sprintf("is what PyTorch wrote of the host (schema %.40q), which has no kernels and is not converted", all.Schema), "what chakra_trace_link and chakra_converter make of it"}
-	}
-	nodes = make([]chNode, 0, len(all.Graph))
-	for i := range all.Graph {
-		g := &all.Graph[i]
-		n := chNode{id: g.ID, name: g.Name, kind: g.Kind, ctrl: g.Ctrl, data: g.Data, micros: g.Runtime, group: string(cmp.Or(g.Group, g.Number)), record: i + 1}
-		set := func(name string, v *int64) {
-			if v == nil {
-				return
+// chJSONNode is a node of the JSON variant.
+type chJSONNode struct {
+	ID       uint64 `json:"Id"`
+	Name     string `json:"Name"`
+	Kind     int64  `json:"NodeType"`
+	Ctrl     chList `json:"ctrlDeps"`
+	Data     chList `json:"data_deps"`
+	Runtime  uint64 `json:"runtime"`
+	CPU      bool   `json:"is_cpu_op"`
+	CommType *int64 `json:"comm_type"`
+	CommSize *int64 `json:"comm_size"`
+	CommSrc  *int64 `json:"comm_src"`
+	CommDst  *int64 `json:"comm_dst"`
+	CommTag  *int64 `json:"comm_tag"`
+	Ops      *int64 `json:"num_ops"`
+	Tensor   *int64 `json:"tensor_size"`
+	Stream   *int64 `json:"stream"`
+	Group    chName `json:"pg_name"`
+	Number   chName `json:"comm_group"`
+}
+
+// chJSON visits the nodes of the JSON variant, each read alone.
+func chJSON(f File, visit func(n *chNode) error) error {
+	const what, want = "a Chakra trace", `{"workload_graph": [{"Id": 1, ...}]}`
+	schema, listed := "", false // schema is of what PyTorch writes of the host
+	var g chJSONNode
+	n := chNode{ints: map[string]int64{}}
+	node := func(value []byte, at int) error {
+		g = chJSONNode{Ctrl: g.Ctrl[:0], Data: g.Data[:0]}
+		if err := json.Unmarshal(value, &g); err != nil {
+			if typed := (*json.UnmarshalTypeError)(nil); errors.As(err, &typed) {
+				typed.Field = strings.TrimSuffix("workload_graph."+typed.Field, ".")
 			}
-			if n.ints == nil {
-				n.ints = map[string]int64{}
+			return jsonError(f, at, err, what, want)
+		}
+		clear(n.ints)
+		n = chNode{id: g.ID, name: g.Name, kind: g.Kind, ctrl: g.Ctrl, data: g.Data, micros: g.Runtime, group: string(cmp.Or(g.Group, g.Number)), record: n.record + 1, at: at, ints: n.ints}
+		if g.CPU {
+			n.ints["is_cpu_op"] = 1
+		}
+		for _, a := range [...]struct {
+			name  string
+			value *int64
+		}{
+			{"comm_type", g.CommType}, {"comm_size", g.CommSize}, {"comm_src", g.CommSrc}, {"comm_dst", g.CommDst},
+			{"comm_tag", g.CommTag}, {"num_ops", g.Ops}, {"tensor_size", g.Tensor}, {"stream", g.Stream},
+		} {
+			if a.value != nil {
+				n.ints[a.name] = *a.value
 			}
-			n.ints[name] = *v
 		}
-		if host := int64(1); g.CPU {
-			set("is_cpu_op", &host)
-		}
-		set("comm_type", g.CommType)
-		set("comm_size", g.CommSize)
-		set("comm_src", g.CommSrc)
-		set("comm_dst", g.CommDst)
-		set("comm_tag", g.CommTag)
-		set("num_ops", g.Ops)
-		set("tensor_size", g.Tensor)
-		set("stream", g.Stream)
-		nodes = append(nodes, n)
-		*g = chJSONNode{}
+		return visit(&n)
 	}
-	return nodes, nil
+	r := jsonReader{data: f.Data}
+	err := r.object(func(key string) error {
+		switch {
+		case strings.EqualFold(key, "workload_graph") && r.next() == '[':
+			if listed {
+				return &Error{f.Name, 1, r.at, "workload_graph is there twice", "one list of nodes"}
+			}
+			listed = true
+			return r.array(func() error {
+				value, at, err := r.value()
+				if err != nil {
+					return err
+				}
+				return node(value, at)
+			})
+		case strings.EqualFold(key, "schema"):
+			value, at, err := r.value()
+			if err != nil {
+				return err
+			}
+			if err := json.Unmarshal(value, &schema); err != nil {
+				return jsonError(f, at, err, what, want)
+			}
+			return nil
+		default:
+			value, at, err := r.value()
+			if err == nil && !json.Valid(value) || strings.EqualFold(key, "workload_graph") && string(value) != "null" {
+				return &Error{f.Name, 1 + bytes.Count(f.Data[:at], []byte{'\n'}), at, fmt.Sprintf("is no JSON of %s: the value of %.40q", what, key), want}
+			}
+			return err
+		}
+	})
+	if fault := (jsonFault{}); errors.As(err, &fault) {
+		return jsonError(f, 0, err, what, want)
+	}
+	if err == nil && !listed && schema != "" {
+		return &Error{f.Name, 1, 0, fmt.Sprintf("is what PyTorch wrote of the host (schema %.40q), which has no kernels and is not converted", schema), "what chakra_trace_link and chakra_converter make of it"}
+	}
+	return err
 }
 
 // groupFile reads the file of groups, by name their ranks.
@@ -392,7 +445,7 @@ func (c *chakra) groupFile() error {
 	}
 	var of map[string][]int32
 	if err := json.Unmarshal(c.h.GroupFile.Data, &of); err != nil {
-		return jsonError(c.h.GroupFile, err, "groups", `{"1": [0, 1], "2": [2, 3]}`)
+		return jsonError(c.h.GroupFile, 0, err, "groups", `{"1": [0, 1], "2": [2, 3]}`)
 	}
 	for name, ranks := range of {
 		c.sets[name] = [][]int32{ranks}
@@ -400,27 +453,30 @@ func (c *chakra) groupFile() error {
 	return nil
 }
 
-// groupNodes reads the groups that a rank's metadata has, as PyTorch's profiler says them.
-func (c *chakra) groupNodes(rank int, f File, nodes []chNode) error {
-	for i := range nodes {
-		n := &nodes[i]
-		if n.kind != chMeta || !strings.Contains(n.name, "process_group:init") || len(n.values) < 4 {
+// groupNode reads the groups that a node of a rank's metadata has, as PyTorch's profiler says them.
+func (c *chakra) groupNode(rank int, f File, n *chNode) error {
+	if n.kind != chMeta || !strings.Contains(n.name, "process_group:init") || len(n.values) < 4 {
+		return nil
+	}
+	var groups []struct {
+		Name  string  `json:"pg_name"`
+		Ranks []int32 `json:"ranks"`
+	}
+	if err := json.Unmarshal([]byte(n.values[2:len(n.values)-2]), &groups); err != nil {
+		return &Error{f.Name, n.record, n.at, "has groups that are no JSON: " + strings.TrimPrefix(err.Error(), "json: "), `[{"pg_name": "0", "ranks": [0, 1]}]`}
+	}
+	for _, g := range groups {
+		if !slices.Contains(g.Ranks, int32(rank)) {
+			continue // all ranks, or not its own
+		}
+		if before, known := c.own[g.Name]; known && !slices.Equal(before, g.Ranks) {
+			return &Error{f.Name, n.record, n.at, fmt.Sprintf("rank %d is in two groups %.40q", rank, g.Name), "groups whose names differ"}
+		} else if known {
 			continue
 		}
-		var groups []struct {
-			Name  string  `json:"pg_name"`
-			Ranks []int32 `json:"ranks"`
-		}
-		if err := json.Unmarshal([]byte(n.values[2:len(n.values)-2]), &groups); err != nil {
-			return &Error{f.Name, n.record, n.at, "has groups that are no JSON: " + strings.TrimPrefix(err.Error(), "json: "), `[{"pg_name": "0", "ranks": [0, 1]}]`}
-		}
-		for _, g := range groups {
-			if !slices.Contains(g.Ranks, int32(rank)) {
-				continue // all ranks, or not its own
-			}
-			if !slices.ContainsFunc(c.sets[g.Name], func(s []int32) bool { return slices.Equal(s, g.Ranks) }) {
-				c.sets[g.Name] = append(c.sets[g.Name], g.Ranks)
-			}
+		c.own[g.Name] = g.Ranks
+		if !slices.ContainsFunc(c.sets[g.Name], func(s []int32) bool { return slices.Equal(s, g.Ranks) }) {
+			c.sets[g.Name] = append(c.sets[g.Name], g.Ranks)
 		}
 	}
 	return nil
@@ -434,6 +490,9 @@ func (c *chakra) groups(f File) error {
 	}
 	whole, _ := NewGroup("all", c.Ranks, [][]int32{every})
 	c.Groups, c.index = append(c.Groups, whole), map[string]int32{"": 0, "0": 0}
+	if n := len(c.sets); n > maxMembers/c.Ranks {
+		return &Error{File: f.Name, Problem: fmt.Sprintf("%d groups of %d ranks", n, c.Ranks), Want: fmt.Sprintf("at most %d", maxMembers/c.Ranks)}
+	}
 	for _, name := range slices.Sorted(maps.Keys(c.sets)) {
 		g, err := NewGroup(name, c.Ranks, c.sets[name])
 		if err != nil {
@@ -449,48 +508,93 @@ func (c *chakra) groups(f File) error {
 	return nil
 }
 
-// rank makes the operations of a rank.
-func (c *chakra) rank(rank int, f File, nodes []chNode) error {
-	at := make(map[uint64]int32, len(nodes))
-	for i := range nodes {
-		n := &nodes[i]
-		if _, twice := at[n.id]; twice {
-			return &Error{f.Name, n.record, n.at, fmt.Sprintf("node %d is there twice", n.id), "ids that are used once"}
-		}
-		at[n.id] = int32(i)
-	}
-	ops, gpu, follows := make([]Op, len(nodes)), make([]bool, len(nodes)), make([]bool, len(nodes))
-	control := make([][]int32, len(nodes))
-	for i := range nodes {
-		n := &nodes[i]
-		gpu[i] = n.kind >= chComp && n.ints["is_cpu_op"] == 0
+// chLinks is what of a node is kept beside its operation: its id, the stream that it names, and where its dependencies
+// on data and on control end in the list of all, in which those of the nodes follow each other.
+type chLinks struct {
+	id                uint64
+	stream            int64
+	dataEnd, controls int32
+	gpu               bool
+}
+
+// rank makes the operations of a rank, whose file has so many nodes.
+func (c *chakra) rank(rank int, f File, count int) error {
+	ops, nodes, named := make([]Op, 0, count), make([]chLinks, 0, count), []uint64(nil)
+	err := chVisit(f, func(n *chNode) error {
 		o, err := c.op(rank, n)
 		if err != nil {
 			return placed(err, f.Name, n.record, n.at)
 		}
-		for _, d := range n.data {
-			k, ok := at[d]
+		l := chLinks{id: n.id, gpu: n.kind >= chComp && n.ints["is_cpu_op"] == 0, dataEnd: int32(len(named) + len(n.data)), controls: int32(len(named) + len(n.data) + len(n.ctrl))}
+		if s, ok := n.ints["stream"]; ok {
+			l.stream = max(0, s)
+		} else {
+			l.stream = max(0, n.ints["tid"])
+		}
+		ops, nodes, named = append(ops, o), append(nodes, l), append(append(named, n.data...), n.ctrl...)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	fail := func(i int, want, format string, args ...any) error {
+		k, found := 0, error(nil)
+		_ = chVisit(f, func(n *chNode) error {
+			if found = nil; k == i {
+				found = &Error{f.Name, n.record, n.at, fmt.Sprintf(format, args...), want}
+			}
+			k++
+			return found
+		})
+		return found
+	}
+	byID := make([]int32, len(nodes)) // nodes in the order of their ids
+	for i := range byID {
+		byID[i] = int32(i)
+	}
+	slices.SortFunc(byID, func(a, b int32) int { return cmp.Or(cmp.Compare(nodes[a].id, nodes[b].id), cmp.Compare(a, b)) })
+	twice := int32(math.MaxInt32)
+	for i := 1; i < len(byID); i++ {
+		if nodes[byID[i]].id == nodes[byID[i-1]].id {
+			twice = min(twice, byID[i])
+		}
+	}
+	if twice < math.MaxInt32 {
+		return fail(int(twice), "ids that are used once", "node %d is there twice", nodes[twice].id)
+	}
+	find := func(id uint64) (int32, bool) {
+		i, ok := slices.BinarySearchFunc(byID, id, func(i int32, id uint64) int { return cmp.Compare(nodes[i].id, id) })
+		if !ok {
+			return 0, false
+		}
+		return byID[i], true
+	}
+	follows, control := make([]bool, len(nodes)), make([][]int32, len(nodes))
+	at, room := 0, make([]int32, 0, len(named))
+	for i := range nodes {
+		n := &nodes[i]
+		begin := len(room)
+		for _, d := range named[at:n.dataEnd] {
+			k, ok := find(d)
 			if !ok {
-				return &Error{f.Name, n.record, n.at, fmt.Sprintf("node %d (%.40q) depends on the data of node %d, which is not there", n.id, n.name, d), "all nodes of the rank"}
+				return fail(i, "all nodes of the rank", "node %d (%.40q) depends on the data of node %d, which is not there", n.id, ops[i].Name, d)
 			}
-			o.After = append(o.After, k)
+			room = append(room, k)
 		}
-		resolved := true
-		for _, d := range n.ctrl {
-			_, ok := at[d]
-			resolved = resolved && ok
-		}
-		for _, d := range n.ctrl {
-			switch {
-			case !resolved:
-			case at[d] != int32(i):
-				control[i] = append(control[i], at[d])
+		ops[i].After = room[begin:len(room):len(room)]
+		begin = len(room)
+		for _, d := range named[n.dataEnd:n.controls] {
+			k, ok := find(d)
+			if !ok {
+				room = room[:begin]
+				c.note("nodes have control dependencies that name no node: none of theirs is taken", 0)
+				break
+			}
+			if k != int32(i) {
+				room = append(room, k)
 			}
 		}
-		if !resolved {
-			c.note("nodes have control dependencies that name no node: none of theirs is taken", 0)
-		}
-		ops[i] = o
+		control[i], at = room[begin:len(room):len(room)], int(n.controls)
 	}
 	if c.h.ControlCycles != "refuse" {
 		for range dropContradictions(ops, control) {
@@ -499,7 +603,9 @@ func (c *chakra) rank(rank int, f File, nodes []chNode) error {
 	}
 	for i := range ops {
 		o := &ops[i]
-		o.After = append(o.After, control[i]...)
+		if len(control[i]) > 0 {
+			o.After = append(o.After, control[i]...)
+		}
 		slices.Sort(o.After)
 		o.After = slices.Compact(o.After)
 		for _, a := range o.After {
@@ -517,7 +623,8 @@ func (c *chakra) rank(rank int, f File, nodes []chNode) error {
 	mode := c.h.Streams
 	if mode == "auto" || mode == "" {
 		mode = "free"
-		if some := slices.Contains(gpu, true); some && !slices.ContainsFunc(from, func(i int) bool { return gpu[i] && follows[i] }) {
+		some := slices.ContainsFunc(nodes, func(n chLinks) bool { return n.gpu })
+		if some && !slices.ContainsFunc(from, func(i int) bool { return nodes[i].gpu && follows[i] }) {
 			mode = "chained"
 		}
 	}
@@ -526,24 +633,19 @@ func (c *chakra) rank(rank int, f File, nodes []chNode) error {
 		number := map[int64]int32{} // of streams
 		for k := range out {
 			n := &nodes[from[k]]
-			if !gpu[from[k]] || out[k].Kind == Recv {
+			if !n.gpu || out[k].Kind == Recv {
 				continue
 			}
-			s, ok := n.ints["stream"]
-			if !ok {
-				s = n.ints["tid"]
+			if number[n.stream] == 0 {
+				number[n.stream] = int32(len(number) + 1)
 			}
-			s = max(0, s)
-			if number[s] == 0 {
-				number[s] = int32(len(number) + 1)
-			}
-			out[k].Stream = number[s]
+			out[k].Stream = number[n.stream]
 		}
 	case "one-at-a-time":
 		for k := range out {
 			switch {
 			case out[k].Kind == Recv || out[k].Kind == Join:
-			case !gpu[from[k]]:
+			case !nodes[from[k]].gpu:
 				out[k].Stream = 1
 			case out[k].Kind == Compute:
 				out[k].Stream = 2
@@ -657,8 +759,6 @@ func (c *chakra) op(rank int, n *chNode) (o Op, err error) {
 		if coll == AllGather { // what one rank contributes
 			o.Bytes *= int64(len(c.members(rank, &o)))
 		}
-	default:
-		err = wrong("from 1 to 7", "node %d (%.40q) is of type %d", n.id, n.name, n.kind)
 	}
 	return o, err
 }

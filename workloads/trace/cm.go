@@ -50,7 +50,7 @@ func readCM(files []File, h *Hints) (*Job, error) {
 	said := map[string]int64{}
 	for l.scan() {
 		text, _, _ := strings.Cut(l.Text, "#")
-		f := strings.Fields(text)
+		f := l.fields(text)
 		if strings.Contains(strings.TrimSpace(text), "  ") {
 			j.note("lines have more than one blank between words, which htsim does not read", 0)
 		}

@@ -111,7 +111,7 @@ func TestChakra(t *testing.T) {
 	for want, of := range map[string]func() []File{
 		"a message of": func() []File { return []File{{"a", files[0].Data[:len(files[0].Data)-3]}} },
 		"node 9 is there twice": func() []File {
-			return []File{{"a", chMessage(slices.Clone(files[0].Data), chEncode(9, chComp, "x", 0, nil, ""))}}
+			return []File{{"a", chMessage(slices.Clone(files[0].Data), chEncode(9, chComp, "x", 0, nil, ""))}, files[1]}
 		},
 		"depends on the data of node 77": func() []File {
 			return []File{{"a", chMessage(slices.Clone(files[0].Data), chEncode(30, chComp, "x", 0, []uint64{77}, ""))}, files[1]}

@@ -70,6 +70,11 @@ func (g *goal) add(rank int32, o Op, cpu int64) int32 {
 	return int32(len(g.Ops[rank]) - 1)
 }
 
+// room makes room for so many operations of a rank.
+func (g *goal) room(rank int32, n int) {
+	g.Ops[rank], g.cpus[rank] = make([]Op, 0, n), make([]int16, 0, n)
+}
+
 // end orders the operations of a rank and puts the computes of each cpu on a stream.
 func (g *goal) end(rank int32, starts [][2]int32) error {
 	begun := map[int32]int32{} // what all that a waits for is joined by, where others wait for its beginning
@@ -130,7 +135,7 @@ func (g *goal) text(l *lines) error {
 	comment := false
 	for l.scan() {
 		g.said(l.Text, comment)
-		f := strings.Fields(goalUncommented(l.Text, &comment))
+		f := l.fields(goalUncommented(l.Text, &comment))
 		if len(f) == 0 {
 			continue
 		}
@@ -160,6 +165,8 @@ func (g *goal) text(l *lines) error {
 					return wrong("rank N {", "%.40q", l.Text)
 				}
 				rank, last, f = int32(n), int32(n), f[2:]
+				body, _, _ := bytes.Cut(l.file.Data[l.at:], []byte{'}'})
+				g.room(rank, countLines(body, "calc", "send", "recv"))
 				clear(labels)
 				starts = starts[:0]
 			case rank >= 0 && f[0] == "}":

@@ -9,7 +9,10 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
+	"strings"
+	"unsafe"
 
 	"sim/engine"
 )
@@ -87,18 +90,148 @@ func wrong(want, format string, args ...any) error {
 	return errWant{fmt.Sprintf(format, args...), want}
 }
 
-// jsonError says what of a JSON file is wrong, and where: its record is a line.
-func jsonError(f File, err error, what, want string) error {
+// jsonError says what of a JSON file is wrong, and where: its record is a line. The value that err is about begins at byte
+// begin of the file.
+func jsonError(f File, begin int, err error, what, want string) error {
 	problem, at := err.Error(), 0
 	var syntax *json.SyntaxError
 	var typed *json.UnmarshalTypeError
+	var fault jsonFault
 	if errors.As(err, &syntax) {
 		at = int(syntax.Offset)
+	} else if errors.As(err, &fault) {
+		at = fault.at + 1
 	} else if errors.As(err, &typed) {
 		problem, at = fmt.Sprintf("%s of the wrong type (%.40s)", cmp.Or(typed.Field, "a value"), typed.Value), int(typed.Offset)
 	}
-	at = min(max(0, at-1), len(f.Data))
+	at = min(max(0, begin+at-1), len(f.Data))
 	return &Error{f.Name, 1 + bytes.Count(f.Data[:at], []byte{'\n'}), at, "is no JSON of " + what + ": " + problem, want}
+}
+
+// jsonReader finds the values of a JSON text without making anything of them, so that a long list is read one value at a
+// time. It checks only what separates values; json.Unmarshal checks each.
+type jsonReader struct {
+	data []byte
+	at   int // the next byte
+}
+
+// next returns the next byte that is no blank, and goes to it; 0 at the end.
+func (r *jsonReader) next() byte {
+	for ; r.at < len(r.data); r.at++ {
+		if c := r.data[r.at]; c != ' ' && c != '\t' && c != '\r' && c != '\n' {
+			return c
+		}
+	}
+	return 0
+}
+
+// jsonFault says at which byte a text stops being JSON, and by which character; 0 at its end.
+type jsonFault struct {
+	at   int
+	char byte
+}
+
+func (f jsonFault) Error() string {
+	if f.char == 0 {
+		return "unexpected end of JSON input"
+	}
+	return fmt.Sprintf("unexpected character %q", f.char)
+}
+
+// wrong is the fault at the next byte.
+func (r *jsonReader) wrong() error { return jsonFault{r.at, r.next()} }
+
+// object visits the keys of an object, which is the whole text; visit reads the value of each.
+func (r *jsonReader) object(visit func(key string) error) error {
+	if r.next() != '{' {
+		return r.wrong()
+	}
+	r.at++
+	err := r.list('}', func() error {
+		value, at, err := r.value()
+		if err != nil {
+			return err
+		}
+		var key string
+		if json.Unmarshal(value, &key) != nil || len(value) == 0 || value[0] != '"' {
+			r.at = at
+			return r.wrong()
+		}
+		if r.next() != ':' {
+			return r.wrong()
+		}
+		r.at++
+		r.next()
+		return visit(key)
+	})
+	if err == nil && r.next() != 0 {
+		return r.wrong()
+	}
+	return err
+}
+
+// array visits the values of an array that begins at the next byte; visit reads each.
+func (r *jsonReader) array(visit func() error) error {
+	r.at++
+	return r.list(']', visit)
+}
+
+// list visits what commas separate up to end.
+func (r *jsonReader) list(end byte, visit func() error) error {
+	if r.next() == end {
+		r.at++
+		return nil
+	}
+	for {
+		r.next()
+		if err := visit(); err != nil {
+			return err
+		}
+		switch r.next() {
+		case ',':
+			r.at++
+		case end:
+			r.at++
+			return nil
+		default:
+			return r.wrong()
+		}
+	}
+}
+
+// value returns the text of the next value, and where it begins. The value ends where its brackets are closed.
+func (r *jsonReader) value() (text []byte, begin int, err error) {
+	r.next()
+	begin = r.at
+	depth := 0
+	for r.at < len(r.data) {
+		switch c := r.data[r.at]; c {
+		case '"':
+			for r.at++; r.at < len(r.data) && r.data[r.at] != '"'; r.at++ {
+				if r.data[r.at] == '\\' {
+					r.at++
+				}
+			}
+			if r.at >= len(r.data) {
+				r.at = len(r.data)
+				return nil, begin, r.wrong()
+			}
+		case '[', '{':
+			depth++
+		case ']', '}', ',', ':', ' ', '\t', '\r', '\n':
+			if depth == 0 {
+				if r.at == begin {
+					return nil, begin, r.wrong()
+				}
+				return r.data[begin:r.at], begin, nil
+			}
+			if c == ']' || c == '}' {
+				depth--
+			}
+		}
+		r.at++
+	}
+	return nil, begin, r.wrong()
 }
 
 // countOperations fails if files hold more operations than are read.
@@ -132,13 +265,21 @@ func countLines(data []byte, words ...string) (n int) {
 	return n
 }
 
-// lines reads a text line by line.
+// lines reads a text line by line. Lines and their words are parts of the file's content and take no memory of their own:
+// files of millions of lines are read without garbage.
 type lines struct {
-	file File
-	next int // byte of the next line
-	Line int // number of the last line, from 1
-	at   int // its byte
-	Text string
+	file  File
+	next  int // byte of the next line
+	Line  int // number of the last line, from 1
+	at    int // its byte
+	Text  string
+	words []string // room of fields
+}
+
+// fields returns the words of a text between blanks, until it is called again.
+func (l *lines) fields(text string) []string {
+	l.words = slices.AppendSeq(l.words[:0], strings.FieldsSeq(text))
+	return l.words
 }
 
 // scan goes on to the next line, without its end.
@@ -152,7 +293,8 @@ func (l *lines) scan() bool {
 	if l.next += n + 1; n < 0 {
 		n, l.next = len(rest), len(l.file.Data)
 	}
-	l.Text = string(bytes.TrimSuffix(rest[:n], []byte{'\r'}))
+	line := bytes.TrimSuffix(rest[:n], []byte{'\r'})
+	l.Text = unsafe.String(unsafe.SliceData(line), len(line)) // files are not written to
 	return true
 }
 
@@ -184,7 +326,7 @@ func integer(what, text string, least, most int64) (int64, error) {
 
 // whole is integer of a number that may be written as a float of no fraction.
 func whole(what, text string, least, most int64) (int64, error) {
-	if f, err := strconv.ParseFloat(text, 64); err == nil && f == math.Trunc(f) && math.Abs(f) < 1<<53 {
+	if f, err := strconv.ParseFloat(text, 64); err == nil && strings.ContainsAny(text, ".eE") && f == math.Trunc(f) && math.Abs(f) < 1<<53 {
 		text = strconv.FormatInt(int64(f), 10)
 	}
 	return integer(what, text, least, most)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"math"
-	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -93,19 +92,8 @@ func Detect(f File) *Format {
 	return nil
 }
 
-// readingGC is the garbage collector's target while files are read, in percent of what is live: a small one, so that
-// files of millions of operations take little more memory than what is made of them.
-const readingGC = 20
-
 // Read reads a job and checks it.
 func Read(f *Format, files []File, h *Hints) (*Job, error) {
-	size := 0
-	for _, file := range files {
-		size += len(file.Data)
-	}
-	if size > 1<<20 {
-		defer debug.SetGCPercent(debug.SetGCPercent(readingGC))
-	}
 	j, err := f.Read(files, h)
 	if err != nil {
 		return nil, err

@@ -94,11 +94,13 @@ func (s *simAI) read(l *lines, h *Hints) error {
 	if err != nil {
 		return l.place(err)
 	}
-	if err := countOperations(l.file.Name, 2*bytes.Count(l.file.Data, []byte{'\n'})); err != nil { // a row is of a few
+	ends := bytes.Count(l.file.Data, []byte{'\n'})
+	if err := countOperations(l.file.Name, 2*ends); err != nil { // a row is of a few
 		return err
 	}
+	s.rows = make([]simRow, 0, min(int(rows), ends))
 	for l.scan() {
-		f := strings.Fields(l.Text)
+		f := l.fields(l.Text)
 		if len(f) == 0 {
 			continue
 		}
@@ -205,14 +207,14 @@ func (s *simAI) row(f []string) (r simRow, err error) {
 		t := &r.part[p]
 		own := [...]int32{simTP, simTP, simDP}[p]
 		column := 2 + 3*p
-		ns, err := integer(fmt.Sprintf("column %d, a time in ns", column+1), f[column], 0, int64(mostTime/engine.Nanosecond))
+		ns, err := integer([...]string{"column 3, a time in ns", "column 6, a time in ns", "column 9, a time in ns"}[p], f[column], 0, int64(mostTime/engine.Nanosecond))
 		if err != nil {
 			return r, err
 		}
 		if t.dur = engine.Time(ns) * engine.Nanosecond; ns == 1 {
 			s.unknownTime++
 		}
-		if t.bytes, err = whole(fmt.Sprintf("column %d, bytes", column+3), f[column+2], 0, MaxSend); err != nil {
+		if t.bytes, err = whole([...]string{"column 5, bytes", "column 8, bytes", "column 11, bytes"}[p], f[column+2], 0, MaxSend); err != nil {
 			return r, err
 		}
 		if err := s.collective(t, f[column+1], own); err != nil {
@@ -324,7 +326,7 @@ func (s *simAI) job(l *lines, h *Hints) (*Job, error) {
 	}
 	count := &simProgram{count: true} // what a stage does, before its operations take memory
 	s.program(count, c, 0, h.Schedule)
-	if err := countOperations(s.file, count.n*s.pp); err != nil {
+	if err := countOperations(s.file, max(count.n*s.pp, count.rows)); err != nil {
 		return nil, err
 	}
 	for p := range s.pp {

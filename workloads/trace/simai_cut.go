@@ -23,6 +23,9 @@ var once = []string{"cross_entropy", "optimizer", "embedding_norm"}
 // each micro-batch begins with an embedding_layer; if there are not ga of these, micro-batches have equal numbers of rows.
 // Micro-batches may differ in times, collectives and bytes. cut fails if it cannot tell them apart.
 func (s *simAI) cut() (simCut, error) {
+	if s.policy == "MICRO" && s.pp > 1 && s.ga > 1 {
+		return simCut{}, placed(wrong("ga: 1, or another policy", "the rows of the policy MICRO are one micro-batch, and ga is %d", s.ga), s.file, 1, 0)
+	}
 	if s.pp == 1 || s.policy == "MICRO" {
 		return simCut{blocks: [][]simRow{s.rows}}, nil
 	}
@@ -64,6 +67,7 @@ func (s *simAI) cut() (simCut, error) {
 type simProgram struct {
 	ops   []Op
 	n     int // operations so far
+	rows  int // forward passes of rows so far, which may do nothing
 	count bool
 	last  int32
 }
@@ -83,8 +87,8 @@ func (b *simProgram) put(o Op) int32 {
 	return int32(b.n - 1)
 }
 
-// full reports whether a program has more operations than are read.
-func (b *simProgram) full() bool { return b.n > MaxOperations }
+// full reports whether a program has more operations, or passes of rows, than are read.
+func (b *simProgram) full() bool { return max(b.n, b.rows) > MaxOperations }
 
 // run appends the computing and the collective of a part of a row, which go on alone where they do not block.
 func (b *simProgram) run(name string, t *simPart, blocks bool) {
@@ -105,6 +109,7 @@ func (b *simProgram) forward(rows []simRow) {
 		if b.full() {
 			return
 		}
+		b.rows++
 		b.run(rows[i].name+" forward", &rows[i].part[0], true)
 	}
 }

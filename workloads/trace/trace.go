@@ -67,6 +67,7 @@ type Op struct {
 	Name  string
 	Kind  Kind
 	Coll  Collective
+	Turn  int32       // of a Send: links send packets of the lowest first, of those that wait; 0 of none
 	Dur   engine.Time // of a Compute
 	Bytes int64
 	Group int32  // of a Call: index of Job.Groups
@@ -75,7 +76,6 @@ type Op struct {
 	// Stream, if above 0, is one of the rank's streams. Operations of a stream go one at a time, in the order in which they
 	// become ready. Operations of a rank that has streams stand behind those that they wait for.
 	Stream int32
-	Turn   int32   // of a Send: links send packets of the lowest first, of those that wait; 0 of none
 	After  []int32 // operations of the rank that it waits for, by index; those of others it waits for where it talks with them
 }
 

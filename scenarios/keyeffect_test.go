@@ -1,0 +1,155 @@
+package scenarios
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"sim/engine"
+	"sim/engine/units"
+	"sim/scenarios/schema"
+)
+
+// others returns values of a key that differ from each other in effect, to change it to.
+func others(k *schema.Key) (list []string) {
+	switch reflect.New(k.Type).Interface().(type) {
+	case *bool:
+		return []string{"true", "false"}
+	case *int, *int64, *uint64:
+		for _, n := range []int64{int64(k.Min), int64(k.Min) + 1, 2, 3, 4, 8, 16} {
+			if (k.Max == 0 || n <= int64(k.Max)) && !slices.Contains(list, fmt.Sprint(n)) {
+				list = append(list, fmt.Sprint(n))
+			}
+		}
+		return list
+	case *float64:
+		for _, f := range []float64{k.Min, 0.25, 0.5, 2, 3, 100} {
+			if k.Max == 0 || f <= k.Max {
+				list = append(list, fmt.Sprintf("%.2f", f))
+			}
+		}
+		return list
+	case *units.Rate:
+		return []string{`"3Gbps"`, `"77Gbps"`, `"900Gbps"`}
+	case *units.Bytes:
+		return []string{`"0B"`, `"1KB"`, `"9KB"`, `"3MB"`}
+	case *engine.Time:
+		return []string{`"0s"`, `"200ns"`, `"50us"`, `"2ms"`, `"3h"`, `"90h"`}
+	case *string:
+		for _, c := range k.Choices() {
+			list = append(list, fmt.Sprintf("%q", c))
+		}
+		return list
+	}
+	return nil
+}
+
+// outcomeOf runs a scenario with changes and returns what it found, without the time that deciding took; "" if a change is
+// refused.
+func outcomeOf(text string, set ...string) string {
+	s, err := Parse("effect.toml", []byte(text), set)
+	if err != nil {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	o, err := Run(ctx, s, RunOptions{Workers: 1})
+	if err != nil {
+		return "error: " + err.Error()
+	}
+	for _, r := range o.Document.Rows {
+		delete(r.Metrics, "runtime_s")
+	}
+	found, err := json.Marshal([]any{o.Document.Rows, o.Detail})
+	if err != nil {
+		return "error: " + err.Error()
+	}
+	return string(found)
+}
+
+// Of every key that a scenario may have, some accepted value changes the result, or all but one value are refused: no key
+// is accepted and ignored. withoutEffect names the exceptions with their reasons.
+func TestEveryKeyHasAnEffect(t *testing.T) {
+	t.Parallel()
+	for _, c := range effectScenarios {
+		t.Run(c.name, func(t *testing.T) {
+			s, err := Parse("effect.toml", []byte(c.text), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			plain := outcomeOf(c.text)
+			if plain == "" || strings.HasPrefix(plain, "error") || outcomeOf(c.text) != plain {
+				t.Fatalf("two runs differ, or fail: %.300s", plain)
+			}
+			for _, table := range s.schema().Tables[1:] {
+				if table.IsArray() || table.Path == "policy.milp" || table.Path == "replay" {
+					continue
+				}
+				for _, k := range table.Keys {
+					at := strings.ReplaceAll(schema.JoinPath(table.Path, k.Name), `"`, "")
+					if k.Name == "kind" || withoutEffect[at] != "" || slices.Contains(c.without, at) {
+						continue
+					}
+					accepted := 0
+					for _, v := range others(k) {
+						got := outcomeOf(c.text, at+"="+v)
+						if got != "" && got != plain {
+							accepted = 0
+							break
+						}
+						if got != "" {
+							accepted++
+						}
+					}
+					if accepted > 1 {
+						t.Errorf("%s has no effect: got the same result with %v, want another or a refusal", at, others(k))
+					}
+				}
+			}
+		})
+	}
+}
+
+// withoutEffect are keys that change no result of small scenarios, with the reason.
+var withoutEffect = map[string]string{
+	"engine.sample_every":         "writes queues.csv, and leaves the run as it is",
+	"policy.port_evaluations":     "bounds a search, which ends before",
+	"policy.delta-fast.elites":    "guides a search that finds the same answer",
+	"policy.delta-fast.crossover": "guides a search that finds the same answer",
+	"policy.delta-fast.mutation":  "guides a search that finds the same answer",
+
+	"policy.delta-fast.population":        "guides a search that finds the same answer",
+	"policy.delta-fast.tournament":        "guides a search that finds the same answer",
+	"policy.delta-fast.stall_generations": "bounds a search",
+	"policy.delta-fast.max_generations":   "bounds a search",
+
+	"policy.hierarchical.domain":        "is of an algorithm that best tries and does not choose",
+	"policy.hierarchical.outer":         "is of an algorithm that best tries and does not choose",
+	"policy.reconfigure-during+.buffer": "bounds a search",
+	"policy.reconfigure-during+.others": "adds plans to a search that finds the same answer",
+	"policy.reconfigure-during+.relay":  "adds plans to a search that finds the same answer",
+
+	"fabric.nodes": "must be the nodes that the links join, which it confirms",
+}
+
+// effectScenarios are small scenarios of the kinds of workloads and fabrics, with keys whose effect cannot show in them.
+var effectScenarios = []struct {
+	name, text string
+	without    []string
+}{
+	{"torus all-to-all flow", "seed=3\n[fabric]\nkind=\"torus\"\ndims=[2,3]\n[workload]\nkind=\"all-to-all\"\nmessage=\"64KB\"\n[engine]\nlevel=\"flow\"\n", []string{"workload.source"}}, // is of packets, and kept so that the level may be changed
+	{"torus all-to-all packet", "seed=3\n[fabric]\nkind=\"torus\"\ndims=[2,3]\n[workload]\nkind=\"all-to-all\"\nmessage=\"16KB\"\npacket=\"2KB\"\n[engine]\nlevel=\"packet\"\n", nil},
+	{"torus all-reduce call packet", "seed=3\n[fabric]\nkind=\"torus\"\ndims=[2,3]\n[workload]\nkind=\"all-reduce\"\nmessage=\"60KB\"\n[policy]\ncollective=\"ring\"\n[engine]\nlevel=\"packet\"\n", nil},
+	{"graph broadcast call", "seed=3\n[fabric]\nkind=\"graph\"\nedges=[[0,1],[1,2],[2,3],[3,0],[0,2]]\n[workload]\nkind=\"broadcast\"\nmessage=\"60KB\"\n[policy]\ncollectives=[\"best\"]\n[engine]\nlevel=\"flow\"\n", nil},
+	{"graph uniform-random", "seed=3\n[fabric]\nkind=\"graph\"\nedges=[[0,1],[1,2],[2,3],[3,0]]\n[workload]\nkind=\"uniform-random\"\nload=0.8\nduration=\"100us\"\nwarmup=\"10us\"\n", nil},
+	{"torus data-tensor", "seed=3\n[fabric]\nkind=\"torus\"\ndims=[2,3]\n[workload]\nkind=\"data-tensor\"\ntensor_dims=[\"x\"]\ndata_dims=[\"y\"]\nphase=\"20us\"\nstart=\"0s\"\nrate=\"1Gbps\"\n", nil},
+	{"electrical matrix", "seed=3\n[fabric]\nkind=\"electrical\"\ngpus=4\n[workload]\nkind=\"matrix\"\nsource=\"greedy\"\npacket=\"1KB\"\nmatrix=[[0,70000,20000,9000],[0,0,50000,20000],[9,9000,0,9000],[1000,20000,3000,0]]\n[engine]\nlevel=\"packet\"\n", nil},
+	{"scaleup matrix", "seed=3\n[fabric]\nkind=\"scaleup\"\ngpus=6\nswitches=2\n[workload]\nkind=\"matrix\"\nmatrix=[[0,7000000,20000,900000,5000000,1],[0,0,50000,20000,1,4000000],[9000000,9000,0,9000,1,1],[1000,2000000,3000,0,1,3000000],[1,1,6000000,1,0,1],[1,2000000,1,5000000,1,0]]\n", nil},
+	{"pods matrix", "seed=3\n[fabric]\nkind=\"ocs-pods\"\npods=3\ngpus_per_pod=2\nport_bandwidth=\"100Gbps\"\nports_per_pod=7\n[workload]\nkind=\"matrix\"\nmatrix=[[0,0,70000,1,0,100],[0,0,0,50000,1,1],[9,0,0,0,5,5000],[1000,2,3,0,5,5],[1,1,1,1,0,1],[1,1,1,1,50000,0]]\n[policy]\nallocators=[\"delta-fast\"]\n", nil},
+	{"pods all-reduce call packet", "seed=3\n[fabric]\nkind=\"ocs-pods\"\npods=3\ngpus_per_pod=2\nport_bandwidth=\"400Gbps\"\nports_per_pod=5\n[workload]\nkind=\"all-reduce\"\nmessage=\"300KB\"\n[policy]\nallocators=[\"uniform\"]\ncollective=\"ring\"\n[engine]\nlevel=\"packet\"\n", nil},
+}
