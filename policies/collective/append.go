@@ -17,7 +17,8 @@ type Attach struct {
 	Late []engine.Time
 	// Packets is for engines whose links are told the order of transfers (Schedule.Ranks): these then do not wait for the
 	// ones that their links or sources send before them to end, which they do when their last packets have arrived, so
-	// that the link would be idle until then.
+	// that the link would be idle until then. Nor do those that gather wait for those that scatter, which such links send
+	// first.
 	Packets bool
 }
 
@@ -38,6 +39,11 @@ func (s *Schedule) Append(g *engine.Graph, a Attach) (done []int32) {
 		id := g.AddTask(engine.Task{Kind: engine.Transfer, Src: s.Group[t.Src], Dst: s.Group[t.Dst], Flows: 1, Bytes: t.Bytes})
 		for _, w := range s.After(i) {
 			g.AddEdge(first+w, id, late(w))
+		}
+		if !a.Packets {
+			for _, w := range s.gates[int32(i)] {
+				g.AddEdge(first+w, id, late(w))
+			}
 		}
 		if t.Behind >= 0 && !a.Packets {
 			last[t.Behind] = false

@@ -20,7 +20,8 @@ func bucket(b *builder, j *job) error {
 		return err
 	}
 	axes := len(g.sizes)
-	for k := range 2 * axes {
+	streams := make([]*stream, 2*axes)
+	for k := range streams {
 		var order []int
 		for i := range axes {
 			order = append(order, (k/2+i)%axes)
@@ -32,18 +33,17 @@ func bucket(b *builder, j *job) error {
 		}
 		z := &stream{b: b, j: j, g: g, order: order, back: k%2 == 1, held: map[int]data{}}
 		z.lay(own)
-		for s := range axes {
-			if scatter {
-				z.stage(s, true)
-			}
-		}
-		for s := axes - 1; s >= 0; s-- {
-			if gather {
-				z.stage(s, false)
-			}
-		}
-		b.stream++
+		streams[k] = z
 	}
+	b.phases(len(streams), scatter, gather, func(k int) {
+		for s := range axes {
+			streams[k].stage(s, true)
+		}
+	}, func(k int) {
+		for s := axes - 1; s >= 0; s-- {
+			streams[k].stage(s, false)
+		}
+	})
 	return nil
 }
 

@@ -162,6 +162,7 @@ func (r Row) Expand(ctx context.Context, p *Problem, o Options) (*Schedule, erro
 	if err := cmp.Or(r.expand(b, b.call()), b.err, ctx.Err()); err != nil {
 		return nil, fmt.Errorf("%s: %w", r.Name, err)
 	}
+	b.assign(map[linkRound]float64{})
 	return b.Schedule, nil
 }
 

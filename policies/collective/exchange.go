@@ -81,35 +81,34 @@ func (b *builder) exchange(j *job, parts [][][]int32) error {
 	if err != nil {
 		return err
 	}
+	n := len(j.ranks)
+	own := make([][][]data, len(parts)) // by part and step, what a place answers for: its own block after the last step
 	for k, partner := range parts {
-		n, steps := len(j.ranks), len(partner)
-		// what a place answers for after so many steps: its own block after the last
-		own := make([][]data, steps+1)
-		own[steps] = make([]data, n)
+		steps := len(partner)
+		own[k] = make([][]data, steps+1)
+		own[k][steps] = make([]data, n)
 		for i := range n {
-			own[steps][i] = block[i].cut(k, len(parts))
+			own[k][steps][i] = block[i].cut(k, len(parts))
 		}
 		for s := steps - 1; s >= 0; s-- {
-			own[s] = make([]data, n)
+			own[k][s] = make([]data, n)
 			for i, to := range partner[s] {
-				own[s][i] = join(own[s+1][i], own[s+1][to])
+				own[k][s][i] = join(own[k][s+1][i], own[k][s+1][to])
 			}
 		}
-		if scatter {
-			for s := range steps {
-				for i, to := range partner[s] {
-					b.send(j.ranks[i], j.ranks[to], own[s+1][to], true)
-				}
-			}
-		}
-		if gather {
-			for s := steps - 1; s >= 0; s-- {
-				for i, to := range partner[s] {
-					b.send(j.ranks[i], j.ranks[to], own[s+1][i], false)
-				}
-			}
-		}
-		b.stream++
 	}
+	b.phases(len(parts), scatter, gather, func(k int) {
+		for s, partner := range parts[k] {
+			for i, to := range partner {
+				b.send(j.ranks[i], j.ranks[to], own[k][s+1][to], true)
+			}
+		}
+	}, func(k int) {
+		for s, partner := range slices.Backward(parts[k]) {
+			for i, to := range partner {
+				b.send(j.ranks[i], j.ranks[to], own[k][s+1][i], false)
+			}
+		}
+	})
 	return nil
 }

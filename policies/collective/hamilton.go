@@ -9,9 +9,16 @@ import (
 )
 
 // multiRing sends equal parts of each block both ways round as many edge-disjoint rings over all ranks as are found:
-// three on a torus of three dimensions, which then use all its links.
+// three on a torus of three dimensions, which then use all its links. If not all links are in such rings, two rings may
+// share a link: a 2x2x2 torus has no three disjoint rings, but six that take each link twice.
 func multiRing(b *builder, j *job) error {
-	rings := b.mesh(j).rings(b.ctx)
+	m := b.mesh(j)
+	rings, most := m.rings(b.ctx, 1)
+	if len(rings) < most && b.ctx.Err() == nil {
+		if shared, _ := m.rings(b.ctx, 2); len(shared) > 2*len(rings) {
+			rings = shared
+		}
+	}
 	if len(rings) == 0 && b.ctx.Err() == nil {
 		return unserved(j, "ranks that links among them join into a ring")
 	}
@@ -35,14 +42,16 @@ type factors struct {
 	random *rand.Rand
 }
 
-// rings returns edge-disjoint rings through all places over links that lead both ways. It divides the edges into sets
+// rings returns rings through all places over links that lead both ways, and the most that there may be by the number of
+// links. Each link is in at most share rings. It divides the edges into sets
 // of cycles (Petersen 1891: a regular graph of even degree has such a division), and joins cycles where two edges of one
 // set and two of another, or of none, form a square whose edges they can exchange. Two places have a ring for each link
 // that leads both ways, and one if no link joins them.
-func (m *mesh) rings(ctx context.Context) [][]int32 {
+func (m *mesh) rings(ctx context.Context, share int) (best [][]int32, most int) {
 	n := len(m.way[down])
 	if n == 2 {
-		return slices.Repeat([][]int32{{0, 1}}, max(1, min(len(m.way[down][0]), len(m.way[up][0]))))
+		most = max(1, share*min(len(m.way[down][0]), len(m.way[up][0])))
+		return slices.Repeat([][]int32{{0, 1}}, most), most
 	}
 	z := &factors{n: n, at: make([][]int32, n), seen: make([]bool, n), random: rand.New(rand.NewPCG(uint64(n), ringStream))}
 	back := map[[2]int32]int{} // links from the second to the first
@@ -55,17 +64,18 @@ func (m *mesh) rings(ctx context.Context) [][]int32 {
 		for _, w := range arcs {
 			if k := [2]int32{int32(u), w.to}; int(w.to) > u && back[k] > 0 {
 				back[k]--
-				id := int32(len(z.ends))
-				z.ends = append(z.ends, k)
-				z.at[u], z.at[w.to] = append(z.at[u], id), append(z.at[w.to], id)
+				for range share {
+					id := int32(len(z.ends))
+					z.ends = append(z.ends, k)
+					z.at[u], z.at[w.to] = append(z.at[u], id), append(z.at[w.to], id)
+				}
 			}
 		}
 	}
-	most := len(z.at[0]) / 2
+	most = len(z.at[0]) / 2
 	for _, edges := range z.at {
 		most = min(most, len(edges)/2)
 	}
-	var best [][]int32
 	for range ringDivisions {
 		z.divide()
 		z.join(ctx)
@@ -86,7 +96,7 @@ func (m *mesh) rings(ctx context.Context) [][]int32 {
 			z.random.Shuffle(len(edges), func(i, k int) { edges[i], edges[k] = edges[k], edges[i] })
 		}
 	}
-	return best
+	return best, most
 }
 
 const (

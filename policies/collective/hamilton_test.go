@@ -1,6 +1,8 @@
 package collective
 
 import (
+	"math"
+	"slices"
 	"testing"
 
 	"sim/engine"
@@ -26,7 +28,7 @@ func TestRings(t *testing.T) {
 				}
 				p := &Problem{Call: Call{Group: places(o.Nodes()), Bytes: 1}, Network: o.Network(h, engine.Link{Rate: 1})}
 				b := newBuilder(t.Context(), p, Options{})
-				rings := b.mesh(b.call()).rings(t.Context())
+				rings, _ := b.mesh(b.call()).rings(t.Context(), 1)
 				want := len(dims)
 				if faults.Switches != nil {
 					want--
@@ -51,6 +53,75 @@ func TestRings(t *testing.T) {
 						}
 					}
 				}
+			}
+		}
+	}
+}
+
+// TestSharedRings: a 2x2x2 torus is a cube whose edges are double. It has no three rings that use each edge at most
+// twice, by trying all, and six that use each at most four times. The six use all links, so that an all-reduce by
+// multi-ring ends when one by bucket does, which is at the bound.
+func TestSharedRings(t *testing.T) {
+	var cycles [][]int32
+	var visit func(path []int32)
+	visit = func(path []int32) {
+		if len(path) == 8 {
+			if d := path[7] ^ path[0]; d&(d-1) == 0 && path[1] < path[7] {
+				cycles = append(cycles, slices.Clone(path))
+			}
+			return
+		}
+		for _, d := range []int32{1, 2, 4} {
+			if v := path[len(path)-1] ^ d; !slices.Contains(path, v) {
+				visit(append(path, v))
+			}
+		}
+	}
+	visit([]int32{0})
+	most := func(rings ...[]int32) (most int) {
+		used := map[[2]int32]int{}
+		for _, ring := range rings {
+			for i, a := range ring {
+				c := ring[(i+1)%len(ring)]
+				k := [2]int32{min(a, c), max(a, c)}
+				used[k]++
+				most = max(most, used[k])
+			}
+		}
+		return most
+	}
+	for i, a := range cycles {
+		for k, c := range cycles[i:] {
+			for _, d := range cycles[i+k:] {
+				if most(a, c, d) <= 2 {
+					t.Errorf("three disjoint rings: %v, %v, %v", a, c, d)
+				}
+			}
+		}
+	}
+	o, err := torus.New(2, 2, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &Problem{Call: Call{Group: places(8), Bytes: 40320000}, Network: o.Network(nil, engine.Link{Rate: 400e9}), Torus: o}
+	b := newBuilder(t.Context(), p, Options{})
+	rings, limit := b.mesh(b.call()).rings(t.Context(), 2)
+	if len(rings) != 6 || limit != 6 || most(rings...) != 4 {
+		t.Errorf("%d rings of at most %d take an edge up to %d times, want 6 and 4: %v", len(rings), limit, most(rings...), rings)
+	}
+	for _, name := range []string{"multi-ring", "bucket"} {
+		row, err := ByName(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := row.Expand(t.Context(), p, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, packets := range []int32{0, 4096} {
+			got, err := simulate(t.Context(), p, s, packets)
+			if want := 2 * 40320000 * 7.0 / 8 / 6 * 8 / 400e9; err != nil || math.Abs(got.Seconds()-want) > 0.05*want {
+				t.Errorf("%s, packets of %d B: %g s and %v, want %g", name, packets, got.Seconds(), err, want)
 			}
 		}
 	}

@@ -64,7 +64,9 @@ func fluid(s *Schedule, n *engine.Network, links [][]int32) float64 {
 	next := make([][]int, count)
 	for i, t := range s.Transfers {
 		left[i] = float64(t.Bytes) * 8
-		wait := slices.Clone(s.After(i))
+		wait := slices.Concat(s.After(i), s.gates[int32(i)])
+		slices.Sort(wait)
+		wait = slices.Compact(wait)
 		if t.Behind >= 0 && !slices.Contains(wait, t.Behind) {
 			wait = append(wait, t.Behind)
 		}
@@ -205,14 +207,9 @@ func checkBalance(s *Schedule, n *engine.Network) error {
 	return nil
 }
 
-// ways returns by transfer the links that it takes, of those without one by the routes of routing.Shortest, and the ends
-// and paths of the tasks of the schedule.
-func ways(ctx context.Context, s *Schedule, n *engine.Network) (links [][]int32, g *engine.Graph, ends []engine.Flow, paths *engine.Paths, err error) {
-	g = new(engine.Graph)
-	s.Append(g, Attach{})
-	if err := g.Freeze(); err != nil {
-		return nil, nil, nil, nil, err
-	}
+// ways returns a schedule with links chosen for the routes of its transfers without a link, of routing.Shortest. It also
+// returns by transfer the links that it takes, and the schedule's tasks with their ends and paths.
+func ways(ctx context.Context, s *Schedule, n *engine.Network) (balanced *Schedule, links [][]int32, g *engine.Graph, ends []engine.Flow, paths *engine.Paths, err error) {
 	flows, bytes := s.Routed()
 	demand := make([]float64, len(bytes))
 	for i, b := range bytes {
@@ -220,10 +217,15 @@ func ways(ctx context.Context, s *Schedule, n *engine.Network) (links [][]int32,
 	}
 	d, err := routing.Shortest{}.Route(ctx, &routing.Problem{Network: n, Flows: flows, Demand: demand}, routing.Options{})
 	if err != nil {
-		return nil, nil, nil, nil, err
+		return nil, nil, nil, nil, nil, err
+	}
+	s, g = s.Balance(flows, d.Paths), new(engine.Graph)
+	s.Append(g, Attach{})
+	if err := g.Freeze(); err != nil {
+		return nil, nil, nil, nil, nil, err
 	}
 	if ends, paths, err = Pin(g, n, s.Links(), flows, d.Paths); err != nil {
-		return nil, nil, nil, nil, err
+		return nil, nil, nil, nil, nil, err
 	}
 	links = make([][]int32, len(s.Transfers))
 	for i := range s.Transfers {
@@ -234,13 +236,13 @@ func ways(ctx context.Context, s *Schedule, n *engine.Network) (links [][]int32,
 			at = n.Links[l].To
 		}
 	}
-	return links, g, ends, paths, nil
+	return s, links, g, ends, paths, nil
 }
 
 // TestParallel: all-reduces, reduce-scatters and all-gathers on random tori with dimensions of size 2 and random graphs
 // with parallel links, by every algorithm that chooses among links. In each round the parallel links of a pair are
 // balanced. Round by round, an all-reduce takes no longer than a reduce-scatter and then an all-gather. Rings do not
-// without waiting for rounds either; other algorithms may lose some time to parts that get out of step. The engine ends
+// without waiting for rounds either; ranks that begin to gather at different times cost others little. The engine ends
 // when an independent simulator with max-min fair rates does.
 func TestParallel(t *testing.T) {
 	served := map[string]int{}
@@ -267,7 +269,7 @@ func TestParallel(t *testing.T) {
 				if err := cmp.Or(s.Check(), checkBalance(s, n)); err != nil {
 					t.Fatalf("%s of %s: %v", kind, r.Name, err)
 				}
-				links, g, ends, paths, err := ways(t.Context(), s, n)
+				s, links, g, ends, paths, err := ways(t.Context(), s, n)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -292,7 +294,7 @@ func TestParallel(t *testing.T) {
 			if phased[0] > (phased[1]+phased[2])*(1+1e-5) { // blocks differ by a byte
 				t.Fatalf("%s on %v: round by round the all-reduce takes %g s, reduce-scatter %g and all-gather %g", r.Name, o, phased[0], phased[1], phased[2])
 			}
-			most := 1.25
+			most := 1.15
 			if strings.HasSuffix(r.Name, "ring") {
 				most = 1.01
 			}
@@ -310,3 +312,99 @@ func TestParallel(t *testing.T) {
 
 // maxSimulated limits the transfers of calls that the reference simulates, in a time that grows with their square.
 const maxSimulated = 2000
+
+// TestBalanceRouted: in a ring in both directions over the ranks in order, every second hop is routed over links that
+// direct hops have, too. The parallel links of dimensions of size 2 are as many as the transfers that cross them at a
+// time, so that every transfer has full rate: each half takes (n-1)/n of half of the data over one link.
+func TestBalanceRouted(t *testing.T) {
+	for _, dims := range [][]int{{2, 2}, {2, 2, 2}} {
+		o, err := torus.New(dims...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := o.Network(nil, engine.Link{Rate: 400e9})
+		row, err := ByName("bidirectional-ring")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, kind := range []Kind{AllReduce, ReduceScatter, AllGather} {
+			p := &Problem{Network: n, Torus: o, Call: Call{Kind: kind, Group: places(o.Nodes()), Bytes: 64e6}}
+			s, err := row.Expand(t.Context(), p, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			flows, _ := s.Routed()
+			d, err := routing.DimensionOrder{}.Route(t.Context(), &routing.Problem{Network: n, Torus: o, Flows: flows}, routing.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			s = s.Balance(flows, d.Paths)
+			if err := s.Check(); err != nil {
+				t.Fatal(err)
+			}
+			g := new(engine.Graph)
+			s.Append(g, Attach{})
+			if err := g.Freeze(); err != nil {
+				t.Fatal(err)
+			}
+			ends, paths, err := Pin(g, n, s.Links(), flows, d.Paths)
+			if err != nil {
+				t.Fatal(err)
+			}
+			routes, err := engine.RoutesOf(g, n, paths, ends)
+			if err != nil {
+				t.Fatal(err)
+			}
+			trace, err := flow.Run(t.Context(), g, n, routes, flow.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			nodes := float64(o.Nodes())
+			want := 32e6 * (nodes - 1) / nodes * 8 / 400e9
+			if kind == AllReduce {
+				want *= 2
+			}
+			if got := trace.Makespan.Seconds(); math.Abs(got-want) > 1e-6*want {
+				t.Errorf("%v: %s takes %g s, want %g", dims, kind, got, want)
+			}
+		}
+	}
+}
+
+// TestPhases: where the axes of a torus differ, bucket and swing scatter for different times along their streams. An
+// all-reduce takes no longer than a reduce-scatter and then an all-gather: it lost up to a fifth of the time if streams
+// that gathered shared links with those that still scattered.
+func TestPhases(t *testing.T) {
+	for _, dims := range [][]int{{2, 2, 3}, {3, 2, 3}, {2, 3, 4}, {2, 2, 4}, {2, 4, 4}} {
+		o, err := torus.New(dims...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := o.Network(nil, engine.Link{Rate: 400e9})
+		for _, name := range []string{"bucket", "swing"} {
+			row, err := ByName(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			end := map[Kind]float64{}
+			for _, kind := range []Kind{AllReduce, ReduceScatter, AllGather} {
+				p := &Problem{Network: n, Torus: o, Call: Call{Kind: kind, Group: places(o.Nodes()), Bytes: 40320000}}
+				s, err := row.Expand(t.Context(), p, Options{})
+				if errors.Is(err, ErrUnserved) {
+					break
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				time, err := simulate(t.Context(), p, s, 0)
+				if err != nil {
+					t.Fatal(err)
+				}
+				end[kind] = time.Seconds()
+			}
+			if end[AllReduce] > (end[ReduceScatter]+end[AllGather])*(1+1e-5) {
+				t.Errorf("%s on %v: the all-reduce takes %g s, reduce-scatter %g and all-gather %g", name, dims, end[AllReduce], end[ReduceScatter], end[AllGather])
+			}
+		}
+	}
+}

@@ -63,16 +63,14 @@ func (b *builder) rings(j *job, rings [][]int32) error {
 	if err != nil {
 		return err
 	}
-	for k, ring := range rings {
-		part := func(place int32) data { return block[place].cut(k, len(rings)) }
-		if scatter {
-			b.scatterRing(j.ranks, ring, part)
-		}
-		if gather {
-			b.gatherRing(j.ranks, ring, part)
-		}
-		b.stream++
+	part := func(k int) func(place int32) data {
+		return func(place int32) data { return block[place].cut(k, len(rings)) }
 	}
+	b.phases(len(rings), scatter, gather, func(k int) {
+		b.scatterRing(j.ranks, rings[k], part(k))
+	}, func(k int) {
+		b.gatherRing(j.ranks, rings[k], part(k))
+	})
 	return nil
 }
 

@@ -15,6 +15,10 @@ type Schedule struct {
 
 	spans []Span
 	after []int32
+	net   *neighbours
+	// gates is by transfer, of the first ones of a rank that gather in an all-reduce, the last ones of each stream that
+	// scatter to the rank. See builder.phases.
+	gates map[int32][]int32
 }
 
 // Transfer moves some of the vector from one rank to another.
@@ -28,6 +32,7 @@ type Transfer struct {
 	Bytes   int64
 
 	span, after int32 // where they begin; they end where those of the next transfer begin
+	stream      int32 // see builder.stream
 }
 
 // Spans returns the ranges of the vector that transfer i moves, in order. Read only.
@@ -64,17 +69,14 @@ type builder struct {
 	*Schedule
 	p    *Problem
 	o    Options
-	rows []Row // that hierarchical algorithms choose from
-	net  *neighbours
-	have []versions      // by rank
-	seen lists           // of transfers
-	last map[track]int32 // the last transfer of each
-	// round is the length of the longest chain of transfers that wait for each other up to a transfer, by transfer.
-	round []int32
+	rows []Row      // that hierarchical algorithms choose from
+	have []versions // by rank
+	seen lists      // of transfers
 	// stream tells transfers apart that do not wait for each other though they have the same ends, since they belong to
 	// parts of an algorithm that work side by side.
 	stream  int32
-	planned bool // of the transfers that follow
+	planned bool      // of the transfers that follow
+	gate    [][]int32 // by rank: the last transfers of each stream that scatter to it, while streams gather; else nil
 
 	ctx context.Context // of Expand
 	err error           // why nothing more is sent
@@ -86,12 +88,10 @@ type builder struct {
 // MaxTransfers is the most transfers of a schedule, some 2 GB with the tasks that they become.
 const MaxTransfers = 1 << 24
 
-type track struct{ src, dst, link, stream int32 }
-
 func newBuilder(ctx context.Context, p *Problem, o Options) *builder {
 	b := &builder{
-		Schedule: &Schedule{Call: p.Call}, ctx: ctx, p: p, o: o, rows: Table, net: newNeighbours(p),
-		have: make([]versions, len(p.Group)), last: map[track]int32{},
+		Schedule: &Schedule{Call: p.Call, net: newNeighbours(p), gates: map[int32][]int32{}}, ctx: ctx, p: p, o: o, rows: Table,
+		have: make([]versions, len(p.Group)),
 	}
 	for r := range b.have {
 		b.have[r] = make(versions, 1)
@@ -130,11 +130,7 @@ func (b *builder) sendRouted(src, dst int32, d data, reduce bool) {
 	b.sendOver(links, src, dst, d, reduce)
 }
 
-// sendOver is send over one of some parallel links, or as it is routed if there are none. It takes the link that is done
-// first with the transfers of the same round, which are sent at about the same time, so that parallel links have equal
-// loads in every round and not only at the end. A round is the number of transfers that wait for each other. If some
-// links are done first at the same time, successive blocks of data take them in turn. The choice thus depends on the
-// round alone: both halves of an all-reduce use the same links as a reduce-scatter and an all-gather.
+// sendOver is send over one of some parallel links, or as it is routed if there are none. Schedule.assign chooses the link.
 func (b *builder) sendOver(parallel []int32, src, dst int32, d data, reduce bool) {
 	if b.each != nil {
 		b.count(src, dst, d)
@@ -150,7 +146,7 @@ func (b *builder) sendOver(parallel []int32, src, dst int32, d data, reduce bool
 	if len(d) == 0 || src == dst || b.err != nil {
 		return
 	}
-	t := Transfer{Src: src, Dst: dst, Planned: b.planned, Reduce: reduce, Behind: -1, Bytes: d.bytes(), span: int32(len(b.spans)), after: int32(len(b.after))}
+	t := Transfer{Src: src, Dst: dst, Link: -1, Planned: b.planned, Reduce: reduce, Behind: -1, Bytes: d.bytes(), span: int32(len(b.spans)), after: int32(len(b.after)), stream: b.stream}
 	for _, s := range d {
 		b.access(src, s, read, id)
 		how := overwrite
@@ -160,21 +156,47 @@ func (b *builder) sendOver(parallel []int32, src, dst int32, d data, reduce bool
 		b.access(dst, s, how, id)
 	}
 	waits := b.after[t.after:]
+	if b.gate != nil && !slices.ContainsFunc(waits, func(w int32) bool { return !b.Transfers[w].Reduce }) {
+		b.gates[id] = b.gate[src]
+	}
 	slices.Sort(waits)
 	b.after = b.after[:int(t.after)+len(slices.Compact(waits))]
-	round := int32(0)
-	for _, w := range b.after[t.after:] {
-		round = max(round, b.round[w]+1)
+	if len(parallel) > 0 {
+		t.Link = parallel[0]
 	}
-	b.round = append(b.round, round)
-	t.Link = b.net.carry(parallel, round, t.Bytes, d[0].From/t.Bytes)
-	k := track{src, dst, t.Link, b.stream}
-	if last, ok := b.last[k]; ok {
-		t.Behind = last
-	}
-	b.last[k] = id
 	b.spans = append(b.spans, d...)
 	b.Transfers = append(b.Transfers, t)
+}
+
+// phases sends the transfers of streams: if scatters, scatter(k) sends those of stream k that scatter, and if gathers,
+// gather(k) those that gather. In an all-reduce the streams may scatter for different times. A rank begins to gather when
+// all streams have scattered to it, so that neither half takes longer than a reduce-scatter or an all-gather alone because
+// streams of the other half share its links.
+func (b *builder) phases(streams int, scatters, gathers bool, scatter, gather func(k int)) {
+	base, start := b.stream, len(b.Transfers)
+	each := func(send func(k int)) {
+		for k := range streams {
+			b.stream = base + int32(k)
+			send(k)
+		}
+	}
+	if scatters {
+		each(scatter)
+	}
+	if scatters && gathers {
+		b.gate = make([][]int32, len(b.have))
+		seen := map[[2]int32]bool{} // by rank and stream
+		for i, t := range slices.Backward(b.Transfers[start:]) {
+			if k := [2]int32{t.Dst, t.stream}; !seen[k] {
+				seen[k] = true
+				b.gate[t.Dst] = append(b.gate[t.Dst], int32(start+i))
+			}
+		}
+	}
+	if gathers {
+		each(gather)
+	}
+	b.gate, b.stream = nil, base+int32(streams)
 }
 
 // count passes a transfer to each, and keeps nothing of it.
@@ -289,19 +311,20 @@ func (v *versions) split(k int, at int64) {
 
 // neighbours is the links that join ranks.
 type neighbours struct {
-	network *engine.Network
-	links   map[[2]int32][]int32 // by ranks from and to, those that are up
-	near    [][]int32            // by rank: those that a link joins it with, in order
-	bytes   map[linkRound]int64  // loads of parallel links, in bytes
+	network  *engine.Network
+	links    map[[2]int32][]int32 // by ranks from and to, those that are up
+	near     [][]int32            // by rank: those that a link joins it with, in order
+	parallel bool                 // several links lead from some rank to another
 }
 
 func newNeighbours(p *Problem) *neighbours {
-	z := &neighbours{network: p.Network, links: map[[2]int32][]int32{}, near: make([][]int32, len(p.Group)), bytes: map[linkRound]int64{}}
+	z := &neighbours{network: p.Network, links: map[[2]int32][]int32{}, near: make([][]int32, len(p.Group))}
 	rank := ranks(p)
 	for i, l := range p.Network.Links {
 		if l.Rate > 0 && l.From >= 0 && l.To >= 0 && l.From != l.To && rank[l.From] >= 0 && rank[l.To] >= 0 {
 			k := [2]int32{rank[l.From], rank[l.To]}
 			z.links[k] = append(z.links[k], int32(i))
+			z.parallel = z.parallel || len(z.links[k]) > 1
 			z.near[k[0]], z.near[k[1]] = append(z.near[k[0]], k[1]), append(z.near[k[1]], k[0])
 		}
 	}
@@ -328,26 +351,3 @@ func (z *neighbours) link(src, dst int32) int32 {
 	}
 	return -1
 }
-
-// carry adds some bytes to one of parallel links and returns it, -1 if there are none. It is the link that is done first
-// with all that the round sends over it. Ties go to the first link in cyclic order from number first on.
-func (z *neighbours) carry(parallel []int32, round int32, bytes, first int64) int32 {
-	switch len(parallel) {
-	case 0:
-		return -1
-	case 1: // its load decides nothing
-		return parallel[0]
-	}
-	best, least := int32(-1), 0.0
-	for i := range parallel {
-		l := parallel[(first+int64(i))%int64(len(parallel))]
-		if end := float64(z.bytes[linkRound{l, round}]+bytes) / z.network.Links[l].Rate; best < 0 || end < least {
-			best, least = l, end
-		}
-	}
-	z.bytes[linkRound{best, round}] += bytes
-	return best
-}
-
-// linkRound names the load of a link in a round.
-type linkRound struct{ link, round int32 }

@@ -108,7 +108,7 @@ func (o Optimised) Route(ctx context.Context, p *Problem, of Options) (*Decision
 		}
 	}
 	q, by := p.canonical()
-	r := &optimiser{Optimised: o, wild: of.wildFirst(), options: of, p: q, y: q.Symmetry(1), seed: of.Seed}
+	r := &optimiser{Optimised: o, wild: of.wildFirst(), options: of, p: q, given: p, y: q.Symmetry(1), seed: of.Seed}
 	if err := r.solve(ctx); err != nil {
 		return nil, err
 	}

@@ -31,7 +31,9 @@ func (o Optimised) takeOther(ctx context.Context, p *Problem, of Options, d *Dec
 	}
 	most, free := "max_"+metric, "unconstrained_max_"+metric
 	bound := d.Metrics["bound_"+most]
-	if d.Metrics[most] <= bound {
+	_, reached := d.Metrics[free]
+	over := !reached // the decision does not meet the neighbours' cap, which takes precedence over the load
+	if d.Metrics[most] <= bound && !over {
 		return nil
 	}
 	for _, row := range others() {
@@ -43,24 +45,21 @@ func (o Optimised) takeOther(ctx context.Context, p *Problem, of Options, d *Dec
 			return err
 		}
 		least, reached := d.Metrics[free] // not if no choice meets the cap
-		if load >= d.Metrics[most] && (!reached || load >= least) {
+		if load >= d.Metrics[most] && (!reached || load >= least) && !over {
 			continue
 		}
-		other, err := row.Router.Route(ctx, p, of)
+		other, safe, err := o.admitted(ctx, p, of, &row)
 		if err != nil {
 			return err
 		}
-		if limit := o.neighbourCap(p); other.Paths.Spread != nil || limit > 0 && p.nearestLoad(other.Paths) > limit {
+		if other == nil {
 			continue
 		}
 		if !reached || load < least {
 			d.Metrics[free] = load
 		}
-		cycle, err := packet.CheckChannels(ctx, p.Network, other.Paths, p.Flows)
-		if err != nil {
-			return err
-		}
-		if cycle == nil && load < d.Metrics[most] {
+		if safe && (over || load < d.Metrics[most]) {
+			over = false
 			d.Paths, d.Metrics[most] = other.Paths, load
 			d.Metrics["nearest_neighbour_max_load"] = float64(p.nearestLoad(other.Paths))
 			d.Labels["ways"] = row.Name
@@ -72,6 +71,45 @@ func (o Optimised) takeOther(ctx context.Context, p *Problem, of Options, d *Dec
 		d.Metrics["gap"] = (d.Metrics[most] - bound) / bound
 	}
 	return nil
+}
+
+// admitted returns the decision of a router if it meets the neighbours' cap, nil if not, and whether its paths cannot
+// deadlock.
+func (o Optimised) admitted(ctx context.Context, p *Problem, of Options, row *Row) (d *Decision, safe bool, err error) {
+	if d, err = row.Router.Route(ctx, p, of); err != nil {
+		return nil, false, err
+	}
+	if limit := o.neighbourCap(p); d.Paths.Spread != nil || limit > 0 && p.nearestLoad(d.Paths) > limit {
+		return nil, false, nil
+	}
+	cycle, err := packet.CheckChannels(ctx, p.Network, d.Paths, p.Flows)
+	return d, cycle == nil, err
+}
+
+// routerMeets reports whether a router whose paths takeOther takes meets the bound that is proved so far. No search is
+// then better. It is false if the routes are to end a graph early or a solver is to go on from what a search finds.
+func (r *optimiser) routerMeets(ctx context.Context) (bool, error) {
+	if r.met || r.p.Graph != nil || r.MILP {
+		return r.met, nil
+	}
+	for _, row := range others() {
+		load, err := row.pressure(ctx, r.given, r.options)
+		if errors.Is(err, ErrUnserved) || err == nil && load > r.goal() {
+			continue
+		}
+		if err != nil {
+			return false, err
+		}
+		d, safe, err := r.admitted(ctx, r.given, r.options, &row)
+		if err != nil {
+			return false, err
+		}
+		if d != nil && safe {
+			r.met = true
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // pressure returns the load of the most loaded link under a router, relative to its rate where rates differ; infinite if

@@ -17,6 +17,7 @@ type optimiser struct {
 	wild    WildRule // the routes of tori to choose from
 	options Options  // of other routers
 	p       *Problem
+	given   *Problem  // before its nodes were translated (Problem.canonical)
 	y       *Symmetry // nil where the problem is not of a torus
 	seed    uint64
 
@@ -30,6 +31,7 @@ type optimiser struct {
 	free     float64        // load of the best choice, whether it can deadlock or not
 	found    *found         // the best that cannot deadlock
 	risky    bool           // but it may, as no such paths were found
+	met      bool           // a router meets the bound, so that nothing more is searched
 
 	least, leastSplit engine.Time // bounds on when the problem's graph ends
 
@@ -113,7 +115,7 @@ func (r *optimiser) search(ctx context.Context) error {
 		if err := kind(ctx); err != nil {
 			return err
 		}
-		if r.found != nil && r.found.s.excess == 0 && (r.found.s.value <= r.goal() || !r.in.whole && r.found.s.value <= r.dual.bound()*(1+enough)) {
+		if r.met && r.found != nil || r.found != nil && r.found.s.excess == 0 && (r.found.s.value <= r.goal() || !r.in.whole && r.found.s.value <= r.dual.bound()*(1+enough)) {
 			break
 		}
 	}
@@ -140,6 +142,9 @@ func (r *optimiser) improve(ctx context.Context, s *search) error {
 	if err := s.run(ctx, r.goal(), nil); err != nil || s.value <= r.goal() && s.excess == 0 {
 		return err
 	}
+	if met, err := r.routerMeets(ctx); err != nil || met {
+		return err
+	}
 	if s.excess > 0 || len(s.path) <= manyPairs || !(s.value <= r.dual.bound()*(1+enough)) {
 		if err := r.spread(ctx, s); err != nil {
 			return err
@@ -151,6 +156,9 @@ func (r *optimiser) improve(ctx context.Context, s *search) error {
 
 // refine has a search go on from its best choice, by tabu search where that can weigh paths one by one.
 func (r *optimiser) refine(ctx context.Context, s *search) error {
+	if r.met {
+		return nil
+	}
 	s.progress = r.part.part(spreadOut, 1)
 	if s.excess > 0 || s.in.uniform || len(s.path) > mostPairs {
 		if err := s.run(ctx, r.goal(), nil); err != nil || s.excess > 0 || s.in.uniform || len(s.path) > mostPairs {
@@ -211,7 +219,13 @@ func (r *optimiser) anywhere(ctx context.Context) error {
 	if err := s.run(ctx, r.goal(), func() error { return x.more(ctx, s) }); err != nil {
 		return err
 	}
-	if s.value > r.goal() || s.excess > 0 {
+	met := s.value <= r.goal() && s.excess == 0
+	if !met {
+		if met, err = r.routerMeets(ctx); err != nil {
+			return err
+		}
+	}
+	if !met {
 		from := s
 		if in != r.in {
 			from = newSearch(r.in, r.shortest.c, r.seed, 0, 0).kept()

@@ -414,16 +414,21 @@ func (m *Machine) Unserved(ctx context.Context, c training.Call) error {
 func (m *Machine) simulate(ctx context.Context, schedules []*collective.Schedule, t int) (engine.Time, []float64, error) {
 	network, first := m.machine.Domain(t)
 	var flows []engine.Flow
-	var pinned, ranks []int32
 	for _, s := range schedules {
 		routed, _ := s.Routed()
 		flows = append(flows, routed...) // of groups that share no GPU
-		stay := slices.Repeat([]int32{-1}, len(s.Group))
-		pinned, ranks = append(append(pinned, s.Links()...), stay...), append(append(ranks, s.Ranks()...), stay...)
 	}
 	paths, err := m.machine.Route(ctx, t, network, first, flows, m.seed, nil)
 	if err != nil {
 		return 0, nil, err
+	}
+	var pinned, ranks []int32
+	schedules = slices.Clone(schedules)
+	for i, s := range schedules {
+		s = s.Balance(flows, paths)
+		schedules[i] = s
+		stay := slices.Repeat([]int32{-1}, len(s.Group))
+		pinned, ranks = append(append(pinned, s.Links()...), stay...), append(append(ranks, s.Ranks()...), stay...)
 	}
 	g := new(engine.Graph)
 	lay := func(late [][]engine.Time) error {

@@ -33,6 +33,11 @@ func (r *routed) expand(ctx context.Context) (*load, error) {
 	if err != nil {
 		return nil, err
 	}
+	return r.callLoad(ctx, s)
+}
+
+// callLoad returns the load of a call's schedule.
+func (r *routed) callLoad(ctx context.Context, s *algorithm.Schedule) (*load, error) {
 	c := &called{Schedule: s, overhead: r.s.Engine.MessageOverhead}
 	type ends struct{ src, dst, link int32 }
 	bytes := map[ends]int64{}
@@ -65,6 +70,7 @@ func (r *routed) expand(ctx context.Context) (*load, error) {
 		}
 	}
 	ranked := r.s.Engine.Level == "packet" && r.s.Fabric.Queue != "credit" // whose links take no order
+	var err error
 	if l.graph, err = c.graph(nil, ranked); err != nil {
 		return nil, err
 	}
@@ -131,6 +137,23 @@ func (c *called) depth() float64 {
 		deep[i]++
 	}
 	return float64(slices.Max(deep))
+}
+
+// balanced returns r with a call whose transfers over parallel links keep off those that a router's paths take
+// (Schedule.Balance); r itself if that changes nothing.
+func (r *routed) balanced(ctx context.Context, paths *engine.Paths) (*routed, error) {
+	s := r.load.call.Balance(r.load.call.routed, paths)
+	if s == r.load.call.Schedule {
+		return r, nil
+	}
+	l, err := r.callLoad(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	return &routed{
+		s: r.s, System: r.System, load: l, overRates: r.overRates, least: r.least, shortest: r.shortest,
+		it: r.it, at: r.at, placed: r.placed, Ideal: r.Ideal, healthy: map[string]unharmed{},
+	}, nil
 }
 
 // lead returns the paths of all flows of a call: a link of those that take one, and of the others what a router has

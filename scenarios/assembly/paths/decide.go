@@ -280,6 +280,9 @@ func (r *routed) choose(ctx context.Context, row *routing.Row) (a *routedAnswer,
 		return nil, nil, err
 	}
 	if r.load.call != nil {
+		if r, err = r.balanced(ctx, d.Paths); err != nil {
+			return nil, nil, err
+		}
 		if d.Paths, err = r.load.lead(seen, d.Paths); err != nil {
 			return nil, nil, err
 		}
