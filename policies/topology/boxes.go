@@ -118,6 +118,9 @@ func newMeter(ctx context.Context, o allowance, w *evaluator) meter {
 // one against the budget.
 const forksAPlay = 16
 
+// restart gives a search all of its budget again.
+func (m *meter) restart() { m.effort, m.began = 0, m.w.Work() }
+
 // spend counts evaluations of p.
 func (m *meter) spend(p *Problem, n int64) {
 	m.evaluations += n

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 
 	"sim/engine"
@@ -106,6 +107,9 @@ type duringSearch struct {
 	ends    [][]engine.Time // by bundle: of its transfers, on the topology that stays
 	order   []int           // bundles in the order in which they end
 
+	// iteration is the work of simulating one iteration on the topology that stays, as flow.Evaluator.Work counts it.
+	iteration int64
+
 	best  *Sequence // nil is none
 	value engine.Time
 	bound engine.Time
@@ -116,7 +120,10 @@ type duringSearch struct {
 func newDuringSearch(ctx context.Context, p *Problem, o Options, static *Decision) (*duringSearch, error) {
 	s := &duringSearch{p: p, o: o, static: static, service: static.Service, total: p.Transfers(), high: p.alone(), inner: p.inner()}
 	w := p.evaluator(ctx, s.service)
-	s.meter = newMeter(ctx, allowance{SearchOptions: SearchOptions{MaxEvaluations: o.Moving.MaxEvaluations}}, w)
+	s.meter = newMeter(ctx, allowance{
+		SearchOptions: SearchOptions{MaxEvaluations: o.Moving.MaxEvaluations},
+		work:          min(o.Moving.MaxEvaluations, math.MaxInt64/workPerEvaluation) * workPerEvaluation,
+	}, w)
 	s.play = w.rehearse()
 	var err error
 	if s.held, err = newHeld(ctx, p, s.high); err != nil {
@@ -125,9 +132,25 @@ func newDuringSearch(ctx context.Context, p *Problem, o Options, static *Decisio
 	if s.ends, err = p.endings(ctx, static); err != nil {
 		return nil, err
 	}
+	if s.iteration, err = s.workOfIteration(); err != nil {
+		return nil, err
+	}
 	s.order = numbers(len(s.ends))
 	slices.SortStableFunc(s.order, func(a, b int) int { return cmp.Compare(s.last(a), s.last(b)) })
 	return s, nil
+}
+
+// workPerEvaluation limits the work of a search per evaluation that it may spend. The iterations of training jobs take
+// less. Those of jobs whose transfers are all under way together take more, so such jobs get fewer evaluations.
+const workPerEvaluation = 60_000
+
+// workOfIteration simulates an iteration on the topology that stays and returns the work of that.
+func (s *duringSearch) workOfIteration() (int64, error) {
+	before := s.w.Work()
+	if _, ok := s.play.run(&Sequence{First: s.static.Circuits}, &history{}, never); !ok {
+		return 0, cmp.Or(s.ctx.Err(), errNoEnd)
+	}
+	return s.w.Work() - before, nil
 }
 
 func (s *duringSearch) close() { s.p.done(s.w) }
@@ -174,7 +197,7 @@ func (s *duringSearch) search(even *breakEven) {
 	s.seed()
 	s.climb(stream(s.o.Seed, "during"), s.share(seededShare))
 	if s.value > s.static.Makespan {
-		s.best, s.value = &Sequence{First: slices.Clone(s.static.Circuits)}, s.static.Makespan
+		s.best, s.value = s.unmoved()
 	}
 	s.climb(stream(s.o.Seed, "during"), s.share(1))
 	before := s.value
@@ -185,9 +208,14 @@ func (s *duringSearch) search(even *breakEven) {
 	}
 	s.refine()
 	if s.value < before { // a better beginning
-		s.effort = 0
+		s.restart()
 		s.climb(stream(s.o.Seed, "pairs"), s.share(1))
 	}
+}
+
+// unmoved returns the sequence without a change, and the time of its iteration.
+func (s *duringSearch) unmoved() (*Sequence, engine.Time) {
+	return &Sequence{First: slices.Clone(s.static.Circuits)}, s.static.Makespan
 }
 
 // seededShare is the part of the evaluations after which a sequence that is still slower than no change is given up.

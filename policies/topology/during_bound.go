@@ -89,7 +89,8 @@ func (h *held) refutes(by, delay engine.Time) bool {
 // refuted reports whether no iteration ends by a time, with a window that begins at another: boxes of topologies, each
 // bounded by its upper corner, are split until all are refuted, or one fits the ports that is not.
 func (h *held) refuted(by, from, delay engine.Time) bool {
-	h.evaluations, h.effort = 0, 0
+	h.evaluations = 0
+	h.restart()
 	from = max(0, from)
 	inside := slices.Clone(h.rates)
 	stages := []flow.Stage{{Rates: h.rates}, {From: from, Rates: inside}, {From: from + delay, Rates: h.rates}}

@@ -32,10 +32,9 @@ func (b *breakEven) covers(delay engine.Time) bool { return b.pays && delay <= b
 // evaluations in vain. A bound that excludes changes at a delay ends the search there. What lies
 // above the break-even was searched in vain, which is no proof.
 func (s *duringSearch) breakEven() *breakEven {
-	delay, spent := s.play.Delay, s.meter
+	delay := s.play.Delay
 	defer func() {
-		spent.evaluations = s.evaluations
-		s.meter = spent
+		s.restart()
 		s.play.Delay, s.best, s.value, s.bound, s.enough = delay, nil, never, 0, nil
 	}()
 	z := &evenSearch{duringSearch: s, even: &breakEven{}}
@@ -48,7 +47,11 @@ func (s *duringSearch) breakEven() *breakEven {
 	z.enough = z.pays
 	if z.lookAt(0); !z.pays() {
 		if z.refine(); !z.pays() {
-			z.climb(stream(z.o.Seed, "break-even"), z.share(1))
+			rng := stream(z.o.Seed, "break-even")
+			if z.climb(rng, z.share(seededShare)); !z.pays() {
+				z.best, z.value = z.unmoved()
+				z.climb(rng, z.share(1))
+			}
 		}
 	}
 	if !z.pays() {
@@ -133,7 +136,7 @@ func (z *evenSearch) seeds() {
 		if !ok || above > high || z.ctx.Err() != nil {
 			return
 		}
-		z.effort = 0
+		z.restart()
 		d := max(above, engine.Time(math.Sqrt(float64(max(1, z.even.delay)))*math.Sqrt(float64(high))))
 		z.lookAt(d)
 		if z.climb(stream(z.o.Seed, "break-even"), z.share(probeShare)); z.pays() {
@@ -148,7 +151,7 @@ func (z *evenSearch) seeds() {
 // the longest delay with all of them, then the beginnings of every search with half of them each.
 func (z *evenSearch) climbUp(rng *rand.Rand) {
 	for i, part := range []float64{1, 0.5, 0.5} {
-		for z.effort = 0; z.spent() < part; {
+		for z.restart(); z.spent() < part; {
 			d, ok := z.above()
 			if !ok || z.ctx.Err() != nil {
 				return

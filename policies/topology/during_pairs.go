@@ -11,18 +11,20 @@ import (
 )
 
 const (
-	// maxPairWork limits the work of enumerating the sequences of two topologies, in simulated tasks:
-	// about a second of one processor. Larger jobs are searched by seeds and random changes alone.
-	maxPairWork = 25_000_000
+	// maxPairWork limits the work of enumerating the sequences of two topologies, as
+	// flow.Evaluator.Work counts it: about a second of one processor, as most are refuted by bounds.
+	// Larger jobs are searched by seeds and random changes alone.
+	maxPairWork = 175_000_000
 	// maxPolishWork limits the work of one local search, likewise.
-	maxPolishWork = 100_000
+	maxPolishWork = 700_000
 	// maxPolished is the number of sequences of two topologies that are improved further.
 	maxPolished = 6
 	// maxListedTopologies limits the topologies that are listed, of which those that are full may be few.
 	maxListedTopologies = 20_000
 
-	// maxAnnealedTasks limits the jobs that are annealed: there, an annealing takes a tenth of a second.
-	maxAnnealedTasks = 300
+	// maxAnnealedWork limits the jobs that are annealed, by the work of simulating one iteration: there,
+	// an annealing takes a tenth of a second.
+	maxAnnealedWork = 2_000
 	// annealShare is the evaluations of one annealing per evaluation of the whole search otherwise.
 	annealShare = 4
 	// coldest is the mean increase that annealing accepts at its end, relative to the iteration without
@@ -96,7 +98,7 @@ func (s *duringSearch) twoTopologies(full bool) [][]int {
 		moments += n
 	}
 	few := func() bool {
-		return len(all)*(len(all)-1)*moments*(moments+1)*len(s.p.Graph.Tasks) <= maxPairWork
+		return float64(len(all))*float64(len(all)-1)*float64(moments*(moments+1))*float64(s.iteration) <= maxPairWork
 	}
 	if !full && few() {
 		return all
@@ -114,7 +116,7 @@ type candidate struct {
 }
 
 // small reports whether a job is so small that sequences are annealed.
-func (s *duringSearch) small() bool { return len(s.p.Graph.Tasks) <= maxAnnealedTasks }
+func (s *duringSearch) small() bool { return s.iteration <= maxAnnealedWork }
 
 // refine improves the search of small jobs: by annealing and local search from several sequences, and by
 // simulating all sequences of two topologies, if these can be enumerated. Its evaluations do not count
@@ -176,14 +178,17 @@ func (s *duringSearch) fullPairs() (best []candidate) {
 // beginnings returns the sequences that a search begins with at any delay: the best of the seeds, and the
 // topology that stays.
 func (s *duringSearch) beginnings() []candidate {
-	before, effort := candidate{s.best, s.value}, s.effort
-	s.best, s.value, s.effort = nil, never, 0
+	before, spent := candidate{s.best, s.value}, s.meter
+	s.best, s.value = nil, never
+	s.restart()
 	s.seed()
-	all := []candidate{{&Sequence{First: slices.Clone(s.static.Circuits)}, s.static.Makespan}}
+	q, value := s.unmoved()
+	all := []candidate{{q, value}}
 	if s.best != nil {
 		all = append(all, candidate{s.best, s.value})
 	}
-	s.best, s.value, s.effort = before.q, before.value, effort
+	s.best, s.value = before.q, before.value
+	s.effort, s.began = spent.effort, spent.began+s.w.Work()-s.meter.began
 	return all
 }
 
@@ -214,12 +219,13 @@ func (s *duringSearch) anneal(hot float64, rng *rand.Rand) {
 }
 
 // polish improves the best sequence by single changes, and by pairs of another moment and another
-// topology, until none helps or the work, in simulated tasks, is done.
-func (s *duringSearch) polish(work int) {
+// topology, until none helps or the work is done.
+func (s *duringSearch) polish(work int64) {
+	began := s.w.Work()
 	for again := true; again; {
 		again = false
 		visit := func(q *Sequence) bool {
-			if work -= len(s.p.Graph.Tasks); work < 0 || s.ctx.Err() != nil {
+			if s.w.Work()-began > work || s.ctx.Err() != nil {
 				return false
 			}
 			q.last()

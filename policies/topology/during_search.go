@@ -5,12 +5,44 @@ import (
 	"slices"
 
 	"sim/engine"
+	"sim/engine/flow"
 )
 
-// seed tries sequences of the shape that pipelines ask for: circuits that others wait for first, all that are of use, and
+// seed tries the sequences that a search begins with: those of a shape that pipelines ask for, and those of rules.
+func (s *duringSearch) seed() {
+	s.seedShapes()
+	s.seedRules()
+}
+
+// seedRules tries the sequences of the rules that move circuits by events, as applied under the service of the search
+// and under fair sharing, which is how they are applied when they are policies of their own. They do not count against
+// the budget of evaluations.
+func (s *duringSearch) seedRules() {
+	defer s.w.SetService(s.service)
+	for _, service := range slices.Compact([]flow.Service{s.service, flow.MaxMin}) {
+		for _, rule := range []func(m *movement) (*Sequence, error){demandMatched, mixnet} {
+			if s.done() {
+				return
+			}
+			s.w.SetService(service)
+			m := &movement{ctx: s.ctx, p: s.p, o: &s.o, static: s.static, high: s.high, w: s.w, play: s.play}
+			q, err := rule(m)
+			s.evaluations += m.spent
+			s.w.SetService(s.service)
+			if err != nil || q == nil { // the rule leaves traffic without a circuit
+				continue
+			}
+			if q.tidy(); len(q.Steps) > 0 && s.allowed(q) {
+				s.consider(q)
+			}
+		}
+	}
+}
+
+// seedShapes tries sequences of the shape that pipelines ask for: circuits that others wait for first, all that are of use, and
 // fewer as soon as their last transfers have ended, or sooner by the delay or half of it, when the rest get the ports
 // that become free; back at the end of the iteration, or when the rest have ended at either pod.
-func (s *duringSearch) seed() {
+func (s *duringSearch) seedShapes() {
 	for _, lead := range []engine.Time{0, s.play.Delay / 2, s.play.Delay} {
 		for keep := range mostKept {
 			for most := max(2, keep+1); most < mostKept+2; most++ {

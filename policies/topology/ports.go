@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 
 	"sim/engine"
@@ -38,7 +39,22 @@ type portSaver struct {
 // newSaver returns a saver of ports under a condition, with the budget of o. A search may end the work early.
 func (p *Problem) newSaver(ctx context.Context, k keeping, service flow.Service, o *Options, search allowance) *portSaver {
 	search.MaxEvaluations = budgetOf(o)
+	if p.hop != nil && search.work == 0 {
+		search.work = min(search.MaxEvaluations, math.MaxInt64/oneHopPortWork) * oneHopPortWork
+	}
 	return &portSaver{keeping: k, p: p, service: service, meter: meter{allowance: search, ctx: ctx}}
+}
+
+// oneHopPortWork limits the work of saving ports per evaluation that it may spend, as flow.Evaluator.Work counts it, if
+// demand is one-hop: all transfers are then under way together, so that a simulation takes long.
+const oneHopPortWork = 5_000
+
+// fewest returns a topology that each one within the limit has all circuits of.
+func (s *portSaver) fewest() []int {
+	if s.p.hop != nil {
+		return s.p.hop.circuits(s.limit)
+	}
+	return s.p.ones()
 }
 
 // budgetOf returns the evaluations that may be spent on ports.
@@ -111,8 +127,7 @@ func (s *portSaver) run(x []int) {
 		return
 	}
 	if s.p.hop != nil {
-		// every topology within the limit has at least these circuits of each bundle
-		few := s.p.hop.circuits(s.limit)
+		few := s.fewest()
 		if c, ok := s.within(few); ok {
 			s.circuits, s.makespan, s.bound = few, c, s.p.used(few)*s.p.Fabric.Copies
 			return

@@ -63,7 +63,7 @@ func (s *portSaver) seek(want wanted, ceiling int) *portSearch {
 	}
 	q.split = s.p.inner()
 	q.outer = s.p.links(func(e int) bool { return !q.split[e] })
-	if forks(s.service) {
+	if forks(s.service) && s.p.hop == nil {
 		q.forker = s.p.evaluator(s.ctx, s.service)
 	}
 	return q
@@ -77,7 +77,7 @@ func (q *portSearch) close() {
 
 // run looks until nothing is left or the budget ends.
 func (q *portSearch) run() {
-	q.push(q.p.ones(), slices.Clone(q.p.Useful), 0)
+	q.push(q.fewest(), slices.Clone(q.p.Useful), 0)
 	left := q.open.explore(func(ports int) bool { return ports > q.ceiling || q.enough() }, q.over, func(b *box[int]) bool {
 		if q.undercut(b.lo) {
 			return true
