@@ -27,6 +27,10 @@ func (p *page) moves(sim *result.Simulation) {
 		t.Row(p.fold(m.When, 30), u.Of(m.AtS), u.Of(m.UpS), strings.Join(what, "\n"))
 	}
 	p.table(t)
-	p.note("What is released stops at once, what is set up carries from the time told, and all else goes on. With the best circuits that stay the iteration takes %s: moving them saves %s.",
-		u.Of(sim.UnchangedS), u.Of(sim.UnchangedS-sim.MakespanS))
+	effect, change := "saves", sim.UnchangedS-sim.MakespanS
+	if change < 0 {
+		effect, change = "costs", -change
+	}
+	p.note("What is released stops at once, what is set up carries from the time told, and all else goes on. With the best circuits that stay the iteration takes %s: moving them %s %s.",
+		u.Of(sim.UnchangedS), effect, u.Of(change))
 }
