@@ -16,6 +16,13 @@ var trafficCases = []correctedCase{
 		check:  metricIs("completion_s", map[string]float64{"swing": 480e-6, "bucket": 480e-6, "multi-ring": 480e-6}),
 	},
 	{
+		name:   "parallel-links-routed",
+		args:   []string{"run", "@/parallel-links.toml", "--set", "workload.kind=\"all-reduce\"", "--set", "policy.collectives=[\"bidirectional-ring\"]"},
+		before: "1.92 ms: direct hops share links with routed ones while parallel links are idle",
+		right:  "960 us: all transfers have full rate, three quarters of 32 MB each way and in each half",
+		check:  metricIs("completion_s", map[string]float64{"bidirectional-ring": 960e-6}),
+	},
+	{
 		name:   "allreduce-axis2",
 		args:   []string{"run", "@/allreduce-axis2.toml"},
 		before: "120.96 us",
