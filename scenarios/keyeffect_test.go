@@ -153,3 +153,12 @@ var effectScenarios = []struct {
 	{"pods matrix", "seed=3\n[fabric]\nkind=\"ocs-pods\"\npods=3\ngpus_per_pod=2\nport_bandwidth=\"100Gbps\"\nports_per_pod=7\n[workload]\nkind=\"matrix\"\nmatrix=[[0,0,70000,1,0,100],[0,0,0,50000,1,1],[9,0,0,0,5,5000],[1000,2,3,0,5,5],[1,1,1,1,0,1],[1,1,1,1,50000,0]]\n[policy]\nallocators=[\"delta-fast\"]\n", nil},
 	{"pods all-reduce call packet", "seed=3\n[fabric]\nkind=\"ocs-pods\"\npods=3\ngpus_per_pod=2\nport_bandwidth=\"400Gbps\"\nports_per_pod=5\n[workload]\nkind=\"all-reduce\"\nmessage=\"300KB\"\n[policy]\nallocators=[\"uniform\"]\ncollective=\"ring\"\n[engine]\nlevel=\"packet\"\n", nil},
 }
+
+// A call that multi-ring does not serve, because its links join the ranks into no ring of its kind, is refused when it is
+// checked, as the run would.
+func TestMultiRingIsChecked(t *testing.T) {
+	const text = "[fabric]\nkind=\"graph\"\nedges=[[0,1],[1,2],[2,0],[0,2],[0,2],[1,2],[0,1],[2,0]]\n[workload]\nkind=\"all-reduce\"\n[policy]\ncollectives=[\"multi-ring\"]\n"
+	if _, err := Parse("ring.toml", []byte(text), nil); err == nil || !strings.Contains(err.Error(), "join into a ring") {
+		t.Errorf("got %v, want a refusal", err)
+	}
+}

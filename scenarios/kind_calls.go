@@ -261,6 +261,9 @@ func checkAlgorithms(c *checker, problem *collective.Problem) {
 	}
 }
 
+// maxSearchedRanks bounds the calls that are searched when they are checked, which takes less than a second.
+const maxSearchedRanks = 256
+
 // errPorts is wrapped where an algorithm joins a pod with more pods than it has ports.
 var errPorts = fmt.Errorf("%w: too few ports", calls.ErrTooLarge)
 
@@ -268,7 +271,7 @@ var errPorts = fmt.Errorf("%w: too few ports", calls.ErrTooLarge)
 // cannot hold its transfers.
 func fitsCall(ctx context.Context, s *Scenario, p *collective.Problem) error {
 	if s.leaves().policies != "allocators" {
-		if row, err := collective.ByName(s.Policy.Calls.Collective); err == nil && row.Searches {
+		if row, err := collective.ByName(s.Policy.Calls.Collective); err == nil && row.Searches && !(row.Late && len(p.Group) <= maxSearchedRanks) {
 			ended, cancel := context.WithCancel(ctx) // whether it serves the call is known before the search
 			cancel()
 			ctx = ended

@@ -119,7 +119,9 @@ type Row struct {
 	Divides bool
 	// Searches reports whether it looks for rings or trees before it sends, which takes long on large networks.
 	Searches bool
-	expand   func(b *builder, j *job) error
+	// Late says that whether it serves a call is known after its search only.
+	Late   bool
+	expand func(b *builder, j *job) error
 }
 
 // passes is the option of algorithms that pass data on in pieces, where they do.
@@ -129,7 +131,7 @@ const passes = "chunk if workload.kind=broadcast|reduce"
 var Table = []Row{
 	{Name: "ring", Doc: "blocks go round a ring of the ranks in order (Patarasuk and Yuan 2009)", Reads: []string{passes}, expand: oneRing},
 	{Name: "bidirectional-ring", Doc: "half of each block goes round each way", Reads: []string{passes}, expand: bothWays},
-	{Name: "multi-ring", Doc: "parts of each block go both ways round edge-disjoint rings over all links; regular graphs best", Reads: []string{passes}, Searches: true, expand: multiRing},
+	{Name: "multi-ring", Doc: "parts of each block go both ways round edge-disjoint rings over all links; regular graphs best", Reads: []string{passes}, Searches: true, Late: true, expand: multiRing},
 	{Name: "bucket", Doc: "rings along each axis of a torus in turn, all axes at once (Sack and Gropp 2015)", expand: bucket},
 	{Name: "halving-doubling", Doc: "halves exchanged at distances that halve, and then double (Thakur et al. 2005); powers of two", expand: halvingDoubling},
 	{Name: "swing", Doc: "halves exchanged at distances 1, 1, 3, 5 ... along all axes at once (De Sensi et al. 2024); powers of two", expand: swing},
