@@ -52,6 +52,7 @@ var allowed = map[string]string{
 	"scenarios/assembly/circuits/keys.go joint": "the table of what several jobs share",
 	"scenarios/check_moves.go rotor":            "its options, which are held against a fabric's delay",
 	"scenarios/outputs.go route-optimised":      "a key of earlier versions, and the table that a flag needs",
+	"scenarios/check_moves.go delta-fast":       "the table of options that all allocators read which save ports",
 	"scenarios/check_scaleup.go uniform":        "sizes of messages",
 	"scenarios/check_torus.go uniform":          "sizes of messages",
 	"workloads/training/spec.go uniform":        "sizes of messages",

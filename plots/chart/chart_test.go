@@ -93,7 +93,7 @@ func TestChartErrors(t *testing.T) {
 
 func infinite() *result.Sweep {
 	s := bandwidthSweep()
-	s.Cells[0].Metrics["nct"] = math.Inf(1)
+	s.Cells[0].Metrics["nct"] = 1e300
 	return s
 }
 
