@@ -4,6 +4,8 @@ package cli
 
 import (
 	"context"
+	"crypto/sha256"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -22,6 +24,8 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"sim/scenarios/result"
 )
 
 // browsed are the reports that are opened: what is run for each, and the views that it must have, in order.
@@ -89,7 +93,7 @@ func reported(t *testing.T, runs [][]string, flags []string) (dirs []string, fil
 		dir := []string{"before", "after"}[i]
 		succeed(t, append(slices.Clone(args), "--no-plots", "--out", dir))
 		dirs = append(dirs, dir)
-		stopClocks(t, filepath.Join(dir, "timings.json"))
+		stopClocks(t, dir)
 	}
 	succeed(t, slices.Concat([]string{"report"}, dirs, flags, []string{"-o", "report.html"}))
 	file, err := filepath.Abs("report.html")
@@ -101,13 +105,23 @@ func reported(t *testing.T, runs [][]string, flags []string) (dirs []string, fil
 
 var seconds = regexp.MustCompile(`_s": [0-9.e+-]+`)
 
-// stopClocks makes all times of a run's timings the same, by whose length columns would differ.
-func stopClocks(t *testing.T, path string) {
+// stopClocks makes all times of the timings in dir the same, by whose length columns would differ, and changes their
+// digest in the manifest with them.
+func stopClocks(t *testing.T, dir string) {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	if err == nil {
-		err = os.WriteFile(path, seconds.ReplaceAll(text, []byte(`_s": 0.123`)), 0o666)
+	timings, manifest := filepath.Join(dir, result.TimingsFile), filepath.Join(dir, result.ManifestFile)
+	text, err := os.ReadFile(timings)
+	if err != nil {
+		t.Fatal(err)
 	}
+	stopped := seconds.ReplaceAll(text, []byte(`_s": 0.123`))
+	sums, err := os.ReadFile(manifest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := func(data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data)) }
+	err = errors.Join(os.WriteFile(timings, stopped, 0o666),
+		os.WriteFile(manifest, []byte(strings.ReplaceAll(string(sums), sum(text), sum(stopped))), 0o666))
 	if err != nil {
 		t.Fatal(err)
 	}
