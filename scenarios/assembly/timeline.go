@@ -51,9 +51,9 @@ func (a *Timed) Timeline(limit int) *result.Timeline {
 	}
 	all := shown
 	if len(shown) > limit {
-		sample := result.Sample(len(shown), limit, func(i int) result.Timed {
+		sample := result.Sample(len(shown), limit, func(i int) result.TaskInterval {
 			id := shown[i]
-			return result.Timed{Start: float64(t.Start[id]), End: float64(t.End[id]), Critical: critical[id]}
+			return result.TaskInterval{Start: float64(t.Start[id]), End: float64(t.End[id]), Critical: critical[id]}
 		})
 		end := engine.Time(0)
 		kept := shown[:0:0]

@@ -160,7 +160,9 @@ func (p *page) cells(s *result.Sweep, t *result.SweepTimings, metric string) {
 		p.line("... and %s more, in metrics.csv", text.Count(rest))
 	}
 	if s.ReferenceDiffers(&shown) {
-		p.wrapped("%s is relative to an ideal fabric that differs between rows, so rows cannot be ranked by it; --metric makespan_s compares them", metric)
+		if absolute, err := SweepMetric(s, nil, ""); err == nil {
+			p.wrapped("%s is relative to an ideal fabric that differs between rows, so rows cannot be ranked by it; --metric %s compares them", metric, absolute)
+		}
 	}
 	for _, note := range notes {
 		if note = metric + ": " + note; partly {

@@ -17,8 +17,8 @@ const (
 	windowsPerSample = 16
 )
 
-// Timed is a task as Sample sees it. Start and End may have any unit.
-type Timed struct {
+// TaskInterval is a task as Sample sees it. Start and End may have any unit.
+type TaskInterval struct {
 	Start, End float64
 	Critical   bool // on the critical path
 }
@@ -37,7 +37,7 @@ type TaskSample struct {
 // that overlap with some time windows. The windows have one length. They are tried in the order
 // first, last, middle, quarters and so on, so that the beginning and the end are shown, and a
 // window that would exceed max is left out as a whole.
-func Sample(n, max int, task func(i int) Timed) TaskSample {
+func Sample(n, max int, task func(i int) TaskInterval) TaskSample {
 	selected := make([]bool, n)
 	end := 0.0
 	for i := range n {
@@ -247,7 +247,7 @@ func sampled(tracks []Track, n, max int) ([]Track, string) {
 			spans, end = append(spans, s), math.Max(end, s.EndS)
 		}
 	}
-	sample := Sample(n, max, func(i int) Timed { return Timed{spans[i].StartS, spans[i].EndS, spans[i].Critical} })
+	sample := Sample(n, max, func(i int) TaskInterval { return TaskInterval{spans[i].StartS, spans[i].EndS, spans[i].Critical} })
 	out := slices.Clone(tracks)
 	next := 0
 	for i := range out {

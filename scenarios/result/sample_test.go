@@ -14,15 +14,15 @@ import (
 func TestSample(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 300).Draw(t, "tasks")
-		tasks := make([]Timed, n)
+		tasks := make([]TaskInterval, n)
 		end := 0.0
 		for i := range tasks {
 			start := rapid.Float64Range(0, 100).Draw(t, "start")
-			tasks[i] = Timed{start, start + rapid.Float64Range(0, 5).Draw(t, "duration"), rapid.IntRange(0, 9).Draw(t, "critical") == 0}
+			tasks[i] = TaskInterval{start, start + rapid.Float64Range(0, 5).Draw(t, "duration"), rapid.IntRange(0, 9).Draw(t, "critical") == 0}
 			end = math.Max(end, tasks[i].End)
 		}
 		max := rapid.IntRange(1, n).Draw(t, "max")
-		sample := Sample(n, max, func(i int) Timed { return tasks[i] })
+		sample := Sample(n, max, func(i int) TaskInterval { return tasks[i] })
 		selected, windows := sample.Selected, sample.Windows
 		others := 0
 		for i, s := range tasks {
@@ -40,7 +40,7 @@ func TestSample(t *testing.T) {
 		if others > max {
 			t.Fatalf("%d tasks that are not critical are selected, want at most %d", others, max)
 		}
-		if others == 0 && max > 0 && slices.ContainsFunc(tasks, func(k Timed) bool { return !k.Critical }) {
+		if others == 0 && max > 0 && slices.ContainsFunc(tasks, func(k TaskInterval) bool { return !k.Critical }) {
 			t.Fatalf("none of the tasks that are not critical is selected, want up to %d", max)
 		}
 		if max == n && sample.Stride == 0 && (len(windows) != 1 || windows[0] != [2]float64{0, 1}) {
@@ -52,7 +52,7 @@ func TestSample(t *testing.T) {
 // TestSampleShowsBothEnds: of 100,000 tasks in a row, a sample of 10,000 has the first and the last.
 func TestSampleShowsBothEnds(t *testing.T) {
 	const n = 100_000
-	sample := Sample(n, n/10, func(i int) Timed { return Timed{float64(i), float64(i + 1), false} })
+	sample := Sample(n, n/10, func(i int) TaskInterval { return TaskInterval{float64(i), float64(i + 1), false} })
 	selected, windows := sample.Selected, sample.Windows
 	if !selected[0] || !selected[n-1] {
 		t.Errorf("the first task is selected: %v, the last: %v, want both", selected[0], selected[n-1])
