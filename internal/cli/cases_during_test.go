@@ -7,8 +7,8 @@ import (
 	"math"
 	"path/filepath"
 	"strings"
+	"time"
 
-	"sim/engine/units"
 	"sim/scenarios"
 	"sim/scenarios/result"
 )
@@ -162,7 +162,7 @@ func breakEvenAt(delay, before string) correctedCase {
 				return "", err
 			}
 			now := fmt.Sprintf("%.4f ms, %s", 1e3*got.breakEven, got.moves)
-			d, err := units.ParseTime(delay)
+			d, err := time.ParseDuration(delay)
 			if err != nil {
 				return now, err
 			}
