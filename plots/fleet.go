@@ -42,7 +42,7 @@ func chipTimeFigure(doc *result.Document, d *result.Detail) []sheet.Figure {
 	}
 	slices.SortFunc(names[1:], func(a, b string) int { return cmp.Or(cmp.Compare(sums[b], sums[a]), cmp.Compare(a, b)) })
 	t := &trackChart{count: len(doc.Rows), size: sheet.NumberSize + 1.5}
-	s := sheet.Sheet{Title: "Where chip-time goes", Lead: keptLead(doc, wanted), Subtitle: d.Title}
+	s := sheet.Sheet{Title: "Where chip-time goes", Subtitle: d.Title}
 	var ticks plot.ConstantTicks
 	for k, name := range names {
 		shade, words := sheet.Blue, "work that is kept"
@@ -68,25 +68,6 @@ func chipTimeFigure(doc *result.Document, d *result.Detail) []sheet.Figure {
 	sheet.SetRange(&p.X, 0, 100)
 	s.Blocks = []sheet.Block{{Plots: []*plot.Plot{p}, Height: vg.Length(max(60, 36*len(doc.Rows)))}}
 	return []sheet.Figure{s.Figure("chip-time")}
-}
-
-// keptLead says whose chips do most work that is kept, and whose least.
-func keptLead(doc *result.Document, wanted string) string {
-	best, worst := &doc.Rows[0], &doc.Rows[0]
-	for i := range doc.Rows {
-		r := &doc.Rows[i]
-		if r.Metrics[wanted] > best.Metrics[wanted] {
-			best = r
-		}
-		if r.Metrics[wanted] < worst.Metrics[wanted] {
-			worst = r
-		}
-	}
-	out := fmt.Sprintf("Under %s %s of chip-time is work that is kept", sheet.Plain(best.Policy), sheet.Percent(best.Metrics[wanted]))
-	if worst != best {
-		out += fmt.Sprintf(", under %s %s", sheet.Plain(worst.Policy), sheet.Percent(worst.Metrics[wanted]))
-	}
-	return out + "."
 }
 
 // looks are those of spans of cubes, in the order of the legend.
@@ -140,7 +121,7 @@ func cubesOf(policy, title string, f *result.Fleet) sheet.Figure {
 			all += min(x.EndS, f.UntilS) - max(x.StartS, f.FromS)
 		}
 	}
-	s.Lead = fmt.Sprintf("Jobs have the cubes of the first pod for %s of these %s.", sheet.Percent(all/day0/float64(len(f.Cubes))), sheet.Duration(day0, 3))
+	s.Notes = append(s.Notes, fmt.Sprintf("Jobs have the cubes of the first pod for %s of these %s.", sheet.Percent(all/day0/float64(len(f.Cubes))), sheet.Duration(day0, 3)))
 	p.X.Label.Text = "day"
 	sheet.SetRange(&p.X, f.FromS/day, f.UntilS/day)
 	s.Blocks = []sheet.Block{{Plots: []*plot.Plot{p}, Height: vg.Length(8 * len(f.Cubes))}}
@@ -164,8 +145,8 @@ func stillFigure(_ *result.Document, d *result.Detail) []sheet.Figure {
 		return nil
 	}
 	s := sheet.Sheet{
-		Title: "What is free of a pod", Lead: fmt.Sprintf("Day %.2f, when most cubes that are free are outside the largest slice that fits: %d under %s.", at/86400, worst, whose), Subtitle: d.Title,
-		Notes: []string{"A square is a cube, four layers of a grid of 4x4x4 side by side. Jobs are coloured by the size of their slice; white is free."},
+		Title: fmt.Sprintf("What is free of a pod on day %.2f", at/86400), Subtitle: d.Title,
+		Notes: []string{fmt.Sprintf("Most free cubes are outside the largest slice that fits on that day: %d under %s.", worst, whose), "A square is a cube, four layers of a grid of 4x4x4 side by side. Jobs are coloured by the size of their slice; white is free."},
 	}
 	seen := map[string]bool{}
 	for i := range d.Policies {

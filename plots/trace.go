@@ -145,7 +145,7 @@ func traceFigure(p *result.Simulation, subtitle, name, title string) []sheet.Fig
 		return nil
 	}
 	tracks := p.Tracks[:min(len(p.Tracks), shown)]
-	s := sheet.Sheet{Title: title, Lead: workLead(p), Subtitle: subtitle, Legend: kindLegend(tracks)}
+	s := sheet.Sheet{Title: title, Subtitle: subtitle, Legend: kindLegend(tracks)}
 	if len(p.Tracks) > len(tracks) {
 		s.Notes = append(s.Notes, fmt.Sprintf("The first %d of %d stages are shown.", len(tracks), len(p.Tracks)))
 	}
@@ -157,7 +157,7 @@ func traceFigure(p *result.Simulation, subtitle, name, title string) []sheet.Fig
 		sheet.Head(q, head)
 		return q
 	}
-	whole := add("The whole iteration: "+sheet.Duration(p.MakespanS, 4), 0, end, 10, true)
+	whole := add("The whole iteration: "+sheet.Duration(p.MakespanS, 4)+computing(p), 0, end, 10, true)
 	s.Blocks = []sheet.Block{{Plots: []*plot.Plot{whole}, Height: height}}
 	if z := zoom(tracks, end); z != nil {
 		first := add("Start of the iteration", z.start[0], z.start[1], 5, false)
@@ -167,30 +167,20 @@ func traceFigure(p *result.Simulation, subtitle, name, title string) []sheet.Fig
 	return []sheet.Figure{s.Figure(name)}
 }
 
-// workLead says what share of an iteration stages compute, and what ends it.
-func workLead(p *result.Simulation) string {
-	if !(p.MakespanS > 0) {
-		return ""
-	}
-	busy, last := 0.0, result.Span{}
-	stage := ""
-	for i, s := range spans(p.Tracks) {
+// computing words the mean share of an iteration for which stages compute; "" if tasks of a stage overlap, as in traces
+// of other tools.
+func computing(p *result.Simulation) string {
+	busy := 0.0
+	for _, s := range spans(p.Tracks) {
 		if isWork(s) {
 			busy += s.EndS - s.StartS
 		}
-		if s.EndS > last.EndS {
-			last, stage = s, sheet.Plain(p.Tracks[i].Name)
-		}
 	}
-	k, share := kindOf(last.Kind), busy/p.MakespanS/float64(len(p.Tracks))
-	out := fmt.Sprintf("Stages compute for %s of %s", sheet.Percent(share), sheet.Duration(p.MakespanS, 4))
-	if !(share <= 1) { // several tasks at once, as of other tools' traces
-		out = "The iteration takes " + sheet.Duration(p.MakespanS, 4)
+	share := busy / p.MakespanS / float64(len(p.Tracks))
+	if !(share <= 1) {
+		return ""
 	}
-	if k.Words != "" && stage != "" {
-		out += fmt.Sprintf("; what ends last is the %s of %s", k.Words, stage)
-	}
-	return out + "."
+	return ", of which stages compute for " + sheet.Percent(share)
 }
 
 // lastEnd is when the last of the spans that count ends.
