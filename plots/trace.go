@@ -33,6 +33,13 @@ var kinds = []Kind{
 	{"pp-forward", "activations to the next stage", sheet.Blue, 1},
 	{"pp-backward", "gradients to the stage before", sheet.Purple, 2},
 	{"dp", "gradient synchronisation", sheet.Green, 3},
+	{"part of a cube", "part of a cube", sheet.BlueTint, 0},
+	{"one cube", "one cube", sheet.SkyBlue, 0},
+	{"2 to 4 cubes", "2 to 4 cubes", sheet.Green, 0},
+	{"5 to 16 cubes", "5 to 16 cubes", sheet.Blue, 0},
+	{"more than 16 cubes", "more than 16 cubes", sheet.Purple, 0},
+	{"down", "down", sheet.Vermillion, 0},
+	{"maintenance", "maintenance", sheet.Orange, 0},
 }
 
 // kindOf returns how spans of a kind look.
@@ -95,7 +102,7 @@ func kindLegend(tracks []result.Track) []sheet.Entry {
 		}
 		legend = append(legend, sheet.Entry{Text: text, Sample: sheet.Box(sheet.Dim, 1)})
 	}
-	return append(legend, sheet.Entry{Text: "end of the iteration", Sample: sheet.Stroke(endLine)})
+	return legend
 }
 
 // traceFigures shows who works when: the simulation on the ideal fabric and that of the policy with the least makespan.
@@ -145,7 +152,8 @@ func traceFigure(p *result.Simulation, subtitle, name, title string) []sheet.Fig
 		return nil
 	}
 	tracks := p.Tracks[:min(len(p.Tracks), shown)]
-	s := sheet.Sheet{Title: title, Subtitle: subtitle, Legend: kindLegend(tracks)}
+	s := sheet.Sheet{Title: title, Subtitle: subtitle,
+		Legend: append(kindLegend(tracks), sheet.Entry{Text: "end of the iteration", Sample: sheet.Stroke(endLine)})}
 	if len(p.Tracks) > len(tracks) {
 		s.Notes = append(s.Notes, fmt.Sprintf("The first %d of %d stages are shown.", len(tracks), len(p.Tracks)))
 	}
