@@ -10,6 +10,7 @@ import (
 	"sim/scenarios/assembly"
 	"sim/scenarios/assembly/calls"
 	"sim/scenarios/assembly/circuits"
+	"sim/scenarios/assembly/composition"
 	"sim/scenarios/assembly/fleets"
 	"sim/scenarios/assembly/paths"
 	"sim/scenarios/assembly/plans"
@@ -77,7 +78,7 @@ func listDecisions() []decision {
 			},
 			build: func(ctx context.Context, s *Scenario, _ int) (assembly.System, error) {
 				return withBest(ctx, s, func(ctx context.Context, s *Scenario) (assembly.System, error) {
-					return onTiers(ctx, s, func(s *Scenario, longer assembly.Longer) (assembly.System, error) {
+					return onTiers(ctx, s, func(s *Scenario, longer composition.Longer) (assembly.System, error) {
 						on := s.links()
 						on.Longer = longer
 						return paths.New(ctx, on)
@@ -134,7 +135,7 @@ func listDecisions() []decision {
 
 func buildPods(ctx context.Context, s *Scenario, workers int) (assembly.System, error) {
 	return withBest(ctx, s, func(ctx context.Context, s *Scenario) (assembly.System, error) {
-		return onTiers(ctx, s, func(s *Scenario, longer assembly.Longer) (assembly.System, error) {
+		return onTiers(ctx, s, func(s *Scenario, longer composition.Longer) (assembly.System, error) {
 			on := s.pods()
 			on.Longer = longer
 			return circuits.New(ctx, on, workers)

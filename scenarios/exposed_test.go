@@ -6,9 +6,6 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
-
-	"sim/engine"
-	"sim/scenarios/assembly"
 )
 
 // tensorStep is a step whose only communication is tensor-parallel calls.
@@ -134,19 +131,6 @@ func TestExposedIsNotNegative(t *testing.T) {
 					t.Errorf("%s of %s is %g s on\n%s", metric, row.Policy, value, text)
 				}
 			}
-		}
-	}
-}
-
-// TestExposedTime: work that would end later without the time of some transfers, as under rules by which links share, is
-// exposed to none of it.
-func TestExposedTime(t *testing.T) {
-	for _, c := range []struct {
-		end, without engine.Time
-		want         float64
-	}{{5, 2, 3e-12}, {5, 5, 0}, {5, 7, 0}} {
-		if got := assembly.ExposedTime(c.end, c.without); got != c.want {
-			t.Errorf("work that ends at %v, and at %v without, is exposed for %g s, want %g", c.end, c.without, got, c.want)
 		}
 	}
 }

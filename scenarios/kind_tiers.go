@@ -11,6 +11,7 @@ import (
 	"sim/policies/collective"
 	"sim/policies/reconfigure"
 	"sim/scenarios/assembly"
+	"sim/scenarios/assembly/composition"
 	"sim/scenarios/assembly/inner"
 	"sim/scenarios/assembly/links"
 	"sim/scenarios/assembly/paths"
@@ -349,7 +350,7 @@ func (s *Scenario) callTiers() (all []inner.Tier) {
 }
 
 // onTiers makes the system of s, whose outermost tier's is made by build.
-func onTiers(ctx context.Context, s *Scenario, build func(*Scenario, assembly.Longer) (assembly.System, error)) (assembly.System, error) {
+func onTiers(ctx context.Context, s *Scenario, build func(*Scenario, composition.Longer) (assembly.System, error)) (assembly.System, error) {
 	if len(s.Tiers) == 0 || s.jointly() {
 		return build(s, nil)
 	}
@@ -357,7 +358,7 @@ func onTiers(ctx context.Context, s *Scenario, build func(*Scenario, assembly.Lo
 	if s.Engine.Level != "packet" {
 		packet = 0
 	}
-	return inner.NewSystem(ctx, s.Workload.Spec, s.callTiers(), s.Seed, packet, s.Fabric.Kind, func(longer assembly.Longer) (assembly.System, error) { return build(s, longer) })
+	return inner.NewSystem(ctx, s.Workload.Spec, s.callTiers(), s.Seed, packet, s.Fabric.Kind, func(longer composition.Longer) (assembly.System, error) { return build(s, longer) })
 }
 
 // tiersTOML is TOML of a scenario of tiers.

@@ -13,6 +13,7 @@ import (
 	"sim/policies/topology"
 	"sim/scenarios/assembly"
 	"sim/scenarios/assembly/calls"
+	"sim/scenarios/assembly/composition"
 	"sim/scenarios/assembly/links"
 	"sim/workloads/training"
 )
@@ -25,6 +26,7 @@ type instance struct {
 	tiers   *links.Tiers        // inside pods; nil where these have none
 	first   []int               // of a pod's links, the first of each tier, and behind the last
 	it      *training.Iteration // whose graph that is; nil of traffic
+	base    []engine.Task       // of it, before calls inside inner tiers lengthened its passes; nil without these
 	rank    []int32             // by task of a trace the rank that it is of; nil of other work
 	pods    *fabric.Pods
 	optical *fabric.Optical // circuits with the routes of graph
@@ -34,7 +36,7 @@ type instance struct {
 	reduced  *engine.Graph // the inter-pod DAG: decisions are made on it
 	origin   []int32       // tasks of graph behind those of reduced
 	calls    *calls.Step   // what expanded those of a training step; nil where they are not in the graph
-	assembly.Ideal
+	composition.Ideal
 	best *engine.Trace // of the complete DAG on the ideal fabric
 	// provisioned are the circuits that made the reference; nil where the ideal fabric did.
 	provisioned []int
@@ -117,10 +119,10 @@ func place(ctx context.Context, s *Scenario, spec training.Spec, x training.Exte
 	if err != nil {
 		return nil, err
 	}
-	if err := assembly.OrEnded(ctx, s.Longer.Lengthen(ctx, it)); err != nil {
-		return nil, err
-	}
 	in := &instance{s: s, graph: it.Graph, it: it, calls: e}
+	if in.base, err = s.Longer.Lengthen(ctx, it); err != nil {
+		return nil, assembly.OrEnded(ctx, err)
+	}
 	if in.pods, err = it.Place(l); err != nil {
 		return nil, err
 	}
@@ -138,7 +140,7 @@ func (in *instance) connect(ctx context.Context) (err error) {
 			return err
 		}
 		if late := in.pods.Late(in.graph); late != nil {
-			if in.graph, err = assembly.Delayed(in.graph, late); err != nil {
+			if in.graph, err = composition.Delayed(in.graph, late); err != nil {
 				return err
 			}
 		}
@@ -185,18 +187,18 @@ func (in *instance) compare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if in.Ideal, err = assembly.NewIdeal(ctx, in.reduced, n, r); err != nil {
+	if in.Ideal, err = composition.NewIdeal(ctx, in.reduced, n, r); err != nil {
 		return err
 	}
 	if in.calls != nil || in.s.Workload.Trace != nil { // those inside pods are communication, whether they are merged or not
 		none := &engine.Routes{Start: make([]int32, len(in.graph.Tasks)+1)}
-		compute, err := flow.Run(ctx, assembly.ComputeOnly(in.plain), in.optical.Network, none, flow.Options{})
+		compute, err := flow.Run(ctx, composition.ComputeOnly(in.plain), in.optical.Network, none, flow.Options{})
 		if err != nil {
 			return err
 		}
 		in.Times.Compute = compute.Makespan
 	}
-	if !assembly.Meets(in.Times.Ideal, in.Bound) {
+	if !composition.Meets(in.Times.Ideal, in.Bound) {
 		// no rule is always best: what circuits can do the ideal fabric can
 		o, err := in.problem.Optimum(ctx, in.s.Seed, in.tailed())
 		if err != nil {

@@ -7,7 +7,6 @@ import (
 	"sim/engine"
 	"sim/engine/flow"
 	"sim/policies/collective"
-	"sim/scenarios/assembly"
 	"sim/scenarios/assembly/calls"
 	"sim/scenarios/assembly/links"
 	"sim/workloads/training"
@@ -88,76 +87,4 @@ func (in *instance) alone(ctx context.Context) ([]engine.Time, error) {
 		}
 	}
 	return alone, nil
-}
-
-// exposed measures what the calls of each dimension expose: how much sooner the iteration would end, at the row's level and
-// on the same circuits, if they took no time.
-func (d *decided) exposed(ctx context.Context) error {
-	in := d.in
-	if in.calls == nil {
-		return nil
-	}
-	for _, dim := range training.Dims {
-		g, any := assembly.Without(in.plain, func(task int32) bool { m := &in.it.Meta[task]; return m.Called && m.Phase == dim })
-		name := dim.String() + "_exposed_s"
-		switch {
-		case !any:
-			continue
-		case d.Moves.Moving():
-			d.row.Labels[name] = "undefined: circuits move when transfers end, and without these calls they would move at other times"
-			continue
-		}
-		without, err := d.variant(ctx, g, nil)
-		if err != nil {
-			return fmt.Errorf("without calls of %s: %w", dim, err)
-		}
-		d.row.Metrics[name] = assembly.ExposedTime(d.end(), without)
-	}
-	return nil
-}
-
-// variant returns when the work ends on the decided circuits, which do not move, at the row's level: with graph g in place
-// of the job's, whose tasks it has, and with the resources that twice selects at double rate (nil is none). Resources are
-// those of the network of the circuits.
-func (d *decided) variant(ctx context.Context, g *engine.Graph, twice func(resource int32) bool) (end engine.Time, err error) {
-	in := d.in
-	n, err := in.optical.Provision(d.Circuits)
-	if err != nil {
-		return 0, err
-	}
-	if twice != nil {
-		n = assembly.Faster(n, 1) // a copy
-		for i := range n.Links {
-			if twice(int32(i)) {
-				n.Links[i].Rate *= 2
-			}
-		}
-		for i := range n.Groups {
-			if twice(n.GroupResource(int32(i))) {
-				n.Groups[i].Rate *= 2
-			}
-		}
-	}
-	routes := &engine.Routes{Start: make([]int32, len(g.Tasks)+1)}
-	for i := range g.Tasks {
-		if g.Tasks[i].Kind == engine.Transfer {
-			routes.Uses = append(routes.Uses, in.optical.Routes.Of(int32(i))...)
-		}
-		routes.Start[i+1] = int32(len(routes.Uses))
-	}
-	delayed := g
-	if late := in.pods.Late(g); late != nil {
-		if delayed, err = assembly.Delayed(g, late); err != nil {
-			return 0, err
-		}
-	}
-	fluid, err := flow.Run(ctx, delayed, n, routes, flow.Options{Service: d.Service, Tails: in.tails(d.Decision), Rates: d.packets != nil})
-	if err != nil || d.packets == nil {
-		return fluid.Makespan, err
-	}
-	out, _, err := in.packetsOf(ctx, g, fluid, n, nil)
-	if err != nil {
-		return 0, err
-	}
-	return out.trace.Makespan, nil
 }

@@ -11,6 +11,7 @@ import (
 	"sim/engine/flow"
 	"sim/policies/topology"
 	"sim/scenarios/assembly"
+	"sim/scenarios/assembly/composition"
 	"sim/scenarios/result"
 )
 
@@ -30,11 +31,16 @@ func (s *Scenario) options(workers int) topology.Options {
 // decided is a decision with its simulation on the complete DAG and what was measured of it.
 type decided struct {
 	*topology.Decision
-	in      *instance
-	fluid   *engine.Trace
-	packets *podPackets // nil at level flow
+	in    *instance
+	fluid *engine.Trace
+	run   *composition.Run
+	slack engine.Time     // that packets may need beside the fluid; 0 if no bound is known
+	moves *topology.Moves // with the moments at which circuits moved with packets; nil where none do
 	measured
 }
+
+// Run returns what measures simulate again.
+func (d *decided) Run() *composition.Run { return d.run }
 
 // measured is what was measured of a decision.
 type measured struct {
@@ -48,14 +54,15 @@ func (m *measured) Measured() (result.Row, result.PolicyTimings) { return m.row,
 func (m *measured) Rename(policy string) { m.row.Policy = policy }
 
 func (d *decided) Describe(ctx context.Context, o *assembly.Outcome) {
-	p := d.in.describe(ctx, d.row.Policy, d.trace(), d.Service, d.Circuits)
+	r := d.run.Result
+	p := d.in.describe(ctx, d.row.Policy, r.Trace, d.Service, d.Circuits)
 	moves := d.Moves
-	if d.packets != nil && d.packets.moves != nil {
-		moves = d.packets.moves
+	if d.moves != nil {
+		moves = d.moves
 	}
 	d.in.describeMoves(&p, moves)
-	if d.packets != nil {
-		d.packets.Describe(&p, o)
+	if r.Stats != nil {
+		o.Files = append(o.Files, r.DescribePackets(&p)...)
 	}
 	o.Detail.Policies = append(o.Detail.Policies, p)
 	if d.Service != flow.MaxMin {
@@ -92,18 +99,10 @@ func (in *instance) Decide(ctx context.Context, name string, workers int) (assem
 
 // Complete measures of an iteration what needs further simulations: what calls and tiers cost.
 func (d *decided) Complete(ctx context.Context) error {
-	if err := d.exposed(ctx); err != nil {
+	if err := composition.Exposed(ctx, d.run, &d.row); err != nil {
 		return err
 	}
-	return d.byTier(ctx)
-}
-
-// trace returns the simulation of the complete DAG at the row's level.
-func (d *decided) trace() *engine.Trace {
-	if d.packets != nil {
-		return d.packets.trace
-	}
-	return d.fluid
+	return composition.ByTier(ctx, d.run, &d.row)
 }
 
 // DecideWithin is Decide without Complete, however long it takes.
@@ -139,22 +138,20 @@ func (in *instance) DecideWithin(ctx context.Context, name string, workers int, 
 		z.timings = result.PolicyTimings{SolveS: solved.Sub(begin).Seconds(), SimulateS: time.Since(solved).Seconds()}
 		return z, ctx.Err()
 	}
-	trace, err := in.simulate(ctx, d)
+	run, err := in.simulate(ctx, d)
 	if err != nil {
 		return nil, err
 	}
-	end, seen := d.Makespan, trace
-	var packets *podPackets
-	if in.s.Level == "packet" {
-		if packets, err = in.packets(ctx, d, trace); err != nil {
+	a := &decided{Decision: d, in: in, fluid: run.Result.Trace, run: run}
+	if run.Level = in.s.Level; run.Level == "packet" {
+		if a.slack, a.moves, err = in.simulatePackets(ctx, d, run); err != nil {
 			return nil, err
 		}
-		end, seen = packets.trace.Makespan, packets.trace
 	}
-	out := in.simulated(name, d, end, seen)
-	in.measureMoves(&out, d, end)
-	if packets != nil {
-		packets.measure(&out)
+	out := in.simulated(name, d, run.End, run.Result.Trace)
+	in.measureMoves(&out, d, run.End)
+	if run.Level == "packet" {
+		a.measurePackets(&out)
 	}
 	if in.loan != nil {
 		if err := in.loan.measure(ctx, in, policy, settings, &out); err != nil {
@@ -166,25 +163,50 @@ func (in *instance) DecideWithin(ctx context.Context, name string, workers int, 
 			return none, err
 		}
 	}
-	return &decided{d, in, trace, packets, measured{out, result.PolicyTimings{
-		SolveS: solved.Sub(begin).Seconds(), SimulateS: time.Since(solved).Seconds(),
-	}}}, nil
+	a.measured = measured{out, result.PolicyTimings{SolveS: solved.Sub(begin).Seconds(), SimulateS: time.Since(solved).Seconds()}}
+	return a, nil
 }
 
-// simulate simulates a decision on the complete DAG. It fails where that does not end when the decision says.
-func (in *instance) simulate(ctx context.Context, d *topology.Decision) (*engine.Trace, error) {
+// simulate simulates a decision on the complete DAG as fluid. It fails where that does not end when the decision says.
+func (in *instance) simulate(ctx context.Context, d *topology.Decision) (run *composition.Run, err error) {
+	run = &composition.Run{
+		Job:    composition.Job{Graph: in.plain, Step: in.it, Base: in.base},
+		Ground: composition.Ground{Tiers: in.s.kinds(), TierOf: in.tierOf, Counts: in.crosses, Copies: in.pods.Copies, Ideal: &in.Ideal},
+		Level:  "flow", End: d.Makespan,
+	}
 	if d.Moves.Moving() {
-		return in.simulateMoves(ctx, d)
+		run.Follow = func(ctx context.Context, g *engine.Graph, times float64) (*engine.Trace, error) {
+			return in.moveAgain(ctx, d, g, times)
+		}
+		run.Result = &composition.Result{Graph: in.graph}
+		run.Result.Trace, err = in.simulateMoves(ctx, d)
+		return run, err
 	}
-	n, err := in.optical.Provision(d.Circuits)
-	if err != nil {
+	run.Decision = composition.Decision{
+		Routes: in.routes, Late: in.pods.Late, Flow: flow.Options{Service: d.Service, Tails: in.tails(d), Rates: true},
+	}
+	if run.Network, err = in.optical.Provision(d.Circuits); err != nil {
 		return nil, err
 	}
-	trace, err := flow.Run(ctx, in.graph, n, in.optical.Routes, flow.Options{Service: d.Service, Tails: in.tails(d), Rates: true})
-	if err != nil {
+	if run.Result, err = composition.Simulate(ctx, run.Level, &run.Job, &run.Decision); err != nil {
 		return nil, err
 	}
-	return trace, in.agree(trace.Makespan, d.Makespan)
+	return run, in.agree(run.Result.Trace.Makespan, d.Makespan)
+}
+
+// routes returns the routes of a graph with the tasks of the job, of which some may take no time.
+func (in *instance) routes(g *engine.Graph) (*engine.Routes, error) {
+	if g == in.plain {
+		return in.optical.Routes, nil
+	}
+	routes := &engine.Routes{Start: make([]int32, len(g.Tasks)+1)}
+	for i := range g.Tasks {
+		if g.Tasks[i].Kind == engine.Transfer {
+			routes.Uses = append(routes.Uses, in.optical.Routes.Of(int32(i))...)
+		}
+		routes.Start[i+1] = int32(len(routes.Uses))
+	}
+	return routes, nil
 }
 
 // agree fails where the complete DAG does not end when the reduced one does.
@@ -268,49 +290,4 @@ func (s *Scenario) NoPlan() (string, error) {
 		return fmt.Sprintf("%s; set policy.allocator = %q or policy.service = \"%v\", or add the arbiter %s", why, first, flow.LevelPriority, joins), nil
 	}
 	return fmt.Sprintf("%s; add %s, or set policy.service = \"%v\"", why, first, flow.LevelPriority), nil
-}
-
-// end returns when the work ends at the row's level.
-func (d *decided) end() engine.Time {
-	if d.packets != nil {
-		return d.packets.trace.Makespan
-	}
-	return d.Makespan
-}
-
-// Again simulates the step once more on the decided circuits, at the row's level.
-func (d *decided) Again(ctx context.Context, longer assembly.Longer, faster float64) (assembly.Step, error) {
-	if d.packets != nil && d.Moves.Moving() {
-		return assembly.Step{}, assembly.ErrMoving
-	}
-	s := *d.in.s
-	s.Longer = longer
-	x := s.Extent()
-	in, err := place(ctx, &s, s.Workload.Spec, x, s.layoutOf(x.All))
-	if err != nil {
-		return assembly.Step{}, err
-	}
-	var trace *engine.Trace
-	if d.Moves.Moving() {
-		trace, err = d.in.moveAgain(ctx, d.Decision, in, faster)
-	} else {
-		var n *engine.Network
-		if n, err = in.optical.Provision(d.Circuits); err != nil {
-			return assembly.Step{}, err
-		}
-		n = assembly.Faster(n, faster)
-		trace, err = flow.Run(ctx, in.graph, n, in.optical.Routes, flow.Options{Service: d.Service, Tails: d.in.tails(d.Decision), Rates: d.packets != nil})
-		if err == nil && d.packets != nil {
-			var out *podPackets
-			if out, _, err = in.packetsOf(ctx, in.plain, trace, n, nil); err == nil {
-				trace = out.trace
-			}
-		}
-	}
-	if err != nil {
-		return assembly.Step{}, err
-	}
-	step := assembly.NewStep(in.graph, trace, in.crosses)
-	step.Bytes *= float64(max(1, in.pods.Copies))
-	return step, nil
 }

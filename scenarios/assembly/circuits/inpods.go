@@ -288,7 +288,8 @@ func newStages(ctx context.Context, s *Scenario, replicas int) (*stages, error) 
 	}
 	z.policy = row.Policy
 	if z.it, err = training.Build(s.Workload.Spec, x); err == nil {
-		err = assembly.OrEnded(ctx, s.Longer.Lengthen(ctx, z.it))
+		_, err = s.Longer.Lengthen(ctx, z.it)
+		err = assembly.OrEnded(ctx, err)
 	}
 	if err != nil {
 		return nil, err

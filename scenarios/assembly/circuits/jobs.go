@@ -136,7 +136,7 @@ func (m *jobsInstance) Decide(ctx context.Context, name string, workers int) (as
 		if err != nil {
 			return nil, fmt.Errorf("job %s: %w", m.s.Jobs[j].Name, err)
 		}
-		out.traces = append(out.traces, t)
+		out.traces = append(out.traces, t.Result.Trace)
 	}
 	if out.row, err = m.row(ctx, name, d, best); err != nil {
 		return nil, err

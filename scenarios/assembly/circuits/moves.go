@@ -9,7 +9,7 @@ import (
 	"sim/engine"
 	"sim/engine/units"
 	"sim/policies/topology"
-	"sim/scenarios/assembly"
+	"sim/scenarios/assembly/composition"
 	"sim/scenarios/result"
 )
 
@@ -56,8 +56,8 @@ func (in *instance) simulateMoves(ctx context.Context, d *topology.Decision) (tr
 }
 
 // moveAgain simulates the last of the known iterations of a decision whose circuits move on another graph of the same
-// tasks, on links of so many times the rate. Circuits move after what they wait for.
-func (in *instance) moveAgain(ctx context.Context, d *topology.Decision, other *instance, faster float64) (*engine.Trace, error) {
+// tasks, on links of times the rate. Circuits move after what they wait for.
+func (in *instance) moveAgain(ctx context.Context, d *topology.Decision, g *engine.Graph, times float64) (*engine.Trace, error) {
 	controller, err := in.controllers(ctx, d)
 	if err != nil {
 		return nil, err
@@ -66,12 +66,12 @@ func (in *instance) moveAgain(ctx context.Context, d *topology.Decision, other *
 	if err != nil {
 		return nil, err
 	}
-	o := *other.optical
-	o.Network, o.Bundles = assembly.Faster(o.Network, faster), slices.Clone(o.Bundles)
+	o := *in.optical
+	o.Network, o.Bundles = composition.Faster(o.Network, times, nil), slices.Clone(o.Bundles)
 	for e := range o.Bundles {
-		o.Bundles[e].Rate *= units.Rate(faster)
+		o.Bundles[e].Rate *= units.Rate(times)
 	}
-	p, err := topology.NewProblem(other.graph, &o)
+	p, err := topology.NewProblem(g, &o)
 	if err != nil {
 		return nil, err
 	}

@@ -9,35 +9,27 @@ import (
 	"sim/policies/topology"
 )
 
-// packetMoves simulates the last of the known iterations of a decision whose circuits move packet by packet. The
-// circuits follow the packets: see topology.Controller.
-func (in *instance) packetMoves(ctx context.Context, d *topology.Decision, fluid *engine.Trace) (*podPackets, error) {
+// movePackets returns what moves the circuits of a decision in the last of its known iterations when packets have ended
+// (see topology.Controller), and the circuits as they begin.
+func (in *instance) movePackets(ctx context.Context, d *topology.Decision) (*topology.Live, *engine.Network, error) {
 	last := d.Moves.Last()
 	controller, err := in.controllers(ctx, d)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	c, err := controller(last)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	n, err := in.network(d, last)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for l := range n.Links {
 		n.Links[l].Rate = n.Links[l].Peak // until the controller is asked, before anything is sent
 	}
 	n.Changes = nil
-	live := c.Live()
-	out, _, err := in.packetsOn(ctx, d, fluid, n, live.React)
-	if err != nil {
-		return nil, err
-	}
-	m := *d.Moves
-	m.Runs = append(m.Runs[:last:last], live.Run(out.trace.Makespan))
-	out.moves = &m
-	return out, nil
+	return c.Live(), n, nil
 }
 
 // controllers returns a function that returns the controller of the k-th iteration of a decision whose circuits move, on

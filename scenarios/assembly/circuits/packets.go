@@ -6,78 +6,72 @@ import (
 
 	"sim/engine"
 	"sim/engine/packet"
-	"sim/fabric"
 	"sim/policies/topology"
-	"sim/scenarios/assembly"
+	"sim/scenarios/assembly/composition"
 	"sim/scenarios/result"
 )
 
-// podPackets is a decision on pods, simulated packet by packet.
-type podPackets struct {
-	assembly.Packets
-	trace *engine.Trace   // of the complete DAG
-	fluid engine.Time     // when it ends as fluid
-	slack engine.Time     // that packets may need beside
-	moves *topology.Moves // with the moments at which circuits moved; nil where none do
-}
-
-// packets simulates a decision packet by packet on the complete DAG, of which fluid is the trace as fluid.
-func (in *instance) packets(ctx context.Context, d *topology.Decision, fluid *engine.Trace) (*podPackets, error) {
+// simulatePackets simulates a run, whose result is the fluid, packet by packet. It returns the time that packets may need
+// beside, 0 if no bound is known, and the moves with the moments at which circuits moved; nil if none do.
+func (in *instance) simulatePackets(ctx context.Context, d *topology.Decision, run *composition.Run) (slack engine.Time, moves *topology.Moves, err error) {
+	var live *topology.Live
+	react := packet.Reaction(nil)
 	if d.Moves.Moving() {
-		return in.packetMoves(ctx, d, fluid)
+		if live, run.Network, err = in.movePackets(ctx, d); err != nil {
+			return 0, nil, err
+		}
+		react = live.React
 	}
-	provisioned, err := in.optical.Provision(d.Circuits)
-	if err != nil {
-		return nil, err
+	run.Packets = in.lower(run.Network, run.Result.Trace, react)
+	if run.Result, err = composition.Simulate(ctx, run.Level, &run.Job, &run.Decision); err != nil {
+		return 0, nil, err
 	}
-	out, k, err := in.packetsOn(ctx, d, fluid, provisioned, nil)
-	if err != nil {
-		return nil, err
+	if run.End = run.Result.Trace.Makespan; live != nil {
+		last, m := d.Moves.Last(), *d.Moves
+		m.Runs = append(m.Runs[:last:last], live.Run(run.End))
+		return 0, &m, nil
 	}
-	out.slack, err = packet.Slack(k.Graph, k.Network, k.Flows, k.Paths, int32(in.s.Workload.Packet), k.Reference(fluid))
+	k := run.Result.Packets
+	slack, err = packet.Slack(k.Graph, k.Network, k.Flows, k.Paths, k.Bytes, k.Options.Reference)
 	if errors.Is(err, packet.ErrSlack) && in.tiers != nil {
 		err = nil // links of a torus or graph inside pods follow each other in circles
 	}
-	return out, err
+	return slack, nil, err
 }
 
-// packetsOn simulates a decision packet by packet on circuits as they are provisioned, and as they move when tasks end;
-// react is nil where they stay.
-func (in *instance) packetsOn(ctx context.Context, d *topology.Decision, fluid *engine.Trace, provisioned *engine.Network, react packet.Reaction) (*podPackets, *fabric.Packets, error) {
-	out, k, err := in.packetsOf(ctx, in.plain, fluid, provisioned, react)
-	if err != nil {
-		return nil, nil, err
+// lower returns what lowers jobs to packets that are ordered by the fluid, which is known of the job itself on network n.
+// Circuits move as react says; nil if they stay.
+func (in *instance) lower(n *engine.Network, known *engine.Trace, react packet.Reaction) func(context.Context, *composition.Job, *composition.Decision) (*composition.Packets, error) {
+	return func(ctx context.Context, j *composition.Job, d *composition.Decision) (*composition.Packets, error) {
+		fluid := known
+		if j.Graph != in.plain || d.Network != n {
+			rated := *d
+			rated.Flow.Rates = true
+			r, err := composition.Simulate(ctx, "flow", j, &rated)
+			if err != nil {
+				return nil, err
+			}
+			fluid = r.Trace
+		}
+		k, err := in.pods.Packets(j.Graph, in.optical, d.Network)
+		if err != nil {
+			return nil, err
+		}
+		return &composition.Packets{
+			Graph: k.Graph, Network: k.Network, Flows: k.Flows, Paths: k.Paths, Bytes: int32(in.s.Workload.Packet),
+			Options: packet.Options{Seed: in.s.Seed, Reference: k.Reference(fluid), React: asPackets(k, len(j.Graph.Tasks), react)},
+			Trace:   func(t *engine.Trace) *engine.Trace { return k.Trace(j.Graph, t) },
+		}, nil
 	}
-	out.fluid = d.Makespan
-	return out, k, nil
 }
 
-// packetsOf simulates a graph with the tasks of the job packet by packet on a network as it is provisioned, and as react
-// moves its circuits. fluid is the graph's trace as fluid, by which packets are ordered.
-func (in *instance) packetsOf(ctx context.Context, g *engine.Graph, fluid *engine.Trace, provisioned *engine.Network, react packet.Reaction) (*podPackets, *fabric.Packets, error) {
-	k, err := in.pods.Packets(g, in.optical, provisioned)
-	if err != nil {
-		return nil, nil, err
-	}
-	o := packet.Options{Stop: func() bool { return ctx.Err() != nil }, Seed: in.s.Seed, Reference: k.Reference(fluid)}
-	o.React = asPackets(k, len(g.Tasks), react)
-	trace, stats, err := packet.RunGraph(k.Graph, k.Network, k.Flows, k.Paths, int32(in.s.Workload.Packet), o)
-	if errors.Is(err, packet.ErrStopped) {
-		err = ctx.Err()
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	return &podPackets{Packets: assembly.Packets{Stats: stats, Network: k.Network}, trace: k.Trace(g, trace)}, k, nil
-}
-
-// measure adds how packets compare with the fluid that was decided on, and what became of them.
-func (p *podPackets) measure(row *result.Row) {
-	row.Metrics["fluid_s"] = p.fluid.Seconds()
-	if p.slack > 0 {
-		row.Metrics["packet_slack_s"] = p.slack.Seconds()
+// measurePackets adds how packets compare with the fluid that was decided on, and what became of them.
+func (d *decided) measurePackets(row *result.Row) {
+	row.Metrics["fluid_s"] = d.Makespan.Seconds()
+	if d.slack > 0 {
+		row.Metrics["packet_slack_s"] = d.slack.Seconds()
 	} else {
 		row.Labels["packet_slack_s"] = "no bound is known where circuits move, or links inside pods follow each other in a circle"
 	}
-	p.Packets.Measure(row)
+	d.run.Result.MeasurePackets(row)
 }

@@ -7,7 +7,7 @@ import (
 	"sim/engine"
 	"sim/engine/packet"
 	"sim/policies/topology"
-	"sim/scenarios/assembly"
+	"sim/scenarios/assembly/composition"
 )
 
 // Poisson is how sources send packets at random times.
@@ -47,8 +47,8 @@ func (z *loads) inject(ctx context.Context, d *topology.Decision) error {
 	if err != nil {
 		return err
 	}
-	z.packets = &assembly.Packets{Stats: stats, Network: k.Network}
-	z.packets.Measure(&z.row)
+	z.packets = &composition.Result{Stats: stats, Packets: &composition.Packets{Network: k.Network}}
+	z.packets.MeasurePackets(&z.row)
 	z.row.Metrics["accepted_load"] = 8 * float64(stats.MeasuredBytes) / (float64(in.s.Fabric.NICBandwidth) * w.Poisson.Duration.Seconds() * float64(gpus))
 	return nil
 }

@@ -15,8 +15,8 @@ import (
 	"sim/fabric"
 	"sim/policies/mapping"
 	"sim/policies/topology"
-	"sim/scenarios/assembly"
 	"sim/scenarios/assembly/calls"
+	"sim/scenarios/assembly/composition"
 	"sim/scenarios/assembly/links"
 	"sim/workloads/collective"
 	"sim/workloads/trace"
@@ -36,10 +36,10 @@ type Scenario struct {
 	Level       string // "static", "flow" or "packet"
 	// MessageOverhead is what starting a message costs its sender.
 	MessageOverhead engine.Time
-	Longer          assembly.Longer // by calls inside pods
-	Mapping         mapping.Keys    // of stages to pods, one that is fixed
-	at              *inPods         // where it has them; nil is in order
-	Tiers           []*links.Links  // inside pods, the innermost first, that all work takes; none is a network in which nothing takes any time, or a switch
+	Longer          composition.Longer // by calls inside pods
+	Mapping         mapping.Keys       // of stages to pods, one that is fixed
+	at              *inPods            // where it has them; nil is in order
+	Tiers           []*links.Links     // inside pods, the innermost first, that all work takes; none is a network in which nothing takes any time, or a switch
 }
 
 // Workload is what is computed and moved: a training step, or traffic.

@@ -11,6 +11,7 @@ import (
 	"sim/engine"
 	"sim/policies/topology"
 	"sim/scenarios/assembly"
+	"sim/scenarios/assembly/composition"
 	"sim/scenarios/result"
 )
 
@@ -19,8 +20,8 @@ type loads struct {
 	measured
 	in       *instance
 	circuits []int
-	bytes    []float64         // by resource
-	packets  *assembly.Packets // that were injected on them; nil of none
+	bytes    []float64           // by resource
+	packets  *composition.Result // that were injected on them; nil of none
 }
 
 // static reports whether nothing is simulated.
@@ -126,7 +127,7 @@ func (z *loads) Describe(_ context.Context, o *assembly.Outcome) {
 	p := result.Simulation{Policy: z.row.Policy, Topology: z.in.topology(z.circuits)}
 	if z.packets != nil {
 		p.MakespanS = z.packets.Stats.End.Seconds()
-		z.packets.Describe(&p, o)
+		o.Files = append(o.Files, z.packets.DescribePackets(&p)...)
 	}
 	o.Detail.Policies = append(o.Detail.Policies, p)
 	var b bytes.Buffer

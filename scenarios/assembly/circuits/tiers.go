@@ -4,11 +4,9 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"sim/engine"
 	"sim/fabric"
-	"sim/scenarios/assembly"
 )
 
 // tierGPUs returns how many GPUs a domain of each tier inside pods has.
@@ -88,47 +86,15 @@ func (in *instance) inside(ctx context.Context) (*fabric.Inside, error) {
 	}}, nil
 }
 
-// byTier measures what each tier carries and for how much of the time, how much longer the work takes for it, and how
-// long it would be were its links twice as fast: at the row's level, on the decided circuits.
-func (d *decided) byTier(ctx context.Context) error {
-	in := d.in
-	if in.tiers == nil || d.Moves.Moving() { // what circuits do when follows from all tiers together
-		return nil
+// kinds returns the kinds of the tiers that all work takes, innermost first; nil without tiers inside pods.
+func (s *Scenario) kinds() (kinds []string) {
+	for _, t := range s.Tiers {
+		kinds = append(kinds, t.Kinds()...)
 	}
-	outer := len(in.s.Tiers)
-	tier := func(task int32) int {
-		t := &in.graph.Tasks[task]
-		switch {
-		case t.Kind != engine.Transfer:
-			return -1
-		case in.crosses(task):
-			return outer
-		}
-		uses := in.optical.Routes.Of(task)
-		return in.tierOf(uses[0].Resource)
+	if kinds != nil {
+		kinds = append(kinds, "ocs-pods")
 	}
-	var kinds []string
-	for t := range outer + 1 {
-		own := func(task int32) bool { return tier(task) == t }
-		g, _ := assembly.Without(in.plain, own)
-		without, err := d.variant(ctx, g, nil)
-		if err != nil {
-			return err
-		}
-		doubled, err := d.variant(ctx, in.plain, func(resource int32) bool { return in.tierOf(resource) == t })
-		if err != nil {
-			return err
-		}
-		trace := d.trace()
-		m, name, step := d.row.Metrics, fmt.Sprintf("tier%d_", t+1), assembly.NewStep(in.graph, trace, own)
-		m[name+"bytes"], m[name+"busy"] = step.Bytes, step.Busy.Seconds()/trace.Makespan.Seconds()
-		m[name+"exposed_s"], m[name+"doubled_s"] = assembly.ExposedTime(d.end(), without), doubled.Seconds()
-		if t < outer {
-			kinds = append(kinds, in.s.Tiers[t].Kinds()...)
-		}
-	}
-	d.row.Labels["tiers"] = strings.Join(append(kinds, "ocs-pods"), ", ")
-	return nil
+	return kinds
 }
 
 // tierOf returns the tier of a resource: the outermost of NICs and circuits.

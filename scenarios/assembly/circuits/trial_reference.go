@@ -5,7 +5,7 @@ import (
 
 	"sim/engine"
 	"sim/engine/flow"
-	"sim/scenarios/assembly"
+	"sim/scenarios/assembly/composition"
 	"sim/workloads/training"
 )
 
@@ -44,8 +44,8 @@ func (r *trials) references(ctx context.Context, workers int) error {
 			}
 			t.Compute, _ = compute.Makespan(engine.Never)
 			bounds[i] = ideal.Bound()
-			t.Ideal, _ = assembly.BestService(ideal, bounds[i])
-			if r.plan.provisioned != nil && !assembly.Meets(t.Ideal, bounds[i]) {
+			t.Ideal, _ = composition.BestService(ideal, bounds[i])
+			if r.plan.provisioned != nil && !composition.Meets(t.Ideal, bounds[i]) {
 				if c, ok := circuits.Makespan(t.Ideal); ok {
 					t.Ideal = c
 				}

@@ -23,8 +23,8 @@ import (
 	"sim/engine/units"
 	"sim/policies/collective"
 	"sim/policies/reconfigure"
-	"sim/scenarios/assembly"
 	"sim/scenarios/assembly/calls"
+	"sim/scenarios/assembly/composition"
 	"sim/scenarios/assembly/links"
 	"sim/scenarios/assembly/plans"
 	"sim/workloads/training"
@@ -111,7 +111,7 @@ func (m *Machine) Longer(ctx context.Context, v int, pass training.Phase) (engin
 }
 
 // Without returns Longer where a tier takes no time.
-func (m *Machine) Without(tier int) assembly.Longer {
+func (m *Machine) Without(tier int) composition.Longer {
 	return func(ctx context.Context, v int, pass training.Phase) (engine.Time, error) {
 		return m.spec.CallTime(v, pass, func(c training.Call) (engine.Time, error) {
 			z, err := m.call(ctx, v, pass, c)

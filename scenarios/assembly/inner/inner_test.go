@@ -13,6 +13,7 @@ import (
 	"sim/policies/collective"
 	"sim/policies/reconfigure"
 	"sim/scenarios/assembly"
+	"sim/scenarios/assembly/composition"
 	"sim/scenarios/assembly/links"
 	"sim/scenarios/assembly/plans"
 	"sim/scenarios/result"
@@ -256,7 +257,7 @@ func TestErrors(t *testing.T) {
 	if unserved == 0 {
 		t.Error("every algorithm serves every call")
 	}
-	if _, err := NewSystem(t.Context(), spec, []Tier{newSwitch(8, 1e11, "ring")}, 1, 0, "outer", func(assembly.Longer) (assembly.System, error) { return nil, broken }); !errors.Is(err, broken) {
+	if _, err := NewSystem(t.Context(), spec, []Tier{newSwitch(8, 1e11, "ring")}, 1, 0, "outer", func(composition.Longer) (assembly.System, error) { return nil, broken }); !errors.Is(err, broken) {
 		t.Errorf("the outer system: %v", err)
 	}
 	ended, end := context.WithCancel(t.Context())
@@ -285,11 +286,38 @@ func TestErrors(t *testing.T) {
 // fakeStep is a step on an outermost tier, of which only the lengths of passes matter.
 type fakeStep struct {
 	assembly.System
-	fails, call int // which call of Again fails, and how many there were
+	run         *composition.Run
+	fails, call int // which simulation fails, and how many there were
 	err         error
 }
 
-func (f *fakeStep) Reference() map[string]float64 { return map[string]float64{"compute_makespan_s": 1} }
+// newFakeStep returns a step of a pass, which takes 10 s on links of their own rate, and a transfer of 77 B in 4 s. The
+// pass is longer by the calls of inner tiers, which carry as longer says.
+func newFakeStep(t *testing.T, spec training.Spec, longer composition.Longer) *fakeStep {
+	t.Helper()
+	f := &fakeStep{}
+	g := &engine.Graph{}
+	g.AddTask(engine.Task{})
+	g.AddTask(engine.Task{Kind: engine.Transfer, Dst: 1, Flows: 1, Bytes: 77})
+	it := &training.Iteration{Spec: spec, Graph: g, Meta: []training.Meta{{Phase: training.Forward}, {Phase: training.PipelineForward}}}
+	f.run = &composition.Run{Job: composition.Job{Graph: g, Step: it}, Level: "flow"}
+	f.run.Ideal = &composition.Ideal{}
+	f.run.Ideal.Times.Compute = engine.Second
+	f.run.Follow = func(_ context.Context, g *engine.Graph, times float64) (*engine.Trace, error) {
+		if f.call++; f.call == f.fails {
+			return nil, f.err
+		}
+		return &engine.Trace{Makespan: engine.Time(10/times*float64(engine.Second)) + g.Tasks[0].Duration}, nil
+	}
+	var err error
+	if f.run.Base, err = longer.Lengthen(t.Context(), it); err != nil {
+		t.Fatal(err)
+	}
+	f.run.Result = &composition.Result{Graph: g, Trace: &engine.Trace{
+		Start: make([]engine.Time, 2), End: []engine.Time{1, 4 * engine.Second}, Makespan: 10*engine.Second + g.Tasks[0].Duration,
+	}}
+	return f
+}
 
 func (f *fakeStep) Decide(context.Context, string, int) (assembly.Answer, error) { return f, nil }
 
@@ -299,14 +327,7 @@ func (f *fakeStep) Measured() (result.Row, result.PolicyTimings) {
 	return result.Row{Policy: "p", Metrics: map[string]float64{"makespan_s": 1}, Labels: map[string]string{}}, result.PolicyTimings{}
 }
 
-// Again takes 10 s, and for the first pass as much longer as it is told; half of the 10 s if the tier is twice as fast.
-func (f *fakeStep) Again(ctx context.Context, longer assembly.Longer, faster float64) (assembly.Step, error) {
-	if f.call++; f.call == f.fails {
-		return assembly.Step{}, f.err
-	}
-	t, err := longer(ctx, 0, training.Forward)
-	return assembly.Step{End: engine.Time(10/faster*float64(engine.Second)) + t, Busy: 4 * engine.Second, Bytes: 77}, err
-}
+func (f *fakeStep) Run() *composition.Run { return f.run }
 
 // TestSystem: each tier has what it carries, how much longer the step is for it, and how long it would be on links of
 // twice the rate; each error of the outermost tier is returned.
@@ -330,8 +351,9 @@ func TestSystem(t *testing.T) {
 	}
 	broken := errors.New("broken")
 	for fails := range 8 {
-		f := &fakeStep{fails: fails, err: broken}
-		s, err := NewSystem(t.Context(), spec, of, 1, 0, "outer", func(assembly.Longer) (assembly.System, error) { return f, nil })
+		f := newFakeStep(t, spec, m.Longer)
+		f.fails, f.err = fails, broken
+		s, err := NewSystem(t.Context(), spec, of, 1, 0, "outer", func(composition.Longer) (assembly.System, error) { return f, nil })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -367,12 +389,13 @@ func TestSystem(t *testing.T) {
 		if row.Labels["tiers"] != "electrical, electrical, outer" || row.Labels["tier_calls"] == "" {
 			t.Errorf("labels %v", row.Labels)
 		}
-		if f.call != 6 {
-			t.Errorf("the step is simulated %d times, want 6", f.call)
+		if f.call != 5 {
+			t.Errorf("the step is simulated %d times, want 5", f.call)
 		}
 	}
-	moving := &fakeStep{fails: 1, err: assembly.ErrMoving}
-	s, err := NewSystem(t.Context(), spec, of, 1, 0, "outer", func(assembly.Longer) (assembly.System, error) { return moving, nil })
+	moving := newFakeStep(t, spec, m.Longer)
+	moving.run.Level = "packet"
+	s, err := NewSystem(t.Context(), spec, of, 1, 0, "outer", func(composition.Longer) (assembly.System, error) { return moving, nil })
 	if err != nil {
 		t.Fatal(err)
 	}

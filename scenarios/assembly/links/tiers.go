@@ -418,16 +418,6 @@ func Parts(group []int32, gpus []int) []int {
 	return nil
 }
 
-// Faster returns a network of tiers in which links of one have so many times the rate.
-func (z *System) Faster(n *engine.Network, tier int, times float64) *engine.Network {
-	f := *n
-	f.Links = slices.Clone(n.Links)
-	for i := z.first[tier]; i < z.first[tier+1]; i++ {
-		f.Links[i].Rate *= times
-	}
-	return &f
-}
-
 // Kinds returns the kinds of fabrics that a fabric is made of, the innermost first.
 func (l *Links) Kinds() (kinds []string) {
 	for _, t := range append(slices.Clone(l.Inside), l) {

@@ -11,6 +11,7 @@ import (
 	"sim/policies/collective"
 	"sim/policies/routing"
 	"sim/scenarios/assembly"
+	"sim/scenarios/assembly/composition"
 	"sim/scenarios/assembly/links"
 	"sim/workloads/training"
 )
@@ -19,14 +20,15 @@ import (
 type routed struct {
 	s *Scenario
 	links.System
-	load           *load
-	overRates      bool                // the rates of the links that routers see at first differ: loads are over them
-	least          float64             // bound on the load of the most loaded of these links
-	shortest       float64             // hops of the shortest paths of all messages
-	it             *training.Iteration // whose transfers are led; nil of traffic
-	at             []int32             // by rank of it the node; nil of others than training and traces
-	placed         *placed             // its ranks, where the scenario says where they are; nil of others
-	assembly.Ideal                     // of it
+	load              *load
+	overRates         bool                // the rates of the links that routers see at first differ: loads are over them
+	least             float64             // bound on the load of the most loaded of these links
+	shortest          float64             // hops of the shortest paths of all messages
+	it                *training.Iteration // whose transfers are led; nil of traffic
+	base              []engine.Task       // of it, before calls inside inner tiers lengthened its passes; nil without these
+	at                []int32             // by rank of it the node; nil of others than training and traces
+	placed            *placed             // its ranks, where the scenario says where they are; nil of others
+	composition.Ideal                     // of it
 
 	mu      sync.Mutex
 	healthy map[string]unharmed // by router

@@ -15,34 +15,30 @@ import (
 	"sim/engine/static"
 	"sim/policies/routing"
 	"sim/scenarios/assembly"
+	"sim/scenarios/assembly/composition"
 	"sim/scenarios/assembly/links"
 	"sim/scenarios/result"
 )
 
 // routedAnswer is a router's decision, simulated and measured.
 type routedAnswer struct {
-	r       *routed
-	chosen  *routing.Decision
-	walks   *engine.Paths // of it
-	sums    routing.Sums  // of walks, which are then on channel 0, and at level static none; else nil
-	loads   *static.Loads
-	pressed float64         // load, in messages, of the link that takes longest, as if it had the fabric's rate
-	seen    *engine.Network // that the router saw
-	network *engine.Network // that was simulated
-	even    bool            // of level flow: messages are many, of one size, and get the rates that they begin with
-	folded  *engine.Folded  // of level flow: its task c is the messages of class c, which are identical; nil where they are not
-	stats   *packet.Stats   // nil at other levels than packets
-	workers int             // goroutines, which change no result
-	again   paced           // nil of sources that do not keep to what the most loaded link carries
-	graph   *engine.Graph   // of transfers that were simulated, and how: nil where none were
-	trace   *engine.Trace
-	row     result.Row
-	timings result.PolicyTimings
-	at      engine.Time   // when the work ends, where it does
-	work    *engine.Graph // that is simulated in place of the load's; nil is none
-	still   []bool        // by flow of packet sources: it takes no time; nil if all flows take links
-	rated   rating        // changes rates of links before the simulation; nil leaves them
-	failed  error         // why traffic came to a halt on these routes
+	r                  *routed
+	chosen             *routing.Decision
+	walks              *engine.Paths // of it
+	sums               routing.Sums  // of walks, which are then on channel 0, and at level static none; else nil
+	loads              *static.Loads
+	pressed            float64          // load, in messages, of the link that takes longest, as if it had the fabric's rate
+	seen               *engine.Network  // that the router saw
+	even               bool             // of level flow: messages are many, of one size, and get the rates that they begin with
+	folded             *engine.Folded   // of level flow: its task c is the messages of class c, which are identical; nil where they are not
+	workers            int              // goroutines, which change no result
+	again              paced            // nil of sources that do not keep to what the most loaded link carries
+	run                *composition.Run // nil if nothing was simulated, or messages in groups at one rate
+	composition.Result                  // what was simulated
+	row                result.Row
+	timings            result.PolicyTimings
+	at                 engine.Time // when the work ends, where it does
+	failed             error       // why traffic came to a halt on these routes
 
 	healthy, top float64 // loads of the most loaded link without faults, 0 where that makes no sense to compare, and with them
 }
@@ -64,33 +60,8 @@ func (a *routedAnswer) MeasuredFor(step *Step) result.Row {
 // Rename has the answer be of another policy, whose decision it simulates.
 func (a *routedAnswer) Rename(policy string) { a.row.Policy = policy }
 
-// rating returns a network with the same links at other rates.
-type rating func(*engine.Network) *engine.Network
-
-// rate applies the answer's rating to a network.
-func (a *routedAnswer) rate(n *engine.Network) *engine.Network {
-	if a.rated == nil {
-		return n
-	}
-	return a.rated(n)
-}
-
-// variant returns an answer with the same decision, nothing of which is simulated or measured yet.
-func (a *routedAnswer) variant() *routedAnswer {
-	return &routedAnswer{
-		r: a.r, seen: a.seen, walks: a.walks, loads: a.loads, pressed: a.pressed, workers: a.workers,
-		row: result.Row{Metrics: map[string]float64{}, Labels: map[string]string{}},
-	}
-}
-
-// end simulates the answer and returns when its work ends, and whether it does.
-func (a *routedAnswer) end(ctx context.Context) (engine.Time, bool, error) {
-	if err := a.simulate(ctx, nil); err != nil {
-		return 0, false, err
-	}
-	_, done := a.row.Metrics[a.r.end()]
-	return a.at, done, nil
-}
+// Run returns what measures simulate again.
+func (a *routedAnswer) Run() *composition.Run { return a.run }
 
 // paced simulates traffic at the rate at which a link that carries so many messages would be just full.
 type paced func(load float64) (*packet.Stats, error)
@@ -98,7 +69,7 @@ type paced func(load float64) (*packet.Stats, error)
 // Load implements assembly.Loaded, where that is simulated quickly.
 func (a *routedAnswer) Load() (messages float64, ok bool) {
 	const most = 20_000_000 // hops: some seconds
-	return a.pressed, a.again != nil && a.stats != nil && a.stats.Delay.Count > 0 && a.stats.Hops <= most
+	return a.pressed, a.again != nil && a.Stats != nil && a.Stats.Delay.Count > 0 && a.Stats.Hops <= most
 }
 
 // DelayAt implements assembly.Loaded.
@@ -107,7 +78,7 @@ func (a *routedAnswer) DelayAt(load float64) (*result.Delay, error) {
 	if err != nil {
 		return nil, err
 	}
-	return assembly.DelayOf(stats), nil
+	return composition.DelayOf(stats), nil
 }
 
 func (a *routedAnswer) Failure() error { return a.failed }
@@ -144,11 +115,10 @@ func (r *routed) Decide(ctx context.Context, name string, workers int) (assembly
 // work may end.
 func (a *routedAnswer) Complete(ctx context.Context) error {
 	err := a.againstHealthy(ctx)
-	if err == nil {
-		err = a.exposed(ctx)
-	}
-	if err == nil {
-		err = a.byTier(ctx)
+	if _, done := a.row.Metrics[a.r.end()]; err == nil && done && a.run != nil {
+		if err = composition.Exposed(ctx, a.run, &a.row); err == nil {
+			err = composition.ByTier(ctx, a.run, &a.row)
+		}
 	}
 	if err = a.fail(ctx, err); err == nil {
 		err = a.timeBound(ctx, a.chosen)
@@ -193,23 +163,132 @@ func (r *routed) DecideWithin(ctx context.Context, name string, workers int, mos
 	return a, nil
 }
 
-// toSimulate returns the graph of transfers that wait for each other, nil of others.
-func (a *routedAnswer) toSimulate() *engine.Graph {
-	if a.work != nil {
-		return a.work
-	}
-	return a.r.load.graph
-}
-
 // simulate simulates the work at the scenario's level, on other paths after a fault in mid-run.
 func (a *routedAnswer) simulate(ctx context.Context, after *routing.Decision) error {
-	switch a.r.s.Engine.Level {
-	case "flow":
-		return a.flow(ctx, a.rate(a.seen))
-	case "packet":
-		return a.packets(ctx, after)
+	r, level := a.r, a.r.s.Engine.Level
+	if level == "static" {
+		return nil
+	}
+	if a.even {
+		ends, err := flow.Even(ctx, a.seen, a.walks, r.load.flows, r.load.parts[0].traffic.Message)
+		if err == nil {
+			a.ends(slices.Max(ends))
+		}
+		return err
+	}
+	run, err := a.compose(after)
+	if err != nil {
+		return err
+	}
+	job, decision := &run.Job, &run.Decision
+	if f := a.folded; f != nil {
+		job = &composition.Job{Graph: f.Graph}
+		decision = &composition.Decision{Network: f.Network, Routes: func(*engine.Graph) (*engine.Routes, error) { return f.Routes, nil }, Late: a.late}
+	}
+	out, err := composition.Simulate(ctx, level, job, decision)
+	if err != nil {
+		return err
+	}
+	if a.Result, a.run = *out, run; a.folded == nil {
+		run.Result = out
+	}
+	if a.Trace != nil {
+		a.ends(a.Trace.Makespan)
+	}
+	if a.Stats != nil {
+		a.delays()
+	}
+	if run.End = a.at; run.Sources != nil && r.s.Workload.Source == "paced" {
+		a.again = func(load float64) (*packet.Stats, error) {
+			j := run.Job
+			j.Sources = func(float64) ([]packet.Source, error) { return r.sources(load) }
+			out, err := composition.Simulate(ctx, level, &j, &run.Decision)
+			if err != nil {
+				return nil, err
+			}
+			return out.Stats, nil
+		}
 	}
 	return nil
+}
+
+// compose returns the work under the decision, not simulated yet.
+func (a *routedAnswer) compose(after *routing.Decision) (*composition.Run, error) {
+	r, level := a.r, a.r.s.Engine.Level
+	run := &composition.Run{Level: level, Ground: composition.Ground{Ideal: &r.Ideal}}
+	if r.Tiers != nil {
+		run.Tiers, run.TierOf = r.s.Fabric.Kinds(), r.TierOf
+	}
+	run.Job = composition.Job{Graph: r.load.graph, Step: r.it, Base: r.base}
+	if c := r.load.call; c != nil {
+		run.Delayed = func(late []engine.Time) (*engine.Graph, error) { return c.graph(late, false) }
+	}
+	var err error
+	if run.Graph == nil {
+		if level == "packet" {
+			run.Sources = r.sources
+		}
+		if level == "flow" && a.folded == nil || r.Tiers != nil && r.s.Timed() {
+			if run.Graph, err = r.load.parts[0].traffic.Graph(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	flows, paths := r.load.byTask(a.walks)
+	d := composition.PathDecision(a.seen, flows, paths, int32(r.s.Workload.Packet), a.packetOptions(after))
+	if d.Late = a.late; r.load.exchanges != nil {
+		d.Merge = r.load.together
+	}
+	if run.Sources != nil {
+		d.Rate, d.Loads = float64(r.s.Fabric.LinkRate), make([]float64, len(a.seen.Links))
+		for i := range d.Loads {
+			d.Loads[i] = loadOf(a.loads, i)
+		}
+	}
+	run.Decision = *d
+	if level != "packet" {
+		return run, nil
+	}
+	hardware, channels := r.System, a.walks.Channels()
+	if after != nil {
+		channels = max(channels, after.Paths.Channels())
+	}
+	if a.seen == r.Whole && r.s.Fabric.FailAt == 0 {
+		hardware.Health = nil // nothing is down
+	}
+	network, err := hardware.Network(&r.s.Fabric, r.s.Workload.Packet, channels)
+	if err != nil {
+		return nil, err
+	}
+	run.Packets = func(ctx context.Context, j *composition.Job, v *composition.Decision) (*composition.Packets, error) {
+		p, err := d.Packets(ctx, j, v)
+		if err == nil {
+			p.Network = v.Scaled(network)
+		}
+		return p, err
+	}
+	return run, nil
+}
+
+// packetOptions returns how packets are simulated, on other paths after a fault in mid-run.
+func (a *routedAnswer) packetOptions(after *routing.Decision) packet.Options {
+	r, l := a.r, &a.r.s.Fabric
+	o := packet.Options{Until: r.s.Engine.Until, Seed: r.s.Seed, BitErrorRate: l.BitErrors, SampleEvery: r.s.Engine.SampleEvery, Workers: a.workers}
+	if after != nil {
+		o.Rewire = []packet.Rewire{{At: l.FailAt + l.RerouteAfter, Paths: after.Paths}}
+	}
+	if l.Queue == "credit" {
+		o.Control = packet.Credit
+	}
+	if r.load.call != nil {
+		o.TaskRank = r.load.call.ranks
+	} else if r.it != nil && l.Queue != "credit" { // whose links take no order
+		o.TaskRank = r.it.Turn
+	}
+	if t := &r.s.Workload.Traffic; t.Source == "poisson" && r.load.graph == nil {
+		o.MeasureFrom, o.MeasureUntil, o.EndMeasured = t.Warmup, t.Warmup+t.Duration, true
+	}
+	return o
 }
 
 // againstHealthy compares the time of an iteration with that of the same one under the same router where nothing is
@@ -395,91 +474,6 @@ func (r *routed) loads(ctx context.Context, n *engine.Network, d *routing.Decisi
 	return static.OfPaths(ctx, n, r.load.flows, r.load.demand, d.Paths)
 }
 
-// packets simulates the traffic packet by packet.
-func (a *routedAnswer) packets(ctx context.Context, after *routing.Decision) error {
-	r := a.r
-	l := &r.s.Fabric
-	channels := a.walks.Channels()
-	o := packet.Options{Stop: func() bool { return ctx.Err() != nil }, Until: r.s.Engine.Until, Seed: r.s.Seed, BitErrorRate: l.BitErrors, SampleEvery: r.s.Engine.SampleEvery, Workers: a.workers}
-	if after != nil {
-		channels = max(channels, after.Paths.Channels())
-		o.Rewire = []packet.Rewire{{At: l.FailAt + l.RerouteAfter, Paths: after.Paths}}
-	}
-	if l.Queue == "credit" {
-		o.Control = packet.Credit
-	}
-	hardware, err := r.System, error(nil)
-	if a.seen == r.Whole && l.FailAt == 0 {
-		hardware.Health = nil // nothing is down
-	}
-	if a.network, err = hardware.Network(&r.s.Fabric, r.s.Workload.Packet, channels); err != nil {
-		return err
-	}
-	a.network = a.rate(a.network)
-	if g := a.toSimulate(); g != nil {
-		flows, paths := r.load.byTask(a.walks)
-		if r.load.call != nil {
-			o.TaskRank = r.load.call.ranks
-		} else if r.it != nil && l.Queue != "credit" { // whose links take no order
-			o.TaskRank = r.it.Turn
-		}
-		trace, stats, err := packet.RunGraph(g, a.network, flows, paths, int32(r.s.Workload.Packet), o)
-		if err != nil {
-			return err
-		}
-		a.stats = stats
-		if !slices.Contains(trace.End, engine.Never) { // else the simulation was cut off
-			a.graph, a.trace = g, trace
-			a.ends(trace.Makespan)
-		}
-		a.delays()
-		return nil
-	}
-	if t := &r.s.Workload.Traffic; t.Source == "poisson" {
-		o.MeasureFrom, o.MeasureUntil, o.EndMeasured = t.Warmup, t.Warmup+t.Duration, true
-	}
-	run := func(pressed float64) (*packet.Stats, error) {
-		sources, err := r.sources(pressed)
-		if err != nil {
-			return nil, err
-		}
-		work := &packet.Work{Flows: r.load.flows, Paths: a.walks, Sources: sources}
-		if a.still != nil {
-			work.Flows, work.Paths = resting(work.Flows, work.Paths, a.still)
-		}
-		return packet.Run(a.network, work, o)
-	}
-	if r.s.Workload.Source == "paced" {
-		a.again = run
-	}
-	if a.stats, err = run(a.pressed); err != nil {
-		return err
-	}
-	a.delays()
-	return nil
-}
-
-// resting returns flows of which some end where they begin, and paths that lead them so.
-func resting(flows []engine.Flow, paths *engine.Paths, still []bool) ([]engine.Flow, *engine.Paths) {
-	led := *paths
-	flows, led.Class = slices.Clone(flows), make([]int32, len(flows))
-	led.Start, led.Step = slices.Clone(paths.Start), slices.Clone(paths.Step)
-	none := led.Add()
-	if paths.First != nil { // classes are not the paths themselves
-		led.First = append(slices.Clone(paths.First), none+1)
-		if paths.Share != nil {
-			led.Share = append(slices.Clone(paths.Share), 1)
-		}
-		none = int32(len(led.First) - 2)
-	}
-	for f := range flows {
-		if led.Class[f] = paths.ClassOf(int32(f)); still[f] {
-			led.Class[f], flows[f].Dst = none, flows[f].Src
-		}
-	}
-	return flows, &led
-}
-
 // mostFluid bounds the flows times the links of their paths where every flow may end at a time of its own: some
 // minutes.
 const mostFluid = 2e10
@@ -526,80 +520,21 @@ func (a *routedAnswer) fold() error {
 	return nil
 }
 
-// flow simulates the messages, all at once, as fluid.
-func (a *routedAnswer) flow(ctx context.Context, seen *engine.Network) error {
-	r := a.r
-	g, n, err := a.toSimulate(), seen, error(nil)
-	var routes *engine.Routes
-	if a.even {
-		ends, err := flow.Even(ctx, seen, a.walks, r.load.flows, r.load.parts[0].traffic.Message)
-		if err == nil {
-			a.ends(slices.Max(ends))
-		}
-		return err
-	}
-	if f := a.folded; f != nil {
-		g, n, routes = f.Graph, f.Network, f.Routes
-	} else {
-		if g == nil {
-			if g, err = r.load.parts[0].traffic.Graph(); err != nil {
-				return err
-			}
-		}
-		flows, paths := r.load.byTask(a.walks)
-		if routes, err = engine.RoutesOf(g, seen, paths, flows); err != nil {
-			return err
-		}
-	}
-	a.graph = g
-	if a.graph, a.trace, err = r.fluid(ctx, g, n, routes, a.late()); err != nil {
-		return err
-	}
-	a.ends(a.trace.Makespan)
-	return nil
-}
-
-// fluid simulates a graph of the load, whose transfers arrive late by so much, as fluid, and returns it with what waits for
-// them waiting until then.
-func (r *routed) fluid(ctx context.Context, g *engine.Graph, n *engine.Network, routes *engine.Routes, late []engine.Time) (_ *engine.Graph, t *engine.Trace, err error) {
-	switch {
-	case late == nil || g.EdgeCount() == 0:
-	case r.load.call != nil:
-		g, err = r.load.call.graph(late, false)
-	default:
-		g, err = assembly.Delayed(g, late)
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	sent := g
-	if sent, routes, err = r.load.together(g, routes); err != nil {
-		return nil, nil, err
-	}
-	if t, err = flow.Run(ctx, sent, n, routes, flow.Options{}); err != nil {
-		return nil, nil, err
-	}
-	for i, by := range late {
-		t.Makespan = max(t.Makespan, t.End[i]+by)
-	}
-	return g, t, nil
-}
-
 // late reports whether links have latencies.
 func (r *routed) late() bool {
 	return slices.ContainsFunc(r.Whole.Links, func(l engine.Link) bool { return l.Latency > 0 })
 }
 
-// late returns by task how long after a transfer's last bit has left it arrives, on the longest of its routes; nil where
-// that is at once, or edges have it, as those of ring collectives do.
-func (a *routedAnswer) late() []engine.Time {
+// late returns by task of a graph how long after a transfer's last bit has left it arrives, on the longest of its routes;
+// nil where that is at once, or edges have it, as those of ring collectives do.
+func (a *routedAnswer) late(g *engine.Graph) []engine.Time {
 	r := a.r
 	if slices.Contains(RingKinds, r.s.Workload.Kind) || !r.late() {
 		return nil
 	}
-	late, flows := make([]engine.Time, len(a.graph.Tasks)), a.flowsOf()
+	late, flows := make([]engine.Time, len(g.Tasks)), a.flowsOf(g)
 	for i := range late {
-		if a.graph.Tasks[i].Kind != engine.Transfer {
+		if g.Tasks[i].Kind != engine.Transfer {
 			continue
 		}
 		for _, route := range a.routes(flows[i]) {

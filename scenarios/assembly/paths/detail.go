@@ -24,9 +24,9 @@ func (a *routedAnswer) Describe(ctx context.Context, o *assembly.Outcome) {
 	case a.r.Torus.Nodes() <= mostDrawn:
 		p.Torus = a.lattice(ctx)
 	}
-	if s := a.stats; s != nil {
+	if s := a.Stats; s != nil {
 		p.MakespanS = s.End.Seconds()
-		(&assembly.Packets{Stats: s, Network: a.network}).Describe(&p, o)
+		o.Files = append(o.Files, a.DescribePackets(&p)...)
 	}
 	a.addTimeline(&p, o.TimelineTasks)
 	o.Detail.Policies = append(o.Detail.Policies, p)

@@ -37,7 +37,7 @@ func (a *routedAnswer) traffic(ctx context.Context) *result.Traffic {
 	} else {
 		out.Untraced = true
 	}
-	if s := a.stats; s != nil && s.Delay.Count > 0 {
+	if s := a.Stats; s != nil && s.Delay.Count > 0 {
 		out.Delay = a.delayParts()
 	}
 	return out
@@ -75,8 +75,8 @@ func (a *routedAnswer) groups() []result.LinkGroup {
 			g.Most = max(g.Most, load/r.speed(i))
 		}
 		g.Load += load
-		if a.stats != nil {
-			s := &a.stats.Links[i]
+		if a.Stats != nil {
+			s := &a.Stats.Links[i]
 			g.Packets += s.Packets
 			g.WaitS += s.Waited.Seconds()
 			g.BusyS += s.Busy.Seconds()
@@ -113,8 +113,8 @@ func (a *routedAnswer) mostLoaded(out *result.Traffic) []int32 {
 			Name: strings.TrimPrefix(a.r.Whole.ResourceName(i), "link "), From: a.r.nodeName(l.From), To: a.r.nodeName(l.To),
 			Load: loadOf(a.loads, int(i)), Speed: a.r.speed(int(i)),
 		}
-		if a.stats != nil {
-			busy := a.stats.Utilisation(i)
+		if a.Stats != nil {
+			busy := a.Stats.Utilisation(i)
 			one.Busy = &busy
 		}
 		out.MostLoaded = append(out.MostLoaded, one)
@@ -331,13 +331,13 @@ func (r *routed) causes() []string {
 
 // delayParts splits the mean delay of the packets.
 func (a *routedAnswer) delayParts() *result.DelayParts {
-	s := a.stats
+	s := a.Stats
 	var packets int64
 	var busy, late engine.Time
 	for i, l := range s.Links {
 		packets += l.Packets
 		busy += l.Busy
-		late += a.network.Links[i].Latency * engine.Time(l.Packets)
+		late += a.Packets.Network.Links[i].Latency * engine.Time(l.Packets)
 	}
 	d := &result.DelayParts{Exact: s.Delivered == s.Injected && s.Delay.Count == s.Injected}
 	if of := float64(s.Injected - s.InFlight()); of > 0 {
@@ -353,17 +353,17 @@ func (a *routedAnswer) delayParts() *result.DelayParts {
 
 // chain says what sets the end of the transfers that were simulated; nil where none were.
 func (a *routedAnswer) chain() *result.Chain {
-	g, t, packet := a.graph, a.trace, 0.0
+	g, t, packet := a.Graph, a.Trace, 0.0
 	if t == nil {
 		return nil
 	}
-	if a.stats != nil {
+	if a.Stats != nil {
 		packet = float64(a.r.s.Workload.Packet)
 	}
 	chain := &result.Chain{EndS: t.Makespan.Seconds(), Computes: a.r.it != nil}
 	at := map[string]int{}
 	dims, names := a.r.linkSorts()
-	before, last, flows := engine.Time(0), 0, a.flowsOf()
+	before, last, flows := engine.Time(0), 0, a.flowsOf(g)
 	for _, id := range t.CriticalPath(g) {
 		k := &g.Tasks[id]
 		start, end := t.Start[id], t.End[id]
@@ -487,25 +487,26 @@ func (r *routed) linkSorts() (of []int, names []string) {
 	return of, names
 }
 
-// flowsOf returns by transfer the flow whose paths it takes: of a folded graph the first of its class, else the flow of
+// flowsOf returns by transfer of a graph the flow whose paths it takes: of a folded graph the first of its class, else the flow of
 // its number where the ends are the same, and the first with its ends.
-func (a *routedAnswer) flowsOf() []int32 {
+func (a *routedAnswer) flowsOf(g *engine.Graph) []int32 {
 	if a.r.load.call != nil {
 		return a.r.load.call.flow
 	}
-	flows, of := a.r.load.flows, make([]int32, len(a.graph.Tasks))
+	folded := a.folded != nil && g == a.folded.Graph
+	flows, of := a.r.load.flows, make([]int32, len(g.Tasks))
 	first := map[engine.Flow]int32{}
 	for f := len(flows) - 1; f >= 0; f-- {
-		if a.folded != nil {
+		if folded {
 			of[a.walks.ClassOf(int32(f))] = int32(f)
 		} else {
 			first[flows[f]] = int32(f)
 		}
 	}
-	if a.folded != nil {
+	if folded {
 		return of
 	}
-	for i, t := range a.graph.Tasks {
+	for i, t := range g.Tasks {
 		ends := engine.Flow{Src: t.Src, Dst: t.Dst}
 		if of[i] = first[ends]; i < len(flows) && flows[i] == ends {
 			of[i] = int32(i)

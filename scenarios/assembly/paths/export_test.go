@@ -9,5 +9,5 @@ import (
 func Foreseen(a assembly.Answer) (hops, seconds float64, stats *packet.Stats) {
 	r := a.(*routedAnswer)
 	packets, seconds := r.injected()
-	return r.hops(packets, seconds), seconds, r.stats
+	return r.hops(packets, seconds), seconds, r.Stats
 }

@@ -10,7 +10,6 @@ import (
 	"sim/engine/packet"
 	"sim/engine/static"
 	"sim/policies/routing"
-	"sim/scenarios/assembly"
 	"sim/scenarios/assembly/calls"
 	"sim/scenarios/result"
 )
@@ -285,18 +284,18 @@ func (t *Step) measure(row *result.Row, before, after float64) {
 
 // delays measures packets.
 func (a *routedAnswer) delays() {
-	(&assembly.Packets{Stats: a.stats, Network: a.network}).Measure(&a.row)
+	a.MeasurePackets(&a.row)
 	a.completion()
 	if t := &a.r.s.Workload.Traffic; t.Source == "poisson" {
 		each := float64(a.r.s.Fabric.LinkRate) / 8 * t.Duration.Seconds() * float64(a.r.live())
-		a.row.Metrics["accepted_load"] = float64(a.stats.MeasuredBytes) / each
+		a.row.Metrics["accepted_load"] = float64(a.Stats.MeasuredBytes) / each
 	}
 }
 
 // completion measures when all was delivered, and how long after the fluid. Where some was not there is no such time:
 // what is lost takes none, and would look fast.
 func (a *routedAnswer) completion() {
-	s, m := a.stats, a.row.Metrics
+	s, m := a.Stats, a.row.Metrics
 	if a.r.s.Workload.Source == "poisson" && a.r.load.graph == nil {
 		return // which is to go on for ever
 	}

@@ -12,8 +12,8 @@ import (
 	"sim/engine"
 	"sim/policies/mapping"
 	"sim/policies/routing"
-	"sim/scenarios/assembly"
 	"sim/scenarios/assembly/calls"
+	"sim/scenarios/assembly/composition"
 	"sim/scenarios/assembly/links"
 	"sim/scenarios/schema"
 	"sim/workloads/collective"
@@ -30,8 +30,8 @@ type Scenario struct {
 	Policy      routing.Routing
 	Mapping     mapping.Keys // of the ranks of a training step, one that is fixed
 	Engine      Engine
-	Longer      assembly.Longer // by calls inside inner tiers
-	Domain      int             // GPUs of the largest of those, whose ranks stay together in order; 0 without
+	Longer      composition.Longer // by calls inside inner tiers
+	Domain      int                // GPUs of the largest of those, whose ranks stay together in order; 0 without
 }
 
 // Workload is traffic of some kind, or a training step.

@@ -14,7 +14,7 @@ const mostKept = 2000
 // there are at most mostKept tasks.
 func (a *routedAnswer) addTimeline(p *result.Simulation, limit int) {
 	asked := limit > 0
-	if a.trace == nil || len(a.trace.End) != len(a.graph.Tasks) {
+	if a.Trace == nil || len(a.Trace.End) != len(a.Graph.Tasks) {
 		if asked {
 			p.Timeline = &result.Timeline{LeftOut: "all, as the simulation was cut off or sends in groups at one rate"}
 		}
@@ -23,7 +23,7 @@ func (a *routedAnswer) addTimeline(p *result.Simulation, limit int) {
 	if asked {
 		p.Timeline = a.timeline(limit)
 	}
-	if len(a.graph.Tasks) <= mostKept {
+	if len(a.Graph.Tasks) <= mostKept {
 		l := a.timeline(mostKept)
 		p.Nodes, p.Links = l.Tracks(), l.Links
 	}
@@ -35,7 +35,7 @@ func (a *routedAnswer) timeline(limit int) *result.Timeline {
 	if a.r.Torus != nil {
 		word = "chip"
 	}
-	t := &assembly.Timed{Graph: a.graph, Trace: a.trace, Links: a.r.Whole.Links, Unknown: "counters of links, which packets draw", Critical: true}
+	t := &assembly.Timed{Graph: a.Graph, Trace: a.Trace, Links: a.r.Whole.Links, Unknown: "counters of links, which packets draw", Critical: true}
 	for node := range a.r.Whole.Nodes {
 		t.Nodes = append(t.Nodes, fmt.Sprintf("%s %d", word, node))
 	}
@@ -45,7 +45,7 @@ func (a *routedAnswer) timeline(limit int) *result.Timeline {
 	if it := a.r.it; it != nil && a.r.at != nil {
 		t.Node = func(id int32) int32 { return a.r.at[firstRank(&it.Spec, &it.Meta[id])] }
 	}
-	if flows := a.flowsOf(); a.walks.Spread == nil {
+	if flows := a.flowsOf(a.Graph); a.walks.Spread == nil {
 		t.Uses = func(id int32, visit func(link int32, share float64)) {
 			routes := a.routes(flows[id])
 			first, _ := a.walks.Of(a.walks.ClassOf(flows[id]))

@@ -7,6 +7,7 @@ import (
 
 	"sim/engine"
 	"sim/scenarios/assembly"
+	"sim/scenarios/assembly/composition"
 	"sim/scenarios/schema"
 	"sim/workloads/collective"
 	"sim/workloads/training"
@@ -49,38 +50,17 @@ func (r *routed) step(ctx context.Context, place []int32) (*training.Iteration, 
 }
 
 // lengthen lengthens the passes of a training step by the calls inside inner tiers.
-func (r *routed) lengthen(ctx context.Context) error {
+func (r *routed) lengthen(ctx context.Context) (err error) {
 	if r.it == nil {
 		return nil
 	}
-	if r.placed != nil && r.placed.usual != nil {
-		if err := r.s.Longer.Lengthen(ctx, r.placed.usual); err != nil {
+	if r.placed != nil {
+		if _, err := r.s.Longer.Lengthen(ctx, r.placed.usual); err != nil {
 			return assembly.OrEnded(ctx, err)
 		}
 	}
-	return assembly.OrEnded(ctx, r.s.Longer.Lengthen(ctx, r.it))
-}
-
-// Again simulates the step once more on the decided paths.
-func (a *routedAnswer) Again(ctx context.Context, longer assembly.Longer, faster float64) (assembly.Step, error) {
-	s := *a.r.s
-	s.Longer = longer
-	r, err := &routed{s: &s, System: a.r.System}, error(nil)
-	if a.r.placed != nil {
-		r.placed = &placed{Placement: a.r.placed.Placement}
-	}
-	if r.load, err = r.traffic(ctx); err != nil {
-		return assembly.Step{}, err
-	}
-	if err := r.lengthen(ctx); err != nil {
-		return assembly.Step{}, err
-	}
-	again := a.variant()
-	again.r, again.rated = r, func(n *engine.Network) *engine.Network { return assembly.Faster(n, faster) }
-	if _, done, err := again.end(ctx); err != nil || !done {
-		return assembly.Step{}, err
-	}
-	return assembly.NewStep(again.graph, again.trace, func(task int32) bool { return again.graph.Tasks[task].Kind == engine.Transfer }), nil
+	r.base, err = r.s.Longer.Lengthen(ctx, r.it)
+	return assembly.OrEnded(ctx, err)
 }
 
 // compare finds what an iteration is compared with: the ideal fabric between the nodes of all links, whether they work
@@ -94,7 +74,7 @@ func (r *routed) compare(ctx context.Context) (err error) {
 		g = r.placed.usual.Graph
 	}
 	n, routes := r.Between(g)
-	r.Ideal, err = assembly.NewIdeal(ctx, g, n, routes)
+	r.Ideal, err = composition.NewIdeal(ctx, g, n, routes)
 	return err
 }
 

@@ -1,4 +1,4 @@
-package assembly
+package composition
 
 import (
 	"bytes"
@@ -9,15 +9,9 @@ import (
 	"sim/scenarios/result"
 )
 
-// Packets is what came of a simulation packet by packet.
-type Packets struct {
-	Stats   *packet.Stats
-	Network *engine.Network
-}
-
-// Measure adds what became of the packets.
-func (p *Packets) Measure(row *result.Row) {
-	s, m := p.Stats, row.Metrics
+// MeasurePackets adds what became of the packets of a simulation at level "packet".
+func (r *Result) MeasurePackets(row *result.Row) {
+	s, m := r.Stats, row.Metrics
 	m["injected"], m["delivered"], m["dropped"] = float64(s.Injected), float64(s.Delivered), float64(s.Dropped)
 	m["in_flight"], m["packet_hops"] = float64(s.InFlight()), float64(s.Hops)
 	for cause, n := range s.DroppedBy {
@@ -44,18 +38,19 @@ func (p *Packets) Measure(row *result.Row) {
 	}
 }
 
-// Describe adds the delays to a simulation, and the files of links and queues to an outcome.
-func (p *Packets) Describe(sim *result.Simulation, o *Outcome) {
-	s := p.Stats
+// DescribePackets adds the delays of packets to sim and returns the files of links and queues.
+func (r *Result) DescribePackets(sim *result.Simulation) []result.File {
+	s, n := r.Stats, r.Packets.Network
 	sim.Delay = DelayOf(s)
 	var b bytes.Buffer // which does not fail
-	s.WriteLinks(&b, p.Network)
-	o.Files = append(o.Files, result.File{Name: "links-" + sim.Policy + ".csv", Data: bytes.Clone(b.Bytes())})
+	s.WriteLinks(&b, n)
+	files := []result.File{{Name: "links-" + sim.Policy + ".csv", Data: bytes.Clone(b.Bytes())}}
 	if s.SampleEvery > 0 {
 		b.Reset()
-		s.WriteQueues(&b, p.Network)
-		o.Files = append(o.Files, result.File{Name: "queues-" + sim.Policy + ".csv", Data: b.Bytes()})
+		s.WriteQueues(&b, n)
+		files = append(files, result.File{Name: "queues-" + sim.Policy + ".csv", Data: b.Bytes()})
 	}
+	return files
 }
 
 // DelayOf is how long packets took, nil where none arrived.

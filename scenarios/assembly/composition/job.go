@@ -1,0 +1,123 @@
+// Package composition has the types that every combination of work, hardware and policy shares: a Job is work as tasks
+// or packet sources, a Decision says how it uses a network, Simulate runs the one under the other, and a Run, which is
+// both with their Result, is what measures are computed from. It imports no policy and names no kind of workload or
+// fabric.
+package composition
+
+import (
+	"context"
+	"slices"
+
+	"sim/engine"
+	"sim/engine/packet"
+	"sim/workloads/training"
+)
+
+// Job is work as tasks between endpoints. It names no link and no rate.
+type Job struct {
+	// Graph holds the tasks. A dependency on a transfer is met when its last bit is sent; see Decision.Late. If Sources
+	// is set, Graph is nil, or task f is all that flow f sends.
+	Graph *engine.Graph
+	// Step is the training step whose tasks Graph holds, with their metadata; nil for traffic, calls and traces between
+	// pods.
+	Step *training.Iteration
+	// Base holds the tasks of Step before the calls inside inner tiers lengthened its passes; nil without inner tiers.
+	Base []engine.Task
+	// Delayed returns Graph with arrivals late[task] ticks after the last bit. If it is nil, every dependency that needs
+	// the data of a transfer is delayed. Collective schedules set it: some dependencies wait for a link, not for data.
+	Delayed func(late []engine.Time) (*engine.Graph, error)
+	// Sources returns what injects packets at level "packet" if the most loaded link carries load messages; nil if tasks
+	// send everything.
+	Sources func(load float64) ([]packet.Source, error)
+}
+
+// Longer returns how much longer passes of virtual stage v are than they compute; nil means not at all.
+type Longer func(ctx context.Context, v int, pass training.Phase) (engine.Time, error)
+
+// Lengthen lengthens the passes of an iteration and returns its tasks as they were before; nil if longer is nil.
+func (longer Longer) Lengthen(ctx context.Context, it *training.Iteration) (base []engine.Task, err error) {
+	if longer == nil {
+		return nil, nil
+	}
+	base = slices.Clone(it.Graph.Tasks)
+	return base, it.Lengthen(func(v int, pass training.Phase) (engine.Time, error) { return longer(ctx, v, pass) })
+}
+
+// WithPasses returns the job with the passes of Base lengthened in another way.
+func (j *Job) WithPasses(ctx context.Context, longer Longer) (*Job, error) {
+	step, g, out := *j.Step, *j.Graph, *j
+	g.Tasks = slices.Clone(j.Base)
+	step.Graph, out.Graph, out.Step = &g, &g, &step
+	_, err := longer.Lengthen(ctx, &step)
+	return &out, err
+}
+
+// WithoutCalls returns the job with collective calls of a dimension that take no time; nil if there are none.
+func (j *Job) WithoutCalls(dim training.Phase) *Job {
+	out := *j
+	if out.Graph = j.Step.Without(dim); out.Graph == nil {
+		return nil
+	}
+	return &out
+}
+
+// Without returns the job with some transfers that take no time.
+func (j *Job) Without(own func(task int32) bool) *Job {
+	out := *j
+	out.Graph = without(j.Graph, own)
+	if j.Delayed != nil {
+		out.Delayed = func(late []engine.Time) (*engine.Graph, error) {
+			g, err := j.Delayed(late)
+			if err != nil {
+				return nil, err
+			}
+			return without(g, own), nil
+		}
+	}
+	return &out
+}
+
+func without(g *engine.Graph, own func(task int32) bool) *engine.Graph {
+	out := *g
+	out.Tasks = slices.Clone(g.Tasks)
+	for i := range out.Tasks {
+		if out.Tasks[i].Kind == engine.Transfer && own(int32(i)) {
+			out.Tasks[i] = engine.Task{}
+		}
+	}
+	return &out
+}
+
+// delayed returns the graph with arrivals late[task] ticks after the last bit.
+func (j *Job) delayed(late []engine.Time) (*engine.Graph, error) {
+	switch {
+	case late == nil || j.Graph.EdgeCount() == 0:
+		return j.Graph, nil
+	case j.Delayed != nil:
+		return j.Delayed(late)
+	}
+	return Delayed(j.Graph, late)
+}
+
+// Delayed returns a graph in which tasks that need the data of a transfer wait until it has
+// arrived, late after its end. The slice late is indexed by task. Tasks on the node that sends the
+// data do not wait for its arrival (engine.Graph.NeedsArrival).
+func Delayed(g *engine.Graph, late []engine.Time) (*engine.Graph, error) {
+	out := &engine.Graph{Namer: g.Namer, Tasks: g.Tasks, Contention: g.Contention, MessageOverhead: g.MessageOverhead}
+	for i, by := range late {
+		for _, e := range g.Out(int32(i)) {
+			if g.NeedsArrival(e) {
+				e.Lag += by
+			}
+			out.AddEdge(e.From, e.To, e.Lag)
+		}
+	}
+	return out, out.Freeze()
+}
+
+// ComputeOnly returns a graph for simulations in which transfers take no time: nor does starting them. g must be frozen.
+func ComputeOnly(g *engine.Graph) *engine.Graph {
+	out := *g
+	out.MessageOverhead = 0
+	return &out
+}
