@@ -47,7 +47,6 @@ func (p *apart) link(id int32, l *server) {
 			end = now
 			p.landed(l, f, now)
 			p.fire(feed, now)
-			f.feed = feed + 1
 		}
 	}
 	if i > 0 {

@@ -81,7 +81,6 @@ const injected = 1 << 63
 type flying struct {
 	at         []engine.Time // round about
 	head, tail uint
-	feed       int32 // one more than the source that keeps a packet before the link, 0 of none
 }
 
 const (

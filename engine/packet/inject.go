@@ -166,7 +166,7 @@ func (z *sim) fire(i int32, now engine.Time) {
 			return
 		}
 		bytes := m.bytesOf(m.sent)
-		flow := m.take()
+		flow := m.take(&z.paths)
 		if start := z.launch(flow, bytes, m.hold, m.next.hold, now); start < engine.Never && m.sent < m.total {
 			z.calendar.set(z.base+i, start)
 		}
@@ -189,10 +189,11 @@ func (z *sim) fire(i int32, now engine.Time) {
 }
 
 // take returns the flow of the next packet of a greedy source, which has one, and goes on to the one after it.
-func (m *injector) take() int32 {
+func (m *injector) take(y *paths) int32 {
 	flow := m.next.flow
 	if m.sent++; m.sent < m.total {
 		m.next.flow, m.then = m.flows[m.then], m.place(m.sent+1)
+		m.prefetch(y)
 	}
 	return flow
 }
@@ -204,23 +205,6 @@ func (m *injector) prefetch(y *paths) {
 		prefetch(unsafe.Pointer(&class[m.next.flow]))
 	}
 }
-
-// touch reads what the next packet of an injector, or of a task behind them, will, and returns that packet; one that goes
-// nowhere, where it is not known beforehand. It changes nothing.
-func (z *sim) touch(i int32) *record {
-	if int(i) >= len(z.injectors) {
-		return &noPacket
-	}
-	m := &z.injectors[i]
-	if m.process != Greedy || m.next.hold < 0 {
-		return &noPacket
-	}
-	z.touched += z.paths.sets[0].ClassOf(m.next.flow) + m.flows[m.then]
-	return &m.next
-}
-
-// noPacket goes nowhere.
-var noPacket = record{hold: nowhere}
 
 // fireWindow injects what windows allow.
 func (z *sim) fireWindow(i int32, m *injector, now engine.Time) {

@@ -1,7 +1,6 @@
 package packet
 
 import (
-	"math"
 	"math/bits"
 	"math/rand/v2"
 	"slices"
@@ -156,73 +155,6 @@ func autoBuffer(n *engine.Network, link int32, largest int64) int64 {
 		}
 	}
 	return int64(rate/8*2*n.Links[link].Latency.Seconds()) + 1 + 2*largest
-}
-
-// serve simulates up to a time: events, and where these are close windows of links apart.
-func (z *sim) serve(until engine.Time) {
-	for z.apart != nil && z.apart.worth(until) && z.calendar.now < z.apart.until {
-		if z.apart.run(until) == until || z.full {
-			return
-		}
-	}
-	z.events(until, math.MaxInt)
-}
-
-// events simulates the events up to a time, or so many and what else there is of the time of the last, and returns how
-// many they were.
-func (z *sim) events(until engine.Time, most int) int {
-	links := int32(len(z.servers))
-	var some [atOnce]int32
-	done := 0
-	for rounds := 0; ; rounds++ {
-		ids, now, ok := z.take(some[:], until)
-		if !ok || rounds&(askEvery/atOnce-1) == 0 && z.told() {
-			return done
-		}
-		if len(ids) > 1 && z.paths.steps {
-			z.bring(ids)
-		}
-		if done == 0 {
-			z.began = now
-		}
-		if done += len(ids); done >= most {
-			until = min(until, now)
-		}
-		for _, id := range ids {
-			switch {
-			case id < links:
-				z.s.End = now
-				z.sent(id, now)
-			case id < 2*links:
-				z.s.End = now
-				z.land(id-links, now)
-			case id < 3*links:
-				z.servers[id-2*links].awaits = false
-				z.start(id-2*links, now)
-			default:
-				z.s.End = now
-				if z.fire(id-z.base, now); z.full {
-					return done
-				}
-			}
-		}
-		if len(z.reaction.ended) > 0 {
-			until = min(until, now)
-		}
-	}
-}
-
-// take returns the next events of one time: some of them, in their order.
-func (z *sim) take(some []int32, until engine.Time) ([]int32, engine.Time, bool) {
-	if !z.byNumber {
-		return z.calendar.takeSome(some, until)
-	}
-	if z.taken == len(z.together) {
-		z.together, z.taken = z.calendar.takeAll(z.together, until), 0
-	}
-	ids := z.together[z.taken:min(z.taken+atOnce, len(z.together))]
-	z.taken += len(ids)
-	return ids, z.calendar.now, len(ids) > 0
 }
 
 // sent ends the sending of a packet: it leaves the buffer that it was in, goes on the wire, or is there where there is
