@@ -97,8 +97,8 @@ func (z *sim) rewire(r *Rewire) {
 		again = append(again, z.pull(&z.servers[i], r.At, func(r *record) bool { return r.hold < 0 })...)
 	}
 	for i := range again {
-		if z.depart(&again[i], nowhere, r.At) < engine.Never && again[i].hold <= fromFeed {
-			z.calendar.set(z.base+fromFeed-again[i].hold, r.At)
+		if z.depart(&again[i], nowhere, r.At) < engine.Never {
+			z.begins(again[i].hold, r.At)
 		}
 	}
 }

@@ -263,7 +263,7 @@ func (z *sim) enqueueRanked(id int32, r *record, now engine.Time) {
 	came.at = now
 	rank := z.ranked.arrives
 	if r.hold <= fromWindow {
-		rank = z.ranked.of(r.flow, z.job.g.Tasks[r.flow].Bytes-z.job.toSend[r.flow])
+		rank = z.ranked.of(r.flow, z.job.transfers[r.flow].sentBytes())
 	}
 	z.ranked.heaps[id].push(&came, rank)
 }
@@ -341,9 +341,7 @@ func (z *sim) start(id int32, now engine.Time) {
 		if !z.credit {
 			l.queued += int64(r.bytes)
 		}
-		if r.hold <= fromFeed {
-			z.calendar.set(z.base+fromFeed-r.hold, now)
-		}
+		z.begins(r.hold, now)
 	}
 	if now > l.end {
 		l.end, l.part = now, 0

@@ -74,10 +74,14 @@ func newSim(n *engine.Network, w *Work, o Options, largest int64) (*sim, error) 
 	return z, nil
 }
 
-// schedule makes the calendar, of so many tasks, and sets the injectors in it.
-func (z *sim) schedule(tasks int) {
+// schedule makes the calendar and sets the first events of the senders.
+func (z *sim) schedule() {
 	z.watch = z.windowOf != nil || z.job != nil || z.log != nil
-	z.calendar = newCalendar(int(z.base) + len(z.injectors) + tasks)
+	ids := int(z.base) + len(z.injectors)
+	if z.job != nil {
+		ids += len(z.job.need) + 1 // the last is that of resolve
+	}
+	z.calendar = newCalendar(ids)
 	for i := range z.injectors {
 		m := &z.injectors[i]
 		at := m.start
@@ -88,6 +92,13 @@ func (z *sim) schedule(tasks int) {
 			continue
 		}
 		z.calendar.set(z.base+int32(i), at)
+	}
+	if z.job != nil {
+		for i, need := range z.job.need {
+			if need == 0 {
+				z.calendar.set(z.agent(int32(i)), 0)
+			}
+		}
 	}
 }
 
@@ -315,26 +326,6 @@ func (z *sim) drop(r *record, link int32, why Cause, now engine.Time) {
 	}
 	if z.watch {
 		z.gone(r, now, true)
-	}
-}
-
-// gone tells windows and tasks that a packet is no longer in flight.
-func (z *sim) gone(r *record, now engine.Time, dropped bool) {
-	if z.log != nil {
-		*z.log = append(*z.log, arrival{r.flow, r.inject, now, dropped})
-	}
-	if z.job != nil {
-		if !dropped {
-			z.received(r, now)
-		}
-	} else if z.windowOf != nil && z.windowOf[r.flow] >= 0 {
-		i := z.windowOf[r.flow]
-		m := &z.injectors[i]
-		a := z.chunks.add(&m.acks)
-		*a = record{at: now + m.ack, flow: r.flow}
-		if m.acks.length == 1 {
-			z.calendar.set(z.base+i, a.at)
-		}
 	}
 }
 
