@@ -61,7 +61,6 @@ func (z *sim) fail(id int32, l *server, now engine.Time) {
 	lost = append(lost, z.pull(l, now, func(r *record) bool { return r.hold > fromWindow })...)
 	for i := range lost {
 		z.drop(&lost[i], id, LinkFailed, now)
-		z.release(lost[i].hold, lost[i].bytes, now)
 	}
 }
 

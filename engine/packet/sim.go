@@ -314,7 +314,7 @@ func (z *sim) deliver(r *record, now engine.Time) {
 	}
 }
 
-// drop counts a packet that is lost at a link, -1 at none.
+// drop counts a packet that is lost at a link, or at none if link is -1, and gives up its room in a buffer.
 func (z *sim) drop(r *record, link int32, why Cause, now engine.Time) {
 	z.s.Dropped++
 	z.s.DroppedBy[why]++
@@ -327,6 +327,7 @@ func (z *sim) drop(r *record, link int32, why Cause, now engine.Time) {
 	if z.watch {
 		z.gone(r, now, true)
 	}
+	z.release(r.hold, r.bytes, now)
 }
 
 // sample takes down the queues of all links.
