@@ -1,8 +1,10 @@
 package pack
 
 import (
+	"math"
 	"slices"
 
+	"sim/policies/graph"
 	"sim/policies/reconfigure/halt"
 )
 
@@ -141,25 +143,22 @@ func (q *quadratic) exchange(x, y int) {
 // descend exchanges while that helps.
 func (q *quadratic) descend() {
 	tilt := q.tilt()
-	// None helps when all have been weighed since the last that did.
-	for left := q.n * (q.n - 1) / 2; left > 0; {
-		for x := 0; x < q.n && left > 0; x++ {
+	(&graph.Exchanges{N: q.n}).Run(math.MaxInt, func(x, y int) bool {
+		if y == x+1 {
 			q.stop.Check()
-			for y := x + 1; y < q.n && left > 0; y++ {
-				change := q.grows(x, y)
-				if q.cycle != nil {
-					s := q.surplus
-					s[x], s[y] = s[y], s[x]
-					change += q.tilt() - tilt
-					s[x], s[y] = s[y], s[x]
-				}
-				left--
-				if change < 0 {
-					q.exchange(x, y)
-					tilt = q.tilt()
-					left = q.n * (q.n - 1) / 2
-				}
-			}
 		}
-	}
+		change := q.grows(x, y)
+		if q.cycle != nil {
+			s := q.surplus
+			s[x], s[y] = s[y], s[x]
+			change += q.tilt() - tilt
+			s[x], s[y] = s[y], s[x]
+		}
+		if change >= 0 {
+			return false
+		}
+		q.exchange(x, y)
+		tilt = q.tilt()
+		return true
+	})
 }
