@@ -48,7 +48,7 @@ func ParseForm(name string) (Form, error) {
 // slices that they span, in which hops are links where Torus.Hamiltonian of the slice has them. Nodes that are down are
 // left out, and rings of less than 2 nodes dropped. It fails on dimensions that there are not, and where no ring is
 // left.
-func RingsAlong(o *torus.Torus, dims []int, form Form, down []bool) (Stage, error) {
+func RingsAlong(o *torus.Torus, dims []int, form Form, down []bool) ([][]int32, error) {
 	if err := distinct(o, dims); err != nil {
 		return nil, err
 	}
@@ -75,17 +75,17 @@ func RingsAlong(o *torus.Torus, dims []int, form Form, down []bool) (Stage, erro
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrTraffic, err)
 	}
-	stage := Stage{}
+	var kept [][]int32
 	for _, ring := range rings {
 		ring = slices.DeleteFunc(ring, func(n int32) bool { return down != nil && down[n] })
 		if len(ring) > 1 {
-			stage = append(stage, ring)
+			kept = append(kept, ring)
 		}
 	}
-	if len(stage) == 0 {
+	if len(kept) == 0 {
 		return nil, fmt.Errorf("%w: no ring of at least 2 nodes along %s of %s", ErrTraffic, dimNames(dims), o)
 	}
-	return stage, nil
+	return kept, nil
 }
 
 // Fold returns the even places of a line upwards and then the odd ones downwards.

@@ -4,8 +4,8 @@ import (
 	"math/bits"
 	"slices"
 
+	"sim/policies/collective"
 	"sim/policies/reconfigure/halt"
-	"sim/workloads/collective"
 )
 
 // sums follows one shard through a plan, with sets of contributions as bits.

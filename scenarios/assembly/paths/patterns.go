@@ -1,12 +1,7 @@
 package paths
 
 import (
-	"cmp"
-	"context"
-	"slices"
-
 	"sim/fabric/torus"
-	algorithm "sim/policies/collective"
 	"sim/scenarios/assembly/links"
 	"sim/workloads/collective"
 )
@@ -29,74 +24,6 @@ func (r *routed) permutation(message int64) (*collective.Traffic, error) {
 		}
 	}
 	return collective.Permutation(t, r.s.Workload.Permutation, message, r.s.Seed, r.Down)
-}
-
-// collective is a ring collective of the scenario on so many nodes, not checked yet.
-func (r *routed) collective(nodes int, bytes int64) (*collective.Collective, error) {
-	w := &r.s.Workload
-	op, err := collective.ParseOp(w.Kind)
-	if err != nil {
-		return nil, err
-	}
-	form, err := collective.ParseForm(w.RingForm)
-	if err != nil {
-		return nil, err
-	}
-	c := &collective.Collective{Op: op, Nodes: nodes, Bytes: bytes, Down: r.Down}
-	if r.s.Engine.Level == "flow" { // packets have it from the links
-		c.Latency = r.s.Fabric.LinkLatency
-	}
-	if w.Rings == "one" {
-		ring, err := collective.HamiltonianRing(r.Torus, r.Down)
-		if err != nil {
-			return nil, err
-		}
-		c.Streams = collective.OneRing(ring, w.Bidirectional)
-	} else {
-		along := links.Dims(w.RingDims)
-		for d := range r.Torus.Dims {
-			if len(w.RingDims) == 0 {
-				along = append(along, d)
-			}
-		}
-		if c.Streams, err = collective.MultiRing(r.Torus, along, form, w.Bidirectional); err != nil {
-			return nil, err
-		}
-	}
-	return c, nil
-}
-
-// rings builds a ring collective.
-func (r *routed) rings(bytes int64) (*load, error) {
-	c, err := r.collective(int(r.Whole.Nodes), bytes)
-	if err != nil {
-		return nil, err
-	}
-	t, err := c.Traffic()
-	if err != nil {
-		return nil, err
-	}
-	g, err := c.Graph()
-	if err != nil {
-		return nil, err
-	}
-	return &load{flows: t.Flows, demand: t.Demand(), graph: g, rings: c, parts: []part{{end: int32(len(t.Flows)), traffic: t}}}, nil
-}
-
-// ringLimit returns a lower bound on when a ring collective ends, by any algorithm on any routes: that of the call among
-// the ranks that share a vector, of the largest set of such ranks.
-func (r *routed) ringLimit(ctx context.Context) (algorithm.Limit, error) {
-	c := r.load.rings
-	kind := map[collective.Op]algorithm.Kind{
-		collective.AllReduce: algorithm.AllReduce, collective.ReduceScatter: algorithm.ReduceScatter, collective.AllGather: algorithm.AllGather,
-	}[c.Op]
-	sets := c.Ranks()
-	largest := slices.MaxFunc(sets, func(a, b []int32) int { return cmp.Compare(len(a), len(b)) })
-	p := &algorithm.Problem{Call: algorithm.Call{Kind: kind, Group: largest, Bytes: c.Bytes}, Network: r.seen()}
-	if r.Torus != nil {
-		p.Torus = r.Torus
-	}
-	return p.Bound(ctx)
 }
 
 // DataTensor is all to all in slices and rings across them in turns. Where a shape has only one of the two, the other's
