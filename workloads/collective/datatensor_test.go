@@ -119,13 +119,4 @@ func TestForms(t *testing.T) {
 			t.Errorf("the ring goes %v, over no link", f)
 		}
 	}
-	for _, f := range []Form{Links, Line, Folded} {
-		if got, err := ParseForm(f.String()); got != f || err != nil {
-			t.Errorf("%v is read as %v, %v", f, got, err)
-		}
-	}
-	if _, err := ParseForm("knotted"); err == nil || !strings.Contains(err.Error(), "links, line, folded") {
-		t.Error(err)
-	}
-
 }

@@ -253,7 +253,7 @@ func TestPatternsRefused(t *testing.T) {
 		{"many bytes in slices", second(SliceAllToAll(o, []int{0}, math.MaxInt64/16, nil)), "more bytes than can be counted"},
 		{"zero bytes in slices", second(SliceAllToAll(o, []int{0}, 0, nil)), "messages of 0 B"},
 		{"states of rings", second(RingsAlong(o, []int{0}, Line, all[:7])), "rings among 8 nodes, with the state of 7"},
-		{"form", second(RingsAlong(o, []int{0}, Form(9), nil)), "rings of form 9"},
+		{"form", second(RingsAlong(o, []int{0}, "knotted", nil)), `rings of form "knotted"`},
 		{"rings all down", second(RingsAlong(o, []int{0}, Line, all)), "no ring of at least 2 nodes along x of 2x4"},
 		{"uniform sizes", second(UniformSizes(1, 1)), "at least 2 nodes"},
 		{"random sizes", second(RandomSizes(4, 0, 1)), "messages of 0 B"},

@@ -131,11 +131,7 @@ func (r *routed) layDataTensor(int64, []string) (keys []string, err error) {
 		return append([]string{"workload.tensor_dims"}, where...), fmt.Errorf("%.3g flows in slices would take %.0f GB; want smaller slices, for at most %.0f GB", need/PerFlow, need/1e9, float64(MaxFlowBytes)/1e9)
 	}
 	if ring > 1 {
-		form, err := collective.ParseForm(w.RingForm)
-		if err != nil {
-			return []string{"workload.ring_form"}, err
-		}
-		if _, err = collective.RingSteps(r.Torus, links.Dims(w.DataDims), form, w.Bidirectional, 1, r.Down); err != nil {
+		if _, err = collective.RingSteps(r.Torus, links.Dims(w.DataDims), w.RingForm, w.Bidirectional, 1, r.Down); err != nil {
 			return where, err
 		}
 	}

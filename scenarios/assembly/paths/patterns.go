@@ -26,14 +26,10 @@ func (r *routed) permutation(message int64) (*collective.Traffic, error) {
 	return collective.Permutation(t, r.s.Workload.Permutation, message, r.s.Seed, r.Down)
 }
 
-// DataTensor is all to all in slices and rings across them in turns. Where a shape has only one of the two, the other's
+// dataTensor is all to all in slices and rings across them in turns. Where a shape has only one of the two, the other's
 // turns are silent.
 func (r *routed) dataTensor(int64) (*load, error) {
 	w := &r.s.Workload
-	form, err := collective.ParseForm(w.RingForm)
-	if err != nil {
-		return nil, err
-	}
 	tensor, data := links.Dims(w.TensorDims), links.Dims(w.DataDims)
 	var turns [2][]turn
 	at := w.Start
@@ -61,7 +57,7 @@ func (r *routed) dataTensor(int64) (*load, error) {
 		add(t, 0, 1)
 	}
 	if r.span(w.DataDims) > 1 {
-		t, err := collective.RingSteps(r.Torus, data, form, w.Bidirectional, message, r.Down)
+		t, err := collective.RingSteps(r.Torus, data, w.RingForm, w.Bidirectional, message, r.Down)
 		if err != nil {
 			return nil, err
 		}
