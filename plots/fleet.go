@@ -107,7 +107,7 @@ func stillFigure(_ *result.Document, d *result.Detail) []sheet.Figure {
 	worst, at := look.Free-look.Largest, look.AtS
 	s := sheet.Sheet{
 		Title: fmt.Sprintf("What is free of a pod on day %.2f", at/86400), Subtitle: d.Title,
-		Notes: []string{fmt.Sprintf("Most free cubes are outside the largest slice that fits on that day: %d under %s.", worst, sheet.Plain(whose)), "A square is a cube, four layers of a grid of 4x4x4 side by side. Jobs are coloured by the size of their slice; white is free."},
+		Notes: []string{fmt.Sprintf("At that moment the most free cubes are outside the largest slice that fits: %d under %s.", worst, sheet.Plain(whose)), "A square is a cube, four layers of a grid of 4x4x4 side by side. Jobs are coloured by the size of their slice; white is free."},
 	}
 	var shown []result.Track
 	for i := range d.Policies {

@@ -29,6 +29,8 @@ type Run struct {
 	Table   report.Results    `json:"table"`   // as sim run prints it
 	Notes   string            `json:"notes"`   // below the table, a paragraph a line
 	Explain map[string]string `json:"explain"` // by policy, as sim explain prints it, a paragraph a line
+	// Plans are the plans of policies that have one, prepared.
+	Plans map[string]*result.Plan `json:"plans,omitempty"`
 	// Moment is when free cubes of a fleet are most fragmented, in seconds; 0 of other runs.
 	Moment float64 `json:"moment"`
 }
@@ -55,7 +57,12 @@ func OfRun(run *result.Run) Document {
 	d := Document{Kind: "run", Name: nameOf(run.Document.Scenario, run.Dir), Title: run.Detail.Title, TOML: string(run.Scenario)}
 	d.Run = &Run{
 		Result: &run.Document, Timings: &run.Timings, Detail: &run.Detail,
-		Table: report.ResultsOf(run), Notes: report.Notes(run), Explain: map[string]string{},
+		Table: report.ResultsOf(run), Notes: report.Notes(run), Explain: map[string]string{}, Plans: map[string]*result.Plan{},
+	}
+	for i := range run.Detail.Policies {
+		if p := &run.Detail.Policies[i]; p.Schedule != nil && len(p.Schedule.Phases) > 0 {
+			d.Plans[p.Policy] = p.Schedule.Plan()
+		}
 	}
 	_, worst := run.Detail.Fragmented()
 	d.Moment = worst.AtS
