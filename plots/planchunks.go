@@ -8,7 +8,6 @@ import (
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
 
 	"sim/plots/sheet"
 )
@@ -229,14 +228,9 @@ func (r *chunks) legend() []sheet.Entry {
 	var legend []sheet.Entry
 	if r.MaxHops > few {
 		text := fmt.Sprintf("hops 1 to %d of a chunk, from light to dark", r.MaxHops)
-		legend = append(legend, sheet.Entry{Text: text, Sample: func(c draw.Canvas, lo, hi vg.Point) {
-			parts := min(r.MaxHops, int(sheet.Swatch/sheet.Pixel))
-			wide := (hi.X - lo.X) / vg.Length(parts)
-			for i := range parts {
-				at := lo.X + wide*vg.Length(i)
-				sheet.Box(r.hopColor(1+i*(r.MaxHops-1)/max(1, parts-1)), 1)(c, sheet.Point(at, lo.Y), sheet.Point(at+wide, hi.Y))
-			}
-		}})
+		legend = append(legend, sheet.Entry{Text: text, Sample: shades(func(share float64) color.Color {
+			return r.hopColor(1 + int(share*float64(r.MaxHops-1)+0.5))
+		})})
 	} else {
 		for hop := 1; hop <= r.MaxHops; hop++ {
 			text := "hop " + strconv.Itoa(hop)
