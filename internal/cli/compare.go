@@ -58,7 +58,7 @@ func (c *command) compareCommand() *cli.Command {
 			&cli.BoolFlag{Name: "wall", DisableDefaultText: true, Usage: "list wall-clock times by row and let them fail too; else they are only shown"},
 			&cli.StringFlag{Name: "wall-fail-over", Usage: "with --wall: how much longer it may take: `SHARE`; up to 10 ms never fail", Value: showShare(compare.WallFailOver)},
 			&cli.StringSliceFlag{Name: "ignore", Usage: "leave the part `KEY` of rows' names out, as in --ignore scenario (repeatable)"},
-			&cli.StringSliceFlag{Name: "where", Usage: "compare the rows where `KEY=A,B`, as in --where policy=delta-joint (repeatable)", DefaultText: "all"},
+			&cli.StringSliceFlag{Name: "where", Usage: "compare the rows where `KEY=A,B`, as in --where seed=1,2 (repeatable)", DefaultText: "all"},
 			&cli.BoolFlag{Name: "all", DisableDefaultText: true, Usage: "list what is the same, too"},
 			&cli.StringFlag{Name: "format", Usage: "write `FORMAT`: " + strings.Join(compareFormatNames(), ", "), Value: "text"},
 			&cli.StringFlag{Name: "out", Usage: "write to `FILE`", DefaultText: "stdout"},

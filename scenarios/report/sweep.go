@@ -18,7 +18,10 @@ const sweepRows = 60
 // SweepMetric returns the metric that the table of a sweep shows: the one asked for, that of the study's first figure,
 // or that which tells most.
 func SweepMetric(s *result.Sweep, plots []result.Plot, asked string) (string, error) {
-	has := map[string]bool{"solve_s": true, "play_s": true}
+	has := map[string]bool{}
+	for _, name := range result.WallMetrics {
+		has[name] = true
+	}
 	for i := range s.Cells {
 		for name := range s.Cells[i].Metrics {
 			has[name] = true
@@ -60,12 +63,10 @@ func Sweep(s *result.Sweep, t *result.SweepTimings, metric string, where result.
 
 // cellMetric returns a metric of a cell, or a time that it took.
 func cellMetric(c *result.Cell, t *result.SweepTimings, metric string) (float64, bool) {
-	took, ok := t.Cells[c.Key]
-	switch {
-	case metric == "solve_s" && ok:
-		return took.SolveS, true
-	case metric == "play_s" && ok:
-		return took.SimulateS, true
+	if took, ok := t.Cells[c.Key]; ok {
+		if v, ok := took.Metrics()[metric]; ok {
+			return v, true
+		}
 	}
 	v, ok := c.Metrics[metric]
 	return v, ok

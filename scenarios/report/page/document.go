@@ -135,8 +135,9 @@ func metricsOf(docs []Document) map[string]Metric {
 			all[name] = Metric{m.Words, m.Better, m.Unit, formats[m.Format], m.Means, m.Main}
 		}
 	}
-	add("solve_s")
-	add("play_s")
+	for _, name := range result.WallMetrics {
+		add(name)
+	}
 	for i := range docs {
 		switch d := &docs[i]; {
 		case d.Run != nil:
