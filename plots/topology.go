@@ -90,7 +90,7 @@ func withJobs(charts []*wiring, doc *result.Document, d *result.Detail) []*wirin
 			job := newChart(p.Jobs[i].Topology)
 			job.policies = []string{p.Jobs[i].Policy}
 			if r := doc.Row(p.Policy); r != nil {
-				job.ports = r.Metrics["job."+p.Jobs[i].Policy+".ports"]
+				job.ports = r.Ports(p.Jobs[i].Policy)
 			}
 			out = append(out, job)
 		}
@@ -114,7 +114,7 @@ func allCharts(doc *result.Document, d *result.Detail) []*wiring {
 			at = len(charts)
 			charts = append(charts, newChart(p.Topology))
 			if r := doc.Row(p.Policy); r != nil {
-				charts[at].ports = r.Metrics["ports"]
+				charts[at].ports = r.Ports("")
 			}
 		}
 		charts[at].policies = append(charts[at].policies, p.Policy)

@@ -305,7 +305,15 @@ func (c *command) finishSweep(ctx context.Context, store *study.Store, doc *resu
 		}
 		return usagef("%v (%s kept in %s)", err, text.Plural(n, "cell is", "cells are"), store.Dir)
 	}
-	if _, err := io.WriteString(c.stdout, report.Sweep(doc, timings, metric, store.Dir, c.bold())); err != nil {
+	var names []result.Name
+	for i := range doc.Cells {
+		names = append(names, doc.NameOf(&doc.Cells[i]))
+	}
+	where, err := flags.where.Resolve(names)
+	if err != nil {
+		return usagef("flag --where: %v (the cells are kept in %s)", err, store.Dir)
+	}
+	if _, err := io.WriteString(c.stdout, report.Sweep(doc, timings, metric, where, store.Dir, c.bold())); err != nil {
 		return err
 	}
 	return drawn

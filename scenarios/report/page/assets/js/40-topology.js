@@ -14,7 +14,7 @@ sim.views.push({
 		});
 		const bar = sim.el("div", {class: "controls"}, controls);
 		if (links) {
-			const nets = new Map(shown.map(s => [s, sim.nets.of(of(s))])), all = shown.map(s => nets.get(s));
+			const nets = new Map(shown.map(s => [s, sim.nets.of(doc, of(s))])), all = shown.map(s => nets.get(s));
 			const pick = {src: null, node: null, way: null, panels: [], most: all.reduce((m, n) => n.links.reduce((m, l) => Math.max(m, l.load), m), 0)};
 			const ways = all[0].ways;
 			if (ways.length) bar.append(sim.choice("Route", [{value: -1, text: "from a node that is chosen"}, ...ways.map((w, i) => ({value: i, text:
@@ -27,7 +27,7 @@ sim.views.push({
 				all.some(n => n.links.some(l => l.state === "down")) ? sim.el("li", {}, sim.el("b", {class: "bad"}, "× "), "down") : "",
 				all[0].idle.some(i => i) ? sim.el("li", {}, "□ switch, ● end point") : ""),
 			sim.el("div", {class: "panels wide"}, shown.map(s => sim.el("div", {class: "panel"}, sim.el("h2", {}, sim.swatch(sim.line(s).color), " ", s), net.call(this, s, nets.get(s), pick)))),
-			sim.el("p", {class: "note"}, (all[0].stubs ? "A link round the torus is a stub at the node that it leaves; of the two lines between nodes each is one direction. " : "Of the two lines between nodes each is one direction. ") +
+			sim.el("p", {class: "note"}, (all[0].stubs ? "A link round the torus, or between slices, is a stub at the node that it leaves; of the two lines between nodes each is one direction. " : "Of the two lines between nodes each is one direction. ") +
 				(all.some(n => n.pairs && n.pairs.length) ? "Choose a node, then point at another, to see the route between them." : "")));
 			return;
 		}
