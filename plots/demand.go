@@ -49,10 +49,7 @@ func demandFigure(_ *result.Document, d *result.Detail) []sheet.Figure {
 	end, top, steps := ref.MakespanS, 0.0, 0
 	for _, p := range pods {
 		_, to, _ := active(p)
-		at, v := peak(p)
-		if v > top {
-			s.Lead = fmt.Sprintf("%s sends most at once: %s Gb/s, first after %s.", sheet.Sentence(sheet.Plain(p.Name)), sheet.Digits(v*sheet.Gigabits.Per, 5), sheet.Duration(at, 4))
-		}
+		_, v := peak(p)
 		end, top, steps = max(end, to), max(top, v), max(steps, len(p.TimeS))
 	}
 	rate := portRate(d)

@@ -72,13 +72,6 @@ func ratesFigure(doc *result.Document, d *result.Detail) []sheet.Figure {
 		sheet.Head(q, fmt.Sprintf("%s: %s; done after %s %s", sheet.Plain(p.Policy), texts[i], sheet.Digits((ends[i]-r.from)*u.Per, 4), u.Name))
 		block.Plots = append(block.Plots, q)
 	}
-	if len(chosen) > 1 {
-		early, late := slices.Min(ends), slices.Max(ends)
-		s.Lead = fmt.Sprintf("Done after %s under %s, and %s later under %s.", sheet.Duration(early-r.from, 4), sheet.Plain(chosen[slices.Index(ends, early)].Policy),
-			sheet.Duration(late-early, 3), sheet.Plain(chosen[len(ends)-1-slices.Index(ends, early)].Policy))
-	} else {
-		s.Lead = fmt.Sprintf("Done after %s.", sheet.Duration(ends[0]-r.from, 4))
-	}
 	s.Blocks = []sheet.Block{block}
 	note := fmt.Sprintf("Time 0 is when the first of these begins, %s into the iteration.", sheet.Duration(r.from, 4))
 	if len(r.names) > 1 {

@@ -1,11 +1,9 @@
 package plots
 
 import (
-	"cmp"
 	"fmt"
 	"image/color"
 	"slices"
-	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -22,41 +20,23 @@ var shades = []color.RGBA{
 
 // chipTimeFigure shows, by policy, what chip-time went to: bars that are 100 % wide.
 func chipTimeFigure(doc *result.Document, d *result.Detail) []sheet.Figure {
-	const wanted, part = "goodput", "share_"
-	sums := map[string]float64{}
-	for i := range doc.Rows {
-		for name, v := range doc.Rows[i].Metrics {
-			if strings.HasPrefix(name, part) {
-				sums[name] += v
-			}
-		}
-	}
-	if len(sums) == 0 {
+	parts := result.PartsOf(result.ChipTime, doc.Rows)
+	if len(parts) == 0 {
 		return nil
 	}
-	names := []string{wanted}
-	for name, v := range sums {
-		if v > 0 {
-			names = append(names, name)
-		}
-	}
-	slices.SortFunc(names[1:], func(a, b string) int { return cmp.Or(cmp.Compare(sums[b], sums[a]), cmp.Compare(a, b)) })
 	t := &trackChart{count: len(doc.Rows), size: sheet.NumberSize + 1.5}
-	s := sheet.Sheet{Title: "Where chip-time goes", Lead: keptLead(doc, wanted), Subtitle: d.Title}
+	s := sheet.Sheet{Title: "Where chip-time goes", Subtitle: d.Title}
 	var ticks plot.ConstantTicks
-	for k, name := range names {
-		shade, words := sheet.Blue, "work that is kept"
+	ends := make([]float64, len(doc.Rows))
+	for k, part := range parts {
+		shade := sheet.Blue
 		if k > 0 {
-			shade, words = shades[(k-1)%len(shades)], strings.TrimPrefix(name, part)
+			shade = shades[(k-1)%len(shades)]
 		}
-		s.Legend = append(s.Legend, sheet.Entry{Text: words, Sample: sheet.Box(shade, 1)})
-		for i := range doc.Rows {
-			at := 0.0
-			for _, before := range names[:k] {
-				at += 100 * doc.Rows[i].Metrics[before]
-			}
-			v := 100 * doc.Rows[i].Metrics[name]
-			t.bars = append(t.bars, bar{i, at, at + v, 0.12, 0.88, shade, fmt.Sprintf("%.1f", v)})
+		s.Legend = append(s.Legend, sheet.Entry{Text: part.Words, Sample: sheet.Box(shade, 1)})
+		for i, v := range part.Values {
+			t.bars = append(t.bars, bar{i, ends[i], ends[i] + 100*v, 0.12, 0.88, shade, fmt.Sprintf("%.1f", 100*v)})
+			ends[i] += 100 * v
 		}
 	}
 	p := t.plot()
@@ -68,34 +48,6 @@ func chipTimeFigure(doc *result.Document, d *result.Detail) []sheet.Figure {
 	sheet.SetRange(&p.X, 0, 100)
 	s.Blocks = []sheet.Block{{Plots: []*plot.Plot{p}, Height: vg.Length(max(60, 36*len(doc.Rows)))}}
 	return []sheet.Figure{s.Figure("chip-time")}
-}
-
-// keptLead says whose chips do most work that is kept, and whose least.
-func keptLead(doc *result.Document, wanted string) string {
-	best, worst := &doc.Rows[0], &doc.Rows[0]
-	for i := range doc.Rows {
-		r := &doc.Rows[i]
-		if r.Metrics[wanted] > best.Metrics[wanted] {
-			best = r
-		}
-		if r.Metrics[wanted] < worst.Metrics[wanted] {
-			worst = r
-		}
-	}
-	out := fmt.Sprintf("Under %s %s of chip-time is work that is kept", sheet.Plain(best.Policy), sheet.Percent(best.Metrics[wanted]))
-	if worst != best {
-		out += fmt.Sprintf(", under %s %s", sheet.Plain(worst.Policy), sheet.Percent(worst.Metrics[wanted]))
-	}
-	return out + "."
-}
-
-// looks are those of spans of cubes, in the order of the legend.
-var looks = []struct {
-	kind  string
-	color color.RGBA
-}{
-	{"part of a cube", sheet.BlueTint}, {"one cube", sheet.SkyBlue}, {"2 to 4 cubes", sheet.Green}, {"5 to 16 cubes", sheet.Blue},
-	{"more than 16 cubes", sheet.Purple}, {"down", sheet.Vermillion}, {"maintenance", sheet.Orange},
 }
 
 // cubesFigure shows who had each cube, day by day, under a policy.
@@ -116,15 +68,13 @@ func cubesOf(policy, title string, f *result.Fleet) sheet.Figure {
 		Title: "Jobs on the cubes of a pod under " + policy, Subtitle: title,
 		Notes: []string{"A row is a cube. Jobs are coloured by the size of their slice; white is free."},
 	}
-	for _, l := range looks {
-		seen := false
+	s.Legend = kindLegend(f.Cubes)
+	known, others := kindsOf(f.Cubes)
+	for _, k := range slices.Concat(known, others) {
 		for i, x := range spans(f.Cubes) {
-			if x.Kind == l.kind {
-				t.bars, seen = append(t.bars, bar{i, x.StartS / day, x.EndS / day, 0, 0.9, l.color, ""}), true
+			if x.Kind == k.Name {
+				t.bars = append(t.bars, bar{i, x.StartS / day, x.EndS / day, 0, 0.9, k.Color, ""})
 			}
-		}
-		if seen {
-			s.Legend = append(s.Legend, sheet.Entry{Text: l.kind, Sample: sheet.Box(l.color, 1)})
 		}
 	}
 	p := t.plot()
@@ -136,11 +86,11 @@ func cubesOf(policy, title string, f *result.Fleet) sheet.Figure {
 	p.Y.Tick.Marker = ticks
 	day0, all := f.UntilS-f.FromS, 0.0
 	for _, x := range spans(f.Cubes) {
-		if x.Kind != "down" && x.Kind != "maintenance" {
+		if x.Label != "" { // of a job
 			all += min(x.EndS, f.UntilS) - max(x.StartS, f.FromS)
 		}
 	}
-	s.Lead = fmt.Sprintf("Jobs have the cubes of the first pod for %s of these %s.", sheet.Percent(all/day0/float64(len(f.Cubes))), sheet.Duration(day0, 3))
+	s.Notes = append(s.Notes, fmt.Sprintf("Jobs have the cubes of the first pod for %s of these %s.", sheet.Percent(all/day0/float64(len(f.Cubes))), sheet.Duration(day0, 3)))
 	p.X.Label.Text = "day"
 	sheet.SetRange(&p.X, f.FromS/day, f.UntilS/day)
 	s.Blocks = []sheet.Block{{Plots: []*plot.Plot{p}, Height: vg.Length(8 * len(f.Cubes))}}
@@ -150,52 +100,37 @@ func cubesOf(policy, title string, f *result.Fleet) sheet.Figure {
 // stillFigure shows the cubes of a pod as a grid, under each policy, when most of what is free under some does not fit
 // one slice.
 func stillFigure(_ *result.Document, d *result.Detail) []sheet.Figure {
-	worst, at, whose := 0, 0.0, ""
-	for i := range d.Policies {
-		if f := d.Policies[i].Fleet; f != nil {
-			for _, l := range f.Looks {
-				if l.Free-l.Largest > worst {
-					worst, at, whose = l.Free-l.Largest, l.AtS, sheet.Plain(d.Policies[i].Policy)
-				}
-			}
-		}
-	}
-	if worst == 0 {
+	whose, look := d.Fragmented()
+	if whose == "" {
 		return nil
 	}
+	worst, at := look.Free-look.Largest, look.AtS
 	s := sheet.Sheet{
-		Title: "What is free of a pod", Lead: fmt.Sprintf("Day %.2f, when most cubes that are free are outside the largest slice that fits: %d under %s.", at/86400, worst, whose), Subtitle: d.Title,
-		Notes: []string{"A square is a cube, four layers of a grid of 4x4x4 side by side. Jobs are coloured by the size of their slice; white is free."},
+		Title: fmt.Sprintf("What is free of a pod on day %.2f", at/86400), Subtitle: d.Title,
+		Notes: []string{fmt.Sprintf("Most free cubes are outside the largest slice that fits on that day: %d under %s.", worst, sheet.Plain(whose)), "A square is a cube, four layers of a grid of 4x4x4 side by side. Jobs are coloured by the size of their slice; white is free."},
 	}
-	seen := map[string]bool{}
+	var shown []result.Track
 	for i := range d.Policies {
 		if f := d.Policies[i].Fleet; f != nil {
-			s.Blocks = append(s.Blocks, stillOf(d.Policies[i].Policy, f, at, seen))
+			cubes := f.CubesAt(at)
+			shown = append(shown, cubes...)
+			s.Blocks = append(s.Blocks, stillOf(d.Policies[i].Policy, f, cubes, at))
 		}
 	}
-	for _, l := range looks {
-		if seen[l.kind] {
-			s.Legend = append(s.Legend, sheet.Entry{Text: l.kind, Sample: sheet.Box(l.color, 1)})
-		}
-	}
+	s.Legend = kindLegend(shown)
 	return []sheet.Figure{s.Figure("fragmentation")}
 }
 
-// stillOf draws the cubes of a pod at a moment, and notes whom it shows.
-func stillOf(policy string, f *result.Fleet, at float64, seen map[string]bool) sheet.Block {
+// stillOf draws the cubes of a pod at a moment.
+func stillOf(policy string, f *result.Fleet, cubes []result.Track, at float64) sheet.Block {
 	const side, gap = 4, 1
 	t := &trackChart{count: side, size: sheet.NumberSize}
-	for cube, track := range f.Cubes {
+	for cube, track := range cubes {
 		x, y, z := cube/(side*side), cube/side%side, cube%side
 		lo := float64(x*(side+gap) + z)
 		t.bars = append(t.bars, bar{y, lo, lo + 0.92, 0.04, 0.96, sheet.Faint, ""}, bar{y, lo + 0.03, lo + 0.89, 0.07, 0.93, color.RGBA{255, 255, 255, 255}, ""})
-		for _, l := range looks {
-			for _, span := range track.Spans {
-				if span.Kind == l.kind && span.StartS <= at && at < span.EndS {
-					seen[l.kind] = true
-					t.bars = append(t.bars, bar{y, lo, lo + 0.92, 0.04, 0.96, l.color, ""})
-				}
-			}
+		for _, span := range track.Spans {
+			t.bars = append(t.bars, bar{y, lo, lo + 0.92, 0.04, 0.96, kindOf(span.Kind).Color, ""})
 		}
 	}
 	p := t.plot()

@@ -34,10 +34,8 @@ func TestFleetFigures(t *testing.T) {
 	if len(still) != 1 || still[0].Name != "fragmentation" {
 		t.Fatalf("%d figures of a moment", len(still))
 	}
-	seen := map[string]bool{}
-	stillOf("one", cubes, 3000, seen)
-	if !seen["one cube"] || len(seen) != 1 {
-		t.Errorf("at that moment there are %v", seen)
+	if on := cubes.CubesAt(3000); len(on) != 2 || len(on[0].Spans) != 1 || on[0].Spans[0].Kind != "one cube" || len(on[1].Spans) > 0 {
+		t.Errorf("at that moment there are %v", on)
 	}
 	doc.Rows = []result.Row{{Policy: "one", Metrics: map[string]float64{"nct": 1}}}
 	if len(chipTimeFigure(doc, d)) > 0 || len(cubesFigure(doc, &result.Detail{})) > 0 {

@@ -123,9 +123,9 @@ func layTiles(dims [3]int, n int) (best tileGrid) {
 }
 
 func (k *linkLoads) figure(policy, subtitle string) sheet.Figure {
-	s := sheet.Sheet{Title: "Load of every link under " + policy, Lead: sheet.Sentence(k.peak()) + ".", Subtitle: subtitle, Legend: k.legend()}
+	s := sheet.Sheet{Title: "Load of every link under " + policy, Subtitle: subtitle, Legend: k.legend()}
 	reading := []string{"x to the right", "y up", "a block a slice of z"}[:len(k.torus.Dims)]
-	s.Notes = []string{"A tile is a node, its colour the load of the link that leaves it that way; " + strings.Join(reading, ", ") + "."}
+	s.Notes = []string{"A tile is a node, its colour the load of the link that leaves it that way; " + strings.Join(reading, ", ") + ".", sheet.Sentence(k.peak()) + "."}
 	const least = 90 // points, for the colour bar
 	rows := vg.Length(len(k.at) / k.tile.panels)
 	block := sheet.Block{Cols: k.tile.panels, Height: max(k.tile.height, least/rows)}

@@ -94,7 +94,6 @@ func metricSheet(doc *result.Document, d *result.Detail, metrics []result.Metric
 		const high = 170 // points, of one of several
 		page.Blocks[0].Height, s.Blocks[0].Height = high, high
 		page.Blocks, page.Notes = append(page.Blocks, s.Blocks...), append(page.Notes, s.Notes...)
-		page.Lead += " " + s.Lead
 		page.Title = sheet.Sentence(strings.Join(words, " and ")) + " by policy"
 	}
 	return page

@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
+	"sim/internal/text"
 	"sim/plots/sheet"
 	"sim/scenarios/result"
 )
@@ -204,7 +205,7 @@ func (m *movesPicture) traffic(c *trackChart, pod int, high float64) {
 
 func (m *movesPicture) figure(subtitle string) sheet.Figure {
 	p, t := m.sim, m.sim.Topology
-	s := sheet.Sheet{Title: "Circuits that move in an iteration under " + p.Policy, Lead: m.lead(), Subtitle: subtitle}
+	s := sheet.Sheet{Title: "Circuits that move in an iteration under " + p.Policy, Subtitle: subtitle}
 	chart := m.chart()
 	shown := map[color.RGBA]string{}
 	for i, q := range t.Pairs {
@@ -249,19 +250,19 @@ func (m *movesPicture) figure(subtitle string) sheet.Figure {
 	if m.port > 0 {
 		what = "A row is as high as all ports of a pod: what it sends over them"
 	}
-	s.Notes = append(s.Notes, fmt.Sprintf("%s, and below it the pods at the other ends of its ports. Pipelines send between pods; when gradients are complete, pods synchronise them with the same pods of other replicas, their DP peers.", what))
+	s.Notes = append(s.Notes, m.saved(), fmt.Sprintf("%s, and below it the pods at the other ends of its ports. Pipelines send between pods; when gradients are complete, pods synchronise them with the same pods of other replicas, their DP peers.", what))
 	if len(t.Pods) > m.pods {
 		s.Notes = append(s.Notes, fmt.Sprintf("The first %d of %d pods are shown.", m.pods, len(t.Pods)))
 	}
 	return s.Figure("moves-" + sheet.FileName(p.Policy))
 }
 
-// lead says what moving circuits gains.
-func (m *movesPicture) lead() string {
+// saved says how long the iteration takes, and how long without moving circuits.
+func (m *movesPicture) saved() string {
 	p := m.sim
-	out := fmt.Sprintf("Circuits move %s in %s", map[bool]string{true: "once", false: fmt.Sprintf("%d times", len(p.Moves))}[len(p.Moves) == 1], sheet.Duration(p.MakespanS, 4))
+	out := fmt.Sprintf("With %s of circuits the iteration takes %s", text.Plural(len(p.Moves), "move"), sheet.Duration(p.MakespanS, 4))
 	if p.UnchangedS > p.MakespanS {
-		out += fmt.Sprintf(", which takes %s without", sheet.Duration(p.UnchangedS, 4))
+		out += fmt.Sprintf(", without %s", sheet.Duration(p.UnchangedS, 4))
 	}
 	return out + "."
 }

@@ -166,7 +166,7 @@ func (p *planPicture) countHops() {
 
 // figure puts the topologies above what is sent when.
 func (p *planPicture) figure(policy, subtitle string) sheet.Figure {
-	s := sheet.Sheet{Title: "Plan of " + policy, Lead: p.lead(), Subtitle: strings.TrimPrefix(subtitle+"; "+p.cost(policy), "; ")}
+	s := sheet.Sheet{Title: "Plan of " + policy, Subtitle: strings.TrimPrefix(subtitle+"; "+p.cost(policy), "; ")}
 	shown := min(len(p.set), phasesShown)
 	block := sheet.Block{Cols: min(shown, 3), Height: pictureHigh}
 	if shown > 3 {
@@ -193,32 +193,6 @@ func (p *planPicture) figure(policy, subtitle string) sheet.Figure {
 	}
 	s.Notes = p.notes(shown)
 	return s.Figure("plan-" + sheet.FileName(policy))
-}
-
-// lead says what share of the time goes to reconfigurations, and how far chunks go.
-func (p *planPicture) lead() string {
-	_, end, ok := p.slotTimes()
-	if p.steps {
-		end, ok = p.end, p.end > 0
-	}
-	d, out := p.Reconfigurations(), ""
-	switch {
-	case !ok:
-		return ""
-	case p.Intervals:
-		out = fmt.Sprintf("Switches change on their own, one after the other, while others carry: %s in all", sheet.Duration(end, 4))
-	case d == 1:
-		out = fmt.Sprintf("One topology, whose setting up takes %s of %s", sheet.Percent(p.DelayS/end), sheet.Duration(end, 4))
-	default:
-		out = fmt.Sprintf("%d reconfigurations take %s of %s", d, sheet.Percent(float64(d)*p.DelayS/end), sheet.Duration(end, 4))
-	}
-	switch {
-	case p.most > 1:
-		out += fmt.Sprintf("; a chunk takes up to %d hops", p.most)
-	case p.most == 1:
-		out += "; every chunk goes straight to where it is wanted"
-	}
-	return out + "."
 }
 
 // cost words what the plan takes, d reconfigurations, the first topology among them, and the rounds; and then where it

@@ -85,7 +85,7 @@ const (
 )
 
 func (m *routeMap) figure(policy, subtitle string) sheet.Figure {
-	s := sheet.Sheet{Title: "Routes round what is down under " + policy, Lead: m.lead(), Subtitle: subtitle, Legend: m.legend()}
+	s := sheet.Sheet{Title: "Routes round what is down under " + policy, Subtitle: subtitle, Legend: m.legend()}
 	unit := m.unit(sheet.Inside, routesTall)
 	s.Blocks = []sheet.Block{{Plots: []*plot.Plot{sheet.Picture("", m.paint)}, Height: max(m.size.Y*unit+2*routesBorder, routesFlat)}}
 	if left := len(m.torus.Routes) - len(m.routes); left > 0 {
@@ -95,29 +95,6 @@ func (m *routeMap) figure(policy, subtitle string) sheet.Figure {
 		s.Notes = append(s.Notes, "Links round the torus are stubs at the border; a route leaves and comes back at stubs of the same number.")
 	}
 	return s.Figure("routes-" + sheet.FileName(policy))
-}
-
-// lead says how many hops the longest of the detours that are shown takes, and how many it took before.
-func (m *routeMap) lead() string {
-	usual := map[[2]int]int{}
-	for _, w := range m.routes {
-		if w.Usual {
-			usual[[2]int{w.Src, w.Dst}] = len(w.Links)
-		}
-	}
-	most, from, to := -1, 0, 0
-	for _, w := range m.routes {
-		if before, ok := usual[[2]int{w.Src, w.Dst}]; ok && !w.Usual && len(w.Links)-before > most {
-			most, from, to = len(w.Links)-before, before, len(w.Links)
-		}
-	}
-	switch {
-	case most < 0:
-		return ""
-	case most == 0:
-		return "Round what is down the routes that are shown are no longer."
-	}
-	return fmt.Sprintf("Round what is down a route that took %s takes %d.", text.Plural(from, "hop"), to)
 }
 
 // unit is the length of a step in x that fits.

@@ -37,7 +37,7 @@ func topologyFigure(doc *result.Document, d *result.Detail) []sheet.Figure {
 	if len(charts) == 0 {
 		return nil
 	}
-	s := sheet.Sheet{Title: "Logical topology by policy: optical circuits between pods", Lead: fewest(charts), Subtitle: d.Title}
+	s := sheet.Sheet{Title: "Logical topology by policy: optical circuits between pods", Subtitle: d.Title}
 	jobs := 0
 	for i := range d.Policies {
 		jobs = max(jobs, len(d.Policies[i].Jobs))
@@ -78,29 +78,6 @@ func topologyFigure(doc *result.Document, d *result.Detail) []sheet.Figure {
 	}
 	s.Blocks = []sheet.Block{block}
 	return []sheet.Figure{s.Figure("topology")}
-}
-
-// fewest says who uses the fewest ports, and how many others use at most.
-func fewest(charts []*wiring) string {
-	few, most := charts[0], charts[0]
-	for _, c := range charts {
-		if c.ports < few.ports {
-			few = c
-		}
-		if c.ports > most.ports {
-			most = c
-		}
-	}
-	_, total := few.drawn()
-	of := few.replicas() * float64(total)
-	if few.ports == most.ports {
-		if few.ports == 0 {
-			return ""
-		}
-		return fmt.Sprintf("All use %.0f of %.0f ports.", few.ports, of)
-	}
-	return fmt.Sprintf("Fewest ports: %s with %.0f of %.0f; most: %s with %.0f.",
-		sheet.Plain(strings.Join(few.policies, ", ")), few.ports, of, sheet.Plain(strings.Join(most.policies, ", ")), most.ports)
 }
 
 // withJobs puts the circuits of each job behind those of all.

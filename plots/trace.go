@@ -33,6 +33,13 @@ var kinds = []Kind{
 	{"pp-forward", "activations to the next stage", sheet.Blue, 1},
 	{"pp-backward", "gradients to the stage before", sheet.Purple, 2},
 	{"dp", "gradient synchronisation", sheet.Green, 3},
+	{"part of a cube", "part of a cube", sheet.BlueTint, 0},
+	{"one cube", "one cube", sheet.SkyBlue, 0},
+	{"2 to 4 cubes", "2 to 4 cubes", sheet.Green, 0},
+	{"5 to 16 cubes", "5 to 16 cubes", sheet.Blue, 0},
+	{"more than 16 cubes", "more than 16 cubes", sheet.Purple, 0},
+	{"down", "down", sheet.Vermillion, 0},
+	{"maintenance", "maintenance", sheet.Orange, 0},
 }
 
 // kindOf returns how spans of a kind look.
@@ -95,7 +102,7 @@ func kindLegend(tracks []result.Track) []sheet.Entry {
 		}
 		legend = append(legend, sheet.Entry{Text: text, Sample: sheet.Box(sheet.Dim, 1)})
 	}
-	return append(legend, sheet.Entry{Text: "end of the iteration", Sample: sheet.Stroke(endLine)})
+	return legend
 }
 
 // traceFigures shows who works when: the simulation on the ideal fabric and that of the policy with the least makespan.
@@ -145,7 +152,8 @@ func traceFigure(p *result.Simulation, subtitle, name, title string) []sheet.Fig
 		return nil
 	}
 	tracks := p.Tracks[:min(len(p.Tracks), shown)]
-	s := sheet.Sheet{Title: title, Lead: workLead(p), Subtitle: subtitle, Legend: kindLegend(tracks)}
+	s := sheet.Sheet{Title: title, Subtitle: subtitle,
+		Legend: append(kindLegend(tracks), sheet.Entry{Text: "end of the iteration", Sample: sheet.Stroke(endLine)})}
 	if len(p.Tracks) > len(tracks) {
 		s.Notes = append(s.Notes, fmt.Sprintf("The first %d of %d stages are shown.", len(tracks), len(p.Tracks)))
 	}
@@ -157,7 +165,7 @@ func traceFigure(p *result.Simulation, subtitle, name, title string) []sheet.Fig
 		sheet.Head(q, head)
 		return q
 	}
-	whole := add("The whole iteration: "+sheet.Duration(p.MakespanS, 4), 0, end, 10, true)
+	whole := add("The whole iteration: "+sheet.Duration(p.MakespanS, 4)+computing(p), 0, end, 10, true)
 	s.Blocks = []sheet.Block{{Plots: []*plot.Plot{whole}, Height: height}}
 	if z := zoom(tracks, end); z != nil {
 		first := add("Start of the iteration", z.start[0], z.start[1], 5, false)
@@ -167,30 +175,20 @@ func traceFigure(p *result.Simulation, subtitle, name, title string) []sheet.Fig
 	return []sheet.Figure{s.Figure(name)}
 }
 
-// workLead says what share of an iteration stages compute, and what ends it.
-func workLead(p *result.Simulation) string {
-	if !(p.MakespanS > 0) {
-		return ""
-	}
-	busy, last := 0.0, result.Span{}
-	stage := ""
-	for i, s := range spans(p.Tracks) {
+// computing words the mean share of an iteration for which stages compute; "" if tasks of a stage overlap, as in traces
+// of other tools.
+func computing(p *result.Simulation) string {
+	busy := 0.0
+	for _, s := range spans(p.Tracks) {
 		if isWork(s) {
 			busy += s.EndS - s.StartS
 		}
-		if s.EndS > last.EndS {
-			last, stage = s, sheet.Plain(p.Tracks[i].Name)
-		}
 	}
-	k, share := kindOf(last.Kind), busy/p.MakespanS/float64(len(p.Tracks))
-	out := fmt.Sprintf("Stages compute for %s of %s", sheet.Percent(share), sheet.Duration(p.MakespanS, 4))
-	if !(share <= 1) { // several tasks at once, as of other tools' traces
-		out = "The iteration takes " + sheet.Duration(p.MakespanS, 4)
+	share := busy / p.MakespanS / float64(len(p.Tracks))
+	if !(share <= 1) {
+		return ""
 	}
-	if k.Words != "" && stage != "" {
-		out += fmt.Sprintf("; what ends last is the %s of %s", k.Words, stage)
-	}
-	return out + "."
+	return ", of which stages compute for " + sheet.Percent(share)
 }
 
 // lastEnd is when the last of the spans that count ends.

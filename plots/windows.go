@@ -44,8 +44,8 @@ func windowsFigure(_ *result.Document, d *result.Detail) []sheet.Figure {
 	sheet.TimeAxis(&p.X, "time", lo, hi, 10)
 	s := sheet.Sheet{
 		Title: "When each transfer between pods can run, and when it did", Subtitle: d.Title, Legend: legendOf(layers),
-		Lead:   fmt.Sprintf("On average a transfer can run in %s of the time shown.", sheet.Percent(meanWidth(window)/(hi-lo))),
-		Notes:  []string{"When it can run is known before any topology is chosen."},
+		Notes: []string{fmt.Sprintf("When it can run is known before any topology is chosen: on average in %s of the time shown.",
+			sheet.Percent(meanWidth(window)/(hi-lo)))},
 		Blocks: []sheet.Block{{Plots: []*plot.Plot{p}, Height: tasksHeight}},
 	}
 	return []sheet.Figure{s.Figure("windows")}
@@ -75,7 +75,7 @@ func indexFigure(_ *result.Document, d *result.Detail) []sheet.Figure {
 	for _, l := range retained {
 		note += fmt.Sprintf(", %s are %s", sheet.Percent(meanWidth(l)/total), l.text)
 	}
-	s := sheet.Sheet{Title: "Intervals between events in which each transfer may be active", Lead: note + ".", Subtitle: d.Title,
+	s := sheet.Sheet{Title: "Intervals between events in which each transfer may be active", Subtitle: d.Title, Notes: []string{note + "."},
 		Legend: slices.Concat(legendOf(active), legendOf(retained))}
 	lo, hi := span(slices.Concat(active, retained))
 	block := sheet.Block{Cols: 2, Height: tasksHeight, XTitle: "interval between events"}

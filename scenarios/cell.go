@@ -30,11 +30,3 @@ func (s *Scenario) CellKey() string {
 	h.Write(one.TOML())
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
-
-// Size is how large s is to its policies, about, in no unit: the tasks of a pipeline, the links and the pairs of endpoints
-// that there are. Packets are not in it.
-func (s *Scenario) Size() float64 {
-	w, f := &s.Workload, &s.Fabric
-	pairs := max(1, f.ScaleUp.GPUs) * max(1, f.ScaleUp.GPUs)
-	return float64(max(1, w.Microbatches)) * float64(max(1, w.PP)) * float64(pairs) * float64(max(1, f.Links.Nodes))
-}

@@ -84,10 +84,6 @@ func readPlots(c *checker) []result.Plot {
 			c.refuse(at+".x", `is missing; write a metric, such as x = "average_hops"`)
 		case p.Y == "":
 			c.refuse(at+".y", `is missing; write a metric, such as y = "nct"`)
-		case p.Kind == "gain" && p.Policy == "":
-			c.refuse(at+".policy", "is missing; write the policy whose gain over the others is shown")
-		case p.Kind == "gain":
-			// groups and panels have defaults
 		case p.X == "" && p.Kind != "cdf":
 			c.refuse(at+".x", `is missing; write a key that is varied, or "policy"`)
 		case p.Kind == "heatmap" && p.Z == "":

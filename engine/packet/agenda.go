@@ -44,11 +44,11 @@ func (w *agenda) byDigit(shift int, set uint64) {
 // fewRanked is how many sort in less time by comparisons than by digits, whose counts are more than they.
 const fewRanked = 128
 
-// sort sorts events by their keys, but by set alone where rankMixed follows.
-func (p *parts) sort(w *agenda) {
+// sort sorts events by their keys.
+func (w *agenda) sort() {
 	if len(w.order) < fewRanked {
 		slices.SortStableFunc(w.order, func(a, b rankedKey) int {
-			if a.set == b.set && !p.mixed {
+			if a.set == b.set {
 				return cmp.Compare(a.rest, b.rest)
 			}
 			return cmp.Compare(a.set, b.set)
@@ -61,7 +61,7 @@ func (p *parts) sort(w *agenda) {
 		differ.set |= w.order[i].set ^ w.order[0].set
 		differ.rest |= w.order[i].rest ^ w.order[0].rest
 	}
-	for shift := 0; shift < 64 && !p.mixed; shift += radixBits {
+	for shift := 0; shift < 64; shift += radixBits {
 		if differ.rest>>shift%radix != 0 {
 			w.byDigit(shift, 0)
 		}

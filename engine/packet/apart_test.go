@@ -203,3 +203,68 @@ var apartWork = rapid.Custom(func(t *rapid.T) partedCase {
 	}
 	return partedCase{n, w, o}
 })
+
+// crowdedWork draws a network and traffic of which many packets come to a link at one time.
+func crowdedWork(t *rapid.T) (*engine.Network, *packet.Work) {
+	nodes := rapid.IntRange(2, 9).Draw(t, "nodes")
+	n := &engine.Network{Nodes: int32(nodes)}
+	rates := rapid.SampledFrom([][]float64{{8e12}, {8e12, 4e12}, {8e12, 3e12, 7e11}}).Draw(t, "rates")
+	latencies := rapid.SampledFrom([][]engine.Time{{0}, {3}, {0, 1, 7, 40}}).Draw(t, "latencies")
+	out := make([][]int32, nodes)
+	link := func(a, b int) {
+		out[a] = append(out[a], int32(len(n.Links)))
+		n.Links = append(n.Links, engine.Link{
+			From: int32(a), To: int32(b), Rate: rapid.SampledFrom(rates).Draw(t, "rate"), Latency: rapid.SampledFrom(latencies).Draw(t, "latency"),
+		})
+	}
+	for a := range nodes {
+		link(a, (a+1)%nodes)
+		link(a, (a+nodes-1)%nodes)
+	}
+	for range rapid.IntRange(0, 6).Draw(t, "more") {
+		link(rapid.IntRange(0, nodes-1).Draw(t, "from"), rapid.IntRange(0, nodes-1).Draw(t, "to"))
+	}
+	w := &packet.Work{Paths: portsOf(n)}
+	of := make([]int32, nodes+1) // by node: its first flow
+	for a := range nodes {
+		of[a] = int32(len(w.Flows))
+		for range rapid.IntRange(0, 5).Draw(t, "flows") {
+			at := int32(a)
+			var steps []engine.Step
+			for range rapid.IntRange(0, 6).Draw(t, "hops") {
+				l := out[at][rapid.IntRange(0, len(out[at])-1).Draw(t, "hop")]
+				steps = append(steps, stepOver(n, w.Paths, l, 0))
+				at = n.Links[l].To
+			}
+			w.Paths.Add(steps...)
+			w.Flows = append(w.Flows, engine.Flow{Src: int32(a), Dst: at})
+		}
+	}
+	of[nodes] = int32(len(w.Flows))
+	bytes := rapid.SampledFrom([][]int32{{4}, {2, 4}, {1, 5, 9}}).Draw(t, "bytes")
+	for range rapid.IntRange(1, 4).Draw(t, "sources") {
+		s := packet.Source{
+			End: of[nodes], Bytes: rapid.SampledFrom(bytes).Draw(t, "size"), Count: int64(rapid.IntRange(1, 12).Draw(t, "count")),
+			Start: engine.Time(rapid.IntRange(0, 9).Draw(t, "start")), Seed: 7,
+		}
+		s.Process = rapid.SampledFrom([]packet.Process{packet.Periodic, packet.Greedy, packet.Poisson}).Draw(t, "process")
+		switch s.Order = rapid.SampledFrom([]packet.Order{packet.Together, packet.RoundRobin, packet.Random, packet.Sequential, packet.Uniform}).Draw(t, "order"); {
+		case s.Process == packet.Greedy && (s.Order == packet.Together || s.Order == packet.Uniform):
+			s.Order = packet.Random
+		case s.Process != packet.Greedy:
+			s.Every = float64(rapid.IntRange(0, 40).Draw(t, "every")) / 4
+		}
+		if s.Process == packet.Poisson {
+			s.Every++
+		}
+		if rapid.Bool().Draw(t, "by node") {
+			for a := range nodes {
+				s.First, s.End = of[a], of[a+1]
+				w.Sources = append(w.Sources, s)
+			}
+			continue
+		}
+		w.Sources = append(w.Sources, s)
+	}
+	return n, w
+}

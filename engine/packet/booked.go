@@ -172,7 +172,7 @@ func (z *sim) book(id int32, r *record, route int32, now engine.Time) engine.Tim
 	l.queue.length++
 	at.at, at.inject, at.route, at.bytes, at.flow, at.hold = end, r.inject, route, bytes, r.flow, next
 	if l.mostHeld = max(l.mostHeld, l.queue.length); l.queue.length == 1 {
-		z.set(id, end)
+		z.calendar.set(id, end)
 	}
 	return start
 }

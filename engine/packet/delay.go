@@ -53,6 +53,27 @@ func (d *Delay) add(t engine.Time) {
 	d.classes[c]++
 }
 
+// join adds the delays of another part of the run.
+func (d *Delay) join(o *Delay) {
+	if o.Count == 0 {
+		return
+	}
+	if d.Count == 0 || o.Min < d.Min {
+		d.Min = o.Min
+	}
+	d.Max = max(d.Max, o.Max)
+	d.Count += o.Count
+	var carry uint64
+	d.lo, carry = bits.Add64(d.lo, o.lo, 0)
+	d.hi += o.hi + carry
+	if more := len(o.classes) - len(d.classes); more > 0 {
+		d.classes = append(d.classes, make([]int64, more)...)
+	}
+	for c, n := range o.classes {
+		d.classes[c] += n
+	}
+}
+
 // MeanSeconds returns the mean in seconds, NaN of none.
 func (d *Delay) MeanSeconds() float64 {
 	sum := math.Ldexp(float64(d.hi), 64) + float64(d.lo)

@@ -14,13 +14,6 @@ func Divided(o Options) Options {
 	return o
 }
 
-// Mixed returns Divided options under which parts are simulated as where packets have several sizes.
-func Mixed(o Options) Options {
-	o = Divided(o)
-	o.mixed = true
-	return o
-}
-
 // Apart returns options under which links are simulated apart after so many events whenever they can be; -1 is never.
 func Apart(o Options, events int) Options {
 	o.apart = events
@@ -59,7 +52,6 @@ func RunLog(n *engine.Network, w *Work, o Options) (*Stats, []Arrival, error) {
 		return nil, nil, err
 	}
 	z.log = &[]arrival{}
-	z.divide(w)
 	z.schedule(0)
 	if err := z.simulate(); err != nil {
 		return nil, nil, err
@@ -74,16 +66,6 @@ func RunLog(n *engine.Network, w *Work, o Options) (*Stats, []Arrival, error) {
 
 // Shuffled is where an order puts k.
 func Shuffled(k, n, key uint64) uint64 { return shuffled(k, n, key) }
-
-// Divides reports whether work is divided.
-func Divides(n *engine.Network, w *Work, o Options) bool {
-	z, err := newSim(n, w, o, w.largest())
-	if err != nil {
-		return false
-	}
-	z.divide(w)
-	return z.pair != nil
-}
 
 // Parts returns how many parts packets are simulated in, 0 where they are not.
 func Parts(n *engine.Network, w *Work, o Options) int {

@@ -6,9 +6,8 @@ import "sim/engine"
 type firing struct {
 	key      // of the event; with many flows, of what comes before them
 	at       engine.Time
-	t        int32 // the time of the window, where these are known
+	t        int32 // which time of the window that is
 	first, n int32 // flows
-	bytes    int32
 }
 
 // fires takes down what sources that are not greedy inject in the window.
@@ -19,21 +18,13 @@ func (p *parts) fires() {
 		w := &p.wait[int(p.timed)+i]
 		m := &p.injectors[w.source]
 		for w.at < p.end {
-			f := firing{key: w.key, at: w.at, first: m.first, n: m.n, bytes: m.bytesOf(m.sent)}
+			f := firing{key: w.key, at: w.at, first: m.first, n: m.n, t: int32(p.index(w.at))}
 			s.End = max(s.End, f.at)
 			m.sent++
 			w.at = engine.Never
-			if p.mixed {
-				f.rest |= uint64(f.bytes)
-			} else {
-				f.t = int32(p.index(f.at))
-			}
 			if at := m.time(); m.sent < m.total && (m.stop == 0 || at < m.stop) {
-				if w.at = at; p.mixed {
-					w.key = mixedKey(at, p.workers[0].sets(f.at, f.number(), 0), 0)
-				} else {
-					w.set |= p.bit[f.t]
-				}
+				w.at = at
+				w.set |= p.bit[f.t]
 			}
 			if m.order != Together {
 				f.first, f.n = m.pick(m.sent-1), 1
@@ -47,10 +38,6 @@ func (p *parts) fires() {
 func (k *worker) inject() {
 	p := k.parts
 	me, all := int(k.number-1), len(p.workers)
-	rank := keyTimes
-	if p.mixed {
-		rank = 32
-	}
 	for i := range p.firings {
 		f := &p.firings[i]
 		from, end, of := int32(int(f.n)*me/all), int32(int(f.n)*(me+1)/all), f.key
@@ -65,11 +52,11 @@ func (k *worker) inject() {
 			route := p.paths.path(f.first + flow)
 			step := p.paths.step[route]
 			if step == engine.Arrived {
-				k.stats.deliver(p.sim, f.at, f.at, int64(f.bytes))
+				k.stats.deliver(p.sim, f.at, f.at, int64(p.size))
 				continue
 			}
 			if f.n > 1 {
-				of.rest = f.rest + uint64(flow+1)<<rank
+				of.rest = f.rest + uint64(flow+1)<<keyTimes
 			}
 			l := p.port[int(p.flows[f.first+flow].Src)*p.paths.degree+step.Port()]
 			k.send(&k.out[1+l>>linkBits], coming{of, f.at, route, l&(mostLinks-1)<<timeBits | f.t})

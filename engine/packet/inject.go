@@ -168,14 +168,14 @@ func (z *sim) fire(i int32, now engine.Time) {
 		bytes := m.bytesOf(m.sent)
 		flow := m.take()
 		if start := z.launch(flow, bytes, m.hold, m.next.hold, now); start < engine.Never && m.sent < m.total {
-			z.set(z.base+i, start)
+			z.calendar.set(z.base+i, start)
 		}
 	case Window:
 		z.fireWindow(i, m, now)
 	default:
 		m.sent++
 		if at := m.time(); m.sent < m.total && (m.stop == 0 || at < m.stop) {
-			z.set(z.base+i, at)
+			z.calendar.set(z.base+i, at)
 		}
 		bytes := m.bytesOf(m.sent - 1)
 		if m.order != Together {

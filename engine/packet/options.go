@@ -85,8 +85,6 @@ type Options struct {
 
 	apart  int  // for tests: simulate links apart after so many events whenever that can be, or if negative never
 	divide bool // for tests: divide work among Workers however little there is
-	mixed  bool // for tests: simulate parts as where packets have several sizes
-	tied   bool // too much comes at once to be put in order part by part
 	serve  bool // for tests: serve packets one by one though they could be booked
 }
 

@@ -1,13 +1,12 @@
 // Package packet simulates traffic packet by packet: every packet is stored at every node that it passes and forwarded
 // on the next link of its path when the whole of it is there and the link takes it (store-and-forward).
 //
-// There are three loops. Where queues are unbounded and first in, first out, and links stay what they are, a packet's
-// times on a link are known when it is put on it: one event a hop (booked.go). Where, besides, packets go from part to part
-// of the network and never back, each part is simulated for a while before the next, and parts that do not need each other
-// at the same time (parts.go): at the times of a window where all are multiples of a unit (window.go), else at any
-// (mixed.go); other work of this kind two goroutines divide, each for its half of the network (pair.go). Everything
-// else, which is finite queues, credits, ranks of tasks, errors and changes, is served packet by packet (served.go); under
-// credits over latencies each link alone for a latency and more, while there is much to do (apart.go).
+// There are four loops. If queues are unbounded and first in, first out, and links do not change, the times of a packet
+// on a link are known when it is put on the link: one event per hop (booked.go). If, besides, all packets have one size,
+// all times are multiples of a unit, and packets go from part to part of the network and never back, each part is
+// simulated for a window before the next, and parts that do not need each other at the same time (parts.go, window.go).
+// Everything else, which is finite queues, credits, ranks of tasks, errors and changes, is served packet by packet
+// (served.go); under credits over latencies each link alone for a latency and more, while there is much to do (apart.go).
 //
 // Time is in whole picoseconds; what serialising a packet takes beyond whole ticks is carried to the next one behind
 // it, so rates do not drift. Events of one time happen in the order in which they were set, or where all links have
@@ -58,19 +57,13 @@ func Run(n *engine.Network, w *Work, o Options) (*Stats, error) {
 		return nil, err
 	}
 	defer z.leave()
-	if z.parts = z.newParts(w); z.parts == nil {
-		z.divide(w)
-	}
+	z.parts = z.newParts(w)
 	if z.on {
 		z.apart = z.newApart()
 	}
 	z.schedule(0)
 	err = z.simulate()
-	if z.parts != nil && z.parts.anew && !z.stopped {
-		o.tied = true
-		return Run(n, w, o)
-	}
-	if z.full && !z.stopped && (z.pair != nil || z.apart != nil) { // which half of the memory, or what is ahead, may be too little for
+	if z.full && !z.stopped && z.apart != nil { // windows ahead take memory that one loop does without
 		z.leave()
 		*z = sim{}
 		o.Workers, o.apart = 1, -1

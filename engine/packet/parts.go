@@ -16,11 +16,10 @@ import (
 // caches hold, and parts of one level at the same time.
 type parts struct {
 	*sim
-	size    int32         // bytes of every packet, of mixed packets of the smallest
+	size    int32         // bytes of every packet
 	unit    engine.Time   // of which what links take for a packet and their latencies are multiples
-	least   engine.Time   // that a link takes for a packet that is no flow's last
-	late    bool          // some link has a latency, or packets are mixed
-	mixed   bool          // packets have several sizes, or times are no multiples of a unit (mixed.go)
+	least   engine.Time   // that a link takes for a packet
+	late    bool          // some link has a latency
 	port    []int32       // by node and port: a place in links
 	link    []int32       // by place: which link it is
 	links   []partLink    // by part
@@ -45,21 +44,19 @@ type part struct {
 	ring                bool // its links follow each other, the first the last
 }
 
-// newParts returns the parts of a network, nil where packets cannot be simulated by parts: events depend on what becomes of
-// packets elsewhere, or some part would be no ring nor a link alone.
+// newParts returns the parts of a network. It returns nil if packets cannot be simulated by parts: if events depend on
+// what becomes of packets elsewhere, if packets have several sizes, if times are no multiples of a unit, or if some part
+// would be neither a ring nor a single link.
 func (z *sim) newParts(w *Work) *parts {
-	if z.on || z.o.tied || !z.paths.single() || z.windowOf != nil || z.job != nil || z.log != nil || z.o.SampleEvery > 0 || len(z.injectors) == 0 || len(z.links)+len(z.injectors) >= 1<<rankBits {
+	if z.on || !z.paths.single() || z.windowOf != nil || z.job != nil || z.log != nil || z.o.SampleEvery > 0 || len(z.injectors) == 0 || len(z.links)+len(z.injectors) >= 1<<rankBits {
 		return nil
 	}
-	p := &parts{sim: z, size: z.injectors[0].bytes, mixed: z.o.mixed}
-	common := p.size // the smallest packet that is no flow's last: windows are multiples of its time
+	p := &parts{sim: z, size: z.injectors[0].bytes}
 	for i := range z.injectors {
 		m := &z.injectors[i]
-		if m.process == Periodic && m.every < 1 || m.process == Greedy && m.next.hold < 0 {
+		if m.process == Periodic && m.every < 1 || m.process == Greedy && m.next.hold < 0 || m.process == Poisson || m.bytes != p.size || m.last != p.size {
 			return nil
 		}
-		p.mixed = p.mixed || m.bytes != p.size || m.last != m.bytes || m.process == Poisson
-		p.size, common = min(p.size, m.last), min(common, m.bytes)
 	}
 	for i := range z.links {
 		if z.n.Links[i].Rate == 0 {
@@ -67,29 +64,23 @@ func (z *sim) newParts(w *Work) *parts {
 		}
 		pace := &z.paces[z.links[i].pace]
 		takes, late := serialise(pace.perByte, uint64(p.size), 0)
-		if takes == 0 {
+		if takes == 0 || late != 0 {
 			return nil
 		}
-		full, _ := serialise(pace.perByte, uint64(common), 0)
-		if p.least == 0 || full < p.least {
-			p.least = full
+		if p.least == 0 || takes < p.least {
+			p.least = takes
 		}
-		p.mixed = p.mixed || late != 0
 		p.late = p.late || pace.latency > 0
 		p.unit = gcd(p.unit, gcd(takes, pace.latency))
 	}
-	if p.least == 0 || p.least > engine.Never>>10 {
+	if p.least == 0 || p.least > engine.Never>>10 || p.unit < p.least/32 || p.manyPhases() || !p.divide(w) {
 		return nil
 	}
-	p.mixed = p.mixed || p.unit < p.least/32 || p.manyPhases()
-	p.late = p.late || p.mixed
-	if !p.divide(w) {
+	workers := min(max(1, z.o.Workers), runtime.GOMAXPROCS(0))
+	if int64(len(p.part)*workers)*boxBytes > p.most*chunkBytes/4 {
 		return nil
 	}
-	workers := min(max(1, z.o.Workers), runtime.GOMAXPROCS(0), mostWorkers)
-	if p.lay(); p.mixed && p.mostSpan < p.least || int64(len(p.part)*workers)*boxBytes > p.most*chunkBytes/4 {
-		return nil
-	}
+	p.lay()
 	return p
 }
 
@@ -267,10 +258,7 @@ func (p *parts) lay() {
 			if takes == 0 {
 				takes = engine.Never // no path takes it
 			}
-			p.links[at] = partLink{takes: takes, latency: pace.latency, perByte: pace.perByte, ports: l.to * int32(p.paths.degree)}
-			if p.mixed {
-				p.links[at].takes = min(takes, engine.Never>>2) + min(pace.latency, engine.Never>>2)
-			}
+			p.links[at] = partLink{takes: takes, latency: pace.latency, ports: l.to * int32(p.paths.degree)}
 			p.in[p.link[at]] = int32(k)<<linkBits | (at - q.from)
 		}
 	}
@@ -299,15 +287,6 @@ func (p *parts) lay() {
 		}
 		p.place[i], p.wait = int32(at), append(p.wait, w)
 	}
-	p.span, p.mostSpan = perWindow/2*p.least, min(1024, 1<<22/engine.Time(len(p.link)))*p.least
-	for _, i := range timed {
-		if m := &p.injectors[i]; m.order == Together && m.n > 1 {
-			continue // one event a window
-		} else if n := m.every * float64(1<<21/len(timed)); n < float64(p.mostSpan) {
-			p.mostSpan = engine.Time(n)
-		}
-	}
-	p.span = min(p.span, p.mostSpan)
 	for k := range p.part {
 		p.part[k].feedsFrom, p.part[k].feedsEnd = from[k], from[k+1]
 	}
@@ -319,7 +298,6 @@ func (p *parts) enter() {
 	for i := range p.links {
 		l := &p.links[i]
 		b := &p.sim.links[p.link[i]]
-		l.part, l.bytes = b.part, b.bytes
 		l.free, l.waited, l.head, l.tail, l.mostHeld = b.free, b.waited, uint64(b.packets)-uint64(b.queue.length), uint64(b.packets)-uint64(b.queue.length), b.mostHeld
 		p.event[i] = engine.Never
 		for b.queue.length > 0 {
@@ -334,7 +312,7 @@ func (p *parts) enter() {
 			at := l.tail & uint64(len(l.room)-1)
 			l.room[at] = moving{r.inject, r.route, next}
 			if p.late {
-				l.ends[at] = ending{r.at, r.bytes}
+				l.ends[at] = r.at
 				p.residue(r.at)
 			}
 			l.tail++
@@ -350,9 +328,6 @@ func (p *parts) enter() {
 		for id := first; id >= 0; id = a.next[id] {
 			at := a.runs[first].time
 			of := key{rest: rank << keyTimes}
-			if p.mixed {
-				of = mixedKey(at, uint32(rank), 0)
-			}
 			rank++
 			if id < p.base {
 				to := p.linkAt(p.in[id])
@@ -380,9 +355,6 @@ func (p *parts) leave() {
 		l := &p.links[i]
 		b := &p.sim.links[p.link[i]]
 		b.free, b.waited, b.packets, b.bytes, b.mostHeld, b.part = l.free, l.waited, int64(l.tail), int64(l.tail)*int64(p.size), l.mostHeld, 0
-		if p.mixed {
-			b.bytes, b.part = l.bytes, l.part
-		}
 		at := p.event[i]
 		for ; l.head < l.tail; l.head++ {
 			k := l.head & uint64(len(l.room)-1)
@@ -391,14 +363,10 @@ func (p *parts) leave() {
 			if next >= 0 {
 				next = p.link[p.linkAt(next)]
 			}
-			bytes := p.size
 			if p.late {
-				at = l.ends[k].at
+				at = l.ends[k]
 			}
-			if p.mixed {
-				bytes = l.ends[k].bytes
-			}
-			*p.chunks.add(&b.queue) = record{at: at, inject: r.inject, route: r.route, bytes: bytes, hold: next}
+			*p.chunks.add(&b.queue) = record{at: at, inject: r.inject, route: r.route, bytes: p.size, hold: next}
 			at += l.takes
 		}
 		l.room, l.ends = nil, nil

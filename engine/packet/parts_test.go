@@ -2,6 +2,7 @@ package packet_test
 
 import (
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -17,9 +18,6 @@ func TestParts(t *testing.T) {
 	cases, parted := cases(3000, 20, 300), 0
 	for seed := range cases {
 		c := partedWork.Example(seed)
-		if seed%3 == 1 {
-			endShort(c.w)
-		}
 		want, _, err := packet.RunLog(c.n, c.w, c.o)
 		if err != nil {
 			t.Fatal(err)
@@ -27,13 +25,9 @@ func TestParts(t *testing.T) {
 		if c.o.EndMeasured && want.Injected > 10_000 && !*long {
 			continue // each look goes out of the parts and back, with all packets
 		}
-		for workers := range 4 {
+		for workers := range 3 {
 			o := packet.Divided(c.o)
-			if workers == 3 {
-				o = packet.Mixed(c.o)
-			} else {
-				o.Workers = workers
-			}
+			o.Workers = workers
 			if packet.Parts(c.n, c.w, o) > 1 {
 				parted++
 			}
@@ -46,8 +40,8 @@ func TestParts(t *testing.T) {
 			}
 		}
 	}
-	if parted < 2*cases {
-		t.Errorf("%d of %d cases had several parts", parted, 4*cases)
+	if parted < 3*cases/2 {
+		t.Errorf("%d of %d cases had several parts", parted, 3*cases)
 	}
 }
 
@@ -78,22 +72,16 @@ var partedWork = rapid.Custom(func(t *rapid.T) partedCase {
 			n.Links[i].Rate = rapid.SampledFrom([]float64{8e12, 4e12, 2e12}).Draw(t, "rate")
 		}
 	}
-	sizes := []int32{4}
-	if rapid.Bool().Draw(t, "sizes") {
-		sizes = []int32{4, 8, 9}
-	}
+	bytes := rapid.SampledFrom([]int32{4, 4, 8, 9}).Draw(t, "bytes")
 	count := int64(rapid.IntRange(1, 6).Draw(t, "count"))
 	for range rapid.IntRange(1, 3).Draw(t, "sources") {
-		s := packet.Source{Bytes: rapid.SampledFrom(sizes).Draw(t, "bytes"), Count: count, Start: engine.Time(rapid.SampledFrom([]int{0, 0, 1, 2, 5}).Draw(t, "start")), Seed: 7}
+		s := packet.Source{Bytes: bytes, Count: count, Start: engine.Time(rapid.SampledFrom([]int{0, 0, 1, 2, 5}).Draw(t, "start")), Seed: 7}
 		s.Order = rapid.SampledFrom([]packet.Order{packet.RoundRobin, packet.Random, packet.Sequential}).Draw(t, "order")
 		s.Process = packet.Greedy
 		if rapid.Bool().Draw(t, "periodic") {
 			s.Process = packet.Periodic
 			s.Every = rapid.SampledFrom([]float64{1, 1.5, 2.25, 4, 7, 7.3, 16, 32, 400}).Draw(t, "every")
 			s.Order = rapid.SampledFrom([]packet.Order{packet.RoundRobin, packet.Uniform, packet.Together}).Draw(t, "periodic order")
-			if rapid.IntRange(0, 3).Draw(t, "poisson") == 0 {
-				s.Process = packet.Poisson
-			}
 		}
 		if !rapid.Bool().Draw(t, "by node") {
 			s.End = int32(len(w.Flows))
@@ -142,9 +130,9 @@ func layers(t *rapid.T, of engine.Link) (n *engine.Network, w *packet.Work, bySo
 	return n, w, append(bySource, int32(len(w.Flows)))
 }
 
-// TestPartsOfOddWork: what is unusual fits, ends and is the same with parts: two ports of one link, a path that no flow takes over
-// a port that there is not, little memory, packets that take days, times that hardly fit, and ties that are followed
-// back so far that a run begins anew.
+// TestPartsOfOddWork: unusual work ends, with the same result as in one loop: two ports of one link, an unused path over a
+// port that does not exist, packets that take days, times that hardly fit, and two runs that go over from parts to one
+// loop, because memory is short ("little memory") and because thousands of packets come to a link at once ("many leaves").
 func TestPartsOfOddWork(t *testing.T) {
 	line := &engine.Network{Nodes: 3, Links: []engine.Link{{From: 1, To: 2, Rate: 8e12}, {From: 0, To: 1, Rate: 8e12}}}
 	twin := &engine.Paths{Degree: 2, Link: []int32{1, 1, 0, 0, -1, -1}}
@@ -157,7 +145,7 @@ func TestPartsOfOddWork(t *testing.T) {
 	var each [][]int32
 	for i := range int32(1000) {
 		many.Links = append(many.Links, engine.Link{From: 2 * i, To: 2*i + 1, Rate: 8e12})
-		each = append(each, []int32{i})
+		each = append(each, slices.Repeat([][]int32{{i}}, 70)...)
 	}
 	ring := func(rate float64) *engine.Network {
 		return box{[3]int{1, 1, 4}}.network(engine.Link{Rate: rate})
@@ -172,23 +160,19 @@ func TestPartsOfOddWork(t *testing.T) {
 	self := over(&engine.Network{Nodes: 1, Links: []engine.Link{{Rate: 8e12, Latency: 5}}}, []packet.Source{
 		{End: 1, Bytes: 4, Count: 50, Every: 3}, {End: 1, Bytes: 9, Count: 50, Every: 7},
 	}, []int32{0, 0, 0})
-	cube := box{[3]int{4, 4, 4}}
-	leaves := &engine.Network{Nodes: 3002, Links: []engine.Link{{From: 3000, To: 3001, Rate: 8e15}}}
+	leaves := &engine.Network{Nodes: 3002, Links: []engine.Link{{From: 3000, To: 3001, Rate: 64e12}}}
 	var all [][]int32
 	for i := range int32(3000) {
 		leaves.Links = append(leaves.Links, engine.Link{From: 2999 - i, To: 3000, Rate: 8e12})
 		all = append(all, []int32{1 + i, 0})
 	}
-	tied := cube.network(engine.Link{Rate: 8e12, Latency: 1})
 	for name, c := range map[string]partedCase{
 		"a link from a node to itself": {&engine.Network{Nodes: 1, Links: []engine.Link{{Rate: 8e12, Latency: 5}}}, self, packet.Options{}},
 		"many leaves":                  {leaves, over(leaves, []packet.Source{{End: 3000, Bytes: 4000, Count: 3, Every: 4000}}, all...), packet.Options{}},
-		"ties": {tied, &packet.Work{Flows: cube.everyPair(), Paths: cube.paths(false),
-			Sources: cube.perNode(packet.Source{Process: packet.Greedy, Order: packet.RoundRobin, Bytes: 4000, Count: 4})}, packet.Options{}},
-		"two ports of one link": {line, &packet.Work{Paths: twin, Flows: []engine.Flow{{Dst: 2}}, Sources: []packet.Source{greedy}}, packet.Options{}},
-		"a path of no flow":     {line, &packet.Work{Paths: unused, Flows: []engine.Flow{{Dst: 2}}, Sources: []packet.Source{greedy}}, packet.Options{}},
-		"little memory":         {many, over(many, []packet.Source{{End: 1000, Bytes: 4, Count: 500, Every: 4}}, each...), packet.Options{MaxBytes: 10 << 20}},
-		"a long queue":          {&engine.Network{Nodes: 2, Links: []engine.Link{{To: 1, Rate: 8e12}}}, queue, packet.Options{MaxBytes: 3 << 20}},
+		"two ports of one link":        {line, &packet.Work{Paths: twin, Flows: []engine.Flow{{Dst: 2}}, Sources: []packet.Source{greedy}}, packet.Options{}},
+		"a path of no flow":            {line, &packet.Work{Paths: unused, Flows: []engine.Flow{{Dst: 2}}, Sources: []packet.Source{greedy}}, packet.Options{}},
+		"little memory":                {many, over(many, []packet.Source{{End: 70_000, Bytes: 4, Count: 10, Every: 280}}, each...), packet.Options{MaxBytes: 11 << 19}},
+		"a long queue":                 {&engine.Network{Nodes: 2, Links: []engine.Link{{To: 1, Rate: 8e12}}}, queue, packet.Options{MaxBytes: 3 << 20}},
 		"days": {ring(8e3), over(ring(8e3), []packet.Source{slow, {End: 1, Bytes: 1e6, Count: 40, Every: 1}}, []int32{4}),
 			packet.Options{MeasureUntil: 8e15, EndMeasured: true}},
 		"late": {ring(8e12), over(ring(8e12), []packet.Source{

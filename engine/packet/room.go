@@ -3,10 +3,12 @@ package packet
 import (
 	"math/bits"
 	"unsafe"
+
+	"sim/engine"
 )
 
 // keep puts a packet that was put on a link last with those that stay on it beyond the window.
-func (k *worker) keep(l *partLink, r moving, end ending) {
+func (k *worker) keep(l *partLink, r moving, end engine.Time) {
 	if int(l.tail-l.head) == len(l.room) {
 		k.grow(l)
 	}
@@ -21,7 +23,7 @@ func (k *worker) keep(l *partLink, r moving, end ending) {
 // room is where packets on a link are, in rings of one power of two.
 type room struct {
 	moving []moving
-	ends   []ending // where links have latencies or packets are mixed
+	ends   []engine.Time // if links have latencies
 }
 
 // grow gives a link twice the room.
@@ -33,7 +35,7 @@ func (k *worker) grow(l *partLink) {
 	} else {
 		now.moving = make([]moving, 1<<class)
 		if k.late {
-			now.ends = make([]ending, 1<<class)
+			now.ends = make([]engine.Time, 1<<class)
 		}
 		k.grown += now.bytes()
 	}
@@ -48,7 +50,7 @@ func (k *worker) grow(l *partLink) {
 }
 
 func (r room) bytes() int64 {
-	return int64(len(r.moving))*int64(unsafe.Sizeof(moving{})) + int64(len(r.ends))*int64(unsafe.Sizeof(ending{}))
+	return int64(len(r.moving))*int64(unsafe.Sizeof(moving{})) + int64(len(r.ends))*int64(unsafe.Sizeof(engine.Time(0)))
 }
 
 // keptClass is the logarithm of the least room that is not used again.

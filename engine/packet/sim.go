@@ -29,9 +29,7 @@ type sim struct {
 	log       *[]arrival
 	s         Stats
 
-	pair   *pair   // of regions that simulate, where the work is divided
-	parts  *parts  // where they can be simulated one after the other
-	region *region // that this is of, of a pair
+	parts *parts // nil if packets cannot be simulated part by part
 
 	links   []link // booked
 	paces   []pace
@@ -91,11 +89,7 @@ func (z *sim) schedule(tasks int) {
 		if m.stop != 0 && at >= m.stop {
 			continue
 		}
-		if z.pair != nil {
-			z.pair.begin(z, i, at)
-		} else {
-			z.calendar.set(z.base+int32(i), at)
-		}
+		z.calendar.set(z.base+int32(i), at)
 	}
 }
 
@@ -140,7 +134,7 @@ func (z *sim) simulate() error {
 			}
 			continue
 		}
-		if over || z.empty() && (z.s.InFlight() == 0 && z.job == nil || len(changes)+len(rewires) == 0 && z.reaction.next() == engine.Never) {
+		if over || z.calendar.empty() && (z.s.InFlight() == 0 && z.job == nil || len(changes)+len(rewires) == 0 && z.reaction.next() == engine.Never) {
 			return nil
 		}
 		switch {
@@ -183,33 +177,9 @@ func (z *sim) run(until engine.Time) {
 		z.serve(until)
 	case z.parts != nil:
 		z.parts.run(until)
-	case z.pair != nil:
-		z.pair.run(z, until)
 	default:
 		z.runBooked(until)
 	}
-}
-
-// set sets an event of booked packets or their sources.
-func (z *sim) set(id int32, at engine.Time) {
-	if z.region != nil {
-		z.region.set(id, at)
-	} else {
-		z.calendar.set(id, at)
-	}
-}
-
-// empty reports whether there is no event.
-func (z *sim) empty() bool {
-	return z.calendar.empty() && (z.pair == nil || z.pair.regions[0].empty() && z.pair.regions[1].empty())
-}
-
-// owner returns where the packets of a link are kept.
-func (z *sim) owner(link int) *sim {
-	if z.pair == nil {
-		return z
-	}
-	return z.pair.regions[z.pair.side[z.n.Links[link].From]].sim
 }
 
 // tooMuch fails where packets and samples take more memory than they may.
@@ -227,9 +197,6 @@ func (z *sim) tooMuch() error {
 // launch injects a packet of a flow and puts it before its first link, which is sought if it is nowhere. It returns when the
 // link will begin to send it, engine.Never where that is not known yet.
 func (z *sim) launch(flow, bytes, hold, first int32, now engine.Time) engine.Time {
-	if z.region != nil && !z.region.mine(flow) {
-		return engine.Never
-	}
 	z.s.inject(z, now)
 	r := record{inject: now, flow: flow, bytes: bytes, hold: hold}
 	return z.depart(&r, first, now)
@@ -327,7 +294,7 @@ func (z *sim) finish() (*Stats, error) {
 	for i := range z.links {
 		l := &z.links[i]
 		z.s.inFlight += int64(l.queue.length)
-		z.s.Links = append(z.s.Links, z.owner(i).linkStats(l))
+		z.s.Links = append(z.s.Links, z.linkStats(l))
 		z.s.Hops += z.s.Links[i].Packets
 	}
 	for i := range z.servers {

@@ -71,8 +71,8 @@ func unequal(n *engine.Network) *engine.Network {
 	return n
 }
 
-// BenchmarkAllToAll is all-to-all on 8x8x8 under the disciplines there are: booked in lockstep, mixed where sizes,
-// rates and latencies differ, and credits on two channels, paced and greedy, and both over latencies.
+// BenchmarkAllToAll is all-to-all on 8x8x8 under each discipline: booked in lockstep, booked with several sizes, rates and
+// latencies (mixed), and credits on two channels, paced and greedy, and both over latencies.
 func BenchmarkAllToAll(b *testing.B) {
 	o := box{[3]int{8, 8, 8}}
 	flows := o.everyPair()

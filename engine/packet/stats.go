@@ -85,6 +85,22 @@ func (s *Stats) deliver(z *sim, inject, now engine.Time, bytes int64) {
 	}
 }
 
+// add adds the counts of another part of the run.
+func (s *Stats) add(o *Stats) {
+	s.Injected += o.Injected
+	s.Delivered += o.Delivered
+	s.Dropped += o.Dropped
+	for i, n := range o.DroppedBy {
+		s.DroppedBy[i] += n
+	}
+	s.Bytes += o.Bytes
+	s.End = max(s.End, o.End)
+	s.MeasuredInjected += o.MeasuredInjected
+	s.MeasuredDropped += o.MeasuredDropped
+	s.MeasuredBytes += o.MeasuredBytes
+	s.Delay.join(&o.Delay)
+}
+
 // InFlight returns the packets that were neither delivered nor dropped.
 func (s *Stats) InFlight() int64 { return s.Injected - s.Delivered - s.Dropped }
 

@@ -33,16 +33,11 @@ type window struct {
 	stepped    int               // how many of these partLink.steps are for
 	agenda                       // what waits when it begins
 	firings    []firing
-	span       engine.Time    // that a window of mixed packets is long
-	mostSpan   engine.Time    // that it may be
-	shift      int            // the logarithm of a stretch of it
-	seen       [2][][]setting // by level, odd or even, and worker: what it has taken down before
-	came       int64          // to parts so far, and
-	followed   int64          // what was looked at to put it in order
-	anew       bool           // this run is to begin anew, without parts
-	failed     int            // windows that were not worth it, and
-	worth      int            // those in a row that were
-	opened     int            // windows so far
+	came       int64 // to parts so far, and
+	followed   int64 // what was looked at to put it in order
+	failed     int   // windows that were not worth it, and
+	worth      int   // those in a row that were
+	opened     int   // windows so far
 }
 
 // key says which place an event has among those of its time.
@@ -79,12 +74,7 @@ func (p *parts) run(until engine.Time) {
 		if begin > until || begin == engine.Never {
 			break
 		}
-		tied := p.tied()
-		if tied && p.opened < tried { // begin anew, perhaps in two regions
-			p.anew, p.full = true, true
-			return
-		}
-		if tied || p.tooLarge() { // rings have room that one loop does without
+		if p.tied() || p.tooLarge() { // rings have room that one loop does without
 			p.leave()
 			p.sim.parts = nil
 			p.runBooked(until)
@@ -121,7 +111,6 @@ const fewWindows = 16
 const (
 	mostFollowed = 4 // of what came before for each that comes, and
 	followedOnce = 1 << 14
-	tried        = 32 // windows after which a run is not begun anew
 )
 
 // tied reports whether so much comes to links at once that putting it in order takes longer than one loop.
@@ -147,7 +136,7 @@ func (p *parts) stretch() engine.Time {
 func (p *parts) tooLarge() bool {
 	sum := int64(0)
 	for i := range p.workers {
-		sum += p.workers[i].grown + int64(cap(p.workers[i].settings))*settingBytes
+		sum += p.workers[i].grown
 	}
 	return sum > p.most*chunkBytes/2 // it is copied then
 }
@@ -168,14 +157,10 @@ func (p *parts) simulate() {
 	const line = 16 // numbers in a line of the cache
 	levels, workers := len(p.levels)-1, len(p.workers)
 	taken := make([]atomic.Int32, levels*workers*line) // by level and worker: so many of its share
-	for i := range p.workers {
-		p.workers[i].tells(0)
-	}
 	work := func(k *worker) {
 		k.inject()
 		p.barrier.wait(int(k.number - 1))
 		for level := range levels {
-			k.level = level
 			first, n := int(p.levels[level]), int(p.levels[level+1]-p.levels[level])
 			me, helped := int(k.number-1), 0
 			next := func() int32 {
@@ -196,10 +181,8 @@ func (p *parts) simulate() {
 				k.part(now)
 				now = then
 			}
-			k.level = level + 1
-			k.tells(k.level)
-			if k.level == levels {
-				p.sort(&k.agenda)
+			if level == levels-1 {
+				k.agenda.sort()
 			}
 			p.barrier.wait(int(k.number - 1))
 		}
@@ -228,7 +211,7 @@ func (p *parts) open(until engine.Time) (engine.Time, bool) {
 			p.order = append(p.order, rankedKey{w.key, -1 - i})
 		}
 	}
-	p.sort(&p.agenda)
+	p.agenda.sort()
 	for i := range p.workers {
 		k := &p.workers[i]
 		p.begin = min(p.begin, k.soon)
@@ -244,10 +227,6 @@ func (p *parts) open(until engine.Time) (engine.Time, bool) {
 		return p.begin, false
 	}
 	p.end = p.beforeNext(until)
-	if p.mixed {
-		p.openMixed()
-		return p.begin, p.dense()
-	}
 	p.phases = p.phases[:0]
 	for _, r := range p.residues {
 		p.phases = append(p.phases, (r-p.begin%p.unit+p.unit)%p.unit)
@@ -282,7 +261,7 @@ func (p *parts) beforeNext(until engine.Time) engine.Time {
 	end := until
 	for i := range p.wait[p.timed:] {
 		w := &p.wait[int(p.timed)+i]
-		if m := &p.injectors[w.source]; w.at < engine.Never && m.sent+1 < m.total && (!p.mixed || m.order == Together && m.n > 1) {
+		if m := &p.injectors[w.source]; w.at < engine.Never && m.sent+1 < m.total {
 			if later := m.every * float64(m.sent+1); later < float64(engine.Never-m.start)/2 {
 				end = min(end, m.start+engine.Time(later)-1)
 			}
@@ -296,9 +275,6 @@ func (p *parts) beforeNext(until engine.Time) engine.Time {
 
 // residue takes up what a time is beyond a multiple of the unit.
 func (p *parts) residue(t engine.Time) {
-	if p.mixed {
-		return
-	}
 	if r := t % p.unit; len(p.residues) <= mostPhases && !slices.Contains(p.residues, r) {
 		p.residues = append(p.residues, r)
 	}
@@ -307,7 +283,7 @@ func (p *parts) residue(t engine.Time) {
 // dense reports whether a window has enough to do: that it is as long as a packet takes, and how many links and sources
 // have an event in it.
 func (p *parts) dense() bool {
-	if len(p.times) == 0 && !p.mixed {
+	if len(p.times) == 0 {
 		return false
 	}
 	if p.opened++; p.o.divide { // both loops in turns
@@ -362,17 +338,10 @@ func (p *parts) ranks(id int32) int64 {
 
 // rank ranks what waits and returns how many ranks there are.
 func (p *parts) rank() int64 {
-	if p.mixed {
-		p.rankMixed()
-	}
 	rank := int64(0)
 	for i := range p.order {
 		e := &p.order[i]
-		if p.mixed {
-			*p.keyOf(e.id) = mixedKey(e.time(), uint32(rank), 0)
-		} else {
-			*p.keyOf(e.id) = key{rest: uint64(rank) << keyTimes}
-		}
+		*p.keyOf(e.id) = key{rest: uint64(rank) << keyTimes}
 		rank += p.ranks(e.id)
 	}
 	return rank

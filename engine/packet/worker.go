@@ -15,10 +15,7 @@ type partLink struct {
 	room           []moving // a ring of a power of two: packets that get to its end after the window
 	head, tail     uint64   // packets that get there before that, and that were put on it
 	takes, latency engine.Time
-	ends           []ending // by place in room, where links have latencies or packets are mixed
-	perByte        uint64   // of mixed packets: ticks a byte, times 2^32, and in takes the least time to its end
-	bytes          int64    // put on it, of mixed packets
-	part           uint32   // as in link, of mixed packets
+	ends           []engine.Time // by place in room, when a packet gets to the end, if links have latencies
 	mostHeld       int32
 	ports          int32 // the place in parts.port of those of the node that it leads to
 	steps          int32 // times of the window that it takes for a packet
@@ -29,12 +26,6 @@ type moving struct {
 	inject engine.Time
 	route  int32 // the place of its next step
 	next   int32 // the link that it takes next: its part, and its place in it; or arrived
-}
-
-// ending is when a packet on a link gets to its end, and its bytes.
-type ending struct {
-	at    engine.Time
-	bytes int32
 }
 
 // coming is a packet that comes to a link, or a source that sends one to it, or a packet that has arrived.
@@ -78,27 +69,15 @@ type worker struct {
 	grown    int64 // bytes of packets
 	came     int64 // to its parts, and
 	followed int64 // what was looked at to put it in order
-
-	// of mixed packets
-	settings []setting
-	level    int
-	stream   [mostLinks][]coming    // by link: packets that come over the one before it, in order
-	taken    [mostLinks]int         // of these
-	gone     [mostLinks][]gone      // by link: packets that get to its end
-	passed   [mostLinks]int32       // of these, before what came last
-	until    [mostLinks]engine.Time // by link: what is before this is simulated
 }
 
 // newWorkers makes as many workers as may simulate at a time, and have some parts of a level each.
 func (p *parts) newWorkers() {
 	n := max(1, min(p.o.Workers, len(p.part)))
 	if !p.o.divide {
-		n = max(1, min(n, runtime.GOMAXPROCS(0), len(p.part)/len(p.levels)/8, mostWorkers))
+		n = max(1, min(n, runtime.GOMAXPROCS(0), len(p.part)/len(p.levels)/8))
 	}
 	p.workers = make([]worker, n)
-	for i := range p.seen {
-		p.seen[i] = make([][]setting, n)
-	}
 	p.barrier = newBarrier(len(p.workers))
 	for i := range p.workers {
 		k := &p.workers[i]
@@ -134,18 +113,11 @@ func (k *worker) part(number int32) {
 			m.prefetch(&p.paths)
 		}
 	}
-	if p.mixed {
-		k.partMixed(&q)
-	} else {
-		k.partInStep(&q)
-	}
+	k.partInStep(&q)
 	k.empty(&k.out[0], func(what []coming) {
 		for i := range what {
-			if c := &what[i]; p.mixed {
-				k.stats.deliver(p.sim, c.inject, c.time(), int64(c.bytes()))
-			} else {
-				k.stats.deliver(p.sim, c.inject, p.times[c.then&(mostTimes-1)], int64(p.size))
-			}
+			c := &what[i]
+			k.stats.deliver(p.sim, c.inject, p.times[c.then&(mostTimes-1)], int64(p.size))
 		}
 	})
 	for at, t := range q.event {
@@ -211,10 +183,7 @@ func (k *worker) fetch(q *part) {
 		if len(l.room) == 0 {
 			continue
 		}
-		most, mask := uint64(perWindow), uint64(len(l.room)-1) // packets that may come and go
-		if !k.mixed {
-			most = uint64(len(k.times)) / uint64(l.steps)
-		}
+		most, mask := uint64(len(k.times))/uint64(l.steps), uint64(len(l.room)-1) // packets that may come and go
 		for at := uint64(0); at <= most; at += 4 {
 			prefetch(unsafe.Pointer(&l.room[(l.head+at)&mask]))
 			if l.tail-l.head > most {
@@ -234,7 +203,7 @@ func (k *worker) fetch(q *part) {
 // waits takes down an event that is left for a later window.
 func (k *worker) waits(of key, at engine.Time, id int32) {
 	k.order = append(k.order, rankedKey{of, id})
-	if k.soon = min(k.soon, at); at != k.waited && !k.mixed {
+	if k.soon = min(k.soon, at); at != k.waited {
 		k.waited = at
 		if r := at % k.unit; len(k.rests) <= mostPhases && !slices.Contains(k.rests, r) {
 			k.rests = append(k.rests, r)
@@ -279,7 +248,7 @@ func (k *worker) begin(q *on, i int) {
 		if l.head++; l.head == l.tail {
 			end = engine.Never
 		} else if p.late {
-			end = l.ends[l.head&uint64(len(l.room)-1)].at
+			end = l.ends[l.head&uint64(len(l.room)-1)]
 		} else {
 			end += l.takes
 		}
@@ -394,7 +363,7 @@ func (k *worker) book(q *on, l *partLink, i, t int, c *coming, inject engine.Tim
 		k.last[i] = beyond
 		q.event[i], q.key[i] = end, own
 	}
-	k.keep(l, moving{inject, route, next}, ending{at: end})
+	k.keep(l, moving{inject, route, next}, end)
 	return start
 }
 

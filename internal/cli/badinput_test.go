@@ -27,7 +27,7 @@ import (
 // the arguments of sim, as in a shell but that double quotes hold Go's escapes, and what a line of stderr must hold; a
 // line below it that begins with "&" is another. A line that ends in a colon begins a file, whose lines are indented by
 // a tab, for the cases of its section; "==" begins a section. What else there is to name is made by badThings.
-var badInputs = []string{"toml", "values", "kinds", "files", "flags", "results", "sweeps", "others", "moves"}
+var badInputs = []string{"toml", "values", "kinds", "files", "flags", "results", "sweeps", "others", "moves", "queue"}
 
 // Bounds of what unusable input may cost.
 const (

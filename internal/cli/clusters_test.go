@@ -78,7 +78,6 @@ func TestClusters(t *testing.T) {
 		APIVersion string `yaml:"apiVersion"`
 		Kind       string
 		Spec       struct {
-			CompletionMode           string `yaml:"completionMode"`
 			Completions, Parallelism int
 			Template                 struct {
 				Spec struct {
@@ -95,28 +94,29 @@ func TestClusters(t *testing.T) {
 		t.Fatal(err)
 	}
 	pod := job.Spec.Template.Spec
-	if job.APIVersion != "batch/v1" || job.Kind != "Job" || job.Spec.CompletionMode != "Indexed" || len(pod.Containers) != 1 ||
+	if job.APIVersion != "batch/v1" || job.Kind != "Job" || job.Spec.Completions != job.Spec.Parallelism || len(pod.Containers) != 1 ||
 		len(pod.Containers[0].Mounts) != 1 || len(pod.Volumes) != 1 || pod.Volumes[0].Name != pod.Containers[0].Mounts[0].Name {
 		t.Fatalf("sweep-job.yaml: %+v", job)
 	}
 	args := slices.Clone(pod.Containers[0].Command)
 	at := pod.Containers[0].Mounts[0].MountPath
-	if !slices.Contains(args, fmt.Sprint("/", job.Spec.Completions)) || !slices.Contains(args, at) {
-		t.Fatalf("sweep-job.yaml: %d completions and a volume at %s, but %q", job.Spec.Completions, at, args)
+	if !slices.Contains(args, "--join") || !slices.Contains(args, at) {
+		t.Fatalf("sweep-job.yaml: a volume at %s, but %q", at, args)
 	}
 	for i, arg := range args {
 		switch arg {
 		case at:
-			args[i] = "indexed"
+			args[i] = "pods"
 		case "delta-fig6":
 			args[i] = study
 		}
 	}
-	for index := range job.Spec.Completions {
-		run(command([]string{fmt.Sprint("JOB_COMPLETION_INDEX=", index)}, filepath.Join(dir, args[0]), args[1:]...))
+	var pods []*exec.Cmd
+	for range job.Spec.Completions {
+		pods = append(pods, command(nil, filepath.Join(dir, args[0]), args[1:]...))
 	}
-	run(command(nil, filepath.Join(dir, "sim"), "sweep", "--merge", "indexed"))
-	if result("indexed") != want {
+	run(pods...)
+	if result("pods") != want {
 		t.Error("sweep-job.yaml makes another sweep")
 	}
 }

@@ -54,7 +54,6 @@ var elsewhere = map[string]string{
 	"sim plot delta-fig6":               "step baselines sweeps it, TestScripts/plotsweep plots",
 	"sim run tori/pod4096 --set engine.level=flow": "BenchmarkScale; 20 s and 1.8 GB",
 	"sim sweep reconfigure --policy":               "minutes",
-	"sim sweep --merge":                            "TestScripts/sweep",
 	"sim sweep study.toml --queue":                 "step queue",
 	"sim sweep study.toml --join":                  "tests of --join",
 	"sim sweep table3-predicted":                   "TestEmbeddedStudies, which checks every study",
@@ -62,7 +61,8 @@ var elsewhere = map[string]string{
 	"SIM_TOKEN=$(cat token) sim worker":            "step queue",
 	"nats-server":                                  "step queue, which has one in the program",
 	"(umask 077; openssl rand":                     "not of sim",
-	"sbatch":                                       "not of sim",
+	"sbatch":                                       "TestClusters",
+	"kubectl apply":                                "TestClusters",
 }
 
 // A step is what a document has its reader type, or a scenario that it shows, under a name to be saved by if it has one.

@@ -42,9 +42,6 @@ func (c *command) plotCommand() *cli.Command {
 			&cli.StringFlag{Name: "z", Usage: "colour a heatmap or twists by the metric `NAME`"},
 			&cli.StringFlag{Name: "series", Usage: "give each value of `NAME` a line or a colour", DefaultText: "policy"},
 			&cli.StringFlag{Name: "panels", Usage: "give each value of `NAME` a panel"},
-			&cli.StringFlag{Name: "over", Usage: "of a gain, take of each setting the best value of `NAME`"},
-			&cli.StringFlag{Name: "policy", Usage: "of a gain, the `POLICY` that gains"},
-			&cli.StringSliceFlag{Name: "against", Usage: "of a gain, compare with `POLICY` (repeatable)", DefaultText: "all others"},
 			&cli.StringSliceFlag{Name: "where", Usage: "show only where KEY is A or B: `KEY=A,B` (repeatable)"},
 			&cli.StringFlag{Name: "name", Usage: "call the figure's file `NAME`, without ending"},
 			&cli.StringFlag{Name: "title", Usage: "write `TEXT` above the figure"},
@@ -59,7 +56,7 @@ func (c *command) plotCommand() *cli.Command {
 const mostTitle = 200
 
 // askFlags are the flags that ask for one figure.
-var askFlags = []string{"kind", "x", "y", "z", "series", "panels", "over", "policy", "against", "where", "name", "title", "log-x", "log-y"}
+var askFlags = []string{"kind", "x", "y", "z", "series", "panels", "where", "name", "title", "log-x", "log-y"}
 
 // plotFlags are the flags of `sim plot`.
 type plotFlags struct {
@@ -92,10 +89,7 @@ func readPlotFlags(cc *cli.Context) (f plotFlags, err error) {
 	f.asked = &result.Plot{
 		Kind: cc.String("kind"), X: cc.String("x"), Y: cc.String("y"), Z: cc.String("z"),
 		Series: cc.String("series"), Panels: cc.String("panels"), Name: cc.String("name"), Title: cc.String("title"),
-		LogX: cc.Bool("log-x"), LogY: cc.Bool("log-y"), Over: cc.String("over"), Policy: cc.String("policy"),
-	}
-	if cc.IsSet("against") {
-		f.asked.Against = cc.StringSlice("against")
+		LogX: cc.Bool("log-x"), LogY: cc.Bool("log-y"),
 	}
 	f.logX = cc.IsSet("log-x")
 	f.asked.Where, err = readWhere(cc.StringSlice("where"))

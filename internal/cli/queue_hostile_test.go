@@ -16,6 +16,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 
 	"sim/scenarios/queue"
+	"sim/scenarios/queue/embedded"
 	"sim/scenarios/result"
 	"sim/scenarios/study"
 )
@@ -81,7 +82,7 @@ seed = "1..2"
 		}
 	}
 
-	s, err := queue.Embedded(queue.EmbeddedOptions{Listen: "127.0.0.1:0", Token: "s3/cret", Dir: filepath.Join(dir, "store")})
+	s, err := embedded.Start("127.0.0.1:0", "s3/cret", filepath.Join(dir, "store"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +112,7 @@ policy.allocators = ["prop-alloc"]
 [sweep]
 seed = "1..6"
 `})
-	s, err := queue.Embedded(queue.EmbeddedOptions{Listen: "127.0.0.1:0", Dir: filepath.Join(dir, "store")})
+	s, err := embedded.Start("127.0.0.1:0", "", filepath.Join(dir, "store"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,7 +232,7 @@ mapping = "ranks.txt"
 [sweep]
 seed = "1..2"
 `})
-	s, err := queue.Embedded(queue.EmbeddedOptions{Listen: "127.0.0.1:0", Dir: filepath.Join(dir, "store")})
+	s, err := embedded.Start("127.0.0.1:0", "", filepath.Join(dir, "store"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -29,15 +28,13 @@ func (c *command) sweepCommand() *cli.Command {
 		ArgsUsage: "FILE",
 		Description: describe("A cell is one scenario under one policy. The keys to vary are named by the table [sweep] of FILE and by\n"+
 			"--set key=a,b,c or --set key=1..8. What is already there is not computed again: a sweep that was stopped\n"+
-			"goes on where it was when the same command is run. In a job array of Slurm or an indexed Job of Kubernetes\n"+
-			"each task computes its part; --merge joins the parts. With --join the same command, run as often as one likes on\n"+
-			"machines that see one directory, shares the cells among these workers.",
+			"goes on where it was when the same command is run. With --join the same command, run any number of times on\n"+
+			"machines that see one directory, shares the cells among these workers. With --queue workers need no directory\n"+
+			"in common.",
 			example{"sim sweep delta-fig6", "a study that comes with sim (sim list studies)"},
 			example{"sim sweep gpt7b --set seed=1..8", "any scenario over values of a key"},
 			example{"sim sweep gpt7b --set fabric.port_bandwidth=100Gbps,200Gbps --metric makespan_s", "another metric in the table"},
 			example{"sim sweep delta-fig6 --dry-run", "which cells there are, and how long they take"},
-			example{"sim sweep delta-fig6 --shard 2/8", "the second of eight parts"},
-			example{"sim sweep --merge delta-fig6", "joins them"},
 			example{"sim sweep delta-fig6 --join --out /shared/fig6", "on as many machines as there are: they share the cells"}),
 		Flags: sweepFlagList(),
 		Action: func(cc *cli.Context) error {
@@ -50,10 +47,7 @@ func (c *command) sweepCommand() *cli.Command {
 				return err
 			}
 			args := cc.Args().Slice()
-			switch {
-			case flags.merge:
-				return c.mergeSweep(cc.Context, args, set, flags)
-			case len(args) != 1:
+			if len(args) != 1 {
 				return usagef("sim sweep needs one scenario FILE, not %d; sim list studies names those that come with sim", len(args))
 			}
 			return c.sweep(cc.Context, args[0], set, flags)
@@ -66,9 +60,6 @@ func (c *command) sweep(ctx context.Context, file string, overrides []string, fl
 	begun := c.now()
 	st, plan, err := c.plan(ctx, file, overrides, flags)
 	if err != nil {
-		return err
-	}
-	if flags.shard, err = plan.Share(ctx, flags.shard); err != nil {
 		return err
 	}
 	dir := sweepDir(plan, flags)
@@ -100,7 +91,7 @@ func (c *command) sweep(ctx context.Context, file string, overrides []string, fl
 	if flags.join {
 		store, err = study.Join(dir, plan, text, manifest, flags.lease)
 	} else {
-		store, err = study.Open(dir, plan, text, manifest, flags.shard, flags.force)
+		store, err = study.Open(dir, plan, text, manifest, flags.force)
 	}
 	if err != nil {
 		return err
@@ -172,14 +163,14 @@ func (c *command) fillSweep(ctx context.Context, plan *study.Plan, store *study.
 	var left func() (float64, bool)
 	if flags.queue == "" { // whose workers nobody counts
 		left = func() (float64, bool) {
-			seconds, rough := plan.Remaining(store, flags.shard)
+			seconds, rough := plan.Remaining(store)
 			return seconds / float64(max(1, flags.workers)), rough
 		}
 	}
 	m, update := c.startSweep(plan.Sweep.Name, left)
 	show := c.seldom(func() error { return store.WritePartial(plan) })
 	first := -1
-	status, err := study.Execute(ctx, plan, store, study.Options{Run: run, Shard: flags.shard, Progress: func(done, total, failed int) {
+	status, err := study.Execute(ctx, plan, store, study.Options{Run: run, Progress: func(done, total, failed int) {
 		if update(done, total, failed); first < 0 {
 			first = done
 		} else if done > first && done+failed < total {
@@ -187,7 +178,7 @@ func (c *command) fillSweep(ctx context.Context, plan *study.Plan, store *study.
 		}
 	}})
 	m.stop()
-	if err != nil || status.Missing > 0 || len(status.Failed) > 0 {
+	if err != nil || len(status.Failed) > 0 {
 		show(true)
 	}
 	for _, i := range status.Failed {
@@ -198,10 +189,6 @@ func (c *command) fillSweep(ctx context.Context, plan *study.Plan, store *study.
 			return &interrupted{status, store.Dir}
 		}
 		return err
-	}
-	if status.Missing > 0 {
-		c.say("%s done; when all parts are, join them: sim sweep --merge %s", text.Plural(status.Total, "cell of this part is", "cells of this part are"), store.Dir)
-		return failedCells(status)
 	}
 	doc, timings := plan.Fill(store)
 	timings.WallS = c.now().Sub(begun).Seconds()
@@ -336,44 +323,6 @@ func nothingServed(s *result.Sweep) string {
 		}
 	}
 	return why
-}
-
-// mergeSweep joins the parts of a sweep.
-func (c *command) mergeSweep(ctx context.Context, args, overrides []string, flags sweepFlags) error {
-	if len(args) == 0 {
-		return usagef("sim sweep --merge needs the sweep's FILE or the directories of its parts")
-	}
-	dirs := args
-	if info, err := os.Stat(args[0]); len(args) == 1 && (err != nil || !info.IsDir()) {
-		st, err := scenarios.LoadStudy(args[0], overrides)
-		if err != nil {
-			return err
-		}
-		digest, err := st.Digest()
-		if err != nil {
-			return err
-		}
-		dirs = []string{sweepPlace(st.Name, digest, flags)}
-		if held, _, err := result.ReadPlan(dirs[0]); err == nil && held.Digest != digest {
-			return &result.PlaceError{Path: dirs[0], Why: "holds another sweep than that of " + args[0] + "; give the keys that it was run with, or the directory alone"}
-		}
-	} else if len(overrides) > 0 {
-		return usagef("--merge of directories takes no --set: they hold their own scenarios")
-	} else if flags.out != "" {
-		return usagef("--merge of directories joins them in the first, %s; leave --out out", dirs[0])
-	}
-	store, doc, timings, plots, err := study.Merge(dirs)
-	if err != nil {
-		return err
-	}
-	for _, w := range store.Warnings {
-		c.say("%s", w)
-	}
-	err = c.finishSweep(ctx, store, doc, timings, plots, flags, true)
-	if e := store.Close(); err == nil {
-		err = e
-	}
-	return err
 }
 
 func sweepDir(p *study.Plan, f sweepFlags) string { return sweepPlace(p.Sweep.Name, p.Sweep.Digest, f) }

@@ -21,9 +21,6 @@ func (c *command) dryRun(ctx context.Context, plan *study.Plan, flags sweepFlags
 	store.Outdate(askedFor(plan, flags))
 	out := bufio.NewWriter(c.stdout)
 	for i := range plan.Sweep.Cells {
-		if !flags.shard.Has(i) {
-			continue
-		}
 		state := ""
 		if store.Has(plan.Sweep.Cells[i].Key) {
 			state = "  (there)"
@@ -33,11 +30,11 @@ func (c *command) dryRun(ctx context.Context, plan *study.Plan, flags sweepFlags
 	if err := out.Flush(); err != nil {
 		return err
 	}
-	work, err := plan.Work(ctx, store, flags.shard)
+	work, err := plan.Work(ctx, store)
 	if err != nil {
 		return err
 	}
-	_, missing, ok := plan.Estimate(store, flags.shard, flags.workers, work, nil)
+	_, missing, ok := plan.Estimate(store, flags.workers, work, nil)
 	how := "by the cells that are there"
 	sample := map[string]float64{}
 	if !ok {
@@ -46,13 +43,8 @@ func (c *command) dryRun(ctx context.Context, plan *study.Plan, flags sweepFlags
 			return err
 		}
 	}
-	seconds, _, ok := plan.Estimate(store, flags.shard, flags.workers, work, sample)
-	total := 0
-	for i := range plan.Sweep.Cells {
-		if flags.shard.Has(i) {
-			total++
-		}
-	}
+	seconds, _, ok := plan.Estimate(store, flags.workers, work, sample)
+	total := len(plan.Sweep.Cells)
 	about := "about " + text.Roughly(seconds)
 	switch {
 	case missing == 0:
@@ -72,17 +64,17 @@ const longSweep = 10
 // announce says before a sweep begins that it is a long one: by the times of cells that are there, or else by the hops
 // of packets that there are to simulate.
 func (c *command) announce(ctx context.Context, plan *study.Plan, store *study.Store, flags sweepFlags) error {
-	if !missesAny(plan, store, flags.shard) {
+	if !missesAny(plan, store) {
 		return nil
 	}
-	work, err := plan.Work(ctx, store, flags.shard)
+	work, err := plan.Work(ctx, store)
 	if err != nil {
 		return err
 	}
 	if flags.queue != "" {
 		flags.workers = 1 // how many there will be is not known
 	}
-	seconds, missing, ok := plan.Estimate(store, flags.shard, flags.workers, work, nil)
+	seconds, missing, ok := plan.Estimate(store, flags.workers, work, nil)
 	how := "by the cells that are there"
 	if !ok {
 		seconds = work.Seconds / float64(max(1, min(flags.workers, missing)))
@@ -95,10 +87,10 @@ func (c *command) announce(ctx context.Context, plan *study.Plan, store *study.S
 	return nil
 }
 
-// missesAny reports whether a cell of a shard is to be computed.
-func missesAny(plan *study.Plan, store *study.Store, shard study.Shard) bool {
+// missesAny reports whether a cell has no result yet.
+func missesAny(plan *study.Plan, store *study.Store) bool {
 	for i := range plan.Sweep.Cells {
-		if shard.Has(i) && !store.Has(plan.Sweep.Cells[i].Key) {
+		if !store.Has(plan.Sweep.Cells[i].Key) {
 			return true
 		}
 	}
@@ -113,7 +105,7 @@ func (c *command) sample(ctx context.Context, plan *study.Plan, store *study.Sto
 	seen := map[string]bool{}
 	for i := range plan.Sweep.Cells {
 		cell := &plan.Sweep.Cells[i]
-		if flags.shard.Has(i) && !seen[cell.Policy] && !store.Has(cell.Key) {
+		if !seen[cell.Policy] && !store.Has(cell.Key) {
 			seen[cell.Policy] = true
 			todo = append(todo, i)
 		}

@@ -29,7 +29,7 @@ func TestAnnounce(t *testing.T) {
 			t.Fatal(err)
 		}
 		cmd, _, stderr := buffered()
-		flags := sweepFlags{runFlags: runFlags{workers: 2}, shard: study.Shard{Count: 1}}
+		flags := sweepFlags{runFlags: runFlags{workers: 2}}
 		if err := cmd.announce(t.Context(), plan, study.Peek(t.TempDir()), flags); err != nil {
 			t.Fatal(err)
 		}

@@ -1,18 +1,21 @@
 // Package mutation changes the code of the module in small ways and reports which changes the tests do not notice.
 //
-// A mutant is one change of one expression or statement. It is compiled through an overlay, so that the tree is not
-// touched. It is killed if the tests of its package fail, or the short tests of a package that imports it. What
-// survives is a change that no test notices: a hole in the tests, or code that is equivalent, or a change of speed or of
-// a message only. A person decides which.
+// A mutant is one change of one expression or statement. It is killed if a test of the module fails. What survives is a
+// change that no test notices: a hole in the tests, or code that is equivalent, or a change of speed or of a message
+// only. A person decides which.
 //
-// The package has no code for the program; its test is the tool:
+// All mutants of a draw are compiled once, through an overlay, so that the tree is not touched: each function that holds
+// mutants begins with a switch to its changed copies (switch_test.go). A first run of every test notes which mutants it
+// reaches. Each mutant is then tested by these tests alone, those of its own package first, until one fails. A mutant
+// outside functions cannot be switched on in a compiled program: it is compiled by itself, and all tests of the packages
+// that depend on it are run.
+//
+// The package has no code for the program; its test is the tool. 300 mutants take two to three hours of two cores:
 //
 //	go test ./internal/mutation -run Survivors -mutants 300 -seed 7 -timeout 24h -v
 package mutation
 
 import (
-	"bufio"
-	"context"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -20,7 +23,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -29,15 +31,14 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
-	"time"
 )
 
 var (
 	number  = flag.Int("mutants", 0, "draw `N` mutants and test them, which takes minutes each")
 	seed    = flag.Uint64("seed", 1, "seed of the draw")
 	within  = flag.String("within", "", "draw only in packages whose import path begins with this")
-	own     = flag.Bool("own", false, "run the tests of the mutant's package only")
 	workers = flag.Int("workers", 2, "mutants that are tested at the same time")
 	record  = flag.String("record", "", "append outcomes to `FILE`, and skip mutants whose outcome it holds")
 )
@@ -58,6 +59,7 @@ type mutant struct {
 	kind       string // the kind of change
 	start, end int    // the replaced bytes of the file
 	before, by string
+	home       *goPackage // package of the file
 }
 
 // String returns the place and the change in one line.
@@ -98,7 +100,7 @@ func mutantsOf(path string) ([]mutant, error) {
 	var list []mutant
 	replace := func(kind string, from, to token.Pos, by string) {
 		start, end := files.Position(from).Offset, files.Position(to).Offset
-		list = append(list, mutant{path, files.Position(from).Line, kind, start, end, string(text[start:end]), by})
+		list = append(list, mutant{file: path, line: files.Position(from).Line, kind: kind, start: start, end: end, before: string(text[start:end]), by: by})
 	}
 	operator := func(op token.Token, at token.Pos) {
 		if s, ok := swapped[op]; ok {
@@ -161,7 +163,7 @@ func isErrorCheck(e ast.Expr) bool {
 
 // goPackage is what go list prints of a package.
 type goPackage struct {
-	ImportPath, Dir                    string
+	ImportPath, Dir, Name              string
 	GoFiles, TestGoFiles, XTestGoFiles []string
 	Imports, TestImports, XTestImports []string
 	importers                          []string // packages that depend on it, with their tests
@@ -239,8 +241,44 @@ func TestSurvivors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	list, err := draw(all, *number)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := newCampaign(t, all, list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var mu sync.Mutex
+	count := map[string]int{}
+	err = each(len(list), func(worker, i int) error {
+		m := list[i]
+		outcome, ok := known[m.String()]
+		if !ok {
+			outcome = c.try(worker, i)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		count[strings.Fields(outcome)[0]]++
+		if !ok && *record != "" {
+			if err := appendLine(*record, m.String()+"\t"+outcome); err != nil {
+				t.Error(err)
+			}
+		}
+		if strings.HasPrefix(outcome, "survived") {
+			t.Log(m, outcome)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	t.Logf("%d killed, %d survived", count["killed"], count["survived"])
+}
+
+// draw returns n mutants that compile, drawn by the seed, in random order.
+func draw(all map[string]*goPackage, n int) ([]mutant, error) {
 	var list []mutant
-	home := map[string]*goPackage{} // by file
 	for path, p := range all {
 		if !strings.HasPrefix(path, *within) || strings.HasSuffix(path, "test") || path == "sim/internal/testseed" {
 			continue // helpers of tests
@@ -248,102 +286,90 @@ func TestSurvivors(t *testing.T) {
 		for _, f := range p.GoFiles {
 			ms, err := mutantsOf(filepath.Join(p.Dir, f))
 			if err != nil {
-				t.Fatal(err)
+				return nil, err
+			}
+			for i := range ms {
+				ms[i].home = p
 			}
 			list = append(list, ms...)
-			home[filepath.Join(p.Dir, f)] = p
 		}
 	}
 	slices.SortFunc(list, func(a, b mutant) int { return strings.Compare(a.String(), b.String()) })
 	rand.New(rand.NewPCG(*seed, 0)).Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
-	t.Logf("%d mutants in all", len(list))
-	var mu sync.Mutex
-	next, count := 0, map[string]int{}
+	var drawn []mutant
+	for len(drawn) < n && len(list) > 0 {
+		some := list[:min(len(list), n-len(drawn))]
+		list = list[len(some):]
+		valid := make([]bool, len(some))
+		if err := each(len(some), func(_, i int) error {
+			var err error
+			valid[i], err = some[i].compiles()
+			return err
+		}); err != nil {
+			return nil, err
+		}
+		for i, m := range some {
+			if valid[i] {
+				drawn = append(drawn, m)
+			}
+		}
+	}
+	return drawn, nil
+}
+
+// compiles reports whether the package of a mutant compiles with it.
+func (m mutant) compiles() (bool, error) {
+	dir, err := os.MkdirTemp("", "mutant")
+	if err != nil {
+		return false, err
+	}
+	defer os.RemoveAll(dir)
+	text, err := os.ReadFile(m.file)
+	if err != nil {
+		return false, err
+	}
+	overlay, err := writeOverlay(dir, map[string][]byte{m.file: m.apply(text)})
+	if err != nil {
+		return false, err
+	}
+	cmd := exec.Command("go", "build", "-overlay", overlay, "-o", os.DevNull, m.home.ImportPath)
+	cmd.Dir = root
+	return cmd.Run() == nil, nil
+}
+
+// writeOverlay writes changed files into dir and returns the path of an overlay that puts them in place of the files
+// that index them.
+func writeOverlay(dir string, changed map[string][]byte) (string, error) {
+	replace := map[string]string{}
+	for path, text := range changed {
+		to := filepath.Join(dir, fmt.Sprintf("%d.go", len(replace)))
+		if err := os.WriteFile(to, text, 0o666); err != nil {
+			return "", err
+		}
+		replace[path] = to
+	}
+	text, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
+		return "", err
+	}
+	overlay := filepath.Join(dir, "overlay.json")
+	return overlay, os.WriteFile(overlay, text, 0o666)
+}
+
+// each calls f for 0 to n-1 from as many goroutines as there are workers, and returns the errors.
+func each(n int, f func(worker, i int) error) error {
+	var next atomic.Int64
+	errs := make([]error, n)
 	var wg sync.WaitGroup
-	for range *workers {
+	for w := range *workers {
 		wg.Go(func() {
-			for {
-				mu.Lock()
-				if next == len(list) || count["killed"]+count["survived"] >= *number {
-					mu.Unlock()
-					return
-				}
-				m := list[next]
-				next++
-				outcome, ok := known[m.String()]
-				mu.Unlock()
-				if !ok {
-					outcome = try(t, m, home[m.file])
-				}
-				mu.Lock()
-				if count[strings.Fields(outcome)[0]]++; !ok && *record != "" {
-					if err := appendLine(*record, m.String()+"\t"+outcome); err != nil {
-						t.Error(err)
-					}
-				}
-				if strings.HasPrefix(outcome, "survived") {
-					t.Log(m)
-				}
-				mu.Unlock()
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				errs[i] = f(w, i)
 			}
 		})
 	}
 	wg.Wait()
-	t.Logf("%d killed, %d survived, %d do not compile", count["killed"], count["survived"], count["invalid"])
-}
-
-// try returns the outcome of a mutant in package p: invalid if it does not compile, killed with the tests that fail,
-// or survived.
-func try(t *testing.T, m mutant, p *goPackage) string {
-	text, err := os.ReadFile(m.file)
-	if err != nil {
-		t.Error(err)
-		return "invalid"
-	}
-	dir := t.TempDir()
-	changed, overlay := filepath.Join(dir, "changed.go"), filepath.Join(dir, "overlay.json")
-	replace, err := json.Marshal(map[string]any{"Replace": map[string]string{m.file: changed}})
-	if err == nil {
-		err = errors.Join(os.WriteFile(changed, m.apply(text), 0o666), os.WriteFile(overlay, replace, 0o666))
-	}
-	if err != nil {
-		t.Error(err)
-		return "invalid"
-	}
-	run := func(limit time.Duration, args ...string) bool {
-		ctx, stop := context.WithTimeout(context.Background(), limit)
-		defer stop()
-		cmd := exec.CommandContext(ctx, "go", args...)
-		cmd.Dir = root
-		cmd.Env = append(os.Environ(), "GOFLAGS=-vet=off")
-		cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-		cmd.WaitDelay = time.Minute
-		out, err := cmd.StdoutPipe()
-		if err == nil {
-			err = cmd.Start()
-		}
-		if err != nil {
-			t.Error(err)
-			return true
-		}
-		for lines := bufio.NewScanner(out); lines.Scan(); {
-			if strings.HasPrefix(strings.TrimSpace(lines.Text()), "--- FAIL") {
-				stop() // one failure is enough
-			}
-		}
-		io.Copy(io.Discard, out) // after a line that is too long
-		return cmd.Wait() == nil
-	}
-	if !run(10*time.Minute, "build", "-overlay", overlay, "-o", os.DevNull, p.ImportPath) {
-		return "invalid"
-	}
-	if len(p.TestGoFiles)+len(p.XTestGoFiles) > 0 && !run(10*time.Minute, "test", "-overlay", overlay, "-failfast", "-timeout", "5m", p.ImportPath) {
-		return "killed by the tests of its package"
-	}
-	if !*own && len(p.importers) > 0 && !run(30*time.Minute, append([]string{"test", "-overlay", overlay, "-failfast", "-timeout", "10m"}, p.importers...)...) {
-		return "killed by the tests of another package"
-	}
-	return "survived"
+	return errors.Join(errs...)
 }
 
 // outcomes reads a file of outcomes, indexed by mutant.

@@ -35,11 +35,7 @@ type barChart struct {
 	best   func(panel int, value float64) bool
 	base   float64
 	note   numberNote
-	caps   []float64 // by panel: where higher bars are cut off; nil nowhere
-	low    vg.Length // height of panels in more than two rows; 0 is as of others
-	digits bool      // values may lie far apart: each has three digits
 	apart  bool
-	under  func(group int) string // lines below the label of a group
 }
 
 // numberNote is how values stand on bars.
@@ -75,30 +71,17 @@ func (v *view) bars() (*sheet.Sheet, error) {
 func (b *barChart) sheet(m measure, what string) *sheet.Sheet {
 	v := b.v
 	lo, hi := b.extent(-1)
-	most := hi
-	if b.digits && lo > 0 {
-		most = math.Sqrt(lo * hi) // a unit in which most values read well
-	}
-	b.q = v.quantityOf(m.name, v.spec.YLabel, min(lo, most), most, true)
+	b.q = v.quantityOf(m.name, v.spec.YLabel, lo, hi, true)
 	b.q.named = false // numbers on the bars have one unit
 	b.styles = v.styles(v.series)
 	panels := v.panelsOf()
 	const widest = 280 // half a sheet serves any number of bars
 	g := layout(len(panels), min(vg.Length(b.width*b.series)*(sheet.NumberSize+0.5)/groupShare, widest), 0)
-	if rows := (len(panels) + g.cols - 1) / g.cols; b.low > 0 && rows > 2 { // to stay on a page
-		g.height = min(g.height, b.low)
-	}
 	b.chooseNote(g.width)
 	title := v.x.title(v.spec.XLabel)
 	labels, _ := v.x.ticksOf(v.spec.XLabel)
 	for p, panel := range panels {
-		own := slices.Clone(labels)
-		for i := range own {
-			if b.under != nil {
-				own[i] += b.under(p*b.width + i)
-			}
-		}
-		sheet.Categories(panel, own, g.width)
+		sheet.Categories(panel, slices.Clone(labels), g.width)
 		panel.Add(sheet.Grid(true, false), sheet.PlotFunc(func(c draw.Canvas, own *plot.Plot) { b.draw(c, own, p) }))
 	}
 	b.scales(g, panels)
@@ -136,10 +119,9 @@ func (b *barChart) legend(s *sheet.Sheet, metric string) {
 // extent is the range of a panel's values and marks, of all for -1; lo > hi where there are none.
 func (b *barChart) extent(panel int) (lo, hi float64) {
 	lo, hi = math.Inf(1), math.Inf(-1)
-	top := b.cut(panel)
 	for i, s := range b.at {
 		if s.n > 0 && (panel < 0 || panel == i/(b.series*b.width)) {
-			lo, hi = min(lo, s.min, top), max(hi, min(s.max, top))
+			lo, hi = min(lo, s.min), max(hi, s.max)
 		}
 	}
 	return extentOf(b.v.marks, panel, lo, hi)
@@ -205,7 +187,7 @@ func (b *barChart) chooseNote(width vg.Length) {
 
 // text words a value: to so many decimals, or on a logarithmic axis to three digits.
 func (b *barChart) text(v float64, decimals int) string {
-	if b.v.spec.LogY || b.digits {
+	if b.v.spec.LogY {
 		return sheet.Short(sheet.RoundTo(v*b.q.unit.Per, 3))
 	}
 	return b.q.number(v, decimals)
@@ -278,7 +260,6 @@ func (b *barChart) draw(c draw.Canvas, p *plot.Plot, panel int) {
 	left := func(g, s int) vg.Length {
 		return x(float64(g)) + pitch*(vg.Length(s)-vg.Length(b.series)/2)
 	}
-	top := b.cut(panel)
 	each := func(do func(cell *spread, s, g int)) {
 		for s := range b.series {
 			for g := range b.width {
@@ -290,16 +271,14 @@ func (b *barChart) draw(c draw.Canvas, p *plot.Plot, panel int) {
 	}
 	each(func(cell *spread, s, g int) {
 		gap := min(pitch*0.1, 1.5)
-		x0, x1, end := left(g, s)+gap/2, left(g, s)+pitch-gap/2, y(min(cell.mean, top))
+		x0, x1, end := left(g, s)+gap/2, left(g, s)+pitch-gap/2, y(cell.mean)
 		low, high := min(end, foot), max(end, foot)
 		if high-low < 1 { // a bar of no length is seen
 			low, high = foot, foot+1
 		}
 		sheet.FillBox(c, b.color(panel, s, cell.mean), x0, x1, low, high)
-		if cell.mean > top {
-			breakMark(c, x0, x1, end)
-		} else if cell.max > cell.min {
-			lines := whisker((x0+x1)/2, y(cell.min), y(min(cell.max, top)), min(3, pitch/4))
+		if cell.max > cell.min {
+			lines := whisker((x0+x1)/2, y(cell.min), y(cell.max), min(3, pitch/4))
 			c.StrokeLines(draw.LineStyle{Color: sheet.White, Width: 2.6}, lines...)
 			c.StrokeLines(draw.LineStyle{Color: sheet.Ink, Width: 1}, lines...)
 		}
@@ -330,10 +309,10 @@ func (b *barChart) number(c draw.Canvas, cell *spread, panel, series, group int,
 	style := sheet.Aligned(b.note.style, draw.XCenter, draw.YBottom)
 	if text := b.text(cell.mean, b.note.decimals); cell.max > cell.min && !b.note.upright && style.Width(text)+beside <= pitch/2+6 {
 		style.XAlign = draw.XLeft // beside the whisker, at what it is the value of
-		c.FillText(style, sheet.Point(mid+beside, max(y(min(cell.mean, b.cut(panel))), foot+1)+off), text)
+		c.FillText(style, sheet.Point(mid+beside, max(y(cell.mean), foot+1)+off), text)
 		return
 	}
-	at, sign := max(y(min(cell.max, b.cut(panel))), foot+1)+off, vg.Length(1)
+	at, sign := max(y(cell.max), foot+1)+off, vg.Length(1)
 	down := cell.mean < b.base
 	if down {
 		at, sign = min(y(cell.min), foot)-off, -1
@@ -354,36 +333,6 @@ func (b *barChart) number(c draw.Canvas, cell *spread, panel, series, group int,
 		mid -= 0.6 // figures have no descent
 	}
 	c.FillText(style, sheet.Point(mid, at), b.text(cell.mean, b.note.decimals))
-}
-
-// cut is where the bars of a panel are cut off, the same in all that share an axis or for -1.
-func (b *barChart) cut(panel int) float64 {
-	switch {
-	case b.caps == nil:
-		return math.Inf(1)
-	case panel < 0 || !b.apart || b.caps[panel] == 0: // a panel without bars of the policy
-		return slices.Max(b.caps)
-	}
-	return b.caps[panel]
-}
-
-// truncated is how many bars are cut off.
-func (b *barChart) truncated() int {
-	n := 0
-	for i, s := range b.at {
-		if s.n > 0 && s.mean > b.cut(i/(b.series*b.width)) {
-			n++
-		}
-	}
-	return n
-}
-
-// breakMark cuts a bar below its top: it goes on beyond.
-func breakMark(c draw.Canvas, x0, x1, top vg.Length) {
-	const below, rise, thick = 7, 3, 2.2
-	mid := (x0 + x1) / 2
-	c.StrokeLines(draw.LineStyle{Color: sheet.White, Width: thick},
-		[]vg.Point{sheet.Point(x0-0.5, top-below-rise/2), sheet.Point(mid, top-below+rise/2), sheet.Point(mid, top-below-rise/2), sheet.Point(x1+0.5, top-below+rise/2)})
 }
 
 // whisker is a line from the least to the greatest, with ends.

@@ -158,7 +158,7 @@ func chartCases() []aChart {
 		chartPolicies, func(at []int, p int) map[string]float64 {
 			return map[string]float64{"completion_s": 0.002 * float64(1+at[0]) / float64(1+p)}
 		})
-	return append(gainCases(), []aChart{
+	return append(slotCases(), []aChart{
 		{result.Plot{Name: "fig6", Title: "NCT over port bandwidth (DELTA, Fig. 6)", Kind: "bars", X: "fabric.port_bandwidth", Y: "nct", Series: "policy", Panels: "base", From: from(1), Marks: paper}, untimed(bandwidthSweep())},
 		{result.Plot{Name: "holes", Kind: "bars", X: "port_bandwidth", Y: "nct", Panels: "base"}, untimed(holes)},
 		{result.Plot{Name: "fig6-lines", Kind: "lines", X: "port_bandwidth", Y: "nct", Series: "policy", Panels: "base", LogX: true, Marks: paper}, untimed(bandwidthSweep())},

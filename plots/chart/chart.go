@@ -34,7 +34,7 @@ var Kinds []string
 
 func init() { // the functions of a kind refer to the table
 	kinds = []kind{
-		barKind, gainKind, lineKind, scatterKind, heatKind, twistKind, cdfKind,
+		barKind, lineKind, scatterKind, heatKind, twistKind, cdfKind,
 	}
 	for _, k := range kinds {
 		Kinds = append(Kinds, k.name)
@@ -78,9 +78,6 @@ func Sheet(spec *result.Plot, s *result.Sweep, t *result.SweepTimings) (*sheet.S
 	page, err := v.kind.draw(v)
 	if err != nil {
 		return nil, chartError(spec, err)
-	}
-	if page.Lead == "" {
-		page.Lead = v.lead()
 	}
 	if m, _ := result.Find(v.metric()); m.Means != "" {
 		page.Notes = append([]string{sheet.Sentence(m.Words) + " is " + m.Means + "."}, page.Notes...)

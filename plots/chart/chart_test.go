@@ -37,8 +37,8 @@ func TestChartErrors(t *testing.T) {
 		data   *result.Sweep
 		early  bool // Check knows
 	}{
-		{`plot p: kind: there is no "bar"; did you mean bars? There are bars, gain, lines, scatter, heatmap, twists and cdf`, func(p *result.Plot) { p.Kind = "bar" }, nil, true},
-		{`kind is missing: name bars, gain, lines, scatter, heatmap, twists or cdf`, func(p *result.Plot) { p.Kind = "" }, nil, true},
+		{`plot p: kind: there is no "bar"; did you mean bars? There are bars, lines, scatter, heatmap, twists and cdf`, func(p *result.Plot) { p.Kind = "bar" }, nil, true},
+		{`kind is missing: name bars, lines, scatter, heatmap, twists or cdf`, func(p *result.Plot) { p.Kind = "" }, nil, true},
 		{`x: there is no "bandwidht"; there are base, fabric.port_bandwidth and policy`, func(p *result.Plot) { p.X = "bandwidht" }, nil, true},
 		{`x: there is no "port_bandwith"; did you mean fabric.port_bandwidth?`, func(p *result.Plot) { p.X = "port_bandwith" }, nil, true},
 		{`series: there is no "polcy"; did you mean policy?`, func(p *result.Plot) { p.Series = "polcy" }, nil, true},

@@ -12,7 +12,7 @@ import (
 // chartGoldens are the charts held as images.
 var chartGoldens = []string{"fig6", "fig9", "fig11", "heat-models", "cdf-samples", "whisker-lines",
 	"twists", "twists-panels", "twists-holes", "correlation", "correlation-series",
-	"gain", "gain-wide", "delays", "slots"}
+	"delays", "slots"}
 
 func TestChartGolden(t *testing.T) {
 	for _, c := range chartCases() {

@@ -196,7 +196,6 @@ func Propose(s *result.Sweep, given result.Plot) (p result.Plot) {
 	}
 	others := append([]string{usual.X, up, usual.Panels}, v.names()...)
 	switch p.Kind {
-	case "gain": // chooses its axes itself
 	case "twists":
 		if usual.Kind == "twists" {
 			p.Panels = cmp.Or(p.Panels, usual.Panels)
@@ -215,7 +214,7 @@ func Propose(s *result.Sweep, given result.Plot) (p result.Plot) {
 		p.LogX = p.LogX || geometric(f.numbers)
 	}
 	name := p.Kind
-	if p.X != "" && p.Kind != "gain" {
+	if p.X != "" {
 		name = lastPart(p.X)
 	}
 	p.Name = cmp.Or(p.Name, sheet.FileName(*shown+"-"+name))

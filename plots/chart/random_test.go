@@ -73,6 +73,7 @@ func TestAnyDefault(t *testing.T) {
 var (
 	anyAxisName = rapid.SampledFrom([]string{"base", "seed", "fabric.twist", "fabric.port_bandwidth", "workload.sequence", "other.sequence", "policy", "run", "", "a.b\n"})
 	anyLabel    = rapid.OneOf(sheettest.AnyName, rapid.SampledFrom([]string{"megatron177b", "a label that is rather long", strings.Repeat("long", 30)}))
+	anyAmount   = rapid.OneOf(rapid.SampledFrom([]float64{0, 1, 1e-12, 1e23, 1.0000001, 3.5e-7}), rapid.Float64Range(0, 10), rapid.Float64Range(0, 1e6))
 	anyValue    = rapid.OneOf(rapid.SampledFrom([]float64{0, 1, -1, 1e-12, 1e23, 1.0000001, 3.5e-7}), rapid.Float64Range(-10, 10), rapid.Float64Range(0, 1e6))
 )
 
@@ -122,16 +123,16 @@ func anySweep(t *rapid.T) (*result.Sweep, *result.SweepTimings) {
 			c.Metrics = map[string]float64{}
 			for _, m := range []string{"nct", "makespan_s", "ports", "x_bytes_per_s", "replay_plays"} {
 				if rapid.IntRange(0, 3).Draw(t, "has") > 0 {
-					c.Metrics[m] = anyValue.Draw(t, m)
+					c.Metrics[m] = anyAmount.Draw(t, m)
 				}
 			}
-			c.Reference = map[string]float64{"makespan_s": anyValue.Draw(t, "reference")}
+			c.Reference = map[string]float64{"makespan_s": anyAmount.Draw(t, "reference")}
 		}
 		if rapid.IntRange(0, 3).Draw(t, "sampled") == 0 {
-			c.Samples = map[string][]float64{"nct": rapid.SliceOfN(anyValue, 0, 20).Draw(t, "samples")}
+			c.Samples = map[string][]float64{"nct": rapid.SliceOfN(anyAmount, 0, 20).Draw(t, "samples")}
 		}
 		if rapid.Bool().Draw(t, "timed") {
-			times.Cells[c.Key] = result.PolicyTimings{SolveS: anyValue.Draw(t, "solve")}
+			times.Cells[c.Key] = result.PolicyTimings{SolveS: anyAmount.Draw(t, "solve")}
 		}
 		s.Cells = append(s.Cells, c)
 	}
@@ -170,12 +171,6 @@ func anyPlot(t *rapid.T, s *result.Sweep) result.Plot {
 		p.X = metric.Draw(t, "x metric")
 	case p.Kind == "cdf" && rapid.Bool().Draw(t, "no x"):
 		p.X = ""
-	case p.Kind == "gain":
-		p.Series, p.Over, p.Policy = "", axis.Draw(t, "over"), anyPolicy(t, s)
-		p.Truncate = rapid.SampledFrom([]float64{0, 1, 2.5, 0.5}).Draw(t, "truncate")
-		if rapid.Bool().Draw(t, "against?") {
-			p.Against = []string{anyPolicy(t, s), anyPolicy(t, s)}
-		}
 	}
 	if p.Kind == "lines" && rapid.Bool().Draw(t, "more") {
 		p.Also = rapid.SliceOfN(metric, 0, 2).Draw(t, "also")
@@ -229,9 +224,6 @@ func mend(t *rapid.T, p *result.Plot, s *result.Sweep) {
 	metric := rapid.SampledFrom([]string{"nct", "makespan_s", "ports", "x_bytes_per_s"})
 	p.X, p.Y, p.Z, p.Series, p.Panels = names[0], metric.Draw(t, "known y"), "", names[1], names[2]
 	p.Where, p.Marks, p.Scale = nil, nil, min(p.Scale, 100)
-	if p.Kind == "gain" && !slices.ContainsFunc(s.Cells, func(c result.Cell) bool { return c.Policy != s.Cells[0].Policy }) {
-		p.Kind, p.Over, p.Policy, p.Against, p.Truncate = "bars", "", "", nil, 0 // there is nothing to compare
-	}
 	numbers := slices.ContainsFunc(s.Axes, func(a result.Axis) bool { return a.Numbers != nil && a.Name == p.X })
 	twists := slices.ContainsFunc(s.Axes, func(a result.Axis) bool { return a.Name == twistKey })
 	if p.Kind == "twists" && !twists || p.Kind == "lines" && !numbers && p.Also == nil && p.Below == "" && rapid.Bool().Draw(t, "bars") {
@@ -246,20 +238,6 @@ func mend(t *rapid.T, p *result.Plot, s *result.Sweep) {
 		p.Y, p.Z, p.Series, p.LogX, p.LogY = names[1], p.Y, "", false, false
 		if p.Y == "" {
 			p.Kind, p.Y, p.Z = "bars", p.Z, ""
-		}
-	case "gain":
-		p.X, p.Panels, p.Over, p.Series, p.LogX, p.Offset, p.Scale = strings.Replace(p.X, "policy", "", 1), "", "", "", false, 0, max(p.Scale, 0)
-		for _, name := range names {
-			if name != "policy" && name != p.X {
-				p.Over = name
-			}
-		}
-		p.Policy, p.Against = anyPolicy(t, s), nil
-		if strings.HasSuffix(p.Y, "_per_s") { // of which more is better
-			p.Y = "nct"
-		}
-		if p.Truncate != 0 {
-			p.Truncate += 1
 		}
 	case "scatter":
 		p.X = metric.Draw(t, "known x")
@@ -282,7 +260,7 @@ func mend(t *rapid.T, p *result.Plot, s *result.Sweep) {
 			p.X = metric.Draw(t, "known x")
 		}
 	}
-	if p.Kind == "scatter" || p.Kind == "cdf" || p.Kind == "gain" || p.Kind == "lines" && !slices.Contains(names, p.X) { // which have no several cells at one place
+	if p.Kind == "scatter" || p.Kind == "cdf" || p.Kind == "lines" && !slices.Contains(names, p.X) { // which have no several cells at one place
 		p.Take = ""
 	}
 	if p.From != nil && *p.From <= 0 {

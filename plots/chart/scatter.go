@@ -10,7 +10,6 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"sim/plots/sheet"
-	"sim/scenarios/result"
 )
 
 var scatterKind = kind{
@@ -31,7 +30,6 @@ func (v *view) scatter() (*sheet.Sheet, error) {
 	if err != nil {
 		return nil, err
 	}
-	var all []float64 // ρ of each series
 	said, inLegend := false, len(v.panels.categories) == 1 && v.series.index >= 0
 	series := make([]string, len(v.series.categories))
 	for _, lines := range c.lines {
@@ -39,7 +37,6 @@ func (v *view) scatter() (*sheet.Sheet, error) {
 		for i, points := range lines {
 			if r, rho, ok := correlations(points); ok {
 				rs, rhos, said = append(rs, r), append(rhos, rho), true
-				all = append(all, rho)
 				series[i] = fmt.Sprintf(" (r = %s, ρ = %s)", signed(r), signed(rho))
 			}
 		}
@@ -62,35 +59,9 @@ func (v *view) scatter() (*sheet.Sheet, error) {
 		s.Notes = append(s.Notes, "A heading gives the least and the greatest of its series.")
 	}
 	if said {
-		s.Lead = v.tendency(all)
 		s.Notes = append(s.Notes, "r is Pearson's coefficient of correlation, ρ Spearman's, of ranks.")
 	}
 	return s, nil
-}
-
-// tendency says how the two metrics go together by the coefficients ρ of the series.
-func (v *view) tendency(rhos []float64) string {
-	const weak, strong = 0.3, 0.7
-	x, y := words(v.spec.X), words(v.metric())
-	of := ": ρ = " + between(rhos) + "."
-	switch lo, hi := slices.Min(rhos), slices.Max(rhos); {
-	case lo >= strong:
-		return "Higher " + x + " goes with higher " + y + of
-	case hi <= -strong:
-		return "Higher " + x + " goes with lower " + y + of
-	case lo > -weak && hi < weak:
-		return sheet.Sentence(x) + " says little about " + y + of
-	case lo >= 0:
-		return "Higher " + x + " tends to go with higher " + y + of
-	case hi <= 0:
-		return "Higher " + x + " tends to go with lower " + y + of
-	}
-	return "Whether higher " + x + " goes with higher " + y + " depends on the series" + of
-}
-
-func words(metric string) string {
-	known, _ := result.Find(metric)
-	return known.Words
 }
 
 // near lets the axis of a scatter begin where its points do: it shows how they lie to each other, not how far from the

@@ -21,7 +21,6 @@ type facet struct {
 	numbers    []float64                // nil where some label is no number
 	categories []int                    // indices of labels that are drawn
 	slot       []int                    // by label: its place among categories, or -1
-	parts      []*facet                 // of a facet that is all combinations of others
 	from       *facet                   // of one that is a part of another
 	at         func(c *result.Cell) int // the place of a cell among categories, or -1
 }
@@ -38,8 +37,7 @@ type view struct {
 	facets []*facet             // the axes, then the policies
 	// Of a heat map series is the axis that goes up.
 	x, series, panels *facet
-	over              *facet // of a gain: the axis of which it takes one value
-	byMetric          bool   // x is a metric
+	byMetric          bool // x is a metric
 	cells             []*result.Cell
 	marks             []placedMark
 	notes             []string
@@ -58,7 +56,7 @@ func newView(spec *result.Plot, s *result.Sweep, t *result.SweepTimings) (*view,
 	if at < 0 {
 		return nil, unknownName("kind", spec.Kind, Kinds)
 	}
-	v := &view{spec: spec, kind: &kinds[at], sweep: s, times: t, x: &none, series: &none, panels: &none, over: &none}
+	v := &view{spec: spec, kind: &kinds[at], sweep: s, times: t, x: &none, series: &none, panels: &none}
 	roles := v.kind.roles
 	if roles == nil {
 		roles = (*view).usualRoles
@@ -236,7 +234,7 @@ func (v *view) options() error {
 		name  string
 		given bool
 	}{
-		{"over", spec.Over != "" || spec.Policy != "" || spec.Against != nil || spec.Truncate != 0}, {"take", spec.Take != ""},
+		{"take", spec.Take != ""},
 		{"also", spec.Also != nil || spec.Below != "" || spec.BelowOf != nil || spec.MarkedAt != "" || spec.To != nil}, {"x", spec.X != ""}, {"y", spec.Y != ""}, {"z", spec.Z != ""},
 		{"series", spec.Series != ""}, {"log_x", spec.LogX}, {"log_y", spec.LogY}, {"mark", len(spec.Marks) > 0},
 	}
@@ -278,7 +276,6 @@ func (v *view) options() error {
 
 // missing says whose the options are that not all kinds have.
 var missing = map[string]string{
-	"over":  "over, policy, against and truncate are for a gain",
 	"take":  "take is for bars, heat maps, twists, and lines over an axis, which have one value for several cells",
 	"also":  "also, below, below_of, marked_at and to are for lines over an axis",
 	"z":     "z is for heat maps; other charts show y",
@@ -299,7 +296,7 @@ func (v *view) limits() error {
 		return fmt.Errorf("a heat map of %d by %d values is finer than can be drawn, %d each way; %s", x, series, mostTiles, advice)
 	case v.kind.beside && x*series > mostBars:
 		return fmt.Errorf("x: %d bars would stand in a panel, of which %d can be shown at most; %s, or draw lines", x*series, mostBars, advice)
-	case x > mostPlaces/max(1, series*panels*len(v.over.categories)):
+	case x > mostPlaces/max(1, series*panels):
 		return fmt.Errorf("x: %s has %d values, more than can be shown; %s", v.x.name, x, advice)
 	}
 	return nil
@@ -319,9 +316,9 @@ func (v *view) hidden() []*facet {
 	return out
 }
 
-// uses reports whether f, or a combination that it is part of, has a role.
+// uses reports whether f, or a part of it, has a role.
 func (v *view) uses(f *facet) bool {
-	return slices.ContainsFunc([]*facet{v.x, v.series, v.panels, v.over}, func(r *facet) bool { return r == f || r.from == f || slices.Contains(r.parts, f) })
+	return slices.ContainsFunc([]*facet{v.x, v.series, v.panels}, func(r *facet) bool { return r == f || r.from == f })
 }
 
 // cellName says where a cell stands, by what differs.
@@ -336,4 +333,16 @@ func (v *view) cellName(c *result.Cell) string {
 		parts = []string{c.Policy}
 	}
 	return strings.Join(parts, ", ")
+}
+
+// known fails on a policy that the sweep lacks or where leaves out.
+func (v *view) known(role, policy string) error {
+	at := slices.Index(v.series.labels, policy)
+	if at < 0 {
+		return unknownName(role, policy, v.series.labels)
+	}
+	if v.series.slot[at] < 0 {
+		return fmt.Errorf("%s: where leaves %s out", role, policy)
+	}
+	return nil
 }

@@ -120,9 +120,6 @@ func (f *facet) category(i int) string {
 	if f.index < 0 {
 		return ""
 	}
-	if f.parts != nil {
-		return f.joined(i, (*facet).category)
-	}
 	label := worded(f.labels[i])
 	switch _, err := strconv.ParseFloat(label, 64); {
 	case label == "":
@@ -135,9 +132,6 @@ func (f *facet) category(i int) string {
 
 // head words a label of f above a panel: numbers always with what they are of.
 func (f *facet) head(i int) string {
-	if f.parts != nil {
-		return f.joined(i, (*facet).head)
-	}
 	text := f.category(i)
 	if f.numbers != nil && !strings.HasPrefix(text, f.words) {
 		return f.words + " " + text

@@ -32,7 +32,6 @@ const (
 // Sheet is the content of a figure, from top to bottom.
 type Sheet struct {
 	Title    string
-	Lead     string // a sentence that says what to see
 	Subtitle string // what it is of
 	Legend   []Entry
 	Blocks   []Block
@@ -109,7 +108,6 @@ func (s *Sheet) header(c *draw.Canvas) {
 		}
 	}
 	lines(Bold(titleSize, Ink), s.Title, 2)
-	lines(Sans(leadSize, Ink), s.Lead, 3)
 	lines(Sans(NoteSize, Dim), s.Subtitle, 3)
 	c.Max.Y -= padding
 	if len(s.Legend) == 0 {

@@ -29,6 +29,21 @@ func (p *Problem) Bound(ctx context.Context) (Limit, error) {
 	if err := p.check(); err != nil {
 		return Limit{}, err
 	}
+	if p.Teams != nil { // the largest of which alone ends no earlier
+		first := p.teams()
+		k := 0
+		for i, size := range p.Teams {
+			if size > p.Teams[k] {
+				k = i
+			}
+		}
+		one := *p
+		one.Group, one.Teams = p.Group[first[k]:first[k+1]], nil
+		if p.Domain != nil {
+			one.Domain = p.Domain[first[k]:first[k+1]]
+		}
+		p = &one
+	}
 	z := newLimits(p)
 	switch p.Kind {
 	case AllReduce:
@@ -60,7 +75,7 @@ type limits struct {
 }
 
 func newLimits(p *Problem) *limits {
-	z := &limits{Problem: p, bytes: float64(p.vector().bytes())}
+	z := &limits{Problem: p, bytes: float64(p.vector(len(p.Group)).bytes())}
 	for _, l := range p.Network.Links {
 		if l.Rate > 0 && l.From >= 0 && l.To >= 0 && l.From != l.To {
 			z.links = append(z.links, l)
@@ -291,7 +306,7 @@ func (z *limits) allToAll() {
 }
 
 // slabs returns the nodes between two planes across an axis, for all of these.
-func slabs(at Coordinates, nodes int32) [][]bool {
+func slabs(at Shape, nodes int32) [][]bool {
 	var raw [][]int
 	for a := range nodes {
 		raw = append(raw, at.At(a))

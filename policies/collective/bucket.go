@@ -11,6 +11,9 @@ func bucket(b *builder, j *job) error {
 	if b.p.Torus == nil {
 		return unserved(j, "nodes of a torus")
 	}
+	if b.o.RingOrder == HamiltonianOrder {
+		return unserved(j, "an order of rings along an axis: auto, ranks or folded")
+	}
 	g, err := b.grid(j)
 	if err != nil {
 		return err
@@ -19,19 +22,22 @@ func bucket(b *builder, j *job) error {
 	if err != nil {
 		return err
 	}
-	axes := len(g.sizes)
-	streams := make([]*stream, 2*axes)
+	axes, ways := len(g.sizes), 2
+	if b.o.OneWay {
+		ways = 1
+	}
+	streams := make([]*stream, ways*axes)
 	for k := range streams {
 		var order []int
 		for i := range axes {
-			order = append(order, (k/2+i)%axes)
+			order = append(order, (k/ways+i)%axes)
 		}
-		own := func(place int) data { return block[place].cut(k, 2*axes) }
+		own := func(place int) data { return block[place].cut(k, len(streams)) }
 		if j.kind == AllReduce { // any block may be summed anywhere: what is sent at once is then in one span
-			rank, part := g.byAxes(order), j.data.cut(k, 2*axes)
+			rank, part := g.byAxes(order), j.data.cut(k, len(streams))
 			own = func(place int) data { return part.cut(rank[place], len(j.ranks)) }
 		}
-		z := &stream{b: b, j: j, g: g, order: order, back: k%2 == 1, held: map[int]data{}}
+		z := &stream{b: b, j: j, g: g, order: order, back: k%ways == 1, held: map[int]data{}}
 		z.lay(own)
 		streams[k] = z
 	}
@@ -109,8 +115,9 @@ func (z *stream) stage(s int, scatter bool) {
 	}
 }
 
-// lines returns a ring of each line of a box along an axis, one way round or the other. Where no link joins its ends
-// but links join all others, the even places go up and the odd ones down, so that no hop is of more than two links.
+// lines returns a ring of each line of a box along an axis, one way round or the other. In automatic order, if no link
+// joins its ends but links join all others, the even places go up and the odd ones down, so that no hop is of more than
+// two links.
 func (b *builder) lines(j *job, g *grid, axis int, back bool) [][]int32 {
 	var rings [][]int32
 	for i, at := range g.at {
@@ -123,7 +130,8 @@ func (b *builder) lines(j *job, g *grid, axis int, back bool) [][]int32 {
 			ring = append(ring, g.place(to))
 			linked = linked && b.net.link(j.ranks[ring[c-1]], j.ranks[ring[c]]) >= 0
 		}
-		if linked && b.net.link(j.ranks[ring[len(ring)-1]], j.ranks[ring[0]]) < 0 {
+		open := linked && b.net.link(j.ranks[ring[len(ring)-1]], j.ranks[ring[0]]) < 0
+		if b.o.RingOrder == FoldedOrder || open && b.o.RingOrder != RankOrder {
 			ring = fold(ring)
 		}
 		if back {

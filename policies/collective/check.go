@@ -10,7 +10,7 @@ import (
 // contribution of one, or has it twice, where a rank sends what it does not have, or where the outcome depends on which
 // of two transfers that do not wait for each other comes first. It knows nothing of how schedules are made.
 func (s *Schedule) Check() error {
-	z := &replay{s: s, cuts: []int64{0, s.vector().bytes()}}
+	z := &replay{s: s, cuts: []int64{0}}
 	for i, t := range s.Transfers {
 		if t.Src < 0 || t.Dst < 0 || int(max(t.Src, t.Dst)) >= len(s.Group) || t.Src == t.Dst || t.Bytes != data(s.Spans(i)).bytes() {
 			return fmt.Errorf("collective: transfer %d of %d B goes from rank %d to %d", i, t.Bytes, t.Src, t.Dst)
@@ -24,20 +24,29 @@ func (s *Schedule) Check() error {
 			z.cuts = append(z.cuts, x.From, x.To)
 		}
 	}
-	pair, of := s.blocks()
-	for a := range s.Group {
-		if pair == nil {
-			x := of(a)
-			z.cuts = append(z.cuts, x[:min(1, len(x))].first(), x.end())
-			continue
-		}
-		for b := range s.Group {
-			z.cuts = append(z.cuts, pair(a, b).first(), pair(a, b).end())
+	first := s.teams()
+	for t := range len(first) - 1 {
+		size := first[t+1] - first[t]
+		pair, of := s.blocks(size)
+		z.cuts = append(z.cuts, s.vector(size).bytes())
+		for a := range size {
+			if pair == nil {
+				x := of(a)
+				z.cuts = append(z.cuts, x[:min(1, len(x))].first(), x.end())
+				continue
+			}
+			for b := range size {
+				z.cuts = append(z.cuts, pair(a, b).first(), pair(a, b).end())
+			}
 		}
 	}
 	slices.Sort(z.cuts)
 	z.cuts = slices.Compact(z.cuts)
-	z.start(pair, of)
+	z.has, z.want, z.reads, z.writes = map[cell]uint64{}, map[cell]uint64{}, map[cell][]int32{}, map[cell][]int32{}
+	random := rand.New(rand.NewPCG(1, 2))
+	for t := range len(first) - 1 {
+		z.start(first[t], first[t+1], random)
+	}
 	for i := range s.Transfers {
 		if err := z.move(i); err != nil {
 			return err
@@ -92,22 +101,22 @@ func (z *replay) cells(rank int, d data) []cell {
 	return all
 }
 
-// start notes what ranks have and are to have.
-func (z *replay) start(pair func(from, to int) data, of func(rank int) data) {
-	z.has, z.want, z.reads, z.writes = map[cell]uint64{}, map[cell]uint64{}, map[cell][]int32{}, map[cell][]int32{}
-	random := rand.New(rand.NewPCG(1, 2))
-	s, all, sum := z.s, z.s.vector(), uint64(0)
-	weight := make([]uint64, len(s.Group))
+// start notes what the ranks of a team, from the first up to a limit, have and are to have.
+func (z *replay) start(first, limit int, random *rand.Rand) {
+	s, n, sum := z.s, limit-first, uint64(0)
+	all := s.vector(n)
+	pair, of := s.blocks(n)
+	weight := make([]uint64, n)
 	for r := range weight {
 		weight[r] = random.Uint64()
 		sum += weight[r]
 	}
-	set := func(of map[cell]uint64, rank int, d data, to uint64) {
-		for _, c := range z.cells(rank, d) {
+	set := func(of map[cell]uint64, place int, d data, to uint64) {
+		for _, c := range z.cells(first+place, d) {
 			of[c] = to
 		}
 	}
-	for r := range s.Group {
+	for r := range n {
 		switch s.Kind {
 		case AllReduce:
 			set(z.has, r, all, weight[r])
@@ -117,11 +126,11 @@ func (z *replay) start(pair func(from, to int) data, of func(rank int) data) {
 			set(z.want, r, of(r), sum)
 		case AllGather:
 			set(z.has, r, of(r), weight[r])
-			for k := range s.Group {
+			for k := range n {
 				set(z.want, k, of(r), weight[r])
 			}
 		case AllToAll:
-			for k := range s.Group {
+			for k := range n {
 				set(z.has, r, pair(r, k), weight[r])
 				set(z.want, k, pair(r, k), weight[r])
 			}

@@ -78,11 +78,30 @@ type Call struct {
 	// Root is the rank that a broadcast comes from, a reduce goes to and a send/receive comes from, Peer the one that
 	// this goes to.
 	Root, Peer int
+	// Teams divides the ranks into teams of consecutive ranks: Teams[k] is the number of ranks of team k. Every team
+	// makes the call among its own ranks, all at the same time. Root and Peer are then ranks within a team. nil is one
+	// team of all ranks.
+	Teams []int
 }
 
-// Coordinates are where nodes are along the axes of a torus. A torus.Torus has them.
-type Coordinates interface {
+// teams returns the first rank of every team, and the number of all ranks.
+func (c *Call) teams() []int {
+	first := []int{0}
+	for _, size := range c.Teams {
+		first = append(first, first[len(first)-1]+size)
+	}
+	if c.Teams == nil {
+		first = append(first, len(c.Group))
+	}
+	return first
+}
+
+// Shape is what algorithms ask of a torus. A torus.Torus has it.
+type Shape interface {
+	// At returns the coordinates of a node.
 	At(node int32) []int
+	// Hamiltonian returns a ring over links through all nodes.
+	Hamiltonian() ([]int32, error)
 }
 
 // Problem is a call on a network.
@@ -90,8 +109,8 @@ type Problem struct {
 	Call
 	// Network is the links between nodes; those of no rate are down. Ranks may be some of its nodes.
 	Network *engine.Network
-	Torus   Coordinates // nil where the network is none
-	Domain  []int       // by rank: the part of a partition that it is in, for hierarchical algorithms; nil is by option
+	Torus   Shape // nil where the network is none
+	Domain  []int // by rank: the part of a partition that it is in, for hierarchical algorithms; nil is by option
 }
 
 // Keys are the keys of a scenario about collective calls.
@@ -108,7 +127,17 @@ const BestName = "best"
 type Options struct {
 	Chunk        units.Bytes  `key:"chunk" doc:"size of the pieces in which trees and chains pass data on; '0B' is chosen from size, rates, latency and depth" default:"0B" when:"read(chunk)"`
 	Hierarchical Hierarchical `table:"hierarchical" doc:"Hierarchical collectives." when:"read(hierarchical)"`
+	RingOrder    string       `key:"ring_order" doc:"order in which a ring passes its ranks: 'ranks', as they are numbered; 'folded', up the even ones and down the odd ones; 'hamiltonian', over links through all nodes of a torus; 'auto' is 'ranks', but 'folded' along an axis of a torus whose ends no link joins" default:"auto" choices:"auto|ranks|folded|hamiltonian" when:"read(ring_order)"`
+	OneWay       bool         `key:"one_way" doc:"whether all parts of the data go the same way round the rings of an axis, and else half of them the other way" default:"false" when:"read(one_way)"`
 }
+
+// Values of Options.RingOrder.
+const (
+	AutoOrder        = "auto"
+	RankOrder        = "ranks"
+	FoldedOrder      = "folded"
+	HamiltonianOrder = "hamiltonian"
+)
 
 // Row is a named algorithm.
 type Row struct {
@@ -129,10 +158,10 @@ const passes = "chunk if workload.kind=broadcast|reduce"
 
 // Table is the algorithms by name, in the order in which they are listed.
 var Table = []Row{
-	{Name: "ring", Doc: "blocks go round a ring of the ranks in order (Patarasuk and Yuan 2009)", Reads: []string{passes}, expand: oneRing},
-	{Name: "bidirectional-ring", Doc: "half of each block goes round each way", Reads: []string{passes}, expand: bothWays},
+	{Name: "ring", Doc: "blocks go round a ring of the ranks in order (Patarasuk and Yuan 2009)", Reads: []string{passes, "ring_order"}, expand: oneRing},
+	{Name: "bidirectional-ring", Doc: "half of each block goes round each way", Reads: []string{passes, "ring_order"}, expand: bothWays},
 	{Name: "multi-ring", Doc: "parts of each block go both ways round edge-disjoint rings over all links; regular graphs best", Reads: []string{passes}, Searches: true, Late: true, expand: multiRing},
-	{Name: "bucket", Doc: "rings along each axis of a torus in turn, all axes at once (Sack and Gropp 2015)", expand: bucket},
+	{Name: "bucket", Doc: "rings along each axis of a torus in turn, all axes at once (Sack and Gropp 2015)", Reads: []string{"ring_order", "one_way"}, expand: bucket},
 	{Name: "halving-doubling", Doc: "halves exchanged at distances that halve, and then double (Thakur et al. 2005); powers of two", expand: halvingDoubling},
 	{Name: "swing", Doc: "halves exchanged at distances 1, 1, 3, 5 ... along all axes at once (De Sensi et al. 2024); powers of two", expand: swing},
 	{Name: "direct", Doc: "each block goes straight to where it is wanted", expand: direct},
@@ -161,8 +190,8 @@ func (r Row) Expand(ctx context.Context, p *Problem, o Options) (*Schedule, erro
 		return nil, fmt.Errorf("%w: chunks of %s; want at least 0B", ErrCall, o.Chunk)
 	}
 	b := newBuilder(ctx, p, o)
-	if err := cmp.Or(r.expand(b, b.call()), b.err, ctx.Err()); err != nil {
-		return nil, fmt.Errorf("%s: %w", r.Name, err)
+	if err := r.run(b); err != nil {
+		return nil, err
 	}
 	b.assign(map[linkRound]float64{})
 	return b.Schedule, nil
@@ -176,8 +205,16 @@ func (r Row) Count(ctx context.Context, p *Problem, o Options, each func(src, ds
 	}
 	b := newBuilder(ctx, p, o)
 	b.each = each
-	if err := cmp.Or(r.expand(b, b.call()), b.err, ctx.Err()); err != nil {
-		return fmt.Errorf("%s: %w", r.Name, err)
+	return r.run(b)
+}
+
+// run expands the call of every team.
+func (r Row) run(b *builder) error {
+	first := b.teams()
+	for k := range len(first) - 1 {
+		if err := cmp.Or(r.expand(b, b.call(first[k], first[k+1])), b.err, b.ctx.Err()); err != nil {
+			return fmt.Errorf("%s: %w", r.Name, err)
+		}
 	}
 	return nil
 }
@@ -216,6 +253,12 @@ func (c *Call) check(nodes int32) error {
 	if c.Kind == AllToAll {
 		most /= int64(n)
 	}
+	least := n // of the ranks of a team
+	if c.Teams != nil {
+		if least = slices.Min(append(c.Teams, n)); least < 2 || c.teams()[len(c.Teams)] != n || c.Sizes != nil {
+			return bad("group", "of teams of %d ranks of %d in all; want teams of at least 2, and blocks of one size", c.Teams, n)
+		}
+	}
 	if c.Bytes < 1 && c.Sizes == nil || c.Bytes > most {
 		return bad("bytes", "of %d B among %d ranks; want 1 to %d B", c.Bytes, n, most)
 	}
@@ -230,10 +273,10 @@ func (c *Call) check(nodes int32) error {
 		}
 	}
 	switch rooted, paired := c.Kind >= Broadcast, c.Kind == SendReceive; {
-	case rooted && (c.Root < 0 || c.Root >= n):
-		return bad("root", "has root %d, and ranks 0 to %d; want one of these", c.Root, n-1)
-	case paired && (c.Peer < 0 || c.Peer >= n):
-		return bad("peer", "has peer %d, and ranks 0 to %d; want one of these", c.Peer, n-1)
+	case rooted && (c.Root < 0 || c.Root >= least):
+		return bad("root", "has root %d, and ranks 0 to %d; want one of these", c.Root, least-1)
+	case paired && (c.Peer < 0 || c.Peer >= least):
+		return bad("peer", "has peer %d, and ranks 0 to %d; want one of these", c.Peer, least-1)
 	case paired && c.Peer == c.Root:
 		return bad("peer", "goes from rank %d to itself; want two ranks", c.Root)
 	}

@@ -83,6 +83,17 @@ func drawProblem(t *rapid.T) *Problem {
 	if p.Kind == AllToAll && n <= 16 && rapid.Bool().Draw(t, "sizes") {
 		p.Bytes, p.Sizes = 0, rapid.SliceOfN(rapid.Int64Range(0, 3), n*n, n*n).Draw(t, "size")
 	}
+	if p.Sizes == nil && n >= 4 && rapid.IntRange(0, 2).Draw(t, "teams") == 0 {
+		for left := n; left > 0; {
+			size := left
+			if left >= 4 {
+				size = rapid.IntRange(2, left-2).Draw(t, "team")
+			}
+			p.Teams = append(p.Teams, size)
+			left -= size
+		}
+		n = slices.Min(p.Teams)
+	}
 	p.Root = rapid.IntRange(0, n-1).Draw(t, "root")
 	p.Peer = (p.Root + rapid.IntRange(1, n-1).Draw(t, "peer")) % n
 	return p
@@ -99,6 +110,8 @@ func TestCheck(t *testing.T) {
 			Inner:  rapid.SampledFrom(Table).Draw(t, "inner").Name,
 			Outer:  rapid.SampledFrom(Table).Draw(t, "outer").Name,
 		}
+		o.RingOrder = rapid.SampledFrom([]string{AutoOrder, RankOrder, FoldedOrder, HamiltonianOrder}).Draw(t, "order")
+		o.OneWay = rapid.Bool().Draw(t, "one way")
 		for _, r := range Table {
 			s, err := r.Expand(t.Context(), p, o)
 			if errors.Is(err, ErrUnserved) || r.Name == "hierarchical" && errors.Is(err, ErrCall) {

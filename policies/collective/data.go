@@ -68,14 +68,13 @@ func join(parts ...data) data {
 	return whole
 }
 
-// vector returns the data of a call.
-func (c *Call) vector() data {
-	n := int64(len(c.Group))
+// vector returns the data of a call among n ranks.
+func (c *Call) vector(n int) data {
 	switch {
 	case c.Kind != AllToAll:
 		return data{{0, c.Bytes}}
 	case c.Sizes == nil:
-		return data{{0, c.Bytes * n * n}}
+		return data{{0, c.Bytes * int64(n) * int64(n)}}
 	}
 	sum := int64(0)
 	for _, s := range c.Sizes {
@@ -84,11 +83,10 @@ func (c *Call) vector() data {
 	return data{{0, sum}}
 }
 
-// blocks returns for an all-to-all the block from one rank to another, and else that of a rank, from 0 to n-1.
-func (c *Call) blocks() (pair func(from, to int) data, of func(rank int) data) {
-	n := len(c.Group)
+// blocks returns for an all-to-all among n ranks the block from one of them to another, and else that of each.
+func (c *Call) blocks(n int) (pair func(from, to int) data, of func(rank int) data) {
 	if c.Kind != AllToAll {
-		v := c.vector()
+		v := c.vector(n)
 		return nil, func(rank int) data { return v.cut(rank, n) }
 	}
 	if c.Sizes == nil {

@@ -28,7 +28,7 @@ func TestRings(t *testing.T) {
 				}
 				p := &Problem{Call: Call{Group: places(o.Nodes()), Bytes: 1}, Network: o.Network(h, engine.Link{Rate: 1})}
 				b := newBuilder(t.Context(), p, Options{})
-				rings, _ := b.mesh(b.call()).rings(t.Context(), 1)
+				rings, _ := b.mesh(b.call(0, len(b.Group))).rings(t.Context(), 1)
 				want := len(dims)
 				if faults.Switches != nil {
 					want--
@@ -105,7 +105,7 @@ func TestSharedRings(t *testing.T) {
 	}
 	p := &Problem{Call: Call{Group: places(8), Bytes: 40320000}, Network: o.Network(nil, engine.Link{Rate: 400e9}), Torus: o}
 	b := newBuilder(t.Context(), p, Options{})
-	rings, limit := b.mesh(b.call()).rings(t.Context(), 2)
+	rings, limit := b.mesh(b.call(0, len(b.Group))).rings(t.Context(), 2)
 	if len(rings) != 6 || limit != 6 || most(rings...) != 4 {
 		t.Errorf("%d rings of at most %d take an edge up to %d times, want 6 and 4: %v", len(rings), limit, most(rings...), rings)
 	}

@@ -145,7 +145,7 @@ func (b *builder) domains(j *job) ([][]int32, error) {
 	by := map[int]int{}
 	var domains [][]int32
 	for i, r := range j.ranks {
-		k := int(r) / max(1, b.o.Hierarchical.Domain)
+		k := i / max(1, b.o.Hierarchical.Domain)
 		if b.p.Domain != nil {
 			k = b.p.Domain[r]
 		}

@@ -23,12 +23,42 @@ func (j *job) scatters() (scatter, gather bool, block []data, err error) {
 }
 
 func oneRing(b *builder, j *job) error {
-	return b.rings(j, [][]int32{places(len(j.ranks))})
+	ring, err := b.ordered(j)
+	if err != nil {
+		return err
+	}
+	return b.rings(j, [][]int32{ring})
 }
 
 func bothWays(b *builder, j *job) error {
-	up := places(len(j.ranks))
+	up, err := b.ordered(j)
+	if err != nil {
+		return err
+	}
 	return b.rings(j, [][]int32{up, reversed(up)})
+}
+
+// ordered returns the places of a job in the order in which a ring passes them.
+func (b *builder) ordered(j *job) ([]int32, error) {
+	ring := places(len(j.ranks))
+	switch b.o.RingOrder {
+	case FoldedOrder:
+		return fold(ring), nil
+	case HamiltonianOrder:
+		if b.p.Torus == nil {
+			return nil, unserved(j, "nodes of a torus for a Hamiltonian ring")
+		}
+		nodes, err := b.p.Torus.Hamiltonian()
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrUnserved, err)
+		}
+		at := slices.Repeat([]int{len(nodes)}, len(nodes)) // by node: where it is on the ring
+		for k, node := range nodes {
+			at[node] = k
+		}
+		slices.SortFunc(ring, func(a, c int32) int { return at[b.Group[j.ranks[a]]] - at[b.Group[j.ranks[c]]] })
+	}
+	return ring, nil
 }
 
 // places returns 0 to n-1.

@@ -99,16 +99,16 @@ func newBuilder(ctx context.Context, p *Problem, o Options) *builder {
 	return b
 }
 
-// call returns the whole call.
-func (b *builder) call() *job {
+// call returns the call of a team, of ranks from up to to.
+func (b *builder) call(from, to int) *job {
 	c := &b.Call
-	j := &job{kind: c.Kind, data: c.vector(), root: c.Root, to: c.Peer}
+	j := &job{kind: c.Kind, data: c.vector(to - from), root: c.Root, to: c.Peer}
 	var of func(int) data
-	j.pair, of = c.blocks()
-	for r := range c.Group {
-		j.ranks = append(j.ranks, int32(r))
+	j.pair, of = c.blocks(to - from)
+	for place := range to - from {
+		j.ranks = append(j.ranks, int32(from+place))
 		if of != nil {
-			j.block = append(j.block, of(r))
+			j.block = append(j.block, of(place))
 		}
 	}
 	return j

@@ -20,7 +20,7 @@ type dialOptions struct {
 	ackWait                 time.Duration
 	reconnect               time.Duration
 	log                     func(string, ...any)
-	inside                  *Server // a server of this process, instead of url
+	inside                  Server // a server of this process, instead of url
 }
 
 // link is a connection to the queue.
@@ -84,7 +84,7 @@ func dial(ctx context.Context, o dialOptions) (*link, error) {
 		opts = append(opts, nats.Token(o.token)) // of servers whose URL has none
 	}
 	if o.inside != nil {
-		opts = append(opts, nats.InProcessServer(o.inside.s), nats.Token(o.inside.token))
+		opts = append(opts, nats.InProcessServer(o.inside), nats.Token(o.inside.Token()))
 	}
 	var err error
 	if l.nc, err = nats.Connect(o.url, opts...); err != nil {

@@ -13,7 +13,7 @@ func TestEmbedded(t *testing.T) {
 	const n = 500
 	j := &journal{t: t}
 	r := newResults(t)
-	err := Publish(context.Background(), Options{URL: EmbeddedURL, Name: "a sweep: 1/2", Version: "v1.2+x", Workers: 3, Run: echo, Log: j.log}, numbered(n), r.done)
+	err := Publish(context.Background(), Options{URL: EmbeddedURL, Embed: embed, Name: "a sweep: 1/2", Version: "v1.2+x", Workers: 3, Run: echo, Log: j.log}, numbered(n), r.done)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,7 +26,7 @@ func TestEmbedded(t *testing.T) {
 func TestEmbeddedListens(t *testing.T) {
 	b := newBed(t)
 	address := freeAddress(t)
-	o := Options{URL: EmbeddedURL, Listen: "secret@" + address, Name: "n", Version: "1", Log: b.j.log}
+	o := Options{URL: EmbeddedURL, Embed: embed, Listen: "secret@" + address, Name: "n", Version: "1", Log: b.j.log}
 	r := newResults(t)
 	ended := make(chan error, 1)
 	go func() { ended <- Publish(context.Background(), o, numbered(50), r.done) }()
@@ -57,7 +57,7 @@ func TestEmbeddedListens(t *testing.T) {
 func TestEmbeddedKeepsItsStore(t *testing.T) {
 	clean(t)
 	var runs counter
-	o := Options{URL: EmbeddedURL, Dir: t.TempDir(), Name: "n", Version: "1", Workers: 2}
+	o := Options{URL: EmbeddedURL, Embed: embed, Dir: t.TempDir(), Name: "n", Version: "1", Workers: 2}
 	release := make(chan struct{})
 	o.Run = runs.count(func(ctx context.Context, payload []byte) ([]byte, error) {
 		if bytes.HasPrefix(payload, payload9) {

@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"sim/scenarios/queue/embedded"
 )
 
 // What workers say of failures is one printable line.
@@ -84,7 +86,7 @@ func TestAlways(t *testing.T) {
 	b := newBed(t)
 	b.work(b.workerOptions(), func(context.Context, []byte) ([]byte, error) { return nil, errors.New("broken") })
 	items := numbered(3)
-	items[1].Payload = inMemory(make([]byte, maxPayload+1))
+	items[1].Payload = inMemory(make([]byte, embedded.MaxPayload+1))
 	items[2].Payload = func() ([]byte, error) { return nil, errors.New("no payload") }
 	got := map[string]bool{}
 	if err := Publish(context.Background(), b.options("n"), items, func(r Result) error {

@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"sim/scenarios/queue/embedded"
 )
 
 // A lost connection comes back, for the publisher and for workers.
@@ -73,7 +75,7 @@ func TestServerLosesItsStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	var err error
-	if b.s, err = Embedded(EmbeddedOptions{Listen: address}); err != nil {
+	if b.s, err = embedded.Start(address, "", "", nil); err != nil {
 		t.Fatal(err)
 	}
 	close(gate)

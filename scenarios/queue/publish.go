@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -31,7 +32,14 @@ func Publish(ctx context.Context, o Options, items []Item, done func(Result) err
 		if o.Workers == 0 && o.Listen == "" {
 			return errors.New("queue: an embedded queue that nobody can reach needs workers of its own")
 		}
-		s, err := Embedded(EmbeddedOptions{Listen: o.Listen, Token: o.Token, Dir: o.Dir, Log: o.Log})
+		if o.Embed == nil {
+			return ErrNoServer
+		}
+		address, token, err := parseListen(o.Listen)
+		if err != nil {
+			return err
+		}
+		s, err := o.Embed(address, set(token, o.Token), o.Dir, o.Log)
 		if err != nil {
 			return err
 		}
@@ -41,8 +49,8 @@ func Publish(ctx context.Context, o Options, items []Item, done func(Result) err
 			}
 		}()
 		dialing.inside = s
-		if s.URL() != "" {
-			o.Log("the queue is at %s; start workers elsewhere with: sim worker nats://HOST:%d", plainURL(s.URL()), s.port())
+		if at := plainURL(s.URL()); at != "" {
+			o.Log("the queue is at %s; start workers elsewhere with: sim worker nats://HOST%s", at, at[strings.LastIndex(at, ":"):])
 		}
 	} else if o.Listen != "" || o.Dir != "" {
 		return errors.New("queue: Listen and Dir are for an embedded server")

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"sim/scenarios/queue/embedded"
 )
 
 var payload9 = []byte("payload of item 9:")
@@ -31,7 +33,7 @@ func TestFailures(t *testing.T) {
 	})
 	items := numbered(20)
 	items[6].Payload = func() ([]byte, error) { return nil, errors.New("no payload") }
-	items[7].Payload = inMemory(make([]byte, maxPayload+1))
+	items[7].Payload = inMemory(make([]byte, embedded.MaxPayload+1))
 	r := b.publish(b.options("n"), items)
 	w := want(20)
 	w[key(3)] = "failed: three; is bad"
@@ -395,10 +397,10 @@ func TestBadBatches(t *testing.T) {
 		"for an embedded server":    func(o *Options, _ *[]Item) { o.Listen = ":0" },
 		"write nats://HOST:4222":    func(o *Options, _ *[]Item) { o.URL = "pulsar" },
 		"or tls://HOST:4222":        func(o *Options, _ *[]Item) { o.URL = "http://u:secret@h:1" },
-		"is no address to listen":   func(o *Options, _ *[]Item) { o.URL, o.Listen = EmbeddedURL, "4222" },
-		"token before @ must be":    func(o *Options, _ *[]Item) { o.URL, o.Listen = EmbeddedURL, "a:b@:4222" },
+		"is no address to listen":   func(o *Options, _ *[]Item) { o.URL, o.Embed, o.Listen = EmbeddedURL, embed, "4222" },
+		"token before @ must be":    func(o *Options, _ *[]Item) { o.URL, o.Embed, o.Listen = EmbeddedURL, embed, "a:b@:4222" },
 		"no server answers; start":  func(*Options, *[]Item) {},
-		"no place for the embedded": func(o *Options, _ *[]Item) { o.URL, o.Listen, o.Dir = EmbeddedURL, ":0", "/dev/null/x" },
+		"no place for the embedded": func(o *Options, _ *[]Item) { o.URL, o.Embed, o.Listen, o.Dir = EmbeddedURL, embed, ":0", "/dev/null/x" },
 	} {
 		o, items := good, numbered(3)
 		change(&o, &items)

@@ -13,11 +13,14 @@ package queue
 
 import (
 	"context"
+	"errors"
 	"os"
 	"runtime"
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/nats-io/nats.go"
 )
 
 // Item is a piece of work.
@@ -52,6 +55,20 @@ type Func func(ctx context.Context, payload []byte) ([]byte, error)
 // EmbeddedURL stands for a server within the publisher's process.
 const EmbeddedURL = "embedded"
 
+// ErrNoServer: the program was built without the server that EmbeddedURL stands for.
+var ErrNoServer = errors.New("queue: this sim was built without a server; build it with -tags nats, or start nats-server -js and give its address")
+
+// Server is a NATS server with JetStream in this process, as package embedded has one.
+type Server interface {
+	nats.InProcessConnProvider
+	Token() string // what it asks for; "" if it asks for none
+	URL() string   // where other processes reach it, token included; "" if they cannot
+	Close() error  // stops it and removes its store if that is temporary
+}
+
+// Embed starts a Server, as embedded.Start does.
+type Embed func(address, token, dir string, log func(format string, args ...any)) (Server, error)
+
 // Options say how a batch is published. URL, Name and Version are needed.
 type Options struct {
 	// URL is the server's: nats://host:4222, tls://host:4222, with user:password@ or token@ if need be, several of a
@@ -76,6 +93,8 @@ type Options struct {
 	// Listen is the address at which an embedded server takes workers of other processes, such as ":4222", or
 	// "TOKEN@:4222" to ask for a token; "": none.
 	Listen string
+	// Embed starts the server that EmbeddedURL stands for; nil if the program has none.
+	Embed Embed
 	// Dir is the embedded server's store, which is kept; "": a temporary one.
 	Dir string
 

@@ -14,6 +14,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"sim/scenarios/queue/embedded"
 )
 
 // inMemory is an Item's Payload that is there already.
@@ -118,7 +120,7 @@ func (j *journal) count(part string) (n int) {
 // bed is what most tests stand on: a server, and a check that at the end all goroutines and temporary files are gone.
 type bed struct {
 	*testing.T
-	s   *Server
+	s   *embedded.Server
 	url string
 	j   *journal
 }
@@ -132,7 +134,7 @@ func newBed(t *testing.T) *bed {
 		}
 	})
 	var err error
-	if b.s, err = Embedded(EmbeddedOptions{Listen: "127.0.0.1:0", Log: b.j.log}); err != nil {
+	if b.s, err = embedded.Start("127.0.0.1:0", "", "", b.j.log); err != nil {
 		t.Fatal(err)
 	}
 	b.url = b.s.URL()
@@ -142,6 +144,11 @@ func newBed(t *testing.T) *bed {
 		}
 	})
 	return b
+}
+
+// embed is embedded.Start.
+func embed(address, token, dir string, log func(string, ...any)) (Server, error) {
+	return embedded.Start(address, token, dir, log)
 }
 
 // clean fails the test if goroutines or stores are left at its end.

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nkeys"
 
 	"sim/internal/infile"
@@ -80,11 +79,11 @@ func readSecret(path string) ([]byte, error) {
 // CheckListen fails where an embedded server could not listen: for commands that tell such errors before they begin. It
 // returns the token before the address, if there is one.
 func CheckListen(text string) (token string, err error) {
-	host, port, token, err := parseListen(text)
+	address, token, err := parseListen(text)
 	if err != nil {
 		return "", err
 	}
-	l, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(max(0, port))))
+	l, err := net.Listen("tcp", address)
 	if err != nil {
 		var op *net.OpError
 		if errors.As(err, &op) {
@@ -95,33 +94,31 @@ func CheckListen(text string) (token string, err error) {
 	return token, l.Close()
 }
 
-// parseListen reads [TOKEN@][HOST]:PORT.
-func parseListen(text string) (host string, port int, token string, err error) {
+// parseListen splits [TOKEN@][HOST]:PORT.
+func parseListen(text string) (address, token string, err error) {
 	if text == "" {
-		return "", 0, "", nil
+		return "", "", nil
 	}
-	address := text
+	address = text
 	if i := strings.LastIndex(text, "@"); i >= 0 {
 		token, address = text[:i], text[i+1:]
 		switch {
 		case token == "":
-			return "", 0, "", fmt.Errorf("queue: there is no token before the @ of %q, so nobody would be asked for one; write TOKEN@%s", text, address)
+			return "", "", fmt.Errorf("queue: there is no token before the @ of %q, so nobody would be asked for one; write TOKEN@%s", text, address)
 		case strings.ContainsAny(token, ":/@ "):
-			return "", 0, "", errors.New("queue: the token before @ must be without ':', '/', '@' and spaces")
+			return "", "", errors.New("queue: the token before @ must be without ':', '/', '@' and spaces")
 		}
 		if err := CheckToken(token); err != nil {
-			return "", 0, "", err
+			return "", "", err
 		}
 	}
-	host, service, err := net.SplitHostPort(address)
+	_, service, err := net.SplitHostPort(address)
+	port := 0
 	if err == nil {
 		port, err = strconv.Atoi(service)
 	}
 	if err != nil || port < 0 || port > 65535 {
-		return "", 0, "", fmt.Errorf("queue: %q is no address to listen at; write HOST:PORT or :PORT", address)
+		return "", "", fmt.Errorf("queue: %q is no address to listen at; write HOST:PORT or :PORT", address)
 	}
-	if port == 0 {
-		port = server.RANDOM_PORT
-	}
-	return set(host, server.DEFAULT_HOST), port, token, nil
+	return address, token, nil
 }

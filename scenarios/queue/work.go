@@ -41,7 +41,7 @@ type task struct {
 }
 
 // newWorker connects a worker. inside is a server of this process, or nil.
-func newWorker(ctx context.Context, o WorkerOptions, inside *Server, f Func) (*worker, error) {
+func newWorker(ctx context.Context, o WorkerOptions, inside Server, f Func) (*worker, error) {
 	l, err := dial(ctx, dialOptions{o.URL, o.Credentials, o.Token, o.Version, o.AckWait, o.Reconnect, o.Log, inside})
 	if err != nil {
 		return nil, err
@@ -53,7 +53,7 @@ func newWorker(ctx context.Context, o WorkerOptions, inside *Server, f Func) (*w
 	return w, nil
 }
 
-func work(ctx context.Context, o WorkerOptions, inside *Server, f Func) error {
+func work(ctx context.Context, o WorkerOptions, inside Server, f Func) error {
 	w, err := newWorker(ctx, o, inside, f)
 	if err == nil {
 		err = w.work(ctx)

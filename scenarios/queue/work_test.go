@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+
+	"sim/scenarios/queue/embedded"
 )
 
 // A worker that dies in the middle of an item loses nothing.
@@ -322,7 +324,7 @@ func TestNoServer(t *testing.T) {
 		t.Errorf("%v instead of %s", err, want)
 	}
 
-	_, err = Embedded(EmbeddedOptions{Listen: s.Addr().String()})
+	_, err = embedded.Start(s.Addr().String(), "", "", nil)
 	if err == nil || !strings.Contains(err.Error(), "address already in use") {
 		t.Errorf("a port that is taken: %v", err)
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"sim/internal/text"
 	"sim/scenarios/result"
@@ -13,41 +12,21 @@ import (
 
 // fleet explains where the chip-time of a fleet goes, under each policy.
 func (p *page) fleet(run *result.Run, row *result.Row) {
-	const part = "share_"
 	p.wrapped("%s turns %s of all chip-time into work that is kept.", p.strong(row.Policy), text.Percent(row.Metrics["goodput"]))
-	sums := map[string]float64{}
 	heads := []string{"chip-time, %"}
-	for i := range run.Document.Rows {
-		r := &run.Document.Rows[i]
-		heads = append(heads, r.Policy)
-		for name, v := range r.Metrics {
-			if strings.HasPrefix(name, part) {
-				sums[name] += v
-			}
-		}
-	}
-	names := []string{"goodput"}
-	for name, v := range sums {
-		if v > 0 {
-			names = append(names, name)
-		}
-	}
-	slices.SortFunc(names[1:], func(a, b string) int { return cmp.Or(cmp.Compare(sums[b], sums[a]), cmp.Compare(a, b)) })
-	t := text.NewTable(heads...)
+	parts := result.PartsOf(result.ChipTime, run.Document.Rows)
 	var columns [][]float64
 	for i := range run.Document.Rows {
-		var parts []float64
-		for _, name := range names {
-			parts = append(parts, 100*run.Document.Rows[i].Metrics[name])
+		heads = append(heads, run.Document.Rows[i].Policy)
+		var own []float64
+		for _, part := range parts {
+			own = append(own, 100*part.Values[i])
 		}
-		columns = append(columns, addUp(parts))
+		columns = append(columns, addUp(own))
 	}
-	for k, name := range names {
-		words := strings.TrimPrefix(name, part)
-		if k == 0 {
-			words = "work that is kept"
-		}
-		cells := []string{words}
+	t := text.NewTable(heads...)
+	for k, part := range parts {
+		cells := []string{part.Words}
 		for _, c := range columns {
 			cells = append(cells, fmt.Sprintf("%.2f", c[k]))
 		}

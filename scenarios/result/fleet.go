@@ -1,5 +1,7 @@
 package result
 
+import "slices"
+
 // Fleet is what is kept of a fleet's simulation under a placement.
 type Fleet struct {
 	// Cubes shows what is between these.
@@ -32,4 +34,28 @@ type Gain struct {
 	Change   string
 	Mean, SE float64
 	Failed   string // why it was not simulated
+}
+
+// CubesAt returns the tracks of the cubes with what is on them at a moment alone.
+func (f *Fleet) CubesAt(at float64) []Track {
+	cubes := slices.Clone(f.Cubes)
+	for i := range cubes {
+		cubes[i].Spans = slices.DeleteFunc(slices.Clone(cubes[i].Spans), func(s Span) bool { return at < s.StartS || s.EndS <= at })
+	}
+	return cubes
+}
+
+// Fragmented returns the policy and the look at which most free cubes are outside the largest slice that fits; "" if
+// free cubes always fit one slice.
+func (d *Detail) Fragmented() (policy string, worst Look) {
+	for i := range d.Policies {
+		if f := d.Policies[i].Fleet; f != nil {
+			for _, l := range f.Looks {
+				if l.Free-l.Largest > worst.Free-worst.Largest {
+					policy, worst = d.Policies[i].Policy, l
+				}
+			}
+		}
+	}
+	return policy, worst
 }

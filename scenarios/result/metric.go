@@ -66,6 +66,9 @@ type Metric struct {
 	// Means is what it is in a sentence below a figure, where Words leave that open.
 	Means  string
 	Figure Panel // of a run, that shows it by policy
+	// Whole names what it is a part of, if tables and figures show how the parts make up the whole: its parts are shares
+	// that add up to 1. Part words it there; "" stands for what the * of Name stands for.
+	Whole, Part string
 	// Bound is a lower bound on it, where a row has none under its name.
 	Bound func(row, reference map[string]float64) (v float64, ok bool)
 

@@ -20,6 +20,9 @@ const (
 	ofRuns      = "every run"
 )
 
+// ChipTime is the whole that fleets divide: the time of all chips.
+const ChipTime = "chip-time"
+
 // Metrics is the table of metrics, in the order in which tables show them.
 var Metrics = []Metric{
 	{Name: "objective", Better: Lower, Words: "objective", Of: ofJobs, Axis: "objective (1 = ideal fabric)", Base: 1, Format: Fixed, Main: 1, Wins: "is fastest",
@@ -127,7 +130,7 @@ var Metrics = []Metric{
 	{Name: "milp_*", Better: Lower, Words: "what a solver says of its model", Of: ofSolvers},
 
 	{Name: "goodput", Better: Higher, Words: "goodput", Of: ofFleets, Unit: "%", Head: "goodput,\ngap to bound", Format: Percent, Beside: "gap",
-		Main: 9, Wins: "does most work", Bounded: "goodput", Judged: true, Figure: Panel{Name: "fleet"}, Since: 2,
+		Main: 9, Wins: "does most work", Bounded: "goodput", Judged: true, Figure: Panel{Name: "fleet"}, Since: 2, Whole: ChipTime, Part: "work that is kept",
 		Means: "the share of chip-time that is work which is kept, at full speed"},
 	{Name: "utilisation", Better: Higher, Words: "utilisation", Of: ofFleets, Unit: "%", Head: "utilis-\nation", Format: Percent, Since: 2},
 	{Name: "queue_mean_s", Better: Lower, Words: "mean time in the queue", Of: ofFleets, Head: "queue\nmean", Format: Time, Judged: true,
@@ -157,7 +160,7 @@ var Metrics = []Metric{
 	{Name: "link_repairs", Words: "optical links that were repaired", Of: ofFleets, Since: 3},
 	{Name: "ocs_failures", Words: "optical switches that failed", Of: ofFleets, Since: 3},
 	{Name: "ocs_repairs", Words: "optical switches that were repaired", Of: ofFleets, Since: 3},
-	{Name: "share_*", Words: "chip-time by use", Of: ofFleets, Unit: "%", Format: Percent, Since: 2},
+	{Name: "share_*", Words: "chip-time by use", Of: ofFleets, Unit: "%", Format: Percent, Since: 2, Whole: ChipTime},
 	{Name: "jobs", Words: "jobs submitted", Of: ofFleets, Since: 2},
 	{Name: "starts", Words: "jobs started", Of: ofFleets, Since: 3},
 	{Name: "jobs_done", Better: Higher, Words: "jobs that ended", Of: ofFleets, Since: 2},

@@ -56,12 +56,12 @@ type SweepTimings struct {
 type Plot struct {
 	Name     string              `json:"name" key:"name" doc:"name of the figure's file"`
 	Title    string              `json:"title,omitempty" key:"title" doc:"line above it"`
-	Kind     string              `json:"kind" key:"kind" doc:"'bars', 'gain' (bars by policy at the value of one axis at which a policy gains most over the others), 'lines', 'scatter', 'heatmap', 'twists' (the 64 twists of 'fabric.twist' as an 8x8 map) or 'cdf'" choices:"bars|gain|lines|scatter|heatmap|twists|cdf"`
-	X        string              `json:"x" key:"x" doc:"a key that is varied (its last part will do), 'policy', of lines also a metric and of a scatter always one; of a gain keys with commas between, by default one of those that are varied; of a cdf or of twists nothing"`
+	Kind     string              `json:"kind" key:"kind" doc:"'bars', 'lines', 'scatter', 'heatmap', 'twists' (the 64 twists of 'fabric.twist' as an 8x8 map) or 'cdf'" choices:"bars|lines|scatter|heatmap|twists|cdf"`
+	X        string              `json:"x" key:"x" doc:"a key that is varied (its last part will do), 'policy', of lines also a metric and of a scatter always one; of a cdf or of twists nothing"`
 	Y        string              `json:"y" key:"y" doc:"a metric of the cells, 'reference.METRIC', 'solve_s', 'play_s', or 'A/B', one over another; of a heat map a key that is varied; of twists nothing"`
 	Z        string              `json:"z,omitempty" key:"z" doc:"of a heat map or of twists, the metric that colours it"`
 	Series   string              `json:"series,omitempty" key:"series" doc:"a key that is varied, or 'policy': a colour or line each"`
-	Panels   string              `json:"panels,omitempty" key:"panels" doc:"a key that is varied, or 'policy': a panel each; of a gain keys with commas between, by default all that are varied and not named yet"`
+	Panels   string              `json:"panels,omitempty" key:"panels" doc:"a key that is varied, or 'policy': a panel each"`
 	XLabel   string              `json:"x_label,omitempty" key:"x_label" doc:"text at the x axis"`
 	YLabel   string              `json:"y_label,omitempty" key:"y_label" doc:"text at the y axis"`
 	LogX     bool                `json:"log_x,omitempty" key:"log_x" doc:"whether the x axis is logarithmic"`
@@ -76,10 +76,6 @@ type Plot struct {
 	MarkedAt string              `json:"marked_at,omitempty" key:"marked_at" doc:"of lines over an axis, a metric in the unit of x, such as a break-even: the place on each line that is marked, where the axis has it"`
 	Below    string              `json:"below,omitempty" key:"below" doc:"of lines, a metric that is shown in a lower panel below each"`
 	BelowOf  []string            `json:"below_of,omitempty" key:"below_of" doc:"a list of the values of 'series' that are shown there; by default all" empty:""`
-	Over     string              `json:"over,omitempty" key:"over" doc:"of a gain, the key of whose values it takes for each group the one with the largest gain; where 'where' keeps one value, that one"`
-	Policy   string              `json:"policy,omitempty" key:"policy" doc:"of a gain, the policy that gains: 1 - its y / the least y of the others"`
-	Against  []string            `json:"against,omitempty" key:"against" doc:"of a gain, a list of the policies that it is compared with; by default all others" empty:""`
-	Truncate float64             `json:"truncate,omitempty" key:"truncate" doc:"of a gain, the multiple of the highest bar of 'policy' in a panel at which others are cut off; by default 3, on a logarithmic axis none"`
 	Marks    []Mark              `json:"mark,omitempty" key:"mark" doc:"an array of tables '[[plot.mark]]': figures that somebody else states, each with 'label', 'x', 'series', 'panel' and 'y'"`
 }
 

@@ -64,7 +64,7 @@ func ReadSweep(dir string) (*Sweep, *SweepTimings, []Plot, error) {
 	if err != nil {
 		var p *PlaceError
 		if _, e := os.Stat(filepath.Join(dir, SweepFile)); errors.Is(e, fs.ErrNotExist) && errors.As(err, &p) && IsSweep(dir) {
-			p.Why = "is a sweep that is not finished; run it again to go on, or join its parts with sim sweep --merge"
+			p.Why = "is a sweep that is not finished; run it again to go on"
 		}
 		return nil, nil, nil, err
 	}

@@ -6,7 +6,7 @@ import (
 )
 
 // Work guesses how much there is to simulate of each cell: seconds of a processor where packets are, and else 1 of
-// whatever others are. Hops and Seconds are sums over the packets of the cells of a shard that are missing, those that
+// whatever others are. Hops and Seconds are sums over the packets of the missing cells, those that
 // one decision serves counted once.
 type Work struct {
 	Of            []float64 // by cell
@@ -20,7 +20,7 @@ const mostGuessed = 2000
 const leastWork = 0.01
 
 // Work guesses the work of a plan's cells. It fails only where ctx ends.
-func (p *Plan) Work(ctx context.Context, store *Store, shard Shard) (*Work, error) {
+func (p *Plan) Work(ctx context.Context, store *Store) (*Work, error) {
 	sizes, err := p.sizes(ctx)
 	if err != nil {
 		return nil, err
@@ -32,7 +32,7 @@ func (p *Plan) Work(ctx context.Context, store *Store, shard Shard) (*Work, erro
 		if w.Of[i] = 1; seconds[v/every] > 0 {
 			w.Of[i] = seconds[v/every] + leastWork
 		}
-		if shard.Has(i) && !store.Has(p.Sweep.Cells[i].Key) {
+		if !store.Has(p.Sweep.Cells[i].Key) {
 			missing = append(missing, i)
 		}
 	}
@@ -50,13 +50,6 @@ func (p *Plan) Work(ctx context.Context, store *Store, shard Shard) (*Work, erro
 type sizes struct {
 	every         int
 	hops, seconds []float64 // to simulate by a policy
-	lay           []float64 // scenarios.Scenario.Size
-}
-
-// of is a variant's size as a whole number: what machines that round otherwise have in common.
-func (s *sizes) of(variant int) int64 {
-	k := variant / s.every
-	return int64(s.lay[k]) + int64(s.hops[k])
 }
 
 func (p *Plan) sizes(ctx context.Context) (*sizes, error) {
@@ -69,13 +62,12 @@ func (p *Plan) sizes(ctx context.Context) (*sizes, error) {
 	}
 	every := 1 + variants/mostGuessed
 	n := 1 + variants/every
-	z := &sizes{every, make([]float64, n), make([]float64, n), make([]float64, n)}
+	z := &sizes{every, make([]float64, n), make([]float64, n)}
 	if err := parallel(ctx, runtime.GOMAXPROCS(0), (variants+every-1)/every, func(k int) {
 		s, err := p.Study.Variant(k * every)
 		if err != nil {
 			return // its cells will say why
 		}
-		z.lay[k] = s.Size()
 		if hops, seconds, err := s.PacketWork(ctx); err == nil {
 			z.hops[k], z.seconds[k] = hops, seconds
 		}
@@ -89,7 +81,7 @@ func (p *Plan) sizes(ctx context.Context) (*sizes, error) {
 // Estimate guesses the wall-clock seconds that computing the missing cells takes on so many processors, from the times
 // of cells of the same policy that store holds or, for a unit of work, that sample gives. ok is false where there is no
 // time of some policy.
-func (p *Plan) Estimate(store *Store, shard Shard, workers int, work *Work, sample map[string]float64) (seconds float64, missing int, ok bool) {
+func (p *Plan) Estimate(store *Store, workers int, work *Work, sample map[string]float64) (seconds float64, missing int, ok bool) {
 	sum, units := map[string]float64{}, map[string]float64{}
 	for i := range p.Sweep.Cells {
 		if r := store.get(p.Sweep.Cells[i].Key); r != nil {
@@ -103,7 +95,7 @@ func (p *Plan) Estimate(store *Store, shard Shard, workers int, work *Work, samp
 	ok = true
 	for i := range p.Sweep.Cells {
 		policy := p.Sweep.Cells[i].Policy
-		if !shard.Has(i) || store.Has(p.Sweep.Cells[i].Key) {
+		if store.Has(p.Sweep.Cells[i].Key) {
 			continue
 		}
 		missing++

@@ -24,7 +24,7 @@ routers = ["wild-first"]
 `
 	p := plan(t, text)
 	store := &Store{records: map[string]*Record{}, failures: map[string]string{}}
-	w, err := p.Work(context.Background(), store, Shard{})
+	w, err := p.Work(context.Background(), store)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,14 +39,14 @@ routers = ["wild-first"]
 	small := &Record{Key: p.Sweep.Cells[0].Key}
 	small.Timings.SimulateS = 2 * w.Of[0]
 	store.records[small.Key] = small
-	if w, err = p.Work(context.Background(), store, Shard{}); err != nil {
+	if w, err = p.Work(context.Background(), store); err != nil {
 		t.Fatal(err)
 	}
-	seconds, missing, ok := p.Estimate(store, Shard{}, 1, w, nil)
+	seconds, missing, ok := p.Estimate(store, 1, w, nil)
 	if least := 2 * w.Of[2]; !ok || missing != 3 || seconds < least || seconds > 1.01*least {
 		t.Errorf("%g s for %d cells (%t), want %g", seconds, missing, ok, least)
 	}
-	if w, err = plan(t, text, "engine.level=static").Work(context.Background(), store, Shard{}); err != nil || w.Hops != 0 || w.Of[2] != 1 {
+	if w, err = plan(t, text, "engine.level=static").Work(context.Background(), store); err != nil || w.Hops != 0 || w.Of[2] != 1 {
 		t.Errorf("not of packets: %+v, %v", w, err)
 	}
 }

@@ -1,7 +1,6 @@
 package study
 
 import (
-	"errors"
 	"math"
 	"os"
 	"path/filepath"
@@ -28,7 +27,7 @@ func block(t *testing.T, dir, name string) {
 func TestObstacles(t *testing.T) {
 	first, second := plan(t, tiny, "seed=1,2"), plan(t, tiny, "seed=2,3")
 	reopen := func(p *Plan, dir string) error {
-		s, err := Open(dir, p, []byte("x"), result.Manifest{Scenario: p.Sweep.Name, Digest: p.Sweep.Digest}, Shard{}, true)
+		s, err := Open(dir, p, []byte("x"), result.Manifest{Scenario: p.Sweep.Name, Digest: p.Sweep.Digest}, true)
 		if err == nil {
 			s.Close()
 		}
@@ -60,7 +59,7 @@ func TestObstacles(t *testing.T) {
 			t.Errorf("a sweep is opened where %s of another one cannot be removed", name)
 		}
 		dir = fresh()
-		s := open(t, dir, first, Shard{})
+		s := open(t, dir, first)
 		block(t, dir, name)
 		doc, times := first.Fill(s)
 		if err := s.Finish(doc, times); err == nil || !strings.Contains(err.Error(), "12 finished cells are kept") {
@@ -84,7 +83,7 @@ func TestObstacles(t *testing.T) {
 
 	sound := Peek(template)
 	record := sound.records[first.Sweep.Cells[0].Key]
-	s := open(t, t.TempDir(), first, Shard{})
+	s := open(t, t.TempDir(), first)
 	bad := *record
 	bad.Metrics = map[string]float64{"nct": math.NaN()}
 	if err := s.Put(&bad); err == nil || s.Has(bad.Key) {
@@ -97,60 +96,9 @@ func TestObstacles(t *testing.T) {
 	if n, err := s.Adopt(first, []string{filepath.Join(dir, "none"), template}); err == nil || n > 0 {
 		t.Errorf("%d cells are taken over that cannot be written: %v", n, err)
 	}
-	s = open(t, t.TempDir(), first, Shard{})
+	s = open(t, t.TempDir(), first)
 	if n, err := s.Adopt(first, []string{filepath.Join(dir, "none"), template}); err != nil || n != len(first.Sweep.Cells) {
 		t.Errorf("%d cells of %d are taken over: %v", n, len(first.Sweep.Cells), err)
-	}
-}
-
-// TestMergeObstacles: parts are joined only if all are there, of one sweep, and can be read and written.
-func TestMergeObstacles(t *testing.T) {
-	p, other := plan(t, tiny, "seed=1,2"), plan(t, tiny, "seed=2,3")
-	done, empty, another := t.TempDir(), t.TempDir(), t.TempDir()
-	whole(t, done, p, Local(2))
-	open(t, empty, p, Shard{}).Close()
-	open(t, another, other, Shard{}).Close()
-	merge := func(dirs ...string) error {
-		s, sweep, _, _, err := Merge(dirs)
-		if err != nil {
-			return err
-		}
-		defer s.Close()
-		if len(sweep.Cells) != len(p.Sweep.Cells) || len(newlyRead(s.Dir)) != len(p.Sweep.Cells) {
-			t.Errorf("%v are joined to %d cells, %d in the journal", dirs, len(sweep.Cells), len(newlyRead(s.Dir)))
-		}
-		return nil
-	}
-	if err := merge(empty); !errors.Is(err, ErrMissing) {
-		t.Errorf("no cells: %v", err)
-	}
-	var place *result.PlaceError
-	if err := merge(done, another); !errors.As(err, &place) || place.Path != another {
-		t.Errorf("two sweeps: %v", err)
-	}
-	for _, dirs := range [][]string{{filepath.Join(done, "none")}, {done, filepath.Join(done, "none")}} {
-		if err := merge(dirs...); err == nil {
-			t.Errorf("%v are joined", dirs)
-		}
-	}
-	busy := open(t, empty, p, Shard{})
-	if err := merge(empty, done); err == nil {
-		t.Error("parts are joined in a directory that is being written")
-	}
-	busy.Close()
-	if err := merge(empty, done); err != nil {
-		t.Error(err)
-	}
-	blocked := t.TempDir()
-	open(t, blocked, p, Shard{Index: 0, Count: 2, cells: make([]bool, len(p.Sweep.Cells))}).Close()
-	if block(t, blocked, "cells-2of2.jsonl"); merge(blocked, done) == nil {
-		t.Error("parts are joined, of which one cannot be read")
-	}
-	if err := os.RemoveAll(filepath.Join(blocked, "cells-2of2.jsonl")); err != nil {
-		t.Fatal(err)
-	}
-	if block(t, blocked, "cells.jsonl"); merge(done, blocked) == nil || merge(blocked, done) == nil {
-		t.Error("parts are joined, of which one cannot be read or written")
 	}
 }
 

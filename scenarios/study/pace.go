@@ -10,21 +10,14 @@ import (
 	"sim/scenarios/result"
 )
 
-// Remaining guesses the seconds of a processor that the cells of a shard take that store does not hold, by those that it
-// holds: a cell's time is taken to be its policy's, times a factor for each value of an axis, or for the nearest value
+// Remaining guesses the seconds of a processor that the cells take that store does not hold, by those that it holds: a cell's time is taken to be its policy's, times a factor for each value of an axis, or for the nearest value
 // that is known. Where cells that differ in some axes alone share most of their work, as plans that are kept do, the
 // first of them has the time of first ones, and those that follow of such. rough is true where most of the time is that of
 // policies without a time yet, or of values of an axis of which one alone is known.
-func (p *Plan) Remaining(store *Store, shard Shard) (seconds float64, rough bool) {
-	var mine []int
-	for i := range p.Sweep.Cells {
-		if shard.Has(i) {
-			mine = append(mine, i)
-		}
-	}
+func (p *Plan) Remaining(store *Store) (seconds float64, rough bool) {
 	known := map[string][]timed{}
 	var missing []*result.Cell
-	for _, b := range batches(p, mine) {
+	for _, b := range batches(p, upTo(len(p.Sweep.Cells))) {
 		first, took, some := &p.Sweep.Cells[b[0]], 0.0, false
 		for _, i := range b { // one decision serves all, in the time of the first
 			if r := store.get(p.Sweep.Cells[i].Key); r != nil {

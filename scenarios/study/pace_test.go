@@ -35,7 +35,7 @@ func TestRemaining(t *testing.T) {
 			}
 		}
 	}
-	if got, rough := p.Remaining(store, Shard{}); rough || math.Abs(got-want) > 0.05*want {
+	if got, rough := p.Remaining(store); rough || math.Abs(got-want) > 0.05*want {
 		t.Errorf("%g s remain, want %g (rough %t)", got, want, rough)
 	}
 	for key := range store.records {
@@ -43,10 +43,10 @@ func TestRemaining(t *testing.T) {
 			delete(store.records, key)
 		}
 	}
-	if got, rough := p.Remaining(store, Shard{}); !rough || !(got > 0) {
+	if got, rough := p.Remaining(store); !rough || !(got > 0) {
 		t.Errorf("%g s remain of a policy that has no time, rough %t", got, rough)
 	}
-	if got, rough := p.Remaining(newStore(""), Shard{}); got != 0 || !rough {
+	if got, rough := p.Remaining(newStore("")); got != 0 || !rough {
 		t.Errorf("%g s remain by no cell, rough %t", got, rough)
 	}
 }
@@ -72,19 +72,19 @@ func TestRemainingShared(t *testing.T) {
 	for i := range 3 {
 		finish(i)
 	}
-	if got, rough := p.Remaining(store, Shard{}); !rough || got < 1000 {
+	if got, rough := p.Remaining(store); !rough || got < 1000 {
 		t.Errorf("%g s remain when only first cells are known, rough %t", got, rough)
 	}
 	for i := 3; i < 6; i++ {
 		finish(i)
 	}
-	if got, rough := p.Remaining(store, Shard{}); !rough || math.Abs(got-111) > 1 {
+	if got, rough := p.Remaining(store); !rough || math.Abs(got-111) > 1 {
 		t.Errorf("%g s remain, want 111: the first cells of the other half; rough %t", got, rough)
 	}
 	for i := 6; i < 153; i++ {
 		finish(i)
 	}
-	if got, rough := p.Remaining(store, Shard{}); rough || got > 1 {
+	if got, rough := p.Remaining(store); rough || got > 1 {
 		t.Errorf("%g s remain, rough %t", got, rough)
 	}
 }

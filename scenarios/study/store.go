@@ -39,9 +39,12 @@ func newStore(dir string) *Store {
 	return &Store{Dir: dir, records: map[string]*Record{}, failures: map[string]string{}}
 }
 
-// Open opens or makes the directory for a plan and claims the shard's journal. study is the study's text. A place that
-// cannot serve, as one of another sweep unless force is set, is a *result.PlaceError.
-func Open(dir string, p *Plan, study []byte, manifest result.Manifest, shard Shard, force bool) (*Store, error) {
+// journalFile is the journal of a sweep that one process computes.
+const journalFile = "cells.jsonl"
+
+// Open opens or makes the directory for a plan and claims its journal. study is the study's text. A place that cannot
+// serve, as one of another sweep unless force is set, is a *result.PlaceError.
+func Open(dir string, p *Plan, study []byte, manifest result.Manifest, force bool) (*Store, error) {
 	if err := Vacant(dir, p.Claim(force)); err != nil {
 		return nil, err
 	}
@@ -49,7 +52,7 @@ func Open(dir string, p *Plan, study []byte, manifest result.Manifest, shard Sha
 		return nil, result.Unwritable(dir, err)
 	}
 	s := newStore(dir)
-	if err := s.claim(shard.journal()); err != nil {
+	if err := s.claim(journalFile); err != nil {
 		return nil, err
 	}
 	if err := s.begin(p, study, manifest); err != nil {
@@ -160,7 +163,7 @@ func (s *Store) claim(name string) error {
 	}
 	if !result.Lock(f) {
 		f.Close()
-		return &result.PlaceError{Path: s.Dir, Why: "another sweep is being written there; wait for it or choose another directory with --out"}
+		return &result.PlaceError{Path: s.Dir, Why: "another sweep is being written there; wait for it, share its cells with --join, or choose another directory with --out"}
 	}
 	whole, length, err := wholeLines(f, 0)
 	if err != nil {

@@ -32,7 +32,7 @@ func TestLongRecord(t *testing.T) {
 		if err := os.WriteFile(journal, bytes.Join(slices.Insert(slices.Clone(lines), at, long), nil), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		s := open(t, dir, p, Shard{})
+		s := open(t, dir, p)
 		if len(s.records) != len(lines) || len(s.Warnings) != 1 || !strings.Contains(s.Warnings[0], ": damaged (longer than ") {
 			t.Errorf("%d records and %q", len(s.records), s.Warnings)
 		}
@@ -53,7 +53,7 @@ func TestManyWarnings(t *testing.T) {
 	if err := Vacant(dir, p.Claim(false)); err == nil { // nothing says whose the records are
 		t.Error("a directory of cells without a manifest is used, want it refused")
 	}
-	s, err := Open(dir, p, nil, result.Manifest{}, Shard{}, true)
+	s, err := Open(dir, p, nil, result.Manifest{}, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func TestManyWarnings(t *testing.T) {
 	}
 }
 
-// What a killed process left half written goes when the sweep is run again, by shards too.
+// What a killed process left half written goes when the sweep is run again.
 func TestStale(t *testing.T) {
 	p := plan(t, tiny)
 	dir := t.TempDir()
@@ -75,7 +75,7 @@ func TestStale(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "cells.jsonl"), nil, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	open(t, dir, p, Shard{Index: 1, Count: 2})
+	open(t, dir, p)
 	if left, _ := filepath.Glob(filepath.Join(dir, ".*")); len(left) > 0 {
 		t.Errorf("left: %q", left)
 	}
@@ -93,7 +93,7 @@ func TestForce(t *testing.T) {
 	if err := os.WriteFile(photo, nil, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	_, err := Open(dir, second, nil, result.Manifest{Digest: second.Sweep.Digest}, Shard{}, false)
+	_, err := Open(dir, second, nil, result.Manifest{Digest: second.Sweep.Digest}, false)
 	var place *result.PlaceError
 	if !errors.As(err, &place) || !strings.Contains(err.Error(), "replace it with --force") {
 		t.Errorf("the directory of another sweep: %v", err)
@@ -101,7 +101,7 @@ func TestForce(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, result.SweepFile)); err != nil {
 		t.Error("a refused sweep removed results")
 	}
-	s, err := Open(dir, second, nil, result.Manifest{Digest: second.Sweep.Digest}, Shard{}, true)
+	s, err := Open(dir, second, nil, result.Manifest{Digest: second.Sweep.Digest}, true)
 	if err != nil {
 		t.Fatal(err)
 	}

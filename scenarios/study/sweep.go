@@ -181,29 +181,24 @@ type Runner func(ctx context.Context, p *Plan, todo []int, done func(cell int, r
 // Options say how a sweep is run; none of it changes a result.
 type Options struct {
 	Run      Runner
-	Shard    Shard
 	Progress func(done, total, failed int) // called from one goroutine at a time; may be nil
 }
 
 // Status says how far a sweep has come.
 type Status struct {
-	Total    int // cells, of the shard
+	Total    int // cells
 	Known    int // that were there before
 	Computed int
 	Failed   []int // cells, in order
 	Unusable int   // of these, by faults of the input: they fail each time
-	Missing  int   // cells of all shards that have no result yet
 }
 
-// Execute computes the cells of p's shard that store does not hold. The status holds also when it fails.
+// Execute computes the cells of p that store does not hold. The status is valid also if Execute fails.
 func Execute(ctx context.Context, p *Plan, store *Store, opt Options) (Status, error) {
 	var st Status
 	var todo []int
 	known := map[string]bool{}
 	for i := range p.Sweep.Cells {
-		if !opt.Shard.Has(i) {
-			continue
-		}
 		st.Total++
 		key := p.Sweep.Cells[i].Key
 		switch {
@@ -243,11 +238,6 @@ func Execute(ctx context.Context, p *Plan, store *Store, opt Options) (Status, e
 		})
 	}
 	slices.Sort(st.Failed)
-	for i := range p.Sweep.Cells {
-		if key := p.Sweep.Cells[i].Key; !store.Has(key) && store.Failure(key) == "" {
-			st.Missing++
-		}
-	}
 	return st, err
 }
 

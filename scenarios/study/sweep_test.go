@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -45,9 +44,9 @@ func plan(t testing.TB, text string, set ...string) *Plan {
 	return p
 }
 
-func open(t testing.TB, dir string, p *Plan, shard Shard) *Store {
+func open(t testing.TB, dir string, p *Plan) *Store {
 	t.Helper()
-	s, err := Open(dir, p, []byte("x"), result.Manifest{Scenario: p.Sweep.Name, Digest: p.Sweep.Digest}, shard, false)
+	s, err := Open(dir, p, []byte("x"), result.Manifest{Scenario: p.Sweep.Name, Digest: p.Sweep.Digest}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,10 +57,10 @@ func open(t testing.TB, dir string, p *Plan, shard Shard) *Store {
 // whole runs p in dir and returns sweep.json.
 func whole(t testing.TB, dir string, p *Plan, run Runner) []byte {
 	t.Helper()
-	s := open(t, dir, p, Shard{})
+	s := open(t, dir, p)
 	defer s.Close()
 	st, err := Execute(context.Background(), p, s, Options{Run: run})
-	if err != nil || st.Missing > 0 || len(st.Failed) > 0 {
+	if err != nil || len(st.Failed) > 0 {
 		t.Fatalf("%+v, %v", st, err)
 	}
 	return finish(t, p, s)
@@ -137,7 +136,7 @@ func TestCellsAreRuns(t *testing.T) {
 func stopped(t *testing.T, p *Plan, want []byte) {
 	t.Helper()
 	dir := t.TempDir()
-	s := open(t, dir, p, Shard{})
+	s := open(t, dir, p)
 	ctx, cancel := context.WithCancel(context.Background())
 	st, err := Execute(ctx, p, s, Options{Run: Local(2), Progress: func(done, _, _ int) {
 		if done == 7 {
@@ -179,7 +178,7 @@ func TestFleetsStop(t *testing.T) {
 	}
 }
 
-// Neither the number of workers, nor the way of shards, nor a stop in between, nor the way over a queue changes a byte.
+// Neither the number of workers, nor a stop in between, nor the way over a queue changes a byte.
 func TestSameBytes(t *testing.T) {
 	p := plan(t, tiny)
 	want := whole(t, t.TempDir(), p, Local(1))
@@ -196,42 +195,6 @@ func TestSameBytes(t *testing.T) {
 		}
 	})
 	t.Run("stopped", func(t *testing.T) { stopped(t, p, want) })
-	t.Run("shards", func(t *testing.T) {
-		shared, apart := t.TempDir(), []string{t.TempDir(), t.TempDir(), t.TempDir()}
-		for i := range 3 {
-			for _, dir := range []string{shared, apart[i]} {
-				part := share(t, p, i, 3)
-				s := open(t, dir, p, part)
-				st, err := Execute(context.Background(), p, s, Options{Run: Local(2), Shard: part})
-				if err != nil || st.Total != 6 || dir == apart[i] && st.Missing != 12 {
-					t.Fatalf("%+v, %v", st, err)
-				}
-				s.Close()
-			}
-			if i < 2 {
-				if _, _, _, _, err := Merge([]string{shared}); !errors.Is(err, ErrMissing) {
-					t.Errorf("parts were merged before all were there: %v", err)
-				}
-			}
-		}
-		for _, dirs := range [][]string{{shared}, apart, {apart[2], apart[0], apart[1]}} {
-			s, doc, times, _, err := Merge(dirs)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := s.Finish(doc, times); err != nil {
-				t.Fatal(err)
-			}
-			s.Close()
-			got, err := os.ReadFile(filepath.Join(dirs[0], result.SweepFile))
-			if err != nil || !bytes.Equal(got, want) {
-				t.Errorf("merged shards differ: %v", err)
-			}
-			if again := whole(t, dirs[0], p, refuse(t)); !bytes.Equal(again, want) {
-				t.Error("a sweep after a merge differs")
-			}
-		}
-	})
 	t.Run("tasks", func(t *testing.T) {
 		got := whole(t, t.TempDir(), p, func(ctx context.Context, p *Plan, todo []int, done func(int, *Record) error) error {
 			for _, i := range todo {
@@ -282,7 +245,7 @@ func TestDamage(t *testing.T) {
 		if err := os.WriteFile(journal, data, 0o666); err != nil {
 			r.Fatal(err)
 		}
-		s := open(t, dir, p, Shard{})
+		s := open(t, dir, p)
 		known := len(s.records)
 		if lost := len(p.Sweep.Cells) - known; lost > 0 && len(data) == len(sound) && len(s.Warnings) == 0 {
 			r.Errorf("%d cells were lost without a word", lost)
@@ -298,7 +261,7 @@ func TestDamage(t *testing.T) {
 func TestFailure(t *testing.T) {
 	p := plan(t, tiny)
 	dir := t.TempDir()
-	s := open(t, dir, p, Shard{})
+	s := open(t, dir, p)
 	bad := p.Sweep.Cells[4].Key
 	st, err := Execute(context.Background(), p, s, Options{Run: func(ctx context.Context, p *Plan, todo []int, done func(int, *Record) error) error {
 		return Local(2)(ctx, p, todo, func(i int, r *Record) error {
@@ -308,7 +271,7 @@ func TestFailure(t *testing.T) {
 			return done(i, r)
 		})
 	}})
-	if err != nil || !slices.Equal(st.Failed, []int{4}) || st.Unusable != 1 || st.Missing != 0 {
+	if err != nil || !slices.Equal(st.Failed, []int{4}) || st.Unusable != 1 {
 		t.Fatalf("%+v, %v", st, err)
 	}
 	doc, _ := p.Fill(s)
@@ -331,7 +294,7 @@ func TestAdopt(t *testing.T) {
 	small, large := plan(t, tiny, "seed=1,2"), plan(t, tiny, "seed=2,3")
 	old, dir := t.TempDir(), t.TempDir()
 	whole(t, old, small, Local(2))
-	s := open(t, dir, large, Shard{})
+	s := open(t, dir, large)
 	n, err := s.Adopt(large, []string{old, dir, t.TempDir()})
 	if err != nil || n != 6 {
 		t.Fatalf("%d cells taken over, %v", n, err)
@@ -355,141 +318,16 @@ func TestPlaces(t *testing.T) {
 		{dir, "holds no sweep"},
 		{filepath.Join(file, "x"), "cannot be written"},
 	} {
-		_, err := Open(c.at, p, nil, result.Manifest{}, Shard{}, false)
+		_, err := Open(c.at, p, nil, result.Manifest{}, false)
 		var place *result.PlaceError
 		if !errors.As(err, &place) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", c.at, err)
 		}
 	}
 	busy := filepath.Join(dir, "busy")
-	open(t, busy, p, Shard{})
-	if _, err := Open(busy, p, nil, result.Manifest{}, Shard{}, false); err == nil || !strings.Contains(err.Error(), "another sweep is being written there") {
+	open(t, busy, p)
+	if _, err := Open(busy, p, nil, result.Manifest{}, false); err == nil || !strings.Contains(err.Error(), "another sweep is being written there") {
 		t.Errorf("two sweeps in one directory: %v", err)
-	}
-	open(t, busy, p, Shard{Index: 1, Count: 2}) // parts do not mind each other
-}
-
-func TestParseShard(t *testing.T) {
-	for _, c := range []struct {
-		text string
-		env  map[string]string
-		want string
-		err  string
-	}{
-		{"", nil, "", ""},
-		{"2/4", nil, "2/4", ""},
-		{"1/1", map[string]string{"SLURM_ARRAY_TASK_ID": "3", "SLURM_ARRAY_TASK_COUNT": "4"}, "", ""},
-		{"", map[string]string{"SLURM_ARRAY_TASK_ID": "3", "SLURM_ARRAY_TASK_COUNT": "4", "SLURM_ARRAY_TASK_MIN": "0"}, "4/4", ""},
-		{"", map[string]string{"SLURM_ARRAY_TASK_ID": "5", "SLURM_ARRAY_TASK_COUNT": "3", "SLURM_ARRAY_TASK_MIN": "1", "SLURM_ARRAY_TASK_STEP": "2"}, "3/3", ""},
-		{"/8", map[string]string{"JOB_COMPLETION_INDEX": "0"}, "1/8", ""},
-		{"", map[string]string{"JOB_COMPLETION_INDEX": "0"}, "", "write --shard /N"},
-		{"1/1", map[string]string{"JOB_COMPLETION_INDEX": "x"}, "", ""},
-		{"7/8", map[string]string{"SLURM_ARRAY_TASK_ID": "7", "SLURM_ARRAY_TASK_COUNT": "2", "SLURM_ARRAY_TASK_MIN": "3"}, "7/8", ""},
-		{"", map[string]string{"SLURM_ARRAY_TASK_ID": "1", "SLURM_ARRAY_TASK_COUNT": "1", "SLURM_ARRAY_TASK_MIN": "1"}, "", ""},
-		{"", map[string]string{"SLURM_ARRAY_TASK_ID": "1", "SLURM_ARRAY_TASK_COUNT": "3", "SLURM_ARRAY_TASK_MIN": "1", "SLURM_ARRAY_TASK_MAX": "7", "SLURM_ARRAY_TASK_STEP": "1"}, "", "has gaps"},
-		{"/3", map[string]string{"SLURM_ARRAY_TASK_ID": "3", "SLURM_ARRAY_TASK_COUNT": "3", "SLURM_ARRAY_TASK_MIN": "1", "SLURM_ARRAY_TASK_MAX": "7", "SLURM_ARRAY_TASK_STEP": "1"}, "", "has gaps"},
-		{"", map[string]string{"SLURM_ARRAY_TASK_ID": "5", "SLURM_ARRAY_TASK_COUNT": "3", "SLURM_ARRAY_TASK_MIN": "1", "SLURM_ARRAY_TASK_MAX": "5", "SLURM_ARRAY_TASK_STEP": "2"}, "3/3", ""},
-		{"/8", nil, "", "write --shard 1/8"},
-		{"/2", map[string]string{"JOB_COMPLETION_INDEX": "2"}, "", "says that this is part 3"},
-		{"5/4", nil, "", "I from 1 to N"},
-		{"0/4", nil, "", "I from 1 to N"},
-		{"4", nil, "", "wants I/N"},
-		{"1/0", nil, "", "wants I/N"},
-		{"", map[string]string{"SLURM_ARRAY_TASK_ID": "x"}, "", "which is no number"},
-	} {
-		s, _, err := ParseShard(c.text, func(name string) string { return c.env[name] })
-		if c.err != "" {
-			if err == nil || !strings.Contains(err.Error(), c.err) {
-				t.Errorf("%q with %v: %v, want %s", c.text, c.env, err, c.err)
-			}
-			continue
-		}
-		if err != nil || s.String() != c.want {
-			t.Errorf("%q with %v: %q, %v, want %q", c.text, c.env, s, err, c.want)
-		}
-	}
-}
-
-func share(t testing.TB, p *Plan, i, n int) Shard {
-	t.Helper()
-	s, err := p.Share(context.Background(), Shard{Index: i, Count: n})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
-// Shards part the cells: each is in one, with those that its decision serves, and of no policy has one shard more to do
-// than another by more than its largest cell.
-func TestShardsPart(t *testing.T) {
-	plans := []*Plan{
-		plan(t, tiny, "workload.microbatches=2,8,4,64,3", "seed=1..2"), // deals out sizes
-		plan(t, `
-[workload]
-kind = "all-to-all"
-packet = "1000B"
-[fabric]
-kind = "torus"
-dims = [4, 4, 4]
-failed_ocs = ["x0"]
-[policy]
-routers = ["wild-first", "ecmp"]
-[sweep]
-"workload.message" = ["1KB", "100KB", "70KB", "1MB"]
-"workload.step.share" = [0.1, 0.2]
-`),
-	}
-	for _, p := range plans {
-		sizes, err := p.sizes(context.Background())
-		if err != nil {
-			t.Fatal(err)
-		}
-		for n := 1; n <= 9; n++ {
-			owner := make([]int, len(p.Sweep.Cells))
-			parts := make([]Shard, n)
-			for k := range parts {
-				parts[k] = share(t, p, k, n)
-			}
-			least, most := map[string]int64{}, map[string]int64{}
-			largest := map[string]int64{}
-			for k, part := range parts {
-				sum := map[string]int64{}
-				counted := map[string]bool{}
-				for i := range p.Sweep.Cells {
-					policy := p.Sweep.Cells[i].Policy
-					largest[policy] = max(largest[policy], sizes.of(p.Variant[i]))
-					if !part.Has(i) {
-						continue
-					}
-					owner[i] += k + 1
-					if d := fmt.Sprint(p.Decides[i], policy); !counted[d] {
-						counted[d] = true
-						sum[policy] += sizes.of(p.Variant[i])
-					}
-				}
-				for policy := range largest {
-					if k == 0 {
-						least[policy] = sum[policy]
-					}
-					least[policy], most[policy] = min(least[policy], sum[policy]), max(most[policy], sum[policy])
-				}
-			}
-			for i := range owner {
-				if owner[i] < 1 || owner[i] > n || !parts[owner[i]-1].Has(i) {
-					t.Fatalf("cell %d is in not one of %d shards", i, n)
-				}
-				for k := range i {
-					if p.Decides[i] == p.Decides[k] && p.Sweep.Cells[i].Policy == p.Sweep.Cells[k].Policy && owner[i] != owner[k] {
-						t.Fatalf("cells %d and %d have one decision and are in two of %d shards", k, i, n)
-					}
-				}
-			}
-			for policy := range largest {
-				if most[policy]-least[policy] > largest[policy] {
-					t.Errorf("%s: shards of %d to %d, the largest cell %d", policy, least[policy], most[policy], largest[policy])
-				}
-			}
-		}
 	}
 }
 
@@ -503,7 +341,7 @@ policy.allocators = ["prop-alloc"]
 [sweep]
 seed = "1..1000"
 `)
-		s := open(b, b.TempDir(), p, Shard{})
+		s := open(b, b.TempDir(), p)
 		if _, err := Execute(context.Background(), p, s, Options{Run: Local(1)}); err != nil {
 			b.Fatal(err)
 		}
@@ -519,7 +357,7 @@ func TestFullDisk(t *testing.T) {
 		t.Skip("no /dev/full: ", err)
 	}
 	p := plan(t, tiny)
-	s := open(t, t.TempDir(), p, Shard{})
+	s := open(t, t.TempDir(), p)
 	n := 0
 	_, err = Execute(context.Background(), p, s, Options{Run: Local(1), Progress: func(done, _, _ int) {
 		if n = done; n == 3 {

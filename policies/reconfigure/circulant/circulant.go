@@ -112,7 +112,7 @@ func (s *scheme) fewest() bool {
 	if s.relay {
 		phases, generators = 1, s.used()*s.k
 	}
-	return s.proved || s.total() == freeSlots(s.n, s.k, phases, generators, s.chunks)
+	return s.total() == freeSlots(s.n, s.k, phases, generators, s.chunks)
 }
 
 // candidate offers the scheme.

@@ -1,6 +1,7 @@
 package circulant
 
 import (
+	"math"
 	"slices"
 
 	"sim/policies/reconfigure/plan"
@@ -29,18 +30,32 @@ func (l *planner) finish(b *balancer, phases [][]int, relay bool, kicks int) *sc
 // kicks is how many kicks a search of n GPUs gets.
 func (l *planner) kicks() int { return max(4, 4096/l.n) }
 
+const (
+	// maxStarts is the most random starts of scatter.
+	maxStarts = 300
+	// startSteps and fewStartSteps, for more than manyGPUs GPUs, bound n x d^2 x starts, to which the time that random
+	// starts of d phases of n GPUs take is proportional.
+	startSteps, fewStartSteps = 100_000, 40_000
+	manyGPUs                  = 128
+)
+
 // scatter seeks a better scheme than s from random starts: multiples, by units, of good tuples for one phase, improved
 // by exchanges.
-func (l *planner) scatter(s *scheme, t *tuples, firsts []*scheme, starts int) *scheme {
-	random := l.random("scatter", len(s.phases))
+func (l *planner) scatter(s *scheme, t *tuples, firsts []*scheme) *scheme {
+	d, steps := len(s.phases), startSteps
+	if l.n > manyGPUs {
+		steps = fewStartSteps
+	}
+	random := l.random("scatter", d)
 	var units []int
 	for u := 1; u < l.n; u++ {
 		if plan.GCD(u, l.n) == 1 {
 			units = append(units, u)
 		}
 	}
-	for ; starts > 0 && s.total() > l.least(len(s.phases)); starts-- {
-		phases := make([][]int, len(s.phases))
+	least := freeSlots(l.n, l.k, d, l.k, l.chunks)
+	for starts := min(maxStarts, steps/(l.n*d*d)); starts > 0 && s.total() > least; starts-- {
+		phases := make([][]int, d)
 		for p := range phases {
 			u := units[random.IntN(len(units))]
 			for _, a := range firsts[random.IntN(len(firsts))].phases[0] {
@@ -57,18 +72,6 @@ func (l *planner) scatter(s *scheme, t *tuples, firsts []*scheme, starts int) *s
 	return s
 }
 
-// tries is how many random starts, or exchanges of offsets, there are for so many phases.
-func (l *planner) tries(d int) int {
-	steps := 100_000
-	if l.n > 128 {
-		steps = 40_000
-	}
-	return min(300, steps/(l.n*d))
-}
-
-// least is a lower bound on the slots of d phases without relaying.
-func (l *planner) least(d int) int64 { return freeSlots(l.n, l.k, d, l.k, l.chunks) }
-
 // freeSlots is a lower bound on the slots of degree k for so many chunks a pair, whose words stay within one of so many
 // phases of generators each.
 func freeSlots(n, k, phases, generators int, chunks int32) int64 {
@@ -83,43 +86,6 @@ func (l *planner) stay(phases [][]int, kicks int) *scheme {
 // slack is how many hops more than the least words without relaying may have. Of degree 1 more hops even out nothing.
 func (l *planner) slack() int32 { return int32(min(1, l.k-1)) }
 
-// polish exchanges single offsets of a scheme without relaying for the slots that they make, drawing at random which,
-// as long as tries last: fewest hops are not yet fewest slots, since loads may be uneven.
-func (l *planner) polish(s *scheme, tries int) *scheme {
-	d := len(s.phases)
-	random := l.random("polish", d)
-	hops := make([][]int32, d) // by phase
-	for p, offsets := range s.phases {
-		hops[p] = plan.Reach(l.n, offsets)
-	}
-	base := make([]int32, l.n)
-	// Draws that cannot help cost little; there are no more of them than this to a try.
-	for draws := 64 * tries; draws > 0 && tries > 0 && s.total() > l.least(d); draws-- {
-		l.o.Stop.Check()
-		p, j, v := random.IntN(d), random.IntN(l.k), 1+random.IntN(l.n-1)
-		if s.phases[p][j] == v {
-			continue
-		}
-		phases := cloneAll(s.phases)
-		phases[p][j] = v
-		reach := plan.Reach(l.n, phases[p])
-		copy(base, reach)
-		for q := range hops {
-			if q != p {
-				lower(base, hops[q])
-			}
-		}
-		if plan.Total(base)*int64(l.chunks) > s.total()*int64(l.k) {
-			continue
-		}
-		tries--
-		if t := l.stay(phases, 0); t.total() < s.total() || t.total() == s.total() && t.spread < s.spread {
-			s, hops[p] = t, reach
-		}
-	}
-	return s
-}
-
 // plain returns schemes without relaying, at least one for each of counts.
 func (l *planner) plain() (list []*scheme) {
 	if l.chunks > 1 {
@@ -132,12 +98,11 @@ func (l *planner) plain() (list []*scheme) {
 	}
 	if l.k > 1 {
 		list = append(list, l.stay(l.direct(), l.kicks()))
-		list = append(list, l.tiled(list)...)
 	}
 	if l.k > 1 || l.chunks == 1 { // at degree 1 each of many chunks goes where one alone does
 		list = append(list, l.fewHops(list)...)
 	}
-	return append(list, l.exhaust(list)...)
+	return list
 }
 
 // fewHops returns schemes of few hops without relaying, for the numbers of topologies for which list is not known to be
@@ -162,21 +127,21 @@ func (l *planner) shifts() (list []*scheme) {
 	return list
 }
 
+// fewest returns by number of topologies, up to most, the fewest slots of list with at most so many.
+func fewest(list []*scheme, most int) []int64 {
+	slots := slices.Repeat([]int64{math.MaxInt64}, most+1)
+	for _, s := range list {
+		for d := s.used(); d <= most; d++ {
+			slots[d] = min(slots[d], s.total())
+		}
+	}
+	return slots
+}
+
 // open lists those of counts for which list, repeated times, does not reach the least slots.
 func (l *planner) open(list []*scheme, counts []int) []int {
 	known := fewest(list, l.n)
 	return slices.DeleteFunc(counts, func(d int) bool { return known[d]*int64(l.times) == freeSlots(l.n, l.k, d, l.k, l.chunks*l.times) })
-}
-
-// tiled returns schemes of fewer slots than list for some numbers of topologies.
-func (l *planner) tiled(list []*scheme) (better []*scheme) {
-	known := fewest(list, l.n)
-	for _, d := range l.open(list, l.counts()) {
-		if s := l.tile(d, min(known[d], l.least(d)+tilingSpan)); s != nil {
-			better = append(better, s)
-		}
-	}
-	return better
 }
 
 // tuples is fewHops for degrees above 1.
@@ -222,11 +187,9 @@ func (l *planner) tuples(list []*scheme) (better []*scheme) {
 	}
 	better = frontier(nil, append(better, l.stay(l.direct(), l.kicks())))
 	for i, s := range better {
-		if d := len(s.phases); d > 1 {
-			s = l.scatter(s, t, firsts, l.tries(d*d))
-			s = l.polish(s, l.tries(d))
+		if len(s.phases) > 1 {
+			better[i] = l.scatter(s, t, firsts)
 		}
-		better[i] = s
 	}
 	return better
 }
@@ -255,9 +218,7 @@ func (l *planner) along(phases [][]int, words []word, kicks int) *scheme {
 // repeat takes all chunks where a scheme of one chunk a pair takes one, and goes on from there.
 func (l *planner) repeat(s *scheme) *scheme {
 	phases, words := s.words()
-	r := l.along(phases, words, l.kicks())
-	r.proved = s.proved && l.k == 1 // where slots are hops, of which each chunk takes as many
-	return r
+	return l.along(phases, words, l.kicks())
 }
 
 // direct joins every GPU to all others in turn; links to spare in the last phase double the others of that phase.

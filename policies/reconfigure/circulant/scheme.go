@@ -10,7 +10,6 @@ type scheme struct {
 	taken  []int32 // chunks by way
 	slots  []int64 // by phase
 	spread int64   // unevenness of its loads, which breaks ties of slots
-	proved bool    // no scheme of as many topologies, relaying as it does, takes fewer slots
 }
 
 // total is the slots of all phases.

@@ -53,7 +53,7 @@ func Sequences(p *plan.Problem, base []Sequence, counts []int, relay bool) ([]Se
 	if err != nil {
 		return nil, err
 	}
-	if err := m.make(nil); err != nil {
+	if err := m.make(); err != nil {
 		return nil, err
 	}
 	var list []Sequence

@@ -37,10 +37,10 @@ func Plan(p *plan.Problem, within, across Start, o Options) (_ []plan.Candidate,
 		}
 	}
 	if !o.Relay {
-		list, _, err := r.plan(within, o, nil)
+		list, err := r.plan(within, o)
 		return plan.Frontier(list), err
 	}
-	relayed, ones, err := r.plan(across, o, nil)
+	relayed, err := r.plan(across, o)
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func Plan(p *plan.Problem, within, across Start, o Options) (_ []plan.Candidate,
 		return plan.Frontier(relayed), err
 	}
 	o.Relay = false
-	separate, _, err := r.plan(within, o, ones)
+	separate, err := r.plan(within, o)
 	return plan.Frontier(append(separate, relayed...)), err
 }
 
@@ -74,40 +74,30 @@ func newRace(p *plan.Problem, b *plan.Bounder, counts []int) *race {
 	return r
 }
 
-// plan makes sequences and schedules them; of one topology only where ones, who else has made them, is nil.
-func (r *race) plan(start Start, o Options, ones *maker) ([]plan.Candidate, *maker, error) {
+// plan makes sequences and schedules them.
+func (r *race) plan(start Start, o Options) ([]plan.Candidate, error) {
 	m, err := newMaker(r.problem, start, o.Relay)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	m.workers, m.stop = o.Workers, o.Stop
-	if err := m.make(ones); err != nil {
-		return nil, nil, err
+	if err := m.make(); err != nil {
+		return nil, err
 	}
-	list := m.list()
-	if ones != nil {
-		list = slices.DeleteFunc(list, func(s made) bool { return len(s.Topologies) == 1 })
-	}
-	all, err := candidates(r.problem, list, o, r)
-	return all, m, err
+	return candidates(r.problem, m.list(), o, r)
 }
 
-// open returns those numbers of topologies above 1 with which plans without relaying may still be better than those
-// found, and those from which others are grown; nil if there is none of the former.
+// open returns the numbers of topologies above 1 with which plans without relaying may still be better than those
+// found.
 func (r *race) open(counts []int) (list []int, err error) {
-	some := false
 	for _, d := range counts {
 		b, err := r.bounder.At(d)
 		if err != nil {
 			return nil, err
 		}
-		open := d > 1 && !r.lost(d, b.Forward)
-		if some = some || open; open || d <= seedlings {
+		if d > 1 && !r.lost(d, b.Forward) {
 			list = append(list, d)
 		}
-	}
-	if !some {
-		return nil, nil
 	}
 	return list, nil
 }

@@ -34,7 +34,7 @@ func TestPlanIsTheFrontierOfAll(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := m.make(nil); err != nil {
+			if err := m.make(); err != nil {
 				t.Fatal(err)
 			}
 			some, err := candidates(p, m.list(), o, nil)
@@ -139,7 +139,7 @@ func TestRaceBound(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := m.make(nil); err != nil {
+		if err := m.make(); err != nil {
 			t.Fatal(err)
 		}
 		s := m.list()[0]

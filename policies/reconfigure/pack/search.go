@@ -187,28 +187,18 @@ func (s *Search) try(numbers []number, g *goal) error {
 // reach makes the sequences of a number of topologies: those that grow, from all of fewer.
 func (s *Search) reach(x number) error {
 	side := &s.sides[x.side]
-	if most := max(x.d, seedlings); most > side.most {
+	if x.d > side.most {
 		side.most = max(ladder, side.most)
-		for side.most < most {
+		for side.most < x.d {
 			side.most *= 2
 		}
 		side.sequences = side.base(side.most, s.o.Stop)
 	}
 	m := side.maker
-	switch {
-	case !m.relay:
-		if m.matchings == nil {
-			if err := s.reach(number{1, 1}); err != nil {
-				return err
-			}
-			m.take(s.sides[1].maker)
-		}
-		m.separate(x.d, side.sequences)
-	case m.grows(x.d):
+	if m.relay && m.grows(x.d) {
 		return m.extend(x.d, side.sequences)
-	default:
-		m.relabelled(x.d, x.d, side.sequences)
 	}
+	m.relabelled(x.d, x.d, side.sequences)
 	return nil
 }
 

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"sim/fabric/scaleup"
-	"sim/policies/graph"
 	"sim/policies/reconfigure/halt"
 	"sim/policies/reconfigure/plan"
 )
@@ -33,8 +32,8 @@ const (
 // maker makes sequences for unequal demand, of each of the wanted numbers of topologies. It takes those that suit
 // uniform demand (base, of any number of topologies, beside circulants of its own), relabels them, and with relay
 // chooses some of their permutations anew where that saves hops (the paper builds on symmetry alone, Sec. 4.3; demand
-// that differs much has none). From small ones it grows large ones, by the permutations that save most hops: matchings
-// that give the largest demands links of their own, so that at last all go straight. Of each number of topologies it
+// that differs much has none). With relay it grows large ones from small ones, by the permutations that save most hops:
+// matchings that give the largest demands links of their own, so that at last all go straight. Of each number of topologies it
 // returns the one with the least hops, and where another has at most some more, that too. Sequences of base in which
 // some GPUs cannot reach others are left out.
 type maker struct {
@@ -43,12 +42,11 @@ type maker struct {
 	relay bool
 	found [][]made // by number of topologies
 	// wanted numbers of topologies, and those whose sequences of base are there, relabelled.
-	wanted    []bool
-	based     []bool
-	growth    *growth
-	matchings []*matching
-	workers   int
-	stop      halt.When
+	wanted  []bool
+	based   []bool
+	growth  *growth
+	workers int
+	stop    halt.When
 }
 
 type made struct {
@@ -82,31 +80,17 @@ func newMaker(p *plan.Problem, start Start, relay bool) (*maker, error) {
 	return m, nil
 }
 
-// make finds sequences of all numbers of topologies. Those of one topology are the same whether chunks may rest across
-// reconfigurations; ones, if not nil, has made them.
-func (m *maker) make(ones *maker) error {
+// make finds sequences of all numbers of topologies. Without relaying only those of one topology are grown.
+func (m *maker) make() error {
 	most := len(m.found) - 1
 	if m.relay {
 		return m.extend(most, m.base)
 	}
-	if ones == nil {
-		if err := m.extend(min(1, most), m.base); err != nil {
-			return err
-		}
-	} else {
-		m.take(ones)
+	m.relabelled(2, most, m.base)
+	if most == 0 || !m.wanted[1] {
+		return nil
 	}
-	m.separate(most, m.base)
-	return nil
-}
-
-// take takes over the sequences of one topology.
-func (m *maker) take(ones *maker) { m.found[1], m.based[1] = ones.found[1], true }
-
-// separate goes on to sequences of up to most topologies without relaying, from those of one.
-func (m *maker) separate(most int, base []Sequence) {
-	m.relabelled(1, min(max(most, seedlings), len(m.found)-1), base)
-	m.growSeparate(most)
+	return m.extend(1, m.base)
 }
 
 // extend goes on to sequences of up to most topologies, with relaying or of one, from those of base among others.
@@ -283,8 +267,6 @@ const (
 	exchanged    = 8
 	exchanges    = 2000
 	exchangeWork = 1 << 24
-	// matchWork bounds the matchings by the time they take.
-	matchWork = 1 << 32
 	// exchanging names the stream of random numbers.
 	exchanging = 0x65786368616e6765
 )
@@ -299,76 +281,4 @@ func work(need, hops []int32) (sum int64) {
 		sum += int64(x) * int64(hops[i])
 	}
 	return sum
-}
-
-// seedlings is the most topologies from which growSeparate starts; more look too little at the demand.
-const seedlings = 4
-
-// growSeparate adds to the best sequences of few topologies matchings of the demands with most hops left, without
-// relaying, up to most topologies.
-func (m *maker) growSeparate(most int) {
-	if m.matchings == nil {
-		for start := 1; start < len(m.found) && start <= seedlings; start *= 2 {
-			if len(m.found[start]) == 0 {
-				continue
-			}
-			s := m.found[start][0].Sequence
-			if hops, err := s.hops(m.p.GPUs, false, m.stop); err == nil {
-				m.matchings = append(m.matchings, &matching{start: start, topologies: slices.Clone(s.Topologies), hops: hops})
-			}
-		}
-	}
-	grown := make([][]made, len(m.matchings))
-	parallel(m.workers, len(m.matchings), m.stop, func(_ *worker, i int) { grown[i] = m.matched(m.matchings[i], most) })
-	for i, list := range grown {
-		for _, s := range list {
-			m.add(s.Sequence, s.hops, float64(m.matchings[i].start)/float64(len(s.Topologies)))
-			m.sort(len(s.Topologies))
-		}
-	}
-}
-
-// matching is a sequence that gets ever more matchings, and its hops.
-type matching struct {
-	start      int // topologies to begin with
-	topologies []scaleup.Topology
-	hops       []int32
-}
-
-// matched goes on with a sequence, up to most topologies, and returns those of numbers of topologies that are wanted.
-func (m *maker) matched(s *matching, most int) (grown []made) {
-	n, k := m.p.GPUs, m.p.Degree
-	var match graph.Assignment
-	gain := make([]int64, n*n)
-	for d := len(s.topologies) + 1; d <= most && (d-s.start)*k <= matchWork/(n*n*n); d++ {
-		list := make([][]int32, k)
-		left := slices.Clone(s.hops)
-		for i := range list {
-			for f, h := range left {
-				gain[f] = int64(m.p.Chunks[f]) * int64(h-1)
-				if f/n == f%n {
-					gain[f] = -1 << 40
-				}
-			}
-			list[i] = make([]int32, n)
-			match.Solve(n, n, gain, list[i], m.stop.Check)
-			for u, v := range list[i] {
-				left[u*n+int(v)] = 1
-			}
-		}
-		t := joined([][][]int32{list})
-		s.topologies = append(s.topologies, t...)
-		near := Shortest(t[0], n, m.stop)
-		for u := range n {
-			for v := range n {
-				if x := near.Left[v*n+u]; x >= 0 {
-					s.hops[u*n+v] = min(s.hops[u*n+v], x)
-				}
-			}
-		}
-		if m.wanted[d] {
-			grown = append(grown, made{Sequence: Sequence{fmt.Sprintf("%d relabelled and matchings", s.start), slices.Clone(s.topologies)}, hops: work(m.p.Chunks, s.hops)})
-		}
-	}
-	return grown
 }

@@ -88,8 +88,8 @@ type Step struct {
 	Spec    *training.Spec
 	Seed    uint64 // of sizes that are drawn
 	Network *engine.Network
-	Torus   collective.Coordinates // nil where the network is none
-	Place   []int32                // by rank: its node; nil is that of its number
+	Torus   collective.Shape // nil where the network is none
+	Place   []int32          // by rank: its node; nil is that of its number
 	// Domains returns by rank of a group of nodes the part of the network that it is in, for hierarchical algorithms;
 	// nil is by their option.
 	Domains func(group []int32) []int

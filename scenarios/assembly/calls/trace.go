@@ -15,7 +15,7 @@ type Traced struct {
 	Expansion
 	Aggregate bool // trace.Aggregate expands them
 	Network   *engine.Network
-	Torus     collective.Coordinates // nil where the network is none
+	Torus     collective.Shape // nil where the network is none
 	Domains   func(group []int32) []int
 
 	made map[tracedCall]*collective.Schedule

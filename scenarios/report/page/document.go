@@ -29,6 +29,8 @@ type Run struct {
 	Table   report.Results    `json:"table"`   // as sim run prints it
 	Notes   string            `json:"notes"`   // below the table, a paragraph a line
 	Explain map[string]string `json:"explain"` // by policy, as sim explain prints it, a paragraph a line
+	// Moment is when free cubes of a fleet are most fragmented, in seconds; 0 of other runs.
+	Moment float64 `json:"moment"`
 }
 
 // Sweep is what a page knows of a sweep.
@@ -55,6 +57,8 @@ func OfRun(run *result.Run) Document {
 		Result: &run.Document, Timings: &run.Timings, Detail: &run.Detail,
 		Table: report.ResultsOf(run), Notes: report.Notes(run), Explain: map[string]string{},
 	}
+	_, worst := run.Detail.Fragmented()
+	d.Moment = worst.AtS
 	for i := range run.Document.Rows {
 		policy := run.Document.Rows[i].Policy
 		if words := report.Explanation(run, policy); words != "" {

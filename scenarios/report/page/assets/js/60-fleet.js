@@ -6,7 +6,7 @@ sim.views.push({
 	draw(root, doc, state) {
 		const sims = doc.detail.policies.filter(p => p.fleet && (p.fleet.cubes || []).length), of = name => sims.find(p => p.policy === name).fleet;
 		const all = sims.map(p => p.fleet), whole = [Math.min(...all.map(f => f.from_s)), Math.max(...all.map(f => f.until_s))];
-		const by = state.by === "size" ? "size" : "job", view = {from: whole[0], to: whole[1], whole, at: Math.max(whole[0], Number(state.at) || this.worst(all) || whole[0]), all: []};
+		const by = state.by === "size" ? "size" : "job", view = {from: whole[0], to: whole[1], whole, at: Math.max(whole[0], Number(state.at) || doc.moment || whole[0]), all: []};
 		const redraw = () => view.all.forEach(c => c.redraw());
 		const moment = t => {
 			view.at = Math.min(Math.max(t, whole[0]), whole[1] - 1);
@@ -32,26 +32,19 @@ sim.views.push({
 	},
 
 	day: t => `day ${(t / 86400).toFixed(2)}`,
-	sizes: {"part of a cube": "#c5e3f6", "one cube": "#56b4e9", "2 to 4 cubes": "#009e73", "5 to 16 cubes": "#0072b2", "more than 16 cubes": "#cc79a7", down: "#d55e00", maintenance: "#e69f00"},
 	hues: ["#0072b2", "#56b4e9", "#009e73", "#cc79a7", "#7a6fc1", "#8fbf5a", "#4b8b9b", "#b8a04f", "#9b5d8a", "#6d8fd6", "#3f7d4f", "#b0b7be"],
 
 	color(span, by) {
-		if (by === "size" || span.kind === "down" || span.kind === "maintenance") return sim.tone(this.sizes[span.kind] || "#5c5c5c");
+		if (by === "size" || !span.label) return sim.bars.kind(span.kind).color;
 		return sim.tone(this.hues[Number(span.label.split(" ")[0]) * 7 % this.hues.length]);
 	},
 
 	legend(all, by) {
-		const seen = new Set(all.flatMap(f => f.cubes.flatMap(c => (c.spans || []).map(s => s.kind))));
-		const kinds = Object.keys(this.sizes).filter(k => seen.has(k) && (by === "size" || k === "down" || k === "maintenance"));
+		const seen = new Set(all.flatMap(f => f.cubes.flatMap(c => (c.spans || []).filter(s => by === "size" || !s.label).map(s => s.kind))));
+		const kinds = sim.data.look.spans.filter(k => seen.has(k.name));
 		return sim.el("ul", {class: "legend"}, by === "job" ? sim.el("li", {}, this.hues.slice(0, 5).map(h => sim.swatch(sim.tone(h))), " jobs, a colour each in turn") : "",
-			kinds.map(k => sim.el("li", {}, sim.swatch(sim.tone(this.sizes[k])), " " + k)), sim.el("li", {}, sim.swatch(sim.css("band")), " free"),
+			kinds.map(k => sim.el("li", {}, sim.swatch(sim.tone(k.color)), " " + k.words)), sim.el("li", {}, sim.swatch(sim.css("band")), " free"),
 			all.some(f => (f.events || []).length) ? [sim.el("li", {}, sim.el("span", {class: "bad"}, "▼"), " fails"), sim.el("li", {}, sim.el("span", {class: "good"}, "▲"), " repaired")] : "");
-	},
-
-	// worst is when most of what is free is outside the largest slice that fits, under any policy.
-	worst(all) {
-		const looks = all.flatMap(f => f.looks || []);
-		return looks.length ? looks.reduce((a, b) => b.free - b.largest > a.free - a.largest ? b : a).at_s : 0;
 	},
 
 	free(f, t) {
@@ -165,7 +158,7 @@ sim.views.push({
 			height: w => { unit = Math.min(34 * sim.size(), w / (side * (side + 0.6))); return side * unit + 4; },
 			draw: g => f.cubes.forEach((cube, k) => {
 				const [x, y] = spot(k), on = this.on(cube, view.at);
-				g.fillStyle = on.length ? this.color(on.find(s => s.kind === "down" || s.kind === "maintenance") || on[0], by) : sim.css("band");
+				g.fillStyle = on.length ? this.color(on.find(s => !s.label) || on[0], by) : sim.css("band");
 				g.fillRect(x + 1, y + 1, unit - 2, unit - 2);
 				if (!on.length) { g.strokeStyle = sim.css("dim"); g.lineWidth = 1; g.strokeRect(x + 1.5, y + 1.5, unit - 3, unit - 3); }
 				if (unit < 24 * sim.size() || !on.length) return;

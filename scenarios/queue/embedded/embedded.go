@@ -1,4 +1,6 @@
-package queue
+// Package embedded runs a NATS server with JetStream in this process, for sweeps without a server of their own.
+// Only builds with the tag nats import it, because a server makes the program a third larger.
+package embedded
 
 import (
 	"errors"
@@ -23,29 +25,34 @@ type Server struct {
 	stop  func() error
 }
 
-// EmbeddedOptions say how a server in this process is run.
-type EmbeddedOptions struct {
-	// Listen is the address for other processes, such as ":4222" or "127.0.0.1:0", with "TOKEN@" before it to ask them
-	// for a token; "": none.
-	Listen string
-	Token  string // what they are asked for where Listen has no token; "": nothing
-	// Dir is the directory of the store, which is kept; "": a temporary one.
-	Dir string
-	Log func(format string, args ...any) // of the server's errors; may be nil
-}
-
-// maxPayload is the largest item that an embedded server takes, in bytes; other servers take 1 MiB unless their
+// MaxPayload is the largest item that an embedded server takes, in bytes; other servers take 1 MiB unless their
 // configuration says otherwise.
-const maxPayload = 8 << 20
+const MaxPayload = 8 << 20
 
-// Embedded starts a server.
-func Embedded(o EmbeddedOptions) (*Server, error) {
-	host, port, token, err := parseListen(o.Listen)
-	if err != nil {
-		return nil, err
+// Start starts a server that keeps its store in dir, or in a temporary directory if dir is empty.
+// It listens at address, HOST:PORT, for other processes, which need token unless it is empty. If address
+// is empty, only this process can connect. Port 0 stands for any free port. log receives the server's errors, one at
+// a time; it may be nil.
+func Start(address, token, dir string, log func(format string, args ...any)) (*Server, error) {
+	host, port := "", 0
+	if address != "" {
+		var service string
+		var err error
+		if host, service, err = net.SplitHostPort(address); err == nil {
+			port, err = strconv.Atoi(service)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("queue: %q is no address to listen at: %w", address, err)
+		}
+		if port == 0 {
+			port = server.RANDOM_PORT
+		}
 	}
-	token = set(token, o.Token)
-	e := &Server{dir: o.Dir, token: token}
+	if log == nil {
+		log = func(string, ...any) {}
+	}
+	e := &Server{dir: dir, token: token}
+	var err error
 	if e.dir == "" {
 		if e.dir, err = os.MkdirTemp("", "sim-queue-"); err != nil {
 			return nil, fmt.Errorf("queue: no place for the embedded server's store: %w", err)
@@ -55,24 +62,28 @@ func Embedded(o EmbeddedOptions) (*Server, error) {
 		return nil, fmt.Errorf("queue: no place for the embedded server's store: %w", err)
 	}
 	e.stop = sync.OnceValue(e.close)
-	log := &serverLog{log: serial(o.Log)}
+	errs := &serverLog{log: log}
 	e.s, err = server.NewServer(&server.Options{
-		ServerName: "sim", DontListen: o.Listen == "", Host: host, Port: port, Authorization: token,
-		JetStream: true, StoreDir: e.dir, MaxPayload: maxPayload, NoSigs: true, NoLog: true,
+		ServerName: "sim", DontListen: address == "", Host: host, Port: port, Authorization: token,
+		JetStream: true, StoreDir: e.dir, MaxPayload: MaxPayload, NoSigs: true, NoLog: true,
 		JetStreamMaxMemory: -1, JetStreamMaxStore: -1, // what the machine has
 	})
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("queue: the embedded server cannot be set up: %w", err), e.stop())
 	}
-	e.s.SetLoggerV2(log, false, false, false)
+	e.s.SetLoggerV2(errs, false, false, false)
 	e.s.Start()
 	for begun := time.Now(); !e.s.ReadyForConnections(20 * time.Millisecond); {
-		if why := log.fatal(); why != "" || time.Since(begun) > 10*time.Second || !e.s.Running() {
-			return nil, errors.Join(fmt.Errorf("queue: the embedded server does not start: %s", set(why, "it is not ready after 10 s")), e.stop())
+		why := errs.fatal()
+		if why == "" && (time.Since(begun) > 10*time.Second || !e.s.Running()) {
+			why = "it is not ready after 10 s"
+		}
+		if why != "" {
+			return nil, errors.Join(fmt.Errorf("queue: the embedded server does not start: %s", why), e.stop())
 		}
 	}
-	if a, ok := e.s.Addr().(*net.TCPAddr); ok && o.Listen != "" {
-		if host == "" || a.IP.IsUnspecified() && host == server.DEFAULT_HOST {
+	if a, ok := e.s.Addr().(*net.TCPAddr); ok && address != "" {
+		if host == "" {
 			host = "127.0.0.1"
 		}
 		at := url.URL{Scheme: "nats", Host: net.JoinHostPort(host, strconv.Itoa(a.Port))}
@@ -84,16 +95,14 @@ func Embedded(o EmbeddedOptions) (*Server, error) {
 	return e, nil
 }
 
+// InProcessConn connects to the server within this process.
+func (e *Server) InProcessConn() (net.Conn, error) { return e.s.InProcessConn() }
+
+// Token is what the server asks for; "" if it asks for none.
+func (e *Server) Token() string { return e.token }
+
 // URL is where the server listens, token included; "" if it does not.
 func (e *Server) URL() string { return e.url }
-
-// port is where the server listens.
-func (e *Server) port() int {
-	if a, ok := e.s.Addr().(*net.TCPAddr); ok {
-		return a.Port
-	}
-	return 0
-}
 
 // Close stops the server and removes its store if that is temporary.
 func (e *Server) Close() error { return e.stop() }

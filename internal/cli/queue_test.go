@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"sim/scenarios/queue"
+	"sim/scenarios/queue/embedded"
 	"sim/scenarios/result"
 )
 
@@ -87,7 +87,7 @@ func TestKilledWorker(t *testing.T) {
 	}
 	dir := t.TempDir()
 	want := local(t, dir)
-	server, err := queue.Embedded(queue.EmbeddedOptions{Listen: "127.0.0.1:0", Dir: filepath.Join(dir, "store")})
+	server, err := embedded.Start("127.0.0.1:0", "", filepath.Join(dir, "store"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

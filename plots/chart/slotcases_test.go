@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"sync"
 
 	"sim/scenarios/result"
 )
@@ -76,15 +75,6 @@ func scaleMetrics(n, k int, delay, chunks float64, sizes, policy int) map[string
 	return map[string]float64{"completion_s": t, "reconfigurations": d}
 }
 
-// scaleSweep is Fig. 11.
-func scaleSweep() *result.Sweep {
-	gpus, sizes, over := countAxis("fabric.gpus", 8, 16, 32, 64), axis("workload.sizes", []string{"uniform", "random", "zipf"}), delays(15, 3)
-	return sweepOf("fig11", "Completion of all to all by size of the domain (Fig. 11)", []result.Axis{countAxis("fabric.switches", 1, 2), sizes, gpus, over}, scalePolicies,
-		func(at []int, p int) map[string]float64 {
-			return scaleMetrics(int(gpus.Numbers[at[2]]), at[0]+1, over.Numbers[at[3]], 8, at[1], p)
-		})
-}
-
 // delaySweep is Fig. 14.
 func delaySweep() *result.Sweep {
 	over := delays(51, 10)
@@ -116,16 +106,7 @@ func lazily(data func() *result.Sweep) func() (*result.Sweep, *result.SweepTimin
 	return func() (*result.Sweep, *result.SweepTimings) { return data(), nil }
 }
 
-// scaleGain is Fig. 11.
-var scaleGain = result.Plot{Name: "gain", Kind: "gain", Y: "completion_s", Over: "fabric.reconfiguration_delay", Policy: "reconfigure-during", Against: scalePolicies[2:]}
-
-func gainCases() []aChart {
-	scaled := sync.OnceValue(scaleSweep)
-	wide, fixed, logs, narrow := scaleGain, scaleGain, scaleGain, scaleGain
-	wide.Name, wide.X, wide.Panels = "gain-wide", "fabric.switches,fabric.gpus", "workload.sizes"
-	fixed.Name, fixed.Where = "gain-fixed", map[string][]string{"reconfiguration_delay": {"100us"}, "sizes": {"random"}}
-	logs.Name, logs.LogY = "gain-log", true
-	narrow.Name, narrow.X = "gain-narrow", "sizes, fabric.switches, fabric.gpus"
+func slotCases() []aChart {
 	slots := func(sizes ...float64) func() (*result.Sweep, *result.SweepTimings) {
 		return lazily(func() *result.Sweep { return slotSweep(sizes...) })
 	}
@@ -133,7 +114,6 @@ func gainCases() []aChart {
 	one := delays
 	one.Name, one.Panels, one.BelowOf, one.Where = "delays-one", "", scalePolicies[:1], map[string][]string{"domain": {"16"}}
 	return []aChart{
-		{scaleGain, lazily(scaled)}, {wide, lazily(scaled)}, {fixed, lazily(scaled)}, {logs, lazily(scaled)}, {narrow, lazily(scaled)},
 		{delays, lazily(delaySweep)}, {one, lazily(delaySweep)},
 		{result.Plot{Name: "slots", Kind: "lines", X: "policy.reconfigurations", Y: "slots", Panels: "fabric.gpus", LogX: true, LogY: true, Also: []string{"bound_slots_round"}}, slots(32, 128)},
 		{result.Plot{Name: "ratio", Kind: "lines", X: "fabric.gpus", Y: "slots/bound_slots_round", LogX: true, Take: "max"}, slots(8, 16, 32, 64)},

@@ -1,0 +1,185 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"sim/internal/text"
+	"sim/scenarios/queue"
+	"sim/scenarios/result"
+	"sim/scenarios/study"
+)
+
+// queueVersion is what publisher and workers must have in common.
+func queueVersion() string { return fmt.Sprintf("%s-model%d", result.Version, result.Model) }
+
+// queueRunner returns the Runner that has cells computed by the workers of a queue.
+func (c *command) queueRunner(plan *study.Plan, flags sweepFlags) (study.Runner, error) {
+	embedded := flags.queue == queue.EmbeddedURL
+	if embedded && embedServer == nil {
+		return nil, usageError(queue.ErrNoServer.Error())
+	}
+	given := ""
+	if flags.listen != "" {
+		token, err := queue.CheckListen(flags.listen)
+		if err != nil {
+			return nil, usageError(err.Error())
+		}
+		given = token
+	}
+	if embedded && flags.tokenFile != "" && flags.listen == "" {
+		return nil, usagef("flag --token-file goes with --listen: nobody else reaches this queue")
+	}
+	token, err := c.queueToken(flags.queue, flags.creds, flags.tokenFile, given)
+	if err != nil {
+		return nil, err
+	}
+	if flags.listen != "" && given == "" && token == "" {
+		c.say("whoever reaches %s may take cells and answer with anything; ask for a token with --listen TOKEN@%[1]s, --token-file or %s", flags.listen, tokenVariable)
+	}
+	return func(ctx context.Context, p *study.Plan, todo []int, done func(int, *study.Record) error) error {
+		cell := make(map[string]int, len(todo))
+		items := make([]queue.Item, len(todo))
+		for n, i := range todo {
+			key := p.Sweep.Cells[i].Key
+			cell[key] = i
+			items[n] = queue.Item{Key: key, Payload: func() ([]byte, error) { return p.Task(i) }}
+		}
+		o := queue.Options{
+			URL: flags.queue, Name: p.Sweep.Name + "-" + p.Sweep.Digest[:10], Version: queueVersion(),
+			Credentials: flags.creds, Token: token, Listen: flags.listen, Log: c.say,
+		}
+		if embedded {
+			o.Workers, o.Run, o.Embed = flags.workers, study.Do, embedServer
+		}
+		return queue.Publish(ctx, o, items, func(r queue.Result) error {
+			if r.Failed != "" {
+				return done(cell[r.Key], &study.Record{Key: r.Key, Failed: r.Failed, Input: r.Always})
+			}
+			record, err := study.ReadRecord(r.Data)
+			if err == nil && record.Key != r.Key {
+				err = fmt.Errorf("the queue returned the result of another cell for %s", r.Key)
+			}
+			if err != nil {
+				record = &study.Record{Key: r.Key, Failed: err.Error()}
+			}
+			return done(cell[r.Key], record)
+		})
+	}, nil
+}
+
+// tokenVariable is the environment variable that holds a queue's token, which arguments show to whoever lists
+// processes.
+const tokenVariable = "SIM_TOKEN"
+
+// queueToken checks a queue's address and credentials and returns the token for it, "" where there is none: that of a
+// file or else of the environment. given is a token that stands in an address.
+func (c *command) queueToken(address, creds, file, given string) (string, error) {
+	if address != queue.EmbeddedURL {
+		if err := queue.CheckURL(address); err != nil {
+			return "", usageError(err.Error())
+		}
+		if strings.Contains(address, "@") {
+			given = address
+		}
+	}
+	if creds != "" {
+		if address == queue.EmbeddedURL {
+			return "", usagef("flag --creds is for a server elsewhere; an embedded queue asks for a token")
+		}
+		if err := queue.CheckCredentials(creds); err != nil {
+			return "", usageError(err.Error())
+		}
+		given = creds
+	}
+	var token string
+	var err error
+	switch {
+	case file != "" && given != "":
+		return "", usagef("flag --token-file stands beside a token, user or --creds; give one of them")
+	case file != "":
+		token, err = queue.ReadToken(file)
+	case given == "":
+		if token = c.getenv(tokenVariable); token != "" {
+			if err = queue.CheckToken(token); err != nil {
+				err = fmt.Errorf("%s: %w", tokenVariable, err)
+			}
+		}
+	}
+	if err != nil {
+		return "", usageError(err.Error())
+	}
+	return token, nil
+}
+
+func (c *command) workerCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "worker",
+		Usage:     "compute the cells of a queue until interrupted",
+		ArgsUsage: "URL",
+		Description: describe("URL is a NATS server's with JetStream, such as nats://host:4222. Cells of all sweeps there are taken that are of\n"+
+			"this version of sim. A cell is off the queue when its result is stored: a worker that is killed loses nothing.",
+			example{"sim worker nats://host:4222 --idle 10m", "on each machine, until there is nothing to do"}),
+		Flags: []cli.Flag{
+			&cli.IntFlag{Name: "j", Usage: "compute `N` cells at a time", DefaultText: "as many as there are processors"},
+			&cli.StringFlag{Name: "creds", Usage: "NATS credentials `FILE`"},
+			&cli.StringFlag{Name: "token-file", Usage: "read the server's token from `FILE`", DefaultText: "$" + tokenVariable},
+			&cli.StringFlag{Name: "idle", Usage: "end when there was nothing to do for a `TIME` such as 10m", DefaultText: "never"},
+		},
+		Action: func(cc *cli.Context) error {
+			if cc.NArg() != 1 {
+				return usagef("sim worker needs the URL of a queue, such as nats://host:4222")
+			}
+			o := queue.WorkerOptions{
+				URL: cc.Args().First(), Version: queueVersion(), Credentials: cc.String("creds"), Workers: workers(cc), Log: c.say,
+			}
+			if o.URL == queue.EmbeddedURL {
+				return usagef("sim worker needs the address of a server, such as nats://HOST:4222; embedded is for sim sweep")
+			}
+			var err error
+			if o.Token, err = c.queueToken(o.URL, o.Credentials, cc.String("token-file"), ""); err != nil {
+				return err
+			}
+			if text := cc.String("idle"); cc.IsSet("idle") {
+				d, err := time.ParseDuration(text)
+				if err != nil || d <= 0 {
+					return usagef("flag --idle wants a time such as 90s or 10m, not %q", text)
+				}
+				o.Idle = d
+			}
+			return c.work(cc.Context, o)
+		},
+	}
+}
+
+// work computes cells until it is told to stop, which is no failure.
+func (c *command) work(ctx context.Context, o queue.WorkerOptions) error {
+	var computed atomic.Int64
+	c.left.wait()
+	begun := c.now()
+	err := queue.Work(ctx, o, func(ctx context.Context, task []byte) ([]byte, error) {
+		data, err := study.Do(ctx, task)
+		if err == nil {
+			computed.Add(1)
+		}
+		return data, err
+	})
+	c.say("%s computed in %s", text.Plural(int(computed.Load()), "cell"), c.now().Sub(begun).Round(time.Second))
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+// wait has the command waited for: it gives back what it has taken.
+func (l *leftovers) wait() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.waits = true
+}
