@@ -41,7 +41,7 @@ type traceFiles struct {
 // for all, which on pods is a training step of stages.
 func traceKinds() []*kind {
 	one := &kind{
-		section: "workload", name: paths.Trace,
+		section: "workload", name: paths.Trace, ranks: true,
 		doc: "What another tool has written: computing, messages and collective calls of each rank (docs/traces.md).",
 		parts: func(s *Scenario) []schema.Part {
 			w := &s.Workload

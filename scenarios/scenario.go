@@ -50,15 +50,14 @@ type Workload struct {
 	Exchange plans.Exchange
 	Patterns []collective.Pattern // by row of collective.Patterns; nil where the kind is no traffic
 	Call     calls.Keys
-	// Recommendation is the step of a recommendation model.
-	Recommendation training.Recommendation
-	Trace          Trace
-	Fleet          fleets.Fleet
-	Log            fleets.Log
-	Faults         fleets.Faults
-	FaultLog       fleets.FaultLog
-	Steps          fleets.Steps
-	Stepped        []*Scenario // that Steps names
+	Works    []calls.Work // by row of works; nil where the kind is none
+	Trace    Trace
+	Fleet    fleets.Fleet
+	Log      fleets.Log
+	Faults   fleets.Faults
+	FaultLog fleets.FaultLog
+	Steps    fleets.Steps
+	Stepped  []*Scenario // that Steps names
 }
 
 // WorkloadKind is the key that says which others [workload] has, FabricKind that of [fabric].

@@ -245,24 +245,3 @@ func (e *Step) Check(ctx context.Context) (keys []string, err error) {
 	}
 	return nil, err
 }
-
-// CheckRecommendation fails where the algorithm does not serve the reductions of a recommendation model, or the calls of
-// a step make more than so many transfers, and returns the keys that are then at fault.
-func (e *Step) CheckRecommendation(ctx context.Context, w *training.Recommendation, most int) (keys []string, err error) {
-	group := make([]int32, w.GPUs)
-	for i := range group {
-		group[i] = int32(i)
-	}
-	_, _, reduce, _ := w.Calls()
-	s, err := e.Schedule(ctx, reduce, group)
-	if errors.Is(err, collective.ErrUnserved) {
-		return []string{"policy.collective", "workload.gpus"}, err
-	}
-	if err != nil {
-		return []string{"workload.dense_parameters", "workload.pieces"}, err
-	}
-	if n := float64(w.Pieces+1)*float64(len(s.Transfers)) + 2*float64(w.GPUs)*float64(w.GPUs-1); n > float64(most) {
-		return []string{"workload.pieces", "workload.gpus"}, fmt.Errorf("the calls of the step make %.2g transfers; want fewer pieces or GPUs, for at most %d", n, most)
-	}
-	return nil, nil
-}
