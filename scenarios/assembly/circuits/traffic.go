@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"sim/engine"
-	"sim/scenarios/assembly"
 )
 
 // buildPodTraffic makes the instance of traffic on pods.
@@ -64,7 +63,7 @@ func (in *instance) lay(ctx context.Context) (err error) {
 		return err
 	}
 	if w.Trace != nil {
-		built, err := w.Trace.Build(in.s.Traced().Builder(ctx, nil, assembly.MaxPodTasks))
+		built, err := w.Trace.Build(in.s.Traced(ctx))
 		if err != nil {
 			return err
 		}
