@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 
+	"sim/fabric/links"
 	algorithm "sim/policies/collective"
 	"sim/policies/mapping"
 	"sim/policies/reconfigure"
@@ -15,7 +16,6 @@ import (
 	"sim/scenarios/assembly/calls"
 	"sim/scenarios/assembly/circuits"
 	"sim/scenarios/assembly/fleets"
-	"sim/scenarios/assembly/links"
 	"sim/scenarios/assembly/paths"
 	"sim/scenarios/assembly/plans"
 	"sim/workloads/collective"

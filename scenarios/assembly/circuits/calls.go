@@ -6,10 +6,10 @@ import (
 
 	"sim/engine"
 	"sim/engine/flow"
+	"sim/fabric/links"
 	"sim/policies/collective"
 	"sim/scenarios/assembly"
 	"sim/scenarios/assembly/calls"
-	"sim/scenarios/assembly/links"
 	"sim/workloads/trace"
 	"sim/workloads/training"
 )

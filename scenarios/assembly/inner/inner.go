@@ -20,11 +20,12 @@ import (
 	"sim/engine"
 	"sim/engine/packet"
 	"sim/engine/units"
+	"sim/fabric/links"
 	"sim/policies/collective"
 	"sim/policies/reconfigure"
+	"sim/policies/routing"
 	"sim/scenarios/assembly/calls"
 	"sim/scenarios/assembly/composition"
-	"sim/scenarios/assembly/links"
 	"sim/scenarios/assembly/plans"
 	"sim/workloads/training"
 )
@@ -417,7 +418,7 @@ func (m *Machine) simulate(ctx context.Context, schedules []*collective.Schedule
 		routed, _ := s.Routed()
 		flows = append(flows, routed...) // of groups that share no GPU
 	}
-	paths, err := m.machine.Route(ctx, t, network, first, flows, m.seed, nil)
+	paths, err := routing.InTiers(ctx, m.machine, t, network, first, flows, m.seed, nil)
 	if err != nil {
 		return 0, nil, err
 	}

@@ -10,11 +10,11 @@ import (
 
 	"sim/engine"
 	"sim/engine/units"
+	"sim/fabric/links"
 	"sim/policies/collective"
 	"sim/policies/reconfigure"
 	"sim/scenarios/assembly"
 	"sim/scenarios/assembly/composition"
-	"sim/scenarios/assembly/links"
 	"sim/scenarios/assembly/plans"
 	"sim/scenarios/result"
 	"sim/workloads/training"

@@ -8,9 +8,9 @@ import (
 
 	"sim/engine"
 	"sim/engine/units"
+	"sim/fabric/links"
 	"sim/fabric/torus"
 	"sim/scenarios/assembly"
-	"sim/scenarios/assembly/links"
 	"sim/scenarios/schema"
 	"sim/workloads/collective"
 )

@@ -12,10 +12,10 @@ import (
 	"sim/engine/flow"
 	"sim/engine/packet"
 	"sim/engine/static"
+	"sim/fabric/links"
 	"sim/policies/routing"
 	"sim/scenarios/assembly"
 	"sim/scenarios/assembly/composition"
-	"sim/scenarios/assembly/links"
 	"sim/scenarios/result"
 )
 
@@ -346,7 +346,7 @@ func (r *routed) choose(ctx context.Context, row *routing.Row) (a *routedAnswer,
 	a = &routedAnswer{r: r, chosen: d, seen: seen, walks: d.Paths, sums: sums}
 	a.Row = result.Row{Policy: name, Metrics: map[string]float64{}, Labels: map[string]string{}}
 	if r.s.Fabric.FailAt > 0 {
-		after, err = r.System.Route(ctx, router, r.problem(r.Known), options)
+		after, err = routing.OnSystem(ctx, &r.System, router, r.problem(r.Known), options)
 		if errors.Is(err, routing.ErrUnserved) {
 			return nil, nil, &unservable{fmt.Errorf("after the fault: %w", err)}
 		}
@@ -410,7 +410,7 @@ func (r *routed) route(ctx context.Context, row *routing.Row, n *engine.Network)
 			return d, z, err
 		}
 	}
-	d, err := r.System.Route(ctx, row.Router, p, o)
+	d, err := routing.OnSystem(ctx, &r.System, row.Router, p, o)
 	return d, nil, err
 }
 

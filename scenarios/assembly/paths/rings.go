@@ -5,9 +5,9 @@ import (
 	"context"
 	"slices"
 
+	"sim/fabric/links"
 	"sim/fabric/torus"
 	algorithm "sim/policies/collective"
-	"sim/scenarios/assembly/links"
 	"sim/workloads/collective"
 )
 

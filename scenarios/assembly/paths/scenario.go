@@ -10,11 +10,11 @@ import (
 	"slices"
 
 	"sim/engine"
+	"sim/fabric/links"
 	"sim/policies/mapping"
 	"sim/policies/routing"
 	"sim/scenarios/assembly/calls"
 	"sim/scenarios/assembly/composition"
-	"sim/scenarios/assembly/links"
 	"sim/scenarios/schema"
 	"sim/workloads/collective"
 	"sim/workloads/trace"
