@@ -1,7 +1,6 @@
 package packet
 
 import (
-	"math/bits"
 	"slices"
 
 	"sim/engine"
@@ -47,7 +46,6 @@ func (p *apart) link(id int32, l *server) {
 			end = now
 			p.landed(l, f, now)
 			p.fire(feed, now)
-			f.feed = feed + 1
 		}
 	}
 	if i > 0 {
@@ -74,25 +72,17 @@ func (p *apart) come(id int32, l *server, f *flying, d due) {
 		place += l.channels
 	}
 	if !lost && place < p.lines(l) {
-		p.count(l)
+		l.count()
 		p.line(l, place, k)
 		return
 	}
 	r := p.packets.record(k)
 	if p.packets.leave(k); lost {
 		p.drop(&r, id, LinkFailed, d.at)
-		p.release(r.hold, r.bytes, d.at)
 		return
 	}
-	p.count(l)
+	l.count()
 	p.push(l, place, &r, d.at)
-}
-
-// count counts a packet that waits for a link.
-func (p *apart) count(l *server) {
-	l.waiting++
-	l.held++
-	l.mostHeld = max(l.mostHeld, l.held)
 }
 
 // lines returns how many of a link's queues are lists of descriptors, the first ones. Those of host traffic are where greedy
@@ -158,54 +148,30 @@ func (p *apart) land(id, k, over, to int32, channel uint8, at engine.Time) {
 	p.packets.leave(k)
 }
 
-// begin has an idle link send the next of the packets that wait, if there is room for one, and returns the source that
-// injects then, -1 of none. It is sim.start.
+// begin is start: it has an idle link send the next of the packets that wait, if there is room for one. It returns the
+// sender that injects a packet then, -1 if there is none.
 func (p *apart) begin(id int32, l *server, now engine.Time) int32 {
-	z, ring, turn := p.sim, int32(l.ring&31), int32(l.turn&31)
-	ready := uint64(l.ready)
-	for ready = (ready | ready<<ring) >> turn & (1<<ring - 1); ready != 0; ready &= ready - 1 {
-		place := wrap(turn+int32(bits.TrailingZeros64(ready)), ring)
-		channel := l.channel + wrap(place, int32(l.channels))
-		q := &z.queues[l.queue+place]
-		need := q.need
-		room := z.room[channel] - int64(need)
-		if room < 0 {
-			if p.soonest(id) > now {
-				continue
-			}
-			p.learn(now)
-			if room = z.room[channel] - int64(need); room < 0 {
-				continue
-			}
-		}
-		z.room[channel] = room
-		l.turn = uint8(wrap(place+1, ring))
-		k := q.head
-		if uint8(place) < p.lines(l) {
-			r := &p.packets.all[k]
-			l.waited += now - r.at
-			if q.head, q.need = r.next, r.need; k == q.tail {
-				l.ready &^= 1 << place
-			}
-		} else {
-			r := z.chunks.first(&q.fifo)
-			l.waited += now - r.at
-			k = p.packets.take(r, 0)
-			z.pop(l, q, place)
-		}
-		l.waiting--
-		l.on, l.state = channel, sending
-		part := l.part
-		if now > l.end {
-			part = 0
-		}
-		takes, part := serialise(l.perByte, uint64(need), part)
-		l.busy += takes
-		l.end, l.part = now+takes, part
-		p.send(id, l, k)
-		return fromFeed - l.current.hold
+	place, channel, ok := p.sim.next(id, l, now)
+	if !ok {
+		return -1
 	}
-	return -1
+	q := &p.queues[l.queue+place]
+	k, bytes, came := q.head, q.need, engine.Time(0)
+	if uint8(place) < p.lines(l) {
+		r := &p.packets.all[k]
+		came = r.at
+		if q.head, q.need = r.next, r.need; k == q.tail {
+			l.ready &^= 1 << place
+		}
+	} else {
+		r := p.chunks.first(&q.fifo)
+		came = r.at
+		k = p.packets.take(r, 0)
+		p.pop(l, q, place)
+	}
+	p.transmit(l, channel, came, bytes, 1, now)
+	p.send(id, l, k)
+	return fromFeed - l.current.hold
 }
 
 // landed counts the packets that have left a link and come to its end up to a time.
@@ -216,13 +182,17 @@ func (p *apart) landed(l *server, f *flying, now engine.Time) {
 	}
 }
 
-// learn takes the credits that have come to a link in the window up to a time.
-func (p *apart) learn(now engine.Time) {
+// credited takes the credits that have come to a link in the window up to a time, and reports whether there were any.
+func (p *apart) credited(id int32, now engine.Time) bool {
+	if p.soonest(id) > now {
+		return false
+	}
 	for ; p.learnt < len(p.owed) && p.owed[p.learnt].at <= now; p.learnt++ {
 		c := &p.now.credits.all[p.owed[p.learnt].order]
 		p.room[c.channel] += int64(c.bytes)
 		c.bytes = 0
 	}
+	return true
 }
 
 // soonest returns when the next credit comes to a link in the window, after it if none does.

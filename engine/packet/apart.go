@@ -81,7 +81,6 @@ const injected = 1 << 63
 type flying struct {
 	at         []engine.Time // round about
 	head, tail uint
-	feed       int32 // one more than the source that keeps a packet before the link, 0 of none
 }
 
 const (
@@ -293,7 +292,7 @@ func (p *apart) take(k int) {
 func (p *apart) open(id int32, channel uint8, r *record, now engine.Time) {
 	if r.at = now; !p.opening {
 		l := &p.servers[id]
-		p.count(l)
+		l.count()
 		p.line(l, channel+l.channels, p.packets.take(r, channel))
 		return
 	}

@@ -3,7 +3,6 @@ package packet
 import (
 	"math"
 	"math/bits"
-	"unsafe"
 
 	"sim/engine"
 )
@@ -50,9 +49,6 @@ func perByte(rate float64) uint64 {
 	return uint64(math.Round(math.Ldexp(8*float64(engine.Second)/rate, 32)))
 }
 
-// atOnce is how many events of one time are looked at together: what they touch is then fetched at the same time.
-const atOnce = 16
-
 // serialise returns the ticks that so many bytes take at ticks a byte times 2^32, and the part of a tick, times 2^32, that
 // the link is late by beyond them, which was part before.
 func serialise(perByte, bytes uint64, part uint32) (engine.Time, uint32) {
@@ -61,72 +57,10 @@ func serialise(perByte, bytes uint64, part uint32) (engine.Time, uint32) {
 	return engine.Time(hi<<32|lo>>32) + engine.Time(carry), part
 }
 
-// runBooked simulates the events up to a time.
-func (z *sim) runBooked(until engine.Time) {
-	var room [atOnce]int32
-	var coming [atOnce]*record
-	for rounds := 0; ; rounds++ {
-		ids, now, ok := z.calendar.takeSome(room[:], until)
-		if !ok || rounds&(askEvery/atOnce-1) == 0 && z.told() {
-			return
-		}
-		z.s.End = now
-		z.foresee(ids, &coming)
-		for i, id := range ids {
-			if id >= z.base {
-				if z.fire(id-z.base, now); z.full {
-					return
-				}
-			} else {
-				z.forward(id, coming[i&(atOnce-1)], now)
-			}
-		}
-	}
-}
-
-// foresee finds the packets that arrive by events of one time. It reads what these will touch, and changes nothing.
-func (z *sim) foresee(ids []int32, coming *[atOnce]*record) {
-	links, sum := z.links, int32(0)
-	for i, id := range ids {
-		if uint(id) < uint(len(links)) {
-			head := links[id].queue.head
-			coming[i&(atOnce-1)] = z.chunks.at(head)
-			sum += z.chunks.at(head + 1).bytes // what comes behind it
-		} else {
-			coming[i&(atOnce-1)] = z.touch(id - z.base)
-		}
-	}
-	if len(ids) > 1 && len(z.paths.step) > 0 {
-		z.fetch(coming[:len(ids)])
-	} else if k := z.calendar.coming(); uint(k) < uint(len(links)) && prefetches {
-		prefetch(unsafe.Pointer(z.chunks.first(&links[k].queue)))
-	}
-	z.touched += sum
-}
-
-// fetch reads the places where packets go. Loads of one loop do not wait for each other, nor branches for them, so the
-// cache fetches all at the same time.
-func (z *sim) fetch(coming []*record) {
-	var to [atOnce]int32
-	sum := int32(0)
-	for i, r := range coming {
-		t := r.hold
-		to[i&(atOnce-1)] = t + (z.home-t)&(t>>31) // home, if it goes nowhere
-		sum += int32(z.paths.step[r.route])
-	}
-	for i := range coming {
-		t := &to[i&(atOnce-1)]
-		*t = z.links[*t].queue.tail
-	}
-	for i := range coming {
-		sum += z.chunks.at(to[i&(atOnce-1)]).bytes
-	}
-	z.touched += sum
-}
-
 // forward ends the first packet's stay on a link.
-func (z *sim) forward(id int32, r *record, now engine.Time) {
+func (z *sim) forward(id int32, now engine.Time) {
 	l := &z.links[id]
+	r := z.chunks.first(&l.queue)
 	if z.chunks.drop(&l.queue); l.queue.length > 0 {
 		z.calendar.set(id, z.chunks.first(&l.queue).at)
 	}

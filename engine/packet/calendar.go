@@ -242,14 +242,6 @@ func (a *calendar) cut(head *int32, id int32) bool {
 	return false
 }
 
-// coming returns the first event of the ring behind the run being taken, -1 of none.
-func (a *calendar) coming() int32 {
-	if c := a.first(); c >= 0 && a.left < 0 {
-		return a.cells[c]
-	}
-	return -1
-}
-
 // first returns the cell of the earliest run of the ring, -1 of none.
 func (a *calendar) first() int {
 	start := uint(a.cursor) & uint(len(a.cells)-1)

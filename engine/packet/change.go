@@ -61,7 +61,6 @@ func (z *sim) fail(id int32, l *server, now engine.Time) {
 	lost = append(lost, z.pull(l, now, func(r *record) bool { return r.hold > fromWindow })...)
 	for i := range lost {
 		z.drop(&lost[i], id, LinkFailed, now)
-		z.release(lost[i].hold, lost[i].bytes, now)
 	}
 }
 
@@ -97,8 +96,8 @@ func (z *sim) rewire(r *Rewire) {
 		again = append(again, z.pull(&z.servers[i], r.At, func(r *record) bool { return r.hold < 0 })...)
 	}
 	for i := range again {
-		if z.depart(&again[i], nowhere, r.At) < engine.Never && again[i].hold <= fromFeed {
-			z.calendar.set(z.base+fromFeed-again[i].hold, r.At)
+		if z.depart(&again[i], nowhere, r.At) < engine.Never {
+			z.begins(again[i].hold, r.At)
 		}
 	}
 }

@@ -9,9 +9,13 @@ import (
 	"sim/engine"
 )
 
-// check fails where work, network and options do not fit each other.
-func check(n *engine.Network, w *Work, o *Options) error {
-	for _, err := range []error{checkNetwork(n), checkSources(w), checkOptions(n, w.largest(), o)} {
+// check fails if work, tasks in packets of so many bytes, network and options do not fit each other. g is nil if there
+// are no tasks.
+func check(n *engine.Network, w *Work, g *engine.Graph, bytes int32, o *Options) error {
+	if g != nil && (bytes < 1 || bytes > maxBytes) {
+		return fmt.Errorf("%w: packets of %d B; want 1 to %d", ErrWork, bytes, maxBytes)
+	}
+	for _, err := range []error{checkRanks(g, n, o), checkNetwork(n), checkSources(w), checkOptions(n, max(int64(bytes), w.largest()), o)} {
 		if err != nil {
 			return err
 		}

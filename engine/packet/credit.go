@@ -32,6 +32,22 @@ func (z *sim) release(hold, bytes int32, now engine.Time) {
 	}
 }
 
+// credited takes the credits that have come to a link, and reports whether there were any.
+func (z *sim) credited(id int32, l *server, now engine.Time) (some bool) {
+	if z.alone {
+		return z.apart.credited(id, now)
+	}
+	for ; l.credits.length > 0; z.chunks.drop(&l.credits) {
+		c := z.chunks.first(&l.credits)
+		if c.at > now {
+			break
+		}
+		z.room[c.route] += int64(c.bytes)
+		some = true
+	}
+	return some
+}
+
 // await sets an event for the next credit of a link that waits for some, if one is on its way.
 func (z *sim) await(id int32, l *server) {
 	if l.credits.length > 0 && !l.awaits {

@@ -1,9 +1,7 @@
 package packet
 
 import (
-	"math/bits"
 	"sync"
-	"unsafe"
 
 	"sim/engine"
 )
@@ -172,9 +170,6 @@ func (p *apart) links() {
 		p.take(p.number & (len(p.windows) - 1))
 	}
 	for i := p.from; i < p.end; i++ {
-		if (i-p.from)%atOnce == 0 {
-			p.bring(i, min(i+atOnce, p.end))
-		}
 		l, first := &p.servers[i], &p.now.first[i]
 		if first.packet >= 0 || l.waiting > 0 && (l.state&sending != 0 && l.end <= p.last || first.credit >= 0 && l.state == 0) {
 			p.link(i, l)
@@ -219,60 +214,4 @@ func (w *ahead) renew(from, end int32) {
 		w.aside[i].landings.renew()
 		w.aside[i].credits.renew()
 	}
-}
-
-// bring reads what links will in a window, so that they find it in the cache; see sim.bring.
-func (p *apart) bring(from, end int32) {
-	var (
-		coming [atOnce]int32 // landings
-		head   [atOnce]int32
-		feed   [atOnce]*injector
-	)
-	w := p.now
-	n, m, k, sum := 0, 0, 0, int32(0)
-	for i := from; i < end; i++ {
-		l := &p.servers[i]
-		if at := w.first[i].packet; at >= 0 {
-			coming[n&(atOnce-1)] = at
-			n++
-		} else if l.waiting == 0 || l.state&sending == 0 || l.end > p.last {
-			continue
-		}
-		turn, ring := l.turn&31, l.ring&31
-		ready := (uint64(l.ready) | uint64(l.ready)<<ring) >> turn & (1<<ring - 1) // that to be looked at first
-		first := wrap(int32(turn)+int32(bits.TrailingZeros64(ready)&31), int32(ring))
-		head[m&(atOnce-1)] = p.queues[l.queue+first&31].head
-		if uint8(first) >= p.lines(l) {
-			head[m&(atOnce-1)] ^= -1
-		}
-		m++
-		if at := p.flying[i].feed; at > 0 && l.ready>>l.channels != 0 {
-			feed[k&(atOnce-1)] = &p.injectors[at-1]
-			k++
-		}
-	}
-	for i := range n {
-		i &= atOnce - 1
-		coming[i] = p.packets.all[coming[i]].next
-	}
-	for i := range m {
-		if k := head[i&(atOnce-1)]; k >= 0 {
-			prefetch(unsafe.Pointer(&p.packets.all[k]))
-		} else {
-			prefetch(unsafe.Pointer(p.chunks.at(^k)))
-		}
-	}
-	for i := range k {
-		sum += feed[i&(atOnce-1)].hold
-	}
-	for i := range n {
-		i &= atOnce - 1
-		if coming[i] >= 0 {
-			sum += p.packets.all[coming[i]].bytes
-		}
-	}
-	for i := range k {
-		feed[i&(atOnce-1)].prefetch(&p.paths)
-	}
-	p.touched += sum
 }

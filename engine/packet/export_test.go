@@ -27,7 +27,7 @@ func RunApart(n *engine.Network, w *Work, o Options) (*Stats, int64, error) {
 		return nil, 0, err
 	}
 	z.apart = z.newApart()
-	z.schedule(0)
+	z.schedule()
 	if err := z.simulate(); err != nil {
 		return nil, 0, err
 	}
@@ -44,7 +44,7 @@ type Arrival struct {
 
 // RunLog is Run with what became of every packet, in order.
 func RunLog(n *engine.Network, w *Work, o Options) (*Stats, []Arrival, error) {
-	if err := check(n, w, &o); err != nil {
+	if err := check(n, w, nil, 0, &o); err != nil {
 		return nil, nil, err
 	}
 	z, err := newSim(n, w, o, w.largest())
@@ -52,7 +52,7 @@ func RunLog(n *engine.Network, w *Work, o Options) (*Stats, []Arrival, error) {
 		return nil, nil, err
 	}
 	z.log = &[]arrival{}
-	z.schedule(0)
+	z.schedule()
 	if err := z.simulate(); err != nil {
 		return nil, nil, err
 	}

@@ -18,17 +18,10 @@ func (p *parts) fires() {
 		w := &p.wait[int(p.timed)+i]
 		m := &p.injectors[w.source]
 		for w.at < p.end {
-			f := firing{key: w.key, at: w.at, first: m.first, n: m.n, t: int32(p.index(w.at))}
+			f := firing{key: w.key, at: w.at, t: int32(p.index(w.at))}
 			s.End = max(s.End, f.at)
-			m.sent++
-			w.at = engine.Never
-			if at := m.time(); m.sent < m.total && (m.stop == 0 || at < m.stop) {
-				w.at = at
-				w.set |= p.bit[f.t]
-			}
-			if m.order != Together {
-				f.first, f.n = m.pick(m.sent-1), 1
-			}
+			f.first, f.n, w.at = m.round()
+			w.set |= p.bit[f.t]
 			p.firings = append(p.firings, f)
 		}
 	}

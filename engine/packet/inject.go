@@ -8,36 +8,56 @@ import (
 	"sim/engine"
 )
 
-// injector is a source being simulated; of a greedy one, the flows that begin with one link; of Poisson processes of
-// each flow, one of them.
+// Sources and transfers of tasks are the senders of packets. Senders are numbered, injectors first, then tasks; the event
+// of a sender has the id sim.base plus its number. Where a host injects a packet because of what the network does, three
+// functions decide it, whatever the loop:
+//   - nextPacket: the next packet of a host, if a sender keeps one packet waiting (Greedy, transfers).
+//   - begins: feedback to the sender, when the packet that waited at its source begins to be sent.
+//   - gone: the arrival of a packet at its receiver, or its loss; a window gets its acknowledgement from it.
+
+// train is the sizes of the packets of a flow.
+type train struct {
+	count int64 // packets of the flow; 0 if its source has no end
+	bytes int32 // of each packet but the last
+	last  int32 // bytes of the last packet
+}
+
+// size returns the bytes of the nth packet of the flow.
+func (t *train) size(nth int64) int32 {
+	if nth == t.count-1 {
+		return t.last
+	}
+	return t.bytes
+}
+
+// injector is a source that is simulated. A greedy source has one for each link that some of its flows begin with, and
+// Poisson processes of each flow have one for each flow.
 type injector struct {
+	train       // of each flow
 	process     Process
 	order       Order
 	first, n    int32   // flows first..first+n-1
-	flows       []int32 // or these n
-	total, sent int64   // packets, or rounds of them where flows go together
-	next        record  // of a greedy one, the next packet: its flow and, in hold, its first link, nowhere if it is not known now
-	then        int64   // the place of the flow of the one behind it
+	flows       []int32 // or these n flows
+	total, sent int64   // packets, or rounds of packets if flows go together
+	next        int32   // Greedy: flow of the next packet
+	link        int32   // Greedy: first link of the next packet, nowhere if it is not known yet
+	then        int64   // Greedy: place in flows of the flow of the packet after the next
 	key         uint64
-	count       int64 // packets of each flow
-	bytes       int32 // of a packet
-	last        int32 // bytes of the last packet of each flow
-	hold        int32
-	window      int32
 	offset      int64
 	start, stop engine.Time
-	every, at   float64 // at: when the next is sent, of a Poisson process
+	every, at   float64 // at: time of the next packet of a Poisson process
 	rng         *rand.Rand
-	ack         engine.Time
-	left        []int64 // by flow: packets to inject, of windows
-	acks        fifo    // by time
+	window      int32       // Window: packets in flight of each flow
+	ack         engine.Time // Window: from the arrival of a packet to the injection of another
+	sentOf      []int64     // Window: packets injected, indexed by flow less first
+	acks        fifo        // Window: acknowledgements, by time
 }
 
-// Who holds a packet back, in record.hold: the channel whose buffer it is in, or one of these.
+// Reasons that hold a packet back, in record.hold: the channel whose buffer it is in (at least 0), or one of these.
 const (
-	fromOpen   = -1 // it came from a source that does not look at the network
+	fromOpen   = -1 // it came from a source that ignores the network
 	fromWindow = -2 // it waits at its source
-	fromFeed   = -3 // and below: it waits at its source, which injects the next when it begins to be sent
+	fromFeed   = -3 // less the number of its sender, which injects the next packet when this one begins to be sent
 )
 
 func (z *sim) newInjectors(w *Work) {
@@ -47,8 +67,8 @@ func (z *sim) newInjectors(w *Work) {
 			continue
 		}
 		m := injector{
-			process: s.Process, order: s.Order, bytes: s.Bytes, last: s.last(), hold: fromOpen,
-			first: s.First, n: s.End - s.First, count: s.Count, start: s.Start, stop: s.Stop,
+			train: train{s.Count, s.Bytes, s.last()}, process: s.Process, order: s.Order,
+			first: s.First, n: s.End - s.First, start: s.Start, stop: s.Stop,
 			every: s.Every, offset: int64(s.Offset), key: mix(mix(s.Seed) + uint64(s.First)), window: s.Window, ack: s.Ack,
 		}
 		if m.total = s.Count; s.Order != Together {
@@ -116,7 +136,6 @@ func (z *sim) addFeeds(m injector, feedOf []int32) {
 		all = all[:len(all)+int(size)]
 		feed.total = int64(size) * m.count
 		feed.key = mix(m.key + uint64(i))
-		feed.hold = fromFeed - (base + int32(i))
 		z.injectors = append(z.injectors, feed)
 		feedOf[links[i]] = 0
 	}
@@ -127,8 +146,8 @@ func (z *sim) addFeeds(m injector, feedOf []int32) {
 	for i := range sizes {
 		feed := &z.injectors[base+int32(i)]
 		feed.then = feed.place(1)
-		if feed.next = (record{flow: feed.pick(0), hold: nowhere}); z.paths.single() {
-			feed.next.hold = links[i] - 1
+		if feed.next, feed.link = feed.pick(0), nowhere; z.paths.single() {
+			feed.link = links[i] - 1
 		}
 	}
 }
@@ -140,144 +159,175 @@ func (z *sim) addWindow(m injector) {
 			z.windowOf[f] = -1
 		}
 	}
-	m.hold = fromWindow
-	m.left = make([]int64, m.n)
-	for i := range m.left {
-		m.left[i] = m.count
+	m.sentOf = make([]int64, m.n)
+	for i := range m.sentOf {
 		z.windowOf[m.first+int32(i)] = int32(len(z.injectors))
 	}
 	z.injectors = append(z.injectors, m)
 }
 
-// fire simulates an event of an injector, or of a task behind them.
-func (z *sim) fire(i int32, now engine.Time) {
+// fire simulates an event of a sender.
+func (z *sim) fire(sender int32, now engine.Time) {
 	if z.chunks.made > z.most {
 		z.full = true
 		return
 	}
-	if int(i) >= len(z.injectors) {
-		z.task(i-int32(len(z.injectors)), now)
+	if task := sender - int32(len(z.injectors)); task >= 0 {
+		z.task(task, now)
 		return
 	}
-	m := &z.injectors[i]
+	m := &z.injectors[sender]
 	switch m.process {
 	case Greedy:
-		if m.sent == m.total {
-			return
-		}
-		bytes := m.bytesOf(m.sent)
-		flow := m.take()
-		if start := z.launch(flow, bytes, m.hold, m.next.hold, now); start < engine.Never && m.sent < m.total {
-			z.calendar.set(z.base+i, start)
-		}
+		z.feed(sender, now)
 	case Window:
-		z.fireWindow(i, m, now)
+		z.fireWindow(sender, m, now)
 	default:
-		m.sent++
-		if at := m.time(); m.sent < m.total && (m.stop == 0 || at < m.stop) {
-			z.calendar.set(z.base+i, at)
+		bytes := m.bytesOf(m.sent)
+		first, n, next := m.round()
+		if next < engine.Never {
+			z.calendar.set(z.base+sender, next)
 		}
-		bytes := m.bytesOf(m.sent - 1)
-		if m.order != Together {
-			z.launch(m.pick(m.sent-1), bytes, m.hold, nowhere, now)
-			return
-		}
-		for f := m.first; f < m.first+m.n; f++ {
-			z.launch(f, bytes, m.hold, nowhere, now)
+		for f := first; f < first+n; f++ {
+			z.launch(f, bytes, fromOpen, nowhere, now)
 		}
 	}
 }
 
-// take returns the flow of the next packet of a greedy source, which has one, and goes on to the one after it.
-func (m *injector) take() int32 {
-	flow := m.next.flow
+// feed injects the next packet of a sender that keeps one packet waiting for its first link, if it has one left.
+func (z *sim) feed(sender int32, now engine.Time) {
+	flow, bytes, link, more := z.nextPacket(sender)
+	if bytes == 0 {
+		return
+	}
+	if start := z.launch(flow, bytes, fromFeed-sender, link, now); more && start < engine.Never {
+		z.calendar.set(z.base+sender, start)
+	}
+}
+
+// nextPacket takes the next packet of a sender that keeps one packet waiting for its first link, which is nowhere if it is
+// not known yet. bytes is 0 if the sender has no packet left. more reports whether another packet follows.
+func (z *sim) nextPacket(sender int32) (flow, bytes, link int32, more bool) {
+	if task := sender - int32(len(z.injectors)); task >= 0 {
+		t := &z.job.transfers[task]
+		if t.sent == t.count {
+			return
+		}
+		bytes = t.size(t.sent)
+		t.sent++
+		return task, bytes, nowhere, t.sent < t.count
+	}
+	m := &z.injectors[sender]
+	if m.sent == m.total {
+		return
+	}
+	bytes = m.bytesOf(m.sent)
+	return m.take(&z.paths), bytes, m.link, m.sent < m.total
+}
+
+// begins sets the event of the sender of a packet that has waited at its source and begins to be sent.
+func (z *sim) begins(hold int32, now engine.Time) {
+	if hold <= fromFeed {
+		z.calendar.set(z.base+fromFeed-hold, now)
+	}
+}
+
+// gone counts a packet that is no longer in flight for the sender that waits for it.
+func (z *sim) gone(r *record, now engine.Time, dropped bool) {
+	if z.log != nil {
+		*z.log = append(*z.log, arrival{r.flow, r.inject, now, dropped})
+	}
+	switch {
+	case z.job != nil:
+		if !dropped {
+			z.received(r, now)
+		}
+	case z.windowOf != nil && z.windowOf[r.flow] >= 0:
+		i := z.windowOf[r.flow]
+		m := &z.injectors[i]
+		a := z.chunks.add(&m.acks)
+		*a = record{at: now + m.ack, flow: r.flow}
+		if m.acks.length == 1 {
+			z.calendar.set(z.base+i, a.at)
+		}
+	}
+}
+
+// take returns the flow of the next packet of a greedy source, which has one, and chooses the flow of the packet after it.
+func (m *injector) take(y *paths) int32 {
+	flow := m.next
 	if m.sent++; m.sent < m.total {
-		m.next.flow, m.then = m.flows[m.then], m.place(m.sent+1)
+		m.next, m.then = m.flows[m.then], m.place(m.sent+1)
+		m.prefetch(y)
 	}
 	return flow
 }
 
-// prefetch has what the next packet of a greedy source, and the choice of the one after it, will read brought into the cache.
+// prefetch brings into the cache what injecting the next packet of a greedy source and choosing the one after it read.
 func (m *injector) prefetch(y *paths) {
 	prefetch(unsafe.Pointer(&m.flows[m.then]))
 	if class := y.sets[0].Class; class != nil {
-		prefetch(unsafe.Pointer(&class[m.next.flow]))
+		prefetch(unsafe.Pointer(&class[m.next]))
 	}
 }
 
-// touch reads what the next packet of an injector, or of a task behind them, will, and returns that packet; one that goes
-// nowhere, where it is not known beforehand. It changes nothing.
-func (z *sim) touch(i int32) *record {
-	if int(i) >= len(z.injectors) {
-		return &noPacket
+// round returns the flows of which a source that ignores the network injects a packet each now, n flows from first on, and
+// when it injects next: engine.Never if it does not.
+func (m *injector) round() (first, n int32, next engine.Time) {
+	m.sent++
+	if next = m.time(); m.sent == m.total || m.stop != 0 && next >= m.stop {
+		next = engine.Never
 	}
-	m := &z.injectors[i]
-	if m.process != Greedy || m.next.hold < 0 {
-		return &noPacket
+	if m.order != Together {
+		return m.pick(m.sent - 1), 1, next
 	}
-	z.touched += z.paths.sets[0].ClassOf(m.next.flow) + m.flows[m.then]
-	return &m.next
+	return m.first, m.n, next
 }
 
-// noPacket goes nowhere.
-var noPacket = record{hold: nowhere}
-
-// fireWindow injects what windows allow.
-func (z *sim) fireWindow(i int32, m *injector, now engine.Time) {
+// fireWindow injects the packets that a window allows: all at the start, then one for each acknowledgement.
+func (z *sim) fireWindow(sender int32, m *injector, now engine.Time) {
 	if m.sent == 0 {
 		m.sent = 1
 		for range min(int64(m.window), m.count) {
 			for k := range m.n {
-				m.left[k]--
-				z.launch(m.first+k, m.windowBytes(k), m.hold, nowhere, now)
+				z.launchOf(m, k, now)
 			}
 		}
 		return
 	}
-	// what is injected may be delivered at once and add another, for later in this very time
-	flow := z.chunks.first(&m.acks).flow
+	// a packet may be delivered as it is injected, and add an acknowledgement for later in this very time
+	k := z.chunks.first(&m.acks).flow - m.first
 	z.chunks.drop(&m.acks)
 	if m.acks.length > 0 {
-		z.calendar.set(z.base+i, z.chunks.first(&m.acks).at)
+		z.calendar.set(z.base+sender, z.chunks.first(&m.acks).at)
 	}
-	if k := flow - m.first; m.left[k] > 0 {
-		m.left[k]--
-		z.launch(flow, m.windowBytes(k), m.hold, nowhere, now)
+	if m.sentOf[k] < m.count {
+		z.launchOf(m, k, now)
 	}
 }
 
-// windowBytes returns the size of the packet of the k-th flow that has just been taken off left.
-func (m *injector) windowBytes(k int32) int32 {
-	if m.left[k] == 0 {
-		return m.last
-	}
-	return m.bytes
+// launchOf injects the next packet of the kth flow of a window.
+func (z *sim) launchOf(m *injector, k int32, now engine.Time) {
+	nth := m.sentOf[k]
+	m.sentOf[k]++
+	z.launch(m.first+k, m.size(nth), fromWindow, nowhere, now)
 }
 
-// bytesOf returns the size of the k-th packet of a source, or of the packets of its k-th round where flows go together.
+// bytesOf returns the size of the kth packet of a source, or of the packets of its kth round if flows go together.
 func (m *injector) bytesOf(k int64) int32 {
 	if m.last == m.bytes {
 		return m.bytes
 	}
-	return m.sizeOf(k)
-}
-
-// sizeOf is bytesOf for a source whose flows end with a smaller packet.
-func (m *injector) sizeOf(k int64) int32 {
-	nth := k // which packet of its flow it is
 	switch m.order {
 	case RoundRobin, Random:
-		nth = k / int64(m.n)
+		k /= int64(m.n)
 	case Sequential:
-		nth = k % m.count
+		k %= m.count
 	}
-	if nth == m.count-1 {
-		return m.last
-	}
-	return m.bytes
+	return m.size(k)
 }
 
-// pick returns the flow of the k-th packet of a source that injects one at a time.
+// pick returns the flow of the kth packet of a source that injects one at a time.
 func (m *injector) pick(k int64) int32 {
 	if k = m.place(k); m.flows != nil {
 		return m.flows[k]

@@ -25,63 +25,7 @@ var ErrStalled = errors.New("packet: nothing can proceed")
 // then does so at engine.Never, and the makespan is of what has. RunGraph fails like Run; where a transfer has no
 // paths; and with ErrStalled, naming tasks, when packets are lost.
 func RunGraph(g *engine.Graph, n *engine.Network, flows []engine.Flow, paths *engine.Paths, bytes int32, o Options) (*engine.Trace, *Stats, error) {
-	if bytes < 1 || bytes > maxBytes {
-		return nil, nil, fmt.Errorf("%w: packets of %d B; want 1 to %d", ErrWork, bytes, maxBytes)
-	}
-	for _, err := range []error{checkRanks(g, n, &o), checkNetwork(n), checkOptions(n, int64(bytes), &o)} {
-		if err != nil {
-			return nil, nil, err
-		}
-	}
-	w := &Work{Flows: flows, Paths: paths}
-	if err := checkPaths(n, flows, paths); err != nil {
-		return nil, nil, fmt.Errorf("%w: %w", ErrWork, err)
-	}
-	if err := checkRewires(n, w, &o); err != nil {
-		return nil, nil, err
-	}
-	w, o, err := byTask(g, w, o)
-	if err != nil {
-		return nil, nil, err
-	}
-	starts, err := g.WithStarts()
-	if err != nil {
-		return nil, nil, err
-	}
-	if starts != nil {
-		g = starts.Graph
-		w, o = withStarts(starts, w, o)
-	}
-	z, err := newSim(n, w, o, int64(bytes))
-	if err != nil {
-		return nil, nil, err
-	}
-	defer z.chunks.leave()
-	z.job = newJob(g, bytes)
-	z.schedule(len(g.Tasks) + 1) // the last is that of resolve
-	for i := range g.Tasks {
-		if z.job.need[i] == 0 {
-			z.calendar.set(z.agent(int32(i)), 0)
-		}
-	}
-	if err := z.simulate(); err != nil {
-		return nil, nil, err
-	}
-	s, err := z.finish()
-	if err != nil {
-		return nil, nil, err
-	}
-	if z.job.ended < len(g.Tasks) && z.calendar.empty() {
-		return nil, nil, z.job.stalled(s.End)
-	}
-	z.job.trace.Events = s.Hops
-	if z.job.contest != nil {
-		z.job.trace.Cause = z.job.contest.Causes()
-	}
-	if starts != nil {
-		return starts.Trace(&z.job.trace), s, nil
-	}
-	return &z.job.trace, s, nil
+	return simulate(n, &Work{Flows: flows, Paths: paths}, g, bytes, o)
 }
 
 // withStarts returns work and options by task of a graph without starts as those of the graph with starts, which send
@@ -146,14 +90,12 @@ func byTask(g *engine.Graph, w *Work, o Options) (*Work, Options, error) {
 
 // job is a task graph being simulated.
 type job struct {
-	g      *engine.Graph
-	bytes  int32   // of a packet
-	need   []int32 // tasks that it waits for
-	ready  []engine.Time
-	toSend []int64 // bytes
-	left   []int64 // bytes to arrive
-	ended  int
-	trace  engine.Trace
+	g         *engine.Graph
+	need      []int32 // tasks that it waits for
+	ready     []engine.Time
+	transfers []transfer // indexed by task
+	ended     int
+	trace     engine.Trace
 
 	contest   *engine.Contest // nil if the graph has no contention
 	competes  []bool          // by task: it is ready and waits for the contention
@@ -161,11 +103,25 @@ type job struct {
 	moved     bool            // since it was put there a task has become ready at the same time
 }
 
+// transfer is the packets of a task.
+type transfer struct {
+	train
+	sent int64 // packets injected
+	left int64 // bytes to arrive
+}
+
+// sentBytes returns the bytes of the packets that were injected.
+func (t *transfer) sentBytes() int64 {
+	if t.sent == t.count {
+		return (t.count-1)*int64(t.bytes) + int64(t.last)
+	}
+	return t.sent * int64(t.bytes)
+}
+
 func newJob(g *engine.Graph, bytes int32) *job {
 	n := len(g.Tasks)
 	j := &job{
-		g: g, bytes: bytes, need: make([]int32, n), ready: make([]engine.Time, n),
-		toSend: make([]int64, n), left: make([]int64, n),
+		g: g, need: make([]int32, n), ready: make([]engine.Time, n), transfers: make([]transfer, n),
 		trace:   engine.Trace{Start: make([]engine.Time, n), End: make([]engine.Time, n)},
 		contest: g.NewContest(),
 	}
@@ -175,9 +131,9 @@ func newJob(g *engine.Graph, bytes int32) *job {
 	for i, t := range g.Tasks {
 		j.need[i] = int32(len(g.In(int32(i))))
 		j.trace.Start[i], j.trace.End[i] = engine.Never, engine.Never
-		if t.Kind == engine.Transfer {
-			j.left[i] = t.Bytes
-			j.toSend[i] = t.Bytes
+		if t.Kind == engine.Transfer && t.Bytes > 0 {
+			count := (t.Bytes-1)/int64(bytes) + 1
+			j.transfers[i] = transfer{train: train{count, bytes, int32(t.Bytes - (count-1)*int64(bytes))}, left: t.Bytes}
 		}
 	}
 	return j
@@ -205,7 +161,7 @@ func (z *sim) task(i int32, now engine.Time) {
 	}
 	switch t := &j.g.Tasks[i]; {
 	case t.Kind == engine.Transfer && t.Bytes > 0:
-		z.send(i, now)
+		z.feed(int32(len(z.injectors))+i, now)
 	case begins && t.Kind == engine.Compute && t.Duration > 0:
 		z.calendar.set(z.agent(i), now+t.Duration)
 	default:
@@ -213,24 +169,11 @@ func (z *sim) task(i int32, now engine.Time) {
 	}
 }
 
-// send puts the next packet of a transfer before its first link.
-func (z *sim) send(i int32, now engine.Time) {
-	j := z.job
-	if j.toSend[i] == 0 {
-		return
-	}
-	bytes := min(int64(j.bytes), j.toSend[i])
-	j.toSend[i] -= bytes
-	hold := fromFeed - z.agent(i) + z.base
-	if start := z.launch(i, int32(bytes), hold, nowhere, now); start < engine.Never && j.toSend[i] > 0 {
-		z.calendar.set(z.agent(i), start)
-	}
-}
-
 // received tells a transfer that a packet has arrived.
 func (z *sim) received(r *record, now engine.Time) {
 	j := z.job
-	if j.left[r.flow] -= int64(r.bytes); j.left[r.flow] == 0 {
+	t := &j.transfers[r.flow]
+	if t.left -= int64(r.bytes); t.left == 0 {
 		z.ends(r.flow, now)
 	}
 }
@@ -281,6 +224,18 @@ func (z *sim) resolve(now engine.Time) {
 	}
 }
 
+// result returns the trace of the tasks. It fails if no event is left and tasks have not ended.
+func (j *job) result(s *Stats, over bool) (*engine.Trace, error) {
+	if j.ended < len(j.g.Tasks) && over {
+		return nil, j.stalled(s.End)
+	}
+	j.trace.Events = s.Hops
+	if j.contest != nil {
+		j.trace.Cause = j.contest.Causes()
+	}
+	return &j.trace, nil
+}
+
 // stalled names tasks that have begun and cannot end, or that wait for the contention.
 func (j *job) stalled(at engine.Time) error {
 	const most = 3
@@ -296,7 +251,7 @@ func (j *job) stalled(at engine.Time) error {
 			behind++
 		case j.trace.End[i] == engine.Never:
 			if lost++; lost <= most {
-				names = append(names, fmt.Sprintf("%s lost %d B", j.g.Name(int32(i)), j.left[i]))
+				names = append(names, fmt.Sprintf("%s lost %d B", j.g.Name(int32(i)), j.transfers[i].left))
 			}
 		}
 	}

@@ -3,9 +3,11 @@ package packet_test
 import (
 	"errors"
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"sim/engine"
@@ -124,6 +126,50 @@ func TestGraphAgainstFlow(t *testing.T) {
 					t.Fatalf("%s ends at %v, as fluid at %v", g.Name(int32(i)), trace.End[i], fluid.End[i])
 				}
 			}
+		}
+	})
+}
+
+// TestTransfersAgainstGreedy: transfers that all begin at time 0 send the same packets at the same times as greedy sources
+// of one flow each with as many bytes, on random networks, booked, served and under credits.
+func TestTransfersAgainstGreedy(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n, w := anyWork(t)
+		for i := range n.Links { // so large that nothing is dropped and nothing deadlocks
+			n.Links[i].Buffer = 1 << 20
+		}
+		o := packet.Options{Seed: 3}
+		switch rapid.IntRange(0, 2).Draw(t, "loop") {
+		case 0:
+			for i := range n.Links {
+				n.Links[i].Buffer = 0
+			}
+		case 1:
+			o.Control = packet.Credit
+		}
+		const bytes = 5
+		w.Sources = nil
+		g := &engine.Graph{}
+		for f, flow := range w.Flows {
+			count, last := rapid.Int64Range(1, 9).Draw(t, "count"), rapid.Int32Range(1, bytes).Draw(t, "last")
+			w.Sources = append(w.Sources, packet.Source{
+				First: int32(f), End: int32(f + 1), Process: packet.Greedy, Order: packet.RoundRobin, Bytes: bytes, Last: last, Count: count,
+			})
+			g.AddTask(engine.Task{Kind: engine.Transfer, Src: flow.Src, Dst: flow.Dst, Flows: 1, Bytes: (count-1)*bytes + int64(last)})
+		}
+		if err := g.Freeze(); err != nil {
+			t.Fatal(err)
+		}
+		want, err := packet.Run(n, w, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, got, err := packet.RunGraph(g, n, w.Flows, w.Paths, bytes, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Fatal(cmp.Diff(*want, *got, cmp.AllowUnexported(packet.Stats{}, packet.Delay{})))
 		}
 	})
 }

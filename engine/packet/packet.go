@@ -18,7 +18,6 @@ package packet
 
 import (
 	"errors"
-	"fmt"
 
 	"sim/engine"
 )
@@ -46,30 +45,60 @@ const slowest = 8e3
 // Run simulates w on n. It fails with ErrWork where the two do not fit, where n has groups that links share, and where
 // the run would not fit Options.MaxBytes; with *Deadlock when events run out while packets wait.
 func Run(n *engine.Network, w *Work, o Options) (*Stats, error) {
-	if o.ranks() {
-		return nil, fmt.Errorf("%w: it has no tasks, but ranks of tasks", ErrWork)
+	_, s, err := simulate(n, w, nil, 0, o)
+	return s, err
+}
+
+// simulate simulates the sources of w, and the tasks of g in packets of so many bytes if g is not nil.
+func simulate(n *engine.Network, w *Work, g *engine.Graph, bytes int32, o Options) (*engine.Trace, *Stats, error) {
+	if err := check(n, w, g, bytes, &o); err != nil {
+		return nil, nil, err
 	}
-	if err := check(n, w, &o); err != nil {
-		return nil, err
+	largest := max(int64(bytes), w.largest())
+	var starts *engine.Starts
+	if g != nil {
+		var err error
+		if w, o, err = byTask(g, w, o); err != nil {
+			return nil, nil, err
+		}
+		if starts, err = g.WithStarts(); err != nil {
+			return nil, nil, err
+		}
+		if starts != nil {
+			g = starts.Graph
+			w, o = withStarts(starts, w, o)
+		}
 	}
-	z, err := newSim(n, w, o, w.largest())
+	z, err := newSim(n, w, o, largest)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer z.leave()
-	z.parts = z.newParts(w)
-	if z.on {
-		z.apart = z.newApart()
+	if g != nil {
+		z.job = newJob(g, bytes)
 	}
-	z.schedule(0)
+	z.parts, z.apart = z.newParts(w), z.newApart()
+	z.schedule()
 	err = z.simulate()
 	if z.full && !z.stopped && z.apart != nil { // windows ahead take memory that one loop does without
 		z.leave()
 		*z = sim{}
 		o.Workers, o.apart = 1, -1
-		return Run(n, w, o)
-	} else if err != nil {
-		return nil, err
+		return simulate(n, w, g, bytes, o)
 	}
-	return z.finish()
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := z.finish()
+	if err != nil || g == nil {
+		return nil, s, err
+	}
+	trace, err := z.job.result(s, z.calendar.empty())
+	if err != nil {
+		return nil, nil, err
+	}
+	if starts != nil {
+		trace = starts.Trace(trace)
+	}
+	return trace, s, nil
 }

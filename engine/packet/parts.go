@@ -54,7 +54,7 @@ func (z *sim) newParts(w *Work) *parts {
 	p := &parts{sim: z, size: z.injectors[0].bytes}
 	for i := range z.injectors {
 		m := &z.injectors[i]
-		if m.process == Periodic && m.every < 1 || m.process == Greedy && m.next.hold < 0 || m.process == Poisson || m.bytes != p.size || m.last != p.size {
+		if m.process == Periodic && m.every < 1 || m.process == Greedy && m.link < 0 || m.process == Poisson || m.bytes != p.size || m.last != p.size {
 			return nil
 		}
 	}
@@ -272,7 +272,7 @@ func (p *parts) lay() {
 	var timed []int32
 	for i := range p.injectors {
 		if m := &p.injectors[i]; m.process == Greedy {
-			row[i] = p.in[m.next.hold] >> linkBits
+			row[i] = p.in[m.link] >> linkBits
 		} else {
 			row[i] = -1
 			timed = append(timed, int32(i))
@@ -283,7 +283,7 @@ func (p *parts) lay() {
 	for at, i := range append(feeds, timed...) {
 		w := waiting{at: engine.Never, link: -1, source: i}
 		if at < len(feeds) {
-			w.link = p.in[p.injectors[i].next.hold]
+			w.link = p.in[p.injectors[i].link]
 		}
 		p.place[i], p.wait = int32(at), append(p.wait, w)
 	}

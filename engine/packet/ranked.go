@@ -90,6 +90,8 @@ func checkRanks(g *engine.Graph, n *engine.Network, o *Options) error {
 	switch {
 	case !o.ranks():
 		return nil
+	case g == nil:
+		return fmt.Errorf("%w: it has no tasks, but ranks of tasks", ErrWork)
 	case o.Reference != nil && (o.TaskRank != nil || len(o.Reference.StepStart) != len(g.Tasks)+1):
 		return fmt.Errorf("%w: rates of %d tasks for %d, beside %d ranks; want those of each, or a rank", ErrWork, len(o.Reference.StepStart)-1, len(g.Tasks), len(o.TaskRank))
 	case o.Reference == nil && len(o.TaskRank) != len(g.Tasks):

@@ -1,7 +1,6 @@
 package packet
 
 import (
-	"math"
 	"math/bits"
 	"math/rand/v2"
 	"slices"
@@ -158,73 +157,6 @@ func autoBuffer(n *engine.Network, link int32, largest int64) int64 {
 	return int64(rate/8*2*n.Links[link].Latency.Seconds()) + 1 + 2*largest
 }
 
-// serve simulates up to a time: events, and where these are close windows of links apart.
-func (z *sim) serve(until engine.Time) {
-	for z.apart != nil && z.apart.worth(until) && z.calendar.now < z.apart.until {
-		if z.apart.run(until) == until || z.full {
-			return
-		}
-	}
-	z.events(until, math.MaxInt)
-}
-
-// events simulates the events up to a time, or so many and what else there is of the time of the last, and returns how
-// many they were.
-func (z *sim) events(until engine.Time, most int) int {
-	links := int32(len(z.servers))
-	var some [atOnce]int32
-	done := 0
-	for rounds := 0; ; rounds++ {
-		ids, now, ok := z.take(some[:], until)
-		if !ok || rounds&(askEvery/atOnce-1) == 0 && z.told() {
-			return done
-		}
-		if len(ids) > 1 && z.paths.steps {
-			z.bring(ids)
-		}
-		if done == 0 {
-			z.began = now
-		}
-		if done += len(ids); done >= most {
-			until = min(until, now)
-		}
-		for _, id := range ids {
-			switch {
-			case id < links:
-				z.s.End = now
-				z.sent(id, now)
-			case id < 2*links:
-				z.s.End = now
-				z.land(id-links, now)
-			case id < 3*links:
-				z.servers[id-2*links].awaits = false
-				z.start(id-2*links, now)
-			default:
-				z.s.End = now
-				if z.fire(id-z.base, now); z.full {
-					return done
-				}
-			}
-		}
-		if len(z.reaction.ended) > 0 {
-			until = min(until, now)
-		}
-	}
-}
-
-// take returns the next events of one time: some of them, in their order.
-func (z *sim) take(some []int32, until engine.Time) ([]int32, engine.Time, bool) {
-	if !z.byNumber {
-		return z.calendar.takeSome(some, until)
-	}
-	if z.taken == len(z.together) {
-		z.together, z.taken = z.calendar.takeAll(z.together, until), 0
-	}
-	ids := z.together[z.taken:min(z.taken+atOnce, len(z.together))]
-	z.taken += len(ids)
-	return ids, z.calendar.now, len(ids) > 0
-}
-
 // sent ends the sending of a packet: it leaves the buffer that it was in, goes on the wire, or is there where there is
 // no latency, and the next one begins.
 func (z *sim) sent(id int32, now engine.Time) {
@@ -286,7 +218,6 @@ func (z *sim) arrive(l *server, r *record, next int32, channel uint8, now engine
 		z.release(r.hold, r.bytes, now)
 	case nowhere:
 		z.drop(r, -1, NoRoute, now)
-		z.release(r.hold, r.bytes, now)
 	default:
 		z.enqueue(next, channel, r, now)
 	}
@@ -298,7 +229,6 @@ func (z *sim) enqueue(id int32, channel uint8, r *record, now engine.Time) {
 	if r.hold > fromWindow { // else it does not count until it is sent
 		if l.state&down != 0 {
 			z.drop(r, id, LinkFailed, now)
-			z.release(r.hold, r.bytes, now)
 			return
 		}
 		if !z.credit && !l.takes(r, now) {
@@ -312,9 +242,7 @@ func (z *sim) enqueue(id int32, channel uint8, r *record, now engine.Time) {
 			place += l.channels
 		}
 	}
-	l.waiting++
-	l.held++
-	l.mostHeld = max(l.mostHeld, l.held)
+	l.count()
 	if z.ranked != nil {
 		z.enqueueRanked(id, r, now)
 	} else {
@@ -331,7 +259,7 @@ func (z *sim) enqueueRanked(id int32, r *record, now engine.Time) {
 	came.at = now
 	rank := z.ranked.arrives
 	if r.hold <= fromWindow {
-		rank = z.ranked.of(r.flow, z.job.g.Tasks[r.flow].Bytes-z.job.toSend[r.flow])
+		rank = z.ranked.of(r.flow, z.job.transfers[r.flow].sentBytes())
 	}
 	z.ranked.heaps[id].push(&came, rank)
 }
@@ -351,19 +279,49 @@ func (l *server) takes(r *record, now engine.Time) bool {
 	return true
 }
 
-// next returns the place of the queue that an idle link serves next; false where there is room for none.
-func (z *sim) next(l *server) (place int32, ok bool) {
+// count counts a packet that waits for a link.
+func (l *server) count() {
+	l.waiting++
+	l.held++
+	l.mostHeld = max(l.mostHeld, l.held)
+}
+
+// next returns the place of the queue that an idle link serves next and the channel over which it does. ok is false if no
+// channel of a queue with packets has room.
+func (z *sim) next(id int32, l *server, now engine.Time) (place, channel int32, ok bool) {
 	ring, turn := int32(l.ring&31), int32(l.turn&31)
 	ready := uint64(l.ready)
 	ready = (ready | ready<<ring) >> turn & (1<<ring - 1) // from turn on
 	for ; ready != 0; ready &= ready - 1 {
 		place = wrap(turn+int32(bits.TrailingZeros64(ready)), ring)
-		if !z.credit || z.room[l.channel+wrap(place, int32(l.channels))] >= int64(z.queues[l.queue+place].need) {
-			l.turn = uint8(wrap(place+1, ring))
-			return place, true
+		channel = l.channel + wrap(place, int32(l.channels))
+		if z.credit {
+			need := int64(z.queues[l.queue+place].need)
+			if z.room[channel] < need && (!z.credited(id, l, now) || z.room[channel] < need) {
+				continue
+			}
 		}
+		l.turn = uint8(wrap(place+1, ring))
+		return place, channel, true
 	}
-	return 0, false
+	return 0, 0, false
+}
+
+// transmit has an idle link send a packet over a channel, so many times, which came before it at a time.
+func (z *sim) transmit(l *server, channel int32, came engine.Time, bytes int32, tries uint64, now engine.Time) {
+	l.waiting--
+	l.waited += now - came
+	if z.credit {
+		z.room[channel] -= int64(bytes)
+	}
+	l.on, l.state = channel, sending
+	if now > l.end {
+		l.end, l.part = now, 0
+	}
+	var takes engine.Time
+	takes, l.part = serialise(l.perByte, uint64(bytes)*tries, l.part)
+	l.busy += takes
+	l.end += takes
 }
 
 // wrap returns k, which is at least 0 and less than 2n, modulo n; no branch is missed.
@@ -378,18 +336,11 @@ func (z *sim) start(id int32, now engine.Time) {
 	if l.waiting == 0 || l.state != 0 {
 		return
 	}
-	if l.late {
-		for l.credits.length > 0 && z.chunks.first(&l.credits).at <= now {
-			c := z.chunks.first(&l.credits)
-			z.room[c.route] += int64(c.bytes)
-			z.chunks.drop(&l.credits)
-		}
-	}
 	r, c := &l.current, l.channel
 	if z.ranked != nil {
 		*r, z.ranked.sending[id] = z.ranked.heaps[id].pop()
 	} else {
-		place, ok := z.next(l)
+		place, channel, ok := z.next(id, l, now)
 		if !ok {
 			z.await(id, l)
 			return
@@ -397,38 +348,22 @@ func (z *sim) start(id int32, now engine.Time) {
 		q := &z.queues[l.queue+place]
 		*r = *z.chunks.first(&q.fifo)
 		z.pop(l, q, place)
-		c = l.channel + wrap(place, int32(l.channels))
+		c = channel
 	}
-	l.waiting--
-	l.waited += now - r.at
-	if z.credit {
-		z.room[c] -= int64(r.bytes)
+	if r.hold <= fromWindow && !z.credit {
+		l.queued += int64(r.bytes)
 	}
-	l.on, l.state = c, sending
-	if r.hold <= fromWindow {
-		if !z.credit {
-			l.queued += int64(r.bytes)
-		}
-		if r.hold <= fromFeed {
-			z.calendar.set(z.base+fromFeed-r.hold, now)
-		}
-	}
-	if now > l.end {
-		l.end, l.part = now, 0
-	}
-	bytes := uint64(r.bytes)
+	z.begins(r.hold, now)
+	tries := uint64(1)
 	if z.errors > 0 {
-		if again := z.tries(r.bytes) - 1; again > 0 {
-			bytes *= again + 1
-			l.retries += int64(again)
-			z.s.Retries += int64(again)
-			l.end += 2 * l.latency * engine.Time(again)
-		}
+		tries = z.tries(r.bytes)
 	}
-	var takes engine.Time
-	takes, l.part = serialise(l.perByte, bytes, l.part)
-	l.busy += takes
-	l.end += takes
+	z.transmit(l, c, r.at, r.bytes, tries, now)
+	if again := int64(tries - 1); again > 0 {
+		l.retries += again
+		z.s.Retries += again
+		l.end += 2 * l.latency * engine.Time(again)
+	}
 	if z.paths.steps && !l.late {
 		l.onto, l.ontoThat = z.paths.after(l.to, r.route)
 	}

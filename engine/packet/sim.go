@@ -31,10 +31,8 @@ type sim struct {
 
 	parts *parts // nil if packets cannot be simulated part by part
 
-	links   []link // booked
-	paces   []pace
-	touched int32 // what was read for the cache's sake alone
-	home    int32 // a link that may be read in place of none
+	links []link // booked
+	paces []pace
 	served
 }
 
@@ -76,10 +74,14 @@ func newSim(n *engine.Network, w *Work, o Options, largest int64) (*sim, error) 
 	return z, nil
 }
 
-// schedule makes the calendar, of so many tasks, and sets the injectors in it.
-func (z *sim) schedule(tasks int) {
+// schedule makes the calendar and sets the first events of the senders.
+func (z *sim) schedule() {
 	z.watch = z.windowOf != nil || z.job != nil || z.log != nil
-	z.calendar = newCalendar(int(z.base) + len(z.injectors) + tasks)
+	ids := int(z.base) + len(z.injectors)
+	if z.job != nil {
+		ids += len(z.job.need) + 1 // the last is that of resolve
+	}
+	z.calendar = newCalendar(ids)
 	for i := range z.injectors {
 		m := &z.injectors[i]
 		at := m.start
@@ -90,6 +92,13 @@ func (z *sim) schedule(tasks int) {
 			continue
 		}
 		z.calendar.set(z.base+int32(i), at)
+	}
+	if z.job != nil {
+		for i, need := range z.job.need {
+			if need == 0 {
+				z.calendar.set(z.agent(int32(i)), 0)
+			}
+		}
 	}
 }
 
@@ -171,15 +180,78 @@ func (z *sim) told() bool {
 	return z.stopped
 }
 
+// run simulates the events up to a time, in windows if links can be simulated part by part or apart.
 func (z *sim) run(until engine.Time) {
-	switch {
-	case z.on:
-		z.serve(until)
-	case z.parts != nil:
+	if z.parts != nil {
 		z.parts.run(until)
-	default:
-		z.runBooked(until)
+		return
 	}
+	for z.apart != nil && z.apart.worth(until) && z.calendar.now < z.apart.until {
+		if z.apart.run(until) == until || z.full {
+			return
+		}
+	}
+	z.events(until, math.MaxInt)
+}
+
+// atOnce is how many events of one time are taken from the calendar together.
+const atOnce = 16
+
+// events simulates events up to a time in their order. It stops earlier when it has simulated at least most events and
+// none of the time of the last is left. It returns the number of events.
+func (z *sim) events(until engine.Time, most int) int {
+	links := int32(len(z.n.Links))
+	var some [atOnce]int32
+	done := 0
+	for rounds := 0; ; rounds++ {
+		ids, now, ok := z.take(some[:], until)
+		if !ok || rounds&(askEvery/atOnce-1) == 0 && z.told() {
+			return done
+		}
+		if done == 0 {
+			z.began = now
+		}
+		if done += len(ids); done >= most {
+			until = min(until, now)
+		}
+		for _, id := range ids {
+			switch {
+			case id >= z.base:
+				z.s.End = now
+				if z.fire(id-z.base, now); z.full {
+					return done
+				}
+			case !z.on:
+				z.s.End = now
+				z.forward(id, now)
+			case id < links:
+				z.s.End = now
+				z.sent(id, now)
+			case id < 2*links:
+				z.s.End = now
+				z.land(id-links, now)
+			default:
+				z.servers[id-2*links].awaits = false
+				z.start(id-2*links, now)
+			}
+		}
+		if len(z.reaction.ended) > 0 {
+			until = min(until, now)
+		}
+	}
+}
+
+// take returns the next events of one time: some of them, in their order.
+func (z *sim) take(some []int32, until engine.Time) ([]int32, engine.Time, bool) {
+	if !z.byNumber {
+		return z.calendar.takeSome(some, until)
+	}
+	if z.taken == len(z.together) {
+		z.together, z.taken = z.calendar.takeAll(z.together, until), 0
+	}
+	ids := z.together[z.taken:min(z.taken+atOnce, len(z.together))]
+	z.taken += len(ids)
+	return ids, z.calendar.now, len(ids) > 0
 }
 
 // tooMuch fails where packets and samples take more memory than they may.
@@ -242,7 +314,7 @@ func (z *sim) deliver(r *record, now engine.Time) {
 	}
 }
 
-// drop counts a packet that is lost at a link, -1 at none.
+// drop counts a packet that is lost at a link, or at none if link is -1, and gives up its room in a buffer.
 func (z *sim) drop(r *record, link int32, why Cause, now engine.Time) {
 	z.s.Dropped++
 	z.s.DroppedBy[why]++
@@ -255,26 +327,7 @@ func (z *sim) drop(r *record, link int32, why Cause, now engine.Time) {
 	if z.watch {
 		z.gone(r, now, true)
 	}
-}
-
-// gone tells windows and tasks that a packet is no longer in flight.
-func (z *sim) gone(r *record, now engine.Time, dropped bool) {
-	if z.log != nil {
-		*z.log = append(*z.log, arrival{r.flow, r.inject, now, dropped})
-	}
-	if z.job != nil {
-		if !dropped {
-			z.received(r, now)
-		}
-	} else if z.windowOf != nil && z.windowOf[r.flow] >= 0 {
-		i := z.windowOf[r.flow]
-		m := &z.injectors[i]
-		a := z.chunks.add(&m.acks)
-		*a = record{at: now + m.ack, flow: r.flow}
-		if m.acks.length == 1 {
-			z.calendar.set(z.base+i, a.at)
-		}
-	}
+	z.release(r.hold, r.bytes, now)
 }
 
 // sample takes down the queues of all links.

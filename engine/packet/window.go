@@ -77,12 +77,12 @@ func (p *parts) run(until engine.Time) {
 		if p.tied() || p.tooLarge() { // rings have room that one loop does without
 			p.leave()
 			p.sim.parts = nil
-			p.runBooked(until)
+			p.events(until, math.MaxInt)
 			return
 		}
 		if !dense {
 			p.leave()
-			p.runBooked(min(until-p.stretch(), begin) + p.stretch())
+			p.events(min(until-p.stretch(), begin)+p.stretch(), math.MaxInt)
 			if p.failed++; p.full {
 				return
 			}

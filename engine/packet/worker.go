@@ -375,15 +375,6 @@ func (k *worker) after(l *partLink, route int32) int32 {
 	return arrived
 }
 
-// takes returns the flow of the next packet of a greedy source, and has the cache read what the one after it needs.
-func (k *worker) takes(m *injector) int32 {
-	flow := m.take()
-	if prefetches && m.sent < m.total {
-		m.prefetch(&k.paths)
-	}
-	return flow
-}
-
 // fire simulates an event of a greedy source before its link, which comes there as c.
 func (k *worker) fire(q *on, l *partLink, i, t int, c coming) {
 	id := -1 - c.route
@@ -393,7 +384,7 @@ func (k *worker) fire(q *on, l *partLink, i, t int, c coming) {
 	if m.sent == m.total {
 		return
 	}
-	flow := k.takes(m)
+	flow := m.take(&k.paths)
 	now := k.times[t]
 	k.stats.End = max(k.stats.End, now)
 	k.stats.inject(k.sim, now)

@@ -172,3 +172,54 @@ func TestAssignment(t *testing.T) {
 		}
 	})
 }
+
+// TestExchanges: searches that end by themselves end where no exchange helps, and those within a budget go on from
+// where the last one ended.
+func TestExchanges(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 7).Draw(t, "n")
+		weight := rapid.SliceOfN(rapid.IntRange(0, 20), n*n, n*n).Draw(t, "weight")
+		at := make([]int, n)
+		for i := range at {
+			at[i] = i
+		}
+		sum := func() (sum int) {
+			for i, w := range at {
+				sum += weight[i*n+w]
+			}
+			return sum
+		}
+		x, last := Exchanges{N: n}, [2]int{0, 0}
+		try := func(a, b int) bool {
+			want := [2]int{last[0], last[1] + 1}
+			if want[1] == n {
+				want = [2]int{last[0] + 1, last[0] + 2}
+			}
+			if want[0] >= n-1 {
+				want = [2]int{0, 1}
+			}
+			if last = [2]int{a, b}; last != want {
+				t.Fatalf("pair %v, want %v", last, want)
+			}
+			before := sum()
+			at[a], at[b] = at[b], at[a]
+			if sum() < before {
+				return true
+			}
+			at[a], at[b] = at[b], at[a]
+			return false
+		}
+		x.Run(rapid.IntRange(0, 9).Draw(t, "budget"), try)
+		x.Run(math.MaxInt, try)
+		least := sum()
+		for a := range n {
+			for b := range a {
+				at[a], at[b] = at[b], at[a]
+				if s := sum(); s < least {
+					t.Fatalf("exchanging %d and %d would lower %d to %d", a, b, least, s)
+				}
+				at[a], at[b] = at[b], at[a]
+			}
+		}
+	})
+}

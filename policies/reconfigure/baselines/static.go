@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"sim/fabric/scaleup"
-	"sim/policies/reconfigure/fluid"
+	"sim/policies/graph"
 	"sim/policies/reconfigure/halt"
 	"sim/policies/reconfigure/pack"
 	"sim/policies/reconfigure/plan"
@@ -48,7 +48,7 @@ type network struct {
 
 // static returns the candidates of topologies of which any may be kept. Those that have a plan come first. Fluid optima
 // are not computed where the chunks' hops alone show that another candidate is as good. Errors: ErrOptions,
-// pack.ErrUnreachable, and those of fluid.Optimum.
+// pack.ErrUnreachable, and those of graph.LeastCongestion.
 func static(p *plan.Problem, o Options, networks ...network) (_ []plan.Candidate, err error) {
 	defer halt.Caught(&err)
 	schedule, err := choice("schedule", o.Schedule, Strongest, Fluid, Paths, Simulated, Packed)
@@ -156,12 +156,26 @@ func atLeast(p *plan.Problem, s *pack.Paths) (hops int, slots float64) {
 	return hops, max(float64(hops), sum/max(1, links))
 }
 
+// optimum is the candidate whose chunks are split over any paths and share links as fluid. A load is a number of chunks
+// that cross one link, so it is a number of slots if nothing waits for anything else.
 func optimum(p *plan.Problem, t scaleup.Topology, hops int, o Options) (plan.Candidate, error) {
 	demand := make([]float64, len(p.Chunks))
 	for i, c := range p.Chunks {
 		demand[i] = float64(c)
 	}
-	r, err := fluid.Optimum(t, p.GPUs, demand, fluid.Options{Stop: o.Stop})
+	var arcs []graph.Arc
+	var links []float64 // of an arc
+	for _, e := range t.Sorted() {
+		a := graph.Arc{From: e.From, To: e.To}
+		switch {
+		case e.From == e.To:
+		case len(arcs) > 0 && a == arcs[len(arcs)-1]:
+			links[len(links)-1]++
+		default:
+			arcs, links = append(arcs, a), append(links, 1)
+		}
+	}
+	r, err := graph.LeastCongestion(graph.NewDigraph(p.GPUs, arcs), links, demand, graph.CongestionOptions{Check: o.Stop.Check})
 	if err != nil {
 		return plan.Candidate{}, err
 	}

@@ -74,8 +74,7 @@ func (s Sequence) cycle(n int) []int32 {
 // relabel returns the GPU at every place, and the sum of demand x hops. cycle, if not nil, lists the places along the
 // only links there are, a ring; then it is the largest load that is lowered.
 func relabel(n int, need, hops, cycle []int32, kicks int, seed uint64, stop halt.When) (at []int32, sum int64) {
-	q := newQuadratic(n, need, hops, cycle)
-	q.stop = stop
+	q := newQuadratic(n, need, hops, cycle, stop)
 	q.descend()
 	least := q.score()
 	random := rand.New(rand.NewPCG(seed, relabelling))

@@ -227,7 +227,7 @@ func TestRelabelledRing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := newQuadratic(16, p.Chunks, hops, s.cycle(16)).score(); got != 16*before.Total {
+		if got := newQuadratic(16, p.Chunks, hops, s.cycle(16), nil).score(); got != 16*before.Total {
 			t.Errorf("shift %d: score %d, want 16 x %d", shift, got, before.Total)
 		}
 		r, err := Relabel(p, s, false)

@@ -3,6 +3,7 @@ package rounds
 import (
 	"slices"
 
+	"sim/policies/graph"
 	"sim/policies/reconfigure/halt"
 )
 
@@ -22,8 +23,7 @@ type relabeller struct {
 	level []int32
 	value []int64
 	label []int32
-	// next is the pair at which the search goes on.
-	next [2]int
+	pairs graph.Exchanges // goes on from scheme to scheme
 
 	g       *groups
 	count   []int32 // of flows, by group and level
@@ -34,7 +34,7 @@ type relabeller struct {
 }
 
 func newRelabeller(n int, chunks []int32) *relabeller {
-	r := &relabeller{n: n, chunks: chunks, label: identity(n), next: [2]int{0, 1}}
+	r := &relabeller{n: n, chunks: chunks, label: identity(n), pairs: graph.Exchanges{N: n}}
 	values := slices.Clone(chunks)
 	slices.Sort(values)
 	values = slices.Compact(values)
@@ -62,24 +62,16 @@ func (r *relabeller) improve(g *groups, swaps int) []int32 {
 	}
 	r.load(g)
 	cost := r.cost()
-	pairs := r.n * (r.n - 1) / 2
-	for since := 0; since < pairs && swaps > 0; since++ {
+	r.pairs.Run(swaps, func(a, b int) bool {
 		r.stop.Check()
-		a, b := r.next[0], r.next[1]
-		if r.next[1]++; r.next[1] == r.n {
-			if r.next[0]++; r.next[0] == r.n-1 {
-				r.next[0] = 0
-			}
-			r.next[1] = r.next[0] + 1
-		}
-		swaps--
 		r.swap(a, b)
 		if c := r.cost(); c < cost {
-			cost, since = c, -1
-			continue
+			cost = c
+			return true
 		}
 		r.swap(a, b)
-	}
+		return false
+	})
 	if g.slots(r.n, r.chunks, r.label) > plain {
 		copy(r.label, none)
 	}

@@ -1,4 +1,4 @@
-package fluid
+package graph
 
 import (
 	"cmp"
@@ -85,7 +85,7 @@ func graphs(n int, kind string, d []float64) scaleup.Topology {
 	return t
 }
 
-func BenchmarkOptimum(b *testing.B) {
+func BenchmarkLeastCongestion(b *testing.B) {
 	for _, n := range []int{64, 256} {
 		for _, graph := range []string{"kautz", "circulant", "rings", "greedy"} {
 			for _, demand := range []string{"uniform", "random", "zipf"} {
@@ -93,7 +93,7 @@ func BenchmarkOptimum(b *testing.B) {
 					d := demands(n, demand)
 					t := graphs(n, graph, d)
 					for b.Loop() {
-						r, err := Optimum(t, n, d, Options{})
+						r, err := optimum(t, n, d, CongestionOptions{})
 						if err != nil {
 							b.Fatal(err)
 						}

@@ -1,15 +1,15 @@
-package fluid
+package graph
 
 import "math"
 
-// promising is how much worse than the best a connection may be, of the path's price, to join a bush.
+// promising is how much worse than the best an arc may be, of the path's price, to join a bush.
 const promising = 1e-3
 
-// label sets low, cheap and high in the order of the bush of source i; high is over all its connections.
+// label sets low, cheap and high in the order of the bush of source i; high is over all its arcs.
 func (b *bushes) label(i int) {
-	in, m := b.in, len(b.in.to)
+	n, m := b.Nodes(), len(b.To)
 	member := b.member[i*m : (i+1)*m]
-	order := b.order[i*in.n : i*in.n+b.reach[i]]
+	order := b.order[i*n : i*n+b.reach[i]]
 	b.low[order[0]], b.high[order[0]] = 0, 0
 	for _, v := range order[1:] {
 		low, high, cheap := math.Inf(1), 0.0, int32(-1)
@@ -17,7 +17,7 @@ func (b *bushes) label(i int) {
 			if !member[e] {
 				continue
 			}
-			u, p := in.from[e], b.price[e]
+			u, p := b.From[e], b.price[e]
 			if x := b.low[u] + p; x < low {
 				low, cheap = x, e
 			}
@@ -27,12 +27,12 @@ func (b *bushes) label(i int) {
 	}
 }
 
-// prune drops from the bush of source i what carries nothing and is not the cheapest path, and adds connections that
+// prune drops from the bush of source i what carries nothing and is not the cheapest path, and adds arcs that
 // end farther away than they start by the dearest paths, by more than their price: so none can close a cycle.
 func (b *bushes) prune(i int) {
-	in, m := b.in, len(b.in.to)
+	n, m := b.Nodes(), len(b.To)
 	member, flow := b.member[i*m:(i+1)*m], b.flow[i*m:(i+1)*m]
-	order := b.order[i*in.n : i*in.n+b.reach[i]]
+	order := b.order[i*n : i*n+b.reach[i]]
 	b.label(i)
 	for _, v := range order[1:] {
 		for _, e := range b.enter[b.first[v]:b.first[v+1]] {
@@ -43,8 +43,8 @@ func (b *bushes) prune(i int) {
 	}
 	b.label(i)
 	for _, u := range order {
-		for e := in.start[u]; e < in.start[u+1]; e++ {
-			v, p := in.to[e], b.price[e]
+		for e := b.Start[u]; e < b.Start[u+1]; e++ {
+			v, p := b.To[e], b.price[e]
 			if v != order[0] && b.high[u]+p < b.high[v] && b.low[u]+p < b.low[v]*(1+promising) {
 				member[e] = true
 			}
@@ -53,11 +53,11 @@ func (b *bushes) prune(i int) {
 	sortBy(order, b.high)
 }
 
-// shift equalises paths in the bush of source i, from the last GPU to the first, once each.
+// shift equalises paths in the bush of source i, from the last node to the first, once each.
 func (b *bushes) shift(i int) {
-	in, m := b.in, len(b.in.to)
+	n, m := b.Nodes(), len(b.To)
 	member, flow := b.member[i*m:(i+1)*m], b.flow[i*m:(i+1)*m]
-	order := b.order[i*in.n : i*in.n+b.reach[i]]
+	order := b.order[i*n : i*n+b.reach[i]]
 	b.low[order[0]], b.high[order[0]] = 0, 0
 	for k, v := range order {
 		b.rank[v] = int32(k)
@@ -69,7 +69,7 @@ func (b *bushes) shift(i int) {
 			if !member[e] {
 				continue
 			}
-			u, p := in.from[e], b.price[e]
+			u, p := b.From[e], b.price[e]
 			if x := b.low[u] + p; x < low {
 				low, cheap = x, e
 			}
@@ -89,14 +89,13 @@ func (b *bushes) shift(i int) {
 
 // equalise takes a Newton step towards equal prices of the cheapest and the dearest path to v, from where they part.
 func (b *bushes) equalise(v int32, flow []float64) {
-	in := b.in
 	x, y := b.cheap[v], b.dear[v]
-	p, q := in.from[x], in.from[y]
+	p, q := b.From[x], b.From[y]
 	more, slope, most := b.price[y]-b.price[x], b.slope[y]+b.slope[x], flow[y]
 	for p != q {
 		if b.rank[p] > b.rank[q] {
 			x = b.cheap[p]
-			p = in.from[x]
+			p = b.From[x]
 			more -= b.price[x]
 			slope += b.slope[x]
 			continue
@@ -104,7 +103,7 @@ func (b *bushes) equalise(v int32, flow []float64) {
 		if y = b.dear[q]; y < 0 {
 			return
 		}
-		q = in.from[y]
+		q = b.From[y]
 		more += b.price[y]
 		slope += b.slope[y]
 		most = min(most, flow[y])
@@ -113,13 +112,13 @@ func (b *bushes) equalise(v int32, flow []float64) {
 		return
 	}
 	part := min(more/slope, most)
-	for u := v; u != p; u = in.from[b.cheap[u]] {
+	for u := v; u != p; u = b.From[b.cheap[u]] {
 		e := b.cheap[u]
 		flow[e] += part
 		b.load[e] += part
 		b.quote(e)
 	}
-	for u := v; u != p; u = in.from[b.dear[u]] {
+	for u := v; u != p; u = b.From[b.dear[u]] {
 		e := b.dear[u]
 		flow[e] -= part
 		b.load[e] -= part

@@ -1,4 +1,4 @@
-package fluid
+package graph
 
 import (
 	"math"
@@ -52,7 +52,7 @@ func TestCirculants(t *testing.T) {
 				if a == b {
 					want = float64(n*(n-1)) / 4 // a ring of double links
 				}
-				r := bracket(t, scaleup.Circulant(n, a, b), n, d, Options{})
+				r := bracket(t, scaleup.Circulant(n, a, b), n, d, CongestionOptions{})
 				if r.Load < want*(1-1e-12) || r.Bound > want*(1+1e-12) {
 					t.Fatalf("n = %d, offsets %d and %d: %+v, want %v", n, a, b, *r, want)
 				}

@@ -1,4 +1,4 @@
-package fluid
+package graph
 
 import (
 	"context"
@@ -69,7 +69,7 @@ func TestAgainstSolver(t *testing.T) {
 			t.Fatalf("%+v, %v", s, err)
 		}
 		for _, gap := range []float64{1e-3, 1e-2} {
-			got := bracket(t, g, n, d, Options{Gap: gap})
+			got := bracket(t, g, n, d, CongestionOptions{Gap: gap})
 			if got.Bound > s.Value*(1+1e-7) || got.Load < s.Value*(1-1e-7) {
 				t.Fatalf("%+v, the solver %v, on %v of %v", *got, s.Value, g, d)
 			}

@@ -1,4 +1,4 @@
-package fluid
+package graph
 
 import "math"
 
@@ -12,7 +12,7 @@ const (
 	steepest = 2e4
 	flattest = 3
 	patience = 0.25
-	// bottom is the least price, of the mean: without one a link that has been empty would have to be overloaded for
+	// bottom is the least price, of the mean: without one an arc that has been empty would have to be overloaded for
 	// long to be dear again.
 	bottom = 1e-4
 	// Once the bracket is as narrow as asked, up to half as many sweeps again narrow it to ample of that: results are
@@ -24,8 +24,8 @@ const (
 )
 
 // solve sweeps over the sources until the bracket is as narrow as asked and a little beyond, or the budget is spent.
-func (b *bushes) solve(o Options) *Result {
-	b.best = Result{Load: math.Inf(1)}
+func (b *bushes) solve(o CongestionOptions) *Congestion {
+	b.best = Congestion{Load: math.Inf(1)}
 	b.steep = gentle
 	before, last := math.Inf(1), o.Iterations
 	for {
@@ -47,7 +47,7 @@ func (b *bushes) solve(o Options) *Result {
 		b.best.Iterations++
 		b.reprice(mean, bound)
 		for i := range b.source {
-			o.Stop.Check()
+			b.check()
 			b.prune(i)
 			b.shift(i)
 		}
@@ -56,9 +56,9 @@ func (b *bushes) solve(o Options) *Result {
 }
 
 // measure recomputes loads from flows, keeps the best mix of them with those kept before, and raises the bound. It
-// returns the mean load of links, weighed by price, and the bound that the prices prove, which meet in the optimum.
+// returns the mean load of arcs, weighed by price, and the bound that the prices prove, which meet in the optimum.
 func (b *bushes) measure() (mean, bound float64) {
-	in, n, m := b.in, b.in.n, len(b.in.to)
+	n, m := b.Nodes(), len(b.To)
 	clear(b.load)
 	for i := range b.source {
 		b.conserve(i)
@@ -73,7 +73,7 @@ func (b *bushes) measure() (mean, bound float64) {
 	}
 	total := 0.0
 	for e, p := range b.price {
-		total += in.capacity[e] * p
+		total += b.capacity[e] * p
 		mean += b.load[e] * p
 	}
 	mean /= total
@@ -125,20 +125,20 @@ func (b *bushes) mix() float64 {
 	return share
 }
 
-// peak is the largest load of a link under the mix of a share.
+// peak is the largest load of an arc under the mix of a share.
 func (b *bushes) peak(share float64) float64 {
 	worst := 0.0
-	for e, c := range b.in.capacity {
+	for e, c := range b.capacity {
 		worst = max(worst, (b.keptLoad[e]+share*(b.load[e]-b.keptLoad[e]))/c)
 	}
 	return worst
 }
 
-// reprice makes prices lengths, of mean 1 a link, and sets steep and the level for the sweep.
+// reprice makes prices lengths, of mean 1 per unit of capacity, and sets steep and the level for the sweep.
 func (b *bushes) reprice(mean, bound float64) {
 	worst, total := b.peak(1), 0.0
 	for e, p := range b.price {
-		total += b.in.capacity[e] * p
+		total += b.capacity[e] * p
 	}
 	if b.best.Iterations > 2 && mean-bound > patience*(worst-mean) {
 		b.steep = max(b.steep/hastened, flattest)
@@ -147,14 +147,14 @@ func (b *bushes) reprice(mean, bound float64) {
 	}
 	b.level = mean
 	for e := range b.price {
-		b.length[e] = max(b.price[e]*b.links/total, bottom)
+		b.length[e] = max(b.price[e]*b.capacities/total, bottom)
 		b.quote(int32(e))
 	}
 }
 
-// quote sets the price of a connection at its load, and how fast it rises.
+// quote sets the price of an arc at its load, and how fast it rises.
 func (b *bushes) quote(e int32) {
-	steep := b.steep / (b.level * b.in.capacity[e])
+	steep := b.steep / (b.level * b.capacity[e])
 	power := b.load[e]*steep - b.steep
 	p := max(b.length[e]*math.Exp(max(-30, min(power, 30))), bottom)
 	b.price[e], b.slope[e] = p, p*steep

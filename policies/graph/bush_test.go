@@ -1,4 +1,4 @@
-package fluid
+package graph
 
 import (
 	"fmt"
@@ -20,22 +20,27 @@ func planted(t scaleup.Topology, n int, demand []float64) (b *bushes, total floa
 	if total == 0 {
 		return nil, 0
 	}
-	return newBushes(newGraph(t, n), demand, total), total
+	g, links := network(t, n)
+	b, err := newBushes(g, links, demand, total)
+	if err != nil {
+		panic(err)
+	}
+	return b, total
 }
 
 // checkFlows finds flows by source that are negative or miss the demand, and returns the largest load of a link.
 func checkFlows(b *bushes, flow []float64) (float64, error) {
-	in, n, m := b.in, b.in.n, len(b.in.to)
+	n, m := b.Nodes(), len(b.To)
 	load := make([]float64, m)
 	for i, s := range b.source {
 		stay, through := make([]float64, n), make([]float64, n)
 		for e, x := range flow[i*m : (i+1)*m] {
 			if !(x >= 0) {
-				return 0, fmt.Errorf("%v from %d over %d->%d", x, s, in.from[e], in.to[e])
+				return 0, fmt.Errorf("%v from %d over %d->%d", x, s, b.From[e], b.To[e])
 			}
-			stay[in.from[e]] -= x
-			stay[in.to[e]] += x
-			through[in.to[e]] += x
+			stay[b.From[e]] -= x
+			stay[b.To[e]] += x
+			through[b.To[e]] += x
 			load[e] += x
 		}
 		want := make([]float64, n)
@@ -51,14 +56,14 @@ func checkFlows(b *bushes, flow []float64) (float64, error) {
 	}
 	worst := 0.0
 	for e, x := range load {
-		worst = max(worst, x/in.capacity[e])
+		worst = max(worst, x/b.capacity[e])
 	}
 	return worst, nil
 }
 
 // checkBushes finds members of bushes that lead against the order, flows beside them and GPUs that no member enters.
 func checkBushes(b *bushes) error {
-	in, n, m := b.in, b.in.n, len(b.in.to)
+	n, m := b.Nodes(), len(b.To)
 	for i, s := range b.source {
 		order := b.order[i*n : i*n+b.reach[i]]
 		rank := make([]int, n)
@@ -70,7 +75,7 @@ func checkBushes(b *bushes) error {
 		}
 		entered := make([]int, n)
 		for e := range m {
-			u, v := in.from[e], in.to[e]
+			u, v := b.From[e], b.To[e]
 			if b.member[i*m+e] {
 				if entered[v]++; rank[u] < 0 || rank[u] >= rank[v] {
 					return fmt.Errorf("from %d: %d->%d leads from place %d to %d", s, u, v, rank[u], rank[v])
@@ -98,7 +103,7 @@ func TestSweeps(t *testing.T) {
 			return
 		}
 		gap := rapid.SampledFrom([]float64{1e-2, 1e-3, 1e-4}).Draw(t, "gap")
-		r := b.solve(Options{Gap: gap, Iterations: 2 * rapid.IntRange(1, 200).Draw(t, "sweeps")})
+		r := b.solve(CongestionOptions{Gap: gap, Iterations: 2 * rapid.IntRange(1, 200).Draw(t, "sweeps")})
 		if err := checkBushes(b); err != nil {
 			t.Fatal(err)
 		}
@@ -112,7 +117,7 @@ func TestSweeps(t *testing.T) {
 		if !(math.Abs(worst-r.Load) <= 1e-12*worst) {
 			t.Fatalf("the routing loads %v, claimed %v", worst, r.Load)
 		}
-		if bound := proved(b.in, b.proof, demand) / total; !(math.Abs(bound-r.Bound) <= 1e-12*bound) {
+		if bound := proved(b.Digraph, b.capacity, b.proof, demand) / total; !(math.Abs(bound-r.Bound) <= 1e-12*bound) {
 			t.Fatalf("the prices prove %v, claimed %v", bound, r.Bound)
 		}
 		if r.Certified != (r.Load-r.Bound <= gap*r.Bound) {
@@ -127,7 +132,7 @@ func TestSweepsSuffice(t *testing.T) {
 		for _, graph := range []string{"kautz", "circulant", "rings", "greedy"} {
 			for _, demand := range []string{"uniform", "random", "zipf"} {
 				d := demands(n, demand)
-				if r := bracket(t, graphs(n, graph, d), n, d, Options{}); r.Iterations > 120 {
+				if r := bracket(t, graphs(n, graph, d), n, d, CongestionOptions{}); r.Iterations > 120 {
 					t.Errorf("n = %d, %s, %s: %d sweeps", n, graph, demand, r.Iterations)
 				}
 			}
@@ -142,7 +147,7 @@ func TestEqualise(t *testing.T) {
 	if want := []float64{1, 0, 0}; fmt.Sprint(b.flow) != fmt.Sprint(want) { // ways of fewest hops first
 		t.Fatalf("%v first, want %v", b.flow, want)
 	}
-	r := b.solve(Options{Gap: 1e-4, Iterations: 400})
+	r := b.solve(CongestionOptions{Gap: 1e-4, Iterations: 400})
 	if !r.Certified || r.Load < 0.5 || r.Bound > 0.5 {
 		t.Fatalf("%+v, want 0.5", *r)
 	}

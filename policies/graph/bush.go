@@ -1,0 +1,181 @@
+package graph
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"sim/internal/csr"
+)
+
+// bushes is a routing of all demand that is kept up as such and improved source by source: Algorithm B of traffic
+// assignment (Dial, Transportation Research B 40, 2006). All demand of a source is one flow on its bush, a subgraph
+// without cycles; at every node that two paths of the bush reach, flow is shifted from the dearest path in use to the
+// cheapest until both cost the same. Paths are never listed, so that many of one length cost nothing.
+//
+// The price of an arc is length x exp(steep x (load / level - 1)) with the length fixed during a sweep over the
+// sources. The price after it is the next length: the exponential method of multipliers (Tseng and Bertsekas,
+// Mathematical Programming 60, 1993) for "load at most level", with a sweep in place of the exact minimum. So arcs
+// need not differ in load for their prices to, and steep need not grow with 1/gap.
+type bushes struct {
+	*Digraph
+	capacity []float64 // by arc
+	source   []int32   // the nodes that send
+	// By source and node.
+	demand []float64
+	order  []int32 // the reach[i] nodes that are reached, each after all before it in the bush
+	near   []int32 // the same by distance at the prices last looked at
+	reach  []int   // by source
+	// By source and arc.
+	flow, kept []float64
+	member     []bool // in the bush
+	// By arc.
+	length, price, slope, load, keptLoad, proof []float64
+	steep, level                                float64
+	capacities                                  float64 // sum of capacity
+	best                                        Congestion
+	check                                       func()
+
+	// Arcs into v are enter[first[v]]..enter[first[v+1]].
+	first, enter []int32
+	// Scratch, by node.
+	low, high []float64 // price of the cheapest and of the dearest path
+	cheap     []int32   // last arcs of these, -1 for none
+	dear      []int32
+	rank      []int32 // in order
+	through   []float64
+}
+
+// newBushes routes everything on paths of fewest hops, evenly wherever they meet. demand sums to total. It fails if no
+// path joins two nodes with demand.
+func newBushes(g *Digraph, capacity, demand []float64, total float64) (*bushes, error) {
+	n, m := g.Nodes(), len(g.To)
+	b := &bushes{Digraph: g, capacity: capacity, check: func() {}}
+	for s := range n {
+		if row := demand[s*n : (s+1)*n]; slices.Max(row) > 0 {
+			b.source = append(b.source, int32(s))
+			for _, d := range row {
+				b.demand = append(b.demand, d/total)
+			}
+		}
+	}
+	sources := len(b.source)
+	b.reach, b.member = make([]int, sources), make([]bool, sources*m)
+	for _, p := range []*[]float64{&b.length, &b.price, &b.slope, &b.load, &b.keptLoad, &b.proof} {
+		*p = make([]float64, m)
+	}
+	for _, p := range []*[]float64{&b.low, &b.high, &b.through} {
+		*p = make([]float64, n)
+	}
+	for _, p := range []*[]int32{&b.cheap, &b.dear, &b.rank} {
+		*p = make([]int32, n)
+	}
+	b.order, b.near = make([]int32, sources*n), make([]int32, sources*n)
+	b.flow, b.kept = make([]float64, sources*m), make([]float64, sources*m)
+	b.first, b.enter = csr.Index(g.To, n)
+	for e, c := range capacity {
+		b.length[e], b.price[e] = 1, 1
+		b.capacities += c
+	}
+	t := NewTree(g)
+	for i, s := range b.source {
+		t.Breadth(s)
+		for v, d := range b.demand[i*n : (i+1)*n] {
+			if d > 0 && t.Dist[v] < 0 {
+				return nil, fmt.Errorf("graph: no path from node %d to node %d", s, v)
+			}
+		}
+		b.plant(i, t)
+	}
+	return b, nil
+}
+
+// plant makes the first bush of source i: all arcs that lead away from it. t are the paths of fewest arcs.
+func (b *bushes) plant(i int, t *Tree) {
+	n, m := b.Nodes(), len(b.To)
+	b.reach[i] = len(t.Order)
+	copy(b.order[i*n:], t.Order)
+	copy(b.near[i*n:], t.Order)
+	for e, v := range b.To {
+		if d := t.Dist[b.From[e]]; d >= 0 && d < t.Dist[v] {
+			b.member[i*m+e] = true
+			b.flow[i*m+e] = 1 // a share, until made a flow by conserve
+		}
+	}
+	b.conserve(i)
+}
+
+// conserve makes the flows of source i meet its demand, without what rounding has lost of them: by the shares in which
+// they enter each node, from the last to the first.
+func (b *bushes) conserve(i int) {
+	n, m := b.Nodes(), len(b.To)
+	order, flow := b.order[i*n:i*n+b.reach[i]], b.flow[i*m:(i+1)*m]
+	through := b.through
+	copy(through, b.demand[i*n:(i+1)*n])
+	for k := len(order) - 1; k > 0; k-- {
+		v := order[k]
+		enter := b.enter[b.first[v]:b.first[v+1]]
+		sum := 0.0
+		for _, e := range enter {
+			sum += flow[e]
+		}
+		if sum == 0 {
+			if through[v] > 0 { // too little to have been a number before
+				for _, e := range enter {
+					if b.member[i*m+int(e)] {
+						flow[e] = through[v]
+						through[b.From[e]] += through[v]
+						break
+					}
+				}
+			}
+			continue
+		}
+		x := through[v] / sum
+		for _, e := range enter {
+			if flow[e] > 0 {
+				flow[e] *= x
+				through[b.From[e]] += flow[e]
+			}
+		}
+	}
+}
+
+// distances sets low to the price of the cheapest path to every node that source i reaches. It corrects labels in the
+// order of the distances found the last time, which few changes of prices upset by much.
+func (b *bushes) distances(i int) {
+	n, low := b.Nodes(), b.low
+	near := b.near[i*n : i*n+b.reach[i]]
+	for _, v := range near {
+		low[v] = math.Inf(1)
+	}
+	low[b.source[i]] = 0
+	for again := true; again; {
+		again = false
+		for _, u := range near {
+			d := low[u]
+			for e := b.Start[u]; e < b.Start[u+1]; e++ {
+				if x := d + b.price[e]; x < low[b.To[e]] {
+					low[b.To[e]] = x
+					again = true
+				}
+			}
+		}
+		if again {
+			sortBy(near, low)
+		}
+	}
+}
+
+// sortBy sorts nodes that are nearly sorted by rising key.
+func sortBy(list []int32, key []float64) {
+	for i := 1; i < len(list); i++ {
+		v := list[i]
+		x := key[v]
+		j := i
+		for ; j > 0 && key[list[j-1]] > x; j-- {
+			list[j] = list[j-1]
+		}
+		list[j] = v
+	}
+}
