@@ -12,9 +12,9 @@ import (
 	"strconv"
 	"strings"
 
+	"sim/fabric/links"
 	"sim/fabric/torus"
 	"sim/scenarios/assembly"
-	"sim/scenarios/assembly/links"
 	"sim/scenarios/assembly/paths"
 	"sim/scenarios/schema"
 	"sim/workloads/collective"

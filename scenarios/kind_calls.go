@@ -63,15 +63,15 @@ func (s *Scenario) calls() bool {
 
 // stepCalls reports whether s is a training step with collective calls in its graph.
 func (s *Scenario) stepCalls() bool {
-	return s.trains() && s.Workload.Collectives == "graph" || s.Workload.Kind == paths.Recommendation || s.traces() && !s.staged()
+	return s.trains() && s.Workload.Collectives == "graph" || s.Workload.work() != nil || s.traces() && !s.staged()
 }
 
 // expansion returns how the calls of a training step become transfers: by the default algorithm
-// in each dimension for which the best is searched. The ranks of a recommendation model are in
+// in each dimension for which the best is searched. The ranks of other work are in
 // one group, which has no stages whose copies could reduce first.
 func (s *Scenario) expansion() calls.Expansion {
 	by, _ := calls.Algorithms(s.Policy.Calls.Collective).Settled()
-	if s.Workload.Kind == paths.Recommendation {
+	if s.Workload.work() != nil {
 		by = by.With(training.Sync, by.Of(training.Sync))
 	}
 	return calls.Expansion{Algorithms: by, Options: s.Policy.Calls.Options}

@@ -1,7 +1,6 @@
 package scenarios
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"math"
@@ -22,7 +21,7 @@ var podTrafficNames = []string{paths.AllToAll, paths.MatrixTraffic, paths.Permut
 
 // podTraffic reports whether s is work of all GPUs of pods, where its fabric is that, and not of replicas of a model.
 func (s *Scenario) podTraffic() bool {
-	return s.Workload.Kind == paths.Recommendation || slices.Contains(podTrafficNames, s.Workload.Kind) || s.calls() || s.traces() && !s.staged() ||
+	return s.Workload.work() != nil || slices.Contains(podTrafficNames, s.Workload.Kind) || s.calls() || s.traces() && !s.staged() ||
 		slices.ContainsFunc(collective.Patterns, func(r collective.Row) bool { return r.Name == s.Workload.Kind })
 }
 
@@ -132,9 +131,9 @@ func checkPodTraffic(c *checker) {
 	if s.calls() {
 		size = units.Bytes(s.call().Bytes)
 	}
-	recommends := s.Workload.Kind == paths.Recommendation
-	each := s.Workload.Kind != paths.AllToAll && !s.calls() && !recommends // GPU has transfers of its own
-	transfers := gpus * gpus                                               // at most
+	works := s.Workload.work() != nil
+	each := s.Workload.Kind != paths.AllToAll && !s.calls() && !works // GPU has transfers of its own
+	transfers := gpus * gpus                                          // at most
 	if !each && (s.calls() || len(s.Tiers) == 0) {
 		transfers = float64(f.Pods) * float64(f.Pods-1)
 	}
@@ -148,8 +147,8 @@ func checkPodTraffic(c *checker) {
 		c.refuse(pods, "is missing; write pods = N: how many pods there are")
 	case f.Pods < 2:
 		c.clash(pods, "no traffic crosses pods: there is one; choose at least 2")
-	case recommends:
-		c.checkPodRecommendation()
+	case works:
+		c.checkPodWork()
 	case transfers > assembly.MaxPodTasks:
 		c.clash(pods+" "+perPod, "%.0f GPUs in %d pods make up to %.3g transfers, which %s; choose fewer", gpus, f.Pods, transfers, assembly.PodTaskCost(transfers))
 	case matrix && c.OK("workload") && rows != gpus:
@@ -164,41 +163,6 @@ func checkPodTraffic(c *checker) {
 		if c.OK("workload", "fabric") {
 			c.checkPodFlows()
 		}
-	}
-}
-
-// checkPodRecommendation holds a step of a recommendation model against the pods, whose ports must join all that have some
-// of its GPUs.
-func (c *checker) checkPodRecommendation() {
-	s, f, w := c.s, &c.s.Fabric, &c.s.Workload.Recommendation
-	const gpus = "workload.gpus"
-	if !c.OK("workload", "fabric", "engine", "policy") {
-		return
-	}
-	if paths.CheckRecommendation(c.Reader, w); len(c.Diagnostics) > 0 || c.cell {
-		return
-	}
-	others := (w.GPUs - 1) / f.GPUsPerPod // pods
-	slowest := min(f.PortBandwidth, f.NICBandwidth)
-	bytes, transfers := paths.RecommendationBytes(w)
-	switch long := 8 * bytes / float64(slowest); {
-	case w.GPUs > f.Pods*f.GPUsPerPod:
-		c.clash(gpus+" fabric.pods fabric.gpus_per_pod", "%d GPUs do not fit %d pods of %d; choose more pods, or fewer GPUs", w.GPUs, f.Pods, f.GPUsPerPod)
-	case others == 0:
-		c.clash(gpus+" fabric.gpus_per_pod", "no traffic crosses pods: all %d GPUs are in one of %d; choose smaller pods, or more GPUs", w.GPUs, f.GPUsPerPod)
-	case f.PortsPerPod < others:
-		c.clash("fabric.ports_per_pod fabric.pods "+gpus, "U_p = %d is too small to connect: each pod exchanges embeddings with %d others; give at least %d ports", f.PortsPerPod, others, others)
-	case long > maxIteration:
-		c.Clash([]string{"workload.samples", "workload.tables", "workload.dense_parameters", "fabric.port_bandwidth", "fabric.nic_bandwidth"}, fmt.Sprintf("the step may take %.3g s, which is absurd", long), fmt.Sprintf("stay within %d s", maxIteration))
-	case s.Engine.Level == "packet":
-		c.checkPodPackets(slowest, 3*(bytes/float64(max(1, s.Workload.Packet))+transfers))
-	}
-	if len(c.Diagnostics) > 0 {
-		return
-	}
-	if keys, err := s.pods().GPUCalls(w.GPUs).CheckRecommendation(context.Background(), w, assembly.MaxPodTasks); err != nil {
-		what, want := assembly.Wanted(err)
-		c.Clash(keys, what, want)
 	}
 }
 

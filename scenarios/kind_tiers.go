@@ -8,12 +8,12 @@ import (
 	"slices"
 	"strings"
 
+	"sim/fabric/links"
 	"sim/policies/collective"
 	"sim/policies/reconfigure"
 	"sim/scenarios/assembly"
 	"sim/scenarios/assembly/composition"
 	"sim/scenarios/assembly/inner"
-	"sim/scenarios/assembly/links"
 	"sim/scenarios/assembly/paths"
 	"sim/scenarios/schema"
 	"sim/workloads/training"

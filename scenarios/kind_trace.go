@@ -41,7 +41,7 @@ type traceFiles struct {
 // for all, which on pods is a training step of stages.
 func traceKinds() []*kind {
 	one := &kind{
-		section: "workload", name: paths.Trace,
+		section: "workload", name: paths.Trace, ranks: true,
 		doc: "What another tool has written: computing, messages and collective calls of each rank (docs/traces.md).",
 		parts: func(s *Scenario) []schema.Part {
 			w := &s.Workload
@@ -313,7 +313,7 @@ func checkPodTrace(c *checker) {
 // packets.
 func checkPodTransfers(c *checker, j *trace.Job) {
 	s, f := c.s, &c.s.Fabric
-	built, err := j.Build(s.pods().Traced().Builder(context.Background(), nil, assembly.MaxPodTasks))
+	built, err := j.Build(s.pods().Traced(context.Background()))
 	var large trace.TooLarge
 	if errors.As(err, &large) {
 		c.clash("workload.collectives workload.files", "the trace makes %d transfers and computes or more, which %s; choose collectives = \"neighbours\", or a smaller trace", large.Tasks, assembly.PodTaskCost(float64(large.Tasks)))

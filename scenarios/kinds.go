@@ -6,7 +6,6 @@ import (
 	"strings"
 	"sync"
 
-	"sim/scenarios/assembly/paths"
 	"sim/scenarios/schema"
 )
 
@@ -20,6 +19,7 @@ type kind struct {
 	calls   bool                   // it is a collective call, which an algorithm expands
 	needs   string                 // of a workload: what hardware must have for it that not all has
 	trains  bool                   // it is a training step, with a model and its parallelism
+	ranks   bool                   // it is other work of ranks, which any fabric with endpoints simulates
 	which   string                 // of a fabric: tells it from others of its name, "" where there are none
 	decides string                 // of a fabric: the decision that it leaves open, whose policies are compared
 	refuses string                 // of a fabric: which workload it does not simulate, and what would be right
@@ -52,7 +52,7 @@ func listKinds() []*kind {
 			doc:   "One training step of a model under pipeline, tensor, expert and data parallelism.",
 			parts: trainingParts, prepare: prepareTraining, check: checkTraining,
 		}},
-		[]*kind{recommendationKind()},
+		workKinds(),
 		traceKinds(),
 		trafficKinds(),
 		callKinds(),
@@ -156,7 +156,7 @@ func (k *kind) playedOn() []string {
 		return []string{k.name}
 	case k.on != "":
 		return []string{k.on}
-	case k.trains, k.calls, k.name == paths.Recommendation, k.name == paths.Trace:
+	case k.trains, k.calls, k.ranks:
 		return []string{"ocs-pods", "torus", "graph", "electrical", "scaleup"}
 	}
 	return []string{"torus", "graph", "electrical", "scaleup"}

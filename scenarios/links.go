@@ -12,7 +12,7 @@ func (s *Scenario) links() *paths.Scenario {
 	w := &s.Workload
 	out := &paths.Scenario{
 		Name: s.Name, Title: s.Title, Seed: s.Seed, Fabric: s.Fabric.Links, Policy: s.Policy.Routing, Mapping: s.Policy.Placed, Engine: s.Engine,
-		Workload: paths.Workload{Kind: w.Kind, Spec: w.Spec, Recommendation: w.Recommendation, Traffic: w.Traffic, Patterns: w.Patterns},
+		Workload: paths.Workload{Kind: w.Kind, Spec: w.Spec, Work: w.work(), Traffic: w.Traffic, Patterns: w.Patterns},
 	}
 	if s.jointly() {
 		out.Fabric.Inside = s.inside()

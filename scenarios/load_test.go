@@ -15,9 +15,9 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"sim/engine/units"
+	"sim/fabric/links"
 	"sim/policies/routing"
 	"sim/scenarios/assembly/circuits"
-	"sim/scenarios/assembly/links"
 	"sim/scenarios/schema"
 	"sim/workloads/training"
 )

@@ -225,7 +225,7 @@ func isPhysical(why string) bool {
 
 // cell runs a workload on a fabric at a level and returns a mark: + where it ran, or the number of the reason.
 func (m *matrix) cell(r matrixRow, ranks int, fabric, level string) string {
-	if r.kind == paths.Recommendation && strings.Contains(fabric, "ocs-pods") {
+	if r.kind == "recommendation" && strings.Contains(fabric, "ocs-pods") {
 		ranks /= 2 // the search for the ideal circuits of sixteen takes seconds
 	}
 	at := fmt.Sprintf("%s on {%s} at %s", r.name, fabric, level)
@@ -279,7 +279,7 @@ func (m *matrix) must(s *Scenario, level string) []string {
 		return []string{"max_link_load"}
 	case s.trains() && s.plans(): // whose all-to-alls alone take time
 		return []string{"makespan_s", "exchange_exposed_s"}
-	case s.trains() || s.traces() || s.Workload.Kind == paths.Recommendation:
+	case s.trains() || s.traces() || s.Workload.work() != nil:
 		return []string{"makespan_s", "nct"}
 	case s.calls() || s.gathers():
 		return []string{"completion_s", "algorithm_bytes_per_s", "bound_completion_s"}

@@ -30,9 +30,8 @@ func (s *Scenario) pods() *circuits.Scenario {
 		}
 		out.Jobs = append(out.Jobs, job)
 	}
-	if s.Workload.Kind == paths.Recommendation {
-		out.Workload.Recommendation = &s.Workload.Recommendation
-		out.Workload.Pods, out.Workload.Words = s.uniform(), s.Workload.Recommendation.Words(s.Title)
+	if w := s.Workload.work(); w != nil {
+		out.Workload.Work, out.Workload.Pods, out.Workload.Words = w, s.uniform(), w.Words(s.Title)
 		return out
 	}
 	if s.traces() && !s.staged() {

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"sim/scenarios/assembly"
-	"sim/scenarios/assembly/paths"
 	"sim/scenarios/result"
 )
 
@@ -70,23 +69,21 @@ func (p *Prepared) DecideFor(ctx context.Context, policy string, workers int, of
 			return nil, result.PolicyTimings{}, err
 		}
 	}
-	d, err := p.System.Decide(ctx, policy, workers)
-	err = assembly.OrEnded(ctx, err)
+	a, err := assembly.Decide(ctx, p.System, policy, workers)
 	if err == nil {
-		err = assembly.Failure(d)
+		err = a.Failed
 	}
 	if err != nil {
 		return nil, result.PolicyTimings{}, assembly.OfPolicy(policy, err)
 	}
-	row, timings := d.Measured()
 	rows := make([]result.Row, len(of))
 	for i, s := range of {
-		rows[i] = row
-		if a, ok := d.(interface{ MeasuredFor(*paths.Step) result.Row }); ok {
-			rows[i] = a.MeasuredFor(&s.Workload.Step)
+		rows[i] = a.Row
+		if a.RowFor != nil {
+			rows[i] = a.RowFor(&s.Workload.Step)
 		}
 	}
-	return rows, timings, nil
+	return rows, a.Timings, nil
 }
 
 // Run lets every policy of s decide and gathers the results, as assembly.Run does.

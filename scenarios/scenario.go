@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 
+	"sim/fabric/links"
 	algorithm "sim/policies/collective"
 	"sim/policies/mapping"
 	"sim/policies/reconfigure"
@@ -15,7 +16,6 @@ import (
 	"sim/scenarios/assembly/calls"
 	"sim/scenarios/assembly/circuits"
 	"sim/scenarios/assembly/fleets"
-	"sim/scenarios/assembly/links"
 	"sim/scenarios/assembly/paths"
 	"sim/scenarios/assembly/plans"
 	"sim/workloads/collective"
@@ -53,15 +53,14 @@ type Workload struct {
 	Exchange plans.Exchange
 	Patterns []collective.Pattern // by row of collective.Patterns; nil where the kind is no traffic
 	Call     calls.Keys
-	// Recommendation is the step of a recommendation model.
-	Recommendation training.Recommendation
-	Trace          Trace
-	Fleet          fleets.Fleet
-	Log            fleets.Log
-	Faults         fleets.Faults
-	FaultLog       fleets.FaultLog
-	Steps          fleets.Steps
-	Stepped        []*Scenario // that Steps names
+	Works    []calls.Work // by row of works; nil where the kind is none
+	Trace    Trace
+	Fleet    fleets.Fleet
+	Log      fleets.Log
+	Faults   fleets.Faults
+	FaultLog fleets.FaultLog
+	Steps    fleets.Steps
+	Stepped  []*Scenario // that Steps names
 }
 
 // WorkloadKind is the key that says which others [workload] has, FabricKind that of [fabric].

@@ -3,8 +3,6 @@ package assembly
 import (
 	"context"
 	"time"
-
-	"sim/scenarios/result"
 )
 
 // before is a system of which something is compared that is decided before what its hardware leaves open, such as where
@@ -15,9 +13,6 @@ type before struct {
 	build  func(ctx context.Context, policy string) (System, error)
 	rest   string // the policy of what the hardware leaves open
 }
-
-// renamed is an answer that can take the name of the policy that decided before.
-type renamed interface{ Rename(policy string) }
 
 // Before makes the system that compares policies of which build makes systems, in each of which the policy called rest
 // decides. That of the first is built at once, for the reference.
@@ -31,7 +26,7 @@ func Before(ctx context.Context, first, rest string, build func(ctx context.Cont
 
 // Decide has the system of a policy built and the rest decided. Bounds hold for what the policy made, and are not shared
 // with rows of others.
-func (b *before) Decide(ctx context.Context, policy string, workers int) (Answer, error) {
+func (b *before) Decide(ctx context.Context, policy string, workers int, limit float64) (*Answer, error) {
 	begin, s := time.Now(), b.System
 	if policy != b.first {
 		var err error
@@ -40,28 +35,14 @@ func (b *before) Decide(ctx context.Context, policy string, workers int) (Answer
 		}
 	}
 	took := time.Since(begin)
-	a, err := s.Decide(ctx, b.rest, workers)
-	if err != nil {
+	a, err := s.Decide(ctx, b.rest, workers, limit)
+	if a == nil || err != nil {
 		return nil, err
 	}
-	if r, ok := a.(renamed); ok {
-		r.Rename(policy)
-	}
-	return &later{a, policy, took}, nil
+	a.Timings.SolveS += took.Seconds()
+	a.Then(func(context.Context) error {
+		a.Row.Policy, a.Row.Bounds = policy, nil
+		return nil
+	})
+	return a, nil
 }
-
-// later is an answer of a system that a policy made.
-type later struct {
-	Answer
-	policy string
-	took   time.Duration // to make it
-}
-
-func (a *later) Measured() (result.Row, result.PolicyTimings) {
-	row, timings := a.Answer.Measured()
-	row.Policy, row.Bounds = a.policy, nil
-	timings.SolveS += a.took.Seconds()
-	return row, timings
-}
-
-func (a *later) Failure() error { return Failure(a.Answer) }

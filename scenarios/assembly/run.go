@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"sim/scenarios/result"
@@ -46,8 +47,8 @@ func Run(ctx context.Context, sys System, policies []string, doc result.Document
 			return nil, OrEnded(ctx, err)
 		}
 	}
-	loaded := map[int]Loaded{} // by index of its simulation
-	var none []unserved
+	loaded := map[int]*Answer{} // by index of its simulation
+	var none []func() schema.Diagnostic
 	for i, name := range policies {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -55,31 +56,34 @@ func Run(ctx context.Context, sys System, policies []string, doc result.Document
 		if opt.Progress != nil {
 			opt.Progress(name, i, len(policies))
 		}
-		a, err := sys.Decide(withShare(ctx, opt.Share), name, opt.Workers)
-		if err = OrEnded(ctx, err); err != nil {
+		a, err := Decide(withShare(ctx, opt.Share), sys, name, opt.Workers)
+		if err != nil {
 			return nil, OfPolicy(name, err)
 		}
-		if err := Failure(a); err != nil {
-			o.Failed = append(o.Failed, OfPolicy(name, err))
+		if a.Failed != nil {
+			o.Failed = append(o.Failed, OfPolicy(name, a.Failed))
 		}
-		row, timings := a.Measured()
-		o.Document.Rows = append(o.Document.Rows, row)
-		o.Timings.Policies[name] = timings
+		o.Document.Rows = append(o.Document.Rows, a.Row)
+		o.Timings.Policies[name] = a.Timings
 		a.Describe(ctx, o)
-		if l, ok := a.(Loaded); ok {
-			if _, ok := l.Load(); ok {
-				loaded[len(o.Detail.Policies)-1] = l
-			}
+		if a.DelayAt != nil {
+			loaded[len(o.Detail.Policies)-1] = a
 		}
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if u, ok := a.(unserved); ok {
-			none = append(none, u)
+		if a.Fault != nil {
+			none = append(none, a.Fault)
 		}
 	}
 	if len(none) == len(policies) {
-		return nil, noneServes(none)
+		var faults schema.Diagnostics
+		for _, of := range none {
+			if f := of(); !slices.Contains(faults, f) {
+				faults = append(faults, f)
+			}
+		}
+		return nil, faults
 	}
 	if err := OrEnded(ctx, atOneLoad(loaded, o.Detail.Policies)); err != nil {
 		return nil, err

@@ -10,7 +10,6 @@ import (
 
 	"sim/policies/collective"
 	"sim/scenarios/assembly"
-	"sim/scenarios/result"
 	"sim/workloads/training"
 )
 
@@ -41,11 +40,6 @@ func (a Algorithms) Names() []string {
 	return names
 }
 
-// complete is an answer about a step of which a report needs more than when it ends.
-type complete interface {
-	Complete(ctx context.Context) error
-}
-
 // bestStep is a training step of which the algorithms of some dimensions are looked for. It is safe for concurrent use.
 type bestStep struct {
 	assembly.System // with the usual algorithms, for the reference
@@ -74,46 +68,48 @@ func NewBest(ctx context.Context, s *training.Spec, of Algorithms, build func(ct
 	return b, err
 }
 
-// Decide has the policy decide with one algorithm after the other.
-func (b *bestStep) Decide(ctx context.Context, policy string, workers int) (assembly.Answer, error) {
-	best := &stepAnswer{by: b.start, took: b.took, of: b}
-	var err error
-	if best.Answer, err = decideWithin(ctx, b.System, policy, workers, math.Inf(1)); err != nil {
-		return nil, err
+// Decide has the policy decide with one algorithm after the other. All rows are compared with one reference, that of the
+// usual algorithms, and share no bounds, which hold for the transfers of some algorithms.
+func (b *bestStep) Decide(ctx context.Context, policy string, workers int, limit float64) (*assembly.Answer, error) {
+	best, err := b.System.Decide(ctx, policy, workers, limit)
+	if best == nil || err != nil || best.Fault != nil {
+		return best, err
 	}
-	if _, none := assembly.Unserves(best.Answer); none {
-		return best.Answer, nil
-	}
-	begin, tried := time.Now(), map[Algorithms]bool{b.start: true}
+	begin, chosen, tried := time.Now(), b.start, map[Algorithms]bool{b.start: true}
 	for improved := true; improved; {
 		improved = false
 		for _, dim := range b.open {
 			for _, row := range collective.Table {
-				by := best.by.With(dim, row.Name)
+				by := chosen.With(dim, row.Name)
 				if tried[by] {
 					continue
 				}
 				tried[by] = true
-				a, err := b.try(ctx, by, policy, workers, best.end())
+				a, err := b.try(ctx, by, policy, workers, end(best))
 				if err != nil {
 					return nil, fmt.Errorf("%s: %w", by, err)
 				}
-				if a != nil && end(a) < best.end()*(1-rounding) {
-					best.Answer, best.by, improved = a, by, true
+				if a != nil && end(a) < end(best)*(1-rounding) {
+					best, chosen, improved = a, by, true
 				}
 			}
 		}
 	}
-	best.took += time.Since(begin)
-	if c, ok := best.Answer.(complete); ok {
-		err = c.Complete(ctx)
-	}
-	return best, err
+	best.Timings.SolveS += (b.took + time.Since(begin)).Seconds()
+	best.Then(func(context.Context) error {
+		row := &best.Row
+		row.Bounds, row.Labels["algorithm"] = nil, string(chosen)
+		if ideal := b.Reference()["comm_exposed_s"]; ideal > 0 && row.Metrics["nct"] > 0 {
+			row.Metrics["nct"] = row.Metrics["comm_exposed_s"] / ideal
+		}
+		return nil
+	})
+	return best, nil
 }
 
-// try returns the answer of a policy with some algorithms, nil where these do not serve or provably end later than so
-// many seconds.
-func (b *bestStep) try(ctx context.Context, by Algorithms, policy string, workers int, most float64) (assembly.Answer, error) {
+// try returns the answer of a policy with some algorithms, nil where these do not serve or provably end later than limit
+// seconds.
+func (b *bestStep) try(ctx context.Context, by Algorithms, policy string, workers int, limit float64) (*assembly.Answer, error) {
 	s, err := b.build(ctx, by)
 	if errors.Is(err, collective.ErrUnserved) {
 		return nil, ctx.Err()
@@ -121,64 +117,19 @@ func (b *bestStep) try(ctx context.Context, by Algorithms, policy string, worker
 	if err != nil {
 		return nil, err
 	}
-	a, err := decideWithin(ctx, s, policy, workers, most)
-	if a == nil || err != nil {
+	a, err := s.Decide(ctx, policy, workers, limit)
+	if a == nil || err != nil || a.Fault != nil {
 		return nil, err
-	}
-	if _, none := assembly.Unserves(a); none {
-		return nil, nil
 	}
 	return a, nil
 }
 
-// stepAnswer is the answer with the best algorithms.
-type stepAnswer struct {
-	assembly.Answer
-	of   *bestStep
-	by   Algorithms
-	took time.Duration // to find them
-}
-
-func (a *stepAnswer) end() float64 { return end(a.Answer) }
-
-// Failure returns why the simulation came to no end, nil where it did.
-func (a *stepAnswer) Failure() error { return assembly.Failure(a.Answer) }
-
-// Rename has the answer be of another policy.
-func (a *stepAnswer) Rename(policy string) {
-	if r, ok := a.Answer.(renamed); ok {
-		r.Rename(policy)
-	}
-}
-
-// Measured adds to the row which algorithms are best. All rows are compared with one reference, that of the usual
-// algorithms, and share no bounds, which hold for the transfers of some algorithms.
-func (a *stepAnswer) Measured() (result.Row, result.PolicyTimings) {
-	row, timings := a.Answer.Measured()
-	timings.SolveS += a.took.Seconds()
-	row.Bounds, row.Labels["algorithm"] = nil, string(a.by)
-	if ideal := a.of.Reference()["comm_exposed_s"]; ideal > 0 && row.Metrics["nct"] > 0 {
-		row.Metrics["nct"] = row.Metrics["comm_exposed_s"] / ideal
-	}
-	return row, timings
-}
-
 // end returns when an answer ends; at level static when the link that takes longest has carried all that it is to.
-func end(a assembly.Answer) float64 {
-	row, _ := a.Measured()
+func end(a *assembly.Answer) float64 {
 	for _, name := range []string{"makespan_s", "completion_s", "fluid_s"} {
-		if v, ok := row.Metrics[name]; ok {
+		if v, ok := a.Row.Metrics[name]; ok {
 			return v
 		}
 	}
 	return math.Inf(1)
-}
-
-// decideWithin lets a policy decide; what provably takes longer than so many seconds need not be simulated, and has no
-// answer then.
-func decideWithin(ctx context.Context, s assembly.System, policy string, workers int, most float64) (assembly.Answer, error) {
-	if w, ok := s.(within); ok {
-		return w.DecideWithin(ctx, policy, workers, most)
-	}
-	return s.Decide(ctx, policy, workers)
 }

@@ -82,7 +82,7 @@ type Expansion struct {
 	Options    collective.Options
 }
 
-// Step expands the calls of a training step whose ranks are on nodes of a network. It is not safe for concurrent use.
+// Step expands the calls of a training step or trace whose ranks are on nodes of a network. It is not safe for concurrent use.
 type Step struct {
 	Expansion
 	Spec    *training.Spec
@@ -94,7 +94,7 @@ type Step struct {
 	// nil is by their option.
 	Domains func(group []int32) []int
 
-	made map[stepCall]*collective.Schedule
+	made map[any]*collective.Schedule // by stepCall or tracedCall
 }
 
 // stepCall is what calls have in common that the same schedule serves, wherever in a pass they are: groups of one
@@ -108,36 +108,45 @@ type stepCall struct {
 // straight to where they are wanted. It fails with collective.ErrUnserved where it does not serve another.
 func (e *Step) Schedule(ctx context.Context, c training.Call, group []int32) (*collective.Schedule, error) {
 	c.Place = training.Before // of none in particular
-	key := stepCall{c, group[0]}
-	if s, ok := e.made[key]; ok {
+	return e.schedule(ctx, stepCall{c, group[0]}, c.Draw == 0, c.Kind.String(), c.Dim, func(call *collective.Call) (err error) {
+		call.Bytes = c.Bytes
+		for _, rank := range group {
+			node := rank
+			if e.Place != nil {
+				node = e.Place[rank]
+			}
+			call.Group = append(call.Group, node)
+		}
+		call.Sizes, err = Sizes(e.Spec, c, len(group), e.Seed)
+		return err
+	})
+}
+
+// schedule returns what a call of a kind and dimension that fill completes is expanded to: the same for calls of one key,
+// if these are likely to be repeated.
+func (e *Step) schedule(ctx context.Context, key any, repeated bool, kind string, dim training.Phase, fill func(*collective.Call) error) (*collective.Schedule, error) {
+	if s, ok := e.made[key]; ok && repeated {
 		return s, nil
 	}
-	kind, err := collective.ParseKind(c.Kind.String())
+	p := &collective.Problem{Network: e.Network, Torus: e.Torus}
+	var err error
+	if p.Kind, err = collective.ParseKind(kind); err == nil {
+		err = fill(&p.Call)
+	}
 	if err != nil {
 		return nil, err
-	}
-	p := &collective.Problem{Call: collective.Call{Kind: kind, Bytes: c.Bytes}, Network: e.Network, Torus: e.Torus}
-	if p.Sizes, err = Sizes(e.Spec, c, len(group), e.Seed); err != nil {
-		return nil, err
-	}
-	for _, rank := range group {
-		node := rank
-		if e.Place != nil {
-			node = e.Place[rank]
-		}
-		p.Group = append(p.Group, node)
 	}
 	if e.Domains != nil {
 		p.Domain = e.Domains(p.Group)
 	}
-	s, err := expand(ctx, p, e.algorithm(c.Dim, p.Domain), e.Options)
+	s, err := expand(ctx, p, e.algorithm(dim, p.Domain), e.Options)
 	if err != nil {
 		return nil, err
 	}
 	if e.made == nil {
-		e.made = map[stepCall]*collective.Schedule{}
+		e.made = map[any]*collective.Schedule{}
 	}
-	if c.Draw == 0 { // others are hardly asked for again
+	if repeated {
 		e.made[key] = s
 	}
 	return s, nil
@@ -244,25 +253,4 @@ func (e *Step) Check(ctx context.Context) (keys []string, err error) {
 			fmt.Errorf("the collective calls of the step make %.2g transfers, which %s; want fewer pieces of a pass, micro-batches or GPUs", n, assembly.TaskCost(n))
 	}
 	return nil, err
-}
-
-// CheckRecommendation fails where the algorithm does not serve the reductions of a recommendation model, or the calls of
-// a step make more than so many transfers, and returns the keys that are then at fault.
-func (e *Step) CheckRecommendation(ctx context.Context, w *training.Recommendation, most int) (keys []string, err error) {
-	group := make([]int32, w.GPUs)
-	for i := range group {
-		group[i] = int32(i)
-	}
-	_, _, reduce, _ := w.Calls()
-	s, err := e.Schedule(ctx, reduce, group)
-	if errors.Is(err, collective.ErrUnserved) {
-		return []string{"policy.collective", "workload.gpus"}, err
-	}
-	if err != nil {
-		return []string{"workload.dense_parameters", "workload.pieces"}, err
-	}
-	if n := float64(w.Pieces+1)*float64(len(s.Transfers)) + 2*float64(w.GPUs)*float64(w.GPUs-1); n > float64(most) {
-		return []string{"workload.pieces", "workload.gpus"}, fmt.Errorf("the calls of the step make %.2g transfers; want fewer pieces or GPUs, for at most %d", n, most)
-	}
-	return nil, nil
 }

@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"strings"
 	"sync"
 	"time"
@@ -34,16 +33,6 @@ type Scenario struct {
 	Build func(ctx context.Context, algorithm string) (assembly.System, error)
 	Limit func(ctx context.Context) (collective.Limit, error)
 }
-
-// The interfaces are what systems and their answers may have beside those of package assembly.
-type (
-	// within is a system that need not simulate what provably takes longer than so many seconds; it then has no answer.
-	within interface {
-		DecideWithin(ctx context.Context, policy string, workers int, seconds float64) (assembly.Answer, error)
-	}
-	// renamed is an answer that can take the name of the algorithm.
-	renamed interface{ Rename(policy string) }
-)
 
 // system is a scenario whose bound is known.
 type system struct {
@@ -120,12 +109,13 @@ func (z *system) Begin(context.Context, *assembly.Outcome) error { return nil }
 
 // Decide expands the call, has what is left open decided, and measures when it ends; by several algorithms it takes the
 // one that ends first.
-func (z *system) Decide(ctx context.Context, name string, workers int) (assembly.Answer, error) {
+func (z *system) Decide(ctx context.Context, name string, workers int, limit float64) (*assembly.Answer, error) {
 	policy := name
 	if z.Policy != "" {
 		policy = z.Policy
 	}
-	var best *answer
+	var best *assembly.Answer
+	var by string // the algorithm of best
 	var refused []string
 	for _, algorithm := range z.algorithms(name) {
 		b, err := z.expanded(ctx, algorithm)
@@ -136,30 +126,26 @@ func (z *system) Decide(ctx context.Context, name string, workers int) (assembly
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", algorithm, err)
 		}
-		most := math.Inf(1)
-		if best != nil {
-			most = best.end()
-		}
-		a, err := decideWithin(ctx, b.System, policy, workers, most)
-		if err != nil {
+		a, err := b.System.Decide(ctx, policy, workers, limit)
+		switch {
+		case err != nil:
 			return nil, fmt.Errorf("%s: %w", algorithm, err)
-		}
-		if a == nil {
+		case a == nil:
+			continue
+		case a.Fault != nil:
+			refused = append(refused, a.Row.Labels["unserved"])
 			continue
 		}
-		if why, none := assembly.Unserves(a); none {
-			refused = append(refused, why)
-			continue
+		a.Timings.SolveS += b.taken.Seconds() // to expand it
+		if best == nil || end(a) < end(best) {
+			best, by = a, algorithm
 		}
-		one := &answer{Answer: a, z: z, name: name, algorithm: algorithm, took: b.taken}
-		if r, ok := a.(renamed); ok && z.Policy != "" {
-			r.Rename(name)
-		}
-		if best == nil || one.end() < best.end() {
-			best = one
-		}
+		limit = min(limit, end(best))
 	}
 	if best == nil {
+		if len(refused) == 0 {
+			return nil, nil // all take longer than the limit
+		}
 		key := "policy.collective"
 		if z.Policy != "" {
 			key = "policy.collectives"
@@ -167,9 +153,11 @@ func (z *system) Decide(ctx context.Context, name string, workers int) (assembly
 		why := strings.TrimPrefix(strings.Join(refused, "; "), name+": ")
 		return assembly.NoAnswer(name, why, func() schema.Diagnostic { return z.diagnostic(key, why) }), nil
 	}
-	if c, ok := best.Answer.(complete); ok {
-		return best, c.Complete(ctx)
-	}
+	best.Row.Policy = name
+	best.Then(func(context.Context) error {
+		z.measure(&best.Row, by)
+		return nil
+	})
 	return best, nil
 }
 
@@ -207,40 +195,22 @@ func Refusal(err error) string {
 // in a row, of microseconds each.
 const rounding = 1e-6
 
-// answer is a call expanded and simulated.
-type answer struct {
-	assembly.Answer
-	z               *system
-	name, algorithm string
-	took            time.Duration // to expand it
-}
-
-func (a *answer) end() float64 { return end(a.Answer) }
-
-// Failure returns why the simulation came to no end, nil where it did.
-func (a *answer) Failure() error { return assembly.Failure(a.Answer) }
-
-// Measured adds to the row the rate of the call and the bound on it.
-func (a *answer) Measured() (result.Row, result.PolicyTimings) {
-	row, timings := a.Answer.Measured()
-	row.Policy = a.name
-	timings.SolveS += a.took.Seconds()
-	z, m := a.z, row.Metrics
-	if z.Algorithm == collective.BestName || a.name == collective.BestName {
-		row.Labels["algorithm"] = a.algorithm
+// measure adds to a row the rate of the call, as an algorithm expands it, and the bound on it.
+func (z *system) measure(row *result.Row, algorithm string) {
+	if z.Algorithm == collective.BestName || row.Policy == collective.BestName {
+		row.Labels["algorithm"] = algorithm
 	}
-	m["bound_completion_s"], row.Bounds = z.limit.Seconds, nil // others' are of other transfers
-	end, ok := m["completion_s"]
+	row.Metrics["bound_completion_s"], row.Bounds = z.limit.Seconds, nil // others' are of other transfers
+	end, ok := row.Metrics["completion_s"]
 	if !ok || end == 0 {
-		return row, timings
+		return
 	}
 	bytes := float64(z.Bytes)
 	if z.Kind == collective.AllToAll {
 		bytes *= float64(z.Ranks - 1)
 	}
-	m["algorithm_bytes_per_s"] = bytes / end
-	bind(&row, z.limit)
-	return row, timings
+	row.Metrics["algorithm_bytes_per_s"] = bytes / end
+	bind(row, z.limit)
 }
 
 // bind holds the completion time of a row, which it has, against a lower bound that holds for any algorithm on any routes. It

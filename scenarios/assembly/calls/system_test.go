@@ -27,53 +27,33 @@ type fakeSystem struct {
 	end      float64
 	err      error
 	unserved bool
-	most     *[]float64 // what DecideWithin was called with
+	most     *[]float64 // limits that Decide was called with
 }
 
 func (f *fakeSystem) Reference() map[string]float64 { return map[string]float64{"comm_exposed_s": 2} }
 
 func (f *fakeSystem) Begin(context.Context, *assembly.Outcome) error { return nil }
 
-func (f *fakeSystem) Decide(context.Context, string, int) (assembly.Answer, error) {
-	return nil, errors.New("decided without a limit")
-}
-
-// DecideWithin has no answer if the end is later than the limit.
-func (f *fakeSystem) DecideWithin(_ context.Context, policy string, _ int, seconds float64) (assembly.Answer, error) {
-	*f.most = append(*f.most, seconds)
+// Decide has no answer if the end is later than the limit, and one that cannot be finished if it ends at 7 s.
+func (f *fakeSystem) Decide(_ context.Context, policy string, _ int, limit float64) (*assembly.Answer, error) {
+	*f.most = append(*f.most, limit)
 	switch {
 	case f.err != nil:
 		return nil, f.err
 	case f.unserved:
 		return assembly.NoAnswer(policy, "no room", func() schema.Diagnostic { return schema.Diagnostic{} }), nil
-	case f.end > seconds:
+	case f.end > limit:
 		return nil, nil
 	}
-	return &fakeAnswer{policy: policy, end: f.end}, nil
-}
-
-// fakeAnswer is an answer that ends at a time.
-type fakeAnswer struct {
-	policy   string
-	end      float64
-	complete bool
-}
-
-func (a *fakeAnswer) Measured() (result.Row, result.PolicyTimings) {
-	return result.Row{Policy: a.policy, Metrics: map[string]float64{"completion_s": a.end, "comm_exposed_s": 3, "nct": 9}, Labels: map[string]string{}}, result.PolicyTimings{}
-}
-
-func (a *fakeAnswer) Describe(context.Context, *assembly.Outcome) {}
-
-func (a *fakeAnswer) Rename(policy string) { a.policy = policy }
-
-// Complete fails if the answer ends at 7 s.
-func (a *fakeAnswer) Complete(context.Context) error {
-	a.complete = true
-	if a.end == 7 {
-		return errBroken
+	a := &assembly.Answer{Row: result.Row{Policy: policy, Metrics: map[string]float64{"completion_s": f.end, "comm_exposed_s": 3, "nct": 9}, Labels: map[string]string{}}}
+	a.Finish = func(context.Context) error {
+		a.Row.Labels["finished"] = policy
+		if f.end == 7 {
+			return errBroken
+		}
+		return nil
 	}
-	return nil
+	return a, nil
 }
 
 // TestBestAlgorithm compares the algorithm that is chosen with the minimum over all, for systems that serve, do not, or
@@ -104,7 +84,7 @@ func TestBestAlgorithm(t *testing.T) {
 			}
 		}
 		s := &Scenario{Name: "s", Call: &Call{Call: collective.Call{Kind: collective.AllReduce, Bytes: 600}, Algorithm: collective.BestName}, Ranks: 3}
-		policy, as := "p", collective.BestName
+		as := collective.BestName
 		if round%2 == 0 {
 			s.Policy, s.Algorithm = "p", ""
 		} else {
@@ -124,7 +104,7 @@ func TestBestAlgorithm(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a, err := z.Decide(t.Context(), as, 1)
+		a, err := assembly.Decide(t.Context(), z, as, 1)
 		if broken || want == 7 {
 			if !errors.Is(err, errBroken) {
 				t.Errorf("round %d: an algorithm fails, the error is %v", round, err)
@@ -135,18 +115,14 @@ func TestBestAlgorithm(t *testing.T) {
 			t.Fatal(err)
 		}
 		if name == "" {
-			if why, none := assembly.Unserves(a); !none || why == "" {
+			if a.Fault == nil || a.Row.Labels["unserved"] == "" {
 				t.Errorf("round %d: nothing serves, %v answers", round, a)
 			}
 			continue
 		}
-		row, _ := a.Measured()
-		m := row.Metrics
-		if m["completion_s"] != want || row.Labels["algorithm"] != name || row.Policy != as || !a.(*answer).Answer.(*fakeAnswer).complete {
+		row, m := a.Row, a.Row.Metrics
+		if m["completion_s"] != want || row.Labels["algorithm"] != name || row.Policy != as || row.Labels["finished"] != "p" {
 			t.Errorf("round %d: %s ends at %v s, want %s at %v s; %+v", round, row.Labels["algorithm"], m["completion_s"], name, want, row)
-		}
-		if got := a.(*answer).Answer.(*fakeAnswer).policy; got != map[bool]string{true: collective.BestName, false: policy}[s.Policy != ""] {
-			t.Errorf("round %d: the answer is of %q", round, got)
 		}
 		if m["bound_completion_s"] != 0.5 || math.Abs(m["gap"]-(want/0.5-1)) > 1e-12 || m["algorithm_bytes_per_s"] != 600/want {
 			t.Errorf("round %d: metrics %v", round, m)
@@ -176,11 +152,11 @@ func TestNamedAlgorithm(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, policy := range []string{"a", "b"} {
-		a, err := z.Decide(t.Context(), policy, 1)
+		a, err := assembly.Decide(t.Context(), z, policy, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
-		row, _ := a.Measured()
+		row := a.Row
 		if _, named := row.Labels["algorithm"]; named || row.Policy != policy || row.Metrics["algorithm_bytes_per_s"] != 600 || row.Bounds != nil {
 			t.Errorf("%s: %+v", policy, row)
 		}
@@ -195,12 +171,12 @@ func TestNamedAlgorithm(t *testing.T) {
 	if z, err = NewSystem(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
-	if a, err := z.Decide(t.Context(), "tree", 1); err != nil {
+	if a, err := assembly.Decide(t.Context(), z, "tree", 1); err != nil {
 		t.Error(err)
-	} else if why, none := assembly.Unserves(a); !none || why != "3 ranks" {
+	} else if why := a.Row.Labels["unserved"]; a.Fault == nil || why != "3 ranks" {
 		t.Errorf("tree answers, or does not for %q", why)
 	}
-	if _, err := z.Decide(t.Context(), "direct", 1); !errors.Is(err, errBroken) {
+	if _, err := assembly.Decide(t.Context(), z, "direct", 1); !errors.Is(err, errBroken) {
 		t.Errorf("direct: %v", err)
 	}
 	if _, err := z.(*system).Work(t.Context(), "direct"); !errors.Is(err, errBroken) {
@@ -303,7 +279,7 @@ func TestBestStep(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a, err := b.Decide(t.Context(), "p", 1)
+		a, err := assembly.Decide(t.Context(), b, "p", 1)
 		if fails {
 			if !errors.Is(err, errBroken) {
 				t.Errorf("round %d: error %v", round, err)
@@ -323,7 +299,7 @@ func TestBestStep(t *testing.T) {
 			}
 			want += least
 		}
-		row, _ := a.Measured()
+		row := a.Row
 		if row.Metrics["completion_s"] != want || row.Bounds != nil || row.Labels["algorithm"] == "" || row.Metrics["nct"] != 1.5 {
 			t.Errorf("round %d: ends at %v s, want %v s: %+v", round, row.Metrics["completion_s"], want, row)
 		}
@@ -334,12 +310,12 @@ func TestBestStep(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a, err := b.Decide(t.Context(), "p", 1)
+		a, err := assembly.Decide(t.Context(), b, "p", 1)
 		if !errors.Is(err, f.err) || f.err != nil && err == nil {
 			t.Errorf("the usual algorithms: %v", err)
 		}
 		if err == nil {
-			if _, none := assembly.Unserves(a); !none || len(*f.most) != 1 {
+			if a.Fault == nil || len(*f.most) != 1 {
 				t.Errorf("the usual algorithms do not serve, %d are tried", len(*f.most))
 			}
 		}
@@ -532,8 +508,8 @@ func TestTraced(t *testing.T) {
 					for r := range int32(n) {
 						c.Nodes = append(c.Nodes, r)
 					}
-					e := &Traced{Network: mesh(n), Expansion: Expansion{Algorithms: Algorithms(row.Name), Options: collective.Options{Hierarchical: collective.Hierarchical{Domain: 1, Inner: "ring", Outer: "ring"}}}}
-					b := e.Builder(t.Context(), c.Nodes, assembly.MaxTasks)
+					e := &Step{Network: mesh(n), Expansion: Expansion{Algorithms: Algorithms(row.Name), Options: collective.Options{Hierarchical: collective.Hierarchical{Domain: 1, Inner: "ring", Outer: "ring"}}}}
+					b := e.Builder(t.Context(), false, c.Nodes, assembly.MaxTasks)
 					count, err := b.Count(c)
 					if errors.Is(err, collective.ErrUnserved) {
 						continue
@@ -555,7 +531,7 @@ func TestTraced(t *testing.T) {
 					} else if least > 0 {
 						served++
 					}
-					if few, err := e.Builder(t.Context(), c.Nodes, 1).Count(c); err != nil || few <= 1 && count-n > 1 && leastTransfers(row.Name, c) > 1 {
+					if few, err := e.Builder(t.Context(), false, c.Nodes, 1).Count(c); err != nil || few <= 1 && count-n > 1 && leastTransfers(row.Name, c) > 1 {
 						t.Errorf("%s, %v of %d B among %d: %d tasks of at most 1 (%v)", row.Name, kind, bytes, n, few, err)
 					}
 				}
@@ -565,8 +541,8 @@ func TestTraced(t *testing.T) {
 	if served == 0 {
 		t.Error("no call has a lower bound on its transfers")
 	}
-	for _, bad := range []*Traced{{Network: mesh(3), Expansion: Expansion{Algorithms: "nobody"}}} {
-		b := bad.Builder(t.Context(), nil, 100)
+	for _, bad := range []*Step{{Network: mesh(3), Expansion: Expansion{Algorithms: "nobody"}}} {
+		b := bad.Builder(t.Context(), false, nil, 100)
 		c := trace.Collected{Kind: trace.AllReduce, Bytes: 9, Nodes: []int32{0, 1, 2}}
 		if _, err := b.Count(c); err == nil {
 			t.Error("no algorithm is counted")
@@ -620,37 +596,5 @@ func TestFits(t *testing.T) {
 	}
 	if got := Refusal(fmt.Errorf("x: %w: y", ErrTooLarge)); got != "x: y" {
 		t.Errorf("refused with %q", got)
-	}
-}
-
-// TestCheckRecommendation: the calls of a recommendation model are counted exactly, and errors name the keys at fault.
-func TestCheckRecommendation(t *testing.T) {
-	w := &training.Recommendation{GPUs: 4, Samples: 8, Tables: 4, Width: 16, Pooling: 1, RowBytes: 4, MemoryRate: 8e12, EmbeddingBytes: 2, Dense: 4000, GradientBytes: 4, Operations: 2, EffectiveTFLOPS: 1, Pieces: 3}
-	e := &Step{Spec: &training.Spec{}, Network: mesh(4), Expansion: Expansion{Algorithms: "ring"}}
-	const ring, direct = 2 * 3 * 4, 2 * 4 * 3 // transfers of an all-reduce, and of both all-to-alls
-	const most = 4*ring + direct              // there are 3 pieces, and what is reduced with the last
-	if keys, err := e.CheckRecommendation(t.Context(), w, most); keys != nil || err != nil {
-		t.Errorf("%d transfers of at most %d: keys %v (%v)", most, most, keys, err)
-	}
-	if keys, err := e.CheckRecommendation(t.Context(), w, most-1); err == nil || len(keys) == 0 || keys[0] != "workload.pieces" {
-		t.Errorf("%d transfers of at most %d: keys %v (%v)", most, most-1, keys, err)
-	}
-	refused := 0
-	for _, row := range collective.Table {
-		e := &Step{Spec: &training.Spec{}, Network: mesh(4), Expansion: Expansion{Algorithms: Algorithms(row.Name)}}
-		keys, err := e.CheckRecommendation(t.Context(), w, 1<<20)
-		if _, _, reduce, _ := w.Calls(); err != nil {
-			refused++
-			if _, unserved := e.Schedule(t.Context(), reduce, []int32{0, 1, 2, 3}); !errors.Is(unserved, collective.ErrUnserved) || !slices.Contains(keys, "policy.collective") {
-				t.Errorf("%s: keys %v (%v)", row.Name, keys, err)
-			}
-		}
-	}
-	if refused == 0 {
-		t.Error("all algorithms serve a mesh without coordinates")
-	}
-	nobody := &Step{Spec: &training.Spec{}, Network: mesh(4), Expansion: Expansion{Algorithms: "nobody"}}
-	if keys, err := nobody.CheckRecommendation(t.Context(), w, most); err == nil || !slices.Contains(keys, "workload.dense_parameters") {
-		t.Errorf("by nobody: keys %v (%v)", keys, err)
 	}
 }

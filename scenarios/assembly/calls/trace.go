@@ -8,18 +8,8 @@ import (
 	"sim/engine"
 	"sim/policies/collective"
 	"sim/workloads/trace"
+	"sim/workloads/training"
 )
-
-// Traced expands the collective calls of a trace whose ranks are on nodes of a network. It is not safe for concurrent use.
-type Traced struct {
-	Expansion
-	Aggregate bool // trace.Aggregate expands them
-	Network   *engine.Network
-	Torus     collective.Shape // nil where the network is none
-	Domains   func(group []int32) []int
-
-	made map[tracedCall]*collective.Schedule
-}
 
 // tracedCall is what calls have in common that the same schedule serves.
 type tracedCall struct {
@@ -28,25 +18,26 @@ type tracedCall struct {
 	set   [2]int32
 }
 
-// Builder returns what makes the graph of a job whose ranks are on some nodes, of so many tasks at most.
-func (e *Traced) Builder(ctx context.Context, place []int32, most int) trace.Builder {
-	if e.Aggregate {
+// Builder returns what makes the graph of a traced job whose ranks are on some nodes, of so many tasks at most. A call is a
+// transfer a rank if it is aggregated (trace.Aggregate).
+func (e *Step) Builder(ctx context.Context, aggregated bool, place []int32, most int) trace.Builder {
+	if aggregated {
 		return trace.Builder{Place: place, Most: most, Expand: trace.Aggregate, Count: func(c trace.Collected) (int, error) { return 2*len(c.Nodes) + 1, nil }}
 	}
 	return trace.Builder{
 		Place: place, Most: most,
 		Expand: func(g *engine.Graph, c trace.Collected, ready []int32) ([]int32, error) {
-			s, err := e.schedule(ctx, c)
+			s, err := e.traced(ctx, c)
 			if err != nil {
 				return nil, err
 			}
 			return s.Append(g, collective.Attach{Ready: ready}), nil
 		},
 		Count: func(c trace.Collected) (int, error) {
-			if n := leastTransfers(e.Algorithms.Of(0), c); n > most {
+			if n := leastTransfers(e.Algorithms.Of(training.Barrier), c); n > most {
 				return n, nil // without making a schedule that is too large
 			}
-			s, err := e.schedule(ctx, c)
+			s, err := e.traced(ctx, c)
 			if err != nil {
 				return 0, err
 			}
@@ -80,41 +71,24 @@ func leastTransfers(algorithm string, c trace.Collected) int {
 	return int(least)
 }
 
-// schedule returns what a call is expanded to.
-func (e *Traced) schedule(ctx context.Context, c trace.Collected) (*collective.Schedule, error) {
-	key := tracedCall{c.Kind, c.Bytes, c.Set}
-	if s, ok := e.made[key]; ok && c.Sizes == nil {
-		return s, nil
-	}
-	kind, err := collective.ParseKind(c.Kind.String())
-	if err != nil {
-		return nil, err
-	}
-	n := int64(len(c.Nodes))
-	p := &collective.Problem{Call: collective.Call{Kind: kind, Bytes: c.Bytes, Group: c.Nodes}, Network: e.Network, Torus: e.Torus}
-	if c.Kind == trace.AllToAll { // each sends each an equal part
-		p.Bytes = (c.Bytes + n - 1) / n
-	}
-	for i, all := range c.Sizes {
-		for k := range c.Nodes {
-			each := (all + n - 1) / n
-			if k == i {
-				each = 0
+// traced returns what a call of a trace is expanded to.
+func (e *Step) traced(ctx context.Context, c trace.Collected) (*collective.Schedule, error) {
+	return e.schedule(ctx, tracedCall{c.Kind, c.Bytes, c.Set}, c.Sizes == nil, c.Kind.String(), training.Barrier, func(call *collective.Call) error {
+		n := int64(len(c.Nodes))
+		if call.Bytes, call.Group = c.Bytes, c.Nodes; c.Kind == trace.AllToAll { // each sends each an equal part
+			call.Bytes = (c.Bytes + n - 1) / n
+		}
+		for i, all := range c.Sizes {
+			for k := range c.Nodes {
+				each := (all + n - 1) / n
+				if k == i {
+					each = 0
+				}
+				call.Sizes = append(call.Sizes, each)
 			}
-			p.Sizes = append(p.Sizes, each)
 		}
-	}
-	if e.Domains != nil {
-		p.Domain = e.Domains(p.Group)
-	}
-	s, err := expand(ctx, p, e.Algorithms.Of(0), e.Options)
-	if err == nil && c.Sizes == nil {
-		if e.made == nil {
-			e.made = map[tracedCall]*collective.Schedule{}
-		}
-		e.made[key] = s
-	}
-	return s, err
+		return nil
+	})
 }
 
 // expand has an algorithm expand a call, and all-to-alls that it does not serve go straight to where they are wanted.

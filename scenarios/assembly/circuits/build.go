@@ -9,12 +9,12 @@ import (
 	"sim/engine/flow"
 	"sim/fabric"
 	"sim/fabric/electrical"
+	"sim/fabric/links"
 	"sim/policies/collective"
 	"sim/policies/topology"
 	"sim/scenarios/assembly"
 	"sim/scenarios/assembly/calls"
 	"sim/scenarios/assembly/composition"
-	"sim/scenarios/assembly/links"
 	"sim/workloads/training"
 )
 

@@ -6,9 +6,11 @@ import (
 
 	"sim/engine"
 	"sim/engine/flow"
+	"sim/fabric/links"
 	"sim/policies/collective"
+	"sim/scenarios/assembly"
 	"sim/scenarios/assembly/calls"
-	"sim/scenarios/assembly/links"
+	"sim/workloads/trace"
 	"sim/workloads/training"
 )
 
@@ -33,10 +35,9 @@ func (s *Scenario) GPUCalls(of int) *calls.Step {
 	}
 }
 
-// Traced returns what expands the collective calls of a trace.
-func (s *Scenario) Traced() *calls.Traced {
-	e := s.GPUCalls(s.Fabric.Pods * s.Fabric.GPUsPerPod)
-	return &calls.Traced{Expansion: e.Expansion, Aggregate: s.Workload.Aggregate, Network: e.Network, Domains: e.Domains}
+// Traced returns what makes the graph of a trace.
+func (s *Scenario) Traced(ctx context.Context) trace.Builder {
+	return s.GPUCalls(s.Fabric.Pods*s.Fabric.GPUsPerPod).Builder(ctx, s.Workload.Aggregate, nil, assembly.MaxPodTasks)
 }
 
 // alone returns by task how long transfers take that stay inside pods and contend with nothing, whatever circuits there

@@ -33,29 +33,15 @@ type decided struct {
 	*topology.Decision
 	in    *instance
 	fluid *engine.Trace
-	run   *composition.Run
 	slack engine.Time     // that packets may need beside the fluid; 0 if no bound is known
 	moves *topology.Moves // with the moments at which circuits moved with packets; nil where none do
-	measured
+	assembly.Answer
 }
 
-// Run returns what measures simulate again.
-func (d *decided) Run() *composition.Run { return d.run }
-
-// measured is what was measured of a decision.
-type measured struct {
-	row     result.Row
-	timings result.PolicyTimings
-}
-
-func (m *measured) Measured() (result.Row, result.PolicyTimings) { return m.row, m.timings }
-
-// Rename has the answer be of another policy, whose decision it simulates.
-func (m *measured) Rename(policy string) { m.row.Policy = policy }
-
-func (d *decided) Describe(ctx context.Context, o *assembly.Outcome) {
-	r := d.run.Result
-	p := d.in.describe(ctx, d.row.Policy, r.Trace, d.Service, d.Circuits)
+// describe adds the simulation, its moves and rates to an outcome.
+func (d *decided) describe(ctx context.Context, o *assembly.Outcome) {
+	r := d.Run.Result
+	p := d.in.describe(ctx, d.Row.Policy, r.Trace, d.Service, d.Circuits)
 	moves := d.Moves
 	if d.moves != nil {
 		moves = d.moves
@@ -66,7 +52,7 @@ func (d *decided) Describe(ctx context.Context, o *assembly.Outcome) {
 	}
 	o.Detail.Policies = append(o.Detail.Policies, p)
 	if d.Service != flow.MaxMin {
-		o.Plans[d.row.Policy] = d.in.plan(d.fluid)
+		o.Plans[d.Row.Policy] = d.in.plan(d.fluid)
 	}
 	if d.in.trials != nil {
 		d.in.trials.addReference(o.Document.Reference)
@@ -88,25 +74,25 @@ func (in *instance) Begin(ctx context.Context, o *assembly.Outcome) error {
 	return in.addWindows(ctx, &o.Detail)
 }
 
-// Decide lets one allocator decide, simulates its decision on the complete DAG and measures it.
-func (in *instance) Decide(ctx context.Context, name string, workers int) (assembly.Answer, error) {
-	a, err := in.DecideWithin(ctx, name, workers, 0)
-	if one, ok := a.(*decided); ok && err == nil {
-		err = one.Complete(ctx)
+// Decide lets one allocator decide, simulates its decision on the complete DAG and measures it, however long it takes.
+func (in *instance) Decide(ctx context.Context, name string, workers int, _ float64) (*assembly.Answer, error) {
+	a, err := in.decide(ctx, name, workers)
+	if err != nil {
+		return nil, err
 	}
-	return a, err
+	return &a.Answer, nil
 }
 
-// Complete measures of an iteration what needs further simulations: what calls and tiers cost.
-func (d *decided) Complete(ctx context.Context) error {
-	if err := composition.Exposed(ctx, d.run, &d.row); err != nil {
+// finish measures of an iteration what needs further simulations: what calls and tiers cost.
+func (d *decided) finish(ctx context.Context) error {
+	if err := composition.Exposed(ctx, d.Run, &d.Row); err != nil {
 		return err
 	}
-	return composition.ByTier(ctx, d.run, &d.row)
+	return composition.ByTier(ctx, d.Run, &d.Row)
 }
 
-// DecideWithin is Decide without Complete, however long it takes.
-func (in *instance) DecideWithin(ctx context.Context, name string, workers int, _ float64) (assembly.Answer, error) {
+// decide is Decide with more to tell than the answer; of work without an end there is no more.
+func (in *instance) decide(ctx context.Context, name string, workers int) (*decided, error) {
 	row, err := topology.Find(name)
 	if err != nil {
 		return nil, err
@@ -130,19 +116,21 @@ func (in *instance) DecideWithin(ctx context.Context, name string, workers int, 
 		if err != nil {
 			return nil, err
 		}
+		a := &decided{Decision: d, in: in, Answer: assembly.Answer{Describe: z.describe}}
 		if in.s.Workload.Poisson != nil {
 			if err := z.inject(ctx, d); err != nil {
 				return nil, err
 			}
 		}
-		z.timings = result.PolicyTimings{SolveS: solved.Sub(begin).Seconds(), SimulateS: time.Since(solved).Seconds()}
-		return z, ctx.Err()
+		a.Row, a.Timings = z.row, result.PolicyTimings{SolveS: solved.Sub(begin).Seconds(), SimulateS: time.Since(solved).Seconds()}
+		return a, ctx.Err()
 	}
 	run, err := in.simulate(ctx, d)
 	if err != nil {
 		return nil, err
 	}
-	a := &decided{Decision: d, in: in, fluid: run.Result.Trace, run: run}
+	a := &decided{Decision: d, in: in, fluid: run.Result.Trace}
+	a.Run, a.Finish, a.Describe = run, a.finish, a.describe
 	if run.Level = in.s.Level; run.Level == "packet" {
 		if a.slack, a.moves, err = in.simulatePackets(ctx, d, run); err != nil {
 			return nil, err
@@ -159,11 +147,15 @@ func (in *instance) DecideWithin(ctx context.Context, name string, workers int, 
 		}
 	}
 	if in.trials != nil {
-		if none, err := in.trials.measure(ctx, d, in.trials.react(policy, settings), &out, settings.Workers); none != nil || err != nil {
-			return none, err
+		none, err := in.trials.measure(ctx, d, in.trials.react(policy, settings), &out, settings.Workers)
+		if err != nil {
+			return nil, err
+		}
+		if none != nil {
+			return &decided{Answer: *none}, nil
 		}
 	}
-	a.measured = measured{out, result.PolicyTimings{SolveS: solved.Sub(begin).Seconds(), SimulateS: time.Since(solved).Seconds()}}
+	a.Row, a.Timings = out, result.PolicyTimings{SolveS: solved.Sub(begin).Seconds(), SimulateS: time.Since(solved).Seconds()}
 	return a, nil
 }
 

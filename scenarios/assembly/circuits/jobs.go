@@ -98,11 +98,11 @@ type jobsDecided struct {
 	*topology.JobsDecision
 	m      *jobsInstance
 	traces []*engine.Trace
-	measured
+	assembly.Answer
 }
 
 // decide lets one arbiter decide, simulates its decision and measures it.
-func (m *jobsInstance) Decide(ctx context.Context, name string, workers int) (assembly.Answer, error) {
+func (m *jobsInstance) Decide(ctx context.Context, name string, workers int, _ float64) (*assembly.Answer, error) {
 	by, err := topology.FindJobs(name)
 	if err != nil {
 		return nil, err
@@ -124,9 +124,10 @@ func (m *jobsInstance) Decide(ctx context.Context, name string, workers int) (as
 	}
 	solved := time.Now()
 	out := &jobsDecided{JobsDecision: d, m: m}
-	out.timings.SolveS = solved.Sub(begin).Seconds()
+	out.Describe = out.describe
+	out.Timings.SolveS = solved.Sub(begin).Seconds()
 	if by.Joins {
-		out.timings.SolveS += took.Seconds()
+		out.Timings.SolveS += took.Seconds()
 	}
 	if !m.shared.Fits(d.Circuits()) {
 		return nil, fmt.Errorf("the circuits %v overrun the ports %v", d.Circuits(), m.shared.Ports)
@@ -138,15 +139,15 @@ func (m *jobsInstance) Decide(ctx context.Context, name string, workers int) (as
 		}
 		out.traces = append(out.traces, t.Result.Trace)
 	}
-	if out.row, err = m.row(ctx, name, d, best); err != nil {
+	if out.Row, err = m.row(ctx, name, d, best); err != nil {
 		return nil, err
 	}
-	out.timings.SimulateS = time.Since(solved).Seconds()
-	return out, nil
+	out.Timings.SimulateS = time.Since(solved).Seconds()
+	return &out.Answer, nil
 }
 
-func (d *jobsDecided) Describe(ctx context.Context, o *assembly.Outcome) {
-	name, m := d.row.Policy, d.m
+func (d *jobsDecided) describe(ctx context.Context, o *assembly.Outcome) {
+	name, m := d.Row.Policy, d.m
 	services := make([]flow.Service, len(m.jobs))
 	for j, one := range d.Jobs {
 		services[j] = one.Service

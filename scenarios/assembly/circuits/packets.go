@@ -73,5 +73,5 @@ func (d *decided) measurePackets(row *result.Row) {
 	} else {
 		row.Labels["packet_slack_s"] = "no bound is known where circuits move, or links inside pods follow each other in a circle"
 	}
-	d.run.Result.MeasurePackets(row)
+	d.Run.Result.MeasurePackets(row)
 }

@@ -13,11 +13,11 @@ import (
 	"sim/engine"
 	"sim/engine/units"
 	"sim/fabric"
+	"sim/fabric/links"
 	"sim/policies/mapping"
 	"sim/policies/topology"
 	"sim/scenarios/assembly/calls"
 	"sim/scenarios/assembly/composition"
-	"sim/scenarios/assembly/links"
 	"sim/workloads/collective"
 	"sim/workloads/trace"
 	"sim/workloads/training"
@@ -52,11 +52,11 @@ type Workload struct {
 	Graph func(ctx context.Context) (*engine.Graph, error)
 	// Poisson has packets of Traffic at random times, to any that a source sends to; nil of other work.
 	Poisson *Poisson
-	// Recommendation is a step on the first GPUs of Pods; nil of other work.
-	Recommendation *training.Recommendation
-	Pods           fabric.Uniform
-	Words          string
-	Calls          calls.Expansion // of a step that has them in its graph
+	// Work is of ranks on the first GPUs of Pods; nil of other work.
+	Work  calls.Work
+	Pods  fabric.Uniform
+	Words string
+	Calls calls.Expansion // of a step that has them in its graph
 	// Trace is what ranks do, in place of Traffic; nil of others.
 	Trace     *trace.Job
 	Aggregate bool // calls of a trace are a transfer a rank
@@ -196,5 +196,5 @@ func (s *Scenario) layout(replicas ...int) training.Layout {
 // traffic reports whether s is of all GPUs of its pods, and not of replicas of a model.
 func (s *Scenario) traffic() bool {
 	w := &s.Workload
-	return w.Traffic != nil || w.Graph != nil || w.Recommendation != nil || w.Trace != nil
+	return w.Traffic != nil || w.Graph != nil || w.Work != nil || w.Trace != nil
 }

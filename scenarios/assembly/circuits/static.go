@@ -17,7 +17,7 @@ import (
 
 // loads is a decision on work without an end: what its circuits carry, and what becomes of packets at random times.
 type loads struct {
-	measured
+	row      result.Row
 	in       *instance
 	circuits []int
 	bytes    []float64           // by resource
@@ -122,8 +122,8 @@ func (in *instance) leastLoad(bytes []float64) float64 {
 	return least
 }
 
-// Describe adds the circuits to an outcome, with a file of what each carries.
-func (z *loads) Describe(_ context.Context, o *assembly.Outcome) {
+// describe adds the circuits to an outcome, with a file of what each carries.
+func (z *loads) describe(_ context.Context, o *assembly.Outcome) {
 	p := result.Simulation{Policy: z.row.Policy, Topology: z.in.topology(z.circuits)}
 	if z.packets != nil {
 		p.MakespanS = z.packets.Stats.End.Seconds()

@@ -7,6 +7,7 @@ import (
 
 	"sim/engine"
 	"sim/fabric"
+	"sim/policies/routing"
 )
 
 // tierGPUs returns how many GPUs a domain of each tier inside pods has.
@@ -64,7 +65,7 @@ func (in *instance) inside(ctx context.Context) (*fabric.Inside, error) {
 			}
 		}
 	}
-	paths, err := in.tiers.Route(ctx, last, one, first, flows, in.s.Seed, nil)
+	paths, err := routing.InTiers(ctx, in.tiers, last, one, first, flows, in.s.Seed, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -5,8 +5,6 @@ import (
 	"fmt"
 
 	"sim/engine"
-	"sim/scenarios/assembly"
-	"sim/workloads/training"
 )
 
 // buildPodTraffic makes the instance of traffic on pods.
@@ -57,15 +55,15 @@ func (in *instance) name() {
 // lay makes the graph of the step, traffic or call.
 func (in *instance) lay(ctx context.Context) (err error) {
 	w := &in.s.Workload
-	if w.Recommendation != nil {
-		in.calls = in.s.GPUCalls(w.Recommendation.GPUs)
-		if in.it, err = training.BuildRecommendation(w.Recommendation, in.calls.Expand(ctx)); err == nil {
+	if w.Work != nil {
+		in.calls = in.s.GPUCalls(w.Work.Ranks())
+		if in.it, _, err = w.Work.Build(ctx, in.calls); err == nil {
 			in.graph = in.it.Graph
 		}
 		return err
 	}
 	if w.Trace != nil {
-		built, err := w.Trace.Build(in.s.Traced().Builder(ctx, nil, assembly.MaxPodTasks))
+		built, err := w.Trace.Build(in.s.Traced(ctx))
 		if err != nil {
 			return err
 		}

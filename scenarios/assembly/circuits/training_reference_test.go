@@ -456,12 +456,11 @@ func TestTrialsOfDrawnJobs(t *testing.T) {
 		s.Replay.Sequence = s.Workload.Sequence * rapid.SampledFrom([]int{1, 1, 1, 4}).Draw(t, "sequence of trials")
 		in := buildDrawn(t, s)
 		for _, policy := range []string{"delta-during", "demand-matched", "mixnet-during"} {
-			a, err := in.Decide(context.Background(), policy, 1)
+			d, err := in.decide(context.Background(), policy, 1)
 			if err != nil {
 				t.Fatalf("%s: %v", policy, err)
 			}
-			d := a.(*decided)
-			m := d.row.Metrics
+			m := d.Row.Metrics
 			if m["replay_stalled"] > 0 {
 				t.Errorf("%s: %v of %v trials stall", policy, m["replay_stalled"], m["replay_plays"])
 			}
@@ -497,22 +496,21 @@ func TestTrainingAgainstReference(t *testing.T) {
 				continue
 			}
 			s.Level = rapid.SampledFrom([]string{"flow", "packet"}).Draw(t, "level")
-			a, err := in.Decide(context.Background(), row.Name, 1)
+			d, err := in.decide(context.Background(), row.Name, 1)
 			if err != nil {
 				t.Fatalf("%s: %v", row.Name, err)
 			}
-			d := a.(*decided)
 			counts[s.Level]++
 			if d.Moves.Moving() {
 				counts["moving"]++
 			}
-			for name, v := range d.row.Metrics {
+			for name, v := range d.Row.Metrics {
 				if !(v >= 0) || math.IsInf(v, 1) {
 					t.Errorf("%s: %s is %v", row.Name, name, v)
 				}
 			}
-			if d.Bound > d.Makespan || in.Bound > d.Makespan || d.row.Metrics["bound_makespan_s"] > d.row.Metrics["makespan_s"] {
-				t.Errorf("%s: a makespan of %v below a bound: %v, of the ideal fabric %v; metrics %v", row.Name, d.Makespan, d.Bound, in.Bound, d.row.Metrics)
+			if d.Bound > d.Makespan || in.Bound > d.Makespan || d.Row.Metrics["bound_makespan_s"] > d.Row.Metrics["makespan_s"] {
+				t.Errorf("%s: a makespan of %v below a bound: %v, of the ideal fabric %v; metrics %v", row.Name, d.Makespan, d.Bound, in.Bound, d.Row.Metrics)
 			}
 			if err := ref.checkTrace(d.Decision, d.fluid); err != nil {
 				t.Errorf("%s: %v", row.Name, err)
@@ -529,26 +527,26 @@ func TestTrainingAgainstReference(t *testing.T) {
 					}
 				}
 			}
-			packets := d.run.Level == "packet"
+			packets := d.Run.Level == "packet"
 			if packets && d.Moves.Moving() {
 				continue // no such packets are simulated again
 			}
 			again := func(times float64) engine.Time {
-				r, err := composition.Simulate(context.Background(), d.run.Level, &d.run.Job, d.run.ScaleRates(times, nil))
+				r, err := composition.Simulate(context.Background(), d.Run.Level, &d.Run.Job, d.Run.ScaleRates(times, nil))
 				if err != nil {
 					t.Fatalf("%s: %v", row.Name, err)
 				}
 				return r.Trace.Makespan
 			}
 			end := again(1)
-			if max(end-d.run.End, d.run.End-end) > ticks {
-				t.Fatalf("%s: again it ends at %v, want %v", row.Name, end, d.run.End)
+			if max(end-d.Run.End, d.Run.End-end) > ticks {
+				t.Fatalf("%s: again it ends at %v, want %v", row.Name, end, d.Run.End)
 			}
 			if fast := again(1e6); !row.Clocked && float64(fast-in.Times.Compute) > 0.01*float64(end-in.Times.Compute)+4*float64(in.s.Fabric.Delay)*float64(steps(d.Moves)) {
 				t.Errorf("%s: on links a million times as fast it ends at %v, computing alone at %v", row.Name, fast, in.Times.Compute)
 			}
-			if packets && d.slack > 0 && d.run.End > d.Makespan+d.slack {
-				t.Errorf("%s: packets end at %v, fluid at %v, and the slack is %v", row.Name, d.run.End, d.Makespan, d.slack)
+			if packets && d.slack > 0 && d.Run.End > d.Makespan+d.slack {
+				t.Errorf("%s: packets end at %v, fluid at %v, and the slack is %v", row.Name, d.Run.End, d.Makespan, d.slack)
 			}
 			if packets && d.slack == 0 {
 				t.Errorf("%s: no slack is stated", row.Name)

@@ -105,7 +105,7 @@ func (r *trials) provision(e *flow.Evaluator, x []int) {
 
 // measure simulates the trials of a decision and adds what came of them to its row. Where it has fewer circuits than
 // are to be lost the answer says so. It returns the context's error when ctx is cancelled.
-func (r *trials) measure(ctx context.Context, d *topology.Decision, c *reaction, row *result.Row, workers int) (none assembly.Answer, err error) {
+func (r *trials) measure(ctx context.Context, d *topology.Decision, c *reaction, row *result.Row, workers int) (none *assembly.Answer, err error) {
 	if err := r.references(ctx, workers); err != nil {
 		return nil, err
 	}

@@ -48,11 +48,11 @@ func built(t testing.TB, s *Scenario) *instance {
 // decided returns what an allocator decides on in.
 func (in *instance) decided(t testing.TB, policy string) *decided {
 	t.Helper()
-	a, err := in.Decide(context.Background(), policy, 2)
+	d, err := in.decide(context.Background(), policy, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return a.(*decided)
+	return d
 }
 
 // TestReplayAgainstRun plays again by flow.Run, on a graph that has the durations of the play and a network lit with
@@ -224,14 +224,14 @@ func TestStalledPlays(t *testing.T) {
 			ended = append(ended, float64(i))
 		}
 	}
-	if m := d.row.Metrics; m["replay_plays"] != plays || m["replay_stalled"] != float64(plays-len(ended)) || len(ended) == plays || len(ended) == 0 {
+	if m := d.Row.Metrics; m["replay_plays"] != plays || m["replay_stalled"] != float64(plays-len(ended)) || len(ended) == plays || len(ended) == 0 {
 		t.Errorf("%v of %v plays stall, want %d", m["replay_stalled"], m["replay_plays"], plays-len(ended))
 	}
-	if s := d.row.Samples; !slices.Equal(s["play"], ended) || len(s["nct"]) != len(ended) || len(s["makespan_s"]) != len(ended) {
+	if s := d.Row.Samples; !slices.Equal(s["play"], ended) || len(s["nct"]) != len(ended) || len(s["makespan_s"]) != len(ended) {
 		t.Errorf("plays %v, %d NCTs and %d makespans, want plays %v", s["play"], len(s["nct"]), len(s["makespan_s"]), ended)
 	}
 	lit := total(x)
-	all := built(t, gpt7b(t, Replay{Seeds: 3, LostCircuits: lit, LostWhen: "start", Priorities: "nominal"})).decided(t, "delta-joint").row
+	all := built(t, gpt7b(t, Replay{Seeds: 3, LostCircuits: lit, LostWhen: "start", Priorities: "nominal"})).decided(t, "delta-joint").Row
 	if all.Metrics["replay_stalled"] != 3 || all.Samples != nil || all.Labels["replay_nct_mean"] == "" {
 		t.Errorf("without circuits: %v, samples %v, labels %v", all.Metrics, all.Samples, all.Labels)
 	}

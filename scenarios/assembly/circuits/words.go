@@ -49,7 +49,7 @@ func (s *Scenario) portWords() string {
 func (s *Scenario) trafficWords() string {
 	f := &s.Fabric
 	text := s.Workload.Words + fmt.Sprintf(" on %s of %s, each with %s", assembly.Plural(f.Pods, "pod"), assembly.Plural(f.GPUsPerPod, "GPU"), s.portWords())
-	if s.Title != "" && s.Workload.Recommendation == nil {
+	if s.Title != "" && s.Workload.Work == nil {
 		text = s.Title + ": " + text
 	}
 	return text

@@ -216,7 +216,7 @@ func (y *system) Begin(_ context.Context, o *assembly.Outcome) error {
 }
 
 // Decide simulates the fleet under a placement.
-func (y *system) Decide(ctx context.Context, policy string, _ int) (assembly.Answer, error) {
+func (y *system) Decide(ctx context.Context, policy string, _ int, _ float64) (*assembly.Answer, error) {
 	begin := time.Now()
 	for _, row := range placement.Table() {
 		if row.Name != policy {
@@ -226,32 +226,22 @@ func (y *system) Decide(ctx context.Context, policy string, _ int) (assembly.Ans
 		if err != nil {
 			return nil, err
 		}
-		a := &answer{row: y.measure(policy, o), c: y.c, rec: o.rec}
-		a.timings.SimulateS = time.Since(begin).Seconds()
+		a := &assembly.Answer{Row: y.measure(policy, o), Timings: result.PolicyTimings{SimulateS: time.Since(begin).Seconds()}}
+		a.Describe = func(_ context.Context, out *assembly.Outcome) { y.c.describe(policy, o.rec, out) }
 		return a, nil
 	}
 	return nil, fmt.Errorf("fleet: no placement %q", policy)
 }
 
-// answer is a placement's row.
-type answer struct {
-	c       *Config
-	rec     *recorder
-	row     result.Row
-	timings result.PolicyTimings
-}
-
-func (a *answer) Measured() (result.Row, result.PolicyTimings) { return a.row, a.timings }
-
-// Describe adds the files of jobs and events, and who had the cubes.
-func (a *answer) Describe(_ context.Context, o *assembly.Outcome) {
-	if a.rec == nil {
+// describe adds the files of jobs and events under a placement, and who had the cubes.
+func (c *Config) describe(policy string, rec *recorder, o *assembly.Outcome) {
+	if rec == nil {
 		return
 	}
-	o.Files = append(o.Files, a.rec.files(a.row.Policy)...)
-	from, until := a.c.From, min(a.c.Until, a.c.From+shownDays*fleet.Day)
+	o.Files = append(o.Files, rec.files(policy)...)
+	from, until := c.From, min(c.Until, c.From+shownDays*fleet.Day)
 	o.Detail.Policies = append(o.Detail.Policies, result.Simulation{
-		Policy: a.row.Policy, Fleet: &result.Fleet{FromS: from.Seconds(), UntilS: until.Seconds(), Cubes: a.rec.cubes(a.c), Looks: a.rec.looks, Events: a.rec.shown(a.c)},
+		Policy: policy, Fleet: &result.Fleet{FromS: from.Seconds(), UntilS: until.Seconds(), Cubes: rec.cubes(c), Looks: rec.looks, Events: rec.shown(c)},
 	})
 }
 

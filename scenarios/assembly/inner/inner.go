@@ -18,14 +18,14 @@ import (
 	"sync"
 
 	"sim/engine"
-	"sim/engine/flow"
 	"sim/engine/packet"
 	"sim/engine/units"
+	"sim/fabric/links"
 	"sim/policies/collective"
 	"sim/policies/reconfigure"
+	"sim/policies/routing"
 	"sim/scenarios/assembly/calls"
 	"sim/scenarios/assembly/composition"
-	"sim/scenarios/assembly/links"
 	"sim/scenarios/assembly/plans"
 	"sim/workloads/training"
 )
@@ -418,7 +418,7 @@ func (m *Machine) simulate(ctx context.Context, schedules []*collective.Schedule
 		routed, _ := s.Routed()
 		flows = append(flows, routed...) // of groups that share no GPU
 	}
-	paths, err := m.machine.Route(ctx, t, network, first, flows, m.seed, nil)
+	paths, err := routing.InTiers(ctx, m.machine, t, network, first, flows, m.seed, nil)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -430,19 +430,19 @@ func (m *Machine) simulate(ctx context.Context, schedules []*collective.Schedule
 		stay := slices.Repeat([]int32{-1}, len(s.Group))
 		pinned, ranks = append(append(pinned, s.Links()...), stay...), append(append(ranks, s.Ranks()...), stay...)
 	}
-	g := new(engine.Graph)
-	lay := func(late [][]engine.Time) error {
-		g = &engine.Graph{MessageOverhead: m.tiers[t].MessageOverhead}
-		for i, s := range schedules {
+	lay := func(late []engine.Time) (*engine.Graph, error) {
+		g := &engine.Graph{MessageOverhead: m.tiers[t].MessageOverhead}
+		for _, s := range schedules {
 			a := collective.Attach{Packets: m.packet > 0}
 			if late != nil {
-				a.Late = late[i]
+				a.Late = late[len(g.Tasks):]
 			}
 			s.Append(g, a)
 		}
-		return g.Freeze()
+		return g, g.Freeze()
 	}
-	if err := lay(nil); err != nil {
+	g, err := lay(nil)
+	if err != nil {
 		return 0, nil, err
 	}
 	ends, paths, err := collective.Pin(g, network, pinned, flows, paths)
@@ -453,37 +453,30 @@ func (m *Machine) simulate(ctx context.Context, schedules []*collective.Schedule
 	if err != nil {
 		return 0, nil, err
 	}
-	bytes, late := make([]float64, len(m.tiers)), make([][]engine.Time, len(schedules))
-	task := int32(0)
-	for i, s := range schedules {
-		for k := range s.Transfers {
-			uses, sum := r.Of(task+int32(k)), engine.Time(0)
-			for _, u := range uses {
-				sum += network.Links[u.Resource].Latency
-			}
-			late[i] = append(late[i], sum)
-			bytes[slices.IndexFunc(first, func(f int) bool { return f > int(uses[0].Resource) })-1] += float64(s.Transfers[k].Bytes)
+	bytes, late := make([]float64, len(m.tiers)), make([]engine.Time, len(g.Tasks))
+	for i := range g.Tasks {
+		uses := r.Of(int32(i))
+		for _, u := range uses {
+			late[i] += network.Links[u.Resource].Latency
 		}
-		task += int32(len(s.Transfers) + len(s.Group))
+		if len(uses) > 0 {
+			bytes[slices.IndexFunc(first, func(f int) bool { return f > int(uses[0].Resource) })-1] += float64(g.Tasks[i].Bytes)
+		}
 	}
+	level := "flow"
 	if m.packet > 0 {
+		level = "packet"
 		for i := range network.Links {
 			network.Links[i].Channels = int32(paths.Channels())
 		}
-		trace, _, err := packet.RunGraph(g, network, ends, paths, int32(m.packet), packet.Options{Stop: func() bool { return ctx.Err() != nil }, Seed: m.seed, TaskRank: ranks})
-		if err != nil {
-			return 0, nil, err
-		}
-		return trace.Makespan, bytes, nil
 	}
-	if err := lay(late); err != nil {
-		return 0, nil, err
-	}
-	trace, err := flow.Run(ctx, g, network, r, flow.Options{})
+	d := composition.PathDecision(network, ends, paths, int32(m.packet), packet.Options{Seed: m.seed, TaskRank: ranks})
+	d.Late = func(*engine.Graph) []engine.Time { return late }
+	out, err := composition.Simulate(ctx, level, &composition.Job{Graph: g, Delayed: lay}, d)
 	if err != nil {
 		return 0, nil, err
 	}
-	return trace.Makespan, bytes, nil
+	return out.Trace.Makespan, bytes, nil
 }
 
 // Joins returns the tier that carries a call of a stage, or -1 if no tier does. All tiers whose

@@ -10,11 +10,11 @@ import (
 
 	"sim/engine"
 	"sim/engine/units"
+	"sim/fabric/links"
 	"sim/policies/collective"
 	"sim/policies/reconfigure"
 	"sim/scenarios/assembly"
 	"sim/scenarios/assembly/composition"
-	"sim/scenarios/assembly/links"
 	"sim/scenarios/assembly/plans"
 	"sim/scenarios/result"
 	"sim/workloads/training"
@@ -319,15 +319,9 @@ func newFakeStep(t *testing.T, spec training.Spec, longer composition.Longer) *f
 	return f
 }
 
-func (f *fakeStep) Decide(context.Context, string, int) (assembly.Answer, error) { return f, nil }
-
-func (f *fakeStep) Describe(context.Context, *assembly.Outcome) {}
-
-func (f *fakeStep) Measured() (result.Row, result.PolicyTimings) {
-	return result.Row{Policy: "p", Metrics: map[string]float64{"makespan_s": 1}, Labels: map[string]string{}}, result.PolicyTimings{}
+func (f *fakeStep) Decide(context.Context, string, int, float64) (*assembly.Answer, error) {
+	return &assembly.Answer{Run: f.run, Row: result.Row{Policy: "p", Metrics: map[string]float64{"makespan_s": 1}, Labels: map[string]string{}}}, nil
 }
-
-func (f *fakeStep) Run() *composition.Run { return f.run }
 
 // TestSystem: each tier has what it carries, how much longer the step is for it, and how long it would be on links of
 // twice the rate; each error of the outermost tier is returned.
@@ -357,7 +351,7 @@ func TestSystem(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a, err := s.Decide(t.Context(), "p", 1)
+		a, err := assembly.Decide(t.Context(), s, "p", 1)
 		if fails > 0 && fails <= f.call {
 			if !errors.Is(err, broken) {
 				t.Errorf("simulation %d fails, the error is %v", fails, err)
@@ -367,7 +361,7 @@ func TestSystem(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		row, _ := a.Measured()
+		row := a.Row
 		all := 10 + longer(m, -1)
 		want := map[string]float64{"makespan_s": 1, "tier3_bytes": 77, "tier3_busy": 4 / all, "tier3_exposed_s": all - 1, "tier3_doubled_s": all - 5}
 		for i, name := range []string{"tier1_", "tier2_"} {
@@ -399,11 +393,11 @@ func TestSystem(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := s.Decide(t.Context(), "p", 1)
+	a, err := assembly.Decide(t.Context(), s, "p", 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if row, _ := a.Measured(); len(row.Metrics) != 1 || len(row.Labels) != 3 {
+	if row := a.Row; len(row.Metrics) != 1 || len(row.Labels) != 3 {
 		t.Errorf("circuits move, measured %+v", row)
 	}
 }

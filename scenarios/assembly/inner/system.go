@@ -3,13 +3,11 @@ package inner
 import (
 	"context"
 	"fmt"
-	"maps"
 	"strings"
 
 	"sim/engine/units"
 	"sim/scenarios/assembly"
 	"sim/scenarios/assembly/composition"
-	"sim/scenarios/result"
 	"sim/workloads/trace"
 	"sim/workloads/training"
 )
@@ -46,37 +44,25 @@ func NewSystem(ctx context.Context, spec training.Spec, of []Tier, seed uint64, 
 	return s, err
 }
 
-// answer is one of the outermost tier, with what each tier has to do with it.
-type answer struct {
-	assembly.Answer
-	row result.Row
-}
-
-func (a *answer) Measured() (result.Row, result.PolicyTimings) {
-	_, timings := a.Answer.Measured()
-	return a.row, timings
-}
-
-func (a *answer) Failure() error { return assembly.Failure(a.Answer) }
-
-func (s *system) Decide(ctx context.Context, policy string, workers int) (assembly.Answer, error) {
-	a, err := s.System.Decide(ctx, policy, workers)
-	if err != nil {
+// Decide has the policy decide on the outermost tier, and measures all tiers.
+func (s *system) Decide(ctx context.Context, policy string, workers int, limit float64) (*assembly.Answer, error) {
+	a, err := s.System.Decide(ctx, policy, workers, limit)
+	if a == nil || err != nil {
 		return nil, err
 	}
-	row, _ := a.Measured()
-	step, ok := a.(assembly.Composed)
-	if _, done := row.Metrics["makespan_s"]; !ok || !done {
-		return a, nil
-	}
-	row.Metrics, row.Labels = maps.Clone(row.Metrics), maps.Clone(row.Labels)
-	if err := composition.ByInnerTier(ctx, step.Run(), &row, s.inside, s.of.Longer, s.outer); err != nil {
-		return nil, err
-	}
-	if _, done := row.Metrics["tier1_bytes"]; done {
-		row.Labels["tier_calls"] = s.of.words()
-	}
-	return &answer{a, row}, nil
+	a.Then(func(ctx context.Context) error {
+		if _, done := a.Row.Metrics["makespan_s"]; a.Run == nil || !done {
+			return nil
+		}
+		if err := composition.ByInnerTier(ctx, a.Run, &a.Row, s.inside, s.of.Longer, s.outer); err != nil {
+			return err
+		}
+		if _, done := a.Row.Metrics["tier1_bytes"]; done {
+			a.Row.Labels["tier_calls"] = s.of.words()
+		}
+		return nil
+	})
+	return a, nil
 }
 
 // Work is that of the outermost tier, whose passes are longer by the calls inside.

@@ -7,11 +7,12 @@ import (
 
 	"sim/engine"
 	"sim/engine/static"
+	"sim/fabric/links"
 	"sim/internal/once"
 	"sim/policies/routing"
 	"sim/scenarios/assembly"
 	"sim/scenarios/assembly/composition"
-	"sim/scenarios/assembly/links"
+	"sim/scenarios/result"
 	"sim/workloads/training"
 )
 
@@ -216,7 +217,7 @@ func (r *routed) Reference() map[string]float64 {
 
 func (r *routed) Begin(ctx context.Context, o *assembly.Outcome) error {
 	if r.Cubes != nil {
-		o.Files = append(o.Files, r.Cubes.File())
+		o.Files = append(o.Files, result.File{Name: "crossconnects.csv", Data: r.Cubes.CSV()})
 	}
 	return nil
 }

@@ -8,9 +8,9 @@ import (
 	"slices"
 
 	"sim/engine"
+	"sim/fabric/links"
 	algorithm "sim/policies/collective"
 	"sim/policies/routing"
-	"sim/scenarios/assembly/links"
 	"sim/workloads/collective"
 )
 

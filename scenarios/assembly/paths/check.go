@@ -8,9 +8,9 @@ import (
 
 	"sim/engine"
 	"sim/engine/units"
+	"sim/fabric/links"
 	"sim/fabric/torus"
 	"sim/scenarios/assembly"
-	"sim/scenarios/assembly/links"
 	"sim/scenarios/schema"
 	"sim/workloads/collective"
 )
@@ -82,8 +82,8 @@ func Check(c *schema.Reader, s *Scenario, cell bool, nodes int, t *torus.Torus, 
 			return
 		}
 	}
-	if s.Workload.Kind == Recommendation {
-		if checkRecommendation(c, s, up); len(c.Diagnostics) > 0 {
+	if w := s.Workload.Work; w != nil {
+		if checkWork(c, s, w, up); len(c.Diagnostics) > 0 {
 			return
 		}
 	}
@@ -170,8 +170,8 @@ func fewerHops(s *Scenario) string {
 	switch {
 	case s.Workload.Kind == "training":
 		ways = "choose larger packets or fewer micro-batches"
-	case s.Workload.Kind == Recommendation:
-		ways = "choose larger packets or fewer samples"
+	case s.Workload.Work != nil:
+		ways = "choose larger packets or " + s.Workload.Work.SizeRemedy()
 	case s.Workload.Trace != nil:
 		ways = "choose larger packets"
 	case s.Workload.Kind == MatrixTraffic:

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"time"
 
@@ -13,75 +12,48 @@ import (
 	"sim/engine/flow"
 	"sim/engine/packet"
 	"sim/engine/static"
+	"sim/fabric/links"
 	"sim/policies/routing"
 	"sim/scenarios/assembly"
 	"sim/scenarios/assembly/composition"
-	"sim/scenarios/assembly/links"
 	"sim/scenarios/result"
 )
 
 // routedAnswer is a router's decision, simulated and measured.
 type routedAnswer struct {
-	r                  *routed
-	chosen             *routing.Decision
-	walks              *engine.Paths // of it
-	sums               routing.Sums  // of walks, which are then on channel 0, and at level static none; else nil
-	loads              *static.Loads
-	pressed            float64          // load, in messages, of the link that takes longest, as if it had the fabric's rate
-	seen               *engine.Network  // that the router saw
-	even               bool             // of level flow: messages are many, of one size, and get the rates that they begin with
-	folded             *engine.Folded   // of level flow: its task c is the messages of class c, which are identical; nil where they are not
-	workers            int              // goroutines, which change no result
-	again              paced            // nil of sources that do not keep to what the most loaded link carries
-	run                *composition.Run // nil if nothing was simulated, or messages in groups at one rate
-	composition.Result                  // what was simulated
-	row                result.Row
-	timings            result.PolicyTimings
-	at                 engine.Time // when the work ends, where it does
-	failed             error       // why traffic came to a halt on these routes
+	assembly.Answer    // whose Run is nil if nothing was simulated, or messages in groups at one rate
+	composition.Result // what was simulated
+
+	r       *routed
+	chosen  *routing.Decision
+	walks   *engine.Paths // of it
+	sums    routing.Sums  // of walks, which are then on channel 0, and at level static none; else nil
+	loads   *static.Loads
+	pressed float64         // load, in messages, of the link that takes longest, as if it had the fabric's rate
+	seen    *engine.Network // that the router saw
+	even    bool            // of level flow: messages are many, of one size, and get the rates that they begin with
+	folded  *engine.Folded  // of level flow: its task c is the messages of class c, which are identical; nil where they are not
+	workers int             // goroutines, which change no result
+	at      engine.Time     // when the work ends, where it does
 
 	healthy, top float64 // loads of the most loaded link without faults, 0 where that makes no sense to compare, and with them
 }
 
-func (a *routedAnswer) Measured() (result.Row, result.PolicyTimings) {
-	return a.MeasuredFor(&a.r.s.Workload.Step), a.timings
-}
-
-// MeasuredFor returns the row of a scenario that differs from the answer's in nothing but its step.
-func (a *routedAnswer) MeasuredFor(step *Step) result.Row {
-	row := a.row
-	row.Metrics, row.Labels = maps.Clone(a.row.Metrics), maps.Clone(a.row.Labels)
+// rowFor returns the row of a scenario that differs from the answer's in nothing but its step, of traffic.
+func (a *routedAnswer) rowFor(step any) result.Row {
+	row := a.Row
+	row.Metrics, row.Labels = maps.Clone(a.Row.Metrics), maps.Clone(a.Row.Labels)
+	delete(row.Metrics, "step_slowdown")
+	delete(row.Metrics, "implied_share")
+	delete(row.Labels, "implied_share")
 	if a.healthy > 0 {
-		step.measure(&row, a.healthy, a.top)
+		step.(*Step).measure(&row, a.healthy, a.top)
 	}
 	return row
 }
 
-// Rename has the answer be of another policy, whose decision it simulates.
-func (a *routedAnswer) Rename(policy string) { a.row.Policy = policy }
-
-// Run returns what measures simulate again.
-func (a *routedAnswer) Run() *composition.Run { return a.run }
-
-// paced simulates traffic at the rate at which a link that carries so many messages would be just full.
-type paced func(load float64) (*packet.Stats, error)
-
-// Load implements assembly.Loaded, where that is simulated quickly.
-func (a *routedAnswer) Load() (messages float64, ok bool) {
-	const most = 20_000_000 // hops: some seconds
-	return a.pressed, a.again != nil && a.Stats != nil && a.Stats.Delay.Count > 0 && a.Stats.Hops <= most
-}
-
-// DelayAt implements assembly.Loaded.
-func (a *routedAnswer) DelayAt(load float64) (*result.Delay, error) {
-	stats, err := a.again(load)
-	if err != nil {
-		return nil, err
-	}
-	return composition.DelayOf(stats), nil
-}
-
-func (a *routedAnswer) Failure() error { return a.failed }
+// mostRepeated bounds the hops of packets that are simulated again at another load: some seconds.
+const mostRepeated = 20_000_000
 
 // routers returns the rows of the routers that are listed.
 func (s *Scenario) routers() []*routing.Row {
@@ -102,26 +74,30 @@ type unservable struct{ why error }
 
 func (u *unservable) Error() string { return u.why.Error() }
 
-// Decide lets one router choose paths, and simulates the traffic on them.
-func (r *routed) Decide(ctx context.Context, name string, workers int) (assembly.Answer, error) {
-	a, err := r.DecideWithin(ctx, name, workers, math.Inf(1))
-	if one, ok := a.(*routedAnswer); ok && err == nil {
-		err = one.Complete(ctx)
+// Decide lets one router choose paths, and simulates the traffic on them. It returns nil where a link alone is busy for more
+// than limit seconds with what is sent.
+func (r *routed) Decide(ctx context.Context, name string, workers int, limit float64) (*assembly.Answer, error) {
+	a, err := r.decide(ctx, name, workers, limit)
+	if a == nil || err != nil {
+		return nil, err
 	}
-	return a, err
+	return &a.Answer, nil
 }
 
-// Complete measures what needs further simulations: of an iteration what calls and faults cost, and the bound on when the
+// finish measures what needs further simulations: of an iteration what calls and faults cost, and the bound on when the
 // work may end.
-func (a *routedAnswer) Complete(ctx context.Context) error {
+func (a *routedAnswer) finish(ctx context.Context) error {
 	err := a.againstHealthy(ctx)
-	if _, done := a.row.Metrics[a.r.end()]; err == nil && done && a.run != nil {
-		if err = composition.Exposed(ctx, a.run, &a.row); err == nil {
-			err = composition.ByTier(ctx, a.run, &a.row)
+	if _, done := a.Row.Metrics[a.r.end()]; err == nil && done && a.Run != nil {
+		if err = composition.Exposed(ctx, a.Run, &a.Row); err == nil {
+			err = composition.ByTier(ctx, a.Run, &a.Row)
 		}
 	}
-	if err = a.fail(ctx, err); err == nil {
+	if err = a.fail(ctx, err); err == nil && a.Failed == nil {
 		err = a.timeBound(ctx, a.chosen)
+	}
+	if a.RowFor != nil {
+		a.Row = a.RowFor(&a.r.s.Workload.Step)
 	}
 	return err
 }
@@ -133,33 +109,32 @@ func (a *routedAnswer) fail(ctx context.Context, err error) error {
 	case errors.Is(err, packet.ErrStopped):
 		return ctx.Err()
 	case errors.As(err, &deadlock), errors.Is(err, packet.ErrStalled): // others may do better
-		a.failed = err
-		a.row.Labels["failed"] = a.failed.Error()
-		a.row.Bounds = nil // as in a sweep, whose cell fails: others get no bound from it
+		a.Failed = err
+		a.Row.Labels["failed"] = a.Failed.Error()
+		a.Row.Bounds = nil // as in a sweep, whose cell fails: others get no bound from it
 		return nil
 	}
 	return err
 }
 
-// DecideWithin is Decide without Complete, and returns nil where a link alone is busy for more than so many seconds with
-// what is sent.
-func (r *routed) DecideWithin(ctx context.Context, name string, workers int, most float64) (assembly.Answer, error) {
+// decide is Decide with more to tell than the answer.
+func (r *routed) decide(ctx context.Context, name string, workers int, limit float64) (*routedAnswer, error) {
 	a, after, err := r.choose(ctx, routing.ByName(name))
 	if not := (*unservable)(nil); errors.As(err, &not) {
-		return r.unserved(name, not.why), nil
+		return &routedAnswer{Answer: *r.unserved(name, not.why)}, nil
 	}
-	if err != nil {
+	if err != nil || a.Row.Metrics["fluid_s"] > limit {
 		return nil, err
 	}
-	if a.row.Metrics["fluid_s"] > most {
-		return nil, nil
+	a.workers, a.Finish, a.Describe = workers, a.finish, a.describe
+	if r.it == nil {
+		a.RowFor = a.rowFor
 	}
-	a.workers = workers
 	begin := time.Now()
 	if err = a.fail(ctx, a.simulate(ctx, after)); err != nil {
 		return nil, err
 	}
-	a.timings.SimulateS += time.Since(begin).Seconds()
+	a.Timings.SimulateS += time.Since(begin).Seconds()
 	return a, nil
 }
 
@@ -189,7 +164,7 @@ func (a *routedAnswer) simulate(ctx context.Context, after *routing.Decision) er
 	if err != nil {
 		return err
 	}
-	if a.Result, a.run = *out, run; a.folded == nil {
+	if a.Result, a.Run = *out, run; a.folded == nil {
 		run.Result = out
 	}
 	if a.Trace != nil {
@@ -198,15 +173,16 @@ func (a *routedAnswer) simulate(ctx context.Context, after *routing.Decision) er
 	if a.Stats != nil {
 		a.delays()
 	}
-	if run.End = a.at; run.Sources != nil && r.s.Workload.Source == "paced" {
-		a.again = func(load float64) (*packet.Stats, error) {
+	if run.End = a.at; run.Sources != nil && r.s.Workload.Source == "paced" && a.Stats.Delay.Count > 0 && a.Stats.Hops <= mostRepeated {
+		a.Load = a.pressed
+		a.DelayAt = func(load float64) (*result.Delay, error) {
 			j := run.Job
 			j.Sources = func(float64) ([]packet.Source, error) { return r.sources(load) }
 			out, err := composition.Simulate(ctx, level, &j, &run.Decision)
 			if err != nil {
 				return nil, err
 			}
-			return out.Stats, nil
+			return composition.DelayOf(out.Stats), nil
 		}
 	}
 	return nil
@@ -295,23 +271,24 @@ func (a *routedAnswer) packetOptions(after *routing.Decision) packet.Options {
 // down, whose collective calls the algorithm expands for that fabric.
 func (a *routedAnswer) againstHealthy(ctx context.Context) error {
 	r := a.r
-	end, done := a.row.Metrics[r.end()]
+	end, done := a.Row.Metrics[r.end()]
 	if r.it == nil || a.healthy == 0 || r.s.Engine.Level == "static" {
 		return nil
 	}
-	delete(a.row.Metrics, "fault_ratio")
+	delete(a.Row.Metrics, "fault_ratio")
 	if !done {
 		return nil
 	}
 	r.mu.Lock()
-	whole := r.healthy[a.row.Policy]
+	whole := r.healthy[a.Row.Policy]
 	r.mu.Unlock()
-	h := &routedAnswer{r: whole.r, seen: whole.r.Whole, walks: whole.walks, row: result.Row{Metrics: map[string]float64{}, Labels: map[string]string{}}}
+	h := &routedAnswer{r: whole.r, seen: whole.r.Whole, walks: whole.walks}
+	h.Row = result.Row{Metrics: map[string]float64{}, Labels: map[string]string{}}
 	if err := h.simulate(ctx, nil); err != nil {
 		return fmt.Errorf("without faults: %w", err)
 	}
-	if before, done := h.row.Metrics[r.end()]; done {
-		a.row.Metrics["fault_ratio"], a.row.Metrics["step_slowdown"] = before/end, end/before-1
+	if before, done := h.Row.Metrics[r.end()]; done {
+		a.Row.Metrics["fault_ratio"], a.Row.Metrics["step_slowdown"] = before/end, end/before-1
 	}
 	return nil
 }
@@ -361,9 +338,10 @@ func (r *routed) choose(ctx context.Context, row *routing.Row) (a *routedAnswer,
 	if r, err = r.pinned(ctx, seen, d); err != nil {
 		return nil, nil, err
 	}
-	a = &routedAnswer{r: r, chosen: d, seen: seen, walks: d.Paths, sums: sums, row: result.Row{Policy: name, Metrics: map[string]float64{}, Labels: map[string]string{}}}
+	a = &routedAnswer{r: r, chosen: d, seen: seen, walks: d.Paths, sums: sums}
+	a.Row = result.Row{Policy: name, Metrics: map[string]float64{}, Labels: map[string]string{}}
 	if r.s.Fabric.FailAt > 0 {
-		after, err = r.System.Route(ctx, router, r.problem(r.Known), options)
+		after, err = routing.OnSystem(ctx, &r.System, router, r.problem(r.Known), options)
 		if errors.Is(err, routing.ErrUnserved) {
 			return nil, nil, &unservable{fmt.Errorf("after the fault: %w", err)}
 		}
@@ -376,7 +354,7 @@ func (r *routed) choose(ctx context.Context, row *routing.Row) (a *routedAnswer,
 		return nil, nil, err
 	}
 	solved := time.Now()
-	a.timings.SolveS = solved.Sub(begin).Seconds()
+	a.Timings.SolveS = solved.Sub(begin).Seconds()
 	if err := a.static(ctx, seen, d, healthy); err != nil {
 		return nil, nil, err
 	}
@@ -395,7 +373,7 @@ func (r *routed) choose(ctx context.Context, row *routing.Row) (a *routedAnswer,
 	if err := a.fold(); err != nil {
 		return nil, nil, err
 	}
-	a.timings.SimulateS = time.Since(solved).Seconds()
+	a.Timings.SimulateS = time.Since(solved).Seconds()
 	return a, after, nil
 }
 
@@ -427,7 +405,7 @@ func (r *routed) route(ctx context.Context, row *routing.Row, n *engine.Network)
 			return d, z, err
 		}
 	}
-	d, err := r.System.Route(ctx, row.Router, p, o)
+	d, err := routing.OnSystem(ctx, &r.System, row.Router, p, o)
 	return d, nil, err
 }
 
@@ -512,7 +490,7 @@ func (a *routedAnswer) fold() error {
 		if a.even = single && t.Bytes == nil && !r.late() && a.loads.SumHops <= mostEven; a.even {
 			return nil
 		}
-		return r.fault("engine.level", fmt.Sprintf("%s leads %.0f flows of which no two are alike, and which may end at as many times: fluid takes hours", a.row.Policy, flows),
+		return r.fault("engine.level", fmt.Sprintf("%s leads %.0f flows of which no two are alike, and which may end at as many times: fluid takes hours", a.Row.Policy, flows),
 			`set engine.level = "packet" or "static"`)
 	}
 	return nil
@@ -548,8 +526,8 @@ func (a *routedAnswer) late(g *engine.Graph) []engine.Time {
 
 // ends measures when the work ends.
 func (a *routedAnswer) ends(at engine.Time) {
-	a.at, a.row.Metrics[a.r.end()] = at, at.Seconds()
+	a.at, a.Row.Metrics[a.r.end()] = at, at.Seconds()
 	if a.r.it != nil {
-		a.r.Exposed(&a.row, at, "these paths do")
+		a.r.Exposed(&a.Row, at, "these paths do")
 	}
 }

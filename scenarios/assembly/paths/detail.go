@@ -16,8 +16,8 @@ import (
 const mostDrawn = 4096
 
 // describe adds what figures need, and the files of links and queues.
-func (a *routedAnswer) Describe(ctx context.Context, o *assembly.Outcome) {
-	p := result.Simulation{Policy: a.row.Policy, Traffic: a.traffic(ctx)}
+func (a *routedAnswer) describe(ctx context.Context, o *assembly.Outcome) {
+	p := result.Simulation{Policy: a.Row.Policy, Traffic: a.traffic(ctx)}
 	switch {
 	case a.r.Torus == nil:
 		p.Graph = a.wires(ctx)
@@ -30,10 +30,10 @@ func (a *routedAnswer) Describe(ctx context.Context, o *assembly.Outcome) {
 	}
 	a.addTimeline(&p, o.TimelineTasks)
 	o.Detail.Policies = append(o.Detail.Policies, p)
-	routes := assembly.Routes{Policy: a.row.Policy, Network: a.r.Known, Flows: a.r.load.flows, Paths: a.walks}
+	routes := assembly.Routes{Policy: a.Row.Policy, Network: a.r.Known, Flows: a.r.load.flows, Paths: a.walks}
 	if a.sums != nil {
 		routes.Route = func() (*engine.Paths, error) {
-			d, err := a.r.System.Route(ctx, routing.ByName(a.row.Policy).Router, a.r.problem(a.seen), a.r.s.options())
+			d, err := routing.OnSystem(ctx, &a.r.System, routing.ByName(a.Row.Policy).Router, a.r.problem(a.seen), a.r.s.options())
 			if err != nil {
 				return nil, err
 			}
@@ -149,12 +149,12 @@ const mostWays = 3
 // addWays adds pairs whose usual path passes a link that is down, with it and the one that they take instead: the
 // nearest, the farthest and one between. Where paths are not kept they are those of a node beside one.
 func (a *routedAnswer) addWays(ctx context.Context, l *result.Torus) {
-	flows, walks, usual := a.r.load.flows, a.walks, a.r.usual(a.row.Policy)
+	flows, walks, usual := a.r.load.flows, a.walks, a.r.usual(a.Row.Policy)
 	down := slices.Index(a.r.Health.Link, torus.Down)
 	if usual == nil || walks.Spread != nil || down < 0 { // or every packet takes its own path
 		return
 	}
-	if sums := a.r.healthy[a.row.Policy].sums; sums != nil {
+	if sums := a.r.healthy[a.Row.Policy].sums; sums != nil {
 		var err error
 		if a.sums != nil {
 			beside := a.r.Whole.Links[down].From

@@ -42,11 +42,10 @@ func TestEstimatedHops(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a, err := p.System.Decide(context.Background(), s.Policy.Routers[0], 1)
+		hops, seconds, stats, err := paths.Foreseen(context.Background(), p.System, s.Policy.Routers[0])
 		if err != nil {
 			t.Fatal(err)
 		}
-		hops, seconds, stats := paths.Foreseen(a)
 		if over := hops / float64(stats.Hops); over < 0.95 || over > 1.1 {
 			t.Errorf("%v: %g hops foreseen, %d counted", set, hops, stats.Hops)
 		}

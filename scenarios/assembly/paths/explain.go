@@ -163,7 +163,7 @@ func (a *routedAnswer) addPairs(ctx context.Context, out *result.Traffic, hot []
 		at[link] = k
 		of[k] = loader{from: make([]float64, r.Whole.Nodes), to: make([]float64, r.Whole.Nodes), detours: map[string]float64{}}
 	}
-	usual := r.usual(a.row.Policy)
+	usual := r.usual(a.Row.Policy)
 	var causes []string
 	if usual != nil {
 		causes = r.causes()

@@ -11,7 +11,7 @@ import (
 )
 
 // unserved is the answer of a router that cannot serve the fabric for some reason.
-func (r *routed) unserved(name string, why error) assembly.Answer {
+func (r *routed) unserved(name string, why error) *assembly.Answer {
 	return assembly.NoAnswer(name, why.Error(), func() schema.Diagnostic { return r.unserving(name, why) })
 }
 

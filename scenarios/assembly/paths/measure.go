@@ -18,7 +18,7 @@ const mostTabled = 512
 
 // static measures paths and their loads.
 func (a *routedAnswer) static(ctx context.Context, n *engine.Network, d *routing.Decision, healthy float64) error {
-	r, m := a.r, a.row.Metrics
+	r, m := a.r, a.Row.Metrics
 	if err := a.load(ctx, n, d); err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (a *routedAnswer) static(ctx context.Context, n *engine.Network, d *routing
 		m["max_link_load"] = top
 	}
 	for name, v := range d.Labels {
-		a.row.Labels[name] = v
+		a.Row.Labels[name] = v
 	}
 	a.bound(d, top)
 	r.placed.measure(m)
@@ -73,9 +73,9 @@ func (a *routedAnswer) static(ctx context.Context, n *engine.Network, d *routing
 	}
 	m["channels"] = float64(channels)
 	if cycle == nil {
-		a.row.Labels["deadlock"] = "none: the channels' dependencies have no cycle"
+		a.Row.Labels["deadlock"] = "none: the channels' dependencies have no cycle"
 	} else {
-		a.row.Labels["deadlock"] = "possible: " + cycle.Names(n)
+		a.Row.Labels["deadlock"] = "possible: " + cycle.Names(n)
 	}
 	return nil
 }
@@ -106,7 +106,7 @@ const AllLinks = "any routes, over all links as if they were one"
 // bound holds the load of the most loaded link against what no paths can undercut, where rates of links differ over
 // them.
 func (a *routedAnswer) bound(d *routing.Decision, top float64) {
-	r, m := a.r, a.row.Metrics
+	r, m := a.r, a.Row.Metrics
 	b := &result.Bounds{Of: "max_link_load", Split: d.Paths.First != nil || d.Paths.Spread != nil}
 	own, model := d.Bound, d.BoundModel
 	least, split := AllLinks, routing.SplitWays
@@ -133,7 +133,7 @@ func (a *routedAnswer) bound(d *routing.Decision, top float64) {
 // timeBound holds the end of transfers that wait for each other against what no paths can undercut: routers are to end
 // them early, whatever their links carry in all. It is of what takes no time beside that on links.
 func (a *routedAnswer) timeBound(ctx context.Context, d *routing.Decision) error {
-	end, ok := a.row.Metrics[a.r.end()]
+	end, ok := a.Row.Metrics[a.r.end()]
 	if a.r.load.graph == nil || a.r.load.call != nil || !ok {
 		return nil
 	}
@@ -141,7 +141,7 @@ func (a *routedAnswer) timeBound(ctx context.Context, d *routing.Decision) error
 	if err != nil {
 		return err
 	}
-	b := a.row.Bounds
+	b := a.Row.Bounds
 	b.Of = a.r.end()
 	a.proves(b, least.split.Seconds(), routing.TimeSplit, true)
 	a.proves(b, least.one.Seconds(), routing.TimeOneWay, false)
@@ -164,11 +164,11 @@ const boundRounding = 1e-9
 
 // gap measures what a row reaches against the best of its bounds.
 func (a *routedAnswer) gap(b *result.Bounds, reached float64) {
-	m, name := a.row.Metrics, "bound_"+b.Of
-	a.row.Bounds, m[name] = b, 0
+	m, name := a.Row.Metrics, "bound_"+b.Of
+	a.Row.Bounds, m[name] = b, 0
 	for _, p := range b.Proofs { // later ones say more of what they hold for
 		if p.Metric == b.Of && (p.Split || !b.Split) && p.Bound >= m[name] {
-			m[name], a.row.Labels["gap_model"] = p.Bound, p.Model
+			m[name], a.Row.Labels["gap_model"] = p.Bound, p.Model
 			if m["gap"] = reached/p.Bound - 1; b.Of != "max_link_load" && m["gap"] > -boundRounding {
 				m["gap"] = max(0, m["gap"])
 			}
@@ -180,10 +180,10 @@ func (a *routedAnswer) gap(b *result.Bounds, reached float64) {
 func (a *routedAnswer) tables(n *engine.Network, d *routing.Decision) {
 	t, err := routing.Compile(n, a.r.load.flows, d.Paths)
 	if err != nil {
-		a.row.Labels["table_entries"] = err.Error()
+		a.Row.Labels["table_entries"] = err.Error()
 		return
 	}
-	m := a.row.Metrics
+	m := a.Row.Metrics
 	m["table_entries"], m["table_entries_chip"], m["tag_bits"] = float64(t.Entries), float64(t.MostChip), float64(t.TagBits)
 }
 
@@ -272,18 +272,18 @@ func (t *Step) measure(row *result.Row, before, after float64) {
 
 // delays measures packets.
 func (a *routedAnswer) delays() {
-	a.MeasurePackets(&a.row)
+	a.MeasurePackets(&a.Row)
 	a.completion()
 	if t := &a.r.s.Workload.Traffic; t.Source == "poisson" {
 		each := float64(a.r.s.Fabric.LinkRate) / 8 * t.Duration.Seconds() * float64(a.r.live())
-		a.row.Metrics["accepted_load"] = float64(a.Stats.MeasuredBytes) / each
+		a.Row.Metrics["accepted_load"] = float64(a.Stats.MeasuredBytes) / each
 	}
 }
 
 // completion measures when all was delivered, and how long after the fluid. Where some was not there is no such time:
 // what is lost takes none, and would look fast.
 func (a *routedAnswer) completion() {
-	s, m := a.Stats, a.row.Metrics
+	s, m := a.Stats, a.Row.Metrics
 	if a.r.s.Workload.Source == "poisson" && a.r.load.graph == nil {
 		return // which is to go on for ever
 	}
@@ -305,8 +305,8 @@ func (a *routedAnswer) completion() {
 		return
 	}
 	delete(m, end)
-	a.row.Labels[end] = why
+	a.Row.Labels[end] = why
 	if hasFluid {
-		a.row.Labels["over_fluid"] = why
+		a.Row.Labels["over_fluid"] = why
 	}
 }

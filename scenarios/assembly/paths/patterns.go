@@ -1,8 +1,8 @@
 package paths
 
 import (
+	"sim/fabric/links"
 	"sim/fabric/torus"
-	"sim/scenarios/assembly/links"
 	"sim/workloads/collective"
 )
 

@@ -10,11 +10,11 @@ import (
 	"slices"
 
 	"sim/engine"
+	"sim/fabric/links"
 	"sim/policies/mapping"
 	"sim/policies/routing"
 	"sim/scenarios/assembly/calls"
 	"sim/scenarios/assembly/composition"
-	"sim/scenarios/assembly/links"
 	"sim/scenarios/schema"
 	"sim/workloads/collective"
 	"sim/workloads/trace"
@@ -39,12 +39,12 @@ type Workload struct {
 	Kind string
 	training.Spec
 	Traffic
-	Patterns       []collective.Pattern // by row of collective.Patterns
-	Call           *calls.Call          // nil of other work
-	Recommendation training.Recommendation
-	Calls          calls.Expansion // of a training step that has them in its graph, or of a trace
-	Trace          *trace.Job      // nil of other work
-	Aggregate      bool            // calls of a trace are a transfer a rank
+	Patterns  []collective.Pattern // by row of collective.Patterns
+	Call      *calls.Call          // nil of other work
+	Work      calls.Work           // of ranks with calls of a kind of its own; nil of other work
+	Calls     calls.Expansion      // of a training step that has them in its graph, or of a trace
+	Trace     *trace.Job           // nil of other work
+	Aggregate bool                 // calls of a trace are a transfer a rank
 }
 
 // Kinds of traffic.

@@ -286,8 +286,8 @@ func (r *routed) extents(up int) (least, most extent) {
 		bytes, transfers := w.Trace.Wire()
 		least.packets = bytes / float64(w.Packet) / 2
 		most.packets = 2*bytes/float64(w.Packet) + n*transfers
-	case w.Kind == Recommendation:
-		bytes, transfers := RecommendationBytes(&w.Recommendation)
+	case w.Work != nil:
+		bytes, transfers := w.Work.Size()
 		least.packets = bytes / float64(w.Packet)
 		most.packets = least.packets + transfers
 	case w.Source == "poisson" && s.Engine.Level == "packet":

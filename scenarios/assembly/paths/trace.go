@@ -7,7 +7,6 @@ import (
 
 	"sim/policies/mapping"
 	"sim/scenarios/assembly"
-	"sim/scenarios/assembly/calls"
 	"sim/scenarios/schema"
 	"sim/workloads/trace"
 	"sim/workloads/training"
@@ -18,12 +17,8 @@ const Trace = "trace"
 
 // traced builds a trace whose ranks are on some nodes.
 func (r *routed) traced(ctx context.Context, place []int32) (*training.Iteration, error) {
-	e := &calls.Traced{Expansion: r.s.Workload.Calls, Aggregate: r.s.Workload.Aggregate, Network: r.Direct(r.seen()), Domains: r.Domains}
-	if r.Torus != nil {
-		e.Torus = r.Torus
-	}
 	j := r.s.Workload.Trace
-	built, err := j.Build(e.Builder(ctx, place, assembly.MaxTasks))
+	built, err := j.Build(r.stepCalls(nil).Builder(ctx, r.s.Workload.Aggregate, place, assembly.MaxTasks))
 	if err != nil {
 		return nil, err
 	}

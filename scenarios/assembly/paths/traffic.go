@@ -68,11 +68,13 @@ var works = []work{
 	{kinds: []string{DataTensor}, load: func(_ context.Context, r *routed, m int64) (*load, error) { return r.dataTensor(m) }, lay: (*routed).layDataTensor},
 	{kinds: []string{"training"}, load: stepLoad, lay: layStep},
 	{kinds: []string{Trace}, load: stepLoad, lay: layTrace},
-	{kinds: []string{Recommendation}, load: recommendationLoad, lay: layRecommendation},
 }
 
 // work returns the row of the workload's kind.
 func (w *Workload) work() *work {
+	if w.Work != nil {
+		return &work{load: workLoad, lay: layWork}
+	}
 	if w.Call != nil {
 		return &work{load: func(ctx context.Context, r *routed, _ int64) (*load, error) { return r.expand(ctx) }}
 	}

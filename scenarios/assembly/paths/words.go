@@ -16,8 +16,8 @@ func (s *Scenario) Words() string {
 		if s.Title != "" {
 			work = s.Title + ": " + work
 		}
-	case work == Recommendation:
-		work = s.Workload.Recommendation.Words(s.Title)
+	case s.Workload.Work != nil:
+		work = s.Workload.Work.Words(s.Title)
 	}
 	text := fmt.Sprintf("%s on a %s, links of %v", work, l.Words(), l.LinkRate)
 	if s.Title != "" && !s.Workload.Iterates() { // whose name it takes

@@ -47,16 +47,13 @@ func (g *gathered) Begin(ctx context.Context, o *assembly.Outcome) error {
 
 // gatheredAnswer is a planner's plan of such a collective, checked.
 type gatheredAnswer struct {
-	plan    *plan.Plan
-	fluid   bool
-	row     result.Row
-	timings result.PolicyTimings
+	plan  *plan.Plan
+	fluid bool
+	assembly.Answer
 }
 
-func (a *gatheredAnswer) Measured() (result.Row, result.PolicyTimings) { return a.row, a.timings }
-
-func (a *gatheredAnswer) Describe(ctx context.Context, o *assembly.Outcome) {
-	s := result.Simulation{Policy: a.row.Policy, MakespanS: a.row.Metrics["completion_s"], Schedule: gatherSchedule(a.plan)}
+func (a *gatheredAnswer) describe(ctx context.Context, o *assembly.Outcome) {
+	s := result.Simulation{Policy: a.Row.Policy, MakespanS: a.Row.Metrics["completion_s"], Schedule: gatherSchedule(a.plan)}
 	if o.TimelineTasks > 0 {
 		s.Timeline = inSteps(ctx, a.plan, a.fluid, o.TimelineTasks)
 	}
@@ -105,7 +102,7 @@ func gatherSchedule(pl *plan.Plan) *result.Schedule {
 const mostReplayed = 256
 
 // decide lets one planner plan, and checks the plan that is best for the delay.
-func (g *gathered) Decide(ctx context.Context, name string, _ int) (assembly.Answer, error) {
+func (g *gathered) Decide(ctx context.Context, name string, _ int, _ float64) (*assembly.Answer, error) {
 	begin := time.Now()
 	stop := func() bool { return ctx.Err() != nil }
 	problem := *g.problem
@@ -131,18 +128,19 @@ func (g *gathered) Decide(ctx context.Context, name string, _ int) (assembly.Ans
 	if g.bound > 0 {
 		gap = float64(cost-g.bound) / float64(g.bound)
 	}
-	a := &gatheredAnswer{plan: best, fluid: g.s.Level == "flow", row: result.Row{
+	a := &gatheredAnswer{plan: best, fluid: g.s.Level == "flow"}
+	a.Row, a.Describe = result.Row{
 		Policy: name, Labels: map[string]string{"origin": best.Name, "gap_model": "any plan in steps"},
 		Metrics: map[string]float64{
 			"completion_s": cost.Seconds(), "reconfigurations": float64(best.Reconfigurations()), "steps": float64(best.TotalSlots()), "gap": gap,
 		},
-	}}
-	a.timings.SolveS = solved.Sub(begin).Seconds()
+	}, a.describe
+	a.Timings.SolveS = solved.Sub(begin).Seconds()
 	if err := g.play(ctx, a); err != nil {
 		return nil, err
 	}
-	a.timings.SimulateS = time.Since(solved).Seconds()
-	return a, nil
+	a.Timings.SimulateS = time.Since(solved).Seconds()
+	return &a.Answer, nil
 }
 
 // play checks a plan and simulates it as the scenario asks.
@@ -152,9 +150,9 @@ func (g *gathered) play(ctx context.Context, a *gatheredAnswer) error {
 		return nil
 	}
 	if g.problem.GPUs > mostReplayed {
-		a.row.Labels["checked"] = fmt.Sprintf("not replayed: more than %d GPUs", mostReplayed)
+		a.Row.Labels["checked"] = fmt.Sprintf("not replayed: more than %d GPUs", mostReplayed)
 	} else if err := a.plan.SealUnless(func() bool { return ctx.Err() != nil }); err != nil {
 		return err
 	}
-	return simulated(ctx, level, g.s.Domain(), a.plan, 0, &a.row)
+	return simulated(ctx, level, g.s.Domain(), a.plan, 0, &a.Row)
 }

@@ -20,28 +20,35 @@ import (
 
 // planned is a planner's plan, simulated and measured.
 type planned struct {
-	d       *scaled
-	chosen  *plan.Candidate
-	plan    *plan.Plan // nil at level cost and of fluid schedules
-	row     result.Row
-	timings result.PolicyTimings
+	d      *scaled
+	chosen *plan.Candidate
+	plan   *plan.Plan // nil at level cost and of fluid schedules
+	assembly.Answer
 }
 
-func (a *planned) Measured() (result.Row, result.PolicyTimings) { return a.row, a.timings }
+// Decide lets one planner plan, and simulates the plan that is best for the delay.
+func (d *scaled) Decide(ctx context.Context, name string, _ int, _ float64) (*assembly.Answer, error) {
+	a, err := d.decide(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return &a.Answer, nil
+}
 
-// decide lets one planner plan, and simulates the plan that is best for the delay.
-func (d *scaled) Decide(ctx context.Context, name string, _ int) (assembly.Answer, error) {
+// decide is Decide with the plan; without one the answer has a fault.
+func (d *scaled) decide(ctx context.Context, name string) (*planned, error) {
 	begin := time.Now()
 	chosen, err := d.choose(ctx, name)
 	if errors.Is(err, reconfigure.ErrUnserved) {
-		return assembly.NoAnswer(name, err.Error(), func() schema.Diagnostic { return d.unserving(name, err) }), nil
+		return &planned{Answer: *assembly.NoAnswer(name, err.Error(), func() schema.Diagnostic { return d.unserving(name, err) })}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	a := &planned{d: d, chosen: chosen, row: result.Row{Policy: name, Metrics: map[string]float64{}, Labels: map[string]string{}}}
+	a := &planned{d: d, chosen: chosen}
+	a.Row, a.Describe = result.Row{Policy: name, Metrics: map[string]float64{}, Labels: map[string]string{}}, a.describe
 	solved := time.Now()
-	a.timings.SolveS = max(d.planning.Took(name), solved.Sub(begin)).Seconds()
+	a.Timings.SolveS = max(d.planning.Took(name), solved.Sub(begin)).Seconds()
 	if err := a.measure(); err != nil {
 		return nil, err
 	}
@@ -53,7 +60,7 @@ func (d *scaled) Decide(ctx context.Context, name string, _ int) (assembly.Answe
 	if err := a.simulate(ctx); err != nil {
 		return nil, err
 	}
-	a.timings.SimulateS = time.Since(solved).Seconds()
+	a.Timings.SimulateS = time.Since(solved).Seconds()
 	return a, nil
 }
 
@@ -89,14 +96,14 @@ func (d *scaled) stays(c *plan.Candidate) bool { return d.repeated && c.Reconfig
 
 // measure says what the plan costs, and how far that is from the bounds of its number of topologies and of any.
 func (a *planned) measure() error {
-	c, d, m := a.chosen, a.d, a.row.Metrics
+	c, d, m := a.chosen, a.d, a.Row.Metrics
 	m["completion_s"] = d.cost(c).Seconds()
 	m["reconfigurations"] = float64(c.Reconfigurations)
 	m["slots"] = float64(c.Slots)
 	if c.Fluid > 0 {
 		m["slots"] = c.Fluid
 		m["bound_slots_fluid"], m["bound_completion_fluid_s"] = c.FluidBound, d.leastCompletion(true).Seconds()
-		a.row.Labels["schedule"] = "fluid"
+		a.Row.Labels["schedule"] = "fluid"
 	}
 	b, err := d.bounds.At(c.Reconfigurations)
 	if err != nil {
@@ -111,18 +118,18 @@ func (a *planned) measure() error {
 		return err
 	}
 	m["gap"] = gap
-	a.row.Labels["gap_model"], a.row.Labels["origin"] = model, c.Origin
+	a.Row.Labels["gap_model"], a.Row.Labels["origin"] = model, c.Origin
 	if c.Proved && gap > 0 {
-		a.row.Labels["proved"] = provedWords(c)
+		a.Row.Labels["proved"] = provedWords(c)
 	}
 	if least := d.leastCompletion(c.Fluid > 0).Seconds(); least > 0 {
 		m["gap_completion"] = (d.cost(c).Seconds() - least) / least
-		if a.row.Labels["gap_completion_model"] = d.rules().Model(); c.Fluid > 0 {
-			a.row.Labels["gap_completion_model"] = plan.FluidModel
+		if a.Row.Labels["gap_completion_model"] = d.rules().Model(); c.Fluid > 0 {
+			a.Row.Labels["gap_completion_model"] = plan.FluidModel
 		}
 	}
 	if c.Switches != nil {
-		a.row.Labels["reconfigure"] = "independent"
+		a.Row.Labels["reconfigure"] = "independent"
 	}
 	return nil
 }
@@ -143,7 +150,7 @@ const mostTransmissions = 1 << 27
 func (a *planned) write(ctx context.Context, name string) error {
 	d := a.d
 	if most := float64(a.chosen.Slots) * float64(d.domain.GPUs*d.domain.Switches); most > mostTransmissions || a.chosen.Slots > plan.MostSlots {
-		a.row.Labels["plan"] = fmt.Sprintf("not written out: %.3g transmissions in %d slots; larger chunks are fewer", most, a.chosen.Slots)
+		a.Row.Labels["plan"] = fmt.Sprintf("not written out: %.3g transmissions in %d slots; larger chunks are fewer", most, a.chosen.Slots)
 		return nil
 	}
 	stop := func() bool { return ctx.Err() != nil }
@@ -163,17 +170,17 @@ func (a *planned) write(ctx context.Context, name string) error {
 		return fmt.Errorf("the plan of %s takes %d slots and not %d", a.chosen.Origin, got, a.chosen.Slots)
 	}
 	a.plan = p
-	a.row.Metrics["buffer_chunks"] = float64(p.Buffer)
+	a.Row.Metrics["buffer_chunks"] = float64(p.Buffer)
 	return nil
 }
 
 // simulate simulates the plan as the scenario asks.
 func (a *planned) simulate(ctx context.Context) error {
 	if a.plan != nil {
-		return simulated(ctx, a.d.s.Level, a.domain(), a.plan, a.d.chunk, &a.row)
+		return simulated(ctx, a.d.s.Level, a.domain(), a.plan, a.d.chunk, &a.Row)
 	}
 	if metric := map[string]string{"packet": "synchronised_s", "flow": "fluid_s"}[a.d.s.Level]; metric != "" {
-		a.row.Labels[metric] = cmp.Or(a.row.Labels["plan"], "a fluid schedule has no plan to play")
+		a.Row.Labels[metric] = cmp.Or(a.Row.Labels["plan"], "a fluid schedule has no plan to play")
 	}
 	return nil
 }
@@ -218,13 +225,13 @@ func simulated(ctx context.Context, level string, d *scaleup.Domain, p *plan.Pla
 const mostSent = 60_000
 
 // describe adds the plan and its picture.
-func (a *planned) Describe(ctx context.Context, o *assembly.Outcome) {
+func (a *planned) describe(ctx context.Context, o *assembly.Outcome) {
 	d := a.d
-	p := result.Simulation{Policy: a.row.Policy, MakespanS: d.cost(a.chosen).Seconds()}
+	p := result.Simulation{Policy: a.Row.Policy, MakespanS: d.cost(a.chosen).Seconds()}
 	if a.plan != nil && o.TimelineTasks > 0 {
 		p.Timeline = inSlots(a.plan, a.domain(), d.slot, d.chunk, o.TimelineTasks)
 	} else if o.TimelineTasks > 0 {
-		p.Timeline = &result.Timeline{LeftOut: "all, as there is no plan in slots: " + cmp.Or(a.row.Labels["plan"], "the schedule is fluid")}
+		p.Timeline = &result.Timeline{LeftOut: "all, as there is no plan in slots: " + cmp.Or(a.Row.Labels["plan"], "the schedule is fluid")}
 	}
 	if a.plan != nil {
 		p.Schedule = schedule(a.plan, a.chosen.Origin, d.slot, a.domain().Delay)

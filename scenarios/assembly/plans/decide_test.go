@@ -39,13 +39,12 @@ func decide(ctx context.Context, s *Scenario, planner string) (row result.Row, o
 	if err := z.Begin(ctx, o); err != nil {
 		return row, nil, nil, err
 	}
-	a, err := z.Decide(ctx, planner, 1)
+	a, err := assembly.Decide(ctx, z, planner, 1)
 	if err != nil {
 		return row, nil, nil, err
 	}
-	row, _ = a.Measured()
 	a.Describe(ctx, o)
-	return row, o, z.Reference(), nil
+	return a.Row, o, z.Reference(), nil
 }
 
 // TestMetrics: metrics of plans agree with each other and with the closed forms of the model, whatever the collective,
@@ -251,7 +250,7 @@ func TestEndedAnywhere(t *testing.T) {
 			s.Policy.Planners = []string{c.planner}
 			z, err := New(ctx, s, 1)
 			if err == nil {
-				_, err = z.Decide(ctx, c.planner, 1)
+				_, err = z.Decide(ctx, c.planner, 1, math.Inf(1))
 			}
 			return assembly.OrEnded(ctx, err)
 		}

@@ -137,16 +137,15 @@ func (t *stepped) Reference() map[string]float64 {
 //
 // A plan of one topology never reconfigures again; all others set up each of their topologies in every all-to-all,
 // since the way back needs the links turned round.
-func (t *stepped) Decide(ctx context.Context, name string, workers int) (assembly.Answer, error) {
-	a, err := t.scaled.Decide(ctx, name, workers)
+func (t *stepped) Decide(ctx context.Context, name string, _ int, _ float64) (*assembly.Answer, error) {
+	p, err := t.decide(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	p, ok := a.(*planned)
-	if !ok {
-		return a, nil
+	if p.Fault != nil {
+		return &p.Answer, nil
 	}
-	m := p.row.Metrics
+	m := p.Row.Metrics
 	whole, each := t.cost(p.chosen), t.times(p.chosen)
 	m["all_to_all_s"] = whole.Seconds()
 	delete(m, "completion_s")
@@ -165,5 +164,5 @@ func (t *stepped) Decide(ctx context.Context, name string, workers int) (assembl
 	}
 	m["makespan_s"] = end.Seconds()
 	m["exchange_exposed_s"] = (end - t.none).Seconds()
-	return p, nil
+	return &p.Answer, nil
 }

@@ -6,10 +6,10 @@ import (
 	"fmt"
 
 	"sim/engine"
-	"sim/engine/flow"
 	"sim/engine/packet"
 	"sim/policies/reconfigure/halt"
 	"sim/policies/reconfigure/plan"
+	"sim/scenarios/assembly/composition"
 	"sim/workloads/collective"
 )
 
@@ -57,19 +57,17 @@ func InSteps(ctx context.Context, p *plan.Plan, fluid bool) (*Messages, error) {
 }
 
 // run simulates the work.
-func (w *work) run(ctx context.Context, fluid bool) (trace *engine.Trace, err error) {
+func (w *work) run(ctx context.Context, fluid bool) (*engine.Trace, error) {
+	level := "packet"
 	if fluid {
-		var routes *engine.Routes
-		if routes, err = engine.RoutesOf(w.graph, w.network, w.walks, w.flows); err == nil {
-			trace, err = flow.Run(ctx, w.graph, w.network, routes, flow.Options{})
-		}
-	} else {
-		trace, _, err = packet.RunGraph(w.graph, w.network, w.flows, w.walks, int32(min(w.plan.Steps.Bytes, maxPacket)), options(ctx))
+		level = "flow"
 	}
-	if errors.Is(err, packet.ErrStopped) {
-		err = ctx.Err()
+	d := composition.PathDecision(w.network, w.flows, w.walks, int32(min(w.plan.Steps.Bytes, maxPacket)), packet.Options{})
+	r, err := composition.Simulate(ctx, level, &composition.Job{Graph: w.graph}, d)
+	if err != nil {
+		return nil, err
 	}
-	return trace, err
+	return r.Trace, nil
 }
 
 // work is a plan as transfers, one a message, over a network that has the links of all topologies side by side: nothing

@@ -7,8 +7,18 @@ import (
 	"strings"
 
 	"sim/engine/units"
-	"sim/scenarios/assembly"
 )
+
+// mostNamed is how many things of a kind are named.
+const mostNamed = 4
+
+// plural counts things: "1 node", "2 nodes".
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
 
 // Words names the torus, mesh or graph, its twist, and what of it cannot be used.
 func (l *Links) Words() string {
@@ -26,9 +36,9 @@ func (l *Links) Words() string {
 		return fmt.Sprintf("switched domain of %d GPUs", l.Domain.GPUs)
 	case len(l.Dims) == 0:
 		if switches := l.Nodes - l.Endpoints(); switches > 0 {
-			return fmt.Sprintf("graph of %s behind switches (%d)", assembly.Plural(l.Endpoints(), "endpoint"), switches)
+			return fmt.Sprintf("graph of %s behind switches (%d)", plural(l.Endpoints(), "endpoint"), switches)
 		}
-		return "graph of " + assembly.Plural(l.Nodes, "node")
+		return "graph of " + plural(l.Nodes, "node")
 	}
 	sizes := make([]string, len(l.Dims))
 	for i, n := range l.Dims {
@@ -85,8 +95,8 @@ func numbered(of []int) []string {
 // fewWords lists things of a kind, of many the first few and how many more: "switches x3, x4".
 func fewWords(kind string, names []string) string {
 	list, more := names, ""
-	if len(names) > assembly.MostNamed {
-		list, more = names[:assembly.MostNamed-1], fmt.Sprintf(" and %d more", len(names)-assembly.MostNamed+1)
+	if len(names) > mostNamed {
+		list, more = names[:mostNamed-1], fmt.Sprintf(" and %d more", len(names)-mostNamed+1)
 	}
 	text := strings.Join(list, ", ") + more
 	switch {

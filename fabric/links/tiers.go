@@ -1,8 +1,6 @@
 package links
 
 import (
-	"cmp"
-	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -11,7 +9,6 @@ import (
 	"sim/fabric/electrical"
 	"sim/fabric/tiers"
 	"sim/fabric/torus"
-	"sim/policies/routing"
 )
 
 // Tiers is fabrics inside each other, the innermost first, of which some may be no links. What two GPUs exchange takes
@@ -19,13 +16,13 @@ import (
 type Tiers struct {
 	tiers.Machine
 	Systems []System // by tier: of a domain by itself; nothing of a tier that is no links
-	of      []*Links
+	Links   []*Links // by tier; nil of a tier that is no links
 }
 
 // NewTiers builds fabrics inside each other, of domains of so many GPUs each; nil is a tier that is no links. It fails
 // where they do not fit each other.
 func NewTiers(of []*Links, gpus []int) (*Tiers, error) {
-	t := &Tiers{of: of, Systems: make([]System, len(of))}
+	t := &Tiers{Links: of, Systems: make([]System, len(of))}
 	for i, l := range of {
 		tier := tiers.Tier{GPUs: gpus[i]}
 		if l != nil {
@@ -54,36 +51,24 @@ func (l *Links) GPUs() int {
 	return n
 }
 
-// Route leads flows between GPUs in a domain of tier t, over its network with all inside it (Domain), of which the
-// links of tier i begin at first[i]. Those of tier t go as outer leads some of them, by their places in flows, on the
-// tier's own network; those of inner tiers as such a fabric usually leads them. It fails where packets draw their
-// links, and where no tier of links joins two GPUs.
-func (z *Tiers) Route(ctx context.Context, t int, n *engine.Network, first []int, flows []engine.Flow, seed uint64, outer func(some []int) (*engine.Paths, error)) (*engine.Paths, error) {
+// Lead joins paths of flows between GPUs in a domain of tier t, over its network with all inside it (Domain), of which the
+// links of tier i begin at first[i]. Each flow takes the tier that joins its ends, of those up to t. On a tier lead returns
+// the paths of some flows, by their places in flows, between their ends in a domain of the tier; packets must not draw
+// their links.
+func (z *Tiers) Lead(t int, n *engine.Network, first []int, flows []engine.Flow, lead func(tier int, some []int, own []engine.Flow) (*engine.Paths, error)) (*engine.Paths, error) {
 	by, own := make([][]int, t+1), make([][]engine.Flow, t+1) // of each tier: the flows' places, and their ends in a domain
 	for f, x := range flows {
 		i := z.Joins(false, x.Src, x.Dst)
-		if i > t {
-			return nil, fmt.Errorf("%w: no tier of links joins nodes %d and %d", routing.ErrUnserved, x.Src, x.Dst)
-		}
 		gpus := int32(z.Machine[i].GPUs)
 		by[i], own[i] = append(by[i], f), append(own[i], engine.Flow{Src: x.Src % gpus, Dst: x.Dst % gpus})
 	}
 	paths := make([]*engine.Paths, t+1)
 	for i := range paths {
-		var err error
-		switch {
-		case len(by[i]) == 0:
-			continue
-		case i == t && outer != nil:
-			paths[i], err = outer(by[i])
-		default:
-			paths[i], err = z.usual(ctx, i, own[i], seed)
-		}
-		if err != nil {
-			return nil, err
-		}
-		if paths[i].Spread != nil {
-			return nil, fmt.Errorf("%w: packets that draw a link at each node cannot tell tiers apart there", routing.ErrUnserved)
+		if len(by[i]) > 0 {
+			var err error
+			if paths[i], err = lead(i, by[i], own[i]); err != nil {
+				return nil, err
+			}
 		}
 	}
 	j := z.ports(n, first, paths)
@@ -94,29 +79,6 @@ func (z *Tiers) Route(ctx context.Context, t int, n *engine.Network, first []int
 		}
 	}
 	return j.Paths, nil
-}
-
-// usual leads flows in a domain of a tier as such a fabric usually leads them, which is the same in all domains.
-func (z *Tiers) usual(ctx context.Context, i int, flows []engine.Flow, seed uint64) (*engine.Paths, error) {
-	all := slices.Clone(flows)
-	slices.SortFunc(all, func(a, b engine.Flow) int { return cmp.Or(cmp.Compare(a.Src, b.Src), cmp.Compare(a.Dst, b.Dst)) })
-	all = slices.Compact(all)
-	y := &z.Systems[i]
-	p := &routing.Problem{Network: y.Known, Torus: y.Torus, Down: y.Down, Flows: all, Rate: float64(z.of[i].LinkRate)}
-	d, err := routing.ByName(routing.Usual(y.Torus != nil, z.of[i].Faulty())).Router.Route(ctx, p, routing.Options{Seed: seed})
-	if err != nil {
-		return nil, err
-	}
-	class := make(map[engine.Flow]int32, len(all))
-	for k, f := range all {
-		class[f] = d.Paths.ClassOf(int32(k))
-	}
-	paths := *d.Paths
-	paths.Class = make([]int32, len(flows))
-	for k, f := range flows {
-		paths.Class[k] = class[f]
-	}
-	return &paths, nil
 }
 
 // jointPaths are paths on a network of tiers, of those on each by itself. A GPU has the ports of one tier after those of
@@ -214,10 +176,10 @@ func (l *Links) joint() (z System, err error) {
 	last := len(of) - 1
 	outer := &t.Systems[last]
 	z.Tiers, z.Cubes = t, outer.Cubes
-	z.Whole, z.first = t.Domain(last)
+	z.Whole, z.First = t.Domain(last)
 	z.Whole.ResourceNamer = func(r int32) string {
 		i := z.tierOf(int(r))
-		at, each := int(r)-z.first[i], len(t.Machine[i].Network.Links)
+		at, each := int(r)-z.First[i], len(t.Machine[i].Network.Links)
 		name := t.Machine[i].Network.ResourceName(int32(at % each))
 		if i == last {
 			return name
@@ -227,7 +189,7 @@ func (l *Links) joint() (z System, err error) {
 	z.Known = z.Whole
 	if outer.Health != nil {
 		z.Health = &torus.Health{Link: make([]torus.State, len(z.Whole.Links)), Node: make([]torus.State, z.Whole.Nodes)}
-		copy(z.Health.Link[z.first[last]:], outer.Health.Link)
+		copy(z.Health.Link[z.First[last]:], outer.Health.Link)
 		copy(z.Health.Node, outer.Health.Node)
 		if l.Faulty() {
 			z.Known = z.without(func(s torus.State) bool { return s != torus.Works })
@@ -245,7 +207,7 @@ func (l *Links) joint() (z System, err error) {
 
 // tierOf returns the tier of a link.
 func (z *System) tierOf(link int) int {
-	return slices.IndexFunc(z.first, func(f int) bool { return f > link }) - 1
+	return slices.IndexFunc(z.First, func(f int) bool { return f > link }) - 1
 }
 
 // NodeName names a node of tiers: a GPU by its number, a switch by its domain.
@@ -268,43 +230,6 @@ func (z *System) NodeName(node int32) string {
 		return fmt.Sprintf("switch %d of domain %d of tier %d", at%switches, at/switches, i+1)
 	}
 	return fmt.Sprint(node)
-}
-
-// Route lets a router choose paths for a problem on the system. On tiers it does so for what the outermost one joins, on
-// that alone.
-func (z *System) Route(ctx context.Context, router routing.Router, p *routing.Problem, o routing.Options) (*routing.Decision, error) {
-	if z.Tiers == nil {
-		return router.Route(ctx, p, o)
-	}
-	last := len(z.Tiers.Machine) - 1
-	outer := &z.Tiers.Systems[last]
-	d := &routing.Decision{}
-	paths, err := z.Tiers.Route(ctx, last, p.Network, z.first, p.Flows, o.Seed, func(some []int) (_ *engine.Paths, err error) {
-		n := *outer.Whole
-		n.Links = slices.Clone(n.Links)
-		for i := range n.Links {
-			n.Links[i].Rate = p.Network.Links[z.first[last]+i].Rate
-		}
-		own := &routing.Problem{Network: &n, Torus: outer.Torus, Down: outer.Down, Rate: p.Rate}
-		if len(some) == len(p.Flows) {
-			own.Graph = p.Graph
-		}
-		for _, f := range some {
-			own.Flows = append(own.Flows, p.Flows[f])
-			if p.Demand != nil {
-				own.Demand = append(own.Demand, p.Demand[f])
-			}
-		}
-		if d, err = router.Route(ctx, own, o); err != nil {
-			return nil, err
-		}
-		return d.Paths, nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	d.Paths = paths
-	return d, nil
 }
 
 // Between is the ideal network for a graph: each node sends, and receives, at the rate of all its links together, of
@@ -372,7 +297,7 @@ func (z *System) Direct(n *engine.Network) *engine.Network {
 	if z.Tiers == nil {
 		return n
 	}
-	return z.Tiers.Direct(n, z.first)
+	return z.Tiers.Direct(n, z.First)
 }
 
 // Direct returns the network of a domain without the links between GPUs that a tier inside theirs joins.

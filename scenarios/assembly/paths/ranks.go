@@ -7,17 +7,14 @@ import (
 
 	"sim/engine"
 	"sim/scenarios/assembly"
+	"sim/scenarios/assembly/calls"
 	"sim/scenarios/schema"
 	"sim/workloads/collective"
-	"sim/workloads/training"
 )
-
-// Recommendation is the workload that is a step of a recommendation model.
-const Recommendation = "recommendation"
 
 // Iterates reports whether the workload is a step of training, of whatever model.
 func (w *Workload) Iterates() bool {
-	return w.Kind == "training" || w.Kind == Recommendation || w.Kind == Trace
+	return w.Kind == "training" || w.Work != nil || w.Kind == Trace
 }
 
 // up returns the nodes that may have ranks.
@@ -30,72 +27,43 @@ func (r *routed) up() (nodes []int32) {
 	return nodes
 }
 
-// recommendationLoad builds the step of a recommendation model whose ranks are on the first nodes that are up.
-func recommendationLoad(ctx context.Context, r *routed, _ int64) (*load, error) {
-	l, expand := &load{}, r.stepCalls(r.up()).Expand(ctx)
-	it, err := training.BuildRecommendation(&r.s.Workload.Recommendation, func(g *engine.Graph, c training.Call, group, ready []int32) ([]int32, error) {
-		first := len(g.Tasks)
-		done, err := expand(g, c, group, ready)
-		if c.Kind == training.AllToAll {
-			l.exchanges = append(l.exchanges, [2]int{first, len(g.Tasks)})
-		}
-		return done, err
-	})
+// workLoad builds work whose ranks are on the first nodes that are up.
+func workLoad(ctx context.Context, r *routed, _ int64) (*load, error) {
+	it, merged, err := r.s.Workload.Work.Build(ctx, r.stepCalls(r.up()))
 	if err != nil {
 		return nil, err
 	}
-	t, err := collective.OfGraph(Recommendation, int(r.Whole.Nodes), it.Graph)
+	t, err := collective.OfGraph(r.s.Workload.Kind, int(r.Whole.Nodes), it.Graph)
 	if err != nil {
 		return nil, err
 	}
 	r.it = it
-	l.flows, l.demand, l.graph, l.parts = t.Flows, t.Demand(), it.Graph, []part{{end: int32(len(t.Flows)), traffic: t}}
-	return l, nil
+	return &load{flows: t.Flows, demand: t.Demand(), graph: it.Graph, exchanges: merged, parts: []part{{end: int32(len(t.Flows)), traffic: t}}}, nil
 }
 
-// layRecommendation holds the calls of such a step against what expands them.
-func layRecommendation(r *routed, _ int64, where []string) ([]string, error) {
+// layWork holds the calls of work against what expands them.
+func layWork(r *routed, _ int64, where []string) ([]string, error) {
 	hardware, err := r.s.Fabric.Build()
 	if err != nil {
 		return where, err
 	}
 	one := &routed{s: r.s, System: hardware}
-	keys, err := one.stepCalls(one.up()).CheckRecommendation(context.Background(), &r.s.Workload.Recommendation, assembly.MaxTasks)
+	keys, err := r.s.Workload.Work.CheckCalls(context.Background(), one.stepCalls(one.up()), assembly.MaxTasks)
 	return append(keys, where...), err
 }
 
-// checkRecommendation holds such a step against the nodes of a fabric, of which so many are up.
-func checkRecommendation(c *schema.Reader, s *Scenario, up int) {
+// checkWork holds work of ranks against the nodes of a fabric, of which so many are up.
+func checkWork(c *schema.Reader, s *Scenario, w calls.Work, up int) {
 	const gpus = "workload.gpus"
-	w := &s.Workload.Recommendation
 	switch {
 	case !c.OK(gpus):
-	case w.GPUs > up:
-		c.Clash([]string{gpus, "fabric.dims", "fabric.nodes", "fabric.edges", "fabric.file"}, fmt.Sprintf("%d GPUs do not fit %d nodes", w.GPUs, up), "choose a larger fabric, or fewer GPUs")
+	case w.Ranks() > up:
+		c.Clash([]string{gpus, "fabric.dims", "fabric.nodes", "fabric.edges", "fabric.file"}, fmt.Sprintf("%d GPUs do not fit %d nodes", w.Ranks(), up), "choose a larger fabric, or fewer GPUs")
 	case s.Fabric.FailAt > 0:
 		c.Clash([]string{"fabric.fail_at"}, "a training step waits for what is lost", "let it fail from the start")
 	default:
-		CheckRecommendation(c, w)
+		w.Check(c)
 	}
-}
-
-// CheckRecommendation holds such a step against what can be counted.
-func CheckRecommendation(c *schema.Reader, w *training.Recommendation) {
-	switch {
-	case float64(w.Samples)*float64(w.Tables)*float64(w.Width) > 1e15:
-		c.Clash([]string{"workload.samples", "workload.tables", "workload.width"}, "a GPU exchanges more than 1e15 numbers", "choose fewer samples or tables")
-	case w.Pooling*w.LookupSeconds()+w.ForwardSeconds()*(1+w.BackwardRatio) > 1e6:
-		c.Clash([]string{"workload.samples", "workload.dense_parameters", "workload.effective_tflops", "workload.memory_rate"}, "a step computes for more than 1e6 s", "choose a smaller one")
-	}
-}
-
-// RecommendationBytes returns the bytes of all transfers of the step, of reductions the least that any algorithm sends, and how
-// many there are, of rings.
-func RecommendationBytes(w *training.Recommendation) (bytes, transfers float64) {
-	n := float64(w.GPUs)
-	there, back, top, bottom := w.Calls()
-	bytes = n*(n-1)*float64(there.Bytes+back.Bytes) + 2*(n-1)*(float64(w.Pieces)*float64(top.Bytes)+float64(bottom.Bytes))
-	return bytes, 2*n*(n-1) + 2*n*(n-1)*float64(w.Pieces+1)
 }
 
 // together has the transfers of a source in an exchange go at one rate, as where it sends to all in turn, packet by packet:

@@ -7,7 +7,6 @@ import (
 
 	"sim/engine/units"
 	"sim/fabric/torus"
-	"sim/scenarios/schema"
 )
 
 // Shape returns the torus with the key that is at fault.
@@ -94,13 +93,13 @@ func (l *Links) Room(packet units.Bytes) (units.Bytes, error) {
 	if count, ok := strings.CutSuffix(l.Queue, "p"); ok {
 		n, err := strconv.ParseInt(count, 10, 32)
 		if err != nil || n < 1 {
-			return 0, fmt.Errorf("%s is no number of packets", schema.Quote(l.Queue))
+			return 0, fmt.Errorf("%.60q is no number of packets", l.Queue)
 		}
 		return units.Bytes(n) * packet, nil
 	}
 	b, err := units.ParseBytes(l.Queue)
 	if err != nil || b < packet {
-		return 0, fmt.Errorf("%s is no queue that a packet of %v fits", schema.Quote(l.Queue), packet)
+		return 0, fmt.Errorf("%.60q is no queue that a packet of %v fits", l.Queue, packet)
 	}
 	return b, nil
 }

@@ -19,7 +19,7 @@ type System struct {
 	Down         []bool // nodes that neither send nor receive: what is down, and the switches of a graph; nil is none
 	Cubes        *Cubes // nil where optical switches join nothing
 	Tiers        *Tiers // nil of a fabric without others inside; Torus is then nil
-	first        []int  // by tier: the first of its links; and behind the last of all
+	First        []int  // by tier: the first of its links; and behind the last of all
 }
 
 // Build builds the hardware.
@@ -104,7 +104,7 @@ func (z *System) Network(l *Links, packet units.Bytes, channels int) (*engine.Ne
 	} else {
 		n.Links = append([]engine.Link(nil), n.Links...)
 	}
-	first := z.first
+	first := z.First
 	if z.Tiers == nil {
 		first = []int{0, len(n.Links)}
 	}

@@ -1,0 +1,83 @@
+package routing
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"sim/engine"
+	"sim/engine/units"
+	"sim/fabric/links"
+)
+
+// failingRouter is a router that always fails.
+type failingRouter struct{ err error }
+
+// Route fails.
+func (r failingRouter) Route(context.Context, *Problem, Options) (*Decision, error) {
+	return nil, r.err
+}
+
+// TestTiers: of 3 tiers, every route takes links of the innermost tier that joins its ends, from one end to the other.
+func TestTiers(t *testing.T) {
+	switched := func(gpus int, rate units.Rate) *links.Links {
+		l := &links.Links{}
+		l.Domain.GPUs, l.LinkRate, l.Queue = gpus, rate, "unbounded"
+		l.JoinSwitch()
+		return l
+	}
+	outer := &links.Links{Inside: []*links.Links{switched(2, 8e9), switched(4, 2e9)}}
+	outer.Dims, outer.LinkRate, outer.LinkLatency, outer.Queue = []int{4, 4}, 1e9, engine.Microsecond, "unbounded"
+	outer.FailedLinks, outer.FailedChips = []string{"0 x+"}, []int{9}
+	z, err := outer.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var flows []engine.Flow
+	joins := func(a, b int32) int {
+		switch {
+		case a/2 == b/2:
+			return 0
+		case a/4 == b/4:
+			return 1
+		}
+		return 2
+	}
+	for a := range int32(16) {
+		for b := range int32(16) {
+			if a != b && a != 9 && b != 9 {
+				flows = append(flows, engine.Flow{Src: a, Dst: b})
+			}
+		}
+	}
+	p := &Problem{Network: z.Known, Flows: flows, Rate: 1e9, Down: z.Down}
+	router := ByName(Usual(true, true)).Router
+	d, err := OnSystem(t.Context(), &z, router, p, Options{Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for f, x := range flows {
+		for path, end := d.Paths.Of(d.Paths.ClassOf(int32(f))); path < end; path++ {
+			at := x.Src
+			for _, s := range d.Paths.Steps(path) {
+				id := d.Paths.Out(at, s)
+				l := z.Known.Links[id]
+				if l.From != at || l.Rate == 0 || z.TierOf(id) != joins(x.Src, x.Dst) {
+					t.Fatalf("flow %v takes link %d of tier %d, %+v, from node %d", x, id, z.TierOf(id), l, at)
+				}
+				at = l.To
+			}
+			if at != x.Dst {
+				t.Fatalf("flow %v ends at node %d", x, at)
+			}
+		}
+	}
+	// Without the outermost tier nothing joins two domains.
+	if _, err := InTiers(t.Context(), z.Tiers, 1, z.Whole, []int{0, 1, 2}, []engine.Flow{{Src: 0, Dst: 4}}, 1, nil); !errors.Is(err, ErrUnserved) {
+		t.Errorf("tier 2 joins GPUs 0 and 4: %v", err)
+	}
+	failing := errors.New("a router's error")
+	if _, err := OnSystem(t.Context(), &z, failingRouter{failing}, p, Options{}); !errors.Is(err, failing) {
+		t.Errorf("the router fails with %v", err)
+	}
+}

@@ -1,0 +1,74 @@
+package scenarios
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"sim/engine"
+	"sim/policies/collective"
+	"sim/scenarios/assembly/calls"
+	"sim/scenarios/schema"
+	"sim/workloads/training"
+)
+
+// recommendation is a step of a recommendation model on the first ranks that are up.
+type recommendation struct{ training.Recommendation }
+
+func (w *recommendation) Spec() any { return &w.Recommendation }
+
+func (w *recommendation) Ranks() int { return w.GPUs }
+
+func (w *recommendation) Size() (bytes, transfers float64) {
+	n := float64(w.GPUs)
+	there, back, top, bottom := w.Calls()
+	bytes = n*(n-1)*float64(there.Bytes+back.Bytes) + 2*(n-1)*(float64(w.Pieces)*float64(top.Bytes)+float64(bottom.Bytes))
+	return bytes, 2*n*(n-1) + 2*n*(n-1)*float64(w.Pieces+1)
+}
+
+func (w *recommendation) SizeKeys() []string {
+	return []string{"workload.samples", "workload.tables", "workload.dense_parameters"}
+}
+
+func (w *recommendation) SizeRemedy() string { return "fewer samples" }
+
+func (w *recommendation) Check(c *schema.Reader) {
+	switch {
+	case float64(w.Samples)*float64(w.Tables)*float64(w.Width) > 1e15:
+		c.Clash([]string{"workload.samples", "workload.tables", "workload.width"}, "a GPU exchanges more than 1e15 numbers", "choose fewer samples or tables")
+	case w.Pooling*w.LookupSeconds()+w.ForwardSeconds()*(1+w.BackwardRatio) > 1e6:
+		c.Clash([]string{"workload.samples", "workload.dense_parameters", "workload.effective_tflops", "workload.memory_rate"}, "a step computes for more than 1e6 s", "choose a smaller one")
+	}
+}
+
+func (w *recommendation) CheckCalls(ctx context.Context, e *calls.Step, max int) (keys []string, err error) {
+	group := make([]int32, w.GPUs)
+	for i := range group {
+		group[i] = int32(i)
+	}
+	_, _, reduce, _ := w.Calls()
+	s, err := e.Schedule(ctx, reduce, group)
+	if errors.Is(err, collective.ErrUnserved) {
+		return []string{"policy.collective", "workload.gpus"}, err
+	}
+	if err != nil {
+		return []string{"workload.dense_parameters", "workload.pieces"}, err
+	}
+	if n := float64(w.Pieces+1)*float64(len(s.Transfers)) + 2*float64(w.GPUs)*float64(w.GPUs-1); n > float64(max) {
+		return []string{"workload.pieces", "workload.gpus"}, fmt.Errorf("the calls of the step make %.2g transfers; want fewer pieces or GPUs, for at most %d", n, max)
+	}
+	return nil, nil
+}
+
+func (w *recommendation) Build(ctx context.Context, e *calls.Step) (step *training.Iteration, merged [][2]int, err error) {
+	expand := e.Expand(ctx)
+	step, err = training.BuildRecommendation(&w.Recommendation, func(g *engine.Graph, c training.Call, group, ready []int32) ([]int32, error) {
+		first := len(g.Tasks)
+		done, err := expand(g, c, group, ready)
+		if c.Kind == training.AllToAll {
+			merged = append(merged, [2]int{first, len(g.Tasks)})
+		}
+		return done, err
+	})
+	return step, merged, err
+}

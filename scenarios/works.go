@@ -1,0 +1,93 @@
+package scenarios
+
+import (
+	"context"
+	"fmt"
+
+	"sim/scenarios/assembly"
+	"sim/scenarios/assembly/calls"
+	"sim/scenarios/schema"
+)
+
+// workRow is a kind of workload that is all in one file: what its ranks do, whatever the hardware.
+type workRow struct {
+	name, doc, keys string // keys says what the table of keys is about
+	new             func() calls.Work
+}
+
+// works are the workloads of ranks with collective calls, beside training and traces.
+var works = []workRow{{
+	"recommendation", "One training step of a recommendation model: lookups, exchanges of embeddings and of their gradients, dense networks and the reduction of their gradients.",
+	"What is trained, on how many samples.", func() calls.Work { return new(recommendation) },
+}}
+
+// workOf returns the work of a row, which the workload has from its first use on.
+func (w *Workload) workOf(row int) calls.Work {
+	for i := len(w.Works); i <= row; i++ {
+		w.Works = append(w.Works, works[i].new())
+	}
+	return w.Works[row]
+}
+
+// work returns the work of ranks of the workload, nil if its kind is no row of works.
+func (w *Workload) work() calls.Work {
+	for i := range works {
+		if works[i].name == w.Kind {
+			return w.workOf(i)
+		}
+	}
+	return nil
+}
+
+// workKinds describes the rows of works.
+func workKinds() (all []*kind) {
+	for i, row := range works {
+		all = append(all, &kind{
+			section: "workload", name: row.name, ranks: true, doc: row.doc,
+			parts: func(s *Scenario) []schema.Part {
+				w := &s.Workload
+				return []schema.Part{{Path: "workload", Doc: row.keys, Specs: []any{&w.WorkloadKind, w.workOf(i).Spec(), (*trainingPacket)(&w.TrafficPacket)}}}
+			},
+			check: func(c *checker) {
+				_, open := calls.Algorithms(c.s.Policy.Calls.Collective).Settled()
+				c.forbid(c.OK("policy.collective") && len(open) > 0, "policy.collective",
+					"%q is found by simulating the dimensions of parallelism of a training step, which this has not; name an algorithm", c.s.Policy.Calls.Collective)
+			},
+		})
+	}
+	return all
+}
+
+// checkPodWork holds work of ranks against the pods, whose ports must join all that have some of them.
+func (c *checker) checkPodWork() {
+	s, f, w := c.s, &c.s.Fabric, c.s.Workload.work()
+	const gpus = "workload.gpus"
+	if !c.OK("workload", "fabric", "engine", "policy") {
+		return
+	}
+	if w.Check(c.Reader); len(c.Diagnostics) > 0 || c.cell {
+		return
+	}
+	others := (w.Ranks() - 1) / f.GPUsPerPod // pods
+	slowest := min(f.PortBandwidth, f.NICBandwidth)
+	bytes, transfers := w.Size()
+	switch long := 8 * bytes / float64(slowest); {
+	case w.Ranks() > f.Pods*f.GPUsPerPod:
+		c.clash(gpus+" fabric.pods fabric.gpus_per_pod", "%d GPUs do not fit %d pods of %d; choose more pods, or fewer GPUs", w.Ranks(), f.Pods, f.GPUsPerPod)
+	case others == 0:
+		c.clash(gpus+" fabric.gpus_per_pod", "no traffic crosses pods: all %d GPUs are in one of %d; choose smaller pods, or more GPUs", w.Ranks(), f.GPUsPerPod)
+	case f.PortsPerPod < others:
+		c.clash("fabric.ports_per_pod fabric.pods "+gpus, "U_p = %d is too small to connect: each pod exchanges data with %d others; give at least %d ports", f.PortsPerPod, others, others)
+	case long > maxIteration:
+		c.Clash(append(w.SizeKeys(), "fabric.port_bandwidth", "fabric.nic_bandwidth"), fmt.Sprintf("the step may take %.3g s, which is absurd", long), fmt.Sprintf("stay within %d s", maxIteration))
+	case s.Engine.Level == "packet":
+		c.checkPodPackets(slowest, 3*(bytes/float64(max(1, s.Workload.Packet))+transfers))
+	}
+	if len(c.Diagnostics) > 0 {
+		return
+	}
+	if keys, err := w.CheckCalls(context.Background(), s.pods().GPUCalls(w.Ranks()), assembly.MaxPodTasks); err != nil {
+		what, want := assembly.Wanted(err)
+		c.Clash(keys, what, want)
+	}
+}
