@@ -170,7 +170,7 @@ func (p *apart) links() {
 		p.take(p.number & (len(p.windows) - 1))
 	}
 	for i := p.from; i < p.end; i++ {
-		if (i-p.from)%atOnce == 0 && len(p.servers) >= minLinksToBring {
+		if (i-p.from)%atOnce == 0 && (p.greedy || len(p.servers) >= minLinksToBring) {
 			p.bring(i, min(i+atOnce, p.end))
 		}
 		l, first := &p.servers[i], &p.now.first[i]

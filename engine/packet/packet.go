@@ -23,19 +23,22 @@
 //
 //   - Parts (parts.go, window.go, worker.go) simulates booked links. Packets go from part to part of the network and never
 //     back, such as from ring to ring under dimension-order routing, so a part can be ahead of the parts behind it. It runs
-//     if all packets have one size, if all times are multiples of a unit, if sources are periodic or greedy, and if every
-//     part is a ring or a link. On one core it is 1.4 to 1.6 times as fast as the loop of events on 8x8x8 and 2.6 times on
-//     16x16x16; greedy sources gain nothing on 8x8x8. Two workers are 1.7 times as fast as one.
+//     if all packets have one size, if all times are multiples of a unit, if sources are periodic or greedy, if every
+//     part is a ring or a link, and if queues are not sampled. On one core it is 1.4 to 1.6 times as fast as the loop
+//     of events on 8x8x8 and 2.6 times on 16x16x16; greedy sources gain nothing on 8x8x8. Two workers are 1.7 times as
+//     fast as one.
 //   - Links apart (apart.go, crew.go, alone.go) simulates served links under credits. Every packet and credit that comes to
 //     a link within the least latency was sent before, so a link needs no other link for that long. It runs if every link
 //     has a latency, if each flow has one path, and if sources are all greedy or all not, without windows. On
 //     8x8x8 it is 2.4 to 4 times as fast as the loop of events, and two workers are 1.9 times as fast as one.
 //
 // Neither runs a task graph, whose tasks begin when packets arrive elsewhere. Both return to the loop of events while
-// little happens in a window: parts if an eighth of the links has no event in it, links apart by a count of events.
+// little happens in a window: parts if at most an eighth of the links has an event in it, links apart by a count of
+// events.
 //
-// Loops read ahead for the cache: parts always (prefetch_asm.go), as it gains 5 % on 8x8x8 and a factor of 1.5 on 16x16x16,
-// the others on networks of thousands of links (bring.go), where it gains a factor of 1.1 to 1.6.
+// Loops read ahead for the cache (bring.go). Parts always do, which gains 5 % on 8x8x8 and a factor of 1.5 on 16x16x16, and
+// links apart with greedy sources, 5 to 11 %. The others do on networks of thousands of links, where it gains a factor of
+// 1.1 to 1.6.
 //
 // # Time
 //
