@@ -5,8 +5,8 @@ import "math"
 // promising is how much worse than the best an arc may be, of the path's price, to join a bush.
 const promising = 1e-3
 
-// label sets low, high, cheap and dear in the order of the bush of source i, and rank. The dearest paths are those over
-// all its arcs, or with used those over arcs with flow.
+// label sets low, high, cheap, dear and rank of the nodes of the bush of source i. If used is set, the costliest paths
+// are paths of arcs with flow, else of any arcs of the bush.
 func (b *bushes) label(i int, used bool) {
 	n, m := b.Nodes(), len(b.To)
 	member, flow := b.member[i*m:(i+1)*m], b.flow[i*m:(i+1)*m]

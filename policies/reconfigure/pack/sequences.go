@@ -274,11 +274,3 @@ const (
 // growWork bounds the additions that the choice of permutations takes; large ones are left to the relabelled. Only tests
 // change it.
 var growWork = float64(1 << 32)
-
-// work is the sum of demand x hops.
-func work(need, hops []int32) (sum int64) {
-	for i, x := range need {
-		sum += int64(x) * int64(hops[i])
-	}
-	return sum
-}
