@@ -2,12 +2,12 @@
 // Topology: what joins what. Circuits between pods, links of tori and graphs by load, fabrics inside each other.
 sim.views.push({
 	id: "topology", title: "Topology",
-	applies: doc => doc.kind === "run" && (doc.detail.policies.some(p => p.topology || p.lattice || p.graph) || doc.result.rows.some(r => "tier1_exposed_s" in r.metrics)),
+	applies: doc => doc.kind === "run" && (doc.detail.policies.some(p => p.topology || sim.nets.has(doc, p)) || doc.result.rows.some(r => "tier1_exposed_s" in r.metrics)),
 	draw(root, doc, state) {
-		const sims = doc.detail.policies, names = sims.filter(p => p.topology || p.lattice || p.graph).map(p => p.policy);
+		const sims = doc.detail.policies, names = sims.filter(p => p.topology || sim.nets.has(doc, p)).map(p => p.policy);
 		if (doc.result.rows.some(r => "tier1_exposed_s" in r.metrics)) root.append(...this.tiers(doc));
 		if (!names.length) return;
-		const of = name => sims.find(p => p.policy === name), links = sims.some(p => p.lattice || p.graph);
+		const of = name => sims.find(p => p.policy === name), links = sims.some(p => sim.nets.has(doc, p));
 		const {shown, controls, panels} = sim.beside(doc, state, names, name => {
 			const p = of(name);
 			return links ? this.net(name, nets.get(name), pick) : this.pods(doc, p, most, shown.length > 1 ? of(shown.find(s => s !== name)) : null, state);
