@@ -73,11 +73,6 @@ func All(doc *result.Document, d *result.Detail) ([]sheet.Figure, error) {
 			return nil, fmt.Errorf("%s is %g, which no figure can show", strings.Trim(where, ". "), f)
 		}
 	}
-	for i := range d.Policies {
-		if err := checkSchedule(d.Policies[i].Schedule, d.Policies[i].Policy); err != nil {
-			return nil, err
-		}
-	}
 	var all []sheet.Figure
 	for _, f := range figures {
 		all = append(all, f.draw(doc, d)...)

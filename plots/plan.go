@@ -28,7 +28,7 @@ const (
 	smallHigh   = 142 // where there are four side by side
 )
 
-// newPlanPicture prepares a plan that checkSchedule passes; nil for one without phases.
+// newPlanPicture prepares a plan whose parts fit together; nil for one without phases.
 func newPlanPicture(s *result.Schedule) *planPicture {
 	if s == nil || len(s.Phases) == 0 {
 		return nil

@@ -303,7 +303,7 @@ func TestPlanErrors(t *testing.T) {
 	}
 }
 
-// anySchedule is any plan that checkSchedule passes.
+// anySchedule is any plan whose parts fit together.
 func anySchedule(t *rapid.T) *result.Schedule {
 	n := rapid.SampledFrom([]int{1, 2, 3, 8, 24, 25, 70}).Draw(t, "gpus")
 	gpu := rapid.IntRange(0, n-1)

@@ -42,16 +42,28 @@ type NetText struct {
 	Wide float64 `json:"wide,omitempty"`
 }
 
+// maxNetNodes bounds the nodes of a layout: those of more could not be told apart on any screen.
+const maxNetNodes = 1 << 17
+
+// nodes is how many nodes a torus has.
+func (t *Torus) nodes() int {
+	nodes := 1
+	for _, d := range t.Dims {
+		nodes *= d
+	}
+	return nodes
+}
+
 // netTall is how high the picture of a torus is at most, as a share of its width.
 const netTall = 0.8
 
-// Net lays out the links of a simulation; nil if it has neither a torus nor a graph.
+// Net lays out the links of a simulation; nil if it has neither a torus nor a graph, or too large a one.
 func (p *Simulation) Net() *Net {
 	var n *Net
 	switch {
-	case p.Torus != nil && len(p.Torus.Dims) > 0:
+	case p.Torus != nil && len(p.Torus.Dims) > 0 && p.Torus.nodes() <= maxNetNodes:
 		n = p.Torus.net()
-	case p.Graph != nil:
+	case p.Graph != nil && len(p.Graph.Nodes) <= maxNetNodes:
 		n = p.Graph.net()
 	default:
 		return nil

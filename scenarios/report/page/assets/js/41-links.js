@@ -5,6 +5,9 @@
 // loads of a policy: links have {from, to, load, state}, too, and pairs and ways are routes. Lengths are shares of a width.
 sim.nets = {};
 
+// has tells whether a simulation has links and their layout.
+sim.nets.has = (doc, p) => (p.lattice || p.graph) && doc.net_of && doc.net_of[p.policy] !== undefined;
+
 sim.nets.of = (doc, p) => {
 	const own = p.lattice || p.graph, net = doc.nets[doc.net_of[p.policy]];
 	return {...net, idle: net.idle || [], pairs: own.pairs, ways: own.ways || [], links: net.links.map((l, i) => ({...l, from: own.links[i].from, to: own.links[i].to, load: own.links[i].load, state: own.links[i].state || ""}))};
