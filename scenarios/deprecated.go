@@ -25,15 +25,15 @@ func (c *checker) ringAlias() {
 		c.Root["policy"] = policy
 	}
 	c.alias = map[string]string{}
-	// set gives the key at path, in a table, the value that follows from another key of [workload], and returns the two
-	// as a file has them.
+	// set gives the key at path, in a table, the value that follows from another key of [workload]. It returns the line
+	// of a file that does the same.
 	set := func(table map[string]any, path, from string, value any) string {
 		_, key := schema.CutLast(path)
 		table[key], c.alias[path] = value, "workload."+from
-		text, _ := json.Marshal(value) // which TOML reads, too
+		text, _ := json.Marshal(value) // JSON of texts, lists and booleans is TOML
 		return path + " = " + string(text)
 	}
-	// take removes a key of [workload] and returns its value, which is one of several texts, the first of them if absent.
+	// take removes a key of [workload] and returns its value, one of choices. If the key is absent it returns the first.
 	take := func(key string, choices ...string) string {
 		v, given := w[key]
 		text, _ := v.(string)
@@ -50,7 +50,7 @@ func (c *checker) ringAlias() {
 		c.refuse("workload.bidirectional", "is %s; write true or false", schema.Describe(v))
 	}
 	delete(w, "bidirectional")
-	delete(w, "payload") // which changes nothing
+	delete(w, "payload") // it never had an effect on rings
 	w["kind"] = kind
 	instead := []string{fmt.Sprintf("write workload.kind = %q", kind)}
 	dims, given := w["ring_dims"]

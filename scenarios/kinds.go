@@ -81,7 +81,7 @@ func listKinds() []*kind {
 		fleetKinds())
 }
 
-const notOnLinks = `%s; set fabric.kind = "scaleup", or workload.kind to traffic such as "all-to-all" or "ring-all-reduce"`
+const notOnLinks = `%s; set fabric.kind = "scaleup", or workload.kind to traffic such as "all-to-all" or "nearest-neighbour", or a collective such as "all-reduce"`
 
 // sections are the tables that have a key kind.
 var sections = []string{"workload", "fabric"}

@@ -48,7 +48,7 @@ func (s *Schedule) Check() error {
 	return z.ordered()
 }
 
-// block is data of a call that one place of it begins with or ends with, or that goes from one to another.
+// block is data that goes from one place of a call to another. In calls with one block per rank, both are that rank.
 type block struct {
 	data     data
 	from, to int
@@ -81,7 +81,7 @@ func (c *Call) promised(n int) (all []block) {
 // cell is a range of bytes that no transfer cuts, at a rank.
 type cell struct{ rank, at int32 }
 
-// replay is the state of a check.
+// replay is the state of a check of a schedule.
 type replay struct {
 	s        *Schedule
 	cuts     []int64
@@ -91,7 +91,7 @@ type replay struct {
 	before   [][2]int32 // pairs of transfers of which the second must wait for the first
 }
 
-// cut has ranges begin and end where some bytes do.
+// cut adds the ends of spans to the cuts.
 func (z *replay) cut(d data) {
 	for _, x := range d {
 		z.cuts = append(z.cuts, x.From, x.To)

@@ -84,7 +84,7 @@ type Call struct {
 	Teams []int
 }
 
-// teams returns the first rank of every team, and the number of all ranks.
+// teams returns the first rank of every team, followed by the number of all ranks.
 func (c *Call) teams() []int {
 	first := []int{0}
 	for _, size := range c.Teams {

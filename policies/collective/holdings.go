@@ -5,23 +5,23 @@ import (
 	"slices"
 )
 
-// Holdings is what ranks hold of some cells of a call's data: in each a sum, with the contributions that it has. What
-// checks a schedule of transfers, or a plan of circuits in steps, replays it on holdings and compares them with what the
-// call promises.
+// Holdings tells which contributions the ranks of a call hold in every cell of its data. Checkers of schedules and of
+// plans in steps replay them on holdings, and compare the result with the promise of the call.
 type Holdings struct {
 	cells, words int
-	has          []uint64 // by rank and cell: the contributions, words each
+	has          []uint64 // contributions, words per rank and cell
 	promises     []promise
 }
 
-// promise is what a call among ranks first to limit-1 does with a cell: it sums up the contributions of all of them, or
-// takes that of one, from, and leaves it with all of them, or with one, to. -1 is all.
+// promise is the effect of a call on a cell, among the ranks from first up to limit. The call sums up the contributions
+// of all of them, or takes the contribution of rank from. It leaves the result with all of them, or with rank to. -1
+// stands for all.
 type promise struct{ first, limit, cell, from, to int }
 
 // Contributions is a set of ranks whose data a sum has, as bits.
 type Contributions []uint64
 
-// NewHoldings returns holdings of so many ranks and cells, of which none has anything.
+// NewHoldings returns empty holdings of a number of ranks and cells.
 func NewHoldings(ranks, cells int) *Holdings {
 	h := &Holdings{cells: cells, words: (ranks + 63) / 64}
 	h.has = make([]uint64, ranks*cells*h.words)
@@ -34,15 +34,17 @@ func (h *Holdings) Of(rank, cell int) Contributions {
 	return h.has[at : at+h.words]
 }
 
-// Forget leaves nothing with any rank, and Reset promises nothing besides.
+// Forget empties the holdings of all ranks.
 func (h *Holdings) Forget() { clear(h.has) }
+
+// Reset empties the holdings and ends all calls.
 func (h *Holdings) Reset() {
 	h.Forget()
 	h.promises = h.promises[:0]
 }
 
-// Begin gives the ranks from first up to limit what they have of a cell when a call among them begins. The cell is of
-// the block from one of them to another: of calls with a block for each rank, it is both.
+// Begin begins a call among the ranks from first up to limit: every rank gets what it contributes to a cell. The cell
+// belongs to the block that goes from one of the ranks to another. In calls with one block per rank, both are that rank.
 func (h *Holdings) Begin(kind Kind, first, limit, cell, from, to int) {
 	switch kind {
 	case AllReduce, ReduceScatter, Reduce:
@@ -61,7 +63,7 @@ func (h *Holdings) Begin(kind Kind, first, limit, cell, from, to int) {
 	}
 }
 
-// Complete returns the contributions that the sum of a cell has in the end, of the last call that began with it.
+// Complete returns the contributions in the result of a cell, for the last call that began with it.
 func (h *Holdings) Complete(cell int) Contributions {
 	i := len(h.promises) - 1
 	for h.promises[i].cell != cell {
@@ -80,8 +82,8 @@ func (h *Holdings) complete(p promise) Contributions {
 	return all
 }
 
-// Broken returns a rank that does not hold what a call promises it, the cell, and how many contributions it holds and is
-// promised; -1 if there is none.
+// Broken returns a rank that does not hold what a call promises, the cell, and the numbers of contributions that it
+// holds and that it should hold. The rank is -1 if all promises are kept.
 func (h *Holdings) Broken() (rank, cell, has, want int) {
 	for _, p := range h.promises {
 		all := h.complete(p)

@@ -29,12 +29,13 @@ type Problem struct {
 	// Graph is the transfers that are led where some wait for others; nil is all of Flows at once. Its transfers are
 	// between the ends of flows, of which Demand is the sum.
 	Graph *engine.Graph
-	// Pinned is the link that a transfer of Graph takes whatever is chosen, indexed by task; -1 if it is led as the flow
-	// of its ends. Tasks behind its end are led, and nil leads all. Flows and Demand are of those that are led.
+	// Pinned is the link that a transfer of Graph takes under every choice, indexed by task; -1 if the transfer takes the
+	// path of the flow with its ends. Tasks behind the end of Pinned take paths. Flows and Demand leave out pinned
+	// transfers.
 	Pinned []int32
 }
 
-// pinned returns the link that a task of Graph takes whatever is chosen, -1 if it is led.
+// pinned returns the link that a task of Graph takes under every choice; -1 if it takes the path of a flow.
 func (p *Problem) pinned(task int) int32 {
 	if task < len(p.Pinned) {
 		return p.Pinned[task]

@@ -106,12 +106,17 @@ func build(ctx context.Context, s *Scenario) (*routed, error) {
 	return r, ctx.Err()
 }
 
+// maxTimedPairs is the largest number of pairs of nodes of a call that routers lead by when the call ends. With more, as
+// direct algorithms have, simulating the call for every choice of paths takes minutes; routers then see loads alone.
+const maxTimedPairs = 4096
+
 // problem returns what routers decide on a network.
 func (r *routed) problem(n *engine.Network) *routing.Problem {
 	p := &routing.Problem{Network: n, Torus: r.Torus, Down: r.Down, Flows: r.load.flows, Demand: r.load.demand, Rate: float64(r.s.Fabric.LinkRate)}
 	switch {
 	case r.load.call != nil:
-		if p.Flows, p.Demand = r.load.call.routed, r.load.call.demand; r.s.Engine.Level != "static" && len(p.Flows) > 0 {
+		p.Flows, p.Demand = r.load.call.routed, r.load.call.demand
+		if n := len(p.Flows); r.s.Engine.Level != "static" && n > 0 && n <= maxTimedPairs {
 			p.Graph, p.Pinned = r.load.call.fluid, r.load.call.Links()
 		}
 	case r.s.Engine.Level != "static": // which measures loads, whatever waits for what

@@ -23,7 +23,7 @@ type called struct {
 	routed []engine.Flow
 	demand []float64     // of those
 	ranks  []int32       // by task: the order of packets on a link; nil where these come as they may
-	fluid  *engine.Graph // the transfers as routers see them, for which links are told no order
+	fluid  *engine.Graph // the transfers as routers simulate them, at level "flow"
 	// overhead is what starting a transfer costs its sender.
 	overhead engine.Time
 }

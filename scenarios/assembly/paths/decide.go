@@ -410,7 +410,7 @@ func (r *routed) route(ctx context.Context, row *routing.Row, n *engine.Network)
 }
 
 // withoutFaults returns the load of the most loaded link that the router reaches where no link is down, 0 where it
-// makes no sense to compare. Of a collective call, which is expanded for that fabric too, it is 0 if no step asks for it.
+// makes no sense to compare. A collective call is expanded again for that fabric. Without [workload.step] its load is 0.
 func (r *routed) withoutFaults(ctx context.Context, row *routing.Row) (float64, error) {
 	if !r.s.Fabric.Faulty() || r.Down != nil || r.s.Fabric.FailAt > 0 || r.load.call != nil && r.s.Workload.Step == (Step{}) {
 		return 0, nil

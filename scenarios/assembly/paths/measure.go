@@ -52,7 +52,7 @@ func (a *routedAnswer) static(ctx context.Context, n *engine.Network, d *routing
 	for name, v := range d.Metrics {
 		m[name] = v
 	}
-	if r.load.call != nil { // of whose flows the router has led some
+	if r.load.call != nil { // the router chose paths for some of its flows
 		m["max_link_load"] = top
 	}
 	for name, v := range d.Labels {
