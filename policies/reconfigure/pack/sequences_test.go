@@ -244,11 +244,3 @@ func TestTimetable(t *testing.T) {
 		}
 	}
 }
-
-// work is the sum of demand x hops.
-func work(need, hops []int32) (sum int64) {
-	for i, x := range need {
-		sum += int64(x) * int64(hops[i])
-	}
-	return sum
-}
