@@ -87,6 +87,11 @@ func TestRewire(t *testing.T) {
 			t.Errorf("%v: %+v", control, s)
 		}
 	}
+	// paths that are set at once, and twice at one time, are as if they were set once
+	twice := []packet.Rewire{{Paths: w.Paths}, {At: 12 * us, Paths: later.Paths}, {At: 12 * us, Paths: later.Paths}}
+	if s, _ := run(t, n, w, packet.Options{Rewire: twice}); s.Delivered != 19 || s.End != 22*us {
+		t.Errorf("rewired twice at one time: %+v", s)
+	}
 	// with none, what waits for link 0 waits for ever, and is named
 	_, err := packet.Run(n, w, packet.Options{})
 	var d *packet.Deadlock

@@ -1,12 +1,19 @@
 package training_test
 
 import (
+	"encoding/json"
+	"flag"
 	"math"
+	"os"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"sim/workloads/training"
 )
+
+var update = flag.Bool("update", false, "write testdata/models.json anew")
 
 // TestPublished holds the parameters of models, in billions, to those that their authors state: all of them, and those
 // that a token meets. Both are with the embedding and the output head but for gpt-oss, whose authors leave the
@@ -43,6 +50,33 @@ func TestPublished(t *testing.T) {
 		if math.Abs(total/1e9-c.total) > c.within*c.total || math.Abs(active/1e9-c.active) > c.within*c.active {
 			t.Errorf("%s: %.3f billion parameters, %.3f active; published are %g and %g", c.model, total/1e9, active/1e9, c.total, c.active)
 		}
+	}
+}
+
+// TestPresets compares every number of every preset with testdata/models.json. Totals of parameters do not show a small
+// change.
+func TestPresets(t *testing.T) {
+	var all []training.Architecture
+	for _, name := range training.ModelNames() {
+		a, _ := training.Model(name)
+		all = append(all, a)
+	}
+	got, err := json.MarshalIndent(all, "", "\t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const path = "testdata/models.json"
+	if *update {
+		if err := os.WriteFile(path, append(got, '\n'), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)+"\n"); diff != "" {
+		t.Error(diff)
 	}
 }
 
