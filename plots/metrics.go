@@ -14,10 +14,8 @@ import (
 
 // sweepOf is a run as a sweep that varies nothing but the policies.
 func sweepOf(doc *result.Document, d *result.Detail) *result.Sweep {
-	s := &result.Sweep{Name: doc.Scenario, Title: d.Title}
-	for _, r := range doc.Rows {
-		s.Cells = append(s.Cells, result.Cell{Policy: r.Policy, Metrics: r.Metrics, Labels: r.Labels, Samples: r.Samples, Reference: doc.Reference})
-	}
+	s := doc.AsSweep()
+	s.Title = d.Title
 	return s
 }
 

@@ -59,7 +59,7 @@ var Metrics = []Metric{
 		Beside: "gap", Main: 10, Wins: "spreads the load best", Bounded: "the load of the most loaded circuit", Judged: true, Figure: Panel{Name: "loads"}, Since: 4},
 	{Name: "max_circuit_bytes", Better: Lower, Words: "bytes of the most loaded circuit", Of: ofCircuits, Head: "most bytes\na circuit", Format: Count, Since: 4},
 	{Name: "mean_circuit_bytes", Better: Lower, Words: "bytes of a circuit, on average", Of: ofCircuits, Head: "mean bytes\na circuit", Format: Count, Since: 4},
-	{Name: "all_to_all_bytes_per_s", Better: Higher, Words: "all-to-all throughput", Of: ofPaths, Head: "all to all,\neach node",
+	{Name: "all_to_all_bytes_per_s", Better: Higher, Words: "all-to-all throughput", Of: ofPaths, Head: "all to all",
 		Format: Rate, Judged: true, Figure: Panel{Name: "loads", Row: 1}},
 	{Name: "fault_ratio", Better: Higher, Words: "throughput under the fault, over that without", Of: ofPaths, Unit: "%",
 		Head: "against\nno fault", Format: Percent},
