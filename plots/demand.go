@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -166,11 +165,10 @@ func portRate(d *result.Detail) float64 {
 
 // circuits is how many circuits the bundle of a series ever has, 0 when its name fits no pair.
 func circuits(p *result.Simulation, name string) int {
-	i := pairOf(p.Topology, name)
-	if i < 0 {
+	pair := p.Topology.FindPair(name)
+	if pair == nil {
 		return 0
 	}
-	pair := &p.Topology.Pairs[i]
 	most := pair.Circuits
 	for _, m := range p.Moves {
 		for _, c := range m.Circuits {
@@ -180,24 +178,6 @@ func circuits(p *result.Simulation, name string) int {
 		}
 	}
 	return most
-}
-
-// pairOf returns the pair of pods that a series is of, the last that its name fits, -1 where it fits none. A direction of
-// pods "a" and "b" is named "a -> b", "a - b" or "a to b"; one to DP peers has the pod's name and says so, or twin as runs
-// of before do.
-func pairOf(t *result.Topology, name string) int {
-	of := -1
-	for i, p := range t.Pairs {
-		a, b := t.Pods[p.A].Name, t.Pods[p.B].Name
-		fits := p.DP && strings.HasPrefix(name, a+" ") && (strings.Contains(name, "DP peer") || strings.Contains(name, "twin"))
-		for _, sep := range []string{" -> ", " - ", " to ", "->"} {
-			fits = fits || !p.DP && (name == a+sep+b || name == b+sep+a)
-		}
-		if fits && (of < 0 || p.Circuits > t.Pairs[of].Circuits) {
-			of = i
-		}
-	}
-	return of
 }
 
 // rateTicker marks an axis of bits per second in Gb/s, at round multiples of a port's rate where that is known.

@@ -12,8 +12,8 @@ import (
 	"sim/scenarios/result"
 )
 
-// shades are the colours of parts of a whole, the first being the largest after what is wanted.
-var shades = []color.RGBA{
+// chipShades are the colours of parts of a whole, the first being the largest after what is wanted.
+var chipShades = []color.RGBA{
 	sheet.Faint, sheet.Orange, sheet.SkyBlue, sheet.Vermillion, sheet.Purple, sheet.Green, sheet.Mix(sheet.Blue, 0.5), sheet.Black, sheet.Dim,
 	sheet.Mix(sheet.Vermillion, 0.5), sheet.Mix(sheet.Green, 0.5), sheet.Mix(sheet.Purple, 0.5),
 }
@@ -31,7 +31,7 @@ func chipTimeFigure(doc *result.Document, d *result.Detail) []sheet.Figure {
 	for k, part := range parts {
 		shade := sheet.Blue
 		if k > 0 {
-			shade = shades[(k-1)%len(shades)]
+			shade = chipShades[(k-1)%len(chipShades)]
 		}
 		s.Legend = append(s.Legend, sheet.Entry{Text: part.Words, Sample: sheet.Box(shade, 1)})
 		for i, v := range part.Values {
@@ -107,7 +107,7 @@ func stillFigure(_ *result.Document, d *result.Detail) []sheet.Figure {
 	worst, at := look.Free-look.Largest, look.AtS
 	s := sheet.Sheet{
 		Title: fmt.Sprintf("What is free of a pod on day %.2f", at/86400), Subtitle: d.Title,
-		Notes: []string{fmt.Sprintf("Most free cubes are outside the largest slice that fits on that day: %d under %s.", worst, sheet.Plain(whose)), "A square is a cube, four layers of a grid of 4x4x4 side by side. Jobs are coloured by the size of their slice; white is free."},
+		Notes: []string{fmt.Sprintf("At that moment the most free cubes are outside the largest slice that fits: %d under %s.", worst, sheet.Plain(whose)), "A square is a cube, four layers of a grid of 4x4x4 side by side. Jobs are coloured by the size of their slice; white is free."},
 	}
 	var shown []result.Track
 	for i := range d.Policies {

@@ -3,7 +3,6 @@ package plots
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -70,7 +69,7 @@ func metricSheet(doc *result.Document, d *result.Detail, metrics []result.Metric
 					label = "upper bound"
 				}
 				spec.Marks = append(spec.Marks, result.Mark{Label: label, X: r.Policy, Y: bound})
-				if _, call := r.Metrics["bound_completion_s"]; !call || m.Name == "completion_s" { // of which the gap is
+				if !r.CallBounded() || m.IsCompletion() { // of which the gap is
 					models[r.Policy] = r.Labels["gap_model"]
 				}
 			}
@@ -129,11 +128,11 @@ func rank(cells []result.Cell, m *result.Metric) (apart bool) {
 func jobsBlock(page *sheet.Sheet, doc *result.Document, d *result.Detail) {
 	by := result.Axis{Name: "job", Keys: []string{"job"}}
 	s := &result.Sweep{Name: doc.Scenario, Title: d.Title}
-	for _, r := range doc.Rows {
-		for _, name := range slices.Sorted(maps.Keys(r.Metrics)) {
-			rest, of := strings.CutPrefix(name, "job.")
-			job, nct := strings.CutSuffix(rest, ".nct")
-			if !of || !nct {
+	name := ""
+	for _, job := range doc.JobNames() {
+		for _, r := range doc.Rows {
+			v, of, ok := r.JobBar(job)
+			if !ok {
 				continue
 			}
 			at := slices.Index(by.Labels, job)
@@ -141,11 +140,12 @@ func jobsBlock(page *sheet.Sheet, doc *result.Document, d *result.Detail) {
 				at = len(by.Labels)
 				by.Labels = append(by.Labels, job)
 			}
-			s.Cells = append(s.Cells, result.Cell{At: []int{at}, Policy: r.Policy, Metrics: map[string]float64{"nct": r.Metrics[name]}})
+			name = of
+			s.Cells = append(s.Cells, result.Cell{At: []int{at}, Policy: r.Policy, Metrics: map[string]float64{of: v}})
 		}
 	}
 	s.Axes = []result.Axis{by}
-	own, err := chart.Sheet(&result.Plot{Kind: "bars", X: "policy", Y: "nct", Series: "job"}, s, nil)
+	own, err := chart.Sheet(&result.Plot{Kind: "bars", X: "policy", Y: name, Series: "job"}, s, nil)
 	if err != nil {
 		return // one job, or more than bars could show
 	}

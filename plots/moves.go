@@ -162,8 +162,8 @@ func (m *movesPicture) traffic(c *trackChart, pod int, high float64) {
 	var colors []color.RGBA
 	for k := range m.sim.Circuits {
 		s := &m.sim.Circuits[k]
-		if e := pairOf(t, s.Name); e >= 0 && strings.HasPrefix(s.Name, t.Pods[pod].Name+" ") {
-			series, colors = append(series, s), append(colors, m.colors[e])
+		if pair := t.FindPair(s.Name); pair != nil && strings.HasPrefix(s.Name, t.Pods[pod].Name+" ") {
+			series, colors = append(series, s), append(colors, m.colors[slices.Index(t.Pairs, *pair)])
 		}
 	}
 	var at []float64

@@ -94,16 +94,16 @@ func TestPlanHops(t *testing.T) {
 		for i := range p.Phases {
 			for j, x := range p.Phases[i].Sent {
 				c := [3]int{x[3], x[4], x[5]}
-				if moved[c]++; p.hops[i][j] != moved[c] {
-					t.Fatalf("%s: transmission %v is hop %d, want %d", name, x, p.hops[i][j], moved[c])
+				if moved[c]++; p.Parts[i].Hops[j] != moved[c] {
+					t.Fatalf("%s: transmission %v is hop %d, want %d", name, x, p.Parts[i].Hops[j], moved[c])
 				}
 			}
 		}
 	}
 	tree := &result.Schedule{GPUs: 4, Degree: 2, Phases: []result.SchedulePhase{{Edges: [][2]int{{0, 1}, {0, 2}, {1, 3}}, Slots: 2,
 		Sent: [][6]int{{0, 0, 1, 0, 0, 0}, {0, 0, 2, 0, 0, 0}, {1, 1, 3, 0, 0, 0}}}}}
-	if p := newPlanPicture(tree); !slices.Equal(p.hops[0], []int{1, 1, 2}) || p.most != 2 {
-		t.Errorf("hops of a broadcast are %v", p.hops[0])
+	if p := newPlanPicture(tree); !slices.Equal(p.Parts[0].Hops, []int{1, 1, 2}) || p.MaxHops != 2 {
+		t.Errorf("hops of a broadcast are %v", p.Parts[0].Hops)
 	}
 }
 
@@ -190,7 +190,7 @@ func TestPlanBusy(t *testing.T) {
 				}
 			}
 		}
-		slots, delays := float64(p.total)*p.SlotS, float64(p.Reconfigurations())*p.DelayS
+		slots, delays := float64(p.Rounds)*p.SlotS, float64(p.Reconfigurations())*p.DelayS
 		if p.SlotS == 0 || p.Intervals {
 			delays = 0
 		} else {
@@ -208,19 +208,18 @@ func TestPlanBusy(t *testing.T) {
 // Strips hold all slots once, in order, and none is wider than the sheet.
 func TestPlanStrips(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p := &planPicture{Schedule: &result.Schedule{GPUs: 8}}
+		s := &result.Schedule{GPUs: 8}
 		for _, n := range rapid.SliceOfN(rapid.OneOf(rapid.IntRange(0, 30), rapid.IntRange(0, 2000)), 1, 40).Draw(t, "slots") {
-			p.Phases = append(p.Phases, result.SchedulePhase{Slots: n})
-			p.start = append(p.start, p.total)
-			p.total += n
+			s.Phases = append(s.Phases, result.SchedulePhase{Slots: n})
 		}
+		p := &planPicture{Plan: s.Plan()}
 		r := &chunks{planPicture: p, gpus: rapid.IntRange(1, 12).Draw(t, "gpus"), degree: rapid.IntRange(1, 2).Draw(t, "degree"), row: 11}
 		r.lay()
 		next := 0
 		for _, strip := range r.strips {
 			wide := vg.Length(0)
 			for _, s := range strip {
-				if s.slots < 1 || p.start[s.phase]+s.first != next || s.first+s.slots > p.Phases[s.phase].Slots {
+				if s.slots < 1 || p.Parts[s.phase].Before+s.first != next || s.first+s.slots > p.Phases[s.phase].Slots {
 					t.Fatalf("%+v, after %d slots", s, next)
 				}
 				next += s.slots
@@ -230,8 +229,8 @@ func TestPlanStrips(t *testing.T) {
 				t.Fatalf("a strip is %g wide", wide)
 			}
 		}
-		if next+r.left != p.total || r.cell < slotWidths[len(slotWidths)-1] || r.left > 0 && r.cell > slotWidths[len(slotWidths)-1] {
-			t.Fatalf("%d slots are drawn and %d left of %d, each %g wide", next, r.left, p.total, r.cell)
+		if next+r.left != p.Rounds || r.cell < slotWidths[len(slotWidths)-1] || r.left > 0 && r.cell > slotWidths[len(slotWidths)-1] {
+			t.Fatalf("%d slots are drawn and %d left of %d, each %g wide", next, r.left, p.Rounds, r.cell)
 		}
 	})
 }
@@ -304,7 +303,7 @@ func TestPlanErrors(t *testing.T) {
 	}
 }
 
-// anySchedule is any plan that checkSchedule passes.
+// anySchedule is any plan whose parts fit together.
 func anySchedule(t *rapid.T) *result.Schedule {
 	n := rapid.SampledFrom([]int{1, 2, 3, 8, 24, 25, 70}).Draw(t, "gpus")
 	gpu := rapid.IntRange(0, n-1)

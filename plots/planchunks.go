@@ -8,7 +8,6 @@ import (
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
 
 	"sim/plots/sheet"
 )
@@ -92,7 +91,7 @@ func (r *chunks) strip(width vg.Length, n int) (strips [][]stretch, left int) {
 		for s := 0; s < r.Phases[i].Slots; {
 			if room < bandWide+width { // a reconfiguration needs a slot beside it
 				if len(strips) == n {
-					return strips, r.total - r.start[i] - s
+					return strips, r.Rounds - r.Parts[i].Before - s
 				}
 				strips, room = append(strips, nil), stripWide
 			}
@@ -126,7 +125,7 @@ func (r *chunks) head() string {
 		what = "Chunks on the links of GPU 0, slot by slot"
 	}
 	if r.left > 0 {
-		what += fmt.Sprintf(": the first %d of %d slots", r.total-r.left, r.total)
+		what += fmt.Sprintf(": the first %d of %d slots", r.Rounds-r.left, r.Rounds)
 	}
 	return what
 }
@@ -138,7 +137,7 @@ func (r *chunks) plot(strip []stretch) *plot.Plot {
 	if r.cell < 5 {
 		t.gap = r.cell / 10
 	}
-	cells := make([][]bar, r.most+1)
+	cells := make([][]bar, r.MaxHops+1)
 	var ticks []plot.Tick
 	both := r.fits("→", 2)
 	last := math.Inf(-1)
@@ -173,7 +172,7 @@ func (r *chunks) plot(strip []stretch) *plot.Plot {
 		}
 		end := from + wide*float64(s.slots) // of what may be numbered: the next topology follows
 		for i := range s.slots {
-			slot := r.start[s.phase] + s.first + i + 1
+			slot := r.Parts[s.phase].Before + s.first + i + 1
 			label := strconv.Itoa(slot)
 			mid, half := from+wide*(float64(i)+0.5), float64(style.Width(label))/2
 			if (slot == 1 || slot%step == 0) && mid-half > last+3 && mid+half <= end {
@@ -209,7 +208,7 @@ func (r *chunks) place(phase int) map[int]sent {
 		for k, l := range r.linksOf(phase, t[1]) {
 			at := (t[1]*r.degree+k)*ph.Slots + t[0]
 			if _, taken := cells[at]; l[1] == t[2] && !taken {
-				cells[at] = sent{t[3], t[4], r.hops[phase][j]}
+				cells[at] = sent{t[3], t[4], r.Parts[phase].Hops[j]}
 				break
 			}
 		}
@@ -220,25 +219,20 @@ func (r *chunks) place(phase int) map[int]sent {
 // hopColor is light for the first hop and darker for later ones.
 func (r *chunks) hopColor(hop int) color.Color {
 	const first, last = 0.9, 0.12 // of the scale
-	return sheet.Heat(first + (last-first)*float64(hop-1)/float64(max(1, r.most-1)))
+	return sheet.Heat(first + (last-first)*float64(hop-1)/float64(max(1, r.MaxHops-1)))
 }
 
 // legend explains the colours of the hops, of many in one sample that goes through all of them.
 func (r *chunks) legend() []sheet.Entry {
 	const few = 5
 	var legend []sheet.Entry
-	if r.most > few {
-		text := fmt.Sprintf("hops 1 to %d of a chunk, from light to dark", r.most)
-		legend = append(legend, sheet.Entry{Text: text, Sample: func(c draw.Canvas, lo, hi vg.Point) {
-			parts := min(r.most, int(sheet.Swatch/sheet.Pixel))
-			wide := (hi.X - lo.X) / vg.Length(parts)
-			for i := range parts {
-				at := lo.X + wide*vg.Length(i)
-				sheet.Box(r.hopColor(1+i*(r.most-1)/max(1, parts-1)), 1)(c, sheet.Point(at, lo.Y), sheet.Point(at+wide, hi.Y))
-			}
-		}})
+	if r.MaxHops > few {
+		text := fmt.Sprintf("hops 1 to %d of a chunk, from light to dark", r.MaxHops)
+		legend = append(legend, sheet.Entry{Text: text, Sample: shades(func(share float64) color.Color {
+			return r.hopColor(1 + int(share*float64(r.MaxHops-1)+0.5))
+		})})
 	} else {
-		for hop := 1; hop <= r.most; hop++ {
+		for hop := 1; hop <= r.MaxHops; hop++ {
 			text := "hop " + strconv.Itoa(hop)
 			if hop == 1 {
 				text = "first hop of a chunk"
@@ -264,7 +258,7 @@ func (r *chunks) reading() string {
 	case r.fits("", 1):
 		note += ". Cells say where a chunk is to go"
 	}
-	if _, _, scaled := r.slotTimes(); scaled {
+	if r.timed() {
 		note += ". Below, reconfigurations are to scale"
 	}
 	if len(r.strips) > 1 {
@@ -281,7 +275,7 @@ func (r *chunks) fits(sign string, gpus vg.Length) bool {
 
 // step is between slots that have numbers: 1, 2, 5, 10 ...
 func (r *chunks) step() int {
-	apart := (sheet.Sans(sheet.NumberSize, sheet.Dim).Width(strconv.Itoa(r.total)) + 5) / r.cell
+	apart := (sheet.Sans(sheet.NumberSize, sheet.Dim).Width(strconv.Itoa(r.Rounds)) + 5) / r.cell
 	step := 1
 	for vg.Length(step) < apart {
 		step = int(sheet.RoundStep(float64(step) * 2.1))

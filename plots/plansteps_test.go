@@ -31,8 +31,8 @@ func TestStepsTime(t *testing.T) {
 			got[clr] += float64((r.Max.X - r.Min.X) / (c.Max.X - c.Min.X) * all)
 		}
 	}
-	if math.Abs(p.end-all*1e-6) > 1e-15 || len(got) != len(want) {
-		t.Fatalf("the plan ends after %g s, with %d colours", p.end, len(got))
+	if math.Abs(p.EndS-all*1e-6) > 1e-15 || len(got) != len(want) {
+		t.Fatalf("the plan ends after %g s, with %d colours", p.EndS, len(got))
 	}
 	for clr, v := range want {
 		if math.Abs(got[clr]-v) > 0.01 {
@@ -88,7 +88,7 @@ func TestStepsShort(t *testing.T) {
 	}
 	_, _, first := p.Phases[0].Totals()
 	want := c.Max.X - c.Min.X
-	want *= vg.Length((p.end - 12e-3) / p.end)
+	want *= vg.Length((p.EndS - 12e-3) / p.EndS)
 	if math.Abs(float64(sum/want-1)) > 0.01 || math.Abs(first-2001*500e-9-2_000_000*8/800e9) > 1e-12 {
 		t.Errorf("steps are %g wide, want %g; the first phase takes %g s", sum, want, first)
 	}
@@ -110,8 +110,8 @@ func TestStepsText(t *testing.T) {
 			t.Errorf("the figure of many does not say %q", part)
 		}
 	}
-	for i, set := range newPlanPicture(largeSteps()).set {
-		if drawn := len(set.links); drawn != (i+1)%2*2<<14 {
+	for i, set := range newPlanPicture(largeSteps()).Sets {
+		if drawn := len(set.Links); drawn != (i+1)%2*2<<14 {
 			t.Errorf("%d links of topology %d can be drawn", drawn, i)
 		}
 	}

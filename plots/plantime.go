@@ -59,7 +59,7 @@ func (p *planPicture) legend() []sheet.Entry {
 // timePanel is the plan in time, to scale.
 func (p *planPicture) timePanel() *plot.Plot {
 	q := p.timeTracks().plot()
-	sheet.TimeAxis(&q.X, "time", 0, p.end, 6)
+	sheet.TimeAxis(&q.X, "time", 0, p.EndS, 6)
 	q.Y.Width = 0
 	sheet.Head(q, "Time")
 	return q
@@ -97,7 +97,7 @@ func (p *planPicture) timeTracks() *trackChart {
 
 // short tells whether steps cannot be told apart in time, of which the width is about that of the sheet.
 func (p *planPicture) short(r result.ScheduleRun) bool {
-	return sheet.Inside*vg.Length(r.StepS/p.end) < 2*sheet.Pixel
+	return sheet.Inside*vg.Length(r.StepS/p.EndS) < 2*sheet.Pixel
 }
 
 // byteText words bytes with so many digits.
@@ -108,19 +108,19 @@ func byteText(bytes int64, digits int) string {
 
 // bytesPanel is the longest message of every step.
 func (p *planPicture) bytesPanel() *plot.Plot {
-	u := sheet.Thousands(float64(p.longest), "B")
+	u := sheet.Thousands(float64(p.MaxBytes), "B")
 	const room = 1.16 // above the bars, for figures
-	top := max(float64(p.longest), 1) * room
+	top := max(float64(p.MaxBytes), 1) * room
 	q := p.bytesTracks(top).plot(sheet.Grid(true, false))
 	q.X.Label.Text, q.Y.Label.Text = "step", "longest, "+u.Name
-	sheet.SetRange(&q.X, 0, float64(max(p.total, 1)))
-	q.X.Tick.Marker = stepMarks(p.total)
+	sheet.SetRange(&q.X, 0, float64(max(p.Rounds, 1)))
+	q.X.Tick.Marker = stepMarks(p.Rounds)
 	q.Y.Tick.Length = q.X.Tick.Length
 	for _, tick := range (sheet.Ticker{Unit: u, Count: 4}).Ticks(0, top) {
 		q.Y.Tick.Marker = append(q.Y.Tick.Marker.(plot.ConstantTicks), plot.Tick{Value: tick.Value / top, Label: tick.Label})
 	}
 	q.Add(sheet.PlotFunc(p.drawSetUps))
-	sheet.Head(q, fmt.Sprintf("Bytes of the longest message, step by step: %s in all%s", byteText(p.bytes, 4), p.lines()))
+	sheet.Head(q, fmt.Sprintf("Bytes of the longest message, step by step: %s in all%s", byteText(p.Bytes, 4), p.lines()))
 	return q
 }
 
@@ -147,7 +147,7 @@ func stepMarks(steps int) plot.ConstantTicks {
 // they fit: above each bar, or above all of a run.
 func (p *planPicture) bytesTracks(top float64) *trackChart {
 	t := &trackChart{count: 1, size: sheet.NumberSize + 0.5, above: true}
-	wide := sheet.Inside / vg.Length(max(p.total, 1))
+	wide := sheet.Inside / vg.Length(max(p.Rounds, 1))
 	const narrow = 4 // points
 	if wide >= narrow {
 		t.gap = min(wide/5, 4)
@@ -177,17 +177,9 @@ func (p *planPicture) bytesTracks(top float64) *trackChart {
 	return t
 }
 
-// slotTimes are when the slots of each phase begin, and when the last ends, in seconds: reconfigurations take their time
-// before them. ok is false where the plan does not say how long a slot is, or that is too long to draw.
-func (p *planPicture) slotTimes() (at []float64, end float64, ok bool) {
-	for i := range p.Phases {
-		if !p.Phases[i].Reused && !p.Intervals {
-			end += p.DelayS
-		}
-		at = append(at, end)
-		end += float64(p.Phases[i].Slots) * p.SlotS
-	}
-	return at, end, p.SlotS > 0 && end >= leastTime && end <= sheet.DrawableLimit
+// timed reports whether the plan says how long a slot is, and its end can be drawn.
+func (p *planPicture) timed() bool {
+	return p.SlotS > 0 && p.EndS >= leastTime && p.EndS <= sheet.DrawableLimit
 }
 
 // busyPanel is how many of the links carry a chunk at any time, with reconfigurations as long as they take; nil where
@@ -200,20 +192,19 @@ func (p *planPicture) busyPanel() *plot.Plot {
 	q := sheet.NewPlot("slot", "links busy")
 	sheet.SetRange(&q.Y, 0, 1)
 	q.Y.Tick.Marker = sheet.Marks([]float64{0, 0.5, 1}, []string{"0 %", "50 %", "100 %"})
-	begin, end, scaled := p.slotTimes()
-	if !scaled {
-		sheet.SetRange(&q.X, 0, float64(p.total))
+	if !p.timed() {
+		sheet.SetRange(&q.X, 0, float64(p.Rounds))
 		q.X.Tick.Marker = sheet.Ticker{Unit: sheet.Plainly, Count: 10, Whole: true}
 		q.Add(sheet.Grid(true, false), p.busyLine(), sheet.PlotFunc(p.drawSetUps))
 		sheet.Head(q, fmt.Sprintf("Links that carry a chunk: %s of all slots%s", sheet.Percent(mean), p.lines()))
 		return q
 	}
-	sheet.TimeAxis(&q.X, "time", 0, end, 10)
+	sheet.TimeAxis(&q.X, "time", 0, p.EndS, 10)
 	bands := func(c draw.Canvas, q *plot.Plot) {
 		x, _ := q.Transforms(&c)
 		var bars sheet.Bars
-		for i, at := range begin {
-			if !p.Phases[i].Reused && !p.Intervals && p.DelayS > 0 {
+		for i := range p.Parts {
+			if at := p.Parts[i].FromS; !p.Phases[i].Reused && !p.Intervals && p.DelayS > 0 {
 				bars.Add(x(at-p.DelayS), x(at), c.Min.Y, c.Max.Y)
 			}
 		}
@@ -226,7 +217,7 @@ func (p *planPicture) busyPanel() *plot.Plot {
 
 // lines explains the lines of a panel over rounds.
 func (p *planPicture) lines() string {
-	if len(p.set) > 1 {
+	if len(p.Sets) > 1 {
 		return "; lines are reconfigurations"
 	}
 	return ""
@@ -250,16 +241,16 @@ func (p *planPicture) share() float64 {
 // busyLine fills each slot, from when it begins, up to its share, or where slots are narrower than a dot, each dot up to
 // the mean of its slots.
 func (p *planPicture) busyLine() *plotter.Line {
-	begin, _, scaled := p.slotTimes()
+	timed := p.timed()
 	at := func(phase, slot int) float64 {
-		if scaled {
-			return begin[phase] + float64(slot)*p.SlotS
+		if timed {
+			return p.Parts[phase].FromS + float64(slot)*p.SlotS
 		}
-		return float64(p.start[phase] + slot)
+		return float64(p.Parts[phase].Before + slot)
 	}
 	line := &plotter.Line{StepStyle: plotter.PostStep, FillColor: sheet.SkyBlue}
 	const dots = sheet.Inside / sheet.Pixel
-	per := max(1, int(math.Ceil(float64(p.total)/float64(dots)))) // slots that share a dot
+	per := max(1, int(math.Ceil(float64(p.Rounds)/float64(dots)))) // slots that share a dot
 	for i := range p.Phases {
 		ph := &p.Phases[i]
 		for s := 0; s < len(ph.Busy); s += per {
@@ -279,8 +270,8 @@ func (p *planPicture) drawSetUps(c draw.Canvas, q *plot.Plot) {
 	const apart = 3 // points, of lines that can be told apart
 	x, _ := q.Transforms(&c)
 	last := vg.Length(math.Inf(-1))
-	for i, s := range p.start {
-		if at := x(float64(s)); i > 0 && !p.Phases[i].Reused && at-last >= apart {
+	for i, part := range p.Parts {
+		if at := x(float64(part.Before)); i > 0 && !p.Phases[i].Reused && at-last >= apart {
 			c.StrokeLine2(draw.LineStyle{Color: sheet.Ink, Width: 0.8}, at, c.Min.Y, at, c.Max.Y)
 			last = at
 		}

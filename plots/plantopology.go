@@ -15,16 +15,16 @@ import (
 // topology draws the links of a topology that is set up: arrows between GPUs on a circle, or a matrix of them where
 // they are many. It is at most so high.
 func (p *planPicture) topology(c draw.Canvas, i int, high vg.Length) {
-	set := &p.set[i]
+	set := &p.Sets[i]
 	size := c.Size()
 	side := max(min(size.X, size.Y, high), 40) // of a square, the same wherever it stands
 	switch {
-	case set.left > 0:
+	case set.Left > 0:
 		style := sheet.Aligned(sheet.Sans(sheet.NoteSize, sheet.Dim), draw.XLeft, draw.YTop)
-		c.FillText(style, sheet.Point(c.Min.X, c.Max.Y-6), sheet.Fit(style, text.Plural(set.left, "link")+", too many to draw", size.X))
+		c.FillText(style, sheet.Point(c.Min.X, c.Max.Y-6), sheet.Fit(style, text.Plural(set.Left, "link")+", too many to draw", size.X))
 		return
 	case p.GPUs > circleGPUs:
-		p.matrix(c, set.links)
+		p.matrix(c, set.Links)
 		return
 	}
 	n := p.GPUs
@@ -35,7 +35,7 @@ func (p *planPicture) topology(c draw.Canvas, i int, high vg.Length) {
 		return sheet.Point(mid.X+radius*vg.Length(cos), mid.Y+radius*vg.Length(sin))
 	}
 	node := min(9, radius*math.Pi/vg.Length(n)*0.9)
-	links, offsets := set.links, set.offsets
+	links, offsets := set.Links, set.Offsets
 	for i := 0; i < len(links); {
 		j := i + 1
 		for j < len(links) && links[j] == links[i] {

@@ -16,13 +16,13 @@ func tiersFigure(doc *result.Document, d *result.Detail) []sheet.Figure {
 			if k == len(by.Labels) {
 				by.Labels = append(by.Labels, t.Name)
 			}
-			s.Cells = append(s.Cells, result.Cell{At: []int{k}, Policy: row.Policy, Metrics: map[string]float64{"comm_exposed_s": t.ExposedS}})
+			s.Cells = append(s.Cells, result.Cell{At: []int{k}, Policy: row.Policy, Metrics: map[string]float64{result.TierExposed: t.ExposedS}})
 		}
 	}
 	if s.Axes = []result.Axis{by}; len(s.Cells) == 0 {
 		return nil
 	}
-	page, err := chart.Sheet(&result.Plot{Kind: "bars", X: "policy", Y: "comm_exposed_s", Series: "tier"}, s, nil)
+	page, err := chart.Sheet(&result.Plot{Kind: "bars", X: "policy", Y: result.TierExposed, Series: "tier"}, s, nil)
 	if err != nil {
 		return nil // more policies than bars could show
 	}

@@ -24,8 +24,7 @@ type wiring struct {
 	peer     map[int]stubs
 	most     int // circuits on a bundle of any chart in the figure
 
-	places        []place // a row a replica, in order of appearance
-	columns, rows int
+	*result.Wiring
 }
 
 // stubs are bundles from a pod to its DP peers.
@@ -52,9 +51,9 @@ func topologyFigure(doc *result.Document, d *result.Detail) []sheet.Figure {
 		s.Notes = append(s.Notes, fmt.Sprintf("The first %d of %d different topologies are shown.", topologiesShown, len(charts)))
 		charts = charts[:topologiesShown]
 	}
-	most, peers, form, columns, rows := 1, false, row, 0, 1
+	most, peers, form, columns, rows := 1, false, result.RowForm, 0, 1
 	for _, c := range charts {
-		columns, rows = max(columns, c.columns), max(rows, c.rows)
+		columns, rows = max(columns, c.Columns), max(rows, c.Rows)
 		peers = peers || len(c.peer) > 0
 		for _, n := range c.count {
 			most = max(most, n)
@@ -62,14 +61,14 @@ func topologyFigure(doc *result.Document, d *result.Detail) []sheet.Figure {
 		for _, t := range c.peer {
 			most = max(most, t.circuits)
 		}
-		form = max(form, c.form()) // one for all, that they may be compared
+		form = max(form, c.Form) // one for all, that they may be compared
 	}
 	if n := charts[0].replicas(); n > 1 {
 		s.Notes = append(s.Notes, fmt.Sprintf("Ports above a picture are those of all %.0f replicas; one of them is drawn for all.", n))
 	}
 	s.Legend = topologyLegend(form, peers, most)
-	block := sheet.Block{Cols: max(2, 1+jobs), Height: [...]vg.Length{row: 72 * vg.Length(rows), ring: 250, matrix: 300}[form]}
-	if len(charts) == 1 || form == row && columns > 6 {
+	block := sheet.Block{Cols: max(2, 1+jobs), Height: [...]vg.Length{result.RowForm: 72 * vg.Length(rows), result.RingForm: 250, result.MatrixForm: 300}[form]}
+	if len(charts) == 1 || form == result.RowForm && columns > 6 {
 		block.Cols = 1
 	}
 	for _, c := range charts {
@@ -90,7 +89,7 @@ func withJobs(charts []*wiring, doc *result.Document, d *result.Detail) []*wirin
 			job := newChart(p.Jobs[i].Topology)
 			job.policies = []string{p.Jobs[i].Policy}
 			if r := doc.Row(p.Policy); r != nil {
-				job.ports = r.Metrics["job."+p.Jobs[i].Policy+".ports"]
+				job.ports = r.Ports(p.Jobs[i].Policy)
 			}
 			out = append(out, job)
 		}
@@ -114,7 +113,7 @@ func allCharts(doc *result.Document, d *result.Detail) []*wiring {
 			at = len(charts)
 			charts = append(charts, newChart(p.Topology))
 			if r := doc.Row(p.Policy); r != nil {
-				charts[at].ports = r.Metrics["ports"]
+				charts[at].ports = r.Ports("")
 			}
 		}
 		charts[at].policies = append(charts[at].policies, p.Policy)
@@ -123,7 +122,7 @@ func allCharts(doc *result.Document, d *result.Detail) []*wiring {
 }
 
 func newChart(t *result.Topology) *wiring {
-	c := &wiring{topology: t, count: map[[2]int]int{}, peer: map[int]stubs{}}
+	c := &wiring{topology: t, count: map[[2]int]int{}, peer: map[int]stubs{}, Wiring: t.Wiring()}
 	for _, p := range t.Pairs {
 		if p.DP || p.A == p.B {
 			s := c.peer[p.A]
@@ -131,21 +130,6 @@ func newChart(t *result.Topology) *wiring {
 			continue
 		}
 		c.count[[2]int{min(p.A, p.B), max(p.A, p.B)}] += p.Circuits
-	}
-	row := map[int]int{}
-	var length []int
-	for _, p := range t.Pods {
-		r, ok := row[p.Replica]
-		if !ok {
-			r = len(length)
-			row[p.Replica], length = r, append(length, 0)
-		}
-		c.places = append(c.places, place{length[r], r})
-		length[r]++
-	}
-	c.rows = len(length)
-	if c.rows > 0 {
-		c.columns = slices.Max(length)
 	}
 	return c
 }
@@ -171,39 +155,3 @@ func (c *wiring) head(width vg.Length) string {
 	style := sheet.Bold(sheet.HeadSize, sheet.Ink)
 	return sheet.Fit(style, strings.Join(c.policies, ", "), width-style.Width(suffix)) + suffix
 }
-
-// form is how a topology is laid out; of several the later serves for all.
-type form int
-
-const (
-	row    form = iota // a row a replica, only neighbours joined
-	ring               // any pods joined
-	matrix             // too many pods for lines
-)
-
-// Limits of the forms.
-const (
-	rowPods  = 10
-	rowRows  = 4
-	ringPods = 16
-)
-
-func (c *wiring) form() form {
-	few := len(c.topology.Pods) <= ringPods
-	near := c.columns <= rowPods && c.rows <= rowRows
-	for pair := range c.count {
-		a, b := c.places[pair[0]], c.places[pair[1]]
-		dx, dy := a.column-b.column, a.row-b.row
-		near = near && dx*dx+dy*dy == 1
-	}
-	switch {
-	case near:
-		return row
-	case few:
-		return ring
-	}
-	return matrix
-}
-
-// place is where a pod stands in a grid of replicas.
-type place struct{ column, row int }

@@ -13,6 +13,7 @@ import (
 
 	"sim/internal/text"
 	"sim/plots/sheet"
+	"sim/scenarios/result"
 )
 
 // Colours of a topology's parts.
@@ -27,8 +28,8 @@ const (
 	nodeHigh = 28
 )
 
-func topologyLegend(f form, peers bool, most int) []sheet.Entry {
-	if f == matrix {
+func topologyLegend(form int, peers bool, most int) []sheet.Entry {
+	if form == result.MatrixForm {
 		return []sheet.Entry{
 			{Text: "1 circuit between two pods", Sample: sheet.Box(sheet.Mix(circuitColor, 1/float64(max(1, most))), 1)},
 			{Text: text.Plural(most, "circuit"), Sample: sheet.Box(circuitColor, 1)},
@@ -45,15 +46,15 @@ func topologyLegend(f form, peers bool, most int) []sheet.Entry {
 }
 
 // paint draws a row of pods for each replica with DP peers above, the pods on an ellipse, or a matrix.
-func (c *wiring) paint(cv draw.Canvas, f form) {
+func (c *wiring) paint(cv draw.Canvas, form int) {
 	n, mid, size := len(c.topology.Pods), cv.Center(), cv.Size()
-	switch f {
-	case row:
-		dx, dy := size.X/vg.Length(c.columns), size.Y/vg.Length(c.rows)
+	switch form {
+	case result.RowForm:
+		dx, dy := size.X/vg.Length(c.Columns), size.Y/vg.Length(c.Rows)
 		c.paintPods(cv, min(dx*0.6, 62), func(i int) (vg.Point, float64) {
-			return sheet.Point(cv.Min.X+dx*(vg.Length(c.places[i].column)+0.5), cv.Max.Y-dy*(vg.Length(c.places[i].row)+0.6)), math.Pi / 2
+			return sheet.Point(cv.Min.X+dx*(vg.Length(c.Places[i][0])+0.5), cv.Max.Y-dy*(vg.Length(c.Places[i][1])+0.6)), math.Pi / 2
 		})
-	case ring:
+	case result.RingForm:
 		rx, ry := min(size.X*0.29, 190), size.Y*0.31
 		c.paintPods(cv, min(56, 2*math.Pi*ry/vg.Length(n)*0.8), func(i int) (vg.Point, float64) {
 			angle := math.Pi/2 - 2*math.Pi*float64(i)/float64(n)

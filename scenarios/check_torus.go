@@ -108,14 +108,18 @@ func checkLinks(c *checker, nodes int, t *torus.Torus, f torus.Faults) {
 		slices.Contains([]string{paths.MatrixTraffic, paths.Hotspot}, s.Workload.Kind), "workload.injection workload.kind",
 		"%s orders packets of messages of one size, and those of %s have sizes of their own, each injected at once; leave it out, or choose other traffic", schema.Quote(w.Injection), s.Workload.Kind)
 	c.forbid(s.Workload.Kind == paths.DataTensor && w.Source != "on-off", "workload.source", `data-tensor traffic is on and off in turns; set workload.source = "on-off"`)
-	switch rings := slices.Contains(paths.RingKinds, s.Workload.Kind); {
-	case t == nil && (rings || s.Workload.Kind == paths.DataTensor || s.Workload.Kind == paths.Permutation && w.Permutation != "random"):
-		c.clash("workload.kind workload.permutation", "asks for dimensions, and a graph has none, nor a switch; choose other traffic, or a torus")
+	along := s.Workload.Call.Along
+	switch {
+	case t == nil && (len(along) > 0 || s.Workload.Kind == paths.DataTensor || s.Workload.Kind == paths.Permutation && w.Permutation != "random"):
+		c.clash("workload.along workload.kind workload.permutation", "asks for dimensions, and a graph has none, nor a switch; choose other traffic, or a torus")
 		return
-	case rings && w.Rings == "per-dimension" && len(w.RingDims) != 1 && w.RingForm == "links" && s.Fabric.Twisted():
-		c.clash("workload.ring_form",
-			`rings that follow twisted links join nodes that hold different parts of the vector; set workload.ring_form = "line" or "folded", or workload.ring_dims to one dimension`)
-	case (rings || s.calls()) && s.Fabric.FailAt > 0:
+	case len(along) > 0 && len(s.Workload.Call.Group) > 0:
+		c.clash("workload.along workload.group", "stands beside workload.group; keep one of the two")
+	case s.Workload.Call.Joined == "links" && c.OK("workload.along") && len(along) != 1:
+		c.clash("workload.joined workload.along", `"links" follows the links of one dimension, and workload.along names %d; name one`, len(along))
+	case s.Workload.Call.Joined == "links" && len(along) == 1 && slices.Contains(s.Fabric.Open, along[0]):
+		c.clash("workload.joined workload.along fabric.open", "the links along %s close into no rings, for it is open; choose another dimension, or set workload.joined = \"coordinates\"", along[0])
+	case s.calls() && s.Fabric.FailAt > 0:
 		c.clash("fabric.fail_at", "what links carry when they fail is lost, nothing sends it again, and what waits for it in a collective call never begins; let it fail from the start, or choose other traffic")
 	}
 	if t != nil {
@@ -126,7 +130,7 @@ func checkLinks(c *checker, nodes int, t *torus.Torus, f torus.Faults) {
 		for _, k := range []struct {
 			key  string
 			dims []string
-		}{{"workload.ring_dims", w.RingDims}, {"workload.tensor_dims", tensor}, {"workload.data_dims", data}, {"policy.order", s.Policy.Order}, {c.PathOf(&s.Policy.WildFirst.Wild), s.Policy.WildFirst.Wild}} {
+		}{{"workload.along", along}, {"workload.tensor_dims", tensor}, {"workload.data_dims", data}, {"policy.order", s.Policy.Order}, {c.PathOf(&s.Policy.WildFirst.Wild), s.Policy.WildFirst.Wild}} {
 			if i := slices.IndexFunc(k.dims, func(d string) bool { return links.DimIndex(d) >= len(t.Dims) }); i >= 0 && c.OK(k.key) {
 				c.clash(k.key, "%s has no dimension %s; name dimensions that there are", t, k.dims[i])
 			}

@@ -44,6 +44,7 @@ func newChecker(name string, root map[string]any, layers []schema.Layer, f *file
 func (c *checker) resolve() {
 	c.dropUnsetOutputs()
 	c.matrixAlias()
+	c.ringAlias()
 	var found []*kind
 	for _, section := range sections {
 		if k := c.kind(section); k != nil {

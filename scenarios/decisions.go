@@ -235,7 +235,7 @@ func (s *Scenario) NoTrace() string {
 	switch {
 	case s.Engine.Level == "static":
 		return `engine.level = "static" has no time, and no timelines; "flow" has`
-	case s.routes() && (s.places() || s.calls() || s.stepCalls() || slices.Contains(paths.RingKinds, s.Workload.Kind)):
+	case s.routes() && (s.places() || s.calls() || s.stepCalls()):
 		return ""
 	case s.routes():
 		return fmt.Sprintf("workload.kind = %q sends all at once and has no timelines; training, traces and collectives have", s.Workload.Kind)

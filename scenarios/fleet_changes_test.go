@@ -1,52 +1,41 @@
 package scenarios
 
 import (
-	"math"
-	"strings"
+	"fmt"
+	"slices"
 	"testing"
 )
 
-// TestGains: every change of a fleet is one that can be made, and gives what two runs differ by.
-func TestGains(t *testing.T) {
-	t.Parallel()
-	s, err := Load("fleet", []string{"workload.days=2", "workload.warm_up=1"})
+// TestFleetChanges: every other value of a policy is among the changes of a fleet, and every change is accepted and
+// changes the scenario.
+func TestFleetChanges(t *testing.T) {
+	const text = "[workload]\nkind=\"fleet\"\n[fabric]\nkind=\"pods-of-cubes\"\n"
+	s, err := Parse("fleet.toml", []byte(text), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	one := s.PolicyNames()[len(s.PolicyNames())-1]
-	gains, seeds, err := s.Gains(t.Context(), one)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if seeds != gainSeeds || len(gains) < 15 {
-		t.Errorf("%d gains over %d seeds", len(gains), seeds)
-	}
-	text := s.Only(one).TOML()
-	for _, g := range gains {
-		if g.Failed != "" || g.SE < 0 || math.IsNaN(g.Mean) {
-			t.Errorf("%+v", g)
+	var all []string
+	for _, c := range s.fleetChanges("reconfigurable") {
+		all = append(all, c.set...)
+		if changed, err := Parse("fleet.toml", []byte(text), c.set); err != nil || string(changed.TOML()) == string(s.TOML()) {
+			t.Errorf("%s: %v changes nothing (%v)", c.words, c.set, err)
 		}
-		if g.Change != "a checkpoint every hour" {
-			continue
-		}
-		want := 0.0
-		for _, seed := range []string{"seed=1", "seed=2", "seed=3", "seed=4", "seed=5"} {
-			with, err1 := goodputOf(t.Context(), text, []string{seed, "policy.times.checkpoint_interval=1h"})
-			without, err2 := goodputOf(t.Context(), text, []string{seed})
-			if err1 != nil || err2 != nil {
-				t.Fatal(err1, err2)
+	}
+	now := map[string]string{"policy.fault.ocs": s.Policy.Fleet.Fault.OCS, "policy.fault.machine": s.Policy.Fleet.Fault.Machine,
+		"policy.fault.maintenance": s.Policy.Fleet.Fault.Maintenance, "policy.queue.discipline": s.Policy.Fleet.Queue.Discipline}
+	for _, table := range s.schema().Tables {
+		for _, k := range table.Keys {
+			key := table.Path + "." + k.Name
+			for _, v := range k.Choices() {
+				if is, ok := now[key]; ok && (v != is) != slices.Contains(all, key+"="+v) {
+					t.Errorf("%s = %s, and the change to %s is there: %t", key, is, v, v == is)
+				}
 			}
-			want += (with - without) / 5
-		}
-		if math.Abs(g.Mean-want) > 1e-12 {
-			t.Errorf("%s: %g, want %g", g.Change, g.Mean, want)
 		}
 	}
-	other, err := Load("gpt7b", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if gains, _, err := other.Gains(t.Context(), strings.Join(other.PolicyNames(), "")); len(gains) > 0 || err != nil {
-		t.Errorf("%v, %v of what is no fleet", gains, err)
+	for i := range placements {
+		if name := placements[i].name; (name != "reconfigurable") != slices.Contains(all, fmt.Sprintf("policy.placements=[%q]", name)) {
+			t.Errorf("the change to placement %s is there: %t", name, name == "reconfigurable")
+		}
 	}
 }

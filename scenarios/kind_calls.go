@@ -38,7 +38,7 @@ func callKinds() []*kind {
 		all = append(all, &kind{
 			section: "workload", name: k[0], doc: k[1], calls: true, parts: func(s *Scenario) []schema.Part {
 				w := &s.Workload
-				return []schema.Part{{Path: "workload", Doc: "Which collective, of how much.", Specs: []any{&w.WorkloadKind, &w.Call, (*callPacket)(&w.TrafficPacket)}}}
+				return []schema.Part{{Path: "workload", Doc: "Which collective, of how much.", Specs: []any{&w.WorkloadKind, &w.Call, (*callPacket)(&w.TrafficPacket), &w.TrafficStep}}}
 			},
 		})
 	}
@@ -170,7 +170,7 @@ func buildCall(ctx context.Context, s *Scenario, workers int) (assembly.System, 
 // callKeys lists the keys that may be at fault for each field that a collective.CallError names.
 var callKeys = map[string][]string{
 	"":      append([]string{"workload.group"}, paths.EndpointKeys...),
-	"group": {"workload.group"},
+	"group": {"workload.group", "workload.along"},
 	"bytes": {"workload.message"},
 	"sizes": {"workload.message"},
 	"root":  {"workload.root"},

@@ -318,7 +318,7 @@ func (c *checker) checkTiers() {
 func (c *checker) checkJoint() {
 	s := c.s
 	w := &s.Workload
-	c.forbid(slices.Contains(paths.RingKinds, w.Kind) || w.Kind == paths.DataTensor || w.Kind == paths.Permutation && s.routes() && w.Permutation != "random", "workload.kind workload.permutation",
+	c.forbid(w.Kind == paths.DataTensor || s.calls() && len(w.Call.Along) > 0 || w.Kind == paths.Permutation && s.routes() && w.Permutation != "random", "workload.kind workload.permutation",
 		`asks for dimensions, and tiers have none together; choose other traffic, such as "all-reduce"`)
 	for i := range s.Tiers {
 		f := &s.Tiers[i].Alone.Fabric

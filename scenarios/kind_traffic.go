@@ -1,8 +1,6 @@
 package scenarios
 
 import (
-	"slices"
-
 	"sim/scenarios/assembly/paths"
 	"sim/scenarios/schema"
 	"sim/workloads/collective"
@@ -21,16 +19,13 @@ func trafficKinds() []*kind {
 	}
 	rows = append(rows, [][2]string{
 		{paths.MatrixTraffic, "Bytes from each node to each, from a file or list."},
-		{paths.RingAllReduce, "All nodes sum a vector, in rings."},
-		{paths.RingReduceScatter, "All nodes sum a vector of which each keeps a part, in rings."},
-		{paths.RingAllGather, "All nodes gather the parts of a vector, in rings."},
 		{paths.DataTensor, "Tensor parallelism, all to all in slices, and data parallelism, rings across them, in turns (Gottipati, Sec. II-B.2)."},
 	}...)
 	var all []*kind
 	for _, k := range rows {
 		needs := ""
 		switch {
-		case slices.Contains(paths.RingKinds, k[0]), k[0] == paths.DataTensor:
+		case k[0] == paths.DataTensor:
 			needs = "dimensions"
 		case k[0] == paths.NearestNeighbour:
 			needs = "links that are there before circuits are decided"

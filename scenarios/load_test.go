@@ -413,8 +413,8 @@ func TestWorkloadOfAnotherFabric(t *testing.T) {
 	const pods = "[fabric]\nkind = \"ocs-pods\"\nport_bandwidth = \"400Gbps\"\npods = 4\ngpus_per_pod = 8\n"
 	for _, c := range []struct{ text, want string }{
 		{
-			"workload.kind = \"ring-all-reduce\"\n" + pods,
-			"x.toml:1: workload.kind: fabric \"ocs-pods\" does not simulate workload \"ring-all-reduce\", which needs dimensions; " +
+			"workload.kind = \"data-tensor\"\n" + pods,
+			"x.toml:1: workload.kind: fabric \"ocs-pods\" does not simulate workload \"data-tensor\", which needs dimensions; " +
 				"set workload.kind = \"training\", \"all-to-all\", \"matrix\" or a collective such as \"all-reduce\", or fabric.kind = \"torus\"",
 		},
 		{

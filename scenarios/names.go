@@ -71,7 +71,6 @@ func (s *Scenario) names(several bool) *schema.Names {
 		}
 	}
 	w := &s.Workload
-	rings := func() bool { return slices.Contains(paths.RingKinds, w.Kind) || s.calls() }
 	words := func(by string) func() string { return func() string { return by } }
 	workload := func() string { return "workload " + schema.Quote(w.Kind) }
 	source := func() string { return "source " + schema.Quote(w.Source) }
@@ -140,8 +139,7 @@ func (s *Scenario) names(several bool) *schema.Names {
 		"fails-later": when(words("faults from the start"), `set fabric.fail_at, such as "1ms"`, func() bool { return s.Fabric.FailAt > 0 },
 			"fabric.fail_at"),
 		"waiting": when(workload, "choose collective calls, training or a trace, whose messages wait for each other",
-			func() bool { return rings() || s.trains() || s.stepCalls() || s.traces() }, kind, "policy.collective", "policy.collectives"),
-		"not-rings": when(workload, "choose a workload that is no ring collective", func() bool { return !rings() }, kind),
+			func() bool { return s.calls() || s.trains() || s.stepCalls() || s.traces() }, kind, "policy.collective", "policy.collectives"),
 		"not-called": when(words("a collective call, of whose packets all counts"), "leave policy.collective and policy.collectives out", func() bool { return !s.calls() },
 			kind, "policy.collective", "policy.collectives"),
 		"not-phased": when(workload, "set workload.phase, how long each turn lasts, instead", func() bool { return w.Kind != paths.DataTensor }, kind),
@@ -155,13 +153,13 @@ func (s *Scenario) names(several bool) *schema.Names {
 		},
 		"source": func(_ *schema.Schema, names []string) *schema.Condition {
 			by := func() string {
-				if rings() {
+				if s.calls() {
 					return workload()
 				}
 				return source()
 			}
 			return when(by, "set workload.source = "+schema.QuotedList(names), func() bool {
-				return !rings() && slices.Contains(names, w.Source)
+				return !s.calls() && slices.Contains(names, w.Source)
 			}, "workload.source", kind)(nil, nil)
 		},
 		"switches": func(tables *schema.Schema, _ []string) *schema.Condition {

@@ -50,7 +50,6 @@ func TestDraws(t *testing.T) {
 		for _, more := range [][]string{ // beside those of a size
 			{"fabric.queue=20p", "workload.source=greedy"}, {"fabric.bit_errors=1e-6"},
 			{`fabric.failed_links=["0 x+"]`, "fabric.fail_at=10us", "fabric.reroute_after=5us"},
-			{`fabric.failed_links=["0 x+"]`, "workload.kind=ring-all-reduce", "workload.packet=1KB"},
 		} {
 			rows := runText(t, text, set(more...)...).Document.Rows
 			for i := range rows {

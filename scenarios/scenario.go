@@ -39,6 +39,9 @@ type Scenario struct {
 	Replay   circuits.Replay    // of the decided topologies
 	Engine   paths.Engine       // of fabrics of links
 
+	// Deprecated are the names in the file that are deprecated, and what to write instead.
+	Deprecated Diagnostics
+
 	files *files // that its keys name
 }
 

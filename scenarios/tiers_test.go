@@ -461,3 +461,14 @@ collectives = ["hierarchical"]
 		t.Errorf("%+v", parts)
 	}
 }
+
+// TestTierFaults: only parts of the outermost tier may be down.
+func TestTierFaults(t *testing.T) {
+	text := strings.NewReplacer("kind = \"scaleup\"\ngpus = 8\nswitches = 2\n", "kind = \"torus\"\ndims = [4, 2]\nfailed_links = [\"0 x+\"]\n", "reconfiguration_delay = \"10us\"\n", "").Replace(threeTiers)
+	if _, err := Parse("tiers.toml", []byte(strings.Replace(text, "failed_links = [\"0 x+\"]\n", "", 1)), nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Parse("tiers.toml", []byte(text), nil); err == nil || !strings.Contains(err.Error(), "parts of inner tiers are down") {
+		t.Errorf("a link of an inner tier is down: got %v, want a refusal", err)
+	}
+}

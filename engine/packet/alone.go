@@ -46,6 +46,7 @@ func (p *apart) link(id int32, l *server) {
 			end = now
 			p.landed(l, f, now)
 			p.fire(feed, now)
+			f.feed = feed + 1
 		}
 	}
 	if i > 0 {
@@ -151,25 +152,25 @@ func (p *apart) land(id, k, over, to int32, channel uint8, at engine.Time) {
 // begin is start: it has an idle link send the next of the packets that wait, if there is room for one. It returns the
 // sender that injects a packet then, -1 if there is none.
 func (p *apart) begin(id int32, l *server, now engine.Time) int32 {
-	place, channel, ok := p.sim.next(id, l, now)
+	place, ok := p.sim.next(id, l, now)
 	if !ok {
 		return -1
 	}
 	q := &p.queues[l.queue+place]
-	k, bytes, came := q.head, q.need, engine.Time(0)
+	k, bytes := q.head, uint64(q.need)
 	if uint8(place) < p.lines(l) {
 		r := &p.packets.all[k]
-		came = r.at
+		l.waited += now - r.at
 		if q.head, q.need = r.next, r.need; k == q.tail {
 			l.ready &^= 1 << place
 		}
 	} else {
 		r := p.chunks.first(&q.fifo)
-		came = r.at
+		l.waited += now - r.at
 		k = p.packets.take(r, 0)
 		p.pop(l, q, place)
 	}
-	p.transmit(l, channel, came, bytes, 1, now)
+	l.transmit(bytes, now)
 	p.send(id, l, k)
 	return fromFeed - l.current.hold
 }
@@ -197,17 +198,17 @@ func (p *apart) credited(id int32, now engine.Time) bool {
 
 // soonest returns when the next credit comes to a link in the window, after it if none does.
 func (p *apart) soonest(id int32) engine.Time {
-	if p.orderCredits(id); p.learnt < len(p.owed) {
+	if p.learnt < 0 {
+		p.orderCredits(id)
+	}
+	if p.learnt < len(p.owed) {
 		return p.owed[p.learnt].at
 	}
 	return p.last + 1
 }
 
-// orderCredits puts the credits that come to a link in the window in order, if they are not.
+// orderCredits puts the credits that come to a link in the window in order.
 func (p *apart) orderCredits(id int32) {
-	if p.learnt >= 0 {
-		return
-	}
 	all, w := p.owed[:0], p.now
 	for i := w.first[id].credit; i >= 0; i = w.credits.all[i].next {
 		if c := &w.credits.all[i]; c.bytes > 0 {

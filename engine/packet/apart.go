@@ -81,6 +81,7 @@ const injected = 1 << 63
 type flying struct {
 	at         []engine.Time // round about
 	head, tail uint
+	feed       int32 // 1 + the sender that keeps a packet before the link, 0 if there is none
 }
 
 const (

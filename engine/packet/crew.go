@@ -170,6 +170,9 @@ func (p *apart) links() {
 		p.take(p.number & (len(p.windows) - 1))
 	}
 	for i := p.from; i < p.end; i++ {
+		if (i-p.from)%atOnce == 0 && (p.greedy || len(p.servers) >= minLinksToBring) {
+			p.bring(i, min(i+atOnce, p.end))
+		}
 		l, first := &p.servers[i], &p.now.first[i]
 		if first.packet >= 0 || l.waiting > 0 && (l.state&sending != 0 && l.end <= p.last || first.credit >= 0 && l.state == 0) {
 			p.link(i, l)

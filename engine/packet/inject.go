@@ -222,7 +222,7 @@ func (z *sim) nextPacket(sender int32) (flow, bytes, link int32, more bool) {
 		return
 	}
 	bytes = m.bytesOf(m.sent)
-	return m.take(&z.paths), bytes, m.link, m.sent < m.total
+	return m.take(), bytes, m.link, m.sent < m.total
 }
 
 // begins sets the event of the sender of a packet that has waited at its source and begins to be sent.
@@ -254,11 +254,10 @@ func (z *sim) gone(r *record, now engine.Time, dropped bool) {
 }
 
 // take returns the flow of the next packet of a greedy source, which has one, and chooses the flow of the packet after it.
-func (m *injector) take(y *paths) int32 {
+func (m *injector) take() int32 {
 	flow := m.next
 	if m.sent++; m.sent < m.total {
 		m.next, m.then = m.flows[m.then], m.place(m.sent+1)
-		m.prefetch(y)
 	}
 	return flow
 }

@@ -116,7 +116,7 @@ func (z *sim) newServed(largest int64) {
 	queues := int32(0)
 	for i, l := range z.n.Links {
 		v := &z.servers[i]
-		*v = server{latency: l.Latency, late: l.Latency > 0, to: l.To, channel: int32(len(z.linkOf)), channels: 1, queue: queues, ring: 1, buffer: l.Buffer}
+		*v = server{latency: l.Latency, late: l.Latency > 0, to: l.To, on: int32(len(z.linkOf)), channel: int32(len(z.linkOf)), channels: 1, queue: queues, ring: 1, buffer: l.Buffer}
 		if v.state = down; l.Rate > 0 {
 			v.state, v.perByte = 0, perByte(l.Rate)
 		}
@@ -286,40 +286,43 @@ func (l *server) count() {
 	l.mostHeld = max(l.mostHeld, l.held)
 }
 
-// next returns the place of the queue that an idle link serves next and the channel over which it does. ok is false if no
-// channel of a queue with packets has room.
-func (z *sim) next(id int32, l *server, now engine.Time) (place, channel int32, ok bool) {
+// next chooses the queue that an idle link serves next and takes the room that its first packet needs. It returns the place
+// of the queue; ok is false if no queue has a packet with room.
+func (z *sim) next(id int32, l *server, now engine.Time) (place int32, ok bool) {
 	ring, turn := int32(l.ring&31), int32(l.turn&31)
 	ready := uint64(l.ready)
 	ready = (ready | ready<<ring) >> turn & (1<<ring - 1) // from turn on
 	for ; ready != 0; ready &= ready - 1 {
 		place = wrap(turn+int32(bits.TrailingZeros64(ready)), ring)
-		channel = l.channel + wrap(place, int32(l.channels))
+		channel := l.channel + wrap(place, int32(l.channels))
 		if z.credit {
 			need := int64(z.queues[l.queue+place].need)
-			if z.room[channel] < need && (!z.credited(id, l, now) || z.room[channel] < need) {
-				continue
+			room := z.room[channel] - need
+			if room < 0 {
+				if !l.late || !z.credited(id, l, now) {
+					continue
+				}
+				if room = z.room[channel] - need; room < 0 {
+					continue
+				}
 			}
+			z.room[channel] = room
 		}
-		l.turn = uint8(wrap(place+1, ring))
-		return place, channel, true
+		l.turn, l.on = uint8(wrap(place+1, ring)), channel
+		return place, true
 	}
-	return 0, 0, false
+	return 0, false
 }
 
-// transmit has an idle link send a packet over a channel, so many times, which came before it at a time.
-func (z *sim) transmit(l *server, channel int32, came engine.Time, bytes int32, tries uint64, now engine.Time) {
+// transmit has an idle link send so many bytes.
+func (l *server) transmit(bytes uint64, now engine.Time) {
 	l.waiting--
-	l.waited += now - came
-	if z.credit {
-		z.room[channel] -= int64(bytes)
-	}
-	l.on, l.state = channel, sending
+	l.state = sending
 	if now > l.end {
 		l.end, l.part = now, 0
 	}
 	var takes engine.Time
-	takes, l.part = serialise(l.perByte, uint64(bytes)*tries, l.part)
+	takes, l.part = serialise(l.perByte, bytes, l.part)
 	l.busy += takes
 	l.end += takes
 }
@@ -336,11 +339,11 @@ func (z *sim) start(id int32, now engine.Time) {
 	if l.waiting == 0 || l.state != 0 {
 		return
 	}
-	r, c := &l.current, l.channel
+	r := &l.current
 	if z.ranked != nil {
 		*r, z.ranked.sending[id] = z.ranked.heaps[id].pop()
 	} else {
-		place, channel, ok := z.next(id, l, now)
+		place, ok := z.next(id, l, now)
 		if !ok {
 			z.await(id, l)
 			return
@@ -348,7 +351,6 @@ func (z *sim) start(id int32, now engine.Time) {
 		q := &z.queues[l.queue+place]
 		*r = *z.chunks.first(&q.fifo)
 		z.pop(l, q, place)
-		c = channel
 	}
 	if r.hold <= fromWindow && !z.credit {
 		l.queued += int64(r.bytes)
@@ -358,7 +360,8 @@ func (z *sim) start(id int32, now engine.Time) {
 	if z.errors > 0 {
 		tries = z.tries(r.bytes)
 	}
-	z.transmit(l, c, r.at, r.bytes, tries, now)
+	l.waited += now - r.at
+	l.transmit(uint64(r.bytes)*tries, now)
 	if again := int64(tries - 1); again > 0 {
 		l.retries += again
 		z.s.Retries += again

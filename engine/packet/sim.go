@@ -33,6 +33,7 @@ type sim struct {
 
 	links []link // booked
 	paces []pace
+	read  int32 // what was read for the cache's sake alone
 	served
 }
 
@@ -208,6 +209,7 @@ func (z *sim) events(until engine.Time, most int) int {
 		if !ok || rounds&(askEvery/atOnce-1) == 0 && z.told() {
 			return done
 		}
+		z.bring(ids)
 		if done == 0 {
 			z.began = now
 		}

@@ -379,19 +379,19 @@ func (k *worker) after(l *partLink, route int32) int32 {
 func (k *worker) fire(q *on, l *partLink, i, t int, c coming) {
 	id := -1 - c.route
 	w := &k.wait[id]
-	m := &k.injectors[w.source]
 	w.at = engine.Never
-	if m.sent == m.total {
+	flow, bytes, _, more := k.nextPacket(w.source)
+	if bytes == 0 {
 		return
 	}
-	flow := m.take(&k.paths)
 	now := k.times[t]
 	k.stats.End = max(k.stats.End, now)
 	k.stats.inject(k.sim, now)
 	start := k.book(q, l, i, t, &c, now, k.paths.path(flow))
-	if m.sent == m.total {
+	if !more {
 		return
 	}
+	k.injectors[w.source].prefetch(&k.paths)
 	set := k.bit[t]
 	set <<= w.set >> bits.TrailingZeros64(set) & 1 // which is set where it was set for this very time
 	w.set |= set

@@ -38,7 +38,7 @@ func (c *command) checkCommand() *cli.Command {
 				return err
 			}
 			files = slices.DeleteFunc(files, func(f string) bool { return slices.Contains(studies, f) })
-			list, err := loadAll(files, set)
+			list, err := c.loadAll(files, set)
 			for i, s := range list {
 				switch {
 				case s == nil: // its faults are in err
@@ -65,6 +65,12 @@ func (c *command) checkStudies(ctx context.Context, files, overrides []string, r
 		var plan *study.Plan
 		if err == nil {
 			plan, err = study.NewPlan(ctx, st)
+		}
+		if err == nil {
+			var first *scenarios.Scenario
+			if first, err = st.Variant(0); err == nil {
+				c.warnDeprecated(first)
+			}
 		}
 		var faults scenarios.Diagnostics
 		switch {

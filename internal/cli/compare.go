@@ -58,6 +58,7 @@ func (c *command) compareCommand() *cli.Command {
 			&cli.BoolFlag{Name: "wall", DisableDefaultText: true, Usage: "list wall-clock times by row and let them fail too; else they are only shown"},
 			&cli.StringFlag{Name: "wall-fail-over", Usage: "with --wall: how much longer it may take: `SHARE`; up to 10 ms never fail", Value: showShare(compare.WallFailOver)},
 			&cli.StringSliceFlag{Name: "ignore", Usage: "leave the part `KEY` of rows' names out, as in --ignore scenario (repeatable)"},
+			&cli.StringSliceFlag{Name: "where", Usage: "compare the rows where `KEY=A,B`, as in --where seed=1,2 (repeatable)", DefaultText: "all"},
 			&cli.BoolFlag{Name: "all", DisableDefaultText: true, Usage: "list what is the same, too"},
 			&cli.StringFlag{Name: "format", Usage: "write `FORMAT`: " + strings.Join(compareFormatNames(), ", "), Value: "text"},
 			&cli.StringFlag{Name: "out", Usage: "write to `FILE`", DefaultText: "stdout"},
@@ -109,6 +110,18 @@ func (c *command) compare(cc *cli.Context) error {
 		if !slices.Contains(known, key) {
 			return usagef("flag --ignore: no row of %s or %s has a part %q%s", sides[0].Name, sides[1].Name, key, text.DidYouMean(key, known, "they have "+strings.Join(known, ", ")))
 		}
+	}
+	where, err := readWhere(cc.StringSlice("where"))
+	if err == nil {
+		if where, err = where.Resolve(slices.Concat(sides[0].Names(), sides[1].Names())); err != nil {
+			err = usagef("flag --where: %v", err)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	for _, side := range sides {
+		side.Keep(where)
 	}
 	for _, name := range options.Metrics {
 		known := append(sides[0].Metrics(), sides[1].Metrics()...)

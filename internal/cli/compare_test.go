@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"sim/scenarios/compare"
+	"sim/scenarios/result"
 )
 
 func TestReadShare(t *testing.T) {
@@ -35,7 +36,7 @@ func TestReportRegressions(t *testing.T) {
 		if i%2 == 1 {
 			metric = fmt.Sprint("m", i)
 		}
-		all = append(all, compare.Regression{Row: compare.Name{{Key: "scenario", Value: "gpt7b"}, {Key: "policy", Value: "sqrt-alloc"}}, Metric: metric, Why: "is worse"})
+		all = append(all, compare.Regression{Row: result.Name{{Key: "scenario", Value: "gpt7b"}, {Key: "policy", Value: "sqrt-alloc"}}, Metric: metric, Why: "is worse"})
 	}
 	for n, lines := range map[int]int{1: 1, mostRegressions: mostRegressions, len(all): mostRegressions + 1} {
 		c, stdout, stderr := buffered()

@@ -8,8 +8,8 @@ import (
 )
 
 // loadAll loads scenarios, one for each file and nil where it cannot be, and returns the faults of all: one that they
-// have in common, such as a mistaken --set, only once.
-func loadAll(files, overrides []string) ([]*scenarios.Scenario, error) {
+// have in common, such as a mistaken --set, only once. It warns of deprecated names.
+func (c *command) loadAll(files, overrides []string) ([]*scenarios.Scenario, error) {
 	list := make([]*scenarios.Scenario, len(files))
 	var all scenarios.Diagnostics
 	for i, file := range files {
@@ -26,10 +26,18 @@ func loadAll(files, overrides []string) ([]*scenarios.Scenario, error) {
 			return list, err
 		default:
 			list[i] = s
+			c.warnDeprecated(s)
 		}
 	}
 	if len(all) > 0 {
 		return list, all
 	}
 	return list, nil
+}
+
+// warnDeprecated tells which names of a scenario's file are deprecated.
+func (c *command) warnDeprecated(s *scenarios.Scenario) {
+	for _, d := range s.Deprecated {
+		c.say("%s", d)
+	}
 }

@@ -97,11 +97,11 @@ func readPlotFlags(cc *cli.Context) (f plotFlags, err error) {
 }
 
 // readWhere reads key=a,b. Brackets keep commas together.
-func readWhere(texts []string) (map[string][]string, error) {
+func readWhere(texts []string) (result.Where, error) {
 	if len(texts) == 0 {
 		return nil, nil
 	}
-	where := map[string][]string{}
+	where := result.Where{}
 	for _, text := range texts {
 		key, values, ok := strings.Cut(text, "=")
 		if key = strings.TrimSpace(key); !ok || key == "" || strings.TrimSpace(values) == "" {

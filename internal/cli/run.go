@@ -85,7 +85,7 @@ func (j *job) abort() {
 // prepare loads all files, reporting the faults of all, and claims every place that results will go to. It computes
 // nothing. The jobs that it made are returned on failure too, to be aborted.
 func (c *command) prepare(files, overrides []string, flags runFlags) (jobs []*job, err error) {
-	list, err := loadAll(files, overrides)
+	list, err := c.loadAll(files, overrides)
 	if err != nil {
 		return nil, err
 	}

@@ -117,6 +117,7 @@ func (c *command) plan(ctx context.Context, file string, overrides []string, fla
 	if err != nil {
 		return nil, nil, err
 	}
+	c.warnDeprecated(first)
 	if n := st.Variants(); n > freeCells/max(1, len(first.PolicyNames())) && !flags.yes {
 		return nil, nil, usagef("%s has about %s cells (%s variants of %s); say --yes if you mean it",
 			st.Name, text.Thousands(float64(n)*float64(len(first.PolicyNames()))), text.Count(n), text.Plural(len(first.PolicyNames()), "policy", "policies"))
@@ -304,7 +305,15 @@ func (c *command) finishSweep(ctx context.Context, store *study.Store, doc *resu
 		}
 		return usagef("%v (%s kept in %s)", err, text.Plural(n, "cell is", "cells are"), store.Dir)
 	}
-	if _, err := io.WriteString(c.stdout, report.Sweep(doc, timings, metric, store.Dir, c.bold())); err != nil {
+	var names []result.Name
+	for i := range doc.Cells {
+		names = append(names, doc.NameOf(&doc.Cells[i]))
+	}
+	where, err := flags.where.Resolve(names)
+	if err != nil {
+		return usagef("flag --where: %v (the cells are kept in %s)", err, store.Dir)
+	}
+	if _, err := io.WriteString(c.stdout, report.Sweep(doc, timings, metric, where, store.Dir, c.bold())); err != nil {
 		return err
 	}
 	return drawn

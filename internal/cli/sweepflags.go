@@ -11,6 +11,7 @@ import (
 
 	"sim/internal/text"
 	"sim/scenarios"
+	"sim/scenarios/result"
 )
 
 func sweepFlagList() []cli.Flag {
@@ -25,6 +26,7 @@ func sweepFlagList() []cli.Flag {
 		&cli.StringFlag{Name: "token-file", Usage: "with --queue: read the token that is asked for from `FILE`", DefaultText: "$SIM_TOKEN"},
 		&cli.BoolFlag{Name: "json", DisableDefaultText: true, Usage: "print the sweep document instead of the table"},
 		&cli.StringFlag{Name: "metric", Usage: "print `NAME` in the table", DefaultText: "nct, or else the first of time"},
+		&cli.StringSliceFlag{Name: "where", Usage: "print cells where `KEY=A,B` in the table (repeatable)", DefaultText: "all"},
 		&cli.StringFlag{Name: "out", Usage: "keep the sweep in `DIR`", DefaultText: "runs/<name>-<hash>"},
 		forceFlag(),
 		routeCacheFlag(),
@@ -45,6 +47,7 @@ type sweepFlags struct {
 	queue, listen, creds string
 	tokenFile            string
 	metric               string
+	where                result.Where
 }
 
 func (c *command) readSweepFlags(cc *cli.Context) (f sweepFlags, err error) {
@@ -55,6 +58,9 @@ func (c *command) readSweepFlags(cc *cli.Context) (f sweepFlags, err error) {
 		queue: cc.String("queue"), listen: cc.String("listen"), creds: cc.String("creds"), tokenFile: cc.String("token-file"), metric: cc.String("metric"),
 	}
 	if f.formats, err = readFormats(cc); err != nil {
+		return f, err
+	}
+	if f.where, err = readWhere(cc.StringSlice("where")); err != nil {
 		return f, err
 	}
 	if err := checkMetric(f.metric); err != nil {
@@ -78,6 +84,8 @@ func (c *command) readSweepFlags(cc *cli.Context) (f sweepFlags, err error) {
 		why = "flag --route-cache is for cells that this process computes; leave it out"
 	case f.json && f.metric != "":
 		why = "--metric is of the table, which --json leaves out; use one of the two"
+	case f.json && f.where != nil:
+		why = "--where is of the table, which --json leaves out; use one of the two"
 	case f.json && f.dryRun:
 		why = "--json prints results, of which --dry-run has none; use one of the two"
 	}

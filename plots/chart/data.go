@@ -12,9 +12,6 @@ import (
 	"sim/scenarios/result"
 )
 
-// wallClock are the figures of a sweep's timings, which are no metrics.
-var wallClock = []string{"solve_s", "play_s"}
-
 // measure is a figure of cells, before scale and offset.
 type measure struct {
 	name string
@@ -39,7 +36,7 @@ func (v *view) metricNames() []string {
 		}
 	}
 	out := sortedKeys(own)
-	for _, name := range wallClock {
+	for _, name := range result.WallMetrics {
 		if !own[name] {
 			out = append(out, name)
 		}
@@ -69,14 +66,11 @@ func (v *view) measure(name string) (measure, error) {
 			x, ok := c.Reference[of]
 			return x, ok
 		}
-		if v.times == nil || !slices.Contains(wallClock, name) {
+		if v.times == nil || !slices.Contains(result.WallMetrics, name) {
 			return 0, false
 		}
 		times, ok := v.times.Cells[c.Key]
-		if name == "play_s" {
-			return times.SimulateS, ok
-		}
-		return times.SolveS, ok
+		return times.Metrics()[name], ok
 	}}
 	known := v.metricNames()
 	if !slices.Contains(known, name) {
@@ -92,7 +86,7 @@ func (v *view) measure(name string) (measure, error) {
 		return m, unknownName("metric", name, known)
 	}
 	own := slices.ContainsFunc(v.sweep.Cells, func(c result.Cell) bool { _, ok := c.Metrics[name]; return ok || len(c.Samples[name]) > 0 })
-	if v.times == nil && !own && slices.Contains(wallClock, name) {
+	if v.times == nil && !own && slices.Contains(result.WallMetrics, name) {
 		return m, fmt.Errorf("%s needs the sweep's timings, which there are none of", name)
 	}
 	return m, nil

@@ -2,7 +2,6 @@ package collective
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"slices"
 )
 
@@ -10,7 +9,7 @@ import (
 // contribution of one, or has it twice, where a rank sends what it does not have, or where the outcome depends on which
 // of two transfers that do not wait for each other comes first. It knows nothing of how schedules are made.
 func (s *Schedule) Check() error {
-	z := &replay{s: s, cuts: []int64{0}}
+	z := &replay{s: s, reads: map[cell][]int32{}, writes: map[cell][]int32{}}
 	for i, t := range s.Transfers {
 		if t.Src < 0 || t.Dst < 0 || int(max(t.Src, t.Dst)) >= len(s.Group) || t.Src == t.Dst || t.Bytes != data(s.Spans(i)).bytes() {
 			return fmt.Errorf("collective: transfer %d of %d B goes from rank %d to %d", i, t.Bytes, t.Src, t.Dst)
@@ -20,153 +19,112 @@ func (s *Schedule) Check() error {
 				return fmt.Errorf("collective: transfer %d waits for transfer %d", i, w)
 			}
 		}
-		for _, x := range s.Spans(i) {
-			z.cuts = append(z.cuts, x.From, x.To)
-		}
+		z.cut(s.Spans(i))
 	}
 	first := s.teams()
 	for t := range len(first) - 1 {
-		size := first[t+1] - first[t]
-		pair, of := s.blocks(size)
-		z.cuts = append(z.cuts, s.vector(size).bytes())
-		for a := range size {
-			if pair == nil {
-				x := of(a)
-				z.cuts = append(z.cuts, x[:min(1, len(x))].first(), x.end())
-				continue
-			}
-			for b := range size {
-				z.cuts = append(z.cuts, pair(a, b).first(), pair(a, b).end())
-			}
+		for _, b := range s.promised(first[t+1] - first[t]) {
+			z.cut(b.data)
 		}
 	}
 	slices.Sort(z.cuts)
 	z.cuts = slices.Compact(z.cuts)
-	z.has, z.want, z.reads, z.writes = map[cell]uint64{}, map[cell]uint64{}, map[cell][]int32{}, map[cell][]int32{}
-	random := rand.New(rand.NewPCG(1, 2))
+	z.holdings = NewHoldings(len(s.Group), len(z.cuts))
 	for t := range len(first) - 1 {
-		z.start(first[t], first[t+1], random)
+		for _, b := range s.promised(first[t+1] - first[t]) {
+			for _, k := range z.cells(b.data) {
+				z.holdings.Begin(s.Kind, first[t], first[t+1], k, first[t]+b.from, first[t]+b.to)
+			}
+		}
 	}
 	for i := range s.Transfers {
 		if err := z.move(i); err != nil {
 			return err
 		}
 	}
-	for k, want := range z.want {
-		if want != 0 && z.has[k] != want {
-			return fmt.Errorf("collective: %s leaves rank %d with other than the sum of byte %d", s.Kind, k.rank, z.cuts[k.at])
-		}
+	if rank, at, has, want := z.holdings.Broken(); rank >= 0 {
+		return fmt.Errorf("collective: %s leaves rank %d with %d of %d contributions to byte %d", s.Kind, rank, has, want, z.cuts[at])
 	}
 	return z.ordered()
 }
 
-func (d data) first() int64 {
-	if len(d) == 0 {
-		return 0
+// block is data of a call that one place of it begins with or ends with, or that goes from one to another.
+type block struct {
+	data     data
+	from, to int
+}
+
+// promised returns the blocks of a call among n ranks.
+func (c *Call) promised(n int) (all []block) {
+	pair, of := c.blocks(n)
+	switch {
+	case c.Kind >= Broadcast:
+		to := c.Peer
+		if c.Kind == Reduce {
+			to = c.Root
+		}
+		return []block{{c.vector(n), c.Root, to}}
+	case pair == nil:
+		for r := range n {
+			all = append(all, block{of(r), r, r})
+		}
+		return all
 	}
-	return d[0].From
-}
-
-func (d data) end() int64 {
-	if len(d) == 0 {
-		return 0
-	}
-	return d[len(d)-1].To
-}
-
-// cell is a range of bytes that no transfer cuts, at a rank.
-type cell struct{ rank, at int32 }
-
-// replay is the state of a check. Each rank's contribution has a random weight, and what a cell holds is the sum of the
-// weights of all that is in it.
-type replay struct {
-	s      *Schedule
-	cuts   []int64
-	has    map[cell]uint64
-	want   map[cell]uint64
-	reads  map[cell][]int32
-	writes map[cell][]int32
-	before [][2]int32 // pairs of transfers of which the second must wait for the first
-}
-
-// cells returns the cells of some bytes at a rank.
-func (z *replay) cells(rank int, d data) []cell {
-	var all []cell
-	for _, x := range d {
-		k, _ := slices.BinarySearch(z.cuts, x.From)
-		for ; z.cuts[k] < x.To; k++ {
-			all = append(all, cell{int32(rank), int32(k)})
+	for a := range n {
+		for b := range n {
+			all = append(all, block{pair(a, b), a, b})
 		}
 	}
 	return all
 }
 
-// start notes what the ranks of a team, from the first up to a limit, have and are to have.
-func (z *replay) start(first, limit int, random *rand.Rand) {
-	s, n, sum := z.s, limit-first, uint64(0)
-	all := s.vector(n)
-	pair, of := s.blocks(n)
-	weight := make([]uint64, n)
-	for r := range weight {
-		weight[r] = random.Uint64()
-		sum += weight[r]
+// cell is a range of bytes that no transfer cuts, at a rank.
+type cell struct{ rank, at int32 }
+
+// replay is the state of a check.
+type replay struct {
+	s        *Schedule
+	cuts     []int64
+	holdings *Holdings // of the ranges between cuts
+	reads    map[cell][]int32
+	writes   map[cell][]int32
+	before   [][2]int32 // pairs of transfers of which the second must wait for the first
+}
+
+// cut has ranges begin and end where some bytes do.
+func (z *replay) cut(d data) {
+	for _, x := range d {
+		z.cuts = append(z.cuts, x.From, x.To)
 	}
-	set := func(of map[cell]uint64, place int, d data, to uint64) {
-		for _, c := range z.cells(first+place, d) {
-			of[c] = to
+}
+
+// cells returns the ranges of some bytes.
+func (z *replay) cells(d data) (all []int) {
+	for _, x := range d {
+		k, _ := slices.BinarySearch(z.cuts, x.From)
+		for ; z.cuts[k] < x.To; k++ {
+			all = append(all, k)
 		}
 	}
-	for r := range n {
-		switch s.Kind {
-		case AllReduce:
-			set(z.has, r, all, weight[r])
-			set(z.want, r, all, sum)
-		case ReduceScatter:
-			set(z.has, r, all, weight[r])
-			set(z.want, r, of(r), sum)
-		case AllGather:
-			set(z.has, r, of(r), weight[r])
-			for k := range n {
-				set(z.want, k, of(r), weight[r])
-			}
-		case AllToAll:
-			for k := range n {
-				set(z.has, r, pair(r, k), weight[r])
-				set(z.want, k, pair(r, k), weight[r])
-			}
-		case Broadcast:
-			set(z.want, r, all, weight[s.Root])
-		case Reduce:
-			set(z.has, r, all, weight[r])
-		}
-	}
-	switch s.Kind {
-	case Broadcast:
-		set(z.has, s.Root, all, weight[s.Root])
-	case Reduce:
-		set(z.want, s.Root, all, sum)
-	case SendReceive:
-		set(z.has, s.Root, all, weight[s.Root])
-		set(z.want, s.Peer, all, weight[s.Root])
-	}
+	return all
 }
 
 // move replays a transfer.
 func (z *replay) move(i int) error {
 	t, id := &z.s.Transfers[i], int32(i)
-	from, to := z.cells(int(t.Src), z.s.Spans(i)), z.cells(int(t.Dst), z.s.Spans(i))
-	for k, c := range from {
-		if z.has[c] == 0 {
-			return fmt.Errorf("collective: transfer %d sends byte %d, which rank %d does not have", i, z.cuts[c.at], t.Src)
+	for _, k := range z.cells(z.s.Spans(i)) {
+		c, d := cell{t.Src, int32(k)}, cell{t.Dst, int32(k)}
+		sent, got := z.holdings.Of(int(t.Src), k), z.holdings.Of(int(t.Dst), k)
+		if sent.Count() == 0 {
+			return fmt.Errorf("collective: transfer %d sends byte %d, which rank %d does not have", i, z.cuts[k], t.Src)
 		}
 		z.waits(z.writes[c], id)
 		z.reads[c] = append(z.reads[c], id)
-		d := to[k]
 		z.waits(z.reads[d], id)
-		if t.Reduce {
-			z.has[d] += z.has[c]
-		} else {
-			z.has[d] = z.has[c]
+		if !t.Reduce {
+			copy(got, sent)
+		} else if twice := got.Add(sent); twice >= 0 {
+			return fmt.Errorf("collective: transfer %d counts the contribution of rank %d to byte %d twice at rank %d", i, twice, z.cuts[k], t.Dst)
 		}
 		for _, w := range z.writes[d] { // sums may come in any order
 			if !t.Reduce || !z.s.Transfers[w].Reduce {

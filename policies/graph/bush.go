@@ -8,23 +8,23 @@ import (
 	"sim/internal/csr"
 )
 
-// bushes is a routing of all demand that is kept up as such and improved source by source: Algorithm B of traffic
-// assignment (Dial, Transportation Research B 40, 2006). All demand of a source is one flow on its bush, a subgraph
-// without cycles; at every node that two paths of the bush reach, flow is shifted from the dearest path in use to the
-// cheapest until both cost the same. Paths are never listed, so that many of one length cost nothing.
+// bushes is a routing of all demand that is improved source by source: Algorithm B of traffic assignment (Dial,
+// Transportation Research B 40, 2006). All demand of a source is one flow on its bush, an acyclic subgraph. At every
+// node that two paths of the bush reach, flow moves from the costliest path in use to the cheapest until both cost the
+// same. Paths are never listed, so many paths of one length cost nothing.
 //
-// The price of an arc is length x exp(steep x (load / level - 1)) with the length fixed during a sweep over the
-// sources. The price after it is the next length: the exponential method of multipliers (Tseng and Bertsekas,
-// Mathematical Programming 60, 1993) for "load at most level", with a sweep in place of the exact minimum. So arcs
-// need not differ in load for their prices to, and steep need not grow with 1/gap.
+// The price of an arc is length x exp(steep x (load / level - 1)). The length is fixed during a sweep over the sources,
+// and the price after it is the next length. This is the exponential method of multipliers (Tseng and Bertsekas,
+// Mathematical Programming 60, 1993) for "load at most level", with a sweep in place of the exact minimum. So prices can
+// differ between arcs of one load, and steep need not grow with 1/gap.
 type bushes struct {
 	*Digraph
 	capacity []float64 // by arc
-	source   []int32   // the nodes that send
+	source   []int32   // nodes with demand
 	// By source and node.
 	demand []float64
-	order  []int32 // the reach[i] nodes that are reached, each after all before it in the bush
-	near   []int32 // the same by distance at the prices last looked at
+	order  []int32 // the reach[i] reachable nodes, in a topological order of the bush
+	near   []int32 // the same nodes by distance, at the prices of the last call of distances
 	reach  []int   // by source
 	// By source and arc.
 	flow, kept []float64
@@ -39,15 +39,14 @@ type bushes struct {
 	// Arcs into v are enter[first[v]]..enter[first[v+1]].
 	first, enter []int32
 	// Scratch, by node.
-	low, high []float64 // price of the cheapest and of the dearest path
-	cheap     []int32   // last arcs of these, -1 for none
-	dear      []int32
-	rank      []int32 // in order
-	through   []float64
+	low, high   []float64 // price of the cheapest and of the costliest path
+	cheap, dear []int32   // last arcs of these paths, -1 if there is none
+	rank        []int32   // position in order
+	through     []float64
 }
 
-// newBushes routes everything on paths of fewest hops, evenly wherever they meet. demand sums to total. It fails if no
-// path joins two nodes with demand.
+// newBushes routes all demand on paths of fewest arcs, and splits it evenly among the arcs into each node. demand sums
+// to total. It fails if no path joins two nodes with demand.
 func newBushes(g *Digraph, capacity, demand []float64, total float64) (*bushes, error) {
 	n, m := g.Nodes(), len(g.To)
 	b := &bushes{Digraph: g, capacity: capacity, check: func() {}}
@@ -90,7 +89,7 @@ func newBushes(g *Digraph, capacity, demand []float64, total float64) (*bushes, 
 	return b, nil
 }
 
-// plant makes the first bush of source i: all arcs that lead away from it. t are the paths of fewest arcs.
+// plant makes the first bush of source i: all arcs that lead away from it. t holds the paths of fewest arcs.
 func (b *bushes) plant(i int, t *Tree) {
 	n, m := b.Nodes(), len(b.To)
 	b.reach[i] = len(t.Order)

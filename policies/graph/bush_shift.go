@@ -5,14 +5,18 @@ import "math"
 // promising is how much worse than the best an arc may be, of the path's price, to join a bush.
 const promising = 1e-3
 
-// label sets low, cheap and high in the order of the bush of source i; high is over all its arcs.
-func (b *bushes) label(i int) {
+// label sets low, high, cheap, dear and rank of the nodes of the bush of source i. If used is set, the costliest paths
+// are paths of arcs with flow, else of any arcs of the bush.
+func (b *bushes) label(i int, used bool) {
 	n, m := b.Nodes(), len(b.To)
-	member := b.member[i*m : (i+1)*m]
-	order := b.order[i*n : i*n+b.reach[i]]
-	b.low[order[0]], b.high[order[0]] = 0, 0
-	for _, v := range order[1:] {
-		low, high, cheap := math.Inf(1), 0.0, int32(-1)
+	member, flow := b.member[i*m:(i+1)*m], b.flow[i*m:(i+1)*m]
+	for k, v := range b.order[i*n : i*n+b.reach[i]] {
+		b.rank[v] = int32(k)
+		if k == 0 {
+			b.low[v], b.high[v] = 0, 0
+			continue
+		}
+		low, high, cheap, dear := math.Inf(1), -1.0, int32(-1), int32(-1)
 		for _, e := range b.enter[b.first[v]:b.first[v+1]] {
 			if !member[e] {
 				continue
@@ -21,9 +25,11 @@ func (b *bushes) label(i int) {
 			if x := b.low[u] + p; x < low {
 				low, cheap = x, e
 			}
-			high = max(high, b.high[u]+p)
+			if x := b.high[u] + p; (!used || flow[e] > 0) && x > high {
+				high, dear = x, e
+			}
 		}
-		b.low[v], b.high[v], b.cheap[v] = low, high, cheap
+		b.low[v], b.high[v], b.cheap[v], b.dear[v] = low, max(0, high), cheap, dear
 	}
 }
 
@@ -33,7 +39,7 @@ func (b *bushes) prune(i int) {
 	n, m := b.Nodes(), len(b.To)
 	member, flow := b.member[i*m:(i+1)*m], b.flow[i*m:(i+1)*m]
 	order := b.order[i*n : i*n+b.reach[i]]
-	b.label(i)
+	b.label(i, false)
 	for _, v := range order[1:] {
 		for _, e := range b.enter[b.first[v]:b.first[v+1]] {
 			if flow[e] == 0 && e != b.cheap[v] {
@@ -41,7 +47,7 @@ func (b *bushes) prune(i int) {
 			}
 		}
 	}
-	b.label(i)
+	b.label(i, false)
 	for _, u := range order {
 		for e := b.Start[u]; e < b.Start[u+1]; e++ {
 			v, p := b.To[e], b.price[e]
@@ -56,29 +62,8 @@ func (b *bushes) prune(i int) {
 // shift equalises paths in the bush of source i, from the last node to the first, once each.
 func (b *bushes) shift(i int) {
 	n, m := b.Nodes(), len(b.To)
-	member, flow := b.member[i*m:(i+1)*m], b.flow[i*m:(i+1)*m]
-	order := b.order[i*n : i*n+b.reach[i]]
-	b.low[order[0]], b.high[order[0]] = 0, 0
-	for k, v := range order {
-		b.rank[v] = int32(k)
-		if k == 0 {
-			continue
-		}
-		low, high, cheap, dear := math.Inf(1), -1.0, int32(-1), int32(-1)
-		for _, e := range b.enter[b.first[v]:b.first[v+1]] {
-			if !member[e] {
-				continue
-			}
-			u, p := b.From[e], b.price[e]
-			if x := b.low[u] + p; x < low {
-				low, cheap = x, e
-			}
-			if x := b.high[u] + p; flow[e] > 0 && x > high {
-				high, dear = x, e
-			}
-		}
-		b.low[v], b.high[v], b.cheap[v], b.dear[v] = low, max(0, high), cheap, dear
-	}
+	b.label(i, true)
+	order, flow := b.order[i*n:i*n+b.reach[i]], b.flow[i*m:(i+1)*m]
 	for k := len(order) - 1; k > 0; k-- {
 		v := order[k]
 		if b.dear[v] >= 0 && b.dear[v] != b.cheap[v] && b.high[v] > b.low[v]*(1+1e-9) {

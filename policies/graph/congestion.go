@@ -4,43 +4,43 @@ import "slices"
 
 // Congestion brackets the least largest load of an arc over all fractional routings of a multi-commodity flow.
 type Congestion struct {
-	// Load is the largest load of an arc under a routing that was found: what crosses the arc over its capacity.
+	// Load is the largest load of an arc under a routing that was found: its flow over its capacity.
 	Load float64
-	// Bound is what no routing gets below: for some lengths y >= 0 of arcs, the sum over pairs of demand x distance
-	// over the sum of capacity x y (weak duality; Shahrokhi and Matula, The Maximum Concurrent Flow Problem, J. ACM 37,
-	// 1990).
+	// Bound is a lower bound on the load under any routing. It is proved by lengths y >= 0 of the arcs: the sum over
+	// pairs of demand x distance, over the sum of capacity x y (weak duality; Shahrokhi and Matula, The Maximum
+	// Concurrent Flow Problem, J. ACM 37, 1990).
 	Bound float64
-	// Iterations is how many sweeps were made; 0 if there was nothing to choose or the first routing was optimal.
+	// Iterations is the number of sweeps. 0 if there was nothing to choose or the first routing was optimal.
 	Iterations int
 	// Certified reports whether the bracket is as narrow as asked. Else the budget ended before.
 	Certified bool
 }
 
-// CongestionOptions bound the effort of LeastCongestion.
+// CongestionOptions bound the effort of MinCongestion.
 type CongestionOptions struct {
 	// Gap is the relative bracket (Load - Bound) / Bound at which to stop. 0 is DefaultGap.
 	Gap float64
-	// Iterations is the most sweeps over the sources. 0 is DefaultIterations.
+	// Iterations is the maximum number of sweeps over the sources. 0 is DefaultIterations.
 	Iterations int
 	// Check is called for every source of a sweep if it is not nil. It may panic to end the search.
 	Check func()
 }
 
-// What the zero CongestionOptions stand for. Brackets of a thousandth took 9..103 sweeps on all graphs measured; prices
-// become equal ever more slowly, so that much narrower ones take very many.
+// Defaults of CongestionOptions. On all measured graphs brackets of a thousandth took 9 to 103 sweeps. Prices converge
+// slowly, so much narrower brackets take very many.
 const (
 	DefaultGap        = 1e-3
 	DefaultIterations = 200
 )
 
-// LeastCongestion brackets the least largest load over all fractional routings of demand on g. demand is nodes x nodes,
-// row by row: what the row's node sends to the column's node, >= 0 and 0 on the diagonal. Capacities are by arc. Arcs
-// have no loops, and classes are not read. The same arguments give the same result. It fails if no path joins two nodes
-// with demand.
+// MinCongestion brackets the least largest load over all fractional routings of demand on g. demand is nodes x nodes,
+// row by row: the flow from the row's node to the column's node, >= 0 and 0 on the diagonal. capacity is indexed by arc.
+// No arc is a loop, and classes are not read. The result depends on the arguments alone. It fails if no path joins two
+// nodes with demand.
 //
-// It keeps a flow per source and arc, but lists no paths. Callers that need the paths, or that have few demands on a
-// large graph, generate columns instead.
-func LeastCongestion(g *Digraph, capacity, demand []float64, o CongestionOptions) (*Congestion, error) {
+// The memory is a flow per source and arc, and no path is listed. Column generation suits callers that need paths, or
+// that have few demands on a large graph.
+func MinCongestion(g *Digraph, capacity, demand []float64, o CongestionOptions) (*Congestion, error) {
 	if o.Gap == 0 {
 		o.Gap = DefaultGap
 	}

@@ -85,7 +85,7 @@ func graphs(n int, kind string, d []float64) scaleup.Topology {
 	return t
 }
 
-func BenchmarkLeastCongestion(b *testing.B) {
+func BenchmarkMinCongestion(b *testing.B) {
 	for _, n := range []int{64, 256} {
 		for _, graph := range []string{"kautz", "circulant", "rings", "greedy"} {
 			for _, demand := range []string{"uniform", "random", "zipf"} {

@@ -65,7 +65,7 @@ func network(t scaleup.Topology, n int) (g *Digraph, links []float64) {
 
 func optimum(t scaleup.Topology, n int, demand []float64, o CongestionOptions) (*Congestion, error) {
 	g, links := network(t, n)
-	return LeastCongestion(g, links, demand, o)
+	return MinCongestion(g, links, demand, o)
 }
 
 // bracket returns a certified result.

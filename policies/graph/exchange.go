@@ -1,13 +1,13 @@
 package graph
 
-// Exchanges is a local search over the arrangements of N items that exchanges two of them at a time.
+// Exchanges is a local search over arrangements of N items. Each step exchanges two items.
 type Exchanges struct {
 	N    int
-	a, b int // pair weighed last
+	a, b int // last pair
 }
 
-// Run weighs pairs in a fixed order, from where the last run ended on, until none of all pairs helps or budget pairs
-// were weighed. try exchanges items a and b if that helps, and reports whether it did.
+// Run calls try for pairs of items in a fixed order, starting after the last pair of the previous run. It ends when no
+// pair helps any more, or after budget pairs. try exchanges items a and b if that helps, and reports whether it did.
 func (x *Exchanges) Run(budget int, try func(a, b int) bool) {
 	pairs := x.N * (x.N - 1) / 2
 	for left := pairs; left > 0 && budget > 0; left-- {

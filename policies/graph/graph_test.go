@@ -173,8 +173,8 @@ func TestAssignment(t *testing.T) {
 	})
 }
 
-// TestExchanges: searches that end by themselves end where no exchange helps, and those within a budget go on from
-// where the last one ended.
+// TestExchanges: a search without a budget ends when no exchange helps, and each run starts after the last pair of the
+// previous run.
 func TestExchanges(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 7).Draw(t, "n")

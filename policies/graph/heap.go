@@ -10,6 +10,15 @@ type Heap[T any] struct {
 // NewHeap returns an empty queue whose first item is before all others.
 func NewHeap[T any](before func(a, b T) bool) *Heap[T] { return &Heap[T]{before: before} }
 
+// Len returns the number of items.
+func (h *Heap[T]) Len() int { return len(h.items) }
+
+// Clear takes all items away.
+func (h *Heap[T]) Clear() {
+	clear(h.items)
+	h.items = h.items[:0]
+}
+
 // Push adds an item.
 func (h *Heap[T]) Push(x T) {
 	h.items = append(h.items, x)

@@ -2,13 +2,14 @@ package mapping
 
 import (
 	"cmp"
-	"container/heap"
 	"context"
 	"hash/fnv"
 	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
+
+	"sim/policies/graph"
 )
 
 // Grouping is units of work, such as the stages of all replicas, that are put into pods which are all the same, so that
@@ -81,13 +82,14 @@ func (g *Grouping) Search(ctx context.Context, o Options) (*Grouped, error) {
 	s := &groupSearch{
 		Grouping: g, ctx: ctx, trials: o.Trials, random: rand.New(rand.NewPCG(o.Seed, h.Sum64())),
 		guesses: map[string]float64{}, values: map[string]groupValue{}, best: Grouped{Value: math.Inf(1)}, floor: math.Inf(1),
+		open: graph.NewHeap(groupPart.before),
 	}
 	root := slices.Repeat([]int32{-1}, g.Units)
 	bound, err := g.Bound(ctx, root)
 	if err != nil {
 		return nil, err
 	}
-	s.open = groupQueue{{at: root, bound: bound}}
+	s.open.Push(groupPart{at: root, bound: bound})
 	if err := s.descents(); err != nil {
 		return nil, err
 	}
@@ -96,8 +98,8 @@ func (g *Grouping) Search(ctx context.Context, o Options) (*Grouped, error) {
 	}
 	s.best.Trials = len(s.values)
 	s.best.Bound = min(s.best.Value, s.floor)
-	if len(s.open) > 0 {
-		s.best.Bound = min(s.best.Bound, s.open[0].bound)
+	if s.open.Len() > 0 {
+		s.best.Bound = min(s.best.Bound, s.open.First().bound)
 	}
 	s.rank()
 	return &s.best, ctx.Err()
@@ -134,7 +136,7 @@ type groupSearch struct {
 	values  map[string]groupValue
 	floor   float64 // least bound of the placements whose values are known
 	best    Grouped
-	open    groupQueue
+	open    *graph.Heap[groupPart]
 	seen    map[string]bool
 	number  int // of parts that were put into open
 }
@@ -235,7 +237,7 @@ func (s *groupSearch) descents() error {
 		}
 	}
 	best, value := all[0].at, math.Inf(1)
-	for k := 0; k < 2*s.trials && len(s.values) < (s.trials+1)/2 && len(s.guesses) < looks*s.trials && s.best.Value > s.open[0].bound; k++ {
+	for k := 0; k < 2*s.trials && len(s.values) < (s.trials+1)/2 && len(s.guesses) < looks*s.trials && s.best.Value > s.open.First().bound; k++ {
 		from := slices.Clone(best)
 		if k < len(all) {
 			from = slices.Clone(all[k].at)
@@ -323,32 +325,22 @@ type groupPart struct {
 	number int
 }
 
-// groupQueue is parts, the one of least bound first, of equal ones that of most units.
-type groupQueue []groupPart
-
-func (q groupQueue) Len() int      { return len(q) }
-func (q groupQueue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
-func (q groupQueue) Less(i, j int) bool {
-	return cmp.Or(cmp.Compare(q[i].bound, q[j].bound), cmp.Compare(q[j].placed, q[i].placed), cmp.Compare(q[i].number, q[j].number)) < 0
-}
-func (q *groupQueue) Push(x any) { *q = append(*q, x.(groupPart)) }
-func (q *groupQueue) Pop() any {
-	last := len(*q) - 1
-	part := (*q)[last]
-	*q = (*q)[:last]
-	return part
+// before reports whether a part is taken apart before another: that of least bound first, of equal ones that of most
+// units.
+func (a groupPart) before(b groupPart) bool {
+	return cmp.Or(cmp.Compare(a.bound, b.bound), cmp.Compare(b.placed, a.placed), cmp.Compare(a.number, b.number)) < 0
 }
 
 // branch takes apart what may hold something better than the best, until nothing may or what it may spend is spent.
 func (s *groupSearch) branch() error {
 	s.seen = map[string]bool{}
-	for len(s.open) > 0 && s.open[0].bound < s.best.Value {
-		part := s.open[0]
+	for s.open.Len() > 0 && s.open.First().bound < s.best.Value {
+		part := *s.open.First()
 		if part.placed == s.Units {
 			if _, known := s.values[s.form(part.at)]; !known && len(s.values) >= s.trials {
 				return nil
 			}
-			heap.Pop(&s.open)
+			s.open.Pop()
 			if err := s.try(part.at); err != nil {
 				return err
 			}
@@ -358,14 +350,12 @@ func (s *groupSearch) branch() error {
 		if s.number >= looks*s.trials {
 			return nil
 		}
-		heap.Pop(&s.open)
+		s.open.Pop()
 		if err := s.split(part); err != nil {
 			return err
 		}
 	}
-	if len(s.open) > 0 { // nothing in it is better
-		s.open = s.open[:0]
-	}
+	s.open.Clear() // nothing in it is better
 	return nil
 }
 
@@ -390,7 +380,7 @@ func (s *groupSearch) split(part groupPart) error {
 			return err
 		}
 		s.number++
-		heap.Push(&s.open, groupPart{at: at, placed: part.placed + 1, bound: max(bound, part.bound), number: s.number})
+		s.open.Push(groupPart{at: at, placed: part.placed + 1, bound: max(bound, part.bound), number: s.number})
 	}
 	return nil
 }

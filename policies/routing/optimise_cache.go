@@ -55,6 +55,7 @@ func (r *optimiser) key() (string, error) {
 		Rate          float64 // reference; 0 where rates do not matter
 		Fastest       float64
 		Tasks         []task
+		Pinned        []int32 `json:",omitempty"`
 		Uniform       bool
 		Flows         []engine.Flow
 		Demand        []float64
@@ -75,6 +76,7 @@ func (r *optimiser) key() (string, error) {
 	if g := p.Graph; g != nil {
 		of.Fastest = p.fastest()
 		of.Routers, of.Routers.Optimised = r.options.Settings, Optimised{}
+		of.Pinned = p.Pinned
 		for i, t := range g.Tasks {
 			of.Tasks = append(of.Tasks, task{t, g.In(int32(i))})
 		}

@@ -204,7 +204,7 @@ func newMakespanSearch(r *optimiser, f *found, other *makespanSearch) *makespanS
 	}
 	for i, t := range g.Tasks {
 		x.pair[i] = -1
-		if k, ok := by[engine.Flow{Src: t.Src, Dst: t.Dst}]; ok && t.Kind == engine.Transfer {
+		if k, ok := by[engine.Flow{Src: t.Src, Dst: t.Dst}]; ok && t.Kind == engine.Transfer && r.p.pinned(i) < 0 {
 			x.pair[i] = k
 		}
 	}
@@ -238,6 +238,8 @@ func (x *makespanSearch) simulate(ctx context.Context) (ending, *engine.Trace, e
 			for _, o := range s.c.of(s.path[k]) {
 				x.uses.Uses = append(x.uses.Uses, engine.Use{Resource: x.link[o], Weight: 1})
 			}
+		} else if l := x.r.p.pinned(i); l >= 0 {
+			x.uses.Uses = append(x.uses.Uses, engine.Use{Resource: l, Weight: 1})
 		}
 		x.uses.Start[i+1] = int32(len(x.uses.Uses))
 	}
@@ -423,8 +425,10 @@ func (r *optimiser) bounds(ctx context.Context) error {
 		return err
 	}
 	bytes := make(map[engine.Flow]int64, len(in.pair))
-	for _, t := range r.p.Graph.Tasks {
-		bytes[engine.Flow{Src: t.Src, Dst: t.Dst}] += t.Bytes
+	for i, t := range r.p.Graph.Tasks {
+		if r.p.pinned(i) < 0 {
+			bytes[engine.Flow{Src: t.Src, Dst: t.Dst}] += t.Bytes
+		}
 	}
 	unit := math.Inf(1) // bytes of a unit of demand, at least
 	for i, f := range in.pair {

@@ -29,6 +29,17 @@ type Problem struct {
 	// Graph is the transfers that are led where some wait for others; nil is all of Flows at once. Its transfers are
 	// between the ends of flows, of which Demand is the sum.
 	Graph *engine.Graph
+	// Pinned is the link that a transfer of Graph takes whatever is chosen, indexed by task; -1 if it is led as the flow
+	// of its ends. Tasks behind its end are led, and nil leads all. Flows and Demand are of those that are led.
+	Pinned []int32
+}
+
+// pinned returns the link that a task of Graph takes whatever is chosen, -1 if it is led.
+func (p *Problem) pinned(task int) int32 {
+	if task < len(p.Pinned) {
+		return p.Pinned[task]
+	}
+	return -1
 }
 
 // Decision is how a router leads the flows of a problem.

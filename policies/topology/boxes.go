@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/emirpasic/gods/queues/priorityqueue"
+	"sim/policies/graph"
 )
 
 // box is a set of topologies: at least lo and at most hi circuits a bundle. Its value is what boxes are looked at by,
@@ -20,29 +20,27 @@ type box[V any] struct {
 // boxes are those that a best-first branch and bound has to look at yet: the least first and, among equals, the newest,
 // which is the deepest.
 type boxes[V any] struct {
-	*priorityqueue.Queue
+	*graph.Heap[*box[V]]
 	made int
 }
 
 func newBoxes[V any](compare func(a, b V) int) *boxes[V] {
-	return &boxes[V]{Queue: priorityqueue.NewWith(func(a, b any) int {
-		x, y := a.(*box[V]), b.(*box[V])
-		return cmp.Or(compare(x.value, y.value), y.id-x.id)
+	return &boxes[V]{Heap: graph.NewHeap(func(a, b *box[V]) bool {
+		return cmp.Or(compare(a.value, b.value), b.id-a.id) < 0
 	})}
 }
 
 // open adds a box.
 func (q *boxes[V]) open(lo, hi []int, value V) {
-	q.Enqueue(&box[V]{lo, hi, value, q.made})
+	q.Push(&box[V]{lo, hi, value, q.made})
 	q.made++
 }
 
 // explore visits boxes, which may open others, until one is settled or the search over, or not all of one was looked at
 // (false), and returns that one: its value bounds what was not looked at. It returns nil when none is left.
 func (q *boxes[V]) explore(settled func(V) bool, over func() bool, visit func(b *box[V]) bool) *box[V] {
-	for !q.Empty() {
-		next, _ := q.Dequeue()
-		if b := next.(*box[V]); settled(b.value) || over() || !visit(b) {
+	for q.Len() > 0 {
+		if b := q.Pop(); settled(b.value) || over() || !visit(b) {
 			return b
 		}
 	}
@@ -57,16 +55,18 @@ func (b *box[V]) split(e, most int, push func(lo, hi []int)) {
 	push(upper, slices.Clone(b.hi))
 }
 
-// widest returns the bundle with the widest range, -1 if none has any.
-func (b *box[V]) widest() int {
+// widest returns the bundle with the widest range among those that some function accepts, -1 if none has any.
+func (b *box[V]) widest(in func(e int) bool) int {
 	best := -1
 	for e := range b.hi {
-		if b.hi[e] > b.lo[e] && (best < 0 || b.hi[e]-b.lo[e] > b.hi[best]-b.lo[best]) {
+		if b.hi[e] > b.lo[e] && (best < 0 || b.hi[e]-b.lo[e] > b.hi[best]-b.lo[best]) && in(e) {
 			best = e
 		}
 	}
 	return best
 }
+
+func anyBundle(int) bool { return true }
 
 // middle returns the number of circuits at which halves of a box part.
 func (b *box[V]) middle(e int) int { return (b.lo[e] + b.hi[e]) / 2 }

@@ -113,7 +113,7 @@ func (h *held) refuted(by, from, delay engine.Time) bool {
 		if h.w.Misses(by, stages) {
 			continue
 		}
-		e := h.widest(x.lo, x.hi)
+		e := h.widest(x)
 		if e < 0 || h.over() != "" {
 			return false
 		}
@@ -124,20 +124,14 @@ func (h *held) refuted(by, from, delay engine.Time) bool {
 
 // widest returns the bundle to split a box at: of the pod that is most overrun, that with the largest range; -1 where
 // all fits.
-func (h *held) widest(lo, hi []int) int {
+func (h *held) widest(b *box[struct{}]) int {
 	pod, least := -1, 0
-	for i, free := range h.p.room(hi) {
+	for i, free := range h.p.room(b.hi) {
 		if free < least {
 			pod, least = i, free
 		}
 	}
-	best := -1
-	for e := range hi {
-		if pod >= 0 && h.p.meets(e, pod) && hi[e] > lo[e] && (best < 0 || hi[e]-lo[e] > hi[best]-lo[best]) {
-			best = e
-		}
-	}
-	return best
+	return b.widest(func(e int) bool { return h.p.meets(e, pod) })
 }
 
 // fluid returns an evaluator of the graph where every bundle may have so many circuits at any time, whole or not, as

@@ -163,7 +163,7 @@ func (s *jointSearch) solve() jointOptimum {
 		s.best.stopped = s.over()
 		return s.best.stopped != ""
 	}
-	for s.best.stopped == "" && (s.open.Size() > 0 || s.again()) {
+	for s.best.stopped == "" && (s.open.Len() > 0 || s.again()) {
 		if left := s.open.explore(func(v jointBound) bool { return s.settled(v.bound) }, over, s.visit); left != nil {
 			s.leafs = min(s.leafs, left.value.bound)
 		}
@@ -190,7 +190,7 @@ func (s *jointSearch) visit(b *box[jointBound]) bool {
 	case fits && !s.fair:
 		s.leafs = min(s.leafs, b.value.bound)
 		return true
-	case fits && b.widest() < 0:
+	case fits && b.widest(anyBundle) < 0:
 		return true // one topology, of which all is known
 	}
 	e, most := s.branch(b, fits)
@@ -205,9 +205,9 @@ func (s *jointSearch) branch(b *box[jointBound], fits bool) (e, most int) {
 	case b.value.mean != nil:
 		return s.influential(b)
 	case fits:
-		e = b.widest()
+		e = b.widest(anyBundle)
 	default:
-		e = s.widest(b.lo, b.hi)
+		e = s.widest(b)
 	}
 	return e, b.middle(e)
 }
@@ -276,9 +276,9 @@ func (s *jointSearch) order() {
 // widest returns the bundle to branch on: the one with the largest range at the pod that hi overruns most. Pods of the
 // slowest replica in which one is overrun come first: the iteration is as long as its slowest replica's, so what one of
 // them alone cannot do is a proof for all, and it pays to settle one after the other.
-func (s *jointSearch) widest(lo, hi []int) int {
+func (s *jointSearch) widest(b *box[jointBound]) int {
 	p := s.p
-	free := p.room(hi)
+	free := p.room(b.hi)
 	pod, first := -1, 0
 	for i := range free {
 		rank := s.rank[p.Fabric.Pods[i].Replica]
@@ -289,13 +289,7 @@ func (s *jointSearch) widest(lo, hi []int) int {
 			pod, first = i, rank
 		}
 	}
-	best := -1
-	for e := range hi {
-		if p.meets(e, pod) && hi[e] > lo[e] && (best < 0 || hi[e]-lo[e] > hi[best]-lo[best]) {
-			best = e
-		}
-	}
-	return best
+	return b.widest(func(e int) bool { return p.meets(e, pod) })
 }
 
 // rules are the services that topologies are tried with: by level; where that does not meet the bound Jackson's rule

@@ -192,7 +192,7 @@ func (s *topoSearch) search(floor engine.Time) {
 // visit visits boxes of inner circuits, lowest bound first.
 func (s *topoSearch) visit() {
 	left := s.open.explore(func(bound engine.Time) bool { return bound >= s.best }, s.over, func(b *box[engine.Time]) bool {
-		if e := s.widestInner(b); e >= 0 {
+		if e := b.widest(func(e int) bool { return s.inner[e] }); e >= 0 {
 			b.split(e, b.middle(e), s.push)
 			return true
 		}
@@ -215,17 +215,6 @@ func (s *topoSearch) push(lo, hi []int) {
 	if bound := s.bounder.bound(hi); bound < s.best {
 		s.open.open(lo, hi, bound)
 	}
-}
-
-// widestInner returns the inner bundle with the widest range, -1 if none has any.
-func (s *topoSearch) widestInner(b *box[engine.Time]) int {
-	best := -1
-	for e, in := range s.inner {
-		if in && b.hi[e] > b.lo[e] && (best < 0 || b.hi[e]-b.lo[e] > b.hi[best]-b.lo[best]) {
-			best = e
-		}
-	}
-	return best
 }
 
 // fill simulates every completion of a box with one choice of inner circuits that its bound does not exclude.

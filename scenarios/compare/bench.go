@@ -50,7 +50,7 @@ func (r *reader) read(in io.Reader, file string) error {
 					r.set.keys = append(r.set.keys, p.Key)
 				}
 			}
-			to := r.set.row(name.without(r.ignore))
+			to := r.set.row(name.Without(r.ignore))
 			_, line := rec.Pos()
 			to.at = append(to.at, fmt.Sprintf("%s:%d", file, line))
 			if len(r.ignore) > 0 {
@@ -86,7 +86,7 @@ func (r *reader) time(in io.Reader) error {
 		if !ok {
 			continue
 		}
-		to := r.set.byKey[readName(rec.Name).without(r.ignore).key()]
+		to := r.set.byKey[readName(rec.Name).Without(r.ignore).ID()]
 		if to == nil {
 			continue // it has no metrics, so it is no row
 		}
@@ -143,7 +143,7 @@ func (r *reader) finish() (*Set, error) {
 // apart returns the keys that are ignored and in whose parts records of the row differ.
 func (w *row) apart(ignore []string) (keys []string) {
 	for _, key := range ignore {
-		differ := func(n Name) bool { return n.Get(key) != w.whole[0].Get(key) }
+		differ := func(n result.Name) bool { return n.Get(key) != w.whole[0].Get(key) }
 		if !slices.Contains(keys, key) && slices.ContainsFunc(w.whole, differ) {
 			keys = append(keys, key)
 		}

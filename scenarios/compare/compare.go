@@ -56,6 +56,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"sim/scenarios/result"
 )
 
 // Schema is the version of Comparison.
@@ -113,8 +115,8 @@ type Comparison struct {
 	Rows         int             `json:"rows"`
 	Metrics      []Metric        `json:"metrics"`
 	Differences  []Difference    `json:"differences"` // and what is the same
-	MissingRows  []Name          `json:"missing_rows"`
-	NewRows      []Name          `json:"new_rows"`
+	MissingRows  []result.Name   `json:"missing_rows"`
+	NewRows      []result.Name   `json:"new_rows"`
 	Regressions  []Regression    `json:"regressions"`
 }
 
@@ -143,22 +145,22 @@ type Mean struct {
 
 // Difference is a metric of a row on both sides.
 type Difference struct {
-	Row    Name     `json:"row"`
-	Metric string   `json:"metric"`
-	Old    *float64 `json:"old,omitempty"`
-	New    *float64 `json:"new,omitempty"`
-	Ratio  *float64 `json:"ratio,omitempty"`
-	Change *float64 `json:"change,omitempty"`
-	P      *float64 `json:"p,omitempty"`
-	Mark   Mark     `json:"mark"`
-	Fails  bool     `json:"fails"`
+	Row    result.Name `json:"row"`
+	Metric string      `json:"metric"`
+	Old    *float64    `json:"old,omitempty"`
+	New    *float64    `json:"new,omitempty"`
+	Ratio  *float64    `json:"ratio,omitempty"`
+	Change *float64    `json:"change,omitempty"`
+	P      *float64    `json:"p,omitempty"`
+	Mark   Mark        `json:"mark"`
+	Fails  bool        `json:"fails"`
 }
 
 // Regression is a reason to fail.
 type Regression struct {
-	Row    Name   `json:"row"`
-	Metric string `json:"metric,omitempty"` // "" for a row that went missing
-	Why    string `json:"why"`
+	Row    result.Name `json:"row"`
+	Metric string      `json:"metric,omitempty"` // "" for a row that went missing
+	Why    string      `json:"why"`
 
 	size float64 // of its relative change, by which of several the worst is named
 }
@@ -210,13 +212,13 @@ func inputf(format string, args ...any) error { return &InputError{fmt.Sprintf(f
 func Compare(older, newer *Set, o Options) (*Comparison, error) {
 	c := &Comparison{
 		Schema: Schema, Old: older.Name, New: newer.Name, FailOver: o.FailOver, FailOnChange: o.FailOnChange,
-		Keys: keyDifferences(older.scenario, newer.scenario), MissingRows: []Name{}, NewRows: []Name{}, Differences: []Difference{}, Regressions: []Regression{},
+		Keys: keyDifferences(older.scenario, newer.scenario), MissingRows: []result.Name{}, NewRows: []result.Name{}, Differences: []Difference{}, Regressions: []Regression{},
 	}
 	if o.Wall {
 		c.WallFailOver = &o.WallFailOver
 	}
 	for _, r := range newer.rows {
-		if older.byKey[r.name.key()] == nil {
+		if older.byKey[r.name.ID()] == nil {
 			c.NewRows = append(c.NewRows, r.name)
 		}
 	}
@@ -229,7 +231,7 @@ func Compare(older, newer *Set, o Options) (*Comparison, error) {
 		return nil, err
 	}
 	for _, r := range older.rows {
-		if newer.byKey[r.name.key()] == nil {
+		if newer.byKey[r.name.ID()] == nil {
 			c.MissingRows = append(c.MissingRows, r.name)
 			c.Regressions = append(c.Regressions, Regression{Row: r.name, Why: "the row is missing"})
 		}
@@ -249,7 +251,7 @@ func (c *Comparison) compareMetric(m *Metric, older, newer *Set) {
 	}
 	first := len(c.Differences)
 	for _, r := range older.rows {
-		other := newer.byKey[r.name.key()]
+		other := newer.byKey[r.name.ID()]
 		if other == nil || r.values[m.Name] == nil && other.values[m.Name] == nil {
 			continue
 		}
@@ -281,7 +283,7 @@ func nothingShared(older, newer *Set) error {
 // holdings names the scenarios and policies of a set.
 func holdings(s *Set) string {
 	var out []string
-	for _, key := range leading {
+	for _, key := range result.LeadingKeys {
 		var values []string
 		for _, r := range s.rows {
 			if v := r.name.Get(key); v != "" && !slices.Contains(values, v) {
@@ -308,5 +310,5 @@ func apart(older, newer *Set) string {
 			}
 		}
 	}
-	return scenarioKey
+	return result.ScenarioKey
 }

@@ -13,6 +13,7 @@ import (
 	_ "sim/internal/testseed"
 
 	"sim/internal/text"
+	"sim/scenarios/result"
 )
 
 // bench makes a text in the benchmark format of rows, each a name and its metrics.
@@ -125,10 +126,10 @@ func TestSwap(t *testing.T) {
 		if err != nil {
 			return
 		}
-		names := func(list []Name) string {
+		names := func(list []result.Name) string {
 			var keys []string
 			for _, n := range list {
-				keys = append(keys, n.key())
+				keys = append(keys, n.ID())
 			}
 			slices.Sort(keys)
 			return strings.Join(keys, " ")
@@ -140,7 +141,7 @@ func TestSwap(t *testing.T) {
 			t.Fatalf("%d differences became %d", len(there.Differences), len(back.Differences))
 		}
 		for _, d := range there.Differences {
-			at := slices.IndexFunc(back.Differences, func(e Difference) bool { return e.Metric == d.Metric && e.Row.key() == d.Row.key() })
+			at := slices.IndexFunc(back.Differences, func(e Difference) bool { return e.Metric == d.Metric && e.Row.ID() == d.Row.ID() })
 			if at < 0 {
 				t.Fatalf("%s of %s was lost", d.Metric, d.Row)
 			}

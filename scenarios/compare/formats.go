@@ -31,14 +31,14 @@ func (c *Comparison) WriteJSON(w io.Writer, v View) error {
 func (c *Comparison) WriteCSV(w io.Writer, v View) error {
 	keys, common := c.keys()
 	for _, p := range common {
-		if p.Key == scenarioKey {
+		if p.Key == result.ScenarioKey {
 			keys = slices.Insert(keys, 0, p.Key)
 		} else {
 			keys = append(keys, p.Key)
 		}
 	}
 	out := csv.NewWriter(w)
-	parts := func(n Name) []string {
+	parts := func(n result.Name) []string {
 		var cells []string
 		for _, key := range keys {
 			cells = append(cells, n.Get(key))

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"sim/internal/text"
+	"sim/scenarios/result"
 )
 
 // style is how a comparison is laid out.
@@ -73,7 +74,7 @@ func code(s string) string {
 
 // write writes what follows the summary in b: a table a metric, the rows that one side has, wall-clock, and what may
 // fail.
-func (c *Comparison) write(w io.Writer, b *strings.Builder, v View, keys []string, common Name, as style) error {
+func (c *Comparison) write(w io.Writer, b *strings.Builder, v View, keys []string, common result.Name, as style) error {
 	if len(c.Keys) > 0 {
 		fmt.Fprintf(b, as.section, "the scenarios differ in "+text.Plural(len(c.Keys), "key"))
 	}
@@ -85,7 +86,7 @@ func (c *Comparison) write(w io.Writer, b *strings.Builder, v View, keys []strin
 		b.WriteString(as.item(line))
 	}
 	if t := c.oneRow(v); t != nil {
-		fmt.Fprintf(b, as.section, as.row(c.Differences[0].Row.without(common.keys()).String()))
+		fmt.Fprintf(b, as.section, as.row(c.Differences[0].Row.Without(common.Keys()).String()))
 		b.WriteString(as.table(t))
 	}
 	for i := range c.Metrics {
@@ -109,7 +110,7 @@ func (c *Comparison) write(w io.Writer, b *strings.Builder, v View, keys []strin
 	}
 	for _, list := range []struct {
 		title string
-		rows  []Name
+		rows  []result.Name
 	}{{as.missing, c.MissingRows}, {as.new, c.NewRows}} {
 		if len(list.rows) > 0 {
 			fmt.Fprintf(b, as.section, list.title)
@@ -135,7 +136,7 @@ func (c *Comparison) write(w io.Writer, b *strings.Builder, v View, keys []strin
 // narrow puts the coordinates of a table into one column, a line each, where the columns together are wider than a line
 // and that makes them less so.
 func narrow(t *text.Table, keys []string) *text.Table {
-	coordinate := func(key string) bool { return rank(key) == len(leading) }
+	coordinate := func(key string) bool { return result.IsCoordinate(key) }
 	first := slices.IndexFunc(keys, coordinate)
 	if t.TextWidth() <= text.Width || first < 0 {
 		return t

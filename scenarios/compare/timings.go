@@ -11,16 +11,6 @@ import (
 	"sim/scenarios/result"
 )
 
-// Names of the wall-clock metrics, as in timings.json.
-const (
-	solveMetric    = "solve_s"
-	simulateMetric = "play_s"
-)
-
-func wallMetrics(t result.PolicyTimings) map[string]float64 {
-	return map[string]float64{solveMetric: t.SolveS, simulateMetric: t.SimulateS}
-}
-
 // dirTimes adds the wall-clock times of a run or sweep where its directory has them.
 func (r *reader) dirTimes(dir string) error {
 	if !result.IsSweep(dir) {
@@ -45,7 +35,7 @@ func (r *reader) dirTimes(dir string) error {
 		c := &sweep.Cells[i]
 		c.Metrics = nil
 		if cell, ok := t.Cells[c.Key]; ok {
-			c.Metrics = wallMetrics(cell)
+			c.Metrics = cell.Metrics()
 		}
 	}
 	return r.time(bytes.NewReader(sweep.Bench()))
@@ -55,7 +45,7 @@ func (r *reader) dirTimes(dir string) error {
 func (r *reader) runTimes(scenario string, t *result.Timings) error {
 	doc := result.Document{Scenario: scenario}
 	for _, policy := range slices.Sorted(maps.Keys(t.Policies)) {
-		doc.Rows = append(doc.Rows, result.Row{Policy: policy, Metrics: wallMetrics(t.Policies[policy])})
+		doc.Rows = append(doc.Rows, result.Row{Policy: policy, Metrics: t.Policies[policy].Metrics()})
 	}
 	return r.time(bytes.NewReader(doc.AsSweep().Bench()))
 }

@@ -82,58 +82,13 @@ func foremost(diffs []Difference, v View) []Difference {
 	return out
 }
 
-// keys are the parts that tell the rows of c apart: the policy, and of the others those with several values. common are
-// those with one.
-func (c *Comparison) keys() (keys []string, common Name) {
-	values := map[string]map[string]bool{}
-	var order []string
+// keys are the parts that tell the rows of c apart, the policy last. common are those that all have.
+func (c *Comparison) keys() (keys []string, common result.Name) {
 	names := slices.Concat(c.MissingRows, c.NewRows)
 	for i := range c.Differences {
 		names = append(names, c.Differences[i].Row)
 	}
-	for _, name := range names {
-		for _, p := range name {
-			if values[p.Key] == nil {
-				values[p.Key] = map[string]bool{}
-				order = append(order, p.Key)
-			}
-			values[p.Key][p.Value] = true
-		}
-	}
-	slices.SortStableFunc(order, func(a, b string) int { return columnRank(a) - columnRank(b) })
-	for _, key := range order {
-		everywhere := !slices.ContainsFunc(names, func(n Name) bool { return n.Get(key) == "" })
-		if key != policyKey && len(values[key]) == 1 && everywhere {
-			common = append(common, Part{key, names[0].Get(key)})
-		} else {
-			keys = append(keys, key)
-		}
-	}
-	return keys, common
-}
-
-// columnRank puts the policy after the coordinates: of a cell policies are compared.
-func columnRank(key string) int {
-	if key == policyKey {
-		return len(leading) + 1
-	}
-	return rank(key)
-}
-
-// heads are the keys as heads of columns: without what stands before the last dot, where they stay different.
-func heads(keys []string) []string {
-	short := make([]string, len(keys))
-	count := map[string]int{}
-	for i, key := range keys {
-		short[i] = result.ShortKey(key)
-		count[short[i]]++
-	}
-	for i, key := range keys {
-		if count[short[i]] > 1 {
-			short[i] = key
-		}
-	}
-	return short
+	return result.Project(names)
 }
 
 // leftOf are the columns of a table that are aligned to the left: the first ones and the verdict.
@@ -147,7 +102,7 @@ func leftOf(t *text.Table, first int) []int {
 
 // table is the table of a metric's differences.
 func (c *Comparison) table(m *Metric, diffs []Difference, keys []string) *text.Table {
-	t := text.NewTable(append(heads(keys), "old", "new", "change", "verdict")...)
+	t := text.NewTable(append(result.Heads(keys), "old", "new", "change", "verdict")...)
 	t.Left(leftOf(t, len(keys))...)
 	scale := scaleFor(m.Name, diffs)
 	for i := range diffs {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"sim/internal/text"
+	"sim/scenarios/result"
 )
 
 func TestNumbers(t *testing.T) {
@@ -118,7 +119,7 @@ func TestKeys(t *testing.T) {
 	c, err := Compare(side(1), side(2), Options{})
 	must(t, err)
 	keys, common := c.keys()
-	if got := fmt.Sprint(keys, common, heads([]string{"a.n", "b.n", "a.b.c"})); got != "[a.n c policy] b.n=2 [a.n b.n c]" {
+	if got := fmt.Sprint(keys, common, result.Heads([]string{"a.n", "b.n", "a.b.c"})); got != "[a.n c policy] b.n=2 [a.n b.n c]" {
 		t.Errorf("got %s", got)
 	}
 }

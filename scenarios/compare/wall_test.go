@@ -46,7 +46,7 @@ func TestWall(t *testing.T) {
 	}
 	a, err := Read(older, nil)
 	must(t, err)
-	if _, err := Compare(a, a, Options{Metrics: []string{solveMetric}}); err == nil || err.Error() != "solve_s is wall-clock, which cannot fail without --wall" {
+	if _, err := Compare(a, a, Options{Metrics: []string{result.WallMetrics[0]}}); err == nil || err.Error() != "solve_s is wall-clock, which cannot fail without --wall" {
 		t.Errorf("got %v", err)
 	}
 	sums := compared(t, older, side("newer", 2), Options{}).wallTable(View{})
@@ -74,7 +74,7 @@ func TestWallOfSomeCells(t *testing.T) {
 	must(t, os.WriteFile(filepath.Join(dir, result.TimingsFile), []byte(`{"wall_s": 1, "cells": {"bb": {"solve_s": 2, "play_s": 1}}}`), 0o666))
 	s, err := Read(dir, nil)
 	must(t, err)
-	if first, second := s.rows[0].values, s.rows[1].values; len(first) != 1 || !slices.Equal(second[solveMetric], []float64{2}) {
+	if first, second := s.rows[0].values, s.rows[1].values; len(first) != 1 || !slices.Equal(second[result.WallMetrics[0]], []float64{2}) {
 		t.Errorf("got %v and %v", first, second)
 	}
 }
@@ -101,7 +101,7 @@ func TestWallSamples(t *testing.T) {
 		if len(found.Regressions) != c.fails {
 			t.Errorf("%s: %v, want %d", name, found.Regressions, c.fails)
 		}
-		at := slices.IndexFunc(found.Differences, func(d Difference) bool { return d.Metric == solveMetric })
+		at := slices.IndexFunc(found.Differences, func(d Difference) bool { return d.Metric == result.WallMetrics[0] })
 		if d := found.Differences[at]; d.P == nil || (*d.P < 0.05) != (name != "chance") || *d.Old != 1.2 {
 			t.Errorf("%s: %+v", name, d)
 		}

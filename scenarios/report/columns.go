@@ -2,54 +2,12 @@ package report
 
 import (
 	"fmt"
-	"maps"
 	"math"
-	"slices"
 	"strings"
 
 	"sim/internal/text"
 	"sim/scenarios/result"
 )
-
-// columns returns the metrics that are columns of the table of results: those of the table that some row fills, or when
-// none does all that there are.
-func columns(doc *result.Document) []result.Metric {
-	has := map[string]bool{}
-	for _, r := range doc.Rows {
-		for name := range r.Metrics {
-			has[name] = true
-		}
-	}
-	if has[objective] {
-		return jobsColumns(doc.Rows)
-	}
-	has["gap"] = slices.ContainsFunc(doc.Rows, func(r result.Row) bool {
-		of, ok := r.GapOf(doc.Reference)
-		return ok && of.Beside != "gap"
-	})
-	var out []result.Metric
-	for _, m := range result.Metrics {
-		switch {
-		case m.Head == "" || m.Table != "" || !has[m.Name]:
-		case m.Needs != "" && !has[m.Needs]:
-		case m.Rare && most(doc.Rows, m.Name) == 0:
-		case slices.ContainsFunc(m.Unless, func(name string) bool { return has[name] }):
-		default:
-			if at := strings.Index(m.Head, ",\n"); at >= 0 && !slices.ContainsFunc(doc.Rows, func(r result.Row) bool { _, ok := besides(doc, &r, &m); return ok }) {
-				m.Head = m.Head[:at] // it promises what no row has
-			}
-			out = append(out, m)
-		}
-	}
-	if out == nil {
-		for _, name := range slices.Sorted(maps.Keys(has)) {
-			if has[name] {
-				out = append(out, result.Metric{Name: name, Head: name})
-			}
-		}
-	}
-	return out
-}
 
 // heads are the heads of columns, after the first.
 func heads(first string, columns []result.Metric) []string {
@@ -76,25 +34,15 @@ func cell(doc *result.Document, r *result.Row, m *result.Metric) string {
 		return "-"
 	}
 	shown := formatted(v, m, doc.Rows)
-	beside, ok := besides(doc, r, m)
+	beside, ok := doc.Beside(r, m)
 	if !ok {
 		return shown
 	}
 	other, _ := result.Find(m.Beside)
-	if other.Name == "gap" && m.Zero != "" && math.Abs(beside) <= provedGap {
+	if m.Zero != "" && math.Abs(beside) <= provedGap {
 		return shown + "\t" + m.Zero
 	}
 	return shown + "\t" + formatted(beside, &other, doc.Rows)
-}
-
-// besides returns the value that a row shows beside that of a column, if it has one: a gap beside the metric that it is of.
-func besides(doc *result.Document, r *result.Row, m *result.Metric) (float64, bool) {
-	v, ok := r.Metrics[m.Beside]
-	if ok && m.Beside == "gap" {
-		of, bounded := r.GapOf(doc.Reference)
-		ok = bounded && of.Name == m.Name
-	}
-	return v, ok
 }
 
 // formatted prints a value as the metric's Format says. Times share the unit of the column.
@@ -134,82 +82,10 @@ func gap(v float64) string {
 // that columns can be set side by side.
 func columnUnit(rows []result.Row, metric string) text.Unit {
 	part := most(rows, metric)
-	if whole := most(rows, "makespan_s"); whole > 0 && text.UnitFor(whole).In(part) >= 0.01 {
+	if whole := result.TableTime(rows); whole > 0 && text.UnitFor(whole).In(part) >= 0.01 {
 		return text.UnitFor(whole)
 	}
 	return text.UnitFor(part)
-}
-
-// objective is the metric that only runs of several jobs have.
-const objective = "objective"
-
-// Of a run of up to jobsShown jobs each has its NCT in the table, of up to jobsTimed its time too; of more only the
-// slowest counts.
-const (
-	jobsShown = 4
-	jobsTimed = 2
-)
-
-// jobWidth is the longest name of a job that a table prints whole.
-const jobWidth = 10
-
-// jobNames returns the jobs of a run in alphabetical order.
-func jobNames(rows []result.Row) []string {
-	var names []string
-	for _, r := range rows {
-		for metric := range r.Metrics {
-			if name, ok := strings.CutPrefix(metric, "job."); ok {
-				if name, ok = strings.CutSuffix(name, ".makespan_s"); ok && !slices.Contains(names, name) {
-					names = append(names, name)
-				}
-			}
-		}
-	}
-	slices.Sort(names)
-	return names
-}
-
-// jobsColumns are the columns of a run of several jobs: the objective, what each job comes to, and, where the jobs also
-// ran on common circuits, the same there.
-func jobsColumns(rows []result.Row) []result.Metric {
-	out := []result.Metric{{Name: objective, Head: objective, Format: result.Fixed}}
-	jobs := jobNames(rows)
-	if len(jobs) > jobsShown {
-		out = append(out, result.Metric{Name: "nct_max", Head: "largest\nNCT", Format: result.Fixed})
-		jobs = nil
-	}
-	column := func(name, what, metric string, format result.Format) {
-		out = append(out, result.Metric{Name: "job." + name + "." + metric, Head: text.Snip(name, jobWidth) + "\n" + what, Format: format})
-	}
-	if some(rows, "pooled_objective") {
-		out = append(out, result.Metric{Name: "pooled_objective", Head: objective + "\npooled", Format: result.Fixed})
-		for _, name := range jobs {
-			column(name, "pooled", "nct_mean", result.Fixed)
-		}
-	} else {
-		for _, name := range jobs {
-			column(name, "NCT", "nct", result.Fixed)
-			if len(jobs) <= jobsTimed {
-				column(name, "iteration", "makespan_s", result.Time)
-			}
-		}
-	}
-	for _, name := range []string{"gap", "ports"} {
-		m, _ := result.Find(name)
-		out = append(out, m)
-	}
-	return out
-}
-
-// trialColumns are the columns of the table of trials.
-func trialColumns() []result.Metric {
-	out := []result.Metric{{Name: "nct", Head: "NCT as\nplanned", Format: result.Fixed}}
-	for _, m := range result.Metrics {
-		if m.Table == "replay" {
-			out = append(out, m)
-		}
-	}
-	return out
 }
 
 // padded sets what stands beside values under each other.

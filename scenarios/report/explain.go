@@ -32,8 +32,8 @@ func (p *page) explain(run *result.Run, sim *result.Simulation) {
 		p.wrapped("%s cannot serve: %s.", sim.Policy, row.Labels["unserved"])
 	case len(sim.Path) > 0:
 		if row != nil {
-			if _, ok := row.Metrics["completion_s"]; ok {
-				p.span = "completion"
+			if end, ok := row.Ends(); ok {
+				p.span = end.Span
 			}
 			p.long = row.Labels["tier_calls"] != ""
 		}
@@ -51,9 +51,13 @@ func (p *page) explain(run *result.Run, sim *result.Simulation) {
 		p.jobs(run, row, sim)
 	case sim.Fleet != nil && row != nil:
 		p.fleet(run, row)
-	case row != nil && row.Metrics["max_circuit_s"] > 0:
-		p.circuitLoads(row)
 	default:
+		if row != nil {
+			if loads, ok := row.CircuitLoads(); ok {
+				p.circuitLoads(row.Policy, loads)
+				break
+			}
+		}
 		p.wrapped("%s takes %s%s", sim.Policy, text.Seconds(sim.MakespanS), unexplained(run, row))
 	}
 	if showsCircuits(sim) {
@@ -62,18 +66,17 @@ func (p *page) explain(run *result.Run, sim *result.Simulation) {
 }
 
 // circuitLoads says what circuits carry that were not simulated.
-func (p *page) circuitLoads(row *result.Row) {
-	m := row.Metrics
+func (p *page) circuitLoads(policy string, l result.CircuitLoads) {
 	line := fmt.Sprintf("%s was not simulated over time: level static finds circuits and what they carry. The most loaded circuit needs %s for it, and carries up to %s B; on average a circuit carries %s B.",
-		p.strong(row.Policy), text.Seconds(m["max_circuit_s"]), text.Thousands(m["max_circuit_bytes"]), text.Thousands(m["mean_circuit_bytes"]))
-	switch gap := m["gap"]; {
+		p.strong(policy), text.Seconds(l.MaxS), text.Thousands(l.MaxBytes), text.Thousands(l.MeanBytes))
+	switch gap := l.Gap; {
 	case gap <= provedGap:
 		line += " No circuits that the ports allow do with less."
 	default:
-		line += fmt.Sprintf(" That is %s above what others, which the ports allow, need: %s.", text.Percent(gap), text.Seconds(m["bound_max_circuit_s"]))
+		line += fmt.Sprintf(" That is %s above what others, which the ports allow, need: %s.", text.Percent(gap), text.Seconds(l.BoundS))
 	}
-	if fluid := m["fluid_s"]; fluid > m["max_circuit_s"] {
-		line += fmt.Sprintf(" Links of GPUs need %s, whatever circuits there are.", text.Seconds(fluid))
+	if l.FluidS > l.MaxS {
+		line += fmt.Sprintf(" Links of GPUs need %s, whatever circuits there are.", text.Seconds(l.FluidS))
 	}
 	p.wrapped("%s", line)
 }
@@ -81,11 +84,10 @@ func (p *page) circuitLoads(row *result.Row) {
 // unexplained says why there is nothing to explain.
 func unexplained(run *result.Run, row *result.Row) string {
 	if row != nil {
-		for _, metric := range []string{objective, "max_link_load"} {
-			if _, ok := row.Metrics[metric]; ok {
-				return ". This run is of a version that did not keep what explains that: run it again with sim run " +
-					filepath.Join(run.Dir, result.ScenarioFile) + "."
-			}
+		_, jobs := row.Objective()
+		if _, links := row.LinkLoads(); jobs || links {
+			return ". This run is of a version that did not keep what explains that: run it again with sim run " +
+				filepath.Join(run.Dir, result.ScenarioFile) + "."
 		}
 	}
 	return "; its run holds neither a critical path nor a plan, so there is nothing to explain."

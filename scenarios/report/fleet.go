@@ -12,7 +12,7 @@ import (
 
 // fleet explains where the chip-time of a fleet goes, under each policy.
 func (p *page) fleet(run *result.Run, row *result.Row) {
-	p.wrapped("%s turns %s of all chip-time into work that is kept.", p.strong(row.Policy), text.Percent(row.Metrics["goodput"]))
+	p.wrapped("%s turns %s of all chip-time into work that is kept.", p.strong(row.Policy), text.Percent(row.Kept()))
 	heads := []string{"chip-time, %"}
 	parts := result.PartsOf(result.ChipTime, run.Document.Rows)
 	var columns [][]float64

@@ -11,13 +11,14 @@ import (
 // jobs explains each of several jobs by its own critical path, and what ports each has.
 func (p *page) jobs(run *result.Run, row *result.Row, sim *result.Simulation) {
 	if row != nil {
-		line := fmt.Sprintf("%s: objective %.4f (%s)", p.strong(sim.Policy), row.Metrics[objective], row.Labels[objective])
-		if bound, ok := row.Metrics["bound_objective"]; ok {
+		o, _ := row.Objective()
+		line := fmt.Sprintf("%s: objective %.4f (%s)", p.strong(sim.Policy), o.Value, o.Words)
+		if o.Bounded {
 			over := "0 %"
-			if gap := row.Metrics["gap"]; gap > provedGap {
+			if gap, _ := row.Gap(); gap > provedGap {
 				over = text.Percent(gap)
 			}
-			line += fmt.Sprintf(", %s above a lower bound of %.4f", over, bound)
+			line += fmt.Sprintf(", %s above a lower bound of %.4f", over, o.Bound)
 		}
 		p.wrapped("%s. A circuit serves one job, so the jobs meet in the ports of their pods alone, and each has a critical path of its own.", line)
 		if row.Labels["pooled"] != "" {
@@ -30,7 +31,7 @@ func (p *page) jobs(run *result.Run, row *result.Row, sim *result.Simulation) {
 		job := &sim.Jobs[i]
 		title := "Job " + job.Policy
 		if row != nil {
-			if nct, ok := row.Metrics["job."+job.Policy+".nct"]; ok {
+			if nct, ok := row.JobNCT(job.Policy); ok {
 				title += fmt.Sprintf(", NCT %.4f", nct)
 			}
 		}

@@ -16,10 +16,10 @@ const phaseLines = 24
 // schedule prints where the time of a collective's plan goes: to reconfigurations and to slots or steps, phase by
 // phase.
 func (p *page) schedule(row *result.Row, sim *result.Simulation) {
-	s := sim.Schedule
+	s := sim.Schedule.Plan()
 	p.wrapped("%s takes %s, by this plan: %s.", p.strong(sim.Policy), text.Seconds(sim.MakespanS), s.Origin)
 	p.line("")
-	if s.InSteps() {
+	if s.Steps {
 		p.inSteps(s)
 	} else {
 		p.inSlots(s, row != nil && row.Labels["reconfigure"] == "independent")
@@ -28,11 +28,8 @@ func (p *page) schedule(row *result.Row, sim *result.Simulation) {
 }
 
 // inSlots prints a plan in slots.
-func (p *page) inSlots(s *result.Schedule, independent bool) {
-	slots := 0
-	for _, f := range s.Phases {
-		slots += f.Slots
-	}
+func (p *page) inSlots(s *result.Plan, independent bool) {
+	slots := s.Rounds
 	if independent {
 		p.line("  %s in %s, in which switches reconfigure one by one", text.Plural(slots, "slot"), text.Plural(len(s.Phases), "interval"))
 	} else {
@@ -58,34 +55,26 @@ func (p *page) inSlots(s *result.Schedule, independent bool) {
 
 // inSteps prints a plan in steps: its time goes to reconfigurations, to the latency of steps, and to the bytes of their
 // longest messages.
-func (p *page) inSteps(s *result.Schedule) {
-	steps, bytes, end := 0, int64(0), 0.0
-	for i := range s.Phases {
-		n, m, t := s.Phases[i].Totals()
-		steps, bytes, end = steps+n, bytes+m, end+t
-	}
-	late := float64(steps) * s.LatencyS
-	topologies := s.Reconfigurations()
-	down := float64(topologies) * s.DelayS
-	sent := end - late
-	end = whole(end + down)
+func (p *page) inSteps(s *result.Plan) {
+	late, topologies := float64(s.Rounds)*s.LatencyS, s.Reconfigurations()
+	down, end := float64(topologies)*s.DelayS, whole(s.EndS)
+	sent := s.EndS - down - late
 	u := text.UnitFor(end)
 	p.part(u, whole(down), end, text.Plural(topologies, "reconfiguration")+" of "+text.Seconds(s.DelayS))
-	p.part(u, whole(late), end, fmt.Sprintf("latency of %s, %s each", text.Plural(steps, "step"), text.Seconds(s.LatencyS)))
-	p.part(u, whole(sent), end, fmt.Sprintf("%s bytes, the longest message of each step, at %v", text.Count(bytes), units.Rate(s.RateBitsPerS)))
+	p.part(u, whole(late), end, fmt.Sprintf("latency of %s, %s each", text.Plural(s.Rounds, "step"), text.Seconds(s.LatencyS)))
+	p.part(u, whole(sent), end, fmt.Sprintf("%s bytes, the longest message of each step, at %v", text.Count(s.Bytes), units.Rate(s.RateBitsPerS)))
 	t := text.NewTable("phase", "does", "topology", "steps", "bytes", "recon-\nfiguring", "latency", "bytes /\nrate", "ends").Left(1, 2)
-	end, topologies = 0, 0
+	end = 0
 	for i := range s.Phases[:min(len(s.Phases), phaseLines)] {
 		f := &s.Phases[i]
 		n, bytes, took := f.Totals()
 		down := 0.0
 		if !f.Reused {
 			down = s.DelayS
-			topologies++
 		}
 		end += down + took
 		late := float64(n) * s.LatencyS
-		t.Row(fmt.Sprint(i+1), f.Kind, topologyName(topologies, f.Offsets), text.Count(n), text.Count(bytes),
+		t.Row(fmt.Sprint(i+1), f.Kind, topologyName(s.Parts[i].Set+1, f.Offsets), text.Count(n), text.Count(bytes),
 			u.Of(whole(down)), u.Of(whole(late)), u.Of(whole(took-late)), u.Of(whole(end)))
 	}
 	p.table(t)

@@ -8,7 +8,7 @@ import (
 // Results is the table of a run's results: a row a policy, in the order of the document.
 type Results struct {
 	Heads   []string   `json:"heads"`   // in lines; the first is that of the policies
-	Metrics []string   `json:"metrics"` // that the columns after the first are of, "solve_s" of the last
+	Metrics []string   `json:"metrics"` // that the columns after the first are of, result.WallMetrics[0] of the last
 	Rows    [][]string `json:"rows"`    // as they are printed; after a tab what stands beside a value, such as a gap
 	Best    int        `json:"best"`    // the row that is best, -1 where none can be
 }
@@ -16,13 +16,13 @@ type Results struct {
 // ResultsOf is the table that Run prints.
 func ResultsOf(run *result.Run) Results {
 	doc := &run.Document
-	shown := columns(doc)
+	shown := doc.Columns()
 	r := Results{Heads: append(heads("policy", shown), "time to\ndecide")}
 	r.Best, _ = Best(doc)
 	for _, m := range shown {
 		r.Metrics = append(r.Metrics, m.Name)
 	}
-	r.Metrics = append(r.Metrics, "solve_s")
+	r.Metrics = append(r.Metrics, result.WallMetrics[0])
 	for i := range doc.Rows {
 		row := &doc.Rows[i]
 		decide := "-"

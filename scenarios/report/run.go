@@ -90,15 +90,15 @@ func explainable(d *result.Detail, policy string) bool {
 
 // notes says below the table what its figures stand beside.
 func (p *page) notes(doc *result.Document, best int, why *result.Metric) {
-	ideal, hasIdeal := doc.Reference["makespan_s"]
-	reference := "the ideal fabric"
-	if some(doc.Rows, "all_to_all_s") {
+	ref, hasIdeal := doc.Ideal()
+	ideal, reference := ref.EndS, "the ideal fabric"
+	if doc.OverCalls() {
 		reference = "the step without all-to-alls"
 	}
 	if best >= 0 && !p.bestOfJobs(doc, best) {
 		r := &doc.Rows[best]
 		line := fmt.Sprintf("* %s %s", r.Policy, why.Wins)
-		if m, ended := r.Metrics["makespan_s"]; ended && hasIdeal && ideal > 0 {
+		if m, ended := r.Iteration(); ended && hasIdeal && ideal > 0 {
 			switch over := m/ideal - 1; {
 			case over > provedGap:
 				line += fmt.Sprintf(": %s slower than %s", text.Percent(over), reference)
@@ -113,16 +113,18 @@ func (p *page) notes(doc *result.Document, best int, why *result.Metric) {
 	}
 	if hasIdeal {
 		line := strings.TrimPrefix(reference, "the ") + " " + text.Seconds(ideal)
-		if gap := doc.Reference["gap"]; gap > provedGap {
-			line += fmt.Sprintf(" (within %s of the least it could take)", text.Percent(gap))
+		if ref.Gap > provedGap {
+			line += fmt.Sprintf(" (within %s of the least it could take)", text.Percent(ref.Gap))
 		}
-		if compute, ok := doc.Reference["compute_makespan_s"]; ok {
-			line += ", compute alone " + text.Seconds(compute)
+		if ref.Computes {
+			line += ", compute alone " + text.Seconds(ref.ComputeS)
 		}
 		p.line("  %s", line)
 	}
-	if some(doc.Rows, "nct") {
-		p.line("  NCT: exposed communication as a multiple of the ideal fabric's")
+	for _, m := range result.Metrics {
+		if m.Below != "" && some(doc.Rows, m.Name) {
+			p.line("  %s", m.Below)
+		}
 	}
 	p.gaps(doc)
 	for _, r := range doc.Rows {
@@ -143,12 +145,14 @@ func (p *page) notes(doc *result.Document, best int, why *result.Metric) {
 		if why := r.Labels["stopped"]; why != "" {
 			p.note("%s stopped before its search had ended: %s", r.Policy, why)
 		}
-		if why := r.Labels["implied_share"]; why != "" {
-			value := ""
-			if v, ok := r.Metrics["implied_share"]; ok {
-				value = fmt.Sprintf(" of %.4g", v)
+		for _, m := range result.Metrics {
+			if why := r.Labels[m.Name]; m.Doubted && why != "" {
+				value := ""
+				if v, ok := r.Metrics[m.Name]; ok {
+					value = fmt.Sprintf(" of %.4g", v)
+				}
+				p.note("%s: %s%s: %s", r.Policy, m.Name, value, why)
 			}
-			p.note("%s: implied_share%s: %s", r.Policy, value, why)
 		}
 		for _, m := range result.Metrics {
 			if _, ok := r.Metrics[m.Name]; !ok && m.Head != "" && m.Table == "" && r.Labels[m.Name] != "" {
@@ -209,10 +213,7 @@ func (p *page) completionGaps(doc *result.Document) {
 		}
 		if policies[model] == nil {
 			models = append(models, model)
-			bounds[model] = doc.Reference["bound_completion_s"]
-			if model == fluidModel {
-				bounds[model] = r.Metrics["bound_completion_fluid_s"]
-			}
+			bounds[model] = doc.CompletionBound(&r, model == fluidModel)
 		}
 		policies[model] = append(policies[model], r.Policy)
 	}
@@ -243,18 +244,18 @@ func (p *page) faster(doc *result.Document, best *result.Row, by *result.Metric)
 // several jobs.
 func (p *page) bestOfJobs(doc *result.Document, best int) bool {
 	r := &doc.Rows[best]
-	v, ok := r.Metrics[objective]
+	o, ok := r.Objective()
 	if !ok {
 		return false
 	}
-	p.line("* %s is best: objective %.4f", r.Policy, v)
-	p.note("objective: %s", r.Labels[objective])
+	p.line("* %s is best: objective %.4f", r.Policy, o.Value)
+	p.note("objective: %s", o.Words)
 	if how := r.Labels["pooled"]; how != "" {
 		p.note("pooled: %s", how)
 	}
-	for _, name := range jobNames(doc.Rows) {
-		ideal, compute := doc.Reference["job."+name+".makespan_s"], doc.Reference["job."+name+".compute_makespan_s"]
-		p.line("  %s: ideal fabric %s, compute alone %s", name, text.Seconds(ideal), text.Seconds(compute))
+	for _, name := range doc.JobNames() {
+		ideal := doc.JobIdeal(name)
+		p.line("  %s: ideal fabric %s, compute alone %s", name, text.Seconds(ideal.EndS), text.Seconds(ideal.ComputeS))
 	}
 	return true
 }
@@ -296,20 +297,20 @@ func (p *page) lender(doc *result.Document) {
 	if r == nil {
 		return
 	}
-	m := r.Metrics
+	l := r.Lending()
 	line := fmt.Sprintf("NCT before: without the ports that another job lends, the same job with its stages in reverse order. The other job's circuits, by %s, take %s",
-		r.Labels["donor"], text.Thousands(m["donor_ports"]))
-	if ratio := m["donor_port_ratio"]; ratio > 0 {
-		line += fmt.Sprintf(" of %s ports, %.1f %%,", text.Thousands(m["donor_ports"]/ratio), 100*ratio)
+		r.Labels["donor"], text.Thousands(l.Ports))
+	if l.Ratio > 0 {
+		line += fmt.Sprintf(" of %s ports, %.1f %%,", text.Thousands(l.Ports/l.Ratio), 100*l.Ratio)
 	}
-	if nct, ok := m["donor_nct"]; ok {
-		line += fmt.Sprintf(" at an NCT of %.4f", nct)
+	if l.HasNCT {
+		line += fmt.Sprintf(" at an NCT of %.4f", l.NCT)
 	}
-	if m["donor_ports"] == m["donor_bound_ports"] {
+	if l.Ports == l.Bound {
 		line += ", the fewest"
 	}
-	p.note("%s for at most %s; %s are left", line, r.Labels["donor_limit"], text.Thousands(m["surplus_ports"]))
-	if n := m["donor_choices"]; n > 1 {
+	p.note("%s for at most %s; %s are left", line, r.Labels["donor_limit"], text.Thousands(l.Surplus))
+	if n := l.Choices; n > 1 {
 		p.note("port-lending job: of %s topologies that leave different ports it takes the one that serves the borrowing job best", text.Thousands(n))
 	}
 	if why := r.Labels["donor_stopped"]; why != "" {
@@ -319,13 +320,14 @@ func (p *page) lender(doc *result.Document) {
 
 // trials says how the topologies did in trials, if there were any.
 func (p *page) trials(doc *result.Document) {
-	if !some(doc.Rows, "replay_plays") {
+	if !slices.ContainsFunc(doc.Rows, func(r result.Row) bool { n, _ := r.Trials(); return n > 0 }) {
 		return
 	}
-	shown, what := trialColumns(), ""
+	shown, what := result.TrialColumns(), ""
 	t := text.NewTable(heads("policy", shown)...)
 	for i := range doc.Rows {
-		if r := &doc.Rows[i]; r.Metrics["replay_plays"] > 0 {
+		r := &doc.Rows[i]
+		if n, _ := r.Trials(); n > 0 {
 			what = r.Labels["replay"]
 			row := padded(cells(doc, r, shown))
 			row[0] = "  " + text.Snip(row[0], policyWidth)
@@ -336,23 +338,21 @@ func (p *page) trials(doc *result.Document) {
 	p.wrapped("Robustness: %s", strings.Replace(what, " play", " trial", 1))
 	p.table(t)
 	p.line("")
-	ideal, ok1 := doc.Reference["replay_makespan_mean_s"]
-	compute, ok2 := doc.Reference["replay_compute_makespan_mean_s"]
-	if ok1 && ok2 {
+	if ideal, ok := doc.TrialIdeal(); ok {
 		line := fmt.Sprintf("NCT of a trial: against the ideal fabric with the same compute times, which takes %s on average, compute alone %s",
-			text.Seconds(ideal), text.Seconds(compute))
-		if gap := doc.Reference["replay_gap_max"]; gap > provedGap {
+			text.Seconds(ideal.EndS), text.Seconds(ideal.ComputeS))
+		if gap := ideal.Gap; gap > provedGap {
 			line += fmt.Sprintf(" (each within %s of the least it could take)", text.Percent(gap))
 		}
 		p.note("%s", line)
 	}
 	p.line("  p95: 95 of 100 trials are no worse")
 	for _, r := range doc.Rows {
-		if n := r.Metrics["replay_stalled"]; n > 0 && n < r.Metrics["replay_plays"] {
+		if all, n := r.Trials(); n > 0 && n < all {
 			p.note("%s stalls in %s of %s: pods that exchange data lose their last circuit; these trials are left out of all other figures",
-				r.Policy, text.Thousands(n), text.Plural(int(r.Metrics["replay_plays"]), "trial"))
+				r.Policy, text.Thousands(n), text.Plural(int(all), "trial"))
 		}
-		if why := r.Labels["replay_nct_mean"]; why != "" {
+		if why := r.NoTrialNCT(); why != "" {
 			p.note("%s has no NCT, %s", r.Policy, why)
 		}
 	}

@@ -18,7 +18,10 @@ const sweepRows = 60
 // SweepMetric returns the metric that the table of a sweep shows: the one asked for, that of the study's first figure,
 // or that which tells most.
 func SweepMetric(s *result.Sweep, plots []result.Plot, asked string) (string, error) {
-	has := map[string]bool{"solve_s": true, "play_s": true}
+	has := map[string]bool{}
+	for _, name := range result.WallMetrics {
+		has[name] = true
+	}
 	for i := range s.Cells {
 		for name := range s.Cells[i].Metrics {
 			has[name] = true
@@ -44,59 +47,67 @@ func SweepMetric(s *result.Sweep, plots []result.Plot, asked string) (string, er
 	return s.MainOf(has), nil
 }
 
-// Sweep is a sweep's table of a metric: a row a variant, a column a policy. The best of a row stands out by bold,
-// unless it is nil.
-func Sweep(s *result.Sweep, t *result.SweepTimings, metric, dir string, bold func(string) string) string {
+// Sweep is a sweep's table of a metric: a row a variant, a column a policy. It has the cells that where wants, whose
+// keys are resolved. The best of a row stands out by bold, unless it is nil.
+func Sweep(s *result.Sweep, t *result.SweepTimings, metric string, where result.Where, dir string, bold func(string) string) string {
 	p := &page{bold: bold}
 	p.WriteString(p.strong(s.Name))
 	if s.Title != "" {
 		p.WriteString(": " + s.Title)
 	}
-	p.line("\n%s by policy", metric)
-	p.cells(s, t, metric)
+	p.line("")
+	p.cells(s, t, metric, where)
 	p.line("\n%s in %s. Kept in %s", text.Plural(len(s.Cells), "cell"), text.Roughly(t.WallS), dir)
 	return p.String()
 }
 
 // cellMetric returns a metric of a cell, or a time that it took.
 func cellMetric(c *result.Cell, t *result.SweepTimings, metric string) (float64, bool) {
-	took, ok := t.Cells[c.Key]
-	switch {
-	case metric == "solve_s" && ok:
-		return took.SolveS, true
-	case metric == "play_s" && ok:
-		return took.SimulateS, true
+	if took, ok := t.Cells[c.Key]; ok {
+		if v, ok := took.Metrics()[metric]; ok {
+			return v, true
+		}
 	}
 	v, ok := c.Metrics[metric]
 	return v, ok
 }
 
 // cells prints the table and what labels say of its values.
-func (p *page) cells(s *result.Sweep, t *result.SweepTimings, metric string) {
+func (p *page) cells(s *result.Sweep, t *result.SweepTimings, metric string, where result.Where) {
 	var policies []string
-	var variants []*result.Cell // the first of each
+	var variants []result.Name // without policies, in order
 	type place struct{ variant, policy string }
 	at := map[place]*result.Cell{}
 	seen := map[string]bool{}
 	for i := range s.Cells {
 		c := &s.Cells[i]
+		name := s.NameOf(c)
+		if !where.Has(name) {
+			continue
+		}
 		if !slices.Contains(policies, c.Policy) {
 			policies = append(policies, c.Policy)
 		}
-		if v := fmt.Sprint(c.At); !seen[v] {
-			seen[v], variants = true, append(variants, c)
+		name = name.Without([]string{result.PolicyKey})
+		if id := name.ID(); !seen[id] {
+			seen[id], variants = true, append(variants, name)
 		}
-		at[place{fmt.Sprint(c.At), c.Policy}] = c
+		at[place{name.ID(), c.Policy}] = c
 	}
-	var heads []string
+	keys, common := result.Project(variants)
+	if len(variants) < 2 {
+		keys, common = variants[0].Keys(), nil
+	}
+	p.line("%s by policy%s", metric, among(common))
+	heads := result.Heads(keys)
 	var left []int
-	for i, a := range s.Axes {
-		heads = append(heads, strings.ReplaceAll(result.ShortKey(a.Name), "_", " "))
-		if a.Numbers == nil {
+	for i, key := range keys {
+		heads[i] = strings.ReplaceAll(heads[i], "_", " ")
+		if slices.ContainsFunc(s.Axes, func(a result.Axis) bool { return a.Name == key && a.Numbers == nil }) {
 			left = append(left, i)
 		}
 	}
-	if len(s.Axes) == 0 {
+	if len(keys) == 0 {
 		heads, left = []string{""}, []int{0}
 	}
 	for _, policy := range policies {
@@ -106,26 +117,26 @@ func (p *page) cells(s *result.Sweep, t *result.SweepTimings, metric string) {
 	print := printer(s, t, &shown)
 	notes, partly := labelled(s, metric)
 	table := text.NewTable(heads...).Left(left...)
-	for n, first := range variants {
+	for n, name := range variants {
 		if n == sweepRows && len(variants) > sweepRows+1 {
 			break
 		}
 		var row []string
-		for _, label := range s.Place(first) {
-			row = append(row, text.Snip(label, policyWidth))
+		for _, key := range keys {
+			row = append(row, text.Snip(name.Get(key), policyWidth))
 		}
-		if len(s.Axes) == 0 {
+		if len(keys) == 0 {
 			row = []string{""}
 		}
 		best, bestAt, longest := 0.0, -1, 0.0
 		for _, policy := range policies {
-			if c := at[place{fmt.Sprint(first.At), policy}]; c != nil {
+			if c := at[place{name.ID(), policy}]; c != nil {
 				v, _ := cellMetric(c, t, metric)
 				longest = max(longest, math.Abs(v))
 			}
 		}
 		for _, policy := range policies {
-			c := at[place{fmt.Sprint(first.At), policy}]
+			c := at[place{name.ID(), policy}]
 			text := ""
 			switch {
 			case c == nil:
@@ -170,6 +181,14 @@ func (p *page) cells(s *result.Sweep, t *result.SweepTimings, metric string) {
 		}
 		p.wrapped("%s", note)
 	}
+}
+
+// among words what all rows of a table have in common, "" of nothing.
+func among(common result.Name) string {
+	if len(common) == 0 {
+		return ""
+	}
+	return " (" + common.String() + ")"
 }
 
 // labelled returns what cells that have a metric say of it, such as that it cannot be, each once, and whether only some

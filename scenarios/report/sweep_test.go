@@ -27,7 +27,7 @@ func TestSweep(t *testing.T) {
 				s.Cells = append(s.Cells, c)
 			}
 		}
-		got := Sweep(s, &result.SweepTimings{WallS: 3}, "nct", "dir", func(s string) string { return "[" + s + "]" })
+		got := Sweep(s, &result.SweepTimings{WallS: 3}, "nct", nil, "dir", func(s string) string { return "[" + s + "]" })
 		shown := n
 		if n > sweepRows+1 {
 			shown = sweepRows

@@ -17,10 +17,8 @@ func (p *page) tiers(row *result.Row) {
 	if len(list) == 0 {
 		return
 	}
-	end, what := row.Metrics["makespan_s"], "iteration"
-	if v, ok := row.Metrics["completion_s"]; ok {
-		end, what = v, "completion"
-	}
+	ends, _ := row.Ends()
+	end, what := ends.S, ends.Span
 	u := text.UnitFor(end)
 	t := text.NewTable("tier, from the inside out", "carries", "busy", "exposed", "of the\n"+what, what+", its\nrates doubled").Left(0)
 	best := 0

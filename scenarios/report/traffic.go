@@ -23,12 +23,11 @@ func (p *page) traffic(run *result.Run, row *result.Row, t *result.Traffic) {
 }
 
 // sooner says what the collective calls of each dimension of parallelism expose, "" where they are not simulated.
-func sooner(m map[string]float64) string {
+func sooner(r *result.Row) string {
 	var all []string
-	for _, dim := range []string{"tp", "cp", "ep", "dp"} {
-		if exposed, ok := m[dim+"_exposed_s"]; ok {
-			all = append(all, fmt.Sprintf("%s without its %s calls", text.Seconds(exposed), strings.ToUpper(dim)))
-		}
+	dims, seconds := r.ExposedCalls()
+	for i, dim := range dims {
+		all = append(all, fmt.Sprintf("%s without its %s calls", text.Seconds(seconds[i]), strings.ToUpper(dim)))
 	}
 	if all == nil {
 		return ""
@@ -38,25 +37,24 @@ func sooner(m map[string]float64) string {
 
 // bottleneck says what no faster links elsewhere would change.
 func (p *page) bottleneck(row *result.Row, t *result.Traffic) {
-	m := row.Metrics
 	line := p.strong(row.Policy) + " "
-	top, bound, of := m["max_link_load"], m["bound_max_link_load"], "messages"
-	if top == 1 {
+	loads, _ := row.LinkLoads()
+	top, bound, of := loads.Max, loads.Bound, "messages"
+	switch {
+	case loads.OverRate:
+		of = "messages per fabric.link_rate of its rate"
+	case top == 1:
 		of = "message"
 	}
-	if over, ok := m["max_load_over_rate"]; ok {
-		top, bound, of = over, m["bound_max_load_over_rate"], "messages per fabric.link_rate of its rate"
-	}
-	completion, done := m["completion_s"]
-	iteration, iterates := m["makespan_s"]
-	_, injects := m["injected"]
-	switch mean, ok := m["mean_delay_s"]; {
+	end, ends := row.Ends()
+	done, iterates := ends && end.Span == "completion", ends && end.Span == "iteration"
+	switch mean, ok, injects := row.MeanDelay(); {
 	case row.Labels["failed"] != "":
 		line += "came to no end: " + row.Labels["failed"] + "."
 	case done:
-		line += fmt.Sprintf("takes %s.", text.Seconds(completion))
+		line += fmt.Sprintf("takes %s.", text.Seconds(end.S))
 	case iterates:
-		line += fmt.Sprintf("takes %s an iteration.%s", text.Seconds(iteration), sooner(m))
+		line += fmt.Sprintf("takes %s an iteration.%s", text.Seconds(end.S), sooner(row))
 	case ok:
 		line += fmt.Sprintf("delivers packets after %s on average.", text.Seconds(mean))
 	case injects:
@@ -68,9 +66,9 @@ func (p *page) bottleneck(row *result.Row, t *result.Traffic) {
 	if t.Equal > 1 {
 		line += fmt.Sprintf(", and %s as many", text.Plural(t.Equal-1, "other"))
 	}
-	if fluid, ok := m["fluid_s"]; ok {
+	if fluid := loads.FluidS; fluid > 0 {
 		line += fmt.Sprintf(": at %v that takes %s", units.Rate(t.LinkRateBitsPerS), text.Seconds(fluid))
-		switch over := completion/fluid - 1; {
+		switch over := end.S/fluid - 1; {
 		case !done:
 		case over > provedGap:
 			line += fmt.Sprintf(", and all is delivered %s later", text.Percent(over))
@@ -79,19 +77,13 @@ func (p *page) bottleneck(row *result.Row, t *result.Traffic) {
 		}
 	}
 	line += "."
-	gap, ok := m["gap"]
+	gap, ok := row.Gap()
 	model := row.Labels["gap_model"]
-	timed := "" // the time that the gap is of, if it is not of the load
-	for _, end := range []string{"completion_s", "makespan_s"} {
-		if _, is := m["bound_"+end]; is {
-			timed = end
-		}
-	}
+	timed, least, isTimed := row.Bounded() // the time that the gap is of, if it is not of the load
 	switch {
 	case !ok:
-	case timed != "":
-		of, _ := result.Find(timed)
-		least := m["bound_"+timed]
+	case isTimed:
+		of, _ := result.Find(timed.Metric)
 		if gap <= provedGap {
 			line += fmt.Sprintf(" No routes end sooner: the %s is at a lower bound (%s).", of.Words, model)
 		} else {
@@ -103,8 +95,8 @@ func (p *page) bottleneck(row *result.Row, t *result.Traffic) {
 	default:
 		line += fmt.Sprintf(" That is %s above a lower bound of %s (%s): routes with less may exist.", text.Percent(gap), messages(bound), model)
 	}
-	if ratio, ok := m["fault_ratio"]; ok && ratio > 0 {
-		line += fmt.Sprintf(" Where nothing is down or drained the same router has %s on its most loaded link: ", messages(m["max_link_load"]*ratio))
+	if ratio := loads.FaultRatio; ratio > 0 {
+		line += fmt.Sprintf(" Where nothing is down or drained the same router has %s on its most loaded link: ", messages(loads.Healthy))
 		switch {
 		case ratio < 1-provedGap:
 			line += fmt.Sprintf("the fault costs it %s of the throughput.", text.Percent(1-ratio))
@@ -296,9 +288,10 @@ func (p *page) times(run *result.Run) {
 			continue
 		}
 		of[r.Policy] = sim.Traffic
-		if r.Metrics["completion_s"] > 0 && r.Metrics["fluid_s"] > 0 {
+		loads, _ := r.LinkLoads()
+		if end, ok := r.Ends(); ok && end.Span == "completion" && end.S > 0 && loads.FluidS > 0 {
 			fluids = append(fluids, r)
-			late = max(late, r.Metrics["completion_s"])
+			late = max(late, end.S)
 		}
 		if d := sim.Traffic.Delay; d != nil {
 			delays = append(delays, r)
@@ -313,9 +306,11 @@ func (p *page) times(run *result.Run) {
 		u := text.UnitFor(late)
 		t := text.NewTable("policy", "average\nhops", "all hops,\nspread evenly", "uneven\nloads", "waiting and\nlatency", "completion")
 		for _, r := range fluids {
-			completion, fluid := r.Metrics["completion_s"], r.Metrics["fluid_s"]
+			end, _ := r.Ends()
+			loads, _ := r.LinkLoads()
+			completion, fluid := end.S, loads.FluidS
 			even := fluid * evenness(of[r.Policy])
-			t.Row(append([]string{r.Policy, fmt.Sprintf("%.4f", r.Metrics["average_hops"])}, added(u, even, fluid-even, completion-fluid)...)...)
+			t.Row(append([]string{r.Policy, fmt.Sprintf("%.4f", loads.Hops)}, added(u, even, fluid-even, completion-fluid)...)...)
 		}
 		p.table(t)
 		p.note("spread evenly: what the routes' hops take on all links together; uneven loads: how much longer the most loaded link takes; the rest is waiting, filling and emptying the links, and latency")

@@ -88,6 +88,9 @@ func (p *Simulation) check(who string) error {
 			}
 		}
 	}
+	if err := p.Schedule.check(who); err != nil {
+		return err
+	}
 	if err := p.Torus.check(who); err != nil {
 		return err
 	}

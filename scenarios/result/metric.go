@@ -53,6 +53,12 @@ type Metric struct {
 	Needs  string   // metric without which tables do not show it
 	Unless []string // metrics beside which there is no room for it
 	Rare   bool     // tables show it where some row has more than 0
+	Many   bool     // tables show it of more jobs than they have columns for
+	Job    string   // head of its column for each of several jobs; "" where jobs have none
+	// Planned is the head of its column in the table of trials, where it says what was planned; "" where it has none.
+	Planned string
+	Below   string // line below a table that shows it
+	Doubted bool   // a label says where its value cannot be
 
 	// Main is its rank among the metrics that tell most of a result, from 1: tables of sweeps and proposed figures show
 	// the first that there is, and the best policy is the best by the first that has Wins.

@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// Part is a part of a whole in every row.
-type Part struct {
+// WholePart is a part of a whole in every row.
+type WholePart struct {
 	Words  string
 	Values []float64 // indexed by row; the parts of a row add up to 1
 }
 
 // PartsOf returns the parts of a whole that some row has more than 0 of: in the order of the table of metrics, those of
 // one line of it from the largest sum over all rows down. It returns nil if no row has one.
-func PartsOf(whole string, rows []Row) []Part {
-	var parts []Part
+func PartsOf(whole string, rows []Row) []WholePart {
+	var parts []WholePart
 	for _, m := range Metrics {
 		if m.Whole != whole {
 			continue
@@ -36,7 +36,7 @@ func PartsOf(whole string, rows []Row) []Part {
 			if many && sums[name] <= 0 {
 				continue
 			}
-			p := Part{Words: cmp.Or(m.Part, strings.TrimPrefix(name, prefix))}
+			p := WholePart{Words: cmp.Or(m.Part, strings.TrimPrefix(name, prefix))}
 			for _, r := range rows {
 				p.Values = append(p.Values, r.Metrics[name])
 			}

@@ -267,6 +267,11 @@ func (r *Reader) Clash(paths []string, problem, remedy string) {
 
 // Add notes what is wrong with the key at path, which still serves.
 func (r *Reader) Add(path, problem, remedy string) {
+	r.Diagnostics = append(r.Diagnostics, r.Diagnose(path, problem, remedy))
+}
+
+// Diagnose words what is wrong with the key at path.
+func (r *Reader) Diagnose(path, problem, remedy string) Diagnostic {
 	path = r.Stands(path)
 	d := Diagnostic{Key: r.display(path), Problem: problem, Remedy: remedy}
 	d.File, d.Line = Find(r.Layers, path)
@@ -275,7 +280,7 @@ func (r *Reader) Add(path, problem, remedy string) {
 	} else if r.Overridden(path) {
 		d.File, d.Line = SetFile, 0
 	}
-	r.Diagnostics = append(r.Diagnostics, d)
+	return d
 }
 
 // varied returns where the study varies the key at path, or a table that holds it.

@@ -101,6 +101,3 @@ func TestObstacles(t *testing.T) {
 		t.Errorf("%d cells of %d are taken over: %v", n, len(first.Sweep.Cells), err)
 	}
 }
-
-// newlyRead returns the records of a sweep's directory.
-func newlyRead(dir string) map[string]*Record { return Peek(dir).records }

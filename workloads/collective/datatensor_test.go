@@ -100,16 +100,6 @@ func TestForms(t *testing.T) {
 	if len(stage) != 31 || !slices.Equal(stage[0], []int32{0, 2, 3}) {
 		t.Errorf("%d rings, the first %v", len(stage), stage[0])
 	}
-	ring := must(HamiltonianRing(o, faulty))(t)[0]
-	if len(ring) != 124 || slices.Contains(ring, 4) {
-		t.Errorf("a ring of %d nodes", len(ring))
-	}
-	if _, err := MultiRing(shape(t, "", 1, 1), []int{0, 1}, Links, false); err == nil {
-		t.Error("rings on a torus of one node")
-	}
-	if streams := must(MultiRing(shape(t, "", 4, 1, 2), []int{0, 1, 2}, Links, false))(t); len(streams) != 2 || len(streams[0]) != 2 {
-		t.Errorf("%d streams along 4x1x2", len(streams))
-	}
 	// a slice of odd sizes in a mesh has no ring over links, and is passed through
 	m := shape(t, "", 3, 3, 2)
 	if err := m.Mesh(0, 1); err != nil {
@@ -129,13 +119,4 @@ func TestForms(t *testing.T) {
 			t.Errorf("the ring goes %v, over no link", f)
 		}
 	}
-	for _, f := range []Form{Links, Line, Folded} {
-		if got, err := ParseForm(f.String()); got != f || err != nil {
-			t.Errorf("%v is read as %v, %v", f, got, err)
-		}
-	}
-	if _, err := ParseForm("knotted"); err == nil || !strings.Contains(err.Error(), "links, line, folded") {
-		t.Error(err)
-	}
-
 }

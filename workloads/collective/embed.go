@@ -8,47 +8,27 @@ import (
 	"sim/fabric/torus"
 )
 
-// Form says how a ring along a dimension is laid over its links.
-type Form uint8
-
+// Forms of rings: how a ring along a dimension is laid over its links.
 const (
 	// Links follows the links up the dimension, whatever its twist, so that every hop of the ring is one link. A twist
 	// joins several lines of the dimension into a longer ring, whose ranks are then one group.
-	Links Form = iota
+	Links = "links"
 	// Line takes the nodes of a line in order. Where the dimension is open or twisted no link joins the ends, and
 	// traffic between them goes as it is routed.
-	Line
+	Line = "line"
 	// Folded takes the even nodes of a line upwards and the odd ones downwards: no hop is more than two links, all
 	// inside the line, and the whole ring takes every link of the line once in each direction. It needs no wrap-around
 	// link, so it is the ring of one line in a dimension that is twisted or open. (Wrapped plainly, Links has twice its
 	// bandwidth in both directions, and in size 4 a hop of two may be routed outside the line.)
-	Folded
+	Folded = "folded"
 )
-
-var formNames = [...]string{"links", "line", "folded"}
-
-// String returns the name used in scenarios and results.
-func (f Form) String() string {
-	if int(f) < len(formNames) {
-		return formNames[f]
-	}
-	return fmt.Sprintf("form %d", uint8(f))
-}
-
-// ParseForm returns the form of that name.
-func ParseForm(name string) (Form, error) {
-	if f := slices.Index(formNames[:], name); f >= 0 {
-		return Form(f), nil
-	}
-	return 0, fmt.Errorf("%w: no form of rings %q; there are %s", ErrTraffic, name, strings.Join(formNames[:], ", "))
-}
 
 // RingsAlong returns the rings of a torus along dimensions: along one, in the form given, a ring for each of its lines
 // (or for several, with Links in a twisted dimension); along more of them, a Hamiltonian ring through each of the
 // slices that they span, in which hops are links where Torus.Hamiltonian of the slice has them. Nodes that are down are
 // left out, and rings of less than 2 nodes dropped. It fails on dimensions that there are not, and where no ring is
 // left.
-func RingsAlong(o *torus.Torus, dims []int, form Form, down []bool) (Stage, error) {
+func RingsAlong(o *torus.Torus, dims []int, form string, down []bool) ([][]int32, error) {
 	if err := distinct(o, dims); err != nil {
 		return nil, err
 	}
@@ -70,22 +50,22 @@ func RingsAlong(o *torus.Torus, dims []int, form Form, down []bool) (Stage, erro
 			rings[i] = Fold(line)
 		}
 	default:
-		return nil, fmt.Errorf("%w: rings of %s", ErrTraffic, form)
+		return nil, fmt.Errorf("%w: rings of form %q; want links, line or folded", ErrTraffic, form)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrTraffic, err)
 	}
-	stage := Stage{}
+	var kept [][]int32
 	for _, ring := range rings {
 		ring = slices.DeleteFunc(ring, func(n int32) bool { return down != nil && down[n] })
 		if len(ring) > 1 {
-			stage = append(stage, ring)
+			kept = append(kept, ring)
 		}
 	}
-	if len(stage) == 0 {
+	if len(kept) == 0 {
 		return nil, fmt.Errorf("%w: no ring of at least 2 nodes along %s of %s", ErrTraffic, dimNames(dims), o)
 	}
-	return stage, nil
+	return kept, nil
 }
 
 // Fold returns the even places of a line upwards and then the odd ones downwards.

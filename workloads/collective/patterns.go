@@ -96,7 +96,7 @@ func SliceAllToAll(o *torus.Torus, dims []int, message int64, down []bool) (*Tra
 // RingSteps is a message from every node to the one after it on its ring along dimensions of a torus (RingsAlong), both
 // ways also to the one before it: what one step of a ring collective sends at once, and the data phases of data-tensor
 // parallelism. A ring of two sends as much one way as in both directions.
-func RingSteps(o *torus.Torus, dims []int, form Form, bothWays bool, message int64, down []bool) (*Traffic, error) {
+func RingSteps(o *torus.Torus, dims []int, form string, bothWays bool, message int64, down []bool) (*Traffic, error) {
 	rings, err := RingsAlong(o, dims, form, down)
 	if err != nil {
 		return nil, err

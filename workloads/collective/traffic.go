@@ -1,5 +1,5 @@
 // Package collective says what jobs move between nodes: the patterns by which networks are measured (all-to-all,
-// permutations, hot spots, any matrix), and ring collectives on rings embedded in a torus.
+// permutations, hot spots, any matrix, the phases of data-tensor parallelism).
 //
 // A Traffic is who sends how much to whom; a task graph says what waits for what besides. Neither names a link: paths
 // are chosen in policies/routing, and time is the engines'.

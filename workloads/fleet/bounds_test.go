@@ -233,3 +233,12 @@ func TestChance(t *testing.T) {
 		}
 	}
 }
+
+// TestExpectedWithoutFailures: what is never interrupted takes its work and the checkpoints between the stretches.
+func TestExpectedWithoutFailures(t *testing.T) {
+	const every, d = Hour, 2 * Minute
+	for _, c := range []struct{ work, checkpoints Time }{{1, 0}, {every, 0}, {every + 1, 1}, {2 * every, 1}, {2*every + 1, 2}} {
+		got, want := Expected(c.work, every, d, 0, Longest), c.work+c.checkpoints*d
+		near(t, "time in s", got.Seconds(), want.Seconds(), 0.01)
+	}
+}

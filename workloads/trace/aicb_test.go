@@ -111,6 +111,12 @@ func TestAICB(t *testing.T) {
 			t.Errorf("%q: %s, want %s", c.rows, got, c.want)
 		}
 	}
+	for gpus, want := range map[int]string{0: "", 4: "", 8: "want workload.gpus left out"} {
+		_, err := readText(t, "[rank0 ~ rank3]\n"+header+"CommType.barrier,CommGroup.all,0,x\n", Keys{GPUs: gpus})
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("a file of 4 ranks with workload.gpus = %d: %v, want %q", gpus, err, want)
+		}
+	}
 	// the dimensions are those of Megatron-LM: tensor fastest, then context, experts, data
 	a := &aicb{stages: []aicbStage{{ranks: 48}, {first: 48, ranks: 48}}}
 	for group, want := range map[string]string{

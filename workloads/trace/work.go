@@ -18,8 +18,6 @@ type Work struct {
 	Messages func(task int32) [][2]int32
 	// Turn is by task the order in which links send packets that wait, the lowest first; nil is as they come.
 	Turn []int32
-	// Late are the times of edges that the fabric adds to messages by itself, and which are left out.
-	Late bool
 }
 
 // MaxWritten bounds the operations of a file that is written: as many as some gigabytes of memory.
@@ -153,7 +151,7 @@ func (v *working) after(id, rank int32) (all []int32) {
 		} else {
 			op = v.at(e.From, rank)
 		}
-		if e.Lag > 0 && !v.Late {
+		if e.Lag > 0 {
 			op = v.add(rank, Op{Name: "after " + v.Graph.Name(e.From), Kind: Compute, Dur: e.Lag, After: []int32{op}})
 		}
 		all = append(all, op)

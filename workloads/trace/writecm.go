@@ -27,7 +27,7 @@ func (w *Work) WriteCM(to io.Writer) error {
 		t := &g.Tasks[id]
 		var after []int32 // flows
 		for _, e := range g.In(id) {
-			if e.Lag > 0 && !w.Late {
+			if e.Lag > 0 {
 				return refused("%s begins %v after %s, and htsim's flows begin at once; want GOAL or Chakra", g.Name(id), e.Lag, g.Name(e.From))
 			}
 			after = append(after, before[e.From]...)

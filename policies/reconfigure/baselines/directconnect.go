@@ -9,7 +9,7 @@ import (
 
 // Kautz keeps the generalised Kautz graph of degree k (DirectConnect: Basu et al., Zhao et al.; paper Secs. 4.2, 5.1).
 // Of degree 1 that graph only pairs GPUs up (-(-u-1)-1 = u), so there it is the ring, as in the paper (Sec. 5.2).
-// Errors: plan.ErrProblem, ErrOptions, those of graph.LeastCongestion.
+// Errors: plan.ErrProblem, ErrOptions, those of graph.MinCongestion.
 func Kautz(p *plan.Problem, o Options) ([]plan.Candidate, error) {
 	if err := p.Check(); err != nil {
 		return nil, err
@@ -31,7 +31,7 @@ func KautzGraph(n, k int) scaleup.Topology {
 
 // Circulant keeps a circulant graph: of degree 1 the ring, of degree 2 that of offsets {m, m+1} with the smallest m for
 // which 2m^2+2m+1 >= n (paper Sec. 4.2), and of other degrees that of the least average distance which a local search
-// finds. Errors: plan.ErrProblem, ErrOptions, those of graph.LeastCongestion.
+// finds. Errors: plan.ErrProblem, ErrOptions, those of graph.MinCongestion.
 func Circulant(p *plan.Problem, o Options) (_ []plan.Candidate, err error) {
 	defer halt.Caught(&err)
 	if err := p.Check(); err != nil {

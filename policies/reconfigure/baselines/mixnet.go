@@ -16,7 +16,7 @@ import (
 // heaviest. For both, a pair gets a second circuit where no other pair fits: chunks are forwarded, so one that leads
 // elsewhere serves it better. Ties are drawn by the problem's seed; by index they would make rings near to each other.
 // The uniform demand, which the paper does not show for it, is all ties. Errors: plan.ErrProblem, ErrOptions, those of
-// graph.LeastCongestion.
+// graph.MinCongestion.
 func MixNet(p *plan.Problem, o Options) ([]plan.Candidate, error) {
 	if err := p.Check(); err != nil {
 		return nil, err

@@ -10,7 +10,7 @@ import (
 // StaticRing keeps a Hamiltonian cycle on every switch: the ring of shift 1, with a second switch the same the other
 // way round, and on further ones rings of such shifts coprime to n, unlike the others as long as there are any, as make
 // the sum of all distances least. Default schedule: Packed, so that all its candidates have plans. Errors:
-// plan.ErrProblem, ErrOptions, those of graph.LeastCongestion.
+// plan.ErrProblem, ErrOptions, those of graph.MinCongestion.
 func StaticRing(p *plan.Problem, o Options) ([]plan.Candidate, error) {
 	if err := p.Check(); err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func ringShifts(n, k int) []int {
 // TopoOpt keeps the union of k rings of shifts coprime to n (TotientPerms), those nearest to the geometric sequence 1,
 // n^(1/k), n^(2/k) .. (SelectPermutations; Wang et al., NSDI 2023, Sec. 4.3; paper Sec. 5.1). Where fewer than k shifts
 // are coprime to n, they serve again in turn. Its own routing is the single shortest path (Simulated, or idealised
-// Paths); the default is the stronger. Errors: plan.ErrProblem, ErrOptions, those of graph.LeastCongestion.
+// Paths); the default is the stronger. Errors: plan.ErrProblem, ErrOptions, those of graph.MinCongestion.
 func TopoOpt(p *plan.Problem, o Options) ([]plan.Candidate, error) {
 	if err := p.Check(); err != nil {
 		return nil, err

@@ -48,7 +48,7 @@ type network struct {
 
 // static returns the candidates of topologies of which any may be kept. Those that have a plan come first. Fluid optima
 // are not computed where the chunks' hops alone show that another candidate is as good. Errors: ErrOptions,
-// pack.ErrUnreachable, and those of graph.LeastCongestion.
+// pack.ErrUnreachable, and those of graph.MinCongestion.
 func static(p *plan.Problem, o Options, networks ...network) (_ []plan.Candidate, err error) {
 	defer halt.Caught(&err)
 	schedule, err := choice("schedule", o.Schedule, Strongest, Fluid, Paths, Simulated, Packed)
@@ -175,7 +175,7 @@ func optimum(p *plan.Problem, t scaleup.Topology, hops int, o Options) (plan.Can
 			arcs, links = append(arcs, a), append(links, 1)
 		}
 	}
-	r, err := graph.LeastCongestion(graph.NewDigraph(p.GPUs, arcs), links, demand, graph.CongestionOptions{Check: o.Stop.Check})
+	r, err := graph.MinCongestion(graph.NewDigraph(p.GPUs, arcs), links, demand, graph.CongestionOptions{Check: o.Stop.Check})
 	if err != nil {
 		return plan.Candidate{}, err
 	}

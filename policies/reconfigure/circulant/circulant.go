@@ -106,7 +106,8 @@ func Sequences(n, k int, o Options) (list [][][]int) {
 	return list
 }
 
-// fewest reports that no scheme of as many topologies, relaying as this one does, takes fewer slots.
+// fewest reports whether the scheme meets the bound on the hops of circulants: then no scheme of as many topologies takes
+// fewer slots, relaying if this one does.
 func (s *scheme) fewest() bool {
 	phases, generators := s.used(), s.k
 	if s.relay {

@@ -3,7 +3,7 @@ package collective
 import (
 	"slices"
 
-	"sim/workloads/collective"
+	"sim/policies/collective"
 )
 
 // recipe is a plan's stages: those by which the data is scattered and summed, from the outer to the inner; those that
@@ -21,7 +21,7 @@ type recipe struct {
 // there; for h = 1 the topology of the first gather is that of the last scatter, and for h > 1 the GPUs of each coset
 // exchange in between. It gathers by the stages by which it scatters: with others on one side the cost would be the
 // mean of doing as on either side on both.
-func (t *table) recipes(op collective.Op) []*recipe {
+func (t *table) recipes(op collective.Kind) []*recipe {
 	var all []*recipe
 	if op != collective.AllReduce {
 		for _, c := range t.chains(1, t.n, false) {

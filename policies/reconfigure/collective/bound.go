@@ -2,7 +2,7 @@ package collective
 
 import (
 	"sim/engine"
-	"sim/workloads/collective"
+	"sim/policies/collective"
 )
 
 // Bound is a lower bound on the cost of any plan, not of this package's families alone: the least over d of d R + steps

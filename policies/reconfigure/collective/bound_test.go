@@ -13,7 +13,7 @@ import (
 	"sim/policies/reconfigure/plan"
 
 	"sim/fabric/scaleup"
-	"sim/workloads/collective"
+	"sim/policies/collective"
 )
 
 // TestFewestSteps: on few GPUs, for each number of topologies, no sequence of circulants spreads a shard in fewer steps
@@ -187,7 +187,7 @@ func TestBadProblems(t *testing.T) {
 		"1 GPUs; want 2..":             func(p *Problem) { p.GPUs = 1 },
 		"8 links a GPU":                func(p *Problem) { p.Degree = 8 },
 		"0 links a GPU":                func(p *Problem) { p.Degree = 0 },
-		"op 7; want one of":            func(p *Problem) { p.Op = 7 },
+		"call 7; want one of":          func(p *Problem) { p.Op = 7 },
 		"want at least a byte a shard": func(p *Problem) { p.Bytes = 7 },
 		"want a finite rate above 0":   func(p *Problem) { p.Rate = math.NaN() },
 		"want neither below 0":         func(p *Problem) { p.Delay = -1 },

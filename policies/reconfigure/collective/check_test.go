@@ -11,8 +11,8 @@ import (
 
 	"sim/engine"
 	"sim/fabric/scaleup"
+	"sim/policies/collective"
 	"sim/policies/reconfigure/plan"
-	"sim/workloads/collective"
 )
 
 // explicit is a plan with its messages written out, by phase, to be broken.

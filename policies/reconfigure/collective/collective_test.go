@@ -10,15 +10,15 @@ import (
 	"pgregory.net/rapid"
 
 	"sim/engine"
+	"sim/policies/collective"
 	"sim/policies/reconfigure/plan"
-	"sim/workloads/collective"
 )
 
 var long = flag.Bool("long", false, "also run the tests that take a minute")
 
 const us = engine.Microsecond
 
-var ops = []collective.Op{collective.AllReduce, collective.ReduceScatter, collective.AllGather}
+var ops = []collective.Kind{collective.AllReduce, collective.ReduceScatter, collective.AllGather}
 
 func must[T any](v T, err error) func(t rapid.TB) T {
 	return func(t rapid.TB) T {

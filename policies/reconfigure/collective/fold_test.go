@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 
 	"sim/engine"
+	"sim/policies/collective"
 	"sim/policies/reconfigure/plan"
-	"sim/workloads/collective"
 )
 
 // TestFolds: every fold holds, sums real numbers and claims the bytes that it sends, on graphs of all kinds,

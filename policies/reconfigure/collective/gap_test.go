@@ -6,7 +6,7 @@ import (
 	"pgregory.net/rapid"
 
 	"sim/engine"
-	"sim/workloads/collective"
+	"sim/policies/collective"
 )
 
 // TestGaps: no plan is below the bound of its problem, and the cheapest is never slower than the best static ring, over
@@ -18,7 +18,7 @@ func TestGaps(t *testing.T) {
 		gpus, sizes, most = []int{8, 16, 30, 64, 128, 256}, []int64{1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9}, 4
 	}
 	delays := []engine.Time{0, engine.Microsecond, 10 * engine.Microsecond, 100 * engine.Microsecond, engine.Millisecond, 10 * engine.Millisecond}
-	for _, op := range []collective.Op{collective.AllGather, collective.ReduceScatter, collective.AllReduce} {
+	for _, op := range []collective.Kind{collective.AllGather, collective.ReduceScatter, collective.AllReduce} {
 		sum, largest, count := make([]float64, len(delays)), make([]float64, len(delays)), 0
 		for _, n := range gpus {
 			for k := 1; k <= most; k++ {
@@ -69,7 +69,7 @@ func TestConverse(t *testing.T) {
 			Delay: engine.Time(rapid.Int64Range(0, 1e8).Draw(t, "delay")),
 		}
 		var costs []engine.Time
-		for _, op := range []collective.Op{collective.AllGather, collective.ReduceScatter} {
+		for _, op := range []collective.Kind{collective.AllGather, collective.ReduceScatter} {
 			p.Op = op
 			best, err := best(p)
 			if err != nil {
@@ -86,7 +86,7 @@ func TestConverse(t *testing.T) {
 // TestMoreLinks: links beyond those that trees divide, or that copies of a fold share evenly, cost nothing.
 func TestMoreLinks(t *testing.T) {
 	for _, c := range []struct {
-		op    collective.Op
+		op    collective.Kind
 		gpus  int
 		bytes int64
 		links []int // from few to many

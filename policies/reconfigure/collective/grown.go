@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"slices"
 
+	"sim/policies/collective"
 	"sim/policies/reconfigure/halt"
 	"sim/policies/reconfigure/plan"
-	"sim/workloads/collective"
 )
 
 // mostExchanged is the most GPUs among which whole vectors go along trees: n vectors of n shards come to each.

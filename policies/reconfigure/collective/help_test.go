@@ -2,7 +2,7 @@ package collective
 
 import (
 	"sim/engine"
-	"sim/workloads/collective"
+	"sim/policies/collective"
 )
 
 // cost is CostAt the problem's delay.
@@ -29,6 +29,6 @@ func staticRing(p *Problem) (*Plan, error) {
 	return cheapest(list, p.Delay), err
 }
 
-func problem(n, k int, op collective.Op, bytes int64, rate float64, latency, delay engine.Time) *Problem {
+func problem(n, k int, op collective.Kind, bytes int64, rate float64, latency, delay engine.Time) *Problem {
 	return &Problem{GPUs: n, Degree: k, Op: op, Bytes: bytes, Rate: rate, Latency: latency, Delay: delay}
 }

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"testing"
 
+	"sim/policies/collective"
 	"sim/policies/reconfigure/halt"
-	"sim/workloads/collective"
 )
 
 // TestPlansHalt: plans are made and checked for as long as nobody says stop.

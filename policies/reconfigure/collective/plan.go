@@ -5,9 +5,9 @@ import (
 
 	"sim/engine"
 	"sim/fabric/scaleup"
+	"sim/policies/collective"
 	"sim/policies/reconfigure/halt"
 	"sim/policies/reconfigure/plan"
-	"sim/workloads/collective"
 )
 
 // Phase is one topology and what is done on it.

@@ -9,8 +9,8 @@ import (
 
 	"sim/engine"
 	"sim/fabric/scaleup"
+	"sim/policies/collective"
 	"sim/policies/reconfigure/plan"
-	"sim/workloads/collective"
 )
 
 // TestDivision: the fullest link carries what the worst set of links makes it (Hall): of all rows that only links of a

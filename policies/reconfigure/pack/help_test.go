@@ -84,3 +84,11 @@ func all(p *plan.Problem) (list []int) {
 	}
 	return list
 }
+
+// work is the sum of demand x hops.
+func work(need, hops []int32) (sum int64) {
+	for i, x := range need {
+		sum += int64(x) * int64(hops[i])
+	}
+	return sum
+}

@@ -13,15 +13,15 @@ import (
 type quadratic struct {
 	n  int
 	at []int32 // GPU, by place
-	// d[x*n+y] is the demand between the GPUs at places x and y, h[x*n+y] the hops between these places.
+	// d[x*n+y] is the demand between the GPUs of places x and y, h[x*n+y] the hops between these places.
 	d, h []bothWays
-	// price[a*n+b] is what the GPU at place a would pay at place b with the others where they are: the sum over places
-	// z of the products of d[a,z] and h[b,z]. By how much the sum grows by an exchange follows at once. An exchange
+	// price[a*n+b] is the cost of the GPU of place a if it were at place b and the others did not move: the sum over
+	// places z of the products of d[a,z] and h[b,z]. Four prices give the change of the sum by an exchange. An exchange
 	// swaps two columns of d, which adds a product to each price (Taillard, Robust taboo search for the quadratic
 	// assignment problem, Parallel Computing 17, 1991), and two rows.
 	price []int64
-	// cycle lists the places along a ring, nil for other topologies. surplus, by place, is what the GPU there sends
-	// more than it receives.
+	// cycle lists the places along a ring, and is nil for other topologies. surplus is the demand that the GPU of a
+	// place sends less the demand that it receives, indexed by place.
 	cycle   []int32
 	surplus []int64
 	w, g    []bothWays // scratch
@@ -78,7 +78,7 @@ func (q *quadratic) set(o *quadratic) {
 	copy(q.surplus, o.surplus)
 }
 
-// sum is that of demand x hops.
+// sum is the sum over pairs of demand x hops.
 func (q *quadratic) sum() (sum int64) {
 	for x := range q.n {
 		sum += q.price[x*q.n+x]
@@ -107,7 +107,7 @@ func (q *quadratic) grows(x, y int) int64 {
 	dx, hx, px := q.d[x*n:(x+1)*n], q.h[x*n:(x+1)*n], q.price[x*n:(x+1)*n]
 	dy, hy, py := q.d[y*n:(y+1)*n], q.h[y*n:(y+1)*n], q.price[y*n:(y+1)*n]
 	sum := py[x] - py[y] - px[x] + px[y]
-	// Between x and y themselves both ends change.
+	// Both ends of the demand between x and y move.
 	for _, z := range [2]int{x, y} {
 		sum -= dy[z].minus(dx[z]).times(hx[z].minus(hy[z]))
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"sim/fabric/scaleup"
+	"sim/internal/csr"
 	"sim/policies/reconfigure/halt"
 )
 
@@ -28,7 +29,7 @@ type Paths struct {
 func Shortest(t scaleup.Topology, n int, stop halt.When) *Paths {
 	s := &Paths{Topology: t, GPUs: n, stop: stop, Left: make([]int32, n*n)}
 	s.start, s.edge = t.Outgoing(n)
-	first, tail := incoming(t, n)
+	first, edge := csr.Sort(t, n, func(e scaleup.Edge) int32 { return e.To })
 	queue := make([]int32, 0, n)
 	for v := range n {
 		stop.Check()
@@ -40,10 +41,10 @@ func Shortest(t scaleup.Topology, n int, stop halt.When) *Paths {
 		queue = append(queue[:0], int32(v))
 		for i := 0; i < len(queue); i++ {
 			x := queue[i]
-			for _, u := range tail[first[x]:first[x+1]] {
-				if left[u] < 0 {
-					left[u] = left[x] + 1
-					queue = append(queue, u)
+			for _, e := range edge[first[x]:first[x+1]] {
+				if left[e.From] < 0 {
+					left[e.From] = left[x] + 1
+					queue = append(queue, e.From)
 				}
 			}
 		}
@@ -56,27 +57,6 @@ func (s *Paths) Unless(stop halt.When) *Paths {
 	o := *s
 	o.stop = stop
 	return &o
-}
-
-// incoming lists the GPUs with an edge into every GPU v, at tail[first[v]:first[v+1]], without loops.
-func incoming(t scaleup.Topology, n int) (first, tail []int32) {
-	first = make([]int32, n+2)
-	for _, e := range t {
-		if e.From != e.To {
-			first[e.To+2]++
-		}
-	}
-	for v := range n {
-		first[v+2] += first[v+1]
-	}
-	tail = make([]int32, first[n+1])
-	for _, e := range t {
-		if e.From != e.To {
-			tail[first[e.To+1]] = e.From
-			first[e.To+1]++
-		}
-	}
-	return first[:n+1], tail
 }
 
 // Hops is the number of hops from u to v, -1 where there is no way.

@@ -12,7 +12,7 @@ import (
 
 	"sim/engine"
 	"sim/fabric/scaleup"
-	"sim/workloads/collective"
+	"sim/policies/collective"
 )
 
 // ErrJSON says that a text holds no plans.
@@ -255,12 +255,12 @@ func (p *read) plan() (*Plan, error) {
 
 // steps puts together what a plan does in steps.
 func (p *read) steps(out *Plan) error {
-	op := slices.Index(opNames[:], p.op)
-	if op < 0 {
-		return fmt.Errorf(`member "op": it is not known; want one of %q`, opNames)
+	op, err := collective.ParseKind(p.op)
+	if err != nil || !slices.Contains(Ops, op) {
+		return fmt.Errorf(`member "op": it is not known; want one of %q`, Ops)
 	}
 	out.Steps = &Steps{Parts: p.parts, Phases: make([]Phase, len(p.topologies)), Collective: Collective{
-		GPUs: out.GPUs, Degree: out.Degree, Op: collective.Op(op), Bytes: p.bytes, Rate: p.rate, Latency: engine.Time(p.latency), Delay: engine.Time(p.delay),
+		GPUs: out.GPUs, Degree: out.Degree, Op: op, Bytes: p.bytes, Rate: p.rate, Latency: engine.Time(p.latency), Delay: engine.Time(p.delay),
 	}}
 	for _, count := range []int{len(p.kinds), len(p.reused), len(p.open), len(p.longest)} {
 		if count != len(p.topologies) {

@@ -123,7 +123,7 @@ func (s *Steps) write(out *writer) {
 		kinds, reused, open = append(kinds, f.Kind.String()), append(reused, f.Reused), append(open, f.Open)
 		longest = append(longest, f.Longest)
 	}
-	out.member("op", OpName(s.Op))
+	out.member("op", s.Op.String())
 	out.member("bytes", s.Bytes)
 	out.member("parts", s.Parts)
 	out.member("rate_bits_per_s", s.Rate)

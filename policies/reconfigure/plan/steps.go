@@ -5,20 +5,21 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 
 	"sim/engine"
 	"sim/fabric/scaleup"
+	"sim/policies/collective"
 	"sim/policies/reconfigure/halt"
-	"sim/workloads/collective"
 )
 
 // Collective is an all-gather, reduce-scatter or all-reduce of n GPUs with k links out of and into each. Plans of it go
 // in steps: in each, a link carries one message of any length, and the next begins when all have arrived.
 type Collective struct {
 	GPUs, Degree int // 2 <= n <= 2^14 and 1 <= k < n
-	Op           collective.Op
+	Op           collective.Kind
 	// Bytes is the data of a GPU, M: what it puts into the sum, or has when all is gathered (as
-	// collective.Collective.Bytes). Shard s of n, which GPU s contributes (all-gather) or ends with (reduce-scatter),
+	// collective.Call.Bytes). Shard s of n, which GPU s contributes (all-gather) or ends with (reduce-scatter),
 	// is M/n, sizes differing by a byte at most. At least n.
 	Bytes   int64
 	Rate    float64     // of a link, bits per second
@@ -30,7 +31,7 @@ type Collective struct {
 
 // On returns the collective of an operation on a domain, with so many bytes a GPU. Its switches reconfigure together,
 // also where the domain would let each do so on its own.
-func On(d *scaleup.Domain, op collective.Op, bytes int64) *Collective {
+func On(d *scaleup.Domain, op collective.Kind, bytes int64) *Collective {
 	return &Collective{GPUs: d.GPUs, Degree: d.Switches, Op: op, Bytes: bytes, Rate: float64(d.Rate), Latency: d.Latency, Delay: d.Delay}
 }
 
@@ -43,15 +44,8 @@ const mostGPUs = 1 << 14
 // SlowestLink is the least rate of links, in b/s: of slower ones the time of a byte does not fit.
 const SlowestLink = 2000
 
-var opNames = [...]string{collective.AllReduce: "all-reduce", collective.ReduceScatter: "reduce-scatter", collective.AllGather: "all-gather"}
-
-// OpName is the name of an operation without its ring.
-func OpName(o collective.Op) string {
-	if int(o) < len(opNames) {
-		return opNames[o]
-	}
-	return o.String()
-}
+// Ops are the calls that are planned in steps.
+var Ops = []collective.Kind{collective.AllReduce, collective.ReduceScatter, collective.AllGather}
 
 // Check returns an ErrCollective for sizes, rates or times out of range.
 func (p *Collective) Check() error {
@@ -61,10 +55,10 @@ func (p *Collective) Check() error {
 		return fmt.Errorf("%w: %d GPUs; want 2..%d", ErrCollective, n, mostGPUs)
 	case p.Degree < 1 || p.Degree >= n:
 		return fmt.Errorf("%w: %d links a GPU among %d GPUs; want 1..%d", ErrCollective, p.Degree, n, n-1)
-	case int(p.Op) >= len(opNames):
-		return fmt.Errorf("%w: %s; want one of %v", ErrCollective, p.Op, opNames)
+	case !slices.Contains(Ops, p.Op):
+		return fmt.Errorf("%w: %s; want one of %v", ErrCollective, p.Op, Ops)
 	case p.Bytes < int64(n):
-		return fmt.Errorf("%w: %s of %d B among %d GPUs; want at least a byte a shard, %d B", ErrCollective, OpName(p.Op), p.Bytes, n, n)
+		return fmt.Errorf("%w: %s of %d B among %d GPUs; want at least a byte a shard, %d B", ErrCollective, p.Op, p.Bytes, n, n)
 	case !(p.Rate > 0) || math.IsInf(p.Rate, 0):
 		return fmt.Errorf("%w: links of %g b/s; want a finite rate above 0", ErrCollective, p.Rate)
 	case p.Rate < SlowestLink:
@@ -76,12 +70,12 @@ func (p *Collective) Check() error {
 	longest := 2*float64(n)*float64(p.Latency) + 64*float64(p.Delay) + float64(n)*float64(p.Bytes)*8*float64(engine.Second)/p.Rate
 	if longest > math.MaxInt64/4 {
 		return fmt.Errorf("%w: %s of %d B at %g b/s, with latencies of %v and delays of %v, may outlast simulated time (106 days)",
-			ErrCollective, OpName(p.Op), p.Bytes, p.Rate, p.Latency, p.Delay)
+			ErrCollective, p.Op, p.Bytes, p.Rate, p.Latency, p.Delay)
 	}
 	return nil
 }
 
-// Cut returns where piece k of n of so many bytes begins, as collective.Collective cuts its data: the first ones are
+// Cut returns where piece k of n of so many bytes begins, as collective.Call cuts its vector: the first ones are
 // longer by a byte where it does not come out even.
 func Cut(bytes int64, k, n int32) int64 {
 	return bytes/int64(n)*int64(k) + min(int64(k), bytes%int64(n))

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"sim/fabric/scaleup"
+	"sim/policies/collective"
 	"sim/policies/reconfigure/halt"
-	"sim/workloads/collective"
 )
 
 func broken(format string, of ...any) error {
@@ -62,7 +62,7 @@ func (c *checker) phase(i int) error {
 	p, f := c.p.Steps, &c.p.Steps.Phases[i]
 	n := int32(p.GPUs)
 	if int(f.Kind) >= len(kindNames) || f.Kind != Gather && p.Op == collective.AllGather {
-		return broken("phase %d of an %s is a %s", i, OpName(p.Op), f.Kind)
+		return broken("phase %d of an %s is a %s", i, p.Op, f.Kind)
 	}
 	if f.Open && (f.Kind != Exchange || i+1 == len(p.Phases) || f.Kind != p.Phases[i+1].Kind) {
 		return broken("phase %d is an open %s; want an exchange that goes on in the next phase", i, f.Kind)

@@ -1,55 +1,40 @@
 package plan
 
 import (
-	"math/bits"
 	"slices"
 
+	"sim/policies/collective"
 	"sim/policies/reconfigure/halt"
-	"sim/workloads/collective"
 )
 
-// sums follows one shard through a plan, with sets of contributions as bits.
+// sums follows one shard through a plan. A cell of its holdings is a part of the shard.
 type sums struct {
 	plan     *Steps
 	n, parts int
-	words    int
-	sum      []uint64 // by GPU and part: whose contributions its sum has
-	term     []uint64 // the sums when the exchange began
-	has      []uint64 // by GPU and part: whose terms it has in an exchange
-	sent     []uint64 // by part that is on its way in the step
-	want     []uint64
+	sum      *collective.Holdings
+	term     *collective.Holdings // the sums when the exchange began
+	has      *collective.Holdings // in an exchange: whose terms a GPU has
+	sent     []uint64             // the sums of what is on its way in the step
+	want     collective.Contributions
 	when     [2]int32 // phase and step reached
 	stop     halt.When
 }
 
 func newSums(s *Steps, stop halt.When) *sums {
-	z := &sums{plan: s, n: s.GPUs, parts: int(s.Parts), words: (s.GPUs + 63) / 64, stop: stop}
-	z.sum, z.want = make([]uint64, z.n*z.parts*z.words), make([]uint64, z.words)
+	z := &sums{plan: s, n: s.GPUs, parts: int(s.Parts), stop: stop}
+	z.sum = collective.NewHoldings(z.n, z.parts)
 	if slices.ContainsFunc(s.Phases, func(f Phase) bool { return f.Kind == Exchange }) {
-		z.term, z.has = make([]uint64, len(z.sum)), make([]uint64, len(z.sum))
+		z.term, z.has = collective.NewHoldings(z.n, z.parts), collective.NewHoldings(z.n, z.parts)
 	}
 	return z
 }
 
-// set returns the set of a GPU and part.
-func (z *sums) set(of []uint64, gpu int32, part int32) []uint64 {
-	at := (int(gpu)*z.parts + int(part)) * z.words
-	return of[at : at+z.words]
-}
-
 func (z *sums) shard(s int32, list []moved) error {
-	gathers := z.plan.Op == collective.AllGather
-	clear(z.sum)
-	clear(z.want)
-	for u := range int32(z.n) {
-		if gathers && u != s {
-			continue
-		}
-		z.want[u/64] |= 1 << (u % 64)
-		for p := range int32(z.parts) {
-			z.set(z.sum, u, p)[u/64] |= 1 << (u % 64)
-		}
+	z.sum.Reset()
+	for part := range z.parts {
+		z.sum.Begin(z.plan.Op, 0, z.n, part, int(s), int(s))
 	}
+	z.want = z.sum.Complete(0)
 	at, open := 0, false
 	for phase := range z.plan.Phases {
 		f := &z.plan.Phases[phase]
@@ -60,7 +45,7 @@ func (z *sums) shard(s int32, list []moved) error {
 		for at < len(list) && int(list[at].phase) == phase {
 			end := at
 			if f.Kind == Fold && list[at].step > next {
-				clear(z.sum)
+				z.sum.Forget()
 			}
 			next = list[at].step + 1
 			z.when = [2]int32{list[at].phase, list[at].step}
@@ -74,7 +59,7 @@ func (z *sums) shard(s int32, list []moved) error {
 			at = end
 		}
 		if f.Kind == Fold && int(next) < len(f.Longest) {
-			clear(z.sum)
+			z.sum.Forget()
 		}
 		if open = f.Open; f.Kind == Exchange && !open {
 			z.when = [2]int32{int32(phase), int32(len(f.Longest))}
@@ -84,15 +69,8 @@ func (z *sums) shard(s int32, list []moved) error {
 		}
 	}
 	z.when = [2]int32{int32(len(z.plan.Phases)), 0}
-	for u := range int32(z.n) {
-		if z.plan.Op == collective.ReduceScatter && u != s {
-			continue
-		}
-		for p := range int32(z.parts) {
-			if got := z.set(z.sum, u, p); !slices.Equal(got, z.want) {
-				return broken("GPU %d ends with %d of %d contributions to part %d of shard %d", u, count(got), count(z.want), p, s)
-			}
-		}
+	if u, part, has, want := z.sum.Broken(); u >= 0 {
+		return broken("GPU %d ends with %d of %d contributions to part %d of shard %d", u, has, want, part, s)
 	}
 	return nil
 }
@@ -103,13 +81,13 @@ func (z *sums) step(s int32, kind Kind, list []moved) error {
 	for i := range list {
 		m := &list[i]
 		for p := m.from; p < m.to; p++ {
-			sum := z.set(z.sum, m.fromGPU, p)
+			sum := z.sum.Of(int(m.fromGPU), int(p))
 			switch {
-			case kind == Exchange && !holds(z.set(z.has, m.fromGPU, p), m.origin):
+			case kind == Exchange && !z.has.Of(int(m.fromGPU), int(p)).Has(int(m.origin)):
 				return broken("%v: GPU %d does not have GPU %d's sum of part %d of shard %d when the step begins", m, m.fromGPU, m.origin, p, s)
 			case kind == Gather && !slices.Equal(sum, z.want):
-				return broken("%v: GPU %d has %d of %d contributions to part %d of shard %d when the step begins", m, m.fromGPU, count(sum), count(z.want), p, s)
-			case (kind == Scatter || kind == Fold) && count(sum) == 0:
+				return broken("%v: GPU %d has %d of %d contributions to part %d of shard %d when the step begins", m, m.fromGPU, sum.Count(), z.want.Count(), p, s)
+			case (kind == Scatter || kind == Fold) && sum.Count() == 0:
 				return broken("%v: GPU %d has sent away its sum of part %d of shard %d before, or now", m, m.fromGPU, p, s)
 			}
 			z.sent = append(z.sent, sum...)
@@ -119,28 +97,26 @@ func (z *sums) step(s int32, kind Kind, list []moved) error {
 		}
 	}
 	if kind == Fold {
-		clear(z.sum)
+		z.sum.Forget()
 	}
 	next := z.sent
 	for i := range list {
 		m := &list[i]
 		for p := m.from; p < m.to; p++ {
-			got := next[:z.words]
-			next = next[z.words:]
-			sum := z.set(z.sum, m.toGPU, p)
+			got := collective.Contributions(next[:len(z.want)])
+			next = next[len(z.want):]
+			sum := z.sum.Of(int(m.toGPU), int(p))
 			switch kind {
 			case Gather:
 				copy(sum, got)
 			case Scatter, Fold:
-				if u := add(sum, got); u >= 0 {
+				if u := sum.Add(got); u >= 0 {
 					return broken("%v: the contribution of GPU %d to part %d of shard %d is counted twice", m, u, p, s)
 				}
 			case Exchange:
-				has := z.set(z.has, m.toGPU, p)
-				if holds(has, m.origin) {
+				if !z.has.Of(int(m.toGPU), int(p)).Insert(int(m.origin)) {
 					return broken("%v: GPU %d has GPU %d's sum of part %d of shard %d already: it is counted twice", m, m.toGPU, m.origin, p, s)
 				}
-				has[m.origin/64] |= 1 << (m.origin % 64)
 			}
 		}
 	}
@@ -149,12 +125,13 @@ func (z *sums) step(s int32, kind Kind, list []moved) error {
 
 // begin starts an exchange: everyone has its own term.
 func (z *sums) begin() {
-	copy(z.term, z.sum)
-	clear(z.has)
-	for u := range int32(z.n) {
-		for p := range int32(z.parts) {
-			if count(z.set(z.sum, u, p)) > 0 {
-				z.set(z.has, u, p)[u/64] |= 1 << (u % 64)
+	z.term.Forget()
+	z.has.Forget()
+	for u := range z.n {
+		for p := range z.parts {
+			if sum := z.sum.Of(u, p); sum.Count() > 0 {
+				z.term.Of(u, p).Add(sum)
+				z.has.Of(u, p).Insert(u)
 			}
 		}
 	}
@@ -162,41 +139,19 @@ func (z *sums) begin() {
 
 // end adds up the terms of an exchange.
 func (z *sums) end(s, phase int32) error {
-	for u := range int32(z.n) {
-		for p := range int32(z.parts) {
-			sum := z.set(z.sum, u, p)
-			clear(sum)
+	z.sum.Forget()
+	for u := range z.n {
+		for p := range z.parts {
 			z.stop.Check()
-			for o := range int32(z.n) {
-				if !holds(z.set(z.has, u, p), o) {
+			for o := range z.n {
+				if !z.has.Of(u, p).Has(o) {
 					continue
 				}
-				if twice := add(sum, z.set(z.term, o, p)); twice >= 0 {
+				if twice := z.sum.Of(u, p).Add(z.term.Of(o, p)); twice >= 0 {
 					return broken("phase %d: GPU %d counts the contribution of GPU %d to part %d of shard %d twice, once in the sum of GPU %d", phase, u, twice, p, s, o)
 				}
 			}
 		}
 	}
 	return nil
-}
-
-func holds(set []uint64, u int32) bool { return set[u/64]>>(u%64)&1 > 0 }
-
-func count(set []uint64) int {
-	n := 0
-	for _, w := range set {
-		n += bits.OnesCount64(w)
-	}
-	return n
-}
-
-// add adds a set to a sum; it returns the first that is in both, else -1.
-func add(sum, set []uint64) int {
-	for i, w := range set {
-		if both := sum[i] & w; both != 0 {
-			return i*64 + bits.TrailingZeros64(both)
-		}
-		sum[i] |= w
-	}
-	return -1
 }

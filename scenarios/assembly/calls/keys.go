@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"sim/engine/units"
 	"sim/internal/text"
@@ -14,6 +15,8 @@ import (
 type Keys struct {
 	Message units.Bytes `key:"message" doc:"size of the vector that every rank has, puts into a sum or is left with; of an all-to-all what each rank sends each other" default:"64MB" above:"0" max:"1e15"`
 	Group   []int       `key:"group" doc:"nodes that take part, rank after rank; none are all that are up, in order" default:"" empty:"" max:"1048576" when:"undivided"`
+	Along   []string    `key:"along" doc:"dimensions of a torus along which ranks share a vector: each set of nodes whose other coordinates agree makes a call of its own, all at the same time; none are one call" default:"" choices:"x|y|z" empty:"" when:"on-links"`
+	Joined  string      `key:"joined" doc:"which nodes share a vector along one dimension: 'coordinates', those whose other coordinates agree; 'links', those that its links join into a ring, which a twist makes longer" default:"coordinates" choices:"coordinates|links" when:"on-links"`
 	Root    int         `key:"root" doc:"rank that a broadcast and a send-receive come from, and that a reduce goes to" default:"0" max:"1048576" when:"workload.kind=broadcast|reduce|send-receive"`
 	Peer    int         `key:"peer" doc:"rank that a send-receive goes to" default:"1" max:"1048576" when:"workload.kind=send-receive"`
 }
@@ -21,6 +24,8 @@ type Keys struct {
 // Call is a collective call, with the algorithm that expands it. Without a group it is among all nodes that are up.
 type Call struct {
 	collective.Call
+	Along     []string // dimensions of the torus that divide it into teams; none are one team
+	Linked    bool     // teams are the rings that links along the one dimension form
 	Algorithm string
 	Options   collective.Options
 	// TransferBytes is about how much memory a transfer takes when the call is simulated.
@@ -66,7 +71,7 @@ func (c *Call) Fits(ctx context.Context, p *collective.Problem, each func(src, d
 
 // New returns the call that keys describe.
 func New(kind collective.Kind, k *Keys, o collective.Options) *Call {
-	c := &Call{Call: collective.Call{Kind: kind, Bytes: int64(k.Message), Root: k.Root, Peer: k.Peer}, Options: o}
+	c := &Call{Call: collective.Call{Kind: kind, Bytes: int64(k.Message), Root: k.Root, Peer: k.Peer}, Along: k.Along, Linked: k.Joined == "links", Options: o}
 	for _, node := range k.Group {
 		c.Group = append(c.Group, int32(node))
 	}
@@ -97,6 +102,9 @@ func (c *Call) Expand(ctx context.Context, p *collective.Problem) (*collective.S
 // Words names the call.
 func (c *Call) Words() string {
 	text := fmt.Sprintf("%s of %v", c.Kind, units.Bytes(c.Bytes))
+	if len(c.Along) > 0 {
+		text += " along " + strings.Join(c.Along, ", ")
+	}
 	if len(c.Group) > 0 {
 		text += fmt.Sprintf(" among %d ranks", len(c.Group))
 	}

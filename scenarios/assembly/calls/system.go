@@ -210,12 +210,12 @@ func (z *system) measure(row *result.Row, algorithm string) {
 		bytes *= float64(z.Ranks - 1)
 	}
 	row.Metrics["algorithm_bytes_per_s"] = bytes / end
-	Bind(row, z.limit)
+	bind(row, z.limit)
 }
 
-// Bind holds the completion time of a row, which it has, against a lower bound that holds for any algorithm on any routes. It
+// bind holds the completion time of a row, which it has, against a lower bound that holds for any algorithm on any routes. It
 // replaces the row's other bounds, which hold for the transfers of one algorithm.
-func Bind(row *result.Row, limit collective.Limit) {
+func bind(row *result.Row, limit collective.Limit) {
 	m := row.Metrics
 	m["bound_completion_s"], row.Bounds = limit.Seconds, nil
 	if limit.Seconds <= 0 {

@@ -205,13 +205,13 @@ func TestNamedAlgorithm(t *testing.T) {
 func TestBind(t *testing.T) {
 	for _, c := range []struct{ end, bound, gap float64 }{{3, 2, 0.5}, {2, 2, 0}, {2 * (1 - 1e-7), 2, 0}, {1, 2, -0.5}} {
 		row := result.Row{Metrics: map[string]float64{"completion_s": c.end}, Labels: map[string]string{}, Bounds: &result.Bounds{}}
-		Bind(&row, collective.Limit{Seconds: c.bound, Binds: "x"})
+		bind(&row, collective.Limit{Seconds: c.bound, Binds: "x"})
 		if row.Metrics["gap"] != c.gap || row.Metrics["bound_completion_s"] != c.bound || row.Bounds == nil || row.Bounds.Proofs[0].Bound != c.bound {
 			t.Errorf("end %v, bound %v: %+v", c.end, c.bound, row)
 		}
 	}
 	row := result.Row{Metrics: map[string]float64{"completion_s": 1}, Labels: map[string]string{}, Bounds: &result.Bounds{}}
-	if Bind(&row, collective.Limit{}); row.Bounds != nil || len(row.Labels) > 0 || len(row.Metrics) != 2 {
+	if bind(&row, collective.Limit{}); row.Bounds != nil || len(row.Labels) > 0 || len(row.Metrics) != 2 {
 		t.Errorf("without a bound: %+v", row)
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"sim/engine/static"
 	"sim/fabric/links"
 	"sim/internal/once"
-	"sim/policies/collective"
 	"sim/policies/routing"
 	"sim/scenarios/assembly"
 	"sim/scenarios/assembly/composition"
@@ -35,19 +34,12 @@ type routed struct {
 	healthy map[string]unharmed // by router
 
 	timed once.Value[leastTimes]
-	limit once.Value[limited] // of ring collectives
 	whole once.Value[faultless]
 }
 
 // faultless is a step on the fabric where nothing is down.
 type faultless struct {
 	r   *routed
-	err error
-}
-
-// limited is the bound of a ring collective by any algorithm, or why there is none.
-type limited struct {
-	collective.Limit
 	err error
 }
 
@@ -119,7 +111,9 @@ func (r *routed) problem(n *engine.Network) *routing.Problem {
 	p := &routing.Problem{Network: n, Torus: r.Torus, Down: r.Down, Flows: r.load.flows, Demand: r.load.demand, Rate: float64(r.s.Fabric.LinkRate)}
 	switch {
 	case r.load.call != nil:
-		p.Flows, p.Demand = r.load.call.routed, r.load.call.demand
+		if p.Flows, p.Demand = r.load.call.routed, r.load.call.demand; r.s.Engine.Level != "static" && len(p.Flows) > 0 {
+			p.Graph, p.Pinned = r.load.call.fluid, r.load.call.Links()
+		}
 	case r.s.Engine.Level != "static": // which measures loads, whatever waits for what
 		p.Graph = r.load.graph
 	}

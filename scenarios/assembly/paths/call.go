@@ -3,11 +3,14 @@ package paths
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
 	"sim/engine"
+	"sim/fabric/links"
 	algorithm "sim/policies/collective"
+	"sim/policies/routing"
 	"sim/workloads/collective"
 )
 
@@ -18,8 +21,9 @@ type called struct {
 	flow   []int32 // by task
 	link   []int32 // by flow: the link that it takes, -1 of one that is routed
 	routed []engine.Flow
-	demand []float64 // of those
-	ranks  []int32   // by task: the order of packets on a link; nil where these come as they may
+	demand []float64     // of those
+	ranks  []int32       // by task: the order of packets on a link; nil where these come as they may
+	fluid  *engine.Graph // the transfers as routers see them, for which links are told no order
 	// overhead is what starting a transfer costs its sender.
 	overhead engine.Time
 }
@@ -27,7 +31,10 @@ type called struct {
 // expand has an algorithm expand the call of the scenario. It fails with algorithm.ErrUnserved where that does not
 // serve it.
 func (r *routed) expand(ctx context.Context) (*load, error) {
-	p := r.callProblem()
+	p, err := r.callProblem()
+	if err != nil {
+		return nil, err
+	}
 	p.Network = r.Direct(p.Network)
 	s, err := r.s.Workload.Call.Expand(ctx, p)
 	if err != nil {
@@ -74,6 +81,11 @@ func (r *routed) callLoad(ctx context.Context, s *algorithm.Schedule) (*load, er
 	if l.graph, err = c.graph(nil, ranked); err != nil {
 		return nil, err
 	}
+	if c.fluid = l.graph; ranked && len(c.routed) > 0 {
+		if c.fluid, err = c.graph(nil, false); err != nil {
+			return nil, err
+		}
+	}
 	c.flow = make([]int32, len(l.graph.Tasks))
 	for i := range s.Transfers {
 		c.flow[i] = index[of(i)]
@@ -85,21 +97,52 @@ func (r *routed) callLoad(ctx context.Context, s *algorithm.Schedule) (*load, er
 	return l, ctx.Err()
 }
 
-// callProblem is the call on what routers see: of a scenario that names no group, among all nodes that are up.
-func (r *routed) callProblem() *algorithm.Problem {
+// callProblem is the call on what routers see: of a scenario that names no group, among all nodes that are up, in teams
+// along some dimensions.
+func (r *routed) callProblem() (*algorithm.Problem, error) {
 	p := &algorithm.Problem{Call: r.s.Workload.Call.Call, Network: r.seen()}
 	if r.Torus != nil {
 		p.Torus = r.Torus
 	}
 	if len(p.Group) == 0 {
-		for node := range p.Network.Nodes {
-			if r.Down == nil || !r.Down[node] {
-				p.Group = append(p.Group, node)
+		teams, err := r.teams()
+		if err != nil {
+			return nil, err
+		}
+		for _, team := range teams {
+			first := len(p.Group)
+			for _, node := range team {
+				if r.Down == nil || !r.Down[node] {
+					p.Group = append(p.Group, node)
+				}
+			}
+			switch size := len(p.Group) - first; {
+			case len(teams) == 1:
+			case size > 1:
+				p.Teams = append(p.Teams, size)
+			default: // alone, which has nothing to do
+				p.Group = p.Group[:first]
 			}
 		}
 	}
 	p.Domain = r.Domains(p.Group)
-	return p
+	return p, nil
+}
+
+// teams returns the nodes that share a vector in a call, down or not.
+func (r *routed) teams() ([][]int32, error) {
+	switch c := r.s.Workload.Call; {
+	case len(c.Along) == 0:
+		all := make([]int32, r.nodes())
+		for node := range all {
+			all[node] = int32(node)
+		}
+		return [][]int32{all}, nil
+	case c.Linked:
+		return r.Torus.Rings(links.Dims(c.Along)[0])
+	default:
+		return collective.Slices(r.Torus, links.Dims(c.Along))
+	}
 }
 
 // Problem is the call of s on its hardware.
@@ -113,7 +156,7 @@ func (s *Scenario) Problem() (*algorithm.Problem, error) {
 			return nil, fmt.Errorf("%w: rank %d is on node %d, which is down or a switch; want nodes that are up and send", algorithm.ErrCall, rank, node)
 		}
 	}
-	return (&routed{s: s, System: hardware}).callProblem(), nil
+	return (&routed{s: s, System: hardware}).callProblem()
 }
 
 // graph returns the transfers as tasks: transfer i is task i, and arrives so much later than its last bit is sent. Links
@@ -137,6 +180,22 @@ func (c *called) depth() float64 {
 		deep[i]++
 	}
 	return float64(slices.Max(deep))
+}
+
+// pinned completes a decision with the links that transfers of a call take by themselves, and returns r with that call.
+// Without a call it changes nothing.
+func (r *routed) pinned(ctx context.Context, seen *engine.Network, d *routing.Decision) (*routed, error) {
+	if r.load.call == nil {
+		return r, nil
+	}
+	if d.Paths.Spread != nil {
+		return nil, &unservable{errors.New("it draws links for each packet, and transfers of a collective call take links of their own; want routers of whole paths")}
+	}
+	r, err := r.balanced(ctx, d.Paths)
+	if err == nil {
+		d.Paths, err = r.load.lead(seen, d.Paths)
+	}
+	return r, err
 }
 
 // balanced returns r with a call whose transfers over parallel links keep off those that a router's paths take

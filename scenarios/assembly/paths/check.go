@@ -103,25 +103,6 @@ func (r *routed) lay() (keys []string, err error) {
 	})
 }
 
-// layRings lays a ring collective out.
-func (r *routed) layRings(message int64, where []string) (keys []string, err error) {
-	one, err := r.collective(r.nodes(), message)
-	if err != nil {
-		return append([]string{"workload.ring_dims", "workload.rings"}, where...), err
-	}
-	if err = one.Check(); err != nil {
-		return blame(err, append([]string{"fabric.failed_chips", "fabric.failed_machines", "workload.rings", "workload.ring_dims", "workload.ring_form"}, where...), func() error {
-			ample := *one
-			ample.Bytes = math.MaxInt32
-			return ample.Check()
-		})
-	}
-	if n := one.Tasks(); n > collective.MaxTasks {
-		return where, fmt.Errorf("%s on %d nodes has %d transfers; want fewer nodes, for at most %d", r.s.Workload.Kind, r.nodes(), n, collective.MaxTasks)
-	}
-	return nil, nil
-}
-
 // blame returns the keys that err is about: the size of messages where another one would do, which try finds out.
 func blame(err error, where []string, try func() error) ([]string, error) {
 	if err != nil && try() == nil {
@@ -142,11 +123,7 @@ func (r *routed) layDataTensor(int64, []string) (keys []string, err error) {
 		return append([]string{"workload.tensor_dims"}, where...), fmt.Errorf("%.3g flows in slices would take %.0f GB; want smaller slices, for at most %.0f GB", need/PerFlow, need/1e9, float64(MaxFlowBytes)/1e9)
 	}
 	if ring > 1 {
-		form, err := collective.ParseForm(w.RingForm)
-		if err != nil {
-			return []string{"workload.ring_form"}, err
-		}
-		if _, err = collective.RingSteps(r.Torus, links.Dims(w.DataDims), form, w.Bidirectional, 1, r.Down); err != nil {
+		if _, err = collective.RingSteps(r.Torus, links.Dims(w.DataDims), w.RingForm, w.Bidirectional, 1, r.Down); err != nil {
 			return where, err
 		}
 	}
@@ -187,7 +164,7 @@ func fewerHops(s *Scenario) string {
 		ways = strings.TrimSpace("choose larger packets " + s.Workload.Work.SizeRemedy())
 	case s.Workload.Kind == MatrixTraffic:
 		ways = "choose larger packets or less traffic"
-	case slices.Contains(RingKinds, s.Workload.Kind) || s.Sized():
+	case s.Sized():
 	case s.Workload.Source == "poisson":
 		ways, levels = "choose a shorter workload.duration and warmup, or less load", `"static"`
 	default:
@@ -205,7 +182,7 @@ func checkTimes(c *schema.Reader, s *Scenario) {
 		}
 	}
 	switch {
-	case slices.Contains(RingKinds, s.Workload.Kind):
+	case s.Workload.Call != nil:
 	case s.Workload.Kind == DataTensor:
 		long(w.Start.Seconds()+2*float64(w.Alternations)*w.Phase.Seconds(), "workload.phase", "workload.start", "workload.alternations")
 		ring := collective.OnOff{Rate: w.RingRate, Payload: int32(w.Payload), Wire: int32(w.Packet), Start: w.Start, Length: w.Phase}

@@ -335,13 +335,8 @@ func (r *routed) choose(ctx context.Context, row *routing.Row) (a *routedAnswer,
 	if err != nil {
 		return nil, nil, err
 	}
-	if r.load.call != nil {
-		if r, err = r.balanced(ctx, d.Paths); err != nil {
-			return nil, nil, err
-		}
-		if d.Paths, err = r.load.lead(seen, d.Paths); err != nil {
-			return nil, nil, err
-		}
+	if r, err = r.pinned(ctx, seen, d); err != nil {
+		return nil, nil, err
 	}
 	a = &routedAnswer{r: r, chosen: d, seen: seen, walks: d.Paths, sums: sums}
 	a.Row = result.Row{Policy: name, Metrics: map[string]float64{}, Labels: map[string]string{}}
@@ -415,9 +410,9 @@ func (r *routed) route(ctx context.Context, row *routing.Row, n *engine.Network)
 }
 
 // withoutFaults returns the load of the most loaded link that the router reaches where no link is down, 0 where it
-// makes no sense to compare.
+// makes no sense to compare. Of a collective call, which is expanded for that fabric too, it is 0 if no step asks for it.
 func (r *routed) withoutFaults(ctx context.Context, row *routing.Row) (float64, error) {
-	if !r.s.Fabric.Faulty() || r.Down != nil || r.s.Fabric.FailAt > 0 || r.load.call != nil {
+	if !r.s.Fabric.Faulty() || r.Down != nil || r.s.Fabric.FailAt > 0 || r.load.call != nil && r.s.Workload.Step == (Step{}) {
 		return 0, nil
 	}
 	r.mu.Lock()
@@ -426,12 +421,15 @@ func (r *routed) withoutFaults(ctx context.Context, row *routing.Row) (float64, 
 		return v.max, nil
 	}
 	h, err := r, error(nil)
-	if r.it != nil && r.it.Spec.Collectives == "graph" {
+	if r.load.call != nil || r.it != nil && r.it.Spec.Collectives == "graph" {
 		if h, err = r.faultless(ctx); err != nil {
 			return 0, fmt.Errorf("without faults: %w", err)
 		}
 	}
 	d, sums, err := h.route(ctx, row, h.Whole)
+	if err == nil {
+		h, err = h.pinned(ctx, h.Whole, d)
+	}
 	if err != nil {
 		return 0, fmt.Errorf("without faults: %w", err)
 	}
@@ -504,10 +502,10 @@ func (r *routed) late() bool {
 }
 
 // late returns by task of a graph how long after a transfer's last bit has left it arrives, on the longest of its routes;
-// nil where that is at once, or edges have it, as those of ring collectives do.
+// nil where that is at once.
 func (a *routedAnswer) late(g *engine.Graph) []engine.Time {
 	r := a.r
-	if slices.Contains(RingKinds, r.s.Workload.Kind) || !r.late() {
+	if !r.late() {
 		return nil
 	}
 	late, flows := make([]engine.Time, len(g.Tasks)), a.flowsOf(g)

@@ -25,12 +25,11 @@ routers = ["dor"]
 func TestEstimatedHops(t *testing.T) {
 	for _, set := range [][]string{
 		{}, {"workload.source=greedy", "workload.message=7777B"}, {"workload.source=window"}, {"workload.kind=hotspot"}, {"workload.kind=permutation"},
-		{"workload.kind=nearest-neighbour"}, {"workload.kind=ring-all-reduce", "workload.message=1MB"}, {"workload.kind=uniform-random", "workload.load=0.3"},
+		{"workload.kind=nearest-neighbour"}, {"workload.kind=uniform-random", "workload.load=0.3"},
 		{"workload.source=on-off", "workload.rate=500MB/s", "workload.start=0s", "workload.duration=30us"},
 		{"workload.kind=data-tensor", "workload.rate=1GB/s", "workload.start=0s", "workload.phase=20us"}, {`policy.routers=["multipath"]`},
 		{"workload.payload=100B", "workload.message=150B"}, {"workload.payload=100B", "workload.message=101B", "workload.kind=hotspot"}, {"workload.message=1B"},
 		{"fabric.bit_errors=3e-5"}, {"fabric.bit_errors=1e-4", "workload.source=greedy", "workload.message=64KB"}, {"fabric.bit_errors=3e-5", "workload.pace=0.5"},
-		{"fabric.bit_errors=3e-5", "workload.kind=ring-all-reduce", "workload.message=1MB"},
 		{"fabric.link_latency=2us"},
 		{"fabric.queue=2p", "workload.source=on-off", "workload.message=0B", "workload.rate=100GB/s", "workload.start=0s", "workload.duration=10us"},
 		{"fabric.queue=2p", "workload.source=poisson", "workload.load=20"},

@@ -21,7 +21,7 @@ type Traffic struct {
 	TrafficMessage
 	TrafficPacket
 	Payload units.Bytes `key:"payload" doc:"what of a packet counts for sizes and rates" else:"packet" when:"engine.level=packet & not-called"`
-	Source  string      `key:"source" doc:"how packets are injected: 'paced' at the rate at which the most loaded link is just full; 'greedy', as fast as the first links take them; 'window', so many of a flow in flight; 'on-off', every flow at a rate for a time; 'poisson', every node at random times" else:"paced; of data-tensor and uniform-random on-off and poisson" choices:"paced|greedy|window|on-off|poisson" when:"not-rings"`
+	Source  string      `key:"source" doc:"how packets are injected: 'paced' at the rate at which the most loaded link is just full; 'greedy', as fast as the first links take them; 'window', so many of a flow in flight; 'on-off', every flow at a rate for a time; 'poisson', every node at random times" else:"paced; of data-tensor and uniform-random on-off and poisson" choices:"paced|greedy|window|on-off|poisson" when:"not-called"`
 	Rate    units.Rate  `key:"rate" doc:"payload of each flow over time while it is on" required:"" above:"0" max:"1e16" when:"source(on-off)"`
 	Start   engine.Time `key:"start" doc:"when flows go on; the first packet comes one interval later" default:"1s" when:"engine.level=packet & source(on-off)"`
 	TrafficPoisson
@@ -30,16 +30,14 @@ type Traffic struct {
 	Injection   string  `key:"injection" doc:"order in which a node injects the packets of its flows: a packet of each in turn, of one drawn at random, or flow after flow" default:"round-robin" choices:"round-robin|random|sequential" when:"engine.level=packet & source(greedy|paced)"`
 	Permutation string  `key:"permutation" doc:"who sends to whom: at random; 'transpose', the coordinates in reverse order; 'bit-complement', to the opposite end of each dimension; 'bit-reverse' and 'shuffle', of the bits of its number; 'tornado', just less than half-way round each dimension" default:"random" choices:"@permutations" when:"workload.kind=permutation"`
 	TrafficMatrix
-	Rings         string      `key:"rings" doc:"one ring through all nodes, or the rings of each dimension in turn, with the vector split over the orders of dimensions" default:"one" choices:"one|per-dimension" when:"workload.kind=ring-all-reduce|ring-reduce-scatter|ring-all-gather"`
-	RingDims      []string    `key:"ring_dims" doc:"dimensions whose rings there are: the nodes that these join share a vector; none are all" default:"" choices:"x|y|z" empty:"" when:"workload.kind=ring-all-reduce|ring-reduce-scatter|ring-all-gather & workload.rings=per-dimension"`
-	RingForm      string      `key:"ring_form" doc:"how rings along a dimension are laid: 'links' follows links, which a twist joins into longer rings; 'line' takes the nodes of a line, whose ends a twist parts; 'folded' goes up its even nodes and down its odd ones" else:"links; of several dimensions' rings on twisted tori line" choices:"links|line|folded" when:"workload.kind=data-tensor|ring-all-reduce|ring-reduce-scatter|ring-all-gather"`
-	Bidirectional bool        `key:"bidirectional" doc:"whether half of the vector goes round the other way; of data-tensor traffic, whether nodes send in both directions round" else:"true; of data-tensor traffic false" when:"workload.kind=data-tensor|ring-all-reduce|ring-reduce-scatter|ring-all-gather"`
+	RingForm      string      `key:"ring_form" doc:"how rings along a dimension are laid: 'links' follows links, which a twist joins into longer rings; 'line' takes the nodes of a line, whose ends a twist parts; 'folded' goes up its even nodes and down its odd ones" default:"links" choices:"links|line|folded" when:"workload.kind=data-tensor"`
+	Bidirectional bool        `key:"bidirectional" doc:"whether nodes send in both directions round the rings" default:"false" when:"workload.kind=data-tensor"`
 	TensorDims    []string    `key:"tensor_dims" doc:"dimensions of the slices in which all send to all" default:"x,y" choices:"x|y|z" when:"workload.kind=data-tensor"`
 	DataDims      []string    `key:"data_dims" doc:"dimensions along which every node sends to the next" default:"z" choices:"x|y|z" when:"workload.kind=data-tensor"`
 	Alternations  int         `key:"alternations" doc:"how often the slices and then the rings have their turn" default:"3" min:"1" max:"1000" when:"engine.level=packet & workload.kind=data-tensor"`
 	Phase         engine.Time `key:"phase" doc:"how long a turn lasts" default:"100ms" when:"engine.level=packet & workload.kind=data-tensor"`
 	RingRate      units.Rate  `key:"ring_rate" doc:"payload of each flow along the rings over time" else:"rate" above:"0" max:"1e16" when:"workload.kind=data-tensor"`
-	Step          Step        `table:"step" doc:"A training step of which the collective is a part: what faults do to it." when:"workload.kind=all-to-all|nearest-neighbour|ring-all-reduce|ring-reduce-scatter|ring-all-gather"`
+	TrafficStep
 }
 
 // TrafficPoisson is for how long sources send, and how much those that do so at random times.
@@ -51,7 +49,7 @@ type TrafficPoisson struct {
 
 // TrafficMessage is how large messages are.
 type TrafficMessage struct {
-	Message units.Bytes `key:"message" doc:"size of a message; of ring collectives, of the whole vector that they work on; of on-off sources, after which a flow is silent" else:"64KB; of on-off sources 0B, without end" when:"sizeable"`
+	Message units.Bytes `key:"message" doc:"size of a message; of on-off sources, after which a flow is silent" else:"64KB; of on-off sources 0B, without end" when:"sizeable"`
 }
 
 // TrafficMatrix is messages that are listed.
@@ -65,6 +63,11 @@ type TrafficMatrix struct {
 // TrafficPacket is how large packets are, of any workload.
 type TrafficPacket struct {
 	Packet units.Bytes `key:"packet" doc:"size of a packet on the wire" default:"1KB" when:"engine.level=packet"`
+}
+
+// TrafficStep is the step that a collective is a part of.
+type TrafficStep struct {
+	Step Step `table:"step" doc:"A training step of which the collective is a part: what faults do to it." when:"workload.kind=all-to-all|nearest-neighbour|all-reduce|reduce-scatter|all-gather & on-links"`
 }
 
 // Step is a training step of which a collective is a part, for what a fault does to it.

@@ -157,20 +157,11 @@ func (a *routedAnswer) steps() float64 {
 	if c := a.r.load.call; c != nil {
 		return c.depth() * float64(a.loads.MaxHops)
 	}
-	n := 0.0
-	if it := a.r.it; it != nil && it.Spec.Collectives == "graph" {
+	it := a.r.it
+	if it.Spec.Collectives == "graph" {
 		return depth(it.Graph) * float64(a.loads.MaxHops)
-	} else if it != nil {
-		return float64(2*it.Spec.Microbatches*it.Spec.PP*it.Spec.Chunks+1) * float64(a.loads.MaxHops)
 	}
-	if d := a.r.Torus.Dims; a.r.s.Workload.Rings == "one" {
-		n = float64(a.r.Torus.Nodes())
-	} else {
-		for _, size := range d {
-			n += float64(size)
-		}
-	}
-	return 2 * n * max(1, float64(a.loads.MaxHops))
+	return float64(2*it.Spec.Microbatches*it.Spec.PP*it.Spec.Chunks+1) * float64(a.loads.MaxHops)
 }
 
 // depth returns the most transfers of a graph that wait for each other in a row.

@@ -10,7 +10,6 @@ import (
 	"sim/engine/packet"
 	"sim/engine/static"
 	"sim/policies/routing"
-	"sim/scenarios/assembly/calls"
 	"sim/scenarios/result"
 )
 
@@ -52,6 +51,9 @@ func (a *routedAnswer) static(ctx context.Context, n *engine.Network, d *routing
 	}
 	for name, v := range d.Metrics {
 		m[name] = v
+	}
+	if r.load.call != nil { // of whose flows the router has led some
+		m["max_link_load"] = top
 	}
 	for name, v := range d.Labels {
 		a.Row.Labels[name] = v
@@ -129,25 +131,11 @@ func (a *routedAnswer) bound(d *routing.Decision, top float64) {
 }
 
 // timeBound holds the end of transfers that wait for each other against what no paths can undercut: routers are to end
-// them early, whatever their links carry in all. It is of what takes no time beside that on links. A ring collective has the
-// bound of the same call by any algorithm.
+// them early, whatever their links carry in all. It is of what takes no time beside that on links.
 func (a *routedAnswer) timeBound(ctx context.Context, d *routing.Decision) error {
 	end, ok := a.Row.Metrics[a.r.end()]
 	if a.r.load.graph == nil || a.r.load.call != nil || !ok {
 		return nil
-	}
-	if a.r.load.rings != nil {
-		limit, err := a.r.limit.Get(ctx, func() (l limited) {
-			l.Limit, l.err = a.r.ringLimit(ctx)
-			return l
-		})
-		if err == nil {
-			err = limit.err
-		}
-		if err == nil {
-			calls.Bind(&a.Row, limit.Limit)
-		}
-		return err
 	}
 	least, err := a.r.leastTimes(ctx)
 	if err != nil {

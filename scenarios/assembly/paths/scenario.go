@@ -1,4 +1,4 @@
-// Package paths assembles work on links: traffic, ring collectives and training steps on tori and graphs. What it
+// Package paths assembles work on links: traffic, collective calls and training steps on tori and graphs. What it
 // leaves open is the paths that data takes, which routers choose (policies/routing). Their loads are measured, the
 // dependencies of channels looked at for a cycle, and the work is simulated on them as fluid or packet by packet, as
 // the level asks.
@@ -44,19 +44,14 @@ type Workload struct {
 
 // Kinds of traffic.
 const (
-	AllToAll          = "all-to-all"
-	NearestNeighbour  = "nearest-neighbour"
-	UniformRandom     = "uniform-random"
-	Permutation       = "permutation"
-	Hotspot           = "hotspot"
-	MatrixTraffic     = "matrix"
-	RingAllReduce     = "ring-all-reduce"
-	RingReduceScatter = "ring-reduce-scatter"
-	RingAllGather     = "ring-all-gather"
-	DataTensor        = "data-tensor"
+	AllToAll         = "all-to-all"
+	NearestNeighbour = "nearest-neighbour"
+	UniformRandom    = "uniform-random"
+	Permutation      = "permutation"
+	Hotspot          = "hotspot"
+	MatrixTraffic    = "matrix"
+	DataTensor       = "data-tensor"
 )
-
-var RingKinds = []string{RingAllReduce, RingReduceScatter, RingAllGather}
 
 // Pattern returns the pattern of collective.Patterns that the kind names, nil where it is none.
 func (w *Workload) Pattern() collective.Pattern {
@@ -92,17 +87,13 @@ func (s *Scenario) TrafficDefaults() *Traffic {
 	if s.Workload.Source == "poisson" {
 		d.Duration = s.packets(4_000)
 	}
-	d.RingForm, d.Bidirectional = "links", s.Workload.Kind != DataTensor
-	if d.Rings == "per-dimension" && len(d.RingDims) != 1 && s.Fabric.Twisted() {
-		d.RingForm = "line"
-	}
 	return &d
 }
 
 // Timed reports whether messages have a size: on-off and Poisson sources have rates and times instead.
 func (s *Scenario) Timed() bool {
 	w := &s.Workload
-	return slices.Contains(RingKinds, w.Kind) || w.Call != nil || w.Source != "on-off" && w.Source != "poisson"
+	return w.Call != nil || w.Source != "on-off" && w.Source != "poisson"
 }
 
 // Sized reports whether all messages have one size.
@@ -110,9 +101,9 @@ func (s *Scenario) Sized() bool {
 	return s.Workload.Kind != MatrixTraffic && s.Workload.Work == nil && s.Timed()
 }
 
-// Dependent reports whether transfers wait for each other, as those of ring collectives and of training steps do.
+// Dependent reports whether transfers wait for each other, as those of collective calls and of training steps do.
 func (s *Scenario) Dependent() bool {
-	return slices.Contains(RingKinds, s.Workload.Kind) || s.Workload.Work != nil || s.Workload.Call != nil
+	return s.Workload.Work != nil || s.Workload.Call != nil
 }
 
 // packets returns how long so many packets take on a link.

@@ -282,10 +282,6 @@ func (r *routed) extents(up int) (least, most extent) {
 		bytes, transfers, slack := w.Work.Size()
 		least.packets = bytes / float64(w.Packet) / slack
 		most.packets = slack*bytes/float64(w.Packet) + transfers
-	case slices.Contains(RingKinds, w.Kind):
-		least.packets = float64(w.Message) / float64(w.Packet)
-		most.packets = 4*n*least.packets + 4*n*n
-		most.seconds = 8 * n * n * far * s.Fabric.LinkLatency.Seconds()
 	case w.Source == "poisson" && s.Engine.Level == "packet":
 		least.seconds = w.Warmup.Seconds() + w.Duration.Seconds()
 		least.packets = n * least.seconds * w.Load / (s.packetTime() / float64(engine.Second))

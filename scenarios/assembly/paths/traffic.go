@@ -16,9 +16,8 @@ type load struct {
 	flows  []engine.Flow
 	demand []float64 // by flow, in messages; nil is one each
 	parts  []part
-	graph  *engine.Graph          // of ring collectives: what waits for what
-	call   *called                // nil of other work
-	rings  *collective.Collective // nil of other work
+	graph  *engine.Graph // what waits for what; nil if all is sent at once
+	call   *called       // nil of other work
 	// exchanges are ranges of tasks in which all that a source sends goes at one rate as fluid
 	exchanges [][2]int
 }
@@ -67,7 +66,6 @@ var works = []work{
 		},
 	},
 	{kinds: []string{DataTensor}, load: func(_ context.Context, r *routed, m int64) (*load, error) { return r.dataTensor(m) }, lay: (*routed).layDataTensor},
-	{kinds: RingKinds, load: func(_ context.Context, r *routed, m int64) (*load, error) { return r.rings(m) }, lay: (*routed).layRings},
 }
 
 // work returns the row of the workload's kind.

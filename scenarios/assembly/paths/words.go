@@ -1,9 +1,6 @@
 package paths
 
-import (
-	"fmt"
-	"slices"
-)
+import "fmt"
 
 // Words says in a line what is sent over what.
 func (s *Scenario) Words() string {
@@ -22,10 +19,8 @@ func (s *Scenario) Words() string {
 	switch {
 	case s.Engine.Level != "packet":
 		text += ", level " + s.Engine.Level
-	case s.Dependent() && !slices.Contains(RingKinds, s.Workload.Kind):
+	case s.Dependent():
 		text += fmt.Sprintf(", packets of %v", w.Packet)
-	case slices.Contains(RingKinds, s.Workload.Kind):
-		text += fmt.Sprintf(", %v in packets of %v", w.Message, w.Packet)
 	case s.Workload.Kind == MatrixTraffic && w.Source != "on-off" && w.Source != "poisson": // whose messages have sizes of their own
 		text += fmt.Sprintf(", %s sources, packets of %v", w.Source, w.Packet)
 	case w.Source == "on-off":

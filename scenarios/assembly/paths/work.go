@@ -2,7 +2,6 @@ package paths
 
 import (
 	"context"
-	"slices"
 
 	"sim/scenarios/assembly"
 	"sim/workloads/trace"
@@ -12,7 +11,7 @@ import (
 // Work is the graph that routers lead: ranks are the nodes that are up, in order. Computes of GPUs in lockstep are of
 // the first of these. What links take beside is not in it.
 func (r *routed) Work(ctx context.Context, _ string) (*trace.Work, error) {
-	w := &trace.Work{Graph: r.load.graph, Late: slices.Contains(RingKinds, r.s.Workload.Kind)}
+	w := &trace.Work{Graph: r.load.graph}
 	if w.Graph == nil {
 		source := r.s.Workload.Source
 		if len(r.load.parts) != 1 || r.load.parts[0].turns != nil || r.s.Engine.Level == "packet" && source != "greedy" && source != "window" {

@@ -7,12 +7,12 @@ import (
 	"time"
 
 	"sim/engine"
+	"sim/policies/collective"
 	"sim/policies/reconfigure"
 	collectives "sim/policies/reconfigure/collective"
 	"sim/policies/reconfigure/plan"
 	"sim/scenarios/assembly"
 	"sim/scenarios/result"
-	"sim/workloads/collective"
 )
 
 // gathered is a scenario of an all-reduce, all-gather or reduce-scatter on a scale-up domain, built.
@@ -22,11 +22,10 @@ type gathered struct {
 	bound   engine.Time
 }
 
-var gatherOps = map[string]collective.Op{"all-reduce": collective.AllReduce, "reduce-scatter": collective.ReduceScatter, "all-gather": collective.AllGather}
-
 // Collective returns the collective of s, which Gathers.
 func (s *Scenario) Collective() *plan.Collective {
-	return plan.On(s.Domain(), gatherOps[s.Workload.Kind], int64(s.Workload.Exchange.Message))
+	op, _ := collective.ParseKind(s.Workload.Kind)
+	return plan.On(s.Domain(), op, int64(s.Workload.Exchange.Message))
 }
 
 // buildGathered builds the collective of s.

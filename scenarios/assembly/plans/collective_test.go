@@ -6,10 +6,10 @@ import (
 	"testing"
 
 	"sim/engine"
+	"sim/policies/collective"
 	collectives "sim/policies/reconfigure/collective"
 	"sim/policies/reconfigure/plan"
 	"sim/scenarios/result"
-	"sim/workloads/collective"
 )
 
 // TestGatherSchedules: what a picture is told of a plan adds up to its cost, has its links, and has the longest of the
@@ -17,7 +17,7 @@ import (
 func TestGatherSchedules(t *testing.T) {
 	kinds := map[string]bool{}
 	reused := 0
-	for _, op := range []collective.Op{collective.AllReduce, collective.AllGather, collective.ReduceScatter} {
+	for _, op := range []collective.Kind{collective.AllReduce, collective.AllGather, collective.ReduceScatter} {
 		for _, c := range []struct {
 			gpus, degree int
 			bytes        int64

@@ -7,7 +7,11 @@
 package plans
 
 import (
+	"slices"
+
+	"sim/policies/collective"
 	"sim/policies/reconfigure"
+	"sim/policies/reconfigure/plan"
 	"sim/workloads/training"
 )
 
@@ -31,6 +35,6 @@ type Workload struct {
 
 // Gathers reports whether s is a collective other than an all-to-all.
 func (s *Scenario) Gathers() bool {
-	_, ok := gatherOps[s.Workload.Kind]
-	return ok
+	op, err := collective.ParseKind(s.Workload.Kind)
+	return err == nil && slices.Contains(plan.Ops, op)
 }

@@ -111,7 +111,7 @@ func build(ctx context.Context, p *plan.Plan, free bool) (_ *work, err error) {
 			return nil, err
 		}
 	}
-	g, op := w.graph, plan.OpName(p.Steps.Op)
+	g, op := w.graph, p.Steps.Op
 	g.Namer = func(id int32) string {
 		if g.Tasks[id].Duration > 0 {
 			return "reconfiguration"

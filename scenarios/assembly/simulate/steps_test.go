@@ -10,10 +10,10 @@ import (
 	"pgregory.net/rapid"
 
 	"sim/engine"
+	"sim/policies/collective"
 	collectives "sim/policies/reconfigure/collective"
 	"sim/policies/reconfigure/plan"
 	"sim/scenarios/assembly/simulate"
-	"sim/workloads/collective"
 )
 
 const us = engine.Microsecond
@@ -23,7 +23,7 @@ const us = engine.Microsecond
 func TestSteps(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := &plan.Collective{GPUs: rapid.IntRange(2, 14).Draw(t, "n")}
-		p.Op = rapid.SampledFrom([]collective.Op{collective.AllReduce, collective.ReduceScatter, collective.AllGather}).Draw(t, "op")
+		p.Op = rapid.SampledFrom([]collective.Kind{collective.AllReduce, collective.ReduceScatter, collective.AllGather}).Draw(t, "op")
 		p.Degree = rapid.IntRange(1, min(4, p.GPUs-1)).Draw(t, "k")
 		p.Bytes = int64(p.GPUs)*rapid.SampledFrom([]int64{1, 3, 100, 1e4, 5e4}).Draw(t, "shard") + rapid.Int64Range(0, 3*int64(p.GPUs)).Draw(t, "more")
 		p.Rate = rapid.SampledFrom([]float64{8e9, 8e11, 7e10, 1e5}).Draw(t, "rate")

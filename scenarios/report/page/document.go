@@ -3,6 +3,7 @@ package page
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"sim/scenarios/compare"
 	"sim/scenarios/report"
@@ -29,6 +30,13 @@ type Run struct {
 	Table   report.Results    `json:"table"`   // as sim run prints it
 	Notes   string            `json:"notes"`   // below the table, a paragraph a line
 	Explain map[string]string `json:"explain"` // by policy, as sim explain prints it, a paragraph a line
+	// Nets are layouts of links, and NetOf says which a policy has.
+	Nets  []*result.Net  `json:"nets,omitempty"`
+	NetOf map[string]int `json:"net_of,omitempty"`
+	// Wirings are the layouts of a policy's topology and then of those of its jobs.
+	Wirings map[string][]*result.Wiring `json:"wirings,omitempty"`
+	// Plans are the plans of policies that have one, prepared.
+	Plans map[string]*result.Plan `json:"plans,omitempty"`
 	// Moment is when free cubes of a fleet are most fragmented, in seconds; 0 of other runs.
 	Moment float64 `json:"moment"`
 }
@@ -55,7 +63,27 @@ func OfRun(run *result.Run) Document {
 	d := Document{Kind: "run", Name: nameOf(run.Document.Scenario, run.Dir), Title: run.Detail.Title, TOML: string(run.Scenario)}
 	d.Run = &Run{
 		Result: &run.Document, Timings: &run.Timings, Detail: &run.Detail,
-		Table: report.ResultsOf(run), Notes: report.Notes(run), Explain: map[string]string{},
+		Table: report.ResultsOf(run), Notes: report.Notes(run), Explain: map[string]string{}, Plans: map[string]*result.Plan{}, NetOf: map[string]int{}, Wirings: map[string][]*result.Wiring{},
+	}
+	for i := range run.Detail.Policies {
+		if p := &run.Detail.Policies[i]; p.Schedule != nil && len(p.Schedule.Phases) > 0 {
+			d.Plans[p.Policy] = p.Schedule.Plan()
+		}
+		if p := &run.Detail.Policies[i]; p.Topology != nil {
+			d.Wirings[p.Policy] = []*result.Wiring{p.Topology.Wiring()}
+			for k := range p.Jobs {
+				if t := p.Jobs[k].Topology; t != nil { // all jobs have one, or none
+					d.Wirings[p.Policy] = append(d.Wirings[p.Policy], t.Wiring())
+				}
+			}
+		}
+		if n := run.Detail.Policies[i].Net(); n != nil {
+			at := slices.IndexFunc(d.Nets, n.SameLayout)
+			if at < 0 {
+				at, d.Nets = len(d.Nets), append(d.Nets, n)
+			}
+			d.NetOf[run.Detail.Policies[i].Policy] = at
+		}
 	}
 	_, worst := run.Detail.Fragmented()
 	d.Moment = worst.AtS
@@ -117,8 +145,9 @@ func metricsOf(docs []Document) map[string]Metric {
 			all[name] = Metric{m.Words, m.Better, m.Unit, formats[m.Format], m.Means, m.Main}
 		}
 	}
-	add("solve_s")
-	add("play_s")
+	for _, name := range result.WallMetrics {
+		add(name)
+	}
 	for i := range docs {
 		switch d := &docs[i]; {
 		case d.Run != nil:

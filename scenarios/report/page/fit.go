@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"compress/gzip"
 	"fmt"
+	"maps"
 	"slices"
 
 	"sim/scenarios/result"
@@ -36,7 +37,7 @@ func fit(docs []Document, most int) (fitting []Document, left []string, err erro
 		}
 		run, detail := *d.Run, *d.Detail
 		detail.Policies = slices.Clone(detail.Policies)
-		run.Detail, d.Run = &detail, &run
+		run.Detail, run.Plans, d.Run = &detail, maps.Clone(run.Plans), &run
 		list, err := partsOf(d)
 		if err != nil {
 			return nil, nil, err
@@ -102,7 +103,7 @@ func partsOf(d *Document) (list []part, err error) {
 				for i := range s.Phases {
 					s.Phases[i].Sent = nil
 				}
-				p.Schedule = &s
+				p.Schedule, d.Plans[p.Policy] = &s, s.Plan()
 			})
 		}
 	}

@@ -2,19 +2,19 @@
 // Topology: what joins what. Circuits between pods, links of tori and graphs by load, fabrics inside each other.
 sim.views.push({
 	id: "topology", title: "Topology",
-	applies: doc => doc.kind === "run" && (doc.detail.policies.some(p => p.topology || p.lattice || p.graph) || doc.result.rows.some(r => "tier1_exposed_s" in r.metrics)),
+	applies: doc => doc.kind === "run" && (doc.detail.policies.some(p => p.topology || sim.nets.has(doc, p)) || doc.result.rows.some(r => "tier1_exposed_s" in r.metrics)),
 	draw(root, doc, state) {
-		const sims = doc.detail.policies, names = sims.filter(p => p.topology || p.lattice || p.graph).map(p => p.policy);
+		const sims = doc.detail.policies, names = sims.filter(p => p.topology || sim.nets.has(doc, p)).map(p => p.policy);
 		if (doc.result.rows.some(r => "tier1_exposed_s" in r.metrics)) root.append(...this.tiers(doc));
 		if (!names.length) return;
-		const of = name => sims.find(p => p.policy === name), links = sims.some(p => p.lattice || p.graph);
+		const of = name => sims.find(p => p.policy === name), links = sims.some(p => sim.nets.has(doc, p));
 		const {shown, controls, panels} = sim.beside(doc, state, names, name => {
 			const p = of(name);
 			return links ? this.net(name, nets.get(name), pick) : this.pods(doc, p, most, shown.length > 1 ? of(shown.find(s => s !== name)) : null, state);
 		});
 		const bar = sim.el("div", {class: "controls"}, controls);
 		if (links) {
-			const nets = new Map(shown.map(s => [s, sim.nets.of(of(s))])), all = shown.map(s => nets.get(s));
+			const nets = new Map(shown.map(s => [s, sim.nets.of(doc, of(s))])), all = shown.map(s => nets.get(s));
 			const pick = {src: null, node: null, way: null, panels: [], most: all.reduce((m, n) => n.links.reduce((m, l) => Math.max(m, l.load), m), 0)};
 			const ways = all[0].ways;
 			if (ways.length) bar.append(sim.choice("Route", [{value: -1, text: "from a node that is chosen"}, ...ways.map((w, i) => ({value: i, text:
@@ -27,7 +27,7 @@ sim.views.push({
 				all.some(n => n.links.some(l => l.state === "down")) ? sim.el("li", {}, sim.el("b", {class: "bad"}, "× "), "down") : "",
 				all[0].idle.some(i => i) ? sim.el("li", {}, "□ switch, ● end point") : ""),
 			sim.el("div", {class: "panels wide"}, shown.map(s => sim.el("div", {class: "panel"}, sim.el("h2", {}, sim.swatch(sim.line(s).color), " ", s), net.call(this, s, nets.get(s), pick)))),
-			sim.el("p", {class: "note"}, (all[0].stubs ? "A link round the torus is a stub at the node that it leaves; of the two lines between nodes each is one direction. " : "Of the two lines between nodes each is one direction. ") +
+			sim.el("p", {class: "note"}, (all[0].stubs ? "A link round the torus, or between slices, is a stub at the node that it leaves; of the two lines between nodes each is one direction. " : "Of the two lines between nodes each is one direction. ") +
 				(all.some(n => n.pairs && n.pairs.length) ? "Choose a node, then point at another, to see the route between them." : "")));
 			return;
 		}
@@ -54,17 +54,17 @@ sim.views.push({
 
 	// circuits are those of a simulation, of one of its jobs if one is asked for, after its first moves.
 	circuits(p, state) {
-		const own = (p.jobs || []).find(j => j.policy === state.job), t = (own || p).topology, count = t.pairs.map(q => q.circuits);
+		const k = (p.jobs || []).findIndex(j => j.policy === state.job), own = p.jobs && p.jobs[k], t = (own || p).topology, count = t.pairs.map(q => q.circuits);
 		if (!own) (p.moves || []).slice(0, Number(state.move) || 0).forEach(m => m.circuits.forEach(c => {
 			const k = t.pairs.findIndex(q => q.a === c.a && q.b === c.b && !q.twin === !c.dp);
 			if (k >= 0) count[k] = c.to;
 		}));
-		return {t, count};
+		return {t, count, layout: k + 1};
 	},
 
 	// pods draws pods and the circuits between them; other is the policy that stands beside it.
 	pods(doc, p, most, other, state) {
-		const {t, count} = this.circuits(p, state), n = t.pods.length, was = other ? this.circuits(other, state) : null;
+		const {t, count, layout} = this.circuits(p, state), wiring = doc.wirings[p.policy][layout], was = other ? this.circuits(other, state) : null;
 		const bundles = t.pairs.map((q, i) => {
 			const k = was ? was.t.pairs.findIndex(o => o.a === q.a && o.b === q.b && !o.twin === !q.twin) : -1;
 			return {...q, circuits: count[i], differs: was && (k < 0 ? 0 : was.count[k]) !== count[i] ? count[i] - (k < 0 ? 0 : was.count[k]) : 0};
@@ -74,7 +74,7 @@ sim.views.push({
 		const times = q => (q.twin && q.copies > 1 ? `${q.copies} × ` : "") + q.circuits;
 		return [
 			sim.el("p", {class: "note"}, `${sim.fmt.count(r * used)} of ${sim.fmt.count(r * all)} ports${r > 1.5 ? `, of ${sim.fmt.plain(+r.toFixed(2))} replicas; one is drawn for all` : ""}`),
-			n <= 16 ? this.ring(p.policy, t, bundles, most) : this.matrix(p.policy, t, bundles, most),
+			wiring.form < 2 ? this.ring(p.policy, t, bundles, most, wiring) : this.matrix(p.policy, t, bundles, most),
 			sim.alternative("Circuits", () => sim.table({
 				label: `Circuits of ${p.policy}`, columns: [{head: "between"}, {head: "circuits"}, ...(was ? [{head: `more than ${other.policy}`}] : [])],
 				rows: bundles.map(q => ({cells: [words(q), times(q), ...(was ? [q.differs || ""] : [])], values: [words(q), q.circuits, q.differs]})),
@@ -83,20 +83,16 @@ sim.views.push({
 	},
 
 	// places puts pods in rows of replicas where only neighbours are joined, and else on a circle.
-	places(t, bundles, w, h) {
-		const rows = [...new Set(t.pods.map(p => p.replica))].map(r => t.pods.flatMap((p, i) => p.replica === r ? [i] : [])), spot = [];
-		rows.forEach((row, y) => row.forEach((i, x) => { spot[i] = [x, y]; }));
-		const columns = Math.max(...rows.map(r => r.length));
-		const near = columns <= 6 && rows.length <= 4 && bundles.every(q => q.twin || q.a === q.b || Math.abs(spot[q.a][0] - spot[q.b][0]) + Math.abs(spot[q.a][1] - spot[q.b][1]) === 1);
-		if (near) return spot.map(([x, y]) => ({x: w * (x + 0.5) / columns, y: h * (y + 0.6) / rows.length, out: -Math.PI / 2}));
+	places(t, wiring, w, h) {
+		if (!wiring.form) return wiring.places.map(([x, y]) => ({x: w * (x + 0.5) / wiring.columns, y: h * (y + 0.6) / wiring.rows, out: -Math.PI / 2}));
 		const n = t.pods.length;
 		return t.pods.map((_, i) => { const out = 2 * Math.PI * i / n - Math.PI / 2; return {x: w / 2 + (w / 2 - 130) * Math.cos(out), y: h / 2 + (h / 2 - 85) * Math.sin(out), out}; });
 	},
 
-	ring(policy, t, bundles, most) {
-		const n = t.pods.length, w = innerWidth < 600 ? Math.max(430, n * 50) : Math.max(560, n * 56), tall = Math.max(380, n * 42), at = this.places(t, bundles, w, tall), flat = at.every(p => p.y === at[0].y), h = flat ? 150 : tall;
+	ring(policy, t, bundles, most, wiring) {
+		const n = t.pods.length, m = wiring.form ? n : wiring.columns, w = innerWidth < 600 ? Math.max(430, m * 50) : Math.max(560, m * 56), tall = wiring.form ? Math.max(380, n * 42) : Math.max(380, 110 * wiring.rows), at = this.places(t, wiring, w, tall), flat = at.every(p => p.y === at[0].y), h = flat ? 150 : tall;
 		if (flat) at.forEach(p => { p.y = 90; });
-		const wide = Math.min(84, flat ? w / n * 0.56 : Math.max(46, 520 / n)), small = wide < 70;
+		const wide = Math.min(84, flat ? w / n * 0.56 : Math.max(46, 520 / m)), small = wide < 70;
 		const s = (tag, attrs, ...c) => sim.el("svg:" + tag, attrs, ...c), width = q => Math.max(1.2, 11 * q.circuits / most);
 		const lines = [], labels = [], ends = [];
 		const label = (x, y, q, clr) => {

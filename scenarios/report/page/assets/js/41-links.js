@@ -1,85 +1,23 @@
 "use strict";
 // Links and what they carry: a torus or a graph on a canvas, coloured by load, with the route of a pair.
 
-// A net is {names, idle, links [{from, to, load, state, way}], pairs, place(w)}: way is what the link is called at its
-// node, and place gives for a width {h, unit, at [[x, y]], lines [[x, y, ...]] by link, texts [{x, y, text}]}.
+// A net is a layout that the data hold, {names, idle, at, texts, high, step, stubs, unit, links [{way, line}]}, with the
+// loads of a policy: links have {from, to, load, state}, too, and pairs and ways are routes. Lengths are shares of a width.
 sim.nets = {};
 
-sim.nets.of = p => p.lattice ? sim.nets.torus(p.lattice) : sim.nets.graph(p.graph);
+// has tells whether a simulation has links and their layout.
+sim.nets.has = (doc, p) => (p.lattice || p.graph) && doc.net_of && doc.net_of[p.policy] !== undefined;
 
-// torus lays the slices of the third dimension beside each other. A link round the torus is a stub at the node that it
-// leaves, one of further dimensions a stub across.
-sim.nets.torus = t => {
-	const [X, Y] = [t.dims[0], t.dims[1] || 1], Z = t.dims.slice(2).reduce((a, b) => a * b, 1);
-	const where = n => [Math.floor(n / Z / Y), Math.floor(n / Z) % Y, n % Z];
-	const named = n => {
-		const c = [];
-		for (let i = t.dims.length - 1; i >= 0; i--) { c.unshift(n % t.dims[i]); n = Math.floor(n / t.dims[i]); }
-		return `(${c})`;
-	};
-	const nodes = X * Y * Z, names = Array.from({length: nodes}, (_, n) => named(n));
-	const links = t.links.map(l => ({from: l.from, to: l.to, load: l.load, state: l.state || "", way: ("xyzuvw"[l.dim] || l.dim) + (l.up ? "+" : "-")}));
-	const place = w => {
-		let unit = 0, columns = 1;
-		for (let c = 1; c <= Z; c++) {
-			const u = Math.min(w / (c * (X + 0.7)), Math.max(420, w * 0.8) / (Math.ceil(Z / c) * (Y + 0.9)), 60 * sim.size());
-			if (u > unit) [unit, columns] = [u, c];
-		}
-		const head = (Z > 1 ? 16 : 4) * sim.size(), tall = unit * (Y + 0.3) + head, at = [], texts = [];
-		for (let n = 0; n < nodes; n++) {
-			const [x, y, z] = where(n);
-			at.push([(z % columns) * unit * (X + 0.7) + unit * (x + 0.85), Math.floor(z / columns) * tall + head + unit * (Y - y - 0.35)]);
-			if (Z > 1 && !x && !y) texts.push({x: at[n][0] + unit * (X - 1) / 2, y: Math.floor(z / columns) * tall + 11 * sim.size(), text: (X * unit > 60 ? "z = " : "") + z});
-		}
-		const off = Math.max(0.8, unit * 0.075), stub = unit * 0.42, slant = unit * 0.27;
-		const lines = t.links.map(l => {
-			const [x, y] = at[l.from], s = l.up ? 1 : -1;
-			if (l.dim > 1) return [x, y, x + s * slant * (l.dim % 2 ? -1 : 1), y - s * slant];
-			const long = l.wrap ? stub : unit;
-			return l.dim === 0 ? [x, y - s * off, x + s * long, y - s * off] : [x - s * off, y, x - s * off, y - s * long];
-		});
-		return {h: Math.ceil(Z / columns) * tall + 6, unit, at, lines, texts};
-	};
-	return {names, idle: [], links, pairs: t.pairs, ways: t.ways || [], unit: t.unit, place, stubs: t.links.some(l => l.wrap) || Z > 1};
+sim.nets.of = (doc, p) => {
+	const own = p.lattice || p.graph, net = doc.nets[doc.net_of[p.policy]];
+	return {...net, idle: net.idle || [], pairs: own.pairs, ways: own.ways || [], links: net.links.map((l, i) => ({...l, from: own.links[i].from, to: own.links[i].to, load: own.links[i].load, state: own.links[i].state || ""}))};
 };
 
-// graph lays nodes out by how far they are from those that send, or on a circle where all do.
-sim.nets.graph = g => {
-	const n = g.nodes.length, idle = g.nodes.map(v => v.switch), near = g.nodes.map(() => []);
-	for (const l of g.links) { near[l.from].push(l.to); near[l.to].push(l.from); }
-	const level = g.nodes.map(v => v.switch ? -1 : 0);
-	for (let queue = level.flatMap((v, i) => v === 0 ? [i] : []); queue.length;) {
-		queue = queue.flatMap(i => [...new Set(near[i])].filter(j => level[j] < 0 && (level[j] = level[i] + 1)));
-	}
-	const top = Math.max(...level), x = new Array(n).fill(0.5), rows = [];
-	for (let k = 0; k <= top; k++) {
-		const row = level.flatMap((v, i) => v === k ? [i] : []);
-		const mean = i => { const below = near[i].filter(j => level[j] === k - 1); return below.reduce((s, j) => s + x[j], 0) / (below.length || 1); };
-		if (k) row.sort((a, b) => mean(a) - mean(b) || a - b);
-		row.forEach((i, j) => { x[i] = (j + 0.5) / row.length; });
-		rows.push(row);
-	}
-	const place = w => {
-		const flat = top < 1, h = flat ? Math.min(w, 460) : 60 + 110 * top, unit = flat ? Math.min(40, 2 * Math.PI * (h / 2 - 30) / n) : Math.min(40, w / Math.max(...rows.map(r => r.length)));
-		const at = level.map((v, i) => {
-			if (flat) { const a = 2 * Math.PI * i / n - Math.PI / 2; return [w / 2 + (Math.min(w, h) / 2 - 34) * Math.cos(a), h / 2 + (h / 2 - 34) * Math.sin(a)]; }
-			return [x[i] * (w - 20) + 10, h - 26 - 110 * v];
-		});
-		const lines = g.links.map(l => {
-			const [a, b] = [at[l.from], at[l.to]], d = Math.hypot(b[0] - a[0], b[1] - a[1]) || 1, o = Math.min(3, unit * 0.09);
-			const [ox, oy] = [-(b[1] - a[1]) / d * o, (b[0] - a[0]) / d * o];
-			const bend = !flat && level[l.from] === level[l.to] ? Math.min(46, d * 0.16) + 6 : 0, line = [];
-			for (let k = 0; k <= (bend ? 12 : 1); k++) {
-				const f = k / (bend ? 12 : 1);
-				line.push(a[0] + (b[0] - a[0]) * f + ox, a[1] + (b[1] - a[1]) * f + oy - bend * 4 * f * (1 - f));
-			}
-			return line;
-		});
-		const texts = unit < 13 ? [] : g.nodes.map((v, i) => ({text: v.name.replace(/^switch /, ""), x: at[i][0] + (level[i] && !flat ? 14 + 3 * v.name.length : 0), y: at[i][1] + (level[i] && !flat ? 4 : 20), wide: flat ? 60 : (w - 20) / rows[level[i]].length}));
-		return {h, unit, at, lines, texts};
-	};
-	const links = g.links.map(l => ({from: l.from, to: l.to, load: l.load, state: "", way: l.speed !== 1 ? `${sim.fmt.plain(l.speed)} times the rate` : ""}));
-	return {names: g.nodes.map(v => v.name), idle, links, pairs: g.pairs, ways: [], unit: g.unit, place};
+// place is a net in a width: {h, unit, at, lines, texts} in pixels.
+sim.nets.place = (net, width) => {
+	const w = Math.min(width, 60 * sim.size() / net.step), scale = v => v.map(x => x * w);
+	return {h: net.high * w + 4, unit: net.step * w, at: net.at.map(scale), lines: net.links.map(l => scale(l.line)),
+		texts: (net.texts || []).map(t => ({text: t.text, x: t.x * w, y: t.y * w + 4, wide: (t.wide || 1) * w}))};
 };
 
 // route lists the links of the route of a pair; null where it is not known.
@@ -101,7 +39,7 @@ sim.nets.picture = (policy, net, pick) => {
 		for (let k = 2; k < line.length; k += 2) ctx.lineTo(line[k], line[k + 1]);
 	};
 	const paintBase = (w, scale) => {
-		spots = net.place(w);
+		spots = sim.nets.place(net, w);
 		base = new OffscreenCanvas(Math.max(1, Math.round(w * scale)), Math.round(spots.h * scale));
 		const ctx = base.getContext("2d"), shades = 48, paths = Array.from({length: shades + 1}, () => new Path2D()), unit = spots.unit;
 		ctx.scale(scale, scale);
@@ -225,7 +163,7 @@ sim.nets.picture = (policy, net, pick) => {
 	};
 	const c = sim.picture({
 		label: `Links under ${policy}, by load. Arrow keys go from node to node, Enter shows the routes from one, Escape ends that`,
-		height: w => net.place(w).h, draw,
+		height: w => sim.nets.place(net, w).h, draw,
 		hover: (x, y) => {
 			if (x === null) { choose(null); return sim.tip(); }
 			const n = nearest(x, y), i = n === null ? nearLink(x, y) : null;

@@ -4,10 +4,10 @@ sim.views.push({
 	id: "plan", title: "Plan",
 	applies: doc => doc.kind === "run" && doc.detail.policies.some(p => p.schedule && (p.schedule.phases || []).length),
 	draw(root, doc, state) {
-		const plans = doc.detail.policies.filter(p => p.schedule && (p.schedule.phases || []).length), names = plans.map(p => p.policy);
+		const plans = doc.detail.policies.filter(p => (doc.plans || {})[p.policy]), names = plans.map(p => p.policy);
 		const name = names.includes(state.policy) ? state.policy : names.includes(sim.best(doc)) ? sim.best(doc) : names[0];
-		const plan = this.frames(plans.find(p => p.policy === name).schedule), end = plan.frames.at(-1).to;
-		const slowest = plans.map(p => [this.end(p.schedule), p.policy]).reduce((a, b) => b[0] > a[0] ? b : a), own = slowest[0] > 4 * end, longest = own ? end : slowest[0];
+		const plan = this.frames(plans.find(p => p.policy === name).schedule, doc.plans[name]), end = plan.frames.at(-1).to;
+		const slowest = names.map(n => [doc.plans[n].end_s, n]).reduce((a, b) => b[0] > a[0] ? b : a), own = slowest[0] > 4 * end, longest = own ? end : slowest[0];
 		let at = Math.min(Math.max(Number(state.frame) || 0, 0), plan.frames.length - 1), timer = 0, speed = 4;
 		const words = sim.el("p", {class: "frame", role: "status"}), moves = sim.el("div");
 		const scrub = sim.el("input", {type: "range", min: 0, max: plan.frames.length - 1, value: at, "aria-label": "Moment of the plan", "data-key": "scrub", class: "long", oninput: e => { stop(); go(Number(e.target.value)); }});
@@ -44,42 +44,33 @@ sim.views.push({
 	},
 
 	// frames are the moments of a plan: a reconfiguration, a slot, or steps in a row whose messages are equally long.
-	frames(s) {
-		const frames = [], steps = s.phases.some(p => (p.steps || []).length), hop = new Map(), held = new Array(s.gpus).fill(0);
-		let t = 0, edges = [], slots = 0, set = 0, done = 0, most = 1;
+	frames(s, plan) {
+		const frames = [], held = new Array(s.gpus).fill(0);
+		let done = 0;
 		s.phases.forEach((p, k) => {
-			const fresh = !p.reused || !k;
-			if (fresh) {
-				edges = p.edges && p.edges.length ? p.edges : p.offsets && s.gpus * p.offsets.length < 1 << 16 ? p.offsets.flatMap(o => Array.from({length: s.gpus}, (_, u) => [u, (u + o) % s.gpus])) : [];
-				set++;
-				if (s.delay_s > 0 && !s.intervals) frames.push({setup: true, phase: k, set, edges, from: t, to: t += s.delay_s, sent: [], done, held: held.slice()});
-			}
+			const part = plan.parts[k], edges = plan.sets[part.set].links, set = part.set + 1, fresh = !p.reused || !k;
+			let t = part.from_s, slots = part.before, x = 0;
+			if (fresh && s.delay_s > 0 && !s.intervals) frames.push({setup: true, phase: k, set, edges, from: t - s.delay_s, to: t, sent: [], done, held: held.slice()});
 			for (const r of p.steps || []) for (let i = 0; i < Math.min(r.count, 512); i++) {
 				const each = r.count / Math.min(r.count, 512);
 				frames.push({phase: k, set, edges, from: t, to: t += r.step_s * each, bytes: r.bytes, kind: p.kind, first: slots + 1, last: slots += each, sent: [], busy: edges.length});
 			}
 			const by = Array.from({length: p.slots}, () => []);
-			for (const x of p.sent || []) by[x[0]].push(x);
+			for (const m of p.sent || []) by[m[0]].push(m);
 			const known = (p.sent || []).length > 0, each = Math.ceil(p.slots / 2000); // of many slots some together
 			for (let i = 0; i < p.slots; i += each) {
 				const n = Math.min(each, p.slots - i), sent = [];
 				for (let j = i; j < i + n; j++) for (const [, from, to, src, dst, chunk] of by[j]) {
-					const id = `${src} ${dst} ${chunk}`, h = (hop.get(`${id} ${from}`) || 0) + 1;
-					hop.set(`${id} ${to}`, h);
-					most = Math.max(most, h);
 					if (from !== src) held[from]--;
 					if (to === dst) done++; else held[to]++;
-					sent.push({from, to, src, dst, chunk, hop: h});
+					sent.push({from, to, src, dst, chunk, hop: part.hops[x++]});
 				}
 				const busy = (p.busy || []).slice(i, i + n).reduce((a, b) => a + b, 0) / n;
 				frames.push({setup: s.intervals && fresh && !i, phase: k, set, edges, from: t, to: t += n * s.slot_s, first: slots + 1, last: slots += n, sent, known, busy, done, held: held.slice()});
 			}
 		});
-		return {frames, gpus: s.gpus, sets: set, slots, steps, most, total: done, origin: s.origin, delay: s.delay_s, intervals: s.intervals};
+		return {frames, gpus: s.gpus, sets: plan.sets.length, slots: plan.rounds, steps: plan.steps, most: plan.max_hops || 1, total: done, origin: s.origin, delay: s.delay_s, intervals: s.intervals};
 	},
-
-	// end is when a plan ends.
-	end: s => s.phases.reduce((t, p, k) => t + ((!p.reused || !k) && !s.intervals ? s.delay_s : 0) + p.slots * s.slot_s + (p.steps || []).reduce((u, r) => u + r.count * r.step_s, 0), 0),
 
 	words(plan, i) {
 		const f = plan.frames[i], at = `${sim.fmt.seconds(f.from)} to ${sim.fmt.seconds(f.to)}: `;

@@ -1,64 +1,64 @@
-package plots
+package result
 
 import (
 	"fmt"
 
 	"sim/internal/text"
-	"sim/plots/sheet"
-	"sim/scenarios/result"
 )
 
-// mostRounds bounds the slots or steps of a plan: sums stay exact.
-const mostRounds = 1 << 40
+// maxRounds bounds the slots or steps of a plan: sums stay exact.
+const maxRounds = 1 << 40
 
-// checkSchedule fails on a plan whose parts do not fit together. A nil plan passes.
-func checkSchedule(s *result.Schedule, who string) error {
+// maxPlanS bounds the time of a plan in steps, in seconds: far beyond any, and sums stay finite.
+const maxPlanS = 1e24
+
+// check fails on a plan whose parts do not fit together. A nil plan passes.
+func (s *Schedule) check(who string) error {
 	if s == nil {
 		return nil
 	}
 	fail := func(format string, args ...any) error {
 		return fmt.Errorf("the plan of "+who+" "+format, args...)
 	}
-	sound := func(v float64) bool { return v >= 0 && v <= sheet.DrawableLimit }
 	switch {
 	case s.GPUs < 1 || s.GPUs > 1<<20:
 		return fail("has %d GPUs, where there can be 1..%d", s.GPUs, 1<<20)
-	case !sound(s.SlotS) || !sound(s.DelayS):
-		return fail("has slots of %g s and reconfigurations of %g s, which no figure can show", s.SlotS, s.DelayS)
-	case !sound(s.LatencyS) || !sound(s.RateBitsPerS):
-		return fail("has a latency of %g s and links of %g b/s, which no figure can show", s.LatencyS, s.RateBitsPerS)
+	case s.SlotS < 0 || s.DelayS < 0:
+		return fail("has slots of %g s and reconfigurations of %g s", s.SlotS, s.DelayS)
+	case s.LatencyS < 0 || s.RateBitsPerS < 0:
+		return fail("has a latency of %g s and links of %g b/s", s.LatencyS, s.RateBitsPerS)
 	}
 	slots, steps, bytes, end := 0, 0, 0.0, float64(s.Reconfigurations())*s.DelayS
 	for i := range s.Phases {
 		ph := &s.Phases[i]
-		if err := checkPhase(ph, s.GPUs, mostRounds-slots); err != nil {
+		if err := ph.check(s.GPUs, maxRounds-slots); err != nil {
 			return fmt.Errorf("phase %d of the plan of %s %w", i, who, err)
 		}
 		slots += ph.Slots
 		for _, r := range ph.Steps {
-			if r.Count < 1 || r.Count > mostRounds-steps {
-				return fmt.Errorf("phase %d of the plan of %s has a run of %d steps, where a plan can have 1..%d", i, who, r.Count, mostRounds)
+			if r.Count < 1 || r.Count > maxRounds-steps {
+				return fmt.Errorf("phase %d of the plan of %s has a run of %d steps, where a plan can have 1..%d", i, who, r.Count, maxRounds)
 			}
 			steps += r.Count
 			bytes += float64(r.Count) * float64(r.Bytes)
 			end += float64(r.Count) * r.StepS
 			if r.Bytes < 0 || bytes > 1<<62 || !(r.StepS >= 0) {
-				return fmt.Errorf("phase %d of the plan of %s has steps of %d B and %g s, which no figure can show", i, who, r.Bytes, r.StepS)
+				return fmt.Errorf("phase %d of the plan of %s has steps of %d B and %g s", i, who, r.Bytes, r.StepS)
 			}
 		}
 	}
-	if steps > 0 && !(end <= sheet.DrawableLimit) {
-		return fail("takes longer than a figure can show")
+	if steps > 0 && !(end <= maxPlanS) {
+		return fail("takes longer than %g s", maxPlanS)
 	}
 	return nil
 }
 
-// checkPhase fails on a phase whose parts do not fit together; the plan can have so many more slots.
-func checkPhase(ph *result.SchedulePhase, gpus, most int) error {
+// check fails on a phase whose parts do not fit together; the plan can have so many more slots.
+func (ph *SchedulePhase) check(gpus, most int) error {
 	inside := func(g int) bool { return g >= 0 && g < gpus }
 	switch {
 	case ph.Slots < 0 || ph.Slots > most:
-		return fmt.Errorf("has %d slots, where a plan can have 0..%d", ph.Slots, mostRounds)
+		return fmt.Errorf("has %d slots, where a plan can have 0..%d", ph.Slots, maxRounds)
 	case len(ph.Busy) != 0 && len(ph.Busy) != ph.Slots:
 		return fmt.Errorf("says of %d slots how busy they are, of %d", len(ph.Busy), ph.Slots)
 	case ph.Links < 0:

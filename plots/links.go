@@ -1,0 +1,336 @@
+package plots
+
+import (
+	"fmt"
+	"image/color"
+	"math"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"sim/internal/text"
+	"sim/plots/sheet"
+	"sim/scenarios/result"
+)
+
+// Limits of what a picture of links shows.
+const (
+	routesShown = 6
+	mostStep    = 40 // points between neighbours
+	leastStep   = 4  // closer ones could not be told apart
+	leastRoutes = 9  // the same with routes beside each other
+)
+
+// States of links.
+const down, drained = "down", "drained"
+
+// routeColors tell pairs apart; red is left for links that are down.
+var routeColors = []color.RGBA{sheet.Blue, sheet.Green, sheet.Orange, sheet.Purple, sheet.SkyBlue, sheet.Black}
+
+// Looks of links that are down and drained.
+var (
+	downLine    = draw.LineStyle{Color: color.RGBA{0xd0, 0x10, 0x10, 0xff}, Width: 1.1, Dashes: []vg.Length{2.5, 1.5}}
+	drainedLine = draw.LineStyle{Color: sheet.Dim, Width: 1, Dashes: []vg.Length{1, 2}}
+)
+
+// netPicture is the links of a torus or a graph: each in the colour of its load, or grey below routes.
+type netPicture struct {
+	*result.Net
+	routes []shownRoute // nil in a picture of loads
+	left   int          // routes that are not shown
+	scale  vg.Length    // points of a share of the width
+}
+
+// shownRoute is a route with its pair's look.
+type shownRoute struct {
+	*result.TorusRoute
+	line draw.LineStyle // bold, or dotted and lighter for the usual one
+}
+
+// newLinkLoads is the picture of loads; nil if there are no links, or too many.
+func newLinkLoads(p *result.Simulation) *netPicture { return newNetPicture(p, leastStep) }
+
+func newNetPicture(p *result.Simulation, least vg.Length) *netPicture {
+	n := p.Net()
+	if n == nil || len(n.Links) == 0 {
+		return nil
+	}
+	k := &netPicture{Net: n, scale: min(sheet.Inside, mostStep/vg.Length(n.Step))}
+	if k.scale*vg.Length(n.Step) < least {
+		return nil
+	}
+	return k
+}
+
+// newRouteMap is the picture of routes worth showing; nil without any, or with too many links.
+func newRouteMap(p *result.Simulation) *netPicture {
+	if p.Torus == nil || len(p.Torus.Routes) == 0 {
+		return nil
+	}
+	k := newNetPicture(p, leastRoutes)
+	if k == nil {
+		return nil
+	}
+	all := p.Torus.Routes
+	k.left = max(0, len(all)-routesShown)
+	var pairs [][2]int
+	for i := range all[:len(all)-k.left] {
+		w := shownRoute{TorusRoute: &all[i]}
+		pair := slices.Index(pairs, [2]int{w.Src, w.Dst})
+		if pair < 0 {
+			pair = len(pairs)
+			pairs = append(pairs, [2]int{w.Src, w.Dst})
+		}
+		clr := routeColors[pair%len(routeColors)]
+		w.line = draw.LineStyle{Color: clr, Width: 2.4}
+		if w.Usual {
+			w.line = draw.LineStyle{Color: sheet.Mix(clr, 0.6), Width: 2, Dashes: []vg.Length{1.5, 2.5}}
+		}
+		k.routes = append(k.routes, w)
+	}
+	return k
+}
+
+func (k *netPicture) figure(policy, subtitle string) sheet.Figure {
+	s, name := sheet.Sheet{Title: "Load of every link under " + policy, Subtitle: subtitle, Legend: k.legend()}, "links-"
+	s.Notes = []string{sheet.Sentence(k.peak()) + ".", "Of the two lines between nodes each is one direction."}
+	if k.Stubs {
+		s.Notes = append(s.Notes, "A link round the torus, or between slices, is a stub at the node that it leaves.")
+	}
+	if k.routes != nil {
+		s.Title, name, s.Notes = "Routes round what is down under "+policy, "routes-", nil
+		if k.Stubs {
+			s.Notes = append(s.Notes, "Links round the torus, and between slices, are stubs; a route leaves and comes back at stubs of the same number.")
+		}
+		if k.left > 0 {
+			s.Notes = append(s.Notes, text.Plural(k.left, "route")+" more left out.")
+		}
+	}
+	s.Blocks = []sheet.Block{{Plots: []*plot.Plot{sheet.Picture("", k.paint)}, Height: max(k.scale*vg.Length(k.High), 40)}}
+	return s.Figure(name + sheet.FileName(policy))
+}
+
+// legend explains colours of loads, or lists routes with their hops, and then what is down.
+func (k *netPicture) legend() []sheet.Entry {
+	var legend []sheet.Entry
+	for _, w := range k.routes {
+		words := fmt.Sprintf("%s to %s: %s", k.Names[w.Src], k.Names[w.Dst], text.Plural(len(w.Links), "hop"))
+		if w.Usual {
+			words += " if nothing were down"
+		}
+		legend = append(legend, sheet.Entry{Text: words, Sample: sheet.Stroke(w.line)})
+	}
+	if k.routes == nil {
+		legend = append(legend, sheet.Entry{Text: "load of a link, 0 to " + loadText(k.MaxLoad) + " " + sheet.Plain(k.Unit), Sample: shades(func(share float64) color.Color { return loadColor(share) })})
+	}
+	count := map[string]int{}
+	for i := range k.Links {
+		count[k.Links[i].State]++
+	}
+	for _, look := range []struct {
+		state string
+		style draw.LineStyle
+	}{{down, downLine}, {drained, drainedLine}} {
+		if n := count[look.state]; n > 0 {
+			legend = append(legend, sheet.Entry{Text: text.Plural(n, "link") + " " + look.state, Sample: sheet.Stroke(look.style)})
+		}
+	}
+	return legend
+}
+
+// shades is a sample of all colours of a scale.
+func shades(of func(share float64) color.Color) func(c draw.Canvas, lo, hi vg.Point) {
+	return func(c draw.Canvas, lo, hi vg.Point) {
+		const parts = 16
+		wide := (hi.X - lo.X) / parts
+		for i := range parts {
+			at := lo.X + wide*vg.Length(i)
+			sheet.FillBox(c, of(float64(i)/(parts-1)), at, at+wide+0.2, lo.Y, hi.Y)
+		}
+	}
+}
+
+// loadColor is light for links with little load, so that they recede on white.
+func loadColor(share float64) color.Color { return sheet.Heat(0.95 * (1 - share)) }
+
+// loadText words a load.
+func loadText(v float64) string {
+	if v == math.Trunc(v) && math.Abs(v) < 1e7 {
+		return text.Thousands(v)
+	}
+	return sheet.Digits(v, 5)
+}
+
+// peak says which links carry the most.
+func (k *netPicture) peak() string {
+	var names []string
+	for i := range k.Links {
+		if l := &k.Links[i]; k.MaxLoad > 0 && sheet.Near(l.Load, k.MaxLoad) {
+			name := k.Names[l.From] + " to " + k.Names[l.To]
+			if k.Idle == nil { // of a torus
+				name = k.Names[l.From] + " " + l.Way
+			}
+			names = append(names, sheet.Plain(name))
+		}
+	}
+	if names == nil {
+		return "no link carries anything"
+	}
+	peak := fmt.Sprintf("most loaded: %s %s on %s of %s", loadText(k.MaxLoad), sheet.Plain(k.Unit), text.Plural(len(names), "link"), text.Count(len(k.Links)))
+	const named = 4
+	if len(names) > named {
+		return peak + ", among them " + strings.Join(names[:named], ", ")
+	}
+	return peak + ": " + strings.Join(names, ", ")
+}
+
+// line is the points of a link on a canvas.
+func (k *netPicture) line(c draw.Canvas, link int) []vg.Point {
+	l := k.Links[link].Line
+	pts := make([]vg.Point, 0, len(l)/2)
+	for i := 0; i+1 < len(l); i += 2 {
+		pts = append(pts, k.point(c, l[i], l[i+1]))
+	}
+	return pts
+}
+
+// point is a place of the layout on a canvas.
+func (k *netPicture) point(c draw.Canvas, x, y float64) vg.Point {
+	return sheet.Point(c.Min.X+k.scale*vg.Length(x), c.Max.Y-k.scale*vg.Length(y))
+}
+
+// paint draws the links, the nodes and their texts, and the routes.
+func (k *netPicture) paint(c draw.Canvas) {
+	const all = 64 // colours
+	var byLoad [all + 1][][]vg.Point
+	byState := map[string][][]vg.Point{}
+	step := k.scale * vg.Length(k.Step)
+	for i := range k.Links {
+		l, pts := &k.Links[i], k.line(c, i)
+		if l.State == "" || l.State == drained && l.Load > 0 {
+			at := int(l.Load/max(k.MaxLoad, math.SmallestNonzeroFloat64)*all + 0.5)
+			byLoad[min(at, all)] = append(byLoad[min(at, all)], pts)
+		} else {
+			byState[l.State] = append(byState[l.State], pts)
+		}
+	}
+	style := draw.LineStyle{Width: min(max(step*0.11, 0.7), 3)}
+	for i, lines := range byLoad { // the most loaded on top
+		style.Color = loadColor(float64(i) / all)
+		if k.routes != nil {
+			style.Color, style.Width = sheet.Faint, 0.6
+		}
+		c.StrokeLines(style, lines...)
+	}
+	c.StrokeLines(drainedLine, byState[drained]...)
+	c.StrokeLines(downLine, byState[down]...)
+	if k.routes == nil {
+		for _, pts := range byState[down] {
+			cross(c, pts[len(pts)-1], min(3, step*0.15))
+		}
+	}
+	for i, at := range k.At {
+		p, r := k.point(c, at[0], at[1]), min(3, max(step*0.1, 0.6))
+		if k.Idle != nil && k.Idle[i] {
+			r *= 1.4
+			sheet.FillBox(c, sheet.White, p.X-r, p.X+r, p.Y-r, p.Y+r)
+			c.StrokeLines(draw.LineStyle{Color: sheet.Ink, Width: 0.8}, sheet.Ring4(p.X-r, p.X+r, p.Y-r, p.Y+r))
+			continue
+		}
+		sheet.Disc(c, p, r, sheet.Dim)
+	}
+	small := sheet.Aligned(sheet.Sans(min(sheet.SmallSize, max(step*0.6, sheet.NumberSize)), sheet.Dim), draw.XCenter, draw.YCenter)
+	for _, t := range k.Texts {
+		if t.Wide == 0 || small.Width(t.Text) < k.scale*vg.Length(t.Wide) {
+			c.FillText(small, k.point(c, t.X, t.Y), sheet.Plain(t.Text))
+		}
+	}
+	k.paintRoutes(c, step)
+}
+
+// hop returns the lines of a link: itself, and if it is a stub one that comes to the node where it ends.
+func (k *netPicture) hop(c draw.Canvas, link int, step vg.Length) [][]vg.Point {
+	pts := k.line(c, link)
+	to := k.At[k.Links[link].To]
+	end, last := k.point(c, to[0], to[1]), pts[len(pts)-1]
+	if d := end.Sub(last); math.Hypot(float64(d.X), float64(d.Y)) > float64(step)/2 {
+		return [][]vg.Point{pts, {end.Sub(last.Sub(pts[0])), end}}
+	}
+	return [][]vg.Point{pts}
+}
+
+// paintRoutes draws the routes, usual ones below, with an arrow on each hop, then the ends and their labels.
+func (k *netPicture) paintRoutes(c draw.Canvas, step vg.Length) {
+	number := map[[2]int]int{} // of stubs, by the ends of their links
+	bold := sheet.Aligned(sheet.Bold(sheet.SmallSize, sheet.Ink), draw.XCenter, draw.YCenter)
+	for _, usual := range []bool{true, false} {
+		for i := range k.routes {
+			w := &k.routes[i]
+			if w.Usual != usual {
+				continue
+			}
+			apart := min(3.2, step*0.12) * (vg.Length(i) - vg.Length(len(k.routes)-1)/2) // so that routes on the same links are seen beside each other
+			shift := sheet.Point(0.55, -0.8).Scale(apart)
+			for _, link := range w.Links {
+				parts := k.hop(c, link, step)
+				for _, pts := range parts {
+					for j := range pts {
+						pts[j] = pts[j].Add(shift)
+					}
+					c.StrokeLines(w.line, pts)
+					a, b := pts[len(pts)-2], pts[len(pts)-1]
+					d := b.Sub(a)
+					if length := vg.Length(math.Hypot(float64(d.X), float64(d.Y))); length >= 3 { // past the middle
+						size := min(7, length*0.5)
+						sheet.ArrowHead(c, w.line.Color, a.Add(d.Scale(0.62)).Add(sheet.Toward(d, size/2)), d, size, size*0.42)
+					}
+				}
+				l := &k.Links[link]
+				if l.State == down {
+					cross(c, parts[0][len(parts[0])-1], 3.5)
+				}
+				if len(parts) < 2 {
+					continue
+				}
+				both := [2]int{min(l.From, l.To), max(l.From, l.To)}
+				if number[both] == 0 {
+					number[both] = len(number) + 1
+					label := fmt.Sprint(number[both])
+					out := parts[0][1].Sub(parts[0][0])
+					c.FillText(bold, parts[0][1].Add(sheet.Toward(out, 6)), label)
+					c.FillText(bold, parts[1][0].Sub(sheet.Toward(out, 6)), label)
+				}
+			}
+		}
+	}
+	labelled := map[int]bool{}
+	for _, w := range k.routes {
+		for _, node := range []int{w.Src, w.Dst} {
+			p := k.point(c, k.At[node][0], k.At[node][1])
+			sheet.Disc(c, p, 5, sheet.White)
+			sheet.Disc(c, p, 3.8, w.line.Color)
+			if !labelled[node] {
+				labelled[node] = true
+				boxed(c, sheet.Bold(sheet.SmallSize, sheet.Ink), sheet.Point(p.X+5, p.Y-sheet.SmallSize-4), k.Names[node])
+			}
+		}
+	}
+}
+
+// boxed writes text on white, inside c.
+func boxed(c draw.Canvas, style draw.TextStyle, p vg.Point, text string) {
+	style = sheet.Aligned(style, draw.XLeft, draw.YBottom)
+	w := style.Width(text)
+	p.X = max(min(p.X, c.Max.X-w-2), c.Min.X+2)
+	sheet.FillBox(c, sheet.White, p.X-1.5, p.X+w+1.5, p.Y-0.5, p.Y+style.Font.Size)
+	c.FillText(style, p, text)
+}
+
+// cross marks where a link is cut.
+func cross(c draw.Canvas, p vg.Point, r vg.Length) {
+	c.StrokeLines(draw.LineStyle{Color: downLine.Color, Width: max(0.8, r*0.55)},
+		[]vg.Point{sheet.Point(p.X-r, p.Y-r), sheet.Point(p.X+r, p.Y+r)}, []vg.Point{sheet.Point(p.X-r, p.Y+r), sheet.Point(p.X+r, p.Y-r)})
+}

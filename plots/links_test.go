@@ -1,0 +1,205 @@
+package plots
+
+import (
+	"fmt"
+	"image/color"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/recorder"
+	"pgregory.net/rapid"
+
+	"sim/plots/sheet"
+	"sim/plots/sheet/sheettest"
+	"sim/scenarios/result"
+)
+
+// Nodes of a layout lie inside the picture and apart, and neighbours in a dimension are a step from each other.
+func TestNetLayout(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var dims []int
+		for range rapid.IntRange(1, 4).Draw(t, "n") {
+			dims = append(dims, rapid.IntRange(1, 6).Draw(t, "dim"))
+		}
+		a := aTorus{dims: dims}
+		n := (&result.Simulation{Torus: &result.Torus{Dims: dims}}).Net()
+		for i, p := range n.At {
+			if p[0] < 0 || p[0] > 1 || p[1] < 0 || p[1] > n.High {
+				t.Fatalf("%s stands at %v, outside 1 by %g", n.Names[i], p, n.High)
+			}
+			for j := range i {
+				if q := n.At[j]; math.Hypot(p[0]-q[0], p[1]-q[1]) < n.Step*0.99 {
+					t.Fatalf("%s and %s are at %v and %v, a step is %g", n.Names[i], n.Names[j], p, q, n.Step)
+				}
+			}
+			if b := a.at(i); b[0]+1 < dims[0] { // x to the right
+				b[0]++
+				if q := n.At[a.node(b)]; math.Abs(q[0]-p[0]-n.Step) > 3e-4 || q[1] != p[1] {
+					t.Fatalf("the neighbour in x of %s is at %v, itself at %v", n.Names[i], q, p)
+				}
+			}
+		}
+	})
+}
+
+// Every link leaves its node, and leads to the next or is a stub: of a twisted torus with a fault.
+func TestNetLinks(t *testing.T) {
+	l := twistedFault.torus()
+	k := newLinkLoads(&result.Simulation{Torus: l})
+	if legend := k.legend(); legend[len(legend)-1].Text != "4 links down" {
+		t.Errorf("the legend ends with %q", legend[len(legend)-1].Text)
+	}
+	most, heaviest := 0.0, 0
+	for i, link := range l.Links {
+		n := &k.Links[i]
+		at, to := k.At[link.From], k.At[link.To]
+		near := func(x, y float64, p [2]float64) bool { return math.Hypot(x-p[0], y-p[1]) < 0.15*k.Step }
+		if n.From != link.From || n.Load != link.Load || n.State != link.State || !near(n.Line[0], n.Line[1], at) {
+			t.Fatalf("link %d is %+v, drawn as %+v", i, link, n)
+		}
+		if whole := link.Dim < 2 && !link.Wrap; near(n.Line[2], n.Line[3], to) != whole {
+			t.Fatalf("link %d of dimension %d, round: %v, ends at %v, its node is at %v", i, link.Dim, link.Wrap, n.Line[2:], to)
+		}
+		if link.Load > most {
+			most, heaviest = link.Load, i
+		}
+	}
+	if k.MaxLoad != most || !strings.Contains(k.peak(), k.Names[k.Links[heaviest].From]+" "+k.Links[heaviest].Way) {
+		t.Errorf("most %g, want %g; %s", k.MaxLoad, most, k.peak())
+	}
+	if got := result.Coordinates([]int{4, 4, 8}, 1*32+2*8+5); got != "(1,2,5)" {
+		t.Errorf("coordinates %s", got)
+	}
+}
+
+// Links have the colour of their load: of a ring of four with loads of 0, half and all, recounted.
+func TestLinkColors(t *testing.T) {
+	l := &result.Torus{Dims: []int{4}, Unit: "messages"}
+	for n, load := range []float64{4, 2, 2, 0} {
+		l.Links = append(l.Links, result.TorusLink{From: n, To: (n + 1) % 4, Up: true, Wrap: n == 3, Load: load})
+	}
+	k := newLinkLoads(&result.Simulation{Torus: l})
+	rec := new(recorder.Canvas)
+	k.paint(draw.NewCanvas(rec, sheet.Inside, 200))
+	got := map[color.Color]int{}
+	var clr color.Color
+	for _, a := range rec.Actions {
+		switch a := a.(type) {
+		case *recorder.SetColor:
+			clr = a.Color
+		case *recorder.Stroke:
+			got[clr]++
+		}
+	}
+	for share, want := range map[float64]int{1: 1, 0.5: 2, 0: 1} {
+		if got[loadColor(share)] != want {
+			t.Errorf("%d links have the colour of %g of the most, want %d", got[loadColor(share)], share, want)
+		}
+	}
+}
+
+// A pod of 16x16x16 is shown, too long a line is not, and routes need more room.
+func TestLinkLoadLimits(t *testing.T) {
+	for _, tt := range []struct {
+		dims          []int
+		loads, routes bool
+	}{{[]int{16, 16, 16}, true, false}, {[]int{2, 2, 2, 2}, true, true}, {[]int{4096}, false, false}, {[]int{64, 64}, true, false}, {nil, false, false}, {[]int{8, 8, 8}, true, true}} {
+		p := &result.Simulation{Torus: &result.Torus{Dims: tt.dims, Links: []result.TorusLink{{Load: 1}}, Routes: []result.TorusRoute{{}}}}
+		if loads, routes := newLinkLoads(p) != nil, newRouteMap(p) != nil; loads != tt.loads || routes != tt.routes {
+			t.Errorf("%v shown: %v, routes %v; want %v and %v", tt.dims, loads, routes, tt.loads, tt.routes)
+		}
+	}
+}
+
+// Of many routes the first six are shown, the others noted.
+func TestRoutesShown(t *testing.T) {
+	l := cubeFault.torus()
+	l.Routes = append(l.Routes, l.Routes[:3]...)
+	m := newRouteMap(&result.Simulation{Torus: l})
+	if len(m.routes) != routesShown || m.routes[0].line.Width == m.routes[1].line.Width || m.routes[1].line.Color == m.routes[3].line.Color {
+		t.Errorf("%d routes, looks %v %v %v", len(m.routes), m.routes[0].line, m.routes[1].line, m.routes[3].line)
+	}
+	text := sheettest.Text(m.figure("p", ""))
+	for _, want := range []string{"3 routes more left out.", "links drained", "links down", "if nothing were down"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not written", want)
+		}
+	}
+}
+
+// Nodes of a graph stand in rows by their distance from those that send, and links of one row bend round it.
+func TestGraphNet(t *testing.T) {
+	g := &result.Graph{Unit: "messages", Nodes: []result.GraphNode{{Name: "a"}, {Name: "b"}, {Name: "leaf", Switch: true}, {Name: "spine", Switch: true}},
+		Links: []result.GraphLink{{From: 0, To: 2, Load: 3, Speed: 1}, {From: 1, To: 2, Load: 1, Speed: 1}, {From: 2, To: 3, Load: 2, Speed: 2}, {From: 0, To: 1, Speed: 1}}}
+	n := (&result.Simulation{Graph: g}).Net()
+	if n.At[0][1] != n.At[1][1] || n.At[2][1] >= n.At[0][1] || n.At[3][1] >= n.At[2][1] || n.MaxLoad != 3 || n.Links[2].Way != "2 times the rate" {
+		t.Errorf("nodes at %v, %+v", n.At, n.Links[2])
+	}
+	if len(n.Links[0].Line) != 4 || len(n.Links[3].Line) != 26 {
+		t.Errorf("lines of %d and %d numbers", len(n.Links[0].Line), len(n.Links[3].Line))
+	}
+	if newLinkLoads(&result.Simulation{Graph: g}) == nil {
+		t.Error("no picture of a graph")
+	}
+}
+
+// Worked by hand: 4 packets in [1, 2), none in [2, 3), 6 in [3, 5), the longest 4.
+func TestQuantiles(t *testing.T) {
+	p := &result.Simulation{Delay: &result.Delay{MeanS: 2.5, P50S: 3, P99S: 4, MaxS: 4, Bins: []result.DelayBin{{FromS: 1, ToS: 2, Packets: 4}, {FromS: 3, ToS: 5, Packets: 6}}}}
+	for i, want := range []float64{1.25, 1.5, 1.75, 2, 3 + 1/6.0, 3 + 2/6.0, 3.5, 3 + 4/6.0, 3 + 5/6.0, 4} {
+		if got := quantiles(p.Delay, 10); len(got) != 10 || math.Abs(got[i]-want) > 1e-12 {
+			t.Errorf("quantiles %v; want %g of %d", got, want, i)
+		}
+	}
+	p.Delay.Bins = nil
+	if quantiles(p.Delay, 10) != nil || quantiles(nil, 10) != nil {
+		t.Error("quantiles without packets")
+	}
+}
+
+// Policies beyond those that have a line of their own are counted in a note.
+func TestDelaysOfMany(t *testing.T) {
+	for n, want := range map[int]string{8: "", 10: "The first 8 of 10 policies are shown."} {
+		d := &result.Detail{Policies: []result.Simulation{{Policy: "without packets"}}}
+		for i := range n {
+			d.Policies = append(d.Policies, result.Simulation{Policy: fmt.Sprint("p", i), Delay: someDelay(2e-5, 4)})
+		}
+		figs := delaysFigure(nil, d)
+		if len(figs) != 1 || sheettest.Says(figs[0], "policies are shown") != (want != "") || !sheettest.Says(figs[0], want) {
+			t.Errorf("%d policies: %s", n, sheettest.Text(figs[0]))
+		}
+	}
+}
+
+// Figures of tori are named by policy and left out without data.
+func TestTorusFigures(t *testing.T) {
+	doc, d := torusRun(twistedFault, "dor", "wild-first")
+	names := func() (out []string) {
+		figs, err := All(doc, d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range figs {
+			out = append(out, f.Name)
+		}
+		return out
+	}
+	want := []string{"loads", "delays", "links-dor", "links-wild-first", "routes-dor", "routes-wild-first"}
+	if got := names(); !slices.Equal(got, want) {
+		t.Fatalf("figures %v, want %v", got, want)
+	}
+	d.Policies[0].Torus.Routes, d.Policies[1].Torus, d.Policies[0].Delay, d.Policies[1].Delay = nil, nil, nil, nil
+	for i := range doc.Rows {
+		delete(doc.Rows[i].Metrics, "max_link_load")
+	}
+	if got := names(); !slices.Equal(got, []string{"links-dor"}) {
+		t.Errorf("figures %v", got)
+	}
+	d.Policies[0].Torus.Links[3].Load = 1e300
+	if _, err := All(doc, d); err == nil {
+		t.Error("a load of 1e300 is drawn")
+	}
+}

@@ -1,0 +1,102 @@
+package scenarios
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"sim/policies/collective"
+	"sim/scenarios/assembly/paths"
+	"sim/scenarios/schema"
+)
+
+// ringAlias reads the deprecated kinds of workload ring-all-reduce, ring-reduce-scatter and ring-all-gather as the calls
+// that they are, expanded by an algorithm that goes round rings. Diagnostics name the keys that the file gives.
+func (c *checker) ringAlias() {
+	w, fabric, policy := schema.Child(c.Root, "workload"), schema.Child(c.Root, "fabric"), schema.Child(c.Root, "policy")
+	old, _ := w["kind"].(string)
+	kind, is := strings.CutPrefix(old, "ring-")
+	if !is || !slices.Contains([]string{allReduce, reduceScatter, allGather}, kind) {
+		return
+	}
+	if policy == nil {
+		policy = map[string]any{}
+		c.Root["policy"] = policy
+	}
+	c.alias = map[string]string{}
+	// set gives the key at path, in a table, the value that follows from another key of [workload], and returns the two
+	// as a file has them.
+	set := func(table map[string]any, path, from string, value any) string {
+		_, key := schema.CutLast(path)
+		table[key], c.alias[path] = value, "workload."+from
+		text, _ := json.Marshal(value) // which TOML reads, too
+		return path + " = " + string(text)
+	}
+	// take removes a key of [workload] and returns its value, which is one of several texts, the first of them if absent.
+	take := func(key string, choices ...string) string {
+		v, given := w[key]
+		text, _ := v.(string)
+		if delete(w, key); !given {
+			return choices[0]
+		} else if !slices.Contains(choices, text) {
+			c.refuse("workload."+key, "is %s; write %s", schema.Describe(v), schema.QuotedList(choices[slices.Index(choices, "")+1:]))
+		}
+		return text
+	}
+	oneRing, form := take("rings", "one", "per-dimension") != "per-dimension", take("ring_form", "", "links", "line", "folded")
+	oneWay := w["bidirectional"] == false
+	if v, given := w["bidirectional"]; given && v != true && v != false {
+		c.refuse("workload.bidirectional", "is %s; write true or false", schema.Describe(v))
+	}
+	delete(w, "bidirectional")
+	delete(w, "payload") // which changes nothing
+	w["kind"] = kind
+	instead := []string{fmt.Sprintf("write workload.kind = %q", kind)}
+	dims, given := w["ring_dims"]
+	if given && !oneRing {
+		delete(w, "ring_dims")
+		instead = append(instead, set(w, "workload.along", "ring_dims", dims))
+	}
+	list, _ := dims.([]any)
+	algorithm := "bidirectional-ring"
+	if oneWay {
+		algorithm = "ring"
+	}
+	order := map[string]string{"line": collective.RankOrder, "folded": collective.FoldedOrder}[form]
+	switch {
+	case oneRing:
+		order = collective.HamiltonianOrder
+	case len(list) == 1:
+		if order == "" {
+			instead = append(instead, set(w, "workload.joined", "ring_form", "links"))
+		}
+	default:
+		algorithm = "bucket"
+		if form == "" && (fabric["twist"] != nil || fabric["shift"] != nil) {
+			order = collective.RankOrder
+		}
+	}
+	if policy["collective"] == nil && policy["collectives"] == nil {
+		instead = append(instead, set(policy, "policy.collective", "kind", algorithm))
+		if order != "" {
+			instead = append(instead, set(policy, "policy.ring_order", "ring_form", order))
+		}
+		if oneWay && algorithm == "bucket" {
+			instead = append(instead, set(policy, "policy.one_way", "bidirectional", true))
+		}
+	}
+	traffic, call := schemaOf(&Scenario{}, false, findKind("workload", paths.AllToAll)).Table("workload"), schemaOf(&Scenario{}, false, findKind("workload", kind)).Table("workload")
+	for key := range w { // that the file gives for another kind
+		if traffic.Find(key) != nil && call.Find(key) == nil && c.Switched("workload."+key, "workload.kind") {
+			delete(w, key)
+		}
+	}
+	if w["message"] == nil {
+		set(w, "workload.message", "message", "64KB")
+	}
+	if level := schema.Child(c.Root, "engine")["level"]; w["packet"] == nil && (level == nil || level == "packet") && fabric["kind"] == "torus" {
+		set(w, "workload.packet", "packet", "1KB")
+	}
+	c.s.Deprecated = append(c.s.Deprecated, c.Diagnose("workload.kind", schema.Quote(old)+" is deprecated", strings.Join(instead, ", ")))
+}

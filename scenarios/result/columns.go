@@ -1,0 +1,140 @@
+package result
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"sim/internal/text"
+)
+
+// Of a run of up to maxJobs jobs the table has columns for each, of up to maxTimedJobs their times too; of more only
+// metrics of all jobs.
+const (
+	maxJobs      = 4
+	maxTimedJobs = 2
+)
+
+// jobWidth is the longest name of a job that a table prints whole.
+const jobWidth = 10
+
+// Columns returns the metrics that are columns of the table of results: those of the table of metrics that some row
+// fills, with those of each of several jobs, or if none does all that there are.
+func (d *Document) Columns() []Metric {
+	has := map[string]bool{}
+	for _, r := range d.Rows {
+		for name := range r.Metrics {
+			has[name] = true
+		}
+	}
+	all := slices.Sorted(maps.Keys(has))
+	has[gapName] = slices.ContainsFunc(d.Rows, func(r Row) bool {
+		of, ok := r.GapOf(d.Reference)
+		return ok && of.Beside != gapName
+	})
+	jobs := d.JobNames()
+	var out []Metric
+	at := -1 // where columns of jobs go
+	for _, m := range Metrics {
+		switch {
+		case len(jobs) > 0 && m.Job != "": // jobs have columns of their own
+			if at < 0 {
+				at = len(out)
+			}
+		case m.Head == "" || m.Table != "" || !has[m.Name]:
+		case m.Needs != "" && !has[m.Needs]:
+		case m.Rare && d.most(m.Name) == 0:
+		case m.Many && len(jobs) <= maxJobs:
+		case slices.ContainsFunc(m.Unless, func(name string) bool { return has[name] }):
+		default:
+			if end := strings.Index(m.Head, ",\n"); end >= 0 && m.Beside != "" && !slices.ContainsFunc(d.Rows, func(r Row) bool { _, ok := d.Beside(&r, &m); return ok }) {
+				m.Head = m.Head[:end] // it promises what no row has
+			}
+			out = append(out, m)
+		}
+	}
+	if at >= 0 && len(jobs) <= maxJobs {
+		out = slices.Insert(out, at, jobColumns(jobs, has)...)
+	}
+	if out == nil {
+		for _, name := range all {
+			out = append(out, Metric{Name: name, Head: name})
+		}
+	}
+	return out
+}
+
+// jobColumns are the columns of each of several jobs.
+func jobColumns(jobs []string, has map[string]bool) []Metric {
+	var out []Metric
+	for _, job := range jobs {
+		for _, m := range Metrics {
+			switch {
+			case m.Job == "" || m.Needs != "" && !has[m.Needs]:
+			case m.Format == Time && len(jobs) > maxTimedJobs:
+			case slices.ContainsFunc(m.Unless, func(name string) bool { return has[name] }):
+			default:
+				m.Name, m.Head, m.Needs, m.Job = "job."+job+"."+m.Name, text.Snip(job, jobWidth)+"\n"+m.Job, "", ""
+				out = append(out, m)
+			}
+		}
+	}
+	return out
+}
+
+// JobNames returns the jobs of a run of several, in alphabetical order.
+func (d *Document) JobNames() []string {
+	var names []string
+	for _, r := range d.Rows {
+		for metric := range r.Metrics {
+			if name, of, ok := cutJob(metric); ok && of == iterationTime && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Beside returns the value that a row shows beside that of a column, if it has one: a gap beside the metric that it is of.
+func (d *Document) Beside(r *Row, m *Metric) (float64, bool) {
+	v, ok := r.Metrics[m.Beside]
+	if ok && m.Beside == gapName {
+		of, bounded := r.GapOf(d.Reference)
+		ok = bounded && of.Name == m.Name
+	}
+	return v, ok
+}
+
+// TrialColumns are the columns of the table of trials: what was planned, and the metrics of trials.
+func TrialColumns() []Metric {
+	var planned, out []Metric
+	for _, m := range Metrics {
+		switch {
+		case m.Planned != "":
+			m.Head = m.Planned
+			planned = append(planned, m)
+		case m.Table == "replay":
+			out = append(out, m)
+		}
+	}
+	return append(planned, out...)
+}
+
+// most returns the largest value of a metric.
+func (d *Document) most(metric string) float64 {
+	v := 0.0
+	for _, r := range d.Rows {
+		v = max(v, r.Metrics[metric])
+	}
+	return v
+}
+
+// TableTime is the largest time that sets the unit of all columns of times, 0 if the rows have none.
+func TableTime(rows []Row) float64 {
+	v := 0.0
+	for _, r := range rows {
+		v = max(v, r.Metrics[iterationTime])
+	}
+	return v
+}

@@ -1,0 +1,225 @@
+package result
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"sim/internal/text"
+)
+
+// NamePart is a part of a row's name: the scenario, the policy, or a coordinate of a sweep.
+type NamePart struct{ Key, Value string }
+
+// Keys of the parts that every row of sim has. Rows of other benchmarks have the benchmark's name.
+const (
+	ScenarioKey  = "scenario"
+	PolicyKey    = "policy"
+	BenchmarkKey = "benchmark"
+)
+
+// LeadingKeys are the keys of parts that stand first in a name.
+var LeadingKeys = []string{BenchmarkKey, ScenarioKey, PolicyKey}
+
+// leads is the place of a key among LeadingKeys.
+func leads(key string) int {
+	if at := slices.Index(LeadingKeys, key); at >= 0 {
+		return at
+	}
+	return len(LeadingKeys)
+}
+
+// IsCoordinate reports whether a key is that of a coordinate of a sweep.
+func IsCoordinate(key string) bool { return !slices.Contains(LeadingKeys, key) }
+
+// Name is what a row of a table is called: its scenario and policy, then its coordinates in the order of the sweep.
+type Name []NamePart
+
+// Get returns the value of a part, "" when the name has none.
+func (n Name) Get(key string) string {
+	for _, p := range n {
+		if p.Key == key {
+			return p.Value
+		}
+	}
+	return ""
+}
+
+// Keys are the keys of the parts.
+func (n Name) Keys() (keys []string) {
+	for _, p := range n {
+		keys = append(keys, p.Key)
+	}
+	return keys
+}
+
+// Without returns the name less the parts with some keys.
+func (n Name) Without(keys []string) Name {
+	return slices.DeleteFunc(slices.Clone(n), func(p NamePart) bool { return slices.Contains(keys, p.Key) })
+}
+
+// Sorted returns the name with its leading parts first.
+func (n Name) Sorted() Name {
+	slices.SortStableFunc(n, func(a, b NamePart) int { return leads(a.Key) - leads(b.Key) })
+	return n
+}
+
+// String returns the name as messages give it: "gpt7b prop-alloc workload.sequence=4096".
+func (n Name) String() string {
+	words := make([]string, len(n))
+	for i, p := range n {
+		words[i] = p.Value
+		if IsCoordinate(p.Key) {
+			words[i] = p.Key + "=" + p.Value
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// MarshalJSON writes the name as an object of its parts, in their order.
+func (n Name) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, p := range n {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		for k, s := range []string{p.Key, p.Value} {
+			data, err := json.Marshal(s)
+			if err != nil {
+				return nil, err
+			}
+			if k > 0 {
+				b.WriteByte(':')
+			}
+			b.Write(data)
+		}
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+// ID is the same for names with the same parts in any order.
+func (n Name) ID() string {
+	parts := slices.Clone(n)
+	slices.SortStableFunc(parts, func(a, b NamePart) int { return strings.Compare(a.Key, b.Key) })
+	var b strings.Builder
+	for _, p := range parts {
+		b.WriteString("/" + p.Key + "=" + p.Value) // no coordinate holds a slash
+	}
+	return b.String()
+}
+
+// NameOf is what cell c is called: its policy and its coordinates.
+func (s *Sweep) NameOf(c *Cell) Name {
+	n := Name{{PolicyKey, c.Policy}}
+	for a, label := range s.Place(c) {
+		n = append(n, NamePart{s.Axes[a].Name, label})
+	}
+	return n
+}
+
+// Project returns the keys of the parts that tell names apart, which are the columns of a table: coordinates in the
+// order in which they were found, then the policy, always. common are the parts that all names have with one value.
+func Project(names []Name) (keys []string, common Name) {
+	values := map[string]map[string]bool{}
+	var order []string
+	count := map[string]int{}
+	for _, name := range names {
+		for _, p := range name {
+			if values[p.Key] == nil {
+				values[p.Key] = map[string]bool{}
+				order = append(order, p.Key)
+			}
+			values[p.Key][p.Value] = true
+			count[p.Key]++
+		}
+	}
+	slices.SortStableFunc(order, func(a, b string) int { return leads(a) - leads(b) })
+	for _, policies := range []bool{false, true} { // of a cell policies are compared
+		for _, key := range order {
+			switch {
+			case (key == PolicyKey) != policies:
+			case !policies && len(values[key]) == 1 && count[key] == len(names):
+				common = append(common, NamePart{key, names[0].Get(key)})
+			default:
+				keys = append(keys, key)
+			}
+		}
+	}
+	return keys, common
+}
+
+// Heads are keys as heads of columns: without what stands before the last dot, where they stay different.
+func Heads(keys []string) []string {
+	short := make([]string, len(keys))
+	count := map[string]int{}
+	for i, key := range keys {
+		short[i] = ShortKey(key)
+		count[short[i]]++
+	}
+	for i, key := range keys {
+		if count[short[i]] > 1 {
+			short[i] = key
+		}
+	}
+	return short
+}
+
+// Where is a filter: by key the values of which one is wanted.
+type Where map[string][]string
+
+// Has reports whether a name has the wanted parts.
+func (w Where) Has(n Name) bool {
+	for key, values := range w {
+		if !slices.Contains(values, n.Get(key)) {
+			return false
+		}
+	}
+	return true
+}
+
+// Resolve returns the filter with its keys written in full, where their last part was given. It fails on keys and
+// values that no name has.
+func (w Where) Resolve(names []Name) (Where, error) {
+	known := map[string][]string{}
+	for _, n := range names {
+		for _, p := range n {
+			if !slices.Contains(known[p.Key], p.Value) {
+				known[p.Key] = append(known[p.Key], p.Value)
+			}
+		}
+	}
+	out := Where{}
+	for _, key := range slices.Sorted(maps.Keys(w)) {
+		full := key
+		if known[key] == nil {
+			var fits []string
+			for k := range known {
+				if ShortKey(k) == key {
+					fits = append(fits, k)
+				}
+			}
+			slices.Sort(fits)
+			if len(fits) != 1 {
+				all := slices.Sorted(maps.Keys(known))
+				return nil, fmt.Errorf("no row has a part %q%s", key, text.DidYouMean(key, all, "they have "+strings.Join(all, ", ")))
+			}
+			full = fits[0]
+		}
+		for _, v := range w[key] {
+			if !slices.Contains(known[full], v) {
+				return nil, fmt.Errorf("no row has %s=%s%s", full, v, text.DidYouMean(v, known[full], "there are "+strings.Join(known[full], ", ")))
+			}
+		}
+		out[full] = w[key]
+	}
+	if len(names) > 0 && !slices.ContainsFunc(names, out.Has) {
+		return nil, errors.New("no row has all of that")
+	}
+	return out, nil
+}

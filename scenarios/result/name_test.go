@@ -1,0 +1,47 @@
+package result
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestProject: parts with several values, or that some names lack, are columns, the policy last; the others are common.
+func TestProject(t *testing.T) {
+	names := []Name{
+		{{ScenarioKey, "s"}, {PolicyKey, "p"}, {"a.n", "1"}, {"b.n", "2"}},
+		{{ScenarioKey, "s"}, {PolicyKey, "p"}, {"a.n", "3"}, {"b.n", "2"}, {"c", "x"}},
+	}
+	keys, common := Project(names)
+	if got := fmt.Sprint(keys, common, Heads(keys)); got != "[a.n c policy] s b.n=2 [n c policy]" {
+		t.Errorf("%s", got)
+	}
+	if keys, common = Project(names[:1]); fmt.Sprint(keys) != "[policy]" || len(common) != 3 {
+		t.Errorf("of one name %v and %v", keys, common)
+	}
+}
+
+// TestWhere: a key may be given by its last part where that is clear; keys and values that no name has are told of.
+func TestWhere(t *testing.T) {
+	names := []Name{{{PolicyKey, "p"}, {"a.size", "1"}}, {{PolicyKey, "q"}, {"a.size", "2"}}}
+	for _, c := range []struct {
+		where Where
+		want  string // which names, or the error
+	}{
+		{nil, "[true true]"},
+		{Where{"size": {"2"}}, "[false true]"},
+		{Where{"a.size": {"1", "2"}, PolicyKey: {"p"}}, "[true false]"},
+		{Where{"a.size": {"1"}, PolicyKey: {"q"}}, "no row has all of that"},
+		{Where{"sise": {"1"}}, `no row has a part "sise"`},
+		{Where{"size": {"3"}}, "no row has a.size=3; there are 1, 2"},
+	} {
+		w, err := c.where.Resolve(names)
+		got := fmt.Sprint([]bool{w.Has(names[0]), w.Has(names[1])})
+		if err != nil {
+			got = err.Error()
+		}
+		if !strings.HasPrefix(got, c.want) {
+			t.Errorf("%v: %s, want %s", c.where, got, c.want)
+		}
+	}
+}
