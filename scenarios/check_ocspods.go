@@ -13,7 +13,6 @@ import (
 	"sim/scenarios/assembly"
 	"sim/scenarios/assembly/calls"
 	"sim/scenarios/assembly/circuits"
-	"sim/scenarios/assembly/paths"
 	"sim/scenarios/schema"
 	"sim/workloads/training"
 )
@@ -198,7 +197,7 @@ func checkPodLevel(c *checker) {
 	packets := func(bytes int64) float64 { return math.Ceil(float64(bytes) / float64(max(1, s.Workload.Packet))) }
 	hops := 3 * packets(spec.PipelineBytes()) * s.passes() * float64(t.StageGPUs())
 	if s.stepCalls() {
-		bytes, transfers := paths.TransferBytes(t)
+		bytes, transfers, _ := (*stepWork)(t).Size()
 		hops = 3 * (float64(bytes)/float64(max(1, s.Workload.Packet)) + transfers)
 	}
 	for v := range spec.Virtual() {

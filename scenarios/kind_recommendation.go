@@ -7,6 +7,7 @@ import (
 
 	"sim/engine"
 	"sim/policies/collective"
+	"sim/policies/mapping"
 	"sim/scenarios/assembly/calls"
 	"sim/scenarios/schema"
 	"sim/workloads/training"
@@ -19,18 +20,22 @@ func (w *recommendation) Spec() any { return &w.Recommendation }
 
 func (w *recommendation) Ranks() int { return w.GPUs }
 
-func (w *recommendation) Size() (bytes, transfers float64) {
+func (w *recommendation) RankKeys() []string { return []string{"workload.gpus"} }
+
+func (w *recommendation) Dims() []mapping.Dim { return nil }
+
+func (w *recommendation) Size() (bytes, transfers, slack float64) {
 	n := float64(w.GPUs)
 	there, back, top, bottom := w.Calls()
 	bytes = n*(n-1)*float64(there.Bytes+back.Bytes) + 2*(n-1)*(float64(w.Pieces)*float64(top.Bytes)+float64(bottom.Bytes))
-	return bytes, 2*n*(n-1) + 2*n*(n-1)*float64(w.Pieces+1)
+	return bytes, 2*n*(n-1) + 2*n*(n-1)*float64(w.Pieces+1), 1
 }
 
 func (w *recommendation) SizeKeys() []string {
 	return []string{"workload.samples", "workload.tables", "workload.dense_parameters"}
 }
 
-func (w *recommendation) SizeRemedy() string { return "fewer samples" }
+func (w *recommendation) SizeRemedy() string { return "or fewer samples" }
 
 func (w *recommendation) Check(c *schema.Reader) {
 	switch {

@@ -14,8 +14,9 @@ import (
 
 	"sim/engine"
 	"sim/engine/units"
+	"sim/policies/mapping"
 	"sim/scenarios/assembly"
-	"sim/scenarios/assembly/paths"
+	"sim/scenarios/assembly/calls"
 	"sim/scenarios/schema"
 	"sim/workloads/trace"
 	"sim/workloads/training"
@@ -41,7 +42,7 @@ type traceFiles struct {
 // for all, which on pods is a training step of stages.
 func traceKinds() []*kind {
 	one := &kind{
-		section: "workload", name: paths.Trace, ranks: true,
+		section: "workload", name: traceName, ranks: true,
 		doc: "What another tool has written: computing, messages and collective calls of each rank (docs/traces.md).",
 		parts: func(s *Scenario) []schema.Part {
 			w := &s.Workload
@@ -58,7 +59,7 @@ func traceKinds() []*kind {
 }
 
 // traces reports whether s is a trace, staged whether it is one of stages on pods.
-func (s *Scenario) traces() bool { return s.Workload.Kind == paths.Trace }
+func (s *Scenario) traces() bool { return s.Workload.Kind == traceName }
 func (s *Scenario) staged() bool {
 	return s.traces() && s.Fabric.Kind == "ocs-pods" && s.Workload.Trace.Staged
 }
@@ -376,4 +377,71 @@ func (s *Scenario) Report() string {
 		fmt.Fprintf(&b, "  %-16s %s a GPU and micro-batch to the next stage, %s a GPU and step to the next replica; %s a GPU inside the stage, which take time at fabric.inside_bandwidth\n", "", trace.Size(float64(m.PipelineBytes)), trace.Size(float64(m.SyncBytes)), trace.Size(float64(m.InsideBytes)))
 	}
 	return b.String()
+}
+
+// traceName is the workload that other tools have written.
+const traceName = "trace"
+
+// traceWork is a trace on links.
+type traceWork struct{ s *Scenario }
+
+func (w *traceWork) job() *trace.Job { return w.s.Workload.Trace.Job }
+
+func (w *traceWork) Words(title string) string {
+	if title != "" {
+		title += ": "
+	}
+	return title + w.job().Words()
+}
+
+func (w *traceWork) Ranks() int { return w.job().Ranks }
+
+func (w *traceWork) RankKeys() []string { return []string{"workload.files"} }
+
+// Dims returns the dimensions of the trace, or one of all its ranks.
+func (w *traceWork) Dims() (dims []mapping.Dim) {
+	for _, d := range w.job().Dims {
+		dims = append(dims, mapping.Dim{Name: d.Name, Size: d.Size})
+	}
+	if dims == nil {
+		dims = []mapping.Dim{{Name: "dp", Size: w.Ranks()}}
+	}
+	return dims
+}
+
+func (w *traceWork) Size() (bytes, transfers, slack float64) {
+	bytes, transfers = w.job().Wire()
+	return bytes, transfers * float64(w.Ranks()), 2
+}
+
+func (w *traceWork) SizeRemedy() string { return "" }
+
+func (w *traceWork) Check(c *schema.Reader) {
+	bytes, _ := w.job().Wire()
+	if t := w.job().Compute().Seconds() + 8*bytes/float64(w.s.Fabric.LinkRate); t > assembly.LongestPlay.Seconds() {
+		c.Clash([]string{"workload.files", "fabric.link_rate"}, fmt.Sprintf("the trace may take %.3g s, which is absurd", t), fmt.Sprintf("stay within %.0f s", assembly.LongestPlay.Seconds()))
+	}
+}
+
+func (w *traceWork) CheckCalls(ctx context.Context, e *calls.Step, _ int) (keys []string, err error) {
+	_, _, err = w.Build(ctx, e)
+	var large trace.TooLarge
+	if errors.As(err, &large) {
+		return []string{"workload.collectives", "workload.files"}, fmt.Errorf("the trace makes %d transfers and computes or more, which %s; want collectives = \"neighbours\", or a smaller trace", large.Tasks, assembly.TaskCost(float64(large.Tasks)))
+	}
+	return []string{"workload.files", "policy.collective"}, err
+}
+
+// Build returns the trace as a step whose tasks are of no phase in particular.
+func (w *traceWork) Build(ctx context.Context, e *calls.Step) (*training.Iteration, [][2]int, error) {
+	built, err := w.job().Build(e.Builder(ctx, w.s.Workload.Trace.Calls == "neighbours", e.Place, assembly.MaxTasks))
+	if err != nil {
+		return nil, nil, err
+	}
+	spec := training.Spec{GPUs: w.Ranks(), PP: 1, Chunks: 1, Microbatches: 1, Collectives: "graph"}
+	meta := make([]training.Meta, len(built.Graph.Tasks))
+	for i := range meta {
+		meta[i].GPU = built.Rank[i]
+	}
+	return &training.Iteration{Spec: spec, Graph: built.Graph, Meta: meta, All: true, Turn: built.Turn}, nil, nil
 }

@@ -1,8 +1,17 @@
 package scenarios
 
 import (
+	"context"
+	"fmt"
+
+	"sim/engine"
 	"sim/engine/units"
+	"sim/policies/mapping"
+	"sim/scenarios/assembly"
+	"sim/scenarios/assembly/calls"
+	"sim/scenarios/assembly/circuits"
 	"sim/scenarios/schema"
+	"sim/workloads/training"
 )
 
 // trainingPacket is TrafficPacket of a step.
@@ -17,4 +26,109 @@ func trainingParts(s *Scenario) []schema.Part {
 		Specs:    []any{&s.Workload.WorkloadKind, &s.Workload.Spec, (*trainingPacket)(&s.Workload.TrafficPacket)},
 		Defaults: func(int) []any { return []any{s.Workload.Spec.Defaults()} },
 	}}
+}
+
+// stepWork is a training step on links, every GPU of which is a rank.
+type stepWork training.Spec
+
+func (w *stepWork) spec() *training.Spec { return (*training.Spec)(w) }
+
+func (w *stepWork) Words(title string) string { return w.spec().Words(title) }
+
+func (w *stepWork) Ranks() int { return w.GPUs }
+
+func (w *stepWork) RankKeys() []string {
+	return []string{"workload.gpus", "workload.model", "workload.architecture.experts", "workload.tp", "workload.cp", "workload.pp", "workload.ep", "workload.etp"}
+}
+
+func (w *stepWork) Dims() []mapping.Dim { return circuits.Dims(w.spec()) }
+
+func (w *stepWork) SizeRemedy() string { return "or fewer micro-batches" }
+
+// Size returns the bytes and transfers of GPUs of their own.
+func (w *stepWork) Size() (bytes, transfers, slack float64) {
+	s := w.spec()
+	gpus := float64(s.StageGPUs() * s.Replicas())
+	virtual := s.Virtual()
+	if hops := 2 * float64(s.Microbatches) * float64(virtual/s.Copies()-1) * gpus; s.PP > 1 {
+		bytes, transfers = hops*float64(s.PipelineBytes()), hops
+	}
+	if s.Collectives == "graph" {
+		for _, c := range s.StepCalls() {
+			b, n := callBytes(s, c)
+			bytes, transfers = bytes+float64(c.Replicas*c.Times)*b, transfers+float64(c.Replicas*c.Times)*n
+		}
+		return bytes, transfers, 1
+	}
+	for v := range virtual {
+		parts := float64(s.SyncPieces(v))
+		if s.Replicas() > 1 {
+			bytes += float64(s.SyncBytes(v)) * gpus
+			transfers += parts * gpus
+		}
+		for _, kind := range []training.CallKind{training.AllGather, training.ReduceScatter} {
+			_, times := s.ShardCalls(v, kind)
+			bytes += float64(times) * float64(s.ShardBytes(v, kind)) * gpus
+			transfers += float64(times) * gpus
+		}
+		if s.Copies() > 1 {
+			bytes += float64(s.CopyBytes(v, s.Choices.GradientBytes)+s.CopyBytes(v, s.Choices.ParameterBytes)) * gpus
+			transfers += 2 * parts * gpus
+		}
+	}
+	return bytes, transfers, 1
+}
+
+// callBytes returns the least bytes that any algorithm sends in a call of a stage, and the transfers of a ring.
+func callBytes(s *training.Spec, c training.StepCall) (bytes, transfers float64) {
+	groups := s.Groups(c.Call, 0, c.Virtual%s.PP)
+	n := float64(len(groups[0]))
+	each, of := (n-1)*float64(c.Bytes), n*(n-1)
+	switch c.Kind {
+	case training.AllReduce:
+		each, of = 2*each, 2*of
+	case training.AllToAll:
+		each *= n
+	}
+	return float64(len(groups)) * each, float64(len(groups)) * of
+}
+
+func (w *stepWork) Check(c *schema.Reader) {
+	const gpus = "workload.gpus"
+	t := w.spec()
+	_, transfers, _ := w.Size()
+	switch n := 2*float64(t.Microbatches*t.PP*t.Chunks*t.Replicas()) + transfers; { // passes, and these
+	case t.PP == 1 && t.Replicas() == 1 && t.Collectives != "graph":
+		c.Clash([]string{gpus, "workload.pp"}, "nothing is sent: there is one stage and one replica", "raise gpus or pp")
+	case t.GPUs == 1:
+		c.Clash([]string{gpus}, "nothing is sent: there is one GPU", "raise gpus")
+	case n > assembly.MaxTasks:
+		c.Clash([]string{"workload.pieces", "workload.microbatches", "workload.pp", gpus, "workload.virtual_stages"}, fmt.Sprintf("the job makes some %.2g passes of stages and transfers between GPUs, which %s", n, assembly.TaskCost(n)),
+			fmt.Sprintf("stay within %d", assembly.MaxTasks))
+	}
+}
+
+func (w *stepWork) CheckCalls(ctx context.Context, e *calls.Step, _ int) (keys []string, err error) {
+	if w.Collectives != "graph" {
+		return nil, nil
+	}
+	e.Spec = w.spec()
+	return e.Check(ctx)
+}
+
+func (w *stepWork) Build(ctx context.Context, e *calls.Step) (*training.Iteration, [][2]int, error) {
+	x := training.Extent{All: true, PerGPU: true}
+	if e.Spec = w.spec(); w.Collectives == "graph" {
+		x.Expand = e.Expand(ctx)
+	}
+	it, err := training.Build(*w.spec(), x)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i := range it.Graph.Tasks {
+		if t := &it.Graph.Tasks[i]; t.Kind == engine.Transfer && !it.Meta[i].Called {
+			t.Src, t.Dst = e.Place[t.Src], e.Place[t.Dst]
+		}
+	}
+	return it, nil, nil
 }

@@ -12,7 +12,7 @@ func (s *Scenario) links() *paths.Scenario {
 	w := &s.Workload
 	out := &paths.Scenario{
 		Name: s.Name, Title: s.Title, Seed: s.Seed, Fabric: s.Fabric.Links, Policy: s.Policy.Routing, Mapping: s.Policy.Placed, Engine: s.Engine,
-		Workload: paths.Workload{Kind: w.Kind, Spec: w.Spec, Work: w.work(), Traffic: w.Traffic, Patterns: w.Patterns},
+		Workload: paths.Workload{Kind: w.Kind, Work: s.ranked(), Traffic: w.Traffic, Patterns: w.Patterns},
 	}
 	if s.jointly() {
 		out.Fabric.Inside = s.inside()
@@ -20,9 +20,6 @@ func (s *Scenario) links() *paths.Scenario {
 		if gpus := s.innerTier(n - 1).GPUs(); s.Fabric.Links.GPUs()%gpus == 0 { // else it is refused
 			out.Domain = gpus
 		}
-	}
-	if s.traces() {
-		out.Workload.Trace, out.Workload.Aggregate = s.Workload.Trace.Job, s.Workload.Trace.Calls == "neighbours"
 	}
 	if s.stepCalls() {
 		out.Workload.Calls = s.expansion()

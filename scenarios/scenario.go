@@ -53,7 +53,7 @@ type Workload struct {
 	Exchange plans.Exchange
 	Patterns []collective.Pattern // by row of collective.Patterns; nil where the kind is no traffic
 	Call     calls.Keys
-	Works    []calls.Work // by row of works; nil where the kind is none
+	Works    []keyedWork // by row of works; nil where the kind is none
 	Trace    Trace
 	Fleet    fleets.Fleet
 	Log      fleets.Log

@@ -12,17 +12,26 @@ import (
 // workRow is a kind of workload that is all in one file: what its ranks do, whatever the hardware.
 type workRow struct {
 	name, doc, keys string // keys says what the table of keys is about
-	new             func() calls.Work
+	new             func() keyedWork
+}
+
+// keyedWork is work with keys of its own.
+type keyedWork interface {
+	calls.Work
+	// Spec returns a pointer to the struct whose fields are the keys of [workload].
+	Spec() any
+	// SizeKeys returns the keys that make the work larger.
+	SizeKeys() []string
 }
 
 // works are the workloads of ranks with collective calls, beside training and traces.
 var works = []workRow{{
 	"recommendation", "One training step of a recommendation model: lookups, exchanges of embeddings and of their gradients, dense networks and the reduction of their gradients.",
-	"What is trained, on how many samples.", func() calls.Work { return new(recommendation) },
+	"What is trained, on how many samples.", func() keyedWork { return new(recommendation) },
 }}
 
 // workOf returns the work of a row, which the workload has from its first use on.
-func (w *Workload) workOf(row int) calls.Work {
+func (w *Workload) workOf(row int) keyedWork {
 	for i := len(w.Works); i <= row; i++ {
 		w.Works = append(w.Works, works[i].new())
 	}
@@ -30,11 +39,24 @@ func (w *Workload) workOf(row int) calls.Work {
 }
 
 // work returns the work of ranks of the workload, nil if its kind is no row of works.
-func (w *Workload) work() calls.Work {
+func (w *Workload) work() keyedWork {
 	for i := range works {
 		if works[i].name == w.Kind {
 			return w.workOf(i)
 		}
+	}
+	return nil
+}
+
+// ranked returns the work of ranks of s on links; nil of other workloads.
+func (s *Scenario) ranked() calls.Work {
+	switch w := s.Workload.work(); {
+	case w != nil:
+		return w
+	case s.trains():
+		return (*stepWork)(&s.Workload.Spec)
+	case s.traces():
+		return &traceWork{s}
 	}
 	return nil
 }
@@ -70,7 +92,7 @@ func (c *checker) checkPodWork() {
 	}
 	others := (w.Ranks() - 1) / f.GPUsPerPod // pods
 	slowest := min(f.PortBandwidth, f.NICBandwidth)
-	bytes, transfers := w.Size()
+	bytes, transfers, _ := w.Size()
 	switch long := 8 * bytes / float64(slowest); {
 	case w.Ranks() > f.Pods*f.GPUsPerPod:
 		c.clash(gpus+" fabric.pods fabric.gpus_per_pod", "%d GPUs do not fit %d pods of %d; choose more pods, or fewer GPUs", w.Ranks(), f.Pods, f.GPUsPerPod)

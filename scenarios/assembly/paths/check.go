@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"sim/engine"
 	"sim/engine/units"
@@ -69,21 +70,12 @@ func Check(c *schema.Reader, s *Scenario, cell bool, nodes int, t *torus.Torus, 
 	if r.Tiers != nil {
 		t = r.Outermost()
 	}
-	if s.Workload.Kind == "training" {
-		if s.Domain > 0 {
+	if w := s.Workload.Work; w != nil {
+		placed := w.Dims() != nil
+		if s.Domain > 0 && placed {
 			up = len(s.ranks(t, nodes, r.Down).Slots)
 		}
-		if checkTraining(c, s, up); len(c.Diagnostics) > 0 || !checkMappings(c, s, t, nodes, r.Down) {
-			return
-		}
-	}
-	if s.Workload.Trace != nil {
-		if checkTrace(c, s, up); len(c.Diagnostics) > 0 || !checkMappings(c, s, t, nodes, r.Down) {
-			return
-		}
-	}
-	if w := s.Workload.Work; w != nil {
-		if checkWork(c, s, w, up); len(c.Diagnostics) > 0 {
+		if !checkWork(c, s, w, up) || placed && !checkMappings(c, s, t, nodes, r.Down) {
 			return
 		}
 	}
@@ -168,12 +160,8 @@ func checkPackets(c *schema.Reader, s *Scenario) {
 func fewerHops(s *Scenario) string {
 	ways, levels := "choose larger packets or smaller messages", `"flow" or "static"`
 	switch {
-	case s.Workload.Kind == "training":
-		ways = "choose larger packets or fewer micro-batches"
 	case s.Workload.Work != nil:
-		ways = "choose larger packets or " + s.Workload.Work.SizeRemedy()
-	case s.Workload.Trace != nil:
-		ways = "choose larger packets"
+		ways = strings.TrimSpace("choose larger packets " + s.Workload.Work.SizeRemedy())
 	case s.Workload.Kind == MatrixTraffic:
 		ways = "choose larger packets or less traffic"
 	case s.Sized():

@@ -9,7 +9,6 @@ import (
 	"sim/fabric/torus"
 	"sim/policies/mapping"
 	"sim/scenarios/assembly"
-	"sim/scenarios/assembly/circuits"
 	"sim/scenarios/schema"
 	"sim/workloads/training"
 )
@@ -25,14 +24,7 @@ type placed struct {
 // ranks returns the ranks of the training step of s and the nodes that may have them; the network is nil, and the torus
 // of a graph.
 func (s *Scenario) ranks(t *torus.Torus, nodes int, down []bool) *mapping.Problem {
-	w := &s.Workload.Spec
-	p := &mapping.Problem{Torus: t, Files: s.Mapping.Listed()}
-	if j := s.Workload.Trace; j != nil {
-		p.Dims = traceDims(j)
-	} else {
-		p.Dims = circuits.Dims(w)
-	}
-	p.Block = max(1, s.Domain)
+	p := &mapping.Problem{Torus: t, Files: s.Mapping.Listed(), Dims: s.Workload.Work.Dims(), Block: max(1, s.Domain)}
 	for first := 0; first+p.Block <= nodes; first += p.Block {
 		block := make([]int32, p.Block)
 		for i := range block {
@@ -45,34 +37,51 @@ func (s *Scenario) ranks(t *torus.Torus, nodes int, down []bool) *mapping.Proble
 	return p
 }
 
-// place builds the training step with its ranks where the mapping has them, or had them.
-func (r *routed) place(ctx context.Context) (*training.Iteration, error) {
-	if r.placed != nil {
-		return r.step(ctx, r.placed.At)
+// places returns the ranks of the work and the nodes that may have them.
+func (r *routed) places() *mapping.Problem {
+	return r.s.ranks(r.Outermost(), int(r.Whole.Nodes), r.Down)
+}
+
+// inOrder returns by rank its node in the usual order of the dimensions.
+func (r *routed) inOrder(ctx context.Context, p *mapping.Problem) ([]int32, error) {
+	if p.Dims == nil {
+		return p.Slots, nil
 	}
-	s := r.s
-	p := s.ranks(r.Outermost(), int(r.Whole.Nodes), r.Down)
-	usual, err := mapping.Place(ctx, mapping.Default, p, mapping.Options{})
+	at, err := mapping.Place(ctx, mapping.Default, p, mapping.Options{})
 	if err != nil {
 		return nil, err
 	}
-	r.at = usual.At
-	it, err := r.step(ctx, usual.At)
+	return at.At, nil
+}
+
+// place builds the work with its ranks where the mapping has them.
+func (r *routed) place(ctx context.Context) (it *training.Iteration, merged [][2]int, err error) {
+	s, p := r.s, r.places()
+	build := func(at []int32) error {
+		if p.Dims != nil {
+			r.at = at
+		}
+		it, merged, err = s.Workload.Work.Build(ctx, r.stepCalls(at))
+		return err
+	}
+	usual, err := r.inOrder(ctx, p)
+	if err == nil {
+		err = build(usual)
+	}
 	if err != nil || !s.Mapping.Asked() {
-		return it, err
+		return it, merged, err
 	}
 	o := mapping.Options{Evaluations: s.Mapping.Budget, Seed: s.Seed}
-	p.Network, p.Alike, p.Demand = r.Known, r.alike(), demand(it.Graph, usual.At)
+	p.Network, p.Alike, p.Demand = r.Known, r.alike(), demand(it.Graph, usual)
 	p.Far, p.Unit = r.Far()
 	r.placed = &placed{usual: it}
-	if r.placed.Placement, err = mapping.Place(ctx, s.Mapping.Mapping, p, o); err != nil {
-		return nil, err
+	if r.placed.Placement, err = mapping.Place(ctx, s.Mapping.Mapping, p, o); err == nil {
+		err = build(r.placed.At)
 	}
-	r.at = r.placed.At
-	if it, err = r.step(ctx, r.at); err != nil {
-		return nil, err
+	if err != nil {
+		return nil, nil, err
 	}
-	return it, r.placed.hops(ctx, p, it.Graph)
+	return it, merged, r.placed.hops(ctx, p, it.Graph)
 }
 
 // hops adds up the hops of what the placed step of a graph sends. Algorithms of collectives may send other transfers

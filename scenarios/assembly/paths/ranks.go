@@ -2,6 +2,7 @@ package paths
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -12,29 +13,15 @@ import (
 	"sim/workloads/collective"
 )
 
-// Iterates reports whether the workload is a step of training, of whatever model.
-func (w *Workload) Iterates() bool {
-	return w.Kind == "training" || w.Work != nil || w.Kind == Trace
-}
-
-// up returns the nodes that may have ranks.
-func (r *routed) up() (nodes []int32) {
-	for node := range int32(r.nodes()) {
-		if r.Down == nil || !r.Down[node] {
-			nodes = append(nodes, node)
-		}
-	}
-	return nodes
-}
-
-// workLoad builds work whose ranks are on the first nodes that are up.
+// workLoad builds work of ranks, which are on nodes that are up, as the mapping has them. Nodes beyond these have nothing to
+// do.
 func workLoad(ctx context.Context, r *routed, _ int64) (*load, error) {
-	it, merged, err := r.s.Workload.Work.Build(ctx, r.stepCalls(r.up()))
+	it, merged, err := r.place(ctx)
 	if err != nil {
 		return nil, err
 	}
 	t, err := collective.OfGraph(r.s.Workload.Kind, int(r.Whole.Nodes), it.Graph)
-	if err != nil {
+	if err != nil && !errors.Is(err, collective.ErrTraffic) { // work may only compute
 		return nil, err
 	}
 	r.it = it
@@ -47,23 +34,34 @@ func layWork(r *routed, _ int64, where []string) ([]string, error) {
 	if err != nil {
 		return where, err
 	}
-	one := &routed{s: r.s, System: hardware}
-	keys, err := r.s.Workload.Work.CheckCalls(context.Background(), one.stepCalls(one.up()), assembly.MaxTasks)
+	one, ctx := &routed{s: r.s, System: hardware}, context.Background()
+	places, err := one.inOrder(ctx, one.places())
+	if err != nil {
+		return where, err
+	}
+	keys, err := r.s.Workload.Work.CheckCalls(ctx, one.stepCalls(places), assembly.MaxTasks)
 	return append(keys, where...), err
 }
 
-// checkWork holds work of ranks against the nodes of a fabric, of which so many are up.
-func checkWork(c *schema.Reader, s *Scenario, w calls.Work, up int) {
-	const gpus = "workload.gpus"
+// checkWork holds work of ranks against the nodes of a fabric, of which so many may have ranks. It reports whether it is
+// sound.
+func checkWork(c *schema.Reader, s *Scenario, w calls.Work, up int) bool {
+	keys := w.RankKeys()
 	switch {
-	case !c.OK(gpus):
+	case !c.OK(keys...): // it was told
 	case w.Ranks() > up:
-		c.Clash([]string{gpus, "fabric.dims", "fabric.nodes", "fabric.edges", "fabric.file"}, fmt.Sprintf("%d GPUs do not fit %d nodes", w.Ranks(), up), "choose a larger fabric, or fewer GPUs")
+		nodes := fmt.Sprintf("%d nodes", up)
+		if s.Domain > 0 {
+			nodes = fmt.Sprintf("the %d of domains of %d without a node that is down", up, s.Domain)
+		}
+		c.Clash([]string{keys[0], "fabric.dims", "fabric.nodes", "fabric.gpus", "fabric.edges", "fabric.file", "fabric.failed_chips", "fabric.failed_machines"},
+			fmt.Sprintf("%d GPUs do not fit %s", w.Ranks(), nodes), "choose a larger fabric, or fewer GPUs")
 	case s.Fabric.FailAt > 0:
-		c.Clash([]string{"fabric.fail_at"}, "a training step waits for what is lost", "let it fail from the start")
+		c.Clash([]string{"fabric.fail_at"}, "what links carry when they fail is lost, nothing sends it again, and what waits for it never begins", "let it fail from the start")
 	default:
 		w.Check(c)
 	}
+	return len(c.Diagnostics) == 0
 }
 
 // together has the transfers of a source in an exchange go at one rate, as where it sends to all in turn, packet by packet:

@@ -17,8 +17,6 @@ import (
 	"sim/scenarios/assembly/composition"
 	"sim/scenarios/schema"
 	"sim/workloads/collective"
-	"sim/workloads/trace"
-	"sim/workloads/training"
 )
 
 // Scenario is work on links, with what decides its paths.
@@ -37,14 +35,11 @@ type Scenario struct {
 // Workload is traffic of some kind, or a training step.
 type Workload struct {
 	Kind string
-	training.Spec
 	Traffic
-	Patterns  []collective.Pattern // by row of collective.Patterns
-	Call      *calls.Call          // nil of other work
-	Work      calls.Work           // of ranks with calls of a kind of its own; nil of other work
-	Calls     calls.Expansion      // of a training step that has them in its graph, or of a trace
-	Trace     *trace.Job           // nil of other work
-	Aggregate bool                 // calls of a trace are a transfer a rank
+	Patterns []collective.Pattern // by row of collective.Patterns
+	Call     *calls.Call          // nil of other work
+	Work     calls.Work           // of ranks; nil of other work
+	Calls    calls.Expansion      // of a training step that has them in its graph, or of a trace
 }
 
 // Kinds of traffic.
@@ -103,12 +98,12 @@ func (s *Scenario) Timed() bool {
 
 // Sized reports whether all messages have one size.
 func (s *Scenario) Sized() bool {
-	return s.Workload.Kind != MatrixTraffic && !s.Workload.Iterates() && s.Timed()
+	return s.Workload.Kind != MatrixTraffic && s.Workload.Work == nil && s.Timed()
 }
 
 // Dependent reports whether transfers wait for each other, as those of collective calls and of training steps do.
 func (s *Scenario) Dependent() bool {
-	return s.Workload.Iterates() || s.Workload.Call != nil
+	return s.Workload.Work != nil || s.Workload.Call != nil
 }
 
 // packets returns how long so many packets take on a link.

@@ -278,18 +278,10 @@ func (r *routed) extents(up int) (least, most extent) {
 		if most.packets = 8*n*least.packets + 8*n*n; w.Call.Kind == algorithm.AllToAll {
 			most.packets = 2 * n * n * math.Ceil(least.packets)
 		}
-	case w.Kind == "training":
-		bytes, transfers := TransferBytes(&w.Spec)
-		least.packets = bytes / float64(w.Packet)
-		most.packets = least.packets + transfers
-	case w.Trace != nil:
-		bytes, transfers := w.Trace.Wire()
-		least.packets = bytes / float64(w.Packet) / 2
-		most.packets = 2*bytes/float64(w.Packet) + n*transfers
 	case w.Work != nil:
-		bytes, transfers := w.Work.Size()
-		least.packets = bytes / float64(w.Packet)
-		most.packets = least.packets + transfers
+		bytes, transfers, slack := w.Work.Size()
+		least.packets = bytes / float64(w.Packet) / slack
+		most.packets = slack*bytes/float64(w.Packet) + transfers
 	case w.Source == "poisson" && s.Engine.Level == "packet":
 		least.seconds = w.Warmup.Seconds() + w.Duration.Seconds()
 		least.packets = n * least.seconds * w.Load / (s.packetTime() / float64(engine.Second))

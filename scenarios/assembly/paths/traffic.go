@@ -66,8 +66,6 @@ var works = []work{
 		},
 	},
 	{kinds: []string{DataTensor}, load: func(_ context.Context, r *routed, m int64) (*load, error) { return r.dataTensor(m) }, lay: (*routed).layDataTensor},
-	{kinds: []string{"training"}, load: stepLoad, lay: layStep},
-	{kinds: []string{Trace}, load: stepLoad, lay: layTrace},
 }
 
 // work returns the row of the workload's kind.

@@ -9,18 +9,11 @@ func (s *Scenario) Words() string {
 	switch {
 	case s.Workload.Call != nil:
 		work = s.Workload.Call.Words()
-	case work == "training":
-		work = s.Workload.Spec.Words(s.Title)
-	case s.Workload.Trace != nil:
-		work = s.Workload.Trace.Words()
-		if s.Title != "" {
-			work = s.Title + ": " + work
-		}
 	case s.Workload.Work != nil:
 		work = s.Workload.Work.Words(s.Title)
 	}
 	text := fmt.Sprintf("%s on a %s, links of %v", work, l.Words(), l.LinkRate)
-	if s.Title != "" && !s.Workload.Iterates() { // whose name it takes
+	if s.Title != "" && s.Workload.Work == nil { // whose name it takes
 		text = s.Title + ": " + text
 	}
 	switch {
