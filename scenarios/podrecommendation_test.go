@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"strings"
 	"testing"
 )
 
@@ -27,5 +28,19 @@ policy = {allocators = ["prop-alloc"]}
 	whole := runText(t, text, "fabric.inside_bandwidth=9000Tbps", "fabric.port_bandwidth=9000Tbps").Document
 	if got, want := whole.Rows[0].Metrics["makespan_s"], whole.Reference["compute_makespan_s"]; got > want*1.001 {
 		t.Errorf("on links that are no matter a step takes %g s, compute %g s", got, want)
+	}
+}
+
+// TestRecommendationNeedsPorts: every pod exchanges with every other that has GPUs of the step, and needs a port for each.
+func TestRecommendationNeedsPorts(t *testing.T) {
+	const text = `workload = {kind = "recommendation", gpus = 16, samples = 640, tables = 16, width = 64, dense_parameters = 1_000_000, effective_tflops = 80}
+fabric = {kind = "ocs-pods", pods = 4, gpus_per_pod = 4, port_bandwidth = "100Gbps"}
+policy = {allocators = ["prop-alloc"]}
+`
+	if _, err := Parse("ports.toml", []byte(text), []string{"fabric.ports_per_pod=3"}); err != nil {
+		t.Error(err)
+	}
+	if _, err := Parse("ports.toml", []byte(text), []string{"fabric.ports_per_pod=2"}); err == nil || !strings.Contains(err.Error(), "exchanges data with 3 others") {
+		t.Errorf("two ports of a pod for three others: got %v, want a refusal", err)
 	}
 }
