@@ -104,6 +104,7 @@ func TestTrafficLimits(t *testing.T) {
 		{"fabric.link_latency: dor takes 2.16e+07 s of simulated time; choose less latency", []string{"fabric.link_latency=1000h", "engine.level=flow"}},
 		{`fabric.failed_ocs: dor: no way from node 3 to 48`, []string{`fabric.failed_ocs=["x3"]`}},
 		{"", []string{"engine.sample_every=15ns", "workload.message=1MB", "engine.until=1us"}},
+		{"", []string{"engine.sample_every=100ps", "workload.message=1MB", "engine.until=1us"}},
 		{`fabric.failed_ocs: dor: after the fault: no way from node 3 to 48`, []string{`fabric.failed_ocs=["x3"]`, "fabric.fail_at=1us"}},
 		{"", []string{"fabric.link_rate=8kbps", "fabric.dims=[3]", "workload.message=1KB"}},
 		{"", []string{"workload.packet=268435456B", "fabric.dims=[3]"}},
