@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"sim/policies/graph"
+	"github.com/emirpasic/gods/queues/priorityqueue"
 )
 
 // box is a set of topologies: at least lo and at most hi circuits a bundle. Its value is what boxes are looked at by,
@@ -20,27 +20,29 @@ type box[V any] struct {
 // boxes are those that a best-first branch and bound has to look at yet: the least first and, among equals, the newest,
 // which is the deepest.
 type boxes[V any] struct {
-	*graph.Heap[*box[V]]
+	*priorityqueue.Queue
 	made int
 }
 
 func newBoxes[V any](compare func(a, b V) int) *boxes[V] {
-	return &boxes[V]{Heap: graph.NewHeap(func(a, b *box[V]) bool {
-		return cmp.Or(compare(a.value, b.value), b.id-a.id) < 0
+	return &boxes[V]{Queue: priorityqueue.NewWith(func(a, b any) int {
+		x, y := a.(*box[V]), b.(*box[V])
+		return cmp.Or(compare(x.value, y.value), y.id-x.id)
 	})}
 }
 
 // open adds a box.
 func (q *boxes[V]) open(lo, hi []int, value V) {
-	q.Push(&box[V]{lo, hi, value, q.made})
+	q.Enqueue(&box[V]{lo, hi, value, q.made})
 	q.made++
 }
 
 // explore visits boxes, which may open others, until one is settled or the search over, or not all of one was looked at
 // (false), and returns that one: its value bounds what was not looked at. It returns nil when none is left.
 func (q *boxes[V]) explore(settled func(V) bool, over func() bool, visit func(b *box[V]) bool) *box[V] {
-	for q.Len() > 0 {
-		if b := q.Pop(); settled(b.value) || over() || !visit(b) {
+	for !q.Empty() {
+		next, _ := q.Dequeue()
+		if b := next.(*box[V]); settled(b.value) || over() || !visit(b) {
 			return b
 		}
 	}

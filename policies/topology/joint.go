@@ -163,7 +163,7 @@ func (s *jointSearch) solve() jointOptimum {
 		s.best.stopped = s.over()
 		return s.best.stopped != ""
 	}
-	for s.best.stopped == "" && (s.open.Len() > 0 || s.again()) {
+	for s.best.stopped == "" && (s.open.Size() > 0 || s.again()) {
 		if left := s.open.explore(func(v jointBound) bool { return s.settled(v.bound) }, over, s.visit); left != nil {
 			s.leafs = min(s.leafs, left.value.bound)
 		}

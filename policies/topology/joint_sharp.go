@@ -23,7 +23,7 @@ func (s *jointSearch) again() bool {
 		return false
 	}
 	s.restart(s.leafs)
-	return s.open.Len() > 0
+	return s.open.Size() > 0
 }
 
 // restart searches all topologies with sharp bounds. What was proved without them is kept.
@@ -54,7 +54,7 @@ func (s *jointSearch) sharpen(b *box[jointBound]) bool {
 		s.leafs = min(s.leafs, bound)
 	default:
 		b.value = jointBound{bound: bound, sharp: true}
-		s.open.Push(b)
+		s.open.Enqueue(b)
 	}
 	return true
 }
