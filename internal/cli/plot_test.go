@@ -92,3 +92,17 @@ func TestPlotOfTrueRun(t *testing.T) {
 		t.Errorf("only %d figures:\n%s", n, stdout)
 	}
 }
+
+// TestArgumentValues: a command that takes one argument completes one.
+func TestArgumentValues(t *testing.T) {
+	for _, c := range []struct {
+		cmd    string
+		before []string
+		want   string // among the values; empty for none
+	}{{"list", nil, "metrics"}, {"list", []string{"metrics"}, ""}, {"completion", nil, "bash"}, {"completion", []string{"bash"}, ""}, {"compare", []string{"a", "b"}, ""}} {
+		got := argumentValues(c.cmd, c.before)
+		if c.want == "" && len(got) > 0 || c.want != "" && !slices.Contains(got, c.want) {
+			t.Errorf("after %s %v come %v, want %q", c.cmd, c.before, got, c.want)
+		}
+	}
+}

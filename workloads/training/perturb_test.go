@@ -221,3 +221,19 @@ func TestPerturbationRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestMeasuredPasses: passes that were measured take scale times as long on slower GPUs.
+func TestMeasuredPasses(t *testing.T) {
+	const forward, backward, weights = 30 * engine.Microsecond, 50 * engine.Microsecond, 20 * engine.Microsecond
+	s := &Spec{Measured: &Measured{Passes: []MeasuredPass{{}, {forward, backward, weights}}}}
+	for _, scale := range []float64{1, 3} {
+		got, err := s.times(0, 1, scale)
+		if err != nil {
+			t.Fatal(err)
+		}
+		by := engine.Time(scale)
+		if got.forward != by*forward || got.backward != by*backward || got.weights != by*weights {
+			t.Errorf("on GPUs that take %g times as long passes take %+v", scale, got)
+		}
+	}
+}

@@ -203,3 +203,23 @@ func TestGreedyCircuits(t *testing.T) {
 		}
 	})
 }
+
+// TestAtLeast: on a ring in one direction the farthest of five GPUs is four hops away, and each link carries what comes
+// from all those that are nearer.
+func TestAtLeast(t *testing.T) {
+	const n = 5
+	var ring scaleup.Topology
+	p := &plan.Problem{GPUs: n, Degree: 1, Chunks: make([]int32, n*n)}
+	for u := range int32(n) {
+		ring = append(ring, scaleup.Edge{From: u, To: (u + 1) % n})
+		for v := range int32(n) {
+			if u != v {
+				p.Chunks[u*n+v] = 1
+			}
+		}
+	}
+	hops, slots := atLeast(p, pack.Shortest(ring, n, nil))
+	if hops != 4 || slots != 1+2+3+4 {
+		t.Errorf("got %d hops and %g slots, want 4 and 10", hops, slots)
+	}
+}

@@ -248,3 +248,18 @@ func TestMonotone(t *testing.T) {
 		t.Errorf("jobs wait for switches: %.4f of chip-time is work, %.4f if not", waits, least)
 	}
 }
+
+// TestUnsaved: the time of a run since its last checkpoint was written is not saved; of a job that does not run, none.
+func TestUnsaved(t *testing.T) {
+	const interval, checkpoint = fleet.Hour, 2 * fleet.Minute
+	s := &state{c: &Config{Times: Times{Checkpoint: checkpoint}}, now: 10*fleet.Hour + 5*fleet.Minute}
+	j := &job{phase: running, since: 7 * fleet.Hour, interval: interval, slow: 1}
+	j.Work = 100 * fleet.Hour
+	if got, want := s.unsaved(j), 3*fleet.Hour+5*fleet.Minute-2*(interval+checkpoint); got != want {
+		t.Errorf("%v of a run is not saved, want %v", got, want)
+	}
+	j.phase = queued
+	if got := s.unsaved(j); got != 0 {
+		t.Errorf("%v of a job that waits is not saved", got)
+	}
+}
