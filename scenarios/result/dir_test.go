@@ -228,3 +228,19 @@ func TestLatest(t *testing.T) {
 		t.Errorf("the newest run of an unknown scenario is %s", got)
 	}
 }
+
+// TestProbe: a directory in which no file can be made is refused, and one in which files can be made is left as it was.
+func TestProbe(t *testing.T) {
+	if _, err := os.Stat("/proc/self"); err == nil {
+		if err := Probe("/proc"); err == nil {
+			t.Error("files can be made in /proc")
+		}
+	}
+	dir := t.TempDir()
+	if err := Probe(dir); err != nil {
+		t.Error(err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("probing leaves %v (%v)", left, err)
+	}
+}
