@@ -151,7 +151,8 @@ func instrumented(path string, mutants map[int]mutant) (out []byte, outside []in
 	return out, outside, nil
 }
 
-// TestInstrumented: a file with switches behaves as each of its mutants does.
+// TestInstrumented: every function with mutants begins with a switch to its changed copies, and mutants outside functions
+// are listed.
 func TestInstrumented(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.go")
 	const text = `package a
