@@ -117,7 +117,7 @@ func (v *view) heatmap() (*sheet.Sheet, error) {
 	blank := slices.ContainsFunc(tab.at, func(s spread) bool { return s.n == 0 })
 	switch {
 	case h.twists:
-		s.Legend = h.legend(m.name)
+		h.legend(s, m.name)
 		if blank {
 			s.Notes = append(s.Notes, "Blank tiles are patterns that the sweep lacks or that have no value.")
 		}
@@ -181,11 +181,11 @@ func (h *heatChart) draw(c draw.Canvas, panel int) {
 			cell := h.cell(panel, s, g)
 			switch {
 			case cell.n == 0 && h.twists:
-				c.StrokeLines(draw.LineStyle{Color: sheet.Faint, Width: 0.6}, sheet.Ring4(x0+1, x1-1, y0+1, y1-1))
+				c.StrokeLines(sheet.Line(sheet.Faint, 0.6), sheet.Ring4(x0+1, x1-1, y0+1, y1-1))
 				continue
 			case cell.n == 0:
 				sheet.FillBox(c, sheet.Band, x0, x1, y0, y1)
-				c.StrokeLines(draw.LineStyle{Color: sheet.Dim, Width: 0.5}, []vg.Point{sheet.Point(x0, y0), sheet.Point(x1, y1)}, []vg.Point{sheet.Point(x0, y1), sheet.Point(x1, y0)})
+				c.StrokeLines(sheet.Line(sheet.Dim, 0.5), sheet.Cross(x0, x1, y0, y1)...)
 				continue
 			}
 			clr := h.color(panel, cell.mean)

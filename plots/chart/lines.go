@@ -92,9 +92,9 @@ type alsoLine struct {
 
 // alsoStyles are thin and dark, below the lines of the series.
 var alsoStyles = []draw.LineStyle{
-	{Color: sheet.Ink, Width: 1.3, Dashes: []vg.Length{5, 3}},
-	{Color: sheet.Dim, Width: 1.3, Dashes: []vg.Length{2, 2}},
-	{Color: sheet.Dim, Width: 1.3, Dashes: []vg.Length{8, 3, 2, 3}},
+	sheet.Line(sheet.Ink, 1.3, 5, 3),
+	sheet.Line(sheet.Dim, 1.3, 2, 2),
+	sheet.Line(sheet.Dim, 1.3, 8, 3, 2, 3),
 }
 
 func (v *view) drawLines() (*sheet.Sheet, error) {
@@ -139,13 +139,11 @@ func (c *lineChart) sheet() (*sheet.Sheet, error) {
 				m.Words = "lower bound on " + of.Words
 			}
 		}
-		s.Legend = append(s.Legend, sheet.Entry{Text: m.Words, Sample: sheet.Stroke(a.style)})
+		s.Explain(m.Words, sheet.Stroke(a.style))
 	}
 	if c.places != nil {
 		m, _ := result.Find(v.spec.MarkedAt)
-		s.Legend = append(s.Legend, sheet.Entry{Text: m.Words, Sample: func(c draw.Canvas, lo, hi vg.Point) {
-			stated(c, placeShape, sheet.Ink, sheet.Point((lo.X+hi.X)/2, (lo.Y+hi.Y)/2), markRadius)
-		}})
+		s.Explain(m.Words, func(c draw.Canvas) { stated(c, placeShape, sheet.Ink, c.Center(), markRadius) })
 	}
 	if v.spec.Below != "" {
 		if err := c.below(s, panels, g); err != nil {
