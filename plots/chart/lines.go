@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -237,15 +237,20 @@ func (c *lineChart) overAxis(m measure) error {
 
 // linesOf are the lines of a table, by panel and series, in the order of the numbers of the axis.
 func (v *view) linesOf(t *table) [][][]linePoint {
-	order := ordered(t.width, func(i int) float64 { return v.x.numbers[v.x.categories[i]] })
+	numbers := make([]float64, t.width)
+	for i, l := range v.x.categories {
+		numbers[i] = v.x.numbers[l]
+	}
+	order := make([]int, t.width)
+	floats.ArgsortStable(numbers, order)
 	lines := v.noLines()
 	for p := range lines {
 		for s := range lines[p] {
 			gap := false
-			for _, x := range order {
+			for i, x := range order {
 				cell := t.cell(p, s, x)
 				if gap = gap || cell.n == 0; cell.n > 0 {
-					lines[p][s] = append(lines[p][s], linePoint{x: v.x.numbers[v.x.categories[x]], spread: *cell, gap: gap})
+					lines[p][s] = append(lines[p][s], linePoint{x: numbers[i], spread: *cell, gap: gap})
 					gap = false
 				}
 			}
@@ -261,16 +266,6 @@ func (v *view) noLines() [][][]linePoint {
 		lines[p] = make([][]linePoint, len(v.series.categories))
 	}
 	return lines
-}
-
-// ordered are the indices below n in the order of what they stand for.
-func ordered(n int, of func(i int) float64) []int {
-	order := make([]int, n)
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(of(a), of(b)) })
-	return order
 }
 
 // overMetric makes points of two metrics, in the order of the axis that is not drawn where there is one.
@@ -311,7 +306,7 @@ func (c *lineChart) overMetric(m measure) error {
 
 // extent is the range of a panel's points and marks, of all for -1; lo > hi where there are none.
 func (c *lineChart) extent(panel int) (lo, hi float64) {
-	lo, hi = math.Inf(1), math.Inf(-1)
+	values := c.v.markValues(panel)
 	for p, lines := range c.lines {
 		if panel >= 0 && p != panel {
 			continue
@@ -320,25 +315,25 @@ func (c *lineChart) extent(panel int) (lo, hi float64) {
 			lines = append(slices.Clip(lines), a.lines[p])
 		}
 		for _, pt := range slices.Concat(lines...) {
-			lo, hi = min(lo, pt.min), max(hi, pt.max)
+			values = append(values, pt.min, pt.max)
 		}
 	}
-	return extentOf(c.v.marks, panel, lo, hi)
+	return rangeOf(values)
 }
 
 // width is the range of all points and marks across.
 func (c *lineChart) width() (lo, hi float64) {
-	lo, hi = math.Inf(1), math.Inf(-1)
+	var values []float64
 	for _, pt := range slices.Concat(slices.Concat(c.lines...)...) {
-		lo, hi = min(lo, pt.x), max(hi, pt.x)
+		values = append(values, pt.x)
 	}
 	if c.v.kind.across {
-		return extentOf(c.v.marks, -1, lo, hi)
+		values = append(values, c.v.markValues(-1)...)
 	}
 	for _, m := range c.v.marks {
-		if m.x >= 0 {
-			lo, hi = min(lo, m.number), max(hi, m.number)
+		if m.x >= 0 && !c.v.kind.across {
+			values = append(values, m.number)
 		}
 	}
-	return lo, hi
+	return rangeOf(values)
 }

@@ -30,11 +30,6 @@ type placedMark struct {
 	shape            []vg.Point
 }
 
-// at reports whether m stands on a bar.
-func (m *placedMark) at(panel, series, x int) bool {
-	return (m.panel < 0 || m.panel == panel) && m.x == x && (m.series < 0 || m.series == series)
-}
-
 // ofGroup reports whether m stands on all bars of a group.
 func (m *placedMark) ofGroup() bool { return m.x >= 0 && m.series < 0 }
 
@@ -99,14 +94,24 @@ func (v *view) placeMarks() error {
 	return nil
 }
 
-// extentOf widens [lo, hi] to the marks of a panel, of all for -1.
-func extentOf(marks []placedMark, panel int, lo, hi float64) (float64, float64) {
-	for _, m := range marks {
+// marksOf are the marks of a panel, of all for -1.
+func (v *view) marksOf(panel int) []placedMark {
+	var out []placedMark
+	for _, m := range v.marks {
 		if panel < 0 || m.panel < 0 || m.panel == panel {
-			lo, hi = min(lo, m.y), max(hi, m.y)
+			out = append(out, m)
 		}
 	}
-	return lo, hi
+	return out
+}
+
+// markValues are the values of the marks of a panel, of all for -1.
+func (v *view) markValues(panel int) []float64 {
+	var out []float64
+	for _, m := range v.marksOf(panel) {
+		out = append(out, m.y)
+	}
+	return out
 }
 
 // legend lists the series and who states the marks.
