@@ -93,7 +93,10 @@ func demandPlot(pod *result.Series, from, to, top, rate float64, count int) *plo
 		x, y := p.Transforms(&c)
 		line := stepLine(pod, from, to, x, y)
 		c.FillPolygon(sheet.BlueTint, append(slices.Clone(line), sheet.Point(line[len(line)-1].X, y(0)), sheet.Point(line[0].X, y(0))))
-		c.StrokeLines(demandLine, line)
+		const together = 64 // points per path: the rasteriser searches the edges of a path in every row
+		for i := 0; i+1 < len(line); i += together {
+			c.StrokeLines(demandLine, line[i:min(i+together+1, len(line))])
+		}
 		markPeak(c, pod, x, y, from, to, rate)
 	}))
 	return p
