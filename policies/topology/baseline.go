@@ -8,6 +8,7 @@ import (
 
 	"sim/engine"
 	"sim/engine/flow"
+	"sim/internal/numbers"
 )
 
 // weigher fills the ports by a rule that sees only the traffic matrix.
@@ -108,7 +109,7 @@ func (p *Problem) share(v []float64) []int {
 func (p *Problem) Fit(x []int, yielding []int) []int {
 	x = p.Shrink(x, yielding)
 	p.fill(x, yielding)
-	p.fill(x, numbers(len(x)))
+	p.fill(x, numbers.Below(len(x)))
 	return x
 }
 

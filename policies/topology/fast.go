@@ -11,6 +11,7 @@ import (
 
 	"sim/engine"
 	"sim/engine/flow"
+	"sim/internal/random"
 )
 
 // check says what is wrong with the options.
@@ -122,7 +123,7 @@ func newFastSearch(ctx context.Context, p *Problem, o Options, search allowance,
 	}
 	s := &fastSearch{
 		meter: meter{allowance: search, ctx: ctx}, p: p, o: o.Fast, service: service, inner: p.inner(),
-		random: stream(o.Seed, "delta-fast"), memo: map[string]outcome{},
+		random: random.Stream(o.Seed, "delta-fast"), memo: map[string]outcome{},
 	}
 	s.o.Elites = min(s.o.Elites, s.o.Population-1)
 	s.spend(p, 3) // the baselines

@@ -1,17 +1,6 @@
 package topology
 
-import (
-	"hash/fnv"
-	"math/rand/v2"
-	"slices"
-)
-
-// stream returns the generator that the consumer of that name owns under a root seed.
-func stream(seed uint64, name string) *rand.Rand {
-	h := fnv.New64a()
-	h.Write([]byte(name))
-	return rand.New(rand.NewPCG(seed, h.Sum64()))
-}
+import "slices"
 
 // firstGeneration is random (Alg. 3, Line 1) but for the topologies that the traffic matrix alone suggests, so that
 // none of them is better than the search.
