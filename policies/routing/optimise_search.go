@@ -88,7 +88,7 @@ type search struct {
 	cost  []float64 // by orbit: exp(beta*(load-level))
 	level float64
 
-	progress *progress // of run and tabuSearch
+	progress *progress // of run
 	rng      *rand.Rand
 	budget   int64 // paths that may be weighed yet
 	best     []int32
