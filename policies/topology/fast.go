@@ -14,15 +14,6 @@ import (
 	"sim/internal/random"
 )
 
-// check says what is wrong with the options.
-func (o *FastOptions) check() error {
-	if o.Population < 2 || o.Elites < 0 || o.Tournament < 1 || o.StallGenerations < 1 || o.MaxGenerations < 1 ||
-		!(o.Crossover >= 0 && o.Crossover <= 1) || !(o.Mutation >= 0 && o.Mutation <= 1) {
-		return fmt.Errorf("topology: no genetic search goes by %+v", *o)
-	}
-	return nil
-}
-
 // fast searches for the topology with the shortest makespan by a genetic algorithm whose individuals are simulated
 // (DELTA-Fast, Sec. IV-B). In place of Alg. 2 the NICs and ports bound the circuits of a bundle.
 type fast struct{}
@@ -111,9 +102,6 @@ const classTicks = 1000
 func class(c engine.Time) engine.Time { return c / classTicks }
 
 func newFastSearch(ctx context.Context, p *Problem, o Options, search allowance, service flow.Service) (*fastSearch, error) {
-	if err := o.Fast.check(); err != nil {
-		return nil, err
-	}
 	_, x, upper := p.bestBaseline(ctx, service)
 	if err := ctx.Err(); err != nil {
 		return nil, err

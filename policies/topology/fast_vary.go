@@ -6,7 +6,7 @@ import "slices"
 // none of them is better than the search.
 func (s *fastSearch) firstGeneration() []individual {
 	population := make([]individual, 0, s.o.Population)
-	for _, rule := range []weigher{proportional, squareRoot, halving} {
+	for _, rule := range matrixRules {
 		x := rule(s.p)
 		if len(population) < s.o.Population && s.repair(x) {
 			population = append(population, s.individual(x))

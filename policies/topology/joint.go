@@ -147,7 +147,7 @@ func solveJoint(ctx context.Context, p *Problem, o allowance) jointOptimum {
 	}
 	s := newJointSearch(ctx, p, o, flow.LevelPriority)
 	defer p.done(s.w)
-	for _, rule := range []weigher{proportional, squareRoot, halving} {
+	for _, rule := range matrixRules {
 		x := rule(p)
 		s.p.clip(x)
 		s.try(x)
