@@ -60,9 +60,6 @@ var aicbGroups = []string{"tp_group", "dp_group", "pp_group", "ep_group", "ep_dp
 
 // readAICB reads the table of a job.
 func readAICB(files []File, h *Hints) (*Job, error) {
-	if len(files) != 1 {
-		return nil, &Error{File: files[1].Name, Problem: "is a second file, and one holds all ranks", Want: "one file"}
-	}
 	a := &aicb{setup: h.Setup, sizes: map[string]int{}, groups: map[string]int32{}}
 	l := &lines{file: files[0]}
 	for l.scan() {

@@ -37,9 +37,6 @@ func isGOAL(begin []byte) bool {
 // readGOAL reads a schedule of LogGOPSim, ATLAHS and SPCL's htsim, as text or as txt2bin makes it. Messages up to the
 // size that LogGOPSim sends eagerly do not wait for their receives, and are done for their sender when they start.
 func readGOAL(files []File, h *Hints) (*Job, error) {
-	if len(files) != 1 {
-		return nil, &Error{File: files[1].Name, Problem: "is a second file, and one holds the whole schedule", Want: "one file"}
-	}
 	j := &Job{Eager: goalEager, Buffered: true}
 	g := &goal{Job: j, cpus: map[int32][]int16{}}
 	if f := files[0]; len(f.Data) >= 8 && binary.LittleEndian.Uint64(f.Data) <= goalMagic && !bytes.HasPrefix(f.Data, []byte("num")) {

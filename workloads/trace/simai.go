@@ -25,7 +25,7 @@ var simPolicies = []string{"HYBRID_TRANSFORMER_FWD_IN_BCKWD", "HYBRID_TRANSFORME
 var simOthers = []string{"DATA", "MODEL", "HYBRID_DLRM", "HYBRID_DLRM_ENHANCED", "HYBRID_DATA_MODEL", "HYBRID_MODEL_DATA", "HYBRID_CUSTOMIZED", "DISTRIBUTED_INFERENCE"}
 
 func isSimAI(begin []byte) bool {
-	return begins(begin, slices.Concat(simPolicies, simOthers)...) && len(begin) > 0
+	return begins(begin, slices.Concat(simPolicies, simOthers)...)
 }
 
 // simAI is a workload text of AICB and SimAI 1.7: what a stage of a pipeline does, in the rows of its layers.
@@ -68,9 +68,6 @@ var simCollectives = []struct {
 
 // readSimAI reads the file and makes its ranks' programs.
 func readSimAI(files []File, h *Hints) (*Job, error) {
-	if len(files) != 1 {
-		return nil, &Error{File: files[1].Name, Problem: "is a second file, and one holds the whole workload", Want: "one file"}
-	}
 	s := &simAI{file: files[0].Name, tp: 1, ep: 1, pp: 1, vpp: 1, ga: 1, gpus: h.GPUs, rankOrder: h.RankOrder}
 	l := &lines{file: files[0]}
 	if err := s.read(l, h); err != nil {
