@@ -128,9 +128,9 @@ func (c *command) workerCommand() *cli.Command {
 			example{"sim worker nats://host:4222 --idle 10m", "on each machine, until there is nothing to do"}),
 		Flags: []cli.Flag{
 			&cli.IntFlag{Name: "j", Usage: "compute `N` cells at a time", DefaultText: "as many as there are processors"},
-			&cli.StringFlag{Name: "creds", Usage: "NATS credentials `FILE`"},
-			&cli.StringFlag{Name: "token-file", Usage: "read the server's token from `FILE`", DefaultText: "$" + tokenVariable},
-			&cli.StringFlag{Name: "idle", Usage: "end when there was nothing to do for a `TIME` such as 10m", DefaultText: "never"},
+			option("creds", "NATS credentials `FILE`", ""),
+			option("token-file", "read the server's token from `FILE`", "$"+tokenVariable),
+			option("idle", "end when there was nothing to do for a `TIME` such as 10m", "never"),
 		},
 		Action: func(cc *cli.Context) error {
 			if cc.NArg() != 1 {
