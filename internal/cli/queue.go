@@ -52,8 +52,8 @@ func (c *command) queueRunner(plan *study.Plan, flags sweepFlags) (study.Runner,
 			items[n] = queue.Item{Key: key, Payload: func() ([]byte, error) { return p.Task(i) }}
 		}
 		o := queue.Options{
-			URL: flags.queue, Name: p.Sweep.Name + "-" + p.Sweep.Digest[:10], Version: queueVersion(),
-			Credentials: flags.creds, Token: token, Listen: flags.listen, Log: c.say,
+			Peer: queue.Peer{URL: flags.queue, Version: queueVersion(), Credentials: flags.creds, Token: token, Log: c.say},
+			Name: p.Sweep.Name + "-" + p.Sweep.Digest[:10], Listen: flags.listen,
 		}
 		if embedded {
 			o.Workers, o.Run, o.Embed = flags.workers, study.Do, embedServer
@@ -136,9 +136,9 @@ func (c *command) workerCommand() *cli.Command {
 			if cc.NArg() != 1 {
 				return usagef("sim worker needs the URL of a queue, such as nats://host:4222")
 			}
-			o := queue.WorkerOptions{
+			o := queue.WorkerOptions{Peer: queue.Peer{
 				URL: cc.Args().First(), Version: queueVersion(), Credentials: cc.String("creds"), Workers: workers(cc), Log: c.say,
-			}
+			}}
 			if o.URL == queue.EmbeddedURL {
 				return usagef("sim worker needs the address of a server, such as nats://HOST:4222; embedded is for sim sweep")
 			}
