@@ -7,7 +7,6 @@ import (
 	"sim/engine"
 	"sim/scenarios/assembly/circuits"
 	"sim/scenarios/assembly/paths"
-	"sim/workloads/collective"
 )
 
 // pods returns s, which is of pods, as what decides on circuits takes it.
@@ -30,15 +29,8 @@ func (s *Scenario) pods() *circuits.Scenario {
 		}
 		out.Jobs = append(out.Jobs, job)
 	}
-	if w := s.Workload.work(); w != nil {
-		out.Workload.Work, out.Workload.Pods, out.Workload.Words = w, s.uniform(), w.Words(s.Title)
-		return out
-	}
-	if s.traces() && !s.staged() {
-		out.Workload.Pods, out.Workload.Aggregate = s.uniform(), s.Workload.Trace.Calls == "neighbours"
-		if out.Workload.Trace = s.Workload.Trace.Job; out.Workload.Trace != nil {
-			out.Workload.Words = out.Workload.Trace.Words()
-		}
+	if w := s.ranked(); w != nil && !s.trains() {
+		out.Workload.Work, out.Workload.Pods = w, s.uniform()
 		return out
 	}
 	if s.podTraffic() {
@@ -55,7 +47,7 @@ func (s *Scenario) pods() *circuits.Scenario {
 			out.Workload.Graph = func(ctx context.Context) (*engine.Graph, error) { return podGraph(ctx, s) }
 			return out
 		}
-		out.Workload.Traffic = func() (*collective.Traffic, error) { return s.betweenPods(u) }
+		out.Workload.Graph = func(context.Context) (*engine.Graph, error) { return s.messages(u) }
 	}
 	return out
 }

@@ -35,7 +35,7 @@ func (in *instance) end() string {
 }
 
 // iterates reports whether the work computes, too.
-func (in *instance) iterates() bool { return in.it != nil || in.s.Workload.Trace != nil }
+func (in *instance) iterates() bool { return in.it != nil }
 
 // transfers counts the transfers between pods.
 func (in *instance) transfers() int {

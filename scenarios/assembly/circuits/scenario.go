@@ -18,8 +18,6 @@ import (
 	"sim/policies/topology"
 	"sim/scenarios/assembly/calls"
 	"sim/scenarios/assembly/composition"
-	"sim/workloads/collective"
-	"sim/workloads/trace"
 	"sim/workloads/training"
 )
 
@@ -46,20 +44,15 @@ type Scenario struct {
 type Workload struct {
 	training.Spec
 	Packet units.Bytes
-	// Traffic is between the nodes of Pods, and Words says what it is; nil of a training step.
-	Traffic func() (*collective.Traffic, error)
-	// Graph is that of a collective call, in place of Traffic.
+	// Graph returns messages or a collective call between the nodes of Pods; nil for work of ranks.
 	Graph func(ctx context.Context) (*engine.Graph, error)
-	// Poisson has packets of Traffic at random times, to any that a source sends to; nil of other work.
+	// Poisson sends packets at random times, from each source of Graph to any of its destinations; nil for other work.
 	Poisson *Poisson
-	// Work is of ranks on the first GPUs of Pods; nil of other work.
+	// Work is of ranks on the first GPUs of Pods; nil for Graph, and for a training step whose stages are placed in pods.
 	Work  calls.Work
 	Pods  fabric.Uniform
-	Words string
-	Calls calls.Expansion // of a step that has them in its graph
-	// Trace is what ranks do, in place of Traffic; nil of others.
-	Trace     *trace.Job
-	Aggregate bool // calls of a trace are a transfer a rank
+	Words string          // names Graph
+	Calls calls.Expansion // of calls that are in the graph
 }
 
 // Policy says which decisions are compared, and their options.
@@ -195,6 +188,5 @@ func (s *Scenario) layout(replicas ...int) training.Layout {
 
 // traffic reports whether s is of all GPUs of its pods, and not of replicas of a model.
 func (s *Scenario) traffic() bool {
-	w := &s.Workload
-	return w.Traffic != nil || w.Graph != nil || w.Work != nil || w.Trace != nil
+	return s.Workload.Graph != nil || s.Workload.Work != nil
 }

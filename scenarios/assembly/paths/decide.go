@@ -158,7 +158,8 @@ func (a *routedAnswer) simulate(ctx context.Context, after *routing.Decision) er
 	job, decision := &run.Job, &run.Decision
 	if f := a.folded; f != nil {
 		job = &composition.Job{Graph: f.Graph}
-		decision = &composition.Decision{Network: f.Network, Routes: func(*engine.Graph) (*engine.Routes, error) { return f.Routes, nil }, Late: a.late}
+		decision = composition.RouteDecision(f.Network, f.Routes, flow.Options{})
+		decision.Late = a.late
 	}
 	out, err := composition.Simulate(ctx, level, job, decision)
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"sim/engine"
-	"sim/scenarios/assembly"
 	"sim/scenarios/assembly/calls"
 	"sim/scenarios/schema"
 	"sim/workloads/collective"
@@ -39,7 +38,7 @@ func layWork(r *routed, _ int64, where []string) ([]string, error) {
 	if err != nil {
 		return where, err
 	}
-	keys, err := r.s.Workload.Work.CheckCalls(ctx, one.stepCalls(places), assembly.MaxTasks)
+	keys, err := r.s.Workload.Work.CheckCalls(ctx, one.stepCalls(places))
 	return append(keys, where...), err
 }
 

@@ -10,6 +10,7 @@ import (
 	"sim/fabric/electrical"
 	"sim/policies/reconfigure/plan"
 	"sim/scenarios/assembly"
+	"sim/scenarios/assembly/composition"
 	"sim/workloads/training"
 )
 
@@ -102,11 +103,11 @@ func (t *stepped) play(ctx context.Context, each [4]engine.Time) (engine.Time, e
 	if err != nil {
 		return 0, err
 	}
-	trace, err := flow.Run(ctx, it.Graph, n, r, flow.Options{Service: flow.LevelPriority})
+	out, err := composition.Simulate(ctx, "flow", &composition.Job{Graph: it.Graph}, composition.RouteDecision(n, r, flow.Options{Service: flow.LevelPriority}))
 	if err != nil {
 		return 0, fmt.Errorf("simulating the step: %w", err)
 	}
-	return trace.Makespan, nil
+	return out.Trace.Makespan, nil
 }
 
 // ExchangeTimes returns how long the plan of the first planner of s takes for its all-to-all, of which one follows
