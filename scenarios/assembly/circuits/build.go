@@ -130,9 +130,9 @@ func place(ctx context.Context, s *Scenario, spec training.Spec, x training.Exte
 
 // connect routes the graph over the pods.
 func (in *instance) connect(ctx context.Context) (err error) {
-	in.graph.MessageOverhead = in.s.MessageOverhead
-	if in.plain = in.graph; len(in.s.Tiers) > 0 {
-		if in.tiers, err = links.NewTiers(in.s.Tiers, in.s.tierGPUs()); err != nil {
+	in.graph.MessageOverhead = in.s.Engine.MessageOverhead
+	if in.plain = in.graph; len(in.s.Fabric.Inside) > 0 {
+		if in.tiers, err = links.NewTiers(in.s.Fabric.Inside, in.s.tierGPUs()); err != nil {
 			return err
 		}
 		if in.pods.Inside, err = in.inside(ctx); err != nil {

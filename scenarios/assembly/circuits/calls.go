@@ -45,7 +45,7 @@ func (s *Scenario) callsAmong(spec *training.Spec, gpus int) *calls.Step {
 // do, ranks come to the others at different times, which makes no difference to an algorithm by which a GPU sends to one
 // other and receives from one, a transfer at a time. If starting a message takes time, calls also meet at their senders.
 func (in *instance) alone(ctx context.Context) ([]engine.Time, error) {
-	if in.calls == nil || in.s.MessageOverhead > 0 || in.s.traffic() || in.s.Fabric.GPUsPerPodPerReplica > in.it.Spec.StageGPUs() || in.it.Spec.Chunks > 1 || in.it.Spec.OverlapSync || in.it.Spec.Buckets > 0 || in.it.Spec.Shards(0) > 0 {
+	if in.calls == nil || in.s.Engine.MessageOverhead > 0 || in.s.traffic() || in.s.Fabric.GPUsPerPodPerReplica > in.it.Spec.StageGPUs() || in.it.Spec.Chunks > 1 || in.it.Spec.OverlapSync || in.it.Spec.Buckets > 0 || in.it.Spec.Shards(0) > 0 {
 		return nil, nil
 	}
 	crosses, chained := map[training.Phase]bool{}, map[training.Phase]bool{}
