@@ -47,6 +47,7 @@ func checkOCSPods(c *checker) {
 		return
 	}
 	checkSearch(c)
+	checkMoves(c)
 	if traffic && c.s.traces() {
 		checkPodTrace(c)
 		return
@@ -56,7 +57,6 @@ func checkOCSPods(c *checker) {
 		return
 	}
 	checkDonor(c)
-	checkMoves(c)
 	if !c.OK(shape...) || c.s.staged() && c.s.Workload.Measured == nil { // whose files are at fault
 		return
 	}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"sim/policies/topology"
 	"sim/scenarios/assembly"
 	"sim/scenarios/assembly/input"
 	"sim/scenarios/schema"
@@ -73,18 +74,32 @@ func (s *Scenario) jobsSchema() *schema.Schema {
 	return tables
 }
 
-// takePolicies lets --policy, and --set policy.allocators, choose among the policies of the decision that is compared.
+// takePolicies lets --policy, and --set policy.allocators, choose among the policies of the decision that is compared. A list
+// of allocators stays where it is if the hardware has circuits to allocate.
 func (c *checker) takePolicies(decision string) {
 	const from = "policy.allocators"
 	to := "policy." + decision
 	origin, varied := c.Varied[from]
-	if policy := schema.Child(c.Root, "policy"); policy != nil && (c.Set[from] || varied) && to != from {
+	if policy := schema.Child(c.Root, "policy"); policy != nil && (c.Set[from] || varied) && to != from &&
+		!(decision != "arbiters" && c.s.leaves().policies == "allocators" && namesAllocators(policy["allocators"])) {
 		policy[decision] = policy["allocators"]
 		delete(policy, "allocators")
 		if c.Set[to] = c.Set[from]; varied {
 			c.Varied[to] = origin
 		}
 	}
+}
+
+// namesAllocators reports whether a value is a list of allocators.
+func namesAllocators(value any) bool {
+	list, ok := value.([]any)
+	for _, name := range list {
+		text, isText := name.(string)
+		if _, err := topology.Find(text); !isText || err != nil {
+			return false
+		}
+	}
+	return ok && len(list) > 0
 }
 
 // jobPath is the path of a key of job i.
