@@ -105,7 +105,7 @@ func (s *Scenario) betweenPods(u fabric.Uniform) (*collective.Traffic, error) {
 	on := s.links()
 	switch p := on.Workload.Pattern(); {
 	case p != nil:
-		return p.Traffic(collective.Place{Nodes: nodes, Message: message, Seed: s.Seed})
+		return p.Traffic(collective.Place{Nodes: nodes, Seed: s.Seed}, message)
 	case s.Workload.Kind == paths.MatrixTraffic:
 		return on.Matrix(nodes, nil)
 	case s.Workload.Kind == paths.Permutation:

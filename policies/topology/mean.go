@@ -42,7 +42,7 @@ func newPathCosts(p *Problem) *pathCosts {
 		for _, u := range p.Fabric.Routes.Of(int32(i)) {
 			if e, ok := bundle[u.Resource]; !ok {
 				rate = min(rate, p.Fabric.Network.Rate(u.Resource)/u.Weight)
-			} else if s := u.Weight / float64(p.Fabric.Bundles[e].Rate); s > slow {
+			} else if s := u.Weight / p.Fabric.Rate(int(e)); s > slow {
 				z.on[i], slow = e, s
 			}
 		}
