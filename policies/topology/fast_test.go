@@ -293,28 +293,6 @@ func TestFastEndsEarly(t *testing.T) {
 	}
 }
 
-// TestFastRefusesOptions lists options that make no search.
-func TestFastRefusesOptions(t *testing.T) {
-	j := setting{"megatron-177b", 400e9, 4096}.job(t)
-	p, _ := topology.ByName("delta-fast")
-	for _, change := range []func(*topology.FastOptions){
-		func(o *topology.FastOptions) { o.Population = 1 },
-		func(o *topology.FastOptions) { o.Population = -64 },
-		func(o *topology.FastOptions) { o.Elites = -1 },
-		func(o *topology.FastOptions) { o.Tournament = 0 },
-		func(o *topology.FastOptions) { o.Crossover = 1.1 },
-		func(o *topology.FastOptions) { o.Mutation = -0.1 },
-		func(o *topology.FastOptions) { o.StallGenerations = 0 },
-		func(o *topology.FastOptions) { o.MaxGenerations = 0 },
-	} {
-		o := fastOptions(1)
-		change(&o.Fast)
-		if _, err := p.Choose(context.Background(), j.problem, o); err == nil {
-			t.Errorf("%+v is accepted", o.Fast)
-		}
-	}
-}
-
 // BenchmarkFast runs delta-fast with its defaults, on two cores.
 func BenchmarkFast(b *testing.B) {
 	run := func(name string, j *job) {
