@@ -13,6 +13,7 @@ import (
 	"sim/scenarios/assembly"
 	"sim/scenarios/assembly/calls"
 	"sim/scenarios/assembly/circuits"
+	"sim/scenarios/assembly/input"
 	"sim/scenarios/schema"
 	"sim/workloads/training"
 )
@@ -320,7 +321,7 @@ func checkReplicas(c *checker) {
 		}
 	}
 	if len(c.Diagnostics) == 0 { // else order must stay that of the file
-		slices.SortFunc(s.Replicas, func(a, b circuits.Replica) int { return cmp.Compare(a.Index, b.Index) })
+		slices.SortFunc(s.Replicas, func(a, b input.Replica) int { return cmp.Compare(a.Index, b.Index) })
 	}
 }
 

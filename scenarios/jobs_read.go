@@ -9,7 +9,7 @@ import (
 
 	"sim/policies/topology"
 	"sim/scenarios/assembly"
-	"sim/scenarios/assembly/circuits"
+	"sim/scenarios/assembly/input"
 	"sim/scenarios/schema"
 )
 
@@ -235,9 +235,9 @@ func (c *checker) placeJob(i int, own map[string]any) {
 // settleJobs gives all that follows from the jobs together its value. All keys must be sound.
 func (c *checker) settleJobs() {
 	s := c.s
-	s.Fabric = Fabric{FabricKind: s.Fabric.FabricKind, OCSPods: circuits.OCSPods{
+	s.Fabric = Fabric{FabricKind: s.Fabric.FabricKind, Fabric: input.Fabric{OCSPods: input.OCSPods{
 		PortBandwidth: s.Fabric.PortBandwidth, PortsPerPod: s.Fabric.PortsPerPod, Pods: s.Fabric.Pods,
-	}}
+	}}}
 	ports := s.pods().PodPorts()
 	for i := range s.Jobs {
 		job := &s.Jobs[i]

@@ -105,7 +105,7 @@ func (s *Scenario) betweenPods(u fabric.Uniform) (*collective.Traffic, error) {
 	on := s.links()
 	switch p := on.Workload.Pattern(); {
 	case p != nil:
-		return p.Traffic(collective.Place{Nodes: nodes, Message: message, Seed: s.Seed})
+		return p.Traffic(collective.Place{Nodes: nodes, Seed: s.Seed}, message)
 	case s.Workload.Kind == paths.MatrixTraffic:
 		return on.Matrix(nodes, nil)
 	case s.Workload.Kind == paths.Permutation:
@@ -116,6 +116,23 @@ func (s *Scenario) betweenPods(u fabric.Uniform) (*collective.Traffic, error) {
 		return collective.Permutation(line, "random", message, s.Seed, nil)
 	}
 	return collective.AllToAll(nodes, message*int64(u.GPUsPerNode)*int64(u.GPUsPerNode), nil)
+}
+
+// messages is that traffic as transfers. On tiers the last of them has arrived before the work ends.
+func (s *Scenario) messages(u fabric.Uniform) (*engine.Graph, error) {
+	t, err := s.betweenPods(u)
+	if err != nil {
+		return nil, err
+	}
+	g, err := t.Graph()
+	if err != nil || len(s.Tiers) == 0 {
+		return g, err
+	}
+	all := &engine.Graph{Tasks: append(g.Tasks, engine.Task{})}
+	for i := range g.Tasks {
+		all.AddEdge(int32(i), int32(len(g.Tasks)), 0)
+	}
+	return all, all.Freeze()
 }
 
 // checkPodTraffic holds traffic against the pods.

@@ -48,7 +48,7 @@ func (w *Workload) work() keyedWork {
 	return nil
 }
 
-// ranked returns the work of ranks of s on links; nil of other workloads.
+// ranked returns the work of ranks of s, each on a GPU of its own; nil of other workloads.
 func (s *Scenario) ranked() calls.Work {
 	switch w := s.Workload.work(); {
 	case w != nil:
@@ -108,7 +108,7 @@ func (c *checker) checkPodWork() {
 	if len(c.Diagnostics) > 0 {
 		return
 	}
-	if keys, err := w.CheckCalls(context.Background(), s.pods().GPUCalls(w.Ranks()), assembly.MaxPodTasks); err != nil {
+	if keys, err := w.CheckCalls(context.Background(), s.pods().GPUCalls()); err != nil {
 		what, want := assembly.Wanted(err)
 		c.Clash(keys, what, want)
 	}

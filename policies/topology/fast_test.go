@@ -102,7 +102,7 @@ func TestFastIsExhaustivelyBest(t *testing.T) {
 		}
 		for e, b := range p.Fabric.Bundles {
 			for _, l := range b.Links {
-				w.SetRate(l, float64(x[e])*float64(b.Rate))
+				w.SetRate(l, float64(x[e])*p.Fabric.Rate(e))
 			}
 		}
 		if c, ok := w.Makespan(best); ok {

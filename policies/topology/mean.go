@@ -37,8 +37,8 @@ func newPathCosts(p *Problem) *pathCosts {
 		for _, u := range p.Fabric.Routes.Of(int32(i)) {
 			if int(u.Resource) >= len(bundle) {
 				rate = min(rate, p.Fabric.Network.Rate(u.Resource)/u.Weight)
-			} else if e := bundle[u.Resource]; u.Weight/float64(p.Fabric.Bundles[e].Rate) > slow {
-				z.on[i], slow = e, u.Weight/float64(p.Fabric.Bundles[e].Rate)
+			} else if e := bundle[u.Resource]; u.Weight/p.Fabric.Rate(int(e)) > slow {
+				z.on[i], slow = e, u.Weight/p.Fabric.Rate(int(e))
 			}
 		}
 		if e := z.on[i]; e >= 0 {

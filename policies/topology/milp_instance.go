@@ -21,7 +21,7 @@ func (p *Problem) milpInstance(ctx context.Context, upper engine.Time, intervals
 		in.Pods = append(in.Pods, pod.Ports)
 	}
 	for e, b := range p.Fabric.Bundles {
-		in.Bundles = append(in.Bundles, milp.Bundle{A: int(b.A), B: int(b.B), Ends: b.Ends, Rate: float64(b.Rate), Most: p.Useful[e]})
+		in.Bundles = append(in.Bundles, milp.Bundle{A: int(b.A), B: int(b.B), Ends: b.Ends, Rate: p.Fabric.Rate(e), Most: p.Useful[e]})
 	}
 	for _, g := range p.Fabric.Network.Groups {
 		in.Groups = append(in.Groups, g.Rate)

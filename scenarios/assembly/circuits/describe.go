@@ -248,7 +248,7 @@ func (in *instance) path(ctx context.Context, t *engine.Trace, critical []int32,
 
 // kind says what a transfer is of.
 func (in *instance) kind(id int32) string {
-	if in.it == nil {
+	if in.it == nil || in.it.Meta[id].Phase == training.Barrier { // of traffic and traces
 		return "message"
 	}
 	return in.it.Meta[id].Phase.String()
@@ -267,7 +267,7 @@ func (in *instance) durations(id int32, circuits []int) (ideal, onCircuits float
 	ideal = bits / rate
 	for e, n := range circuits {
 		if b := &o.Bundles[e]; slices.Contains(b.Links, uses[0].Resource) {
-			rate = min(rate, float64(n)*float64(b.Rate))
+			rate = min(rate, float64(n)*o.Rate(e))
 		}
 	}
 	return ideal, bits / rate

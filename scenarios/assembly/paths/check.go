@@ -72,7 +72,7 @@ func Check(c *schema.Reader, s *Scenario, cell bool, nodes int, t *torus.Torus, 
 	}
 	if w := s.Workload.Work; w != nil {
 		placed := w.Dims() != nil
-		if s.Domain > 0 && placed {
+		if s.Block > 0 && placed {
 			up = len(s.ranks(t, nodes, r.Down).Slots)
 		}
 		if !checkWork(c, s, w, up) || placed && !checkMappings(c, s, t, nodes, r.Down) {
@@ -94,7 +94,7 @@ func Check(c *schema.Reader, s *Scenario, cell bool, nodes int, t *torus.Torus, 
 
 // lay lays out what may not be, and returns the keys that are at fault then.
 func (r *routed) lay() (keys []string, err error) {
-	w := r.s.Workload.work()
+	w := r.s.work()
 	if w.lay == nil {
 		return nil, nil
 	}

@@ -10,6 +10,7 @@ import (
 	"sim/engine/packet"
 	"sim/engine/static"
 	"sim/policies/routing"
+	"sim/scenarios/assembly/input"
 	"sim/scenarios/result"
 )
 
@@ -249,9 +250,9 @@ func (r *routed) live() int {
 	return n
 }
 
-// measure says what a collective that takes longer does to a training step of which it is a part: computing goes on for
+// measureStep says what a collective that takes longer does to a training step of which it is a part: computing goes on for
 // as long as before and hides a part of the collective, but no more than there is computing.
-func (t *Step) measure(row *result.Row, before, after float64) {
+func measureStep(row *result.Row, t *input.Step, before, after float64) {
 	longer := after / before
 	if t.Share > 0 {
 		compute := 1 - t.Share*(1-t.Overlap)

@@ -11,36 +11,13 @@ import (
 
 	"sim/engine"
 	"sim/fabric/links"
-	"sim/policies/mapping"
-	"sim/policies/routing"
-	"sim/scenarios/assembly/calls"
-	"sim/scenarios/assembly/composition"
+	"sim/scenarios/assembly/input"
 	"sim/scenarios/schema"
 	"sim/workloads/collective"
 )
 
-// Scenario is work on links, with what decides its paths.
-type Scenario struct {
-	Name, Title string
-	Seed        uint64
-	Workload    Workload
-	Fabric      links.Links
-	Policy      routing.Routing
-	Mapping     mapping.Keys // of the ranks of a training step, one that is fixed
-	Engine      Engine
-	Longer      composition.Longer // by calls inside inner tiers
-	Domain      int                // GPUs of the largest of those, whose ranks stay together in order; 0 without
-}
-
-// Workload is traffic of some kind, or a training step.
-type Workload struct {
-	Kind string
-	Traffic
-	Patterns []collective.Pattern // by row of collective.Patterns
-	Call     *calls.Call          // nil of other work
-	Work     calls.Work           // of ranks; nil of other work
-	Calls    calls.Expansion      // of a training step that has them in its graph, or of a trace
-}
+// Scenario is an input whose fabric is links.
+type Scenario input.Scenario
 
 // Kinds of traffic.
 const (
@@ -53,23 +30,8 @@ const (
 	DataTensor       = "data-tensor"
 )
 
-// Pattern returns the pattern of collective.Patterns that the kind names, nil where it is none.
-func (w *Workload) Pattern() collective.Pattern {
-	i := slices.IndexFunc(collective.Patterns, func(p collective.Row) bool { return p.Name == w.Kind })
-	if i < 0 || i >= len(w.Patterns) {
-		return nil
-	}
-	return w.Patterns[i]
-}
-
-// HotSpots returns the pattern of that sort, nil of others.
-func (w *Workload) HotSpots() *collective.HotSpots {
-	h, _ := w.Pattern().(*collective.HotSpots)
-	return h
-}
-
 // TrafficDefaults returns a copy of the traffic with the defaults that follow from other keys.
-func (s *Scenario) TrafficDefaults() *Traffic {
+func (s *Scenario) TrafficDefaults() *input.Traffic {
 	d := s.Workload.Traffic
 	switch s.Workload.Kind {
 	case DataTensor:
@@ -122,7 +84,7 @@ func (s *Scenario) ManyFlows() bool {
 }
 
 // keysOf returns the keys of a pattern, for what is wrong with it.
-func (w *Workload) keysOf(p collective.Pattern) []string {
+func keysOf(p collective.Pattern) []string {
 	var keys []string
 	for _, t := range schema.New(nil, schema.Part{Path: "workload", Specs: []any{p}}).Tables {
 		for _, k := range t.Keys {

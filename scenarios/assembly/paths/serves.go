@@ -132,10 +132,10 @@ func (r *routed) served() bool {
 
 // anyGraph reports whether a router serves whatever links join.
 func (r *routed) anyGraph(row *routing.Row) bool {
-	if o := &r.s.Policy.Settings; r.Tiers != nil && row.Hops != nil && row.Hops(o) {
+	if o := &r.s.Policy.Routing.Settings; r.Tiers != nil && row.Hops != nil && row.Hops(o) {
 		return false
 	}
-	return row.AnyGraph != nil && row.AnyGraph(&r.s.Policy.Settings)
+	return row.AnyGraph != nil && row.AnyGraph(&r.s.Policy.Routing.Settings)
 }
 
 // joined reports whether routes lead from every node that sends to every other.
@@ -231,7 +231,7 @@ func (r *routed) crowded(most extent) bool {
 
 // even reports whether so many messages are certain to be routedAnswer.even under a router.
 func (r *routed) even(row *routing.Row, flows float64) bool {
-	o := &r.s.Policy.Settings
+	o := &r.s.Policy.Routing.Settings
 	return r.s.Workload.Kind == AllToAll && r.Torus != nil && !r.s.Fabric.Faulty() && r.s.Fabric.LinkLatency == 0 &&
 		row.Shortest && (row.Hops == nil || !row.Hops(o)) && flows*r.meanShortest() <= mostEven
 }
@@ -305,7 +305,7 @@ func (r *routed) extents(up int) (least, most extent) {
 		wire := 0.0
 		for _, e := range w.Entries() {
 			least.packets += math.Ceil(float64(e.Bytes) / float64(w.Payload))
-			wire += w.wireBytes(float64(e.Bytes))
+			wire += w.WireBytes(float64(e.Bytes))
 		}
 		most.packets, bits = least.packets, 8*wire/max(1, least.packets)
 	case s.Sized():
@@ -313,7 +313,7 @@ func (r *routed) extents(up int) (least, most extent) {
 		if w.Kind == Hotspot {
 			least.packets = flows * float64(w.Message) / float64(w.Payload)
 		} else if s.Engine.Level == "packet" {
-			bits = 8 * w.wireBytes(float64(w.Message)) / r.each()
+			bits = 8 * w.WireBytes(float64(w.Message)) / r.each()
 		}
 		most.packets = pairs * (r.each() + 1)
 	default: // rates and times, at levels that have none

@@ -1,6 +1,8 @@
 package paths
 
-import "fmt"
+import (
+	"fmt"
+)
 
 // Words says in a line what is sent over what.
 func (s *Scenario) Words() string {
