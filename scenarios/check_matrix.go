@@ -6,6 +6,7 @@ import (
 
 	"sim/internal/text"
 	"sim/scenarios/assembly/paths"
+	"sim/scenarios/assembly/plans"
 	"sim/scenarios/schema"
 )
 
@@ -15,31 +16,31 @@ import (
 func (c *checker) matrixAlias() {
 	const kindAt, sizesAt, fileAt = "workload.kind", "workload.sizes", "workload.matrix_file"
 	w := schema.Child(c.Root, "workload")
-	planned := schema.Child(c.Root, "fabric")["kind"] == "scaleup" && !keepsTopology(c.Root)
+	planned := plannedIn(c.Root)
 	switch {
-	case w["kind"] == paths.MatrixTraffic && planned:
+	case w["kind"] == paths.Matrix.Name && planned:
 		if _, given := w["sizes"]; given {
 			return // it is not used
 		}
 		file, given := w["matrix_file"]
 		if !given {
-			file = "matrix"
+			file = plans.ListedSizes
 		}
 		delete(w, "matrix_file")
-		w["kind"], w["sizes"] = paths.AllToAll, file
+		w["kind"], w["sizes"] = paths.AllToAll.Name, file
 		c.alias = map[string]string{sizesAt: fileAt}
 		if !given {
 			c.alias[sizesAt] = kindAt
 		}
-	case w["kind"] == paths.AllToAll && !planned:
+	case w["kind"] == paths.AllToAll.Name && !planned:
 		sizes, ok := w["sizes"].(string)
 		unknown := !strings.ContainsAny(sizes, "./") && text.Nearest(sizes, sizeNames) != ""
-		if _, given := w["matrix_file"]; !ok || given || sizes != "matrix" && (unknown || slices.Contains(sizeNames, sizes)) {
+		if _, given := w["matrix_file"]; !ok || given || sizes != plans.ListedSizes && (unknown || slices.Contains(sizeNames, sizes)) {
 			return
 		}
 		delete(w, "sizes")
 		c.alias = map[string]string{kindAt: sizesAt}
-		if w["kind"] = paths.MatrixTraffic; sizes != "matrix" {
+		if w["kind"] = paths.Matrix.Name; sizes != plans.ListedSizes {
 			w["matrix_file"] = sizes
 			c.alias[fileAt] = sizesAt
 		}

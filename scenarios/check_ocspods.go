@@ -46,12 +46,8 @@ func checkOCSPods(c *checker) {
 		return
 	}
 	checkSearch(c)
-	if traffic && c.s.traces() {
-		checkPodTrace(c)
-		return
-	}
 	if traffic {
-		checkPodTraffic(c)
+		workloadOn(c.s).onPods(c)
 		return
 	}
 	checkDonor(c)

@@ -6,7 +6,6 @@ import (
 
 	"sim/engine"
 	"sim/scenarios/assembly/circuits"
-	"sim/scenarios/assembly/paths"
 	"sim/workloads/collective"
 )
 
@@ -44,10 +43,10 @@ func (s *Scenario) pods() *circuits.Scenario {
 	if s.podTraffic() {
 		u := s.uniform()
 		out.Workload.Pods, out.Workload.Words = u, s.Workload.Kind
-		if s.Workload.Kind == paths.UniformRandom && s.Engine.Level == "packet" {
+		if kind := s.traffic(); kind.Drawn && s.Engine.Level == "packet" {
 			out.Workload.Poisson = (*circuits.Poisson)(&s.Workload.TrafficPoisson)
 			out.Workload.Words += fmt.Sprintf(" at a load of %.4g", s.Workload.Load)
-		} else if s.Workload.Kind != paths.MatrixTraffic {
+		} else if !kind.Listed {
 			out.Workload.Words += fmt.Sprintf(" of %v", s.Workload.Message)
 		}
 		if s.calls() {

@@ -42,17 +42,6 @@ type Workload struct {
 	Calls    calls.Expansion      // of a training step that has them in its graph, or of a trace
 }
 
-// Kinds of traffic.
-const (
-	AllToAll         = "all-to-all"
-	NearestNeighbour = "nearest-neighbour"
-	UniformRandom    = "uniform-random"
-	Permutation      = "permutation"
-	Hotspot          = "hotspot"
-	MatrixTraffic    = "matrix"
-	DataTensor       = "data-tensor"
-)
-
 // Pattern returns the pattern of collective.Patterns that the kind names, nil where it is none.
 func (w *Workload) Pattern() collective.Pattern {
 	i := slices.IndexFunc(collective.Patterns, func(p collective.Row) bool { return p.Name == w.Kind })
@@ -71,14 +60,7 @@ func (w *Workload) HotSpots() *collective.HotSpots {
 // TrafficDefaults returns a copy of the traffic with the defaults that follow from other keys.
 func (s *Scenario) TrafficDefaults() *Traffic {
 	d := s.Workload.Traffic
-	switch s.Workload.Kind {
-	case DataTensor:
-		d.Source = "on-off"
-	case UniformRandom:
-		d.Source = "poisson"
-	default:
-		d.Source = "paced"
-	}
+	d.Source = s.Workload.traffic().Source
 	if s.Workload.Source != "on-off" {
 		d.Message = 64e3
 	}
@@ -98,7 +80,7 @@ func (s *Scenario) Timed() bool {
 
 // Sized reports whether all messages have one size.
 func (s *Scenario) Sized() bool {
-	return s.Workload.Kind != MatrixTraffic && s.Workload.Work == nil && s.Timed()
+	return !s.Workload.traffic().Listed && s.Workload.Work == nil && s.Timed()
 }
 
 // Dependent reports whether transfers wait for each other, as those of collective calls and of training steps do.
@@ -118,7 +100,7 @@ func (s *Scenario) packets(n float64) engine.Time {
 
 // ManyFlows reports whether every pair of nodes is a flow.
 func (s *Scenario) ManyFlows() bool {
-	return s.Workload.Call == nil && slices.Contains([]string{AllToAll, UniformRandom, Hotspot}, s.Workload.Kind)
+	return s.Workload.traffic().EveryPair
 }
 
 // keysOf returns the keys of a pattern, for what is wrong with it.

@@ -28,7 +28,8 @@ type Scenario struct {
 
 // Workload is a collective of some kind, or a training step with all-to-alls.
 type Workload struct {
-	Kind string
+	Kind   string
+	Trains bool // a training step
 	training.Spec
 	Exchange Exchange
 }
