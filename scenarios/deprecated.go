@@ -8,7 +8,6 @@ import (
 
 	"sim/policies/collective"
 	"sim/policies/reconfigure/plan"
-	"sim/scenarios/assembly/paths"
 	"sim/scenarios/schema"
 )
 
@@ -87,7 +86,8 @@ func (c *checker) ringAlias() {
 			instead = append(instead, set(policy, "policy.one_way", "bidirectional", true))
 		}
 	}
-	traffic, call := schemaOf(&Scenario{}, false, findKind("workload", paths.AllToAll.Name).forms[0]).Table("workload"), schemaOf(&Scenario{}, false, findKind("workload", kind).forms[0]).Table("workload")
+	plain := &Scenario{}
+	traffic, call := schema.New(plain.names(false), trafficParts(plain)...).Table("workload"), schemaOf(plain, false, findKind("workload", kind).forms[0]).Table("workload")
 	for key := range w { // that the file gives for another kind
 		if traffic.Find(key) != nil && call.Find(key) == nil && c.Switched("workload."+key, "workload.kind") {
 			delete(w, key)

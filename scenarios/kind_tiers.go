@@ -119,7 +119,7 @@ func (c *checker) resolveTiers() {
 			c.refuse(fmt.Sprintf("%s.%d.planner", tierPath, i), "%s has plans from a file, of all-to-alls that no call of the step is; choose another planner", schema.Quote(keys[i].Planner))
 			continue
 		}
-		sub.Root["workload"] = map[string]any{"kind": paths.AllToAll.Name, "message": "1KB"}
+		sub.Root["workload"] = map[string]any{"kind": paths.Kinds()[0].Name, "message": "1KB"}
 		sub.Root["engine"] = map[string]any{"level": level}
 		if planned(i) {
 			sub.Root["engine"] = map[string]any{"level": "cost"}
@@ -203,9 +203,7 @@ func (s *Scenario) inside() (all []*links.Links) {
 		if s.Tiers[i].Alone.plans() {
 			return nil
 		}
-		l := s.Tiers[i].Alone.Fabric.Links
-		l.Called = s.Tiers[i].Kind
-		all = append(all, &l)
+		all = append(all, &s.Tiers[i].Alone.Fabric.Links)
 	}
 	return all
 }

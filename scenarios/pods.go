@@ -12,7 +12,7 @@ import (
 // pods returns s, which is of pods, as what decides on circuits takes it.
 func (s *Scenario) pods() *circuits.Scenario {
 	out := &circuits.Scenario{
-		Name: s.Name, Title: s.Title, Seed: s.Seed, Fabric: s.Fabric.OCSPods, Replicas: s.Replicas, Replay: s.Replay, Level: s.Engine.Level, MessageOverhead: s.Engine.MessageOverhead, Mapping: s.Policy.Placed,
+		Name: s.Name, Title: s.Title, Called: s.Fabric.Kind, Seed: s.Seed, Fabric: s.Fabric.OCSPods, Replicas: s.Replicas, Replay: s.Replay, Level: s.Engine.Level, MessageOverhead: s.Engine.MessageOverhead, Mapping: s.Policy.Placed,
 		Workload: circuits.Workload{Spec: s.Workload.Spec, Packet: s.Workload.Packet},
 		Policy:   circuits.Policy{Allocation: s.Policy.Allocation, JointOptions: s.Policy.JointOptions},
 	}

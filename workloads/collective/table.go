@@ -28,8 +28,10 @@ type Row struct {
 
 // Patterns are the patterns that scenarios may name beside those that look at links. A new one is a row here.
 var Patterns = []Row{
-	{Name: "hotspot", Doc: "All to all, with a share of each node's traffic to a few nodes.", New: func() Pattern { return &HotSpots{} }, EveryPair: true, OwnSizes: true},
+	{Name: hotspotName, Doc: "All to all, with a share of each node's traffic to a few nodes.", New: func() Pattern { return &HotSpots{} }, EveryPair: true, OwnSizes: true},
 }
+
+const hotspotName = "hotspot"
 
 // HotSpots is the pattern of Hotspot with nodes that are drawn.
 type HotSpots struct {

@@ -26,6 +26,7 @@ import (
 // Scenario is work on pods, with what decides on their circuits.
 type Scenario struct {
 	Name, Title string
+	Called      string // kind of the fabric
 	Seed        uint64
 	Workload    Workload
 	Fabric      OCSPods
