@@ -5,7 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 
-	"sim/scenarios/assembly/paths"
+	"sim/scenarios/assembly/input"
 	"sim/scenarios/result"
 )
 
@@ -16,7 +16,7 @@ func (s *Scenario) DecisionKey() string {
 		return ""
 	}
 	one := *s
-	one.Workload.Step = paths.Step{}
+	one.Workload.Step = input.Step{}
 	return one.CellKey()
 }
 

@@ -13,6 +13,7 @@ import (
 	"sim/scenarios/assembly"
 	"sim/scenarios/assembly/calls"
 	"sim/scenarios/assembly/circuits"
+	"sim/scenarios/assembly/input"
 	"sim/scenarios/schema"
 	"sim/workloads/training"
 )
@@ -46,12 +47,12 @@ func checkOCSPods(c *checker) {
 		return
 	}
 	checkSearch(c)
+	checkMoves(c)
 	if traffic {
 		workloadOn(c.s).onPods(c)
 		return
 	}
 	checkDonor(c)
-	checkMoves(c)
 	if !c.OK(shape...) || c.s.staged() && c.s.Workload.Measured == nil { // whose files are at fault
 		return
 	}
@@ -316,7 +317,7 @@ func checkReplicas(c *checker) {
 		}
 	}
 	if len(c.Diagnostics) == 0 { // else order must stay that of the file
-		slices.SortFunc(s.Replicas, func(a, b circuits.Replica) int { return cmp.Compare(a.Index, b.Index) })
+		slices.SortFunc(s.Replicas, func(a, b input.Replica) int { return cmp.Compare(a.Index, b.Index) })
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 
 	"sim/engine"
 	"sim/engine/units"
-	"sim/scenarios/assembly/circuits"
+	"sim/scenarios/assembly/input"
 	"sim/scenarios/schema"
 )
 
@@ -221,7 +221,7 @@ func (d *anyScenario) rows(n int) []any {
 
 // more puts other keys of the tables that workload and fabric have.
 func (d *anyScenario) more(workload, fabric string, one int) {
-	s := &Scenario{Replicas: []circuits.Replica{{}}, Jobs: []Job{{}}}
+	s := &Scenario{Replicas: []input.Replica{{}}, Jobs: []Job{{}}}
 	s.Workload.Kind, s.Fabric.Kind = workload, fabric
 	for _, t := range s.schema().Tables[1:] {
 		if t.IsArray() || t.Path == "policy.milp" {

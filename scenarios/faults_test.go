@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "write the golden files of faults anew")
+var update = flag.Bool("update", false, "write the golden files anew")
 
 // Each testdata/faults/NAME.toml has its faults in NAME.golden. A line "# --set key=value" of the file is an override.
 func TestFaults(t *testing.T) {

@@ -7,8 +7,9 @@ import (
 	"strconv"
 	"strings"
 
+	"sim/policies/topology"
 	"sim/scenarios/assembly"
-	"sim/scenarios/assembly/circuits"
+	"sim/scenarios/assembly/input"
 	"sim/scenarios/schema"
 )
 
@@ -80,18 +81,32 @@ func (s *Scenario) sharedFabric() *kind {
 	return findKind("fabric", kindsWhere("fabric", func(k *kind) bool { return k.shared })[0])
 }
 
-// takePolicies lets --policy, and --set policy.allocators, choose among the policies of the decision that is compared.
+// takePolicies lets --policy, and --set policy.allocators, choose among the policies of the decision that is compared. A list
+// of allocators stays where it is if the hardware has circuits to allocate.
 func (c *checker) takePolicies(decision string) {
 	const from = "policy.allocators"
 	to := "policy." + decision
 	origin, varied := c.Varied[from]
-	if policy := schema.Child(c.Root, "policy"); policy != nil && (c.Set[from] || varied) && to != from {
+	if policy := schema.Child(c.Root, "policy"); policy != nil && (c.Set[from] || varied) && to != from &&
+		!(decision != "arbiters" && c.s.leaves().policies == "allocators" && namesAllocators(policy["allocators"])) {
 		policy[decision] = policy["allocators"]
 		delete(policy, "allocators")
 		if c.Set[to] = c.Set[from]; varied {
 			c.Varied[to] = origin
 		}
 	}
+}
+
+// namesAllocators reports whether a value is a list of allocators.
+func namesAllocators(value any) bool {
+	list, ok := value.([]any)
+	for _, name := range list {
+		text, isText := name.(string)
+		if _, err := topology.Find(text); !isText || err != nil {
+			return false
+		}
+	}
+	return ok && len(list) > 0
 }
 
 // jobPath is the path of a key of job i.
@@ -227,9 +242,9 @@ func (c *checker) placeJob(i int, own map[string]any) {
 // settleJobs gives all that follows from the jobs together its value. All keys must be sound.
 func (c *checker) settleJobs() {
 	s := c.s
-	s.Fabric = Fabric{FabricKind: s.Fabric.FabricKind, OCSPods: circuits.OCSPods{
+	s.Fabric = Fabric{FabricKind: s.Fabric.FabricKind, Fabric: input.Fabric{OCSPods: input.OCSPods{
 		PortBandwidth: s.Fabric.PortBandwidth, PortsPerPod: s.Fabric.PortsPerPod, Pods: s.Fabric.Pods,
-	}}
+	}}}
 	ports := s.pods().PodPorts()
 	for i := range s.Jobs {
 		job := &s.Jobs[i]

@@ -2,8 +2,11 @@ package scenarios
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -13,6 +16,8 @@ import (
 	"sim/engine"
 	"sim/engine/units"
 	"sim/scenarios/schema"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // others returns values of a key that differ from each other in effect, to change it to.
@@ -73,7 +78,8 @@ func outcomeOf(text string, set ...string) string {
 }
 
 // Of every key that a scenario may have, some accepted value changes the result, or all but one value are refused: no key
-// is accepted and ignored. withoutEffect names the exceptions with their reasons.
+// is accepted and ignored. withoutEffect names the exceptions with their reasons. The results themselves are compared with
+// digests in testdata/effects, which -update writes anew.
 func TestEveryKeyHasAnEffect(t *testing.T) {
 	t.Parallel()
 	for _, c := range effectScenarios {
@@ -86,6 +92,7 @@ func TestEveryKeyHasAnEffect(t *testing.T) {
 			if plain == "" || strings.HasPrefix(plain, "error") || outcomeOf(c.text) != plain {
 				t.Fatalf("two runs differ, or fail: %.300s", plain)
 			}
+			results := fmt.Sprintf("as it is: %x\n", sha256.Sum256([]byte(plain)))
 			for _, table := range s.schema().Tables[1:] {
 				if table.IsArray() || table.Path == "policy.milp" || table.Path == "replay" {
 					continue
@@ -99,6 +106,7 @@ func TestEveryKeyHasAnEffect(t *testing.T) {
 					for _, v := range others(k) {
 						got := outcomeOf(c.text, at+"="+v)
 						if got != "" && got != plain {
+							results += fmt.Sprintf("%s=%s: %x\n", at, v, sha256.Sum256([]byte(got)))
 							accepted = 0
 							break
 						}
@@ -111,7 +119,25 @@ func TestEveryKeyHasAnEffect(t *testing.T) {
 					}
 				}
 			}
+			compareText(t, filepath.Join("testdata", "effects", strings.ReplaceAll(c.name, " ", "-")+".txt"), results)
 		})
+	}
+}
+
+// compareText compares got with a stored file, or writes the file with -update.
+func compareText(t *testing.T, path, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", path, diff)
 	}
 }
 

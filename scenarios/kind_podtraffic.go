@@ -105,6 +105,23 @@ func (c *checker) severalPods() bool {
 	return false
 }
 
+// messages is that traffic as transfers. On tiers the last of them has arrived before the work ends.
+func (s *Scenario) messages(u fabric.Uniform) (*engine.Graph, error) {
+	t, err := s.betweenPods(u)
+	if err != nil {
+		return nil, err
+	}
+	g, err := t.Graph()
+	if err != nil || len(s.Tiers) == 0 {
+		return g, err
+	}
+	all := &engine.Graph{Tasks: append(g.Tasks, engine.Task{})}
+	for i := range g.Tasks {
+		all.AddEdge(int32(i), int32(len(g.Tasks)), 0)
+	}
+	return all, all.Freeze()
+}
+
 // checkPodTraffic holds traffic against the pods.
 func checkPodTraffic(c *checker) {
 	s, f := c.s, &c.s.Fabric

@@ -46,7 +46,7 @@ func (w *recommendation) Check(c *schema.Reader) {
 	}
 }
 
-func (w *recommendation) CheckCalls(ctx context.Context, e *calls.Step, max int) (keys []string, err error) {
+func (w *recommendation) CheckCalls(ctx context.Context, e *calls.Step) (keys []string, err error) {
 	group := make([]int32, w.GPUs)
 	for i := range group {
 		group[i] = int32(i)
@@ -59,8 +59,8 @@ func (w *recommendation) CheckCalls(ctx context.Context, e *calls.Step, max int)
 	if err != nil {
 		return []string{"workload.dense_parameters", "workload.pieces"}, err
 	}
-	if n := float64(w.Pieces+1)*float64(len(s.Transfers)) + 2*float64(w.GPUs)*float64(w.GPUs-1); n > float64(max) {
-		return []string{"workload.pieces", "workload.gpus"}, fmt.Errorf("the calls of the step make %.2g transfers; want fewer pieces or GPUs, for at most %d", n, max)
+	if n := float64(w.Pieces+1)*float64(len(s.Transfers)) + 2*float64(w.GPUs)*float64(w.GPUs-1); n > float64(e.MaxTasks) {
+		return []string{"workload.pieces", "workload.gpus"}, fmt.Errorf("the calls of the step make %.2g transfers; want fewer pieces or GPUs, for at most %d", n, e.MaxTasks)
 	}
 	return nil, nil
 }

@@ -4,7 +4,7 @@ import (
 	"sim/engine"
 	"sim/engine/units"
 	"sim/policies/reconfigure"
-	"sim/scenarios/assembly/plans"
+	"sim/scenarios/assembly/input"
 	"sim/scenarios/schema"
 )
 
@@ -55,7 +55,7 @@ func scaleUpParts(s *Scenario) []schema.Part {
 				switch w := &s.Workload; {
 				case s.trains():
 					d.GPUs = max(2, w.EP*w.ETP)
-				case w.Exchange.Sizes == plans.ListedSizes:
+				case w.Exchange.Sizes == input.ListedSizes:
 					d.GPUs = max(2, len(w.Exchange.Matrix))
 				default:
 					d.GPUs = 8

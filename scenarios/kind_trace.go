@@ -320,7 +320,7 @@ func checkPodTrace(c *checker) {
 // packets.
 func checkPodTransfers(c *checker, j *trace.Job) {
 	s, f := c.s, &c.s.Fabric
-	built, err := j.Build(s.pods().Traced(context.Background()))
+	built, _, err := (&traceWork{s}).Build(context.Background(), s.pods().GPUCalls())
 	var large trace.TooLarge
 	if errors.As(err, &large) {
 		c.clash("workload.collectives workload.files", "the trace makes %d transfers and computes or more, which %s; choose collectives = \"neighbours\", or a smaller trace", large.Tasks, assembly.PodTaskCost(float64(large.Tasks)))
@@ -426,7 +426,7 @@ func (w *traceWork) Check(c *schema.Reader) {
 	}
 }
 
-func (w *traceWork) CheckCalls(ctx context.Context, e *calls.Step, _ int) (keys []string, err error) {
+func (w *traceWork) CheckCalls(ctx context.Context, e *calls.Step) (keys []string, err error) {
 	_, _, err = w.Build(ctx, e)
 	var large trace.TooLarge
 	if errors.As(err, &large) {
@@ -437,7 +437,7 @@ func (w *traceWork) CheckCalls(ctx context.Context, e *calls.Step, _ int) (keys 
 
 // Build returns the trace as a step whose tasks are of no phase in particular.
 func (w *traceWork) Build(ctx context.Context, e *calls.Step) (*training.Iteration, [][2]int, error) {
-	built, err := w.job().Build(e.Builder(ctx, w.s.Workload.Trace.Calls == "neighbours", e.Place, assembly.MaxTasks))
+	built, err := w.job().Build(e.Builder(ctx, w.s.Workload.Trace.Calls == "neighbours"))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -446,5 +446,5 @@ func (w *traceWork) Build(ctx context.Context, e *calls.Step) (*training.Iterati
 	for i := range meta {
 		meta[i].GPU = built.Rank[i]
 	}
-	return &training.Iteration{Spec: spec, Graph: built.Graph, Meta: meta, All: true, Turn: built.Turn}, nil, nil
+	return &training.Iteration{Spec: spec, Graph: built.Graph, Meta: meta, Turn: built.Turn}, nil, nil
 }

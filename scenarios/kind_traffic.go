@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"sim/internal/text"
+	"sim/scenarios/assembly/input"
 	"sim/scenarios/assembly/paths"
-	"sim/scenarios/assembly/plans"
 	"sim/scenarios/schema"
 	"sim/workloads/collective"
 )
@@ -80,7 +80,7 @@ func (c *checker) matrixAlias() {
 		}
 		file, given := w["matrix_file"]
 		if !given {
-			file = plans.ListedSizes
+			file = input.ListedSizes
 		}
 		delete(w, "matrix_file")
 		w["kind"], w["sizes"] = paths.AllToAll.Name, file
@@ -91,12 +91,12 @@ func (c *checker) matrixAlias() {
 	case w["kind"] == paths.AllToAll.Name && !planned:
 		sizes, ok := w["sizes"].(string)
 		unknown := !strings.ContainsAny(sizes, "./") && text.Nearest(sizes, sizeNames) != ""
-		if _, given := w["matrix_file"]; !ok || given || sizes != plans.ListedSizes && (unknown || slices.Contains(sizeNames, sizes)) {
+		if _, given := w["matrix_file"]; !ok || given || sizes != input.ListedSizes && (unknown || slices.Contains(sizeNames, sizes)) {
 			return
 		}
 		delete(w, "sizes")
 		c.alias = map[string]string{kindAt: sizesAt}
-		if w["kind"] = paths.Matrix.Name; sizes != plans.ListedSizes {
+		if w["kind"] = paths.Matrix.Name; sizes != input.ListedSizes {
 			w["matrix_file"] = sizes
 			c.alias[fileAt] = sizesAt
 		}

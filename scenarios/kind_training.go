@@ -133,7 +133,7 @@ func (w *stepWork) Check(c *schema.Reader) {
 	}
 }
 
-func (w *stepWork) CheckCalls(ctx context.Context, e *calls.Step, _ int) (keys []string, err error) {
+func (w *stepWork) CheckCalls(ctx context.Context, e *calls.Step) (keys []string, err error) {
 	if !w.spec().CallsInGraph() {
 		return nil, nil
 	}

@@ -17,7 +17,7 @@ import (
 	"sim/engine/units"
 	"sim/fabric/links"
 	"sim/policies/routing"
-	"sim/scenarios/assembly/circuits"
+	"sim/scenarios/assembly/input"
 	"sim/scenarios/schema"
 	"sim/workloads/training"
 )
@@ -174,7 +174,7 @@ func TestOverrides(t *testing.T) {
 	want.Policy.Allocators = []string{"delta-joint", "delta-fast"}
 	want.Policy.Fast.Population = 16
 	want.Policy.Allocation.Joint.TimeLimit = 1_500_000_000_000
-	want.Replicas = []circuits.Replica{
+	want.Replicas = []input.Replica{
 		{Index: 0, ComputeScale: 1, PortBandwidth: 800e9, PortsPerPod: 32, PodMap: []int{3, 2, 1, 0}},
 		{Index: 1, ComputeScale: 1.25, PortBandwidth: 800e9, PortsPerPod: 16, PodMap: []int{3, 2, 1, 0}},
 	}
@@ -194,7 +194,7 @@ func TestOverrideReplicaByIndex(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []circuits.Replica{{Index: 0, ComputeScale: 2, PortBandwidth: 400e9, PortsPerPod: 4, PodMap: []int{0, 1}}, {Index: 1, ComputeScale: 3, PortBandwidth: units.Rate(1e9), PortsPerPod: 4, PodMap: []int{0, 1}}}
+	want := []input.Replica{{Index: 0, ComputeScale: 2, PortBandwidth: 400e9, PortsPerPod: 4, PodMap: []int{0, 1}}, {Index: 1, ComputeScale: 3, PortBandwidth: units.Rate(1e9), PortsPerPod: 4, PodMap: []int{0, 1}}}
 	if diff := cmp.Diff(want, s.Replicas); diff != "" {
 		t.Error(diff)
 	}

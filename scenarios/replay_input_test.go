@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"sim/scenarios/assembly/circuits"
+	"sim/scenarios/assembly/input"
 	"sim/scenarios/schema"
 
 	"pgregory.net/rapid"
@@ -70,7 +70,7 @@ func TestReplayKeepsItsWord(t *testing.T) {
 			t.Errorf("%s: %v", set, err)
 			continue
 		}
-		want := circuits.Replay{Seeds: 100, SlowReplica: 1, SlowReplicaIndex: -1, LostWhen: "start", React: "keep", Sequence: 4096, Priorities: "nominal"}
+		want := input.Replay{Seeds: 100, SlowReplica: 1, SlowReplicaIndex: -1, LostWhen: "start", React: "keep", Sequence: 4096, Priorities: "nominal"}
 		if s.Replay != want {
 			t.Errorf("%s: %+v, want %+v", set, s.Replay, want)
 		}

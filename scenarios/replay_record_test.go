@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"sim/scenarios/assembly/circuits"
+	"sim/scenarios/assembly/input"
 )
 
 // TestLostMoreThanLit: a policy that lights fewer circuits than are to be lost is an input's fault, of one line.
@@ -41,7 +41,7 @@ func TestNoReplay(t *testing.T) {
 		t.Fatal(err)
 	}
 	row := runOf(t, s, 1).Document.Rows[0]
-	if strings.Contains(string(s.TOML()), "replay") || s.Replay != (circuits.Replay{}) || row.Samples != nil {
+	if strings.Contains(string(s.TOML()), "replay") || s.Replay != (input.Replay{}) || row.Samples != nil {
 		t.Errorf("%+v, samples %v in\n%s", s.Replay, row.Samples, s.TOML())
 	}
 	for name := range row.Metrics {

@@ -7,19 +7,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 
-	"sim/fabric/links"
 	algorithm "sim/policies/collective"
 	"sim/policies/mapping"
-	"sim/policies/reconfigure"
-	"sim/policies/routing"
-	"sim/policies/topology"
 	"sim/scenarios/assembly/calls"
-	"sim/scenarios/assembly/circuits"
 	"sim/scenarios/assembly/fleets"
-	"sim/scenarios/assembly/paths"
-	"sim/scenarios/assembly/plans"
-	"sim/workloads/collective"
-	"sim/workloads/training"
+	"sim/scenarios/assembly/input"
 )
 
 // Scenario is a checked scenario: defaults and presets are filled in, units resolved, and every field lies within the
@@ -33,11 +25,11 @@ type Scenario struct {
 	Workload Workload
 	Fabric   Fabric
 	Policy   Policy
-	Replicas []circuits.Replica // those that differ from the rest, ordered by index
-	Jobs     []Job              // that share the pods; none where Workload is the only one
-	Tiers    []Tier             // inside the fabric, from the inside out; none of other fabrics
-	Replay   circuits.Replay    // of the decided topologies
-	Engine   paths.Engine       // of fabrics of links
+	Replicas []input.Replica // those that differ from the rest, ordered by index
+	Jobs     []Job           // that share the pods; none where Workload is the only one
+	Tiers    []Tier          // inside the fabric, from the inside out; none of other fabrics
+	Replay   input.Replay    // of the decided topologies
+	Engine   input.Engine
 
 	// Deprecated are the names in the file that are deprecated, and what to write instead.
 	Deprecated Diagnostics
@@ -48,10 +40,7 @@ type Scenario struct {
 // Workload says what is computed and moved. Kind tells which embedded part applies.
 type Workload struct {
 	WorkloadKind
-	training.Spec
-	paths.Traffic
-	Exchange plans.Exchange
-	Patterns []collective.Pattern // by row of collective.Patterns; nil where the kind is no traffic
+	input.WorkloadKeys
 	Call     calls.Keys
 	Works    []keyedWork // by row of works; nil where the kind is none
 	Trace    Trace
@@ -76,21 +65,16 @@ type (
 // Fabric says what the job runs on. Kind tells which embedded part applies.
 type Fabric struct {
 	FabricKind
-	circuits.OCSPods
-	links.Links
-	ScaleUp plans.ScaleUp
-	Cubes   fleets.Pods
+	input.Fabric
+	Cubes fleets.Pods
 }
 
 // Policy says which decisions are compared, and their options.
 type Policy struct {
-	topology.Allocation
-	circuits.JointOptions
-	routing.Routing  // on fabrics of links
-	reconfigure.Keys // on scale-up domains
-	Calls            algorithm.Keys
-	Placed           mapping.Keys // where the ranks of a training step are
-	Fleet            fleets.Keys  // on pods of cubes
+	input.Policy
+	Calls  algorithm.Keys
+	Placed mapping.Keys // where the ranks of a training step are
+	Fleet  fleets.Keys  // on pods of cubes
 }
 
 // TOML returns s with every value that counts, defaults and presets included, in the order of the reference. Parse

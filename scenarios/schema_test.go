@@ -9,14 +9,14 @@ import (
 	"strings"
 	"testing"
 
-	"sim/scenarios/assembly/circuits"
+	"sim/scenarios/assembly/input"
 	"sim/scenarios/schema"
 
 	"github.com/BurntSushi/toml"
 )
 
 func allTables() []*schema.Table {
-	s := &Scenario{Replicas: []circuits.Replica{{}}, Jobs: []Job{{}}}
+	s := &Scenario{Replicas: []input.Replica{{}}, Jobs: []Job{{}}}
 	tables := schemaOf(s, false).Tables
 	for _, k := range forms() {
 		tables = append(tables, schemaOf(s, false, k).Tables[1:]...)
@@ -37,7 +37,7 @@ func leaves(v reflect.Value, path string, found map[uintptr]string) {
 
 // Every field of a scenario is a key's, and no two keys of a scenario share one.
 func TestEveryFieldHasAKey(t *testing.T) {
-	s := &Scenario{Replicas: []circuits.Replica{{}}, Jobs: []Job{{}}}
+	s := &Scenario{Replicas: []input.Replica{{}}, Jobs: []Job{{}}}
 	missing := map[uintptr]string{}
 	leaves(reflect.ValueOf(s).Elem(), "Scenario", missing)
 	leaves(reflect.ValueOf(&s.Replicas[0]).Elem(), "Replica", missing)

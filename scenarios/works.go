@@ -48,7 +48,7 @@ func (w *Workload) work() keyedWork {
 	return nil
 }
 
-// ranked returns the work of ranks of s on links; nil of other workloads.
+// ranked returns the work of ranks of s, each on a GPU of its own; nil of other workloads.
 func (s *Scenario) ranked() calls.Work {
 	if k := s.workload(); k != nil && k.ranks != nil {
 		return k.ranks(s)
@@ -109,7 +109,7 @@ func checkPodWork(c *checker) {
 	if len(c.Diagnostics) > 0 {
 		return
 	}
-	if keys, err := w.CheckCalls(context.Background(), s.pods().GPUCalls(w.Ranks()), assembly.MaxPodTasks); err != nil {
+	if keys, err := w.CheckCalls(context.Background(), s.pods().GPUCalls()); err != nil {
 		what, want := assembly.Wanted(err)
 		c.Clash(keys, what, want)
 	}

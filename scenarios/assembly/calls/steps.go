@@ -85,11 +85,12 @@ type Expansion struct {
 // Step expands the calls of a training step or trace whose ranks are on nodes of a network. It is not safe for concurrent use.
 type Step struct {
 	Expansion
-	Spec    *training.Spec
-	Seed    uint64 // of sizes that are drawn
-	Network *engine.Network
-	Torus   collective.Shape // nil where the network is none
-	Place   []int32          // by rank: its node; nil is that of its number
+	Spec     *training.Spec
+	Seed     uint64 // of sizes that are drawn
+	Network  *engine.Network
+	Torus    collective.Shape // nil where the network is none
+	Place    []int32          // by rank: its node; nil is that of its number
+	MaxTasks int              // transfers, computes and joins of traces and recommendation models
 	// Domains returns by rank of a group of nodes the part of the network that it is in, for hierarchical algorithms;
 	// nil is by their option.
 	Domains func(group []int32) []int

@@ -508,8 +508,8 @@ func TestTraced(t *testing.T) {
 					for r := range int32(n) {
 						c.Nodes = append(c.Nodes, r)
 					}
-					e := &Step{Network: mesh(n), Expansion: Expansion{Algorithms: Algorithms(row.Name), Options: collective.Options{Hierarchical: collective.Hierarchical{Domain: 1, Inner: "ring", Outer: "ring"}}}}
-					b := e.Builder(t.Context(), false, c.Nodes, assembly.MaxTasks)
+					e := &Step{Network: mesh(n), Place: c.Nodes, MaxTasks: assembly.MaxTasks, Expansion: Expansion{Algorithms: Algorithms(row.Name), Options: collective.Options{Hierarchical: collective.Hierarchical{Domain: 1, Inner: "ring", Outer: "ring"}}}}
+					b := e.Builder(t.Context(), false)
 					count, err := b.Count(c)
 					if errors.Is(err, collective.ErrUnserved) {
 						continue
@@ -531,7 +531,9 @@ func TestTraced(t *testing.T) {
 					} else if least > 0 {
 						served++
 					}
-					if few, err := e.Builder(t.Context(), false, c.Nodes, 1).Count(c); err != nil || few <= 1 && count-n > 1 && leastTransfers(row.Name, c) > 1 {
+					few := *e
+					few.MaxTasks = 1
+					if few, err := few.Builder(t.Context(), false).Count(c); err != nil || few <= 1 && count-n > 1 && leastTransfers(row.Name, c) > 1 {
 						t.Errorf("%s, %v of %d B among %d: %d tasks of at most 1 (%v)", row.Name, kind, bytes, n, few, err)
 					}
 				}
@@ -541,8 +543,8 @@ func TestTraced(t *testing.T) {
 	if served == 0 {
 		t.Error("no call has a lower bound on its transfers")
 	}
-	for _, bad := range []*Step{{Network: mesh(3), Expansion: Expansion{Algorithms: "nobody"}}} {
-		b := bad.Builder(t.Context(), false, nil, 100)
+	for _, bad := range []*Step{{Network: mesh(3), MaxTasks: 100, Expansion: Expansion{Algorithms: "nobody"}}} {
+		b := bad.Builder(t.Context(), false)
 		c := trace.Collected{Kind: trace.AllReduce, Bytes: 9, Nodes: []int32{0, 1, 2}}
 		if _, err := b.Count(c); err == nil {
 			t.Error("no algorithm is counted")

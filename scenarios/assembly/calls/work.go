@@ -24,9 +24,9 @@ type Work interface {
 	SizeRemedy() string
 	// Check holds the keys against each other. All of RankKeys are sound.
 	Check(c *schema.Reader)
-	// CheckCalls returns an error with the keys at fault if an algorithm does not serve a call, or the calls make more
-	// than max transfers.
-	CheckCalls(ctx context.Context, e *Step, max int) (keys []string, err error)
+	// CheckCalls returns an error with the keys at fault if an algorithm does not serve a call, or the calls make too many
+	// transfers.
+	CheckCalls(ctx context.Context, e *Step) (keys []string, err error)
 	// Build returns the work on the nodes of e, with its calls as e expands them. At level "flow" all that a source sends
 	// in one of the ranges of tasks merged goes at one rate.
 	Build(ctx context.Context, e *Step) (step *training.Iteration, merged [][2]int, err error)

@@ -27,7 +27,6 @@ type instance struct {
 	first   []int               // of a pod's links, the first of each tier, and behind the last
 	it      *training.Iteration // whose graph that is; nil of traffic
 	base    []engine.Task       // of it, before calls inside inner tiers lengthened its passes; nil without these
-	rank    []int32             // by task of a trace the rank that it is of; nil of other work
 	pods    *fabric.Pods
 	optical *fabric.Optical // circuits with the routes of graph
 	problem *topology.Problem
@@ -35,7 +34,7 @@ type instance struct {
 	anyBound engine.Time
 	reduced  *engine.Graph // the inter-pod DAG: decisions are made on it
 	origin   []int32       // tasks of graph behind those of reduced
-	calls    *calls.Step   // what expanded those of a training step; nil where they are not in the graph
+	calls    *calls.Step   // what expanded the calls of work of ranks; nil if they are not in the graph
 	composition.Ideal
 	best *engine.Trace // of the complete DAG on the ideal fabric
 	// provisioned are the circuits that made the reference; nil where the ideal fabric did.
@@ -78,7 +77,7 @@ func New(ctx context.Context, s *Scenario, workers int) (assembly.System, error)
 func build(ctx context.Context, s *Scenario, workers int) (in *instance, err error) {
 	switch {
 	case s.traffic():
-		in, err = buildPodTraffic(ctx, s)
+		in, err = buildOnPods(ctx, s)
 	case s.Mapping.Asked():
 		in, err = buildPlaced(ctx, s)
 	case s.Policy.HasDonor():
@@ -131,9 +130,9 @@ func place(ctx context.Context, s *Scenario, spec training.Spec, x training.Exte
 
 // connect routes the graph over the pods.
 func (in *instance) connect(ctx context.Context) (err error) {
-	in.graph.MessageOverhead = in.s.MessageOverhead
-	if in.plain = in.graph; len(in.s.Tiers) > 0 {
-		if in.tiers, err = links.NewTiers(in.s.Tiers, in.s.tierGPUs()); err != nil {
+	in.graph.MessageOverhead = in.s.Engine.MessageOverhead
+	if in.plain = in.graph; len(in.s.Fabric.Inside) > 0 {
+		if in.tiers, err = links.NewTiers(in.s.Fabric.Inside, in.s.tierGPUs()); err != nil {
 			return err
 		}
 		if in.pods.Inside, err = in.inside(ctx); err != nil {
@@ -190,7 +189,7 @@ func (in *instance) compare(ctx context.Context) error {
 	if in.Ideal, err = composition.NewIdeal(ctx, in.reduced, n, r); err != nil {
 		return err
 	}
-	if in.calls != nil || in.s.Workload.Trace != nil { // those inside pods are communication, whether they are merged or not
+	if in.calls != nil { // those inside pods are communication, whether they are merged or not
 		none := &engine.Routes{Start: make([]int32, len(in.graph.Tasks)+1)}
 		compute, err := flow.Run(ctx, composition.ComputeOnly(in.plain), in.optical.Network, none, flow.Options{})
 		if err != nil {

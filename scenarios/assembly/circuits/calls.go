@@ -10,34 +10,30 @@ import (
 	"sim/policies/collective"
 	"sim/scenarios/assembly"
 	"sim/scenarios/assembly/calls"
-	"sim/workloads/trace"
 	"sim/workloads/training"
 )
 
 // StepCalls returns what expands the collective calls of a training step among the GPUs of pods.
-func (s *Scenario) StepCalls(spec *training.Spec) *calls.Step {
-	e := s.GPUCalls(spec.GPUs)
-	e.Spec = spec
-	return e
+func (s *Scenario) StepCalls(spec *training.Spec) *calls.Step { return s.callsAmong(spec, spec.GPUs) }
+
+// GPUCalls returns what expands the collective calls of other work of ranks among all GPUs of the pods.
+func (s *Scenario) GPUCalls() *calls.Step {
+	return s.callsAmong(nil, s.Fabric.Pods*s.Fabric.GPUsPerPod)
 }
 
-// GPUCalls returns what expands the collective calls of a step among so many GPUs of pods, which are the domains of
-// hierarchical algorithms.
-func (s *Scenario) GPUCalls(of int) *calls.Step {
-	n := &engine.Network{Nodes: int32(of) + 1}                                                    // all GPUs to what joins the pods
-	gpus := append(s.tierGPUs(), max(s.Fabric.GPUsPerPodPerReplica, s.Workload.Pods.NodesPerPod)) // of replicas or not
-	for g := range int32(of) {
+// callsAmong returns what expands the collective calls among the first GPUs of pods, which are the domains of
+// hierarchical algorithms. What is inside a pod contends with nothing but its network interfaces.
+func (s *Scenario) callsAmong(spec *training.Spec, gpus int) *calls.Step {
+	n := &engine.Network{Nodes: int32(gpus) + 1}                                                     // all GPUs to what joins the pods
+	domains := append(s.tierGPUs(), max(s.Fabric.GPUsPerPodPerReplica, s.Workload.Pods.NodesPerPod)) // of replicas or not
+	for g := range int32(gpus) {
 		up := engine.Link{From: g, To: n.Nodes - 1, Rate: float64(s.Fabric.NICBandwidth)}
 		n.Links = append(n.Links, up, engine.Link{From: up.To, To: up.From, Rate: up.Rate})
 	}
 	return &calls.Step{
-		Expansion: s.Workload.Calls, Seed: s.Seed, Network: n, Domains: func(group []int32) []int { return links.Parts(group, gpus) },
+		Expansion: s.Workload.Calls, Spec: spec, Seed: s.Seed, Network: n, MaxTasks: assembly.MaxPodTasks,
+		Domains: func(group []int32) []int { return links.Parts(group, domains) },
 	}
-}
-
-// Traced returns what makes the graph of a trace.
-func (s *Scenario) Traced(ctx context.Context) trace.Builder {
-	return s.GPUCalls(s.Fabric.Pods*s.Fabric.GPUsPerPod).Builder(ctx, s.Workload.Aggregate, nil, assembly.MaxPodTasks)
 }
 
 // alone returns by task how long transfers take that stay inside pods and contend with nothing, whatever circuits there
@@ -49,7 +45,7 @@ func (s *Scenario) Traced(ctx context.Context) trace.Builder {
 // do, ranks come to the others at different times, which makes no difference to an algorithm by which a GPU sends to one
 // other and receives from one, a transfer at a time. If starting a message takes time, calls also meet at their senders.
 func (in *instance) alone(ctx context.Context) ([]engine.Time, error) {
-	if in.calls == nil || in.s.MessageOverhead > 0 || in.s.traffic() || in.s.Fabric.GPUsPerPodPerReplica > in.it.Spec.StageGPUs() || in.it.Spec.Chunks > 1 || in.it.Spec.OverlapSync || in.it.Spec.Buckets > 0 || in.it.Spec.Shards(0) > 0 {
+	if in.calls == nil || in.s.Engine.MessageOverhead > 0 || in.s.traffic() || in.s.Fabric.GPUsPerPodPerReplica > in.it.Spec.StageGPUs() || in.it.Spec.Chunks > 1 || in.it.Spec.OverlapSync || in.it.Spec.Buckets > 0 || in.it.Spec.Shards(0) > 0 {
 		return nil, nil
 	}
 	crosses, chained := map[training.Phase]bool{}, map[training.Phase]bool{}

@@ -19,13 +19,13 @@ import (
 func (s *Scenario) allTimed() bool {
 	return !slices.ContainsFunc(s.Policy.Allocators, func(name string) bool {
 		row, err := topology.Find(name)
-		return err != nil || !row.Timed(&s.Policy.Settings)
+		return err != nil || !row.Timed(&s.Policy.Allocation.Settings)
 	})
 }
 
 // options returns those of the allocators.
 func (s *Scenario) options(workers int) topology.Options {
-	return topology.Options{Settings: s.Policy.Settings, Seed: s.Seed, Workers: workers}
+	return topology.Options{Settings: s.Policy.Allocation.Settings, Seed: s.Seed, Workers: workers}
 }
 
 // decided is a decision with its simulation on the complete DAG and what was measured of it.
@@ -117,7 +117,7 @@ func (in *instance) decide(ctx context.Context, name string, workers int) (*deci
 			return nil, err
 		}
 		a := &decided{Decision: d, in: in, Answer: assembly.Answer{Describe: z.describe}}
-		if in.s.Workload.Poisson != nil {
+		if in.s.Workload.Random {
 			if err := z.inject(ctx, d); err != nil {
 				return nil, err
 			}
@@ -131,7 +131,7 @@ func (in *instance) decide(ctx context.Context, name string, workers int) (*deci
 	}
 	a := &decided{Decision: d, in: in, fluid: run.Result.Trace}
 	a.Run, a.Finish, a.Describe = run, a.finish, a.describe
-	if run.Level = in.s.Level; run.Level == "packet" {
+	if run.Level = in.s.Engine.Level; run.Level == "packet" {
 		if a.slack, a.moves, err = in.simulatePackets(ctx, d, run); err != nil {
 			return nil, err
 		}
@@ -266,7 +266,7 @@ func (s *Scenario) NoPlan() (string, error) {
 	}
 	for _, name := range names {
 		row, err := topology.Find(name)
-		if err != nil || row.Rates(&p.Settings) {
+		if err != nil || row.Rates(&p.Allocation.Settings) {
 			return "", err
 		}
 	}

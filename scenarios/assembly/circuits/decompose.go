@@ -9,6 +9,7 @@ import (
 	"sim/engine"
 	"sim/engine/flow"
 	"sim/policies/topology"
+	"sim/scenarios/assembly/composition"
 	"sim/workloads/training"
 )
 
@@ -226,15 +227,15 @@ func (in *instance) latest(ctx context.Context, d *topology.Decision, ready [][]
 	if err != nil {
 		return 0, err
 	}
-	t, err := flow.Run(ctx, in.it.Graph, n, in.optical.Routes, flow.Options{Service: d.Service})
+	run, err := composition.Simulate(ctx, "flow", &composition.Job{Graph: in.graph}, composition.RouteDecision(n, in.optical.Routes, flow.Options{Service: d.Service}))
 	if err != nil {
 		return 0, err
 	}
 	last := engine.Time(0)
 	for v, parts := range in.it.Ready[0] {
 		for i, id := range parts {
-			ready[v][i] = max(ready[v][i], t.End[id])
-			last = max(last, t.End[id])
+			ready[v][i] = max(ready[v][i], run.Trace.End[id])
+			last = max(last, run.Trace.End[id])
 		}
 	}
 	return last, nil

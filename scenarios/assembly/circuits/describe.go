@@ -248,7 +248,7 @@ func (in *instance) path(ctx context.Context, t *engine.Trace, critical []int32,
 
 // kind says what a transfer is of.
 func (in *instance) kind(id int32) string {
-	if in.it == nil {
+	if in.it == nil || in.it.Meta[id].Phase == training.Barrier { // of traffic and traces
 		return "message"
 	}
 	return in.it.Meta[id].Phase.String()

@@ -12,19 +12,11 @@ import (
 	"sim/policies/mapping"
 	"sim/policies/topology"
 	"sim/scenarios/assembly"
+	"sim/scenarios/assembly/input"
 	"sim/scenarios/result"
 	"sim/scenarios/schema"
 	"sim/workloads/training"
 )
-
-// inPods is where a mapping has the stages of all replicas. Pods are numbered in the order in which stages name them,
-// so that what follows does not depend on how the mapping numbers them.
-type inPods struct {
-	at      []int32 // pod of each stage, replica after replica
-	numbers []int   // that the mapping gives the pods
-	alike   bool    // replicas are in pods of their own, each in the same way: one may stand for all
-	found   *mapping.Grouped
-}
 
 // Dims returns the dimensions of parallelism of a step, as its ranks are numbered.
 func Dims(w *training.Spec) []mapping.Dim {
@@ -42,7 +34,7 @@ func (s *Scenario) room() int { return s.Fabric.GPUsPerPodPerReplica / s.Workloa
 
 // inPods places stages by a mapping that needs no search. The text of the error is "what is wrong; want what would be
 // right".
-func (s *Scenario) inPods(ctx context.Context, text string) (*inPods, error) {
+func (s *Scenario) inPods(ctx context.Context, text string) (*input.Stages, error) {
 	w := &s.Workload.Spec
 	p := &mapping.Problem{Files: s.Mapping.Listed(), Dims: Dims(w)}
 	for pod := range int32(w.Replicas() * s.PodsPerReplica()) {
@@ -67,15 +59,15 @@ func (s *Scenario) inPods(ctx context.Context, text string) (*inPods, error) {
 }
 
 // newInPods returns a placement of the stages of all replicas.
-func (s *Scenario) newInPods(at []int32) *inPods {
-	z, pp := &inPods{at: mapping.Canonical(at), alike: true}, s.Workload.PP
-	z.numbers = make([]int, slices.Max(z.at)+1)
-	for u, pod := range z.at {
-		z.numbers[pod] = int(at[u])
+func (s *Scenario) newInPods(at []int32) *input.Stages {
+	z, pp := &input.Stages{At: mapping.Canonical(at), Alike: true}, s.Workload.PP
+	z.Numbers = make([]int, slices.Max(z.At)+1)
+	for u, pod := range z.At {
+		z.Numbers[pod] = int(at[u])
 	}
 	for r := range s.Workload.Replicas() {
 		for stage := range pp {
-			z.alike = z.alike && z.at[r*pp+stage] == z.at[stage]+int32(r*s.PodsPerReplica())
+			z.Alike = z.Alike && z.At[r*pp+stage] == z.At[stage]+int32(r*s.PodsPerReplica())
 		}
 	}
 	return z
@@ -118,17 +110,17 @@ func CheckMappings(c *schema.Reader, s *Scenario) {
 }
 
 // suits reports why stages cannot be in the pods of a placement.
-func (s *Scenario) suits(z *inPods) error {
+func (s *Scenario) suits(z *input.Stages) error {
 	switch n := s.Workload.Replicas(); {
-	case z.alike:
+	case z.Alike:
 	case s.Workload.ReplicaMode == "single":
 		return errors.New("its replicas share pods or differ in theirs, and replicas = \"single\" has one stand for all; want workload.replicas = \"all\"")
 	case n > mostTogether && !s.Whole():
 		return fmt.Errorf("its %d replicas share pods or differ in theirs, and circuits are decided for at most %d together; want each replica in pods of its own, such as %s", n, mostTogether, mapping.Default)
 	}
-	other := make([]map[int32]bool, len(z.numbers))
+	other := make([]map[int32]bool, len(z.Numbers))
 	s.neighbours(func(a, b int) {
-		for _, ends := range [][2]int32{{z.at[a], z.at[b]}, {z.at[b], z.at[a]}} {
+		for _, ends := range [][2]int32{{z.At[a], z.At[b]}, {z.At[b], z.At[a]}} {
 			if ends[0] != ends[1] {
 				if other[ends[0]] == nil {
 					other[ends[0]] = map[int32]bool{}
@@ -139,7 +131,7 @@ func (s *Scenario) suits(z *inPods) error {
 	})
 	for pod, all := range other {
 		if len(all) > s.Fabric.PortsPerPod {
-			return fmt.Errorf("pod %d needs circuits to %d other pods, and U_p = %d; want a fabric.ports_per_pod of at least %d", z.numbers[pod], len(all), s.Fabric.PortsPerPod, len(all))
+			return fmt.Errorf("pod %d needs circuits to %d other pods, and U_p = %d; want a fabric.ports_per_pod of at least %d", z.Numbers[pod], len(all), s.Fabric.PortsPerPod, len(all))
 		}
 	}
 	return nil
@@ -154,9 +146,9 @@ func buildPlaced(ctx context.Context, s *Scenario) (*instance, error) {
 	}
 	one := *s
 	if mapping.Searches(s.Mapping.Mapping) {
-		one.at, err = s.search(ctx)
+		one.Stages, err = s.search(ctx)
 	} else {
-		one.at, err = s.inPods(ctx, s.Mapping.Mapping)
+		one.Stages, err = s.inPods(ctx, s.Mapping.Mapping)
 	}
 	if err != nil {
 		return nil, err
@@ -170,8 +162,9 @@ func buildPlaced(ctx context.Context, s *Scenario) (*instance, error) {
 	return in, in.open(ctx)
 }
 
-// measure adds what a mapping of stages to pods comes to.
-func (z *inPods) measure(in *instance, row *result.Row) {
+// measureStages adds what a mapping of stages to pods comes to.
+func (in *instance) measureStages(row *result.Row) {
+	z := in.s.Stages
 	if z == nil {
 		return
 	}
@@ -182,7 +175,7 @@ func (z *inPods) measure(in *instance, row *result.Row) {
 		}
 	}
 	row.Metrics["inter_pod_bytes"] = sum * float64(max(1, in.pods.Copies))
-	if f := z.found; f != nil {
+	if f := z.Found; f != nil {
 		row.Metrics["mapping_evaluations"], row.Metrics["bound_mapping_s"] = float64(f.Trials), engine.Time(f.Bound).Seconds()
 		if end, ended := row.Metrics[in.end()]; ended && f.Bound > 0 {
 			row.Metrics["gap_mapping"] = max(0, end/engine.Time(f.Bound).Seconds()-1)
@@ -192,7 +185,7 @@ func (z *inPods) measure(in *instance, row *result.Row) {
 
 // search looks for the placement of stages in pods that is best under the first allocator: of the stages of all
 // replicas, or where one stands for all, or there are too many, of its own.
-func (s *Scenario) search(ctx context.Context) (*inPods, error) {
+func (s *Scenario) search(ctx context.Context) (*input.Stages, error) {
 	w := &s.Workload.Spec
 	replicas := w.Replicas()
 	if s.Workload.ReplicaMode == "single" || replicas > mostTogether && !s.Whole() {
@@ -208,9 +201,9 @@ func (s *Scenario) search(ctx context.Context) (*inPods, error) {
 	}
 	seen := map[string]bool{}
 	for _, order := range mapping.Orders(Dims(w)) {
-		if p, err := s.inPods(ctx, order); err == nil && (replicas > 1 || p.alike) && !seen[fmt.Sprint(p.at)] {
-			seen[fmt.Sprint(p.at)] = true
-			g.Starts = append(g.Starts, p.at[:g.Units])
+		if p, err := s.inPods(ctx, order); err == nil && (replicas > 1 || p.Alike) && !seen[fmt.Sprint(p.At)] {
+			seen[fmt.Sprint(p.At)] = true
+			g.Starts = append(g.Starts, p.At[:g.Units])
 		}
 	}
 	found, err := g.Search(ctx, mapping.Options{Trials: s.Mapping.Trials, Seed: s.Seed})
@@ -234,10 +227,10 @@ func (s *Scenario) search(ctx context.Context) (*inPods, error) {
 		}
 	}
 	out := s.newInPods(at)
-	for i := range out.numbers {
-		out.numbers[i] = i
+	for i := range out.Numbers {
+		out.Numbers[i] = i
 	}
-	out.found = found
+	out.Found = found
 	return out, nil
 }
 

@@ -13,6 +13,7 @@ import (
 	"sim/policies/mapping"
 	"sim/policies/topology"
 	"sim/scenarios/assembly"
+	"sim/scenarios/assembly/input"
 	"sim/scenarios/result"
 )
 
@@ -37,7 +38,7 @@ func buildJobs(ctx context.Context, s *Scenario, usual *jobsInstance) (*jobsInst
 	var jobs []topology.Job
 	for i := range s.Jobs {
 		job := &s.Jobs[i]
-		in, err := buildIn(ctx, job.Alone, job.Pods)
+		in, err := buildIn(ctx, s.alone(i), job.Pods)
 		if err != nil {
 			return nil, fmt.Errorf("job %s: %w", job.Name, err)
 		}
@@ -69,7 +70,7 @@ func buildJobs(ctx context.Context, s *Scenario, usual *jobsInstance) (*jobsInst
 }
 
 // podsOf returns the shared pods of a job's own, of all its replicas that are simulated.
-func (m *jobsInstance) podsOf(job *Job, pods int) []int {
+func (m *jobsInstance) podsOf(job *input.Job, pods int) []int {
 	n := m.s.PodsInRow()
 	out := make([]int, pods)
 	for k := range out {

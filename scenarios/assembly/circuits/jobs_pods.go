@@ -1,6 +1,8 @@
 package circuits
 
-import "slices"
+import (
+	"slices"
+)
 
 // PodsInRow returns the number of pods that a row of replicas has: those that jobs share.
 func (s *Scenario) PodsInRow() int {
@@ -25,12 +27,12 @@ func (s *Scenario) Rows() int {
 func (s *Scenario) PodPorts() []int {
 	n, rows := s.PodsInRow(), 1
 	for i := range s.Jobs {
-		rows = max(rows, s.Jobs[i].Alone.Rows())
+		rows = max(rows, s.alone(i).Rows())
 	}
 	ports := make([]int, rows*n)
 	for i := range s.Jobs {
 		job := &s.Jobs[i]
-		for r := range job.Alone.Rows() {
+		for r := range s.alone(i).Rows() {
 			for _, pod := range job.Pods {
 				if s.Fabric.PortsPerPod > 0 {
 					ports[r*n+pod] = s.Fabric.PortsPerPod

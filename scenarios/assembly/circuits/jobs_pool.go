@@ -12,6 +12,7 @@ import (
 	"sim/fabric"
 	"sim/policies/topology"
 	"sim/scenarios/assembly"
+	"sim/scenarios/assembly/composition"
 	"sim/scenarios/result"
 )
 
@@ -184,7 +185,7 @@ func (p *pool) simulate(ctx context.Context, circuits [][]int) ([][]span, error)
 	if p.service == flow.LevelPriority {
 		o.Tails = p.tails(n)
 	}
-	t, err := flow.Run(ctx, p.graph, n, p.optical.Routes, o)
+	r, err := composition.Simulate(ctx, "flow", &composition.Job{Graph: p.graph}, composition.RouteDecision(n, p.optical.Routes, o))
 	if err != nil {
 		return nil, err
 	}
@@ -192,7 +193,7 @@ func (p *pool) simulate(ctx context.Context, circuits [][]int) ([][]span, error)
 	for j, iterations := range p.first {
 		begin := p.m.s.Jobs[j].Phase
 		for _, first := range iterations {
-			end := t.End[int(first)+len(p.m.jobs[j].reduced.Tasks)-1]
+			end := r.Trace.End[int(first)+len(p.m.jobs[j].reduced.Tasks)-1]
 			out[j] = append(out[j], span{begin, end})
 			begin = end
 		}

@@ -35,7 +35,7 @@ func (in *instance) end() string {
 }
 
 // iterates reports whether the work computes, too.
-func (in *instance) iterates() bool { return in.it != nil || in.s.Workload.Trace != nil }
+func (in *instance) iterates() bool { return in.it != nil }
 
 // transfers counts the transfers between pods.
 func (in *instance) transfers() int {
@@ -101,7 +101,7 @@ func (in *instance) boundOf(d *topology.Decision) (bound engine.Time, model, non
 	switch {
 	case d.Bound == 0:
 		return 0, "", "no bound is sought"
-	case in.s.Level != "packet" || d.BoundModel == topology.AnyService || d.BoundModel == topology.AnySequence:
+	case in.s.Engine.Level != "packet" || d.BoundModel == topology.AnyService || d.BoundModel == topology.AnySequence:
 		return d.Bound, d.BoundModel, ""
 	case in.anyBound == 0:
 		return 0, "", "the bound sought is of one way of sharing circuits (" + d.BoundModel + "), and packets share them in another"
@@ -113,7 +113,7 @@ func (in *instance) boundOf(d *topology.Decision) (bound engine.Time, model, non
 func (in *instance) iteration(row *result.Row, end engine.Time, t *engine.Trace) {
 	in.Exposed(row, end, "this topology does")
 	if in.usual != nil {
-		in.s.at.measure(in, row)
+		in.measureStages(row)
 		row.Labels["nct_critical_path"] = "undefined: other transfers go between pods than on the ideal fabric"
 	} else if ideal := in.pods.CriticalTransfer(in.graph, in.best); ideal > 0 {
 		row.Metrics["nct_critical_path"] = float64(in.pods.CriticalTransfer(in.graph, t)) / float64(ideal)

@@ -13,11 +13,6 @@ import (
 	"sim/scenarios/result"
 )
 
-// Moving says how circuits change in an iteration.
-func (f *OCSPods) Moving() topology.Switching {
-	return topology.Switching{Delay: f.Delay, Whole: f.Switching == "per-switch"}
-}
-
 // moves reports whether policies are compared that move circuits in an iteration.
 func (s *Scenario) moves() bool {
 	return slices.ContainsFunc(s.Policy.Allocators, func(name string) bool {
@@ -101,7 +96,7 @@ func (in *instance) measureMoves(row *result.Row, d *topology.Decision, end engi
 		row.Labels["moves"] = m.Why
 	}
 	switch {
-	case in.s.Level == "packet" && m.Last() > 0:
+	case in.s.Engine.Level == "packet" && m.Last() > 0:
 		row.Labels["nct_first"] = "only iterations that repeat are simulated packet by packet"
 	case in.iterates():
 		if nct, ok := in.Times.NCT(first); ok {

@@ -6,13 +6,14 @@ import (
 	"sim/engine"
 	"sim/engine/flow"
 	"sim/policies/topology"
+	"sim/scenarios/assembly/input"
 )
 
 // TestMovesOfManyReplicas: a sequence that is decided for one of 24 replicas takes as long where all of them are simulated,
 // each with the circuits of the one, and their ports hold it.
 func TestMovesOfManyReplicas(t *testing.T) {
 	of := func(mode string) *instance {
-		s := gpt7b(t, Replay{})
+		s := gpt7b(t, input.Replay{})
 		s.Workload.GPUs, s.Workload.ReplicaMode = 24*8, mode
 		s.Fabric.PortBandwidth, s.Fabric.NICBandwidth, s.Fabric.PortsPerPod = 100e9, 400e9, 8
 		s.Fabric.Delay = 5 * engine.Millisecond

@@ -2,7 +2,6 @@ package circuits
 
 import (
 	"context"
-	"errors"
 
 	"sim/engine"
 	"sim/engine/packet"
@@ -29,26 +28,22 @@ func (z *loads) inject(ctx context.Context, d *topology.Decision) error {
 	if err != nil {
 		return err
 	}
-	gpus, until := len(in.pods.Nodes), w.Poisson.Warmup+w.Poisson.Duration
+	gpus, until := len(in.pods.Nodes), w.Warmup+w.Duration
 	each := int32(len(k.Flows) / gpus) // that a GPU has, in the order of GPUs
-	work := &packet.Work{Flows: k.Flows, Paths: k.Paths}
-	for g := range int32(gpus) {
-		work.Sources = append(work.Sources, packet.Source{
-			First: g * each, End: (g + 1) * each, Bytes: int32(w.Packet), Seed: in.s.Seed, Process: packet.Poisson, Order: packet.Uniform,
-			Every: 8 * float64(w.Packet) / float64(in.s.Fabric.NICBandwidth) * float64(engine.Second) / w.Poisson.Load, Stop: until,
-		})
-	}
-	stats, err := packet.Run(k.Network, work, packet.Options{
-		Stop: func() bool { return ctx.Err() != nil }, Seed: in.s.Seed, MeasureFrom: w.Poisson.Warmup, MeasureUntil: until, EndMeasured: true,
-	})
-	if errors.Is(err, packet.ErrStopped) {
-		err = ctx.Err()
-	}
-	if err != nil {
+	job := &composition.Job{Sources: func(float64) (all []packet.Source, err error) {
+		for g := range int32(gpus) {
+			all = append(all, packet.Source{
+				First: g * each, End: (g + 1) * each, Bytes: int32(w.Packet), Seed: in.s.Seed, Process: packet.Poisson, Order: packet.Uniform,
+				Every: 8 * float64(w.Packet) / float64(in.s.Fabric.NICBandwidth) * float64(engine.Second) / w.Load, Stop: until,
+			})
+		}
+		return all, nil
+	}}
+	o := packet.Options{Seed: in.s.Seed, MeasureFrom: w.Warmup, MeasureUntil: until, EndMeasured: true}
+	if z.packets, err = composition.Simulate(ctx, "packet", job, composition.PathDecision(k.Network, k.Flows, k.Paths, int32(w.Packet), o)); err != nil {
 		return err
 	}
-	z.packets = &composition.Result{Stats: stats, Packets: &composition.Packets{Network: k.Network}}
 	z.packets.MeasurePackets(&z.row)
-	z.row.Metrics["accepted_load"] = 8 * float64(stats.MeasuredBytes) / (float64(in.s.Fabric.NICBandwidth) * w.Poisson.Duration.Seconds() * float64(gpus))
+	z.row.Metrics["accepted_load"] = 8 * float64(z.packets.Stats.MeasuredBytes) / (float64(in.s.Fabric.NICBandwidth) * w.Duration.Seconds() * float64(gpus))
 	return nil
 }

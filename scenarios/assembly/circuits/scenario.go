@@ -7,75 +7,19 @@
 package circuits
 
 import (
-	"context"
 	"slices"
 
-	"sim/engine"
 	"sim/engine/units"
-	"sim/fabric"
-	"sim/fabric/links"
 	"sim/policies/mapping"
-	"sim/policies/topology"
-	"sim/scenarios/assembly/calls"
-	"sim/scenarios/assembly/composition"
-	"sim/workloads/collective"
-	"sim/workloads/trace"
+	"sim/scenarios/assembly/input"
 	"sim/workloads/training"
 )
 
-// Scenario is work on pods, with what decides on their circuits.
-type Scenario struct {
-	Name, Title string
-	Called      string // kind of the fabric
-	Seed        uint64
-	Workload    Workload
-	Fabric      OCSPods
-	Policy      Policy
-	Replicas    []Replica // those that differ from the rest, ordered by index
-	Jobs        []Job     // that share the pods; none where Workload is the only one
-	Replay      Replay
-	Level       string // "static", "flow" or "packet"
-	// MessageOverhead is what starting a message costs its sender.
-	MessageOverhead engine.Time
-	Longer          composition.Longer // by calls inside pods
-	Mapping         mapping.Keys       // of stages to pods, one that is fixed
-	at              *inPods            // where it has them; nil is in order
-	Tiers           []*links.Links     // inside pods, the innermost first, that all work takes; none is a network in which nothing takes any time, or a switch
-}
+// Scenario is an input whose fabric is pods.
+type Scenario input.Scenario
 
-// Workload is what is computed and moved: a training step, or traffic.
-type Workload struct {
-	training.Spec
-	Packet units.Bytes
-	// Traffic is between the nodes of Pods, and Words says what it is; nil of a training step.
-	Traffic func() (*collective.Traffic, error)
-	// Graph is that of a collective call, in place of Traffic.
-	Graph func(ctx context.Context) (*engine.Graph, error)
-	// Poisson has packets of Traffic at random times, to any that a source sends to; nil of other work.
-	Poisson *Poisson
-	// Work is of ranks on the first GPUs of Pods; nil of other work.
-	Work  calls.Work
-	Pods  fabric.Uniform
-	Words string
-	Calls calls.Expansion // of a step that has them in its graph
-	// Trace is what ranks do, in place of Traffic; nil of others.
-	Trace     *trace.Job
-	Aggregate bool // calls of a trace are a transfer a rank
-}
-
-// Policy says which decisions are compared, and their options.
-type Policy struct {
-	topology.Allocation
-	JointOptions
-}
-
-// Job is one of several jobs that share pods.
-type Job struct {
-	JobKeys
-	// Alone is the job by itself: workload and fabric, with the defaults of all else. Its pods are its blocks of
-	// stages, in order, and PortsPerPod all the ports of the shared ones.
-	Alone *Scenario
-}
+// alone returns job j by itself.
+func (s *Scenario) alone(j int) *Scenario { return (*Scenario)(s.Jobs[j].Alone) }
 
 // PodsPerReplica returns the pods over which one replica is spread.
 func (s *Scenario) PodsPerReplica() int {
@@ -134,7 +78,7 @@ func (s *Scenario) Extent() training.Extent {
 	case "all", "decomposed":
 		x.All = true
 	case "auto":
-		x.All = s.unlike() || s.Whole() || s.at != nil && !s.at.alike
+		x.All = s.unlike() || s.Whole() || s.Stages != nil && !s.Stages.Alike
 	}
 	if !x.All {
 		return x
@@ -147,13 +91,13 @@ func (s *Scenario) Extent() training.Extent {
 }
 
 // replica returns the properties of replica r, those of the fabric where it does not differ.
-func (s *Scenario) replica(r int) Replica {
+func (s *Scenario) replica(r int) input.Replica {
 	for _, u := range s.Replicas {
 		if u.Index == r {
 			return u
 		}
 	}
-	return Replica{Index: r, ComputeScale: 1, PortBandwidth: s.Fabric.PortBandwidth, PortsPerPod: s.Fabric.PortsPerPod, PodMap: s.PodMap()}
+	return input.Replica{Index: r, ComputeScale: 1, PortBandwidth: s.Fabric.PortBandwidth, PortsPerPod: s.Fabric.PortsPerPod, PodMap: s.PodMap()}
 }
 
 // layoutOf returns the hardware of all replicas, or of the one that stands for all.
@@ -168,7 +112,7 @@ func (s *Scenario) layoutOf(all bool) training.Layout {
 // layout returns the hardware of the given replicas.
 func (s *Scenario) layout(replicas ...int) training.Layout {
 	l := training.Layout{GPUsPerPod: s.Fabric.GPUsPerPodPerReplica}
-	if s.calls() && len(s.Tiers) == 0 {
+	if s.calls() && len(s.Fabric.Inside) == 0 {
 		l.Inside = s.Fabric.InsideBandwidth
 	}
 	for _, r := range replicas {
@@ -182,9 +126,9 @@ func (s *Scenario) layout(replicas ...int) training.Layout {
 		l.PortRate = append(l.PortRate, u.PortBandwidth)
 		l.NICRate = append(l.NICRate, units.Rate(nic))
 		l.PodMap = append(l.PodMap, u.PodMap)
-		if z := s.at; z != nil {
-			l.At = append(l.At, z.at[r*s.Workload.PP:(r+1)*s.Workload.PP]...)
-			l.Numbers = z.numbers
+		if z := s.Stages; z != nil {
+			l.At = append(l.At, z.At[r*s.Workload.PP:(r+1)*s.Workload.PP]...)
+			l.Numbers = z.Numbers
 		}
 	}
 	if len(replicas) == 1 && l.At != nil {
@@ -196,6 +140,5 @@ func (s *Scenario) layout(replicas ...int) training.Layout {
 
 // traffic reports whether s is of all GPUs of its pods, and not of replicas of a model.
 func (s *Scenario) traffic() bool {
-	w := &s.Workload
-	return w.Traffic != nil || w.Graph != nil || w.Work != nil || w.Trace != nil
+	return s.Workload.Graph != nil || s.Workload.Work != nil
 }

@@ -25,10 +25,10 @@ type loads struct {
 }
 
 // static reports whether nothing is simulated.
-func (s *Scenario) static() bool { return s.Level == "static" }
+func (s *Scenario) static() bool { return s.Engine.Level == "static" }
 
 // endless reports whether the work has no end in time.
-func (s *Scenario) endless() bool { return s.static() || s.Workload.Poisson != nil }
+func (s *Scenario) endless() bool { return s.static() || s.Workload.Random }
 
 // loads measures what the circuits of a decision carry.
 func (in *instance) loads(name string, d *topology.Decision) (*loads, error) {
@@ -63,7 +63,7 @@ func (in *instance) loads(name string, d *topology.Decision) (*loads, error) {
 	m["bound_max_circuit_s"], m["gap"] = least, max(0, m["max_circuit_s"]/least-1)
 	row.Labels["gap_model"] = "any circuits that the ports of pods allow"
 	row.Bounds = &result.Bounds{Of: "max_circuit_s", Proofs: []result.Proof{{Metric: "max_circuit_s", Bound: least, Model: row.Labels["gap_model"]}}}
-	in.s.at.measure(in, &row)
+	in.measureStages(&row)
 	z.row = row
 	return z, nil
 }

@@ -12,7 +12,7 @@ import (
 
 // tierGPUs returns how many GPUs a domain of each tier inside pods has.
 func (s *Scenario) tierGPUs() (gpus []int) {
-	for _, t := range s.Tiers {
+	for _, t := range s.Fabric.Inside {
 		gpus = append(gpus, t.GPUs())
 	}
 	return gpus
@@ -21,7 +21,7 @@ func (s *Scenario) tierGPUs() (gpus []int) {
 // inside builds the network inside pods, each a domain of the outermost of the tiers there, with the paths of what the
 // graph sends. Nodes are single GPUs, in the order that they have in their pod.
 func (in *instance) inside(ctx context.Context) (*fabric.Inside, error) {
-	last := len(in.s.Tiers) - 1
+	last := len(in.s.Fabric.Inside) - 1
 	one, first := in.tiers.Domain(last)
 	in.first = first
 	gpus := int32(in.tiers.Machine[last].GPUs)
@@ -89,11 +89,11 @@ func (in *instance) inside(ctx context.Context) (*fabric.Inside, error) {
 
 // kinds returns the kinds of the tiers that all work takes, innermost first; nil without tiers inside pods.
 func (s *Scenario) kinds() (kinds []string) {
-	for _, t := range s.Tiers {
+	for _, t := range s.Fabric.Inside {
 		kinds = append(kinds, t.Kinds()...)
 	}
 	if kinds != nil {
-		kinds = append(kinds, s.Called)
+		kinds = append(kinds, s.Fabric.Called)
 	}
 	return kinds
 }
@@ -102,7 +102,7 @@ func (s *Scenario) kinds() (kinds []string) {
 func (in *instance) tierOf(resource int32) int {
 	inside := int(resource-in.optical.Network.GroupResource(0)) - 2*len(in.pods.NICs)
 	if inside < 0 {
-		return len(in.s.Tiers)
+		return len(in.s.Fabric.Inside)
 	}
 	one, first := len(in.pods.Inside.Network.Links)/len(in.pods.Pods), in.first
 	return slices.IndexFunc(first, func(f int) bool { return f > inside%one }) - 1

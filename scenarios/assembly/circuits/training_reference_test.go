@@ -17,6 +17,7 @@ import (
 	"sim/engine/units"
 	"sim/policies/topology"
 	"sim/scenarios/assembly/composition"
+	"sim/scenarios/assembly/input"
 	"sim/workloads/training"
 )
 
@@ -62,16 +63,17 @@ func drawJob(t *rapid.T) *Scenario {
 	rate := func(name string) units.Rate {
 		return units.Rate(1e9 * rapid.SampledFrom([]float64{50, 100, 150, 400}).Draw(t, name))
 	}
+	packet := units.Bytes(1 << rapid.IntRange(14, 20).Draw(t, "packet"))
 	s := &Scenario{
-		Name: "drawn.toml", Seed: rapid.Uint64Range(1, 5).Draw(t, "seed"), Level: "flow",
-		Workload: Workload{Spec: spec, Packet: units.Bytes(1 << rapid.IntRange(14, 20).Draw(t, "packet"))},
-		Fabric: OCSPods{
+		Name: "drawn.toml", Seed: rapid.Uint64Range(1, 5).Draw(t, "seed"), Engine: input.Engine{Level: "flow"},
+		Workload: input.Workload{WorkloadKeys: input.WorkloadKeys{Spec: spec}},
+		Fabric: input.Fabric{OCSPods: input.OCSPods{
 			GPUsPerPodPerReplica: gpus * perPod, PortsPerPod: rapid.IntRange(1, 6).Draw(t, "ports"),
 			PortBandwidth: rate("port"), NICBandwidth: rate("NIC"),
 			Delay:     rapid.SampledFrom([]engine.Time{0, engine.Microsecond, 100 * engine.Microsecond, engine.Millisecond}).Draw(t, "delay"),
 			Switching: rapid.SampledFrom([]string{"per-circuit", "per-circuit", "per-switch"}).Draw(t, "switching"),
-		},
-		Policy: Policy{Allocation: topology.Allocation{
+		}},
+		Policy: input.Policy{Allocation: topology.Allocation{
 			Allocators: []string{"delta-during"}, // circuits may move
 			Settings: topology.Settings{
 				PortEvaluations: 100, Topo: search, Joint: search, Service: rapid.SampledFrom([]string{"", "", "max-min"}).Draw(t, "service"),
@@ -81,10 +83,11 @@ func drawJob(t *rapid.T) *Scenario {
 			},
 		}},
 	}
+	s.Workload.Packet = packet
 	if spec.ReplicaMode == "auto" && rapid.IntRange(0, 3).Draw(t, "one replica differs") == 0 {
 		one := s.replica(0)
 		one.ComputeScale, one.PodMap = 1.3, rapid.Permutation(s.PodMap()).Draw(t, "pods")
-		s.Replicas = []Replica{one}
+		s.Replicas = []input.Replica{one}
 	}
 	return s
 }
@@ -452,7 +455,7 @@ func TestTrialsOfDrawnJobs(t *testing.T) {
 	moving := 0
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawJob(t)
-		s.Replay = Replay{Seeds: 3, ComputeJitter: rapid.SampledFrom([]float64{1e-7, 0.2, 1}).Draw(t, "jitter"), SlowReplica: 1, SlowReplicaIndex: -1, Priorities: "nominal"}
+		s.Replay = input.Replay{Seeds: 3, ComputeJitter: rapid.SampledFrom([]float64{1e-7, 0.2, 1}).Draw(t, "jitter"), SlowReplica: 1, SlowReplicaIndex: -1, Priorities: "nominal"}
 		s.Replay.Sequence = s.Workload.Sequence * rapid.SampledFrom([]int{1, 1, 1, 4}).Draw(t, "sequence of trials")
 		in := buildDrawn(t, s)
 		for _, policy := range []string{"delta-during", "demand-matched", "mixnet-during"} {
@@ -495,12 +498,12 @@ func TestTrainingAgainstReference(t *testing.T) {
 			if row.Given || strings.Contains(row.Name, "milp") {
 				continue
 			}
-			s.Level = rapid.SampledFrom([]string{"flow", "packet"}).Draw(t, "level")
+			s.Engine.Level = rapid.SampledFrom([]string{"flow", "packet"}).Draw(t, "level")
 			d, err := in.decide(context.Background(), row.Name, 1)
 			if err != nil {
 				t.Fatalf("%s: %v", row.Name, err)
 			}
-			counts[s.Level]++
+			counts[s.Engine.Level]++
 			if d.Moves.Moving() {
 				counts["moving"]++
 			}

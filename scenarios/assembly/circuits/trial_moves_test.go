@@ -7,6 +7,7 @@ import (
 	"sim/engine"
 	"sim/engine/flow"
 	"sim/policies/topology"
+	"sim/scenarios/assembly/input"
 )
 
 // TestTrialsOfMoves: a trial of circuits that move takes as long as flow.Run says on links that change when the trial
@@ -14,7 +15,7 @@ import (
 // wait for.
 func TestTrialsOfMoves(t *testing.T) {
 	for _, mode := range []string{"single", "all"} {
-		s := gpt7b(t, Replay{Seeds: 8, ComputeJitter: 0.3, StageJitter: 0.2, Priorities: "clairvoyant"})
+		s := gpt7b(t, input.Replay{Seeds: 8, ComputeJitter: 0.3, StageJitter: 0.2, Priorities: "clairvoyant"})
 		s.Workload.GPUs, s.Workload.ReplicaMode = 3*8, mode
 		s.Fabric.PortBandwidth, s.Fabric.NICBandwidth, s.Fabric.PortsPerPod = 100e9, 400e9, 8
 		s.Fabric.Delay = 5 * engine.Millisecond

@@ -8,6 +8,7 @@ import (
 	"sim/engine"
 	"sim/engine/flow"
 	"sim/policies/topology"
+	"sim/scenarios/assembly/input"
 )
 
 // TestRedecide: what is decided anew fits the ports that are left and connects all; a trial takes as long as one by flow.Run
@@ -16,7 +17,7 @@ import (
 func TestRedecide(t *testing.T) {
 	const decision, delay = 70 * engine.Millisecond, 30 * engine.Millisecond
 	for _, when := range []string{"start", "random"} {
-		s := gpt7b(t, Replay{Seeds: 12, ComputeJitter: 0.1, LostCircuits: 1, LostWhen: when, Priorities: "clairvoyant", React: "redecide", DecisionTime: decision})
+		s := gpt7b(t, input.Replay{Seeds: 12, ComputeJitter: 0.1, LostCircuits: 1, LostWhen: when, Priorities: "clairvoyant", React: "redecide", DecisionTime: decision})
 		s.Fabric.PortsPerPod, s.Fabric.Delay = 6, delay
 		in := built(t, s)
 		r := in.trials

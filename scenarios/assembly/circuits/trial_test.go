@@ -9,12 +9,13 @@ import (
 	"sim/engine"
 	"sim/engine/flow"
 	"sim/policies/topology"
+	"sim/scenarios/assembly/input"
 	"sim/scenarios/result"
 	"sim/workloads/training"
 )
 
 // gpt7b is the scenario that is shipped under that name, with trials as replay says.
-func gpt7b(t testing.TB, replay Replay) *Scenario {
+func gpt7b(t testing.TB, replay input.Replay) *Scenario {
 	t.Helper()
 	arch, ok := training.Model("gpt-7b")
 	if !ok {
@@ -29,9 +30,9 @@ func gpt7b(t testing.TB, replay Replay) *Scenario {
 	replay.Sequence, replay.SlowReplica, replay.SlowReplicaIndex = spec.Sequence, max(1, replay.SlowReplica), -1
 	search := topology.SearchOptions{MaxEvaluations: 20_000}
 	return &Scenario{
-		Seed: 1, Workload: Workload{Spec: spec}, Level: "flow", Replay: replay,
-		Fabric: OCSPods{GPUsPerPodPerReplica: 4, PortBandwidth: 400e9, PortsPerPod: 4, NICBandwidth: 400e9},
-		Policy: Policy{Allocation: topology.Allocation{Settings: topology.Settings{PortEvaluations: 10_000, Topo: search, Joint: search}}},
+		Seed: 1, Workload: input.Workload{WorkloadKeys: input.WorkloadKeys{Spec: spec}}, Engine: input.Engine{Level: "flow"}, Replay: replay,
+		Fabric: input.Fabric{OCSPods: input.OCSPods{GPUsPerPodPerReplica: 4, PortBandwidth: 400e9, PortsPerPod: 4, NICBandwidth: 400e9}},
+		Policy: input.Policy{Allocation: topology.Allocation{Settings: topology.Settings{PortEvaluations: 10_000, Topo: search, Joint: search}}},
 	}
 }
 
@@ -59,7 +60,7 @@ func (in *instance) decided(t testing.TB, policy string) *decided {
 // what circuits are left, or that loses them in mid-run: circuits, service and times are all that counts.
 func TestReplayAgainstRun(t *testing.T) {
 	for _, when := range []string{"start", "random"} {
-		in := built(t, gpt7b(t, Replay{Seeds: 40, ComputeJitter: 0.2, StageJitter: 0.1, SlowReplica: 1.1, LostCircuits: 3, LostWhen: when, Priorities: "clairvoyant"}))
+		in := built(t, gpt7b(t, input.Replay{Seeds: 40, ComputeJitter: 0.2, StageJitter: 0.1, SlowReplica: 1.1, LostCircuits: 3, LostWhen: when, Priorities: "clairvoyant"}))
 		r := in.trials
 		circuits, err := r.spread([]int{2, 2, 2}[:len(in.optical.Bundles)])
 		if err != nil {
@@ -149,7 +150,7 @@ func (r *trials) run(t *testing.T, d []engine.Time, circuits []int, lost []circu
 // the play. Ranks of the planned tails, given to the tasks as fixed priorities, rule as TailPriority with these tails
 // does.
 func TestPriorities(t *testing.T) {
-	s := gpt7b(t, Replay{Seeds: 30, ComputeJitter: 0.5, Priorities: "nominal"})
+	s := gpt7b(t, input.Replay{Seeds: 30, ComputeJitter: 0.5, Priorities: "nominal"})
 	w := &s.Workload
 	w.Sequence, s.Replay.Sequence, w.Schedule, w.Chunks = 1024, 1024, training.Interleaved, 4
 	in := built(t, s)
@@ -207,7 +208,7 @@ func TestPriorities(t *testing.T) {
 // plays they are.
 func TestStalledPlays(t *testing.T) {
 	const plays = 60
-	in := built(t, gpt7b(t, Replay{Seeds: plays, LostCircuits: 2, LostWhen: "start", Priorities: "nominal"}))
+	in := built(t, gpt7b(t, input.Replay{Seeds: plays, LostCircuits: 2, LostWhen: "start", Priorities: "nominal"}))
 	d := in.decided(t, "delta-joint")
 	x, err := in.trials.spread(d.Circuits)
 	if err != nil {
@@ -231,7 +232,7 @@ func TestStalledPlays(t *testing.T) {
 		t.Errorf("plays %v, %d NCTs and %d makespans, want plays %v", s["play"], len(s["nct"]), len(s["makespan_s"]), ended)
 	}
 	lit := total(x)
-	all := built(t, gpt7b(t, Replay{Seeds: 3, LostCircuits: lit, LostWhen: "start", Priorities: "nominal"})).decided(t, "delta-joint").Row
+	all := built(t, gpt7b(t, input.Replay{Seeds: 3, LostCircuits: lit, LostWhen: "start", Priorities: "nominal"})).decided(t, "delta-joint").Row
 	if all.Metrics["replay_stalled"] != 3 || all.Samples != nil || all.Labels["replay_nct_mean"] == "" {
 		t.Errorf("without circuits: %v, samples %v, labels %v", all.Metrics, all.Samples, all.Labels)
 	}
@@ -239,8 +240,8 @@ func TestStalledPlays(t *testing.T) {
 
 // TestReplayInterrupted: an interrupt ends a replay, and leaves nothing half done.
 func TestReplayInterrupted(t *testing.T) {
-	in := built(t, gpt7b(t, Replay{Seeds: 20, ComputeJitter: 0.1, Priorities: "nominal"}))
-	plain := built(t, gpt7b(t, Replay{}))
+	in := built(t, gpt7b(t, input.Replay{Seeds: 20, ComputeJitter: 0.1, Priorities: "nominal"}))
+	plain := built(t, gpt7b(t, input.Replay{}))
 	d := plain.decided(t, "iter-halve")
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()

@@ -48,11 +48,14 @@ func (s *Scenario) portWords() string {
 // trafficWords says in a line what is exchanged between which pods.
 func (s *Scenario) trafficWords() string {
 	f := &s.Fabric
-	text := s.Workload.Words + fmt.Sprintf(" on %s of %s, each with %s", assembly.Plural(f.Pods, "pod"), assembly.Plural(f.GPUsPerPod, "GPU"), s.portWords())
-	if s.Title != "" && s.Workload.Work == nil {
+	text := s.Workload.Words
+	switch w := s.Workload.Work; {
+	case w != nil:
+		text = w.Words(s.Title)
+	case s.Title != "":
 		text = s.Title + ": " + text
 	}
-	return text
+	return text + fmt.Sprintf(" on %s of %s, each with %s", assembly.Plural(f.Pods, "pod"), assembly.Plural(f.GPUsPerPod, "GPU"), s.portWords())
 }
 
 // jobsWords says in a line which jobs are run on what.

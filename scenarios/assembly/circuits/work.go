@@ -14,7 +14,12 @@ func (in *instance) Work(ctx context.Context, _ string) (*trace.Work, error) {
 	if in.pods.Copies > 1 {
 		return nil, assembly.Unwritten(in.s.Name, "workload.replicas", "one replica stands for all", `set it to "all"`)
 	}
-	w := &trace.Work{Graph: in.plain, Rank: in.rank}
+	w := &trace.Work{Graph: in.plain}
+	if work := in.s.Workload.Work; work != nil && work.Dims() != nil {
+		for i := range in.it.Meta {
+			w.Rank = append(w.Rank, in.it.Meta[i].GPU)
+		}
+	}
 	gpus := in.ranks(w)
 	w.Locate(func(node int32) int32 { return gpus[node][0] })
 	w.Messages = func(id int32) (all [][2]int32) {
@@ -38,7 +43,7 @@ func (in *instance) Work(ctx context.Context, _ string) (*trace.Work, error) {
 // ranks numbers the GPUs of w, and returns them by node. Of stages it says whose computes are.
 func (in *instance) ranks(w *trace.Work) (gpus [][]int32) {
 	gpus = make([][]int32, len(in.pods.Nodes))
-	if in.it == nil || len(in.it.Nodes) == 0 {
+	if in.s.traffic() {
 		for n := range gpus {
 			for range in.pods.Nodes[n].GPUs {
 				gpus[n] = append(gpus[n], int32(w.Ranks))

@@ -48,6 +48,11 @@ type Packets struct {
 	Trace   func(*engine.Trace) *engine.Trace // maps a trace to the tasks of the job; nil if they are the same
 }
 
+// RouteDecision leads the transfers of one graph over the resources of r, at level "flow".
+func RouteDecision(n *engine.Network, r *engine.Routes, o flow.Options) *Decision {
+	return &Decision{Network: n, Routes: func(*engine.Graph) (*engine.Routes, error) { return r, nil }, Flow: o}
+}
+
 // PathDecision leads the transfers of jobs over paths, as engine.RoutesOf and packet.RunGraph assign them. Packets find
 // the same network.
 func PathDecision(n *engine.Network, flows []engine.Flow, paths *engine.Paths, bytes int32, o packet.Options) *Decision {

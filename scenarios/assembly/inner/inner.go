@@ -26,6 +26,7 @@ import (
 	"sim/policies/routing"
 	"sim/scenarios/assembly/calls"
 	"sim/scenarios/assembly/composition"
+	"sim/scenarios/assembly/input"
 	"sim/scenarios/assembly/plans"
 	"sim/workloads/training"
 )
@@ -51,7 +52,7 @@ type Tier struct {
 // GPUs returns how many a domain has.
 func (t Tier) GPUs() int {
 	if t.Plans != nil {
-		return t.Plans.Fabric.GPUs
+		return t.Plans.Fabric.ScaleUp.GPUs
 	}
 	return t.Links.GPUs()
 }
@@ -92,7 +93,7 @@ func New(spec training.Spec, of []Tier, seed uint64, packet units.Bytes, faster 
 		if t.Plans != nil {
 			p := *t.Plans
 			if i == faster {
-				p.Fabric.LinkRate *= 2
+				p.Fabric.ScaleUp.LinkRate *= 2
 			}
 			t.Plans = &p
 		} else if i == faster {
@@ -313,9 +314,9 @@ func (m *Machine) direct(ctx context.Context, i int, in []int32, sizes []int64) 
 // plan returns how long tier i, which reconfigures, takes for messages of some sizes among some GPUs.
 func (m *Machine) plan(ctx context.Context, i, gpus int, k callKey, sizes []int64) (engine.Time, error) {
 	s := *m.tiers[i].Plans
-	s.Seed, s.Fabric.GPUs, s.Level, s.Policy.Planners = m.seed, gpus, "cost", []string{m.tiers[i].Planner}
-	s.Fabric.KnownAhead = m.tiers[i].KnownAhead
-	s.Workload = plans.Workload{Trains: true, Spec: m.spec}
+	s.Seed, s.Fabric.ScaleUp.GPUs, s.Engine.Level, s.Policy.Planners = m.seed, gpus, "cost", []string{m.tiers[i].Planner}
+	s.Fabric.ScaleUp.KnownAhead = m.tiers[i].KnownAhead
+	s.Workload = input.Workload{Trains: true, WorkloadKeys: input.WorkloadKeys{Spec: m.spec}}
 	x := &s.Workload.Exchange
 	x.Message, x.Chunk, x.Sizes = units.Bytes(k.Bytes), m.tiers[i].Chunk, "uniform"
 	for j := range sizes {
@@ -323,7 +324,7 @@ func (m *Machine) plan(ctx context.Context, i, gpus int, k callKey, sizes []int6
 			x.Matrix = append(x.Matrix, make([]int, gpus))
 		}
 		if x.Matrix[j/gpus][j%gpus] = int(sizes[j]); sizes[j] != k.Bytes && j/gpus != j%gpus { // or goes inside
-			x.Sizes = plans.ListedSizes
+			x.Sizes = input.ListedSizes
 		}
 	}
 	each, err := plans.ExchangeTimes(ctx, &s, k.layers)

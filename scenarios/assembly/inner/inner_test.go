@@ -15,6 +15,7 @@ import (
 	"sim/policies/reconfigure"
 	"sim/scenarios/assembly"
 	"sim/scenarios/assembly/composition"
+	"sim/scenarios/assembly/input"
 	"sim/scenarios/assembly/plans"
 	"sim/scenarios/result"
 	"sim/workloads/training"
@@ -47,7 +48,7 @@ func newSwitch(gpus int, rate units.Rate, algorithm string) Tier {
 // newScaleUp returns a tier of GPUs that a planner reconfigures.
 func newScaleUp(gpus int, rate units.Rate, planner string) Tier {
 	s := &plans.Scenario{Name: "s"}
-	s.Fabric = plans.ScaleUp{GPUs: gpus, Switches: 1, LinkRate: rate, Delay: engine.Microsecond, Reconfigure: "together", KnownAhead: "none"}
+	s.Fabric.ScaleUp = input.ScaleUp{GPUs: gpus, Switches: 1, LinkRate: rate, Delay: engine.Microsecond, Reconfigure: "together", KnownAhead: "none"}
 	s.Policy.During.Schedule, s.Policy.During.Base, s.Policy.Static, s.Policy.FastModel = "best", "best", "simulated", "together"
 	return Tier{Keys: Keys{Kind: "scaleup", Fixed: reconfigure.Fixed{Planner: planner}, Chunk: 1e4, KnownAhead: "none"}, Plans: s}
 }

@@ -72,7 +72,7 @@ func Check(c *schema.Reader, s *Scenario, cell bool, nodes int, t *torus.Torus, 
 	}
 	if w := s.Workload.Work; w != nil {
 		placed := w.Dims() != nil
-		if s.Domain > 0 && placed {
+		if s.Block > 0 && placed {
 			up = len(s.ranks(t, nodes, r.Down).Slots)
 		}
 		if !checkWork(c, s, w, up) || placed && !checkMappings(c, s, t, nodes, r.Down) {
@@ -94,7 +94,7 @@ func Check(c *schema.Reader, s *Scenario, cell bool, nodes int, t *torus.Torus, 
 
 // lay lays out what may not be, and returns the keys that are at fault then.
 func (r *routed) lay() (keys []string, err error) {
-	w := r.s.Workload.work()
+	w := r.s.work()
 	if w.lay == nil {
 		return nil, nil
 	}
@@ -162,7 +162,7 @@ func fewerHops(s *Scenario) string {
 	switch {
 	case s.Workload.Work != nil:
 		ways = strings.TrimSpace("choose larger packets " + s.Workload.Work.SizeRemedy())
-	case s.Workload.traffic().Listed:
+	case s.traffic().Listed:
 		ways = "choose larger packets or less traffic"
 	case s.Sized():
 	case s.Workload.Source == "poisson":
@@ -183,7 +183,7 @@ func checkTimes(c *schema.Reader, s *Scenario) {
 	}
 	switch {
 	case s.Workload.Call != nil:
-	case s.Workload.traffic().Turns:
+	case s.traffic().Turns:
 		long(w.Start.Seconds()+2*float64(w.Alternations)*w.Phase.Seconds(), "workload.phase", "workload.start", "workload.alternations")
 		ring := collective.OnOff{Rate: w.RingRate, Payload: int32(w.Payload), Wire: int32(w.Packet), Start: w.Start, Length: w.Phase}
 		if err := ring.Check(); err != nil {

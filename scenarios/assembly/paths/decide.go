@@ -16,6 +16,7 @@ import (
 	"sim/policies/routing"
 	"sim/scenarios/assembly"
 	"sim/scenarios/assembly/composition"
+	"sim/scenarios/assembly/input"
 	"sim/scenarios/result"
 )
 
@@ -47,7 +48,7 @@ func (a *routedAnswer) rowFor(step any) result.Row {
 	delete(row.Metrics, "implied_share")
 	delete(row.Labels, "implied_share")
 	if a.healthy > 0 {
-		step.(*Step).measure(&row, a.healthy, a.top)
+		measureStep(&row, step.(*input.Step), a.healthy, a.top)
 	}
 	return row
 }
@@ -66,7 +67,7 @@ func (s *Scenario) routers() []*routing.Row {
 
 // options returns the options of all routers.
 func (s *Scenario) options() routing.Options {
-	return routing.Options{Settings: s.Policy.Settings, Seed: s.Seed}
+	return routing.Options{Settings: s.Policy.Routing.Settings, Seed: s.Seed}
 }
 
 // unservable is the error of a router that cannot serve the fabric, for a reason.
@@ -158,7 +159,8 @@ func (a *routedAnswer) simulate(ctx context.Context, after *routing.Decision) er
 	job, decision := &run.Job, &run.Decision
 	if f := a.folded; f != nil {
 		job = &composition.Job{Graph: f.Graph}
-		decision = &composition.Decision{Network: f.Network, Routes: func(*engine.Graph) (*engine.Routes, error) { return f.Routes, nil }, Late: a.late}
+		decision = composition.RouteDecision(f.Network, f.Routes, flow.Options{})
+		decision.Late = a.late
 	}
 	out, err := composition.Simulate(ctx, level, job, decision)
 	if err != nil {
@@ -232,7 +234,7 @@ func (a *routedAnswer) compose(after *routing.Decision) (*composition.Run, error
 	if a.seen == r.Whole && r.s.Fabric.FailAt == 0 {
 		hardware.Health = nil // nothing is down
 	}
-	network, err := hardware.Network(&r.s.Fabric, r.s.Workload.Packet, channels)
+	network, err := hardware.Network(&r.s.Fabric.Links, r.s.Workload.Packet, channels)
 	if err != nil {
 		return nil, err
 	}
@@ -412,7 +414,7 @@ func (r *routed) route(ctx context.Context, row *routing.Row, n *engine.Network)
 // withoutFaults returns the load of the most loaded link that the router reaches where no link is down, 0 where it
 // makes no sense to compare. A collective call is expanded again for that fabric. Without [workload.step] its load is 0.
 func (r *routed) withoutFaults(ctx context.Context, row *routing.Row) (float64, error) {
-	if !r.s.Fabric.Faulty() || r.Down != nil || r.s.Fabric.FailAt > 0 || r.load.call != nil && r.s.Workload.Step == (Step{}) {
+	if !r.s.Fabric.Faulty() || r.Down != nil || r.s.Fabric.FailAt > 0 || r.load.call != nil && r.s.Workload.Step == (input.Step{}) {
 		return 0, nil
 	}
 	r.mu.Lock()

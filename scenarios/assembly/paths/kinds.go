@@ -6,6 +6,7 @@ import (
 
 	"sim/fabric/torus"
 	algorithm "sim/policies/collective"
+	"sim/scenarios/assembly/input"
 	"sim/workloads/collective"
 )
 
@@ -24,7 +25,7 @@ type Kind struct {
 	Drawn     bool   // the destination of every packet is drawn
 	Turns     bool   // flows take turns: parts of the traffic are on and off
 	// Dimensions reports whether the traffic refers to dimensions of a fabric of links; nil never does.
-	Dimensions func(w *Traffic) bool
+	Dimensions func(w *input.Traffic) bool
 	// Among returns the traffic among so many nodes without links; nil if it follows links.
 	Among func(s *Scenario, nodes int, message int64) (*collective.Traffic, error)
 
@@ -80,7 +81,7 @@ func listKinds() []*Kind {
 		{
 			Name: "permutation", Doc: "Every node sends to one other.", PodDoc: "Every GPU sends a message to one other, drawn at random.",
 			Groups: []string{"permutation"}, Source: "paced",
-			Dimensions: func(w *Traffic) bool { return w.Permutation != collective.Permutations[0] },
+			Dimensions: func(w *input.Traffic) bool { return w.Permutation != collective.Permutations[0] },
 			Among: func(s *Scenario, nodes int, message int64) (*collective.Traffic, error) {
 				line, err := torus.New(nodes)
 				if err != nil {
@@ -104,7 +105,7 @@ func listKinds() []*Kind {
 	return append(all, Matrix, &Kind{
 		Name: "data-tensor", Doc: "Tensor parallelism, all to all in slices, and data parallelism, rings across them, in turns (Gottipati, Sec. II-B.2).",
 		Groups: []string{"turns"}, Source: "on-off", Turns: true,
-		Dimensions: func(*Traffic) bool { return true },
+		Dimensions: func(*input.Traffic) bool { return true },
 		load:       func(_ context.Context, r *routed, m int64) (*load, error) { return r.dataTensor(m) }, lay: (*routed).layDataTensor,
 	})
 }
@@ -115,11 +116,11 @@ func allToAll(_ *Scenario, nodes int, message int64) (*collective.Traffic, error
 }
 
 // traffic returns the kind of the traffic; an empty one of other work.
-func (w *Workload) traffic() *Kind {
-	if w.Work != nil || w.Call != nil {
+func (s *Scenario) traffic() *Kind {
+	if s.Workload.Work != nil || s.Workload.Call != nil {
 		return &Kind{}
 	}
-	return KindOf(w.Kind)
+	return KindOf(s.Workload.Kind)
 }
 
 // KindOf returns the kind of traffic of that name; an empty one if there is none.

@@ -136,7 +136,7 @@ func (a *routedAnswer) injected() (packets, seconds float64) {
 				}
 			}
 			if r.s.Engine.Level == "packet" {
-				message = w.wireBytes(message)
+				message = w.WireBytes(message)
 			}
 			seconds = a.fluid(message) / (1 - a.wrong())
 			if w.Source == "paced" && r.s.Engine.Level == "packet" {

@@ -10,6 +10,7 @@ import (
 	"sim/engine/packet"
 	"sim/engine/static"
 	"sim/policies/routing"
+	"sim/scenarios/assembly/input"
 	"sim/scenarios/result"
 )
 
@@ -41,11 +42,11 @@ func (a *routedAnswer) static(ctx context.Context, n *engine.Network, d *routing
 	}
 	a.pressed = pressed(n, z, float64(r.s.Fabric.LinkRate))
 	if rate := float64(r.s.Fabric.LinkRate) / 8; a.pressed > 0 {
-		if r.s.Workload.traffic().Alike {
+		if r.s.traffic().Alike {
 			live := float64(r.live())
 			m["all_to_all_bytes_per_s"] = rate * (live - 1) / a.pressed
 		}
-		if r.s.Sized() || r.s.Workload.traffic().Listed {
+		if r.s.Sized() || r.s.traffic().Listed {
 			m["fluid_s"] = a.pressed * float64(r.load.parts[0].traffic.Message) / rate
 		}
 	}
@@ -249,9 +250,9 @@ func (r *routed) live() int {
 	return n
 }
 
-// measure says what a collective that takes longer does to a training step of which it is a part: computing goes on for
+// measureStep says what a collective that takes longer does to a training step of which it is a part: computing goes on for
 // as long as before and hides a part of the collective, but no more than there is computing.
-func (t *Step) measure(row *result.Row, before, after float64) {
+func measureStep(row *result.Row, t *input.Step, before, after float64) {
 	longer := after / before
 	if t.Share > 0 {
 		compute := 1 - t.Share*(1-t.Overlap)

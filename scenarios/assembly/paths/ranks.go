@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"sim/engine"
-	"sim/scenarios/assembly"
 	"sim/scenarios/assembly/calls"
 	"sim/scenarios/schema"
 	"sim/workloads/collective"
@@ -39,7 +38,7 @@ func layWork(r *routed, _ int64, where []string) ([]string, error) {
 	if err != nil {
 		return where, err
 	}
-	keys, err := r.s.Workload.Work.CheckCalls(ctx, one.stepCalls(places), assembly.MaxTasks)
+	keys, err := r.s.Workload.Work.CheckCalls(ctx, one.stepCalls(places))
 	return append(keys, where...), err
 }
 
@@ -51,8 +50,8 @@ func checkWork(c *schema.Reader, s *Scenario, w calls.Work, up int) bool {
 	case !c.OK(keys...): // it was told
 	case w.Ranks() > up:
 		nodes := fmt.Sprintf("%d nodes", up)
-		if s.Domain > 0 {
-			nodes = fmt.Sprintf("the %d of domains of %d without a node that is down", up, s.Domain)
+		if s.Block > 0 {
+			nodes = fmt.Sprintf("the %d of domains of %d without a node that is down", up, s.Block)
 		}
 		c.Clash([]string{keys[0], "fabric.dims", "fabric.nodes", "fabric.gpus", "fabric.edges", "fabric.file", "fabric.failed_chips", "fabric.failed_machines"},
 			fmt.Sprintf("%d GPUs do not fit %s", w.Ranks(), nodes), "choose a larger fabric, or fewer GPUs")

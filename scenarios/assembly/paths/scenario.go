@@ -7,60 +7,20 @@
 package paths
 
 import (
-	"slices"
-
 	"sim/engine"
 	"sim/fabric/links"
-	"sim/policies/mapping"
-	"sim/policies/routing"
-	"sim/scenarios/assembly/calls"
-	"sim/scenarios/assembly/composition"
+	"sim/scenarios/assembly/input"
 	"sim/scenarios/schema"
 	"sim/workloads/collective"
 )
 
-// Scenario is work on links, with what decides its paths.
-type Scenario struct {
-	Name, Title string
-	Seed        uint64
-	Workload    Workload
-	Fabric      links.Links
-	Policy      routing.Routing
-	Mapping     mapping.Keys // of the ranks of a training step, one that is fixed
-	Engine      Engine
-	Longer      composition.Longer // by calls inside inner tiers
-	Domain      int                // GPUs of the largest of those, whose ranks stay together in order; 0 without
-}
-
-// Workload is traffic of some kind, or a training step.
-type Workload struct {
-	Kind string
-	Traffic
-	Patterns []collective.Pattern // by row of collective.Patterns
-	Call     *calls.Call          // nil of other work
-	Work     calls.Work           // of ranks; nil of other work
-	Calls    calls.Expansion      // of a training step that has them in its graph, or of a trace
-}
-
-// Pattern returns the pattern of collective.Patterns that the kind names, nil where it is none.
-func (w *Workload) Pattern() collective.Pattern {
-	i := slices.IndexFunc(collective.Patterns, func(p collective.Row) bool { return p.Name == w.Kind })
-	if i < 0 || i >= len(w.Patterns) {
-		return nil
-	}
-	return w.Patterns[i]
-}
-
-// HotSpots returns the pattern of that sort, nil of others.
-func (w *Workload) HotSpots() *collective.HotSpots {
-	h, _ := w.Pattern().(*collective.HotSpots)
-	return h
-}
+// Scenario is an input whose fabric is links.
+type Scenario input.Scenario
 
 // TrafficDefaults returns a copy of the traffic with the defaults that follow from other keys.
-func (s *Scenario) TrafficDefaults() *Traffic {
+func (s *Scenario) TrafficDefaults() *input.Traffic {
 	d := s.Workload.Traffic
-	d.Source = s.Workload.traffic().Source
+	d.Source = s.traffic().Source
 	if s.Workload.Source != "on-off" {
 		d.Message = 64e3
 	}
@@ -80,7 +40,7 @@ func (s *Scenario) Timed() bool {
 
 // Sized reports whether all messages have one size.
 func (s *Scenario) Sized() bool {
-	return !s.Workload.traffic().Listed && s.Workload.Work == nil && s.Timed()
+	return !s.traffic().Listed && s.Workload.Work == nil && s.Timed()
 }
 
 // Dependent reports whether transfers wait for each other, as those of collective calls and of training steps do.
@@ -100,11 +60,11 @@ func (s *Scenario) packets(n float64) engine.Time {
 
 // ManyFlows reports whether every pair of nodes is a flow.
 func (s *Scenario) ManyFlows() bool {
-	return s.Workload.traffic().EveryPair
+	return s.traffic().EveryPair
 }
 
 // keysOf returns the keys of a pattern, for what is wrong with it.
-func (w *Workload) keysOf(p collective.Pattern) []string {
+func keysOf(p collective.Pattern) []string {
 	var keys []string
 	for _, t := range schema.New(nil, schema.Part{Path: "workload", Specs: []any{p}}).Tables {
 		for _, k := range t.Keys {

@@ -132,10 +132,10 @@ func (r *routed) served() bool {
 
 // anyGraph reports whether a router serves whatever links join.
 func (r *routed) anyGraph(row *routing.Row) bool {
-	if o := &r.s.Policy.Settings; r.Tiers != nil && row.Hops != nil && row.Hops(o) {
+	if o := &r.s.Policy.Routing.Settings; r.Tiers != nil && row.Hops != nil && row.Hops(o) {
 		return false
 	}
-	return row.AnyGraph != nil && row.AnyGraph(&r.s.Policy.Settings)
+	return row.AnyGraph != nil && row.AnyGraph(&r.s.Policy.Routing.Settings)
 }
 
 // joined reports whether routes lead from every node that sends to every other.
@@ -231,8 +231,8 @@ func (r *routed) crowded(most extent) bool {
 
 // even reports whether so many messages are certain to be routedAnswer.even under a router.
 func (r *routed) even(row *routing.Row, flows float64) bool {
-	o := &r.s.Policy.Settings
-	return r.s.Workload.traffic().Alike && r.Torus != nil && !r.s.Fabric.Faulty() && r.s.Fabric.LinkLatency == 0 &&
+	o := &r.s.Policy.Routing.Settings
+	return r.s.traffic().Alike && r.Torus != nil && !r.s.Fabric.Faulty() && r.s.Fabric.LinkLatency == 0 &&
 		row.Shortest && (row.Hops == nil || !row.Hops(o)) && flows*r.meanShortest() <= mostEven
 }
 
@@ -263,7 +263,7 @@ func (r *routed) extents(up int) (least, most extent) {
 		}
 	}
 	flows, pairs := 0.0, n*(n-1)
-	kind := w.traffic()
+	kind := s.traffic()
 	if kind.EveryPair {
 		flows = pairs
 	}
@@ -304,7 +304,7 @@ func (r *routed) extents(up int) (least, most extent) {
 		wire := 0.0
 		for _, e := range w.Entries() {
 			least.packets += math.Ceil(float64(e.Bytes) / float64(w.Payload))
-			wire += w.wireBytes(float64(e.Bytes))
+			wire += w.WireBytes(float64(e.Bytes))
 		}
 		most.packets, bits = least.packets, 8*wire/max(1, least.packets)
 	case s.Sized():
@@ -312,7 +312,7 @@ func (r *routed) extents(up int) (least, most extent) {
 		if kind.OwnSizes {
 			least.packets = flows * float64(w.Message) / float64(w.Payload)
 		} else if s.Engine.Level == "packet" {
-			bits = 8 * w.wireBytes(float64(w.Message)) / r.each()
+			bits = 8 * w.WireBytes(float64(w.Message)) / r.each()
 		}
 		most.packets = pairs * (r.each() + 1)
 	default: // rates and times, at levels that have none

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"sim/scenarios/assembly/input"
 	"sim/scenarios/result"
 )
 
@@ -24,7 +25,7 @@ func TestStepMeasure(t *testing.T) {
 		{0.5, 0, 0.5, -0.25}, // a faster collective
 	} {
 		row := result.Row{Metrics: map[string]float64{}, Labels: map[string]string{}}
-		(&Step{Share: c.share, Overlap: c.overlap}).measure(&row, 2, 2*c.longer)
+		measureStep(&row, &input.Step{Share: c.share, Overlap: c.overlap}, 2, 2*c.longer)
 		if got, ok := row.Metrics["step_slowdown"]; !ok || math.Abs(got-c.want) > 1e-12 {
 			t.Errorf("share %g, overlap %g, %g times as long: slowdown %g, want %g", c.share, c.overlap, c.longer, got, c.want)
 		}
@@ -43,7 +44,7 @@ func TestStepMeasure(t *testing.T) {
 		{0.1, 0.9, math.NaN(), "undefined"},
 	} {
 		row := result.Row{Metrics: map[string]float64{}, Labels: map[string]string{}}
-		(&Step{Slowdown: c.slowdown}).measure(&row, 3, 3*c.longer)
+		measureStep(&row, &input.Step{Slowdown: c.slowdown}, 3, 3*c.longer)
 		got, ok := row.Metrics["implied_share"]
 		if ok == math.IsNaN(c.share) || ok && math.Abs(got-c.share) > 1e-9 {
 			t.Errorf("slowdown %g, %g times as long: implied share %g (%v), want %g", c.slowdown, c.longer, got, ok, c.share)

@@ -2,7 +2,6 @@ package paths
 
 import (
 	"context"
-	"math"
 	"slices"
 
 	"sim/engine"
@@ -33,14 +32,14 @@ type part struct {
 type turn struct{ start, length engine.Time }
 
 // work returns how the workload is laid out on links.
-func (w *Workload) work() *Kind {
+func (s *Scenario) work() *Kind {
 	switch {
-	case w.Work != nil:
+	case s.Workload.Work != nil:
 		return &Kind{load: workLoad, lay: layWork}
-	case w.Call != nil:
+	case s.Workload.Call != nil:
 		return &Kind{load: func(ctx context.Context, r *routed, _ int64) (*load, error) { return r.expand(ctx) }}
 	}
-	return w.traffic()
+	return s.traffic()
 }
 
 // atOnce is traffic that is sent at once.
@@ -69,7 +68,7 @@ func (r *routed) traffic(ctx context.Context) (*load, error) {
 	if message < 1 {
 		message = int64(w.Payload) // sources of rates have no size; loads are then in units of any
 	}
-	l, err := w.work().load(ctx, r, message)
+	l, err := r.s.work().load(ctx, r, message)
 	if err == nil && l.graph != nil {
 		l.graph.MessageOverhead = r.s.Engine.MessageOverhead
 	}
@@ -101,7 +100,7 @@ func (r *routed) layPattern(message int64, where []string) ([]string, error) {
 		return []string{"workload.hot_nodes"}, err
 	}
 	_, err := r.pattern(message)
-	return append(w.keysOf(w.Pattern()), where...), err
+	return append(keysOf(w.Pattern()), where...), err
 }
 
 // nodes returns how many nodes there are, down or not.
@@ -125,18 +124,6 @@ func (s *Scenario) packetTime() float64 {
 // count returns the packets of a flow.
 func (p *part) count(f int, payload int64) int64 {
 	return (p.traffic.Size(f) + payload - 1) / payload
-}
-
-// lastBytes returns the size on the wire of the last packet of a message of so many bytes: it carries what is left of
-// the message, beside as much header as every other packet has.
-func (w *Traffic) lastBytes(message int64) int32 {
-	payload := int64(w.Payload)
-	return int32(int64(w.Packet) - payload + (message-1)%payload + 1)
-}
-
-// wireBytes returns the bytes on the wire of a message of so many bytes, headers of its packets included.
-func (w *Traffic) wireBytes(message float64) float64 {
-	return message + math.Ceil(message/float64(w.Payload))*float64(w.Packet-w.Payload)
 }
 
 // sources returns what injects the packets, where the link that takes longest carries so many messages.
@@ -187,7 +174,7 @@ func (r *routed) onOff(p *part) []packet.Source {
 		s.Every, s.Count, s.Seed = one.Every(), one.Packets(), 0
 		if w.Message > 0 {
 			if whole := (int64(w.Message) + int64(w.Payload) - 1) / int64(w.Payload); whole <= s.Count {
-				s.Count, s.Last = whole, w.lastBytes(int64(w.Message))
+				s.Count, s.Last = whole, w.LastBytes(int64(w.Message))
 			}
 		}
 		s.Start = t.start + engine.Time(s.Every)
@@ -230,12 +217,12 @@ func (r *routed) paced(p *part, max float64) []packet.Source {
 	var all []packet.Source
 	// the time that the most loaded link needs for a full packet of each message
 	round := max * r.s.packetTime() / w.Pace
-	wire := w.wireBytes(float64(p.traffic.Message))
+	wire := w.WireBytes(float64(p.traffic.Message))
 	order, _ := packet.ParseOrder(w.Injection)
 	r.byNode(p, func(first, end int32) {
 		if p.traffic.Bytes == nil {
 			s := r.source(first, end)
-			s.Order, s.Count, s.Last = order, p.count(0, payload), w.lastBytes(p.traffic.Size(0))
+			s.Order, s.Count, s.Last = order, p.count(0, payload), w.LastBytes(p.traffic.Size(0))
 			s.Every = round / float64(end-first) * (wire / float64(s.Count*int64(w.Packet)))
 			s.Offset = (first / (end - first)) % (end - first)
 			if order != packet.Random {
@@ -250,7 +237,7 @@ func (r *routed) paced(p *part, max float64) []packet.Source {
 		for f := first; f < end; f++ {
 			s := r.source(f, f+1)
 			size := p.traffic.Size(int(f - p.first))
-			s.Count, s.Last, s.Seed = p.count(int(f-p.first), payload), w.lastBytes(size), 0
+			s.Count, s.Last, s.Seed = p.count(int(f-p.first), payload), w.LastBytes(size), 0
 			s.Every = whole / float64(s.Count)
 			s.Start = engine.Time(s.Every * float64(f-first) / float64(end-first))
 			all = append(all, s)
@@ -266,7 +253,7 @@ func (r *routed) closedLoop(p *part, order packet.Order) []packet.Source {
 	var all []packet.Source
 	one := func(first, end int32, size int64) {
 		s := r.source(first, end)
-		s.Count, s.Last = (size+payload-1)/payload, w.lastBytes(size)
+		s.Count, s.Last = (size+payload-1)/payload, w.LastBytes(size)
 		if w.Source == "window" {
 			s.Process, s.Window, s.Seed = packet.Window, int32(w.Window), 0
 		} else {

@@ -48,7 +48,7 @@ func New(ctx context.Context, s *Scenario, workers int) (assembly.System, error)
 
 // Domain returns the hardware of s.
 func (s *Scenario) Domain() *scaleup.Domain {
-	f := &s.Fabric
+	f := &s.Fabric.ScaleUp
 	return &scaleup.Domain{
 		GPUs: f.GPUs, Switches: f.Switches, Rate: f.LinkRate, Latency: f.LinkLatency, Delay: f.Delay,
 		Independent: f.Reconfigure == "independent",
@@ -88,7 +88,7 @@ func buildScaled(ctx context.Context, s *Scenario, workers int) (*scaled, error)
 
 // sizes returns the bytes of every ordered pair's message, row by row.
 func (s *Scenario) sizes() ([]int64, error) {
-	w, n := &s.Workload, s.Fabric.GPUs
+	w, n := &s.Workload, s.Fabric.ScaleUp.GPUs
 	switch w.Exchange.Sizes {
 	case "uniform":
 		return collective.UniformSizes(n, int64(w.Exchange.Message))
@@ -108,7 +108,7 @@ func (s *Scenario) sizes() ([]int64, error) {
 
 // plannerOptions returns the options of all planners.
 func (s *Scenario) plannerOptions(workers int) (reconfigure.Options, error) {
-	o := reconfigure.Options{Settings: s.Policy.Settings, Workers: workers, Independent: s.Fabric.Reconfigure == "independent"}
+	o := reconfigure.Options{Settings: s.Policy.Keys.Settings, Workers: workers, Independent: s.Fabric.ScaleUp.Reconfigure == "independent"}
 	if !slices.ContainsFunc(s.Policy.Planners, func(name string) bool { return reconfigure.ByName(name).Given }) {
 		return o, nil
 	}

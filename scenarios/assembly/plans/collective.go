@@ -128,7 +128,7 @@ func (g *gathered) Decide(ctx context.Context, name string, _ int, _ float64) (*
 	if g.bound > 0 {
 		gap = float64(cost-g.bound) / float64(g.bound)
 	}
-	a := &gatheredAnswer{plan: best, fluid: g.s.Level == "flow"}
+	a := &gatheredAnswer{plan: best, fluid: g.s.Engine.Level == "flow"}
 	a.Row, a.Describe = result.Row{
 		Policy: name, Labels: map[string]string{"origin": best.Name, "gap_model": "any plan in steps"},
 		Metrics: map[string]float64{
@@ -145,7 +145,7 @@ func (g *gathered) Decide(ctx context.Context, name string, _ int, _ float64) (*
 
 // play checks a plan and simulates it as the scenario asks.
 func (g *gathered) play(ctx context.Context, a *gatheredAnswer) error {
-	level := g.s.Level
+	level := g.s.Engine.Level
 	if level == "cost" {
 		return nil
 	}

@@ -13,6 +13,7 @@ import (
 	"sim/policies/reconfigure"
 	"sim/policies/reconfigure/plan"
 	"sim/scenarios/assembly"
+	"sim/scenarios/assembly/input"
 	"sim/scenarios/assembly/simulate"
 	"sim/scenarios/result"
 	"sim/scenarios/schema"
@@ -52,7 +53,7 @@ func (d *scaled) decide(ctx context.Context, name string) (*planned, error) {
 	if err := a.measure(); err != nil {
 		return nil, err
 	}
-	if d.s.Level != "cost" && chosen.Build != nil {
+	if d.s.Engine.Level != "cost" && chosen.Build != nil {
 		if err := a.write(ctx, name); err != nil {
 			return nil, err
 		}
@@ -177,9 +178,9 @@ func (a *planned) write(ctx context.Context, name string) error {
 // simulate simulates the plan as the scenario asks.
 func (a *planned) simulate(ctx context.Context) error {
 	if a.plan != nil {
-		return simulated(ctx, a.d.s.Level, a.domain(), a.plan, a.d.chunk, &a.Row)
+		return simulated(ctx, a.d.s.Engine.Level, a.domain(), a.plan, a.d.chunk, &a.Row)
 	}
-	if metric := map[string]string{"packet": "synchronised_s", "flow": "fluid_s"}[a.d.s.Level]; metric != "" {
+	if metric := map[string]string{"packet": "synchronised_s", "flow": "fluid_s"}[a.d.s.Engine.Level]; metric != "" {
 		a.Row.Labels[metric] = cmp.Or(a.Row.Labels["plan"], "a fluid schedule has no plan to play")
 	}
 	return nil
@@ -262,7 +263,7 @@ func schedule(p *plan.Plan, origin string, slot, delay engine.Time) *result.Sche
 
 // Words says in a line what is done on what.
 func (s *Scenario) Words() string {
-	f, w := &s.Fabric, &s.Workload
+	f, w := &s.Fabric.ScaleUp, &s.Workload
 	switches := "1 optical switch"
 	if f.Switches > 1 {
 		switches = fmt.Sprintf("%d optical switches", f.Switches)
@@ -276,7 +277,7 @@ func (s *Scenario) Words() string {
 		return text + fmt.Sprintf(", %s of %s a stage, %d stages, %d micro-batches, %s sizes", assembly.Plural(w.EP, "expert rank"), w.Arch.Name, w.PP, w.Microbatches, w.Exchange.Sizes)
 	case s.Gathers():
 		return text + fmt.Sprintf(", %v", w.Exchange.Message)
-	case w.Exchange.Sizes == ListedSizes:
+	case w.Exchange.Sizes == input.ListedSizes:
 		return text + fmt.Sprintf(", sizes from a matrix in chunks of %v", w.Exchange.Chunk)
 	}
 	return text + fmt.Sprintf(", %s sizes of %v in chunks of %v", w.Exchange.Sizes, w.Exchange.Message, w.Exchange.Chunk)

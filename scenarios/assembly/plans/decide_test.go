@@ -12,16 +12,17 @@ import (
 	"sim/engine/units"
 	"sim/policies/reconfigure"
 	"sim/scenarios/assembly"
+	"sim/scenarios/assembly/input"
 	"sim/scenarios/result"
 	"sim/workloads/training"
 )
 
 // newScenario returns a collective of a kind on 6 GPUs with 2 switches, at a level.
 func newScenario(kind, level string) *Scenario {
-	s := &Scenario{Name: "s.toml", Seed: 3, Level: level}
+	s := &Scenario{Name: "s.toml", Seed: 3, Engine: input.Engine{Level: level}}
 	s.Workload.Kind = kind
-	s.Workload.Exchange = Exchange{MeanMessage{8e6}, Messages{Sizes: "uniform", Chunk: 2e6, Exponent: 0.8}}
-	s.Fabric = ScaleUp{GPUs: 6, Switches: 2, LinkRate: 800e9, LinkLatency: 500 * engine.Nanosecond, Delay: 100 * engine.Microsecond, Reconfigure: "together", KnownAhead: "none"}
+	s.Workload.Exchange = input.Exchange{MeanMessage: input.MeanMessage{Message: 8e6}, Messages: input.Messages{Sizes: "uniform", Chunk: 2e6, Exponent: 0.8}}
+	s.Fabric.ScaleUp = input.ScaleUp{GPUs: 6, Switches: 2, LinkRate: 800e9, LinkLatency: 500 * engine.Nanosecond, Delay: 100 * engine.Microsecond, Reconfigure: "together", KnownAhead: "none"}
 	s.Policy.During.Schedule, s.Policy.During.Base, s.Policy.Plus.Others, s.Policy.Plus.Relay = "best", "best", true, true
 	s.Policy.Static, s.Policy.FastModel = "simulated", "together"
 	return s
@@ -90,7 +91,7 @@ func TestMetrics(t *testing.T) {
 						t.Errorf("%s: %s is %v, want %v", name, what, got, want)
 					}
 				}
-				delay, cost := s.Fabric.Delay.Seconds(), m["completion_s"]
+				delay, cost := s.Fabric.ScaleUp.Delay.Seconds(), m["completion_s"]
 				bound := reference["bound_completion_s"]
 				if !(bound > 0 && cost >= bound-1e-12) {
 					t.Errorf("%s: completion %v s, bound %v s", name, cost, bound)
@@ -197,7 +198,7 @@ func TestScenarioKeys(t *testing.T) {
 		t.Errorf("an all-reduce is unserved: %v (%v)", none, err)
 	}
 	s = newScenario("all-to-all", "packet")
-	s.Fabric.Reconfigure, s.Fabric.Delay = "independent", 20*engine.Microsecond
+	s.Fabric.ScaleUp.Reconfigure, s.Fabric.ScaleUp.Delay = "independent", 20*engine.Microsecond
 	row, _, _, err = decide(t.Context(), s, "reconfigure-during+")
 	if err != nil || row.Labels["reconfigure"] == "independent" && math.Abs(row.Metrics["synchronised_s"]-row.Metrics["completion_s"]) > 1e-11 {
 		t.Errorf("independent switches: %v (%v)", row, err)
@@ -212,8 +213,8 @@ func TestBadScenarios(t *testing.T) {
 		change        func(s *Scenario)
 		want          error
 	}{
-		"a domain of one GPU":     {"all-to-all", "spreadout", func(s *Scenario) { s.Fabric.GPUs = 1 }, nil},
-		"no rate":                 {"all-to-all", "spreadout", func(s *Scenario) { s.Fabric.LinkRate = 0 }, nil},
+		"a domain of one GPU":     {"all-to-all", "spreadout", func(s *Scenario) { s.Fabric.ScaleUp.GPUs = 1 }, nil},
+		"no rate":                 {"all-to-all", "spreadout", func(s *Scenario) { s.Fabric.ScaleUp.LinkRate = 0 }, nil},
 		"no bytes in a chunk":     {"all-to-all", "spreadout", func(s *Scenario) { s.Workload.Exchange.Chunk = 0 }, nil},
 		"too many chunks":         {"all-to-all", "spreadout", func(s *Scenario) { s.Workload.Exchange.Message, s.Workload.Exchange.Chunk = 1e15, 1 }, nil},
 		"messages below 0":        {"all-to-all", "spreadout", func(s *Scenario) { s.Workload.Exchange.Message = -1 }, nil},
@@ -224,7 +225,7 @@ func TestBadScenarios(t *testing.T) {
 		"a file that has changed": {"all-to-all", "imported", func(s *Scenario) {
 			s.Read = func(string) ([]byte, error) { return []byte("{}"), nil }
 		}, nil},
-		"a domain of one GPU that reduces": {"all-reduce", "static-ring", func(s *Scenario) { s.Fabric.GPUs = 1 }, nil},
+		"a domain of one GPU that reduces": {"all-reduce", "static-ring", func(s *Scenario) { s.Fabric.ScaleUp.GPUs = 1 }, nil},
 		"an all-reduce by FAST":            {"all-reduce", "fast", func(*Scenario) {}, nil},
 		"an all-reduce by no planner":      {"all-reduce", "nobody", func(*Scenario) {}, nil},
 	} {
@@ -244,7 +245,7 @@ func TestEndedAnywhere(t *testing.T) {
 	} {
 		counter := &endingContext{Context: t.Context(), after: math.MaxInt}
 		s := newScenario(c.kind, c.level)
-		s.Fabric.GPUs = 4
+		s.Fabric.ScaleUp.GPUs = 4
 		decideOnly := func(ctx context.Context) error {
 			Forget()
 			s.Policy.Planners = []string{c.planner}
@@ -289,7 +290,7 @@ func TestTimelines(t *testing.T) {
 		t.Fatal(err)
 	}
 	pl, line := o.Schedules[0], o.Detail.Policies[0].Timeline
-	slot, delay := s.Domain().Slot(2e6).Seconds(), s.Fabric.Delay.Seconds()
+	slot, delay := s.Domain().Slot(2e6).Seconds(), s.Fabric.ScaleUp.Delay.Seconds()
 	if want := len(pl.Tx) + len(pl.Topologies); len(line.Tasks) != want {
 		t.Fatalf("%d tasks, want %d", len(line.Tasks), want)
 	}
@@ -328,7 +329,7 @@ func TestWords(t *testing.T) {
 		want   string
 	}{
 		{func(*Scenario) {}, "all-to-all on 6 GPUs with 2 optical switches, links of 800Gbps, 100us to reconfigure, uniform sizes of 8MB in chunks of 2MB"},
-		{func(s *Scenario) { s.Fabric.Switches, s.Title = 1, "T" }, "T: all-to-all on 6 GPUs with 1 optical switch, links of 800Gbps, 100us to reconfigure, uniform sizes of 8MB in chunks of 2MB"},
+		{func(s *Scenario) { s.Fabric.ScaleUp.Switches, s.Title = 1, "T" }, "T: all-to-all on 6 GPUs with 1 optical switch, links of 800Gbps, 100us to reconfigure, uniform sizes of 8MB in chunks of 2MB"},
 		{func(s *Scenario) { s.Workload.Exchange.Sizes = "matrix" }, "all-to-all on 6 GPUs with 2 optical switches, links of 800Gbps, 100us to reconfigure, sizes from a matrix in chunks of 2MB"},
 		{func(s *Scenario) { s.Workload.Kind = "all-gather" }, "all-gather on 6 GPUs with 2 optical switches, links of 800Gbps, 100us to reconfigure, 8MB"},
 	} {
@@ -349,7 +350,8 @@ func newStep(t *testing.T, level string, stages, microbatches int) *Scenario {
 		t.Fatal("no such model")
 	}
 	s := newScenario("training", level)
-	s.Fabric.GPUs, s.Fabric.NICRate = 8, 400e9
+	s.Workload.Trains = true
+	s.Fabric.ScaleUp.GPUs, s.Fabric.ScaleUp.NICRate = 8, 400e9
 	s.Workload.Spec = training.Spec{
 		Arch: a, Sequence: 4096, Microbatch: 1, EP: 8, ETP: 1, Chunks: 1, TP: 1, PP: stages, GPUs: 8 * stages, Microbatches: microbatches,
 		Choices: training.Choices{
@@ -380,7 +382,7 @@ func TestSteps(t *testing.T) {
 	} {
 		name := fmt.Sprintf("%+v", c)
 		s := newStep(t, "packet", c.stages, c.microbatches)
-		s.Fabric.KnownAhead, s.Fabric.Delay = c.known, c.delay
+		s.Fabric.ScaleUp.KnownAhead, s.Fabric.ScaleUp.Delay = c.known, c.delay
 		row, _, reference, err := decide(t.Context(), s, c.planner)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
@@ -431,14 +433,14 @@ func TestSteps(t *testing.T) {
 		}
 	}
 	for change, bad := range map[string]*Scenario{"no rate": newStep(t, "plan", 1, 1), "no such NIC": newStep(t, "plan", 2, 1)} {
-		if bad.Fabric.NICRate = 0; change == "no rate" {
-			bad.Fabric.LinkRate = 0
+		if bad.Fabric.ScaleUp.NICRate = 0; change == "no rate" {
+			bad.Fabric.ScaleUp.LinkRate = 0
 		}
 		if _, _, _, err := decide(t.Context(), bad, "spreadout"); err == nil {
 			t.Errorf("a step is simulated with %s", change)
 		}
 	}
-	if _, err := ExchangeTimes(t.Context(), func() *Scenario { s := stepExchange(newStep(t, "cost", 1, 1)); s.Fabric.LinkRate = 0; return s }(), 1); err == nil {
+	if _, err := ExchangeTimes(t.Context(), func() *Scenario { s := stepExchange(newStep(t, "cost", 1, 1)); s.Fabric.ScaleUp.LinkRate = 0; return s }(), 1); err == nil {
 		t.Error("all-to-alls are timed without a rate")
 	}
 }

@@ -10,29 +10,12 @@ import (
 	"slices"
 
 	"sim/policies/collective"
-	"sim/policies/reconfigure"
 	"sim/policies/reconfigure/plan"
-	"sim/workloads/training"
+	"sim/scenarios/assembly/input"
 )
 
-// Scenario is work on a scale-up domain, with what plans it.
-type Scenario struct {
-	Name, Title string
-	Seed        uint64
-	Workload    Workload
-	Fabric      ScaleUp
-	Policy      reconfigure.Keys
-	Level       string                            // "cost", "plan", "packet" or "flow"
-	Read        func(file string) ([]byte, error) // a file that is named
-}
-
-// Workload is a collective of some kind, or a training step with all-to-alls.
-type Workload struct {
-	Kind   string
-	Trains bool // a training step
-	training.Spec
-	Exchange Exchange
-}
+// Scenario is an input whose fabric is a scale-up domain.
+type Scenario input.Scenario
 
 // Gathers reports whether s is a collective other than an all-to-all.
 func (s *Scenario) Gathers() bool {

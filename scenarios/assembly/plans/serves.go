@@ -56,7 +56,7 @@ func (s *Scenario) NoPlan() string {
 	switch p := &s.Policy; {
 	case s.Gathers():
 		return ""
-	case s.Level == "cost":
+	case s.Engine.Level == "cost":
 		return "engine.level = \"cost\" writes no plans out; set \"plan\""
 	case slices.Contains(fluid, p.Static) && !slices.ContainsFunc(p.Planners, func(name string) bool { return !reconfigure.ByName(name).OneTopology }):
 		return fmt.Sprintf("policy.static.schedule = %q has no plan; set \"simulated\" or \"packed\"", p.Static)

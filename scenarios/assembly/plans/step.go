@@ -10,6 +10,7 @@ import (
 	"sim/fabric/electrical"
 	"sim/policies/reconfigure/plan"
 	"sim/scenarios/assembly"
+	"sim/scenarios/assembly/composition"
 	"sim/workloads/training"
 )
 
@@ -42,7 +43,7 @@ func buildStepped(ctx context.Context, s *Scenario, workers int) (*stepped, erro
 // ahead returns how long before each of the four all-to-alls of a layer, there and back in both passes, switches may
 // begin to reconfigure for it: while what comes before it computes of so many layers, where it is known.
 func (s *Scenario) ahead(spec *training.Spec, layers float64) (ahead [4]engine.Time, err error) {
-	if !s.Fabric.knowsAhead() {
+	if !s.Fabric.ScaleUp.KnowsAhead() {
 		return ahead, nil
 	}
 	for i, pass := range []training.Phase{training.Forward, training.Backward} {
@@ -50,16 +51,14 @@ func (s *Scenario) ahead(spec *training.Spec, layers float64) (ahead [4]engine.T
 			return ahead, err
 		}
 	}
-	if s.Fabric.KnownAhead == "returns" {
+	if s.Fabric.ScaleUp.KnownAhead == "returns" {
 		ahead[0] = 0
 	}
 	for i := range ahead {
-		ahead[i] = min(engine.Time(float64(ahead[i])*layers), s.Fabric.Delay)
+		ahead[i] = min(engine.Time(float64(ahead[i])*layers), s.Fabric.ScaleUp.Delay)
 	}
 	return ahead, nil
 }
-
-func (f *ScaleUp) knowsAhead() bool { return f.KnownAhead == "returns" || f.KnownAhead == "all" }
 
 // times returns what a candidate takes of each of the four all-to-alls of a layer, less what of reconfigurations for its
 // first topology lies behind computing.
@@ -91,7 +90,7 @@ func (t *stepped) play(ctx context.Context, each [4]engine.Time) (engine.Time, e
 	if err := it.AddExchanges(each); err != nil {
 		return 0, err
 	}
-	nic := t.s.Fabric.NICRate
+	nic := t.s.Fabric.ScaleUp.NICRate
 	pods, err := it.Place(training.Layout{
 		GPUsPerPod: t.spec.StageGPUs(), Ports: []int{t.spec.StageGPUs()}, PortRate: []units.Rate{nic}, NICRate: []units.Rate{nic}, PodMap: [][]int{nil},
 	})
@@ -102,11 +101,11 @@ func (t *stepped) play(ctx context.Context, each [4]engine.Time) (engine.Time, e
 	if err != nil {
 		return 0, err
 	}
-	trace, err := flow.Run(ctx, it.Graph, n, r, flow.Options{Service: flow.LevelPriority})
+	out, err := composition.Simulate(ctx, "flow", &composition.Job{Graph: it.Graph}, composition.RouteDecision(n, r, flow.Options{Service: flow.LevelPriority}))
 	if err != nil {
 		return 0, fmt.Errorf("simulating the step: %w", err)
 	}
-	return trace.Makespan, nil
+	return out.Trace.Makespan, nil
 }
 
 // ExchangeTimes returns how long the plan of the first planner of s takes for its all-to-all, of which one follows
@@ -153,7 +152,7 @@ func (t *stepped) Decide(ctx context.Context, name string, _ int, _ float64) (*a
 	if err != nil {
 		return nil, err
 	}
-	if t.s.Fabric.knowsAhead() {
+	if t.s.Fabric.ScaleUp.KnowsAhead() {
 		shown := end
 		if all := [4]engine.Time{whole, whole, whole, whole}; all != each {
 			if shown, err = t.play(ctx, all); err != nil {

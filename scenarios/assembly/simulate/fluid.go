@@ -9,6 +9,7 @@ import (
 	"sim/engine/flow"
 	"sim/fabric/scaleup"
 	"sim/policies/reconfigure/plan"
+	"sim/scenarios/assembly/composition"
 )
 
 // Fluid simulates a sealed plan on engine/flow: in a phase, the chunks of a flow that go the same way are one transfer,
@@ -63,9 +64,9 @@ func (u *unpacker) fluid(ctx context.Context, n *engine.Network, s *stage, chunk
 	if err := g.Freeze(); err != nil {
 		return 0, err
 	}
-	trace, err := flow.Run(ctx, g, n, r, flow.Options{Service: flow.MaxMin})
+	out, err := composition.Simulate(ctx, "flow", &composition.Job{Graph: g}, composition.RouteDecision(n, r, flow.Options{Service: flow.MaxMin}))
 	if err != nil {
 		return 0, err
 	}
-	return trace.Makespan, nil
+	return out.Trace.Makespan, nil
 }

@@ -8,6 +8,7 @@ import (
 	"sim/engine/packet"
 	"sim/fabric/scaleup"
 	"sim/policies/reconfigure/plan"
+	"sim/scenarios/assembly/composition"
 )
 
 // Free simulates a sealed plan on engine/packet without slots, as the paper's evaluation does (Sec. 5.1): all chunks of
@@ -67,11 +68,9 @@ func (u *unpacker) free(ctx context.Context, n *engine.Network, s *stage, chunk 
 	if err := g.Freeze(); err != nil {
 		return 0, nil, err
 	}
-	o := options(ctx)
-	o.TaskRank = rank
-	trace, stats, err := packet.RunGraph(g, n, flows, walks, chunk, o)
+	out, err := composition.Simulate(ctx, "packet", &composition.Job{Graph: g}, composition.PathDecision(n, flows, walks, chunk, packet.Options{TaskRank: rank}))
 	if err != nil {
 		return 0, nil, err
 	}
-	return trace.Makespan, stats, nil
+	return out.Trace.Makespan, out.Stats, nil
 }

@@ -11,7 +11,6 @@ import (
 	"fmt"
 
 	"sim/engine"
-	"sim/engine/packet"
 	"sim/fabric/scaleup"
 	"sim/policies/reconfigure/plan"
 )
@@ -64,11 +63,6 @@ func fits(d *scaleup.Domain, p *plan.Plan, chunk int64) (engine.Time, error) {
 		return 0, fmt.Errorf("%w: its switches are dark for %d slots of %v, less than the %v that a reconfiguration takes", ErrSimulate, p.DelaySlots, slot, d.Delay)
 	}
 	return slot, nil
-}
-
-// options are those of a simulation of packets that ends with its context.
-func options(ctx context.Context) packet.Options {
-	return packet.Options{Stop: func() bool { return ctx.Err() != nil }}
 }
 
 // maxPacket is the largest packet of engine/packet.
@@ -126,9 +120,6 @@ func timeline(ctx context.Context, d *scaleup.Domain, p *plan.Plan, run func(pha
 		}
 		takes, err := run(i)
 		if err != nil {
-			if ctx.Err() != nil && errors.Is(err, packet.ErrStopped) {
-				err = ctx.Err()
-			}
 			return nil, err
 		}
 		r.Completion = start + takes

@@ -8,6 +8,7 @@ import (
 	"sim/engine/packet"
 	"sim/fabric/scaleup"
 	"sim/policies/reconfigure/plan"
+	"sim/scenarios/assembly/composition"
 )
 
 // block is how many transmissions are simulated at once. Between slots nothing is under way, so a phase can be cut
@@ -103,18 +104,15 @@ func (y *synchronised) block(n *engine.Network, s *stage, from, to int) error {
 	if y.chunk > maxPacket {
 		return fmt.Errorf("%w: chunks of %d B; a packet has at most %d B", ErrSimulate, y.chunk, maxPacket)
 	}
-	trace, _, err := packet.RunGraph(g, n, flows, walks, int32(y.chunk), options(y.ctx))
+	out, err := composition.Simulate(y.ctx, "packet", &composition.Job{Graph: g}, composition.PathDecision(n, flows, walks, int32(y.chunk), packet.Options{}))
 	if err != nil {
-		if y.ctx.Err() != nil {
-			err = y.ctx.Err()
-		}
 		return err
 	}
 	// A slot is exact and rounded up to a whole tick; a packet's time is rounded down, from a time per byte that is
 	// itself rounded, to 2^-33 ticks and to the 53 bits of a float.
 	rounding := y.slot >> 50
 	for i := range count {
-		if over := trace.End[i] - engine.Time(s.tx[from+i].Slot-first+1)*y.slot; over > rounding || over < -2-rounding {
+		if over := out.Trace.End[i] - engine.Time(s.tx[from+i].Slot-first+1)*y.slot; over > rounding || over < -2-rounding {
 			return s.late(from+i, over)
 		}
 	}

@@ -1,4 +1,4 @@
-package circuits
+package input
 
 import (
 	"sim/engine"
@@ -69,4 +69,9 @@ type Replay struct {
 // simulated.
 func (r *Replay) Unlike() bool {
 	return r.ComputeJitter > 0 || r.StageJitter > 0 || r.SlowReplica > 1 || r.LostCircuits > 0
+}
+
+// Moving says how circuits change in an iteration.
+func (f *OCSPods) Moving() topology.Switching {
+	return topology.Switching{Delay: f.Delay, Whole: f.Switching == "per-switch"}
 }

@@ -1,6 +1,8 @@
-package paths
+package input
 
 import (
+	"math"
+
 	"sim/engine"
 	"sim/engine/units"
 	"sim/workloads/collective"
@@ -113,4 +115,16 @@ func (m *TrafficMatrix) Endpoints() int {
 		n = max(n, int(e.Src)+1, int(e.Dst)+1)
 	}
 	return n
+}
+
+// LastBytes returns the size on the wire of the last packet of a message of so many bytes: it carries what is left of
+// the message, beside as much header as every other packet has.
+func (w *Traffic) LastBytes(message int64) int32 {
+	payload := int64(w.Payload)
+	return int32(int64(w.Packet) - payload + (message-1)%payload + 1)
+}
+
+// WireBytes returns the bytes on the wire of a message of so many bytes, headers of its packets included.
+func (w *Traffic) WireBytes(message float64) float64 {
+	return message + math.Ceil(message/float64(w.Payload))*float64(w.Packet-w.Payload)
 }

@@ -1,4 +1,4 @@
-package plans
+package input
 
 import (
 	"sim/engine"
@@ -18,6 +18,9 @@ type ScaleUp struct {
 	Topology    string      // that switches keep, which paths are chosen over; "" where plans are made
 	NICRate     units.Rate  `key:"nic_bandwidth" doc:"rate of a GPU's link to other domains, in each direction, over a fabric that does not block" default:"400Gbps" above:"0" max:"1e16" when:"workload(step-exchange)"`
 }
+
+// KnowsAhead reports whether switches reconfigure for some all-to-alls before these begin.
+func (f *ScaleUp) KnowsAhead() bool { return f.KnownAhead == "returns" || f.KnownAhead == "all" }
 
 // Exchange is an all-to-all on a scale-up domain.
 type Exchange struct {

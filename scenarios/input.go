@@ -1,0 +1,90 @@
+package scenarios
+
+import (
+	"context"
+	"fmt"
+
+	"sim/engine"
+	"sim/engine/units"
+	"sim/scenarios/assembly/circuits"
+	"sim/scenarios/assembly/input"
+	"sim/scenarios/assembly/paths"
+	"sim/scenarios/assembly/plans"
+	"sim/scenarios/schema"
+)
+
+// input returns s as systems are built from it: its keys, and what follows from its kinds and tiers.
+func (s *Scenario) input() *input.Scenario {
+	w := &s.Workload
+	in := &input.Scenario{
+		Name: s.Name, Title: s.Title, Seed: s.Seed, Fabric: s.Fabric.Fabric, Policy: s.Policy.Policy, Mapping: s.Policy.Placed,
+		Engine: s.Engine, Replicas: s.Replicas, Replay: s.Replay, Workload: input.Workload{Kind: w.Kind, Trains: s.trains(), WorkloadKeys: w.WorkloadKeys},
+		Read: func(file string) ([]byte, error) { return s.files.read(file, schema.MaxFileBytes) },
+	}
+	for i := range s.Jobs {
+		job := input.Job{JobKeys: s.Jobs[i].JobKeys}
+		if s.Jobs[i].Scenario != nil {
+			job.Alone = s.Jobs[i].Scenario.input()
+		}
+		in.Jobs = append(in.Jobs, job)
+	}
+	if s.jointly() {
+		in.Fabric.Inside = s.inside()
+	} else if n := len(s.Tiers); n > 0 {
+		if gpus := s.innerTier(n - 1).GPUs(); s.Fabric.Links.GPUs()%gpus == 0 { // else it is refused
+			in.Block = gpus
+		}
+	}
+	if s.stepCalls() {
+		in.Workload.Calls = s.expansion()
+	}
+	if s.calls() {
+		in.Workload.Call = s.call()
+		in.Workload.Message = units.Bytes(in.Workload.Call.Bytes)
+	}
+	if pods := s.leaves().policies == "allocators"; !pods || !s.trains() {
+		if in.Workload.Work = s.ranked(); pods {
+			s.onPods(&in.Workload)
+		}
+	}
+	return in
+}
+
+// onPods adds what traffic, calls and ranks need on pods.
+func (s *Scenario) onPods(w *input.Workload) {
+	if w.Pods = s.uniform(); w.Work != nil {
+		return
+	}
+	if w.Call != nil {
+		w.Words = w.Call.Words()
+		w.Graph = func(ctx context.Context) (*engine.Graph, error) { return podGraph(ctx, s) }
+		return
+	}
+	w.Graph = func(context.Context) (*engine.Graph, error) { return s.messages(w.Pods) }
+	kind := s.traffic()
+	w.Random = kind.Drawn && s.Engine.Level == "packet"
+	switch w.Words = s.Workload.Kind; {
+	case w.Random:
+		w.Words += fmt.Sprintf(" at a load of %.4g", s.Workload.Load)
+	case !kind.Listed:
+		w.Words += fmt.Sprintf(" of %v", s.Workload.Message)
+	}
+}
+
+// pods, links and domain return the input with the methods of its systems.
+func (s *Scenario) pods() *circuits.Scenario { return (*circuits.Scenario)(s.input()) }
+func (s *Scenario) links() *paths.Scenario   { return (*paths.Scenario)(s.input()) }
+func (s *Scenario) domain() *plans.Scenario  { return (*plans.Scenario)(s.input()) }
+
+// PodsPerReplica returns the pods over which one replica is spread.
+func (s *Scenario) PodsPerReplica() int { return s.pods().PodsPerReplica() }
+
+// PacketWork guesses how many hops of packets the simulation of one policy makes, from the hops of shortest routes, and
+// how many seconds of a processor it takes. They are 0 where the scenario is not simulated packet by packet. It returns
+// the context's error when ctx is cancelled.
+func (s *Scenario) PacketWork(ctx context.Context) (hops, seconds float64, err error) {
+	if !s.routes() || s.calls() {
+		return 0, 0, nil
+	}
+	return s.links().PacketWork(ctx)
+}
