@@ -52,7 +52,8 @@ type Job struct {
 
 // Workload is what is computed and moved.
 type Workload struct {
-	Kind string
+	Kind   string
+	Trains bool // a training step
 	WorkloadKeys
 	// Work is of ranks that compute, send and call, each on a GPU of its own; nil for other workloads, and for a training
 	// step whose stages are placed in pods.
