@@ -140,9 +140,9 @@ func (c *Comparison) valueRow(t *text.Table, d *Difference, by scale, cells ...s
 	w := by.words(d)
 	cells = append(cells, w.Old, w.New, w.Change, w.Verdict)
 	if d.Fails {
-		t.BoldRow(cells...)
+		t.BoldRow(cells)
 	} else {
-		t.Row(cells...)
+		t.Row(cells)
 	}
 }
 
