@@ -37,7 +37,7 @@ func Exhaustible(p *plan.Problem) bool {
 // p must be Exhaustible.
 func Exhaustive(p *plan.Problem, relay bool, known []plan.Candidate, stop halt.When) (list []plan.Candidate, err error) {
 	defer halt.Caught(&err)
-	bounder, err := plan.NewBounder(p)
+	bounder, err := plan.NewBounder(p, stop)
 	if err != nil {
 		return nil, err
 	}
