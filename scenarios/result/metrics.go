@@ -6,16 +6,14 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"sim/internal/csvfield"
+	"sim/internal/text"
 )
 
 // referencePolicy is the name that the ideal fabric goes by among policies.
 const referencePolicy = "reference"
-
-func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
 // AsSweep returns the document as a sweep that varies nothing but the policy.
 func (d *Document) AsSweep() *Sweep {
@@ -42,7 +40,7 @@ func (s *Sweep) CSV() []byte {
 		c := &s.Cells[i]
 		row := append([]string{c.Scenario}, s.Place(c)...)
 		for _, name := range slices.Sorted(maps.Keys(c.Metrics)) {
-			w.Write(csvfield.Safe(append(slices.Clip(row), c.Policy, name, number(c.Metrics[name]))...))
+			w.Write(csvfield.Safe(append(slices.Clip(row), c.Policy, name, text.Exact(c.Metrics[name]))...))
 		}
 	}
 	w.Flush() // a Buffer does not fail
@@ -86,7 +84,7 @@ func (s *Sweep) Bench() []byte {
 		}
 		b.WriteString(" 1")
 		for _, m := range slices.Sorted(maps.Keys(c.Metrics)) {
-			fmt.Fprintf(&b, " %s %s", number(c.Metrics[m]), m)
+			fmt.Fprintf(&b, " %s %s", text.Exact(c.Metrics[m]), m)
 		}
 		b.WriteByte('\n')
 	}
