@@ -231,8 +231,8 @@ func (c *Comparison) wallTable(v View) *text.Table {
 	return t
 }
 
-// summary is the outcome in a line.
-func (c *Comparison) summary() string {
+// Summary is the outcome in a line.
+func (c *Comparison) Summary() string {
 	count := map[Mark]int{}
 	metrics, total := 0, 0
 	for i := range c.Metrics {
@@ -269,8 +269,8 @@ func (c *Comparison) summary() string {
 	return line
 }
 
-// rules says what may fail.
-func (c *Comparison) rules() string {
+// Rules says what may fail.
+func (c *Comparison) Rules() string {
 	var simulated, timed, wall []string
 	chosen := false // and the others may go missing
 	for _, m := range c.Metrics {
