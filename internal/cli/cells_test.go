@@ -8,9 +8,13 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"sim/plots"
+	"sim/plots/sheet"
 	"sim/scenarios"
 	"sim/scenarios/report"
 	"sim/scenarios/result"
@@ -48,7 +52,7 @@ func compareCells(t *testing.T, prefix string) {
 			t.Parallel()
 			var lines strings.Builder
 			for _, name := range c.names {
-				for _, set := range c.sets {
+				for i, set := range c.sets {
 					overrides := []string{fmt.Sprintf("%s=[%q]", c.policies, name)}
 					if c.policies == "" {
 						overrides = nil
@@ -59,7 +63,7 @@ func compareCells(t *testing.T, prefix string) {
 					if set != "" {
 						overrides = append(overrides, strings.Split(set, "; ")...)
 					}
-					fmt.Fprintf(&lines, "%s %s:%s\n", name, set, cellDigests(t, c.text, overrides))
+					fmt.Fprintf(&lines, "%s %s:%s\n", name, set, cellDigests(t, c.text, overrides, i < 2))
 				}
 			}
 			golden(t, "cells-"+c.name+".txt", lines.String())
@@ -67,8 +71,9 @@ func compareCells(t *testing.T, prefix string) {
 	}
 }
 
-// cellDigests runs a scenario and returns digests of all that it writes but times and texts, or "refused".
-func cellDigests(t *testing.T, text string, overrides []string) string {
+// cellDigests runs a scenario and returns digests of all that it writes but times and texts, or "refused". Figures are drawn
+// if drawn is true.
+func cellDigests(t *testing.T, text string, overrides []string, drawn bool) string {
 	t.Helper()
 	s, err := scenarios.Parse("cell.toml", []byte(text), overrides)
 	var o *scenarios.Outcome
@@ -140,6 +145,9 @@ func cellDigests(t *testing.T, text string, overrides []string) string {
 			digest("tags", files.Tags)
 		}
 	}
+	if drawn {
+		digest("figures", func(w io.Writer) error { return writeFigures(t, w, &o.Document, &o.Detail) })
+	}
 	if work != nil {
 		digest("cm", work.WriteCM)
 		for _, form := range []func() (*trace.Job, error){work.Job, work.GOALJob} {
@@ -158,6 +166,27 @@ func cellDigests(t *testing.T, text string, overrides []string) string {
 		}
 	}
 	return b.String()
+}
+
+// writeFigures writes all figures of a run as SVG.
+func writeFigures(t *testing.T, w io.Writer, doc *result.Document, detail *result.Detail) error {
+	figures, err := plots.All(doc, detail)
+	if err != nil {
+		return err
+	}
+	dir := t.TempDir()
+	if err := sheet.WriteAll(t.Context(), dir, []string{"svg"}, figures, 1); err != nil {
+		return err
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "*"))
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(w, "%s\n%s", filepath.Base(f), text)
+	}
+	return err
 }
 
 // onlyNumbers leaves of a text the words that have digits, so that wording may change.

@@ -81,7 +81,7 @@ func (s *runner) start() error {
 	s.log.Reset()
 	s.cmd = exec.Command(self)
 	s.cmd.Args = []string{"simrunner"} // TestMain goes by the name
-	s.cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
+	s.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + os.TempDir()}
 	s.cmd.Stderr = &s.log
 	in, err := s.cmd.StdinPipe()
 	if err != nil {

@@ -71,3 +71,12 @@ func TestBest(t *testing.T) {
 		t.Errorf("the best row of a metric that none has is %d", got)
 	}
 }
+
+// TestBenchName: characters that end a field or a part of a benchmark's name become underscores.
+func TestBenchName(t *testing.T) {
+	for name, want := range map[string]string{"a b": "a_b", "a/b": "a_b", "a\x7fb": "a_b", "a\tb": "a_b", "a-é=b": "a-é=b"} {
+		if got := benchName(name); got != want {
+			t.Errorf("benchName(%q) = %q, want %q", name, got, want)
+		}
+	}
+}

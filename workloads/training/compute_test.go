@@ -113,3 +113,20 @@ func TestRoofline(t *testing.T) {
 		t.Errorf("%g s with twice the bandwidth, %g without", got, before)
 	}
 }
+
+// TestRooflineOfExperts: of the time of a layer's experts on a roofline, routed experts take the share that they have of all
+// experts of a token.
+func TestRooflineOfExperts(t *testing.T) {
+	s := tiny(OneFOneB, 2, 4, 1)
+	s.Arch.Experts, s.Arch.TopK, s.Arch.SharedExperts = 8, 3, 1
+	s.EP, s.ETP = 1, 1
+	s.Compute, s.Machine = Roofline, Machine{PeakTFLOPS: 100, Memory: units.Rate(1e13)}
+	r := s.roofline()
+	attention, experts := s.layerSeconds()
+	if want := r.experts * 3 / 4; math.Abs(experts-want) > 1e-12*want || want <= 0 {
+		t.Errorf("routed experts take %g s, want %g", experts, want)
+	}
+	if want := r.attention + r.scores; attention != want {
+		t.Errorf("attention takes %g s, want %g", attention, want)
+	}
+}

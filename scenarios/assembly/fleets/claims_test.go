@@ -1,0 +1,48 @@
+package fleets
+
+import (
+	"testing"
+
+	"sim/policies/placement"
+	"sim/workloads/fleet"
+)
+
+// TestIdleChips: chips of cubes that are closed, or whose switches are down, are not idle.
+func TestIdleChips(t *testing.T) {
+	for _, c := range []struct {
+		change func(c *placement.Cube)
+		want   int // idle chips fewer than in a pod without jobs
+	}{
+		{func(*placement.Cube) {}, 0},
+		{func(c *placement.Cube) { c.Used = 7 }, 3},
+		{func(c *placement.Cube) { c.Down = 1 }, 1},
+		{func(c *placement.Cube) { c.Held = 3 << 10 }, 2},
+		{func(c *placement.Cube) { c.Closed = 1 }, 64},
+		{func(c *placement.Cube) { c.Unlinked = 1 }, 64},
+		{func(c *placement.Cube) { c.Used, c.Down = 3, 6 }, 3},
+	} {
+		var p placement.Pod
+		all := idleChips(&p)
+		c.change(&p.Cubes[5])
+		if got := all - idleChips(&p); got != c.want {
+			t.Errorf("cube %+v: %d idle chips fewer, want %d", p.Cubes[5], got, c.want)
+		}
+	}
+}
+
+// TestWork: the parts of a pod that fail or are maintained add to the work in proportion to their number.
+func TestWork(t *testing.T) {
+	s := &Scenario{Pods: 2}
+	s.Fleet.Days, s.Fleet.JobsADay = 10, 5
+	for _, c := range []struct {
+		part  fleet.Part
+		count float64
+	}{{fleet.Machine, machines}, {fleet.Cable, cables}, {fleet.Switch, fleet.PodSwitches}, {fleet.SwitchWork, fleet.PodSwitches}, {fleet.Cube, fleet.PodCubes}} {
+		var r fleet.Rates
+		r[c.part].PerDay = 0.5
+		jobs, failures := s.Work(r)
+		if want := 0.5 * c.count * 20; jobs != 100 || failures != want {
+			t.Errorf("part %v: %g jobs and %g failures, want 100 and %g", c.part, jobs, failures, want)
+		}
+	}
+}
