@@ -143,23 +143,14 @@ func (c *command) runJob(ctx context.Context, j *job, flags runFlags) error {
 		return err
 	}
 	run := &result.Run{
-		Manifest: result.Manifest{
-			Schema:    result.ManifestSchema,
-			Version:   result.Version,
-			Revision:  result.Revision(),
-			Scenario:  s.Name,
-			Digest:    s.Digest(),
-			Seed:      s.Seed,
-			Arguments: c.args,
-			Start:     begun.UTC().Format(time.RFC3339Nano),
-			End:       c.now().UTC().Format(time.RFC3339Nano),
-		},
+		Manifest: c.manifest(s.Name, s.Digest(), begun, c.now()),
 		Scenario: s.TOML(),
 		Document: outcome.Document,
 		Timings:  outcome.Timings,
 		Detail:   outcome.Detail,
 		Files:    outcome.Files,
 	}
+	run.Manifest.Schema, run.Manifest.Seed = result.ManifestSchema, s.Seed
 	if err := j.dir.Write(run); err != nil {
 		return fmt.Errorf("%s: %w", s.Name, err)
 	}
@@ -184,6 +175,14 @@ func (c *command) runJob(ctx context.Context, j *job, flags runFlags) error {
 		failed = append(failed, fmt.Errorf("%s: %w", s.Name, err))
 	}
 	return several(failed...)
+}
+
+// manifest is that of a run or a sweep from one moment to another.
+func (c *command) manifest(name, digest string, begun, end time.Time) result.Manifest {
+	return result.Manifest{
+		Version: result.Version, Revision: result.Revision(), Scenario: name, Digest: digest, Arguments: c.args,
+		Start: begun.UTC().Format(time.RFC3339Nano), End: end.UTC().Format(time.RFC3339Nano),
+	}
 }
 
 // several returns the errors that are none as one.

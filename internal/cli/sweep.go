@@ -85,10 +85,8 @@ func (c *command) sweep(ctx context.Context, file string, overrides []string, fl
 	if err != nil {
 		return err
 	}
-	manifest := result.Manifest{
-		Version: result.Version, Revision: result.Revision(), Scenario: st.Name, Digest: plan.Sweep.Digest,
-		Arguments: withoutSecrets(c.args), Start: begun.UTC().Format(time.RFC3339Nano), End: begun.UTC().Format(time.RFC3339Nano),
-	}
+	manifest := c.manifest(st.Name, plan.Sweep.Digest, begun, begun)
+	manifest.Arguments = withoutSecrets(c.args)
 	var store *study.Store
 	if flags.join {
 		store, err = study.Join(dir, plan, text, manifest, flags.lease)

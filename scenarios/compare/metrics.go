@@ -121,7 +121,7 @@ func means(m *Metric, diffs []Difference) []Mean {
 		if d.Ratio == nil {
 			continue
 		}
-		policy := d.Row.Get(policyKey)
+		policy := d.Row.Get(result.PolicyKey)
 		at := slices.IndexFunc(sums, func(s sum) bool { return policy != "" && s.Policy == policy })
 		if at < 0 && policy != "" {
 			at = len(sums)

@@ -9,11 +9,6 @@ import (
 	"sim/scenarios/result"
 )
 
-const (
-	policyKey    = result.PolicyKey
-	benchmarkKey = result.BenchmarkKey
-)
-
 // simBenchmark is the name of the benchmark that sim's results go by.
 const simBenchmark = "Sim"
 
@@ -36,7 +31,7 @@ func readName(n benchfmt.Name) result.Name {
 		out = append(out, result.NamePart{Key: key, Value: value})
 	}
 	if benchmark != simBenchmark {
-		out = append(out, result.NamePart{Key: benchmarkKey, Value: benchmark})
+		out = append(out, result.NamePart{Key: result.BenchmarkKey, Value: benchmark})
 	}
 	return out.Sorted()
 }

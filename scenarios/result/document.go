@@ -3,6 +3,11 @@
 // command read it.
 package result
 
+import (
+	"fmt"
+	"runtime/debug"
+)
+
 // Schema is the version of Document. Minor versions add members; a change of meaning is a new major.
 const Schema = "sim.result/1"
 
@@ -41,4 +46,146 @@ type Timings struct {
 type PolicyTimings struct {
 	SolveS    float64 `json:"solve_s"` // making the decision
 	SimulateS float64 `json:"play_s"`  // simulating it in full for traces and metrics
+}
+
+// ManifestSchema is the version of Manifest. It also tells a run directory from any other directory that has a
+// manifest.json.
+const ManifestSchema = "sim.run/1"
+
+// Manifest is manifest.json: which program made the run, from what, and when.
+type Manifest struct {
+	Schema    string   `json:"schema"`
+	Version   string   `json:"version"`
+	Revision  string   `json:"revision"`
+	Scenario  string   `json:"scenario"`
+	Digest    string   `json:"digest"`
+	Seed      uint64   `json:"seed"`
+	Arguments []string `json:"arguments"`
+	Start     string   `json:"start"` // RFC 3339
+	End       string   `json:"end"`
+	Files     []string `json:"files,omitempty"` // that the run wrote, slashes between; of a sweep none
+	// Sums are the SHA-256, in hex, of the files of a run but its figures and files that flags ask for; of a sweep none.
+	Sums map[string]string `json:"sha256,omitempty"`
+}
+
+// Run is all that a run directory holds beside its figures.
+type Run struct {
+	Dir      string // where it was read from
+	Manifest Manifest
+	Scenario []byte // scenario.toml, resolved
+	Document Document
+	Timings  Timings
+	Detail   Detail
+	Files    []File // further ones; not read back
+}
+
+// File is a file of a run directory beside those that every run has.
+type File struct {
+	Name string
+	Data []byte
+}
+
+// Row returns the row of a policy, nil when the run has none.
+func (d *Document) Row(policy string) *Row {
+	for i := range d.Rows {
+		if d.Rows[i].Policy == policy {
+			return &d.Rows[i]
+		}
+	}
+	return nil
+}
+
+// Best returns the index of the row with the best value of metric, or -1 when no row has it. A fluid schedule, which no
+// plan of whole chunks carries out, is best only among its like. Ties go to the row with fewer ports, then to the first.
+func (d *Document) Best(metric string) int {
+	m, _ := Find(metric)
+	best, higher := -1, m.Better == Higher
+	for i, r := range d.Rows {
+		v, ok := r.Metrics[metric]
+		if !ok || r.Labels["failed"] != "" { // what came to no end is no best
+			continue
+		}
+		if best < 0 || d.Rows[best].Fluid() && !r.Fluid() {
+			best = i
+			continue
+		}
+		if r.Fluid() && !d.Rows[best].Fluid() {
+			continue
+		}
+		b := d.Rows[best].Metrics
+		if v < b[metric] != higher && v != b[metric] || v == b[metric] && r.Metrics["ports"] < b["ports"] {
+			best = i
+		}
+	}
+	return best
+}
+
+// Fluid reports whether a row is of a fluid schedule: of links that many chunks share at a time.
+func (r *Row) Fluid() bool { return r.Labels["schedule"] == "fluid" }
+
+// Simulation returns a policy's simulation, nil when the detail has none.
+func (d *Detail) Simulation(policy string) *Simulation {
+	for i := range d.Policies {
+		if d.Policies[i].Policy == policy {
+			return &d.Policies[i]
+		}
+	}
+	return nil
+}
+
+// LinkName is the name that PathStep.Link and Simulation.Circuits use for the direction of p that leaves its first pod.
+func (t *Topology) LinkName(p Pair) string {
+	if p.DP {
+		return t.Pods[p.A].Name + " to DP peer"
+	}
+	return fmt.Sprintf("%s to %s", t.Pods[p.A].Name, t.Pods[p.B].Name)
+}
+
+// formerName is what runs of before call the circuits of a pod to its DP peers.
+func (t *Topology) formerName(p Pair) string { return t.Pods[p.A].Name + " to its twin" }
+
+// FindPair returns the pair of t that a link's name means, in either direction; nil when there is none. A nil topology
+// has no pairs.
+func (t *Topology) FindPair(link string) *Pair {
+	if t == nil || link == "" {
+		return nil
+	}
+	for i := range t.Pairs {
+		p := &t.Pairs[i]
+		back := *p
+		back.A, back.B = p.B, p.A
+		if link == t.LinkName(*p) || p.DP && link == t.formerName(*p) || !p.DP && link == t.LinkName(back) {
+			return p
+		}
+	}
+	return nil
+}
+
+// Version is the version of sim. It is written into every result.
+const Version = "0.2.0"
+
+// Model is the version of the models: it rises whenever some result changes for the same scenario and seed. Results of
+// one version may be compared and reused; the baselines in scenarios/baselines hold it to that.
+const Model = 11
+
+// Revision returns the commit that the program was built from, with "+dirty" when its tree had changes, or "unknown"
+// when the build did not record it.
+func Revision() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	rev, dirty := "", ""
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision":
+			rev = s.Value
+		case s.Key == "vcs.modified" && s.Value == "true":
+			dirty = "+dirty"
+		}
+	}
+	if rev == "" {
+		return "unknown"
+	}
+	return rev + dirty
 }

@@ -61,7 +61,7 @@ level = "static"
 			if !maps.Equal(cell.Metrics, row.Metrics) || !maps.Equal(cell.Labels, row.Labels) {
 				t.Errorf("variant %d, %s: cell %v %v, run %v %v", v, row.Policy, cell.Metrics, cell.Labels, row.Metrics, row.Labels)
 			}
-			if store.get(cell.Key).Metrics["gap"] != cell.Metrics["gap"] {
+			if store.records[cell.Key].Metrics["gap"] != cell.Metrics["gap"] {
 				moved++
 			}
 		}

@@ -84,7 +84,7 @@ func (p *Plan) sizes(ctx context.Context) (*sizes, error) {
 func (p *Plan) Estimate(store *Store, workers int, work *Work, sample map[string]float64) (seconds float64, missing int, ok bool) {
 	sum, units := map[string]float64{}, map[string]float64{}
 	for i := range p.Sweep.Cells {
-		if r := store.get(p.Sweep.Cells[i].Key); r != nil {
+		if r := store.records[p.Sweep.Cells[i].Key]; r != nil {
 			policy := p.Sweep.Cells[i].Policy
 			if took := r.Timings.SolveS + r.Timings.SimulateS; took > 0 { // others were served by its decision
 				sum[policy] += took

@@ -149,7 +149,7 @@ func (j *joined) follow() error {
 	for _, b := range j.todo {
 		var missing []int
 		for _, cell := range b {
-			if r := j.get(j.p.Sweep.Cells[cell].Key); r == nil {
+			if r := j.records[j.p.Sweep.Cells[cell].Key]; r == nil {
 				missing = append(missing, cell)
 			} else if err := j.done(cell, r); err != nil {
 				return err

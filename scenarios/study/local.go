@@ -145,7 +145,7 @@ func (l *local) compute(ctx, within context.Context, batch []int) []*Record {
 	l.mu.Lock()
 	v := l.shared[l.p.Decides[batch[0]]]
 	l.mu.Unlock()
-	records, err := l.records(ctx, within, batch, v)
+	records, err := l.decide(ctx, within, batch, v)
 	if err != nil {
 		records = nil
 		for _, cell := range batch {
@@ -155,7 +155,7 @@ func (l *local) compute(ctx, within context.Context, batch []int) []*Record {
 	return records
 }
 
-func (l *local) records(ctx, within context.Context, batch []int, v *variant) ([]*Record, error) {
+func (l *local) decide(ctx, within context.Context, batch []int, v *variant) ([]*Record, error) {
 	v.once.Do(func() {
 		var s *scenarios.Scenario
 		if s, v.err = l.p.Study.Variant(l.p.Decides[batch[0]]); v.err != nil {

@@ -20,7 +20,7 @@ func (p *Plan) Remaining(store *Store) (seconds float64, rough bool) {
 	for _, b := range batches(p, upTo(len(p.Sweep.Cells))) {
 		first, took, some := &p.Sweep.Cells[b[0]], 0.0, false
 		for _, i := range b { // one decision serves all, in the time of the first
-			if r := store.get(p.Sweep.Cells[i].Key); r != nil {
+			if r := store.records[p.Sweep.Cells[i].Key]; r != nil {
 				some, took = true, took+r.Timings.SolveS+r.Timings.SimulateS
 			}
 		}

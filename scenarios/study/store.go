@@ -32,7 +32,7 @@ type Store struct {
 	leases   *leases
 	follows  map[string]int64 // of a joined sweep: how far the journals were read that other workers write
 	records  map[string]*Record
-	failures map[string]string
+	failures map[string]string // in this run; not kept, so that the next run tries again
 }
 
 func newStore(dir string) *Store {
@@ -334,11 +334,6 @@ func checksum(data []byte) string {
 
 // Has reports whether the cell of a key has a result.
 func (s *Store) Has(key string) bool { return s.records[key] != nil }
-
-func (s *Store) get(key string) *Record { return s.records[key] }
-
-// fail notes that a cell failed; it is not kept, so that the next run tries again.
-func (s *Store) fail(r *Record) { s.failures[r.Key] = r.Failed }
 
 // Failure returns why the cell of a key failed in this run, "" if it did not.
 func (s *Store) Failure(key string) string { return s.failures[key] }

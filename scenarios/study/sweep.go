@@ -224,8 +224,8 @@ func Execute(ctx context.Context, p *Plan, store *Store, opt Options) (Status, e
 				if r.Input {
 					st.Unusable++
 				}
-				store.fail(r)
-			} else if store.get(r.Key) == r { // another worker's
+				store.failures[r.Key] = r.Failed
+			} else if store.records[r.Key] == r { // another worker's
 				st.Known++
 			} else {
 				if err := store.Put(r); err != nil {
@@ -251,7 +251,7 @@ func fill(s result.Sweep, store *Store) (*result.Sweep, *result.SweepTimings) {
 	t := &result.SweepTimings{Cells: map[string]result.PolicyTimings{}}
 	for i := range s.Cells {
 		c := &s.Cells[i]
-		r := store.get(c.Key)
+		r := store.records[c.Key]
 		if r == nil {
 			c.Failed = store.Failure(c.Key)
 			continue
@@ -274,7 +274,7 @@ func shareBounds(cells []result.Cell, store *Store) {
 		variant := cells[first:end]
 		rows := make([]result.Row, len(variant))
 		for i := range variant {
-			if r := store.get(variant[i].Key); r != nil {
+			if r := store.records[variant[i].Key]; r != nil {
 				rows[i] = result.Row{Metrics: variant[i].Metrics, Labels: r.Labels, Bounds: r.Bounds}
 			}
 		}
@@ -290,10 +290,5 @@ func shareBounds(cells []result.Cell, store *Store) {
 
 // Name says which cell i is, for messages.
 func (p *Plan) Name(i int) string {
-	c := &p.Sweep.Cells[i]
-	name := c.Policy
-	for a, label := range p.Sweep.Place(c) {
-		name += fmt.Sprintf(" %s=%s", p.Sweep.Axes[a].Name, label)
-	}
-	return name
+	return p.Sweep.NameOf(&p.Sweep.Cells[i]).String()
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sort"
+	"strconv"
+	"strings"
 )
 
 // Share is how often a slice is asked for, in any unit.
@@ -90,4 +92,34 @@ func (d *drawer) draw(r *rand.Rand) Shape {
 	x := r.Float64() * d.sum[len(d.sum)-1]
 	i := sort.Search(len(d.sum), func(i int) bool { return d.sum[i] > x })
 	return d.mix[min(i, len(d.mix)-1)].Shape
+}
+
+// ParseMix reads slices and how often they are asked for, such as "4x4x4 13.9, 4x4x8T 16". It fails as Mix.Check does,
+// and on an entry that is not a slice and a number.
+func ParseMix(text string) (Mix, error) {
+	var m Mix
+	for _, entry := range strings.Split(text, ",") {
+		fields := strings.Fields(entry)
+		if len(fields) != 2 {
+			return nil, fmt.Errorf("fleet: %.40q is not a slice and how often it is asked for", entry)
+		}
+		shape, err := ParseShape(fields[0])
+		if err != nil {
+			return nil, err
+		}
+		weight, err := strconv.ParseFloat(fields[1], 64)
+		if err != nil {
+			return nil, fmt.Errorf("fleet: %.40q is not a number; it says how often %s is asked for", fields[1], shape)
+		}
+		m = append(m, Share{shape, weight})
+	}
+	return m, m.Check()
+}
+
+func mustMix(text string) Mix {
+	m, err := ParseMix(text)
+	if err != nil {
+		panic(err)
+	}
+	return m
 }

@@ -129,30 +129,23 @@ func (c *chakra) rank(rank int, f File, count int) error {
 			mode = "chained"
 		}
 	}
-	switch mode {
-	case "chained":
-		number := map[int64]int32{} // of streams
-		for k := range out {
-			n := &nodes[from[k]]
-			if !n.gpu || out[k].Kind == Recv {
-				continue
-			}
+	number := map[int64]int32{} // of streams
+	for k := range out {
+		n, o := &nodes[from[k]], &out[k]
+		switch {
+		case o.Kind == Recv:
+		case mode == "chained" && n.gpu:
 			if number[n.stream] == 0 {
 				number[n.stream] = int32(len(number) + 1)
 			}
-			out[k].Stream = number[n.stream]
-		}
-	case "one-at-a-time":
-		for k := range out {
-			switch {
-			case out[k].Kind == Recv || out[k].Kind == Join:
-			case !nodes[from[k]].gpu:
-				out[k].Stream = 1
-			case out[k].Kind == Compute:
-				out[k].Stream = 2
-			default:
-				out[k].Stream = 3
-			}
+			o.Stream = number[n.stream]
+		case mode != "one-at-a-time" || o.Kind == Join:
+		case !n.gpu:
+			o.Stream = 1
+		case o.Kind == Compute:
+			o.Stream = 2
+		default:
+			o.Stream = 3
 		}
 	}
 	c.Ops[rank] = out
