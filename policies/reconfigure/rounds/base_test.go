@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"sim/fabric/scaleup"
+	"sim/policies/reconfigure/plan"
 )
 
 // The listing holds every path of so many hops once, and no link twice in a step of a round.
@@ -68,7 +69,7 @@ func TestBaseOffsets(t *testing.T) {
 				t.Fatalf("n=%d k=%d: %v", n, k, o)
 			}
 			at := newPhase(n, slices32(o), nil, nil)
-			if slices.Contains(at.to(0), unreached) {
+			if slices.Contains(at.to(0), plan.Far) {
 				t.Fatalf("n=%d k=%d: %v is not connected", n, k, o)
 			}
 			if m := o[0]; k == 2 && (2*m*m+2*m+1 < n || m > 1 && 2*m*(m-1)+1 >= n) {

@@ -1,6 +1,7 @@
 package rounds
 
 import (
+	"math"
 	"slices"
 
 	"sim/fabric/scaleup"
@@ -24,7 +25,7 @@ type chain struct {
 	cur    *scheme
 	phases []*phase
 	// least[u] are the fewest hops of unit u in any topology.
-	least []uint16
+	least []int32
 	work  int
 	stop  halt.When
 }
@@ -32,10 +33,7 @@ type chain struct {
 // newChain is the chain whose first topology is base's only phase. The base schedule is the better of base, if it has
 // rounds, and a packing of its own.
 func newChain(base *scheme, stop halt.When) *chain {
-	c := &chain{cur: base, stop: stop, least: make([]uint16, len(base.src))}
-	for u := range c.least {
-		c.least[u] = unreached
-	}
+	c := &chain{cur: base, stop: stop, least: slices.Repeat([]int32{math.MaxInt32}, len(base.src))}
 	c.addPhase()
 	if s := c.pack(); len(base.rounds) == 0 || s.slots() < base.slots() {
 		s.origin = base.origin
@@ -76,7 +74,9 @@ func (c *chain) addPhase() {
 	}
 	c.phases = append(c.phases, p)
 	for u := range c.least {
-		c.least[u] = min(c.least[u], p.to(s.dst[u])[s.src[u]])
+		if h := p.to(s.dst[u])[s.src[u]]; h >= 0 {
+			c.least[u] = min(c.least[u], h)
+		}
 	}
 }
 
@@ -85,11 +85,8 @@ func (c *chain) addPhase() {
 func (c *chain) pack() *scheme {
 	s := *c.cur
 	m := len(s.src)
-	s.stride = 1
-	for _, h := range c.least {
-		s.stride = max(s.stride, int(h))
-	}
-	_, order := csr.Sort(numbers.Below(int32(m)), s.stride+1, func(u int32) int32 { return int32(c.least[u]) })
+	s.stride = int(max(1, slices.Max(c.least)))
+	_, order := csr.Sort(numbers.Below(int32(m)), s.stride+1, func(u int32) int32 { return c.least[u] })
 	s.round, s.hops, s.way, s.rounds = make([]int32, m), make([]int32, m), make([]int32, m*s.stride), nil
 	for _, p := range c.phases {
 		p.reset()

@@ -1,14 +1,13 @@
 package rounds
 
 import (
-	"math"
 	"math/bits"
 
 	"sim/fabric/scaleup"
 	"sim/policies/reconfigure/halt"
+	"sim/policies/reconfigure/pack"
+	"sim/policies/reconfigure/plan"
 )
-
-const unreached = math.MaxUint16
 
 // phase is one topology while its rounds are packed.
 type phase struct {
@@ -17,9 +16,9 @@ type phase struct {
 	// round (an edge, or with offsets an offset).
 	start, head, name []int32
 	names             int
-	// For circulants there is one row: toward[n-v+w] are the hops from w to v. Else toward[v*n+w] are.
+	// For circulants there is one row: toward[n-v+w] are the hops from w to v. Else toward[v*n+w] are, -1 of no way.
 	circulant bool
-	toward    []uint16
+	toward    []int32
 
 	// used[(step*names+name)*words:] is the set of rounds that use this link in this step; count rounds are open.
 	used         []uint64
@@ -41,6 +40,10 @@ func newPhase(n int, offsets []int32, edges scaleup.Topology, stop halt.When) *p
 	if p.circulant {
 		p.names = len(offsets)
 		p.start = make([]int32, n+1)
+		generators := make([]int, len(offsets))
+		for i, o := range offsets {
+			generators[i] = int(o)
+		}
 		for w := range int32(n) {
 			for i, o := range offsets {
 				p.head = append(p.head, (w+o)%int32(n))
@@ -48,58 +51,24 @@ func newPhase(n int, offsets []int32, edges scaleup.Topology, stop halt.When) *p
 			}
 			p.start[w+1] = int32(len(p.head))
 		}
+		from := plan.Reach(n, generators)
+		for i := range 2 * n { // from w to v it is as far as from 0 to v-w
+			p.toward = append(p.toward, from[(2*n-i)%n])
+		}
 	} else {
 		p.names = len(edges)
 		p.start, p.name = edges.Outgoing(n)
 		for _, e := range p.name {
 			p.head = append(p.head, edges[e].To)
 		}
+		p.toward = pack.Shortest(edges, n, stop).Left
 	}
-	p.measure(stop)
 	p.reached, p.stamp = make([]uint64, n), make([]int32, n)
 	return p
 }
 
-// measure fills toward, breadth first from every node, or from node 0 where all see the same.
-func (p *phase) measure(stop halt.When) {
-	n, sources := p.n, p.n
-	if p.circulant {
-		sources = 1
-	}
-	from := make([]uint16, n)
-	p.toward = make([]uint16, n*max(2, sources))
-	queue := make([]int32, 0, n)
-	for s := range sources {
-		stop.Check()
-		for i := range from {
-			from[i] = unreached
-		}
-		from[s] = 0
-		queue = append(queue[:0], int32(s))
-		for q := 0; q < len(queue); q++ {
-			w := queue[q]
-			for _, x := range p.head[p.start[w]:p.start[w+1]] {
-				if from[x] == unreached {
-					from[x] = from[w] + 1
-					queue = append(queue, x)
-				}
-			}
-		}
-		if p.circulant {
-			// From w to v it is as far as from 0 to v-w.
-			for i := range 2 * n {
-				p.toward[i] = from[(2*n-i)%n]
-			}
-			return
-		}
-		for v, h := range from {
-			p.toward[v*n+s] = h
-		}
-	}
-}
-
 // to returns the hops from every node to v.
-func (p *phase) to(v int32) []uint16 {
+func (p *phase) to(v int32) []int32 {
 	if p.circulant {
 		return p.toward[p.n-int(v) : 2*p.n-int(v)]
 	}
@@ -194,7 +163,7 @@ func (p *phase) trace(u, v int32, h, round int, way []int32) {
 	}
 }
 
-func (p *phase) before(x int32, step int, to []uint16, h, word int, bit uint64) (node, name int32) {
+func (p *phase) before(x int32, step int, to []int32, h, word int, bit uint64) (node, name int32) {
 	for _, w := range p.queue {
 		if int(to[w]) != h-step || p.reached[int(w)*p.words+word]&bit == 0 {
 			continue
