@@ -23,24 +23,60 @@ const (
 // ChipTime is the whole that fleets divide: the time of all chips.
 const ChipTime = "chip-time"
 
+// Names of metrics that the package reads itself.
+const (
+	gapName          = "gap"
+	iterationTime    = "makespan_s"
+	completion       = "completion_s"
+	computeTime      = "compute_makespan_s"
+	trialCount       = "replay_plays"
+	trialStalls      = "replay_stalled"
+	trialNCT         = "replay_nct_mean"
+	trialTime        = "replay_makespan_mean_s"
+	solveTime        = "solve_s"
+	simulateTime     = "play_s"
+	callTime         = "all_to_all_s"
+	objective        = "objective"
+	nctName          = "nct"
+	portsName        = "ports"
+	surplusPorts     = "surplus_ports"
+	maxCircuitTime   = "max_circuit_s"
+	maxCircuitBytes  = "max_circuit_bytes"
+	meanCircuitBytes = "mean_circuit_bytes"
+	fluidTime        = "fluid_s"
+	maxLinkLoad      = "max_link_load"
+	maxLoadOverRate  = "max_load_over_rate"
+	faultRatio       = "fault_ratio"
+	averageHops      = "average_hops"
+	meanDelay        = "mean_delay_s"
+	injectedPackets  = "injected"
+	keptShare        = "goodput"
+
+	// TierExposed is the metric of the time that a tier of a machine exposes.
+	TierExposed = "comm_exposed_s"
+)
+
+// boundPrefix begins the name of the lower bound on a metric.
+const boundPrefix = "bound_"
+
 // Metrics is the table of metrics, in the order in which tables show them.
 var Metrics = []Metric{
-	{Name: "objective", Better: Lower, Words: "objective", Of: ofJobs, Axis: "objective (1 = ideal fabric)", Base: 1, Head: "objective", Format: Fixed, Main: 1, Wins: "is fastest",
+	{Name: objective, Better: Lower, Words: "objective", Of: ofJobs, Axis: "objective (1 = ideal fabric)", Base: 1, Head: "objective", Format: Fixed, Main: 1, Wins: "is fastest",
 		Bounded: "the objective", Judged: true, Figure: Panel{Name: "nct"}},
 	{Name: "nct_max", Better: Lower, Words: "largest NCT of a job", Of: ofJobs, Head: "largest\nNCT", Format: Fixed, Many: true},
 	{Name: "pooled_objective", Better: Lower, Words: "objective where jobs share their circuits", Of: ofJobs, Head: "objective\npooled", Format: Fixed},
 	{Name: "nct_mean", Better: Lower, Words: "NCT of the mean iteration on shared circuits", Of: ofJobs, Format: Fixed, Job: "pooled", Needs: "pooled_objective"},
-	{Name: "nct_before", Relative: "comm_exposed_s", Better: Lower, Words: "NCT without borrowed ports", Of: ofBorrowing, Head: "NCT\nbefore", Format: Fixed},
-	{Name: "nct", Relative: "comm_exposed_s", Better: Lower, Words: "NCT", Of: ofIteration, Axis: "NCT (1 = ideal fabric)", Base: 1, Head: "NCT", Format: Fixed, Job: "NCT", Unless: []string{"pooled_objective"}, Planned: "NCT as\nplanned",
+	{Name: "nct_before", Relative: TierExposed, Better: Lower, Words: "NCT without borrowed ports", Of: ofBorrowing, Head: "NCT\nbefore", Format: Fixed},
+	{Name: nctName, Relative: TierExposed, Better: Lower, Words: "NCT", Of: ofIteration, Axis: "NCT (1 = ideal fabric)", Base: 1, Head: "NCT", Format: Fixed, Job: "NCT", Unless: []string{"pooled_objective"}, Planned: "NCT as\nplanned",
 		Below: "NCT: exposed communication as a multiple of the ideal fabric's",
 		Main:  2, Judged: true, Figure: Panel{Name: "nct"}, Bound: boundNCT,
 		Means: "the communication time that computing does not hide, over that on the ideal fabric"},
-	{Name: "nct_first", Relative: "comm_exposed_s", Better: Lower, Words: "NCT of the first iteration", Of: ofIteration, Head: "NCT\nfirst", Format: Fixed, Since: 1,
+	{Name: "nct_first", Relative: TierExposed, Better: Lower, Words: "NCT of the first iteration", Of: ofIteration, Head: "NCT\nfirst", Format: Fixed, Since: 1,
 		Means: "that of an iteration that finds the topology of its beginning in place"},
-	{Name: "makespan_s", Better: Lower, Words: "iteration time", Of: ofIteration, Head: "iteration\ntime", Format: Time, Job: "iteration", Unless: []string{"pooled_objective"},
+	{Name: iterationTime, Better: Lower, Words: "iteration time", Of: ofIteration, Head: "iteration\ntime", Format: Time, Job: "iteration", Unless: []string{"pooled_objective"},
 		Main: 3, Wins: "is fastest", Bounded: "the iteration time", Judged: true,
 		Figure: Panel{Name: "completion", Needs: "reconfigurations", Rank: true}},
-	{Name: "comm_exposed_s", Better: Lower, Words: "exposed communication", Of: ofIteration, Head: "exposed\ncomm.", Format: Time},
+	{Name: TierExposed, Better: Lower, Words: "exposed communication", Of: ofIteration, Head: "exposed\ncomm.", Format: Time},
 	{Name: "tp_exposed_s", Better: Lower, Words: "exposed time of tensor-parallel calls", Of: ofIteration, Head: "exposed\nTP", Format: Time},
 	{Name: "cp_exposed_s", Better: Lower, Words: "exposed time of context-parallel calls", Of: ofIteration, Head: "exposed\nCP", Format: Time},
 	{Name: "ep_exposed_s", Better: Lower, Words: "exposed time of expert-parallel calls", Of: ofIteration, Head: "exposed\nEP", Format: Time},
@@ -48,26 +84,26 @@ var Metrics = []Metric{
 	{Name: "hops_per_byte", Better: Lower, Words: "hops of shortest paths of a byte", Of: ofMappings, Unit: "hops",
 		Head: "hops a byte,\ngap to bound", Format: Fixed, Beside: "gap_hop_bytes", Unless: []string{"objective"}},
 	{Name: "gap_mapping", Better: Lower, Words: "gap to bound on the iteration time or objective, all mappings", Of: ofMappings, Unit: "%", Head: "gap to bound,\nall mappings", Format: Gap, Unless: []string{"objective"}},
-	{Name: "average_hops", Better: Lower, Words: "average distance", Of: ofPaths, Unit: "hops", Head: "average\nhops", Format: Fixed},
-	{Name: "max_link_load", Better: Lower, Words: "load of the most loaded link", Of: ofPaths, Head: "max link load,\ngap to bound",
+	{Name: averageHops, Better: Lower, Words: "average distance", Of: ofPaths, Unit: "hops", Head: "average\nhops", Format: Fixed},
+	{Name: maxLinkLoad, Better: Lower, Words: "load of the most loaded link", Of: ofPaths, Head: "max link load,\ngap to bound",
 		Format: Amount, Beside: "gap", Unless: []string{"max_load_over_rate"}, Main: 8, Wins: "spreads the load best",
 		Bounded: "the load of the most loaded link", Judged: true, Figure: Panel{Name: "loads"}},
-	{Name: "max_load_over_rate", Better: Lower, Words: "largest load of a link over its rate", Of: ofPaths,
+	{Name: maxLoadOverRate, Better: Lower, Words: "largest load of a link over its rate", Of: ofPaths,
 		Head: "load over rate,\ngap to bound", Format: Amount, Beside: "gap", Main: 7, Wins: "spreads the load best",
 		Bounded: "the load of the most loaded link", Judged: true, Figure: Panel{Name: "loads"}},
-	{Name: "max_circuit_s", Better: Lower, Words: "time that the most loaded circuit needs", Of: ofCircuits, Head: "most loaded\ncircuit, gap", Format: Time,
+	{Name: maxCircuitTime, Better: Lower, Words: "time that the most loaded circuit needs", Of: ofCircuits, Head: "most loaded\ncircuit, gap", Format: Time,
 		Beside: "gap", Main: 10, Wins: "spreads the load best", Bounded: "the load of the most loaded circuit", Judged: true, Figure: Panel{Name: "loads"}, Since: 4},
-	{Name: "max_circuit_bytes", Better: Lower, Words: "bytes of the most loaded circuit", Of: ofCircuits, Head: "most bytes\na circuit", Format: Count, Since: 4},
-	{Name: "mean_circuit_bytes", Better: Lower, Words: "bytes of a circuit, on average", Of: ofCircuits, Head: "mean bytes\na circuit", Format: Count, Since: 4},
+	{Name: maxCircuitBytes, Better: Lower, Words: "bytes of the most loaded circuit", Of: ofCircuits, Head: "most bytes\na circuit", Format: Count, Since: 4},
+	{Name: meanCircuitBytes, Better: Lower, Words: "bytes of a circuit, on average", Of: ofCircuits, Head: "mean bytes\na circuit", Format: Count, Since: 4},
 	{Name: "all_to_all_bytes_per_s", Better: Higher, Words: "all-to-all throughput", Of: ofPaths, Head: "all to all",
 		Format: Rate, Judged: true, Figure: Panel{Name: "loads", Row: 1}},
-	{Name: "fault_ratio", Better: Higher, Words: "throughput under the fault, over that without", Of: ofPaths, Unit: "%",
+	{Name: faultRatio, Better: Higher, Words: "throughput under the fault, over that without", Of: ofPaths, Unit: "%",
 		Head: "against\nno fault", Format: Percent},
-	{Name: "all_to_all_s", Better: Lower, Words: "time of an all-to-all", Of: ofCalls, Head: "all to all", Format: Time, Judged: true},
-	{Name: "completion_s", Better: Lower, Words: "completion time", Of: ofCalls, Head: "completion", Format: Time, Main: 4,
+	{Name: callTime, Better: Lower, Words: "time of an all-to-all", Of: ofCalls, Head: "all to all", Format: Time, Judged: true},
+	{Name: completion, Better: Lower, Words: "completion time", Of: ofCalls, Head: "completion", Format: Time, Main: 4,
 		Wins: "is fastest", Bounded: "the completion time", Judged: true,
 		Figure: Panel{Name: "completion", Needs: "reconfigurations", Rank: true}},
-	{Name: "gap", Better: Lower, Words: "gap to bound", Of: ofRuns, Unit: "%", Head: "gap to\nbound", Format: Gap},
+	{Name: gapName, Better: Lower, Words: "gap to bound", Of: ofRuns, Unit: "%", Head: "gap to\nbound", Format: Gap},
 	{Name: "algorithm_bytes_per_s", Better: Higher, Words: "algorithm bandwidth", Of: ofCalls, Head: "algorithm\nbandwidth", Format: Rate,
 		Means: "what a rank has, puts in or is left with, over the completion time"},
 	{Name: "gap_completion", Better: Lower, Words: "gap to bound, any number of topologies", Of: ofPlans, Unit: "%",
@@ -81,8 +117,8 @@ var Metrics = []Metric{
 	{Name: "synchronised_s", Better: Lower, Words: "time of packets, slot by slot", Of: ofPlans, Head: "slot\nby slot", Format: Time},
 	{Name: "free_running_s", Better: Lower, Words: "time of packets, as links are free", Of: ofPlans, Head: "as links\nare free",
 		Format: Time},
-	{Name: "fluid_s", Better: Lower, Words: "time of a fluid", Of: ofCalls, Head: "as fluid", Format: Time, Needs: "slots"},
-	{Name: "mean_delay_s", Better: Lower, Words: "mean packet delay", Of: ofPackets, Head: "mean\ndelay", Format: Time, Main: 6,
+	{Name: fluidTime, Better: Lower, Words: "time of a fluid", Of: ofCalls, Head: "as fluid", Format: Time, Needs: "slots"},
+	{Name: meanDelay, Better: Lower, Words: "mean packet delay", Of: ofPackets, Head: "mean\ndelay", Format: Time, Main: 6,
 		Wins: "delivers soonest", Judged: true},
 	{Name: "p99_delay_s", Better: Lower, Words: "99th percentile of packet delay", Of: ofPackets, Head: "99 % within", Format: Class,
 		Unless: []string{"completion_s"}, Judged: true},
@@ -90,32 +126,32 @@ var Metrics = []Metric{
 	{Name: "delivered", Better: Higher, Words: "packets delivered", Of: ofPackets, Format: Count, Judged: true},
 	{Name: "dropped", Better: Lower, Words: "packets dropped", Of: ofPackets, Head: "dropped", Format: Count, Rare: true, Main: 5,
 		Wins: "drops the fewest packets", Judged: true},
-	{Name: "ports", Better: Lower, Words: "ports used", Of: ofIteration, Head: "ports\nused", Format: Count, Beside: "port_ratio",
+	{Name: portsName, Better: Lower, Words: "ports used", Of: ofIteration, Head: "ports\nused", Format: Count, Beside: "port_ratio",
 		Judged: true},
 	{Name: "evaluations", Better: Lower, Words: "topologies tried", Of: ofIteration, Head: "topologies\ntried", Format: Count, Unless: []string{"objective"}},
 
-	{Name: "replay_nct_mean", Relative: "comm_exposed_s", Better: Lower, Words: "mean NCT of trials", Of: ofTrials, Table: "replay", Head: "NCT\nmean",
+	{Name: trialNCT, Relative: TierExposed, Better: Lower, Words: "mean NCT of trials", Of: ofTrials, Table: "replay", Head: "NCT\nmean",
 		Format: Fixed, Judged: true},
-	{Name: "replay_nct_p50", Relative: "comm_exposed_s", Better: Lower, Words: "median NCT of trials", Of: ofTrials, Table: "replay", Head: "NCT\nmedian",
+	{Name: "replay_nct_p50", Relative: TierExposed, Better: Lower, Words: "median NCT of trials", Of: ofTrials, Table: "replay", Head: "NCT\nmedian",
 		Format: Fixed},
-	{Name: "replay_nct_p95", Relative: "comm_exposed_s", Better: Lower, Words: "95th percentile of the NCT of trials", Of: ofTrials, Table: "replay",
+	{Name: "replay_nct_p95", Relative: TierExposed, Better: Lower, Words: "95th percentile of the NCT of trials", Of: ofTrials, Table: "replay",
 		Head: "NCT\np95", Format: Fixed},
-	{Name: "replay_nct_p99", Relative: "comm_exposed_s", Better: Lower, Words: "99th percentile of the NCT of trials", Of: ofTrials, Table: "replay",
+	{Name: "replay_nct_p99", Relative: TierExposed, Better: Lower, Words: "99th percentile of the NCT of trials", Of: ofTrials, Table: "replay",
 		Head: "NCT\np99", Format: Fixed},
-	{Name: "replay_nct_max", Relative: "comm_exposed_s", Better: Lower, Words: "largest NCT of trials", Of: ofTrials, Table: "replay", Head: "NCT\nmost",
+	{Name: "replay_nct_max", Relative: TierExposed, Better: Lower, Words: "largest NCT of trials", Of: ofTrials, Table: "replay", Head: "NCT\nmost",
 		Format: Fixed},
-	{Name: "replay_makespan_mean_s", Better: Lower, Words: "mean iteration time of trials", Of: ofTrials, Table: "replay",
+	{Name: trialTime, Better: Lower, Words: "mean iteration time of trials", Of: ofTrials, Table: "replay",
 		Head: "iteration\nmean", Format: Time, Judged: true},
-	{Name: "replay_stalled", Better: Lower, Words: "trials that stalled", Of: ofTrials, Table: "replay", Head: "trials\nstalled",
+	{Name: trialStalls, Better: Lower, Words: "trials that stalled", Of: ofTrials, Table: "replay", Head: "trials\nstalled",
 		Format: Count, Judged: true},
 	{Name: "replay_makespan_p95_s", Better: Lower, Words: "95th percentile of the iteration time of trials", Of: ofTrials},
-	{Name: "replay_plays", Words: "trials", Of: ofTrials},
+	{Name: trialCount, Words: "trials", Of: ofTrials},
 	{Name: "replay_*", Better: Lower, Words: "other figures of trials", Of: ofTrials},
 
 	{Name: "break_even_s", Better: Higher, Words: "longest delay at which moving circuits pays", Of: ofIteration, Unit: "s", Head: "break-\neven", Format: Time, Since: 1},
-	{Name: "nct_critical_path", Relative: "comm_exposed_s", Better: Lower, Words: "NCT of the critical path", Of: ofIteration},
+	{Name: "nct_critical_path", Relative: TierExposed, Better: Lower, Words: "NCT of the critical path", Of: ofIteration},
 	{Name: "bound_makespan_s", Words: "lower bound on the iteration time", Of: ofIteration},
-	{Name: "compute_makespan_s", Better: Lower, Words: "compute time", Of: ofIteration},
+	{Name: computeTime, Better: Lower, Words: "compute time", Of: ofIteration},
 	{Name: "max_interface_bytes", Better: Lower, Words: "bytes of the most loaded network interface, one way", Of: ofCircuits, Since: 4},
 	{Name: "bound_max_circuit_s", Words: "lower bound on the time that the most loaded circuit needs", Of: ofCircuits, Since: 4},
 	{Name: "port_ratio", Better: Lower, Words: "ports used", Of: ofIteration, Unit: "%", Format: Percent},
@@ -129,11 +165,11 @@ var Metrics = []Metric{
 	{Name: "*_exposed_s", Better: Lower, Words: "how much longer it takes for what a tier carries", Of: ofIteration},
 	{Name: "*_doubled_s", Better: Lower, Words: "the time with links of twice the rate in a tier", Of: ofIteration},
 	{Name: "before_makespan_s", Better: Lower, Words: "iteration time without borrowed ports", Of: ofBorrowing},
-	{Name: "surplus_ports", Words: "ports left by the lending job", Of: ofBorrowing},
+	{Name: surplusPorts, Words: "ports left by the lending job", Of: ofBorrowing},
 	{Name: "donor_*", Words: "figures of the port-lending job", Of: ofBorrowing},
 	{Name: "milp_*", Better: Lower, Words: "what a solver says of its model", Of: ofSolvers},
 
-	{Name: "goodput", Better: Higher, Words: "goodput", Of: ofFleets, Unit: "%", Head: "goodput,\ngap to bound", Format: Percent, Beside: "gap",
+	{Name: keptShare, Better: Higher, Words: "goodput", Of: ofFleets, Unit: "%", Head: "goodput,\ngap to bound", Format: Percent, Beside: "gap",
 		Main: 9, Wins: "does most work", Bounded: "goodput", Judged: true, Figure: Panel{Name: "fleet"}, Since: 2, Whole: ChipTime, Part: "work that is kept",
 		Means: "the share of chip-time that is work which is kept, at full speed"},
 	{Name: "utilisation", Better: Higher, Words: "utilisation", Of: ofFleets, Unit: "%", Head: "utilis-\nation", Format: Percent, Since: 2},
@@ -219,7 +255,7 @@ var Metrics = []Metric{
 	{Name: "ranks", Words: "ranks", Of: ofCalls},
 	{Name: "bound_completion_s", Words: "lower bound on the completion time", Of: ofCalls},
 
-	{Name: "injected", Words: "packets injected", Of: ofPackets},
+	{Name: injectedPackets, Words: "packets injected", Of: ofPackets},
 	{Name: "in_flight", Words: "packets in flight at the end", Of: ofPackets},
 	{Name: "packet_hops", Words: "hops of all packets", Of: ofPackets},
 	{Name: "retries", Better: Lower, Words: "packets sent again", Of: ofPackets},
@@ -246,23 +282,23 @@ var Metrics = []Metric{
 	{Name: "switch_s", Better: Lower, Words: "time to switch", Of: ofFabric},
 
 	{Name: "bound_*", Words: "lower bounds", Of: ofRuns},
-	{Name: "solve_s", Better: Lower, Words: "time to decide", Of: ofRuns, Format: Wall},
-	{Name: "play_s", Better: Lower, Words: "time to simulate", Of: ofRuns, Format: Wall},
+	{Name: solveTime, Better: Lower, Words: "time to decide", Of: ofRuns, Format: Wall},
+	{Name: simulateTime, Better: Lower, Words: "time to simulate", Of: ofRuns, Format: Wall},
 }
 
 // overFluid is the end of packets over that of a fluid: of messages, the time that the link that takes longest needs
 // for all.
 func overFluid(row, _ map[string]float64) (v float64, ok bool) {
-	_, packets := row["injected"]
-	fluid, completion := row["fluid_s"], cmp.Or(row["completion_s"], row["makespan_s"])
+	_, packets := row[injectedPackets]
+	fluid, completion := row[fluidTime], cmp.Or(row[completion], row[iterationTime])
 	return completion / fluid, packets && fluid > 0 && completion > 0
 }
 
 // boundNCT is the NCT that the lower bound on the iteration time allows.
 func boundNCT(row, reference map[string]float64) (float64, bool) {
 	bound, ok := row["bound_makespan_s"]
-	ideal, compute := reference["makespan_s"], reference["compute_makespan_s"]
-	if _, has := reference["compute_makespan_s"]; !ok || !has || ideal <= compute {
+	ideal, compute := reference[iterationTime], reference[computeTime]
+	if _, has := reference[computeTime]; !ok || !has || ideal <= compute {
 		return 0, false
 	}
 	return (bound - compute) / (ideal - compute), true

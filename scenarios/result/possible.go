@@ -31,7 +31,7 @@ func possible(name string, v float64) bool {
 	case v >= 0 || !known && m.Unit == "":
 		return true
 	}
-	return (name == "gap" || m.Unit == "s") && v > -leastSecond
+	return (name == gapName || m.Unit == "s") && v > -leastSecond
 }
 
 // PossibleSamples is Possible of samples.
@@ -48,7 +48,7 @@ func PossibleSamples(who string, samples map[string][]float64) error {
 
 // Possible fails on times that no run can take.
 func (t PolicyTimings) Possible(who string) error {
-	return Possible(who, map[string]float64{"solve_s": t.SolveS, "play_s": t.SimulateS})
+	return Possible(who, t.Metrics())
 }
 
 // Possible fails on metrics, samples and times that no run can have.
