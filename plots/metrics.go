@@ -24,26 +24,27 @@ func metricFigures(doc *result.Document, d *result.Detail) []sheet.Figure {
 	has := func(name string) bool {
 		return slices.ContainsFunc(doc.Rows, func(r result.Row) bool { _, ok := r.Metrics[name]; return ok })
 	}
-	var names []string
-	shown := map[string][]result.Metric{}
+	var shown [][]result.Metric // by figure
 	for _, m := range result.Metrics {
 		f := m.Figure
-		taken := slices.ContainsFunc(shown[f.Name], func(other result.Metric) bool { return other.Figure.Row == f.Row })
-		if f.Name == "" || !has(m.Name) || f.Needs != "" && !has(f.Needs) || taken || f.Row > 0 && shown[f.Name] == nil || slices.ContainsFunc(m.Unless, has) {
+		if f.Name == "" || !has(m.Name) || f.Needs != "" && !has(f.Needs) || slices.ContainsFunc(m.Unless, has) {
 			continue
 		}
-		if shown[f.Name] == nil {
-			names = append(names, f.Name)
+		at := slices.IndexFunc(shown, func(list []result.Metric) bool { return list[0].Figure.Name == f.Name })
+		switch {
+		case at < 0 && f.Row == 0:
+			shown = append(shown, []result.Metric{m})
+		case at >= 0 && !slices.ContainsFunc(shown[at], func(other result.Metric) bool { return other.Figure.Row == f.Row }):
+			shown[at] = append(shown[at], m)
 		}
-		shown[f.Name] = append(shown[f.Name], m)
 	}
 	var out []sheet.Figure
-	for _, name := range names {
-		if s := metricSheet(doc, d, shown[name]); s != nil {
-			if shown[name][0].Base > 0 {
+	for _, list := range shown {
+		if s := metricSheet(doc, d, list); s != nil {
+			if list[0].Base > 0 {
 				jobsBlock(s, doc, d)
 			}
-			out = append(out, s.Figure(name))
+			out = append(out, s.Figure(list[0].Figure.Name))
 		}
 	}
 	return out
@@ -106,19 +107,17 @@ func rank(cells []result.Cell, m *result.Metric) (apart bool) {
 			least, most = min(least, v), max(most, v)
 		}
 	}
-	slices.SortStableFunc(cells, func(a, b result.Cell) int {
-		x, has := a.Metrics[m.Name]
-		y, other := b.Metrics[m.Name]
+	key := func(c result.Cell) float64 {
+		v, ok := c.Metrics[m.Name]
 		switch {
-		case has != other && has:
-			return -1
-		case has != other:
-			return 1
+		case !ok:
+			return math.Inf(1) // last
 		case m.Better == result.Higher:
-			return cmp.Compare(y, x)
+			return -v
 		}
-		return cmp.Compare(x, y)
-	})
+		return v
+	}
+	slices.SortStableFunc(cells, func(a, b result.Cell) int { return cmp.Compare(key(a), key(b)) })
 	return least > 0 && most > far*least
 }
 
@@ -147,32 +146,22 @@ func notesOf(m result.Metric, doc *result.Document, models map[string]string) []
 	if label := doc.Rows[0].Labels[m.Name]; label != "" && m.Means == "" {
 		notes = append(notes, fmt.Sprintf("The %s is the %s.", m.Words, label))
 	}
-	if note := boundNote(doc.Rows, models); note != "" {
+	if note := boundNote(doc, models); note != "" {
 		notes = append(notes, note)
 	}
 	return notes
 }
 
-// boundNote says what the lower bounds hold for, by policy in the order of the rows: what most policies have, and who
-// has another.
-func boundNote(rows []result.Row, models map[string]string) string {
-	whose := map[string][]string{}
-	var names []string
-	for _, r := range rows {
-		if name := models[r.Policy]; name != "" {
-			if whose[name] == nil {
-				names = append(names, name)
-			}
-			whose[name] = append(whose[name], r.Policy)
-		}
-	}
-	if len(names) == 0 {
+// boundNote says what the lower bounds hold for, by policy: what most policies have, and who has another.
+func boundNote(doc *result.Document, models map[string]string) string {
+	groups := doc.Group(func(r *result.Row) string { return models[r.Policy] })
+	if len(groups) == 0 {
 		return ""
 	}
-	slices.SortStableFunc(names, func(a, b string) int { return len(whose[b]) - len(whose[a]) })
-	note := "No policy is below its lower bound, which holds for " + names[0]
-	for _, name := range names[1:] {
-		note += "; that of " + strings.Join(whose[name], ", ") + " for " + name
+	slices.SortStableFunc(groups, func(a, b result.RowGroup) int { return len(b.Rows) - len(a.Rows) })
+	note := "No policy is below its lower bound, which holds for " + groups[0].Key
+	for _, g := range groups[1:] {
+		note += "; that of " + g.Policies() + " for " + g.Key
 	}
 	return note + "."
 }

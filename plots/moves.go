@@ -84,19 +84,17 @@ func newStepped(p *result.Simulation) *stepped {
 	}
 	slices.Sort(s.at)
 	s.at = slices.Compact(s.at)
-	first := 0 // that was not left before the delay
 	for _, t := range s.at[:len(s.at)-1] {
-		for first+1 < len(list) && list[first+1].at <= t && list[first+1].up <= t {
-			first++
-		}
-		least, held := slices.Clone(list[first].circuits), slices.Clone(list[first].circuits)
-		for _, m := range list[first+1:] {
+		least, held := make([]int, len(now)), make([]int, len(now))
+		for _, m := range list {
 			if m.at > t {
 				break
 			}
 			copy(held, m.circuits)
 			for e, n := range m.circuits {
-				least[e] = min(least[e], n)
+				if m.up <= t || n < least[e] {
+					least[e] = n
+				}
 			}
 		}
 		for e := range held {
@@ -136,18 +134,13 @@ func (m *movesPicture) chart() *trackChart {
 	c := &trackChart{count: 2 * m.pods, size: sheet.NumberSize}
 	for pod := range m.pods {
 		m.traffic(c, pod, high)
-		for k := range m.moving.carrying {
+		for k, carrying := range m.moving.carrying {
 			foot := 0.0
-			add := func(circuits, pair int, clr color.RGBA) {
-				if top := foot + high*float64(circuits*t.Pairs[pair].Copies)/float64(t.Pods[pod].Total); top > foot {
-					c.bars = append(c.bars, bar{2*pod + 1, m.moving.at[k], m.moving.at[k+1], foot, top, clr, ""})
-					foot = top
-				}
-			}
 			for e, q := range t.Pairs {
 				if q.A == pod || q.B == pod {
-					add(m.moving.carrying[k][e], e, m.colors[e])
-					add(m.moving.held[k][e], e, movingColor)
+					one := high * float64(q.Copies) / float64(t.Pods[pod].Total) // a circuit
+					c.stack(2*pod+1, m.moving.at[k], m.moving.at[k+1], &foot, one*float64(carrying[e]), m.colors[e])
+					c.stack(2*pod+1, m.moving.at[k], m.moving.at[k+1], &foot, one*float64(m.moving.held[k][e]), movingColor)
 				}
 			}
 		}
@@ -185,10 +178,7 @@ func (m *movesPicture) traffic(c *trackChart, pod int, high float64) {
 	for k := 0; k+1 < len(at) && full > 0; k++ {
 		foot := 0.0
 		for i, s := range series {
-			if top := foot + high*valueAt(s, at[k])/full; top > foot {
-				c.bars = append(c.bars, bar{2 * pod, at[k], at[k+1], foot, top, colors[i], ""})
-				foot = top
-			}
+			c.stack(2*pod, at[k], at[k+1], &foot, high*valueAt(s, at[k])/full, colors[i])
 		}
 	}
 }

@@ -190,27 +190,30 @@ func (p *planPicture) busyPanel() *plot.Plot {
 	q := sheet.NewPlot("slot", "links busy")
 	sheet.SetRange(&q.Y, 0, 1)
 	q.Y.Tick.Marker = sheet.Marks([]float64{0, 0.5, 1}, []string{"0 %", "50 %", "100 %"})
-	if !p.timed() {
+	head, marks := fmt.Sprintf("Links that carry a chunk: %s of all slots%s", sheet.Percent(mean), p.lines()), p.drawSetUps
+	if p.timed() {
+		head = fmt.Sprintf("Links that carry a chunk, in time: %s of all slots; grey are reconfigurations, to scale", sheet.Percent(mean))
+		marks = p.drawDelays
+		sheet.TimeAxis(&q.X, "time", 0, p.EndS, 10)
+	} else {
 		sheet.SetRange(&q.X, 0, float64(p.Rounds))
 		q.X.Tick.Marker = sheet.Ticker{Unit: sheet.Plainly, Count: 10, Whole: true}
-		q.Add(sheet.Grid(true, false), p.busyLine(), sheet.PlotFunc(p.drawSetUps))
-		sheet.Head(q, fmt.Sprintf("Links that carry a chunk: %s of all slots%s", sheet.Percent(mean), p.lines()))
-		return q
 	}
-	sheet.TimeAxis(&q.X, "time", 0, p.EndS, 10)
-	bands := func(c draw.Canvas, q *plot.Plot) {
-		x, _ := q.Transforms(&c)
-		var bars sheet.Bars
-		for i := range p.Parts {
-			if at := p.Parts[i].FromS; !p.Phases[i].Reused && !p.Intervals && p.DelayS > 0 {
-				bars.Add(x(at-p.DelayS), x(at), c.Min.Y, c.Max.Y)
-			}
-		}
-		bars.Fill(c, bandColor)
-	}
-	q.Add(sheet.Grid(true, false), p.busyLine(), sheet.PlotFunc(bands))
-	sheet.Head(q, fmt.Sprintf("Links that carry a chunk, in time: %s of all slots; grey are reconfigurations, to scale", sheet.Percent(mean)))
+	q.Add(sheet.Grid(true, false), p.busyLine(), sheet.PlotFunc(marks))
+	sheet.Head(q, head)
 	return q
+}
+
+// drawDelays draws the reconfigurations as long as they take.
+func (p *planPicture) drawDelays(c draw.Canvas, q *plot.Plot) {
+	x, _ := q.Transforms(&c)
+	var bars sheet.Bars
+	for i, part := range p.Parts {
+		if !p.Phases[i].Reused && !p.Intervals && p.DelayS > 0 {
+			bars.Add(x(part.FromS-p.DelayS), x(part.FromS), c.Min.Y, c.Max.Y)
+		}
+	}
+	bars.Fill(c, bandColor)
 }
 
 // lines explains the lines of a panel over rounds.
@@ -221,19 +224,15 @@ func (p *planPicture) lines() string {
 	return ""
 }
 
-// share is the mean of how many links carry a chunk, over all slots.
+// share is the mean of how many links carry a chunk, over all slots; NaN if the plan does not say.
 func (p *planPicture) share() float64 {
-	busy, links := 0.0, 0.0
+	busy, links := 0, 0
 	for i := range p.Phases {
 		for _, b := range p.Phases[i].Busy {
-			busy += float64(b)
-			links += float64(len(p.Phases[i].Edges))
+			busy, links = busy+b, links+len(p.Phases[i].Edges)
 		}
 	}
-	if links == 0 {
-		return math.NaN()
-	}
-	return busy / links
+	return float64(busy) / float64(links)
 }
 
 // busyLine fills each slot, from when it begins, up to its share, or where slots are narrower than a dot, each dot up to

@@ -76,7 +76,7 @@ func anyRun(t *rapid.T) (*result.Document, *result.Detail) {
 	for range n {
 		w.Task = append(w.Task, "task")
 	}
-	w.Intervals = sheettest.AnyCount.Draw(t, "intervals")
+	w.Intervals = anyCount.Draw(t, "intervals")
 	for _, col := range []*[]float64{&w.EarliestS, &w.LatestS, &w.StartS, &w.EndS} {
 		if rapid.Bool().Draw(t, "column") {
 			v, step := sheettest.AnyNumber.Draw(t, "first"), sheettest.AnyNumber.Draw(t, "step")/1e4
@@ -87,7 +87,7 @@ func anyRun(t *rapid.T) (*result.Document, *result.Detail) {
 	}
 	for _, col := range []*[]int{&w.FirstK, &w.LastK, &w.TopoMin, &w.TopoMax, &w.MinK, &w.MaxK} {
 		if rapid.Bool().Draw(t, "column") {
-			k := sheettest.AnyCount.Draw(t, "k")
+			k := anyCount.Draw(t, "k")
 			for i := range n {
 				*col = append(*col, k+i)
 			}
@@ -105,7 +105,7 @@ func anySimulation(t *rapid.T, policy string) result.Simulation {
 	for range rapid.IntRange(0, 4).Draw(t, "tracks") {
 		l := result.Track{Name: sheettest.AnyName.Draw(t, "track"), Group: sheettest.AnyName.Draw(t, "group")}
 		for range rapid.IntRange(0, 6).Draw(t, "spans") {
-			s := result.Span{Kind: sheettest.AnyKind.Draw(t, "kind"), Label: sheettest.AnyName.Draw(t, "label"), StartS: sheettest.AnyNumber.Draw(t, "start")}
+			s := result.Span{Kind: anyKind.Draw(t, "kind"), Label: sheettest.AnyName.Draw(t, "label"), StartS: sheettest.AnyNumber.Draw(t, "start")}
 			s.EndS = min(s.StartS+sheettest.AnyNumber.Draw(t, "duration"), sheet.DrawableLimit)
 			l.Spans = append(l.Spans, s)
 		}
@@ -183,14 +183,14 @@ func anyTopology(t *rapid.T) *result.Topology {
 	n := rapid.OneOf(rapid.IntRange(0, 4), rapid.SampledFrom([]int{12, 40})).Draw(t, "pods")
 	for i := range n {
 		topo.Pods = append(topo.Pods, result.PodPorts{Name: fmt.Sprint("pod ", i), Replica: i % rapid.IntRange(1, 3).Draw(t, "replicas"),
-			Used: sheettest.AnyCount.Draw(t, "used"), Total: sheettest.AnyCount.Draw(t, "total")})
+			Used: anyCount.Draw(t, "used"), Total: anyCount.Draw(t, "total")})
 	}
 	if n == 0 {
 		return topo
 	}
 	for range rapid.IntRange(0, 10).Draw(t, "pairs") {
 		topo.Pairs = append(topo.Pairs, result.Pair{A: rapid.IntRange(0, n-1).Draw(t, "a"), B: rapid.IntRange(0, n-1).Draw(t, "b"),
-			Circuits: sheettest.AnyCount.Draw(t, "circuits"), DP: rapid.Bool().Draw(t, "dp"), Copies: rapid.IntRange(-1, 3).Draw(t, "copies")})
+			Circuits: anyCount.Draw(t, "circuits"), DP: rapid.Bool().Draw(t, "dp"), Copies: rapid.IntRange(-1, 3).Draw(t, "copies")})
 	}
 	return topo
 }
@@ -208,3 +208,8 @@ func anySeries(t *rapid.T) []result.Series {
 	}
 	return out
 }
+
+var (
+	anyKind  = rapid.SampledFrom([]string{"forward", "backward", "pp-forward", "pp-backward", "dp", "compute", ""})
+	anyCount = rapid.OneOf(rapid.IntRange(-2, 40), rapid.SampledFrom([]int{1 << 40}))
+)

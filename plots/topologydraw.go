@@ -203,19 +203,13 @@ func drawMatrix(c draw.Canvas, names []string, beside string, all []square) {
 	cell := min((size.X-labels)/vg.Length(columns), (size.Y-labels)/vg.Length(n), largest)
 	left, top := c.Min.X+labels, c.Max.Y-labels
 	at := func(i int) vg.Length { return cell * vg.Length(i) }
-	var order []color.RGBA
-	bars := map[color.RGBA]*sheet.Bars{}
+	var bars sheet.ColoredBars
 	for _, s := range all {
-		if bars[s.color] == nil {
-			order, bars[s.color] = append(order, s.color), new(sheet.Bars)
-		}
 		side := max(cell, least)
 		x, y := left+min(at(s.column), max(at(columns)-side, 0)), top-min(at(s.row), max(at(n)-side, 0))
-		bars[s.color].Add(x, x+side, y-side, y)
+		bars.Add(s.color, x, x+side, y-side, y)
 	}
-	for _, clr := range order {
-		bars[clr].Fill(c, clr)
-	}
+	bars.Fill(c)
 	for _, s := range all {
 		if cell >= 13 {
 			style := sheet.Centered(min(cell*0.5, sheet.TickSize), sheet.Legible(s.color))

@@ -30,6 +30,14 @@ type bar struct {
 	label    string // shown where there is room
 }
 
+// stack adds a bar on those that it has added before to the interval of a track; foot is their height.
+func (t *trackChart) stack(track int, lo, hi float64, foot *float64, high float64, clr color.RGBA) {
+	if high > 0 {
+		t.bars = append(t.bars, bar{track, lo, hi, *foot, *foot + high, clr, ""})
+		*foot += high
+	}
+}
+
 // plot is a plot of t, over what lies below it, without ticks up.
 func (t *trackChart) plot(below ...plot.Plotter) *plot.Plot {
 	p := sheet.NewPlot("", "")
@@ -61,8 +69,7 @@ func (t *trackChart) Plot(c draw.Canvas, p *plot.Plot) {
 		foot := float64(t.count - b.track - 1)
 		return x(b.lo), x(b.hi), sheet.Snap(y(foot + b.from)), sheet.Snap(y(foot + b.to)) // so that rows that meet leave no seam
 	}
-	var order []color.RGBA
-	all := map[color.RGBA]*sheet.Bars{}
+	var all sheet.ColoredBars
 	for i := range t.bars {
 		b := &t.bars[i]
 		x0, x1, y0, y1 := box(b)
@@ -76,14 +83,9 @@ func (t *trackChart) Plot(c draw.Canvas, p *plot.Plot) {
 		if x0, x1 = max(x0, c.Min.X), min(x1, c.Max.X); x1-x0 > 4*sheet.Pixel {
 			x0, x1 = x0+t.gap/2, x1-t.gap/2
 		}
-		if all[b.color] == nil {
-			order, all[b.color] = append(order, b.color), new(sheet.Bars)
-		}
-		all[b.color].Add(x0, x1, y0, y1)
+		all.Add(b.color, x0, x1, y0, y1)
 	}
-	for _, clr := range order {
-		all[clr].Fill(c, clr)
-	}
+	all.Fill(c)
 	type text struct {
 		label string
 		size  vg.Length

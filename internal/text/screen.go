@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"strings"
 	"unicode/utf8"
 )
 
@@ -72,7 +71,7 @@ func begins(p []byte) bool {
 
 // shown returns p with what a terminal would act on escaped. It returns p itself if there is nothing to escape.
 func shown(p []byte) []byte {
-	if plain(p) {
+	if utf8.Valid(p) && !bytes.ContainsFunc(p, Acts) {
 		return p
 	}
 	var b bytes.Buffer
@@ -98,15 +97,7 @@ func shown(p []byte) []byte {
 	return b.Bytes()
 }
 
-// plain reports whether a terminal acts on nothing in p.
-func plain(p []byte) bool {
-	return utf8.Valid(p) && !bytes.ContainsFunc(p, Acts)
-}
-
 // Shown returns s with what a terminal would act on escaped.
 func Shown(s string) string {
-	if utf8.ValidString(s) && !strings.ContainsFunc(s, Acts) {
-		return s
-	}
 	return string(shown([]byte(s)))
 }

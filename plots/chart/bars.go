@@ -3,7 +3,6 @@ package chart
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -82,7 +81,7 @@ func (b *barChart) sheet(m measure, what string) *sheet.Sheet {
 		title = v.spec.XLabel
 	}
 	for p, panel := range panels {
-		sheet.Categories(panel, slices.Clone(labels), g.width)
+		sheet.Categories(panel, labels, g.width)
 		panel.Add(sheet.Grid(true, false), sheet.PlotFunc(func(c draw.Canvas, own *plot.Plot) { b.draw(c, own, p) }))
 	}
 	b.scales(g, panels)

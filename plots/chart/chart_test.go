@@ -3,6 +3,7 @@ package chart
 import (
 	"bytes"
 	"fmt"
+	"image/color"
 	"math"
 	"slices"
 	"strings"
@@ -130,7 +131,7 @@ func TestBarLengths(t *testing.T) {
 	spec := result.Plot{Name: "p", Kind: "bars", X: "port_bandwidth", Y: "nct", Panels: "base"}
 	f := mustChart(t, spec, bandwidthSweep(), nil)
 	for p := range chartPolicies {
-		got := sheettest.Filled(f, sheet.LineStyles[p].Color)[1:] // after the legend's
+		got := filled(f, sheet.LineStyles[p].Color)[1:] // after the legend's
 		if len(got) != 16 {
 			t.Fatalf("%s has %d bars", chartPolicies[p], len(got))
 		}
@@ -149,7 +150,7 @@ func TestColorsStay(t *testing.T) {
 	spec := result.Plot{Name: "p", Kind: "bars", X: "port_bandwidth", Y: "nct", Panels: "base", Where: map[string][]string{"policy": {"delta-joint", "sqrt-alloc"}}}
 	f := mustChart(t, spec, bandwidthSweep(), nil)
 	for p, want := range []int{0, 17, 0, 0, 0, 17} {
-		if got := len(sheettest.Filled(f, sheet.LineStyles[p].Color)); p != 4 && got != want { // black is not only a policy's
+		if got := len(filled(f, sheet.LineStyles[p].Color)); p != 4 && got != want { // black is not only a policy's
 			t.Errorf("%s has %d bars, want %d", chartPolicies[p], got, want)
 		}
 	}
@@ -170,7 +171,7 @@ func TestChartNotes(t *testing.T) {
 			t.Errorf("the figure does not say %q", part)
 		}
 	}
-	if n := len(sheettest.Filled(f, sheet.LineStyles[1].Color)); n != 1+15 {
+	if n := len(filled(f, sheet.LineStyles[1].Color)); n != 1+15 {
 		t.Errorf("%d bars and samples of sqrt-alloc", n)
 	}
 	f = mustChart(t, result.Plot{Kind: "bars", X: "base", Y: "nct"}, s, nil)
@@ -401,4 +402,13 @@ func TestSlantedLabels(t *testing.T) {
 			}
 		}
 	}
+}
+
+// filled returns the heights of what is filled with a colour, in order.
+func filled(f sheet.Figure, clr color.Color) []float64 {
+	var out []float64
+	for _, r := range sheettest.Boxes(sheettest.Record(f))[sheet.ToRGBA(clr)] {
+		out = append(out, float64(r.Max.Y-r.Min.Y))
+	}
+	return out
 }

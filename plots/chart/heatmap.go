@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"cmp"
 	"fmt"
 	"image/color"
 	"math"
@@ -23,18 +24,8 @@ var heatKind = kind{
 		"series": "a heat map has no series; y names the y axis, panels what there is a map for",
 		"log_x":  logTiles, "log_y": logTiles,
 	},
-	roles: func(v *view) (err error) {
-		if v.spec.Y != "" {
-			if v.series, err = v.find("y", v.spec.Y); err != nil {
-				return err
-			}
-		}
-		if v.spec.X != "" {
-			if v.x, err = v.find("x", v.spec.X); err != nil {
-				return err
-			}
-		}
-		return v.panelRole()
+	roles: func(v *view) error {
+		return cmp.Or(v.assign(&v.series, "y", v.spec.Y), v.assign(&v.x, "x", v.spec.X), v.panelRole())
 	},
 }
 

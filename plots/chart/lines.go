@@ -34,7 +34,7 @@ var lineKind = kind{
 func (v *view) checkLines() error {
 	spec := v.spec
 	switch {
-	case v.byMetric && (spec.Also != nil || spec.Below != "" || spec.BelowOf != nil || spec.MarkedAt != "" || spec.To != nil):
+	case v.byMetric && v.overAxisAlone():
 		return errors.New(missing["also"])
 	case v.byMetric && spec.Take != "":
 		return errors.New(missing["take"])
@@ -44,10 +44,11 @@ func (v *view) checkLines() error {
 		return fmt.Errorf("x: %s has values that are no numbers, so lines cannot go over it; bars can", v.x.name)
 	}
 	for _, name := range spec.BelowOf {
-		if v.series.index < 0 {
-			return unknownName("below_of", name, v.series.labels)
+		at, err := v.series.place("below_of", name)
+		if err == nil && at < 0 && len(v.series.labels) > 0 {
+			err = fmt.Errorf("below_of: where leaves %s out", name)
 		}
-		if err := v.known("below_of", name); err != nil && len(v.series.labels) > 0 {
+		if err != nil {
 			return err
 		}
 	}

@@ -67,13 +67,11 @@ func (v *view) placeMarks() error {
 			if at.f.index < 0 {
 				return fmt.Errorf("%s: %s is %q, but the plot has no %s", role, at.name, at.label, at.name)
 			}
-			k := slices.Index(at.f.labels, at.label)
-			if k < 0 && len(at.f.labels) > 0 {
-				return unknownName(role+" "+at.name, at.label, at.f.labels)
+			place, err := at.f.place(role+" "+at.name, at.label)
+			if err != nil {
+				return err
 			}
-			if drawn = drawn && k >= 0 && at.f.slot[k] >= 0; drawn {
-				*at.place = at.f.slot[k]
-			}
+			*at.place, drawn = place, drawn && place >= 0
 		}
 		switch {
 		case v.byMetric && m.X != "":

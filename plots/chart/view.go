@@ -138,6 +138,18 @@ func (v *view) find(role, name string) (*facet, error) {
 	return nil, unknownName(role, name, v.names())
 }
 
+// place returns the place of a label among the categories that are drawn, -1 if where leaves it out. It fails on a label
+// that f lacks, unless f has none.
+func (f *facet) place(role, label string) (int, error) {
+	switch at := slices.Index(f.labels, label); {
+	case at >= 0:
+		return f.slot[at], nil
+	case len(f.labels) > 0:
+		return -1, unknownName(role, label, f.labels)
+	}
+	return -1, nil
+}
+
 // names lists what a plot may vary.
 func (v *view) names() []string {
 	var out []string
@@ -187,31 +199,29 @@ func (v *view) filter() error {
 	return nil
 }
 
+// assign makes role the facet that a plot names for it, if it names one.
+func (v *view) assign(role **facet, what, name string) (err error) {
+	if name != "" {
+		*role, err = v.find(what, name)
+	}
+	return err
+}
+
 // usualRoles looks up what goes across, what the series and what the panels are.
 func (v *view) usualRoles() (err error) {
-	spec := v.spec
-	if spec.X != "" && !v.byMetric {
-		if v.x, err = v.find("x", spec.X); err != nil {
-			return err
-		}
+	if !v.byMetric {
+		err = v.assign(&v.x, "x", v.spec.X)
 	}
-	if spec.Series != "" {
-		if v.series, err = v.find("series", spec.Series); err != nil {
-			return err
-		}
-	}
-	return v.panelRole()
+	return cmp.Or(err, v.assign(&v.series, "series", v.spec.Series), v.panelRole())
 }
 
 // panelRole looks up what the panels are, and gives policies a role that a plot would else mix.
-func (v *view) panelRole() (err error) {
-	if v.spec.Panels != "" {
-		if v.panels, err = v.find("panels", v.spec.Panels); err != nil {
-			return err
-		}
+func (v *view) panelRole() error {
+	if err := v.assign(&v.panels, "panels", v.spec.Panels); err != nil {
+		return err
 	}
 	policies := v.policies()
-	if len(policies.categories) > 1 && v.x != policies && v.series != policies && v.panels != policies {
+	if len(policies.categories) > 1 && !v.uses(policies) {
 		switch {
 		case v.kind.tiles && v.panels == &none:
 			v.panels = policies
@@ -235,7 +245,7 @@ func (v *view) options() error {
 		given bool
 	}{
 		{"take", spec.Take != ""},
-		{"also", spec.Also != nil || spec.Below != "" || spec.BelowOf != nil || spec.MarkedAt != "" || spec.To != nil}, {"x", spec.X != ""}, {"y", spec.Y != ""}, {"z", spec.Z != ""},
+		{"also", v.overAxisAlone()}, {"x", spec.X != ""}, {"y", spec.Y != ""}, {"z", spec.Z != ""},
 		{"series", spec.Series != ""}, {"log_x", spec.LogX}, {"log_y", spec.LogY}, {"mark", len(spec.Marks) > 0},
 	}
 	for _, o := range all {
@@ -272,6 +282,12 @@ func (v *view) options() error {
 		return fmt.Errorf("log_x: %s has values of 0 or less, which a logarithmic axis does not have", v.x.name)
 	}
 	return nil
+}
+
+// overAxisAlone reports whether the plot has options that only lines over an axis have.
+func (v *view) overAxisAlone() bool {
+	spec := v.spec
+	return spec.Also != nil || spec.Below != "" || spec.BelowOf != nil || spec.MarkedAt != "" || spec.To != nil
 }
 
 // missing says whose the options are that not all kinds have.
@@ -318,7 +334,7 @@ func (v *view) hidden() []*facet {
 
 // uses reports whether f, or a part of it, has a role.
 func (v *view) uses(f *facet) bool {
-	return slices.ContainsFunc([]*facet{v.x, v.series, v.panels}, func(r *facet) bool { return r == f || r.from == f })
+	return slices.ContainsFunc([]*facet{v.x, v.series, v.panels}, func(r *facet) bool { return r != nil && (r == f || r.from == f) })
 }
 
 // cellName says where a cell stands, by what differs.
@@ -333,16 +349,4 @@ func (v *view) cellName(c *result.Cell) string {
 		parts = []string{c.Policy}
 	}
 	return strings.Join(parts, ", ")
-}
-
-// known fails on a policy that the sweep lacks or where leaves out.
-func (v *view) known(role, policy string) error {
-	at := slices.Index(v.series.labels, policy)
-	if at < 0 {
-		return unknownName(role, policy, v.series.labels)
-	}
-	if v.series.slot[at] < 0 {
-		return fmt.Errorf("%s: where leaves %s out", role, policy)
-	}
-	return nil
 }

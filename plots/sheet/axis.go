@@ -172,28 +172,20 @@ const levelGap = 8
 const slantedPitch = 2.3
 
 // Categories writes labels at 0, 1, 2 ... below p, whose data is about so wide: level where they fit, else slanted,
-// else upright. Labels may have several lines. What is too many is thinned.
+// else upright. What is too many is thinned.
 func Categories(p *plot.Plot, labels []string, width vg.Length) {
 	SetRange(&p.X, -0.5, float64(len(labels))-0.5)
-	style := &p.X.Tick.Label
-	slot := width / vg.Length(max(1, len(labels)))
-	lines, widest := 1, vg.Length(0)
-	numbers := true
-	longest := vg.Length(labelLength)
+	style, slot := &p.X.Tick.Label, width/vg.Length(max(1, len(labels)))
+	longest, widest, numbers := vg.Length(labelLength), vg.Length(0), true
 	if len(labels) == 1 { // plot.Plot cannot place a label that hangs over on both sides
 		longest = min(longest, width/2)
 	}
 	ticks := make([]plot.Tick, len(labels))
 	for i, l := range labels {
-		first, rest, more := strings.Cut(l, "\n")
-		ticks[i] = plot.Tick{Value: float64(i), Label: Fit(*style, first, longest)}
-		_, err := strconv.ParseFloat(first, 64)
-		numbers = numbers && err == nil
-		if more {
-			ticks[i].Label += "\n" + rest
-			lines, numbers = 2+strings.Count(rest, "\n"), false
-		}
+		ticks[i] = plot.Tick{Value: float64(i), Label: Fit(*style, l, longest)}
 		widest = max(widest, style.Width(ticks[i].Label))
+		_, err := strconv.ParseFloat(l, 64)
+		numbers = numbers && err == nil
 	}
 	p.X.Tick.Color, p.X.Tick.Length = color.Transparent, 6
 	if widest > slot-levelGap && !numbers {
@@ -203,9 +195,10 @@ func Categories(p *plot.Plot, labels []string, width vg.Length) {
 			at := (vg.Length(i) + 0.5) / vg.Length(len(ticks)) // of what is left of the axis
 			over = max(over, (style.Width(t.Label)*vg.Length(math.Cos(style.Rotation))-width*at)/(1-at))
 		}
-		if width -= over; width/vg.Length(len(labels)) < slantedPitch*TickSize*vg.Length(lines) {
+		if (width-over)/vg.Length(len(labels)) >= slantedPitch*TickSize {
+			width -= over
+		} else {
 			style.Rotation = math.Pi / 2
-			width += over
 		}
 	}
 	Spaced(p, ticks, width)
@@ -234,14 +227,15 @@ func Spaced(p *plot.Plot, ticks []plot.Tick, width vg.Length) {
 	slices.SortStableFunc(ticks, func(a, b plot.Tick) int { return cmp.Compare(a.Value, b.Value) })
 	last := vg.Length(math.Inf(-1))
 	var room boxes
-	for i := range ticks {
-		if ticks[i].Label == "" || at(i)-last < widest {
+	for i, t := range ticks {
+		if t.Label == "" || at(i)-last < widest {
 			ticks[i].Label = ""
 			continue
 		}
 		last = at(i)
-		r := style.Rectangle(ticks[i].Label)
-		room = append(room, plot.GlyphBox{X: p.X.Norm(ticks[i].Value), Rectangle: vg.Rectangle{Min: Point(r.Min.X, 0), Max: Point(r.Max.X, 0)}})
+		r := style.Rectangle(t.Label)
+		r.Min.Y, r.Max.Y = 0, 0 // none is needed below
+		room = append(room, plot.GlyphBox{X: p.X.Norm(t.Value), Rectangle: r})
 	}
 	p.X.Tick.Marker = plot.ConstantTicks(ticks)
 	p.Add(room)

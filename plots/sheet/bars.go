@@ -61,6 +61,30 @@ func (b *Bars) Fill(c draw.Canvas, clr color.Color) {
 	}
 }
 
+// ColoredBars collects rectangles of several colours; a colour that comes first lies below the others.
+type ColoredBars struct {
+	order []color.RGBA
+	bars  map[color.RGBA]*Bars
+}
+
+// Add adds a bar, as Add of Bars does.
+func (b *ColoredBars) Add(clr color.RGBA, x0, x1, y0, y1 vg.Length) {
+	if b.bars[clr] == nil {
+		if b.bars == nil {
+			b.bars = map[color.RGBA]*Bars{}
+		}
+		b.order, b.bars[clr] = append(b.order, clr), new(Bars)
+	}
+	b.bars[clr].Add(x0, x1, y0, y1)
+}
+
+// Fill draws what was added.
+func (b *ColoredBars) Fill(c draw.Canvas) {
+	for _, clr := range b.order {
+		b.bars[clr].Fill(c, clr)
+	}
+}
+
 // FillBox fills a rectangle.
 func FillBox(c draw.Canvas, clr color.Color, x0, x1, y0, y1 vg.Length) {
 	c.FillPolygon(clr, Ring4(x0, x1, y0, y1)[:4])

@@ -1,32 +1,40 @@
 package report
 
 import (
-	"fmt"
-
 	"sim/internal/text"
 	"sim/scenarios/result"
 )
 
-// served returns what of each policy takes time, that of the ideal fabric first, and a line for each policy that cannot
-// serve.
-func served(run *result.Run, ideal *result.Simulation, of func(*result.Simulation) *result.Simulation) (sims []result.Simulation, below string) {
+// served returns what of each policy takes time, that of the ideal fabric first, without policies that cannot serve.
+func served(run *result.Run, ideal *result.Simulation, of func(*result.Simulation) *result.Simulation) (sims []result.Simulation) {
+	add := func(policy string, sim *result.Simulation) {
+		named := *sim
+		named.Policy = policy
+		sims = append(sims, named)
+	}
 	if ideal != nil && ideal.MakespanS > 0 {
-		sims = append(sims, *ideal)
-		sims[0].Policy = "ideal fabric"
+		add("ideal fabric", ideal)
 	}
 	for i := range run.Detail.Policies {
 		sim := &run.Detail.Policies[i]
-		if row := run.Document.Row(sim.Policy); row != nil && row.Labels["unserved"] != "" {
-			below += text.Wrap(fmt.Sprintf("%s cannot serve: %s", sim.Policy, row.Labels["unserved"]), text.Width, 0) + "\n"
-		} else if one := of(sim); one != nil {
-			sims = append(sims, *one)
-			sims[len(sims)-1].Policy = sim.Policy
+		row := run.Document.Row(sim.Policy)
+		if one := of(sim); one != nil && (row == nil || row.Labels["unserved"] == "") {
+			add(sim.Policy, one)
 		}
 	}
-	if below != "" {
-		below = "\n" + below
+	return sims
+}
+
+// unserved says which policies cannot serve, below an empty line.
+func (p *page) unserved(doc *result.Document) {
+	before := "\n"
+	for _, r := range doc.Rows {
+		if why := r.Labels["unserved"]; why != "" {
+			p.WriteString(before)
+			p.wrapped("%s cannot serve: %s", r.Policy, why)
+			before = ""
+		}
 	}
-	return sims, below
 }
 
 // compared sets the critical path of a simulation beside those of the others: each policy has a path of its own, so

@@ -38,10 +38,10 @@ func (p *page) explain(run *result.Run, sim *result.Simulation) {
 			p.long = row.Labels["tier_calls"] != ""
 		}
 		p.path(sim, &run.Detail.Reference)
-		sims, below := served(run, &run.Detail.Reference, func(q *result.Simulation) *result.Simulation { return q })
+		sims := served(run, &run.Detail.Reference, func(q *result.Simulation) *result.Simulation { return q })
 		p.compared(sim, sims)
 		p.tiers(row)
-		p.WriteString(below)
+		p.unserved(&run.Document)
 	case sim.Schedule != nil:
 		p.schedule(row, sim)
 	case sim.Traffic != nil && row != nil:

@@ -26,7 +26,6 @@ func (p *page) jobs(run *result.Run, row *result.Row, sim *result.Simulation) {
 		}
 	}
 	p.ports(sim)
-	below := ""
 	for i := range sim.Jobs {
 		job := &sim.Jobs[i]
 		title := "Job " + job.Policy
@@ -38,13 +37,12 @@ func (p *page) jobs(run *result.Run, row *result.Row, sim *result.Simulation) {
 		p.line("\n%s\n", p.strong(title))
 		ideal := jobOf(&run.Detail.Reference, job.Policy)
 		p.path(job, ideal)
-		var sims []result.Simulation
-		sims, below = served(run, ideal, func(q *result.Simulation) *result.Simulation { return jobOf(q, job.Policy) })
+		sims := served(run, ideal, func(q *result.Simulation) *result.Simulation { return jobOf(q, job.Policy) })
 		under := *job
 		under.Policy = sim.Policy
 		p.compared(&under, sims)
 	}
-	p.WriteString(below)
+	p.unserved(&run.Document)
 }
 
 // jobOf returns the part of a job in a simulation, nil where there is none.

@@ -128,22 +128,20 @@ func (p *page) notes(doc *result.Document, best int, why *result.Metric) {
 	}
 	p.gaps(doc)
 	for _, r := range doc.Rows {
-		for _, l := range []struct{ label, words string }{{"unserved", "%s cannot serve: %s"}, {"failed", "%s failed: %s"}} {
-			if why := r.Labels[l.label]; why != "" {
-				p.note(l.words, r.Policy, why)
+		for _, l := range []struct{ label, words string }{
+			{"unserved", "%s cannot serve: %s"},
+			{"failed", "%s failed: %s"},
+			{"origin", "%s: %s"},
+			{"algorithm", "%s: collectives by %s"},
+			{"stopped", "%s stopped before its search had ended: %s"},
+		} {
+			what := r.Labels[l.label]
+			if proved := r.Labels["proved"]; l.label == "origin" && what != "" && proved != "" {
+				what += "; " + proved
 			}
-		}
-		if origin := r.Labels["origin"]; origin != "" {
-			if proved := r.Labels["proved"]; proved != "" {
-				origin += "; " + proved
+			if what != "" {
+				p.note(l.words, r.Policy, what)
 			}
-			p.note("%s: %s", r.Policy, origin)
-		}
-		if algorithm := r.Labels["algorithm"]; algorithm != "" {
-			p.note("%s: collectives by %s", r.Policy, algorithm)
-		}
-		if why := r.Labels["stopped"]; why != "" {
-			p.note("%s stopped before its search had ended: %s", r.Policy, why)
 		}
 		for _, m := range result.Metrics {
 			if why := r.Labels[m.Name]; m.Doubted && why != "" {
@@ -179,51 +177,32 @@ var planModels = map[string]string{
 // gaps says what the gaps of the table are to: a line for each model that lower bounds hold in, with its policies.
 func (p *page) gaps(doc *result.Document) {
 	p.completionGaps(doc)
-	var models []string
-	policies, of := map[string][]string{}, map[string]result.Metric{}
-	for _, r := range doc.Rows {
-		model := cmp.Or(planModels[r.Labels["gap_model"]], r.Labels["gap_model"])
-		m, ok := r.GapOf(doc.Reference)
-		if !ok || model == "" {
-			continue
+	for _, g := range doc.Group(func(r *result.Row) string {
+		if _, ok := r.GapOf(doc.Reference); !ok {
+			return ""
 		}
-		if policies[model] == nil {
-			models, of[model] = append(models, model), m
-		}
-		policies[model] = append(policies[model], r.Policy)
-	}
-	for _, model := range models {
-		m, what := of[model], "gap to bound"
+		return cmp.Or(planModels[r.Labels["gap_model"]], r.Labels["gap_model"])
+	}) {
+		m, _ := g.Rows[0].GapOf(doc.Reference)
+		what := "gap to bound"
 		if m.Zero != "" {
 			what = "gap of " + m.Words
 		}
-		p.note("%s (%s): above a lower bound on %s, which holds for %s", what, strings.Join(policies[model], ", "), m.Bounded, model)
+		p.note("%s (%s): above a lower bound on %s, which holds for %s", what, g.Policies(), m.Bounded, g.Key)
 	}
 }
 
 // completionGaps says what the gaps of completion times are to: a line for each model, with its policies if there are
 // several models.
 func (p *page) completionGaps(doc *result.Document) {
-	var models []string
-	policies, bounds := map[string][]string{}, map[string]float64{}
-	for _, r := range doc.Rows {
-		model := r.Labels["gap_completion_model"]
-		if model == "" {
-			continue
-		}
-		if policies[model] == nil {
-			models = append(models, model)
-			bounds[model] = doc.CompletionBound(&r, model == fluidModel)
-		}
-		policies[model] = append(policies[model], r.Policy)
-	}
-	for _, model := range models {
+	groups := doc.Group(func(r *result.Row) string { return r.Labels["gap_completion_model"] })
+	for _, g := range groups {
 		of := ""
-		if len(models) > 1 {
-			of = " (" + strings.Join(policies[model], ", ") + ")"
+		if len(groups) > 1 {
+			of = " (" + g.Policies() + ")"
 		}
 		p.note("gap to bound%s: above %s, a lower bound on the time of plans of any number of topologies, which holds for %s",
-			of, text.Seconds(bounds[model]), cmp.Or(planModels[model], model))
+			of, text.Seconds(doc.CompletionBound(g.Rows[0], g.Key == fluidModel)), cmp.Or(planModels[g.Key], g.Key))
 	}
 }
 

@@ -274,13 +274,10 @@ func added(u text.Unit, parts ...float64) []string {
 func (p *page) times(run *result.Run) {
 	var fluids, delays []*result.Row
 	of := map[string]*result.Traffic{}
-	below, late, wait := "", 0.0, 0.0
+	late, wait := 0.0, 0.0
 	exact := true
 	for i := range run.Document.Rows {
 		r := &run.Document.Rows[i]
-		if why := r.Labels["unserved"]; why != "" {
-			below += "\n" + text.Wrap(fmt.Sprintf("%s cannot serve: %s", r.Policy, why), text.Width, 0)
-		}
 		sim := run.Detail.Simulation(r.Policy)
 		if sim == nil || sim.Traffic == nil {
 			continue
@@ -325,9 +322,7 @@ func (p *page) times(run *result.Run) {
 			p.note("Not every packet was delivered and measured: the parts are those of all packets, and waiting is the rest")
 		}
 	}
-	if below != "" {
-		p.line("%s", below)
-	}
+	p.unserved(&run.Document)
 }
 
 // evenness is the mean load of the links over the largest.

@@ -75,7 +75,7 @@ func jobColumns(jobs []string, has map[string]bool) []Metric {
 			case m.Format == Time && len(jobs) > maxTimedJobs:
 			case slices.ContainsFunc(m.Unless, func(name string) bool { return has[name] }):
 			default:
-				m.Name, m.Head, m.Needs, m.Job = "job."+job+"."+m.Name, text.Snip(job, jobWidth)+"\n"+m.Job, "", ""
+				m.Name, m.Head, m.Needs, m.Job = ofJob(job, m.Name), text.Snip(job, jobWidth)+"\n"+m.Job, "", ""
 				out = append(out, m)
 			}
 		}

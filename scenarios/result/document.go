@@ -6,6 +6,8 @@ package result
 import (
 	"fmt"
 	"runtime/debug"
+	"slices"
+	"strings"
 )
 
 // Schema is the version of Document. Minor versions add members; a change of meaning is a new major.
@@ -95,6 +97,38 @@ func (d *Document) Row(policy string) *Row {
 	return nil
 }
 
+// RowGroup is the rows that a key puts together.
+type RowGroup struct {
+	Key  string
+	Rows []*Row
+}
+
+// Policies lists the policies of the group.
+func (g *RowGroup) Policies() string {
+	var names []string
+	for _, r := range g.Rows {
+		names = append(names, r.Policy)
+	}
+	return strings.Join(names, ", ")
+}
+
+// Group puts rows of one key together, in the order in which keys appear, without those whose key is "".
+func (d *Document) Group(key func(*Row) string) []RowGroup {
+	var groups []RowGroup
+	for i := range d.Rows {
+		r := &d.Rows[i]
+		of := key(r)
+		at := slices.IndexFunc(groups, func(g RowGroup) bool { return g.Key == of })
+		if at < 0 && of != "" {
+			at, groups = len(groups), append(groups, RowGroup{Key: of})
+		}
+		if of != "" {
+			groups[at].Rows = append(groups[at].Rows, r)
+		}
+	}
+	return groups
+}
+
 // Best returns the index of the row with the best value of metric, or -1 when no row has it. A fluid schedule, which no
 // plan of whole chunks carries out, is best only among its like. Ties go to the row with fewer ports, then to the first.
 func (d *Document) Best(metric string) int {
@@ -113,7 +147,7 @@ func (d *Document) Best(metric string) int {
 			continue
 		}
 		b := d.Rows[best].Metrics
-		if v < b[metric] != higher && v != b[metric] || v == b[metric] && r.Metrics["ports"] < b["ports"] {
+		if v < b[metric] != higher && v != b[metric] || v == b[metric] && r.Metrics[portsName] < b[portsName] {
 			best = i
 		}
 	}

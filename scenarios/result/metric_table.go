@@ -23,27 +23,63 @@ const (
 // ChipTime is the whole that fleets divide: the time of all chips.
 const ChipTime = "chip-time"
 
+// Names of metrics that the package reads itself.
+const (
+	gapName          = "gap"
+	iterationTime    = "makespan_s"
+	completion       = "completion_s"
+	computeTime      = "compute_makespan_s"
+	trialCount       = "replay_plays"
+	trialStalls      = "replay_stalled"
+	trialNCT         = "replay_nct_mean"
+	trialTime        = "replay_makespan_mean_s"
+	solveTime        = "solve_s"
+	simulateTime     = "play_s"
+	callTime         = "all_to_all_s"
+	objective        = "objective"
+	nctName          = "nct"
+	portsName        = "ports"
+	surplusPorts     = "surplus_ports"
+	maxCircuitTime   = "max_circuit_s"
+	maxCircuitBytes  = "max_circuit_bytes"
+	meanCircuitBytes = "mean_circuit_bytes"
+	fluidTime        = "fluid_s"
+	maxLinkLoad      = "max_link_load"
+	maxLoadOverRate  = "max_load_over_rate"
+	faultRatio       = "fault_ratio"
+	averageHops      = "average_hops"
+	meanDelay        = "mean_delay_s"
+	injectedPackets  = "injected"
+	keptShare        = "goodput"
+
+	// TierExposed is the metric of the time that a tier of a machine exposes.
+	TierExposed = "comm_exposed_s"
+)
+
+// boundPrefix begins the name of the lower bound on a metric.
+const boundPrefix = "bound_"
+
 // Metrics is the table of metrics, in the order in which tables show them.
 var Metrics = ungrouped([]metricGroup{
 	{ofJobs, 0, []Metric{
-		{Name: "objective", Better: Lower, Words: "objective", Axis: "objective (1 = ideal fabric)", Base: 1, Head: "objective", Format: Fixed, Main: 1, Wins: "is fastest",
+		{Name: objective, Better: Lower, Words: "objective", Axis: "objective (1 = ideal fabric)", Base: 1, Head: "objective", Format: Fixed, Main: 1, Wins: "is fastest",
 			Bounded: "the objective", Judged: true, Figure: Panel{Name: "nct"}},
 		{Name: "nct_max", Better: Lower, Words: "largest NCT of a job", Head: "largest\nNCT", Format: Fixed, Many: true},
 		{Name: "pooled_objective", Better: Lower, Words: "objective where jobs share their circuits", Head: "objective\npooled", Format: Fixed},
 		{Name: "nct_mean", Better: Lower, Words: "NCT of the mean iteration on shared circuits", Format: Fixed, Job: "pooled", Needs: "pooled_objective"},
 	}},
 	{ofIteration, 0, []Metric{
-		{Name: "nct_before", Relative: "comm_exposed_s", Better: Lower, Words: "NCT without borrowed ports", Of: ofBorrowing, Head: "NCT\nbefore", Format: Fixed},
-		{Name: "nct", Relative: "comm_exposed_s", Better: Lower, Words: "NCT", Axis: "NCT (1 = ideal fabric)", Base: 1, Head: "NCT", Format: Fixed, Job: "NCT", Unless: []string{"pooled_objective"}, Planned: "NCT as\nplanned",
+		{Name: "nct_before", Relative: TierExposed, Better: Lower, Words: "NCT without borrowed ports", Of: ofBorrowing, Head: "NCT\nbefore", Format: Fixed},
+		{Name: nctName, Relative: TierExposed, Better: Lower, Words: "NCT", Axis: "NCT (1 = ideal fabric)", Base: 1, Head: "NCT", Format: Fixed, Job: "NCT", Unless: []string{"pooled_objective"}, Planned: "NCT as\nplanned",
 			Below: "NCT: exposed communication as a multiple of the ideal fabric's",
 			Main:  2, Judged: true, Figure: Panel{Name: "nct"}, Bound: boundNCT,
 			Means: "the communication time that computing does not hide, over that on the ideal fabric"},
-		{Name: "nct_first", Relative: "comm_exposed_s", Better: Lower, Words: "NCT of the first iteration", Head: "NCT\nfirst", Format: Fixed, Since: 1,
+		{Name: "nct_first", Relative: TierExposed, Better: Lower, Words: "NCT of the first iteration", Head: "NCT\nfirst", Format: Fixed, Since: 1,
 			Means: "that of an iteration that finds the topology of its beginning in place"},
-		{Name: "makespan_s", Better: Lower, Words: "iteration time", Head: "iteration\ntime", Format: Time, Job: "iteration", Unless: []string{"pooled_objective"},
+		{Name: iterationTime, Better: Lower, Words: "iteration time", Head: "iteration\ntime", Format: Time, Job: "iteration", Unless: []string{"pooled_objective"},
 			Main: 3, Wins: "is fastest", Bounded: "the iteration time", Judged: true,
 			Figure: Panel{Name: "completion", Needs: "reconfigurations", Rank: true}},
-		{Name: "comm_exposed_s", Better: Lower, Words: "exposed communication", Head: "exposed\ncomm.", Format: Time},
+		{Name: TierExposed, Better: Lower, Words: "exposed communication", Head: "exposed\ncomm.", Format: Time},
 		{Name: "tp_exposed_s", Better: Lower, Words: "exposed time of tensor-parallel calls", Head: "exposed\nTP", Format: Time},
 		{Name: "cp_exposed_s", Better: Lower, Words: "exposed time of context-parallel calls", Head: "exposed\nCP", Format: Time},
 		{Name: "ep_exposed_s", Better: Lower, Words: "exposed time of expert-parallel calls", Head: "exposed\nEP", Format: Time},
@@ -53,30 +89,30 @@ var Metrics = ungrouped([]metricGroup{
 		{Name: "hops_per_byte", Better: Lower, Words: "hops of shortest paths of a byte", Of: ofMappings, Unit: "hops",
 			Head: "hops a byte,\ngap to bound", Format: Fixed, Beside: "gap_hop_bytes", Unless: []string{"objective"}},
 		{Name: "gap_mapping", Better: Lower, Words: "gap to bound on the iteration time or objective, all mappings", Of: ofMappings, Unit: "%", Head: "gap to bound,\nall mappings", Format: Gap, Unless: []string{"objective"}},
-		{Name: "average_hops", Better: Lower, Words: "average distance", Unit: "hops", Head: "average\nhops", Format: Fixed},
-		{Name: "max_link_load", Better: Lower, Words: "load of the most loaded link", Head: "max link load,\ngap to bound",
+		{Name: averageHops, Better: Lower, Words: "average distance", Unit: "hops", Head: "average\nhops", Format: Fixed},
+		{Name: maxLinkLoad, Better: Lower, Words: "load of the most loaded link", Head: "max link load,\ngap to bound",
 			Format: Amount, Beside: "gap", Unless: []string{"max_load_over_rate"}, Main: 8, Wins: "spreads the load best",
 			Bounded: "the load of the most loaded link", Judged: true, Figure: Panel{Name: "loads"}},
-		{Name: "max_load_over_rate", Better: Lower, Words: "largest load of a link over its rate",
+		{Name: maxLoadOverRate, Better: Lower, Words: "largest load of a link over its rate",
 			Head: "load over rate,\ngap to bound", Format: Amount, Beside: "gap", Main: 7, Wins: "spreads the load best",
 			Bounded: "the load of the most loaded link", Judged: true, Figure: Panel{Name: "loads"}},
 	}},
 	{ofCircuits, 4, []Metric{
-		{Name: "max_circuit_s", Better: Lower, Words: "time that the most loaded circuit needs", Head: "most loaded\ncircuit, gap", Format: Time,
+		{Name: maxCircuitTime, Better: Lower, Words: "time that the most loaded circuit needs", Head: "most loaded\ncircuit, gap", Format: Time,
 			Beside: "gap", Main: 10, Wins: "spreads the load best", Bounded: "the load of the most loaded circuit", Judged: true, Figure: Panel{Name: "loads"}},
-		{Name: "max_circuit_bytes", Better: Lower, Words: "bytes of the most loaded circuit", Head: "most bytes\na circuit", Format: Count},
-		{Name: "mean_circuit_bytes", Better: Lower, Words: "bytes of a circuit, on average", Head: "mean bytes\na circuit", Format: Count},
+		{Name: maxCircuitBytes, Better: Lower, Words: "bytes of the most loaded circuit", Head: "most bytes\na circuit", Format: Count},
+		{Name: meanCircuitBytes, Better: Lower, Words: "bytes of a circuit, on average", Head: "mean bytes\na circuit", Format: Count},
 	}},
 	{ofCalls, 0, []Metric{
 		{Name: "all_to_all_bytes_per_s", Better: Higher, Words: "all-to-all throughput", Of: ofPaths, Head: "all to all",
 			Format: Rate, Judged: true, Figure: Panel{Name: "loads", Row: 1}},
-		{Name: "fault_ratio", Better: Higher, Words: "throughput under the fault, over that without", Of: ofPaths, Unit: "%",
+		{Name: faultRatio, Better: Higher, Words: "throughput under the fault, over that without", Of: ofPaths, Unit: "%",
 			Head: "against\nno fault", Format: Percent},
-		{Name: "all_to_all_s", Better: Lower, Words: "time of an all-to-all", Head: "all to all", Format: Time, Judged: true},
-		{Name: "completion_s", Better: Lower, Words: "completion time", Head: "completion", Format: Time, Main: 4,
+		{Name: callTime, Better: Lower, Words: "time of an all-to-all", Head: "all to all", Format: Time, Judged: true},
+		{Name: completion, Better: Lower, Words: "completion time", Head: "completion", Format: Time, Main: 4,
 			Wins: "is fastest", Bounded: "the completion time", Judged: true,
 			Figure: Panel{Name: "completion", Needs: "reconfigurations", Rank: true}},
-		{Name: "gap", Better: Lower, Words: "gap to bound", Of: ofRuns, Unit: "%", Head: "gap to\nbound", Format: Gap},
+		{Name: gapName, Better: Lower, Words: "gap to bound", Of: ofRuns, Unit: "%", Head: "gap to\nbound", Format: Gap},
 		{Name: "algorithm_bytes_per_s", Better: Higher, Words: "algorithm bandwidth", Head: "algorithm\nbandwidth", Format: Rate,
 			Means: "what a rank has, puts in or is left with, over the completion time"},
 	}},
@@ -94,8 +130,8 @@ var Metrics = ungrouped([]metricGroup{
 			Format: Time},
 	}},
 	{ofPackets, 0, []Metric{
-		{Name: "fluid_s", Better: Lower, Words: "time of a fluid", Of: ofCalls, Head: "as fluid", Format: Time, Needs: "slots"},
-		{Name: "mean_delay_s", Better: Lower, Words: "mean packet delay", Head: "mean\ndelay", Format: Time, Main: 6,
+		{Name: fluidTime, Better: Lower, Words: "time of a fluid", Of: ofCalls, Head: "as fluid", Format: Time, Needs: "slots"},
+		{Name: meanDelay, Better: Lower, Words: "mean packet delay", Head: "mean\ndelay", Format: Time, Main: 6,
 			Wins: "delivers soonest", Judged: true},
 		{Name: "p99_delay_s", Better: Lower, Words: "99th percentile of packet delay", Head: "99 % within", Format: Class,
 			Unless: []string{"completion_s"}, Judged: true},
@@ -105,32 +141,32 @@ var Metrics = ungrouped([]metricGroup{
 			Wins: "drops the fewest packets", Judged: true},
 	}},
 	{ofTrials, 0, []Metric{
-		{Name: "ports", Better: Lower, Words: "ports used", Of: ofIteration, Head: "ports\nused", Format: Count, Beside: "port_ratio",
+		{Name: portsName, Better: Lower, Words: "ports used", Of: ofIteration, Head: "ports\nused", Format: Count, Beside: "port_ratio",
 			Judged: true},
 		{Name: "evaluations", Better: Lower, Words: "topologies tried", Of: ofIteration, Head: "topologies\ntried", Format: Count, Unless: []string{"objective"}},
-		{Name: "replay_nct_mean", Relative: "comm_exposed_s", Better: Lower, Words: "mean NCT of trials", Table: "replay", Head: "NCT\nmean",
+		{Name: trialNCT, Relative: TierExposed, Better: Lower, Words: "mean NCT of trials", Table: "replay", Head: "NCT\nmean",
 			Format: Fixed, Judged: true},
-		{Name: "replay_nct_p50", Relative: "comm_exposed_s", Better: Lower, Words: "median NCT of trials", Table: "replay", Head: "NCT\nmedian",
+		{Name: "replay_nct_p50", Relative: TierExposed, Better: Lower, Words: "median NCT of trials", Table: "replay", Head: "NCT\nmedian",
 			Format: Fixed},
-		{Name: "replay_nct_p95", Relative: "comm_exposed_s", Better: Lower, Words: "95th percentile of the NCT of trials", Table: "replay",
+		{Name: "replay_nct_p95", Relative: TierExposed, Better: Lower, Words: "95th percentile of the NCT of trials", Table: "replay",
 			Head: "NCT\np95", Format: Fixed},
-		{Name: "replay_nct_p99", Relative: "comm_exposed_s", Better: Lower, Words: "99th percentile of the NCT of trials", Table: "replay",
+		{Name: "replay_nct_p99", Relative: TierExposed, Better: Lower, Words: "99th percentile of the NCT of trials", Table: "replay",
 			Head: "NCT\np99", Format: Fixed},
-		{Name: "replay_nct_max", Relative: "comm_exposed_s", Better: Lower, Words: "largest NCT of trials", Table: "replay", Head: "NCT\nmost",
+		{Name: "replay_nct_max", Relative: TierExposed, Better: Lower, Words: "largest NCT of trials", Table: "replay", Head: "NCT\nmost",
 			Format: Fixed},
-		{Name: "replay_makespan_mean_s", Better: Lower, Words: "mean iteration time of trials", Table: "replay",
+		{Name: trialTime, Better: Lower, Words: "mean iteration time of trials", Table: "replay",
 			Head: "iteration\nmean", Format: Time, Judged: true},
-		{Name: "replay_stalled", Better: Lower, Words: "trials that stalled", Table: "replay", Head: "trials\nstalled",
+		{Name: trialStalls, Better: Lower, Words: "trials that stalled", Table: "replay", Head: "trials\nstalled",
 			Format: Count, Judged: true},
 		{Name: "replay_makespan_p95_s", Better: Lower, Words: "95th percentile of the iteration time of trials"},
-		{Name: "replay_plays", Words: "trials"},
+		{Name: trialCount, Words: "trials"},
 		{Name: "replay_*", Better: Lower, Words: "other figures of trials"},
 	}},
 	{ofIteration, 0, []Metric{
 		{Name: "break_even_s", Better: Higher, Words: "longest delay at which moving circuits pays", Unit: "s", Head: "break-\neven", Format: Time, Since: 1},
-		{Name: "nct_critical_path", Relative: "comm_exposed_s", Better: Lower, Words: "NCT of the critical path"},
+		{Name: "nct_critical_path", Relative: TierExposed, Better: Lower, Words: "NCT of the critical path"},
 		{Name: "bound_makespan_s", Words: "lower bound on the iteration time"},
-		{Name: "compute_makespan_s", Better: Lower, Words: "compute time"},
+		{Name: computeTime, Better: Lower, Words: "compute time"},
 		{Name: "max_interface_bytes", Better: Lower, Words: "bytes of the most loaded network interface, one way", Of: ofCircuits, Since: 4},
 		{Name: "bound_max_circuit_s", Words: "lower bound on the time that the most loaded circuit needs", Of: ofCircuits, Since: 4},
 		{Name: "port_ratio", Better: Lower, Words: "ports used", Unit: "%", Format: Percent},
@@ -146,12 +182,12 @@ var Metrics = ungrouped([]metricGroup{
 	}},
 	{ofBorrowing, 0, []Metric{
 		{Name: "before_makespan_s", Better: Lower, Words: "iteration time without borrowed ports"},
-		{Name: "surplus_ports", Words: "ports left by the lending job"},
+		{Name: surplusPorts, Words: "ports left by the lending job"},
 		{Name: "donor_*", Words: "figures of the port-lending job"},
 		{Name: "milp_*", Better: Lower, Words: "what a solver says of its model", Of: ofSolvers},
 	}},
 	{ofFleets, 2, []Metric{
-		{Name: "goodput", Better: Higher, Words: "goodput", Unit: "%", Head: "goodput,\ngap to bound", Format: Percent, Beside: "gap",
+		{Name: keptShare, Better: Higher, Words: "goodput", Unit: "%", Head: "goodput,\ngap to bound", Format: Percent, Beside: "gap",
 			Main: 9, Wins: "does most work", Bounded: "goodput", Judged: true, Figure: Panel{Name: "fleet"}, Whole: ChipTime, Part: "work that is kept",
 			Means: "the share of chip-time that is work which is kept, at full speed"},
 		{Name: "utilisation", Better: Higher, Words: "utilisation", Unit: "%", Head: "utilis-\nation", Format: Percent},
@@ -248,7 +284,7 @@ var Metrics = ungrouped([]metricGroup{
 		{Name: "packet_slack_s", Words: "bound on what packets take longer than a fluid"},
 		{Name: "ranks", Words: "ranks", Of: ofCalls},
 		{Name: "bound_completion_s", Words: "lower bound on the completion time", Of: ofCalls},
-		{Name: "injected", Words: "packets injected"},
+		{Name: injectedPackets, Words: "packets injected"},
 		{Name: "in_flight", Words: "packets in flight at the end"},
 		{Name: "packet_hops", Words: "hops of all packets"},
 		{Name: "retries", Better: Lower, Words: "packets sent again"},
@@ -278,8 +314,8 @@ var Metrics = ungrouped([]metricGroup{
 	}},
 	{ofRuns, 0, []Metric{
 		{Name: "bound_*", Words: "lower bounds"},
-		{Name: "solve_s", Better: Lower, Words: "time to decide", Format: Wall},
-		{Name: "play_s", Better: Lower, Words: "time to simulate", Format: Wall},
+		{Name: solveTime, Better: Lower, Words: "time to decide", Format: Wall},
+		{Name: simulateTime, Better: Lower, Words: "time to simulate", Format: Wall},
 	}},
 })
 
@@ -304,16 +340,16 @@ func ungrouped(groups []metricGroup) (all []Metric) {
 // overFluid is the end of packets over that of a fluid: of messages, the time that the link that takes longest needs
 // for all.
 func overFluid(row, _ map[string]float64) (v float64, ok bool) {
-	_, packets := row["injected"]
-	fluid, completion := row["fluid_s"], cmp.Or(row["completion_s"], row["makespan_s"])
+	_, packets := row[injectedPackets]
+	fluid, completion := row[fluidTime], cmp.Or(row[completion], row[iterationTime])
 	return completion / fluid, packets && fluid > 0 && completion > 0
 }
 
 // boundNCT is the NCT that the lower bound on the iteration time allows.
 func boundNCT(row, reference map[string]float64) (float64, bool) {
 	bound, ok := row["bound_makespan_s"]
-	ideal, compute := reference["makespan_s"], reference["compute_makespan_s"]
-	if _, has := reference["compute_makespan_s"]; !ok || !has || ideal <= compute {
+	ideal, compute := reference[iterationTime], reference[computeTime]
+	if _, has := reference[computeTime]; !ok || !has || ideal <= compute {
 		return 0, false
 	}
 	return (bound - compute) / (ideal - compute), true

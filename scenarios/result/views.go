@@ -6,17 +6,6 @@ import (
 	"strings"
 )
 
-// Names of metrics that have a part in how results are worded.
-const (
-	gapName       = "gap"
-	iterationTime = "makespan_s"
-	completion    = "completion_s"
-	computeTime   = "compute_makespan_s"
-	trialCount    = "replay_plays"
-	solveTime     = "solve_s"
-	simulateTime  = "play_s"
-)
-
 // WallMetrics are the names of the wall-clock times that are measured beside metrics: to decide, and to simulate.
 var WallMetrics = []string{solveTime, simulateTime}
 
@@ -48,7 +37,7 @@ func (r *Row) Ends() (e End, ok bool) {
 // Bounded returns the lower bound on the time at which a row's work ends, and that end; ok is false if it has none.
 func (r *Row) Bounded() (e End, bound float64, ok bool) {
 	for _, e := range slices.Backward(ends) {
-		if v, has := r.Metrics["bound_"+e.Metric]; has {
+		if v, has := r.Metrics[boundPrefix+e.Metric]; has {
 			e.S = r.Metrics[e.Metric]
 			return e, v, true
 		}
@@ -64,7 +53,7 @@ func (r *Row) Gap() (v float64, ok bool) {
 
 // Trials returns how many trials a row has, and how many of them stalled.
 func (r *Row) Trials() (all, stalled float64) {
-	return r.Metrics[trialCount], r.Metrics["replay_stalled"]
+	return r.Metrics[trialCount], r.Metrics[trialStalls]
 }
 
 // Trials returns how many trials a cell has.
@@ -88,12 +77,12 @@ func (d *Document) Ideal() (i Ideal, ok bool) {
 
 // JobIdeal returns what the reference of one of several jobs takes.
 func (d *Document) JobIdeal(job string) Ideal {
-	return Ideal{EndS: d.Reference["job."+job+"."+iterationTime], ComputeS: d.Reference["job."+job+"."+computeTime], Computes: true}
+	return Ideal{EndS: d.Reference[ofJob(job, iterationTime)], ComputeS: d.Reference[ofJob(job, computeTime)], Computes: true}
 }
 
 // TrialIdeal returns what the reference takes in trials on average; ok is false without trials.
 func (d *Document) TrialIdeal() (i Ideal, ok bool) {
-	i.EndS, ok = d.Reference["replay_makespan_mean_s"]
+	i.EndS, ok = d.Reference[trialTime]
 	i.ComputeS, i.Computes = d.Reference["replay_compute_makespan_mean_s"]
 	i.Gap = d.Reference["replay_gap_max"]
 	return i, ok && i.Computes
@@ -102,7 +91,7 @@ func (d *Document) TrialIdeal() (i Ideal, ok bool) {
 // OverCalls reports whether rows take time over a step without their calls, which is then the reference.
 func (d *Document) OverCalls() bool {
 	for i := range d.Rows {
-		if _, ok := d.Rows[i].Metrics["all_to_all_s"]; ok {
+		if _, ok := d.Rows[i].Metrics[callTime]; ok {
 			return true
 		}
 	}
@@ -115,12 +104,12 @@ func (d *Document) CompletionBound(r *Row, fluid bool) float64 {
 	if fluid {
 		return r.Metrics["bound_completion_fluid_s"]
 	}
-	return d.Reference["bound_completion_s"]
+	return d.Reference[boundPrefix+completion]
 }
 
 // CallBounded reports whether a row has a bound on its completion, of which its gap then is.
 func (r *Row) CallBounded() bool {
-	_, ok := r.Metrics["bound_"+completion]
+	_, ok := r.Metrics[boundPrefix+completion]
 	return ok
 }
 
@@ -136,10 +125,9 @@ type Objective struct {
 
 // Objective returns a row's objective; ok is false in runs of one job.
 func (r *Row) Objective() (o Objective, ok bool) {
-	const name = "objective"
-	o.Value, ok = r.Metrics[name]
-	o.Bound, o.Bounded = r.Metrics["bound_"+name]
-	o.Words = r.Labels[name]
+	o.Value, ok = r.Metrics[objective]
+	o.Bound, o.Bounded = r.Metrics[boundPrefix+objective]
+	o.Words = r.Labels[objective]
 	return o, ok
 }
 
@@ -151,17 +139,16 @@ func (r *Row) JobNCT(job string) (v float64, ok bool) {
 
 // JobBar is the metric by which figures compare the jobs of a row, and its name.
 func (r *Row) JobBar(job string) (v float64, metric string, ok bool) {
-	const nct = "nct"
-	v, ok = r.Metrics["job."+job+"."+nct]
-	return v, nct, ok
+	v, ok = r.Metrics[ofJob(job, nctName)]
+	return v, nctName, ok
 }
 
 // Ports is how many ports a row uses, or one of its several jobs, unless job is empty.
 func (r *Row) Ports(job string) float64 {
 	if job != "" {
-		return r.Metrics["job."+job+".ports"]
+		return r.Metrics[ofJob(job, portsName)]
 	}
-	return r.Metrics["ports"]
+	return r.Metrics[portsName]
 }
 
 // Lending is what a job that lends ports uses and leaves.
@@ -175,7 +162,7 @@ type Lending struct {
 func (r *Row) Lending() Lending {
 	m := r.Metrics
 	nct, ok := m["donor_nct"]
-	return Lending{m["donor_ports"], m["donor_port_ratio"], m["donor_bound_ports"], m["surplus_ports"], m["donor_choices"], nct, ok}
+	return Lending{m["donor_ports"], m["donor_port_ratio"], m["donor_bound_ports"], m[surplusPorts], m["donor_choices"], nct, ok}
 }
 
 // CircuitLoads is what circuits carry that were not simulated.
@@ -184,7 +171,7 @@ type CircuitLoads struct{ MaxS, MaxBytes, MeanBytes, BoundS, FluidS, Gap float64
 // CircuitLoads returns what a row's circuits carry; ok is false if it was not measured.
 func (r *Row) CircuitLoads() (l CircuitLoads, ok bool) {
 	m := r.Metrics
-	l = CircuitLoads{m["max_circuit_s"], m["max_circuit_bytes"], m["mean_circuit_bytes"], m["bound_max_circuit_s"], m["fluid_s"], m[gapName]}
+	l = CircuitLoads{m[maxCircuitTime], m[maxCircuitBytes], m[meanCircuitBytes], m[boundPrefix+maxCircuitTime], m[fluidTime], m[gapName]}
 	return l, l.MaxS > 0
 }
 
@@ -201,27 +188,28 @@ type LinkLoads struct {
 // LinkLoads returns what a row's links carry; ok is false if it was not measured.
 func (r *Row) LinkLoads() (l LinkLoads, ok bool) {
 	m := r.Metrics
-	l.Max, ok = m["max_link_load"]
-	l.Bound, l.FaultRatio, l.Hops, l.FluidS = m["bound_max_link_load"], m["fault_ratio"], m["average_hops"], m["fluid_s"]
+	l.Max, ok = m[maxLinkLoad]
+	l.Bound, l.FaultRatio, l.Hops, l.FluidS = m[boundPrefix+maxLinkLoad], m[faultRatio], m[averageHops], m[fluidTime]
 	l.Healthy = l.Max * l.FaultRatio
-	if over, has := m["max_load_over_rate"]; has {
-		l.Max, l.Bound, l.OverRate = over, m["bound_max_load_over_rate"], true
+	if over, has := m[maxLoadOverRate]; has {
+		l.Max, l.Bound, l.OverRate = over, m[boundPrefix+maxLoadOverRate], true
 	}
 	return l, ok
 }
 
 // MeanDelay returns the mean delay of packets, and whether packets were injected at all.
 func (r *Row) MeanDelay() (v float64, measured, injected bool) {
-	v, measured = r.Metrics["mean_delay_s"]
-	_, injected = r.Metrics["injected"]
+	v, measured = r.Metrics[meanDelay]
+	_, injected = r.Metrics[injectedPackets]
 	return v, measured, injected
 }
 
 // ExposedCalls returns by how much a row would end sooner without the calls of dimensions of parallelism, in the order
 // of the table; nil if that is not measured.
 func (r *Row) ExposedCalls() (dims []string, seconds []float64) {
-	for _, dim := range []string{"tp", "cp", "ep", "dp"} {
-		if v, ok := r.Metrics[dim+"_exposed_s"]; ok {
+	for _, m := range Metrics {
+		dim, _ := strings.CutSuffix(m.Name, "_exposed_s")
+		if v, ok := r.Metrics[m.Name]; ok && m.Head == "exposed\n"+strings.ToUpper(dim) {
 			dims, seconds = append(dims, dim), append(seconds, v)
 		}
 	}
@@ -229,10 +217,7 @@ func (r *Row) ExposedCalls() (dims []string, seconds []float64) {
 }
 
 // Kept is the share of chip-time that is work which is kept.
-func (r *Row) Kept() float64 { return r.Metrics["goodput"] }
-
-// TierExposed is the metric of the time that a tier of a machine exposes.
-const TierExposed = "comm_exposed_s"
+func (r *Row) Kept() float64 { return r.Metrics[keptShare] }
 
 // Iteration returns the iteration time of a row; ok is false if it has none.
 func (r *Row) Iteration() (v float64, ok bool) {
@@ -241,7 +226,7 @@ func (r *Row) Iteration() (v float64, ok bool) {
 }
 
 // NoTrialNCT says why the trials of a row have no NCT, "" if they have one.
-func (r *Row) NoTrialNCT() string { return r.Labels["replay_nct_mean"] }
+func (r *Row) NoTrialNCT() string { return r.Labels[trialNCT] }
 
 // TierKinds is the label of a row that lists the kinds of the tiers of its machine, from the inside out.
 const TierKinds = "tiers"

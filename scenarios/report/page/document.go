@@ -2,6 +2,8 @@ package page
 
 import (
 	"fmt"
+	"iter"
+	"maps"
 	"path/filepath"
 	"slices"
 
@@ -66,23 +68,21 @@ func OfRun(run *result.Run) Document {
 		Table: report.ResultsOf(run), Notes: report.Notes(run), Explain: map[string]string{}, Plans: map[string]*result.Plan{}, NetOf: map[string]int{}, Wirings: map[string][]*result.Wiring{},
 	}
 	for i := range run.Detail.Policies {
-		if p := &run.Detail.Policies[i]; p.Schedule != nil && len(p.Schedule.Phases) > 0 {
+		p := &run.Detail.Policies[i]
+		if p.Schedule != nil && len(p.Schedule.Phases) > 0 {
 			d.Plans[p.Policy] = p.Schedule.Plan()
 		}
-		if p := &run.Detail.Policies[i]; p.Topology != nil {
-			d.Wirings[p.Policy] = []*result.Wiring{p.Topology.Wiring()}
-			for k := range p.Jobs {
-				if t := p.Jobs[k].Topology; t != nil { // all jobs have one, or none
-					d.Wirings[p.Policy] = append(d.Wirings[p.Policy], t.Wiring())
-				}
+		for _, of := range slices.Concat([]result.Simulation{*p}, p.Jobs) {
+			if p.Topology != nil && of.Topology != nil { // all jobs have one, or none
+				d.Wirings[p.Policy] = append(d.Wirings[p.Policy], of.Topology.Wiring())
 			}
 		}
-		if n := run.Detail.Policies[i].Net(); n != nil {
+		if n := p.Net(); n != nil {
 			at := slices.IndexFunc(d.Nets, n.SameLayout)
 			if at < 0 {
 				at, d.Nets = len(d.Nets), append(d.Nets, n)
 			}
-			d.NetOf[run.Detail.Policies[i].Policy] = at
+			d.NetOf[p.Policy] = at
 		}
 	}
 	_, worst := run.Detail.Fragmented()
@@ -139,35 +139,30 @@ var formats = map[result.Format]string{
 // metricsOf returns what is to know of the metrics of documents.
 func metricsOf(docs []Document) map[string]Metric {
 	all := map[string]Metric{}
-	add := func(name string) {
-		if _, has := all[name]; !has {
+	add := func(names iter.Seq[string]) {
+		for name := range names {
+			if _, has := all[name]; has {
+				continue
+			}
 			m, _ := result.Find(name)
 			all[name] = Metric{m.Words, m.Better, m.Unit, formats[m.Format], m.Means, m.Main}
 		}
 	}
-	for _, name := range result.WallMetrics {
-		add(name)
-	}
+	add(slices.Values(result.WallMetrics))
 	for i := range docs {
 		switch d := &docs[i]; {
 		case d.Run != nil:
-			for _, name := range d.Table.Metrics {
-				add(name)
-			}
-			for k := range d.Result.Rows {
-				for name := range d.Result.Rows[k].Metrics {
-					add(name)
-				}
+			add(slices.Values(d.Table.Metrics))
+			for _, r := range d.Result.Rows {
+				add(maps.Keys(r.Metrics))
 			}
 		case d.Sweep != nil:
-			for k := range d.Sweep.Sweep.Cells {
-				for name := range d.Sweep.Sweep.Cells[k].Metrics {
-					add(name)
-				}
+			for _, c := range d.Sweep.Sweep.Cells {
+				add(maps.Keys(c.Metrics))
 			}
 		case d.Comparison != nil:
-			for k := range d.Comparison.Comparison.Metrics {
-				add(d.Comparison.Comparison.Metrics[k].Name)
+			for _, m := range d.Comparison.Comparison.Metrics {
+				add(slices.Values([]string{m.Name}))
 			}
 		}
 	}

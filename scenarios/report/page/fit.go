@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 
 	"sim/scenarios/result"
@@ -63,6 +64,19 @@ func fit(docs []Document, most int) (fitting []Document, left []string, err erro
 	return fitting, left, nil
 }
 
+// optional are the fields of a simulation that a page can do without.
+var optional = []struct{ field, what string }{
+	{"Tracks", "the timeline"},
+	{"Circuits", "the rates of circuits"},
+	{"Demand", "the bandwidth that pods need"},
+	{"Rates", "the rates of gradient synchronisation"},
+	{"Path", "the critical path"},
+	{"Jobs", "what each job does"},
+	{"Torus", "the links of the torus"},
+	{"Graph", "the links of the graph"},
+	{"Fleet", "the jobs on cubes"},
+}
+
 // partsOf lists what a run's document can do without.
 func partsOf(d *Document) (list []part, err error) {
 	best := ""
@@ -81,20 +95,10 @@ func partsOf(d *Document) (list []part, err error) {
 		sims = append(sims, &d.Detail.Policies[i])
 	}
 	for _, p := range sims {
-		add(p, "the timeline", p.Tracks, func() { p.Tracks = nil })
-		add(p, "the rates of circuits", p.Circuits, func() { p.Circuits = nil })
-		add(p, "the bandwidth that pods need", p.Demand, func() { p.Demand = nil })
-		add(p, "the rates of gradient synchronisation", p.Rates, func() { p.Rates = nil })
-		add(p, "the critical path", p.Path, func() { p.Path = nil })
-		add(p, "what each job does", p.Jobs, func() { p.Jobs = nil })
-		if p.Torus != nil {
-			add(p, "the links of the torus", p.Torus, func() { p.Torus = nil })
-		}
-		if p.Graph != nil {
-			add(p, "the links of the graph", p.Graph, func() { p.Graph = nil })
-		}
-		if p.Fleet != nil {
-			add(p, "the jobs on cubes", p.Fleet, func() { p.Fleet = nil })
+		fields := reflect.ValueOf(p).Elem()
+		for _, o := range optional {
+			field := fields.FieldByName(o.field)
+			add(p, o.what, field.Interface(), field.SetZero)
 		}
 		if p.Schedule != nil {
 			add(p, "the transmissions of the plan", p.Schedule.Phases, func() {
