@@ -89,8 +89,7 @@ func (p *Pods) layBundles(g *engine.Graph, o *Optical) map[[2]int32]int32 {
 	}
 	add := func(a, b int32, ends int) {
 		if v, ok := bytes[[2]int32{a, b}]; ok {
-			rate := min(p.Pods[a].Rate, p.Pods[b].Rate)
-			o.Bundles = append(o.Bundles, Bundle{A: a, B: b, Peer: a == b, Ends: ends, Rate: rate, Bytes: v})
+			o.Bundles = append(o.Bundles, Bundle{A: a, B: b, Peer: a == b, Ends: ends, Bytes: v})
 		}
 	}
 	if len(bytes) > 0 {
@@ -137,7 +136,7 @@ func (p *Pods) capFlows(g *engine.Graph, o *Optical) {
 	for i := range o.Bundles {
 		b := &o.Bundles[i]
 		for _, l := range b.Links {
-			b.Flows = max(b.Flows, int32(math.Ceil(full[l]/float64(b.Rate)-1e-9)))
+			b.Flows = max(b.Flows, int32(math.Ceil(full[l]/o.Rate(i)-1e-9)))
 		}
 	}
 }
@@ -147,6 +146,12 @@ func (p *Pods) linkName(a, b int32) string {
 		return p.Pods[a].Name + " to DP peer"
 	}
 	return fmt.Sprintf("%s to %s", p.Pods[a].Name, p.Pods[b].Name)
+}
+
+// Rate returns the rate of a circuit of bundle i in one direction, in bits per second: that of the slower port.
+func (o *Optical) Rate(i int) float64 {
+	b := &o.Bundles[i]
+	return float64(min(o.Pods[b.A].Rate, o.Pods[b.B].Rate))
 }
 
 // Ports returns the ports that circuits take of each pod: circuits[i] is the number in bundle i.
@@ -179,7 +184,7 @@ func (o *Optical) Provision(circuits []int) (*engine.Network, error) {
 			return nil, fmt.Errorf("%w: %d circuits between %s and %s", ErrFabric, circuits[i], o.Pods[b.A].Name, o.Pods[b.B].Name)
 		}
 		for _, l := range b.Links {
-			n.Links[l].Rate = float64(circuits[i]) * float64(b.Rate)
+			n.Links[l].Rate = float64(circuits[i]) * o.Rate(i)
 		}
 	}
 	return &n, nil

@@ -55,18 +55,19 @@ func TestConnect(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	rates := []float64{100e9, 50e9, 100e9}
 	want := []fabric.Bundle{
-		{A: 0, B: 1, Ends: 1, Rate: 100e9, Links: []int32{0, 1}, Bytes: 2_000_000, Flows: 4},
-		{A: 0, B: 2, Ends: 1, Rate: 50e9, Links: []int32{2}, Bytes: 1_000_000, Flows: 8},
-		{A: 0, B: 0, Peer: true, Ends: 2, Rate: 100e9, Links: []int32{3}, Bytes: 2_000_000, Flows: 2},
+		{A: 0, B: 1, Ends: 1, Links: []int32{0, 1}, Bytes: 2_000_000, Flows: 4},
+		{A: 0, B: 2, Ends: 1, Links: []int32{2}, Bytes: 1_000_000, Flows: 8},
+		{A: 0, B: 0, Peer: true, Ends: 2, Links: []int32{3}, Bytes: 2_000_000, Flows: 2},
 	}
 	if len(o.Bundles) != len(want) {
 		t.Fatalf("bundles %+v", o.Bundles)
 	}
 	for i, b := range o.Bundles {
-		if w := want[i]; b.A != w.A || b.B != w.B || b.Peer != w.Peer || b.Ends != w.Ends || b.Rate != w.Rate ||
+		if w := want[i]; b.A != w.A || b.B != w.B || b.Peer != w.Peer || b.Ends != w.Ends || o.Rate(i) != rates[i] ||
 			!slices.Equal(b.Links, w.Links) || b.Bytes != w.Bytes || b.Flows != w.Flows {
-			t.Errorf("bundle %d is %+v, want %+v", i, b, w)
+			t.Errorf("bundle %d at %v is %+v, want %+v at %v", i, o.Rate(i), b, w, rates[i])
 		}
 	}
 	for r, name := range []string{"a to b", "b to a", "c to a", "a to DP peer", "a x out", "a x in", "a y out"} {

@@ -56,13 +56,12 @@ type Pods struct {
 // Bundle is a set of parallel circuits between two pods, the unit of a logical topology. A circuit serves both
 // directions (DELTA, Eq. 6).
 type Bundle struct {
-	A, B  int32      // pods, A < B; equal for a bundle to the DP peer pods in neighbouring replicas
-	Peer  bool       // A == B
-	Ends  int        // ports that one circuit takes of A (and of B, if another pod): 1, or PeerEnds
-	Rate  units.Rate // of one circuit in one direction
-	Links []int32    // of the network, one a direction in use
-	Bytes int64      // moved over it, both directions together: its entry in the traffic matrix
-	Flows int32      // circuits beyond this number carry nothing: the flows that its NICs can fill
+	A, B  int32   // pods, A < B; equal for a bundle to the DP peer pods in neighbouring replicas
+	Peer  bool    // A == B
+	Ends  int     // ports that one circuit takes of A (and of B, if another pod): 1, or PeerEnds
+	Links []int32 // of the network, one a direction in use
+	Bytes int64   // moved over it, both directions together: its entry in the traffic matrix
+	Flows int32   // circuits beyond this number carry nothing: the flows that its NICs can fill
 }
 
 // Optical is the network of a job on pods joined by circuits, with the routes of a graph's transfers on it.

@@ -57,10 +57,10 @@ func delaysFigure(_ *result.Document, d *result.Detail) []sheet.Figure {
 	page.Notes = append(page.Notes[1:], "Only packets that arrived count.")
 	if shared && full != "" {
 		page.Title = "Delay of packets by policy, all at one load: cumulative distribution"
-		page.Notes = append(page.Notes, "All send at the rate at which the most loaded link under "+sheet.Plain(full)+" is just full; the others could send more.")
+		page.Note("All send at the rate at which the most loaded link under %s is just full; the others could send more.", full)
 	}
 	if left > 0 {
-		page.Notes = append(page.Notes, fmt.Sprintf("The first %d of %d policies are shown.", len(legend), len(legend)+left))
+		page.Note("The first %d of %d policies are shown.", len(legend), len(legend)+left)
 	}
 	return []sheet.Figure{page.Figure("delays")}
 }

@@ -1,7 +1,6 @@
 package plots
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
@@ -22,29 +21,17 @@ const (
 // the whole.
 func demandFigure(_ *result.Document, d *result.Detail) []sheet.Figure {
 	ref := &d.Reference
-	var pods []*result.Series
-	for i := range ref.Demand {
-		if _, _, ok := active(&ref.Demand[i]); ok {
-			pods = append(pods, &ref.Demand[i])
-		}
-	}
+	pods := carrying(ref.Demand)
 	if len(pods) == 0 {
 		return nil
 	}
-	s := sheet.Sheet{
-		Title: "Bandwidth that leaves each pod on the ideal fabric", Subtitle: d.Title,
-		Legend: []sheet.Entry{
-			{Text: "bandwidth used", Sample: func(c draw.Canvas, lo, hi vg.Point) {
-				sheet.FillBox(c, sheet.BlueTint, lo.X, hi.X, lo.Y, hi.Y)
-				c.StrokeLine2(demandLine, lo.X, hi.Y, hi.X, hi.Y)
-			}},
-			{Text: "peak", Sample: sheet.Dot(sheet.Vermillion, false)},
-		},
-	}
-	if len(pods) > podsShown {
-		s.Notes = append(s.Notes, fmt.Sprintf("The first %d of %d pods are shown.", podsShown, len(pods)))
-		pods = pods[:podsShown]
-	}
+	s := &sheet.Sheet{Title: "Bandwidth that leaves each pod on the ideal fabric", Subtitle: d.Title}
+	s.Explain("bandwidth used", func(c draw.Canvas) {
+		sheet.FillBox(c, sheet.BlueTint, c.Min.X, c.Max.X, c.Min.Y, c.Max.Y)
+		sheet.HLine(c, demandLine, c.Max.Y)
+	})
+	s.Explain("peak", sheet.Dot(sheet.Vermillion))
+	pods = sheet.First(s, pods, podsShown, "pods")
 	end, top, steps := ref.MakespanS, 0.0, 0
 	for _, p := range pods {
 		_, to, _ := active(p)
@@ -53,12 +40,12 @@ func demandFigure(_ *result.Document, d *result.Detail) []sheet.Figure {
 	}
 	rate := portRate(d)
 	if rate > 0 {
-		s.Notes = append(s.Notes, fmt.Sprintf("In brackets: how many ports of %s Gb/s that fills.", sheet.Digits(rate*sheet.Gigabits.Per, 4)))
+		s.Note("In brackets: how many ports of %s Gb/s that fills.", sheet.Digits(rate*sheet.Gigabits.Per, 4))
 	}
-	block := sheet.Block{Cols: 1, Height: 72, YTitle: "Gb/s"}
-	var tail []float64
+	block := sheet.Block{Height: 72, YTitle: "Gb/s"}
+	var tail *[2]float64
 	if z := zoom(ref.Tracks, end); z != nil && steps > denseSteps {
-		tail, block.Cols = z.end[:], 2
+		tail, block.Cols = &z.end, 2
 		if from, ok := firstSync(ref.Tracks); ok {
 			const before = 0.15 // of what follows, to see what comes before it
 			tail[0] = max(0, min(tail[0], from-before*(end-from)))
@@ -94,19 +81,22 @@ func firstSync(tracks []result.Track) (from float64, ok bool) {
 	return from, ok
 }
 
-var demandLine = draw.LineStyle{Color: sheet.Blue, Width: 1}
+var demandLine = sheet.Line(sheet.Blue, 1)
 
 // demandPlot is a pod's demand between two times, on an axis up to top.
 func demandPlot(pod *result.Series, from, to, top, rate float64, count int) *plot.Plot {
 	p := sheet.NewPlot("", "")
 	sheet.TimeAxis(&p.X, "time", from, to, count)
 	sheet.SetRange(&p.Y, 0, top*1.28) // room for the peak's label
-	p.Y.Tick.Marker = rateTicker{top, rate}
+	p.Y.Tick.Marker = rateTicker(top, rate)
 	p.Add(sheet.Grid(true, false), sheet.PlotFunc(func(c draw.Canvas, p *plot.Plot) {
 		x, y := p.Transforms(&c)
 		line := stepLine(pod, from, to, x, y)
 		c.FillPolygon(sheet.BlueTint, append(slices.Clone(line), sheet.Point(line[len(line)-1].X, y(0)), sheet.Point(line[0].X, y(0))))
-		c.StrokeLines(demandLine, line)
+		const together = 64 // points per path: the rasteriser searches the edges of a path in every row
+		for i := 0; i+1 < len(line); i += together {
+			c.StrokeLines(demandLine, line[i:min(i+together+1, len(line))])
+		}
 		markPeak(c, pod, x, y, from, to, rate)
 	}))
 	return p
@@ -126,8 +116,8 @@ func markPeak(c draw.Canvas, pod *result.Series, x, y func(float64) vg.Length, f
 	}
 	sheet.Disc(c, sheet.Point(x(at), y(v)), 3.5, sheet.Vermillion)
 	text := "peak " + sheet.Digits(v*sheet.Gigabits.Per, 5) + " Gb/s"
-	if n := v / rate; rate > 0 {
-		text += fmt.Sprintf(" = %s ports", sheet.Digits(n, 4))
+	if rate > 0 {
+		text += " = " + sheet.Digits(v/rate, 4) + " ports"
 	}
 	boxed(c, sheet.Sans(sheet.NoteSize, sheet.Ink), sheet.Point(x(at), y(v)+6), text)
 }
@@ -180,27 +170,24 @@ func circuits(p *result.Simulation, name string) int {
 	return most
 }
 
-// rateTicker marks an axis of bits per second in Gb/s, at round multiples of a port's rate where that is known.
-type rateTicker struct{ top, rate float64 }
-
-// Ticks implements plot.Ticker.
-func (t rateTicker) Ticks(lo, hi float64) []plot.Tick {
+// rateTicker marks an axis of bits per second up to top in Gb/s, at round multiples of a port's rate if that is known.
+func rateTicker(top, rate float64) plot.Ticker {
 	const few = 4
-	if t.rate <= 0 || t.top/t.rate > 1e6 {
-		return sheet.Ticker{Unit: sheet.Gigabits, Count: few}.Ticks(lo, hi)
+	if rate <= 0 || top/rate > 1e6 {
+		return sheet.Ticker{Unit: sheet.Gigabits, Count: few}
 	}
-	n := 1.0 // ports a tick, a power of two as fabrics are
-	for t.top/(t.rate*n) > few {
+	n := 1.0 // ports per tick, a power of two as fabrics are
+	for top/(rate*n) > few {
 		n *= 2
 	}
-	var out []plot.Tick
-	for i := 0.0; i*n*t.rate <= hi; i++ {
-		v := i * n * t.rate
-		label := sheet.Digits(v*sheet.Gigabits.Per, 5)
-		if i > 0 {
-			label += " (" + sheet.Digits(i*n, 4) + ")"
+	return plot.TickerFunc(func(_, hi float64) (out []plot.Tick) {
+		for i := 0.0; i*n*rate <= hi; i++ {
+			label := sheet.Digits(i*n*rate*sheet.Gigabits.Per, 5)
+			if i > 0 {
+				label += " (" + sheet.Digits(i*n, 4) + ")"
+			}
+			out = append(out, plot.Tick{Value: i * n * rate, Label: label})
 		}
-		out = append(out, plot.Tick{Value: v, Label: label})
-	}
-	return out
+		return out
+	})
 }

@@ -50,16 +50,13 @@ func ratesFigure(doc *result.Document, d *result.Detail) []sheet.Figure {
 		return nil
 	}
 	r.span = slices.Max(ends) - r.from
-	s := sheet.Sheet{Title: "Rates of gradient synchronisations", Subtitle: d.Title}
+	s := &sheet.Sheet{Title: "Rates of gradient synchronisations", Subtitle: d.Title}
 	if r.group != "" {
-		s.Title += " that share circuits: " + sheet.Plain(r.group)
+		s.Title += " that share circuits: " + r.group
 	}
-	if n := len(sheet.LineStyles); len(r.names) > n {
-		s.Notes = append(s.Notes, fmt.Sprintf("The first %d of %d stages are shown.", n, len(r.names)))
-		r.names = r.names[:n]
-	}
+	r.names = sheet.First(s, r.names, len(sheet.LineStyles), "stages")
 	for i, n := range r.names {
-		s.Legend = append(s.Legend, sheet.Entry{Text: n, Sample: sheet.Stroke(r.style(i))})
+		s.Explain(n, sheet.Stroke(r.style(i)))
 	}
 	u := sheet.Unit{Name: "ms", Per: 1e3}
 	if small := sheet.TimeUnit(r.span); small.Per > u.Per {
@@ -69,15 +66,15 @@ func ratesFigure(doc *result.Document, d *result.Detail) []sheet.Figure {
 	for i, p := range chosen {
 		q := r.plot(p)
 		q.X.Tick.Marker = sheet.Ticker{Unit: u, Count: 10}
-		sheet.Head(q, fmt.Sprintf("%s: %s; done after %s %s", sheet.Plain(p.Policy), texts[i], sheet.Digits((ends[i]-r.from)*u.Per, 4), u.Name))
+		sheet.Head(q, fmt.Sprintf("%s: %s; done after %s %s", p.Policy, texts[i], sheet.Digits((ends[i]-r.from)*u.Per, 4), u.Name))
 		block.Plots = append(block.Plots, q)
 	}
 	s.Blocks = []sheet.Block{block}
-	note := fmt.Sprintf("Time 0 is when the first of these begins, %s into the iteration.", sheet.Duration(r.from, 4))
+	wider := ""
 	if len(r.names) > 1 {
-		note += " Of equal rates the wider lines are seen beside the narrower."
+		wider = " Of equal rates the wider lines are seen beside the narrower."
 	}
-	s.Notes = append(s.Notes, note)
+	s.Note("Time 0 is when the first of these begins, %s into the iteration.%s", sheet.Duration(r.from, 4), wider)
 	return []sheet.Figure{s.Figure("dp-rates")}
 }
 
@@ -92,7 +89,7 @@ type rates struct {
 // their rates are equal and each stays at its rate.
 func (r *rates) style(i int) draw.LineStyle {
 	const narrowest, wider = 2.0, 1.3 // points; of each line than of the next
-	return draw.LineStyle{Color: sheet.LineStyles[i].Color, Width: narrowest + wider*vg.Length(len(r.names)-1-i)}
+	return sheet.Line(sheet.LineStyles[i].Color, narrowest+wider*vg.Length(len(r.names)-1-i))
 }
 
 // plot is one simulation's plot; times count from the first start.
@@ -118,13 +115,7 @@ func (r *rates) plot(sim *result.Simulation) *plot.Plot {
 
 // busy are the series of a group that carry something.
 func busy(p *result.Simulation, group string) []*result.Series {
-	var out []*result.Series
-	for i := range p.Rates {
-		if _, _, ok := active(&p.Rates[i]); ok && p.Rates[i].Group == group {
-			out = append(out, &p.Rates[i])
-		}
-	}
-	return out
+	return slices.DeleteFunc(carrying(p.Rates), func(s *result.Series) bool { return s.Group != group })
 }
 
 // mostBusy is the group with the most series that carry something; of equals the one that is busy last, then the first

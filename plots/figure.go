@@ -5,9 +5,7 @@ package plots
 
 import (
 	"fmt"
-	"math"
 	"reflect"
-	"slices"
 	"strings"
 
 	"sim/plots/sheet"
@@ -69,8 +67,8 @@ func All(doc *result.Document, d *result.Detail) ([]sheet.Figure, error) {
 		return nil, err
 	}
 	for _, v := range []any{doc, d} {
-		if where, f := beyond(reflect.ValueOf(v).Elem()); where != "" {
-			return nil, fmt.Errorf("%s is %g, which no figure can show", strings.Trim(where, ". "), f)
+		if where, f, found := result.Beyond(reflect.ValueOf(v), sheet.DrawableLimit); found {
+			return nil, fmt.Errorf("%s is %g, which no figure can show", strings.Trim(where, "."), f)
 		}
 	}
 	var all []sheet.Figure
@@ -79,42 +77,4 @@ func All(doc *result.Document, d *result.Detail) ([]sheet.Figure, error) {
 	}
 	sheet.Unique(all)
 	return all, nil
-}
-
-// beyond returns the path of a number under v that no axis can carry, "" where there is none.
-func beyond(v reflect.Value) (path string, value float64) {
-	switch v.Kind() {
-	case reflect.Float64:
-		if f := v.Float(); math.Abs(f) > sheet.DrawableLimit {
-			return " ", f
-		}
-	case reflect.Pointer:
-		if !v.IsNil() {
-			return beyond(v.Elem())
-		}
-	case reflect.Struct:
-		for i := range v.NumField() {
-			if at, f := beyond(v.Field(i)); at != "" {
-				return "." + v.Type().Field(i).Name + at, f
-			}
-		}
-	case reflect.Map:
-		keys := v.MapKeys()
-		slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
-		for _, key := range keys {
-			if at, f := beyond(v.MapIndex(key)); at != "" {
-				return fmt.Sprintf("[%v]%s", key, at), f
-			}
-		}
-	case reflect.Slice:
-		if k := v.Type().Elem().Kind(); k == reflect.Int || k == reflect.String || k == reflect.Array {
-			return "", 0
-		}
-		for i := range v.Len() {
-			if at, f := beyond(v.Index(i)); at != "" {
-				return fmt.Sprintf("[%d]%s", i, at), f
-			}
-		}
-	}
-	return "", 0
 }

@@ -25,28 +25,24 @@ func chipTimeFigure(doc *result.Document, d *result.Detail) []sheet.Figure {
 		return nil
 	}
 	t := &trackChart{count: len(doc.Rows), size: sheet.NumberSize + 1.5}
-	s := sheet.Sheet{Title: "Where chip-time goes", Subtitle: d.Title}
-	var ticks plot.ConstantTicks
+	s := &sheet.Sheet{Title: "Where chip-time goes", Subtitle: d.Title}
 	ends := make([]float64, len(doc.Rows))
 	for k, part := range parts {
 		shade := sheet.Blue
 		if k > 0 {
 			shade = chipShades[(k-1)%len(chipShades)]
 		}
-		s.Legend = append(s.Legend, sheet.Entry{Text: part.Words, Sample: sheet.Box(shade, 1)})
+		s.Explain(part.Words, sheet.Box(shade, 1))
 		for i, v := range part.Values {
 			t.bars = append(t.bars, bar{i, ends[i], ends[i] + 100*v, 0.12, 0.88, shade, fmt.Sprintf("%.1f", 100*v)})
 			ends[i] += 100 * v
 		}
 	}
 	p := t.plot()
-	for i := range doc.Rows {
-		ticks = append(ticks, plot.Tick{Value: t.middle(i), Label: sheet.Fit(sheet.Sans(sheet.TickSize, sheet.Ink), sheet.Plain(doc.Rows[i].Policy), 120)})
-	}
-	p.Y.Tick.Marker = ticks
+	t.name(p, 120, func(i int) string { return doc.Rows[i].Policy })
 	p.X.Label.Text = "share of chip-time, %"
 	sheet.SetRange(&p.X, 0, 100)
-	s.Blocks = []sheet.Block{{Plots: []*plot.Plot{p}, Height: vg.Length(max(60, 36*len(doc.Rows)))}}
+	s.Add(vg.Length(max(60, 36*len(doc.Rows))), p)
 	return []sheet.Figure{s.Figure("chip-time")}
 }
 
@@ -62,13 +58,11 @@ func cubesFigure(_ *result.Document, d *result.Detail) []sheet.Figure {
 }
 
 func cubesOf(policy, title string, f *result.Fleet) sheet.Figure {
-	const day = 86400
+	const day, each = 86400, 8 // seconds; of the rows, that have a name
 	t := &trackChart{count: len(f.Cubes), size: sheet.NumberSize}
-	s := sheet.Sheet{
-		Title: "Jobs on the cubes of a pod under " + policy, Subtitle: title,
-		Notes: []string{"A row is a cube. Jobs are coloured by the size of their slice; white is free."},
-	}
-	s.Legend = kindLegend(f.Cubes)
+	s := &sheet.Sheet{Title: "Jobs on the cubes of a pod under " + policy, Subtitle: title}
+	s.Note("A row is a cube. Jobs are coloured by the size of their slice; white is free.")
+	explainKinds(s, f.Cubes)
 	known, others := kindsOf(f.Cubes)
 	for _, k := range slices.Concat(known, others) {
 		for i, x := range spans(f.Cubes) {
@@ -78,22 +72,22 @@ func cubesOf(policy, title string, f *result.Fleet) sheet.Figure {
 		}
 	}
 	p := t.plot()
-	var ticks plot.ConstantTicks
-	const each = 8
-	for i := 0; i < len(f.Cubes); i += each {
-		ticks = append(ticks, plot.Tick{Value: t.middle(i), Label: sheet.Plain(f.Cubes[i].Name)})
-	}
-	p.Y.Tick.Marker = ticks
-	day0, all := f.UntilS-f.FromS, 0.0
+	t.name(p, 120, func(i int) string {
+		if i%each > 0 {
+			return ""
+		}
+		return f.Cubes[i].Name
+	})
+	shown, all := f.UntilS-f.FromS, 0.0
 	for _, x := range spans(f.Cubes) {
 		if x.Label != "" { // of a job
 			all += min(x.EndS, f.UntilS) - max(x.StartS, f.FromS)
 		}
 	}
-	s.Notes = append(s.Notes, fmt.Sprintf("Jobs have the cubes of the first pod for %s of these %s.", sheet.Percent(all/day0/float64(len(f.Cubes))), sheet.Duration(day0, 3)))
+	s.Note("Jobs have the cubes of the first pod for %s of these %s.", sheet.Percent(all/shown/float64(len(f.Cubes))), sheet.Duration(shown, 3))
 	p.X.Label.Text = "day"
 	sheet.SetRange(&p.X, f.FromS/day, f.UntilS/day)
-	s.Blocks = []sheet.Block{{Plots: []*plot.Plot{p}, Height: vg.Length(8 * len(f.Cubes))}}
+	s.Add(vg.Length(8*len(f.Cubes)), p)
 	return s.Figure("cubes-" + sheet.FileName(policy))
 }
 
@@ -104,33 +98,35 @@ func stillFigure(_ *result.Document, d *result.Detail) []sheet.Figure {
 	if whose == "" {
 		return nil
 	}
-	worst, at := look.Free-look.Largest, look.AtS
-	s := sheet.Sheet{
-		Title: fmt.Sprintf("What is free of a pod on day %.2f", at/86400), Subtitle: d.Title,
-		Notes: []string{fmt.Sprintf("At that moment the most free cubes are outside the largest slice that fits: %d under %s.", worst, sheet.Plain(whose)), "A square is a cube, four layers of a grid of 4x4x4 side by side. Jobs are coloured by the size of their slice; white is free."},
-	}
+	at := look.AtS
+	s := &sheet.Sheet{Title: fmt.Sprintf("What is free of a pod on day %.2f", at/86400), Subtitle: d.Title}
+	s.Note("At that moment the most free cubes are outside the largest slice that fits: %d under %s.", look.Free-look.Largest, whose)
+	s.Note("A square is a cube, four layers of a grid of 4x4x4 side by side. Jobs are coloured by the size of their slice; white is free.")
 	var shown []result.Track
 	for i := range d.Policies {
 		if f := d.Policies[i].Fleet; f != nil {
 			cubes := f.CubesAt(at)
 			shown = append(shown, cubes...)
-			s.Blocks = append(s.Blocks, stillOf(d.Policies[i].Policy, f, cubes, at))
+			s.Add(90, stillOf(d.Policies[i].Policy, f, cubes, at))
 		}
 	}
-	s.Legend = kindLegend(shown)
+	explainKinds(s, shown)
 	return []sheet.Figure{s.Figure("fragmentation")}
 }
 
 // stillOf draws the cubes of a pod at a moment.
-func stillOf(policy string, f *result.Fleet, cubes []result.Track, at float64) sheet.Block {
+func stillOf(policy string, f *result.Fleet, cubes []result.Track, at float64) *plot.Plot {
 	const side, gap = 4, 1
 	t := &trackChart{count: side, size: sheet.NumberSize}
 	for cube, track := range cubes {
-		x, y, z := cube/(side*side), cube/side%side, cube%side
-		lo := float64(x*(side+gap) + z)
-		t.bars = append(t.bars, bar{y, lo, lo + 0.92, 0.04, 0.96, sheet.Faint, ""}, bar{y, lo + 0.03, lo + 0.89, 0.07, 0.93, color.RGBA{255, 255, 255, 255}, ""})
+		lo := float64(cube/(side*side)*(side+gap) + cube%side)
+		add := func(edge float64, clr color.RGBA) {
+			t.bars = append(t.bars, bar{cube / side % side, lo + edge, lo + 0.92 - edge, 0.04 + edge, 0.96 - edge, clr, ""})
+		}
+		add(0, sheet.Faint)
+		add(0.03, sheet.White)
 		for _, span := range track.Spans {
-			t.bars = append(t.bars, bar{y, lo, lo + 0.92, 0.04, 0.96, kindOf(span.Kind).Color, ""})
+			add(0, kindOf(span.Kind).Color)
 		}
 	}
 	p := t.plot()
@@ -140,10 +136,8 @@ func stillOf(policy string, f *result.Fleet, cubes []result.Track, at float64) s
 			words = fmt.Sprintf("%d free, the largest slice %d", l.Free, l.Largest)
 		}
 	}
-	p.Y.Tick.Marker = plot.ConstantTicks{
-		{Value: t.middle(1), Label: sheet.Fit(sheet.Sans(sheet.TickSize, sheet.Ink), sheet.Plain(policy), 150)}, {Value: t.middle(2), Label: words},
-	}
+	t.name(p, 150, func(i int) string { return []string{"", policy, words, ""}[i] })
 	p.X.Tick.Marker, p.X.Tick.Length = plot.ConstantTicks{}, 0
 	sheet.SetRange(&p.X, 0, side*(side+gap)-gap)
-	return sheet.Block{Plots: []*plot.Plot{p}, Height: 90}
+	return p
 }

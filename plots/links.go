@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
@@ -32,8 +31,8 @@ var routeColors = []color.RGBA{sheet.Blue, sheet.Green, sheet.Orange, sheet.Purp
 
 // Looks of links that are down and drained.
 var (
-	downLine    = draw.LineStyle{Color: color.RGBA{0xd0, 0x10, 0x10, 0xff}, Width: 1.1, Dashes: []vg.Length{2.5, 1.5}}
-	drainedLine = draw.LineStyle{Color: sheet.Dim, Width: 1, Dashes: []vg.Length{1, 2}}
+	downLine    = sheet.Line(color.RGBA{0xd0, 0x10, 0x10, 0xff}, 1.1, 2.5, 1.5)
+	drainedLine = sheet.Line(sheet.Dim, 1, 1, 2)
 )
 
 // netPicture is the links of a torus or a graph: each in the colour of its load, or grey below routes.
@@ -85,9 +84,9 @@ func newRouteMap(p *result.Simulation) *netPicture {
 			pairs = append(pairs, [2]int{w.Src, w.Dst})
 		}
 		clr := routeColors[pair%len(routeColors)]
-		w.line = draw.LineStyle{Color: clr, Width: 2.4}
+		w.line = sheet.Line(clr, 2.4)
 		if w.Usual {
-			w.line = draw.LineStyle{Color: sheet.Mix(clr, 0.6), Width: 2, Dashes: []vg.Length{1.5, 2.5}}
+			w.line = sheet.Line(sheet.Mix(clr, 0.6), 2, 1.5, 2.5)
 		}
 		k.routes = append(k.routes, w)
 	}
@@ -95,36 +94,38 @@ func newRouteMap(p *result.Simulation) *netPicture {
 }
 
 func (k *netPicture) figure(policy, subtitle string) sheet.Figure {
-	s, name := sheet.Sheet{Title: "Load of every link under " + policy, Subtitle: subtitle, Legend: k.legend()}, "links-"
-	s.Notes = []string{sheet.Sentence(k.peak()) + ".", "Of the two lines between nodes each is one direction."}
-	if k.Stubs {
-		s.Notes = append(s.Notes, "A link round the torus, or between slices, is a stub at the node that it leaves.")
-	}
+	s, name := &sheet.Sheet{Title: "Load of every link under " + policy, Subtitle: subtitle}, "links-"
 	if k.routes != nil {
-		s.Title, name, s.Notes = "Routes round what is down under "+policy, "routes-", nil
+		s.Title, name = "Routes round what is down under "+policy, "routes-"
 		if k.Stubs {
-			s.Notes = append(s.Notes, "Links round the torus, and between slices, are stubs; a route leaves and comes back at stubs of the same number.")
+			s.Note("Links round the torus, and between slices, are stubs; a route leaves and comes back at stubs of the same number.")
 		}
 		if k.left > 0 {
-			s.Notes = append(s.Notes, text.Plural(k.left, "route")+" more left out.")
+			s.Note("%s more left out.", text.Plural(k.left, "route"))
+		}
+	} else {
+		s.Note("%s.", sheet.Sentence(k.peak()))
+		s.Note("Of the two lines between nodes each is one direction.")
+		if k.Stubs {
+			s.Note("A link round the torus, or between slices, is a stub at the node that it leaves.")
 		}
 	}
-	s.Blocks = []sheet.Block{{Plots: []*plot.Plot{sheet.Picture("", k.paint)}, Height: max(k.scale*vg.Length(k.High), 40)}}
+	k.explain(s)
+	s.Add(max(k.scale*vg.Length(k.High), 40), sheet.Picture("", k.paint))
 	return s.Figure(name + sheet.FileName(policy))
 }
 
-// legend explains colours of loads, or lists routes with their hops, and then what is down.
-func (k *netPicture) legend() []sheet.Entry {
-	var legend []sheet.Entry
+// explain explains the colours of loads, or lists routes with their hops, and then what is down.
+func (k *netPicture) explain(s *sheet.Sheet) {
 	for _, w := range k.routes {
 		words := fmt.Sprintf("%s to %s: %s", k.Names[w.Src], k.Names[w.Dst], text.Plural(len(w.Links), "hop"))
 		if w.Usual {
 			words += " if nothing were down"
 		}
-		legend = append(legend, sheet.Entry{Text: words, Sample: sheet.Stroke(w.line)})
+		s.Explain(words, sheet.Stroke(w.line))
 	}
 	if k.routes == nil {
-		legend = append(legend, sheet.Entry{Text: "load of a link, 0 to " + loadText(k.MaxLoad) + " " + sheet.Plain(k.Unit), Sample: shades(func(share float64) color.Color { return loadColor(share) })})
+		s.Explain("load of a link, 0 to "+loadText(k.MaxLoad)+" "+k.Unit, shades(loadColor))
 	}
 	count := map[string]int{}
 	for i := range k.Links {
@@ -135,20 +136,18 @@ func (k *netPicture) legend() []sheet.Entry {
 		style draw.LineStyle
 	}{{down, downLine}, {drained, drainedLine}} {
 		if n := count[look.state]; n > 0 {
-			legend = append(legend, sheet.Entry{Text: text.Plural(n, "link") + " " + look.state, Sample: sheet.Stroke(look.style)})
+			s.Explain(text.Plural(n, "link")+" "+look.state, sheet.Stroke(look.style))
 		}
 	}
-	return legend
 }
 
 // shades is a sample of all colours of a scale.
-func shades(of func(share float64) color.Color) func(c draw.Canvas, lo, hi vg.Point) {
-	return func(c draw.Canvas, lo, hi vg.Point) {
+func shades(of func(share float64) color.Color) sheet.Sample {
+	return func(c draw.Canvas) {
 		const parts = 16
-		wide := (hi.X - lo.X) / parts
 		for i := range parts {
-			at := lo.X + wide*vg.Length(i)
-			sheet.FillBox(c, of(float64(i)/(parts-1)), at, at+wide+0.2, lo.Y, hi.Y)
+			at := float64(i) / parts
+			sheet.FillBox(c, of(float64(i)/(parts-1)), c.X(at), c.X(at+1.0/parts)+0.2, c.Min.Y, c.Max.Y)
 		}
 	}
 }
@@ -173,13 +172,13 @@ func (k *netPicture) peak() string {
 			if k.Idle == nil { // of a torus
 				name = k.Names[l.From] + " " + l.Way
 			}
-			names = append(names, sheet.Plain(name))
+			names = append(names, name)
 		}
 	}
 	if names == nil {
 		return "no link carries anything"
 	}
-	peak := fmt.Sprintf("most loaded: %s %s on %s of %s", loadText(k.MaxLoad), sheet.Plain(k.Unit), text.Plural(len(names), "link"), text.Count(len(k.Links)))
+	peak := fmt.Sprintf("most loaded: %s %s on %s of %s", loadText(k.MaxLoad), k.Unit, text.Plural(len(names), "link"), text.Count(len(k.Links)))
 	const named = 4
 	if len(names) > named {
 		return peak + ", among them " + strings.Join(names[:named], ", ")
@@ -211,8 +210,8 @@ func (k *netPicture) paint(c draw.Canvas) {
 	for i := range k.Links {
 		l, pts := &k.Links[i], k.line(c, i)
 		if l.State == "" || l.State == drained && l.Load > 0 {
-			at := int(l.Load/max(k.MaxLoad, math.SmallestNonzeroFloat64)*all + 0.5)
-			byLoad[min(at, all)] = append(byLoad[min(at, all)], pts)
+			at := min(int(l.Load/max(k.MaxLoad, math.SmallestNonzeroFloat64)*all+0.5), all)
+			byLoad[at] = append(byLoad[at], pts)
 		} else {
 			byState[l.State] = append(byState[l.State], pts)
 		}
@@ -237,12 +236,12 @@ func (k *netPicture) paint(c draw.Canvas) {
 		if k.Idle != nil && k.Idle[i] {
 			r *= 1.4
 			sheet.FillBox(c, sheet.White, p.X-r, p.X+r, p.Y-r, p.Y+r)
-			c.StrokeLines(draw.LineStyle{Color: sheet.Ink, Width: 0.8}, sheet.Ring4(p.X-r, p.X+r, p.Y-r, p.Y+r))
+			c.StrokeLines(sheet.Line(sheet.Ink, 0.8), sheet.Ring4(p.X-r, p.X+r, p.Y-r, p.Y+r))
 			continue
 		}
 		sheet.Disc(c, p, r, sheet.Dim)
 	}
-	small := sheet.Aligned(sheet.Sans(min(sheet.SmallSize, max(step*0.6, sheet.NumberSize)), sheet.Dim), draw.XCenter, draw.YCenter)
+	small := sheet.Centered(min(sheet.SmallSize, max(step*0.6, sheet.NumberSize)), sheet.Dim)
 	for _, t := range k.Texts {
 		if t.Wide == 0 || small.Width(t.Text) < k.scale*vg.Length(t.Wide) {
 			c.FillText(small, k.point(c, t.X, t.Y), sheet.Plain(t.Text))
@@ -322,7 +321,6 @@ func (k *netPicture) paintRoutes(c draw.Canvas, step vg.Length) {
 
 // boxed writes text on white, inside c.
 func boxed(c draw.Canvas, style draw.TextStyle, p vg.Point, text string) {
-	style = sheet.Aligned(style, draw.XLeft, draw.YBottom)
 	w := style.Width(text)
 	p.X = max(min(p.X, c.Max.X-w-2), c.Min.X+2)
 	sheet.FillBox(c, sheet.White, p.X-1.5, p.X+w+1.5, p.Y-0.5, p.Y+style.Font.Size)
@@ -331,6 +329,5 @@ func boxed(c draw.Canvas, style draw.TextStyle, p vg.Point, text string) {
 
 // cross marks where a link is cut.
 func cross(c draw.Canvas, p vg.Point, r vg.Length) {
-	c.StrokeLines(draw.LineStyle{Color: downLine.Color, Width: max(0.8, r*0.55)},
-		[]vg.Point{sheet.Point(p.X-r, p.Y-r), sheet.Point(p.X+r, p.Y+r)}, []vg.Point{sheet.Point(p.X-r, p.Y+r), sheet.Point(p.X+r, p.Y-r)})
+	c.StrokeLines(sheet.Line(downLine.Color, max(0.8, r*0.55)), sheet.Cross(p.X-r, p.X+r, p.Y-r, p.Y+r)...)
 }

@@ -49,7 +49,9 @@ func TestNetLayout(t *testing.T) {
 func TestNetLinks(t *testing.T) {
 	l := twistedFault.torus()
 	k := newLinkLoads(&result.Simulation{Torus: l})
-	if legend := k.legend(); legend[len(legend)-1].Text != "4 links down" {
+	var s sheet.Sheet
+	k.explain(&s)
+	if legend := s.Legend; legend[len(legend)-1].Text != "4 links down" {
 		t.Errorf("the legend ends with %q", legend[len(legend)-1].Text)
 	}
 	most, heaviest := 0.0, 0

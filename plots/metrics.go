@@ -124,26 +124,13 @@ func rank(cells []result.Cell, m *result.Metric) (apart bool) {
 
 // jobsBlock adds the same metric of each job to the figure of one that is of several jobs.
 func jobsBlock(page *sheet.Sheet, doc *result.Document, d *result.Detail) {
-	by := result.Axis{Name: "job", Keys: []string{"job"}}
-	s := &result.Sweep{Name: doc.Scenario, Title: d.Title}
-	name := ""
-	for _, job := range doc.JobNames() {
-		for _, r := range doc.Rows {
-			v, of, ok := r.JobBar(job)
-			if !ok {
-				continue
+	own, err := barsBy(doc, d, "job", func(r *result.Row, add func(job, metric string, v float64)) {
+		for _, job := range doc.JobNames() {
+			if v, metric, ok := r.JobBar(job); ok {
+				add(job, metric, v)
 			}
-			at := slices.Index(by.Labels, job)
-			if at < 0 {
-				at = len(by.Labels)
-				by.Labels = append(by.Labels, job)
-			}
-			name = of
-			s.Cells = append(s.Cells, result.Cell{At: []int{at}, Policy: r.Policy, Metrics: map[string]float64{of: v}})
 		}
-	}
-	s.Axes = []result.Axis{by}
-	own, err := chart.Sheet(&result.Plot{Kind: "bars", X: "policy", Y: name, Series: "job"}, s, nil)
+	})
 	if err != nil {
 		return // one job, or more than bars could show
 	}

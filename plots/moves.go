@@ -173,21 +173,11 @@ func (m *movesPicture) traffic(c *trackChart, pod int, high float64) {
 	slices.Sort(at)
 	at = slices.Compact(at)
 	full := m.port * float64(t.Pods[pod].Total)
-	value := func(s *result.Series, t float64) float64 {
-		k, found := slices.BinarySearch(s.TimeS, t)
-		if !found {
-			k--
-		}
-		if k < 0 {
-			return 0
-		}
-		return s.Value[k]
-	}
 	if full <= 0 {
 		for _, t := range at {
 			sum := 0.0
 			for _, s := range series {
-				sum += value(s, t)
+				sum += valueAt(s, t)
 			}
 			full = max(full, sum)
 		}
@@ -195,7 +185,7 @@ func (m *movesPicture) traffic(c *trackChart, pod int, high float64) {
 	for k := 0; k+1 < len(at) && full > 0; k++ {
 		foot := 0.0
 		for i, s := range series {
-			if top := foot + high*value(s, at[k])/full; top > foot {
+			if top := foot + high*valueAt(s, at[k])/full; top > foot {
 				c.bars = append(c.bars, bar{2 * pod, at[k], at[k+1], foot, top, colors[i], ""})
 				foot = top
 			}
@@ -205,7 +195,7 @@ func (m *movesPicture) traffic(c *trackChart, pod int, high float64) {
 
 func (m *movesPicture) figure(subtitle string) sheet.Figure {
 	p, t := m.sim, m.sim.Topology
-	s := sheet.Sheet{Title: "Circuits that move in an iteration under " + p.Policy, Subtitle: subtitle}
+	s := &sheet.Sheet{Title: "Circuits that move in an iteration under " + p.Policy, Subtitle: subtitle}
 	chart := m.chart()
 	shown := map[color.RGBA]string{}
 	for i, q := range t.Pairs {
@@ -224,36 +214,33 @@ func (m *movesPicture) figure(subtitle string) sheet.Figure {
 	}
 	for _, clr := range append(slices.Clone(pairColors), sheet.Dim, sheet.Green) {
 		if shown[clr] != "" {
-			s.Legend = append(s.Legend, sheet.Entry{Text: sheet.Plain(shown[clr]), Sample: sheet.Box(clr, 1)})
+			s.Explain(shown[clr], sheet.Box(clr, 1))
 		}
 	}
-	s.Legend = append(s.Legend, sheet.Entry{Text: "moving, down for the delay", Sample: sheet.Box(movingColor, 1)})
-	add := func(head string, from, to float64, ticks int) *plot.Plot {
+	s.Explain("moving, down for the delay", sheet.Box(movingColor, 1))
+	add := func(head string, from, to float64, ticks int) {
 		q := chart.plot(sheet.PlotFunc(m.bands))
-		var names plot.ConstantTicks
-		for pod := range m.pods {
-			name := sheet.Plain(t.Pods[pod].Name)
-			names = append(names, plot.Tick{Value: chart.middle(2 * pod), Label: name + " sends"}, plot.Tick{Value: chart.middle(2*pod + 1), Label: "its ports"})
-		}
-		q.Y.Tick.Marker = names
+		chart.name(q, 150, func(i int) string {
+			if i%2 == 1 {
+				return "its ports"
+			}
+			return t.Pods[i/2].Name + " sends"
+		})
 		sheet.TimeAxis(&q.X, "time", from, to, ticks)
 		sheet.Head(q, head)
-		return q
+		s.Add(vg.Length(34*2*m.pods), q)
 	}
-	end := p.MakespanS
-	height := vg.Length(34 * 2 * m.pods)
-	s.Blocks = []sheet.Block{{Plots: []*plot.Plot{add("The whole iteration: "+sheet.Duration(end, 4), 0, end, 10)}, Cols: 1, Height: height}}
+	add("The whole iteration: "+sheet.Duration(p.MakespanS, 4), 0, p.MakespanS, 10)
 	if from, to, ok := m.busiest(); ok {
-		s.Blocks = append(s.Blocks, sheet.Block{Plots: []*plot.Plot{add("Its last changes before the end", from, to, 8)}, Cols: 1, Height: height})
+		add("Its last changes before the end", from, to, 8)
 	}
 	what := "A row is as high as what a pod sends at its peak, or its ports"
 	if m.port > 0 {
 		what = "A row is as high as all ports of a pod: what it sends over them"
 	}
-	s.Notes = append(s.Notes, m.saved(), fmt.Sprintf("%s, and below it the pods at the other ends of its ports. Pipelines send between pods; when gradients are complete, pods synchronise them with the same pods of other replicas, their DP peers.", what))
-	if len(t.Pods) > m.pods {
-		s.Notes = append(s.Notes, fmt.Sprintf("The first %d of %d pods are shown.", m.pods, len(t.Pods)))
-	}
+	s.Note("%s", m.saved())
+	s.Note("%s, and below it the pods at the other ends of its ports. Pipelines send between pods; when gradients are complete, pods synchronise them with the same pods of other replicas, their DP peers.", what)
+	sheet.First(s, t.Pods, m.pods, "pods")
 	return s.Figure("moves-" + sheet.FileName(p.Policy))
 }
 

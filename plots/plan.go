@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
@@ -61,7 +60,7 @@ func (p *planPicture) linksOf(phase, gpu int) [][2]int {
 
 // figure puts the topologies above what is sent when.
 func (p *planPicture) figure(policy, subtitle string) sheet.Figure {
-	s := sheet.Sheet{Title: "Plan of " + policy, Subtitle: strings.TrimPrefix(subtitle+"; "+p.cost(policy), "; ")}
+	s := &sheet.Sheet{Title: "Plan of " + policy, Subtitle: strings.TrimPrefix(subtitle+"; "+p.cost(policy), "; ")}
 	shown := min(len(p.Sets), phasesShown)
 	block := sheet.Block{Cols: min(shown, 3), Height: pictureHigh}
 	if shown > 3 {
@@ -71,22 +70,20 @@ func (p *planPicture) figure(policy, subtitle string) sheet.Figure {
 		block.Plots = append(block.Plots, sheet.Picture(p.head(i, sheet.Inside/vg.Length(block.Cols)-14), func(c draw.Canvas) { p.topology(c, i, block.Height) }))
 	}
 	s.Blocks = []sheet.Block{block}
-	add := func(q *plot.Plot, height vg.Length) {
-		s.Blocks = append(s.Blocks, sheet.Block{Plots: []*plot.Plot{q}, Height: height})
-	}
+	p.notes(s, shown)
 	switch {
 	case p.Steps:
-		s.Legend = p.legend()
-		add(p.timePanel(), 45)
-		add(p.bytesPanel(), 110)
+		p.explain(s)
+		s.Add(45, p.timePanel())
+		s.Add(110, p.bytesPanel())
+		return s.Figure("plan-" + sheet.FileName(policy))
 	case p.chunks != nil:
-		s.Legend = p.chunks.legend()
+		p.chunks.explain(s)
 		s.Blocks = append(s.Blocks, p.chunks.block())
 	}
-	if busy := p.busyPanel(); busy != nil && !p.Steps {
-		add(busy, 80)
+	if busy := p.busyPanel(); busy != nil {
+		s.Add(80, busy)
 	}
-	s.Notes = p.notes(shown)
 	return s.Figure("plan-" + sheet.FileName(policy))
 }
 
@@ -151,13 +148,12 @@ func (p *planPicture) head(i int, width vg.Length) string {
 }
 
 // notes say what is left out and how rounds are read.
-func (p *planPicture) notes(shown int) []string {
-	var notes []string
+func (p *planPicture) notes(s *sheet.Sheet, shown int) {
 	if n := len(p.Sets) - shown; n > 0 {
-		notes = append(notes, fmt.Sprintf("The first %d of %d topologies are drawn; %d are left out.", shown, len(p.Sets), n))
+		s.Note("The first %d of %d topologies are drawn; %d are left out.", shown, len(p.Sets), n)
 	}
 	if p.GPUs > circleGPUs {
-		notes = append(notes, "A dot is a link from the GPU of its row to that of its column.")
+		s.Note("A dot is a link from the GPU of its row to that of its column.")
 	}
 	switch {
 	case p.Steps:
@@ -165,11 +161,10 @@ func (p *planPicture) notes(shown int) []string {
 		if p.LatencyS > 0 && slices.ContainsFunc(p.Phases, func(ph result.SchedulePhase) bool { return slices.ContainsFunc(ph.Steps, p.short) }) {
 			text += " In time, steps too short to tell apart have the colour of their bytes throughout."
 		}
-		notes = append(notes, text)
+		s.Note("%s", text)
 	case p.chunks != nil:
-		notes = append(notes, p.chunks.reading())
+		s.Note("%s", p.chunks.reading())
 	case p.share() > 0:
-		notes = append(notes, "The plan has too many transmissions to draw one by one.")
+		s.Note("The plan has too many transmissions to draw one by one.")
 	}
-	return notes
 }

@@ -222,25 +222,24 @@ func (r *chunks) hopColor(hop int) color.Color {
 	return sheet.Heat(first + (last-first)*float64(hop-1)/float64(max(1, r.MaxHops-1)))
 }
 
-// legend explains the colours of the hops, of many in one sample that goes through all of them.
-func (r *chunks) legend() []sheet.Entry {
+// explain explains the colours of the hops, of many in one sample that goes through all of them.
+func (r *chunks) explain(s *sheet.Sheet) {
 	const few = 5
-	var legend []sheet.Entry
 	if r.MaxHops > few {
-		text := fmt.Sprintf("hops 1 to %d of a chunk, from light to dark", r.MaxHops)
-		legend = append(legend, sheet.Entry{Text: text, Sample: shades(func(share float64) color.Color {
+		s.Explain(fmt.Sprintf("hops 1 to %d of a chunk, from light to dark", r.MaxHops), shades(func(share float64) color.Color {
 			return r.hopColor(1 + int(share*float64(r.MaxHops-1)+0.5))
-		})})
+		}))
 	} else {
 		for hop := 1; hop <= r.MaxHops; hop++ {
 			text := "hop " + strconv.Itoa(hop)
 			if hop == 1 {
 				text = "first hop of a chunk"
 			}
-			legend = append(legend, sheet.Entry{Text: text, Sample: sheet.Box(r.hopColor(hop), 1)})
+			s.Explain(text, sheet.Box(r.hopColor(hop), 1))
 		}
 	}
-	return append(legend, sheet.Entry{Text: "idle", Sample: sheet.Box(sheet.Faint, 1)}, sheet.Entry{Text: "reconfiguration", Sample: sheet.Box(bandColor, 1)})
+	s.Explain("idle", sheet.Box(sheet.Faint, 1))
+	s.Explain("reconfiguration", sheet.Box(bandColor, 1))
 }
 
 func (r *chunks) reading() string {

@@ -31,29 +31,27 @@ var stepKinds = []stepKind{
 	{"", "other steps", sheet.Vermillion},
 }
 
-// stepKindOf is an index into stepKinds.
-func stepKindOf(kind string) int {
-	i := slices.IndexFunc(stepKinds, func(k stepKind) bool { return k.kind == kind })
-	if i < 0 {
-		return len(stepKinds) - 1
-	}
-	return i
-}
-
-func (p *planPicture) legend() []sheet.Entry {
-	legend := []sheet.Entry{{Text: "reconfiguration", Sample: sheet.Box(bandColor, 1)}}
-	if p.LatencyS > 0 {
-		legend = append(legend, sheet.Entry{Text: "latency of a step", Sample: sheet.Box(sheet.Faint, 1)})
-	}
-	has := func(kind int) bool {
-		return slices.ContainsFunc(p.Phases, func(ph result.SchedulePhase) bool { return stepKindOf(ph.Kind) == kind && len(ph.Steps) > 0 })
-	}
-	for i, k := range stepKinds {
-		if has(i) {
-			legend = append(legend, sheet.Entry{Text: k.text, Sample: sheet.Box(k.color, 1)})
+// stepKindOf returns how steps of a kind look.
+func stepKindOf(kind string) stepKind {
+	last := len(stepKinds) - 1
+	for _, k := range stepKinds[:last] {
+		if k.kind == kind {
+			return k
 		}
 	}
-	return legend
+	return stepKinds[last]
+}
+
+func (p *planPicture) explain(s *sheet.Sheet) {
+	s.Explain("reconfiguration", sheet.Box(bandColor, 1))
+	if p.LatencyS > 0 {
+		s.Explain("latency of a step", sheet.Box(sheet.Faint, 1))
+	}
+	for _, k := range stepKinds {
+		if slices.ContainsFunc(p.Phases, func(ph result.SchedulePhase) bool { return len(ph.Steps) > 0 && stepKindOf(ph.Kind) == k }) {
+			s.Explain(k.text, sheet.Box(k.color, 1))
+		}
+	}
 }
 
 // timePanel is the plan in time, to scale.
@@ -80,7 +78,7 @@ func (p *planPicture) timeTracks() *trackChart {
 		if !ph.Reused {
 			put(p.DelayS, bandColor, sheet.Duration(p.DelayS, 4))
 		}
-		k := stepKinds[stepKindOf(ph.Kind)]
+		k := stepKindOf(ph.Kind)
 		for _, r := range ph.Steps {
 			if p.short(r) {
 				put(r.StepS*float64(r.Count), k.color, "")
@@ -155,7 +153,7 @@ func (p *planPicture) bytesTracks(top float64) *trackChart {
 	at := 0.0
 	for i := range p.Phases {
 		ph := &p.Phases[i]
-		clr := stepKinds[stepKindOf(ph.Kind)].color
+		clr := stepKindOf(ph.Kind).color
 		for _, r := range ph.Steps {
 			high, n, text := float64(r.Bytes)/top, r.Count, byteText(r.Bytes, 3)
 			end := at + float64(n)
@@ -272,7 +270,7 @@ func (p *planPicture) drawSetUps(c draw.Canvas, q *plot.Plot) {
 	last := vg.Length(math.Inf(-1))
 	for i, part := range p.Parts {
 		if at := x(float64(part.Before)); i > 0 && !p.Phases[i].Reused && at-last >= apart {
-			c.StrokeLine2(draw.LineStyle{Color: sheet.Ink, Width: 0.8}, at, c.Min.Y, at, c.Max.Y)
+			sheet.VLine(c, sheet.Line(sheet.Ink, 0.8), at)
 			last = at
 		}
 	}

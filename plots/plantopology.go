@@ -44,7 +44,7 @@ func (p *planPicture) topology(c draw.Canvas, i int, high vg.Length) {
 		p.arrow(c, at(links[i][0]), at(links[i][1]), mid, node, offsetColor(links[i], offsets, n), j-i)
 		i = j
 	}
-	style := sheet.Aligned(sheet.Sans(min(sheet.SmallSize, node*1.05), sheet.Ink), draw.XCenter, draw.YCenter)
+	style := sheet.Centered(min(sheet.SmallSize, node*1.05), sheet.Ink)
 	for g := range n {
 		disc(c, at(g), node, sheet.BlueTint)
 		c.FillText(style, sheet.Point(at(g).X, at(g).Y+0.5), strconv.Itoa(g))
@@ -71,7 +71,7 @@ func disc(c draw.Canvas, at vg.Point, radius vg.Length, clr color.Color) {
 // arrow draws so many parallel links between two GPUs, to the right of the line between them so that links there and
 // back are two; a loop bulges outward.
 func (p *planPicture) arrow(c draw.Canvas, a, b, mid vg.Point, node vg.Length, clr color.Color, links int) {
-	style := draw.LineStyle{Color: clr, Width: 1.1 + 0.9*vg.Length(links-1)}
+	style := sheet.Line(clr, 1.1+0.9*vg.Length(links-1))
 	if a == b {
 		var ring vg.Path
 		ring.Arc(a.Add(sheet.Toward(a.Sub(mid), node)), node*0.6, 0, 2*math.Pi)

@@ -1,6 +1,8 @@
 package plots
 
 import (
+	"sort"
+
 	"gonum.org/v1/plot/vg"
 
 	"sim/plots/sheet"
@@ -8,38 +10,39 @@ import (
 )
 
 // stepLine returns s from lo to hi seconds as a polyline, through x and y, which map seconds and values to the canvas.
-// It has at most a few points a pixel.
+// It has at most a few points per pixel.
 func stepLine(s *result.Series, lo, hi float64, x, y func(float64) vg.Length) []vg.Point {
-	var pts []vg.Point
-	put := func(t, v float64) { pts = append(pts, sheet.Point(x(t), y(v))) }
-	value := 0.0 // before the first step nothing is carried
-	put(lo, valueAt(s, lo))
+	value := valueAt(s, lo)
+	pts := []vg.Point{sheet.Point(x(lo), y(value))}
 	for i, t := range s.TimeS {
 		if t > lo && t < hi {
-			put(t, value)
-			put(t, s.Value[i])
-		}
-		if t < hi {
+			pts = append(pts, sheet.Point(x(t), y(value)), sheet.Point(x(t), y(s.Value[i])))
 			value = s.Value[i]
 		}
 	}
-	put(hi, value)
-	return sheet.Thin(pts)
+	return sheet.Thin(append(pts, sheet.Point(x(hi), y(value))))
 }
 
-// valueAt is what s carries at time t.
+// valueAt is what s carries at time t: nothing before its first step.
 func valueAt(s *result.Series, t float64) float64 {
-	v := 0.0
-	for i := range s.TimeS {
-		if s.TimeS[i] > t {
-			break
-		}
-		v = s.Value[i]
+	if next := sort.Search(len(s.TimeS), func(i int) bool { return s.TimeS[i] > t }); next > 0 {
+		return s.Value[next-1]
 	}
-	return v
+	return 0
 }
 
-// active returns when s first and last carries something, ok when it does.
+// carrying returns the series that carry something.
+func carrying(all []result.Series) []*result.Series {
+	var out []*result.Series
+	for i := range all {
+		if _, _, ok := active(&all[i]); ok {
+			out = append(out, &all[i])
+		}
+	}
+	return out
+}
+
+// active returns when s first and last carries something. ok is false if it never does.
 func active(s *result.Series) (from, to float64, ok bool) {
 	for i, v := range s.Value {
 		if v <= 0 {
@@ -53,7 +56,7 @@ func active(s *result.Series) (from, to float64, ok bool) {
 	return from, to, ok
 }
 
-// peak returns the greatest value of s and when it is first reached.
+// peak returns the largest value of s and when it is first reached.
 func peak(s *result.Series) (at, value float64) {
 	for i, v := range s.Value {
 		if v > value {
@@ -69,12 +72,11 @@ const sliver = 2000
 
 // steady is s without steps shorter than least seconds; the step before takes their place.
 func steady(s *result.Series, least float64) *result.Series {
-	out := &result.Series{Name: s.Name, Group: s.Group}
+	out := &result.Series{}
 	for i, t := range s.TimeS {
-		if i+1 < len(s.TimeS) && s.TimeS[i+1]-t < least {
-			continue
+		if i+1 == len(s.TimeS) || s.TimeS[i+1]-t >= least {
+			out.TimeS, out.Value = append(out.TimeS, t), append(out.Value, s.Value[i])
 		}
-		out.TimeS, out.Value = append(out.TimeS, t), append(out.Value, s.Value[i])
 	}
 	return out
 }

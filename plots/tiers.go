@@ -1,6 +1,8 @@
 package plots
 
 import (
+	"slices"
+
 	"sim/plots/chart"
 	"sim/plots/sheet"
 	"sim/scenarios/result"
@@ -8,25 +10,34 @@ import (
 
 // tiersFigure compares, by policy, the time that each tier of a machine exposes, and for how much of the iteration it is busy.
 func tiersFigure(doc *result.Document, d *result.Detail) []sheet.Figure {
-	by := result.Axis{Name: "tier", Keys: []string{"tier"}}
-	s := &result.Sweep{Name: doc.Scenario, Title: d.Title}
-	for i := range doc.Rows {
-		row := &doc.Rows[i]
-		for k, t := range result.Tiers(row) {
-			if k == len(by.Labels) {
-				by.Labels = append(by.Labels, t.Name)
-			}
-			s.Cells = append(s.Cells, result.Cell{At: []int{k}, Policy: row.Policy, Metrics: map[string]float64{result.TierExposed: t.ExposedS}})
+	page, err := barsBy(doc, d, "tier", func(r *result.Row, add func(tier, metric string, v float64)) {
+		for _, t := range result.Tiers(r) {
+			add(t.Name, result.TierExposed, t.ExposedS)
 		}
-	}
-	if s.Axes = []result.Axis{by}; len(s.Cells) == 0 {
-		return nil
-	}
-	page, err := chart.Sheet(&result.Plot{Kind: "bars", X: "policy", Y: result.TierExposed, Series: "tier"}, s, nil)
+	})
 	if err != nil {
-		return nil // more policies than bars could show
+		return nil // no tiers, or more policies than bars could show
 	}
 	page.Title = "Time by tier"
 	page.Notes = append([]string{"Exposed by a tier is how much shorter the iteration would be if the tier took no time."}, page.Notes...)
 	return []sheet.Figure{page.Figure("tiers")}
+}
+
+// barsBy is a chart of bars by policy, with a series for each of the parts that list adds of a row.
+func barsBy(doc *result.Document, d *result.Detail, part string, list func(r *result.Row, add func(part, metric string, v float64))) (*sheet.Sheet, error) {
+	by := result.Axis{Name: part, Keys: []string{part}}
+	s := &result.Sweep{Name: doc.Scenario, Title: d.Title}
+	spec := &result.Plot{Kind: "bars", X: "policy", Series: part}
+	for i := range doc.Rows {
+		list(&doc.Rows[i], func(part, metric string, v float64) {
+			at := slices.Index(by.Labels, part)
+			if at < 0 {
+				at, by.Labels = len(by.Labels), append(by.Labels, part)
+			}
+			spec.Y = metric
+			s.Cells = append(s.Cells, result.Cell{At: []int{at}, Policy: doc.Rows[i].Policy, Metrics: map[string]float64{metric: v}})
+		})
+	}
+	s.Axes = []result.Axis{by}
+	return chart.Sheet(spec, s, nil)
 }

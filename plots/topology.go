@@ -36,7 +36,7 @@ func topologyFigure(doc *result.Document, d *result.Detail) []sheet.Figure {
 	if len(charts) == 0 {
 		return nil
 	}
-	s := sheet.Sheet{Title: "Logical topology by policy: optical circuits between pods", Subtitle: d.Title}
+	s := &sheet.Sheet{Title: "Logical topology by policy: optical circuits between pods", Subtitle: d.Title}
 	jobs := 0
 	for i := range d.Policies {
 		jobs = max(jobs, len(d.Policies[i].Jobs))
@@ -47,10 +47,7 @@ func topologyFigure(doc *result.Document, d *result.Detail) []sheet.Figure {
 	} else {
 		jobs = 0
 	}
-	if len(charts) > topologiesShown {
-		s.Notes = append(s.Notes, fmt.Sprintf("The first %d of %d different topologies are shown.", topologiesShown, len(charts)))
-		charts = charts[:topologiesShown]
-	}
+	charts = sheet.First(s, charts, topologiesShown, "different topologies")
 	most, peers, form, columns, rows := 1, false, result.RowForm, 0, 1
 	for _, c := range charts {
 		columns, rows = max(columns, c.Columns), max(rows, c.Rows)
@@ -64,9 +61,9 @@ func topologyFigure(doc *result.Document, d *result.Detail) []sheet.Figure {
 		form = max(form, c.Form) // one for all, that they may be compared
 	}
 	if n := charts[0].replicas(); n > 1 {
-		s.Notes = append(s.Notes, fmt.Sprintf("Ports above a picture are those of all %.0f replicas; one of them is drawn for all.", n))
+		s.Note("Ports above a picture are those of all %.0f replicas; one of them is drawn for all.", n)
 	}
-	s.Legend = topologyLegend(form, peers, most)
+	explainTopology(s, form, peers, most)
 	block := sheet.Block{Cols: max(2, 1+jobs), Height: [...]vg.Length{result.RowForm: 72 * vg.Length(rows), result.RingForm: 250, result.MatrixForm: 300}[form]}
 	if len(charts) == 1 || form == result.RowForm && columns > 6 {
 		block.Cols = 1

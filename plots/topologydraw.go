@@ -28,21 +28,19 @@ const (
 	nodeHigh = 28
 )
 
-func topologyLegend(form int, peers bool, most int) []sheet.Entry {
+func explainTopology(s *sheet.Sheet, form int, peers bool, most int) {
 	if form == result.MatrixForm {
-		return []sheet.Entry{
-			{Text: "1 circuit between two pods", Sample: sheet.Box(sheet.Mix(circuitColor, 1/float64(max(1, most))), 1)},
-			{Text: text.Plural(most, "circuit"), Sample: sheet.Box(circuitColor, 1)},
-		}
+		s.Explain("1 circuit between two pods", sheet.Box(sheet.Mix(circuitColor, 1/float64(max(1, most))), 1))
+		s.Explain(text.Plural(most, "circuit"), sheet.Box(circuitColor, 1))
+		return
 	}
-	legend := []sheet.Entry{{Text: "circuits between two pods (number; width to scale)", Sample: sheet.Stroke(draw.LineStyle{Color: circuitColor, Width: 5})}}
+	s.Explain("circuits between two pods (number; width to scale)", sheet.Stroke(sheet.Line(circuitColor, 5)))
 	if peers {
-		legend = append(legend, sheet.Entry{Text: "to the same pod of each neighbouring replica", Sample: func(c draw.Canvas, lo, hi vg.Point) {
-			mid := (lo.Y + hi.Y) / 2
-			stub(c, sheet.Point(lo.X, mid), sheet.Point(hi.X-4, mid), 3)
-		}})
+		s.Explain("to the same pod of each neighbouring replica", func(c draw.Canvas) {
+			mid := c.Center().Y
+			stub(c, sheet.Point(c.Min.X, mid), sheet.Point(c.Max.X-4, mid), 3)
+		})
 	}
-	return legend
 }
 
 // paint draws a row of pods for each replica with DP peers above, the pods on an ellipse, or a matrix.
@@ -84,9 +82,9 @@ func (c *wiring) paintPods(cv draw.Canvas, wide vg.Length, at func(i int) (vg.Po
 	for _, pair := range c.pairs() {
 		a, _ := at(pair[0])
 		b, _ := at(pair[1])
-		style := draw.LineStyle{Color: circuitColor, Width: c.width(c.count[pair])}
+		style := sheet.Line(circuitColor, c.width(c.count[pair]))
 		if c.count[pair] <= 0 {
-			style = draw.LineStyle{Color: sheet.Dim, Width: thinnest, Dashes: []vg.Length{2, 3}}
+			style = sheet.Line(sheet.Dim, thinnest, 2, 3)
 		}
 		cv.StrokeLine2(style, a.X, a.Y, b.X, b.Y)
 	}
@@ -117,10 +115,9 @@ func (c *wiring) paintPods(cv draw.Canvas, wide vg.Length, at func(i int) (vg.Po
 func (c *wiring) node(cv draw.Canvas, at vg.Point, wide vg.Length, i int) {
 	x0, x1, y0, y1 := at.X-wide/2, at.X+wide/2, at.Y-nodeHigh/2, at.Y+nodeHigh/2
 	sheet.FillBox(cv, sheet.BlueTint, x0, x1, y0, y1)
-	cv.StrokeLines(draw.LineStyle{Color: sheet.Ink, Width: 1}, sheet.Ring4(x0, x1, y0, y1))
+	cv.StrokeLines(sheet.Line(sheet.Ink, 1), sheet.Ring4(x0, x1, y0, y1))
 	p := c.topology.Pods[i]
-	small := sheet.Aligned(sheet.Sans(sheet.SmallSize, sheet.Ink), draw.XCenter, draw.YCenter)
-	style := sheet.Aligned(sheet.Sans(sheet.TickSize, sheet.Ink), draw.XCenter, draw.YCenter)
+	small, style := sheet.Centered(sheet.SmallSize, sheet.Ink), sheet.Centered(sheet.TickSize, sheet.Ink)
 	if style.Width(p.Name) > wide-2 {
 		style = small
 	}
@@ -155,7 +152,7 @@ func (c *wiring) peers(cv draw.Canvas, from vg.Point, angle float64, t stubs) {
 
 // stub draws a line to a pod that is not in the picture.
 func stub(cv draw.Canvas, a, b vg.Point, width vg.Length) {
-	cv.StrokeLine2(draw.LineStyle{Color: twinColor, Width: width}, a.X, a.Y, b.X, b.Y)
+	cv.StrokeLine2(sheet.Line(twinColor, width), a.X, a.Y, b.X, b.Y)
 	sheet.Disc(cv, b, 4, sheet.White)
 	cv.SetLineStyle(draw.LineStyle{Width: 1.5})
 	cv.DrawGlyphNoClip(draw.GlyphStyle{Color: twinColor, Radius: 4, Shape: draw.RingGlyph{}}, b)
@@ -221,11 +218,11 @@ func drawMatrix(c draw.Canvas, names []string, beside string, all []square) {
 	}
 	for _, s := range all {
 		if cell >= 13 {
-			style := sheet.Aligned(sheet.Sans(min(cell*0.5, sheet.TickSize), sheet.Legible(s.color)), draw.XCenter, draw.YCenter)
+			style := sheet.Centered(min(cell*0.5, sheet.TickSize), sheet.Legible(s.color))
 			c.FillText(style, sheet.Point(left+at(s.column)+cell/2, top-at(s.row)-cell/2+1), s.label)
 		}
 	}
-	line, style := draw.LineStyle{Color: sheet.Dim, Width: 0.75}, sheet.Sans(sheet.SmallSize, sheet.Ink)
+	line, style := sheet.Line(sheet.Dim, 0.75), sheet.Sans(sheet.SmallSize, sheet.Ink)
 	above, aside := sheet.Aligned(style, draw.XCenter, draw.YBottom), sheet.Aligned(style, draw.XRight, draw.YCenter)
 	c.StrokeLines(line, sheet.Ring4(left, left+at(n), top-at(n), top))
 	if beside != "" {

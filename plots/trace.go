@@ -1,7 +1,6 @@
 package plots
 
 import (
-	"fmt"
 	"image/color"
 	"iter"
 	"maps"
@@ -81,16 +80,15 @@ func kindsOf(tracks []result.Track) (known, others []Kind) {
 	return known, others
 }
 
-// kindLegend explains the kinds that tracks have. More unknown kinds than a few share a look and a line.
-func kindLegend(tracks []result.Track) []sheet.Entry {
-	var legend []sheet.Entry
+// explainKinds explains the kinds that tracks have. More unknown kinds than a few share a look and an entry.
+func explainKinds(s *sheet.Sheet, tracks []result.Track) {
 	known, others := kindsOf(tracks)
 	for _, k := range known {
 		height := vg.Length(1)
 		if k.Row > 0 {
 			height = 0.5
 		}
-		legend = append(legend, sheet.Entry{Text: k.Words, Sample: sheet.Box(k.Color, height)})
+		s.Explain(k.Words, sheet.Box(k.Color, height))
 	}
 	var names []string
 	for _, k := range others {
@@ -100,9 +98,8 @@ func kindLegend(tracks []result.Track) []sheet.Entry {
 		if len(others) > 3 || strings.Trim(text, ", ") == "" {
 			text = "other work"
 		}
-		legend = append(legend, sheet.Entry{Text: text, Sample: sheet.Box(sheet.Dim, 1)})
+		s.Explain(text, sheet.Box(sheet.Dim, 1))
 	}
-	return legend
 }
 
 // traceFigures shows who works when: the simulation on the ideal fabric and that of the policy with the least makespan.
@@ -151,26 +148,21 @@ func traceFigure(p *result.Simulation, subtitle, name, title string) []sheet.Fig
 	if !hasSpans(p) {
 		return nil
 	}
-	tracks := p.Tracks[:min(len(p.Tracks), shown)]
-	s := sheet.Sheet{Title: title, Subtitle: subtitle,
-		Legend: append(kindLegend(tracks), sheet.Entry{Text: "end of the iteration", Sample: sheet.Stroke(endLine)})}
-	if len(p.Tracks) > len(tracks) {
-		s.Notes = append(s.Notes, fmt.Sprintf("The first %d of %d stages are shown.", len(tracks), len(p.Tracks)))
-	}
-	s.Notes = append(s.Notes, "Numbers count micro-batches. Thin bars are what the stage sends to other pods.")
+	s := &sheet.Sheet{Title: title, Subtitle: subtitle}
+	tracks := sheet.First(s, p.Tracks, shown, "stages")
+	explainKinds(s, tracks)
+	s.Explain("end of the iteration", sheet.Stroke(endLine))
+	s.Note("Numbers count micro-batches. Thin bars are what the stage sends to other pods.")
 	end := max(p.MakespanS, lastEnd(tracks, func(result.Span) bool { return true }))
 	height := max(min(max(least, panel/vg.Length(len(tracks))), most)*vg.Length(len(tracks)), 72)
-	add := func(head string, from, to float64, count int, grouped bool) *plot.Plot {
+	part := func(head string, from, to float64, count int, grouped bool) *plot.Plot {
 		q := trackPlot(tracks, from, to, count, p.MakespanS, grouped)
 		sheet.Head(q, head)
 		return q
 	}
-	whole := add("The whole iteration: "+sheet.Duration(p.MakespanS, 4)+computing(p), 0, end, 10, true)
-	s.Blocks = []sheet.Block{{Plots: []*plot.Plot{whole}, Height: height}}
+	s.Add(height, part("The whole iteration: "+sheet.Duration(p.MakespanS, 4)+computing(p), 0, end, 10, true))
 	if z := zoom(tracks, end); z != nil {
-		first := add("Start of the iteration", z.start[0], z.start[1], 5, false)
-		last := add("End of the iteration", z.end[0], z.end[1], 4, true)
-		s.Blocks = append(s.Blocks, sheet.Block{Plots: []*plot.Plot{first, last}, Cols: 2, Height: height})
+		s.Add(height, part("Start of the iteration", z.start[0], z.start[1], 5, false), part("End of the iteration", z.end[0], z.end[1], 4, true))
 	}
 	return []sheet.Figure{s.Figure(name)}
 }
@@ -241,7 +233,7 @@ func shortWork(tracks []result.Track) float64 {
 }
 
 // endLine is where an iteration ends.
-var endLine = draw.LineStyle{Color: sheet.Black, Width: 1, Dashes: []vg.Length{3, 2}}
+var endLine = sheet.Line(sheet.Black, 1, 3, 2)
 
 // trackPlot is the plot of tracks between two times in seconds, the first track on top, with about count ticks, a line
 // at the end of the iteration, and the groups named to its right if grouped.
@@ -252,13 +244,9 @@ func trackPlot(tracks []result.Track, from, to float64, count int, makespan floa
 		names[i] = sheet.Plain(l.Name)
 	}
 	prefix, rests := sheet.CommonPrefix(names)
-	var ticks plot.ConstantTicks
-	for i, name := range rests {
-		ticks = append(ticks, plot.Tick{Value: t.middle(i), Label: sheet.Fit(sheet.Sans(sheet.TickSize, sheet.Ink), name, 80)})
-	}
 	p := t.plot(sheet.PlotFunc(func(c draw.Canvas, p *plot.Plot) { drawGroups(c, p, tracks, makespan, grouped) }))
-	p.Y.Label.Text = sheet.Fit(sheet.Sans(sheet.LabelSize, sheet.Ink), prefix, 60)
-	p.Y.Tick.Marker = ticks
+	p.Y.Label.Text = sheet.Fit(p.Y.Label.TextStyle, prefix, 60)
+	t.name(p, 80, func(i int) string { return rests[i] })
 	sheet.TimeAxis(&p.X, "time", from, to, count)
 	if grouped {
 		style, widest := sheet.Sans(sheet.NoteSize, sheet.Dim), vg.Length(0)
@@ -293,7 +281,7 @@ func drawGroups(c draw.Canvas, p *plot.Plot, tracks []result.Track, makespan flo
 			sheet.FillBox(c, sheet.Band, c.Min.X, c.Max.X, foot, top)
 		}
 		if first > 0 {
-			c.StrokeLine2(draw.LineStyle{Color: sheet.Dim, Width: 0.6}, c.Min.X, top, c.Max.X, top)
+			sheet.HLine(c, sheet.Line(sheet.Dim, 0.6), top)
 		}
 		style := sheet.Aligned(sheet.Sans(sheet.NoteSize, sheet.Dim), draw.XLeft, draw.YCenter)
 		if grouped && top-foot >= sheet.NoteSize {
@@ -301,7 +289,7 @@ func drawGroups(c draw.Canvas, p *plot.Plot, tracks []result.Track, makespan flo
 		}
 	})
 	if end := x(makespan); end >= c.Min.X && end <= c.Max.X+sheet.Pixel {
-		c.StrokeLine2(endLine, end, c.Min.Y, end, c.Max.Y)
+		sheet.VLine(c, endLine, end)
 	}
 }
 

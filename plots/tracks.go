@@ -40,6 +40,17 @@ func (t *trackChart) plot(below ...plot.Plotter) *plot.Plot {
 	return p
 }
 
+// name writes names of tracks, cut to a width, beside p; an empty one leaves its track without.
+func (t *trackChart) name(p *plot.Plot, width vg.Length, name func(track int) string) {
+	var ticks plot.ConstantTicks
+	for i := range t.count {
+		if n := name(i); n != "" {
+			ticks = append(ticks, plot.Tick{Value: t.middle(i), Label: sheet.Fit(p.Y.Tick.Label, n, width)})
+		}
+	}
+	p.Y.Tick.Marker = ticks
+}
+
 // middle is where the middle of a track is on the axis that goes up.
 func (t *trackChart) middle(track int) float64 { return float64(t.count-track) - 0.5 }
 
@@ -84,13 +95,13 @@ func (t *trackChart) Plot(c draw.Canvas, p *plot.Plot) {
 		if b.label == "" || x0 < c.Min.X-sheet.Pixel || x1 > c.Max.X+sheet.Pixel || x1-x0 < t.size/2 {
 			continue
 		}
-		style, at := sheet.Aligned(sheet.Sans(t.size, sheet.Ink), draw.XCenter, draw.YBottom), sheet.Point((x0+x1)/2, y1+2)
-		if !t.above {
+		style, at := sheet.Centered(t.size, sheet.Ink), sheet.Point((x0+x1)/2, y1+2)
+		if style.YAlign = draw.YBottom; !t.above {
 			size := min(t.size, (y1-y0)*0.9)
 			if size < sheet.NumberSize*0.9 {
 				continue
 			}
-			style, at.Y = sheet.Aligned(sheet.Sans(size, sheet.Legible(b.color)), draw.XCenter, draw.YCenter), (y0+y1)/2+size*0.1
+			style, at.Y = sheet.Centered(size, sheet.Legible(b.color)), (y0+y1)/2+size*0.1
 		}
 		key := text{b.label, style.Font.Size}
 		if _, ok := width[key]; !ok {

@@ -1,12 +1,12 @@
 package plots
 
 import (
-	"cmp"
 	"fmt"
 	"image/color"
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 
@@ -42,12 +42,10 @@ func windowsFigure(_ *result.Document, d *result.Detail) []sheet.Figure {
 	lo = min(lo, 0)
 	p := taskPlot(w, order, layers, true)
 	sheet.TimeAxis(&p.X, "time", lo, hi, 10)
-	s := sheet.Sheet{
-		Title: "When each transfer between pods can run, and when it did", Subtitle: d.Title, Legend: legendOf(layers),
-		Notes: []string{fmt.Sprintf("When it can run is known before any topology is chosen: on average in %s of the time shown.",
-			sheet.Percent(meanWidth(window)/(hi-lo)))},
-		Blocks: []sheet.Block{{Plots: []*plot.Plot{p}, Height: tasksHeight}},
-	}
+	s := &sheet.Sheet{Title: "When each transfer between pods can run, and when it did", Subtitle: d.Title}
+	explainLayers(s, layers)
+	s.Note("When it can run is known before any topology is chosen: on average in %s of the time shown.", sheet.Percent(meanWidth(window)/(hi-lo)))
+	s.Add(tasksHeight, p)
 	return []sheet.Figure{s.Figure("windows")}
 }
 
@@ -75,18 +73,20 @@ func indexFigure(_ *result.Document, d *result.Detail) []sheet.Figure {
 	for _, l := range retained {
 		note += fmt.Sprintf(", %s are %s", sheet.Percent(meanWidth(l)/total), l.text)
 	}
-	s := sheet.Sheet{Title: "Intervals between events in which each transfer may be active", Subtitle: d.Title, Notes: []string{note + "."},
-		Legend: slices.Concat(legendOf(active), legendOf(retained))}
-	lo, hi := span(slices.Concat(active, retained))
-	block := sheet.Block{Cols: 2, Height: tasksHeight, XTitle: "interval between events"}
-	for i, layers := range [][]intervals{active, retained} {
-		p := taskPlot(w, order, layers, i == 0)
+	s := &sheet.Sheet{Title: "Intervals between events in which each transfer may be active", Subtitle: d.Title}
+	s.Note("%s.", note)
+	all := slices.Concat(active, retained)
+	explainLayers(s, all)
+	lo, hi := span(all)
+	panel := func(layers []intervals, head string, labelled bool) *plot.Plot {
+		p := taskPlot(w, order, layers, labelled)
 		sheet.SetRange(&p.X, min(lo, 0.5), max(hi, float64(w.Intervals)+0.5))
 		p.X.Tick.Marker = sheet.Ticker{Unit: sheet.Plainly, Count: 5, Whole: true}
-		sheet.Head(p, []string{sheet.Sentence(underBaseline(w)), "Left to the search for the best"}[i])
-		block.Plots = append(block.Plots, p)
+		sheet.Head(p, head)
+		return p
 	}
-	s.Blocks = []sheet.Block{block}
+	s.Add(tasksHeight, panel(active, sheet.Sentence(underBaseline(w)), true), panel(retained, "Left to the search for the best", false))
+	s.Blocks[0].XTitle = "interval between events"
 	return []sheet.Figure{s.Figure("index")}
 }
 
@@ -98,24 +98,12 @@ func underBaseline(w *result.Windows) string {
 	return "on the circuits of " + sheet.Plain(w.Baseline)
 }
 
-// byEarliest orders tasks by earliest start, or by start or first interval where that is unknown: the bars then form a
-// band.
+// byEarliest orders tasks by earliest start, if that is known: the bars then form a band.
 func byEarliest(w *result.Windows) []int {
 	order := make([]int, len(w.Task))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		switch {
-		case len(w.EarliestS) > 0:
-			return cmp.Compare(w.EarliestS[a], w.EarliestS[b])
-		case len(w.StartS) > 0:
-			return cmp.Compare(w.StartS[a], w.StartS[b])
-		case len(w.FirstK) > 0:
-			return cmp.Compare(w.FirstK[a], w.FirstK[b])
-		}
-		return 0
-	})
+	start := make([]float64, len(w.Task))
+	copy(start, w.EarliestS)
+	floats.ArgsortStable(start, order)
 	return order
 }
 
@@ -136,12 +124,10 @@ func cells(order, col []int, off float64) []float64 {
 	return out
 }
 
-func legendOf(layers []intervals) []sheet.Entry {
-	var out []sheet.Entry
+func explainLayers(s *sheet.Sheet, layers []intervals) {
 	for _, l := range layers {
-		out = append(out, sheet.Entry{Text: l.text, Sample: sheet.Box(l.color, vg.Length(l.height))})
+		s.Explain(l.text, sheet.Box(l.color, vg.Length(l.height)))
 	}
-	return out
 }
 
 // span is what the bars cover.
@@ -173,26 +159,25 @@ func taskPlot(w *result.Windows, order []int, layers []intervals, labelled bool)
 		nameRoom   = 215 // points: of "PP of micro-batch 12 from stage 3 to stage 4", and a little
 	)
 	n := len(order)
-	p := taskTracks(n, layers).plot(sheet.Grid(false, true))
-	var ticks plot.ConstantTicks
+	t := taskTracks(n, layers)
+	p := t.plot(sheet.Grid(false, true))
 	switch {
 	case n <= namedTasks:
 		p.Y.Tick.Label.Font = sheet.Sans(sheet.SmallSize, sheet.Ink).Font
-		for i, name := range pick(order, w.Task) {
-			if labelled {
-				ticks = append(ticks, plot.Tick{Value: float64(n-i) - 0.5, Label: sheet.Fit(p.Y.Tick.Label, name, nameRoom)})
-			}
+		if labelled {
+			t.name(p, nameRoom, func(i int) string { return w.Task[order[i]] })
 		}
 	default:
 		p.Y.Tick.Length = p.X.Tick.Length
 		if labelled {
 			p.Y.Label.Text = "transfer, in order of earliest start"
 		}
-		for _, t := range (sheet.Ticker{Unit: sheet.Plainly, Count: 6, Whole: true}).Ticks(1, float64(n)) {
-			ticks = append(ticks, plot.Tick{Value: float64(n) - t.Value + 0.5, Label: t.Label})
+		var ticks plot.ConstantTicks
+		for _, tick := range (sheet.Ticker{Unit: sheet.Plainly, Count: 6, Whole: true}).Ticks(1, float64(n)) {
+			ticks = append(ticks, plot.Tick{Value: float64(n) - tick.Value + 0.5, Label: tick.Label})
 		}
+		p.Y.Tick.Marker = ticks
 	}
-	p.Y.Tick.Marker = ticks
 	return p
 }
 

@@ -9,16 +9,6 @@ import (
 	"sim/scenarios/result"
 )
 
-// checkCharts fails where a plot names what the sweep does not vary, before anything is computed.
-func checkCharts(specs []result.Plot, s *result.Sweep) error {
-	for i := range specs {
-		if err := chart.Check(&specs[i], s); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // drawCharts writes the figures of a finished sweep. Those that can be drawn are written though others cannot.
 func drawCharts(ctx context.Context, dir string, specs []result.Plot, s *result.Sweep, t *result.SweepTimings, flags runFlags) error {
 	figs, err := chart.All(specs, s, t)
@@ -31,10 +21,7 @@ func drawCharts(ctx context.Context, dir string, specs []result.Plot, s *result.
 			all = append(all, fmt.Errorf("%s: the results are whole but the figures are not: %w", s.Name, err))
 		}
 	}
-	if len(all) > 0 {
-		return all
-	}
-	return nil
+	return several(all...)
 }
 
 // parts returns the errors that errors.Join joined, or err alone.

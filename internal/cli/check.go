@@ -22,7 +22,7 @@ func (c *command) checkCommand() *cli.Command {
 			example{"sim check my.toml other.toml", "every mistake of both, with its line"},
 			example{"sim check gpt7b --resolved", "the scenario with all defaults, to begin a file with"}),
 		Flags: append(scenarioFlags(),
-			&cli.BoolFlag{Name: "resolved", DisableDefaultText: true, Usage: "print the scenario with every default filled in"},
+			toggle("resolved", "print the scenario with every default filled in"),
 		),
 		Action: func(cc *cli.Context) error {
 			files := cc.Args().Slice()

@@ -52,16 +52,16 @@ func (c *command) compareCommand() *cli.Command {
 			example{"sim compare scenarios/baselines new --fail-on-change", "hold results to stored ones"},
 			example{"sim compare old new --format markdown --out diff.md", "for a comment on a change"}),
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "fail-over", Usage: "how much worse a metric may get: `SHARE`, such as 0.5% or 0.005", Value: showShare(compare.Rounding)},
-			&cli.StringSliceFlag{Name: "metric", Usage: "only `NAME` may fail; all for every metric that has a better direction (repeatable)"},
-			&cli.BoolFlag{Name: "fail-on-change", DisableDefaultText: true, Usage: "fail on changes of simulated metrics for the better too, and of those that have no better direction"},
-			&cli.BoolFlag{Name: "wall", DisableDefaultText: true, Usage: "list wall-clock times by row and let them fail too; else they are only shown"},
-			&cli.StringFlag{Name: "wall-fail-over", Usage: "with --wall: how much longer it may take: `SHARE`; up to 10 ms never fail", Value: showShare(compare.WallFailOver)},
-			&cli.StringSliceFlag{Name: "ignore", Usage: "leave the part `KEY` of rows' names out, as in --ignore scenario (repeatable)"},
-			&cli.StringSliceFlag{Name: "where", Usage: "compare the rows where `KEY=A,B`, as in --where seed=1,2 (repeatable)", DefaultText: "all"},
-			&cli.BoolFlag{Name: "all", DisableDefaultText: true, Usage: "list what is the same, too"},
-			&cli.StringFlag{Name: "format", Usage: "write `FORMAT`: " + strings.Join(compareFormatNames(), ", "), Value: "text"},
-			&cli.StringFlag{Name: "out", Usage: "write to `FILE`", DefaultText: "stdout"},
+			preset("fail-over", "how much worse a metric may get: `SHARE`, such as 0.5% or 0.005", showShare(compare.Rounding)),
+			repeated("metric", "only `NAME` may fail; all for every metric that has a better direction (repeatable)", ""),
+			toggle("fail-on-change", "fail on changes of simulated metrics for the better too, and of those that have no better direction"),
+			toggle("wall", "list wall-clock times by row and let them fail too; else they are only shown"),
+			preset("wall-fail-over", "with --wall: how much longer it may take: `SHARE`; up to 10 ms never fail", showShare(compare.WallFailOver)),
+			repeated("ignore", "leave the part `KEY` of rows' names out, as in --ignore scenario (repeatable)", ""),
+			repeated("where", "compare the rows where `KEY=A,B`, as in --where seed=1,2 (repeatable)", "all"),
+			toggle("all", "list what is the same, too"),
+			preset("format", "write `FORMAT`: "+strings.Join(compareFormatNames(), ", "), "text"),
+			option("out", "write to `FILE`", "stdout"),
 		},
 		Action: c.compare,
 	}
@@ -137,13 +137,7 @@ func (c *command) compare(cc *cli.Context) error {
 	view := compare.View{All: cc.Bool("all")}
 	write := func(w io.Writer) error { return compareFormats[at].write(found, w, view) }
 	if path := cc.String("out"); path != "" {
-		out, err := createFile(path, read)
-		if err != nil {
-			return err
-		}
-		defer out.abort()
-		c.left.onAbandon(out.abort)
-		if err := out.write(write); err != nil {
+		if err := c.writeFile(path, read, write); err != nil {
 			return err
 		}
 	} else {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"regexp"
@@ -14,12 +15,37 @@ import (
 	"sim/scenarios"
 )
 
+// toggle is a flag without a value.
+func toggle(name, usage string) cli.Flag {
+	return &cli.BoolFlag{Name: name, DisableDefaultText: true, Usage: usage}
+}
+
+// option is a flag with a text; help shows what holds without it, "" for nothing.
+func option(name, usage, otherwise string) cli.Flag {
+	return &cli.StringFlag{Name: name, Usage: usage, DefaultText: otherwise}
+}
+
+// preset is a flag with a text that has a default.
+func preset(name, usage, value string) cli.Flag {
+	return &cli.StringFlag{Name: name, Usage: usage, Value: value}
+}
+
+// repeated is an option that may be given several times.
+func repeated(name, usage, otherwise string) cli.Flag {
+	return &cli.StringSliceFlag{Name: name, Usage: usage, DefaultText: otherwise}
+}
+
+// formatFlag is that of all commands that draw figures.
+func formatFlag() cli.Flag {
+	return preset("format", "draw figures as `FORMATS`: png, svg or png,svg", "png")
+}
+
 // scenarioFlags change what a scenario file says.
 func scenarioFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringSliceFlag{Name: "set", Usage: "override `KEY=VALUE` of the scenario, as in --set fabric.port_bandwidth=800Gbps (repeatable)"},
+		repeated("set", "override `KEY=VALUE` of the scenario, as in --set fabric.port_bandwidth=800Gbps (repeatable)", ""),
 		&cli.Uint64Flag{Name: "seed", Usage: "override the scenario's seed with `N`", DefaultText: "the scenario's"},
-		&cli.StringSliceFlag{Name: "policy", Usage: "run the policy `NAME` instead of those the scenario names (repeatable; sim list allocators names them, of tori sim list routers, and of several jobs sim list arbiters)"},
+		repeated("policy", "run the policy `NAME` instead of those the scenario names (repeatable; sim list allocators names them, of tori sim list routers, and of several jobs sim list arbiters)", ""),
 	}
 }
 
@@ -72,32 +98,32 @@ type runFlags struct {
 
 func runFlagList() []cli.Flag {
 	return append(scenarioFlags(),
-		&cli.BoolFlag{Name: "json", DisableDefaultText: true, Usage: "print the result document instead of the table"},
-		&cli.StringFlag{Name: "out", Usage: "keep the run in `DIR`; with several FILEs, each in DIR/<scenario>-<hash>", DefaultText: "runs/<scenario>-<hash>"},
+		toggle("json", "print the result document instead of the table"),
+		option("out", "keep the run in `DIR`; with several FILEs, each in DIR/<scenario>-<hash>", "runs/<scenario>-<hash>"),
 		forceFlag(),
 		&cli.IntFlag{Name: "j", Usage: "compute on `N` processors; changes no result", DefaultText: "all"},
-		&cli.StringFlag{Name: "trace", Usage: "write the timelines to `FILE` for https://ui.perfetto.dev"},
+		option("trace", "write the timelines to `FILE` for https://ui.perfetto.dev", ""),
 		&cli.IntFlag{Name: "trace-tasks", Usage: "with --trace, show the critical path and up to `N` other tasks of each timeline, in whole time windows", Value: scenarios.DefaultTimelineTasks},
-		&cli.StringFlag{Name: "plan-out", Usage: "write what policies plan to `FILE`: rate schedules as CSV, plans of a collective as JSON"},
-		&cli.StringFlag{Name: "routes-out", Usage: "write the forwarding tables of every router into `DIR` as CSV"},
-		&cli.StringFlag{Name: "goal-out", Usage: "write what is simulated to `FILE` as a GOAL schedule, binary where its name ends in .bin"},
-		&cli.StringFlag{Name: "chakra-out", Usage: "write what is simulated as Chakra execution traces, `PREFIX`.N.et for rank N"},
-		&cli.StringFlag{Name: "cm-out", Usage: "write what is sent to `FILE` as a connection matrix of htsim"},
-		&cli.StringFlag{Name: "milp-export", Usage: "write each model of a MILP solver into `DIR` as MPS and LP"},
+		option("plan-out", "write what policies plan to `FILE`: rate schedules as CSV, plans of a collective as JSON", ""),
+		option("routes-out", "write the forwarding tables of every router into `DIR` as CSV", ""),
+		option("goal-out", "write what is simulated to `FILE` as a GOAL schedule, binary where its name ends in .bin", ""),
+		option("chakra-out", "write what is simulated as Chakra execution traces, `PREFIX`.N.et for rank N", ""),
+		option("cm-out", "write what is sent to `FILE` as a connection matrix of htsim", ""),
+		option("milp-export", "write each model of a MILP solver into `DIR` as MPS and LP", ""),
 		routeCacheFlag(),
-		&cli.BoolFlag{Name: "no-plots", DisableDefaultText: true, Usage: "draw no figures"},
-		&cli.StringFlag{Name: "format", Usage: "draw figures as `FORMATS`: png, svg or png,svg", Value: "png"},
+		toggle("no-plots", "draw no figures"),
+		formatFlag(),
 	)
 }
 
 // routeCacheFlag is a flag of `sim run` and `sim sweep`.
 func routeCacheFlag() cli.Flag {
-	return &cli.StringFlag{Name: "route-cache", Usage: "keep the routes that an optimising router finds in `DIR`, for the next run"}
+	return option("route-cache", "keep the routes that an optimising router finds in `DIR`, for the next run", "")
 }
 
 // forceFlag is that of `sim run` and `sim sweep`.
 func forceFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "force", DisableDefaultText: true, Usage: "replace what --out's DIR holds of another scenario, or of the same with other keys"}
+	return toggle("force", "replace what --out's DIR holds of another scenario, or of the same with other keys")
 }
 
 // readRunFlags checks the flags for a run of so many files.
@@ -147,11 +173,9 @@ func (f *runFlags) singleFiles(scenarios int) error {
 		return usagef("--routes-out holds the routes of one scenario, so it takes one at a time, not %d", scenarios)
 	}
 	written := map[string]string{}
-	for _, of := range append([][2]string{{"--trace", f.trace}, {"--plan-out", f.planOut}}, f.works()...) {
+	for _, of := range f.files() {
 		flag, file := of[0], of[1]
 		switch other := written[filepath.Clean(file)]; {
-		case file == "":
-			continue
 		case other != "":
 			return usagef("%s and %s both write %s; give them different files", other, flag, file)
 		case scenarios > 1:
@@ -189,11 +213,12 @@ func runDir(s *scenarios.Scenario, f runFlags, files int) string {
 	if f.out != "" && files == 1 {
 		return f.out
 	}
-	root := runsRoot
-	if f.out != "" {
-		root = f.out
-	}
-	return filepath.Join(root, fmt.Sprintf("%s-%.10s", unfitForPath.ReplaceAllString(s.Name, "-"), s.Digest()))
+	return resultDir(cmp.Or(f.out, runsRoot), s.Name, s.Digest())
+}
+
+// resultDir is the directory of a run or a sweep in another.
+func resultDir(root, name, digest string) string {
+	return filepath.Join(root, fmt.Sprintf("%s-%.10s", unfitForPath.ReplaceAllString(name, "-"), digest))
 }
 
 // runsRoot is where runs are kept unless --out says otherwise.

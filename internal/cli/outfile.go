@@ -20,12 +20,10 @@ type outFile struct {
 	device  *os.File
 }
 
-// createFile opens path. Where a file cannot be it is a *result.PlaceError, as where it is one of those that are read
-// or that a run or sweep keeps. A device or pipe is written as it is.
-func createFile(path string, read []string) (*outFile, error) { return createFileAt(path, path, read) }
-
-// createFileAt is createFile of path, which is at a place of another name until the run's directory is.
-func createFileAt(path, place string, read []string) (*outFile, error) {
+// createFile opens path, which is at a place of another name until the run's directory is. Where a file cannot be it is a
+// *result.PlaceError, as where it is one of those that are read or that a run or sweep keeps. A device or pipe is written
+// as it is.
+func createFile(path, place string, read []string) (*outFile, error) {
 	o := &outFile{path: path}
 	info, err := os.Stat(path)
 	switch {
@@ -70,6 +68,17 @@ func spared(path string, info os.FileInfo, read []string) error {
 		return &result.PlaceError{Path: path, Why: "is a file of the results in " + dir + "; choose another file to write"}
 	}
 	return nil
+}
+
+// writeFile writes the file that a flag of a command asks for, which read some.
+func (c *command) writeFile(path string, read []string, fill func(io.Writer) error) error {
+	out, err := createFile(path, path, read)
+	if err != nil {
+		return err
+	}
+	defer out.abort()
+	c.left.onAbandon(out.abort)
+	return out.write(fill)
 }
 
 // write fills the file and puts it in place.

@@ -17,15 +17,14 @@ func refuseOutputs(s *scenarios.Scenario, flags runFlags) error {
 	if err != nil {
 		return err
 	}
-	list := []struct{ flag, path, why string }{
-		{"--trace", flags.trace, s.NoTrace()}, {"--plan-out", flags.planOut, plan}, {"--routes-out", flags.routesOut, s.NoRoutes()},
-	}
-	for _, w := range flags.works() {
-		list = append(list, struct{ flag, path, why string }{w[0], w[1], s.NoWork()})
-	}
-	for _, o := range list {
-		if o.path != "" && o.why != "" {
-			return usagef("%s: %s: %s", o.flag, s.Name, o.why)
+	lacks := map[string]string{"--trace": s.NoTrace(), "--plan-out": plan, "--routes-out": s.NoRoutes()}
+	for _, o := range append(flags.files(), example{"--routes-out", flags.routesOut}) {
+		why, other := lacks[o[0]]
+		if !other {
+			why = s.NoWork()
+		}
+		if o[1] != "" && why != "" {
+			return usagef("%s: %s: %s", o[0], s.Name, why)
 		}
 	}
 	return nil
@@ -47,7 +46,7 @@ type routeFiles struct{ tables, tags *outFile }
 // open opens the outputs of the run of s, which was read from file with the overrides and goes to dir. On failure what
 // is open is to be aborted, too.
 func (o *outputs) open(s *scenarios.Scenario, file string, overrides []string, dir *result.Dir, flags runFlags) error {
-	if flags.trace == "" && flags.planOut == "" && flags.routesOut == "" && len(flags.workOut) == 0 {
+	if len(flags.files()) == 0 && flags.routesOut == "" {
 		return nil
 	}
 	read, taken := scenarios.Inputs(file, overrides), map[string]bool{}
@@ -67,23 +66,21 @@ func (o *outputs) open(s *scenarios.Scenario, file string, overrides []string, d
 		if err != nil {
 			return nil, err
 		}
-		return createFileAt(path, at, read)
+		return createFile(path, at, read)
 	}
 	o.create = create
-	for _, w := range flags.works() {
-		if err := o.openWork(w[0], w[1]); err != nil {
+	for _, w := range flags.files() {
+		f, err := create(w[1])
+		if err != nil {
 			return err
 		}
-	}
-	var err error
-	if flags.trace != "" {
-		if o.trace, err = create(flags.trace); err != nil {
-			return err
-		}
-	}
-	if flags.planOut != "" {
-		if o.plan, err = create(flags.planOut); err != nil {
-			return err
+		switch w[0] {
+		case "--trace":
+			o.trace = f
+		case "--plan-out":
+			o.plan = f
+		default:
+			o.works = append(o.works, newWorkFile(w[0], f))
 		}
 	}
 	if flags.routesOut == "" {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -33,20 +34,20 @@ func (c *command) plotCommand() *cli.Command {
 			example{"sim plot delta-fig6 -x port_bandwidth -y makespan_s", "a figure of the newest sweep"},
 			example{"sim plot runs/a runs/b -y nct --out figures", "two runs beside each other"}),
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "out", Usage: "write the figures into `DIR`", DefaultText: "the result's " + result.PlotsDir + "/"},
-			&cli.StringFlag{Name: "format", Usage: "draw figures as `FORMATS`: png, svg or png,svg", Value: "png"},
-			&cli.StringFlag{Name: "spec", Usage: "draw what the [[plot]] tables of `FILE` ask for"},
-			&cli.StringFlag{Name: "kind", Usage: "draw one figure of `KIND` " + strings.Join(chart.Kinds[:len(chart.Kinds)-1], ", ") + " or " + chart.Kinds[len(chart.Kinds)-1], DefaultText: "by what is on the x axis"},
-			&cli.StringFlag{Name: "x", Usage: "put `NAME` on the x axis: a key that is varied, policy, or for lines and scatter a metric"},
-			&cli.StringFlag{Name: "y", Usage: "show the metric `NAME`, or solve_s, play_s or reference.METRIC; of a heatmap what is on the y axis"},
-			&cli.StringFlag{Name: "z", Usage: "colour a heatmap or twists by the metric `NAME`"},
-			&cli.StringFlag{Name: "series", Usage: "give each value of `NAME` a line or a colour", DefaultText: "policy"},
-			&cli.StringFlag{Name: "panels", Usage: "give each value of `NAME` a panel"},
-			&cli.StringSliceFlag{Name: "where", Usage: "show only where KEY is A or B: `KEY=A,B` (repeatable)"},
-			&cli.StringFlag{Name: "name", Usage: "call the figure's file `NAME`, without ending"},
-			&cli.StringFlag{Name: "title", Usage: "write `TEXT` above the figure"},
-			&cli.BoolFlag{Name: "log-x", DisableDefaultText: true, Usage: "make the x axis logarithmic"},
-			&cli.BoolFlag{Name: "log-y", DisableDefaultText: true, Usage: "make the y axis logarithmic"},
+			option("out", "write the figures into `DIR`", "the result's "+result.PlotsDir+"/"),
+			formatFlag(),
+			option("spec", "draw what the [[plot]] tables of `FILE` ask for", ""),
+			option("kind", "draw one figure of `KIND` "+strings.Join(chart.Kinds[:len(chart.Kinds)-1], ", ")+" or "+chart.Kinds[len(chart.Kinds)-1], "by what is on the x axis"),
+			option("x", "put `NAME` on the x axis: a key that is varied, policy, or for lines and scatter a metric", ""),
+			option("y", "show the metric `NAME`, or solve_s, play_s or reference.METRIC; of a heatmap what is on the y axis", ""),
+			option("z", "colour a heatmap or twists by the metric `NAME`", ""),
+			option("series", "give each value of `NAME` a line or a colour", "policy"),
+			option("panels", "give each value of `NAME` a panel", ""),
+			repeated("where", "show only where KEY is A or B: `KEY=A,B` (repeatable)", ""),
+			option("name", "call the figure's file `NAME`, without ending", ""),
+			option("title", "write `TEXT` above the figure", ""),
+			toggle("log-x", "make the x axis logarithmic"),
+			toggle("log-y", "make the y axis logarithmic"),
 		},
 		Action: c.plot,
 	}
@@ -234,10 +235,7 @@ func isSweep(dir string) bool {
 
 // outOr is where figures go: --out, or beside the result.
 func outOr(flags plotFlags, dir string) string {
-	if flags.out != "" {
-		return flags.out
-	}
-	return filepath.Join(dir, result.PlotsDir)
+	return cmp.Or(flags.out, filepath.Join(dir, result.PlotsDir))
 }
 
 // drawSweep draws what the flags or else the plots ask for. Faults of plots are unusable input, unless others can be
@@ -251,17 +249,13 @@ func drawSweep(s *result.Sweep, t *result.SweepTimings, specs []result.Plot, fla
 		specs = []result.Plot{p}
 	}
 	figs, err := chart.All(specs, s, t)
-	var all failures
-	for _, e := range parts(err) {
+	all := slices.Clone(parts(err))
+	for i, e := range all {
 		if len(figs) == 0 {
-			e = usageError(e.Error())
+			all[i] = usageError(e.Error())
 		}
-		all = append(all, e)
 	}
-	if len(all) > 0 {
-		return figs, all
-	}
-	return figs, nil
+	return figs, several(all...)
 }
 
 // besides makes one table of several runs, as if a sweep had varied the run.

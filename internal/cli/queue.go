@@ -52,8 +52,8 @@ func (c *command) queueRunner(plan *study.Plan, flags sweepFlags) (study.Runner,
 			items[n] = queue.Item{Key: key, Payload: func() ([]byte, error) { return p.Task(i) }}
 		}
 		o := queue.Options{
-			URL: flags.queue, Name: p.Sweep.Name + "-" + p.Sweep.Digest[:10], Version: queueVersion(),
-			Credentials: flags.creds, Token: token, Listen: flags.listen, Log: c.say,
+			Peer: queue.Peer{URL: flags.queue, Version: queueVersion(), Credentials: flags.creds, Token: token, Log: c.say},
+			Name: p.Sweep.Name + "-" + p.Sweep.Digest[:10], Listen: flags.listen,
 		}
 		if embedded {
 			o.Workers, o.Run, o.Embed = flags.workers, study.Do, embedServer
@@ -128,17 +128,17 @@ func (c *command) workerCommand() *cli.Command {
 			example{"sim worker nats://host:4222 --idle 10m", "on each machine, until there is nothing to do"}),
 		Flags: []cli.Flag{
 			&cli.IntFlag{Name: "j", Usage: "compute `N` cells at a time", DefaultText: "as many as there are processors"},
-			&cli.StringFlag{Name: "creds", Usage: "NATS credentials `FILE`"},
-			&cli.StringFlag{Name: "token-file", Usage: "read the server's token from `FILE`", DefaultText: "$" + tokenVariable},
-			&cli.StringFlag{Name: "idle", Usage: "end when there was nothing to do for a `TIME` such as 10m", DefaultText: "never"},
+			option("creds", "NATS credentials `FILE`", ""),
+			option("token-file", "read the server's token from `FILE`", "$"+tokenVariable),
+			option("idle", "end when there was nothing to do for a `TIME` such as 10m", "never"),
 		},
 		Action: func(cc *cli.Context) error {
 			if cc.NArg() != 1 {
 				return usagef("sim worker needs the URL of a queue, such as nats://host:4222")
 			}
-			o := queue.WorkerOptions{
+			o := queue.WorkerOptions{Peer: queue.Peer{
 				URL: cc.Args().First(), Version: queueVersion(), Credentials: cc.String("creds"), Workers: workers(cc), Log: c.say,
-			}
+			}}
 			if o.URL == queue.EmbeddedURL {
 				return usagef("sim worker needs the address of a server, such as nats://HOST:4222; embedded is for sim sweep")
 			}

@@ -82,7 +82,7 @@ seed = "1..2"
 		}
 	}
 
-	s, err := embedded.Start("127.0.0.1:0", "s3/cret", filepath.Join(dir, "store"), nil)
+	s, err := embedded.Start("127.0.0.1:0", "s3/cret", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +112,7 @@ policy.allocators = ["prop-alloc"]
 [sweep]
 seed = "1..6"
 `})
-	s, err := embedded.Start("127.0.0.1:0", "", filepath.Join(dir, "store"), nil)
+	s, err := embedded.Start("127.0.0.1:0", "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +121,7 @@ seed = "1..6"
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- queue.Work(ctx, queue.WorkerOptions{URL: s.URL(), Version: queueVersion(), Workers: 1}, func(_ context.Context, task []byte) ([]byte, error) {
+		ended <- queue.Work(ctx, queue.WorkerOptions{Peer: queue.Peer{URL: s.URL(), Version: queueVersion(), Workers: 1}}, func(_ context.Context, task []byte) ([]byte, error) {
 			var to study.Task
 			if err := json.Unmarshal(task, &to); err != nil {
 				return nil, err
@@ -232,7 +232,7 @@ mapping = "ranks.txt"
 [sweep]
 seed = "1..2"
 `})
-	s, err := embedded.Start("127.0.0.1:0", "", filepath.Join(dir, "store"), nil)
+	s, err := embedded.Start("127.0.0.1:0", "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

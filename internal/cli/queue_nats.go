@@ -8,6 +8,6 @@ import (
 )
 
 // embedServer starts the server of --queue embedded.
-var embedServer queue.Embed = func(address, token, dir string, log func(string, ...any)) (queue.Server, error) {
-	return embedded.Start(address, token, dir, log)
+var embedServer queue.Embed = func(address, token string, log func(string, ...any)) (queue.Server, error) {
+	return embedded.Start(address, token, log)
 }

@@ -87,7 +87,7 @@ func TestKilledWorker(t *testing.T) {
 	}
 	dir := t.TempDir()
 	want := local(t, dir)
-	server, err := embedded.Start("127.0.0.1:0", "", filepath.Join(dir, "store"), nil)
+	server, err := embedded.Start("127.0.0.1:0", "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

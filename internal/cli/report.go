@@ -32,8 +32,8 @@ func (c *command) reportCommand() *cli.Command {
 			example{"sim report runs/old runs/new --compare -o diff.html", "and what differs between them"}),
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Usage: "write `FILE`, or - for standard output", DefaultText: "of one RESULT, " + reportFile + " in its directory"},
-			&cli.BoolFlag{Name: "compare", DisableDefaultText: true, Usage: "show what differs between two RESULTs, OLD and NEW"},
-			&cli.BoolFlag{Name: "force", DisableDefaultText: true, Usage: "replace FILE even where it is no report"},
+			toggle("compare", "show what differs between two RESULTs, OLD and NEW"),
+			toggle("force", "replace FILE even where it is no report"),
 		},
 		Action: c.reportResults,
 	}
@@ -93,16 +93,10 @@ func (c *command) reportResults(cc *cli.Context) error {
 	if !cc.Bool("force") && !replaceable(path) {
 		return &result.PlaceError{Path: path, Why: "is there and is no report of sim; choose another file with -o, or replace it with --force"}
 	}
-	out, err := createFile(path, read)
-	if err != nil {
+	if err := c.writeFile(path, read, write); err != nil {
 		return err
 	}
-	defer out.abort()
-	c.left.onAbandon(out.abort)
-	if err := out.write(write); err != nil {
-		return err
-	}
-	_, err = fmt.Fprintln(c.stdout, path)
+	_, err := fmt.Fprintln(c.stdout, path)
 	return err
 }
 

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"sim/internal/text"
+	"sim/plots/chart"
 	"sim/scenarios"
 	"sim/scenarios/report"
 	"sim/scenarios/result"
@@ -130,8 +132,10 @@ func (c *command) plan(ctx context.Context, file string, overrides []string, fla
 		return nil, nil, err
 	}
 	if len(flags.formats) > 0 {
-		if err := checkCharts(st.Plots, &plan.Sweep); err != nil {
-			return nil, nil, usagef("%s: %v", file, err)
+		for i := range st.Plots {
+			if err := chart.Check(&st.Plots[i], &plan.Sweep); err != nil {
+				return nil, nil, usagef("%s: %v", file, err)
+			}
 		}
 	}
 	if asked := study.Peek(sweepDir(plan, flags)).Unknown(askedFor(plan, flags)); asked != nil {
@@ -179,6 +183,12 @@ func (c *command) fillSweep(ctx context.Context, plan *study.Plan, store *study.
 		}
 	}})
 	m.stop()
+	stopped := func(err error) error {
+		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+			return &interrupted{status, store.Dir}
+		}
+		return err
+	}
 	if err != nil || len(status.Failed) > 0 {
 		show(true)
 	}
@@ -186,10 +196,7 @@ func (c *command) fillSweep(ctx context.Context, plan *study.Plan, store *study.
 		c.say("%s failed: %s", plan.Name(i), store.Failure(plan.Sweep.Cells[i].Key))
 	}
 	if err != nil {
-		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-			return &interrupted{status, store.Dir}
-		}
-		return err
+		return stopped(err)
 	}
 	doc, timings := plan.Fill(store)
 	timings.WallS = c.now().Sub(begun).Seconds()
@@ -205,10 +212,7 @@ func (c *command) fillSweep(ctx context.Context, plan *study.Plan, store *study.
 		store.Leave()
 	}
 	if err != nil {
-		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-			return &interrupted{status, store.Dir}
-		}
-		return err
+		return stopped(err)
 	}
 	if status.Computed == 0 && len(status.Failed) == 0 && !flags.join {
 		c.say("all %s were there already", text.Plural(status.Total, "cell"))
@@ -334,14 +338,9 @@ func nothingServed(s *result.Sweep) string {
 	return why
 }
 
-func sweepDir(p *study.Plan, f sweepFlags) string { return sweepPlace(p.Sweep.Name, p.Sweep.Digest, f) }
-
-// sweepPlace is where a sweep is kept.
-func sweepPlace(name, digest string, f sweepFlags) string {
-	if f.out != "" {
-		return f.out
-	}
-	return filepath.Join(runsRoot, fmt.Sprintf("%s-%.10s", unfitForPath.ReplaceAllString(name, "-"), digest))
+// sweepDir is where a sweep is kept.
+func sweepDir(p *study.Plan, f sweepFlags) string {
+	return cmp.Or(f.out, resultDir(runsRoot, p.Sweep.Name, p.Sweep.Digest))
 }
 
 // globQuote keeps a name's characters from being a pattern's.

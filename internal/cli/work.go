@@ -14,8 +14,13 @@ import (
 // workFlags are the flags that ask for what is simulated, in formats of other tools.
 var workFlags = []string{"goal-out", "chakra-out", "cm-out"}
 
-// works returns those that are given, with the first file of each.
-func (f *runFlags) works() (list [][2]string) {
+// files returns the flags that ask for a file, with it: of several the first.
+func (f *runFlags) files() (list []example) {
+	for _, of := range []example{{"--trace", f.trace}, {"--plan-out", f.planOut}} {
+		if of[1] != "" {
+			list = append(list, of)
+		}
+	}
 	for _, name := range workFlags {
 		if path, ok := f.workOut[name]; ok {
 			if name == "chakra-out" {
@@ -37,25 +42,20 @@ type workFile struct {
 	fill func(io.Writer, *trace.Work, *trace.Job) error
 }
 
-// openWork opens the first file of a flag.
-func (o *outputs) openWork(flag, path string) error {
-	f, err := o.create(path)
-	if err != nil {
-		return err
-	}
+// newWorkFile returns the first file of a flag, which is open.
+func newWorkFile(flag string, f *outFile) workFile {
 	w := workFile{flag: flag, file: f}
 	switch {
 	case flag == "--cm-out":
 		w.fill = func(to io.Writer, work *trace.Work, _ *trace.Job) error { return work.WriteCM(to) }
 	case flag == "--chakra-out":
 		w.fill = func(to io.Writer, _ *trace.Work, j *trace.Job) error { return j.WriteChakra(to, 0) }
-	case filepath.Ext(path) == ".bin":
+	case filepath.Ext(f.path) == ".bin":
 		w.fill = func(to io.Writer, _ *trace.Work, j *trace.Job) error { return j.WriteBinaryGOAL(to) }
 	default:
 		w.fill = func(to io.Writer, _ *trace.Work, j *trace.Job) error { return j.WriteGOAL(to) }
 	}
-	o.works = append(o.works, w)
-	return nil
+	return w
 }
 
 // fillWork writes the work of a scenario to the files that are open, of which none is put in place yet. Those of

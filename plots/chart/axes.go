@@ -64,28 +64,18 @@ func (v *view) page(what string, panels []*plot.Plot, g grid, xTitle, yTitle str
 	return s
 }
 
-// title is what stands below an axis of f; policies need none.
-func (f *facet) title(label string) string {
-	switch _, title := f.ticksOf(label); {
-	case f.index < 0, label == "" && f.name == policyName:
-		return sheet.Plain(label)
-	default:
-		return title
-	}
-}
-
 // numbered makes the axes across panels that of the drawn categories of f, each at its number, and returns its title;
 // of many that are numbers or times, round ones have ticks.
 func (f *facet) numbered(panels []*plot.Plot, label string, log bool, width vg.Length) (title string) {
 	labels, title := f.ticksOf(label)
-	var ticks []plot.Tick
-	for i, l := range f.categories {
-		ticks = append(ticks, plot.Tick{Value: f.numbers[l], Label: labels[i]})
+	var numbers []float64
+	for _, l := range f.categories {
+		numbers = append(numbers, f.numbers[l])
 	}
-	least := func(a, b plot.Tick) int { return cmp.Compare(a.Value, b.Value) }
-	lo, hi := padded(slices.MinFunc(ticks, least).Value, slices.MaxFunc(ticks, least).Value, log)
+	lo, hi := padded(slices.Min(numbers), slices.Max(numbers), log)
+	ticks := []plot.Tick(sheet.Marks(numbers, labels))
 	const many, few = 14, 8 // values that are not each worth a tick; ticks instead
-	switch per, ok := f.unitOf(labels); {
+	switch per, ok := unitOf(numbers, labels); {
 	case len(labels) <= many:
 	case ok && log:
 		ticks = sheet.LogTicker{Unit: sheet.Unit{Per: per}, Count: few}.Ticks(lo, hi)
@@ -136,11 +126,10 @@ func setScale(a *plot.Axis, lo, hi float64, log bool) {
 	}
 }
 
-// unitOf returns what numbers of f are multiplied with where their labels are nothing but that.
-func (f *facet) unitOf(ticks []string) (per float64, ok bool) {
-	for i, l := range f.categories {
-		v, err := strconv.ParseFloat(ticks[i], 64)
-		n := f.numbers[l]
+// unitOf returns the factor from numbers to their labels. ok is false if there is none, as if labels have units.
+func unitOf(numbers []float64, labels []string) (per float64, ok bool) {
+	for i, n := range numbers {
+		v, err := strconv.ParseFloat(labels[i], 64)
 		switch {
 		case err != nil, (n == 0) != (v == 0):
 			return 0, false
@@ -152,6 +141,15 @@ func (f *facet) unitOf(ticks []string) (per float64, ok bool) {
 		}
 	}
 	return per, per > 0
+}
+
+// rangeOf returns the least and the largest of values; lo > hi if there are none.
+func rangeOf(values []float64) (lo, hi float64) {
+	lo, hi = math.Inf(1), math.Inf(-1)
+	for _, v := range values {
+		lo, hi = min(lo, v), max(hi, v)
+	}
+	return lo, hi
 }
 
 // valueAxis makes a show values of q within [lo, hi] with about count ticks. From is the value that it begins at,
@@ -190,11 +188,9 @@ func valueAxis(a *plot.Axis, q quantity, lo, hi float64, from *float64, log, bar
 	case from == nil && !bars: // what lies on the base is seen beside the axis
 		a.Min -= margin / 2 * room
 	}
-	marker := sheet.Ticker{Unit: q.unit, Count: count}
-	a.Tick.Marker = marker
-	if len(marker.Ticks(a.Min, a.Max)) < 2 { // too narrow for its distance from 0
-		at := []float64{a.Min, a.Max}
-		a.Tick.Marker = sheet.Marks(at, []string{sheet.Digits(at[0]*q.unit.Per, 6), sheet.Digits(at[1]*q.unit.Per, 6)})
+	a.Tick.Marker = sheet.Ticker{Unit: q.unit, Count: count}
+	if len(a.Tick.Marker.Ticks(a.Min, a.Max)) < 2 { // too narrow for its distance from 0
+		a.Tick.Marker = sheet.Marks([]float64{a.Min, a.Max}, []string{sheet.Digits(a.Min*q.unit.Per, 6), sheet.Digits(a.Max*q.unit.Per, 6)})
 	}
 }
 

@@ -2,7 +2,6 @@ package chart
 
 import (
 	"fmt"
-	"image/color"
 	"math"
 	"slices"
 
@@ -32,7 +31,7 @@ type barChart struct {
 	v      *view
 	q      quantity
 	styles []seriesStyle // by category of the series
-	best   func(panel int, value float64) bool
+	best   []float64     // values of the best policies, by panel; nil if none stands out
 	base   float64
 	note   numberNote
 	apart  bool
@@ -78,8 +77,10 @@ func (b *barChart) sheet(m measure, what string) *sheet.Sheet {
 	const widest = 280 // half a sheet serves any number of bars
 	g := layout(len(panels), min(vg.Length(b.width*b.series)*(sheet.NumberSize+0.5)/groupShare, widest), 0)
 	b.chooseNote(g.width)
-	title := v.x.title(v.spec.XLabel)
-	labels, _ := v.x.ticksOf(v.spec.XLabel)
+	labels, title := v.x.ticksOf(v.spec.XLabel)
+	if v.x.index < 0 || v.spec.XLabel == "" && v.x.name == policyName { // which need none
+		title = v.spec.XLabel
+	}
 	for p, panel := range panels {
 		sheet.Categories(panel, slices.Clone(labels), g.width)
 		panel.Add(sheet.Grid(true, false), sheet.PlotFunc(func(c draw.Canvas, own *plot.Plot) { b.draw(c, own, p) }))
@@ -100,48 +101,39 @@ const apartNote = "Each panel has a y axis of its own."
 
 // legend explains the best of policies side by side, where the metric has a good side.
 func (b *barChart) legend(s *sheet.Sheet, metric string) {
-	m, _ := result.Find(metric)
-	b.best = func(int, float64) bool { return false }
-	if b.v.series != &none || b.v.x.name != policyName || m.Better == "" || b.width < 2 {
+	better := result.Better(metric)
+	if b.v.series != &none || b.v.x.name != policyName || better == "" || b.width < 2 {
 		return
 	}
-	b.best = func(panel int, value float64) bool {
-		for x := range b.width {
-			if c := b.cell(panel, 0, x); c.n > 0 && !sheet.Near(c.mean, value) && (c.mean < value) == (m.Better == result.Lower) {
-				return false
-			}
+	for p := range b.v.panels.categories {
+		best, hi := rangeOf(b.means(p))
+		if better == result.Higher {
+			best = hi
 		}
-		return true
+		b.best = append(b.best, best)
 	}
 	s.Legend = append([]sheet.Entry{{Text: "best", Sample: sheet.Box(sheet.Vermillion, 1)}, {Text: "other policies", Sample: sheet.Box(sheet.SkyBlue, 1)}}, s.Legend...)
 }
 
 // extent is the range of a panel's values and marks, of all for -1; lo > hi where there are none.
 func (b *barChart) extent(panel int) (lo, hi float64) {
-	lo, hi = math.Inf(1), math.Inf(-1)
-	for i, s := range b.at {
-		if s.n > 0 && (panel < 0 || panel == i/(b.series*b.width)) {
-			lo, hi = min(lo, s.min), max(hi, s.max)
+	values := b.v.markValues(panel)
+	for _, s := range b.of(panel) {
+		if s.n > 0 {
+			values = append(values, s.min, s.max)
 		}
 	}
-	return extentOf(b.v.marks, panel, lo, hi)
+	return rangeOf(values)
 }
 
-// pitch is the distance of bars in a group, in points.
-func (b *barChart) pitch(width vg.Length) vg.Length {
+// pitch returns the width of a bar, and the distance between the middles of bars, in points.
+func (b *barChart) pitch(width vg.Length) (bar, apart vg.Length) {
 	slot := width / vg.Length(b.width)
 	if b.series == 1 {
-		return min(slot*singleBar, widestBar)
+		return min(slot*singleBar, widestBar), slot
 	}
-	return min(slot*groupShare/vg.Length(b.series), widestBar)
-}
-
-// apartBy is the distance between the middles of bars, in points.
-func (b *barChart) apartBy(width vg.Length) vg.Length {
-	if b.series == 1 {
-		return width / vg.Length(b.width)
-	}
-	return b.pitch(width)
+	bar = min(slot*groupShare/vg.Length(b.series), widestBar)
+	return bar, bar
 }
 
 // chooseNote decides how values stand on bars, if at all.
@@ -151,13 +143,14 @@ func (b *barChart) chooseNote(width vg.Length) {
 	if !(span > 1e-9*max(math.Abs(lo), math.Abs(hi))) { // all identical
 		span = max(math.Abs(hi), math.Abs(lo))
 	}
-	pitch := b.apartBy(width)
+	_, pitch := b.pitch(width)
 	digits, whole := 3, true
 	if b.series == 1 { // there is room
 		digits = 4
 	}
-	for _, s := range b.at {
-		whole = whole && s.mean*b.q.unit.Per == math.Trunc(s.mean*b.q.unit.Per)
+	means := b.means(-1)
+	for _, v := range means {
+		whole = whole && v*b.q.unit.Per == math.Trunc(v*b.q.unit.Per)
 	}
 	for _, try := range []struct {
 		size    vg.Length
@@ -168,10 +161,8 @@ func (b *barChart) chooseNote(width vg.Length) {
 			n.decimals = 0
 		}
 		widest := vg.Length(0)
-		for _, s := range b.at {
-			if s.n > 0 {
-				widest = max(widest, n.style.Width(b.text(s.mean, n.decimals)))
-			}
+		for _, v := range means {
+			widest = max(widest, n.style.Width(b.text(v, n.decimals)))
 		}
 		const apart = 0.8
 		n.across, n.length = widest+2, try.size*0.8
@@ -249,79 +240,91 @@ func (b *barChart) baseNote() []string {
 	return nil
 }
 
+// barCanvas is where the bars of a panel are drawn.
+type barCanvas struct {
+	draw.Canvas
+	*barChart
+	panel       int
+	x, y        func(float64) vg.Length
+	pitch, foot vg.Length // width of a bar; where bars stand
+}
+
 // draw draws a panel's bars, then their numbers and marks.
 func (b *barChart) draw(c draw.Canvas, p *plot.Plot, panel int) {
 	x, y := p.Transforms(&c)
-	pitch := b.pitch(c.Max.X - c.Min.X)
+	pitch, apart := b.pitch(c.Size().X)
 	foot := c.Min.Y
 	if !math.IsInf(b.base, -1) {
 		foot = min(max(y(b.base), c.Min.Y), c.Max.Y)
 	}
-	left := func(g, s int) vg.Length {
-		return x(float64(g)) + pitch*(vg.Length(s)-vg.Length(b.series)/2)
+	cv := &barCanvas{c, b, panel, x, y, pitch, foot}
+	cv.each(cv.bar)
+	if foot < c.Max.Y {
+		sheet.HLine(c, sheet.Line(sheet.Ink, 0.75), foot)
 	}
-	each := func(do func(cell *spread, s, g int)) {
-		for s := range b.series {
-			for g := range b.width {
-				if cell := b.cell(panel, s, g); cell.n > 0 {
-					do(cell, s, g)
-				}
+	if b.note.shown && apart > b.note.across {
+		cv.each(cv.number)
+	}
+	for _, m := range b.v.marksOf(panel) {
+		cv.mark(&m)
+	}
+}
+
+// each calls do with every bar, by its series and group.
+func (b *barCanvas) each(do func(cell *spread, series, group int)) {
+	for s := range b.series {
+		for g := range b.width {
+			if cell := b.cell(b.panel, s, g); cell.n > 0 {
+				do(cell, s, g)
 			}
 		}
 	}
-	each(func(cell *spread, s, g int) {
-		gap := min(pitch*0.1, 1.5)
-		x0, x1, end := left(g, s)+gap/2, left(g, s)+pitch-gap/2, y(cell.mean)
-		low, high := min(end, foot), max(end, foot)
-		if high-low < 1 { // a bar of no length is seen
-			low, high = foot, foot+1
-		}
-		sheet.FillBox(c, b.color(panel, s, cell.mean), x0, x1, low, high)
-		if cell.max > cell.min {
-			lines := whisker((x0+x1)/2, y(cell.min), y(cell.max), min(3, pitch/4))
-			c.StrokeLines(draw.LineStyle{Color: sheet.White, Width: 2.6}, lines...)
-			c.StrokeLines(draw.LineStyle{Color: sheet.Ink, Width: 1}, lines...)
-		}
-	})
-	if foot < c.Max.Y {
-		c.StrokeLine2(draw.LineStyle{Color: sheet.Ink, Width: 0.75}, c.Min.X, foot, c.Max.X, foot)
-	}
-	if b.note.shown && b.apartBy(c.Max.X-c.Min.X) > b.note.across {
-		each(func(cell *spread, s, g int) { b.number(c, cell, panel, s, g, left(g, s)+pitch/2, pitch, foot, y) })
-	}
-	for i := range b.v.marks {
-		if m := &b.v.marks[i]; m.panel < 0 || m.panel == panel {
-			b.mark(c, m, y(m.y), left, pitch)
-		}
-	}
 }
 
-func (b *barChart) color(panel, series int, value float64) color.Color {
-	if b.best(panel, value) {
-		return sheet.Vermillion
+// left is the left end of the place of a bar.
+func (b *barCanvas) left(series, group int) vg.Length {
+	return b.x(float64(group)) + b.pitch*(vg.Length(series)-vg.Length(b.series)/2)
+}
+
+// bar draws a bar and its whisker.
+func (b *barCanvas) bar(cell *spread, series, group int) {
+	gap, left, end := min(b.pitch*0.1, 1.5), b.left(series, group), b.y(cell.mean)
+	low, high := min(end, b.foot), max(end, b.foot)
+	if high-low < 1 { // a bar of no length is seen
+		low, high = b.foot, b.foot+1
 	}
-	return b.styles[b.v.series.categories[series]].color
+	clr := b.styles[b.v.series.categories[series]].color
+	if b.best != nil && sheet.Near(cell.mean, b.best[b.panel]) {
+		clr = sheet.Vermillion
+	}
+	sheet.FillBox(b.Canvas, clr, left+gap/2, left+b.pitch-gap/2, low, high)
+	if cell.max > cell.min {
+		lines := whisker(left+b.pitch/2, b.y(cell.min), b.y(cell.max), min(3, b.pitch/4))
+		b.StrokeLines(sheet.Line(sheet.White, 2.6), lines...)
+		b.StrokeLines(sheet.Line(sheet.Ink, 1), lines...)
+	}
 }
 
 // number writes a bar's value at its end, off whiskers and marks.
-func (b *barChart) number(c draw.Canvas, cell *spread, panel, series, group int, mid, pitch, foot vg.Length, y func(float64) vg.Length) {
+func (b *barCanvas) number(cell *spread, series, group int) {
 	const off, beside = 3, 5
-	style := sheet.Aligned(b.note.style, draw.XCenter, draw.YBottom)
-	if text := b.text(cell.mean, b.note.decimals); cell.max > cell.min && !b.note.upright && style.Width(text)+beside <= pitch/2+6 {
+	style, mid := sheet.Aligned(b.note.style, draw.XCenter, draw.YBottom), b.left(series, group)+b.pitch/2
+	text := b.text(cell.mean, b.note.decimals)
+	if cell.max > cell.min && !b.note.upright && style.Width(text)+beside <= b.pitch/2+6 {
 		style.XAlign = draw.XLeft // beside the whisker, at what it is the value of
-		c.FillText(style, sheet.Point(mid+beside, max(y(cell.mean), foot+1)+off), text)
+		b.FillText(style, sheet.Point(mid+beside, max(b.y(cell.mean), b.foot+1)+off), text)
 		return
 	}
-	at, sign := max(y(cell.max), foot+1)+off, vg.Length(1)
+	at, sign := max(b.y(cell.max), b.foot+1)+off, vg.Length(1)
 	down := cell.mean < b.base
 	if down {
-		at, sign = min(y(cell.min), foot)-off, -1
+		at, sign = min(b.y(cell.min), b.foot)-off, -1
 		style.YAlign = draw.YTop
 	}
-	for _, m := range b.v.marks { // in order of height
-		if m.at(panel, series, group) {
-			if d := (y(m.y) - at) * sign; d > -markRadius-off && d < b.note.length+markRadius {
-				at = y(m.y) + sign*(markRadius+off)
+	for _, m := range b.v.marksOf(b.panel) { // in order of height
+		if m.x == group && (m.ofGroup() || m.series == series) {
+			if d := (b.y(m.y) - at) * sign; d > -markRadius-off && d < b.note.length+markRadius {
+				at = b.y(m.y) + sign*(markRadius+off)
 			}
 		}
 	}
@@ -332,10 +335,24 @@ func (b *barChart) number(c draw.Canvas, cell *spread, panel, series, group int,
 		}
 		mid -= 0.6 // figures have no descent
 	}
-	c.FillText(style, sheet.Point(mid, at), b.text(cell.mean, b.note.decimals))
+	b.FillText(style, sheet.Point(mid, at), text)
 }
 
-// whisker is a line from the least to the greatest, with ends.
+// mark draws a stated figure on its bar, its group or across the panel.
+func (b *barCanvas) mark(m *placedMark) {
+	y := b.y(m.y)
+	switch {
+	case m.ofGroup():
+		beam(b.Canvas, b.left(0, m.x)-3, b.left(b.series-1, m.x)+b.pitch+3, y)
+	case m.x >= 0:
+		stated(b.Canvas, m.shape, sheet.Ink, sheet.Point(b.left(m.series, m.x)+b.pitch/2, y), min(markRadius, max(b.pitch*0.45, 3)))
+	default:
+		sheet.HLine(b.Canvas, statedLine, y)
+		stated(b.Canvas, m.shape, sheet.Ink, sheet.Point(b.Max.X-markRadius-2, y), markRadius)
+	}
+}
+
+// whisker is a line from lo to hi, with ends.
 func whisker(x, lo, hi, half vg.Length) [][]vg.Point {
 	return [][]vg.Point{
 		{sheet.Point(x, lo), sheet.Point(x, hi)},
@@ -344,22 +361,9 @@ func whisker(x, lo, hi, half vg.Length) [][]vg.Point {
 	}
 }
 
-// mark draws a stated figure on its bar, its group or across the panel.
-func (b *barChart) mark(c draw.Canvas, m *placedMark, y vg.Length, left func(g, s int) vg.Length, pitch vg.Length) {
-	switch {
-	case m.ofGroup():
-		beam(c, left(m.x, 0)-3, left(m.x, b.series-1)+pitch+3, y)
-	case m.x >= 0:
-		stated(c, m.shape, sheet.Ink, sheet.Point(left(m.x, m.series)+pitch/2, y), min(markRadius, max(pitch*0.45, 3)))
-	default:
-		c.StrokeLine2(statedLine, c.Min.X, y, c.Max.X, y)
-		stated(c, m.shape, sheet.Ink, sheet.Point(c.Max.X-markRadius-2, y), markRadius)
-	}
-}
-
 // beam is a line with ends.
 func beam(c draw.Canvas, x0, x1, y vg.Length) {
 	const end = 4
-	c.StrokeLines(draw.LineStyle{Color: sheet.Black, Width: 2.2}, []vg.Point{sheet.Point(x0, y), sheet.Point(x1, y)},
+	c.StrokeLines(sheet.Line(sheet.Black, 2.2), []vg.Point{sheet.Point(x0, y), sheet.Point(x1, y)},
 		[]vg.Point{sheet.Point(x0, y-end), sheet.Point(x0, y+end)}, []vg.Point{sheet.Point(x1, y-end), sheet.Point(x1, y+end)})
 }

@@ -146,6 +146,26 @@ func (t *table) cell(panel, series, x int) *spread {
 	return &t.at[(panel*t.series+series)*t.width+x]
 }
 
+// means are the means of a panel's places that have cells.
+func (t *table) means(panel int) []float64 {
+	var out []float64
+	for _, s := range t.of(panel) {
+		if s.n > 0 {
+			out = append(out, s.mean)
+		}
+	}
+	return out
+}
+
+// of are the places of a panel, of all panels for -1.
+func (t *table) of(panel int) []spread {
+	if panel < 0 {
+		return t.at
+	}
+	n := t.series * t.width
+	return t.at[panel*n : (panel+1)*n]
+}
+
 // tabulate puts the cells' values into their places. It fails where there is none at all.
 func (v *view) tabulate(m measure) (*table, error) {
 	t := &table{series: len(v.series.categories), width: len(v.x.categories)}

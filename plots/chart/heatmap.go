@@ -55,17 +55,13 @@ func (v *view) heatmap() (*sheet.Sheet, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &heatChart{table: tab, v: v, lo: math.Inf(1), hi: math.Inf(-1), twists: v.spec.Kind == "twists"}
+	h := &heatChart{table: tab, v: v, twists: v.spec.Kind == "twists"}
+	h.lo, h.hi = rangeOf(h.means(-1))
 	widest := 0.0
 	for p := range v.panels.categories {
-		ends := [2]float64{math.Inf(1), math.Inf(-1)}
-		for _, s := range h.of(p) {
-			if s.n > 0 {
-				ends = [2]float64{min(ends[0], s.mean), max(ends[1], s.mean)}
-			}
-		}
-		h.ends = append(h.ends, ends)
-		h.lo, h.hi, widest = min(h.lo, ends[0]), max(h.hi, ends[1]), max(widest, ends[1]-ends[0])
+		lo, hi := rangeOf(h.means(p))
+		h.ends = append(h.ends, [2]float64{lo, hi})
+		widest = max(widest, hi-lo)
 	}
 	if from := v.spec.From; from != nil {
 		h.lo, h.hi = min(h.lo, *from), max(h.hi, *from)
@@ -117,7 +113,7 @@ func (v *view) heatmap() (*sheet.Sheet, error) {
 	blank := slices.ContainsFunc(tab.at, func(s spread) bool { return s.n == 0 })
 	switch {
 	case h.twists:
-		s.Legend = h.legend(m.name)
+		h.legend(s, m.name)
 		if blank {
 			s.Notes = append(s.Notes, "Blank tiles are patterns that the sweep lacks or that have no value.")
 		}
@@ -125,11 +121,6 @@ func (v *view) heatmap() (*sheet.Sheet, error) {
 		s.Notes = append(s.Notes, "Crossed tiles have no value.")
 	}
 	return s, nil
-}
-
-// of are the places of a panel.
-func (h *heatChart) of(panel int) []spread {
-	return h.at[panel*h.series*h.width : (panel+1)*h.series*h.width]
 }
 
 // bar is the colour bar, of a height.
@@ -167,12 +158,12 @@ func (h *heatChart) color(panel int, v float64) color.Color {
 func (h *heatChart) draw(c draw.Canvas, panel int) {
 	size := c.Size()
 	w, high := size.X/vg.Length(h.width), size.Y/vg.Length(h.series)
-	q, span, shown, up := h.quantity(panel), h.hi-h.lo, h.at, vg.Length(0.5)
+	q, span, shown, up := h.quantity(panel), h.hi-h.lo, -1, vg.Length(0.5)
 	if h.twists { // there is a pattern below the number
 		span, up = h.ends[panel][1]-h.ends[panel][0], 0.64
-		shown = h.of(panel)
+		shown = panel
 	}
-	note := tileNumber(q, shown, span, w, high*2*(1-up))
+	note := tileNumber(q, h.means(shown), span, w, high*2*(1-up))
 	for s := h.series - 1; s >= 0; s-- {
 		for g := range h.width {
 			// Whole pixels, or tiles would have seams.
@@ -181,11 +172,11 @@ func (h *heatChart) draw(c draw.Canvas, panel int) {
 			cell := h.cell(panel, s, g)
 			switch {
 			case cell.n == 0 && h.twists:
-				c.StrokeLines(draw.LineStyle{Color: sheet.Faint, Width: 0.6}, sheet.Ring4(x0+1, x1-1, y0+1, y1-1))
+				c.StrokeLines(sheet.Line(sheet.Faint, 0.6), sheet.Ring4(x0+1, x1-1, y0+1, y1-1))
 				continue
 			case cell.n == 0:
 				sheet.FillBox(c, sheet.Band, x0, x1, y0, y1)
-				c.StrokeLines(draw.LineStyle{Color: sheet.Dim, Width: 0.5}, []vg.Point{sheet.Point(x0, y0), sheet.Point(x1, y1)}, []vg.Point{sheet.Point(x0, y1), sheet.Point(x1, y0)})
+				c.StrokeLines(sheet.Line(sheet.Dim, 0.5), sheet.Cross(x0, x1, y0, y1)...)
 				continue
 			}
 			clr := h.color(panel, cell.mean)
@@ -196,7 +187,7 @@ func (h *heatChart) draw(c draw.Canvas, panel int) {
 				c.FillText(style, sheet.Point((x0+x1)/2, y0+(y1-y0)*up+1), q.number(cell.mean, note.decimals))
 			}
 			if h.twists {
-				small := sheet.Aligned(sheet.Sans(min(sheet.NumberSize, w*0.24, high*0.3), sheet.Legible(clr)), draw.XCenter, draw.YCenter)
+				small := sheet.Centered(min(sheet.NumberSize, w*0.24, high*0.3), sheet.Legible(clr))
 				c.FillText(small, sheet.Point((x0+x1)/2, y0+high*0.24), bitsOf(twistAt(g, s), twistBits))
 			}
 		}
@@ -207,13 +198,13 @@ func (h *heatChart) draw(c draw.Canvas, panel int) {
 }
 
 // tileNumber decides how values that span so much stand in tiles of a size, if at all.
-func tileNumber(q quantity, values []spread, span float64, width, height vg.Length) numberNote {
+func tileNumber(q quantity, values []float64, span float64, width, height vg.Length) numberNote {
 	for _, try := range []struct {
 		size   vg.Length
 		digits int
 	}{{sheet.TickSize, 4}, {sheet.TickSize, 3}, {sheet.SmallSize, 3}, {sheet.NumberSize, 3}, {sheet.NumberSize, 2}} {
-		n := numberNote{style: sheet.Aligned(sheet.Sans(try.size, sheet.Ink), draw.XCenter, draw.YCenter), decimals: decimals(q, span, try.digits), shown: true}
-		if height >= try.size*1.15 && !slices.ContainsFunc(values, func(s spread) bool { return s.n > 0 && n.style.Width(q.number(s.mean, n.decimals)) > width-3 }) {
+		n := numberNote{style: sheet.Centered(try.size, sheet.Ink), decimals: decimals(q, span, try.digits), shown: true}
+		if height >= try.size*1.15 && !slices.ContainsFunc(values, func(v float64) bool { return n.style.Width(q.number(v, n.decimals)) > width-3 }) {
 			return n
 		}
 	}

@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -92,9 +92,9 @@ type alsoLine struct {
 
 // alsoStyles are thin and dark, below the lines of the series.
 var alsoStyles = []draw.LineStyle{
-	{Color: sheet.Ink, Width: 1.3, Dashes: []vg.Length{5, 3}},
-	{Color: sheet.Dim, Width: 1.3, Dashes: []vg.Length{2, 2}},
-	{Color: sheet.Dim, Width: 1.3, Dashes: []vg.Length{8, 3, 2, 3}},
+	sheet.Line(sheet.Ink, 1.3, 5, 3),
+	sheet.Line(sheet.Dim, 1.3, 2, 2),
+	sheet.Line(sheet.Dim, 1.3, 8, 3, 2, 3),
 }
 
 func (v *view) drawLines() (*sheet.Sheet, error) {
@@ -139,13 +139,11 @@ func (c *lineChart) sheet() (*sheet.Sheet, error) {
 				m.Words = "lower bound on " + of.Words
 			}
 		}
-		s.Legend = append(s.Legend, sheet.Entry{Text: m.Words, Sample: sheet.Stroke(a.style)})
+		s.Explain(m.Words, sheet.Stroke(a.style))
 	}
 	if c.places != nil {
 		m, _ := result.Find(v.spec.MarkedAt)
-		s.Legend = append(s.Legend, sheet.Entry{Text: m.Words, Sample: func(c draw.Canvas, lo, hi vg.Point) {
-			stated(c, placeShape, sheet.Ink, sheet.Point((lo.X+hi.X)/2, (lo.Y+hi.Y)/2), markRadius)
-		}})
+		s.Explain(m.Words, func(c draw.Canvas) { stated(c, placeShape, sheet.Ink, c.Center(), markRadius) })
 	}
 	if v.spec.Below != "" {
 		if err := c.below(s, panels, g); err != nil {
@@ -239,15 +237,20 @@ func (c *lineChart) overAxis(m measure) error {
 
 // linesOf are the lines of a table, by panel and series, in the order of the numbers of the axis.
 func (v *view) linesOf(t *table) [][][]linePoint {
-	order := ordered(t.width, func(i int) float64 { return v.x.numbers[v.x.categories[i]] })
+	numbers := make([]float64, t.width)
+	for i, l := range v.x.categories {
+		numbers[i] = v.x.numbers[l]
+	}
+	order := make([]int, t.width)
+	floats.ArgsortStable(numbers, order)
 	lines := v.noLines()
 	for p := range lines {
 		for s := range lines[p] {
 			gap := false
-			for _, x := range order {
+			for i, x := range order {
 				cell := t.cell(p, s, x)
 				if gap = gap || cell.n == 0; cell.n > 0 {
-					lines[p][s] = append(lines[p][s], linePoint{x: v.x.numbers[v.x.categories[x]], spread: *cell, gap: gap})
+					lines[p][s] = append(lines[p][s], linePoint{x: numbers[i], spread: *cell, gap: gap})
 					gap = false
 				}
 			}
@@ -263,16 +266,6 @@ func (v *view) noLines() [][][]linePoint {
 		lines[p] = make([][]linePoint, len(v.series.categories))
 	}
 	return lines
-}
-
-// ordered are the indices below n in the order of what they stand for.
-func ordered(n int, of func(i int) float64) []int {
-	order := make([]int, n)
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(of(a), of(b)) })
-	return order
 }
 
 // overMetric makes points of two metrics, in the order of the axis that is not drawn where there is one.
@@ -313,7 +306,7 @@ func (c *lineChart) overMetric(m measure) error {
 
 // extent is the range of a panel's points and marks, of all for -1; lo > hi where there are none.
 func (c *lineChart) extent(panel int) (lo, hi float64) {
-	lo, hi = math.Inf(1), math.Inf(-1)
+	values := c.v.markValues(panel)
 	for p, lines := range c.lines {
 		if panel >= 0 && p != panel {
 			continue
@@ -322,25 +315,25 @@ func (c *lineChart) extent(panel int) (lo, hi float64) {
 			lines = append(slices.Clip(lines), a.lines[p])
 		}
 		for _, pt := range slices.Concat(lines...) {
-			lo, hi = min(lo, pt.min), max(hi, pt.max)
+			values = append(values, pt.min, pt.max)
 		}
 	}
-	return extentOf(c.v.marks, panel, lo, hi)
+	return rangeOf(values)
 }
 
 // width is the range of all points and marks across.
 func (c *lineChart) width() (lo, hi float64) {
-	lo, hi = math.Inf(1), math.Inf(-1)
+	var values []float64
 	for _, pt := range slices.Concat(slices.Concat(c.lines...)...) {
-		lo, hi = min(lo, pt.x), max(hi, pt.x)
+		values = append(values, pt.x)
 	}
 	if c.v.kind.across {
-		return extentOf(c.v.marks, -1, lo, hi)
+		values = append(values, c.v.markValues(-1)...)
 	}
 	for _, m := range c.v.marks {
-		if m.x >= 0 {
-			lo, hi = min(lo, m.number), max(hi, m.number)
+		if m.x >= 0 && !c.v.kind.across {
+			values = append(values, m.number)
 		}
 	}
-	return lo, hi
+	return rangeOf(values)
 }

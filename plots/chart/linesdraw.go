@@ -18,7 +18,7 @@ func (c *lineChart) draw(cv draw.Canvas, p *plot.Plot, panel int) {
 	x, y := p.Transforms(&cv)
 	of := func(s int) *seriesStyle { return &c.styles[c.v.series.categories[s]] }
 	strokeWhisker := func(style draw.LineStyle, at, lo, hi vg.Length) {
-		cv.StrokeLines(draw.LineStyle{Color: style.Color, Width: 1}, whisker(at, lo, hi, 2)...)
+		cv.StrokeLines(sheet.Line(style.Color, 1), whisker(at, lo, hi, 2)...)
 	}
 	for _, a := range c.also {
 		c.stroke(cv, a.style, a.lines[panel], x, y)
@@ -53,11 +53,7 @@ func (c *lineChart) draw(cv draw.Canvas, p *plot.Plot, panel int) {
 			}
 		}
 	}
-	for i := range c.v.marks {
-		m := &c.v.marks[i]
-		if m.panel >= 0 && m.panel != panel {
-			continue
-		}
+	for _, m := range c.v.marksOf(panel) {
 		style, at := statedLine, sheet.Point(cv.Max.X-markRadius-2, y(m.y))
 		if m.series >= 0 {
 			style.Color = of(m.series).line.Color
@@ -67,11 +63,11 @@ func (c *lineChart) draw(cv draw.Canvas, p *plot.Plot, panel int) {
 			at = sheet.Point(x(m.y), y(shareAt(lines[m.series], m.y)))
 		case c.v.kind.across:
 			at = sheet.Point(x(m.y), cv.Max.Y-markRadius-2)
-			cv.StrokeLine2(style, at.X, cv.Min.Y, at.X, cv.Max.Y)
+			sheet.VLine(cv, style, at.X)
 		case m.x >= 0:
 			at.X = x(m.number)
 		default:
-			cv.StrokeLine2(style, cv.Min.X, at.Y, cv.Max.X, at.Y)
+			sheet.HLine(cv, style, at.Y)
 		}
 		stated(cv, m.shape, style.Color, at, markRadius+0.8)
 	}
@@ -123,11 +119,8 @@ func (c *lineChart) noteCoincidence() {
 
 // sameWithin tells whether two values are less than a hairline apart on an axis: lines there cannot be told apart.
 func sameWithin(lo, hi float64, log bool) func(a, b float64) bool {
-	place := func(v float64) float64 { return v }
-	if log {
-		place = math.Log10
-	}
 	const hairline = 2e-3 // of the axis, less than a line's width
+	place := axisPlace(log)
 	near := hairline * (place(hi) - place(lo))
 	return func(a, b float64) bool { return math.Abs(place(a)-place(b)) <= near }
 }

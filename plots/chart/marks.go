@@ -19,21 +19,15 @@ const (
 )
 
 // statedLine leads from a stated figure to where it holds.
-var statedLine = draw.LineStyle{Color: sheet.Ink, Width: 1, Dashes: []vg.Length{4, 3}}
+var statedLine = sheet.Line(sheet.Ink, 1, 4, 3)
 
 // placedMark is a mark with its place among the categories that are drawn; -1 is all of them.
 type placedMark struct {
 	panel, series, x int
 	number           float64 // of x
 	y                float64
-	kind             int // index of its label among the different ones
 	label            string
 	shape            []vg.Point
-}
-
-// at reports whether m stands on a bar.
-func (m *placedMark) at(panel, series, x int) bool {
-	return (m.panel < 0 || m.panel == panel) && m.x == x && (m.series < 0 || m.series == series)
 }
 
 // ofGroup reports whether m stands on all bars of a group.
@@ -59,8 +53,7 @@ func (v *view) placeMarks() error {
 		if !slices.Contains(labels, m.Label) {
 			labels = append(labels, m.Label)
 		}
-		p := placedMark{y: m.Y, label: m.Label, kind: slices.Index(labels, m.Label)}
-		p.shape = hollowShapes[p.kind%len(hollowShapes)]
+		p := placedMark{y: m.Y, label: m.Label, shape: hollowShapes[slices.Index(labels, m.Label)%len(hollowShapes)]}
 		drawn := true // not where its data is kept off by where
 		for _, at := range []struct {
 			name, label string
@@ -101,36 +94,47 @@ func (v *view) placeMarks() error {
 	return nil
 }
 
-// extentOf widens [lo, hi] to the marks of a panel, of all for -1.
-func extentOf(marks []placedMark, panel int, lo, hi float64) (float64, float64) {
-	for _, m := range marks {
+// marksOf are the marks of a panel, of all for -1.
+func (v *view) marksOf(panel int) []placedMark {
+	var out []placedMark
+	for _, m := range v.marks {
 		if panel < 0 || m.panel < 0 || m.panel == panel {
-			lo, hi = min(lo, m.y), max(hi, m.y)
+			out = append(out, m)
 		}
 	}
-	return lo, hi
+	return out
+}
+
+// markValues are the values of the marks of a panel, of all for -1.
+func (v *view) markValues(panel int) []float64 {
+	var out []float64
+	for _, m := range v.marksOf(panel) {
+		out = append(out, m.y)
+	}
+	return out
 }
 
 // legend lists the series and who states the marks.
 func (v *view) legend(s *sheet.Sheet, styles []seriesStyle, of parts) {
 	if v.series.index >= 0 {
 		for _, l := range v.series.categories {
-			s.Legend = append(s.Legend, sheet.Entry{Text: v.series.category(l), Sample: styles[l].sample(of)})
+			s.Explain(v.series.category(l), styles[l].sample(of))
 		}
 	}
-	shown := map[int]bool{}
-	for k := range len(v.spec.Marks) { // in the order of the plot
-		for _, m := range v.marks {
-			if m.kind == k && !shown[k] {
-				shown[k] = true
-				s.Legend = append(s.Legend, sheet.Entry{Text: sheet.Plain(m.label), Sample: func(c draw.Canvas, lo, hi vg.Point) {
-					if m.ofGroup() && v.kind.beside {
-						beam(c, lo.X, hi.X, (lo.Y+hi.Y)/2)
-						return
-					}
-					stated(c, m.shape, sheet.Ink, sheet.Point((lo.X+hi.X)/2, (lo.Y+hi.Y)/2), markRadius)
-				}})
-			}
+	shown := map[string]bool{}
+	for _, given := range v.spec.Marks { // in the order of the plot
+		at := slices.IndexFunc(v.marks, func(m placedMark) bool { return m.label == given.Label })
+		if at < 0 || shown[given.Label] {
+			continue
 		}
+		shown[given.Label] = true
+		m := &v.marks[at]
+		s.Explain(m.label, func(c draw.Canvas) {
+			if m.ofGroup() && v.kind.beside {
+				beam(c, c.Min.X, c.Max.X, c.Center().Y)
+			} else {
+				stated(c, m.shape, sheet.Ink, c.Center(), markRadius)
+			}
+		})
 	}
 }

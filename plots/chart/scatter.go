@@ -106,11 +106,11 @@ func correlations(points []linePoint) (r, rho float64, ok bool) {
 
 // ranks are 1 for the least; equal values share the mean of their ranks.
 func ranks(x []float64) []float64 {
-	order := ordered(len(x), func(i int) float64 { return x[i] })
-	out := make([]float64, len(x))
+	sorted, order, out := slices.Clone(x), make([]int, len(x)), make([]float64, len(x))
+	floats.Argsort(sorted, order)
 	for i := 0; i < len(order); {
 		j := i + 1
-		for j < len(order) && x[order[j]] == x[order[i]] {
+		for j < len(order) && sorted[j] == sorted[i] {
 			j++
 		}
 		for _, k := range order[i:j] {

@@ -30,7 +30,7 @@ func (v *view) styles(f *facet) []seriesStyle {
 		if ordered {
 			const dark, light = 0.05, 0.86 // of the scale; beyond it is too light for white paper
 			l.color = sheet.Heat(dark + (light-dark)*float64(i)/float64(len(out)-1))
-			l.line = draw.LineStyle{Color: l.color, Width: 2}
+			l.line = sheet.Line(l.color, 2)
 			l.hollow = false
 		} else if l.hollow { // bars have colour alone
 			l.color = sheet.Mix(sheet.ToRGBA(style.Color), 0.45)
@@ -38,7 +38,7 @@ func (v *view) styles(f *facet) []seriesStyle {
 		out[i] = l
 	}
 	if f.index < 0 {
-		out[0] = seriesStyle{color: sheet.SkyBlue, line: draw.LineStyle{Color: sheet.Blue, Width: 2}, shape: shapes[0]}
+		out[0] = seriesStyle{color: sheet.SkyBlue, line: sheet.Line(sheet.Blue, 2), shape: shapes[0]}
 	}
 	return out
 }
@@ -78,11 +78,11 @@ func (l *seriesStyle) marker(c draw.Canvas, p vg.Point, r vg.Length) {
 	outline := shapeAt(l.shape, p, r)
 	if l.hollow {
 		c.FillPolygon(sheet.White, outline)
-		c.StrokeLines(draw.LineStyle{Color: l.line.Color, Width: 1.4}, closed(outline))
+		c.StrokeLines(sheet.Line(l.line.Color, 1.4), closed(outline))
 		return
 	}
 	c.FillPolygon(l.color, outline)
-	c.StrokeLines(draw.LineStyle{Color: sheet.White, Width: 0.4}, closed(outline))
+	c.StrokeLines(sheet.Line(sheet.White, 0.4), closed(outline))
 }
 
 func closed(pts []vg.Point) []vg.Point { return append(pts, pts[0]) }
@@ -91,24 +91,24 @@ func closed(pts []vg.Point) []vg.Point { return append(pts, pts[0]) }
 // that it is seen on what lies below.
 func stated(c draw.Canvas, shape []vg.Point, clr color.Color, p vg.Point, r vg.Length) {
 	const edge = 1.3
-	c.StrokeLines(draw.LineStyle{Color: sheet.White, Width: edge}, closed(shapeAt(shape, p, r+edge)))
-	c.StrokeLines(draw.LineStyle{Color: clr, Width: 1.4}, closed(shapeAt(shape, p, r)))
+	c.StrokeLines(sheet.Line(sheet.White, edge), closed(shapeAt(shape, p, r+edge)))
+	c.StrokeLines(sheet.Line(clr, 1.4), closed(shapeAt(shape, p, r)))
 }
 
 // parts are what a series is drawn of.
 type parts struct{ bars, lines, markers bool }
 
 // sample is a series' entry in a legend.
-func (l *seriesStyle) sample(of parts) func(c draw.Canvas, lo, hi vg.Point) {
-	return func(c draw.Canvas, lo, hi vg.Point) {
+func (l *seriesStyle) sample(of parts) sheet.Sample {
+	return func(c draw.Canvas) {
 		if of.bars {
-			sheet.Box(l.color, 1)(c, lo, hi)
+			sheet.Box(l.color, 1)(c)
 		}
 		if of.lines {
-			sheet.Stroke(l.line)(c, lo, hi)
+			sheet.Stroke(l.line)(c)
 		}
 		if of.markers {
-			l.marker(c, sheet.Point((lo.X+hi.X)/2, (lo.Y+hi.Y)/2), markerRadius)
+			l.marker(c, c.Center(), markerRadius)
 		}
 	}
 }

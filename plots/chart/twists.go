@@ -89,8 +89,8 @@ func (v *view) findTwists() error {
 
 // outlines are those of the least and the greatest.
 var outlines = [2]draw.LineStyle{
-	{Color: sheet.Vermillion, Width: 2.2},
-	{Color: sheet.Black, Width: 1.8, Dashes: []vg.Length{3, 2}},
+	sheet.Line(sheet.Vermillion, 2.2),
+	sheet.Line(sheet.Black, 1.8, 3, 2),
 }
 
 // outline draws a line round the tiles of a panel with its least and greatest value.
@@ -106,29 +106,27 @@ func (h *heatChart) outline(c draw.Canvas, panel int, w, high vg.Length) {
 				}
 			}
 		}
-		c.StrokeLines(draw.LineStyle{Color: sheet.White, Width: 3.4}, rings...) // the outline is seen on any colour
+		c.StrokeLines(sheet.Line(sheet.White, 3.4), rings...) // the outline is seen on any colour
 		c.StrokeLines(style, rings...)
 	}
 }
 
 // legend explains the outlines: best and worst, where the metric has a good side.
-func (h *heatChart) legend(metric string) []sheet.Entry {
+func (h *heatChart) legend(s *sheet.Sheet, metric string) {
 	words := [2]string{"least", "greatest"}
-	switch m, _ := result.Find(metric); m.Better {
+	switch result.Better(metric) {
 	case result.Lower:
 		words = [2]string{"best", "worst"}
 	case result.Higher:
 		words = [2]string{"worst", "best"}
 	}
-	var out []sheet.Entry
 	for e, style := range outlines {
 		text := words[e]
 		if len(h.ends) > 1 {
 			text += " of a panel"
 		}
-		out = append(out, sheet.Entry{Text: text + [2]string{" (lowest)", " (highest)"}[e], Sample: func(c draw.Canvas, lo, hi vg.Point) {
-			c.StrokeLines(style, sheet.Ring4(lo.X+5, hi.X-5, lo.Y-1, hi.Y+1))
-		}})
+		s.Explain(text+[2]string{" (lowest)", " (highest)"}[e], func(c draw.Canvas) {
+			c.StrokeLines(style, sheet.Ring4(c.Min.X+5, c.Max.X-5, c.Min.Y-1, c.Max.Y+1))
+		})
 	}
-	return out
 }

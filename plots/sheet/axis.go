@@ -335,7 +335,7 @@ func TimeAxis(a *plot.Axis, what string, lo, hi float64, count int) {
 
 // Grid draws faint lines at the labelled ticks.
 func Grid(horizontal, vertical bool) *plotter.Grid {
-	style, g := draw.LineStyle{Color: Faint, Width: 0.6}, &plotter.Grid{}
+	style, g := Line(Faint, 0.6), &plotter.Grid{}
 	if horizontal {
 		g.Horizontal = style
 	}
@@ -390,6 +390,11 @@ func Thin(pts []vg.Point) []vg.Point {
 // Ring4 is the closed outline of a rectangle.
 func Ring4(x0, x1, y0, y1 vg.Length) []vg.Point {
 	return []vg.Point{Point(x0, y0), Point(x1, y0), Point(x1, y1), Point(x0, y1), Point(x0, y0)}
+}
+
+// Cross is the diagonals of a rectangle.
+func Cross(x0, x1, y0, y1 vg.Length) [][]vg.Point {
+	return [][]vg.Point{{Point(x0, y0), Point(x1, y1)}, {Point(x0, y1), Point(x1, y0)}}
 }
 
 // Near tells whether two values are the same but for rounding.

@@ -4,6 +4,7 @@
 package sheet
 
 import (
+	"fmt"
 	"image/color"
 	"math"
 	"slices"
@@ -38,10 +39,35 @@ type Sheet struct {
 	Notes    []string
 }
 
-// Entry is a line of a legend with a sample, drawn between two corners.
+// Sample draws the sample of an entry of a legend on all of c.
+type Sample func(c draw.Canvas)
+
+// Entry is a text of a legend with its sample.
 type Entry struct {
 	Text   string
-	Sample func(c draw.Canvas, lo, hi vg.Point)
+	Sample Sample
+}
+
+// Explain appends an entry to the legend.
+func (s *Sheet) Explain(text string, sample Sample) { s.Legend = append(s.Legend, Entry{text, sample}) }
+
+// Note appends a note.
+func (s *Sheet) Note(format string, args ...any) {
+	s.Notes = append(s.Notes, fmt.Sprintf(format, args...))
+}
+
+// Add appends plots side by side, whose data have a height.
+func (s *Sheet) Add(height vg.Length, plots ...*plot.Plot) {
+	s.Blocks = append(s.Blocks, Block{Plots: plots, Cols: len(plots), Height: height})
+}
+
+// First returns at most limit elements of list. If it leaves some out, a note says so; what names the elements.
+func First[T any](s *Sheet, list []T, limit int, what string) []T {
+	if len(list) > limit {
+		s.Note("The first %d of %d %s are shown.", limit, len(list), what)
+		return list[:limit]
+	}
+	return list
 }
 
 // Block is plots whose data have one size, in rows of Cols (0 is 1).
@@ -125,7 +151,7 @@ func (s *Sheet) header(c *draw.Canvas) {
 			c.Max.Y -= row
 		}
 		mid := c.Max.Y + row/2
-		e.Sample(*c, Point(x, mid-4), Point(x+Swatch, mid+4))
+		e.Sample(draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{Min: Point(x, mid-4), Max: Point(x+Swatch, mid+4)}})
 		c.FillText(style, Point(x+Swatch+padding, mid+1), text)
 		x += need + gap
 	}
@@ -203,30 +229,31 @@ func (b *Block) draw(c draw.Canvas) {
 }
 
 // Box is the sample of a bar of a height, 1 at most.
-func Box(clr color.Color, height vg.Length) func(c draw.Canvas, lo, hi vg.Point) {
-	return func(c draw.Canvas, lo, hi vg.Point) {
-		mid := (lo.Y + hi.Y) / 2
-		FillBox(c, clr, lo.X, hi.X, mid-height*4, mid+height*4)
+func Box(clr color.Color, height vg.Length) Sample {
+	return func(c draw.Canvas) {
+		mid := c.Center().Y
+		FillBox(c, clr, c.Min.X, c.Max.X, mid-height*4, mid+height*4)
 	}
 }
 
 // Stroke is the sample of a line.
-func Stroke(style draw.LineStyle) func(c draw.Canvas, lo, hi vg.Point) {
-	return func(c draw.Canvas, lo, hi vg.Point) {
-		mid := (lo.Y + hi.Y) / 2
-		c.StrokeLine2(style, lo.X, mid, hi.X, mid)
-	}
+func Stroke(style draw.LineStyle) Sample {
+	return func(c draw.Canvas) { HLine(c, style, c.Center().Y) }
 }
 
-// Dot is the sample of a mark: a disc in the middle, with a light edge or without.
-func Dot(clr color.Color, edge bool) func(c draw.Canvas, lo, hi vg.Point) {
-	return func(c draw.Canvas, lo, hi vg.Point) {
-		at := Point((lo.X+hi.X)/2, (lo.Y+hi.Y)/2)
-		if edge {
-			Disc(c, at, 5, White)
-		}
-		Disc(c, at, 3.6, clr)
-	}
+// HLine draws a line across c.
+func HLine(c draw.Canvas, style draw.LineStyle, y vg.Length) {
+	c.StrokeLine2(style, c.Min.X, y, c.Max.X, y)
+}
+
+// VLine draws a line from the foot to the top of c.
+func VLine(c draw.Canvas, style draw.LineStyle, x vg.Length) {
+	c.StrokeLine2(style, x, c.Min.Y, x, c.Max.Y)
+}
+
+// Dot is the sample of a mark: a disc in the middle.
+func Dot(clr color.Color) Sample {
+	return func(c draw.Canvas) { Disc(c, c.Center(), 3.6, clr) }
 }
 
 // Disc draws a disc.

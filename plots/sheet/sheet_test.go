@@ -40,7 +40,7 @@ func page(plots int, labels ...string) *sheet.Sheet {
 	block.AddColors(sheet.ColorBar("heat", sheet.Plainly, 0, 1, 80))
 	s.Blocks = []sheet.Block{block}
 	for _, l := range labels {
-		s.Legend = append(s.Legend, sheet.Entry{Text: l, Sample: sheet.Dot(sheet.Blue, true)})
+		s.Explain(l, sheet.Dot(sheet.Blue))
 	}
 	return s
 }

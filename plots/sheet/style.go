@@ -13,14 +13,14 @@ import (
 
 // LineStyles tell lines apart by colour and by dash; more lines than styles begin again.
 var LineStyles = []draw.LineStyle{
-	{Color: Vermillion, Width: 2},
-	{Color: Blue, Width: 2, Dashes: []vg.Length{7, 3}},
-	{Color: Green, Width: 2, Dashes: []vg.Length{2, 2}},
-	{Color: Purple, Width: 2, Dashes: []vg.Length{8, 2, 2, 2}},
-	{Color: Black, Width: 1.5, Dashes: []vg.Length{4, 4}},
-	{Color: Orange, Width: 2, Dashes: []vg.Length{12, 3}},
-	{Color: SkyBlue, Width: 2, Dashes: []vg.Length{1, 3}},
-	{Color: Dim, Width: 1.5, Dashes: []vg.Length{8, 2, 2, 2, 2, 2}},
+	Line(Vermillion, 2),
+	Line(Blue, 2, 7, 3),
+	Line(Green, 2, 2, 2),
+	Line(Purple, 2, 8, 2, 2, 2),
+	Line(Black, 1.5, 4, 4),
+	Line(Orange, 2, 12, 3),
+	Line(SkyBlue, 2, 1, 3),
+	Line(Dim, 1.5, 8, 2, 2, 2, 2, 2),
 }
 
 // Sizes of text in points, for a figure 9 inches wide.
@@ -51,6 +51,16 @@ func Bold(size vg.Length, c color.Color) text.Style {
 	s := Sans(size, c)
 	s.Font.Weight = xfont.WeightBold
 	return s
+}
+
+// Centered is sans, centered at a point.
+func Centered(size vg.Length, c color.Color) text.Style {
+	return Aligned(Sans(size, c), draw.XCenter, draw.YCenter)
+}
+
+// Line is the style of a line of a width, with dashes of these lengths.
+func Line(c color.Color, width vg.Length, dashes ...vg.Length) draw.LineStyle {
+	return draw.LineStyle{Color: c, Width: width, Dashes: dashes}
 }
 
 // Aligned returns s with other alignments.

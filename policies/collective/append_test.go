@@ -2,6 +2,7 @@ package collective
 
 import (
 	"errors"
+	"sim/internal/numbers"
 	"slices"
 	"testing"
 
@@ -20,7 +21,7 @@ func TestAppend(t *testing.T) {
 	n := o.Network(nil, engine.Link{Rate: 8e9})
 	for _, r := range Table {
 		for _, packets := range []bool{false, true} {
-			p := &Problem{Call: Call{Kind: AllReduce, Group: places(9), Bytes: 900000}, Network: n, Torus: o}
+			p := &Problem{Call: Call{Kind: AllReduce, Group: numbers.Below(int32(9)), Bytes: 900000}, Network: n, Torus: o}
 			s, err := r.Expand(t.Context(), p, Options{Hierarchical: Hierarchical{Domain: 3, Inner: "ring", Outer: "tree-packing"}})
 			if errors.Is(err, ErrUnserved) {
 				continue

@@ -2,6 +2,7 @@ package collective
 
 import (
 	"fmt"
+	"sim/internal/numbers"
 	"testing"
 
 	"sim/engine"
@@ -16,7 +17,7 @@ func BenchmarkExpand(b *testing.B) {
 			b.Fatal(err)
 		}
 		p := &Problem{Network: o.Network(nil, engine.Link{Rate: 400e9}), Torus: o}
-		p.Group, p.Bytes = places(o.Nodes()), 64e6
+		p.Group, p.Bytes = numbers.Below(int32(o.Nodes())), 64e6
 		for _, r := range Table {
 			b.Run(fmt.Sprintf("%s/%s", o, r.Name), func(b *testing.B) {
 				for b.Loop() {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"sim/engine"
+	"sim/internal/numbers"
 )
 
 // Limit is a lower bound on the time from the beginning of a call to its end.
@@ -90,7 +91,7 @@ func newLimits(p *Problem) *limits {
 }
 
 func (z *limits) others(rank int) []int32 {
-	return slices.DeleteFunc(places(len(z.Group)), func(r int32) bool { return r == int32(rank) })
+	return slices.DeleteFunc(numbers.Below(int32(len(z.Group))), func(r int32) bool { return r == int32(rank) })
 }
 
 // graph returns the links as capacities, or their reverses.

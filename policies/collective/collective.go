@@ -1,8 +1,8 @@
 // Package collective decides how collective calls are carried out: algorithms that expand a call among ranks into
 // transfers, which reduce or copy ranges of its data and wait for each other.
 //
-// An algorithm is a row of Table. What it makes is a Schedule, plain data that Check holds to what the call asks for
-// and Append adds to a task graph. Limit is a lower bound on when any algorithm can complete a call on a network.
+// An algorithm is a row of Table. What it makes is a Schedule, plain data that Append adds to a task graph. The tests
+// replay schedules on Holdings, which hold them to what the call asks for. Limit is a lower bound on when any algorithm can complete a call on a network.
 // The package leaves paths between nodes that are no neighbours to policies/routing, time to the engines, and plans of
 // reconfigurable switches to policies/reconfigure.
 package collective

@@ -2,6 +2,7 @@ package collective
 
 import (
 	"errors"
+	"sim/internal/numbers"
 	"slices"
 	"testing"
 
@@ -70,7 +71,7 @@ func drawProblem(t *rapid.T) *Problem {
 	} else {
 		p.Network = drawGraph(t, 9)
 	}
-	p.Group = rapid.Permutation(places(int(p.Network.Nodes))).Draw(t, "group")
+	p.Group = rapid.Permutation(numbers.Below(p.Network.Nodes)).Draw(t, "group")
 	if rapid.Bool().Draw(t, "sorted") {
 		slices.Sort(p.Group)
 	}
@@ -147,7 +148,7 @@ func TestCheckFails(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &Problem{Call: Call{Kind: AllReduce, Group: places(9), Bytes: 9000}, Network: o.Network(nil, engine.Link{Rate: 1e9}), Torus: o}
+	p := &Problem{Call: Call{Kind: AllReduce, Group: numbers.Below(int32(9)), Bytes: 9000}, Network: o.Network(nil, engine.Link{Rate: 1e9}), Torus: o}
 	for _, r := range Table {
 		var opt Options
 		opt.Hierarchical = Hierarchical{Domain: 3, Inner: "ring", Outer: "direct"}

@@ -2,6 +2,7 @@ package collective
 
 import (
 	"math"
+	"sim/internal/numbers"
 	"slices"
 	"testing"
 
@@ -26,7 +27,7 @@ func TestRings(t *testing.T) {
 				if err != nil {
 					continue // it is not made of cubes
 				}
-				p := &Problem{Call: Call{Group: places(o.Nodes()), Bytes: 1}, Network: o.Network(h, engine.Link{Rate: 1})}
+				p := &Problem{Call: Call{Group: numbers.Below(int32(o.Nodes())), Bytes: 1}, Network: o.Network(h, engine.Link{Rate: 1})}
 				b := newBuilder(t.Context(), p, Options{})
 				rings, _ := b.mesh(b.call(0, len(b.Group))).rings(t.Context(), 1)
 				want := len(dims)
@@ -103,7 +104,7 @@ func TestSharedRings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &Problem{Call: Call{Group: places(8), Bytes: 40320000}, Network: o.Network(nil, engine.Link{Rate: 400e9}), Torus: o}
+	p := &Problem{Call: Call{Group: numbers.Below(int32(8)), Bytes: 40320000}, Network: o.Network(nil, engine.Link{Rate: 400e9}), Torus: o}
 	b := newBuilder(t.Context(), p, Options{})
 	rings, limit := b.mesh(b.call(0, len(b.Group))).rings(t.Context(), 2)
 	if len(rings) != 6 || limit != 6 || most(rings...) != 4 {

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"sim/internal/numbers"
 	"slices"
 	"strings"
 	"testing"
@@ -135,7 +136,7 @@ func TestMeasure(t *testing.T) {
 					continue
 				}
 				p := &Problem{Network: o.Network(h, engine.Link{Rate: 400e9}), Torus: o}
-				p.Kind, p.Group, p.Bytes = kind, places(o.Nodes()), 64e6
+				p.Kind, p.Group, p.Bytes = kind, numbers.Below(int32(o.Nodes())), 64e6
 				bound, err := p.Bound(t.Context())
 				if err != nil {
 					t.Fatal(err)
@@ -192,7 +193,7 @@ func TestTori(t *testing.T) {
 					t.Fatal(err)
 				}
 				p := &Problem{Network: o.Network(h, engine.Link{Rate: 400e9}), Torus: o}
-				p.Kind, p.Group, p.Bytes = AllReduce, places(o.Nodes()), 64e6
+				p.Kind, p.Group, p.Bytes = AllReduce, numbers.Below(int32(o.Nodes())), 64e6
 				bound, err := p.Bound(t.Context())
 				if err != nil {
 					t.Fatal(err)

@@ -1,6 +1,7 @@
 package collective
 
 import (
+	"sim/internal/numbers"
 	"testing"
 
 	"sim/engine"
@@ -20,7 +21,7 @@ func TestPackingChunk(t *testing.T) {
 		t.Fatal(err)
 	}
 	const bytes = 100_001
-	p := &Problem{Call: Call{Kind: Broadcast, Group: places(9), Bytes: bytes}, Network: o.Network(nil, engine.Link{Rate: 8e9}), Torus: o}
+	p := &Problem{Call: Call{Kind: Broadcast, Group: numbers.Below(int32(9)), Bytes: bytes}, Network: o.Network(nil, engine.Link{Rate: 8e9}), Torus: o}
 	for _, chunk := range []int64{bytes, 50_001, 1000, 777} {
 		s, err := r.Expand(t.Context(), p, Options{Chunk: units.Bytes(chunk)})
 		if err != nil {

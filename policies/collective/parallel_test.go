@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"sim/internal/numbers"
 	"slices"
 	"strings"
 	"testing"
@@ -248,7 +249,7 @@ func TestParallel(t *testing.T) {
 	served := map[string]int{}
 	rapid.Check(t, func(t *rapid.T) {
 		o, n := drawParallel(t)
-		p := &Problem{Network: n, Call: Call{Group: places(int(n.Nodes)), Bytes: 40320000}}
+		p := &Problem{Network: n, Call: Call{Group: numbers.Below(n.Nodes), Bytes: 40320000}}
 		if o != nil {
 			p.Torus = o
 		}
@@ -328,7 +329,7 @@ func TestBalanceRouted(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, kind := range []Kind{AllReduce, ReduceScatter, AllGather} {
-			p := &Problem{Network: n, Torus: o, Call: Call{Kind: kind, Group: places(o.Nodes()), Bytes: 64e6}}
+			p := &Problem{Network: n, Torus: o, Call: Call{Kind: kind, Group: numbers.Below(int32(o.Nodes())), Bytes: 64e6}}
 			s, err := row.Expand(t.Context(), p, Options{})
 			if err != nil {
 				t.Fatal(err)
@@ -388,7 +389,7 @@ func TestPhases(t *testing.T) {
 			}
 			end := map[Kind]float64{}
 			for _, kind := range []Kind{AllReduce, ReduceScatter, AllGather} {
-				p := &Problem{Network: n, Torus: o, Call: Call{Kind: kind, Group: places(o.Nodes()), Bytes: 40320000}}
+				p := &Problem{Network: n, Torus: o, Call: Call{Kind: kind, Group: numbers.Below(int32(o.Nodes())), Bytes: 40320000}}
 				s, err := row.Expand(t.Context(), p, Options{})
 				if errors.Is(err, ErrUnserved) {
 					break

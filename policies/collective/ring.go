@@ -3,6 +3,8 @@ package collective
 import (
 	"fmt"
 	"slices"
+
+	"sim/internal/numbers"
 )
 
 // unserved says that an algorithm does not serve a job.
@@ -40,7 +42,7 @@ func bothWays(b *builder, j *job) error {
 
 // ordered returns the places of a job in the order in which a ring passes them.
 func (b *builder) ordered(j *job) ([]int32, error) {
-	ring := places(len(j.ranks))
+	ring := numbers.Below(int32(len(j.ranks)))
 	switch b.o.RingOrder {
 	case FoldedOrder:
 		return fold(ring), nil
@@ -59,15 +61,6 @@ func (b *builder) ordered(j *job) ([]int32, error) {
 		slices.SortFunc(ring, func(a, c int32) int { return at[b.Group[j.ranks[a]]] - at[b.Group[j.ranks[c]]] })
 	}
 	return ring, nil
-}
-
-// places returns 0 to n-1.
-func places(n int) []int32 {
-	all := make([]int32, n)
-	for i := range all {
-		all[i] = int32(i)
-	}
-	return all
 }
 
 func reversed(ring []int32) []int32 {

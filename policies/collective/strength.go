@@ -4,6 +4,8 @@ import (
 	"context"
 	"math"
 	"slices"
+
+	"sim/internal/numbers"
 )
 
 // edge is a capacity between two nodes, both directions together.
@@ -20,7 +22,7 @@ type edge struct {
 // capacity that leaves a part, less the value; from a first value the search goes on with the ratio of the partition
 // found until there is none (Dinkelbach 1967, as Cunningham 1985).
 func strength(ctx context.Context, nodes int, edges []edge) (float64, []int32) {
-	part := places(nodes)
+	part := numbers.Below(int32(nodes))
 	value := ratio(nodes, part, edges)
 	around := make([]float64, nodes)
 	for _, e := range edges {
@@ -70,7 +72,7 @@ func weakest(ctx context.Context, nodes int, edges []edge, around []float64, val
 	}
 	var (
 		y     = make([]float64, nodes)
-		part  = places(nodes)
+		part  = numbers.Below(int32(nodes))
 		sink  = int32(nodes)
 		g     = newCapacities(nodes + 1)
 		out   = make([]int32, nodes) // the arc to the sink: what y costs, and edges to later nodes

@@ -13,7 +13,7 @@ func TestBlocks(t *testing.T) {
 	proved := 0
 	for try := range 40 {
 		sizes := [][]int{{2, 4}, {8}, {4, 2}}[try%3]
-		demand := random(r, 8, 12)
+		demand := drawFlows(r, 8, 12)
 		if try%2 == 0 { // between ranks of one place, as in a step
 			for i := range demand {
 				demand[i].Dst = (demand[i].Dst/2*2 + demand[i].Src%2) % 8
@@ -60,7 +60,7 @@ func TestBlocks(t *testing.T) {
 // TestParts: where distances are given these count, in parts of a hop, and no search is misled by how few they are.
 func TestParts(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
-	p := onTorus(t, []Dim{{"tp", 4}, {"dp", 32}}, random(r, 128, 300), 8, 16)
+	p := onTorus(t, []Dim{{"tp", 4}, {"dp", 32}}, drawFlows(r, 128, 300), 8, 16)
 	plain, err := Place(context.Background(), "optimised", p, Options{Evaluations: 200000, Seed: 3})
 	if err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"sim/internal/numbers"
 	"sim/policies/graph"
 )
 
@@ -123,14 +124,8 @@ const mostAssigned = 1 << 27
 // exchanges with all others costs at least as much as if those with most were nearest, on the best assignment of ranks
 // to slots. Of large problems each rank has the slot that is best for it.
 func (c *Cost) Bound() int64 {
-	free := make([]int32, c.slots)
-	for i := range free {
-		free[i] = int32(i)
-	}
-	all := make([]int32, len(c.near))
-	for i := range all {
-		all[i] = int32(i)
-	}
+	free := numbers.Below(int32(c.slots))
+	all := numbers.Below(int32(len(c.near)))
 	b := newBounder(c)
 	b.fill(all, free, nil)
 	twice := int64(0)

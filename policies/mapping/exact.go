@@ -1,6 +1,10 @@
 package mapping
 
-import "slices"
+import (
+	"slices"
+
+	"sim/internal/numbers"
+)
 
 // mostExact is the most slots of problems of which the search tries to prove that nothing is better.
 const mostExact = 24
@@ -70,10 +74,7 @@ func (b *branch) extend(k int, cost int64) bool {
 	}
 	// the slots on which the first of the rest may yet be, the most promising first
 	row := slices.Clone(b.least[:len(free)])
-	index := make([]int, len(free))
-	for i := range index {
-		index[i] = i
-	}
+	index := numbers.Below(len(free))
 	slices.SortStableFunc(index, func(i, j int) int { return int(max(-1, min(1, row[i]-row[j]))) })
 	r := rest[0]
 	for _, i := range index {

@@ -3,12 +3,12 @@ package mapping
 import (
 	"cmp"
 	"context"
-	"hash/fnv"
 	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
 
+	"sim/internal/random"
 	"sim/policies/graph"
 )
 
@@ -77,10 +77,8 @@ const looks = 25
 // on all placements, and where that is no less than the best value nothing is better. It does so within
 // Options.Trials.
 func (g *Grouping) Search(ctx context.Context, o Options) (*Grouped, error) {
-	h := fnv.New64a()
-	h.Write([]byte("grouping"))
 	s := &groupSearch{
-		Grouping: g, ctx: ctx, trials: o.Trials, random: rand.New(rand.NewPCG(o.Seed, h.Sum64())),
+		Grouping: g, ctx: ctx, trials: o.Trials, random: random.Stream(o.Seed, "grouping"),
 		guesses: map[string]float64{}, values: map[string]groupValue{}, best: Grouped{Value: math.Inf(1)}, floor: math.Inf(1),
 		open: graph.NewHeap(groupPart.before),
 	}

@@ -26,8 +26,8 @@ func onTorus(t *testing.T, dims []Dim, demand []Flow, sizes ...int) *Problem {
 	return p
 }
 
-// random returns flows between random ranks.
-func random(r *rand.Rand, ranks, flows int) (all []Flow) {
+// drawFlows returns flows between random ranks.
+func drawFlows(r *rand.Rand, ranks, flows int) (all []Flow) {
 	for range flows {
 		f := Flow{Src: int32(r.IntN(ranks)), Dst: int32(r.IntN(ranks)), Bytes: 1 + r.Int64N(100)}
 		if f.Src != f.Dst && !slices.ContainsFunc(all, func(g Flow) bool { return g.Src == f.Src && g.Dst == f.Dst }) {
@@ -70,7 +70,7 @@ func TestOptimal(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for trial := range 60 {
 		ranks := 2 + r.IntN(5)
-		p := onTorus(t, []Dim{{"pp", ranks}}, random(r, ranks, 3*ranks), []int{2, 3}...)
+		p := onTorus(t, []Dim{{"pp", ranks}}, drawFlows(r, ranks, 3*ranks), []int{2, 3}...)
 		if trial%2 == 1 { // a directed ring with random chords
 			n := int32(6)
 			p.Torus, p.Alike = nil, false
@@ -108,7 +108,7 @@ func TestBound(t *testing.T) {
 		for _, s := range sizes {
 			n *= s
 		}
-		p := onTorus(t, []Dim{{"tp", 2}, {"dp", n / 2}}, random(r, n, 4*n), sizes...)
+		p := onTorus(t, []Dim{{"tp", 2}, {"dp", n / 2}}, drawFlows(r, n, 4*n), sizes...)
 		got, err := Place(t.Context(), "optimised", p, Options{Evaluations: 300_000, Seed: 1})
 		if err != nil {
 			t.Fatal(err)
@@ -132,7 +132,7 @@ func TestBound(t *testing.T) {
 // TestRelabelled moves all of a mapping by one node along an axis, and renumbers the ranks: the least cost stays.
 func TestRelabelled(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
-	p := onTorus(t, []Dim{{"dp", 8}}, random(r, 8, 20), 2, 4)
+	p := onTorus(t, []Dim{{"dp", 8}}, drawFlows(r, 8, 20), 2, 4)
 	one, err := Place(t.Context(), "optimised", p, Options{Evaluations: 1_000_000})
 	if err != nil {
 		t.Fatal(err)

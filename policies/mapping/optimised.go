@@ -2,10 +2,12 @@ package mapping
 
 import (
 	"context"
-	"hash/fnv"
 	"math"
 	"math/rand/v2"
 	"slices"
+
+	"sim/internal/numbers"
+	"sim/internal/random"
 )
 
 // Searched is the search for the mapping of least cost, which takes time and needs to know what ranks send.
@@ -81,10 +83,8 @@ const (
 )
 
 func newSearch(ctx context.Context, c *Cost, o Options) *search {
-	h := fnv.New64a()
-	h.Write([]byte("mapping"))
 	s := &search{
-		Cost: c, ctx: ctx, allowed: o.Evaluations, random: rand.New(rand.NewPCG(o.Seed, h.Sum64())), best: -1,
+		Cost: c, ctx: ctx, allowed: o.Evaluations, random: random.Stream(o.Seed, "mapping"), best: -1,
 		by: make([]int32, c.slots), queued: make([]bool, len(c.near)),
 	}
 	if c.slots <= mostTried {
@@ -162,7 +162,7 @@ func (s *search) starts() {
 	for _, one := range all[:min(len(all), mostStarts)] {
 		s.take(one.at)
 		if s.evaluations < s.allowed {
-			s.descend(s.everyone())
+			s.descend(numbers.Below(int32(len(s.near))))
 		}
 	}
 }
@@ -199,19 +199,13 @@ func permute[T any](all []T, k int, yield func([]T) bool) bool {
 // fillings returns orders of the slots: as they are, and of a torus by each order of its axes, each axis from its
 // beginning again or to and fro, so that consecutive nodes are neighbours.
 func (s *search) fillings() [][]int32 {
-	plain := make([]int32, s.slots)
-	for i := range plain {
-		plain[i] = int32(i)
-	}
+	plain := numbers.Below(int32(s.slots))
 	all := [][]int32{plain}
 	t := s.p.Torus
 	if t == nil || len(t.Dims) > 4 {
 		return all
 	}
-	axes := make([]int, len(t.Dims))
-	for i := range axes {
-		axes[i] = i
-	}
+	axes := numbers.Below(len(t.Dims))
 	permute(axes, 0, func(axes []int) bool {
 		for _, folded := range []bool{false, true} {
 			var slots []int32
@@ -235,15 +229,6 @@ func (s *search) fillings() [][]int32 {
 		}
 		return true
 	})
-	return all
-}
-
-// everyone returns all ranks.
-func (s *search) everyone() []int32 {
-	all := make([]int32, len(s.near))
-	for i := range all {
-		all[i] = int32(i)
-	}
 	return all
 }
 

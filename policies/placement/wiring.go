@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"sim/fabric/torus"
+	"sim/internal/numbers"
 	"sim/workloads/fleet"
 )
 
@@ -21,10 +22,7 @@ func (w *Wiring) Of(s fleet.Shape) ([3][]int8, error) {
 	if err == nil && s.Twisted {
 		err = t.Twist(torus.TPUv4)
 	}
-	cubes := make([]int, s.Cubes())
-	for i := range cubes {
-		cubes[i] = i
-	}
+	cubes := numbers.Below(s.Cubes())
 	var all []torus.Connection
 	if err == nil {
 		all, err = torus.Adjacent(t, cubes)

@@ -16,7 +16,7 @@ import (
 )
 
 // version is that of the optimiser: choices that others made are not used.
-const version = 9
+const version = 10
 
 // kept is a choice as it is cached: for the canonical fault, by class.
 type kept struct {

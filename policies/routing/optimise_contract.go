@@ -1,6 +1,9 @@
 package routing
 
-import "sim/policies/graph"
+import (
+	"sim/internal/numbers"
+	"sim/policies/graph"
+)
 
 // distances are those between nodes by lengths of links. Where many lengths are 0, nodes that such links join both ways
 // are as one: what is left of lengths that stand for a few cuts is small.
@@ -19,10 +22,7 @@ func (in *instance) distances(t *tree, length []float64) *distances {
 	d := &distances{t: t.Tree, length: length}
 	part, n := t.Components(func(o int32) bool { return length[o] == 0 })
 	if n > in.nodes/fewParts {
-		for a := range part {
-			part[a] = int32(a)
-		}
-		d.part = part
+		d.part = numbers.Below(int32(in.nodes))
 		return d
 	}
 	var arcs []graph.Arc

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"sim/engine"
+	"sim/internal/numbers"
 )
 
 // choices are the paths that pairs may take; more can be added at any time.
@@ -87,7 +88,7 @@ type search struct {
 	cost  []float64 // by orbit: exp(beta*(load-level))
 	level float64
 
-	progress *progress // of run and tabuSearch
+	progress *progress // of run
 	rng      *rand.Rand
 	budget   int64 // paths that may be weighed yet
 	best     []int32
@@ -293,10 +294,7 @@ func (s *search) kept() *search {
 // run searches until a target is met or the budget is spent: sweeps at costs that grow sharper, again and again. Before
 // each sweep more is called, if not nil, which may add paths.
 func (s *search) run(ctx context.Context, target float64, more func() error) error {
-	order := make([]int32, len(s.path))
-	for i := range order {
-		order[i] = int32(i)
-	}
+	order := numbers.Below(int32(len(s.path)))
 	s.keep()
 	if more == nil && !s.c.choice() {
 		return nil

@@ -154,18 +154,13 @@ func (r *optimiser) improve(ctx context.Context, s *search) error {
 	return r.refine(ctx, s)
 }
 
-// refine has a search go on from its best choice, by tabu search where that can weigh paths one by one.
+// refine has a search go on from its best choice.
 func (r *optimiser) refine(ctx context.Context, s *search) error {
 	if r.met {
 		return nil
 	}
 	s.progress = r.part.part(spreadOut, 1)
-	if s.excess > 0 || s.in.uniform || len(s.path) > mostPairs {
-		if err := s.run(ctx, r.goal(), nil); err != nil || s.excess > 0 || s.in.uniform || len(s.path) > mostPairs {
-			return err
-		}
-	}
-	return s.tabuSearch(ctx, r.goal())
+	return s.run(ctx, r.goal(), nil)
 }
 
 // spread solves the linear program of paths to spread over, from a search's best choice on, unless that was done.
@@ -326,6 +321,7 @@ func (r *optimiser) take() {
 	r.result = z
 	z.Routes = make([][]engine.Step, in.classes(r.p))
 	s.again()
+	s.value = top(s.load) // without what rounding has added up
 	for i, w := range s.path {
 		z.Routes[in.class[i]] = slices.Clone(s.c.steps(w))
 	}

@@ -8,10 +8,14 @@ import (
 
 	"sim/engine"
 	"sim/engine/flow"
+	"sim/internal/numbers"
 )
 
 // weigher fills the ports by a rule that sees only the traffic matrix.
 type weigher func(p *Problem) []int
+
+// matrixRules are the rules that searches begin with.
+var matrixRules = []weigher{proportional, squareRoot, halving}
 
 // baseline is an allocator that sees only the traffic matrix: neither times nor how much the NICs can send
 // (docs/model.md, "Baselines").
@@ -24,17 +28,10 @@ func (b baseline) Choose(ctx context.Context, p *Problem, o Options) (*Decision,
 // Judge simulates a topology that was not searched for, beside the bound that holds for all. It fails where x cannot be
 // simulated to its end, and with ctx's error when ctx ends.
 func (p *Problem) Judge(ctx context.Context, x []int, s flow.Service) (*Decision, error) {
-	w := p.evaluator(ctx, s)
-	defer p.done(w)
-	d := &Decision{Circuits: x, Service: s, Evaluations: 1}
-	var ok bool
-	if d.Makespan, ok = w.simulate(x, never); !ok {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		return nil, fmt.Errorf("topology: %v cannot be simulated to its end", x)
+	d, err := p.judge(ctx, x, []flow.Service{s})
+	if err != nil {
+		return nil, err
 	}
-	var err error
 	d.Bound, err = p.Bound(ctx)
 	d.BoundModel = AnyService
 	return d, err
@@ -45,7 +42,7 @@ func (p *Problem) Judge(ctx context.Context, x []int, s flow.Service) (*Decision
 func (p *Problem) Guess(ctx context.Context) engine.Time {
 	w, best := p.evaluator(ctx, flow.MaxMin), never
 	defer p.done(w)
-	for _, rule := range []weigher{proportional, squareRoot, halving} {
+	for _, rule := range matrixRules {
 		if c, ok := w.simulate(rule(p), best); ok {
 			best = c
 		}
@@ -108,7 +105,7 @@ func (p *Problem) share(v []float64) []int {
 func (p *Problem) Fit(x []int, yielding []int) []int {
 	x = p.Shrink(x, yielding)
 	p.fill(x, yielding)
-	p.fill(x, numbers(len(x)))
+	p.fill(x, numbers.Below(len(x)))
 	return x
 }
 

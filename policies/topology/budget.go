@@ -1,6 +1,10 @@
 package topology
 
-import "slices"
+import (
+	"slices"
+
+	"sim/internal/numbers"
+)
 
 // budget is the ports of pods, and how circuits take them. Circuits are counted by bundle.
 type budget struct {
@@ -98,7 +102,7 @@ func (b *budget) tighten(lo, hi []int) bool {
 func (b *budget) yield(x, pods []int, pick func(pod int) int) bool {
 	free := b.room(x)
 	if pods == nil {
-		pods = numbers(len(free))
+		pods = numbers.Below(len(free))
 	}
 	for _, pod := range pods {
 		for free[pod] < 0 {
@@ -142,15 +146,6 @@ func (b *budget) fill(x []int, bundles []int) {
 			}
 		}
 	}
-}
-
-// numbers returns the numbers from 0 to n-1.
-func numbers(n int) []int {
-	all := make([]int, n)
-	for i := range all {
-		all[i] = i
-	}
-	return all
 }
 
 // grow adds circuits one by one to the bundle of highest weight, the lowest bundle where weights are equal, for as long

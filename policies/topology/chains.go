@@ -3,6 +3,8 @@ package topology
 import (
 	"math"
 	"slices"
+
+	"sim/internal/numbers"
 )
 
 // chains is how bundles take ports, pod after pod: in each of some chains of pods a bundle joins every two neighbours.
@@ -23,8 +25,8 @@ type chains struct {
 func newChains(p *Problem, rank []int) *chains {
 	n := len(p.Ports)
 	z := &chains{next: make([]int32, n), local: make([][]int32, n)}
-	ends := make([][]int, n) // neighbours in its chain
-	group := numbers(n)      // by pod: names its chain
+	ends := make([][]int, n)  // neighbours in its chain
+	group := numbers.Below(n) // by pod: names its chain
 	joins := make([]bool, len(p.pods))
 	for e, q := range p.pods {
 		a, b := q[0], q[1]

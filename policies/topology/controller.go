@@ -291,7 +291,7 @@ func (l *Live) React(now engine.Time, ended []int32, free func(link int32) engin
 	var all []engine.Change
 	for e, b := range l.p.Fabric.Bundles {
 		for _, link := range b.Links {
-			all = append(all, engine.Change{At: now, Link: link, Rate: float64(initial[e]) * float64(b.Rate), Planned: true})
+			all = append(all, engine.Change{At: now, Link: link, Rate: float64(initial[e]) * l.p.Fabric.Rate(e), Planned: true})
 		}
 	}
 	return append(all, changes...), wake

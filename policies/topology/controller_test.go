@@ -61,14 +61,14 @@ func TestController(t *testing.T) {
 			}
 			want := make([]timeline, len(o.Bundles))
 			for e, b := range o.Bundles {
-				want[e].add(0, int(lit.Links[b.Links[0]].Rate/float64(b.Rate)+0.5))
+				want[e].add(0, int(lit.Links[b.Links[0]].Rate/o.Rate(e)+0.5))
 			}
 			for _, change := range lit.Changes {
 				if change.At >= planned.Makespan { // some of which steps at the end bring about
 					break
 				}
 				for e, b := range o.Bundles {
-					if n := int(change.Rate/float64(b.Rate) + 0.5); b.Links[0] == change.Link && n != want[e].n[len(want[e].n)-1] {
+					if n := int(change.Rate/o.Rate(e) + 0.5); b.Links[0] == change.Link && n != want[e].n[len(want[e].n)-1] {
 						want[e].add(change.At, n)
 					}
 				}
@@ -121,7 +121,7 @@ func told(l *topology.Live, o *fabric.Optical, trace *engine.Trace, late func(en
 				if b.Links[0] != c.Link {
 					continue
 				}
-				n, at, last := int(c.Rate/float64(b.Rate)+0.5), c.At, len(lines[e].n)-1
+				n, at, last := int(c.Rate/o.Rate(e)+0.5), c.At, len(lines[e].n)-1
 				if last >= 0 && n == lines[e].n[last] {
 					continue
 				}

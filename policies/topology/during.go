@@ -9,6 +9,8 @@ import (
 
 	"sim/engine"
 	"sim/engine/flow"
+	"sim/internal/numbers"
+	"sim/internal/random"
 )
 
 // DuringOptions are the options of delta-during.
@@ -135,7 +137,7 @@ func newDuringSearch(ctx context.Context, p *Problem, o Options, static *Decisio
 	if s.iteration, err = s.workOfIteration(); err != nil {
 		return nil, err
 	}
-	s.order = numbers(len(s.ends))
+	s.order = numbers.Below(len(s.ends))
 	slices.SortStableFunc(s.order, func(a, b int) int { return cmp.Compare(s.last(a), s.last(b)) })
 	return s, nil
 }
@@ -195,11 +197,11 @@ func (s *duringSearch) search(even *breakEven) {
 		return
 	}
 	s.seed()
-	s.climb(stream(s.o.Seed, "during"), s.share(seededShare))
+	s.climb(random.Stream(s.o.Seed, "during"), s.share(seededShare))
 	if s.value > s.static.Makespan {
 		s.best, s.value = s.unmoved()
 	}
-	s.climb(stream(s.o.Seed, "during"), s.share(1))
+	s.climb(random.Stream(s.o.Seed, "during"), s.share(1))
 	before := s.value
 	if even != nil {
 		for _, q := range even.known {
@@ -209,7 +211,7 @@ func (s *duringSearch) search(even *breakEven) {
 	s.refine()
 	if s.value < before { // a better beginning
 		s.restart()
-		s.climb(stream(s.o.Seed, "pairs"), s.share(1))
+		s.climb(random.Stream(s.o.Seed, "pairs"), s.share(1))
 	}
 }
 

@@ -107,7 +107,7 @@ func (h *held) refuted(by, from, delay engine.Time) bool {
 		h.spend(h.p, 1)
 		for e, b := range h.p.Fabric.Bundles {
 			for _, l := range b.Links {
-				inside[l] = float64(x.hi[e]) * float64(b.Rate)
+				inside[l] = float64(x.hi[e]) * h.p.Fabric.Rate(e)
 			}
 		}
 		if h.w.Misses(by, stages) {
@@ -140,8 +140,8 @@ func (h *held) widest(b *box[struct{}]) int {
 func (p *Problem) fluid(ctx context.Context, most []int) (*flow.Evaluator, []float64, error) {
 	o := p.Fabric
 	top := 0.0
-	for _, b := range o.Bundles {
-		top = max(top, float64(b.Rate))
+	for e := range o.Bundles {
+		top = max(top, o.Rate(e))
 	}
 	n := *o.Network
 	n.Links = append([]engine.Link(nil), n.Links...)
@@ -153,7 +153,7 @@ func (p *Problem) fluid(ctx context.Context, most []int) (*flow.Evaluator, []flo
 	}
 	for e, b := range o.Bundles {
 		for _, l := range b.Links {
-			n.Links[l].Rate = float64(most[e]) * float64(b.Rate)
+			n.Links[l].Rate = float64(most[e]) * o.Rate(e)
 		}
 	}
 	of := p.bundleOf()
@@ -164,8 +164,8 @@ func (p *Problem) fluid(ctx context.Context, most []int) (*flow.Evaluator, []flo
 			if int(u.Resource) >= len(n.Links) {
 				continue
 			}
-			b, l := &o.Bundles[of[u.Resource]], &n.Links[u.Resource]
-			weight := u.Weight * float64(b.Ends) * top / float64(b.Rate)
+			e, l := of[u.Resource], &n.Links[u.Resource]
+			weight := u.Weight * float64(o.Bundles[e].Ends) * top / o.Rate(int(e))
 			r.Uses = append(r.Uses, engine.Use{Resource: first + 2*l.From, Weight: weight}, engine.Use{Resource: first + 2*l.To + 1, Weight: weight})
 		}
 		r.Start = append(r.Start, int32(len(r.Uses)))

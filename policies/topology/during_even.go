@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	"sim/engine"
+	"sim/internal/random"
 )
 
 const (
@@ -47,7 +48,7 @@ func (s *duringSearch) breakEven() *breakEven {
 	z.enough = z.pays
 	if z.lookAt(0); !z.pays() {
 		if z.refine(); !z.pays() {
-			rng := stream(z.o.Seed, "break-even")
+			rng := random.Stream(z.o.Seed, "break-even")
 			if z.climb(rng, z.share(seededShare)); !z.pays() {
 				z.best, z.value = z.unmoved()
 				z.climb(rng, z.share(1))
@@ -59,7 +60,7 @@ func (s *duringSearch) breakEven() *breakEven {
 	}
 	z.raise()
 	z.seeds()
-	z.climbUp(stream(z.o.Seed, "break-even"))
+	z.climbUp(random.Stream(z.o.Seed, "break-even"))
 	z.pairsUp()
 	z.refineUp()
 	return z.even
@@ -139,7 +140,7 @@ func (z *evenSearch) seeds() {
 		z.restart()
 		d := max(above, engine.Time(math.Sqrt(float64(max(1, z.even.delay)))*math.Sqrt(float64(high))))
 		z.lookAt(d)
-		if z.climb(stream(z.o.Seed, "break-even"), z.share(probeShare)); z.pays() {
+		if z.climb(random.Stream(z.o.Seed, "break-even"), z.share(probeShare)); z.pays() {
 			z.raise()
 		} else {
 			high = engine.Time(float64(d) / evenWithin)
@@ -191,7 +192,7 @@ func (z *evenSearch) refineUp() {
 		again = false
 		for i := 2*len(starts) - 1; i >= 0 && !again; i-- {
 			z.best, z.value = starts[i/2].q, starts[i/2].value
-			z.anneal(hottest[i%2], stream(z.o.Seed, fmt.Sprint("anneal ", i)))
+			z.anneal(hottest[i%2], random.Stream(z.o.Seed, fmt.Sprint("anneal ", i)))
 			if again = z.pays(); again {
 				z.raise()
 			}

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"sim/engine"
+	"sim/internal/random"
 )
 
 const (
@@ -133,7 +134,7 @@ func (s *duringSearch) refine() {
 	starts = append(starts, s.beginnings()...)
 	for i, c := range starts {
 		s.best, s.value = c.q, c.value
-		s.anneal(hottest[i%len(hottest)], stream(s.o.Seed, fmt.Sprint("anneal ", i)))
+		s.anneal(hottest[i%len(hottest)], random.Stream(s.o.Seed, fmt.Sprint("anneal ", i)))
 		s.polish(maxPolishWork)
 		if s.value < top.value {
 			top = candidate{s.best, s.value}

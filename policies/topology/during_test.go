@@ -138,7 +138,7 @@ func asSimulated(t *testing.T, p *topology.Problem, g *engine.Graph, q *topology
 			t.Fatalf("%v %v: %+v under %v with %v: iteration %d takes %v, simulated at once %v", lit.Changes, run, q, service, p.Switching, n, run.Makespan, tr.Makespan)
 		}
 		for e := range lines {
-			lines[e].add(at, int(lit.Links[o.Bundles[e].Links[0]].Rate/float64(o.Bundles[e].Rate)+0.5))
+			lines[e].add(at, int(lit.Links[o.Bundles[e].Links[0]].Rate/o.Rate(e)+0.5))
 		}
 		for _, c := range lit.Changes {
 			if c.At >= run.Makespan {
@@ -146,7 +146,7 @@ func asSimulated(t *testing.T, p *topology.Problem, g *engine.Graph, q *topology
 			}
 			e := slices.IndexFunc(o.Bundles, func(b fabric.Bundle) bool { return b.Links[0] == c.Link })
 			if e >= 0 {
-				lines[e].add(at+c.At, int(c.Rate/float64(o.Bundles[e].Rate)+0.5))
+				lines[e].add(at+c.At, int(c.Rate/o.Rate(e)+0.5))
 			}
 		}
 		at += run.Makespan

@@ -11,16 +11,8 @@ import (
 
 	"sim/engine"
 	"sim/engine/flow"
+	"sim/internal/random"
 )
-
-// check says what is wrong with the options.
-func (o *FastOptions) check() error {
-	if o.Population < 2 || o.Elites < 0 || o.Tournament < 1 || o.StallGenerations < 1 || o.MaxGenerations < 1 ||
-		!(o.Crossover >= 0 && o.Crossover <= 1) || !(o.Mutation >= 0 && o.Mutation <= 1) {
-		return fmt.Errorf("topology: no genetic search goes by %+v", *o)
-	}
-	return nil
-}
 
 // fast searches for the topology with the shortest makespan by a genetic algorithm whose individuals are simulated
 // (DELTA-Fast, Sec. IV-B). In place of Alg. 2 the NICs and ports bound the circuits of a bundle.
@@ -110,9 +102,6 @@ const classTicks = 1000
 func class(c engine.Time) engine.Time { return c / classTicks }
 
 func newFastSearch(ctx context.Context, p *Problem, o Options, search allowance, service flow.Service) (*fastSearch, error) {
-	if err := o.Fast.check(); err != nil {
-		return nil, err
-	}
 	_, x, upper := p.bestBaseline(ctx, service)
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -122,7 +111,7 @@ func newFastSearch(ctx context.Context, p *Problem, o Options, search allowance,
 	}
 	s := &fastSearch{
 		meter: meter{allowance: search, ctx: ctx}, p: p, o: o.Fast, service: service, inner: p.inner(),
-		random: stream(o.Seed, "delta-fast"), memo: map[string]outcome{},
+		random: random.Stream(o.Seed, "delta-fast"), memo: map[string]outcome{},
 	}
 	s.o.Elites = min(s.o.Elites, s.o.Population-1)
 	s.spend(p, 3) // the baselines

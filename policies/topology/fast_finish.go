@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"sim/engine"
+	"sim/internal/numbers"
 )
 
 // polish is steepest descent from the best individual: of all its neighbours the fittest is next, until none is fitter.
@@ -125,9 +126,9 @@ func (s *fastSearch) cheapest(limit engine.Time) []individual {
 // orders returns orders in which to take circuits from bundles: as they are numbered, the reverse, and some at random.
 func (s *fastSearch) orders(bundles int) [][]int {
 	const random = 4
-	down := numbers(bundles)
+	down := numbers.Below(bundles)
 	slices.Reverse(down)
-	list := [][]int{numbers(bundles), down}
+	list := [][]int{numbers.Below(bundles), down}
 	for range random {
 		list = append(list, s.random.Perm(bundles))
 	}

@@ -1,23 +1,12 @@
 package topology
 
-import (
-	"hash/fnv"
-	"math/rand/v2"
-	"slices"
-)
-
-// stream returns the generator that the consumer of that name owns under a root seed.
-func stream(seed uint64, name string) *rand.Rand {
-	h := fnv.New64a()
-	h.Write([]byte(name))
-	return rand.New(rand.NewPCG(seed, h.Sum64()))
-}
+import "slices"
 
 // firstGeneration is random (Alg. 3, Line 1) but for the topologies that the traffic matrix alone suggests, so that
 // none of them is better than the search.
 func (s *fastSearch) firstGeneration() []individual {
 	population := make([]individual, 0, s.o.Population)
-	for _, rule := range []weigher{proportional, squareRoot, halving} {
+	for _, rule := range matrixRules {
 		x := rule(s.p)
 		if len(population) < s.o.Population && s.repair(x) {
 			population = append(population, s.individual(x))

@@ -88,17 +88,6 @@ func TestRandomTopologiesCoverAll(t *testing.T) {
 	}
 }
 
-// TestStreams: the numbers of a stream depend on seed and name, on nothing else.
-func TestStreams(t *testing.T) {
-	a, b := stream(1, "delta-fast"), stream(1, "delta-fast")
-	if a.Uint64() != b.Uint64() {
-		t.Error("one stream has two beginnings")
-	}
-	if v := stream(1, "delta-fast").Uint64(); v == stream(2, "delta-fast").Uint64() || v == stream(1, "delta-slow").Uint64() {
-		t.Error("streams of another seed or name begin alike")
-	}
-}
-
 // TestElitesSurvive: the best individuals are in the next generation as they are, and a generation has the size asked
 // for.
 func TestElitesSurvive(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"sim/engine"
+	"sim/internal/numbers"
 )
 
 // descent makes a first decision: from all circuits that could be useful it takes away, pod by pod where one is
@@ -53,7 +54,7 @@ func (z *jobsSearch) improve(x []int) {
 		return
 	}
 	x = slices.Clone(x)
-	z.s.fill(x, numbers(len(x)))
+	z.s.fill(x, numbers.Below(len(x)))
 	z.keep(x)
 	for here := z.bound(x); !z.half(); {
 		var next []int
@@ -70,7 +71,7 @@ func (z *jobsSearch) improve(x []int) {
 			return
 		}
 		x = next
-		z.s.fill(x, numbers(len(x)))
+		z.s.fill(x, numbers.Below(len(x)))
 		here = z.bound(x)
 		z.keep(x)
 	}

@@ -3,6 +3,8 @@ package topology
 import (
 	"context"
 	"slices"
+
+	"sim/internal/numbers"
 )
 
 // evenSplit gives each job a share of every pod's ports in proportion to its GPUs there, and lets each decide alone.
@@ -89,9 +91,9 @@ func (surplus) ChooseAll(ctx context.Context, s *Shared, o JobsOptions) (*JobsDe
 	}
 	jobs := make([]*Decision, len(s.Jobs))
 	evaluations := int64(0)
-	back := numbers(len(jobs) - 1)
+	back := numbers.Below(len(jobs) - 1)
 	slices.Reverse(back)
-	for _, j := range append(numbers(len(jobs)), back...) {
+	for _, j := range append(numbers.Below(len(jobs)), back...) {
 		job := &s.Jobs[j]
 		open := make([]int, len(left))
 		for pod := range open {

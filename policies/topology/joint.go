@@ -7,6 +7,7 @@ import (
 
 	"sim/engine"
 	"sim/engine/flow"
+	"sim/internal/numbers"
 )
 
 const never = engine.Never
@@ -146,7 +147,7 @@ func solveJoint(ctx context.Context, p *Problem, o allowance) jointOptimum {
 	}
 	s := newJointSearch(ctx, p, o, flow.LevelPriority)
 	defer p.done(s.w)
-	for _, rule := range []weigher{proportional, squareRoot, halving} {
+	for _, rule := range matrixRules {
 		x := rule(p)
 		s.p.clip(x)
 		s.try(x)
@@ -262,10 +263,7 @@ func (s *jointSearch) order() {
 		s.spend(s.p, 1)
 		alone[r] = s.w.bound(x)
 	}
-	ranked := make([]int, replicas)
-	for r := range ranked {
-		ranked[r] = r
-	}
+	ranked := numbers.Below(replicas)
 	slices.SortStableFunc(ranked, func(a, b int) int { return cmp.Compare(alone[b], alone[a]) })
 	s.rank = make([]int, replicas)
 	for k, r := range ranked {

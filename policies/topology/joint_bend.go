@@ -7,6 +7,7 @@ import (
 
 	"sim/engine"
 	"sim/engine/flow"
+	"sim/internal/random"
 )
 
 // mostBends is the simulations, as a budget counts them, that bend makes at most, and mostBendWork the work of these, as
@@ -34,7 +35,7 @@ func (best *jointOptimum) bend(ctx context.Context, p *Problem, seed uint64, sea
 	if best.service == flow.TailPriority {
 		service = flow.TailPriority
 	}
-	rng := stream(seed, "tails")
+	rng := random.Stream(seed, "tails")
 	least, work := best.makespan, int64(mostBendWork)
 	if search.work > 0 {
 		work = min(work, search.work)

@@ -26,12 +26,7 @@ type pathCosts struct {
 
 func newPathCosts(p *Problem) *pathCosts {
 	z := &pathCosts{p: p, on: make([]int32, len(p.Graph.Tasks)), times: make([][]float64, len(p.Graph.Tasks))}
-	bundle := map[int32]int32{}
-	for e := range p.Fabric.Bundles {
-		for _, l := range p.Fabric.Bundles[e].Links {
-			bundle[l] = int32(e)
-		}
-	}
+	bundle := p.bundleOf()
 	for i := range p.Graph.Tasks {
 		z.on[i] = -1
 		t := &p.Graph.Tasks[i]
@@ -40,10 +35,10 @@ func newPathCosts(p *Problem) *pathCosts {
 		}
 		rate, slow := p.Fabric.Routes.Cap(int32(i), t.Flows), 0.0 // of its own; what a circuit's part of it takes
 		for _, u := range p.Fabric.Routes.Of(int32(i)) {
-			if e, ok := bundle[u.Resource]; !ok {
+			if int(u.Resource) >= len(bundle) {
 				rate = min(rate, p.Fabric.Network.Rate(u.Resource)/u.Weight)
-			} else if s := u.Weight / float64(p.Fabric.Bundles[e].Rate); s > slow {
-				z.on[i], slow = e, s
+			} else if e := bundle[u.Resource]; u.Weight/p.Fabric.Rate(int(e)) > slow {
+				z.on[i], slow = e, u.Weight/p.Fabric.Rate(int(e))
 			}
 		}
 		if e := z.on[i]; e >= 0 {

@@ -43,7 +43,7 @@ func cut(t testing.TB, model string, microbatches int, speed float64) parts {
 	}
 	rate := units.Rate(400e9 * speed)
 	pods, err := it.Place(training.Layout{
-		GPUsPerPod: perPod, Ports: []int{perPod}, PortRate: []units.Rate{rate}, NICRate: []units.Rate{rate}, PodMap: make([][]int, 1),
+		GPUsPerPod: perPod, Replicas: []training.ReplicaLayout{{Pod: fabric.Pod{Ports: perPod, Rate: rate}, NIC: rate}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -120,7 +120,7 @@ func (l *lamp) simulate(t testing.TB, x []int, s flow.Service) engine.Time {
 	t.Helper()
 	for e, b := range l.p.Fabric.Bundles {
 		for _, link := range b.Links {
-			l.SetRate(link, float64(x[e])*float64(b.Rate))
+			l.SetRate(link, float64(x[e])*l.p.Fabric.Rate(e))
 		}
 	}
 	l.SetService(s)
@@ -261,7 +261,7 @@ func TestPodMap(t *testing.T) {
 			t.Fatal(err)
 		}
 		placed, err := it.Place(training.Layout{
-			GPUsPerPod: perPod, Ports: []int{perPod}, PortRate: []units.Rate{400e9}, NICRate: []units.Rate{400e9}, PodMap: [][]int{pods},
+			GPUsPerPod: perPod, Replicas: []training.ReplicaLayout{{Pod: fabric.Pod{Ports: perPod, Rate: 400e9}, NIC: 400e9, PodMap: pods}},
 		})
 		if err != nil {
 			t.Fatal(err)

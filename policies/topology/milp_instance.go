@@ -21,7 +21,7 @@ func (p *Problem) milpInstance(ctx context.Context, upper engine.Time, intervals
 		in.Pods = append(in.Pods, pod.Ports)
 	}
 	for e, b := range p.Fabric.Bundles {
-		in.Bundles = append(in.Bundles, milp.Bundle{A: int(b.A), B: int(b.B), Ends: b.Ends, Rate: float64(b.Rate), Most: p.Useful[e]})
+		in.Bundles = append(in.Bundles, milp.Bundle{A: int(b.A), B: int(b.B), Ends: b.Ends, Rate: p.Fabric.Rate(e), Most: p.Useful[e]})
 	}
 	for _, g := range p.Fabric.Network.Groups {
 		in.Groups = append(in.Groups, g.Rate)
@@ -34,12 +34,7 @@ func (p *Problem) milpInstance(ctx context.Context, upper engine.Time, intervals
 	if narrow {
 		first, last = windows.Min, windows.Max
 	}
-	bundleOf := make([]int, len(p.Fabric.Network.Links))
-	for e, b := range p.Fabric.Bundles {
-		for _, l := range b.Links {
-			bundleOf[l] = e
-		}
-	}
+	bundleOf := p.bundleOf()
 	spans := p.fullSpans()
 	groups := p.Fabric.Network.GroupResource(0)
 	for i := range p.Graph.Tasks {
@@ -55,7 +50,7 @@ func (p *Problem) milpInstance(ctx context.Context, upper engine.Time, intervals
 			task.Rate = spans.Full[i]
 			for _, u := range p.Fabric.Routes.Of(int32(i)) {
 				if u.Resource < groups {
-					task.Link, task.Bundle = int(u.Resource), bundleOf[u.Resource]
+					task.Link, task.Bundle = int(u.Resource), int(bundleOf[u.Resource])
 					continue
 				}
 				task.Uses = append(task.Uses, milp.Use{Group: int(u.Resource - groups), Weight: u.Weight})

@@ -164,7 +164,7 @@ func (m *movement) greedy(least []int, load []float64) []int {
 		if x[e] >= m.high[e] || load[e] == 0 {
 			return -1
 		}
-		return load[e] / (max(0.5, float64(x[e])) * float64(m.p.Fabric.Bundles[e].Rate))
+		return load[e] / (max(0.5, float64(x[e])) * m.p.Fabric.Rate(e))
 	})
 	return x
 }

@@ -62,7 +62,7 @@ func (p *Problem) demand() *oneHop {
 	d := &oneHop{load: make([]float64, len(p.Fabric.Bundles)), outside: before + after}
 	for e, b := range p.Fabric.Bundles {
 		for _, l := range b.Links {
-			d.load[e] = max(d.load[e], bits[l]/float64(b.Rate)*float64(engine.Second))
+			d.load[e] = max(d.load[e], bits[l]/p.Fabric.Rate(e)*float64(engine.Second))
 		}
 	}
 	return d

@@ -9,6 +9,7 @@ import (
 
 	"sim/engine"
 	"sim/engine/flow"
+	"sim/internal/numbers"
 )
 
 // DefaultPortEvaluations is the number of topologies that may be looked at to save ports where Options do not say.
@@ -110,7 +111,7 @@ func keeps(makespan engine.Time, service flow.Service, o *Options) keeping {
 func (p *Problem) filled(x []int) []int {
 	x = slices.Clone(x)
 	p.clip(x)
-	p.fill(x, numbers(len(x)))
+	p.fill(x, numbers.Below(len(x)))
 	return x
 }
 
@@ -133,7 +134,7 @@ func (s *portSaver) run(x []int) {
 			return
 		}
 	}
-	s.shave(slices.Collect(slices.Chunk(numbers(len(x)), 1)))
+	s.shave(slices.Collect(slices.Chunk(numbers.Below(len(x)), 1)))
 	s.prove()
 }
 

@@ -115,9 +115,9 @@ func (p *Problem) done(w *evaluator) { p.evaluators.Put(w) }
 // provision sets the circuits of the next simulations.
 func (w *evaluator) provision(x []int) {
 	for e, n := range x {
-		b := &w.p.Fabric.Bundles[e]
-		for _, l := range b.Links {
-			w.SetRate(l, float64(n)*float64(b.Rate))
+		rate := float64(n) * w.p.Fabric.Rate(e)
+		for _, l := range w.p.Fabric.Bundles[e].Links {
+			w.SetRate(l, rate)
 		}
 	}
 }

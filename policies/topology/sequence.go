@@ -238,7 +238,7 @@ func (h *history) equal(g *history) bool {
 }
 
 // rate returns that of n circuits of bundle e.
-func (r *rehearsal) rate(e, n int) float64 { return float64(n) * float64(r.w.p.Fabric.Bundles[e].Rate) }
+func (r *rehearsal) rate(e, n int) float64 { return float64(n) * r.w.p.Fabric.Rate(e) }
 
 // carried returns the circuits of bundle e that carry at a time: those that are not being set up, none while all are
 // held.
@@ -376,7 +376,7 @@ func (p *Problem) Network(o *fabric.Optical, q *Sequence, runs []Run, n int) (*e
 	net.Changes = changes
 	for e, b := range o.Bundles {
 		for _, l := range b.Links {
-			net.Links[l].Peak = float64(most[e]) * float64(b.Rate)
+			net.Links[l].Peak = float64(most[e]) * o.Rate(e)
 		}
 	}
 	return net, nil
@@ -454,7 +454,7 @@ func (p *Problem) differences(at engine.Time, from, to []int) (changes []engine.
 			continue
 		}
 		for _, l := range b.Links {
-			changes = append(changes, engine.Change{At: at, Link: l, Rate: float64(to[e]) * float64(b.Rate), Planned: true})
+			changes = append(changes, engine.Change{At: at, Link: l, Rate: float64(to[e]) * p.Fabric.Rate(e), Planned: true})
 		}
 	}
 	return changes

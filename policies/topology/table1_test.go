@@ -7,6 +7,7 @@ import (
 	"sim/engine"
 	"sim/engine/flow"
 	"sim/engine/units"
+	"sim/fabric"
 	"sim/fabric/electrical"
 	"sim/policies/topology"
 	"sim/workloads/training"
@@ -89,7 +90,7 @@ func prepare(t testing.TB, s training.Spec, perPod int, rate units.Rate) *job {
 		t.Fatal(err)
 	}
 	pods, err := it.Place(training.Layout{
-		GPUsPerPod: perPod, Ports: []int{perPod}, PortRate: []units.Rate{rate}, NICRate: []units.Rate{rate}, PodMap: make([][]int, 1),
+		GPUsPerPod: perPod, Replicas: []training.ReplicaLayout{{Pod: fabric.Pod{Ports: perPod, Rate: rate}, NIC: rate}},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -165,7 +165,7 @@ func (s *topoSearch) over() bool {
 // seed starts from what the other allocators choose: delta-joint, x.
 func (s *topoSearch) seed(x []int) {
 	starts := [][]int{x}
-	for _, rule := range []weigher{proportional, squareRoot, halving} {
+	for _, rule := range matrixRules {
 		starts = append(starts, rule(s.p))
 	}
 	for _, x := range starts {
@@ -283,23 +283,15 @@ func (s *topoSearch) finish(x []int, forked bool) {
 	}
 }
 
-// descend improves x over all bundles.
+// descend changes x, by one or two circuits of one bundle (others at its pods giving way, or taking what becomes free),
+// for as long as that makes it better.
 func (s *topoSearch) descend(x []int) {
-	s.descendOver(x, func(int) bool { return true }, 2)
-}
-
-// descendOver changes x, by up to step circuits of one bundle (others at its pods giving way, or taking what becomes
-// free), for as long as that makes it better.
-func (s *topoSearch) descendOver(x []int, may func(e int) bool, step int) {
 	here := s.simulate(x)
 	for improved := true; improved && !s.over(); {
 		improved = false
 		for e := range x {
-			if !may(e) {
-				continue
-			}
-			for d := -step; d <= step && !s.over(); d++ {
-				y := s.moved(x, e, d, may)
+			for d := -2; d <= 2 && !s.over(); d++ {
+				y := s.moved(x, e, d)
 				if y == nil {
 					continue
 				}
@@ -314,14 +306,14 @@ func (s *topoSearch) descendOver(x []int, may func(e int) bool, step int) {
 
 // moved returns x with d more circuits of bundle e: where a pod is then overrun its largest other bundle gives way, and
 // what becomes free goes to the bundles at e's pods that can use it. nil where that is no topology.
-func (s *topoSearch) moved(x []int, e, d int, may func(int) bool) []int {
+func (s *topoSearch) moved(x []int, e, d int) []int {
 	n := x[e] + d
 	if d == 0 || n < 1 || n > s.p.Useful[e] {
 		return nil
 	}
 	y := slices.Clone(x)
 	y[e] = n
-	others := func(o int) bool { return o != e && may(o) }
+	others := func(o int) bool { return o != e }
 	if !s.p.yield(y, nil, func(pod int) int { return s.p.largest(y, pod, others) }) {
 		return nil
 	}

@@ -14,7 +14,7 @@ func BenchmarkEmbedded(b *testing.B) {
 			items := numbered(n)
 			for b.Loop() {
 				got := 0
-				err := Publish(context.Background(), Options{URL: EmbeddedURL, Embed: embed, Name: "bench", Version: "v", Workers: 2, Run: echo}, items, func(r Result) error {
+				err := Publish(context.Background(), Options{Peer: Peer{URL: EmbeddedURL, Version: "v", Workers: 2}, Embed: embed, Name: "bench", Run: echo}, items, func(r Result) error {
 					got++
 					return nil
 				})

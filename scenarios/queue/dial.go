@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,22 +14,13 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// dialOptions are what publisher and workers have in common.
-type dialOptions struct {
-	url, credentials, token string
-	version                 string
-	ackWait                 time.Duration
-	reconnect               time.Duration
-	log                     func(string, ...any)
-	inside                  Server // a server of this process, instead of url
-}
-
 // link is a connection to the queue.
 type link struct {
-	dialOptions
-	where string // the URL without secrets
-	nc    *nats.Conn
-	js    jetstream.JetStream
+	Peer
+	inside Server // a server of this process, instead of Peer.URL; nil if there is none
+	where  string // the URL without secrets
+	nc     *nats.Conn
+	js     jetstream.JetStream
 
 	// ctx ends with the context that was given to dial, or when the connection was lost for too long; its cause then
 	// says so.
@@ -61,33 +53,33 @@ func (l *link) call(ctx context.Context) (context.Context, context.CancelFunc) {
 var connectTimeout = 3 * time.Second
 
 // dial connects and makes sure that the server has JetStream. The caller must close the link.
-func dial(ctx context.Context, o dialOptions) (*link, error) {
-	l := &link{dialOptions: o, where: plainURL(o.url)}
-	if o.version == "" {
+func dial(ctx context.Context, o Peer, inside Server) (*link, error) {
+	l := &link{Peer: o, inside: inside, where: plainURL(o.URL)}
+	if o.Version == "" {
 		return nil, errors.New("queue: a version is needed")
 	}
-	if err := CheckURL(o.url); o.inside == nil && err != nil {
+	if err := CheckURL(o.URL); inside == nil && err != nil {
 		return nil, err
 	}
 	l.ctx, l.lose = context.WithCancelCause(ctx)
 	l.epoch, l.next = context.WithCancel(context.Background())
 	opts := []nats.Option{
 		nats.Name("sim (" + here() + ")"), nats.Timeout(connectTimeout), nats.PingInterval(10 * time.Second), nats.MaxPingsOutstanding(3),
-		nats.MaxReconnects(-1), nats.ReconnectWait(min(500*time.Millisecond, o.reconnect/4)),
+		nats.MaxReconnects(-1), nats.ReconnectWait(min(500*time.Millisecond, o.Reconnect/4)),
 		nats.DisconnectErrHandler(l.disconnected), nats.ReconnectHandler(l.reconnected), nats.ClosedHandler(l.closed),
-		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { o.log("%s: %v", l.where, err) }),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { o.Log("%s: %v", l.where, err) }),
 	}
 	switch {
-	case o.credentials != "":
-		opts = append(opts, nats.UserCredentials(o.credentials))
-	case o.token != "" && o.inside == nil:
-		opts = append(opts, nats.Token(o.token)) // of servers whose URL has none
+	case o.Credentials != "":
+		opts = append(opts, nats.UserCredentials(o.Credentials))
+	case o.Token != "" && inside == nil:
+		opts = append(opts, nats.Token(o.Token)) // of servers whose URL has none
 	}
-	if o.inside != nil {
-		opts = append(opts, nats.InProcessServer(o.inside), nats.Token(o.inside.Token()))
+	if inside != nil {
+		opts = append(opts, nats.InProcessServer(inside), nats.Token(inside.Token()))
 	}
 	var err error
-	if l.nc, err = nats.Connect(o.url, opts...); err != nil {
+	if l.nc, err = nats.Connect(o.URL, opts...); err != nil {
 		l.lose(nil)
 		l.next()
 		return nil, l.refused(err)
@@ -106,7 +98,7 @@ func dial(ctx context.Context, o dialOptions) (*link, error) {
 func (l *link) close() {
 	if l.nc.IsConnected() {
 		if err := l.nc.FlushTimeout(2 * time.Second); err != nil && l.ctx.Err() == nil {
-			l.log("%s: the last messages may be lost: %v", l.where, err)
+			l.Log("%s: the last messages may be lost: %v", l.where, err)
 		}
 	}
 	l.lose(nil)
@@ -156,7 +148,7 @@ func (l *link) disconnected(_ *nats.Conn, err error) {
 	if l.ctx.Err() != nil {
 		return
 	}
-	l.log("%s: the connection is lost (%v); trying for %v to have it back", l.where, set(err, errors.New("closed by the server")), l.reconnect)
+	l.Log("%s: the connection is lost (%v); trying for %v to have it back", l.where, cmp.Or(err, errors.New("closed by the server")), l.Reconnect)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.lostTry != nil {
@@ -164,7 +156,7 @@ func (l *link) disconnected(_ *nats.Conn, err error) {
 	}
 	l.next()
 	l.epoch, l.next = context.WithCancel(context.Background())
-	l.lostTry = time.AfterFunc(l.reconnect, func() { l.lose(l.lostError()) })
+	l.lostTry = time.AfterFunc(l.Reconnect, func() { l.lose(l.lostError()) })
 }
 
 func (l *link) reconnected(*nats.Conn) {
@@ -173,13 +165,13 @@ func (l *link) reconnected(*nats.Conn) {
 		l.lostTry.Stop()
 	}
 	l.mu.Unlock()
-	l.log("%s: connected again", l.where)
+	l.Log("%s: connected again", l.where)
 }
 
 func (l *link) closed(*nats.Conn) { l.lose(l.lostError()) }
 
 func (l *link) lostError() error {
-	return fmt.Errorf("%s: the connection was lost and did not come back within %v; what was finished is kept", l.where, l.reconnect)
+	return fmt.Errorf("%s: the connection was lost and did not come back within %v; what was finished is kept", l.where, l.Reconnect)
 }
 
 // CheckURL fails, in one line, where a text is no URL of a server, or several joined by commas: for commands that tell

@@ -1,9 +1,7 @@
 package queue
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"strings"
 	"testing"
 )
@@ -13,7 +11,7 @@ func TestEmbedded(t *testing.T) {
 	const n = 500
 	j := &journal{t: t}
 	r := newResults(t)
-	err := Publish(context.Background(), Options{URL: EmbeddedURL, Embed: embed, Name: "a sweep: 1/2", Version: "v1.2+x", Workers: 3, Run: echo, Log: j.log}, numbered(n), r.done)
+	err := Publish(context.Background(), Options{Peer: Peer{URL: EmbeddedURL, Version: "v1.2+x", Workers: 3, Log: j.log}, Embed: embed, Name: "a sweep: 1/2", Run: echo}, numbered(n), r.done)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,7 +24,7 @@ func TestEmbedded(t *testing.T) {
 func TestEmbeddedListens(t *testing.T) {
 	b := newBed(t)
 	address := freeAddress(t)
-	o := Options{URL: EmbeddedURL, Embed: embed, Listen: "secret@" + address, Name: "n", Version: "1", Log: b.j.log}
+	o := Options{Peer: Peer{URL: EmbeddedURL, Version: "1", Log: b.j.log}, Embed: embed, Listen: "secret@" + address, Name: "n"}
 	r := newResults(t)
 	ended := make(chan error, 1)
 	go func() { ended <- Publish(context.Background(), o, numbered(50), r.done) }()
@@ -51,39 +49,4 @@ func TestEmbeddedListens(t *testing.T) {
 	if b.j.count("secret") > 0 {
 		t.Errorf("the token was logged: %q", b.j.lines)
 	}
-}
-
-// A store that is kept lets an embedded batch go on.
-func TestEmbeddedKeepsItsStore(t *testing.T) {
-	clean(t)
-	var runs counter
-	o := Options{URL: EmbeddedURL, Embed: embed, Dir: t.TempDir(), Name: "n", Version: "1", Workers: 2}
-	release := make(chan struct{})
-	o.Run = runs.count(func(ctx context.Context, payload []byte) ([]byte, error) {
-		if bytes.HasPrefix(payload, payload9) {
-			select {
-			case <-release:
-			case <-ctx.Done():
-				return nil, ctx.Err()
-			}
-		}
-		return echo(ctx, payload)
-	})
-	stop := errors.New("enough")
-	first := newResults(t)
-	first.after = func(n int) error {
-		if n == 5 {
-			return stop
-		}
-		return nil
-	}
-	if err := Publish(context.Background(), o, numbered(20), first.done); !errors.Is(err, stop) {
-		t.Fatalf("done's error came back as %v", err)
-	}
-	close(release)
-	second := newResults(t)
-	if err := Publish(context.Background(), o, numbered(20), second.done); err != nil {
-		t.Fatal(err)
-	}
-	second.check(want(20))
 }

@@ -34,12 +34,12 @@ func (l *link) openWork(ctx context.Context) (jetstream.Stream, jetstream.Consum
 	if c := s.CachedInfo().Config; c.Retention != jetstream.WorkQueuePolicy || !c.DiscardNewPerSubject || c.MaxMsgsPerSubject != 1 {
 		return nil, nil, fmt.Errorf("%s: the stream %s is no work queue of sim's; remove it", l.where, workStream)
 	}
-	name := consumerName(token(l.version))
+	name := consumerName(token(l.Version))
 	c, err := s.Consumer(ctx, name)
 	if errors.Is(err, jetstream.ErrConsumerNotFound) {
 		c, err = s.CreateConsumer(ctx, jetstream.ConsumerConfig{
-			Durable: name, FilterSubject: workSubject + "." + token(l.version) + ".*.*", Metadata: map[string]string{"version": l.version},
-			AckPolicy: jetstream.AckExplicitPolicy, AckWait: l.ackWait, MaxDeliver: -1,
+			Durable: name, FilterSubject: workSubject + "." + token(l.Version) + ".*.*", Metadata: map[string]string{"version": l.Version},
+			AckPolicy: jetstream.AckExplicitPolicy, AckWait: l.AckWait, MaxDeliver: -1,
 			MaxAckPending: -1, MaxWaiting: 16384, InactiveThreshold: keepFor,
 		})
 		if errors.Is(err, jetstream.ErrConsumerExists) {
@@ -47,7 +47,7 @@ func (l *link) openWork(ctx context.Context) (jetstream.Stream, jetstream.Consum
 		}
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s: the stream %s has no consumer for version %s: %w", l.where, workStream, l.version, err)
+		return nil, nil, fmt.Errorf("%s: the stream %s has no consumer for version %s: %w", l.where, workStream, l.Version, err)
 	}
 	return s, c, nil
 }
@@ -106,10 +106,10 @@ func (t *trouble) pause(ctx context.Context, err error) error {
 	switch {
 	case t.since.IsZero():
 		t.since, t.wait = now, 10*time.Millisecond
-	case now.Sub(t.since) > t.l.reconnect && t.l.nc.IsConnected():
-		return fmt.Errorf("%s: %s has failed for %v: %w", t.l.where, t.doing, t.l.reconnect, err)
+	case now.Sub(t.since) > t.l.Reconnect && t.l.nc.IsConnected():
+		return fmt.Errorf("%s: %s has failed for %v: %w", t.l.where, t.doing, t.l.Reconnect, err)
 	case t.wait >= 500*time.Millisecond && t.wait < time.Second:
-		t.l.log("%s: %s fails: %v; trying again", t.l.where, t.doing, err)
+		t.l.Log("%s: %s fails: %v; trying again", t.l.where, t.doing, err)
 	}
 	if !pause(ctx, t.wait) {
 		return context.Cause(ctx)

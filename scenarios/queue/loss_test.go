@@ -75,7 +75,7 @@ func TestServerLosesItsStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	var err error
-	if b.s, err = embedded.Start(address, "", "", nil); err != nil {
+	if b.s, err = embedded.Start(address, "", nil); err != nil {
 		t.Fatal(err)
 	}
 	close(gate)

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,7 +20,6 @@ import (
 // version, the batch goes on where it was, with the results that came meanwhile. Items that wait are withdrawn unless
 // the connection is lost.
 func Publish(ctx context.Context, o Options, items []Item, done func(Result) error) (err error) {
-	o = o.withDefaults()
 	p, err := newPublisher(o, items)
 	if err != nil {
 		return err
@@ -27,7 +27,8 @@ func Publish(ctx context.Context, o Options, items []Item, done func(Result) err
 	if len(items) == 0 {
 		return nil
 	}
-	dialing := dialOptions{url: o.URL, credentials: o.Credentials, token: o.Token, version: o.Version, ackWait: o.AckWait, reconnect: o.Reconnect, log: o.Log}
+	o = p.o
+	var inside Server
 	if o.URL == EmbeddedURL {
 		if o.Workers == 0 && o.Listen == "" {
 			return errors.New("queue: an embedded queue that nobody can reach needs workers of its own")
@@ -39,7 +40,7 @@ func Publish(ctx context.Context, o Options, items []Item, done func(Result) err
 		if err != nil {
 			return err
 		}
-		s, err := o.Embed(address, set(token, o.Token), o.Dir, o.Log)
+		s, err := o.Embed(address, cmp.Or(token, o.Token), o.Log)
 		if err != nil {
 			return err
 		}
@@ -48,18 +49,18 @@ func Publish(ctx context.Context, o Options, items []Item, done func(Result) err
 				err = errors.Join(err, e)
 			}
 		}()
-		dialing.inside = s
+		inside = s
 		if at := plainURL(s.URL()); at != "" {
 			o.Log("the queue is at %s; start workers elsewhere with: sim worker nats://HOST%s", at, at[strings.LastIndex(at, ":"):])
 		}
-	} else if o.Listen != "" || o.Dir != "" {
-		return errors.New("queue: Listen and Dir are for an embedded server")
+	} else if o.Listen != "" {
+		return errors.New("queue: Listen is for an embedded server")
 	}
-	if p.l, err = dial(ctx, dialing); err != nil {
-		return set(ctx.Err(), err)
+	if p.l, err = dial(ctx, o.Peer, inside); err != nil {
+		return cmp.Or(ctx.Err(), err)
 	}
 	defer p.l.close()
-	stopWorkers := p.startWorkers(dialing)
+	stopWorkers := p.startWorkers()
 	defer stopWorkers()
 	err = p.publish(done)
 	if ctx.Err() != nil {
@@ -93,6 +94,7 @@ type publisher struct {
 }
 
 func newPublisher(o Options, items []Item) (*publisher, error) {
+	o.Peer, o.Ahead = o.Peer.withDefaults(), cmp.Or(o.Ahead, 20000)
 	if o.Name == "" {
 		return nil, errors.New("queue: a batch needs a name")
 	}
@@ -117,18 +119,14 @@ func newPublisher(o Options, items []Item) (*publisher, error) {
 }
 
 // startWorkers starts the workers of this process.
-func (p *publisher) startWorkers(d dialOptions) (stop func()) {
+func (p *publisher) startWorkers() (stop func()) {
 	if p.o.Workers == 0 {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(p.l.ctx)
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		err := work(ctx, WorkerOptions{
-			URL: p.o.URL, Version: p.o.Version, Credentials: p.o.Credentials, Workers: p.o.Workers, Log: p.o.Log,
-			AckWait: p.o.AckWait, Reconnect: p.o.Reconnect, Attempts: p.o.Attempts,
-		}.withDefaults(), d.inside, p.o.Run)
-		if err != nil {
+		if err := work(ctx, WorkerOptions{Peer: p.o.Peer}, p.l.inside, p.o.Run); err != nil {
 			p.l.lose(err)
 		}
 	})
@@ -161,7 +159,7 @@ func (p *publisher) publish(done func(Result) error) (err error) {
 	}
 	defer p.unsubscribe(sub)
 	err = p.collect(ctx, woken, done)
-	if p.l.inside == nil || p.o.Dir != "" {
+	if p.l.inside == nil {
 		p.tidy(p.left == 0 && err == nil)
 	}
 	return err
@@ -268,7 +266,7 @@ func (p *publisher) remove(ctx context.Context, which ...jetstream.StreamPurgeOp
 	call, cancel := p.l.call(ctx)
 	defer cancel()
 	if err := p.results.Purge(call, which...); err != nil && ctx.Err() == nil && !gone(err) {
-		p.l.log("%s: results that were handed over cannot be removed: %v", p.l.where, err)
+		p.l.Log("%s: results that were handed over cannot be removed: %v", p.l.where, err)
 	}
 }
 

@@ -88,7 +88,7 @@ func TestResultsAreThere(t *testing.T) {
 // store makes a batch's store.
 func (b *bed) store(name string) (*link, jetstream.Stream) {
 	b.Helper()
-	l, err := dial(context.Background(), dialOptions{url: b.url, version: "1", ackWait: time.Second, reconnect: time.Second, log: b.j.log})
+	l, err := dial(context.Background(), Peer{URL: b.url, Version: "1", AckWait: time.Second, Reconnect: time.Second, Log: b.j.log}, nil)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -139,7 +139,7 @@ func TestStore(t *testing.T) {
 func TestCollect(t *testing.T) {
 	b := newBed(t)
 	l, s := b.store("n")
-	p, err := newPublisher(b.options("n").withDefaults(), numbered(2))
+	p, err := newPublisher(b.options("n"), numbered(2))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,7 +240,7 @@ func TestItemsWaitAlready(t *testing.T) {
 	const n = 1500
 	l, _ := b.store("n")
 	for range 2 {
-		p, err := newPublisher(b.options("n").withDefaults(), numbered(n))
+		p, err := newPublisher(b.options("n"), numbered(n))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -386,21 +386,20 @@ func TestAhead(t *testing.T) {
 
 func TestBadBatches(t *testing.T) {
 	clean(t)
-	good := Options{URL: "nats://127.0.0.1:1", Name: "n", Version: "1"}
+	good := Options{Peer: Peer{URL: "nats://127.0.0.1:1", Version: "1"}, Name: "n"}
 	for want, change := range map[string]func(*Options, *[]Item){
-		"two items of key":          func(_ *Options, is *[]Item) { *is = append(*is, (*is)[0]) },
-		`"a.b" is no key`:           func(_ *Options, is *[]Item) { (*is)[0].Key = "a.b" },
-		"needs a name":              func(o *Options, _ *[]Item) { o.Name = "" },
-		"version is needed":         func(o *Options, _ *[]Item) { o.Version = "" },
-		"Workers need Run":          func(o *Options, _ *[]Item) { o.Workers = 1 },
-		"needs workers of its own":  func(o *Options, _ *[]Item) { o.URL = EmbeddedURL },
-		"for an embedded server":    func(o *Options, _ *[]Item) { o.Listen = ":0" },
-		"write nats://HOST:4222":    func(o *Options, _ *[]Item) { o.URL = "pulsar" },
-		"or tls://HOST:4222":        func(o *Options, _ *[]Item) { o.URL = "http://u:secret@h:1" },
-		"is no address to listen":   func(o *Options, _ *[]Item) { o.URL, o.Embed, o.Listen = EmbeddedURL, embed, "4222" },
-		"token before @ must be":    func(o *Options, _ *[]Item) { o.URL, o.Embed, o.Listen = EmbeddedURL, embed, "a:b@:4222" },
-		"no server answers; start":  func(*Options, *[]Item) {},
-		"no place for the embedded": func(o *Options, _ *[]Item) { o.URL, o.Embed, o.Listen, o.Dir = EmbeddedURL, embed, ":0", "/dev/null/x" },
+		"two items of key":         func(_ *Options, is *[]Item) { *is = append(*is, (*is)[0]) },
+		`"a.b" is no key`:          func(_ *Options, is *[]Item) { (*is)[0].Key = "a.b" },
+		"needs a name":             func(o *Options, _ *[]Item) { o.Name = "" },
+		"version is needed":        func(o *Options, _ *[]Item) { o.Version = "" },
+		"Workers need Run":         func(o *Options, _ *[]Item) { o.Workers = 1 },
+		"needs workers of its own": func(o *Options, _ *[]Item) { o.URL = EmbeddedURL },
+		"for an embedded server":   func(o *Options, _ *[]Item) { o.Listen = ":0" },
+		"write nats://HOST:4222":   func(o *Options, _ *[]Item) { o.URL = "pulsar" },
+		"or tls://HOST:4222":       func(o *Options, _ *[]Item) { o.URL = "http://u:secret@h:1" },
+		"is no address to listen":  func(o *Options, _ *[]Item) { o.URL, o.Embed, o.Listen = EmbeddedURL, embed, "4222" },
+		"token before @ must be":   func(o *Options, _ *[]Item) { o.URL, o.Embed, o.Listen = EmbeddedURL, embed, "a:b@:4222" },
+		"no server answers; start": func(*Options, *[]Item) {},
 	} {
 		o, items := good, numbered(3)
 		change(&o, &items)
@@ -411,5 +410,10 @@ func TestBadBatches(t *testing.T) {
 	}
 	if err := Publish(context.Background(), good, nil, nil); err != nil {
 		t.Errorf("a batch of nothing: %v", err)
+	}
+	t.Setenv("TMPDIR", "/dev/null/x")
+	good.URL, good.Embed, good.Listen = EmbeddedURL, embed, ":0"
+	if err := Publish(context.Background(), good, numbered(3), nil); err == nil || !strings.Contains(err.Error(), "no place for the embedded") {
+		t.Errorf("an embedded server without a temporary directory: %v", err)
 	}
 }

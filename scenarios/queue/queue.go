@@ -12,10 +12,10 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
-	"runtime"
 	"strconv"
 	"sync"
 	"time"
@@ -67,60 +67,27 @@ type Server interface {
 }
 
 // Embed starts a Server, as embedded.Start does.
-type Embed func(address, token, dir string, log func(format string, args ...any)) (Server, error)
+type Embed func(address, token string, log func(format string, args ...any)) (Server, error)
 
-// Options say how a batch is published. URL, Name and Version are needed.
-type Options struct {
+// Peer says how a publisher or a worker takes part in a queue. URL and Version are needed.
+type Peer struct {
 	// URL is the server's: nats://host:4222, tls://host:4222, with user:password@ or token@ if need be, several of a
-	// cluster joined by commas; or EmbeddedURL.
+	// cluster joined by commas; or, of publishers, EmbeddedURL.
 	URL string
-	// Name is the batch's. A batch that was interrupted goes on where it was when it is published again under its name;
-	// two batches that run at a time need different names.
-	Name string
-	// Version must be that of the workers; they leave items of others alone.
+	// Version is that of the items; workers leave items of others alone.
 	Version string
 	// Credentials is the path of a NATS credentials file; "" if there is none.
 	Credentials string
-	// Token is what servers ask for whose addresses, in URL or Listen, have none: for commands whose arguments others
-	// see. "" if there is none. It is not used beside Credentials.
+	// Token is what servers ask for whose addresses, in URL or Options.Listen, have none: for commands whose arguments
+	// others see. "" if there is none. It is not used beside Credentials.
 	Token string
-
-	// Workers is the number of goroutines of this process that run items too, with Run. 0: none, which an embedded
-	// server without Listen cannot do with.
+	// Workers is the number of items that run at a time. 0 is GOMAXPROCS of workers and none of publishers, which an
+	// embedded server without Options.Listen cannot do with.
 	Workers int
-	Run     Func
-
-	// Listen is the address at which an embedded server takes workers of other processes, such as ":4222", or
-	// "TOKEN@:4222" to ask for a token; "": none.
-	Listen string
-	// Embed starts the server that EmbeddedURL stands for; nil if the program has none.
-	Embed Embed
-	// Dir is the embedded server's store, which is kept; "": a temporary one.
-	Dir string
-
 	// Log is told what a person should know, a line each; nil: nobody is told. It is called from one goroutine at a
 	// time.
 	Log func(format string, args ...any)
 
-	Ahead     int           // items that may be on the queue at a time; 0: 20000
-	AckWait   time.Duration // see WorkerOptions
-	Reconnect time.Duration // see WorkerOptions
-	Attempts  int           // of the workers of this process; see WorkerOptions
-
-	check time.Duration // how often an idle batch is looked after; 0: 5 s
-}
-
-// WorkerOptions say how a worker works. URL and Version are needed.
-type WorkerOptions struct {
-	URL         string // see Options; there is no EmbeddedURL for workers
-	Version     string // of the items to take
-	Credentials string // see Options
-	Token       string // see Options
-	Workers     int    // items at a time; 0: GOMAXPROCS
-	Log         func(format string, args ...any)
-
-	// Idle ends the work when there was none for so long; 0: it never ends so.
-	Idle time.Duration
 	// AckWait is how long the queue waits for a sign of life before it gives an item to another worker; 0: 30 s.
 	// Whoever is first at a server settles it.
 	AckWait time.Duration
@@ -129,37 +96,45 @@ type WorkerOptions struct {
 	// Attempts is how often an item may be begun by workers that then vanish before it is reported as failed; 0: 5.
 	Attempts int
 
+	check   time.Duration // how often an idle batch is looked after; 0: 5 s
 	noticed time.Duration // how often items of other versions are looked for; 0: 10 s
 	poll    time.Duration // how long a request for items stands; 0: 800 ms
 }
 
-// set returns v, or the default for 0.
-func set[T comparable](v, def T) T {
-	var zero T
-	if v == zero {
-		return def
-	}
-	return v
+// Options say how a batch is published. Name is needed.
+type Options struct {
+	Peer
+	// Name is the batch's. A batch that was interrupted goes on where it was when it is published again under its name;
+	// two batches that run at a time need different names.
+	Name string
+	// Run is what the workers of this process do.
+	Run Func
+	// Listen is the address at which an embedded server takes workers of other processes, such as ":4222", or
+	// "TOKEN@:4222" to ask for a token; "": none.
+	Listen string
+	// Embed starts the server that EmbeddedURL stands for; nil if the program has none.
+	Embed Embed
+
+	Ahead int // items that may be on the queue at a time; 0: 20000
 }
 
-func (o Options) withDefaults() Options {
-	o.Ahead = set(o.Ahead, 20000)
-	o.AckWait = set(o.AckWait, 30*time.Second)
-	o.Reconnect = set(o.Reconnect, time.Minute)
-	o.check = set(o.check, 5*time.Second)
-	o.Log = serial(o.Log)
-	return o
+// WorkerOptions say how a worker works.
+type WorkerOptions struct {
+	Peer
+	// Idle ends the work when there was none for so long; 0: it never ends so.
+	Idle time.Duration
 }
 
-func (o WorkerOptions) withDefaults() WorkerOptions {
-	o.Workers = set(o.Workers, runtime.GOMAXPROCS(0))
-	o.AckWait = set(o.AckWait, 30*time.Second)
-	o.Reconnect = set(o.Reconnect, time.Minute)
-	o.Attempts = set(o.Attempts, 5)
-	o.noticed = set(o.noticed, 10*time.Second)
-	o.poll = set(o.poll, 800*time.Millisecond)
-	o.Log = serial(o.Log)
-	return o
+// withDefaults returns the peer with the defaults of what is 0.
+func (p Peer) withDefaults() Peer {
+	p.AckWait = cmp.Or(p.AckWait, 30*time.Second)
+	p.Reconnect = cmp.Or(p.Reconnect, time.Minute)
+	p.Attempts = cmp.Or(p.Attempts, 5)
+	p.check = cmp.Or(p.check, 5*time.Second)
+	p.noticed = cmp.Or(p.noticed, 10*time.Second)
+	p.poll = cmp.Or(p.poll, 800*time.Millisecond)
+	p.Log = serial(p.Log)
+	return p
 }
 
 // serial lets one goroutine log at a time.

@@ -134,7 +134,7 @@ func newBed(t *testing.T) *bed {
 		}
 	})
 	var err error
-	if b.s, err = embedded.Start("127.0.0.1:0", "", "", b.j.log); err != nil {
+	if b.s, err = embedded.Start("127.0.0.1:0", "", b.j.log); err != nil {
 		t.Fatal(err)
 	}
 	b.url = b.s.URL()
@@ -147,8 +147,8 @@ func newBed(t *testing.T) *bed {
 }
 
 // embed is embedded.Start.
-func embed(address, token, dir string, log func(string, ...any)) (Server, error) {
-	return embedded.Start(address, token, dir, log)
+func embed(address, token string, log func(string, ...any)) (Server, error) {
+	return embedded.Start(address, token, log)
 }
 
 // clean fails the test if goroutines or stores are left at its end.
@@ -181,11 +181,11 @@ func goroutines() []string {
 }
 
 func (b *bed) options(name string) Options {
-	return Options{URL: b.url, Name: name, Version: "1", Log: b.j.log, check: 200 * time.Millisecond}
+	return Options{Peer: Peer{URL: b.url, Version: "1", Log: b.j.log, check: 200 * time.Millisecond}, Name: name}
 }
 
 func (b *bed) workerOptions() WorkerOptions {
-	return WorkerOptions{URL: b.url, Version: "1", Workers: 2, Log: b.j.log, poll: 100 * time.Millisecond}
+	return WorkerOptions{Peer: Peer{URL: b.url, Version: "1", Workers: 2, Log: b.j.log, poll: 100 * time.Millisecond}}
 }
 
 // work starts a worker, which the returned function stops.
@@ -219,7 +219,7 @@ func (b *bed) dying(o WorkerOptions, lives int, f func(kill func(), payload []by
 		defer close(ended)
 		for range lives {
 			var w *worker
-			w, err := newWorker(ctx, o.withDefaults(), nil, func(ctx context.Context, payload []byte) ([]byte, error) {
+			w, err := newWorker(ctx, o, nil, func(ctx context.Context, payload []byte) ([]byte, error) {
 				return f(func() {
 					w.l.nc.Close()
 					<-ctx.Done()

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -88,7 +89,7 @@ func (l *link) read(ctx context.Context, s jetstream.Stream, p place, m *jetstre
 	}
 	switch {
 	case why != nil:
-		l.log("%s: results in %s cannot be read: %v; their items are run again", l.where, line(m.Subject), why)
+		l.Log("%s: results in %s cannot be read: %v; their items are run again", l.where, line(m.Subject), why)
 		return nil, nil
 	case len(r.Data) > MaxResult:
 		return tooLarge(r.Key), nil
@@ -107,5 +108,5 @@ func tooLarge(key string) *Result {
 
 // failure is the result of an item that has none. Whoever wrote why, it is one printable line.
 func failure(key, why string, always bool) *Result {
-	return &Result{Key: key, Failed: set(line(why), "it failed without a word"), Always: always}
+	return &Result{Key: key, Failed: cmp.Or(line(why), "it failed without a word"), Always: always}
 }

@@ -52,7 +52,7 @@ func TestToken(t *testing.T) {
 	r := newResults(t)
 	ended := make(chan error, 1)
 	go func() {
-		ended <- Publish(context.Background(), Options{URL: EmbeddedURL, Embed: embed, Listen: address, Token: secret, Name: "n", Version: "1", Log: b.j.log}, numbered(50), r.done)
+		ended <- Publish(context.Background(), Options{Peer: Peer{URL: EmbeddedURL, Token: secret, Version: "1", Log: b.j.log}, Embed: embed, Listen: address, Name: "n"}, numbered(50), r.done)
 	}()
 	eventually(t, "the server says where it is", func() bool { return b.j.count(address) == 1 })
 	w := b.workerOptions()

@@ -1,8 +1,10 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"runtime"
 	"sync"
 	"time"
 
@@ -16,7 +18,7 @@ func Work(ctx context.Context, o WorkerOptions, f Func) error {
 	if o.URL == EmbeddedURL {
 		return errors.New("queue: a worker needs the address of a server, such as nats://HOST:4222; embedded is for publishers")
 	}
-	return work(ctx, o.withDefaults(), nil, f)
+	return work(ctx, o, nil, f)
 }
 
 // worker takes items and runs several at a time.
@@ -42,7 +44,8 @@ type task struct {
 
 // newWorker connects a worker. inside is a server of this process, or nil.
 func newWorker(ctx context.Context, o WorkerOptions, inside Server, f Func) (*worker, error) {
-	l, err := dial(ctx, dialOptions{o.URL, o.Credentials, o.Token, o.Version, o.AckWait, o.Reconnect, o.Log, inside})
+	o.Peer, o.Workers = o.Peer.withDefaults(), cmp.Or(o.Workers, runtime.GOMAXPROCS(0))
+	l, err := dial(ctx, o.Peer, inside)
 	if err != nil {
 		return nil, err
 	}
@@ -213,6 +216,6 @@ func (w *worker) lookAround(ctx context.Context) {
 		}
 		w.told[c.Name] = true
 		w.o.Log("%s: %d items of version %s are left to workers of that version; this is %s",
-			w.l.where, c.NumPending+uint64(c.NumAckPending), line(set(c.Config.Metadata["version"], c.Name)), w.o.Version)
+			w.l.where, c.NumPending+uint64(c.NumAckPending), line(cmp.Or(c.Config.Metadata["version"], c.Name)), w.o.Version)
 	}
 }

@@ -285,7 +285,7 @@ func TestRights(t *testing.T) {
 
 func TestNoServer(t *testing.T) {
 	clean(t)
-	o := WorkerOptions{URL: "nats://user:secret@" + freeAddress(t), Version: "1"}
+	o := WorkerOptions{Peer: Peer{URL: "nats://user:secret@" + freeAddress(t), Version: "1"}}
 	err := Work(context.Background(), o, echo)
 	if want := plainURL(o.URL) + ": no server answers; start one with: nats-server -js"; err == nil || err.Error() != want {
 		t.Errorf("%v instead of %s", err, want)
@@ -324,7 +324,7 @@ func TestNoServer(t *testing.T) {
 		t.Errorf("%v instead of %s", err, want)
 	}
 
-	_, err = embedded.Start(s.Addr().String(), "", "", nil)
+	_, err = embedded.Start(s.Addr().String(), "", nil)
 	if err == nil || !strings.Contains(err.Error(), "address already in use") {
 		t.Errorf("a port that is taken: %v", err)
 	}
@@ -385,7 +385,7 @@ func TestKilledProcesses(t *testing.T) {
 
 // workerProcess is a worker in a process of its own.
 func workerProcess(url string) {
-	o := WorkerOptions{URL: url, Version: "1", Workers: 2, AckWait: 500 * time.Millisecond}
+	o := WorkerOptions{Peer: Peer{URL: url, Version: "1", Workers: 2, AckWait: 500 * time.Millisecond}}
 	err := Work(context.Background(), o, func(ctx context.Context, payload []byte) ([]byte, error) {
 		pause(ctx, 10*time.Millisecond)
 		return echo(ctx, payload)

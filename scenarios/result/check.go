@@ -6,7 +6,6 @@ import (
 	"math"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -29,7 +28,7 @@ func (d *Document) Check() error {
 			return err
 		}
 		for _, name := range slices.Sorted(maps.Keys(r.Samples)) {
-			if at, found := nonFinite(reflect.ValueOf(r.Samples[name])); found {
+			if at, _, found := Beyond(reflect.ValueOf(r.Samples[name]), math.MaxFloat64); found {
 				return fmt.Errorf("sample %s%s of %s is no finite number, which no result may hold", name, at, r.Policy)
 			}
 		}
@@ -49,7 +48,7 @@ func finite(policy string, metrics map[string]float64) error {
 // Check fails on numbers that JSON cannot hold and on parts that do not fit together, so that readers need not look
 // again.
 func (d *Detail) Check() error {
-	if where, found := nonFinite(reflect.ValueOf(d).Elem()); found {
+	if where, _, found := Beyond(reflect.ValueOf(d), math.MaxFloat64); found {
 		return fmt.Errorf("detail%s is not a finite number", where)
 	}
 	if err := d.Reference.check("the reference"); err != nil {
@@ -219,44 +218,46 @@ func (d *Delay) check(who string) error {
 	return nil
 }
 
-// nonFinite returns the path from v to the first number under it that is NaN or Inf. It makes no text before it finds one.
-func nonFinite(v reflect.Value) (path string, found bool) {
+// Beyond returns the path from v to the first number under it that is NaN or farther from 0 than limit, and that number.
+// It makes no text before it finds one.
+func Beyond(v reflect.Value, limit float64) (path string, number float64, found bool) {
 	switch v.Kind() {
 	case reflect.Float64:
-		f := v.Float()
-		return "", math.IsNaN(f) || math.IsInf(f, 0)
+		return "", v.Float(), !(math.Abs(v.Float()) <= limit)
 	case reflect.Pointer:
 		if !v.IsNil() {
-			return nonFinite(v.Elem())
+			return Beyond(v.Elem(), limit)
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if at, found := nonFinite(v.Field(i)); found {
-				return "." + v.Type().Field(i).Name + at, true
+			if at, f, found := Beyond(v.Field(i), limit); found {
+				return "." + v.Type().Field(i).Name + at, f, true
+			}
+		}
+	case reflect.Map:
+		keys := v.MapKeys()
+		slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
+		for _, key := range keys {
+			if at, f, found := Beyond(v.MapIndex(key), limit); found {
+				return fmt.Sprintf("[%v]%s", key, at), f, true
 			}
 		}
 	case reflect.Slice:
-		return nonFiniteSlice(v)
-	}
-	return "", false
-}
-
-func nonFiniteSlice(v reflect.Value) (path string, found bool) {
-	if fs, ok := v.Interface().([]float64); ok { // by far the most numbers
-		for i, f := range fs {
-			if math.IsNaN(f) || math.IsInf(f, 0) {
-				return "[" + strconv.Itoa(i) + "]", true
+		if fs, ok := v.Interface().([]float64); ok { // by far the most numbers
+			at := slices.IndexFunc(fs, func(f float64) bool { return !(math.Abs(f) <= limit) })
+			if at < 0 {
+				return "", 0, false
+			}
+			return fmt.Sprintf("[%d]", at), fs[at], true
+		}
+		if k := v.Type().Elem().Kind(); k == reflect.String || k == reflect.Int || k == reflect.Array {
+			return "", 0, false
+		}
+		for i := range v.Len() {
+			if at, f, found := Beyond(v.Index(i), limit); found {
+				return fmt.Sprintf("[%d]%s", i, at), f, true
 			}
 		}
-		return "", false
 	}
-	if k := v.Type().Elem().Kind(); k == reflect.String || k == reflect.Int {
-		return "", false
-	}
-	for i := range v.Len() {
-		if at, found := nonFinite(v.Index(i)); found {
-			return at + " (entry " + strconv.Itoa(i) + ")", true
-		}
-	}
-	return "", false
+	return "", 0, false
 }

@@ -264,7 +264,7 @@ func TestPatternsRefused(t *testing.T) {
 		{"no entry", second(OfEntries("m", 2, []Entry{{0, 1, 0}}, nil)), "moves nothing"},
 		{"few sizes", second(OfSizes("m", 2, make([]int64, 3), nil)), "m has 3 entries; want 4"},
 		{"sizes of one node", second(OfSizes("m", 1, make([]int64, 1), nil)), "m needs at least 2 nodes"},
-		{"hot spots", second((&HotSpots{Nodes: 9, Share: 0.5}).Traffic(Place{Nodes: 8, Message: 1})), "9 hot nodes of 8"},
+		{"hot spots", second((&HotSpots{Nodes: 9, Share: 0.5}).Traffic(Place{Nodes: 8}, 1)), "9 hot nodes of 8"},
 		{"no transfers", second(OfGraph("g", 2, &engine.Graph{})), "g moves nothing"},
 		{"many flows", second((&Traffic{Name: "t", Flows: make([]engine.Flow, MaxTasks+1)}).Graph()), "t makes 16777217 tasks"},
 		{"no dims", second(RingSteps(o, nil, Links, false, 8, nil)), "no dimension"},
@@ -284,7 +284,7 @@ func TestTwoNodes(t *testing.T) {
 	if x, err := AllToAll(8, 5, down); err != nil || !slices.Equal(x.Flows, []engine.Flow{{Src: 2, Dst: 3}, {Src: 3, Dst: 2}}) {
 		t.Errorf("two nodes send %+v, %v", x, err)
 	}
-	if x, err := (&HotSpots{Nodes: 1, Share: 0.5}).Traffic(Place{Nodes: 8, Message: 4, Down: down}); err != nil || len(x.Flows) != 2 || x.Size(0) != 4 || x.Size(1) != 4 {
+	if x, err := (&HotSpots{Nodes: 1, Share: 0.5}).Traffic(Place{Nodes: 8, Down: down}, 4); err != nil || len(x.Flows) != 2 || x.Size(0) != 4 || x.Size(1) != 4 {
 		t.Errorf("of two nodes one is hot: %+v, %v", x, err)
 	}
 }

@@ -3,17 +3,16 @@ package collective
 // Pattern is who sends how much to whom, where that takes no more to say than a Place and the options that are its
 // fields. Their tags describe the keys that a scenario gives them by (scenarios/schema).
 type Pattern interface {
-	// Traffic lays the pattern out. It fails, with ErrTraffic, where that cannot be; the error says what can ("; want
-	// ...").
-	Traffic(p Place) (*Traffic, error)
+	// Traffic lays out the pattern with messages of so many bytes. It fails, with ErrTraffic, if that cannot be; the error
+	// says what can ("; want ...").
+	Traffic(p Place, message int64) (*Traffic, error)
 }
 
 // Place is what a Pattern is laid out on.
 type Place struct {
-	Nodes   int
-	Message int64 // bytes
-	Seed    uint64
-	Down    []bool // nodes that are down; nil is none
+	Nodes int
+	Seed  uint64
+	Down  []bool // nodes that are down; nil is none
 }
 
 // Row is a named pattern.
@@ -40,10 +39,10 @@ type HotSpots struct {
 }
 
 // Traffic lays the pattern out.
-func (h *HotSpots) Traffic(p Place) (*Traffic, error) {
+func (h *HotSpots) Traffic(p Place, message int64) (*Traffic, error) {
 	hot, err := HotNodes(h.Nodes, p.Nodes, p.Seed, p.Down)
 	if err != nil {
 		return nil, err
 	}
-	return Hotspot(p.Nodes, p.Message, h.Share, hot, p.Down)
+	return Hotspot(p.Nodes, message, h.Share, hot, p.Down)
 }

@@ -36,6 +36,12 @@ func PoissonAtLeast(k int, mean float64) float64 {
 // CubeUp returns the share of time in which a cube is up whose machines are, each on its own.
 func CubeUp(host float64) float64 { return math.Pow(host, CubeHosts) }
 
+// CubeUp returns the share of time in which a cube is up whose machines and optical links are, each on its own, and that
+// is not maintained.
+func (r *Rates) CubeUp() float64 {
+	return CubeUp(1-r[Machine].Unavailability()) * (1 - r[Cube].Unavailability()) * math.Pow(1-r[Cable].Unavailability(), CubeLinks)
+}
+
 // SliceGoodput returns the expected share of a pod that slices of c cubes can use, of any cubes that are up: the
 // expectation of floor(up/c) c / n (Jouppi et al., ISCA 23, Fig. 4).
 func SliceGoodput(c, n int, up float64) float64 {

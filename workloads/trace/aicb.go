@@ -30,6 +30,8 @@ type aicb struct {
 	groups map[string]int32 // that are called, by index of list
 	list   []string
 	timed  bool // communication has times, so it is what was measured
+
+	n, tp, cp, dp, ep int // ranks of a stage, of its kinds of parallelism, and of a group of experts
 }
 
 // aicbStage is what ranks from first on do, so many.
@@ -60,9 +62,6 @@ var aicbGroups = []string{"tp_group", "dp_group", "pp_group", "ep_group", "ep_dp
 
 // readAICB reads the table of a job.
 func readAICB(files []File, h *Hints) (*Job, error) {
-	if len(files) != 1 {
-		return nil, &Error{File: files[1].Name, Problem: "is a second file, and one holds all ranks", Want: "one file"}
-	}
 	a := &aicb{setup: h.Setup, sizes: map[string]int{}, groups: map[string]int32{}}
 	l := &lines{file: files[0]}
 	for l.scan() {
@@ -259,16 +258,17 @@ func (a *aicb) row(text string) error {
 	return nil
 }
 
-// shape returns the sizes of tensor, context and data parallelism and of groups of experts, of stages of so many ranks.
-func (a *aicb) shape(n int, h *Hints) (tp, cp, dp, ep int, err error) {
-	tp, dp = a.sizes["tp_group"], a.sizes["dp_group"]
+// shape sets the sizes of tensor, context and data parallelism and of groups of experts.
+func (a *aicb) shape(h *Hints) error {
+	n := a.stages[0].ranks
+	tp, dp := a.sizes["tp_group"], a.sizes["dp_group"]
 	switch {
 	case tp == 0 && dp == 0 && len(a.list) == 1:
 		tp, dp = 1, n // a measurement of one group alone
 	case tp == 0 && dp == 0:
 		tp, dp = 1, n
 		if slices.Contains(a.list, "tp_group") {
-			return 0, 0, 0, 0, wrong("a comm_group_size of tp_group or dp_group", "no row says how large these groups are")
+			return wrong("a comm_group_size of tp_group or dp_group", "no row says how large these groups are")
 		}
 	case tp == 0:
 		tp = n / dp
@@ -276,9 +276,9 @@ func (a *aicb) shape(n int, h *Hints) (tp, cp, dp, ep int, err error) {
 		dp = n / tp
 	}
 	if tp*dp > n || n%(tp*dp) != 0 {
-		return 0, 0, 0, 0, wrong(fmt.Sprintf("a multiple of %d", tp*dp), "stages of %d ranks, of tp_group %d and dp_group %d", n, tp, dp)
+		return wrong(fmt.Sprintf("a multiple of %d", tp*dp), "stages of %d ranks, of tp_group %d and dp_group %d", n, tp, dp)
 	}
-	cp, ep = n/(tp*dp), h.EP
+	ep := h.EP
 	for _, is := range []struct {
 		group string
 		ep    int
@@ -287,49 +287,50 @@ func (a *aicb) shape(n int, h *Hints) (tp, cp, dp, ep int, err error) {
 			continue
 		}
 		if ep > 0 && ep != is.ep {
-			return 0, 0, 0, 0, wrong("one size of groups of experts", "%s says that %d ranks share experts, and others %d", is.group, is.ep, ep)
+			return wrong("one size of groups of experts", "%s says that %d ranks share experts, and others %d", is.group, is.ep, ep)
 		}
 		ep = is.ep
 	}
 	if _, calls := a.groups["ep_group"]; ep == 0 && (calls || slices.Contains(a.list, "ep_tp_group") || slices.Contains(a.list, "ep_dp_group")) {
-		return 0, 0, 0, 0, wrong("workload.ep = N, how many ranks of a dp_group share experts", "no row says how large ep_group is")
+		return wrong("workload.ep = N, how many ranks of a dp_group share experts", "no row says how large ep_group is")
 	}
 	if ep = max(1, ep); dp%ep != 0 {
-		return 0, 0, 0, 0, wrong("a divisor of it", "dp_group of %d is not a multiple of %d ranks that share experts", dp, ep)
+		return wrong("a divisor of it", "dp_group of %d is not a multiple of %d ranks that share experts", dp, ep)
 	}
-	return tp, cp, dp, ep, nil
+	a.n, a.tp, a.cp, a.dp, a.ep = n, tp, n/(tp*dp), dp, ep
+	return nil
 }
 
 // sets returns the sets of a group: ranks of a stage are numbered by TP, CP, EP and DP, the first fastest, as AICB and
 // Megatron-LM do.
-func (a *aicb) sets(group string, n, tp, cp, dp, ep int) (sets [][]int32) {
-	all := n * len(a.stages)
+func (a *aicb) sets(group string) (sets [][]int32) {
+	all, replica := a.n*len(a.stages), a.tp*a.cp
 	switch group {
 	case "all":
 		return split(all, all, 1)
 	case "tp_group":
-		return split(all, tp, 1)
+		return split(all, a.tp, 1)
 	case "dp_group":
-		return split(all, dp, tp*cp)
+		return split(all, a.dp, replica)
 	case "ep_group":
-		return split(all, ep, tp*cp)
+		return split(all, a.ep, replica)
 	case "ep_dp_group":
-		return split(all, dp/ep, tp*cp*ep)
+		return split(all, a.dp/a.ep, replica*a.ep)
 	case "pp_group":
-		return split(all, len(a.stages), n)
+		return split(all, len(a.stages), a.n)
 	case "embedding_group":
-		for i := range n {
-			sets = append(sets, []int32{int32(i), int32(all - n + i)})
+		for i := range a.n {
+			sets = append(sets, []int32{int32(i), int32(all - a.n + i)})
 		}
 		return sets
 	}
-	for _, own := range split(all, ep, tp*cp) { // ep_tp_group: of all TP ranks together
-		if int(own[0])%tp != 0 {
+	for _, own := range split(all, a.ep, replica) { // ep_tp_group: of all TP ranks together
+		if int(own[0])%a.tp != 0 {
 			continue
 		}
 		var set []int32
 		for _, r := range own {
-			for t := range int32(tp) {
+			for t := range int32(a.tp) {
 				set = append(set, r+t)
 			}
 		}
@@ -355,14 +356,12 @@ func split(n, size, step int) (sets [][]int32) {
 
 // job makes the programs: ranks of a stage share one.
 func (a *aicb) job(h *Hints) (*Job, error) {
-	n := a.stages[0].ranks
-	tp, cp, dp, ep, err := a.shape(n, h)
-	if err != nil {
+	if err := a.shape(h); err != nil {
 		return nil, err
 	}
-	all := n * len(a.stages)
+	n, all := a.n, a.n*len(a.stages)
 	j := &Job{Ranks: all, Ops: make([][]Op, all)}
-	for _, d := range []Dim{{"tp", tp}, {"cp", cp}, {"dp", dp}, {"pp", len(a.stages)}} {
+	for _, d := range []Dim{{"tp", a.tp}, {"cp", a.cp}, {"dp", a.dp}, {"pp", len(a.stages)}} {
 		if d.Size > 1 || d.Name == "dp" {
 			j.Dims = append(j.Dims, d)
 		}
@@ -374,7 +373,7 @@ func (a *aicb) job(h *Hints) (*Job, error) {
 		if size := a.sizes[name]; name == "pp_group" && size > 0 && size != len(a.stages) || name == "all" && size > 0 && size != all {
 			return nil, wrong(fmt.Sprint("that of ", len(a.stages), " stages of ", n, " ranks"), "%s of %d ranks", name, size)
 		}
-		g, err := NewGroup(strings.TrimSuffix(name, "_group"), all, a.sets(name, n, tp, cp, dp, ep))
+		g, err := NewGroup(strings.TrimSuffix(name, "_group"), all, a.sets(name))
 		if err != nil {
 			return nil, err
 		}

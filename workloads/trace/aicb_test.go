@@ -118,12 +118,12 @@ func TestAICB(t *testing.T) {
 		}
 	}
 	// the dimensions are those of Megatron-LM: tensor fastest, then context, experts, data
-	a := &aicb{stages: []aicbStage{{ranks: 48}, {first: 48, ranks: 48}}}
+	a := &aicb{stages: []aicbStage{{ranks: 48}, {first: 48, ranks: 48}}, n: 48, tp: 2, cp: 3, dp: 8, ep: 2}
 	for group, want := range map[string]string{
 		"tp_group": "[48 49]", "dp_group": "[48 54 60 66 72 78 84 90]", "ep_group": "[48 54]", "ep_dp_group": "[48 60 72 84]",
 		"ep_tp_group": "[48 49 54 55]", "pp_group": "[0 48]", "embedding_group": "[0 48]",
 	} {
-		sets := a.sets(group, 48, 2, 3, 8, 2)
+		sets := a.sets(group)
 		if !slices.ContainsFunc(sets, func(s []int32) bool { return fmt.Sprint(s) == want }) {
 			t.Errorf("%s: %v, want %s in it", group, sets, want)
 		}

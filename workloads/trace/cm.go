@@ -3,6 +3,7 @@ package trace
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -11,7 +12,7 @@ import (
 	"sim/engine"
 )
 
-func isCM(begin []byte) bool { return begins(begin, "Nodes") && len(begin) > 0 }
+func isCM(begin []byte) bool { return begins(begin, "Nodes") }
 
 // cmFlow is a connection of htsim's matrix.
 type cmFlow struct {
@@ -37,9 +38,6 @@ type cmTrigger struct {
 // readCM reads a connection matrix of htsim. A flow is a message. A trigger has flows wait for others, by messages of no
 // bytes between their ranks; if it counts which of several flows ends first, by receives of any source.
 func readCM(files []File, h *Hints) (*Job, error) {
-	if len(files) != 1 {
-		return nil, &Error{File: files[1].Name, Problem: "is a second file, and one holds the whole matrix", Want: "one file"}
-	}
 	if err := countOperations(files[0].Name, 2*bytes.Count(files[0].Data, []byte("->"))); err != nil {
 		return nil, err
 	}
@@ -262,7 +260,7 @@ func cmJob(j *Job, flows []cmFlow, triggers map[int64]*cmTrigger) error {
 	if err := cmStarts(flows, triggers); err != nil {
 		return err
 	}
-	for id := range slices.Values(sortedKeys(triggers)) {
+	for _, id := range slices.Sorted(maps.Keys(triggers)) {
 		t := triggers[id]
 		if len(t.waits) == 0 {
 			j.note("triggers start no flow", 0)
@@ -359,13 +357,4 @@ func cmOrdered(flows []cmFlow, triggers map[int64]*cmTrigger, list []int32) bool
 		}
 	}
 	return true
-}
-
-func sortedKeys(all map[int64]*cmTrigger) []int64 {
-	keys := make([]int64, 0, len(all))
-	for id := range all {
-		keys = append(keys, id)
-	}
-	slices.Sort(keys)
-	return keys
 }

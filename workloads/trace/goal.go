@@ -37,11 +37,8 @@ func isGOAL(begin []byte) bool {
 // readGOAL reads a schedule of LogGOPSim, ATLAHS and SPCL's htsim, as text or as txt2bin makes it. Messages up to the
 // size that LogGOPSim sends eagerly do not wait for their receives, and are done for their sender when they start.
 func readGOAL(files []File, h *Hints) (*Job, error) {
-	if len(files) != 1 {
-		return nil, &Error{File: files[1].Name, Problem: "is a second file, and one holds the whole schedule", Want: "one file"}
-	}
 	j := &Job{Eager: goalEager, Buffered: true}
-	g := &goal{Job: j, cpus: map[int32][]int16{}}
+	g := &goal{Job: j}
 	if f := files[0]; len(f.Data) >= 8 && binary.LittleEndian.Uint64(f.Data) <= goalMagic && !bytes.HasPrefix(f.Data, []byte("num")) {
 		return j, g.binary(f)
 	}
@@ -55,58 +52,59 @@ func readGOAL(files []File, h *Hints) (*Job, error) {
 // goal is a schedule under way.
 type goal struct {
 	*Job
-	cpus   map[int32][]int16 // by rank: of operations their cpu, of others than computes -1
-	part   engine.Time       // what comments of a line say: what its calc takes longer, below a nanosecond
-	number uint32            // its number
-	turn   int32             // and of a send its turn
+	rank   int32       // whose operations are read
+	ops    []Op        // of it
+	cpus   []int16     // of these, of others than computes -1
+	part   engine.Time // what comments of a line say: what its calc takes longer, below a nanosecond
+	number uint32      // its number
+	turn   int32       // and of a send its turn
 }
 
-// add appends an operation of a rank.
-func (g *goal) add(rank int32, o Op, cpu int64) int32 {
+// add appends an operation of the rank.
+func (g *goal) add(o Op, cpu int64) int32 {
 	if o.Kind != Compute || o.Dur == 0 { // what takes no time needs no cpu
 		cpu = -1
 	}
-	g.Ops[rank], g.cpus[rank] = append(g.Ops[rank], o), append(g.cpus[rank], int16(cpu))
-	return int32(len(g.Ops[rank]) - 1)
+	g.ops, g.cpus = append(g.ops, o), append(g.cpus, int16(cpu))
+	return int32(len(g.ops) - 1)
 }
 
-// room makes room for so many operations of a rank.
-func (g *goal) room(rank int32, n int) {
-	g.Ops[rank], g.cpus[rank] = make([]Op, 0, n), make([]int16, 0, n)
+// begin begins a rank of so many operations.
+func (g *goal) begin(rank int32, n int) {
+	g.rank, g.ops, g.cpus = rank, make([]Op, 0, n), make([]int16, 0, n)
 }
 
-// end orders the operations of a rank and puts the computes of each cpu on a stream.
-func (g *goal) end(rank int32, starts [][2]int32) error {
+// end orders the operations of the rank and puts the computes of each cpu on a stream.
+func (g *goal) end(starts [][2]int32) error {
 	begun := map[int32]int32{} // what all that a waits for is joined by, where others wait for its beginning
 	for _, s := range starts {
 		if _, ok := begun[s[1]]; !ok {
-			begun[s[1]] = g.add(rank, Op{Name: "start of " + g.Ops[rank][s[1]].Name, After: g.Ops[rank][s[1]].After}, -1)
-			g.Ops[rank][s[1]].After = []int32{begun[s[1]]}
+			begun[s[1]] = g.add(Op{Name: "start of " + g.ops[s[1]].Name, After: g.ops[s[1]].After}, -1)
+			g.ops[s[1]].After = []int32{begun[s[1]]}
 		}
 	}
-	ops := g.Ops[rank]
 	for _, s := range starts {
-		ops[s[0]].After = append(ops[s[0]].After, begun[s[1]])
+		g.ops[s[0]].After = append(g.ops[s[0]].After, begun[s[1]])
 	}
-	for i := range ops {
-		slices.Sort(ops[i].After)
-		ops[i].After = slices.Compact(ops[i].After)
+	for i := range g.ops {
+		o := &g.ops[i]
+		slices.Sort(o.After)
+		o.After = slices.Compact(o.After)
 	}
-	out, at, err := ordered(ops)
+	out, at, err := ordered(g.ops)
 	if err != nil {
 		return err
 	}
 	for i, k := range at {
-		out[k].Stream = int32(g.cpus[rank][i]) + 1
+		out[k].Stream = int32(g.cpus[i]) + 1
 	}
-	g.Ops[rank] = out
-	delete(g.cpus, rank)
+	g.Ops[g.rank] = out
 	return nil
 }
 
 // message checks peer, size and tag of a message.
-func (g *goal) message(rank int32, kind Kind, size uint64, peer, tag uint32, nic int64) (Op, error) {
-	o := Op{Name: kind.String(), Kind: kind, Bytes: int64(size), Tag: tag, Peer: int32(peer) - rank}
+func (g *goal) message(kind Kind, size uint64, peer, tag uint32, nic int64) (Op, error) {
+	o := Op{Name: kind.String(), Kind: kind, Bytes: int64(size), Tag: tag, Peer: int32(peer) - g.rank}
 	if size == 1 && tag&noBytes != 0 && tag != AnyTag {
 		if o.Bytes = 0; kind == Send {
 			g.note("messages of a byte with a tag of 2^31 or more say that something is done, and carry nothing", 0)
@@ -129,7 +127,7 @@ func (g *goal) message(rank int32, kind Kind, size uint64, peer, tag uint32, nic
 
 // text reads the statements, a line each.
 func (g *goal) text(l *lines) error {
-	rank, last := int32(-1), int32(-1)
+	last, inside := int32(-1), false // the last rank, and whether its brace is open
 	labels := map[string]int32{}
 	var starts [][2]int32
 	comment := false
@@ -152,7 +150,7 @@ func (g *goal) text(l *lines) error {
 		}
 		for len(f) > 0 { // a closing brace may stand behind a statement
 			switch {
-			case rank < 0 && f[0] == "rank" && len(f) >= 2:
+			case !inside && f[0] == "rank" && len(f) >= 2:
 				name, open := strings.CutSuffix(f[1], "{")
 				if rest := f[2:]; !open && len(rest) > 0 && rest[0] == "{" {
 					open, f = true, f[1:]
@@ -164,24 +162,24 @@ func (g *goal) text(l *lines) error {
 				if !open {
 					return wrong("rank N {", "%.40q", l.Text)
 				}
-				rank, last, f = int32(n), int32(n), f[2:]
+				last, inside, f = int32(n), true, f[2:]
 				body, _, _ := bytes.Cut(l.file.Data[l.at:], []byte{'}'})
-				g.room(rank, countLines(body, "calc", "send", "recv"))
+				g.begin(last, countLines(body, "calc", "send", "recv"))
 				clear(labels)
 				starts = starts[:0]
-			case rank >= 0 && f[0] == "}":
-				if err := g.end(rank, starts); err != nil {
+			case inside && f[0] == "}":
+				if err := g.end(starts); err != nil {
 					return err
 				}
-				rank, f = -1, f[1:]
-			case rank < 0:
+				inside, f = false, f[1:]
+			case !inside:
 				return wrong("rank N {", "%.40q outside of a rank", f[0])
 			default:
 				closed := f[len(f)-1] == "}"
 				if closed {
 					f = f[:len(f)-1]
 				}
-				if err := g.statement(rank, f, labels, &starts); err != nil {
+				if err := g.statement(f, labels, &starts); err != nil {
 					return err
 				}
 				if f = nil; closed {
@@ -193,8 +191,8 @@ func (g *goal) text(l *lines) error {
 	switch {
 	case g.Ranks == 0:
 		return wrong("num_ranks N", "is empty")
-	case rank >= 0:
-		return wrong("}", "ends within rank %d", rank)
+	case inside:
+		return wrong("}", "ends within rank %d", last)
 	}
 	return nil
 }
@@ -239,7 +237,7 @@ func goalUncommented(text string, comment *bool) string {
 }
 
 // statement reads an operation or a dependency.
-func (g *goal) statement(rank int32, f []string, labels map[string]int32, starts *[][2]int32) error {
+func (g *goal) statement(f []string, labels map[string]int32, starts *[][2]int32) error {
 	if len(f) == 3 && (f[1] == "requires" || f[1] == "irequires") {
 		a, known := labels[f[0]]
 		b, also := labels[f[2]]
@@ -247,7 +245,7 @@ func (g *goal) statement(rank int32, f []string, labels map[string]int32, starts
 		case !known || !also:
 			return wrong("labels of the rank, above", "%.60q names an operation that is not there", strings.Join(f, " "))
 		case f[1] == "requires":
-			g.Ops[rank][a].After = append(g.Ops[rank][a].After, b)
+			g.ops[a].After = append(g.ops[a].After, b)
 		default:
 			*starts = append(*starts, [2]int32{a, b})
 		}
@@ -321,7 +319,7 @@ func (g *goal) statement(rank int32, f []string, labels map[string]int32, starts
 		if peer < 0 && kind == Send {
 			return wrong("a rank", "a message is sent to any rank")
 		}
-		if o, err = g.message(rank, kind, uint64(bytes), uint32(peer), uint32(tag), nic); err != nil {
+		if o, err = g.message(kind, uint64(bytes), uint32(peer), uint32(tag), nic); err != nil {
 			return err
 		}
 		if kind == Send {
@@ -336,7 +334,7 @@ func (g *goal) statement(rank int32, f []string, labels map[string]int32, starts
 			return wrong("labels that are used once", "label %.40q is there twice", label)
 		}
 	}
-	id := g.add(rank, o, cpu)
+	id := g.add(o, cpu)
 	if label != "" {
 		labels[label] = id
 	}
@@ -396,6 +394,7 @@ func (g *goal) block(rank int32, b []byte) error {
 		return wrong("a whole file", "rank %d has %d operations and %d roots in %d bytes", rank, n, roots, len(b))
 	}
 	appendix := b[table:]
+	g.begin(rank, int(n))
 	left := make([]uint32, n)
 	type successors struct{ after, started [2]uint32 }
 	next := make([]successors, n)
@@ -409,11 +408,11 @@ func (g *goal) block(rank int32, b []byte) error {
 		var err error
 		switch kind {
 		case 1:
-			if o, err = g.message(rank, Send, size, peer, tag, nic); next[i].started[0] == 0 {
+			if o, err = g.message(Send, size, peer, tag, nic); next[i].started[0] == 0 {
 				o.Turn = max(0, int32(next[i].started[1]))
 			}
 		case 2:
-			o, err = g.message(rank, Recv, size, peer, tag, nic)
+			o, err = g.message(Recv, size, peer, tag, nic)
 		case 3:
 			if o = (Op{Name: "calc", Kind: Compute, Dur: engine.Time(size) * engine.Nanosecond}); size > uint64(mostTime/engine.Nanosecond) {
 				err = wrong("fewer", "a calc of %d ns", size)
@@ -429,7 +428,7 @@ func (g *goal) block(rank int32, b []byte) error {
 		if err != nil {
 			return err
 		}
-		g.add(rank, o, cpu)
+		g.add(o, cpu)
 	}
 	var starts [][2]int32
 	named, total := make([]uint32, n), uint64(0)
@@ -448,7 +447,7 @@ func (g *goal) block(rank int32, b []byte) error {
 					return wrong("as many", "operation %d of rank %d waits for %d others, and more name it", to, rank, left[to])
 				}
 				if k == 0 {
-					g.Ops[rank][to].After = append(g.Ops[rank][to].After, int32(i))
+					g.ops[to].After = append(g.ops[to].After, int32(i))
 				} else {
 					starts = append(starts, [2]int32{int32(to), int32(i)})
 				}
@@ -460,5 +459,5 @@ func (g *goal) block(rank int32, b []byte) error {
 			return wrong("as many", "operation %d of rank %d waits for %d others, and %d name it", i, rank, left[i], named[i])
 		}
 	}
-	return g.end(rank, starts)
+	return g.end(starts)
 }

@@ -1,7 +1,6 @@
 package trace
 
 import (
-	"bytes"
 	"fmt"
 	"math"
 	"slices"
@@ -43,6 +42,8 @@ type Format struct {
 	Doc  string
 	// Is reports whether files that begin so are of the format.
 	Is func(begin []byte) bool
+	// Holds says what one file holds, of a format that has no file per rank; "" is a file per rank.
+	Holds string
 	// Read returns the job of some files, of ranks in order.
 	Read func(files []File, h *Hints) (*Job, error)
 	// Staged says that files hold a stage of a pipeline that stands for all.
@@ -51,10 +52,10 @@ type Format struct {
 
 // Formats are all, in the order in which they are tried.
 var Formats = []Format{
-	{Name: "simai", Doc: "AICB and SimAI workload text (.txt)", Is: isSimAI, Read: readSimAI, Staged: true},
-	{Name: "aicb", Doc: "AICB table of a real cluster's calls (.csv)", Is: isAICB, Read: readAICB},
-	{Name: "cm", Doc: "connection matrix of htsim (.cm)", Is: isCM, Read: readCM},
-	{Name: "goal", Doc: "GOAL schedule of LogGOPSim and ATLAHS, text or binary", Is: isGOAL, Read: readGOAL},
+	{Name: "simai", Doc: "AICB and SimAI workload text (.txt)", Is: isSimAI, Read: readSimAI, Staged: true, Holds: "the whole workload"},
+	{Name: "aicb", Doc: "AICB table of a real cluster's calls (.csv)", Is: isAICB, Read: readAICB, Holds: "all ranks"},
+	{Name: "cm", Doc: "connection matrix of htsim (.cm)", Is: isCM, Read: readCM, Holds: "the whole matrix"},
+	{Name: "goal", Doc: "GOAL schedule of LogGOPSim and ATLAHS, text or binary", Is: isGOAL, Read: readGOAL, Holds: "the whole schedule"},
 	{Name: "chakra", Doc: "Chakra execution trace, protobuf or JSON, a file a rank", Is: isChakra, Read: readChakra},
 }
 
@@ -94,6 +95,9 @@ func Detect(f File) *Format {
 
 // Read reads a job and checks it.
 func Read(f *Format, files []File, h *Hints) (*Job, error) {
+	if len(files) > 1 && f.Holds != "" {
+		return nil, &Error{File: files[1].Name, Problem: "is a second file, and one holds " + f.Holds, Want: "one file"}
+	}
 	j, err := f.Read(files, h)
 	if err != nil {
 		return nil, err
@@ -187,8 +191,8 @@ func (j *Job) Words() string {
 
 // begins reports whether a text begins with one of some words, behind blanks.
 func begins(begin []byte, words ...string) bool {
-	first, _, _ := strings.Cut(strings.TrimLeft(string(begin), " \t\r\n"), "\n")
-	field, _, _ := strings.Cut(strings.TrimRight(first, " \t\r"), " ")
-	field, _, _ = strings.Cut(field, "\t")
-	return slices.Contains(words, field) || bytes.Equal(begin, nil)
+	for first := range strings.FieldsSeq(string(begin)) {
+		return slices.Contains(words, first)
+	}
+	return false
 }

@@ -107,7 +107,7 @@ func (j *Job) Report(w io.Writer) error {
 			if r.rank < 0 {
 				continue // found in the simulation
 			}
-			if sent, taken := j.at(sends[i]).Bytes, j.at(r).Bytes; taken > 0 && taken != sent {
+			if sent, taken := j.op(sends[i].place).Bytes, j.op(r).Bytes; taken > 0 && taken != sent {
 				other++
 			}
 		}
@@ -137,7 +137,7 @@ func (j *Job) critical() (engine.Time, error) {
 	if n > mostFollowed {
 		return 0, fmt.Errorf("not sought, of %d operations", n)
 	}
-	built, err := j.Build(Builder{Expand: joined})
+	built, err := j.Build(Builder{})
 	if err != nil {
 		return 0, err
 	}
@@ -158,17 +158,6 @@ func (j *Job) critical() (engine.Time, error) {
 		longest = max(longest, end[id])
 	}
 	return longest, nil
-}
-
-// joined is a Builder.Expand of calls that take no time.
-func joined(g *engine.Graph, _ Collected, ready []int32) ([]int32, error) {
-	id := g.AddTask(engine.Task{})
-	done := make([]int32, len(ready))
-	for i, r := range ready {
-		g.AddEdge(r, id, 0)
-		done[i] = id
-	}
-	return done, nil
 }
 
 // Size writes bytes for reading, to four digits.

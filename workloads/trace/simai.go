@@ -25,7 +25,7 @@ var simPolicies = []string{"HYBRID_TRANSFORMER_FWD_IN_BCKWD", "HYBRID_TRANSFORME
 var simOthers = []string{"DATA", "MODEL", "HYBRID_DLRM", "HYBRID_DLRM_ENHANCED", "HYBRID_DATA_MODEL", "HYBRID_MODEL_DATA", "HYBRID_CUSTOMIZED", "DISTRIBUTED_INFERENCE"}
 
 func isSimAI(begin []byte) bool {
-	return begins(begin, slices.Concat(simPolicies, simOthers)...) && len(begin) > 0
+	return begins(begin, slices.Concat(simPolicies, simOthers)...)
 }
 
 // simAI is a workload text of AICB and SimAI 1.7: what a stage of a pipeline does, in the rows of its layers.
@@ -68,9 +68,6 @@ var simCollectives = []struct {
 
 // readSimAI reads the file and makes its ranks' programs.
 func readSimAI(files []File, h *Hints) (*Job, error) {
-	if len(files) != 1 {
-		return nil, &Error{File: files[1].Name, Problem: "is a second file, and one holds the whole workload", Want: "one file"}
-	}
 	s := &simAI{file: files[0].Name, tp: 1, ep: 1, pp: 1, vpp: 1, ga: 1, gpus: h.GPUs, rankOrder: h.RankOrder}
 	l := &lines{file: files[0]}
 	if err := s.read(l, h); err != nil {
@@ -270,36 +267,16 @@ func (s *simAI) rank(t, d, p int) int32 {
 	return int32(t + s.tp*(d+s.dp*p))
 }
 
-// groups are the sets of ranks that call collectives together.
+// groups are the sets of ranks that call collectives together, in the order of stages.
 func (s *simAI) groups() (all []Group, err error) {
+	replica, stage := int(s.rank(0, 1, 0)), s.rank(0, 0, 1) // ranks from one to the next
 	for _, g := range []struct {
-		name        string
-		first, step int // of the DP coordinates of a set, and how far apart; of 0 all TP coordinates
-		size        int
-	}{{"tp", 0, 0, s.tp}, {"dp", 0, 1, s.dp}, {"ep", 0, 1, s.ep}, {"dp-ep", 0, s.ep, s.dp / s.ep}} {
-		var sets [][]int32
-		for p := range s.pp {
-			for d := range s.dp {
-				if g.step == 0 {
-					var set []int32
-					for t := range s.tp {
-						set = append(set, s.rank(t, d, p))
-					}
-					sets = append(sets, set)
-					continue
-				}
-				if d/g.step%g.size != 0 {
-					continue
-				}
-				for t := range s.tp {
-					var set []int32
-					for k := range g.size {
-						set = append(set, s.rank(t, d+k*g.step, p))
-					}
-					sets = append(sets, set)
-				}
-			}
-		}
+		name       string
+		size, step int
+	}{{"tp", s.tp, 1}, {"dp", s.dp, replica}, {"ep", s.ep, replica}, {"dp-ep", s.dp / s.ep, replica * s.ep}} {
+		sets := split(s.gpus, g.size, g.step)
+		stageOf := func(set []int32) int { return int(set[0]/stage) % s.pp }
+		slices.SortStableFunc(sets, func(a, b []int32) int { return stageOf(a) - stageOf(b) })
 		one, err := NewGroup(g.name, s.gpus, sets)
 		if err != nil {
 			return nil, err

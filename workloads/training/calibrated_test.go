@@ -3,6 +3,7 @@ package training_test
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"sim/engine"
@@ -53,13 +54,8 @@ func table1(t testing.TB, model string) (training.Spec, int) {
 
 // identical is a layout of n replicas with as many ports as GPUs.
 func identical(n, perPod int, rate units.Rate) training.Layout {
-	l := training.Layout{GPUsPerPod: perPod, PodMap: make([][]int, n)}
-	for range n {
-		l.Ports = append(l.Ports, perPod)
-		l.PortRate = append(l.PortRate, rate)
-		l.NICRate = append(l.NICRate, rate)
-	}
-	return l
+	one := training.ReplicaLayout{Pod: fabric.Pod{Ports: perPod, Rate: rate}, NIC: rate}
+	return training.Layout{GPUsPerPod: perPod, Replicas: slices.Repeat([]training.ReplicaLayout{one}, n)}
 }
 
 func build(t testing.TB, s training.Spec, x training.Extent, perPod int, rate units.Rate) (*training.Iteration, *fabric.Pods) {

@@ -7,23 +7,25 @@ import (
 	"sim/fabric"
 )
 
-// Layout says which hardware each replica of a graph runs on. Slices are by replica; of one replica that stands for all
-// there is one entry.
+// Layout says which hardware each replica of a graph runs on.
 type Layout struct {
 	// GPUsPerPod is of one replica: a multiple of a stage's GPUs, or where every GPU is a node a divisor of them.
 	GPUsPerPod int
-	Ports      []int
-	PortRate   []units.Rate
-	NICRate    []units.Rate
-	// PodMap is a permutation: block i of consecutive stages, or part of a stage, is in pod PodMap[i] of its replica; nil
-	// is the identity.
-	PodMap [][]int
+	Replicas   []ReplicaLayout // of one replica that stands for all there is one entry
 	// At is the pod of each stage, replica after replica, in place of PodMap: as many stages in each, of whichever
 	// replicas.
 	At []int32
 	// Numbers are those that pods of a replica, or with At all pods, go by in names; nil counts from 0.
 	Numbers []int
 	Inside  units.Rate // of a GPU's link to the network inside its pod; 0 is a network in which nothing takes any time
+}
+
+// ReplicaLayout is the hardware of a replica.
+type ReplicaLayout struct {
+	Pod fabric.Pod // ports and rate of each of its pods
+	NIC units.Rate // of a GPU's network interface, in each direction
+	// PodMap is a permutation: block i of consecutive stages, or part of a stage, is in pod PodMap[i]; nil is the identity.
+	PodMap []int
 }
 
 // Place puts the iteration's nodes into pods of a replica each. It fails when stages do not fill whole pods, or pods
@@ -37,8 +39,8 @@ func (it *Iteration) Place(l Layout) (*fabric.Pods, error) {
 	if !whole && !parts || s.PP*gpus%l.GPUsPerPod != 0 {
 		return nil, fmt.Errorf("training: %d stages of %d GPUs do not fill pods of %d GPUs", s.PP, gpus, l.GPUsPerPod)
 	}
-	if len(l.Ports) != replicas || len(l.PortRate) != replicas || len(l.NICRate) != replicas || len(l.PodMap) != replicas {
-		return nil, fmt.Errorf("training: a layout of %d replicas for %d", len(l.Ports), replicas)
+	if len(l.Replicas) != replicas {
+		return nil, fmt.Errorf("training: a layout of %d replicas for %d", len(l.Replicas), replicas)
 	}
 	pods := s.PP * gpus / l.GPUsPerPod
 	if l.At != nil && (len(l.At) != replicas*s.PP || l.GPUsPerPod < gpus) {
@@ -52,23 +54,24 @@ func (it *Iteration) Place(l Layout) (*fabric.Pods, error) {
 			p.PeerDirections = 1
 		}
 	}
-	for r := range replicas {
+	for r, replica := range l.Replicas {
 		for i := range pods {
 			number := i
 			if i < len(l.Numbers) {
 				number = l.Numbers[i]
 			}
-			name, row := fmt.Sprintf("pod %d", number), r
+			pod := replica.Pod
+			pod.Name, pod.Replica = fmt.Sprintf("pod %d", number), r
 			switch {
 			case l.At != nil:
-				if row = 0; len(p.Pods) < len(l.Numbers) {
+				if pod.Replica = 0; len(p.Pods) < len(l.Numbers) {
 					number = l.Numbers[len(p.Pods)]
 				}
-				name = fmt.Sprintf("pod %d", number)
+				pod.Name = fmt.Sprintf("pod %d", number)
 			case it.All:
-				name = fmt.Sprintf("pod %d.%d", r, number)
+				pod.Name = fmt.Sprintf("pod %d.%d", r, number)
 			}
-			p.Pods = append(p.Pods, fabric.Pod{Name: name, Replica: row, Ports: l.Ports[r], Rate: l.PortRate[r]})
+			p.Pods = append(p.Pods, pod)
 		}
 	}
 	// one set of NICs a distinct group of GPUs: where nodes of a stage overlap the larger one uses the sets of the
@@ -86,11 +89,11 @@ func (it *Iteration) Place(l Layout) (*fabric.Pods, error) {
 		if n.GPUs < gpus {
 			name += fmt.Sprintf(" GPUs %d..%d", n.First, n.First+n.GPUs-1)
 		}
-		p.NICs = append(p.NICs, fabric.NIC{Name: name, Rate: l.NICRate[n.Replica]})
+		p.NICs = append(p.NICs, fabric.NIC{Name: name, Rate: l.Replicas[n.Replica].NIC})
 	}
 	for _, n := range it.Nodes {
 		pod := (n.Stage*gpus + n.First) / l.GPUsPerPod
-		if m := l.PodMap[n.Replica]; m != nil {
+		if m := l.Replicas[n.Replica].PodMap; m != nil {
 			if len(m) != pods || m[pod] < 0 || m[pod] >= pods {
 				return nil, fmt.Errorf("training: pod map %v of replica %d is no permutation of %d pods", m, n.Replica, pods)
 			}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"sim/engine"
+	"sim/fabric"
 	"sim/workloads/training"
 )
 
@@ -186,17 +187,14 @@ func TestExtentRefused(t *testing.T) {
 		{"do not fill pods of", func(l *training.Layout) { l.GPUsPerPod = stage + 1 }},
 		{"do not fill pods of 0", func(l *training.Layout) { l.GPUsPerPod = 0 }},
 		{"do not fill pods of", func(l *training.Layout) { l.GPUsPerPod = stage * s.PP * 2 }},
-		{"a layout of 0 replicas for 1", func(l *training.Layout) { l.Ports = nil }},
-		{"a layout of 1 replicas for 1", func(l *training.Layout) { l.PortRate = nil }},
-		{"a layout of 1 replicas for 1", func(l *training.Layout) { l.NICRate = nil }},
-		{"a layout of 1 replicas for 1", func(l *training.Layout) { l.PodMap = nil }},
+		{"a layout of 0 replicas for 1", func(l *training.Layout) { l.Replicas = nil }},
+		{"a layout of 2 replicas for 1", func(l *training.Layout) { l.Replicas = append(l.Replicas, l.Replicas[0]) }},
 		{"pods of 1 stages for", func(l *training.Layout) { l.At = []int32{0} }},
-		{"is no permutation of", func(l *training.Layout) { l.PodMap[0] = []int{0} }},
-		{"is no permutation of", func(l *training.Layout) { l.PodMap[0] = slices.Repeat([]int{math.MaxInt32}, s.PP) }},
-		{"is no permutation of", func(l *training.Layout) { l.PodMap[0] = slices.Repeat([]int{-1}, s.PP) }},
+		{"is no permutation of", func(l *training.Layout) { l.Replicas[0].PodMap = []int{0} }},
+		{"is no permutation of", func(l *training.Layout) { l.Replicas[0].PodMap = slices.Repeat([]int{math.MaxInt32}, s.PP) }},
+		{"is no permutation of", func(l *training.Layout) { l.Replicas[0].PodMap = slices.Repeat([]int{-1}, s.PP) }},
 	} {
-		l := training.Layout{GPUsPerPod: stage, Ports: make([]int, 1), PodMap: make([][]int, 1)}
-		l.PortRate, l.NICRate = append(l.PortRate, 1), append(l.NICRate, 1)
+		l := training.Layout{GPUsPerPod: stage, Replicas: []training.ReplicaLayout{{Pod: fabric.Pod{Rate: 1}, NIC: 1}}}
 		c.spoil(&l)
 		if _, err := it.Place(l); c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%v, want %q", err, c.want)

@@ -16,10 +16,10 @@ package circulant
 import (
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"math/rand/v2"
 	"slices"
 
+	"sim/internal/random"
 	"sim/policies/reconfigure/halt"
 	"sim/policies/reconfigure/plan"
 )
@@ -147,9 +147,7 @@ func newPlanner(n, k int, chunks int32, o Options, seed uint64) *planner {
 
 // random is the stream of one purpose.
 func (l *planner) random(purpose string, d int) *rand.Rand {
-	h := fnv.New64a()
-	fmt.Fprintf(h, "circulant/%s/%d/%d/%d", purpose, l.n, l.k, d)
-	return rand.New(rand.NewPCG(l.seed, h.Sum64()))
+	return random.Stream(l.seed, fmt.Sprintf("circulant/%s/%d/%d/%d", purpose, l.n, l.k, d))
 }
 
 // counts lists the numbers of topologies to plan for.

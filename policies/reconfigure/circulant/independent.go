@@ -3,6 +3,7 @@ package circulant
 import (
 	"slices"
 
+	"sim/internal/numbers"
 	"sim/policies/reconfigure/halt"
 	"sim/policies/reconfigure/plan"
 )
@@ -127,10 +128,7 @@ func (l *planner) deal(phases [][]int, lead int64, private bool) *epochs {
 // switches deals generators out: the one with most hops, if every chunk went to equal parts by all shortest paths, goes
 // to the switch that carries least, with what it is taken to carry beforehand, of those that have room.
 func (l *planner) switches(w *ways, carries []int64, room []int) []int32 {
-	load, order := w.evenly(), make([]int, w.generators)
-	for g := range order {
-		order[g] = g
-	}
+	load, order := w.evenly(), numbers.Below(w.generators)
 	slices.SortStableFunc(order, func(a, b int) int { return int(load[b] - load[a]) })
 	on := make([]int32, w.generators)
 	carries = slices.Clone(carries)

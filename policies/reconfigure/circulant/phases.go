@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"sim/internal/numbers"
 	"sim/policies/reconfigure/plan"
 )
 
@@ -267,10 +268,7 @@ func (l *planner) relayed() (list []*scheme) {
 func (l *planner) pair(set []int) (best *scheme) {
 	load := collect(l.n, len(set), relayWords(l.n, [][]int{set})).evenly()
 	for {
-		order := make([]int, len(set))
-		for i := range order {
-			order[i] = i
-		}
+		order := numbers.Below(len(set))
 		slices.SortStableFunc(order, func(a, b int) int { return int(load[b] - load[a]) })
 		phases := make([][]int, len(set)/l.k)
 		for i, g := range order {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"sim/fabric/scaleup"
+	"sim/internal/numbers"
 	"sim/policies/reconfigure/halt"
 )
 
@@ -41,10 +42,7 @@ func (r *Schedule) fits(o Options) (bool, error) {
 func (r *Schedule) tight(phase int, w *Walks, stop halt.When) (at []int32, slots int32) {
 	t := timetable{topology: r.Topologies[phase], limit: r.limit, busy: make([][]bool, len(r.Topologies[phase])),
 		held: make([][]int32, r.problem.GPUs)}
-	order := make([]int32, w.Len())
-	for j := range order {
-		order[j] = int32(j)
-	}
+	order := numbers.Below(int32(w.Len()))
 	slices.SortStableFunc(order, func(a, b int32) int { return int(w.Start[b+1] - w.Start[b] - w.Start[a+1] + w.Start[a]) })
 	at = make([]int32, len(w.Link))
 	for _, j := range order {

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"sim/internal/numbers"
 	"sim/policies/graph"
 	"sim/policies/reconfigure/halt"
 )
@@ -39,10 +40,9 @@ func (a bothWays) times(b bothWays) int64 {
 }
 
 func newQuadratic(n int, need, hops, cycle []int32, stop halt.When) *quadratic {
-	q := &quadratic{n: n, at: make([]int32, n), d: make([]bothWays, n*n), h: make([]bothWays, n*n), price: make([]int64, n*n),
+	q := &quadratic{n: n, at: numbers.Below(int32(n)), d: make([]bothWays, n*n), h: make([]bothWays, n*n), price: make([]int64, n*n),
 		cycle: cycle, surplus: make([]int64, n), w: make([]bothWays, n), g: make([]bothWays, n), stop: stop}
 	for x := range n {
-		q.at[x] = int32(x)
 		for y := range n {
 			i, j := x*n+y, y*n+x
 			q.d[i], q.h[i] = bothWays{need[i], need[j]}, bothWays{hops[i], hops[j]}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"sim/fabric/scaleup"
+	"sim/internal/numbers"
 	"sim/policies/reconfigure/halt"
 	"sim/policies/reconfigure/pack"
 	"sim/policies/reconfigure/plan"
@@ -84,10 +85,7 @@ func writeRounds(out *plan.Plan, s *scheme, phase int, flows []flow, stop halt.W
 func (s *scheme) walks(w *pack.Walks, flows []flow, of *[]int32) {
 	w.Reset()
 	w.Start = append(w.Start, 0)
-	left := make([]int32, len(flows))
-	for i := range flows {
-		left[i] = int32(i)
-	}
+	left := numbers.Below(int32(len(flows)))
 	for chunk := int32(0); len(left) > 0; chunk++ {
 		kept := left[:0]
 		for _, i := range left {

@@ -5,6 +5,7 @@ import (
 
 	"sim/fabric/scaleup"
 	"sim/internal/csr"
+	"sim/internal/numbers"
 	"sim/policies/reconfigure/halt"
 )
 
@@ -85,12 +86,10 @@ func (c *chain) pack() *scheme {
 	s := *c.cur
 	m := len(s.src)
 	s.stride = 1
-	order := make([]int32, m)
-	for u := range order {
-		order[u] = int32(u)
-		s.stride = max(s.stride, int(c.least[u]))
+	for _, h := range c.least {
+		s.stride = max(s.stride, int(h))
 	}
-	_, order = csr.Sort(order, s.stride+1, func(u int32) int32 { return int32(c.least[u]) })
+	_, order := csr.Sort(numbers.Below(int32(m)), s.stride+1, func(u int32) int32 { return int32(c.least[u]) })
 	s.round, s.hops, s.way, s.rounds = make([]int32, m), make([]int32, m), make([]int32, m*s.stride), nil
 	for _, p := range c.phases {
 		p.reset()

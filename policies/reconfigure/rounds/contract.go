@@ -6,6 +6,7 @@ import (
 
 	"sim/fabric/scaleup"
 	"sim/internal/csr"
+	"sim/internal/numbers"
 	"sim/policies/reconfigure/halt"
 )
 
@@ -18,10 +19,7 @@ func (s *scheme) contract(tie int) *scheme {
 	for _, r := range s.round {
 		paths[r]++
 	}
-	rank := make([]int32, len(s.rounds))
-	for i := range rank {
-		rank[i] = int32(i)
-	}
+	rank := numbers.Below(int32(len(s.rounds)))
 	slices.SortStableFunc(rank, func(a, b int32) int {
 		return cmp.Or(cmp.Compare(s.rounds[b].hops, s.rounds[a].hops), cmp.Compare(paths[b], paths[a]))
 	})

@@ -1,12 +1,10 @@
 package rounds
 
 import (
-	"fmt"
-	"hash/fnv"
 	"math/bits"
-	"math/rand/v2"
 
 	"sim/fabric/scaleup"
+	"sim/internal/random"
 	"sim/policies/reconfigure/halt"
 )
 
@@ -99,9 +97,7 @@ func kautzBase(n, k int, seed uint64, stop halt.When) *scheme {
 	l := listKautz(n, k, false, stop)
 	s := units(n, k, nil, l.edges)
 	s.origin = "GenKautz"
-	h := fnv.New64a()
-	fmt.Fprint(h, "reconfigure-during: paths of GenKautz")
-	random := rand.New(rand.NewPCG(seed, h.Sum64()))
+	draws := random.Stream(seed, "reconfigure-during: paths of GenKautz")
 	unit := make([]int32, n*n)
 	for u := range s.src {
 		unit[int(s.src[u])*n+int(s.dst[u])] = int32(u)
@@ -114,7 +110,7 @@ func kautzBase(n, k int, seed uint64, stop halt.When) *scheme {
 		from, to := l.edges[links[0]].From, l.edges[links[p.hops-1]].To
 		u := unit[int(from)*n+int(to)]
 		// Each of the ties stays with the same chance.
-		if ties[u]++; ties[u] > 1 && random.IntN(int(ties[u])) > 0 {
+		if ties[u]++; ties[u] > 1 && draws.IntN(int(ties[u])) > 0 {
 			continue
 		}
 		s.hops[u], s.round[u] = p.hops, p.round

@@ -3,6 +3,7 @@ package rounds
 import (
 	"slices"
 
+	"sim/internal/numbers"
 	"sim/policies/graph"
 	"sim/policies/reconfigure/halt"
 )
@@ -34,7 +35,7 @@ type relabeller struct {
 }
 
 func newRelabeller(n int, chunks []int32) *relabeller {
-	r := &relabeller{n: n, chunks: chunks, label: identity(n), pairs: graph.Exchanges{N: n}}
+	r := &relabeller{n: n, chunks: chunks, label: numbers.Below(int32(n)), pairs: graph.Exchanges{N: n}}
 	values := slices.Clone(chunks)
 	slices.Sort(values)
 	values = slices.Compact(values)
@@ -55,7 +56,7 @@ func newRelabeller(n int, chunks []int32) *relabeller {
 // improve lowers the cost of a scheme, starting from the labels of the last call or from none, whichever costs less, by
 // at most so many swaps tried. It returns labels (label[node] = GPU) that cost no more than the identity.
 func (r *relabeller) improve(g *groups, swaps int) []int32 {
-	none := identity(r.n)
+	none := numbers.Below(int32(r.n))
 	plain := g.slots(r.n, r.chunks, none)
 	if g.slots(r.n, r.chunks, r.label) >= plain {
 		copy(r.label, none)

@@ -1,6 +1,7 @@
 package rounds
 
 import (
+	"sim/internal/numbers"
 	"slices"
 	"testing"
 
@@ -61,7 +62,7 @@ func TestRelabel(t *testing.T) {
 			}
 		}
 		s, g := c.cur, c.cur.groups()
-		if got, want := g.slots(n, p.Chunks, identity(n)), roundCost(s, p.Chunks, identity(n)); got != want {
+		if got, want := g.slots(n, p.Chunks, numbers.Below(int32(n))), roundCost(s, p.Chunks, numbers.Below(int32(n))); got != want {
 			t.Fatalf("cost %d, want %d", got, want)
 		}
 		r := newRelabeller(n, p.Chunks)
@@ -76,11 +77,11 @@ func TestRelabel(t *testing.T) {
 		label := r.improve(g, 1<<30)
 		sorted := slices.Clone(label)
 		slices.Sort(sorted)
-		if !slices.Equal(sorted, identity(n)) {
+		if !slices.Equal(sorted, numbers.Below(int32(n))) {
 			t.Fatalf("labels %v", label)
 		}
 		cost := roundCost(s, p.Chunks, label)
-		if plain := roundCost(s, p.Chunks, identity(n)); cost > plain {
+		if plain := roundCost(s, p.Chunks, numbers.Below(int32(n))); cost > plain {
 			t.Fatalf("relabelled %d, plain %d", cost, plain)
 		}
 		for a := range n {
@@ -109,7 +110,7 @@ func TestRelabelLevels(t *testing.T) {
 	}
 	s := newChain(units(24, 2, slices32(BaseOffsets(24, 2)), nil), nil).cur
 	label := r.improve(s.groups(), 5000)
-	if got, plain := roundCost(s, p.Chunks, label), roundCost(s, p.Chunks, identity(24)); got >= plain {
+	if got, plain := roundCost(s, p.Chunks, label), roundCost(s, p.Chunks, numbers.Below(int32(24))); got >= plain {
 		t.Errorf("relabelled %d, plain %d", got, plain)
 	}
 }
@@ -220,7 +221,7 @@ func TestLoads(t *testing.T) {
 		if p.GPUs == 2 {
 			t.Skip()
 		}
-		s, label := drawChain(t, p.GPUs, p.Degree).cur, identity(p.GPUs)
+		s, label := drawChain(t, p.GPUs, p.Degree).cur, numbers.Below(int32(p.GPUs))
 		crossings, bound := s.loads(p.Chunks, label, 0)
 		if c, equal := p.Uniform(); equal {
 			if x, y := s.loads(p.Chunks, label, c); x != crossings || y != bound {

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"sim/internal/numbers"
 	"sim/policies/reconfigure/halt"
 	"sim/policies/reconfigure/pack"
 	"sim/policies/reconfigure/plan"
@@ -103,7 +104,7 @@ func all(p *plan.Problem, o Options) (_ []made, err error) {
 		return nil, err
 	}
 	n, k := p.GPUs, p.Degree
-	e := evaluator{p: p, o: o, none: identity(n)}
+	e := evaluator{p: p, o: o, none: numbers.Below(int32(n))}
 	e.each, _ = p.Uniform()
 	e.player.Stop = o.Stop
 	if k == 1 {

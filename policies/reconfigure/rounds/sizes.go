@@ -86,15 +86,6 @@ func (g *groups) slots(n int, chunks, label []int32) int64 {
 	return g.cost(func(g int) int64 { return top[g] })
 }
 
-// identity labels nothing anew.
-func identity(n int) []int32 {
-	l := make([]int32, n)
-	for i := range l {
-		l[i] = int32(i)
-	}
-	return l
-}
-
 // flows are those of one phase that have chunks, in the order of their numbers by GPU.
 type flow struct {
 	unit     int32

@@ -1,6 +1,7 @@
 package rounds
 
 import (
+	"sim/internal/numbers"
 	"sim/policies/reconfigure/halt"
 	"sim/policies/reconfigure/plan"
 )
@@ -43,7 +44,7 @@ func NewSteps(p *plan.Problem, o Options) (*Steps, error) {
 	}
 	s := &Steps{known: map[int]known{}}
 	o.Stop = func() bool { return s.stop != nil && s.stop() }
-	s.e = evaluator{p: p, o: o, none: identity(p.GPUs)}
+	s.e = evaluator{p: p, o: o, none: numbers.Below(int32(p.GPUs))}
 	s.e.player.Stop = o.Stop
 	s.e.each, _ = p.Uniform()
 	switch {

@@ -267,7 +267,7 @@ func (in *instance) durations(id int32, circuits []int) (ideal, onCircuits float
 	ideal = bits / rate
 	for e, n := range circuits {
 		if b := &o.Bundles[e]; slices.Contains(b.Links, uses[0].Resource) {
-			rate = min(rate, float64(n)*float64(b.Rate))
+			rate = min(rate, float64(n)*o.Rate(e))
 		}
 	}
 	return ideal, bits / rate

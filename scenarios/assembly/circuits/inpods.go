@@ -289,7 +289,10 @@ func newStages(ctx context.Context, s *Scenario, replicas int) (*stages, error) 
 	}
 	z.layout = s.layoutOf(x.All)
 	apart := z.layout
-	apart.GPUsPerPod, apart.At, apart.PodMap = s.Workload.StageGPUs(), nil, make([][]int, len(apart.Ports))
+	apart.GPUsPerPod, apart.At, apart.Replicas = s.Workload.StageGPUs(), nil, slices.Clone(apart.Replicas)
+	for r := range apart.Replicas {
+		apart.Replicas[r].PodMap = nil
+	}
 	if z.open, err = z.build(apart); err != nil {
 		return nil, err
 	}

@@ -62,9 +62,9 @@ func (in *instance) moveAgain(ctx context.Context, d *topology.Decision, g *engi
 		return nil, err
 	}
 	o := *in.optical
-	o.Network, o.Bundles = composition.Faster(o.Network, times, nil), slices.Clone(o.Bundles)
-	for e := range o.Bundles {
-		o.Bundles[e].Rate *= units.Rate(times)
+	o.Network, o.Pods = composition.Faster(o.Network, times, nil), slices.Clone(o.Pods)
+	for i := range o.Pods {
+		o.Pods[i].Rate *= units.Rate(times)
 	}
 	p, err := topology.NewProblem(g, &o)
 	if err != nil {

@@ -9,7 +9,7 @@ package circuits
 import (
 	"slices"
 
-	"sim/engine/units"
+	"sim/fabric"
 	"sim/policies/mapping"
 	"sim/scenarios/assembly/input"
 	"sim/workloads/training"
@@ -122,10 +122,7 @@ func (s *Scenario) layout(replicas ...int) training.Layout {
 			// one rate for port and NIC is one technology: they go together
 			nic = u.PortBandwidth
 		}
-		l.Ports = append(l.Ports, u.PortsPerPod)
-		l.PortRate = append(l.PortRate, u.PortBandwidth)
-		l.NICRate = append(l.NICRate, units.Rate(nic))
-		l.PodMap = append(l.PodMap, u.PodMap)
+		l.Replicas = append(l.Replicas, training.ReplicaLayout{Pod: fabric.Pod{Ports: u.PortsPerPod, Rate: u.PortBandwidth}, NIC: nic, PodMap: u.PodMap})
 		if z := s.Stages; z != nil {
 			l.At = append(l.At, z.At[r*s.Workload.PP:(r+1)*s.Workload.PP]...)
 			l.Numbers = z.Numbers

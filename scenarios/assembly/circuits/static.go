@@ -43,7 +43,7 @@ func (in *instance) loads(name string, d *topology.Decision) (*loads, error) {
 		for _, l := range b.Links {
 			each := z.bytes[l] / float64(d.Circuits[e])
 			m["max_circuit_bytes"] = max(m["max_circuit_bytes"], each)
-			m["max_circuit_s"] = max(m["max_circuit_s"], 8*each/float64(b.Rate))
+			m["max_circuit_s"] = max(m["max_circuit_s"], 8*each/in.optical.Rate(e))
 			sum, count = sum+z.bytes[l], count+d.Circuits[e]
 		}
 	}
@@ -87,7 +87,7 @@ func (in *instance) leastLoad(bytes []float64) float64 {
 	alone := make([]float64, len(in.optical.Bundles)) // seconds of one circuit
 	for e, b := range in.optical.Bundles {
 		for _, l := range b.Links {
-			alone[e] = max(alone[e], 8*bytes[l]/float64(b.Rate))
+			alone[e] = max(alone[e], 8*bytes[l]/in.optical.Rate(e))
 		}
 	}
 	need := make([]int, len(alone))
@@ -136,7 +136,7 @@ func (z *loads) describe(_ context.Context, o *assembly.Outcome) {
 		for _, l := range u.Links {
 			from, to, _ := strings.Cut(z.in.optical.Network.ResourceName(l), " to ")
 			each := z.bytes[l] / float64(z.circuits[e])
-			fmt.Fprintf(&b, "%s,%s,%d,%.0f,%.6g,%.6g\n", from, to, z.circuits[e], z.bytes[l], each, 8*each/float64(u.Rate))
+			fmt.Fprintf(&b, "%s,%s,%d,%.0f,%.6g,%.6g\n", from, to, z.circuits[e], z.bytes[l], each, 8*each/z.in.optical.Rate(e))
 		}
 	}
 	o.Files = append(o.Files, result.File{Name: "circuits-" + z.row.Policy + ".csv", Data: b.Bytes()})

@@ -72,7 +72,7 @@ func TestLeastLoad(t *testing.T) {
 			load := 0.0
 			for e, b := range o.Bundles {
 				for _, l := range b.Links {
-					load = max(load, 8*bytes[l]/float64(b.Rate)/float64(x[e]))
+					load = max(load, 8*bytes[l]/o.Rate(e)/float64(x[e]))
 				}
 			}
 			best = min(best, load)

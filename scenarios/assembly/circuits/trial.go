@@ -98,7 +98,7 @@ func (r *trials) planned(b *fabric.Bundle) [2]int32 {
 func (r *trials) provision(e *flow.Evaluator, x []int) {
 	for b, n := range x {
 		for _, l := range r.optical.Bundles[b].Links {
-			e.SetRate(l, float64(n)*float64(r.optical.Bundles[b].Rate))
+			e.SetRate(l, float64(n)*r.optical.Rate(b))
 		}
 	}
 }

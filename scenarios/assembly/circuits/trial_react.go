@@ -137,7 +137,7 @@ func (r *trials) changes(at engine.Time, from, to []int) (all []engine.Change) {
 		}
 		b := &r.optical.Bundles[e]
 		for _, l := range b.Links {
-			all = append(all, engine.Change{At: at, Link: l, Rate: float64(n) * float64(b.Rate)})
+			all = append(all, engine.Change{At: at, Link: l, Rate: float64(n) * r.optical.Rate(e)})
 		}
 	}
 	return all

@@ -103,7 +103,7 @@ func (r *trials) runChanging(t *testing.T, durations []engine.Time, service flow
 	for _, s := range steps[1:] {
 		for e, b := range r.optical.Bundles {
 			for _, l := range b.Links {
-				n.Changes = append(n.Changes, engine.Change{At: s.at, Link: l, Rate: float64(s.x[e]) * float64(b.Rate)})
+				n.Changes = append(n.Changes, engine.Change{At: s.at, Link: l, Rate: float64(s.x[e]) * r.optical.Rate(e)})
 			}
 		}
 	}

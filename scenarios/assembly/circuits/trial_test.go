@@ -133,7 +133,7 @@ func (r *trials) run(t *testing.T, d []engine.Time, circuits []int, lost []circu
 		left[c.bundle]--
 		b := r.optical.Bundles[c.bundle]
 		for _, l := range b.Links {
-			n.Changes = append(n.Changes, engine.Change{At: engine.Time(c.when), Link: l, Rate: float64(left[c.bundle]) * float64(b.Rate)})
+			n.Changes = append(n.Changes, engine.Change{At: engine.Time(c.when), Link: l, Rate: float64(left[c.bundle]) * r.optical.Rate(c.bundle)})
 		}
 	}
 	trace, err := flow.Run(t.Context(), &g, n, r.optical.Routes, flow.Options{Service: service})

@@ -2,7 +2,6 @@ package fleets
 
 import (
 	"context"
-	"math"
 
 	"sim/engine"
 	"sim/policies/placement"
@@ -121,7 +120,7 @@ func (r *relaxed) end(until float64) float64 {
 // newsvendor returns how many cubes of a pod are best held as spares, where cubes are down as machines are available
 // and a job of whole cubes that is one short leaves all of its idle.
 func newsvendor(c *Config) int {
-	up := fleet.CubeUp(1-c.Rates[fleet.Machine].Unavailability()) * math.Pow(1-c.Rates[fleet.Cable].Unavailability(), fleet.CubeLinks) * (1 - c.Rates[fleet.Cube].Unavailability())
+	up := c.Rates.CubeUp()
 	cubes, time := 0.0, 0.0
 	source := c.Jobs()
 	for n := 0; n < 10_000; n++ {

@@ -1,6 +1,7 @@
 package fleets
 
 import (
+	"math/bits"
 	"slices"
 
 	"sim/policies/placement"
@@ -13,7 +14,7 @@ func (s *state) jobEvent(slot int32) error {
 	switch j.phase {
 	case settingUp:
 		if j.unfit {
-			s.tally.unfit(s)
+			s.count(&s.tally.Preflights)
 			s.requeue(slot, false)
 			s.find(j)
 			return nil
@@ -156,7 +157,7 @@ func (s *state) partEvents(x int) {
 	}
 	p.down = true
 	p.count++
-	s.tally.failed(s, kind)
+	s.count(&s.tally.Failures[kind])
 	s.rec.event(s, kind, pod, number, "down")
 	switch kind {
 	case fleet.Machine:
@@ -247,8 +248,8 @@ func (s *state) hit(slot int32, cube int) {
 // takeOver moves what a job has on a cube to a free one.
 func (s *state) takeOver(slot int32, cube int, free uint64) {
 	j := s.slots[slot]
-	to := int8(trailing(free))
-	s.tally.tookOver(s)
+	to := int8(bits.TrailingZeros64(free))
+	s.count(&s.tally.Takeovers)
 	i := slices.Index(j.at.Cubes, int8(cube))
 	j.at.Cubes[i] = to
 	p := &s.pods[j.pod]
@@ -267,17 +268,22 @@ func (s *state) takeOver(slot int32, cube int, free uint64) {
 func (s *state) clear(pod, cube int) {
 	if s.c.Maintenance == Drain {
 		for _, slot := range slices.Clone(s.pods[pod].on[cube]) {
-			switch j := s.slots[slot]; j.phase {
-			case running:
-				s.tally.evicted(s)
-				s.leave(slot, nil)
-			case settingUp, moving:
-				s.tally.evicted(s)
-				s.requeue(slot, true)
-			}
+			s.evict(slot)
 		}
 	}
 	s.maintain(pod, cube)
+}
+
+// evict has a job leave for maintenance: with a checkpoint if it runs, at once if it is set up or moves.
+func (s *state) evict(slot int32) {
+	switch s.slots[slot].phase {
+	case running:
+		s.count(&s.tally.Evictions)
+		s.leave(slot, nil)
+	case settingUp, moving:
+		s.count(&s.tally.Evictions)
+		s.requeue(slot, true)
+	}
 }
 
 // maintain begins the maintenance of a cube that waits for it once no job is left there.
@@ -286,14 +292,14 @@ func (s *state) maintain(pod, cube int) {
 	if p.closing[cube] && len(p.on[cube]) == 0 {
 		p.closing[cube] = false
 		x := pod*partsPod + machines + cables + fleet.PodSwitches + cube
-		s.set(s.partEvent(x), s.now+s.parts[x].repair)
+		s.mend(x, 0)
 	}
 }
 
 // repaired brings a part back.
 func (s *state) repaired(x, pod int, kind fleet.Part, number int) {
 	s.parts[x].down = false
-	s.tally.fixed(s, kind)
+	s.count(&s.tally.Repairs[kind])
 	s.rec.event(s, kind, pod, number, "up")
 	switch kind {
 	case fleet.Machine:
@@ -323,12 +329,12 @@ func (s *state) repair(x int, kind fleet.Part) {
 	c := &s.crews
 	switch {
 	case s.parts[x].Log != nil:
-		s.set(s.partEvent(x), s.now+s.parts[x].repair)
-	case s.parts[x].remote:
-		s.set(s.partEvent(x), s.now+s.c.Times.Detect+s.parts[x].repair)
-	case c.most == 0 || c.busy < c.most:
-		c.busy++
-		s.set(s.partEvent(x), s.now+s.c.Times.Detect+s.parts[x].repair)
+		s.mend(x, 0)
+	case s.parts[x].remote || c.most == 0 || c.busy < c.most:
+		if !s.parts[x].remote {
+			c.busy++
+		}
+		s.mend(x, s.c.Times.Detect)
 	case kind == fleet.Switch && s.c.SwitchFirst:
 		c.urgent = append(c.urgent, x)
 	default:
@@ -345,7 +351,7 @@ func (s *state) nextRepair() {
 			x := (*list)[0]
 			*list = (*list)[1:]
 			c.busy++
-			s.set(s.partEvent(x), s.now+s.parts[x].repair)
+			s.mend(x, 0)
 			return
 		}
 	}

@@ -68,17 +68,16 @@ func (q *queue) pods(l *line) []int {
 
 // before orders jobs that wait: by band, those that were interrupted first, then by submission.
 func before(a, b *job) int {
-	return cmp.Or(cmp.Compare(a.Band, b.Band), -compareBool(a.strange, b.strange), cmp.Compare(a.Submit, b.Submit), cmp.Compare(a.Number, b.Number))
-}
-
-func compareBool(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
+	if c := cmp.Compare(a.Band, b.Band); c != 0 {
+		return c
+	}
+	if a.strange != b.strange {
+		if a.strange {
+			return -1
+		}
 		return 1
 	}
-	return -1
+	return cmp.Or(cmp.Compare(a.Submit, b.Submit), cmp.Compare(a.Number, b.Number))
 }
 
 // add puts a job where it belongs.

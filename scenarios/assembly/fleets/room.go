@@ -103,7 +103,7 @@ func (s *state) preempt(j *job, p int) bool {
 	for _, l := range gone {
 		x := s.slots[l.slot]
 		x.moved = s.now
-		s.tally.preempted(s)
+		s.count(&s.tally.Preemptions)
 		if saves {
 			s.leave(l.slot, nil)
 		} else {
@@ -149,7 +149,7 @@ func (s *state) defragment(j *job, p int) bool {
 	for i, l := range gone {
 		x := s.slots[l.slot]
 		x.moved = s.now
-		s.tally.migrated(s)
+		s.count(&s.tally.Migrations)
 		s.leave(l.slot, s.claim(x, moves[i].pod, moves[i].at))
 	}
 	s.keep(j, p, at)

@@ -9,33 +9,17 @@ import (
 
 // Outcome is what came of a fleet under a placement, in the time that is measured.
 type Outcome struct {
-	Chips       int
-	Span        fleet.Time
-	Time        [Uses]int64 // chip-milliseconds by use
-	Asked       float64     // chip-milliseconds that the work which is kept would take on the slices that were asked for
-	Submitted   int         // jobs
-	Refused     int         // of these, such that no empty pod has room for them
-	Ended       int
-	Interrupted int // jobs that a failure hit at least once
-	Interrupts  int
-	Evictions   int // for maintenance
-	Preemptions int // for jobs of higher bands
-	Migrations  int // moved, so that others fit or to leave routes round a switch
-	Preflights  int // failed
-	Takeovers   int
-	Links       int // connections of the slices that were set up
-	Connections int // of these, those that were not there already
-	Failures    [fleet.Parts]int
-	Repairs     [fleet.Parts]int
-	Waits       []fleet.Time // of jobs that could be placed, from submission until they first were or the end, sorted
-	// Turnaround is the mean time from submission to the end, of jobs submitted in the time that is measured which
-	// could be placed, or to the end of that, in s; BoundTurnaround is what none can go below.
-	Turnaround, BoundTurnaround float64
-	Expected                    float64 // efficiency that checkpoints and failures leave
-	SlicesFit, SlicesMost       float64 // see sample
-	Running                     float64 // jobs that run, on average
-	Rerouted                    float64 // of these on routes round a switch that is down
-	Tolerable                   float64 // share of time, over pods, in which at most one switch was down
+	Chips int
+	Span  fleet.Time
+	Time  [Uses]int64 // chip-milliseconds by use
+	Asked float64     // chip-milliseconds that the work which is kept would take on the slices that were asked for
+	Counts
+	BoundTurnaround       float64 // what no Turnaround can go below
+	Expected              float64 // efficiency that checkpoints and failures leave
+	SlicesFit, SlicesMost float64 // see sample
+	Running               float64 // jobs that run, on average
+	Rerouted              float64 // of these on routes round a switch that is down
+	Tolerable             float64 // share of time, over pods, in which at most one switch was down
 
 	watch   *watch
 	rec     *recorder
@@ -80,11 +64,10 @@ func Simulate(ctx context.Context, c *Config, policy placement.Policy) (*Outcome
 		return nil, s.err
 	}
 	span := float64(c.Until - c.From)
+	samples := float64(max(1, t.samples*c.Pods))
 	return &Outcome{
-		Chips: c.chips(), Span: c.Until - c.From, Time: s.acc.of, Asked: s.acc.asked, Submitted: t.submitted, Refused: t.refused, Ended: t.ended,
-		Interrupted: t.interrupted, Interrupts: t.interrupts, Evictions: t.evictions, Preemptions: t.preemptions, Migrations: t.migrations, Preflights: t.preflights, Takeovers: t.takeovers,
-		Links: t.asked, Connections: t.connections, Failures: t.failures, Repairs: t.repairs, watch: s.watch, rec: s.rec, rewires: policy.Rewires(), Waits: t.waits,
-		Turnaround: t.turnaround, BoundTurnaround: best.turnaround, Expected: best.efficiency, SlicesFit: t.mean(t.fits), SlicesMost: t.mean(t.room),
+		Chips: c.chips(), Span: c.Until - c.From, Time: s.acc.of, Asked: s.acc.asked, Counts: t.Counts, watch: s.watch, rec: s.rec, rewires: policy.Rewires(),
+		BoundTurnaround: best.turnaround, Expected: best.efficiency, SlicesFit: float64(t.fits) / samples, SlicesMost: float64(t.room) / samples,
 		Running: float64(t.runTime) / span, Rerouted: float64(t.reroutedTime) / span, Tolerable: float64(t.within) / (span * float64(c.Pods)),
 	}, nil
 }

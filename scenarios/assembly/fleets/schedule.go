@@ -187,7 +187,7 @@ func (s *state) start(j *job, p int, at placement.Place, slow float64) error {
 	j.pod, j.at, j.slow = p, at, slow
 	s.take(j, slot)
 	s.tally.placed(s, j)
-	s.watch.started(s)
+	s.count(&s.watch.starts)
 	s.rec.placed(s, j)
 	if j.Shape.Cubes() > 0 && s.policy.Rewires() {
 		made, err := wiring.Connect(s.pods[p].Pod, j.Shape, at.Cubes)

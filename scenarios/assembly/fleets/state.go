@@ -96,7 +96,7 @@ func newState(ctx context.Context, c *Config, policy placement.Policy) *state {
 	s := &state{
 		ctx: ctx, c: c, policy: policy, source: c.Jobs(), pods: make([]pod, c.Pods), slots: make([]*job, c.Pods*slotsPod),
 		events: engine.NewQueue(1 + c.Pods*(slotsPod+partsPod)), parts: make([]part, c.Pods*partsPod),
-		queue: newQueue(c.Pods), crews: crews{most: c.Crews}, acc: account{from: c.From, until: c.Until}, tally: newTally(c), watch: newWatch(c, policy), rec: newRecorder(c.Record),
+		queue: newQueue(c.Pods), crews: crews{most: c.Crews}, acc: account{from: c.From, until: c.Until}, tally: newTally(), watch: newWatch(c, policy), rec: newRecorder(c.Record),
 	}
 	for i := len(s.slots) - 1; i >= 0; i-- {
 		s.spare = append(s.spare, int32(i))
@@ -130,7 +130,9 @@ func newState(ctx context.Context, c *Config, policy placement.Policy) *state {
 func (s *state) set(id int, at fleet.Time) { s.events.Set(int32(id), engine.Time(at)) }
 func (s *state) partEvent(x int) int       { return 1 + len(s.slots) + x }
 func (s *state) slotEvent(slot int32) int  { return 1 + int(slot) }
-func (s *state) drop(id int)               { s.events.Remove(int32(id)) }
+
+// mend begins the repair of a part after some time.
+func (s *state) mend(x int, after fleet.Time) { s.set(s.partEvent(x), s.now+after+s.parts[x].repair) }
 
 // fails draws the next failure of a part that is up. It reports whether the part is down already, by a log of faults:
 // an outage that began before the simulation, or while the part was under repair for another one.
@@ -175,9 +177,7 @@ func (s *state) run() error {
 		}
 		s.now = fleet.Time(at)
 		s.sample()
-		s.acc.advance(s.now)
-		s.watch.advance(s, s.tally.at)
-		s.tally.advance(s)
+		s.advance()
 		var err error
 		switch i := int(id) - 1; {
 		case i < 0:
@@ -200,12 +200,17 @@ func (s *state) run() error {
 	return s.finish()
 }
 
-// finish charges what is under way at the end.
-func (s *state) finish() error {
-	s.now = s.c.Until
+// advance adds up the time since the last event.
+func (s *state) advance() {
 	s.acc.advance(s.now)
 	s.watch.advance(s, s.tally.at)
 	s.tally.advance(s)
+}
+
+// finish charges what is under way at the end.
+func (s *state) finish() error {
+	s.now = s.c.Until
+	s.advance()
 	for _, j := range s.slots {
 		if j != nil {
 			s.leavePhase(j, true)
@@ -271,7 +276,7 @@ func (s *state) release(slot int32, why string) *job {
 	}
 	s.slots[slot] = nil
 	s.spare = append(s.spare, slot)
-	s.drop(s.slotEvent(slot))
+	s.events.Remove(int32(s.slotEvent(slot)))
 	return j
 }
 

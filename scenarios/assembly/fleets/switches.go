@@ -71,15 +71,10 @@ func (s *state) switchDown(pod, number int, planned bool) {
 				continue
 			}
 		}
-		switch {
-		case !planned:
+		if planned {
+			s.evict(slot)
+		} else {
 			s.strike(slot)
-		case j.phase == running:
-			s.tally.evicted(s)
-			s.leave(slot, nil)
-		case j.phase == settingUp || j.phase == moving:
-			s.tally.evicted(s)
-			s.requeue(slot, true)
 		}
 	}
 }
@@ -96,7 +91,7 @@ func (s *state) reroute(slot int32, slow float64) {
 func (s *state) workOn(x int) {
 	_, number := kindOf(x % partsPod)
 	s.switchDown(x/partsPod, number, true)
-	s.set(s.partEvent(x), s.now+s.parts[x].repair)
+	s.mend(x, 0)
 }
 
 // switchUp brings a switch back, and begins the maintenance that waited for it. Jobs return to usual routes in place or,
@@ -129,7 +124,7 @@ func (s *state) switchUp(pod, number int) {
 			}
 			j.slow, j.rerouted = 1, false
 		case s.c.OCS == Cheapest && j.phase == running && s.left(j).Seconds()*(j.slow-1) > again.Seconds():
-			s.tally.migrated(s)
+			s.count(&s.tally.Migrations)
 			s.leave(slot, s.claim(j, pod, j.at))
 		}
 	}

@@ -250,12 +250,16 @@ func (y *system) measure(policy string, o *Outcome) result.Row {
 	m := map[string]float64{
 		"utilisation": o.Utilisation(), "goodput": o.Share(Work), "bound_goodput": y.bound,
 		"xconnects_per_day": float64(o.Links) / o.Span.Days(), "xconnect_changes_per_day": float64(o.Connections) / o.Span.Days(),
-		"jobs": float64(o.Submitted), "jobs_done": float64(o.Ended), "jobs_refused": float64(o.Refused), "interrupts": float64(o.Interrupts),
-		"evictions": float64(o.Evictions), "preflight_failures": float64(o.Preflights), "takeovers": float64(o.Takeovers), "preemptions": float64(o.Preemptions), "migrations": float64(o.Migrations),
-		"spares_newsvendor": float64(y.spares), "turnaround_mean_s": o.Turnaround, "bound_turnaround_s": o.BoundTurnaround,
+		"turnaround_mean_s": o.Turnaround, "bound_turnaround_s": o.BoundTurnaround,
 		"efficiency": o.Efficiency(), "expected_efficiency": o.Expected, "slices_fit": o.SlicesFit, "bound_slices_fit": o.SlicesMost,
 		"work_done":           o.Asked / (float64(o.Chips) * float64(o.Span)),
 		"system_availability": o.Tolerable,
+	}
+	for name, n := range map[string]int{
+		"jobs": o.Submitted, "jobs_done": o.Ended, "jobs_refused": o.Refused, "interrupts": o.Interrupts, "evictions": o.Evictions, "preflight_failures": o.Preflights,
+		"takeovers": o.Takeovers, "preemptions": o.Preemptions, "migrations": o.Migrations, "spares_newsvendor": y.spares,
+	} {
+		m[name] = float64(n)
 	}
 	for u := range Uses {
 		if u != Work {

@@ -90,13 +90,6 @@ func (w *watch) advance(s *state, from fleet.Time) {
 	w.stale = false
 }
 
-// started counts a job that is placed.
-func (w *watch) started(s *state) {
-	if s.now >= s.c.From {
-		w.starts++
-	}
-}
-
 // could returns what a pod could give.
 func (w *watch) could(s *state, p int) could {
 	pod := *s.pods[p].Pod
@@ -156,9 +149,8 @@ func (w *watch) measure(c *Config, rewires bool, m map[string]float64) {
 	}
 	span := float64(c.Until-c.From) * float64(c.Pods)
 	m["availability"], m["availability_fixed"] = w.sums.slice/span, w.sums.fixed/span
-	host := (1 - c.Rates[fleet.Machine].Unavailability())
-	up := fleet.CubeUp(host) * (1 - c.Rates[fleet.Cube].Unavailability()) * math.Pow(1-c.Rates[fleet.Cable].Unavailability(), fleet.CubeLinks)
-	m["machine_availability"] = host * (1 - c.Rates[fleet.Cube].Unavailability())
+	up := c.Rates.CubeUp()
+	m["machine_availability"] = (1 - c.Rates[fleet.Machine].Unavailability()) * (1 - c.Rates[fleet.Cube].Unavailability())
 	m["expected_availability_fixed"] = math.Pow(up, float64(w.cubes))
 	if rewires {
 		m["slice_goodput"] = w.sums.goodput / span

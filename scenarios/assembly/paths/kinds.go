@@ -97,7 +97,7 @@ func listKinds() []*Kind {
 		all = append(all, &Kind{
 			Name: p.Name, Doc: p.Doc, PodDoc: p.Doc, Source: "paced", EveryPair: p.EveryPair, OwnSizes: p.OwnSizes,
 			Among: func(s *Scenario, nodes int, message int64) (*collective.Traffic, error) {
-				return s.Workload.Pattern().Traffic(collective.Place{Nodes: nodes, Message: message, Seed: s.Seed})
+				return s.Workload.Pattern().Traffic(collective.Place{Nodes: nodes, Seed: s.Seed}, message)
 			},
 			load: atOnce((*routed).pattern), lay: (*routed).layPattern,
 		})

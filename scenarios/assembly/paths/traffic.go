@@ -89,7 +89,7 @@ func (r *routed) matrix(int64) (*collective.Traffic, error) {
 
 // pattern is traffic of a row of collective.Patterns.
 func (r *routed) pattern(message int64) (*collective.Traffic, error) {
-	return r.s.Workload.Pattern().Traffic(collective.Place{Nodes: r.nodes(), Message: message, Seed: r.s.Seed, Down: r.Down})
+	return r.s.Workload.Pattern().Traffic(collective.Place{Nodes: r.nodes(), Seed: r.s.Seed, Down: r.Down}, message)
 }
 
 // layPattern lays a pattern out.

@@ -7,6 +7,7 @@ import (
 	"sim/engine"
 	"sim/engine/flow"
 	"sim/engine/units"
+	"sim/fabric"
 	"sim/fabric/electrical"
 	"sim/policies/reconfigure/plan"
 	"sim/scenarios/assembly"
@@ -91,9 +92,8 @@ func (t *stepped) play(ctx context.Context, each [4]engine.Time) (engine.Time, e
 		return 0, err
 	}
 	nic := t.s.Fabric.ScaleUp.NICRate
-	pods, err := it.Place(training.Layout{
-		GPUsPerPod: t.spec.StageGPUs(), Ports: []int{t.spec.StageGPUs()}, PortRate: []units.Rate{nic}, NICRate: []units.Rate{nic}, PodMap: [][]int{nil},
-	})
+	gpus := t.spec.StageGPUs()
+	pods, err := it.Place(training.Layout{GPUsPerPod: gpus, Replicas: []training.ReplicaLayout{{Pod: fabric.Pod{Ports: gpus, Rate: nic}, NIC: nic}}})
 	if err != nil {
 		return 0, err
 	}

@@ -21,7 +21,6 @@ type Server struct {
 	url   string
 	token string
 	dir   string
-	temp  bool
 	stop  func() error
 }
 
@@ -29,11 +28,11 @@ type Server struct {
 // configuration says otherwise.
 const MaxPayload = 8 << 20
 
-// Start starts a server that keeps its store in dir, or in a temporary directory if dir is empty.
+// Start starts a server that keeps its store in a temporary directory.
 // It listens at address, HOST:PORT, for other processes, which need token unless it is empty. If address
 // is empty, only this process can connect. Port 0 stands for any free port. log receives the server's errors, one at
 // a time; it may be nil.
-func Start(address, token, dir string, log func(format string, args ...any)) (*Server, error) {
+func Start(address, token string, log func(format string, args ...any)) (*Server, error) {
 	host, port := "", 0
 	if address != "" {
 		var service string
@@ -51,14 +50,9 @@ func Start(address, token, dir string, log func(format string, args ...any)) (*S
 	if log == nil {
 		log = func(string, ...any) {}
 	}
-	e := &Server{dir: dir, token: token}
+	e := &Server{token: token}
 	var err error
-	if e.dir == "" {
-		if e.dir, err = os.MkdirTemp("", "sim-queue-"); err != nil {
-			return nil, fmt.Errorf("queue: no place for the embedded server's store: %w", err)
-		}
-		e.temp = true
-	} else if err := os.MkdirAll(e.dir, 0o777); err != nil {
+	if e.dir, err = os.MkdirTemp("", "sim-queue-"); err != nil {
 		return nil, fmt.Errorf("queue: no place for the embedded server's store: %w", err)
 	}
 	e.stop = sync.OnceValue(e.close)
@@ -104,16 +98,13 @@ func (e *Server) Token() string { return e.token }
 // URL is where the server listens, token included; "" if it does not.
 func (e *Server) URL() string { return e.url }
 
-// Close stops the server and removes its store if that is temporary.
+// Close stops the server and removes its store.
 func (e *Server) Close() error { return e.stop() }
 
 func (e *Server) close() error {
 	if e.s != nil {
 		e.s.Shutdown()
 		e.s.WaitForShutdown()
-	}
-	if !e.temp {
-		return nil
 	}
 	if err := os.RemoveAll(e.dir); err != nil {
 		return fmt.Errorf("queue: the embedded server's store remains: %w", err)

@@ -6,15 +6,13 @@ import (
 	"pgregory.net/rapid"
 
 	"sim/fabric/scaleup"
+	"sim/internal/numbers"
 	"sim/policies/reconfigure/plan"
 )
 
 // Regular draws a topology of k random permutations, with loops and double edges as they fall, in random order.
 func Regular(t *rapid.T, n, k int) scaleup.Topology {
-	gpus := make([]int32, n)
-	for i := range gpus {
-		gpus[i] = int32(i)
-	}
+	gpus := numbers.Below(int32(n))
 	var top scaleup.Topology
 	for range k {
 		for u, v := range rapid.Permutation(gpus).Draw(t, "permutation") {
@@ -100,10 +98,7 @@ func (z *drawer) phase(i int32) int32 {
 	for slot := int32(0); ; slot++ {
 		used := make([]bool, len(z.p.Topologies[i]))
 		busy := false
-		order := make([]int, len(z.chunks))
-		for c := range order {
-			order[c] = c
-		}
+		order := numbers.Below(len(z.chunks))
 		if len(order) > 1 {
 			turn := rapid.IntRange(0, len(order)-1).Draw(z.t, "turn")
 			order = append(order[turn:], order[:turn]...)

@@ -1,0 +1,11 @@
+// Package numbers makes lists of consecutive numbers, which searches order, draw from and exchange.
+package numbers
+
+// Below returns the numbers 0 to n-1.
+func Below[T int | int32](n T) []T {
+	all := make([]T, n)
+	for i := range all {
+		all[i] = T(i)
+	}
+	return all
+}

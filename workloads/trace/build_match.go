@@ -1,0 +1,149 @@
+package trace
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
+
+// message is a send or receive with what the other end must agree about.
+type message struct {
+	src, dst int32
+	tag      uint32
+	place
+}
+
+func (m message) compare(o message) int {
+	return cmp.Or(cmp.Compare(m.src, o.src), cmp.Compare(m.dst, o.dst), cmp.Compare(m.tag, o.tag))
+}
+
+// count returns how many of some messages have the source, destination and tag of one.
+func (m message) count(all []message) (n int) {
+	for _, o := range all {
+		if m.compare(o) == 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// wildcard is what receives of any source or tag have in common that accept the same messages. What may be anything is 0.
+type wildcard struct {
+	src, dst          int32
+	tag               uint32
+	anySource, anyTag bool
+}
+
+// wildcards returns what accepts a message.
+func (m message) wildcards() []wildcard {
+	return []wildcard{{dst: m.dst, tag: m.tag, anySource: true}, {src: m.src, dst: m.dst, anyTag: true}, {dst: m.dst, anySource: true, anyTag: true}}
+}
+
+// ends returns the sends and receives of the job, by source, destination and tag, and of these in their order; and
+// the receives of any source or tag.
+func (j *Job) ends() (sends, recvs []message, wild []place) {
+	var counts [len(kindNames)]int
+	for _, ops := range j.Ops {
+		for i := range ops {
+			counts[ops[i].Kind]++
+		}
+	}
+	sends, recvs = make([]message, 0, counts[Send]), make([]message, 0, counts[Recv])
+	for rank, ops := range j.Ops {
+		for i := range ops {
+			o, p := &ops[i], place{int32(rank), int32(i)}
+			other := p.rank + o.Peer
+			switch {
+			case o.Kind == Send:
+				sends = append(sends, message{p.rank, other, o.Tag, p})
+			case o.Kind == Recv && (o.Peer == Any || o.Tag == AnyTag):
+				wild = append(wild, p)
+			case o.Kind == Recv:
+				recvs = append(recvs, message{other, p.rank, o.Tag, p})
+			}
+		}
+	}
+	slices.SortStableFunc(sends, message.compare)
+	slices.SortStableFunc(recvs, message.compare)
+	return sends, recvs, wild
+}
+
+// match returns by send the receive that it goes to. A send that a receive of any source or tag may take goes to none
+// (rank -1): its receive is found in the simulation, as is that of each receive in open.
+func (j *Job) match() (sends []message, recvs, open []place, err error) {
+	sends, named, wild := j.ends()
+	recvs = make([]place, len(sends))
+	accepts := map[wildcard]int{} // receives of each kind
+	kinds := make([]wildcard, len(wild))
+	type tally struct {
+		sends, receives int
+		first           int // send that no named receive takes
+	}
+	left := map[int32]*tally{} // by destination, of messages that any-receives may take
+	to := func(rank int32) *tally {
+		if left[rank] == nil {
+			left[rank] = &tally{first: -1}
+		}
+		return left[rank]
+	}
+	for i, w := range wild {
+		o := j.op(w)
+		k := wildcard{dst: w.rank, anySource: o.Peer == Any, anyTag: o.Tag == AnyTag}
+		if !k.anySource {
+			k.src = w.rank + o.Peer
+		}
+		if !k.anyTag {
+			k.tag = o.Tag
+		}
+		kinds[i] = k
+		accepts[k]++
+		to(w.rank).receives++
+	}
+	accepted := func(m message) bool {
+		return len(wild) > 0 && slices.ContainsFunc(m.wildcards(), func(k wildcard) bool { return accepts[k] > 0 })
+	}
+	lone := func(m message, what string) error {
+		return wrong("as many of one as of the other", "%s of rank %d (operation %d, %.40q): %d messages from rank %d to rank %d of tag %d, and %d receives",
+			what, m.rank, m.op, j.op(m.place).Name, m.count(sends), m.src, m.dst, m.tag, m.count(named))
+	}
+	spare := map[wildcard]int{} // sends that each kind of receive may take, beyond those of named receives
+	for i, k := 0, 0; i < len(sends) || k < len(named); {
+		switch {
+		case k == len(named) || i < len(sends) && sends[i].compare(named[k]) < 0:
+			m := sends[i]
+			if !accepted(m) {
+				return nil, nil, nil, lone(m, "a send")
+			}
+			t := to(m.dst)
+			if t.first < 0 || t.sends == t.receives {
+				t.first = i
+			}
+			t.sends++
+			for _, e := range m.wildcards() {
+				spare[e]++
+			}
+			recvs[i].rank = -1
+			i++
+		case i == len(sends) || sends[i].compare(named[k]) > 0:
+			return nil, nil, nil, lone(named[k], "a receive")
+		default:
+			if recvs[i] = named[k].place; accepted(sends[i]) {
+				recvs[i].rank = -1
+				open = append(open, named[k].place)
+			}
+			i, k = i+1, k+1
+		}
+	}
+	for i, w := range wild {
+		if t := to(w.rank); spare[kinds[i]] < accepts[kinds[i]] || t.sends < t.receives {
+			return nil, nil, nil, wrong("a send to it", "a receive of rank %d (operation %d, %.40q) of any source or tag has no send", w.rank, w.op, j.op(w).Name)
+		}
+	}
+	for _, rank := range slices.Sorted(maps.Keys(left)) {
+		if t := left[rank]; t.sends > t.receives {
+			m := sends[t.first]
+			return nil, nil, nil, wrong("as many of one as of the other", "a send of rank %d (operation %d, %.40q): %d messages to rank %d may go to receives of any source or tag, and it has %d of these", m.rank, m.op, j.op(m.place).Name, t.sends, rank, t.receives)
+		}
+	}
+	return sends, recvs, append(open, wild...), nil
+}

@@ -1,0 +1,205 @@
+package trace
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// chVisit visits the nodes of a file in order. The node is valid until visit returns; its dependencies are those of one
+// node at most maxDependencies.
+func chVisit(f File, visit func(n *chNode) error) error {
+	if bytes.HasPrefix(bytes.TrimLeft(f.Data, " \t\r\n"), []byte("{")) {
+		return chJSON(f, visit)
+	}
+	rest, record := f.Data, 0
+	var n chNode
+	for len(rest) > 0 {
+		at := len(f.Data) - len(rest)
+		record++
+		size, k := protowire.ConsumeVarint(rest)
+		if k < 0 || size > uint64(len(rest)-k) {
+			return &Error{f.Name, record, at, fmt.Sprintf("a message of %d bytes, and %d are left", size, len(rest)-max(0, k)), "a whole file"}
+		}
+		message := rest[k : k+int(size)]
+		rest = rest[k+int(size):]
+		if record == 1 {
+			if err := chVersion(message); err != nil {
+				return placed(err, f.Name, record, at)
+			}
+			continue
+		}
+		clear(n.ints)
+		n = chNode{record: record, at: at, ctrl: n.ctrl[:0], data: n.data[:0], ints: n.ints}
+		if err := n.decode(message); err != nil {
+			return placed(err, f.Name, record, at)
+		}
+		if err := visit(&n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// chVersion holds the first message, which is metadata, against what is read.
+func chVersion(b []byte) error {
+	return chFields(b, func(num protowire.Number, v chValue) error {
+		if num == 1 && strings.HasPrefix(v.text(), "0.0.1") {
+			return wrong("a trace of Chakra 1.0", "is of schema %.20q, as ASTRA-sim 1.0 and STG 0.0.1 write it", v.text())
+		}
+		return nil
+	})
+}
+
+// chValue is the value of a field.
+type chValue struct {
+	typ   protowire.Type
+	n     uint64
+	bytes []byte
+}
+
+func (v chValue) text() string { return string(v.bytes) }
+
+// list returns the numbers of a packed field, or the only one.
+func (v chValue) list(to []uint64) ([]uint64, error) {
+	if v.typ != protowire.BytesType {
+		return append(to, v.n), nil
+	}
+	count := 0
+	for _, b := range v.bytes {
+		if b < 0x80 { // ends a number
+			count++
+		}
+	}
+	if len(to)+count > maxDependencies {
+		return nil, wrong(fmt.Sprintf("at most %d", maxDependencies), "a list of %d numbers", len(to)+count)
+	}
+	to = slices.Grow(to, count)
+	for b := v.bytes; len(b) > 0; {
+		n, k := protowire.ConsumeVarint(b)
+		if k < 0 {
+			return nil, wrong("protobuf as Chakra 1.0 has it", "a list of numbers is cut off")
+		}
+		to, b = append(to, n), b[k:]
+	}
+	return to, nil
+}
+
+// chFields visits the fields of a message.
+func chFields(b []byte, visit func(num protowire.Number, v chValue) error) error {
+	for len(b) > 0 {
+		num, typ, n := protowire.ConsumeTag(b)
+		if n < 0 {
+			return wrong("protobuf as Chakra 1.0 has it", "a field is broken: %v", protowire.ParseError(n))
+		}
+		b = b[n:]
+		v := chValue{typ: typ}
+		switch typ {
+		case protowire.VarintType:
+			v.n, n = protowire.ConsumeVarint(b)
+		case protowire.BytesType:
+			v.bytes, n = protowire.ConsumeBytes(b)
+		case protowire.Fixed32Type:
+			var x uint32
+			x, n = protowire.ConsumeFixed32(b)
+			v.n = uint64(x)
+		case protowire.Fixed64Type:
+			v.n, n = protowire.ConsumeFixed64(b)
+		default:
+			return wrong("protobuf as Chakra 1.0 has it", "field %d has the wire type %d", num, typ)
+		}
+		if n < 0 {
+			return wrong("protobuf as Chakra 1.0 has it", "field %d is cut off", num)
+		}
+		b = b[n:]
+		if err := visit(num, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// decode reads a Node.
+func (n *chNode) decode(b []byte) error {
+	return chFields(b, func(num protowire.Number, v chValue) (err error) {
+		switch {
+		case num == 1 && v.typ == protowire.VarintType:
+			n.id = v.n
+		case num == 2 && v.typ == protowire.BytesType:
+			n.name = v.text()
+		case num == 3 && v.typ == protowire.VarintType:
+			n.kind = int64(v.n)
+		case num == 4:
+			n.ctrl, err = v.list(n.ctrl)
+		case num == 5:
+			n.data, err = v.list(n.data)
+		case num == 7:
+			n.micros = v.n
+		case num == 8 && v.typ == protowire.BytesType:
+			return chFields(v.bytes, func(num protowire.Number, v chValue) error {
+				if num == 1 {
+					n.values = v.text()
+				}
+				return nil
+			})
+		case num == 10 && v.typ == protowire.BytesType:
+			return n.attribute(v.bytes)
+		case num <= 3:
+			return wrong("a trace of Chakra 1.0", "field %d of a node is of another type, as in ASTRA-sim 1.0", num)
+		}
+		return err
+	})
+}
+
+// chRead are the attributes that are read.
+var chRead = []string{"is_cpu_op", "num_ops", "tensor_size", "comm_type", "comm_size", "comm_src", "comm_dst", "comm_tag", "comm_group", "stream", "tid", chPicoseconds, chDependency, chNumbered, chTurn}
+
+// attribute reads an AttributeProto, whose number may be of any type.
+func (n *chNode) attribute(b []byte) error {
+	name := ""
+	return chFields(b, func(num protowire.Number, v chValue) error {
+		var x int64
+		switch num {
+		case 1:
+			name = v.text()
+			return nil
+		case 3:
+			x = int64(math.Float64frombits(v.n))
+		case 5:
+			x = int64(math.Float32frombits(uint32(v.n)))
+		case 7, 9, 11, 13, 19, 21, 25, 27:
+			x = int64(v.n)
+		case 15, 17:
+			x = protowire.DecodeZigZag(v.n)
+		case 23:
+			x = int64(int32(v.n))
+		case 28:
+			if name == "involved_dim" {
+				return chFields(v.bytes, func(_ protowire.Number, v chValue) error {
+					all, err := v.list(nil)
+					n.partly = n.partly || slices.Contains(all, 0)
+					return err
+				})
+			}
+			return nil
+		case 29:
+			if name == "pg_name" || name == "comm_group" && n.group == "" {
+				n.group = v.text()
+			}
+			return nil
+		default:
+			return nil
+		}
+		if slices.Contains(chRead, name) {
+			if n.ints == nil {
+				n.ints = map[string]int64{}
+			}
+			n.ints[name] = x
+		}
+		return nil
+	})
+}

@@ -1,0 +1,284 @@
+package trace
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"sim/engine"
+)
+
+// chLinks is what of a node is kept beside its operation: its id, the stream that it names, and where its dependencies
+// on data and on control end in the list of all, in which those of the nodes follow each other.
+type chLinks struct {
+	id                uint64
+	stream            int64
+	dataEnd, controls int32
+	gpu               bool
+}
+
+// rank makes the operations of a rank, whose file has so many nodes.
+func (c *chakra) rank(rank int, f File, count int) error {
+	ops, nodes, named := make([]Op, 0, count), make([]chLinks, 0, count), []uint64(nil)
+	err := chVisit(f, func(n *chNode) error {
+		o, err := c.op(rank, n)
+		if err != nil {
+			return placed(err, f.Name, n.record, n.at)
+		}
+		l := chLinks{id: n.id, gpu: n.kind >= chComp && n.ints["is_cpu_op"] == 0, dataEnd: int32(len(named) + len(n.data)), controls: int32(len(named) + len(n.data) + len(n.ctrl))}
+		if s, ok := n.ints["stream"]; ok {
+			l.stream = max(0, s)
+		} else {
+			l.stream = max(0, n.ints["tid"])
+		}
+		ops, nodes, named = append(ops, o), append(nodes, l), append(append(named, n.data...), n.ctrl...)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	fail := func(i int, want, format string, args ...any) error {
+		k, found := 0, error(nil)
+		_ = chVisit(f, func(n *chNode) error {
+			if found = nil; k == i {
+				found = &Error{f.Name, n.record, n.at, fmt.Sprintf(format, args...), want}
+			}
+			k++
+			return found
+		})
+		return found
+	}
+	byID := make([]int32, len(nodes)) // nodes in the order of their ids
+	for i := range byID {
+		byID[i] = int32(i)
+	}
+	slices.SortFunc(byID, func(a, b int32) int { return cmp.Or(cmp.Compare(nodes[a].id, nodes[b].id), cmp.Compare(a, b)) })
+	twice := int32(math.MaxInt32)
+	for i := 1; i < len(byID); i++ {
+		if nodes[byID[i]].id == nodes[byID[i-1]].id {
+			twice = min(twice, byID[i])
+		}
+	}
+	if twice < math.MaxInt32 {
+		return fail(int(twice), "ids that are used once", "node %d is there twice", nodes[twice].id)
+	}
+	find := func(id uint64) (int32, bool) {
+		i, ok := slices.BinarySearchFunc(byID, id, func(i int32, id uint64) int { return cmp.Compare(nodes[i].id, id) })
+		if !ok {
+			return 0, false
+		}
+		return byID[i], true
+	}
+	follows, control := make([]bool, len(nodes)), make([][]int32, len(nodes))
+	at, room := 0, make([]int32, 0, len(named))
+	for i := range nodes {
+		n := &nodes[i]
+		begin := len(room)
+		for _, d := range named[at:n.dataEnd] {
+			k, ok := find(d)
+			if !ok {
+				return fail(i, "all nodes of the rank", "node %d (%.40q) depends on the data of node %d, which is not there", n.id, ops[i].Name, d)
+			}
+			room = append(room, k)
+		}
+		ops[i].After = room[begin:len(room):len(room)]
+		begin = len(room)
+		for _, d := range named[n.dataEnd:n.controls] {
+			k, ok := find(d)
+			if !ok {
+				room = room[:begin]
+				c.note("nodes have control dependencies that name no node: none of theirs is taken", 0)
+				break
+			}
+			if k != int32(i) {
+				room = append(room, k)
+			}
+		}
+		control[i], at = room[begin:len(room):len(room)], int(n.controls)
+	}
+	if c.h.ControlCycles != "refuse" {
+		for range dropContradictions(ops, control) {
+			c.note("control dependencies close a cycle with data dependencies and are dropped", 0)
+		}
+	}
+	for i := range ops {
+		o := &ops[i]
+		if len(control[i]) > 0 {
+			o.After = append(o.After, control[i]...)
+		}
+		slices.Sort(o.After)
+		o.After = slices.Compact(o.After)
+		for _, a := range o.After {
+			follows[a] = true
+		}
+	}
+	out, to, err := ordered(ops)
+	if err != nil {
+		return placed(err, f.Name, 0, 0)
+	}
+	from := make([]int, len(out))
+	for i, k := range to {
+		from[k] = i
+	}
+	mode := c.h.Streams
+	if mode == "auto" || mode == "" {
+		mode = "free"
+		some := slices.ContainsFunc(nodes, func(n chLinks) bool { return n.gpu })
+		if some && !slices.ContainsFunc(from, func(i int) bool { return nodes[i].gpu && follows[i] }) {
+			mode = "chained"
+		}
+	}
+	switch mode {
+	case "chained":
+		number := map[int64]int32{} // of streams
+		for k := range out {
+			n := &nodes[from[k]]
+			if !n.gpu || out[k].Kind == Recv {
+				continue
+			}
+			if number[n.stream] == 0 {
+				number[n.stream] = int32(len(number) + 1)
+			}
+			out[k].Stream = number[n.stream]
+		}
+	case "one-at-a-time":
+		for k := range out {
+			switch {
+			case out[k].Kind == Recv || out[k].Kind == Join:
+			case !nodes[from[k]].gpu:
+				out[k].Stream = 1
+			case out[k].Kind == Compute:
+				out[k].Stream = 2
+			default:
+				out[k].Stream = 3
+			}
+		}
+	}
+	c.Ops[rank] = out
+	return nil
+}
+
+// wrong is an error about a node.
+func (n *chNode) wrong(want, format string, args ...any) error {
+	return wrong(want, "node %d (%.40q) %s", n.id, n.name, fmt.Sprintf(format, args...))
+}
+
+// op makes an operation of a node.
+func (c *chakra) op(rank int, n *chNode) (o Op, err error) {
+	o.Name = n.name
+	if most := uint64(mostTime / engine.Microsecond); n.micros > most {
+		return o, n.wrong(fmt.Sprintf("at most %d", most), "lasts for %d us", n.micros)
+	}
+	busy := engine.Time(n.micros) * engine.Microsecond
+	if exact, ok := n.ints[chPicoseconds]; ok {
+		if busy = engine.Time(exact); busy < 0 || busy > mostTime {
+			return o, n.wrong(fmt.Sprintf("from 0 to %d", int64(mostTime)), "has "+chPicoseconds+" %d", exact)
+		}
+	}
+	size, sized := n.ints["comm_size"]
+	if size < 0 || size > MaxSend {
+		return o, n.wrong(fmt.Sprintf("from 0 to %d", int64(MaxSend)), "has comm_size %d", size)
+	}
+	other := func(name string) (int32, error) {
+		p, ok := n.ints[name]
+		if !ok {
+			return 0, n.wrong("a trace whose messages name both ranks", "has no %s, as traces converted from PyTorch have it", name)
+		}
+		if p < 0 || p >= int64(c.Ranks) {
+			return 0, n.wrong(fmt.Sprintf("a rank from 0 to %d", c.Ranks-1), "has %s %d", name, p)
+		}
+		return int32(p) - int32(rank), nil
+	}
+	if number := n.ints[chNumbered]; number > 0 && number < noBytes {
+		o.Tag = uint32(number)
+	}
+	switch n.kind {
+	case chMeta:
+	case chLoad, chStore:
+		c.note("loads and stores of memory last as long as they say, and move nothing", 0)
+		o.Kind, o.Dur = Compute, busy
+	case chComp:
+		o.Kind, o.Dur = Compute, busy
+		for _, name := range []string{"num_ops", "tensor_size"} {
+			if n.ints[name] < 0 {
+				return o, n.wrong("0 or more", "has %s %d", name, n.ints[name])
+			}
+		}
+		if work := n.ints["num_ops"]; busy == 0 && work > 0 {
+			o.Dur, err = c.roofline(float64(work), float64(n.ints["tensor_size"]))
+		}
+	case chSend, chRecv:
+		if at, ok := n.ints[map[int64]string{chSend: "comm_src", chRecv: "comm_dst"}[n.kind]]; ok && at != int64(rank) {
+			c.note("messages name another rank at their own end than that of their file, and are taken to be the file's", 0)
+		}
+		if tag := n.ints["comm_tag"]; tag != int64(int32(tag)) && tag != int64(uint32(tag)) {
+			return o, n.wrong("a number of 32 bits", "has comm_tag %d", tag)
+		}
+		if o.Bytes, o.Tag = size, uint32(n.ints["comm_tag"])&^(1<<31); n.ints[chDependency] != 0 {
+			if o.Bytes, o.Tag = 0, o.Tag|noBytes; n.kind == chSend {
+				c.note("messages that are dependencies ("+chDependency+") carry nothing", 0)
+			}
+		}
+		if o.Kind = Send; n.kind == chRecv {
+			o.Kind = Recv
+			o.Peer, err = other("comm_src")
+		} else {
+			o.Peer, err = other("comm_dst")
+			o.Turn = int32(max(0, min(n.ints[chTurn], math.MaxInt32)))
+		}
+	case chColl:
+		code, typed := n.ints["comm_type"]
+		if !typed || !sized && code != 9 {
+			if n.ints["is_cpu_op"] == 0 {
+				return o, n.wrong("both", "is a collective without comm_type and comm_size")
+			}
+			c.note("calls of collectives on the host are host work, and their kernels move the bytes", 0)
+			o.Kind, o.Dur = Compute, busy
+			return o, nil
+		}
+		coll, ok := chCollectives[code]
+		if !ok {
+			return o, n.wrong("another collective", "is a %s (comm_type %d), which is not read", cmp.Or(chRefused[code], "collective"), code)
+		}
+		name := n.group
+		if g, ok := n.ints["comm_group"]; ok && name == "" {
+			name = fmt.Sprint(g)
+		}
+		group, ok := c.index[name]
+		if !ok {
+			return o, n.wrong("workload.groups, the file of groups", "calls the group %.20q, which is not known", name)
+		}
+		if c.Groups[group].In[rank] < 0 {
+			return o, n.wrong("a group of its rank", "calls the group %.20q, which rank %d is not in", name, rank)
+		}
+		if n.partly {
+			c.note("collectives are of some of ASTRA-sim's dimensions (involved_dim), and are taken to be of all", 0)
+		}
+		o.Kind, o.Coll, o.Bytes, o.Group = Call, coll, size, group
+		if coll == AllGather { // what one rank contributes
+			o.Bytes *= int64(len(c.members(rank, &o)))
+		}
+	}
+	return o, err
+}
+
+// roofline returns how long so many operations take, on so many bytes of memory.
+func (c *chakra) roofline(work, bytes float64) (engine.Time, error) {
+	if c.h.PeakTFLOPS == 0 {
+		c.note("computations say their operations and no time, and take none: give peak_tflops and memory_bandwidth", 0)
+		return 0, nil
+	}
+	if bytes == 0 {
+		return 0, nil // as ASTRA-sim has it
+	}
+	s := work / (c.h.PeakTFLOPS * 1e12)
+	if c.h.MemoryBandwidth > 0 {
+		s = max(s, 8*bytes/float64(c.h.MemoryBandwidth))
+	}
+	d, err := engine.FromSeconds(s)
+	if err != nil || d > mostTime {
+		return 0, wrong("fewer operations, or a higher peak_tflops", "%.3g operations take %.3g s", work, s)
+	}
+	return d, nil
+}
