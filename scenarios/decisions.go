@@ -9,11 +9,6 @@ import (
 	"sim/policies/collective"
 	"sim/scenarios/assembly"
 	"sim/scenarios/assembly/calls"
-	"sim/scenarios/assembly/circuits"
-	"sim/scenarios/assembly/composition"
-	"sim/scenarios/assembly/fleets"
-	"sim/scenarios/assembly/paths"
-	"sim/scenarios/assembly/plans"
 	"sim/scenarios/schema"
 )
 
@@ -27,13 +22,14 @@ type decision struct {
 	chosen func(p *Policy) []string
 	keys   []string
 	lacks  string // what hardware without it has not, for who asks for it there
-	// call is a collective call on the fabric, and limit bounds it; nil where it takes none. domains tells that the
-	// fabric has endpoints in parts.
-	call    func(s *Scenario) (*collective.Problem, error)
-	limit   func(ctx context.Context, s *Scenario) (collective.Limit, error)
-	domains bool
 	// only leaves one of those that are listed; nil where that is but a list of one.
 	only func(p *Policy, name string)
+	// hardware builds its systems. If it is empty, the hardware of the fabric does.
+	hardware
+}
+
+// hardware builds systems on a sort of fabric, and says what they have.
+type hardware struct {
 	// build makes a scenario into a system, with so many goroutines where something is decided before; 0 is of one of
 	// many cells.
 	build func(ctx context.Context, s *Scenario, workers int) (assembly.System, error)
@@ -41,6 +37,11 @@ type decision struct {
 	// noPlan says why runs have no plans, "" where they have.
 	noPlan    func(s *Scenario) (string, error)
 	timelines bool // runs of training have
+	// call is a collective call on the fabric, and limit bounds it; nil where it takes none. domains tells that the
+	// fabric has endpoints in parts.
+	call    func(s *Scenario) (*collective.Problem, error)
+	limit   func(ctx context.Context, s *Scenario) (collective.Limit, error)
+	domains bool
 }
 
 // decisions are all that there are, which nobody changes.
@@ -55,50 +56,19 @@ func listDecisions() []decision {
 			policies: "allocators", listed: func(p *Policy) *[]string { return &p.Allocators }, table: allocators,
 			chosen: func(p *Policy) []string { return append(slices.Clip(p.Allocators), p.Donor) }, keys: []string{"policy.allocators", "policy.donor"},
 			lacks: "no circuits to allocate",
-			call:  podCall, limit: podLimit, domains: true,
-			build: buildPods, words: func(s *Scenario) string { return s.pods().Words() },
-			timelines: true, noPlan: func(s *Scenario) (string, error) { return s.pods().NoPlan() },
 		},
 		{
 			policies: "arbiters", listed: func(p *Policy) *[]string { return &p.Arbiters }, table: arbiters, lacks: "no circuits that several jobs could share",
-			build: buildPods, words: func(s *Scenario) string { return s.pods().Words() },
-			timelines: true, noPlan: func(s *Scenario) (string, error) { return s.pods().NoPlan() },
 		},
 		{
 			policies: "routers", listed: func(p *Policy) *[]string { return &p.Routers }, table: routers,
 			chosen: func(p *Policy) []string { return p.Routers }, keys: []string{"policy.routers"},
 			lacks: "no paths to choose",
-			call:  func(s *Scenario) (*collective.Problem, error) { return s.links().Problem() },
-			limit: func(ctx context.Context, s *Scenario) (collective.Limit, error) {
-				p, err := s.links().Problem()
-				if err != nil {
-					return collective.Limit{}, err
-				}
-				return p.Bound(ctx)
-			},
-			build: func(ctx context.Context, s *Scenario, _ int) (assembly.System, error) {
-				return withBest(ctx, s, func(ctx context.Context, s *Scenario) (assembly.System, error) {
-					return onTiers(ctx, s, func(s *Scenario, longer composition.Longer) (assembly.System, error) {
-						on := s.links()
-						on.Longer = longer
-						return paths.New(ctx, on)
-					})
-				})
-			},
-			words: func(s *Scenario) string { return s.links().Words() },
-			noPlan: func(*Scenario) (string, error) {
-				return "routers plan nothing; --routes-out DIR writes what they decide", nil
-			},
 		},
 		{
 			policies: "planners", listed: func(p *Policy) *[]string { return &p.Planners }, table: planners,
 			chosen: func(p *Policy) []string { return p.Planners }, keys: []string{"policy.planners"},
 			lacks: "no switches that reconfigure during a collective",
-			build: func(ctx context.Context, s *Scenario, workers int) (assembly.System, error) {
-				return plans.New(ctx, s.domain(), workers)
-			},
-			words:  func(s *Scenario) string { return s.domain().Words() },
-			noPlan: func(s *Scenario) (string, error) { return s.domain().NoPlan(), nil },
 		},
 		{
 			policies: "collectives", listed: func(p *Policy) *[]string { return &p.Calls.Collectives }, table: algorithms,
@@ -107,9 +77,11 @@ func listDecisions() []decision {
 			},
 			keys:  []string{"policy.collectives", "policy.collective"},
 			lacks: "no collective calls to expand",
-			build: buildCall, words: func(s *Scenario) string { return s.leaves().words(s) },
-			noPlan: func(*Scenario) (string, error) {
-				return "algorithms of collectives plan no rates", nil
+			hardware: hardware{
+				build: buildCall, words: func(s *Scenario) string { return s.leaves().words(s) },
+				noPlan: func(*Scenario) (string, error) {
+					return "algorithms of collectives plan no rates", nil
+				},
 			},
 		},
 		{
@@ -117,30 +89,17 @@ func listDecisions() []decision {
 			chosen: func(p *Policy) []string { return p.Placed.Compared() }, keys: []string{"policy.mappings", "policy.mapping"},
 			lacks: "no ranks that could be elsewhere",
 			only:  func(p *Policy, name string) { p.Placed = p.Placed.Only(name, false) },
-			build: buildPlaced, words: func(s *Scenario) string { return s.leaves().words(s) },
-			noPlan: func(*Scenario) (string, error) { return "mappings plan no rates", nil },
+			hardware: hardware{
+				build: buildPlaced, words: func(s *Scenario) string { return s.leaves().words(s) },
+				noPlan: func(*Scenario) (string, error) { return "mappings plan no rates", nil },
+			},
 		},
 		{
 			policies: "placements", listed: func(p *Policy) *[]string { return &p.Fleet.Placements }, table: placements,
 			chosen: func(p *Policy) []string { return p.Fleet.Placements }, keys: []string{"policy.placements"},
 			lacks: "no cubes that jobs could be placed on",
-			build: func(ctx context.Context, s *Scenario, workers int) (assembly.System, error) {
-				return fleets.New(ctx, s.fleet(), workers > 0)
-			},
-			words:  func(s *Scenario) string { return s.fleet().Words() },
-			noPlan: func(*Scenario) (string, error) { return "placements plan no rates", nil },
 		},
 	}
-}
-
-func buildPods(ctx context.Context, s *Scenario, workers int) (assembly.System, error) {
-	return withBest(ctx, s, func(ctx context.Context, s *Scenario) (assembly.System, error) {
-		return onTiers(ctx, s, func(s *Scenario, longer composition.Longer) (assembly.System, error) {
-			on := s.pods()
-			on.Longer = longer
-			return circuits.New(ctx, on, workers)
-		})
-	})
 }
 
 // buildPlaced makes the system that compares mappings, under the one policy of what is decided after them.
@@ -153,24 +112,24 @@ func buildPlaced(ctx context.Context, s *Scenario, workers int) (assembly.System
 	})
 }
 
-// decides returns the decision of which policies are named so.
-func decides(policies string) *decision {
-	for i := range decisions() {
-		if decisions()[i].policies == policies {
-			return &decisions()[i]
-		}
+// decides returns the decision of which policies are named so, on hardware if it builds no systems of its own.
+func decides(policies string, on *hardware) decision {
+	i := slices.IndexFunc(decisions(), func(d decision) bool { return d.policies == policies })
+	d := decisions()[i]
+	if d.build == nil {
+		d.hardware = *on
 	}
-	return &decisions()[0]
+	return d
 }
 
 // decision returns what is compared: what is left open by its fabric, of several jobs by them together, by a collective
 // call, or by the ranks of a training step.
-func (s *Scenario) decision() *decision {
+func (s *Scenario) decision() decision {
 	switch {
 	case s.comparesCalls():
-		return decides("collectives")
+		return decides("collectives", nil)
 	case s.places() && s.Policy.Placed.Among():
-		return decides("mappings")
+		return decides("mappings", nil)
 	}
 	return s.afterMappings()
 }
@@ -182,19 +141,20 @@ func (s *Scenario) places() bool {
 }
 
 // afterMappings returns the decision that is left open once ranks are somewhere.
-func (s *Scenario) afterMappings() *decision {
+func (s *Scenario) afterMappings() decision {
+	open := s.leaves()
 	if s.severalJobs() {
-		return decides("arbiters")
+		return decides("arbiters", &open.hardware)
 	}
-	return s.leaves()
+	return open
 }
 
-// leaves returns the decision that the fabric of s leaves open.
-func (s *Scenario) leaves() *decision {
-	if k := fabricOf(s); k != nil {
-		return decides(k.decides)
+// leaves returns the decision that the fabric of s leaves open, without one that of pods.
+func (s *Scenario) leaves() decision {
+	if f := fabricOf(s); f != nil {
+		return decides(f.decides, f.hardware)
 	}
-	return &decisions()[0]
+	return decides("allocators", podHardware())
 }
 
 // routes reports whether the policies of s are routers, plans whether they are planners.
@@ -290,7 +250,7 @@ func (s *Scenario) NoPlan() (string, error) {
 // undecided words why the policies of another decision are not used by s, "" where the key lists none.
 func (s *Scenario) undecided(at string) string {
 	for i := range decisions() {
-		if d := &decisions()[i]; at == "policy."+d.policies && s.decision() != d && s.leaves() != d {
+		if d := &decisions()[i]; at == "policy."+d.policies && s.decision().policies != d.policies && s.leaves().policies != d.policies {
 			return "is not used by fabric " + schema.Quote(s.Fabric.Kind) + ", which has " + d.lacks
 		}
 	}

@@ -1,9 +1,11 @@
 package scenarios
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 
+	"sim/scenarios/assembly"
 	"sim/scenarios/assembly/fleets"
 	"sim/scenarios/schema"
 	"sim/workloads/fleet"
@@ -32,6 +34,13 @@ func fleetKind() *kind {
 func cubesKind() *kind {
 	return &kind{name: "pods-of-cubes", forms: []*form{{
 		doc: "Pods of TPU v4: 64 cubes of 64 chips joined by 48 optical switches, of which jobs get slices.", offers: onCubes, decides: "placements",
+		hardware: &hardware{
+			build: func(ctx context.Context, s *Scenario, workers int) (assembly.System, error) {
+				return fleets.New(ctx, s.fleet(), workers > 0)
+			},
+			words:  func(s *Scenario) string { return s.fleet().Words() },
+			noPlan: func(*Scenario) (string, error) { return "placements plan no rates", nil },
+		},
 		parts: func(s *Scenario) []schema.Part {
 			p := &s.Policy.Fleet
 			return []schema.Part{

@@ -38,7 +38,7 @@ func (s *Scenario) planned() bool { return s.Fabric.ScaleUp.Topology == "" }
 // keptForm is the fabric "scaleup" where its switches keep a topology, over which paths are chosen.
 func keptForm() *form {
 	return &form{
-		offers: onLinks, decides: "routers", which: "whose switches keep a topology", refuses: notOnLinks,
+		offers: onLinks, decides: "routers", hardware: linkHardware(), which: "whose switches keep a topology", refuses: notOnLinks,
 		doc: "A scale-up domain whose optical switches keep one topology, for any work and at any level: " +
 			"where fabric.topology, routers or algorithms of collectives are given, at level static, and for work that planners do not plan.",
 		when: func(s *Scenario) bool { return !s.planned() },

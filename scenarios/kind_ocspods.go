@@ -1,8 +1,13 @@
 package scenarios
 
 import (
+	"context"
+
 	"sim/engine"
 	"sim/policies/topology"
+	"sim/scenarios/assembly"
+	"sim/scenarios/assembly/circuits"
+	"sim/scenarios/assembly/composition"
 	"sim/scenarios/schema"
 )
 
@@ -19,10 +24,28 @@ type circuitsLevel struct {
 // ocsPodsKind describes the fabric "ocs-pods".
 func ocsPodsKind() *kind {
 	return &kind{name: "ocs-pods", size: "gpus", outer: true, shared: true, forms: []*form{{
-		doc: "Pods of GPUs joined by optical circuit switches.", offers: onCircuits, decides: "allocators",
+		doc: "Pods of GPUs joined by optical circuit switches.", offers: onCircuits, decides: "allocators", hardware: podHardware(),
 		refuses: `workload %s; set workload.kind = "training", "all-to-all", "matrix" or a collective such as "all-reduce", or fabric.kind = "torus"`,
 		parts:   ocsPodsParts, prepare: prepareReplay, check: func(c *checker) { checkOCSPods(c); checkReplay(c) },
 	}}}
+}
+
+// podHardware builds systems on pods.
+func podHardware() *hardware {
+	return &hardware{
+		build: func(ctx context.Context, s *Scenario, workers int) (assembly.System, error) {
+			return withBest(ctx, s, func(ctx context.Context, s *Scenario) (assembly.System, error) {
+				return onTiers(ctx, s, func(s *Scenario, longer composition.Longer) (assembly.System, error) {
+					on := s.pods()
+					on.Longer = longer
+					return circuits.New(ctx, on, workers)
+				})
+			})
+		},
+		words:     func(s *Scenario) string { return s.pods().Words() },
+		noPlan:    func(s *Scenario) (string, error) { return s.pods().NoPlan() },
+		timelines: true, call: podCall, limit: podLimit, domains: true,
+	}
 }
 
 // ocsPodsParts are the tables of the fabric "ocs-pods", and of the policies that allocate its circuits.

@@ -1,10 +1,14 @@
 package scenarios
 
 import (
+	"context"
+
 	"sim/engine"
 	"sim/engine/units"
 	"sim/policies/reconfigure"
+	"sim/scenarios/assembly"
 	"sim/scenarios/assembly/input"
+	"sim/scenarios/assembly/plans"
 	"sim/scenarios/schema"
 )
 
@@ -39,7 +43,14 @@ func scaleUpKind() *kind {
 	return &kind{name: "scaleup", size: "gpus", inner: true, forms: []*form{
 		{
 			doc: "A scale-up domain: GPUs joined by optical switches that reconfigure during a collective.", which: "whose switches reconfigure",
-			offers: onPlans, decides: "planners", when: (*Scenario).planned,
+			offers: onPlans, decides: "planners", hardware: &hardware{
+				build: func(ctx context.Context, s *Scenario, workers int) (assembly.System, error) {
+					return plans.New(ctx, s.domain(), workers)
+				},
+				words:  func(s *Scenario) string { return s.domain().Words() },
+				noPlan: func(s *Scenario) (string, error) { return s.domain().NoPlan(), nil },
+			},
+			when:  (*Scenario).planned,
 			parts: scaleUpParts, prepare: prepareImport, check: checkScaleUp,
 		},
 		keptForm(),

@@ -34,7 +34,7 @@ const (
 // tierKind describes the fabric "tiers". A scenario of it is read as one of its outermost tier with others inside.
 func tierKind() *kind {
 	return &kind{name: tiersKind, forms: []*form{{
-		decides: "allocators",
+		decides: "allocators", hardware: podHardware(),
 		doc: "One fabric inside another: `[[fabric.tier]]` from the inside out, each with the keys of its kind. What the outermost leaves open is decided. " +
 			"Of pods gpus_per_pod_per_replica is what the tier inside joins.",
 		parts: func(s *Scenario) []schema.Part {

@@ -1,8 +1,14 @@
 package scenarios
 
 import (
+	"context"
+
 	"sim/fabric/graph"
+	"sim/policies/collective"
 	"sim/policies/routing"
+	"sim/scenarios/assembly"
+	"sim/scenarios/assembly/composition"
+	"sim/scenarios/assembly/paths"
 	"sim/scenarios/schema"
 )
 
@@ -10,14 +16,14 @@ import (
 func torusKind() *kind {
 	return &kind{name: "torus", grid: true, size: "dims", inner: true, outer: true, forms: []*form{{
 		doc:    "A torus or mesh of chips, whose wrap-around links may be twisted and may pass optical switches.",
-		offers: onLinks, decides: "routers", refuses: notOnLinks, parts: torusParts, check: checkTorus,
+		offers: onLinks, decides: "routers", hardware: linkHardware(), refuses: notOnLinks, parts: torusParts, check: checkTorus,
 	}}}
 }
 
 // graphKind describes the fabric "graph".
 func graphKind() *kind {
 	return &kind{name: "graph", size: "nodes", inner: true, outer: true, forms: []*form{{
-		doc: "Any nodes and directed links.", offers: onLinks, decides: "routers", refuses: notOnLinks, parts: graphParts, prepare: prepareGraph, check: checkGraph,
+		doc: "Any nodes and directed links.", offers: onLinks, decides: "routers", hardware: linkHardware(), refuses: notOnLinks, parts: graphParts, prepare: prepareGraph, check: checkGraph,
 	}}}
 }
 
@@ -25,8 +31,35 @@ func graphKind() *kind {
 func electricalKind() *kind {
 	return &kind{name: "electrical", size: "gpus", inner: true, outer: true, forms: []*form{{
 		doc:    "GPUs behind an electrical switch that does not block, such as a domain of eight or seventy-two.",
-		offers: onLinks, decides: "routers", refuses: notOnLinks, parts: electricalParts, check: checkElectrical,
+		offers: onLinks, decides: "routers", hardware: linkHardware(), refuses: notOnLinks, parts: electricalParts, check: checkElectrical,
 	}}}
+}
+
+// linkHardware builds systems on links.
+func linkHardware() *hardware {
+	return &hardware{
+		build: func(ctx context.Context, s *Scenario, _ int) (assembly.System, error) {
+			return withBest(ctx, s, func(ctx context.Context, s *Scenario) (assembly.System, error) {
+				return onTiers(ctx, s, func(s *Scenario, longer composition.Longer) (assembly.System, error) {
+					on := s.links()
+					on.Longer = longer
+					return paths.New(ctx, on)
+				})
+			})
+		},
+		words: func(s *Scenario) string { return s.links().Words() },
+		noPlan: func(*Scenario) (string, error) {
+			return "routers plan nothing; --routes-out DIR writes what they decide", nil
+		},
+		call: func(s *Scenario) (*collective.Problem, error) { return s.links().Problem() },
+		limit: func(ctx context.Context, s *Scenario) (collective.Limit, error) {
+			p, err := s.links().Problem()
+			if err != nil {
+				return collective.Limit{}, err
+			}
+			return p.Bound(ctx)
+		},
+	}
 }
 
 // torusParts are the tables of the fabric "torus" and of the policies that route on it.

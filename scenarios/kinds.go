@@ -56,6 +56,7 @@ type form struct {
 	offers  offer
 	which   string // tells the form from others of the fabric; "" if there is one
 	decides string // the decision that it leaves open, whose policies are compared
+	*hardware
 	refuses string // which workload it does not simulate, and what would be right
 }
 
