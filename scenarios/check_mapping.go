@@ -54,7 +54,7 @@ func (c *checker) noteMappings() {
 		}
 		policy["mappings"] = all
 	}
-	if c.s.trains() || c.s.traces() || c.jobsGiven() {
+	if k := c.s.workload(); k != nil && k.placed || c.jobsGiven() {
 		c.s.Policy.Placed.Mappings = names
 	}
 }

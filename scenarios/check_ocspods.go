@@ -48,12 +48,8 @@ func checkOCSPods(c *checker) {
 	}
 	checkSearch(c)
 	checkMoves(c)
-	if traffic && c.s.traces() {
-		checkPodTrace(c)
-		return
-	}
 	if traffic {
-		checkPodTraffic(c)
+		workloadOn(c.s).onPods(c)
 		return
 	}
 	checkDonor(c)

@@ -14,7 +14,6 @@ import (
 	"sim/engine"
 	"sim/engine/units"
 	"sim/scenarios/assembly/input"
-	"sim/scenarios/assembly/paths"
 	"sim/scenarios/schema"
 )
 
@@ -105,13 +104,13 @@ func (d *anyScenario) draw(workload, fabric string, one int) string {
 	}
 	if slices.Contains([]string{"torus", "graph"}, fabric) {
 		d.put("engine.level", pick(d, "packet", "packet", "flow", "static"))
-		if workload == paths.DataTensor {
+		if workload == "data-tensor" {
 			d.put("workload.rate", pick(d, "448kbps", "1Gbps"))
 			d.put("workload.start", "0s")
 			d.put("workload.phase", "10us")
 		}
 	}
-	if workload == paths.MatrixTraffic && fabric != "scaleup" {
+	if workload == "matrix" && fabric != "scaleup" {
 		d.put("workload.matrix", d.rows(nodes))
 	}
 	if fabric == "ocs-pods" && d.IntN(3) == 0 {

@@ -14,11 +14,12 @@ import (
 	"sim/policies/reconfigure/plan"
 	"sim/policies/reconfigure/rounds"
 	"sim/scenarios/assembly"
+	"sim/scenarios/assembly/input"
 	"sim/scenarios/schema"
 )
 
 // sizeNames are what sizes may be beside the name of a file.
-var sizeNames = []string{"uniform", "random", "zipf", "matrix"}
+var sizeNames = []string{"uniform", "random", "zipf", input.ListedSizes}
 
 // mostChunks bounds the chunks of an all-to-all, which plans list one by one.
 const mostChunks = 1 << 26
@@ -64,7 +65,7 @@ func prepareExchange(c *checker) {
 		c.refuse(at, "%s has sizes of %d GPUs, which are too many to be kept with results; write at most %d GPUs", name, n, maxDenseMatrix)
 		return
 	}
-	c.s.Workload.Exchange.Sizes, c.s.Workload.Exchange.Matrix = "matrix", rows
+	c.s.Workload.Exchange.Sizes, c.s.Workload.Exchange.Matrix = input.ListedSizes, rows
 	c.Give(c.s.exchangePath() + ".matrix")
 }
 
@@ -138,7 +139,7 @@ func checkScaleUp(c *checker) {
 			return
 		}
 	}
-	if w.Exchange.Sizes == "matrix" {
+	if w.Exchange.Sizes == input.ListedSizes {
 		if !checkSquare(c, f.GPUs) {
 			return
 		}
@@ -150,7 +151,7 @@ func checkScaleUp(c *checker) {
 	if spec := &w.Spec; s.trains() {
 		mean = float64(spec.ExpertBytes())
 	}
-	if w.Exchange.Sizes == "matrix" {
+	if w.Exchange.Sizes == input.ListedSizes {
 		mean = 0
 		for _, row := range w.Exchange.Matrix {
 			for _, b := range row {

@@ -86,7 +86,7 @@ func checkPairs(c *checker, nodes int) bool {
 // which f is down.
 func checkLinks(c *checker, nodes int, t *torus.Torus, f torus.Faults) {
 	s := c.s
-	w := &s.Workload.Traffic
+	w, kind := &s.Workload.Traffic, s.traffic()
 	if !c.OK("workload.kind") {
 		return
 	}
@@ -98,19 +98,19 @@ func checkLinks(c *checker, nodes int, t *torus.Torus, f torus.Faults) {
 	if !c.OK("workload", "engine", "workload.kind", "workload.source", "engine.level") {
 		return
 	}
-	if s.Engine.Level == "flow" && !s.links().Timed() && s.Workload.Kind != paths.MatrixTraffic {
+	if s.Engine.Level == "flow" && !s.links().Timed() && !kind.Listed {
 		c.clash("engine.level workload.source",
 			`level "flow" simulates messages, source %s has rates and times; set engine.level to "packet" or "static", or choose another source`, schema.Quote(w.Source))
 	}
-	c.forbid(s.Engine.Level == "packet" && s.Workload.Kind == paths.UniformRandom && w.Source != "poisson", "workload.source",
+	c.forbid(s.Engine.Level == "packet" && kind.Drawn && w.Source != "poisson", "workload.source",
 		`destinations drawn for each packet need source "poisson"; set workload.source = "poisson", or workload.kind = "all-to-all"`)
 	c.forbid(s.Engine.Level == "packet" && slices.Contains([]string{"greedy", "paced"}, w.Source) && w.Injection != "" && w.Injection != "round-robin" &&
-		slices.Contains([]string{paths.MatrixTraffic, paths.Hotspot}, s.Workload.Kind), "workload.injection workload.kind",
+		kind.OwnSizes, "workload.injection workload.kind",
 		"%s orders packets of messages of one size, and those of %s have sizes of their own, each injected at once; leave it out, or choose other traffic", schema.Quote(w.Injection), s.Workload.Kind)
-	c.forbid(s.Workload.Kind == paths.DataTensor && w.Source != "on-off", "workload.source", `data-tensor traffic is on and off in turns; set workload.source = "on-off"`)
+	c.forbid(kind.Turns && w.Source != "on-off", "workload.source", `data-tensor traffic is on and off in turns; set workload.source = "on-off"`)
 	along := s.Workload.Call.Along
 	switch {
-	case t == nil && (len(along) > 0 || s.Workload.Kind == paths.DataTensor || s.Workload.Kind == paths.Permutation && w.Permutation != "random"):
+	case t == nil && s.asksForDimensions():
 		c.clash("workload.along workload.kind workload.permutation", "asks for dimensions, and a graph has none, nor a switch; choose other traffic, or a torus")
 		return
 	case len(along) > 0 && len(s.Workload.Call.Group) > 0:
@@ -124,7 +124,7 @@ func checkLinks(c *checker, nodes int, t *torus.Torus, f torus.Faults) {
 	}
 	if t != nil {
 		tensor, data := w.TensorDims, w.DataDims
-		if s.Workload.Kind != paths.DataTensor {
+		if !kind.Turns {
 			tensor, data = nil, nil
 		}
 		for _, k := range []struct {
@@ -148,7 +148,7 @@ func checkLinks(c *checker, nodes int, t *torus.Torus, f torus.Faults) {
 	if w.Source == "on-off" && s.Engine.Level == "packet" && w.Payload >= 1 && w.Packet >= w.Payload && w.Packet <= assembly.LargestPacket && w.Rate > 0 {
 		one := collective.OnOff{Rate: w.Rate, Payload: int32(w.Payload), Wire: int32(w.Packet), Start: w.Start, Length: w.Duration}
 		key := "workload.duration"
-		if s.Workload.Kind == paths.DataTensor {
+		if kind.Turns {
 			one.Length, key = w.Phase, "workload.phase"
 		}
 		if err := one.Check(); err != nil && c.OK("workload.rate", key) {
@@ -164,7 +164,7 @@ func checkLinks(c *checker, nodes int, t *torus.Torus, f torus.Faults) {
 		c.clash("workload.packet", "packets of %v; write at most %d B", w.Packet, int64(assembly.LargestPacket))
 	}
 	c.forbid(s.links().Sized() && s.links().Workload.Message < 1 && c.OK("workload.message"), "workload.message", "is nothing to send; write at least 1 B")
-	if s.Workload.Kind == paths.MatrixTraffic {
+	if kind.Listed {
 		senders := nodes
 		if t == nil {
 			senders = s.Fabric.Endpoints()
@@ -254,13 +254,13 @@ func checkSends(c *checker, nodes int) {
 // prepareTraffic reads the matrix from its file.
 func prepareTraffic(c *checker) {
 	const at, sizes = "workload.matrix_file", "workload.sizes"
-	if c.Given(sizes) && c.OK(sizes) && c.s.Workload.Kind == paths.AllToAll {
+	if c.Given(sizes) && c.OK(sizes) && workloadOn(c.s).callable {
 		if v := schema.Child(c.Root, "workload")["sizes"]; v != "uniform" {
 			c.refuse(sizes, `is %s, which fabric %s does not simulate; write "uniform", "matrix" or the name of a CSV file`, schema.Describe(v), schema.Quote(c.s.Fabric.Kind))
 		}
 	}
 	name, ok := schema.Child(c.Root, "workload")["matrix_file"].(string)
-	if !ok || c.s.Workload.Kind != paths.MatrixTraffic {
+	if !ok || !c.s.traffic().Listed {
 		return
 	}
 	for _, beside := range []string{"workload.matrix", "workload.sends"} {

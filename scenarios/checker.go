@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -45,7 +46,7 @@ func (c *checker) resolve() {
 	c.dropUnsetOutputs()
 	c.matrixAlias()
 	c.ringAlias()
-	var found []*kind
+	var found []*form
 	for _, section := range sections {
 		if k := c.kind(section); k != nil {
 			found = append(found, k)
@@ -58,14 +59,15 @@ func (c *checker) resolve() {
 	if c.noteTopology(); complete {
 		found[0], found[1] = workloadOn(c.s), fabricOf(c.s)
 	}
+	c.s.Fabric.Called = c.s.Fabric.Kind
 	c.noteMappings()
 	c.takePolicies(c.s.decision().policies)
 	c.Schema = schemaOf(c.s, false, found...)
 	c.Read(complete)
 	c.checkName()
 	if complete && c.OK("workload.kind") && !c.s.simulates(found[0]) {
-		refuses := found[1].refuses
-		if needs := found[0].needs; needs != "" {
+		refuses := cmp.Or(found[1].refuses, "%s; set workload.kind = "+schema.QuotedList(kindsWhere("workload", func(k *kind) bool { return k.on(found[1].offers) })))
+		if needs := found[0].needsOf(c.s); needs != "" {
 			refuses = strings.Replace(refuses, "%s;", "%s, which needs "+needs+";", 1)
 		}
 		c.refuse("workload.kind", "fabric %s does not simulate "+refuses, schema.Quote(c.s.Fabric.Kind), schema.Quote(c.s.Workload.Kind))
@@ -90,17 +92,18 @@ func (c *checker) resolve() {
 
 // kind finds the kind of a section. Where it is missing or misspelt it says so, and goes on with the only or nearest
 // one to find what else is wrong.
-func (c *checker) kind(section string) *kind {
+func (c *checker) kind(section string) *form {
 	head := schema.Part{Path: section, Specs: []any{&c.s.Workload.WorkloadKind}}
 	if section == "fabric" {
 		head.Specs[0] = &c.s.Fabric.FabricKind
 	}
 	t := schema.New(&schema.Names{Choices: choices()}, head).Tables[0]
-	assume := func(name string) *kind {
-		if name != "" {
+	assume := func(name string) *form {
+		if k := findKind(section, name); k != nil {
 			t.Keys[0].Set(0, name)
+			return k.forms[0]
 		}
-		return findKind(section, name)
+		return nil
 	}
 	path := section + ".kind"
 	allowed := namesOf(section + "s")
@@ -119,13 +122,13 @@ func (c *checker) kind(section string) *kind {
 		name, _ := v.(string)
 		return assume(text.Nearest(name, allowed))
 	}
-	return findKind(section, v.(string))
+	return assume(v.(string))
 }
 
 // likely returns the kind that has most of the keys that the file gives in a section, the first of several.
 func (c *checker) likely(section string) string {
 	best, most := "", -1
-	for _, k := range kinds() {
+	for _, k := range forms() {
 		if k.section != section {
 			continue
 		}

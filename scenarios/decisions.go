@@ -176,7 +176,10 @@ func (s *Scenario) decision() *decision {
 }
 
 // places reports whether s has ranks that may be elsewhere.
-func (s *Scenario) places() bool { return s.severalJobs() || s.trains() || s.traces() && s.routes() }
+func (s *Scenario) places() bool {
+	k := s.workload()
+	return s.severalJobs() || s.trains() || k != nil && k.placed && s.routes()
+}
 
 // afterMappings returns the decision that is left open once ranks are somewhere.
 func (s *Scenario) afterMappings() *decision {

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"sim/policies/collective"
-	"sim/scenarios/assembly/paths"
+	"sim/policies/reconfigure/plan"
 	"sim/scenarios/schema"
 )
 
@@ -17,7 +17,7 @@ func (c *checker) ringAlias() {
 	w, fabric, policy := schema.Child(c.Root, "workload"), schema.Child(c.Root, "fabric"), schema.Child(c.Root, "policy")
 	old, _ := w["kind"].(string)
 	kind, is := strings.CutPrefix(old, "ring-")
-	if !is || !slices.Contains([]string{allReduce, reduceScatter, allGather}, kind) {
+	if op, err := collective.ParseKind(kind); !is || err != nil || !slices.Contains(plan.Ops, op) {
 		return
 	}
 	if policy == nil {
@@ -86,7 +86,8 @@ func (c *checker) ringAlias() {
 			instead = append(instead, set(policy, "policy.one_way", "bidirectional", true))
 		}
 	}
-	traffic, call := schemaOf(&Scenario{}, false, findKind("workload", paths.AllToAll)).Table("workload"), schemaOf(&Scenario{}, false, findKind("workload", kind)).Table("workload")
+	plain := &Scenario{}
+	traffic, call := schema.New(plain.names(false), trafficParts(plain)...).Table("workload"), schemaOf(plain, false, findKind("workload", kind).forms[0]).Table("workload")
 	for key := range w { // that the file gives for another kind
 		if traffic.Find(key) != nil && call.Find(key) == nil && c.Switched("workload."+key, "workload.kind") {
 			delete(w, key)
@@ -95,7 +96,7 @@ func (c *checker) ringAlias() {
 	if w["message"] == nil {
 		set(w, "workload.message", "message", "64KB")
 	}
-	if level := schema.Child(c.Root, "engine")["level"]; w["packet"] == nil && (level == nil || level == "packet") && fabric["kind"] == "torus" {
+	if level := schema.Child(c.Root, "engine")["level"]; w["packet"] == nil && (level == nil || level == "packet") && kindIn(c.Root, "fabric").grid {
 		set(w, "workload.packet", "packet", "1KB")
 	}
 	c.s.Deprecated = append(c.s.Deprecated, c.Diagnose("workload.kind", schema.Quote(old)+" is deprecated", strings.Join(instead, ", ")))

@@ -152,7 +152,7 @@ func (c *checker) readStep(name string) (*Scenario, string) {
 	if faults != nil {
 		return nil, faults[0].String()
 	}
-	if schema.Child(of.Root, "fabric")["kind"] != "torus" { // a fleet could name itself
+	if !kindIn(of.Root, "fabric").grid { // a fleet could name itself
 		return nil, name + " is of no torus"
 	}
 	s, err := of.finish()

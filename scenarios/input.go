@@ -17,8 +17,8 @@ import (
 func (s *Scenario) input() *input.Scenario {
 	w := &s.Workload
 	in := &input.Scenario{
-		Name: s.Name, Title: s.Title, Seed: s.Seed, Fabric: s.Fabric.Fabric, Policy: s.Policy.Policy, Mapping: s.Policy.Placed,
-		Engine: s.Engine, Replicas: s.Replicas, Replay: s.Replay, Workload: input.Workload{Kind: w.Kind, WorkloadKeys: w.WorkloadKeys},
+		Name: s.Name, Title: s.Title, Called: s.Fabric.Kind, Seed: s.Seed, Fabric: s.Fabric.Fabric, Policy: s.Policy.Policy, Mapping: s.Policy.Placed,
+		Engine: s.Engine, Replicas: s.Replicas, Replay: s.Replay, Workload: input.Workload{Kind: w.Kind, Trains: s.trains(), WorkloadKeys: w.WorkloadKeys},
 		Read: func(file string) ([]byte, error) { return s.files.read(file, schema.MaxFileBytes) },
 	}
 	for i := range s.Jobs {
@@ -61,11 +61,12 @@ func (s *Scenario) onPods(w *input.Workload) {
 		return
 	}
 	w.Graph = func(context.Context) (*engine.Graph, error) { return s.messages(w.Pods) }
-	w.Random = s.Workload.Kind == paths.UniformRandom && s.Engine.Level == "packet"
+	kind := s.traffic()
+	w.Random = kind.Drawn && s.Engine.Level == "packet"
 	switch w.Words = s.Workload.Kind; {
 	case w.Random:
 		w.Words += fmt.Sprintf(" at a load of %.4g", s.Workload.Load)
-	case s.Workload.Kind != paths.MatrixTraffic:
+	case !kind.Listed:
 		w.Words += fmt.Sprintf(" of %v", s.Workload.Message)
 	}
 }

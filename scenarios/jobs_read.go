@@ -23,10 +23,8 @@ func (c *checker) jobsGiven() bool {
 		return false
 	}
 	list, isList := v.([]any)
-	name, _ := schema.Child(c.Root, "fabric")["kind"].(string)
-	fabric := findKind("fabric", name)
-	has := fabric == nil || schemaOf(&Scenario{}, true, fabric).Table("job") != nil
-	return has && !(isList && len(list) == 0)
+	fabric := kindIn(c.Root, "fabric")
+	return (fabric.forms == nil || fabric.shared) && !(isList && len(list) == 0)
 }
 
 // resolveJobs checks a scenario of several jobs: what stands at the top, then each job as a scenario of its own, then
@@ -67,11 +65,20 @@ func (c *checker) resolveJobs() {
 // jobsSchema returns the tables at the top of a scenario of several jobs: those of a fabric with one job, of which some
 // are not used and some are the jobs' own.
 func (s *Scenario) jobsSchema() *schema.Schema {
-	tables := schemaOf(s, true, findKind("fabric", "ocs-pods"))
+	fabric := s.sharedFabric()
+	tables := schemaOf(s, true, fabric.forms[0])
 	tables.Table("fabric").Lent = append(slices.Clone(jobFabric), "ports_per_pod")
 	tables.Key("policy.allocators").Restrict(s.oneJob("leave it out: several jobs compare policy.arbiters, with one policy.allocator for single jobs; " +
 		"where it stands in a base, copy what else you need of that instead"))
 	return tables
+}
+
+// sharedFabric returns the kind of the fabric of s, or if that is unknown the first whose pods several jobs may share.
+func (s *Scenario) sharedFabric() *kind {
+	if k := findKind("fabric", s.Fabric.Kind); k != nil && k.shared {
+		return k
+	}
+	return findKind("fabric", kindsWhere("fabric", func(k *kind) bool { return k.shared })[0])
 }
 
 // takePolicies lets --policy, and --set policy.allocators, choose among the policies of the decision that is compared. A list

@@ -11,6 +11,7 @@ import (
 	"sim/engine"
 	"sim/engine/units"
 	"sim/policies/collective"
+	"sim/policies/reconfigure/plan"
 	"sim/scenarios/assembly"
 	"sim/scenarios/assembly/calls"
 	"sim/scenarios/assembly/paths"
@@ -23,24 +24,35 @@ type callPacket struct {
 	Packet units.Bytes `key:"packet" doc:"size of a packet on the wire" default:"16KB" when:"engine.level=packet"`
 }
 
-// callKinds describes the workloads that are collective calls. An all-to-all is one where policy.collective or
-// policy.collectives names what expands it.
+// callKinds describes the workloads that are collective calls. Traffic of which all nodes send alike is one too where
+// policy.collective or policy.collectives names what expands it.
 func callKinds() []*kind {
 	var all []*kind
-	for _, k := range [][2]string{
-		{allReduce, "All ranks sum a vector."},
-		{reduceScatter, "All ranks sum a vector of which each keeps a part."},
-		{allGather, "All ranks gather the parts of a vector."},
-		{collective.Broadcast.String(), "A rank sends a vector to all others."},
-		{collective.Reduce.String(), "All ranks sum a vector at one of them."},
-		{collective.SendReceive.String(), "A rank sends a vector to another."},
+	for _, row := range []struct {
+		kind   collective.Kind
+		doc    string
+		groups []string
+	}{
+		{collective.AllReduce, "All ranks sum a vector.", []string{"step"}},
+		{collective.ReduceScatter, "All ranks sum a vector of which each keeps a part.", []string{"step"}},
+		{collective.AllGather, "All ranks gather the parts of a vector.", []string{"step"}},
+		{collective.Broadcast, "A rank sends a vector to all others.", []string{"root"}},
+		{collective.Reduce, "All ranks sum a vector at one of them.", []string{"root"}},
+		{collective.SendReceive, "A rank sends a vector to another.", []string{"root", "peer"}},
 	} {
-		all = append(all, &kind{
-			section: "workload", name: k[0], doc: k[1], calls: true, parts: func(s *Scenario) []schema.Part {
-				w := &s.Workload
-				return []schema.Part{{Path: "workload", Doc: "Which collective, of how much.", Specs: []any{&w.WorkloadKind, &w.Call, (*callPacket)(&w.TrafficPacket), &w.TrafficStep}}}
-			},
-		})
+		k := &kind{
+			name: row.kind.String(), groups: row.groups, dimensions: func(s *Scenario) bool { return s.calls() && len(s.Workload.Call.Along) > 0 },
+			forms: []*form{{
+				doc: row.doc, needs: []offer{onLinks, onCircuits}, calls: true, onPods: checkPodTraffic, parts: func(s *Scenario) []schema.Part {
+					w := &s.Workload
+					return []schema.Part{{Path: "workload", Doc: "Which collective, of how much.", Specs: []any{&w.WorkloadKind, &w.Call, (*callPacket)(&w.TrafficPacket), &w.TrafficStep}}}
+				},
+			}},
+		}
+		if slices.Contains(plan.Ops, row.kind) {
+			k.forms = append(k.forms, planForm(strings.Replace(row.doc, "ranks", "GPUs", 1), "How much.", func(s *Scenario) []any { return []any{(*vector)(&s.Workload.Exchange.MeanMessage)} }))
+		}
+		all = append(all, k)
 	}
 	return all
 }
@@ -56,14 +68,20 @@ func (s *Scenario) callDefaults() *collective.Keys {
 
 // calls reports whether the workload of s is a collective call that an algorithm expands.
 func (s *Scenario) calls() bool {
-	k := workloadOn(s)
+	f := workloadOn(s)
 	p := &s.Policy.Calls
-	return k != nil && (k.calls || k.name == paths.AllToAll && k.on != "scaleup" && (p.Collective != "" || len(p.Collectives) > 0))
+	return f != nil && (f.calls || f.callable && (p.Collective != "" || len(p.Collectives) > 0))
 }
 
 // stepCalls reports whether s is a training step with collective calls in its graph.
 func (s *Scenario) stepCalls() bool {
-	return s.trains() && s.Workload.Collectives == "graph" || s.Workload.work() != nil || s.traces() && !s.staged()
+	switch f := workloadOn(s); {
+	case f == nil:
+		return false
+	case f.trains:
+		return s.Workload.CallsInGraph()
+	}
+	return s.workload().ranks != nil
 }
 
 // expansion returns how the calls of a training step become transfers: by the default algorithm
@@ -119,7 +137,7 @@ func (c *checker) notePolicies() {
 // call is the collective call of s, by the algorithm that policy.collective names.
 func (s *Scenario) call() *calls.Call {
 	k := s.Workload.Call
-	if s.Workload.Kind == paths.AllToAll {
+	if workloadOn(s).callable {
 		k.Message = s.Workload.Message
 	}
 	kind, err := collective.ParseKind(s.Workload.Kind)

@@ -9,41 +9,42 @@ import (
 	"sim/workloads/fleet"
 )
 
-// fleetKinds describe the workload "fleet" and the fabric "pods-of-cubes", which alone simulates it.
-func fleetKinds() []*kind {
-	return []*kind{
-		{
-			section: "workload", name: "fleet", on: "pods-of-cubes",
-			doc: "Jobs that come and go over months, on hardware that fails and is repaired.",
-			parts: func(s *Scenario) []schema.Part {
-				w := &s.Workload
-				return []schema.Part{
-					{Path: "workload", Doc: "Which jobs, and for how long.", Specs: []any{&w.WorkloadKind, &w.Fleet}},
-					{Path: "workload.log", Doc: "A log of jobs, in place of arrivals and slices that are drawn.", When: "workload.arrivals=log", Specs: []any{&w.Log}},
-					{Path: "workload.faults", Doc: "What fails, how often, and how long its repair takes. The paper of TPU v4 gives rates, not times to repair.", Specs: []any{&w.Faults},
-						Defaults: func(int) []any { return []any{w.Faults.Defaults()} }},
-					{Path: "workload.steps", Doc: "Steps of jobs that are simulated, in place of shares of traffic.", Specs: []any{&w.Steps}},
-					{Path: "workload.faults.log", Doc: "A log of faults, in place of those of machines that are drawn.", Specs: []any{&w.FaultLog}},
-				}
-			},
-			check: checkFleet,
+// fleetKind describes the workload "fleet", which only the fabric "pods-of-cubes" simulates.
+func fleetKind() *kind {
+	return &kind{name: "fleet", forms: []*form{{
+		doc: "Jobs that come and go over months, on hardware that fails and is repaired.", needs: []offer{onCubes},
+		parts: func(s *Scenario) []schema.Part {
+			w := &s.Workload
+			return []schema.Part{
+				{Path: "workload", Doc: "Which jobs, and for how long.", Specs: []any{&w.WorkloadKind, &w.Fleet}},
+				{Path: "workload.log", Doc: "A log of jobs, in place of arrivals and slices that are drawn.", When: "workload.arrivals=log", Specs: []any{&w.Log}},
+				{Path: "workload.faults", Doc: "What fails, how often, and how long its repair takes. The paper of TPU v4 gives rates, not times to repair.", Specs: []any{&w.Faults},
+					Defaults: func(int) []any { return []any{w.Faults.Defaults()} }},
+				{Path: "workload.steps", Doc: "Steps of jobs that are simulated, in place of shares of traffic.", Specs: []any{&w.Steps}},
+				{Path: "workload.faults.log", Doc: "A log of faults, in place of those of machines that are drawn.", Specs: []any{&w.FaultLog}},
+			}
 		},
-		{
-			section: "fabric", name: "pods-of-cubes", decides: "placements", doc: "Pods of TPU v4: 64 cubes of 64 chips joined by 48 optical switches, of which jobs get slices.",
-			parts: func(s *Scenario) []schema.Part {
-				p := &s.Policy.Fleet
-				return []schema.Part{
-					{Path: "fabric", Doc: "The pods.", Specs: []any{&s.Fabric.FabricKind, &s.Fabric.Cubes}},
-					{Path: "policy", Doc: "Which placements are compared.", Specs: []any{&p.Compared}},
-					{Path: "policy.queue", Doc: "Which jobs that wait come first.", Specs: []any{&p.Queue}},
-					{Path: "policy.fault", Doc: "What is done about failures and maintenance.", Specs: []any{&p.Fault}},
-					{Path: "policy.times", Doc: "How long things take.", Specs: []any{&p.Times},
-						Defaults: func(int) []any { return []any{p.Times.Defaults(&s.Workload.Faults)} }},
-				}
-			},
-			refuses: `%s; set workload.kind = "fleet"`,
+		check: checkFleet,
+	}}}
+}
+
+// cubesKind describes the fabric "pods-of-cubes".
+func cubesKind() *kind {
+	return &kind{name: "pods-of-cubes", forms: []*form{{
+		doc: "Pods of TPU v4: 64 cubes of 64 chips joined by 48 optical switches, of which jobs get slices.", offers: onCubes, decides: "placements",
+		parts: func(s *Scenario) []schema.Part {
+			p := &s.Policy.Fleet
+			return []schema.Part{
+				{Path: "fabric", Doc: "The pods.", Specs: []any{&s.Fabric.FabricKind, &s.Fabric.Cubes}},
+				{Path: "policy", Doc: "Which placements are compared.", Specs: []any{&p.Compared}},
+				{Path: "policy.queue", Doc: "Which jobs that wait come first.", Specs: []any{&p.Queue}},
+				{Path: "policy.fault", Doc: "What is done about failures and maintenance.", Specs: []any{&p.Fault}},
+				{Path: "policy.times", Doc: "How long things take.", Specs: []any{&p.Times},
+					Defaults: func(int) []any { return []any{p.Times.Defaults(&s.Workload.Faults)} }},
+			}
 		},
-	}
+		refuses: `%s; set workload.kind = "fleet"`,
+	}}}
 }
 
 // fleet returns s, which is of pods of cubes, as what simulates it takes it.

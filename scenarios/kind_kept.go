@@ -1,13 +1,12 @@
 package scenarios
 
 import (
-	"slices"
+	"cmp"
 
 	"sim/engine"
 	"sim/engine/units"
 	"sim/fabric/torus"
 	"sim/policies/reconfigure"
-	"sim/scenarios/assembly/paths"
 	"sim/scenarios/schema"
 )
 
@@ -36,10 +35,10 @@ type keptLinks struct {
 // planned reports whether what the optical switches of s do is planned; where not they keep a topology.
 func (s *Scenario) planned() bool { return s.Fabric.ScaleUp.Topology == "" }
 
-// keptKind describes the fabric "scaleup" where its switches keep a topology, over which paths are chosen.
-func keptKind() *kind {
-	return &kind{
-		section: "fabric", name: "scaleup", decides: "routers", which: "whose switches keep a topology", refuses: notOnLinks,
+// keptForm is the fabric "scaleup" where its switches keep a topology, over which paths are chosen.
+func keptForm() *form {
+	return &form{
+		offers: onLinks, decides: "routers", which: "whose switches keep a topology", refuses: notOnLinks,
 		doc: "A scale-up domain whose optical switches keep one topology, for any work and at any level: " +
 			"where fabric.topology, routers or algorithms of collectives are given, at level static, and for work that planners do not plan.",
 		when: func(s *Scenario) bool { return !s.planned() },
@@ -50,11 +49,8 @@ func keptKind() *kind {
 				Defaults: func(int) []any {
 					d := keptDomain(s.Fabric.ScaleUp)
 					d.Topology = topologies()[0]
-					switch d.GPUs = 8; {
-					case s.trains():
+					if d.GPUs = cmp.Or(s.Workload.Endpoints(), 8); s.trains() {
 						d.GPUs = s.Workload.GPUs
-					case s.Workload.Kind == paths.MatrixTraffic:
-						d.GPUs = s.Workload.Endpoints()
 					}
 					return []any{&d}
 				},
@@ -71,21 +67,30 @@ func topologies() []string {
 
 // keepsTopology reports whether a file is of optical switches that keep a topology, which is said by what it gives.
 func keepsTopology(root map[string]any) bool {
-	policy, work := schema.Child(root, "policy"), schema.Child(root, "workload")["kind"]
+	policy := schema.Child(root, "policy")
 	for _, key := range []string{"routers", "collective", "collectives", "mapping", "mappings"} {
 		if _, given := policy[key]; given {
 			return true
 		}
 	}
 	_, given := schema.Child(root, "fabric")["topology"]
-	return given || schema.Child(root, "engine")["level"] == "static" || !slices.ContainsFunc(kinds(), func(k *kind) bool {
-		return k.section == "workload" && k.name == work && k.on == "scaleup"
-	})
+	return given || schema.Child(root, "engine")["level"] == "static" || !kindIn(root, "workload").on(onPlans)
+}
+
+// kindIn returns the kind that a section of a file names, one without forms if it names none.
+func kindIn(root map[string]any, section string) *kind {
+	name, _ := schema.Child(root, section)["kind"].(string)
+	return cmp.Or(findKind(section, name), &kind{})
+}
+
+// plannedIn reports whether a file is of optical switches whose topologies are planned.
+func plannedIn(root map[string]any) bool {
+	return kindIn(root, "fabric").on(onPlans) && !keepsTopology(root)
 }
 
 // noteTopology takes from a file, before it is read, whether optical switches keep a topology.
 func (c *checker) noteTopology() {
-	if t := &c.s.Fabric.ScaleUp.Topology; c.s.Fabric.Kind == "scaleup" && *t == "" && keepsTopology(c.Root) {
+	if t := &c.s.Fabric.ScaleUp.Topology; c.s.offered() == onPlans && keepsTopology(c.Root) {
 		*t = "kept"
 	}
 }

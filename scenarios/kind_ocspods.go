@@ -16,6 +16,15 @@ type circuitsLevel struct {
 	MessageOverhead    engine.Time `key:"message_overhead" doc:"what starting a message costs its sender, which starts one message at a time: of collective calls, training steps and traces" default:"0s" when:"engine.level=flow|packet & waiting"`
 }
 
+// ocsPodsKind describes the fabric "ocs-pods".
+func ocsPodsKind() *kind {
+	return &kind{name: "ocs-pods", size: "gpus", outer: true, shared: true, forms: []*form{{
+		doc: "Pods of GPUs joined by optical circuit switches.", offers: onCircuits, decides: "allocators",
+		refuses: `workload %s; set workload.kind = "training", "all-to-all", "matrix" or a collective such as "all-reduce", or fabric.kind = "torus"`,
+		parts:   ocsPodsParts, prepare: prepareReplay, check: func(c *checker) { checkOCSPods(c); checkReplay(c) },
+	}}}
+}
+
 // ocsPodsParts are the tables of the fabric "ocs-pods", and of the policies that allocate its circuits.
 func ocsPodsParts(s *Scenario) []schema.Part {
 	return []schema.Part{

@@ -9,32 +9,35 @@ import (
 	"sim/engine"
 	"sim/engine/units"
 	"sim/fabric"
-	"sim/fabric/torus"
 	"sim/scenarios/assembly"
 	"sim/scenarios/assembly/paths"
 	"sim/scenarios/schema"
 	"sim/workloads/collective"
 )
 
-// podTrafficNames are the kinds of traffic that pods serve, beside those of collective.Patterns.
-var podTrafficNames = []string{paths.AllToAll, paths.MatrixTraffic, paths.Permutation, paths.UniformRandom}
-
 // podTraffic reports whether s is work of all GPUs of pods, where its fabric is that, and not of replicas of a model.
 func (s *Scenario) podTraffic() bool {
-	return s.Workload.work() != nil || slices.Contains(podTrafficNames, s.Workload.Kind) || s.calls() || s.traces() && !s.staged() ||
-		slices.ContainsFunc(collective.Patterns, func(r collective.Row) bool { return r.Name == s.Workload.Kind })
+	f := workloadOn(s)
+	return f != nil && !f.trains && f.on(onCircuits)
 }
 
-// podTrafficKind describes traffic that pods serve.
-func podTrafficKind(name, doc string) *kind {
-	return &kind{section: "workload", on: "ocs-pods", name: name, doc: doc, prepare: prepareTraffic, parts: func(s *Scenario) []schema.Part {
+// podTrafficForm is the form of traffic among the GPUs of pods.
+func podTrafficForm(of *paths.Kind) *form {
+	f := &form{doc: of.PodDoc, needs: []offer{onCircuits}, callable: of.Alike, onPods: checkPodTraffic}
+	if of.Drawn {
+		f.parts = podRandomParts
+		return f
+	}
+	f.prepare = prepareTraffic
+	f.parts = func(s *Scenario) []schema.Part {
 		t := &s.Workload.Traffic
 		return []schema.Part{{
 			Path: "workload", Doc: "Who sends how much to whom, all at once.",
 			Specs:    append([]any{&s.Workload.WorkloadKind, &t.TrafficMessage, &t.TrafficPacket, &t.TrafficMatrix}, patternSpecs(s)...),
 			Defaults: func(int) []any { return []any{&s.links().TrafficDefaults().TrafficMessage} },
 		}}
-	}}
+	}
+	return f
 }
 
 // podPoisson is TrafficPoisson of pods, whose sources are all of that kind.
@@ -44,20 +47,18 @@ type podPoisson struct {
 	Warmup   engine.Time `key:"warmup" doc:"packets injected before this time are not measured" else:"the time of 1,000 packets on a network interface" when:"engine.level=packet"`
 }
 
-// podRandomKind describes packets to GPUs that are drawn.
-func podRandomKind() *kind {
-	return &kind{section: "workload", on: "ocs-pods", name: paths.UniformRandom, doc: "Every packet goes to a GPU drawn at random.", parts: func(s *Scenario) []schema.Part {
-		t := &s.Workload.Traffic
-		return []schema.Part{{
-			Path: "workload", Doc: "How packets are injected. Circuits are decided for as many bytes between all.",
-			Specs: []any{&s.Workload.WorkloadKind, &t.TrafficMessage, &t.TrafficPacket, (*podPoisson)(&t.TrafficPoisson)},
-			Defaults: func(int) []any {
-				d := podPoisson(t.TrafficPoisson)
-				each := 8 * float64(t.Packet) / max(1, float64(s.Fabric.NICBandwidth)) * float64(engine.Second)
-				d.Warmup, d.Duration = engine.Time(1_000*each), engine.Time(4_000*each)
-				return []any{&s.links().TrafficDefaults().TrafficMessage, &d}
-			},
-		}}
+// podRandomParts are the tables of packets to GPUs that are drawn.
+func podRandomParts(s *Scenario) []schema.Part {
+	t := &s.Workload.Traffic
+	return []schema.Part{{
+		Path: "workload", Doc: "How packets are injected. Circuits are decided for as many bytes between all.",
+		Specs: []any{&s.Workload.WorkloadKind, &t.TrafficMessage, &t.TrafficPacket, (*podPoisson)(&t.TrafficPoisson)},
+		Defaults: func(int) []any {
+			d := podPoisson(t.TrafficPoisson)
+			each := 8 * float64(t.Packet) / max(1, float64(s.Fabric.NICBandwidth)) * float64(engine.Second)
+			d.Warmup, d.Duration = engine.Time(1_000*each), engine.Time(4_000*each)
+			return []any{&s.links().TrafficDefaults().TrafficMessage, &d}
+		},
 	}}
 }
 
@@ -73,27 +74,13 @@ func (c *checker) checkPodRandom() {
 	}
 }
 
-// podTrafficKinds describes all traffic that pods serve.
-func podTrafficKinds() []*kind {
-	all := []*kind{
-		podTrafficKind(paths.AllToAll, "Every GPU sends a message to every other."),
-		podTrafficKind(paths.MatrixTraffic, "Bytes from each GPU to each, pod after pod, from a file or list."),
-		podRandomKind(),
-		podTrafficKind(paths.Permutation, "Every GPU sends a message to one other, drawn at random."),
-	}
-	for _, p := range collective.Patterns {
-		all = append(all, podTrafficKind(p.Name, p.Doc))
-	}
-	return all
-}
-
 // uniform are the pods of traffic, whose nodes are GPUs; in an all-to-all the GPUs of a pod do alike, and are one.
 func (s *Scenario) uniform() fabric.Uniform {
 	f := &s.Fabric
 	u := fabric.Uniform{
 		Pods: f.Pods, NodesPerPod: f.GPUsPerPod, GPUsPerNode: 1, Ports: f.PortsPerPod, PortRate: f.PortBandwidth, NICRate: f.NICBandwidth,
 	}
-	if s.Workload.Kind == paths.AllToAll && !s.calls() && len(s.Tiers) == 0 {
+	if s.traffic().Alike && len(s.Tiers) == 0 {
 		u.NodesPerPod, u.GPUsPerNode = 1, f.GPUsPerPod
 	}
 	return u
@@ -101,21 +88,21 @@ func (s *Scenario) uniform() fabric.Uniform {
 
 // betweenPods is the traffic between the nodes of pods.
 func (s *Scenario) betweenPods(u fabric.Uniform) (*collective.Traffic, error) {
-	nodes, message := u.Pods*u.NodesPerPod, int64(s.Workload.Message)
 	on := s.links()
-	switch p := on.Workload.Pattern(); {
-	case p != nil:
-		return p.Traffic(collective.Place{Nodes: nodes, Seed: s.Seed}, message)
-	case s.Workload.Kind == paths.MatrixTraffic:
-		return on.Matrix(nodes, nil)
-	case s.Workload.Kind == paths.Permutation:
-		line, err := torus.New(nodes)
-		if err != nil {
-			return nil, err
-		}
-		return collective.Permutation(line, "random", message, s.Seed, nil)
+	return s.traffic().Among(on, u.Pods*u.NodesPerPod, int64(s.Workload.Message)*int64(u.GPUsPerNode)*int64(u.GPUsPerNode))
+}
+
+// severalPods holds that there are pods between which data goes, and reports whether there are.
+func (c *checker) severalPods() bool {
+	switch n := c.s.Fabric.Pods; {
+	case n == 0:
+		c.refuse("fabric.pods", "is missing; write pods = N: how many pods there are")
+	case n < 2:
+		c.clash("fabric.pods", "no traffic crosses pods: there is one; choose at least 2")
+	default:
+		return true
 	}
-	return collective.AllToAll(nodes, message*int64(u.GPUsPerNode)*int64(u.GPUsPerNode), nil)
+	return false
 }
 
 // messages is that traffic as transfers. On tiers the last of them has arrived before the work ends.
@@ -143,15 +130,13 @@ func checkPodTraffic(c *checker) {
 		return
 	}
 	gpus := float64(f.Pods) * float64(f.GPUsPerPod)
-	matrix := s.Workload.Kind == paths.MatrixTraffic
+	kind := s.traffic()
 	size := s.Workload.Message
 	if s.calls() {
 		size = units.Bytes(s.call().Bytes)
 	}
-	works := s.Workload.work() != nil
-	each := s.Workload.Kind != paths.AllToAll && !s.calls() && !works // GPU has transfers of its own
-	transfers := gpus * gpus                                          // at most
-	if !each && (s.calls() || len(s.Tiers) == 0) {
+	transfers := gpus * gpus // at most
+	if s.calls() || kind.Alike && len(s.Tiers) == 0 {
 		transfers = float64(f.Pods) * float64(f.Pods-1)
 	}
 	rows := float64(len(s.Workload.Matrix))
@@ -160,19 +145,14 @@ func checkPodTraffic(c *checker) {
 		transfers = float64(len(s.Workload.Sends))
 	}
 	switch {
-	case f.Pods == 0:
-		c.refuse(pods, "is missing; write pods = N: how many pods there are")
-	case f.Pods < 2:
-		c.clash(pods, "no traffic crosses pods: there is one; choose at least 2")
-	case works:
-		c.checkPodWork()
+	case !c.severalPods():
 	case transfers > assembly.MaxPodTasks:
 		c.clash(pods+" "+perPod, "%.0f GPUs in %d pods make up to %.3g transfers, which %s; choose fewer", gpus, f.Pods, transfers, assembly.PodTaskCost(transfers))
-	case matrix && c.OK("workload") && rows != gpus:
+	case kind.Listed && c.OK("workload") && rows != gpus:
 		c.clash("workload.matrix workload.matrix_file "+pods+" "+perPod, "the matrix has %.0f rows for %.0f GPUs; write a row of bytes for each GPU of each pod", rows, gpus)
-	case !matrix && size < 1:
+	case !kind.Listed && size < 1:
 		c.clash("workload.message", "messages of 0B; write at least 1B")
-	case !matrix && float64(size)*gpus*gpus > assembly.MostCounted:
+	case !kind.Listed && float64(size)*gpus*gpus > assembly.MostCounted:
 		c.clash("workload.message", "the messages are more bytes than can be counted; write at most %.0f B", math.Floor(assembly.MostCounted/gpus/gpus))
 	case s.calls():
 		c.checkPodCall()
@@ -191,7 +171,7 @@ func (c *checker) checkPodCall() {
 	}
 	gpus, slowest := float64(f.Pods)*float64(f.GPUsPerPod), min(f.PortBandwidth, f.NICBandwidth)
 	bytes := float64(s.call().Bytes) * 2 * gpus
-	if s.Workload.Kind == paths.AllToAll {
+	if workloadOn(s).callable {
 		bytes *= gpus / 2
 	}
 	if long := 8 * bytes / float64(slowest); long > maxIteration {
@@ -242,7 +222,7 @@ func (c *checker) checkPodFlows() {
 		c.clash("workload.matrix workload.matrix_file fabric.pods", "%d transfers between pods %s; choose fewer", crossing, assembly.PodTaskCost(float64(crossing)))
 	case long > maxIteration:
 		c.Clash(append([]string{"workload.message", "workload.matrix", "workload.matrix_file"}, rates...), fmt.Sprintf("the traffic may take %.3g s, which is absurd", long), fmt.Sprintf("stay within %d s", maxIteration))
-	case s.Workload.Kind == paths.UniformRandom:
+	case s.traffic().Drawn:
 		c.checkPodRandom()
 	case s.Engine.Level == "packet":
 		c.checkPodPackets(slowest, hops)

@@ -4,7 +4,7 @@ import (
 	"sim/engine"
 	"sim/engine/units"
 	"sim/policies/reconfigure"
-	"sim/scenarios/assembly/paths"
+	"sim/scenarios/assembly/input"
 	"sim/scenarios/schema"
 )
 
@@ -27,55 +27,23 @@ type planLevel struct {
 	MessageOverhead    engine.Time
 }
 
-// Kinds of collectives on scale-up domains, beside all-to-alls.
-const (
-	allReduce     = "all-reduce"
-	reduceScatter = "reduce-scatter"
-	allGather     = "all-gather"
-)
+// planForm is the form of a collective whose topologies are planned.
+func planForm(doc, keys string, specs func(s *Scenario) []any) *form {
+	return &form{doc: doc, needs: []offer{onPlans}, parts: func(s *Scenario) []schema.Part {
+		return []schema.Part{{Path: "workload", Doc: keys, Specs: append([]any{&s.Workload.WorkloadKind}, specs(s)...)}}
+	}}
+}
 
-// scaleUpKinds describes the fabric "scaleup" and the workloads that it alone simulates.
-func scaleUpKinds() []*kind {
-	on := func(name, doc, keys string, specs func(s *Scenario) []any) *kind {
-		return &kind{section: "workload", on: "scaleup", name: name, doc: doc, parts: func(s *Scenario) []schema.Part {
-			return []schema.Part{{Path: "workload", Doc: keys, Specs: append([]any{&s.Workload.WorkloadKind}, specs(s)...)}}
-		}}
-	}
-	const whom = "Who sends how much to whom."
-	vectors := func(s *Scenario) []any { return []any{(*vector)(&s.Workload.Exchange.MeanMessage)} }
-	all := on(paths.AllToAll, "Every GPU of a scale-up domain sends a message to every other.", whom, func(s *Scenario) []any { return []any{&s.Workload.Exchange} })
-	all.prepare = prepareExchange
-	workloads := []*kind{
-		all,
-		on(paths.MatrixTraffic, "An all-to-all of bytes from each GPU to each, from a file or list.", whom, func(*Scenario) []any { return []any{new(listed)} }),
-		on(allReduce, "All GPUs sum a vector.", "How much.", vectors),
-		on(reduceScatter, "All GPUs sum a vector of which each keeps a part.", "How much.", vectors),
-		on(allGather, "All GPUs gather the parts of a vector.", "How much.", vectors),
+// scaleUpKind describes the fabric "scaleup", whose switches reconfigure or keep a topology.
+func scaleUpKind() *kind {
+	return &kind{name: "scaleup", size: "gpus", inner: true, forms: []*form{
 		{
-			section: "workload", on: "scaleup", name: "training", trains: true,
-			doc: "A training step of a model with experts, whose all-to-alls stay inside scale-up domains of the GPUs of a stage.",
-			parts: func(s *Scenario) []schema.Part {
-				return append(trainingParts(s), schema.Part{Path: "workload.experts", Doc: "The all-to-alls to and from experts.", Specs: []any{&s.Workload.Exchange.Messages}})
-			},
-			prepare: func(c *checker) {
-				prepareTraining(c)
-				prepareExchange(c)
-			},
-			check: checkTraining,
+			doc: "A scale-up domain: GPUs joined by optical switches that reconfigure during a collective.", which: "whose switches reconfigure",
+			offers: onPlans, decides: "planners", when: (*Scenario).planned,
+			parts: scaleUpParts, prepare: prepareImport, check: checkScaleUp,
 		},
-	}
-	var names []string
-	for _, k := range workloads {
-		names = append(names, k.name)
-	}
-	for _, k := range workloads {
-		k.when = (*Scenario).planned
-	}
-	return append(workloads, &kind{
-		section: "fabric", name: "scaleup", decides: "planners", which: "whose switches reconfigure", when: (*Scenario).planned, refuses: "%s; set workload.kind = " + schema.QuotedList(names),
-		doc:   "A scale-up domain: GPUs joined by optical switches that reconfigure during a collective.",
-		parts: scaleUpParts, prepare: prepareImport, check: checkScaleUp,
-	}, keptKind())
+		keptForm(),
+	}}
 }
 
 // scaleUpParts are the tables of the fabric "scaleup" and of its planners.
@@ -87,7 +55,7 @@ func scaleUpParts(s *Scenario) []schema.Part {
 				switch w := &s.Workload; {
 				case s.trains():
 					d.GPUs = max(2, w.EP*w.ETP)
-				case w.Kind == paths.AllToAll && w.Exchange.Sizes == "matrix":
+				case w.Exchange.Sizes == input.ListedSizes:
 					d.GPUs = max(2, len(w.Exchange.Matrix))
 				default:
 					d.GPUs = 8

@@ -31,16 +31,10 @@ const (
 	mostTiers = 8
 )
 
-// innerKinds and outerKinds are the fabrics that may be tiers inside others, and the one outside.
-var (
-	innerKinds = []string{"electrical", "scaleup", "torus", "graph"}
-	outerKinds = []string{"ocs-pods", "electrical", "torus", "graph"}
-)
-
 // tierKind describes the fabric "tiers". A scenario of it is read as one of its outermost tier with others inside.
 func tierKind() *kind {
-	return &kind{
-		section: "fabric", name: tiersKind, decides: "allocators",
+	return &kind{name: tiersKind, forms: []*form{{
+		decides: "allocators",
 		doc: "One fabric inside another: `[[fabric.tier]]` from the inside out, each with the keys of its kind. What the outermost leaves open is decided. " +
 			"Of pods gpus_per_pod_per_replica is what the tier inside joins.",
 		parts: func(s *Scenario) []schema.Part {
@@ -50,14 +44,14 @@ func tierKind() *kind {
 			}
 		},
 		refuses: notOnLinks,
-	}
+	}}}
 }
 
 // tierKeys are the keys that some kind of tier has.
 func tierKeys() (names []string) {
 	s := &Scenario{}
-	for _, k := range kinds() {
-		if k.section != "fabric" || !slices.Contains(slices.Concat(innerKinds, outerKinds), k.name) {
+	for _, k := range forms() {
+		if !k.inner && !k.outer {
 			continue
 		}
 		for _, t := range schema.New(s.names(false), k.parts(s)...).Tables {
@@ -92,24 +86,28 @@ func (c *checker) resolveTiers() {
 	c.ReadTable(tierPath, fabric["tier"])
 	c.Settle()
 	work := schema.Child(c.Root, "workload")
-	joint := work["kind"] != "training" || work["collectives"] == "graph"
+	joint := !kindIn(c.Root, "workload").trains() || work["collectives"] == training.InGraph
+	planned := func(i int) bool {
+		k := findKind("fabric", keys[i].Kind)
+		return k != nil && k.on(onPlans) && rows[i]["topology"] == nil
+	}
 	for i := range rows {
-		may, where := innerKinds, "inner tier"
+		may, where := kindsWhere("fabric", func(k *kind) bool { return k.inner }), "inner tier"
 		if i == len(rows)-1 {
-			may, where = outerKinds, "outermost tier"
+			may, where = kindsWhere("fabric", func(k *kind) bool { return k.outer }), "outermost tier"
 		}
 		at := fmt.Sprintf("%s.%d.", tierPath, i)
 		if kind := keys[i].Kind; c.OK(at+"kind") && c.Given(at+"kind") && !slices.Contains(may, kind) {
 			c.refuse(at+"kind", "%s is no %s; choose from %s", schema.Quote(kind), where, schema.QuotedList(may))
 		}
-		c.tierOptions(at, keys[i].Kind == "scaleup" && rows[i]["topology"] == nil, i == len(rows)-1, joint)
+		c.tierOptions(at, planned(i), i == len(rows)-1, joint)
 	}
 	if len(c.Diagnostics) > 0 {
 		return
 	}
 	last := len(rows) - 1
 	level := "flow" // at which tiers have no queues
-	if at := schema.Child(c.Root, "engine")["level"]; joint && keys[last].Kind != "ocs-pods" && (at == nil || at == "packet") {
+	if at := schema.Child(c.Root, "engine")["level"]; joint && !findKind("fabric", keys[last].Kind).on(onCircuits) && (at == nil || at == "packet") {
 		level = "packet"
 	}
 	for i, row := range rows[:last] {
@@ -117,13 +115,13 @@ func (c *checker) resolveTiers() {
 		sub.Set, sub.Varied = maps.Clone(c.Set), maps.Clone(c.Varied) // of policies are the outermost tier's
 		maps.DeleteFunc(sub.Set, func(at string, _ bool) bool { return !under(at, tierPath) })
 		maps.DeleteFunc(sub.Varied, func(at string, _ schema.Origin) bool { return !under(at, tierPath) })
-		if keys[i].Kind == "scaleup" && reconfigure.ByName(keys[i].Planner).Given {
+		if findKind("fabric", keys[i].Kind).on(onPlans) && reconfigure.ByName(keys[i].Planner).Given {
 			c.refuse(fmt.Sprintf("%s.%d.planner", tierPath, i), "%s has plans from a file, of all-to-alls that no call of the step is; choose another planner", schema.Quote(keys[i].Planner))
 			continue
 		}
-		sub.Root["workload"] = map[string]any{"kind": "all-to-all", "message": "1KB"}
+		sub.Root["workload"] = map[string]any{"kind": paths.Kinds()[0].Name, "message": "1KB"}
 		sub.Root["engine"] = map[string]any{"level": level}
-		if keys[i].Kind == "scaleup" && row["topology"] == nil {
+		if planned(i) {
 			sub.Root["engine"] = map[string]any{"level": "cost"}
 			sub.Root["policy"] = map[string]any{"planners": []any{keys[i].Planner}}
 		}
@@ -195,17 +193,6 @@ func (c *checker) tierChecker(name string, i int, row map[string]any) *checker {
 	return sub
 }
 
-// tierKey is the key of a tier's size.
-func tierKey(kind string) string {
-	switch kind {
-	case "torus":
-		return "dims"
-	case "graph":
-		return "nodes"
-	}
-	return "gpus"
-}
-
 // jointly reports whether the work of s is simulated on the network of all tiers together, as all but a step is whose
 // calls lengthen its passes.
 func (s *Scenario) jointly() bool { return len(s.Tiers) > 0 && (!s.trains() || s.stepCalls()) }
@@ -216,9 +203,7 @@ func (s *Scenario) inside() (all []*links.Links) {
 		if s.Tiers[i].Alone.plans() {
 			return nil
 		}
-		l := s.Tiers[i].Alone.Fabric.Links
-		l.Called = s.Tiers[i].Kind
-		all = append(all, &l)
+		all = append(all, &s.Tiers[i].Alone.Fabric.Links)
 	}
 	return all
 }
@@ -227,7 +212,9 @@ func (s *Scenario) inside() (all []*links.Links) {
 func (c *checker) checkTiers() {
 	s := c.s
 	t := &s.Workload.Spec
-	at := func(i int) string { return fmt.Sprintf("%s.%d.%s", tierPath, i, tierKey(s.Tiers[i].Kind)) }
+	at := func(i int) string {
+		return fmt.Sprintf("%s.%d.%s", tierPath, i, findKind("fabric", s.Tiers[i].Kind).size)
+	}
 	refuse := func(key, format string, args ...any) {
 		problem, remedy := worded(format, args)
 		plain := c.Reader.Stands
@@ -258,7 +245,7 @@ func (c *checker) checkTiers() {
 	if len(c.Diagnostics) > 0 {
 		return
 	}
-	if key, n := "fabric."+tierKey(s.Fabric.Kind), s.Fabric.Links.GPUs(); s.routes() && (n <= inside || n%inside != 0) {
+	if key, n := "fabric."+findKind("fabric", s.Fabric.Kind).size, s.Fabric.Links.GPUs(); s.routes() && (n <= inside || n%inside != 0) {
 		c.clash(key+" fabric.edges fabric.generator", "%d GPUs are not several domains of %d, those of the tier inside; choose a multiple of %d", n, inside, inside)
 		return
 	}
@@ -317,8 +304,7 @@ func (c *checker) checkTiers() {
 // checkJoint holds the work against tiers on whose network it is all together.
 func (c *checker) checkJoint() {
 	s := c.s
-	w := &s.Workload
-	c.forbid(w.Kind == paths.DataTensor || s.calls() && len(w.Call.Along) > 0 || w.Kind == paths.Permutation && s.routes() && w.Permutation != "random", "workload.kind workload.permutation",
+	c.forbid(s.asksForDimensions(), "workload.kind workload.permutation",
 		`asks for dimensions, and tiers have none together; choose other traffic, such as "all-reduce"`)
 	for i := range s.Tiers {
 		f := &s.Tiers[i].Alone.Fabric

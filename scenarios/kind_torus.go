@@ -6,6 +6,29 @@ import (
 	"sim/scenarios/schema"
 )
 
+// torusKind describes the fabric "torus".
+func torusKind() *kind {
+	return &kind{name: "torus", grid: true, size: "dims", inner: true, outer: true, forms: []*form{{
+		doc:    "A torus or mesh of chips, whose wrap-around links may be twisted and may pass optical switches.",
+		offers: onLinks, decides: "routers", refuses: notOnLinks, parts: torusParts, check: checkTorus,
+	}}}
+}
+
+// graphKind describes the fabric "graph".
+func graphKind() *kind {
+	return &kind{name: "graph", size: "nodes", inner: true, outer: true, forms: []*form{{
+		doc: "Any nodes and directed links.", offers: onLinks, decides: "routers", refuses: notOnLinks, parts: graphParts, prepare: prepareGraph, check: checkGraph,
+	}}}
+}
+
+// electricalKind describes the fabric "electrical".
+func electricalKind() *kind {
+	return &kind{name: "electrical", size: "gpus", inner: true, outer: true, forms: []*form{{
+		doc:    "GPUs behind an electrical switch that does not block, such as a domain of eight or seventy-two.",
+		offers: onLinks, decides: "routers", refuses: notOnLinks, parts: electricalParts, check: checkElectrical,
+	}}}
+}
+
 // torusParts are the tables of the fabric "torus" and of the policies that route on it.
 func torusParts(s *Scenario) []schema.Part {
 	l := &s.Fabric.Links
@@ -39,8 +62,8 @@ func routerParts(s *Scenario) []schema.Part {
 		{
 			Path: "policy", Doc: "Which routers are compared.", Specs: []any{&s.Policy.Routing, &s.Policy.Calls, &s.Policy.Placed}, Defaults: func(int) []any {
 				d := s.Policy.Routing
-				d.Routers, d.Optimised.NeighbourCap = []string{routing.Usual(s.Fabric.Kind == "torus", s.Fabric.Faulty())}, 2
-				if s.Fabric.Kind != "torus" {
+				d.Routers, d.Optimised.NeighbourCap = []string{routing.Usual(s.grid(), s.Fabric.Faulty())}, 2
+				if !s.grid() {
 					d.Optimised.NeighbourCap = -1
 				}
 				return []any{&d, s.callDefaults()}
@@ -48,6 +71,12 @@ func routerParts(s *Scenario) []schema.Part {
 		},
 		{Path: "engine", Doc: "How closely traffic is simulated.", Specs: []any{&s.Engine}},
 	}
+}
+
+// grid reports whether the nodes of the fabric of s have coordinates.
+func (s *Scenario) grid() bool {
+	f := fabricOf(s)
+	return f != nil && f.grid
 }
 
 // electricalParts are those of the fabric "electrical".

@@ -38,12 +38,15 @@ type traceFiles struct {
 	wrong  error // why they are not read
 }
 
-// traceKinds describe the workload "trace": of files that hold each rank, and of those that hold a stage of a pipeline
+// traceName is the name of the workload of other tools' files.
+const traceName = "trace"
+
+// traceKind describes the workload "trace": of files that hold each rank, and of those that hold a stage of a pipeline
 // for all, which on pods is a training step of stages.
-func traceKinds() []*kind {
-	one := &kind{
-		section: "workload", name: traceName, ranks: true,
-		doc: "What another tool has written: computing, messages and collective calls of each rank (docs/traces.md).",
+func traceKind() *kind {
+	one := form{
+		doc:   "What another tool has written: computing, messages and collective calls of each rank (docs/traces.md).",
+		needs: []offer{onLinks, onCircuits}, onPods: checkPodTrace,
 		parts: func(s *Scenario) []schema.Part {
 			w := &s.Workload
 			return []schema.Part{{
@@ -53,15 +56,18 @@ func traceKinds() []*kind {
 		},
 		prepare: prepareTraceFiles, check: checkTrace,
 	}
-	staged := *one
-	staged.on, staged.trains, staged.when, staged.prepare, staged.check = "ocs-pods", true, func(s *Scenario) bool { return s.staged() }, prepareTraceFiles, checkStagedTrace
-	return []*kind{one, &staged}
+	staged := one
+	staged.needs, staged.trains, staged.onPods = []offer{onCircuits}, true, nil
+	staged.when, staged.check = func(s *Scenario) bool { return s.Workload.Trace.Staged }, checkStagedTrace
+	return &kind{
+		name: traceName, placed: true, ranks: func(s *Scenario) calls.Work { return &traceWork{s} }, forms: []*form{&one, &staged},
+	}
 }
 
 // traces reports whether s is a trace, staged whether it is one of stages on pods.
 func (s *Scenario) traces() bool { return s.Workload.Kind == traceName }
 func (s *Scenario) staged() bool {
-	return s.traces() && s.Fabric.Kind == "ocs-pods" && s.Workload.Trace.Staged
+	return s.traces() && s.offered() == onCircuits && s.Workload.Trace.Staged
 }
 
 // noteTrace reads the files of a trace before the keys are, since what these are depends on the format.
@@ -379,9 +385,6 @@ func (s *Scenario) Report() string {
 	return b.String()
 }
 
-// traceName is the workload that other tools have written.
-const traceName = "trace"
-
 // traceWork is a trace on links.
 type traceWork struct{ s *Scenario }
 
@@ -438,7 +441,7 @@ func (w *traceWork) Build(ctx context.Context, e *calls.Step) (*training.Iterati
 	if err != nil {
 		return nil, nil, err
 	}
-	spec := training.Spec{GPUs: w.Ranks(), PP: 1, Chunks: 1, Microbatches: 1, Collectives: "graph"}
+	spec := training.Spec{GPUs: w.Ranks(), PP: 1, Chunks: 1, Microbatches: 1, Collectives: training.InGraph}
 	meta := make([]training.Meta, len(built.Graph.Tasks))
 	for i := range meta {
 		meta[i].GPU = built.Rank[i]

@@ -1,38 +1,49 @@
 package scenarios
 
 import (
+	"slices"
+	"strings"
+
+	"sim/internal/text"
+	"sim/scenarios/assembly/input"
 	"sim/scenarios/assembly/paths"
 	"sim/scenarios/schema"
 	"sim/workloads/collective"
 )
 
-// trafficKinds describes the workloads that any fabric of nodes and links simulates.
-func trafficKinds() []*kind {
-	rows := [][2]string{
-		{paths.AllToAll, "Every node sends a message to every other."},
-		{paths.NearestNeighbour, "Every node sends a message over each of its links."},
-		{paths.UniformRandom, "Every packet goes to a node drawn at random."},
-		{paths.Permutation, "Every node sends to one other."},
-	}
-	for _, p := range collective.Patterns {
-		rows = append(rows, [2]string{p.Name, p.Doc})
-	}
-	rows = append(rows, [][2]string{
-		{paths.MatrixTraffic, "Bytes from each node to each, from a file or list."},
-		{paths.DataTensor, "Tensor parallelism, all to all in slices, and data parallelism, rings across them, in turns (Gottipati, Sec. II-B.2)."},
-	}...)
-	var all []*kind
-	for _, k := range rows {
-		needs := ""
-		switch {
-		case k[0] == paths.DataTensor:
-			needs = "dimensions"
-		case k[0] == paths.NearestNeighbour:
-			needs = "links that are there before circuits are decided"
+// trafficKinds describes the kinds of traffic of package paths.
+func trafficKinds() (all []*kind) {
+	for _, t := range paths.Kinds() {
+		k := &kind{
+			name: t.Name, groups: t.Groups,
+			dimensions: func(s *Scenario) bool {
+				return s.calls() && len(s.Workload.Call.Along) > 0 || t.Dimensions != nil && (t.Among == nil || s.routes()) && t.Dimensions(&s.Workload.Traffic)
+			},
+			forms: []*form{{doc: t.Doc, needs: []offer{onLinks}, callable: t.Alike, parts: trafficParts, prepare: prepareTraffic}},
 		}
-		all = append(all, &kind{section: "workload", name: k[0], doc: k[1], needs: needs, parts: trafficParts, prepare: prepareTraffic})
+		if t.Among != nil {
+			k.forms = append(k.forms, podTrafficForm(t))
+		}
+		const whom = "Who sends how much to whom."
+		switch {
+		case t.Alike:
+			f := planForm("Every GPU of a scale-up domain sends a message to every other.", whom, func(s *Scenario) []any { return []any{&s.Workload.Exchange} })
+			f.prepare = prepareExchange
+			k.forms = append(k.forms, f)
+		case t.Listed:
+			k.forms = append(k.forms, planForm("An all-to-all of bytes from each GPU to each, from a file or list.", whom, func(*Scenario) []any { return []any{new(listed)} }))
+		}
+		all = append(all, k)
 	}
 	return all
+}
+
+// traffic returns the kind of the traffic of s, an empty one of other work.
+func (s *Scenario) traffic() *paths.Kind {
+	if s.calls() {
+		return &paths.Kind{}
+	}
+	return paths.KindOf(s.Workload.Kind)
 }
 
 func trafficParts(s *Scenario) []schema.Part {
@@ -53,4 +64,41 @@ func patternSpecs(s *Scenario) (specs []any) {
 		specs = append(specs, schema.Used{Spec: w.Patterns[i], When: "workload.kind=" + p.Name})
 	}
 	return specs
+}
+
+// matrixAlias lets every fabric take a matrix of bytes in both forms: as kind = "matrix" with matrix or matrix_file,
+// and as an all-to-all whose sizes are a file or "matrix". It turns either into that whose other keys the fabric has:
+// on scale-up domains the all-to-all, elsewhere the matrix. Diagnostics name what the file writes.
+func (c *checker) matrixAlias() {
+	const kindAt, sizesAt, fileAt = "workload.kind", "workload.sizes", "workload.matrix_file"
+	w := schema.Child(c.Root, "workload")
+	planned := plannedIn(c.Root)
+	switch {
+	case w["kind"] == paths.Matrix.Name && planned:
+		if _, given := w["sizes"]; given {
+			return // it is not used
+		}
+		file, given := w["matrix_file"]
+		if !given {
+			file = input.ListedSizes
+		}
+		delete(w, "matrix_file")
+		w["kind"], w["sizes"] = paths.AllToAll.Name, file
+		c.alias = map[string]string{sizesAt: fileAt}
+		if !given {
+			c.alias[sizesAt] = kindAt
+		}
+	case w["kind"] == paths.AllToAll.Name && !planned:
+		sizes, ok := w["sizes"].(string)
+		unknown := !strings.ContainsAny(sizes, "./") && text.Nearest(sizes, sizeNames) != ""
+		if _, given := w["matrix_file"]; !ok || given || sizes != input.ListedSizes && (unknown || slices.Contains(sizeNames, sizes)) {
+			return
+		}
+		delete(w, "sizes")
+		c.alias = map[string]string{kindAt: sizesAt}
+		if w["kind"] = paths.Matrix.Name; sizes != input.ListedSizes {
+			w["matrix_file"] = sizes
+			c.alias[fileAt] = sizesAt
+		}
+	}
 }

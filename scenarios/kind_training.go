@@ -19,6 +19,31 @@ type trainingPacket struct {
 	Packet units.Bytes `key:"packet" doc:"size of a packet on the wire" default:"64KB" when:"engine.level=packet & unplanned"`
 }
 
+// trainingKind describes the workload "training".
+func trainingKind() *kind {
+	return &kind{
+		name: "training", groups: []string{"exchange", "step-exchange"}, placed: true,
+		ranks: func(s *Scenario) calls.Work { return (*stepWork)(&s.Workload.Spec) },
+		forms: []*form{
+			{
+				doc:   "One training step of a model under pipeline, tensor, expert and data parallelism.",
+				needs: []offer{onLinks, onCircuits}, trains: true, parts: trainingParts, prepare: prepareTraining, check: checkTraining,
+			},
+			{
+				doc:   "A training step of a model with experts, whose all-to-alls stay inside scale-up domains of the GPUs of a stage.",
+				needs: []offer{onPlans}, trains: true, check: checkTraining,
+				parts: func(s *Scenario) []schema.Part {
+					return append(trainingParts(s), schema.Part{Path: "workload.experts", Doc: "The all-to-alls to and from experts.", Specs: []any{&s.Workload.Exchange.Messages}})
+				},
+				prepare: func(c *checker) {
+					prepareTraining(c)
+					prepareExchange(c)
+				},
+			},
+		},
+	}
+}
+
 // trainingParts are the tables of the workload "training".
 func trainingParts(s *Scenario) []schema.Part {
 	return []schema.Part{{
@@ -53,7 +78,7 @@ func (w *stepWork) Size() (bytes, transfers, slack float64) {
 	if hops := 2 * float64(s.Microbatches) * float64(virtual/s.Copies()-1) * gpus; s.PP > 1 {
 		bytes, transfers = hops*float64(s.PipelineBytes()), hops
 	}
-	if s.Collectives == "graph" {
+	if s.CallsInGraph() {
 		for _, c := range s.StepCalls() {
 			b, n := callBytes(s, c)
 			bytes, transfers = bytes+float64(c.Replicas*c.Times)*b, transfers+float64(c.Replicas*c.Times)*n
@@ -98,7 +123,7 @@ func (w *stepWork) Check(c *schema.Reader) {
 	t := w.spec()
 	_, transfers, _ := w.Size()
 	switch n := 2*float64(t.Microbatches*t.PP*t.Chunks*t.Replicas()) + transfers; { // passes, and these
-	case t.PP == 1 && t.Replicas() == 1 && t.Collectives != "graph":
+	case t.PP == 1 && t.Replicas() == 1 && !t.CallsInGraph():
 		c.Clash([]string{gpus, "workload.pp"}, "nothing is sent: there is one stage and one replica", "raise gpus or pp")
 	case t.GPUs == 1:
 		c.Clash([]string{gpus}, "nothing is sent: there is one GPU", "raise gpus")
@@ -109,7 +134,7 @@ func (w *stepWork) Check(c *schema.Reader) {
 }
 
 func (w *stepWork) CheckCalls(ctx context.Context, e *calls.Step) (keys []string, err error) {
-	if w.Collectives != "graph" {
+	if !w.spec().CallsInGraph() {
 		return nil, nil
 	}
 	e.Spec = w.spec()
@@ -118,7 +143,7 @@ func (w *stepWork) CheckCalls(ctx context.Context, e *calls.Step) (keys []string
 
 func (w *stepWork) Build(ctx context.Context, e *calls.Step) (*training.Iteration, [][2]int, error) {
 	x := training.Extent{All: true, PerGPU: true}
-	if e.Spec = w.spec(); w.Collectives == "graph" {
+	if e.Spec = w.spec(); e.Spec.CallsInGraph() {
 		x.Expand = e.Expand(ctx)
 	}
 	it, err := training.Build(*w.spec(), x)

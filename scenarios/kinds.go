@@ -6,30 +6,70 @@ import (
 	"strings"
 	"sync"
 
+	"sim/scenarios/assembly/calls"
 	"sim/scenarios/schema"
 )
 
-// kind describes a sort of workload or fabric: a row of kinds.
+// kind is a row of the table of kinds: a workload or a fabric.
 type kind struct {
 	section string // "workload" or "fabric"
 	name    string
-	doc     string
-	on      string                 // of a workload: the only fabric that simulates it, "" if several do
-	when    func(s *Scenario) bool // of a fabric, or a workload on one: whether s is of this row, of several of its name; nil is always
-	calls   bool                   // it is a collective call, which an algorithm expands
-	needs   string                 // of a workload: what hardware must have for it that not all has
-	trains  bool                   // it is a training step, with a model and its parallelism
-	ranks   bool                   // it is other work of ranks, which any fabric with endpoints simulates
-	which   string                 // of a fabric: tells it from others of its name, "" where there are none
-	decides string                 // of a fabric: the decision that it leaves open, whose policies are compared
-	refuses string                 // of a fabric: which workload it does not simulate, and what would be right
+	// forms are how the kind reads and checks its keys. A workload has several if its keys depend on the fabric, a fabric if
+	// they depend on other keys. The first is taken if no other applies.
+	forms []*form
+
+	// Of workloads.
+	groups []string // groups of keys that it uses; a tag of a key names its group: when:"workload(GROUP)"
+	// ranks returns the work of its ranks on any hardware; nil of workloads that have none.
+	ranks  func(s *Scenario) calls.Work
+	placed bool // ranks have dimensions of parallelism, by which mappings place them on nodes
+	// dimensions reports whether a scenario refers to dimensions of the fabric; nil never does.
+	dimensions func(s *Scenario) bool
+
+	// Of fabrics.
+	grid   bool   // nodes have coordinates: the fabric has dimensions
+	size   string // key of [fabric] that tells how many GPUs an inner tier joins
+	inner  bool   // it may be a tier inside others
+	outer  bool   // it may be the outermost tier
+	shared bool   // several jobs may share it
+}
+
+// form is a kind with the keys that it has in some scenarios.
+type form struct {
+	*kind
+	doc string
+	// when reports whether s is of this form; nil always does.
+	when func(s *Scenario) bool
 	// parts are its tables, bound to what they set in s. The first is its section.
 	parts   func(s *Scenario) []schema.Part
 	prepare func(c *checker) // after reading, before defaults; may be nil
 	check   func(c *checker) // cross-checks, when all keys have values; may be nil
+
+	// Of workloads.
+	needs    []offer          // a fabric must offer one of them
+	trains   bool             // a training step, with a model and its parallelism
+	calls    bool             // a collective call, which an algorithm expands
+	callable bool             // such a call if an algorithm is named
+	onPods   func(c *checker) // holds the work against pods; nil of work that pods do not carry, and of training steps
+
+	// Of fabrics.
+	offers  offer
+	which   string // tells the form from others of the fabric; "" if there is one
+	decides string // the decision that it leaves open, whose policies are compared
+	refuses string // which workload it does not simulate, and what would be right
 }
 
-// kinds are all known kinds, which nobody changes.
+// offer is what a fabric carries work on. A workload is simulated on a fabric that offers what it needs.
+type offer uint8
+
+const (
+	onLinks    offer = iota + 1 // links that are there before the work begins
+	onCircuits                  // pods of endpoints, joined by circuits that are decided for the work
+	onPlans                     // switches whose topologies are planned together with an exchange
+	onCubes                     // cubes of chips, of which jobs get slices
+)
+
+// kinds are all rows, workloads before fabrics, which nobody changes.
 func kinds() []*kind {
 	known.kindsOnce.Do(func() { known.kinds = listKinds() })
 	return known.kinds
@@ -46,39 +86,29 @@ var known struct {
 }
 
 func listKinds() []*kind {
-	return slices.Concat(
-		[]*kind{{
-			section: "workload", name: "training", trains: true,
-			doc:   "One training step of a model under pipeline, tensor, expert and data parallelism.",
-			parts: trainingParts, prepare: prepareTraining, check: checkTraining,
-		}},
-		workKinds(),
-		traceKinds(),
-		trafficKinds(),
-		callKinds(),
-		[]*kind{
-			{
-				section: "fabric", name: "ocs-pods", decides: "allocators", doc: "Pods of GPUs joined by optical circuit switches.",
-				refuses: `workload %s; set workload.kind = "training", "all-to-all", "matrix" or a collective such as "all-reduce", or fabric.kind = "torus"`,
-				parts:   ocsPodsParts, prepare: prepareReplay, check: func(c *checker) { checkOCSPods(c); checkReplay(c) },
-			},
-			{
-				section: "fabric", name: "torus", decides: "routers", doc: "A torus or mesh of chips, whose wrap-around links may be twisted and may pass optical switches.",
-				parts: torusParts, check: checkTorus, refuses: notOnLinks,
-			},
-			{
-				section: "fabric", name: "graph", decides: "routers", doc: "Any nodes and directed links.",
-				parts: graphParts, prepare: prepareGraph, check: checkGraph, refuses: notOnLinks,
-			},
-			{
-				section: "fabric", name: "electrical", decides: "routers", doc: "GPUs behind an electrical switch that does not block, such as a domain of eight or seventy-two.",
-				parts: electricalParts, check: checkElectrical, refuses: notOnLinks,
-			},
-			tierKind(),
-		},
-		podTrafficKinds(),
-		scaleUpKinds(),
-		fleetKinds())
+	workloads := slices.Concat([]*kind{trainingKind()}, workKinds(), []*kind{traceKind()}, trafficKinds(), callKinds(), []*kind{fleetKind()})
+	fabrics := []*kind{ocsPodsKind(), torusKind(), graphKind(), electricalKind(), tierKind(), scaleUpKind(), cubesKind()}
+	for _, k := range workloads {
+		k.section = sections[0]
+	}
+	for _, k := range fabrics {
+		k.section = sections[1]
+	}
+	all := append(workloads, fabrics...)
+	for _, k := range all {
+		for _, f := range k.forms {
+			f.kind = k
+		}
+	}
+	return all
+}
+
+// forms returns the forms of all kinds, in the order of the table.
+func forms() (all []*form) {
+	for _, k := range kinds() {
+		all = append(all, k.forms...)
+	}
+	return all
 }
 
 const notOnLinks = `%s; set fabric.kind = "scaleup", or workload.kind to traffic such as "all-to-all" or "nearest-neighbour", or a collective such as "all-reduce"`
@@ -91,12 +121,12 @@ func general(s *Scenario) schema.Part {
 	return schema.Part{Doc: "What stands before the first table.", Specs: []any{s}}
 }
 
-// schemaOf returns the tables of some kinds, bound to s, below the general keys.
-func schemaOf(s *Scenario, several bool, of ...*kind) *schema.Schema {
+// schemaOf returns the tables of some forms of kinds, bound to s, below the general keys.
+func schemaOf(s *Scenario, several bool, of ...*form) *schema.Schema {
 	parts := []schema.Part{general(s)}
-	for _, k := range of {
-		if k != nil {
-			parts = append(parts, k.parts(s)...)
+	for _, f := range of {
+		if f != nil {
+			parts = append(parts, f.parts(s)...)
 		}
 	}
 	return schema.New(s.names(several), parts...)
@@ -107,8 +137,7 @@ func (s *Scenario) schema() *schema.Schema {
 	return schemaOf(s, false, workloadOn(s), fabricOf(s))
 }
 
-// findKind returns the kind of that name, nil if there is none; of a workload that has keys of its own on one fabric,
-// the one that others simulate.
+// findKind returns the kind of that name, nil if there is none.
 func findKind(section, name string) *kind {
 	for _, k := range kinds() {
 		if k.section == section && k.name == name {
@@ -118,48 +147,105 @@ func findKind(section, name string) *kind {
 	return nil
 }
 
-// workloadOn returns the kind of the workload of s as its fabric simulates it.
-func workloadOn(s *Scenario) *kind {
+// kindsWhere returns the names of the kinds of a section for which ok holds, in the order of the table.
+func kindsWhere(section string, ok func(k *kind) bool) (names []string) {
 	for _, k := range kinds() {
-		if k.section == "workload" && k.name == s.Workload.Kind && k.on != "" && k.on == s.Fabric.Kind && (k.when == nil || k.when(s)) {
-			return k
+		if k.section == section && ok(k) {
+			names = append(names, k.name)
 		}
 	}
-	return findKind("workload", s.Workload.Kind)
+	return names
 }
 
-// fabricOf returns the kind of the fabric of s.
-func fabricOf(s *Scenario) *kind {
-	for _, k := range kinds() {
-		if k.section == "fabric" && k.name == s.Fabric.Kind && (k.when == nil || k.when(s)) {
-			return k
+// workload returns the kind of the workload of s, nil if it has none.
+func (s *Scenario) workload() *kind { return findKind("workload", s.Workload.Kind) }
+
+// workloadOn returns the workload of s in the form for its fabric, nil if it has none.
+func workloadOn(s *Scenario) *form {
+	k := s.workload()
+	if k == nil {
+		return nil
+	}
+	if fabric := fabricOf(s); fabric != nil {
+		for _, f := range slices.Backward(k.forms) {
+			if slices.Contains(f.needs, fabric.offers) && (f.when == nil || f.when(s)) {
+				return f
+			}
+		}
+	}
+	return k.forms[0]
+}
+
+// fabricOf returns the fabric of s in the form that its keys ask for, nil if it has none.
+func fabricOf(s *Scenario) *form {
+	if k := findKind("fabric", s.Fabric.Kind); k != nil {
+		for _, f := range k.forms {
+			if f.when == nil || f.when(s) {
+				return f
+			}
 		}
 	}
 	return nil
 }
 
+// offered returns what the fabric of s carries work on, 0 if it has none.
+func (s *Scenario) offered() offer {
+	if f := fabricOf(s); f != nil {
+		return f.offers
+	}
+	return 0
+}
+
 // trains reports whether the workload of s is a training step.
 func (s *Scenario) trains() bool {
-	k := workloadOn(s)
-	return k != nil && k.trains
+	f := workloadOn(s)
+	return f != nil && f.trains
 }
 
 // simulates reports whether the fabric of s simulates a workload.
-func (s *Scenario) simulates(workload *kind) bool {
-	return slices.Contains(workload.playedOn(), s.Fabric.Kind)
+func (s *Scenario) simulates(workload *form) bool {
+	return slices.Contains(workload.needs, s.offered())
 }
 
-// playedOn returns the fabrics that simulate a workload.
-func (k *kind) playedOn() []string {
+// on reports whether fabrics that offer o simulate a workload in some form, or some form of a fabric offers o.
+func (k *kind) on(o offer) bool {
+	return slices.ContainsFunc(k.forms, func(f *form) bool { return f.offers == o || slices.Contains(f.needs, o) })
+}
+
+// trains reports whether the workload is a training step on links.
+func (k *kind) trains() bool { return len(k.forms) > 0 && k.forms[0].trains }
+
+// asksForDimensions reports whether the workload of s refers to dimensions of the fabric.
+func (s *Scenario) asksForDimensions() bool {
+	k := s.workload()
+	return k != nil && k.dimensions != nil && k.dimensions(s)
+}
+
+// needsOf words what a workload needs that not all fabrics offer, "" if that is not worth a word.
+func (k *kind) needsOf(s *Scenario) string {
 	switch {
-	case k.section == "fabric":
-		return []string{k.name}
-	case k.on != "":
-		return []string{k.on}
-	case k.trains, k.calls, k.ranks:
-		return []string{"ocs-pods", "torus", "graph", "electrical", "scaleup"}
+	case k.dimensions != nil && k.dimensions(s):
+		return "dimensions"
+	case k.on(onLinks) && !k.on(onCircuits):
+		return "links that are there before circuits are decided"
 	}
-	return []string{"torus", "graph", "electrical", "scaleup"}
+	return ""
+}
+
+// playedOn returns the fabrics that simulate a workload, of a fabric itself.
+func (f *form) playedOn() []string {
+	if f.section == "fabric" {
+		return []string{f.name}
+	}
+	return kindsWhere("fabric", func(k *kind) bool { return slices.ContainsFunc(f.needs, k.on) })
+}
+
+// special returns the fabrics for which a workload has a form of its own; nil of its general form, and of fabrics.
+func (f *form) special() []string {
+	if f.section == "fabric" || slices.Contains(f.needs, onLinks) {
+		return nil
+	}
+	return f.playedOn()
 }
 
 // elsewhere words what is wrong with a key or table that the kinds of s do not have and others do; nil where these do
@@ -169,15 +255,15 @@ func (s *Scenario) elsewhere(path, name string) *schema.Wrong {
 	if flag, ok := outputKeys[at]; ok {
 		return &schema.Wrong{Problem: "names an output, which no key does any more", Remedy: "leave it out, and give sim run " + flag}
 	}
-	var users []*kind
+	var users []*form
 	one := *s
 	resolve := one.names(false)
-	for _, k := range kinds() {
-		if one.Workload.Kind = s.Workload.Kind; k.section == "workload" {
-			one.Workload.Kind = k.name
+	for _, f := range forms() {
+		if one.Workload.Kind = s.Workload.Kind; f.section == "workload" {
+			one.Workload.Kind = f.name
 		}
-		if k.has(&one, resolve, at) {
-			users = append(users, k)
+		if f.has(&one, resolve, at) {
+			users = append(users, f)
 		}
 	}
 	if len(users) == 0 {
@@ -220,10 +306,10 @@ func (s *Scenario) elsewhere(path, name string) *schema.Wrong {
 	return &schema.Wrong{Problem: cmp.Or(s.undecided(at), "is not used by "+by), Remedy: want}
 }
 
-// has reports whether a kind has a key or table where s is of that kind and the key's use depends on the kind of
+// has reports whether a form has a key or table where s is of that kind and the key's use depends on the kind of
 // workload alone.
-func (k *kind) has(s *Scenario, names *schema.Names, at string) bool {
-	tables := schema.New(names, k.parts(s)...)
+func (f *form) has(s *Scenario, names *schema.Names, at string) bool {
+	tables := schema.New(names, f.parts(s)...)
 	if slices.ContainsFunc(tables.Tables, func(t *schema.Table) bool { return under(t.Path, at) }) {
 		return true
 	}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"regexp"
-	"sim/scenarios/assembly/paths"
 	"slices"
 	"strings"
 	"testing"
@@ -54,7 +53,7 @@ const step = `sequence = 256, microbatches = 2, pp = 2, gpus = 16, architecture 
 func matrixRows() []matrixRow {
 	const algorithms = `collectives = ["ring", "direct"]`
 	say := func(text string) func(int, string) string { return func(int, string) string { return text } }
-	forms := map[string][]matrixRow{
+	several := map[string][]matrixRow{
 		"training": {
 			{name: "training", keys: say(step + `}, tp = 4`)},
 			{name: "training of experts", keys: say(step + `, experts = 8, top_k = 2}, tp = 2, ep = 4`)},
@@ -98,20 +97,20 @@ func matrixRows() []matrixRow {
 	}
 	var all []matrixRow
 	for _, k := range kinds() {
-		if k.section != "workload" || k.on == "pods-of-cubes" || slices.ContainsFunc(all, func(r matrixRow) bool { return r.kind == k.name }) {
+		if k.section != "workload" || k.on(onCubes) {
 			continue
 		}
-		rows := forms[k.name]
+		rows := several[k.name]
 		if rows == nil {
 			rows = []matrixRow{{name: k.name}}
-			if k.calls {
+			if k.forms[0].calls {
 				rows[0].policy = algorithms
 			}
 		}
 		for _, r := range rows {
 			if r.kind = k.name; r.keys == nil {
 				r.keys = say(`message = "64KB"`)
-				if k.calls {
+				if k.forms[0].calls {
 					r.keys = func(ranks int, _ string) string { return `message = "64KB"` + group(ranks) }
 				}
 			}
@@ -152,7 +151,7 @@ func TestMatrix(t *testing.T) {
 		for _, f := range matrixFabrics {
 			fabric, ranks := f.traffic, f.ranks
 			switch {
-			case (findKind("workload", r.kind).trains || r.staged) && f.trains != "":
+			case (findKind("workload", r.kind).trains() || r.staged) && f.trains != "":
 				fabric = f.trains
 			case f.pairs != "" && slices.Contains([]string{"recommendation", "all-to-all", "uniform-random", "hotspot"}, r.kind):
 				fabric, ranks = f.pairs, 16
@@ -284,7 +283,7 @@ func (m *matrix) must(s *Scenario, level string) []string {
 	case s.calls() || s.gathers():
 		return []string{"completion_s", "algorithm_bytes_per_s", "bound_completion_s"}
 	}
-	if s.Workload.Kind == paths.UniformRandom { // sends for ever
+	if s.Workload.Kind == "uniform-random" { // sends for ever
 		return []string{"mean_delay_s"}
 	}
 	return []string{"completion_s"}

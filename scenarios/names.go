@@ -9,7 +9,6 @@ import (
 	"sim/policies/milp"
 	"sim/policies/routing"
 	"sim/policies/topology"
-	"sim/scenarios/assembly/paths"
 	"sim/scenarios/schema"
 	"sim/workloads/collective"
 	"sim/workloads/trace"
@@ -28,7 +27,7 @@ func namesOf(kind string) []string { return choices()[kind].Names() }
 func listChoices() map[string]schema.Choices {
 	of := map[string][]string{
 		"objectives": topology.Objectives(), "draws": routing.Draws, "permutations": collective.Permutations, "generators": graph.GeneratorNames(),
-		"tiers": slices.Compact(slices.Sorted(slices.Values(slices.Concat(innerKinds, outerKinds)))), "tier-collectives": tierCollectives(),
+		"tier-kinds": slices.Sorted(slices.Values(kindsWhere("fabric", func(k *kind) bool { return k.inner || k.outer }))), "tier-collectives": tierCollectives(),
 		"partial-collectives": partialCollectives(), "milp-solvers": slices.Concat([]string{topology.AnySolver}, milp.Solvers(), []string{topology.NoSolver}), "donors": donors(), "topologies": topologies(), "joblogs": logFormats(), "formats": trace.FormatNames(),
 	}
 	for _, p := range Policies() {
@@ -80,9 +79,9 @@ func (s *Scenario) names(several bool) *schema.Names {
 		}
 		return workload()
 	}
-	const single, jobs, kind = "a single job", "describe several jobs in [[job]]", "workload.kind"
+	const single, jobs, kindAt = "a single job", "describe several jobs in [[job]]", "workload.kind"
 	oneJob := func(*schema.Schema, []string) *schema.Condition { return s.oneJob("") }
-	ofTraffic := when(workload, "set workload.kind = "+schema.QuotedList(podTrafficNames[:2]), s.podTraffic, kind)
+	ofTraffic := when(workload, `set workload.kind = "all-to-all" or "matrix"`, s.podTraffic, kindAt)
 	if several {
 		ofTraffic = oneJob
 	}
@@ -91,41 +90,41 @@ func (s *Scenario) names(several bool) *schema.Names {
 			"workload.model", "workload.architecture.experts"),
 		"dense": when(words("a model with experts"), "leave it out, or choose a dense model", func() bool { return w.Arch.Experts == 0 },
 			"workload.architecture.experts"),
-		"called": when(workload, "choose a collective call, such as "+schema.Quote(allReduce), s.calls, kind, "policy.collective", "policy.collectives"),
+		"called": when(workload, "choose a collective call, such as "+`"all-reduce"`, s.calls, kindAt, "policy.collective", "policy.collectives"),
 		"expanded": when(func() string {
 			if s.trains() {
 				return "collectives " + schema.Quote(w.Collectives)
 			}
 			return workload()
-		}, `choose a collective call, such as `+schema.Quote(allReduce)+`, or of training set workload.collectives = "graph"`,
-			func() bool { return s.calls() || s.stepCalls() }, kind, "workload.collectives", "policy.collectives"),
+		}, `choose a collective call, such as `+`"all-reduce"`+`, or of training set workload.collectives = "graph"`,
+			func() bool { return s.calls() || s.stepCalls() }, kindAt, "workload.collectives", "policy.collectives"),
 		"calls-in-graph": when(func() string {
 			if s.trains() {
 				return "collectives " + schema.Quote(w.Collectives)
 			}
 			return workload()
-		}, `set workload.collectives = "graph"`, func() bool { return s.stepCalls() || s.staged() }, kind, "workload.collectives"),
+		}, `set workload.collectives = "graph"`, func() bool { return s.stepCalls() || s.staged() }, kindAt, "workload.collectives"),
 		"expert-calls": when(func() string { return "collectives " + schema.Quote(w.Collectives) }, `set workload.collectives = "graph", or choose a fabric of tiers`,
 			func() bool { return s.stepCalls() || len(s.Tiers) > 0 }, "workload.collectives", "fabric.kind"),
-		"by-rank":      when(workload, "leave it out", func() bool { return !s.staged() }, kind, "fabric.kind"),
+		"by-rank":      when(workload, "leave it out", func() bool { return !s.staged() }, kindAt, "fabric.kind"),
 		"undivided":    when(words("a fabric that divides its endpoints"), "choose another fabric", func() bool { return !s.leaves().domains }, "fabric.kind"),
 		"no-tiers":     when(words("pods with tiers inside"), "give the inner tiers their rates", func() bool { return len(s.Tiers) == 0 }, "fabric.kind"),
-		"of-training":  when(workload, `set workload.kind = "training"`, func() bool { return !s.podTraffic() }, kind),
+		"of-training":  when(workload, `set workload.kind = "training"`, func() bool { return !s.podTraffic() }, kindAt),
 		"of-traffic":   ofTraffic,
-		"shared-pods":  when(words(single), jobs, func() bool { return s.severalJobs() || s.podTraffic() }, kind),
+		"shared-pods":  when(words(single), jobs, func() bool { return s.severalJobs() || s.podTraffic() }, kindAt),
 		"several-jobs": when(words(single), jobs, s.severalJobs),
 		"one-job":      oneJob,
 		"shared-circuits": when(words("jobs with circuits of their own"), `set policy.circuits = "shared", of several jobs`, s.sharedCircuits,
 			"policy.circuits"),
 		"donor": when(words("a scenario without a donor"), "name an allocator as policy.donor", s.Policy.HasDonor, "policy.donor"),
 		"placed": when(placedBy, `set workload.kind = "training" on fabric "ocs-pods", "torus", "graph" or "electrical"`,
-			func() bool { return s.places() && s.Fabric.Kind != "tiers" }, kind, "fabric.kind"),
+			func() bool { return s.places() && s.offered() != 0 }, kindAt, "fabric.kind"),
 		"in-pods":  when(placedBy, `set fabric.kind = "ocs-pods"`, func() bool { return !s.routes() }, "fabric.kind"),
 		"on-links": when(placedBy, `set fabric.kind = "torus", "graph" or "electrical"`, s.routes, "fabric.kind"),
 		"unplanned": when(words(`fabric "scaleup" without a topology that it keeps`), "give fabric.topology, or choose another fabric",
-			func() bool { return s.Fabric.Kind != "scaleup" || !s.planned() }, "fabric.kind", "fabric.topology"),
+			func() bool { return s.offered() != onPlans }, "fabric.kind", "fabric.topology"),
 		"reduced": when(func() string { return "fabric " + schema.Quote(s.Fabric.Kind) }, `set fabric.kind = "ocs-pods" or "scaleup"`,
-			func() bool { return s.Fabric.Kind == "ocs-pods" || s.Fabric.Kind == "scaleup" && s.planned() }, "fabric.kind", "fabric.topology"),
+			func() bool { return s.offered() == onCircuits || s.offered() == onPlans }, "fabric.kind", "fabric.topology"),
 		"replayed": when(words("the scenario"), "write the table: without it there are no trials", func() bool { return s.Replay.Seeds > 0 },
 			"replay.seeds"),
 		"cubic": when(words("a torus that is not made of cubes"), "give three sizes that are multiples of 4, and none of them open", s.Fabric.Cubic,
@@ -139,16 +138,16 @@ func (s *Scenario) names(several bool) *schema.Names {
 		"fails-later": when(words("faults from the start"), `set fabric.fail_at, such as "1ms"`, func() bool { return s.Fabric.FailAt > 0 },
 			"fabric.fail_at"),
 		"waiting": when(workload, "choose collective calls, training or a trace, whose messages wait for each other",
-			func() bool { return s.calls() || s.trains() || s.stepCalls() || s.traces() }, kind, "policy.collective", "policy.collectives"),
+			func() bool { return s.calls() || s.trains() || s.stepCalls() }, kindAt, "policy.collective", "policy.collectives"),
 		"not-called": when(words("a collective call, of whose packets all counts"), "leave policy.collective and policy.collectives out", func() bool { return !s.calls() },
-			kind, "policy.collective", "policy.collectives"),
-		"not-phased": when(workload, "set workload.phase, how long each turn lasts, instead", func() bool { return w.Kind != paths.DataTensor }, kind),
+			kindAt, "policy.collective", "policy.collectives"),
+		"not-phased": when(workload, "set workload.phase, how long each turn lasts, instead", func() bool { return !s.traffic().Turns }, kindAt),
 		"sizeable": func(*schema.Schema, []string) *schema.Condition {
-			listed := when(words("workload "+schema.Quote(paths.MatrixTraffic)), "choose another workload, whose messages have one size",
-				func() bool { return w.Kind != paths.MatrixTraffic }, kind)
+			listed := when(workload, "choose another workload, whose messages have one size",
+				func() bool { return !s.traffic().Listed }, kindAt)
 			timed := when(source, "choose another source", func() bool {
-				return s.links().Timed() || w.Kind != paths.DataTensor && w.Source == "on-off"
-			}, "workload.source", kind)
+				return s.links().Timed() || !s.traffic().Turns && w.Source == "on-off"
+			}, "workload.source", kindAt)
 			return schema.All(listed(nil, nil), timed(nil, nil))
 		},
 		"source": func(_ *schema.Schema, names []string) *schema.Condition {
@@ -160,7 +159,7 @@ func (s *Scenario) names(several bool) *schema.Names {
 			}
 			return when(by, "set workload.source = "+schema.QuotedList(names), func() bool {
 				return !s.calls() && slices.Contains(names, w.Source)
-			}, "workload.source", kind)(nil, nil)
+			}, "workload.source", kindAt)(nil, nil)
 		},
 		"switches": func(tables *schema.Schema, _ []string) *schema.Condition {
 			c := s.reading(tables, several, "switching")
@@ -168,6 +167,13 @@ func (s *Scenario) names(several bool) *schema.Names {
 			c.Keys = append(slices.Clone(c.Keys), "replay.react")
 			c.OK = func() bool { return reads() || s.Replay.React == "redecide" }
 			return c
+		},
+		"workload": func(_ *schema.Schema, groups []string) *schema.Condition {
+			uses := func(k *kind) bool { return slices.Contains(k.groups, groups[0]) }
+			return when(workload, "set workload.kind = "+schema.QuotedList(kindsWhere("workload", uses)), func() bool {
+				k := s.workload()
+				return k != nil && uses(k)
+			}, kindAt)(nil, nil)
 		},
 		"read": func(tables *schema.Schema, args []string) *schema.Condition {
 			return s.reading(tables, several, args[0], args[1:]...)

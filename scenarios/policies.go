@@ -27,8 +27,8 @@ func Policies() []PolicyInfo {
 	}
 	for _, section := range sections {
 		for _, k := range kinds() {
-			if k.section == section && findKind(section, k.name) == k {
-				all = append(all, PolicyInfo{section + "s", k.name, k.doc})
+			if k.section == section {
+				all = append(all, PolicyInfo{section + "s", k.name, k.forms[0].doc})
 			}
 		}
 	}

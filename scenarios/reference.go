@@ -21,13 +21,13 @@ func Reference(w io.Writer) error {
 	every := schemaOf(s, false).Tables[0]
 	every.Reference(&b, "Every scenario", every.Rows())
 	heads := map[string]int{}       // how many there are
-	known := map[[2]string]string{} // kinds by table and row
-	for _, k := range kinds() {
+	known := map[[2]string]string{} // forms of kinds by table and row
+	for _, k := range forms() {
 		name := k.section + " " + schema.Quote(k.name)
 		head := k.section + ": kind " + schema.Quote(k.name)
-		if k.on != "" {
-			name += " on " + k.on
-			head += ", on fabric " + schema.Quote(k.on)
+		if on := k.special(); on != nil {
+			name += " on " + strings.Join(on, ", ")
+			head += ", on fabric " + schema.QuotedList(on)
 		}
 		link := fmt.Sprintf("[%s](#%s)", name, anchor(head, heads))
 		fmt.Fprintf(&b, "## %s\n\n%s\n\n", head, k.doc)
@@ -67,7 +67,7 @@ func Reference(w io.Writer) error {
 		for _, first := range kinds {
 			fmt.Fprintf(&b, "Whole tables as of %s: %s.\n\n", first, strings.Join(whole[first], ", "))
 		}
-		if k.trains && k.on == "" {
+		if k.trains && k == k.forms[0] {
 			b.WriteString("Presets of modelling choices:\n\n")
 			for _, p := range training.Presets {
 				fmt.Fprintf(&b, "- `%s`: %s.\n", p.Name, p.Doc)
@@ -121,12 +121,12 @@ func Keys(w io.Writer, of string) (known []string, err error) {
 		}
 	}
 	add("every scenario", false, schemaOf(s, false).Tables[:1])
-	for _, k := range kinds() {
+	for _, k := range forms() {
 		name := k.section + "." + k.name
 		known = append(known, name)
 		title := name + ", "
-		if k.on != "" {
-			title = name + " on " + k.on + ", "
+		if on := k.special(); on != nil {
+			title = name + " on " + strings.Join(on, ", ") + ", "
 		}
 		add(title, name == of, schema.New(s.names(false), k.parts(s)...).Tables)
 	}
@@ -146,7 +146,7 @@ func JSONSchema(w io.Writer) error {
 	s := &Scenario{}
 	var all []*schema.Table
 	sectionKinds := map[string][]schema.Object{}
-	for _, k := range kinds() {
+	for _, k := range forms() {
 		tables := schemaOf(s, false, k).Tables
 		own := schema.JSON(k.section, slices.DeleteFunc(slices.Clone(tables), func(t *schema.Table) bool { return !under(t.Path, k.section) }))
 		own["properties"].(schema.Object)["kind"] = schema.Object{"enum": []string{k.name}, "description": k.doc}

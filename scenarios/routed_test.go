@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"sim/scenarios/assembly/paths"
 	"sim/scenarios/result"
 )
 
@@ -50,7 +49,7 @@ func conserved(t testing.TB, what any, r *result.Row) {
 // TestRoutedLevels: every workload runs at every level, the packets of the paced ones take about as long as the fluid,
 // and none gets lost.
 func TestRoutedLevels(t *testing.T) {
-	for _, kind := range []string{paths.AllToAll, paths.NearestNeighbour, paths.Permutation, paths.Hotspot, "ring-all-reduce", "ring-reduce-scatter", "ring-all-gather"} {
+	for _, kind := range []string{"all-to-all", "nearest-neighbour", "permutation", "hotspot", "ring-all-reduce", "ring-reduce-scatter", "ring-all-gather"} {
 		static := runText(t, smallTorus, "workload.kind="+kind, "engine.level=static", "workload.message=256KB").Document.Rows[0].Metrics
 		fluid := runText(t, smallTorus, "workload.kind="+kind, "engine.level=flow", "workload.message=256KB").Document.Rows[0].Metrics
 		row := &runText(t, smallTorus, "workload.kind="+kind, "workload.message=256KB").Document.Rows[0]
@@ -257,7 +256,7 @@ func TestUnserved(t *testing.T) {
 	if len(rows) != 4 || len(rows[0].Metrics) != 0 || !strings.Contains(rows[0].Labels["unserved"], "no way") {
 		t.Fatalf("%+v", rows)
 	}
-	for _, kind := range []string{paths.AllToAll, paths.NearestNeighbour} {
+	for _, kind := range []string{"all-to-all", "nearest-neighbour"} {
 		for _, r := range runText(t, smallTorus, `fabric.failed_links=["22 y+"]`, `policy.routers=["shortest", "multipath", "route-optimised"]`,
 			"engine.level=static", "workload.kind="+kind, `policy.multipath.over="wild-first"`).Document.Rows {
 			if r.Metrics["gap"] < -1e-9 {

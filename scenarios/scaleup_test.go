@@ -298,7 +298,7 @@ func TestScaledFaults(t *testing.T) {
 
 // TestGathers: other collectives are checked, and never slower than the best ring that stays.
 func TestGathers(t *testing.T) {
-	for _, kind := range []string{allReduce, reduceScatter, allGather} {
+	for _, kind := range []string{"all-reduce", "reduce-scatter", "all-gather"} {
 		for _, set := range [][]string{{}, {"fabric.gpus=7"}, {"fabric.switches=2", "fabric.gpus=16"}, {"workload.message=64KB", "fabric.reconfiguration_delay=100ns"}} {
 			o := runText(t, smallDomain, append(set, "workload.kind="+kind)...)
 			plus, ring := o.Document.Rows[0].Metrics, o.Document.Rows[1].Metrics

@@ -18,7 +18,7 @@ import (
 func allTables() []*schema.Table {
 	s := &Scenario{Replicas: []input.Replica{{}}, Jobs: []Job{{}}}
 	tables := schemaOf(s, false).Tables
-	for _, k := range kinds() {
+	for _, k := range forms() {
 		tables = append(tables, schemaOf(s, false, k).Tables[1:]...)
 	}
 	return tables
@@ -46,7 +46,7 @@ func TestEveryFieldHasAKey(t *testing.T) {
 		&s.files, &s.Deprecated, &s.Policy.Optimised.Cache, &s.Policy.MILP.Export} { // not keys themselves
 		delete(missing, reflect.ValueOf(whole).Pointer())
 	}
-	for _, k := range kinds() {
+	for _, k := range forms() {
 		taken := map[uintptr]string{}
 		for _, tab := range schemaOf(s, false, k).Tables {
 			for _, key := range tab.Keys {

@@ -255,7 +255,7 @@ func splitList(raw string) []string {
 
 // listKey reports whether the values of a key are lists.
 func listKey(path string) bool {
-	for _, k := range kinds() {
+	for _, k := range forms() {
 		if key := schemaOf(&Scenario{}, false, k).Key(path); key != nil {
 			return key.Type.Kind() == reflect.Slice
 		}

@@ -50,13 +50,8 @@ func (w *Workload) work() keyedWork {
 
 // ranked returns the work of ranks of s, each on a GPU of its own; nil of other workloads.
 func (s *Scenario) ranked() calls.Work {
-	switch w := s.Workload.work(); {
-	case w != nil:
-		return w
-	case s.trains():
-		return (*stepWork)(&s.Workload.Spec)
-	case s.traces():
-		return &traceWork{s}
+	if k := s.workload(); k != nil && k.ranks != nil {
+		return k.ranks(s)
 	}
 	return nil
 }
@@ -65,25 +60,31 @@ func (s *Scenario) ranked() calls.Work {
 func workKinds() (all []*kind) {
 	for i, row := range works {
 		all = append(all, &kind{
-			section: "workload", name: row.name, ranks: true, doc: row.doc,
-			parts: func(s *Scenario) []schema.Part {
-				w := &s.Workload
-				return []schema.Part{{Path: "workload", Doc: row.keys, Specs: []any{&w.WorkloadKind, w.workOf(i).Spec(), (*trainingPacket)(&w.TrafficPacket)}}}
-			},
-			check: func(c *checker) {
-				_, open := calls.Algorithms(c.s.Policy.Calls.Collective).Settled()
-				c.forbid(c.OK("policy.collective") && len(open) > 0, "policy.collective",
-					"%q is found by simulating the dimensions of parallelism of a training step, which this has not; name an algorithm", c.s.Policy.Calls.Collective)
-			},
+			name: row.name, ranks: func(s *Scenario) calls.Work { return s.Workload.workOf(i) },
+			forms: []*form{{
+				doc: row.doc, needs: []offer{onLinks, onCircuits}, onPods: checkPodWork,
+				parts: func(s *Scenario) []schema.Part {
+					w := &s.Workload
+					return []schema.Part{{Path: "workload", Doc: row.keys, Specs: []any{&w.WorkloadKind, w.workOf(i).Spec(), (*trainingPacket)(&w.TrafficPacket)}}}
+				},
+				check: func(c *checker) {
+					_, open := calls.Algorithms(c.s.Policy.Calls.Collective).Settled()
+					c.forbid(c.OK("policy.collective") && len(open) > 0, "policy.collective",
+						"%q is found by simulating the dimensions of parallelism of a training step, which this has not; name an algorithm", c.s.Policy.Calls.Collective)
+				},
+			}},
 		})
 	}
 	return all
 }
 
 // checkPodWork holds work of ranks against the pods, whose ports must join all that have some of them.
-func (c *checker) checkPodWork() {
+func checkPodWork(c *checker) {
 	s, f, w := c.s, &c.s.Fabric, c.s.Workload.work()
 	const gpus = "workload.gpus"
+	if !c.OK("fabric.pods", "fabric.gpus_per_pod", "workload.message", "workload.matrix", "workload.matrix_file") || !c.severalPods() {
+		return
+	}
 	if !c.OK("workload", "fabric", "engine", "policy") {
 		return
 	}

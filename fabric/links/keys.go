@@ -22,7 +22,7 @@ type Links struct {
 	Switches   Switches          // of a graph
 	Domain     Domain            // nothing of others
 	Inside     []*Links          // tiers inside it, the innermost first
-	Called     string            // what it is called, of a tier; "" is by what it has
+	Called     string            // kind of the fabric
 }
 
 // Domain is GPUs behind an electrical switch.

@@ -492,36 +492,35 @@ func TestWords(t *testing.T) {
 		change(l)
 		return l
 	}
-	called := newSwitched(3, 1e9)
-	called.Called = "scaleup"
 	outer := newTorus(6)
-	outer.Inside = []*Links{called, newSwitched(3, 1e9), graph}
+	outer.Inside = []*Links{newSwitched(3, 1e9), newSwitched(3, 1e9), graph}
 	for _, c := range []struct {
-		l     *Links
-		want  string
-		kinds string
+		l    *Links
+		want string
 	}{
-		{graph, "graph of 5 nodes", "[graph]"},
-		{few, "graph of 1 node", "[graph]"},
-		{behind, "graph of 4 endpoints behind switches (1)", "[graph]"},
-		{newSwitched(3, 1), "switched domain of 3 GPUs", "[electrical]"},
-		{newTorus(4, 4, 8), "4x4x8 torus", "[torus]"},
-		{with(func(l *Links) { l.Open = []string{"z", "x", "y", "x"} }), "4x4x8 mesh", "[torus]"},
-		{with(func(l *Links) { l.Open = []string{"z", "x", "z"} }), "4x4x8 torus open in x, z", "[torus]"},
-		{with(func(l *Links) { l.Twist = "000000" }), "4x4x8 torus", "[torus]"},
-		{with(func(l *Links) { l.Twist = "tpuv4" }), "4x4x8 torus twisted tpuv4", "[torus]"},
-		{with(func(l *Links) { l.Shift = [][]int{{0, 0, 0}, {0, 0, 0}} }), "4x4x8 torus", "[torus]"},
-		{with(func(l *Links) { l.Shift = [][]int{{0, 0, 1}, {0, 0, 0}} }), "4x4x8 torus twisted by [[0,0,1],[0,0,0]]", "[torus]"},
-		{with(func(l *Links) { l.FailedOCS, l.FailedChips, l.FailAt = []string{"x3", "x4"}, []int{7}, engine.Second }), "4x4x8 torus without switches x3, x4 and chip 7 from 1s on", "[torus]"},
-		{with(func(l *Links) { l.FailedMachines, l.DrainedLinks = []int{1, 2}, []string{"0 x+"} }), "4x4x8 torus without machines 1, 2 with drained link 0 x+", "[torus]"},
-		{outer, "switched domain of 3 GPUs inside switched domain of 3 GPUs inside graph of 5 nodes inside 6 torus", "[scaleup electrical graph torus]"},
+		{graph, "graph of 5 nodes"},
+		{few, "graph of 1 node"},
+		{behind, "graph of 4 endpoints behind switches (1)"},
+		{newSwitched(3, 1), "switched domain of 3 GPUs"},
+		{newTorus(4, 4, 8), "4x4x8 torus"},
+		{with(func(l *Links) { l.Open = []string{"z", "x", "y", "x"} }), "4x4x8 mesh"},
+		{with(func(l *Links) { l.Open = []string{"z", "x", "z"} }), "4x4x8 torus open in x, z"},
+		{with(func(l *Links) { l.Twist = "000000" }), "4x4x8 torus"},
+		{with(func(l *Links) { l.Twist = "tpuv4" }), "4x4x8 torus twisted tpuv4"},
+		{with(func(l *Links) { l.Shift = [][]int{{0, 0, 0}, {0, 0, 0}} }), "4x4x8 torus"},
+		{with(func(l *Links) { l.Shift = [][]int{{0, 0, 1}, {0, 0, 0}} }), "4x4x8 torus twisted by [[0,0,1],[0,0,0]]"},
+		{with(func(l *Links) { l.FailedOCS, l.FailedChips, l.FailAt = []string{"x3", "x4"}, []int{7}, engine.Second }), "4x4x8 torus without switches x3, x4 and chip 7 from 1s on"},
+		{with(func(l *Links) { l.FailedMachines, l.DrainedLinks = []int{1, 2}, []string{"0 x+"} }), "4x4x8 torus without machines 1, 2 with drained link 0 x+"},
+		{outer, "switched domain of 3 GPUs inside switched domain of 3 GPUs inside graph of 5 nodes inside 6 torus"},
 	} {
 		if got := c.l.Words(); got != c.want {
 			t.Errorf("described as %q, want %q", got, c.want)
 		}
-		if got := fmt.Sprint(c.l.Kinds()); got != c.kinds {
-			t.Errorf("%s has kinds %s, want %s", c.want, got, c.kinds)
-		}
+	}
+	inside, outside := newSwitched(3, 1e9), newTorus(6)
+	inside.Called, outside.Called, outside.Inside = "inner", "outer", []*Links{inside}
+	if got, want := fmt.Sprint(outside.Kinds()), "[inner outer]"; got != want {
+		t.Errorf("kinds %s, want %s", got, want)
 	}
 	many := with(func(l *Links) {
 		for i := range mostNamed {

@@ -346,16 +346,7 @@ func Parts(group []int32, gpus []int) []int {
 // Kinds returns the kinds of fabrics that a fabric is made of, the innermost first.
 func (l *Links) Kinds() (kinds []string) {
 	for _, t := range append(slices.Clone(l.Inside), l) {
-		switch {
-		case t.Called != "":
-			kinds = append(kinds, t.Called)
-		case t.Domain.GPUs > 0:
-			kinds = append(kinds, "electrical")
-		case len(t.Dims) > 0:
-			kinds = append(kinds, "torus")
-		default:
-			kinds = append(kinds, "graph")
-		}
+		kinds = append(kinds, t.Called)
 	}
 	return kinds
 }

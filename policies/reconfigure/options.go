@@ -5,7 +5,7 @@ import "sim/policies/reconfigure/plan"
 // Keys say which planners are compared, and their options.
 type Keys struct {
 	Planners         []string `key:"planners" doc:"the planners, in the order of the result's rows" else:"reconfigure-during, reconfigure-during+ and the baselines; of other collectives reconfigure-during+ and static-ring" choices:"@planners"`
-	Reconfigurations int      `key:"reconfigurations" doc:"take the plan with the fewest slots of those with at most so many topologies; 0 is what is best for the delay" default:"0" max:"4095" when:"workload.kind=all-to-all|training"`
+	Reconfigurations int      `key:"reconfigurations" doc:"take the plan with the fewest slots of those with at most so many topologies; 0 is what is best for the delay" default:"0" max:"4095" when:"workload(exchange)"`
 	Settings
 }
 
@@ -28,11 +28,11 @@ type Options struct {
 
 // Settings are the options of each planner that are keys.
 type Settings struct {
-	During        DuringOptions `table:"reconfigure-during" doc:"The paper's construction (Sec. 4)." when:"workload.kind=all-to-all|training & read(reconfigure-during)"`
-	Plus          PlusOptions   `table:"reconfigure-during+" doc:"Better plans than the paper's." when:"workload.kind=all-to-all|training & read(reconfigure-during+)"`
-	StaticOptions `table:"static" doc:"Topologies that stay as they are." when:"workload.kind=all-to-all|training & read(static|static-ring)"`
-	FASTOptions   `table:"fast" doc:"Permutations one after another (FAST)." when:"workload.kind=all-to-all|training & read(fast)"`
-	Imported      ImportedOptions `table:"imported" doc:"Plans from a file, of which the best is taken." when:"workload.kind=all-to-all|training & read(imported)"`
+	During        DuringOptions `table:"reconfigure-during" doc:"The paper's construction (Sec. 4)." when:"workload(exchange) & read(reconfigure-during)"`
+	Plus          PlusOptions   `table:"reconfigure-during+" doc:"Better plans than the paper's." when:"workload(exchange) & read(reconfigure-during+)"`
+	StaticOptions `table:"static" doc:"Topologies that stay as they are." when:"workload(exchange) & read(static|static-ring)"`
+	FASTOptions   `table:"fast" doc:"Permutations one after another (FAST)." when:"workload(exchange) & read(fast)"`
+	Imported      ImportedOptions `table:"imported" doc:"Plans from a file, of which the best is taken." when:"workload(exchange) & read(imported)"`
 }
 
 // DuringOptions are the options of the planner "reconfigure-during".

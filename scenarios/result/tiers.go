@@ -5,6 +5,9 @@ import (
 	"strings"
 )
 
+// TierKinds is the label of a row that lists the kinds of the tiers of its machine, from the inside out.
+const TierKinds = "tiers"
+
 // Tier is what a row says of a tier of a machine.
 type Tier struct {
 	Name               string // its number from the inside out, and its kind
@@ -14,7 +17,7 @@ type Tier struct {
 
 // Tiers returns what a row says of the tiers of its machine, from the inside out; none of other fabrics.
 func Tiers(r *Row) (list []Tier) {
-	kinds := strings.Split(r.Labels["tiers"], ", ")
+	kinds := strings.Split(r.Labels[TierKinds], ", ")
 	for i := 1; ; i++ {
 		of := func(what string) float64 { return r.Metrics[fmt.Sprintf("tier%d_%s", i, what)] }
 		if _, ok := r.Metrics[fmt.Sprintf("tier%d_exposed_s", i)]; !ok {

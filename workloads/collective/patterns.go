@@ -46,11 +46,14 @@ func UniformRandom(nodes int, message int64, down []bool) (*Traffic, error) {
 	return t, nil
 }
 
+// neighboursName names the traffic in messages.
+const neighboursName = "nearest-neighbour"
+
 // NearestNeighbour is a message from every node of a torus to each of its neighbours, in both directions along every
 // dimension, whether the links between them work or not. A pair that is neighbours twice over, as in a wrapped
 // dimension of size 2, has one message.
 func NearestNeighbour(o *torus.Torus, message int64, down []bool) (*Traffic, error) {
-	return between("nearest-neighbour", o.Nodes(), 2*int64(len(o.Dims)*o.Nodes()), message, down, func(yield func(s, d int32) bool) {
+	return between(neighboursName, o.Nodes(), 2*int64(len(o.Dims)*o.Nodes()), message, down, func(yield func(s, d int32) bool) {
 		for _, l := range o.Links() {
 			if !yield(l.From, l.To) {
 				return
@@ -62,7 +65,7 @@ func NearestNeighbour(o *torus.Torus, message int64, down []bool) (*Traffic, err
 // Neighbours is a message over every link of a network that is up, as NearestNeighbour of other graphs than tori: from
 // each node to each that a link leads to, one for several links.
 func Neighbours(n *engine.Network, message int64, down []bool) (*Traffic, error) {
-	return between("nearest-neighbour", int(n.Nodes), int64(len(n.Links)), message, down, func(yield func(s, d int32) bool) {
+	return between(neighboursName, int(n.Nodes), int64(len(n.Links)), message, down, func(yield func(s, d int32) bool) {
 		for _, l := range n.Links {
 			if l.Rate > 0 && !yield(l.From, l.To) {
 				return
@@ -138,7 +141,7 @@ func between(name string, nodes int, most, message int64, down []bool, pairs ite
 // multistage interconnection networks", 1985). Message is the mean of a pair; what a node sends in all is the same to
 // the byte.
 func Hotspot(nodes int, message int64, fraction float64, hot []int32, down []bool) (*Traffic, error) {
-	const name = "hotspot"
+	const name = hotspotName
 	if !(fraction >= 0 && fraction <= 1) {
 		return nil, fmt.Errorf("%w: %s with a fraction of %g; want one between 0 and 1", ErrTraffic, name, fraction)
 	}
@@ -194,7 +197,7 @@ func HotNodes(k, nodes int, seed uint64, down []bool) ([]int32, error) {
 	if k < 1 || k > len(up) {
 		return nil, fmt.Errorf("%w: %d hot nodes of %d that are up; want at least 1", ErrTraffic, k, len(up))
 	}
-	stream(seed, "hotspot").Shuffle(len(up), func(i, j int) { up[i], up[j] = up[j], up[i] })
+	stream(seed, hotspotName).Shuffle(len(up), func(i, j int) { up[i], up[j] = up[j], up[i] })
 	up = up[:k]
 	slices.Sort(up)
 	return up, nil

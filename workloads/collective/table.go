@@ -20,12 +20,17 @@ type Row struct {
 	Name string
 	Doc  string         // one line
 	New  func() Pattern // points to its options
+
+	EveryPair bool // every pair of nodes exchanges something
+	OwnSizes  bool // messages have sizes of their own
 }
 
 // Patterns are the patterns that scenarios may name beside those that look at links. A new one is a row here.
 var Patterns = []Row{
-	{"hotspot", "All to all, with a share of each node's traffic to a few nodes.", func() Pattern { return &HotSpots{} }},
+	{Name: hotspotName, Doc: "All to all, with a share of each node's traffic to a few nodes.", New: func() Pattern { return &HotSpots{} }, EveryPair: true, OwnSizes: true},
 }
+
+const hotspotName = "hotspot"
 
 // HotSpots is the pattern of Hotspot with nodes that are drawn.
 type HotSpots struct {

@@ -85,7 +85,7 @@ func (s *Spec) SyncPieces(v int) int {
 		return s.Pieces(v)
 	case s.Buckets <= 0:
 		return 1
-	case s.Collectives == "graph":
+	case s.CallsInGraph():
 		return min(s.buckets(v), s.Pieces(v))
 	}
 	return s.buckets(v)

@@ -82,7 +82,7 @@ var partNames = [...]string{
 // is reduced. Lookups do not take from what computes, as memory bounds the ones and arithmetic the other. The phases of exchanges
 // are Expert, of reductions Sync.
 func BuildRecommendation(s *Recommendation, expand func(g *engine.Graph, c Call, group, ready []int32) ([]int32, error)) (*Iteration, error) {
-	b := &builder{Iteration: &Iteration{Spec: Spec{GPUs: s.GPUs, PP: 1, Chunks: 1, Microbatches: 1, Collectives: "graph"}, Graph: &engine.Graph{}, All: true}}
+	b := &builder{Iteration: &Iteration{Spec: Spec{GPUs: s.GPUs, PP: 1, Chunks: 1, Microbatches: 1, Collectives: InGraph}, Graph: &engine.Graph{}, All: true}}
 	b.x.Expand = expand
 	var group []int32
 	for g := range int32(s.GPUs) {

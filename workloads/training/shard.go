@@ -25,9 +25,9 @@ func (s *Spec) gathers() bool  { return s.Sharding == ShardParameters }
 // does.
 func (s *Spec) Shards(v int) int {
 	switch {
-	case !s.scatters() || s.Replicas()*s.StageCopies() == 1 && s.Collectives != "graph":
+	case !s.scatters() || s.Replicas()*s.StageCopies() == 1 && !s.CallsInGraph():
 		return 0
-	case s.Buckets > 0 && s.Collectives != "graph":
+	case s.Buckets > 0 && !s.CallsInGraph():
 		return s.buckets(v)
 	}
 	return s.Pieces(v)

@@ -91,6 +91,12 @@ func (m *Measured) pass(microbatch int) MeasuredPass {
 	return m.Passes[microbatch]
 }
 
+// InGraph is Spec.Collectives if collective calls are transfers of the graph.
+const InGraph = "graph"
+
+// CallsInGraph reports whether the collective calls of the step are in its graph.
+func (s *Spec) CallsInGraph() bool { return s.Collectives == InGraph }
+
 // StageGPUs returns the number of GPUs of a pipeline stage: an expert-parallel group where there are experts, else a
 // micro-batch's.
 func (s *Spec) StageGPUs() int {

@@ -17,8 +17,8 @@ type Keys struct {
 	Group   []int       `key:"group" doc:"nodes that take part, rank after rank; none are all that are up, in order" default:"" empty:"" max:"1048576" when:"undivided"`
 	Along   []string    `key:"along" doc:"dimensions of a torus along which ranks share a vector: each set of nodes whose other coordinates agree makes a call of its own, all at the same time; none are one call" default:"" choices:"x|y|z" empty:"" when:"on-links"`
 	Joined  string      `key:"joined" doc:"which nodes share a vector along one dimension: 'coordinates', those whose other coordinates agree; 'links', those that its links join into a ring, which a twist makes longer" default:"coordinates" choices:"coordinates|links" when:"on-links"`
-	Root    int         `key:"root" doc:"rank that a broadcast and a send-receive come from, and that a reduce goes to" default:"0" max:"1048576" when:"workload.kind=broadcast|reduce|send-receive"`
-	Peer    int         `key:"peer" doc:"rank that a send-receive goes to" default:"1" max:"1048576" when:"workload.kind=send-receive"`
+	Root    int         `key:"root" doc:"rank that a broadcast and a send-receive come from, and that a reduce goes to" default:"0" max:"1048576" when:"workload(root)"`
+	Peer    int         `key:"peer" doc:"rank that a send-receive goes to" default:"1" max:"1048576" when:"workload(peer)"`
 }
 
 // Call is a collective call, with the algorithm that expands it. Without a group it is among all nodes that are up.

@@ -110,7 +110,7 @@ func buildIn(ctx context.Context, s *Scenario, pods []int) (*instance, error) {
 // place builds an iteration and its hardware.
 func place(ctx context.Context, s *Scenario, spec training.Spec, x training.Extent, l training.Layout) (*instance, error) {
 	var e *calls.Step
-	if spec.Collectives == "graph" {
+	if spec.CallsInGraph() {
 		e = s.StepCalls(&spec)
 		x.Expand = e.Expand(ctx)
 	}

@@ -66,7 +66,7 @@ func (s *Scenario) HalfRing() bool {
 }
 
 // calls reports whether the collective calls of a training step are in its graph.
-func (s *Scenario) calls() bool { return s.Workload.Collectives == "graph" }
+func (s *Scenario) calls() bool { return s.Workload.CallsInGraph() }
 
 // Whole reports whether all replicas are simulated in any case: one does not hold what is between them.
 func (s *Scenario) Whole() bool { return s.HalfRing() || s.calls() }

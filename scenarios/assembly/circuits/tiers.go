@@ -93,7 +93,7 @@ func (s *Scenario) kinds() (kinds []string) {
 		kinds = append(kinds, t.Kinds()...)
 	}
 	if kinds != nil {
-		kinds = append(kinds, "ocs-pods")
+		kinds = append(kinds, s.Called)
 	}
 	return kinds
 }

@@ -144,7 +144,7 @@ func ByTier(ctx context.Context, r *Run, row *result.Row) error {
 		}
 		t.measure(row, i, end, of.Trace.Makespan)
 	}
-	row.Labels["tiers"] = strings.Join(r.Tiers, ", ")
+	row.Labels[result.TierKinds] = strings.Join(r.Tiers, ", ")
 	return nil
 }
 
@@ -194,6 +194,6 @@ func ByInnerTier(ctx context.Context, r *Run, row *result.Row, inner []Inside, l
 		return err
 	}
 	t.measure(row, len(inner), end, end)
-	row.Labels["tiers"] = strings.Join(append(kinds, outer), ", ")
+	row.Labels[result.TierKinds] = strings.Join(append(kinds, outer), ", ")
 	return nil
 }

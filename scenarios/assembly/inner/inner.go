@@ -33,7 +33,7 @@ import (
 
 // Keys are what a scenario says of a tier beside the keys of its kind.
 type Keys struct {
-	Kind       string `key:"kind" doc:"which fabric joins the GPUs of a domain; its other keys are those of that fabric" required:"" choices:"@tiers" called:"tier"`
+	Kind       string `key:"kind" doc:"which fabric joins the GPUs of a domain; its other keys are those of that fabric" required:"" choices:"@tier-kinds" called:"tier"`
 	Collective string `key:"collective" doc:"of an inner tier of links: the algorithm of the collective calls that it carries; 'best' is the fastest of all as simulated" default:"best" choices:"@tier-collectives"`
 	reconfigure.Fixed
 	Chunk      units.Bytes `key:"chunk" doc:"of an inner tier 'scaleup': size of the pieces in which messages are sent" default:"4MB"`
@@ -316,7 +316,7 @@ func (m *Machine) plan(ctx context.Context, i, gpus int, k callKey, sizes []int6
 	s := *m.tiers[i].Plans
 	s.Seed, s.Fabric.ScaleUp.GPUs, s.Engine.Level, s.Policy.Planners = m.seed, gpus, "cost", []string{m.tiers[i].Planner}
 	s.Fabric.ScaleUp.KnownAhead = m.tiers[i].KnownAhead
-	s.Workload = input.Workload{Kind: "training", WorkloadKeys: input.WorkloadKeys{Spec: m.spec}}
+	s.Workload = input.Workload{Trains: true, WorkloadKeys: input.WorkloadKeys{Spec: m.spec}}
 	x := &s.Workload.Exchange
 	x.Message, x.Chunk, x.Sizes = units.Bytes(k.Bytes), m.tiers[i].Chunk, "uniform"
 	for j := range sizes {
@@ -324,7 +324,7 @@ func (m *Machine) plan(ctx context.Context, i, gpus int, k callKey, sizes []int6
 			x.Matrix = append(x.Matrix, make([]int, gpus))
 		}
 		if x.Matrix[j/gpus][j%gpus] = int(sizes[j]); sizes[j] != k.Bytes && j/gpus != j%gpus { // or goes inside
-			x.Sizes = "matrix"
+			x.Sizes = input.ListedSizes
 		}
 	}
 	each, err := plans.ExchangeTimes(ctx, &s, k.layers)

@@ -13,10 +13,10 @@ type ScaleUp struct {
 	LinkRate    units.Rate  `key:"link_rate" doc:"rate of a link, in each direction" default:"800Gbps" above:"0" max:"1e16"`
 	LinkLatency engine.Time `key:"link_latency" doc:"time that a bit takes over a hop" default:"500ns"`
 	Delay       engine.Time `key:"reconfiguration_delay" doc:"time that links are down when switches reconfigure; the first topology counts" default:"1ms"`
-	Reconfigure string      `key:"reconfigure" doc:"whether all switches reconfigure together, or each may while the others carry traffic, where the planner makes use of it" default:"together" choices:"together|independent" when:"workload.kind=all-to-all|training"`
-	KnownAhead  string      `key:"known_ahead" doc:"which all-to-alls of a training step are known while what comes before them computes, so that switches reconfigure for them meanwhile: 'none'; 'returns', the way back and those of backward passes, which send what the way there did; or 'all', as where routing is predicted" default:"none" choices:"none|returns|all" implicit:"" when:"workload.kind=training"`
+	Reconfigure string      `key:"reconfigure" doc:"whether all switches reconfigure together, or each may while the others carry traffic, where the planner makes use of it" default:"together" choices:"together|independent" when:"workload(exchange)"`
+	KnownAhead  string      `key:"known_ahead" doc:"which all-to-alls of a training step are known while what comes before them computes, so that switches reconfigure for them meanwhile: 'none'; 'returns', the way back and those of backward passes, which send what the way there did; or 'all', as where routing is predicted" default:"none" choices:"none|returns|all" implicit:"" when:"workload(step-exchange)"`
 	Topology    string      // that switches keep, which paths are chosen over; "" where plans are made
-	NICRate     units.Rate  `key:"nic_bandwidth" doc:"rate of a GPU's link to other domains, in each direction, over a fabric that does not block" default:"400Gbps" above:"0" max:"1e16" when:"workload.kind=training"`
+	NICRate     units.Rate  `key:"nic_bandwidth" doc:"rate of a GPU's link to other domains, in each direction, over a fabric that does not block" default:"400Gbps" above:"0" max:"1e16" when:"workload(step-exchange)"`
 }
 
 // KnowsAhead reports whether switches reconfigure for some all-to-alls before these begin.
@@ -32,6 +32,9 @@ type Exchange struct {
 type MeanMessage struct {
 	Message units.Bytes `key:"message" doc:"mean size of the message of an ordered pair" default:"32MB" when:"sizes=uniform|random|zipf"`
 }
+
+// ListedSizes is what Messages.Sizes is if Matrix lists the sizes.
+const ListedSizes = "matrix"
 
 // Messages is who sends how much to whom, wherever its keys stand.
 type Messages struct {

@@ -30,15 +30,15 @@ type Traffic struct {
 	Pace        float64 `key:"pace" doc:"rate of the flows, as a fraction of that at which the most loaded link is full" default:"1.0" above:"0" max:"1000" when:"engine.level=packet & source(paced)"`
 	Window      int     `key:"window" doc:"packets of a flow that may be in flight at once" default:"8" min:"1" max:"1048576" when:"engine.level=packet & source(window)"`
 	Injection   string  `key:"injection" doc:"order in which a node injects the packets of its flows: a packet of each in turn, of one drawn at random, or flow after flow" default:"round-robin" choices:"round-robin|random|sequential" when:"engine.level=packet & source(greedy|paced)"`
-	Permutation string  `key:"permutation" doc:"who sends to whom: at random; 'transpose', the coordinates in reverse order; 'bit-complement', to the opposite end of each dimension; 'bit-reverse' and 'shuffle', of the bits of its number; 'tornado', just less than half-way round each dimension" default:"random" choices:"@permutations" when:"workload.kind=permutation"`
+	Permutation string  `key:"permutation" doc:"who sends to whom: at random; 'transpose', the coordinates in reverse order; 'bit-complement', to the opposite end of each dimension; 'bit-reverse' and 'shuffle', of the bits of its number; 'tornado', just less than half-way round each dimension" default:"random" choices:"@permutations" when:"workload(permutation)"`
 	TrafficMatrix
-	RingForm      string      `key:"ring_form" doc:"how rings along a dimension are laid: 'links' follows links, which a twist joins into longer rings; 'line' takes the nodes of a line, whose ends a twist parts; 'folded' goes up its even nodes and down its odd ones" default:"links" choices:"links|line|folded" when:"workload.kind=data-tensor"`
-	Bidirectional bool        `key:"bidirectional" doc:"whether nodes send in both directions round the rings" default:"false" when:"workload.kind=data-tensor"`
-	TensorDims    []string    `key:"tensor_dims" doc:"dimensions of the slices in which all send to all" default:"x,y" choices:"x|y|z" when:"workload.kind=data-tensor"`
-	DataDims      []string    `key:"data_dims" doc:"dimensions along which every node sends to the next" default:"z" choices:"x|y|z" when:"workload.kind=data-tensor"`
-	Alternations  int         `key:"alternations" doc:"how often the slices and then the rings have their turn" default:"3" min:"1" max:"1000" when:"engine.level=packet & workload.kind=data-tensor"`
-	Phase         engine.Time `key:"phase" doc:"how long a turn lasts" default:"100ms" when:"engine.level=packet & workload.kind=data-tensor"`
-	RingRate      units.Rate  `key:"ring_rate" doc:"payload of each flow along the rings over time" else:"rate" above:"0" max:"1e16" when:"workload.kind=data-tensor"`
+	RingForm      string      `key:"ring_form" doc:"how rings along a dimension are laid: 'links' follows links, which a twist joins into longer rings; 'line' takes the nodes of a line, whose ends a twist parts; 'folded' goes up its even nodes and down its odd ones" default:"links" choices:"links|line|folded" when:"workload(turns)"`
+	Bidirectional bool        `key:"bidirectional" doc:"whether nodes send in both directions round the rings" default:"false" when:"workload(turns)"`
+	TensorDims    []string    `key:"tensor_dims" doc:"dimensions of the slices in which all send to all" default:"x,y" choices:"x|y|z" when:"workload(turns)"`
+	DataDims      []string    `key:"data_dims" doc:"dimensions along which every node sends to the next" default:"z" choices:"x|y|z" when:"workload(turns)"`
+	Alternations  int         `key:"alternations" doc:"how often the slices and then the rings have their turn" default:"3" min:"1" max:"1000" when:"engine.level=packet & workload(turns)"`
+	Phase         engine.Time `key:"phase" doc:"how long a turn lasts" default:"100ms" when:"engine.level=packet & workload(turns)"`
+	RingRate      units.Rate  `key:"ring_rate" doc:"payload of each flow along the rings over time" else:"rate" above:"0" max:"1e16" when:"workload(turns)"`
 	TrafficStep
 }
 
@@ -56,10 +56,10 @@ type TrafficMessage struct {
 
 // TrafficMatrix is messages that are listed.
 type TrafficMatrix struct {
-	_      string  `key:"matrix_file" doc:"CSV file with a row of bytes for each node that sends, in place of matrix; or with the line from,to,bytes and then a line for each pair that is not 0" when:"workload.kind=matrix"`
-	Matrix [][]int `key:"matrix" doc:"bytes from each node, a row each, to each" max:"1125899906842624" when:"workload.kind=matrix"`
-	Sends  [][]int `key:"sends" doc:"in place of matrix, for a node that sends a row of its number and, for each node that it sends to, that number and bytes" default:"" implicit:"" empty:"" max:"1125899906842624" when:"workload.kind=matrix"`
-	_      string  `key:"sizes" doc:"'uniform'; 'matrix', as listed, or the name of a CSV file are another way to write kind = \"matrix\" with matrix or matrix_file" when:"workload.kind=all-to-all"`
+	_      string  `key:"matrix_file" doc:"CSV file with a row of bytes for each node that sends, in place of matrix; or with the line from,to,bytes and then a line for each pair that is not 0" when:"workload(matrix)"`
+	Matrix [][]int `key:"matrix" doc:"bytes from each node, a row each, to each" max:"1125899906842624" when:"workload(matrix)"`
+	Sends  [][]int `key:"sends" doc:"in place of matrix, for a node that sends a row of its number and, for each node that it sends to, that number and bytes" default:"" implicit:"" empty:"" max:"1125899906842624" when:"workload(matrix)"`
+	_      string  `key:"sizes" doc:"'uniform'; 'matrix', as listed, or the name of a CSV file are another way to write kind = \"matrix\" with matrix or matrix_file" when:"workload(sizes)"`
 }
 
 // TrafficPacket is how large packets are, of any workload.
@@ -69,7 +69,7 @@ type TrafficPacket struct {
 
 // TrafficStep is the step that a collective is a part of.
 type TrafficStep struct {
-	Step Step `table:"step" doc:"A training step of which the collective is a part: what faults do to it." when:"workload.kind=all-to-all|nearest-neighbour|all-reduce|reduce-scatter|all-gather & on-links"`
+	Step Step `table:"step" doc:"A training step of which the collective is a part: what faults do to it." when:"workload(step) & on-links"`
 }
 
 // Step is a training step of which a collective is a part, for what a fault does to it.

@@ -162,7 +162,7 @@ func fewerHops(s *Scenario) string {
 	switch {
 	case s.Workload.Work != nil:
 		ways = strings.TrimSpace("choose larger packets " + s.Workload.Work.SizeRemedy())
-	case s.Workload.Kind == MatrixTraffic:
+	case s.traffic().Listed:
 		ways = "choose larger packets or less traffic"
 	case s.Sized():
 	case s.Workload.Source == "poisson":
@@ -183,7 +183,7 @@ func checkTimes(c *schema.Reader, s *Scenario) {
 	}
 	switch {
 	case s.Workload.Call != nil:
-	case s.Workload.Kind == DataTensor:
+	case s.traffic().Turns:
 		long(w.Start.Seconds()+2*float64(w.Alternations)*w.Phase.Seconds(), "workload.phase", "workload.start", "workload.alternations")
 		ring := collective.OnOff{Rate: w.RingRate, Payload: int32(w.Payload), Wire: int32(w.Packet), Start: w.Start, Length: w.Phase}
 		if err := ring.Check(); err != nil {

@@ -423,7 +423,7 @@ func (r *routed) withoutFaults(ctx context.Context, row *routing.Row) (float64, 
 		return v.max, nil
 	}
 	h, err := r, error(nil)
-	if r.load.call != nil || r.it != nil && r.it.Spec.Collectives == "graph" {
+	if r.load.call != nil || r.it != nil && r.it.Spec.CallsInGraph() {
 		if h, err = r.faultless(ctx); err != nil {
 			return 0, fmt.Errorf("without faults: %w", err)
 		}

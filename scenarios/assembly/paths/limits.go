@@ -158,7 +158,7 @@ func (a *routedAnswer) steps() float64 {
 		return c.depth() * float64(a.loads.MaxHops)
 	}
 	it := a.r.it
-	if it.Spec.Collectives == "graph" {
+	if it.Spec.CallsInGraph() {
 		return depth(it.Graph) * float64(a.loads.MaxHops)
 	}
 	return float64(2*it.Spec.Microbatches*it.Spec.PP*it.Spec.Chunks+1) * float64(a.loads.MaxHops)

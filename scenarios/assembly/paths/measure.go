@@ -42,11 +42,11 @@ func (a *routedAnswer) static(ctx context.Context, n *engine.Network, d *routing
 	}
 	a.pressed = pressed(n, z, float64(r.s.Fabric.LinkRate))
 	if rate := float64(r.s.Fabric.LinkRate) / 8; a.pressed > 0 {
-		if r.load.call == nil && r.s.Workload.Kind == AllToAll {
+		if r.s.traffic().Alike {
 			live := float64(r.live())
 			m["all_to_all_bytes_per_s"] = rate * (live - 1) / a.pressed
 		}
-		if r.s.Sized() || r.s.Workload.Kind == MatrixTraffic {
+		if r.s.Sized() || r.s.traffic().Listed {
 			m["fluid_s"] = a.pressed * float64(r.load.parts[0].traffic.Message) / rate
 		}
 	}

@@ -7,8 +7,6 @@
 package paths
 
 import (
-	"slices"
-
 	"sim/engine"
 	"sim/fabric/links"
 	"sim/scenarios/assembly/input"
@@ -19,28 +17,10 @@ import (
 // Scenario is an input whose fabric is links.
 type Scenario input.Scenario
 
-// Kinds of traffic.
-const (
-	AllToAll         = "all-to-all"
-	NearestNeighbour = "nearest-neighbour"
-	UniformRandom    = "uniform-random"
-	Permutation      = "permutation"
-	Hotspot          = "hotspot"
-	MatrixTraffic    = "matrix"
-	DataTensor       = "data-tensor"
-)
-
 // TrafficDefaults returns a copy of the traffic with the defaults that follow from other keys.
 func (s *Scenario) TrafficDefaults() *input.Traffic {
 	d := s.Workload.Traffic
-	switch s.Workload.Kind {
-	case DataTensor:
-		d.Source = "on-off"
-	case UniformRandom:
-		d.Source = "poisson"
-	default:
-		d.Source = "paced"
-	}
+	d.Source = s.traffic().Source
 	if s.Workload.Source != "on-off" {
 		d.Message = 64e3
 	}
@@ -60,7 +40,7 @@ func (s *Scenario) Timed() bool {
 
 // Sized reports whether all messages have one size.
 func (s *Scenario) Sized() bool {
-	return s.Workload.Kind != MatrixTraffic && s.Workload.Work == nil && s.Timed()
+	return !s.traffic().Listed && s.Workload.Work == nil && s.Timed()
 }
 
 // Dependent reports whether transfers wait for each other, as those of collective calls and of training steps do.
@@ -80,7 +60,7 @@ func (s *Scenario) packets(n float64) engine.Time {
 
 // ManyFlows reports whether every pair of nodes is a flow.
 func (s *Scenario) ManyFlows() bool {
-	return s.Workload.Call == nil && slices.Contains([]string{AllToAll, UniformRandom, Hotspot}, s.Workload.Kind)
+	return s.traffic().EveryPair
 }
 
 // keysOf returns the keys of a pattern, for what is wrong with it.

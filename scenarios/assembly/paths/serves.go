@@ -232,7 +232,7 @@ func (r *routed) crowded(most extent) bool {
 // even reports whether so many messages are certain to be routedAnswer.even under a router.
 func (r *routed) even(row *routing.Row, flows float64) bool {
 	o := &r.s.Policy.Routing.Settings
-	return r.s.Workload.Kind == AllToAll && r.Torus != nil && !r.s.Fabric.Faulty() && r.s.Fabric.LinkLatency == 0 &&
+	return r.s.traffic().Alike && r.Torus != nil && !r.s.Fabric.Faulty() && r.s.Fabric.LinkLatency == 0 &&
 		row.Shortest && (row.Hops == nil || !row.Hops(o)) && flows*r.meanShortest() <= mostEven
 }
 
@@ -263,13 +263,12 @@ func (r *routed) extents(up int) (least, most extent) {
 		}
 	}
 	flows, pairs := 0.0, n*(n-1)
-	switch w.Kind {
-	case AllToAll, UniformRandom, Hotspot:
+	kind := s.traffic()
+	if kind.EveryPair {
 		flows = pairs
-	case Permutation:
-		pairs = n
-	case NearestNeighbour:
-		pairs = float64(len(r.Whole.Links))
+	}
+	if kind.pairs != nil {
+		pairs = kind.pairs(n, float64(len(r.Whole.Links)))
 	}
 	fluid := true // messages last as long as links take for them
 	switch {
@@ -288,10 +287,10 @@ func (r *routed) extents(up int) (least, most extent) {
 		most, fluid = least, false
 	case w.Source == "on-off" && s.Engine.Level == "packet":
 		for _, p := range []*part{{}, {ring: true}} {
-			if p.ring && w.Kind != DataTensor {
+			if p.ring && !kind.Turns {
 				continue
 			}
-			if w.Kind == DataTensor {
+			if kind.Turns {
 				p.turns = []turn{{2 * w.Phase * engine.Time(w.Alternations), w.Phase}}
 			}
 			for _, on := range r.onOff(p) {
@@ -301,7 +300,7 @@ func (r *routed) extents(up int) (least, most extent) {
 			}
 		}
 		fluid = false
-	case w.Kind == MatrixTraffic:
+	case kind.Listed:
 		wire := 0.0
 		for _, e := range w.Entries() {
 			least.packets += math.Ceil(float64(e.Bytes) / float64(w.Payload))
@@ -310,7 +309,7 @@ func (r *routed) extents(up int) (least, most extent) {
 		most.packets, bits = least.packets, 8*wire/max(1, least.packets)
 	case s.Sized():
 		least.packets = flows * r.each()
-		if w.Kind == Hotspot {
+		if kind.OwnSizes {
 			least.packets = flows * float64(w.Message) / float64(w.Payload)
 		} else if s.Engine.Level == "packet" {
 			bits = 8 * w.WireBytes(float64(w.Message)) / r.each()
@@ -322,7 +321,7 @@ func (r *routed) extents(up int) (least, most extent) {
 	least.hops, most.hops, most.flows = least.packets, most.packets*far, pairs
 	if flows > 0 && up == int(r.Whole.Nodes) && most.hops > assembly.MostHopped {
 		mean := r.meanShortest()
-		if r.Torus != nil || w.Kind != Hotspot {
+		if r.Torus != nil || !kind.OwnSizes {
 			most.hops = min(most.hops, longestRoute*most.packets*mean)
 		}
 		if h := w.HotSpots(); h != nil { // the hot nodes may be near

@@ -31,57 +31,15 @@ type part struct {
 
 type turn struct{ start, length engine.Time }
 
-// work is what a kind of workload is on links: a row of works.
-type work struct {
-	kinds []string
-	// load is what is moved, where messages have a size.
-	load func(ctx context.Context, r *routed, message int64) (*load, error)
-	// lay lays the work out before a run where it may not be, and returns the keys that are then at fault, before those
-	// of where it is laid; nil where nothing can be wrong.
-	lay func(r *routed, message int64, where []string) (keys []string, err error)
-}
-
-// works are all kinds but those that collective.Patterns has.
-var works = []work{
-	{
-		kinds: []string{AllToAll},
-		load: atOnce(func(r *routed, message int64) (*collective.Traffic, error) {
-			return collective.AllToAll(int(r.Whole.Nodes), message, r.Down)
-		}),
-	},
-	{
-		kinds: []string{UniformRandom},
-		load: atOnce(func(r *routed, message int64) (*collective.Traffic, error) {
-			return collective.UniformRandom(int(r.Whole.Nodes), message, r.Down)
-		}),
-	},
-	{kinds: []string{NearestNeighbour}, load: atOnce((*routed).neighbours), lay: layAtOnce((*routed).neighbours)},
-	{kinds: []string{Permutation}, load: atOnce((*routed).permutation), lay: layAtOnce((*routed).permutation, "workload.permutation")},
-	{
-		kinds: []string{MatrixTraffic}, load: atOnce((*routed).matrix),
-		lay: func(r *routed, _ int64, _ []string) ([]string, error) {
-			_, err := r.matrix(0)
-			return []string{"workload.matrix_file", "workload.matrix"}, err
-		},
-	},
-	{kinds: []string{DataTensor}, load: func(_ context.Context, r *routed, m int64) (*load, error) { return r.dataTensor(m) }, lay: (*routed).layDataTensor},
-}
-
-// work returns the row of the workload's kind.
-func (s *Scenario) work() *work {
-	w := &s.Workload
-	if w.Work != nil {
-		return &work{load: workLoad, lay: layWork}
+// work returns how the workload is laid out on links.
+func (s *Scenario) work() *Kind {
+	switch w := &s.Workload; {
+	case w.Work != nil:
+		return &Kind{load: workLoad, lay: layWork}
+	case w.Call != nil:
+		return &Kind{load: func(ctx context.Context, r *routed, _ int64) (*load, error) { return r.expand(ctx) }}
 	}
-	if w.Call != nil {
-		return &work{load: func(ctx context.Context, r *routed, _ int64) (*load, error) { return r.expand(ctx) }}
-	}
-	for i := range works {
-		if slices.Contains(works[i].kinds, w.Kind) {
-			return &works[i]
-		}
-	}
-	return &work{load: atOnce((*routed).pattern), lay: (*routed).layPattern}
+	return s.traffic()
 }
 
 // atOnce is traffic that is sent at once.
@@ -155,7 +113,7 @@ func (r *routed) nodes() int {
 
 // Matrix is the bytes that the scenario lists, among the first of so many nodes.
 func (s *Scenario) Matrix(nodes int, down []bool) (*collective.Traffic, error) {
-	return collective.OfEntries("matrix", nodes, s.Workload.Entries(), down)
+	return collective.OfEntries(s.Workload.Kind, nodes, s.Workload.Entries(), down)
 }
 
 // packetTime returns how long a packet takes on a link of the fabric's rate, in ticks.

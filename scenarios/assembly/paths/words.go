@@ -23,7 +23,7 @@ func (s *Scenario) Words() string {
 		text += ", level " + s.Engine.Level
 	case s.Dependent():
 		text += fmt.Sprintf(", packets of %v", w.Packet)
-	case s.Workload.Kind == MatrixTraffic && w.Source != "on-off" && w.Source != "poisson": // whose messages have sizes of their own
+	case s.traffic().Listed && w.Source != "on-off" && w.Source != "poisson": // whose messages have sizes of their own
 		text += fmt.Sprintf(", %s sources, packets of %v", w.Source, w.Packet)
 	case w.Source == "on-off":
 		text += fmt.Sprintf(", flows of %v in packets of %v", w.Rate, w.Packet)

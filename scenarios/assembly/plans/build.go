@@ -40,7 +40,7 @@ func New(ctx context.Context, s *Scenario, workers int) (assembly.System, error)
 	switch {
 	case s.Gathers():
 		return buildGathered(ctx, s)
-	case s.Workload.Kind == "training":
+	case s.Workload.Trains:
 		return buildStepped(ctx, s, workers)
 	}
 	return buildScaled(ctx, s, workers)
@@ -63,7 +63,7 @@ func buildScaled(ctx context.Context, s *Scenario, workers int) (*scaled, error)
 	}
 	w := &s.Workload
 	d.chunk = int64(w.Exchange.Chunk)
-	if w.Kind == "training" {
+	if w.Trains {
 		d.chunk = min(d.chunk, int64(w.Exchange.Message)) // else slots would be longer than messages
 	}
 	sizes, err := s.sizes()

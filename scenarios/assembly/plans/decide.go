@@ -13,6 +13,7 @@ import (
 	"sim/policies/reconfigure"
 	"sim/policies/reconfigure/plan"
 	"sim/scenarios/assembly"
+	"sim/scenarios/assembly/input"
 	"sim/scenarios/assembly/simulate"
 	"sim/scenarios/result"
 	"sim/scenarios/schema"
@@ -272,11 +273,11 @@ func (s *Scenario) Words() string {
 		text = s.Title + ": " + text
 	}
 	switch {
-	case w.Kind == "training":
+	case w.Trains:
 		return text + fmt.Sprintf(", %s of %s a stage, %d stages, %d micro-batches, %s sizes", assembly.Plural(w.EP, "expert rank"), w.Arch.Name, w.PP, w.Microbatches, w.Exchange.Sizes)
 	case s.Gathers():
 		return text + fmt.Sprintf(", %v", w.Exchange.Message)
-	case w.Exchange.Sizes == "matrix":
+	case w.Exchange.Sizes == input.ListedSizes:
 		return text + fmt.Sprintf(", sizes from a matrix in chunks of %v", w.Exchange.Chunk)
 	}
 	return text + fmt.Sprintf(", %s sizes of %v in chunks of %v", w.Exchange.Sizes, w.Exchange.Message, w.Exchange.Chunk)

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"sim/scenarios"
+)
+
+// kindWords are places that hold the name of a kind of workload or fabric as a mere word, with what it means there.
+var kindWords = map[string]string{
+	"internal/cli/completion.go trace":                   "a flag",
+	"internal/cli/flags.go trace":                        "a flag",
+	"plots/tiers.go tiers":                               "name of a figure",
+	"policies/routing/optimise_all.go all-to-all":        "value of a key of a router",
+	"scenarios/assembly/plans/keys.go matrix":            "value of the key sizes",
+	"scenarios/result/metric_table.go fleet":             "name of a figure",
+	"scenarios/result/tiers.go tiers":                    "name of a label",
+	"workloads/collective/patterns.go all-to-all":        "name of traffic in messages",
+	"workloads/collective/patterns.go nearest-neighbour": "name of traffic in messages",
+	"workloads/collective/patterns.go uniform-random":    "name of traffic in messages",
+	"workloads/collective/permutation.go permutation":    "name of a stream of random numbers",
+	"workloads/trace/aicb.go broadcast":                  "a word of another tool's files",
+	"workloads/trace/aicb.go reduce":                     "a word of another tool's files",
+	"workloads/trace/trace.go all-gather":                "operation of a trace",
+	"workloads/trace/trace.go all-reduce":                "operation of a trace",
+	"workloads/trace/trace.go all-to-all":                "operation of a trace",
+	"workloads/trace/trace.go broadcast":                 "operation of a trace",
+	"workloads/trace/trace.go reduce-scatter":            "operation of a trace",
+	"workloads/training/calls.go all-gather":             "operation of a step",
+	"workloads/training/calls.go all-reduce":             "operation of a step",
+	"workloads/training/calls.go all-to-all":             "operation of a step",
+	"workloads/training/calls.go reduce-scatter":         "operation of a step",
+	"workloads/training/spec.go graph":                   "value of the key collectives",
+}
+
+// kindTag matches a condition of a key, in its tag, that names kinds.
+var kindTag = regexp.MustCompile(`(?:workload|fabric)\.kind=([a-z|-]+)`)
+
+// TestKindNames checks that a kind of workload or fabric is named in one file: other code asks what the row of a kind
+// has, and a tag of a key for a group of keys. Names inside longer texts are for people.
+func TestKindNames(t *testing.T) {
+	var names []string
+	for _, p := range scenarios.Policies() {
+		if p.Kind == "workloads" || p.Kind == "fabrics" {
+			names = append(names, p.Name)
+		}
+	}
+	if len(names) < 20 {
+		t.Fatalf("found the kinds %q", names)
+	}
+	files, used := map[string][]string{}, map[string]bool{}
+	note := func(file, text string) {
+		at := file + " " + text
+		switch {
+		case !slices.Contains(names, text):
+		case kindWords[at] != "":
+			used[at] = true
+		case !slices.Contains(files[text], file):
+			files[text] = append(files[text], file)
+		}
+	}
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir():
+			if name := d.Name(); path != "." && (name[0] == '.' || name == "testdata" || strings.HasSuffix(name, "test")) {
+				return filepath.SkipDir
+			}
+			return nil
+		case !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
+			return nil
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+		if err != nil {
+			return err
+		}
+		path = filepath.ToSlash(path)
+		ast.Inspect(file, func(n ast.Node) bool {
+			lit, ok := n.(*ast.BasicLit)
+			if !ok || lit.Kind != token.STRING {
+				return true
+			}
+			text, err := strconv.Unquote(lit.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			note(path, text)
+			if m := kindTag.FindStringSubmatch(reflect.StructTag(text).Get("when")); m != nil {
+				for name := range strings.SplitSeq(m[1], "|") {
+					note(path+" (tag)", name)
+				}
+			}
+			return true
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		if len(files[name]) != 1 {
+			t.Errorf("kind %q is named in %q, want one file", name, files[name])
+		}
+	}
+	for at, why := range kindWords {
+		if !used[at] {
+			t.Errorf("%s (%s) is no longer there", at, why)
+		}
+	}
+}
