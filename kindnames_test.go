@@ -22,7 +22,7 @@ var kindWords = map[string]string{
 	"internal/cli/flags.go trace":                        "a flag",
 	"plots/tiers.go tiers":                               "name of a figure",
 	"policies/routing/optimise_all.go all-to-all":        "value of a key of a router",
-	"scenarios/assembly/plans/keys.go matrix":            "value of the key sizes",
+	"scenarios/assembly/input/domain.go matrix":          "value of the key sizes",
 	"scenarios/result/metric_table.go fleet":             "name of a figure",
 	"scenarios/result/tiers.go tiers":                    "name of a label",
 	"workloads/collective/patterns.go all-to-all":        "name of traffic in messages",

@@ -17,7 +17,7 @@ import (
 func (s *Scenario) input() *input.Scenario {
 	w := &s.Workload
 	in := &input.Scenario{
-		Name: s.Name, Title: s.Title, Called: s.Fabric.Kind, Seed: s.Seed, Fabric: s.Fabric.Fabric, Policy: s.Policy.Policy, Mapping: s.Policy.Placed,
+		Name: s.Name, Title: s.Title, Seed: s.Seed, Fabric: s.Fabric.Fabric, Policy: s.Policy.Policy, Mapping: s.Policy.Placed,
 		Engine: s.Engine, Replicas: s.Replicas, Replay: s.Replay, Workload: input.Workload{Kind: w.Kind, Trains: s.trains(), WorkloadKeys: w.WorkloadKeys},
 		Read: func(file string) ([]byte, error) { return s.files.read(file, schema.MaxFileBytes) },
 	}

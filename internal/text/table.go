@@ -3,7 +3,6 @@ package text
 import (
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
@@ -19,6 +18,7 @@ type Table struct {
 	bold  []bool // by row
 	left  []int  // columns
 	gone  []int
+	unit  Unit
 }
 
 // NewTable returns an empty table with columns of these heads.
@@ -39,13 +39,35 @@ func (t *Table) Show(head string, shown bool) {
 	}
 }
 
-// Row adds a row. Cells that it lacks are empty.
-func (t *Table) Row(cells ...string) {
-	t.Rows, t.bold = append(t.Rows, cells), append(t.bold, false)
+// In sets the unit of times.
+func (t *Table) In(unit Unit) *Table {
+	t.unit = unit
+	return t
+}
+
+// Row adds a row of cells: texts, lists of texts, whole numbers with their thousands apart, and times in seconds in the
+// unit of In. Cells that it lacks are empty.
+func (t *Table) Row(cells ...any) {
+	var row []string
+	for _, c := range cells {
+		switch c := c.(type) {
+		case string:
+			row = append(row, c)
+		case []string:
+			row = append(row, c...)
+		case int:
+			row = append(row, Count(c))
+		case int64:
+			row = append(row, Count(c))
+		case float64:
+			row = append(row, t.unit.Of(c))
+		}
+	}
+	t.Rows, t.bold = append(t.Rows, row), append(t.bold, false)
 }
 
 // BoldRow adds a row that stands out.
-func (t *Table) BoldRow(cells ...string) {
+func (t *Table) BoldRow(cells ...any) {
 	t.Row(cells...)
 	t.bold[len(t.bold)-1] = true
 }
@@ -116,15 +138,9 @@ func (t *Table) writer(format func(cell string, stands bool) string) table.Write
 func (t *Table) TextWidth() int {
 	sum := 0
 	for i, head := range t.Heads {
-		most := 0
-		measure := func(cell string) {
-			for line := range strings.Lines(cell) {
-				most = max(most, utf8.RuneCountInString(strings.TrimSuffix(line, "\n")))
-			}
-		}
-		measure(head)
+		most := text.LongestLineLen(head)
 		for _, cells := range t.Rows {
-			measure(cells[i])
+			most = max(most, text.LongestLineLen(cells[i]))
 		}
 		sum += most + 2
 	}

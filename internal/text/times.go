@@ -51,10 +51,14 @@ func (u Unit) Signed(v float64) string {
 	return u.Of(0)
 }
 
-// AddUp rounds parts, in seconds, to what u prints, such that they add up to their sum as u prints it: those that
-// rounding took farthest from themselves go the other way.
+// AddUp rounds parts, in seconds, to what u prints, such that they add up to their sum as u prints it.
 func (u Unit) AddUp(parts ...float64) []float64 {
-	scale := u.second * math.Pow10(u.digits)
+	return AddUp(u.second*math.Pow10(u.digits), parts...)
+}
+
+// AddUp rounds parts to multiples of 1/scale such that they add up to their rounded sum: those that rounding took
+// farthest from themselves go the other way.
+func AddUp(scale float64, parts ...float64) []float64 {
 	out, off := make([]float64, len(parts)), 0.0
 	for i, v := range parts {
 		out[i] = math.Round(v * scale)

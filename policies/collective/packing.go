@@ -2,6 +2,7 @@ package collective
 
 import (
 	"math"
+	"slices"
 
 	"sim/engine"
 )
@@ -93,10 +94,7 @@ var hopLengths = []float64{1, 0.1}
 
 // middles returns the places whose furthest ones are about as near as those of any.
 func middles(far []int) []int32 {
-	least := far[0]
-	for _, hops := range far {
-		least = min(least, hops)
-	}
+	least := slices.Min(far)
 	var all []int32
 	for i, hops := range far {
 		if 5*hops <= 6*least {

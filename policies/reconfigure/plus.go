@@ -170,7 +170,7 @@ func own(ctx context.Context, s *Planning) ([]plan.Candidate, error) {
 
 // improvable returns those numbers of topologies whose bound leaves room below the slots of list.
 func improvable(p *plan.Problem, list []plan.Candidate, counts []int, relay bool) (open []int, err error) {
-	bounder, err := plan.NewBounder(p)
+	bounder, err := plan.NewBounder(p, nil)
 	if err != nil {
 		return nil, err
 	}

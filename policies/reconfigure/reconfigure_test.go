@@ -164,7 +164,7 @@ func TestEveryCandidate(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b, err := plan.NewBounder(p)
+		b, err := plan.NewBounder(p, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

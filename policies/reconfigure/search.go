@@ -44,7 +44,7 @@ func newSearch(s *Planning, stop halt.When) (*search, error) {
 	p := s.Problem
 	n, k := p.GPUs, p.Degree
 	x := &search{Planning: s, direct: 1}
-	bounder, err := plan.NewBounderUnless(p, stop)
+	bounder, err := plan.NewBounder(p, stop)
 	if err != nil {
 		return nil, err
 	}

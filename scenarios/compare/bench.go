@@ -77,29 +77,6 @@ func (r *reader) read(in io.Reader, file string) error {
 	return nil
 }
 
-// time adds wall-clock seconds to rows that are there. in names them as it names the rows.
-func (r *reader) time(in io.Reader) error {
-	var bench benchfmt.Reader
-	bench.Reset(in, result.TimingsFile)
-	for bench.Scan() {
-		rec, ok := bench.Result().(*benchfmt.Result)
-		if !ok {
-			continue
-		}
-		to := r.set.byKey[readName(rec.Name).Without(r.ignore).ID()]
-		if to == nil {
-			continue // it has no metrics, so it is no row
-		}
-		for _, v := range rec.Values {
-			if !r.ofSim[v.Unit] { // a metric of that name is not hidden
-				to.values[v.Unit] = append(to.values[v.Unit], v.Value)
-				r.set.units[v.Unit] = unit{better: "lower", wall: true, timed: true}
-			}
-		}
-	}
-	return bench.Err()
-}
-
 // finish says how each metric is compared and returns the set. Simulated metrics have one value: a row that was found
 // with two is an error.
 func (r *reader) finish() (*Set, error) {

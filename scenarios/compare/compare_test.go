@@ -107,8 +107,8 @@ func TestItself(t *testing.T) {
 				t.Fatalf("%+v", m)
 			}
 		}
-		if !strings.HasPrefix(c.summary(), "no differences in ") || !c.quiet() {
-			t.Fatalf("the summary is %q", c.summary())
+		if !strings.HasPrefix(c.Summary(), "no differences in ") || !c.quiet() {
+			t.Fatalf("the summary is %q", c.Summary())
 		}
 	})
 }

@@ -65,7 +65,7 @@ func (r *reader) json(in io.Reader, size int64, path string) error {
 		return fault(path, "is corrupt: %v", err)
 	}
 	switch {
-	case is(doc.Schema, result.Schema):
+	case result.HasSchema(doc.Schema, result.Schema):
 		run := result.Document{Scenario: doc.Scenario, Reference: doc.Reference, Rows: doc.Rows}
 		if err := errors.Join(run.Check(), (&result.Run{Document: run}).Possible()); err != nil {
 			return fault(path, "is corrupt: %v", err)
@@ -73,8 +73,9 @@ func (r *reader) json(in io.Reader, size int64, path string) error {
 		if err := r.read(bytes.NewReader(run.AsSweep().Bench()), path); err != nil || doc.Timings == nil {
 			return err
 		}
-		return r.runTimes(doc.Scenario, doc.Timings)
-	case is(doc.Schema, result.SweepSchema):
+		r.runTimes(doc.Scenario, doc.Timings)
+		return nil
+	case result.HasSchema(doc.Schema, result.SweepSchema):
 		sweep := result.Sweep{Name: doc.Name, Axes: doc.Axes, Cells: doc.Cells}
 		if err := sweep.Check(); err != nil {
 			return fault(path, "is corrupt: %v", err)
@@ -98,9 +99,6 @@ type either struct {
 	Axes  []result.Axis `json:"axes"`
 	Cells []result.Cell `json:"cells"`
 }
-
-// is reports whether schema is want or a minor version of it.
-func is(schema, want string) bool { return schema == want || strings.HasPrefix(schema, want+".") }
 
 // resultDir reads the directory of a run or a sweep.
 func (r *reader) resultDir(dir string) error {

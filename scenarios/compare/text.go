@@ -32,7 +32,7 @@ func (c *Comparison) WriteText(w io.Writer, v View) error {
 	if common != nil {
 		fmt.Fprintf(&b, " (%s)", common)
 	}
-	fmt.Fprintf(&b, "\n%s\n", c.summary())
+	fmt.Fprintf(&b, "\n%s\n", c.Summary())
 	wrap := func(line string) string { return text.Wrap(line, text.Width, 2) + "\n" }
 	return c.write(w, &b, v, keys, common, style{
 		section: "\n%s\n", table: func(t *text.Table) string { return narrow(t, keys).String(v.Bold) },
@@ -56,7 +56,7 @@ func (c *Comparison) WriteMarkdown(w io.Writer, v View) error {
 	if n := len(c.Regressions); n > 0 {
 		outcome = text.Plural(n, "regression")
 	}
-	fmt.Fprintf(&b, "**%s**: %s.\n", outcome, c.summary())
+	fmt.Fprintf(&b, "**%s**: %s.\n", outcome, c.Summary())
 	paragraph := func(line string) string { return "\n" + line + "\n" }
 	return c.write(w, &b, v, keys, common, style{
 		section: "\n#### %s\n\n", table: (*text.Table).Markdown, less: "\nAnd %d that differ less.\n", means: paragraph,
@@ -127,7 +127,7 @@ func (c *Comparison) write(w io.Writer, b *strings.Builder, v View, keys []strin
 		b.WriteString(as.wall(t))
 	}
 	if !c.quiet() {
-		b.WriteString(as.rules(c.rules()))
+		b.WriteString(as.rules(c.Rules()))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

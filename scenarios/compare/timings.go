@@ -1,12 +1,9 @@
 package compare
 
 import (
-	"bytes"
 	"errors"
 	"io/fs"
-	"maps"
 	"path/filepath"
-	"slices"
 
 	"sim/scenarios/result"
 )
@@ -19,7 +16,8 @@ func (r *reader) dirTimes(dir string) error {
 			return err
 		}
 		m, _ := result.ReadManifest(dir, result.ManifestSchema)
-		return r.runTimes(m.Scenario, t)
+		r.runTimes(m.Scenario, t)
+		return nil
 	}
 	t, sweep := &result.SweepTimings{}, &result.Sweep{}
 	if ok, err := loadJSON(dir, result.TimingsFile, t); err != nil || !ok {
@@ -31,23 +29,35 @@ func (r *reader) dirTimes(dir string) error {
 	if err := sweep.Check(); err != nil {
 		return fault(dir, "%s is corrupt: %v", result.SweepFile, err)
 	}
-	for i := range sweep.Cells {
-		c := &sweep.Cells[i]
-		c.Metrics = nil
-		if cell, ok := t.Cells[c.Key]; ok {
-			c.Metrics = cell.Metrics()
-		}
-	}
-	return r.time(bytes.NewReader(sweep.Bench()))
+	r.time(sweep, t.Cells)
+	return nil
 }
 
 // runTimes adds the wall-clock times of a run.
-func (r *reader) runTimes(scenario string, t *result.Timings) error {
-	doc := result.Document{Scenario: scenario}
-	for _, policy := range slices.Sorted(maps.Keys(t.Policies)) {
-		doc.Rows = append(doc.Rows, result.Row{Policy: policy, Metrics: t.Policies[policy].Metrics()})
+func (r *reader) runTimes(scenario string, t *result.Timings) {
+	s := &result.Sweep{Name: scenario}
+	for policy := range t.Policies {
+		s.Cells = append(s.Cells, result.Cell{Policy: policy, Key: policy})
 	}
-	return r.time(bytes.NewReader(doc.AsSweep().Bench()))
+	r.time(s, t.Policies)
+}
+
+// time adds the wall-clock times of cells, by their keys, to the rows that are there.
+func (r *reader) time(s *result.Sweep, times map[string]result.PolicyTimings) {
+	for i := range s.Cells {
+		c := &s.Cells[i]
+		t, timed := times[c.Key]
+		to := r.set.byKey[s.BenchName(c).Without(r.ignore).ID()]
+		if !timed || to == nil { // a cell without metrics is no row
+			continue
+		}
+		for name, v := range t.Metrics() {
+			if !r.ofSim[name] { // a metric of that name is not hidden
+				to.values[name] = append(to.values[name], v)
+				r.set.units[name] = unit{better: "lower", wall: true, timed: true}
+			}
+		}
+	}
 }
 
 // loadJSON reads a file of a directory; false when it is not there.

@@ -140,9 +140,9 @@ func (c *Comparison) valueRow(t *text.Table, d *Difference, by scale, cells ...s
 	w := by.words(d)
 	cells = append(cells, w.Old, w.New, w.Change, w.Verdict)
 	if d.Fails {
-		t.BoldRow(cells...)
+		t.BoldRow(cells)
 	} else {
-		t.Row(cells...)
+		t.Row(cells)
 	}
 }
 
@@ -231,8 +231,8 @@ func (c *Comparison) wallTable(v View) *text.Table {
 	return t
 }
 
-// summary is the outcome in a line.
-func (c *Comparison) summary() string {
+// Summary is the outcome in a line.
+func (c *Comparison) Summary() string {
 	count := map[Mark]int{}
 	metrics, total := 0, 0
 	for i := range c.Metrics {
@@ -269,8 +269,8 @@ func (c *Comparison) summary() string {
 	return line
 }
 
-// rules says what may fail.
-func (c *Comparison) rules() string {
+// Rules says what may fail.
+func (c *Comparison) Rules() string {
 	var simulated, timed, wall []string
 	chosen := false // and the others may go missing
 	for _, m := range c.Metrics {

@@ -34,9 +34,3 @@ func (s scale) words(d *Difference) Words {
 	}
 	return Words{shown(d.Old), shown(d.New), d.words(), d.verdict()}
 }
-
-// Summary is the outcome in a line.
-func (c *Comparison) Summary() string { return c.summary() }
-
-// Rules says what may fail.
-func (c *Comparison) Rules() string { return c.rules() }

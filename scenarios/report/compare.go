@@ -41,11 +41,7 @@ func (p *page) compared(sim *result.Simulation, sims []result.Simulation) {
 	p.line("\n%s", p.strong("Where each policy's time goes"))
 	t := p.shareTable(waits, "policy")
 	for i := range sims {
-		row, parts := []string{sims[i].Policy}, shareParts(u, &sims[i])
-		for _, v := range append(parts, sum(parts)) {
-			row = append(row, u.Of(v))
-		}
-		t.Row(row...)
+		t.Row(sims[i].Policy, added(u, shareParts(u, &sims[i])...))
 	}
 	p.table(t)
 	p.line("")
@@ -86,14 +82,14 @@ func (p *page) differences(sim *result.Simulation, sims []result.Simulation, u t
 				both++
 			}
 		}
-		row, parts := []string{q.Policy, text.Count(len(q.Path)), text.Count(both)}, shareParts(u, q)
+		parts, signed := shareParts(u, q), []string{}
 		for k := range parts {
 			parts[k] -= base[k]
 		}
 		for _, v := range append(parts, sum(parts)) {
-			row = append(row, u.Signed(v))
+			signed = append(signed, u.Signed(v))
 		}
-		t.Row(row...)
+		t.Row(q.Policy, len(q.Path), both, signed)
 	}
 	return t
 }

@@ -149,7 +149,7 @@ func (p *page) steps(sim *result.Simulation) {
 	u := text.UnitFor(sim.MakespanS)
 	figures := max(len(u.Of(sim.MakespanS)), len("compute")) + 2
 	width := max(text.Width-(linkWidth+2)-(len("tasks")+2)-4*figures-2, 12)
-	t := text.NewTable("the chain, in order of time", "link", "tasks", "until", "compute\nbefore", "at full\nrate", "lost").Left(0, 1)
+	t := text.NewTable("the chain, in order of time", "link", "tasks", "until", "compute\nbefore", "at full\nrate", "lost").Left(0, 1).In(u)
 	for i, s := range steps {
 		if left := len(steps) - stepLines; left > 0 && i >= stepLines/2 && i < len(steps)-stepLines/2 {
 			if i == stepLines/2 {
@@ -161,8 +161,7 @@ func (p *page) steps(sim *result.Simulation) {
 		if s.tasks > 1 {
 			name += " ..."
 		}
-		t.Row(p.fold(name, width), p.fold(s.link, linkWidth), text.Count(s.tasks),
-			u.Of(s.endS), u.Of(s.ComputeS), u.Of(s.FullRateS), u.Of(s.LostS()))
+		t.Row(p.fold(name, width), p.fold(s.link, linkWidth), s.tasks, s.endS, s.ComputeS, s.FullRateS, s.LostS())
 	}
 	p.table(t)
 }
@@ -207,15 +206,13 @@ func (p *page) links(sim *result.Simulation) {
 	if len(links) == 0 {
 		return
 	}
-	t := text.NewTable("link", "circuits", "transfers", "at full\nrate", "lost to few\ncircuits", "lost to\nsharing", "share of the\n"+p.span)
-	u := text.UnitFor(sim.MakespanS)
+	t := text.NewTable("link", "circuits", "transfers", "at full\nrate", "lost to few\ncircuits", "lost to\nsharing", "share of the\n"+p.span).In(text.UnitFor(sim.MakespanS))
 	for _, l := range links[:min(len(links), linkLines)] {
 		circuits := "-"
 		if pair := sim.Topology.FindPair(l.Link); pair != nil {
 			circuits = fmt.Sprint(pair.Circuits)
 		}
-		t.Row(linkName(l.Link), circuits, text.Count(l.Transfers), u.Of(l.FullRateS), u.Of(l.CircuitS), u.Of(l.SharingS),
-			text.Percent((l.FullRateS+l.LostS())/sim.MakespanS))
+		t.Row(linkName(l.Link), circuits, l.Transfers, l.FullRateS, l.CircuitS, l.SharingS, text.Percent((l.FullRateS+l.LostS())/sim.MakespanS))
 	}
 	if left := len(links) - linkLines; left > 0 {
 		t.Row(fmt.Sprintf("... and %s more", text.Plural(left, "link")))

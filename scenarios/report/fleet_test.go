@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	_ "sim/internal/testseed"
+	"sim/internal/text"
 	"sim/scenarios/result"
 )
 
@@ -27,7 +28,7 @@ func TestFleet(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		parts := rapid.SliceOfN(rapid.Float64Range(0, 100), 1, 12).Draw(t, "parts")
-		out := addUp(parts)
+		out := text.AddUp(100, parts...)
 		for i, v := range out {
 			if math.Abs(v-parts[i]) > 0.01+1e-9 {
 				t.Errorf("%g became %g", parts[i], v)

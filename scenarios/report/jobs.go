@@ -77,7 +77,7 @@ func (p *page) ports(sim *result.Simulation) {
 	t := text.NewTable(append(heads, "free")...)
 	used, even, free := make([]int, len(sim.Jobs)), make([]int, len(sim.Jobs)), 0
 	for k, name := range pods {
-		row, left := []string{name}, 0
+		row, left := []any{name}, 0
 		for i, job := range sim.Jobs {
 			at := slices.IndexFunc(job.Topology.Pods, func(q result.PodPorts) bool { return q.Name == name })
 			if at < 0 {
@@ -85,13 +85,13 @@ func (p *page) ports(sim *result.Simulation) {
 				continue
 			}
 			q := job.Topology.Pods[at]
-			row = append(row, text.Count(q.Used), fmt.Sprintf("%+d", q.Used-q.Even))
+			row = append(row, q.Used, fmt.Sprintf("%+d", q.Used-q.Even))
 			used[i], even[i] = used[i]+q.Used, even[i]+q.Even
 			left = q.Total - q.Used
 		}
 		free += left
 		if k < podLines {
-			t.Row(append(row, text.Count(left))...)
+			t.Row(append(row, left)...)
 		}
 	}
 	p.line("\n%s", p.strong("Ports of a pod, by job"))

@@ -14,7 +14,7 @@ func (p *page) moves(sim *result.Simulation) {
 		return
 	}
 	u := text.UnitFor(sim.MakespanS)
-	t := text.NewTable("circuits that move", "at", "carry\nfrom", "circuits").Left(0, 3)
+	t := text.NewTable("circuits that move", "at", "carry\nfrom", "circuits").Left(0, 3).In(u)
 	for _, m := range sim.Moves {
 		var what []string
 		for _, c := range m.Circuits {
@@ -24,7 +24,7 @@ func (p *page) moves(sim *result.Simulation) {
 			}
 			what = append(what, fmt.Sprintf("%s: %d to %d", name, c.From, c.To))
 		}
-		t.Row(p.fold(m.When, 30), u.Of(m.AtS), u.Of(m.UpS), strings.Join(what, "\n"))
+		t.Row(p.fold(m.When, 30), m.AtS, m.UpS, strings.Join(what, "\n"))
 	}
 	p.table(t)
 	effect, change := "saves", sim.UnchangedS-sim.MakespanS

@@ -48,7 +48,7 @@ func (p *page) inSlots(s *result.Plan, independent bool) {
 		if all := f.Slots * len(f.Edges); all > 0 {
 			use = text.Percent(float64(busy) / float64(all))
 		}
-		t.Row(fmt.Sprint(i+1), text.Count(f.Slots), text.Count(len(f.Edges)), use)
+		t.Row(i+1, f.Slots, len(f.Edges), use)
 	}
 	p.table(t)
 }
@@ -63,7 +63,7 @@ func (p *page) inSteps(s *result.Plan) {
 	p.part(u, whole(down), end, text.Plural(topologies, "reconfiguration")+" of "+text.Seconds(s.DelayS))
 	p.part(u, whole(late), end, fmt.Sprintf("latency of %s, %s each", text.Plural(s.Rounds, "step"), text.Seconds(s.LatencyS)))
 	p.part(u, whole(sent), end, fmt.Sprintf("%s bytes, the longest message of each step, at %v", text.Count(s.Bytes), units.Rate(s.RateBitsPerS)))
-	t := text.NewTable("phase", "does", "topology", "steps", "bytes", "recon-\nfiguring", "latency", "bytes /\nrate", "ends").Left(1, 2)
+	t := text.NewTable("phase", "does", "topology", "steps", "bytes", "recon-\nfiguring", "latency", "bytes /\nrate", "ends").Left(1, 2).In(u)
 	end = 0
 	for i := range s.Phases[:min(len(s.Phases), phaseLines)] {
 		f := &s.Phases[i]
@@ -74,8 +74,7 @@ func (p *page) inSteps(s *result.Plan) {
 		}
 		end += down + took
 		late := float64(n) * s.LatencyS
-		t.Row(fmt.Sprint(i+1), f.Kind, topologyName(s.Parts[i].Set+1, f.Offsets), text.Count(n), text.Count(bytes),
-			u.Of(whole(down)), u.Of(whole(late)), u.Of(whole(took-late)), u.Of(whole(end)))
+		t.Row(i+1, f.Kind, topologyName(s.Parts[i].Set+1, f.Offsets), n, bytes, whole(down), whole(late), whole(took-late), whole(end))
 	}
 	p.table(t)
 }

@@ -21,9 +21,9 @@ func Run(run *result.Run, dir string, bold func(string) string) string {
 		cells := append([]string{"  " + text.Snip(row[0], policyWidth)}, padded(row[1:])...)
 		if i == shown.Best {
 			cells[0] = "*" + cells[0][1:]
-			t.BoldRow(cells...)
+			t.BoldRow(cells)
 		} else {
-			t.Row(cells...)
+			t.Row(cells)
 		}
 	}
 	best := shown.Best
@@ -331,7 +331,7 @@ func (p *page) trials(doc *result.Document) {
 			what = r.Labels["replay"]
 			row := padded(cells(doc, r, shown))
 			row[0] = "  " + text.Snip(row[0], policyWidth)
-			t.Row(row...)
+			t.Row(row)
 		}
 	}
 	p.line("")

@@ -164,7 +164,7 @@ func (p *page) cells(s *result.Sweep, t *result.SweepTimings, metric string, whe
 		if bestAt >= 0 && shown.Better == result.Lower {
 			row[bestAt] = p.strong(row[bestAt])
 		}
-		table.Row(row...)
+		table.Row(row)
 	}
 	p.table(table)
 	if rest := len(variants) - sweepRows; rest > 1 {

@@ -19,11 +19,10 @@ func (p *page) tiers(row *result.Row) {
 	}
 	ends, _ := row.Ends()
 	end, what := ends.S, ends.Span
-	u := text.UnitFor(end)
-	t := text.NewTable("tier, from the inside out", "carries", "busy", "exposed", "of the\n"+what, what+", its\nrates doubled").Left(0)
+	t := text.NewTable("tier, from the inside out", "carries", "busy", "exposed", "of the\n"+what, what+", its\nrates doubled").In(text.UnitFor(end))
 	best := 0
 	for i, tier := range list {
-		t.Row(tier.Name, amount(tier.Bytes), text.Percent(tier.Busy), u.Of(tier.ExposedS), text.Percent(tier.ExposedS/end), u.Of(tier.DoubledS))
+		t.Row(tier.Name, amount(tier.Bytes), text.Percent(tier.Busy), tier.ExposedS, text.Percent(tier.ExposedS/end), tier.DoubledS)
 		if tier.DoubledS < list[best].DoubledS {
 			best = i
 		}

@@ -139,7 +139,7 @@ func (p *page) groups(t *result.Traffic) {
 		if g.Packets > 0 {
 			waits = text.UnitFor(longest).Of(wait(g))
 		}
-		table.Row(g.Name, text.Count(g.Links), text.Count(g.Down), text.Count(g.Drained), messages(g.Load), messages(mean), messages(g.Most), even, waits)
+		table.Row(g.Name, g.Links, g.Down, g.Drained, messages(g.Load), messages(mean), messages(g.Most), even, waits)
 	}
 	p.table(table)
 	p.line("  even loads: average over most; at 100 %% no rerouting within the dimension or tier would help")
@@ -154,8 +154,7 @@ func (p *page) loaded(t *result.Traffic) {
 	table := text.NewTable("most loaded link", "from", "to", "messages", "times\nlink_rate", "nothing\ndown", "busy", "pairs", "sources", "desti-\nnations").Left(0, 1, 2)
 	for _, l := range t.MostLoaded {
 		usual, busy, speeds = usual || l.Usual != nil, busy || l.Busy != nil, speeds || l.Speed != 1
-		table.Row(l.Name, l.From, l.To, messages(l.Load), fmt.Sprintf("%.4g", l.Speed), orDash(l.Usual, messages), orDash(l.Busy, text.Percent),
-			text.Count(l.Pairs), text.Count(l.Sources), text.Count(l.Destinations))
+		table.Row(l.Name, l.From, l.To, messages(l.Load), fmt.Sprintf("%.4g", l.Speed), orDash(l.Usual, messages), orDash(l.Busy, text.Percent), l.Pairs, l.Sources, l.Destinations)
 	}
 	table.Show("times\nlink_rate", speeds)
 	table.Show("nothing\ndown", usual)
@@ -258,8 +257,7 @@ func (p *page) chain(policy string, c *result.Chain) {
 
 // row adds a part of a chain to its table.
 func row(t *text.Table, u text.Unit, part *result.ChainPart) {
-	cells := []string{part.Over, text.Count(part.Transfers), part.Src, part.Dst, text.Count(part.Bytes)}
-	t.Row(append(cells, added(u, part.LatencyS, part.AloneS, part.SharingS)...)...)
+	t.Row(part.Over, part.Transfers, part.Src, part.Dst, part.Bytes, added(u, part.LatencyS, part.AloneS, part.SharingS))
 }
 
 // added prints parts of a time, and their sum.
@@ -310,7 +308,7 @@ func (p *page) times(run *result.Run) {
 			loads, _ := r.LinkLoads()
 			completion, fluid := end.S, loads.FluidS
 			even := fluid * evenness(of[r.Policy])
-			t.Row(append([]string{r.Policy, fmt.Sprintf("%.4f", loads.Hops)}, added(u, even, fluid-even, completion-fluid)...)...)
+			t.Row(r.Policy, fmt.Sprintf("%.4f", loads.Hops), added(u, even, fluid-even, completion-fluid))
 		}
 		p.table(t)
 		p.note("spread evenly: what the routes' hops take on all links together; uneven loads: how much longer the most loaded link takes; the rest is waiting, filling and emptying the links, and latency")
@@ -320,7 +318,7 @@ func (p *page) times(run *result.Run) {
 		t := text.NewTable("policy", "hops of\na packet", "being sent", "latency", "waiting", "mean delay")
 		for _, r := range delays {
 			d := of[r.Policy].Delay
-			t.Row(append([]string{r.Policy, fmt.Sprintf("%.4f", d.Hops)}, added(u, d.SerialS, d.LatencyS, d.WaitS)...)...)
+			t.Row(r.Policy, fmt.Sprintf("%.4f", d.Hops), added(u, d.SerialS, d.LatencyS, d.WaitS))
 		}
 		p.table(t)
 		if !exact {

@@ -1,6 +1,7 @@
 package result
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -87,30 +88,31 @@ func (p *Simulation) check(who string) error {
 			}
 		}
 	}
-	if err := p.Schedule.check(who); err != nil {
-		return err
+	return cmp.Or(p.Schedule.check(who), p.Torus.check(who), p.Graph.check(who), p.Delay.check(who), p.Topology.check(who))
+}
+
+// check fails on links between nodes that are not there, and on routes that do not lead from source to destination. A nil
+// graph passes.
+func (g *Graph) check(who string) error {
+	if g == nil {
+		return nil
 	}
-	if err := p.Torus.check(who); err != nil {
-		return err
-	}
-	if g := p.Graph; g != nil {
-		for i, l := range g.Links {
-			if l.From < 0 || l.From >= len(g.Nodes) || l.To < 0 || l.To >= len(g.Nodes) {
-				return fmt.Errorf("link %d of the graph of %s joins nodes %d and %d of %d", i, who, l.From, l.To, len(g.Nodes))
-			}
-		}
-		if err := checkPairs(who, g.Pairs, len(g.Nodes), len(g.Links), func(i int) (int, int) { return g.Links[i].From, g.Links[i].To }); err != nil {
-			return err
+	for i, l := range g.Links {
+		if l.From < 0 || l.From >= len(g.Nodes) || l.To < 0 || l.To >= len(g.Nodes) {
+			return fmt.Errorf("link %d of the graph of %s joins nodes %d and %d of %d", i, who, l.From, l.To, len(g.Nodes))
 		}
 	}
-	if err := p.Delay.check(who); err != nil {
-		return err
+	return checkPairs(who, g.Pairs, len(g.Nodes), len(g.Links), func(i int) (int, int) { return g.Links[i].From, g.Links[i].To })
+}
+
+// check fails on circuits between pods that are not there. A nil topology passes.
+func (t *Topology) check(who string) error {
+	if t == nil {
+		return nil
 	}
-	if t := p.Topology; t != nil {
-		for _, q := range t.Pairs {
-			if q.A < 0 || q.B < 0 || q.A >= len(t.Pods) || q.B >= len(t.Pods) {
-				return fmt.Errorf("the topology of %s joins pods %d and %d of %d", who, q.A, q.B, len(t.Pods))
-			}
+	for _, q := range t.Pairs {
+		if q.A < 0 || q.B < 0 || q.A >= len(t.Pods) || q.B >= len(t.Pods) {
+			return fmt.Errorf("the topology of %s joins pods %d and %d of %d", who, q.A, q.B, len(t.Pods))
 		}
 	}
 	return nil

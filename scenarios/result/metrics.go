@@ -6,16 +6,14 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"sim/internal/csvfield"
+	"sim/internal/text"
 )
 
 // referencePolicy is the name that the ideal fabric goes by among policies.
 const referencePolicy = "reference"
-
-func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
 // AsSweep returns the document as a sweep that varies nothing but the policy.
 func (d *Document) AsSweep() *Sweep {
@@ -42,7 +40,7 @@ func (s *Sweep) CSV() []byte {
 		c := &s.Cells[i]
 		row := append([]string{c.Scenario}, s.Place(c)...)
 		for _, name := range slices.Sorted(maps.Keys(c.Metrics)) {
-			w.Write(csvfield.Safe(append(slices.Clip(row), c.Policy, name, number(c.Metrics[name]))...))
+			w.Write(csvfield.Safe(append(slices.Clip(row), c.Policy, name, text.Exact(c.Metrics[name]))...))
 		}
 	}
 	w.Flush() // a Buffer does not fail
@@ -68,39 +66,38 @@ func (s *Sweep) Bench() []byte {
 		}
 	}
 	fmt.Fprintf(&b, "scenario: %s\n", s.Name)
-	writeUnits(&b, units)
+	for _, u := range slices.Sorted(maps.Keys(units)) {
+		fmt.Fprintf(&b, "Unit %s", u)
+		if better := Better(u); better != "" {
+			fmt.Fprintf(&b, " better=%s", better)
+		}
+		b.WriteString(" assume=exact\n")
+	}
 	for i := range s.Cells {
 		c := &s.Cells[i]
-		name := []string{"scenario=" + benchName(s.Name), "policy=" + benchName(c.Policy)}
-		for a, label := range s.Place(c) {
-			name = append(name, benchName(s.Axes[a].Name)+"="+benchName(label))
+		if len(c.Metrics) == 0 {
+			continue
 		}
-		writeBenchmark(&b, strings.Join(name, "/"), c.Metrics)
+		b.WriteString("BenchmarkSim")
+		for _, p := range s.BenchName(c) {
+			b.WriteString("/" + p.Key + "=" + p.Value)
+		}
+		b.WriteString(" 1")
+		for _, m := range slices.Sorted(maps.Keys(c.Metrics)) {
+			fmt.Fprintf(&b, " %s %s", text.Exact(c.Metrics[m]), m)
+		}
+		b.WriteByte('\n')
 	}
 	return b.Bytes()
 }
 
-// writeUnits says of each metric which way is better.
-func writeUnits(b *bytes.Buffer, units map[string]bool) {
-	for _, u := range slices.Sorted(maps.Keys(units)) {
-		fmt.Fprintf(b, "Unit %s", u)
-		if better := Better(u); better != "" {
-			fmt.Fprintf(b, " better=%s", better)
-		}
-		b.WriteString(" assume=exact\n")
+// BenchName is the name of a cell in the benchmark format.
+func (s *Sweep) BenchName(c *Cell) Name {
+	name := append(Name{{ScenarioKey, s.Name}}, s.NameOf(c)...)
+	for i, p := range name {
+		name[i] = NamePart{benchName(p.Key), benchName(p.Value)}
 	}
-}
-
-// writeBenchmark writes a line of metrics, none where there are none.
-func writeBenchmark(b *bytes.Buffer, name string, metrics map[string]float64) {
-	if len(metrics) == 0 {
-		return
-	}
-	fmt.Fprintf(b, "BenchmarkSim/%s 1", name)
-	for _, m := range slices.Sorted(maps.Keys(metrics)) {
-		fmt.Fprintf(b, " %s %s", number(metrics[m]), m)
-	}
-	b.WriteByte('\n')
+	return name
 }
 
 // benchName makes s fit to stand in a benchmark's name.

@@ -10,12 +10,21 @@ import (
 // leastSecond is the most that rounding may take a time below 0, in seconds: differences of times of days in ticks.
 const leastSecond = 1e-9
 
-// Possible fails with the name of a metric that no run can have, such as a negative time: what comes from elsewhere, or
-// was kept and changed since, is not shown as a result. who has the metrics, for the message.
-func Possible(who string, metrics map[string]float64) error {
-	for _, name := range slices.Sorted(maps.Keys(metrics)) {
-		if !possible(name, metrics[name]) {
-			return fmt.Errorf("metric %s of %s is %g, which no run can have", name, who, metrics[name])
+// Possible fails with the name of a metric or sample that no run can have, such as a negative time: what comes from
+// elsewhere, or was kept and changed since, is not shown as a result. who has them, for the message.
+func Possible(who string, samples map[string][]float64, metrics ...map[string]float64) error {
+	for _, some := range metrics {
+		for _, name := range slices.Sorted(maps.Keys(some)) {
+			if !possible(name, some[name]) {
+				return fmt.Errorf("metric %s of %s is %g, which no run can have", name, who, some[name])
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(samples)) {
+		for i, v := range samples[name] {
+			if !possible(name, v) {
+				return fmt.Errorf("sample %d of %s of %s is %g, which no run can have", i+1, name, who, v)
+			}
 		}
 	}
 	return nil
@@ -34,40 +43,20 @@ func possible(name string, v float64) bool {
 	return (name == "gap" || m.Unit == "s") && v > -leastSecond
 }
 
-// PossibleSamples is Possible of samples.
-func PossibleSamples(who string, samples map[string][]float64) error {
-	for _, name := range slices.Sorted(maps.Keys(samples)) {
-		for i, v := range samples[name] {
-			if !possible(name, v) {
-				return fmt.Errorf("sample %d of %s of %s is %g, which no run can have", i+1, name, who, v)
-			}
-		}
-	}
-	return nil
-}
-
-// Possible fails on times that no run can take.
-func (t PolicyTimings) Possible(who string) error {
-	return Possible(who, map[string]float64{"solve_s": t.SolveS, "play_s": t.SimulateS})
-}
-
 // Possible fails on metrics, samples and times that no run can have.
 func (r *Run) Possible() error {
 	d := &r.Document
-	if err := Possible("the reference", d.Reference); err != nil {
+	if err := Possible("the reference", nil, d.Reference); err != nil {
 		return err
 	}
 	for i := range d.Rows {
 		row := &d.Rows[i]
-		if err := Possible(row.Policy, row.Metrics); err != nil {
-			return err
-		}
-		if err := PossibleSamples(row.Policy, row.Samples); err != nil {
+		if err := Possible(row.Policy, row.Samples, row.Metrics); err != nil {
 			return err
 		}
 	}
 	for _, policy := range slices.Sorted(maps.Keys(r.Timings.Policies)) {
-		if err := r.Timings.Policies[policy].Possible(policy); err != nil {
+		if err := Possible(policy, nil, r.Timings.Policies[policy].Metrics()); err != nil {
 			return err
 		}
 	}

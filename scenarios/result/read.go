@@ -45,7 +45,7 @@ func Read(dir string) (*Run, error) {
 	if err := load(dir, ResultFile, &r.Document); err != nil {
 		return nil, err
 	}
-	if s := r.Document.Schema; s != Schema && !strings.HasPrefix(s, Schema+".") {
+	if s := r.Document.Schema; !HasSchema(s, Schema) {
 		return nil, &PlaceError{dir, fmt.Sprintf("%s has schema %q, want %q", ResultFile, s, Schema)}
 	}
 	if err := load(dir, TimingsFile, &r.Timings); err != nil {
@@ -70,6 +70,11 @@ func Read(dir string) (*Run, error) {
 		return nil, err
 	}
 	return r, nil
+}
+
+// HasSchema reports whether a schema is the wanted one or a minor version of it.
+func HasSchema(schema, want string) bool {
+	return schema == want || strings.HasPrefix(schema, want+".")
 }
 
 // Load reads a JSON document of a run or a sweep from a file, and no more of it than such a document can hold. into

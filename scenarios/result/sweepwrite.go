@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 )
 
 // Files of a sweep's directory, beside those that it has in common with a run's.
@@ -40,12 +39,7 @@ func (s *Sweep) Check() error {
 				return fmt.Errorf("cell %d is at value %d of %d on axis %s", i, v, len(s.Axes[a].Labels), s.Axes[a].Name)
 			}
 		}
-		for _, metrics := range []map[string]float64{c.Reference, c.Metrics} {
-			if err := Possible(fmt.Sprintf("cell %d", i), metrics); err != nil {
-				return err
-			}
-		}
-		if err := PossibleSamples(fmt.Sprintf("cell %d", i), c.Samples); err != nil {
+		if err := Possible(fmt.Sprintf("cell %d", i), c.Samples, c.Reference, c.Metrics); err != nil {
 			return err
 		}
 	}
@@ -107,7 +101,7 @@ func readSweep(dir, file string) (*Sweep, error) {
 	if err := load(dir, file, s); err != nil {
 		return nil, err
 	}
-	if s.Schema != SweepSchema && !strings.HasPrefix(s.Schema, SweepSchema+".") {
+	if !HasSchema(s.Schema, SweepSchema) {
 		return nil, &PlaceError{dir, fmt.Sprintf("%s has schema %q, want %q", file, s.Schema, SweepSchema)}
 	}
 	if err := s.Check(); err != nil {

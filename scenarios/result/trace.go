@@ -8,6 +8,8 @@ import (
 	"io"
 	"math"
 	"slices"
+
+	"sim/internal/text"
 )
 
 // WriteTrace writes the timelines of d as Chrome trace-event JSON, which Perfetto and chrome://tracing open: a process
@@ -183,10 +185,10 @@ func (t *track) line(e event) string {
 			t.pid, t.tid, ts, micros(ticks(s.EndS)-e.at), quote(s.Kind), quote(s.Kind+" "+s.Label))
 	case t.counter != "":
 		return fmt.Sprintf(`{"ph":"C","pid":%d,"ts":%s,"name":%s,"args":{"Gb/s":%s}}`,
-			t.pid, ts, quote(t.counter), number(t.series.Value[e.i]/1e9))
+			t.pid, ts, quote(t.counter), text.Exact(t.series.Value[e.i]/1e9))
 	}
 	return fmt.Sprintf(`{"ph":"X","pid":%d,"tid":%d,"ts":%s,"dur":%s,"cat":"circuit","name":"%.4g Gb/s","args":{"rate_bits_per_s":%s}}`,
-		t.pid, t.tid, ts, micros(ticks(t.series.TimeS[e.i+1])-e.at), t.series.Value[e.i]/1e9, number(t.series.Value[e.i]))
+		t.pid, t.tid, ts, micros(ticks(t.series.TimeS[e.i+1])-e.at), t.series.Value[e.i]/1e9, text.Exact(t.series.Value[e.i]))
 }
 
 func ticks(s float64) int64 { return int64(math.Round(s * 1e12)) }

@@ -1,5 +1,7 @@
 package result
 
+import "slices"
+
 // Names of metrics that have a part in how results are worded.
 const (
 	gapName       = "gap"
@@ -26,20 +28,22 @@ type End struct {
 	S      float64
 }
 
+var ends = []End{{completion, "completion", 0}, {iterationTime, "iteration", 0}}
+
 // Ends returns the end of a row's work: its completion if it has one, else its iteration; ok is false if it has neither.
 func (r *Row) Ends() (e End, ok bool) {
-	for _, e := range []End{{completion, "completion", 0}, {iterationTime, "iteration", 0}} {
+	for _, e := range ends {
 		if v, ok := r.Metrics[e.Metric]; ok {
 			e.S = v
 			return e, true
 		}
 	}
-	return End{iterationTime, "iteration", 0}, false
+	return ends[1], false
 }
 
 // Bounded returns the lower bound on the time at which a row's work ends, and that end; ok is false if it has none.
 func (r *Row) Bounded() (e End, bound float64, ok bool) {
-	for _, e := range []End{{iterationTime, "iteration", 0}, {completion, "completion", 0}} {
+	for _, e := range slices.Backward(ends) {
 		if v, has := r.Metrics["bound_"+e.Metric]; has {
 			e.S = r.Metrics[e.Metric]
 			return e, v, true

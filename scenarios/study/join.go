@@ -7,7 +7,6 @@ import (
 	"os"
 	"slices"
 	"strconv"
-	"sync"
 	"time"
 
 	"sim/scenarios/result"
@@ -54,21 +53,18 @@ func Join(dir string, p *Plan, study []byte, manifest result.Manifest, term time
 // each has a result or has failed, here or elsewhere.
 func (s *Store) Joined(workers int) Runner {
 	return func(ctx context.Context, p *Plan, todo []int, done func(int, *Record) error) error {
-		j := &joined{Store: s, local: newLocal(p, todo), names: leaseNames(p), done: done}
+		j := &joined{Store: s, local: newLocal(p, todo, done), names: leaseNames(p)}
 		for _, b := range j.todo {
 			s.leases.begin(j.names[b[0]])
 		}
-		return j.run(ctx, workers, j)
+		return j.run(ctx, workers, j.take, j.settle)
 	}
 }
 
 // leaseNames returns what cells are called in the leases: those that one decision serves are leased together.
 func leaseNames(p *Plan) []string {
-	all, names := make([]int, len(p.Sweep.Cells)), make([]string, len(p.Sweep.Cells))
-	for i := range all {
-		all[i] = i
-	}
-	for _, b := range batches(p, all) {
+	names := make([]string, len(p.Sweep.Cells))
+	for _, b := range batches(p, upTo(len(names))) {
 		for _, i := range b {
 			names[i] = strconv.Itoa(b[0] + 1)
 		}
@@ -76,14 +72,13 @@ func leaseNames(p *Plan) []string {
 	return names
 }
 
-// joined is the source of a worker among others: batches that nobody else computes. What it reads of others is done, too.
+// joined hands out the batches of a worker among others: those that nobody else computes. What it reads of others is done,
+// too.
 type joined struct {
 	*Store
 	*local
 	names []string
-	done  func(int, *Record) error
 
-	mu     sync.Mutex
 	looked time.Time // when those journals of others were read
 	gone   time.Time // since when there are no leases, the zero time where there are
 }
@@ -170,26 +165,15 @@ func (j *joined) follow() error {
 	return nil
 }
 
-func (j *joined) keep(batch []int, records []*Record) error {
-	j.mu.Lock()
-	defer j.mu.Unlock()
+// settle notes what came of a batch in its lease.
+func (j *joined) settle(batch []int, records []*Record) {
 	var n note
-	for i, cell := range batch {
-		if err := j.done(cell, records[i]); err != nil {
-			return err
-		}
-		if records[i].Failed != "" {
-			n.Failed, n.Input = records[i].Failed, records[i].Input
+	for _, r := range records {
+		if r.Failed != "" {
+			n.Failed, n.Input = r.Failed, r.Input
 		}
 	}
 	j.leases.settle(j.names[batch[0]], n)
-	return nil
-}
-
-func (j *joined) back(batch []int) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.todo = append(j.todo, batch)
 }
 
 // Finishes waits until the files of a joined sweep all of whose cells are there are written, and reports whether this

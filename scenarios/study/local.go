@@ -13,28 +13,21 @@ import (
 // their policies have in common.
 func Local(workers int) Runner {
 	return func(ctx context.Context, p *Plan, todo []int, done func(int, *Record) error) error {
-		l := newLocal(p, todo)
-		return l.run(ctx, workers, &alone{local: l, done: done})
+		l := newLocal(p, todo, done)
+		return l.run(ctx, workers, l.last, func([]int, []*Record) {})
 	}
 }
 
-// source hands out batches of cells and takes what comes of them. Its methods are called by several goroutines.
-type source interface {
-	// take returns a batch and the context to compute it in; no batch where none is left.
-	take(ctx context.Context) ([]int, context.Context, error)
-	keep(batch []int, records []*Record) error
-	back(batch []int) // whose context ended before that of all
-}
-
-// run computes what a source hands out in so many goroutines.
-func (l *local) run(ctx context.Context, workers int, from source) error {
+// run computes batches in so many goroutines: those that take hands out, each in a context, until it hands out none. kept
+// is told what came of each batch.
+func (l *local) run(ctx context.Context, workers int, take func(context.Context) ([]int, context.Context, error), kept func(batch []int, records []*Record)) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var wg sync.WaitGroup
 	for range min(max(1, workers), len(l.todo)) {
 		wg.Go(func() {
 			for ctx.Err() == nil {
-				batch, within, err := from.take(ctx)
+				batch, within, err := take(ctx)
 				if err != nil {
 					cancel(err)
 				}
@@ -46,11 +39,12 @@ func (l *local) run(ctx context.Context, workers int, from source) error {
 				case ctx.Err() != nil:
 					return
 				case within.Err() != nil:
-					from.back(batch)
+					l.mu.Lock()
+					l.todo = append(l.todo, batch)
+					l.mu.Unlock()
 					continue
 				}
-				l.release(batch)
-				if err := from.keep(batch, records); err != nil {
+				if err := l.keep(batch, records, kept); err != nil {
 					cancel(err)
 				}
 			}
@@ -60,39 +54,33 @@ func (l *local) run(ctx context.Context, workers int, from source) error {
 	return context.Cause(ctx)
 }
 
-// alone is the source of a process that computes all.
-type alone struct {
-	*local
-	keeping sync.Mutex
-	done    func(int, *Record) error
-}
-
-// take returns the last batch, since people list values upwards and more of anything takes longer, so that no long one
+// last hands out the last batch, since people list values upwards and more of anything takes longer, so that no long one
 // is left alone at the end.
-func (a *alone) take(ctx context.Context) ([]int, context.Context, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	last := len(a.todo) - 1
+func (l *local) last(ctx context.Context) ([]int, context.Context, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	last := len(l.todo) - 1
 	if last < 0 {
 		return nil, nil, nil
 	}
-	batch := a.todo[last]
-	a.todo = a.todo[:last]
+	batch := l.todo[last]
+	l.todo = l.todo[:last]
 	return batch, ctx, nil
 }
 
-func (a *alone) keep(batch []int, records []*Record) error {
-	a.keeping.Lock()
-	defer a.keeping.Unlock()
+// keep notes the records of a batch.
+func (l *local) keep(batch []int, records []*Record, kept func(batch []int, records []*Record)) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.release(batch)
 	for i, cell := range batch {
-		if err := a.done(cell, records[i]); err != nil {
+		if err := l.done(cell, records[i]); err != nil {
 			return err
 		}
 	}
+	kept(batch, records)
 	return nil
 }
-
-func (a *alone) back([]int) {} // they have one context
 
 // batches puts cells together that one decision serves, where the first of them is.
 func batches(p *Plan, todo []int) [][]int {
@@ -116,14 +104,16 @@ func batches(p *Plan, todo []int) [][]int {
 
 // local computes batches of cells.
 type local struct {
-	p      *Plan
-	mu     sync.Mutex
+	p    *Plan
+	done func(int, *Record) error
+
+	mu     sync.Mutex // held while done is called
 	todo   [][]int
 	shared map[int]*variant
 }
 
-func newLocal(p *Plan, todo []int) *local {
-	l := &local{p: p, todo: batches(p, todo), shared: map[int]*variant{}}
+func newLocal(p *Plan, todo []int, done func(int, *Record) error) *local {
+	l := &local{p: p, done: done, todo: batches(p, todo), shared: map[int]*variant{}}
 	for _, b := range l.todo {
 		v := p.Decides[b[0]]
 		if l.shared[v] == nil {
@@ -142,10 +132,8 @@ type variant struct {
 	err   error
 }
 
-// release notes that a batch is done with its variant.
+// release notes that a batch is done with its variant. It is for who holds the lock.
 func (l *local) release(batch []int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	v := l.p.Decides[batch[0]]
 	if l.shared[v].users--; l.shared[v].users == 0 {
 		delete(l.shared, v)

@@ -118,8 +118,7 @@ func ReadRecord(data []byte) (*Record, error) {
 
 // possible fails on metrics, samples and times that no run can have.
 func (r *Record) possible() error {
-	return errors.Join(result.Possible("the reference", r.Reference), result.Possible("the cell", r.Metrics),
-		result.PossibleSamples("the cell", r.Samples), r.Timings.Possible("the cell"))
+	return errors.Join(result.Possible("the reference", nil, r.Reference), result.Possible("the cell", r.Samples, r.Metrics, r.Timings.Metrics()))
 }
 
 // printable reports whether a terminal would act on nothing of a text but its line ends.

@@ -32,20 +32,20 @@ func ReadFaults(name string, data []byte, servers int) (*FaultLog, error) {
 	known := map[string]*server{}
 	var order []*server
 	f := &FaultLog{}
-	err := entries(l, func(line int, e *faultEvent) error {
+	err := entries(l, func(e *faultEvent) error {
 		switch {
 		case e.Node == nil || e.Time == nil || !(*e.Time >= 0 && *e.Time <= Longest.Days()):
-			return l.wrong(line, "ends an entry without node_id, or without event_time in days from 0")
+			return l.wrong("ends an entry without node_id, or without event_time in days from 0")
 		case FromSeconds(*e.Time*Day.Seconds()) < f.Span:
-			return l.wrong(line, "ends an entry at day %g, before the one above it; sort the log by time", *e.Time)
+			return l.wrong("ends an entry at day %g, before the one above it; sort the log by time", *e.Time)
 		case e.Type != "fault_start" && e.Type != "fault_end":
-			return l.wrong(line, "ends an entry of another type; want fault_start or fault_end")
+			return l.wrong("ends an entry of another type; want fault_start or fault_end")
 		}
 		f.Span = FromSeconds(*e.Time * Day.Seconds())
 		s := known[*e.Node]
 		if s == nil {
 			if len(order) == servers {
-				return l.wrong(line, "ends an entry of one server more than %d; say how many servers the log is of", servers)
+				return l.wrong("ends an entry of one server more than %d; say how many servers the log is of", servers)
 			}
 			s = &server{}
 			known[*e.Node], order = s, append(order, s)
@@ -59,7 +59,7 @@ func ReadFaults(name string, data []byte, servers int) (*FaultLog, error) {
 		case s.faults > 0:
 			s.faults--
 		case len(s.list) > 0:
-			return l.wrong(line, "ends an entry of a fault that ends and has not begun")
+			return l.wrong("ends an entry of a fault that ends and has not begun")
 		}
 		if s.faults == 0 {
 			s.list = append(s.list, Outage{s.since, max(Millisecond, f.Span-s.since)})
@@ -70,7 +70,8 @@ func ReadFaults(name string, data []byte, servers int) (*FaultLog, error) {
 		return nil, err
 	}
 	if len(order) == 0 || f.Span == 0 {
-		return nil, l.wrong(1, "holds no fault")
+		l.line = 1
+		return nil, l.wrong("holds no fault")
 	}
 	f.Servers = make([][]Outage, servers)
 	for i, s := range order {

@@ -91,46 +91,47 @@ type logReader struct {
 	name  string
 	data  []byte
 	log   JobLog
+	line  int       // that is read, from 1
 	begin time.Time // time 0, of logs that tell moments
 }
 
-// wrong is an error at a line.
-func (l *logReader) wrong(line int, format string, args ...any) error {
-	return fmt.Errorf("%s:%d: %s", l.name, line, fmt.Sprintf(format, args...))
+// wrong is an error at the line.
+func (l *logReader) wrong(format string, args ...any) error {
+	return fmt.Errorf("%s:%d: %s", l.name, l.line, fmt.Sprintf(format, args...))
 }
 
 // add adds a job that was submitted and ran for so many seconds.
-func (l *logReader) add(line int, submit, work float64, shape Shape) error {
+func (l *logReader) add(submit, work float64, shape Shape) error {
 	if longest := Longest.Seconds(); !(submit >= 0 && submit <= longest) || !(work >= 0 && work <= longest) {
-		return l.wrong(line, "submitted at %g s for %g s; want seconds from 0, at most %g", submit, work, longest)
+		return l.wrong("submitted at %g s for %g s; want seconds from 0, at most %g", submit, work, longest)
 	}
 	l.log.Jobs = append(l.log.Jobs, Job{Submit: FromSeconds(submit), Work: max(Millisecond, FromSeconds(work)), Shape: shape})
 	return nil
 }
 
 // inOrder fails where the last job was submitted before the one above it.
-func (l *logReader) inOrder(line int) error {
+func (l *logReader) inOrder() error {
 	if n := len(l.log.Jobs); n > 1 && l.log.Jobs[n-2].Submit > l.log.Jobs[n-1].Submit {
-		return l.wrong(line, "submitted at %g s, before the job above it; sort the jobs by submission", l.log.Jobs[n-1].Submit.Seconds())
+		return l.wrong("submitted at %g s, before the job above it; sort the jobs by submission", l.log.Jobs[n-1].Submit.Seconds())
 	}
 	return nil
 }
 
 // slice returns the slice for so many accelerators.
-func (l *logReader) slice(line int, text string) (Shape, error) {
+func (l *logReader) slice(text string) (Shape, error) {
 	chips, err := strconv.ParseFloat(text, 64) // of data frames, that write 8.0
 	if err != nil || chips < 1 || chips != math.Trunc(chips) {
-		return Shape{}, l.wrong(line, "holds no whole number of accelerators where one belongs")
+		return Shape{}, l.wrong("holds no whole number of accelerators where one belongs")
 	}
 	shape, ok := l.d.Mix.AtLeast(int(min(chips, 1<<30)))
 	if !ok {
-		return Shape{}, l.wrong(line, "%g accelerators are more than any slice of the mix has", chips)
+		return Shape{}, l.wrong("%g accelerators are more than any slice of the mix has", chips)
 	}
 	return shape, nil
 }
 
-// rows calls what is to be done with each row of a CSV file, with its line.
-func (l *logReader) rows(fields int, of func(line int, row []string) error) error {
+// rows calls what is to be done with each row of a CSV file.
+func (l *logReader) rows(fields int, of func(row []string) error) error {
 	r := csv.NewReader(bytes.NewReader(l.data))
 	r.Comment, r.FieldsPerRecord, r.ReuseRecord, r.TrimLeadingSpace = '#', fields, true, true
 	for {
@@ -140,14 +141,16 @@ func (l *logReader) rows(fields int, of func(line int, row []string) error) erro
 		case errors.Is(err, io.EOF):
 			return nil
 		case errors.As(err, &at) && errors.Is(err, csv.ErrFieldCount):
-			return l.wrong(at.Line, "has %d fields; want %d, as other rows; the line may be cut off", len(row), r.FieldsPerRecord)
+			l.line = at.Line
+			return l.wrong("has %d fields; want %d, as other rows; the line may be cut off", len(row), r.FieldsPerRecord)
 		case errors.As(err, &at):
-			return l.wrong(at.Line, "%v", at.Err)
+			l.line = at.Line
+			return l.wrong("%v", at.Err)
 		case err != nil:
 			return fmt.Errorf("%s: %w", l.name, err)
 		}
-		line, _ := r.FieldPos(0)
-		if err := of(line, row); err != nil {
+		l.line, _ = r.FieldPos(0)
+		if err := of(row); err != nil {
 			return err
 		}
 	}
@@ -157,7 +160,7 @@ func (l *logReader) rows(fields int, of func(line int, row []string) error) erro
 var clocks = []string{time.DateTime, "2006-01-02 15:04:05-07:00", "2006-01-02 15:04:05 MST", "2006-01-02T15:04:05", time.RFC3339}
 
 // moment reads a moment; it is zero where none is told.
-func (l *logReader) moment(line int, text string) (time.Time, error) {
+func (l *logReader) moment(text string) (time.Time, error) {
 	switch text = strings.TrimSpace(text); text {
 	case "", "None", "NaT", "nan", "null", "Unknown":
 		return time.Time{}, nil
@@ -167,7 +170,7 @@ func (l *logReader) moment(line int, text string) (time.Time, error) {
 			return t, nil
 		}
 	}
-	return time.Time{}, l.wrong(line, "holds no moment such as 2023-03-01 00:18:22 where one belongs")
+	return time.Time{}, l.wrong("holds no moment such as 2023-03-01 00:18:22 where one belongs")
 }
 
 // since returns seconds from time 0, which the first moment sets.
@@ -179,7 +182,7 @@ func (l *logReader) since(t time.Time) float64 {
 }
 
 // dated adds a job by its moments, of a log whose jobs are in any order.
-func (l *logReader) dated(line int, submit time.Time, work float64, shape Shape) error {
+func (l *logReader) dated(submit time.Time, work float64, shape Shape) error {
 	at := l.since(submit)
 	if at < 0 { // the first so far: time 0 is earlier than was thought
 		for i := range l.log.Jobs {
@@ -187,5 +190,5 @@ func (l *logReader) dated(line int, submit time.Time, work float64, shape Shape)
 		}
 		l.begin, at = submit, 0
 	}
-	return l.add(line, at, work, shape)
+	return l.add(at, work, shape)
 }

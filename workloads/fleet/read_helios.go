@@ -12,7 +12,7 @@ import (
 // NSDI 24), whose first row names the columns. A job runs for its duration, or from its start to its end.
 func readHelios(l *logReader) error {
 	var at map[string]int
-	return l.rows(0, func(line int, row []string) error {
+	return l.rows(0, func(row []string) error {
 		if at == nil {
 			at = map[string]int{}
 			for i, name := range row {
@@ -20,7 +20,7 @@ func readHelios(l *logReader) error {
 			}
 			for _, name := range []string{"gpu_num", "submit_time"} {
 				if _, ok := at[name]; !ok {
-					return l.wrong(line, "names no column %s; want the names of columns in the first row", name)
+					return l.wrong("names no column %s; want the names of columns in the first row", name)
 				}
 			}
 			return nil
@@ -35,17 +35,17 @@ func readHelios(l *logReader) error {
 			l.log.Chipless++
 			return nil
 		}
-		shape, err := l.slice(line, cell("gpu_num"))
+		shape, err := l.slice(cell("gpu_num"))
 		if err != nil {
 			return err
 		}
 		var when [3]time.Time // submitted, started, ended
 		for i, name := range []string{"submit_time", "start_time", "end_time"} {
-			if when[i], err = l.moment(line, cell(name)); err != nil {
+			if when[i], err = l.moment(cell(name)); err != nil {
 				return err
 			}
 		}
-		work, err := l.ran(line, when, cell("duration"))
+		work, err := l.ran(when, cell("duration"))
 		switch {
 		case err != nil:
 			return err
@@ -53,20 +53,20 @@ func readHelios(l *logReader) error {
 			l.log.Untimed++
 			return nil
 		}
-		return l.dated(line, when[0], work, shape)
+		return l.dated(when[0], work, shape)
 	})
 }
 
 // ran returns how many seconds a job ran, NaN where that is not told.
-func (l *logReader) ran(line int, when [3]time.Time, duration string) (float64, error) {
+func (l *logReader) ran(when [3]time.Time, duration string) (float64, error) {
 	told := slices.DeleteFunc(slices.Clone(when[:]), time.Time.IsZero)
 	if !slices.IsSortedFunc(told, time.Time.Compare) {
-		return 0, l.wrong(line, "times go backwards: submitted, started and ended at %s", clockWords(told))
+		return 0, l.wrong("times go backwards: submitted, started and ended at %s", clockWords(told))
 	}
 	if duration != "" {
 		work, err := strconv.ParseFloat(duration, 64)
 		if err != nil || work < 0 {
-			return 0, l.wrong(line, "the duration is no number of seconds; want seconds from 0")
+			return 0, l.wrong("the duration is no number of seconds; want seconds from 0")
 		}
 		return work, nil // NaN, of data frames, is none
 	}

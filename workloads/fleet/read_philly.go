@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"math"
 	"strconv"
 	"time"
 )
@@ -12,10 +13,10 @@ import (
 // phillyJob is a job of Philly's log (Jeon et al., "Analysis of Large-Scale Multi-Tenant GPU Clusters for DNN Training
 // Workloads", ATC 19).
 type phillyJob struct {
-	Submitted *string `json:"submitted_time"`
+	Submitted string `json:"submitted_time"`
 	Attempts  []struct {
-		Start  *string `json:"start_time"`
-		End    *string `json:"end_time"`
+		Start  string `json:"start_time"`
+		End    string `json:"end_time"`
 		Detail []struct {
 			GPUs []string `json:"gpus"`
 		} `json:"detail"`
@@ -28,18 +29,18 @@ func readPhilly(l *logReader) error {
 	return entries(l, l.philly)
 }
 
-// entries reads a JSON list entry by entry, each with the line that it ends in.
-func entries[T any](l *logReader, of func(line int, entry *T) error) error {
+// entries reads a JSON list entry by entry. The line is that in which an entry ends.
+func entries[T any](l *logReader, of func(entry *T) error) error {
 	d := json.NewDecoder(bytes.NewReader(l.data))
-	line, seen := 1, int64(0)
-	upTo := func(offset int64) int {
+	seen := int64(0)
+	upTo := func(offset int64) {
 		offset = min(max(seen, offset), int64(len(l.data)))
-		line += bytes.Count(l.data[seen:offset], []byte("\n"))
+		l.line += bytes.Count(l.data[seen:offset], []byte("\n"))
 		seen = offset
-		return line
 	}
+	l.line = 1
 	if open, err := d.Token(); err != nil || open != json.Delim('[') {
-		return l.wrong(1, "is not a JSON list")
+		return l.wrong("is not a JSON list")
 	}
 	for d.More() {
 		var entry T
@@ -47,31 +48,30 @@ func entries[T any](l *logReader, of func(line int, entry *T) error) error {
 		var syntax *json.SyntaxError
 		switch {
 		case errors.Is(err, io.ErrUnexpectedEOF):
-			return l.wrong(upTo(int64(len(l.data))), "is cut off in the middle of an entry")
+			upTo(math.MaxInt64)
+			return l.wrong("is cut off in the middle of an entry")
 		case errors.As(err, &syntax):
-			return l.wrong(upTo(syntax.Offset), "is no JSON here")
-		case err != nil:
-			return l.wrong(upTo(d.InputOffset()), "ends an entry whose fields have other types than those of a log")
+			upTo(syntax.Offset)
+			return l.wrong("is no JSON here")
 		}
-		if err := of(upTo(d.InputOffset()), &entry); err != nil {
+		upTo(d.InputOffset())
+		if err != nil {
+			return l.wrong("ends an entry whose fields have other types than those of a log")
+		}
+		if err := of(&entry); err != nil {
 			return err
 		}
 	}
 	if _, err := d.Token(); err != nil {
-		return l.wrong(upTo(int64(len(l.data))), "is cut off: the list does not end")
+		upTo(math.MaxInt64)
+		return l.wrong("is cut off: the list does not end")
 	}
 	return nil
 }
 
-// philly adds a job that ends at a line.
-func (l *logReader) philly(line int, j *phillyJob) error {
-	when := func(text *string) (time.Time, error) {
-		if text == nil {
-			return time.Time{}, nil
-		}
-		return l.moment(line, *text)
-	}
-	submit, err := when(j.Submitted)
+// philly adds a job.
+func (l *logReader) philly(j *phillyJob) error {
+	submit, err := l.moment(j.Submitted)
 	if err != nil {
 		return err
 	}
@@ -82,15 +82,15 @@ func (l *logReader) philly(line int, j *phillyJob) error {
 			n += len(x.GPUs)
 		}
 		gpus = max(gpus, n)
-		start, err1 := when(a.Start)
-		end, err2 := when(a.End)
+		start, err1 := l.moment(a.Start)
+		end, err2 := l.moment(a.End)
 		switch {
 		case err1 != nil || err2 != nil:
 			return errors.Join(err1, err2)
 		case start.IsZero() || end.IsZero():
 			continue
 		}
-		span, err := l.ran(line, [3]time.Time{submit, start, end}, "")
+		span, err := l.ran([3]time.Time{submit, start, end}, "")
 		if err != nil {
 			return err
 		}
@@ -107,9 +107,9 @@ func (l *logReader) philly(line int, j *phillyJob) error {
 	case timed < len(j.Attempts):
 		l.log.Partial++
 	}
-	shape, err := l.slice(line, strconv.Itoa(gpus))
+	shape, err := l.slice(strconv.Itoa(gpus))
 	if err != nil {
 		return err
 	}
-	return l.dated(line, submit, work, shape)
+	return l.dated(submit, work, shape)
 }

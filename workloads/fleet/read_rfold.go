@@ -9,34 +9,34 @@ import (
 // chips, chips, and duration in seconds; lines that begin with # are comments. A shape such as 4x4x8 is taken as it is,
 // twisted where the topology is T3D_T.
 func readRFold(l *logReader) error {
-	return l.rows(6, func(line int, row []string) error {
+	return l.rows(6, func(row []string) error {
 		submit, err1 := strconv.ParseFloat(row[1], 64)
 		work, err2 := strconv.ParseFloat(row[5], 64)
 		if err1 != nil || err2 != nil {
-			return l.wrong(line, "the submission or the length is no number of seconds; want seconds from 0")
+			return l.wrong("the submission or the length is no number of seconds; want seconds from 0")
 		}
-		shape, err := l.shaped(line, row[2], row[3])
+		shape, err := l.shaped(row[2], row[3])
 		if err != nil {
 			return err
 		}
-		if err := l.add(line, submit, work, shape); err != nil {
+		if err := l.add(submit, work, shape); err != nil {
 			return err
 		}
-		return l.inOrder(line)
+		return l.inOrder()
 	})
 }
 
 // shaped reads a shape, or a number of chips.
-func (l *logReader) shaped(line int, topology, text string) (Shape, error) {
+func (l *logReader) shaped(topology, text string) (Shape, error) {
 	if !strings.Contains(text, "x") {
-		return l.slice(line, text)
+		return l.slice(text)
 	}
 	if topology == "T3D_T" {
 		text += "T"
 	}
 	shape, err := ParseShape(text)
 	if err != nil {
-		return shape, l.wrong(line, "the slice is none that jobs may ask for; write three sides such as 4x4x8, with T at the end if twisted")
+		return shape, l.wrong("the slice is none that jobs may ask for; write three sides such as 4x4x8, with T at the end if twisted")
 	}
 	return shape, nil
 }

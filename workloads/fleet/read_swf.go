@@ -18,21 +18,20 @@ const (
 // readSWF reads logs in the standard workload format, a processor being a chip: the number that was asked for, or else
 // allocated. The time that was asked for is the estimate. Lines that begin with ; are comments.
 func readSWF(l *logReader) error {
-	line := 0
 	for text := range strings.Lines(string(l.data)) {
-		line++
+		l.line++
 		fields := strings.Fields(text)
 		if len(fields) == 0 || fields[0][0] == ';' {
 			continue
 		}
 		if len(fields) != swfFields {
-			return l.wrong(line, "has %d fields; want %d; the line may be cut off", len(fields), swfFields)
+			return l.wrong("has %d fields; want %d; the line may be cut off", len(fields), swfFields)
 		}
 		var x [swfFields]float64
 		for i, f := range fields {
 			v, err := strconv.ParseFloat(f, 64)
 			if err != nil {
-				return l.wrong(line, "field %d is no number; want one", i+1)
+				return l.wrong("field %d is no number; want one", i+1)
 			}
 			x[i] = v
 		}
@@ -48,12 +47,12 @@ func readSWF(l *logReader) error {
 			l.log.Chipless++
 			continue
 		}
-		shape, err := l.slice(line, strconv.FormatFloat(chips, 'f', -1, 64))
+		shape, err := l.slice(strconv.FormatFloat(chips, 'f', -1, 64))
 		if err == nil {
-			err = l.add(line, x[swfSubmit], x[swfRun], shape)
+			err = l.add(x[swfSubmit], x[swfRun], shape)
 		}
 		if err == nil {
-			err = l.inOrder(line)
+			err = l.inOrder()
 		}
 		if err != nil {
 			return err

@@ -58,7 +58,7 @@ func TestRatiosToTheorem1(t *testing.T) {
 		if len(slots) != n-1 {
 			t.Fatalf("%d GPUs: slots for %d numbers of topologies, want %d", n, len(slots), n-1)
 		}
-		b, err := plan.NewBounder(plan.UniformProblem(n, 1, 1))
+		b, err := plan.NewBounder(plan.UniformProblem(n, 1, 1), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

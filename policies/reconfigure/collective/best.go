@@ -38,7 +38,7 @@ func plans(p *Problem) (_ []*Plan, err error) {
 	}
 	for _, pl := range generalPlans(p) {
 		beats := func(o *Plan) bool {
-			return o.Reconfigurations() <= pl.Reconfigurations() && o.Steps() <= pl.Steps() && o.CostAt(0) <= pl.CostAt(0)
+			return o.Reconfigurations() <= pl.Reconfigurations() && o.Steps() <= pl.Steps() && o.Time() <= pl.Time()
 		}
 		if !slices.ContainsFunc(all, beats) {
 			all = append(all, pl)
@@ -46,7 +46,7 @@ func plans(p *Problem) (_ []*Plan, err error) {
 	}
 	all = append(all, static...)
 	slices.SortStableFunc(all, func(a, b *Plan) int {
-		return cmp.Or(cmp.Compare(a.Reconfigurations(), b.Reconfigurations()), cmp.Compare(a.Steps(), b.Steps()), cmp.Compare(a.CostAt(0), b.CostAt(0)))
+		return cmp.Or(cmp.Compare(a.Reconfigurations(), b.Reconfigurations()), cmp.Compare(a.Steps(), b.Steps()), cmp.Compare(a.Time(), b.Time()))
 	})
 	return all, nil
 }

@@ -232,14 +232,14 @@ func TestDelays(t *testing.T) {
 			for delay := engine.Time(0); delay < 20_000*us; delay += max(us/100, delay/20) {
 				p.Delay = delay
 				best := cheapest(plans, delay)
-				if best.CostAt(delay) > ring.CostAt(delay) {
+				if best.costAt(delay) > ring.costAt(delay) {
 					t.Errorf("%s slower than %s", best.Name, ring.Name)
 				}
 				if name := fmt.Sprintf("d=%d, %d steps: %s", best.Reconfigurations(), best.Steps(), best.Name); name != last {
 					last = name
 					bound := must(Bound(p))(t)
 					t.Logf("k=%d, %d B, from R = %v: %s; %v, %.2f of the ring, %.2f of the bound", k, bytes, delay, name,
-						best.CostAt(delay), float64(best.CostAt(delay))/float64(ring.CostAt(delay)), float64(best.CostAt(delay))/float64(bound))
+						best.costAt(delay), float64(best.costAt(delay))/float64(ring.costAt(delay)), float64(best.costAt(delay))/float64(bound))
 				}
 			}
 			least := minSteps(64, k)

@@ -41,7 +41,7 @@ func TestGaps(t *testing.T) {
 						if err != nil {
 							t.Fatal(err)
 						}
-						cost, ring := cheapest(plans, delay).CostAt(delay), static.CostAt(delay)
+						cost, ring := cheapest(plans, delay).costAt(delay), static.costAt(delay)
 						if cost < bound || cost > ring {
 							t.Errorf("%v, n=%d, k=%d, %d B, delay %v: %v, bound %v, rings %v", op, n, k, bytes, delay, cost, bound, ring)
 						}

@@ -6,13 +6,18 @@ import (
 )
 
 // cost is CostAt the problem's delay.
-func (pl *Plan) cost() engine.Time { return pl.CostAt(pl.Problem.Delay) }
+func (pl *Plan) cost() engine.Time { return pl.costAt(pl.Problem.Delay) }
+
+// costAt is the closed cost at a reconfiguration delay.
+func (pl *Plan) costAt(delay engine.Time) engine.Time {
+	return engine.Time(pl.Reconfigurations())*delay + pl.Time()
+}
 
 // cheapest returns the plan of the least cost at a reconfiguration delay, of equal ones the first.
 func cheapest(plans []*Plan, delay engine.Time) *Plan {
 	var best *Plan
 	for _, pl := range plans {
-		if best == nil || pl.CostAt(delay) < best.CostAt(delay) {
+		if best == nil || pl.costAt(delay) < best.costAt(delay) {
 			best = pl
 		}
 	}

@@ -48,7 +48,7 @@ func (pl *Plan) write() *plan.Plan {
 
 // candidate offers the plan.
 func (pl *Plan) candidate() plan.Candidate {
-	return plan.Candidate{Origin: pl.Name, Reconfigurations: pl.Reconfigurations(), Slots: int64(pl.Steps()), Steps: pl.CostAt(0),
+	return plan.Candidate{Origin: pl.Name, Reconfigurations: pl.Reconfigurations(), Slots: int64(pl.Steps()), Steps: pl.Time(),
 		Build: func(_ int64, stop halt.When) (*plan.Plan, error) {
 			made := *pl
 			made.Problem.Stop = stop
@@ -76,10 +76,8 @@ func (pl *Plan) Steps() int {
 	return s
 }
 
-// CostAt is the closed cost at a reconfiguration delay: d R, and for each step alpha and the time of its longest
-// message.
-func (pl *Plan) CostAt(delay engine.Time) engine.Time {
-	sum := engine.Time(pl.Reconfigurations()) * delay
+// Time is what all steps take: for each alpha and the time of its longest message.
+func (pl *Plan) Time() (sum engine.Time) {
 	for i := range pl.Phases {
 		for _, b := range pl.Phases[i].Longest {
 			sum += pl.Problem.StepTime(b)

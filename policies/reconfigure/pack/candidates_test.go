@@ -97,7 +97,7 @@ func TestPlansAreAsClaimed(t *testing.T) {
 		if o.Buffer > 0 && (q.Buffer > o.Buffer || q.Buffer != r.Buffer) {
 			t.Fatalf("the plan holds %d chunks in transit, the schedule says %d, %d are allowed", q.Buffer, r.Buffer, o.Buffer)
 		}
-		b, err := p.Bounds(len(s.Topologies))
+		b, err := boundsOf(p, len(s.Topologies))
 		if err != nil {
 			t.Fatal(err)
 		}

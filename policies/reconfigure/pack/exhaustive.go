@@ -37,7 +37,7 @@ func Exhaustible(p *plan.Problem) bool {
 // p must be Exhaustible.
 func Exhaustive(p *plan.Problem, relay bool, known []plan.Candidate, stop halt.When) (list []plan.Candidate, err error) {
 	defer halt.Caught(&err)
-	bounder, err := plan.NewBounder(p)
+	bounder, err := plan.NewBounder(p, stop)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +89,13 @@ type exhaustive struct {
 
 	failed map[searchState]struct{} // states from which there is no plan
 	sends  []send                   // of the plan so far
-	phases []int                    // the number of slots of each phase so far
+	phases []stay                   // so far
+}
+
+// stay is a phase of a plan: how many slots it lasts, and the links of its topology.
+type stay struct {
+	slots int32
+	links pairs
 }
 
 // searchState is what the rest of a plan depends on, between two slots.
@@ -105,12 +111,10 @@ type searchState struct {
 	fresh   bool  // no slot of the current topology has been
 }
 
-// send is one transmission: a chunk for a destination crosses a link.
+// send is one transmission, of any chunk for its destination.
 type send struct {
-	phase, slot int
-	from, to    int8
-	destination int8
-	fromTransit bool
+	plan.Tx
+	transit bool // the chunk may not rest where it is sent from
 }
 
 // slot is a slot under way: what the state before it was, and what each GPU has sent.
@@ -129,7 +133,7 @@ type slot struct {
 
 // solve searches for a plan, which it leaves in s.sends and s.phases.
 func (s *exhaustive) solve(p *plan.Problem, topologies, slots int) bool {
-	s.failed, s.sends, s.phases = map[searchState]struct{}{}, nil, []int{0}
+	s.failed, s.sends, s.phases = map[searchState]struct{}{}, nil, make([]stay, 1)
 	at := searchState{slots: int8(slots), phases: int8(topologies - 1), fresh: true}
 	for u := range s.n {
 		for v := range s.n {
@@ -143,6 +147,7 @@ func (s *exhaustive) solve(p *plan.Problem, topologies, slots int) bool {
 func (s *exhaustive) search(at *searchState) bool {
 	s.stop.Check()
 	if at.waiting == (pairs{}) && at.transit == (pairs{}) {
+		s.phases[len(s.phases)-1].links = at.links
 		return true
 	}
 	if !s.may(at) {
@@ -167,7 +172,8 @@ func (s *exhaustive) search(at *searchState) bool {
 	}
 	if !at.fresh && at.phases > 0 && at.transit == (pairs{}) {
 		next := searchState{waiting: at.waiting, slots: at.slots, phases: at.phases - 1, fresh: true}
-		s.phases = append(s.phases, 0)
+		s.phases[len(s.phases)-1].links = at.links
+		s.phases = append(s.phases, stay{})
 		if s.search(&next) {
 			return true
 		}
@@ -312,7 +318,8 @@ func (s *exhaustive) choose(x *slot, u, i int) bool {
 			} else {
 				x.arrives[w][v]++
 			}
-			s.sends = append(s.sends, send{len(s.phases) - 1, s.phases[len(s.phases)-1], int8(u), int8(w), int8(v), transit})
+			last := len(s.phases) - 1
+			s.sends = append(s.sends, send{plan.Tx{Phase: int32(last), Slot: s.phases[last].slots, From: int32(u), To: int32(w), Dst: int32(v)}, transit})
 			if s.choose(x, u, i) {
 				return true
 			}
@@ -383,12 +390,12 @@ func (s *exhaustive) end(x *slot) bool {
 		}
 	}
 	last := len(s.phases) - 1
-	s.phases[last]++
+	s.phases[last].slots++
 	if s.search(&next) {
 		return true
 	}
 	s.phases = s.phases[:last+1]
-	s.phases[last]--
+	s.phases[last].slots--
 	return false
 }
 
@@ -398,73 +405,48 @@ func (s *exhaustive) candidate(p *plan.Problem) plan.Candidate {
 	n := s.n
 	phases := len(s.phases)
 	topologies, slots, total := make([]scaleup.Topology, phases), make([]int32, phases), int64(0)
-	for i, count := range s.phases {
-		slots[i] = int32(count)
-		total += int64(count)
-		var links pairs
-		for t := range count {
-			var used pairs
-			for _, x := range s.sends {
-				if x.phase == i && x.slot == t {
-					used[x.from][x.to]++
-				}
-			}
-			for u := range n {
-				for v := range n {
-					links[u][v] = max(links[u][v], used[u][v])
-				}
-			}
-		}
+	for i, phase := range s.phases {
+		slots[i] = phase.slots
+		total += int64(phase.slots)
 		for u := range n {
 			for v := range n {
-				for range links[u][v] {
+				for range phase.links[u][v] {
 					topologies[i] = append(topologies[i], scaleup.Edge{From: int32(u), To: int32(v)})
 				}
 			}
 		}
 	}
-	// Which chunk each send moves. Those that may not rest on their way go before others, as in the search.
-	type chunk struct {
-		src, number int32
-		transit     bool
+	// Which chunk each send moves: by GPU and destination, those that wait, then those that may not rest on their way.
+	type chunk struct{ src, number, since int32 } // the phase in which it came to a GPU on its way
+	at := make([][]chunk, 2*n*n)
+	list := func(gpu, destination int32, transit bool) *[]chunk {
+		f := int(gpu)*n + int(destination)
+		if transit {
+			f += n * n
+		}
+		return &at[f]
 	}
-	at := make([][]chunk, n*n) // by GPU and destination
-	for u := range n {
-		for v := range n {
-			for c := range p.Chunks[u*n+v] {
-				at[u*n+v] = append(at[u*n+v], chunk{src: int32(u), number: c})
-			}
+	for f := range n * n {
+		for c := range p.Chunks[f] {
+			at[f] = append(at[f], chunk{int32(f / n), c, int32(phases)})
 		}
 	}
 	var tx []plan.Tx
 	rests := false
 	for i := 0; i < len(s.sends); {
-		type arrival struct {
-			chunk
-			to, destination int8
-		}
-		var arrivals []arrival
-		first := s.sends[i]
-		if i > 0 && first.phase > s.sends[i-1].phase {
-			for f := range at {
-				for _, c := range at[f] {
-					rests = rests || int(c.src) != f/n
-				}
-			}
-		}
-		for ; i < len(s.sends) && s.sends[i].phase == first.phase && s.sends[i].slot == first.slot; i++ {
+		begin, first := i, s.sends[i]
+		for ; i < len(s.sends) && s.sends[i].Phase == first.Phase && s.sends[i].Slot == first.Slot; i++ {
 			x := s.sends[i]
-			list := &at[int(x.from)*n+int(x.destination)]
-			j := slices.IndexFunc(*list, func(c chunk) bool { return c.transit == x.fromTransit })
-			c := (*list)[j]
-			*list = slices.Delete(*list, j, j+1)
-			tx = append(tx, plan.Tx{Phase: int32(x.phase), Slot: int32(x.slot), From: int32(x.from), To: int32(x.to), Src: c.src, Dst: int32(x.destination), Chunk: c.number})
-			c.transit = !s.relay
-			arrivals = append(arrivals, arrival{c, x.to, x.destination})
+			from := list(x.From, x.Dst, x.transit)
+			x.Src, x.Chunk = (*from)[0].src, (*from)[0].number
+			rests = rests || (*from)[0].since < x.Phase
+			*from = (*from)[1:]
+			tx = append(tx, x.Tx)
 		}
-		for _, a := range arrivals {
-			if a.to != a.destination {
-				at[int(a.to)*n+int(a.destination)] = append(at[int(a.to)*n+int(a.destination)], a.chunk)
+		for _, t := range tx[begin:] {
+			if t.To != t.Dst {
+				to := list(t.To, t.Dst, !s.relay)
+				*to = append(*to, chunk{t.Src, t.Chunk, t.Phase})
 			}
 		}
 	}

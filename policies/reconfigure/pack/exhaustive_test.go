@@ -36,7 +36,7 @@ func TestExhaustivePlans(t *testing.T) {
 			if err == nil {
 				err = q.Check()
 			}
-			b, err2 := p.Bounds(c.Reconfigurations)
+			b, err2 := boundsOf(p, c.Reconfigurations)
 			if err != nil || err2 != nil || q.TotalSlots() != c.Slots || len(q.Topologies) != c.Reconfigurations || q.Relay != c.Relay || c.Relay && !relay {
 				t.Fatalf("%+v: candidate %+v of plan %+v: %v, %v", p, c, q, err, err2)
 			}

@@ -23,10 +23,7 @@ type Start struct {
 // those of Sequences and Candidates.
 func Plan(p *plan.Problem, within, across Start, o Options) (_ []plan.Candidate, err error) {
 	defer halt.Caught(&err)
-	if err := p.Check(); err != nil {
-		return nil, err
-	}
-	b, err := plan.NewBounder(p)
+	b, err := plan.NewBounder(p, o.Stop)
 	if err != nil {
 		return nil, err
 	}
@@ -63,11 +60,7 @@ type race struct {
 var errLost = errors.New("pack: others take fewer slots or topologies")
 
 func newRace(p *plan.Problem, b *plan.Bounder, counts []int) *race {
-	most := 0
-	for _, d := range counts {
-		most = max(most, d)
-	}
-	r := &race{problem: p, bounder: b, least: make([]atomic.Int64, most+1)}
+	r := &race{problem: p, bounder: b, least: make([]atomic.Int64, slices.Max(append(counts, 0))+1)}
 	for d := range r.least {
 		r.least[d].Store(math.MaxInt64)
 	}

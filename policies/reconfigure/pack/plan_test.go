@@ -158,7 +158,7 @@ func TestRaceBound(t *testing.T) {
 }
 
 func bounder(t interface{ Fatal(...any) }, p *plan.Problem) *plan.Bounder {
-	b, err := plan.NewBounder(p)
+	b, err := plan.NewBounder(p, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,11 +42,9 @@ type Bounder struct {
 	volume    int64 // most chunks out of or into a GPU
 }
 
-// NewBounder prepares the bounds of p. Errors: those of p.Check, and ErrProblem for more chunks than can be counted.
-func NewBounder(p *Problem) (*Bounder, error) { return NewBounderUnless(p, nil) }
-
-// NewBounderUnless is NewBounder, and fails with halt.ErrHalted when told to.
-func NewBounderUnless(p *Problem, stop halt.When) (_ *Bounder, err error) {
+// NewBounder prepares the bounds of p. Errors: those of p.Check, ErrProblem for more chunks than can be counted, and
+// halt.ErrHalted when stop says so.
+func NewBounder(p *Problem, stop halt.When) (_ *Bounder, err error) {
 	defer halt.Caught(&err)
 	if err := p.Check(); err != nil {
 		return nil, err
@@ -87,15 +85,6 @@ func addSorted(into []int64, list []int32) (sum int64) {
 		sum += x
 	}
 	return sum
-}
-
-// Bounds are those of a Bounder, for one number of topologies.
-func (p *Problem) Bounds(d int) (Bounds, error) {
-	b, err := NewBounder(p)
-	if err != nil {
-		return Bounds{}, err
-	}
-	return b.At(d)
 }
 
 // At returns the bounds for d topologies, the initial one included. Error: ErrProblem for d below 1.

@@ -16,7 +16,7 @@ import (
 
 func bounds(t rapid.TB, p *plan.Problem, d int) plan.Bounds {
 	t.Helper()
-	b, err := p.Bounds(d)
+	b, err := boundsOf(p, d)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -285,13 +285,22 @@ func moves(begin, now [6]int8, e int, top scaleup.Topology, count int, to map[[6
 }
 
 func TestBadBounds(t *testing.T) {
-	if _, err := plan.UniformProblem(8, 2, 1).Bounds(0); !errors.Is(err, plan.ErrProblem) {
+	if _, err := boundsOf(plan.UniformProblem(8, 2, 1), 0); !errors.Is(err, plan.ErrProblem) {
 		t.Error(err)
 	}
-	if _, err := plan.UniformProblem(8, 8, 1).Bounds(1); !errors.Is(err, plan.ErrProblem) {
+	if _, err := boundsOf(plan.UniformProblem(8, 8, 1), 1); !errors.Is(err, plan.ErrProblem) {
 		t.Error(err)
 	}
 	if b := bounds(t, plan.UniformProblem(8, 2, 1), math.MaxInt); b.Relay != 4 || b.Round != 4 {
 		t.Errorf("%+v", b)
 	}
+}
+
+// boundsOf returns the bounds of a problem for a number of topologies.
+func boundsOf(p *plan.Problem, d int) (plan.Bounds, error) {
+	b, err := plan.NewBounder(p, nil)
+	if err != nil {
+		return plan.Bounds{}, err
+	}
+	return b.At(d)
 }

@@ -13,7 +13,7 @@ func TestCompletion(t *testing.T) {
 		n, k   int
 		chunks int32
 	}{{2, 1, 1}, {8, 1, 1}, {8, 3, 1}, {16, 2, 3}, {64, 1, 8}} {
-		b, err := plan.NewBounder(plan.UniformProblem(c.n, c.k, c.chunks))
+		b, err := plan.NewBounder(plan.UniformProblem(c.n, c.k, c.chunks), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

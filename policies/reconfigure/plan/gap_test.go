@@ -14,13 +14,13 @@ import (
 
 // TestGap: the gap of each kind of candidate, and the name of its model.
 func TestGap(t *testing.T) {
-	even, err := plan.NewBounder(plan.UniformProblem(8, 2, 1)) // d = 1: 8, 7 and 7; d = 2: 6 in rounds, 10 hops on 2 links else
+	even, err := plan.NewBounder(plan.UniformProblem(8, 2, 1), nil) // d = 1: 8, 7 and 7; d = 2: 6 in rounds, 10 hops on 2 links else
 	if err != nil {
 		t.Fatal(err)
 	}
 	odd := plan.UniformProblem(8, 2, 1)
 	odd.Chunks[1] = 3 // GPU 0 sends 9: 15 hops of 107 in all at least, 7 slots
-	uneven, err := plan.NewBounder(odd)
+	uneven, err := plan.NewBounder(odd, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func TestGap(t *testing.T) {
 	if _, _, err := even.Gap(&plan.Candidate{Slots: 3}); !errors.Is(err, plan.ErrProblem) {
 		t.Error(err)
 	}
-	none, err := plan.NewBounder(&plan.Problem{GPUs: 3, Degree: 1, Chunks: make([]int32, 9)})
+	none, err := plan.NewBounder(&plan.Problem{GPUs: 3, Degree: 1, Chunks: make([]int32, 9)}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func TestSwitchLevels(t *testing.T) {
 			}
 			loads[0].Slots = max(loads[0].Slots, into)
 		}
-		b, err := plan.NewBounder(p)
+		b, err := plan.NewBounder(p, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

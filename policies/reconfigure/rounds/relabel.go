@@ -29,6 +29,7 @@ type relabeller struct {
 	g       *groups
 	count   []int32 // of flows, by group and level
 	top     []int32 // highest level, by group
+	most    []int64 // chunks of that level, by group
 	touched []int32
 	is      []bool
 	stop    halt.When
@@ -62,11 +63,11 @@ func (r *relabeller) improve(g *groups, swaps int) []int32 {
 		copy(r.label, none)
 	}
 	r.load(g)
-	cost := r.cost()
+	cost := r.g.cost(r.most)
 	r.pairs.Run(swaps, func(a, b int) bool {
 		r.stop.Check()
 		r.swap(a, b)
-		if c := r.cost(); c < cost {
+		if c := r.g.cost(r.most); c < cost {
 			cost = c
 			return true
 		}
@@ -83,30 +84,17 @@ func (r *relabeller) improve(g *groups, swaps int) []int32 {
 func (r *relabeller) load(g *groups) {
 	r.g = g
 	r.count = make([]int32, len(g.hops)*len(r.value))
-	r.top, r.is = make([]int32, len(g.hops)), make([]bool, len(g.hops))
+	r.top, r.most, r.is = make([]int32, len(g.hops)), make([]int64, len(g.hops)), make([]bool, len(g.hops))
 	for i := range r.n {
 		for j := range r.n {
 			if at := g.of[i*r.n+j]; at >= 0 {
 				l := r.level[int(r.label[i])*r.n+int(r.label[j])]
 				r.count[int(at)*len(r.value)+int(l)]++
 				r.top[at] = max(r.top[at], l)
+				r.most[at] = r.value[r.top[at]]
 			}
 		}
 	}
-}
-
-func (r *relabeller) cost() int64 {
-	var sum, above int64
-	for i, h := range r.g.hops {
-		if t := r.value[r.top[i]]; t > above {
-			sum += int64(h) * (t - above)
-			above = t
-		}
-		if r.g.last[i] {
-			above = 0
-		}
-	}
-	return sum
 }
 
 // swap exchanges the GPUs of two nodes. Done twice it does nothing.
@@ -141,7 +129,7 @@ func (r *relabeller) swap(a, b int) {
 		for t > 0 && row[t] == 0 {
 			t--
 		}
-		r.top[g] = t
+		r.top[g], r.most[g] = t, r.value[t]
 	}
 	r.touched = r.touched[:0]
 }

@@ -70,7 +70,7 @@ func TestRelabel(t *testing.T) {
 		for range 15 {
 			a := rapid.IntRange(0, n-2).Draw(t, "a")
 			r.swap(a, rapid.IntRange(a+1, n-1).Draw(t, "b"))
-			if got, want := r.cost(), roundCost(s, p.Chunks, r.label); got != want {
+			if got, want := r.g.cost(r.most), roundCost(s, p.Chunks, r.label); got != want {
 				t.Fatalf("cost after a swap %d, want %d", got, want)
 			}
 		}

@@ -1,6 +1,9 @@
 package rounds
 
-import "cmp"
+import (
+	"cmp"
+	"slices"
+)
 
 // unit returns the unit of the flow from i to j, in the scheme's labels.
 func (s *scheme) unit(i, j int) int {
@@ -24,10 +27,7 @@ type groups struct {
 
 func (s *scheme) groups() *groups {
 	g := &groups{of: make([]int32, s.n*s.n)}
-	most := int32(0)
-	for _, h := range s.hops {
-		most = max(most, h)
-	}
+	most := slices.Max(s.hops)
 	number := make([]int32, len(s.rounds)*int(most))
 	for u, r := range s.round {
 		number[r*most+most-s.hops[u]] = 1
@@ -57,11 +57,11 @@ func (s *scheme) groups() *groups {
 }
 
 // cost is the slots of all rounds, chunk by chunk: chunk c of a round takes the most hops of its flows that have more
-// than c chunks. top[g] is the largest count of chunks in group g.
-func (g *groups) cost(top func(g int) int64) int64 {
+// than c chunks. top is the largest count of chunks, by group.
+func (g *groups) cost(top []int64) int64 {
 	var sum, above int64
 	for i, h := range g.hops {
-		if t := top(i); t > above {
+		if t := top[i]; t > above {
 			sum += int64(h) * (t - above)
 			above = t
 		}
@@ -83,7 +83,7 @@ func (g *groups) slots(n int, chunks, label []int32) int64 {
 			}
 		}
 	}
-	return g.cost(func(g int) int64 { return top[g] })
+	return g.cost(top)
 }
 
 // flows are those of one phase that have chunks, in the order of their numbers by GPU.
@@ -168,11 +168,7 @@ func (s *scheme) loads(chunks, label []int32, each int32) (crossings, bound int6
 		}
 	}
 	for i := range s.phases() {
-		var most int64
-		for _, x := range load[first[i]:first[i+1]] {
-			most = max(most, x)
-		}
-		bound += most
+		bound += slices.Max(load[first[i]:first[i+1]])
 	}
 	if sources == 1 {
 		crossings *= int64(s.n)

@@ -93,7 +93,7 @@ func (s *Scenario) kinds() (kinds []string) {
 		kinds = append(kinds, t.Kinds()...)
 	}
 	if kinds != nil {
-		kinds = append(kinds, s.Called)
+		kinds = append(kinds, s.Fabric.Called)
 	}
 	return kinds
 }

@@ -48,7 +48,7 @@ func BenchmarkPodYear(b *testing.B) {
 				Seed: 1, Mix: fleet.Mixes()["tpuv4-2022"], ByDay: fleet.Fig13(), Until: 365 * fleet.Day, Chips: 4096, Load: 0.8,
 				Durations: fleet.Lognormal, Sigma: 1.5, Bands: [fleet.Bands]float64{2, 5, 3}, Routes: 0.95, Factor: 1,
 			}
-			c.Jobs, c.Until, c.Preempt, c.Defragment, c.Times.Notice = d.Jobs, d.Until, more, more, 10*fleet.Minute
+			c.Jobs, c.Until, c.Preemption, c.Defragment, c.Times.Notice = d.Jobs, d.Until, more, more, 10*fleet.Minute
 			simulate(b, c, name)
 		}
 	}

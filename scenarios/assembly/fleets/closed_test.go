@@ -200,7 +200,7 @@ func TestInterruptions(t *testing.T) {
 			c.Rates[k].Quick = 0
 		}
 		c.Times, c.OCS, c.Machine = Times{Session: 1, Interval: fleet.Hour}, Route, Reschedule
-		c.Slowdown = func(context.Context, *fleet.Job, int) (float64, error) { return 1, nil }
+		c.SlowedBy = func(context.Context, *fleet.Job, int) (float64, error) { return 1, nil }
 		o := simulate(t, c, "reconfigurable")
 		want := c.Until.Seconds() / c.Rates.Interruption(s.Cubes()).Seconds()
 		if n := float64(o.Interrupts); math.Abs(n-want) > 3*math.Sqrt(want) || math.Abs(c.Until.Seconds()/3600/hours/want-1) > 0.006 {

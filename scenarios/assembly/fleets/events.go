@@ -335,7 +335,7 @@ func (s *state) repair(x int, kind fleet.Part) {
 			c.busy++
 		}
 		s.mend(x, s.c.Times.Detect)
-	case kind == fleet.Switch && s.c.SwitchFirst:
+	case kind == fleet.Switch && s.c.Order == SwitchesFirst:
 		c.urgent = append(c.urgent, x)
 	default:
 		c.others = append(c.others, x)

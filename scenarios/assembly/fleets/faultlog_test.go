@@ -32,7 +32,7 @@ func TestLostCheckpoint(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name     string
-		machine  Reaction
+		machine  string
 		interval fleet.Time
 		outages  func(machine int) []fleet.Outage
 		kept     fleet.Time // work of the first job when it has left its place first
@@ -56,7 +56,7 @@ func TestLostCheckpoint(t *testing.T) {
 			fleet.Job{Submit: fleet.Hour, Shape: shape(t, "16x16x16"), Work: fleet.Hour, Estimate: fleet.Hour, Band: fleet.Prod},
 		), 19*fleet.Hour)
 		c.Rates[fleet.Machine] = logged(tt.outages, 100*fleet.Day)
-		c.Machine, c.Silent, c.Preempt, c.Record = tt.machine, 0, true, true
+		c.Machine, c.Silent, c.Preemption, c.Record = tt.machine, 0, true, true
 		c.Times = Times{Checkpoint: writing, Interval: tt.interval, Notice: fleet.Hour, Standby: 10 * fleet.Minute}
 		o := simulate(t, c, "reconfigurable")
 		first := o.rec.attempts[0]

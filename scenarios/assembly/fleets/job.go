@@ -73,10 +73,9 @@ func (j *job) estimated(t *Times) fleet.Time {
 	return x.run(t).length
 }
 
-// kept returns how much of a run's first span is work in whole intervals with their checkpoints, and how many.
-func (r run) kept(span fleet.Time) (work, checkpoints fleet.Time) {
-	n := span / (r.interval + r.checkpoint)
-	return n * r.interval, n
+// kept returns how much of a run's first span is whole intervals with their checkpoints.
+func (r run) kept(span fleet.Time) fleet.Time {
+	return span - span%(r.interval+r.checkpoint)
 }
 
 // split returns how much of a run's first span is running and how much writing checkpoints.
@@ -91,9 +90,8 @@ func (s *state) unsaved(j *job) fleet.Time {
 	if j.phase != running {
 		return 0
 	}
-	r := j.run(&s.c.Times)
-	_, n := r.kept(s.now - j.since)
-	return s.now - j.since - n*(r.interval+r.checkpoint)
+	span := s.now - j.since
+	return span - j.run(&s.c.Times).kept(span)
 }
 
 // setup returns about how long a job is set up for.
@@ -131,8 +129,7 @@ func (s *state) settle(j *job, now fleet.Time, all bool) {
 	span := now - j.since
 	good := span
 	if !all {
-		_, n := r.kept(span)
-		good = n * (r.interval + r.checkpoint)
+		good = r.kept(span)
 	}
 	// Of the part that is measured: what was done at its end less what at its beginning.
 	lo := min(max(j.since, s.acc.from), now) - j.since

@@ -56,7 +56,7 @@ func TestPreempts(t *testing.T) {
 			fleet.Job{Submit: fleet.Hour, Shape: half, Work: fleet.Hour, Estimate: fleet.Hour, Band: fleet.Prod},
 			fleet.Job{Submit: 2*fleet.Hour + 10*fleet.Minute, Shape: whole, Work: fleet.Hour, Estimate: fleet.Hour, Band: fleet.Prod},
 		), 5*fleet.Day)
-		q.Preempt, q.Spared = true, c.spared
+		q.Preemption, q.Spared = true, c.spared
 		q.Times.Checkpoint, q.Times.Notice, q.Times.Interval = 2*fleet.Minute, fleet.Hour, 100*fleet.Hour
 		o := simulate(t, q, "reconfigurable")
 		if o.Ended != 4 || o.Preemptions < c.want || c.want == 0 && o.Preemptions > 0 || o.Time[Rework] != 0 {
@@ -154,7 +154,7 @@ func TestCheapest(t *testing.T) {
 		q.Rates[fleet.Switch] = fleet.Process{PerDay: 0.02, Weibull: 1, Repair: fleet.Spread{Form: fleet.Constant, Mean: c.outage}}
 		q.Times.Session, q.Times.Checkpoint, q.Times.Interval = 5*fleet.Minute, fleet.Minute, fleet.Hour
 		q.OCS = Cheapest
-		q.Slowdown = func(context.Context, *fleet.Job, int) (float64, error) { return c.slow, nil }
+		q.SlowedBy = func(context.Context, *fleet.Job, int) (float64, error) { return c.slow, nil }
 		o := simulate(t, q, "reconfigurable")
 		if o.Interrupts == 0 {
 			t.Fatal("no switch fails under the job")

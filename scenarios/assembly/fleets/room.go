@@ -26,7 +26,7 @@ func (s *state) makeRoom(j *job, pods []int) bool {
 			}
 		}
 	}
-	if s.c.Preempt {
+	if s.c.Preemption {
 		for _, p := range pods {
 			if s.allowed(j, p) > 0 && s.preempt(j, p) {
 				return true

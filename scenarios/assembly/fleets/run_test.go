@@ -29,9 +29,9 @@ func pod60(load float64) *Config {
 			Detect: 30 * fleet.Second, Poll: 5 * fleet.Second, Switch: 10, Train: 10 * fleet.Second, Preflight: 2 * fleet.Minute,
 			Session: 5 * fleet.Minute, Checkpoint: 2 * fleet.Minute, Standby: fleet.Minute,
 		},
-		Discipline: Backfill, OCS: Route, Machine: Reschedule, Maintenance: Drain, Silent: 0.2, Missed: 0.05,
-		Slowdown: func(context.Context, *fleet.Job, int) (float64, error) { return 1.04, nil },
-		Reshaped: (&Scenario{}).reshaped, SwitchFirst: true, Rolling: true, Spared: 4 * fleet.Hour,
+		Queue: Queue{Discipline: Backfill}, Fault: Fault{OCS: Route, Machine: Reschedule, Maintenance: Drain, Order: SwitchesFirst, Rolling: true}, Silent: 0.2, Missed: 0.05,
+		SlowedBy: func(context.Context, *fleet.Job, int) (float64, error) { return 1.04, nil },
+		Reshaped: (&Scenario{}).reshaped, Spared: 4 * fleet.Hour,
 	}
 }
 
@@ -193,11 +193,11 @@ func TestConserved(t *testing.T) {
 		for k := range c.Rates {
 			c.Rates[k].PerDay *= by
 		}
-		c.Discipline = rapid.SampledFrom([]Discipline{FCFS, Backfill, EASY}).Draw(t, "discipline")
-		c.OCS = rapid.SampledFrom([]Reaction{Wait, Route, InPlace, Cheapest}).Draw(t, "ocs")
-		c.Machine = rapid.SampledFrom([]Reaction{Reschedule, HotStandby, Cheapest}).Draw(t, "machine")
-		c.Maintenance = rapid.SampledFrom([]Maintenance{Drain, AtJobEnd}).Draw(t, "maintenance")
-		c.Preempt, c.Defragment, c.Rolling, c.SwitchFirst = rapid.Bool().Draw(t, "preempt"), rapid.Bool().Draw(t, "defragment"), rapid.Bool().Draw(t, "rolling"), rapid.Bool().Draw(t, "switches first")
+		c.Discipline = rapid.SampledFrom([]string{FCFS, Backfill, EASY}).Draw(t, "discipline")
+		c.OCS = rapid.SampledFrom([]string{Wait, Route, InPlace, Cheapest}).Draw(t, "ocs")
+		c.Machine = rapid.SampledFrom([]string{Reschedule, HotStandby, Cheapest}).Draw(t, "machine")
+		c.Maintenance = rapid.SampledFrom([]string{Drain, AtJobEnd}).Draw(t, "maintenance")
+		c.Preemption, c.Defragment, c.Rolling, c.Order = rapid.Bool().Draw(t, "preempt"), rapid.Bool().Draw(t, "defragment"), rapid.Bool().Draw(t, "rolling"), rapid.SampledFrom([]string{SwitchesFirst, InTurn}).Draw(t, "order")
 		c.Spared, c.Times.Notice = rapid.SampledFrom([]fleet.Time{0, fleet.Hour}).Draw(t, "spared"), rapid.SampledFrom([]fleet.Time{0, fleet.Hour}).Draw(t, "notice")
 		if rapid.Bool().Draw(t, "work on switches") {
 			c.Rates[fleet.SwitchWork] = fleet.Process{PerDay: 0.05, Weibull: 1, Repair: fleet.Spread{Form: fleet.Constant, Mean: 2 * fleet.Hour}}

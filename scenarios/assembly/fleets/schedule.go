@@ -85,7 +85,7 @@ func (s *state) candidates(ahead *reservation) []*line {
 		if l.next == len(l.jobs) || q.blocked(l) {
 			continue
 		}
-		if s.c.Preempt || s.c.Defragment || s.mayFit(l) {
+		if s.c.Preemption || s.c.Defragment || s.mayFit(l) {
 			q.tried = append(q.tried, l)
 		} else {
 			l.seen = q.clock
@@ -119,7 +119,7 @@ func (s *state) try(l *line, i int, ahead *reservation) (started bool, _ found, 
 		s.queue.remove(l, i)
 		return true, fits, s.start(j, pod, at, slow)
 	}
-	if ahead == nil && (s.c.Preempt || s.c.Defragment) && s.makeRoom(j, slices.Clone(pods)) {
+	if ahead == nil && (s.c.Preemption || s.c.Defragment) && s.makeRoom(j, slices.Clone(pods)) {
 		s.queue.remove(l, i)
 		return true, found, s.settleClaims() // it may be free at once
 	}

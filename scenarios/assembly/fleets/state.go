@@ -265,7 +265,7 @@ func chipsOf(at *placement.Place) uint64 {
 }
 
 // release takes a job off its place.
-func (s *state) release(slot int32, why string) *job {
+func (s *state) release(slot int32, why string) {
 	j := s.slots[slot]
 	s.rec.left(s, j, why)
 	for _, c := range j.at.Cubes {
@@ -277,7 +277,6 @@ func (s *state) release(slot int32, why string) *job {
 	s.slots[slot] = nil
 	s.spare = append(s.spare, slot)
 	s.events.Remove(int32(s.slotEvent(slot)))
-	return j
 }
 
 // whole returns how many cubes slices of whole cubes can have.
@@ -289,8 +288,7 @@ func (p *pod) whole() int {
 }
 
 // jobsOn lists the slots of the jobs of a pod, each once.
-func (s *state) jobsOn(p int) []int32 {
-	var list []int32
+func (s *state) jobsOn(p int) (list []int32) {
 	for c, on := range s.pods[p].on {
 		for _, slot := range on {
 			if int(s.slots[slot].at.Cubes[0]) == c {

@@ -22,7 +22,7 @@ func (s *state) allowed(j *job, p int) float64 {
 		if n == 0 {
 			continue
 		}
-		slow, err := s.c.Slowdown(s.ctx, &j.Job, dim)
+		slow, err := s.c.SlowedBy(s.ctx, &j.Job, dim)
 		if err != nil {
 			s.err = err
 			return 0

@@ -175,12 +175,8 @@ func (s *Scenario) Config() (*Config, error) {
 			Detect: span(t.Detect), Poll: span(t.Poll), Switch: span(t.Switch), Train: span(t.Connect), Preflight: span(t.Preflight),
 			Session: span(t.Session), Checkpoint: span(t.Checkpoint), Interval: span(t.Interval), Standby: span(t.Standby), Notice: span(p.Queue.Notice),
 		},
-		Preempt: p.Queue.Preemption, Spared: span(p.Queue.Spared), Defragment: p.Queue.Defragment,
-		Rolling: p.Fault.Rolling, Campaign: fleet.Time(s.Faults.Campaign) * fleet.Day, SwitchFirst: p.Fault.Order == "switches",
-		Discipline: Discipline(p.Queue.Discipline), OCS: Reaction(p.Fault.OCS), Machine: Reaction(p.Fault.Machine),
-		Maintenance: Maintenance(p.Fault.Maintenance), Reserve: p.Queue.Reserve, Crews: p.Fault.Crews,
-		Silent: s.Faults.Silent, Missed: s.Faults.Missed,
-		Slowdown: s.slowdown(), Reshaped: s.reshaped,
+		Queue: p.Queue, Fault: p.Fault, Spared: span(p.Queue.Spared), Campaign: fleet.Time(s.Faults.Campaign) * fleet.Day, Silent: s.Faults.Silent, Missed: s.Faults.Missed,
+		SlowedBy: s.slowdown(), Reshaped: s.reshaped,
 	}, nil
 }
 

@@ -15,7 +15,7 @@ func TestAvailability(t *testing.T) {
 	const runs = 12
 	for _, tt := range []struct {
 		cubes     int
-		ocs       Reaction
+		ocs       string
 		placement string
 		host      float64
 		want      float64 // of a static grid

@@ -25,7 +25,6 @@ import (
 // workload, fabric or level does not use holds its default.
 type Scenario struct {
 	Name, Title string
-	Called      string // kind of the fabric
 	Seed        uint64
 	Workload    Workload
 	Fabric      Fabric
@@ -54,7 +53,7 @@ type Job struct {
 // Workload is what is computed and moved.
 type Workload struct {
 	Kind   string
-	Trains bool // it is a training step
+	Trains bool // a training step
 	WorkloadKeys
 	// Work is of ranks that compute, send and call, each on a GPU of its own; nil for other workloads, and for a training
 	// step whose stages are placed in pods.

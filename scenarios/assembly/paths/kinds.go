@@ -117,11 +117,10 @@ func allToAll(_ *Scenario, nodes int, message int64) (*collective.Traffic, error
 
 // traffic returns the kind of the traffic; an empty one of other work.
 func (s *Scenario) traffic() *Kind {
-	w := &s.Workload
-	if w.Work != nil || w.Call != nil {
+	if s.Workload.Work != nil || s.Workload.Call != nil {
 		return &Kind{}
 	}
-	return KindOf(w.Kind)
+	return KindOf(s.Workload.Kind)
 }
 
 // KindOf returns the kind of traffic of that name; an empty one if there is none.

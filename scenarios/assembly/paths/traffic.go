@@ -33,10 +33,10 @@ type turn struct{ start, length engine.Time }
 
 // work returns how the workload is laid out on links.
 func (s *Scenario) work() *Kind {
-	switch w := &s.Workload; {
-	case w.Work != nil:
+	switch {
+	case s.Workload.Work != nil:
 		return &Kind{load: workLoad, lay: layWork}
-	case w.Call != nil:
+	case s.Workload.Call != nil:
 		return &Kind{load: func(ctx context.Context, r *routed, _ int64) (*load, error) { return r.expand(ctx) }}
 	}
 	return s.traffic()

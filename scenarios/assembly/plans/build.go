@@ -75,7 +75,7 @@ func buildScaled(ctx context.Context, s *Scenario, workers int) (*scaled, error)
 		return nil, err
 	}
 	d.slot = d.domain.Slot(d.chunk)
-	if d.bounds, err = plan.NewBounderUnless(p, func() bool { return ctx.Err() != nil }); err != nil {
+	if d.bounds, err = plan.NewBounder(p, func() bool { return ctx.Err() != nil }); err != nil {
 		return nil, err
 	}
 	o, err := s.plannerOptions(workers)

@@ -350,6 +350,7 @@ func newStep(t *testing.T, level string, stages, microbatches int) *Scenario {
 		t.Fatal("no such model")
 	}
 	s := newScenario("training", level)
+	s.Workload.Trains = true
 	s.Fabric.ScaleUp.GPUs, s.Fabric.ScaleUp.NICRate = 8, 400e9
 	s.Workload.Spec = training.Spec{
 		Arch: a, Sequence: 4096, Microbatch: 1, EP: 8, ETP: 1, Chunks: 1, TP: 1, PP: stages, GPUs: 8 * stages, Microbatches: microbatches,
