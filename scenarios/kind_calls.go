@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"sim/engine"
-	"sim/engine/units"
 	"sim/policies/collective"
 	"sim/policies/reconfigure/plan"
 	"sim/scenarios/assembly"
@@ -19,9 +18,9 @@ import (
 	"sim/workloads/training"
 )
 
-// callPacket is TrafficPacket of a call.
-type callPacket struct {
-	Packet units.Bytes `key:"packet" doc:"size of a packet on the wire" default:"16KB" when:"engine.level=packet"`
+// callPacket is the key of TrafficPacket of a call.
+var callPacket = schema.Tags{
+	"Packet": `key:"packet" doc:"size of a packet on the wire" default:"16KB" when:"engine.level=packet"`,
 }
 
 // callKinds describes the workloads that are collective calls. Traffic of which all nodes send alike is one too where
@@ -45,12 +44,14 @@ func callKinds() []*kind {
 			forms: []*form{{
 				doc: row.doc, needs: []offer{onLinks, onCircuits}, calls: true, onPods: checkPodTraffic, parts: func(s *Scenario) []schema.Part {
 					w := &s.Workload
-					return []schema.Part{{Path: "workload", Doc: "Which collective, of how much.", Specs: []any{&w.WorkloadKind, &w.Call, (*callPacket)(&w.TrafficPacket), &w.TrafficStep}}}
+					return []schema.Part{{Path: "workload", Doc: "Which collective, of how much.", Specs: []any{&w.WorkloadKind, &w.Call, schema.Retagged{Spec: &w.TrafficPacket, Tags: callPacket}, &w.TrafficStep}}}
 				},
 			}},
 		}
 		if slices.Contains(plan.Ops, row.kind) {
-			k.forms = append(k.forms, planForm(strings.Replace(row.doc, "ranks", "GPUs", 1), "How much.", func(s *Scenario) []any { return []any{(*vector)(&s.Workload.Exchange.MeanMessage)} }))
+			k.forms = append(k.forms, planForm(strings.Replace(row.doc, "ranks", "GPUs", 1), "How much.", func(s *Scenario) []any {
+				return []any{schema.Retagged{Spec: &s.Workload.Exchange.MeanMessage, Tags: vector}}
+			}))
 		}
 		all = append(all, k)
 	}

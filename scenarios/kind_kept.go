@@ -3,33 +3,26 @@ package scenarios
 import (
 	"cmp"
 
-	"sim/engine"
-	"sim/engine/units"
 	"sim/fabric/torus"
 	"sim/policies/reconfigure"
 	"sim/scenarios/schema"
 )
 
-// keptDomain is plans.ScaleUp of switches that keep one topology.
-type keptDomain struct {
-	GPUs               int `key:"gpus" doc:"GPUs of the domain" else:"8; of a matrix its rows; of a training step its GPUs" min:"2" max:"4096"`
-	Switches           int `key:"switches" doc:"optical switches, so links out of and into each GPU; fewer than GPUs" default:"1" min:"1" max:"4095"`
-	LinkRate           units.Rate
-	LinkLatency, Delay engine.Time
-	Reconfigure        string
-	KnownAhead         string
-	Topology           string `key:"topology" doc:"topology that the switches keep, from before the work begins: that of a planner; without the key the switches keep one where planners cannot plan the work" else:"the first of these" choices:"@topologies"`
-	NICRate            units.Rate
+// keptDomain are the keys of input.ScaleUp whose switches keep one topology.
+var keptDomain = schema.Tags{
+	"GPUs":     `key:"gpus" doc:"GPUs of the domain" else:"8; of a matrix its rows; of a training step its GPUs" min:"2" max:"4096"`,
+	"Switches": "",
+	"Topology": `key:"topology" doc:"topology that the switches keep, from before the work begins: that of a planner; without the key the switches keep one where planners cannot plan the work" else:"the first of these" choices:"@topologies"`,
 }
 
-// keptLinks is links.LinkOptions of a domain.
-type keptLinks struct {
-	LinkRate    units.Rate  `key:"link_rate" doc:"rate of a link, in each direction" default:"800Gbps" above:"0" max:"1e16"`
-	LinkLatency engine.Time `key:"link_latency" doc:"time that a bit takes over a hop" default:"500ns"`
-	Queue       string      `key:"queue" doc:"what waits before a link, as on tori" default:"unbounded" when:"engine.level=packet"`
-	Channels    int         `key:"channels" doc:"virtual channels of a link" default:"2" else:"2" min:"1" max:"15" when:"engine.level=packet & fabric.queue=credit"`
-	Buffer      units.Bytes `key:"buffer" doc:"room at a link's end for each channel; '0B' is what a round trip at full rate needs" default:"0B" when:"engine.level=packet & fabric.queue=credit"`
-	BitErrors   float64     `key:"bit_errors" doc:"probability that a bit arrives wrong; the link then sends the packet again" default:"0.0" max:"0.1" when:"engine.level=packet"`
+// keptLinks are the keys of links.LinkOptions of a domain.
+var keptLinks = schema.Tags{
+	"LinkRate":    `key:"link_rate" doc:"rate of a link, in each direction" default:"800Gbps" above:"0" max:"1e16"`,
+	"LinkLatency": `key:"link_latency" doc:"time that a bit takes over a hop" default:"500ns"`,
+	"Queue":       `key:"queue" doc:"what waits before a link, as on tori" default:"unbounded" when:"engine.level=packet"`,
+	"Channels":    "",
+	"Buffer":      "",
+	"BitErrors":   "",
 }
 
 // planned reports whether what the optical switches of s do is planned; where not they keep a topology.
@@ -45,9 +38,9 @@ func keptForm() *form {
 		parts: func(s *Scenario) []schema.Part {
 			return append([]schema.Part{{
 				Path: "fabric", Doc: "The domain, its topology and its links.",
-				Specs: []any{&s.Fabric.FabricKind, (*keptDomain)(&s.Fabric.ScaleUp), (*keptLinks)(&s.Fabric.LinkOptions)},
+				Specs: []any{&s.Fabric.FabricKind, schema.Retagged{Spec: &s.Fabric.ScaleUp, Tags: keptDomain}, schema.Retagged{Spec: &s.Fabric.LinkOptions, Tags: keptLinks}},
 				Defaults: func(int) []any {
-					d := keptDomain(s.Fabric.ScaleUp)
+					d := s.Fabric.ScaleUp
 					d.Topology = topologies()[0]
 					if d.GPUs = cmp.Or(s.Workload.Endpoints(), 8); s.trains() {
 						d.GPUs = s.Workload.GPUs

@@ -3,7 +3,6 @@ package scenarios
 import (
 	"context"
 
-	"sim/engine"
 	"sim/policies/topology"
 	"sim/scenarios/assembly"
 	"sim/scenarios/assembly/circuits"
@@ -14,11 +13,10 @@ import (
 // maxPorts bounds the GPUs and ports of a pod.
 const maxPorts = 1 << 20
 
-// circuitsLevel is Engine of circuits.
-type circuitsLevel struct {
-	Level              string `key:"level" doc:"'flow', as fluid; 'packet', packet by packet over NICs and circuits; 'static', what circuits carry alone" default:"flow" choices:"flow|packet|static"`
-	Until, SampleEvery engine.Time
-	MessageOverhead    engine.Time `key:"message_overhead" doc:"what starting a message costs its sender, which starts one message at a time: of collective calls, training steps and traces" default:"0s" when:"engine.level=flow|packet & waiting"`
+// circuitsLevel are the keys of Engine of circuits.
+var circuitsLevel = schema.Tags{
+	"Level":           `key:"level" doc:"'flow', as fluid; 'packet', packet by packet over NICs and circuits; 'static', what circuits carry alone" default:"flow" choices:"flow|packet|static"`,
+	"MessageOverhead": "",
 }
 
 // ocsPodsKind describes the fabric "ocs-pods".
@@ -84,7 +82,7 @@ func ocsPodsParts(s *Scenario) []schema.Part {
 		},
 		{
 			Path: "engine", When: "one-job", Doc: "How closely the work is simulated on the circuits, which are always decided as fluid.",
-			Specs: []any{(*circuitsLevel)(&s.Engine)}, Silent: func() bool { return s.Engine.Level == "flow" }, // is not worth a word
+			Specs: []any{schema.Retagged{Spec: &s.Engine, Tags: circuitsLevel}}, Silent: func() bool { return s.Engine.Level == "flow" }, // is not worth a word
 		},
 		{Path: "policy", Specs: []any{&s.Policy.JointOptions}},
 		{

@@ -40,11 +40,11 @@ func podTrafficForm(of *paths.Kind) *form {
 	return f
 }
 
-// podPoisson is TrafficPoisson of pods, whose sources are all of that kind.
-type podPoisson struct {
-	Duration engine.Time `key:"duration" doc:"for how long packets are measured after the warm-up" else:"the time of 4,000 packets on a network interface" when:"engine.level=packet"`
-	Load     float64     `key:"load" doc:"what each GPU injects, as a fraction of its network interface's rate" default:"0.1" above:"0" max:"1000" when:"engine.level=packet"`
-	Warmup   engine.Time `key:"warmup" doc:"packets injected before this time are not measured" else:"the time of 1,000 packets on a network interface" when:"engine.level=packet"`
+// podPoisson are the keys of TrafficPoisson of pods, whose sources are all of that kind.
+var podPoisson = schema.Tags{
+	"Duration": `key:"duration" doc:"for how long packets are measured after the warm-up" else:"the time of 4,000 packets on a network interface" when:"engine.level=packet"`,
+	"Load":     `key:"load" doc:"what each GPU injects, as a fraction of its network interface's rate" default:"0.1" above:"0" max:"1000" when:"engine.level=packet"`,
+	"Warmup":   `key:"warmup" doc:"packets injected before this time are not measured" else:"the time of 1,000 packets on a network interface" when:"engine.level=packet"`,
 }
 
 // podRandomParts are the tables of packets to GPUs that are drawn.
@@ -52,9 +52,9 @@ func podRandomParts(s *Scenario) []schema.Part {
 	t := &s.Workload.Traffic
 	return []schema.Part{{
 		Path: "workload", Doc: "How packets are injected. Circuits are decided for as many bytes between all.",
-		Specs: []any{&s.Workload.WorkloadKind, &t.TrafficMessage, &t.TrafficPacket, (*podPoisson)(&t.TrafficPoisson)},
+		Specs: []any{&s.Workload.WorkloadKind, &t.TrafficMessage, &t.TrafficPacket, schema.Retagged{Spec: &t.TrafficPoisson, Tags: podPoisson}},
 		Defaults: func(int) []any {
-			d := podPoisson(t.TrafficPoisson)
+			d := t.TrafficPoisson
 			each := 8 * float64(t.Packet) / max(1, float64(s.Fabric.NICBandwidth)) * float64(engine.Second)
 			d.Warmup, d.Duration = engine.Time(1_000*each), engine.Time(4_000*each)
 			return []any{&s.links().TrafficDefaults().TrafficMessage, &d}

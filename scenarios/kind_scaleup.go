@@ -3,7 +3,6 @@ package scenarios
 import (
 	"context"
 
-	"sim/engine"
 	"sim/engine/units"
 	"sim/policies/reconfigure"
 	"sim/scenarios/assembly"
@@ -12,9 +11,9 @@ import (
 	"sim/scenarios/schema"
 )
 
-// vector is MeanMessage of collectives that are no all-to-alls.
-type vector struct {
-	Message units.Bytes `key:"message" doc:"size of the vector of each GPU; of an all-gather, of what each GPU has in the end" default:"32MB"`
+// vector is the key of MeanMessage of collectives that are no all-to-alls.
+var vector = schema.Tags{
+	"Message": `key:"message" doc:"size of the vector of each GPU; of an all-gather, of what each GPU has in the end" default:"32MB"`,
 }
 
 // listed are the keys of a matrix, which matrixAlias turns into those of an all-to-all.
@@ -24,11 +23,9 @@ type listed struct {
 	_ units.Bytes `key:"chunk" doc:"size of the pieces in which messages are sent, the last perhaps smaller but taking as long" default:"4MB"`
 }
 
-// planLevel is Engine of plans.
-type planLevel struct {
-	Level              string `key:"level" doc:"'cost', by delays and slots alone; 'plan', written out and checked; 'packet', on queues, slot by slot and as links are free; 'flow', as fluid" default:"plan" choices:"cost|plan|packet|flow"`
-	Until, SampleEvery engine.Time
-	MessageOverhead    engine.Time
+// planLevel are the keys of Engine of plans.
+var planLevel = schema.Tags{
+	"Level": `key:"level" doc:"'cost', by delays and slots alone; 'plan', written out and checked; 'packet', on queues, slot by slot and as links are free; 'flow', as fluid" default:"plan" choices:"cost|plan|packet|flow"`,
 }
 
 // planForm is the form of a collective whose topologies are planned.
@@ -84,7 +81,7 @@ func scaleUpParts(s *Scenario) []schema.Part {
 				return []any{&d}
 			},
 		},
-		{Path: "engine", Doc: "How closely plans are simulated.", Specs: []any{(*planLevel)(&s.Engine)}},
+		{Path: "engine", Doc: "How closely plans are simulated.", Specs: []any{schema.Retagged{Spec: &s.Engine, Tags: planLevel}}},
 	}
 }
 

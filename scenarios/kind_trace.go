@@ -50,7 +50,7 @@ func traceKind() *kind {
 		parts: func(s *Scenario) []schema.Part {
 			w := &s.Workload
 			return []schema.Part{{
-				Path: "workload", Doc: "Which files, and what they leave open.", Specs: []any{&w.WorkloadKind, &w.Trace.Keys, (*trainingPacket)(&w.TrafficPacket)},
+				Path: "workload", Doc: "Which files, and what they leave open.", Specs: []any{&w.WorkloadKind, &w.Trace.Keys, schema.Retagged{Spec: &w.TrafficPacket, Tags: trainingPacket}},
 				Defaults: func(int) []any { return []any{&w.Trace.Keys} }, // the digest is set where it is known
 			}}
 		},

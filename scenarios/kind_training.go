@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"sim/engine"
-	"sim/engine/units"
 	"sim/policies/mapping"
 	"sim/scenarios/assembly"
 	"sim/scenarios/assembly/calls"
@@ -14,9 +13,9 @@ import (
 	"sim/workloads/training"
 )
 
-// trainingPacket is TrafficPacket of a step.
-type trainingPacket struct {
-	Packet units.Bytes `key:"packet" doc:"size of a packet on the wire" default:"64KB" when:"engine.level=packet & unplanned"`
+// trainingPacket is the key of TrafficPacket of a step.
+var trainingPacket = schema.Tags{
+	"Packet": `key:"packet" doc:"size of a packet on the wire" default:"64KB" when:"engine.level=packet & unplanned"`,
 }
 
 // trainingKind describes the workload "training".
@@ -48,7 +47,7 @@ func trainingKind() *kind {
 func trainingParts(s *Scenario) []schema.Part {
 	return []schema.Part{{
 		Path: "workload", Doc: "What is trained, and how it is spread. Give `model`, or describe another model in `[workload.architecture]`.",
-		Specs:    []any{&s.Workload.WorkloadKind, &s.Workload.Spec, (*trainingPacket)(&s.Workload.TrafficPacket)},
+		Specs:    []any{&s.Workload.WorkloadKind, &s.Workload.Spec, schema.Retagged{Spec: &s.Workload.TrafficPacket, Tags: trainingPacket}},
 		Defaults: func(int) []any { return []any{s.Workload.Spec.Defaults()} },
 	}}
 }

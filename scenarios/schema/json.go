@@ -99,7 +99,7 @@ func (k *option) json(of reflect.Type, choices []string) Object {
 		return Object{"type": "object"}
 	case reflect.Struct:
 		properties := Object{}
-		for _, k := range layoutOf(of).options {
+		for _, k := range layoutOf(of, nil).options {
 			properties[k.Name] = k.json(k.Type, nil)
 		}
 		return Object{"type": "object", "additionalProperties": false, "properties": properties}

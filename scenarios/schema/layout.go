@@ -51,18 +51,47 @@ type nested struct {
 	options         []*option
 }
 
-// layouts are those of all types that were asked for.
-var layouts sync.Map // reflect.Type -> *layout
+// layouts are those of all types that were asked for, with their own tags or others.
+var layouts sync.Map // layoutKey -> *layout
 
-// layoutOf returns the layout of a struct type. Tags that say nothing sensible are a mistake of the program, and panic.
-func layoutOf(t reflect.Type) *layout {
-	if l, ok := layouts.Load(t); ok {
+type layoutKey struct {
+	of   reflect.Type
+	tags string
+}
+
+// layoutOf returns the layout of a struct type, by other tags than its own if these are not nil. Tags that say nothing
+// sensible are a mistake of the program, and panic.
+func layoutOf(t reflect.Type, tags Tags) *layout {
+	key := layoutKey{of: t}
+	if tags != nil {
+		key.tags = fmt.Sprint(tags) // in the order of their names
+	}
+	if l, ok := layouts.Load(key); ok {
 		return l.(*layout)
 	}
 	l := &layout{}
-	l.add(t, nil)
-	layouts.Store(t, l)
+	if tags == nil {
+		l.add(t, nil)
+	} else {
+		l.retag(t, tags)
+	}
+	layouts.Store(key, l)
 	return l
+}
+
+// retag adds the fields of a struct that tags name.
+func (l *layout) retag(t reflect.Type, tags Tags) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		tag, ok := tags[f.Name]
+		if !ok {
+			continue
+		}
+		if tag != "" {
+			f.Tag = reflect.StructTag(tag)
+		}
+		l.options = append(l.options, optionOf(t, f, []int{i}))
+	}
 }
 
 func (l *layout) add(t reflect.Type, at []int) {

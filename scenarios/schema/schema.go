@@ -30,6 +30,15 @@ type Used struct {
 	When string
 }
 
+// Retagged is a spec of which the fields that Tags names are keys, and no others.
+type Retagged struct {
+	Spec any
+	Tags Tags
+}
+
+// Tags are tags in place of those of a struct's own fields, by name of the field; "" is its own.
+type Tags map[string]string
+
 // Names resolves the names that tags use.
 type Names struct {
 	Choices    map[string]Choices
@@ -91,16 +100,19 @@ func (s *Schema) add(p *Part) {
 	own := &Table{Path: p.Path, Doc: p.Doc, When: s.Condition(p.Path, p.When), schema: s, part: p}
 	tables := []*Table{own}
 	for _, spec := range p.Specs {
-		also := ""
-		if u, ok := spec.(Used); ok {
+		also, tags := "", Tags(nil)
+		switch u := spec.(type) {
+		case Used:
 			spec, also = u.Spec, u.When
+		case Retagged:
+			spec, tags = u.Spec, u.Tags
 		}
 		v := reflect.ValueOf(spec).Elem()
 		t := v.Type()
 		if t.Kind() == reflect.Slice {
 			t, own.array = t.Elem(), v
 		}
-		l := layoutOf(t)
+		l := layoutOf(t, tags)
 		own.add(l.options, v, also)
 		for _, below := range l.tables {
 			path := p.Path + "." + below.path

@@ -96,7 +96,7 @@ func structs(dst reflect.Value, v any) *Wrong {
 	if rows == nil {
 		return &Wrong{"is " + Describe(v), "write it as an array of tables"}
 	}
-	l := layoutOf(dst.Type().Elem())
+	l := layoutOf(dst.Type().Elem(), nil)
 	all := reflect.MakeSlice(dst.Type(), len(rows), len(rows))
 	for i, row := range rows {
 		for _, name := range slices.Sorted(maps.Keys(row)) {
