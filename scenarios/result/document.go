@@ -200,7 +200,7 @@ const Version = "0.2.0"
 
 // Model is the version of the models: it rises whenever some result changes for the same scenario and seed. Results of
 // one version may be compared and reused; the baselines in scenarios/baselines hold it to that.
-const Model = 11
+const Model = 12
 
 // Revision returns the commit that the program was built from, with "+dirty" when its tree had changes, or "unknown"
 // when the build did not record it.
