@@ -24,7 +24,7 @@ var kindWords = map[string]string{
 	"policies/routing/optimise_all.go all-to-all":        "value of a key of a router",
 	"scenarios/assembly/input/domain.go matrix":          "value of the key sizes",
 	"scenarios/result/metric_table.go fleet":             "name of a figure",
-	"scenarios/result/tiers.go tiers":                    "name of a label",
+	"scenarios/result/views.go tiers":                    "name of a label",
 	"workloads/collective/patterns.go all-to-all":        "name of traffic in messages",
 	"workloads/collective/patterns.go nearest-neighbour": "name of traffic in messages",
 	"workloads/collective/patterns.go uniform-random":    "name of traffic in messages",
