@@ -23,8 +23,8 @@ import (
 
 var showRefusals = flag.Bool("refusals", false, "the tests of cells log why scenarios are refused")
 
-// cell is a small scenario, which runs with each of its overrides under each of its policies alone.
-type cell struct {
+// goldenCell is a small scenario, which runs with each of its overrides under each of its policies alone.
+type goldenCell struct {
 	name, text string
 	policies   string   // key of the list of policies
 	names      []string // policies
@@ -44,7 +44,7 @@ func TestCellsFleets(t *testing.T)  { compareCells(t, "fleet") }
 
 // compareCells compares the cells whose names begin with a prefix.
 func compareCells(t *testing.T, prefix string) {
-	for _, c := range cells {
+	for _, c := range goldenCells {
 		if !strings.HasPrefix(c.name, prefix) {
 			continue
 		}
@@ -256,7 +256,7 @@ var searchLimits = map[string]string{
 	"joint":           "policy.joint.max_evaluations=2000",
 }
 
-var cells = []cell{
+var goldenCells = []goldenCell{
 	{"pods-dense", dense + `fabric = {kind = "ocs-pods", gpus_per_pod_per_replica = 2, port_bandwidth = "100Gbps", ports_per_pod = 4, reconfiguration_delay = "10us"}`,
 		"policy.allocators", allocators, append(seeds(2, "", "engine.level=packet", "fabric.reverse=true; workload.schedule=gpipe"),
 			"fabric.ports_per_pod=5; workload.schedule=zb-h1", "policy.service=level-priority", "policy.port_tolerance=0.1", "fabric.switching=per-switch", "fabric.nic_bandwidth=50Gbps", "workload.replicas=all")},
