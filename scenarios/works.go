@@ -3,6 +3,7 @@ package scenarios
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"sim/scenarios/assembly"
 	"sim/scenarios/assembly/calls"
@@ -81,7 +82,7 @@ func workKinds() (all []*kind) {
 // checkPodWork holds work of ranks against the pods, whose ports must join all that have some of them.
 func checkPodWork(c *checker) {
 	s, f, w := c.s, &c.s.Fabric, c.s.Workload.work()
-	const gpus = "workload.gpus"
+	gpus := strings.Join(w.RankKeys(), " ")
 	if !c.OK("fabric.pods", "fabric.gpus_per_pod", "workload.message", "workload.matrix", "workload.matrix_file") || !c.severalPods() {
 		return
 	}
