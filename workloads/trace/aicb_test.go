@@ -177,3 +177,33 @@ func FuzzAICB(f *testing.F) {
 		fuzzed(t, []File{{"a", data}}, "aicb", &Hints{Keys: Keys{GPUs: n, EP: n / 2, Setup: n%3 == 0}})
 	})
 }
+
+// TestAICBExperts: all sizes of groups that rows state must give one number of ranks that share experts.
+func TestAICBExperts(t *testing.T) {
+	const header = "comm_type,comm_group,comm_group_size,msg_size,stage\nCommType.all_reduce,CommGroup.dp_group,8,64,x\n"
+	for _, c := range []struct{ rows, want string }{
+		{"CommType.all_to_all,CommGroup.ep_group,4,64,x\nCommType.all_reduce,CommGroup.ep_dp_group,2,64,x\n", ""},
+		{"CommType.all_to_all,CommGroup.ep_group,2,64,x\nCommType.all_reduce,CommGroup.ep_dp_group,2,64,x\n", "ep_dp_group says that 4 ranks share experts, and others 2"},
+		{"CommType.all_to_all,CommGroup.ep_group,3,64,x\n", "is not a multiple of 3"},
+	} {
+		_, err := readText(t, header+c.rows, Keys{GPUs: 8})
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%q: got %v, want %q", c.rows, err, c.want)
+		}
+	}
+}
+
+// TestJoins: only a barrier, and a call of no bytes, moves nothing.
+func TestJoins(t *testing.T) {
+	for _, c := range []struct {
+		call Collected
+		want bool
+	}{
+		{Collected{Kind: Barrier, Bytes: 8}, true}, {Collected{Kind: AllReduce}, true}, {Collected{Kind: AllReduce, Bytes: 1}, false},
+		{Collected{Kind: AllToAll, Sizes: []int64{0, 1}}, false},
+	} {
+		if got := c.call.joins(); got != c.want {
+			t.Errorf("%+v only joins its ranks: got %v, want %v", c.call, got, c.want)
+		}
+	}
+}

@@ -130,3 +130,16 @@ func TestRooflineOfExperts(t *testing.T) {
 		t.Errorf("attention takes %g s, want %g", attention, want)
 	}
 }
+
+// TestRepeats: full recomputation repeats the calls of the forward pass, and no others.
+func TestRepeats(t *testing.T) {
+	s := tiny(OneFOneB, 2, 4, 1)
+	forward, backward := s.Repeats(0, Forward), s.Repeats(0, Backward)
+	s.Recompute = "full"
+	if got := s.Repeats(0, Forward); got != 2*forward || forward == 0 {
+		t.Errorf("full recomputation: %d calls of the forward pass, want twice %d", got, forward)
+	}
+	if got := s.Repeats(0, Backward); got != backward {
+		t.Errorf("full recomputation: %d calls of the backward pass, want %d", got, backward)
+	}
+}
