@@ -143,3 +143,16 @@ func TestRepeats(t *testing.T) {
 		t.Errorf("full recomputation: %d calls of the backward pass, want %d", got, backward)
 	}
 }
+
+// TestMeasuredLayers: of measured operators, a layer takes the times of as many micro-batches as are computed together.
+func TestMeasuredLayers(t *testing.T) {
+	s := tiny(OneFOneB, 2, 4, 1)
+	s.Arch.Experts, s.Arch.TopK = 8, 2
+	s.EP, s.ETP = 1, 1
+	s.Compute, s.Choices.ConcurrentMicrobatches = Table, 2
+	s.Operators = Operators{Attention: engine.Millisecond, Scores: 2 * engine.Millisecond, Network: 5 * engine.Millisecond}
+	attention, experts := s.layerSeconds()
+	if math.Abs(attention-6e-3) > 1e-12 || math.Abs(experts-10e-3) > 1e-12 {
+		t.Errorf("attention and experts of two micro-batches take %g s and %g s, want 0.006 and 0.01", attention, experts)
+	}
+}
