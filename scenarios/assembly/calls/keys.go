@@ -9,6 +9,7 @@ import (
 	"sim/engine/units"
 	"sim/internal/text"
 	"sim/policies/collective"
+	"sim/workloads/trace"
 )
 
 // Keys are those of a workload that is a collective call.
@@ -48,25 +49,37 @@ func (c *Call) Fits(ctx context.Context, p *collective.Problem, each func(src, d
 	}
 	most := int(MaxBytes / c.TransferBytes)
 	n := 0
-	err = row.Count(ctx, p, c.Options, func(src, dst int32) error {
-		if n++; n <= most && each != nil {
-			each(src, dst)
-		}
-		if n > 2*most { // large enough to be told without an end
-			return ErrTooLarge
-		}
-		return nil
-	})
+	if err = ErrTooLarge; c.leastTransfers(p) <= 2*most {
+		err = row.Count(ctx, p, c.Options, func(src, dst int32) error {
+			if n++; n <= most && each != nil {
+				each(src, dst)
+			}
+			if n > 2*most { // large enough to be told without an end
+				return ErrTooLarge
+			}
+			return nil
+		})
+	}
 	switch more := ""; {
 	case errors.Is(err, ErrTooLarge):
-		more = "more than "
+		more, n = "more than ", 2*most
 		fallthrough
 	case err == nil && n > most:
-		n = min(n, 2*most)
 		err = fmt.Errorf("%s: %w: %s among %d ranks is %s%s transfers, which take %s%.2g GB of memory to simulate; want fewer ranks or larger chunks, for at most %.2g GB",
 			row.Name, ErrTooLarge, c.Kind, len(p.Group), more, text.Count(n), more, float64(n)*c.TransferBytes/1e9, MaxBytes/1e9)
 	}
 	return err
+}
+
+// leastTransfers returns a lower bound on the transfers of the call, 0 if none is known without expanding it.
+func (c *Call) leastTransfers(p *collective.Problem) int {
+	kind, ok := map[collective.Kind]trace.Collective{
+		collective.AllReduce: trace.AllReduce, collective.ReduceScatter: trace.ReduceScatter, collective.AllGather: trace.AllGather,
+	}[c.Kind]
+	if !ok || len(c.Along) > 0 {
+		return 0
+	}
+	return leastTransfers(c.Algorithm, trace.Collected{Kind: kind, Bytes: p.Bytes, Nodes: p.Group})
 }
 
 // New returns the call that keys describe.
