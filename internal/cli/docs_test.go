@@ -18,8 +18,8 @@ import (
 	"sim/scenarios"
 )
 
-// documents are those of which no command and no scenario is to fail. What README.md, extending.md and tutorial.md
-// have their reader type in a row, the steps example and tutorial of .ci/run type, too.
+// documents match the files whose commands and scenarios must work. The steps example and tutorial of .ci/run also run the
+// commands of extending.md and tutorial.md in order.
 var documents = []string{"../../README.md", "../../CONTRIBUTING.md", "../../docs/*.md"}
 
 // tooLong begin commands that take more than some seconds, with what they take: of runs the scenarios are checked here,
