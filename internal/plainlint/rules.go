@@ -2,6 +2,7 @@ package main
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -38,7 +39,7 @@ var words = map[string]string{
 	"learnt": "adapted", "owed": "pending", "aside": "outbox", "ahead": "inbox", "apart": "isolated", "crew": "workers", "mail": "inbox",
 	"landing": "arrival", "due": "pending", "alike": "identical", "walks": "paths", "walk": "path", "way": "path", "ways": "paths",
 	"pressed": "bottleneckLoad", "lit": "active", "lane": "queue", "shop": "openShop", "course": "phase", "leg": "phase", "lift": "embedding",
-	"forester": "treeSearch", "grower": "treeBuilder", "stamps": "basis", "bushes": "dags", "race": "incumbent", "lattice": "torus",
+	"forester": "treeSearch", "grower": "treeBuilder", "stamps": "basis", "bushes": "dags", "race": "incumbent", "lattice": "the name of the network",
 	"routed": "a noun", "scaled": "a noun", "stepped": "a noun", "gathered": "a noun", "planned": "a noun", "decided": "a noun",
 	"answer": "result", "soonest": "earliest", "mine": "owned", "whose": "owner", "who": "id", "worth": "shouldUse", "pour": "fill",
 	"room": "capacity", "refuse": "reject", "clash": "conflict", "forbid": "rejectIf", "beside": "relative", "spoil": "corrupt",
@@ -49,11 +50,8 @@ var words = map[string]string{
 var camelWords = regexp.MustCompile(`[A-Z]+(?:[^a-z]|$)|[A-Z]?[a-z]+`)
 
 // nouns are words that end like a participle and are nouns.
-var nouns = map[string]bool{
-	"embedding": true, "feed": true, "heading": true, "kind": true, "mapping": true, "need": true, "ordering": true, "placing": true,
-	"ring": true, "routing": true, "seed": true, "setting": true, "sharing": true, "speed": true, "string": true, "timing": true,
-	"training": true, "warning": true, "wiring": true,
-}
+var nouns = strings.Fields("embedding feed heading kind mapping need ordering ring routing seed setting sharing speed string timing " +
+	"training warning wiring")
 
 // isParticiple reports whether the last word of a type name is a participle, judged by its ending.
 func isParticiple(name string) bool {
@@ -62,5 +60,5 @@ func isParticiple(name string) bool {
 		return false
 	}
 	last := strings.ToLower(all[len(all)-1])
-	return (strings.HasSuffix(last, "ed") || strings.HasSuffix(last, "ing")) && !nouns[last]
+	return (strings.HasSuffix(last, "ed") || strings.HasSuffix(last, "ing")) && !slices.Contains(nouns, last)
 }
