@@ -1,0 +1,87 @@
+package routing
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"sim/fabric/torus"
+)
+
+// TestOptimisedModel: for any choice of paths, the least load that the integer program allows is that of the most
+// loaded link, and it allows the choice exactly if no link carries more neighbours' units than it may.
+func TestOptimisedModel(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 121))
+	link := torus.Faults{Links: []torus.Hop{{Node: 1, Dim: 1, Up: true}}}
+	refused := 0
+	for name, p := range map[string]*Problem{
+		"torus":   must(t, torus.Faults{}, "", 3, 4),
+		"link":    must(t, link, "", 3, 4),
+		"weighed": weighed(must(t, link, "", 4, 2, 2)),
+		"rates":   twoRates(must(t, torus.Faults{}, "", 3, 3)),
+	} {
+		for _, most := range []int{0, 2} {
+			y := p.Symmetry(1)
+			in, err := newInstance(p, y)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rules, err := NewCandidates(p, WildRule{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := &optimiser{p: p, given: p, y: y, in: in, rules: rules}
+			c, err := r.choices(rules)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := newSearch(in, c, 1, most, 1)
+			s.excess = 0 // a choice within the limit is known
+			r.found = &found{in, s, rules}
+			m, column := r.model()
+			if err := m.Check(); err != nil {
+				t.Fatal(err)
+			}
+			for range 60 {
+				for i := range s.path {
+					s.path[i] = c.first[i]
+					for k := c.first[i]; k >= 0; k = c.next[k] {
+						if rng.IntN(5) == 0 {
+							s.path[i] = k
+						}
+					}
+				}
+				s.recount()
+				x := make([]float64, len(m.Columns))
+				for _, k := range s.path {
+					if column[k] > 0 {
+						x[column[k]] = 1
+					}
+				}
+				load, near := top(s.load), top(s.near)
+				for _, off := range []float64{-1e-6, 1e-6, 1} {
+					x[0] = load + off
+					worst, row := m.Violation(x)
+					if want := off > 0 && (most == 0 || near <= float64(most)); (worst <= 1e-9) != want {
+						t.Fatalf("%s: a load of %g, of %g at most, %g neighbours' units of at most %d: %s is broken by %g", name, x[0], load, near, most, row, worst)
+					}
+				}
+				if most > 0 && near > float64(most) {
+					refused++
+				}
+				for i, k := range s.path { // a pair takes one path
+					if at := column[k]; at > 0 {
+						x[0], x[at] = math.Ceil(load)+9, 0
+						if worst, _ := m.Violation(x); worst < 0.4 {
+							t.Fatalf("%s: pair %d takes no path", name, i)
+						}
+						break
+					}
+				}
+			}
+		}
+	}
+	if refused < 20 {
+		t.Errorf("%d choices exceed the limit of neighbours, want at least 20", refused)
+	}
+}

@@ -1,0 +1,200 @@
+package trace
+
+import (
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// writeBuilt writes all of a graph that was built.
+func writeBuilt(w io.Writer, b *Built) {
+	g := b.Graph
+	for i := range g.Tasks {
+		k := &g.Tasks[i]
+		fmt.Fprintln(w, g.Name(int32(i)), k.Kind, k.Src, k.Dst, k.Flows, k.Bytes, k.Duration, k.Priority)
+		for _, e := range g.Out(int32(i)) {
+			fmt.Fprintln(w, e.To, e.Lag)
+		}
+	}
+	fmt.Fprintln(w, b.Rank, b.Op, b.Turn, g.Contention)
+}
+
+// drawGOAL draws a GOAL schedule of ranks that compute, send and receive, some from any rank or of any tag. A few
+// messages lack an end.
+func drawGOAL(rng *rand.Rand) string {
+	ranks := 2 + rng.IntN(3)
+	text := make([]string, ranks)
+	for n := range 3 + rng.IntN(8) {
+		src, dst, tag, bytes := rng.IntN(ranks), rng.IntN(ranks), rng.IntN(3), 1+rng.IntN(200_000)
+		if src == dst {
+			text[src] += fmt.Sprintf("t%d: calc %d\n", n, 1+rng.IntN(900))
+			continue
+		}
+		from, of := fmt.Sprint(src), fmt.Sprint(" tag ", tag)
+		if rng.IntN(4) == 0 {
+			from = "-1"
+		}
+		if rng.IntN(5) == 0 {
+			of = " tag -1"
+		}
+		cpu := ""
+		if rng.IntN(3) == 0 {
+			cpu = " cpu 1"
+		}
+		lacks := rng.IntN(30)
+		if lacks != 0 {
+			text[src] += fmt.Sprintf("t%d: send %db to %d tag %d%s\n", n, bytes, dst, tag, cpu)
+		}
+		if lacks != 1 {
+			text[dst] += fmt.Sprintf("t%d: recv %db from %s%s\n", n, bytes, from, of)
+		}
+	}
+	all := fmt.Sprintf("num_ranks %d\n", ranks)
+	for r, lines := range text {
+		labels := []string{}
+		for line := range strings.Lines(lines) {
+			label, _, _ := strings.Cut(line, ":")
+			labels = append(labels, label)
+		}
+		for i := 1; i < len(labels); i++ {
+			if rng.IntN(3) == 0 && labels[i] != labels[i-1] {
+				lines += labels[i] + " requires " + labels[i-1] + "\n"
+			}
+		}
+		all += fmt.Sprintf("rank %d {\n%s}\n", r, lines)
+	}
+	return all
+}
+
+// TestStoredBuilds: graphs and reports of the samples and of seeded GOAL schedules are as stored, or that they are
+// refused, by the digest of each.
+func TestStoredBuilds(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 91))
+	var drawn []string
+	for range 150 {
+		drawn = append(drawn, drawGOAL(rng))
+	}
+	file := func(text string) []File { return []File{{"a", []byte(text)}} }
+	for _, c := range []struct {
+		name, format string
+		files        [][]File
+		h            Hints
+		want         uint64
+	}{
+		{"chakra", "chakra", [][]File{{chTrace(0), chTrace(1)}}, Hints{Keys: Keys{PeakTFLOPS: 1, MemoryBandwidth: 1e9}}, 0xd2cd8674defb8aad},
+		{"chakra, one at a time", "chakra", [][]File{{chTrace(0), chTrace(1)}}, Hints{Keys: Keys{Streams: "one-at-a-time", RankMap: []int{1, 0}}}, 0x948a98501c1b01b3},
+		{"goal", "goal", [][]File{file(goalText), {{"a", goalBinary()}}}, Hints{}, 0xacdc85b3763bdccd},
+		{"drawn", "goal", nil, Hints{}, 0x2683abcb5234412a},
+		{"cm", "cm", [][]File{file(cmText)}, Hints{}, 0x766bfe6ef4e17a3a},
+		{"aicb", "aicb", [][]File{file(aicbText)}, Hints{}, 0xb50ac5e762facb41},
+		{"aicb with setup", "aicb", [][]File{file(aicbText)}, Hints{Keys: Keys{Setup: true}}, 0x768e6b59d23578e6},
+		{"simai", "simai", [][]File{file(simText(2, 1, 1, 2, 1, 4)), file(simText(2, 2, 2, 3, 2, 8)), file(simText(1, 1, 4, 5, 1, 8))}, Hints{Inside: 8e12}, 0x7e04b7a04ae4fcd0},
+		{"simai, eager", "simai", [][]File{file(simText(2, 2, 2, 3, 2, 16))}, Hints{Keys: Keys{RankOrder: "tp-pp-dp", Schedule: "eager-1f1b"}, Inside: 1e12}, 0x6a42af0cb0add5be},
+		{"simai, zero bubble", "simai", [][]File{file(simText(2, 1, 3, 4, 2, 12))}, Hints{Keys: Keys{Schedule: "zb-h1"}, Inside: 1e12}, 0x6dbe789fcfd0d639},
+	} {
+		if c.name == "drawn" {
+			for _, text := range drawn {
+				c.files = append(c.files, file(text))
+			}
+		}
+		digest := fnv.New64a()
+		built := 0
+		for _, files := range c.files {
+			j, err := Read(ByName(c.format), files, &c.h)
+			if err != nil {
+				t.Fatalf("%s: %v of %s", c.name, err, files[0].Data)
+			}
+			if err := j.Report(digest); err != nil {
+				t.Fatal(err)
+			}
+			var place []int32
+			for r := range int32(j.Ranks) {
+				place = append(place, 3*r+1)
+			}
+			for _, builder := range []Builder{{}, {Expand: Aggregate, Place: place}} {
+				b, err := j.Build(builder)
+				if err != nil {
+					fmt.Fprintln(digest, "refused")
+					continue
+				}
+				built++
+				writeBuilt(digest, b)
+			}
+		}
+		if built == 0 {
+			t.Errorf("%s: no graph is built", c.name)
+		}
+		if got := digest.Sum64(); got != c.want {
+			t.Errorf("%s: digest %#x, want %#x", c.name, got, c.want)
+		}
+	}
+}
+
+// TestMostTasks: a graph of as many operations as are allowed is built, with the tasks that calls expand to counted, and
+// one of more is refused with both numbers.
+func TestMostTasks(t *testing.T) {
+	for _, c := range []struct {
+		format  string
+		files   []File
+		builder Builder
+		tasks   int
+	}{
+		{"goal", []File{{"a", []byte(goalText)}}, Builder{}, 8}, // messages count at both ends
+		{"chakra", []File{chTrace(0), chTrace(1)}, Builder{}, 8},
+		{"chakra", []File{chTrace(0), chTrace(1)}, Builder{Count: func(Collected) (int, error) { return 5, nil }}, 13},
+	} {
+		j, err := Read(ByName(c.format), c.files, &Hints{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, most := range []int{c.tasks - 1, c.tasks, c.tasks + 1, 0} {
+			c.builder.Most = most
+			_, err := j.Build(c.builder)
+			var large TooLarge
+			refused := errors.As(err, &large)
+			if want := most == c.tasks-1; refused != want || refused && large != (TooLarge{c.tasks, most}) || !refused && err != nil {
+				t.Errorf("%s of %d tasks of at most %d: %v", c.format, c.tasks, most, err)
+			}
+		}
+	}
+}
+
+// TestAttributeTypes: a number of a node is read from whatever field of the schema's union holds it, and from no other.
+func TestAttributeTypes(t *testing.T) {
+	varint := func(n uint64) func(to []byte, num protowire.Number) []byte {
+		return func(to []byte, num protowire.Number) []byte {
+			return protowire.AppendVarint(protowire.AppendTag(to, num, protowire.VarintType), n)
+		}
+	}
+	double := func(to []byte, num protowire.Number) []byte {
+		return protowire.AppendFixed64(protowire.AppendTag(to, num, protowire.Fixed64Type), math.Float64bits(-7))
+	}
+	float := func(to []byte, num protowire.Number) []byte {
+		return protowire.AppendFixed32(protowire.AppendTag(to, num, protowire.Fixed32Type), math.Float32bits(-7))
+	}
+	plain, zigzag := varint(7), varint(protowire.EncodeZigZag(-7))
+	for num, c := range map[protowire.Number]struct {
+		encode func(to []byte, num protowire.Number) []byte
+		want   int64 // 0 of a field that is not read
+	}{
+		2: {plain, 0}, 3: {double, -7}, 4: {plain, 0}, 5: {float, -7}, 6: {plain, 0}, 7: {plain, 7}, 8: {plain, 0}, 9: {plain, 7}, 10: {plain, 0},
+		11: {plain, 7}, 12: {plain, 0}, 13: {plain, 7}, 14: {plain, 0}, 15: {zigzag, -7}, 16: {plain, 0}, 17: {zigzag, -7}, 18: {plain, 0}, 19: {plain, 7},
+		20: {plain, 0}, 21: {plain, 7}, 22: {plain, 0}, 23: {varint(1<<32 - 7), -7}, 24: {plain, 0}, 25: {plain, 7}, 26: {plain, 0}, 27: {plain, 7}, 30: {plain, 0},
+	} {
+		a := protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), "comm_size")
+		var n chNode
+		if err := n.attribute(c.encode(a, num)); err != nil {
+			t.Errorf("field %d: %v", num, err)
+		}
+		if got, ok := n.ints["comm_size"]; got != c.want || ok != (c.want != 0) {
+			t.Errorf("field %d is read as %d (%v), want %d", num, got, ok, c.want)
+		}
+	}
+}

@@ -1,0 +1,33 @@
+package training
+
+import (
+	"fmt"
+	"hash/fnv"
+	"regexp"
+	"testing"
+)
+
+// TestDamagedOperators: what reading times of operators comes to when the text is cut off anywhere, or when any of its
+// bytes is another, is as stored: the times, or the line of the error.
+func TestDamagedOperators(t *testing.T) {
+	place := regexp.MustCompile(`line \d+`)
+	digest := fnv.New64a()
+	read := func(text string) {
+		o, err := ReadOperators([]byte(text))
+		if err != nil {
+			fmt.Fprintln(digest, "error", place.FindString(err.Error()))
+			return
+		}
+		fmt.Fprintln(digest, o)
+	}
+	read(measured)
+	for i := range measured {
+		read(measured[:i])
+		for _, other := range []byte{'1', ':', '\n', '-', measured[i] ^ 0x01} {
+			read(measured[:i] + string(rune(other)) + measured[i+1:])
+		}
+	}
+	if got, want := digest.Sum64(), uint64(0xee94230cf760eabb); got != want {
+		t.Errorf("operators: digest %#x, want %#x", got, want)
+	}
+}
