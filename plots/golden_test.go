@@ -72,6 +72,14 @@ func TestGoldenFilesAreUsed(t *testing.T) {
 func TestDrawings(t *testing.T) {
 	sheettest.Digests(t, filepath.Join("testdata", "drawings.txt"), func(yield func(string, sheet.Figure) bool) {
 		all := maps.Clone(runs)
+		all["fleet"], all["fragmented"] = fleetRun, fragmentedRun
+		all["moves"] = func() (*result.Document, *result.Detail) {
+			return &result.Document{Rows: []result.Row{{Policy: "p"}}}, &result.Detail{Policies: []result.Simulation{*moved()}}
+		}
+		all["tiers"] = func() (*result.Document, *result.Detail) {
+			tiers := map[string]float64{"makespan_s": 1, "tier1_exposed_s": 0.1, "tier2_exposed_s": 0.2}
+			return &result.Document{Rows: []result.Row{{Policy: "a", Metrics: tiers, Labels: map[string]string{"tiers": "electrical, torus"}}}}, &result.Detail{}
+		}
 		for i := range 30 {
 			all[fmt.Sprintf("any%d", i)] = func() (*result.Document, *result.Detail) {
 				r := rapid.Custom(func(t *rapid.T) result.Run {
