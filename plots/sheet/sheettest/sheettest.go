@@ -213,8 +213,14 @@ func Digests(t *testing.T, file string, figures iter.Seq2[string, sheet.Figure])
 		}
 		fmt.Fprintf(&got, "%s %s texts=%x shapes=%x\n", name, strings.Join(strings.Fields(f.Name), "_"), texts.Sum(nil)[:4], shapes.Sum(nil)[:4])
 	}
+	GoldenText(t, file, got.String())
+}
+
+// GoldenText fails if got differs from the text in file, or with -update writes that anew.
+func GoldenText(t *testing.T, file, got string) {
+	t.Helper()
 	if *update {
-		if err := os.WriteFile(file, []byte(got.String()), 0o666); err != nil {
+		if err := os.WriteFile(file, []byte(got), 0o666); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -222,7 +228,7 @@ func Digests(t *testing.T, file string, figures iter.Seq2[string, sheet.Figure])
 	if err != nil {
 		t.Fatal(err)
 	}
-	if changes := diff.Diff(string(want), got.String()); changes != "" {
+	if changes := diff.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); changes != "" {
 		t.Errorf("%s differs (-want +got):\n%s", file, changes)
 	}
 }
