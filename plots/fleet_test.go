@@ -7,9 +7,8 @@ import (
 	"sim/scenarios/result"
 )
 
-// TestFleetFigures: a fleet's run has a figure of chip-time, one of the cubes for each policy, and one of the moment
-// when most of what is free fits no slice; other runs have none.
-func TestFleetFigures(t *testing.T) {
+// fleetRun is a day of two cubes under two policies.
+func fleetRun() (*result.Document, *result.Detail) {
 	doc := &result.Document{Scenario: "fleet", Rows: []result.Row{
 		{Policy: "one", Metrics: map[string]float64{"goodput": 0.5, "share_idle": 0.3, "share_down": 0.2}},
 		{Policy: "two", Metrics: map[string]float64{"goodput": 0.7, "share_idle": 0.3, "share_down": 0}},
@@ -17,7 +16,21 @@ func TestFleetFigures(t *testing.T) {
 	cubes := &result.Fleet{FromS: 0, UntilS: 86400, Cubes: []result.Track{
 		{Name: "cube 0", Spans: []result.Span{{Kind: "one cube", StartS: 0, EndS: 3600}, {Kind: "down", StartS: 4000, EndS: 86400}}}, {Name: "cube 1"},
 	}}
-	d := &result.Detail{Title: "a day", Policies: []result.Simulation{{Policy: "one", Fleet: cubes}, {Policy: "two", Fleet: cubes}}}
+	return doc, &result.Detail{Title: "a day", Policies: []result.Simulation{{Policy: "one", Fleet: cubes}, {Policy: "two", Fleet: cubes}}}
+}
+
+// fragmentedRun is a fleetRun in which most of what is free fits no slice.
+func fragmentedRun() (*result.Document, *result.Detail) {
+	doc, d := fleetRun()
+	d.Policies[0].Fleet.Looks = []result.Look{{AtS: 0, Free: 2, Largest: 2}, {AtS: 3000, Free: 9, Largest: 4}, {AtS: 5000, Free: 5, Largest: 1}}
+	return doc, d
+}
+
+// TestFleetFigures: a fleet's run has a figure of chip-time, one of the cubes for each policy, and one of the moment
+// when most of what is free fits no slice; other runs have none.
+func TestFleetFigures(t *testing.T) {
+	doc, d := fleetRun()
+	cubes := d.Policies[0].Fleet
 	figures, err := All(doc, d)
 	if err != nil {
 		t.Fatal(err)

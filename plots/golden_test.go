@@ -1,13 +1,18 @@
 package plots
 
 import (
+	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"sim/plots/sheet"
 	"sim/plots/sheet/sheettest"
+	"sim/scenarios/result"
 )
 
 // goldens are the figures held as images, by run.
@@ -60,4 +65,44 @@ func TestGoldenFilesAreUsed(t *testing.T) {
 			t.Errorf("no test uses %s", f)
 		}
 	}
+}
+
+// TestDrawings compares the texts, shapes and places of every figure of the runs, and of 60 random runs and plans, with
+// stored digests.
+func TestDrawings(t *testing.T) {
+	sheettest.Digests(t, filepath.Join("testdata", "drawings.txt"), func(yield func(string, sheet.Figure) bool) {
+		all := maps.Clone(runs)
+		all["fleet"], all["fragmented"] = fleetRun, fragmentedRun
+		all["moves"] = func() (*result.Document, *result.Detail) {
+			return &result.Document{Rows: []result.Row{{Policy: "p"}}}, &result.Detail{Policies: []result.Simulation{*moved()}}
+		}
+		all["tiers"] = func() (*result.Document, *result.Detail) {
+			tiers := map[string]float64{"makespan_s": 1, "tier1_exposed_s": 0.1, "tier2_exposed_s": 0.2}
+			return &result.Document{Rows: []result.Row{{Policy: "a", Metrics: tiers, Labels: map[string]string{"tiers": "electrical, torus"}}}}, &result.Detail{}
+		}
+		for i := range 30 {
+			all[fmt.Sprintf("any%d", i)] = func() (*result.Document, *result.Detail) {
+				r := rapid.Custom(func(t *rapid.T) result.Run {
+					doc, d := anyRun(t)
+					return result.Run{Document: *doc, Detail: *d}
+				}).Example(i)
+				return &r.Document, &r.Detail
+			}
+			all[fmt.Sprintf("plan%d", i)] = func() (*result.Document, *result.Detail) {
+				s := rapid.Custom(anySchedule).Example(i)
+				return &result.Document{Rows: []result.Row{{Policy: "p"}}}, &result.Detail{Policies: []result.Simulation{{Policy: "p", Schedule: s}}}
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(all)) {
+			figs, err := All(all[name]())
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			for _, f := range figs {
+				if !yield(name, f) {
+					return
+				}
+			}
+		}
+	})
 }

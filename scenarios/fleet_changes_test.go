@@ -2,7 +2,10 @@ package scenarios
 
 import (
 	"fmt"
+	"math"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -37,5 +40,60 @@ func TestFleetChanges(t *testing.T) {
 		if name := placements[i].name; (name != "reconfigurable") != slices.Contains(all, fmt.Sprintf("policy.placements=[%q]", name)) {
 			t.Errorf("the change to placement %s is there: %t", name, name == "reconfigurable")
 		}
+	}
+}
+
+// TestGains: the gain of each change is the mean, with its standard error, of what it adds to the work of runs of the same
+// seeds. Reference: runs of the changed scenario, one by one. The gains themselves are compared with stored ones.
+func TestGains(t *testing.T) {
+	t.Parallel()
+	const text = "seed=3\n[fabric]\nkind=\"pods-of-cubes\"\n[workload]\nkind=\"fleet\"\ndays=3\nwarm_up=1\nload=1.5\n[policy]\nplacements=[\"reconfigurable\", \"folding\"]\n" + failing
+	s, err := Parse("fleet.toml", []byte(text), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gains, seeds, err := s.Gains(t.Context(), "reconfigurable")
+	if err != nil {
+		t.Fatal(err)
+	}
+	changes := s.fleetChanges("reconfigurable")
+	if seeds != gainSeeds || len(gains) != len(changes) {
+		t.Fatalf("%d gains of %d seeds, want %d of %d", len(gains), seeds, len(changes), gainSeeds)
+	}
+	work := func(seed int, set ...string) float64 {
+		one, err := Parse("fleet.toml", []byte(text), slices.Concat([]string{`policy.placements=["reconfigurable"]`}, set, []string{fmt.Sprint("seed=", seed)}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, err := Run(t.Context(), one, RunOptions{Workers: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o.Document.Rows[0].Metrics["work_done"]
+	}
+	var lines strings.Builder
+	for i, g := range gains {
+		fmt.Fprintf(&lines, "%s (%s): %.9g, %.9g %s\n", g.Change, strings.Join(changes[i].set, " "), g.Mean, g.SE, g.Failed)
+		if i%12 != 0 { // each run takes long
+			continue
+		}
+		var more []float64
+		for seed := range seeds {
+			more = append(more, work(3+seed, changes[i].set...)-work(3+seed))
+		}
+		sum, squares := 0.0, 0.0
+		for _, v := range more {
+			sum += v / float64(seeds)
+		}
+		for _, v := range more {
+			squares += (v - sum) * (v - sum)
+		}
+		if want := math.Sqrt(squares / float64(seeds*(seeds-1))); math.Abs(g.Mean-sum) > 1e-12 || math.Abs(g.SE-want) > 1e-12 || g.Change != changes[i].words {
+			t.Errorf("%s: %g with an error of %g, want %g and %g", g.Change, g.Mean, g.SE, sum, want)
+		}
+	}
+	compareText(t, filepath.Join("testdata", "gains.txt"), lines.String())
+	if mean, se := paired([]float64{3}, []float64{1}); mean != 2 || se != 0 {
+		t.Errorf("one pair: %g with an error of %g, want 2 and 0", mean, se)
 	}
 }

@@ -31,7 +31,7 @@ func Thousands(v float64) string {
 	for i := len(s) - 3; i > 0; i -= 3 {
 		s = s[:i] + "," + s[i:]
 	}
-	if v < 0 {
+	if v < 0 && s != "0" {
 		return "-" + s
 	}
 	return s

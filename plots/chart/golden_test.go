@@ -1,11 +1,15 @@
 package chart
 
 import (
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
+	"sim/plots/sheet"
 	"sim/plots/sheet/sheettest"
 )
 
@@ -40,4 +44,37 @@ func TestChartGoldenFilesAreUsed(t *testing.T) {
 			t.Errorf("no test uses %s", f)
 		}
 	}
+}
+
+// TestDrawings compares the texts, shapes and places of the charts of all cases, of 200 random plots of random sweeps, and
+// of the charts that are proposed for 40 of these, with stored digests.
+func TestDrawings(t *testing.T) {
+	sheettest.Digests(t, filepath.Join("testdata", "drawings.txt"), func(yield func(string, sheet.Figure) bool) {
+		for _, c := range chartCases() {
+			s, times := c.data()
+			if !yield("case", mustChart(t, c.spec, s, times)) {
+				return
+			}
+		}
+		for i := range 200 {
+			drawn := rapid.Custom(func(t *rapid.T) []sheet.Figure {
+				s, times := anySweep(t)
+				spec := anyPlot(t, s)
+				mend(t, &spec, s)
+				var figs []sheet.Figure
+				if i%5 == 0 {
+					figs, _ = All(nil, s, times)
+				}
+				if f, err := New(&spec, s, times); err == nil {
+					figs = append(figs, f)
+				}
+				return figs
+			}).Example(i)
+			for _, f := range drawn {
+				if !yield(fmt.Sprintf("any%d", i), f) {
+					return
+				}
+			}
+		}
+	})
 }

@@ -108,6 +108,35 @@ func TestTicks(t *testing.T) {
 	}
 }
 
+// TestScales compares ticks of axes of all magnitudes, with their places, and the units and words of numbers with a stored
+// file.
+func TestScales(t *testing.T) {
+	var lines strings.Builder
+	write := func(name string, ticks []plot.Tick) {
+		fmt.Fprintf(&lines, "%s:", name)
+		for _, tick := range ticks {
+			fmt.Fprintf(&lines, " %.9g=%q", tick.Value, tick.Label)
+		}
+		fmt.Fprintln(&lines)
+	}
+	for k := -9; k <= 9; k += 2 {
+		for _, m := range []float64{1, 1.49, 1.5, 3.49, 3.5, 7.5, 9} {
+			v := m * math.Pow10(k)
+			unit := sheet.TimeUnit(v)
+			name := fmt.Sprintf("%.4g", v)
+			fmt.Fprintf(&lines, "%s: %s %s %s %s %s %s %.6g\n", name, sheet.Short(v), sheet.Digits(v, 4), sheet.Duration(v, 3), sheet.Percent(v), unit.Name, sheet.Thousands(v, "B").Name, sheet.RoundStep(v))
+			write(name+" linear", sheet.Ticker{Unit: unit, Count: 4}.Ticks(-v/3, v))
+			write(name+" whole", sheet.Ticker{Unit: sheet.Plainly, Count: 5, Whole: true}.Ticks(0, v))
+			write(name+" log", sheet.LogTicker{Unit: unit, Count: 4}.Ticks(v, v*math.Pow(4, m)))
+			write(name+" named", sheet.LogTicker{Named: true, Count: 3}.Ticks(v, 5*v))
+		}
+	}
+	for _, s := range []float64{59, 3599, 3600, 7199, 7200, 86400, 172799, 172800, 0.999999999, 1 - 1e-8, 0} {
+		fmt.Fprintf(&lines, "%.10g s: %+v\n", s, sheet.TimeUnit(s))
+	}
+	sheettest.GoldenText(t, filepath.Join("testdata", "scales.txt"), lines.String())
+}
+
 func TestWords(t *testing.T) {
 	for got, want := range map[string]string{
 		sheet.Digits(1234.5678, 6): "1234.57", sheet.Digits(0.1, 4): "0.1", sheet.Digits(0, 3): "0", sheet.Digits(2.5e12, 3): "2.5e+12",

@@ -76,6 +76,9 @@ func (m *mesh) rings(ctx context.Context, share int) (best [][]int32, most int) 
 	for _, edges := range z.at {
 		most = min(most, len(edges)/2)
 	}
+	if most == 0 { // a place has no two links for a ring
+		return nil, 0
+	}
 	for range ringDivisions {
 		z.divide()
 		z.join(ctx)

@@ -127,3 +127,14 @@ func TestSharedRings(t *testing.T) {
 		}
 	}
 }
+
+// TestNoRingsOfManyRanks: ranks that no links join have no rings. A search among a million ranks would take 137 GB.
+func TestNoRingsOfManyRanks(t *testing.T) {
+	const ranks = 1 << 20
+	m := &mesh{way: [2][][]arc{make([][]arc, ranks), make([][]arc, ranks)}}
+	for _, share := range []int{1, 2} {
+		if rings, most := m.rings(t.Context(), share); rings != nil || most != 0 {
+			t.Errorf("%d rings of at most %d, want none", len(rings), most)
+		}
+	}
+}

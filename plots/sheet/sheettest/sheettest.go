@@ -4,6 +4,7 @@ package sheettest
 import (
 	"bytes"
 	"cmp"
+	"crypto/sha256"
 	"encoding/xml"
 	"errors"
 	"flag"
@@ -12,6 +13,7 @@ import (
 	"image/color"
 	"image/png"
 	"io"
+	"iter"
 	"math"
 	"os"
 	"path/filepath"
@@ -19,6 +21,7 @@ import (
 	"strings"
 	"testing"
 
+	diff "github.com/google/go-cmp/cmp"
 	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
@@ -187,6 +190,46 @@ func Golden(t *testing.T, f sheet.Figure, file string) {
 		drawn := filepath.Join(os.TempDir(), "figure-"+filepath.Base(file))
 		write(drawn) // for a person to look at
 		t.Errorf("differs from %s: %s; drawn as %s; -update accepts it", file, why, drawn)
+	}
+}
+
+// Digests compares figures with the digests in file, which -update writes anew: one of the texts and one of the shapes of
+// each figure's SVG, whose coordinates have five digits. To see what moved, draw the figure before and after the change.
+func Digests(t *testing.T, file string, figures iter.Seq2[string, sheet.Figure]) {
+	t.Helper()
+	var got strings.Builder
+	for name, f := range figures {
+		var b bytes.Buffer
+		if err := f.Write(&b, "svg"); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		texts, shapes := sha256.New(), sha256.New()
+		for line := range bytes.Lines(b.Bytes()) {
+			if bytes.HasPrefix(line, []byte("<text")) {
+				texts.Write(line)
+			} else {
+				shapes.Write(line)
+			}
+		}
+		fmt.Fprintf(&got, "%s %s texts=%x shapes=%x\n", name, strings.Join(strings.Fields(f.Name), "_"), texts.Sum(nil)[:4], shapes.Sum(nil)[:4])
+	}
+	GoldenText(t, file, got.String())
+}
+
+// GoldenText fails if got differs from the text in file, or with -update writes that anew.
+func GoldenText(t *testing.T, file, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if changes := diff.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); changes != "" {
+		t.Errorf("%s differs (-want +got):\n%s", file, changes)
 	}
 }
 
