@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"sim/engine"
 	"sim/engine/flow"
+	"sim/internal/once"
 	"sim/policies/mapping"
 	"sim/policies/topology"
 	"sim/scenarios/assembly"
@@ -24,9 +24,7 @@ type jobsInstance struct {
 	shared *topology.Shared
 	pool   *pool // nil where every job has circuits of its own
 
-	mu      sync.Mutex
-	optimum *topology.JobsOptimum // of all arbiters' gaps, once it is known
-	took    time.Duration         // to find it
+	optimum once.Value[jobsOptimum] // see best
 
 	found *mapping.Grouped // by the search for the pods of the jobs; nil where there was none
 }
@@ -79,19 +77,19 @@ func (m *jobsInstance) podsOf(job *input.Job, pods int) []int {
 	return out
 }
 
-// best returns what the joint search finds, and how long it took. It searches once for all arbiters.
-func (m *jobsInstance) best(ctx context.Context, o topology.JobsOptions) (*topology.JobsOptimum, time.Duration, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.optimum == nil {
+// jobsOptimum is what the joint search finds, and how long it took.
+type jobsOptimum struct {
+	*topology.JobsOptimum
+	took time.Duration
+}
+
+// best searches once for all arbiters.
+func (m *jobsInstance) best(ctx context.Context, o topology.JobsOptions) (jobsOptimum, error) {
+	return m.optimum.Get(ctx, func() (jobsOptimum, error) {
 		begin := time.Now()
 		found, err := m.shared.Optimise(ctx, o)
-		if err != nil {
-			return nil, 0, err
-		}
-		m.optimum, m.took = found, time.Since(begin)
-	}
-	return m.optimum, m.took, nil
+		return jobsOptimum{found, time.Since(begin)}, err
+	})
 }
 
 // jobsDecided is an arbiter's decision with each job's simulation on its complete DAG and what was measured of them.
@@ -113,11 +111,11 @@ func (m *jobsInstance) Decide(ctx context.Context, name string, workers int, _ f
 		return nil, err
 	}
 	o := topology.JobsOptions{Options: m.s.options(workers), Single: single.Policy, Search: m.s.Policy.Joint}
-	best, took, err := m.best(ctx, o)
+	best, err := m.best(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	o.Optimum = best
+	o.Optimum = best.JobsOptimum
 	begin := time.Now()
 	d, err := by.Policy.ChooseAll(ctx, m.shared, o)
 	if err != nil {
@@ -128,7 +126,7 @@ func (m *jobsInstance) Decide(ctx context.Context, name string, workers int, _ f
 	out.Describe = out.describe
 	out.Timings.SolveS = solved.Sub(begin).Seconds()
 	if by.Joins {
-		out.Timings.SolveS += took.Seconds()
+		out.Timings.SolveS += best.took.Seconds()
 	}
 	if !m.shared.Fits(d.Circuits()) {
 		return nil, fmt.Errorf("the circuits %v overrun the ports %v", d.Circuits(), m.shared.Ports)
@@ -140,7 +138,7 @@ func (m *jobsInstance) Decide(ctx context.Context, name string, workers int, _ f
 		}
 		out.traces = append(out.traces, t.Result.Trace)
 	}
-	if out.Row, err = m.row(ctx, name, d, best); err != nil {
+	if out.Row, err = m.row(ctx, name, d, best.JobsOptimum); err != nil {
 		return nil, err
 	}
 	out.Timings.SimulateS = time.Since(solved).Seconds()

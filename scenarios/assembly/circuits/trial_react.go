@@ -2,10 +2,8 @@ package circuits
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
-	"sync"
 
 	"sim/engine"
 	"sim/engine/flow"
@@ -20,14 +18,7 @@ type reaction struct {
 	policy  topology.Policy
 	options topology.Options
 
-	mu    sync.Mutex
-	known map[string]*once.Value[redecision] // by ports
-}
-
-// redecision is what was decided anew; without circuits where the ports connect no longer all that must be.
-type redecision struct {
-	circuits []int // by bundle of the plan
-	err      error
+	known once.Map[string, []int] // by ports: circuits by bundle of the plan; nil if the ports connect no longer all that must be
 }
 
 // react returns the controller of a policy; nil where decisions are kept.
@@ -36,41 +27,28 @@ func (r *trials) react(policy topology.Policy, o topology.Options) *reaction {
 		return nil
 	}
 	o.Workers = 1 // trials go side by side
-	return &reaction{plan: r.plan, policy: policy, options: o, known: map[string]*once.Value[redecision]{}}
+	return &reaction{plan: r.plan, policy: policy, options: o}
 }
 
 // decide returns what is decided with so many ports a pod of the plan.
 func (c *reaction) decide(ctx context.Context, ports []int) ([]int, error) {
-	c.mu.Lock()
-	key := fmt.Sprint(ports)
-	if c.known[key] == nil {
-		c.known[key] = new(once.Value[redecision])
-	}
-	v := c.known[key]
-	c.mu.Unlock()
-	d, err := v.Get(ctx, func() redecision {
+	return c.known.Get(ctx, fmt.Sprint(ports), func() ([]int, error) {
 		o := *c.plan.problem.Fabric
 		o.Pods = slices.Clone(o.Pods)
 		for i := range o.Pods {
 			o.Pods[i].Ports = ports[i]
 		}
 		p, err := topology.NewProblem(c.plan.problem.Graph, &o)
-		if errors.Is(err, topology.ErrPorts) {
-			return redecision{}
-		} else if err != nil {
-			return redecision{err: err}
+		if err != nil {
+			return nil, none(err)
 		}
 		p.Switching = c.plan.problem.Switching
 		d, err := c.policy.Choose(ctx, p, c.options)
 		if err != nil {
-			return redecision{err: err}
+			return nil, err
 		}
-		return redecision{circuits: d.Circuits}
+		return d.Circuits, nil
 	})
-	if err == nil {
-		err = d.err
-	}
-	return d.circuits, err
 }
 
 // redecide returns the circuits of a trial that are decided when some are lost, which take a port of each pod at their

@@ -297,22 +297,18 @@ func (a *routedAnswer) againstHealthy(ctx context.Context) error {
 
 // faultless returns the same step on the fabric where nothing is down.
 func (r *routed) faultless(ctx context.Context) (*routed, error) {
-	b, err := r.whole.Get(ctx, func() (b faultless) {
+	return r.whole.Get(ctx, func() (h *routed, err error) {
 		s := *r.s
 		s.Fabric.BrokenParts = links.BrokenParts{}
-		b.r = &routed{s: &s, healthy: map[string]unharmed{}}
-		if b.r.System, b.err = s.Fabric.Build(); b.err == nil {
-			b.r.load, b.err = b.r.traffic(ctx)
+		h = &routed{s: &s, healthy: map[string]unharmed{}}
+		if h.System, err = s.Fabric.Build(); err == nil {
+			h.load, err = h.traffic(ctx)
 		}
-		if b.err == nil {
-			b.err = b.r.lengthen(ctx)
+		if err == nil {
+			err = h.lengthen(ctx)
 		}
-		return b
+		return h, err
 	})
-	if err == nil {
-		err = b.err
-	}
-	return b.r, err
 }
 
 // seen returns the network that routers see at first.
