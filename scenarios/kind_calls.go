@@ -96,17 +96,6 @@ func (s *Scenario) expansion() calls.Expansion {
 	return calls.Expansion{Algorithms: by, Options: s.Policy.Calls.Options}
 }
 
-// withBest makes the system of s, or one that looks for the best algorithms of the calls of a training step.
-func withBest(ctx context.Context, s *Scenario, build func(ctx context.Context, s *Scenario) (assembly.System, error)) (assembly.System, error) {
-	by := calls.Algorithms(s.Policy.Calls.Collective)
-	if _, open := by.Settled(); !s.stepCalls() || len(open) == 0 {
-		return build(ctx, s)
-	}
-	return calls.NewBest(ctx, &s.Workload.Spec, by, func(ctx context.Context, by calls.Algorithms) (assembly.System, error) {
-		return build(ctx, s.byAlgorithm(string(by)))
-	})
-}
-
 // noteAlgorithms writes algorithms that are a table of dimensions as a text, before the file is read.
 func (c *checker) noteAlgorithms() {
 	policy := schema.Child(c.Root, "policy")

@@ -7,7 +7,7 @@ import (
 	"sim/policies/collective"
 	"sim/policies/routing"
 	"sim/scenarios/assembly"
-	"sim/scenarios/assembly/composition"
+	"sim/scenarios/assembly/input"
 	"sim/scenarios/assembly/paths"
 	"sim/scenarios/schema"
 )
@@ -38,15 +38,9 @@ func electricalKind() *kind {
 // linkHardware builds systems on links.
 func linkHardware() *hardware {
 	return &hardware{
-		build: func(ctx context.Context, s *Scenario, _ int) (assembly.System, error) {
-			return withBest(ctx, s, func(ctx context.Context, s *Scenario) (assembly.System, error) {
-				return onTiers(ctx, s, func(s *Scenario, longer composition.Longer) (assembly.System, error) {
-					on := s.links()
-					on.Longer = longer
-					return paths.New(ctx, on)
-				})
-			})
-		},
+		build: onTiers(func(ctx context.Context, in *input.Scenario, _ int) (assembly.System, error) {
+			return paths.New(ctx, (*paths.Scenario)(in))
+		}),
 		words: func(s *Scenario) string { return s.links().Words() },
 		noPlan: func(*Scenario) (string, error) {
 			return "routers plan nothing; --routes-out DIR writes what they decide", nil

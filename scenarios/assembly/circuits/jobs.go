@@ -92,12 +92,11 @@ func (m *jobsInstance) best(ctx context.Context, o topology.JobsOptions) (jobsOp
 	})
 }
 
-// jobsDecided is an arbiter's decision with each job's simulation on its complete DAG and what was measured of them.
-type jobsDecided struct {
-	*topology.JobsDecision
-	m      *jobsInstance
-	traces []*engine.Trace
-	assembly.Answer
+// jobRun is a job's simulation on its complete DAG.
+type jobRun struct {
+	trace    *engine.Trace
+	service  flow.Service
+	circuits []int // nil for the ideal fabric
 }
 
 // decide lets one arbiter decide, simulates its decision and measures it.
@@ -122,68 +121,65 @@ func (m *jobsInstance) Decide(ctx context.Context, name string, workers int, _ f
 		return nil, err
 	}
 	solved := time.Now()
-	out := &jobsDecided{JobsDecision: d, m: m}
-	out.Describe = out.describe
-	out.Timings.SolveS = solved.Sub(begin).Seconds()
+	out := &assembly.Answer{Timings: result.PolicyTimings{SolveS: solved.Sub(begin).Seconds()}}
 	if by.Joins {
 		out.Timings.SolveS += best.took.Seconds()
 	}
 	if !m.shared.Fits(d.Circuits()) {
 		return nil, fmt.Errorf("the circuits %v overrun the ports %v", d.Circuits(), m.shared.Ports)
 	}
-	for j, in := range m.jobs {
-		t, err := in.simulate(ctx, d.Jobs[j])
+	var runs []jobRun
+	for j, one := range d.Jobs {
+		t, err := m.jobs[j].simulate(ctx, one)
 		if err != nil {
 			return nil, fmt.Errorf("job %s: %w", m.s.Jobs[j].Name, err)
 		}
-		out.traces = append(out.traces, t.Result.Trace)
+		runs = append(runs, jobRun{t.Result.Trace, one.Service, one.Circuits})
 	}
 	if out.Row, err = m.row(ctx, name, d, best.JobsOptimum); err != nil {
 		return nil, err
 	}
 	out.Timings.SimulateS = time.Since(solved).Seconds()
-	return &out.Answer, nil
-}
-
-func (d *jobsDecided) describe(ctx context.Context, o *assembly.Outcome) {
-	name, m := d.Row.Policy, d.m
-	services := make([]flow.Service, len(m.jobs))
-	for j, one := range d.Jobs {
-		services[j] = one.Service
-		if one.Service == flow.MaxMin {
-			continue
+	out.Describe = func(ctx context.Context, o *assembly.Outcome) {
+		for j, run := range runs {
+			if run.service == flow.MaxMin {
+				continue
+			}
+			for _, row := range m.jobs[j].plan(run.trace) {
+				row.Task = m.s.Jobs[j].Name + ": " + row.Task
+				o.Plans[name] = append(o.Plans[name], row)
+			}
 		}
-		for _, row := range m.jobs[j].plan(d.traces[j]) {
-			row.Task = m.s.Jobs[j].Name + ": " + row.Task
-			o.Plans[name] = append(o.Plans[name], row)
-		}
+		o.Detail.Policies = append(o.Detail.Policies, m.describe(ctx, name, runs))
 	}
-	o.Detail.Policies = append(o.Detail.Policies, m.describe(ctx, name, d.traces, services, d.Circuits()))
+	return out, nil
 }
 
 // begin describes the simulations on the ideal fabric.
 func (m *jobsInstance) Begin(ctx context.Context, o *assembly.Outcome) error {
-	ideal := make([]*engine.Trace, len(m.jobs))
-	services := make([]flow.Service, len(m.jobs))
-	for j, in := range m.jobs {
-		ideal[j], services[j] = in.best, in.Service
+	var ideal []jobRun
+	for _, in := range m.jobs {
+		ideal = append(ideal, jobRun{trace: in.best, service: in.Service})
 	}
-	o.Detail.Reference = m.describe(ctx, "", ideal, services, nil)
+	o.Detail.Reference = m.describe(ctx, "", ideal)
 	return nil
 }
 
 // describe is instance.describe of all jobs, whose names it puts before what is theirs. Critical paths are each job's
 // own.
-func (m *jobsInstance) describe(ctx context.Context, policy string, traces []*engine.Trace, services []flow.Service, circuits [][]int) result.Simulation {
+func (m *jobsInstance) describe(ctx context.Context, policy string, runs []jobRun) result.Simulation {
 	p := result.Simulation{Policy: policy}
 	var how []string
+	var circuits [][]int
+	for _, run := range runs {
+		circuits = append(circuits, run.circuits)
+	}
 	for j, in := range m.jobs {
 		alone := result.Simulation{Policy: m.s.Jobs[j].Name}
-		var own []int
-		if circuits != nil {
-			own, alone.Topology = circuits[j], m.ownTopology(j, circuits)
+		if circuits[j] != nil {
+			alone.Topology = m.ownTopology(j, circuits)
 		}
-		one := in.describe(ctx, policy, traces[j], services[j], own)
+		one := in.describe(ctx, policy, runs[j].trace, runs[j].service, circuits[j])
 		alone.Service, alone.MakespanS, alone.Path = one.Service, one.MakespanS, one.Path
 		name := m.s.Jobs[j].Name + " "
 		for _, l := range one.Tracks {
@@ -206,7 +202,7 @@ func (m *jobsInstance) describe(ctx context.Context, policy string, traces []*en
 		how = append(how, m.s.Jobs[j].Name+" "+one.Service)
 	}
 	p.Service = strings.Join(how, ", ")
-	if circuits != nil {
+	if circuits[0] != nil {
 		p.Topology = m.topology(circuits)
 	}
 	return p

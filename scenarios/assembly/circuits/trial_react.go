@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"sim/engine"
-	"sim/engine/flow"
 	"sim/internal/once"
 	"sim/policies/topology"
 )
@@ -69,24 +68,18 @@ func (r *trials) redecide(ctx context.Context, c *reaction, left []int, lost []c
 			ports[b.B/pods][b.B%pods] -= b.Ends
 		}
 	}
-	decided := make([]map[[2]int32]int, len(ports))
+	of, err := r.bundles()
+	if err != nil {
+		return nil, err
+	}
+	decided, out := make([][]int, len(ports)), make([]int, len(left))
 	for k := range ports {
-		x, err := c.decide(ctx, ports[k])
-		if err != nil {
-			return nil, err
-		}
-		if x == nil {
-			return left, nil
-		}
-		decided[k] = map[[2]int32]int{}
-		for e, b := range r.plan.optical.Bundles {
-			decided[k][[2]int32{b.A, b.B}] = x[e]
+		if decided[k], err = c.decide(ctx, ports[k]); decided[k] == nil {
+			return left, err
 		}
 	}
-	out := make([]int, len(left))
 	for e, b := range r.optical.Bundles {
-		at := [2]int32{b.A % pods, b.B % pods}
-		out[e] = min(decided[b.A/pods][at], decided[b.B/pods][at])
+		out[e] = min(decided[b.A/pods][of[e]], decided[b.B/pods][of[e]])
 	}
 	return out, nil
 }
@@ -125,17 +118,4 @@ func (r *trials) changes(at engine.Time, from, to []int) (all []engine.Change) {
 type afterwards struct {
 	ends  []engine.Time // by trial: iterations on what was decided anew
 	moved int           // trials in which that is another topology than what was left
-}
-
-// next simulates the iteration that follows trial i on circuits x.
-func (a *afterwards) next(e *flow.Evaluator, r *trials, i int, x []int) error {
-	if err := e.SetChanges(nil); err != nil {
-		return err
-	}
-	r.provision(e, x)
-	end, ok := e.Makespan(engine.Never)
-	if a.ends[i] = end; !ok {
-		a.ends[i] = stalled
-	}
-	return nil
 }

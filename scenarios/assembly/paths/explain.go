@@ -228,11 +228,8 @@ func (r *routed) follower() func(w *engine.Paths, flow int32, do func(link int32
 			if w.Start[k] < 0 {
 				continue
 			}
-			share, at := w.ShareOf(class, k), ends.Src
-			for i := w.Start[k]; w.Step[i] != engine.Arrived; i++ {
-				link := w.Out(at, w.Step[i])
-				do(link, share)
-				at = r.Whole.Links[link].To
+			for link := range w.Links(ends.Src, k, r.Whole.Links) {
+				do(link, w.ShareOf(class, k))
 			}
 		}
 	}
@@ -450,14 +447,7 @@ func (a *routedAnswer) routes(flow int32) (routes [][]int32) {
 	}
 	first, end := a.walks.Of(a.walks.ClassOf(flow))
 	for w := first; w < end; w++ {
-		var route []int32
-		at := ends.Src
-		for _, step := range a.walks.Steps(w) {
-			link := a.walks.Out(at, step)
-			route = append(route, link)
-			at = a.r.Whole.Links[link].To
-		}
-		routes = append(routes, route)
+		routes = append(routes, slices.Collect(a.walks.Links(ends.Src, w, a.r.Whole.Links)))
 	}
 	return routes
 }
