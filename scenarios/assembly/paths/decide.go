@@ -30,6 +30,7 @@ type routedAnswer struct {
 	walks   *engine.Paths // of it
 	sums    routing.Sums  // of walks, which are then on channel 0, and at level static none; else nil
 	loads   *static.Loads
+	link    []float64       // load of every link, in messages
 	pressed float64         // load, in messages, of the link that takes longest, as if it had the fabric's rate
 	seen    *engine.Network // that the router saw
 	even    bool            // of level flow: messages are many, of one size, and get the rates that they begin with
@@ -218,10 +219,7 @@ func (a *routedAnswer) compose(after *routing.Decision) (*composition.Run, error
 		d.Merge = r.load.together
 	}
 	if run.Sources != nil {
-		d.Rate, d.Loads = float64(r.s.Fabric.LinkRate), make([]float64, len(a.seen.Links))
-		for i := range d.Loads {
-			d.Loads[i] = loadOf(a.loads, i)
-		}
+		d.Rate, d.Loads = float64(r.s.Fabric.LinkRate), a.link
 	}
 	run.Decision = *d
 	if level != "packet" {

@@ -49,7 +49,7 @@ func (a *routedAnswer) lattice(ctx context.Context) *result.Torus {
 	l := &result.Torus{Dims: t.Dims, Unit: "messages"}
 	for i, link := range t.Links() {
 		one := result.TorusLink{
-			From: int(link.From), To: int(link.To), Dim: int(link.Dim), Up: link.Up, Wrap: link.Wrap, Load: loadOf(a.loads, i),
+			From: int(link.From), To: int(link.To), Dim: int(link.Dim), Up: link.Up, Wrap: link.Wrap, Load: a.link[i],
 		}
 		switch h.Link[i] {
 		case torus.Down:
@@ -78,7 +78,7 @@ func (a *routedAnswer) wires(ctx context.Context) *result.Graph {
 		g.Nodes[f.Src].Switch, g.Nodes[f.Dst].Switch = false, false
 	}
 	for i, l := range r.Whole.Links {
-		g.Links = append(g.Links, result.GraphLink{From: int(l.From), To: int(l.To), Load: loadOf(a.loads, i), Speed: r.speed(i)})
+		g.Links = append(g.Links, result.GraphLink{From: int(l.From), To: int(l.To), Load: a.link[i], Speed: r.speed(i)})
 	}
 	return g
 }

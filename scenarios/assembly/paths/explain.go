@@ -63,7 +63,7 @@ func (a *routedAnswer) groups() []result.LinkGroup {
 		if r.Health != nil {
 			state = r.Health.Link[i]
 		}
-		load := loadOf(a.loads, i)
+		load := a.link[i]
 		switch {
 		case state == torus.Down:
 			g.Down++
@@ -88,9 +88,9 @@ func (a *routedAnswer) groups() []result.LinkGroup {
 // mostLoaded adds the links that take longest, and returns their numbers.
 func (a *routedAnswer) mostLoaded(out *result.Traffic) []int32 {
 	var hot []int32
-	over := func(link int32) float64 { return loadOf(a.loads, int(link)) / a.r.speed(int(link)) }
+	over := func(link int32) float64 { return a.link[link] / a.r.speed(int(link)) }
 	for i := range a.r.Whole.Links {
-		if loadOf(a.loads, i) > 0 {
+		if a.link[i] > 0 {
 			hot = append(hot, int32(i))
 		}
 	}
@@ -111,7 +111,7 @@ func (a *routedAnswer) mostLoaded(out *result.Traffic) []int32 {
 		l := a.r.Whole.Links[i]
 		one := result.LoadedLink{
 			Name: strings.TrimPrefix(a.r.Whole.ResourceName(i), "link "), From: a.r.nodeName(l.From), To: a.r.nodeName(l.To),
-			Load: loadOf(a.loads, int(i)), Speed: a.r.speed(int(i)),
+			Load: a.link[i], Speed: a.r.speed(int(i)),
 		}
 		if a.Stats != nil {
 			busy := a.Stats.Utilisation(i)
