@@ -11,6 +11,7 @@ import (
 	"sim/fabric/torus"
 	"sim/internal/once"
 	"sim/scenarios/assembly/fleets"
+	"sim/scenarios/result"
 	"sim/scenarios/schema"
 	"sim/workloads/fleet"
 )
@@ -63,7 +64,13 @@ func (s *Scenario) stepOn(ctx context.Context, on slice) (float64, error) {
 		if err != nil {
 			return math.Inf(1), nil // such as ranks along axes of other lengths
 		}
-		return one.time(ctx)
+		row, err := one.firstRow(ctx)
+		for _, name := range []string{"makespan_s", "completion_s"} {
+			if t, ok := row.Metrics[name]; ok && err == nil {
+				return t, nil
+			}
+		}
+		return math.Inf(1), err
 	})
 }
 
@@ -76,19 +83,14 @@ func (s *Scenario) again(overrides []string) (*Scenario, error) {
 	return c.finish()
 }
 
-// time simulates s under its policy.
-func (s *Scenario) time(ctx context.Context) (seconds float64, err error) {
+// firstRow decides and simulates s under its first policy.
+func (s *Scenario) firstRow(ctx context.Context) (result.Row, error) {
 	p, err := Prepare(ctx, s)
 	if err != nil {
-		return 0, err
+		return result.Row{}, err
 	}
 	row, _, err := p.Decide(ctx, s.PolicyNames()[0], 1)
-	for _, name := range []string{"makespan_s", "completion_s"} {
-		if t, ok := row.Metrics[name]; ok && err == nil {
-			return t, nil
-		}
-	}
-	return math.Inf(1), err
+	return row, err
 }
 
 // readSteps reads the scenarios of steps.

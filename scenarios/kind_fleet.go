@@ -38,8 +38,7 @@ func cubesKind() *kind {
 			build: func(ctx context.Context, s *Scenario, workers int) (assembly.System, error) {
 				return fleets.New(ctx, s.fleet(), workers > 0)
 			},
-			words:  func(s *Scenario) string { return s.fleet().Words() },
-			noPlan: func(*Scenario) (string, error) { return "placements plan no rates", nil },
+			words: func(s *Scenario) string { return s.fleet().Words() }, unplanned: "placements plan no rates",
 		},
 		parts: func(s *Scenario) []schema.Part {
 			p := &s.Policy.Fleet

@@ -14,38 +14,37 @@ import (
 
 // torusKind describes the fabric "torus".
 func torusKind() *kind {
-	return &kind{name: "torus", grid: true, size: "dims", inner: true, outer: true, forms: []*form{{
-		doc:    "A torus or mesh of chips, whose wrap-around links may be twisted and may pass optical switches.",
-		offers: onLinks, decides: "routers", hardware: linkHardware(), refuses: notOnLinks, parts: torusParts, check: checkTorus,
-	}}}
+	return &kind{name: "torus", grid: true, size: "dims", inner: true, outer: true, forms: []*form{linkForm(form{
+		doc:   "A torus or mesh of chips, whose wrap-around links may be twisted and may pass optical switches.",
+		parts: torusParts, check: checkTorus,
+	})}}
 }
 
 // graphKind describes the fabric "graph".
 func graphKind() *kind {
-	return &kind{name: "graph", size: "nodes", inner: true, outer: true, forms: []*form{{
-		doc: "Any nodes and directed links.", offers: onLinks, decides: "routers", hardware: linkHardware(), refuses: notOnLinks, parts: graphParts, prepare: prepareGraph, check: checkGraph,
-	}}}
+	return &kind{name: "graph", size: "nodes", inner: true, outer: true, forms: []*form{
+		linkForm(form{doc: "Any nodes and directed links.", parts: graphParts, prepare: prepareGraph, check: checkGraph}),
+	}}
 }
 
 // electricalKind describes the fabric "electrical".
 func electricalKind() *kind {
-	return &kind{name: "electrical", size: "gpus", inner: true, outer: true, forms: []*form{{
-		doc:    "GPUs behind an electrical switch that does not block, such as a domain of eight or seventy-two.",
-		offers: onLinks, decides: "routers", hardware: linkHardware(), refuses: notOnLinks, parts: electricalParts, check: checkElectrical,
-	}}}
+	return &kind{name: "electrical", size: "gpus", inner: true, outer: true, forms: []*form{linkForm(form{
+		doc:   "GPUs behind an electrical switch that does not block, such as a domain of eight or seventy-two.",
+		parts: electricalParts, check: checkElectrical,
+	})}}
 }
 
-// linkHardware builds systems on links.
-func linkHardware() *hardware {
-	return &hardware{
+// linkForm returns the form of a fabric of links.
+func linkForm(f form) *form {
+	f.offers, f.decides, f.refuses = onLinks, "routers", notOnLinks
+	f.hardware = &hardware{
 		build: onTiers(func(ctx context.Context, in *input.Scenario, _ int) (assembly.System, error) {
 			return paths.New(ctx, (*paths.Scenario)(in))
 		}),
-		words: func(s *Scenario) string { return s.links().Words() },
-		noPlan: func(*Scenario) (string, error) {
-			return "routers plan nothing; --routes-out DIR writes what they decide", nil
-		},
-		call: func(s *Scenario) (*collective.Problem, error) { return s.links().Problem() },
+		words:     func(s *Scenario) string { return s.links().Words() },
+		unplanned: "routers plan nothing; --routes-out DIR writes what they decide",
+		call:      func(s *Scenario) (*collective.Problem, error) { return s.links().Problem() },
 		limit: func(ctx context.Context, s *Scenario) (collective.Limit, error) {
 			p, err := s.links().Problem()
 			if err != nil {
@@ -54,6 +53,7 @@ func linkHardware() *hardware {
 			return p.Bound(ctx)
 		},
 	}
+	return &f
 }
 
 // torusParts are the tables of the fabric "torus" and of the policies that route on it.

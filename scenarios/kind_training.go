@@ -85,20 +85,10 @@ func (w *stepWork) Size() (bytes, transfers, slack float64) {
 		return bytes, transfers, 1
 	}
 	for v := range virtual {
-		parts := float64(s.SyncPieces(v))
-		if s.Replicas() > 1 {
-			bytes += float64(s.SyncBytes(v)) * gpus
-			transfers += parts * gpus
-		}
-		for _, kind := range []training.CallKind{training.AllGather, training.ReduceScatter} {
-			_, times := s.ShardCalls(v, kind)
-			bytes += float64(times) * float64(s.ShardBytes(v, kind)) * gpus
-			transfers += float64(times) * gpus
-		}
-		if s.Copies() > 1 {
-			bytes += float64(s.CopyBytes(v, s.Choices.GradientBytes)+s.CopyBytes(v, s.Choices.ParameterBytes)) * gpus
-			transfers += 2 * parts * gpus
-		}
+		s.StageMessages(v, func(each int64, times, parts int) {
+			bytes += float64(times) * float64(each) * gpus
+			transfers += float64(times*parts) * gpus
+		})
 	}
 	return bytes, transfers, 1
 }

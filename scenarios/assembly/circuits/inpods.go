@@ -113,21 +113,10 @@ func (s *Scenario) suits(z *input.Stages) error {
 	case n > mostTogether && !s.Whole():
 		return fmt.Errorf("its %d replicas share pods or differ in theirs, and circuits are decided for at most %d together; want each replica in pods of its own, such as %s", n, mostTogether, mapping.Default)
 	}
-	other := make([]map[int32]bool, len(z.Numbers))
-	s.neighbours(func(a, b int) {
-		for _, ends := range [][2]int32{{z.At[a], z.At[b]}, {z.At[b], z.At[a]}} {
-			if ends[0] != ends[1] {
-				if other[ends[0]] == nil {
-					other[ends[0]] = map[int32]bool{}
-				}
-				other[ends[0]][ends[1]] = true
-			}
-		}
-	})
-	for pod, all := range other {
-		if len(all) > s.Fabric.PortsPerPod {
-			return fmt.Errorf("pod %d needs circuits to %d other pods, and U_p = %d; want a fabric.ports_per_pod of at least %d", z.Numbers[pod], len(all), s.Fabric.PortsPerPod, len(all))
-		}
+	joined := make(Joined, len(z.Numbers))
+	s.neighbours(func(a, b int) { joined.Join(int(z.At[a]), int(z.At[b])) })
+	if pod, n := joined.Beyond(s.Fabric.PortsPerPod); n > 0 {
+		return fmt.Errorf("pod %d needs circuits to %d other pods, and U_p = %d; want a fabric.ports_per_pod of at least %d", z.Numbers[pod], n, s.Fabric.PortsPerPod, n)
 	}
 	return nil
 }
