@@ -92,6 +92,15 @@ func (m *jobsInstance) best(ctx context.Context, o topology.JobsOptions) (jobsOp
 	})
 }
 
+// jobsOptions returns the options of arbiters.
+func (s *Scenario) jobsOptions(workers int) (o topology.JobsOptions, err error) {
+	single, err := topology.Find(s.Policy.Allocator)
+	if err == nil {
+		o = topology.JobsOptions{Options: s.options(workers), Single: single.Policy, Search: s.Policy.Joint}
+	}
+	return o, err
+}
+
 // jobRun is a job's simulation on its complete DAG.
 type jobRun struct {
 	trace    *engine.Trace
@@ -105,11 +114,10 @@ func (m *jobsInstance) Decide(ctx context.Context, name string, workers int, _ f
 	if err != nil {
 		return nil, err
 	}
-	single, err := topology.Find(m.s.Policy.Allocator)
+	o, err := m.s.jobsOptions(workers)
 	if err != nil {
 		return nil, err
 	}
-	o := topology.JobsOptions{Options: m.s.options(workers), Single: single.Policy, Search: m.s.Policy.Joint}
 	best, err := m.best(ctx, o)
 	if err != nil {
 		return nil, err
@@ -141,16 +149,17 @@ func (m *jobsInstance) Decide(ctx context.Context, name string, workers int, _ f
 	}
 	out.Timings.SimulateS = time.Since(solved).Seconds()
 	out.Describe = func(ctx context.Context, o *assembly.Outcome) {
+		policy := out.Row.Policy // which systems around this one may rename
 		for j, run := range runs {
 			if run.service == flow.MaxMin {
 				continue
 			}
 			for _, row := range m.jobs[j].plan(run.trace) {
 				row.Task = m.s.Jobs[j].Name + ": " + row.Task
-				o.Plans[name] = append(o.Plans[name], row)
+				o.Plans[policy] = append(o.Plans[policy], row)
 			}
 		}
-		o.Detail.Policies = append(o.Detail.Policies, m.describe(ctx, name, runs))
+		o.Detail.Policies = append(o.Detail.Policies, m.describe(ctx, policy, runs))
 	}
 	return out, nil
 }

@@ -110,11 +110,10 @@ func (m *jobsInstance) search(ctx context.Context, s *Scenario) (*mapping.Groupe
 	if err != nil {
 		return nil, err
 	}
-	single, err := topology.Find(s.Policy.Allocator)
-	if err != nil {
+	z.row = row
+	if z.options, err = s.jobsOptions(1); err != nil {
 		return nil, err
 	}
-	z.row, z.single = row, single.Policy
 	for j := range s.Jobs {
 		z.most += s.Jobs[j].Alone.Fabric.GPUsPerPodPerReplica
 	}
@@ -145,13 +144,13 @@ func (m *jobsInstance) search(ctx context.Context, s *Scenario) (*mapping.Groupe
 
 // jobsPlacement evaluates placements of jobs in pods.
 type jobsPlacement struct {
-	m      *jobsInstance
-	s      *Scenario
-	jobs   []int // by block
-	row    *topology.JobsRow
-	single topology.Policy
-	most   int           // ports that a pod may have
-	alone  []engine.Time // by job: what it takes at least with all of them
+	m       *jobsInstance
+	s       *Scenario
+	jobs    []int // by block
+	row     *topology.JobsRow
+	options topology.JobsOptions
+	most    int           // ports that a pod may have
+	alone   []engine.Time // by job: what it takes at least with all of them
 }
 
 // shared is what a multi-job allocator decides on for a placement.
@@ -208,7 +207,7 @@ func (z *jobsPlacement) value(ctx context.Context, at []int32, thorough bool) (v
 	if err != nil {
 		return math.Inf(1), math.Inf(1), none(err)
 	}
-	o := topology.JobsOptions{Options: z.s.options(1), Single: z.single, Search: z.s.Policy.Joint}
+	o := z.options
 	if !thorough {
 		o.Options = o.Brief()
 		o.Search.MaxEvaluations = min(o.Search.MaxEvaluations, o.Joint.MaxEvaluations)
