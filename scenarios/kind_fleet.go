@@ -18,7 +18,7 @@ func fleetKind() *kind {
 		parts: func(s *Scenario) []schema.Part {
 			w := &s.Workload
 			return []schema.Part{
-				{Path: "workload", Doc: "Which jobs, and for how long.", Specs: []any{&w.WorkloadKind, &w.Fleet}},
+				{Path: "workload", Doc: "Which jobs, and for how long.", Specs: []any{&w.Fleet}},
 				{Path: "workload.log", Doc: "A log of jobs, in place of arrivals and slices that are drawn.", When: "workload.arrivals=log", Specs: []any{&w.Log}},
 				{Path: "workload.faults", Doc: "What fails, how often, and how long its repair takes. The paper of TPU v4 gives rates, not times to repair.", Specs: []any{&w.Faults},
 					Defaults: func(int) []any { return []any{w.Faults.Defaults()} }},
@@ -43,7 +43,7 @@ func cubesKind() *kind {
 		parts: func(s *Scenario) []schema.Part {
 			p := &s.Policy.Fleet
 			return []schema.Part{
-				{Path: "fabric", Doc: "The pods.", Specs: []any{&s.Fabric.FabricKind, &s.Fabric.Cubes}},
+				{Path: "fabric", Doc: "The pods.", Specs: []any{&s.Fabric.Cubes}},
 				{Path: "policy", Doc: "Which placements are compared.", Specs: []any{&p.Compared}},
 				{Path: "policy.queue", Doc: "Which jobs that wait come first.", Specs: []any{&p.Queue}},
 				{Path: "policy.fault", Doc: "What is done about failures and maintenance.", Specs: []any{&p.Fault}},

@@ -44,7 +44,7 @@ func podHardware() *hardware {
 func ocsPodsParts(s *Scenario) []schema.Part {
 	return []schema.Part{
 		{
-			Path: "fabric", Doc: "The pods and their optical ports.", Specs: []any{&s.Fabric.FabricKind, &s.Fabric.OCSPods}, Defaults: func(int) []any {
+			Path: "fabric", Doc: "The pods and their optical ports.", Specs: []any{&s.Fabric.OCSPods}, Defaults: func(int) []any {
 				d := s.Fabric.OCSPods
 				d.PortsPerPod, d.InsideBandwidth, d.NICBandwidth = max(d.GPUsPerPodPerReplica, d.GPUsPerPod), d.NICBandwidth, d.PortBandwidth
 				return []any{&d}

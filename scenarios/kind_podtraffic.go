@@ -34,7 +34,7 @@ func podTrafficForm(of *paths.Kind) *form {
 		t := &s.Workload.Traffic
 		return []schema.Part{{
 			Path: "workload", Doc: "Who sends how much to whom, all at once.",
-			Specs:    append([]any{&s.Workload.WorkloadKind, &t.TrafficMessage, &t.TrafficPacket, &t.TrafficMatrix}, patternSpecs(s)...),
+			Specs:    append([]any{&t.TrafficMessage, &t.TrafficPacket, &t.TrafficMatrix}, patternSpecs(s)...),
 			Defaults: func(int) []any { return []any{&s.links().TrafficDefaults().TrafficMessage} },
 		}}
 	}
@@ -53,7 +53,7 @@ func podRandomParts(s *Scenario) []schema.Part {
 	t := &s.Workload.Traffic
 	return []schema.Part{{
 		Path: "workload", Doc: "How packets are injected. Circuits are decided for as many bytes between all.",
-		Specs: []any{&s.Workload.WorkloadKind, &t.TrafficMessage, &t.TrafficPacket, schema.Retagged{Spec: &t.TrafficPoisson, Tags: podPoisson}},
+		Specs: []any{&t.TrafficMessage, &t.TrafficPacket, schema.Retagged{Spec: &t.TrafficPoisson, Tags: podPoisson}},
 		Defaults: func(int) []any {
 			d := t.TrafficPoisson
 			each := 8 * float64(t.Packet) / max(1, float64(s.Fabric.NICBandwidth)) * float64(engine.Second)
@@ -126,7 +126,7 @@ func (s *Scenario) messages(u fabric.Uniform) (*engine.Graph, error) {
 // checkPodTraffic holds traffic against the pods.
 func checkPodTraffic(c *checker) {
 	s, f := c.s, &c.s.Fabric
-	const pods, perPod, ports = "fabric.pods", "fabric.gpus_per_pod", "fabric.ports_per_pod"
+	const pods, perPod = "fabric.pods", "fabric.gpus_per_pod"
 	if !c.OK(pods, perPod, "workload.message", "workload.matrix", "workload.matrix_file") {
 		return
 	}

@@ -60,14 +60,14 @@ func linkForm(f form) *form {
 func torusParts(s *Scenario) []schema.Part {
 	l := &s.Fabric.Links
 	return append([]schema.Part{{
-		Path: "fabric", Doc: "The torus and its links.", Specs: []any{&s.Fabric.FabricKind, &l.TorusShape, &l.LinkOptions, &l.CubeOptions, &l.BrokenParts},
+		Path: "fabric", Doc: "The torus and its links.", Specs: []any{&l.TorusShape, &l.LinkOptions, &l.CubeOptions, &l.BrokenParts},
 	}}, routerParts(s)...)
 }
 
 // graphParts are those of the fabric "graph".
 func graphParts(s *Scenario) []schema.Part {
 	l := &s.Fabric.Links
-	specs := []any{&s.Fabric.FabricKind, &l.GraphLinks, &l.LinkOptions}
+	specs := []any{&l.GraphLinks, &l.LinkOptions}
 	for i, g := range graph.Generators {
 		if i == len(l.Generators) {
 			l.Generators = append(l.Generators, g.New())
@@ -110,6 +110,6 @@ func (s *Scenario) grid() bool {
 func electricalParts(s *Scenario) []schema.Part {
 	l := &s.Fabric.Links
 	return append([]schema.Part{{
-		Path: "fabric", Doc: "The GPUs and their links to the switch.", Specs: []any{&s.Fabric.FabricKind, &l.Domain, &l.LinkOptions},
+		Path: "fabric", Doc: "The GPUs and their links to the switch.", Specs: []any{&l.Domain, &l.LinkOptions},
 	}}, routerParts(s)...)
 }

@@ -51,7 +51,7 @@ func traceKind() *kind {
 		parts: func(s *Scenario) []schema.Part {
 			w := &s.Workload
 			return []schema.Part{{
-				Path: "workload", Doc: "Which files, and what they leave open.", Specs: []any{&w.WorkloadKind, &w.Trace.Keys, schema.Retagged{Spec: &w.TrafficPacket, Tags: trainingPacket}},
+				Path: "workload", Doc: "Which files, and what they leave open.", Specs: []any{&w.Trace.Keys, schema.Retagged{Spec: &w.TrafficPacket, Tags: trainingPacket}},
 				Defaults: func(int) []any { return []any{&w.Trace.Keys} }, // the digest is set where it is known
 			}}
 		},
@@ -306,8 +306,7 @@ func checkPodTrace(c *checker) {
 		return
 	}
 	switch {
-	case f.Pods == 0:
-		c.refuse(pods, "is missing; write pods = N: how many pods there are")
+	case !c.severalPods():
 	case f.Pods*f.GPUsPerPod < j.Ranks:
 		c.clash(pods+" "+perPod+" workload.files", "%d ranks do not fit %d pods of %d GPUs; choose more or larger pods", j.Ranks, f.Pods, f.GPUsPerPod)
 	case j.Ranks <= f.GPUsPerPod:
