@@ -103,6 +103,20 @@ type Routes struct {
 	FlowCap []float64 // by task, bits per second a flow; nil or 0 is no cap
 }
 
+// NewRoutes returns the routes of so many tasks: add appends the uses of a task to those of all before. If it is nil, no
+// task has any.
+func NewRoutes(tasks int, add func(uses []Use, task int32) []Use) *Routes {
+	r := &Routes{Start: make([]int32, tasks+1)}
+	for i := range tasks {
+		if add == nil {
+			break
+		}
+		r.Uses = add(r.Uses, int32(i))
+		r.Start[i+1] = int32(len(r.Uses))
+	}
+	return r
+}
+
 // Of returns the uses of a task. Read only.
 func (r *Routes) Of(task int32) []Use { return r.Uses[r.Start[task]:r.Start[task+1]] }
 

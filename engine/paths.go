@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"iter"
 	"math"
 )
 
@@ -118,6 +119,20 @@ func (w *Paths) Out(node int32, s Step) int32 {
 		return -1
 	}
 	return w.Link[int(node)*w.Degree+s.Port()]
+}
+
+// Links returns the links of a path from a node. All links of the network are given.
+func (w *Paths) Links(from, path int32, all []Link) iter.Seq[int32] {
+	return func(yield func(link int32) bool) {
+		at := from
+		for _, s := range w.Steps(path) {
+			link := w.Out(at, s)
+			if !yield(link) {
+				return
+			}
+			at = all[link].To
+		}
+	}
 }
 
 // Check fails where a path does not lead a flow of its class from source to destination over links of n that are up,

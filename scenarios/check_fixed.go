@@ -9,23 +9,18 @@ func checkFixed(c *checker, what string, pairs [][2]int) {
 	if !c.Uses(path) || !c.Given(path) || !c.OK(path, "policy.allocators", "fabric.ports_per_pod", "replica", "workload.schedule") {
 		return
 	}
-	if format, args := fixedFault(c.s, what, pairs); format != "" {
-		c.clash(path, format, args...)
-	}
-}
-
-// fixedFault words the first thing that is wrong with the matrix, "" of none.
-func fixedFault(s *Scenario, what string, pairs [][2]int) (format string, args []any) {
-	wrong := func(format string, args ...any) (string, []any) { return format, args }
+	s := c.s
 	m, pods, peers := s.Policy.Fixed.Circuits, s.Fabric.Pods, 0
 	if !s.podTraffic() {
 		pods, peers = s.PodsPerReplica(), s.Workload.PeerNeighbours()
 	}
 	if pods > maxFixedPods {
-		return wrong("a replica of %d pods is too large for a matrix; stay within %d pods", pods, maxFixedPods)
+		c.clash(path, "a replica of %d pods is too large for a matrix; stay within %d pods", pods, maxFixedPods)
+		return
 	}
 	if len(m) != pods || slices.ContainsFunc(m, func(row []int) bool { return len(row) != pods }) {
-		return wrong("the matrix does not fit the pods; write %d rows of %d circuits", pods, pods)
+		c.clash(path, "the matrix does not fit the pods; write %d rows of %d circuits", pods, pods)
+		return
 	}
 	ports := s.Fabric.PortsPerPod
 	for i := range s.Replicas {
@@ -33,29 +28,33 @@ func fixedFault(s *Scenario, what string, pairs [][2]int) (format string, args [
 	}
 	for p := range m {
 		if m[p][p] != 0 && s.podTraffic() {
-			return wrong("row %d joins pod %d to itself, where traffic has no replicas to join; write 0 on the diagonal", p+1, p)
+			c.clash(path, "row %d joins pod %d to itself, where traffic has no replicas to join; write 0 on the diagonal", p+1, p)
+			return
 		}
 		used := (peers - 1) * m[p][p]
 		for q := range m[p] {
 			if m[p][q] != m[q][p] {
-				return wrong("row %d, column %d has %d circuits, and row %d, column %d has %d; make the matrix symmetric: a circuit serves both directions",
+				c.clash(path, "row %d, column %d has %d circuits, and row %d, column %d has %d; make the matrix symmetric: a circuit serves both directions",
 					p+1, q+1, m[p][q], q+1, p+1, m[q][p])
+				return
 			}
 			used += m[p][q]
 		}
 		if m[p][p] == 0 && peers > 0 {
-			return wrong("pod %d has no circuit to its twin in another replica; give it at least one, on the diagonal", p)
+			c.clash(path, "pod %d has no circuit to its twin in another replica; give it at least one, on the diagonal", p)
+			return
 		}
 		if used > ports {
-			return wrong("row %d takes %d ports of %d, a circuit on the diagonal counting %d; give fewer circuits", p+1, used, ports, peers)
+			c.clash(path, "row %d takes %d ports of %d, a circuit on the diagonal counting %d; give fewer circuits", p+1, used, ports, peers)
+			return
 		}
 	}
 	for _, pair := range pairs {
 		if m[pair[0]][pair[1]] == 0 {
-			return wrong("pods %d and %d exchange %s and have no circuit; give them at least one", pair[0], pair[1], what)
+			c.clash(path, "pods %d and %d exchange %s and have no circuit; give them at least one", pair[0], pair[1], what)
+			return
 		}
 	}
-	return "", nil
 }
 
 // chained returns the pairs of pods of a replica that exchange something in it.

@@ -94,18 +94,8 @@ func checkPodCalls(c *checker) {
 		return
 	}
 	t, f := &c.s.Workload.Spec, &c.s.Fabric
-	joined := map[int32]map[int32]bool{}
-	join := func(a, b int32) {
-		size := int32(f.GPUsPerPodPerReplica)
-		if a, b = a/size, b/size; a != b {
-			for _, x := range [][2]int32{{a, b}, {b, a}} {
-				if joined[x[0]] == nil {
-					joined[x[0]] = map[int32]bool{}
-				}
-				joined[x[0]][x[1]] = true
-			}
-		}
-	}
+	joined := make(circuits.Joined, c.s.PodsPerReplica()*t.Replicas())
+	join := func(a, b int32) { joined.Join(int(a)/f.GPUsPerPodPerReplica, int(b)/f.GPUsPerPodPerReplica) }
 	e := c.s.pods().StepCalls(t)
 	keys, err := e.Check(context.Background())
 	if err != nil {
@@ -127,10 +117,10 @@ func checkPodCalls(c *checker) {
 			}
 		}
 	}
-	for pod := range int32(c.s.PodsPerReplica() * t.Replicas()) {
+	for pod := range joined {
 		ports, at := f.PortsPerPod, "fabric.ports_per_pod"
 		for i, r := range c.s.Replicas {
-			if r.Index == int(pod)/c.s.PodsPerReplica() {
+			if r.Index == pod/c.s.PodsPerReplica() {
 				ports, at = r.PortsPerPod, replicaPath(i, "ports_per_pod")
 			}
 		}
@@ -189,21 +179,17 @@ func checkPodLevel(c *checker) {
 	for _, r := range s.Replicas {
 		slowest = min(slowest, r.PortBandwidth)
 	}
-	spec := &s.Workload.Spec
 	t := &s.Workload.Spec
 	packets := func(bytes int64) float64 { return math.Ceil(float64(bytes) / float64(max(1, s.Workload.Packet))) }
-	hops := 3 * packets(spec.PipelineBytes()) * s.passes() * float64(t.StageGPUs())
+	hops := 3 * packets(t.PipelineBytes()) * s.passes() * float64(t.StageGPUs())
 	if s.stepCalls() {
 		bytes, transfers, _ := (*stepWork)(t).Size()
 		hops = 3 * (float64(bytes)/float64(max(1, s.Workload.Packet)) + transfers)
 	}
-	for v := range spec.Virtual() {
-		for _, kind := range []training.CallKind{training.AllGather, training.ReduceScatter} {
-			_, times := spec.ShardCalls(v, kind)
-			hops += 3 * float64(times) * packets(spec.ShardBytes(v, kind)) * float64(t.StageGPUs()*t.Replicas())
-		}
-		copies := packets(spec.CopyBytes(v, spec.Choices.GradientBytes)) + packets(spec.CopyBytes(v, spec.Choices.ParameterBytes))
-		hops += 3 * (packets(spec.SyncBytes(v)) + copies) * float64(t.StageGPUs()*t.Replicas())
+	for v := range t.Virtual() {
+		t.StageMessages(v, func(bytes int64, times, _ int) {
+			hops += 3 * float64(times) * packets(bytes) * float64(t.StageGPUs()*t.Replicas())
+		})
 	}
 	c.checkPodPackets(slowest, hops)
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"sim/internal/text"
@@ -248,38 +247,37 @@ func checkDelays(c *checker, chunks float64) {
 // checkSquare holds that the matrix has a row and a column for every GPU and nothing on its diagonal.
 func checkSquare(c *checker, n int) bool {
 	m := c.s.Workload.Exchange.Matrix
-	at := []string{c.s.exchangePath() + ".matrix", c.s.exchangePath() + ".sizes"}
-	if !gives(c.Root, at[0]) { // it is a file's
-		slices.Reverse(at)
+	at := c.s.exchangePath() + ".matrix " + c.s.exchangePath() + ".sizes"
+	if !gives(c.Root, c.s.exchangePath()+".matrix") { // it is a file's
+		at = c.s.exchangePath() + ".sizes " + c.s.exchangePath() + ".matrix"
 	}
 	if len(m) == 0 {
-		c.Clash(at, "is empty", fmt.Sprintf("write %d rows of %d sizes in bytes", n, n))
+		c.clash(at, "is empty; write %d rows of %d sizes in bytes", n, n)
 		return false
 	}
+	if !c.checkRows(at, m, n, "GPU", fmt.Sprintf("set fabric.gpus = %d, or ", len(m))) {
+		return false
+	}
+	sends := slices.ContainsFunc(m, func(row []int) bool { return slices.Max(row) > 0 })
+	c.forbid(!sends, at, "is nothing to send; write sizes above 0")
+	return sends
+}
+
+// checkRows holds that a matrix is square, with a row for each of so many endpoints, and nothing on its diagonal. Beside
+// writing a row for each something else may do.
+func (c *checker) checkRows(at string, m [][]int, n int, endpoint, or string) bool {
 	for i, row := range m {
 		if len(row) != len(m) {
-			c.Clash(at, fmt.Sprintf("row %d of %d has %d sizes", i, len(m), len(row)), "write as many columns as rows")
+			c.clash(at, "row %d has %d numbers, and there are %d rows; a matrix is square", i+1, len(row), len(m))
+			return false
+		}
+		if row[i] != 0 {
+			c.clash(at, "%s %d sends itself %d bytes; write 0 on the diagonal", endpoint, i, row[i])
 			return false
 		}
 	}
-	if len(m) != n {
-		c.Clash(at, fmt.Sprintf("%d rows for %d GPUs", len(m), n), "set fabric.gpus = "+strconv.Itoa(len(m))+", or write a row for each GPU")
-		return false
-	}
-	sum := 0
-	for i, row := range m {
-		for j, b := range row {
-			if i == j && b != 0 {
-				c.Clash(at, fmt.Sprintf("GPU %d sends itself %d bytes", i, b), "write 0 on the diagonal")
-				return false
-			}
-			sum += b
-		}
-	}
-	if sum == 0 {
-		c.Clash(at, "is nothing to send", "write sizes above 0")
-	}
-	return sum > 0
+	c.forbid(len(m) != n, at, "%d rows for %d %ss; %swrite a row for each %s", len(m), n, endpoint, or, endpoint)
+	return len(m) == n
 }
 
 // checkExperts holds a training step against the domain.

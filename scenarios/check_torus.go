@@ -206,23 +206,7 @@ func checkMatrix(c *checker, nodes int) {
 		c.clash(at, "is missing; write a row of bytes for each node, or name a file in workload.matrix_file")
 		return
 	}
-	for i, row := range m {
-		if len(row) != len(m) {
-			c.clash("workload.matrix_file "+at, "row %d has %d numbers, and there are %d rows; a matrix is square", i+1, len(row), len(m))
-			return
-		}
-		for j, v := range row {
-			if i == j && v > 0 {
-				c.clash("workload.matrix_file "+at, "node %d sends %d bytes to itself; write 0 there", i, v)
-				return
-			}
-			if v < 0 {
-				c.clash("workload.matrix_file "+at, "node %d sends %d bytes to node %d; write no negative sizes", i, v, j)
-				return
-			}
-		}
-	}
-	c.forbid(len(m) != nodes, "workload.matrix_file "+at, "%d rows for %d nodes; write a row for each node", len(m), nodes)
+	c.checkRows("workload.matrix_file "+at, m, nodes, "node", "")
 }
 
 // checkSends holds the listed messages of a matrix against so many nodes.

@@ -295,12 +295,9 @@ func checkLength(c *checker) {
 	bytes := float64(spec.PipelineBytes()) * float64(2*spec.Microbatches*spec.PP*spec.Chunks*spec.StageGPUs())
 	for v := range spec.Virtual() {
 		compute += spec.ForwardSeconds(v) * (1 + spec.Choices.BackwardRatio) * float64(spec.Microbatches)
-		for _, kind := range []training.CallKind{training.AllGather, training.ReduceScatter} {
-			_, times := spec.ShardCalls(v, kind)
-			bytes += float64(times) * float64(spec.ShardBytes(v, kind)) * float64(spec.StageGPUs())
-		}
-		copies := spec.CopyBytes(v, spec.Choices.GradientBytes) + spec.CopyBytes(v, spec.Choices.ParameterBytes)
-		bytes += float64(spec.SyncBytes(v)+copies) * float64(spec.StageGPUs())
+		spec.StageMessages(v, func(each int64, times, _ int) {
+			bytes += float64(times) * float64(each) * float64(spec.StageGPUs())
+		})
 	}
 	for i, r := range c.s.Replicas {
 		if float64(r.PortBandwidth) < rate {

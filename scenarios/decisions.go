@@ -18,9 +18,9 @@ type decision struct {
 	policies string // the key of [policy] that lists them
 	listed   func(p *Policy) *[]string
 	table    []policyRow
-	// chosen are all policies that decide in some part, and keys those that say which.
-	chosen func(p *Policy) []string
-	keys   []string
+	// beside are policies that decide in some part, beside those that are listed, and key says which; nil if there are none.
+	beside func(p *Policy) []string
+	key    string
 	lacks  string // what hardware without it has not, for who asks for it there
 	// only leaves one of those that are listed; nil where that is but a list of one.
 	only func(p *Policy, name string)
@@ -34,8 +34,9 @@ type hardware struct {
 	// many cells.
 	build func(ctx context.Context, s *Scenario, workers int) (assembly.System, error)
 	words func(s *Scenario) string // what is run on what, in a line
-	// noPlan says why runs have no plans, "" where they have.
+	// noPlan says why runs have no plans, "" where they have; if it is nil, unplanned says so of all.
 	noPlan    func(s *Scenario) (string, error)
+	unplanned string
 	timelines bool // runs of training have
 	// call is a collective call on the fabric, and limit bounds it; nil where it takes none. domains tells that the
 	// fabric has endpoints in parts.
@@ -54,53 +55,41 @@ func listDecisions() []decision {
 	return []decision{
 		{
 			policies: "allocators", listed: func(p *Policy) *[]string { return &p.Allocators }, table: allocators,
-			chosen: func(p *Policy) []string { return append(slices.Clip(p.Allocators), p.Donor) }, keys: []string{"policy.allocators", "policy.donor"},
-			lacks: "no circuits to allocate",
+			beside: func(p *Policy) []string { return []string{p.Donor} }, key: "policy.donor", lacks: "no circuits to allocate",
 		},
 		{
 			policies: "arbiters", listed: func(p *Policy) *[]string { return &p.Arbiters }, table: arbiters, lacks: "no circuits that several jobs could share",
 		},
 		{
 			policies: "routers", listed: func(p *Policy) *[]string { return &p.Routers }, table: routers,
-			chosen: func(p *Policy) []string { return p.Routers }, keys: []string{"policy.routers"},
 			lacks: "no paths to choose",
 		},
 		{
 			policies: "planners", listed: func(p *Policy) *[]string { return &p.Planners }, table: planners,
-			chosen: func(p *Policy) []string { return p.Planners }, keys: []string{"policy.planners"},
 			lacks: "no switches that reconfigure during a collective",
 		},
 		{
 			policies: "collectives", listed: func(p *Policy) *[]string { return &p.Calls.Collectives }, table: algorithms,
-			chosen: func(p *Policy) []string {
-				return append(slices.Clip(p.Calls.Collectives), calls.Algorithms(p.Calls.Collective).Names()...)
-			},
-			keys:  []string{"policy.collectives", "policy.collective"},
-			lacks: "no collective calls to expand",
-			hardware: hardware{
-				build: buildCall, words: func(s *Scenario) string { return s.leaves().words(s) },
-				noPlan: func(*Scenario) (string, error) {
-					return "algorithms of collectives plan no rates", nil
-				},
-			},
+			beside: func(p *Policy) []string { return calls.Algorithms(p.Calls.Collective).Names() }, key: "policy.collective",
+			lacks:    "no collective calls to expand",
+			hardware: hardware{build: buildCall, words: wordsOfRest, unplanned: "algorithms of collectives plan no rates"},
 		},
 		{
 			policies: "mappings", listed: func(p *Policy) *[]string { return &p.Placed.Mappings }, table: mappings,
-			chosen: func(p *Policy) []string { return p.Placed.Compared() }, keys: []string{"policy.mappings", "policy.mapping"},
-			lacks: "no ranks that could be elsewhere",
-			only:  func(p *Policy, name string) { p.Placed = p.Placed.Only(name, false) },
-			hardware: hardware{
-				build: buildPlaced, words: func(s *Scenario) string { return s.leaves().words(s) },
-				noPlan: func(*Scenario) (string, error) { return "mappings plan no rates", nil },
-			},
+			beside: func(p *Policy) []string { return []string{p.Placed.Mapping} }, key: "policy.mapping",
+			lacks:    "no ranks that could be elsewhere",
+			only:     func(p *Policy, name string) { p.Placed = p.Placed.Only(name, false) },
+			hardware: hardware{build: buildPlaced, words: wordsOfRest, unplanned: "mappings plan no rates"},
 		},
 		{
 			policies: "placements", listed: func(p *Policy) *[]string { return &p.Fleet.Placements }, table: placements,
-			chosen: func(p *Policy) []string { return p.Fleet.Placements }, keys: []string{"policy.placements"},
 			lacks: "no cubes that jobs could be placed on",
 		},
 	}
 }
+
+// wordsOfRest says what is run on what once a decision is made that comes before the fabric's.
+func wordsOfRest(s *Scenario) string { return s.leaves().words(s) }
 
 // buildPlaced makes the system that compares mappings, under the one policy of what is decided after them.
 func buildPlaced(ctx context.Context, s *Scenario, workers int) (assembly.System, error) {
@@ -244,7 +233,11 @@ func (s *Scenario) NoPlan() (string, error) {
 	if s.Engine.Level == "static" && !s.routes() {
 		return `engine.level = "static" has no time, and no rates; "flow" has`, nil
 	}
-	return s.decision().noPlan(s)
+	d := s.decision()
+	if d.noPlan == nil {
+		return d.unplanned, nil
+	}
+	return d.noPlan(s)
 }
 
 // undecided words why the policies of another decision are not used by s, "" where the key lists none.

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"sync"
 
+	"sim/engine"
 	"sim/scenarios/result"
 )
 
@@ -19,7 +20,7 @@ type change struct {
 // fleetChanges lists what could be otherwise about a fleet: spares, repairs, routes, checkpoints, queues, placements.
 func (s *Scenario) fleetChanges(policy string) []change {
 	p, f := &s.Policy.Fleet, &s.Workload.Faults
-	half := func(key string, t fmt.Stringer, value float64) string { return fmt.Sprintf("%s=%gs", key, value/2) }
+	half := func(key string, t engine.Time) string { return fmt.Sprintf("%s=%gs", key, t.Seconds()/2) }
 	var list []change
 	add := func(words string, set ...string) { list = append(list, change{words, set}) }
 	other := func(words, key, now string, values ...string) {
@@ -30,13 +31,13 @@ func (s *Scenario) fleetChanges(policy string) []change {
 		}
 	}
 	if s.Workload.FaultLog.File == "" {
-		add("machines are repaired in half the time", half("workload.faults.machine_repair", f.MachineRepair, f.MachineRepair.Seconds()),
-			half("workload.faults.machine_repair_median", f.MachineMedian, f.MachineMedian.Seconds()))
+		add("machines are repaired in half the time", half("workload.faults.machine_repair", f.MachineRepair),
+			half("workload.faults.machine_repair_median", f.MachineMedian))
 	}
-	add("cables are replaced in half the time", half("workload.faults.link_repair", f.LinkRepair, f.LinkRepair.Seconds()))
-	add("switches are repaired in half the time", half("workload.faults.ocs_repair", f.OCSRepair, f.OCSRepair.Seconds()))
+	add("cables are replaced in half the time", half("workload.faults.link_repair", f.LinkRepair))
+	add("switches are repaired in half the time", half("workload.faults.ocs_repair", f.OCSRepair))
 	if f.Availability < 1 {
-		add("maintenance takes half the time", "workload.faults.maintenance="+fmt.Sprintf("%gs", f.Window.Seconds()/2),
+		add("maintenance takes half the time", half("workload.faults.maintenance", f.Window),
 			fmt.Sprintf("workload.faults.host_availability=%g", 1-(1-f.Availability)/2))
 	}
 	other("a switch that is down: %s", "policy.fault.ocs", p.Fault.OCS, "wait", "route", "in-place", "cheapest")
@@ -55,8 +56,8 @@ func (s *Scenario) fleetChanges(policy string) []change {
 	} else {
 		add("a checkpoint every hour", "policy.times.checkpoint_interval=1h")
 	}
-	add("checkpoints are written in half the time", half("policy.times.checkpoint", p.Times.Checkpoint, p.Times.Checkpoint.Seconds()))
-	add("sessions are set up in half the time", half("policy.times.session", p.Times.Session, p.Times.Session.Seconds()))
+	add("checkpoints are written in half the time", half("policy.times.checkpoint", p.Times.Checkpoint))
+	add("sessions are set up in half the time", half("policy.times.session", p.Times.Session))
 	if p.Times.Preflight > 0 {
 		add("no preflight", "policy.times.preflight=0s")
 	}
@@ -128,15 +129,8 @@ func goodputOf(ctx context.Context, text []byte, set []string) (float64, error) 
 	if err != nil {
 		return 0, err
 	}
-	p, err := Prepare(ctx, s)
-	if err != nil {
-		return 0, err
-	}
-	var row result.Row
-	if row, _, err = p.Decide(ctx, s.PolicyNames()[0], 1); err != nil {
-		return 0, err
-	}
-	return row.Metrics["work_done"], nil
+	row, err := s.firstRow(ctx)
+	return row.Metrics["work_done"], err
 }
 
 // paired returns the mean of the differences of pairs and its standard error.

@@ -7,11 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"sync"
 
 	"sim/fabric/torus"
 	"sim/internal/once"
 	"sim/scenarios/assembly/fleets"
+	"sim/scenarios/result"
 	"sim/scenarios/schema"
 	"sim/workloads/fleet"
 )
@@ -45,31 +45,13 @@ type slice struct {
 	down int
 }
 
-// stepTimes are how long steps take.
-var stepTimes struct {
-	sync.Mutex
-	of map[slice]*once.Value[stepTime]
-}
-
-type stepTime struct {
-	seconds float64
-	err     error
-}
+// stepTimes are how long steps take, in seconds.
+var stepTimes once.Map[slice, float64]
 
 // stepOn returns how long the work of s takes in seconds under its first router. It is infinite where the slice cannot
 // serve it.
 func (s *Scenario) stepOn(ctx context.Context, on slice) (float64, error) {
-	stepTimes.Lock()
-	if stepTimes.of == nil {
-		stepTimes.of = map[slice]*once.Value[stepTime]{}
-	}
-	v := stepTimes.of[on]
-	if v == nil {
-		v = &once.Value[stepTime]{}
-		stepTimes.of[on] = v
-	}
-	stepTimes.Unlock()
-	t, err := v.Get(ctx, func() stepTime {
+	return stepTimes.Get(ctx, on, func() (float64, error) {
 		d := on.Dims
 		set := []string{fmt.Sprintf("fabric.dims=[%d,%d,%d]", d[0], d[1], d[2]), "fabric.twist=", "fabric.failed_ocs=[]"}
 		if on.Twisted {
@@ -80,14 +62,16 @@ func (s *Scenario) stepOn(ctx context.Context, on slice) (float64, error) {
 		}
 		one, err := s.again(set)
 		if err != nil {
-			return stepTime{seconds: math.Inf(1)} // such as ranks along axes of other lengths
+			return math.Inf(1), nil // such as ranks along axes of other lengths
 		}
-		return one.time(ctx)
+		row, err := one.firstRow(ctx)
+		for _, name := range []string{"makespan_s", "completion_s"} {
+			if t, ok := row.Metrics[name]; ok && err == nil {
+				return t, nil
+			}
+		}
+		return math.Inf(1), err
 	})
-	if err != nil {
-		return 0, err
-	}
-	return t.seconds, t.err
 }
 
 // again returns s under its first policy with overrides.
@@ -99,19 +83,14 @@ func (s *Scenario) again(overrides []string) (*Scenario, error) {
 	return c.finish()
 }
 
-// time simulates s under its policy.
-func (s *Scenario) time(ctx context.Context) stepTime {
+// firstRow decides and simulates s under its first policy.
+func (s *Scenario) firstRow(ctx context.Context) (result.Row, error) {
 	p, err := Prepare(ctx, s)
 	if err != nil {
-		return stepTime{err: err}
+		return result.Row{}, err
 	}
 	row, _, err := p.Decide(ctx, s.PolicyNames()[0], 1)
-	for _, name := range []string{"makespan_s", "completion_s"} {
-		if t, ok := row.Metrics[name]; ok && err == nil {
-			return stepTime{seconds: t}
-		}
-	}
-	return stepTime{math.Inf(1), err}
+	return row, err
 }
 
 // readSteps reads the scenarios of steps.

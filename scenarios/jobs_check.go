@@ -32,7 +32,7 @@ func checkJobs(c *checker) {
 	}
 	checkPortsOfJobs(c)
 	if c.s.Policy.Placed.Asked() && len(c.Diagnostics) == 0 {
-		circuits.CheckJobMappings(c.Reader, c.s.pods())
+		circuits.CheckMappings(c.Reader, c.s.pods())
 	}
 	total := 0.0
 	for i := range c.s.Jobs {

@@ -13,6 +13,7 @@ import (
 	"sim/policies/reconfigure/plan"
 	"sim/scenarios/assembly"
 	"sim/scenarios/assembly/calls"
+	"sim/scenarios/assembly/circuits"
 	"sim/scenarios/assembly/paths"
 	"sim/scenarios/schema"
 	"sim/workloads/training"
@@ -44,7 +45,7 @@ func callKinds() []*kind {
 			forms: []*form{{
 				doc: row.doc, needs: []offer{onLinks, onCircuits}, calls: true, onPods: checkPodTraffic, parts: func(s *Scenario) []schema.Part {
 					w := &s.Workload
-					return []schema.Part{{Path: "workload", Doc: "Which collective, of how much.", Specs: []any{&w.WorkloadKind, &w.Call, schema.Retagged{Spec: &w.TrafficPacket, Tags: callPacket}, &w.TrafficStep}}}
+					return []schema.Part{{Path: "workload", Doc: "Which collective, of how much.", Specs: []any{&w.Call, schema.Retagged{Spec: &w.TrafficPacket, Tags: callPacket}, &w.TrafficStep}}}
 				},
 			}},
 		}
@@ -94,17 +95,6 @@ func (s *Scenario) expansion() calls.Expansion {
 		by = by.With(training.Sync, by.Of(training.Sync))
 	}
 	return calls.Expansion{Algorithms: by, Options: s.Policy.Calls.Options}
-}
-
-// withBest makes the system of s, or one that looks for the best algorithms of the calls of a training step.
-func withBest(ctx context.Context, s *Scenario, build func(ctx context.Context, s *Scenario) (assembly.System, error)) (assembly.System, error) {
-	by := calls.Algorithms(s.Policy.Calls.Collective)
-	if _, open := by.Settled(); !s.stepCalls() || len(open) == 0 {
-		return build(ctx, s)
-	}
-	return calls.NewBest(ctx, &s.Workload.Spec, by, func(ctx context.Context, by calls.Algorithms) (assembly.System, error) {
-		return build(ctx, s.byAlgorithm(string(by)))
-	})
 }
 
 // noteAlgorithms writes algorithms that are a table of dimensions as a text, before the file is read.
@@ -297,17 +287,9 @@ func fitsCall(ctx context.Context, s *Scenario, p *collective.Problem) error {
 		}
 		return s.call().Fits(ctx, p, nil)
 	}
-	joined, crossing := make([]map[int]bool, s.Fabric.Pods), 0
-	join := func(a, b int) {
-		if joined[a] == nil {
-			joined[a] = map[int]bool{}
-		}
-		joined[a][b] = true
-	}
+	joined, crossing := make(circuits.Joined, s.Fabric.Pods), 0
 	if err := s.call().Fits(ctx, p, func(src, dst int32) {
-		if a, b := p.Domain[src], p.Domain[dst]; a != b {
-			join(a, b)
-			join(b, a)
+		if joined.Join(p.Domain[src], p.Domain[dst]) {
 			crossing++
 		}
 	}); err != nil {
@@ -317,11 +299,8 @@ func fitsCall(ctx context.Context, s *Scenario, p *collective.Problem) error {
 		return fmt.Errorf("%s: %w: %d transfers between pods, which %s; want fewer ranks",
 			s.Policy.Calls.Collective, calls.ErrTooLarge, crossing, assembly.PodTaskCost(float64(crossing)))
 	}
-	for pod, with := range joined {
-		if len(with) > s.Fabric.PortsPerPod {
-			return fmt.Errorf("%s: %w: pod %d exchanges data with %d pods and has %d ports; want at least %d ports",
-				s.Policy.Calls.Collective, errPorts, pod, len(with), s.Fabric.PortsPerPod, len(with))
-		}
+	if pod, n := joined.Beyond(s.Fabric.PortsPerPod); n > 0 {
+		return fmt.Errorf("%s: %w: pod %d exchanges data with %d pods and has %d ports; want at least %d ports", s.Policy.Calls.Collective, errPorts, pod, n, s.Fabric.PortsPerPod, n)
 	}
 	return nil
 }
@@ -329,14 +308,9 @@ func fitsCall(ctx context.Context, s *Scenario, p *collective.Problem) error {
 // podCall is a call among the GPUs of pods. What stays inside a pod takes no time, so the network interfaces alone
 // matter to an algorithm, and pods are the domains of hierarchical ones.
 func podCall(s *Scenario) (*collective.Problem, error) {
-	f := &s.Fabric
-	gpus := int32(f.Pods * f.GPUsPerPod)
-	n := &engine.Network{Nodes: gpus + 1} // all of them to what joins the pods
-	p := &collective.Problem{Call: s.call().Call, Network: n}
-	for g := range gpus {
-		up := engine.Link{From: g, To: gpus, Rate: float64(f.NICBandwidth)}
-		n.Links = append(n.Links, up, engine.Link{From: up.To, To: up.From, Rate: up.Rate})
-		p.Group, p.Domain = append(p.Group, g), append(p.Domain, int(g)/f.GPUsPerPod)
+	p := &collective.Problem{Call: s.call().Call, Network: s.pods().GPUCalls().Network}
+	for g := range s.Fabric.Pods * s.Fabric.GPUsPerPod {
+		p.Group, p.Domain = append(p.Group, int32(g)), append(p.Domain, g/s.Fabric.GPUsPerPod)
 	}
 	return p, nil
 }

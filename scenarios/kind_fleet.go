@@ -18,7 +18,7 @@ func fleetKind() *kind {
 		parts: func(s *Scenario) []schema.Part {
 			w := &s.Workload
 			return []schema.Part{
-				{Path: "workload", Doc: "Which jobs, and for how long.", Specs: []any{&w.WorkloadKind, &w.Fleet}},
+				{Path: "workload", Doc: "Which jobs, and for how long.", Specs: []any{&w.Fleet}},
 				{Path: "workload.log", Doc: "A log of jobs, in place of arrivals and slices that are drawn.", When: "workload.arrivals=log", Specs: []any{&w.Log}},
 				{Path: "workload.faults", Doc: "What fails, how often, and how long its repair takes. The paper of TPU v4 gives rates, not times to repair.", Specs: []any{&w.Faults},
 					Defaults: func(int) []any { return []any{w.Faults.Defaults()} }},
@@ -38,13 +38,12 @@ func cubesKind() *kind {
 			build: func(ctx context.Context, s *Scenario, workers int) (assembly.System, error) {
 				return fleets.New(ctx, s.fleet(), workers > 0)
 			},
-			words:  func(s *Scenario) string { return s.fleet().Words() },
-			noPlan: func(*Scenario) (string, error) { return "placements plan no rates", nil },
+			words: func(s *Scenario) string { return s.fleet().Words() }, unplanned: "placements plan no rates",
 		},
 		parts: func(s *Scenario) []schema.Part {
 			p := &s.Policy.Fleet
 			return []schema.Part{
-				{Path: "fabric", Doc: "The pods.", Specs: []any{&s.Fabric.FabricKind, &s.Fabric.Cubes}},
+				{Path: "fabric", Doc: "The pods.", Specs: []any{&s.Fabric.Cubes}},
 				{Path: "policy", Doc: "Which placements are compared.", Specs: []any{&p.Compared}},
 				{Path: "policy.queue", Doc: "Which jobs that wait come first.", Specs: []any{&p.Queue}},
 				{Path: "policy.fault", Doc: "What is done about failures and maintenance.", Specs: []any{&p.Fault}},

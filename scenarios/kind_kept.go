@@ -30,15 +30,15 @@ func (s *Scenario) planned() bool { return s.Fabric.ScaleUp.Topology == "" }
 
 // keptForm is the fabric "scaleup" where its switches keep a topology, over which paths are chosen.
 func keptForm() *form {
-	return &form{
-		offers: onLinks, decides: "routers", hardware: linkHardware(), which: "whose switches keep a topology", refuses: notOnLinks,
+	return linkForm(form{
+		which: "whose switches keep a topology",
 		doc: "A scale-up domain whose optical switches keep one topology, for any work and at any level: " +
 			"where fabric.topology, routers or algorithms of collectives are given, at level static, and for work that planners do not plan.",
 		when: func(s *Scenario) bool { return !s.planned() },
 		parts: func(s *Scenario) []schema.Part {
 			return append([]schema.Part{{
 				Path: "fabric", Doc: "The domain, its topology and its links.",
-				Specs: []any{&s.Fabric.FabricKind, schema.Retagged{Spec: &s.Fabric.ScaleUp, Tags: keptDomain}, schema.Retagged{Spec: &s.Fabric.LinkOptions, Tags: keptLinks}},
+				Specs: []any{schema.Retagged{Spec: &s.Fabric.ScaleUp, Tags: keptDomain}, schema.Retagged{Spec: &s.Fabric.LinkOptions, Tags: keptLinks}},
 				Defaults: func(int) []any {
 					d := s.Fabric.ScaleUp
 					d.Topology = topologies()[0]
@@ -50,7 +50,7 @@ func keptForm() *form {
 			}}, routerParts(s)...)
 		},
 		check: checkKept,
-	}
+	})
 }
 
 // topologies are the planners that keep a topology whatever is to be sent.

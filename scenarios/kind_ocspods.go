@@ -6,7 +6,7 @@ import (
 	"sim/policies/topology"
 	"sim/scenarios/assembly"
 	"sim/scenarios/assembly/circuits"
-	"sim/scenarios/assembly/composition"
+	"sim/scenarios/assembly/input"
 	"sim/scenarios/schema"
 )
 
@@ -31,15 +31,9 @@ func ocsPodsKind() *kind {
 // podHardware builds systems on pods.
 func podHardware() *hardware {
 	return &hardware{
-		build: func(ctx context.Context, s *Scenario, workers int) (assembly.System, error) {
-			return withBest(ctx, s, func(ctx context.Context, s *Scenario) (assembly.System, error) {
-				return onTiers(ctx, s, func(s *Scenario, longer composition.Longer) (assembly.System, error) {
-					on := s.pods()
-					on.Longer = longer
-					return circuits.New(ctx, on, workers)
-				})
-			})
-		},
+		build: onTiers(func(ctx context.Context, in *input.Scenario, workers int) (assembly.System, error) {
+			return circuits.New(ctx, (*circuits.Scenario)(in), workers)
+		}),
 		words:     func(s *Scenario) string { return s.pods().Words() },
 		noPlan:    func(s *Scenario) (string, error) { return s.pods().NoPlan() },
 		timelines: true, call: podCall, limit: podLimit, domains: true,
@@ -50,7 +44,7 @@ func podHardware() *hardware {
 func ocsPodsParts(s *Scenario) []schema.Part {
 	return []schema.Part{
 		{
-			Path: "fabric", Doc: "The pods and their optical ports.", Specs: []any{&s.Fabric.FabricKind, &s.Fabric.OCSPods}, Defaults: func(int) []any {
+			Path: "fabric", Doc: "The pods and their optical ports.", Specs: []any{&s.Fabric.OCSPods}, Defaults: func(int) []any {
 				d := s.Fabric.OCSPods
 				d.PortsPerPod, d.InsideBandwidth, d.NICBandwidth = max(d.GPUsPerPodPerReplica, d.GPUsPerPod), d.NICBandwidth, d.PortBandwidth
 				return []any{&d}

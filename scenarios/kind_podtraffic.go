@@ -10,6 +10,7 @@ import (
 	"sim/engine/units"
 	"sim/fabric"
 	"sim/scenarios/assembly"
+	"sim/scenarios/assembly/circuits"
 	"sim/scenarios/assembly/paths"
 	"sim/scenarios/schema"
 	"sim/workloads/collective"
@@ -33,7 +34,7 @@ func podTrafficForm(of *paths.Kind) *form {
 		t := &s.Workload.Traffic
 		return []schema.Part{{
 			Path: "workload", Doc: "Who sends how much to whom, all at once.",
-			Specs:    append([]any{&s.Workload.WorkloadKind, &t.TrafficMessage, &t.TrafficPacket, &t.TrafficMatrix}, patternSpecs(s)...),
+			Specs:    append([]any{&t.TrafficMessage, &t.TrafficPacket, &t.TrafficMatrix}, patternSpecs(s)...),
 			Defaults: func(int) []any { return []any{&s.links().TrafficDefaults().TrafficMessage} },
 		}}
 	}
@@ -52,7 +53,7 @@ func podRandomParts(s *Scenario) []schema.Part {
 	t := &s.Workload.Traffic
 	return []schema.Part{{
 		Path: "workload", Doc: "How packets are injected. Circuits are decided for as many bytes between all.",
-		Specs: []any{&s.Workload.WorkloadKind, &t.TrafficMessage, &t.TrafficPacket, schema.Retagged{Spec: &t.TrafficPoisson, Tags: podPoisson}},
+		Specs: []any{&t.TrafficMessage, &t.TrafficPacket, schema.Retagged{Spec: &t.TrafficPoisson, Tags: podPoisson}},
 		Defaults: func(int) []any {
 			d := t.TrafficPoisson
 			each := 8 * float64(t.Packet) / max(1, float64(s.Fabric.NICBandwidth)) * float64(engine.Second)
@@ -125,7 +126,7 @@ func (s *Scenario) messages(u fabric.Uniform) (*engine.Graph, error) {
 // checkPodTraffic holds traffic against the pods.
 func checkPodTraffic(c *checker) {
 	s, f := c.s, &c.s.Fabric
-	const pods, perPod, ports = "fabric.pods", "fabric.gpus_per_pod", "fabric.ports_per_pod"
+	const pods, perPod = "fabric.pods", "fabric.gpus_per_pod"
 	if !c.OK(pods, perPod, "workload.message", "workload.matrix", "workload.matrix_file") {
 		return
 	}
@@ -186,6 +187,31 @@ func (c *checker) checkPodCall() {
 	}
 }
 
+// podLoad is what pods send each other.
+type podLoad struct {
+	joined      circuits.Joined
+	packet      units.Bytes
+	crossing    int // messages between two pods
+	bytes, hops float64
+}
+
+// add adds a message from one pod to another.
+func (l *podLoad) add(from, to int, bytes int64) {
+	if l.joined.Join(from, to) {
+		l.crossing++
+		l.bytes += float64(bytes)
+		l.hops += 3 * math.Ceil(float64(bytes)/float64(max(1, l.packet)))
+	}
+}
+
+// checkPodPorts holds that every pod has a port for each pod that it exchanges data with, and reports whether it has; key
+// may be at fault, too.
+func (c *checker) checkPodPorts(joined circuits.Joined, key string) bool {
+	pod, need := joined.Beyond(c.s.Fabric.PortsPerPod)
+	c.forbid(need > 0, "fabric.ports_per_pod "+key, "U_p = %d is too small to connect: pod %d needs circuits to %d pods; give at least %d ports", c.s.Fabric.PortsPerPod, pod, need, need)
+	return need == 0
+}
+
 // checkPodFlows holds what each pod exchanges against its ports, and what all of them do against time and packets.
 func (c *checker) checkPodFlows() {
 	s, f := c.s, &c.s.Fabric
@@ -200,43 +226,31 @@ func (c *checker) checkPodFlows() {
 		c.clash("workload.hot_nodes workload.matrix workload.matrix_file workload.message", "%s; %s", what, want)
 		return
 	}
-	joined := make([]map[int32]bool, f.Pods)
-	for i := range joined {
-		joined[i] = map[int32]bool{}
-	}
-	crossing, bytes, hops := 0, 0.0, 0.0
+	load := podLoad{joined: make(circuits.Joined, f.Pods), packet: s.Workload.Packet}
 	for i, flow := range t.Flows {
-		if a, b := flow.Src/int32(u.NodesPerPod), flow.Dst/int32(u.NodesPerPod); a != b {
-			crossing++
-			bytes += float64(t.Size(i))
-			hops += 3 * math.Ceil(float64(t.Size(i))/float64(max(1, s.Workload.Packet)))
-			joined[a][b], joined[b][a] = true, true
-		}
+		load.add(int(flow.Src)/u.NodesPerPod, int(flow.Dst)/u.NodesPerPod, t.Size(i))
 	}
 	rates := []string{"fabric.port_bandwidth", "fabric.nic_bandwidth"}
 	slowest := min(f.PortBandwidth, f.NICBandwidth)
-	switch long := 8 * bytes / float64(slowest); {
-	case crossing == 0:
+	switch long := 8 * load.bytes / float64(slowest); {
+	case load.crossing == 0:
 		c.clash("workload.matrix workload.matrix_file workload.kind", "no traffic crosses pods; write bytes from a GPU of one pod to one of another")
-	case crossing > assembly.MaxPodTasks:
-		c.clash("workload.matrix workload.matrix_file fabric.pods", "%d transfers between pods %s; choose fewer", crossing, assembly.PodTaskCost(float64(crossing)))
+	case load.crossing > assembly.MaxPodTasks:
+		c.clash("workload.matrix workload.matrix_file fabric.pods", "%d transfers between pods %s; choose fewer", load.crossing, assembly.PodTaskCost(float64(load.crossing)))
 	case long > maxIteration:
 		c.Clash(append([]string{"workload.message", "workload.matrix", "workload.matrix_file"}, rates...), fmt.Sprintf("the traffic may take %.3g s, which is absurd", long), fmt.Sprintf("stay within %d s", maxIteration))
 	case s.traffic().Drawn:
 		c.checkPodRandom()
 	case s.Engine.Level == "packet":
-		c.checkPodPackets(slowest, hops)
+		c.checkPodPackets(slowest, load.hops)
 	}
-	for i := range joined {
-		if need := len(joined[i]); need > f.PortsPerPod {
-			c.clash("fabric.ports_per_pod fabric.pods", "U_p = %d is too small to connect: pod %d needs circuits to %d pods; give at least %d ports", f.PortsPerPod, i, need, need)
-			return
-		}
+	if !c.checkPodPorts(load.joined, "fabric.pods") {
+		return
 	}
 	var pairs [][2]int
-	for a := range joined {
-		for _, b := range slices.Sorted(maps.Keys(joined[a])) {
-			pairs = append(pairs, [2]int{a, int(b)})
+	for a, with := range load.joined {
+		for _, b := range slices.Sorted(maps.Keys(with)) {
+			pairs = append(pairs, [2]int{a, b})
 		}
 	}
 	checkFixed(c, "data", pairs)

@@ -31,7 +31,7 @@ var planLevel = schema.Tags{
 // planForm is the form of a collective whose topologies are planned.
 func planForm(doc, keys string, specs func(s *Scenario) []any) *form {
 	return &form{doc: doc, needs: []offer{onPlans}, parts: func(s *Scenario) []schema.Part {
-		return []schema.Part{{Path: "workload", Doc: keys, Specs: append([]any{&s.Workload.WorkloadKind}, specs(s)...)}}
+		return []schema.Part{{Path: "workload", Doc: keys, Specs: specs(s)}}
 	}}
 }
 
@@ -58,7 +58,7 @@ func scaleUpKind() *kind {
 func scaleUpParts(s *Scenario) []schema.Part {
 	return []schema.Part{
 		{
-			Path: "fabric", Doc: "The domain.", Specs: []any{&s.Fabric.FabricKind, &s.Fabric.ScaleUp}, Defaults: func(int) []any {
+			Path: "fabric", Doc: "The domain.", Specs: []any{&s.Fabric.ScaleUp}, Defaults: func(int) []any {
 				d := s.Fabric.ScaleUp
 				switch w := &s.Workload; {
 				case s.trains():

@@ -12,8 +12,10 @@ import (
 	"sim/policies/collective"
 	"sim/policies/reconfigure"
 	"sim/scenarios/assembly"
+	"sim/scenarios/assembly/calls"
 	"sim/scenarios/assembly/composition"
 	"sim/scenarios/assembly/inner"
+	"sim/scenarios/assembly/input"
 	"sim/scenarios/assembly/paths"
 	"sim/scenarios/schema"
 	"sim/workloads/training"
@@ -39,7 +41,7 @@ func tierKind() *kind {
 			"Of pods gpus_per_pod_per_replica is what the tier inside joins.",
 		parts: func(s *Scenario) []schema.Part {
 			return []schema.Part{
-				{Path: "fabric", Doc: "Which fabric.", Specs: []any{&s.Fabric.FabricKind}},
+				{Path: "fabric", Doc: "Which fabric."},
 				{Path: tierPath, Doc: "A tier. The innermost comes first.", Specs: []any{&[]inner.Keys{{}}}, Inner: tierKeys()},
 			}
 		},
@@ -335,16 +337,32 @@ func (s *Scenario) callTiers() (all []inner.Tier) {
 	return all
 }
 
-// onTiers makes the system of s, whose outermost tier's is made by build.
-func onTiers(ctx context.Context, s *Scenario, build func(*Scenario, composition.Longer) (assembly.System, error)) (assembly.System, error) {
-	if len(s.Tiers) == 0 || s.jointly() {
-		return build(s, nil)
+// onTiers returns what makes a system of a scenario, whose outermost tier's is made by build: with the best algorithms of
+// the calls of a training step, if these are looked for, and with passes that are longer by the calls inside inner tiers.
+func onTiers(build func(ctx context.Context, in *input.Scenario, workers int) (assembly.System, error)) func(context.Context, *Scenario, int) (assembly.System, error) {
+	return func(ctx context.Context, s *Scenario, workers int) (assembly.System, error) {
+		tiered := func(ctx context.Context, by calls.Algorithms) (assembly.System, error) {
+			s := s.byAlgorithm(string(by))
+			outer := func(longer composition.Longer) (assembly.System, error) {
+				in := s.input()
+				in.Longer = longer
+				return build(ctx, in, workers)
+			}
+			if len(s.Tiers) == 0 || s.jointly() {
+				return outer(nil)
+			}
+			packet := s.Workload.Packet
+			if s.Engine.Level != "packet" {
+				packet = 0
+			}
+			return inner.NewSystem(ctx, s.Workload.Spec, s.callTiers(), s.Seed, packet, s.Fabric.Kind, outer)
+		}
+		by := calls.Algorithms(s.Policy.Calls.Collective)
+		if _, open := by.Settled(); !s.stepCalls() || len(open) == 0 {
+			return tiered(ctx, by)
+		}
+		return calls.NewBest(ctx, &s.Workload.Spec, by, tiered)
 	}
-	packet := s.Workload.Packet
-	if s.Engine.Level != "packet" {
-		packet = 0
-	}
-	return inner.NewSystem(ctx, s.Workload.Spec, s.callTiers(), s.Seed, packet, s.Fabric.Kind, func(longer composition.Longer) (assembly.System, error) { return build(s, longer) })
 }
 
 // tiersTOML is TOML of a scenario of tiers.

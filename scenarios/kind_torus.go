@@ -7,51 +7,44 @@ import (
 	"sim/policies/collective"
 	"sim/policies/routing"
 	"sim/scenarios/assembly"
-	"sim/scenarios/assembly/composition"
+	"sim/scenarios/assembly/input"
 	"sim/scenarios/assembly/paths"
 	"sim/scenarios/schema"
 )
 
 // torusKind describes the fabric "torus".
 func torusKind() *kind {
-	return &kind{name: "torus", grid: true, size: "dims", inner: true, outer: true, forms: []*form{{
-		doc:    "A torus or mesh of chips, whose wrap-around links may be twisted and may pass optical switches.",
-		offers: onLinks, decides: "routers", hardware: linkHardware(), refuses: notOnLinks, parts: torusParts, check: checkTorus,
-	}}}
+	return &kind{name: "torus", grid: true, size: "dims", inner: true, outer: true, forms: []*form{linkForm(form{
+		doc:   "A torus or mesh of chips, whose wrap-around links may be twisted and may pass optical switches.",
+		parts: torusParts, check: checkTorus,
+	})}}
 }
 
 // graphKind describes the fabric "graph".
 func graphKind() *kind {
-	return &kind{name: "graph", size: "nodes", inner: true, outer: true, forms: []*form{{
-		doc: "Any nodes and directed links.", offers: onLinks, decides: "routers", hardware: linkHardware(), refuses: notOnLinks, parts: graphParts, prepare: prepareGraph, check: checkGraph,
-	}}}
+	return &kind{name: "graph", size: "nodes", inner: true, outer: true, forms: []*form{
+		linkForm(form{doc: "Any nodes and directed links.", parts: graphParts, prepare: prepareGraph, check: checkGraph}),
+	}}
 }
 
 // electricalKind describes the fabric "electrical".
 func electricalKind() *kind {
-	return &kind{name: "electrical", size: "gpus", inner: true, outer: true, forms: []*form{{
-		doc:    "GPUs behind an electrical switch that does not block, such as a domain of eight or seventy-two.",
-		offers: onLinks, decides: "routers", hardware: linkHardware(), refuses: notOnLinks, parts: electricalParts, check: checkElectrical,
-	}}}
+	return &kind{name: "electrical", size: "gpus", inner: true, outer: true, forms: []*form{linkForm(form{
+		doc:   "GPUs behind an electrical switch that does not block, such as a domain of eight or seventy-two.",
+		parts: electricalParts, check: checkElectrical,
+	})}}
 }
 
-// linkHardware builds systems on links.
-func linkHardware() *hardware {
-	return &hardware{
-		build: func(ctx context.Context, s *Scenario, _ int) (assembly.System, error) {
-			return withBest(ctx, s, func(ctx context.Context, s *Scenario) (assembly.System, error) {
-				return onTiers(ctx, s, func(s *Scenario, longer composition.Longer) (assembly.System, error) {
-					on := s.links()
-					on.Longer = longer
-					return paths.New(ctx, on)
-				})
-			})
-		},
-		words: func(s *Scenario) string { return s.links().Words() },
-		noPlan: func(*Scenario) (string, error) {
-			return "routers plan nothing; --routes-out DIR writes what they decide", nil
-		},
-		call: func(s *Scenario) (*collective.Problem, error) { return s.links().Problem() },
+// linkForm returns the form of a fabric of links.
+func linkForm(f form) *form {
+	f.offers, f.decides, f.refuses = onLinks, "routers", notOnLinks
+	f.hardware = &hardware{
+		build: onTiers(func(ctx context.Context, in *input.Scenario, _ int) (assembly.System, error) {
+			return paths.New(ctx, (*paths.Scenario)(in))
+		}),
+		words:     func(s *Scenario) string { return s.links().Words() },
+		unplanned: "routers plan nothing; --routes-out DIR writes what they decide",
+		call:      func(s *Scenario) (*collective.Problem, error) { return s.links().Problem() },
 		limit: func(ctx context.Context, s *Scenario) (collective.Limit, error) {
 			p, err := s.links().Problem()
 			if err != nil {
@@ -60,20 +53,21 @@ func linkHardware() *hardware {
 			return p.Bound(ctx)
 		},
 	}
+	return &f
 }
 
 // torusParts are the tables of the fabric "torus" and of the policies that route on it.
 func torusParts(s *Scenario) []schema.Part {
 	l := &s.Fabric.Links
 	return append([]schema.Part{{
-		Path: "fabric", Doc: "The torus and its links.", Specs: []any{&s.Fabric.FabricKind, &l.TorusShape, &l.LinkOptions, &l.CubeOptions, &l.BrokenParts},
+		Path: "fabric", Doc: "The torus and its links.", Specs: []any{&l.TorusShape, &l.LinkOptions, &l.CubeOptions, &l.BrokenParts},
 	}}, routerParts(s)...)
 }
 
 // graphParts are those of the fabric "graph".
 func graphParts(s *Scenario) []schema.Part {
 	l := &s.Fabric.Links
-	specs := []any{&s.Fabric.FabricKind, &l.GraphLinks, &l.LinkOptions}
+	specs := []any{&l.GraphLinks, &l.LinkOptions}
 	for i, g := range graph.Generators {
 		if i == len(l.Generators) {
 			l.Generators = append(l.Generators, g.New())
@@ -116,6 +110,6 @@ func (s *Scenario) grid() bool {
 func electricalParts(s *Scenario) []schema.Part {
 	l := &s.Fabric.Links
 	return append([]schema.Part{{
-		Path: "fabric", Doc: "The GPUs and their links to the switch.", Specs: []any{&s.Fabric.FabricKind, &l.Domain, &l.LinkOptions},
+		Path: "fabric", Doc: "The GPUs and their links to the switch.", Specs: []any{&l.Domain, &l.LinkOptions},
 	}}, routerParts(s)...)
 }

@@ -17,6 +17,7 @@ import (
 	"sim/policies/mapping"
 	"sim/scenarios/assembly"
 	"sim/scenarios/assembly/calls"
+	"sim/scenarios/assembly/circuits"
 	"sim/scenarios/schema"
 	"sim/workloads/trace"
 	"sim/workloads/training"
@@ -50,7 +51,7 @@ func traceKind() *kind {
 		parts: func(s *Scenario) []schema.Part {
 			w := &s.Workload
 			return []schema.Part{{
-				Path: "workload", Doc: "Which files, and what they leave open.", Specs: []any{&w.WorkloadKind, &w.Trace.Keys, schema.Retagged{Spec: &w.TrafficPacket, Tags: trainingPacket}},
+				Path: "workload", Doc: "Which files, and what they leave open.", Specs: []any{&w.Trace.Keys, schema.Retagged{Spec: &w.TrafficPacket, Tags: trainingPacket}},
 				Defaults: func(int) []any { return []any{&w.Trace.Keys} }, // the digest is set where it is known
 			}}
 		},
@@ -305,8 +306,7 @@ func checkPodTrace(c *checker) {
 		return
 	}
 	switch {
-	case f.Pods == 0:
-		c.refuse(pods, "is missing; write pods = N: how many pods there are")
+	case !c.severalPods():
 	case f.Pods*f.GPUsPerPod < j.Ranks:
 		c.clash(pods+" "+perPod+" workload.files", "%d ranks do not fit %d pods of %d GPUs; choose more or larger pods", j.Ranks, f.Pods, f.GPUsPerPod)
 	case j.Ranks <= f.GPUsPerPod:
@@ -330,18 +330,13 @@ func checkPodTransfers(c *checker, j *trace.Job) {
 		c.refuseTrace(err)
 		return
 	}
-	joined, crossing, bytes, hops := make([]map[int32]bool, f.Pods), 0, 0.0, 0.0
-	for i := range joined {
-		joined[i] = map[int32]bool{}
-	}
+	joined, crossing, bytes, hops := make(circuits.Joined, f.Pods), 0, 0.0, 0.0
 	for i := range built.Graph.Tasks {
 		t := &built.Graph.Tasks[i]
-		a, b := t.Src/int32(f.GPUsPerPod), t.Dst/int32(f.GPUsPerPod)
 		bytes += float64(t.Bytes)
 		hops += 3 * math.Ceil(float64(t.Bytes)/float64(max(1, s.Workload.Packet)))
-		if t.Kind == engine.Transfer && a != b {
+		if t.Kind == engine.Transfer && joined.Join(int(t.Src)/f.GPUsPerPod, int(t.Dst)/f.GPUsPerPod) {
 			crossing++
-			joined[a][b], joined[b][a] = true, true
 		}
 	}
 	slowest := min(f.PortBandwidth, f.NICBandwidth, f.InsideBandwidth)
@@ -353,12 +348,7 @@ func checkPodTransfers(c *checker, j *trace.Job) {
 	case s.Engine.Level == "packet":
 		c.checkPodPackets(slowest, hops)
 	}
-	for i := range joined {
-		if need := len(joined[i]); need > f.PortsPerPod {
-			c.clash("fabric.ports_per_pod policy.collective", "U_p = %d is too small to connect: pod %d needs circuits to %d pods; give at least %d ports", f.PortsPerPod, i, need, need)
-			return
-		}
-	}
+	c.checkPodPorts(joined, "policy.collective")
 }
 
 // Report says what was read of files that another tool has written, and of training what a GPU of the stage holds that

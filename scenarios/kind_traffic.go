@@ -50,7 +50,7 @@ func trafficParts(s *Scenario) []schema.Part {
 	w := &s.Workload
 	return []schema.Part{{
 		Path: "workload", Doc: "Who sends how much to whom, and how packets are injected.",
-		Specs: append([]any{&w.WorkloadKind, &w.Traffic}, patternSpecs(s)...), Defaults: func(int) []any { return []any{s.links().TrafficDefaults()} },
+		Specs: append([]any{&w.Traffic}, patternSpecs(s)...), Defaults: func(int) []any { return []any{s.links().TrafficDefaults()} },
 	}}
 }
 

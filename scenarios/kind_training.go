@@ -47,7 +47,7 @@ func trainingKind() *kind {
 func trainingParts(s *Scenario) []schema.Part {
 	return []schema.Part{{
 		Path: "workload", Doc: "What is trained, and how it is spread. Give `model`, or describe another model in `[workload.architecture]`.",
-		Specs:    []any{&s.Workload.WorkloadKind, &s.Workload.Spec, schema.Retagged{Spec: &s.Workload.TrafficPacket, Tags: trainingPacket}},
+		Specs:    []any{&s.Workload.Spec, schema.Retagged{Spec: &s.Workload.TrafficPacket, Tags: trainingPacket}},
 		Defaults: func(int) []any { return []any{s.Workload.Spec.Defaults()} },
 	}}
 }
@@ -85,20 +85,10 @@ func (w *stepWork) Size() (bytes, transfers, slack float64) {
 		return bytes, transfers, 1
 	}
 	for v := range virtual {
-		parts := float64(s.SyncPieces(v))
-		if s.Replicas() > 1 {
-			bytes += float64(s.SyncBytes(v)) * gpus
-			transfers += parts * gpus
-		}
-		for _, kind := range []training.CallKind{training.AllGather, training.ReduceScatter} {
-			_, times := s.ShardCalls(v, kind)
-			bytes += float64(times) * float64(s.ShardBytes(v, kind)) * gpus
-			transfers += float64(times) * gpus
-		}
-		if s.Copies() > 1 {
-			bytes += float64(s.CopyBytes(v, s.Choices.GradientBytes)+s.CopyBytes(v, s.Choices.ParameterBytes)) * gpus
-			transfers += 2 * parts * gpus
-		}
+		s.StageMessages(v, func(each int64, times, parts int) {
+			bytes += float64(times) * float64(each) * gpus
+			transfers += float64(times*parts) * gpus
+		})
 	}
 	return bytes, transfers, 1
 }

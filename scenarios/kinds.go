@@ -40,7 +40,7 @@ type form struct {
 	doc string
 	// when reports whether s is of this form; nil always does.
 	when func(s *Scenario) bool
-	// parts are its tables, bound to what they set in s. The first is its section.
+	// parts are its tables, bound to what they set in s. The first is its section, to which the key kind is added.
 	parts   func(s *Scenario) []schema.Part
 	prepare func(c *checker) // after reading, before defaults; may be nil
 	check   func(c *checker) // cross-checks, when all keys have values; may be nil
@@ -89,16 +89,19 @@ var known struct {
 func listKinds() []*kind {
 	workloads := slices.Concat([]*kind{trainingKind()}, workKinds(), []*kind{traceKind()}, trafficKinds(), callKinds(), []*kind{fleetKind()})
 	fabrics := []*kind{ocsPodsKind(), torusKind(), graphKind(), electricalKind(), tierKind(), scaleUpKind(), cubesKind()}
-	for _, k := range workloads {
-		k.section = sections[0]
-	}
-	for _, k := range fabrics {
-		k.section = sections[1]
-	}
 	all := append(workloads, fabrics...)
-	for _, k := range all {
+	for i, k := range all {
+		key := func(s *Scenario) any { return &s.Workload.WorkloadKind }
+		if k.section = sections[0]; i >= len(workloads) {
+			k.section, key = sections[1], func(s *Scenario) any { return &s.Fabric.FabricKind }
+		}
 		for _, f := range k.forms {
-			f.kind = k
+			parts := f.parts
+			f.kind, f.parts = k, func(s *Scenario) []schema.Part {
+				all := parts(s)
+				all[0].Specs = append([]any{key(s)}, all[0].Specs...)
+				return all
+			}
 		}
 	}
 	return all

@@ -201,14 +201,21 @@ func (s *Scenario) reading(tables *schema.Schema, several bool, option string, n
 		}
 	}
 	c := &schema.Condition{
-		Keys: d.keys, By: func() string { return "the " + d.policies + " that are listed" },
+		Keys: []string{"policy." + d.policies}, By: func() string { return "the " + d.policies + " that are listed" },
 		Want: "add " + schema.Quote(suggest) + " to policy." + d.policies,
 		OK: func() bool {
-			return slices.ContainsFunc(d.chosen(&s.Policy), func(name string) bool {
+			chosen := slices.Clip(*d.listed(&s.Policy))
+			if d.beside != nil {
+				chosen = append(chosen, d.beside(&s.Policy)...)
+			}
+			return slices.ContainsFunc(chosen, func(name string) bool {
 				when, reads := r.when[name]
 				return reads && tables.Condition("policy", when).Applies()
 			})
 		},
+	}
+	if d.key != "" {
+		c.Keys = append(c.Keys, d.key)
 	}
 	for _, when := range r.conditions {
 		c.Keys = slices.Concat(c.Keys, tables.Condition("policy", when).Keys)

@@ -253,7 +253,7 @@ func TestScaledFaults(t *testing.T) {
 		{[]string{csv("\uFEFF0,1\n2,0\n"), "fabric.gpus=2"}, ""},
 		{[]string{csv("\uFEFF# sizes\n0,1\n2,0\n"), "fabric.gpus=2"}, ""},
 		{[]string{csv("0,1 \n2,0\n"), "fabric.gpus=3"}, "2 rows for 3 GPUs"},
-		{[]string{"workload.sizes=matrix", "workload.matrix=[[0, 1], [1]]"}, "row 1 of 2 has 1 sizes"},
+		{[]string{"workload.sizes=matrix", "workload.matrix=[[0, 1], [1]]"}, "row 2 has 1 numbers"},
 		{[]string{"workload.sizes=matrix", "workload.matrix=[[0, -1], [1, 0]]"}, "-1"},
 		{[]string{"workload.sizes=matrix", "workload.matrix=[[1, 1], [1, 0]]", "fabric.gpus=2"}, "sends itself"},
 		{[]string{"workload.sizes=matrix", "workload.matrix=[[0, 0], [0, 0]]", "fabric.gpus=2"}, "nothing to send"},

@@ -7,8 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"pgregory.net/rapid"
 

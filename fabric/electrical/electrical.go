@@ -15,15 +15,12 @@ func Connect(p *fabric.Pods, g *engine.Graph) (*engine.Network, *engine.Routes, 
 		return nil, nil, err
 	}
 	n := &engine.Network{Nodes: int32(len(p.Nodes)), Groups: p.Groups(), ResourceNamer: p.GroupName}
-	r := &engine.Routes{Start: make([]int32, len(g.Tasks)+1)}
-	for i := range g.Tasks {
-		t := &g.Tasks[i]
-		if p.Takes(t) {
-			r.Uses = p.Interfaces(r.Uses, n.GroupResource(0), t.Src, t.Dst)
+	return n, engine.NewRoutes(len(g.Tasks), func(uses []engine.Use, i int32) []engine.Use {
+		if t := &g.Tasks[i]; p.Takes(t) {
+			uses = p.Interfaces(uses, n.GroupResource(0), t.Src, t.Dst)
 		}
-		r.Start[i+1] = int32(len(r.Uses))
-	}
-	return n, r, nil
+		return uses
+	}), nil
 }
 
 // Between routes the transfers of g over an ideal network between the nodes of a network of links: each node sends, and
@@ -49,13 +46,11 @@ func Between(links *engine.Network, g *engine.Graph, tier func(link int) int, jo
 	n.ResourceNamer = func(r int32) string {
 		return fmt.Sprintf("node %d %s", r/2%links.Nodes, [2]string{"out", "in"}[r%2])
 	}
-	r := &engine.Routes{Start: make([]int32, len(g.Tasks)+1)}
-	for i := range g.Tasks {
+	return n, engine.NewRoutes(len(g.Tasks), func(uses []engine.Use, i int32) []engine.Use {
 		if t := &g.Tasks[i]; t.Kind == engine.Transfer && t.Src != t.Dst {
 			i := joins(t.Src, t.Dst)
-			r.Uses = append(r.Uses, engine.Use{Resource: n.GroupResource(group(i, t.Src)), Weight: 1}, engine.Use{Resource: n.GroupResource(group(i, t.Dst) + 1), Weight: 1})
+			uses = append(uses, engine.Use{Resource: n.GroupResource(group(i, t.Src)), Weight: 1}, engine.Use{Resource: n.GroupResource(group(i, t.Dst) + 1), Weight: 1})
 		}
-		r.Start[i+1] = int32(len(r.Uses))
-	}
-	return n, r
+		return uses
+	})
 }

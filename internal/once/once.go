@@ -14,11 +14,12 @@ type Value[T any] struct {
 	turn  chan struct{} // taken by who computes
 	known bool
 	value T
+	err   error
 }
 
 // Get returns what compute returns, or did before. While another computes it waits. It fails with ctx's error where ctx
 // ends before the value is known, and then keeps nothing.
-func (v *Value[T]) Get(ctx context.Context, compute func() T) (T, error) {
+func (v *Value[T]) Get(ctx context.Context, compute func() (T, error)) (T, error) {
 	var none T
 	v.begin.Do(func() { v.turn = make(chan struct{}, 1) })
 	select {
@@ -32,11 +33,11 @@ func (v *Value[T]) Get(ctx context.Context, compute func() T) (T, error) {
 	}
 	defer func() { <-v.turn }()
 	if !v.known {
-		value := compute()
+		value, failed := compute()
 		if err := ctx.Err(); err != nil {
 			return none, err
 		}
-		v.value, v.known = value, true
+		v.value, v.err, v.known = value, failed, true
 	}
-	return v.value, nil
+	return v.value, v.err
 }

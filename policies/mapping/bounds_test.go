@@ -153,12 +153,16 @@ func TestSettle(t *testing.T) {
 			}
 		}
 		bound := f.Bound
-		err := g.Settle(context.Background(), f, func(_ context.Context, at []int32) (float64, error) {
+		g.Value = func(_ context.Context, at []int32, thorough bool) (float64, float64, error) {
 			if int(at[0]) == broken {
-				return 0, failed
+				return 0, 0, failed
 			}
-			return values[at[0]], nil
-		})
+			if !thorough {
+				t.Error("a value in a hurry is asked for")
+			}
+			return values[at[0]], 0, nil
+		}
+		err := g.Settle(context.Background(), f)
 		if wrong != errors.Is(err, failed) || !wrong && err != nil {
 			t.Fatalf("error %v, want one: %v", err, wrong)
 		}
@@ -194,8 +198,8 @@ func TestSearchErrors(t *testing.T) {
 				v, _ := plain.Guess(ctx, at)
 				return v, count(1)
 			}
-			g.Value = func(ctx context.Context, at []int32) (float64, float64, error) {
-				v, b, _ := plain.Value(ctx, at)
+			g.Value = func(ctx context.Context, at []int32, thorough bool) (float64, float64, error) {
+				v, b, _ := plain.Value(ctx, at, thorough)
 				return v, b, count(2)
 			}
 			_, err := g.Search(context.Background(), Options{Trials: 20, Seed: 1})

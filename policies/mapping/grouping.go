@@ -27,8 +27,9 @@ type Grouping struct {
 	// Guess is what placements are compared by before their value is asked for, which takes longer. Either is +Inf where
 	// a placement cannot be had.
 	Guess func(ctx context.Context, at []int32) (float64, error)
-	// Value returns a bound with it, on what any choices of what it depends on besides may make of the placement.
-	Value func(ctx context.Context, at []int32) (value, bound float64, err error)
+	// Value returns a bound with it, on what any choices of what it depends on besides may make of the placement. A search
+	// asks for it in a hurry; if it is thorough, it may take all that it needs.
+	Value func(ctx context.Context, at []int32, thorough bool) (value, bound float64, err error)
 }
 
 // Grouped is what a search found.
@@ -45,10 +46,9 @@ type Grouped struct {
 // others is how many placements beside the best are told.
 const others = 3
 
-// Settle asks again, in another way, for the value of what was found and of the others that may be better.
-func (g *Grouping) Settle(ctx context.Context, f *Grouped, value func(ctx context.Context, at []int32) (float64, error)) error {
-	var err error
-	if f.Value, err = value(ctx, f.At); err != nil {
+// Settle asks for the thorough value of what was found and of the others that may be better.
+func (g *Grouping) Settle(ctx context.Context, f *Grouped) (err error) {
+	if f.Value, _, err = g.Value(ctx, f.At, true); err != nil {
 		return err
 	}
 	for _, at := range f.Others {
@@ -56,7 +56,7 @@ func (g *Grouping) Settle(ctx context.Context, f *Grouped, value func(ctx contex
 		if err != nil || bound >= f.Value {
 			continue
 		}
-		v, err := value(ctx, at)
+		v, _, err := g.Value(ctx, at, true)
 		if err != nil {
 			return err
 		}
@@ -204,7 +204,7 @@ func (s *groupSearch) try(at []int32) error {
 	if _, asked := s.values[key]; asked {
 		return nil
 	}
-	v, bound, err := s.Value(s.ctx, at)
+	v, bound, err := s.Value(s.ctx, at, false)
 	s.values[key] = groupValue{v, bound, slices.Clone(at)}
 	if s.best.At == nil || v < s.best.Value {
 		s.best.At, s.best.Value = slices.Clone(at), v

@@ -43,7 +43,7 @@ func drawn(t *rapid.T) (*Grouping, func(at []int32) float64) {
 	}
 	value := func(_ context.Context, at []int32) (float64, error) { return cost(at), nil }
 	return &Grouping{Units: units, Pods: pods, Fits: fits, Starts: [][]int32{start}, Bound: value, Guess: value,
-		Value: func(ctx context.Context, at []int32) (float64, float64, error) { return cost(at), cost(at), nil }}, cost
+		Value: func(_ context.Context, at []int32, _ bool) (float64, float64, error) { return cost(at), cost(at), nil }}, cost
 }
 
 // least is the least cost of all placements.
@@ -99,7 +99,7 @@ func TestGroupingUsesImages(t *testing.T) {
 	zero := func(context.Context, []int32) (float64, error) { return 0, nil }
 	seen := map[string]int{}
 	g.Bound, g.Guess = zero, zero
-	g.Value = func(_ context.Context, at []int32) (float64, float64, error) {
+	g.Value = func(_ context.Context, at []int32, _ bool) (float64, float64, error) {
 		seen[g.form(at)]++
 		return 1, 0, nil
 	}

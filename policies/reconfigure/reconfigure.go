@@ -77,7 +77,6 @@ type offer struct {
 type offered struct {
 	all  []plan.Candidate
 	best []plan.Candidate // the Frontier of all
-	err  error
 }
 
 // NewPlanning plans p, which must pass its Check.
@@ -134,18 +133,14 @@ func (s *Planning) plan(ctx context.Context, name string) (offered, error) {
 		return offered{}, fmt.Errorf("%w: %q", ErrPlanner, name)
 	}
 	p := &s.planned[i]
-	o, err := p.Get(ctx, func() (o offered) {
+	return p.Get(ctx, func() (o offered, err error) {
 		begin := time.Now()
 		defer func() { p.took.Store(int64(time.Since(begin))) }()
-		o.all, o.err = s.table[i].plan(ctx, s)
-		if o.err == nil && len(o.all) == 0 {
-			o.err = fmt.Errorf("%w: %s finds none for %d GPUs of degree %d", ErrUnserved, name, s.Problem.GPUs, s.Problem.Degree)
+		o.all, err = s.table[i].plan(ctx, s)
+		if err == nil && len(o.all) == 0 {
+			err = fmt.Errorf("%w: %s finds none for %d GPUs of degree %d", ErrUnserved, name, s.Problem.GPUs, s.Problem.Degree)
 		}
 		o.best = plan.Frontier(o.all)
-		return o
+		return o, err
 	})
-	if err != nil {
-		return offered{}, err
-	}
-	return o, o.err
 }

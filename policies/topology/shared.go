@@ -46,12 +46,12 @@ func (p *Problem) Optimum(ctx context.Context, seed uint64, tails bool) (*Decisi
 
 // shared returns what the search for Bound found.
 func (p *Problem) shared(ctx context.Context) (jointOptimum, error) {
-	return p.joint.Get(ctx, func() jointOptimum {
+	return p.joint.Get(ctx, func() (jointOptimum, error) {
 		within := sharedAllowance()
 		if p.Brief {
 			within.MaxEvaluations = briefEvaluations
 		}
-		return solveJoint(ctx, p, within)
+		return solveJoint(ctx, p, within), nil
 	})
 }
 

@@ -101,6 +101,12 @@ type Iteration struct {
 	Turn []int32
 }
 
+// RankOf returns the rank that a task is of, or the first of those in lockstep.
+func (it *Iteration) RankOf(task int32) int32 {
+	m := &it.Meta[task]
+	return it.Spec.Rank(int(m.Replica), int(m.Stage), int(max(0, m.GPU)))
+}
+
 // Build returns the iteration that s describes. It fails where s.Check does.
 func Build(s Spec, x Extent) (*Iteration, error) {
 	if err := s.Check(); err != nil {

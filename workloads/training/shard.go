@@ -257,3 +257,20 @@ func (b *builder) lastScattered(r, stage int) int32 {
 	}
 	return b.end(x, r, Meta{Stage: int32(stage)})
 }
+
+// StageMessages calls visit with what a GPU of virtual stage v sends to other replicas, and to the other copy of its stage,
+// beside calls in the graph: messages of so many bytes, how often each is sent, and in how many parts.
+func (s *Spec) StageMessages(v int, visit func(bytes int64, times, parts int)) {
+	if s.Replicas() > 1 {
+		visit(s.SyncBytes(v), 1, s.SyncPieces(v))
+	}
+	for _, kind := range []CallKind{AllGather, ReduceScatter} {
+		_, times := s.ShardCalls(v, kind)
+		visit(s.ShardBytes(v, kind), times, 1)
+	}
+	if s.Copies() > 1 {
+		for _, each := range []int{s.Choices.GradientBytes, s.Choices.ParameterBytes} {
+			visit(s.CopyBytes(v, each), 1, s.SyncPieces(v))
+		}
+	}
+}

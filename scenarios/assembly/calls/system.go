@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	"sim/internal/once"
@@ -38,21 +37,18 @@ type Scenario struct {
 type system struct {
 	*Scenario
 	limit collective.Limit
-
-	mu    sync.Mutex
-	built map[string]*once.Value[built] // by algorithm
+	built once.Map[string, built] // by algorithm
 }
 
-// built is a call as an algorithm expands it, on its hardware, or why there is none.
+// built is a call as an algorithm expands it, on its hardware.
 type built struct {
 	assembly.System
-	err   error
 	taken time.Duration
 }
 
 // NewSystem makes the system of a scenario.
 func NewSystem(ctx context.Context, s *Scenario) (assembly.System, error) {
-	z := &system{Scenario: s, built: map[string]*once.Value[built]{}}
+	z := &system{Scenario: s}
 	var err error
 	if z.limit, err = s.Limit(ctx); err != nil {
 		return nil, err
@@ -77,27 +73,16 @@ func (z *system) algorithms(name string) []string {
 
 // expanded returns the system of an algorithm. Where algorithms are compared each is kept for one row only.
 func (z *system) expanded(ctx context.Context, algorithm string) (built, error) {
-	make := func() built {
+	expand := func() (built, error) {
 		begin := time.Now()
 		s, err := z.Build(ctx, algorithm)
-		return built{s, err, time.Since(begin)}
+		return built{s, time.Since(begin)}, err
 	}
 	if z.Policy != "" {
-		b := make()
-		return b, assembly.OrEnded(ctx, b.err)
+		b, err := expand()
+		return b, assembly.OrEnded(ctx, err)
 	}
-	z.mu.Lock()
-	v := z.built[algorithm]
-	if v == nil {
-		v = new(once.Value[built])
-		z.built[algorithm] = v
-	}
-	z.mu.Unlock()
-	b, err := v.Get(ctx, make)
-	if err == nil {
-		err = b.err
-	}
-	return b, err
+	return z.built.Get(ctx, algorithm, expand)
 }
 
 // Reference returns the bound on every row.

@@ -190,12 +190,9 @@ func (in *instance) compare(ctx context.Context) error {
 		return err
 	}
 	if in.calls != nil { // those inside pods are communication, whether they are merged or not
-		none := &engine.Routes{Start: make([]int32, len(in.graph.Tasks)+1)}
-		compute, err := flow.Run(ctx, composition.ComputeOnly(in.plain), in.optical.Network, none, flow.Options{})
-		if err != nil {
+		if in.Times.Compute, err = composition.ComputeAlone(ctx, in.plain, in.optical.Network); err != nil {
 			return err
 		}
-		in.Times.Compute = compute.Makespan
 	}
 	if !composition.Meets(in.Times.Ideal, in.Bound) {
 		// no rule is always best: what circuits can do the ideal fabric can

@@ -65,13 +65,13 @@ func (in *instance) alone(ctx context.Context) ([]engine.Time, error) {
 			return nil, err
 		}
 	}
-	n, r := &engine.Network{Nodes: in.optical.Network.Nodes, Groups: in.pods.Groups()}, &engine.Routes{Start: make([]int32, len(in.graph.Tasks)+1)}
-	for i := range in.graph.Tasks {
-		if t := &in.graph.Tasks[i]; in.pods.Takes(t) && !in.crosses(int32(i)) {
-			r.Uses = in.pods.Interfaces(r.Uses, 0, t.Src, t.Dst)
+	n := &engine.Network{Nodes: in.optical.Network.Nodes, Groups: in.pods.Groups()}
+	r := engine.NewRoutes(len(in.graph.Tasks), func(uses []engine.Use, i int32) []engine.Use {
+		if t := &in.graph.Tasks[i]; in.pods.Takes(t) && !in.crosses(i) {
+			uses = in.pods.Interfaces(uses, 0, t.Src, t.Dst)
 		}
-		r.Start[i+1] = int32(len(r.Uses))
-	}
+		return uses
+	})
 	trace, err := flow.Run(ctx, in.graph, n, r, flow.Options{})
 	if err != nil {
 		return nil, fmt.Errorf("simulating the calls inside pods: %w", err)

@@ -191,14 +191,12 @@ func (in *instance) routes(g *engine.Graph) (*engine.Routes, error) {
 	if g == in.plain {
 		return in.optical.Routes, nil
 	}
-	routes := &engine.Routes{Start: make([]int32, len(g.Tasks)+1)}
-	for i := range g.Tasks {
+	return engine.NewRoutes(len(g.Tasks), func(uses []engine.Use, i int32) []engine.Use {
 		if g.Tasks[i].Kind == engine.Transfer {
-			routes.Uses = append(routes.Uses, in.optical.Routes.Of(int32(i))...)
+			uses = append(uses, in.optical.Routes.Of(i)...)
 		}
-		routes.Start[i+1] = int32(len(routes.Uses))
-	}
-	return routes, nil
+		return uses
+	}), nil
 }
 
 // agree fails where the complete DAG does not end when the reduced one does.

@@ -88,25 +88,20 @@ func (s *Scenario) neighbours(each func(a, b int)) {
 	}
 }
 
-// CheckMappings holds the mappings of stages, all but what is searched for, against the pods and what they need. All
+// CheckMappings holds the mappings of stages, or of the blocks of several jobs, against the pods and what they need. All
 // other keys must be sound.
 func CheckMappings(c *schema.Reader, s *Scenario) {
-	if !s.Mapping.Asked() {
-		return
-	}
-	for _, text := range s.Mapping.Compared() {
-		if mapping.Searches(text) {
-			continue
+	assembly.CheckMappings(c, &s.Mapping, func(text string) error {
+		if len(s.Jobs) > 0 {
+			_, err := s.jobsListed(text)
+			return err
 		}
 		z, err := s.inPods(context.Background(), text)
 		if err == nil {
 			err = s.suits(z)
 		}
-		if err != nil {
-			what, want := assembly.Wanted(err)
-			c.Clash([]string{"policy.mappings", "policy.mapping"}, schema.Quote(text)+": "+what, want)
-		}
-	}
+		return err
+	})
 }
 
 // suits reports why stages cannot be in the pods of a placement.
@@ -118,21 +113,10 @@ func (s *Scenario) suits(z *input.Stages) error {
 	case n > mostTogether && !s.Whole():
 		return fmt.Errorf("its %d replicas share pods or differ in theirs, and circuits are decided for at most %d together; want each replica in pods of its own, such as %s", n, mostTogether, mapping.Default)
 	}
-	other := make([]map[int32]bool, len(z.Numbers))
-	s.neighbours(func(a, b int) {
-		for _, ends := range [][2]int32{{z.At[a], z.At[b]}, {z.At[b], z.At[a]}} {
-			if ends[0] != ends[1] {
-				if other[ends[0]] == nil {
-					other[ends[0]] = map[int32]bool{}
-				}
-				other[ends[0]][ends[1]] = true
-			}
-		}
-	})
-	for pod, all := range other {
-		if len(all) > s.Fabric.PortsPerPod {
-			return fmt.Errorf("pod %d needs circuits to %d other pods, and U_p = %d; want a fabric.ports_per_pod of at least %d", z.Numbers[pod], len(all), s.Fabric.PortsPerPod, len(all))
-		}
+	joined := make(Joined, len(z.Numbers))
+	s.neighbours(func(a, b int) { joined.Join(int(z.At[a]), int(z.At[b])) })
+	if pod, n := joined.Beyond(s.Fabric.PortsPerPod); n > 0 {
+		return fmt.Errorf("pod %d needs circuits to %d other pods, and U_p = %d; want a fabric.ports_per_pod of at least %d", z.Numbers[pod], n, s.Fabric.PortsPerPod, n)
 	}
 	return nil
 }
@@ -208,11 +192,7 @@ func (s *Scenario) search(ctx context.Context) (*input.Stages, error) {
 	}
 	found, err := g.Search(ctx, mapping.Options{Trials: s.Mapping.Trials, Seed: s.Seed})
 	if err == nil {
-		z.thorough = true // which finds the order of the best, and none worse than the orders
-		err = g.Settle(ctx, found, func(ctx context.Context, at []int32) (float64, error) {
-			v, _, err := z.value(ctx, at)
-			return v, err
-		})
+		err = g.Settle(ctx, found) // which finds the order of the best, and none worse than the orders
 	}
 	if err != nil {
 		return nil, err
@@ -257,13 +237,12 @@ func rotations(replicas, pp int) (all [][]int32) {
 
 // stages evaluates placements of stages in pods.
 type stages struct {
-	s        *Scenario
-	it       *training.Iteration // of all replicas, or of one for all
-	layout   training.Layout
-	policy   topology.Policy
-	thorough bool       // values are what the allocator reaches with all that it may spend
-	open     *instance  // with each stage in a pod of its own: whatever may go between pods does
-	ends     [][2]int32 // stages at the ends of its reduced tasks, -1 of none
+	s      *Scenario
+	it     *training.Iteration // of all replicas, or of one for all
+	layout training.Layout
+	policy topology.Policy
+	open   *instance  // with each stage in a pod of its own: whatever may go between pods does
+	ends   [][2]int32 // stages at the ends of its reduced tasks, -1 of none
 }
 
 func newStages(ctx context.Context, s *Scenario, replicas int) (*stages, error) {
@@ -334,7 +313,6 @@ func (z *stages) fits(at []int32, _, pod int32) bool {
 func (z *stages) bound(ctx context.Context, at []int32) (float64, error) {
 	in := z.open
 	n := &engine.Network{Nodes: int32(len(in.pods.Nodes)), Groups: in.pods.Groups()}
-	r := &engine.Routes{Start: make([]int32, len(in.reduced.Tasks)+1)}
 	full := make([]bool, z.it.Spec.PP*len(z.it.Ready))
 	for _, pod := range at {
 		if pod >= 0 && !full[pod] {
@@ -352,13 +330,13 @@ func (z *stages) bound(ctx context.Context, at []int32) (float64, error) {
 		}
 		return z.s.room() == 1
 	}
-	for i, e := range z.ends {
-		if e[0] >= 0 && apart(e[0], e[1]) {
+	r := engine.NewRoutes(len(z.ends), func(uses []engine.Use, i int32) []engine.Use {
+		if e := z.ends[i]; e[0] >= 0 && apart(e[0], e[1]) {
 			t := &in.reduced.Tasks[i]
-			r.Uses = in.pods.Interfaces(r.Uses, n.GroupResource(0), t.Src, t.Dst)
+			uses = in.pods.Interfaces(uses, n.GroupResource(0), t.Src, t.Dst)
 		}
-		r.Start[i+1] = int32(len(r.Uses))
-	}
+		return uses
+	})
 	e, err := flow.NewEvaluator(in.reduced, n, r, flow.LevelPriority)
 	if err != nil {
 		return 0, err
@@ -408,13 +386,13 @@ func (z *stages) guess(ctx context.Context, at []int32) (float64, error) {
 }
 
 // value is the iteration on the circuits that the allocator chooses, with what it knows of all circuits.
-func (z *stages) value(ctx context.Context, at []int32) (value, bound float64, err error) {
+func (z *stages) value(ctx context.Context, at []int32, thorough bool) (value, bound float64, err error) {
 	p, err := z.problem(mapping.Canonical(at))
 	if err != nil {
 		return math.Inf(1), math.Inf(1), none(err)
 	}
 	o := z.s.options(1)
-	if p.Brief = !z.thorough; p.Brief {
+	if p.Brief = !thorough; p.Brief {
 		o = o.Brief()
 	}
 	o.Tails = z.open.tailed()

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"sim/engine"
 	"sim/engine/flow"
+	"sim/internal/once"
 	"sim/policies/mapping"
 	"sim/policies/topology"
 	"sim/scenarios/assembly"
@@ -24,9 +24,7 @@ type jobsInstance struct {
 	shared *topology.Shared
 	pool   *pool // nil where every job has circuits of its own
 
-	mu      sync.Mutex
-	optimum *topology.JobsOptimum // of all arbiters' gaps, once it is known
-	took    time.Duration         // to find it
+	optimum once.Value[jobsOptimum] // see best
 
 	found *mapping.Grouped // by the search for the pods of the jobs; nil where there was none
 }
@@ -79,27 +77,35 @@ func (m *jobsInstance) podsOf(job *input.Job, pods int) []int {
 	return out
 }
 
-// best returns what the joint search finds, and how long it took. It searches once for all arbiters.
-func (m *jobsInstance) best(ctx context.Context, o topology.JobsOptions) (*topology.JobsOptimum, time.Duration, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.optimum == nil {
-		begin := time.Now()
-		found, err := m.shared.Optimise(ctx, o)
-		if err != nil {
-			return nil, 0, err
-		}
-		m.optimum, m.took = found, time.Since(begin)
-	}
-	return m.optimum, m.took, nil
+// jobsOptimum is what the joint search finds, and how long it took.
+type jobsOptimum struct {
+	*topology.JobsOptimum
+	took time.Duration
 }
 
-// jobsDecided is an arbiter's decision with each job's simulation on its complete DAG and what was measured of them.
-type jobsDecided struct {
-	*topology.JobsDecision
-	m      *jobsInstance
-	traces []*engine.Trace
-	assembly.Answer
+// best searches once for all arbiters.
+func (m *jobsInstance) best(ctx context.Context, o topology.JobsOptions) (jobsOptimum, error) {
+	return m.optimum.Get(ctx, func() (jobsOptimum, error) {
+		begin := time.Now()
+		found, err := m.shared.Optimise(ctx, o)
+		return jobsOptimum{found, time.Since(begin)}, err
+	})
+}
+
+// jobsOptions returns the options of arbiters.
+func (s *Scenario) jobsOptions(workers int) (o topology.JobsOptions, err error) {
+	single, err := topology.Find(s.Policy.Allocator)
+	if err == nil {
+		o = topology.JobsOptions{Options: s.options(workers), Single: single.Policy, Search: s.Policy.Joint}
+	}
+	return o, err
+}
+
+// jobRun is a job's simulation on its complete DAG.
+type jobRun struct {
+	trace    *engine.Trace
+	service  flow.Service
+	circuits []int // nil for the ideal fabric
 }
 
 // decide lets one arbiter decide, simulates its decision and measures it.
@@ -108,84 +114,81 @@ func (m *jobsInstance) Decide(ctx context.Context, name string, workers int, _ f
 	if err != nil {
 		return nil, err
 	}
-	single, err := topology.Find(m.s.Policy.Allocator)
+	o, err := m.s.jobsOptions(workers)
 	if err != nil {
 		return nil, err
 	}
-	o := topology.JobsOptions{Options: m.s.options(workers), Single: single.Policy, Search: m.s.Policy.Joint}
-	best, took, err := m.best(ctx, o)
+	best, err := m.best(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	o.Optimum = best
+	o.Optimum = best.JobsOptimum
 	begin := time.Now()
 	d, err := by.Policy.ChooseAll(ctx, m.shared, o)
 	if err != nil {
 		return nil, err
 	}
 	solved := time.Now()
-	out := &jobsDecided{JobsDecision: d, m: m}
-	out.Describe = out.describe
-	out.Timings.SolveS = solved.Sub(begin).Seconds()
+	out := &assembly.Answer{Timings: result.PolicyTimings{SolveS: solved.Sub(begin).Seconds()}}
 	if by.Joins {
-		out.Timings.SolveS += took.Seconds()
+		out.Timings.SolveS += best.took.Seconds()
 	}
 	if !m.shared.Fits(d.Circuits()) {
 		return nil, fmt.Errorf("the circuits %v overrun the ports %v", d.Circuits(), m.shared.Ports)
 	}
-	for j, in := range m.jobs {
-		t, err := in.simulate(ctx, d.Jobs[j])
+	var runs []jobRun
+	for j, one := range d.Jobs {
+		t, err := m.jobs[j].simulate(ctx, one)
 		if err != nil {
 			return nil, fmt.Errorf("job %s: %w", m.s.Jobs[j].Name, err)
 		}
-		out.traces = append(out.traces, t.Result.Trace)
+		runs = append(runs, jobRun{t.Result.Trace, one.Service, one.Circuits})
 	}
-	if out.Row, err = m.row(ctx, name, d, best); err != nil {
+	if out.Row, err = m.row(ctx, name, d, best.JobsOptimum); err != nil {
 		return nil, err
 	}
 	out.Timings.SimulateS = time.Since(solved).Seconds()
-	return &out.Answer, nil
-}
-
-func (d *jobsDecided) describe(ctx context.Context, o *assembly.Outcome) {
-	name, m := d.Row.Policy, d.m
-	services := make([]flow.Service, len(m.jobs))
-	for j, one := range d.Jobs {
-		services[j] = one.Service
-		if one.Service == flow.MaxMin {
-			continue
+	out.Describe = func(ctx context.Context, o *assembly.Outcome) {
+		policy := out.Row.Policy // which systems around this one may rename
+		for j, run := range runs {
+			if run.service == flow.MaxMin {
+				continue
+			}
+			for _, row := range m.jobs[j].plan(run.trace) {
+				row.Task = m.s.Jobs[j].Name + ": " + row.Task
+				o.Plans[policy] = append(o.Plans[policy], row)
+			}
 		}
-		for _, row := range m.jobs[j].plan(d.traces[j]) {
-			row.Task = m.s.Jobs[j].Name + ": " + row.Task
-			o.Plans[name] = append(o.Plans[name], row)
-		}
+		o.Detail.Policies = append(o.Detail.Policies, m.describe(ctx, policy, runs))
 	}
-	o.Detail.Policies = append(o.Detail.Policies, m.describe(ctx, name, d.traces, services, d.Circuits()))
+	return out, nil
 }
 
 // begin describes the simulations on the ideal fabric.
 func (m *jobsInstance) Begin(ctx context.Context, o *assembly.Outcome) error {
-	ideal := make([]*engine.Trace, len(m.jobs))
-	services := make([]flow.Service, len(m.jobs))
-	for j, in := range m.jobs {
-		ideal[j], services[j] = in.best, in.Service
+	var ideal []jobRun
+	for _, in := range m.jobs {
+		ideal = append(ideal, jobRun{trace: in.best, service: in.Service})
 	}
-	o.Detail.Reference = m.describe(ctx, "", ideal, services, nil)
+	o.Detail.Reference = m.describe(ctx, "", ideal)
 	return nil
 }
 
 // describe is instance.describe of all jobs, whose names it puts before what is theirs. Critical paths are each job's
 // own.
-func (m *jobsInstance) describe(ctx context.Context, policy string, traces []*engine.Trace, services []flow.Service, circuits [][]int) result.Simulation {
+func (m *jobsInstance) describe(ctx context.Context, policy string, runs []jobRun) result.Simulation {
 	p := result.Simulation{Policy: policy}
 	var how []string
+	var circuits [][]int
+	for _, run := range runs {
+		circuits = append(circuits, run.circuits)
+	}
 	for j, in := range m.jobs {
 		alone := result.Simulation{Policy: m.s.Jobs[j].Name}
-		var own []int
-		if circuits != nil {
-			own, alone.Topology = circuits[j], m.ownTopology(j, circuits)
+		if circuits[j] != nil {
+			alone.Topology = m.ownTopology(j, circuits)
 		}
-		one := in.describe(ctx, policy, traces[j], services[j], own)
+		one := in.describe(ctx, policy, runs[j].trace, runs[j].service, circuits[j])
 		alone.Service, alone.MakespanS, alone.Path = one.Service, one.MakespanS, one.Path
 		name := m.s.Jobs[j].Name + " "
 		for _, l := range one.Tracks {
@@ -208,7 +211,7 @@ func (m *jobsInstance) describe(ctx context.Context, policy string, traces []*en
 		how = append(how, m.s.Jobs[j].Name+" "+one.Service)
 	}
 	p.Service = strings.Join(how, ", ")
-	if circuits != nil {
+	if circuits[0] != nil {
 		p.Topology = m.topology(circuits)
 	}
 	return p

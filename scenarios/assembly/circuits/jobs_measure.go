@@ -34,17 +34,8 @@ func (m *jobsInstance) Reference() map[string]float64 {
 // row measures an arbiter's decision. best is what the gap is to.
 func (m *jobsInstance) row(ctx context.Context, name string, d *topology.JobsDecision, best *topology.JobsOptimum) (result.Row, error) {
 	s := m.shared
-	ports := s.PortsUsed(d.Circuits())
-	row := result.Row{
-		Policy: name,
-		Metrics: map[string]float64{
-			"objective":   d.Value,
-			"ports":       float64(ports),
-			"port_ratio":  float64(ports) / float64(s.PortsTotal()),
-			"evaluations": float64(d.Evaluations),
-		},
-		Labels: map[string]string{"objective": s.Goal.Words()},
-	}
+	row := newRow(name, s.PortsUsed(d.Circuits()), s.PortsTotal(), d.Evaluations, d.Stopped)
+	row.Metrics["objective"], row.Labels["objective"] = d.Value, s.Goal.Words()
 	if gap, ok := best.Gap(d.Value); ok {
 		row.Metrics["bound_objective"], row.Metrics["gap"] = best.Bound, gap
 		row.Labels["gap_model"] = best.BoundModel
@@ -59,9 +50,6 @@ func (m *jobsInstance) row(ctx context.Context, name string, d *topology.JobsDec
 			pods = append(pods, fmt.Sprintf("%s %v", m.s.Jobs[j].Name, m.s.Jobs[j].Pods))
 		}
 		row.Labels["pods"] = strings.Join(pods, ", ")
-	}
-	if d.Stopped != "" {
-		row.Labels["stopped"] = d.Stopped
 	}
 	var topologies []string
 	makespans := make([]engine.Time, len(m.jobs))

@@ -9,8 +9,6 @@ import (
 	"sim/engine"
 	"sim/policies/mapping"
 	"sim/policies/topology"
-	"sim/scenarios/assembly"
-	"sim/scenarios/schema"
 )
 
 // blocks returns, by block of stages of all jobs, whose it is; blocks of a job follow each other.
@@ -77,19 +75,6 @@ func fitsJob(jobs []int, at []int32, unit, pod int32) bool {
 	return true
 }
 
-// CheckJobMappings holds the mappings of several jobs, all but what is searched for, against their pods.
-func CheckJobMappings(c *schema.Reader, s *Scenario) {
-	for _, text := range s.Mapping.Compared() {
-		if mapping.Searches(text) {
-			continue
-		}
-		if _, err := s.jobsListed(text); err != nil {
-			what, want := assembly.Wanted(err)
-			c.Clash([]string{"policy.mappings", "policy.mapping"}, schema.Quote(text)+": "+what, want)
-		}
-	}
-}
-
 // buildJobsPlaced makes the instance of several jobs where a mapping has them, whose references are those of the pods
 // that the jobs name.
 func buildJobsPlaced(ctx context.Context, s *Scenario) (*jobsInstance, error) {
@@ -125,11 +110,10 @@ func (m *jobsInstance) search(ctx context.Context, s *Scenario) (*mapping.Groupe
 	if err != nil {
 		return nil, err
 	}
-	single, err := topology.Find(s.Policy.Allocator)
-	if err != nil {
+	z.row = row
+	if z.options, err = s.jobsOptions(1); err != nil {
 		return nil, err
 	}
-	z.row, z.single = row, single.Policy
 	for j := range s.Jobs {
 		z.most += s.Jobs[j].Alone.Fabric.GPUsPerPodPerReplica
 	}
@@ -155,23 +139,18 @@ func (m *jobsInstance) search(ctx context.Context, s *Scenario) (*mapping.Groupe
 	if err != nil {
 		return nil, err
 	}
-	z.thorough = true
-	return found, g.Settle(ctx, found, func(ctx context.Context, at []int32) (float64, error) {
-		v, _, err := z.value(ctx, at)
-		return v, err
-	})
+	return found, g.Settle(ctx, found)
 }
 
 // jobsPlacement evaluates placements of jobs in pods.
 type jobsPlacement struct {
-	m        *jobsInstance
-	s        *Scenario
-	jobs     []int // by block
-	row      *topology.JobsRow
-	single   topology.Policy
-	most     int           // ports that a pod may have
-	alone    []engine.Time // by job: what it takes at least with all of them
-	thorough bool          // values are what the allocator reaches with all that it may spend
+	m       *jobsInstance
+	s       *Scenario
+	jobs    []int // by block
+	row     *topology.JobsRow
+	options topology.JobsOptions
+	most    int           // ports that a pod may have
+	alone   []engine.Time // by job: what it takes at least with all of them
 }
 
 // shared is what a multi-job allocator decides on for a placement.
@@ -223,13 +202,13 @@ func (z *jobsPlacement) guess(ctx context.Context, at []int32) (float64, error) 
 	return s.Guess(ctx)
 }
 
-func (z *jobsPlacement) value(ctx context.Context, at []int32) (value, bound float64, err error) {
+func (z *jobsPlacement) value(ctx context.Context, at []int32, thorough bool) (value, bound float64, err error) {
 	s, err := z.shared(at)
 	if err != nil {
 		return math.Inf(1), math.Inf(1), none(err)
 	}
-	o := topology.JobsOptions{Options: z.s.options(1), Single: z.single, Search: z.s.Policy.Joint}
-	if !z.thorough {
+	o := z.options
+	if !thorough {
 		o.Options = o.Brief()
 		o.Search.MaxEvaluations = min(o.Search.MaxEvaluations, o.Joint.MaxEvaluations)
 	}

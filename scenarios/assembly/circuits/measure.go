@@ -50,18 +50,19 @@ func (in *instance) transfers() int {
 
 // row measures a decision by itself.
 func (in *instance) row(name string, d *topology.Decision) result.Row {
-	ports := in.problem.PortsUsed(d.Circuits)
-	row := result.Row{
-		Policy: name,
-		Metrics: map[string]float64{
-			"ports":       float64(ports),
-			"port_ratio":  float64(ports) / float64(in.problem.PortsTotal()),
-			"evaluations": float64(d.Evaluations),
-		},
-		Labels: map[string]string{"topology": in.matrix(d.Circuits)},
-	}
-	if d.Stopped != "" {
-		row.Labels["stopped"] = d.Stopped
+	row := newRow(name, in.problem.PortsUsed(d.Circuits), in.problem.PortsTotal(), d.Evaluations, d.Stopped)
+	row.Labels["topology"] = in.matrix(d.Circuits)
+	return row
+}
+
+// newRow returns a row of circuits that use some of all ports and were found by so many evaluations, and why no more were
+// made; "" if they were enough.
+func newRow(name string, ports, total int, evaluations int64, stopped string) result.Row {
+	row := result.Row{Policy: name, Labels: map[string]string{}, Metrics: map[string]float64{
+		"ports": float64(ports), "port_ratio": float64(ports) / float64(total), "evaluations": float64(evaluations),
+	}}
+	if stopped != "" {
+		row.Labels["stopped"] = stopped
 	}
 	return row
 }

@@ -9,13 +9,6 @@ import (
 	"sim/scenarios/assembly/composition"
 )
 
-// Poisson is how sources send packets at random times.
-type Poisson struct {
-	Duration engine.Time // for which packets are measured
-	Load     float64     // of a network interface's rate
-	Warmup   engine.Time
-}
-
 // inject simulates packets at random times on the circuits of a decision: each GPU sends to one of those to which it has
 // traffic, drawn for each packet.
 func (z *loads) inject(ctx context.Context, d *topology.Decision) error {

@@ -24,11 +24,8 @@ type loads struct {
 	packets  *composition.Result // that were injected on them; nil of none
 }
 
-// static reports whether nothing is simulated.
-func (s *Scenario) static() bool { return s.Engine.Level == "static" }
-
 // endless reports whether the work has no end in time.
-func (s *Scenario) endless() bool { return s.static() || s.Workload.Random }
+func (s *Scenario) endless() bool { return s.Engine.Level == "static" || s.Workload.Random }
 
 // loads measures what the circuits of a decision carry.
 func (in *instance) loads(name string, d *topology.Decision) (*loads, error) {

@@ -72,11 +72,7 @@ func (in *instance) inside(ctx context.Context) (*fabric.Inside, error) {
 	takes := make([][]int32, len(flows))
 	for f, flow := range flows {
 		path, _ := paths.Of(paths.ClassOf(int32(f)))
-		from := flow.Src
-		for _, s := range paths.Steps(path) {
-			l := paths.Out(from, s)
-			takes[f], from = append(takes[f], l), one.Links[l].To
-		}
+		takes[f] = slices.Collect(paths.Links(flow.Src, path, one.Links))
 	}
 	return &fabric.Inside{Network: n, Path: func(src, dst int32) []int32 {
 		var all []int32

@@ -7,7 +7,6 @@ import (
 
 	"sim/engine"
 	"sim/engine/flow"
-	"sim/fabric"
 	"sim/fabric/electrical"
 	"sim/policies/topology"
 	"sim/scenarios/assembly"
@@ -64,34 +63,44 @@ func newTrials(ctx context.Context, in *instance) (*trials, error) {
 	if r.ideal, err = flow.NewEvaluator(r.graph, n, routes, flow.MaxMin); err != nil {
 		return nil, err
 	}
-	none := &engine.Routes{Start: make([]int32, len(r.graph.Tasks)+1)}
-	r.compute, err = flow.NewEvaluator(r.graph, n, none, flow.MaxMin)
+	r.compute, err = flow.NewEvaluator(r.graph, n, engine.NewRoutes(len(r.graph.Tasks), nil), flow.MaxMin)
 	return r, err
 }
 
-// spread returns the circuits, by bundle of what is simulated, of a decision: what was decided for one replica that
-// stands for all holds for each.
-func (r *trials) spread(circuits []int) ([]int, error) {
-	of := make(map[[2]int32]int, len(circuits))
+// bundles returns, by bundle of what is simulated, that of the plan whose circuits it has: what was decided for one replica
+// that stands for all holds for each.
+func (r *trials) bundles() ([]int, error) {
+	at := map[[2]int32]int{}
 	for e, b := range r.plan.optical.Bundles {
-		of[[2]int32{b.A, b.B}] = circuits[e]
+		at[[2]int32{b.A, b.B}] = e
 	}
-	x := make([]int, len(r.optical.Bundles))
+	of := make([]int, len(r.optical.Bundles))
 	for e, b := range r.optical.Bundles {
-		if x[e] = of[r.planned(&b)]; x[e] < 1 {
+		a, c := b.A, b.B
+		if r.it.All && !r.plan.it.All {
+			pods := int32(r.s.PodsPerReplica())
+			a, c = a%pods, c%pods
+		}
+		k, ok := at[[2]int32{a, c}]
+		if !ok {
 			return nil, fmt.Errorf("no circuits were decided from %s to %s", r.optical.Pods[b.A].Name, r.optical.Pods[b.B].Name)
 		}
+		of[e] = k
 	}
-	return x, nil
+	return of, nil
 }
 
-// planned returns the pods of the plan whose circuits stand for those of b.
-func (r *trials) planned(b *fabric.Bundle) [2]int32 {
-	if r.it.All && !r.plan.it.All {
-		pods := int32(r.s.PodsPerReplica())
-		return [2]int32{b.A % pods, b.B % pods}
+// spread returns the circuits, by bundle of what is simulated, of a decision.
+func (r *trials) spread(circuits []int) ([]int, error) {
+	of, err := r.bundles()
+	if err != nil {
+		return nil, err
 	}
-	return [2]int32{b.A, b.B}
+	x := make([]int, len(of))
+	for e, k := range of {
+		x[e] = circuits[k]
+	}
+	return x, nil
 }
 
 // provision sets the circuits of e's next trials.
@@ -144,44 +153,34 @@ const stalled = engine.Never
 // simulate simulates the trials of circuits x under a service and returns the makespans by trial, and where a controller
 // reacts what follows.
 func (r *trials) simulate(ctx context.Context, x []int, service flow.Service, c *reaction, workers int) ([]engine.Time, *afterwards, error) {
-	base := r.circuits.Clone()
-	base.SetContext(ctx)
-	base.SetService(service)
+	base := r.base(ctx, service)
 	r.provision(base, x)
-	planned, ok := base.Makespan(engine.Never)
+	planned := makespan(base)
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
 	}
-	if !ok {
+	if planned == stalled {
 		return nil, nil, fmt.Errorf("trials of what does not end even as planned")
 	}
-	if r.s.Replay.Priorities == "nominal" {
-		if err := base.SetTails(base.Spans().Tail); err != nil {
-			return nil, nil, err
-		}
+	if err := r.prioritise(base); err != nil {
+		return nil, nil, err
 	}
-	ends := make([]engine.Time, len(r.seeds))
 	after, moved := &afterwards{ends: make([]engine.Time, len(r.seeds))}, make([]bool, len(r.seeds))
-	err := each(ctx, len(ends), workers, func() func(int) error {
-		e, d := base.Clone(), make([]engine.Time, len(r.graph.Tasks))
-		return func(i int) error {
-			if err := r.shift(e, i, d); err != nil {
-				return err
-			}
-			then, did, err := r.lose(ctx, e, x, r.seeds[i], planned, c)
-			if err != nil {
-				return err
-			}
-			end, ok := e.Makespan(engine.Never)
-			if ends[i] = end; !ok {
-				ends[i] = stalled
-			}
-			if c == nil {
-				return nil
-			}
-			moved[i] = did
-			return after.next(e, r, i, then)
+	ends, err := r.each(ctx, base, workers, func(e *flow.Evaluator, i int) (end engine.Time, err error) {
+		then, did, err := r.lose(ctx, e, x, r.seeds[i], planned, c)
+		if err != nil {
+			return 0, err
 		}
+		if end = makespan(e); c == nil {
+			return end, nil
+		}
+		moved[i] = did
+		if err := e.SetChanges(nil); err != nil {
+			return 0, err
+		}
+		r.provision(e, then)
+		after.ends[i] = makespan(e)
+		return end, nil
 	})
 	for _, did := range moved {
 		if did {
@@ -189,6 +188,45 @@ func (r *trials) simulate(ctx context.Context, x []int, service flow.Service, c 
 		}
 	}
 	return ends, after, err
+}
+
+// base returns what trials on circuits are cloned of, under a service.
+func (r *trials) base(ctx context.Context, service flow.Service) *flow.Evaluator {
+	base := r.circuits.Clone()
+	base.SetContext(ctx)
+	base.SetService(service)
+	return base
+}
+
+// prioritise has e keep to the priorities of the plan, if trials do.
+func (r *trials) prioritise(e *flow.Evaluator) error {
+	if r.s.Replay.Priorities != "nominal" {
+		return nil
+	}
+	return e.SetTails(e.Spans().Tail)
+}
+
+// each has run simulate every trial, on a clone of base with the trial's durations, and returns the makespans by trial.
+func (r *trials) each(ctx context.Context, base *flow.Evaluator, workers int, run func(e *flow.Evaluator, i int) (engine.Time, error)) ([]engine.Time, error) {
+	ends := make([]engine.Time, len(r.seeds))
+	return ends, each(ctx, len(ends), workers, func() func(int) error {
+		e, d := base.Clone(), make([]engine.Time, len(r.graph.Tasks))
+		return func(i int) (err error) {
+			if err = r.shift(e, i, d); err == nil {
+				ends[i], err = run(e, i)
+			}
+			return err
+		}
+	})
+}
+
+// makespan returns when a trial ends, stalled if it does not.
+func makespan(e *flow.Evaluator) engine.Time {
+	end, ok := e.Makespan(engine.Never)
+	if !ok {
+		return stalled
+	}
+	return end
 }
 
 // shift gives e the durations of trial i; d is room for them.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"sim/engine"
+	"sim/engine/flow"
 	"sim/policies/topology"
 )
 
@@ -12,34 +13,24 @@ import (
 // iteration that begins as those that repeat do as planned, with what is being set up then, so that the change back is
 // paid for.
 func (r *trials) simulateMoves(ctx context.Context, d *topology.Decision, workers int) ([]engine.Time, error) {
-	base := r.circuits.Clone()
-	base.SetContext(ctx)
-	base.SetService(d.Service)
+	base := r.base(ctx, d.Service)
 	_, c, err := r.controller(ctx, d)
 	if err != nil {
 		return nil, err
 	}
 	if r.s.Replay.Priorities == "nominal" {
 		r.provision(base, c.Sequence().Most())
-		if err := base.SetTails(base.Spans().Tail); err != nil {
-			return nil, err
-		}
 	}
-	ends := make([]engine.Time, len(r.seeds))
-	err = each(ctx, len(ends), workers, func() func(int) error {
-		e, durations := base.Clone(), make([]engine.Time, len(r.graph.Tasks))
-		return func(i int) error {
-			if err := r.shift(e, i, durations); err != nil {
-				return err
-			}
-			run, ok := c.Run(e)
-			if ends[i] = run.Makespan; !ok {
-				ends[i] = stalled
-			}
-			return ctx.Err()
+	if err := r.prioritise(base); err != nil {
+		return nil, err
+	}
+	return r.each(ctx, base, workers, func(e *flow.Evaluator, _ int) (engine.Time, error) {
+		run, ok := c.Run(e)
+		if !ok {
+			run.Makespan = stalled
 		}
+		return run.Makespan, ctx.Err()
 	})
-	return ends, err
 }
 
 // controller returns the problem of what is simulated, at the sequence length of the plan, and the controller on it of a
@@ -62,17 +53,9 @@ func (r *trials) controller(ctx context.Context, d *topology.Decision) (*topolog
 		return nil, nil, err
 	}
 	p.Switching = r.s.Fabric.Moving()
-	at := map[[2]int32]int{}
-	for e, b := range r.plan.optical.Bundles {
-		at[[2]int32{b.A, b.B}] = e
-	}
-	of := make([]int, len(r.optical.Bundles))
-	for e, b := range r.optical.Bundles {
-		k, ok := at[r.planned(&b)]
-		if !ok {
-			return nil, nil, fmt.Errorf("no circuits were decided from %s to %s", r.optical.Pods[b.A].Name, r.optical.Pods[b.B].Name)
-		}
-		of[e] = k
+	of, err := r.bundles()
+	if err != nil {
+		return nil, nil, err
 	}
 	it, err := r.plan.problem.Iterations(ctx, d)
 	if err != nil {

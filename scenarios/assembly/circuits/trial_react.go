@@ -2,13 +2,10 @@ package circuits
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
-	"sync"
 
 	"sim/engine"
-	"sim/engine/flow"
 	"sim/internal/once"
 	"sim/policies/topology"
 )
@@ -20,14 +17,7 @@ type reaction struct {
 	policy  topology.Policy
 	options topology.Options
 
-	mu    sync.Mutex
-	known map[string]*once.Value[redecision] // by ports
-}
-
-// redecision is what was decided anew; without circuits where the ports connect no longer all that must be.
-type redecision struct {
-	circuits []int // by bundle of the plan
-	err      error
+	known once.Map[string, []int] // by ports: circuits by bundle of the plan; nil if the ports connect no longer all that must be
 }
 
 // react returns the controller of a policy; nil where decisions are kept.
@@ -36,41 +26,28 @@ func (r *trials) react(policy topology.Policy, o topology.Options) *reaction {
 		return nil
 	}
 	o.Workers = 1 // trials go side by side
-	return &reaction{plan: r.plan, policy: policy, options: o, known: map[string]*once.Value[redecision]{}}
+	return &reaction{plan: r.plan, policy: policy, options: o}
 }
 
 // decide returns what is decided with so many ports a pod of the plan.
 func (c *reaction) decide(ctx context.Context, ports []int) ([]int, error) {
-	c.mu.Lock()
-	key := fmt.Sprint(ports)
-	if c.known[key] == nil {
-		c.known[key] = new(once.Value[redecision])
-	}
-	v := c.known[key]
-	c.mu.Unlock()
-	d, err := v.Get(ctx, func() redecision {
+	return c.known.Get(ctx, fmt.Sprint(ports), func() ([]int, error) {
 		o := *c.plan.problem.Fabric
 		o.Pods = slices.Clone(o.Pods)
 		for i := range o.Pods {
 			o.Pods[i].Ports = ports[i]
 		}
 		p, err := topology.NewProblem(c.plan.problem.Graph, &o)
-		if errors.Is(err, topology.ErrPorts) {
-			return redecision{}
-		} else if err != nil {
-			return redecision{err: err}
+		if err != nil {
+			return nil, none(err)
 		}
 		p.Switching = c.plan.problem.Switching
 		d, err := c.policy.Choose(ctx, p, c.options)
 		if err != nil {
-			return redecision{err: err}
+			return nil, err
 		}
-		return redecision{circuits: d.Circuits}
+		return d.Circuits, nil
 	})
-	if err == nil {
-		err = d.err
-	}
-	return d.circuits, err
 }
 
 // redecide returns the circuits of a trial that are decided when some are lost, which take a port of each pod at their
@@ -91,24 +68,18 @@ func (r *trials) redecide(ctx context.Context, c *reaction, left []int, lost []c
 			ports[b.B/pods][b.B%pods] -= b.Ends
 		}
 	}
-	decided := make([]map[[2]int32]int, len(ports))
+	of, err := r.bundles()
+	if err != nil {
+		return nil, err
+	}
+	decided, out := make([][]int, len(ports)), make([]int, len(left))
 	for k := range ports {
-		x, err := c.decide(ctx, ports[k])
-		if err != nil {
-			return nil, err
-		}
-		if x == nil {
-			return left, nil
-		}
-		decided[k] = map[[2]int32]int{}
-		for e, b := range r.plan.optical.Bundles {
-			decided[k][[2]int32{b.A, b.B}] = x[e]
+		if decided[k], err = c.decide(ctx, ports[k]); decided[k] == nil {
+			return left, err
 		}
 	}
-	out := make([]int, len(left))
 	for e, b := range r.optical.Bundles {
-		at := [2]int32{b.A % pods, b.B % pods}
-		out[e] = min(decided[b.A/pods][at], decided[b.B/pods][at])
+		out[e] = min(decided[b.A/pods][of[e]], decided[b.B/pods][of[e]])
 	}
 	return out, nil
 }
@@ -147,17 +118,4 @@ func (r *trials) changes(at engine.Time, from, to []int) (all []engine.Change) {
 type afterwards struct {
 	ends  []engine.Time // by trial: iterations on what was decided anew
 	moved int           // trials in which that is another topology than what was left
-}
-
-// next simulates the iteration that follows trial i on circuits x.
-func (a *afterwards) next(e *flow.Evaluator, r *trials, i int, x []int) error {
-	if err := e.SetChanges(nil); err != nil {
-		return err
-	}
-	r.provision(e, x)
-	end, ok := e.Makespan(engine.Never)
-	if a.ends[i] = end; !ok {
-		a.ends[i] = stalled
-	}
-	return nil
 }

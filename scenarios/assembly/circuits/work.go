@@ -53,12 +53,11 @@ func (in *instance) ranks(w *trace.Work) (gpus [][]int32) {
 		return gpus
 	}
 	s := &in.it.Spec
-	each := s.StageGPUs()
-	rank := make([]int32, len(in.it.Ready)*s.PP*each)
+	rank := make([]int32, s.Rank(len(in.it.Ready), 0, 0))
 	pod := make([]int32, len(rank))
 	for n, node := range in.it.Nodes {
 		for g := range node.GPUs {
-			pod[(node.Replica*s.PP+node.Stage)*each+node.First+g] = in.pods.Nodes[n].Pod
+			pod[s.Rank(node.Replica, node.Stage, node.First+g)] = in.pods.Nodes[n].Pod
 		}
 	}
 	for p := range in.pods.Pods {
@@ -70,13 +69,11 @@ func (in *instance) ranks(w *trace.Work) (gpus [][]int32) {
 		}
 	}
 	for n, node := range in.it.Nodes {
-		first := (node.Replica*s.PP+node.Stage)*each + node.First
-		gpus[n] = rank[first : first+node.GPUs]
+		gpus[n] = rank[s.Rank(node.Replica, node.Stage, node.First):][:node.GPUs]
 	}
 	w.Rank = make([]int32, len(w.Graph.Tasks))
 	for i := range w.Rank {
-		m := &in.it.Meta[i]
-		w.Rank[i] = rank[(int(m.Replica)*s.PP+int(m.Stage))*each+int(max(0, m.GPU))]
+		w.Rank[i] = rank[in.it.RankOf(int32(i))]
 	}
 	return gpus
 }

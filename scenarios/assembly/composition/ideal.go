@@ -20,19 +20,28 @@ type Ideal struct {
 // NewIdeal simulates a graph without communication time, and on an ideal fabric that is given, as any optimum may share
 // it.
 func NewIdeal(ctx context.Context, g *engine.Graph, n *engine.Network, r *engine.Routes) (out Ideal, err error) {
-	none := &engine.Routes{Start: make([]int32, len(g.Tasks)+1)}
-	compute, err := flow.Run(ctx, ComputeOnly(g), n, none, flow.Options{})
-	if err != nil {
-		return out, fmt.Errorf("playing compute alone: %w", err)
+	if out.Times.Compute, err = ComputeAlone(ctx, g, n); err != nil {
+		return out, err
 	}
 	e, err := flow.NewEvaluator(g, n, r, flow.LevelPriority)
 	if err != nil {
 		return out, err
 	}
 	e.SetContext(ctx)
-	out.Bound, out.Times.Compute = e.Bound(), compute.Makespan
+	out.Bound = e.Bound()
 	out.Times.Ideal, out.Service = BestService(e, out.Bound)
 	return out, ctx.Err()
+}
+
+// ComputeAlone returns when a graph ends in which transfers take no time: nor does starting them. g must be frozen.
+func ComputeAlone(ctx context.Context, g *engine.Graph, n *engine.Network) (engine.Time, error) {
+	alone := *g
+	alone.MessageOverhead = 0
+	t, err := flow.Run(ctx, &alone, n, engine.NewRoutes(len(g.Tasks), nil), flow.Options{})
+	if err != nil {
+		return 0, fmt.Errorf("playing compute alone: %w", err)
+	}
+	return t.Makespan, nil
 }
 
 // Metrics adds those of the ideal fabric, on which the end has a name, and of the compute of an iteration alone.

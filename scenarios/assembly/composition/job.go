@@ -114,10 +114,3 @@ func Delayed(g *engine.Graph, late []engine.Time) (*engine.Graph, error) {
 	}
 	return out, out.Freeze()
 }
-
-// ComputeOnly returns a graph for simulations in which transfers take no time: nor does starting them. g must be frozen.
-func ComputeOnly(g *engine.Graph) *engine.Graph {
-	out := *g
-	out.MessageOverhead = 0
-	return &out
-}

@@ -15,12 +15,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	"sim/engine"
 	"sim/engine/packet"
 	"sim/engine/units"
 	"sim/fabric/links"
+	"sim/internal/once"
 	"sim/policies/collective"
 	"sim/policies/reconfigure"
 	"sim/policies/routing"
@@ -65,8 +65,7 @@ type Machine struct {
 	seed    uint64
 	packet  units.Bytes // that data inside is sent in, 0 as fluid
 
-	mu    sync.Mutex
-	known map[callKey]*carried
+	known once.Map[callKey, *carried]
 }
 
 // callKey is what the time of a call depends on.
@@ -86,7 +85,7 @@ type carried struct {
 // New returns the tiers of a step, in which data is sent in packets of a size, 0 as fluid. One tier has links of twice
 // the rate; -1 is none.
 func New(spec training.Spec, of []Tier, seed uint64, packet units.Bytes, faster int) (*Machine, error) {
-	m := &Machine{spec: spec, seed: seed, packet: packet, known: map[callKey]*carried{}}
+	m := &Machine{spec: spec, seed: seed, packet: packet}
 	var all []*links.Links
 	var gpus []int
 	for i, t := range of {
@@ -185,32 +184,28 @@ func (m *Machine) key(v int, pass training.Phase, c training.Call) callKey {
 // call returns what becomes of a call of a pass of virtual stage v.
 func (m *Machine) call(ctx context.Context, v int, pass training.Phase, c training.Call) (*carried, error) {
 	k := m.key(v, pass, c)
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if z, ok := m.known[k]; ok {
-		return z, nil
-	}
-	z := &carried{times: make([]engine.Time, len(m.tiers)), bytes: make([]float64, len(m.tiers))}
-	groups := m.spec.Groups(c, 0, 0)
-	var err error
-	switch t := m.Joins(c); {
-	case c.Kind == training.AllToAll:
-		var sizes func(a, b int) int64
-		if sizes, err = m.tokens(len(groups[0]), k); err == nil {
-			err = m.exchange(ctx, len(groups[0]), sizes, k, z)
+	return m.known.Get(ctx, k, func() (*carried, error) {
+		z := &carried{times: make([]engine.Time, len(m.tiers)), bytes: make([]float64, len(m.tiers))}
+		groups := m.spec.Groups(c, 0, 0)
+		var err error
+		switch t := m.Joins(c); {
+		case c.Kind == training.AllToAll:
+			var sizes func(a, b int) int64
+			if sizes, err = m.tokens(len(groups[0]), k); err == nil {
+				err = m.exchange(ctx, len(groups[0]), sizes, k, z)
+			}
+		case t >= 0 && m.tiers[t].Plans != nil:
+			share, ranks := k, int64(len(groups[0]))
+			share.Bytes = (c.Bytes + ranks - 1) / ranks
+			err = m.exchange(ctx, m.spec.StageGPUs(), among(groups, share.Bytes), share, z)
+		default:
+			err = m.collective(ctx, groups, c, z)
 		}
-	case t >= 0 && m.tiers[t].Plans != nil:
-		share, ranks := k, int64(len(groups[0]))
-		share.Bytes = (c.Bytes + ranks - 1) / ranks
-		err = m.exchange(ctx, m.spec.StageGPUs(), among(groups, share.Bytes), share, z)
-	default:
-		err = m.collective(ctx, groups, c, z)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%v %v: %w", c.Dim, c.Kind, err)
-	}
-	m.known[k] = z
-	return z, nil
+		if err != nil {
+			err = fmt.Errorf("%v %v: %w", c.Dim, c.Kind, err)
+		}
+		return z, err
+	})
 }
 
 // tokens returns the bytes that GPU a of a group of n sends to GPU b in an all-to-all of tokens.

@@ -178,7 +178,7 @@ func TestLonger(t *testing.T) {
 			t.Errorf("a pass is %v longer, %v without the outer tier", all, none)
 		}
 	}
-	if words := m.words(); !strings.Contains(words, "tp all-gather by ring") || !strings.Contains(words, "ep all-to-all by direct and direct") {
+	if words := m.words(t.Context()); !strings.Contains(words, "tp all-gather by ring") || !strings.Contains(words, "ep all-to-all by direct and direct") {
 		t.Errorf("carried %q", words)
 	}
 }

@@ -58,7 +58,7 @@ func (s *system) Decide(ctx context.Context, policy string, workers int, limit f
 			return err
 		}
 		if _, done := a.Row.Metrics["tier1_bytes"]; done {
-			a.Row.Labels["tier_calls"] = s.of.words()
+			a.Row.Labels["tier_calls"] = s.of.words(ctx)
 		}
 		return nil
 	})
@@ -71,9 +71,7 @@ func (s *system) Work(ctx context.Context, policy string) (*trace.Work, error) {
 }
 
 // words says which algorithm or planner carries which calls.
-func (m *Machine) words() string {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+func (m *Machine) words(ctx context.Context) string {
 	var all []string
 	for _, dim := range training.Dims {
 		for _, kind := range []training.CallKind{training.AllReduce, training.ReduceScatter, training.AllGather, training.AllToAll} {
@@ -81,7 +79,7 @@ func (m *Machine) words() string {
 			for v := range m.spec.Virtual() {
 				for _, pass := range m.spec.ContractedPasses() {
 					for _, c := range m.spec.Calls(v, pass) {
-						if z := m.known[m.key(v, pass, c)]; c.Dim == dim && c.Kind == kind && z != nil && !by[z.by] {
+						if z, err := m.call(ctx, v, pass, c); c.Dim == dim && c.Kind == kind && err == nil && !by[z.by] {
 							by[z.by] = true
 							all = append(all, fmt.Sprintf("%v %v by %s", dim, kind, z.by))
 						}

@@ -34,34 +34,23 @@ type routed struct {
 	healthy map[string]unharmed // by router
 
 	timed once.Value[leastTimes]
-	whole once.Value[faultless]
-}
-
-// faultless is a step on the fabric where nothing is down.
-type faultless struct {
-	r   *routed
-	err error
+	whole once.Value[*routed] // see faultless
 }
 
 // leastTimes are lower bounds on when transfers that wait for each other end.
 type leastTimes struct {
 	one, split engine.Time // of one route a pair, and of pairs that spread
-	err        error
 }
 
 // leastTimes bounds when load.graph ends.
 func (r *routed) leastTimes(ctx context.Context) (leastTimes, error) {
-	t, err := r.timed.Get(ctx, func() (t leastTimes) {
+	return r.timed.Get(ctx, func() (t leastTimes, err error) {
 		p := r.problem(r.seen())
-		if t.one, t.err = p.Least(ctx, false); t.err == nil {
-			t.split, t.err = p.Least(ctx, true)
+		if t.one, err = p.Least(ctx, false); err == nil {
+			t.split, err = p.Least(ctx, true)
 		}
-		return t
+		return t, err
 	})
-	if err == nil {
-		err = t.err
-	}
-	return t, err
 }
 
 // unharmed is what a router makes of the fabric where nothing is down, and of the work there.

@@ -1,6 +1,7 @@
 package paths
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -11,6 +12,7 @@ import (
 	"sim/engine/units"
 	"sim/fabric/links"
 	"sim/fabric/torus"
+	"sim/policies/mapping"
 	"sim/scenarios/assembly"
 	"sim/scenarios/schema"
 	"sim/workloads/collective"
@@ -75,7 +77,17 @@ func Check(c *schema.Reader, s *Scenario, cell bool, nodes int, t *torus.Torus, 
 		if s.Block > 0 && placed {
 			up = len(s.ranks(t, nodes, r.Down).Slots)
 		}
-		if !checkWork(c, s, w, up) || placed && !checkMappings(c, s, t, nodes, r.Down) {
+		if !checkWork(c, s, w, up) {
+			return
+		}
+		if placed {
+			p := s.ranks(t, nodes, r.Down)
+			assembly.CheckMappings(c, &s.Mapping, func(text string) error {
+				_, err := mapping.Place(context.Background(), text, p, mapping.Options{})
+				return err
+			})
+		}
+		if len(c.Diagnostics) > 0 {
 			return
 		}
 	}

@@ -30,6 +30,7 @@ type routedAnswer struct {
 	walks   *engine.Paths // of it
 	sums    routing.Sums  // of walks, which are then on channel 0, and at level static none; else nil
 	loads   *static.Loads
+	link    []float64       // load of every link, in messages
 	pressed float64         // load, in messages, of the link that takes longest, as if it had the fabric's rate
 	seen    *engine.Network // that the router saw
 	even    bool            // of level flow: messages are many, of one size, and get the rates that they begin with
@@ -218,10 +219,7 @@ func (a *routedAnswer) compose(after *routing.Decision) (*composition.Run, error
 		d.Merge = r.load.together
 	}
 	if run.Sources != nil {
-		d.Rate, d.Loads = float64(r.s.Fabric.LinkRate), make([]float64, len(a.seen.Links))
-		for i := range d.Loads {
-			d.Loads[i] = loadOf(a.loads, i)
-		}
+		d.Rate, d.Loads = float64(r.s.Fabric.LinkRate), a.link
 	}
 	run.Decision = *d
 	if level != "packet" {
@@ -297,22 +295,18 @@ func (a *routedAnswer) againstHealthy(ctx context.Context) error {
 
 // faultless returns the same step on the fabric where nothing is down.
 func (r *routed) faultless(ctx context.Context) (*routed, error) {
-	b, err := r.whole.Get(ctx, func() (b faultless) {
+	return r.whole.Get(ctx, func() (h *routed, err error) {
 		s := *r.s
 		s.Fabric.BrokenParts = links.BrokenParts{}
-		b.r = &routed{s: &s, healthy: map[string]unharmed{}}
-		if b.r.System, b.err = s.Fabric.Build(); b.err == nil {
-			b.r.load, b.err = b.r.traffic(ctx)
+		h = &routed{s: &s, healthy: map[string]unharmed{}}
+		if h.System, err = s.Fabric.Build(); err == nil {
+			h.load, err = h.traffic(ctx)
 		}
-		if b.err == nil {
-			b.err = b.r.lengthen(ctx)
+		if err == nil {
+			err = h.lengthen(ctx)
 		}
-		return b
+		return h, err
 	})
-	if err == nil {
-		err = b.err
-	}
-	return b.r, err
 }
 
 // seen returns the network that routers see at first.

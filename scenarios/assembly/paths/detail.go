@@ -49,7 +49,7 @@ func (a *routedAnswer) lattice(ctx context.Context) *result.Torus {
 	l := &result.Torus{Dims: t.Dims, Unit: "messages"}
 	for i, link := range t.Links() {
 		one := result.TorusLink{
-			From: int(link.From), To: int(link.To), Dim: int(link.Dim), Up: link.Up, Wrap: link.Wrap, Load: loadOf(a.loads, i),
+			From: int(link.From), To: int(link.To), Dim: int(link.Dim), Up: link.Up, Wrap: link.Wrap, Load: a.link[i],
 		}
 		switch h.Link[i] {
 		case torus.Down:
@@ -78,7 +78,7 @@ func (a *routedAnswer) wires(ctx context.Context) *result.Graph {
 		g.Nodes[f.Src].Switch, g.Nodes[f.Dst].Switch = false, false
 	}
 	for i, l := range r.Whole.Links {
-		g.Links = append(g.Links, result.GraphLink{From: int(l.From), To: int(l.To), Load: loadOf(a.loads, i), Speed: r.speed(i)})
+		g.Links = append(g.Links, result.GraphLink{From: int(l.From), To: int(l.To), Load: a.link[i], Speed: r.speed(i)})
 	}
 	return g
 }
@@ -126,11 +126,8 @@ func (a *routedAnswer) pairs(ctx context.Context) []string {
 				most = k
 			}
 		}
-		node := flow.Src
-		for _, s := range walks.Steps(most) {
-			link := walks.Out(node, s)
+		for link := range walks.Links(flow.Src, most, r.Whole.Links) {
 			of[at] = append(of[at], port[link])
-			node = r.Whole.Links[link].To
 		}
 		if left -= len(of[at]); left < 0 {
 			return nil
@@ -178,15 +175,11 @@ func (a *routedAnswer) addWays(ctx context.Context, l *result.Torus) {
 			continue
 		}
 		first, _ := usual.Of(usual.ClassOf(int32(f)))
-		steps := usual.Steps(first)
-		at := flow.Src
-		for _, s := range steps {
-			link := usual.Out(at, s)
+		for link := range usual.Links(flow.Src, first, a.r.Whole.Links) {
 			if a.r.Health.Link[link] == torus.Down {
-				found = append(found, crossing{int32(f), len(steps)})
+				found = append(found, crossing{int32(f), len(usual.Steps(first))})
 				break
 			}
-			at = a.r.Whole.Links[link].To
 		}
 	}
 	if len(found) == 0 {
@@ -207,11 +200,8 @@ func (a *routedAnswer) addWays(ctx context.Context, l *result.Torus) {
 			flow := flows[f]
 			way := result.TorusRoute{Src: int(flow.Src), Dst: int(flow.Dst), Usual: w.usual}
 			first, _ := w.walks.Of(w.walks.ClassOf(f))
-			at := flow.Src
-			for _, s := range w.walks.Steps(first) {
-				link := w.walks.Out(at, s)
+			for link := range w.walks.Links(flow.Src, first, a.r.Whole.Links) {
 				way.Links = append(way.Links, int(link))
-				at = a.r.Whole.Links[link].To
 			}
 			l.Routes = append(l.Routes, way)
 		}

@@ -63,7 +63,7 @@ func (a *routedAnswer) groups() []result.LinkGroup {
 		if r.Health != nil {
 			state = r.Health.Link[i]
 		}
-		load := loadOf(a.loads, i)
+		load := a.link[i]
 		switch {
 		case state == torus.Down:
 			g.Down++
@@ -88,9 +88,9 @@ func (a *routedAnswer) groups() []result.LinkGroup {
 // mostLoaded adds the links that take longest, and returns their numbers.
 func (a *routedAnswer) mostLoaded(out *result.Traffic) []int32 {
 	var hot []int32
-	over := func(link int32) float64 { return loadOf(a.loads, int(link)) / a.r.speed(int(link)) }
+	over := func(link int32) float64 { return a.link[link] / a.r.speed(int(link)) }
 	for i := range a.r.Whole.Links {
-		if loadOf(a.loads, i) > 0 {
+		if a.link[i] > 0 {
 			hot = append(hot, int32(i))
 		}
 	}
@@ -111,7 +111,7 @@ func (a *routedAnswer) mostLoaded(out *result.Traffic) []int32 {
 		l := a.r.Whole.Links[i]
 		one := result.LoadedLink{
 			Name: strings.TrimPrefix(a.r.Whole.ResourceName(i), "link "), From: a.r.nodeName(l.From), To: a.r.nodeName(l.To),
-			Load: loadOf(a.loads, int(i)), Speed: a.r.speed(int(i)),
+			Load: a.link[i], Speed: a.r.speed(int(i)),
 		}
 		if a.Stats != nil {
 			busy := a.Stats.Utilisation(i)
@@ -228,11 +228,8 @@ func (r *routed) follower() func(w *engine.Paths, flow int32, do func(link int32
 			if w.Start[k] < 0 {
 				continue
 			}
-			share, at := w.ShareOf(class, k), ends.Src
-			for i := w.Start[k]; w.Step[i] != engine.Arrived; i++ {
-				link := w.Out(at, w.Step[i])
-				do(link, share)
-				at = r.Whole.Links[link].To
+			for link := range w.Links(ends.Src, k, r.Whole.Links) {
+				do(link, w.ShareOf(class, k))
 			}
 		}
 	}
@@ -450,14 +447,7 @@ func (a *routedAnswer) routes(flow int32) (routes [][]int32) {
 	}
 	first, end := a.walks.Of(a.walks.ClassOf(flow))
 	for w := first; w < end; w++ {
-		var route []int32
-		at := ends.Src
-		for _, step := range a.walks.Steps(w) {
-			link := a.walks.Out(at, step)
-			route = append(route, link)
-			at = a.r.Whole.Links[link].To
-		}
-		routes = append(routes, route)
+		routes = append(routes, slices.Collect(a.walks.Links(ends.Src, w, a.r.Whole.Links)))
 	}
 	return routes
 }

@@ -10,6 +10,7 @@ import (
 	"sim/engine/packet"
 	"sim/engine/static"
 	"sim/policies/routing"
+	"sim/scenarios/assembly/composition"
 	"sim/scenarios/assembly/input"
 	"sim/scenarios/result"
 )
@@ -40,7 +41,7 @@ func (a *routedAnswer) static(ctx context.Context, n *engine.Network, d *routing
 	case r.messages() > 0:
 		m["average_hops"] = hops / r.messages()
 	}
-	a.pressed = pressed(n, z, float64(r.s.Fabric.LinkRate))
+	a.pressed = (&composition.Decision{Network: n, Loads: a.link, Rate: float64(r.s.Fabric.LinkRate)}).Load()
 	if rate := float64(r.s.Fabric.LinkRate) / 8; a.pressed > 0 {
 		if r.s.traffic().Alike {
 			live := float64(r.live())
@@ -88,8 +89,15 @@ func (a *routedAnswer) load(ctx context.Context, n *engine.Network, d *routing.D
 			return err
 		}
 	}
-	a.loads, err = a.r.loads(ctx, n, d, a.sums)
-	return err
+	if a.loads, err = a.r.loads(ctx, n, d, a.sums); err != nil {
+		return err
+	}
+	if a.link = a.loads.Weighted; a.link == nil {
+		for _, messages := range a.loads.Link {
+			a.link = append(a.link, float64(messages))
+		}
+	}
+	return nil
 }
 
 // cycle returns the virtual channels that paths take, and a cycle in their dependencies; nil where there is none.
@@ -194,26 +202,6 @@ func peak(z *static.Loads) float64 {
 		return z.MaxWeighted
 	}
 	return float64(z.Max)
-}
-
-// pressed returns the largest load of a link over how much faster than a rate it is: that of the link that takes
-// longest.
-func pressed(n *engine.Network, z *static.Loads, rate float64) float64 {
-	top := 0.0
-	for i, l := range n.Links {
-		if load := loadOf(z, i); load > 0 {
-			top = max(top, load*rate/l.Rate)
-		}
-	}
-	return top
-}
-
-// loadOf returns the load of a link, in messages.
-func loadOf(z *static.Loads, link int) float64 {
-	if z.Weighted != nil {
-		return z.Weighted[link]
-	}
-	return float64(z.Link[link])
 }
 
 // widened returns n with as many virtual channels as paths can name: which there are is seen when packets are

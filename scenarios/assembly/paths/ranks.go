@@ -116,15 +116,11 @@ func (l *load) together(g *engine.Graph, r *engine.Routes) (*engine.Graph, *engi
 			uses[first] = kept
 		}
 	}
-	routes := &engine.Routes{Start: make([]int32, len(g.Tasks)+1)}
-	for i := range g.Tasks {
-		switch {
-		case uses[i] != nil:
-			routes.Uses = append(routes.Uses, uses[i]...)
-		case out.Tasks[i].Kind == engine.Transfer:
-			routes.Uses = append(routes.Uses, r.Of(int32(i))...)
+	routes := engine.NewRoutes(len(g.Tasks), func(all []engine.Use, i int32) []engine.Use {
+		if uses[i] == nil && out.Tasks[i].Kind == engine.Transfer {
+			return append(all, r.Of(i)...)
 		}
-		routes.Start[i+1] = int32(len(routes.Uses))
-	}
+		return append(all, uses[i]...)
+	})
 	return out, routes, out.Freeze()
 }

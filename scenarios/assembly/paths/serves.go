@@ -151,24 +151,25 @@ func (r *routed) joined() bool {
 	if slices.Max(degree) > engine.MaxPort+1 {
 		return false
 	}
-	up := func(n int32) bool { return r.Down == nil || !r.Down[n] }
-	alive, start := 0, int32(-1)
+	var up []int32
 	for n := range r.Whole.Nodes {
-		if up(n) {
-			start = n
-			alive++
+		if r.Down == nil || !r.Down[n] {
+			up = append(up, n)
 		}
 	}
+	return r.reaches(works, up)
+}
+
+// reaches reports whether links of a sort lead from each of some nodes to every other.
+func (r *routed) reaches(use func(link int) bool, nodes []int32) bool {
 	for _, back := range []bool{false, true} {
-		tree := r.tree(works, back)
-		tree.Breadth(start)
-		reached := 0
+		tree := r.tree(use, back)
+		tree.Breadth(nodes[0])
+		reached := make([]bool, r.Whole.Nodes)
 		for _, n := range tree.Order {
-			if up(n) {
-				reached++
-			}
+			reached[n] = true
 		}
-		if reached < alive {
+		if slices.ContainsFunc(nodes, func(n int32) bool { return !reached[n] }) {
 			return false
 		}
 	}
@@ -178,21 +179,7 @@ func (r *routed) joined() bool {
 // connected reports whether links lead from every rank of a call to every other.
 func (r *routed) connected() bool {
 	p, err := r.s.Problem()
-	if err != nil {
-		return false
-	}
-	for _, back := range []bool{false, true} {
-		tree := r.tree(func(link int) bool { return p.Network.Links[link].Rate > 0 }, back)
-		tree.Breadth(p.Group[0])
-		reached := make([]bool, p.Network.Nodes)
-		for _, n := range tree.Order {
-			reached[n] = true
-		}
-		if slices.ContainsFunc(p.Group, func(n int32) bool { return !reached[n] }) {
-			return false
-		}
-	}
-	return true
+	return err == nil && r.reaches(func(link int) bool { return p.Network.Links[link].Rate > 0 }, p.Group)
 }
 
 // network returns the network without what is down.

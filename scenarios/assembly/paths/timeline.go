@@ -41,9 +41,9 @@ func (a *routedAnswer) timeline(limit int) *result.Timeline {
 	}
 	if it := a.r.it; it != nil {
 		t.Kind = func(id int32) string { return it.Meta[id].Phase.String() }
-	}
-	if it := a.r.it; it != nil && a.r.at != nil {
-		t.Node = func(id int32) int32 { return a.r.at[firstRank(&it.Spec, &it.Meta[id])] }
+		if a.r.at != nil {
+			t.Node = func(id int32) int32 { return a.r.at[it.RankOf(id)] }
+		}
 	}
 	if flows := a.flowsOf(a.Graph); a.walks.Spread == nil {
 		t.Uses = func(id int32, visit func(link int32, share float64)) {

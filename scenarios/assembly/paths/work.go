@@ -5,7 +5,6 @@ import (
 
 	"sim/scenarios/assembly"
 	"sim/workloads/trace"
-	"sim/workloads/training"
 )
 
 // Work is the graph that routers lead: ranks are the nodes that are up, in order. Computes of GPUs in lockstep are of
@@ -46,18 +45,9 @@ func (r *routed) Work(ctx context.Context, _ string) (*trace.Work, error) {
 	if r.it != nil && r.at != nil {
 		w.Rank = make([]int32, len(w.Graph.Tasks))
 		for i := range w.Rank {
-			w.Rank[i] = rank[r.at[firstRank(&r.it.Spec, &r.it.Meta[i])]]
+			w.Rank[i] = rank[r.at[r.it.RankOf(int32(i))]]
 		}
 	}
 	w.Locate(func(node int32) int32 { return rank[node] })
 	return w, ctx.Err()
-}
-
-// firstRank is the rank that a compute of a step is of, or the first of those in lockstep.
-func firstRank(s *training.Spec, m *training.Meta) int {
-	gpu := int(max(0, m.GPU))
-	if m.Stage > 0 || m.Replica > 0 {
-		gpu += (int(m.Replica)*s.PP + int(m.Stage)) * s.StageGPUs()
-	}
-	return gpu
 }

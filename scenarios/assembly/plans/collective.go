@@ -45,22 +45,6 @@ func (g *gathered) Begin(ctx context.Context, o *assembly.Outcome) error {
 	return nil
 }
 
-// gatheredAnswer is a planner's plan of such a collective, checked.
-type gatheredAnswer struct {
-	plan  *plan.Plan
-	fluid bool
-	assembly.Answer
-}
-
-func (a *gatheredAnswer) describe(ctx context.Context, o *assembly.Outcome) {
-	s := result.Simulation{Policy: a.Row.Policy, MakespanS: a.Row.Metrics["completion_s"], Schedule: gatherSchedule(a.plan)}
-	if o.TimelineTasks > 0 {
-		s.Timeline = inSteps(ctx, a.plan, a.fluid, o.TimelineTasks)
-	}
-	o.Detail.Policies = append(o.Detail.Policies, s)
-	o.Schedules = append(o.Schedules, a.plan)
-}
-
 // mostEdges is the most links, of all topologies of a plan, that are kept for its picture.
 const mostEdges = 60_000
 
@@ -128,31 +112,33 @@ func (g *gathered) Decide(ctx context.Context, name string, _ int, _ float64) (*
 	if g.bound > 0 {
 		gap = float64(cost-g.bound) / float64(g.bound)
 	}
-	a := &gatheredAnswer{plan: best, fluid: g.s.Engine.Level == "flow"}
-	a.Row, a.Describe = result.Row{
+	a := &assembly.Answer{Row: result.Row{
 		Policy: name, Labels: map[string]string{"origin": best.Name, "gap_model": "any plan in steps"},
 		Metrics: map[string]float64{
 			"completion_s": cost.Seconds(), "reconfigurations": float64(best.Reconfigurations()), "steps": float64(best.TotalSlots()), "gap": gap,
 		},
-	}, a.describe
-	a.Timings.SolveS = solved.Sub(begin).Seconds()
-	if err := g.play(ctx, a); err != nil {
+	}}
+	level := g.s.Engine.Level
+	switch {
+	case level == "cost":
+	case g.problem.GPUs > mostReplayed:
+		a.Row.Labels["checked"] = fmt.Sprintf("not replayed: more than %d GPUs", mostReplayed)
+	default:
+		if err := best.SealUnless(stop); err != nil {
+			return nil, err
+		}
+	}
+	if err := simulated(ctx, level, g.s.Domain(), best, 0, &a.Row); err != nil {
 		return nil, err
 	}
-	a.Timings.SimulateS = time.Since(solved).Seconds()
-	return &a.Answer, nil
-}
-
-// play checks a plan and simulates it as the scenario asks.
-func (g *gathered) play(ctx context.Context, a *gatheredAnswer) error {
-	level := g.s.Engine.Level
-	if level == "cost" {
-		return nil
+	a.Timings = result.PolicyTimings{SolveS: solved.Sub(begin).Seconds(), SimulateS: time.Since(solved).Seconds()}
+	a.Describe = func(ctx context.Context, o *assembly.Outcome) {
+		s := result.Simulation{Policy: a.Row.Policy, MakespanS: cost.Seconds(), Schedule: gatherSchedule(best)}
+		if o.TimelineTasks > 0 {
+			s.Timeline = inSteps(ctx, best, level == "flow", o.TimelineTasks)
+		}
+		o.Detail.Policies = append(o.Detail.Policies, s)
+		o.Schedules = append(o.Schedules, best)
 	}
-	if g.problem.GPUs > mostReplayed {
-		a.Row.Labels["checked"] = fmt.Sprintf("not replayed: more than %d GPUs", mostReplayed)
-	} else if err := a.plan.SealUnless(func() bool { return ctx.Err() != nil }); err != nil {
-		return err
-	}
-	return simulated(ctx, level, g.s.Domain(), a.plan, 0, &a.Row)
+	return a, nil
 }

@@ -30,6 +30,9 @@ func Fluid(ctx context.Context, d *scaleup.Domain, p *plan.Plan, chunk int64) (*
 
 // fluid simulates a phase.
 func (u *unpacker) fluid(ctx context.Context, n *engine.Network, s *stage, chunk int64) (engine.Time, error) {
+	if len(s.tx) == 0 {
+		return 0, nil
+	}
 	list, path := u.legs(s)
 	way := func(l leg) []int32 { return path[l.from:l.to] }
 	order := func(a, b leg) int {

@@ -47,6 +47,9 @@ func Free(ctx context.Context, d *scaleup.Domain, p *plan.Plan, chunk int64) (*R
 
 // free simulates a phase.
 func (u *unpacker) free(ctx context.Context, n *engine.Network, s *stage, chunk int32) (engine.Time, *packet.Stats, error) {
+	if len(s.tx) == 0 {
+		return 0, &packet.Stats{}, nil
+	}
 	list, path := u.legs(s)
 	byChunk(s, list)
 	g := &engine.Graph{}

@@ -68,8 +68,7 @@ func fits(d *scaleup.Domain, p *plan.Plan, chunk int64) (engine.Time, error) {
 // maxPacket is the largest packet of engine/packet.
 const maxPacket = 1 << 28
 
-// phases runs the phases of a plan one by one on their networks, those without transmissions in no time, and places
-// them on the timeline.
+// phases runs the phases of a plan one by one on their networks and places them on the timeline.
 func phases(ctx context.Context, d *scaleup.Domain, p *plan.Plan, chunk int64, run func(u *unpacker, n *engine.Network, s *stage) (engine.Time, error)) (*Result, error) {
 	if _, err := fits(d, p, chunk); err != nil {
 		return nil, err
@@ -84,7 +83,7 @@ func phases(ctx context.Context, d *scaleup.Domain, p *plan.Plan, chunk int64, r
 			return 0, fmt.Errorf("%w: topology %d: %w", ErrSimulate, i, err)
 		}
 		s, err := u.stage(i)
-		if err != nil || len(s.tx) == 0 {
+		if err != nil {
 			return 0, err
 		}
 		return run(u, network, s)

@@ -26,55 +26,28 @@ func Synchronised(ctx context.Context, d *scaleup.Domain, p *plan.Plan, chunk in
 	if p.Steps != nil {
 		return inSteps(ctx, p, false, false)
 	}
-	slot, err := fits(d, p, chunk)
-	if err != nil {
-		return 0, err
-	}
-	u, err := newUnpacker(p)
-	if err != nil {
-		return 0, err
-	}
-	y := &synchronised{ctx: ctx, u: u, slot: slot, chunk: chunk}
-	completion := engine.Time(0)
-	for i, t := range p.Topologies {
-		if err := ctx.Err(); err != nil {
-			return 0, err
-		}
-		network, err := d.Network(t)
-		if err != nil {
-			return 0, fmt.Errorf("%w: topology %d: %w", ErrSimulate, i, err)
-		}
-		s, err := u.stage(i)
-		if err != nil {
-			return 0, err
-		}
+	slot := d.Slot(chunk)
+	r, err := phases(ctx, d, p, chunk, func(u *unpacker, n *engine.Network, s *stage) (engine.Time, error) {
 		for from := 0; from < len(s.tx); {
 			to := min(from+block, len(s.tx))
 			for to < len(s.tx) && s.tx[to].Slot == s.tx[to-1].Slot {
 				to++
 			}
-			if err := y.block(network, s, from, to); err != nil {
+			if err := u.block(ctx, n, s, from, to, slot, chunk); err != nil {
 				return 0, err
 			}
 			from = to
 		}
-		if p.Switches == nil {
-			completion += d.Delay
-		}
-		completion += engine.Time(p.Slots[i]) * slot
+		return engine.Time(s.slots) * slot, nil
+	})
+	if err != nil {
+		return 0, err
 	}
-	return completion, u.done()
-}
-
-type synchronised struct {
-	ctx   context.Context
-	u     *unpacker
-	slot  engine.Time
-	chunk int64
+	return r.Completion, nil
 }
 
 // block simulates transmissions from..to-1 of a phase, all of some slots one after the other.
-func (y *synchronised) block(n *engine.Network, s *stage, from, to int) error {
+func (u *unpacker) block(ctx context.Context, n *engine.Network, s *stage, from, to int, slot engine.Time, chunk int64) error {
 	count := to - from
 	g := &engine.Graph{}
 	g.Grow(count+1, 2*count)
@@ -88,31 +61,31 @@ func (y *synchronised) block(n *engine.Network, s *stage, from, to int) error {
 	for i := range count {
 		x := &s.tx[from+i]
 		flows[i], walks.Class[i] = engine.Flow{Src: x.From, Dst: x.To}, s.link[from+i]
-		g.AddTask(engine.Task{Kind: engine.Transfer, Src: x.From, Dst: x.To, Flows: 1, Bytes: y.chunk})
-		g.AddEdge(clock, int32(i), engine.Time(x.Slot-first)*y.slot)
+		g.AddTask(engine.Task{Kind: engine.Transfer, Src: x.From, Dst: x.To, Flows: 1, Bytes: chunk})
+		g.AddEdge(clock, int32(i), engine.Time(x.Slot-first)*slot)
 		c := s.number[from+i]
-		if k := int(y.u.seen[c]); k < i && s.number[from+k] == c {
+		if k := int(u.seen[c]); k < i && s.number[from+k] == c {
 			g.AddEdge(int32(k), int32(i), 0)
 		}
-		y.u.seen[c] = int32(i)
+		u.seen[c] = int32(i)
 	}
 	g.AddTask(engine.Task{})
 	flows[clock], walks.Class[clock] = flows[0], walks.Class[0]
 	if err := g.Freeze(); err != nil {
 		return err
 	}
-	if y.chunk > maxPacket {
-		return fmt.Errorf("%w: chunks of %d B; a packet has at most %d B", ErrSimulate, y.chunk, maxPacket)
+	if chunk > maxPacket {
+		return fmt.Errorf("%w: chunks of %d B; a packet has at most %d B", ErrSimulate, chunk, maxPacket)
 	}
-	out, err := composition.Simulate(y.ctx, "packet", &composition.Job{Graph: g}, composition.PathDecision(n, flows, walks, int32(y.chunk), packet.Options{}))
+	out, err := composition.Simulate(ctx, "packet", &composition.Job{Graph: g}, composition.PathDecision(n, flows, walks, int32(chunk), packet.Options{}))
 	if err != nil {
 		return err
 	}
 	// A slot is exact and rounded up to a whole tick; a packet's time is rounded down, from a time per byte that is
 	// itself rounded, to 2^-33 ticks and to the 53 bits of a float.
-	rounding := y.slot >> 50
+	rounding := slot >> 50
 	for i := range count {
-		if over := out.Trace.End[i] - engine.Time(s.tx[from+i].Slot-first+1)*y.slot; over > rounding || over < -2-rounding {
+		if over := out.Trace.End[i] - engine.Time(s.tx[from+i].Slot-first+1)*slot; over > rounding || over < -2-rounding {
 			return s.late(from+i, over)
 		}
 	}

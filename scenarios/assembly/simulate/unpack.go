@@ -21,6 +21,7 @@ type unpacker struct {
 // stage is a phase: its transmissions, the link of each, and the ports of its topology.
 type stage struct {
 	tx     []plan.Tx
+	slots  int32
 	number []int32 // of the chunk, by transmission
 	link   []int32 // by transmission
 	degree int
@@ -48,7 +49,7 @@ func newUnpacker(p *plan.Plan) (*unpacker, error) {
 func (u *unpacker) stage(i int) (*stage, error) {
 	p, t := u.p, u.p.Topologies[i]
 	n := p.GPUs
-	s := &stage{port: make([]engine.Step, len(t))}
+	s := &stage{slots: p.Slots[i], port: make([]engine.Step, len(t))}
 	out := make([]int, n)
 	for e, edge := range t {
 		if edge.From < 0 || int(edge.From) >= n || edge.To < 0 || int(edge.To) >= n {

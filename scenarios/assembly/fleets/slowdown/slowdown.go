@@ -53,15 +53,11 @@ func (s Slice) canonical() Slice {
 //go:embed loads.csv
 var stored []byte
 
-var table struct {
-	sync.Mutex
-	of map[Slice]*once.Value[answer]
-}
-
-type answer struct {
-	Loads
-	err error
-}
+// known are the loads that are stored, found those that were asked for.
+var (
+	known = sync.OnceValue(func() map[Slice]Loads { return read(stored) })
+	found once.Map[Slice, Loads]
+)
 
 // Of returns the loads of a slice. It fails where ctx ends or no slice is such a torus.
 func Of(ctx context.Context, s Slice) (Loads, error) {
@@ -69,29 +65,10 @@ func Of(ctx context.Context, s Slice) (Loads, error) {
 	if l, ok := closed(s); ok {
 		return l, nil
 	}
-	table.Lock()
-	if table.of == nil {
-		table.of = map[Slice]*once.Value[answer]{}
-		for of, l := range read(stored) {
-			v := &once.Value[answer]{}
-			_, _ = v.Get(context.Background(), func() answer { return answer{Loads: l} }) // cannot end
-			table.of[of] = v
-		}
+	if l, ok := known()[s]; ok {
+		return l, nil
 	}
-	v := table.of[s]
-	if v == nil {
-		v = &once.Value[answer]{}
-		table.of[s] = v
-	}
-	table.Unlock()
-	a, err := v.Get(ctx, func() answer {
-		l, err := find(ctx, s)
-		return answer{l, err}
-	})
-	if err != nil {
-		return Loads{}, err
-	}
-	return a.Loads, a.err
+	return found.Get(ctx, s, func() (Loads, error) { return find(ctx, s) })
 }
 
 // closed returns the loads of a regular slice with all switches up: half of each line's messages cross its middle, both
