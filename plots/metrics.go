@@ -68,7 +68,7 @@ func metricSheet(doc *result.Document, d *result.Detail, metrics []result.Metric
 					label = "upper bound"
 				}
 				spec.Marks = append(spec.Marks, result.Mark{Label: label, X: r.Policy, Y: bound})
-				if !r.CallBounded() || m.IsCompletion() { // of which the gap is
+				if _, calls := r.Metrics[result.BoundPrefix+result.CompletionTime]; !calls || m.Name == result.CompletionTime { // of which the gap is
 					models[r.Policy] = r.Labels["gap_model"]
 				}
 			}
@@ -125,8 +125,8 @@ func rank(cells []result.Cell, m *result.Metric) (apart bool) {
 func jobsBlock(page *sheet.Sheet, doc *result.Document, d *result.Detail) {
 	own, err := barsBy(doc, d, "job", func(r *result.Row, add func(job, metric string, v float64)) {
 		for _, job := range doc.JobNames() {
-			if v, metric, ok := r.JobBar(job); ok {
-				add(job, metric, v)
+			if v, ok := r.Metrics[result.OfJob(job, result.NCT)]; ok {
+				add(job, result.NCT, v)
 			}
 		}
 	})

@@ -86,7 +86,7 @@ func withJobs(charts []*wiring, doc *result.Document, d *result.Detail) []*wirin
 			job := newChart(p.Jobs[i].Topology)
 			job.policies = []string{p.Jobs[i].Policy}
 			if r := doc.Row(p.Policy); r != nil {
-				job.ports = r.Ports(p.Jobs[i].Policy)
+				job.ports = r.Metrics[result.OfJob(p.Jobs[i].Policy, result.PortsUsed)]
 			}
 			out = append(out, job)
 		}
@@ -110,7 +110,7 @@ func allCharts(doc *result.Document, d *result.Detail) []*wiring {
 			at = len(charts)
 			charts = append(charts, newChart(p.Topology))
 			if r := doc.Row(p.Policy); r != nil {
-				charts[at].ports = r.Ports("")
+				charts[at].ports = r.Metrics[result.PortsUsed]
 			}
 		}
 		charts[at].policies = append(charts[at].policies, p.Policy)

@@ -99,15 +99,6 @@ func (p *page) rest(left int, one string, many ...string) {
 	}
 }
 
-// most returns the largest value of a metric.
-func most(rows []result.Row, metric string) float64 {
-	v := 0.0
-	for _, r := range rows {
-		v = max(v, r.Metrics[metric])
-	}
-	return v
-}
-
 // some reports whether some row has a metric.
 func some(rows []result.Row, metric string) bool {
 	for _, r := range rows {

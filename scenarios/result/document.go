@@ -147,7 +147,7 @@ func (d *Document) Best(metric string) int {
 			continue
 		}
 		b := d.Rows[best].Metrics
-		if v < b[metric] != higher && v != b[metric] || v == b[metric] && r.Metrics[portsName] < b[portsName] {
+		if v < b[metric] != higher && v != b[metric] || v == b[metric] && r.Metrics[PortsUsed] < b[PortsUsed] {
 			best = i
 		}
 	}

@@ -23,46 +23,46 @@ const (
 // ChipTime is the whole that fleets divide: the time of all chips.
 const ChipTime = "chip-time"
 
-// Names of metrics that the package reads itself.
+// Names of metrics that code reads.
 const (
-	gapName          = "gap"
-	iterationTime    = "makespan_s"
-	completion       = "completion_s"
-	computeTime      = "compute_makespan_s"
-	trialCount       = "replay_plays"
-	trialStalls      = "replay_stalled"
-	trialNCT         = "replay_nct_mean"
-	trialTime        = "replay_makespan_mean_s"
+	GapToBound       = "gap"
+	IterationTime    = "makespan_s"
+	CompletionTime   = "completion_s"
+	ComputeTime      = "compute_makespan_s"
+	TrialCount       = "replay_plays"
+	TrialStalls      = "replay_stalled"
+	TrialNCT         = "replay_nct_mean"
+	TrialTime        = "replay_makespan_mean_s"
 	solveTime        = "solve_s"
 	simulateTime     = "play_s"
-	callTime         = "all_to_all_s"
-	objective        = "objective"
-	nctName          = "nct"
-	portsName        = "ports"
-	surplusPorts     = "surplus_ports"
-	maxCircuitTime   = "max_circuit_s"
-	maxCircuitBytes  = "max_circuit_bytes"
-	meanCircuitBytes = "mean_circuit_bytes"
-	fluidTime        = "fluid_s"
+	CallTime         = "all_to_all_s"
+	Objective        = "objective"
+	NCT              = "nct"
+	PortsUsed        = "ports"
+	SurplusPorts     = "surplus_ports"
+	MaxCircuitTime   = "max_circuit_s"
+	MaxCircuitBytes  = "max_circuit_bytes"
+	MeanCircuitBytes = "mean_circuit_bytes"
+	FluidTime        = "fluid_s"
 	maxLinkLoad      = "max_link_load"
 	maxLoadOverRate  = "max_load_over_rate"
 	faultRatio       = "fault_ratio"
 	averageHops      = "average_hops"
-	meanDelay        = "mean_delay_s"
-	injectedPackets  = "injected"
-	keptShare        = "goodput"
+	MeanDelay        = "mean_delay_s"
+	InjectedPackets  = "injected"
+	Goodput          = "goodput"
 
 	// TierExposed is the metric of the time that a tier of a machine exposes.
 	TierExposed = "comm_exposed_s"
 )
 
-// boundPrefix begins the name of the lower bound on a metric.
-const boundPrefix = "bound_"
+// BoundPrefix begins the name of the lower bound on a metric.
+const BoundPrefix = "bound_"
 
 // Metrics is the table of metrics, in the order in which tables show them.
 var Metrics = ungrouped([]metricGroup{
 	{ofJobs, 0, []Metric{
-		{Name: objective, Better: Lower, Words: "objective", Axis: "objective (1 = ideal fabric)", Base: 1, Head: "objective", Format: Fixed, Main: 1, Wins: "is fastest",
+		{Name: Objective, Better: Lower, Words: "objective", Axis: "objective (1 = ideal fabric)", Base: 1, Head: "objective", Format: Fixed, Main: 1, Wins: "is fastest",
 			Bounded: "the objective", Judged: true, Figure: Panel{Name: "nct"}},
 		{Name: "nct_max", Better: Lower, Words: "largest NCT of a job", Head: "largest\nNCT", Format: Fixed, Many: true},
 		{Name: "pooled_objective", Better: Lower, Words: "objective where jobs share their circuits", Head: "objective\npooled", Format: Fixed},
@@ -70,13 +70,13 @@ var Metrics = ungrouped([]metricGroup{
 	}},
 	{ofIteration, 0, []Metric{
 		{Name: "nct_before", Relative: TierExposed, Better: Lower, Words: "NCT without borrowed ports", Of: ofBorrowing, Head: "NCT\nbefore", Format: Fixed},
-		{Name: nctName, Relative: TierExposed, Better: Lower, Words: "NCT", Axis: "NCT (1 = ideal fabric)", Base: 1, Head: "NCT", Format: Fixed, Job: "NCT", Unless: []string{"pooled_objective"}, Planned: "NCT as\nplanned",
+		{Name: NCT, Relative: TierExposed, Better: Lower, Words: "NCT", Axis: "NCT (1 = ideal fabric)", Base: 1, Head: "NCT", Format: Fixed, Job: "NCT", Unless: []string{"pooled_objective"}, Planned: "NCT as\nplanned",
 			Below: "NCT: exposed communication as a multiple of the ideal fabric's",
 			Main:  2, Judged: true, Figure: Panel{Name: "nct"}, Bound: boundNCT,
 			Means: "the communication time that computing does not hide, over that on the ideal fabric"},
 		{Name: "nct_first", Relative: TierExposed, Better: Lower, Words: "NCT of the first iteration", Head: "NCT\nfirst", Format: Fixed, Since: 1,
 			Means: "that of an iteration that finds the topology of its beginning in place"},
-		{Name: iterationTime, Better: Lower, Words: "iteration time", Head: "iteration\ntime", Format: Time, Job: "iteration", Unless: []string{"pooled_objective"},
+		{Name: IterationTime, Better: Lower, Words: "iteration time", Head: "iteration\ntime", Format: Time, Job: "iteration", Unless: []string{"pooled_objective"},
 			Main: 3, Wins: "is fastest", Bounded: "the iteration time", Judged: true,
 			Figure: Panel{Name: "completion", Needs: "reconfigurations", Rank: true}},
 		{Name: TierExposed, Better: Lower, Words: "exposed communication", Head: "exposed\ncomm.", Format: Time},
@@ -98,21 +98,21 @@ var Metrics = ungrouped([]metricGroup{
 			Bounded: "the load of the most loaded link", Judged: true, Figure: Panel{Name: "loads"}},
 	}},
 	{ofCircuits, 4, []Metric{
-		{Name: maxCircuitTime, Better: Lower, Words: "time that the most loaded circuit needs", Head: "most loaded\ncircuit, gap", Format: Time,
+		{Name: MaxCircuitTime, Better: Lower, Words: "time that the most loaded circuit needs", Head: "most loaded\ncircuit, gap", Format: Time,
 			Beside: "gap", Main: 10, Wins: "spreads the load best", Bounded: "the load of the most loaded circuit", Judged: true, Figure: Panel{Name: "loads"}},
-		{Name: maxCircuitBytes, Better: Lower, Words: "bytes of the most loaded circuit", Head: "most bytes\na circuit", Format: Count},
-		{Name: meanCircuitBytes, Better: Lower, Words: "bytes of a circuit, on average", Head: "mean bytes\na circuit", Format: Count},
+		{Name: MaxCircuitBytes, Better: Lower, Words: "bytes of the most loaded circuit", Head: "most bytes\na circuit", Format: Count},
+		{Name: MeanCircuitBytes, Better: Lower, Words: "bytes of a circuit, on average", Head: "mean bytes\na circuit", Format: Count},
 	}},
 	{ofCalls, 0, []Metric{
 		{Name: "all_to_all_bytes_per_s", Better: Higher, Words: "all-to-all throughput", Of: ofPaths, Head: "all to all",
 			Format: Rate, Judged: true, Figure: Panel{Name: "loads", Row: 1}},
 		{Name: faultRatio, Better: Higher, Words: "throughput under the fault, over that without", Of: ofPaths, Unit: "%",
 			Head: "against\nno fault", Format: Percent},
-		{Name: callTime, Better: Lower, Words: "time of an all-to-all", Head: "all to all", Format: Time, Judged: true},
-		{Name: completion, Better: Lower, Words: "completion time", Head: "completion", Format: Time, Main: 4,
+		{Name: CallTime, Better: Lower, Words: "time of an all-to-all", Head: "all to all", Format: Time, Judged: true},
+		{Name: CompletionTime, Better: Lower, Words: "completion time", Head: "completion", Format: Time, Main: 4,
 			Wins: "is fastest", Bounded: "the completion time", Judged: true,
 			Figure: Panel{Name: "completion", Needs: "reconfigurations", Rank: true}},
-		{Name: gapName, Better: Lower, Words: "gap to bound", Of: ofRuns, Unit: "%", Head: "gap to\nbound", Format: Gap},
+		{Name: GapToBound, Better: Lower, Words: "gap to bound", Of: ofRuns, Unit: "%", Head: "gap to\nbound", Format: Gap},
 		{Name: "algorithm_bytes_per_s", Better: Higher, Words: "algorithm bandwidth", Head: "algorithm\nbandwidth", Format: Rate,
 			Means: "what a rank has, puts in or is left with, over the completion time"},
 	}},
@@ -130,8 +130,8 @@ var Metrics = ungrouped([]metricGroup{
 			Format: Time},
 	}},
 	{ofPackets, 0, []Metric{
-		{Name: fluidTime, Better: Lower, Words: "time of a fluid", Of: ofCalls, Head: "as fluid", Format: Time, Needs: "slots"},
-		{Name: meanDelay, Better: Lower, Words: "mean packet delay", Head: "mean\ndelay", Format: Time, Main: 6,
+		{Name: FluidTime, Better: Lower, Words: "time of a fluid", Of: ofCalls, Head: "as fluid", Format: Time, Needs: "slots"},
+		{Name: MeanDelay, Better: Lower, Words: "mean packet delay", Head: "mean\ndelay", Format: Time, Main: 6,
 			Wins: "delivers soonest", Judged: true},
 		{Name: "p99_delay_s", Better: Lower, Words: "99th percentile of packet delay", Head: "99 % within", Format: Class,
 			Unless: []string{"completion_s"}, Judged: true},
@@ -141,10 +141,10 @@ var Metrics = ungrouped([]metricGroup{
 			Wins: "drops the fewest packets", Judged: true},
 	}},
 	{ofTrials, 0, []Metric{
-		{Name: portsName, Better: Lower, Words: "ports used", Of: ofIteration, Head: "ports\nused", Format: Count, Beside: "port_ratio",
+		{Name: PortsUsed, Better: Lower, Words: "ports used", Of: ofIteration, Head: "ports\nused", Format: Count, Beside: "port_ratio",
 			Judged: true},
 		{Name: "evaluations", Better: Lower, Words: "topologies tried", Of: ofIteration, Head: "topologies\ntried", Format: Count, Unless: []string{"objective"}},
-		{Name: trialNCT, Relative: TierExposed, Better: Lower, Words: "mean NCT of trials", Table: "replay", Head: "NCT\nmean",
+		{Name: TrialNCT, Relative: TierExposed, Better: Lower, Words: "mean NCT of trials", Table: "replay", Head: "NCT\nmean",
 			Format: Fixed, Judged: true},
 		{Name: "replay_nct_p50", Relative: TierExposed, Better: Lower, Words: "median NCT of trials", Table: "replay", Head: "NCT\nmedian",
 			Format: Fixed},
@@ -154,19 +154,19 @@ var Metrics = ungrouped([]metricGroup{
 			Head: "NCT\np99", Format: Fixed},
 		{Name: "replay_nct_max", Relative: TierExposed, Better: Lower, Words: "largest NCT of trials", Table: "replay", Head: "NCT\nmost",
 			Format: Fixed},
-		{Name: trialTime, Better: Lower, Words: "mean iteration time of trials", Table: "replay",
+		{Name: TrialTime, Better: Lower, Words: "mean iteration time of trials", Table: "replay",
 			Head: "iteration\nmean", Format: Time, Judged: true},
-		{Name: trialStalls, Better: Lower, Words: "trials that stalled", Table: "replay", Head: "trials\nstalled",
+		{Name: TrialStalls, Better: Lower, Words: "trials that stalled", Table: "replay", Head: "trials\nstalled",
 			Format: Count, Judged: true},
 		{Name: "replay_makespan_p95_s", Better: Lower, Words: "95th percentile of the iteration time of trials"},
-		{Name: trialCount, Words: "trials"},
+		{Name: TrialCount, Words: "trials"},
 		{Name: "replay_*", Better: Lower, Words: "other figures of trials"},
 	}},
 	{ofIteration, 0, []Metric{
 		{Name: "break_even_s", Better: Higher, Words: "longest delay at which moving circuits pays", Unit: "s", Head: "break-\neven", Format: Time, Since: 1},
 		{Name: "nct_critical_path", Relative: TierExposed, Better: Lower, Words: "NCT of the critical path"},
 		{Name: "bound_makespan_s", Words: "lower bound on the iteration time"},
-		{Name: computeTime, Better: Lower, Words: "compute time"},
+		{Name: ComputeTime, Better: Lower, Words: "compute time"},
 		{Name: "max_interface_bytes", Better: Lower, Words: "bytes of the most loaded network interface, one way", Of: ofCircuits, Since: 4},
 		{Name: "bound_max_circuit_s", Words: "lower bound on the time that the most loaded circuit needs", Of: ofCircuits, Since: 4},
 		{Name: "port_ratio", Better: Lower, Words: "ports used", Unit: "%", Format: Percent},
@@ -182,12 +182,12 @@ var Metrics = ungrouped([]metricGroup{
 	}},
 	{ofBorrowing, 0, []Metric{
 		{Name: "before_makespan_s", Better: Lower, Words: "iteration time without borrowed ports"},
-		{Name: surplusPorts, Words: "ports left by the lending job"},
+		{Name: SurplusPorts, Words: "ports left by the lending job"},
 		{Name: "donor_*", Words: "figures of the port-lending job"},
 		{Name: "milp_*", Better: Lower, Words: "what a solver says of its model", Of: ofSolvers},
 	}},
 	{ofFleets, 2, []Metric{
-		{Name: keptShare, Better: Higher, Words: "goodput", Unit: "%", Head: "goodput,\ngap to bound", Format: Percent, Beside: "gap",
+		{Name: Goodput, Better: Higher, Words: "goodput", Unit: "%", Head: "goodput,\ngap to bound", Format: Percent, Beside: "gap",
 			Main: 9, Wins: "does most work", Bounded: "goodput", Judged: true, Figure: Panel{Name: "fleet"}, Whole: ChipTime, Part: "work that is kept",
 			Means: "the share of chip-time that is work which is kept, at full speed"},
 		{Name: "utilisation", Better: Higher, Words: "utilisation", Unit: "%", Head: "utilis-\nation", Format: Percent},
@@ -284,7 +284,7 @@ var Metrics = ungrouped([]metricGroup{
 		{Name: "packet_slack_s", Words: "bound on what packets take longer than a fluid"},
 		{Name: "ranks", Words: "ranks", Of: ofCalls},
 		{Name: "bound_completion_s", Words: "lower bound on the completion time", Of: ofCalls},
-		{Name: injectedPackets, Words: "packets injected"},
+		{Name: InjectedPackets, Words: "packets injected"},
 		{Name: "in_flight", Words: "packets in flight at the end"},
 		{Name: "packet_hops", Words: "hops of all packets"},
 		{Name: "retries", Better: Lower, Words: "packets sent again"},
@@ -340,16 +340,16 @@ func ungrouped(groups []metricGroup) (all []Metric) {
 // overFluid is the end of packets over that of a fluid: of messages, the time that the link that takes longest needs
 // for all.
 func overFluid(row, _ map[string]float64) (v float64, ok bool) {
-	_, packets := row[injectedPackets]
-	fluid, completion := row[fluidTime], cmp.Or(row[completion], row[iterationTime])
-	return completion / fluid, packets && fluid > 0 && completion > 0
+	_, packets := row[InjectedPackets]
+	fluid, CompletionTime := row[FluidTime], cmp.Or(row[CompletionTime], row[IterationTime])
+	return CompletionTime / fluid, packets && fluid > 0 && CompletionTime > 0
 }
 
 // boundNCT is the NCT that the lower bound on the iteration time allows.
 func boundNCT(row, reference map[string]float64) (float64, bool) {
 	bound, ok := row["bound_makespan_s"]
-	ideal, compute := reference[iterationTime], reference[computeTime]
-	if _, has := reference[computeTime]; !ok || !has || ideal <= compute {
+	ideal, compute := reference[IterationTime], reference[ComputeTime]
+	if _, has := reference[ComputeTime]; !ok || !has || ideal <= compute {
 		return 0, false
 	}
 	return (bound - compute) / (ideal - compute), true

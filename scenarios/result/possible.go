@@ -40,7 +40,7 @@ func possible(name string, v float64) bool {
 	case v >= 0 || !known && m.Unit == "":
 		return true
 	}
-	return (name == gapName || m.Unit == "s") && v > -leastSecond
+	return (name == GapToBound || m.Unit == "s") && v > -leastSecond
 }
 
 // Possible fails on metrics, samples and times that no run can have.

@@ -125,7 +125,7 @@ func (s *Sweep) ReferenceDiffers(m *Metric) bool {
 	first := map[float64]float64{} // by the time of computing
 	for i := range s.Cells {
 		reference := s.Cells[i].Reference
-		compute, hasCompute := reference[computeTime]
+		compute, hasCompute := reference[ComputeTime]
 		value, has := reference[m.Relative]
 		if !has || !hasCompute {
 			continue
