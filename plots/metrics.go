@@ -21,13 +21,11 @@ func sweepOf(doc *result.Document, d *result.Detail) *result.Sweep {
 
 // metricFigures compare policies by metrics: those that the table of metrics gives a figure and the rows have.
 func metricFigures(doc *result.Document, d *result.Detail) []sheet.Figure {
-	has := func(name string) bool {
-		return slices.ContainsFunc(doc.Rows, func(r result.Row) bool { _, ok := r.Metrics[name]; return ok })
-	}
+	has := doc.AsSweep().Has()
 	var shown [][]result.Metric // by figure
 	for _, m := range result.Metrics {
 		f := m.Figure
-		if f.Name == "" || !has(m.Name) || f.Needs != "" && !has(f.Needs) || slices.ContainsFunc(m.Unless, has) {
+		if f.Name == "" || !has[m.Name] || f.Needs != "" && !has[f.Needs] || slices.ContainsFunc(m.Unless, func(name string) bool { return has[name] }) {
 			continue
 		}
 		at := slices.IndexFunc(shown, func(list []result.Metric) bool { return list[0].Figure.Name == f.Name })

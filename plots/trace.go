@@ -118,12 +118,9 @@ func traceFigures(doc *result.Document, d *result.Detail) []sheet.Figure {
 // fastest returns the simulation that is best of those wanted, as the document ranks them by the metrics that tell
 // most, nil when there is none.
 func fastest(doc *result.Document, d *result.Detail, wanted func(*result.Simulation) bool) *result.Simulation {
-	for _, m := range result.MainMetrics() {
-		if i := doc.Best(m.Name); i >= 0 && m.Wins != "" {
-			if p := d.Simulation(doc.Rows[i].Policy); p != nil && wanted(p) {
-				return p
-			}
-			break
+	if i, _ := doc.Winner(); i >= 0 {
+		if p := d.Simulation(doc.Rows[i].Policy); p != nil && wanted(p) {
+			return p
 		}
 	}
 	var best *result.Simulation

@@ -93,8 +93,7 @@ func findSimulation(run *result.Run, policy string) (*result.Simulation, error) 
 		return nil, &result.PlaceError{Path: run.Dir, Why: errNoSimulation.Error()}
 	}
 	if policy == "" {
-		best, _ := report.Best(&run.Document)
-		if best >= 0 {
+		if best, _ := run.Document.Winner(); best >= 0 {
 			policy = run.Document.Rows[best].Policy
 		}
 		if p := run.Detail.Simulation(policy); p != nil {

@@ -20,12 +20,9 @@ type measure struct {
 
 // metricNames lists what cells may be measured by.
 func (v *view) metricNames() []string {
-	own, reference := map[string]bool{}, map[string]bool{}
+	own, reference := v.sweep.Has(), map[string]bool{}
 	for i := range v.sweep.Cells {
 		c := &v.sweep.Cells[i]
-		for name := range c.Metrics {
-			own[name] = true
-		}
 		for name := range c.Reference {
 			reference[result.ReferencePrefix+name] = true
 		}

@@ -14,7 +14,7 @@ import (
 func Run(run *result.Run, dir string, bold func(string) string) string {
 	p, doc := &page{bold: bold}, &run.Document
 	p.title(doc.Scenario, run.Detail.Title)
-	_, why := Best(doc)
+	_, why := doc.Winner()
 	shown := ResultsOf(run)
 	t := text.NewTable(shown.Heads...)
 	for i, row := range shown.Rows {
@@ -69,19 +69,6 @@ func (p *page) omitted(run *result.Run) {
 // the same one.
 const matchingNote = "How optical switches match ports is not modelled: circuits only fit the ports of each pod."
 
-// Best returns the place of the best of a run's rows, -1 where none can be, and the metric that makes it so.
-func Best(doc *result.Document) (int, *result.Metric) {
-	for _, m := range result.MainMetrics() {
-		if m.Wins == "" || m.Rare && result.Most(doc.Rows, m.Name) == 0 {
-			continue
-		}
-		if best := doc.Best(m.Name); best >= 0 {
-			return best, &m
-		}
-	}
-	return -1, nil
-}
-
 // explainable reports whether a policy's simulation holds something to explain.
 func explainable(d *result.Detail, policy string) bool {
 	p := d.Simulation(policy)
@@ -122,7 +109,7 @@ func (p *page) notes(doc *result.Document, best int, why *result.Metric) {
 		p.line("  %s", line)
 	}
 	for _, m := range result.Metrics {
-		if m.Below != "" && some(doc.Rows, m.Name) {
+		if m.Below != "" && doc.AsSweep().Has()[m.Name] {
 			p.line("  %s", m.Below)
 		}
 	}

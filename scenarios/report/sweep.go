@@ -18,14 +18,9 @@ const sweepRows = 60
 // SweepMetric returns the metric that the table of a sweep shows: the one asked for, that of the study's first figure,
 // or that which tells most.
 func SweepMetric(s *result.Sweep, plots []result.Plot, asked string) (string, error) {
-	has := map[string]bool{}
+	has := s.Has()
 	for _, name := range result.WallMetrics {
 		has[name] = true
-	}
-	for i := range s.Cells {
-		for name := range s.Cells[i].Metrics {
-			has[name] = true
-		}
 	}
 	if asked != "" {
 		if !has[asked] {

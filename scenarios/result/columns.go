@@ -22,12 +22,7 @@ const jobWidth = 10
 // Columns returns the metrics that are columns of the table of results: those of the table of metrics that some row
 // fills, with those of each of several jobs, or if none does all that there are.
 func (d *Document) Columns() []Metric {
-	has := map[string]bool{}
-	for _, r := range d.Rows {
-		for name := range r.Metrics {
-			has[name] = true
-		}
-	}
+	has := d.AsSweep().Has()
 	all := slices.Sorted(maps.Keys(has))
 	has[GapToBound] = slices.ContainsFunc(d.Rows, func(r Row) bool {
 		of, ok := r.GapOf(d.Reference)
