@@ -3,7 +3,6 @@ package plots
 import (
 	"fmt"
 	"image/color"
-	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -59,18 +58,10 @@ func cubesFigure(_ *result.Document, d *result.Detail) []sheet.Figure {
 
 func cubesOf(policy, title string, f *result.Fleet) sheet.Figure {
 	const day, each = 86400, 8 // seconds; of the rows, that have a name
-	t := &trackChart{count: len(f.Cubes), size: sheet.NumberSize}
+	t := spansChart(f.Cubes, day, func(Kind, bool) (from, to float64) { return 0, 0.9 })
 	s := &sheet.Sheet{Title: "Jobs on the cubes of a pod under " + policy, Subtitle: title}
 	s.Note("A row is a cube. Jobs are coloured by the size of their slice; white is free.")
 	explainKinds(s, f.Cubes)
-	known, others := kindsOf(f.Cubes)
-	for _, k := range slices.Concat(known, others) {
-		for i, x := range spans(f.Cubes) {
-			if x.Kind == k.Name {
-				t.bars = append(t.bars, bar{i, x.StartS / day, x.EndS / day, 0, 0.9, k.Color, ""})
-			}
-		}
-	}
 	p := t.plot()
 	t.name(p, 120, func(i int) string {
 		if i%each > 0 {

@@ -292,24 +292,34 @@ func drawGroups(c draw.Canvas, p *plot.Plot, tracks []result.Track, makespan flo
 
 // newTrackChart has the spans of tracks by kind: work with its numbers above, three rows of transfers below.
 func newTrackChart(tracks []result.Track) *trackChart {
-	t := &trackChart{count: len(tracks), gap: sheet.Pixel, size: sheet.NumberSize + 1.5}
-	known, others := kindsOf(tracks)
-	thin := slices.ContainsFunc(known, func(k Kind) bool { return k.Row > 0 })
-	for _, k := range slices.Concat(known, others) {
-		from, to := 0.1, 0.9
+	t := spansChart(tracks, 1, func(k Kind, thin bool) (from, to float64) {
 		switch {
 		case k.Row > 0:
 			const rows, high = 3, 0.12
 			from = 0.04 + high*float64(rows-k.Row)
-			to = from + high*0.9
+			return from, from + high*0.9
 		case thin:
-			from, to = 0.42, 0.94
+			return 0.42, 0.94
 		}
+		return 0.1, 0.9
+	})
+	t.gap, t.size = sheet.Pixel, sheet.NumberSize+1.5
+	return t
+}
+
+// spansChart has the spans of tracks by kind, in units of so many seconds, and labels those of work. place says where in
+// a track a kind is; thin tells that some kinds are transfers.
+func spansChart(tracks []result.Track, unit float64, place func(k Kind, thin bool) (from, to float64)) *trackChart {
+	t := &trackChart{count: len(tracks)}
+	known, others := kindsOf(tracks)
+	thin := slices.ContainsFunc(known, func(k Kind) bool { return k.Row > 0 })
+	for _, k := range slices.Concat(known, others) {
+		from, to := place(k, thin)
 		for i, s := range spans(tracks) {
 			if s.Kind != k.Name {
 				continue
 			}
-			b := bar{i, s.StartS, s.EndS, from, to, k.Color, ""}
+			b := bar{i, s.StartS / unit, s.EndS / unit, from, to, k.Color, ""}
 			if k.Row == 0 {
 				b.label = sheet.Plain(s.Label)
 			}

@@ -11,21 +11,17 @@ import (
 	"sim/workloads/trace"
 )
 
-// workFlags are the flags that ask for what is simulated, in formats of other tools.
-var workFlags = []string{"goal-out", "chakra-out", "cm-out"}
+// fileFlags are the flags that ask for a file: the timelines, the plans, and what is simulated in formats of other tools.
+var fileFlags = []string{"trace", "plan-out", "goal-out", "chakra-out", "cm-out"}
 
 // files returns the flags that ask for a file, with it: of several the first.
 func (f *runFlags) files() (list []example) {
-	for _, of := range []example{{"--trace", f.trace}, {"--plan-out", f.planOut}} {
-		if of[1] != "" {
-			list = append(list, of)
+	for _, name := range fileFlags {
+		path := f.asked[name]
+		if path != "" && name == "chakra-out" {
+			path = chakraFile(path, 0)
 		}
-	}
-	for _, name := range workFlags {
-		if path, ok := f.workOut[name]; ok {
-			if name == "chakra-out" {
-				path = chakraFile(path, 0)
-			}
+		if path != "" {
 			list = append(list, example{"--" + name, path})
 		}
 	}

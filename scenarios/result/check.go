@@ -3,7 +3,6 @@ package result
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"reflect"
 	"slices"
@@ -13,7 +12,8 @@ import (
 // Check fails on a metric that JSON cannot hold (NaN, Inf) and names it, and on rows without a policy's name or with
 // the same one twice.
 func (d *Document) Check() error {
-	if err := finite("reference", d.Reference); err != nil {
+	const why = "which no result may hold"
+	if err := checkValues("reference", why, finite, nil, d.Reference); err != nil {
 		return err
 	}
 	seen := map[string]bool{}
@@ -25,22 +25,8 @@ func (d *Document) Check() error {
 			return fmt.Errorf("the result has two rows of %s", r.Policy)
 		}
 		seen[r.Policy] = true
-		if err := finite(r.Policy, r.Metrics); err != nil {
+		if err := checkValues(r.Policy, why, finite, r.Samples, r.Metrics); err != nil {
 			return err
-		}
-		for _, name := range slices.Sorted(maps.Keys(r.Samples)) {
-			if at, _, found := Beyond(reflect.ValueOf(r.Samples[name]), math.MaxFloat64); found {
-				return fmt.Errorf("sample %s%s of %s is no finite number, which no result may hold", name, at, r.Policy)
-			}
-		}
-	}
-	return nil
-}
-
-func finite(policy string, metrics map[string]float64) error {
-	for _, name := range slices.Sorted(maps.Keys(metrics)) {
-		if v := metrics[name]; math.IsNaN(v) || math.IsInf(v, 0) {
-			return fmt.Errorf("metric %s of %s is %v, which no result may hold", name, policy, v)
 		}
 	}
 	return nil

@@ -14,6 +14,23 @@ func (t PolicyTimings) Metrics() map[string]float64 {
 	return map[string]float64{solveTime: t.SolveS, simulateTime: t.SimulateS}
 }
 
+// Value returns a metric of a cell, one of the ideal fabric after ReferencePrefix, or a time of WallMetrics; t may be nil.
+func (c *Cell) Value(name string, t *SweepTimings) (v float64, ok bool) {
+	if v, ok = c.Metrics[name]; ok {
+		return v, true
+	}
+	if of, ok := strings.CutPrefix(name, ReferencePrefix); ok {
+		v, ok = c.Reference[of]
+		return v, ok
+	}
+	if t != nil {
+		if times, timed := t.Cells[c.Key]; timed {
+			v, ok = times.Metrics()[name]
+		}
+	}
+	return v, ok
+}
+
 // End is when the work of a row ends, and what takes that time: an iteration, or the completion of calls.
 type End struct {
 	Metric string
@@ -94,9 +111,11 @@ const TierKinds = "tiers"
 
 // Tier is what a row says of a tier of a machine.
 type Tier struct {
-	Name               string // its number from the inside out, and its kind
-	Bytes, Busy        float64
-	ExposedS, DoubledS float64
+	Name     string  `json:"name"` // its number from the inside out, and its kind
+	Bytes    float64 `json:"bytes"`
+	Busy     float64 `json:"busy"`
+	ExposedS float64 `json:"exposed_s"`
+	DoubledS float64 `json:"doubled_s"`
 }
 
 // Tiers returns what a row says of the tiers of its machine, from the inside out; none of other fabrics.
