@@ -34,12 +34,8 @@ func newPlanPicture(s *result.Schedule) *planPicture {
 	}
 	p := &planPicture{Plan: s.Plan()}
 	whole := !p.Steps && p.MaxHops > 0
-	for i := range s.Phases {
-		busy := 0
-		for _, b := range s.Phases[i].Busy {
-			busy += b
-		}
-		whole = whole && len(s.Phases[i].Sent) >= busy
+	for i, part := range p.Parts {
+		whole = whole && len(s.Phases[i].Sent) >= part.Busy
 	}
 	if whole {
 		p.chunks = newChunks(p)
