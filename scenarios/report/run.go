@@ -78,8 +78,8 @@ func explainable(d *result.Detail, policy string) bool {
 // notes says below the table what its figures stand beside.
 func (p *page) notes(doc *result.Document, best int, why *result.Metric) {
 	ideal, hasIdeal := doc.Reference[result.IterationTime]
-	reference := "the ideal fabric"
-	if doc.OverCalls() {
+	has, reference := doc.AsSweep().Has(), "the ideal fabric"
+	if has[result.CallTime] {
 		reference = "the step without all-to-alls"
 	}
 	if best >= 0 && !p.bestOfJobs(doc, best) {
@@ -109,7 +109,7 @@ func (p *page) notes(doc *result.Document, best int, why *result.Metric) {
 		p.line("  %s", line)
 	}
 	for _, m := range result.Metrics {
-		if m.Below != "" && doc.AsSweep().Has()[m.Name] {
+		if m.Below != "" && has[m.Name] {
 			p.line("  %s", m.Below)
 		}
 	}

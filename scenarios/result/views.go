@@ -62,16 +62,6 @@ func (r *Row) Bounded() (e End, bound float64, ok bool) {
 	return End{}, 0, false
 }
 
-// OverCalls reports whether rows take time over a step without their calls, which is then the reference.
-func (d *Document) OverCalls() bool {
-	for i := range d.Rows {
-		if _, ok := d.Rows[i].Metrics[CallTime]; ok {
-			return true
-		}
-	}
-	return false
-}
-
 // LinkLoads is what links carry under a row's routes.
 type LinkLoads struct {
 	Max, Bound float64
