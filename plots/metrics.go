@@ -20,7 +20,7 @@ func sweepOf(doc *result.Document, d *result.Detail) *result.Sweep {
 }
 
 // metricFigures compare policies by metrics: those that the table of metrics gives a figure and the rows have.
-func metricFigures(doc *result.Document, d *result.Detail) []sheet.Figure {
+func metricFigures(doc *result.Document, d *result.Detail, add addFigure) {
 	has := doc.AsSweep().Has()
 	var shown [][]result.Metric // by figure
 	for _, m := range result.Metrics {
@@ -36,16 +36,14 @@ func metricFigures(doc *result.Document, d *result.Detail) []sheet.Figure {
 			shown[at] = append(shown[at], m)
 		}
 	}
-	var out []sheet.Figure
 	for _, list := range shown {
 		if s := metricSheet(doc, d, list); s != nil {
 			if list[0].Base > 0 {
 				jobsBlock(s, doc, d)
 			}
-			out = append(out, s.Figure(list[0].Figure.Name))
+			add(list[0].Figure.Name, s)
 		}
 	}
-	return out
 }
 
 // metricSheet has a block of bars for each metric, nil where the first cannot be drawn.
@@ -166,7 +164,7 @@ func boundNote(doc *result.Document, models map[string]string) string {
 
 // trialsFigure shows how the metric that tells most of those that are sampled is distributed over each policy's
 // trials.
-func trialsFigure(doc *result.Document, d *result.Detail) []sheet.Figure {
+func trialsFigure(doc *result.Document, d *result.Detail, add addFigure) {
 	sampled := map[string]bool{}
 	for _, r := range doc.Rows {
 		for name, values := range r.Samples {
@@ -194,8 +192,8 @@ func trialsFigure(doc *result.Document, d *result.Detail) []sheet.Figure {
 	}
 	s, err := chart.Sheet(spec, sweepOf(doc, d), nil)
 	if err != nil {
-		return nil // without samples
+		return // without samples
 	}
 	s.Notes = append(s.Notes, "Each trial is held against the ideal fabric under the same compute times.")
-	return []sheet.Figure{s.Figure("replay")}
+	add("replay", s)
 }

@@ -31,12 +31,12 @@ type wiring struct {
 type stubs struct{ circuits, copies int }
 
 // topologyFigure shows the circuits that each policy chose. Policies that chose the same share a picture.
-func topologyFigure(doc *result.Document, d *result.Detail) []sheet.Figure {
+func topologyFigure(doc *result.Document, d *result.Detail, add addFigure) {
 	charts := allCharts(doc, d)
 	if len(charts) == 0 {
-		return nil
+		return
 	}
-	s := &sheet.Sheet{Title: "Logical topology by policy: optical circuits between pods", Subtitle: d.Title}
+	s := &sheet.Sheet{Title: "Logical topology by policy: optical circuits between pods"}
 	jobs := 0
 	for i := range d.Policies {
 		jobs = max(jobs, len(d.Policies[i].Jobs))
@@ -73,7 +73,7 @@ func topologyFigure(doc *result.Document, d *result.Detail) []sheet.Figure {
 		block.Plots = append(block.Plots, sheet.Picture(c.head(sheet.Inside/vg.Length(block.Cols)-20), func(cv draw.Canvas) { c.paint(cv, form) }))
 	}
 	s.Blocks = []sheet.Block{block}
-	return []sheet.Figure{s.Figure("topology")}
+	add("topology", s)
 }
 
 // withJobs puts the circuits of each job behind those of all.

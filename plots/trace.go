@@ -103,16 +103,15 @@ func explainKinds(s *sheet.Sheet, tracks []result.Track) {
 }
 
 // traceFigures shows who works when: the simulation on the ideal fabric and that of the policy with the least makespan.
-func traceFigures(doc *result.Document, d *result.Detail) []sheet.Figure {
-	out := traceFigure(&d.Reference, d.Title, "trace-reference", "Execution trace on the ideal fabric")
+func traceFigures(doc *result.Document, d *result.Detail, add addFigure) {
+	traceFigure(&d.Reference, "trace-reference", "Execution trace on the ideal fabric", add)
 	if best := fastest(doc, d, hasSpans); best != nil {
 		title := "Execution trace under " + best.Policy
 		if len(d.Policies) > 1 {
 			title += ", the best policy"
 		}
-		out = append(out, traceFigure(best, d.Title, "trace-"+sheet.FileName(best.Policy), title)...)
+		traceFigure(best, "trace-"+sheet.FileName(best.Policy), title, add)
 	}
-	return out
 }
 
 // fastest returns the simulation that is best of those wanted, as the document ranks them by the metrics that tell
@@ -136,16 +135,16 @@ func hasSpans(p *result.Simulation) bool {
 	return slices.ContainsFunc(p.Tracks, func(l result.Track) bool { return len(l.Spans) > 0 })
 }
 
-func traceFigure(p *result.Simulation, subtitle, name, title string) []sheet.Figure {
+func traceFigure(p *result.Simulation, name, title string, add addFigure) {
 	const (
 		shown       = 24     // more cannot be read; the note says how many there are
 		least, most = 14, 40 // points of a track, among many and among few
 		panel       = 220    // points of a panel of many
 	)
 	if !hasSpans(p) {
-		return nil
+		return
 	}
-	s := &sheet.Sheet{Title: title, Subtitle: subtitle}
+	s := &sheet.Sheet{Title: title}
 	tracks := sheet.First(s, p.Tracks, shown, "stages")
 	explainKinds(s, tracks)
 	s.Explain("end of the iteration", sheet.Stroke(endLine))
@@ -161,7 +160,7 @@ func traceFigure(p *result.Simulation, subtitle, name, title string) []sheet.Fig
 	if z := zoom(tracks, end); z != nil {
 		s.Add(height, part("Start of the iteration", z.start[0], z.start[1], 5, false), part("End of the iteration", z.end[0], z.end[1], 4, true))
 	}
-	return []sheet.Figure{s.Figure(name)}
+	add(name, s)
 }
 
 // computing words the mean share of an iteration for which stages compute; "" if tasks of a stage overlap, as in traces
