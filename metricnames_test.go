@@ -27,7 +27,7 @@ var metricWords = map[string]string{
 	"plots/fleet.go fragmentation":          "name of a figure",
 }
 
-// metricTable holds the table of metrics and the names of those that package result reads itself.
+// metricTable holds the table of metrics and the names of those that code reads.
 const metricTable = "scenarios/result/metric_table.go"
 
 // TestMetricNames: what keeps, words and draws results knows no metric by its name: names stand beside the table of

@@ -9,7 +9,7 @@ import (
 )
 
 // delaysFigure shows the cumulative distribution of packet delays of each policy, with the means marked.
-func delaysFigure(_ *result.Document, d *result.Detail) []sheet.Figure {
+func delaysFigure(_ *result.Document, d *result.Detail, add addFigure) {
 	const (
 		curve = 1000 // points
 		tail  = 20   // from which ratio of 99th percentile to median a linear axis hides the most
@@ -49,7 +49,7 @@ func delaysFigure(_ *result.Document, d *result.Detail) []sheet.Figure {
 	}
 	page, err := chart.Sheet(spec, s, nil)
 	if err != nil {
-		return nil // without packets
+		return // without packets
 	}
 	for i, text := range legend {
 		page.Legend[i].Text = text
@@ -62,7 +62,7 @@ func delaysFigure(_ *result.Document, d *result.Detail) []sheet.Figure {
 	if left > 0 {
 		page.Note("The first %d of %d policies are shown.", len(legend), len(legend)+left)
 	}
-	return []sheet.Figure{page.Figure("delays")}
+	add("delays", page)
 }
 
 // leastTime is what figures tell from no time, in seconds: less than a tick, and more than none, which a logarithmic axis lacks.

@@ -19,13 +19,13 @@ const (
 
 // demandFigure shows the bandwidth that leaves each pod on the ideal fabric, and for long iterations their end beside
 // the whole.
-func demandFigure(_ *result.Document, d *result.Detail) []sheet.Figure {
+func demandFigure(_ *result.Document, d *result.Detail, add addFigure) {
 	ref := &d.Reference
 	pods := carrying(ref.Demand)
 	if len(pods) == 0 {
-		return nil
+		return
 	}
-	s := &sheet.Sheet{Title: "Bandwidth that leaves each pod on the ideal fabric", Subtitle: d.Title}
+	s := &sheet.Sheet{Title: "Bandwidth that leaves each pod on the ideal fabric"}
 	s.Explain("bandwidth used", func(c draw.Canvas) {
 		sheet.FillBox(c, sheet.BlueTint, c.Min.X, c.Max.X, c.Min.Y, c.Max.Y)
 		sheet.HLine(c, demandLine, c.Max.Y)
@@ -68,7 +68,7 @@ func demandFigure(_ *result.Document, d *result.Detail) []sheet.Figure {
 		add(", end of the iteration", tail[0], tail[1], 4)
 	}
 	s.Blocks = []sheet.Block{block}
-	return []sheet.Figure{s.Figure("demand")}
+	add("demand", s)
 }
 
 // firstSync is when the first gradient synchronisation begins.

@@ -22,7 +22,7 @@ var services = []struct{ name, text string }{
 
 // ratesFigure shows the rates at which the stages that compete for a bundle of circuits synchronise their gradients,
 // under joint and fair service one above the other.
-func ratesFigure(doc *result.Document, d *result.Detail) []sheet.Figure {
+func ratesFigure(doc *result.Document, d *result.Detail, add addFigure) {
 	var chosen []*result.Simulation
 	var texts []string
 	for _, sv := range services {
@@ -31,7 +31,7 @@ func ratesFigure(doc *result.Document, d *result.Detail) []sheet.Figure {
 		}
 	}
 	if len(chosen) == 0 {
-		return nil
+		return
 	}
 	// Under fair service the flows of a group overlap whenever they can.
 	r := rates{group: mostBusy(chosen[len(chosen)-1]), from: math.Inf(1)}
@@ -47,10 +47,10 @@ func ratesFigure(doc *result.Document, d *result.Detail) []sheet.Figure {
 		}
 	}
 	if len(r.names) == 0 {
-		return nil
+		return
 	}
 	r.span = slices.Max(ends) - r.from
-	s := &sheet.Sheet{Title: "Rates of gradient synchronisations", Subtitle: d.Title}
+	s := &sheet.Sheet{Title: "Rates of gradient synchronisations"}
 	if r.group != "" {
 		s.Title += " that share circuits: " + r.group
 	}
@@ -75,7 +75,7 @@ func ratesFigure(doc *result.Document, d *result.Detail) []sheet.Figure {
 		wider = " Of equal rates the wider lines are seen beside the narrower."
 	}
 	s.Note("Time 0 is when the first of these begins, %s into the iteration.%s", sheet.Duration(r.from, 4), wider)
-	return []sheet.Figure{s.Figure("dp-rates")}
+	add("dp-rates", s)
 }
 
 // rates is what a group carries from a time on, of which the figure shows a span.

@@ -4,6 +4,7 @@
 package plots
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"strings"
@@ -12,11 +13,17 @@ import (
 	"sim/scenarios/result"
 )
 
+// addFigure adds a figure under the name of its file. Its subtitle is the title of the run unless it has one.
+type addFigure func(name string, s *sheet.Sheet)
+
+// figureFunc adds the figures of a kind that a run has the data for.
+type figureFunc func(doc *result.Document, d *result.Detail, add addFigure)
+
 // figures lists all figures in the order in which All returns them, with what a run must have for them. One without it
 // gets none.
 var figures = []struct {
 	needs string
-	draw  func(doc *result.Document, d *result.Detail) []sheet.Figure
+	draw  figureFunc
 }{
 	{"metrics that the table of metrics gives a figure", metricFigures},
 	{"exposed times of tiers", tiersFigure},
@@ -40,20 +47,18 @@ var figures = []struct {
 // picture is what is drawn of a policy's simulation.
 type picture interface {
 	comparable
-	figure(policy, subtitle string) sheet.Figure
+	figure(policy, subtitle string) (name string, s *sheet.Sheet)
 }
 
 // byPolicy draws a figure for each policy that has the data, of which there is else no picture.
-func byPolicy[P picture](of func(p *result.Simulation) P) func(*result.Document, *result.Detail) []sheet.Figure {
-	return func(_ *result.Document, d *result.Detail) []sheet.Figure {
-		var out []sheet.Figure
+func byPolicy[P picture](of func(p *result.Simulation) P) figureFunc {
+	return func(_ *result.Document, d *result.Detail, add addFigure) {
 		var none P
 		for i := range d.Policies {
 			if p := of(&d.Policies[i]); p != none {
-				out = append(out, p.figure(d.Policies[i].Policy, d.Title))
+				add(p.figure(d.Policies[i].Policy, d.Title))
 			}
 		}
-		return out
 	}
 }
 
@@ -73,8 +78,17 @@ func All(doc *result.Document, d *result.Detail) ([]sheet.Figure, error) {
 	}
 	var all []sheet.Figure
 	for _, f := range figures {
-		all = append(all, f.draw(doc, d)...)
+		all = append(all, f.draw.of(doc, d)...)
 	}
 	sheet.Unique(all)
 	return all, nil
+}
+
+// of returns the figures that are drawn of a run.
+func (f figureFunc) of(doc *result.Document, d *result.Detail) (all []sheet.Figure) {
+	f(doc, d, func(name string, s *sheet.Sheet) {
+		s.Subtitle = cmp.Or(s.Subtitle, d.Title)
+		all = append(all, s.Figure(name))
+	})
+	return all
 }

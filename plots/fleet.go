@@ -3,7 +3,6 @@ package plots
 import (
 	"fmt"
 	"image/color"
-	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -19,13 +18,13 @@ var chipShades = []color.RGBA{
 }
 
 // chipTimeFigure shows, by policy, what chip-time went to: bars that are 100 % wide.
-func chipTimeFigure(doc *result.Document, d *result.Detail) []sheet.Figure {
+func chipTimeFigure(doc *result.Document, d *result.Detail, add addFigure) {
 	parts := result.PartsOf(result.ChipTime, doc.Rows)
 	if len(parts) == 0 {
-		return nil
+		return
 	}
 	t := &trackChart{count: len(doc.Rows), size: sheet.NumberSize + 1.5}
-	s := &sheet.Sheet{Title: "Where chip-time goes", Subtitle: d.Title}
+	s := &sheet.Sheet{Title: "Where chip-time goes"}
 	ends := make([]float64, len(doc.Rows))
 	for k, part := range parts {
 		shade := sheet.Blue
@@ -43,34 +42,25 @@ func chipTimeFigure(doc *result.Document, d *result.Detail) []sheet.Figure {
 	p.X.Label.Text = "share of chip-time, %"
 	sheet.SetRange(&p.X, 0, 100)
 	s.Add(vg.Length(max(60, 36*len(doc.Rows))), p)
-	return []sheet.Figure{s.Figure("chip-time")}
+	add("chip-time", s)
 }
 
 // cubesFigure shows who had each cube, day by day, under a policy.
-func cubesFigure(_ *result.Document, d *result.Detail) []sheet.Figure {
-	var out []sheet.Figure
+func cubesFigure(_ *result.Document, d *result.Detail, add addFigure) {
 	for i := range d.Policies {
 		if f := d.Policies[i].Fleet; f != nil && len(f.Cubes) > 0 && f.UntilS > f.FromS {
-			out = append(out, cubesOf(d.Policies[i].Policy, d.Title, f))
+			policy := d.Policies[i].Policy
+			add("cubes-"+sheet.FileName(policy), cubesOf(policy, f))
 		}
 	}
-	return out
 }
 
-func cubesOf(policy, title string, f *result.Fleet) sheet.Figure {
+func cubesOf(policy string, f *result.Fleet) *sheet.Sheet {
 	const day, each = 86400, 8 // seconds; of the rows, that have a name
-	t := &trackChart{count: len(f.Cubes), size: sheet.NumberSize}
-	s := &sheet.Sheet{Title: "Jobs on the cubes of a pod under " + policy, Subtitle: title}
+	t := spansChart(f.Cubes, day, func(Kind, bool) (from, to float64) { return 0, 0.9 })
+	s := &sheet.Sheet{Title: "Jobs on the cubes of a pod under " + policy}
 	s.Note("A row is a cube. Jobs are coloured by the size of their slice; white is free.")
 	explainKinds(s, f.Cubes)
-	known, others := kindsOf(f.Cubes)
-	for _, k := range slices.Concat(known, others) {
-		for i, x := range spans(f.Cubes) {
-			if x.Kind == k.Name {
-				t.bars = append(t.bars, bar{i, x.StartS / day, x.EndS / day, 0, 0.9, k.Color, ""})
-			}
-		}
-	}
 	p := t.plot()
 	t.name(p, 120, func(i int) string {
 		if i%each > 0 {
@@ -88,18 +78,18 @@ func cubesOf(policy, title string, f *result.Fleet) sheet.Figure {
 	p.X.Label.Text = "day"
 	sheet.SetRange(&p.X, f.FromS/day, f.UntilS/day)
 	s.Add(vg.Length(8*len(f.Cubes)), p)
-	return s.Figure("cubes-" + sheet.FileName(policy))
+	return s
 }
 
 // stillFigure shows the cubes of a pod as a grid, under each policy, when most of what is free under some does not fit
 // one slice.
-func stillFigure(_ *result.Document, d *result.Detail) []sheet.Figure {
+func stillFigure(_ *result.Document, d *result.Detail, add addFigure) {
 	whose, look := d.Fragmented()
 	if whose == "" {
-		return nil
+		return
 	}
 	at := look.AtS
-	s := &sheet.Sheet{Title: fmt.Sprintf("What is free of a pod on day %.2f", at/86400), Subtitle: d.Title}
+	s := &sheet.Sheet{Title: fmt.Sprintf("What is free of a pod on day %.2f", at/86400)}
 	s.Note("At that moment the most free cubes are outside the largest slice that fits: %d under %s.", look.Free-look.Largest, whose)
 	s.Note("A square is a cube, four layers of a grid of 4x4x4 side by side. Jobs are coloured by the size of their slice; white is free.")
 	var shown []result.Track
@@ -111,7 +101,7 @@ func stillFigure(_ *result.Document, d *result.Detail) []sheet.Figure {
 		}
 	}
 	explainKinds(s, shown)
-	return []sheet.Figure{s.Figure("fragmentation")}
+	add("fragmentation", s)
 }
 
 // stillOf draws the cubes of a pod at a moment.

@@ -93,8 +93,8 @@ func newRouteMap(p *result.Simulation) *netPicture {
 	return k
 }
 
-func (k *netPicture) figure(policy, subtitle string) sheet.Figure {
-	s, name := &sheet.Sheet{Title: "Load of every link under " + policy, Subtitle: subtitle}, "links-"
+func (k *netPicture) figure(policy, _ string) (string, *sheet.Sheet) {
+	s, name := &sheet.Sheet{Title: "Load of every link under " + policy}, "links-"
 	if k.routes != nil {
 		s.Title, name = "Routes round what is down under "+policy, "routes-"
 		if k.Stubs {
@@ -112,7 +112,7 @@ func (k *netPicture) figure(policy, subtitle string) sheet.Figure {
 	}
 	k.explain(s)
 	s.Add(max(k.scale*vg.Length(k.High), 40), sheet.Picture("", k.paint))
-	return s.Figure(name + sheet.FileName(policy))
+	return name + sheet.FileName(policy), s
 }
 
 // explain explains the colours of loads, or lists routes with their hops, and then what is down.

@@ -124,7 +124,8 @@ func TestRoutesShown(t *testing.T) {
 	if len(m.routes) != routesShown || m.routes[0].line.Width == m.routes[1].line.Width || m.routes[1].line.Color == m.routes[3].line.Color {
 		t.Errorf("%d routes, looks %v %v %v", len(m.routes), m.routes[0].line, m.routes[1].line, m.routes[3].line)
 	}
-	text := sheettest.Text(m.figure("p", ""))
+	_, page := m.figure("p", "")
+	text := sheettest.Text(page.Figure(""))
 	for _, want := range []string{"3 routes more left out.", "links drained", "links down", "if nothing were down"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not written", want)
@@ -169,7 +170,7 @@ func TestDelaysOfMany(t *testing.T) {
 		for i := range n {
 			d.Policies = append(d.Policies, result.Simulation{Policy: fmt.Sprint("p", i), Delay: someDelay(2e-5, 4)})
 		}
-		figs := delaysFigure(nil, d)
+		figs := figureFunc(delaysFigure).of(nil, d)
 		if len(figs) != 1 || sheettest.Says(figs[0], "policies are shown") != (want != "") || !sheettest.Says(figs[0], want) {
 			t.Errorf("%d policies: %s", n, sheettest.Text(figs[0]))
 		}

@@ -20,14 +20,12 @@ func sweepOf(doc *result.Document, d *result.Detail) *result.Sweep {
 }
 
 // metricFigures compare policies by metrics: those that the table of metrics gives a figure and the rows have.
-func metricFigures(doc *result.Document, d *result.Detail) []sheet.Figure {
-	has := func(name string) bool {
-		return slices.ContainsFunc(doc.Rows, func(r result.Row) bool { _, ok := r.Metrics[name]; return ok })
-	}
+func metricFigures(doc *result.Document, d *result.Detail, add addFigure) {
+	has := doc.AsSweep().Has()
 	var shown [][]result.Metric // by figure
 	for _, m := range result.Metrics {
 		f := m.Figure
-		if f.Name == "" || !has(m.Name) || f.Needs != "" && !has(f.Needs) || slices.ContainsFunc(m.Unless, has) {
+		if f.Name == "" || !has[m.Name] || f.Needs != "" && !has[f.Needs] || slices.ContainsFunc(m.Unless, func(name string) bool { return has[name] }) {
 			continue
 		}
 		at := slices.IndexFunc(shown, func(list []result.Metric) bool { return list[0].Figure.Name == f.Name })
@@ -38,16 +36,14 @@ func metricFigures(doc *result.Document, d *result.Detail) []sheet.Figure {
 			shown[at] = append(shown[at], m)
 		}
 	}
-	var out []sheet.Figure
 	for _, list := range shown {
 		if s := metricSheet(doc, d, list); s != nil {
 			if list[0].Base > 0 {
 				jobsBlock(s, doc, d)
 			}
-			out = append(out, s.Figure(list[0].Figure.Name))
+			add(list[0].Figure.Name, s)
 		}
 	}
-	return out
 }
 
 // metricSheet has a block of bars for each metric, nil where the first cannot be drawn.
@@ -68,7 +64,7 @@ func metricSheet(doc *result.Document, d *result.Detail, metrics []result.Metric
 					label = "upper bound"
 				}
 				spec.Marks = append(spec.Marks, result.Mark{Label: label, X: r.Policy, Y: bound})
-				if !r.CallBounded() || m.IsCompletion() { // of which the gap is
+				if _, calls := r.Metrics[result.BoundPrefix+result.CompletionTime]; !calls || m.Name == result.CompletionTime { // of which the gap is
 					models[r.Policy] = r.Labels["gap_model"]
 				}
 			}
@@ -125,8 +121,8 @@ func rank(cells []result.Cell, m *result.Metric) (apart bool) {
 func jobsBlock(page *sheet.Sheet, doc *result.Document, d *result.Detail) {
 	own, err := barsBy(doc, d, "job", func(r *result.Row, add func(job, metric string, v float64)) {
 		for _, job := range doc.JobNames() {
-			if v, metric, ok := r.JobBar(job); ok {
-				add(job, metric, v)
+			if v, ok := r.Metrics[result.OfJob(job, result.NCT)]; ok {
+				add(job, result.NCT, v)
 			}
 		}
 	})
@@ -168,7 +164,7 @@ func boundNote(doc *result.Document, models map[string]string) string {
 
 // trialsFigure shows how the metric that tells most of those that are sampled is distributed over each policy's
 // trials.
-func trialsFigure(doc *result.Document, d *result.Detail) []sheet.Figure {
+func trialsFigure(doc *result.Document, d *result.Detail, add addFigure) {
 	sampled := map[string]bool{}
 	for _, r := range doc.Rows {
 		for name, values := range r.Samples {
@@ -196,8 +192,8 @@ func trialsFigure(doc *result.Document, d *result.Detail) []sheet.Figure {
 	}
 	s, err := chart.Sheet(spec, sweepOf(doc, d), nil)
 	if err != nil {
-		return nil // without samples
+		return // without samples
 	}
 	s.Notes = append(s.Notes, "Each trial is held against the ideal fabric under the same compute times.")
-	return []sheet.Figure{s.Figure("replay")}
+	add("replay", s)
 }

@@ -37,8 +37,7 @@ var pairColors = []color.RGBA{sheet.Blue, sheet.SkyBlue, sheet.Purple, sheet.Ora
 
 var movingColor = color.RGBA{0x3a, 0x3a, 0x3a, 0xff}
 
-func movesFigures(_ *result.Document, d *result.Detail) []sheet.Figure {
-	var out []sheet.Figure
+func movesFigures(_ *result.Document, d *result.Detail, add addFigure) {
 	for i := range d.Policies {
 		p := &d.Policies[i]
 		if p.Topology == nil || len(p.Moves) == 0 || !(p.MakespanS > 0) {
@@ -46,9 +45,8 @@ func movesFigures(_ *result.Document, d *result.Detail) []sheet.Figure {
 		}
 		m := &movesPicture{sim: p, pods: min(len(p.Topology.Pods), podsShown), port: portRate(d), moving: newStepped(p)}
 		m.paint()
-		out = append(out, m.figure(d.Title))
+		add("moves-"+sheet.FileName(p.Policy), m.sheet())
 	}
-	return out
 }
 
 // newStepped follows the moves of an iteration, and what those of the one before still have to set up when it begins.
@@ -183,9 +181,9 @@ func (m *movesPicture) traffic(c *trackChart, pod int, high float64) {
 	}
 }
 
-func (m *movesPicture) figure(subtitle string) sheet.Figure {
+func (m *movesPicture) sheet() *sheet.Sheet {
 	p, t := m.sim, m.sim.Topology
-	s := &sheet.Sheet{Title: "Circuits that move in an iteration under " + p.Policy, Subtitle: subtitle}
+	s := &sheet.Sheet{Title: "Circuits that move in an iteration under " + p.Policy}
 	chart := m.chart()
 	shown := map[color.RGBA]string{}
 	for i, q := range t.Pairs {
@@ -231,7 +229,7 @@ func (m *movesPicture) figure(subtitle string) sheet.Figure {
 	s.Note("%s", m.saved())
 	s.Note("%s, and below it the pods at the other ends of its ports. Pipelines send between pods; when gradients are complete, pods synchronise them with the same pods of other replicas, their DP peers.", what)
 	sheet.First(s, t.Pods, m.pods, "pods")
-	return s.Figure("moves-" + sheet.FileName(p.Policy))
+	return s
 }
 
 // saved says how long the iteration takes, and how long without moving circuits.

@@ -45,7 +45,7 @@ func TestSteps(t *testing.T) {
 func TestMovesFigure(t *testing.T) {
 	p := moved()
 	d := &result.Detail{Policies: []result.Simulation{*p, {Policy: "q", MakespanS: 1, Topology: p.Topology}}}
-	figures := movesFigures(nil, d)
+	figures := figureFunc(movesFigures).of(nil, d)
 	if len(figures) != 1 || figures[0].Name != "moves-p" {
 		t.Fatalf("%d figures", len(figures))
 	}

@@ -34,12 +34,8 @@ func newPlanPicture(s *result.Schedule) *planPicture {
 	}
 	p := &planPicture{Plan: s.Plan()}
 	whole := !p.Steps && p.MaxHops > 0
-	for i := range s.Phases {
-		busy := 0
-		for _, b := range s.Phases[i].Busy {
-			busy += b
-		}
-		whole = whole && len(s.Phases[i].Sent) >= busy
+	for i, part := range p.Parts {
+		whole = whole && len(s.Phases[i].Sent) >= part.Busy
 	}
 	if whole {
 		p.chunks = newChunks(p)
@@ -59,7 +55,7 @@ func (p *planPicture) linksOf(phase, gpu int) [][2]int {
 }
 
 // figure puts the topologies above what is sent when.
-func (p *planPicture) figure(policy, subtitle string) sheet.Figure {
+func (p *planPicture) figure(policy, subtitle string) (string, *sheet.Sheet) {
 	s := &sheet.Sheet{Title: "Plan of " + policy, Subtitle: strings.TrimPrefix(subtitle+"; "+p.cost(policy), "; ")}
 	shown := min(len(p.Sets), phasesShown)
 	block := sheet.Block{Cols: min(shown, 3), Height: pictureHigh}
@@ -76,7 +72,7 @@ func (p *planPicture) figure(policy, subtitle string) sheet.Figure {
 		p.explain(s)
 		s.Add(45, p.timePanel())
 		s.Add(110, p.bytesPanel())
-		return s.Figure("plan-" + sheet.FileName(policy))
+		return "plan-" + sheet.FileName(policy), s
 	case p.chunks != nil:
 		p.chunks.explain(s)
 		s.Blocks = append(s.Blocks, p.chunks.block())
@@ -84,7 +80,7 @@ func (p *planPicture) figure(policy, subtitle string) sheet.Figure {
 	if busy := p.busyPanel(); busy != nil {
 		s.Add(80, busy)
 	}
-	return s.Figure("plan-" + sheet.FileName(policy))
+	return "plan-" + sheet.FileName(policy), s
 }
 
 // cost words what the plan takes, d reconfigurations, the first topology among them, and the rounds; and then where it

@@ -227,10 +227,8 @@ func (p *planPicture) lines() string {
 // share is the mean of how many links carry a chunk, over all slots; NaN if the plan does not say.
 func (p *planPicture) share() float64 {
 	busy, links := 0, 0
-	for i := range p.Phases {
-		for _, b := range p.Phases[i].Busy {
-			busy, links = busy+b, links+len(p.Phases[i].Edges)
-		}
+	for i, part := range p.Parts {
+		busy, links = busy+part.Busy, links+len(p.Phases[i].Busy)*len(p.Phases[i].Edges)
 	}
 	return float64(busy) / float64(links)
 }

@@ -9,18 +9,18 @@ import (
 )
 
 // tiersFigure compares, by policy, the time that each tier of a machine exposes, and for how much of the iteration it is busy.
-func tiersFigure(doc *result.Document, d *result.Detail) []sheet.Figure {
+func tiersFigure(doc *result.Document, d *result.Detail, add addFigure) {
 	page, err := barsBy(doc, d, "tier", func(r *result.Row, add func(tier, metric string, v float64)) {
 		for _, t := range result.Tiers(r) {
 			add(t.Name, result.TierExposed, t.ExposedS)
 		}
 	})
 	if err != nil {
-		return nil // no tiers, or more policies than bars could show
+		return // no tiers, or more policies than bars could show
 	}
 	page.Title = "Time by tier"
 	page.Notes = append([]string{"Exposed by a tier is how much shorter the iteration would be if the tier took no time."}, page.Notes...)
-	return []sheet.Figure{page.Figure("tiers")}
+	add("tiers", page)
 }
 
 // barsBy is a chart of bars by policy, with a series for each of the parts that list adds of a row.

@@ -31,12 +31,12 @@ type wiring struct {
 type stubs struct{ circuits, copies int }
 
 // topologyFigure shows the circuits that each policy chose. Policies that chose the same share a picture.
-func topologyFigure(doc *result.Document, d *result.Detail) []sheet.Figure {
+func topologyFigure(doc *result.Document, d *result.Detail, add addFigure) {
 	charts := allCharts(doc, d)
 	if len(charts) == 0 {
-		return nil
+		return
 	}
-	s := &sheet.Sheet{Title: "Logical topology by policy: optical circuits between pods", Subtitle: d.Title}
+	s := &sheet.Sheet{Title: "Logical topology by policy: optical circuits between pods"}
 	jobs := 0
 	for i := range d.Policies {
 		jobs = max(jobs, len(d.Policies[i].Jobs))
@@ -73,7 +73,7 @@ func topologyFigure(doc *result.Document, d *result.Detail) []sheet.Figure {
 		block.Plots = append(block.Plots, sheet.Picture(c.head(sheet.Inside/vg.Length(block.Cols)-20), func(cv draw.Canvas) { c.paint(cv, form) }))
 	}
 	s.Blocks = []sheet.Block{block}
-	return []sheet.Figure{s.Figure("topology")}
+	add("topology", s)
 }
 
 // withJobs puts the circuits of each job behind those of all.
@@ -86,7 +86,7 @@ func withJobs(charts []*wiring, doc *result.Document, d *result.Detail) []*wirin
 			job := newChart(p.Jobs[i].Topology)
 			job.policies = []string{p.Jobs[i].Policy}
 			if r := doc.Row(p.Policy); r != nil {
-				job.ports = r.Ports(p.Jobs[i].Policy)
+				job.ports = r.Metrics[result.OfJob(p.Jobs[i].Policy, result.PortsUsed)]
 			}
 			out = append(out, job)
 		}
@@ -110,7 +110,7 @@ func allCharts(doc *result.Document, d *result.Detail) []*wiring {
 			at = len(charts)
 			charts = append(charts, newChart(p.Topology))
 			if r := doc.Row(p.Policy); r != nil {
-				charts[at].ports = r.Ports("")
+				charts[at].ports = r.Metrics[result.PortsUsed]
 			}
 		}
 		charts[at].policies = append(charts[at].policies, p.Policy)

@@ -103,27 +103,23 @@ func explainKinds(s *sheet.Sheet, tracks []result.Track) {
 }
 
 // traceFigures shows who works when: the simulation on the ideal fabric and that of the policy with the least makespan.
-func traceFigures(doc *result.Document, d *result.Detail) []sheet.Figure {
-	out := traceFigure(&d.Reference, d.Title, "trace-reference", "Execution trace on the ideal fabric")
+func traceFigures(doc *result.Document, d *result.Detail, add addFigure) {
+	traceFigure(&d.Reference, "trace-reference", "Execution trace on the ideal fabric", add)
 	if best := fastest(doc, d, hasSpans); best != nil {
 		title := "Execution trace under " + best.Policy
 		if len(d.Policies) > 1 {
 			title += ", the best policy"
 		}
-		out = append(out, traceFigure(best, d.Title, "trace-"+sheet.FileName(best.Policy), title)...)
+		traceFigure(best, "trace-"+sheet.FileName(best.Policy), title, add)
 	}
-	return out
 }
 
 // fastest returns the simulation that is best of those wanted, as the document ranks them by the metrics that tell
 // most, nil when there is none.
 func fastest(doc *result.Document, d *result.Detail, wanted func(*result.Simulation) bool) *result.Simulation {
-	for _, m := range result.MainMetrics() {
-		if i := doc.Best(m.Name); i >= 0 && m.Wins != "" {
-			if p := d.Simulation(doc.Rows[i].Policy); p != nil && wanted(p) {
-				return p
-			}
-			break
+	if i, _ := doc.Winner(); i >= 0 {
+		if p := d.Simulation(doc.Rows[i].Policy); p != nil && wanted(p) {
+			return p
 		}
 	}
 	var best *result.Simulation
@@ -139,16 +135,16 @@ func hasSpans(p *result.Simulation) bool {
 	return slices.ContainsFunc(p.Tracks, func(l result.Track) bool { return len(l.Spans) > 0 })
 }
 
-func traceFigure(p *result.Simulation, subtitle, name, title string) []sheet.Figure {
+func traceFigure(p *result.Simulation, name, title string, add addFigure) {
 	const (
 		shown       = 24     // more cannot be read; the note says how many there are
 		least, most = 14, 40 // points of a track, among many and among few
 		panel       = 220    // points of a panel of many
 	)
 	if !hasSpans(p) {
-		return nil
+		return
 	}
-	s := &sheet.Sheet{Title: title, Subtitle: subtitle}
+	s := &sheet.Sheet{Title: title}
 	tracks := sheet.First(s, p.Tracks, shown, "stages")
 	explainKinds(s, tracks)
 	s.Explain("end of the iteration", sheet.Stroke(endLine))
@@ -164,7 +160,7 @@ func traceFigure(p *result.Simulation, subtitle, name, title string) []sheet.Fig
 	if z := zoom(tracks, end); z != nil {
 		s.Add(height, part("Start of the iteration", z.start[0], z.start[1], 5, false), part("End of the iteration", z.end[0], z.end[1], 4, true))
 	}
-	return []sheet.Figure{s.Figure(name)}
+	add(name, s)
 }
 
 // computing words the mean share of an iteration for which stages compute; "" if tasks of a stage overlap, as in traces
@@ -295,24 +291,34 @@ func drawGroups(c draw.Canvas, p *plot.Plot, tracks []result.Track, makespan flo
 
 // newTrackChart has the spans of tracks by kind: work with its numbers above, three rows of transfers below.
 func newTrackChart(tracks []result.Track) *trackChart {
-	t := &trackChart{count: len(tracks), gap: sheet.Pixel, size: sheet.NumberSize + 1.5}
-	known, others := kindsOf(tracks)
-	thin := slices.ContainsFunc(known, func(k Kind) bool { return k.Row > 0 })
-	for _, k := range slices.Concat(known, others) {
-		from, to := 0.1, 0.9
+	t := spansChart(tracks, 1, func(k Kind, thin bool) (from, to float64) {
 		switch {
 		case k.Row > 0:
 			const rows, high = 3, 0.12
 			from = 0.04 + high*float64(rows-k.Row)
-			to = from + high*0.9
+			return from, from + high*0.9
 		case thin:
-			from, to = 0.42, 0.94
+			return 0.42, 0.94
 		}
+		return 0.1, 0.9
+	})
+	t.gap, t.size = sheet.Pixel, sheet.NumberSize+1.5
+	return t
+}
+
+// spansChart has the spans of tracks by kind, in units of so many seconds, and labels those of work. place says where in
+// a track a kind is; thin tells that some kinds are transfers.
+func spansChart(tracks []result.Track, unit float64, place func(k Kind, thin bool) (from, to float64)) *trackChart {
+	t := &trackChart{count: len(tracks)}
+	known, others := kindsOf(tracks)
+	thin := slices.ContainsFunc(known, func(k Kind) bool { return k.Row > 0 })
+	for _, k := range slices.Concat(known, others) {
+		from, to := place(k, thin)
 		for i, s := range spans(tracks) {
 			if s.Kind != k.Name {
 				continue
 			}
-			b := bar{i, s.StartS, s.EndS, from, to, k.Color, ""}
+			b := bar{i, s.StartS / unit, s.EndS / unit, from, to, k.Color, ""}
 			if k.Row == 0 {
 				b.label = sheet.Plain(s.Label)
 			}

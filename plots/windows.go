@@ -27,10 +27,10 @@ var canRun = color.RGBA{0x9f, 0xd3, 0xf2, 0xff}
 
 // windowsFigure shows for each transfer when it can run at all and when it ran on a baseline's circuits (DELTA, Fig.
 // 12).
-func windowsFigure(_ *result.Document, d *result.Detail) []sheet.Figure {
+func windowsFigure(_ *result.Document, d *result.Detail, add addFigure) {
 	w := &d.Windows
 	if len(w.Task) == 0 || len(w.EarliestS) == 0 || len(w.LatestS) == 0 {
-		return nil
+		return
 	}
 	order := byEarliest(w)
 	window := intervals{canRun, 0.9, "can run (earliest start to latest completion)", pick(order, w.EarliestS), pick(order, w.LatestS)}
@@ -42,22 +42,22 @@ func windowsFigure(_ *result.Document, d *result.Detail) []sheet.Figure {
 	lo = min(lo, 0)
 	p := taskPlot(w, order, layers, true)
 	sheet.TimeAxis(&p.X, "time", lo, hi, 10)
-	s := &sheet.Sheet{Title: "When each transfer between pods can run, and when it did", Subtitle: d.Title}
+	s := &sheet.Sheet{Title: "When each transfer between pods can run, and when it did"}
 	explainLayers(s, layers)
 	s.Note("When it can run is known before any topology is chosen: on average in %s of the time shown.", sheet.Percent(meanWidth(window)/(hi-lo)))
 	s.Add(tasksHeight, p)
-	return []sheet.Figure{s.Figure("windows")}
+	add("windows", s)
 }
 
 const tasksHeight = 3.8 * vg.Inch
 
 // indexFigure shows the intervals between events in which each transfer was active on a baseline's circuits, and those
 // that pruning leaves to it (DELTA, Fig. 5).
-func indexFigure(_ *result.Document, d *result.Detail) []sheet.Figure {
+func indexFigure(_ *result.Document, d *result.Detail, add addFigure) {
 	w := &d.Windows
 	simulated, topo, kept := len(w.FirstK) > 0 && len(w.LastK) > 0, len(w.TopoMin) > 0 && len(w.TopoMax) > 0, len(w.MinK) > 0 && len(w.MaxK) > 0
 	if len(w.Task) == 0 || !simulated || !topo && !kept {
-		return nil
+		return
 	}
 	order := byEarliest(w)
 	active := []intervals{{sheet.Vermillion, 0.6, "active " + underBaseline(w), cells(order, w.FirstK, -0.5), cells(order, w.LastK, 0.5)}}
@@ -73,7 +73,7 @@ func indexFigure(_ *result.Document, d *result.Detail) []sheet.Figure {
 	for _, l := range retained {
 		note += fmt.Sprintf(", %s are %s", sheet.Percent(meanWidth(l)/total), l.text)
 	}
-	s := &sheet.Sheet{Title: "Intervals between events in which each transfer may be active", Subtitle: d.Title}
+	s := &sheet.Sheet{Title: "Intervals between events in which each transfer may be active"}
 	s.Note("%s.", note)
 	all := slices.Concat(active, retained)
 	explainLayers(s, all)
@@ -87,7 +87,7 @@ func indexFigure(_ *result.Document, d *result.Detail) []sheet.Figure {
 	}
 	s.Add(tasksHeight, panel(active, sheet.Sentence(underBaseline(w)), true), panel(retained, "Left to the search for the best", false))
 	s.Blocks[0].XTitle = "interval between events"
-	return []sheet.Figure{s.Figure("index")}
+	add("index", s)
 }
 
 // underBaseline says on whose circuits transfers ran; runs of old do not say.

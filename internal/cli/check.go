@@ -33,91 +33,83 @@ func (c *command) checkCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			studies, err := c.checkStudies(cc.Context, files, set, cc.Bool("resolved"))
-			if err != nil {
-				return err
-			}
-			files = slices.DeleteFunc(files, func(f string) bool { return slices.Contains(studies, f) })
-			list, err := c.loadAll(files, set)
-			for i, s := range list {
-				switch {
-				case s == nil: // its faults are in err
-				case cc.Bool("resolved"):
-					fmt.Fprintf(c.stdout, "%s", s.TOML())
-				default:
-					fmt.Fprintf(c.stdout, "%s: %s is OK\n%s", files[i], s.Name, s.Report())
+			var all scenarios.Diagnostics
+			for _, file := range files {
+				shown, err := c.checkFile(cc.Context, file, set, cc.Bool("resolved"))
+				if err := gather(&all, err); err != nil {
+					return err
 				}
+				fmt.Fprintf(c.stdout, "%s", shown)
 			}
-			return err
+			if len(all) > 0 {
+				return all
+			}
+			return nil
 		},
 	}
 }
 
-// checkStudies checks those of files that are studies and returns which. The faults of all are in the error.
-func (c *command) checkStudies(ctx context.Context, files, overrides []string, resolved bool) (studies []string, err error) {
-	var all scenarios.Diagnostics
-	for _, file := range files {
-		if !scenarios.IsStudy(file) {
-			continue
+// checkFile returns what is said of a scenario or a study without faults.
+func (c *command) checkFile(ctx context.Context, file string, overrides []string, resolved bool) (shown []byte, err error) {
+	if !scenarios.IsStudy(file) {
+		s, err := scenarios.Load(file, overrides)
+		if err != nil {
+			return nil, err
 		}
-		studies = append(studies, file)
-		st, err := scenarios.LoadStudy(file, overrides)
-		var plan *study.Plan
-		if err == nil {
-			plan, err = study.NewPlan(ctx, st)
+		c.warnDeprecated(s)
+		if resolved {
+			return s.TOML(), nil
 		}
-		if err == nil {
-			var first *scenarios.Scenario
-			if first, err = st.Variant(0); err == nil {
-				c.warnDeprecated(first)
-			}
-		}
-		var faults scenarios.Diagnostics
-		switch {
-		case errors.As(err, &faults):
-			all = append(all, faults...)
-		case err != nil:
-			return studies, err
-		case resolved:
-			text, err := st.TOML()
-			if err != nil {
-				return studies, err
-			}
-			fmt.Fprintf(c.stdout, "%s", text)
-		default:
-			fmt.Fprintf(c.stdout, "%s: %s is a study of %s, fit for sim sweep\n", file, st.Name, text.Plural(len(plan.Sweep.Cells), "cell"))
-		}
+		return fmt.Appendf(nil, "%s: %s is OK\n%s", file, s.Name, s.Report()), nil
 	}
-	if len(all) > 0 {
-		return studies, all
+	st, err := scenarios.LoadStudy(file, overrides)
+	if err != nil {
+		return nil, err
 	}
-	return studies, nil
+	plan, err := study.NewPlan(ctx, st)
+	if err != nil {
+		return nil, err
+	}
+	first, err := st.Variant(0)
+	if err != nil {
+		return nil, err
+	}
+	c.warnDeprecated(first)
+	if resolved {
+		return st.TOML()
+	}
+	return fmt.Appendf(nil, "%s: %s is a study of %s, fit for sim sweep\n", file, st.Name, text.Plural(len(plan.Sweep.Cells), "cell")), nil
 }
 
-// loadAll loads scenarios, one for each file and nil where it cannot be, and returns the faults of all: one that they
-// have in common, such as a mistaken --set, only once. It warns of deprecated names.
-func (c *command) loadAll(files, overrides []string) ([]*scenarios.Scenario, error) {
-	list := make([]*scenarios.Scenario, len(files))
+// gather adds the faults in err to all, each once, such as a mistaken --set of several files. It returns another error.
+func gather(all *scenarios.Diagnostics, err error) error {
+	var faults scenarios.Diagnostics
+	if !errors.As(err, &faults) {
+		return err
+	}
+	for _, f := range faults {
+		if !slices.Contains(*all, f) {
+			*all = append(*all, f)
+		}
+	}
+	return nil
+}
+
+// loadAll loads scenarios, one for each file, and returns the faults of all. It warns of deprecated names.
+func (c *command) loadAll(files, overrides []string) (list []*scenarios.Scenario, err error) {
 	var all scenarios.Diagnostics
-	for i, file := range files {
+	for _, file := range files {
 		s, err := scenarios.Load(file, overrides)
-		var faults scenarios.Diagnostics
-		switch {
-		case errors.As(err, &faults):
-			for _, f := range faults {
-				if !slices.Contains(all, f) {
-					all = append(all, f)
-				}
-			}
-		case err != nil:
-			return list, err
-		default:
-			list[i] = s
+		if err == nil {
 			c.warnDeprecated(s)
+			list = append(list, s)
+		}
+		if err := gather(&all, err); err != nil {
+			return nil, err
 		}
 	}
 	if len(all) > 0 {
-		return list, all
+		return nil, all
 	}
 	return list, nil
 }

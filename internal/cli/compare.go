@@ -86,12 +86,12 @@ func (c *command) compare(cc *cli.Context) error {
 	at := slices.Index(compareFormatNames(), cc.String("format"))
 	if at < 0 {
 		names := compareFormatNames()
-		return usagef("flag --format wants %s, not %q%s", strings.Join(names, ", "), cc.String("format"), near(cc.String("format"), names))
+		return usagef("flag --format wants %s, not %q%s", strings.Join(names, ", "), cc.String("format"), strings.TrimSuffix(text.DidYouMean(cc.String("format"), names, ""), "; "))
 	}
 	var sides [2]*compare.Set
 	var read []string
 	for i := range sides {
-		path, err := findResults(cc.Args().Get(i))
+		path, err := findResult(cc.Args().Get(i), "run or sweep", result.List(runsRoot))
 		if err != nil {
 			return err
 		}
@@ -152,14 +152,6 @@ func (c *command) compare(cc *cli.Context) error {
 	return nil
 }
 
-// near is didYouMean without another way out.
-func near(word string, known []string) string {
-	if text.Nearest(word, known) == "" {
-		return ""
-	}
-	return text.DidYouMean(word, known, "")
-}
-
 // compareOptions reads the flags that say what a regression is.
 func compareOptions(cc *cli.Context) (o compare.Options, err error) {
 	o = compare.Options{
@@ -196,18 +188,20 @@ func readShare(flag, text string) (float64, error) {
 // showShare writes what readShare reads.
 func showShare(v float64) string { return strconv.FormatFloat(100*v, 'g', 6, 64) + "%" }
 
-// findResults returns the file or directory that name means: itself, or the newest run or sweep of a scenario.
-func findResults(name string) (string, error) {
+// findResult returns the file or directory that name means: itself, or the newest of a scenario's kept runs or sweeps. what
+// says which of them are kept.
+func findResult(name, what string, kept []result.Kept) (string, error) {
 	if _, err := os.Stat(name); !errors.Is(err, fs.ErrNotExist) && !strings.HasSuffix(name, ".toml") {
 		return name, nil
 	}
-	scenario := strings.TrimSuffix(filepath.Base(name), ".toml")
-	kept := result.List(runsRoot)
-	if dir := result.Latest(kept, scenario); dir != "" {
+	if dir := result.Latest(kept, strings.TrimSuffix(filepath.Base(name), ".toml")); dir != "" {
 		return dir, nil
 	}
-	return "", usagef("there is no %s, and no run or sweep of a scenario of that name under %s%s", name, runsRoot,
-		text.DidYouMean(name, result.Scenarios(kept), "sim run makes one"))
+	known, otherwise := result.Scenarios(kept), "sim run makes one"
+	for _, k := range result.Runs(kept) {
+		known, otherwise = append(known, k.Dir), "sim list runs names those there are"
+	}
+	return "", usagef("there is no %s, and no %s of a scenario of that name under %s%s", name, what, runsRoot, text.DidYouMean(name, known, otherwise))
 }
 
 // reportRegressions names regressions, a line each.

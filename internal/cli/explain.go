@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -66,22 +65,11 @@ func (c *command) gains(ctx context.Context, run *result.Run, policy string) err
 
 // findRun reads a run directory, or the newest run of a scenario.
 func findRun(name string) (*result.Run, error) {
-	if _, err := os.Stat(name); err == nil && !strings.HasSuffix(name, ".toml") {
-		return result.Read(name)
+	dir, err := findResult(name, "run", result.Runs(result.List(runsRoot)))
+	if err != nil {
+		return nil, err
 	}
-	scenario, runs := strings.TrimSuffix(filepath.Base(name), ".toml"), result.Runs(result.List(runsRoot))
-	if dir := result.Latest(runs, scenario); dir != "" {
-		return result.Read(dir)
-	}
-	known := result.Scenarios(runs)
-	for _, r := range runs {
-		known = append(known, r.Dir)
-	}
-	otherwise := "sim run makes one"
-	if len(known) > 0 {
-		otherwise = "sim list runs names those there are"
-	}
-	return nil, usagef("there is no run %s, and none of a scenario of that name under %s%s", name, runsRoot, text.DidYouMean(name, known, otherwise))
+	return result.Read(dir)
 }
 
 // errNoSimulation is for runs whose engine keeps no critical paths.
@@ -93,8 +81,7 @@ func findSimulation(run *result.Run, policy string) (*result.Simulation, error) 
 		return nil, &result.PlaceError{Path: run.Dir, Why: errNoSimulation.Error()}
 	}
 	if policy == "" {
-		best, _ := report.Best(&run.Document)
-		if best >= 0 {
+		if best, _ := run.Document.Winner(); best >= 0 {
 			policy = run.Document.Rows[best].Policy
 		}
 		if p := run.Detail.Simulation(policy); p != nil {

@@ -85,12 +85,10 @@ type runFlags struct {
 	json    bool
 	out     string
 	workers int
-	trace   string
-	// traceTasks is the number of tasks of each timeline in trace, besides critical paths.
+	asked   map[string]string // files by flag of fileFlags
+	// traceTasks is the number of tasks of each timeline in a trace, besides critical paths.
 	traceTasks int
-	planOut    string
 	routesOut  string
-	workOut    map[string]string // by flag of workFlags
 	dirs       scenarios.OutputDirs
 	force      bool     // replace the results of others
 	formats    []string // of figures; none for no figures
@@ -128,22 +126,13 @@ func forceFlag() cli.Flag {
 
 // readRunFlags checks the flags for a run of so many files.
 func readRunFlags(cc *cli.Context, files int) (runFlags, error) {
-	f := runFlags{
-		json:       cc.Bool("json"),
-		out:        cc.String("out"),
-		workers:    workers(cc),
-		trace:      cc.String("trace"),
-		traceTasks: cc.Int("trace-tasks"),
-		planOut:    cc.String("plan-out"),
-		routesOut:  cc.String("routes-out"),
-		force:      cc.Bool("force"),
-		workOut:    map[string]string{},
-		dirs:       scenarios.OutputDirs{Models: cc.String("milp-export"), Routes: cc.String("route-cache")},
+	f, err := readKeptFlags(cc)
+	if err != nil {
+		return f, err
 	}
-	for _, name := range workFlags {
-		if path := cc.String(name); path != "" {
-			f.workOut[name] = path
-		}
+	f.traceTasks, f.routesOut, f.asked = cc.Int("trace-tasks"), cc.String("routes-out"), map[string]string{}
+	for _, name := range fileFlags {
+		f.asked[name] = cc.String(name)
 	}
 	if err := f.singleFiles(files); err != nil {
 		return f, err
@@ -151,10 +140,18 @@ func readRunFlags(cc *cli.Context, files int) (runFlags, error) {
 	switch {
 	case f.traceTasks < 1:
 		return f, usagef("--trace-tasks is %d, want at least 1", f.traceTasks)
-	case cc.IsSet("trace-tasks") && f.trace == "":
+	case cc.IsSet("trace-tasks") && f.asked["trace"] == "":
 		return f, usagef("--trace-tasks has no effect without --trace")
 	}
-	var err error
+	return f, nil
+}
+
+// readKeptFlags reads the flags that sim run and sim sweep have in common: where results are kept, and how.
+func readKeptFlags(cc *cli.Context) (f runFlags, err error) {
+	f = runFlags{
+		json: cc.Bool("json"), out: cc.String("out"), workers: workers(cc), force: cc.Bool("force"),
+		dirs: scenarios.OutputDirs{Models: cc.String("milp-export"), Routes: cc.String("route-cache")},
+	}
 	f.formats, err = readFormats(cc)
 	return f, err
 }

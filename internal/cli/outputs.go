@@ -83,7 +83,7 @@ func (o *outputs) open(s *scenarios.Scenario, file string, overrides []string, d
 		case "--plan-out":
 			o.plan = f
 		default:
-			o.works = append(o.works, newWorkFile(w[0], f))
+			o.works = append(o.works, workFile{w[0], f})
 		}
 	}
 	if flags.routesOut == "" {
@@ -115,8 +115,8 @@ func (o *outputs) open(s *scenarios.Scenario, file string, overrides []string, d
 func (o *outputs) abort() {
 	o.trace.abort()
 	o.plan.abort()
-	for i := range o.works {
-		o.works[i].file.abort()
+	for _, f := range o.works {
+		f.file.abort()
 	}
 	for _, f := range o.routes {
 		f.tables.abort()

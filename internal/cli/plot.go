@@ -169,7 +169,7 @@ func (c *command) drawResults(names []string, specs []result.Plot, flags plotFla
 	var runs []*result.Run
 	var dirs []string
 	for _, name := range names {
-		dir, err := findResults(name)
+		dir, err := findResult(name, "run or sweep", result.List(runsRoot))
 		if err != nil {
 			return nil, "", err
 		}
@@ -249,14 +249,13 @@ func drawSweep(s *result.Sweep, t *result.SweepTimings, specs []result.Plot, fla
 		}
 		specs = []result.Plot{p}
 	}
-	figs, err := chart.All(specs, s, t)
-	all := slices.Clone(parts(err))
-	for i, e := range all {
+	figs, errs := chart.All(specs, s, t)
+	for i, e := range errs {
 		if len(figs) == 0 {
-			all[i] = usageError(e.Error())
+			errs[i] = usageError(e.Error())
 		}
 	}
-	return figs, several(all...)
+	return figs, several(errs...)
 }
 
 // besides makes one table of several runs, as if a sweep had varied the run.
@@ -297,26 +296,14 @@ func besides(runs []*result.Run, dirs []string) (*result.Sweep, *result.SweepTim
 
 // drawCharts writes the figures of a finished sweep. Those that can be drawn are written though others cannot.
 func drawCharts(ctx context.Context, dir string, specs []result.Plot, s *result.Sweep, t *result.SweepTimings, flags runFlags) error {
-	figs, err := chart.All(specs, s, t)
-	var all failures
-	for _, e := range parts(err) {
-		all = append(all, fmt.Errorf("%s: the results are whole but a figure is not: %w", s.Name, e))
+	figs, errs := chart.All(specs, s, t)
+	for i, e := range errs {
+		errs[i] = fmt.Errorf("%s: the results are whole but a figure is not: %w", s.Name, e)
 	}
 	if len(figs) > 0 {
 		if err := sheet.WriteAll(ctx, dir, flags.formats, figs, flags.workers); err != nil {
-			all = append(all, fmt.Errorf("%s: the results are whole but the figures are not: %w", s.Name, err))
+			errs = append(errs, fmt.Errorf("%s: the results are whole but the figures are not: %w", s.Name, err))
 		}
 	}
-	return several(all...)
-}
-
-// parts returns the errors that errors.Join joined, or err alone.
-func parts(err error) []error {
-	if err == nil {
-		return nil
-	}
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		return joined.Unwrap()
-	}
-	return []error{err}
+	return several(errs...)
 }

@@ -56,7 +56,7 @@ func (c *command) reportResults(cc *cli.Context) error {
 	var docs []page.Document
 	var read []string
 	for i, name := range names {
-		path, err := findResults(name)
+		path, err := findResult(name, "run or sweep", result.List(runsRoot))
 		if err != nil {
 			return err
 		}

@@ -125,7 +125,7 @@ func (c *command) runJob(ctx context.Context, j *job, flags runFlags) error {
 	s, begun := j.scenario, c.now()
 	m, update, share := c.startRun(s.Name)
 	options := scenarios.RunOptions{Workers: flags.workers, Progress: update, Share: share}
-	if flags.trace != "" {
+	if flags.asked["trace"] != "" {
 		options.TimelineTasks = flags.traceTasks
 	}
 	if len(j.outputs.works) > 0 {

@@ -148,7 +148,7 @@ func (c *command) fillSweep(ctx context.Context, plan *study.Plan, store *study.
 	for _, w := range store.Warnings {
 		c.say("%s", w)
 	}
-	kin, err := filepath.Glob(filepath.Join(filepath.Dir(store.Dir), globQuote(unfitForPath.ReplaceAllString(plan.Sweep.Name, "-"))+"-*"))
+	kin, err := filepath.Glob(filepath.Join(filepath.Dir(store.Dir), unfitForPath.ReplaceAllString(plan.Sweep.Name, "-")+"-*"))
 	if err != nil {
 		return err
 	}
@@ -339,9 +339,4 @@ func nothingServed(s *result.Sweep) string {
 // sweepDir is where a sweep is kept.
 func sweepDir(p *study.Plan, f sweepFlags) string {
 	return cmp.Or(f.out, resultDir(runsRoot, p.Sweep.Name, p.Sweep.Digest))
-}
-
-// globQuote keeps a name's characters from being a pattern's.
-func globQuote(name string) string {
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(name)
 }

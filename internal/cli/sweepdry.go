@@ -4,9 +4,11 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"sim/internal/text"
+	"sim/scenarios/result"
 	"sim/scenarios/study"
 )
 
@@ -64,7 +66,7 @@ const longSweep = 10
 // announce says before a sweep begins that it is a long one: by the times of cells that are there, or else by the hops
 // of packets that there are to simulate.
 func (c *command) announce(ctx context.Context, plan *study.Plan, store *study.Store, flags sweepFlags) error {
-	if !missesAny(plan, store) {
+	if !slices.ContainsFunc(plan.Sweep.Cells, func(cell result.Cell) bool { return !store.Has(cell.Key) }) {
 		return nil
 	}
 	work, err := plan.Work(ctx, store)
@@ -85,16 +87,6 @@ func (c *command) announce(ctx context.Context, plan *study.Plan, store *study.S
 			text.Plural(flags.workers, "processor"), how)
 	}
 	return nil
-}
-
-// missesAny reports whether a cell has no result yet.
-func missesAny(plan *study.Plan, store *study.Store) bool {
-	for i := range plan.Sweep.Cells {
-		if !store.Has(plan.Sweep.Cells[i].Key) {
-			return true
-		}
-	}
-	return false
 }
 
 // sample times the first missing cell of each policy, by the unit of work.

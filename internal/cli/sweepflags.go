@@ -10,7 +10,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"sim/internal/text"
-	"sim/scenarios"
 	"sim/scenarios/result"
 )
 
@@ -52,12 +51,10 @@ type sweepFlags struct {
 
 func (c *command) readSweepFlags(cc *cli.Context) (f sweepFlags, err error) {
 	f = sweepFlags{
-		runFlags: runFlags{json: cc.Bool("json"), out: cc.String("out"), workers: workers(cc), force: cc.Bool("force"), dirs: scenarios.OutputDirs{Routes: cc.String("route-cache")}},
-		join:     cc.Bool("join"),
-		dryRun:   cc.Bool("dry-run"), yes: cc.Bool("yes"),
+		join: cc.Bool("join"), dryRun: cc.Bool("dry-run"), yes: cc.Bool("yes"),
 		queue: cc.String("queue"), listen: cc.String("listen"), creds: cc.String("creds"), tokenFile: cc.String("token-file"), metric: cc.String("metric"),
 	}
-	if f.formats, err = readFormats(cc); err != nil {
+	if f.runFlags, err = readKeptFlags(cc); err != nil {
 		return f, err
 	}
 	if f.where, err = readWhere(cc.StringSlice("where")); err != nil {

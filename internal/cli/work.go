@@ -11,21 +11,17 @@ import (
 	"sim/workloads/trace"
 )
 
-// workFlags are the flags that ask for what is simulated, in formats of other tools.
-var workFlags = []string{"goal-out", "chakra-out", "cm-out"}
+// fileFlags are the flags that ask for a file: the timelines, the plans, and what is simulated in formats of other tools.
+var fileFlags = []string{"trace", "plan-out", "goal-out", "chakra-out", "cm-out"}
 
 // files returns the flags that ask for a file, with it: of several the first.
 func (f *runFlags) files() (list []example) {
-	for _, of := range []example{{"--trace", f.trace}, {"--plan-out", f.planOut}} {
-		if of[1] != "" {
-			list = append(list, of)
+	for _, name := range fileFlags {
+		path := f.asked[name]
+		if path != "" && name == "chakra-out" {
+			path = chakraFile(path, 0)
 		}
-	}
-	for _, name := range workFlags {
-		if path, ok := f.workOut[name]; ok {
-			if name == "chakra-out" {
-				path = chakraFile(path, 0)
-			}
+		if path != "" {
 			list = append(list, example{"--" + name, path})
 		}
 	}
@@ -35,46 +31,33 @@ func (f *runFlags) files() (list []example) {
 // chakraFile is the file of a rank.
 func chakraFile(prefix string, rank int) string { return fmt.Sprintf("%s.%d.et", prefix, rank) }
 
-// workFile is a file of what is simulated, of a rank or of all.
+// workFile is a file of what is simulated, of the first rank or of all.
 type workFile struct {
 	flag string
 	file *outFile
-	fill func(io.Writer, *trace.Work, *trace.Job) error
-}
-
-// newWorkFile returns the first file of a flag, which is open.
-func newWorkFile(flag string, f *outFile) workFile {
-	w := workFile{flag: flag, file: f}
-	switch {
-	case flag == "--cm-out":
-		w.fill = func(to io.Writer, work *trace.Work, _ *trace.Job) error { return work.WriteCM(to) }
-	case flag == "--chakra-out":
-		w.fill = func(to io.Writer, _ *trace.Work, j *trace.Job) error { return j.WriteChakra(to, 0) }
-	case filepath.Ext(f.path) == ".bin":
-		w.fill = func(to io.Writer, _ *trace.Work, j *trace.Job) error { return j.WriteBinaryGOAL(to) }
-	default:
-		w.fill = func(to io.Writer, _ *trace.Work, j *trace.Job) error { return j.WriteGOAL(to) }
-	}
-	return w
 }
 
 // fillWork writes the work of a scenario to the files that are open, of which none is put in place yet. Those of
 // further ranks follow when these are, as there may be more than can be open at once; that they are not too large is
 // found out here.
 func (o *outputs) fillWork(w *trace.Work) error {
-	for i := range o.works {
-		f := &o.works[i]
+	for _, f := range o.works {
 		var j *trace.Job
 		var err error
+		fill := w.WriteCM
 		switch f.flag {
-		case "--cm-out":
 		case "--chakra-out":
 			j, err = w.Job()
-		default:
+			fill = func(to io.Writer) error { return j.WriteChakra(to, 0) }
+		case "--goal-out":
 			j, err = w.GOALJob()
+			fill = func(to io.Writer) error { return j.WriteGOAL(to) }
+			if filepath.Ext(f.file.path) == ".bin" {
+				fill = func(to io.Writer) error { return j.WriteBinaryGOAL(to) }
+			}
 		}
 		if err == nil {
-			err = f.file.fill(func(to io.Writer) error { return f.fill(to, w, j) })
+			err = f.file.fill(fill)
 		}
 		if f.flag == "--chakra-out" && err == nil {
 			o.ranks = j
@@ -96,8 +79,7 @@ func (o *outputs) fillWork(w *trace.Work) error {
 
 // commitWork puts the files in place.
 func (o *outputs) commitWork() (failed failures) {
-	for i := range o.works {
-		f := &o.works[i]
+	for _, f := range o.works {
 		err := f.file.commit(nil)
 		for rank := 1; f.flag == "--chakra-out" && rank < o.ranks.Ranks && err == nil; rank++ {
 			var one *outFile

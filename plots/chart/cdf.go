@@ -71,7 +71,7 @@ func (c *lineChart) distribute(m measure) error {
 			return
 		}
 		n := len(cell.Samples[m.name])
-		if p := cell.Trials(); p > float64(n) && drawable(p) {
+		if p := cell.Metrics[result.TrialCount]; p > float64(n) && drawable(p) {
 			n, short = int(min(p, math.MaxInt32)), true
 		}
 		of[place] += n

@@ -114,13 +114,11 @@ func chartError(spec *result.Plot, err error) error {
 }
 
 // All draws the figures that specs ask for, or where there are none those that Default proposes. Figures that cannot be
-// drawn are left out; the error joins what is wrong with them.
-func All(specs []result.Plot, s *result.Sweep, t *result.SweepTimings) ([]sheet.Figure, error) {
+// drawn are left out; errs says what is wrong with them.
+func All(specs []result.Plot, s *result.Sweep, t *result.SweepTimings) (figs []sheet.Figure, errs []error) {
 	if len(specs) == 0 {
 		specs = Default(s)
 	}
-	var figs []sheet.Figure
-	var errs []error
 	for i := range specs {
 		fig, err := New(&specs[i], s, t)
 		if err != nil {
@@ -130,7 +128,7 @@ func All(specs []result.Plot, s *result.Sweep, t *result.SweepTimings) ([]sheet.
 		figs = append(figs, fig)
 	}
 	sheet.Unique(figs)
-	return figs, errors.Join(errs...)
+	return figs, errs
 }
 
 // plotName names a plot in messages and its file.

@@ -301,8 +301,8 @@ func TestDefaultCharts(t *testing.T) {
 		if got := describe(Default(s)); got != c.want {
 			t.Errorf("got  %s\nwant %s", got, c.want)
 		}
-		if figs, err := All(nil, s, nil); err != nil || len(figs) == 0 {
-			t.Errorf("%s: %d figures, %v", c.want, len(figs), err)
+		if figs, errs := All(nil, s, nil); errs != nil || len(figs) == 0 {
+			t.Errorf("%s: %d figures, %v", c.want, len(figs), errs)
 		}
 	}
 	if got := Default(sweepOf("s", "", nil, chartPolicies, func([]int, int) map[string]float64 { return nil })); got != nil {
@@ -342,12 +342,12 @@ func TestChartsPartly(t *testing.T) {
 	good := result.Plot{Name: "same", Kind: "bars", X: "base", Y: "nct"}
 	bad := good
 	bad.Name, bad.X = "bad", "bases"
-	figs, err := All([]result.Plot{good, bad, good}, bandwidthSweep(), nil)
+	figs, errs := All([]result.Plot{good, bad, good}, bandwidthSweep(), nil)
 	if len(figs) != 2 || figs[0].Name != "same" || figs[1].Name != "same-2" {
 		t.Errorf("figures %v", figs)
 	}
-	if err == nil || !strings.Contains(err.Error(), "plot bad: x:") {
-		t.Errorf("error %v", err)
+	if len(errs) != 1 || !strings.Contains(errs[0].Error(), "plot bad: x:") {
+		t.Errorf("errors %v", errs)
 	}
 }
 

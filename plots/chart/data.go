@@ -20,12 +20,9 @@ type measure struct {
 
 // metricNames lists what cells may be measured by.
 func (v *view) metricNames() []string {
-	own, reference := map[string]bool{}, map[string]bool{}
+	own, reference := v.sweep.Has(), map[string]bool{}
 	for i := range v.sweep.Cells {
 		c := &v.sweep.Cells[i]
-		for name := range c.Metrics {
-			own[name] = true
-		}
 		for name := range c.Reference {
 			reference[result.ReferencePrefix+name] = true
 		}
@@ -58,20 +55,7 @@ func (v *view) boundOn(name string) (of func(c *result.Cell) (float64, bool), ok
 // measure looks up a metric, the bound on one, a figure of the timings, one of the ideal fabric with "reference." before
 // it, or one of these over another.
 func (v *view) measure(name string) (measure, error) {
-	m := measure{name: name, of: func(c *result.Cell) (float64, bool) {
-		if x, ok := c.Metrics[name]; ok {
-			return x, true
-		}
-		if of, ok := strings.CutPrefix(name, result.ReferencePrefix); ok {
-			x, ok := c.Reference[of]
-			return x, ok
-		}
-		if v.times == nil || !slices.Contains(result.WallMetrics, name) {
-			return 0, false
-		}
-		times, ok := v.times.Cells[c.Key]
-		return times.Metrics()[name], ok
-	}}
+	m := measure{name, func(c *result.Cell) (float64, bool) { return c.Value(name, v.times) }}
 	known := v.metricNames()
 	if !slices.Contains(known, name) {
 		if of, ok := v.boundOn(name); ok {

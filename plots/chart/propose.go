@@ -22,7 +22,7 @@ const defaultFigures = 12
 // more axes vary there is a figure for each of their combinations, while these are few; over all 64 twist patterns
 // there are maps of these. There are none without metrics, nor of more than a figure shows.
 func Default(s *result.Sweep) []result.Plot {
-	metric := mainMetric(s)
+	metric := s.MainOf(s.Has())
 	if metric == "" || s.Check() != nil {
 		return nil
 	}
@@ -65,17 +65,6 @@ func Default(s *result.Sweep) []result.Plot {
 		p.Panels = panels.Name
 	}
 	return slices.DeleteFunc(combined(p, rest), func(p result.Plot) bool { return Check(&p, s) != nil })
-}
-
-// mainMetric is the metric that tells most of a sweep, "" without metrics.
-func mainMetric(s *result.Sweep) string {
-	has := map[string]bool{}
-	for i := range s.Cells {
-		for name := range s.Cells[i].Metrics {
-			has[name] = true
-		}
-	}
-	return s.MainOf(has)
 }
 
 // chooseAxes chooses which axis goes across, of numbers rather than of names and the longest, which makes panels (or
@@ -146,7 +135,7 @@ func Propose(s *result.Sweep, given result.Plot) (p result.Plot) {
 	if s.Check() != nil || v.listFacets() != nil {
 		return p // drawing it tells what is wrong
 	}
-	usual := result.Plot{Kind: "bars", X: policyName, Y: mainMetric(s)}
+	usual := result.Plot{Kind: "bars", X: policyName, Y: s.MainOf(s.Has())}
 	if all := Default(s); len(all) > 0 {
 		usual = all[0]
 	}

@@ -17,38 +17,26 @@ const Pixel = 72.0 / dpi
 const together = 64
 
 // Bars collects rectangles of one colour and draws many at once.
-type Bars struct {
-	bars []vg.Rectangle
-	last vg.Rectangle // the bar being added to
-	some bool
-}
+type Bars []vg.Rectangle
 
 // Add adds a bar. Bars of one row come in order of x0; those that are closer than a pixel and narrow are joined.
 func (b *Bars) Add(x0, x1, y0, y1 vg.Length) {
 	x1 = max(x1, x0+Pixel/2) // else it would vanish
-	if l := &b.last; b.some && l.Min.Y == y0 && l.Max.Y == y1 && x0 >= l.Min.X &&
-		(x0-l.Max.X < Pixel/2 && (x1-x0 < 2*Pixel || l.Max.X-l.Min.X < 2*Pixel) || x1 <= l.Max.X) {
-		l.Max.X = max(l.Max.X, x1)
-		return
+	if n := len(*b); n > 0 {
+		if l := &(*b)[n-1]; l.Min.Y == y0 && l.Max.Y == y1 && x0 >= l.Min.X &&
+			(x0-l.Max.X < Pixel/2 && (x1-x0 < 2*Pixel || l.Max.X-l.Min.X < 2*Pixel) || x1 <= l.Max.X) {
+			l.Max.X = max(l.Max.X, x1)
+			return
+		}
 	}
-	b.flush()
-	b.last = vg.Rectangle{Min: Point(x0, y0), Max: Point(x1, y1)}
-	b.some = true
-}
-
-func (b *Bars) flush() {
-	if b.some {
-		b.bars = append(b.bars, b.last)
-		b.some = false
-	}
+	*b = append(*b, vg.Rectangle{Min: Point(x0, y0), Max: Point(x1, y1)})
 }
 
 // Fill draws what was added. Of each path the last bar comes first: the rasteriser looks for the place of an edge from
 // the left of its row on.
-func (b *Bars) Fill(c draw.Canvas, clr color.Color) {
-	b.flush()
+func (b Bars) Fill(c draw.Canvas, clr color.Color) {
 	c.SetColor(clr)
-	for bars := range slices.Chunk(b.bars, together) {
+	for bars := range slices.Chunk(b, together) {
 		path := make(vg.Path, 0, 5*len(bars))
 		for _, bar := range slices.Backward(bars) {
 			path.Move(bar.Min)

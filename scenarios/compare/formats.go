@@ -29,7 +29,7 @@ func (c *Comparison) WriteJSON(w io.Writer, v View) error {
 // WriteCSV writes a row a difference, with a column for each part of names, and a row for each missing and new row,
 // which has no metric.
 func (c *Comparison) WriteCSV(w io.Writer, v View) error {
-	keys, common := c.keys()
+	keys, common := c.Project()
 	for _, p := range common {
 		if p.Key == result.ScenarioKey {
 			keys = slices.Insert(keys, 0, p.Key)

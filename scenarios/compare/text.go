@@ -27,7 +27,7 @@ type style struct {
 // WriteText writes the comparison for people to read: what differs, a table a metric.
 func (c *Comparison) WriteText(w io.Writer, v View) error {
 	var b strings.Builder
-	keys, common := c.keys()
+	keys, common := c.Project()
 	fmt.Fprintf(&b, "%s -> %s", c.Old, c.New)
 	if common != nil {
 		fmt.Fprintf(&b, " (%s)", common)
@@ -47,7 +47,7 @@ func (c *Comparison) WriteText(w io.Writer, v View) error {
 // WriteMarkdown writes the comparison as Markdown with tables, as for a comment on a change.
 func (c *Comparison) WriteMarkdown(w io.Writer, v View) error {
 	var b strings.Builder
-	keys, common := c.keys()
+	keys, common := c.Project()
 	fmt.Fprintf(&b, "### %s -> %s\n\n", code(c.Old), code(c.New))
 	if common != nil {
 		fmt.Fprintf(&b, "All rows: %s.\n\n", code(common.String()))

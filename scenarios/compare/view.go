@@ -82,8 +82,8 @@ func foremost(diffs []Difference, v View) []Difference {
 	return out
 }
 
-// keys are the parts that tell the rows of c apart, the policy last. common are those that all have.
-func (c *Comparison) keys() (keys []string, common result.Name) {
+// Project returns the keys of the parts that tell the rows of c apart, the policy last. common are the parts that all have.
+func (c *Comparison) Project() (keys []string, common result.Name) {
 	names := slices.Concat(c.MissingRows, c.NewRows)
 	for i := range c.Differences {
 		names = append(names, c.Differences[i].Row)

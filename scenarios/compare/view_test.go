@@ -118,7 +118,7 @@ func TestKeys(t *testing.T) {
 	}
 	c, err := Compare(side(1), side(2), Options{})
 	must(t, err)
-	keys, common := c.keys()
+	keys, common := c.Project()
 	if got := fmt.Sprint(keys, common, result.Heads([]string{"a.n", "b.n", "a.b.c"})); got != "[a.n c policy] b.n=2 [a.n b.n c]" {
 		t.Errorf("got %s", got)
 	}

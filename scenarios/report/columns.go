@@ -81,8 +81,8 @@ func gap(v float64) string {
 // columnUnit returns the unit for a column of times: that of the iteration times where it leaves digits to read, so
 // that columns can be set side by side.
 func columnUnit(rows []result.Row, metric string) text.Unit {
-	part := most(rows, metric)
-	if whole := result.TableTime(rows); whole > 0 && text.UnitFor(whole).In(part) >= 0.01 {
+	part := result.Most(rows, metric)
+	if whole := result.Most(rows, result.IterationTime); whole > 0 && text.UnitFor(whole).In(part) >= 0.01 {
 		return text.UnitFor(whole)
 	}
 	return text.UnitFor(part)

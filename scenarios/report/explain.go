@@ -53,8 +53,8 @@ func (p *page) explain(run *result.Run, sim *result.Simulation) {
 		p.fleet(run, row)
 	default:
 		if row != nil {
-			if loads, ok := row.CircuitLoads(); ok {
-				p.circuitLoads(row.Policy, loads)
+			if row.Metrics[result.MaxCircuitTime] > 0 {
+				p.circuitLoads(row)
 				break
 			}
 		}
@@ -66,17 +66,19 @@ func (p *page) explain(run *result.Run, sim *result.Simulation) {
 }
 
 // circuitLoads says what circuits carry that were not simulated.
-func (p *page) circuitLoads(policy string, l result.CircuitLoads) {
+func (p *page) circuitLoads(row *result.Row) {
+	m := row.Metrics
+	longest, fluid := m[result.MaxCircuitTime], m[result.FluidTime]
 	line := fmt.Sprintf("%s was not simulated over time: level static finds circuits and what they carry. The most loaded circuit needs %s for it, and carries up to %s B; on average a circuit carries %s B.",
-		p.strong(policy), text.Seconds(l.MaxS), text.Thousands(l.MaxBytes), text.Thousands(l.MeanBytes))
-	switch gap := l.Gap; {
+		p.strong(row.Policy), text.Seconds(longest), text.Thousands(m[result.MaxCircuitBytes]), text.Thousands(m[result.MeanCircuitBytes]))
+	switch gap := m[result.GapToBound]; {
 	case gap <= provedGap:
 		line += " No circuits that the ports allow do with less."
 	default:
-		line += fmt.Sprintf(" That is %s above what others, which the ports allow, need: %s.", text.Percent(gap), text.Seconds(l.BoundS))
+		line += fmt.Sprintf(" That is %s above what others, which the ports allow, need: %s.", text.Percent(gap), text.Seconds(m[result.BoundPrefix+result.MaxCircuitTime]))
 	}
-	if l.FluidS > l.MaxS {
-		line += fmt.Sprintf(" Links of GPUs need %s, whatever circuits there are.", text.Seconds(l.FluidS))
+	if fluid > longest {
+		line += fmt.Sprintf(" Links of GPUs need %s, whatever circuits there are.", text.Seconds(fluid))
 	}
 	p.wrapped("%s", line)
 }
@@ -84,7 +86,7 @@ func (p *page) circuitLoads(policy string, l result.CircuitLoads) {
 // unexplained says why there is nothing to explain.
 func unexplained(run *result.Run, row *result.Row) string {
 	if row != nil {
-		_, jobs := row.Objective()
+		_, jobs := row.Metrics[result.Objective]
 		if _, links := row.LinkLoads(); jobs || links {
 			return ". This run is of a version that did not keep what explains that: run it again with sim run " +
 				filepath.Join(run.Dir, result.ScenarioFile) + "."

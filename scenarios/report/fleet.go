@@ -11,7 +11,7 @@ import (
 
 // fleet explains where the chip-time of a fleet goes, under each policy.
 func (p *page) fleet(run *result.Run, row *result.Row) {
-	p.wrapped("%s turns %s of all chip-time into work that is kept.", p.strong(row.Policy), text.Percent(row.Kept()))
+	p.wrapped("%s turns %s of all chip-time into work that is kept.", p.strong(row.Policy), text.Percent(row.Metrics[result.Goodput]))
 	heads := []string{"chip-time, %"}
 	parts := result.PartsOf(result.ChipTime, run.Document.Rows)
 	cells := make([][]string, len(parts)+1)

@@ -11,14 +11,13 @@ import (
 // jobs explains each of several jobs by its own critical path, and what ports each has.
 func (p *page) jobs(run *result.Run, row *result.Row, sim *result.Simulation) {
 	if row != nil {
-		o, _ := row.Objective()
-		line := fmt.Sprintf("%s: objective %.4f (%s)", p.strong(sim.Policy), o.Value, o.Words)
-		if o.Bounded {
+		line := fmt.Sprintf("%s: objective %.4f (%s)", p.strong(sim.Policy), row.Metrics[result.Objective], row.Labels[result.Objective])
+		if bound, bounded := row.Metrics[result.BoundPrefix+result.Objective]; bounded {
 			over := "0 %"
-			if gap, _ := row.Gap(); gap > provedGap {
+			if gap := row.Metrics[result.GapToBound]; gap > provedGap {
 				over = text.Percent(gap)
 			}
-			line += fmt.Sprintf(", %s above a lower bound of %.4f", over, o.Bound)
+			line += fmt.Sprintf(", %s above a lower bound of %.4f", over, bound)
 		}
 		p.wrapped("%s. A circuit serves one job, so the jobs meet in the ports of their pods alone, and each has a critical path of its own.", line)
 		if row.Labels["pooled"] != "" {
@@ -30,7 +29,7 @@ func (p *page) jobs(run *result.Run, row *result.Row, sim *result.Simulation) {
 		job := &sim.Jobs[i]
 		title := "Job " + job.Policy
 		if row != nil {
-			if nct, ok := row.JobNCT(job.Policy); ok {
+			if nct, ok := row.Metrics[result.OfJob(job.Policy, result.NCT)]; ok {
 				title += fmt.Sprintf(", NCT %.4f", nct)
 			}
 		}

@@ -40,13 +40,9 @@ func (p *page) inSlots(s *result.Plan, independent bool) {
 	}
 	t := text.NewTable("phase", "slots", "links", "in use")
 	for i, f := range s.Phases[:min(len(s.Phases), phaseLines)] {
-		busy := 0
-		for _, n := range f.Busy {
-			busy += n
-		}
 		use := "-"
 		if all := f.Slots * len(f.Edges); all > 0 {
-			use = text.Percent(float64(busy) / float64(all))
+			use = text.Percent(float64(s.Parts[i].Busy) / float64(all))
 		}
 		t.Row(i+1, f.Slots, len(f.Edges), use)
 	}

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"sim/internal/text"
-	"sim/scenarios/result"
 )
 
 // policyWidth is the longest policy name that a table prints whole.
@@ -97,25 +96,6 @@ func (p *page) rest(left int, one string, many ...string) {
 	if left > 0 {
 		p.line("and %s", text.Plural(left, one, many...))
 	}
-}
-
-// most returns the largest value of a metric.
-func most(rows []result.Row, metric string) float64 {
-	v := 0.0
-	for _, r := range rows {
-		v = max(v, r.Metrics[metric])
-	}
-	return v
-}
-
-// some reports whether some row has a metric.
-func some(rows []result.Row, metric string) bool {
-	for _, r := range rows {
-		if _, ok := r.Metrics[metric]; ok {
-			return true
-		}
-	}
-	return false
 }
 
 // sum adds up.

@@ -18,7 +18,7 @@ func ResultsOf(run *result.Run) Results {
 	doc := &run.Document
 	shown := doc.Columns()
 	r := Results{Heads: append(heads("policy", shown), "time to\ndecide")}
-	r.Best, _ = Best(doc)
+	r.Best, _ = doc.Winner()
 	for _, m := range shown {
 		r.Metrics = append(r.Metrics, m.Name)
 	}
@@ -42,7 +42,7 @@ func unbroken() *page {
 // Notes is what Run prints below its table, a paragraph a line.
 func Notes(run *result.Run) string {
 	p := unbroken()
-	best, why := Best(&run.Document)
+	best, why := run.Document.Winner()
 	p.below(run, best, why)
 	return p.String()
 }

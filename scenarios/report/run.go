@@ -14,7 +14,7 @@ import (
 func Run(run *result.Run, dir string, bold func(string) string) string {
 	p, doc := &page{bold: bold}, &run.Document
 	p.title(doc.Scenario, run.Detail.Title)
-	_, why := Best(doc)
+	_, why := doc.Winner()
 	shown := ResultsOf(run)
 	t := text.NewTable(shown.Heads...)
 	for i, row := range shown.Rows {
@@ -69,19 +69,6 @@ func (p *page) omitted(run *result.Run) {
 // the same one.
 const matchingNote = "How optical switches match ports is not modelled: circuits only fit the ports of each pod."
 
-// Best returns the place of the best of a run's rows, -1 where none can be, and the metric that makes it so.
-func Best(doc *result.Document) (int, *result.Metric) {
-	for _, m := range result.MainMetrics() {
-		if m.Wins == "" || m.Rare && most(doc.Rows, m.Name) == 0 {
-			continue
-		}
-		if best := doc.Best(m.Name); best >= 0 {
-			return best, &m
-		}
-	}
-	return -1, nil
-}
-
 // explainable reports whether a policy's simulation holds something to explain.
 func explainable(d *result.Detail, policy string) bool {
 	p := d.Simulation(policy)
@@ -90,15 +77,15 @@ func explainable(d *result.Detail, policy string) bool {
 
 // notes says below the table what its figures stand beside.
 func (p *page) notes(doc *result.Document, best int, why *result.Metric) {
-	ref, hasIdeal := doc.Ideal()
-	ideal, reference := ref.EndS, "the ideal fabric"
-	if doc.OverCalls() {
+	ideal, hasIdeal := doc.Reference[result.IterationTime]
+	has, reference := doc.AsSweep().Has(), "the ideal fabric"
+	if has[result.CallTime] {
 		reference = "the step without all-to-alls"
 	}
 	if best >= 0 && !p.bestOfJobs(doc, best) {
 		r := &doc.Rows[best]
 		line := fmt.Sprintf("* %s %s", r.Policy, why.Wins)
-		if m, ended := r.Iteration(); ended && hasIdeal && ideal > 0 {
+		if m, ended := r.Metrics[result.IterationTime]; ended && hasIdeal && ideal > 0 {
 			switch over := m/ideal - 1; {
 			case over > provedGap:
 				line += fmt.Sprintf(": %s slower than %s", text.Percent(over), reference)
@@ -113,16 +100,16 @@ func (p *page) notes(doc *result.Document, best int, why *result.Metric) {
 	}
 	if hasIdeal {
 		line := strings.TrimPrefix(reference, "the ") + " " + text.Seconds(ideal)
-		if ref.Gap > provedGap {
-			line += fmt.Sprintf(" (within %s of the least it could take)", text.Percent(ref.Gap))
+		if gap := doc.Reference[result.GapToBound]; gap > provedGap {
+			line += fmt.Sprintf(" (within %s of the least it could take)", text.Percent(gap))
 		}
-		if ref.Computes {
-			line += ", compute alone " + text.Seconds(ref.ComputeS)
+		if compute, known := doc.Reference[result.ComputeTime]; known {
+			line += ", compute alone " + text.Seconds(compute)
 		}
 		p.line("  %s", line)
 	}
 	for _, m := range result.Metrics {
-		if m.Below != "" && some(doc.Rows, m.Name) {
+		if m.Below != "" && has[m.Name] {
 			p.line("  %s", m.Below)
 		}
 	}
@@ -197,12 +184,15 @@ func (p *page) gaps(doc *result.Document) {
 func (p *page) completionGaps(doc *result.Document) {
 	groups := doc.Group(func(r *result.Row) string { return r.Labels["gap_completion_model"] })
 	for _, g := range groups {
-		of := ""
+		of, bound := "", doc.Reference[result.BoundPrefix+result.CompletionTime]
 		if len(groups) > 1 {
 			of = " (" + g.Policies() + ")"
 		}
+		if g.Key == fluidModel {
+			bound = g.Rows[0].Metrics["bound_completion_fluid_s"]
+		}
 		p.note("gap to bound%s: above %s, a lower bound on the time of plans of any number of topologies, which holds for %s",
-			of, text.Seconds(doc.CompletionBound(g.Rows[0], g.Key == fluidModel)), cmp.Or(planModels[g.Key], g.Key))
+			of, text.Seconds(bound), cmp.Or(planModels[g.Key], g.Key))
 	}
 }
 
@@ -223,18 +213,18 @@ func (p *page) faster(doc *result.Document, best *result.Row, by *result.Metric)
 // several jobs.
 func (p *page) bestOfJobs(doc *result.Document, best int) bool {
 	r := &doc.Rows[best]
-	o, ok := r.Objective()
+	objective, ok := r.Metrics[result.Objective]
 	if !ok {
 		return false
 	}
-	p.line("* %s is best: objective %.4f", r.Policy, o.Value)
-	p.note("objective: %s", o.Words)
+	p.line("* %s is best: objective %.4f", r.Policy, objective)
+	p.note("objective: %s", r.Labels[result.Objective])
 	if how := r.Labels["pooled"]; how != "" {
 		p.note("pooled: %s", how)
 	}
 	for _, name := range doc.JobNames() {
-		ideal := doc.JobIdeal(name)
-		p.line("  %s: ideal fabric %s, compute alone %s", name, text.Seconds(ideal.EndS), text.Seconds(ideal.ComputeS))
+		of := func(metric string) string { return text.Seconds(doc.Reference[result.OfJob(name, metric)]) }
+		p.line("  %s: ideal fabric %s, compute alone %s", name, of(result.IterationTime), of(result.ComputeTime))
 	}
 	return true
 }
@@ -276,20 +266,20 @@ func (p *page) lender(doc *result.Document) {
 	if r == nil {
 		return
 	}
-	l := r.Lending()
+	m, ports := r.Metrics, r.Metrics["donor_ports"]
 	line := fmt.Sprintf("NCT before: without the ports that another job lends, the same job with its stages in reverse order. The other job's circuits, by %s, take %s",
-		r.Labels["donor"], text.Thousands(l.Ports))
-	if l.Ratio > 0 {
-		line += fmt.Sprintf(" of %s ports, %.1f %%,", text.Thousands(l.Ports/l.Ratio), 100*l.Ratio)
+		r.Labels["donor"], text.Thousands(ports))
+	if ratio := m["donor_port_ratio"]; ratio > 0 {
+		line += fmt.Sprintf(" of %s ports, %.1f %%,", text.Thousands(ports/ratio), 100*ratio)
 	}
-	if l.HasNCT {
-		line += fmt.Sprintf(" at an NCT of %.4f", l.NCT)
+	if nct, ok := m["donor_nct"]; ok {
+		line += fmt.Sprintf(" at an NCT of %.4f", nct)
 	}
-	if l.Ports == l.Bound {
+	if ports == m["donor_bound_ports"] {
 		line += ", the fewest"
 	}
-	p.note("%s for at most %s; %s are left", line, r.Labels["donor_limit"], text.Thousands(l.Surplus))
-	if n := l.Choices; n > 1 {
+	p.note("%s for at most %s; %s are left", line, r.Labels["donor_limit"], text.Thousands(m[result.SurplusPorts]))
+	if n := m["donor_choices"]; n > 1 {
 		p.note("port-lending job: of %s topologies that leave different ports it takes the one that serves the borrowing job best", text.Thousands(n))
 	}
 	if why := r.Labels["donor_stopped"]; why != "" {
@@ -299,14 +289,14 @@ func (p *page) lender(doc *result.Document) {
 
 // trials says how the topologies did in trials, if there were any.
 func (p *page) trials(doc *result.Document) {
-	if !slices.ContainsFunc(doc.Rows, func(r result.Row) bool { n, _ := r.Trials(); return n > 0 }) {
+	if !slices.ContainsFunc(doc.Rows, func(r result.Row) bool { return r.Metrics[result.TrialCount] > 0 }) {
 		return
 	}
 	shown, what := result.TrialColumns(), ""
 	t := text.NewTable(heads("policy", shown)...)
 	for i := range doc.Rows {
 		r := &doc.Rows[i]
-		if n, _ := r.Trials(); n > 0 {
+		if r.Metrics[result.TrialCount] > 0 {
 			what = r.Labels["replay"]
 			row := padded(cells(doc, r, shown))
 			row[0] = "  " + text.Snip(row[0], policyWidth)
@@ -317,21 +307,22 @@ func (p *page) trials(doc *result.Document) {
 	p.wrapped("Robustness: %s", strings.Replace(what, " play", " trial", 1))
 	p.table(t)
 	p.line("")
-	if ideal, ok := doc.TrialIdeal(); ok {
+	compute, known := doc.Reference["replay_compute_makespan_mean_s"]
+	if ideal, ok := doc.Reference[result.TrialTime]; ok && known {
 		line := fmt.Sprintf("NCT of a trial: against the ideal fabric with the same compute times, which takes %s on average, compute alone %s",
-			text.Seconds(ideal.EndS), text.Seconds(ideal.ComputeS))
-		if gap := ideal.Gap; gap > provedGap {
+			text.Seconds(ideal), text.Seconds(compute))
+		if gap := doc.Reference["replay_gap_max"]; gap > provedGap {
 			line += fmt.Sprintf(" (each within %s of the least it could take)", text.Percent(gap))
 		}
 		p.note("%s", line)
 	}
 	p.line("  p95: 95 of 100 trials are no worse")
 	for _, r := range doc.Rows {
-		if all, n := r.Trials(); n > 0 && n < all {
+		if all, n := r.Metrics[result.TrialCount], r.Metrics[result.TrialStalls]; n > 0 && n < all {
 			p.note("%s stalls in %s of %s: pods that exchange data lose their last circuit; these trials are left out of all other figures",
 				r.Policy, text.Thousands(n), text.Plural(int(all), "trial"))
 		}
-		if why := r.NoTrialNCT(); why != "" {
+		if why := r.Labels[result.TrialNCT]; why != "" {
 			p.note("%s has no NCT, %s", r.Policy, why)
 		}
 	}

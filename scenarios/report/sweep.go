@@ -18,14 +18,9 @@ const sweepRows = 60
 // SweepMetric returns the metric that the table of a sweep shows: the one asked for, that of the study's first figure,
 // or that which tells most.
 func SweepMetric(s *result.Sweep, plots []result.Plot, asked string) (string, error) {
-	has := map[string]bool{}
+	has := s.Has()
 	for _, name := range result.WallMetrics {
 		has[name] = true
-	}
-	for i := range s.Cells {
-		for name := range s.Cells[i].Metrics {
-			has[name] = true
-		}
 	}
 	if asked != "" {
 		if !has[asked] {
@@ -59,17 +54,6 @@ func Sweep(s *result.Sweep, t *result.SweepTimings, metric string, where result.
 	p.cells(s, t, metric, where)
 	p.line("\n%s in %s. Kept in %s", text.Plural(len(s.Cells), "cell"), text.Roughly(t.WallS), dir)
 	return p.String()
-}
-
-// cellMetric returns a metric of a cell, or a time that it took.
-func cellMetric(c *result.Cell, t *result.SweepTimings, metric string) (float64, bool) {
-	if took, ok := t.Cells[c.Key]; ok {
-		if v, ok := took.Metrics()[metric]; ok {
-			return v, true
-		}
-	}
-	v, ok := c.Metrics[metric]
-	return v, ok
 }
 
 // cells prints the table and what labels say of its values.
@@ -131,7 +115,7 @@ func (p *page) cells(s *result.Sweep, t *result.SweepTimings, metric string, whe
 		best, bestAt, longest := 0.0, -1, 0.0
 		for _, policy := range policies {
 			if c := at[place{name.ID(), policy}]; c != nil {
-				v, _ := cellMetric(c, t, metric)
+				v, _ := c.Value(metric, t)
 				longest = max(longest, math.Abs(v))
 			}
 		}
@@ -143,7 +127,7 @@ func (p *page) cells(s *result.Sweep, t *result.SweepTimings, metric string, whe
 			case c.Failed != "":
 				text = "failed"
 			default:
-				v, ok := cellMetric(c, t, metric)
+				v, ok := c.Value(metric, t)
 				if !ok {
 					text = "-"
 					break
@@ -216,7 +200,7 @@ func labelled(s *result.Sweep, metric string) (notes []string, partly bool) {
 func printer(s *result.Sweep, t *result.SweepTimings, m *result.Metric) func(v, most float64) string {
 	least, most, whole := math.Inf(1), 0.0, true
 	for i := range s.Cells {
-		if x, ok := cellMetric(&s.Cells[i], t, m.Name); ok && !math.IsInf(x, 0) {
+		if x, ok := s.Cells[i].Value(m.Name, t); ok && !math.IsInf(x, 0) {
 			most, whole = max(most, math.Abs(x)), whole && x == math.Trunc(x)
 			if x != 0 {
 				least = min(least, math.Abs(x))

@@ -48,7 +48,8 @@ func (p *page) bottleneck(row *result.Row, t *result.Traffic) {
 	}
 	end, ends := row.Ends()
 	done, iterates := ends && end.Span == "completion", ends && end.Span == "iteration"
-	switch mean, ok, injects := row.MeanDelay(); {
+	mean, ok := row.Metrics[result.MeanDelay]
+	switch _, injects := row.Metrics[result.InjectedPackets]; {
 	case row.Labels["failed"] != "":
 		line += "came to no end: " + row.Labels["failed"] + "."
 	case done:
@@ -77,7 +78,7 @@ func (p *page) bottleneck(row *result.Row, t *result.Traffic) {
 		}
 	}
 	line += "."
-	gap, ok := row.Gap()
+	gap, ok := row.Metrics[result.GapToBound]
 	model := row.Labels["gap_model"]
 	timed, least, isTimed := row.Bounded() // the time that the gap is of, if it is not of the load
 	switch {

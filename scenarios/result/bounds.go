@@ -58,7 +58,7 @@ func (r *Row) takes(p Proof) {
 		r.Labels = map[string]string{}
 	}
 	r.Labels["gap_model"] = p.Model
-	if r.Metrics[gapName] = value/p.Bound - 1; value < p.Bound && value >= p.Bound*(1-boundTie) {
-		r.Metrics[gapName] = 0
+	if r.Metrics[GapToBound] = value/p.Bound - 1; value < p.Bound && value >= p.Bound*(1-boundTie) {
+		r.Metrics[GapToBound] = 0
 	}
 }

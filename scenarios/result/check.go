@@ -3,7 +3,6 @@ package result
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"reflect"
 	"slices"
@@ -13,7 +12,8 @@ import (
 // Check fails on a metric that JSON cannot hold (NaN, Inf) and names it, and on rows without a policy's name or with
 // the same one twice.
 func (d *Document) Check() error {
-	if err := finite("reference", d.Reference); err != nil {
+	const why = "which no result may hold"
+	if err := checkValues("reference", why, finite, nil, d.Reference); err != nil {
 		return err
 	}
 	seen := map[string]bool{}
@@ -25,22 +25,8 @@ func (d *Document) Check() error {
 			return fmt.Errorf("the result has two rows of %s", r.Policy)
 		}
 		seen[r.Policy] = true
-		if err := finite(r.Policy, r.Metrics); err != nil {
+		if err := checkValues(r.Policy, why, finite, r.Samples, r.Metrics); err != nil {
 			return err
-		}
-		for _, name := range slices.Sorted(maps.Keys(r.Samples)) {
-			if at, _, found := Beyond(reflect.ValueOf(r.Samples[name]), math.MaxFloat64); found {
-				return fmt.Errorf("sample %s%s of %s is no finite number, which no result may hold", name, at, r.Policy)
-			}
-		}
-	}
-	return nil
-}
-
-func finite(policy string, metrics map[string]float64) error {
-	for _, name := range slices.Sorted(maps.Keys(metrics)) {
-		if v := metrics[name]; math.IsNaN(v) || math.IsInf(v, 0) {
-			return fmt.Errorf("metric %s of %s is %v, which no result may hold", name, policy, v)
 		}
 	}
 	return nil
@@ -97,12 +83,7 @@ func (g *Graph) check(who string) error {
 	if g == nil {
 		return nil
 	}
-	for i, l := range g.Links {
-		if l.From < 0 || l.From >= len(g.Nodes) || l.To < 0 || l.To >= len(g.Nodes) {
-			return fmt.Errorf("link %d of the graph of %s joins nodes %d and %d of %d", i, who, l.From, l.To, len(g.Nodes))
-		}
-	}
-	return checkPairs(who, g.Pairs, len(g.Nodes), len(g.Links), func(i int) (int, int) { return g.Links[i].From, g.Links[i].To })
+	return checkLinks(who, "graph", g.Pairs, len(g.Nodes), len(g.Links), func(i int) (int, int) { return g.Links[i].From, g.Links[i].To })
 }
 
 // check fails on circuits between pods that are not there. A nil topology passes.
@@ -134,11 +115,12 @@ func (l *Torus) check(who string) error {
 		}
 		nodes *= d
 	}
+	if err := checkLinks(who, "torus geometry", l.Pairs, nodes, len(l.Links), func(i int) (int, int) { return l.Links[i].From, l.Links[i].To }); err != nil {
+		return err
+	}
 	inside := func(n int) bool { return n >= 0 && n < nodes }
 	for i, k := range l.Links {
 		switch {
-		case !inside(k.From) || !inside(k.To):
-			return fmt.Errorf("link %d of the torus geometry of %s joins nodes %d and %d of %d", i, who, k.From, k.To, nodes)
 		case k.Dim < 0 || k.Dim >= len(l.Dims):
 			return fmt.Errorf("link %d of the torus geometry of %s lies in dimension %d of %d", i, who, k.Dim, len(l.Dims))
 		case k.State != "" && k.State != "down" && k.State != "drained":
@@ -165,22 +147,29 @@ func (l *Torus) check(who string) error {
 			return fmt.Errorf("path %d of the torus geometry of %s ends at node %d, not at %d", i, who, at, w.Dst)
 		}
 	}
-	return checkPairs(who, l.Pairs, nodes, len(l.Links), func(i int) (int, int) { return l.Links[i].From, l.Links[i].To })
+	return nil
 }
 
-// checkPairs fails on routes of all pairs, as Torus.Pairs has them, that do not lead from source to destination. None
-// pass.
-func checkPairs(who string, pairs []string, nodes, links int, ends func(link int) (from, to int)) error {
-	if len(pairs) == 0 {
+// checkLinks fails on links of a graph or a torus between nodes that are not there, and on routes of all pairs, as
+// Torus.Pairs has them, that do not lead from source to destination. No routes pass.
+func checkLinks(who, what string, pairs []string, nodes, links int, ends func(link int) (from, to int)) error {
+	inside := func(n int) bool { return n >= 0 && n < nodes }
+	for i := range links {
+		if from, to := ends(i); !inside(from) || !inside(to) {
+			return fmt.Errorf("link %d of the %s of %s joins nodes %d and %d of %d", i, what, who, from, to, nodes)
+		}
+	}
+	switch len(pairs) {
+	case 0:
 		return nil
+	case nodes:
+	default:
+		return fmt.Errorf("%s has routes from %d nodes of %d", who, len(pairs), nodes)
 	}
 	out := make([][]int, nodes) // the ends of the links that leave a node
 	for i := range links {
 		from, to := ends(i)
 		out[from] = append(out[from], to)
-	}
-	if len(pairs) != nodes {
-		return fmt.Errorf("%s has routes from %d nodes of %d", who, len(pairs), nodes)
 	}
 	for src, row := range pairs {
 		routes := strings.Split(row, " ")

@@ -22,16 +22,11 @@ const jobWidth = 10
 // Columns returns the metrics that are columns of the table of results: those of the table of metrics that some row
 // fills, with those of each of several jobs, or if none does all that there are.
 func (d *Document) Columns() []Metric {
-	has := map[string]bool{}
-	for _, r := range d.Rows {
-		for name := range r.Metrics {
-			has[name] = true
-		}
-	}
+	has := d.AsSweep().Has()
 	all := slices.Sorted(maps.Keys(has))
-	has[gapName] = slices.ContainsFunc(d.Rows, func(r Row) bool {
+	has[GapToBound] = slices.ContainsFunc(d.Rows, func(r Row) bool {
 		of, ok := r.GapOf(d.Reference)
-		return ok && of.Beside != gapName
+		return ok && of.Beside != GapToBound
 	})
 	jobs := d.JobNames()
 	var out []Metric
@@ -44,7 +39,7 @@ func (d *Document) Columns() []Metric {
 			}
 		case m.Head == "" || m.Table != "" || !has[m.Name]:
 		case m.Needs != "" && !has[m.Needs]:
-		case m.Rare && d.most(m.Name) == 0:
+		case m.Rare && Most(d.Rows, m.Name) == 0:
 		case m.Many && len(jobs) <= maxJobs:
 		case slices.ContainsFunc(m.Unless, func(name string) bool { return has[name] }):
 		default:
@@ -75,7 +70,7 @@ func jobColumns(jobs []string, has map[string]bool) []Metric {
 			case m.Format == Time && len(jobs) > maxTimedJobs:
 			case slices.ContainsFunc(m.Unless, func(name string) bool { return has[name] }):
 			default:
-				m.Name, m.Head, m.Needs, m.Job = ofJob(job, m.Name), text.Snip(job, jobWidth)+"\n"+m.Job, "", ""
+				m.Name, m.Head, m.Needs, m.Job = OfJob(job, m.Name), text.Snip(job, jobWidth)+"\n"+m.Job, "", ""
 				out = append(out, m)
 			}
 		}
@@ -88,7 +83,7 @@ func (d *Document) JobNames() []string {
 	var names []string
 	for _, r := range d.Rows {
 		for metric := range r.Metrics {
-			if name, of, ok := cutJob(metric); ok && of == iterationTime && !slices.Contains(names, name) {
+			if name, of, ok := cutJob(metric); ok && of == IterationTime && !slices.Contains(names, name) {
 				names = append(names, name)
 			}
 		}
@@ -100,7 +95,7 @@ func (d *Document) JobNames() []string {
 // Beside returns the value that a row shows beside that of a column, if it has one: a gap beside the metric that it is of.
 func (d *Document) Beside(r *Row, m *Metric) (float64, bool) {
 	v, ok := r.Metrics[m.Beside]
-	if ok && m.Beside == gapName {
+	if ok && m.Beside == GapToBound {
 		of, bounded := r.GapOf(d.Reference)
 		ok = bounded && of.Name == m.Name
 	}
@@ -122,20 +117,11 @@ func TrialColumns() []Metric {
 	return append(planned, out...)
 }
 
-// most returns the largest value of a metric.
-func (d *Document) most(metric string) float64 {
-	v := 0.0
-	for _, r := range d.Rows {
-		v = max(v, r.Metrics[metric])
-	}
-	return v
-}
-
-// TableTime is the largest time that sets the unit of all columns of times, 0 if the rows have none.
-func TableTime(rows []Row) float64 {
+// Most returns the largest value of a metric in rows, 0 if none has it.
+func Most(rows []Row, metric string) float64 {
 	v := 0.0
 	for _, r := range rows {
-		v = max(v, r.Metrics[iterationTime])
+		v = max(v, r.Metrics[metric])
 	}
 	return v
 }

@@ -147,11 +147,25 @@ func (d *Document) Best(metric string) int {
 			continue
 		}
 		b := d.Rows[best].Metrics
-		if v < b[metric] != higher && v != b[metric] || v == b[metric] && r.Metrics[portsName] < b[portsName] {
+		if v < b[metric] != higher && v != b[metric] || v == b[metric] && r.Metrics[PortsUsed] < b[PortsUsed] {
 			best = i
 		}
 	}
 	return best
+}
+
+// Winner returns the index of the row that is best by the first metric by which a run may have a best, and that metric; -1
+// if there is none.
+func (d *Document) Winner() (int, *Metric) {
+	for _, m := range MainMetrics() {
+		if m.Wins == "" || m.Rare && Most(d.Rows, m.Name) == 0 {
+			continue
+		}
+		if best := d.Best(m.Name); best >= 0 {
+			return best, &m
+		}
+	}
+	return -1, nil
 }
 
 // Fluid reports whether a row is of a fluid schedule: of links that many chunks share at a time.

@@ -96,7 +96,7 @@ type Panel struct {
 
 // BoundOf is the lower bound on a metric of a row.
 func (m Metric) BoundOf(row, reference map[string]float64) (v float64, ok bool) {
-	if v, ok = row[boundPrefix+m.Name]; !ok && m.Bound != nil {
+	if v, ok = row[BoundPrefix+m.Name]; !ok && m.Bound != nil {
 		return m.Bound(row, reference)
 	}
 	return v, ok
@@ -163,10 +163,10 @@ func Find(name string) (m Metric, known bool) {
 	return m, known
 }
 
-// ofJob is the name of a metric of one of several jobs.
-func ofJob(job, metric string) string { return "job." + job + "." + metric }
+// OfJob is the name of a metric of one of several jobs.
+func OfJob(job, metric string) string { return "job." + job + "." + metric }
 
-// cutJob splits what ofJob joins.
+// cutJob splits what OfJob joins.
 func cutJob(name string) (job, metric string, ok bool) {
 	rest, ok := strings.CutPrefix(name, "job.")
 	dot := strings.LastIndexByte(rest, '.')
@@ -225,7 +225,7 @@ func Judged() []string {
 // GapOf returns the metric that the gap of a row is of: one that has a lower bound in the row, or else in the
 // reference. ok is false where none has.
 func (r *Row) GapOf(reference map[string]float64) (m Metric, ok bool) {
-	if _, ok := r.Metrics[gapName]; !ok {
+	if _, ok := r.Metrics[GapToBound]; !ok {
 		return Metric{}, false
 	}
 	for _, bounds := range []map[string]float64{r.Metrics, reference} {
@@ -234,7 +234,7 @@ func (r *Row) GapOf(reference map[string]float64) (m Metric, ok bool) {
 				continue
 			}
 			for name := range bounds {
-				if strings.HasPrefix(name, boundPrefix+m.Name) {
+				if strings.HasPrefix(name, BoundPrefix+m.Name) {
 					return m, true
 				}
 			}

@@ -23,46 +23,46 @@ const (
 // ChipTime is the whole that fleets divide: the time of all chips.
 const ChipTime = "chip-time"
 
-// Names of metrics that the package reads itself.
+// Names of metrics that code reads.
 const (
-	gapName          = "gap"
-	iterationTime    = "makespan_s"
-	completion       = "completion_s"
-	computeTime      = "compute_makespan_s"
-	trialCount       = "replay_plays"
-	trialStalls      = "replay_stalled"
-	trialNCT         = "replay_nct_mean"
-	trialTime        = "replay_makespan_mean_s"
+	GapToBound       = "gap"
+	IterationTime    = "makespan_s"
+	CompletionTime   = "completion_s"
+	ComputeTime      = "compute_makespan_s"
+	TrialCount       = "replay_plays"
+	TrialStalls      = "replay_stalled"
+	TrialNCT         = "replay_nct_mean"
+	TrialTime        = "replay_makespan_mean_s"
 	solveTime        = "solve_s"
 	simulateTime     = "play_s"
-	callTime         = "all_to_all_s"
-	objective        = "objective"
-	nctName          = "nct"
-	portsName        = "ports"
-	surplusPorts     = "surplus_ports"
-	maxCircuitTime   = "max_circuit_s"
-	maxCircuitBytes  = "max_circuit_bytes"
-	meanCircuitBytes = "mean_circuit_bytes"
-	fluidTime        = "fluid_s"
+	CallTime         = "all_to_all_s"
+	Objective        = "objective"
+	NCT              = "nct"
+	PortsUsed        = "ports"
+	SurplusPorts     = "surplus_ports"
+	MaxCircuitTime   = "max_circuit_s"
+	MaxCircuitBytes  = "max_circuit_bytes"
+	MeanCircuitBytes = "mean_circuit_bytes"
+	FluidTime        = "fluid_s"
 	maxLinkLoad      = "max_link_load"
 	maxLoadOverRate  = "max_load_over_rate"
 	faultRatio       = "fault_ratio"
 	averageHops      = "average_hops"
-	meanDelay        = "mean_delay_s"
-	injectedPackets  = "injected"
-	keptShare        = "goodput"
+	MeanDelay        = "mean_delay_s"
+	InjectedPackets  = "injected"
+	Goodput          = "goodput"
 
 	// TierExposed is the metric of the time that a tier of a machine exposes.
 	TierExposed = "comm_exposed_s"
 )
 
-// boundPrefix begins the name of the lower bound on a metric.
-const boundPrefix = "bound_"
+// BoundPrefix begins the name of the lower bound on a metric.
+const BoundPrefix = "bound_"
 
 // Metrics is the table of metrics, in the order in which tables show them.
 var Metrics = ungrouped([]metricGroup{
 	{ofJobs, 0, []Metric{
-		{Name: objective, Better: Lower, Words: "objective", Axis: "objective (1 = ideal fabric)", Base: 1, Head: "objective", Format: Fixed, Main: 1, Wins: "is fastest",
+		{Name: Objective, Better: Lower, Words: "objective", Axis: "objective (1 = ideal fabric)", Base: 1, Head: "objective", Format: Fixed, Main: 1, Wins: "is fastest",
 			Bounded: "the objective", Judged: true, Figure: Panel{Name: "nct"}},
 		{Name: "nct_max", Better: Lower, Words: "largest NCT of a job", Head: "largest\nNCT", Format: Fixed, Many: true},
 		{Name: "pooled_objective", Better: Lower, Words: "objective where jobs share their circuits", Head: "objective\npooled", Format: Fixed},
@@ -70,13 +70,13 @@ var Metrics = ungrouped([]metricGroup{
 	}},
 	{ofIteration, 0, []Metric{
 		{Name: "nct_before", Relative: TierExposed, Better: Lower, Words: "NCT without borrowed ports", Of: ofBorrowing, Head: "NCT\nbefore", Format: Fixed},
-		{Name: nctName, Relative: TierExposed, Better: Lower, Words: "NCT", Axis: "NCT (1 = ideal fabric)", Base: 1, Head: "NCT", Format: Fixed, Job: "NCT", Unless: []string{"pooled_objective"}, Planned: "NCT as\nplanned",
+		{Name: NCT, Relative: TierExposed, Better: Lower, Words: "NCT", Axis: "NCT (1 = ideal fabric)", Base: 1, Head: "NCT", Format: Fixed, Job: "NCT", Unless: []string{"pooled_objective"}, Planned: "NCT as\nplanned",
 			Below: "NCT: exposed communication as a multiple of the ideal fabric's",
 			Main:  2, Judged: true, Figure: Panel{Name: "nct"}, Bound: boundNCT,
 			Means: "the communication time that computing does not hide, over that on the ideal fabric"},
 		{Name: "nct_first", Relative: TierExposed, Better: Lower, Words: "NCT of the first iteration", Head: "NCT\nfirst", Format: Fixed, Since: 1,
 			Means: "that of an iteration that finds the topology of its beginning in place"},
-		{Name: iterationTime, Better: Lower, Words: "iteration time", Head: "iteration\ntime", Format: Time, Job: "iteration", Unless: []string{"pooled_objective"},
+		{Name: IterationTime, Better: Lower, Words: "iteration time", Head: "iteration\ntime", Format: Time, Job: "iteration", Unless: []string{"pooled_objective"},
 			Main: 3, Wins: "is fastest", Bounded: "the iteration time", Judged: true,
 			Figure: Panel{Name: "completion", Needs: "reconfigurations", Rank: true}},
 		{Name: TierExposed, Better: Lower, Words: "exposed communication", Head: "exposed\ncomm.", Format: Time},
@@ -88,7 +88,7 @@ var Metrics = ungrouped([]metricGroup{
 	{ofPaths, 0, []Metric{
 		{Name: "hops_per_byte", Better: Lower, Words: "hops of shortest paths of a byte", Of: ofMappings, Unit: "hops",
 			Head: "hops a byte,\ngap to bound", Format: Fixed, Beside: "gap_hop_bytes", Unless: []string{"objective"}},
-		{Name: "gap_mapping", Better: Lower, Words: "gap to bound on the iteration time or objective, all mappings", Of: ofMappings, Unit: "%", Head: "gap to bound,\nall mappings", Format: Gap, Unless: []string{"objective"}},
+		{Name: "gap_mapping", Better: Lower, Words: "gap to bound on the iteration time or objective, all mappings", Of: ofMappings, Head: "gap to bound,\nall mappings", Format: Gap, Unless: []string{"objective"}},
 		{Name: averageHops, Better: Lower, Words: "average distance", Unit: "hops", Head: "average\nhops", Format: Fixed},
 		{Name: maxLinkLoad, Better: Lower, Words: "load of the most loaded link", Head: "max link load,\ngap to bound",
 			Format: Amount, Beside: "gap", Unless: []string{"max_load_over_rate"}, Main: 8, Wins: "spreads the load best",
@@ -98,26 +98,26 @@ var Metrics = ungrouped([]metricGroup{
 			Bounded: "the load of the most loaded link", Judged: true, Figure: Panel{Name: "loads"}},
 	}},
 	{ofCircuits, 4, []Metric{
-		{Name: maxCircuitTime, Better: Lower, Words: "time that the most loaded circuit needs", Head: "most loaded\ncircuit, gap", Format: Time,
+		{Name: MaxCircuitTime, Better: Lower, Words: "time that the most loaded circuit needs", Head: "most loaded\ncircuit, gap", Format: Time,
 			Beside: "gap", Main: 10, Wins: "spreads the load best", Bounded: "the load of the most loaded circuit", Judged: true, Figure: Panel{Name: "loads"}},
-		{Name: maxCircuitBytes, Better: Lower, Words: "bytes of the most loaded circuit", Head: "most bytes\na circuit", Format: Count},
-		{Name: meanCircuitBytes, Better: Lower, Words: "bytes of a circuit, on average", Head: "mean bytes\na circuit", Format: Count},
+		{Name: MaxCircuitBytes, Better: Lower, Words: "bytes of the most loaded circuit", Head: "most bytes\na circuit", Format: Count},
+		{Name: MeanCircuitBytes, Better: Lower, Words: "bytes of a circuit, on average", Head: "mean bytes\na circuit", Format: Count},
 	}},
 	{ofCalls, 0, []Metric{
 		{Name: "all_to_all_bytes_per_s", Better: Higher, Words: "all-to-all throughput", Of: ofPaths, Head: "all to all",
 			Format: Rate, Judged: true, Figure: Panel{Name: "loads", Row: 1}},
-		{Name: faultRatio, Better: Higher, Words: "throughput under the fault, over that without", Of: ofPaths, Unit: "%",
+		{Name: faultRatio, Better: Higher, Words: "throughput under the fault, over that without", Of: ofPaths,
 			Head: "against\nno fault", Format: Percent},
-		{Name: callTime, Better: Lower, Words: "time of an all-to-all", Head: "all to all", Format: Time, Judged: true},
-		{Name: completion, Better: Lower, Words: "completion time", Head: "completion", Format: Time, Main: 4,
+		{Name: CallTime, Better: Lower, Words: "time of an all-to-all", Head: "all to all", Format: Time, Judged: true},
+		{Name: CompletionTime, Better: Lower, Words: "completion time", Head: "completion", Format: Time, Main: 4,
 			Wins: "is fastest", Bounded: "the completion time", Judged: true,
 			Figure: Panel{Name: "completion", Needs: "reconfigurations", Rank: true}},
-		{Name: gapName, Better: Lower, Words: "gap to bound", Of: ofRuns, Unit: "%", Head: "gap to\nbound", Format: Gap},
+		{Name: GapToBound, Better: Lower, Words: "gap to bound", Of: ofRuns, Head: "gap to\nbound", Format: Gap},
 		{Name: "algorithm_bytes_per_s", Better: Higher, Words: "algorithm bandwidth", Head: "algorithm\nbandwidth", Format: Rate,
 			Means: "what a rank has, puts in or is left with, over the completion time"},
 	}},
 	{ofPlans, 0, []Metric{
-		{Name: "gap_completion", Better: Lower, Words: "gap to bound, any number of topologies", Unit: "%",
+		{Name: "gap_completion", Better: Lower, Words: "gap to bound, any number of topologies",
 			Head: "gap to\nbound", Format: Gap},
 		{Name: "reconfigurations", Words: "reconfigurations", Head: "reconfig-\nurations", Format: Count},
 		{Name: "slots", Better: Lower, Words: "slots", Head: "slots, gap\nto fewest", Format: Amount, Beside: "gap",
@@ -130,8 +130,8 @@ var Metrics = ungrouped([]metricGroup{
 			Format: Time},
 	}},
 	{ofPackets, 0, []Metric{
-		{Name: fluidTime, Better: Lower, Words: "time of a fluid", Of: ofCalls, Head: "as fluid", Format: Time, Needs: "slots"},
-		{Name: meanDelay, Better: Lower, Words: "mean packet delay", Head: "mean\ndelay", Format: Time, Main: 6,
+		{Name: FluidTime, Better: Lower, Words: "time of a fluid", Of: ofCalls, Head: "as fluid", Format: Time, Needs: "slots"},
+		{Name: MeanDelay, Better: Lower, Words: "mean packet delay", Head: "mean\ndelay", Format: Time, Main: 6,
 			Wins: "delivers soonest", Judged: true},
 		{Name: "p99_delay_s", Better: Lower, Words: "99th percentile of packet delay", Head: "99 % within", Format: Class,
 			Unless: []string{"completion_s"}, Judged: true},
@@ -141,10 +141,10 @@ var Metrics = ungrouped([]metricGroup{
 			Wins: "drops the fewest packets", Judged: true},
 	}},
 	{ofTrials, 0, []Metric{
-		{Name: portsName, Better: Lower, Words: "ports used", Of: ofIteration, Head: "ports\nused", Format: Count, Beside: "port_ratio",
+		{Name: PortsUsed, Better: Lower, Words: "ports used", Of: ofIteration, Head: "ports\nused", Format: Count, Beside: "port_ratio",
 			Judged: true},
 		{Name: "evaluations", Better: Lower, Words: "topologies tried", Of: ofIteration, Head: "topologies\ntried", Format: Count, Unless: []string{"objective"}},
-		{Name: trialNCT, Relative: TierExposed, Better: Lower, Words: "mean NCT of trials", Table: "replay", Head: "NCT\nmean",
+		{Name: TrialNCT, Relative: TierExposed, Better: Lower, Words: "mean NCT of trials", Table: "replay", Head: "NCT\nmean",
 			Format: Fixed, Judged: true},
 		{Name: "replay_nct_p50", Relative: TierExposed, Better: Lower, Words: "median NCT of trials", Table: "replay", Head: "NCT\nmedian",
 			Format: Fixed},
@@ -154,166 +154,166 @@ var Metrics = ungrouped([]metricGroup{
 			Head: "NCT\np99", Format: Fixed},
 		{Name: "replay_nct_max", Relative: TierExposed, Better: Lower, Words: "largest NCT of trials", Table: "replay", Head: "NCT\nmost",
 			Format: Fixed},
-		{Name: trialTime, Better: Lower, Words: "mean iteration time of trials", Table: "replay",
+		{Name: TrialTime, Better: Lower, Words: "mean iteration time of trials", Table: "replay",
 			Head: "iteration\nmean", Format: Time, Judged: true},
-		{Name: trialStalls, Better: Lower, Words: "trials that stalled", Table: "replay", Head: "trials\nstalled",
+		{Name: TrialStalls, Better: Lower, Words: "trials that stalled", Table: "replay", Head: "trials\nstalled",
 			Format: Count, Judged: true},
-		{Name: "replay_makespan_p95_s", Better: Lower, Words: "95th percentile of the iteration time of trials"},
-		{Name: trialCount, Words: "trials"},
-		{Name: "replay_*", Better: Lower, Words: "other figures of trials"},
+		named("replay_makespan_p95_s", Lower, "95th percentile of the iteration time of trials"),
+		named(TrialCount, "", "trials"),
+		named("replay_*", Lower, "other figures of trials"),
 	}},
 	{ofIteration, 0, []Metric{
 		{Name: "break_even_s", Better: Higher, Words: "longest delay at which moving circuits pays", Unit: "s", Head: "break-\neven", Format: Time, Since: 1},
 		{Name: "nct_critical_path", Relative: TierExposed, Better: Lower, Words: "NCT of the critical path"},
-		{Name: "bound_makespan_s", Words: "lower bound on the iteration time"},
-		{Name: computeTime, Better: Lower, Words: "compute time"},
+		named("bound_makespan_s", "", "lower bound on the iteration time"),
+		named(ComputeTime, Lower, "compute time"),
 		{Name: "max_interface_bytes", Better: Lower, Words: "bytes of the most loaded network interface, one way", Of: ofCircuits, Since: 4},
 		{Name: "bound_max_circuit_s", Words: "lower bound on the time that the most loaded circuit needs", Of: ofCircuits, Since: 4},
-		{Name: "port_ratio", Better: Lower, Words: "ports used", Unit: "%", Format: Percent},
+		{Name: "port_ratio", Better: Lower, Words: "ports used", Format: Percent},
 		{Name: "bound_ports", Words: "lower bound on ports",
 			Means: "what every topology needs that is as fast; missing where heterogeneous replicas are decided by kind, of which no search looks through all topologies"},
-		{Name: "tasks", Better: Lower, Words: "tasks of the graph"},
-		{Name: "transfers", Better: Lower, Words: "transfers between pods"},
-		{Name: "exchange_exposed_s", Better: Lower, Words: "exposed time of all-to-alls"},
-		{Name: "hidden_s", Better: Higher, Words: "reconfigurations hidden behind computing"},
-		{Name: "tier*", Words: "bytes that a tier of a machine carries, and the part of the time for which it does"},
-		{Name: "*_exposed_s", Better: Lower, Words: "how much longer it takes for what a tier carries"},
-		{Name: "*_doubled_s", Better: Lower, Words: "the time with links of twice the rate in a tier"},
+		named("tasks", Lower, "tasks of the graph"),
+		named("transfers", Lower, "transfers between pods"),
+		named("exchange_exposed_s", Lower, "exposed time of all-to-alls"),
+		named("hidden_s", Higher, "reconfigurations hidden behind computing"),
+		named("tier*", "", "bytes that a tier of a machine carries, and the part of the time for which it does"),
+		named("*_exposed_s", Lower, "how much longer it takes for what a tier carries"),
+		named("*_doubled_s", Lower, "the time with links of twice the rate in a tier"),
 	}},
 	{ofBorrowing, 0, []Metric{
-		{Name: "before_makespan_s", Better: Lower, Words: "iteration time without borrowed ports"},
-		{Name: surplusPorts, Words: "ports left by the lending job"},
-		{Name: "donor_*", Words: "figures of the port-lending job"},
+		named("before_makespan_s", Lower, "iteration time without borrowed ports"),
+		named(SurplusPorts, "", "ports left by the lending job"),
+		named("donor_*", "", "figures of the port-lending job"),
 		{Name: "milp_*", Better: Lower, Words: "what a solver says of its model", Of: ofSolvers},
 	}},
 	{ofFleets, 2, []Metric{
-		{Name: keptShare, Better: Higher, Words: "goodput", Unit: "%", Head: "goodput,\ngap to bound", Format: Percent, Beside: "gap",
+		{Name: Goodput, Better: Higher, Words: "goodput", Head: "goodput,\ngap to bound", Format: Percent, Beside: "gap",
 			Main: 9, Wins: "does most work", Bounded: "goodput", Judged: true, Figure: Panel{Name: "fleet"}, Whole: ChipTime, Part: "work that is kept",
 			Means: "the share of chip-time that is work which is kept, at full speed"},
-		{Name: "utilisation", Better: Higher, Words: "utilisation", Unit: "%", Head: "utilis-\nation", Format: Percent},
+		{Name: "utilisation", Better: Higher, Words: "utilisation", Head: "utilis-\nation", Format: Percent},
 		{Name: "queue_mean_s", Better: Lower, Words: "mean time in the queue", Head: "queue\nmean", Format: Time, Judged: true,
 			Figure: Panel{Name: "fleet", Row: 1}},
 		{Name: "queue_p99_s", Better: Lower, Words: "99th percentile of the time in the queue", Head: "queue\np99", Format: Time},
-		{Name: "interrupted_share", Better: Lower, Words: "jobs that a failure interrupts", Unit: "%", Head: "jobs\ninterrupted", Format: Percent},
-		{Name: "ft_share", Words: "jobs on routes round a switch that is down", Unit: "%", Head: "jobs\nrerouted", Format: Percent},
+		{Name: "interrupted_share", Better: Lower, Words: "jobs that a failure interrupts", Head: "jobs\ninterrupted", Format: Percent},
+		{Name: "ft_share", Words: "jobs on routes round a switch that is down", Head: "jobs\nrerouted", Format: Percent},
 		{Name: "jobs_refused", Better: Lower, Words: "jobs that no empty pod has room for", Head: "jobs\nrefused", Format: Count, Rare: true},
 		{Name: "xconnects_per_day", Words: "connections of slices a day", Unit: "1/day", Head: "connections\na day", Format: Count},
 		{Name: "xconnect_changes_per_day", Words: "connections made a day", Unit: "1/day"},
-		{Name: "goodput_of_healthy", Better: Higher, Words: "goodput of chips that are up", Unit: "%", Format: Percent},
-		{Name: "bound_goodput", Words: "upper bound on goodput", Unit: "%", Format: Percent},
-		{Name: "queue_p50_s", Better: Lower, Words: "median time in the queue"},
-		{Name: "queue_p90_s", Better: Lower, Words: "90th percentile of the time in the queue"},
-		{Name: "system_availability", Better: Higher, Words: "time with at most one switch down", Unit: "%", Format: Percent},
+		{Name: "goodput_of_healthy", Better: Higher, Words: "goodput of chips that are up", Format: Percent},
+		{Name: "bound_goodput", Words: "upper bound on goodput", Format: Percent},
+		named("queue_p50_s", Lower, "median time in the queue"),
+		named("queue_p90_s", Lower, "90th percentile of the time in the queue"),
+		{Name: "system_availability", Better: Higher, Words: "time with at most one switch down", Format: Percent},
 	}},
 	{ofFleets, 3, []Metric{
-		{Name: "fragmentation", Better: Lower, Words: "cubes that are free outside the largest slice that fits", Unit: "%", Format: Percent},
-		{Name: "availability", Better: Higher, Words: "time with room for the slice in a pod without jobs", Unit: "%", Format: Percent},
-		{Name: "expected_availability", Words: "availability of the slice by the closed form", Unit: "%", Format: Percent},
-		{Name: "availability_fixed", Better: Higher, Words: "time with the slice's own cubes up, were it tied to them", Unit: "%", Format: Percent},
-		{Name: "expected_availability_fixed", Words: "time with its own cubes up, by the closed form", Unit: "%", Format: Percent},
-		{Name: "slice_goodput", Better: Higher, Words: "chips in as many slices as a pod has cubes for", Unit: "%", Format: Percent},
-		{Name: "expected_slice_goodput", Words: "goodput of slices by the closed form", Unit: "%", Format: Percent},
-		{Name: "machine_availability", Words: "time that a machine is available", Unit: "%", Format: Percent},
-		{Name: "machine_failures", Words: "machines that failed"},
-		{Name: "machine_repairs", Words: "machines that were repaired"},
-		{Name: "link_failures", Words: "optical links that failed"},
-		{Name: "link_repairs", Words: "optical links that were repaired"},
-		{Name: "ocs_failures", Words: "optical switches that failed"},
-		{Name: "ocs_repairs", Words: "optical switches that were repaired"},
+		{Name: "fragmentation", Better: Lower, Words: "cubes that are free outside the largest slice that fits", Format: Percent},
+		{Name: "availability", Better: Higher, Words: "time with room for the slice in a pod without jobs", Format: Percent},
+		{Name: "expected_availability", Words: "availability of the slice by the closed form", Format: Percent},
+		{Name: "availability_fixed", Better: Higher, Words: "time with the slice's own cubes up, were it tied to them", Format: Percent},
+		{Name: "expected_availability_fixed", Words: "time with its own cubes up, by the closed form", Format: Percent},
+		{Name: "slice_goodput", Better: Higher, Words: "chips in as many slices as a pod has cubes for", Format: Percent},
+		{Name: "expected_slice_goodput", Words: "goodput of slices by the closed form", Format: Percent},
+		{Name: "machine_availability", Words: "time that a machine is available", Format: Percent},
+		named("machine_failures", "", "machines that failed"),
+		named("machine_repairs", "", "machines that were repaired"),
+		named("link_failures", "", "optical links that failed"),
+		named("link_repairs", "", "optical links that were repaired"),
+		named("ocs_failures", "", "optical switches that failed"),
+		named("ocs_repairs", "", "optical switches that were repaired"),
 	}},
 	{ofFleets, 2, []Metric{
-		{Name: "share_*", Words: "chip-time by use", Unit: "%", Format: Percent, Whole: ChipTime},
-		{Name: "jobs", Words: "jobs submitted"},
+		{Name: "share_*", Words: "chip-time by use", Format: Percent, Whole: ChipTime},
+		named("jobs", "", "jobs submitted"),
 		{Name: "starts", Words: "jobs started", Since: 3},
-		{Name: "jobs_done", Better: Higher, Words: "jobs that ended"},
-		{Name: "interrupts", Better: Lower, Words: "interruptions by failures"},
-		{Name: "evictions", Better: Lower, Words: "evictions for maintenance"},
-		{Name: "preflight_failures", Better: Lower, Words: "starts that preflight stopped"},
-		{Name: "takeovers", Words: "cubes that took over"},
+		named("jobs_done", Higher, "jobs that ended"),
+		named("interrupts", Lower, "interruptions by failures"),
+		named("evictions", Lower, "evictions for maintenance"),
+		named("preflight_failures", Lower, "starts that preflight stopped"),
+		named("takeovers", "", "cubes that took over"),
 	}},
 	{ofFleets, 4, []Metric{
-		{Name: "preemptions", Better: Lower, Words: "jobs that made way for those of higher priority"},
-		{Name: "migrations", Words: "jobs moved to make room, or off routes round a switch"},
-		{Name: "turnaround_mean_s", Better: Lower, Words: "mean time from submission to the end"},
-		{Name: "bound_turnaround_s", Words: "lower bound on the mean time from submission to the end"},
-		{Name: "gap_turnaround", Better: Lower, Words: "gap to bound, mean time from submission to the end", Unit: "%", Format: Gap},
-		{Name: "efficiency", Better: Higher, Words: "share of jobs' chip-time that is work which is kept", Unit: "%", Format: Percent},
-		{Name: "expected_efficiency", Words: "the same as checkpoints and failures leave it by closed form, without waiting", Unit: "%", Format: Percent},
-		{Name: "slices_fit", Better: Higher, Words: "more slices of 8 cubes that fit, on average"},
-		{Name: "bound_slices_fit", Words: "the most of them that fit as boxes of a grid without switches, by exact search"},
-		{Name: "spares_newsvendor", Words: "spare cubes of a pod that a newsvendor would hold"},
-		{Name: "work_done", Better: Higher, Words: "goodput, work counted as the slices that were asked for would take", Unit: "%", Format: Percent},
+		named("preemptions", Lower, "jobs that made way for those of higher priority"),
+		named("migrations", "", "jobs moved to make room, or off routes round a switch"),
+		named("turnaround_mean_s", Lower, "mean time from submission to the end"),
+		named("bound_turnaround_s", "", "lower bound on the mean time from submission to the end"),
+		{Name: "gap_turnaround", Better: Lower, Words: "gap to bound, mean time from submission to the end", Format: Gap},
+		{Name: "efficiency", Better: Higher, Words: "share of jobs' chip-time that is work which is kept", Format: Percent},
+		{Name: "expected_efficiency", Words: "the same as checkpoints and failures leave it by closed form, without waiting", Format: Percent},
+		named("slices_fit", Higher, "more slices of 8 cubes that fit, on average"),
+		named("bound_slices_fit", "", "the most of them that fit as boxes of a grid without switches, by exact search"),
+		named("spares_newsvendor", "", "spare cubes of a pod that a newsvendor would hold"),
+		{Name: "work_done", Better: Higher, Words: "goodput, work counted as the slices that were asked for would take", Format: Percent},
 	}},
 	{ofJobs, 0, []Metric{
-		{Name: "pooled_*", Better: Lower, Words: "the same where jobs share their circuits"},
-		{Name: "iterations", Words: "iterations measured on shared circuits"},
-		{Name: "iteration_mean_s", Better: Lower, Words: "mean iteration time on shared circuits"},
-		{Name: "iteration_max_s", Better: Lower, Words: "longest iteration on shared circuits"},
-		{Name: "drift", Words: "drift of a job's iterations in the first job's cycle"},
-		{Name: "bound_objective", Words: "lower bound on the objective"},
+		named("pooled_*", Lower, "the same where jobs share their circuits"),
+		named("iterations", "", "iterations measured on shared circuits"),
+		named("iteration_mean_s", Lower, "mean iteration time on shared circuits"),
+		named("iteration_max_s", Lower, "longest iteration on shared circuits"),
+		named("drift", "", "drift of a job's iterations in the first job's cycle"),
+		named("bound_objective", "", "lower bound on the objective"),
 	}},
 	{ofMappings, 0, []Metric{
 		{Name: "sum_hops", Words: "hops of all ordered pairs", Of: ofPaths},
 		{Name: "diameter", Better: Lower, Words: "diameter", Of: ofPaths, Unit: "hops"},
-		{Name: "hop_bytes", Better: Lower, Words: "bytes times hops of shortest paths, of all transfers"},
-		{Name: "bound_hop_bytes", Words: "lower bound on bytes times hops"},
-		{Name: "gap_hop_bytes", Better: Lower, Words: "gap to bound, bytes times hops", Unit: "%", Format: Gap},
-		{Name: "mapping_evaluations", Words: "exchanges of ranks looked at; in pods placements whose circuits were allocated"},
-		{Name: "inter_pod_bytes", Better: Lower, Words: "bytes between pods"},
-		{Name: "bound_mapping", Words: "lower bound on the objective, all mappings"},
-		{Name: "bound_mapping_s", Words: "lower bound on the iteration time, all mappings"},
+		named("hop_bytes", Lower, "bytes times hops of shortest paths, of all transfers"),
+		named("bound_hop_bytes", "", "lower bound on bytes times hops"),
+		{Name: "gap_hop_bytes", Better: Lower, Words: "gap to bound, bytes times hops", Format: Gap},
+		named("mapping_evaluations", "", "exchanges of ranks looked at; in pods placements whose circuits were allocated"),
+		named("inter_pod_bytes", Lower, "bytes between pods"),
+		named("bound_mapping", "", "lower bound on the objective, all mappings"),
+		named("bound_mapping_s", "", "lower bound on the iteration time, all mappings"),
 	}},
 	{ofPaths, 0, []Metric{
-		{Name: "bound_max_link_load", Words: "lower bound on the largest load of a link"},
-		{Name: "unconstrained_max_link_load", Better: Lower, Words: "largest load of a link, cyclic routes allowed"},
-		{Name: "bound_max_load_over_rate", Words: "lower bound on the largest load over rate"},
-		{Name: "unconstrained_max_load_over_rate", Better: Lower, Words: "largest load over rate, cyclic routes allowed"},
-		{Name: "nearest_neighbour_max_load", Better: Lower, Words: "largest load of a link, nearest neighbours"},
-		{Name: "channels", Words: "virtual channels used"},
-		{Name: "canonical_sources", Words: "canonical sources"},
-		{Name: "walks", Better: Lower, Words: "paths"},
-		{Name: "wild_pairs", Words: "pairs with a detour"},
-		{Name: "table_entries", Better: Lower, Words: "entries of forwarding tables"},
-		{Name: "table_entries_chip", Better: Lower, Words: "entries of the largest forwarding table of a chip"},
-		{Name: "tag_bits", Better: Lower, Words: "bits of routing tag a packet"},
-		{Name: "step_slowdown", Better: Lower, Words: "slowdown of a step"},
+		named("bound_max_link_load", "", "lower bound on the largest load of a link"),
+		named("unconstrained_max_link_load", Lower, "largest load of a link, cyclic routes allowed"),
+		named("bound_max_load_over_rate", "", "lower bound on the largest load over rate"),
+		named("unconstrained_max_load_over_rate", Lower, "largest load over rate, cyclic routes allowed"),
+		named("nearest_neighbour_max_load", Lower, "largest load of a link, nearest neighbours"),
+		named("channels", "", "virtual channels used"),
+		named("canonical_sources", "", "canonical sources"),
+		named("walks", Lower, "paths"),
+		named("wild_pairs", "", "pairs with a detour"),
+		named("table_entries", Lower, "entries of forwarding tables"),
+		named("table_entries_chip", Lower, "entries of the largest forwarding table of a chip"),
+		named("tag_bits", Lower, "bits of routing tag a packet"),
+		named("step_slowdown", Lower, "slowdown of a step"),
 		{Name: "implied_share", Words: "implied share of communication", Unit: "%", Doubted: true},
 	}},
 	{ofPackets, 0, []Metric{
 		{Name: "over_fluid", Better: Lower, Words: "completion time over that of a fluid", From: overFluid},
-		{Name: "packet_slack_s", Words: "bound on what packets take longer than a fluid"},
+		named("packet_slack_s", "", "bound on what packets take longer than a fluid"),
 		{Name: "ranks", Words: "ranks", Of: ofCalls},
 		{Name: "bound_completion_s", Words: "lower bound on the completion time", Of: ofCalls},
-		{Name: injectedPackets, Words: "packets injected"},
-		{Name: "in_flight", Words: "packets in flight at the end"},
-		{Name: "packet_hops", Words: "hops of all packets"},
-		{Name: "retries", Better: Lower, Words: "packets sent again"},
-		{Name: "dropped_*", Better: Lower, Words: "packets dropped, by cause"},
-		{Name: "delivered_bytes_per_s", Better: Higher, Words: "delivered"},
+		named(InjectedPackets, "", "packets injected"),
+		named("in_flight", "", "packets in flight at the end"),
+		named("packet_hops", "", "hops of all packets"),
+		named("retries", Lower, "packets sent again"),
+		named("dropped_*", Lower, "packets dropped, by cause"),
+		named("delivered_bytes_per_s", Higher, "delivered"),
 		{Name: "p50_delay_s", Better: Lower, Words: "median packet delay", Format: Class},
-		{Name: "max_delay_s", Better: Lower, Words: "longest packet delay"},
-		{Name: "max_queue_packets", Better: Lower, Words: "longest queue of packets"},
+		named("max_delay_s", Lower, "longest packet delay"),
+		named("max_queue_packets", Lower, "longest queue of packets"),
 	}},
 	{ofPlans, 0, []Metric{
-		{Name: "bound_slots_round", Words: "lower bound on slots, of rounds"},
-		{Name: "bound_slots_forward", Words: "lower bound on slots, storing and forwarding"},
-		{Name: "bound_slots_relay", Words: "lower bound on slots, relaying"},
-		{Name: "chunks", Words: "chunks"},
-		{Name: "slot_s", Words: "time of a slot"},
-		{Name: "largest_queue", Better: Lower, Words: "longest queue of chunks"},
+		named("bound_slots_round", "", "lower bound on slots, of rounds"),
+		named("bound_slots_forward", "", "lower bound on slots, storing and forwarding"),
+		named("bound_slots_relay", "", "lower bound on slots, relaying"),
+		named("chunks", "", "chunks"),
+		named("slot_s", "", "time of a slot"),
+		named("largest_queue", Lower, "longest queue of chunks"),
 	}},
 	{ofFabric, 0, []Metric{
-		{Name: "nodes", Words: "nodes"},
-		{Name: "links", Words: "links"},
+		named("nodes", "", "nodes"),
+		named("links", "", "links"),
 		{Name: "flows", Words: "flows", Of: ofPaths},
-		{Name: "links_lost", Better: Lower, Words: "links that are down"},
-		{Name: "bisection_links", Better: Higher, Words: "links across the bisection"},
-		{Name: "optical_connections", Better: Lower, Words: "connections through optical switches"},
-		{Name: "switch_commands", Better: Lower, Words: "commands to optical switches"},
-		{Name: "switch_s", Better: Lower, Words: "time to switch"},
+		named("links_lost", Lower, "links that are down"),
+		named("bisection_links", Higher, "links across the bisection"),
+		named("optical_connections", Lower, "connections through optical switches"),
+		named("switch_commands", Lower, "commands to optical switches"),
+		named("switch_s", Lower, "time to switch"),
 	}},
 	{ofRuns, 0, []Metric{
-		{Name: "bound_*", Words: "lower bounds"},
+		named("bound_*", "", "lower bounds"),
 		{Name: solveTime, Better: Lower, Words: "time to decide", Format: Wall},
 		{Name: simulateTime, Better: Lower, Words: "time to simulate", Format: Wall},
 	}},
@@ -326,11 +326,19 @@ type metricGroup struct {
 	metrics []Metric
 }
 
-// ungrouped returns the metrics of all groups.
+// named is a metric that tables do not show.
+func named(name, better, words string) Metric {
+	return Metric{Name: name, Better: better, Words: words}
+}
+
+// ungrouped returns the metrics of all groups. What tables print in percent figures show so, too.
 func ungrouped(groups []metricGroup) (all []Metric) {
 	for _, g := range groups {
 		for _, m := range g.metrics {
 			m.Of, m.Since = cmp.Or(m.Of, g.of), cmp.Or(m.Since, g.since)
+			if m.Format == Percent || m.Format == Gap {
+				m.Unit = "%"
+			}
 			all = append(all, m)
 		}
 	}
@@ -340,16 +348,16 @@ func ungrouped(groups []metricGroup) (all []Metric) {
 // overFluid is the end of packets over that of a fluid: of messages, the time that the link that takes longest needs
 // for all.
 func overFluid(row, _ map[string]float64) (v float64, ok bool) {
-	_, packets := row[injectedPackets]
-	fluid, completion := row[fluidTime], cmp.Or(row[completion], row[iterationTime])
-	return completion / fluid, packets && fluid > 0 && completion > 0
+	_, packets := row[InjectedPackets]
+	fluid, CompletionTime := row[FluidTime], cmp.Or(row[CompletionTime], row[IterationTime])
+	return CompletionTime / fluid, packets && fluid > 0 && CompletionTime > 0
 }
 
 // boundNCT is the NCT that the lower bound on the iteration time allows.
 func boundNCT(row, reference map[string]float64) (float64, bool) {
 	bound, ok := row["bound_makespan_s"]
-	ideal, compute := reference[iterationTime], reference[computeTime]
-	if _, has := reference[computeTime]; !ok || !has || ideal <= compute {
+	ideal, compute := reference[IterationTime], reference[ComputeTime]
+	if _, has := reference[ComputeTime]; !ok || !has || ideal <= compute {
 		return 0, false
 	}
 	return (bound - compute) / (ideal - compute), true

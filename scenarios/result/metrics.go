@@ -59,14 +59,8 @@ func (d *Document) CSV() []byte {
 // would put runs that differ in any other into different tables.
 func (s *Sweep) Bench() []byte {
 	var b bytes.Buffer
-	units := map[string]bool{}
-	for i := range s.Cells {
-		for name := range s.Cells[i].Metrics {
-			units[name] = true
-		}
-	}
 	fmt.Fprintf(&b, "scenario: %s\n", s.Name)
-	for _, u := range slices.Sorted(maps.Keys(units)) {
+	for _, u := range slices.Sorted(maps.Keys(s.Has())) {
 		fmt.Fprintf(&b, "Unit %s", u)
 		if better := Better(u); better != "" {
 			fmt.Fprintf(&b, " better=%s", better)

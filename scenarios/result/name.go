@@ -1,8 +1,6 @@
 package result
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -82,25 +80,11 @@ func (n Name) String() string {
 
 // MarshalJSON writes the name as an object of its parts, in their order.
 func (n Name) MarshalJSON() ([]byte, error) {
-	var b bytes.Buffer
-	b.WriteByte('{')
-	for i, p := range n {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		for k, s := range []string{p.Key, p.Value} {
-			data, err := json.Marshal(s)
-			if err != nil {
-				return nil, err
-			}
-			if k > 0 {
-				b.WriteByte(':')
-			}
-			b.Write(data)
-		}
+	var parts []string
+	for _, p := range n {
+		parts = append(parts, quote(p.Key)+":"+quote(p.Value))
 	}
-	b.WriteByte('}')
-	return b.Bytes(), nil
+	return []byte("{" + strings.Join(parts, ",") + "}"), nil
 }
 
 // ID is the same for names with the same parts in any order.
@@ -126,30 +110,28 @@ func (s *Sweep) NameOf(c *Cell) Name {
 // Project returns the keys of the parts that tell names apart, which are the columns of a table: coordinates in the
 // order in which they were found, then the policy, always. common are the parts that all names have with one value.
 func Project(names []Name) (keys []string, common Name) {
-	values := map[string]map[string]bool{}
 	var order []string
-	count := map[string]int{}
 	for _, name := range names {
-		for _, p := range name {
-			if values[p.Key] == nil {
-				values[p.Key] = map[string]bool{}
-				order = append(order, p.Key)
+		for _, key := range name.Keys() {
+			if !slices.Contains(order, key) {
+				order = append(order, key)
 			}
-			values[p.Key][p.Value] = true
-			count[p.Key]++
 		}
 	}
 	slices.SortStableFunc(order, func(a, b string) int { return leads(a) - leads(b) })
-	for _, policies := range []bool{false, true} { // of a cell policies are compared
-		for _, key := range order {
-			switch {
-			case (key == PolicyKey) != policies:
-			case !policies && len(values[key]) == 1 && count[key] == len(names):
-				common = append(common, NamePart{key, names[0].Get(key)})
-			default:
-				keys = append(keys, key)
-			}
+	policy := slices.Contains(order, PolicyKey)
+	for _, key := range order {
+		value := names[0].Get(key)
+		switch {
+		case key == PolicyKey: // of a cell policies are compared
+		case slices.ContainsFunc(names, func(n Name) bool { return n.Get(key) != value }):
+			keys = append(keys, key)
+		default:
+			common = append(common, NamePart{key, value})
 		}
+	}
+	if policy {
+		keys = append(keys, PolicyKey)
 	}
 	return keys, common
 }
@@ -204,7 +186,6 @@ func (w Where) Resolve(names []Name) (Where, error) {
 					fits = append(fits, k)
 				}
 			}
-			slices.Sort(fits)
 			if len(fits) != 1 {
 				all := slices.Sorted(maps.Keys(known))
 				return nil, fmt.Errorf("no row has a part %q%s", key, text.DidYouMean(key, all, "they have "+strings.Join(all, ", ")))

@@ -31,6 +31,7 @@ type PlanPart struct {
 	Set    int     `json:"set"`    // index into Plan.Sets
 	Before int     `json:"before"` // rounds before it
 	FromS  float64 `json:"from_s"` // when its first round begins
+	Busy   int     `json:"-"`      // links that carry a chunk, summed over slots
 	// Hops says which hop of its chunk a transmission is, from 1. Indexed as SchedulePhase.Sent.
 	Hops []int `json:"hops,omitempty"`
 }
@@ -61,6 +62,9 @@ func (s *Schedule) Plan() *Plan {
 			at[place{t[3], t[4], t[5], t[2]}] = hop
 			part.Hops = append(part.Hops, hop)
 			p.MaxHops = max(p.MaxHops, hop)
+		}
+		for _, busy := range ph.Busy {
+			part.Busy += busy
 		}
 		n := ph.Slots
 		if p.Steps {

@@ -13,34 +13,42 @@ const leastSecond = 1e-9
 // Possible fails with the name of a metric or sample that no run can have, such as a negative time: what comes from
 // elsewhere, or was kept and changed since, is not shown as a result. who has them, for the message.
 func Possible(who string, samples map[string][]float64, metrics ...map[string]float64) error {
+	return checkValues(who, "which no run can have", possible, samples, metrics...)
+}
+
+// checkValues fails with the name of a metric or sample whose value does not fit, and why.
+func checkValues(who, why string, fits func(name string, v float64) bool, samples map[string][]float64, metrics ...map[string]float64) error {
 	for _, some := range metrics {
 		for _, name := range slices.Sorted(maps.Keys(some)) {
-			if !possible(name, some[name]) {
-				return fmt.Errorf("metric %s of %s is %g, which no run can have", name, who, some[name])
+			if !fits(name, some[name]) {
+				return fmt.Errorf("metric %s of %s is %g, %s", name, who, some[name], why)
 			}
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(samples)) {
 		for i, v := range samples[name] {
-			if !possible(name, v) {
-				return fmt.Errorf("sample %d of %s of %s is %g, which no run can have", i+1, name, who, v)
+			if !fits(name, v) {
+				return fmt.Errorf("sample %d of %s of %s is %g, %s", i+1, name, who, v, why)
 			}
 		}
 	}
 	return nil
 }
 
+// finite reports whether JSON can hold a value.
+func finite(_ string, v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
+
 // possible reports whether a run can have a value of a metric: finite, and not negative if the metric is known or has a
 // unit. A gap may be negative by rounding.
 func possible(name string, v float64) bool {
 	m, known := Find(name)
 	switch {
-	case math.IsNaN(v) || math.IsInf(v, 0):
+	case !finite(name, v):
 		return false
 	case v >= 0 || !known && m.Unit == "":
 		return true
 	}
-	return (name == gapName || m.Unit == "s") && v > -leastSecond
+	return (name == GapToBound || m.Unit == "s") && v > -leastSecond
 }
 
 // Possible fails on metrics, samples and times that no run can have.

@@ -98,6 +98,17 @@ func ShortKey(key string) string {
 	return last
 }
 
+// Has returns the names of the metrics that cells have.
+func (s *Sweep) Has() map[string]bool {
+	has := map[string]bool{}
+	for i := range s.Cells {
+		for name := range s.Cells[i].Metrics {
+			has[name] = true
+		}
+	}
+	return has
+}
+
 // MainOf returns the metric among has that tells most of the sweep, leaving out those that are
 // relative to a reference that differs between rows.
 func (s *Sweep) MainOf(has map[string]bool) string {
@@ -125,7 +136,7 @@ func (s *Sweep) ReferenceDiffers(m *Metric) bool {
 	first := map[float64]float64{} // by the time of computing
 	for i := range s.Cells {
 		reference := s.Cells[i].Reference
-		compute, hasCompute := reference[computeTime]
+		compute, hasCompute := reference[ComputeTime]
 		value, has := reference[m.Relative]
 		if !has || !hasCompute {
 			continue

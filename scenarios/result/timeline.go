@@ -57,64 +57,50 @@ func (t *tracer) timeline(l *Timeline) {
 	if l.LeftOut != "" {
 		t.event(`{"ph":"M","pid":%d,"tid":0,"name":"process_labels","args":{"labels":%s}}`, t.pid, quote("left out: "+l.LeftOut))
 	}
-	type rank struct {
-		node  int32
-		moves bool
-	}
-	of := map[rank][]int32{}
-	for i := range l.Tasks {
-		k := rank{l.Tasks[i].Node, l.Tasks[i].Transfer}
-		of[k] = append(of[k], int32(i))
-	}
 	thread := make([]int, len(l.Tasks))
+	interval := func(i int32) (from, to int64) { return l.Tasks[i].Start, l.Tasks[i].End }
+	of := make([][2][]int32, len(l.Nodes)) // computes and transfers, indexed by node
+	for i, k := range l.Tasks {
+		list := &of[k.Node][0]
+		if k.Transfer {
+			list = &of[k.Node][1]
+		}
+		*list = append(*list, int32(i))
+	}
 	for node, name := range l.Nodes {
-		for _, moves := range []bool{false, true} {
-			list := of[rank{int32(node), moves}]
+		for k, label := range []string{name, name + ", sends"} {
+			list := of[node][k]
 			slices.SortStableFunc(list, func(a, b int32) int { return cmp.Compare(l.Tasks[a].Start, l.Tasks[b].Start) })
-			first, ends := t.tid+1, []int64(nil)
-			for _, i := range list {
-				row := slices.IndexFunc(ends, func(end int64) bool { return end <= l.Tasks[i].Start })
-				if row < 0 {
-					row, ends = len(ends), append(ends, 0)
-					label := name
-					if moves {
-						label += ", sends"
-					}
-					if row > 0 {
-						label += fmt.Sprintf(" (%d)", row+1)
-					}
-					t.thread(label)
+			rows(t, label, list, interval, func(row []int32) {
+				for _, i := range row {
+					thread[i] = t.tid
 				}
-				ends[row], thread[i] = l.Tasks[i].End, first+row
-			}
+			})
 		}
 	}
 	pid := t.pid // events are written when all processes are there
-	spans, arrows := &track{}, [2]*track{{}, {}}
-	spans.task = func(i int32, ts string) string {
+	task := func(i int32) string {
 		k := &l.Tasks[i]
-		out := fmt.Sprintf(`{"ph":"X","pid":%d,"tid":%d,"ts":%s,"dur":%s,"cat":"compute","name":%s}`, pid, thread[i], ts, micros(k.End-k.Start), quote(k.Name))
 		if k.Transfer {
-			out = fmt.Sprintf(`{"ph":"X","pid":%d,"tid":%d,"ts":%s,"dur":%s,"cat":"transfer","name":%s,"args":{"bytes":%d,"to":%s}}`,
-				pid, thread[i], ts, micros(k.End-k.Start), quote(k.Name), k.Bytes, quote(l.Nodes[k.Dst]))
+			return slice(pid, thread[i], k.Start, k.End, "transfer", k.Name, fmt.Sprintf(`,"args":{"bytes":%d,"to":%s}`, k.Bytes, quote(l.Nodes[k.Dst])))
 		}
-		return out
+		return slice(pid, thread[i], k.Start, k.End, "compute", k.Name, "")
 	}
-	for side, phase := range []string{`"ph":"s"`, `"ph":"f","bp":"e"`} {
-		arrows[side].task = func(i int32, ts string) string {
-			at := thread[i]
-			if side == 0 {
-				at = thread[l.Tasks[i].Waited]
-			}
-			return fmt.Sprintf(`{%s,"pid":%d,"tid":%d,"ts":%s,"id":%d,"cat":"waits","name":"waits"}`, phase, pid, at, ts, int64(pid)<<32|int64(i))
-		}
+	arrow := func(phase string, tid int, at int64, i int32) string {
+		return fmt.Sprintf(`{%s,"pid":%d,"tid":%d,"ts":%s,"id":%d,"cat":"waits","name":"waits"}`, phase, pid, tid, micros(at), int64(pid)<<32|int64(i))
 	}
+	leaves := func(i int32) int64 { // the last moment of what the task waited for
+		w := &l.Tasks[l.Tasks[i].Waited]
+		return max(w.Start, w.End-1)
+	}
+	begin := func(i int32) string { return arrow(`"ph":"s"`, thread[l.Tasks[i].Waited], leaves(i), i) }
+	end := func(i int32) string { return arrow(`"ph":"f","bp":"e"`, thread[i], l.Tasks[i].Start, i) }
 	for i := range l.Tasks {
 		k := &l.Tasks[i]
-		t.events = append(t.events, event{k.Start, spans, int32(i)})
+		t.add(k.Start, task, i)
 		if k.Waited >= 0 {
-			w := &l.Tasks[k.Waited]
-			t.events = append(t.events, event{max(w.Start, w.End-1), arrows[0], int32(i)}, event{k.Start, arrows[1], int32(i)})
+			t.add(leaves(int32(i)), begin, i)
+			t.add(k.Start, end, i)
 		}
 	}
 	t.counters("link", l.Links)

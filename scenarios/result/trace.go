@@ -34,7 +34,7 @@ func WriteTrace(w io.Writer, doc *Document, d *Detail) error {
 	}
 	slices.SortStableFunc(t.events, func(a, b event) int { return cmp.Compare(a.at, b.at) }) // threads are in order
 	for _, e := range t.events {
-		t.event("%s", e.of.line(e))
+		t.event("%s", e.line(e.i))
 	}
 	t.line("\n]}\n")
 	return b.Flush() // reports the first failed write
@@ -49,11 +49,11 @@ type tracer struct {
 	events []event
 }
 
-// event is the i-th of a track, at a time in picoseconds.
+// event is an event at a time in picoseconds, written by line(i).
 type event struct {
-	at int64
-	of *track
-	i  int32
+	at   int64
+	line func(i int32) string
+	i    int32
 }
 
 func (t *tracer) line(format string, args ...any) { fmt.Fprintf(t.w, format, args...) }
@@ -79,10 +79,14 @@ func (t *tracer) simulation(p *Simulation) {
 	for i := range p.Circuits {
 		s := &p.Circuits[i]
 		t.thread("circuit " + s.Name)
-		busy := &track{pid: t.pid, tid: t.tid, series: s}
+		pid, tid := t.pid, t.tid
+		busy := func(i int32) string {
+			return slice(pid, tid, ticks(s.TimeS[i]), ticks(s.TimeS[i+1]), "circuit", fmt.Sprintf("%.4g Gb/s", s.Value[i]/1e9),
+				fmt.Sprintf(`,"args":{"rate_bits_per_s":%s}`, text.Exact(s.Value[i])))
+		}
 		for i := range max(len(s.TimeS)-1, 0) {
 			if s.Value[i] > 0 && ticks(s.TimeS[i+1]) > ticks(s.TimeS[i]) {
-				t.add(busy, s.TimeS[i], i)
+				t.add(ticks(s.TimeS[i]), busy, i)
 			}
 		}
 	}
@@ -98,16 +102,17 @@ func (t *tracer) simulation(p *Simulation) {
 func (t *tracer) counters(what string, series []Series) {
 	for i := range series {
 		s := &series[i]
-		t.tid++ // a counter is no thread; the number orders it
-		counter := &track{pid: t.pid, tid: t.tid, series: s, counter: what + " " + s.Name + " (Gb/s)"}
+		pid, name := t.pid, quote(what+" "+s.Name+" (Gb/s)")
+		counter := func(i int32) string {
+			return fmt.Sprintf(`{"ph":"C","pid":%d,"ts":%s,"name":%s,"args":{"Gb/s":%s}}`, pid, micros(ticks(s.TimeS[i])), name, text.Exact(s.Value[i]/1e9))
+		}
 		for i, at := range s.TimeS {
-			t.add(counter, at, i)
+			t.add(ticks(at), counter, i)
 		}
 	}
 }
 
-// track adds a stage: a thread for its work and one for its transfers. Spans of one thread must not overlap, so more
-// threads follow where they do.
+// track adds a stage: threads for its work and for its transfers.
 func (t *tracer) track(l *Track) {
 	name := l.Name
 	if l.Group != "" {
@@ -121,36 +126,41 @@ func (t *tracer) track(l *Track) {
 			work = append(work, s)
 		}
 	}
-	for _, g := range []struct {
-		name  string
-		spans []Span
-	}{{name, work}, {name + ", transfers", moves}} {
-		for i, row := range disjoint(g.spans) {
-			label := g.name
-			if i > 0 {
-				label = fmt.Sprintf("%s (%d)", g.name, i+1)
-			}
-			t.thread(label)
-			thread := &track{pid: t.pid, tid: t.tid, spans: row}
-			for i := range row {
-				t.add(thread, row[i].StartS, i)
-			}
+	interval := func(s Span) (from, to int64) { return ticks(s.StartS), ticks(s.EndS) }
+	add := func(row []Span) {
+		pid, tid := t.pid, t.tid
+		span := func(i int32) string {
+			from, to := interval(row[i])
+			return slice(pid, tid, from, to, row[i].Kind, row[i].Kind+" "+row[i].Label, "")
+		}
+		for i := range row {
+			t.add(ticks(row[i].StartS), span, i)
 		}
 	}
+	rows(t, name, work, interval, add)
+	rows(t, name+", transfers", moves, interval, add)
 }
 
-// disjoint deals spans, ordered by start, into rows in which none overlaps the one before it.
-func disjoint(spans []Span) [][]Span {
-	var rows [][]Span
-	for _, s := range spans {
-		at := slices.IndexFunc(rows, func(r []Span) bool { return ticks(r[len(r)-1].EndS) <= ticks(s.StartS) })
+// rows deals what is on a track, in order of start, to rows in which nothing overlaps what is before it. Each row is a
+// thread of its own, whose content goes to add.
+func rows[T any](t *tracer, label string, list []T, interval func(T) (from, to int64), add func(row []T)) {
+	var all [][]T
+	for _, x := range list {
+		from, _ := interval(x)
+		at := slices.IndexFunc(all, func(row []T) bool { _, end := interval(row[len(row)-1]); return end <= from })
 		if at < 0 {
-			at = len(rows)
-			rows = append(rows, nil)
+			at, all = len(all), append(all, nil)
 		}
-		rows[at] = append(rows[at], s)
+		all[at] = append(all[at], x)
 	}
-	return rows
+	for i, row := range all {
+		name := label
+		if i > 0 {
+			name = fmt.Sprintf("%s (%d)", label, i+1)
+		}
+		t.thread(name)
+		add(row)
+	}
 }
 
 func (t *tracer) thread(name string) {
@@ -159,36 +169,14 @@ func (t *tracer) thread(name string) {
 	t.event(`{"ph":"M","pid":%d,"tid":%d,"name":"thread_sort_index","args":{"sort_index":%d}}`, t.pid, t.tid, t.tid)
 }
 
-// add adds the i-th event of a track.
-func (t *tracer) add(of *track, atS float64, i int) {
-	t.events = append(t.events, event{ticks(atS), of, int32(i)})
+func (t *tracer) add(at int64, line func(i int32) string, i int) {
+	t.events = append(t.events, event{at, line, int32(i)})
 }
 
-// track is a source of events in order of time: the spans of a thread, the busy steps of a circuit, or a counter.
-type track struct {
-	pid, tid int
-	spans    []Span
-	series   *Series
-	counter  string // its name
-	task     func(i int32, ts string) string
-}
-
-// line is an event of the track as JSON.
-func (t *track) line(e event) string {
-	ts := micros(e.at)
-	switch {
-	case t.task != nil:
-		return t.task(e.i, ts)
-	case t.spans != nil:
-		s := &t.spans[e.i]
-		return fmt.Sprintf(`{"ph":"X","pid":%d,"tid":%d,"ts":%s,"dur":%s,"cat":%s,"name":%s}`,
-			t.pid, t.tid, ts, micros(ticks(s.EndS)-e.at), quote(s.Kind), quote(s.Kind+" "+s.Label))
-	case t.counter != "":
-		return fmt.Sprintf(`{"ph":"C","pid":%d,"ts":%s,"name":%s,"args":{"Gb/s":%s}}`,
-			t.pid, ts, quote(t.counter), text.Exact(t.series.Value[e.i]/1e9))
-	}
-	return fmt.Sprintf(`{"ph":"X","pid":%d,"tid":%d,"ts":%s,"dur":%s,"cat":"circuit","name":"%.4g Gb/s","args":{"rate_bits_per_s":%s}}`,
-		t.pid, t.tid, ts, micros(ticks(t.series.TimeS[e.i+1])-e.at), t.series.Value[e.i]/1e9, text.Exact(t.series.Value[e.i]))
+// slice is what a thread does from one time to another, in picoseconds, as JSON; more is what follows its name.
+func slice(pid, tid int, from, to int64, category, name, more string) string {
+	return fmt.Sprintf(`{"ph":"X","pid":%d,"tid":%d,"ts":%s,"dur":%s,"cat":%s,"name":%s%s}`,
+		pid, tid, micros(from), micros(to-from), quote(category), quote(name), more)
 }
 
 func ticks(s float64) int64 { return int64(math.Round(s * 1e12)) }

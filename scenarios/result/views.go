@@ -14,6 +14,23 @@ func (t PolicyTimings) Metrics() map[string]float64 {
 	return map[string]float64{solveTime: t.SolveS, simulateTime: t.SimulateS}
 }
 
+// Value returns a metric of a cell, one of the ideal fabric after ReferencePrefix, or a time of WallMetrics; t may be nil.
+func (c *Cell) Value(name string, t *SweepTimings) (v float64, ok bool) {
+	if v, ok = c.Metrics[name]; ok {
+		return v, true
+	}
+	if of, ok := strings.CutPrefix(name, ReferencePrefix); ok {
+		v, ok = c.Reference[of]
+		return v, ok
+	}
+	if t != nil {
+		if times, timed := t.Cells[c.Key]; timed {
+			v, ok = times.Metrics()[name]
+		}
+	}
+	return v, ok
+}
+
 // End is when the work of a row ends, and what takes that time: an iteration, or the completion of calls.
 type End struct {
 	Metric string
@@ -21,7 +38,7 @@ type End struct {
 	S      float64
 }
 
-var ends = []End{{completion, "completion", 0}, {iterationTime, "iteration", 0}}
+var ends = []End{{CompletionTime, "completion", 0}, {IterationTime, "iteration", 0}}
 
 // Ends returns the end of a row's work: its completion if it has one, else its iteration; ok is false if it has neither.
 func (r *Row) Ends() (e End, ok bool) {
@@ -37,142 +54,12 @@ func (r *Row) Ends() (e End, ok bool) {
 // Bounded returns the lower bound on the time at which a row's work ends, and that end; ok is false if it has none.
 func (r *Row) Bounded() (e End, bound float64, ok bool) {
 	for _, e := range slices.Backward(ends) {
-		if v, has := r.Metrics[boundPrefix+e.Metric]; has {
+		if v, has := r.Metrics[BoundPrefix+e.Metric]; has {
 			e.S = r.Metrics[e.Metric]
 			return e, v, true
 		}
 	}
 	return End{}, 0, false
-}
-
-// Gap is the relative distance of a row to the bound on what it is measured by.
-func (r *Row) Gap() (v float64, ok bool) {
-	v, ok = r.Metrics[gapName]
-	return v, ok
-}
-
-// Trials returns how many trials a row has, and how many of them stalled.
-func (r *Row) Trials() (all, stalled float64) {
-	return r.Metrics[trialCount], r.Metrics[trialStalls]
-}
-
-// Trials returns how many trials a cell has.
-func (c *Cell) Trials() float64 { return c.Metrics[trialCount] }
-
-// Ideal is what the reference of a run takes.
-type Ideal struct {
-	EndS     float64
-	ComputeS float64 // by computing alone
-	Gap      float64 // to a lower bound on EndS
-	Computes bool    // ComputeS is known
-}
-
-// Ideal returns what the reference takes; ok is false if there is none.
-func (d *Document) Ideal() (i Ideal, ok bool) {
-	i.EndS, ok = d.Reference[iterationTime]
-	i.ComputeS, i.Computes = d.Reference[computeTime]
-	i.Gap = d.Reference[gapName]
-	return i, ok
-}
-
-// JobIdeal returns what the reference of one of several jobs takes.
-func (d *Document) JobIdeal(job string) Ideal {
-	return Ideal{EndS: d.Reference[ofJob(job, iterationTime)], ComputeS: d.Reference[ofJob(job, computeTime)], Computes: true}
-}
-
-// TrialIdeal returns what the reference takes in trials on average; ok is false without trials.
-func (d *Document) TrialIdeal() (i Ideal, ok bool) {
-	i.EndS, ok = d.Reference[trialTime]
-	i.ComputeS, i.Computes = d.Reference["replay_compute_makespan_mean_s"]
-	i.Gap = d.Reference["replay_gap_max"]
-	return i, ok && i.Computes
-}
-
-// OverCalls reports whether rows take time over a step without their calls, which is then the reference.
-func (d *Document) OverCalls() bool {
-	for i := range d.Rows {
-		if _, ok := d.Rows[i].Metrics[callTime]; ok {
-			return true
-		}
-	}
-	return false
-}
-
-// CompletionBound is the lower bound on completion that a row's gap of completion is to: that of fluid schedules, whose
-// bound is their own, or that of all plans.
-func (d *Document) CompletionBound(r *Row, fluid bool) float64 {
-	if fluid {
-		return r.Metrics["bound_completion_fluid_s"]
-	}
-	return d.Reference[boundPrefix+completion]
-}
-
-// CallBounded reports whether a row has a bound on its completion, of which its gap then is.
-func (r *Row) CallBounded() bool {
-	_, ok := r.Metrics[boundPrefix+completion]
-	return ok
-}
-
-// IsCompletion reports whether a metric is the completion time.
-func (m *Metric) IsCompletion() bool { return m.Name == completion }
-
-// Objective is what multi-job allocators minimise.
-type Objective struct {
-	Value, Bound float64
-	Words        string
-	Bounded      bool
-}
-
-// Objective returns a row's objective; ok is false in runs of one job.
-func (r *Row) Objective() (o Objective, ok bool) {
-	o.Value, ok = r.Metrics[objective]
-	o.Bound, o.Bounded = r.Metrics[boundPrefix+objective]
-	o.Words = r.Labels[objective]
-	return o, ok
-}
-
-// JobNCT is the NCT of one of several jobs in a row.
-func (r *Row) JobNCT(job string) (v float64, ok bool) {
-	v, _, ok = r.JobBar(job)
-	return v, ok
-}
-
-// JobBar is the metric by which figures compare the jobs of a row, and its name.
-func (r *Row) JobBar(job string) (v float64, metric string, ok bool) {
-	v, ok = r.Metrics[ofJob(job, nctName)]
-	return v, nctName, ok
-}
-
-// Ports is how many ports a row uses, or one of its several jobs, unless job is empty.
-func (r *Row) Ports(job string) float64 {
-	if job != "" {
-		return r.Metrics[ofJob(job, portsName)]
-	}
-	return r.Metrics[portsName]
-}
-
-// Lending is what a job that lends ports uses and leaves.
-type Lending struct {
-	Ports, Ratio, Bound, Surplus, Choices float64
-	NCT                                   float64
-	HasNCT                                bool
-}
-
-// Lending returns what the port-lending job of a row does.
-func (r *Row) Lending() Lending {
-	m := r.Metrics
-	nct, ok := m["donor_nct"]
-	return Lending{m["donor_ports"], m["donor_port_ratio"], m["donor_bound_ports"], m[surplusPorts], m["donor_choices"], nct, ok}
-}
-
-// CircuitLoads is what circuits carry that were not simulated.
-type CircuitLoads struct{ MaxS, MaxBytes, MeanBytes, BoundS, FluidS, Gap float64 }
-
-// CircuitLoads returns what a row's circuits carry; ok is false if it was not measured.
-func (r *Row) CircuitLoads() (l CircuitLoads, ok bool) {
-	m := r.Metrics
-	l = CircuitLoads{m[maxCircuitTime], m[maxCircuitBytes], m[meanCircuitBytes], m[boundPrefix+maxCircuitTime], m[fluidTime], m[gapName]}
-	return l, l.MaxS > 0
 }
 
 // LinkLoads is what links carry under a row's routes.
@@ -189,19 +76,12 @@ type LinkLoads struct {
 func (r *Row) LinkLoads() (l LinkLoads, ok bool) {
 	m := r.Metrics
 	l.Max, ok = m[maxLinkLoad]
-	l.Bound, l.FaultRatio, l.Hops, l.FluidS = m[boundPrefix+maxLinkLoad], m[faultRatio], m[averageHops], m[fluidTime]
+	l.Bound, l.FaultRatio, l.Hops, l.FluidS = m[BoundPrefix+maxLinkLoad], m[faultRatio], m[averageHops], m[FluidTime]
 	l.Healthy = l.Max * l.FaultRatio
 	if over, has := m[maxLoadOverRate]; has {
-		l.Max, l.Bound, l.OverRate = over, m[boundPrefix+maxLoadOverRate], true
+		l.Max, l.Bound, l.OverRate = over, m[BoundPrefix+maxLoadOverRate], true
 	}
 	return l, ok
-}
-
-// MeanDelay returns the mean delay of packets, and whether packets were injected at all.
-func (r *Row) MeanDelay() (v float64, measured, injected bool) {
-	v, measured = r.Metrics[meanDelay]
-	_, injected = r.Metrics[injectedPackets]
-	return v, measured, injected
 }
 
 // ExposedCalls returns by how much a row would end sooner without the calls of dimensions of parallelism, in the order
@@ -216,26 +96,16 @@ func (r *Row) ExposedCalls() (dims []string, seconds []float64) {
 	return dims, seconds
 }
 
-// Kept is the share of chip-time that is work which is kept.
-func (r *Row) Kept() float64 { return r.Metrics[keptShare] }
-
-// Iteration returns the iteration time of a row; ok is false if it has none.
-func (r *Row) Iteration() (v float64, ok bool) {
-	v, ok = r.Metrics[iterationTime]
-	return v, ok
-}
-
-// NoTrialNCT says why the trials of a row have no NCT, "" if they have one.
-func (r *Row) NoTrialNCT() string { return r.Labels[trialNCT] }
-
 // TierKinds is the label of a row that lists the kinds of the tiers of its machine, from the inside out.
 const TierKinds = "tiers"
 
 // Tier is what a row says of a tier of a machine.
 type Tier struct {
-	Name               string // its number from the inside out, and its kind
-	Bytes, Busy        float64
-	ExposedS, DoubledS float64
+	Name     string  `json:"name"` // its number from the inside out, and its kind
+	Bytes    float64 `json:"bytes"`
+	Busy     float64 `json:"busy"`
+	ExposedS float64 `json:"exposed_s"`
+	DoubledS float64 `json:"doubled_s"`
 }
 
 // Tiers returns what a row says of the tiers of its machine, from the inside out; none of other fabrics.

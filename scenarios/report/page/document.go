@@ -39,6 +39,8 @@ type Run struct {
 	Wirings map[string][]*result.Wiring `json:"wirings,omitempty"`
 	// Plans are the plans of policies that have one, prepared.
 	Plans map[string]*result.Plan `json:"plans,omitempty"`
+	// Tiers are what rows say of the tiers of a machine, by policy.
+	Tiers map[string][]result.Tier `json:"tiers,omitempty"`
 	// Moment is when free cubes of a fleet are most fragmented, in seconds; 0 of other runs.
 	Moment float64 `json:"moment"`
 }
@@ -55,6 +57,7 @@ type Sweep struct {
 // Comparison is what a page knows of a comparison.
 type Comparison struct {
 	Comparison *compare.Comparison `json:"comparison"`
+	Keys       []string            `json:"keys"`  // of the parts that tell its rows apart
 	Words      []compare.Words     `json:"words"` // of its differences, in their order
 	Summary    string              `json:"summary"`
 	Rules      string              `json:"rules"`
@@ -65,7 +68,7 @@ func OfRun(run *result.Run) Document {
 	d := Document{Kind: "run", Name: nameOf(run.Document.Scenario, run.Dir), Title: run.Detail.Title, TOML: string(run.Scenario)}
 	d.Run = &Run{
 		Result: &run.Document, Timings: &run.Timings, Detail: &run.Detail,
-		Table: report.ResultsOf(run), Notes: report.Notes(run), Explain: map[string]string{}, Plans: map[string]*result.Plan{}, NetOf: map[string]int{}, Wirings: map[string][]*result.Wiring{},
+		Table: report.ResultsOf(run), Notes: report.Notes(run), Explain: map[string]string{}, Plans: map[string]*result.Plan{}, Tiers: map[string][]result.Tier{}, NetOf: map[string]int{}, Wirings: map[string][]*result.Wiring{},
 	}
 	for i := range run.Detail.Policies {
 		p := &run.Detail.Policies[i]
@@ -89,6 +92,9 @@ func OfRun(run *result.Run) Document {
 	d.Moment = worst.AtS
 	for i := range run.Document.Rows {
 		policy := run.Document.Rows[i].Policy
+		if tiers := result.Tiers(&run.Document.Rows[i]); tiers != nil {
+			d.Tiers[policy] = tiers
+		}
 		if words := report.Explanation(run, policy); words != "" {
 			d.Explain[policy] = words
 		}
@@ -108,7 +114,8 @@ func OfSweep(dir string, s *result.Sweep, t *result.SweepTimings, plots []result
 // OfComparison is the document of a comparison.
 func OfComparison(c *compare.Comparison) Document {
 	d := Document{Kind: "comparison", Name: "what differs", Title: fmt.Sprintf("%s -> %s", c.Old, c.New)}
-	d.Comparison = &Comparison{c, c.Words(), c.Summary(), c.Rules()}
+	keys, _ := c.Project()
+	d.Comparison = &Comparison{c, keys, c.Words(), c.Summary(), c.Rules()}
 	return d
 }
 

@@ -12,12 +12,12 @@
 //	                   detail {reference, policies: [simulation], windows}, table {heads, metrics, rows, best}, notes, explain
 //	kind "sweep":      name, title, toml, sweep {axes: [{name, keys, labels, numbers}], cells: [{at, policy, metrics, labels, failed}]},
 //	                   took {cells}, plots, metric
-//	kind "comparison": name, title, comparison {keys, metrics, differences, missing_rows, new_rows, regressions}, words, summary, rules
+//	kind "comparison": name, title, comparison {keys, metrics, differences, missing_rows, new_rows, regressions}, keys, words, summary, rules
 //
 // A simulation is policy, makespan_s, lanes [{name, group, spans [{kind, label, start_s, end_s, bytes, critical}]}],
 // of work on links nodes [the same as lanes] and links, circuits, demand, rates [{name, group, time_s, value}], topology {pods, pairs}, path, lattice (a torus: dims, links, ways, pairs), graph (nodes, links, pairs),
 // schedule {gpus, phases}, traffic, fleet {cubes, looks, events}, jobs [simulation]. Any of them may be null.
-// Of a run nets and net_of, wirings, plans and moment are what pictures show, as scenarios/result prepares it for figures too.
+// Of a run nets and net_of, wirings, plans, tiers and moment are what pictures show, as scenarios/result prepares it for figures too.
 // leave has what is to be done when a view is left, and paint what draws its pictures at once.
 const sim = {views: [], data: null, leave: [], paint: []};
 

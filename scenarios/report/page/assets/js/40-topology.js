@@ -2,10 +2,10 @@
 // Topology: what joins what. Circuits between pods, links of tori and graphs by load, fabrics inside each other.
 sim.views.push({
 	id: "topology", title: "Topology",
-	applies: doc => doc.kind === "run" && (doc.detail.policies.some(p => p.topology || sim.nets.has(doc, p)) || doc.result.rows.some(r => "tier1_exposed_s" in r.metrics)),
+	applies: doc => doc.kind === "run" && (doc.detail.policies.some(p => p.topology || sim.nets.has(doc, p)) || doc.tiers),
 	draw(root, doc, state) {
 		const sims = doc.detail.policies, names = sims.filter(p => p.topology || sim.nets.has(doc, p)).map(p => p.policy);
-		if (doc.result.rows.some(r => "tier1_exposed_s" in r.metrics)) root.append(...this.tiers(doc));
+		if (doc.tiers) root.append(...this.tiers(doc));
 		if (!names.length) return;
 		const of = name => sims.find(p => p.policy === name), links = sims.some(p => sim.nets.has(doc, p));
 		const {shown, controls, panels} = sim.beside(doc, state, names, name => {
@@ -186,18 +186,16 @@ sim.views.push({
 
 	// tiers draws fabrics inside each other, and what each carries and costs under every policy.
 	tiers(doc) {
-		const rows = doc.result.rows.filter(r => "tier1_exposed_s" in r.metrics), kinds = (rows[0].labels.tiers || "").split(", ");
-		const tiers = kinds.map((k, i) => `${i + 1} ${k}`), of = (r, i, what) => r.metrics[`tier${i + 1}_${what}`];
-		const busiest = i => Math.max(...rows.map(r => of(r, i, "busy") || 0));
+		const rows = doc.result.rows.filter(r => doc.tiers[r.policy]).map(r => [r.policy, doc.tiers[r.policy]]), tiers = rows[0][1].map(t => t.name);
+		const busiest = i => Math.max(...rows.map(([, list]) => list[i].busy));
 		const nest = i => sim.el("div", {class: "tier"}, sim.el("div", {}, sim.el("b", {}, tiers[i]), ` busy for at most ${sim.fmt.percent(busiest(i))} of the time`), i ? nest(i - 1) : "");
 		return [sim.el("h2", {}, "Tiers, one inside the other"), nest(tiers.length - 1), sim.table({
 			label: "Time by tier",
 			columns: [{head: "policy"}, {head: "tier", left: true}, {head: "carries"}, {head: "busy"}, {head: "exposed"}, {head: "iteration if twice as fast"}],
-			rows: rows.flatMap(r => tiers.map((t, i) => {
-				const [bytes, busy, exposed, doubled] = ["bytes", "busy", "exposed_s", "doubled_s"].map(w => of(r, i, w));
-				const show = (v, f) => v === undefined ? "-" : f(v);
-				return {cells: [r.policy, t, show(bytes, sim.fmt.bytes), show(busy, sim.fmt.percent), show(exposed, sim.fmt.seconds), show(doubled, sim.fmt.seconds)], values: [r.policy, t, bytes, busy, exposed, doubled]};
-			})),
+			rows: rows.flatMap(([policy, list]) => list.map(t => ({
+				cells: [policy, t.name, sim.fmt.bytes(t.bytes), sim.fmt.percent(t.busy), sim.fmt.seconds(t.exposed_s), sim.fmt.seconds(t.doubled_s)],
+				values: [policy, t.name, t.bytes, t.busy, t.exposed_s, t.doubled_s],
+			}))),
 		}), sim.el("p", {class: "note"}, "Exposed by a tier is how much shorter the iteration would be if the tier took no time.")];
 	},
 });

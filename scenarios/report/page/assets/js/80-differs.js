@@ -27,7 +27,7 @@ sim.views.push({
 		const shown = c.differences.map((d, i) => ({d, w: doc.words[i]})).filter(({d}) => d.mark !== "same" && !wall.has(d.metric) && (!state.metric || d.metric === state.metric) &&
 			(!state.policy || d.row.policy === state.policy) && (state.worse !== "1" || d.mark === "worse" || d.mark === "missing"));
 		shown.sort((a, b) => size(b.d) - size(a.d));
-		const parts = [...new Set(c.differences.flatMap(d => Object.keys(d.row)))].filter(k => new Set(c.differences.map(d => d.row[k])).size > 1);
+		const parts = doc.keys || [];
 		const most = 500;
 		root.append(this.means(c, wall));
 		root.append(sim.table({
