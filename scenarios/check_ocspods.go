@@ -107,10 +107,7 @@ func checkPodCalls(c *checker) {
 		}
 	}
 	e := c.s.pods().StepCalls(t)
-	keys, err := e.Check(context.Background())
-	if err != nil {
-		what, want := assembly.Wanted(err)
-		c.Clash(keys, what, want)
+	if keys, err := e.Check(context.Background()); assembly.Blame(c, keys, err) {
 		return
 	}
 	if err := e.Each(context.Background(), func(_ training.Call, _ []int32, _ float64, z *collective.Schedule) {
@@ -217,8 +214,8 @@ func (c *checker) checkPodPackets(slowest units.Rate, hops float64) {
 	case slowest < assembly.SlowestLink:
 		c.clash("fabric.port_bandwidth fabric.nic_bandwidth replica.0.port_bandwidth",
 			`%v is too slow for packets; write at least %v, or set engine.level = "flow"`, slowest, assembly.SlowestLink)
-	case hops > assembly.MostHopped:
-		c.clash(at, `the work makes some %.2g hops of packets; choose larger packets, for at most %s hops of packets; or set engine.level = "flow"`, hops, assembly.HopsText)
+	default:
+		c.blame(at, assembly.ServedHop.Excess(hops, "the work makes some %.2g hops of packets", `larger packets or engine.level = "flow"`))
 	}
 }
 
@@ -228,10 +225,8 @@ func checkTasks(c *checker) {
 	if !c.OK("workload.microbatches", "workload.schedule", "workload.virtual_stages", "workload.replicas", "workload.flows", "replica") {
 		return
 	}
-	if n := c.s.passes(); n > assembly.MaxPodTasks {
-		c.clash("workload.microbatches workload.pp workload.gpus workload.virtual_stages workload.replicas workload.flows",
-			"the job makes some %.2g passes of stages and transfers between pods, which %s; stay within %d", n, assembly.PodTaskCost(n), assembly.MaxPodTasks)
-	}
+	c.blame("workload.microbatches workload.pp workload.gpus workload.virtual_stages workload.replicas workload.flows",
+		assembly.PodTask.Excess(c.s.passes(), "the job makes some %.2g passes of stages and transfers between pods", "fewer"))
 }
 
 // passes returns about how many passes and transfers between pods are simulated.

@@ -38,9 +38,7 @@ func checkJobs(c *checker) {
 	for i := range c.s.Jobs {
 		total += c.s.Jobs[i].Scenario.passes()
 	}
-	if total > assembly.MaxPodTasks {
-		c.refuse("job", "the jobs make some %.2g passes of stages and transfers between pods, which %s; stay within %d", total, assembly.PodTaskCost(total), assembly.MaxPodTasks)
-	}
+	c.blame("job", assembly.PodTask.Excess(total, "the jobs make some %.2g passes of stages and transfers between pods", "fewer"))
 }
 
 // checkJobNames holds that names can stand in those of metrics and differ.

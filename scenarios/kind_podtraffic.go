@@ -146,8 +146,7 @@ func checkPodTraffic(c *checker) {
 	}
 	switch {
 	case !c.severalPods():
-	case transfers > assembly.MaxPodTasks:
-		c.clash(pods+" "+perPod, "%.0f GPUs in %d pods make up to %.3g transfers, which %s; choose fewer", gpus, f.Pods, transfers, assembly.PodTaskCost(transfers))
+	case c.blame(pods+" "+perPod, assembly.PodTask.Excess(transfers, "the pods make up to %.3g transfers", "fewer or smaller pods")):
 	case kind.Listed && c.OK("workload") && rows != gpus:
 		c.clash("workload.matrix workload.matrix_file "+pods+" "+perPod, "the matrix has %.0f rows for %.0f GPUs; write a row of bytes for each GPU of each pod", rows, gpus)
 	case !kind.Listed && size < 1:
@@ -195,9 +194,7 @@ func (c *checker) checkPodFlows() {
 		return
 	}
 	t, err := s.betweenPods(u)
-	if err != nil {
-		what, want := assembly.Wanted(err)
-		c.clash("workload.hot_nodes workload.matrix workload.matrix_file workload.message", "%s; %s", what, want)
+	if c.blame("workload.hot_nodes workload.matrix workload.matrix_file workload.message", err) {
 		return
 	}
 	joined := make([]map[int32]bool, f.Pods)
@@ -218,8 +215,7 @@ func (c *checker) checkPodFlows() {
 	switch long := 8 * bytes / float64(slowest); {
 	case crossing == 0:
 		c.clash("workload.matrix workload.matrix_file workload.kind", "no traffic crosses pods; write bytes from a GPU of one pod to one of another")
-	case crossing > assembly.MaxPodTasks:
-		c.clash("workload.matrix workload.matrix_file fabric.pods", "%d transfers between pods %s; choose fewer", crossing, assembly.PodTaskCost(float64(crossing)))
+	case c.blame("workload.matrix workload.matrix_file fabric.pods", assembly.PodTask.Excess(float64(crossing), "the pods make %.3g transfers", "fewer")):
 	case long > maxIteration:
 		c.Clash(append([]string{"workload.message", "workload.matrix", "workload.matrix_file"}, rates...), fmt.Sprintf("the traffic may take %.3g s, which is absurd", long), fmt.Sprintf("stay within %d s", maxIteration))
 	case s.traffic().Drawn:

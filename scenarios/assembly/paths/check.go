@@ -79,9 +79,7 @@ func Check(c *schema.Reader, s *Scenario, cell bool, nodes int, t *torus.Torus, 
 			return
 		}
 	}
-	if keys, err := r.lay(); err != nil {
-		what, want := assembly.Wanted(err)
-		c.Clash(keys, what, want)
+	if keys, err := r.lay(); assembly.Blame(c, keys, err) {
 		return
 	}
 	if s.Engine.Level == "packet" {

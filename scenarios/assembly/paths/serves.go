@@ -319,7 +319,7 @@ func (r *routed) extents(up int) (least, most extent) {
 		return extent{}, extent{flows: pairs, packets: pairs, hops: pairs}
 	}
 	least.hops, most.hops, most.flows = least.packets, most.packets*far, pairs
-	if flows > 0 && up == int(r.Whole.Nodes) && most.hops > assembly.MostHopped {
+	if flows > 0 && up == int(r.Whole.Nodes) && most.hops > assembly.MaxHops {
 		mean := r.meanShortest()
 		if r.Torus != nil || !kind.OwnSizes {
 			most.hops = min(most.hops, longestRoute*most.packets*mean)
@@ -400,7 +400,7 @@ func (r *routed) limits(name string, x extent, late float64) error {
 			return r.fault(q.key, fmt.Sprintf("%s takes %.3g s of simulated time", name, x.seconds), fmt.Sprintf("%s, for at most %.0f s", q.want, most))
 		}
 	}
-	if s.Engine.Level == "packet" && x.hops > assembly.MostHopped {
+	if s.Engine.Level == "packet" && x.hops > assembly.MaxHops {
 		key := "workload.packet"
 		switch {
 		case w.Source == "poisson":
