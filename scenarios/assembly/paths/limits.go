@@ -1,14 +1,33 @@
 package paths
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
 
 	"sim/engine"
+	"sim/engine/static"
 	"sim/scenarios/assembly"
 	"sim/scenarios/schema"
 )
+
+// Cost estimates what the simulation of one policy takes, from the hops of shortest routes. It is 0 if the scenario is not
+// simulated packet by packet. Cost returns the context's error when ctx is cancelled.
+func (s *Scenario) Cost(ctx context.Context) (assembly.Cost, error) {
+	if s.Engine.Level != "packet" {
+		return assembly.Cost{}, nil
+	}
+	r, err := build(ctx, s)
+	if err != nil {
+		return assembly.Cost{}, err
+	}
+	a, hop := &routedAnswer{r: r, pressed: r.least, loads: &static.Loads{Weighted: []float64{}, WeightedHops: r.shortest}}, assembly.BookedHop
+	if l := &s.Fabric; l.Queue != "unbounded" || l.BitErrors > 0 || l.FailAt > 0 {
+		hop = assembly.ServedHop
+	}
+	return hop.Times(a.hops(a.injected())), nil
+}
 
 // unserved is the answer of a router that cannot serve the fabric for some reason.
 func (r *routed) unserved(name string, why error) *assembly.Answer {
