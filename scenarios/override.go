@@ -57,6 +57,10 @@ func keyParts(name string) ([]string, bool) {
 // that fits no table is a fault, and the table nil.
 func (c *checker) place(parts []string) (path string, m map[string]any) {
 	name := ""
+	fail := func(problem, remedy string) (string, map[string]any) {
+		c.Diagnostics = append(c.Diagnostics, Diagnostic{File: schema.SetFile, Key: name, Problem: problem, Remedy: remedy})
+		return "", nil
+	}
 	for _, part := range parts {
 		name = schema.JoinPath(name, part) // quoted for messages where need be
 	}
@@ -65,18 +69,12 @@ func (c *checker) place(parts []string) (path string, m map[string]any) {
 		m, path = c.replicaAt(parts[1])
 		parts = parts[2:]
 		if m == nil || len(parts) == 0 {
-			c.Diagnostics = append(c.Diagnostics, Diagnostic{
-				File: schema.SetFile, Key: name, Problem: "names no key of a replica", Remedy: "write replica.INDEX.key=value, such as replica.0.compute_scale=1.2",
-			})
-			return "", nil
+			return fail("names no key of a replica", "write replica.INDEX.key=value, such as replica.0.compute_scale=1.2")
 		}
 	}
 	if parts[0] == "job" && len(parts) > 1 {
 		if m, path = c.jobAt(parts[1]); m == nil || len(parts) == 2 {
-			c.Diagnostics = append(c.Diagnostics, Diagnostic{
-				File: schema.SetFile, Key: name, Problem: "names no key of a job that there is", Remedy: "write job.INDEX.key=value, counting the jobs from 0, such as job.0.weight=2",
-			})
-			return "", nil
+			return fail("names no key of a job that there is", "write job.INDEX.key=value, counting the jobs from 0, such as job.0.weight=2")
 		}
 		parts = parts[2:]
 	}
@@ -86,10 +84,7 @@ func (c *checker) place(parts []string) (path string, m map[string]any) {
 		if rows != nil { // the part is a place in an array of tables
 			i, err := strconv.Atoi(part)
 			if err != nil || i < 0 || i >= len(rows) {
-				c.Diagnostics = append(c.Diagnostics, Diagnostic{
-					File: schema.SetFile, Key: name, Problem: "names no table that there is", Remedy: fmt.Sprintf("count the tables from 0 to %d", len(rows)-1),
-				})
-				return "", nil
+				return fail("names no table that there is", fmt.Sprintf("count the tables from 0 to %d", len(rows)-1))
 			}
 			m, rows = rows[i], nil
 			continue
@@ -100,10 +95,7 @@ func (c *checker) place(parts []string) (path string, m map[string]any) {
 		rows = nil
 		sub, ok := m[part].(map[string]any)
 		if _, taken := m[part]; taken && !ok {
-			c.Diagnostics = append(c.Diagnostics, Diagnostic{
-				File: schema.SetFile, Key: name, Problem: path + " is no table", Remedy: "set " + path + " itself",
-			})
-			return "", nil
+			return fail(path+" is no table", "set "+path+" itself")
 		}
 		if !ok {
 			sub = map[string]any{}
@@ -113,8 +105,7 @@ func (c *checker) place(parts []string) (path string, m map[string]any) {
 		m = sub
 	}
 	if rows != nil {
-		c.Diagnostics = append(c.Diagnostics, Diagnostic{File: schema.SetFile, Key: name, Problem: "is a whole table", Remedy: "set a key of it"})
-		return "", nil
+		return fail("is a whole table", "set a key of it")
 	}
 	return schema.JoinPath(path, parts[len(parts)-1]), m
 }

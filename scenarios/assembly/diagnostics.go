@@ -1,6 +1,11 @@
 package assembly
 
-import "strings"
+import (
+	"strings"
+
+	"sim/policies/mapping"
+	"sim/scenarios/schema"
+)
 
 // Wanted parts an error of traffic into what is wrong and what would be right.
 func Wanted(err error) (what, want string) {
@@ -21,6 +26,22 @@ func Blame(c interface {
 	what, want := Wanted(err)
 	c.Clash(paths, what, want)
 	return true
+}
+
+// BlameMappings notes which mappings fail, of those that are compared and name places. It reports whether none does.
+func BlameMappings(c *schema.Reader, k *mapping.Keys, try func(text string) error) bool {
+	ok := true
+	for _, text := range k.Compared() {
+		if mapping.Searches(text) {
+			continue
+		}
+		if err := try(text); err != nil {
+			what, want := Wanted(err)
+			c.Clash([]string{"policy.mappings", "policy.mapping"}, schema.Quote(text)+": "+what, want)
+			ok = false
+		}
+	}
+	return ok
 }
 
 // FaultText words an error for a fault: without the name of its package.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -94,19 +95,13 @@ func CheckMappings(c *schema.Reader, s *Scenario) {
 	if !s.Mapping.Asked() {
 		return
 	}
-	for _, text := range s.Mapping.Compared() {
-		if mapping.Searches(text) {
-			continue
-		}
+	assembly.BlameMappings(c, &s.Mapping, func(text string) error {
 		z, err := s.inPods(context.Background(), text)
-		if err == nil {
-			err = s.suits(z)
-		}
 		if err != nil {
-			what, want := assembly.Wanted(err)
-			c.Clash([]string{"policy.mappings", "policy.mapping"}, schema.Quote(text)+": "+what, want)
+			return err
 		}
-	}
+		return s.suits(z)
+	})
 }
 
 // suits reports why stages cannot be in the pods of a placement.
@@ -118,23 +113,42 @@ func (s *Scenario) suits(z *input.Stages) error {
 	case n > mostTogether && !s.Whole():
 		return fmt.Errorf("its %d replicas share pods or differ in theirs, and circuits are decided for at most %d together; want each replica in pods of its own, such as %s", n, mostTogether, mapping.Default)
 	}
-	other := make([]map[int32]bool, len(z.Numbers))
-	s.neighbours(func(a, b int) {
-		for _, ends := range [][2]int32{{z.At[a], z.At[b]}, {z.At[b], z.At[a]}} {
-			if ends[0] != ends[1] {
-				if other[ends[0]] == nil {
-					other[ends[0]] = map[int32]bool{}
-				}
-				other[ends[0]][ends[1]] = true
-			}
-		}
-	})
-	for pod, all := range other {
+	pairs := make(PodPairs, len(z.Numbers))
+	s.neighbours(func(a, b int) { pairs.Join(z.At[a], z.At[b], 1) })
+	for pod, all := range pairs {
 		if len(all) > s.Fabric.PortsPerPod {
 			return fmt.Errorf("pod %d needs circuits to %d other pods, and U_p = %d; want a fabric.ports_per_pod of at least %d", z.Numbers[pod], len(all), s.Fabric.PortsPerPod, len(all))
 		}
 	}
 	return nil
+}
+
+// PodPairs holds, by pod, the pods that it exchanges data with.
+type PodPairs []map[int]bool
+
+// Join notes that two GPUs exchange data, and reports whether they are in different pods of a size.
+func (p PodPairs) Join(a, b int32, size int) bool {
+	x, y := int(a)/size, int(b)/size
+	if x == y {
+		return false
+	}
+	for _, pair := range [][2]int{{x, y}, {y, x}} {
+		if p[pair[0]] == nil {
+			p[pair[0]] = map[int]bool{}
+		}
+		p[pair[0]][pair[1]] = true
+	}
+	return true
+}
+
+// List returns the pairs in order.
+func (p PodPairs) List() (pairs [][2]int) {
+	for a := range p {
+		for _, b := range slices.Sorted(maps.Keys(p[a])) {
+			pairs = append(pairs, [2]int{a, b})
+		}
+	}
+	return pairs
 }
 
 // buildPlaced makes the instance of s with its stages where a mapping has them, beside that with stages in order, whose

@@ -79,15 +79,10 @@ func fitsJob(jobs []int, at []int32, unit, pod int32) bool {
 
 // CheckJobMappings holds the mappings of several jobs, all but what is searched for, against their pods.
 func CheckJobMappings(c *schema.Reader, s *Scenario) {
-	for _, text := range s.Mapping.Compared() {
-		if mapping.Searches(text) {
-			continue
-		}
-		if _, err := s.jobsListed(text); err != nil {
-			what, want := assembly.Wanted(err)
-			c.Clash([]string{"policy.mappings", "policy.mapping"}, schema.Quote(text)+": "+what, want)
-		}
-	}
+	assembly.BlameMappings(c, &s.Mapping, func(text string) error {
+		_, err := s.jobsListed(text)
+		return err
+	})
 }
 
 // buildJobsPlaced makes the instance of several jobs where a mapping has them, whose references are those of the pods

@@ -150,16 +150,8 @@ func (p *placed) measure(m map[string]float64) {
 // checkMappings holds the mappings of a training step against the nodes that are up: all but what is searched for.
 func checkMappings(c *schema.Reader, s *Scenario, t *torus.Torus, nodes int, down []bool) bool {
 	p := s.ranks(t, nodes, down)
-	ok := true
-	for _, text := range s.Mapping.Compared() {
-		if mapping.Searches(text) {
-			continue
-		}
-		if _, err := mapping.Place(context.Background(), text, p, mapping.Options{}); err != nil {
-			what, want := assembly.Wanted(err)
-			c.Clash([]string{"policy.mappings", "policy.mapping"}, schema.Quote(text)+": "+what, want)
-			ok = false
-		}
-	}
-	return ok
+	return assembly.BlameMappings(c, &s.Mapping, func(text string) error {
+		_, err := mapping.Place(context.Background(), text, p, mapping.Options{})
+		return err
+	})
 }
