@@ -94,25 +94,14 @@ func checkPodCalls(c *checker) {
 		return
 	}
 	t, f := &c.s.Workload.Spec, &c.s.Fabric
-	joined := map[int32]map[int32]bool{}
-	join := func(a, b int32) {
-		size := int32(f.GPUsPerPodPerReplica)
-		if a, b = a/size, b/size; a != b {
-			for _, x := range [][2]int32{{a, b}, {b, a}} {
-				if joined[x[0]] == nil {
-					joined[x[0]] = map[int32]bool{}
-				}
-				joined[x[0]][x[1]] = true
-			}
-		}
-	}
+	pairs := make(circuits.PodPairs, c.s.PodsPerReplica()*t.Replicas())
 	e := c.s.pods().StepCalls(t)
 	if keys, err := e.Check(context.Background()); assembly.Blame(c, keys, err) {
 		return
 	}
 	if err := e.Each(context.Background(), func(_ training.Call, _ []int32, _ float64, z *collective.Schedule) {
 		for _, x := range z.Transfers {
-			join(z.Group[x.Src], z.Group[x.Dst])
+			pairs.Join(z.Group[x.Src], z.Group[x.Dst], f.GPUsPerPodPerReplica)
 		}
 	}); err != nil {
 		return // it was told
@@ -120,18 +109,18 @@ func checkPodCalls(c *checker) {
 	for r := range t.Replicas() {
 		for _, pair := range t.Neighbours() {
 			for g := range t.StageGPUs() {
-				join(t.Rank(r, pair[0], g), t.Rank(r, pair[1], g))
+				pairs.Join(t.Rank(r, pair[0], g), t.Rank(r, pair[1], g), f.GPUsPerPodPerReplica)
 			}
 		}
 	}
-	for pod := range int32(c.s.PodsPerReplica() * t.Replicas()) {
+	for pod, with := range pairs {
 		ports, at := f.PortsPerPod, "fabric.ports_per_pod"
 		for i, r := range c.s.Replicas {
-			if r.Index == int(pod)/c.s.PodsPerReplica() {
+			if r.Index == pod/c.s.PodsPerReplica() {
 				ports, at = r.PortsPerPod, replicaPath(i, "ports_per_pod")
 			}
 		}
-		if n := len(joined[pod]); n > ports {
+		if n := len(with); n > ports {
 			c.clash(at+" policy.collective fabric.gpus_per_pod_per_replica",
 				"U_p = %d is too small to connect: with its collective calls a pod exchanges data with %d others; give at least %d ports, or choose an algorithm with fewer neighbours, such as %s", ports, n, n, schema.Quote(calls.Usual))
 			return
@@ -186,23 +175,27 @@ func checkPodLevel(c *checker) {
 	for _, r := range s.Replicas {
 		slowest = min(slowest, r.PortBandwidth)
 	}
-	spec := &s.Workload.Spec
+	c.checkPodPackets(slowest, s.podHops())
+}
+
+// podHops returns about how many hops the packets of a training step make on pods.
+func (s *Scenario) podHops() float64 {
 	t := &s.Workload.Spec
 	packets := func(bytes int64) float64 { return math.Ceil(float64(bytes) / float64(max(1, s.Workload.Packet))) }
-	hops := 3 * packets(spec.PipelineBytes()) * s.passes() * float64(t.StageGPUs())
+	hops := 3 * packets(t.PipelineBytes()) * s.passes() * float64(t.StageGPUs())
 	if s.stepCalls() {
 		bytes, transfers, _ := (*stepWork)(t).Size()
 		hops = 3 * (float64(bytes)/float64(max(1, s.Workload.Packet)) + transfers)
 	}
-	for v := range spec.Virtual() {
+	for v := range t.Virtual() {
 		for _, kind := range []training.CallKind{training.AllGather, training.ReduceScatter} {
-			_, times := spec.ShardCalls(v, kind)
-			hops += 3 * float64(times) * packets(spec.ShardBytes(v, kind)) * float64(t.StageGPUs()*t.Replicas())
+			_, times := t.ShardCalls(v, kind)
+			hops += 3 * float64(times) * packets(t.ShardBytes(v, kind)) * float64(t.StageGPUs()*t.Replicas())
 		}
-		copies := packets(spec.CopyBytes(v, spec.Choices.GradientBytes)) + packets(spec.CopyBytes(v, spec.Choices.ParameterBytes))
-		hops += 3 * (packets(spec.SyncBytes(v)) + copies) * float64(t.StageGPUs()*t.Replicas())
+		copies := packets(t.CopyBytes(v, t.Choices.GradientBytes)) + packets(t.CopyBytes(v, t.Choices.ParameterBytes))
+		hops += 3 * (packets(t.SyncBytes(v)) + copies) * float64(t.StageGPUs()*t.Replicas())
 	}
-	c.checkPodPackets(slowest, hops)
+	return hops
 }
 
 // checkPodPackets holds packets on pods, of which the slowest link has a rate, to what can be simulated.
@@ -215,7 +208,7 @@ func (c *checker) checkPodPackets(slowest units.Rate, hops float64) {
 		c.clash("fabric.port_bandwidth fabric.nic_bandwidth replica.0.port_bandwidth",
 			`%v is too slow for packets; write at least %v, or set engine.level = "flow"`, slowest, assembly.SlowestLink)
 	default:
-		c.blame(at, assembly.ServedHop.Excess(hops, "the work makes some %.2g hops of packets", `larger packets or engine.level = "flow"`))
+		c.blame(at, assembly.ServedHop.Times(hops).Excess("the packets", `larger ones or engine.level = "flow"`))
 	}
 }
 
@@ -226,7 +219,25 @@ func checkTasks(c *checker) {
 		return
 	}
 	c.blame("workload.microbatches workload.pp workload.gpus workload.virtual_stages workload.replicas workload.flows",
-		assembly.PodTask.Excess(c.s.passes(), "the job makes some %.2g passes of stages and transfers between pods", "fewer"))
+		assembly.PodTask.Times(c.s.passes()).Excess("passes of stages and transfers between pods", "fewer"))
+}
+
+// podCost estimates the simulation of training steps and of work of ranks on pods. It is 0 for other work.
+func (s *Scenario) podCost() (cost Cost) {
+	switch w := s.ranked(); {
+	case s.severalJobs():
+		for i := range s.Jobs {
+			cost = cost.Plus(s.Jobs[i].Scenario.podCost())
+		}
+	case s.trains():
+		if cost = assembly.PodTask.Times(s.passes()); s.Engine.Level == "packet" {
+			cost = cost.Plus(assembly.ServedHop.Times(s.podHops()))
+		}
+	case w != nil:
+		_, transfers, _ := w.Size()
+		cost = assembly.PodTask.Times(transfers)
+	}
+	return cost
 }
 
 // passes returns about how many passes and transfers between pods are simulated.

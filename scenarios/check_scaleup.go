@@ -296,6 +296,6 @@ func checkExperts(c *checker) {
 		c.clash("replica", "are not told apart in scale-up domains; leave [[replica]] out")
 	}
 	c.forbid(w.ReplicaMode == "all" || w.ReplicaMode == "decomposed", "workload.replicas", `replicas in scale-up domains are identical; set workload.replicas = "single"`)
-	c.blame("workload.microbatches workload.pp workload.virtual_stages workload.buckets", assembly.LinkTask.Excess(
-		4*float64(w.Microbatches)*float64(w.PP)*float64(w.Chunks)+w.Parts(4), "the step makes some %.2g passes of stages and transfers between them", "fewer"))
+	c.blame("workload.microbatches workload.pp workload.virtual_stages workload.buckets",
+		assembly.LinkTask.Times(4*float64(w.Microbatches)*float64(w.PP)*float64(w.Chunks)+w.Parts(4)).Excess("passes of stages and transfers between them", "fewer"))
 }

@@ -82,8 +82,8 @@ func (s *Scenario) PodsPerReplica() int { return s.pods().PodsPerReplica() }
 // Cost estimates what the simulation of one policy takes. It is 0 if there is no estimate. Cost returns the context's error
 // when ctx is cancelled.
 func (s *Scenario) Cost(ctx context.Context) (Cost, error) {
-	if !s.routes() || s.calls() {
-		return Cost{}, nil
+	if estimate := s.leaves().cost; estimate != nil && !s.calls() {
+		return estimate(ctx, s)
 	}
-	return s.links().Cost(ctx)
+	return Cost{}, nil
 }

@@ -34,11 +34,7 @@ func checkJobs(c *checker) {
 	if c.s.Policy.Placed.Asked() && len(c.Diagnostics) == 0 {
 		circuits.CheckJobMappings(c.Reader, c.s.pods())
 	}
-	total := 0.0
-	for i := range c.s.Jobs {
-		total += c.s.Jobs[i].Scenario.passes()
-	}
-	c.blame("job", assembly.PodTask.Excess(total, "the jobs make some %.2g passes of stages and transfers between pods", "fewer"))
+	c.blame("job", c.s.podCost().Excess("passes of stages and transfers between pods", "fewer"))
 }
 
 // checkJobNames holds that names can stand in those of metrics and differ.

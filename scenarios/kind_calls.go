@@ -13,6 +13,7 @@ import (
 	"sim/policies/reconfigure/plan"
 	"sim/scenarios/assembly"
 	"sim/scenarios/assembly/calls"
+	"sim/scenarios/assembly/circuits"
 	"sim/scenarios/assembly/paths"
 	"sim/scenarios/schema"
 	"sim/workloads/training"
@@ -289,22 +290,11 @@ func fitsCall(ctx context.Context, s *Scenario, p *collective.Problem) error {
 		}
 		return s.call().Fits(ctx, p, nil)
 	}
-	joined := make([]map[int]bool, s.Fabric.Pods)
-	join := func(a, b int) {
-		if joined[a] == nil {
-			joined[a] = map[int]bool{}
-		}
-		joined[a][b] = true
-	}
-	if err := s.call().Fits(ctx, p, func(src, dst int32) {
-		if a, b := p.Domain[src], p.Domain[dst]; a != b {
-			join(a, b)
-			join(b, a)
-		}
-	}); err != nil {
+	pairs := make(circuits.PodPairs, s.Fabric.Pods)
+	if err := s.call().Fits(ctx, p, func(src, dst int32) { pairs.Join(src, dst, s.Fabric.GPUsPerPod) }); err != nil {
 		return err
 	}
-	for pod, with := range joined {
+	for pod, with := range pairs {
 		if len(with) > s.Fabric.PortsPerPod {
 			return fmt.Errorf("%s: %w: pod %d exchanges data with %d pods and has %d ports; want at least %d ports",
 				s.Policy.Calls.Collective, errPorts, pod, len(with), s.Fabric.PortsPerPod, len(with))

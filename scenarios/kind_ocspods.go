@@ -41,6 +41,7 @@ func podHardware() *hardware {
 			})
 		},
 		words:     func(s *Scenario) string { return s.pods().Words() },
+		cost:      func(_ context.Context, s *Scenario) (Cost, error) { return s.podCost(), nil },
 		noPlan:    func(s *Scenario) (string, error) { return s.pods().NoPlan() },
 		timelines: true, call: podCall, limit: podLimit, domains: true,
 	}

@@ -2,14 +2,13 @@ package scenarios
 
 import (
 	"fmt"
-	"maps"
 	"math"
-	"slices"
 
 	"sim/engine"
 	"sim/engine/units"
 	"sim/fabric"
 	"sim/scenarios/assembly"
+	"sim/scenarios/assembly/circuits"
 	"sim/scenarios/assembly/paths"
 	"sim/scenarios/schema"
 	"sim/workloads/collective"
@@ -146,7 +145,7 @@ func checkPodTraffic(c *checker) {
 	}
 	switch {
 	case !c.severalPods():
-	case c.blame(pods+" "+perPod, assembly.PodTask.Excess(transfers, "the pods make up to %.3g transfers", "fewer or smaller pods")):
+	case c.blame(pods+" "+perPod, assembly.PodTask.Times(transfers).Excess("the transfers of so many GPUs in pods", "fewer")):
 	case kind.Listed && c.OK("workload") && rows != gpus:
 		c.clash("workload.matrix workload.matrix_file "+pods+" "+perPod, "the matrix has %.0f rows for %.0f GPUs; write a row of bytes for each GPU of each pod", rows, gpus)
 	case !kind.Listed && size < 1:
@@ -197,17 +196,12 @@ func (c *checker) checkPodFlows() {
 	if c.blame("workload.hot_nodes workload.matrix workload.matrix_file workload.message", err) {
 		return
 	}
-	joined := make([]map[int32]bool, f.Pods)
-	for i := range joined {
-		joined[i] = map[int32]bool{}
-	}
-	crossing, bytes, hops := 0, 0.0, 0.0
+	pairs, crossing, bytes, hops := make(circuits.PodPairs, f.Pods), 0, 0.0, 0.0
 	for i, flow := range t.Flows {
-		if a, b := flow.Src/int32(u.NodesPerPod), flow.Dst/int32(u.NodesPerPod); a != b {
+		if pairs.Join(flow.Src, flow.Dst, u.NodesPerPod) {
 			crossing++
 			bytes += float64(t.Size(i))
 			hops += 3 * math.Ceil(float64(t.Size(i))/float64(max(1, s.Workload.Packet)))
-			joined[a][b], joined[b][a] = true, true
 		}
 	}
 	rates := []string{"fabric.port_bandwidth", "fabric.nic_bandwidth"}
@@ -215,7 +209,7 @@ func (c *checker) checkPodFlows() {
 	switch long := 8 * bytes / float64(slowest); {
 	case crossing == 0:
 		c.clash("workload.matrix workload.matrix_file workload.kind", "no traffic crosses pods; write bytes from a GPU of one pod to one of another")
-	case c.blame("workload.matrix workload.matrix_file fabric.pods", assembly.PodTask.Excess(float64(crossing), "the pods make %.3g transfers", "fewer")):
+	case c.blame("workload.matrix workload.matrix_file fabric.pods", assembly.PodTask.Times(float64(crossing)).Excess("the transfers between pods", "fewer")):
 	case long > maxIteration:
 		c.Clash(append([]string{"workload.message", "workload.matrix", "workload.matrix_file"}, rates...), fmt.Sprintf("the traffic may take %.3g s, which is absurd", long), fmt.Sprintf("stay within %d s", maxIteration))
 	case s.traffic().Drawn:
@@ -223,17 +217,18 @@ func (c *checker) checkPodFlows() {
 	case s.Engine.Level == "packet":
 		c.checkPodPackets(slowest, hops)
 	}
-	for i := range joined {
-		if need := len(joined[i]); need > f.PortsPerPod {
-			c.clash("fabric.ports_per_pod fabric.pods", "U_p = %d is too small to connect: pod %d needs circuits to %d pods; give at least %d ports", f.PortsPerPod, i, need, need)
-			return
+	if c.checkPodPairs(pairs, "fabric.pods") {
+		checkFixed(c, "data", pairs.List())
+	}
+}
+
+// checkPodPairs refuses pods with fewer ports than pods that they exchange data with, and reports whether there are none.
+func (c *checker) checkPodPairs(pairs circuits.PodPairs, key string) bool {
+	for pod, with := range pairs {
+		if ports, need := c.s.Fabric.PortsPerPod, len(with); need > ports {
+			c.clash("fabric.ports_per_pod "+key, "U_p = %d is too small to connect: pod %d needs circuits to %d pods; give at least %d ports", ports, pod, need, need)
+			return false
 		}
 	}
-	var pairs [][2]int
-	for a := range joined {
-		for _, b := range slices.Sorted(maps.Keys(joined[a])) {
-			pairs = append(pairs, [2]int{a, int(b)})
-		}
-	}
-	checkFixed(c, "data", pairs)
+	return true
 }

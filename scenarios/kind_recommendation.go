@@ -58,8 +58,8 @@ func (w *recommendation) CheckCalls(ctx context.Context, e *calls.Step) (keys []
 	if err != nil {
 		return []string{"workload.dense_parameters", "workload.pieces"}, err
 	}
-	return []string{"workload.pieces", "workload.gpus"}, e.Task.Excess(
-		float64(w.Pieces+1)*float64(len(s.Transfers))+2*float64(w.GPUs)*float64(w.GPUs-1), "the calls of the step make %.2g transfers", "fewer pieces or GPUs")
+	n := float64(w.Pieces+1)*float64(len(s.Transfers)) + 2*float64(w.GPUs)*float64(w.GPUs-1)
+	return []string{"workload.pieces", "workload.gpus"}, e.Task.Times(n).Excess("the calls of the step", "fewer pieces or GPUs")
 }
 
 func (w *recommendation) Build(ctx context.Context, e *calls.Step) (step *training.Iteration, merged [][2]int, err error) {

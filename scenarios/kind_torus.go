@@ -48,6 +48,7 @@ func linkHardware() *hardware {
 			})
 		},
 		words: func(s *Scenario) string { return s.links().Words() },
+		cost:  func(ctx context.Context, s *Scenario) (Cost, error) { return s.links().Cost(ctx) },
 		noPlan: func(*Scenario) (string, error) {
 			return "routers plan nothing; --routes-out DIR writes what they decide", nil
 		},

@@ -17,6 +17,7 @@ import (
 	"sim/policies/mapping"
 	"sim/scenarios/assembly"
 	"sim/scenarios/assembly/calls"
+	"sim/scenarios/assembly/circuits"
 	"sim/scenarios/schema"
 	"sim/workloads/trace"
 	"sim/workloads/training"
@@ -325,18 +326,13 @@ func checkPodTransfers(c *checker, j *trace.Job) {
 		c.refuseTrace(err)
 		return
 	}
-	joined, crossing, bytes, hops := make([]map[int32]bool, f.Pods), 0, 0.0, 0.0
-	for i := range joined {
-		joined[i] = map[int32]bool{}
-	}
+	pairs, crossing, bytes, hops := make(circuits.PodPairs, f.Pods), 0, 0.0, 0.0
 	for i := range built.Graph.Tasks {
 		t := &built.Graph.Tasks[i]
-		a, b := t.Src/int32(f.GPUsPerPod), t.Dst/int32(f.GPUsPerPod)
 		bytes += float64(t.Bytes)
 		hops += 3 * math.Ceil(float64(t.Bytes)/float64(max(1, s.Workload.Packet)))
-		if t.Kind == engine.Transfer && a != b {
+		if t.Kind == engine.Transfer && pairs.Join(t.Src, t.Dst, f.GPUsPerPod) {
 			crossing++
-			joined[a][b], joined[b][a] = true, true
 		}
 	}
 	slowest := min(f.PortBandwidth, f.NICBandwidth, f.InsideBandwidth)
@@ -348,12 +344,7 @@ func checkPodTransfers(c *checker, j *trace.Job) {
 	case s.Engine.Level == "packet":
 		c.checkPodPackets(slowest, hops)
 	}
-	for i := range joined {
-		if need := len(joined[i]); need > f.PortsPerPod {
-			c.clash("fabric.ports_per_pod policy.collective", "U_p = %d is too small to connect: pod %d needs circuits to %d pods; give at least %d ports", f.PortsPerPod, i, need, need)
-			return
-		}
-	}
+	c.checkPodPairs(pairs, "policy.collective")
 }
 
 // Report says what was read of files that another tool has written, and of training what a GPU of the stage holds that
@@ -430,7 +421,7 @@ func (w *traceWork) CheckCalls(ctx context.Context, e *calls.Step) (keys []strin
 func (w *traceWork) Build(ctx context.Context, e *calls.Step) (*training.Iteration, [][2]int, error) {
 	built, err := w.job().Build(e.Builder(ctx, w.s.Workload.Trace.Calls == "neighbours"))
 	if large := (trace.TooLarge{}); errors.As(err, &large) {
-		err = e.Task.Excess(float64(large.Tasks), "the trace makes %.0f transfers and computes or more", `collectives = "neighbours" or a smaller trace`)
+		err = e.Task.Times(float64(large.Tasks)).Excess("transfers and computes of the trace, or more,", `collectives = "neighbours" or a smaller trace`)
 	}
 	if err != nil {
 		return nil, nil, err

@@ -128,7 +128,7 @@ func (w *stepWork) Check(c *schema.Reader) {
 		c.Clash([]string{gpus}, "nothing is sent: there is one GPU", "raise gpus")
 	default:
 		assembly.Blame(c, []string{"workload.pieces", "workload.microbatches", "workload.pp", gpus, "workload.virtual_stages"},
-			assembly.LinkTask.Excess(passes+transfers, "the job makes some %.2g passes of stages and transfers between GPUs", "fewer"))
+			assembly.LinkTask.Times(passes+transfers).Excess("passes of stages and transfers between GPUs", "fewer"))
 	}
 }
 

@@ -46,6 +46,9 @@ func (c *command) checkCommand() *cli.Command {
 					fmt.Fprintf(c.stdout, "%s", s.TOML())
 				default:
 					fmt.Fprintf(c.stdout, "%s: %s is OK\n%s", files[i], s.Name, s.Report())
+					if cost, err := s.Cost(cc.Context); err == nil && cost != (scenarios.Cost{}) {
+						fmt.Fprintf(c.stdout, "  %-16s about %v to simulate each policy\n", "cost", cost)
+					}
 				}
 			}
 			return err

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sim/internal/text"
+	"sim/scenarios"
 	"sim/scenarios/study"
 )
 
@@ -73,7 +74,7 @@ func (c *command) announce(ctx context.Context, plan *study.Plan, store *study.S
 	}
 	how := "by the cells that are there"
 	if f.Unknown {
-		how = "by some " + f.Cost.Events()
+		how = fmt.Sprintf("by some %v", scenarios.Cost{Tasks: f.Cost.Tasks, Hops: f.Cost.Hops})
 	}
 	if seconds := f.Wall(flags.workers); seconds >= longSweep {
 		c.say("%s has %s to compute, which takes about %s on %s, %s", plan.Sweep.Name, text.Plural(f.Missing, "cell"), text.Roughly(seconds),

@@ -12,7 +12,6 @@ const (
 	LongestPlay   = engine.Never / 4 // when the last packet may be injected
 	LongestHop    = engine.Never / 8 // latency
 	MostWrong     = 0.99             // probability that a packet arrives wrong: beyond, retries have no end
-	HopsText      = "100 billion"    // MaxHops in words
 	MostSamples   = 1 << 24          // lengths of queues that are kept: a file of some 300 MB
 )
 

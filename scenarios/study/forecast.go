@@ -34,7 +34,7 @@ func (f *Forecast) Wall(workers int) float64 {
 const maxEstimated = 2000
 
 // minCost is the seconds that a cell takes at least.
-const minCost = 0.01
+const minCost = 0.001
 
 // costs returns a function that returns the cost of a variant. It fails only if ctx ends.
 func (p *Plan) costs(ctx context.Context) (func(variant int) scenarios.Cost, error) {

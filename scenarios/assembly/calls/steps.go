@@ -210,7 +210,7 @@ func (e *Step) Expand(ctx context.Context) func(g *engine.Graph, c training.Call
 		if err != nil {
 			return nil, err
 		}
-		if err := e.Task.Excess(float64(len(g.Tasks)+len(s.Transfers)), "at least %.2g transfers", "fewer"); err != nil {
+		if err := e.Task.Times(float64(len(g.Tasks)+len(s.Transfers))).Excess("calls of the step", "fewer"); err != nil {
 			return nil, fmt.Errorf("%w: %w", collective.ErrUnserved, err)
 		}
 		return s.Append(g, collective.Attach{Ready: ready}), nil
@@ -253,5 +253,5 @@ func (e *Step) Check(ctx context.Context) (keys []string, err error) {
 		return nil, err
 	}
 	return []string{"workload.pieces", "workload.microbatches", "workload.gpus"},
-		e.Task.Excess(n, "the collective calls of the step make %.2g transfers", "fewer pieces of a pass, micro-batches or GPUs")
+		e.Task.Times(n).Excess("the collective calls of the step", "fewer pieces of a pass, micro-batches or GPUs")
 }

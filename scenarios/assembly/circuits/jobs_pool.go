@@ -40,7 +40,7 @@ func (m *jobsInstance) newPool() (*pool, error) {
 	for j, in := range m.jobs {
 		tasks += float64(repeats[j]) * float64(len(in.reduced.Tasks))
 	}
-	if err := assembly.PodTask.Excess(tasks, "the iterations of the jobs make %.2g tasks", "fewer policy.repeat.iterations"); err != nil {
+	if err := assembly.PodTask.Times(tasks).Excess("the iterations of the jobs", "fewer policy.repeat.iterations"); err != nil {
 		return nil, err
 	}
 	pods, inside := &fabric.Pods{Copies: m.jobs[0].pods.Copies, Pods: m.pods()}, units.Rate(0)

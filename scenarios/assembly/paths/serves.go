@@ -400,7 +400,10 @@ func (r *routed) limits(name string, x extent, late float64) error {
 			return r.fault(q.key, fmt.Sprintf("%s takes %.3g s of simulated time", name, x.seconds), fmt.Sprintf("%s, for at most %.0f s", q.want, most))
 		}
 	}
-	if s.Engine.Level == "packet" && x.hops > assembly.MaxHops {
+	if s.Engine.Level != "packet" {
+		return nil
+	}
+	if err := s.hop().Times(x.hops).Excess(fmt.Sprintf("%.2g packets of %s", x.packets, name), fewerHops(s)); err != nil {
 		key := "workload.packet"
 		switch {
 		case w.Source == "poisson":
@@ -408,9 +411,10 @@ func (r *routed) limits(name string, x extent, late float64) error {
 		case w.Source == "on-off":
 			key = "workload.rate"
 		}
-		return r.fault(key, fmt.Sprintf("%s makes about %.2g packets take %.2g hops", name, x.packets, x.hops), fewerHops(s))
+		what, want := assembly.Wanted(err)
+		return r.fault(key, what, want)
 	}
-	if s.Engine.Level == "packet" && w.Source == "poisson" && s.Fabric.Queue == "unbounded" {
+	if w.Source == "poisson" && s.Fabric.Queue == "unbounded" {
 		if waiting := r.backlog(x); waiting*float64(packet.PacketBytes) > packet.DefaultMaxBytes {
 			return r.fault("workload.load", fmt.Sprintf("%s leaves about %.2g packets waiting, more than memory may hold", name, waiting), "choose less load, or a shorter workload.duration and warmup")
 		}
