@@ -65,8 +65,10 @@ func (c *Call) Fits(ctx context.Context, p *collective.Problem, each func(src, d
 		more, n = "more than ", 2*most
 		fallthrough
 	case err == nil && n > most:
+		cost := c.Task.Times(float64(n))
+		cost.Tasks = 0 // which are the transfers
 		err = fmt.Errorf("%s: %w: %s among %d ranks is %s%s transfers, which take %s%v to simulate; want fewer ranks or larger chunks, for at most %s",
-			row.Name, ErrTooLarge, c.Kind, len(p.Group), more, text.Count(n), more, c.Task.Times(float64(n)), text.Count(most))
+			row.Name, ErrTooLarge, c.Kind, len(p.Group), more, text.Count(n), more, cost, text.Count(most))
 	}
 	return err
 }
