@@ -10,16 +10,16 @@ import (
 
 // keptDomain are the keys of input.ScaleUp whose switches keep one topology.
 var keptDomain = schema.Tags{
-	"GPUs":     `key:"gpus" doc:"GPUs of the domain" else:"8; of a matrix its rows; of a training step its GPUs" min:"2" max:"4096"`,
+	"GPUs":     `key:"gpus" doc:"number of GPUs in the domain" else:"8; of a matrix its rows; of a training step its GPUs" min:"2" max:"4096"`,
 	"Switches": "",
-	"Topology": `key:"topology" doc:"topology that the switches keep, from before the work begins: that of a planner; without the key the switches keep one where planners cannot plan the work" else:"the first of these" choices:"@topologies"`,
+	"Topology": `key:"topology" doc:"fixed topology of the switches, that of the named planner; without the key, a fixed topology is used only for work that planners cannot plan" else:"the first of these" choices:"@topologies"`,
 }
 
 // keptLinks are the keys of links.LinkOptions of a domain.
 var keptLinks = schema.Tags{
-	"LinkRate":    `key:"link_rate" doc:"rate of a link, in each direction" default:"800Gbps" above:"0" max:"1e16"`,
-	"LinkLatency": `key:"link_latency" doc:"time that a bit takes over a hop" default:"500ns"`,
-	"Queue":       `key:"queue" doc:"what waits before a link, as on tori" default:"unbounded" when:"engine.level=packet"`,
+	"LinkRate":    `key:"link_rate" doc:"rate of a link in each direction" default:"800Gbps" above:"0" max:"1e16"`,
+	"LinkLatency": `key:"link_latency" doc:"propagation delay per hop" default:"500ns"`,
+	"Queue":       `key:"queue" doc:"queue of packets before a link, as on tori" default:"unbounded" when:"engine.level=packet"`,
 	"Channels":    "",
 	"Buffer":      "",
 	"BitErrors":   "",

@@ -15,7 +15,7 @@ const maxPorts = 1 << 20
 
 // circuitsLevel are the keys of Engine of circuits.
 var circuitsLevel = schema.Tags{
-	"Level":           `key:"level" doc:"'flow', as fluid; 'packet', packet by packet over NICs and circuits; 'static', what circuits carry alone" default:"flow" choices:"flow|packet|static"`,
+	"Level":           `key:"level" doc:"level of the simulation: 'flow', fluid rates; 'packet', packets over NICs and circuits; 'static', loads of circuits only" default:"flow" choices:"flow|packet|static"`,
 	"MessageOverhead": "",
 }
 

@@ -41,9 +41,9 @@ func podTrafficForm(of *paths.Kind) *form {
 
 // podPoisson are the keys of TrafficPoisson of pods, whose sources are all of that kind.
 var podPoisson = schema.Tags{
-	"Duration": `key:"duration" doc:"for how long packets are measured after the warm-up" else:"the time of 4,000 packets on a network interface" when:"engine.level=packet"`,
-	"Load":     `key:"load" doc:"what each GPU injects, as a fraction of its network interface's rate" default:"0.1" above:"0" max:"1000" when:"engine.level=packet"`,
-	"Warmup":   `key:"warmup" doc:"packets injected before this time are not measured" else:"the time of 1,000 packets on a network interface" when:"engine.level=packet"`,
+	"Duration": `key:"duration" doc:"measured time after the warm-up" else:"the time of 4,000 packets on a network interface" when:"engine.level=packet"`,
+	"Load":     `key:"load" doc:"injection rate of each GPU as a fraction of its network interface's rate" default:"0.1" above:"0" max:"1000" when:"engine.level=packet"`,
+	"Warmup":   `key:"warmup" doc:"time before which injected packets are not measured" else:"the time of 1,000 packets on a network interface" when:"engine.level=packet"`,
 }
 
 // podRandomParts are the tables of packets to GPUs that are drawn.

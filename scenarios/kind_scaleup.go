@@ -13,19 +13,19 @@ import (
 
 // vector is the key of MeanMessage of collectives that are no all-to-alls.
 var vector = schema.Tags{
-	"Message": `key:"message" doc:"size of the vector of each GPU; of an all-gather, of what each GPU has in the end" default:"32MB"`,
+	"Message": `key:"message" doc:"size of the vector of each GPU; for an all-gather, of the result" default:"32MB"`,
 }
 
 // listed are the keys of a matrix, which matrixAlias turns into those of an all-to-all.
 type listed struct {
-	_ string      `key:"matrix_file" doc:"CSV file with a row of bytes for each GPU that sends, in place of matrix"`
-	_ [][]int     `key:"matrix" doc:"sizes in bytes, a row for each GPU that sends" max:"1125899906842624"`
-	_ units.Bytes `key:"chunk" doc:"size of the pieces in which messages are sent, the last perhaps smaller but taking as long" default:"4MB"`
+	_ string      `key:"matrix_file" doc:"CSV file with one row of bytes per source GPU, instead of matrix"`
+	_ [][]int     `key:"matrix" doc:"bytes from each GPU to each GPU, one row per source" max:"1125899906842624"`
+	_ units.Bytes `key:"chunk" doc:"chunk size of messages; the last chunk of a message takes a full slot" default:"4MB"`
 }
 
 // planLevel are the keys of Engine of plans.
 var planLevel = schema.Tags{
-	"Level": `key:"level" doc:"'cost', by delays and slots alone; 'plan', written out and checked; 'packet', on queues, slot by slot and as links are free; 'flow', as fluid" default:"plan" choices:"cost|plan|packet|flow"`,
+	"Level": `key:"level" doc:"level of the simulation: 'cost', delays and slots only; 'plan', verified plans; 'packet', plans on the packet engine; 'flow', fluid rates" default:"plan" choices:"cost|plan|packet|flow"`,
 }
 
 // planForm is the form of a collective whose topologies are planned.

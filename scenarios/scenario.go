@@ -18,9 +18,9 @@ import (
 // bounds that Reference prints. A field that the scenario's kinds do not use holds its default.
 type Scenario struct {
 	Name  string `key:"name" doc:"name of the scenario in results and of its run directory" else:"the file's name"`
-	Title string `key:"title" doc:"one line for people"`
-	_     string `key:"base" doc:"another scenario, a file beside this one or one that is built in, whose keys hold where this one has none"` // inherit has put it in place
-	Seed  uint64 `key:"seed" doc:"decides every random choice" default:"1"`
+	Title string `key:"title" doc:"one-line title"`
+	_     string `key:"base" doc:"another scenario, a file relative to this one or a built-in one, whose keys apply unless this one sets them"` // inherit has put it in place
+	Seed  uint64 `key:"seed" doc:"seed of all random choices" default:"1"`
 
 	Workload Workload
 	Fabric   Fabric
@@ -55,10 +55,10 @@ type Workload struct {
 // WorkloadKind is the key that says which others [workload] has, FabricKind that of [fabric].
 type (
 	WorkloadKind struct {
-		Kind string `key:"kind" doc:"which keys the tables have" required:"" choices:"@workloads" called:"workload"`
+		Kind string `key:"kind" doc:"kind of workload or fabric, which selects the keys of its table" required:"" choices:"@workloads" called:"workload"`
 	}
 	FabricKind struct {
-		Kind string `key:"kind" doc:"which keys the tables have" required:"" choices:"@fabrics" called:"fabric"`
+		Kind string `key:"kind" doc:"kind of workload or fabric, which selects the keys of its table" required:"" choices:"@fabrics" called:"fabric"`
 	}
 )
 

@@ -5,10 +5,10 @@ import "fmt"
 // Dragonfly is groups of routers that are joined to each other, and of which each is joined to all other groups by
 // links of its routers (Kim, Dally, Scott and Abts, "Technology-driven, highly-scalable dragonfly topology", ISCA 2008).
 type Dragonfly struct {
-	Routers int `key:"group_routers" doc:"a: routers of a group, all joined to each other" default:"4" min:"1" max:"1024" source:""`
-	Hosts   int `key:"router_hosts" doc:"p: hosts of a router" default:"2" min:"1" max:"1024" source:""`
-	Global  int `key:"router_global_links" doc:"h: links of a router to other groups" default:"2" min:"1" max:"1024" source:""`
-	Groups  int `key:"groups" doc:"g: groups, each pair with as many links as there are for it; 0 is the most, a h + 1" default:"0" min:"0" max:"65536" source:""`
+	Routers int `key:"group_routers" doc:"a: routers per group, all joined to each other" default:"4" min:"1" max:"1024" source:""`
+	Hosts   int `key:"router_hosts" doc:"p: hosts per router" default:"2" min:"1" max:"1024" source:""`
+	Global  int `key:"router_global_links" doc:"h: links per router to other groups" default:"2" min:"1" max:"1024" source:""`
+	Groups  int `key:"groups" doc:"g: number of groups, with equally many links per pair; 0 means the maximum, a h + 1" default:"0" min:"0" max:"65536" source:""`
 }
 
 // Shape returns hosts router by router, and then the routers, group by group. Link l of a group leads to the group l+1

@@ -5,9 +5,9 @@ import "fmt"
 // FatTree is a folded Clos network of switches of one number of ports (Leiserson, "Fat-trees", 1985; with three levels
 // Al-Fares, Loukissas and Vahdat, "A scalable, commodity data center network architecture", SIGCOMM 2008).
 type FatTree struct {
-	Ports            int `key:"switch_ports" doc:"ports of a switch, at three levels an even number" default:"4" min:"2" max:"1024" source:""`
-	Levels           int `key:"levels" doc:"levels of switches: leaves and spines, or with pods between" default:"3" min:"2" max:"3" source:""`
-	Oversubscription int `key:"oversubscription" doc:"hosts of a leaf over its links upwards; 1 is non-blocking. Ports of a leaf that this ratio cannot use stay free" default:"1" min:"1" max:"1023" source:""`
+	Ports            int `key:"switch_ports" doc:"ports per switch, an even number for three levels" default:"4" min:"2" max:"1024" source:""`
+	Levels           int `key:"levels" doc:"levels of switches: 2 (leaves and spines) or 3 (with pods between)" default:"3" min:"2" max:"3" source:""`
+	Oversubscription int `key:"oversubscription" doc:"ratio of hosts to uplinks of a leaf; 1 means non-blocking. Ports that the ratio cannot use stay free" default:"1" min:"1" max:"1023" source:""`
 }
 
 // Shape returns hosts leaf by leaf, then leaves, and then the switches above them, pod by pod, and the cores. A leaf has

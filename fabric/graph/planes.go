@@ -4,10 +4,10 @@ package graph
 // switch (Qian et al., "Alibaba HPN: a data center network for large language model training", SIGCOMM 2024). A port has
 // the rate of a link.
 type DualPlane struct {
-	Segments int `key:"segments" doc:"groups of NICs that share a leaf on each plane" default:"4" min:"1" max:"1024" source:""`
-	NICs     int `key:"segment_nics" doc:"NICs of a segment, each a host" default:"8" min:"1" max:"65536" source:""`
+	Segments int `key:"segments" doc:"number of segments; the NICs of a segment share a leaf on each plane" default:"4" min:"1" max:"1024" source:""`
+	NICs     int `key:"segment_nics" doc:"NICs per segment, each a host" default:"8" min:"1" max:"65536" source:""`
 	Spines   int `key:"plane_spines" doc:"switches that join the leaves of a plane" default:"4" min:"1" max:"1024" source:""`
-	Planes   int `key:"planes" doc:"planes, and ports of a NIC" default:"2" min:"1" max:"64" source:""`
+	Planes   int `key:"planes" doc:"number of planes, and of ports per NIC" default:"2" min:"1" max:"64" source:""`
 }
 
 // Shape returns hosts segment by segment, then leaves plane by plane, and then the spines. A leaf has as many times a

@@ -4,10 +4,10 @@ package graph
 // what collectives send crosses one switch (NVIDIA, "Doubling all2all performance with NCCL 2.12"; Wang et al.,
 // "Rail-only", 2023). Inside a server its GPUs are joined by a switch of their own.
 type RailOptimised struct {
-	Servers     int `key:"servers" doc:"servers, each with a GPU on every rail" default:"4" min:"1" max:"65536" source:""`
-	Rails       int `key:"rails" doc:"GPUs of a server, and switches that join those of one place" default:"8" min:"1" max:"1024" source:""`
-	Spines      int `key:"rail_spines" doc:"switches that each join all rails; 0 is rails alone" default:"4" min:"0" max:"1024" source:""`
-	ServerTimes int `key:"server_times" doc:"rate of a GPU's link inside its server over that of its NIC" default:"9" min:"1" max:"1024" source:""`
+	Servers     int `key:"servers" doc:"number of servers, each with a GPU on every rail" default:"4" min:"1" max:"65536" source:""`
+	Rails       int `key:"rails" doc:"GPUs per server, and number of rail switches" default:"8" min:"1" max:"1024" source:""`
+	Spines      int `key:"rail_spines" doc:"number of switches that each join all rails; 0 means separate rails" default:"4" min:"0" max:"1024" source:""`
+	ServerTimes int `key:"server_times" doc:"rate of a GPU's link inside its server relative to that of its NIC" default:"9" min:"1" max:"1024" source:""`
 }
 
 // Shape returns GPUs server by server, then the switches of servers, those of rails, and the spines. Each rail has as

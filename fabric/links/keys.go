@@ -27,7 +27,7 @@ type Links struct {
 
 // Domain is GPUs behind an electrical switch.
 type Domain struct {
-	GPUs int `key:"gpus" doc:"GPUs, each with a link to and a link from one switch that does not block" required:"" min:"2" max:"4096"`
+	GPUs int `key:"gpus" doc:"number of GPUs, each with a link to and from one non-blocking switch" required:"" min:"2" max:"4096"`
 }
 
 // JoinSwitch makes the links of a switched domain: those of GPU g are 2g, up, and 2g + 1, down. The switch is the last node.
@@ -43,7 +43,7 @@ func (l *Links) JoinSwitch() {
 
 // Switches are the nodes of a graph that only forward.
 type Switches struct {
-	From int `key:"from" doc:"the first of them, which are the last nodes; 0 is none" default:"0" min:"0" max:"1048576"`
+	From int `key:"from" doc:"number of the first switch; switches are the last nodes; 0 means no switches" default:"0" min:"0" max:"1048576"`
 }
 
 // Endpoints returns how many nodes of a graph send and receive; they are the first.
@@ -68,50 +68,50 @@ func (l *Links) Idle() []bool {
 
 // TorusShape is the nodes of a torus and how they are joined.
 type TorusShape struct {
-	Dims  []int    `key:"dims" doc:"nodes along each dimension" required:"" min:"1" max:"1048576"`
-	Twist string   `key:"twist" doc:"in three dimensions: six bits, whether wrap-around links of x land shifted by half of y, x by z, y by x, y by z, z by x, z by y; or 'tpuv4', the form of TPU v4" default:""`
-	Shift [][]int  `key:"shift" doc:"in place of twist: for each dimension the vector by which its wrap-around links are shifted" default:"" max:"1048576"`
+	Dims  []int    `key:"dims" doc:"number of nodes along each dimension" required:"" min:"1" max:"1048576"`
+	Twist string   `key:"twist" doc:"in three dimensions: six bits that shift wrap-around links by half a dimension, x by y, x by z, y by x, y by z, z by x, z by y; or 'tpuv4', the form of TPU v4" default:""`
+	Shift [][]int  `key:"shift" doc:"instead of twist: for each dimension, the vector by which its wrap-around links are shifted" default:"" max:"1048576"`
 	Open  []string `key:"open" doc:"dimensions without wrap-around links, such as '[\"x\"]'" default:"" empty:""`
 }
 
 // GraphLinks is the nodes and links of a graph.
 type GraphLinks struct {
-	_         string   `key:"file" doc:"file with a line for each link: from, to, and if they differ rate and latency; in place of nodes and edges"`
+	_         string   `key:"file" doc:"file with one line per link: source, destination and optionally rate and latency; instead of nodes and edges"`
 	_         bool     `key:"undirected" doc:"whether each line of the file is a link in both directions"`
-	Generator string   `key:"generator" doc:"a known shape, in place of a file and of edges" default:"" choices:"@generators" unset:"" source:""`
-	Names     []string `key:"names" doc:"names of the nodes in messages and files; none are their numbers" default:"" empty:""`
+	Generator string   `key:"generator" doc:"a known shape, instead of file and edges" default:"" choices:"@generators" unset:"" source:""`
+	Names     []string `key:"names" doc:"names of the nodes in messages and files; an empty list means numbers" default:"" empty:""`
 	Nodes     int      `key:"nodes" doc:"number of nodes" else:"as many as the links name" max:"1048576"`
-	Edges     [][]int  `key:"edges" doc:"directed links: node from, node to, and perhaps bits per second and picoseconds of latency; 0 is link_rate and link_latency" max:"1152921504606847000"`
+	Edges     [][]int  `key:"edges" doc:"directed links: source node, destination node, and optionally bits per second and picoseconds of latency; 0 means link_rate and link_latency" max:"1152921504606847000"`
 }
 
 // LinkOptions are the links of either.
 type LinkOptions struct {
-	LinkRate    units.Rate  `key:"link_rate" doc:"rate of a link, in each direction" default:"400Gbps" above:"0" max:"1e16"`
-	LinkLatency engine.Time `key:"link_latency" doc:"time that a bit takes along a link; at level flow a transfer arrives by that of its longest route later, of ring collectives by that of a link" default:"0s" when:"engine.level=packet|flow"`
-	Queue       string      `key:"queue" doc:"what waits before a link: 'unbounded'; packets such as '100p' or a size such as '64KB', beyond which packets are dropped; or 'credit', where packets wait until there is room ahead" default:"unbounded" when:"engine.level=packet"`
-	Channels    int         `key:"channels" doc:"virtual channels of a link" default:"2" else:"2" min:"1" max:"15" when:"engine.level=packet & fabric.queue=credit"`
-	Buffer      units.Bytes `key:"buffer" doc:"room at a link's end for each channel; '0B' is what a round trip at full rate needs" default:"0B" when:"engine.level=packet & fabric.queue=credit"`
-	BitErrors   float64     `key:"bit_errors" doc:"probability that a bit arrives wrong; the link then sends the packet again" default:"0.0" max:"0.1" when:"engine.level=packet"`
+	LinkRate    units.Rate  `key:"link_rate" doc:"rate of a link in each direction" default:"400Gbps" above:"0" max:"1e16"`
+	LinkLatency engine.Time `key:"link_latency" doc:"propagation delay of a link; at level flow a transfer arrives later by the latency of its longest path" default:"0s" when:"engine.level=packet|flow"`
+	Queue       string      `key:"queue" doc:"queue of packets before a link: 'unbounded'; a number such as '100p' or a size such as '64KB', beyond which packets are dropped; or 'credit', where packets wait until the next buffer has space" default:"unbounded" when:"engine.level=packet"`
+	Channels    int         `key:"channels" doc:"virtual channels per link" default:"2" else:"2" min:"1" max:"15" when:"engine.level=packet & fabric.queue=credit"`
+	Buffer      units.Bytes `key:"buffer" doc:"buffer space per channel at the end of a link; '0B' means enough for a round trip at full rate" default:"0B" when:"engine.level=packet & fabric.queue=credit"`
+	BitErrors   float64     `key:"bit_errors" doc:"probability of a bit error; the link then sends the packet again" default:"0.0" max:"0.1" when:"engine.level=packet"`
 }
 
 // CubeOptions are of tori that optical switches make of cubes. Others ignore them.
 type CubeOptions struct {
 	PodCubes   int         `key:"pod_cubes" doc:"cubes of the pod, each with two ports of every optical switch: 64 in TPU v4, 144 in Ironwood" else:"64, or as many as the torus takes if these are more" max:"16384" when:"cubic"`
-	Cubes      []int       `key:"cubes" doc:"cubes of the pod that make the torus, the last dimension fastest; none are the first that are free" default:"" max:"16383" when:"cubic"`
-	BusyCubes  []int       `key:"busy_cubes" doc:"cubes that belong to other jobs" default:"" max:"16383" when:"cubic"`
-	Configured string      `key:"configured" doc:"how the same cubes are joined before: a twist, '\"\"' for a regular torus, or 'none', for the commands that are needed" default:"none" when:"cubic"`
-	SwitchTime engine.Time `key:"switch_time" doc:"time that optical switches take to make connections" default:"10ms" when:"cubic"`
+	Cubes      []int       `key:"cubes" doc:"cubes of the pod that form the torus, last dimension fastest; an empty list means the first free ones" default:"" max:"16383" when:"cubic"`
+	BusyCubes  []int       `key:"busy_cubes" doc:"cubes in use by other jobs" default:"" max:"16383" when:"cubic"`
+	Configured string      `key:"configured" doc:"previous configuration of the cubes, to compute the required switch commands: a twist, '\"\"' for a regular torus, or 'none'" default:"none" when:"cubic"`
+	SwitchTime engine.Time `key:"switch_time" doc:"time for optical switches to make connections" default:"10ms" when:"cubic"`
 }
 
 // BrokenParts is what of a torus is down, or not to be used.
 type BrokenParts struct {
-	FailedOCS      []string    `key:"failed_ocs" doc:"optical switches that are down, by dimension and place on a cube's face: '[\"x3\"]'" default:"" empty:""`
-	FailedLinks    []string    `key:"failed_links" doc:"links that are down in both directions, by node, dimension and direction: '[\"17 x+\"]'" default:"" empty:""`
-	FailedMachines []int       `key:"failed_machines" doc:"machines, of 2x2 chips, that are down" default:"" max:"1048576"`
-	FailedChips    []int       `key:"failed_chips" doc:"nodes that are down" default:"" max:"1048576"`
-	DrainedLinks   []string    `key:"drained_links" doc:"links that work and are not to be used, as failed_links has them" default:"" empty:""`
-	FailAt         engine.Time `key:"fail_at" doc:"when what fails does so, on routes that did not expect it; '0s' is from the start, which routers know" default:"0s" when:"engine.level=packet"`
-	RerouteAfter   engine.Time `key:"reroute_after" doc:"how much later packets take the routes that avoid it" default:"1ms" when:"engine.level=packet & fails-later"`
+	FailedOCS      []string    `key:"failed_ocs" doc:"failed optical switches, by dimension and position on a cube's face: '[\"x3\"]'" default:"" empty:""`
+	FailedLinks    []string    `key:"failed_links" doc:"links that failed in both directions, by node, dimension and direction: '[\"17 x+\"]'" default:"" empty:""`
+	FailedMachines []int       `key:"failed_machines" doc:"failed machines of 2x2 chips" default:"" max:"1048576"`
+	FailedChips    []int       `key:"failed_chips" doc:"failed nodes" default:"" max:"1048576"`
+	DrainedLinks   []string    `key:"drained_links" doc:"links that work but are not used, written as in failed_links" default:"" empty:""`
+	FailAt         engine.Time `key:"fail_at" doc:"time at which the listed parts fail, unknown to routers; '0s' means failed from the start, known to routers" default:"0s" when:"engine.level=packet"`
+	RerouteAfter   engine.Time `key:"reroute_after" doc:"delay after fail_at until packets use paths that avoid the failed parts" default:"1ms" when:"engine.level=packet & fails-later"`
 }
 
 // DefaultRate is that of a TPU v4's links, 50 GB/s.

@@ -115,8 +115,8 @@ type Problem struct {
 
 // Keys are the keys of a scenario about collective calls.
 type Keys struct {
-	Collective  string   `key:"collective" doc:"the algorithm that expands collective calls, or 'best', the one that ends first; in place of collectives. Of the calls of a training step it may be one for each dimension of parallelism, such as '{ tp = \"ring\", ep = \"direct\" }', or 'tp=ring,ep=direct', and is 'ring' of those that are not named, but 'hierarchical' of gradients (dp) if domains hold several copies of a parameter each; all-to-alls that it does not serve go directly" default:"" choices:"@algorithms" unset:"" when:"expanded"`
-	Collectives []string `key:"collectives" doc:"the algorithms that are compared, in the order of the result's rows; 'best' is the one that ends first" else:"all, where policy.collective names none" choices:"@collectives" empty:"" when:"called"`
+	Collective  string   `key:"collective" doc:"algorithm of collective calls, or 'best', the fastest; instead of collectives. For the calls of a training step it may be given per parallel dimension, such as '{ tp = \"ring\", ep = \"direct\" }' or 'tp=ring,ep=direct'; the default is 'ring', and 'hierarchical' for gradients (dp) if domains hold several copies of a parameter; all-to-alls that it does not serve are direct" default:"" choices:"@algorithms" unset:"" when:"expanded"`
+	Collectives []string `key:"collectives" doc:"algorithms to compare, one row each; 'best' is the fastest" else:"all, where policy.collective names none" choices:"@collectives" empty:"" when:"called"`
 	Options
 }
 
@@ -125,10 +125,10 @@ const BestName = "best"
 
 // Options are those of all algorithms.
 type Options struct {
-	Chunk        units.Bytes  `key:"chunk" doc:"size of the pieces in which trees and chains pass data on; '0B' is chosen from size, rates, latency and depth" default:"0B" when:"read(chunk)"`
+	Chunk        units.Bytes  `key:"chunk" doc:"chunk size in trees and chains; '0B' selects it by size, rates, latency and depth" default:"0B" when:"read(chunk)"`
 	Hierarchical Hierarchical `table:"hierarchical" doc:"Hierarchical collectives." when:"read(hierarchical)"`
-	RingOrder    string       `key:"ring_order" doc:"order in which a ring passes its ranks: 'ranks', as they are numbered; 'folded', up the even ones and down the odd ones; 'hamiltonian', over links through all nodes of a torus; 'auto' is 'ranks', but 'folded' along an axis of a torus whose ends no link joins" default:"auto" choices:"auto|ranks|folded|hamiltonian" when:"read(ring_order)"`
-	OneWay       bool         `key:"one_way" doc:"whether all parts of the data go the same way round the rings of an axis, and else half of them the other way" default:"false" when:"read(one_way)"`
+	RingOrder    string       `key:"ring_order" doc:"order of ranks in a ring: 'ranks', numerical; 'folded', even ranks upwards and odd ranks downwards; 'hamiltonian', over links through all nodes of a torus; 'auto', 'ranks' unless no link joins the ends of a torus axis, then 'folded'" default:"auto" choices:"auto|ranks|folded|hamiltonian" when:"read(ring_order)"`
+	OneWay       bool         `key:"one_way" doc:"whether all parts of the data go around the rings of an axis in one direction, instead of half in each" default:"false" when:"read(one_way)"`
 }
 
 // Values of Options.RingOrder.

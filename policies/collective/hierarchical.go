@@ -7,9 +7,9 @@ import (
 
 // Hierarchical are the options of "hierarchical".
 type Hierarchical struct {
-	Domain int    `key:"domain" doc:"ranks of a domain, in order, where the fabric gives no partition" default:"8" min:"1" max:"1048576" when:"undivided"`
-	Inner  string `key:"inner" doc:"algorithm inside domains; \"\" is ring, of all-to-alls direct" default:"" choices:"@partial-collectives" unset:""`
-	Outer  string `key:"outer" doc:"algorithm across domains; \"\" is ring, of all-to-alls direct" default:"" choices:"@partial-collectives" unset:""`
+	Domain int    `key:"domain" doc:"ranks per domain, in order, if the fabric has no domains" default:"8" min:"1" max:"1048576" when:"undivided"`
+	Inner  string `key:"inner" doc:"algorithm inside domains; \"\" means ring, and direct for all-to-alls" default:"" choices:"@partial-collectives" unset:""`
+	Outer  string `key:"outer" doc:"algorithm across domains; \"\" means ring, and direct for all-to-alls" default:"" choices:"@partial-collectives" unset:""`
 }
 
 // hierarchical works inside the domains of a partition, which are of one size, then among the ranks that have the same

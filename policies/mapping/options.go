@@ -2,11 +2,11 @@ package mapping
 
 // Keys say which mapping is used, or which are compared: keys of a scenario.
 type Keys struct {
-	Mapping   string   `key:"mapping" doc:"where ranks are: an order of the dimensions 'tp', 'cp', 'ep', 'dp' and 'pp', the innermost first, in which they take endpoints; axes of a torus such as '{ tp = \"x\", dp = \"yz\" }', or 'tp=x,dp=yz'; a file with a line for each rank, its endpoint; or 'optimised'" default:"tp-cp-ep-pp-dp" implicit:"" when:"placed"`
-	Mappings  []string `key:"mappings" doc:"mappings that are compared, one row each, with one policy for what the fabric leaves open" default:"" empty:"" implicit:"" when:"placed"`
-	Endpoints [][]int  `key:"endpoints" doc:"endpoints of the ranks, a row for each file that mapping or mappings name, in place of reading it" default:"" implicit:"" max:"1048576" when:"placed"`
-	Trials    int      `key:"mapping_trials" doc:"in how many placements of stages in pods the search has circuits allocated" default:"40" min:"1" max:"1000000" when:"read(mapping_trials) & in-pods"`
-	Budget    int      `key:"mapping_evaluations" doc:"how many exchanges of ranks, and cells of bounds on parts of a mapping, the search for the cheapest one looks at" default:"10000000" min:"1" max:"100000000000" when:"read(mapping_evaluations) & on-links"`
+	Mapping   string   `key:"mapping" doc:"assignment of ranks to endpoints: an order of the dimensions 'tp', 'cp', 'ep', 'dp' and 'pp', innermost first; axes of a torus such as '{ tp = \"x\", dp = \"yz\" }' or 'tp=x,dp=yz'; a file with the endpoint of each rank per line; or 'optimised'" default:"tp-cp-ep-pp-dp" implicit:"" when:"placed"`
+	Mappings  []string `key:"mappings" doc:"mappings to compare, one row each, with a single allocator or router" default:"" empty:"" implicit:"" when:"placed"`
+	Endpoints [][]int  `key:"endpoints" doc:"endpoints of the ranks, one row per file named by mapping or mappings, instead of reading the file" default:"" implicit:"" max:"1048576" when:"placed"`
+	Trials    int      `key:"mapping_trials" doc:"number of placements of stages for which the search calls the allocator" default:"40" min:"1" max:"1000000" when:"read(mapping_trials) & in-pods"`
+	Budget    int      `key:"mapping_evaluations" doc:"evaluations of the search for the cheapest mapping: exchanges of ranks, and entries of bounds of partial mappings" default:"10000000" min:"1" max:"100000000000" when:"read(mapping_evaluations) & on-links"`
 }
 
 // Options are those of the search.

@@ -20,10 +20,10 @@ const (
 type WildFirst struct {
 	// Wild is the dimensions of wild hops in the order in which these are taken; none is the reverse of Order without
 	// its first.
-	Wild []string `key:"wild" doc:"dimensions of wild hops in their order; none is the order of dimensions reversed" default:"" choices:"x|y|z" empty:""`
+	Wild []string `key:"wild" doc:"order of dimensions for wild hops; an empty list means the reverse of order" default:"" choices:"x|y|z" empty:""`
 	// Use is who may take wild hops: Needed, AnyDead or All. "" is All where candidates are chosen among for balance,
 	// which is best, and AnyDead for Route, which chooses by chance.
-	Use string `key:"use" doc:"who may take wild hops: pairs all of whose dimension-ordered routes are down, pairs with one that is down, or all; \"\" is all where routes are optimised or several, and else any-dead" default:"" choices:"needed|any-dead|all" unset:""`
+	Use string `key:"use" doc:"pairs that may take wild hops: 'needed', pairs whose dimension-ordered paths are all down; 'any-dead', pairs with one that is down; or 'all'; \"\" means all if paths are optimised or several, otherwise any-dead" default:"" choices:"needed|any-dead|all" unset:""`
 }
 
 // WildRule is which wild-first routes there are.

@@ -27,14 +27,14 @@ const mostRouteSteps = 1 << 28
 // channel 0.
 type Multipath struct {
 	// Routes is the most routes of a pair, at least 1. Where there are more, they are drawn at random by Split.
-	Routes int `key:"ways" doc:"most routes of a pair, of which each packet takes one at random; of more shortest paths so many are drawn, so loads split per-hop are exact only where this is at least as many as a pair has" default:"8" min:"1" max:"1024"`
+	Routes int `key:"ways" doc:"maximum number of paths per pair, of which each packet takes one at random; if there are more shortest paths, a random subset is used, and loads with per-hop splitting are then approximate" default:"8" min:"1" max:"1024"`
 	// Over is which paths: OverShortest, or OverWildFirst.
-	Over string `key:"over" doc:"shortest paths, or those of wild-first routing" default:"shortest" choices:"shortest|wild-first" called:"multipath over"`
+	Over string `key:"over" doc:"shortest paths or wild-first paths" default:"shortest" choices:"shortest|wild-first" called:"multipath over"`
 	// Split is how packets spread over shortest paths: PerPath, which "" is, or PerHop. Candidates of wild-first
 	// routing share evenly.
-	Split string `key:"split" doc:"whether packets spread evenly over the routes, or at each hop over the next ones" default:"per-path" choices:"per-path|per-hop" when:"policy.multipath.over=shortest"`
+	Split string `key:"split" doc:"whether packets spread evenly over the paths of a pair, or at each hop over the next links" default:"per-path" choices:"per-path|per-hop" when:"policy.multipath.over=shortest"`
 	// Extra is by how many hops candidates of wild-first routing may be longer than the pair's shortest.
-	Extra int `key:"extra_hops" doc:"by how many hops wild-first routes may be longer than the shortest" default:"0" max:"1000" when:"policy.multipath.over=wild-first"`
+	Extra int `key:"extra_hops" doc:"number of hops by which wild-first paths may be longer than the shortest" default:"0" max:"1000" when:"policy.multipath.over=wild-first"`
 }
 
 // Route leads the flows of any graph. It names pairs that cannot be joined.

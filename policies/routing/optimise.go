@@ -24,27 +24,27 @@ type Optimised struct {
 	// negative one is no cap. 0 is 2 on tori whose rates are equal, the least under a fault (Sec. 4.3), and none
 	// elsewhere: links of unequal rates are not to carry as many units each. It goes before the load of the problem's
 	// flows, and holds for what paths that may deadlock reach too.
-	NeighbourCap int `key:"neighbour_cap" doc:"most messages on a link when every node sends one to each neighbour, whatever the rates and demands, which takes precedence over the load and holds for unconstrained_max_link_load and unconstrained_max_load_over_rate too; -1 is no limit" else:"2, and -1 where fabric.kind is graph" min:"-1" max:"1000000"`
+	NeighbourCap int `key:"neighbour_cap" doc:"maximum number of messages on a link if every node sends one to each neighbour; this limit has precedence over the load and also holds for unconstrained_max_link_load and unconstrained_max_load_over_rate; -1 means no limit" else:"2, and -1 where fabric.kind is graph" min:"-1" max:"1000000"`
 	// Budget is the paths that may be weighed in search of a better choice, one of more than 16 hops as several; 0 is
 	// 30 million, and at least 200 a pair where these are not above a million or are of classes. With Problem.Graph it
 	// is spent again on simulations, of which a task counts as 8 paths; one of each choice to begin from is made in any
 	// case.
-	Budget int64 `key:"budget" doc:"candidate routes that the search evaluates, those of more than 16 hops as several; 0 is 30 million, and up to a million pairs at least 200 a pair; ring collectives at levels flow and packet have as much again for simulations, of which a transfer counts as 8" default:"0" max:"1000000000000000"`
+	Budget int64 `key:"budget" doc:"candidate paths that the search evaluates, paths of more than 16 hops counting more; 0 means 30 million, and at least 200 per pair for up to a million pairs; collective calls at levels flow and packet may use as much again for simulations, with 8 per transfer" default:"0" max:"1000000000000000"`
 	// Rounds is the rounds of the search for a bound; 0 is 4000, and fewer where nodes are not identical and sources
 	// times links exceed 2 million.
-	Rounds int `key:"bound_rounds" doc:"rounds of the search for a lower bound; 0 is 4000, and fewer on large fabrics whose nodes are not identical" default:"0" max:"1000000000"`
+	Rounds int `key:"bound_rounds" doc:"rounds of the search for a lower bound; 0 means 4000, and fewer on large fabrics without symmetry" default:"0" max:"1000000000"`
 	// Pattern is what routes are chosen for: the problem's flows ("" and ForWork), or one unit from every node to every
 	// other (ForAll), as forwarding tables are that are programmed before it is known what will be sent (Sec. 4 and 4.3).
-	Pattern string `key:"pattern" doc:"what routes are chosen for: the work that is simulated, or as many bytes between all pairs of nodes, as forwarding tables that are programmed once before a job" default:"work" choices:"work|all-to-all" implicit:""`
+	Pattern string `key:"pattern" doc:"traffic for which paths are optimised: the simulated work, or equal bytes between all pairs, as for forwarding tables that are programmed once before a job" default:"work" choices:"work|all-to-all" implicit:""`
 	// Cache is a directory that keeps choices by a hash of all that they depend on; "" keeps none. No key sets it, as no
 	// scenario names outputs.
 	Cache string
 	// MILP has a solver on the PATH go on from the best choice, among the paths that it was found among, and prove the
 	// least load that those allow. Solver names it, "auto" or "" for any; TimeLimit stops it and may change the choice,
 	// 0 is none.
-	MILP      bool        `key:"milp" doc:"have a MILP solver on the PATH choose among the routes, and prove the least load that they allow" default:"false"`
-	Solver    string      `key:"solver" doc:"the solver; auto is the first that is found" default:"auto" choices:"auto|highs|cbc"`
-	TimeLimit engine.Time `key:"time_limit" doc:"wall-clock limit, which marks the result as not repeatable; 0s is none" default:"0s"`
+	MILP      bool        `key:"milp" doc:"whether a MILP solver on the PATH selects among the candidate paths and proves their minimum load" default:"false"`
+	Solver    string      `key:"solver" doc:"solver; 'auto' uses the first one found" default:"auto" choices:"auto|highs|cbc"`
+	TimeLimit engine.Time `key:"time_limit" doc:"wall-clock limit; a result that it cuts short is marked as not repeatable; 0s means none" default:"0s"`
 }
 
 // neighbourCap returns the most neighbours' units that a link may carry, negative for any number.

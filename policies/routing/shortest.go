@@ -32,7 +32,7 @@ type ECMP struct {
 	// at each node, as ns-3's global routing does where its attribute RandomEcmpRouting is set
 	// (Ipv4GlobalRouting::LookupGlobal, which draws one of all equal routes; where it is not set the first is taken, as
 	// Shortest does).
-	Draw string `key:"draw" doc:"what a link among the equal ones at each node is picked for: 'pair', by a hash of pair and node; 'node', by one of destination and node, so that routes to a destination merge; 'packet', at random, as ns-3's RandomEcmpRouting does" default:"pair" choices:"@draws"`
+	Draw string `key:"draw" doc:"unit for which a node picks one of the equal links: each 'pair', by a hash of pair and node; each 'node', by a hash of destination and node, so paths to a destination merge; each 'packet', at random, as ns-3's RandomEcmpRouting does" default:"pair" choices:"@draws"`
 }
 
 // Route leads the flows of any graph; see Shortest.Route on errors.
@@ -48,7 +48,7 @@ func (e ECMP) chooser(seed uint64) *chooser { return drawing(hashed, e.Draw, see
 type RandomShortest struct {
 	// Draw is what a path is drawn for: DrawPair, which "" is; DrawPacket; or DrawNode, where each node draws a link
 	// for each destination, in proportion to the shortest paths behind it.
-	Draw string `key:"draw" doc:"what one of all shortest paths, drawn uniformly, is drawn for: each 'pair', each 'packet', or at each 'node' for each destination the next link, in proportion to the routes behind it" default:"pair" choices:"@draws"`
+	Draw string `key:"draw" doc:"unit for which one of all shortest paths is drawn uniformly: each 'pair', each 'packet', or, at each 'node' for each destination, the next link in proportion to the number of paths over it" default:"pair" choices:"@draws"`
 }
 
 // Route leads the flows of any graph; see Shortest.Route on errors.

@@ -15,10 +15,10 @@ import (
 
 // DuringOptions are the options of delta-during.
 type DuringOptions struct {
-	Changes        int    `key:"changes" doc:"most changes of circuits in an iteration, that back to the topology of its beginning included, so that with 1 there is none; 0 is as many as pay" default:"0" max:"1000"`
-	Service        string `key:"service" doc:"how transfers share circuits: by level as under delta-joint, or fairly as under delta-topo" default:"level-priority" choices:"level-priority|max-min"`
-	MaxEvaluations int64  `key:"max_evaluations" doc:"sequences that are simulated before the search ends; if all sequences of two topologies can be simulated, these come on top, with local searches from the best of them" default:"1500" min:"1" max:"1000000000000000"`
-	BreakEven      bool   `key:"break_even" doc:"seek the reconfiguration delay up to which changing circuits pays" default:"true"`
+	Changes        int    `key:"changes" doc:"maximum number of changes of circuits per iteration, including the change back to the first topology, so 1 means no change; 0 means no limit" default:"0" max:"1000"`
+	Service        string `key:"service" doc:"sharing of circuits: by level-priority, as under delta-joint, or max-min fair, as under delta-topo" default:"level-priority" choices:"level-priority|max-min"`
+	MaxEvaluations int64  `key:"max_evaluations" doc:"maximum number of sequences that the search simulates; sequences of two topologies are enumerated in addition if there are few" default:"1500" min:"1" max:"1000000000000000"`
+	BreakEven      bool   `key:"break_even" doc:"compute the longest reconfiguration delay at which moving circuits is faster" default:"true"`
 }
 
 // during changes circuits in an iteration: at first those of pipelines are provisioned, say, and as soon as the last

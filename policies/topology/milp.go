@@ -19,15 +19,15 @@ import (
 
 // MILPOptions are the options of the allocators that have a MILP solver decide.
 type MILPOptions struct {
-	Solver    string      `key:"solver" doc:"which solver; 'none' decides by what is known without one, to write models for others" default:"auto" choices:"@milp-solvers"`
-	TimeLimit engine.Time `key:"time_limit" doc:"wall-clock after which the solver is stopped; \"0s\" is none" default:"10min"`
-	Gap       float64     `key:"gap" doc:"relative gap between solution and bound at which a solver may stop" default:"0.0001" max:"1"`
-	Threads   int         `key:"threads" doc:"of a solver; with one its runs repeat" default:"1" min:"1" max:"1024"`
-	Form      string      `key:"form" doc:"whether rows are added that every schedule satisfies" default:"strengthened" choices:"strengthened|paper" when:"model=variable-interval"`
-	Model     string      `key:"model" doc:"the paper's own model, or that of its App. A" default:"variable-interval" choices:"variable-interval|fixed-step"`
-	Step      engine.Time `key:"step" doc:"length of a slice" default:"1ms" above:"0" when:"model=fixed-step"`
-	Intervals int         `key:"intervals" doc:"intervals that time may be cut into; 0 is as many as the schedules of the baseline and of the best topology known have" default:"0" max:"1000000" when:"model=variable-interval"`
-	Anchors   bool        `key:"anchors" doc:"prune by the anchors of Alg. 1, which may exclude the optimum" default:"false" when:"model=variable-interval"`
+	Solver    string      `key:"solver" doc:"solver; 'none' decides without one and can export models" default:"auto" choices:"@milp-solvers"`
+	TimeLimit engine.Time `key:"time_limit" doc:"wall-clock limit of the solver; \"0s\" means none" default:"10min"`
+	Gap       float64     `key:"gap" doc:"relative gap between solution and bound at which the solver stops" default:"0.0001" max:"1"`
+	Threads   int         `key:"threads" doc:"threads of the solver; with one thread its runs repeat" default:"1" min:"1" max:"1024"`
+	Form      string      `key:"form" doc:"form of the model: with additional valid rows ('strengthened') or as printed ('paper')" default:"strengthened" choices:"strengthened|paper" when:"model=variable-interval"`
+	Model     string      `key:"model" doc:"the paper's model with variable intervals, or the fixed-step model of its App. A" default:"variable-interval" choices:"variable-interval|fixed-step"`
+	Step      engine.Time `key:"step" doc:"length of a time step" default:"1ms" above:"0" when:"model=fixed-step"`
+	Intervals int         `key:"intervals" doc:"number of time intervals, K; 0 means the number that the schedules of the best baseline and of the best known topology need" default:"0" max:"1000000" when:"model=variable-interval"`
+	Anchors   bool        `key:"anchors" doc:"narrow index windows by the anchors of Alg. 1, which may exclude the optimum" default:"false" when:"model=variable-interval"`
 	Export    string      // directory to write each model to as MPS and LP; "" for none. No key sets it, as no scenario names outputs.
 }
 

@@ -4,7 +4,7 @@ import "sim/engine"
 
 // MixNetOptions are the options of mixnet-during.
 type MixNetOptions struct {
-	Layers int `key:"layers" doc:"steps of communication, one after the other, whose traffic one topology serves; 0 is whichever of 1, 2, 4 and so on is fastest" default:"0" max:"1000000"`
+	Layers int `key:"layers" doc:"number of consecutive layers whose traffic one topology serves; 0 selects the fastest of 1, 2, 4, ..." default:"0" max:"1000000"`
 }
 
 // mixnet gives circuits to layer after layer by its traffic matrix alone, greedily: one circuit to each pair of pods,

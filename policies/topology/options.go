@@ -11,23 +11,23 @@ import (
 // Allocation says which allocators are compared, or of several jobs which multi-job allocators, and their options: the
 // keys of [policy] on pods.
 type Allocation struct {
-	Allocators []string `key:"allocators" doc:"the allocators, in the order of the result's rows" else:"prop-alloc, sqrt-alloc, iter-halve, delta-fast, delta-topo and delta-joint; where algorithms of collectives are compared delta-fast" choices:"@allocators"`
+	Allocators []string `key:"allocators" doc:"allocators to compare, one row each" else:"prop-alloc, sqrt-alloc, iter-halve, delta-fast, delta-topo and delta-joint; where algorithms of collectives are compared delta-fast" choices:"@allocators"`
 	Settings
-	Donor          string   `key:"donor" doc:"the allocator of a second job in the same pods: the same model, with ports of its own, which leaves those it does not need to the scenario's job, whose stages are then mapped to pods in reverse order" default:"none" choices:"@donors" when:"one-job & of-training"`
-	DonorTolerance float64  `key:"donor_tolerance" doc:"fraction by which the port-lending job's makespan may grow when it saves ports" else:"port_tolerance" max:"1000" when:"donor"`
-	DonorTies      string   `key:"donor_ties" doc:"which of its topologies within donor_tolerance the port-lending job takes: the one that its allocator finds first, of those with the fewest ports the one that serves the scenario's job best, or of all that need every port that they take, however many, the one that does" default:"recipient" choices:"first|recipient|pareto" when:"donor"`
-	Arbiters       []string `key:"arbiters" doc:"how several jobs share the ports of their pods, in the order of the result's rows" default:"*" choices:"@arbiters" when:"several-jobs"`
-	Objective      string   `key:"objective" doc:"what is minimised over the jobs: the mean NCT by weight, or the largest NCT by weight" default:"weighted-sum" choices:"@objectives" when:"several-jobs"`
-	Allocator      string   `key:"allocator" doc:"what decides for single jobs, where an arbiter lets it" default:"delta-joint" choices:"delta-joint|delta-topo|delta-fast" when:"several-jobs"`
-	Circuits       string   `key:"circuits" doc:"whether each circuit serves one job, or the jobs are also simulated on all circuits of a pod pair together" default:"dedicated" choices:"dedicated|shared" when:"several-jobs"`
+	Donor          string   `key:"donor" doc:"allocator of a second job in the same pods (same model, as many ports of its own), which lends its unused ports to the scenario's job; stages of the scenario's job are then mapped to pods in reverse order" default:"none" choices:"@donors" when:"one-job & of-training"`
+	DonorTolerance float64  `key:"donor_tolerance" doc:"fraction by which the port-lending job's makespan may grow when it releases ports" else:"port_tolerance" max:"1000" when:"donor"`
+	DonorTies      string   `key:"donor_ties" doc:"topology of the port-lending job within donor_tolerance: 'first', the one that its allocator finds; 'recipient', the one with minimum ports that serves the scenario's job best; 'pareto', the best among all that need each of their ports" default:"recipient" choices:"first|recipient|pareto" when:"donor"`
+	Arbiters       []string `key:"arbiters" doc:"multi-job allocators to compare, one row each; they divide the ports of shared pods among jobs" default:"*" choices:"@arbiters" when:"several-jobs"`
+	Objective      string   `key:"objective" doc:"objective over the jobs' NCT: weighted mean, or weighted maximum" default:"weighted-sum" choices:"@objectives" when:"several-jobs"`
+	Allocator      string   `key:"allocator" doc:"allocator for single jobs, under multi-job allocators that use one" default:"delta-joint" choices:"delta-joint|delta-topo|delta-fast" when:"several-jobs"`
+	Circuits       string   `key:"circuits" doc:"whether each circuit serves one job ('dedicated'), or all jobs also share the circuits of a pod pair ('shared')" default:"dedicated" choices:"dedicated|shared" when:"several-jobs"`
 }
 
 // Settings are the options of allocators that are keys, and a table of each that has its own.
 type Settings struct {
 	// PortTolerance is over the best makespan found (DELTA, Eq. 4, has 0).
-	PortTolerance   float64 `key:"port_tolerance" doc:"fraction by which the makespan may grow when ports are saved" default:"0.0" max:"1000"`
-	PortEvaluations int64   `key:"port_evaluations" doc:"topologies that are simulated or bounded, once the makespan is found, to find the fewest ports" default:"10000" min:"1" max:"1000000000000000"`
-	Service         string  `key:"service" doc:"how transfers share circuits; \"\" is each allocator's own way" default:"" choices:"max-min|level-priority" unset:""`
+	PortTolerance   float64 `key:"port_tolerance" doc:"fraction by which the makespan may grow when ports are released" default:"0.0" max:"1000"`
+	PortEvaluations int64   `key:"port_evaluations" doc:"maximum number of topologies simulated or bounded to minimise ports" default:"10000" min:"1" max:"1000000000000000"`
+	Service         string  `key:"service" doc:"sharing of circuits; \"\" means each allocator's own" default:"" choices:"max-min|level-priority" unset:""`
 
 	Fixed  FixedOptions  `table:"fixed" doc:"The topology of the allocator 'fixed'." when:"read(fixed)"`
 	Fast   FastOptions   `table:"delta-fast" doc:"The genetic search, which the other searches fall back on, then with no more evaluations than they may have themselves." when:"read(delta-fast)"`
@@ -56,27 +56,27 @@ type Options struct {
 type FixedOptions struct {
 	// Circuits[p][q] circuits join pods p and q of a replica; Circuits[p][p] join p to its DP peer in each neighbouring
 	// replica. Symmetric.
-	Circuits [][]int `key:"circuits" doc:"a row for each pod of a replica: circuits to each pod, and on the diagonal to its DP peer in each neighbouring replica" required:"" max:"1048576"`
+	Circuits [][]int `key:"circuits" doc:"one row per pod of a replica: circuits to each pod and, on the diagonal, to its DP peer in each neighbouring replica" required:"" max:"1048576"`
 }
 
 // FastOptions are the parameters of delta-fast (DELTA, Alg. 3).
 type FastOptions struct {
-	Population       int         `key:"population" doc:"topologies in a generation" default:"64" min:"2" max:"1000000"`
-	Elites           int         `key:"elites" doc:"best topologies that the next generation keeps" default:"4" max:"1000000"`
-	Tournament       int         `key:"tournament" doc:"contestants for each parent" default:"3" min:"1" max:"1000000"`
+	Population       int         `key:"population" doc:"number of topologies per generation" default:"64" min:"2" max:"1000000"`
+	Elites           int         `key:"elites" doc:"number of best topologies kept for the next generation" default:"4" max:"1000000"`
+	Tournament       int         `key:"tournament" doc:"number of contestants per parent" default:"3" min:"1" max:"1000000"`
 	Crossover        float64     `key:"crossover" doc:"probability that two parents mix" default:"0.9" max:"1"`
 	Mutation         float64     `key:"mutation" doc:"probability that a child changes" default:"0.3" max:"1"`
-	StallGenerations int         `key:"stall_generations" doc:"generations without improvement after which the search ends" default:"200" min:"1" max:"1000000000"`
-	MaxGenerations   int         `key:"max_generations" doc:"generations after which the search ends in any case" default:"100000" min:"1" max:"1000000000"`
-	TimeLimit        engine.Time `key:"time_limit" doc:"wall-clock limit, which marks the result as not repeatable; 0s is none" default:"0s"`
+	StallGenerations int         `key:"stall_generations" doc:"number of generations without improvement after which the search ends" default:"200" min:"1" max:"1000000000"`
+	MaxGenerations   int         `key:"max_generations" doc:"maximum number of generations" default:"100000" min:"1" max:"1000000000"`
+	TimeLimit        engine.Time `key:"time_limit" doc:"wall-clock limit; a result that it cuts short is marked as not repeatable; 0s means none" default:"0s"`
 }
 
 // SearchOptions bounds a search.
 type SearchOptions struct {
 	// MaxEvaluations counts topologies that are simulated or bounded, for a graph of up to 10,000 dependencies; an
 	// evaluation of a larger graph counts as several, in proportion.
-	MaxEvaluations int64       `key:"max_evaluations" doc:"topologies that are simulated before the search ends" default:"20000" min:"1" max:"1000000000000000"`
-	TimeLimit      engine.Time `key:"time_limit" doc:"wall-clock limit, which marks the result as not repeatable; 0s is none" default:"0s"`
+	MaxEvaluations int64       `key:"max_evaluations" doc:"maximum number of topologies that the search simulates" default:"20000" min:"1" max:"1000000000000000"`
+	TimeLimit      engine.Time `key:"time_limit" doc:"wall-clock limit; a result that it cuts short is marked as not repeatable; 0s means none" default:"0s"`
 }
 
 // allowance is what a search may spend. 0 is no bound.

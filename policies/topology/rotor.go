@@ -8,8 +8,8 @@ import (
 
 // RotorOptions are the options of rotor.
 type RotorOptions struct {
-	Period   engine.Time `key:"period" doc:"for which a switch keeps a matching of pods, the change to it included; 0s is ten times fabric.reconfiguration_delay, at least 10ms" default:"0s"`
-	Switches int         `key:"switches" doc:"switches among which the ports of a pod are divided, and which change one after the other; as many fewer as ports are too few for a circuit to each" default:"4" min:"1" max:"1024"`
+	Period   engine.Time `key:"period" doc:"time for which a switch keeps a matching of pods, including the change to it; 0s means ten times fabric.reconfiguration_delay, at least 10ms" default:"0s"`
+	Switches int         `key:"switches" doc:"number of switches among which a pod's ports are divided and which change in turn; fewer if ports do not suffice for a circuit to each" default:"4" min:"1" max:"1024"`
 }
 
 const (

@@ -54,29 +54,29 @@ type SweepTimings struct {
 
 // Plot is a figure that a scenario asks for with a [[plot]] table.
 type Plot struct {
-	Name     string              `json:"name" key:"name" doc:"name of the figure's file"`
-	Title    string              `json:"title,omitempty" key:"title" doc:"line above it"`
-	Kind     string              `json:"kind" key:"kind" doc:"'bars', 'lines', 'scatter', 'heatmap', 'twists' (the 64 twists of 'fabric.twist' as an 8x8 map) or 'cdf'" choices:"bars|lines|scatter|heatmap|twists|cdf"`
-	X        string              `json:"x" key:"x" doc:"a key that is varied (its last part will do), 'policy', of lines also a metric and of a scatter always one; of a cdf or of twists nothing"`
-	Y        string              `json:"y" key:"y" doc:"a metric of the cells, 'reference.METRIC', 'solve_s', 'play_s', or 'A/B', one over another; of a heat map a key that is varied; of twists nothing"`
-	Z        string              `json:"z,omitempty" key:"z" doc:"of a heat map or of twists, the metric that colours it"`
-	Series   string              `json:"series,omitempty" key:"series" doc:"a key that is varied, or 'policy': a colour or line each"`
-	Panels   string              `json:"panels,omitempty" key:"panels" doc:"a key that is varied, or 'policy': a panel each"`
-	XLabel   string              `json:"x_label,omitempty" key:"x_label" doc:"text at the x axis"`
-	YLabel   string              `json:"y_label,omitempty" key:"y_label" doc:"text at the y axis"`
+	Name     string              `json:"name" key:"name" doc:"name of the figure file"`
+	Title    string              `json:"title,omitempty" key:"title" doc:"title of the figure"`
+	Kind     string              `json:"kind" key:"kind" doc:"kind of chart: 'bars', 'lines', 'scatter', 'heatmap', 'twists' (the 64 twists of 'fabric.twist' as an 8x8 map) or 'cdf'" choices:"bars|lines|scatter|heatmap|twists|cdf"`
+	X        string              `json:"x" key:"x" doc:"a varied key (its last part suffices) or 'policy'; for lines also a metric, for a scatter always a metric; none for a cdf or twists"`
+	Y        string              `json:"y" key:"y" doc:"a metric, 'reference.METRIC', 'solve_s', 'play_s', or a ratio 'A/B' of metrics; for a heat map, a varied key; none for twists"`
+	Z        string              `json:"z,omitempty" key:"z" doc:"for a heat map or twists: the metric shown as colour"`
+	Series   string              `json:"series,omitempty" key:"series" doc:"a varied key or 'policy', one colour or line per value"`
+	Panels   string              `json:"panels,omitempty" key:"panels" doc:"a varied key or 'policy', one panel per value"`
+	XLabel   string              `json:"x_label,omitempty" key:"x_label" doc:"label of the x axis"`
+	YLabel   string              `json:"y_label,omitempty" key:"y_label" doc:"label of the y axis"`
 	LogX     bool                `json:"log_x,omitempty" key:"log_x" doc:"whether the x axis is logarithmic"`
 	LogY     bool                `json:"log_y,omitempty" key:"log_y" doc:"whether the y axis is logarithmic"`
-	Scale    float64             `json:"scale,omitempty" key:"scale" doc:"factor by which y is multiplied; 100 makes percent" min:"-inf"`
-	Offset   float64             `json:"offset,omitempty" key:"offset" doc:"what is then added: with scale 100, -100 is percent above 1" min:"-inf"`
-	From     *float64            `json:"from,omitempty" key:"from" doc:"where the y axis begins" min:"-inf"`
-	To       *float64            `json:"to,omitempty" key:"to" doc:"of lines over an axis, where they leave the panel at the top" min:"-inf"`
-	Where    map[string][]string `json:"where,omitempty" key:"where" doc:"a table of keys with the values of which cells are drawn"`
-	Take     string              `json:"take,omitempty" key:"take" doc:"what stands for several cells at one place, of bars, lines, heat maps and twists: 'mean', 'min' or 'max'" choices:"mean|min|max" unset:""`
-	Also     []string            `json:"also,omitempty" key:"also" doc:"of lines, a list of metrics with a line of their own, such as bounds" empty:""`
-	MarkedAt string              `json:"marked_at,omitempty" key:"marked_at" doc:"of lines over an axis, a metric in the unit of x, such as a break-even: the place on each line that is marked, where the axis has it"`
-	Below    string              `json:"below,omitempty" key:"below" doc:"of lines, a metric that is shown in a lower panel below each"`
-	BelowOf  []string            `json:"below_of,omitempty" key:"below_of" doc:"a list of the values of 'series' that are shown there; by default all" empty:""`
-	Marks    []Mark              `json:"mark,omitempty" key:"mark" doc:"an array of tables '[[plot.mark]]': figures that somebody else states, each with 'label', 'x', 'series', 'panel' and 'y'"`
+	Scale    float64             `json:"scale,omitempty" key:"scale" doc:"factor for y; 100 shows percent" min:"-inf"`
+	Offset   float64             `json:"offset,omitempty" key:"offset" doc:"value added after scaling: with scale 100, an offset of -100 shows percent above 1" min:"-inf"`
+	From     *float64            `json:"from,omitempty" key:"from" doc:"start of the y axis" min:"-inf"`
+	To       *float64            `json:"to,omitempty" key:"to" doc:"for lines: upper end of the y axis" min:"-inf"`
+	Where    map[string][]string `json:"where,omitempty" key:"where" doc:"table of keys and values that select cells"`
+	Take     string              `json:"take,omitempty" key:"take" doc:"value shown for several cells at one place in bars, lines, heat maps and twists: 'mean', 'min' or 'max'" choices:"mean|min|max" unset:""`
+	Also     []string            `json:"also,omitempty" key:"also" doc:"for lines: further metrics to draw as lines, such as bounds" empty:""`
+	MarkedAt string              `json:"marked_at,omitempty" key:"marked_at" doc:"for lines: a metric in the unit of x, such as a break-even, marked on each line"`
+	Below    string              `json:"below,omitempty" key:"below" doc:"for lines: a metric shown in a second panel below each panel"`
+	BelowOf  []string            `json:"below_of,omitempty" key:"below_of" doc:"list of values of 'series' shown in the second panel; all by default" empty:""`
+	Marks    []Mark              `json:"mark,omitempty" key:"mark" doc:"array of tables '[[plot.mark]]': values from other sources, each with 'label', 'x', 'series', 'panel' and 'y'"`
 }
 
 // Mark is a figure that somebody else states, such as a paper. Its places are labels of the plot's axes.

@@ -3,9 +3,9 @@
 // once, beside the code that they configure:
 //
 //	type Multipath struct {
-//		Ways int    `key:"ways" doc:"most routes of a pair" default:"8" min:"1" max:"1024"`
-//		Over string `key:"over" doc:"which ways" default:"shortest" choices:"shortest|wild-first"`
-//		Slack int   `key:"extra_hops" doc:"by how many hops ways may be longer" default:"0" when:"over=wild-first"`
+//		Ways int    `key:"ways" doc:"maximum number of paths per pair" default:"8" min:"1" max:"1024"`
+//		Over string `key:"over" doc:"kind of paths" default:"shortest" choices:"shortest|wild-first"`
+//		Slack int   `key:"extra_hops" doc:"number of hops by which paths may be longer than the shortest" default:"0" when:"over=wild-first"`
 //	}
 //
 // A New schema binds structs to the tables of one file; a Reader fills them and gathers every Diagnostic; Write writes

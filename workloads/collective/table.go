@@ -34,8 +34,8 @@ const hotspotName = "hotspot"
 
 // HotSpots is the pattern of Hotspot with nodes that are drawn.
 type HotSpots struct {
-	Nodes int     `key:"hot_nodes" doc:"nodes that draw more traffic, chosen by the seed" default:"1" min:"1" max:"1048576"`
-	Share float64 `key:"hot_share" doc:"share of each node's bytes that goes to them, beside the rest to all" default:"0.1" above:"0" max:"1"`
+	Nodes int     `key:"hot_nodes" doc:"number of hot nodes, chosen by the seed" default:"1" min:"1" max:"1048576"`
+	Share float64 `key:"hot_share" doc:"share of each node's bytes sent to hot nodes; the rest is sent to all nodes" default:"0.1" above:"0" max:"1"`
 }
 
 // Traffic lays the pattern out.

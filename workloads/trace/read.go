@@ -12,21 +12,21 @@ import (
 
 // Keys say which files hold a workload, and what they leave open: keys of a scenario.
 type Keys struct {
-	Files           []string   `key:"files" doc:"one file, a list of them, or a pattern in which '%d' is the rank, from 0" required:""`
-	Format          string     `key:"format" doc:"of the files; 'auto' is the one that they look like" default:"auto" choices:"@formats"`
-	SHA256          string     `key:"sha256" doc:"of the files one after the other, which they must have" else:"the files'"`
-	GPUs            int        `key:"gpus" doc:"ranks of the job, of files that do not say; 0 is what they say" default:"0" max:"131072" implicit:"" when:"format=simai|aicb"`
-	EP              int        `key:"ep" doc:"ranks of a data-parallel group that share experts, of files that do not say; 0 is what they say" default:"0" max:"131072" implicit:"" when:"format=aicb"`
-	Setup           bool       `key:"setup" doc:"whether what comes before the first iteration is simulated as well" default:"false" implicit:"" when:"format=aicb"`
-	RankOrder       string     `key:"rank_order" doc:"how ranks are numbered, the dimension that varies fastest first: 'tp-dp-pp' is Megatron-LM's, 'tp-pp-dp' SimAI's" default:"tp-dp-pp" choices:"tp-dp-pp|tp-pp-dp" when:"format=simai"`
-	Schedule        string     `key:"schedule" doc:"order of forward and backward passes in a stage of several" default:"1f1b" choices:"1f1b|eager-1f1b|gpipe|zb-h1|zb-h2" when:"format=simai"`
-	Groups          string     `key:"groups" doc:"JSON file of communicators, by name their ranks; '' is what the files say" default:"" implicit:"" unset:"" when:"format=chakra"`
-	Streams         string     `key:"streams" doc:"what of a rank is done one after the other, in the order in which it becomes ready: 'chained' the kernels of a stream; 'one-at-a-time' operations of the host, kernels, and messages, as in ASTRA-sim; 'free' nothing; 'auto' is chained where no kernel has a successor, else free" default:"auto" choices:"auto|chained|one-at-a-time|free" when:"format=chakra"`
-	ControlCycles   string     `key:"control_cycles" doc:"what becomes of control dependencies that close a cycle with data dependencies: 'drop' leaves them out and counts them, 'refuse' refuses the trace" default:"drop" choices:"drop|refuse" implicit:"" when:"format=chakra"`
-	PeakTFLOPS      float64    `key:"peak_tflops" doc:"what a rank computes, in 1e12 operations a second, of computations that say their operations and no time; 0 is no time" default:"0.0" max:"1000000" implicit:"" when:"format=chakra"`
-	MemoryBandwidth units.Rate `key:"memory_bandwidth" doc:"of a rank, beside peak_tflops; '0bps' does not bound it" default:"0bps" max:"1e18" implicit:"" when:"format=chakra"`
-	RankMap         []int      `key:"rank_map" doc:"by rank of the files its number here, each once: ranks are on nodes and in pods by their numbers" else:"in order" max:"131071" implicit:"" when:"by-rank"`
-	Calls           string     `key:"collectives" doc:"whether collective calls are expanded by policy.collective, or 'neighbours': each rank sends its neighbour in a ring all that it sends, at once" default:"graph" choices:"graph|neighbours" implicit:"" when:"by-rank"`
+	Files           []string   `key:"files" doc:"one file, a list of files, or a pattern in which '%d' is the rank from 0" required:""`
+	Format          string     `key:"format" doc:"format of the files; 'auto' detects it" default:"auto" choices:"@formats"`
+	SHA256          string     `key:"sha256" doc:"SHA-256 of the concatenated files; other content is rejected" else:"the files'"`
+	GPUs            int        `key:"gpus" doc:"number of ranks, for files without this number; 0 uses the file's number" default:"0" max:"131072" implicit:"" when:"format=simai|aicb"`
+	EP              int        `key:"ep" doc:"ranks of a data-parallel group that share experts, for files without this number; 0 uses the file's number" default:"0" max:"131072" implicit:"" when:"format=aicb"`
+	Setup           bool       `key:"setup" doc:"whether operations before the first iteration are simulated too" default:"false" implicit:"" when:"format=aicb"`
+	RankOrder       string     `key:"rank_order" doc:"order in which ranks are numbered, fastest dimension first: 'tp-dp-pp' is Megatron-LM's, 'tp-pp-dp' SimAI's" default:"tp-dp-pp" choices:"tp-dp-pp|tp-pp-dp" when:"format=simai"`
+	Schedule        string     `key:"schedule" doc:"order of forward and backward passes in a stage, if there are several stages" default:"1f1b" choices:"1f1b|eager-1f1b|gpipe|zb-h1|zb-h2" when:"format=simai"`
+	Groups          string     `key:"groups" doc:"JSON file with the ranks of each communicator by name; '' uses the trace files" default:"" implicit:"" unset:"" when:"format=chakra"`
+	Streams         string     `key:"streams" doc:"operations of a rank that run one at a time, in the order in which they become ready: 'chained', kernels of a stream; 'one-at-a-time', host operations, kernels and messages, as in ASTRA-sim; 'free', none; 'auto', chained if no kernel has a successor, otherwise free" default:"auto" choices:"auto|chained|one-at-a-time|free" when:"format=chakra"`
+	ControlCycles   string     `key:"control_cycles" doc:"treatment of control dependencies that form a cycle with data dependencies: 'drop' removes and counts them, 'refuse' rejects the trace" default:"drop" choices:"drop|refuse" implicit:"" when:"format=chakra"`
+	PeakTFLOPS      float64    `key:"peak_tflops" doc:"rate of a rank, in 1e12 operations per second, for computes with operations but no time; 0 means that these take no time" default:"0.0" max:"1000000" implicit:"" when:"format=chakra"`
+	MemoryBandwidth units.Rate `key:"memory_bandwidth" doc:"memory bandwidth of a rank, used with peak_tflops; '0bps' means unlimited" default:"0bps" max:"1e18" implicit:"" when:"format=chakra"`
+	RankMap         []int      `key:"rank_map" doc:"number in the simulation for each rank of the files, a permutation; ranks are assigned to nodes and pods by number" else:"in order" max:"131071" implicit:"" when:"by-rank"`
+	Calls           string     `key:"collectives" doc:"how collective calls are sent: in the 'graph', expanded by policy.collective, or 'neighbours', where each rank sends all its data to its ring neighbour in one transfer" default:"graph" choices:"graph|neighbours" implicit:"" when:"by-rank"`
 }
 
 // Hints is Keys with what the reader needs beside.

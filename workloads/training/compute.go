@@ -20,19 +20,19 @@ const (
 
 // Operators are what a GPU takes for the parts of a forward pass of a micro-batch.
 type Operators struct {
-	File      string      `key:"file" doc:"with measured times in AICB's format, instead of those below; '' is none" default:"" implicit:"" unset:""`
-	Attention engine.Time `key:"attention" doc:"attention of a layer, but for its scores" default:"0s" min:"0"`
-	Scores    engine.Time `key:"scores" doc:"scores of a layer's attention, and the values weighted by them" default:"0s" min:"0"`
+	File      string      `key:"file" doc:"file with measured times in AICB's format, instead of the keys below; '' means none" default:"" implicit:"" unset:""`
+	Attention engine.Time `key:"attention" doc:"attention of a layer, without its scores" default:"0s" min:"0"`
+	Scores    engine.Time `key:"scores" doc:"attention scores of a layer and the weighted values" default:"0s" min:"0"`
 	Network   engine.Time `key:"network" doc:"feed-forward network of a layer" default:"0s" min:"0"`
 	Embedding engine.Time `key:"embedding" doc:"embedding, in the first stage" default:"0s" min:"0"`
 	Head      engine.Time `key:"head" doc:"output head, in the last stage" default:"0s" min:"0"`
-	Optimizer engine.Time `key:"optimizer" doc:"the optimizer's step for a stage, unless optimizer_time says it" default:"0s" min:"0"`
+	Optimizer engine.Time `key:"optimizer" doc:"time of the optimizer's step of a stage, unless optimizer_time is set" default:"0s" min:"0"`
 }
 
 // Machine is what a GPU can do at most, for a roofline.
 type Machine struct {
-	PeakTFLOPS float64    `key:"peak_tflops" doc:"what a GPU computes at most, in 1e12 operations a second" required:"" above:"0" max:"1000000" when:"compute=roofline"`
-	Memory     units.Rate `key:"memory_bandwidth" doc:"of its memory" required:"" max:"1e18" when:"compute=roofline"`
+	PeakTFLOPS float64    `key:"peak_tflops" doc:"peak rate of a GPU, in 1e12 operations per second" required:"" above:"0" max:"1000000" when:"compute=roofline"`
+	Memory     units.Rate `key:"memory_bandwidth" doc:"memory bandwidth of a GPU" required:"" max:"1e18" when:"compute=roofline"`
 }
 
 // attentionTime returns how long a forward pass of virtual stage v computes attention, in seconds, and the part of that

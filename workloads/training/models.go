@@ -5,32 +5,32 @@ import "slices"
 // Architecture describes a transformer: what decides its arithmetic, its parameters and the size of what its stages
 // exchange.
 type Architecture struct {
-	Name            string  `key:"name" doc:"name of the model, for people"`
+	Name            string  `key:"name" doc:"name of the model"`
 	Layers          int     `key:"layers" doc:"transformer layers" required:"" min:"1" max:"65536"`
-	Hidden          int     `key:"hidden" doc:"width of the residual stream" required:"" min:"1" max:"16777216"`
-	Vocab           int     `key:"vocab" doc:"tokens of the vocabulary" required:"" min:"1" max:"16777216"`
-	Attention       string  `key:"attention" doc:"multi-head, grouped-query or multi-head latent attention" default:"mha" choices:"mha|gqa|mla"`
+	Hidden          int     `key:"hidden" doc:"hidden width of the model" required:"" min:"1" max:"16777216"`
+	Vocab           int     `key:"vocab" doc:"vocabulary size" required:"" min:"1" max:"16777216"`
+	Attention       string  `key:"attention" doc:"kind of attention: multi-head, grouped-query or multi-head latent" default:"mha" choices:"mha|gqa|mla"`
 	Heads           int     `key:"heads" doc:"query heads" required:"" min:"1" max:"16777216"`
 	KVHeads         int     `key:"kv_heads" doc:"key and value heads" else:"heads" min:"1" max:"16777216" when:"attention=gqa"`
-	HeadDim         int     `key:"head_dim" doc:"width of a head" else:"hidden / heads" min:"1" max:"16777216" when:"attention=mha|gqa"`
+	HeadDim         int     `key:"head_dim" doc:"width of an attention head" else:"hidden / heads" min:"1" max:"16777216" when:"attention=mha|gqa"`
 	QRank           int     `key:"q_rank" doc:"rank of the compressed queries" required:"" min:"1" max:"16777216" when:"attention=mla"`
 	KVRank          int     `key:"kv_rank" doc:"rank of the compressed keys and values" required:"" min:"1" max:"16777216" when:"attention=mla"`
 	RopeDim         int     `key:"rope_dim" doc:"width of a head's part with rotary embedding" required:"" min:"1" max:"16777216" when:"attention=mla"`
-	NopeDim         int     `key:"nope_dim" doc:"width of a head's part without" required:"" min:"1" max:"16777216" when:"attention=mla"`
+	NopeDim         int     `key:"nope_dim" doc:"width of a head's part without rotary embedding" required:"" min:"1" max:"16777216" when:"attention=mla"`
 	ValueDim        int     `key:"value_dim" doc:"width of a head's values" required:"" min:"1" max:"16777216" when:"attention=mla"`
 	FFN             int     `key:"ffn" doc:"inner width of the feed-forward network of a dense layer" else:"4 x hidden" min:"1" max:"16777216"`
-	ParallelLayers  bool    `key:"parallel_layers" doc:"attention and feed-forward network read the same input, so that tensor parallelism gathers and scatters once for both; of dense models" default:"false" when:"dense" implicit:""`
-	Gated           bool    `key:"gated" doc:"feed-forward networks have three matrices (SwiGLU), not two" default:"false"`
-	Experts         int     `key:"experts" doc:"routed experts a layer; 0 is a dense model" default:"0" max:"65536"`
-	TopK            int     `key:"top_k" doc:"routed experts that see a token" required:"" min:"1" max:"16777216" when:"experts"`
+	ParallelLayers  bool    `key:"parallel_layers" doc:"whether attention and feed-forward network of a dense model read the same input, so that tensor parallelism gathers and scatters once" default:"false" when:"dense" implicit:""`
+	Gated           bool    `key:"gated" doc:"whether feed-forward networks have three matrices (SwiGLU) instead of two" default:"false"`
+	Experts         int     `key:"experts" doc:"routed experts per layer; 0 means a dense model" default:"0" max:"65536"`
+	TopK            int     `key:"top_k" doc:"number of routed experts per token" required:"" min:"1" max:"16777216" when:"experts"`
 	ExpertFFN       int     `key:"expert_ffn" doc:"inner width of an expert" else:"ffn" min:"1" max:"16777216" when:"experts"`
-	SharedExperts   int     `key:"shared_experts" doc:"experts that see every token" default:"0" max:"65536" when:"experts"`
-	Attended        int     `key:"attended" doc:"tokens before it that a token attends to, in a window or chosen by an index; 0 is all" default:"0" max:"1000000000" implicit:""`
-	AttendedLayers  int     `key:"attended_layers" doc:"layers that attend to no more than these; 0 is all" default:"0" max:"65536" implicit:""`
-	IndexHeads      int     `key:"index_heads" doc:"heads of the index that chooses them, which sees all tokens" default:"0" max:"65536" implicit:""`
-	IndexDim        int     `key:"index_dim" doc:"width of a head of the index" default:"0" max:"65536" implicit:""`
-	DenseLayers     int     `key:"dense_layers" doc:"first layers, which have no experts" default:"0" max:"65536" when:"experts"`
-	EffectiveTFLOPS float64 `key:"effective_tflops" doc:"what one GPU achieves on the model, in 1e12 operations a second" else:"workload.effective_tflops; one of the two is required, unless workload.compute says how long operators take" above:"0" max:"1000000"`
+	SharedExperts   int     `key:"shared_experts" doc:"number of experts that process every token" default:"0" max:"65536" when:"experts"`
+	Attended        int     `key:"attended" doc:"number of earlier tokens that a token attends to, in a window or selected by an index; 0 means all" default:"0" max:"1000000000" implicit:""`
+	AttendedLayers  int     `key:"attended_layers" doc:"number of layers with limited attention; 0 means all" default:"0" max:"65536" implicit:""`
+	IndexHeads      int     `key:"index_heads" doc:"heads of the index that selects attended tokens and examines all tokens" default:"0" max:"65536" implicit:""`
+	IndexDim        int     `key:"index_dim" doc:"width of an index head" default:"0" max:"65536" implicit:""`
+	DenseLayers     int     `key:"dense_layers" doc:"number of first layers, which have no experts" default:"0" max:"65536" when:"experts"`
+	EffectiveTFLOPS float64 `key:"effective_tflops" doc:"effective rate of one GPU on the model, in 1e12 operations per second" else:"workload.effective_tflops; one of the two is required, unless workload.compute says how long operators take" above:"0" max:"1000000"`
 }
 
 // models are the presets: Table I of the DELTA paper, and GPT-7B of its Fig. 1, whose effective rates are those of the

@@ -11,22 +11,22 @@ import (
 // Recommendation describes a step of a recommendation model (Naumov et al. 2019): dense networks, of which each GPU has
 // a copy, and tables of embeddings, which are spread evenly over all GPUs.
 type Recommendation struct {
-	GPUs            int        `key:"gpus" doc:"GPUs of the job" required:"" min:"2" max:"1048576"`
-	Samples         int        `key:"samples" doc:"samples a GPU and step" required:"" min:"1" max:"1000000000"`
-	Tables          int        `key:"tables" doc:"tables of embeddings" required:"" min:"1" max:"1000000000"`
-	Width           int        `key:"width" doc:"numbers of an embedding, on average over the tables" required:"" min:"1" max:"1000000"`
-	Pooling         float64    `key:"pooling" doc:"rows that a sample looks up in a table, on average, and which are summed" default:"1.0" above:"0" max:"1000000"`
-	RowBytes        int        `key:"table_bytes" doc:"bytes of a number in a table" default:"4" min:"1" max:"16"`
-	MemoryRate      units.Rate `key:"memory_rate" doc:"at which a GPU's memory reads and writes rows" default:"1200GB/s" above:"0" max:"1e16"`
-	EmbeddingBytes  int        `key:"embedding_bytes" doc:"bytes of a number of an embedding, or of its gradient, that is sent" default:"2" min:"1" max:"16"`
+	GPUs            int        `key:"gpus" doc:"number of GPUs of the job" required:"" min:"2" max:"1048576"`
+	Samples         int        `key:"samples" doc:"samples per GPU and step" required:"" min:"1" max:"1000000000"`
+	Tables          int        `key:"tables" doc:"number of embedding tables" required:"" min:"1" max:"1000000000"`
+	Width           int        `key:"width" doc:"mean number of elements per embedding" required:"" min:"1" max:"1000000"`
+	Pooling         float64    `key:"pooling" doc:"mean number of rows that a sample looks up and sums per table" default:"1.0" above:"0" max:"1000000"`
+	RowBytes        int        `key:"table_bytes" doc:"bytes per number in a table" default:"4" min:"1" max:"16"`
+	MemoryRate      units.Rate `key:"memory_rate" doc:"rate at which a GPU's memory reads and writes rows" default:"1200GB/s" above:"0" max:"1e16"`
+	EmbeddingBytes  int        `key:"embedding_bytes" doc:"bytes per number of an embedding or its gradient when sent" default:"2" min:"1" max:"16"`
 	Dense           int        `key:"dense_parameters" doc:"parameters of the dense networks" required:"" min:"1" max:"1000000000000"`
-	GradientBytes   int        `key:"gradient_bytes" doc:"bytes of a gradient of theirs that is sent" default:"4" min:"1" max:"16"`
-	Operations      float64    `key:"operations" doc:"of the dense networks on a sample, forward, over their parameters: 2 of plain layers, more where weights are used several times" default:"2.0" above:"0" max:"1000000"`
-	Bottom          float64    `key:"bottom" doc:"part of the dense networks that does not need embeddings, so that these are exchanged meanwhile" default:"0.0" max:"1"`
+	GradientBytes   int        `key:"gradient_bytes" doc:"bytes per gradient of the dense networks when sent" default:"4" min:"1" max:"16"`
+	Operations      float64    `key:"operations" doc:"operations per sample and parameter of the dense networks in the forward pass: 2 for plain layers, more if weights are used several times" default:"2.0" above:"0" max:"1000000"`
+	Bottom          float64    `key:"bottom" doc:"share of the dense networks that needs no embeddings and is computed during their exchange" default:"0.0" max:"1"`
 	BackwardRatio   float64    `key:"backward_ratio" doc:"backward time over forward time" default:"2.0" max:"1000"`
-	EffectiveTFLOPS float64    `key:"effective_tflops" doc:"what one GPU achieves on the dense networks, in 1e12 operations a second" required:"" above:"0" max:"1000000"`
-	Pieces          int        `key:"pieces" doc:"parts of the backward pass, after each of which its gradients are reduced" default:"1" min:"1" max:"65536"`
-	Pipelined       bool       `key:"pipelined" doc:"whether embeddings of the next step and gradients of those of the one before are exchanged while the dense networks are computed" default:"false"`
+	EffectiveTFLOPS float64    `key:"effective_tflops" doc:"effective rate of one GPU on the dense networks, in 1e12 operations per second" required:"" above:"0" max:"1000000"`
+	Pieces          int        `key:"pieces" doc:"number of parts of the backward pass; the gradients of a part are reduced after it" default:"1" min:"1" max:"65536"`
+	Pipelined       bool       `key:"pipelined" doc:"whether embeddings of the next step and embedding gradients of the previous step are exchanged while the dense networks are computed" default:"false"`
 }
 
 // MessageBytes returns what a GPU sends each other of embeddings, and of their gradients.

@@ -12,56 +12,56 @@ import (
 // Choices are the modelling choices that the paper leaves open. A preset sets them all; each may be overridden. The
 // preset "calibrated" (docs/model.md) is the set that comes nearest to the paper's figures.
 type Choices struct {
-	EffectiveTFLOPS        float64 `key:"effective_tflops" doc:"what one GPU achieves, in 1e12 operations a second" else:"the model's" above:"0" max:"1000000"`
+	EffectiveTFLOPS        float64 `key:"effective_tflops" doc:"effective rate of one GPU, in 1e12 operations per second" else:"the model's" above:"0" max:"1000000"`
 	BackwardRatio          float64 `key:"backward_ratio" doc:"backward time over forward time" else:"the preset's" max:"1000"`
-	AttentionFLOPs         string  `key:"attention_flops" doc:"whether attention to later tokens is computed" else:"the preset's" choices:"causal|full"`
+	AttentionFLOPs         string  `key:"attention_flops" doc:"whether scores of later tokens are computed ('full') or skipped ('causal')" else:"the preset's" choices:"causal|full"`
 	StageSplit             string  `key:"stage_split" doc:"whether all stages are identical, or hold whole layers" else:"the preset's" choices:"even|layers"`
-	Embedding              bool    `key:"embedding" doc:"count the embedding in the first stage and the output head in the last" else:"the preset's"`
-	ConcurrentMicrobatches int     `key:"concurrent_microbatches" doc:"micro-batches whose compute a stage does at a time" else:"the preset's" min:"1" max:"65536"`
-	ActivationBytes        int     `key:"activation_bytes" doc:"bytes of a number sent between stages" else:"the preset's" min:"1" max:"16"`
-	GradientBytes          int     `key:"gradient_bytes" doc:"bytes of a gradient sent between replicas" else:"the preset's" min:"1" max:"16"`
-	ParameterBytes         int     `key:"parameter_bytes" doc:"bytes of a parameter sent between replicas" else:"the preset's" min:"1" max:"16"`
-	SequenceParallel       bool    `key:"sequence_parallel" doc:"a GPU sends 1/tp of the activations, not all of them" else:"the preset's"`
-	Ring                   string  `key:"ring" doc:"with more than two replicas, whether half of a stage's GPUs send in each direction round" else:"the preset's" choices:"bidirectional|unidirectional"`
-	RouterFLOPs            string  `key:"router_flops" doc:"which layers compute a router" else:"the preset's" choices:"all-layers|moe-layers" when:"experts"`
+	Embedding              bool    `key:"embedding" doc:"whether the first stage has the embedding and the last one the output head" else:"the preset's"`
+	ConcurrentMicrobatches int     `key:"concurrent_microbatches" doc:"number of micro-batches that a stage computes at the same time" else:"the preset's" min:"1" max:"65536"`
+	ActivationBytes        int     `key:"activation_bytes" doc:"bytes per activation sent between stages" else:"the preset's" min:"1" max:"16"`
+	GradientBytes          int     `key:"gradient_bytes" doc:"bytes per gradient sent between replicas" else:"the preset's" min:"1" max:"16"`
+	ParameterBytes         int     `key:"parameter_bytes" doc:"bytes per parameter sent between replicas" else:"the preset's" min:"1" max:"16"`
+	SequenceParallel       bool    `key:"sequence_parallel" doc:"whether a GPU sends 1/tp of the activations instead of all" else:"the preset's"`
+	Ring                   string  `key:"ring" doc:"whether half of a stage's GPUs send in each direction around the ring of replicas, if there are more than two" else:"the preset's" choices:"bidirectional|unidirectional"`
+	RouterFLOPs            string  `key:"router_flops" doc:"layers whose router operations are counted" else:"the preset's" choices:"all-layers|moe-layers" when:"experts"`
 }
 
 // Spec describes one training iteration.
 type Spec struct {
 	_              string       `key:"model" doc:"a preset model" choices:"@models"`
-	Sequence       int          `key:"sequence" doc:"tokens a sample" required:"" min:"1" max:"1000000000"`
-	Microbatch     int          `key:"microbatch" doc:"samples a micro-batch" default:"1" min:"1" max:"1000000"`
-	Microbatches   int          `key:"microbatches" doc:"micro-batches a replica and step" required:"" min:"1" max:"1000000"`
-	TP             int          `key:"tp" doc:"GPUs a tensor-parallel group" required:"" min:"1" max:"65536"`
+	Sequence       int          `key:"sequence" doc:"tokens per sample" required:"" min:"1" max:"1000000000"`
+	Microbatch     int          `key:"microbatch" doc:"samples per micro-batch" default:"1" min:"1" max:"1000000"`
+	Microbatches   int          `key:"microbatches" doc:"micro-batches per replica and iteration" required:"" min:"1" max:"1000000"`
+	TP             int          `key:"tp" doc:"GPUs per tensor-parallel group" required:"" min:"1" max:"65536"`
 	PP             int          `key:"pp" doc:"pipeline stages" required:"" min:"1" max:"65536"`
 	CP             int          `key:"cp" doc:"ranks that share the sequence of a micro-batch (context parallelism)" default:"1" min:"1" max:"65536" implicit:""`
-	EP             int          `key:"ep" doc:"expert-parallel ranks a stage" default:"1" min:"1" max:"65536" when:"experts"`
+	EP             int          `key:"ep" doc:"expert-parallel ranks per stage" default:"1" min:"1" max:"65536" when:"experts"`
 	ETP            int          `key:"etp" doc:"GPUs that share an expert" default:"1" min:"1" max:"65536" when:"experts"`
-	GPUs           int          `key:"gpus" doc:"GPUs of the job; what pipeline and stages leave over makes replicas" required:"" min:"1" max:"100000000"`
+	GPUs           int          `key:"gpus" doc:"number of GPUs of the job; divided by pipeline stages and GPUs per stage, it gives the number of replicas" required:"" min:"1" max:"100000000"`
 	Schedule       string       `key:"schedule" doc:"order of forward and backward passes in a stage" default:"1f1b" choices:"@schedules"`
-	Chunks         int          `key:"virtual_stages" doc:"model chunks that a stage holds" required:"" computed:"" min:"2" max:"65536" when:"schedule=interleaved-1f1b"`
-	ReplicaMode    string       `key:"replicas" doc:"which replicas are simulated: one for all, all of them together, or each different one by itself" default:"auto" choices:"auto|single|all|decomposed" when:"reduced"`
-	Flows          string       `key:"flows" doc:"whether the flows of a stage's GPUs are one transfer or each its own" default:"aggregated" choices:"aggregated|per-gpu" when:"reduced"`
-	Collectives    string       `key:"collectives" doc:"whether the collective calls inside stages are a part of what a GPU achieves, or in the 'graph', as transfers that contend with all others" default:"none" choices:"none|graph" when:"unplanned" implicit:""`
-	PassPieces     int          `key:"pieces" doc:"parts that a pass is divided into, each of which calls the collectives of its share of the layers; 0 is one a layer" default:"0" max:"65536" when:"collectives=graph"`
-	OverlapCalls   float64      `key:"overlap_calls" doc:"part of the computing after calls that goes on while these are under way, as in loops over the parts of a product (Wang et al. 2023)" default:"0.0" max:"1" when:"collectives=graph" implicit:""`
-	Compute        string       `key:"compute" doc:"how long passes take: by their operations at effective_tflops, each operator by a 'roofline' of peak_tflops and memory_bandwidth, or as [workload.operators] says" default:"effective" choices:"effective|roofline|operators" implicit:""`
+	Chunks         int          `key:"virtual_stages" doc:"number of model chunks per stage" required:"" computed:"" min:"2" max:"65536" when:"schedule=interleaved-1f1b"`
+	ReplicaMode    string       `key:"replicas" doc:"simulated replicas: one that represents all ('single'), all together ('all'), or each different one separately ('decomposed')" default:"auto" choices:"auto|single|all|decomposed" when:"reduced"`
+	Flows          string       `key:"flows" doc:"whether the flows of a stage's GPUs are one transfer or one transfer each" default:"aggregated" choices:"aggregated|per-gpu" when:"reduced"`
+	Collectives    string       `key:"collectives" doc:"whether collective calls inside stages are part of the effective compute rate ('none') or transfers that contend with all others ('graph')" default:"none" choices:"none|graph" when:"unplanned" implicit:""`
+	PassPieces     int          `key:"pieces" doc:"number of parts of a pass, each with the collective calls of its share of the layers; 0 means one per layer" default:"0" max:"65536" when:"collectives=graph"`
+	OverlapCalls   float64      `key:"overlap_calls" doc:"share of the compute after a call that overlaps with the call, as in decomposed matrix products (Wang et al. 2023)" default:"0.0" max:"1" when:"collectives=graph" implicit:""`
+	Compute        string       `key:"compute" doc:"compute time of passes: 'effective' is operations at effective_tflops, 'roofline' limits each operator by peak_tflops and memory_bandwidth, 'operators' uses the times in [workload.operators]" default:"effective" choices:"effective|roofline|operators" implicit:""`
 	Machine        Machine      `inline:""`
 	Operators      Operators    `table:"operators" doc:"What a GPU takes for the parts of a forward pass of a micro-batch, by measurement." when:"compute=operators"`
-	Sharding       string       `key:"sharding" doc:"what replicas divide among themselves: nothing, the optimizer's state (ZeRO-1), gradients too, which every backward pass then scatters (ZeRO-2), or parameters too, which every pass gathers (ZeRO-3, FSDP)" default:"optimizer" choices:"none|optimizer|gradients|parameters" implicit:""`
-	Prefetch       int          `key:"prefetch" doc:"parts of a pass whose parameters are gathered ahead" default:"1" max:"65536" when:"sharding=parameters"`
-	Recompute      string       `key:"recompute" doc:"what backward passes compute once more, so that it need not be held: nothing, attention's scores ('selective', Korthikanti et al. 2022), or the whole forward pass with its collective calls ('full')" default:"none" choices:"none|selective|full" implicit:""`
-	StoreScores    bool         `key:"store_scores" doc:"hold attention's scores until the backward pass, as attention does that is not computed block by block (FlashAttention): they count in what a stage holds" default:"false" when:"recompute=none" implicit:""`
-	Buckets        units.Bytes  `key:"buckets" doc:"gradients of a GPU that are synchronised together as soon as the last backward pass has computed them; 0B is all, after the whole of it" default:"0B" min:"0" implicit:""`
-	OptimizerTime  engine.Time  `key:"optimizer_time" doc:"how long the optimizer takes for a stage, after its gradients and parameters are synchronised" default:"0s" min:"0" implicit:""`
-	GPUMemory      units.Bytes  `key:"gpu_memory" doc:"of a GPU, into which what a stage holds has to fit; 0B is not checked" default:"0B" min:"0" implicit:""`
-	ContextForm    string       `key:"context_form" doc:"how ranks that share a sequence get at its keys and values: by an all-gather before attention, or in a 'ring' that goes on while attention is computed block by block" default:"all-gather" choices:"all-gather|ring" when:"collectives=graph" implicit:""`
-	OverlapSync    bool         `key:"overlap_sync" doc:"gradients of a piece are reduced, and its parameters gathered, as soon as the last backward pass has computed them, not after the whole of it" default:"false" when:"collectives=graph" implicit:""`
-	ExpertSizes    string       `key:"expert_sizes" doc:"how much the GPUs of a stage send each other's experts: the same, or by a law of Zipf, drawn for every micro-batch and piece of a pass, in inner tiers for each virtual stage; or by the loads of experts in each layer" default:"uniform" choices:"uniform|zipf|loads" when:"experts & expert-calls" implicit:""`
-	_              string       `key:"expert_file" doc:"CSV file with a row of loads for each layer with experts, in place of expert_loads" when:"expert_sizes=loads"`
-	ExpertLoads    [][]int      `key:"expert_loads" doc:"load of each expert, such as the tokens that it receives, a row for each layer with experts" max:"1125899906842624" when:"expert_sizes=loads"`
-	ExpertExponent float64      `key:"expert_exponent" doc:"how fast these sizes fall by rank" default:"0.4" max:"10" when:"expert_sizes=zipf"`
-	Preset         string       `key:"preset" doc:"modelling choices, for what follows" default:"calibrated" choices:"@presets"`
+	Sharding       string       `key:"sharding" doc:"state that replicas shard: none, the optimizer's (ZeRO-1), also gradients, which every backward pass scatters (ZeRO-2), or also parameters, which every pass gathers (ZeRO-3, FSDP)" default:"optimizer" choices:"none|optimizer|gradients|parameters" implicit:""`
+	Prefetch       int          `key:"prefetch" doc:"number of parts of a pass whose parameters are gathered in advance" default:"1" max:"65536" when:"sharding=parameters"`
+	Recompute      string       `key:"recompute" doc:"activations that backward passes compute again instead of storing them: none, attention scores ('selective', Korthikanti et al. 2022), or the whole forward pass with its collective calls ('full')" default:"none" choices:"none|selective|full" implicit:""`
+	StoreScores    bool         `key:"store_scores" doc:"whether attention scores are stored until the backward pass and count in the memory of a stage; FlashAttention does not store them" default:"false" when:"recompute=none" implicit:""`
+	Buckets        units.Bytes  `key:"buckets" doc:"bytes of gradients per GPU that are synchronised together as soon as the last backward pass has computed them; 0B means all, after the pass" default:"0B" min:"0" implicit:""`
+	OptimizerTime  engine.Time  `key:"optimizer_time" doc:"time of the optimizer of a stage, after synchronisation" default:"0s" min:"0" implicit:""`
+	GPUMemory      units.Bytes  `key:"gpu_memory" doc:"memory of a GPU that must hold the stage; 0B disables the check" default:"0B" min:"0" implicit:""`
+	ContextForm    string       `key:"context_form" doc:"how context-parallel ranks exchange keys and values: by an all-gather before attention, or in a 'ring' during attention, block by block" default:"all-gather" choices:"all-gather|ring" when:"collectives=graph" implicit:""`
+	OverlapSync    bool         `key:"overlap_sync" doc:"whether gradients of a piece are reduced, and its parameters gathered, as soon as the last backward pass has computed them, instead of after the pass" default:"false" when:"collectives=graph" implicit:""`
+	ExpertSizes    string       `key:"expert_sizes" doc:"amounts that the GPUs of a stage send to each other's experts: 'uniform'; 'zipf', drawn for every micro-batch and piece of a pass, in inner tiers for each virtual stage; or 'loads', by the loads of experts in each layer" default:"uniform" choices:"uniform|zipf|loads" when:"experts & expert-calls" implicit:""`
+	_              string       `key:"expert_file" doc:"CSV file with one row of loads per layer with experts, instead of expert_loads" when:"expert_sizes=loads"`
+	ExpertLoads    [][]int      `key:"expert_loads" doc:"load of each expert, such as its number of tokens, one row per layer with experts" max:"1125899906842624" when:"expert_sizes=loads"`
+	ExpertExponent float64      `key:"expert_exponent" doc:"exponent of these sizes by rank" default:"0.4" max:"10" when:"expert_sizes=zipf"`
+	Preset         string       `key:"preset" doc:"set of modelling choices, the defaults of the following keys" default:"calibrated" choices:"@presets"`
 	Choices        Choices      `inline:""`
 	Arch           Architecture `table:"architecture" doc:"A model that is no preset. A preset model has these values of its own, and the table is refused beside it."`
 	InnerSync      bool         // the copies of a parameter in a stage take time to synchronise, which Iteration.Lengthen sets

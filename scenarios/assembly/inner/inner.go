@@ -33,11 +33,11 @@ import (
 
 // Keys are what a scenario says of a tier beside the keys of its kind.
 type Keys struct {
-	Kind       string `key:"kind" doc:"which fabric joins the GPUs of a domain; its other keys are those of that fabric" required:"" choices:"@tier-kinds" called:"tier"`
-	Collective string `key:"collective" doc:"of an inner tier of links: the algorithm of the collective calls that it carries; 'best' is the fastest of all as simulated" default:"best" choices:"@tier-collectives"`
+	Kind       string `key:"kind" doc:"fabric of the tier, whose other keys are those of that fabric" required:"" choices:"@tier-kinds" called:"tier"`
+	Collective string `key:"collective" doc:"for an inner tier of links: the algorithm of its collective calls; 'best' selects the fastest by simulation" default:"best" choices:"@tier-collectives"`
 	reconfigure.Fixed
-	Chunk      units.Bytes `key:"chunk" doc:"of an inner tier 'scaleup': size of the pieces in which messages are sent" default:"4MB"`
-	KnownAhead string      `key:"known_ahead" doc:"of an inner tier 'scaleup': which of its all-to-alls switches reconfigure for while what comes before computes: 'none'; 'returns', the way back and those of backward passes; or 'all'" default:"none" choices:"none|returns|all" implicit:""`
+	Chunk      units.Bytes `key:"chunk" doc:"for an inner tier 'scaleup': chunk size of messages" default:"4MB"`
+	KnownAhead string      `key:"known_ahead" doc:"for an inner tier 'scaleup': all-to-alls for which switches reconfigure during the preceding compute: 'none'; 'returns', the returns and those of backward passes; or 'all'" default:"none" choices:"none|returns|all" implicit:""`
 }
 
 // Tier is a tier with what a scenario says of it.

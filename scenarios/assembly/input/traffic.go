@@ -10,11 +10,11 @@ import (
 
 // Engine says how closely traffic is simulated.
 type Engine struct {
-	Level       string      `key:"level" doc:"'packet', through queues, for up to 100 billion hops of packets; 'flow', as fluid; or 'static', routes and loads alone" default:"packet" choices:"packet|flow|static"`
-	Until       engine.Time `key:"until" doc:"when simulating ends, whatever is in flight; '0s' is when all is delivered" default:"0s" when:"engine.level=packet"`
-	SampleEvery engine.Time `key:"sample_every" doc:"time between looks at the queues, for queues.csv; '0s' is none" default:"0s" when:"engine.level=packet"`
+	Level       string      `key:"level" doc:"level of the simulation: 'packet', packets and queues, up to 100 billion packet hops; 'flow', fluid rates; 'static', paths and loads only" default:"packet" choices:"packet|flow|static"`
+	Until       engine.Time `key:"until" doc:"time at which the simulation ends, with packets in flight; '0s' means until all packets are delivered" default:"0s" when:"engine.level=packet"`
+	SampleEvery engine.Time `key:"sample_every" doc:"sampling interval of queue lengths for queues.csv; '0s' means none" default:"0s" when:"engine.level=packet"`
 	// MessageOverhead is that of graphs of transfers that wait for each other (engine.Graph).
-	MessageOverhead engine.Time `key:"message_overhead" doc:"what starting a message costs its sender, which starts one message at a time: of collective calls, training steps and traces" default:"0s" when:"engine.level=flow|packet & waiting"`
+	MessageOverhead engine.Time `key:"message_overhead" doc:"time for a sender to start a message, one message at a time; for collective calls, training steps and traces" default:"0s" when:"engine.level=flow|packet & waiting"`
 }
 
 // Traffic is a workload of messages between all nodes of a fabric. Which of its fields are used depends on the
@@ -22,44 +22,44 @@ type Engine struct {
 type Traffic struct {
 	TrafficMessage
 	TrafficPacket
-	Payload units.Bytes `key:"payload" doc:"what of a packet counts for sizes and rates" else:"packet" when:"engine.level=packet & not-called"`
-	Source  string      `key:"source" doc:"how packets are injected: 'paced' at the rate at which the most loaded link is just full; 'greedy', as fast as the first links take them; 'window', so many of a flow in flight; 'on-off', every flow at a rate for a time; 'poisson', every node at random times" else:"paced; of data-tensor and uniform-random on-off and poisson" choices:"paced|greedy|window|on-off|poisson" when:"not-called"`
-	Rate    units.Rate  `key:"rate" doc:"payload of each flow over time while it is on" required:"" above:"0" max:"1e16" when:"source(on-off)"`
-	Start   engine.Time `key:"start" doc:"when flows go on; the first packet comes one interval later" default:"1s" when:"engine.level=packet & source(on-off)"`
+	Payload units.Bytes `key:"payload" doc:"part of a packet that counts for sizes and rates" else:"packet" when:"engine.level=packet & not-called"`
+	Source  string      `key:"source" doc:"injection of packets: 'paced', at the rate that just fills the most loaded link; 'greedy', as fast as the first links accept them; 'window', with a limited number per flow in flight; 'on-off', every flow at a rate for a time; 'poisson', every node at random times" else:"paced; of data-tensor and uniform-random on-off and poisson" choices:"paced|greedy|window|on-off|poisson" when:"not-called"`
+	Rate    units.Rate  `key:"rate" doc:"payload rate of each flow while it is on" required:"" above:"0" max:"1e16" when:"source(on-off)"`
+	Start   engine.Time `key:"start" doc:"start time of flows; the first packet is sent one interval later" default:"1s" when:"engine.level=packet & source(on-off)"`
 	TrafficPoisson
-	Pace        float64 `key:"pace" doc:"rate of the flows, as a fraction of that at which the most loaded link is full" default:"1.0" above:"0" max:"1000" when:"engine.level=packet & source(paced)"`
-	Window      int     `key:"window" doc:"packets of a flow that may be in flight at once" default:"8" min:"1" max:"1048576" when:"engine.level=packet & source(window)"`
-	Injection   string  `key:"injection" doc:"order in which a node injects the packets of its flows: a packet of each in turn, of one drawn at random, or flow after flow" default:"round-robin" choices:"round-robin|random|sequential" when:"engine.level=packet & source(greedy|paced)"`
-	Permutation string  `key:"permutation" doc:"who sends to whom: at random; 'transpose', the coordinates in reverse order; 'bit-complement', to the opposite end of each dimension; 'bit-reverse' and 'shuffle', of the bits of its number; 'tornado', just less than half-way round each dimension" default:"random" choices:"@permutations" when:"workload(permutation)"`
+	Pace        float64 `key:"pace" doc:"rate of the flows as a fraction of the rate that fills the most loaded link" default:"1.0" above:"0" max:"1000" when:"engine.level=packet & source(paced)"`
+	Window      int     `key:"window" doc:"maximum number of packets per flow in flight" default:"8" min:"1" max:"1048576" when:"engine.level=packet & source(window)"`
+	Injection   string  `key:"injection" doc:"order in which a node injects packets of its flows: one of each in turn, of a random flow, or flow after flow" default:"round-robin" choices:"round-robin|random|sequential" when:"engine.level=packet & source(greedy|paced)"`
+	Permutation string  `key:"permutation" doc:"destination of each node: 'random'; 'transpose', coordinates in reverse order; 'bit-complement', the opposite end of each dimension; 'bit-reverse' and 'shuffle' of the bits of its number; 'tornado', just less than half-way around each dimension" default:"random" choices:"@permutations" when:"workload(permutation)"`
 	TrafficMatrix
-	RingForm      string      `key:"ring_form" doc:"how rings along a dimension are laid: 'links' follows links, which a twist joins into longer rings; 'line' takes the nodes of a line, whose ends a twist parts; 'folded' goes up its even nodes and down its odd ones" default:"links" choices:"links|line|folded" when:"workload(turns)"`
-	Bidirectional bool        `key:"bidirectional" doc:"whether nodes send in both directions round the rings" default:"false" when:"workload(turns)"`
-	TensorDims    []string    `key:"tensor_dims" doc:"dimensions of the slices in which all send to all" default:"x,y" choices:"x|y|z" when:"workload(turns)"`
-	DataDims      []string    `key:"data_dims" doc:"dimensions along which every node sends to the next" default:"z" choices:"x|y|z" when:"workload(turns)"`
-	Alternations  int         `key:"alternations" doc:"how often the slices and then the rings have their turn" default:"3" min:"1" max:"1000" when:"engine.level=packet & workload(turns)"`
-	Phase         engine.Time `key:"phase" doc:"how long a turn lasts" default:"100ms" when:"engine.level=packet & workload(turns)"`
-	RingRate      units.Rate  `key:"ring_rate" doc:"payload of each flow along the rings over time" else:"rate" above:"0" max:"1e16" when:"workload(turns)"`
+	RingForm      string      `key:"ring_form" doc:"form of rings along a dimension: 'links' follows links, which a twist joins into longer rings; 'line' uses the nodes of a line in order; 'folded' visits its even nodes upwards and its odd nodes downwards" default:"links" choices:"links|line|folded" when:"workload(turns)"`
+	Bidirectional bool        `key:"bidirectional" doc:"whether nodes send in both directions around rings" default:"false" when:"workload(turns)"`
+	TensorDims    []string    `key:"tensor_dims" doc:"dimensions of the slices with all-to-all traffic" default:"x,y" choices:"x|y|z" when:"workload(turns)"`
+	DataDims      []string    `key:"data_dims" doc:"dimensions of the rings, along which every node sends to the next" default:"z" choices:"x|y|z" when:"workload(turns)"`
+	Alternations  int         `key:"alternations" doc:"number of alternations between slices and rings" default:"3" min:"1" max:"1000" when:"engine.level=packet & workload(turns)"`
+	Phase         engine.Time `key:"phase" doc:"duration of a phase" default:"100ms" when:"engine.level=packet & workload(turns)"`
+	RingRate      units.Rate  `key:"ring_rate" doc:"payload rate of each flow along the rings" else:"rate" above:"0" max:"1e16" when:"workload(turns)"`
 	TrafficStep
 }
 
 // TrafficPoisson is for how long sources send, and how much those that do so at random times.
 type TrafficPoisson struct {
-	Duration engine.Time `key:"duration" doc:"how long flows are on; of Poisson sources, for how long packets are measured after the warm-up" else:"100ms; of Poisson sources the time of 4,000 packets on a link" when:"engine.level=packet & source(on-off|poisson) & not-phased"`
-	Load     float64     `key:"load" doc:"what each node injects, as a fraction of a link's rate" default:"0.1" above:"0" max:"1000" when:"engine.level=packet & source(poisson)"`
-	Warmup   engine.Time `key:"warmup" doc:"packets injected before this time are not measured" else:"the time of 1,000 packets on a link" when:"engine.level=packet & source(poisson)"`
+	Duration engine.Time `key:"duration" doc:"time for which flows are on; for Poisson sources, the measured time after the warm-up" else:"100ms; of Poisson sources the time of 4,000 packets on a link" when:"engine.level=packet & source(on-off|poisson) & not-phased"`
+	Load     float64     `key:"load" doc:"injection rate of each node as a fraction of a link's rate" default:"0.1" above:"0" max:"1000" when:"engine.level=packet & source(poisson)"`
+	Warmup   engine.Time `key:"warmup" doc:"time before which injected packets are not measured" else:"the time of 1,000 packets on a link" when:"engine.level=packet & source(poisson)"`
 }
 
 // TrafficMessage is how large messages are.
 type TrafficMessage struct {
-	Message units.Bytes `key:"message" doc:"size of a message; of on-off sources, after which a flow is silent" else:"64KB; of on-off sources 0B, without end" when:"sizeable"`
+	Message units.Bytes `key:"message" doc:"size of a message; a flow of an on-off source ends after it" else:"64KB; of on-off sources 0B, without end" when:"sizeable"`
 }
 
 // TrafficMatrix is messages that are listed.
 type TrafficMatrix struct {
-	_      string  `key:"matrix_file" doc:"CSV file with a row of bytes for each node that sends, in place of matrix; or with the line from,to,bytes and then a line for each pair that is not 0" when:"workload(matrix)"`
-	Matrix [][]int `key:"matrix" doc:"bytes from each node, a row each, to each" max:"1125899906842624" when:"workload(matrix)"`
-	Sends  [][]int `key:"sends" doc:"in place of matrix, for a node that sends a row of its number and, for each node that it sends to, that number and bytes" default:"" implicit:"" empty:"" max:"1125899906842624" when:"workload(matrix)"`
-	_      string  `key:"sizes" doc:"'uniform'; 'matrix', as listed, or the name of a CSV file are another way to write kind = \"matrix\" with matrix or matrix_file" when:"workload(sizes)"`
+	_      string  `key:"matrix_file" doc:"CSV file instead of matrix: one row of bytes per source node, or the header from,to,bytes and one line per nonzero pair" when:"workload(matrix)"`
+	Matrix [][]int `key:"matrix" doc:"bytes from each node to each node, one row per source" max:"1125899906842624" when:"workload(matrix)"`
+	Sends  [][]int `key:"sends" doc:"instead of matrix: one row per sending node with its number and, for each destination, number and bytes" default:"" implicit:"" empty:"" max:"1125899906842624" when:"workload(matrix)"`
+	_      string  `key:"sizes" doc:"message sizes: 'uniform'; 'matrix' or the name of a CSV file are equivalent to kind = \"matrix\" with matrix or matrix_file" when:"workload(sizes)"`
 }
 
 // TrafficPacket is how large packets are, of any workload.
@@ -74,9 +74,9 @@ type TrafficStep struct {
 
 // Step is a training step of which a collective is a part, for what a fault does to it.
 type Step struct {
-	Share    float64 `key:"share" doc:"time of the collective in units of the whole step's, without faults; 0 is no step" default:"0.0" max:"1"`
-	Overlap  float64 `key:"overlap" doc:"part of the collective that computing hides, while there is computing to hide it" default:"0.0" max:"1"`
-	Slowdown float64 `key:"slowdown" doc:"of a step that somebody measured, for the share that it implies: 0.03 is 3 %; 0 is none" default:"0.0" max:"1000"`
+	Share    float64 `key:"share" doc:"share of the collective in the step time without faults; 0 means no step" default:"0.0" max:"1"`
+	Overlap  float64 `key:"overlap" doc:"share of the collective that overlaps with compute" default:"0.0" max:"1"`
+	Slowdown float64 `key:"slowdown" doc:"measured slowdown of a step, to compute the share that it implies: 0.03 is 3 %; 0 means none" default:"0.0" max:"1000"`
 }
 
 // Entries returns what nodes send each other, as matrix or sends lists it. Rows are as Check has held them.
