@@ -97,10 +97,7 @@ func checkPodCalls(c *checker) {
 	joined := make(circuits.Joined, c.s.PodsPerReplica()*t.Replicas())
 	join := func(a, b int32) { joined.Join(int(a)/f.GPUsPerPodPerReplica, int(b)/f.GPUsPerPodPerReplica) }
 	e := c.s.pods().StepCalls(t)
-	keys, err := e.Check(context.Background())
-	if err != nil {
-		what, want := assembly.Wanted(err)
-		c.Clash(keys, what, want)
+	if keys, err := e.Check(context.Background()); assembly.Blame(c, keys, err) {
 		return
 	}
 	if err := e.Each(context.Background(), func(_ training.Call, _ []int32, _ float64, z *collective.Schedule) {
@@ -179,6 +176,11 @@ func checkPodLevel(c *checker) {
 	for _, r := range s.Replicas {
 		slowest = min(slowest, r.PortBandwidth)
 	}
+	c.checkPodPackets(slowest, s.podHops())
+}
+
+// podHops returns about how many hops the packets of a training step make on pods.
+func (s *Scenario) podHops() float64 {
 	t := &s.Workload.Spec
 	packets := func(bytes int64) float64 { return math.Ceil(float64(bytes) / float64(max(1, s.Workload.Packet))) }
 	hops := 3 * packets(t.PipelineBytes()) * s.passes() * float64(t.StageGPUs())
@@ -191,7 +193,7 @@ func checkPodLevel(c *checker) {
 			hops += 3 * float64(times) * packets(bytes) * float64(t.StageGPUs()*t.Replicas())
 		})
 	}
-	c.checkPodPackets(slowest, hops)
+	return hops
 }
 
 // checkPodPackets holds packets on pods, of which the slowest link has a rate, to what can be simulated.
@@ -203,8 +205,8 @@ func (c *checker) checkPodPackets(slowest units.Rate, hops float64) {
 	case slowest < assembly.SlowestLink:
 		c.clash("fabric.port_bandwidth fabric.nic_bandwidth replica.0.port_bandwidth",
 			`%v is too slow for packets; write at least %v, or set engine.level = "flow"`, slowest, assembly.SlowestLink)
-	case hops > assembly.MostHopped:
-		c.clash(at, `the work makes some %.2g hops of packets; choose larger packets, for at most %s hops of packets; or set engine.level = "flow"`, hops, assembly.HopsText)
+	default:
+		c.blame(at, assembly.ServedHop.Times(hops).Excess("the packets", `larger ones or engine.level = "flow"`))
 	}
 }
 
@@ -214,10 +216,26 @@ func checkTasks(c *checker) {
 	if !c.OK("workload.microbatches", "workload.schedule", "workload.virtual_stages", "workload.replicas", "workload.flows", "replica") {
 		return
 	}
-	if n := c.s.passes(); n > assembly.MaxPodTasks {
-		c.clash("workload.microbatches workload.pp workload.gpus workload.virtual_stages workload.replicas workload.flows",
-			"the job makes some %.2g passes of stages and transfers between pods, which %s; stay within %d", n, assembly.PodTaskCost(n), assembly.MaxPodTasks)
+	c.blame("workload.microbatches workload.pp workload.gpus workload.virtual_stages workload.replicas workload.flows",
+		assembly.PodTask.Times(c.s.passes()).Excess("passes of stages and transfers between pods", "fewer"))
+}
+
+// podCost estimates the simulation of training steps and of work of ranks on pods. It is 0 for other work.
+func (s *Scenario) podCost() (cost Cost) {
+	switch w := s.ranked(); {
+	case s.severalJobs():
+		for i := range s.Jobs {
+			cost = cost.Plus(s.Jobs[i].Scenario.podCost())
+		}
+	case s.trains():
+		if cost = assembly.PodTask.Times(s.passes()); s.Engine.Level == "packet" {
+			cost = cost.Plus(assembly.ServedHop.Times(s.podHops()))
+		}
+	case w != nil:
+		_, transfers, _ := w.Size()
+		cost = assembly.PodTask.Times(transfers)
 	}
+	return cost
 }
 
 // passes returns about how many passes and transfers between pods are simulated.

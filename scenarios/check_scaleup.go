@@ -294,7 +294,6 @@ func checkExperts(c *checker) {
 		c.clash("replica", "are not told apart in scale-up domains; leave [[replica]] out")
 	}
 	c.forbid(w.ReplicaMode == "all" || w.ReplicaMode == "decomposed", "workload.replicas", `replicas in scale-up domains are identical; set workload.replicas = "single"`)
-	if n := 4*float64(w.Microbatches)*float64(w.PP)*float64(w.Chunks) + w.Parts(4); n > assembly.MaxTasks {
-		c.clash("workload.microbatches workload.pp workload.virtual_stages workload.buckets", "the step makes some %.2g passes of stages and transfers between them, which %s; stay within %d", n, assembly.TaskCost(n), assembly.MaxTasks)
-	}
+	c.blame("workload.microbatches workload.pp workload.virtual_stages workload.buckets",
+		assembly.LinkTask.Times(4*float64(w.Microbatches)*float64(w.PP)*float64(w.Chunks)+w.Parts(4)).Excess("passes of stages and transfers between them", "fewer"))
 }

@@ -73,13 +73,8 @@ func checkTorus(c *checker) {
 
 // checkPairs refuses more flows than fit the memory.
 func checkPairs(c *checker, nodes int) bool {
-	need := float64(nodes) * float64(nodes) * paths.PerFlow
-	if !c.s.links().ManyFlows() || need <= paths.MaxFlowBytes {
-		return true
-	}
-	c.clash("fabric.dims fabric.nodes fabric.edges fabric.file",
-		"%d flows between %d nodes would take %.0f GB; choose fewer nodes; %.0f GB is the most", nodes*(nodes-1), nodes, need/1e9, float64(paths.MaxFlowBytes)/1e9)
-	return false
+	return !c.s.links().ManyFlows() || !c.blame("fabric.dims fabric.nodes fabric.edges fabric.file",
+		assembly.Flow.Times(float64(nodes)*float64(nodes)).Excess("the flows between nodes", "fewer nodes"))
 }
 
 // checkLinks holds queues, workload and engine against a fabric of so many nodes; t is nil where it is no torus, of

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"sim/internal/text"
+	"sim/scenarios/assembly"
 	"sim/scenarios/schema"
 )
 
@@ -180,6 +181,11 @@ func (c *checker) Clash(paths []string, problem, remedy string) {
 func (c *checker) clash(keys, format string, args ...any) {
 	problem, remedy := worded(format, args)
 	c.Clash(strings.Fields(keys), problem, remedy)
+}
+
+// blame notes that the keys that a text names are at fault for an error of traffic, and reports whether there is one.
+func (c *checker) blame(keys string, err error) bool {
+	return assembly.Blame(c, strings.Fields(keys), err)
 }
 
 // forbid is clash where something is so.

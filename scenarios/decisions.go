@@ -34,6 +34,8 @@ type hardware struct {
 	// many cells.
 	build func(ctx context.Context, s *Scenario, workers int) (assembly.System, error)
 	words func(s *Scenario) string // what is run on what, in a line
+	// cost estimates the simulation of one policy, of work other than a call; nil if there is no estimate.
+	cost func(ctx context.Context, s *Scenario) (Cost, error)
 	// noPlan says why runs have no plans, "" where they have; if it is nil, unplanned says so of all.
 	noPlan    func(s *Scenario) (string, error)
 	unplanned string

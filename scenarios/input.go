@@ -79,12 +79,11 @@ func (s *Scenario) domain() *plans.Scenario  { return (*plans.Scenario)(s.input(
 // PodsPerReplica returns the pods over which one replica is spread.
 func (s *Scenario) PodsPerReplica() int { return s.pods().PodsPerReplica() }
 
-// PacketWork guesses how many hops of packets the simulation of one policy makes, from the hops of shortest routes, and
-// how many seconds of a processor it takes. They are 0 where the scenario is not simulated packet by packet. It returns
-// the context's error when ctx is cancelled.
-func (s *Scenario) PacketWork(ctx context.Context) (hops, seconds float64, err error) {
-	if !s.routes() || s.calls() {
-		return 0, 0, nil
+// Cost estimates what the simulation of one policy takes. It is 0 if there is no estimate. Cost returns the context's error
+// when ctx is cancelled.
+func (s *Scenario) Cost(ctx context.Context) (Cost, error) {
+	if estimate := s.leaves().cost; estimate != nil && !s.calls() {
+		return estimate(ctx, s)
 	}
-	return s.links().PacketWork(ctx)
+	return Cost{}, nil
 }

@@ -34,13 +34,7 @@ func checkJobs(c *checker) {
 	if c.s.Policy.Placed.Asked() && len(c.Diagnostics) == 0 {
 		circuits.CheckMappings(c.Reader, c.s.pods())
 	}
-	total := 0.0
-	for i := range c.s.Jobs {
-		total += c.s.Jobs[i].Scenario.passes()
-	}
-	if total > assembly.MaxPodTasks {
-		c.refuse("job", "the jobs make some %.2g passes of stages and transfers between pods, which %s; stay within %d", total, assembly.PodTaskCost(total), assembly.MaxPodTasks)
-	}
+	c.blame("job", c.s.podCost().Excess("passes of stages and transfers between pods", "fewer"))
 }
 
 // checkJobNames holds that names can stand in those of metrics and differ.

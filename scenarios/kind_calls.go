@@ -136,18 +136,11 @@ func (s *Scenario) call() *calls.Call {
 		return nil
 	}
 	c := calls.New(kind, &k, s.Policy.Calls.Options).By(s.Policy.Calls.Collective)
-	if c.TransferBytes = linkTransferBytes; s.leaves().policies == "allocators" {
-		c.TransferBytes = podTransferBytes
+	if c.Task = assembly.LinkTask; s.leaves().policies == "allocators" {
+		c.Task = assembly.PodTask
 	}
 	return c
 }
-
-// About how much memory a transfer of a call takes on links and between pods, in bytes, measured at all levels of
-// simulation: between pods, allocators simulate many topologies at a time.
-const (
-	linkTransferBytes = 700
-	podTransferBytes  = 2300
-)
 
 // byAlgorithm returns s with one algorithm, under which what the fabric leaves open is decided.
 func (s *Scenario) byAlgorithm(name string) *Scenario {
@@ -219,8 +212,7 @@ func checkCall(c *checker) {
 		if fault := (*collective.CallError)(nil); errors.As(err, &fault) {
 			keys = callKeys[fault.Field]
 		}
-		what, want := assembly.Wanted(err)
-		c.Clash(keys, what, want)
+		assembly.Blame(c, keys, err)
 		return
 	}
 	if d := problem.Domain; d != nil && open.domains && problem.Kind == collective.SendReceive && d[problem.Root] == d[problem.Peer] {
@@ -287,17 +279,9 @@ func fitsCall(ctx context.Context, s *Scenario, p *collective.Problem) error {
 		}
 		return s.call().Fits(ctx, p, nil)
 	}
-	joined, crossing := make(circuits.Joined, s.Fabric.Pods), 0
-	if err := s.call().Fits(ctx, p, func(src, dst int32) {
-		if joined.Join(p.Domain[src], p.Domain[dst]) {
-			crossing++
-		}
-	}); err != nil {
+	joined := make(circuits.Joined, s.Fabric.Pods)
+	if err := s.call().Fits(ctx, p, func(src, dst int32) { joined.Join(int(src)/s.Fabric.GPUsPerPod, int(dst)/s.Fabric.GPUsPerPod) }); err != nil {
 		return err
-	}
-	if crossing > assembly.MaxPodTasks {
-		return fmt.Errorf("%s: %w: %d transfers between pods, which %s; want fewer ranks",
-			s.Policy.Calls.Collective, calls.ErrTooLarge, crossing, assembly.PodTaskCost(float64(crossing)))
 	}
 	if pod, n := joined.Beyond(s.Fabric.PortsPerPod); n > 0 {
 		return fmt.Errorf("%s: %w: pod %d exchanges data with %d pods and has %d ports; want at least %d ports", s.Policy.Calls.Collective, errPorts, pod, n, s.Fabric.PortsPerPod, n)

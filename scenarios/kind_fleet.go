@@ -39,6 +39,14 @@ func cubesKind() *kind {
 				return fleets.New(ctx, s.fleet(), workers > 0)
 			},
 			words: func(s *Scenario) string { return s.fleet().Words() }, unplanned: "placements plan no rates",
+			cost: func(_ context.Context, s *Scenario) (Cost, error) {
+				rates, err := s.fleet().Rates()
+				if err != nil {
+					return Cost{}, err
+				}
+				jobs, failures := s.fleet().Work(rates)
+				return assembly.Job.Times(jobs).Plus(assembly.Failure.Times(failures)), nil
+			},
 		},
 		parts: func(s *Scenario) []schema.Part {
 			p := &s.Policy.Fleet
@@ -91,24 +99,15 @@ func checkFleet(c *checker) {
 	if len(c.Diagnostics) > 0 {
 		return
 	}
-	rates, err := c.s.fleet().Rates()
+	cost, err := c.s.Cost(context.Background())
 	if err != nil {
 		c.refuse("workload.faults", "%s; see docs/fleet.md", err.Error())
 		return
 	}
-	if jobs, failures := c.s.fleet().Work(rates); jobs > mostJobs || failures > mostFailures {
-		c.clash("workload.days fabric.pods", "some %.3g jobs and %.3g failures in %d days of %d pods; simulate fewer days or pods, jobs or failures: at most %.3g jobs and %.3g failures",
-			jobs, failures, w.Fleet.Days, c.s.Fabric.Cubes.Pods, mostJobs, mostFailures)
-	}
+	c.blame("workload.days fabric.pods", cost.Excess("the jobs and failures of so many days and pods", "fewer"))
 	c.readJobs()
 	c.readSteps()
 }
-
-// What a run of a fleet may hold: some minutes, and 4 GB.
-const (
-	mostJobs     = 2e7
-	mostFailures = 1e8
-)
 
 // logFormats are the forms of logs of jobs.
 func logFormats() []string {

@@ -35,6 +35,7 @@ func podHardware() *hardware {
 			return circuits.New(ctx, (*circuits.Scenario)(in), workers)
 		}),
 		words:     func(s *Scenario) string { return s.pods().Words() },
+		cost:      func(_ context.Context, s *Scenario) (Cost, error) { return s.podCost(), nil },
 		noPlan:    func(s *Scenario) (string, error) { return s.pods().NoPlan() },
 		timelines: true, call: podCall, limit: podLimit, domains: true,
 	}

@@ -2,9 +2,7 @@ package scenarios
 
 import (
 	"fmt"
-	"maps"
 	"math"
-	"slices"
 
 	"sim/engine"
 	"sim/engine/units"
@@ -147,8 +145,7 @@ func checkPodTraffic(c *checker) {
 	}
 	switch {
 	case !c.severalPods():
-	case transfers > assembly.MaxPodTasks:
-		c.clash(pods+" "+perPod, "%.0f GPUs in %d pods make up to %.3g transfers, which %s; choose fewer", gpus, f.Pods, transfers, assembly.PodTaskCost(transfers))
+	case c.blame(pods+" "+perPod, assembly.PodTask.Times(transfers).Excess("the transfers of so many GPUs in pods", "fewer")):
 	case kind.Listed && c.OK("workload") && rows != gpus:
 		c.clash("workload.matrix workload.matrix_file "+pods+" "+perPod, "the matrix has %.0f rows for %.0f GPUs; write a row of bytes for each GPU of each pod", rows, gpus)
 	case !kind.Listed && size < 1:
@@ -221,9 +218,7 @@ func (c *checker) checkPodFlows() {
 		return
 	}
 	t, err := s.betweenPods(u)
-	if err != nil {
-		what, want := assembly.Wanted(err)
-		c.clash("workload.hot_nodes workload.matrix workload.matrix_file workload.message", "%s; %s", what, want)
+	if c.blame("workload.hot_nodes workload.matrix workload.matrix_file workload.message", err) {
 		return
 	}
 	load := podLoad{joined: make(circuits.Joined, f.Pods), packet: s.Workload.Packet}
@@ -235,8 +230,7 @@ func (c *checker) checkPodFlows() {
 	switch long := 8 * load.bytes / float64(slowest); {
 	case load.crossing == 0:
 		c.clash("workload.matrix workload.matrix_file workload.kind", "no traffic crosses pods; write bytes from a GPU of one pod to one of another")
-	case load.crossing > assembly.MaxPodTasks:
-		c.clash("workload.matrix workload.matrix_file fabric.pods", "%d transfers between pods %s; choose fewer", load.crossing, assembly.PodTaskCost(float64(load.crossing)))
+	case c.blame("workload.matrix workload.matrix_file fabric.pods", assembly.PodTask.Times(float64(load.crossing)).Excess("the transfers between pods", "fewer")):
 	case long > maxIteration:
 		c.Clash(append([]string{"workload.message", "workload.matrix", "workload.matrix_file"}, rates...), fmt.Sprintf("the traffic may take %.3g s, which is absurd", long), fmt.Sprintf("stay within %d s", maxIteration))
 	case s.traffic().Drawn:
@@ -244,14 +238,7 @@ func (c *checker) checkPodFlows() {
 	case s.Engine.Level == "packet":
 		c.checkPodPackets(slowest, load.hops)
 	}
-	if !c.checkPodPorts(load.joined, "fabric.pods") {
-		return
+	if c.checkPodPorts(load.joined, "fabric.pods") {
+		checkFixed(c, "data", load.joined.Pairs())
 	}
-	var pairs [][2]int
-	for a, with := range load.joined {
-		for _, b := range slices.Sorted(maps.Keys(with)) {
-			pairs = append(pairs, [2]int{a, b})
-		}
-	}
-	checkFixed(c, "data", pairs)
 }

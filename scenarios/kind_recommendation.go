@@ -3,7 +3,6 @@ package scenarios
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"sim/engine"
 	"sim/policies/collective"
@@ -59,10 +58,8 @@ func (w *recommendation) CheckCalls(ctx context.Context, e *calls.Step) (keys []
 	if err != nil {
 		return []string{"workload.dense_parameters", "workload.pieces"}, err
 	}
-	if n := float64(w.Pieces+1)*float64(len(s.Transfers)) + 2*float64(w.GPUs)*float64(w.GPUs-1); n > float64(e.MaxTasks) {
-		return []string{"workload.pieces", "workload.gpus"}, fmt.Errorf("the calls of the step make %.2g transfers; want fewer pieces or GPUs, for at most %d", n, e.MaxTasks)
-	}
-	return nil, nil
+	n := float64(w.Pieces+1)*float64(len(s.Transfers)) + 2*float64(w.GPUs)*float64(w.GPUs-1)
+	return []string{"workload.pieces", "workload.gpus"}, e.Task.Times(n).Excess("the calls of the step", "fewer pieces or GPUs")
 }
 
 func (w *recommendation) Build(ctx context.Context, e *calls.Step) (step *training.Iteration, merged [][2]int, err error) {

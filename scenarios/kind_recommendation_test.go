@@ -7,6 +7,7 @@ import (
 
 	"sim/engine"
 	"sim/policies/collective"
+	"sim/scenarios/assembly"
 	"sim/scenarios/assembly/calls"
 	"sim/workloads/training"
 )
@@ -23,17 +24,17 @@ func TestRecommendationCalls(t *testing.T) {
 	e := &calls.Step{Spec: &training.Spec{}, Network: mesh, Expansion: calls.Expansion{Algorithms: "ring"}}
 	const ring, direct = 2 * 3 * 4, 2 * 4 * 3 // transfers of an all-reduce, and of both all-to-alls
 	const most = 4*ring + direct              // there are 3 pieces, and what is reduced with the last
-	e.MaxTasks = most
-	if keys, err := w.CheckCalls(t.Context(), e); keys != nil || err != nil {
+	e.Task.Bytes = assembly.MaxBytes / most
+	if keys, err := w.CheckCalls(t.Context(), e); err != nil {
 		t.Errorf("%d transfers of at most %d: keys %v (%v)", most, most, keys, err)
 	}
-	e.MaxTasks--
+	e.Task.Bytes = assembly.MaxBytes / (most - 1)
 	if keys, err := w.CheckCalls(t.Context(), e); err == nil || len(keys) == 0 || keys[0] != "workload.pieces" {
 		t.Errorf("%d transfers of at most %d: keys %v (%v)", most, most-1, keys, err)
 	}
 	refused := 0
 	for _, row := range collective.Table {
-		e := &calls.Step{Spec: &training.Spec{}, Network: mesh, MaxTasks: 1 << 20, Expansion: calls.Expansion{Algorithms: calls.Algorithms(row.Name)}}
+		e := &calls.Step{Spec: &training.Spec{}, Network: mesh, Task: assembly.LinkTask, Expansion: calls.Expansion{Algorithms: calls.Algorithms(row.Name)}}
 		keys, err := w.CheckCalls(t.Context(), e)
 		if _, _, reduce, _ := w.Calls(); err != nil {
 			refused++
@@ -45,7 +46,7 @@ func TestRecommendationCalls(t *testing.T) {
 	if refused == 0 {
 		t.Error("all algorithms serve a mesh without coordinates")
 	}
-	nobody := &calls.Step{Spec: &training.Spec{}, Network: mesh, MaxTasks: most, Expansion: calls.Expansion{Algorithms: "nobody"}}
+	nobody := &calls.Step{Spec: &training.Spec{}, Network: mesh, Task: assembly.LinkTask, Expansion: calls.Expansion{Algorithms: "nobody"}}
 	if keys, err := w.CheckCalls(t.Context(), nobody); err == nil || !slices.Contains(keys, "workload.dense_parameters") {
 		t.Errorf("by nobody: keys %v (%v)", keys, err)
 	}

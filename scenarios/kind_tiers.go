@@ -272,8 +272,7 @@ func (c *checker) checkTiers() {
 	t.InnerSync = true
 	m, err := inner.New(*t, s.callTiers(), s.Seed, 0, -1)
 	if err != nil {
-		what, want := assembly.Wanted(err)
-		c.clash("fabric.kind", "%s; %s", what, want)
+		c.blame("fabric.kind", err)
 		return
 	}
 	seen := map[[2]int]bool{}

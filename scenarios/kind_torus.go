@@ -43,6 +43,7 @@ func linkForm(f form) *form {
 			return paths.New(ctx, (*paths.Scenario)(in))
 		}),
 		words:     func(s *Scenario) string { return s.links().Words() },
+		cost:      func(ctx context.Context, s *Scenario) (Cost, error) { return s.links().Cost(ctx) },
 		unplanned: "routers plan nothing; --routes-out DIR writes what they decide",
 		call:      func(s *Scenario) (*collective.Problem, error) { return s.links().Problem() },
 		limit: func(ctx context.Context, s *Scenario) (collective.Limit, error) {

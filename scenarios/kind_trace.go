@@ -321,11 +321,6 @@ func checkPodTrace(c *checker) {
 func checkPodTransfers(c *checker, j *trace.Job) {
 	s, f := c.s, &c.s.Fabric
 	built, _, err := (&traceWork{s}).Build(context.Background(), s.pods().GPUCalls())
-	var large trace.TooLarge
-	if errors.As(err, &large) {
-		c.clash("workload.collectives workload.files", "the trace makes %d transfers and computes or more, which %s; choose collectives = \"neighbours\", or a smaller trace", large.Tasks, assembly.PodTaskCost(float64(large.Tasks)))
-		return
-	}
 	if err != nil {
 		c.refuseTrace(err)
 		return
@@ -418,16 +413,15 @@ func (w *traceWork) Check(c *schema.Reader) {
 
 func (w *traceWork) CheckCalls(ctx context.Context, e *calls.Step) (keys []string, err error) {
 	_, _, err = w.Build(ctx, e)
-	var large trace.TooLarge
-	if errors.As(err, &large) {
-		return []string{"workload.collectives", "workload.files"}, fmt.Errorf("the trace makes %d transfers and computes or more, which %s; want collectives = \"neighbours\", or a smaller trace", large.Tasks, assembly.TaskCost(float64(large.Tasks)))
-	}
 	return []string{"workload.files", "policy.collective"}, err
 }
 
 // Build returns the trace as a step whose tasks are of no phase in particular.
 func (w *traceWork) Build(ctx context.Context, e *calls.Step) (*training.Iteration, [][2]int, error) {
 	built, err := w.job().Build(e.Builder(ctx, w.s.Workload.Trace.Calls == "neighbours"))
+	if large := (trace.TooLarge{}); errors.As(err, &large) {
+		err = e.Task.Times(float64(large.Tasks)).Excess("transfers and computes of the trace, or more,", `collectives = "neighbours" or a smaller trace`)
+	}
 	if err != nil {
 		return nil, nil, err
 	}

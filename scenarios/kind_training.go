@@ -2,7 +2,6 @@ package scenarios
 
 import (
 	"context"
-	"fmt"
 
 	"sim/engine"
 	"sim/policies/mapping"
@@ -111,14 +110,15 @@ func (w *stepWork) Check(c *schema.Reader) {
 	const gpus = "workload.gpus"
 	t := w.spec()
 	_, transfers, _ := w.Size()
-	switch n := 2*float64(t.Microbatches*t.PP*t.Chunks*t.Replicas()) + transfers; { // passes, and these
+	passes := 2 * float64(t.Microbatches*t.PP*t.Chunks*t.Replicas())
+	switch {
 	case t.PP == 1 && t.Replicas() == 1 && !t.CallsInGraph():
 		c.Clash([]string{gpus, "workload.pp"}, "nothing is sent: there is one stage and one replica", "raise gpus or pp")
 	case t.GPUs == 1:
 		c.Clash([]string{gpus}, "nothing is sent: there is one GPU", "raise gpus")
-	case n > assembly.MaxTasks:
-		c.Clash([]string{"workload.pieces", "workload.microbatches", "workload.pp", gpus, "workload.virtual_stages"}, fmt.Sprintf("the job makes some %.2g passes of stages and transfers between GPUs, which %s", n, assembly.TaskCost(n)),
-			fmt.Sprintf("stay within %d", assembly.MaxTasks))
+	default:
+		assembly.Blame(c, []string{"workload.pieces", "workload.microbatches", "workload.pp", gpus, "workload.virtual_stages"},
+			assembly.LinkTask.Times(passes+transfers).Excess("passes of stages and transfers between GPUs", "fewer"))
 	}
 }
 

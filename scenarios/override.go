@@ -57,6 +57,10 @@ func keyParts(name string) ([]string, bool) {
 // that fits no table is a fault, and the table nil.
 func (c *checker) place(parts []string) (path string, m map[string]any) {
 	name := ""
+	fail := func(problem, remedy string) (string, map[string]any) {
+		c.Diagnostics = append(c.Diagnostics, Diagnostic{File: schema.SetFile, Key: name, Problem: problem, Remedy: remedy})
+		return "", nil
+	}
 	for _, part := range parts {
 		name = schema.JoinPath(name, part) // quoted for messages where need be
 	}
@@ -65,12 +69,12 @@ func (c *checker) place(parts []string) (path string, m map[string]any) {
 		m, path = c.replicaAt(parts[1])
 		parts = parts[2:]
 		if m == nil || len(parts) == 0 {
-			return c.misplaced(name, "names no key of a replica", "write replica.INDEX.key=value, such as replica.0.compute_scale=1.2")
+			return fail("names no key of a replica", "write replica.INDEX.key=value, such as replica.0.compute_scale=1.2")
 		}
 	}
 	if parts[0] == "job" && len(parts) > 1 {
 		if m, path = c.jobAt(parts[1]); m == nil || len(parts) == 2 {
-			return c.misplaced(name, "names no key of a job that there is", "write job.INDEX.key=value, counting the jobs from 0, such as job.0.weight=2")
+			return fail("names no key of a job that there is", "write job.INDEX.key=value, counting the jobs from 0, such as job.0.weight=2")
 		}
 		parts = parts[2:]
 	}
@@ -80,7 +84,7 @@ func (c *checker) place(parts []string) (path string, m map[string]any) {
 		if rows != nil { // the part is a place in an array of tables
 			i, err := strconv.Atoi(part)
 			if err != nil || i < 0 || i >= len(rows) {
-				return c.misplaced(name, "names no table that there is", fmt.Sprintf("count the tables from 0 to %d", len(rows)-1))
+				return fail("names no table that there is", fmt.Sprintf("count the tables from 0 to %d", len(rows)-1))
 			}
 			m, rows = rows[i], nil
 			continue
@@ -91,7 +95,7 @@ func (c *checker) place(parts []string) (path string, m map[string]any) {
 		rows = nil
 		sub, ok := m[part].(map[string]any)
 		if _, taken := m[part]; taken && !ok {
-			return c.misplaced(name, path+" is no table", "set "+path+" itself")
+			return fail(path+" is no table", "set "+path+" itself")
 		}
 		if !ok {
 			sub = map[string]any{}
@@ -101,15 +105,9 @@ func (c *checker) place(parts []string) (path string, m map[string]any) {
 		m = sub
 	}
 	if rows != nil {
-		return c.misplaced(name, "is a whole table", "set a key of it")
+		return fail("is a whole table", "set a key of it")
 	}
 	return schema.JoinPath(path, parts[len(parts)-1]), m
-}
-
-// misplaced notes that an override's name fits no table.
-func (c *checker) misplaced(name, problem, remedy string) (string, map[string]any) {
-	c.Diagnostics = append(c.Diagnostics, Diagnostic{File: schema.SetFile, Key: name, Problem: problem, Remedy: remedy})
-	return "", nil
 }
 
 // overrideValue reads a value as TOML, or else as plain text.

@@ -35,7 +35,7 @@ func TestReplayDiagnostics(t *testing.T) {
 		{"replay.sequence=1000000000 workload.microbatch=2", "replay.sequence: with 1000000000 tokens a sample, a micro-batch of 2e+09 tokens"},
 		{"replay.sequence=900000000", "replay.sequence: with 900000000 tokens a sample, an iteration may take"},
 		{"replay.compute_jitter=0.1 replay.priorities=best", `replay.priorities: "best" is not known; choose "nominal" or "clairvoyant"`},
-		{"replay.compute_jitter=0.1 workload.microbatches=150000 workload.gpus=32", "replay: simulates all 4 replicas, as what it perturbs makes them differ: the job makes some"},
+		{"replay.compute_jitter=0.1 workload.microbatches=150000 workload.gpus=32", "replay: simulates all 4 replicas, as what it perturbs makes them differ: passes of stages and transfers between pods take about"},
 		{"replay=3", "replay: is the number 3; write it as a table: [replay]"},
 	} {
 		_, err := Load("gpt7b", strings.Fields(tt.sets))

@@ -152,7 +152,7 @@ func TestRoutedFaults(t *testing.T) {
 		{[]string{"fabric.link_rate=0Gbps"}, "fabric.link_rate"},
 		{[]string{"fabric.link_latency=-1ns"}, "fabric.link_latency"},
 		{[]string{"fabric.queue=10"}, "fabric.queue"},
-		{[]string{"fabric.dims=[64, 64, 64]"}, "would take"},
+		{[]string{"fabric.dims=[64, 64, 64]"}, "the flows between nodes take about"},
 		{[]string{"fabric.dims=[16, 16, 16]", "fabric.busy_cubes=[0]"}, "64 cubes"},
 		{[]string{"fabric.dims=[16, 16, 36]", "fabric.pod_cubes=64"}, "fabric.pod_cubes: 16x16x36 takes 144 cubes of 4x4x4, and 64 of the pod's 64 are free"},
 		{[]string{"fabric.dims=[16, 16, 36]", "fabric.pod_cubes=144", "fabric.busy_cubes=[143]"}, "143 of the pod's 144 are free"},

@@ -11,11 +11,12 @@ import (
 // DefaultTimelineTasks is a number of tasks for RunOptions.TimelineTasks.
 const DefaultTimelineTasks = assembly.DefaultTimelineTasks
 
-// The options and the outcome of a run are those of package assembly.
+// The options, the outcome and the cost of a run are those of package assembly.
 type (
 	RunOptions = assembly.Options
 	Outcome    = assembly.Outcome
 	PlanRow    = assembly.PlanRow
+	Cost       = assembly.Cost
 )
 
 // Prepared is a scenario built, with its references simulated: what the decisions of all its policies have in common.

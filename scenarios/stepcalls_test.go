@@ -120,7 +120,7 @@ func TestStepCallsEverywhere(t *testing.T) {
 // TestStepCallsAtFault: what calls cannot be is told by the keys.
 func TestStepCallsAtFault(t *testing.T) {
 	for set, want := range map[string]string{
-		"workload.pieces=65536 workload.microbatches=64":                                         "workload.pieces: the job makes some 6.7e+07 passes",
+		"workload.pieces=65536 workload.microbatches=64":                                         "workload.pieces: passes of stages and transfers between GPUs take about 6.71e+07 tasks",
 		"workload.collectives=none workload.pieces=2":                                            "workload.pieces: is not used by",
 		"workload.tp=1 workload.gpus=1":                                                          "nothing is sent",
 		"workload.expert_sizes=zipf":                                                             "workload.expert_sizes: is not used by",

@@ -110,8 +110,6 @@ func checkPodWork(c *checker) {
 	if len(c.Diagnostics) > 0 {
 		return
 	}
-	if keys, err := w.CheckCalls(context.Background(), s.pods().GPUCalls()); err != nil {
-		what, want := assembly.Wanted(err)
-		c.Clash(keys, what, want)
-	}
+	keys, err := w.CheckCalls(context.Background(), s.pods().GPUCalls())
+	assembly.Blame(c, keys, err)
 }

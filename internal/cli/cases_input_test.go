@@ -63,12 +63,12 @@ var inputCases = []correctedCase{
 	{
 		name: "pods255", args: []string{"check", "@/pods255.toml"},
 		before: "check OK, run fails", right: "check refuses",
-		check: refusedWith("policy.collectives: ring: ", "policy.collectives: direct: "),
+		check: refusedWith("fabric.tier.1.ports_per_pod: direct: too few ports: pod 0 exchanges data with 254 pods and has 4 ports"),
 	},
 	{
-		name: "tiny-chunk", args: []string{"check", "@/tiny-chunk.toml"},
+		name: "tiny-chunk", args: []string{"check", "@/tiny-chunk.toml", "--set", "workload.message=128KB"},
 		before: "check OK, then out of memory", right: "refused by check, with the estimate",
-		check: refusedWith("tiny-chunk.toml:29: policy.chunk: ring: broadcast among 16 ranks is 960,000 transfers, which take 2.2 GB of memory"),
+		check: refusedWith("tiny-chunk.toml:29: policy.chunk: ring: broadcast among 16 ranks is 1,920,000 transfers, which take 3.84 GB of memory"),
 	},
 	{
 		name: "tiny-chunk-of-much", args: []string{"check", "@/tiny-chunk.toml", "--set", "workload.message=1TB"},

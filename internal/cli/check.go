@@ -60,7 +60,11 @@ func (c *command) checkFile(ctx context.Context, file string, overrides []string
 		if resolved {
 			return s.TOML(), nil
 		}
-		return fmt.Appendf(nil, "%s: %s is OK\n%s", file, s.Name, s.Report()), nil
+		shown = fmt.Appendf(nil, "%s: %s is OK\n%s", file, s.Name, s.Report())
+		if cost, err := s.Cost(ctx); err == nil && cost != (scenarios.Cost{}) {
+			shown = fmt.Appendf(shown, "  %-16s about %v to simulate each policy\n", "cost", cost)
+		}
+		return shown, nil
 	}
 	st, err := scenarios.LoadStudy(file, overrides)
 	if err != nil {

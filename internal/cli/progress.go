@@ -10,6 +10,7 @@ import (
 	pretty "github.com/jedib0t/go-pretty/v6/text"
 
 	"sim/internal/text"
+	"sim/scenarios/study"
 )
 
 const (
@@ -101,9 +102,9 @@ func (c *command) startRun(name string) (m *meter, update func(policy string, do
 }
 
 // startSweep begins to show the progress of a sweep, which update notes: how far it has come, how fast, and how long it
-// will take, as in "34 of 96 cells, 2.1 a second, about 29 s to go". left guesses the latter from the cells that there
-// are, by their kind, and says whether that is rough; nil is by their number.
-func (c *command) startSweep(name string, left func() (seconds float64, rough bool)) (m *meter, update func(done, total, failed int)) {
+// will take, as in "34 of 96 cells, 2.1 a second, about 29 s to go". left predicts the latter, for so many workers; nil is by
+// the number of cells.
+func (c *command) startSweep(name string, workers int, left func() (*study.Forecast, error)) (m *meter, update func(done, total, failed int)) {
 	first, made, total, failed := -1, 0, 0, 0 // first is what was there at the start
 	var guess, guessedAt float64              // seconds to go, when so many were spent
 	var words string
@@ -123,10 +124,13 @@ func (c *command) startSweep(name string, left func() (seconds float64, rough bo
 		return state{line, line, made + failed, total}
 	})
 	look := c.seldom(func() error {
-		seconds, rough := left()
+		f, err := left()
+		if err != nil {
+			return err
+		}
 		m.set(func() {
-			guess, guessedAt, words = seconds, c.now().Sub(m.begun).Seconds(), "about "
-			if rough { // the longest cells come first
+			guess, guessedAt, words = f.Wall(workers), c.now().Sub(m.begun).Seconds(), "about "
+			if f.Rough { // the longest cells come first
 				words = "up to "
 			}
 		})

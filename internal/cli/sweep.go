@@ -163,14 +163,11 @@ func (c *command) fillSweep(ctx context.Context, plan *study.Plan, store *study.
 	if err := c.announce(ctx, plan, store, flags); err != nil {
 		return err
 	}
-	var left func() (float64, bool)
+	var left func() (*study.Forecast, error)
 	if flags.queue == "" { // whose workers nobody counts
-		left = func() (float64, bool) {
-			seconds, rough := plan.Remaining(store)
-			return seconds / float64(max(1, flags.workers)), rough
-		}
+		left = func() (*study.Forecast, error) { return plan.Forecast(ctx, store, nil) }
 	}
-	m, update := c.startSweep(plan.Sweep.Name, left)
+	m, update := c.startSweep(plan.Sweep.Name, flags.workers, left)
 	show := c.seldom(func() error { return store.WritePartial(plan) })
 	first := -1
 	status, err := study.Execute(ctx, plan, store, study.Options{Run: run, Progress: func(done, total, failed int) {

@@ -4,11 +4,10 @@ import (
 	"bufio"
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"sim/internal/text"
-	"sim/scenarios/result"
+	"sim/scenarios"
 	"sim/scenarios/study"
 )
 
@@ -32,30 +31,31 @@ func (c *command) dryRun(ctx context.Context, plan *study.Plan, flags sweepFlags
 	if err := out.Flush(); err != nil {
 		return err
 	}
-	work, err := plan.Work(ctx, store)
+	f, err := plan.Forecast(ctx, store, nil)
 	if err != nil {
 		return err
 	}
-	_, missing, ok := plan.Estimate(store, flags.workers, work, nil)
-	how := "by the cells that are there"
-	sample := map[string]float64{}
-	if !ok {
-		how = "by one cell of each policy"
-		if sample, err = c.sample(ctx, plan, store, work, flags); err != nil {
+	how, limit := "by the cells that are there", 0.0
+	if f.Unknown {
+		samples, err := c.sample(ctx, plan, store, flags)
+		if err == nil {
+			f, err = plan.Forecast(ctx, store, samples)
+		}
+		if err != nil {
 			return err
 		}
+		how = "by one cell of each policy"
 	}
-	seconds, _, ok := plan.Estimate(store, flags.workers, work, sample)
-	total := len(plan.Sweep.Cells)
-	about := "about " + text.Roughly(seconds)
-	switch {
-	case missing == 0:
-		c.say("%s, all there: nothing to compute", text.Plural(total, "cell"))
+	about := "about "
+	if f.Unknown {
+		about, limit = "more than ", sampleTime.Seconds()
+	}
+	total := text.Plural(len(plan.Sweep.Cells), "cell")
+	if f.Missing == 0 {
+		c.say("%s, all there: nothing to compute", total)
 		return nil
-	case !ok:
-		about = fmt.Sprintf("more than %s", text.Roughly(max(seconds, sampleTime.Seconds(), work.Seconds/float64(flags.workers))))
 	}
-	c.say("%s, %s to compute: %s on %s, %s; they go to %s", text.Plural(total, "cell"), text.Count(missing), about,
+	c.say("%s, %s to compute: %s%s on %s, %s; they go to %s", total, text.Count(f.Missing), about, text.Roughly(max(f.Wall(flags.workers), limit)),
 		text.Plural(flags.workers, "processor"), how, dir)
 	return nil
 }
@@ -63,34 +63,28 @@ func (c *command) dryRun(ctx context.Context, plan *study.Plan, flags sweepFlags
 // longSweep is how many seconds a sweep takes, about, that is announced as long.
 const longSweep = 10
 
-// announce says before a sweep begins that it is a long one: by the times of cells that are there, or else by the hops
-// of packets that there are to simulate.
+// announce says before a sweep begins that it is a long one: by the times of cells that are there, or else by an estimate.
 func (c *command) announce(ctx context.Context, plan *study.Plan, store *study.Store, flags sweepFlags) error {
-	if !slices.ContainsFunc(plan.Sweep.Cells, func(cell result.Cell) bool { return !store.Has(cell.Key) }) {
-		return nil
-	}
-	work, err := plan.Work(ctx, store)
+	f, err := plan.Forecast(ctx, store, nil)
 	if err != nil {
 		return err
 	}
 	if flags.queue != "" {
 		flags.workers = 1 // how many there will be is not known
 	}
-	seconds, missing, ok := plan.Estimate(store, flags.workers, work, nil)
 	how := "by the cells that are there"
-	if !ok {
-		seconds = work.Seconds / float64(max(1, min(flags.workers, missing)))
-		how = fmt.Sprintf("by some %.2g hops of packets", work.Hops)
+	if f.Unknown {
+		how = fmt.Sprintf("by some %v", scenarios.Cost{Tasks: f.Cost.Tasks, Hops: f.Cost.Hops})
 	}
-	if missing > 0 && seconds >= longSweep {
-		c.say("%s has %s to compute, which takes about %s on %s, %s", plan.Sweep.Name, text.Plural(missing, "cell"), text.Roughly(seconds),
+	if seconds := f.Wall(flags.workers); seconds >= longSweep {
+		c.say("%s has %s to compute, which takes about %s on %s, %s", plan.Sweep.Name, text.Plural(f.Missing, "cell"), text.Roughly(seconds),
 			text.Plural(flags.workers, "processor"), how)
 	}
 	return nil
 }
 
-// sample times the first missing cell of each policy, by the unit of work.
-func (c *command) sample(ctx context.Context, plan *study.Plan, store *study.Store, work *study.Work, flags sweepFlags) (map[string]float64, error) {
+// sample computes the first missing cell of each policy, by key.
+func (c *command) sample(ctx context.Context, plan *study.Plan, store *study.Store, flags sweepFlags) (map[string]*study.Record, error) {
 	ctx, cancel := context.WithTimeout(ctx, sampleTime)
 	defer cancel()
 	var todo []int
@@ -102,15 +96,15 @@ func (c *command) sample(ctx context.Context, plan *study.Plan, store *study.Sto
 			todo = append(todo, i)
 		}
 	}
-	times := map[string]float64{}
-	err := study.Local(flags.workers)(ctx, plan, todo, func(i int, r *study.Record) error {
+	samples := map[string]*study.Record{}
+	err := study.Local(flags.workers)(ctx, plan, todo, func(_ int, r *study.Record) error {
 		if r.Failed == "" {
-			times[plan.Sweep.Cells[i].Policy] = (r.Timings.SolveS + r.Timings.SimulateS) / work.Of[i]
+			samples[r.Key] = r
 		}
 		return nil
 	})
 	if ctx.Err() == context.DeadlineExceeded {
 		err = nil // no estimate for what takes longer
 	}
-	return times, err
+	return samples, err
 }

@@ -114,7 +114,7 @@ func TestGroupingSteps(t *testing.T) {
 		}
 		g.Bound = func(_ context.Context, at []int32) (float64, error) { return log("bound", at, total(at, 0.75)/2), nil }
 		g.Guess = func(_ context.Context, at []int32) (float64, error) { return log("guess", at, total(at, 0.5)), nil }
-		g.Value = func(_ context.Context, at []int32) (float64, float64, error) {
+		g.Value = func(_ context.Context, at []int32, _ bool) (float64, float64, error) {
 			v := total(at, 0.75)
 			return log("value", at, v), v * 0.9, nil
 		}

@@ -11,6 +11,18 @@ func Wanted(err error) (what, want string) {
 	return what, "choose " + want
 }
 
+// Blame notes that the keys at paths are at fault for an error of traffic, and reports whether there is one.
+func Blame(c interface {
+	Clash(paths []string, problem, remedy string)
+}, paths []string, err error) bool {
+	if err == nil {
+		return false
+	}
+	what, want := Wanted(err)
+	c.Clash(paths, what, want)
+	return true
+}
+
 // FaultText words an error for a fault: without the name of its package.
 func FaultText(err error) string {
 	text := err.Error()

@@ -29,7 +29,7 @@ type Plan struct {
 	// serves the cell.
 	Decides []int
 
-	guessed *sizes // of its variants, once they were asked for
+	estimated []scenarios.Cost // of its variants, after the first forecast
 }
 
 // most is how many faults are told of, and together how many variants are checked before those found are told.

@@ -9,6 +9,7 @@ import (
 	"sim/engine/units"
 	"sim/internal/text"
 	"sim/policies/collective"
+	"sim/scenarios/assembly"
 	"sim/workloads/trace"
 )
 
@@ -29,25 +30,24 @@ type Call struct {
 	Linked    bool     // teams are the rings that links along the one dimension form
 	Algorithm string
 	Options   collective.Options
-	// TransferBytes is about how much memory a transfer takes when the call is simulated.
-	TransferBytes float64
+	Task      assembly.Cost // of a transfer
 }
 
 // ErrTooLarge is wrapped, beside collective.ErrUnserved, where a call would take more memory or ports than there are.
 var ErrTooLarge = fmt.Errorf("%w: too large", collective.ErrUnserved)
 
-// MaxBytes bounds the memory that a call may take when it is simulated.
-const MaxBytes = 2e9
+// maxExpanded is how many algorithms of a call may take all memory together: a system keeps what several expand it to.
+const maxExpanded = 3
 
 // Fits fails with collective.ErrUnserved if the algorithm does not serve the call, and with ErrTooLarge, naming the number
-// of transfers and the memory, if it would take more than MaxBytes. It calls each, which may be nil, with the ranks of each
-// transfer of a call that takes no more.
+// of transfers and the memory, if it would take more than 1/maxExpanded of assembly.MaxBytes. It calls each, which may be nil,
+// with the ranks of each transfer of a call that takes no more.
 func (c *Call) Fits(ctx context.Context, p *collective.Problem, each func(src, dst int32)) error {
 	row, err := collective.ByName(c.Algorithm)
 	if err != nil {
 		return err
 	}
-	most := int(MaxBytes / c.TransferBytes)
+	most := c.Task.Max() / maxExpanded
 	n := 0
 	if err = ErrTooLarge; c.leastTransfers(p) <= 2*most {
 		err = row.Count(ctx, p, c.Options, func(src, dst int32) error {
@@ -65,8 +65,10 @@ func (c *Call) Fits(ctx context.Context, p *collective.Problem, each func(src, d
 		more, n = "more than ", 2*most
 		fallthrough
 	case err == nil && n > most:
-		err = fmt.Errorf("%s: %w: %s among %d ranks is %s%s transfers, which take %s%.2g GB of memory to simulate; want fewer ranks or larger chunks, for at most %.2g GB",
-			row.Name, ErrTooLarge, c.Kind, len(p.Group), more, text.Count(n), more, float64(n)*c.TransferBytes/1e9, MaxBytes/1e9)
+		cost := c.Task.Times(float64(n))
+		cost.Tasks = 0 // which are the transfers
+		err = fmt.Errorf("%s: %w: %s among %d ranks is %s%s transfers, which take %s%v to simulate; want fewer ranks or larger chunks, for at most %s",
+			row.Name, ErrTooLarge, c.Kind, len(p.Group), more, text.Count(n), more, cost, text.Count(most))
 	}
 	return err
 }

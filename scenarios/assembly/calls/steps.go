@@ -85,12 +85,12 @@ type Expansion struct {
 // Step expands the calls of a training step or trace whose ranks are on nodes of a network. It is not safe for concurrent use.
 type Step struct {
 	Expansion
-	Spec     *training.Spec
-	Seed     uint64 // of sizes that are drawn
-	Network  *engine.Network
-	Torus    collective.Shape // nil where the network is none
-	Place    []int32          // by rank: its node; nil is that of its number
-	MaxTasks int              // transfers, computes and joins of traces and recommendation models
+	Spec    *training.Spec
+	Seed    uint64 // of sizes that are drawn
+	Network *engine.Network
+	Torus   collective.Shape // nil where the network is none
+	Place   []int32          // by rank: its node; nil is that of its number
+	Task    assembly.Cost    // of a transfer, compute or join
 	// Domains returns by rank of a group of nodes the part of the network that it is in, for hierarchical algorithms;
 	// nil is by their option.
 	Domains func(group []int32) []int
@@ -210,8 +210,8 @@ func (e *Step) Expand(ctx context.Context) func(g *engine.Graph, c training.Call
 		if err != nil {
 			return nil, err
 		}
-		if len(g.Tasks)+len(s.Transfers) > assembly.MaxTasks {
-			return nil, fmt.Errorf("%w: more than %d transfers", collective.ErrUnserved, assembly.MaxTasks)
+		if err := e.Task.Times(float64(len(g.Tasks)+len(s.Transfers))).Excess("calls of the step", "fewer"); err != nil {
+			return nil, fmt.Errorf("%w: %w", collective.ErrUnserved, err)
 		}
 		return s.Append(g, collective.Attach{Ready: ready}), nil
 	}
@@ -245,13 +245,13 @@ func (e *Step) Check(ctx context.Context) (keys []string, err error) {
 	err = e.Each(ctx, func(_ training.Call, group []int32, times float64, s *collective.Schedule) {
 		n += times * float64(len(s.Transfers)+len(group))
 	})
-	switch {
-	case errors.Is(err, collective.ErrUnserved):
+	if errors.Is(err, collective.ErrUnserved) {
 		return []string{"policy.collective", "workload.tp", "workload.cp", "workload.ep", "workload.gpus"},
 			errors.New(strings.TrimPrefix(err.Error(), collective.ErrUnserved.Error()+": "))
-	case err == nil && n > assembly.MaxTasks:
-		return []string{"workload.pieces", "workload.microbatches", "workload.gpus"},
-			fmt.Errorf("the collective calls of the step make %.2g transfers, which %s; want fewer pieces of a pass, micro-batches or GPUs", n, assembly.TaskCost(n))
 	}
-	return nil, err
+	if err != nil {
+		return nil, err
+	}
+	return []string{"workload.pieces", "workload.microbatches", "workload.gpus"},
+		e.Task.Times(n).Excess("the collective calls of the step", "fewer pieces of a pass, micro-batches or GPUs")
 }

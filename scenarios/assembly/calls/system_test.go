@@ -436,8 +436,8 @@ func TestSchedules(t *testing.T) {
 // TestStepChecks: what algorithms do not serve, or makes too many transfers, is an error with the keys at fault.
 func TestStepChecks(t *testing.T) {
 	spec := smallSpec(t)
-	e := &Step{Spec: spec, Network: mesh(8), Expansion: Expansion{Algorithms: "ring"}}
-	if keys, err := e.Check(t.Context()); err != nil || keys != nil {
+	e := &Step{Spec: spec, Network: mesh(8), Task: assembly.LinkTask, Expansion: Expansion{Algorithms: "ring"}}
+	if keys, err := e.Check(t.Context()); err != nil {
 		t.Errorf("keys %v at fault (%v)", keys, err)
 	}
 	// Visits cover every call of every group as often as it is made.
@@ -479,7 +479,7 @@ func TestStepChecks(t *testing.T) {
 	if _, err := refusing.Check(t.Context()); err == nil {
 		t.Error("an algorithm that there is not serves")
 	}
-	g := &engine.Graph{Tasks: make([]engine.Task, assembly.MaxTasks)}
+	g := &engine.Graph{Tasks: make([]engine.Task, assembly.LinkTask.Max())}
 	add := e.Expand(t.Context())
 	call := training.Call{Kind: training.AllReduce, Dim: training.Tensor, Bytes: 400}
 	if _, err := add(g, call, []int32{0, 1}, []int32{0, 0}); !errors.Is(err, collective.ErrUnserved) {
@@ -508,7 +508,7 @@ func TestTraced(t *testing.T) {
 					for r := range int32(n) {
 						c.Nodes = append(c.Nodes, r)
 					}
-					e := &Step{Network: mesh(n), Place: c.Nodes, MaxTasks: assembly.MaxTasks, Expansion: Expansion{Algorithms: Algorithms(row.Name), Options: collective.Options{Hierarchical: collective.Hierarchical{Domain: 1, Inner: "ring", Outer: "ring"}}}}
+					e := &Step{Network: mesh(n), Place: c.Nodes, Task: assembly.LinkTask, Expansion: Expansion{Algorithms: Algorithms(row.Name), Options: collective.Options{Hierarchical: collective.Hierarchical{Domain: 1, Inner: "ring", Outer: "ring"}}}}
 					b := e.Builder(t.Context(), false)
 					count, err := b.Count(c)
 					if errors.Is(err, collective.ErrUnserved) {
@@ -532,7 +532,7 @@ func TestTraced(t *testing.T) {
 						served++
 					}
 					few := *e
-					few.MaxTasks = 1
+					few.Task.Bytes = assembly.MaxBytes
 					if few, err := few.Builder(t.Context(), false).Count(c); err != nil || few <= 1 && count-n > 1 && leastTransfers(row.Name, c) > 1 {
 						t.Errorf("%s, %v of %d B among %d: %d tasks of at most 1 (%v)", row.Name, kind, bytes, n, few, err)
 					}
@@ -543,7 +543,7 @@ func TestTraced(t *testing.T) {
 	if served == 0 {
 		t.Error("no call has a lower bound on its transfers")
 	}
-	for _, bad := range []*Step{{Network: mesh(3), MaxTasks: 100, Expansion: Expansion{Algorithms: "nobody"}}} {
+	for _, bad := range []*Step{{Network: mesh(3), Task: assembly.LinkTask, Expansion: Expansion{Algorithms: "nobody"}}} {
 		b := bad.Builder(t.Context(), false)
 		c := trace.Collected{Kind: trace.AllReduce, Bytes: 9, Nodes: []int32{0, 1, 2}}
 		if _, err := b.Count(c); err == nil {
@@ -560,7 +560,7 @@ func TestFits(t *testing.T) {
 	group := []int32{0, 1, 2, 3}
 	p := &collective.Problem{Call: collective.Call{Kind: collective.AllToAll, Bytes: 100, Group: group}, Network: mesh(4)}
 	c := New(collective.AllToAll, &Keys{Message: 100, Group: []int{0, 1, 2, 3}}, collective.Options{}).By("direct")
-	c.TransferBytes = 1000
+	c.Task = assembly.LinkTask
 	seen := 0
 	if err := c.Fits(t.Context(), p, func(src, dst int32) { seen++ }); err != nil || seen != 12 {
 		t.Errorf("%d of 12 transfers (%v)", seen, err)
@@ -568,7 +568,7 @@ func TestFits(t *testing.T) {
 	if s, err := c.Expand(t.Context(), p); err != nil || len(s.Transfers) != 12 {
 		t.Errorf("%v", err)
 	}
-	c.TransferBytes = MaxBytes / 12
+	c.Task.Bytes = assembly.MaxBytes / maxExpanded / 12
 	if err := c.Fits(t.Context(), p, nil); err != nil {
 		t.Errorf("12 transfers of a 12th of the memory: %v", err)
 	}
@@ -576,7 +576,7 @@ func TestFits(t *testing.T) {
 		fit  float64
 		want string
 	}{{11, "is 12 transfers"}, {6, "is 12 transfers"}, {5, "is more than 10 transfers"}} {
-		c.TransferBytes = MaxBytes / fits.fit
+		c.Task.Bytes = assembly.MaxBytes / maxExpanded / fits.fit
 		seen = 0
 		err := c.Fits(t.Context(), p, func(src, dst int32) { seen++ })
 		if !errors.Is(err, ErrTooLarge) || !strings.Contains(err.Error(), fits.want) || seen != int(fits.fit) {

@@ -18,14 +18,14 @@ type tracedCall struct {
 	set   [2]int32
 }
 
-// Builder returns what makes the graph of a traced job, of at most MaxTasks tasks. A call is one transfer per rank if it
+// Builder returns what makes the graph of a traced job, within the limits of Task. A call is one transfer per rank if it
 // is aggregated (trace.Aggregate).
 func (e *Step) Builder(ctx context.Context, aggregated bool) trace.Builder {
 	if aggregated {
-		return trace.Builder{Place: e.Place, Most: e.MaxTasks, Expand: trace.Aggregate, Count: func(c trace.Collected) (int, error) { return 2*len(c.Nodes) + 1, nil }}
+		return trace.Builder{Place: e.Place, Most: e.Task.Max(), Expand: trace.Aggregate, Count: func(c trace.Collected) (int, error) { return 2*len(c.Nodes) + 1, nil }}
 	}
 	return trace.Builder{
-		Place: e.Place, Most: e.MaxTasks,
+		Place: e.Place, Most: e.Task.Max(),
 		Expand: func(g *engine.Graph, c trace.Collected, ready []int32) ([]int32, error) {
 			s, err := e.traced(ctx, c)
 			if err != nil {
@@ -34,7 +34,7 @@ func (e *Step) Builder(ctx context.Context, aggregated bool) trace.Builder {
 			return s.Append(g, collective.Attach{Ready: ready}), nil
 		},
 		Count: func(c trace.Collected) (int, error) {
-			if n := leastTransfers(e.Algorithms.Of(training.Barrier), c); n > e.MaxTasks {
+			if n := leastTransfers(e.Algorithms.Of(training.Barrier), c); n > e.Task.Max() {
 				return n, nil // without making a schedule that is too large
 			}
 			s, err := e.traced(ctx, c)

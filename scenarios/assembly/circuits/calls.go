@@ -31,7 +31,7 @@ func (s *Scenario) callsAmong(spec *training.Spec, gpus int) *calls.Step {
 		n.Links = append(n.Links, up, engine.Link{From: up.To, To: up.From, Rate: up.Rate})
 	}
 	return &calls.Step{
-		Expansion: s.Workload.Calls, Spec: spec, Seed: s.Seed, Network: n, MaxTasks: assembly.MaxPodTasks,
+		Expansion: s.Workload.Calls, Spec: spec, Seed: s.Seed, Network: n, Task: assembly.PodTask,
 		Domains: func(group []int32) []int { return links.Parts(group, domains) },
 	}
 }

@@ -40,8 +40,8 @@ func (m *jobsInstance) newPool() (*pool, error) {
 	for j, in := range m.jobs {
 		tasks += float64(repeats[j]) * float64(len(in.reduced.Tasks))
 	}
-	if tasks > assembly.MaxPodTasks {
-		return nil, fmt.Errorf("%v iterations of the jobs make %.2g tasks; lower policy.repeat.iterations to stay within %d", repeats, tasks, assembly.MaxPodTasks)
+	if err := assembly.PodTask.Times(tasks).Excess("the iterations of the jobs", "fewer policy.repeat.iterations"); err != nil {
+		return nil, err
 	}
 	pods, inside := &fabric.Pods{Copies: m.jobs[0].pods.Copies, Pods: m.pods()}, units.Rate(0)
 	p.graph.AddTask(engine.Task{})

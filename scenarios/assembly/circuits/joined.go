@@ -1,5 +1,10 @@
 package circuits
 
+import (
+	"maps"
+	"slices"
+)
+
 // Joined holds by pod the others that it exchanges data with.
 type Joined []map[int]bool
 
@@ -25,4 +30,14 @@ func (j Joined) Beyond(ports int) (pod, others int) {
 		}
 	}
 	return 0, 0
+}
+
+// Pairs returns the pairs of pods that exchange data, in order, each in both directions.
+func (j Joined) Pairs() (pairs [][2]int) {
+	for a, with := range j {
+		for _, b := range slices.Sorted(maps.Keys(with)) {
+			pairs = append(pairs, [2]int{a, b})
+		}
+	}
+	return pairs
 }

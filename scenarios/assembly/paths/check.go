@@ -18,13 +18,6 @@ import (
 	"sim/workloads/collective"
 )
 
-// MaxFlowBytes bounds what the flows of a scenario take in memory, PerFlow what one takes: its ends, its class, and
-// what is kept of it while it is simulated.
-const (
-	MaxFlowBytes = 4 << 30
-	PerFlow      = 48
-)
-
 // EndpointKeys are the keys that decide how many nodes send and receive, the most likely mistake first.
 var EndpointKeys = []string{
 	"fabric.failed_chips", "fabric.failed_machines", "fabric.switches.from", "fabric.dims", "fabric.gpus", "fabric.nodes", "fabric.edges", "fabric.file",
@@ -91,9 +84,7 @@ func Check(c *schema.Reader, s *Scenario, cell bool, nodes int, t *torus.Torus, 
 			return
 		}
 	}
-	if keys, err := r.lay(); err != nil {
-		what, want := assembly.Wanted(err)
-		c.Clash(keys, what, want)
+	if keys, err := r.lay(); assembly.Blame(c, keys, err) {
 		return
 	}
 	if s.Engine.Level == "packet" {
@@ -131,8 +122,8 @@ func (r *routed) layDataTensor(int64, []string) (keys []string, err error) {
 	if slice < 2 && ring < 2 {
 		return append([]string{"fabric.dims"}, where...), errors.New("neither slices nor rings have two nodes; want larger dimensions")
 	}
-	if need := float64(r.nodes()) * float64(slice-1) * PerFlow; need > MaxFlowBytes {
-		return append([]string{"workload.tensor_dims"}, where...), fmt.Errorf("%.3g flows in slices would take %.0f GB; want smaller slices, for at most %.0f GB", need/PerFlow, need/1e9, float64(MaxFlowBytes)/1e9)
+	if err := assembly.Flow.Times(float64(r.nodes())*float64(slice-1)).Excess("the flows in slices", "smaller slices"); err != nil {
+		return append([]string{"workload.tensor_dims"}, where...), err
 	}
 	if ring > 1 {
 		if _, err = collective.RingSteps(r.Torus, links.Dims(w.DataDims), w.RingForm, w.Bidirectional, 1, r.Down); err != nil {
@@ -170,19 +161,19 @@ func checkPackets(c *schema.Reader, s *Scenario) {
 
 // fewerHops says what makes fewer hops of packets.
 func fewerHops(s *Scenario) string {
-	ways, levels := "choose larger packets or smaller messages", `"flow" or "static"`
+	ways, levels := "larger packets or smaller messages", `"flow" or "static"`
 	switch {
 	case s.Workload.Work != nil:
-		ways = strings.TrimSpace("choose larger packets " + s.Workload.Work.SizeRemedy())
+		ways = strings.TrimSpace("larger packets " + s.Workload.Work.SizeRemedy())
 	case s.traffic().Listed:
-		ways = "choose larger packets or less traffic"
+		ways = "larger packets or less traffic"
 	case s.Sized():
 	case s.Workload.Source == "poisson":
-		ways, levels = "choose a shorter workload.duration and warmup, or less load", `"static"`
+		ways, levels = "a shorter workload.duration and warmup, less load", `"static"`
 	default:
-		ways, levels = "choose a lower workload.rate, larger packets or less time", `"static"`
+		ways, levels = "a lower workload.rate, larger packets or less time", `"static"`
 	}
-	return ways + ", for at most " + assembly.HopsText + " hops of packets; or set engine.level = " + levels + ", or engine.until"
+	return ways + ", engine.until, or engine.level = " + levels
 }
 
 // checkTimes holds that what is injected by the clock ends while it is counted.

@@ -121,8 +121,8 @@ func TestEstimates(t *testing.T) {
 				t.Errorf("%s: %v", set, err)
 			}
 			fmt.Fprintf(&lines, "%s:%s", set, estimates)
-			hops, seconds, err := s.PacketWork(t.Context())
-			fmt.Fprintf(&lines, " work=%.7g,%.7g,%v\n", hops, seconds, err)
+			cost, err := s.Cost(t.Context())
+			fmt.Fprintf(&lines, " cost=%.7g,%.7g,%.7g,%.7g,%v\n", cost.Tasks, cost.Hops, cost.Bytes, cost.Seconds, err)
 		}
 	}
 	file := filepath.Join("testdata", "estimates.txt")

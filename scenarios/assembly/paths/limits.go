@@ -1,14 +1,46 @@
 package paths
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
 
 	"sim/engine"
+	"sim/engine/static"
 	"sim/scenarios/assembly"
 	"sim/scenarios/schema"
 )
+
+// Cost estimates what the simulation of one policy takes: of packets by the hops of shortest routes, of work of ranks at flow
+// level by its transfers. Otherwise it is 0. Cost returns the context's error when ctx is cancelled.
+func (s *Scenario) Cost(ctx context.Context) (assembly.Cost, error) {
+	switch w := s.Workload.Work; {
+	case s.Engine.Level == "flow" && w != nil:
+		_, transfers, _ := w.Size()
+		return assembly.LinkTask.Times(transfers), nil
+	case s.Engine.Level != "packet":
+		return assembly.Cost{}, nil
+	}
+	r, err := build(ctx, s)
+	if err != nil {
+		return assembly.Cost{}, err
+	}
+	a := &routedAnswer{r: r, pressed: r.least, loads: &static.Loads{Weighted: []float64{}, WeightedHops: r.shortest}}
+	cost := s.hop().Times(a.hops(a.injected())).Plus(assembly.Flow.Times(float64(len(r.load.flows))))
+	if g := r.load.graph; g != nil {
+		cost = cost.Plus(assembly.LinkTask.Times(float64(len(g.Tasks))))
+	}
+	return cost, nil
+}
+
+// hop is the cost of a hop of a packet.
+func (s *Scenario) hop() assembly.Cost {
+	if l := &s.Fabric; l.Queue != "unbounded" || l.BitErrors > 0 || l.FailAt > 0 {
+		return assembly.ServedHop
+	}
+	return assembly.BookedHop
+}
 
 // unserved is the answer of a router that cannot serve the fabric for some reason.
 func (r *routed) unserved(name string, why error) *assembly.Answer {

@@ -306,7 +306,7 @@ func (r *routed) extents(up int) (least, most extent) {
 		return extent{}, extent{flows: pairs, packets: pairs, hops: pairs}
 	}
 	least.hops, most.hops, most.flows = least.packets, most.packets*far, pairs
-	if flows > 0 && up == int(r.Whole.Nodes) && most.hops > assembly.MostHopped {
+	if flows > 0 && up == int(r.Whole.Nodes) && most.hops > assembly.MaxHops {
 		mean := r.meanShortest()
 		if r.Torus != nil || !kind.OwnSizes {
 			most.hops = min(most.hops, longestRoute*most.packets*mean)
@@ -387,7 +387,10 @@ func (r *routed) limits(name string, x extent, late float64) error {
 			return r.fault(q.key, fmt.Sprintf("%s takes %.3g s of simulated time", name, x.seconds), fmt.Sprintf("%s, for at most %.0f s", q.want, most))
 		}
 	}
-	if s.Engine.Level == "packet" && x.hops > assembly.MostHopped {
+	if s.Engine.Level != "packet" {
+		return nil
+	}
+	if err := s.hop().Times(x.hops).Excess(fmt.Sprintf("%.2g packets of %s", x.packets, name), fewerHops(s)); err != nil {
 		key := "workload.packet"
 		switch {
 		case w.Source == "poisson":
@@ -395,9 +398,10 @@ func (r *routed) limits(name string, x extent, late float64) error {
 		case w.Source == "on-off":
 			key = "workload.rate"
 		}
-		return r.fault(key, fmt.Sprintf("%s makes about %.2g packets take %.2g hops", name, x.packets, x.hops), fewerHops(s))
+		what, want := assembly.Wanted(err)
+		return r.fault(key, what, want)
 	}
-	if s.Engine.Level == "packet" && w.Source == "poisson" && s.Fabric.Queue == "unbounded" {
+	if w.Source == "poisson" && s.Fabric.Queue == "unbounded" {
 		if waiting := r.backlog(x); waiting*float64(packet.PacketBytes) > packet.DefaultMaxBytes {
 			return r.fault("workload.load", fmt.Sprintf("%s leaves about %.2g packets waiting, more than memory may hold", name, waiting), "choose less load, or a shorter workload.duration and warmup")
 		}

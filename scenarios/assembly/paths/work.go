@@ -17,7 +17,7 @@ func (r *routed) Work(ctx context.Context, _ string) (*trace.Work, error) {
 			return nil, assembly.Unwritten(r.s.Name, "workload.source", "its packets are at random times, or in turns", `give traffic whose source is "greedy"`)
 		}
 		t := r.load.parts[0].traffic
-		if float64(len(t.Flows)) > assembly.MaxTasks {
+		if len(t.Flows) > assembly.LinkTask.Max() {
 			return nil, assembly.Unwritten(r.s.Name, "workload.kind", "it is more transfers than are written", "choose a smaller fabric")
 		}
 		var err error
