@@ -15,33 +15,33 @@ import (
 // near future stand in a ring of cells, each a span of time of a power of two that holds one or two; those beyond the
 // ring are in a heap. The span follows how far apart runs have been of late.
 type calendar struct {
-	cells   []int32  // the first run of each, -1 if none; in order of time
-	filled  []uint64 // a bit a cell
-	some    []uint64 // a bit a word of filled that is not 0
-	shift   uint     // a cell spans 2^shift ticks
-	cursor  int64    // the cell of now, counted from time zero
-	runs    []run    // by id, of the first of each
-	next    []int32  // by id: the one after it in its run, -1 at the end
-	heap    []farRun // runs beyond the ring
-	pushed  int64
-	left    int32            // the rest of the run being taken; -1 if none
-	more    bool             // another run may have its time
-	recent  [recents]lastRun // by a hash of the time: the run of the ring to which an event was added last
-	now     engine.Time
-	times   int64       // that were taken since the span was looked at
-	looked  engine.Time // when that was
-	patient int64       // times after which it is looked at again
+	cells         []int32    // the first run of each, -1 if none; in order of time
+	filledCells   []uint64   // a bit a cell
+	filledWords   []uint64   // a bit a word of filled that is not 0
+	cellShift     uint       // a cell spans 2^shift ticks
+	currentCell   int64      // the cell of now, counted from time zero
+	runs          []eventRun // by id, of the first of each
+	next          []int32    // by id: the one after it in its run, -1 at the end
+	farRuns       []farRun   // runs beyond the ring
+	numPushed     int64
+	rest          int32                    // the rest of the run being taken; -1 if none
+	hasMore       bool                     // another run may have its time
+	recentRuns    [numRecentRuns]recentRun // by a hash of the time: the run of the ring to which an event was added last
+	now           engine.Time
+	numTimes      int64       // that were taken since the span was looked at
+	lastAdapted   engine.Time // when that was
+	adaptInterval int64       // times after which it is looked at again
 }
 
-// run is the events of one time.
-type run struct {
+// eventRun is the events of one time.
+type eventRun struct {
 	time engine.Time
 	tail int32 // the last of it, where it is not in recent
 	next int32 // the run after it in its cell, -1 at the end
 }
 
-// lastRun is a run, and the last event of it. The time is -1 if it is gone.
-type lastRun struct {
+// recentRun is a run, and the last event of it. The time is -1 if it is gone.
+type recentRun struct {
 	time     engine.Time
 	id, tail int32
 }
@@ -54,270 +54,272 @@ type farRun struct {
 	id    int32
 }
 
-// recents is how many runs are found by their time alone.
-const recents = 16
+// numRecentRuns is how many runs are found by their time alone.
+const numRecentRuns = 16
 
-// slot returns the place of a time in calendar.recent.
-func slot(t engine.Time) uint64 { return uint64(t) * 0x9e3779b97f4a7c15 >> 60 }
+// recentSlot returns the place of a time in calendar.recent.
+func recentSlot(t engine.Time) uint64 { return uint64(t) * 0x9e3779b97f4a7c15 >> 60 }
 
-// look is how many times pass before the span is looked at again.
-const look = 4096
+// maxAdaptInterval is how many times pass before the span is looked at again.
+const maxAdaptInterval = 4096
 
 func newCalendar(ids int) *calendar {
 	cells := 1 << bits.Len(uint(max(4096, min(2*ids, 1<<18))-1))
 	a := &calendar{
-		cells: slices.Repeat([]int32{-1}, cells), filled: make([]uint64, cells/64), some: make([]uint64, cells/64/64),
-		runs: make([]run, ids), next: make([]int32, ids), left: -1, patient: 1,
+		cells: slices.Repeat([]int32{-1}, cells), filledCells: make([]uint64, cells/64), filledWords: make([]uint64, cells/64/64),
+		runs: make([]eventRun, ids), next: make([]int32, ids), rest: -1, adaptInterval: 1,
 	}
-	for i := range a.recent {
-		a.recent[i].time = -1
+	for i := range a.recentRuns {
+		a.recentRuns[i].time = -1
 	}
 	return a
 }
 
-// forget empties recent.
-func (a *calendar) forget() {
-	for i := range a.recent {
-		if l := &a.recent[i]; l.time >= 0 {
+// clearRecent empties recent.
+func (a *calendar) clearRecent() {
+	for i := range a.recentRuns {
+		if l := &a.recentRuns[i]; l.time >= 0 {
 			a.runs[l.id].tail = l.tail
 			l.time = -1
 		}
 	}
 }
 
-// set puts id at time t, which must not be earlier than what was taken last.
-func (a *calendar) set(id int32, t engine.Time) {
+// schedule puts id at time t, which must not be earlier than what was taken last.
+func (a *calendar) schedule(id int32, t engine.Time) {
 	a.next[id] = -1
-	if l := &a.recent[slot(t)]; l.time == t {
+	if l := &a.recentRuns[recentSlot(t)]; l.time == t {
 		a.next[l.tail] = id
 		l.tail = id
 	} else {
-		a.settle(id, t, l)
+		a.scheduleElsewhere(id, t, l)
 	}
 }
 
-// settle is set where the run of a time is not where it is sought first.
-func (a *calendar) settle(id int32, t engine.Time, recent *lastRun) {
-	if int64(t>>a.shift)-a.cursor >= int64(len(a.cells)) {
-		a.runs[id] = run{t, id, -1}
-		a.push(id)
+// scheduleElsewhere is set where the run of a time is not where it is sought first.
+func (a *calendar) scheduleElsewhere(id int32, t engine.Time, recent *recentRun) {
+	if int64(t>>a.cellShift)-a.currentCell >= int64(len(a.cells)) {
+		a.runs[id] = eventRun{t, id, -1}
+		a.pushFar(id)
 		return
 	}
 	if recent.time >= 0 {
 		a.runs[recent.id].tail = recent.tail
 	}
-	c := a.cell(t)
-	last := int32(-1) // of the cell's runs that are not later
-	for k := a.cells[c]; k >= 0 && a.runs[k].time <= t; k = a.runs[k].next {
-		last = k
+	cell := a.cellIndex(t)
+	previous := int32(-1) // of the cell's runs that are not later
+	for k := a.cells[cell]; k >= 0 && a.runs[k].time <= t; k = a.runs[k].next {
+		previous = k
 	}
-	if last >= 0 && a.runs[last].time == t {
-		a.next[a.runs[last].tail] = id
-		*recent = lastRun{t, last, id}
+	if previous >= 0 && a.runs[previous].time == t {
+		a.next[a.runs[previous].tail] = id
+		*recent = recentRun{t, previous, id}
 		return
 	}
-	a.runs[id] = run{t, id, -1}
-	*recent = lastRun{t, id, id}
-	a.link(id, c, last)
+	a.runs[id] = eventRun{t, id, -1}
+	*recent = recentRun{t, id, id}
+	a.insertRun(id, cell, previous)
 }
 
-// cell returns the place of a time in the ring.
-func (a *calendar) cell(t engine.Time) int64 { return int64(t>>a.shift) & int64(len(a.cells)-1) }
+// cellIndex returns the place of a time in the ring.
+func (a *calendar) cellIndex(t engine.Time) int64 {
+	return int64(t>>a.cellShift) & int64(len(a.cells)-1)
+}
 
-// link puts a run into a cell behind last, -1 at the front.
-func (a *calendar) link(k int32, c int64, last int32) {
-	if last >= 0 {
-		a.runs[k].next = a.runs[last].next
-		a.runs[last].next = k
+// insertRun puts a run into a cell behind last, -1 at the front.
+func (a *calendar) insertRun(k int32, cell int64, previous int32) {
+	if previous >= 0 {
+		a.runs[k].next = a.runs[previous].next
+		a.runs[previous].next = k
 		return
 	}
-	a.runs[k].next = a.cells[c]
-	a.cells[c] = k
-	a.filled[c/64] |= 1 << (c % 64)
-	a.some[c/64/64] |= 1 << (c / 64 % 64)
+	a.runs[k].next = a.cells[cell]
+	a.cells[cell] = k
+	a.filledCells[cell/64] |= 1 << (cell % 64)
+	a.filledWords[cell/64/64] |= 1 << (cell / 64 % 64)
 }
 
-// takeSome returns the next events of one time, as many as there are, and room for, in some; false where there is none
+// takeBatch returns the next events of one time, as many as there are, and room for, in some; false where there is none
 // up to a time.
-func (a *calendar) takeSome(some []int32, until engine.Time) ([]int32, engine.Time, bool) {
-	if a.left < 0 && !a.turn(until) {
+func (a *calendar) takeBatch(buffer []int32, until engine.Time) ([]int32, engine.Time, bool) {
+	if a.rest < 0 && !a.nextRun(until) {
 		return nil, a.now, false
 	}
-	n, id := 0, a.left
-	for ; id >= 0 && n < len(some); id = a.next[id] {
-		some[n] = id
-		n++
+	count, id := 0, a.rest
+	for ; id >= 0 && count < len(buffer); id = a.next[id] {
+		buffer[count] = id
+		count++
 	}
-	a.left = id
-	return some[:n], a.now, true
+	a.rest = id
+	return buffer[:count], a.now, true
 }
 
-// takeAll returns all events of the next time up to a time that are set, by id, in the memory of all.
-func (a *calendar) takeAll(all []int32, until engine.Time) []int32 {
-	all = all[:0]
-	for more := true; more && a.turn(until); until = a.now {
-		for ; a.left >= 0; a.left = a.next[a.left] {
-			all = append(all, a.left)
+// takeSimultaneous returns all events of the next time up to a time that are set, by id, in the memory of all.
+func (a *calendar) takeSimultaneous(buffer []int32, until engine.Time) []int32 {
+	buffer = buffer[:0]
+	for hasMore := true; hasMore && a.nextRun(until); until = a.now {
+		for ; a.rest >= 0; a.rest = a.next[a.rest] {
+			buffer = append(buffer, a.rest)
 		}
-		more = a.more
+		hasMore = a.hasMore
 	}
-	if len(all) > 1 {
-		slices.Sort(all)
+	if len(buffer) > 1 {
+		slices.Sort(buffer)
 	}
-	return all
+	return buffer
 }
 
-// turn takes the next run; false where there is none up to a time.
-func (a *calendar) turn(until engine.Time) bool {
-	c := a.first()
+// nextRun takes the next run; false where there is none up to a time.
+func (a *calendar) nextRun(until engine.Time) bool {
+	cell := a.firstCell()
 	k := int32(-1)
-	if c >= 0 {
-		k = a.cells[c]
+	if cell >= 0 {
+		k = a.cells[cell]
 	}
-	far := len(a.heap) > 0 && (k < 0 || a.heap[0].time <= a.runs[k].time)
-	if far {
-		k = a.heap[0].id
+	isFar := len(a.farRuns) > 0 && (k < 0 || a.farRuns[0].time <= a.runs[k].time)
+	if isFar {
+		k = a.farRuns[0].id
 	}
 	if k < 0 || a.runs[k].time > until {
 		return false
 	}
 	b := &a.runs[k]
-	a.more = far || b.next >= 0 && a.runs[b.next].time == b.time
-	if far {
-		a.pop()
-	} else if a.cells[c] = b.next; b.next < 0 {
-		if a.filled[c/64] &^= 1 << (c % 64); a.filled[c/64] == 0 {
-			a.some[c/64/64] &^= 1 << (c / 64 % 64)
+	a.hasMore = isFar || b.next >= 0 && a.runs[b.next].time == b.time
+	if isFar {
+		a.popFar()
+	} else if a.cells[cell] = b.next; b.next < 0 {
+		if a.filledCells[cell/64] &^= 1 << (cell % 64); a.filledCells[cell/64] == 0 {
+			a.filledWords[cell/64/64] &^= 1 << (cell / 64 % 64)
 		}
 	}
-	if l := &a.recent[slot(b.time)]; l.time == b.time && l.id == k {
+	if l := &a.recentRuns[recentSlot(b.time)]; l.time == b.time && l.id == k {
 		l.time = -1
 	}
 	if b.time > a.now {
-		a.times++
+		a.numTimes++
 	}
-	a.now, a.left = b.time, k
-	a.cursor = int64(a.now >> a.shift)
-	if a.times >= a.patient {
-		a.fit()
+	a.now, a.rest = b.time, k
+	a.currentCell = int64(a.now >> a.cellShift)
+	if a.numTimes >= a.adaptInterval {
+		a.adaptSpan()
 	}
 	return true
 }
 
-// empty reports whether there is no event.
-func (a *calendar) empty() bool { return a.left < 0 && len(a.heap) == 0 && a.first() < 0 }
+// isEmpty reports whether there is no event.
+func (a *calendar) isEmpty() bool { return a.rest < 0 && len(a.farRuns) == 0 && a.firstCell() < 0 }
 
 // remove takes away the event of an id that was set at a time. It searches, and is for what happens rarely.
 func (a *calendar) remove(id int32, t engine.Time) {
-	if a.cut(&a.left, id) {
+	if a.unlink(&a.rest, id) {
 		return
 	}
-	all := a.drain()
-	for i, k := range all {
-		if a.runs[k].time != t || !a.cut(&k, id) {
+	heads := a.removeRuns()
+	for i, k := range heads {
+		if a.runs[k].time != t || !a.unlink(&k, id) {
 			continue
 		}
-		if all[i] = k; k < 0 {
-			all = slices.Delete(all, i, i+1)
+		if heads[i] = k; k < 0 {
+			heads = slices.Delete(heads, i, i+1)
 			break
 		}
 		tail := k
 		for a.next[tail] >= 0 {
 			tail = a.next[tail]
 		}
-		a.runs[k] = run{t, tail, -1}
+		a.runs[k] = eventRun{t, tail, -1}
 		break
 	}
-	a.fill(all)
+	a.insertRuns(heads)
 }
 
-// cut takes an id out of the list that begins at head, and reports whether it was there.
-func (a *calendar) cut(head *int32, id int32) bool {
-	for at := head; *at >= 0; at = &a.next[*at] {
-		if *at == id {
-			*at = a.next[id]
+// unlink takes an id out of the list that begins at head, and reports whether it was there.
+func (a *calendar) unlink(head *int32, id int32) bool {
+	for entry := head; *entry >= 0; entry = &a.next[*entry] {
+		if *entry == id {
+			*entry = a.next[id]
 			return true
 		}
 	}
 	return false
 }
 
-// first returns the cell of the earliest run of the ring, -1 of none.
-func (a *calendar) first() int {
-	start := uint(a.cursor) & uint(len(a.cells)-1)
+// firstCell returns the cell of the earliest run of the ring, -1 of none.
+func (a *calendar) firstCell() int {
+	start := uint(a.currentCell) & uint(len(a.cells)-1)
 	w := start / 64
-	if word := a.filled[w] >> (start % 64) << (start % 64); word != 0 {
+	if word := a.filledCells[w] >> (start % 64) << (start % 64); word != 0 {
 		return int(w*64) + bits.TrailingZeros64(word)
 	}
 	w++ // words behind that of the cursor, and round again to it
-	v := w / 64 % uint(len(a.some))
-	some := a.some[v]
+	group := w / 64 % uint(len(a.filledWords))
+	words := a.filledWords[group]
 	if w%64 != 0 {
-		some = some >> (w % 64) << (w % 64)
+		words = words >> (w % 64) << (w % 64)
 	}
-	for range len(a.some) + 1 {
-		if some != 0 {
-			w = v*64 + uint(bits.TrailingZeros64(some))
-			return int(w*64) + bits.TrailingZeros64(a.filled[w])
+	for range len(a.filledWords) + 1 {
+		if words != 0 {
+			w = group*64 + uint(bits.TrailingZeros64(words))
+			return int(w*64) + bits.TrailingZeros64(a.filledCells[w])
 		}
-		if v++; v == uint(len(a.some)) {
-			v = 0
+		if group++; group == uint(len(a.filledWords)) {
+			group = 0
 		}
-		some = a.some[v]
+		words = a.filledWords[group]
 	}
 	return -1
 }
 
-// fit makes a cell's span that of two runs or so, as they have been of late.
-func (a *calendar) fit() {
-	gap := int64(a.now-a.looked) / a.times
-	a.times, a.looked, a.patient = 0, a.now, min(2*a.patient, look)
+// adaptSpan makes a cell's span that of two runs or so, as they have been of late.
+func (a *calendar) adaptSpan() {
+	gap := int64(a.now-a.lastAdapted) / a.numTimes
+	a.numTimes, a.lastAdapted, a.adaptInterval = 0, a.now, min(2*a.adaptInterval, maxAdaptInterval)
 	shift := uint(bits.Len64(uint64(gap)))
-	if shift+1 >= a.shift && shift <= a.shift+1 {
+	if shift+1 >= a.cellShift && shift <= a.cellShift+1 {
 		return
 	}
-	all := a.drain()
-	a.shift = shift
-	a.fill(all)
+	heads := a.removeRuns()
+	a.cellShift = shift
+	a.insertRuns(heads)
 }
 
-// drain takes all runs out of the ring and the heap and returns them in their order.
-func (a *calendar) drain() []int32 {
-	slices.SortFunc(a.heap, func(p, q farRun) int { return cmp.Or(cmp.Compare(p.time, q.time), cmp.Compare(p.order, q.order)) })
-	var all []int32
-	for _, r := range a.heap {
-		all = append(all, r.id)
+// removeRuns takes all runs out of the ring and the heap and returns them in their order.
+func (a *calendar) removeRuns() []int32 {
+	slices.SortFunc(a.farRuns, func(p, q farRun) int { return cmp.Or(cmp.Compare(p.time, q.time), cmp.Compare(p.order, q.order)) })
+	var heads []int32
+	for _, r := range a.farRuns {
+		heads = append(heads, r.id)
 	}
-	a.heap = a.heap[:0]
+	a.farRuns = a.farRuns[:0]
 	for c, k := range a.cells {
 		for ; k >= 0; k = a.runs[k].next {
-			all = append(all, k)
+			heads = append(heads, k)
 		}
 		a.cells[c] = -1
 	}
-	clear(a.filled)
-	clear(a.some)
-	a.forget()
-	slices.SortStableFunc(all, func(p, q int32) int { return cmp.Compare(a.runs[p].time, a.runs[q].time) })
-	return all
+	clear(a.filledCells)
+	clear(a.filledWords)
+	a.clearRecent()
+	slices.SortStableFunc(heads, func(p, q int32) int { return cmp.Compare(a.runs[p].time, a.runs[q].time) })
+	return heads
 }
 
-// fill puts runs, in their order, where they belong from now on.
-func (a *calendar) fill(all []int32) {
-	a.cursor = int64(a.now >> a.shift)
-	last, of := int32(-1), int64(-1)
-	for _, k := range all {
+// insertRuns puts runs, in their order, where they belong from now on.
+func (a *calendar) insertRuns(heads []int32) {
+	a.currentCell = int64(a.now >> a.cellShift)
+	previous, previousCell := int32(-1), int64(-1)
+	for _, k := range heads {
 		t := a.runs[k].time
-		c := int64(t >> a.shift)
-		if a.runs[k].next = -1; c-a.cursor >= int64(len(a.cells)) {
-			a.push(k)
+		cell := int64(t >> a.cellShift)
+		if a.runs[k].next = -1; cell-a.currentCell >= int64(len(a.cells)) {
+			a.pushFar(k)
 			continue
 		}
-		if c != of {
-			last, of = -1, c
+		if cell != previousCell {
+			previous, previousCell = -1, cell
 		}
-		a.link(k, a.cell(t), last)
-		last = k
+		a.insertRun(k, a.cellIndex(t), previous)
+		previous = k
 	}
 }
 
@@ -325,28 +327,28 @@ func (r *farRun) before(s *farRun) bool {
 	return r.time < s.time || r.time == s.time && r.order < s.order
 }
 
-// push puts a run into the heap.
-func (a *calendar) push(id int32) {
-	r := farRun{a.runs[id].time, a.pushed, id}
-	a.pushed++
-	a.heap = append(a.heap, r)
-	i := len(a.heap) - 1
+// pushFar puts a run into the heap.
+func (a *calendar) pushFar(id int32) {
+	r := farRun{a.runs[id].time, a.numPushed, id}
+	a.numPushed++
+	a.farRuns = append(a.farRuns, r)
+	i := len(a.farRuns) - 1
 	for i > 0 {
 		p := (i - 1) / 4
-		if !r.before(&a.heap[p]) {
+		if !r.before(&a.farRuns[p]) {
 			break
 		}
-		a.heap[i] = a.heap[p]
+		a.farRuns[i] = a.farRuns[p]
 		i = p
 	}
-	a.heap[i] = r
+	a.farRuns[i] = r
 }
 
-// pop takes the first run out of the heap.
-func (a *calendar) pop() {
-	n := len(a.heap) - 1
-	r := a.heap[n]
-	a.heap = a.heap[:n]
+// popFar takes the first run out of the heap.
+func (a *calendar) popFar() {
+	n := len(a.farRuns) - 1
+	r := a.farRuns[n]
+	a.farRuns = a.farRuns[:n]
 	if n == 0 {
 		return
 	}
@@ -358,15 +360,15 @@ func (a *calendar) pop() {
 		}
 		best := c
 		for j := c + 1; j < min(c+4, n); j++ {
-			if a.heap[j].before(&a.heap[best]) {
+			if a.farRuns[j].before(&a.farRuns[best]) {
 				best = j
 			}
 		}
-		if !a.heap[best].before(&r) {
+		if !a.farRuns[best].before(&r) {
 			break
 		}
-		a.heap[i] = a.heap[best]
+		a.farRuns[i] = a.farRuns[best]
 		i = best
 	}
-	a.heap[i] = r
+	a.farRuns[i] = r
 }

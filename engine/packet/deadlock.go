@@ -23,53 +23,53 @@ type Deadlock struct {
 // Error names the cycle, or else what packets wait for.
 func (d *Deadlock) Error() string { return d.text }
 
-// stuck says why packets wait. All that moves has moved.
-func (z *sim) stuck() error {
-	d := &Deadlock{At: z.s.End, Waiting: z.s.inFlight}
+// deadlockError says why packets wait. All that moves has moved.
+func (z *sim) deadlockError() error {
+	d := &Deadlock{At: z.stats.End, Waiting: z.stats.countedInFlight}
 	type wait struct{ from, to int32 } // channels
 	var waits []wait
-	var before []string
-	links := 0
-	for i := range z.servers {
-		l := &z.servers[i]
-		if l.waiting == 0 {
+	var queuesText []string
+	numBlocked := 0
+	for i := range z.queued {
+		l := &z.queued[i]
+		if l.numWaiting == 0 {
 			continue
 		}
-		if links++; links <= 3 {
+		if numBlocked++; numBlocked <= 3 {
 			why := ""
-			if l.state&down != 0 {
+			if l.state&stateDown != 0 {
 				why = ", which is down"
 			}
-			before = append(before, fmt.Sprintf("%d before %s%s", l.waiting, z.n.ResourceName(int32(i)), why))
+			queuesText = append(queuesText, fmt.Sprintf("%d before %s%s", l.numWaiting, z.network.ResourceName(int32(i)), why))
 		}
-		if l.state&down != 0 || !z.credit {
+		if l.state&stateDown != 0 || !z.usesCredits {
 			continue
 		}
-		for q := range int32(l.ring) {
-			to := l.channel + wrap(q, int32(l.channels))
-			z.chunks.each(&z.queues[l.queue+q].fifo, func(r *record) {
-				if r.hold >= 0 {
-					waits = append(waits, wait{r.hold, to})
+		for q := range int32(l.numQueues) {
+			to := l.firstChannel + wrap(q, int32(l.numChannels))
+			z.records.each(&z.queues[l.firstQueue+q].recordQueue, func(r *record) {
+				if r.origin >= 0 {
+					waits = append(waits, wait{r.origin, to})
 				}
 			})
 		}
 	}
 	slices.SortFunc(waits, func(a, b wait) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to)) })
-	first, waits := csr.Sort(slices.Compact(waits), len(z.room), func(w wait) int32 { return w.from })
+	firstWait, waits := csr.Sort(slices.Compact(waits), len(z.freeBytes), func(w wait) int32 { return w.from })
 	to := make([]int32, len(waits))
 	for i, w := range waits {
 		to[i] = w.to
 	}
-	for _, c := range cycleOf(first, to) {
-		d.Cycle = append(d.Cycle, Channel{z.linkOf[c], c - z.servers[z.linkOf[c]].channel})
+	for _, c := range findCycle(firstWait, to) {
+		d.Cycle = append(d.Cycle, Channel{z.channelLink[c], c - z.queued[z.channelLink[c]].firstChannel})
 	}
 	if len(d.Cycle) > 0 {
-		d.text = fmt.Sprintf("packet: deadlock at %v with %d packets in the network: %s", d.At, d.Waiting, d.Cycle.Names(z.n))
+		d.text = fmt.Sprintf("packet: deadlock at %v with %d packets in the network: %s", d.At, d.Waiting, d.Cycle.Names(z.network))
 		return d
 	}
-	if links > 3 {
-		before = append(before, fmt.Sprintf("others before %d more links", links-3))
+	if numBlocked > 3 {
+		queuesText = append(queuesText, fmt.Sprintf("others before %d more links", numBlocked-3))
 	}
-	d.text = fmt.Sprintf("packet: nothing can proceed at %v with %d packets in the network: %s", d.At, d.Waiting, strings.Join(before, ", "))
+	d.text = fmt.Sprintf("packet: nothing can proceed at %v with %d packets in the network: %s", d.At, d.Waiting, strings.Join(queuesText, ", "))
 	return d
 }

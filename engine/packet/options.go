@@ -83,9 +83,9 @@ type Options struct {
 	// result.
 	Workers int
 
-	apart  int  // for tests: simulate links apart after so many events whenever that can be, or if negative never
-	divide bool // for tests: divide work among Workers however little there is
-	serve  bool // for tests: serve packets one by one though they could be booked
+	lpEvents      int  // for tests: simulate links apart after so many events whenever that can be, or if negative never
+	forceParallel bool // for tests: divide work among Workers however little there is
+	forceQueues   bool // for tests: serve packets one by one though they could be booked
 }
 
 // Reaction returns changes of links that follow from the ends of tasks. It is called at the start, at each time at

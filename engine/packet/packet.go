@@ -73,8 +73,8 @@ var ErrWork = errors.New("packet: this work cannot be simulated")
 // ErrStopped is returned where Options.Stop ended a run.
 var ErrStopped = errors.New("packet: stopped")
 
-// slowest is the least rate of a link in bits per second: ticks a byte fit 62 bits with 32 behind the point.
-const slowest = 8e3
+// minRate is the least rate of a link in bits per second: ticks a byte fit 62 bits with 32 behind the point.
+const minRate = 8e3
 
 // Run simulates w on n. It fails with ErrWork where the two do not fit, where n has groups that links share, and where
 // the run would not fit Options.MaxBytes; with *Deadlock when events run out while packets wait.
@@ -84,15 +84,15 @@ func Run(n *engine.Network, w *Work, o Options) (*Stats, error) {
 }
 
 // simulate simulates the sources of w, and the tasks of g in packets of so many bytes if g is not nil.
-func simulate(n *engine.Network, w *Work, g *engine.Graph, bytes int32, o Options) (*engine.Trace, *Stats, error) {
-	if err := check(n, w, g, bytes, &o); err != nil {
+func simulate(n *engine.Network, w *Work, g *engine.Graph, packetBytes int32, o Options) (*engine.Trace, *Stats, error) {
+	if err := check(n, w, g, packetBytes, &o); err != nil {
 		return nil, nil, err
 	}
-	largest := max(int64(bytes), w.largest())
+	maxPacket := max(int64(packetBytes), w.maxPacket())
 	var starts *engine.Starts
 	if g != nil {
 		var err error
-		if w, o, err = byTask(g, w, o); err != nil {
+		if w, o, err = workByTask(g, w, o); err != nil {
 			return nil, nil, err
 		}
 		if starts, err = g.WithStarts(); err != nil {
@@ -103,36 +103,36 @@ func simulate(n *engine.Network, w *Work, g *engine.Graph, bytes int32, o Option
 			w, o = withStarts(starts, w, o)
 		}
 	}
-	z, err := newSim(n, w, o, largest)
+	s, err := newSim(n, w, o, maxPacket)
 	if err != nil {
 		return nil, nil, err
 	}
-	defer z.leave()
+	defer s.releaseMemory()
 	if g != nil {
-		z.job = newJob(g, bytes)
+		s.tasks = newTaskState(g, packetBytes)
 	}
-	z.parts, z.apart = z.newParts(w), z.newApart()
-	z.schedule()
-	err = z.simulate()
-	if z.full && !z.stopped && z.apart != nil { // windows ahead take memory that one loop does without
-		z.leave()
-		*z = sim{}
-		o.Workers, o.apart = 1, -1
-		return simulate(n, w, g, bytes, o)
+	s.components, s.lps = s.newComponentSim(w), s.newLPSim()
+	s.scheduleSenders()
+	err = s.simulate()
+	if s.outOfMemory && !s.stopped && s.lps != nil { // windows ahead take memory that one loop does without
+		s.releaseMemory()
+		*s = sim{}
+		o.Workers, o.lpEvents = 1, -1
+		return simulate(n, w, g, packetBytes, o)
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	s, err := z.finish()
+	stats, err := s.finish()
 	if err != nil || g == nil {
-		return nil, s, err
+		return nil, stats, err
 	}
-	trace, err := z.job.result(s, z.calendar.empty())
+	trace, err := s.tasks.result(stats, s.calendar.isEmpty())
 	if err != nil {
 		return nil, nil, err
 	}
 	if starts != nil {
 		trace = starts.Trace(trace)
 	}
-	return trace, s, nil
+	return trace, stats, nil
 }

@@ -4,9 +4,9 @@ package packet
 
 import "unsafe"
 
-// prefetches says whether prefetch does anything.
-const prefetches = false
+// hasPrefetch reports whether prefetch does anything.
+const hasPrefetch = false
 
 func prefetch(unsafe.Pointer) {}
 
-func own(unsafe.Pointer, uintptr) {}
+func prefetchForWrite(unsafe.Pointer, uintptr) {}

@@ -24,145 +24,145 @@ var ErrSlack = errors.New("packet: no bound on what packets take longer than flu
 //
 // It fails, with ErrSlack, where links follow each other in a circle, as lateness could then add up without end, and
 // where flows have several paths.
-func Slack(g *engine.Graph, n *engine.Network, flows []engine.Flow, paths *engine.Paths, bytes int32, fluid *engine.Trace) (engine.Time, error) {
+func Slack(g *engine.Graph, n *engine.Network, flows []engine.Flow, paths *engine.Paths, packetBytes int32, fluid *engine.Trace) (engine.Time, error) {
 	if g.MessageOverhead > 0 {
 		return 0, fmt.Errorf("%w: starting messages takes time", ErrSlack)
 	}
 	if paths.Spread != nil || paths.First != nil {
 		return 0, fmt.Errorf("%w: flows have several paths", ErrSlack)
 	}
-	l := &lateness{path: make(map[engine.Flow][]int32, len(flows)), late: make([]float64, len(n.Links)), own: make([]float64, len(n.Links)), next: make([][]int32, len(n.Links))}
+	l := &latenessBounds{paths: make(map[engine.Flow][]int32, len(flows)), bound: make([]float64, len(n.Links)), linkDelay: make([]float64, len(n.Links)), successors: make([][]int32, len(n.Links))}
 	for f, ends := range flows {
-		l.add(n, paths, int32(f), ends)
+		l.addPath(n, paths, int32(f), ends)
 	}
-	if !l.ordered() {
+	if !l.sortLinks() {
 		return 0, fmt.Errorf("%w: links follow each other in a circle", ErrSlack)
 	}
-	begins, ends := inOrder(g, fluid.Start), inOrder(g, fluid.End)
-	for link, share := range l.sharing(g, fluid, begins, ends) {
-		l.own[link] = float64(share+1)*8*float64(bytes)/n.Links[link].Rate*float64(engine.Second) + float64(n.Links[link].Latency)
+	starts, ends := tasksByTime(g, fluid.Start), tasksByTime(g, fluid.End)
+	for link, maxTransfers := range l.maxSharing(g, fluid, starts, ends) {
+		l.linkDelay[link] = float64(maxTransfers+1)*8*float64(packetBytes)/n.Links[link].Rate*float64(engine.Second) + float64(n.Links[link].Latency)
 	}
-	return l.follow(g, fluid, begins, ends), nil
+	return l.propagate(g, fluid, starts, ends), nil
 }
 
-// inOrder returns the tasks of a graph by their times, equal ones as they wait for each other.
-func inOrder(g *engine.Graph, at []engine.Time) []int32 {
+// tasksByTime returns the tasks of a graph by their times, equal ones as they wait for each other.
+func tasksByTime(g *engine.Graph, times []engine.Time) []int32 {
 	order := slices.Clone(g.Order())
-	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(at[a], at[b]) })
+	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(times[a], times[b]) })
 	return order
 }
 
-// sharing returns the most transfers that take each link at the same time as fluid.
-func (l *lateness) sharing(g *engine.Graph, fluid *engine.Trace, begins, ends []int32) []int {
-	now, most := make([]int, len(l.own)), make([]int, len(l.own))
-	for _, id := range begins {
+// maxSharing returns the most transfers that take each link at the same time as fluid.
+func (l *latenessBounds) maxSharing(g *engine.Graph, fluid *engine.Trace, starts, ends []int32) []int {
+	current, maxCount := make([]int, len(l.linkDelay)), make([]int, len(l.linkDelay))
+	for _, id := range starts {
 		for len(ends) > 0 && fluid.End[ends[0]] < fluid.Start[id] {
-			for _, link := range l.of(g, ends[0]) {
-				now[link]--
+			for _, link := range l.taskLinks(g, ends[0]) {
+				current[link]--
 			}
 			ends = ends[1:]
 		}
-		for _, link := range l.of(g, id) {
-			now[link]++
-			most[link] = max(most[link], now[link])
+		for _, link := range l.taskLinks(g, id) {
+			current[link]++
+			maxCount[link] = max(maxCount[link], current[link])
 		}
 	}
-	return most
+	return maxCount
 }
 
-// lateness is how late packets are, at most, in ticks.
-type lateness struct {
-	path map[engine.Flow][]int32 // links, by flow
-	next [][]int32               // by link: those that some flow takes after it
-	own  []float64               // by link: what it adds
-	late []float64               // by link: of what comes there, so far
-	last []int32                 // by link, room for ordered
+// latenessBounds is how late packets are, at most, in ticks.
+type latenessBounds struct {
+	paths      map[engine.Flow][]int32 // links, by flow
+	successors [][]int32               // by link: those that some flow takes after it
+	linkDelay  []float64               // by link: what it adds
+	bound      []float64               // by link: of what comes there, so far
+	order      []int32                 // by link, room for ordered
 }
 
-// add follows the path of a flow.
-func (l *lateness) add(n *engine.Network, paths *engine.Paths, f int32, ends engine.Flow) {
+// addPath follows the path of a flow.
+func (l *latenessBounds) addPath(n *engine.Network, paths *engine.Paths, f int32, ends engine.Flow) {
 	var path []int32
-	at := ends.Src
+	node := ends.Src
 	for _, s := range paths.Steps(paths.ClassOf(f)) {
-		link := paths.Out(at, s)
-		if k := len(path); k > 0 && !slices.Contains(l.next[path[k-1]], link) {
-			l.next[path[k-1]] = append(l.next[path[k-1]], link)
+		link := paths.Out(node, s)
+		if k := len(path); k > 0 && !slices.Contains(l.successors[path[k-1]], link) {
+			l.successors[path[k-1]] = append(l.successors[path[k-1]], link)
 		}
 		path = append(path, link)
-		at = n.Links[link].To
+		node = n.Links[link].To
 	}
-	if _, ok := l.path[ends]; !ok {
-		l.path[ends] = path
+	if _, ok := l.paths[ends]; !ok {
+		l.paths[ends] = path
 	}
 }
 
-// ordered reports whether links have an order in which all flows take them.
-func (l *lateness) ordered() bool {
-	before := make([]int, len(l.next))
-	for _, next := range l.next {
+// sortLinks reports whether links have an order in which all flows take them.
+func (l *latenessBounds) sortLinks() bool {
+	numPredecessors := make([]int, len(l.successors))
+	for _, next := range l.successors {
 		for _, link := range next {
-			before[link]++
+			numPredecessors[link]++
 		}
 	}
-	for link, n := range before {
+	for link, n := range numPredecessors {
 		if n == 0 {
-			l.last = append(l.last, int32(link))
+			l.order = append(l.order, int32(link))
 		}
 	}
-	for k := 0; k < len(l.last); k++ {
-		for _, link := range l.next[l.last[k]] {
-			if before[link]--; before[link] == 0 {
-				l.last = append(l.last, link)
+	for k := 0; k < len(l.order); k++ {
+		for _, link := range l.successors[l.order[k]] {
+			if numPredecessors[link]--; numPredecessors[link] == 0 {
+				l.order = append(l.order, link)
 			}
 		}
 	}
-	return len(l.last) == len(l.next)
+	return len(l.order) == len(l.successors)
 }
 
-// follow goes through the fluid's time: by the end of a transfer all that began before has made its links late.
-func (l *lateness) follow(g *engine.Graph, fluid *engine.Trace, begins, ends []int32) engine.Time {
-	end, most := make([]float64, len(g.Tasks)), 0.0
-	start := func(id int32) (late float64) {
+// propagate goes through the fluid's time: by the end of a transfer all that began before has made its links late.
+func (l *latenessBounds) propagate(g *engine.Graph, fluid *engine.Trace, starts, ends []int32) engine.Time {
+	end, maxEnd := make([]float64, len(g.Tasks)), 0.0
+	start := func(id int32) (bound float64) {
 		for _, e := range g.In(id) {
-			late = max(late, end[e.From])
+			bound = max(bound, end[e.From])
 		}
-		return late
+		return bound
 	}
 	for _, id := range ends {
-		for len(begins) > 0 && (fluid.Start[begins[0]] < fluid.End[id] || begins[0] == id) {
-			if path := l.of(g, begins[0]); len(path) > 0 {
-				l.raise(path[0], start(begins[0]))
+		for len(starts) > 0 && (fluid.Start[starts[0]] < fluid.End[id] || starts[0] == id) {
+			if path := l.taskLinks(g, starts[0]); len(path) > 0 {
+				l.increase(path[0], start(starts[0]))
 			}
-			begins = begins[1:]
+			starts = starts[1:]
 		}
 		end[id] = start(id)
-		if path := l.of(g, id); len(path) > 0 {
+		if path := l.taskLinks(g, id); len(path) > 0 {
 			link := path[len(path)-1]
-			end[id] = max(end[id], l.late[link]+l.own[link])
+			end[id] = max(end[id], l.bound[link]+l.linkDelay[link])
 		}
-		most = max(most, end[id])
+		maxEnd = max(maxEnd, end[id])
 	}
-	return engine.Time(most) + engine.Time(len(g.Tasks)) // that many ticks the fluid rounds by
+	return engine.Time(maxEnd) + engine.Time(len(g.Tasks)) // that many ticks the fluid rounds by
 }
 
-// of returns the links of a task, none of what is no transfer.
-func (l *lateness) of(g *engine.Graph, id int32) []int32 {
+// taskLinks returns the links of a task, none of what is no transfer.
+func (l *latenessBounds) taskLinks(g *engine.Graph, id int32) []int32 {
 	t := &g.Tasks[id]
 	if t.Kind != engine.Transfer || t.Bytes == 0 {
 		return nil
 	}
-	return l.path[engine.Flow{Src: t.Src, Dst: t.Dst}]
+	return l.paths[engine.Flow{Src: t.Src, Dst: t.Dst}]
 }
 
-// raise makes what comes to a link late, and what goes on from there.
-func (l *lateness) raise(link int32, late float64) {
-	if late < l.late[link] || late == 0 && l.late[link] > 0 {
+// increase makes what comes to a link late, and what goes on from there.
+func (l *latenessBounds) increase(link int32, bound float64) {
+	if bound < l.bound[link] || bound == 0 && l.bound[link] > 0 {
 		return
 	}
-	l.late[link] = late
-	for _, next := range l.next[link] {
-		if on := late + l.own[link]; on > l.late[next] {
-			l.raise(next, on)
+	l.bound[link] = bound
+	for _, next := range l.successors[link] {
+		if nextBound := bound + l.linkDelay[link]; nextBound > l.bound[next] {
+			l.increase(next, nextBound)
 		}
 	}
 }

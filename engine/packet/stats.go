@@ -20,10 +20,10 @@ const (
 	LinkFailed
 	// NoRoute: the table led it no further after a Rewire.
 	NoRoute
-	causes
+	numCauses
 )
 
-var causeNames = [causes]string{"queue full", "link failed", "no route"}
+var causeNames = [numCauses]string{"queue full", "link failed", "no route"}
 
 // String returns the cause in words.
 func (c Cause) String() string { return causeNames[c] }
@@ -31,12 +31,12 @@ func (c Cause) String() string { return causeNames[c] }
 // Stats is what became of the packets.
 type Stats struct {
 	Injected, Delivered int64
-	Dropped             int64         // for any cause
-	DroppedBy           [causes]int64 // by Cause
-	Bytes               int64         // delivered
-	Hops                int64         // links passed by packets
-	Retries             int64         // times that a packet was sent again for bit errors
-	End                 engine.Time   // of the last packet or injection that was simulated
+	Dropped             int64            // for any cause
+	DroppedBy           [numCauses]int64 // by Cause
+	Bytes               int64            // delivered
+	Hops                int64            // links passed by packets
+	Retries             int64            // times that a packet was sent again for bit errors
+	End                 engine.Time      // of the last packet or injection that was simulated
 	// Delay is of the packets that were injected in the measured time and delivered, from injection to the whole
 	// packet's arrival. MeasuredInjected and MeasuredDropped are what else was injected then; MeasuredBytes is what was
 	// delivered then, whenever injected.
@@ -49,7 +49,7 @@ type Stats struct {
 	Queues      []int32
 	SampleEvery engine.Time
 
-	inFlight int64 // counted in queues and on links
+	countedInFlight int64 // counted in queues and on links
 }
 
 // LinkStats is what a link carried.
@@ -65,22 +65,22 @@ type LinkStats struct {
 	MaxThrough int32
 }
 
-// inject counts a packet that is injected.
-func (s *Stats) inject(z *sim, now engine.Time) {
+// countInjection counts a packet that is injected.
+func (s *Stats) countInjection(z *sim, now engine.Time) {
 	s.Injected++
-	if now >= z.from && now < z.to {
+	if now >= z.measureFrom && now < z.measureUntil {
 		s.MeasuredInjected++
 	}
 }
 
-// deliver counts a packet that has arrived.
-func (s *Stats) deliver(z *sim, inject, now engine.Time, bytes int64) {
+// countDelivery counts a packet that has arrived.
+func (s *Stats) countDelivery(z *sim, inject, now engine.Time, bytes int64) {
 	s.Delivered++
 	s.Bytes += bytes
-	if inject >= z.from && inject < z.to {
+	if inject >= z.measureFrom && inject < z.measureUntil {
 		s.Delay.add(now - inject)
 	}
-	if now >= z.from && now < z.to {
+	if now >= z.measureFrom && now < z.measureUntil {
 		s.MeasuredBytes += bytes
 	}
 }
@@ -98,7 +98,7 @@ func (s *Stats) add(o *Stats) {
 	s.MeasuredInjected += o.MeasuredInjected
 	s.MeasuredDropped += o.MeasuredDropped
 	s.MeasuredBytes += o.MeasuredBytes
-	s.Delay.join(&o.Delay)
+	s.Delay.merge(&o.Delay)
 }
 
 // InFlight returns the packets that were neither delivered nor dropped.
@@ -131,22 +131,22 @@ func (s *Stats) MeanQueue(link int32) float64 {
 
 // Check fails where packets or bytes are not conserved: a fault of the engine.
 func (s *Stats) Check() error {
-	hops, dropped, retries, by := int64(0), int64(0), int64(0), int64(0)
+	hops, dropped, retries, byCause := int64(0), int64(0), int64(0), int64(0)
 	for _, l := range s.Links {
 		hops += l.Packets
 		dropped += l.Dropped
 		retries += l.Retries
 	}
 	for _, k := range s.DroppedBy {
-		by += k
+		byCause += k
 	}
 	switch {
-	case s.InFlight() != s.inFlight:
-		return fmt.Errorf("packet: %d injected, %d delivered, %d dropped, but %d in flight", s.Injected, s.Delivered, s.Dropped, s.inFlight)
+	case s.InFlight() != s.countedInFlight:
+		return fmt.Errorf("packet: %d injected, %d delivered, %d dropped, but %d in flight", s.Injected, s.Delivered, s.Dropped, s.countedInFlight)
 	case hops != s.Hops || retries != s.Retries:
 		return fmt.Errorf("packet: %d hops and %d retries in all, %d and %d over the links", s.Hops, s.Retries, hops, retries)
-	case by != s.Dropped || dropped+s.DroppedBy[NoRoute] != s.Dropped:
-		return fmt.Errorf("packet: %d dropped in all, %d by cause, %d at links", s.Dropped, by, dropped)
+	case byCause != s.Dropped || dropped+s.DroppedBy[NoRoute] != s.Dropped:
+		return fmt.Errorf("packet: %d dropped in all, %d by cause, %d at links", s.Dropped, byCause, dropped)
 	}
 	return nil
 }
@@ -159,8 +159,8 @@ func (s *Stats) WriteLinks(w io.Writer, n *engine.Network) error {
 	for i, l := range s.Links {
 		id := int32(i)
 		rows = append(rows, csvfield.Safe(
-			n.ResourceName(id), whole(n.Links[i].From), whole(n.Links[i].To), whole(l.Packets), whole(l.Bytes), number(l.Busy.Seconds()),
-			number(s.Utilisation(id)), whole(l.MaxQueue), number(s.MeanQueue(id)), whole(l.Dropped), whole(l.Retries),
+			n.ResourceName(id), formatInt(n.Links[i].From), formatInt(n.Links[i].To), formatInt(l.Packets), formatInt(l.Bytes), formatFloat(l.Busy.Seconds()),
+			formatFloat(s.Utilisation(id)), formatInt(l.MaxQueue), formatFloat(s.MeanQueue(id)), formatInt(l.Dropped), formatInt(l.Retries),
 		))
 	}
 	return c.WriteAll(rows)
@@ -176,8 +176,8 @@ func (s *Stats) WriteQueues(w io.Writer, n *engine.Network) error {
 		if depth == 0 {
 			continue
 		}
-		at := s.SampleEvery * engine.Time(i/len(s.Links)+1)
-		if err := c.Write(csvfield.Safe(number(at.Seconds()), n.ResourceName(int32(i%len(s.Links))), whole(depth))); err != nil {
+		time := s.SampleEvery * engine.Time(i/len(s.Links)+1)
+		if err := c.Write(csvfield.Safe(formatFloat(time.Seconds()), n.ResourceName(int32(i%len(s.Links))), formatInt(depth))); err != nil {
 			return err
 		}
 	}
@@ -185,6 +185,6 @@ func (s *Stats) WriteQueues(w io.Writer, n *engine.Network) error {
 	return c.Error()
 }
 
-func whole[T int32 | int64](v T) string { return strconv.FormatInt(int64(v), 10) }
+func formatInt[T int32 | int64](v T) string { return strconv.FormatInt(int64(v), 10) }
 
-func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+func formatFloat(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }

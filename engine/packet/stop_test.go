@@ -26,16 +26,16 @@ func TestStopWhileQueuesDrain(t *testing.T) {
 		Sources: []packet.Source{{First: 0, End: 1, Bytes: 1000, Count: packets}}, // all at once
 	}
 	for name, control := range map[string]packet.Control{"booked": packet.DropTail, "served": packet.Credit} {
-		asked := 0
-		o := packet.Options{Control: control, Stop: func() bool { asked++; return false }}
+		calls := 0
+		o := packet.Options{Control: control, Stop: func() bool { calls++; return false }}
 		if _, err := packet.Run(n, work, o); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if asked < 10 {
-			t.Errorf("%s: asked %d times in %d hops", name, asked, links*packets)
+		if calls < 10 {
+			t.Errorf("%s: asked %d times in %d hops", name, calls, links*packets)
 		}
-		left := asked - 1
-		o.Stop = func() bool { left--; return left <= 0 }
+		remaining := calls - 1
+		o.Stop = func() bool { remaining--; return remaining <= 0 }
 		if _, err := packet.Run(n, work, o); !errors.Is(err, packet.ErrStopped) {
 			t.Errorf("%s: %v, want %v", name, err, packet.ErrStopped)
 		}

@@ -1,0 +1,388 @@
+package packet
+
+import (
+	"cmp"
+	"runtime"
+	"slices"
+
+	"sim/engine"
+	"sim/internal/csr"
+)
+
+// componentSim divides the links of a network so that packets go from a part to itself or to those behind it alone: the strongly
+// connected components of the graph of links that paths take one after the other, each a ring or a link alone. Under
+// dimension-order routing a part is the links of one ring in one direction, on a tree a link. What becomes of packets in a
+// part does not depend on those behind it, so each is simulated for a while before the next (window.go), in memory that
+// caches hold, and parts of one level at the same time.
+type componentSim struct {
+	*sim
+	packetBytes  int32           // bytes of every packet
+	timeUnit     engine.Time     // of which what links take for a packet and their latencies are multiples
+	minSendTime  engine.Time     // that a link takes for a packet
+	hasLatency   bool            // some link has a latency
+	linkByPort   []int32         // by node and port: a place in links
+	linkIDs      []int32         // by place: which link it is
+	links        []componentLink // by part
+	headArrival  []engine.Time   // by link of these: when its first packet gets to its end
+	headKey      []eventKey      // of this event
+	location     []int32         // by link: its part, and its place in it
+	parts        []linkComponent
+	levelStart   []int32         // the first part of each level, and the number of parts
+	senders      []pendingSender // greedy injectors, by part, then others
+	firstTimed   int32           // the place in wait of the first of these
+	senderIndex  []int32         // by injector: its place in wait
+	workers      []componentWorker
+	barrier      *barrier
+	blockScratch []*mailboxBlock // scratch
+	componentWindow
+}
+
+// linkComponent is links[from:end], and wait[feedsFrom:feedsEnd] of greedy injectors.
+type linkComponent struct {
+	from, end              int32
+	firstSender, endSender int32
+	isRing                 bool // its links follow each other, the first the last
+}
+
+// newComponentSim returns the parts of a network. It returns nil if packets cannot be simulated by parts: if events depend on
+// what becomes of packets elsewhere, if packets have several sizes, if times are no multiples of a unit, or if some part
+// would be neither a ring nor a single link.
+func (z *sim) newComponentSim(w *Work) *componentSim {
+	if z.usesQueues || !z.paths.isSingle() || z.windowInjector != nil || z.tasks != nil || z.log != nil || z.options.SampleEvery > 0 || len(z.injectors) == 0 || len(z.scheduled)+len(z.injectors) >= 1<<ordinalBits {
+		return nil
+	}
+	p := &componentSim{sim: z, packetBytes: z.injectors[0].bytes}
+	for i := range z.injectors {
+		m := &z.injectors[i]
+		if m.process == Periodic && m.interval < 1 || m.process == Greedy && m.nextLink < 0 || m.process == Poisson || m.bytes != p.packetBytes || m.lastBytes != p.packetBytes {
+			return nil
+		}
+	}
+	for i := range z.scheduled {
+		if z.network.Links[i].Rate == 0 {
+			continue // no path takes it
+		}
+		pace := &z.timings[z.scheduled[i].timing]
+		sendTime, remainder := serialisationTime(pace.ticksPerByte, uint64(p.packetBytes), 0)
+		if sendTime == 0 || remainder != 0 {
+			return nil
+		}
+		if p.minSendTime == 0 || sendTime < p.minSendTime {
+			p.minSendTime = sendTime
+		}
+		p.hasLatency = p.hasLatency || pace.latency > 0
+		p.timeUnit = gcd(p.timeUnit, gcd(sendTime, pace.latency))
+	}
+	if p.minSendTime == 0 || p.minSendTime > engine.Never>>10 || p.timeUnit < p.minSendTime/32 || p.hasTooManyPhases() || !p.findComponents(w) {
+		return nil
+	}
+	workers := min(max(1, z.options.Workers), runtime.GOMAXPROCS(0))
+	if int64(len(p.parts)*workers)*blockBytes > p.maxChunks*chunkBytes/4 {
+		return nil
+	}
+	p.buildLinks()
+	return p
+}
+
+// hasTooManyPhases reports whether sources send at times of which more than mostPhases are no multiples of the unit apart.
+func (p *componentSim) hasTooManyPhases() bool {
+	for i := range p.injectors {
+		m := &p.injectors[i]
+		for k := range min(m.total, maxPhases+1) {
+			p.addResidue(m.start + engine.Time(m.interval*float64(k)))
+		}
+		if len(p.residues) > maxPhases {
+			return true
+		}
+	}
+	return false
+}
+
+func gcd(a, b engine.Time) engine.Time {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+// findComponents makes the parts and their levels; it reports false where some part would be no ring nor a link alone.
+func (p *componentSim) findComponents(w *Work) bool {
+	for _, arcs := range []func(w *Work) (start, to []int32){p.arcsByPort, p.arcsByFlow} {
+		start, to := arcs(w)
+		if start == nil {
+			continue
+		}
+		component, n := csr.Components(start, to, func(int32) bool { return true })
+		firstLink, links := csr.Index(component, n)
+		if !orderRings(start, to, component, firstLink, links) {
+			continue
+		}
+		level := make([]int32, n)
+		for c := n - 1; c >= 0; c-- { // links lead to components of lower numbers
+			for _, l := range links[firstLink[c]:firstLink[c+1]] {
+				for _, next := range to[start[l]:start[l+1]] {
+					if d := component[next]; int(d) != c {
+						level[d] = max(level[d], level[c]+1)
+					}
+				}
+			}
+		}
+		levels, ordered := csr.Index(level, int(slices.Max(level))+1)
+		p.levelStart = levels
+		for _, c := range ordered {
+			added := linkComponent{from: int32(len(p.linkIDs)), end: int32(len(p.linkIDs)) + firstLink[c+1] - firstLink[c]}
+			l := links[firstLink[c]]
+			added.isRing = added.end-added.from > 1 || slices.Contains(to[start[l]:start[l+1]], l)
+			p.parts = append(p.parts, added)
+			p.linkIDs = append(p.linkIDs, links[firstLink[c]:firstLink[c+1]]...)
+		}
+		return true
+	}
+	return false
+}
+
+// orderRings puts the links of each component in the order in which paths take them; it reports false where some component is
+// no ring, of mostLinks at most, nor a link alone.
+func orderRings(start, to, component, firstLink, links []int32) bool {
+	for c := range len(firstLink) - 1 {
+		ring := links[firstLink[c]:firstLink[c+1]]
+		if len(ring) > maxComponentLinks {
+			return false
+		}
+		for i, l := range ring {
+			next := int32(-1)
+			for _, k := range to[start[l]:start[l+1]] {
+				if int(component[k]) == c {
+					if next >= 0 && next != k {
+						return false
+					}
+					next = k
+				}
+			}
+			if i+1 < len(ring) {
+				ring[i+1] = next
+			}
+		}
+	}
+	return true
+}
+
+// maxArcs is how many arcs from link to link are looked at.
+const maxArcs = 1 << 24
+
+// arcsByPort returns arcs from each link to those behind it over ports that some path takes one after the other.
+func (p *componentSim) arcsByPort(w *Work) (start, to []int32) {
+	degree := w.Paths.Degree
+	if len(w.Paths.Link)*degree > maxArcs {
+		return nil, nil
+	}
+	follows := make([]bool, degree*degree)
+	for i, s := range w.Paths.Step {
+		if s != engine.Arrived && s.Port() >= degree { // of a path that no flow takes
+			return nil, nil
+		}
+		if s != engine.Arrived && w.Paths.Step[i+1] != engine.Arrived && w.Paths.Step[i+1].Port() < degree {
+			follows[s.Port()*degree+w.Paths.Step[i+1].Port()] = true
+		}
+	}
+	return p.arcs(w, func(node, port, next int) bool { return follows[port*degree+next] })
+}
+
+// maxSteps is how many steps of flows are looked at: some tenths of a second.
+const maxSteps = 1 << 26
+
+// arcsByFlow returns arcs from each link to those that the path of some flow takes next.
+func (p *componentSim) arcsByFlow(w *Work) (start, to []int32) {
+	degree := w.Paths.Degree
+	if len(w.Paths.Link)*degree > maxArcs {
+		return nil, nil
+	}
+	follows, steps := make([]bool, len(w.Paths.Link)*degree), 0
+	for f, flow := range w.Flows {
+		node, previous := int(flow.Src), -1
+		for k := p.paths.choosePath(int32(f)); w.Paths.Step[k] != engine.Arrived; k++ {
+			port := w.Paths.Step[k].Port()
+			if previous >= 0 {
+				follows[previous*degree+port] = true
+			}
+			previous = node*degree + port
+			node = int(p.network.Links[w.Paths.Link[previous]].To)
+			steps++
+		}
+		if steps > maxSteps {
+			return nil, nil
+		}
+	}
+	return p.arcs(w, func(node, port, next int) bool { return follows[(node*degree+port)*degree+next] })
+}
+
+// arcs returns those from each link to the ports behind it that follow a port of its node.
+func (p *componentSim) arcs(w *Work, follows func(node, port, next int) bool) (start, to []int32) {
+	degree := w.Paths.Degree
+	ports := slices.Repeat([]int32{-1}, len(p.sim.scheduled)) // by link: the port that it is
+	for i, l := range w.Paths.Link {
+		if l < 0 {
+			continue
+		}
+		if ports[l] >= 0 { // two of one link
+			return nil, nil
+		}
+		ports[l] = int32(i)
+	}
+	start = make([]int32, 1, len(ports)+1)
+	for i, l := range p.network.Links {
+		if ports[i] >= 0 {
+			for next, successor := range w.Paths.Link[int(l.To)*degree : int(l.To+1)*degree] {
+				if successor >= 0 && follows(int(l.From), int(ports[i])%degree, next) {
+					to = append(to, successor)
+				}
+			}
+		}
+		start = append(start, int32(len(to)))
+	}
+	return start, to
+}
+
+// linkIndex returns the place in links of a part's link.
+func (p *componentSim) linkIndex(in int32) int32 {
+	return p.parts[in>>linkBits].from + in&(maxComponentLinks-1)
+}
+
+// buildLinks makes the links and sources of the parts.
+func (p *componentSim) buildLinks() {
+	p.links, p.headArrival, p.headKey = make([]componentLink, len(p.linkIDs)), make([]engine.Time, len(p.linkIDs)), make([]eventKey, len(p.linkIDs))
+	p.location = make([]int32, len(p.linkIDs))
+	for k, q := range p.parts {
+		for index := q.from; index < q.end; index++ {
+			l := &p.sim.scheduled[p.linkIDs[index]]
+			pace := &p.timings[l.timing]
+			sendTime, _ := serialisationTime(pace.ticksPerByte, uint64(p.packetBytes), 0)
+			if sendTime == 0 {
+				sendTime = engine.Never // no path takes it
+			}
+			p.links[index] = componentLink{sendTime: sendTime, latency: pace.latency, firstPort: l.to * int32(p.paths.degree)}
+			p.location[p.linkIDs[index]] = int32(k)<<linkBits | (index - q.from)
+		}
+	}
+	p.linkByPort = slices.Clone(p.paths.linkByPort)
+	for i, l := range p.linkByPort {
+		if l >= 0 {
+			p.linkByPort[i] = p.location[l]
+		}
+	}
+	component := make([]int32, len(p.injectors))
+	var timed []int32
+	for i := range p.injectors {
+		if m := &p.injectors[i]; m.process == Greedy {
+			component[i] = p.location[m.nextLink] >> linkBits
+		} else {
+			component[i] = -1
+			timed = append(timed, int32(i))
+		}
+	}
+	firstSender, feeds := csr.Index(component, len(p.parts))
+	p.senderIndex, p.firstTimed = make([]int32, len(p.injectors)), int32(len(feeds))
+	for index, i := range append(feeds, timed...) {
+		w := pendingSender{time: engine.Never, link: -1, injector: i}
+		if index < len(feeds) {
+			w.link = p.location[p.injectors[i].nextLink]
+		}
+		p.senderIndex[i], p.senders = int32(index), append(p.senders, w)
+	}
+	for k := range p.parts {
+		p.parts[k].firstSender, p.parts[k].endSender = firstSender[k], firstSender[k+1]
+	}
+}
+
+// switchToWindows takes over packets and events.
+func (p *componentSim) switchToWindows() {
+	k := &p.workers[0]
+	for i := range p.links {
+		l := &p.links[i]
+		saved := &p.sim.scheduled[p.linkIDs[i]]
+		l.busyUntil, l.waitTime, l.head, l.tail, l.maxOccupancy = saved.busyUntil, saved.waitTime, uint64(saved.numPackets)-uint64(saved.queue.length), uint64(saved.numPackets)-uint64(saved.queue.length), saved.maxOccupancy
+		p.headArrival[i] = engine.Never
+		for saved.queue.length > 0 {
+			r := p.records.first(&saved.queue)
+			if int(l.tail-l.head) == len(l.ring) {
+				k.growRing(l)
+			}
+			next := r.origin
+			if next >= 0 {
+				next = p.location[next]
+			}
+			time := l.tail & uint64(len(l.ring)-1)
+			l.ring[time] = queuedPacket{r.injectTime, r.route, next}
+			if p.hasLatency {
+				l.arrivals[time] = r.time
+				p.addResidue(r.time)
+			}
+			l.tail++
+			p.records.removeFirst(&saved.queue)
+		}
+	}
+	for i := range p.senders {
+		p.senders[i].time = engine.Never
+	}
+	a := p.calendar
+	rank := uint64(0)
+	for _, first := range a.removeRuns() {
+		for id := first; id >= 0; id = a.next[id] {
+			time := a.runs[first].time
+			key := eventKey{tieBreak: rank << maxKeyTimes}
+			rank++
+			if id < p.senderBase {
+				index := p.linkIndex(p.location[id])
+				p.headKey[index], p.headArrival[index] = key, time
+				k.addPending(key, time, index)
+				continue
+			}
+			index := p.senderIndex[id-p.senderBase]
+			w := &p.senders[index]
+			if w.eventKey, w.time = key, time; w.link >= 0 {
+				k.addPending(key, time, -1-index)
+			}
+		}
+	}
+}
+
+// switchToEvents gives packets and events back.
+func (p *componentSim) switchToEvents() {
+	p.mergeStats()
+	for i := range p.workers {
+		k := &p.workers[i]
+		k.ringBytes, k.freeRings, k.freeBlocks = 0, [32][]packetRing{}, nil
+	}
+	for i := range p.links {
+		l := &p.links[i]
+		saved := &p.sim.scheduled[p.linkIDs[i]]
+		saved.busyUntil, saved.waitTime, saved.numPackets, saved.bytes, saved.maxOccupancy, saved.remainder = l.busyUntil, l.waitTime, int64(l.tail), int64(l.tail)*int64(p.packetBytes), l.maxOccupancy, 0
+		arrival := p.headArrival[i]
+		for ; l.head < l.tail; l.head++ {
+			k := l.head & uint64(len(l.ring)-1)
+			r := &l.ring[k]
+			next := r.nextLink
+			if next >= 0 {
+				next = p.linkIDs[p.linkIndex(next)]
+			}
+			if p.hasLatency {
+				arrival = l.arrivals[k]
+			}
+			*p.records.add(&saved.queue) = record{time: arrival, injectTime: r.injectTime, route: r.route, bytes: p.packetBytes, origin: next}
+			arrival += l.sendTime
+		}
+		l.ring, l.arrivals = nil, nil
+	}
+	slices.SortStableFunc(p.pending, func(a, saved keyedEvent) int { return cmp.Compare(p.eventTime(a.id), p.eventTime(saved.id)) })
+	a := p.calendar
+	a.now = p.stats.End
+	a.currentCell = int64(a.now >> a.cellShift)
+	for _, e := range p.pending {
+		if e.id >= 0 {
+			a.schedule(p.linkIDs[e.id], p.headArrival[e.id])
+		} else {
+			w := &p.senders[-1-e.id]
+			a.schedule(p.senderBase+w.injector, w.time)
+		}
+	}
+}
