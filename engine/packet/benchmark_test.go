@@ -24,8 +24,8 @@ func cpuTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// measureRate reports hops a second of time and, of the quickest run, a second of processors: on a busy machine the latter
-// says more.
+// measureRate reports hops a second of time and, of the quickest run, a second of
+// processors: on a busy machine the latter says more.
 func measureRate(b *testing.B, n *engine.Network, w *packet.Work, o packet.Options) {
 	var before, after runtime.MemStats
 	runtime.GC()
@@ -71,8 +71,9 @@ func randomiseLinks(n *engine.Network) *engine.Network {
 	return n
 }
 
-// BenchmarkAllToAll is all-to-all on 8x8x8 under each discipline: booked in lockstep, booked with several sizes, rates and
-// latencies (mixed), and credits on two channels, paced and greedy, and both over latencies.
+// BenchmarkAllToAll is all-to-all on 8x8x8 under each discipline: booked in lockstep,
+// booked with several sizes, rates and latencies (mixed), and credits on two channels,
+// paced and greedy, and both over latencies.
 func BenchmarkAllToAll(b *testing.B) {
 	o := torus{[3]int{8, 8, 8}}
 	flows := o.allPairs()
@@ -113,8 +114,9 @@ func BenchmarkAllToAll(b *testing.B) {
 	}
 }
 
-// BenchmarkLine is small packets under credits over links of which each has thousands on the wire, so that room is short at
-// most of them: one source, eight links, a latency of 100 us.
+// BenchmarkLine is small packets under credits over links of which each has thousands on
+// the wire, so that room is short at most of them: one source, eight links, a latency of
+// 100 us.
 func BenchmarkLine(b *testing.B) {
 	n := &engine.Network{Nodes: 9}
 	var path []int32
@@ -126,7 +128,8 @@ func BenchmarkLine(b *testing.B) {
 	measureRate(b, n, pathsOver(n, []packet.Source{source}, path), packet.Options{Control: packet.Credit})
 }
 
-// BenchmarkPod is all-to-all on 16x16x16, one packet a pair: 16.8 million packets and about 200 million hops.
+// BenchmarkPod is all-to-all on 16x16x16, one packet a pair: 16.8 million packets and
+// about 200 million hops.
 func BenchmarkPod(b *testing.B) {
 	o := torus{[3]int{16, 16, 16}}
 	flows, paths := o.allPairs(), o.dimensionOrder(false)

@@ -8,61 +8,68 @@ import (
 	"sim/engine"
 )
 
-// calendar is the event queue: ids by (time, order in which they were set), an id once at most.
+// calendar is the event queue. It returns event ids by time; simultaneous events are
+// returned in the order in which they were scheduled. Each id is scheduled at most once
+// at a time.
 //
-// It is a calendar queue (Brown, 1988). Events of one time stand in a run, a list in order, so that in lockstep, where
-// many links end at the same times, an event costs a constant. The state of a run is in its first event. Runs of the
-// near future stand in a ring of cells, each a span of time of a power of two that holds one or two; those beyond the
-// ring are in a heap. The span follows how far apart runs have been of late.
+// It is a calendar queue (Brown, "Calendar Queues: A Fast O(1) Priority Queue
+// Implementation for the Simulation Event Set Problem", CACM 31, 1988). Simultaneous
+// events form a run, a linked list in their order. In lockstep, when many links finish at
+// the same times, an event therefore costs constant time. A run is identified by its
+// first event. Runs of the near future are in a ring of cells. A cell spans a power of
+// two of ticks, chosen so that it holds one or two runs. Later runs are in a heap. The
+// span adapts to the recent distance between runs.
 type calendar struct {
-	cells         []int32    // the first run of each, -1 if none; in order of time
-	filledCells   []uint64   // a bit a cell
-	filledWords   []uint64   // a bit a word of filled that is not 0
-	cellShift     uint       // a cell spans 2^shift ticks
-	currentCell   int64      // the cell of now, counted from time zero
-	runs          []eventRun // by id, of the first of each
-	next          []int32    // by id: the one after it in its run, -1 at the end
-	farRuns       []farRun   // runs beyond the ring
-	numPushed     int64
-	rest          int32                    // the rest of the run being taken; -1 if none
-	hasMore       bool                     // another run may have its time
-	recentRuns    [numRecentRuns]recentRun // by a hash of the time: the run of the ring to which an event was added last
+	cells         []int32                  // first run of each cell, in order of time; -1 if the cell is empty
+	filledCells   []uint64                 // bit set of cells that are not empty
+	filledWords   []uint64                 // bit set of words of filledCells that are not 0
+	cellShift     uint                     // a cell spans 2^cellShift ticks
+	currentCell   int64                    // number of the cell that contains now, counted from time zero
+	runs          []eventRun               // indexed by the first event of the run
+	next          []int32                  // indexed by event: next event of its run; -1 at the end
+	farRuns       []farRun                 // runs beyond the ring: a 4-ary heap
+	numPushed     int64                    // runs added to farRuns so far
+	rest          int32                    // first event of the current run that has not been taken; otherwise -1
+	hasMore       bool                     // another run may have the same time as the current one
+	recentRuns    [numRecentRuns]recentRun // hash table by time of runs in the ring
 	now           engine.Time
-	numTimes      int64       // that were taken since the span was looked at
-	lastAdapted   engine.Time // when that was
-	adaptInterval int64       // times after which it is looked at again
+	numTimes      int64       // distinct times taken since lastAdapted
+	lastAdapted   engine.Time // time of the last call of adaptSpan
+	adaptInterval int64       // number of distinct times until the next call
 }
 
-// eventRun is the events of one time.
+// eventRun is a list of simultaneous events.
 type eventRun struct {
 	time engine.Time
-	tail int32 // the last of it, where it is not in recent
-	next int32 // the run after it in its cell, -1 at the end
+	tail int32 // last event; outdated while the run is in recentRuns
+	next int32 // next run in the cell; -1 at the end
 }
 
-// recentRun is a run, and the last event of it. The time is -1 if it is gone.
+// recentRun is a run to which an event was added recently.
 type recentRun struct {
-	time     engine.Time
-	id, tail int32
+	time     engine.Time // -1 if the entry is empty
+	id, tail int32       // first and last event of the run
 }
 
-// farRun is a run beyond the ring. A time may have several, to which no event is added any more, and one in the ring that
-// comes after them.
+// farRun is a run beyond the ring. Several far runs can have the same time. No event is
+// added to them, and they precede a run of that time in the ring.
 type farRun struct {
 	time  engine.Time
-	order int64
-	id    int32
+	order int64 // value of numPushed when it was added
+	id    int32 // first event
 }
 
-// numRecentRuns is how many runs are found by their time alone.
+// numRecentRuns is the size of the hash table of recent runs.
 const numRecentRuns = 16
 
-// recentSlot returns the place of a time in calendar.recent.
+// recentSlot returns the index of a time in calendar.recentRuns.
 func recentSlot(t engine.Time) uint64 { return uint64(t) * 0x9e3779b97f4a7c15 >> 60 }
 
-// maxAdaptInterval is how many times pass before the span is looked at again.
+// maxAdaptInterval is the maximum number of distinct times between two calls of
+// adaptSpan.
 const maxAdaptInterval = 4096
 
+// newCalendar returns a calendar for event ids below ids.
 func newCalendar(ids int) *calendar {
 	cells := 1 << bits.Len(uint(max(4096, min(2*ids, 1<<18))-1))
 	a := &calendar{
@@ -75,7 +82,7 @@ func newCalendar(ids int) *calendar {
 	return a
 }
 
-// clearRecent empties recent.
+// clearRecent empties the table of recent runs and stores their tails in runs.
 func (a *calendar) clearRecent() {
 	for i := range a.recentRuns {
 		if l := &a.recentRuns[i]; l.time >= 0 {
@@ -85,7 +92,8 @@ func (a *calendar) clearRecent() {
 	}
 }
 
-// schedule puts id at time t, which must not be earlier than what was taken last.
+// schedule schedules event id at time t, which must not precede the time of the last
+// event taken.
 func (a *calendar) schedule(id int32, t engine.Time) {
 	a.next[id] = -1
 	if l := &a.recentRuns[recentSlot(t)]; l.time == t {
@@ -96,65 +104,74 @@ func (a *calendar) schedule(id int32, t engine.Time) {
 	}
 }
 
-// scheduleElsewhere is set where the run of a time is not where it is sought first.
+// scheduleElsewhere is the part of schedule for a time without an entry in recentRuns.
+// recent is the entry to use.
 func (a *calendar) scheduleElsewhere(id int32, t engine.Time, recent *recentRun) {
 	if int64(t>>a.cellShift)-a.currentCell >= int64(len(a.cells)) {
 		a.runs[id] = eventRun{t, id, -1}
 		a.pushFar(id)
 		return
 	}
+
 	if recent.time >= 0 {
 		a.runs[recent.id].tail = recent.tail
 	}
 	cell := a.cellIndex(t)
-	previous := int32(-1) // of the cell's runs that are not later
+	previous := int32(-1) // last run of the cell that is not later than t
 	for k := a.cells[cell]; k >= 0 && a.runs[k].time <= t; k = a.runs[k].next {
 		previous = k
 	}
+
 	if previous >= 0 && a.runs[previous].time == t {
 		a.next[a.runs[previous].tail] = id
 		*recent = recentRun{t, previous, id}
 		return
 	}
+
 	a.runs[id] = eventRun{t, id, -1}
 	*recent = recentRun{t, id, id}
 	a.insertRun(id, cell, previous)
 }
 
-// cellIndex returns the place of a time in the ring.
+// cellIndex returns the index of the cell of time t.
 func (a *calendar) cellIndex(t engine.Time) int64 {
 	return int64(t>>a.cellShift) & int64(len(a.cells)-1)
 }
 
-// insertRun puts a run into a cell behind last, -1 at the front.
+// insertRun inserts run k into a cell after run previous, or at its front if previous is
+// -1.
 func (a *calendar) insertRun(k int32, cell int64, previous int32) {
 	if previous >= 0 {
 		a.runs[k].next = a.runs[previous].next
 		a.runs[previous].next = k
 		return
 	}
+
 	a.runs[k].next = a.cells[cell]
 	a.cells[cell] = k
 	a.filledCells[cell/64] |= 1 << (cell % 64)
 	a.filledWords[cell/64/64] |= 1 << (cell / 64 % 64)
 }
 
-// takeBatch returns the next events of one time, as many as there are, and room for, in some; false where there is none
-// up to a time.
+// takeBatch takes the next events of one time into buffer, as many as are available and
+// fit. It returns false if there is no event up to time until.
 func (a *calendar) takeBatch(buffer []int32, until engine.Time) ([]int32, engine.Time, bool) {
 	if a.rest < 0 && !a.nextRun(until) {
 		return nil, a.now, false
 	}
+
 	count, id := 0, a.rest
 	for ; id >= 0 && count < len(buffer); id = a.next[id] {
 		buffer[count] = id
 		count++
 	}
+
 	a.rest = id
 	return buffer[:count], a.now, true
 }
 
-// takeSimultaneous returns all events of the next time up to a time that are set, by id, in the memory of all.
+// takeSimultaneous takes all events of the next time, if it is not after until, and
+// returns them in ascending order in buffer.
 func (a *calendar) takeSimultaneous(buffer []int32, until engine.Time) []int32 {
 	buffer = buffer[:0]
 	for hasMore := true; hasMore && a.nextRun(until); until = a.now {
@@ -163,19 +180,22 @@ func (a *calendar) takeSimultaneous(buffer []int32, until engine.Time) []int32 {
 		}
 		hasMore = a.hasMore
 	}
+
 	if len(buffer) > 1 {
 		slices.Sort(buffer)
 	}
 	return buffer
 }
 
-// nextRun takes the next run; false where there is none up to a time.
+// nextRun makes the next run the current one. It returns false if no run is left up to
+// time until.
 func (a *calendar) nextRun(until engine.Time) bool {
 	cell := a.firstCell()
 	k := int32(-1)
 	if cell >= 0 {
 		k = a.cells[cell]
 	}
+
 	isFar := len(a.farRuns) > 0 && (k < 0 || a.farRuns[0].time <= a.runs[k].time)
 	if isFar {
 		k = a.farRuns[0].id
@@ -183,6 +203,7 @@ func (a *calendar) nextRun(until engine.Time) bool {
 	if k < 0 || a.runs[k].time > until {
 		return false
 	}
+
 	b := &a.runs[k]
 	a.hasMore = isFar || b.next >= 0 && a.runs[b.next].time == b.time
 	if isFar {
@@ -192,9 +213,11 @@ func (a *calendar) nextRun(until engine.Time) bool {
 			a.filledWords[cell/64/64] &^= 1 << (cell / 64 % 64)
 		}
 	}
+
 	if l := &a.recentRuns[recentSlot(b.time)]; l.time == b.time && l.id == k {
 		l.time = -1
 	}
+
 	if b.time > a.now {
 		a.numTimes++
 	}
@@ -206,14 +229,16 @@ func (a *calendar) nextRun(until engine.Time) bool {
 	return true
 }
 
-// isEmpty reports whether there is no event.
+// isEmpty reports whether no event is scheduled.
 func (a *calendar) isEmpty() bool { return a.rest < 0 && len(a.farRuns) == 0 && a.firstCell() < 0 }
 
-// remove takes away the event of an id that was set at a time. It searches, and is for what happens rarely.
+// remove removes event id, which is scheduled at time t. It searches all runs, so it is
+// only for rare actions.
 func (a *calendar) remove(id int32, t engine.Time) {
 	if a.unlink(&a.rest, id) {
 		return
 	}
+
 	heads := a.removeRuns()
 	for i, k := range heads {
 		if a.runs[k].time != t || !a.unlink(&k, id) {
@@ -223,6 +248,7 @@ func (a *calendar) remove(id int32, t engine.Time) {
 			heads = slices.Delete(heads, i, i+1)
 			break
 		}
+
 		tail := k
 		for a.next[tail] >= 0 {
 			tail = a.next[tail]
@@ -233,7 +259,8 @@ func (a *calendar) remove(id int32, t engine.Time) {
 	a.insertRuns(heads)
 }
 
-// unlink takes an id out of the list that begins at head, and reports whether it was there.
+// unlink removes an event from the list that starts at head. It reports whether the event
+// was in the list.
 func (a *calendar) unlink(head *int32, id int32) bool {
 	for entry := head; *entry >= 0; entry = &a.next[*entry] {
 		if *entry == id {
@@ -244,19 +271,23 @@ func (a *calendar) unlink(head *int32, id int32) bool {
 	return false
 }
 
-// firstCell returns the cell of the earliest run of the ring, -1 of none.
+// firstCell returns the cell of the earliest run in the ring, or -1 if the ring is empty.
 func (a *calendar) firstCell() int {
 	start := uint(a.currentCell) & uint(len(a.cells)-1)
 	w := start / 64
 	if word := a.filledCells[w] >> (start % 64) << (start % 64); word != 0 {
 		return int(w*64) + bits.TrailingZeros64(word)
 	}
-	w++ // words behind that of the cursor, and round again to it
+
+	// Search the words after the word of the current cell, and finally that word from its
+	// beginning.
+	w++
 	group := w / 64 % uint(len(a.filledWords))
 	words := a.filledWords[group]
 	if w%64 != 0 {
 		words = words >> (w % 64) << (w % 64)
 	}
+
 	for range len(a.filledWords) + 1 {
 		if words != 0 {
 			w = group*64 + uint(bits.TrailingZeros64(words))
@@ -270,7 +301,8 @@ func (a *calendar) firstCell() int {
 	return -1
 }
 
-// adaptSpan makes a cell's span that of two runs or so, as they have been of late.
+// adaptSpan changes the span of a cell to about two runs, based on the distinct times
+// since the last call. Small deviations are tolerated.
 func (a *calendar) adaptSpan() {
 	gap := int64(a.now-a.lastAdapted) / a.numTimes
 	a.numTimes, a.lastAdapted, a.adaptInterval = 0, a.now, min(2*a.adaptInterval, maxAdaptInterval)
@@ -278,25 +310,29 @@ func (a *calendar) adaptSpan() {
 	if shift+1 >= a.cellShift && shift <= a.cellShift+1 {
 		return
 	}
+
 	heads := a.removeRuns()
 	a.cellShift = shift
 	a.insertRuns(heads)
 }
 
-// removeRuns takes all runs out of the ring and the heap and returns them in their order.
+// removeRuns empties the ring and the heap, and returns all runs in their order.
 func (a *calendar) removeRuns() []int32 {
 	slices.SortFunc(a.farRuns, func(p, q farRun) int { return cmp.Or(cmp.Compare(p.time, q.time), cmp.Compare(p.order, q.order)) })
+
 	var heads []int32
 	for _, r := range a.farRuns {
 		heads = append(heads, r.id)
 	}
 	a.farRuns = a.farRuns[:0]
+
 	for c, k := range a.cells {
 		for ; k >= 0; k = a.runs[k].next {
 			heads = append(heads, k)
 		}
 		a.cells[c] = -1
 	}
+
 	clear(a.filledCells)
 	clear(a.filledWords)
 	a.clearRecent()
@@ -304,7 +340,7 @@ func (a *calendar) removeRuns() []int32 {
 	return heads
 }
 
-// insertRuns puts runs, in their order, where they belong from now on.
+// insertRuns adds runs, given in their order, to the empty ring and heap.
 func (a *calendar) insertRuns(heads []int32) {
 	a.currentCell = int64(a.now >> a.cellShift)
 	previous, previousCell := int32(-1), int64(-1)
@@ -323,15 +359,17 @@ func (a *calendar) insertRuns(heads []int32) {
 	}
 }
 
+// before reports whether r is earlier than s.
 func (r *farRun) before(s *farRun) bool {
 	return r.time < s.time || r.time == s.time && r.order < s.order
 }
 
-// pushFar puts a run into the heap.
+// pushFar adds a run to the heap.
 func (a *calendar) pushFar(id int32) {
 	r := farRun{a.runs[id].time, a.numPushed, id}
 	a.numPushed++
 	a.farRuns = append(a.farRuns, r)
+
 	i := len(a.farRuns) - 1
 	for i > 0 {
 		p := (i - 1) / 4
@@ -344,7 +382,7 @@ func (a *calendar) pushFar(id int32) {
 	a.farRuns[i] = r
 }
 
-// popFar takes the first run out of the heap.
+// popFar removes the earliest run from the heap.
 func (a *calendar) popFar() {
 	n := len(a.farRuns) - 1
 	r := a.farRuns[n]
@@ -352,12 +390,14 @@ func (a *calendar) popFar() {
 	if n == 0 {
 		return
 	}
+
 	i := 0
 	for {
 		c := 4*i + 1
 		if c >= n {
 			break
 		}
+
 		best := c
 		for j := c + 1; j < min(c+4, n); j++ {
 			if a.farRuns[j].before(&a.farRuns[best]) {

@@ -11,8 +11,9 @@ import (
 	"sim/engine"
 )
 
-// TestCalendar: events come by time and then in the order in which they were set, or all of a time by id, near and far
-// ahead, while the span of a cell changes and some are taken away.
+// TestCalendar: events come by time and then in the order in which they were set, or all
+// of a time by id, near and far ahead, while the span of a cell changes and some are
+// taken away.
 func TestCalendar(t *testing.T) {
 	check := func(t *rapid.T) {
 		const ids = 12
@@ -96,7 +97,8 @@ func TestCalendar(t *testing.T) {
 	rapid.Check(t, check)
 }
 
-// TestTakeAll: events of one time that were set beyond the ring, one by one, come together when they are in it.
+// TestTakeAll: events of one time that were set beyond the ring, one by one, come
+// together when they are in it.
 func TestTakeSimultaneous(t *testing.T) {
 	a := newCalendar(3)
 	a.schedule(1, 5000)

@@ -9,48 +9,61 @@ import (
 	"sim/internal/csr"
 )
 
-// componentSim divides the links of a network so that packets go from a part to itself or to those behind it alone: the strongly
-// connected components of the graph of links that paths take one after the other, each a ring or a link alone. Under
-// dimension-order routing a part is the links of one ring in one direction, on a tree a link. What becomes of packets in a
-// part does not depend on those behind it, so each is simulated for a while before the next (window.go), in memory that
-// caches hold, and parts of one level at the same time.
+// componentSim simulates scheduled links one component after another.
+//
+// The components are the strongly connected components of a graph whose nodes are links,
+// with an arc from each link to the links that some path takes next. Each component must
+// be a ring or a single link. Under dimension-order routing, a component is the links of
+// one torus ring in one direction. On a tree, each link is a component.
+//
+// Packets in a component do not depend on its successors. Each component is therefore
+// simulated for a window of time before its successors (component_window.go), while its
+// state is in the cache. Components of one level of the acyclic graph of components are
+// independent, so several workers simulate them at the same time.
+//
+// Read this file first, then component_window.go and component_worker.go.
 type componentSim struct {
 	*sim
-	packetBytes  int32           // bytes of every packet
-	timeUnit     engine.Time     // of which what links take for a packet and their latencies are multiples
-	minSendTime  engine.Time     // that a link takes for a packet
-	hasLatency   bool            // some link has a latency
-	linkByPort   []int32         // by node and port: a place in links
-	linkIDs      []int32         // by place: which link it is
-	links        []componentLink // by part
-	headArrival  []engine.Time   // by link of these: when its first packet gets to its end
-	headKey      []eventKey      // of this event
-	location     []int32         // by link: its part, and its place in it
-	parts        []linkComponent
-	levelStart   []int32         // the first part of each level, and the number of parts
-	senders      []pendingSender // greedy injectors, by part, then others
-	firstTimed   int32           // the place in wait of the first of these
-	senderIndex  []int32         // by injector: its place in wait
-	workers      []componentWorker
-	barrier      *barrier
-	blockScratch []*mailboxBlock // scratch
+	packetBytes int32       // size of every packet
+	timeUnit    engine.Time // all transmission times and latencies are multiples of it
+	minSendTime engine.Time // minimum transmission time
+	hasLatency  bool        // some link has a latency
+	linkByPort  []int32     // indexed by node*degree + port: location of the link, or -1
+	linkIDs     []int32     // indexed like links: the link in the network
+
+	links       []componentLink // ordered by component and, within rings, along the ring
+	headArrival []engine.Time   // indexed like links: when its first packet arrives; engine.Never without packets
+	headKey     []eventKey      // indexed like links: key of this event
+
+	location      []int32         // indexed by link of the network: component<<linkBits | index in the component
+	componentList []linkComponent // ordered by level
+	levelStart    []int32         // first component of each level, and the number of components
+	senders       []pendingSender // greedy injectors by component, then the timed ones
+	firstTimed    int32           // index in senders of the first injector that is not greedy
+	senderIndex   []int32         // indexed by injector: its index in senders
+	workers       []componentWorker
+	barrier       *barrier
+	blockScratch  []*mailboxBlock // scratch of shareBlocks
 	componentWindow
 }
 
-// linkComponent is links[from:end], and wait[feedsFrom:feedsEnd] of greedy injectors.
+// linkComponent is a component. It has the links from <= i < end of componentSim.links,
+// and the greedy injectors firstSender <= i < endSender of componentSim.senders.
 type linkComponent struct {
 	from, end              int32
 	firstSender, endSender int32
-	isRing                 bool // its links follow each other, the first the last
+	isRing                 bool // each link is followed by the next one, and the last one by the first
 }
 
-// newComponentSim returns the parts of a network. It returns nil if packets cannot be simulated by parts: if events depend on
-// what becomes of packets elsewhere, if packets have several sizes, if times are no multiples of a unit, or if some part
-// would be neither a ring nor a single link.
+// newComponentSim returns nil if the run does not meet the conditions of componentSim:
+// packets must affect senders and other packets only by queueing, all packets must have
+// one size, all times must be multiples of a common unit, and each component must be a
+// ring or a single link.
 func (z *sim) newComponentSim(w *Work) *componentSim {
 	if z.usesQueues || !z.paths.isSingle() || z.windowInjector != nil || z.tasks != nil || z.log != nil || z.options.SampleEvery > 0 || len(z.injectors) == 0 || len(z.scheduled)+len(z.injectors) >= 1<<ordinalBits {
 		return nil
 	}
+
 	p := &componentSim{sim: z, packetBytes: z.injectors[0].bytes}
 	for i := range z.injectors {
 		m := &z.injectors[i]
@@ -58,15 +71,19 @@ func (z *sim) newComponentSim(w *Work) *componentSim {
 			return nil
 		}
 	}
+
 	for i := range z.scheduled {
 		if z.network.Links[i].Rate == 0 {
-			continue // no path takes it
+			continue // no path uses it
 		}
 		pace := &z.timings[z.scheduled[i].timing]
 		sendTime, remainder := serialisationTime(pace.ticksPerByte, uint64(p.packetBytes), 0)
 		if sendTime == 0 || remainder != 0 {
 			return nil
 		}
+
+		// If the unit were much smaller than a transmission time, a window would cover
+		// few packets.
 		if p.minSendTime == 0 || sendTime < p.minSendTime {
 			p.minSendTime = sendTime
 		}
@@ -76,15 +93,19 @@ func (z *sim) newComponentSim(w *Work) *componentSim {
 	if p.minSendTime == 0 || p.minSendTime > engine.Never>>10 || p.timeUnit < p.minSendTime/32 || p.hasTooManyPhases() || !p.findComponents(w) {
 		return nil
 	}
+
 	workers := min(max(1, z.options.Workers), runtime.GOMAXPROCS(0))
-	if int64(len(p.parts)*workers)*blockBytes > p.maxChunks*chunkBytes/4 {
+	if int64(len(p.componentList)*workers)*blockBytes > p.maxChunks*chunkBytes/4 {
 		return nil
 	}
+
 	p.buildLinks()
 	return p
 }
 
-// hasTooManyPhases reports whether sources send at times of which more than mostPhases are no multiples of the unit apart.
+// hasTooManyPhases reports whether the injection times of sources have more than
+// maxPhases different residues modulo the time unit. Of each source, it examines the
+// first maxPhases+1 injections.
 func (p *componentSim) hasTooManyPhases() bool {
 	for i := range p.injectors {
 		m := &p.injectors[i]
@@ -98,6 +119,7 @@ func (p *componentSim) hasTooManyPhases() bool {
 	return false
 }
 
+// gcd returns the greatest common divisor.
 func gcd(a, b engine.Time) engine.Time {
 	for b != 0 {
 		a, b = b, a%b
@@ -105,21 +127,28 @@ func gcd(a, b engine.Time) engine.Time {
 	return a
 }
 
-// findComponents makes the parts and their levels; it reports false where some part would be no ring nor a link alone.
+// findComponents finds the components and their levels. It returns false if some
+// component is neither a ring nor a single link.
+//
+// It tries two approximations of the graph of links. The first one, by ports, has an arc
+// if some path takes the two ports in succession at any node. It is fast, and exact
+// enough for dimension-order routing. The second one follows the paths of all flows.
 func (p *componentSim) findComponents(w *Work) bool {
 	for _, arcs := range []func(w *Work) (start, to []int32){p.arcsByPort, p.arcsByFlow} {
 		start, to := arcs(w)
 		if start == nil {
 			continue
 		}
-		component, n := csr.Components(start, to, func(int32) bool { return true })
-		firstLink, links := csr.Index(component, n)
-		if !orderRings(start, to, component, firstLink, links) {
+
+		component, numComponents := csr.Components(start, to, func(int32) bool { return true })
+		firstLink, members := csr.Index(component, numComponents)
+		if !orderRings(start, to, component, firstLink, members) {
 			continue
 		}
-		level := make([]int32, n)
-		for c := n - 1; c >= 0; c-- { // links lead to components of lower numbers
-			for _, l := range links[firstLink[c]:firstLink[c+1]] {
+
+		level := make([]int32, numComponents)
+		for c := numComponents - 1; c >= 0; c-- { // arcs lead to components of lower numbers
+			for _, l := range members[firstLink[c]:firstLink[c+1]] {
 				for _, next := range to[start[l]:start[l+1]] {
 					if d := component[next]; int(d) != c {
 						level[d] = max(level[d], level[c]+1)
@@ -127,25 +156,26 @@ func (p *componentSim) findComponents(w *Work) bool {
 				}
 			}
 		}
+
 		levels, ordered := csr.Index(level, int(slices.Max(level))+1)
 		p.levelStart = levels
 		for _, c := range ordered {
 			added := linkComponent{from: int32(len(p.linkIDs)), end: int32(len(p.linkIDs)) + firstLink[c+1] - firstLink[c]}
-			l := links[firstLink[c]]
+			l := members[firstLink[c]]
 			added.isRing = added.end-added.from > 1 || slices.Contains(to[start[l]:start[l+1]], l)
-			p.parts = append(p.parts, added)
-			p.linkIDs = append(p.linkIDs, links[firstLink[c]:firstLink[c+1]]...)
+			p.componentList = append(p.componentList, added)
+			p.linkIDs = append(p.linkIDs, members[firstLink[c]:firstLink[c+1]]...)
 		}
 		return true
 	}
 	return false
 }
 
-// orderRings puts the links of each component in the order in which paths take them; it reports false where some component is
-// no ring, of mostLinks at most, nor a link alone.
-func orderRings(start, to, component, firstLink, links []int32) bool {
+// orderRings sorts the links of each component along its ring. It returns false if some
+// component is neither a single link nor a ring of at most maxComponentLinks links.
+func orderRings(start, to, component, firstLink, members []int32) bool {
 	for c := range len(firstLink) - 1 {
-		ring := links[firstLink[c]:firstLink[c+1]]
+		ring := members[firstLink[c]:firstLink[c+1]]
 		if len(ring) > maxComponentLinks {
 			return false
 		}
@@ -167,10 +197,12 @@ func orderRings(start, to, component, firstLink, links []int32) bool {
 	return true
 }
 
-// maxArcs is how many arcs from link to link are looked at.
+// maxArcs limits the number of arcs between links.
 const maxArcs = 1 << 24
 
-// arcsByPort returns arcs from each link to those behind it over ports that some path takes one after the other.
+// arcsByPort returns arcs from each link to the links that follow it over ports that some
+// path takes in succession, at any node. The successors of link l are
+// to[start[l]:start[l+1]]. The result is nil if the graph is too large.
 func (p *componentSim) arcsByPort(w *Work) (start, to []int32) {
 	degree := w.Paths.Degree
 	if len(w.Paths.Link)*degree > maxArcs {
@@ -178,26 +210,30 @@ func (p *componentSim) arcsByPort(w *Work) (start, to []int32) {
 	}
 	follows := make([]bool, degree*degree)
 	for i, s := range w.Paths.Step {
-		if s != engine.Arrived && s.Port() >= degree { // of a path that no flow takes
+		if s != engine.Arrived && s.Port() >= degree { // in a path that no flow takes
 			return nil, nil
 		}
 		if s != engine.Arrived && w.Paths.Step[i+1] != engine.Arrived && w.Paths.Step[i+1].Port() < degree {
 			follows[s.Port()*degree+w.Paths.Step[i+1].Port()] = true
 		}
 	}
+
 	return p.arcs(w, func(node, port, next int) bool { return follows[port*degree+next] })
 }
 
-// maxSteps is how many steps of flows are looked at: some tenths of a second.
+// maxSteps limits the number of path steps that are followed, which takes some tenths of
+// a second.
 const maxSteps = 1 << 26
 
-// arcsByFlow returns arcs from each link to those that the path of some flow takes next.
+// arcsByFlow returns arcs from each link to the links that the path of some flow takes
+// next, or nil if the graph is too large.
 func (p *componentSim) arcsByFlow(w *Work) (start, to []int32) {
 	degree := w.Paths.Degree
 	if len(w.Paths.Link)*degree > maxArcs {
 		return nil, nil
 	}
 	follows, steps := make([]bool, len(w.Paths.Link)*degree), 0
+
 	for f, flow := range w.Flows {
 		node, previous := int(flow.Src), -1
 		for k := p.paths.choosePath(int32(f)); w.Paths.Step[k] != engine.Arrived; k++ {
@@ -213,22 +249,26 @@ func (p *componentSim) arcsByFlow(w *Work) (start, to []int32) {
 			return nil, nil
 		}
 	}
+
 	return p.arcs(w, func(node, port, next int) bool { return follows[(node*degree+port)*degree+next] })
 }
 
-// arcs returns those from each link to the ports behind it that follow a port of its node.
+// arcs returns arcs from each link to the links at its far end for which follows returns
+// true. follows is called with the node and port at which the first link starts, and the
+// port of the second link. The result is nil if two ports have the same link.
 func (p *componentSim) arcs(w *Work, follows func(node, port, next int) bool) (start, to []int32) {
 	degree := w.Paths.Degree
-	ports := slices.Repeat([]int32{-1}, len(p.sim.scheduled)) // by link: the port that it is
+	ports := slices.Repeat([]int32{-1}, len(p.sim.scheduled)) // indexed by link: its node*degree + port
 	for i, l := range w.Paths.Link {
 		if l < 0 {
 			continue
 		}
-		if ports[l] >= 0 { // two of one link
+		if ports[l] >= 0 { // two ports of one link
 			return nil, nil
 		}
 		ports[l] = int32(i)
 	}
+
 	start = make([]int32, 1, len(ports)+1)
 	for i, l := range p.network.Links {
 		if ports[i] >= 0 {
@@ -243,33 +283,35 @@ func (p *componentSim) arcs(w *Work, follows func(node, port, next int) bool) (s
 	return start, to
 }
 
-// linkIndex returns the place in links of a part's link.
+// linkIndex returns the index in links of a location.
 func (p *componentSim) linkIndex(in int32) int32 {
-	return p.parts[in>>linkBits].from + in&(maxComponentLinks-1)
+	return p.componentList[in>>linkBits].from + in&(maxComponentLinks-1)
 }
 
-// buildLinks makes the links and sources of the parts.
+// buildLinks builds the links and senders of the components.
 func (p *componentSim) buildLinks() {
 	p.links, p.headArrival, p.headKey = make([]componentLink, len(p.linkIDs)), make([]engine.Time, len(p.linkIDs)), make([]eventKey, len(p.linkIDs))
 	p.location = make([]int32, len(p.linkIDs))
-	for k, q := range p.parts {
+	for k, q := range p.componentList {
 		for index := q.from; index < q.end; index++ {
 			l := &p.sim.scheduled[p.linkIDs[index]]
 			pace := &p.timings[l.timing]
 			sendTime, _ := serialisationTime(pace.ticksPerByte, uint64(p.packetBytes), 0)
 			if sendTime == 0 {
-				sendTime = engine.Never // no path takes it
+				sendTime = engine.Never // no path uses it
 			}
 			p.links[index] = componentLink{sendTime: sendTime, latency: pace.latency, firstPort: l.to * int32(p.paths.degree)}
 			p.location[p.linkIDs[index]] = int32(k)<<linkBits | (index - q.from)
 		}
 	}
+
 	p.linkByPort = slices.Clone(p.paths.linkByPort)
 	for i, l := range p.linkByPort {
 		if l >= 0 {
 			p.linkByPort[i] = p.location[l]
 		}
 	}
+
 	component := make([]int32, len(p.injectors))
 	var timed []int32
 	for i := range p.injectors {
@@ -280,7 +322,8 @@ func (p *componentSim) buildLinks() {
 			timed = append(timed, int32(i))
 		}
 	}
-	firstSender, feeds := csr.Index(component, len(p.parts))
+
+	firstSender, feeds := csr.Index(component, len(p.componentList))
 	p.senderIndex, p.firstTimed = make([]int32, len(p.injectors)), int32(len(feeds))
 	for index, i := range append(feeds, timed...) {
 		w := pendingSender{time: engine.Never, link: -1, injector: i}
@@ -289,18 +332,20 @@ func (p *componentSim) buildLinks() {
 		}
 		p.senderIndex[i], p.senders = int32(index), append(p.senders, w)
 	}
-	for k := range p.parts {
-		p.parts[k].firstSender, p.parts[k].endSender = firstSender[k], firstSender[k+1]
+
+	for k := range p.componentList {
+		p.componentList[k].firstSender, p.componentList[k].endSender = firstSender[k], firstSender[k+1]
 	}
 }
 
-// switchToWindows takes over packets and events.
+// switchToWindows moves packets and pending events from the event loop.
 func (p *componentSim) switchToWindows() {
 	k := &p.workers[0]
 	for i := range p.links {
 		l := &p.links[i]
 		saved := &p.sim.scheduled[p.linkIDs[i]]
 		l.busyUntil, l.waitTime, l.head, l.tail, l.maxOccupancy = saved.busyUntil, saved.waitTime, uint64(saved.numPackets)-uint64(saved.queue.length), uint64(saved.numPackets)-uint64(saved.queue.length), saved.maxOccupancy
+
 		p.headArrival[i] = engine.Never
 		for saved.queue.length > 0 {
 			r := p.records.first(&saved.queue)
@@ -321,9 +366,12 @@ func (p *componentSim) switchToWindows() {
 			p.records.removeFirst(&saved.queue)
 		}
 	}
+
 	for i := range p.senders {
 		p.senders[i].time = engine.Never
 	}
+
+	// The ordinals of pending events follow their order in the calendar.
 	a := p.calendar
 	rank := uint64(0)
 	for _, first := range a.removeRuns() {
@@ -346,13 +394,14 @@ func (p *componentSim) switchToWindows() {
 	}
 }
 
-// switchToEvents gives packets and events back.
+// switchToEvents moves packets and pending events to the event loop.
 func (p *componentSim) switchToEvents() {
 	p.mergeStats()
 	for i := range p.workers {
 		k := &p.workers[i]
 		k.ringBytes, k.freeRings, k.freeBlocks = 0, [32][]packetRing{}, nil
 	}
+
 	for i := range p.links {
 		l := &p.links[i]
 		saved := &p.sim.scheduled[p.linkIDs[i]]
@@ -373,7 +422,9 @@ func (p *componentSim) switchToEvents() {
 		}
 		l.ring, l.arrivals = nil, nil
 	}
+
 	slices.SortStableFunc(p.pending, func(a, saved keyedEvent) int { return cmp.Compare(p.eventTime(a.id), p.eventTime(saved.id)) })
+
 	a := p.calendar
 	a.now = p.stats.End
 	a.currentCell = int64(a.now >> a.cellShift)

@@ -2,19 +2,21 @@ package packet
 
 import "unsafe"
 
-// mailboxBlock is some of what comes to a part.
+// mailboxBlock is one block of a mailbox.
 type mailboxBlock struct {
 	events [32]arrivalEvent
-	length int
+	length int // events[:length] is in use
 	next   *mailboxBlock
 }
 
+// blockBytes is the memory of a block.
 const blockBytes = int64(unsafe.Sizeof(mailboxBlock{}))
 
-// mailbox is what comes to a part, in order.
+// mailbox is a queue of events from one worker to one component, stored as a list of
+// blocks.
 type mailbox struct{ first, last *mailboxBlock }
 
-// send puts something behind what comes to a part.
+// send appends an event to a mailbox.
 func (k *componentWorker) send(to *mailbox, c arrivalEvent) {
 	b := to.last
 	if b == nil || b.length == len(b.events) {
@@ -24,17 +26,21 @@ func (k *componentWorker) send(to *mailbox, c arrivalEvent) {
 	b.length++
 }
 
-// addBlock gives boxes one more.
+// addBlock appends an empty block to a mailbox and returns it.
 func (k *componentWorker) addBlock(to *mailbox) *mailboxBlock {
 	var b *mailboxBlock
+
+	// A block that another worker has used last is not in exclusive state in this
+	// worker's cache.
 	if last := len(k.freeBlocks) - 1; last >= 0 {
-		if b, k.freeBlocks = k.freeBlocks[last], k.freeBlocks[:last]; len(k.workers) > 1 { // perhaps another has read it last
+		if b, k.freeBlocks = k.freeBlocks[last], k.freeBlocks[:last]; len(k.workers) > 1 {
 			prefetchForWrite(unsafe.Pointer(b), unsafe.Sizeof(*b))
 		}
 	} else {
 		b = &mailboxBlock{}
 		k.ringBytes += blockBytes
 	}
+
 	if to.last == nil {
 		to.first = b
 	} else {
@@ -44,7 +50,8 @@ func (k *componentWorker) addBlock(to *mailbox) *mailboxBlock {
 	return b
 }
 
-// drain calls do with what is in boxes, and keeps them.
+// drain calls visit with the events of each block of a mailbox, empties the mailbox, and
+// keeps the blocks for reuse.
 func (k *componentWorker) drain(box *mailbox, visit func(events []arrivalEvent)) {
 	for b := box.first; b != nil; {
 		visit(b.events[:b.length])
@@ -56,7 +63,8 @@ func (k *componentWorker) drain(box *mailbox, visit func(events []arrivalEvent))
 	*box = mailbox{}
 }
 
-// shareBlocks gives all workers as many empty boxes, as those that fill them are others than those that empty them.
+// shareBlocks distributes the free blocks evenly among the workers. Otherwise they would
+// accumulate at the workers that receive more than they send.
 func (p *componentSim) shareBlocks() {
 	if len(p.workers) == 1 {
 		return
@@ -65,6 +73,7 @@ func (p *componentSim) shareBlocks() {
 	for i := range p.workers {
 		p.blockScratch = append(p.blockScratch, p.workers[i].freeBlocks...)
 	}
+
 	n := len(p.workers)
 	for i := range p.workers {
 		k := &p.workers[i]

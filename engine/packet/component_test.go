@@ -12,8 +12,9 @@ import (
 	"sim/engine/packet"
 )
 
-// TestParts: parts simulated one after the other, by as many goroutines as there may be, give to the tick what one loop
-// does, on random networks and work with many ties: 300, with -long 3,000, with -short 20 of them.
+// TestParts: parts simulated one after the other, by as many goroutines as there may be,
+// give to the tick what one loop does, on random networks and work with many ties: 300,
+// with -long 3,000, with -short 20 of them.
 func TestComponents(t *testing.T) {
 	cases, parted := numCases(3000, 20, 300), 0
 	for seed := range cases {
@@ -100,7 +101,8 @@ var componentWork = rapid.Custom(func(t *rapid.T) workCase {
 	return workCase{n, w, o}
 })
 
-// layeredNetwork draws nodes in layers, links from each to the next, and flows through some layers or none.
+// layeredNetwork draws nodes in layers, links from each to the next, and flows through
+// some layers or none.
 func layeredNetwork(t *rapid.T, template engine.Link) (n *engine.Network, w *packet.Work, bySource []int32) {
 	wide, deep := rapid.IntRange(1, 4).Draw(t, "wide"), rapid.IntRange(2, 5).Draw(t, "deep")
 	n = &engine.Network{Nodes: int32(wide * deep)}
@@ -130,9 +132,11 @@ func layeredNetwork(t *rapid.T, template engine.Link) (n *engine.Network, w *pac
 	return n, w, append(bySource, int32(len(w.Flows)))
 }
 
-// TestPartsOfOddWork: unusual work ends, with the same result as in one loop: two ports of one link, an unused path over a
-// port that does not exist, packets that take days, times that hardly fit, and two runs that go over from parts to one
-// loop, because memory is short ("little memory") and because thousands of packets come to a link at once ("many leaves").
+// TestPartsOfOddWork: unusual work ends, with the same result as in one loop: two ports
+// of one link, an unused path over a port that does not exist, packets that take days,
+// times that hardly fit, and two runs that go over from parts to one loop, because memory
+// is short ("little memory") and because thousands of packets come to a link at once
+// ("many leaves").
 func TestComponentsOfUnusualWork(t *testing.T) {
 	line := &engine.Network{Nodes: 3, Links: []engine.Link{{From: 1, To: 2, Rate: 8e12}, {From: 0, To: 1, Rate: 8e12}}}
 	twoPorts := &engine.Paths{Degree: 2, Link: []int32{1, 1, 0, 0, -1, -1}}

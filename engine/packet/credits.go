@@ -6,8 +6,9 @@ import (
 	"sim/engine"
 )
 
-// releaseBuffer gives up the room that a packet has in the buffer of the channel that holds it. Its link learns of that its
-// latency later.
+// releaseBuffer frees the space of a packet in the buffer of channel origin. The space
+// becomes available to the link of that channel one latency later. It does nothing if
+// origin is not a channel.
 func (z *sim) releaseBuffer(origin, bytes int32, now engine.Time) {
 	if origin < 0 || !z.usesCredits {
 		return
@@ -27,12 +28,13 @@ func (z *sim) releaseBuffer(origin, bytes int32, now engine.Time) {
 	}
 	slot := z.records.add(&l.credits)
 	*slot = record{time: now + l.latency, route: channel, bytes: bytes}
-	if l.state == 0 && l.numWaiting > 0 { // else credits that came while it was down would be an event of the past
+	if l.state == 0 && l.numWaiting > 0 {
 		z.awaitCredit(id, l)
 	}
 }
 
-// applyCredits takes the credits that have come to a link, and reports whether there were any.
+// applyCredits adds the credits that have returned to a link to its free buffer space. It
+// reports whether there were any.
 func (z *sim) applyCredits(id int32, l *queuedLink, now engine.Time) (applied bool) {
 	if z.windowsActive {
 		return z.lps.applyCredits(id, now)
@@ -48,7 +50,8 @@ func (z *sim) applyCredits(id int32, l *queuedLink, now engine.Time) (applied bo
 	return applied
 }
 
-// awaitCredit sets an event for the next credit of a link that waits for some, if one is on its way.
+// awaitCredit schedules an event for the next credit return of a link, unless there is
+// one already. It is called if queued packets lack credits.
 func (z *sim) awaitCredit(id int32, l *queuedLink) {
 	if l.credits.length > 0 && !l.awaitsCredit {
 		l.awaitsCredit = true
@@ -56,12 +59,14 @@ func (z *sim) awaitCredit(id int32, l *queuedLink) {
 	}
 }
 
-// checkCredits fails where credits are not what buffers do not hold.
+// checkCredits verifies that credits are conserved: for each channel, the free bytes, the
+// returning credits and the packets in its buffer must add up to the buffer size.
 func (z *sim) checkCredits() error {
 	if !z.usesCredits {
 		return nil
 	}
 	sum := append([]int64(nil), z.freeBytes...)
+
 	for i := range z.queued {
 		l := &z.queued[i]
 		z.records.each(&l.credits, func(r *record) { sum[r.route] += int64(r.bytes) })
@@ -79,10 +84,11 @@ func (z *sim) checkCredits() error {
 			sum[l.currentChannel] += int64(l.current.bytes)
 		}
 	}
+
 	for c, free := range sum {
 		if free != z.capacity[c] {
 			l := z.channelLink[c]
-			return fmt.Errorf("packet: channel %d of %s has %d B of credits and packets, of %d", c-int(z.queued[l].firstChannel), z.network.ResourceName(l), free, z.capacity[c])
+			return fmt.Errorf("packet: channel %d of %s has credits and packets of %d B; want %d B", c-int(z.queued[l].firstChannel), z.network.ResourceName(l), free, z.capacity[c])
 		}
 	}
 	return nil

@@ -10,25 +10,28 @@ import (
 	"sim/internal/csr"
 )
 
-// Deadlock is the error of a run whose events ran out while packets wait.
+// Deadlock is the error of a run in which packets are queued although no event is left.
 type Deadlock struct {
 	At      engine.Time
-	Waiting int64 // packets
-	// Cycle is channels of which each holds, in its buffer, a packet that waits for room on the next, and the last one
-	// that waits for the first. It is empty where packets wait for something else, such as a link that is down.
+	Waiting int64 // packets queued or in flight
+	// Cycle is a cycle of channels: the buffer of each channel holds a packet that waits
+	// for space on the next channel. It is empty if packets wait for something else, such
+	// as a link that is down.
 	Cycle Cycle
 	text  string
 }
 
-// Error names the cycle, or else what packets wait for.
+// Error names the cycle, or the links at which packets are queued.
 func (d *Deadlock) Error() string { return d.text }
 
-// deadlockError says why packets wait. All that moves has moved.
+// deadlockError explains why packets are queued although no event is left. It searches
+// the wait-for graph of channels for a cycle.
 func (z *sim) deadlockError() error {
 	d := &Deadlock{At: z.stats.End, Waiting: z.stats.countedInFlight}
-	type wait struct{ from, to int32 } // channels
+	type wait struct{ from, to int32 } // a packet in the buffer of channel from waits for channel to
 	var waits []wait
 	var queuesText []string
+
 	numBlocked := 0
 	for i := range z.queued {
 		l := &z.queued[i]
@@ -54,12 +57,14 @@ func (z *sim) deadlockError() error {
 			})
 		}
 	}
+
 	slices.SortFunc(waits, func(a, b wait) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to)) })
 	firstWait, waits := csr.Sort(slices.Compact(waits), len(z.freeBytes), func(w wait) int32 { return w.from })
 	to := make([]int32, len(waits))
 	for i, w := range waits {
 		to[i] = w.to
 	}
+
 	for _, c := range findCycle(firstWait, to) {
 		d.Cycle = append(d.Cycle, Channel{z.channelLink[c], c - z.queued[z.channelLink[c]].firstChannel})
 	}
@@ -67,6 +72,7 @@ func (z *sim) deadlockError() error {
 		d.text = fmt.Sprintf("packet: deadlock at %v with %d packets in the network: %s", d.At, d.Waiting, d.Cycle.Names(z.network))
 		return d
 	}
+
 	if numBlocked > 3 {
 		queuesText = append(queuesText, fmt.Sprintf("others before %d more links", numBlocked-3))
 	}

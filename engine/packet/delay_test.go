@@ -7,7 +7,8 @@ import (
 	"sim/engine"
 )
 
-// TestLongDelays: the sum of delays may exceed 64 bits, also where those of parts are joined.
+// TestLongDelays: the sum of delays may exceed 64 bits, also where those of parts are
+// joined.
 func TestSumOfLongDelays(t *testing.T) {
 	const long = engine.Time(math.MaxInt64)
 	var d, other Delay

@@ -14,13 +14,15 @@ import (
 // Channel is a virtual channel of a link.
 type Channel struct {
 	Link int32
-	VC   int32
+	VC   int32 // number of the channel on the link
 }
 
-// Cycle is channels of which each waits for the next and the last for the first.
+// Cycle is a cyclic sequence of channels: each one waits for the next, and the last one
+// for the first.
 type Cycle []Channel
 
-// Names returns the channels as messages have them, such as "link 3 x+ vc0 -> link 7 y- vc1 -> link 3 x+ vc0".
+// Names returns the channels as text, such as "link 3 x+ vc0 -> link 7 y- vc1 -> link 3
+// x+ vc0".
 func (c Cycle) Names(n *engine.Network) string {
 	var b strings.Builder
 	for i := range len(c) + 1 {
@@ -36,22 +38,26 @@ func (c Cycle) Names(n *engine.Network) string {
 	return b.String()
 }
 
-// Dependencies is a channel dependency graph: its nodes are the virtual channels of links, and one depends on another
-// where some path takes the two one after the other, so that packets in the first wait for room in the second. Paths
-// whose graph has no cycle cannot deadlock (Dally and Seitz, Deadlock-Free Message Routing in Multiprocessor
-// Interconnection Networks, IEEE Trans. Computers C-36, 1987).
+// Dependencies is a channel dependency graph. Its nodes are the virtual channels of
+// links. A channel depends on another one if some path uses the two in succession, so
+// that packets in the first can wait for space in the second. Paths with an acyclic graph
+// cannot deadlock (Dally and Seitz, "Deadlock-Free Message Routing in Multiprocessor
+// Interconnection Networks", IEEE Transactions on Computers C-36, 1987).
+//
+// Channel c of link l is node l*channels + c.
 type Dependencies struct {
-	degree, channels int
-	linkByPort       []int32 // by node and port
-	linkEnd          []int32 // by link: the node it leads to
+	degree, channels int     // ports per node, and channels per link
+	linkByPort       []int32 // indexed by node*degree + port; -1 if there is no link
+	linkEnd          []int32 // indexed by link: the node at its far end
 
-	wordsPerRow int      // of a row
-	rowStart    []int32  // by channel: where its row begins in bits; 0, which is an empty one, where it depends on none
-	bits        []uint64 // rows: by port and channel at the node behind the link, whether it depends on that
+	wordsPerRow int
+	rowStart    []int32  // indexed by channel: index of its row in bits; 0, an empty row, without dependencies
+	bits        []uint64 // rows: bit port*channels + vc is the dependency on that channel at the far end
 }
 
-// NewDependencies returns the graph of paths over the ports of a network's nodes (as engine.Paths has them) and so many
-// virtual channels a link, with no path yet.
+// NewDependencies returns the graph without any path. Ports are the same as in
+// engine.Paths: link[node*degree+port] is the link at a port. channels is the number of
+// virtual channels per link.
 func NewDependencies(n *engine.Network, degree int, link []int32, channels int) *Dependencies {
 	d := &Dependencies{degree: degree, channels: max(1, channels), linkByPort: link, linkEnd: make([]int32, len(n.Links))}
 	for i, l := range n.Links {
@@ -62,10 +68,11 @@ func NewDependencies(n *engine.Network, degree int, link []int32, channels int) 
 	return d
 }
 
-// Add takes up a path from a node. It fails on a step that no link or channel is there for.
+// Add adds the dependencies of a path that starts at node. It returns an error if a step
+// uses a link or channel that does not exist.
 func (d *Dependencies) Add(node int32, steps []engine.Step) error {
 	if node < 0 || int(node) >= len(d.linkByPort)/max(1, d.degree) {
-		return fmt.Errorf("packet: a path begins at node %d of %d", node, len(d.linkByPort)/max(1, d.degree))
+		return fmt.Errorf("packet: a path starts at node %d of %d", node, len(d.linkByPort)/max(1, d.degree))
 	}
 	previous := -1 // the channel before
 	for i, s := range steps {
@@ -75,8 +82,9 @@ func (d *Dependencies) Add(node int32, steps []engine.Step) error {
 			l = d.linkByPort[int(node)*d.degree+port]
 		}
 		if l < 0 || vc >= d.channels {
-			return fmt.Errorf("packet: step %d of a path takes port %d and channel %d at node %d, which has no such", i, port, vc, node)
+			return fmt.Errorf("packet: step %d of a path uses port %d and channel %d, which node %d does not have", i, port, vc, node)
 		}
+
 		current := int(l)*d.channels + vc
 		if previous >= 0 {
 			if d.rowStart[previous] == 0 {
@@ -86,12 +94,13 @@ func (d *Dependencies) Add(node int32, steps []engine.Step) error {
 			k := port*d.channels + vc
 			d.bits[int(d.rowStart[previous])+k>>6] |= 1 << (k & 63)
 		}
+
 		previous, node = current, d.linkEnd[l]
 	}
 	return nil
 }
 
-// successors returns the channels that each depends on, one after the other: those of channel c are
+// successors returns the graph as adjacency lists: channel c depends on
 // after[start[c]:start[c+1]].
 func (d *Dependencies) successors() (start, after []int32) {
 	start = make([]int32, len(d.rowStart)+1)
@@ -108,8 +117,8 @@ func (d *Dependencies) successors() (start, after []int32) {
 	return start, after
 }
 
-// Cycle returns a cycle of the graph, nil where there is none. It is a shortest one through the first channel that is
-// on any.
+// Cycle returns a cycle of the graph, or nil if it is acyclic. The cycle is a shortest
+// one through the lowest-numbered channel that is on any cycle.
 func (d *Dependencies) Cycle() Cycle {
 	var cycle Cycle
 	for _, c := range findCycle(d.successors()) {
@@ -118,18 +127,20 @@ func (d *Dependencies) Cycle() Cycle {
 	return cycle
 }
 
-// findCycle returns a cycle of a graph in which node c leads to after[start[c]] to after[start[c+1]-1], nil where there
-// is none. It is a shortest one through the first node that is on any.
+// findCycle returns a cycle of the graph in which node c has the successors
+// after[start[c]:start[c+1]], or nil if it is acyclic. The cycle is a shortest one
+// through the lowest-numbered node that is on any cycle.
 func findCycle(start, after []int32) []int32 {
 	predecessors, firstPredecessor := reverseGraph(start, after)
-	live := pruneSinks(start, firstPredecessor, predecessors) // what leads to no cycle
-	reachable := pruneSinks(firstPredecessor, start, after)   // what no cycle leads to
+	live := pruneSinks(start, firstPredecessor, predecessors) // 0 for nodes that lead to no cycle
+	reachable := pruneSinks(firstPredecessor, start, after)   // 0 for nodes that no cycle leads to
+
 	for c, degree := range reachable {
 		if degree == 0 {
 			live[c] = 0
 		}
 	}
-	parent := make([]int32, len(live)) // the node before, 1 more; 0 where not reached
+	parent := make([]int32, len(live)) // predecessor in the search plus 1; 0 if a node has not been reached
 	for c, degree := range live {
 		if degree > 0 {
 			if cycle := shortestCycle(int32(c), start, after, live, parent); cycle != nil {
@@ -140,7 +151,8 @@ func findCycle(start, after []int32) []int32 {
 	return nil
 }
 
-// reverseGraph returns the rows of a graph the other way round.
+// reverseGraph returns the predecessors of the nodes of a graph: node c has
+// predecessors[firstPredecessor[c]:firstPredecessor[c+1]].
 func reverseGraph(start, after []int32) (predecessors, firstPredecessor []int32) {
 	from := make([]int32, len(after))
 	for c := range len(start) - 1 {
@@ -155,8 +167,8 @@ func reverseGraph(start, after []int32) (predecessors, firstPredecessor []int32)
 	return predecessors, firstPredecessor
 }
 
-// pruneSinks drops, again and again, nodes with nothing left in their row; it returns how much is left in each, 0 in those
-// dropped. The rows of start are turned round in before and back.
+// pruneSinks repeatedly removes the nodes without successors (Kahn's algorithm). It
+// returns the number of remaining successors of each node; removed nodes have 0.
 func pruneSinks(start, firstPredecessor, predecessors []int32) []int32 {
 	degree, pruned := make([]int32, len(start)-1), []int32(nil)
 	for c := range degree {
@@ -175,7 +187,9 @@ func pruneSinks(start, firstPredecessor, predecessors []int32) []int32 {
 	return degree
 }
 
-// shortestCycle searches breadth-first for a path from a node back to itself.
+// shortestCycle searches breadth-first for a shortest path from node c back to itself. It
+// visits only nodes with live > 0. If there is no cycle through c, it sets live[c] to 0
+// and returns nil.
 func shortestCycle(c int32, start, after, live, parent []int32) []int32 {
 	clear(parent)
 	queue := []int32{c}
@@ -198,13 +212,15 @@ func shortestCycle(c int32, start, after, live, parent []int32) []int32 {
 			return cycle
 		}
 	}
-	live[c] = 0 // on no cycle, and no path to one leads by it again
+	live[c] = 0 // no later search needs to visit c
 	return nil
 }
 
-// CheckChannels returns a cycle in the channel dependency graph of all paths that flows may take, nil where there is
-// none: packets that take them then cannot deadlock, whatever the traffic. It fails where a flow has no path, or a path
-// takes what is not there, and with ctx's error when ctx ends before it.
+// CheckChannels returns a cycle in the channel dependency graph of all paths that the
+// flows can take, or nil if it is acyclic. Without a cycle, packets on these paths cannot
+// deadlock, whatever the traffic. CheckChannels returns an error if a flow has no path or
+// if a path uses a link or channel that does not exist, and the error of ctx if ctx is
+// cancelled.
 func CheckChannels(ctx context.Context, n *engine.Network, w *engine.Paths, flows []engine.Flow) (Cycle, error) {
 	d := NewDependencies(n, w.Degree, w.Link, w.Channels())
 	if w.Spread != nil {
@@ -217,7 +233,7 @@ func CheckChannels(ctx context.Context, n *engine.Network, w *engine.Paths, flow
 		first, end := w.Of(w.ClassOf(int32(f)))
 		for k := first; k < end; k++ {
 			if w.Start[k] < 0 {
-				return nil, fmt.Errorf("packet: no path leads flow %d from node %d to %d", f, flow.Src, flow.Dst)
+				return nil, fmt.Errorf("packet: flow %d from node %d to %d has no path", f, flow.Src, flow.Dst)
 			}
 			if err := d.Add(flow.Src, w.Steps(k)); err != nil {
 				return nil, fmt.Errorf("flow %d from node %d to %d: %w", f, flow.Src, flow.Dst, err)
@@ -227,12 +243,14 @@ func CheckChannels(ctx context.Context, n *engine.Network, w *engine.Paths, flow
 	return d.Cycle(), nil
 }
 
-// addSpread returns a cycle of what packets that draw their links may depend on, all on channel 0.
+// addSpread adds the dependencies of packets that draw their links at each node, all on
+// channel 0, and returns a cycle or nil.
 func (d *Dependencies) addSpread(ctx context.Context, n *engine.Network, s *engine.Spread, flows []engine.Flow) (Cycle, error) {
 	sources, mark := make([][]int32, n.Nodes), make([]bool, n.Nodes)
 	for _, f := range flows {
 		sources[f.Dst] = append(sources[f.Dst], f.Src)
 	}
+
 	var err error
 	for dst := range n.Nodes {
 		if err := ctx.Err(); err != nil {

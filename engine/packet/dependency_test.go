@@ -11,8 +11,8 @@ import (
 	"sim/engine"
 )
 
-// ringPaths leads every pair of a ring of nodes upwards. With dateline the link from the last node to the first ends
-// channel 0.
+// ringPaths leads every pair of a ring of nodes upwards. With dateline the link from the
+// last node to the first ends channel 0.
 func ringPaths(nodes int, dateline bool) (*engine.Network, *engine.Paths, []engine.Flow) {
 	n := &engine.Network{Nodes: int32(nodes)}
 	w := &engine.Paths{Degree: 1}
@@ -41,8 +41,8 @@ func ringPaths(nodes int, dateline bool) (*engine.Network, *engine.Paths, []engi
 	return n, w, flows
 }
 
-// TestDateline: a ring on one channel can deadlock, all the way round; with a dateline and a second channel it cannot
-// (Dally and Seitz, Fig. 2).
+// TestDateline: a ring on one channel can deadlock, all the way round; with a dateline
+// and a second channel it cannot (Dally and Seitz, Fig. 2).
 func TestDateline(t *testing.T) {
 	n, w, flows := ringPaths(4, false)
 	cycle, err := CheckChannels(t.Context(), n, w, flows)
@@ -60,7 +60,7 @@ func TestDateline(t *testing.T) {
 		t.Errorf("cycle %v, %v", cycle.Names(n), err)
 	}
 	w.Link[2] = -1
-	if _, err := CheckChannels(t.Context(), n, w, flows); err == nil || !strings.Contains(err.Error(), "port 0 and channel 0 at node 2") {
+	if _, err := CheckChannels(t.Context(), n, w, flows); err == nil || !strings.Contains(err.Error(), "port 0 and channel 0, which node 2") {
 		t.Errorf("a link that is not there: %v", err)
 	}
 	w.Start[0] = -1
@@ -69,8 +69,9 @@ func TestDateline(t *testing.T) {
 	}
 }
 
-// TestDependencies: on random paths a cycle is found where following dependencies from some
-// channel leads back to it, every step of it is taken by a path, and it is as short as any through its first channel.
+// TestDependencies: on random paths a cycle is found where following dependencies from
+// some channel leads back to it, every step of it is taken by a path, and it is as short
+// as any through its first channel.
 func TestDependencies(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		nodes, degree := rapid.IntRange(1, 6).Draw(t, "nodes"), rapid.IntRange(1, 3).Draw(t, "degree")

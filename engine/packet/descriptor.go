@@ -6,30 +6,33 @@ import (
 	"sim/engine"
 )
 
-// descriptors are packets while links are simulated apart: each stays where it is from link to link, but for those of others,
-// and is put from one list into another.
+// descriptors stores packets during windows of lpSim. A packet keeps its slot from link
+// to link, unless it moves to the links of another worker. Only its list links change.
 type descriptors struct {
 	slots       []descriptor
-	injectTimes []engine.Time // by slot
-	freeSlot    int32         // the first that is free, -1 of none
+	injectTimes []engine.Time // indexed by slot
+	freeSlot    int32         // head of the free list, linked by next; -1 if it is empty
 }
 
-// descriptor is a packet on or before a link, half a line of the cache. What else it has is as in record; of its flow nothing
-// depends any more.
+// descriptor is a packet that is queued at a link or in flight. It fills half a cache
+// line. The remaining fields of record are not needed: the injection time is in
+// descriptors.injectTimes, and nothing depends on the flow.
 type descriptor struct {
-	time      engine.Time // when it gets to the end of the link, or came
-	route     int32
-	bytes     int32
-	origin    int32
-	next      int32 // behind it; of those that come to a link, -1 at the end
-	nextBytes int32 // bytes of the next in a queue
+	time   engine.Time // arrival at the end of the link (in flight) or at the queue (queued)
+	route  int32       // see record.route
+	bytes  int32
+	origin int32 // see record.origin
+	// next is the next slot of the queue, of the arrival list of a link, or of the free
+	// list. The last two lists end with -1.
+	next      int32
+	nextBytes int32 // size of the next packet of the queue
 	channel   uint8
 }
 
-// maxDescriptors keeps their numbers below 2^31.
+// maxDescriptors keeps slot numbers below 2^31 when the slots double.
 const maxDescriptors = 1 << 30
 
-// alloc returns a slot for a packet.
+// alloc stores a packet in a free slot and returns the slot.
 func (s *descriptors) alloc(r *record, channel uint8) int32 {
 	if s.freeSlot < 0 {
 		s.grow()
@@ -42,12 +45,12 @@ func (s *descriptors) alloc(r *record, channel uint8) int32 {
 	return k
 }
 
-// release gives a slot back.
+// release frees a slot.
 func (s *descriptors) release(k int32) {
 	s.slots[k].next, s.freeSlot = s.freeSlot, k
 }
 
-// grow makes more of them, when all are used.
+// grow doubles the number of slots. It is called when all are in use.
 func (s *descriptors) grow() {
 	n := len(s.slots)
 	added := max(256, n)
@@ -64,12 +67,12 @@ func (s *descriptors) record(k int32) record {
 	return record{time: slot.time, injectTime: s.injectTimes[k], route: slot.route, bytes: slot.bytes, origin: slot.origin}
 }
 
-// memoryBytes is the memory of all.
+// memoryBytes returns the memory of all slots.
 func (s *descriptors) memoryBytes() int64 {
 	return int64(cap(s.slots))*int64(unsafe.Sizeof(descriptor{})) + int64(cap(s.injectTimes))*int64(unsafe.Sizeof(engine.Time(0)))
 }
 
-// addArrival has the packet in a slot of p come to a link.
+// addArrival adds the packet in slot k of worker p to the arrivals at a link.
 func (w *windowInbox) addArrival(p *lpSim, k, to int32) {
 	first := &w.byLink[to].packet
 	p.packets.slots[k].next, *first = *first, k

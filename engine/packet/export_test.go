@@ -8,13 +8,15 @@ func ForceQueues(o Options) Options {
 	return o
 }
 
-// ForceParallel returns options under which work is divided between two goroutines, however little there is.
+// ForceParallel returns options under which work is divided between two goroutines,
+// however little there is.
 func ForceParallel(o Options) Options {
 	o.Workers, o.forceParallel = 2, true
 	return o
 }
 
-// LPsAfter returns options under which links are simulated apart after so many events whenever they can be; -1 is never.
+// LPsAfter returns options under which links are simulated apart after so many events
+// whenever they can be; -1 is never.
 func LPsAfter(o Options, events int) Options {
 	o.lpEvents = events
 	return o
@@ -77,5 +79,5 @@ func NumComponents(n *engine.Network, w *Work, o Options) int {
 	if p == nil {
 		return 0
 	}
-	return len(p.parts)
+	return len(p.componentList)
 }

@@ -8,66 +8,78 @@ import (
 	"sim/engine"
 )
 
-// record is a packet on or before a link.
+// record is a packet that is queued at a link or in flight on it.
 type record struct {
-	time       engine.Time // when the whole of it is at the link's end; when it came, of those that wait
+	// time is the arrival of the complete packet: at the far end of the link if it is in
+	// flight or if the link is a scheduled link, otherwise at the queue.
+	time       engine.Time
 	injectTime engine.Time
-	route      int32 // its destination, or the place of its step; of one that is booked, of the next
-	bytes      int32
-	flow       int32
-	origin     int32 // who holds it back, see fromOpen; of one that is booked, the link that it takes next, if steps say
+	// route is the index in pathTable.steps of the step over the link, or of the step
+	// after it on scheduled links. With Paths.Spread it is the destination node.
+	route int32
+	bytes int32
+	flow  int32
+	// origin is the channel whose buffer holds the packet, or one of the origin
+	// constants. On scheduled links with steps it is the next link.
+	origin int32
 }
 
 const (
-	// chunkBits is how many records are kept together, as a power of two: 16 are half a kilobyte, eight lines of the
-	// cache. With 32 the queues of 8x8x8 and 16x16x16 took a tenth more time, as less of them stays in the cache.
+	// chunkBits is the binary logarithm of the number of records per chunk. A chunk of 16
+	// records has half a kilobyte, or eight cache lines. With chunks of 32, runs on 8x8x8
+	// and 16x16x16 take 10 % longer, because fewer of the queues stay in the cache.
 	chunkBits       = 4
 	recordsPerChunk = 1 << chunkBits
-	// slabBits is how many records memory is taken for at once.
+	// slabBits is the binary logarithm of the number of records per slab. Memory is
+	// allocated in slabs.
 	slabBits       = 16
 	recordsPerSlab = 1 << slabBits
-	// maxSlabsPerAllocation is how many slabs memory is taken for at once, at most.
+	// maxSlabsPerAllocation limits the number of slabs in one allocation.
 	maxSlabsPerAllocation = 16
 
-	// maxChunks keeps numbers of records below 2^31: 64 GiB, less what is taken without being asked for.
+	// maxChunks keeps the indices of records below 2^31. This corresponds to 64 GiB,
+	// minus a reserve for allocations between two checks of the limit.
 	maxChunks = 1<<27 - 1<<20
 
-	// chunkBytes is what a chunk takes.
+	// chunkBytes is the memory of a chunk and its entry in recordStore.next.
 	chunkBytes = recordsPerChunk*int64(unsafe.Sizeof(record{})) + 4
-	// PacketBytes is the memory that a packet in a long queue takes.
+	// PacketBytes is the memory of a packet in a long queue.
 	PacketBytes = chunkBytes/recordsPerChunk + 1
 )
 
-// recordStore is the memory of all queues, in which emptied chunks are used again. Records and chunks are numbered, chunks
-// from 1 on.
+// recordStore is the memory of all record queues. It allocates chunks of records and
+// reuses freed chunks. Records are identified by an index; record i belongs to chunk
+// i>>chunkBits. Chunks are numbered from 1.
 type recordStore struct {
 	slabs        []*[recordsPerSlab]record
-	reserve      []record // of slabs to come
-	next         []int32  // by chunk: the one after it in its queue, or among the free
-	freeChunk    int32
-	maxUsedChunk int32 // the highest that was taken
-	numChunks    int64
+	reserve      []record // allocated memory for further slabs
+	next         []int32  // indexed by chunk: the next chunk of its queue or of the free list; 0 at the end
+	freeChunk    int32    // head of the free list; 0 if it is empty
+	maxUsedChunk int32    // largest chunk that has ever been in use
+	numChunks    int64    // number of chunks in slabs
 }
 
-// slabPool are those that runs began with and have left, all zero: most runs need no other, and less time than to
-// clear one takes.
+// slabPool holds the first slabs of finished runs, cleared. Most runs need only one slab,
+// and clearing its used part is faster than allocating a new one.
 var slabPool = sync.Pool{New: func() any {
-	room := make([]record, recordsPerSlab)
-	adviseHugePages(room)
-	return (*[recordsPerSlab]record)(room)
+	memory := make([]record, recordsPerSlab)
+	adviseHugePages(memory)
+	return (*[recordsPerSlab]record)(memory)
 }}
 
-// recordQueue is a queue of records: a list of chunks. When it is empty it keeps the last of them, and begins there again.
+// recordQueue is a first-in, first-out queue of records, stored as a list of chunks. An
+// empty queue retains its last chunk.
 type recordQueue struct {
-	head, tail int32 // its oldest record, and the place behind its youngest; 0 if it never had one
+	head, tail int32 // first index, and the index after the last; 0 if it never had a chunk
 	length     int32
 }
 
+// get returns the record with the given index.
 func (c *recordStore) get(index int32) *record {
 	return &c.slabs[uint32(index)>>slabBits][uint32(index)%recordsPerSlab]
 }
 
-// allocChunk returns the first record of a free chunk.
+// allocChunk takes a chunk from the free list and returns the index of its first record.
 func (c *recordStore) allocChunk() int32 {
 	if c.freeChunk == 0 {
 		c.grow()
@@ -78,11 +90,12 @@ func (c *recordStore) allocChunk() int32 {
 	return k << chunkBits
 }
 
-// grow takes memory for more chunks. Free ones are taken in the order of their numbers. The last of each slab is left, so
-// that the place behind a chunk can be read.
+// grow adds a slab. Its chunks enter the free list in ascending order. The last chunk of
+// each slab remains unused, so that the record after a chunk can always be read.
 func (c *recordStore) grow() {
 	const chunksPerSlab = recordsPerSlab / recordsPerChunk
 	first := int32(len(c.slabs) * chunksPerSlab)
+
 	switch {
 	case first == 0:
 		c.slabs = append(c.slabs, slabPool.Get().(*[recordsPerSlab]record))
@@ -94,6 +107,7 @@ func (c *recordStore) grow() {
 		c.slabs = append(c.slabs, (*[recordsPerSlab]record)(c.reserve))
 		c.reserve = c.reserve[recordsPerSlab:]
 	}
+
 	c.next = slices.Grow(c.next, chunksPerSlab)
 	for k := first; k < first+chunksPerSlab; k++ {
 		c.next = append(c.next, k+1)
@@ -105,7 +119,8 @@ func (c *recordStore) grow() {
 	c.numChunks += chunksPerSlab
 }
 
-// releaseMemory gives the memory of a run back, which must not look at it any more.
+// releaseMemory returns the memory of a run to slabPool. The run must not access records
+// after it.
 func (c *recordStore) releaseMemory() {
 	if len(c.slabs) == 0 {
 		return
@@ -116,7 +131,7 @@ func (c *recordStore) releaseMemory() {
 	*c = recordStore{}
 }
 
-// add returns the place for one more record at the end of q.
+// add appends a record to q and returns it. Its fields are not cleared.
 func (c *recordStore) add(q *recordQueue) *record {
 	if q.tail%recordsPerChunk == 0 {
 		c.extend(q)
@@ -127,7 +142,7 @@ func (c *recordStore) add(q *recordQueue) *record {
 	return slot
 }
 
-// extend gives q a chunk more, if it is not empty and has one.
+// extend adds a chunk to q, unless q is empty and has a chunk already.
 func (c *recordStore) extend(q *recordQueue) {
 	if q.length == 0 && q.tail > 0 {
 		return
@@ -144,7 +159,8 @@ func (c *recordStore) extend(q *recordQueue) {
 // first returns the oldest record of q, which must not be empty.
 func (c *recordStore) first(q *recordQueue) *record { return c.get(q.head) }
 
-// removeFirst removes the oldest record of q. Its memory stays as it is until the next add.
+// removeFirst removes the oldest record of q. The memory of the record remains unchanged
+// until the next call of add.
 func (c *recordStore) removeFirst(q *recordQueue) {
 	q.length--
 	q.head++
@@ -153,7 +169,8 @@ func (c *recordStore) removeFirst(q *recordQueue) {
 	}
 }
 
-// leaveChunk frees the chunk of the record that was dropped last, or begins it again if q is empty.
+// leaveChunk frees the chunk of the record that was removed last. If q is empty, it keeps
+// the chunk and restarts at its beginning.
 func (c *recordStore) leaveChunk(q *recordQueue) {
 	k := (q.head - 1) >> chunkBits
 	if q.length == 0 {
@@ -165,7 +182,7 @@ func (c *recordStore) leaveChunk(q *recordQueue) {
 	c.next[k], c.freeChunk = c.freeChunk, k
 }
 
-// each calls do with every record of q in order.
+// each calls visit for every record of q in order.
 func (c *recordStore) each(q *recordQueue, visit func(*record)) {
 	index := q.head
 	for range q.length {
@@ -176,7 +193,7 @@ func (c *recordStore) each(q *recordQueue, visit func(*record)) {
 	}
 }
 
-// moveTo moves q to another memory.
+// moveTo moves the records of q to another store.
 func (c *recordStore) moveTo(q *recordQueue, to *recordStore) {
 	old := *q
 	if *q = (recordQueue{}); old.tail == 0 {
@@ -189,7 +206,7 @@ func (c *recordStore) moveTo(q *recordQueue, to *recordStore) {
 	c.releaseIdleChunk(&old)
 }
 
-// releaseIdleChunk gives back the chunk that an empty q has kept, if it has one.
+// releaseIdleChunk frees the chunk that an empty q has retained, if any.
 func (c *recordStore) releaseIdleChunk(q *recordQueue) {
 	if k := q.head >> chunkBits; k > 0 {
 		c.next[k], c.freeChunk = c.freeChunk, k

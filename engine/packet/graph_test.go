@@ -15,8 +15,9 @@ import (
 	"sim/engine/packet"
 )
 
-// TestGraph: by hand. Compute for 2 us, then 2500 B over a link on which 1000 B take 1 us and another of 1 us latency,
-// in packets of 1000, 1000 and 500 B; then, 3 us later, a transfer of no bytes, and compute for 1 us.
+// TestGraph: by hand. Compute for 2 us, then 2500 B over a link on which 1000 B take 1 us
+// and another of 1 us latency, in packets of 1000, 1000 and 500 B; then, 3 us later, a
+// transfer of no bytes, and compute for 1 us.
 func TestGraph(t *testing.T) {
 	n := lineNetwork(2, engine.Link{})
 	n.Links[1].Latency = us
@@ -53,7 +54,7 @@ func TestGraph(t *testing.T) {
 	if err != nil || trace.End[1] != engine.Never || trace.Start[2] != engine.Never || trace.Makespan != 2*us {
 		t.Errorf("%+v %v", trace, err)
 	}
-	if _, _, err := packet.RunGraph(g, n, nil, portsOf(n), 1000, packet.Options{}); !errors.Is(err, packet.ErrWork) || !strings.Contains(err.Error(), "no path leads task 1 from node 0 to 2") {
+	if _, _, err := packet.RunGraph(g, n, nil, portsOf(n), 1000, packet.Options{}); !errors.Is(err, packet.ErrWork) || !strings.Contains(err.Error(), "task 1 has no path from node 0 to 2") {
 		t.Error(err)
 	}
 }
@@ -74,8 +75,8 @@ func TestGraphLoss(t *testing.T) {
 	}
 }
 
-// TestGraphAgainstFlow: transfers of many packets over one link each, all links alike, take what they take as fluid,
-// but for packets' ends.
+// TestGraphAgainstFlow: transfers of many packets over one link each, all links alike,
+// take what they take as fluid, but for packets' ends.
 func TestGraphAgainstFlow(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const nodes = 4
@@ -121,7 +122,8 @@ func TestGraphAgainstFlow(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i := range tasks {
-				// each end may be off by a packet of each of the others on the link, and what follows by as much again
+				// each end may be off by a packet of each of the others on the link, and
+				// what follows by as much again
 				if difference := (trace.End[i] - fluid.End[i]).Seconds() / us.Seconds(); math.Abs(difference) > float64(tasks*tasks) {
 					t.Fatalf("%s ends at %v, as fluid at %v", g.Name(int32(i)), trace.End[i], fluid.End[i])
 				}
@@ -130,8 +132,9 @@ func TestGraphAgainstFlow(t *testing.T) {
 	})
 }
 
-// TestTransfersAgainstGreedy: transfers that all begin at time 0 send the same packets at the same times as greedy sources
-// of one flow each with as many bytes, on random networks, booked, served and under credits.
+// TestTransfersAgainstGreedy: transfers that all begin at time 0 send the same packets at
+// the same times as greedy sources of one flow each with as many bytes, on random
+// networks, booked, served and under credits.
 func TestTransfersAgainstGreedy(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n, w := randomWork(t)

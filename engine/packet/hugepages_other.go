@@ -2,4 +2,5 @@
 
 package packet
 
+// adviseHugePages does nothing on systems without this advice.
 func adviseHugePages([]record) {}

@@ -8,21 +8,27 @@ import (
 	"sim/engine"
 )
 
-// Sources and transfers of tasks are the senders of packets. Senders are numbered, injectors first, then tasks; the event
-// of a sender has the id sim.base plus its number. Where a host injects a packet because of what the network does, three
-// functions decide it, whatever the loop:
-//   - nextPacket: the next packet of a host, if a sender keeps one packet waiting (Greedy, transfers).
-//   - begins: feedback to the sender, when the packet that waited at its source begins to be sent.
-//   - gone: the arrival of a packet at its receiver, or its loss; a window gets its acknowledgement from it.
+// Sources and the transfers of tasks are called senders. They are numbered: first the
+// injectors, then the tasks. The event id of a sender is sim.senderBase plus its number.
+//
+// Three functions decide how a host reacts to the network, in the event loop as well as
+// in windows. A transport protocol would change them:
+//
+//   - nextPacket returns the next packet of a sender that keeps one packet queued
+//     (Greedy, transfers).
+//   - onSendStart notifies the sender when the packet that was queued at its source
+//     starts to be sent.
+//   - onPacketEnd notifies the sender of the arrival or loss of a packet. For a flow
+//     window, this triggers the acknowledgement.
 
 // packetTrain is the sizes of the packets of a flow.
 type packetTrain struct {
 	count     int64 // packets of the flow; 0 if its source has no end
-	bytes     int32 // of each packet but the last
-	lastBytes int32 // bytes of the last packet
+	bytes     int32 // size of each packet except the last
+	lastBytes int32 // size of the last packet
 }
 
-// size returns the bytes of the nth packet of the flow.
+// size returns the bytes of packet nth of the flow, counted from 0.
 func (t *packetTrain) size(nth int64) int32 {
 	if nth == t.count-1 {
 		return t.lastBytes
@@ -30,36 +36,41 @@ func (t *packetTrain) size(nth int64) int32 {
 	return t.bytes
 }
 
-// injector is a source that is simulated. A greedy source has one for each link that some of its flows begin with, and
-// Poisson processes of each flow have one for each flow.
+// injector is the state of a source during a run. A Greedy source has one injector per
+// link that is the first link of some of its flows. A Poisson source with order Together
+// has one injector per flow.
 type injector struct {
 	packetTrain        // of each flow
 	process            Process
 	order              Order
-	first, numFlows    int32   // flows first..first+n-1
-	flows              []int32 // or these n flows
-	total, numSent     int64   // packets, or rounds of packets if flows go together
+	first, numFlows    int32   // flows first .. first+numFlows-1
+	flows              []int32 // or these numFlows flows, if not nil
+	total, numSent     int64   // packets, or rounds of packets if flows send together
 	nextFlow           int32   // Greedy: flow of the next packet
-	nextLink           int32   // Greedy: first link of the next packet, nowhere if it is not known yet
-	followingIndex     int64   // Greedy: place in flows of the flow of the packet after the next
-	shuffleKey         uint64
-	offset             int64
+	nextLink           int32   // Greedy: first link of the next packet; noLink if it depends on the chosen path
+	followingIndex     int64   // Greedy: index in flows of the flow of the packet after the next one
+	shuffleKey         uint64  // Random: selects the permutations
+	offset             int64   // rotation of the order
 	start, stop        engine.Time
-	interval, nextTime float64 // at: time of the next packet of a Poisson process
+	interval, nextTime float64 // ticks; nextTime is the next injection of a Poisson process
 	rng                *rand.Rand
-	window             int32       // Window: packets in flight of each flow
-	ackDelay           engine.Time // Window: from the arrival of a packet to the injection of another
-	sentPerFlow        []int64     // Window: packets injected, indexed by flow less first
+	window             int32       // Window: packets in flight per flow
+	ackDelay           engine.Time // Window: from the arrival of a packet to the next injection
+	sentPerFlow        []int64     // Window: packets injected, indexed by flow minus first
 	acks               recordQueue // Window: acknowledgements, by time
 }
 
-// Reasons that hold a packet back, in record.hold: the channel whose buffer it is in (at least 0), or one of these.
+// Values of record.origin that are not channels. They determine how the source of the
+// packet reacts to the network.
 const (
-	originOpen   = -1 // it came from a source that ignores the network
-	originWindow = -2 // it waits at its source
-	originSender = -3 // less the number of its sender, which injects the next packet when this one begins to be sent
+	originOpen   = -1 // the source ignores the network
+	originWindow = -2 // the source has a flow window
+	// originSender minus n: sender n injects its next packet when this one starts to be
+	// sent.
+	originSender = -3
 )
 
+// newInjectors creates the injectors of all sources.
 func (z *sim) newInjectors(w *Work) {
 	feedIndex := make([]int32, 0)
 	for _, s := range w.Sources {
@@ -71,12 +82,14 @@ func (z *sim) newInjectors(w *Work) {
 			first: s.First, numFlows: s.End - s.First, start: s.Start, stop: s.Stop,
 			interval: s.Every, offset: int64(s.Offset), shuffleKey: mix(mix(s.Seed) + uint64(s.First)), window: s.Window, ackDelay: s.Ack,
 		}
+
 		if m.total = s.Count; s.Order != Together {
 			m.total *= int64(m.numFlows)
 		}
 		if s.Count == 0 {
 			m.total = math.MaxInt64
 		}
+
 		switch {
 		case s.Process == Greedy:
 			if len(feedIndex) == 0 {
@@ -99,6 +112,7 @@ func (z *sim) newInjectors(w *Work) {
 		case s.Process == Poisson || s.Order == Uniform:
 			m.rng = rand.New(rand.NewPCG(s.Seed, 1<<32|uint64(s.First)))
 		}
+
 		if s.Process == Poisson {
 			m.nextTime = float64(s.Start) + s.Every*m.rng.ExpFloat64()
 		}
@@ -106,18 +120,25 @@ func (z *sim) newInjectors(w *Work) {
 	}
 }
 
-// addGreedy adds an injector for each link that some flow of a greedy source begins with. feedOf is scratch by link,
-// zero before and after.
+// addGreedy adds an injector for each link that is the first link of some flow of a
+// greedy source. m is the template. feedIndex is scratch, indexed by link plus 1, and
+// zero before and after the call.
 func (z *sim) addGreedy(m injector, feedIndex []int32) {
 	base := int32(len(z.injectors))
-	feedByFlow := make([]int32, m.numFlows) // by flow in order: its feed
+
+	// feedByFlow is indexed by position in the order. It holds the injector of the flow,
+	// counted from base.
+	feedByFlow := make([]int32, m.numFlows)
 	var sizes, links []int32
+
 	nth := func(k int32) int32 {
 		if k += int32(m.offset); k >= m.numFlows {
 			k -= m.numFlows
 		}
 		return m.first + k
 	}
+
+	// Group the flows by first link.
 	for k := range m.numFlows {
 		f := nth(k)
 		l := max(pathEnd, z.paths.firstLink(f, z.flows[f])) + 1
@@ -128,6 +149,7 @@ func (z *sim) addGreedy(m injector, feedIndex []int32) {
 		feedByFlow[k] = feedIndex[l] - 1
 		sizes[feedByFlow[k]]++
 	}
+
 	flows := make([]int32, 0, m.numFlows)
 	for i, size := range sizes {
 		feed := m
@@ -139,10 +161,12 @@ func (z *sim) addGreedy(m injector, feedIndex []int32) {
 		z.injectors = append(z.injectors, feed)
 		feedIndex[links[i]] = 0
 	}
+
 	for k := range m.numFlows {
 		feed := &z.injectors[base+feedByFlow[k]]
 		feed.flows = append(feed.flows, nth(k))
 	}
+
 	for i := range sizes {
 		feed := &z.injectors[base+int32(i)]
 		feed.followingIndex = feed.flowIndex(1)
@@ -152,6 +176,7 @@ func (z *sim) addGreedy(m injector, feedIndex []int32) {
 	}
 }
 
+// addWindow adds an injector for a source with flow windows.
 func (z *sim) addWindow(m injector) {
 	if z.windowInjector == nil {
 		z.windowInjector = make([]int32, len(z.flows))
@@ -172,10 +197,12 @@ func (z *sim) runSender(sender int32, now engine.Time) {
 		z.outOfMemory = true
 		return
 	}
+
 	if task := sender - int32(len(z.injectors)); task >= 0 {
 		z.runTask(task, now)
 		return
 	}
+
 	m := &z.injectors[sender]
 	switch m.process {
 	case Greedy:
@@ -194,7 +221,8 @@ func (z *sim) runSender(sender int32, now engine.Time) {
 	}
 }
 
-// injectNext injects the next packet of a sender that keeps one packet waiting for its first link, if it has one left.
+// injectNext injects the next packet of a sender that keeps one packet queued at its
+// first link, if it has one left.
 func (z *sim) injectNext(sender int32, now engine.Time) {
 	flow, bytes, link, more := z.nextPacket(sender)
 	if bytes == 0 {
@@ -205,8 +233,9 @@ func (z *sim) injectNext(sender int32, now engine.Time) {
 	}
 }
 
-// nextPacket takes the next packet of a sender that keeps one packet waiting for its first link, which is nowhere if it is
-// not known yet. bytes is 0 if the sender has no packet left. more reports whether another packet follows.
+// nextPacket returns the next packet of a sender that keeps one packet queued at its
+// first link. link is the first link, or noLink if it has not been looked up. bytes is 0
+// if the sender has no packet left. more reports whether another packet follows.
 func (z *sim) nextPacket(sender int32) (flow, bytes, link int32, more bool) {
 	if task := sender - int32(len(z.injectors)); task >= 0 {
 		t := &z.tasks.transfers[task]
@@ -217,6 +246,7 @@ func (z *sim) nextPacket(sender int32) (flow, bytes, link int32, more bool) {
 		t.numSent++
 		return task, bytes, noLink, t.numSent < t.count
 	}
+
 	m := &z.injectors[sender]
 	if m.numSent == m.total {
 		return
@@ -225,18 +255,21 @@ func (z *sim) nextPacket(sender int32) (flow, bytes, link int32, more bool) {
 	return m.advance(), bytes, m.nextLink, m.numSent < m.total
 }
 
-// onSendStart sets the event of the sender of a packet that has waited at its source and begins to be sent.
+// onSendStart is called when a packet that was queued at its source starts to be sent. It
+// schedules the event of its sender.
 func (z *sim) onSendStart(origin int32, now engine.Time) {
 	if origin <= originSender {
 		z.calendar.schedule(z.senderBase+originSender-origin, now)
 	}
 }
 
-// onPacketEnd counts a packet that is no longer in flight for the sender that waits for it.
+// onPacketEnd is called when a packet has been delivered or dropped. It notifies the
+// sender.
 func (z *sim) onPacketEnd(r *record, now engine.Time, dropped bool) {
 	if z.log != nil {
 		*z.log = append(*z.log, packetEnd{r.flow, r.injectTime, now, dropped})
 	}
+
 	switch {
 	case z.tasks != nil:
 		if !dropped {
@@ -253,7 +286,8 @@ func (z *sim) onPacketEnd(r *record, now engine.Time, dropped bool) {
 	}
 }
 
-// advance returns the flow of the next packet of a greedy source, which has one, and chooses the flow of the packet after it.
+// advance returns the flow of the next packet of a greedy source with packets left, and
+// determines the flow of the packet after it.
 func (m *injector) advance() int32 {
 	flow := m.nextFlow
 	if m.numSent++; m.numSent < m.total {
@@ -262,7 +296,8 @@ func (m *injector) advance() int32 {
 	return flow
 }
 
-// prefetchNext brings into the cache what injecting the next packet of a greedy source and choosing the one after it read.
+// prefetchNext prefetches the memory that is read when the next packet of a greedy source
+// is injected.
 func (m *injector) prefetchNext(y *pathTable) {
 	prefetch(unsafe.Pointer(&m.flows[m.followingIndex]))
 	if class := y.sets[0].Class; class != nil {
@@ -270,8 +305,9 @@ func (m *injector) prefetchNext(y *pathTable) {
 	}
 }
 
-// nextRound returns the flows of which a source that ignores the network injects a packet each now, n flows from first on, and
-// when it injects next: engine.Never if it does not.
+// nextRound starts the next injection of a source that ignores the network. The source
+// injects one packet of each flow from first to first+n-1 now. next is the time of the
+// following injection, or engine.Never after the last one.
 func (m *injector) nextRound() (first, n int32, next engine.Time) {
 	m.numSent++
 	if next = m.injectionTime(); m.numSent == m.total || m.stop != 0 && next >= m.stop {
@@ -283,7 +319,8 @@ func (m *injector) nextRound() (first, n int32, next engine.Time) {
 	return m.first, m.numFlows, next
 }
 
-// injectWindow injects the packets that a window allows: all at the start, then one for each acknowledgement.
+// injectWindow injects the packets that a flow window allows: all of them at the start,
+// then one per acknowledgement.
 func (z *sim) injectWindow(sender int32, m *injector, now engine.Time) {
 	if m.numSent == 0 {
 		m.numSent = 1
@@ -294,25 +331,29 @@ func (z *sim) injectWindow(sender int32, m *injector, now engine.Time) {
 		}
 		return
 	}
-	// a packet may be delivered as it is injected, and add an acknowledgement for later in this very time
+
+	// A packet without hops is delivered when it is injected. It can add an
+	// acknowledgement for the current time.
 	k := z.records.first(&m.acks).flow - m.first
 	z.records.removeFirst(&m.acks)
 	if m.acks.length > 0 {
 		z.calendar.schedule(z.senderBase+sender, z.records.first(&m.acks).time)
 	}
+
 	if m.sentPerFlow[k] < m.count {
 		z.injectFlow(m, k, now)
 	}
 }
 
-// injectFlow injects the next packet of the kth flow of a window.
+// injectFlow injects the next packet of flow k of a source with flow windows.
 func (z *sim) injectFlow(m *injector, k int32, now engine.Time) {
 	nth := m.sentPerFlow[k]
 	m.sentPerFlow[k]++
 	z.injectPacket(m.first+k, m.size(nth), originWindow, noLink, now)
 }
 
-// packetBytes returns the size of the kth packet of a source, or of the packets of its kth round if flows go together.
+// packetBytes returns the size of packet k of a source, or of the packets in round k if
+// flows send together.
 func (m *injector) packetBytes(k int64) int32 {
 	if m.lastBytes == m.bytes {
 		return m.bytes
@@ -326,7 +367,7 @@ func (m *injector) packetBytes(k int64) int32 {
 	return m.size(k)
 }
 
-// flowAt returns the flow of the kth packet of a source that injects one at a time.
+// flowAt returns the flow of packet k of a source that injects one packet at a time.
 func (m *injector) flowAt(k int64) int32 {
 	if k = m.flowIndex(k); m.flows != nil {
 		return m.flows[k]
@@ -334,7 +375,7 @@ func (m *injector) flowAt(k int64) int32 {
 	return m.first + int32(k)
 }
 
-// flowIndex returns the place among the source's flows of that of the k-th packet.
+// flowIndex returns the index, among the flows of the source, of the flow of packet k.
 func (m *injector) flowIndex(k int64) int64 {
 	n := int64(m.numFlows)
 	switch m.order {
@@ -350,7 +391,7 @@ func (m *injector) flowIndex(k int64) int64 {
 	return k
 }
 
-// injectionTime returns when the next packets are sent.
+// injectionTime returns the time of the next injection.
 func (m *injector) injectionTime() engine.Time {
 	if m.process == Poisson {
 		m.nextTime += m.interval * m.rng.ExpFloat64()

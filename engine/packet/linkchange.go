@@ -4,13 +4,15 @@ import (
 	"sim/engine"
 )
 
-// applyChange sets the rate of a link. A packet that is being sent goes on at the old one, unless the link fails.
+// applyChange changes the rate of a link. A transmission in progress continues at the
+// previous rate, unless the link fails.
 func (z *sim) applyChange(c engine.Change) {
 	l := &z.queued[c.Link]
-	if c.Rate == 0 && l.awaitsCredit { // it begins nothing for now
+	if c.Rate == 0 && l.awaitsCredit { // no transmission can start for now
 		l.awaitsCredit = false
 		z.calendar.remove(2*int32(len(z.queued))+c.Link, z.records.first(&l.credits).time)
 	}
+
 	if c.Rate == 0 && c.Planned {
 		l.state |= statePaused
 		return
@@ -19,6 +21,7 @@ func (z *sim) applyChange(c engine.Change) {
 		z.failLink(c.Link, l, c.At)
 		return
 	}
+
 	l.ticksPerByte = ticksPerByte(c.Rate)
 	if l.state&(stateDown|statePaused) != 0 {
 		l.state &^= stateDown | statePaused
@@ -26,13 +29,16 @@ func (z *sim) applyChange(c engine.Change) {
 	}
 }
 
-// failLink takes a link down: what is on it is lost, and what waits before it too, unless it has not left its source.
+// failLink takes a link down. All packets in flight or queued are lost, except packets of
+// closed-loop senders that are still queued at their source.
 func (z *sim) failLink(id int32, l *queuedLink, now engine.Time) {
 	if l.state&stateDown != 0 {
 		return
 	}
+
 	l.state |= stateDown
 	var dropped []record
+
 	if l.state&stateSending != 0 {
 		z.calendar.remove(id, l.sendEnd)
 		l.state &^= stateSending
@@ -44,6 +50,7 @@ func (z *sim) failLink(id int32, l *queuedLink, now engine.Time) {
 		l.occupancy--
 		dropped = append(dropped, l.current)
 	}
+
 	if l.inFlight.length > 0 {
 		z.calendar.remove(int32(len(z.queued))+id, z.records.first(&l.inFlight).time)
 		for ; l.inFlight.length > 0; z.records.removeFirst(&l.inFlight) {
@@ -54,17 +61,18 @@ func (z *sim) failLink(id int32, l *queuedLink, now engine.Time) {
 			l.occupancy--
 			l.packets--
 			l.bytes -= int64(r.bytes)
-			r.origin = originOpen // its place in the buffer before the link is free already
+			r.origin = originOpen // its space in the previous buffer is free already
 			dropped = append(dropped, r)
 		}
 	}
+
 	dropped = append(dropped, z.removeQueued(l, now, func(r *record) bool { return r.origin > originWindow })...)
 	for i := range dropped {
 		z.drop(&dropped[i], id, LinkFailed, now)
 	}
 }
 
-// removeQueued takes packets out of the queues before a link.
+// removeQueued removes the matching packets from the queues of a link and returns them.
 func (z *sim) removeQueued(l *queuedLink, now engine.Time, matches func(*record) bool) []record {
 	var removed []record
 	for q := range l.numQueues {
@@ -88,7 +96,7 @@ func (z *sim) removeQueued(l *queuedLink, now engine.Time, matches func(*record)
 	return removed
 }
 
-// replacePaths replaces the paths, also those of packets that wait at their source.
+// replacePaths applies a Rewire. Packets that are queued at their source take new paths.
 func (z *sim) replacePaths(r *Rewire) {
 	z.paths.useNextSet()
 	var removed []record

@@ -12,9 +12,10 @@ import (
 	"sim/engine/packet"
 )
 
-// TestFailure: by hand. A packet each microsecond takes two links of 1 us and 1 us latency; the second fails at 10.5 us
-// and is up again, half as fast, at 20.25 us. At 10.5 us the packet being sent on it, the one on its wire, and none
-// before it, are lost. Those that come to it while it is down are dropped.
+// TestFailure: by hand. A packet each microsecond takes two links of 1 us and 1 us
+// latency; the second fails at 10.5 us and is up again, half as fast, at 20.25 us. At
+// 10.5 us the packet being sent on it, the one on its wire, and none before it, are lost.
+// Those that come to it while it is down are dropped.
 func TestFailure(t *testing.T) {
 	for _, control := range []packet.Control{packet.DropTail, packet.Credit} {
 		n := lineNetwork(2, engine.Link{Latency: us})
@@ -23,8 +24,9 @@ func TestFailure(t *testing.T) {
 		n.Changes = []engine.Change{{At: 10*us + us/2, Link: 1}, {At: 20*us + us/4, Link: 1, Rate: 4e9}}
 		w := pathsOver(n, []packet.Source{{End: 1, Bytes: 1000, Count: 30, Every: float64(us)}}, []int32{0, 1})
 		s, log := runLog(t, n, w, packet.Options{Control: control})
-		// packet k is injected at k, comes to link 1 at k+2, is sent until k+3 and there at k+4: at 10.5 us packet 8 is
-		// being sent, 7 on the wire, and 9 to 18 come while it is down
+		// packet k is injected at k, comes to link 1 at k+2, is sent until k+3 and there
+		// at k+4: at 10.5 us packet 8 is being sent, 7 on the wire, and 9 to 18 come
+		// while it is down
 		want := []int{7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18}
 		var lost []int
 		for _, a := range log {
@@ -36,7 +38,8 @@ func TestFailure(t *testing.T) {
 		if !slices.Equal(lost, want) || s.DroppedBy[packet.LinkFailed] != int64(len(want)) || s.Links[1].Dropped != int64(len(want)) {
 			t.Errorf("%v: lost %v, want %v", control, lost, want)
 		}
-		// link 1 sends 8 packets whole, and one for half a microsecond, then the 11 left at half the rate
+		// link 1 sends 8 packets whole, and one for half a microsecond, then the 11 left
+		// at half the rate
 		if busy := 8*us + us/2 + 11*2*us; s.Links[1].Busy != busy {
 			t.Errorf("%v: busy for %v, want %v", control, s.Links[1].Busy, busy)
 		}
@@ -47,8 +50,9 @@ func TestFailure(t *testing.T) {
 	}
 }
 
-// TestPlanned: the same link, paused as planned. What is being sent then arrives, the rest waits, and nothing is lost: 9
-// packets go at the first rate, and 21 from 20.25 us on at half of it.
+// TestPlanned: the same link, paused as planned. What is being sent then arrives, the
+// rest waits, and nothing is lost: 9 packets go at the first rate, and 21 from 20.25 us
+// on at half of it.
 func TestLinkPause(t *testing.T) {
 	for _, control := range []packet.Control{packet.DropTail, packet.Credit} {
 		n := lineNetwork(2, engine.Link{Latency: us})
@@ -63,7 +67,8 @@ func TestLinkPause(t *testing.T) {
 	}
 }
 
-// diamondNetwork is two ways from node 0 to 3, by node 1 and by node 2, the second of which is not there at first.
+// diamondNetwork is two ways from node 0 to 3, by node 1 and by node 2, the second of
+// which is not there at first.
 func diamondNetwork() *engine.Network {
 	n := &engine.Network{Nodes: 4}
 	for _, l := range [][2]int32{{0, 1}, {1, 3}, {0, 2}, {2, 3}} {
@@ -74,15 +79,16 @@ func diamondNetwork() *engine.Network {
 	return n
 }
 
-// TestRewire: packets injected after a rewiring, and those that still wait at their source, take the new paths; the
-// others keep theirs.
+// TestRewire: packets injected after a rewiring, and those that still wait at their
+// source, take the new paths; the others keep theirs.
 func TestRewire(t *testing.T) {
 	n := diamondNetwork()
 	w := pathsOver(n, []packet.Source{{End: 1, Process: packet.Greedy, Order: packet.Sequential, Bytes: 1000, Count: 20}}, []int32{0, 1})
 	later := pathsOver(n, nil, []int32{2, 3})
 	for _, control := range []packet.Control{packet.DropTail, packet.Credit} {
 		s, _ := runLog(t, n, w, packet.Options{Control: control, Rewire: []packet.Rewire{{At: 12 * us, Paths: later.Paths}}})
-		// at 10.5 us ten have passed link 0, and one is lost on it; the next waits for its new path at 12 us
+		// at 10.5 us ten have passed link 0, and one is lost on it; the next waits for
+		// its new path at 12 us
 		if s.Delivered != 19 || s.DroppedBy[packet.LinkFailed] != 1 || s.Links[0].Packets != 10 || s.Links[2].Packets != 9 || s.End != 12*us+10*us {
 			t.Errorf("%v: %+v", control, s)
 		}
@@ -98,13 +104,13 @@ func TestRewire(t *testing.T) {
 	if !errors.As(err, &d) || d.Cycle != nil || d.Waiting != 1 || !strings.Contains(err.Error(), "nothing can proceed") || !strings.Contains(err.Error(), "1 before link 0, which is down") {
 		t.Errorf("%v", err)
 	}
-	if _, err := packet.Run(n, w, packet.Options{Rewire: []packet.Rewire{{At: 9 * us, Paths: later.Paths}}}); !errors.Is(err, packet.ErrWork) || !strings.Contains(err.Error(), "rewiring 0 at 9e-06s") {
+	if _, err := packet.Run(n, w, packet.Options{Rewire: []packet.Rewire{{At: 9 * us, Paths: later.Paths}}}); !errors.Is(err, packet.ErrWork) || !strings.Contains(err.Error(), "Rewire[0] at 9e-06s") {
 		t.Errorf("%v", err)
 	}
 }
 
-// TestRewireSpread: where packets draw their links, those on their way go by the new next hops too, and are dropped
-// where these lead nowhere.
+// TestRewireSpread: where packets draw their links, those on their way go by the new next
+// hops too, and are dropped where these lead nowhere.
 func TestRewireSpread(t *testing.T) {
 	n := diamondNetwork()
 	const none = engine.NoPath
@@ -124,8 +130,9 @@ func TestRewireSpread(t *testing.T) {
 	}
 }
 
-// TestConservation: whatever links do in mid-run, and whatever is dropped, nothing else is lost, credits return, and
-// the same seed gives the same. (Run checks the sums and credits itself.)
+// TestConservation: whatever links do in mid-run, and whatever is dropped, nothing else
+// is lost, credits return, and the same seed gives the same. (Run checks the sums and
+// credits itself.)
 func TestConservation(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n, w := randomWork(t)

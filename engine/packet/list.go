@@ -2,26 +2,27 @@ package packet
 
 import "unsafe"
 
-// list is things that come in a window.
+// list is a growable list for the items of one window. Its memory comes from a pool and
+// is reused by later windows.
 type list[T any] struct {
 	items  []T
-	length int32 // so many are used
+	length int32 // items[:length] is in use
 	pool   *pool[T]
 }
 
-// pool is room of windows that are over.
+// pool holds the memory of lists that have been reset.
 type pool[T any] struct {
 	free     [][]T
-	capacity int // things that there is room for, in use or not
+	capacity int // items in free and in all lists of the pool
 }
 
-// memoryBytes is the memory of its room.
+// memoryBytes returns the memory of the pool and its lists.
 func (p *pool[T]) memoryBytes() int64 {
 	var item T
 	return int64(p.capacity) * int64(unsafe.Sizeof(item))
 }
 
-// add returns the place of one more.
+// add appends an item and returns its index and address. The item is not cleared.
 func (l *list[T]) add() (int32, *T) {
 	if int(l.length) == len(l.items) {
 		l.grow()
@@ -30,7 +31,7 @@ func (l *list[T]) add() (int32, *T) {
 	return l.length - 1, &l.items[l.length-1]
 }
 
-// grow makes room for more, that of a window that is over if there is one.
+// grow increases the capacity. An empty list takes a slice of the pool if there is one.
 func (l *list[T]) grow() {
 	p := l.pool
 	if k := len(p.free) - 1; l.length == 0 && k >= 0 {
@@ -43,10 +44,10 @@ func (l *list[T]) grow() {
 	p.capacity += cap(l.items)
 }
 
-// elements returns what it has.
+// elements returns the items of the list.
 func (l *list[T]) elements() []T { return l.items[:l.length] }
 
-// reset gives its room back.
+// reset empties the list and returns its memory to the pool.
 func (l *list[T]) reset() {
 	if len(l.items) > 0 {
 		l.pool.free = append(l.pool.free, l.items)

@@ -6,7 +6,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestPoolCounts: a pool counts all room that its lists have or have given back, and what a list has stays as it was.
+// TestPoolCounts: a pool counts all room that its lists have or have given back, and what
+// a list has stays as it was.
 func TestPoolCapacity(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var p pool[creditReturn]

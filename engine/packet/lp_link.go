@@ -6,16 +6,18 @@ import (
 	"sim/engine"
 )
 
-// simulateLink simulates a link alone up to a time, the last in a window. Of one time it sends first, then packets come to it,
-// then credits, then packets of sources.
+// simulateLink simulates link id until workerGroup.lastTick. Simultaneous events occur in
+// the order of the event loop: the end of a transmission, arrivals of packets over links,
+// credit returns, injected packets, and finally greedy sources.
 func (p *lpSim) simulateLink(id int32, l *queuedLink) {
 	f, arrivals, lastTick := &p.inFlight[id], p.collectArrivals(id), p.lastTick
+
 	i, lastEvent := 0, engine.Time(0)
 	p.creditsApplied = -1
 	for {
 		now := lastTick + 1
 		if l.state&stateSending != 0 {
-			for i < len(arrivals) && arrivals[i].time < l.sendEnd { // what comes to a link that sends but waits
+			for i < len(arrivals) && arrivals[i].time < l.sendEnd { // packets that arrive during a transmission only queue
 				p.acceptPacket(id, l, f, arrivals[i])
 				i++
 			}
@@ -36,10 +38,14 @@ func (p *lpSim) simulateLink(id int32, l *queuedLink) {
 				break
 			}
 		}
+
 		if l.state != 0 || l.numWaiting == 0 {
 			continue
 		}
-		if sender := p.startNext(id, l, now); sender >= 0 { // behind all else of its time
+
+		// A packet of a greedy source was sent. Its source injects the next packet after
+		// all other events of this time.
+		if sender := p.startNext(id, l, now); sender >= 0 {
 			for ; i < len(arrivals) && arrivals[i].time <= now; i++ {
 				p.acceptPacket(id, l, f, arrivals[i])
 			}
@@ -49,34 +55,43 @@ func (p *lpSim) simulateLink(id int32, l *queuedLink) {
 			f.sender = sender + 1
 		}
 	}
+
 	if i > 0 {
 		lastEvent = max(lastEvent, arrivals[i-1].time)
 	}
 	p.stats.End = max(p.stats.End, lastEvent)
 }
 
-// acceptPacket has what is due come to a link.
+// acceptPacket adds an arriving or injected packet to a queue of a link, or drops it if
+// the link is down.
 func (p *lpSim) acceptPacket(id int32, l *queuedLink, f *inFlight, d pendingEvent) {
 	k := int32(uint32(d.sortKey))
 	packet := &p.packets.slots[k]
-	if l.occupancy >= l.maxOccupancy { // else how many they are does not matter yet
+
+	// The occupancy must be exact only if it may set a new maximum. Simultaneous arrivals
+	// are ordered by link: if the packet came over a link with a lower number than l,
+	// packets that reach the far end of l at this time still count.
+	if l.occupancy >= l.maxOccupancy {
 		now := d.time
-		if packet.origin >= 0 && l.firstChannel > packet.origin { // over a link before this one
+		if packet.origin >= 0 && l.firstChannel > packet.origin {
 			now--
 		}
 		p.endFlights(l, f, now)
 	}
+
 	isLost := l.state&stateDown != 0 && packet.origin > originWindow
 	index := packet.channel
 	if packet.origin < 0 {
 		p.packets.injectTimes[k] = d.time
 		index += l.numChannels
 	}
+
 	if !isLost && index < p.numDescriptorQueues(l) {
 		l.countWaiting()
 		p.enqueueDescriptor(l, index, k)
 		return
 	}
+
 	r := p.packets.record(k)
 	if p.packets.release(k); isLost {
 		p.drop(&r, id, LinkFailed, d.time)
@@ -86,8 +101,10 @@ func (p *lpSim) acceptPacket(id int32, l *queuedLink, f *inFlight, d pendingEven
 	p.push(l, index, &r, d.time)
 }
 
-// numDescriptorQueues returns how many of a link's queues are lists of descriptors, the first ones. Those of host traffic are where greedy
-// sources keep one packet there; others may put millions there, which then stand in order in memory.
+// numDescriptorQueues returns the number of queues of a link that are lists of
+// descriptors; these are the first ones. Host queues are among them only with greedy
+// sources, which keep one packet there. Other sources may inject millions of packets,
+// which are stored in the consecutive memory of a recordQueue instead.
 func (p *lpSim) numDescriptorQueues(l *queuedLink) uint8 {
 	if p.allGreedy {
 		return l.numQueues
@@ -95,7 +112,8 @@ func (p *lpSim) numDescriptorQueues(l *queuedLink) uint8 {
 	return l.numChannels
 }
 
-// enqueueDescriptor puts a packet at the end of such a queue, whose head and tail are descriptors.
+// enqueueDescriptor appends the packet in slot k to such a queue. Its head and tail are
+// slots, and its length is not used.
 func (p *lpSim) enqueueDescriptor(l *queuedLink, index uint8, k int32) {
 	packet, q := &p.packets.slots[k], &p.queues[l.firstQueue+int32(index)]
 	if bit := uint32(1) << (index & 31); l.readyQueues&bit == 0 {
@@ -108,22 +126,26 @@ func (p *lpSim) enqueueDescriptor(l *queuedLink, index uint8, k int32) {
 	q.tail = k
 }
 
-// sendPacket takes down what comes of the packet that a link begins to send: credit for the link before, and the packet at its
-// end, both a latency after it is sent.
+// sendPacket schedules the events that result from the transmission of the packet in slot
+// k: one latency after its end, the credit returns to the previous link, and the packet
+// arrives at the far end.
 func (p *lpSim) sendPacket(id int32, l *queuedLink, k int32) {
 	r := &p.packets.slots[k]
 	if l.current.origin = r.origin; r.origin >= 0 {
 		previous := p.channelLink[r.origin]
 		p.sendCredit(previous, r.origin, r.bytes, l.sendEnd+p.latencies[previous])
 	}
-	to, channel := p.paths.linkAfter(l.to, r.route)
+
+	next, channel := p.paths.linkAfter(l.to, r.route)
 	l.packets++
 	l.bytes += int64(r.bytes)
 	p.sent++
-	p.scheduleArrival(id, k, l.currentChannel, to, channel, l.sendEnd+p.latencies[id])
+	p.scheduleArrival(id, k, l.currentChannel, next, channel, l.sendEnd+p.latencies[id])
 }
 
-// scheduleArrival has a packet that a link sends over one of its channels come to the next at a time.
+// scheduleArrival schedules the arrival of the packet in slot k, which link id sends over
+// channelUsed, at its next link. If the packet has reached its destination, the credit
+// return is scheduled as well.
 func (p *lpSim) scheduleArrival(id, k, channelUsed, next int32, channel uint8, time engine.Time) {
 	f := &p.inFlight[id]
 	if f.tail-f.head == uint(len(f.arrivalTimes)) {
@@ -131,13 +153,16 @@ func (p *lpSim) scheduleArrival(id, k, channelUsed, next int32, channel uint8, t
 	}
 	f.arrivalTimes[f.tail&uint(len(f.arrivalTimes)-1)] = time
 	f.tail++
+
 	packet, w := &p.packets.slots[k], p.inboxAt(time)
 	packet.time, packet.origin, packet.channel = time, channelUsed, channel
 	packet.route++
+
 	if next != pathEnd && p.owns(next) {
 		w.addArrival(p, k, next)
 		return
 	}
+
 	var arrival *packetArrival
 	if next == pathEnd {
 		_, arrival = w.deliveries.add()
@@ -149,13 +174,15 @@ func (p *lpSim) scheduleArrival(id, k, channelUsed, next int32, channel uint8, t
 	p.packets.release(k)
 }
 
-// startNext is start: it has an idle link send the next of the packets that wait, if there is room for one. It returns the
-// sender that injects a packet then, -1 if there is none.
+// startNext starts the next transmission of an idle link if a queued packet fits into the
+// buffer at the far end. It corresponds to sim.startSending. It returns the sender that
+// injects its next packet now, or a negative number if no sender does.
 func (p *lpSim) startNext(id int32, l *queuedLink, now engine.Time) int32 {
 	index, ok := p.sim.selectQueue(id, l, now)
 	if !ok {
 		return -1
 	}
+
 	q := &p.queues[l.firstQueue+index]
 	k, bytes := q.head, uint64(q.headBytes)
 	if uint8(index) < p.numDescriptorQueues(l) {
@@ -170,12 +197,14 @@ func (p *lpSim) startNext(id int32, l *queuedLink, now engine.Time) int32 {
 		k = p.packets.alloc(r, 0)
 		p.pop(l, q, index)
 	}
+
 	l.transmit(bytes, now)
 	p.sendPacket(id, l, k)
 	return originSender - l.current.origin
 }
 
-// endFlights counts the packets that have left a link and come to its end up to a time.
+// endFlights removes the packets that have arrived at the far end of a link up to time
+// now from its occupancy.
 func (p *lpSim) endFlights(l *queuedLink, f *inFlight, now engine.Time) {
 	for f.head != f.tail && f.arrivalTimes[f.head&uint(len(f.arrivalTimes)-1)] <= now {
 		f.head++
@@ -183,7 +212,8 @@ func (p *lpSim) endFlights(l *queuedLink, f *inFlight, now engine.Time) {
 	}
 }
 
-// applyCredits takes the credits that have come to a link in the window up to a time, and reports whether there were any.
+// applyCredits applies the credits that return to a link in the current window up to time
+// now. It reports whether there were any.
 func (p *lpSim) applyCredits(id int32, now engine.Time) bool {
 	if p.nextCreditTime(id) > now {
 		return false
@@ -196,7 +226,8 @@ func (p *lpSim) applyCredits(id int32, now engine.Time) bool {
 	return true
 }
 
-// nextCreditTime returns when the next credit comes to a link in the window, after it if none does.
+// nextCreditTime returns the time of the next credit return to a link, or the time after
+// the window if no credit returns.
 func (p *lpSim) nextCreditTime(id int32) engine.Time {
 	if p.creditsApplied < 0 {
 		p.collectCredits(id)
@@ -207,7 +238,8 @@ func (p *lpSim) nextCreditTime(id int32) engine.Time {
 	return p.lastTick + 1
 }
 
-// collectCredits puts the credits that come to a link in the window in order.
+// collectCredits sorts the credit returns to a link in the current window into
+// pendingCredits.
 func (p *lpSim) collectCredits(id int32) {
 	credits, w := p.pendingCredits[:0], p.now
 	for i := w.byLink[id].credit; i >= 0; i = w.credits.items[i].next {
@@ -218,7 +250,8 @@ func (p *lpSim) collectCredits(id int32) {
 	p.pendingCredits, p.creditsApplied = sortPending(credits), 0
 }
 
-// collectArrivals returns what comes to a link in the window up to a time, in order.
+// collectArrivals returns the packets that arrive at a link up to lastTick, sorted. Later
+// ones, in a window that was cut, remain in the list.
 func (p *lpSim) collectArrivals(id int32) []pendingEvent {
 	arrivals, w, later := p.pending[:0], p.now, int32(-1)
 	for i := w.byLink[id].packet; i >= 0; {
@@ -240,10 +273,12 @@ func (p *lpSim) collectArrivals(id int32) []pendingEvent {
 	return p.pending
 }
 
+// before reports whether d precedes e.
 func (d pendingEvent) before(e pendingEvent) bool {
 	return d.time < e.time || d.time == e.time && d.sortKey < e.sortKey
 }
 
+// compare returns -1 or 1. No two events have the same key.
 func (d pendingEvent) compare(e pendingEvent) int {
 	if d.before(e) {
 		return -1
@@ -251,10 +286,11 @@ func (d pendingEvent) compare(e pendingEvent) int {
 	return 1 // no two are the same
 }
 
-// maxInsertionSort is how many are put in order one by one.
+// maxInsertionSort is the number of events up to which insertion sort is used.
 const maxInsertionSort = 32
 
-// insertSorted adds one to those that are in order, in its place if they are few.
+// insertSorted adds an event. While there are at most maxInsertionSort events, they are
+// kept sorted.
 func insertSorted(events []pendingEvent, d pendingEvent) []pendingEvent {
 	events = append(events, d)
 	k := len(events) - 1
@@ -265,7 +301,7 @@ func insertSorted(events []pendingEvent, d pendingEvent) []pendingEvent {
 	return events
 }
 
-// sortPending returns what put has added, in order.
+// sortPending sorts events that were added by insertSorted.
 func sortPending(events []pendingEvent) []pendingEvent {
 	if len(events) > maxInsertionSort {
 		slices.SortFunc(events, pendingEvent.compare)

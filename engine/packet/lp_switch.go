@@ -7,7 +7,8 @@ import (
 	"sim/engine"
 )
 
-// switchToWindows goes over from the loop of events.
+// switchToWindows moves the state from the event loop to the inboxes of upcoming windows.
+// In the calendar, only the events of senders remain.
 func (p *lpSim) switchToWindows() {
 	z := p.sim
 	p.scratch = p.scratch[:0]
@@ -20,9 +21,11 @@ func (p *lpSim) switchToWindows() {
 			}
 		}
 	}
+
 	for i, k := range p.scratch {
 		z.calendar.schedule(k, times[i])
 	}
+
 	if p.inFlight == nil {
 		p.inFlight = make([]inFlight, len(z.queued))
 		for _, q := range p.all {
@@ -37,8 +40,10 @@ func (p *lpSim) switchToWindows() {
 			}
 		}
 	}
+
 	p.workerGroup.startWindow(0, z.calendar.now+1)
 	p.isFinished = false
+
 	for i := range z.queued {
 		l := &z.queued[i]
 		l.awaitsCredit = false
@@ -58,6 +63,7 @@ func (p *lpSim) switchToWindows() {
 			p.sendPacket(int32(i), l, p.packets.alloc(&l.current, 0))
 		}
 	}
+
 	z.windowsActive = true
 	for _, q := range p.active[1:] {
 		c := q.records
@@ -70,7 +76,8 @@ func (p *lpSim) switchToWindows() {
 	}
 }
 
-// queueDescriptors makes descriptors of packets that wait for its links.
+// queueDescriptors moves the packets queued at the owned links from records to
+// descriptors.
 func (p *lpSim) queueDescriptors(from *recordStore) {
 	for i := p.from; i < p.end; i++ {
 		l := &p.queued[i]
@@ -86,7 +93,8 @@ func (p *lpSim) queueDescriptors(from *recordStore) {
 	}
 }
 
-// restoreRecords puts these back into the queues of the loop of events.
+// restoreRecords moves the packets queued at the owned links from descriptors back to the
+// records of z.
 func (p *lpSim) restoreRecords(z *sim) {
 	for i := p.from; i < p.end; i++ {
 		l := &z.queued[i]
@@ -104,7 +112,8 @@ func (p *lpSim) restoreRecords(z *sim) {
 	}
 }
 
-// moveHostQueues moves the other packets that wait for its links from one memory to another.
+// moveHostQueues moves the queues of the owned links that are not lists of descriptors
+// from one record store to another.
 func (p *lpSim) moveHostQueues(from, to *recordStore) {
 	for i := p.from; i < p.end; i++ {
 		l := &p.queued[i]
@@ -114,7 +123,12 @@ func (p *lpSim) moveHostQueues(from, to *recordStore) {
 	}
 }
 
-// switchToEvents goes over to the loop of events. All up to a time has been simulated.
+// switchToEvents moves the state back to the event loop. All events up to and including
+// time simulated have been simulated.
+//
+// A window schedules the results of a transmission at its start; the event loop schedules
+// them at its end and at the arrival. Credits for a transmission that has not ended are
+// therefore dropped, and its packet becomes the current packet of its link again.
 func (p *lpSim) switchToEvents(simulated engine.Time) {
 	z := p.sim
 	z.windowsActive = false
@@ -122,15 +136,19 @@ func (p *lpSim) switchToEvents(simulated engine.Time) {
 		z.stats.add(&q.sim.stats)
 		q.moveHostQueues(&q.sim.records, &z.records)
 	}
+
 	for _, q := range p.active {
 		q.restoreRecords(z)
 	}
+
 	var packets []record
 	var credits []creditReturn
 	links := int32(len(z.queued))
+
 	for id := range links {
 		l, q := &z.queued[id], p.active[p.ownerOf(id)]
 		if id == q.from {
+
 			for k := range q.windows {
 				q.drainOutboxes(k)
 			}
@@ -141,7 +159,7 @@ func (p *lpSim) switchToEvents(simulated engine.Time) {
 				switch c := w.credits.items[i]; {
 				case c.time <= simulated:
 					z.freeBytes[c.channel] += int64(c.bytes)
-				case c.time-p.latencies[id] <= simulated: // else what it is for has not happened
+				case c.time-p.latencies[id] <= simulated: // otherwise the transmission that frees the space has not ended
 					credits = append(credits, c)
 				}
 			}
@@ -150,14 +168,17 @@ func (p *lpSim) switchToEvents(simulated engine.Time) {
 			}
 			w.byLink[id] = linkInbox{-1, -1}
 		}
+
 		slices.SortFunc(credits, func(a, b creditReturn) int { return cmp.Compare(a.time, b.time) })
 		for _, c := range credits {
 			slot := p.records.add(&l.credits)
 			*slot = record{time: c.time, route: c.channel, bytes: c.bytes}
 		}
 		credits = credits[:0]
+
 		p.endFlights(l, &p.inFlight[id], simulated)
 		p.inFlight[id].head = p.inFlight[id].tail
+
 		switch {
 		case l.state&stateSending == 0:
 		case l.sendEnd <= simulated:
@@ -167,10 +188,12 @@ func (p *lpSim) switchToEvents(simulated engine.Time) {
 			z.calendar.schedule(id, l.sendEnd)
 			p.sent--
 		}
+
 		if l.state == 0 && l.numWaiting > 0 {
 			z.awaitCredit(id, l)
 		}
 	}
+
 	for _, q := range p.active {
 		for k := range q.windows {
 			for i := range q.windows[k].deliveries.elements() {
@@ -178,6 +201,7 @@ func (p *lpSim) switchToEvents(simulated engine.Time) {
 			}
 		}
 	}
+
 	slices.SortFunc(packets, func(a, b record) int { return cmp.Compare(a.time, b.time) })
 	for i := range packets {
 		id := z.channelLink[packets[i].origin]
@@ -190,11 +214,13 @@ func (p *lpSim) switchToEvents(simulated engine.Time) {
 			l.bytes -= int64(l.current.bytes)
 			continue
 		}
+
 		slot := z.records.add(&l.inFlight)
 		if *slot = packets[i]; l.inFlight.length == 1 {
 			z.calendar.schedule(links+id, slot.time)
 		}
 	}
+
 	for _, q := range p.active {
 		for k := range q.windows {
 			w := &q.windows[k]

@@ -12,9 +12,9 @@ import (
 	"sim/engine/packet"
 )
 
-// TestApart: links simulated apart for windows give to the tick what one loop of events does, on random networks and work
-// with many ties, which end, are looked at, change, and get stuck in between: 200, with -long 10,000, with -short 50
-// of them.
+// TestApart: links simulated apart for windows give to the tick what one loop of events
+// does, on random networks and work with many ties, which end, are looked at, change, and
+// get stuck in between: 200, with -long 10,000, with -short 50 of them.
 func TestLogicalProcesses(t *testing.T) {
 	rare := []int{387, 1790} // a run that ends as a packet is sent, and room of packets that are lost
 	cases, stuck, stopped, faulty := numCases(10000, 50, 200), 0, 0, 0
@@ -51,8 +51,8 @@ func TestLogicalProcesses(t *testing.T) {
 	}
 }
 
-// TestApartByLoad: links are simulated apart under load and not when little is to be done, with the same result as one
-// loop of events.
+// TestApartByLoad: links are simulated apart under load and not when little is to be
+// done, with the same result as one loop of events.
 func TestWindowsByLoad(t *testing.T) {
 	b := torus{[3]int{4, 4, 4}}
 	n := b.network(engine.Link{Rate: 400e9, Latency: 20 * engine.Nanosecond, Buffer: 4 << 10, Channels: 2})
@@ -80,8 +80,8 @@ func TestWindowsByLoad(t *testing.T) {
 	}
 }
 
-// TestApartRare: the same of a link that waits for room when it fails or stops for a while, and of latencies such that
-// what is ahead is near the end of time.
+// TestApartRare: the same of a link that waits for room when it fails or stops for a
+// while, and of latencies such that what is ahead is near the end of time.
 func TestWindowsInRareCases(t *testing.T) {
 	greedy := func(first int32, bytes int32, count int64, start engine.Time) packet.Source {
 		return packet.Source{First: first, End: first + 1, Process: packet.Greedy, Order: packet.RoundRobin, Bytes: bytes, Count: count, Start: start}
@@ -114,9 +114,10 @@ func TestWindowsInRareCases(t *testing.T) {
 	compareWithEventLoop(t, n, pathsOver(n, []packet.Source{s}, paths...), packet.Options{Control: packet.Credit}, 0)
 }
 
-// TestApartCut: windows in which sources inject more packets than are put before links at once are cut, with the same
-// result as one loop of events. On a ring whose links have the latency of a window, what each of many sources sends in
-// a window comes to a link that others send over in the next.
+// TestApartCut: windows in which sources inject more packets than are put before links at
+// once are cut, with the same result as one loop of events. On a ring whose links have
+// the latency of a window, what each of many sources sends in a window comes to a link
+// that others send over in the next.
 func TestCutWindows(t *testing.T) {
 	const nodes = 800
 	n := &engine.Network{Nodes: nodes}
@@ -137,7 +138,8 @@ func TestCutWindows(t *testing.T) {
 	}
 }
 
-// compareWithEventLoop compares a run whose links are simulated apart after so many events with one loop of events.
+// compareWithEventLoop compares a run whose links are simulated apart after so many
+// events with one loop of events.
 func compareWithEventLoop(t *testing.T, n *engine.Network, w *packet.Work, o packet.Options, events int) {
 	t.Helper()
 	want, failed := packet.Run(n, w, packet.LPsAfter(o, -1))

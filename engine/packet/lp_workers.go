@@ -6,30 +6,36 @@ import (
 	"sim/engine"
 )
 
-// workerGroup is what several share.
+// workerGroup is the state shared by the workers of an lpSim.
+//
+// Windows are numbered. The current window covers windowStart <= t <
+// windowStart+windowLength. It may be cut: then it is simulated in several parts, each up
+// to lastTick.
 type workerGroup struct {
-	active       []*lpSim      // that work
-	all          []*lpSim      // and those that do where there is enough to do
-	windowLength engine.Time   // of a window
-	lastStart    engine.Time   // when the last may begin: what is ahead of it is no time any more
-	windowStart  engine.Time   // of the one that is simulated
-	windowNumber int           // and its number
-	lastTick     engine.Time   // up to which it is simulated
-	latencies    []engine.Time // by link: its latency
-	inFlight     []inFlight    // by link
-	allGreedy    bool          // all sources are
-	isInjecting  bool          // what is injected is put before its link when that is simulated
-	isFinished   bool          // no window is simulated any more
-	isDisabled   bool          // it takes too much memory
-	numInjected  int           // packets that were put before links so in the window
+	active       []*lpSim // workers that simulate at present
+	all          []*lpSim // all workers
+	windowLength engine.Time
+	lastStart    engine.Time   // latest start of a window; later events would exceed the range of engine.Time
+	windowStart  engine.Time   // of the current window
+	windowNumber int           // of the current window
+	lastTick     engine.Time   // the current window is simulated up to and including this time
+	latencies    []engine.Time // indexed by link
+	inFlight     []inFlight    // indexed by link
+	allGreedy    bool          // all sources are greedy
+	isInjecting  bool          // injectOpenSources is running
+	isFinished   bool          // the workers must return
+	isDisabled   bool          // windows need too much memory; they are not used again in this run
+	numInjected  int           // packets injected by injectOpenSources in the current part of the window
 	barrier      *barrier
-	scratch      []int32
+	scratch      []int32 // events of senders
 }
 
-// runUntil simulates windows up to a time, and returns up to which: less if little is done in them.
+// runUntil simulates windows up to and including time until. It returns the time up to
+// which it has simulated, which is less if windows contain too few events.
 func (p *lpSim) runUntil(until engine.Time) engine.Time {
 	z := p.sim
 	p.switchToWindows()
+
 	var others sync.WaitGroup
 	for _, q := range p.active[1:] {
 		others.Go(func() {
@@ -38,31 +44,38 @@ func (p *lpSim) runUntil(until engine.Time) engine.Time {
 			}
 		})
 	}
+
 	simulated, checkedSent := z.calendar.now, p.numSent()
-	previous, stopChecked := checkedSent, checkedSent // of the window before, and when Options.Stop was asked
+	previous, stopChecked := checkedSent, checkedSent // sent packets before the previous window, and at the last call of Options.Stop
+
 	for windows := 1; simulated < until && p.windowStart <= p.lastStart && !z.outOfMemory && !p.isDisabled; windows++ {
 		now := p.numSent()
+
 		if windows%16 == 0 {
 			if progress := now - checkedSent; progress == 0 || z.options.lpEvents == 0 && progress < max(64, 2*int64(len(z.queued))/3) {
 				break
 			}
 			checkedSent = now
 		}
+
 		if now-stopChecked >= eventsPerStopCheck {
 			if stopChecked = now; z.stopRequested() {
 				break
 			}
 		}
+
 		p.lastTick = min(until, p.windowStart+p.windowLength-1)
 		if p.injectOpenSources(); z.outOfMemory {
 			break
 		}
+
 		if len(p.active) > 1 && (now-previous >= minPacketsForParallel || z.options.lpEvents > 0) {
 			p.barrier.wait(p.worker)
 			p.simulateShare()
 		} else {
 			p.simulateAll()
 		}
+
 		previous = now
 		simulated = p.lastTick
 		if p.isComplete() {
@@ -70,11 +83,13 @@ func (p *lpSim) runUntil(until engine.Time) engine.Time {
 		}
 		p.checkMemory()
 	}
+
 	p.isFinished = true
 	if len(p.active) > 1 {
 		p.barrier.wait(p.worker)
 		others.Wait()
 	}
+
 	p.switchToEvents(simulated)
 	if p.isDisabled {
 		for _, q := range p.all {
@@ -84,7 +99,7 @@ func (p *lpSim) runUntil(until engine.Time) engine.Time {
 	return simulated
 }
 
-// numSent returns how many packets links have sent.
+// numSent returns the number of packets that all links have sent in windows.
 func (c *workerGroup) numSent() int64 {
 	sum := int64(0)
 	for _, q := range c.all {
@@ -93,7 +108,8 @@ func (c *workerGroup) numSent() int64 {
 	return sum
 }
 
-// checkMemory ends the windows where what is to come takes more memory than it may, and the run where packets do.
+// checkMemory disables windows if upcoming events need too much memory, and ends the run
+// if packets do.
 func (p *lpSim) checkMemory() {
 	sum, numChunks := int64(0), int64(0)
 	for _, q := range p.active {
@@ -102,15 +118,19 @@ func (p *lpSim) checkMemory() {
 		p.outOfMemory = p.outOfMemory || q.sim.outOfMemory
 		p.isDisabled = p.isDisabled || len(q.packets.slots) > maxDescriptors
 	}
+
 	p.outOfMemory = p.outOfMemory || numChunks > p.maxChunks
 	p.isDisabled = p.isDisabled || sum+numChunks*chunkBytes > p.options.MaxBytes
 }
 
-// injectOpenSources has sources inject what they do in the window, but for those that wait for links.
+// injectOpenSources simulates the events of senders in the calendar up to lastTick. If
+// there are too many injections, it cuts the window after the current time, so that the
+// list of arrivals remains small.
 func (p *lpSim) injectOpenSources() {
 	z := p.sim
 	maxPackets := max(1<<14, 4*len(z.queued))
 	p.isInjecting, p.numInjected = true, 0
+
 	for {
 		p.scratch = z.calendar.takeSimultaneous(p.scratch, p.lastTick)
 		if len(p.scratch) == 0 {
@@ -124,13 +144,14 @@ func (p *lpSim) injectOpenSources() {
 			}
 		}
 		if p.numInjected > maxPackets { // it is cut here
-			p.lastTick = now
+			p.lastTick = now // cut the window
 		}
 	}
 	p.isInjecting = false
 }
 
-// simulateShare simulates what is left of the window, beside others.
+// simulateShare simulates the owned links in the current window, in parallel with the
+// other workers.
 func (p *lpSim) simulateShare() {
 	p.simulateLinks()
 	p.barrier.wait(p.worker)
@@ -140,23 +161,25 @@ func (p *lpSim) simulateShare() {
 	p.barrier.wait(p.worker)
 }
 
-// simulateAll is simulate of all the crew, one after the other.
+// simulateAll simulates the links of all active workers sequentially.
 func (c *workerGroup) simulateAll() {
 	for _, q := range c.active {
 		q.simulateLinks()
 	}
+
 	if !c.isComplete() {
 		return
 	}
+
 	for _, q := range c.active {
 		q.applyLateCredits()
 	}
 }
 
-// isComplete reports whether the window is simulated to its end.
+// isComplete reports whether the window is simulated to its end, and not cut.
 func (c *workerGroup) isComplete() bool { return c.lastTick == c.windowStart+c.windowLength-1 }
 
-// startWindow begins a window.
+// startWindow makes the given window the current one.
 func (c *workerGroup) startWindow(windowNumber int, start engine.Time) {
 	c.windowNumber, c.windowStart = windowNumber, start
 	for _, q := range c.all {
@@ -164,24 +187,28 @@ func (c *workerGroup) startWindow(windowNumber int, start engine.Time) {
 	}
 }
 
-// simulateLinks simulates its links in the window.
+// simulateLinks simulates the owned links that have events in the current window.
 func (p *lpSim) simulateLinks() {
 	if len(p.active) > 1 {
 		p.drainOutboxes(p.windowNumber & (len(p.windows) - 1))
 	}
+
 	for i := p.from; i < p.end; i++ {
 		if (i-p.from)%maxBatch == 0 && (p.allGreedy || len(p.queued) >= minLinksToPrefetch) {
 			p.prefetchLinks(i, min(i+maxBatch, p.end))
 		}
+
 		l, first := &p.queued[i], &p.now.byLink[i]
 		if first.packet >= 0 || l.numWaiting > 0 && (l.state&stateSending != 0 && l.sendEnd <= p.lastTick || first.credit >= 0 && l.state == 0) {
 			p.simulateLink(i, l)
 		}
 	}
+
 	p.deliverArrivals()
 }
 
-// deliverArrivals delivers the packets that its links have sent and that end in the window.
+// deliverArrivals delivers the packets of the owned links that reach their destination up
+// to lastTick.
 func (p *lpSim) deliverArrivals() {
 	w, numLeft := p.now, int32(0)
 	for i := range w.deliveries.elements() {
@@ -197,8 +224,8 @@ func (p *lpSim) deliverArrivals() {
 	w.deliveries.length = numLeft
 }
 
-// applyLateCredits takes the credits of its links that have come in a window that is over, and were not taken yet, and makes room
-// for another window.
+// applyLateCredits applies the credits of the current window that no link has needed, and
+// resets the inbox for a later window.
 func (p *lpSim) applyLateCredits() {
 	for _, c := range p.now.credits.elements() {
 		p.freeBytes[c.channel] += int64(c.bytes)
@@ -206,7 +233,7 @@ func (p *lpSim) applyLateCredits() {
 	p.now.reset(p.from, p.end)
 }
 
-// reset makes room for another window of those links.
+// reset empties the inbox. Its links are from <= id < end.
 func (w *windowInbox) reset(from, end int32) {
 	for i := from; i < end; i++ {
 		w.byLink[i] = linkInbox{-1, -1}

@@ -12,8 +12,8 @@ import (
 	"sim/engine/packet"
 )
 
-// referenceSim simulates work the plain way: one list of events, searched for the first by time and order, and whole
-// numbers of any size.
+// referenceSim simulates work the plain way: one list of events, searched for the first
+// by time and order, and whole numbers of any size.
 type referenceSim struct {
 	network     *engine.Network
 	work        *packet.Work
@@ -218,7 +218,8 @@ func randomWork(t *rapid.T) (*engine.Network, *packet.Work) {
 	return n, w
 }
 
-// TestAgainstReference: the same numbers, and the same delays, as the plain way; nothing is lost on the way.
+// TestAgainstReference: the same numbers, and the same delays, as the plain way; nothing
+// is lost on the way.
 func TestAgainstReference(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n, w := randomWork(t)
@@ -278,7 +279,8 @@ func TestRatesDoNotDrift(t *testing.T) {
 	}
 }
 
-// TestMD1: the mean delay of a Poisson process before a link is Pollaczek and Khinchine's, s + rho s / (2 (1 - rho)).
+// TestMD1: the mean delay of a Poisson process before a link is Pollaczek and
+// Khinchine's, s + rho s / (2 (1 - rho)).
 func TestMD1(t *testing.T) {
 	const bytes, packets = 1000, 2_000_000
 	n := &engine.Network{Nodes: 2, Links: []engine.Link{{From: 0, To: 1, Rate: 8e9}}} // 1 us a packet
@@ -299,7 +301,8 @@ func TestMD1(t *testing.T) {
 	}
 }
 
-// TestQuantiles: a quantile is at most 1/128 above the least value that so many do not exceed.
+// TestQuantiles: a quantile is at most 1/128 above the least value that so many do not
+// exceed.
 func TestQuantiles(t *testing.T) {
 	n := &engine.Network{Nodes: 2, Links: []engine.Link{{From: 0, To: 1, Rate: 8e12}}}
 	w := pathsOver(n, []packet.Source{{End: 1, Bytes: 1, Count: 100_000}}, []int32{0}) // delays 1..100,000 ticks

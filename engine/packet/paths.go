@@ -10,34 +10,38 @@ import (
 	"sim/engine"
 )
 
-// pathTable leads packets by paths, where a record's route is the place of its step, or, where packets draw their links,
-// its destination.
+// pathTable looks up the links of packets. The route of a packet (record.route) is the
+// index of its current step in steps. With Paths.Spread it is the destination node, and
+// each packet draws its links.
 type pathTable struct {
-	spread    *engine.Spread // of the set in use
-	usesSteps bool           // routes are places of steps
-	// Ports and steps of every Rewire one after another, so that a packet keeps its path; the ports of a rewire are
-	// those behind the ports of the one before it.
-	degree     int
-	linkByPort []int32 // by node and port: a link
-	steps      []engine.Step
-	sets       []pathSet
-	current    int // the set in use
-	rng        *rand.Rand
+	spread    *engine.Spread // of the current set; nil if routes are steps
+	usesSteps bool           // routes are indices in steps
+	// The ports and steps of all sets are concatenated, so that packets keep their paths
+	// after a Rewire. At each node, the ports of a set follow the ports of the previous
+	// set.
+	degree     int           // ports per node, over all sets
+	linkByPort []int32       // indexed by node*degree + port; -1 if there is no link
+	steps      []engine.Step // paths, each terminated by engine.Arrived
+	sets       []pathSet     // the initial paths, followed by one set per Rewire
+	current    int           // index of the set in use
+	rng        *rand.Rand    // draws paths and links
 }
 
-// pathSet is the paths of one Rewire.
+// pathSet is the initial paths or the paths of one Rewire.
 type pathSet struct {
 	*engine.Paths
-	firstStep        int32     // the place of its first step
-	cumulativeShares []float64 // by path: the sum of shares up to it, in its class; nil where all are equal or alone
+	firstStep        int32     // index in pathTable.steps of its first step
+	cumulativeShares []float64 // indexed by path: sum of shares up to the path within its class; nil if shares are equal
 }
 
+// newPathTable creates the table of the paths of w and of all Rewires.
 func newPathTable(n *engine.Network, w *Work, o *Options) (pathTable, error) {
 	y := pathTable{rng: newStream(o.Seed, pathStream)}
 	allPaths := []*engine.Paths{w.Paths}
 	for _, r := range o.Rewire {
 		allPaths = append(allPaths, r.Paths)
 	}
+
 	numSteps := 0
 	if y.spread = w.Paths.Spread; y.spread != nil {
 		for _, k := range allPaths {
@@ -45,20 +49,23 @@ func newPathTable(n *engine.Network, w *Work, o *Options) (pathTable, error) {
 		}
 		return y, nil
 	}
+
 	y.usesSteps = true
 	for _, k := range allPaths {
 		y.degree += k.Degree
 		numSteps += len(k.Step)
 	}
 	if numSteps > math.MaxInt32 || y.degree > engine.MaxPort+1 {
-		return y, fmt.Errorf("%w: paths of %d steps over %d ports a node in all; want at most %d and %d", ErrWork, numSteps, y.degree, math.MaxInt32, engine.MaxPort+1)
+		return y, fmt.Errorf("%w: all paths have %d steps and %d ports per node; want at most %d and %d", ErrWork, numSteps, y.degree, math.MaxInt32, engine.MaxPort+1)
 	}
+
 	if len(allPaths) == 1 {
 		y.linkByPort, y.steps = w.Paths.Link, w.Paths.Step
 	} else {
 		y.linkByPort = make([]int32, int(n.Nodes)*y.degree)
 		y.steps = make([]engine.Step, 0, numSteps)
 	}
+
 	firstPort, firstStep := 0, 0
 	for _, k := range allPaths {
 		set := pathSet{Paths: k, firstStep: int32(firstStep)}
@@ -75,6 +82,7 @@ func newPathTable(n *engine.Network, w *Work, o *Options) (pathTable, error) {
 			}
 			firstPort += k.Degree
 		}
+
 		var err error
 		if set.cumulativeShares, err = sumShares(k); err != nil {
 			return y, err
@@ -84,7 +92,8 @@ func newPathTable(n *engine.Network, w *Work, o *Options) (pathTable, error) {
 	return y, nil
 }
 
-// sumShares returns the running sums of the shares of each class.
+// sumShares returns the cumulative shares of the paths within each class, or nil if paths
+// have equal shares.
 func sumShares(paths *engine.Paths) ([]float64, error) {
 	if paths.Share == nil || paths.First == nil {
 		return nil, nil
@@ -106,10 +115,11 @@ func sumShares(paths *engine.Paths) ([]float64, error) {
 	return cumulative, nil
 }
 
-// isSingle reports whether each flow has one path.
+// isSingle reports whether each flow has one path for the whole run.
 func (y *pathTable) isSingle() bool { return y.usesSteps && len(y.sets) == 1 && y.sets[0].First == nil }
 
-// choosePath chooses a path for a packet of a flow and returns the place of its first step.
+// choosePath chooses a path for a packet of a flow and returns the index of its first
+// step.
 func (y *pathTable) choosePath(flow int32) int32 {
 	set := &y.sets[y.current]
 	first, end := set.Of(set.ClassOf(flow))
@@ -127,13 +137,14 @@ func (y *pathTable) choosePath(flow int32) int32 {
 	return set.firstStep + int32(set.Start[path])
 }
 
-// arrived is what next returns at the end of a route, nowhere where there is none.
+// Results of nextLink that are not links.
 const (
-	pathEnd = -1
-	noLink  = -2
+	pathEnd = -1 // the node is the destination
+	noLink  = -2 // the destination cannot be reached; also used for a link that has not been looked up
 )
 
-// nextLink returns the link that a packet of a route takes from a node.
+// nextLink returns the link that a packet with the given route takes from a node, or
+// pathEnd or noLink.
 func (y *pathTable) nextLink(node, route int32) int32 {
 	if y.usesSteps {
 		s := y.steps[route]
@@ -151,7 +162,8 @@ func (y *pathTable) nextLink(node, route int32) int32 {
 	return noLink
 }
 
-// linkAfter returns the link that a packet takes from a node when it has taken the step at route, or none, and its channel.
+// linkAfter returns the link that a packet takes from a node after the step at route, and
+// its channel. With Paths.Spread it is the same as nextLink, on channel 0.
 func (y *pathTable) linkAfter(node, route int32) (link int32, channel uint8) {
 	if !y.usesSteps {
 		return y.nextLink(node, route), 0
@@ -163,13 +175,14 @@ func (y *pathTable) linkAfter(node, route int32) (link int32, channel uint8) {
 	return y.linkByPort[int(node)*y.degree+s.Port()], uint8(s.Channel())
 }
 
-// useNextSet goes over to the paths of the next Rewire.
+// useNextSet switches to the paths of the next Rewire.
 func (y *pathTable) useNextSet() {
 	y.current++
 	y.spread = y.sets[y.current].Spread
 }
 
-// firstLink returns the first link of a flow, of its first path where it has several; -1 where it has none.
+// firstLink returns the first link of a flow, on the first one of its paths. It is
+// negative if the flow has no path.
 func (y *pathTable) firstLink(flow int32, f engine.Flow) int32 {
 	if y.spread != nil {
 		return y.spread.Next(f.Src, f.Dst, 0)
@@ -179,21 +192,22 @@ func (y *pathTable) firstLink(flow int32, f engine.Flow) int32 {
 	return y.nextLink(f.Src, set.firstStep+int32(set.Start[k]))
 }
 
-// Names of random streams.
+// Streams of random numbers of a run.
 const (
 	pathStream = iota
 	errorStream
 )
 
-// newStream returns a random stream of the run.
+// newStream returns one of the random streams of a run.
 func newStream(seed uint64, name uint64) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, mix(name)))
 }
 
-// checkPaths fails where paths do not lead flows over n.
+// checkPaths returns an error if paths do not connect the flows over links of n that are
+// up.
 func checkPaths(n *engine.Network, flows []engine.Flow, paths *engine.Paths) error {
 	if paths == nil {
-		return errors.New("want paths to lead packets")
+		return errors.New("there are no paths")
 	}
 	return paths.Check(context.Background(), n, flows)
 }

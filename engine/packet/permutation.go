@@ -2,9 +2,12 @@ package packet
 
 import "math/bits"
 
-// permute returns the place of k in the pseudo-random order of 0..n-1 that key names: a Feistel network of four rounds
-// on the least even number of bits that hold n, followed until it lands below n (Black and Rogaway, 2002). So orders
-// take no memory.
+// permute returns element k of a pseudo-random permutation of 0..n-1 selected by key. It
+// needs no memory.
+//
+// It applies a Feistel network of four rounds to the smallest even number of bits that
+// can represent n-1, and repeats it until the result is less than n (cycle walking; Black
+// and Rogaway, Ciphers with Arbitrary Finite Domains, 2002).
 func permute(k, n, key uint64) uint64 {
 	half := (uint(bits.Len64(n-1)) + 1) / 2
 	if half == 0 {
@@ -22,7 +25,8 @@ func permute(k, n, key uint64) uint64 {
 	}
 }
 
-// mix spreads the bits of x (splitmix64's finaliser; Steele, Lea and Flood, 2014).
+// mix spreads the bits of x. It is the finaliser of splitmix64 (Steele, Lea and Flood,
+// 2014).
 func mix(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9

@@ -5,13 +5,15 @@ import (
 	"unsafe"
 )
 
-// minLinksToPrefetch is the number of links from which on caches do not hold the state of a network. With 12x12x12 nodes,
-// 10,368 links, reading ahead gains a factor of 1.1 (booked) to 1.6 (credits). With 8x8x8 nodes, 3,072 links, it costs up to
-// a tenth, but for links apart with greedy sources, whose flows are in random order.
+// minLinksToPrefetch is the number of links from which on the state of a network exceeds
+// the caches. With 12x12x12 nodes (10,368 links), prefetching gains a factor of 1.1
+// (scheduled links) to 1.6 (credits). With 8x8x8 nodes (3,072 links) it costs up to a
+// tenth, except for lpSim with greedy sources, whose flows are in random order.
 const minLinksToPrefetch = 8192
 
-// prefetchEvents reads what events of one time will read, so that they find it in the cache. It changes nothing. Loads of one loop
-// do not wait for each other, nor branches for them, so their cache misses overlap.
+// prefetchEvents reads the memory that simultaneous events are going to read, so that it
+// is in the cache when they are simulated. It changes nothing. The loads of one loop
+// below are independent of each other and of branches, so their cache misses overlap.
 func (z *sim) prefetchEvents(ids []int32) {
 	switch {
 	case len(ids) == 1 || !z.paths.usesSteps || len(z.network.Links) < minLinksToPrefetch:
@@ -22,7 +24,8 @@ func (z *sim) prefetchEvents(ids []int32) {
 	}
 }
 
-// prefetchScheduled is bring for booked links: it reads the packets that arrive and the places where they go.
+// prefetchScheduled is prefetchEvents for scheduled links. It reads the arriving packets
+// and the queues of their next links.
 func (z *sim) prefetchScheduled(ids []int32) {
 	var nextLinks [maxBatch]int32
 	sum := int32(0)
@@ -37,18 +40,22 @@ func (z *sim) prefetchScheduled(ids []int32) {
 		*next = r.origin
 		sum += int32(z.paths.steps[r.route]) + z.records.get(q.head+1).bytes
 	}
+
 	for i := range ids {
 		next := &nextLinks[i&(maxBatch-1)]
 		*next = z.scheduled[max(0, *next)].queue.tail
 	}
+
 	for i := range ids {
 		sum += z.records.get(nextLinks[i&(maxBatch-1)]).bytes
 	}
+
 	z.prefetchSink += sum
 }
 
-// peekNext returns the first link of the next packet of a sender, negative if it is not known yet, and its flow. It prefetches
-// what injecting that packet reads.
+// peekNext returns the first link and the flow of the next packet of a greedy source. For
+// other senders, and if the link is not known yet, link is negative. It prefetches the
+// memory that the injection of the packet reads.
 func (z *sim) peekNext(sender int32) (link, flow int32) {
 	if int(sender) >= len(z.injectors) || z.injectors[sender].process != Greedy {
 		return noLink, 0
@@ -58,9 +65,11 @@ func (z *sim) peekNext(sender int32) (link, flow int32) {
 	return m.nextLink, m.nextFlow
 }
 
-// prefetchQueued is bring for served links.
+// prefetchQueued is prefetchEvents for queued links.
 func (z *sim) prefetchQueued(ids []int32) {
-	// by event: its link, the channel that its packet leaves, the link that this takes next, its queue there, and its step
+
+	// For each event: its link, the channel whose buffer its packet leaves, the next link
+	// of the packet, the queue there, and the index of its step.
 	var link, leftChannel, nextLink, queueIndex, route [maxBatch]int32
 	numLinks, sum := int32(len(z.queued)), int32(0)
 	for i, id := range ids {
@@ -88,6 +97,7 @@ func (z *sim) prefetchQueued(ids []int32) {
 			}
 		}
 	}
+
 	for i := range ids {
 		i &= maxBatch - 1
 		if leftChannel[i] >= 0 {
@@ -107,6 +117,7 @@ func (z *sim) prefetchQueued(ids []int32) {
 		}
 		sum += int32(z.paths.steps[route[i]])
 	}
+
 	for i := range ids {
 		i &= maxBatch - 1
 		if nextLink[i] >= 0 {
@@ -116,46 +127,53 @@ func (z *sim) prefetchQueued(ids []int32) {
 			route[i] = z.records.get(link[i]).route
 		}
 	}
+
 	for i := range ids {
 		sum += int32(z.paths.steps[route[i&(maxBatch-1)]])
 	}
+
 	z.prefetchSink += sum
 }
 
-// prefetchLinks reads what links will read in a window; see sim.bring.
+// prefetchLinks reads the memory that links from <= id < end are going to read in the
+// current window; see prefetchEvents.
 func (p *lpSim) prefetchLinks(from, end int32) {
 	var (
-		arrival [maxBatch]int32 // landings
-		head    [maxBatch]int32
-		sender  [maxBatch]*injector
+		arrival [maxBatch]int32     // first descriptor in the arrival list of a link
+		head    [maxBatch]int32     // first packet of the queue that is served next: a descriptor, or ^k for record k
+		sender  [maxBatch]*injector // greedy source that keeps a packet queued at a link
 	)
+
 	w := p.now
 	n, m, k, sum := 0, 0, 0, int32(0)
 	for i := from; i < end; i++ {
 		l := &p.queued[i]
-		if first := w.byLink[i].packet; first >= 0 {
-			arrival[n&(maxBatch-1)] = first
+		if packet := w.byLink[i].packet; packet >= 0 {
+			arrival[n&(maxBatch-1)] = packet
 			n++
 		} else if l.numWaiting == 0 || l.state&stateSending == 0 || l.sendEnd > p.lastTick {
 			continue
 		}
-		turn, ring := l.nextQueue&31, l.numQueues&31
-		ready := (uint64(l.readyQueues) | uint64(l.readyQueues)<<ring) >> turn & (1<<ring - 1) // that to be looked at first
-		first := wrap(int32(turn)+int32(bits.TrailingZeros64(ready)&31), int32(ring))
+		nextQueue, numQueues := l.nextQueue&31, l.numQueues&31
+		ready := (uint64(l.readyQueues) | uint64(l.readyQueues)<<numQueues) >> nextQueue & (1<<numQueues - 1) // in round-robin order
+		first := wrap(int32(nextQueue)+int32(bits.TrailingZeros64(ready)&31), int32(numQueues))
+
 		head[m&(maxBatch-1)] = p.queues[l.firstQueue+first&31].head
 		if uint8(first) >= p.numDescriptorQueues(l) {
 			head[m&(maxBatch-1)] ^= -1
 		}
 		m++
-		if first := p.inFlight[i].sender; first > 0 && l.readyQueues>>l.numChannels != 0 {
-			sender[k&(maxBatch-1)] = &p.injectors[first-1]
+		if number := p.inFlight[i].sender; number > 0 && l.readyQueues>>l.numChannels != 0 {
+			sender[k&(maxBatch-1)] = &p.injectors[number-1]
 			k++
 		}
 	}
+
 	for i := range n {
 		i &= maxBatch - 1
 		arrival[i] = p.packets.slots[arrival[i]].next
 	}
+
 	for i := range m {
 		if k := head[i&(maxBatch-1)]; k >= 0 {
 			prefetch(unsafe.Pointer(&p.packets.slots[k]))
@@ -163,15 +181,18 @@ func (p *lpSim) prefetchLinks(from, end int32) {
 			prefetch(unsafe.Pointer(p.records.get(^k)))
 		}
 	}
+
 	for i := range k {
 		sum += sender[i&(maxBatch-1)].nextLink
 	}
+
 	for i := range n {
 		i &= maxBatch - 1
 		if arrival[i] >= 0 {
 			sum += p.packets.slots[arrival[i]].bytes
 		}
 	}
+
 	for i := range k {
 		sender[i&(maxBatch-1)].prefetchNext(&p.paths)
 	}

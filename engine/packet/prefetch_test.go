@@ -9,8 +9,9 @@ import (
 	"sim/engine/packet"
 )
 
-// TestIdleLinks: links that no path takes change nothing, though beside so many the loops read ahead what events will read:
-// 40 random cases under credits over latencies, links apart and in one loop of events, and 40 booked ones.
+// TestIdleLinks: links that no path takes change nothing, though beside so many the loops
+// read ahead what events will read: 40 random cases under credits over latencies, links
+// apart and in one loop of events, and 40 booked ones.
 func TestUnusedLinks(t *testing.T) {
 	compare := func(c workCase, run func(n *engine.Network) (*packet.Stats, error)) {
 		t.Helper()

@@ -13,8 +13,8 @@ import (
 	"sim/engine/packet"
 )
 
-// TestEqualRanks: ranks that are all equal change nothing, whatever they are, under unbounded and finite queues and with
-// bit errors.
+// TestEqualRanks: ranks that are all equal change nothing, whatever they are, under
+// unbounded and finite queues and with bit errors.
 func TestEqualRanks(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n, w := randomWork(t)
@@ -54,8 +54,9 @@ func TestEqualRanks(t *testing.T) {
 	})
 }
 
-// TestRanks: by hand, 40 tasks at once on one link of 1000 B a us: the first to come goes first, then rank by rank,
-// equal ones as they came. None comes from elsewhere on the first link; on the second, as fast, none waits.
+// TestRanks: by hand, 40 tasks at once on one link of 1000 B a us: the first to come goes
+// first, then rank by rank, equal ones as they came. None comes from elsewhere on the
+// first link; on the second, as fast, none waits.
 func TestRanks(t *testing.T) {
 	n := lineNetwork(2, engine.Link{})
 	g := &engine.Graph{}

@@ -8,80 +8,85 @@ import (
 	"sim/engine"
 )
 
-// queueState is the state of links that serve packets one by one.
+// queueState is the part of sim that simulates queued links.
 type queueState struct {
-	usesQueues      bool
-	usesCredits     bool
+	usesQueues      bool // links are queued links
+	usesCredits     bool // flow control is Credit
 	queued          []queuedLink
-	queues          []packetQueue
-	freeBytes       []int64 // by channel: bytes free at its far end, as far as its link knows
-	capacity        []int64 // by channel
-	channelLink     []int32 // by channel
-	bitErrorRate    float64 // a bit
+	queues          []packetQueue // the queues of link l start at queued[l].firstQueue
+	freeBytes       []int64       // indexed by channel: free buffer space at its far end, as known to the link
+	capacity        []int64       // indexed by channel: buffer size in bytes
+	channelLink     []int32       // indexed by channel: its link
+	bitErrorRate    float64       // probability per bit
 	errorRNG        *rand.Rand
-	errorBytes      int32 // bytes of a packet
-	packetErrorRate float64
-	priorities      *priorityQueues // where tasks have ranks; then queues are not used
-	ordersByID      bool            // events of one time happen by their numbers
-	simultaneous    []int32         // these
-	numTaken        int             // so many of them have happened
-	firstEventTime  engine.Time
-	lps             *lpSim // where links can be simulated apart
-	windowsActive   bool   // they are
+	errorBytes      int32           // packet size for which packetErrorRate was computed
+	packetErrorRate float64         // probability per transmission
+	priorities      *priorityQueues // replaces queues if tasks have ranks; otherwise nil
+	ordersByID      bool            // simultaneous events are ordered by id
+	simultaneous    []int32         // events of the current time, if ordersByID
+	numTaken        int             // number of simultaneous that have been simulated
+	firstEventTime  engine.Time     // time of the first event of the last call of runEvents
+	lps             *lpSim          // nil if the run does not meet its conditions
+	windowsActive   bool            // lps simulates, instead of the event loop
 }
 
-// queuedLink is the state of a link, three lines of the cache: what it sends, what waits for it and is counted, and what
-// latencies, full queues and faults need.
+// queuedLink is the state of a link that serves its packets one by one. Its fields are
+// grouped into three cache lines: the transmission, the queues with their counters, and
+// fields for latencies, finite queues and faults.
+//
+// The queues of a link are numbered from 0. Under Credit, queue c holds the through
+// traffic of channel c, and queue numChannels+c its host traffic. Otherwise there is only
+// queue 0.
 type queuedLink struct {
-	current        record      // what it sends, or has sent last
-	sendEnd        engine.Time // of sending it
-	ticksPerByte   uint64      // ticks a byte, times 2^32
-	remainder      uint32      // of a tick, by which it was late beyond end, times 2^32
-	currentChannel int32       // the channel of the current packet
-	nextLink       int32       // the link that it takes next, arrived if none, where steps say and there is no latency
-	nextChannel    uint8       // the channel of that
-	nextQueue      uint8       // of its queues, the one to be looked at first
-	numQueues      uint8       // its queues
+	current        record      // packet being sent, or the last one sent
+	sendEnd        engine.Time // end of its transmission
+	ticksPerByte   uint64      // fixed point with 32 fractional bits
+	remainder      uint32      // fraction of a tick by which the transmission ends after sendEnd, times 2^32
+	currentChannel int32       // channel of the current packet
+	nextLink       int32       // next link of the current packet, or pathEnd; set without latency and with steps
+	nextChannel    uint8       // its channel there
+	nextQueue      uint8       // round-robin position: the queue that is examined first
+	numQueues      uint8
 	numChannels    uint8
 
-	readyQueues  uint32 // a bit a queue: it has packets
-	firstQueue   int32  // the number of its first queue
-	firstChannel int32  // the number of its first channel
-	to           int32
-	numWaiting   int32 // packets in its queues
-	occupancy    int32 // packets in them, being sent, and on the wire
+	readyQueues  uint32 // bit set of queues that are not empty
+	firstQueue   int32  // index of queue 0 in queueState.queues
+	firstChannel int32  // index of channel 0
+	to           int32  // node at its far end
+	numWaiting   int32  // packets in its queues
+	occupancy    int32  // packets in its queues, being sent, or in flight
 	maxOccupancy int32
-	state        uint8
-	hasLatency   bool // it has a latency
-	awaitsCredit bool // an event is set for the next credit
+	state        uint8 // bit set of the state constants; 0 if the link is idle
+	hasLatency   bool
+	awaitsCredit bool // the next credit return is scheduled as an event
 	waitTime     engine.Time
 	busyTime     engine.Time
-	packets      int64 // that have left, but for those lost on the wire
-	bytes        int64
+	packets      int64 // packets sent, without those lost in flight
+	bytes        int64 // bytes of these packets
 
 	latency       engine.Time
-	inFlight      recordQueue // packets that have left, by arrival
-	credits       recordQueue // on their way back, by arrival; route is the channel
-	bufferedBytes int64       // bytes that count for buffer, not kept under credits
-	bufferLimit   int64       // of drop-tail; 0 is unbounded
+	inFlight      recordQueue // packets sent, in the order of their arrival
+	credits       recordQueue // returning credits, in the order of their arrival; record.route is the channel
+	bufferedBytes int64       // bytes that count against bufferLimit; not maintained under Credit
+	bufferLimit   int64       // drop-tail limit in bytes; 0 means unbounded
 	numDropped    int64
 	numRetries    int64
 }
 
-// Why a link begins no packet, in server.state.
+// Bits of queuedLink.state. A link starts no transmission while any of them is set.
 const (
 	stateSending uint8 = 1 << iota
-	stateDown
-	statePaused // it sends nothing for now, and loses nothing
+	stateDown          // failed: packets are lost
+	statePaused        // planned pause: packets wait
 )
 
-// packetQueue is packets before a link.
+// packetQueue is one queue of packets at a link.
 type packetQueue struct {
 	recordQueue
-	headBytes int32 // bytes of the first of them
+	headBytes int32 // size of the first packet
 }
 
-// push puts a packet at the end of a queue before a link.
+// push appends a packet to queue index of a link.
 func (z *sim) push(l *queuedLink, index uint8, r *record, now engine.Time) {
 	q := &z.queues[l.firstQueue+int32(index)]
 	if q.tail%recordsPerChunk == 0 {
@@ -89,9 +94,14 @@ func (z *sim) push(l *queuedLink, index uint8, r *record, now engine.Time) {
 	}
 	slot := z.records.get(q.tail)
 	*slot = *r
-	if slot.time != now { // else it is written as a whole, and read so at once where the packet is sent now
+
+	// Without this condition, the field is written separately after the copy. If the
+	// packet is sent immediately, it is read as a whole, and the processor waits for both
+	// writes.
+	if slot.time != now {
 		slot.time = now
 	}
+
 	q.tail++
 	if q.length++; q.length == 1 {
 		q.headBytes = r.bytes
@@ -99,7 +109,8 @@ func (z *sim) push(l *queuedLink, index uint8, r *record, now engine.Time) {
 	}
 }
 
-// pop drops the first packet of a queue before a link. Its memory stays as it is until the next push.
+// pop removes the first packet of a queue. Its memory remains unchanged until the next
+// push.
 func (z *sim) pop(l *queuedLink, q *packetQueue, index int32) {
 	if z.records.removeFirst(&q.recordQueue); q.length > 0 {
 		q.headBytes = z.records.first(&q.recordQueue).bytes
@@ -108,11 +119,14 @@ func (z *sim) pop(l *queuedLink, q *packetQueue, index int32) {
 	}
 }
 
+// newQueuedLinks creates the queued links. maxPacket is the size of the largest packet in
+// bytes.
 func (z *sim) newQueuedLinks(maxPacket int64) {
 	z.usesCredits = z.options.Control == Credit
 	z.bitErrorRate = z.options.BitErrorRate
 	z.errorRNG = newStream(z.options.Seed, errorStream)
 	z.queued = make([]queuedLink, len(z.network.Links))
+
 	numQueues := int32(0)
 	for i, l := range z.network.Links {
 		v := &z.queued[i]
@@ -123,19 +137,21 @@ func (z *sim) newQueuedLinks(maxPacket int64) {
 		capacity := int64(0)
 		if z.usesCredits {
 			v.bufferLimit = 0
-			v.numChannels = uint8(min(max(1, l.Channels), engine.MaxChannel+1)) // of others no path knows
+			v.numChannels = uint8(min(max(1, l.Channels), engine.MaxChannel+1)) // paths cannot use higher channels
 			v.numQueues = 2 * v.numChannels
 			capacity = l.Buffer
 			if capacity == 0 {
 				capacity = autoBuffer(z.network, int32(i), maxPacket)
 			}
 		}
+
 		numQueues += int32(v.numQueues)
 		for range v.numChannels {
 			z.channelLink = append(z.channelLink, int32(i))
 			z.capacity = append(z.capacity, capacity)
 		}
 	}
+
 	z.ordersByID = z.usesCredits && !slices.ContainsFunc(z.network.Links, func(l engine.Link) bool { return l.Latency == 0 })
 	z.freeBytes = append([]int64(nil), z.capacity...)
 	z.queues = make([]packetQueue, numQueues)
@@ -144,9 +160,10 @@ func (z *sim) newQueuedLinks(maxPacket int64) {
 	}
 }
 
-// autoBuffer is the buffer of a channel that keeps its link busy with packets of up to largest bytes, at the greatest
-// rate that the link ever has: from the start of a packet it takes its sending, the latency, its sending over the next
-// link, and the latency again until its credit is back.
+// autoBuffer returns the buffer size with which a channel can keep its link busy, at the
+// highest rate that the link ever has. From the start of a transmission until the return
+// of its credit, four times elapse: the transmission, the latency, the transmission over
+// the next link, and the latency again.
 func autoBuffer(n *engine.Network, link int32, maxPacket int64) int64 {
 	rate := n.Links[link].Rate
 	for _, c := range n.Changes {
@@ -157,18 +174,21 @@ func autoBuffer(n *engine.Network, link int32, maxPacket int64) int64 {
 	return int64(rate/8*2*n.Links[link].Latency.Seconds()) + 1 + 2*maxPacket
 }
 
-// endSending ends the sending of a packet: it leaves the buffer that it was in, goes on the wire, or is there where there is
-// no latency, and the next one begins.
+// endSending ends the transmission of a packet. The packet leaves the buffer that held it
+// and is in flight, or arrives immediately if the link has no latency. Then the next
+// transmission starts.
 func (z *sim) endSending(id int32, now engine.Time) {
 	l := &z.queued[id]
 	r := &l.current
 	if r.origin >= 0 {
 		z.releaseBuffer(r.origin, r.bytes, now)
 	}
+
 	r.origin = l.currentChannel
 	if z.priorities != nil {
 		z.priorities.endSending(id, l.hasLatency)
 	}
+
 	switch {
 	case l.hasLatency:
 		slot := z.records.add(&l.inFlight)
@@ -181,17 +201,19 @@ func (z *sim) endSending(id int32, now engine.Time) {
 	default:
 		z.receive(l, r, z.paths.nextLink(l.to, r.route), 0, now)
 	}
+
 	l.packets++
 	l.bytes += int64(r.bytes)
 	if !z.usesCredits {
 		l.bufferedBytes -= int64(r.bytes)
 	}
+
 	if l.state &^= stateSending; l.numWaiting > 0 {
 		z.startSending(id, now)
 	}
 }
 
-// endFlight ends the flight of a packet over a link's latency.
+// endFlight completes the arrival of the first packet in flight on a link.
 func (z *sim) endFlight(id int32, now engine.Time) {
 	l := &z.queued[id]
 	r := *z.records.first(&l.inFlight)
@@ -199,6 +221,7 @@ func (z *sim) endFlight(id int32, now engine.Time) {
 	if l.inFlight.length > 0 {
 		z.calendar.schedule(int32(len(z.queued))+id, z.records.first(&l.inFlight).time)
 	}
+
 	if z.priorities != nil {
 		z.priorities.endFlight(id)
 	}
@@ -206,7 +229,8 @@ func (z *sim) endFlight(id int32, now engine.Time) {
 	z.receive(l, &r, next, channel, now)
 }
 
-// receive delivers a packet that has come over a link, or puts it before the next one.
+// receive delivers a packet that has arrived over a link, or enqueues it at its next
+// link.
 func (z *sim) receive(l *queuedLink, r *record, next int32, channel uint8, now engine.Time) {
 	l.occupancy--
 	if z.paths.usesSteps {
@@ -223,10 +247,12 @@ func (z *sim) receive(l *queuedLink, r *record, next int32, channel uint8, now e
 	}
 }
 
-// enqueue puts a packet before a link, or drops it.
+// enqueue adds a packet to a queue of a link, or drops it.
 func (z *sim) enqueue(id int32, channel uint8, r *record, now engine.Time) {
 	l := &z.queued[id]
-	if r.origin > originWindow { // else it does not count until it is sent
+
+	// Packets of closed-loop senders do not count until they are sent.
+	if r.origin > originWindow {
 		if l.state&stateDown != 0 {
 			z.drop(r, id, LinkFailed, now)
 			return
@@ -236,24 +262,27 @@ func (z *sim) enqueue(id int32, channel uint8, r *record, now engine.Time) {
 			return
 		}
 	}
+
 	index := uint8(0)
 	if z.usesCredits {
 		if index = channel; r.origin < 0 {
 			index += l.numChannels
 		}
 	}
+
 	l.countWaiting()
 	if z.priorities != nil {
 		z.enqueueByRank(id, r, now)
 	} else {
 		z.push(l, index, r, now)
 	}
+
 	if l.state == 0 {
 		z.startSending(id, now)
 	}
 }
 
-// enqueueByRank is enqueue where tasks have ranks.
+// enqueueByRank is like enqueue for links that order packets by task rank.
 func (z *sim) enqueueByRank(id int32, r *record, now engine.Time) {
 	queued := *r
 	queued.time = now
@@ -264,7 +293,8 @@ func (z *sim) enqueueByRank(id int32, r *record, now engine.Time) {
 	z.priorities.queues[id].push(&queued, rank)
 }
 
-// admit reports whether a packet has room in the queue of a link without credits, and takes it.
+// admit reports whether a packet fits into the queue of a drop-tail link, and reserves
+// the space if so. The packet being sent does not count if its last bit leaves now.
 func (l *queuedLink) admit(r *record, now engine.Time) bool {
 	if l.bufferLimit > 0 {
 		leavingBytes := int64(0)
@@ -279,19 +309,24 @@ func (l *queuedLink) admit(r *record, now engine.Time) bool {
 	return true
 }
 
-// countWaiting counts a packet that waits for a link.
+// countWaiting counts a packet that is added to a queue of the link.
 func (l *queuedLink) countWaiting() {
 	l.numWaiting++
 	l.occupancy++
 	l.maxOccupancy = max(l.maxOccupancy, l.occupancy)
 }
 
-// selectQueue chooses the queue that an idle link serves next and takes the room that its first packet needs. It returns the place
-// of the queue; ok is false if no queue has a packet with room.
+// selectQueue selects the queue that an idle link serves next, and reserves buffer space
+// for its first packet. It returns the index of the queue; ok is false if no queue has a
+// packet that fits into the buffer at the far end.
+//
+// It examines the non-empty queues in round-robin order. Bit i of ready is queue
+// (first+i) modulo numQueues.
 func (z *sim) selectQueue(id int32, l *queuedLink, now engine.Time) (index int32, ok bool) {
 	numQueues, first := int32(l.numQueues&31), int32(l.nextQueue&31)
 	ready := uint64(l.readyQueues)
-	ready = (ready | ready<<numQueues) >> first & (1<<numQueues - 1) // from turn on
+	ready = (ready | ready<<numQueues) >> first & (1<<numQueues - 1)
+
 	for ; ready != 0; ready &= ready - 1 {
 		index = wrap(first+int32(bits.TrailingZeros64(ready)), numQueues)
 		channel := l.firstChannel + wrap(index, int32(l.numChannels))
@@ -314,7 +349,7 @@ func (z *sim) selectQueue(id int32, l *queuedLink, now engine.Time) (index int32
 	return 0, false
 }
 
-// transmit has an idle link send so many bytes.
+// transmit starts the transmission of the given number of bytes on an idle link.
 func (l *queuedLink) transmit(bytes uint64, now engine.Time) {
 	l.numWaiting--
 	l.state = stateSending
@@ -327,18 +362,22 @@ func (l *queuedLink) transmit(bytes uint64, now engine.Time) {
 	l.sendEnd += duration
 }
 
-// wrap returns k, which is at least 0 and less than 2n, modulo n; no branch is missed.
+// wrap returns k modulo n for 0 <= k < 2n, without a branch.
 func wrap(k, n int32) int32 {
 	k -= n
 	return k + n&(k>>31)
 }
 
-// startSending sends the next packet of a link that sends none, if one waits for which there is room.
+// startSending starts the next transmission of a link if the link is idle and a queued
+// packet fits into the buffer at the far end. Bit errors are drawn here: a packet that
+// needs several transmissions occupies the link for all of them, and for a round trip
+// after each failed one.
 func (z *sim) startSending(id int32, now engine.Time) {
 	l := &z.queued[id]
 	if l.numWaiting == 0 || l.state != 0 {
 		return
 	}
+
 	r := &l.current
 	if z.priorities != nil {
 		*r, z.priorities.currentRank[id] = z.priorities.queues[id].pop()
@@ -352,14 +391,17 @@ func (z *sim) startSending(id int32, now engine.Time) {
 		*r = *z.records.first(&q.recordQueue)
 		z.pop(l, q, index)
 	}
+
 	if r.origin <= originWindow && !z.usesCredits {
 		l.bufferedBytes += int64(r.bytes)
 	}
+
 	z.onSendStart(r.origin, now)
 	tries := uint64(1)
 	if z.bitErrorRate > 0 {
 		tries = z.drawTries(r.bytes)
 	}
+
 	l.waitTime += now - r.time
 	l.transmit(uint64(r.bytes)*tries, now)
 	if retries := int64(tries - 1); retries > 0 {
@@ -367,13 +409,15 @@ func (z *sim) startSending(id int32, now engine.Time) {
 		z.stats.Retries += retries
 		l.sendEnd += 2 * l.latency * engine.Time(retries)
 	}
+
 	if z.paths.usesSteps && !l.hasLatency {
 		l.nextLink, l.nextChannel = z.paths.linkAfter(l.to, r.route)
 	}
 	z.calendar.schedule(id, l.sendEnd)
 }
 
-// drawTries returns how often a packet is sent until it arrives as it was sent.
+// drawTries draws the number of transmissions of a packet until it is received without
+// bit errors.
 func (z *sim) drawTries(bytes int32) uint64 {
 	if bytes != z.errorBytes {
 		z.errorBytes, z.packetErrorRate = bytes, packetErrorRate(z.bitErrorRate, int64(bytes))

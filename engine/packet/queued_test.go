@@ -13,8 +13,9 @@ import (
 	"sim/engine/packet"
 )
 
-// referenceQueueSim serves packets one by one the plain way: events in a list, packets by pointer, and the room of a channel
-// counted anew from all packets and credits each time that it is asked for.
+// referenceQueueSim serves packets one by one the plain way: events in a list, packets by
+// pointer, and the room of a channel counted anew from all packets and credits each time
+// that it is asked for.
 type referenceQueueSim struct {
 	network   *engine.Network
 	work      *packet.Work
@@ -292,7 +293,8 @@ func (z *referenceQueueSim) startSending(id int, now engine.Time) {
 	z.awaitCredit(id)
 }
 
-// TestServedAgainstPlain: packets end when and how they do the plain way, under drop-tail and credits. Where the plain way is stuck, so is this.
+// TestServedAgainstPlain: packets end when and how they do the plain way, under drop-tail
+// and credits. Where the plain way is stuck, so is this.
 func TestQueuedAgainstReference(t *testing.T) {
 	stuck, dropped, completed := 0, 0, 0
 	check := func(t *rapid.T) {
@@ -345,7 +347,8 @@ func TestQueuedAgainstReference(t *testing.T) {
 	}
 }
 
-// TestServedAgainstBooked: where queues are unbounded and no two events fall together, both loops run the same.
+// TestServedAgainstBooked: where queues are unbounded and no two events fall together,
+// both loops run the same.
 func TestQueuedAgainstScheduled(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n, w := randomWork(t)

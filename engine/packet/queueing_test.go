@@ -14,7 +14,8 @@ import (
 
 const us = engine.Microsecond
 
-// lineNetwork is nodes in a row with a link from each to the next, on which a packet of 1000 B takes a microsecond.
+// lineNetwork is nodes in a row with a link from each to the next, on which a packet of
+// 1000 B takes a microsecond.
 func lineNetwork(hops int, template engine.Link) *engine.Network {
 	n := &engine.Network{Nodes: int32(hops + 1)}
 	template.Rate = 8e9
@@ -34,9 +35,10 @@ func runLog(t *testing.T, n *engine.Network, w *packet.Work, o packet.Options) (
 	return s, log
 }
 
-// TestRanksInTheMean: the mean delays of two Poisson processes before one link are Cobham's (1954) for non-preemptive
-// priority: W_k = W0 / ((1-a_{k-1}) (1-a_k)) before service, W0 = (rho1+rho2) s/2, a_k the load of classes up to k. Each
-// packet is a task that waits for its time.
+// TestRanksInTheMean: the mean delays of two Poisson processes before one link are
+// Cobham's (1954) for non-preemptive priority: W_k = W0 / ((1-a_{k-1}) (1-a_k)) before
+// service, W0 = (rho1+rho2) s/2, a_k the load of classes up to k. Each packet is a task
+// that waits for its time.
 func TestMeanDelayByRank(t *testing.T) {
 	n := lineNetwork(1, engine.Link{})
 	rho := [2]float64{0.3, 0.4}
@@ -76,9 +78,9 @@ func TestMeanDelayByRank(t *testing.T) {
 	}
 }
 
-// TestDropTail: 12 packets come a third of their service apart to a link that holds 3. Packet k comes at k/3; by hand,
-// those that find room are 0, 1, 2, 3, 6, 9: one is sent at each whole microsecond, and makes room for the one that
-// comes then.
+// TestDropTail: 12 packets come a third of their service apart to a link that holds 3.
+// Packet k comes at k/3; by hand, those that find room are 0, 1, 2, 3, 6, 9: one is sent
+// at each whole microsecond, and makes room for the one that comes then.
 func TestDropTail(t *testing.T) {
 	n := lineNetwork(1, engine.Link{Buffer: 3000})
 	w := pathsOver(n, []packet.Source{{End: 1, Bytes: 1000, Count: 12, Every: float64(us) / 3}}, []int32{0})
@@ -99,8 +101,9 @@ func TestDropTail(t *testing.T) {
 	}
 }
 
-// TestMD1K: the loss of a Poisson process before a link with room for K packets, against the embedded Markov chain of
-// M/D/1/K: with pi its stationary law at departures, the loss is 1 - 1/(pi0+rho).
+// TestMD1K: the loss of a Poisson process before a link with room for K packets, against
+// the embedded Markov chain of M/D/1/K: with pi its stationary law at departures, the
+// loss is 1 - 1/(pi0+rho).
 func TestMD1K(t *testing.T) {
 	const k, rho = 4, 0.9
 	arrivals := func(j int) float64 { // of j in a service
@@ -132,8 +135,9 @@ func TestMD1K(t *testing.T) {
 	}
 }
 
-// TestWindow: W packets of 1 us in flight over three hops of 2 us latency, and an acknowledgement of 5 us, give W
-// packets each round trip of 3+6+5 us, or one each microsecond where that is less.
+// TestWindow: W packets of 1 us in flight over three hops of 2 us latency, and an
+// acknowledgement of 5 us, give W packets each round trip of 3+6+5 us, or one each
+// microsecond where that is less.
 func TestWindow(t *testing.T) {
 	for _, served := range []bool{false, true} {
 		for _, window := range []int32{1, 5, 14, 40} {
@@ -156,8 +160,8 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-// TestRetry: a packet of 1 us on a link of 3 us takes 1/(1-p) tries on average, and another 6 us before each further
-// one.
+// TestRetry: a packet of 1 us on a link of 3 us takes 1/(1-p) tries on average, and
+// another 6 us before each further one.
 func TestRetry(t *testing.T) {
 	n := lineNetwork(1, engine.Link{Latency: 3 * us})
 	const count, rate = 400_000, 5e-5
@@ -191,9 +195,9 @@ func TestRetry(t *testing.T) {
 	}
 }
 
-// TestCreditThroughput: a link of 10 us on which a packet takes 1 us moves one buffer each round trip of 1+10+1+10 us
-// (its sending, the latency, its sending over the next link, and the credit's way back), at most its rate. Buffer 0 is
-// enough for that.
+// TestCreditThroughput: a link of 10 us on which a packet takes 1 us moves one buffer
+// each round trip of 1+10+1+10 us (its sending, the latency, its sending over the next
+// link, and the credit's way back), at most its rate. Buffer 0 is enough for that.
 func TestCreditThroughput(t *testing.T) {
 	for _, packets := range []int64{1, 5, 11, 22, 30, 0} {
 		n := lineNetwork(2, engine.Link{Latency: 10 * us})
@@ -214,8 +218,8 @@ func TestCreditThroughput(t *testing.T) {
 	}
 }
 
-// ringNetwork is four nodes in a ring and flows half-way round it; with a dateline, packets change to channel 1 behind the
-// link from node 3.
+// ringNetwork is four nodes in a ring and flows half-way round it; with a dateline,
+// packets change to channel 1 behind the link from node 3.
 func ringNetwork(channels int32, dateline bool) (*engine.Network, *packet.Work) {
 	n := &engine.Network{Nodes: 4}
 	for i := range int32(4) {
@@ -234,8 +238,8 @@ func ringNetwork(channels int32, dateline bool) (*engine.Network, *packet.Work) 
 	return n, w
 }
 
-// TestDeadlock: one-packet buffers on a ring of four deadlock and the cycle is named; a second channel behind a
-// dateline frees them. The dependency check says the same.
+// TestDeadlock: one-packet buffers on a ring of four deadlock and the cycle is named; a
+// second channel behind a dateline frees them. The dependency check says the same.
 func TestDeadlock(t *testing.T) {
 	n, w := ringNetwork(1, false)
 	_, err := packet.Run(n, w, packet.Options{Control: packet.Credit})

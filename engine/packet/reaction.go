@@ -8,13 +8,13 @@ import (
 
 // reactionState is the state of Options.React.
 type reactionState struct {
-	ended   []int32     // tasks that have ended since it was called last
-	endTime engine.Time // when they have
-	changes []engine.Change
-	wake    engine.Time // 0 if it has not been called
+	ended   []int32         // tasks that have ended since the last call, in order
+	endTime engine.Time     // when they ended
+	changes []engine.Change // returned by the last calls and not applied yet
+	wake    engine.Time     // time of the next call; 0 before the first call
 }
 
-// nextTime returns the time of the next change, or at which Options.React is to be called next.
+// nextTime returns the time of the next change or call.
 func (r *reactionState) nextTime() engine.Time {
 	next := engine.Never
 	if r.wake > 0 {
@@ -26,34 +26,39 @@ func (r *reactionState) nextTime() engine.Time {
 	return next
 }
 
-// callReaction makes the changes of links that are due, and calls Options.React if it is to be called now, whose changes it
-// makes too.
+// callReaction applies the changes of earlier calls up to now. Then it calls
+// Options.React, if tasks have ended or its wake time has come, and applies the returned
+// changes for the current time.
 func (z *sim) callReaction(now engine.Time) error {
 	r := &z.reaction
 	if z.options.React == nil {
 		return nil
 	}
 	z.applyChanges(now)
+
 	if len(r.ended) == 0 && r.wake > now {
 		return nil
 	}
+
 	changes, wake := z.options.React(now, r.ended, func(link int32) engine.Time {
 		if l := &z.queued[link]; l.state&stateSending != 0 {
 			return l.sendEnd
 		}
 		return now
 	})
+
 	r.ended, r.wake = r.ended[:0], wake
 	if wake <= now {
-		return fmt.Errorf("%w: a reaction at %v asks to be called at %v; want a later time", ErrWork, now, wake)
+		return fmt.Errorf("%w: the reaction at %v returned the wake time %v; want a later time", ErrWork, now, wake)
 	}
+
 	if changes == nil {
 		return nil
 	}
 	earliest := now
 	for _, c := range changes {
 		if c.Link < 0 || int(c.Link) >= len(z.queued) || !c.Planned || c.At < earliest || c.Rate != 0 && !(c.Rate >= minRate) {
-			return fmt.Errorf("%w: a reaction at %v changes link %d to %g b/s at %v; want planned changes in order", ErrWork, now, c.Link, c.Rate, c.At)
+			return fmt.Errorf("%w: the reaction at %v changes link %d to %g b/s at %v; want planned changes in order of time", ErrWork, now, c.Link, c.Rate, c.At)
 		}
 		earliest = c.At
 	}
@@ -62,7 +67,7 @@ func (z *sim) callReaction(now engine.Time) error {
 	return nil
 }
 
-// applyChanges makes the changes that reactions have asked for up to a time.
+// applyChanges applies the changes returned by reactions up to time now.
 func (z *sim) applyChanges(now engine.Time) {
 	r := &z.reaction
 	for ; len(r.changes) > 0 && r.changes[0].At <= now; r.changes = r.changes[1:] {

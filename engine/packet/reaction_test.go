@@ -12,10 +12,12 @@ import (
 	"sim/engine/packet"
 )
 
-// TestReaction: by hand. A transfer of three packets takes link 0, 1 us a packet, and one of two packets link 1, which is
-// paused. When the first has ended, at 3 us, link 1 is promised for 9 us. At 5 us, for which the reaction has asked, it
-// has it go on at 7 us instead, half as fast. A third transfer, over link 0 from 10 us on, is interrupted as its first
-// packet is sent, at 10.5 us: that packet still leaves, and the second when the link goes on at 20 us.
+// TestReaction: by hand. A transfer of three packets takes link 0, 1 us a packet, and one
+// of two packets link 1, which is paused. When the first has ended, at 3 us, link 1 is
+// promised for 9 us. At 5 us, for which the reaction has asked, it has it go on at 7 us
+// instead, half as fast. A third transfer, over link 0 from 10 us on, is interrupted as
+// its first packet is sent, at 10.5 us: that packet still leaves, and the second when the
+// link goes on at 20 us.
 func TestReaction(t *testing.T) {
 	n := lineNetwork(2, engine.Link{})
 	g := &engine.Graph{}
@@ -88,8 +90,8 @@ func TestReaction(t *testing.T) {
 	}
 }
 
-// TestReactionAsPlanned: links that change as tasks end, a delay later, change as they do at these times when they are
-// known from the start.
+// TestReactionAsPlanned: links that change as tasks end, a delay later, change as they do
+// at these times when they are known from the start.
 func TestReactionAgainstChanges(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := lineNetwork(3, engine.Link{})

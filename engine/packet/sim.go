@@ -7,58 +7,68 @@ import (
 	"sim/engine"
 )
 
-// sim simulates packets. Ids of the calendar are links (in the served loop three times: ends of sending, arrivals,
-// credits), then injectors, then tasks.
+// sim is the state of one run.
+//
+// Events are identified by the numbers under which they are in the calendar. With
+// scheduled links, event id < n is the arrival of the first packet on link id, where n is
+// the number of links. With queued links, ids [0, n) are ends of transmissions, [n, 2n)
+// arrivals, and [2n, 3n) credit returns. Ids from senderBase on belong to senders: first
+// the injectors, then the tasks.
 type sim struct {
 	network                   *engine.Network
 	options                   Options
 	flows                     []engine.Flow
 	paths                     pathTable
 	calendar                  *calendar
-	records                   recordStore
-	maxChunks                 int64 // chunks that may be made
-	outOfMemory               bool  // more were
-	stopped                   bool  // by Options.Stop
+	records                   recordStore // packets
+	maxChunks                 int64       // limit of records.numChunks
+	outOfMemory               bool        // the limit was exceeded, or the run was stopped
+	stopped                   bool        // Options.Stop returned true
 	injectors                 []injector
-	senderBase                int32      // id of the first injector
-	windowInjector            []int32    // by flow: its injector where it has a window, -1 else; nil if none has
-	tasks                     *taskState // the task graph, if one is simulated
-	measureFrom, measureUntil engine.Time
-	reportsEnds               bool // something waits for what becomes of packets
+	senderBase                int32       // event id of the first injector
+	windowInjector            []int32     // indexed by flow: its injector if it has a window, otherwise -1; nil without windows
+	tasks                     *taskState  // state of the task graph; nil without a graph
+	measureFrom, measureUntil engine.Time // measured time: from <= t < until
+	reportsEnds               bool        // onPacketEnd must be called for each packet
 	reaction                  reactionState
-	log                       *[]packetEnd
+	log                       *[]packetEnd // ends of all packets, for tests; nil otherwise
 	stats                     Stats
 
-	components *componentSim // nil if packets cannot be simulated part by part
+	components *componentSim // nil if the run does not meet its conditions
 
-	scheduled    []scheduledLink // booked
-	timings      []linkTiming
-	prefetchSink int32 // what was read for the cache's sake alone
+	scheduled    []scheduledLink // indexed by link; empty with queued links
+	timings      []linkTiming    // distinct rates and latencies of scheduled links
+	prefetchSink int32           // sum of prefetched values, so that their loads are not optimised away
 	queueState
 }
 
-// packetEnd is a packet's end, kept for tests.
+// packetEnd is the delivery or loss of a packet. It is recorded only for tests.
 type packetEnd struct {
 	flow             int32
 	injectTime, time engine.Time
 	dropped          bool
 }
 
+// newSim allocates the state of a run. maxPacket is the size of the largest packet in
+// bytes.
 func newSim(n *engine.Network, w *Work, o Options, maxPacket int64) (*sim, error) {
 	if o.MaxBytes == 0 {
 		o.MaxBytes = DefaultMaxBytes
 	}
 	if required := initialMemory(n, w, &o); required > o.MaxBytes {
-		return nil, fmt.Errorf("%w: it needs %d B of memory, of %d B that it may take", ErrWork, required, o.MaxBytes)
+		return nil, fmt.Errorf("%w: the run needs %d B of memory; the limit is %d B", ErrWork, required, o.MaxBytes)
 	}
+
 	z := &sim{network: n, options: o, flows: w.Flows, measureFrom: o.MeasureFrom, measureUntil: o.MeasureUntil, maxChunks: min(o.MaxBytes/chunkBytes, maxChunks)}
 	if z.measureUntil == 0 {
 		z.measureUntil = engine.Never
 	}
+
 	var err error
 	if z.paths, err = newPathTable(n, w, &o); err != nil {
 		return nil, err
 	}
+
 	numIDs := len(n.Links)
 	if z.usesQueues = needsQueues(n, &o); z.usesQueues {
 		z.newQueuedLinks(maxPacket)
@@ -66,23 +76,26 @@ func newSim(n *engine.Network, w *Work, o Options, maxPacket int64) (*sim, error
 	} else {
 		z.newScheduledLinks()
 	}
+
 	z.records.grow()
 	z.senderBase = int32(numIDs)
 	z.newInjectors(w)
 	if int64(numIDs)+int64(len(z.injectors))+int64(len(z.flows)) > math.MaxInt32/16 {
-		return nil, fmt.Errorf("%w: %d links, %d processes and %d flows are too many to number", ErrWork, len(n.Links), len(z.injectors), len(z.flows))
+		return nil, fmt.Errorf("%w: %d links, %d senders and %d flows exceed the range of event ids", ErrWork, len(n.Links), len(z.injectors), len(z.flows))
 	}
 	return z, nil
 }
 
-// scheduleSenders makes the calendar and sets the first events of the senders.
+// scheduleSenders creates the calendar and schedules the first event of each sender.
 func (z *sim) scheduleSenders() {
 	z.reportsEnds = z.windowInjector != nil || z.tasks != nil || z.log != nil
 	numIDs := int(z.senderBase) + len(z.injectors)
 	if z.tasks != nil {
-		numIDs += len(z.tasks.pendingInputs) + 1 // the last is that of resolve
+		numIDs += len(z.tasks.pendingInputs) + 1 // the last id is the event of resolveContention
 	}
+
 	z.calendar = newCalendar(numIDs)
+
 	for i := range z.injectors {
 		m := &z.injectors[i]
 		start := m.start
@@ -94,6 +107,7 @@ func (z *sim) scheduleSenders() {
 		}
 		z.calendar.schedule(z.senderBase+int32(i), start)
 	}
+
 	if z.tasks != nil {
 		for i, pending := range z.tasks.pendingInputs {
 			if pending == 0 {
@@ -103,13 +117,16 @@ func (z *sim) scheduleSenders() {
 	}
 }
 
-// simulate runs the events to the end, and between them, before all else of their times, changes of links and paths,
-// samples, and looks at whether it may end; and reactions to the ends of tasks after all else of their times.
+// simulate runs the simulation to its end. Between the events it applies changes of links
+// and paths, samples the queues, and checks whether the measured packets have arrived.
+// These actions precede all other events of the same time. Reactions to the ends of tasks
+// follow all other events of the same time.
 func (z *sim) simulate() error {
 	until := z.options.Until
 	if until == 0 {
 		until = engine.Never
 	}
+
 	changes, rewires := z.network.Changes, z.options.Rewire
 	nextSample, nextEndCheck := engine.Never, engine.Never
 	if z.options.SampleEvery > 0 {
@@ -118,9 +135,13 @@ func (z *sim) simulate() error {
 	if z.options.EndMeasured {
 		nextEndCheck = z.measureUntil
 	}
+
 	if err := z.callReaction(0); err != nil {
 		return err
 	}
+
+	// Each iteration simulates the events before the next action and then performs the
+	// action.
 	for {
 		next := min(nextSample, nextEndCheck, z.reaction.nextTime())
 		if len(changes) > 0 {
@@ -129,24 +150,30 @@ func (z *sim) simulate() error {
 		if len(rewires) > 0 {
 			next = min(next, rewires[0].At)
 		}
+
 		isLast := next > until || next == engine.Never
 		if isLast {
 			z.runUntil(until)
 		} else {
 			z.runUntil(next - 1)
 		}
+
 		if err := z.memoryError(); err != nil {
 			return err
 		}
-		if len(z.reaction.ended) > 0 { // links may change now
+
+		// The reaction may change links at the current time.
+		if len(z.reaction.ended) > 0 {
 			if err := z.callReaction(z.reaction.endTime); err != nil {
 				return err
 			}
 			continue
 		}
+
 		if isLast || z.calendar.isEmpty() && (z.stats.InFlight() == 0 && z.tasks == nil || len(changes)+len(rewires) == 0 && z.reaction.nextTime() == engine.Never) {
 			return nil
 		}
+
 		switch {
 		case len(changes) > 0 && changes[0].At == next:
 			z.applyChange(changes[0])
@@ -170,10 +197,11 @@ func (z *sim) simulate() error {
 	}
 }
 
-// eventsPerStopCheck is how many events lie between two times that Options.Stop is asked: a few milliseconds.
+// eventsPerStopCheck is the number of events between two calls of Options.Stop. It
+// corresponds to a few milliseconds.
 const eventsPerStopCheck = 1 << 16
 
-// stopRequested asks Options.Stop, and reports whether the run must end.
+// stopRequested calls Options.Stop and reports whether the run must end.
 func (z *sim) stopRequested() bool {
 	if z.options.Stop != nil && z.options.Stop() {
 		z.outOfMemory, z.stopped = true, true
@@ -181,7 +209,8 @@ func (z *sim) stopRequested() bool {
 	return z.stopped
 }
 
-// runUntil simulates the events up to a time, in windows if links can be simulated part by part or apart.
+// runUntil simulates all events up to and including time until. It uses windows if the
+// run meets their conditions and has enough events.
 func (z *sim) runUntil(until engine.Time) {
 	if z.components != nil {
 		z.components.runUntil(until)
@@ -195,20 +224,24 @@ func (z *sim) runUntil(until engine.Time) {
 	z.runEvents(until, math.MaxInt)
 }
 
-// maxBatch is how many events of one time are taken from the calendar together.
+// maxBatch is the maximum number of simultaneous events that are taken from the calendar
+// together. They are prefetched as a group.
 const maxBatch = 16
 
-// runEvents simulates events up to a time in their order. It stops earlier when it has simulated at least most events and
-// none of the time of the last is left. It returns the number of events.
+// runEvents is the event loop. It simulates events in their order up to and including
+// time until, and returns their number. After limit events, it returns as soon as no
+// event of the current time is left.
 func (z *sim) runEvents(until engine.Time, limit int) int {
 	numLinks := int32(len(z.network.Links))
 	var buffer [maxBatch]int32
 	count := 0
+
 	for batches := 0; ; batches++ {
 		ids, now, ok := z.nextEvents(buffer[:], until)
 		if !ok || batches&(eventsPerStopCheck/maxBatch-1) == 0 && z.stopRequested() {
 			return count
 		}
+
 		z.prefetchEvents(ids)
 		if count == 0 {
 			z.firstEventTime = now
@@ -216,6 +249,7 @@ func (z *sim) runEvents(until engine.Time, limit int) int {
 		if count += len(ids); count >= limit {
 			until = min(until, now)
 		}
+
 		for _, id := range ids {
 			switch {
 			case id >= z.senderBase:
@@ -237,55 +271,69 @@ func (z *sim) runEvents(until engine.Time, limit int) int {
 				z.startSending(id-2*numLinks, now)
 			}
 		}
+
+		// Tasks have ended: finish the events of the current time and let simulate call
+		// the reaction.
 		if len(z.reaction.ended) > 0 {
 			until = min(until, now)
 		}
 	}
 }
 
-// nextEvents returns the next events of one time: some of them, in their order.
+// nextEvents returns the next simultaneous events in their order, at most as many as fit
+// into buffer. It returns false if there is no event up to time until.
 func (z *sim) nextEvents(buffer []int32, until engine.Time) ([]int32, engine.Time, bool) {
 	if !z.ordersByID {
 		return z.calendar.takeBatch(buffer, until)
 	}
+
+	// Events are ordered by id, so all events of the time are needed at once.
 	if z.numTaken == len(z.simultaneous) {
 		z.simultaneous, z.numTaken = z.calendar.takeSimultaneous(z.simultaneous, until), 0
 	}
+
 	ids := z.simultaneous[z.numTaken:min(z.numTaken+maxBatch, len(z.simultaneous))]
 	z.numTaken += len(ids)
 	return ids, z.calendar.now, len(ids) > 0
 }
 
-// memoryError fails where packets and samples take more memory than they may.
+// memoryError returns an error if the run was stopped, or if packets and samples need
+// more memory than Options.MaxBytes allows. Samples may use a quarter of it, because they
+// are copied later.
 func (z *sim) memoryError() error {
 	if z.stopped {
 		return ErrStopped
 	}
-	if samples := 4 * int64(len(z.stats.Queues)); z.outOfMemory || samples > z.options.MaxBytes/4 { // copies are made of samples
-		return fmt.Errorf("%w: at %v %d packets in the network take %d B of memory and samples %d B, of %d B that they may take",
+	if samples := 4 * int64(len(z.stats.Queues)); z.outOfMemory || samples > z.options.MaxBytes/4 {
+		return fmt.Errorf("%w: at %v, %d packets in the network use %d B of memory, and samples use %d B; the limit is %d B",
 			ErrWork, z.stats.End, z.stats.InFlight(), z.records.numChunks*chunkBytes, samples, z.options.MaxBytes)
 	}
 	return nil
 }
 
-// injectPacket injects a packet of a flow and puts it before its first link, which is sought if it is nowhere. It returns when the
-// link will begin to send it, engine.Never where that is not known yet.
+// injectPacket injects a packet of a flow. origin is stored in record.origin. firstLink
+// is the first link of its path, or noLink if it has not been looked up. The result is
+// the time at which the link starts to send the packet, or engine.Never if that is not
+// known yet.
 func (z *sim) injectPacket(flow, bytes, origin, firstLink int32, now engine.Time) engine.Time {
 	z.stats.countInjection(z, now)
 	r := record{injectTime: now, flow: flow, bytes: bytes, origin: origin}
 	return z.startPath(&r, firstLink, now)
 }
 
-// startPath chooses the path of a packet at its source and puts it before its first link, which is sought if it is nowhere.
+// startPath chooses the path of a packet at its source and enqueues the packet at its
+// first link. Parameters and result are as for injectPacket.
 func (z *sim) startPath(r *record, firstLink int32, now engine.Time) engine.Time {
 	if z.paths.usesSteps {
 		r.route = z.paths.choosePath(r.flow)
 	} else {
 		r.route = z.flows[r.flow].Dst
 	}
+
 	if firstLink == noLink {
 		firstLink = z.paths.nextLink(z.flows[r.flow].Src, r.route)
 	}
+
 	switch {
 	case firstLink == pathEnd:
 		z.deliver(r, now)
@@ -309,6 +357,7 @@ func (z *sim) startPath(r *record, firstLink int32, now engine.Time) engine.Time
 	}
 }
 
+// deliver counts the delivery of a packet and reports it to its sender.
 func (z *sim) deliver(r *record, now engine.Time) {
 	z.stats.countDelivery(z, r.injectTime, now, int64(r.bytes))
 	if z.reportsEnds {
@@ -316,7 +365,8 @@ func (z *sim) deliver(r *record, now engine.Time) {
 	}
 }
 
-// drop counts a packet that is lost at a link, or at none if link is -1, and gives up its room in a buffer.
+// drop counts the loss of a packet at a link, or at no particular link if link is -1. It
+// frees the buffer space of the packet.
 func (z *sim) drop(r *record, link int32, cause Cause, now engine.Time) {
 	z.stats.Dropped++
 	z.stats.DroppedBy[cause]++
@@ -332,7 +382,7 @@ func (z *sim) drop(r *record, link int32, cause Cause, now engine.Time) {
 	z.releaseBuffer(r.origin, r.bytes, now)
 }
 
-// sampleQueues takes down the queues of all links.
+// sampleQueues appends the current number of packets of each link to Stats.Queues.
 func (z *sim) sampleQueues() {
 	for i := range z.scheduled {
 		z.stats.Queues = append(z.stats.Queues, z.scheduled[i].queue.length)
@@ -342,20 +392,23 @@ func (z *sim) sampleQueues() {
 	}
 }
 
-// finish makes the statistics. It fails where packets wait that nothing will move.
+// finish completes the statistics. It returns a *Deadlock if packets are queued and no
+// event is left.
 func (z *sim) finish() (*Stats, error) {
 	z.stats.SampleEvery = z.options.SampleEvery
 	z.stats.Links = make([]LinkStats, 0, len(z.network.Links))
+
 	for i := range z.scheduled {
 		l := &z.scheduled[i]
 		z.stats.countedInFlight += int64(l.queue.length)
 		z.stats.Links = append(z.stats.Links, z.linkStats(l))
 		z.stats.Hops += z.stats.Links[i].Packets
 	}
+
 	for i := range z.queued {
 		l := &z.queued[i]
 		z.stats.countedInFlight += int64(l.occupancy)
-		z.records.each(&l.inFlight, func(r *record) {
+		z.records.each(&l.inFlight, func(r *record) { // packets in flight have not arrived
 			l.packets--
 			l.bytes -= int64(r.bytes)
 		})
@@ -366,9 +419,11 @@ func (z *sim) finish() (*Stats, error) {
 		}
 		z.stats.Links = append(z.stats.Links, LinkStats{l.packets, l.bytes, l.busyTime, l.maxOccupancy, l.waitTime, l.numDropped, l.numRetries, maxThrough})
 	}
+
 	if err := z.stats.Check(); err != nil {
 		return nil, err
 	}
+
 	if z.usesQueues && z.stats.countedInFlight > 0 && z.calendar.isEmpty() {
 		return nil, z.deadlockError()
 	}

@@ -9,35 +9,47 @@ import (
 	"sim/engine"
 )
 
-// ErrSlack is wrapped by Slack where it knows no bound.
-var ErrSlack = errors.New("packet: no bound on what packets take longer than fluid")
+// ErrSlack is wrapped by the error of Slack if no bound is known.
+var ErrSlack = errors.New("packet: no bound on the delay relative to the flow level")
 
-// Slack returns a bound on by how much longer RunGraph takes for g than a fluid that it has for Options.Reference.
+// Slack returns an upper bound of the makespan of RunGraph minus the makespan of fluid,
+// if fluid is its Options.Reference.
 //
-// Call a packet late at a link by so much as it comes there after the fluid has sent its last byte. A link serves those
-// packets first that the fluid has sent first. So all that it sends, in a period of work that ends with a packet,
-// before that packet and beside one that was begun before, the fluid has sent since the period began less the greatest
-// lateness of them, but for a packet of each transfer that it had begun; and the packet leaves late by no more than
-// that lateness and one packet for each transfer that shares the link as fluid and one more. A transfer begins late by
-// what those that it waits for end late. Lateness at a link is therefore the greatest so far of those tasks that take
-// it, which Slack follows in the order of the fluid's time; latencies of links add to it.
+// The lateness of a packet at a link is the time by which it arrives there after its last
+// byte was sent at the flow level. A link sends the packets first whose last bytes are
+// sent first at the flow level. Consider a busy period of the link that ends with a given
+// packet. Apart from one transmission that had already started, the link sends only
+// packets that precede the packet at the flow level. At the flow level, these were sent
+// between the start of the period, minus their maximum lateness, and the end of the
+// packet. Excepted is one packet per transfer that had started before. So the packet
+// leaves late by at most that maximum lateness, plus one packet per transfer that shares
+// the link at the flow level, plus one packet.
 //
-// It fails, with ErrSlack, where links follow each other in a circle, as lateness could then add up without end, and
-// where flows have several paths.
+// A transfer starts late by at most the lateness with which its predecessors end. The
+// lateness at a link is therefore bounded by the maximum over the tasks so far that use
+// it. Slack computes this maximum in the order of time at the flow level, and adds the
+// latencies of links.
+//
+// The error wraps ErrSlack if links follow each other in a cycle, because lateness could
+// then accumulate without limit, if flows have several paths, or if messages have a start
+// overhead.
 func Slack(g *engine.Graph, n *engine.Network, flows []engine.Flow, paths *engine.Paths, packetBytes int32, fluid *engine.Trace) (engine.Time, error) {
 	if g.MessageOverhead > 0 {
-		return 0, fmt.Errorf("%w: starting messages takes time", ErrSlack)
+		return 0, fmt.Errorf("%w: messages have a start overhead", ErrSlack)
 	}
 	if paths.Spread != nil || paths.First != nil {
 		return 0, fmt.Errorf("%w: flows have several paths", ErrSlack)
 	}
+
 	l := &latenessBounds{paths: make(map[engine.Flow][]int32, len(flows)), bound: make([]float64, len(n.Links)), linkDelay: make([]float64, len(n.Links)), successors: make([][]int32, len(n.Links))}
 	for f, ends := range flows {
 		l.addPath(n, paths, int32(f), ends)
 	}
+
 	if !l.sortLinks() {
-		return 0, fmt.Errorf("%w: links follow each other in a circle", ErrSlack)
+		return 0, fmt.Errorf("%w: links follow each other in a cycle", ErrSlack)
 	}
+
 	starts, ends := tasksByTime(g, fluid.Start), tasksByTime(g, fluid.End)
 	for link, maxTransfers := range l.maxSharing(g, fluid, starts, ends) {
 		l.linkDelay[link] = float64(maxTransfers+1)*8*float64(packetBytes)/n.Links[link].Rate*float64(engine.Second) + float64(n.Links[link].Latency)
@@ -45,14 +57,16 @@ func Slack(g *engine.Graph, n *engine.Network, flows []engine.Flow, paths *engin
 	return l.propagate(g, fluid, starts, ends), nil
 }
 
-// tasksByTime returns the tasks of a graph by their times, equal ones as they wait for each other.
+// tasksByTime returns the tasks of a graph ordered by time, and tasks with equal times in
+// a topological order.
 func tasksByTime(g *engine.Graph, times []engine.Time) []int32 {
 	order := slices.Clone(g.Order())
 	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(times[a], times[b]) })
 	return order
 }
 
-// maxSharing returns the most transfers that take each link at the same time as fluid.
+// maxSharing returns for each link the maximum number of transfers that use it at the
+// same time at the flow level.
 func (l *latenessBounds) maxSharing(g *engine.Graph, fluid *engine.Trace, starts, ends []int32) []int {
 	current, maxCount := make([]int, len(l.linkDelay)), make([]int, len(l.linkDelay))
 	for _, id := range starts {
@@ -70,16 +84,16 @@ func (l *latenessBounds) maxSharing(g *engine.Graph, fluid *engine.Trace, starts
 	return maxCount
 }
 
-// latenessBounds is how late packets are, at most, in ticks.
+// latenessBounds holds upper bounds of the lateness of packets in ticks; see Slack.
 type latenessBounds struct {
-	paths      map[engine.Flow][]int32 // links, by flow
-	successors [][]int32               // by link: those that some flow takes after it
-	linkDelay  []float64               // by link: what it adds
-	bound      []float64               // by link: of what comes there, so far
-	order      []int32                 // by link, room for ordered
+	paths      map[engine.Flow][]int32 // links of each flow
+	successors [][]int32               // indexed by link: links that some flow takes next
+	linkDelay  []float64               // indexed by link: lateness that the link adds
+	bound      []float64               // indexed by link: lateness of packets that arrive there, so far
+	order      []int32                 // scratch of sortLinks
 }
 
-// addPath follows the path of a flow.
+// addPath adds the path of a flow.
 func (l *latenessBounds) addPath(n *engine.Network, paths *engine.Paths, f int32, ends engine.Flow) {
 	var path []int32
 	node := ends.Src
@@ -96,7 +110,7 @@ func (l *latenessBounds) addPath(n *engine.Network, paths *engine.Paths, f int32
 	}
 }
 
-// sortLinks reports whether links have an order in which all flows take them.
+// sortLinks reports whether the links have a topological order (Kahn's algorithm).
 func (l *latenessBounds) sortLinks() bool {
 	numPredecessors := make([]int, len(l.successors))
 	for _, next := range l.successors {
@@ -104,11 +118,13 @@ func (l *latenessBounds) sortLinks() bool {
 			numPredecessors[link]++
 		}
 	}
+
 	for link, n := range numPredecessors {
 		if n == 0 {
 			l.order = append(l.order, int32(link))
 		}
 	}
+
 	for k := 0; k < len(l.order); k++ {
 		for _, link := range l.successors[l.order[k]] {
 			if numPredecessors[link]--; numPredecessors[link] == 0 {
@@ -119,7 +135,9 @@ func (l *latenessBounds) sortLinks() bool {
 	return len(l.order) == len(l.successors)
 }
 
-// propagate goes through the fluid's time: by the end of a transfer all that began before has made its links late.
+// propagate computes the bounds in the order of time at the flow level, and returns the
+// bound of the makespan. When a transfer ends, all transfers that started before it have
+// contributed to the bounds of its links.
 func (l *latenessBounds) propagate(g *engine.Graph, fluid *engine.Trace, starts, ends []int32) engine.Time {
 	end, maxEnd := make([]float64, len(g.Tasks)), 0.0
 	start := func(id int32) (bound float64) {
@@ -128,6 +146,7 @@ func (l *latenessBounds) propagate(g *engine.Graph, fluid *engine.Trace, starts,
 		}
 		return bound
 	}
+
 	for _, id := range ends {
 		for len(starts) > 0 && (fluid.Start[starts[0]] < fluid.End[id] || starts[0] == id) {
 			if path := l.taskLinks(g, starts[0]); len(path) > 0 {
@@ -135,6 +154,7 @@ func (l *latenessBounds) propagate(g *engine.Graph, fluid *engine.Trace, starts,
 			}
 			starts = starts[1:]
 		}
+
 		end[id] = start(id)
 		if path := l.taskLinks(g, id); len(path) > 0 {
 			link := path[len(path)-1]
@@ -142,10 +162,10 @@ func (l *latenessBounds) propagate(g *engine.Graph, fluid *engine.Trace, starts,
 		}
 		maxEnd = max(maxEnd, end[id])
 	}
-	return engine.Time(maxEnd) + engine.Time(len(g.Tasks)) // that many ticks the fluid rounds by
+	return engine.Time(maxEnd) + engine.Time(len(g.Tasks)) // rounding at the flow level: at most one tick per task
 }
 
-// taskLinks returns the links of a task, none of what is no transfer.
+// taskLinks returns the links of a transfer, or nil for other tasks.
 func (l *latenessBounds) taskLinks(g *engine.Graph, id int32) []int32 {
 	t := &g.Tasks[id]
 	if t.Kind != engine.Transfer || t.Bytes == 0 {
@@ -154,7 +174,7 @@ func (l *latenessBounds) taskLinks(g *engine.Graph, id int32) []int32 {
 	return l.paths[engine.Flow{Src: t.Src, Dst: t.Dst}]
 }
 
-// increase makes what comes to a link late, and what goes on from there.
+// increase raises the bound at a link, and the bounds at its successors accordingly.
 func (l *latenessBounds) increase(link int32, bound float64) {
 	if bound < l.bound[link] || bound == 0 && l.bound[link] > 0 {
 		return

@@ -12,8 +12,8 @@ import (
 	"sim/engine/packet"
 )
 
-// TestSlack: on links in layers, packets that go in the order of a fluid end no later than it by more than Slack,
-// whatever waits for what and however the fluid is shared.
+// TestSlack: on links in layers, packets that go in the order of a fluid end no later
+// than it by more than Slack, whatever waits for what and however the fluid is shared.
 func TestSlack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const layers = 3

@@ -14,8 +14,8 @@ import (
 	"sim/engine/packet"
 )
 
-// starNetwork is a node with links to others of different rates, and a flow over each; of many flows, flow f goes over link
-// f%links.
+// starNetwork is a node with links to others of different rates, and a flow over each; of
+// many flows, flow f goes over link f%links.
 func starNetwork(numLinks, numFlows int) (*engine.Network, *packet.Work) {
 	n := &engine.Network{Nodes: int32(numLinks + 1)}
 	for i := range int32(numLinks) {
@@ -79,7 +79,8 @@ func TestOrders(t *testing.T) {
 	}
 }
 
-// TestGreedy: every first link of a node is busy until its flows have no packets left, whatever the others do.
+// TestGreedy: every first link of a node is busy until its flows have no packets left,
+// whatever the others do.
 func TestGreedy(t *testing.T) {
 	for _, served := range []bool{false, true} {
 		n, w := starNetwork(3, 9)
@@ -126,7 +127,8 @@ func TestGreedySources(t *testing.T) {
 	}
 }
 
-// shortenLastPackets makes the last packet of each flow smaller where sources count the packets of a flow.
+// shortenLastPackets makes the last packet of each flow smaller where sources count the
+// packets of a flow.
 func shortenLastPackets(w *packet.Work) {
 	for i := range w.Sources {
 		if s := &w.Sources[i]; s.Count > 0 && s.Process != packet.Poisson && s.Order != packet.Uniform {
@@ -135,9 +137,10 @@ func shortenLastPackets(w *packet.Work) {
 	}
 }
 
-// TestLastPacket: for every process and order, each flow sends count-1 packets of full size and a smaller one, and the
-// last byte over a link of its own arrives when the link has sent that many bytes (Greedy, and Window with room for all
-// packets), or the small packet alone after its injection (Periodic), with unbounded queues and with credits.
+// TestLastPacket: for every process and order, each flow sends count-1 packets of full
+// size and a smaller one, and the last byte over a link of its own arrives when the link
+// has sent that many bytes (Greedy, and Window with room for all packets), or the small
+// packet alone after its injection (Periodic), with unbounded queues and with credits.
 func TestLastPacket(t *testing.T) {
 	const flows, count, bytes, last = 5, 4, 1000, 300
 	check := func(process packet.Process, order packet.Order, control packet.Control) {
@@ -191,7 +194,8 @@ func TestLastPacket(t *testing.T) {
 	}
 }
 
-// TestUniform: a node source sends to every flow alike (chi-square), at the rate that it says, until it stops.
+// TestUniform: a node source sends to every flow alike (chi-square), at the rate that it
+// says, until it stops.
 func TestUniform(t *testing.T) {
 	const flows, packets = 50, 200_000
 	for _, process := range []packet.Process{packet.Periodic, packet.Poisson} {
@@ -268,7 +272,8 @@ func TestPermute(t *testing.T) {
 	})
 }
 
-// TestMeasured: only packets of the measured time count, and the run ends when they have arrived, though sources go on.
+// TestMeasured: only packets of the measured time count, and the run ends when they have
+// arrived, though sources go on.
 func TestMeasured(t *testing.T) {
 	for _, control := range []packet.Control{packet.DropTail, packet.Credit} {
 		n, w := starNetwork(1, 1)
@@ -311,8 +316,8 @@ link 1,0,2,3,3000,6e-06,1,3,1,0,0
 	}
 }
 
-// slowdown returns how long all-to-all on a torus takes, as a multiple of what it takes as fluid: the greatest load of a
-// link in flows, in packets of 1 us each.
+// slowdown returns how long all-to-all on a torus takes, as a multiple of what it takes
+// as fluid: the greatest load of a link in flows, in packets of 1 us each.
 func slowdown(t *testing.T, side int, count int64, template packet.Source) float64 {
 	t.Helper()
 	o := torus{[3]int{side, side, side}}
@@ -337,8 +342,9 @@ func slowdown(t *testing.T, side int, count int64, template packet.Source) float
 // pacedSource sources inject at the fluid's rate.
 var pacedSource = packet.Source{Order: packet.Random, Every: 1}
 
-// TestFluid: all-to-all on 4x4x4 in the fluid's time: paced at its rate, with 64 packets a pair, within 5 % and nearer
-// with more. Greedy sources take about that too; messages put into queues whole, one after another, far longer.
+// TestFluid: all-to-all on 4x4x4 in the fluid's time: paced at its rate, with 64 packets
+// a pair, within 5 % and nearer with more. Greedy sources take about that too; messages
+// put into queues whole, one after another, far longer.
 func TestFluid(t *testing.T) {
 	with16, with64, with256 := slowdown(t, 4, 16, pacedSource), slowdown(t, 4, 64, pacedSource), slowdown(t, 4, 256, pacedSource)
 	greedy := slowdown(t, 4, 64, packet.Source{Process: packet.Greedy, Order: packet.Random})

@@ -8,8 +8,8 @@ import (
 	"sim/engine/packet"
 )
 
-// TestStopWhileQueuesDrain: a run is asked whether to stop while packets are on their way, too, when none is injected
-// any more.
+// TestStopWhileQueuesDrain: a run is asked whether to stop while packets are on their
+// way, too, when none is injected any more.
 func TestStopWhileQueuesDrain(t *testing.T) {
 	const links, packets = 40, 20_000
 	n := &engine.Network{Nodes: links + 1}

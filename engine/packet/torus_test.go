@@ -22,7 +22,8 @@ func numCases(longCount, shortCount, defaultCount int) int {
 	return defaultCount
 }
 
-// torus is a regular torus of three dimensions, its links numbered by node, dimension and direction, as are its ports.
+// torus is a regular torus of three dimensions, its links numbered by node, dimension and
+// direction, as are its ports.
 type torus struct{ dims [3]int }
 
 func (b torus) nodes() int32 { return int32(b.dims[0] * b.dims[1] * b.dims[2]) }
@@ -63,9 +64,10 @@ func (b torus) allPairs() []engine.Flow {
 	return flows
 }
 
-// dimensionOrder leads every pair in dimension order, half-way round up from even and down from odd coordinates. With a
-// dateline, a way along a dimension that will cross the wrap takes channel 0 up to the wrap and then 1, one that will
-// not takes 1. Pairs whose paths take the same steps share them.
+// dimensionOrder leads every pair in dimension order, half-way round up from even and
+// down from odd coordinates. With a dateline, a way along a dimension that will cross the
+// wrap takes channel 0 up to the wrap and then 1, one that will not takes 1. Pairs whose
+// paths take the same steps share them.
 func (b torus) dimensionOrder(dateline bool) *engine.Paths {
 	w := &engine.Paths{Degree: 6}
 	for l := range 6 * b.nodes() {
