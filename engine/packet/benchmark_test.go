@@ -15,7 +15,7 @@ import (
 	"sim/engine/packet"
 )
 
-// cpuTime is the time that processors have spent on this process.
+// cpuTime returns the processor time used by this process.
 func cpuTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -24,8 +24,8 @@ func cpuTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// measureRate reports hops a second of time and, of the quickest run, a second of
-// processors: on a busy machine the latter says more.
+// measureRate reports hops per second of wall-clock time, and hops per second of
+// processor time in the fastest run. The second value is more reliable on a busy machine.
 func measureRate(b *testing.B, n *engine.Network, w *packet.Work, o packet.Options) {
 	var before, after runtime.MemStats
 	runtime.GC()
@@ -54,13 +54,13 @@ var numWorkers = flag.Int("workers", 1, "Options.Workers in benchmarks")
 
 var packetsPerPair = flag.Int64("packets", 10, "packets of a pair in BenchmarkAllToAll")
 
-// onOffSources is packets of every pair at 448 kb/s of payload.
+// onOffSources returns sources that send packets of each pair at 448 kb/s of payload.
 func onOffSources(flows int) []packet.Source {
 	every := 512 * 8 / 448e3 * float64(engine.Second)
 	return []packet.Source{{End: int32(flows), Bytes: 542, Count: *packetsPerPair, Start: engine.Time(every), Every: every}}
 }
 
-// randomiseLinks gives links rates and latencies of their own.
+// randomiseLinks gives each link a different rate and latency.
 func randomiseLinks(n *engine.Network) *engine.Network {
 	rng := rand.New(rand.NewPCG(1, 0))
 	for i := range n.Links {
@@ -71,9 +71,10 @@ func randomiseLinks(n *engine.Network) *engine.Network {
 	return n
 }
 
-// BenchmarkAllToAll is all-to-all on 8x8x8 under each discipline: booked in lockstep,
-// booked with several sizes, rates and latencies (mixed), and credits on two channels,
-// paced and greedy, and both over latencies.
+// BenchmarkAllToAll measures an all-to-all on 8x8x8 with scheduled links (equal packets
+// in lockstep, greedy sources, and mixed sizes, rates and latencies), with queued links
+// (bit errors, drop-tail), and with credits on two channels (paced and greedy, without
+// and with latencies).
 func BenchmarkAllToAll(b *testing.B) {
 	o := torus{[3]int{8, 8, 8}}
 	flows := o.allPairs()
@@ -94,10 +95,10 @@ func BenchmarkAllToAll(b *testing.B) {
 		sources  []packet.Source
 		options  packet.Options
 	}{
-		{"booked", link, false, onOffSources(len(flows)), packet.Options{}},
-		{"booked-greedy", link, false, o.sourcePerNode(packet.Source{Process: packet.Greedy, Order: packet.Random, Bytes: 542, Count: *packetsPerPair}), packet.Options{}},
+		{"scheduled", link, false, onOffSources(len(flows)), packet.Options{}},
+		{"scheduled-greedy", link, false, o.sourcePerNode(packet.Source{Process: packet.Greedy, Order: packet.Random, Bytes: 542, Count: *packetsPerPair}), packet.Options{}},
 		{"mixed", link, false, mixed, packet.Options{}},
-		{"served", link, false, onOffSources(len(flows)), packet.Options{BitErrorRate: 1e-9}},
+		{"queued", link, false, onOffSources(len(flows)), packet.Options{BitErrorRate: 1e-9}},
 		{"drop-tail", engine.Link{Rate: 1e6, Buffer: 1 << 20}, false, onOffSources(len(flows)), packet.Options{}},
 		{"credit", small, true, onOffSources(len(flows)), packet.Options{Control: packet.Credit}},
 		{"credit-greedy", small, true, o.sourcePerNode(packet.Source{Process: packet.Greedy, Order: packet.Random, Bytes: 542, Count: *packetsPerPair}), packet.Options{Control: packet.Credit}},
@@ -114,9 +115,9 @@ func BenchmarkAllToAll(b *testing.B) {
 	}
 }
 
-// BenchmarkLine is small packets under credits over links of which each has thousands on
-// the wire, so that room is short at most of them: one source, eight links, a latency of
-// 100 us.
+// BenchmarkLine measures small packets of one greedy source with credits over eight links
+// with a latency of 100 us. Each link has thousands of packets in flight, and most links
+// lack buffer space.
 func BenchmarkLine(b *testing.B) {
 	n := &engine.Network{Nodes: 9}
 	var path []int32
@@ -128,12 +129,12 @@ func BenchmarkLine(b *testing.B) {
 	measureRate(b, n, pathsOver(n, []packet.Source{source}, path), packet.Options{Control: packet.Credit})
 }
 
-// BenchmarkPod is all-to-all on 16x16x16, one packet a pair: 16.8 million packets and
-// about 200 million hops.
+// BenchmarkPod measures an all-to-all on 16x16x16 with one packet per pair: 16.8 million
+// packets and about 200 million hops.
 func BenchmarkPod(b *testing.B) {
 	o := torus{[3]int{16, 16, 16}}
 	flows, paths := o.allPairs(), o.dimensionOrder(false)
-	pace := 8192 * 542 * 8e12 / 50e9 / 8 / 4095 // ticks between packets of a node at the fluid rate
+	pace := 8192 * 542 * 8e12 / 50e9 / 8 / 4095 // ticks between packets of a node at the rate of the flow level
 	for _, source := range []packet.Source{
 		{Process: packet.Greedy, Order: packet.Random, Bytes: 542, Count: 1},
 		{Process: packet.Periodic, Order: packet.Random, Every: pace, Bytes: 542, Count: 1},

@@ -11,9 +11,10 @@ import (
 	"sim/engine"
 )
 
-// TestCalendar: events come by time and then in the order in which they were set, or all
-// of a time by id, near and far ahead, while the span of a cell changes and some are
-// taken away.
+// TestCalendar: events are returned by time and, within a time, in the order of
+// scheduling or by id. The reference is a list that is searched for the earliest event.
+// Events are near and far in the future, the span of a cell changes, and some events are
+// removed.
 func TestCalendar(t *testing.T) {
 	check := func(t *rapid.T) {
 		const ids = 12
@@ -22,7 +23,7 @@ func TestCalendar(t *testing.T) {
 			at engine.Time
 		}
 		a := newCalendar(ids)
-		var want []event // in the order of setting
+		var want []event // in the order of scheduling
 		unused := []int32{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}
 		now := engine.Time(0)
 		var buffer [3]int32
@@ -77,7 +78,7 @@ func TestCalendar(t *testing.T) {
 						first = i
 					}
 				}
-				if id < 0 { // no more were taken: there are none, or of another time, or there was no room
+				if id < 0 { // no more were taken: none is left, or only later ones, or the buffer is full
 					if !ok && first >= 0 {
 						t.Fatalf("nothing was taken until %d of %v", until, want)
 					}
@@ -97,13 +98,13 @@ func TestCalendar(t *testing.T) {
 	rapid.Check(t, check)
 }
 
-// TestTakeAll: events of one time that were set beyond the ring, one by one, come
-// together when they are in it.
+// TestTakeSimultaneous: simultaneous events that were scheduled beyond the ring are
+// returned together when the ring has reached them.
 func TestTakeSimultaneous(t *testing.T) {
 	a := newCalendar(3)
 	a.schedule(1, 5000)
 	a.schedule(0, 5000)
-	a.schedule(2, 1000) // after which a cell's span is longer
+	a.schedule(2, 1000) // after this event, the span of a cell is longer
 	if first := a.takeSimultaneous(nil, engine.Never); !slices.Equal(first, []int32{2}) {
 		t.Fatalf("took %d, want 2", first)
 	}
@@ -115,7 +116,8 @@ func TestTakeSimultaneous(t *testing.T) {
 	}
 }
 
-// TestClasses: classes tile the range of delays and are narrow.
+// TestDelayClasses: the classes of delays are disjoint, cover the range of delays, and
+// are at most as wide as documented.
 func TestDelayClasses(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := engine.Time(rapid.Int64Range(0, 1<<62).Draw(t, "delay"))

@@ -9,14 +9,15 @@ import (
 	"sim/engine/packet"
 )
 
-// pairNetwork is two nodes with a link each way, and a flow over the first.
+// pairNetwork returns two nodes with a link in each direction, and a flow over the first
+// link.
 func pairNetwork() (*engine.Network, *packet.Work) {
 	n := &engine.Network{Nodes: 2, Links: []engine.Link{{From: 0, To: 1, Rate: 1e9}, {From: 1, To: 0, Rate: 1e9}}}
 	return n, pathsOver(n, []packet.Source{{End: 1, Bytes: 100, Count: 1}}, []int32{0})
 }
 
-// TestBadWork: what cannot be simulated is refused in a line that says what would be
-// right.
+// TestInvalidWork: work that cannot be simulated is rejected with a one-line error that
+// names the accepted values.
 func TestInvalidWork(t *testing.T) {
 	for want, change := range map[string]func(n *engine.Network, w *packet.Work, o *packet.Options){
 		"there are no paths": func(_ *engine.Network, w *packet.Work, _ *packet.Options) { w.Paths = nil },
@@ -65,7 +66,7 @@ func TestInvalidWork(t *testing.T) {
 			w.Sources[0].Count, o.MaxBytes = 1e9/8, 1e9
 		},
 		"B of memory, and samples": func(_ *engine.Network, w *packet.Work, o *packet.Options) {
-			w.Sources[0].Count, w.Sources[0].Every, o.MaxBytes = 1e9, 1, 10e6 // a tick each where 800,000 are needed
+			w.Sources[0].Count, w.Sources[0].Every, o.MaxBytes = 1e9, 1, 10e6 // one packet per tick; the link needs 800,000 ticks per packet
 		},
 	} {
 		n, w := pairNetwork()

@@ -12,9 +12,9 @@ import (
 	"sim/engine/packet"
 )
 
-// TestParts: parts simulated one after the other, by as many goroutines as there may be,
-// give to the tick what one loop does, on random networks and work with many ties: 300,
-// with -long 3,000, with -short 20 of them.
+// TestComponents: componentSim with one or two workers yields the same statistics as the
+// event loop, on random networks and sources with many simultaneous events. The test runs
+// 300 cases, 3,000 with -long, and 20 with -short.
 func TestComponents(t *testing.T) {
 	cases, parted := numCases(3000, 20, 300), 0
 	for seed := range cases {
@@ -24,7 +24,7 @@ func TestComponents(t *testing.T) {
 			t.Fatal(err)
 		}
 		if c.o.EndMeasured && want.Injected > 10_000 && !*longTests {
-			continue // each look goes out of the parts and back, with all packets
+			continue // each end check moves all packets to the event loop and back, which is slow
 		}
 		for workers := range 3 {
 			o := packet.ForceParallel(c.o)
@@ -46,6 +46,7 @@ func TestComponents(t *testing.T) {
 	}
 }
 
+// workCase is the input of a run.
 type workCase struct {
 	n *engine.Network
 	w *packet.Work
@@ -57,7 +58,7 @@ var componentWork = rapid.Custom(func(t *rapid.T) workCase {
 	of := engine.Link{Rate: 8e12, Latency: engine.Time(rapid.SampledFrom([]int{0, 0, 0, 4, 2, 12}).Draw(t, "latency"))}
 	var n *engine.Network
 	var w *packet.Work
-	var bySource []int32 // the first flow of each node, and how many there are
+	var bySource []int32 // first flow of each node, followed by the number of flows
 	if rapid.Bool().Draw(t, "torus") {
 		b := torus{[3]int{rapid.IntRange(1, 5).Draw(t, "x"), rapid.IntRange(1, 4).Draw(t, "y"), rapid.IntRange(2, 4).Draw(t, "z")}}
 		n = b.network(of)
@@ -68,11 +69,13 @@ var componentWork = rapid.Custom(func(t *rapid.T) workCase {
 	} else {
 		n, w, bySource = layeredNetwork(t, of)
 	}
+
 	if rapid.Bool().Draw(t, "rates") {
 		for i := range n.Links {
 			n.Links[i].Rate = rapid.SampledFrom([]float64{8e12, 4e12, 2e12}).Draw(t, "rate")
 		}
 	}
+
 	bytes := rapid.SampledFrom([]int32{4, 4, 8, 9}).Draw(t, "bytes")
 	count := int64(rapid.IntRange(1, 6).Draw(t, "count"))
 	for range rapid.IntRange(1, 3).Draw(t, "sources") {
@@ -94,6 +97,7 @@ var componentWork = rapid.Custom(func(t *rapid.T) workCase {
 			w.Sources = append(w.Sources, s)
 		}
 	}
+
 	o := packet.Options{Until: engine.Time(rapid.SampledFrom([]int{0, 0, 30, 200}).Draw(t, "until"))}
 	if rapid.Bool().Draw(t, "measured") {
 		o.MeasureFrom, o.MeasureUntil, o.EndMeasured = 20, 90, true
@@ -101,8 +105,9 @@ var componentWork = rapid.Custom(func(t *rapid.T) workCase {
 	return workCase{n, w, o}
 })
 
-// layeredNetwork draws nodes in layers, links from each to the next, and flows through
-// some layers or none.
+// layeredNetwork draws nodes in layers, links from each layer to the next, and flows
+// through some of the layers. bySource is the first flow of each node, followed by the
+// number of flows.
 func layeredNetwork(t *rapid.T, template engine.Link) (n *engine.Network, w *packet.Work, bySource []int32) {
 	wide, deep := rapid.IntRange(1, 4).Draw(t, "wide"), rapid.IntRange(2, 5).Draw(t, "deep")
 	n = &engine.Network{Nodes: int32(wide * deep)}
@@ -132,11 +137,11 @@ func layeredNetwork(t *rapid.T, template engine.Link) (n *engine.Network, w *pac
 	return n, w, append(bySource, int32(len(w.Flows)))
 }
 
-// TestPartsOfOddWork: unusual work ends, with the same result as in one loop: two ports
-// of one link, an unused path over a port that does not exist, packets that take days,
-// times that hardly fit, and two runs that go over from parts to one loop, because memory
-// is short ("little memory") and because thousands of packets come to a link at once
-// ("many leaves").
+// TestComponentsOfUnusualWork: componentSim and the event loop agree on unusual inputs:
+// two ports with one link, an unused path over a port that does not exist, packets that
+// take days, and times near the limit. Two of the runs switch from components to the
+// event loop: one because memory is short ("little memory"), and one because thousands of
+// packets arrive simultaneously at a link ("many leaves").
 func TestComponentsOfUnusualWork(t *testing.T) {
 	line := &engine.Network{Nodes: 3, Links: []engine.Link{{From: 1, To: 2, Rate: 8e12}, {From: 0, To: 1, Rate: 8e12}}}
 	twoPorts := &engine.Paths{Degree: 2, Link: []int32{1, 1, 0, 0, -1, -1}}
@@ -144,32 +149,39 @@ func TestComponentsOfUnusualWork(t *testing.T) {
 	unused := &engine.Paths{Degree: 1, Link: []int32{1, 0, -1}, Class: []int32{0}}
 	unused.Add(engine.MakeStep(0, 0), engine.MakeStep(0, 0))
 	unused.Add(engine.MakeStep(5, 0), engine.MakeStep(7, 0))
+
 	greedy := packet.Source{End: 1, Bytes: 4, Count: 100, Process: packet.Greedy, Order: packet.RoundRobin}
+
 	separate := &engine.Network{Nodes: 2000}
 	var each [][]int32
 	for i := range int32(1000) {
 		separate.Links = append(separate.Links, engine.Link{From: 2 * i, To: 2*i + 1, Rate: 8e12})
 		each = append(each, slices.Repeat([][]int32{{i}}, 70)...)
 	}
+
 	ring := func(rate float64) *engine.Network {
 		return torus{[3]int{1, 1, 4}}.network(engine.Link{Rate: rate})
 	}
 	slow, lastPossible := greedy, greedy
 	slow.Bytes, slow.Count = 1e6, 40
 	lastPossible.First, lastPossible.End, lastPossible.Start = 1, 2, 1<<62+10
+
 	queue := pathsOver(&engine.Network{Nodes: 2, Links: []engine.Link{{To: 1, Rate: 8e12}}}, nil, []int32{0})
 	for range 20 {
 		queue.Sources = append(queue.Sources, packet.Source{End: 1, Bytes: 4, Count: 2000, Every: 4})
 	}
+
 	self := pathsOver(&engine.Network{Nodes: 1, Links: []engine.Link{{Rate: 8e12, Latency: 5}}}, []packet.Source{
 		{End: 1, Bytes: 4, Count: 50, Every: 3}, {End: 1, Bytes: 9, Count: 50, Every: 7},
 	}, []int32{0, 0, 0})
+
 	leaves := &engine.Network{Nodes: 3002, Links: []engine.Link{{From: 3000, To: 3001, Rate: 64e12}}}
 	var leafPaths [][]int32
 	for i := range int32(3000) {
 		leaves.Links = append(leaves.Links, engine.Link{From: 2999 - i, To: 3000, Rate: 8e12})
 		leafPaths = append(leafPaths, []int32{1 + i, 0})
 	}
+
 	for name, c := range map[string]workCase{
 		"a link from a node to itself": {&engine.Network{Nodes: 1, Links: []engine.Link{{Rate: 8e12, Latency: 5}}}, self, packet.Options{}},
 		"many leaves":                  {leaves, pathsOver(leaves, []packet.Source{{End: 3000, Bytes: 4000, Count: 3, Every: 4000}}, leafPaths...), packet.Options{}},

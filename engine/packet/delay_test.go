@@ -7,8 +7,8 @@ import (
 	"sim/engine"
 )
 
-// TestLongDelays: the sum of delays may exceed 64 bits, also where those of parts are
-// joined.
+// TestSumOfLongDelays: the mean is correct if the sum of delays exceeds 64 bits, also
+// after a merge.
 func TestSumOfLongDelays(t *testing.T) {
 	const long = engine.Time(math.MaxInt64)
 	var d, other Delay

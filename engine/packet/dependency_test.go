@@ -11,8 +11,9 @@ import (
 	"sim/engine"
 )
 
-// ringPaths leads every pair of a ring of nodes upwards. With dateline the link from the
-// last node to the first ends channel 0.
+// ringPaths returns the paths upwards between all pairs of nodes of a ring. With a
+// dateline, paths change from channel 0 to 1 after the link from the last node to the
+// first.
 func ringPaths(nodes int, dateline bool) (*engine.Network, *engine.Paths, []engine.Flow) {
 	n := &engine.Network{Nodes: int32(nodes)}
 	w := &engine.Paths{Degree: 1}
@@ -41,8 +42,8 @@ func ringPaths(nodes int, dateline bool) (*engine.Network, *engine.Paths, []engi
 	return n, w, flows
 }
 
-// TestDateline: a ring on one channel can deadlock, all the way round; with a dateline
-// and a second channel it cannot (Dally and Seitz, Fig. 2).
+// TestDateline: a ring with one channel can deadlock in a cycle of all links. With a
+// dateline and a second channel it cannot (Dally and Seitz 1987, Fig. 2).
 func TestDateline(t *testing.T) {
 	n, w, flows := ringPaths(4, false)
 	cycle, err := CheckChannels(t.Context(), n, w, flows)
@@ -69,9 +70,10 @@ func TestDateline(t *testing.T) {
 	}
 }
 
-// TestDependencies: on random paths a cycle is found where following dependencies from
-// some channel leads back to it, every step of it is taken by a path, and it is as short
-// as any through its first channel.
+// TestDependencies compares cycles on random paths with all-pairs distances between
+// channels (Floyd-Warshall). A cycle is found if and only if some channel can reach
+// itself. All its dependencies belong to paths. It starts at the first channel that is on
+// any cycle, and has minimum length for that channel.
 func TestDependencies(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		nodes, degree := rapid.IntRange(1, 6).Draw(t, "nodes"), rapid.IntRange(1, 3).Draw(t, "degree")
@@ -90,7 +92,7 @@ func TestDependencies(t *testing.T) {
 		}
 		d := NewDependencies(n, degree, link, channels)
 		numChannels := len(n.Links) * channels
-		distance := make([][]int, numChannels) // hops between channels, at least one
+		distance := make([][]int, numChannels) // dependencies between channels, at least one
 		for a := range distance {
 			distance[a] = slices.Repeat([]int{1 << 20}, numChannels)
 		}
@@ -119,6 +121,7 @@ func TestDependencies(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+
 		adjacent := make([][]bool, numChannels)
 		for a := range distance {
 			adjacent[a] = make([]bool, numChannels)
@@ -126,6 +129,7 @@ func TestDependencies(t *testing.T) {
 				adjacent[a][b] = distance[a][b] == 1
 			}
 		}
+
 		for k := range distance {
 			for a := range distance {
 				for b := range distance {
@@ -133,6 +137,7 @@ func TestDependencies(t *testing.T) {
 				}
 			}
 		}
+
 		cyclic := -1
 		for c := range distance {
 			if distance[c][c] < 1<<20 {
@@ -143,6 +148,7 @@ func TestDependencies(t *testing.T) {
 		if _, after := d.successors(); len(after) != count {
 			t.Fatalf("%d dependencies, want %d", len(after), count)
 		}
+
 		cycle := d.Cycle()
 		if (cycle != nil) != (cyclic >= 0) {
 			t.Fatalf("cycle %v, first channel on one is %d", cycle, cyclic)
@@ -162,6 +168,7 @@ func TestDependencies(t *testing.T) {
 	})
 }
 
+// BenchmarkCheckChannels checks all pairs of a ring of 512 nodes.
 func BenchmarkCheckChannels(b *testing.B) {
 	n, w, flows := ringPaths(512, true)
 	for b.Loop() {

@@ -2,27 +2,28 @@ package packet
 
 import "sim/engine"
 
-// ForceQueues returns options under which packets are served one by one.
+// ForceQueues returns options with which all links are queued links.
 func ForceQueues(o Options) Options {
 	o.forceQueues = true
 	return o
 }
 
-// ForceParallel returns options under which work is divided between two goroutines,
-// however little there is.
+// ForceParallel returns options with which the work is divided between two goroutines,
+// even if it is small.
 func ForceParallel(o Options) Options {
 	o.Workers, o.forceParallel = 2, true
 	return o
 }
 
-// LPsAfter returns options under which links are simulated apart after so many events
-// whenever they can be; -1 is never.
+// LPsAfter returns options with which lpSim starts after the given number of events
+// whenever the run meets its conditions. -1 disables lpSim.
 func LPsAfter(o Options, events int) Options {
 	o.lpEvents = events
 	return o
 }
 
-// RunLPs is Run with how many packets links have sent that were simulated apart.
+// RunLPs is like Run. It also returns the number of packets that links have sent in
+// windows of lpSim.
 func RunLPs(n *engine.Network, w *Work, o Options) (*Stats, int64, error) {
 	z, err := newSim(n, w, o, w.maxPacket())
 	if err != nil {
@@ -37,14 +38,15 @@ func RunLPs(n *engine.Network, w *Work, o Options) (*Stats, int64, error) {
 	return s, z.lps.numSent(), err
 }
 
-// PacketEnd is the end of a packet.
+// PacketEnd is the delivery or loss of a packet.
 type PacketEnd struct {
 	Flow       int32
 	Inject, At engine.Time
 	Dropped    bool
 }
 
-// RunLog is Run with what became of every packet, in order.
+// RunLog is like Run. It also returns the ends of all packets in order. It always uses
+// the event loop.
 func RunLog(n *engine.Network, w *Work, o Options) (*Stats, []PacketEnd, error) {
 	if err := check(n, w, nil, 0, &o); err != nil {
 		return nil, nil, err
@@ -66,10 +68,11 @@ func RunLog(n *engine.Network, w *Work, o Options) (*Stats, []PacketEnd, error) 
 	return s, ends, err
 }
 
-// Permute is where an order puts k.
+// Permute exports permute.
 func Permute(k, n, key uint64) uint64 { return permute(k, n, key) }
 
-// NumComponents returns how many parts packets are simulated in, 0 where they are not.
+// NumComponents returns the number of components of componentSim, or 0 if the run does
+// not meet its conditions.
 func NumComponents(n *engine.Network, w *Work, o Options) int {
 	z, err := newSim(n, w, o, w.maxPacket())
 	if err != nil {

@@ -15,9 +15,10 @@ import (
 	"sim/engine/packet"
 )
 
-// TestGraph: by hand. Compute for 2 us, then 2500 B over a link on which 1000 B take 1 us
-// and another of 1 us latency, in packets of 1000, 1000 and 500 B; then, 3 us later, a
-// transfer of no bytes, and compute for 1 us.
+// TestGraph compares a small graph with results computed by hand. A compute takes 2 us.
+// Then 2,500 B are sent in packets of 1,000, 1,000 and 500 B over a link where 1,000 B
+// take 1 us, and over a link of the same rate with a latency of 1 us. A transfer without
+// bytes follows 3 us later, and finally a compute of 1 us.
 func TestGraph(t *testing.T) {
 	n := lineNetwork(2, engine.Link{})
 	n.Links[1].Latency = us
@@ -38,7 +39,9 @@ func TestGraph(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// sent until 3, 4, 4.5 us; then until 4, 5, 5.5; there a microsecond later
+
+		// The first link sends until 3, 4 and 4.5 us, and the second until 4, 5 and 5.5
+		// us. The packets arrive 1 us later.
 		ends := []engine.Time{2 * us, 6*us + us/2, 9*us + us/2, 10*us + us/2}
 		starts := []engine.Time{0, 2 * us, 9*us + us/2, 9*us + us/2}
 		for i := range ends {
@@ -59,7 +62,8 @@ func TestGraph(t *testing.T) {
 	}
 }
 
-// TestGraphLoss: a transfer that loses a packet ends the run, named.
+// TestGraphLoss: if a transfer loses a packet, the run ends with an error that names the
+// transfer.
 func TestGraphLoss(t *testing.T) {
 	n := lineNetwork(2, engine.Link{})
 	n.Changes = []engine.Change{{At: 2*us + us/2, Link: 1}, {At: 5 * us, Link: 1, Rate: 8e9}}
@@ -75,8 +79,8 @@ func TestGraphLoss(t *testing.T) {
 	}
 }
 
-// TestGraphAgainstFlow: transfers of many packets over one link each, all links alike,
-// take what they take as fluid, but for packets' ends.
+// TestGraphAgainstFlow: on links of equal rate, one per pair of nodes, tasks of a random
+// graph end at the same times as at the flow level, except for a few packets.
 func TestGraphAgainstFlow(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const nodes = 4
@@ -90,6 +94,7 @@ func TestGraphAgainstFlow(t *testing.T) {
 				}
 			}
 		}
+
 		w := pathsOver(n, nil, paths...)
 		g := &engine.Graph{}
 		routes := &engine.Routes{Start: []int32{0}}
@@ -112,6 +117,7 @@ func TestGraphAgainstFlow(t *testing.T) {
 		if err := g.Freeze(); err != nil {
 			t.Fatal(err)
 		}
+
 		fluid, err := flow.Run(t.Context(), g, n, routes, flow.Options{})
 		if err != nil {
 			t.Fatal(err)
@@ -122,8 +128,9 @@ func TestGraphAgainstFlow(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i := range tasks {
-				// each end may be off by a packet of each of the others on the link, and
-				// what follows by as much again
+
+				// An end may deviate by one packet per other transfer on the link, and
+				// later tasks accumulate the deviations of their predecessors.
 				if difference := (trace.End[i] - fluid.End[i]).Seconds() / us.Seconds(); math.Abs(difference) > float64(tasks*tasks) {
 					t.Fatalf("%s ends at %v, as fluid at %v", g.Name(int32(i)), trace.End[i], fluid.End[i])
 				}
@@ -132,15 +139,16 @@ func TestGraphAgainstFlow(t *testing.T) {
 	})
 }
 
-// TestTransfersAgainstGreedy: transfers that all begin at time 0 send the same packets at
-// the same times as greedy sources of one flow each with as many bytes, on random
-// networks, booked, served and under credits.
+// TestTransfersAgainstGreedy: transfers that all start at time 0 send the same packets at
+// the same times as greedy sources with one flow of as many bytes each. The test covers
+// scheduled links, queued links and credits on random networks.
 func TestTransfersAgainstGreedy(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n, w := randomWork(t)
-		for i := range n.Links { // so large that nothing is dropped and nothing deadlocks
+		for i := range n.Links { // large enough to prevent drops and deadlocks
 			n.Links[i].Buffer = 1 << 20
 		}
+
 		o := packet.Options{Seed: 3}
 		switch rapid.IntRange(0, 2).Draw(t, "loop") {
 		case 0:
@@ -150,6 +158,7 @@ func TestTransfersAgainstGreedy(t *testing.T) {
 		case 1:
 			o.Control = packet.Credit
 		}
+
 		const bytes = 5
 		w.Sources = nil
 		g := &engine.Graph{}
@@ -163,6 +172,7 @@ func TestTransfersAgainstGreedy(t *testing.T) {
 		if err := g.Freeze(); err != nil {
 			t.Fatal(err)
 		}
+
 		want, err := packet.Run(n, w, o)
 		if err != nil {
 			t.Fatal(err)

@@ -12,10 +12,11 @@ import (
 	"sim/engine/packet"
 )
 
-// TestFailure: by hand. A packet each microsecond takes two links of 1 us and 1 us
-// latency; the second fails at 10.5 us and is up again, half as fast, at 20.25 us. At
-// 10.5 us the packet being sent on it, the one on its wire, and none before it, are lost.
-// Those that come to it while it is down are dropped.
+// TestFailure compares a link failure with results computed by hand. One packet per
+// microsecond takes two links with a transmission time and a latency of 1 us each. The
+// second link fails at 10.5 us and is up again, at half the rate, at 20.25 us. The packet
+// being sent on it and the packet in flight at 10.5 us are lost; none is queued. Packets
+// that arrive while it is down are dropped.
 func TestFailure(t *testing.T) {
 	for _, control := range []packet.Control{packet.DropTail, packet.Credit} {
 		n := lineNetwork(2, engine.Link{Latency: us})
@@ -24,9 +25,10 @@ func TestFailure(t *testing.T) {
 		n.Changes = []engine.Change{{At: 10*us + us/2, Link: 1}, {At: 20*us + us/4, Link: 1, Rate: 4e9}}
 		w := pathsOver(n, []packet.Source{{End: 1, Bytes: 1000, Count: 30, Every: float64(us)}}, []int32{0, 1})
 		s, log := runLog(t, n, w, packet.Options{Control: control})
-		// packet k is injected at k, comes to link 1 at k+2, is sent until k+3 and there
-		// at k+4: at 10.5 us packet 8 is being sent, 7 on the wire, and 9 to 18 come
-		// while it is down
+
+		// Packet k is injected at k us, arrives at link 1 at k+2, is sent until k+3 and
+		// arrives at k+4. At 10.5 us packet 8 is being sent and packet 7 is in flight.
+		// Packets 9 to 18 arrive while the link is down.
 		want := []int{7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18}
 		var lost []int
 		for _, a := range log {
@@ -38,21 +40,23 @@ func TestFailure(t *testing.T) {
 		if !slices.Equal(lost, want) || s.DroppedBy[packet.LinkFailed] != int64(len(want)) || s.Links[1].Dropped != int64(len(want)) {
 			t.Errorf("%v: lost %v, want %v", control, lost, want)
 		}
-		// link 1 sends 8 packets whole, and one for half a microsecond, then the 11 left
-		// at half the rate
+
+		// Link 1 sends 8 packets completely, one for half a microsecond, and the
+		// remaining 11 at half the rate.
 		if busy := 8*us + us/2 + 11*2*us; s.Links[1].Busy != busy {
 			t.Errorf("%v: busy for %v, want %v", control, s.Links[1].Busy, busy)
 		}
-		// from 21 us on, when packet 19 comes, 2 us a packet
+
+		// From 21 us, when packet 19 arrives, each packet takes 2 us.
 		if end := 21*us + 11*2*us + us; log[len(log)-1].At != end {
 			t.Errorf("%v: ends at %v, want %v", control, log[len(log)-1].At, end)
 		}
 	}
 }
 
-// TestPlanned: the same link, paused as planned. What is being sent then arrives, the
-// rest waits, and nothing is lost: 9 packets go at the first rate, and 21 from 20.25 us
-// on at half of it.
+// TestLinkPause is like TestFailure for a planned pause. The packet being sent when the
+// pause starts arrives, all others wait, and none is lost. By hand: 9 packets are sent at
+// the first rate, and 21 from 20.25 us on at half that rate.
 func TestLinkPause(t *testing.T) {
 	for _, control := range []packet.Control{packet.DropTail, packet.Credit} {
 		n := lineNetwork(2, engine.Link{Latency: us})
@@ -67,8 +71,8 @@ func TestLinkPause(t *testing.T) {
 	}
 }
 
-// diamondNetwork is two ways from node 0 to 3, by node 1 and by node 2, the second of
-// which is not there at first.
+// diamondNetwork has two paths from node 0 to node 3: over node 1, and over node 2. The
+// links of the second path come up at 10 us, and the links of the first path fail later.
 func diamondNetwork() *engine.Network {
 	n := &engine.Network{Nodes: 4}
 	for _, l := range [][2]int32{{0, 1}, {1, 3}, {0, 2}, {2, 3}} {
@@ -79,26 +83,30 @@ func diamondNetwork() *engine.Network {
 	return n
 }
 
-// TestRewire: packets injected after a rewiring, and those that still wait at their
-// source, take the new paths; the others keep theirs.
+// TestRewire: packets that are injected after a Rewire or still queued at their source
+// take the new paths. All others keep their paths.
 func TestRewire(t *testing.T) {
 	n := diamondNetwork()
 	w := pathsOver(n, []packet.Source{{End: 1, Process: packet.Greedy, Order: packet.Sequential, Bytes: 1000, Count: 20}}, []int32{0, 1})
 	later := pathsOver(n, nil, []int32{2, 3})
 	for _, control := range []packet.Control{packet.DropTail, packet.Credit} {
 		s, _ := runLog(t, n, w, packet.Options{Control: control, Rewire: []packet.Rewire{{At: 12 * us, Paths: later.Paths}}})
-		// at 10.5 us ten have passed link 0, and one is lost on it; the next waits for
-		// its new path at 12 us
+
+		// By 10.5 us, ten packets have passed link 0, and one is lost on it. The next one
+		// waits for its new path until 12 us.
 		if s.Delivered != 19 || s.DroppedBy[packet.LinkFailed] != 1 || s.Links[0].Packets != 10 || s.Links[2].Packets != 9 || s.End != 12*us+10*us {
 			t.Errorf("%v: %+v", control, s)
 		}
 	}
-	// paths that are set at once, and twice at one time, are as if they were set once
+
+	// Initial paths that are set again at time 0, and paths that are set twice, have the
+	// same effect as paths that are set once.
 	twice := []packet.Rewire{{Paths: w.Paths}, {At: 12 * us, Paths: later.Paths}, {At: 12 * us, Paths: later.Paths}}
 	if s, _ := runLog(t, n, w, packet.Options{Rewire: twice}); s.Delivered != 19 || s.End != 22*us {
 		t.Errorf("rewired twice at one time: %+v", s)
 	}
-	// with none, what waits for link 0 waits for ever, and is named
+
+	// Without a Rewire, the packet at link 0 waits forever, and the error names the link.
 	_, err := packet.Run(n, w, packet.Options{})
 	var d *packet.Deadlock
 	if !errors.As(err, &d) || d.Cycle != nil || d.Waiting != 1 || !strings.Contains(err.Error(), "nothing can proceed") || !strings.Contains(err.Error(), "1 before link 0, which is down") {
@@ -109,8 +117,8 @@ func TestRewire(t *testing.T) {
 	}
 }
 
-// TestRewireSpread: where packets draw their links, those on their way go by the new next
-// hops too, and are dropped where these lead nowhere.
+// TestRewireSpread: if packets draw their links at each node, packets in flight follow
+// the new next hops as well. They are dropped at nodes without a next hop.
 func TestRewireSpread(t *testing.T) {
 	n := diamondNetwork()
 	const none = engine.NoPath
@@ -122,7 +130,7 @@ func TestRewireSpread(t *testing.T) {
 	w := &packet.Work{Flows: []engine.Flow{{Src: 0, Dst: 3}}, Paths: spread([]int32{0, -1, 1, -1, -1, -1, -1, -1}, 2, 1, none, 0), Sources: []packet.Source{{End: 1, Bytes: 1000, Count: 20, Every: float64(us)}}}
 	n.Changes[2].At += 10 * us
 	n.Changes[3].At += 10 * us
-	for hops1, lost := range map[uint16]int64{1: 0, none: 1} { // the one on link 0 at 12 us
+	for hops1, lost := range map[uint16]int64{1: 0, none: 1} { // affects the packet that is on link 0 at 12 us
 		s, _ := runLog(t, n, w, packet.Options{Rewire: []packet.Rewire{{At: 12 * us, Paths: spread([]int32{-1, 2, 1, -1, 3, -1, -1, -1}, 2, hops1, 1, 0)}}})
 		if s.DroppedBy[packet.NoRoute] != lost || s.Dropped != lost || s.Links[2].Packets != 8 || s.Links[0].Packets != 12 {
 			t.Errorf("%+v, want %d lost", s, lost)
@@ -130,9 +138,9 @@ func TestRewireSpread(t *testing.T) {
 	}
 }
 
-// TestConservation: whatever links do in mid-run, and whatever is dropped, nothing else
-// is lost, credits return, and the same seed gives the same. (Run checks the sums and
-// credits itself.)
+// TestConservation: with random link changes, rates, bit errors and losses, all packets
+// are delivered or dropped, credits are conserved, and a second run with the same seed
+// has the same result. Run itself verifies sums and credits.
 func TestConservation(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n, w := randomWork(t)
@@ -153,6 +161,7 @@ func TestConservation(t *testing.T) {
 				At: time, Link: int32(rapid.IntRange(0, len(n.Links)-1).Draw(t, "link")), Rate: rapid.SampledFrom([]float64{0, 0, 3e12, 8e12}).Draw(t, "rate"),
 			})
 		}
+
 		used := make([]bool, len(w.Flows))
 		for i := range w.Sources {
 			s := &w.Sources[i]
@@ -172,6 +181,7 @@ func TestConservation(t *testing.T) {
 				used[f] = true
 			}
 		}
+
 		s, log, err := packet.RunLog(n, w, o)
 		repeated, log2, err2 := packet.RunLog(n, w, o)
 		if (err == nil) != (err2 == nil) || !slices.Equal(log, log2) || err != nil && err.Error() != err2.Error() {
@@ -184,6 +194,7 @@ func TestConservation(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		want := int64(0)
 		for _, s := range w.Sources {
 			want += s.Count * int64(s.End-s.First)
@@ -198,7 +209,7 @@ func TestConservation(t *testing.T) {
 				delivered[a.Flow]++
 			}
 		}
-		for f, count := range delivered { // at least: the last packet may be among those that were dropped
+		for f, count := range delivered { // lower bound: the last packet may be among the dropped ones
 			bytes += bytesOf(w, int32(f), count) * int64(len(pathOf(n, w, int32(f))))
 		}
 		for _, l := range s.Links {
@@ -210,7 +221,8 @@ func TestConservation(t *testing.T) {
 	})
 }
 
-// bytesOf returns the bytes of so many packets of a flow, of which one is the last.
+// bytesOf returns the bytes of the given number of packets of a flow, including its last
+// packet.
 func bytesOf(w *packet.Work, flow int32, count int64) int64 {
 	for _, s := range w.Sources {
 		if count > 0 && s.First <= flow && flow < s.End {

@@ -6,8 +6,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestPoolCounts: a pool counts all room that its lists have or have given back, and what
-// a list has stays as it was.
+// TestPoolCapacity: capacity counts the memory of all lists and of the pool, and the
+// items of a list are not changed by other lists.
 func TestPoolCapacity(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var p pool[creditReturn]

@@ -12,11 +12,12 @@ import (
 	"sim/engine/packet"
 )
 
-// TestApart: links simulated apart for windows give to the tick what one loop of events
-// does, on random networks and work with many ties, which end, are looked at, change, and
-// get stuck in between: 200, with -long 10,000, with -short 50 of them.
+// TestLogicalProcesses: lpSim with one to three workers yields the same statistics and
+// errors as the event loop. The random networks and sources have many simultaneous
+// events. Some runs end early, are sampled or stopped, lose packets, or deadlock. The
+// test runs 200 cases, 10,000 with -long, and 50 with -short.
 func TestLogicalProcesses(t *testing.T) {
-	rare := []int{387, 1790} // a run that ends as a packet is sent, and room of packets that are lost
+	rare := []int{387, 1790} // a run that ends when a packet is sent, and buffer space of lost packets
 	cases, stuck, stopped, faulty := numCases(10000, 50, 200), 0, 0, 0
 	for k := range cases + len(rare) {
 		seed := k
@@ -51,14 +52,14 @@ func TestLogicalProcesses(t *testing.T) {
 	}
 }
 
-// TestApartByLoad: links are simulated apart under load and not when little is to be
-// done, with the same result as one loop of events.
+// TestWindowsByLoad: lpSim uses windows under high load and the event loop under low
+// load, with the same result as the event loop alone.
 func TestWindowsByLoad(t *testing.T) {
 	b := torus{[3]int{4, 4, 4}}
 	n := b.network(engine.Link{Rate: 400e9, Latency: 20 * engine.Nanosecond, Buffer: 4 << 10, Channels: 2})
 	for _, c := range []struct {
-		every       float64 // ns between packets of 1 KiB of a node
-		least, most float64 // of hops, apart
+		every              float64 // ns between packets of 1 KiB per node
+		minShare, maxShare float64 // of hops that lpSim simulates
 	}{{20, 0.9, 1}, {60, 0.8, 1}, {20_000, 0, 0.1}} {
 		w := &packet.Work{Flows: b.allPairs(), Paths: b.dimensionOrder(true), Sources: b.sourcePerNode(packet.Source{
 			Process: packet.Poisson, Order: packet.Uniform, Bytes: 1 << 10, Count: 4, Every: c.every * float64(engine.Nanosecond), Seed: 3,
@@ -74,14 +75,15 @@ func TestWindowsByLoad(t *testing.T) {
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("every %g ns: %s", c.every, gocmp.Diff(*want, *got, gocmp.AllowUnexported(packet.Stats{}, packet.Delay{})))
 		}
-		if share := float64(hops) / float64(got.Hops); share < c.least || share > c.most {
-			t.Errorf("every %g ns: %.3f of hops apart, want %g to %g", c.every, share, c.least, c.most)
+		if share := float64(hops) / float64(got.Hops); share < c.minShare || share > c.maxShare {
+			t.Errorf("every %g ns: lpSim simulated a share of %.3f of the hops, want %g to %g", c.every, share, c.minShare, c.maxShare)
 		}
 	}
 }
 
-// TestApartRare: the same of a link that waits for room when it fails or stops for a
-// while, and of latencies such that what is ahead is near the end of time.
+// TestWindowsInRareCases: lpSim and the event loop agree if a link fails or pauses while
+// its packets wait for buffer space, and if latencies are so long that events are near
+// the end of the time range.
 func TestWindowsInRareCases(t *testing.T) {
 	greedy := func(first int32, bytes int32, count int64, start engine.Time) packet.Source {
 		return packet.Source{First: first, End: first + 1, Process: packet.Greedy, Order: packet.RoundRobin, Bytes: bytes, Count: count, Start: start}
@@ -94,6 +96,7 @@ func TestWindowsInRareCases(t *testing.T) {
 		w := pathsOver(n, []packet.Source{greedy(0, 8, 2, 0), greedy(1, 8, 1, 1200)}, []int32{0}, []int32{1})
 		compareWithEventLoop(t, n, w, packet.Options{Control: packet.Credit, Until: 1500}, 1)
 	}
+
 	for links := range int32(8) {
 		n := &engine.Network{Nodes: links + 2}
 		var path []int32
@@ -104,6 +107,7 @@ func TestWindowsInRareCases(t *testing.T) {
 		w := pathsOver(n, []packet.Source{greedy(0, 1<<28, 3, 0)}, path)
 		compareWithEventLoop(t, n, w, packet.Options{Control: packet.Credit}, 1)
 	}
+
 	n, paths := &engine.Network{Nodes: 800}, [][]int32{}
 	for i := range int32(400) {
 		n.Links = append(n.Links, engine.Link{From: 2 * i, To: 2*i + 1, Rate: 8e3, Latency: 1 << 58, Buffer: 1 << 28})
@@ -114,10 +118,10 @@ func TestWindowsInRareCases(t *testing.T) {
 	compareWithEventLoop(t, n, pathsOver(n, []packet.Source{s}, paths...), packet.Options{Control: packet.Credit}, 0)
 }
 
-// TestApartCut: windows in which sources inject more packets than are put before links at
-// once are cut, with the same result as one loop of events. On a ring whose links have
-// the latency of a window, what each of many sources sends in a window comes to a link
-// that others send over in the next.
+// TestCutWindows: windows in which sources inject more packets than fit into the arrival
+// lists are cut, with the same result as the event loop. The links of a ring have the
+// latency of a window. The packets that each source sends in one window therefore arrive,
+// in the next one, at a link over which other sources send.
 func TestCutWindows(t *testing.T) {
 	const nodes = 800
 	n := &engine.Network{Nodes: nodes}
@@ -138,8 +142,8 @@ func TestCutWindows(t *testing.T) {
 	}
 }
 
-// compareWithEventLoop compares a run whose links are simulated apart after so many
-// events with one loop of events.
+// compareWithEventLoop compares a run that uses lpSim after the given number of events
+// with the event loop.
 func compareWithEventLoop(t *testing.T, n *engine.Network, w *packet.Work, o packet.Options, events int) {
 	t.Helper()
 	want, failed := packet.Run(n, w, packet.LPsAfter(o, -1))
@@ -152,7 +156,7 @@ func compareWithEventLoop(t *testing.T, n *engine.Network, w *packet.Work, o pac
 	}
 }
 
-// creditWork draws traffic under credits over latencies.
+// creditWork draws a network with latencies and credits, and traffic for it.
 var creditWork = rapid.Custom(func(t *rapid.T) workCase {
 	n, w := tiedWork(t)
 	if rapid.Bool().Draw(t, "torus") {
@@ -164,6 +168,7 @@ var creditWork = rapid.Custom(func(t *rapid.T) workCase {
 			w.Sources = b.sourcePerNode(s)
 		}
 	}
+
 	latencies := rapid.SampledFrom([][]engine.Time{{1}, {5}, {4, 8}, {1, 7, 12}, {64}, {3, 64}, {30, 500}, {1000, 1024}}).Draw(t, "all latencies")
 	channels := rapid.IntRange(1, 3).Draw(t, "channels")
 	buffers := rapid.SampledFrom([][]int64{{0}, {9}, {18}, {10, 14, 30}, {100}}).Draw(t, "buffers")
@@ -173,11 +178,13 @@ var creditWork = rapid.Custom(func(t *rapid.T) workCase {
 		l.Buffer = rapid.SampledFrom(buffers).Draw(t, "buffer")
 		l.Channels = int32(max(2, channels))
 	}
+
 	for i, s := range w.Paths.Step {
 		if s != engine.Arrived && channels > 1 && s.Channel() == 0 {
 			w.Paths.Step[i] = engine.MakeStep(s.Port(), rapid.IntRange(0, channels-1).Draw(t, "channel"))
 		}
 	}
+
 	o := packet.Options{Control: packet.Credit}
 	at := func(name string) engine.Time {
 		return engine.Time(rapid.IntRange(1, 400).Draw(t, name)) * max(1, latencies[0]/10)
@@ -193,6 +200,7 @@ var creditWork = rapid.Custom(func(t *rapid.T) workCase {
 		o.MeasureUntil = o.MeasureFrom + at("measure")
 		o.EndMeasured = rapid.Bool().Draw(t, "end measured")
 	}
+
 	if rapid.IntRange(0, 3).Draw(t, "changes") == 0 {
 		now := engine.Time(0)
 		for range rapid.IntRange(1, 4).Draw(t, "changes") {
@@ -206,7 +214,7 @@ var creditWork = rapid.Custom(func(t *rapid.T) workCase {
 	return workCase{n, w, o}
 })
 
-// tiedWork draws a network and traffic of which many packets come to a link at one time.
+// tiedWork draws a network and traffic with many simultaneous arrivals at links.
 func tiedWork(t *rapid.T) (*engine.Network, *packet.Work) {
 	nodes := rapid.IntRange(2, 9).Draw(t, "nodes")
 	n := &engine.Network{Nodes: int32(nodes)}
@@ -219,6 +227,7 @@ func tiedWork(t *rapid.T) (*engine.Network, *packet.Work) {
 			From: int32(a), To: int32(b), Rate: rapid.SampledFrom(rates).Draw(t, "rate"), Latency: rapid.SampledFrom(latencies).Draw(t, "latency"),
 		})
 	}
+
 	for a := range nodes {
 		link(a, (a+1)%nodes)
 		link(a, (a+nodes-1)%nodes)
@@ -226,8 +235,9 @@ func tiedWork(t *rapid.T) (*engine.Network, *packet.Work) {
 	for range rapid.IntRange(0, 6).Draw(t, "more") {
 		link(rapid.IntRange(0, nodes-1).Draw(t, "from"), rapid.IntRange(0, nodes-1).Draw(t, "to"))
 	}
+
 	w := &packet.Work{Paths: portsOf(n)}
-	firstFlow := make([]int32, nodes+1) // by node: its first flow
+	firstFlow := make([]int32, nodes+1) // indexed by node
 	for a := range nodes {
 		firstFlow[a] = int32(len(w.Flows))
 		for range rapid.IntRange(0, 5).Draw(t, "flows") {
@@ -243,6 +253,7 @@ func tiedWork(t *rapid.T) (*engine.Network, *packet.Work) {
 		}
 	}
 	firstFlow[nodes] = int32(len(w.Flows))
+
 	bytes := rapid.SampledFrom([][]int32{{4}, {2, 4}, {1, 5, 9}}).Draw(t, "bytes")
 	for range rapid.IntRange(1, 4).Draw(t, "sources") {
 		s := packet.Source{

@@ -12,27 +12,30 @@ import (
 	"sim/engine/packet"
 )
 
-// referenceSim simulates work the plain way: one list of events, searched for the first
-// by time and order, and whole numbers of any size.
+// referenceSim is a simple simulator of scheduled links. It has an unsorted list of
+// events, which is searched for the earliest event, and computes times with rational
+// numbers.
 type referenceSim struct {
 	network     *engine.Network
 	work        *packet.Work
 	events      []referenceEvent
-	numSet      int
-	free        []*big.Rat // by link, in ticks
-	queue       [][]referencePacket
+	numSet      int                 // events scheduled so far
+	free        []*big.Rat          // indexed by link: end of the last transmission in ticks
+	queue       [][]referencePacket // indexed by link
 	links       []packet.LinkStats
 	delivered   []referencePacket
 	numInjected int64
 }
 
+// referenceEvent is the arrival of the first packet of a link, or an injection.
 type referenceEvent struct {
 	time        engine.Time
-	order       int
-	link        int32 // -1 of a source
-	source, lap int
+	order       int   // number of events scheduled before
+	link        int32 // -1 for a source
+	source, lap int   // the source and its number of injections so far
 }
 
+// referencePacket is a packet that has passed hop links of its path.
 type referencePacket struct {
 	flow              int32
 	hop               int
@@ -40,12 +43,14 @@ type referencePacket struct {
 	inject, leaveTime engine.Time
 }
 
+// set schedules an event.
 func (z *referenceSim) set(e referenceEvent) {
 	e.order = z.numSet
 	z.numSet++
 	z.events = append(z.events, e)
 }
 
+// run simulates all events.
 func (z *referenceSim) run() {
 	z.free, z.queue, z.links = make([]*big.Rat, len(z.network.Links)), make([][]referencePacket, len(z.network.Links)), make([]packet.LinkStats, len(z.network.Links))
 	for i, s := range z.work.Sources {
@@ -53,6 +58,7 @@ func (z *referenceSim) run() {
 			z.set(referenceEvent{time: s.Start, link: -1, source: i})
 		}
 	}
+
 	for len(z.events) > 0 {
 		k := 0
 		for i, e := range z.events {
@@ -60,6 +66,7 @@ func (z *referenceSim) run() {
 				k = i
 			}
 		}
+
 		e := z.events[k]
 		z.events = slices.Delete(z.events, k, k+1)
 		if e.link < 0 {
@@ -77,6 +84,7 @@ func (z *referenceSim) run() {
 			}
 			continue
 		}
+
 		p := z.queue[e.link][0]
 		z.queue[e.link] = z.queue[e.link][1:]
 		if len(z.queue[e.link]) > 0 {
@@ -89,6 +97,7 @@ func (z *referenceSim) run() {
 	}
 }
 
+// forward enqueues a packet at its next link or delivers it.
 func (z *referenceSim) forward(p referencePacket, now engine.Time) {
 	path := pathOf(z.network, z.work, p.flow)
 	if p.hop == len(path) {
@@ -98,7 +107,9 @@ func (z *referenceSim) forward(p referencePacket, now engine.Time) {
 	}
 	id := path[p.hop]
 	if free := z.free[id]; free == nil || free.Cmp(new(big.Rat).SetInt64(int64(now))) < 0 {
-		// a part of a tick is kept only where the link has been busy
+
+		// The fraction of a tick is carried over only if the link has been busy until
+		// now.
 		floor := engine.Time(-1)
 		if free != nil {
 			floor = floorOf(free)
@@ -107,6 +118,7 @@ func (z *referenceSim) forward(p referencePacket, now engine.Time) {
 			z.free[id] = new(big.Rat).SetInt64(int64(now))
 		}
 	}
+
 	l := z.network.Links[id]
 	duration := new(big.Rat).Quo(new(big.Rat).SetInt64(8*int64(p.bytes)*int64(engine.Second)), new(big.Rat).SetFloat64(l.Rate))
 	z.free[id] = new(big.Rat).Add(z.free[id], duration)
@@ -118,11 +130,13 @@ func (z *referenceSim) forward(p referencePacket, now engine.Time) {
 	}
 }
 
+// floorOf rounds down to ticks.
 func floorOf(r *big.Rat) engine.Time {
 	return engine.Time(new(big.Int).Div(r.Num(), r.Denom()).Int64())
 }
 
-// portsOf returns paths, none yet, over ports that are the links out of a node in order.
+// portsOf returns an engine.Paths without paths. The ports of a node are its outgoing
+// links in order.
 func portsOf(n *engine.Network) *engine.Paths {
 	out := make([][]int32, n.Nodes)
 	degree := 1
@@ -137,13 +151,13 @@ func portsOf(n *engine.Network) *engine.Paths {
 	return w
 }
 
-// stepOver returns the step over a link.
+// stepOver returns the step over a link on a channel.
 func stepOver(n *engine.Network, w *engine.Paths, link int32, channel int) engine.Step {
 	from := int(n.Links[link].From)
 	return engine.MakeStep(slices.Index(w.Link[from*w.Degree:(from+1)*w.Degree], link), channel)
 }
 
-// pathOf returns the links of a flow's first path.
+// pathOf returns the links of the first path of a flow.
 func pathOf(n *engine.Network, w *packet.Work, flow int32) []int32 {
 	first, _ := w.Paths.Of(w.Paths.ClassOf(flow))
 	node := w.Flows[flow].Src
@@ -156,7 +170,8 @@ func pathOf(n *engine.Network, w *packet.Work, flow int32) []int32 {
 	return path
 }
 
-// pathsOver returns work of one flow over links in order, on channel 0.
+// pathsOver returns work with one flow per path. Paths are sequences of links, all on
+// channel 0.
 func pathsOver(n *engine.Network, sources []packet.Source, paths ...[]int32) *packet.Work {
 	w := &packet.Work{Paths: portsOf(n), Sources: sources}
 	for _, path := range paths {
@@ -170,7 +185,7 @@ func pathsOver(n *engine.Network, sources []packet.Source, paths ...[]int32) *pa
 	return w
 }
 
-// randomWork draws a small network and traffic on it.
+// randomWork draws a small network and traffic for it.
 func randomWork(t *rapid.T) (*engine.Network, *packet.Work) {
 	nodes := rapid.IntRange(2, 5).Draw(t, "nodes")
 	n := &engine.Network{Nodes: int32(nodes)}
@@ -184,12 +199,14 @@ func randomWork(t *rapid.T) (*engine.Network, *packet.Work) {
 			Latency:  engine.Time(rapid.IntRange(0, 4).Draw(t, "latency")),
 		})
 	}
+
 	for a := range nodes {
 		link(a, (a+1)%nodes)
 	}
 	for range rapid.IntRange(0, 4).Draw(t, "more") {
 		link(rapid.IntRange(0, nodes-1).Draw(t, "from"), rapid.IntRange(0, nodes-1).Draw(t, "to"))
 	}
+
 	w := &packet.Work{Paths: portsOf(n)}
 	for range rapid.IntRange(1, 6).Draw(t, "flows") {
 		node := int32(rapid.IntRange(0, nodes-1).Draw(t, "src"))
@@ -204,6 +221,7 @@ func randomWork(t *rapid.T) (*engine.Network, *packet.Work) {
 		w.Paths.Add(steps...)
 		w.Flows = append(w.Flows, f)
 	}
+
 	for range rapid.IntRange(1, 3).Draw(t, "sources") {
 		first := rapid.IntRange(0, len(w.Flows)-1).Draw(t, "first")
 		w.Sources = append(w.Sources, packet.Source{
@@ -218,8 +236,8 @@ func randomWork(t *rapid.T) (*engine.Network, *packet.Work) {
 	return n, w
 }
 
-// TestAgainstReference: the same numbers, and the same delays, as the plain way; nothing
-// is lost on the way.
+// TestAgainstReference: Run and referenceSim agree on link statistics and delays, also
+// for a run that is cut at half its time, and all packets are delivered.
 func TestAgainstReference(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n, w := randomWork(t)
@@ -232,6 +250,7 @@ func TestAgainstReference(t *testing.T) {
 		if s.Injected != z.numInjected || s.Delivered != z.numInjected || s.InFlight() != 0 {
 			t.Fatalf("%d injected, %d delivered, want %d", s.Injected, s.Delivered, z.numInjected)
 		}
+
 		sum, minDelay, maxDelay := 0.0, engine.Never, engine.Time(0)
 		for _, p := range z.delivered {
 			d := p.leaveTime - p.inject
@@ -241,11 +260,13 @@ func TestAgainstReference(t *testing.T) {
 		if z.numInjected > 0 && (math.Abs(s.Delay.MeanSeconds()*float64(z.numInjected)/sum-1) > 1e-12 && sum > 0 || s.Delay.Min != minDelay || s.Delay.Max != maxDelay) {
 			t.Fatalf("delays of %v mean, %v to %v; want sum %v, %v to %v", s.Delay.MeanSeconds(), s.Delay.Min, s.Delay.Max, sum, minDelay, maxDelay)
 		}
+
 		for i, l := range s.Links {
 			if l.Busy, l.Waited = 0, 0; l != z.links[i] {
 				t.Fatalf("link %d: %+v, want %+v", i, l, z.links[i])
 			}
 		}
+
 		var cut, hist int64
 		half := s.End / 2
 		if half > 0 {
@@ -266,7 +287,8 @@ func TestAgainstReference(t *testing.T) {
 	})
 }
 
-// TestRatesDoNotDrift: what a packet takes beyond whole ticks is carried on.
+// TestRatesDoNotDrift: fractions of ticks are carried over, so the duration of 7 million
+// packets is exact to a tick.
 func TestRatesDoNotDrift(t *testing.T) {
 	n := &engine.Network{Nodes: 2, Links: []engine.Link{{From: 0, To: 1, Rate: 7e12}}}
 	w := pathsOver(n, []packet.Source{{End: 1, Bytes: 1, Count: 7_000_000}}, []int32{0})
@@ -279,11 +301,11 @@ func TestRatesDoNotDrift(t *testing.T) {
 	}
 }
 
-// TestMD1: the mean delay of a Poisson process before a link is Pollaczek and
-// Khinchine's, s + rho s / (2 (1 - rho)).
+// TestMD1: the mean delay of Poisson arrivals at a link equals the Pollaczek-Khinchine
+// formula for M/D/1, s + rho s / (2 (1 - rho)), with service time s and load rho.
 func TestMD1(t *testing.T) {
 	const bytes, packets = 1000, 2_000_000
-	n := &engine.Network{Nodes: 2, Links: []engine.Link{{From: 0, To: 1, Rate: 8e9}}} // 1 us a packet
+	n := &engine.Network{Nodes: 2, Links: []engine.Link{{From: 0, To: 1, Rate: 8e9}}} // 1 us per packet
 	service := float64(engine.Microsecond)
 	for _, load := range []float64{0.3, 0.6, 0.85} {
 		w := pathsOver(n, []packet.Source{{End: 1, Process: packet.Poisson, Bytes: bytes, Count: packets, Every: service / load, Seed: 7}}, []int32{0})
@@ -301,8 +323,7 @@ func TestMD1(t *testing.T) {
 	}
 }
 
-// TestQuantiles: a quantile is at most 1/128 above the least value that so many do not
-// exceed.
+// TestQuantiles: a quantile is at least the exact one and at most 1/128 above it.
 func TestQuantiles(t *testing.T) {
 	n := &engine.Network{Nodes: 2, Links: []engine.Link{{From: 0, To: 1, Rate: 8e12}}}
 	w := pathsOver(n, []packet.Source{{End: 1, Bytes: 1, Count: 100_000}}, []int32{0}) // delays 1..100,000 ticks

@@ -9,9 +9,10 @@ import (
 	"sim/engine/packet"
 )
 
-// TestIdleLinks: links that no path takes change nothing, though beside so many the loops
-// read ahead what events will read: 40 random cases under credits over latencies, links
-// apart and in one loop of events, and 40 booked ones.
+// TestUnusedLinks: adding links that no path uses does not change a result. The number of
+// added links makes the loops prefetch. The test runs 40 random cases with credits, in
+// the event loop and in lpSim, and 40 cases with scheduled links, some of them forced to
+// queued links.
 func TestUnusedLinks(t *testing.T) {
 	compare := func(c workCase, run func(n *engine.Network) (*packet.Stats, error)) {
 		t.Helper()
@@ -31,7 +32,7 @@ func TestUnusedLinks(t *testing.T) {
 	}
 	for seed := range 40 {
 		c := creditWork.Example(seed)
-		c.o.SampleEvery = 0 // of all links, each time
+		c.o.SampleEvery = 0 // samples would include the added links
 		for _, o := range []packet.Options{packet.LPsAfter(c.o, -1), packet.LPsAfter(c.o, 1)} {
 			compare(c, func(n *engine.Network) (*packet.Stats, error) { return packet.Run(n, c.w, o) })
 		}

@@ -13,8 +13,8 @@ import (
 	"sim/engine/packet"
 )
 
-// TestEqualRanks: ranks that are all equal change nothing, whatever they are, under
-// unbounded and finite queues and with bit errors.
+// TestEqualRanks: equal ranks have no effect, whatever their value. The reference is a
+// run without ranks, with unbounded queues, finite queues and bit errors.
 func TestEqualRanks(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n, w := randomWork(t)
@@ -22,6 +22,7 @@ func TestEqualRanks(t *testing.T) {
 		for i := range n.Links {
 			n.Links[i].Buffer = rapid.SampledFrom([]int64{0, 9, 14, 30}).Draw(t, "buffer")
 		}
+
 		g, rank := &engine.Graph{}, int32(rapid.IntRange(-1e6, 1e6).Draw(t, "rank"))
 		for i, f := range w.Flows {
 			g.AddTask(engine.Task{Kind: engine.Transfer, Src: f.Src, Dst: f.Dst, Flows: 1, Bytes: int64(rapid.IntRange(0, 60).Draw(t, "bytes"))})
@@ -32,6 +33,7 @@ func TestEqualRanks(t *testing.T) {
 		if err := g.Freeze(); err != nil {
 			t.Fatal(err)
 		}
+
 		ranked := o
 		ranked.TaskRank = slices.Repeat([]int32{rank}, len(g.Tasks))
 		got, stats, err := packet.RunGraph(g, n, w.Flows, w.Paths, 4, ranked)
@@ -42,6 +44,7 @@ func TestEqualRanks(t *testing.T) {
 			}
 			t.Fatal(err, err2)
 		}
+
 		for i := range stats.Links {
 			if l := &stats.Links[i]; l.MaxThrough > l.MaxQueue {
 				t.Fatalf("link %d: %d of %d packets came from elsewhere", i, l.MaxThrough, l.MaxQueue)
@@ -54,9 +57,11 @@ func TestEqualRanks(t *testing.T) {
 	})
 }
 
-// TestRanks: by hand, 40 tasks at once on one link of 1000 B a us: the first to come goes
-// first, then rank by rank, equal ones as they came. None comes from elsewhere on the
-// first link; on the second, as fast, none waits.
+// TestRanks compares priorities with results computed by hand. 40 tasks start at once on
+// a link that sends a packet per microsecond. The first packet to arrive is sent first;
+// the others follow by rank, and equal ranks in the order of arrival. No packet at the
+// first link comes from another link. The second link is as fast, so no packet waits
+// there.
 func TestRanks(t *testing.T) {
 	n := lineNetwork(2, engine.Link{})
 	g := &engine.Graph{}
@@ -74,7 +79,7 @@ func TestRanks(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, end := range trace.End {
-		var position int // from 0 on; of two equals the former is earlier, which is the odd one
+		var position int // in the order of transmission, from 0; of two tasks with equal ranks, the odd one is earlier
 		switch {
 		case i == 0:
 			position = 0
@@ -94,6 +99,7 @@ func TestRanks(t *testing.T) {
 	}
 }
 
+// TestInvalidRanks: ranks that do not fit the graph or the options are rejected.
 func TestInvalidRanks(t *testing.T) {
 	n := lineNetwork(1, engine.Link{})
 	g := &engine.Graph{}

@@ -13,64 +13,73 @@ import (
 	"sim/engine/packet"
 )
 
-// referenceQueueSim serves packets one by one the plain way: events in a list, packets by
-// pointer, and the room of a channel counted anew from all packets and credits each time
-// that it is asked for.
+// referenceQueueSim is a simple simulator of queued links. Events are in a sorted list,
+// packets are pointers, and the free space of a channel is recounted from all packets and
+// credits whenever it is needed.
 type referenceQueueSim struct {
 	network   *engine.Network
 	work      *packet.Work
 	options   packet.Options
 	events    []queueEvent
-	numSet    int
+	numSet    int // events scheduled so far
 	links     []queueLink
 	inNetwork []*queuePacket
 	credits   []queueCredit
 	log       []packet.PacketEnd
-	drops     []int64 // by link
+	drops     []int64 // indexed by link
 }
 
+// queueEvent is an event. Its kind is "sent" (end of a transmission), "land" (arrival),
+// "credit" or "source".
 type queueEvent struct {
 	time  engine.Time
-	order int
+	order int // number of events scheduled before
 	kind  string
-	which int
-	lap   int
+	index int // of the link or source
+	lap   int // number of earlier injections of the source
 }
 
+// queuePacket is a packet that has passed hop links of its path.
 type queuePacket struct {
 	flow, bytes                  int
 	path                         []int32
-	channels                     []int
+	channels                     []int // indexed like path
 	hop                          int
 	inject, sentAt               engine.Time
-	heldChannel, reservedChannel [2]int // link and channel; {-1} of none
+	heldChannel, reservedChannel [2]int // link and channel whose buffer holds the packet, or is reserved for it; or noChannel
 
 }
 
+// queueCredit is a returning credit.
 type queueCredit struct {
 	time    engine.Time
 	channel [2]int
 	bytes   int
 }
 
+// queueLink is the state of a link.
 type queueLink struct {
 	busyUntil    *big.Rat
-	queue        []*queuePacket // all that wait, in order of coming
+	queue        []*queuePacket // all queued packets, in the order of their arrival
 	sending      *queuePacket
-	end          engine.Time
+	end          engine.Time // of the transmission
 	inFlight     []*queuePacket
-	nextQueue    int
+	nextQueue    int // round-robin position
 	awaitsCredit bool
 	numPassed    int64
 }
 
+// noChannel is the value of queuePacket.heldChannel and reservedChannel without a
+// channel.
 var noChannel = [2]int{-1, 0}
 
-func (z *referenceQueueSim) set(time engine.Time, kind string, which, lap int) {
-	z.events = append(z.events, queueEvent{time, z.numSet, kind, which, lap})
+// set schedules an event.
+func (z *referenceQueueSim) set(time engine.Time, kind string, index, lap int) {
+	z.events = append(z.events, queueEvent{time, z.numSet, kind, index, lap})
 	z.numSet++
 }
 
+// capacity returns the buffer size of each channel of a link.
 func (z *referenceQueueSim) capacity(link int) int64 {
 	if b := z.network.Links[link].Buffer; b > 0 {
 		return b
@@ -85,6 +94,7 @@ func (z *referenceQueueSim) capacity(link int) int64 {
 	return int64(l.Rate/8*2*l.Latency.Seconds()) + 1 + 2*largest
 }
 
+// freeBytes returns the free buffer space of a channel as known to its link.
 func (z *referenceQueueSim) freeBytes(channel [2]int, now engine.Time) int64 {
 	free := z.capacity(channel[0])
 	for _, p := range z.inNetwork {
@@ -100,6 +110,7 @@ func (z *referenceQueueSim) freeBytes(channel [2]int, now engine.Time) int64 {
 	return free
 }
 
+// run simulates all events.
 func (z *referenceQueueSim) run() {
 	z.links, z.drops = make([]queueLink, len(z.network.Links)), make([]int64, len(z.network.Links))
 	for i, s := range z.work.Sources {
@@ -107,8 +118,9 @@ func (z *referenceQueueSim) run() {
 			z.set(s.Start, "source", i, 0)
 		}
 	}
+
 	byNumber := z.options.Control == packet.Credit && !slices.ContainsFunc(z.network.Links, func(l engine.Link) bool { return l.Latency == 0 })
-	var now []queueEvent // events of one time that were set before the first of them
+	var now []queueEvent // simultaneous events, if they are ordered by kind
 	for len(z.events)+len(now) > 0 {
 		if len(now) == 0 {
 			slices.SortFunc(z.events, func(e, f queueEvent) int { return cmp.Or(cmp.Compare(e.time, f.time), cmp.Compare(e.order, f.order)) })
@@ -120,20 +132,22 @@ func (z *referenceQueueSim) run() {
 			z.events = slices.Delete(z.events, 0, numSimultaneous)
 			slices.SortFunc(now, func(e, f queueEvent) int {
 				kinds := []string{"sent", "land", "credit", "source"}
-				return cmp.Or(cmp.Compare(slices.Index(kinds, e.kind), slices.Index(kinds, f.kind)), cmp.Compare(e.which, f.which))
+				return cmp.Or(cmp.Compare(slices.Index(kinds, e.kind), slices.Index(kinds, f.kind)), cmp.Compare(e.index, f.index))
 			})
 		}
+
 		e := now[0]
 		now = now[1:]
 		l := &queueLink{}
 		if e.kind != "source" {
-			l = &z.links[e.which]
+			l = &z.links[e.index]
 		}
+
 		switch e.kind {
 		case "source":
-			s := z.work.Sources[e.which]
+			s := z.work.Sources[e.index]
 			if int64(e.lap+1) < s.Count {
-				z.set(s.Start+engine.Time(s.Every*float64(e.lap+1)), "source", e.which, e.lap+1)
+				z.set(s.Start+engine.Time(s.Every*float64(e.lap+1)), "source", e.index, e.lap+1)
 			}
 			for f := s.First; f < s.End; f++ {
 				bytes := int(s.Bytes)
@@ -151,41 +165,42 @@ func (z *referenceQueueSim) run() {
 			p := l.sending
 			z.releaseBuffer(p, e.time)
 			p.heldChannel, p.reservedChannel = p.reservedChannel, noChannel
-			if latency := z.network.Links[e.which].Latency; latency == 0 {
-				z.arrive(e.which, p, e.time)
+			if latency := z.network.Links[e.index].Latency; latency == 0 {
+				z.arrive(e.index, p, e.time)
 			} else if l.inFlight = append(l.inFlight, p); len(l.inFlight) == 1 {
-				z.set(e.time+latency, "land", e.which, 0)
+				z.set(e.time+latency, "land", e.index, 0)
 			}
 			p.sentAt = e.time
 			l.sending = nil
-			z.startSending(e.which, e.time)
+			z.startSending(e.index, e.time)
 		case "land":
 			p := l.inFlight[0]
 			if l.inFlight = l.inFlight[1:]; len(l.inFlight) > 0 {
-				z.set(l.inFlight[0].sentAt+z.network.Links[e.which].Latency, "land", e.which, 0)
+				z.set(l.inFlight[0].sentAt+z.network.Links[e.index].Latency, "land", e.index, 0)
 			}
-			z.arrive(e.which, p, e.time)
+			z.arrive(e.index, p, e.time)
 		case "credit":
 			l.awaitsCredit = false
-			z.startSending(e.which, e.time)
+			z.startSending(e.index, e.time)
 		}
 	}
 }
 
+// arrive completes the arrival of a packet at the far end of a link.
 func (z *referenceQueueSim) arrive(link int, p *queuePacket, now engine.Time) {
 	z.links[link].numPassed++
 	p.hop++
 	z.forward(p, now)
 }
 
-// end takes a packet out of the network.
+// end removes a packet from the network.
 func (z *referenceQueueSim) end(p *queuePacket, now engine.Time, dropped bool) {
 	z.log = append(z.log, packet.PacketEnd{Flow: int32(p.flow), Inject: p.inject, At: now, Dropped: dropped})
 	z.releaseBuffer(p, now)
 	z.inNetwork = slices.DeleteFunc(z.inNetwork, func(q *queuePacket) bool { return q == p })
 }
 
-// releaseBuffer frees the room that a packet has.
+// releaseBuffer frees the buffer space that a packet occupies.
 func (z *referenceQueueSim) releaseBuffer(p *queuePacket, now engine.Time) {
 	if p.heldChannel == noChannel || z.options.Control != packet.Credit {
 		return
@@ -202,7 +217,8 @@ func (z *referenceQueueSim) releaseBuffer(p *queuePacket, now engine.Time) {
 	}
 }
 
-// awaitCredit looks at the credits of a link that nothing has yet looked at.
+// awaitCredit schedules an event for the next credit return of a link, unless there is
+// one already.
 func (z *referenceQueueSim) awaitCredit(link int) {
 	l := &z.links[link]
 	if l.awaitsCredit {
@@ -217,6 +233,7 @@ func (z *referenceQueueSim) awaitCredit(link int) {
 	}
 }
 
+// forward enqueues a packet at its next link, or delivers or drops it.
 func (z *referenceQueueSim) forward(p *queuePacket, now engine.Time) {
 	if p.hop == len(p.path) {
 		z.end(p, now, false)
@@ -238,12 +255,15 @@ func (z *referenceQueueSim) forward(p *queuePacket, now engine.Time) {
 			return
 		}
 	}
+
 	l.queue = append(l.queue, p)
 	if l.sending == nil {
 		z.startSending(id, now)
 	}
 }
 
+// startSending starts the next transmission of a link if it is idle and a packet can be
+// sent.
 func (z *referenceQueueSim) startSending(id int, now engine.Time) {
 	l := &z.links[id]
 	if l.sending != nil || len(l.queue) == 0 {
@@ -255,6 +275,7 @@ func (z *referenceQueueSim) startSending(id int, now engine.Time) {
 		ring = 2 * channels
 		z.credits = slices.DeleteFunc(z.credits, func(c queueCredit) bool { return c.channel[0] == id && c.time <= now })
 	}
+
 	queueOf := func(p *queuePacket) int {
 		switch {
 		case z.options.Control == packet.DropTail:
@@ -264,6 +285,7 @@ func (z *referenceQueueSim) startSending(id int, now engine.Time) {
 		}
 		return p.channels[p.hop]
 	}
+
 	for k := range ring {
 		k = (l.nextQueue + k) % ring
 		i := slices.IndexFunc(l.queue, func(p *queuePacket) bool { return queueOf(p) == k })
@@ -293,8 +315,9 @@ func (z *referenceQueueSim) startSending(id int, now engine.Time) {
 	z.awaitCredit(id)
 }
 
-// TestServedAgainstPlain: packets end when and how they do the plain way, under drop-tail
-// and credits. Where the plain way is stuck, so is this.
+// TestQueuedAgainstReference: all packets end at the same times and for the same causes
+// as in referenceQueueSim, with drop-tail and with credits. If packets deadlock there,
+// Run returns a Deadlock.
 func TestQueuedAgainstReference(t *testing.T) {
 	stuck, dropped, completed := 0, 0, 0
 	check := func(t *rapid.T) {
@@ -310,6 +333,7 @@ func TestQueuedAgainstReference(t *testing.T) {
 				n.Links[i].Latency++
 			}
 		}
+
 		z := referenceQueueSim{network: n, work: w, options: o}
 		z.run()
 		s, log, err := packet.RunLog(n, w, packet.ForceQueues(o))
@@ -336,7 +360,7 @@ func TestQueuedAgainstReference(t *testing.T) {
 			}
 		}
 	}
-	rapid.Check(t, func(t *rapid.T) { // each time the same cases are drawn
+	rapid.Check(t, func(t *rapid.T) { // with more cases, as some of them deadlock
 		for range 10 {
 			check(t)
 		}
@@ -347,8 +371,8 @@ func TestQueuedAgainstReference(t *testing.T) {
 	}
 }
 
-// TestServedAgainstBooked: where queues are unbounded and no two events fall together,
-// both loops run the same.
+// TestQueuedAgainstScheduled: with unbounded queues and without simultaneous events,
+// queued links and scheduled links yield the same results.
 func TestQueuedAgainstScheduled(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n, w := randomWork(t)
@@ -358,10 +382,11 @@ func TestQueuedAgainstScheduled(t *testing.T) {
 			n.Links[i].Latency = engine.Time(rng.Int64N(1_000_000)) * engine.Time(rapid.IntRange(0, 1).Draw(t, "latent"))
 		}
 		for i := range w.Sources {
-			w.Sources[i].End = min(w.Sources[i].End, w.Sources[i].First+1) // others of its flows would start with it
+			w.Sources[i].End = min(w.Sources[i].End, w.Sources[i].First+1) // further flows would inject simultaneously
 			w.Sources[i].Start = engine.Time(rng.Int64N(1_000_000))
 			w.Sources[i].Every = rng.Float64() * 300_000
 		}
+
 		a, first, err := packet.RunLog(n, w, packet.Options{})
 		if err != nil {
 			t.Fatal(err)
@@ -373,11 +398,12 @@ func TestQueuedAgainstScheduled(t *testing.T) {
 		if !slices.Equal(first, second) {
 			t.Fatalf("%v\nwant %v", second, first)
 		}
+
 		for i := range a.Links {
 			if difference := a.Links[i].Busy - b.Links[i].Busy; difference < -1 || difference > engine.Time(a.Links[i].Packets) {
 				t.Fatalf("link %d was busy for %v, want %v", i, b.Links[i].Busy, a.Links[i].Busy)
 			}
-			b.Links[i].Busy = a.Links[i].Busy // parts of ticks are not carried over pauses
+			b.Links[i].Busy = a.Links[i].Busy // fractions of ticks are not carried over idle times
 			if a.Links[i] != b.Links[i] {
 				t.Fatalf("link %d: %+v, want %+v", i, b.Links[i], a.Links[i])
 			}

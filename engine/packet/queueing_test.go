@@ -14,8 +14,8 @@ import (
 
 const us = engine.Microsecond
 
-// lineNetwork is nodes in a row with a link from each to the next, on which a packet of
-// 1000 B takes a microsecond.
+// lineNetwork returns nodes in a row with a link from each to the next. A packet of 1,000
+// B takes 1 us on a link.
 func lineNetwork(hops int, template engine.Link) *engine.Network {
 	n := &engine.Network{Nodes: int32(hops + 1)}
 	template.Rate = 8e9
@@ -26,6 +26,7 @@ func lineNetwork(hops int, template engine.Link) *engine.Network {
 	return n
 }
 
+// runLog is packet.RunLog for runs that must not fail.
 func runLog(t *testing.T, n *engine.Network, w *packet.Work, o packet.Options) (*packet.Stats, []packet.PacketEnd) {
 	t.Helper()
 	s, log, err := packet.RunLog(n, w, o)
@@ -35,10 +36,11 @@ func runLog(t *testing.T, n *engine.Network, w *packet.Work, o packet.Options) (
 	return s, log
 }
 
-// TestRanksInTheMean: the mean delays of two Poisson processes before one link are
-// Cobham's (1954) for non-preemptive priority: W_k = W0 / ((1-a_{k-1}) (1-a_k)) before
-// service, W0 = (rho1+rho2) s/2, a_k the load of classes up to k. Each packet is a task
-// that waits for its time.
+// TestMeanDelayByRank: the mean delays of two classes of Poisson arrivals at one link
+// agree with Cobham's formula (1954) for non-preemptive priorities. The waiting time of
+// class k is W_k = W0 / ((1-a_{k-1}) (1-a_k)), where W0 = (rho1+rho2) s/2, s is the
+// service time, and a_k is the load of the classes up to k. Each packet is a transfer
+// that follows a compute which ends at its arrival time.
 func TestMeanDelayByRank(t *testing.T) {
 	n := lineNetwork(1, engine.Link{})
 	rho := [2]float64{0.3, 0.4}
@@ -61,6 +63,7 @@ func TestMeanDelayByRank(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var sum, count [len(rho)]float64
 	for i, k := range ranks {
 		if g.Tasks[i].Kind == engine.Transfer {
@@ -78,9 +81,10 @@ func TestMeanDelayByRank(t *testing.T) {
 	}
 }
 
-// TestDropTail: 12 packets come a third of their service apart to a link that holds 3.
-// Packet k comes at k/3; by hand, those that find room are 0, 1, 2, 3, 6, 9: one is sent
-// at each whole microsecond, and makes room for the one that comes then.
+// TestDropTail compares drops with results computed by hand. 12 packets arrive at a link
+// with space for 3 packets, a third of the service time apart, that is packet k at k/3
+// us. Packets 0, 1, 2, 3, 6 and 9 are accepted: one packet leaves at each full
+// microsecond, and its space is free for a packet that arrives at that time.
 func TestDropTail(t *testing.T) {
 	n := lineNetwork(1, engine.Link{Buffer: 3000})
 	w := pathsOver(n, []packet.Source{{End: 1, Bytes: 1000, Count: 12, Every: float64(us) / 3}}, []int32{0})
@@ -101,19 +105,19 @@ func TestDropTail(t *testing.T) {
 	}
 }
 
-// TestMD1K: the loss of a Poisson process before a link with room for K packets, against
-// the embedded Markov chain of M/D/1/K: with pi its stationary law at departures, the
-// loss is 1 - 1/(pi0+rho).
+// TestMD1K: the loss of Poisson arrivals at a link with space for K packets agrees with
+// M/D/1/K. The loss is 1 - 1/(pi0+rho), where pi is the stationary distribution of the
+// embedded Markov chain at departures.
 func TestMD1K(t *testing.T) {
 	const k, rho = 4, 0.9
-	arrivals := func(j int) float64 { // of j in a service
+	arrivals := func(j int) float64 { // probability of j arrivals during a service
 		p := math.Exp(-rho)
 		for i := range j {
 			p *= rho / float64(i+1)
 		}
 		return p
 	}
-	pi := make([]float64, k) // left behind by a departure, up to a factor: the chain is skip-free downwards
+	pi := make([]float64, k) // packets left behind by a departure, up to a factor; the chain is skip-free downwards
 	pi[0] = 1
 	for i := 0; i+1 < k; i++ {
 		next := pi[i] - pi[0]*arrivals(i)
@@ -122,11 +126,13 @@ func TestMD1K(t *testing.T) {
 		}
 		pi[i+1] = next / arrivals(0)
 	}
+
 	sum := 0.0
 	for _, p := range pi {
 		sum += p
 	}
 	want := 1 - 1/(pi[0]/sum+rho)
+
 	n := lineNetwork(1, engine.Link{Buffer: k * 1000})
 	w := pathsOver(n, []packet.Source{{End: 1, Process: packet.Poisson, Bytes: 1000, Count: 1_000_000, Every: float64(us) / rho, Seed: 5}}, []int32{0})
 	s, _ := runLog(t, n, w, packet.Options{})
@@ -135,9 +141,9 @@ func TestMD1K(t *testing.T) {
 	}
 }
 
-// TestWindow: W packets of 1 us in flight over three hops of 2 us latency, and an
-// acknowledgement of 5 us, give W packets each round trip of 3+6+5 us, or one each
-// microsecond where that is less.
+// TestWindow: a flow window of W packets of 1 us, over three hops with a latency of 2 us
+// and an acknowledgement delay of 5 us, sends W packets per round trip of 3+6+5 us, and
+// at most one packet per microsecond.
 func TestWindow(t *testing.T) {
 	for _, served := range []bool{false, true} {
 		for _, window := range []int32{1, 5, 14, 40} {
@@ -160,8 +166,9 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-// TestRetry: a packet of 1 us on a link of 3 us takes 1/(1-p) tries on average, and
-// another 6 us before each further one.
+// TestRetry: on a link with latency 3 us, a packet of 1 us needs 1/(1-p) transmissions on
+// average, where p is its error probability. Each retransmission takes an additional
+// round trip of 6 us.
 func TestRetry(t *testing.T) {
 	n := lineNetwork(1, engine.Link{Latency: 3 * us})
 	const count, rate = 400_000, 5e-5
@@ -179,7 +186,8 @@ func TestRetry(t *testing.T) {
 	if s.Links[0].Busy != us*engine.Time(count+s.Retries) || !slices.IsSortedFunc(log, func(a, b packet.PacketEnd) int { return int(a.At - b.At) }) {
 		t.Errorf("busy for %v with %d retries", s.Links[0].Busy, s.Retries)
 	}
-	// the variance of the number of tries is p/(1-p)^2
+
+	// The variance of the number of transmissions is p/(1-p)^2.
 	var sum, squares float64
 	for i, a := range log {
 		previous := engine.Time(0)
@@ -195,9 +203,10 @@ func TestRetry(t *testing.T) {
 	}
 }
 
-// TestCreditThroughput: a link of 10 us on which a packet takes 1 us moves one buffer
-// each round trip of 1+10+1+10 us (its sending, the latency, its sending over the next
-// link, and the credit's way back), at most its rate. Buffer 0 is enough for that.
+// TestCreditThroughput: a link with a latency of 10 us and 1 us per packet transfers one
+// buffer per round trip of 1+10+1+10 us (transmission, latency, transmission over the
+// next link, return of the credit), and at most its rate. A Buffer of 0 suffices for the
+// full rate.
 func TestCreditThroughput(t *testing.T) {
 	for _, packets := range []int64{1, 5, 11, 22, 30, 0} {
 		n := lineNetwork(2, engine.Link{Latency: 10 * us})
@@ -218,8 +227,8 @@ func TestCreditThroughput(t *testing.T) {
 	}
 }
 
-// ringNetwork is four nodes in a ring and flows half-way round it; with a dateline,
-// packets change to channel 1 behind the link from node 3.
+// ringNetwork returns four nodes in a ring, with flows over two links each. With a
+// dateline, packets change to channel 1 after the link from node 3.
 func ringNetwork(channels int32, dateline bool) (*engine.Network, *packet.Work) {
 	n := &engine.Network{Nodes: 4}
 	for i := range int32(4) {
@@ -238,8 +247,9 @@ func ringNetwork(channels int32, dateline bool) (*engine.Network, *packet.Work) 
 	return n, w
 }
 
-// TestDeadlock: one-packet buffers on a ring of four deadlock and the cycle is named; a
-// second channel behind a dateline frees them. The dependency check says the same.
+// TestDeadlock: buffers of one packet on a ring of four nodes deadlock, and the error
+// names the cycle. With a second channel and a dateline, all packets are delivered.
+// CheckChannels agrees in both cases.
 func TestDeadlock(t *testing.T) {
 	n, w := ringNetwork(1, false)
 	_, err := packet.Run(n, w, packet.Options{Control: packet.Credit})
@@ -261,7 +271,8 @@ func TestDeadlock(t *testing.T) {
 	if c, err := packet.CheckChannels(t.Context(), n, w.Paths, w.Flows); err != nil || c != nil {
 		t.Errorf("%v %v", c, err)
 	}
-	// and with 2 channels that nobody changes, it deadlocks again
+
+	// Two channels without a dateline deadlock as well.
 	if n, w = ringNetwork(2, false); true {
 		if _, err = packet.Run(n, w, packet.Options{Control: packet.Credit}); !errors.As(err, &d) {
 			t.Error(err)

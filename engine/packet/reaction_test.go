@@ -12,12 +12,14 @@ import (
 	"sim/engine/packet"
 )
 
-// TestReaction: by hand. A transfer of three packets takes link 0, 1 us a packet, and one
-// of two packets link 1, which is paused. When the first has ended, at 3 us, link 1 is
-// promised for 9 us. At 5 us, for which the reaction has asked, it has it go on at 7 us
-// instead, half as fast. A third transfer, over link 0 from 10 us on, is interrupted as
-// its first packet is sent, at 10.5 us: that packet still leaves, and the second when the
-// link goes on at 20 us.
+// TestReaction compares reactions with results computed by hand. Transfer 0 has three
+// packets on link 0, with 1 us per packet. Transfer 1 has two packets on link 1, which is
+// paused from the start.
+//
+// When transfer 0 has ended, at 3 us, the reaction schedules link 1 for 9 us. At its wake
+// time of 5 us it replaces this by 7 us, at half the rate. Transfer 3, over link 0 from
+// 10 us on, is interrupted by a pause at 10.5 us, while its first packet is being sent.
+// That packet is completed, and the second one is sent when the link continues at 20 us.
 func TestReaction(t *testing.T) {
 	n := lineNetwork(2, engine.Link{})
 	g := &engine.Graph{}
@@ -41,7 +43,7 @@ func TestReaction(t *testing.T) {
 			return []engine.Change{{At: 9 * us, Link: 1, Rate: 8e9, Planned: true}}, 5 * us
 		case 5 * us:
 			return []engine.Change{{At: 7 * us, Link: 1, Rate: 4e9, Planned: true}}, 10*us + us/2
-		case 10 * us: // the compute has ended, as has the first packet of link 1 before
+		case 10 * us: // the compute has ended, and so has the first packet of link 1
 			return nil, 10*us + us/2
 		case 10*us + us/2:
 			if f := free(0); f != 11*us {
@@ -90,8 +92,8 @@ func TestReaction(t *testing.T) {
 	}
 }
 
-// TestReactionAsPlanned: links that change as tasks end, a delay later, change as they do
-// at these times when they are known from the start.
+// TestReactionAgainstChanges: changes that a reaction returns have the same effect as the
+// same changes of the network that are known from the start.
 func TestReactionAgainstChanges(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := lineNetwork(3, engine.Link{})
@@ -108,10 +110,12 @@ func TestReactionAgainstChanges(t *testing.T) {
 		if err := g.Freeze(); err != nil {
 			t.Fatal(err)
 		}
-		changeOfTask := make([]engine.Change, tasks) // what the end of each brings about
+
+		changeOfTask := make([]engine.Change, tasks) // relative to the end of the task
 		for i := range changeOfTask {
 			changeOfTask[i] = engine.Change{At: 1 + engine.Time(rapid.IntRange(0, 20).Draw(t, "delay"))*us/2, Link: int32(rapid.IntRange(0, 2).Draw(t, "link")), Rate: 1e9 * float64(rapid.IntRange(1, 16).Draw(t, "rate")), Planned: true}
 		}
+
 		var allChanges, pending []engine.Change
 		react := func(now engine.Time, ended []int32, _ func(int32) engine.Time) ([]engine.Change, engine.Time) {
 			for _, id := range ended {
@@ -123,10 +127,12 @@ func TestReactionAgainstChanges(t *testing.T) {
 			slices.SortStableFunc(pending, func(a, b engine.Change) int { return int(min(1, max(-1, a.At-b.At))) })
 			return slices.Clone(pending), engine.Never
 		}
+
 		got, _, err := packet.RunGraph(g, n, w.Flows, w.Paths, 1000, packet.Options{React: react})
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		later := *n
 		later.Changes = allChanges
 		slices.SortStableFunc(later.Changes, func(a, b engine.Change) int { return int(min(1, max(-1, a.At-b.At))) })

@@ -14,8 +14,8 @@ import (
 	"sim/engine/packet"
 )
 
-// starNetwork is a node with links to others of different rates, and a flow over each; of
-// many flows, flow f goes over link f%links.
+// starNetwork returns a node with links to other nodes: link i has the rate 8/(i+1) Gb/s.
+// Flow f uses link f modulo numLinks.
 func starNetwork(numLinks, numFlows int) (*engine.Network, *packet.Work) {
 	n := &engine.Network{Nodes: int32(numLinks + 1)}
 	for i := range int32(numLinks) {
@@ -28,7 +28,7 @@ func starNetwork(numLinks, numFlows int) (*engine.Network, *packet.Work) {
 	return n, pathsOver(n, nil, paths...)
 }
 
-// TestOrders: every order sends every flow's packets, in the order that it says.
+// TestOrders: each order sends all packets of each flow, in the documented order.
 func TestOrders(t *testing.T) {
 	const flows, count = 7, 5
 	for _, process := range []packet.Process{packet.Periodic, packet.Poisson, packet.Greedy} {
@@ -46,6 +46,7 @@ func TestOrders(t *testing.T) {
 			if len(log) != flows*count {
 				t.Fatalf("%v %v: %d packets", process, order, len(log))
 			}
+
 			var rounds [count][]int32
 			for k, a := range log {
 				want := a.Flow
@@ -60,6 +61,7 @@ func TestOrders(t *testing.T) {
 				}
 				rounds[k/flows] = append(rounds[k/flows], a.Flow)
 			}
+
 			if order != packet.Random {
 				continue
 			}
@@ -79,8 +81,8 @@ func TestOrders(t *testing.T) {
 	}
 }
 
-// TestGreedy: every first link of a node is busy until its flows have no packets left,
-// whatever the others do.
+// TestGreedy: each first link of a greedy source is busy until its flows have no packets
+// left, independently of the other links.
 func TestGreedy(t *testing.T) {
 	for _, served := range []bool{false, true} {
 		n, w := starNetwork(3, 9)
@@ -105,7 +107,7 @@ func TestGreedy(t *testing.T) {
 	}
 }
 
-// TestGreedySources: sources with one first link take turns on it.
+// TestGreedySources: greedy sources with the same first link take turns on it.
 func TestGreedySources(t *testing.T) {
 	n, w := starNetwork(2, 4)
 	for i := range int32(2) {
@@ -117,7 +119,8 @@ func TestGreedySources(t *testing.T) {
 		for _, a := range log[:60] {
 			perFlow[a.Flow]++
 		}
-		// link 0 is twice as fast
+
+		// Link 0 is twice as fast as link 1.
 		if perFlow[0]-perFlow[2] > 1 || perFlow[2]-perFlow[0] > 1 || perFlow[1]-perFlow[3] > 1 || perFlow[3]-perFlow[1] > 1 || perFlow[0]+perFlow[2] < 39 {
 			t.Errorf("of the first 60 packets the flows have %v", perFlow)
 		}
@@ -127,8 +130,8 @@ func TestGreedySources(t *testing.T) {
 	}
 }
 
-// shortenLastPackets makes the last packet of each flow smaller where sources count the
-// packets of a flow.
+// shortenLastPackets makes the last packet of each flow smaller, for sources that count
+// the packets of a flow.
 func shortenLastPackets(w *packet.Work) {
 	for i := range w.Sources {
 		if s := &w.Sources[i]; s.Count > 0 && s.Process != packet.Poisson && s.Order != packet.Uniform {
@@ -137,10 +140,11 @@ func shortenLastPackets(w *packet.Work) {
 	}
 }
 
-// TestLastPacket: for every process and order, each flow sends count-1 packets of full
-// size and a smaller one, and the last byte over a link of its own arrives when the link
-// has sent that many bytes (Greedy, and Window with room for all packets), or the small
-// packet alone after its injection (Periodic), with unbounded queues and with credits.
+// TestLastPacket: each flow sends count-1 full packets and a smaller last one, for all
+// processes and orders, with unbounded queues and with credits. Each flow has a link of
+// its own. For Greedy, and for Window with a window of all packets, the last byte arrives
+// when the link has sent the bytes of the flow. For Periodic, the last packet arrives one
+// transmission time after its injection.
 func TestLastPacket(t *testing.T) {
 	const flows, count, bytes, last = 5, 4, 1000, 300
 	check := func(process packet.Process, order packet.Order, control packet.Control) {
@@ -153,6 +157,7 @@ func TestLastPacket(t *testing.T) {
 				n.Links[i].Buffer = 0
 			}
 		}
+
 		source := packet.Source{End: flows, Process: process, Order: order, Bytes: bytes, Last: last, Count: count, Seed: 9}
 		switch process {
 		case packet.Periodic:
@@ -166,6 +171,7 @@ func TestLastPacket(t *testing.T) {
 		if stats.Bytes != flows*((count-1)*bytes+last) {
 			t.Errorf("%s: %d B arrived, want %d", name, stats.Bytes, flows*((count-1)*bytes+last))
 		}
+
 		ends := make([]packet.PacketEnd, flows)
 		for _, a := range log {
 			ends[a.Flow] = a
@@ -175,7 +181,7 @@ func TestLastPacket(t *testing.T) {
 			if process == packet.Periodic {
 				numBytes, start = last, a.Inject
 			}
-			want := start + engine.Time(numBytes)*engine.Time(f+1)*us/1000 // a byte takes f+1 ns on link f
+			want := start + engine.Time(numBytes)*engine.Time(f+1)*us/1000 // one byte takes f+1 ns on link f
 			if a.At != want {
 				t.Errorf("%s: flow %d ends at %v, want %v", name, f, a.At, want)
 			}
@@ -194,8 +200,8 @@ func TestLastPacket(t *testing.T) {
 	}
 }
 
-// TestUniform: a node source sends to every flow alike (chi-square), at the rate that it
-// says, until it stops.
+// TestUniform: with order Uniform, all flows receive the same share of packets
+// (chi-square test), at the rate of the source, until its stop time.
 func TestUniform(t *testing.T) {
 	const flows, packets = 50, 200_000
 	for _, process := range []packet.Process{packet.Periodic, packet.Poisson} {
@@ -216,13 +222,14 @@ func TestUniform(t *testing.T) {
 		for _, k := range count {
 			chi += (k - mean) * (k - mean) / mean
 		}
-		if chi < 20 || chi > 90 { // 49 degrees of freedom: 99.9 % are in here
+		if chi < 20 || chi > 90 { // 49 degrees of freedom: 99.9 % of the values are in this range
 			t.Errorf("%v: chi-square %g", process, chi)
 		}
 	}
 }
 
-// TestShares: packets take the paths of their class by their shares.
+// TestShares: the packets of a class are distributed over its paths in proportion to the
+// shares.
 func TestShares(t *testing.T) {
 	n, w := starNetwork(3, 0)
 	for i := range 3 {
@@ -251,7 +258,7 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// TestShuffled: the order is a permutation, another one for another key.
+// TestPermute: permute is a permutation, and another key selects another one.
 func TestPermute(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.Uint64Range(1, 300).Draw(t, "n")
@@ -273,7 +280,7 @@ func TestPermute(t *testing.T) {
 }
 
 // TestMeasured: only packets of the measured time count, and the run ends when they have
-// arrived, though sources go on.
+// arrived, although sources continue.
 func TestMeasured(t *testing.T) {
 	for _, control := range []packet.Control{packet.DropTail, packet.Credit} {
 		n, w := starNetwork(1, 1)
@@ -288,7 +295,8 @@ func TestMeasured(t *testing.T) {
 	}
 }
 
-// TestCSV: a row a link, and a row for each sample of a link that has packets.
+// TestCSV: WriteLinks writes one row per link, and WriteQueues one row per sample of a
+// link with packets.
 func TestCSV(t *testing.T) {
 	n, w := starNetwork(2, 2)
 	w.Sources = []packet.Source{{End: 2, Bytes: 1000, Count: 3}}
@@ -300,7 +308,9 @@ func TestCSV(t *testing.T) {
 	if err := s.WriteQueues(&queues, n); err != nil {
 		t.Fatal(err)
 	}
-	// link 0 sends for 3 of 6 us, link 1 for all; packets wait 1+2 and 2+4 us
+
+	// Link 0 sends for 3 of 6 us, link 1 for all of them. The packets wait 1+2 us and 2+4
+	// us.
 	want := strings.TrimPrefix(`
 link,from,to,packets,bytes,busy_s,utilisation,max_queue,mean_queue,dropped,retries
 link 0,0,1,3,3000,3e-06,0.5,3,0.5,0,0
@@ -309,19 +319,22 @@ link 1,0,2,3,3000,6e-06,1,3,1,0,0
 	if links.String() != want {
 		t.Errorf("%s\nwant %s", links.String(), want)
 	}
-	// just before 2 us link 0 has sent one; link 1's first ends at 2, its second at 4
+
+	// Just before 2 us, link 0 has sent one packet. Packets of link 1 end at 2, 4 and 6
+	// us.
 	want = "time_s,link,queue\n2e-06,link 0,2\n2e-06,link 1,3\n4e-06,link 1,2\n6e-06,link 1,1\n"
 	if queues.String() != want {
 		t.Errorf("%s\nwant %s", queues.String(), want)
 	}
 }
 
-// slowdown returns how long all-to-all on a torus takes, as a multiple of what it takes
-// as fluid: the greatest load of a link in flows, in packets of 1 us each.
+// slowdown returns the duration of an all-to-all on a torus of side^3 nodes divided by
+// its duration at the flow level. The latter is determined by the maximum link load in
+// flows; each packet takes 1 us.
 func slowdown(t *testing.T, side int, count int64, template packet.Source) float64 {
 	t.Helper()
 	o := torus{[3]int{side, side, side}}
-	load := side * side * side * side / 8 // half-way round one ring, of all nodes of two dimensions
+	load := side * side * side * side / 8 // half a ring, for all nodes of two dimensions
 	w := &packet.Work{Flows: o.allPairs(), Paths: o.dimensionOrder(false)}
 	if template.Bytes, template.Count = 1000, count; template.Process == packet.Periodic && template.Every > 0 {
 		template.Every = float64(load) * float64(us) / float64(o.nodes()-1)
@@ -329,7 +342,7 @@ func slowdown(t *testing.T, side int, count int64, template packet.Source) float
 	w.Sources = o.sourcePerNode(template)
 	for i := range w.Sources {
 		if template.Offset > 0 {
-			w.Sources[i].Offset = int32(i) % (o.nodes() - 1) // from the node behind it on
+			w.Sources[i].Offset = int32(i) % (o.nodes() - 1) // start at the next node
 		}
 	}
 	s, err := packet.Run(o.network(engine.Link{Rate: 8e9}), w, packet.Options{})
@@ -339,12 +352,13 @@ func slowdown(t *testing.T, side int, count int64, template packet.Source) float
 	return s.End.Seconds() / (float64(load) * float64(count) * us.Seconds())
 }
 
-// pacedSource sources inject at the fluid's rate.
+// pacedSource injects at the rate of the flow level.
 var pacedSource = packet.Source{Order: packet.Random, Every: 1}
 
-// TestFluid: all-to-all on 4x4x4 in the fluid's time: paced at its rate, with 64 packets
-// a pair, within 5 % and nearer with more. Greedy sources take about that too; messages
-// put into queues whole, one after another, far longer.
+// TestFluid: an all-to-all on 4x4x4 takes about as long as at the flow level. Paced
+// sources with 64 packets per pair are within 5 %, and closer with more packets. Greedy
+// sources are within 5 % as well. Messages that are enqueued completely, one after
+// another, take at least 20 % longer.
 func TestFluid(t *testing.T) {
 	with16, with64, with256 := slowdown(t, 4, 16, pacedSource), slowdown(t, 4, 64, pacedSource), slowdown(t, 4, 256, pacedSource)
 	greedy := slowdown(t, 4, 64, packet.Source{Process: packet.Greedy, Order: packet.Random})
@@ -355,7 +369,7 @@ func TestFluid(t *testing.T) {
 	}
 }
 
-// TestFluidLong is the same on 8x8x8, for all orders.
+// TestFluidLong is like TestFluid on 8x8x8, for all orders.
 func TestFluidLong(t *testing.T) {
 	if !*longTests {
 		t.Skip("takes minutes")

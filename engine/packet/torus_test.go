@@ -11,7 +11,8 @@ import (
 
 var longTests = flag.Bool("long", false, "also run the tests that take minutes")
 
-// numCases returns how many random cases a test runs: with -long, with -short, and else.
+// numCases returns the number of random cases of a test: with -long, with -short, and by
+// default.
 func numCases(longCount, shortCount, defaultCount int) int {
 	switch {
 	case *longTests:
@@ -22,21 +23,24 @@ func numCases(longCount, shortCount, defaultCount int) int {
 	return defaultCount
 }
 
-// torus is a regular torus of three dimensions, its links numbered by node, dimension and
-// direction, as are its ports.
+// torus is a torus of three dimensions. Links and ports are numbered by node, dimension
+// and direction: port 2d leads up in dimension d, and port 2d+1 down.
 type torus struct{ dims [3]int }
 
 func (b torus) nodes() int32 { return int32(b.dims[0] * b.dims[1] * b.dims[2]) }
 
+// coordinates returns the coordinates of a node.
 func (b torus) coordinates(node int32) [3]int {
 	n := int(node)
 	return [3]int{n / (b.dims[1] * b.dims[2]), n / b.dims[2] % b.dims[1], n % b.dims[2]}
 }
 
+// node returns the node with the given coordinates.
 func (b torus) node(coordinates [3]int) int32 {
 	return int32((coordinates[0]*b.dims[1]+coordinates[1])*b.dims[2] + coordinates[2])
 }
 
+// network returns the torus; all its links are copies of template.
 func (b torus) network(template engine.Link) *engine.Network {
 	n := &engine.Network{Nodes: b.nodes()}
 	for node := range b.nodes() {
@@ -51,7 +55,7 @@ func (b torus) network(template engine.Link) *engine.Network {
 	return n
 }
 
-// allPairs returns the flows from every node to every other, by source.
+// allPairs returns the flows from each node to each other node, ordered by source.
 func (b torus) allPairs() []engine.Flow {
 	var flows []engine.Flow
 	for s := range b.nodes() {
@@ -64,10 +68,13 @@ func (b torus) allPairs() []engine.Flow {
 	return flows
 }
 
-// dimensionOrder leads every pair in dimension order, half-way round up from even and
-// down from odd coordinates. With a dateline, a way along a dimension that will cross the
-// wrap takes channel 0 up to the wrap and then 1, one that will not takes 1. Pairs whose
-// paths take the same steps share them.
+// dimensionOrder returns paths in dimension order for allPairs. Paths of half a ring lead
+// up from even coordinates and down from odd ones.
+//
+// With a dateline, the channel depends on the wrap-around link. The steps up to and
+// including the wrap-around link use channel 0, and the steps after it use channel 1.
+// Paths along a dimension without its wrap-around link use channel 1. Pairs whose paths
+// have the same steps share them.
 func (b torus) dimensionOrder(dateline bool) *engine.Paths {
 	w := &engine.Paths{Degree: 6}
 	for l := range 6 * b.nodes() {
@@ -81,7 +88,7 @@ func (b torus) dimensionOrder(dateline bool) *engine.Paths {
 				continue
 			}
 			from, to := b.coordinates(s), b.coordinates(d)
-			key := [4]int32{} // what decides where there is no dateline
+			key := [4]int32{} // determines the path without a dateline
 			for i := range 3 {
 				key[i] = int32((to[i] - from[i] + b.dims[i]) % b.dims[i])
 				key[3] = 2*key[3] + int32(from[i]%2)
@@ -102,6 +109,7 @@ func (b torus) dimensionOrder(dateline bool) *engine.Paths {
 	return w
 }
 
+// path returns the steps of the path from node s to node d; see dimensionOrder.
 func (b torus) path(s, d int32, dateline bool) []engine.Step {
 	var steps []engine.Step
 	from, to := b.coordinates(s), b.coordinates(d)
@@ -111,7 +119,7 @@ func (b torus) path(s, d int32, dateline bool) []engine.Step {
 		if !up {
 			hops = k - hops
 		}
-		port, wrap := 2*i, k-1-from[i] // hops before the wrap
+		port, wrap := 2*i, k-1-from[i] // wrap: hops before the wrap-around link
 		if !up {
 			port, wrap = port+1, from[i]
 		}
@@ -126,7 +134,8 @@ func (b torus) path(s, d int32, dateline bool) []engine.Step {
 	return steps
 }
 
-// sourcePerNode returns a source for the flows of each node of everyPair.
+// sourcePerNode returns one source per node for the flows of allPairs that start there;
+// all are copies of template.
 func (b torus) sourcePerNode(template packet.Source) []packet.Source {
 	var sources []packet.Source
 	n := b.nodes()
