@@ -113,7 +113,6 @@ func checkSources(w *Work) error {
 		case s.Stop > 0 && s.Count == 0 && s.Order == Sequential:
 			return invalid("never finishes its first flow; want a count")
 		case s.Process == Window:
-
 			if len(hasWindow) == 0 {
 				hasWindow = make([]bool, len(w.Flows))
 			}

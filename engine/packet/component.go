@@ -130,9 +130,10 @@ func gcd(a, b engine.Time) engine.Time {
 // findComponents finds the components and their levels. It returns false if some
 // component is neither a ring nor a single link.
 //
-// It tries two approximations of the graph of links. The first one, by ports, has an arc
-// if some path takes the two ports in succession at any node. It is fast, and exact
-// enough for dimension-order routing. The second one follows the paths of all flows.
+// It tries two graphs of links. The first one has an arc if some path takes the two ports
+// in succession, at any node. It has too many arcs in general, but is fast to build and
+// sufficient for dimension-order routing. The second one is exact, and follows the paths
+// of all flows.
 func (p *componentSim) findComponents(w *Work) bool {
 	for _, arcs := range []func(w *Work) (start, to []int32){p.arcsByPort, p.arcsByFlow} {
 		start, to := arcs(w)
@@ -284,8 +285,8 @@ func (p *componentSim) arcs(w *Work, follows func(node, port, next int) bool) (s
 }
 
 // linkIndex returns the index in links of a location.
-func (p *componentSim) linkIndex(in int32) int32 {
-	return p.componentList[in>>linkBits].from + in&(maxComponentLinks-1)
+func (p *componentSim) linkIndex(location int32) int32 {
+	return p.componentList[location>>linkBits].from + location&(maxComponentLinks-1)
 }
 
 // buildLinks builds the links and senders of the components.

@@ -206,7 +206,7 @@ func (p *componentSim) simulateWindow() {
 			levelFirst, levelSize := int(p.levelStart[level]), int(p.levelStart[level+1]-p.levelStart[level])
 			self, helped := int(k.number-1), 0
 			next := func() int32 {
-				for ; helped < workers; helped++ { // the own share first
+				for ; helped < workers; helped++ { // its own share first
 					owner := (self + helped) % workers
 					first, end := levelSize*owner/workers, levelSize*(owner+1)/workers
 					if i := first + int(numTaken[(level*workers+owner)*line].Add(1)) - 1; i < end {

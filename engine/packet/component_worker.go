@@ -305,7 +305,8 @@ func (k *componentWorker) startLink(q *activeComponent, i int) {
 }
 
 // depart moves a packet from the end of link i to its next link at time index t. Within
-// the component that is the next link of the ring. c.next is set here.
+// the component that is the next link of the ring. c.next is set here. If next is
+// pathEnd, the packet goes to outboxes[0].
 func (k *componentWorker) depart(q *activeComponent, i, t int, next int32, c arrivalEvent) {
 	k.departureKey[i<<timeBits|t&(maxTimes-1)] = c.eventKey
 	k.departureTimes[i] |= 1 << (t & (maxTimes - 1))
@@ -341,6 +342,7 @@ func (k *componentWorker) simulateLink(q *activeComponent, i, limit int) {
 		k.ringTimes[i] = ringTimes &^ bit
 		c := &k.ringArrival[i<<timeBits|t]
 
+		// A single arrival over the ring, the most frequent case, needs no list.
 		if listTimes&bit == 0 {
 			k.schedulePacket(q, l, i, t, c, c.injectTime, c.route)
 			continue
@@ -365,6 +367,7 @@ func (k *componentWorker) simulateList(q *activeComponent, l *componentLink, i, 
 			k.schedulePacket(q, l, i, t, c, c.injectTime, c.route)
 		} else {
 			k.injectGreedy(q, l, i, t, *c)
+			// injectGreedy may have reallocated arrivals.
 			c = &k.arrivals[index]
 		}
 		index = c.next

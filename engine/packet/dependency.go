@@ -74,7 +74,7 @@ func (d *Dependencies) Add(node int32, steps []engine.Step) error {
 	if node < 0 || int(node) >= len(d.linkByPort)/max(1, d.degree) {
 		return fmt.Errorf("packet: a path starts at node %d of %d", node, len(d.linkByPort)/max(1, d.degree))
 	}
-	previous := -1 // the channel before
+	previous := -1 // channel of the previous step
 	for i, s := range steps {
 		port, vc := s.Port(), s.Channel()
 		l := int32(-1)

@@ -128,7 +128,6 @@ func TestGraphAgainstFlow(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i := range tasks {
-
 				// An end may deviate by one packet per other transfer on the link, and
 				// later tasks accumulate the deviations of their predecessors.
 				if difference := (trace.End[i] - fluid.End[i]).Seconds() / us.Seconds(); math.Abs(difference) > float64(tasks*tasks) {

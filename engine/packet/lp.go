@@ -32,20 +32,20 @@ import (
 // which the owner drains in the window in which they occur. The result does not depend on
 // the number of workers.
 type lpSim struct {
-	*sim                         // the run itself (worker 0) or a private copy (other workers)
-	*workerGroup                 // state shared by all workers
-	worker         int           // index in workerGroup.all
-	from, end      int32         // owned links: from <= id < end
-	windows        []windowInbox // ring of upcoming windows, by window number modulo len
-	now, next      *windowInbox  // the current window and the one after it
-	sent           int64         // packets sent by the owned links
-	packets        descriptors   // packets queued at or in flight on the owned links
-	arrivals       pool[packetArrival]
-	credits        pool[creditReturn]
-	pending        []pendingEvent // scratch: the arrivals at one link, sorted
-	pendingCredits []pendingEvent // credit returns to the link being simulated, sorted
-	creditsApplied int            // number of pendingCredits already applied; -1 if they have not been collected
-	_              [64]byte       // padding against false sharing
+	*sim                               // the run itself (worker 0) or a private copy (other workers)
+	*workerGroup                       // state shared by all workers
+	worker         int                 // index in workerGroup.all
+	from, end      int32               // owned links: from <= id < end
+	windows        []windowInbox       // ring of upcoming windows, by window number modulo len
+	now, next      *windowInbox        // the current window and the one after it
+	sent           int64               // packets sent by the owned links
+	packets        descriptors         // packets queued at or in flight on the owned links
+	arrivals       pool[packetArrival] // memory of the arrival lists in windows
+	credits        pool[creditReturn]  // memory of the credit lists in windows
+	pending        []pendingEvent      // scratch: the arrivals at one link, sorted
+	pendingCredits []pendingEvent      // credit returns to the link being simulated, sorted
+	creditsApplied int                 // number of pendingCredits already applied; -1 if they have not been collected
+	_              [64]byte            // padding against false sharing
 }
 
 // windowInbox holds the events of one upcoming window.
@@ -127,13 +127,13 @@ const (
 // times differ too much.
 func (z *sim) newLPSim() *lpSim {
 	if !z.ordersByID || z.options.lpEvents < 0 || z.bitErrorRate > 0 || !z.paths.isSingle() || z.windowInjector != nil || z.tasks != nil || z.log != nil || len(z.injectors) == 0 {
-		return nil // both could inject at one link at the same time
+		return nil
 	}
 	minBytes, maxBytes, allGreedy := z.injectors[0].lastBytes, z.injectors[0].bytes, z.injectors[0].process == Greedy
 	for i := range z.injectors {
 		m := &z.injectors[i]
 		if m.process == Greedy != allGreedy {
-			return nil // both may inject before one link at one time
+			return nil // both kinds could inject at one link at the same time
 		}
 		minBytes, maxBytes = min(minBytes, m.lastBytes), max(maxBytes, m.bytes)
 	}
@@ -150,7 +150,7 @@ func (z *sim) newLPSim() *lpSim {
 		}
 	}
 
-	losesPackets := false // links that are down lose packets
+	losesPackets := false // some link is down at the start or fails
 	for _, l := range z.network.Links {
 		addRate(l.Rate)
 		losesPackets = losesPackets || l.Rate == 0
@@ -324,7 +324,7 @@ func (p *lpSim) drainOutboxes(k int) {
 		for _, c := range box.credits.elements() {
 			w.addCredit(c.next, c.channel, c.bytes, c.time)
 		}
-		box.arrivals.length, box.credits.length = 0, 0 // if the window is cut, it is drained again
+		box.arrivals.length, box.credits.length = 0, 0 // a window that was cut is drained again
 	}
 }
 

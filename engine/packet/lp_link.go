@@ -17,7 +17,8 @@ func (p *lpSim) simulateLink(id int32, l *queuedLink) {
 	for {
 		now := lastTick + 1
 		if l.state&stateSending != 0 {
-			for i < len(arrivals) && arrivals[i].time < l.sendEnd { // packets that arrive during a transmission only queue
+			// Packets that arrive during a transmission are only queued.
+			for i < len(arrivals) && arrivals[i].time < l.sendEnd {
 				p.acceptPacket(id, l, f, arrivals[i])
 				i++
 			}
@@ -112,8 +113,9 @@ func (p *lpSim) numDescriptorQueues(l *queuedLink) uint8 {
 	return l.numChannels
 }
 
-// enqueueDescriptor appends the packet in slot k to such a queue. Its head and tail are
-// slots, and its length is not used.
+// enqueueDescriptor appends the packet in slot k to queue index of a link, which must be
+// a list of descriptors. The head and tail of such a queue are slots, and its length is
+// not used.
 func (p *lpSim) enqueueDescriptor(l *queuedLink, index uint8, k int32) {
 	packet, q := &p.packets.slots[k], &p.queues[l.firstQueue+int32(index)]
 	if bit := uint32(1) << (index & 31); l.readyQueues&bit == 0 {
@@ -250,8 +252,8 @@ func (p *lpSim) collectCredits(id int32) {
 	p.pendingCredits, p.creditsApplied = sortPending(credits), 0
 }
 
-// collectArrivals returns the packets that arrive at a link up to lastTick, sorted. Later
-// ones, in a window that was cut, remain in the list.
+// collectArrivals returns the packets that arrive at a link up to lastTick, sorted. If
+// the window was cut, later arrivals remain in the list of the link.
 func (p *lpSim) collectArrivals(id int32) []pendingEvent {
 	arrivals, w, later := p.pending[:0], p.now, int32(-1)
 	for i := w.byLink[id].packet; i >= 0; {
@@ -283,7 +285,7 @@ func (d pendingEvent) compare(e pendingEvent) int {
 	if d.before(e) {
 		return -1
 	}
-	return 1 // no two are the same
+	return 1
 }
 
 // maxInsertionSort is the number of events up to which insertion sort is used.

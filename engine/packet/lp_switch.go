@@ -44,6 +44,7 @@ func (p *lpSim) switchToWindows() {
 	p.workerGroup.startWindow(0, z.calendar.now+1)
 	p.isFinished = false
 
+	// Move returning credits, packets in flight, and packets being sent to the inboxes.
 	for i := range z.queued {
 		l := &z.queued[i]
 		l.awaitsCredit = false
@@ -71,6 +72,7 @@ func (p *lpSim) switchToWindows() {
 		q.sim.records, q.sim.stats, q.sim.lps = c, Stats{}, q
 		q.moveHostQueues(&z.records, &q.sim.records)
 	}
+
 	for _, q := range p.active {
 		q.queueDescriptors(&z.records)
 	}
@@ -145,10 +147,10 @@ func (p *lpSim) switchToEvents(simulated engine.Time) {
 	var credits []creditReturn
 	links := int32(len(z.queued))
 
+	// Collect the credits and packets in the inboxes of each link.
 	for id := range links {
 		l, q := &z.queued[id], p.active[p.ownerOf(id)]
 		if id == q.from {
-
 			for k := range q.windows {
 				q.drainOutboxes(k)
 			}
@@ -159,7 +161,8 @@ func (p *lpSim) switchToEvents(simulated engine.Time) {
 				switch c := w.credits.items[i]; {
 				case c.time <= simulated:
 					z.freeBytes[c.channel] += int64(c.bytes)
-				case c.time-p.latencies[id] <= simulated: // otherwise the transmission that frees the space has not ended
+				// Otherwise the transmission that frees the space has not ended.
+				case c.time-p.latencies[id] <= simulated:
 					credits = append(credits, c)
 				}
 			}
@@ -194,6 +197,7 @@ func (p *lpSim) switchToEvents(simulated engine.Time) {
 		}
 	}
 
+	// Collect the packets that are on their last link.
 	for _, q := range p.active {
 		for k := range q.windows {
 			for i := range q.windows[k].deliveries.elements() {
@@ -202,12 +206,14 @@ func (p *lpSim) switchToEvents(simulated engine.Time) {
 		}
 	}
 
+	// A packet whose transmission has not ended becomes the current packet of its link
+	// again. All others are in flight.
 	slices.SortFunc(packets, func(a, b record) int { return cmp.Compare(a.time, b.time) })
 	for i := range packets {
 		id := z.channelLink[packets[i].origin]
 		l := &z.queued[id]
 		packets[i].route--
-		if packets[i].time-p.latencies[id] > simulated { // it is being sent
+		if packets[i].time-p.latencies[id] > simulated {
 			packets[i].origin = l.current.origin
 			l.current = packets[i]
 			l.packets--

@@ -46,11 +46,13 @@ func (p *lpSim) runUntil(until engine.Time) engine.Time {
 	}
 
 	simulated, checkedSent := z.calendar.now, p.numSent()
-	previous, stopChecked := checkedSent, checkedSent // sent packets before the previous window, and at the last call of Options.Stop
+	// Packets sent before the previous window, and at the last call of Options.Stop.
+	previous, stopChecked := checkedSent, checkedSent
 
 	for windows := 1; simulated < until && p.windowStart <= p.lastStart && !z.outOfMemory && !p.isDisabled; windows++ {
 		now := p.numSent()
 
+		// Return to the event loop if windows contain few events.
 		if windows%16 == 0 {
 			if progress := now - checkedSent; progress == 0 || z.options.lpEvents == 0 && progress < max(64, 2*int64(len(z.queued))/3) {
 				break
@@ -143,7 +145,7 @@ func (p *lpSim) injectOpenSources() {
 				return
 			}
 		}
-		if p.numInjected > maxPackets { // it is cut here
+		if p.numInjected > maxPackets {
 			p.lastTick = now // cut the window
 		}
 	}

@@ -107,7 +107,6 @@ func (z *referenceSim) forward(p referencePacket, now engine.Time) {
 	}
 	id := path[p.hop]
 	if free := z.free[id]; free == nil || free.Cmp(new(big.Rat).SetInt64(int64(now))) < 0 {
-
 		// The fraction of a tick is carried over only if the link has been busy until
 		// now.
 		floor := engine.Time(-1)

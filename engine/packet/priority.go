@@ -84,6 +84,7 @@ type priorityRecord struct {
 	rank         int64
 }
 
+// before reports whether r is sent before s.
 func (r *priorityRecord) before(s *priorityRecord) bool {
 	return r.rank < s.rank || r.rank == s.rank && r.arrivalOrder < s.arrivalOrder
 }

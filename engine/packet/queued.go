@@ -43,7 +43,7 @@ type queuedLink struct {
 	ticksPerByte   uint64      // fixed point with 32 fractional bits
 	remainder      uint32      // fraction of a tick by which the transmission ends after sendEnd, times 2^32
 	currentChannel int32       // channel of the current packet
-	nextLink       int32       // next link of the current packet, or pathEnd; set without latency and with steps
+	nextLink       int32       // next link of the current packet, or pathEnd; only if hasLatency is false and routes are steps
 	nextChannel    uint8       // its channel there
 	nextQueue      uint8       // round-robin position: the queue that is examined first
 	numQueues      uint8

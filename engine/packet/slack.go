@@ -15,24 +15,26 @@ var ErrSlack = errors.New("packet: no bound on the delay relative to the flow le
 // Slack returns an upper bound of the makespan of RunGraph minus the makespan of fluid,
 // if fluid is its Options.Reference.
 //
-// The lateness of a packet at a link is the time by which it arrives there after its last
-// byte was sent at the flow level. A link sends the packets first whose last bytes are
-// sent first at the flow level. Consider a busy period of the link that ends with a given
-// packet. Apart from one transmission that had already started, the link sends only
-// packets that precede the packet at the flow level. At the flow level, these were sent
-// between the start of the period, minus their maximum lateness, and the end of the
-// packet. Excepted is one packet per transfer that had started before. So the packet
-// leaves late by at most that maximum lateness, plus one packet per transfer that shares
-// the link at the flow level, plus one packet.
+// The lateness of a packet at a link is the time from the moment at which its last byte
+// was sent at the flow level until the packet arrives at the link. A link sends those
+// packets first whose last bytes are sent first at the flow level.
+//
+// Consider a busy period of the link that ends with a given packet. Apart from one
+// transmission that had already started, the link sends only packets that precede the
+// given packet at the flow level. Let L be the maximum lateness of these packets. At the
+// flow level, their bytes are sent after the start of the period minus L and before the
+// end of the given packet. The only exception is one packet per transfer that was in
+// progress at that start. So the given packet leaves late by at most L, plus one packet
+// per transfer that shares the link at the flow level, plus one packet.
 //
 // A transfer starts late by at most the lateness with which its predecessors end. The
-// lateness at a link is therefore bounded by the maximum over the tasks so far that use
+// lateness at a link is therefore bounded by the maximum, so far, over the tasks that use
 // it. Slack computes this maximum in the order of time at the flow level, and adds the
 // latencies of links.
 //
 // The error wraps ErrSlack if links follow each other in a cycle, because lateness could
-// then accumulate without limit, if flows have several paths, or if messages have a start
-// overhead.
+// then accumulate without limit. It also wraps ErrSlack if flows have several paths or if
+// messages have a start overhead.
 func Slack(g *engine.Graph, n *engine.Network, flows []engine.Flow, paths *engine.Paths, packetBytes int32, fluid *engine.Trace) (engine.Time, error) {
 	if g.MessageOverhead > 0 {
 		return 0, fmt.Errorf("%w: messages have a start overhead", ErrSlack)
