@@ -71,10 +71,12 @@ func randomiseLinks(n *engine.Network) *engine.Network {
 	return n
 }
 
-// BenchmarkAllToAll measures an all-to-all on 8x8x8 with scheduled links (equal packets
-// in lockstep, greedy sources, and mixed sizes, rates and latencies), with queued links
-// (bit errors, drop-tail), and with credits on two channels (paced and greedy, without
-// and with latencies).
+// BenchmarkAllToAll measures an all-to-all on 8x8x8:
+//
+//   - with scheduled links: equal packets in lockstep, greedy sources, and mixed sizes,
+//     rates and latencies,
+//   - with queued links: bit errors, and drop-tail,
+//   - with credits on two channels: paced and greedy, each without and with latencies.
 func BenchmarkAllToAll(b *testing.B) {
 	o := torus{[3]int{8, 8, 8}}
 	flows := o.allPairs()

@@ -210,8 +210,9 @@ func checkRewires(n *engine.Network, w *Work, o *Options) error {
 	return nil
 }
 
-// initialMemory returns an estimate of the memory at the start of a run in bytes: the
-// state of links and sources, and the packets that are injected simultaneously.
+// initialMemory returns an estimate of the memory at the start of a run in bytes. It
+// covers the state of links and sources, and the packets that are injected
+// simultaneously.
 func initialMemory(n *engine.Network, w *Work, o *Options) int64 {
 	links := int64(len(n.Links))
 	bytes := links * int64(unsafe.Sizeof(scheduledLink{}))

@@ -56,9 +56,10 @@ type linkComponent struct {
 }
 
 // newComponentSim returns nil if the run does not meet the conditions of componentSim:
-// packets must affect senders and other packets only by queueing, all packets must have
-// one size, all times must be multiples of a common unit, and each component must be a
-// ring or a single link.
+//
+//   - Packets affect senders and other packets only by queueing.
+//   - All packets have one size, and all times are multiples of a common unit.
+//   - Each component is a ring or a single link.
 func (z *sim) newComponentSim(w *Work) *componentSim {
 	if z.usesQueues || !z.paths.isSingle() || z.windowInjector != nil || z.tasks != nil || z.log != nil || z.options.SampleEvery > 0 || len(z.injectors) == 0 || len(z.scheduled)+len(z.injectors) >= 1<<ordinalBits {
 		return nil
@@ -76,8 +77,8 @@ func (z *sim) newComponentSim(w *Work) *componentSim {
 		if z.network.Links[i].Rate == 0 {
 			continue // no path uses it
 		}
-		pace := &z.timings[z.scheduled[i].timing]
-		sendTime, remainder := serialisationTime(pace.ticksPerByte, uint64(p.packetBytes), 0)
+		timing := &z.timings[z.scheduled[i].timing]
+		sendTime, remainder := serialisationTime(timing.ticksPerByte, uint64(p.packetBytes), 0)
 		if sendTime == 0 || remainder != 0 {
 			return nil
 		}
@@ -87,8 +88,8 @@ func (z *sim) newComponentSim(w *Work) *componentSim {
 		if p.minSendTime == 0 || sendTime < p.minSendTime {
 			p.minSendTime = sendTime
 		}
-		p.hasLatency = p.hasLatency || pace.latency > 0
-		p.timeUnit = gcd(p.timeUnit, gcd(sendTime, pace.latency))
+		p.hasLatency = p.hasLatency || timing.latency > 0
+		p.timeUnit = gcd(p.timeUnit, gcd(sendTime, timing.latency))
 	}
 	if p.minSendTime == 0 || p.minSendTime > engine.Never>>10 || p.timeUnit < p.minSendTime/32 || p.hasTooManyPhases() || !p.findComponents(w) {
 		return nil
@@ -255,8 +256,8 @@ func (p *componentSim) arcsByFlow(w *Work) (start, to []int32) {
 }
 
 // arcs returns arcs from each link to the links at its far end for which follows returns
-// true. follows is called with the node and port at which the first link starts, and the
-// port of the second link. The result is nil if two ports have the same link.
+// true. The arguments of follows are the node and port at which the first link starts,
+// and the port of the second link. The result is nil if two ports have the same link.
 func (p *componentSim) arcs(w *Work, follows func(node, port, next int) bool) (start, to []int32) {
 	degree := w.Paths.Degree
 	ports := slices.Repeat([]int32{-1}, len(p.sim.scheduled)) // indexed by link: its node*degree + port
@@ -296,12 +297,12 @@ func (p *componentSim) buildLinks() {
 	for k, q := range p.componentList {
 		for index := q.from; index < q.end; index++ {
 			l := &p.sim.scheduled[p.linkIDs[index]]
-			pace := &p.timings[l.timing]
-			sendTime, _ := serialisationTime(pace.ticksPerByte, uint64(p.packetBytes), 0)
+			timing := &p.timings[l.timing]
+			sendTime, _ := serialisationTime(timing.ticksPerByte, uint64(p.packetBytes), 0)
 			if sendTime == 0 {
 				sendTime = engine.Never // no path uses it
 			}
-			p.links[index] = componentLink{sendTime: sendTime, latency: pace.latency, firstPort: l.to * int32(p.paths.degree)}
+			p.links[index] = componentLink{sendTime: sendTime, latency: timing.latency, firstPort: l.to * int32(p.paths.degree)}
 			p.location[p.linkIDs[index]] = int32(k)<<linkBits | (index - q.from)
 		}
 	}

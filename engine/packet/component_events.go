@@ -23,8 +23,8 @@ type eventList struct {
 	scratch []keyedEvent
 }
 
-// sortByDigit sorts the events stably by one digit of their keys: a digit of tieBreak if
-// set is 0, and of setTimes if all bits of set are 1.
+// sortByDigit sorts the events stably by one digit of their keys. The digit is in
+// tieBreak if set is 0, and in setTimes if all bits of set are 1.
 func (w *eventList) sortByDigit(shift int, set uint64) {
 	bucketStart := [radix + 1]int32{}
 	digit := func(e *keyedEvent) uint64 { return (e.tieBreak&^set | e.setTimes&set) >> (shift & 63) % radix }
@@ -46,8 +46,8 @@ func (w *eventList) sortByDigit(shift int, set uint64) {
 	w.pending, w.scratch = w.scratch, w.pending
 }
 
-// radixSortThreshold is the number of events below which a comparison sort is faster,
-// because a radix sort must clear and sum more counters than there are events.
+// radixSortThreshold is the number of events below which a comparison sort is faster. A
+// radix sort must then clear and sum more counters than there are events.
 const radixSortThreshold = 128
 
 // sort sorts the events by key. Digits in which all keys are equal are skipped.

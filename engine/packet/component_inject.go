@@ -28,9 +28,9 @@ func (p *componentSim) collectInjections() {
 	}
 }
 
-// injectShare injects a worker's share of the packets in componentWindow.injections:
-// every n-th packet of sources that inject single packets, and a range of the flows of
-// the others, where n is the number of workers.
+// injectShare injects a worker's share of the packets in componentWindow.injections. With
+// n workers, this is every n-th packet of sources that inject single packets, and a range
+// of the flows of the others.
 func (k *componentWorker) injectShare() {
 	p := k.componentSim
 	self, numWorkers := int(k.number-1), len(p.workers)

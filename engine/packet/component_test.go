@@ -137,11 +137,12 @@ func layeredNetwork(t *rapid.T, template engine.Link) (n *engine.Network, w *pac
 	return n, w, append(bySource, int32(len(w.Flows)))
 }
 
-// TestComponentsOfUnusualWork: componentSim and the event loop agree on unusual inputs:
-// two ports with one link, an unused path over a port that does not exist, packets that
-// take days, and times near the limit. Two of the runs switch from components to the
-// event loop: one because memory is short ("little memory"), and one because thousands of
-// packets arrive simultaneously at a link ("many leaves").
+// TestComponentsOfUnusualWork: componentSim and the event loop agree on unusual inputs.
+// Examples are two ports with one link, an unused path over a port that does not exist,
+// packets that take days, and times near the limit.
+//
+// Two of the runs switch from components to the event loop. In "little memory", memory is
+// short. In "many leaves", thousands of packets arrive simultaneously at a link.
 func TestComponentsOfUnusualWork(t *testing.T) {
 	line := &engine.Network{Nodes: 3, Links: []engine.Link{{From: 1, To: 2, Rate: 8e12}, {From: 0, To: 1, Rate: 8e12}}}
 	twoPorts := &engine.Paths{Degree: 2, Link: []int32{1, 1, 0, 0, -1, -1}}

@@ -23,16 +23,15 @@ import (
 // parents. A parent schedules at most two events; the first one precedes the second one.
 //
 // All times of a window are known at its start: they are the times of pending events plus
-// multiples of the time unit, and there are at most maxKeyTimes. An eventKey encodes the
+// multiples of the time unit. There are at most maxKeyTimes. An eventKey encodes the
 // scheduling times and the ancestors of an event within the window. Comparing the keys of
 // simultaneous events yields their order. At the end of a window, the pending events are
 // sorted by key and numbered. These ordinals replace their keys.
 //
 // A greedy source can schedule its next event for the current time. That event comes
-// after all other events of this time, and the events that it schedules come after all
-// others that are scheduled at this time. With timed sources only, one bit per time
-// suffices. Otherwise there are two bits per time, and the upper one belongs to such
-// events.
+// after all other events of this time. The events that it schedules come after all others
+// that are scheduled at this time. With timed sources only, one bit per time suffices.
+// Otherwise there are two bits per time, and the upper one belongs to such events.
 type componentWindow struct {
 	start, end  engine.Time      // start <= t < end
 	times       []engine.Time    // all times at which events can occur in the window
@@ -336,7 +335,7 @@ func (p *componentSim) addResidue(t engine.Time) {
 	}
 }
 
-// isDense reports whether the window has enough events: it must be at least as long as a
+// isDense reports whether the window has enough events. It must be at least as long as a
 // transmission, and an eighth of the links and senders must have an event.
 func (p *componentSim) isDense() bool {
 	if len(p.times) == 0 {

@@ -62,23 +62,26 @@ type componentWorker struct {
 	arrivals   []arrivalEvent   // events at the links of the component
 	freeRings  [32][]packetRing // unused rings, indexed by the binary logarithm of their size
 
-	// By link and time: the first event of a list of arrivals, as an index in arrivals,
-	// or -1. Then the arrival over the previous link of the ring, which is stored
-	// separately.
-	listHead    [maxComponentLinks * maxTimes]int32
+	// listHead, by link and time: first event of the list of arrivals, as an index in
+	// arrivals; -1 if it is empty.
+	listHead [maxComponentLinks * maxTimes]int32
+	// ringArrival, by link and time: arrival over the previous link of the ring. It is
+	// not in the list.
 	ringArrival [maxComponentLinks * maxTimes]arrivalEvent
 	listTimes   [maxComponentLinks]uint64 // times with a list that is not empty
 	ringTimes   [maxComponentLinks]uint64 // times with a valid entry in ringArrival
 
-	// By link and time: the key of the packet that arrives at the far end.
+	// departureKey, by link and time: key of the packet that arrives at the far end.
 	departureKey   [maxComponentLinks * maxTimes]eventKey
 	departureTimes [maxComponentLinks]uint64 // times with a valid entry in departureKey
 
-	// By link: the packets on the link at the start of the window plus those enqueued
-	// since; the time index of the last packet's arrival at the far end, or -1 without
-	// packets; and the number of time indices that have been simulated.
-	occupancy      [maxComponentLinks]int32
-	lastDeparture  [maxComponentLinks]int32
+	// occupancy, by link: packets on the link at the start of the window, plus those
+	// enqueued since.
+	occupancy [maxComponentLinks]int32
+	// lastDeparture, by link: time index of the last packet's arrival at the far end; -1
+	// without packets.
+	lastDeparture [maxComponentLinks]int32
+	// simulatedTimes, by link: number of time indices that have been simulated.
 	simulatedTimes [maxComponentLinks]int32
 
 	eventList                     // events pending after the window
@@ -435,8 +438,8 @@ func (k *componentWorker) schedulePacket(q *activeComponent, l *componentLink, i
 	return start
 }
 
-// linkAfter returns the location of the link that a packet takes after link l, if route
-// is the index of its step over l, or pathEnd.
+// linkAfter returns the location of the link that a packet takes after link l, or
+// pathEnd. route is the index of its step over l.
 func (k *componentWorker) linkAfter(l *componentLink, route int32) int32 {
 	if s := k.paths.steps[route+1]; s != engine.Arrived {
 		return k.linkByPort[int(l.firstPort)+s.Port()]
@@ -444,8 +447,8 @@ func (k *componentWorker) linkAfter(l *componentLink, route int32) int32 {
 	return pathEnd
 }
 
-// injectGreedy simulates the event c of a greedy source: it injects a packet at link i at
-// time index t and schedules the next event of the source for the start of its
+// injectGreedy simulates the event c of a greedy source. It injects a packet at link i at
+// time index t, and schedules the next event of the source for the start of the
 // transmission.
 func (k *componentWorker) injectGreedy(q *activeComponent, l *componentLink, i, t int, c arrivalEvent) {
 	id := -1 - c.route

@@ -59,7 +59,7 @@ func (z *sim) awaitCredit(id int32, l *queuedLink) {
 	}
 }
 
-// checkCredits verifies that credits are conserved: for each channel, the free bytes, the
+// checkCredits verifies that credits are conserved. For each channel, the free bytes, the
 // returning credits and the packets in its buffer must add up to the buffer size.
 func (z *sim) checkCredits() error {
 	if !z.usesCredits {

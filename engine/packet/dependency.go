@@ -218,9 +218,10 @@ func shortestCycle(c int32, start, after, live, parent []int32) []int32 {
 
 // CheckChannels returns a cycle in the channel dependency graph of all paths that the
 // flows can take, or nil if it is acyclic. Without a cycle, packets on these paths cannot
-// deadlock, whatever the traffic. CheckChannels returns an error if a flow has no path or
-// if a path uses a link or channel that does not exist, and the error of ctx if ctx is
-// cancelled.
+// deadlock, whatever the traffic.
+//
+// CheckChannels returns an error if a flow has no path or if a path uses a link or
+// channel that does not exist. If ctx is cancelled, it returns the error of ctx.
 func CheckChannels(ctx context.Context, n *engine.Network, w *engine.Paths, flows []engine.Flow) (Cycle, error) {
 	d := NewDependencies(n, w.Degree, w.Link, w.Channels())
 	if w.Spread != nil {

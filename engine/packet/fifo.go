@@ -10,8 +10,9 @@ import (
 
 // record is a packet that is queued at a link or in flight on it.
 type record struct {
-	// time is the arrival of the complete packet: at the far end of the link if it is in
-	// flight or if the link is a scheduled link, otherwise at the queue.
+	// time is the arrival of the complete packet at the queue if it is queued, and at the
+	// far end of the link if it is in flight. On scheduled links it is always the arrival
+	// at the far end.
 	time       engine.Time
 	injectTime engine.Time
 	// route is the index in pathTable.steps of the step over the link, or of the step

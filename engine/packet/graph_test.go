@@ -16,9 +16,9 @@ import (
 )
 
 // TestGraph compares a small graph with results computed by hand. A compute takes 2 us.
-// Then 2,500 B are sent in packets of 1,000, 1,000 and 500 B over a link where 1,000 B
-// take 1 us, and over a link of the same rate with a latency of 1 us. A transfer without
-// bytes follows 3 us later, and finally a compute of 1 us.
+// Then 2,500 B are sent in packets of 1,000, 1,000 and 500 B over two links. 1,000 B take
+// 1 us on each, and the second link has a latency of 1 us. A transfer without bytes
+// follows 3 us later, and finally a compute of 1 us.
 func TestGraph(t *testing.T) {
 	n := lineNetwork(2, engine.Link{})
 	n.Links[1].Latency = us
@@ -79,8 +79,9 @@ func TestGraphLoss(t *testing.T) {
 	}
 }
 
-// TestGraphAgainstFlow: on links of equal rate, one per pair of nodes, tasks of a random
-// graph end at the same times as at the flow level, except for a few packets.
+// TestGraphAgainstFlow: tasks of a random graph end at the same times as at the flow
+// level, except for a few packets. The network has one link per pair of nodes, and all
+// links have the same rate.
 func TestGraphAgainstFlow(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const nodes = 4
@@ -139,8 +140,8 @@ func TestGraphAgainstFlow(t *testing.T) {
 }
 
 // TestTransfersAgainstGreedy: transfers that all start at time 0 send the same packets at
-// the same times as greedy sources with one flow of as many bytes each. The test covers
-// scheduled links, queued links and credits on random networks.
+// the same times as greedy sources. Each source has one flow with the bytes of one
+// transfer. The test covers scheduled links, queued links and credits on random networks.
 func TestTransfersAgainstGreedy(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n, w := randomWork(t)

@@ -138,9 +138,9 @@ func TestRewireSpread(t *testing.T) {
 	}
 }
 
-// TestConservation: with random link changes, rates, bit errors and losses, all packets
-// are delivered or dropped, credits are conserved, and a second run with the same seed
-// has the same result. Run itself verifies sums and credits.
+// TestConservation: all packets are delivered or dropped and credits are conserved, with
+// random changes of links, bit errors and losses. A second run with the same seed has the
+// same result. Run itself verifies sums and credits.
 func TestConservation(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n, w := randomWork(t)

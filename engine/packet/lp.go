@@ -122,9 +122,9 @@ const (
 	maxWorkers = 16 // ownerOf searches all workers
 )
 
-// newLPSim returns nil if the run does not meet the conditions of lpSim: if links
-// interact by anything else than packets and credits, or if latencies and serialisation
-// times differ too much.
+// newLPSim returns nil if the run does not meet the conditions of lpSim. Links must
+// interact only by packets and credits, and latencies and serialisation times must not
+// differ too much.
 func (z *sim) newLPSim() *lpSim {
 	if !z.ordersByID || z.options.lpEvents < 0 || z.bitErrorRate > 0 || !z.paths.isSingle() || z.windowInjector != nil || z.tasks != nil || z.log != nil || len(z.injectors) == 0 {
 		return nil

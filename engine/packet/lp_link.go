@@ -7,8 +7,8 @@ import (
 )
 
 // simulateLink simulates link id until workerGroup.lastTick. Simultaneous events occur in
-// the order of the event loop: the end of a transmission, arrivals of packets over links,
-// credit returns, injected packets, and finally greedy sources.
+// the order of the event loop: the end of a transmission, arrivals over links, credit
+// returns, injected packets, and greedy sources.
 func (p *lpSim) simulateLink(id int32, l *queuedLink) {
 	f, arrivals, lastTick := &p.inFlight[id], p.collectArrivals(id), p.lastTick
 
@@ -70,7 +70,7 @@ func (p *lpSim) acceptPacket(id int32, l *queuedLink, f *inFlight, d pendingEven
 	packet := &p.packets.slots[k]
 
 	// The occupancy must be exact only if it may set a new maximum. Simultaneous arrivals
-	// are ordered by link: if the packet came over a link with a lower number than l,
+	// are ordered by link. So if the packet came over a link with a lower number than l,
 	// packets that reach the far end of l at this time still count.
 	if l.occupancy >= l.maxOccupancy {
 		now := d.time
@@ -129,7 +129,7 @@ func (p *lpSim) enqueueDescriptor(l *queuedLink, index uint8, k int32) {
 }
 
 // sendPacket schedules the events that result from the transmission of the packet in slot
-// k: one latency after its end, the credit returns to the previous link, and the packet
+// k. One latency after its end, the credit returns to the previous link, and the packet
 // arrives at the far end.
 func (p *lpSim) sendPacket(id int32, l *queuedLink, k int32) {
 	r := &p.packets.slots[k]

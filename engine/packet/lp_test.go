@@ -81,9 +81,9 @@ func TestWindowsByLoad(t *testing.T) {
 	}
 }
 
-// TestWindowsInRareCases: lpSim and the event loop agree if a link fails or pauses while
-// its packets wait for buffer space, and if latencies are so long that events are near
-// the end of the time range.
+// TestWindowsInRareCases: lpSim and the event loop agree in rare cases. A link fails or
+// pauses while its packets wait for buffer space. Latencies are so long that events are
+// near the end of the time range.
 func TestWindowsInRareCases(t *testing.T) {
 	greedy := func(first int32, bytes int32, count int64, start engine.Time) packet.Source {
 		return packet.Source{First: first, End: first + 1, Process: packet.Greedy, Order: packet.RoundRobin, Bytes: bytes, Count: count, Start: start}

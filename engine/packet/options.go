@@ -21,18 +21,18 @@ const (
 	// transmission.
 	DropTail Control = iota
 	// Credit is lossless. The far end of a link has engine.Link.Buffer bytes per virtual
-	// channel, and the link starts to send a packet on a channel only if the complete
-	// packet fits. The space is freed when the packet has been sent over its next link or
-	// has been delivered. It becomes available to the link one latency later, when the
-	// credit has returned.
+	// channel. The link starts to send a packet on a channel only if the complete packet
+	// fits. The space is freed when the packet has been sent over its next link or has
+	// been delivered. It becomes available to the link one latency later, when the credit
+	// has returned.
 	//
 	// Packets are queued by next link and channel, so no packet blocks another one with a
 	// different next link. Packets from sources have separate, unbounded host queues. A
 	// link serves its queues in round-robin order: first the queues of through traffic,
 	// one per channel, then the host queues, one per channel.
 	//
-	// With a Buffer of 0, a channel can keep its link busy: the buffer is the rate times
-	// twice the latency, plus two of the largest packets.
+	// A Buffer of 0 means that each channel can keep its link busy. The buffer is then
+	// the rate times twice the latency, plus two of the largest packets.
 	//
 	// If all links have latencies, simultaneous events are ordered by kind: ends of
 	// transmissions, arrivals, credit returns, injections. Events of one kind are ordered

@@ -97,9 +97,9 @@ var ErrStopped = errors.New("packet: stopped")
 const minRate = 8e3
 
 // Run simulates the sources of w on n. Its error wraps ErrWork if the two do not fit each
-// other, if n has groups of links with a shared rate, or if the run would exceed
-// Options.MaxBytes. The error is a *Deadlock if no event is left while packets are still
-// queued.
+// other, for example if n has groups of links with a shared rate. It also wraps ErrWork
+// if the run would exceed Options.MaxBytes. The error is a *Deadlock if no event is left
+// while packets are still queued.
 func Run(n *engine.Network, w *Work, o Options) (*Stats, error) {
 	_, s, err := simulate(n, w, nil, 0, o)
 	return s, err

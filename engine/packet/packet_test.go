@@ -301,7 +301,7 @@ func TestRatesDoNotDrift(t *testing.T) {
 }
 
 // TestMD1: the mean delay of Poisson arrivals at a link equals the Pollaczek-Khinchine
-// formula for M/D/1, s + rho s / (2 (1 - rho)), with service time s and load rho.
+// formula for M/D/1. It is s + rho s / (2 (1 - rho)) for service time s and load rho.
 func TestMD1(t *testing.T) {
 	const bytes, packets = 1000, 2_000_000
 	n := &engine.Network{Nodes: 2, Links: []engine.Link{{From: 0, To: 1, Rate: 8e9}}} // 1 us per packet

@@ -6,8 +6,8 @@ import "math/bits"
 // needs no memory.
 //
 // It applies a Feistel network of four rounds to the smallest even number of bits that
-// can represent n-1, and repeats it until the result is less than n (cycle walking; Black
-// and Rogaway, Ciphers with Arbitrary Finite Domains, 2002).
+// can represent n-1, until the result is less than n. This is called cycle walking (Black
+// and Rogaway, "Ciphers with Arbitrary Finite Domains", 2002).
 func permute(k, n, key uint64) uint64 {
 	half := (uint(bits.Len64(n-1)) + 1) / 2
 	if half == 0 {

@@ -11,8 +11,8 @@ import (
 
 // TestUnusedLinks: adding links that no path uses does not change a result. The number of
 // added links makes the loops prefetch. The test runs 40 random cases with credits, in
-// the event loop and in lpSim, and 40 cases with scheduled links, some of them forced to
-// queued links.
+// the event loop and in lpSim, and 40 cases with scheduled links, each also with queued
+// links.
 func TestUnusedLinks(t *testing.T) {
 	compare := func(c workCase, run func(n *engine.Network) (*packet.Stats, error)) {
 		t.Helper()

@@ -161,9 +161,8 @@ func (z *sim) newQueuedLinks(maxPacket int64) {
 }
 
 // autoBuffer returns the buffer size with which a channel can keep its link busy, at the
-// highest rate that the link ever has. From the start of a transmission until the return
-// of its credit, four times elapse: the transmission, the latency, the transmission over
-// the next link, and the latency again.
+// highest rate that the link ever has. A credit returns after the transmission, the
+// latency, the transmission over the next link, and the latency again.
 func autoBuffer(n *engine.Network, link int32, maxPacket int64) int64 {
 	rate := n.Links[link].Rate
 	for _, c := range n.Changes {
@@ -369,7 +368,7 @@ func wrap(k, n int32) int32 {
 }
 
 // startSending starts the next transmission of a link if the link is idle and a queued
-// packet fits into the buffer at the far end. Bit errors are drawn here: a packet that
+// packet fits into the buffer at the far end. Bit errors are drawn here. A packet that
 // needs several transmissions occupies the link for all of them, and for a round trip
 // after each failed one.
 func (z *sim) startSending(id int32, now engine.Time) {

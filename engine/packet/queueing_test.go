@@ -38,7 +38,7 @@ func runLog(t *testing.T, n *engine.Network, w *packet.Work, o packet.Options) (
 
 // TestMeanDelayByRank: the mean delays of two classes of Poisson arrivals at one link
 // agree with Cobham's formula (1954) for non-preemptive priorities. The waiting time of
-// class k is W_k = W0 / ((1-a_{k-1}) (1-a_k)), where W0 = (rho1+rho2) s/2, s is the
+// class k is W_k = W0 / ((1-a_{k-1}) (1-a_k)). Here W0 = (rho1+rho2) s/2, s is the
 // service time, and a_k is the load of the classes up to k. Each packet is a transfer
 // that follows a compute which ends at its arrival time.
 func TestMeanDelayByRank(t *testing.T) {
@@ -81,10 +81,10 @@ func TestMeanDelayByRank(t *testing.T) {
 	}
 }
 
-// TestDropTail compares drops with results computed by hand. 12 packets arrive at a link
-// with space for 3 packets, a third of the service time apart, that is packet k at k/3
-// us. Packets 0, 1, 2, 3, 6 and 9 are accepted: one packet leaves at each full
-// microsecond, and its space is free for a packet that arrives at that time.
+// TestDropTail compares drops with results computed by hand. A link has space for 3
+// packets and sends one per microsecond. Packet k of 12 arrives at k/3 us. Packets 0, 1,
+// 2, 3, 6 and 9 are accepted. One packet leaves at each full microsecond, and its space
+// is free for a packet that arrives at that time.
 func TestDropTail(t *testing.T) {
 	n := lineNetwork(1, engine.Link{Buffer: 3000})
 	w := pathsOver(n, []packet.Source{{End: 1, Bytes: 1000, Count: 12, Every: float64(us) / 3}}, []int32{0})
@@ -141,9 +141,9 @@ func TestMD1K(t *testing.T) {
 	}
 }
 
-// TestWindow: a flow window of W packets of 1 us, over three hops with a latency of 2 us
-// and an acknowledgement delay of 5 us, sends W packets per round trip of 3+6+5 us, and
-// at most one packet per microsecond.
+// TestWindow: a flow with a window of W packets of 1 us sends W packets per round trip,
+// and at most one packet per microsecond. The round trip is 3+6+5 us: three
+// transmissions, three latencies of 2 us, and an acknowledgement delay of 5 us.
 func TestWindow(t *testing.T) {
 	for _, served := range []bool{false, true} {
 		for _, window := range []int32{1, 5, 14, 40} {
@@ -204,9 +204,9 @@ func TestRetry(t *testing.T) {
 }
 
 // TestCreditThroughput: a link with a latency of 10 us and 1 us per packet transfers one
-// buffer per round trip of 1+10+1+10 us (transmission, latency, transmission over the
-// next link, return of the credit), and at most its rate. A Buffer of 0 suffices for the
-// full rate.
+// buffer per round trip, and at most its rate. The round trip is 1+10+1+10 us:
+// transmission, latency, transmission over the next link, and return of the credit. A
+// Buffer of 0 suffices for the full rate.
 func TestCreditThroughput(t *testing.T) {
 	for _, packets := range []int64{1, 5, 11, 22, 30, 0} {
 		n := lineNetwork(2, engine.Link{Latency: 10 * us})

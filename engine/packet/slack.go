@@ -15,17 +15,17 @@ var ErrSlack = errors.New("packet: no bound on the delay relative to the flow le
 // Slack returns an upper bound of the makespan of RunGraph minus the makespan of fluid,
 // if fluid is its Options.Reference.
 //
-// The lateness of a packet at a link is the time from the moment at which its last byte
-// was sent at the flow level until the packet arrives at the link. A link sends those
-// packets first whose last bytes are sent first at the flow level.
+// The lateness of a packet at a link is the time at which it arrives there minus the time
+// at which its last byte was sent at the flow level. A link sends those packets first
+// whose last bytes are sent first at the flow level.
 //
 // Consider a busy period of the link that ends with a given packet. Apart from one
 // transmission that had already started, the link sends only packets that precede the
 // given packet at the flow level. Let L be the maximum lateness of these packets. At the
 // flow level, their bytes are sent after the start of the period minus L and before the
 // end of the given packet. The only exception is one packet per transfer that was in
-// progress at that start. So the given packet leaves late by at most L, plus one packet
-// per transfer that shares the link at the flow level, plus one packet.
+// progress at that start. So the given packet leaves late by at most L plus n+1 packets,
+// where n is the number of transfers that share the link at the flow level.
 //
 // A transfer starts late by at most the lateness with which its predecessors end. The
 // lateness at a link is therefore bounded by the maximum, so far, over the tasks that use

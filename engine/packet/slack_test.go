@@ -12,8 +12,9 @@ import (
 	"sim/engine/packet"
 )
 
-// TestSlack: on links in layers, packets in the order of a flow-level trace end no later
-// than in that trace plus Slack, for random dependencies and services of the flow level.
+// TestSlack: packets in the order of a flow-level trace end no later than in that trace
+// plus Slack. The links are in layers; dependencies and services of the flow level are
+// random.
 func TestSlack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const layers = 3
