@@ -1,6 +1,6 @@
 // All-to-all on a torus in ns-3: ten UDP packets of 512 bytes of each ordered pair of nodes, one every 512 * 8 / 448 kb/s,
 // over point-to-point links of 1 Mb/s without latency or bound on their queues, by dimension-order routes whose ties go up
-// from even coordinates. BenchmarkAllToAll/booked of sim's engine/packet is the same work.
+// from even coordinates. BenchmarkAllToAll/scheduled of sim's engine/packet is the same work.
 //
 //   g++ -O2 -std=c++17 all-to-all.cc -o all-to-all -lns3-{core,network,internet,point-to-point} && ./all-to-all 8 8 8
 #include <iostream>

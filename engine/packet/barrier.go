@@ -7,83 +7,92 @@ import (
 	"time"
 )
 
-// barrier is where goroutines wait until all of them have come. Being woken takes tenths of a millisecond, so they look whether
-// all have come, then let others have the processor for a moment, before they sleep.
+// barrier synchronises goroutines: each waits until all have arrived.
 //
-// Where each has a processor, looking on takes less time than sleep, after which one comes late to the next barrier and
-// has others wait; where one of them can run only when another sleeps, looking is in vain. So each learns from how long it had
-// to wait for how long to look.
+// Waking a sleeping goroutine takes some tenths of a millisecond. A waiting goroutine
+// therefore first spins, then yields its processor a few times, and sleeps only after
+// that.
+//
+// If each goroutine has a processor, spinning is faster than sleeping, and a goroutine
+// that sleeps delays the others at the next barrier. If a goroutine can run only while
+// another one sleeps, spinning is useless. Each goroutine adapts its number of spins to
+// the duration of its previous waits.
 type barrier struct {
-	waiters    []waiter
-	came, turn atomic.Uint32
-	mu         sync.Mutex
-	wake       sync.Cond
+	spinStates             []spinState   // indexed by goroutine
+	numWaiting, generation atomic.Uint32 // goroutines that have arrived, and completed barriers
+	mu                     sync.Mutex
+	cond                   sync.Cond // signals a new generation
 }
 
-// waiter is what a goroutine knows of its waits.
-type waiter struct {
-	spins int       // how often it looks
-	since time.Time // when it was last let go
-	_     [96]byte  // a line of the cache, and the one that is fetched with it
+// spinState adapts the spinning of one goroutine.
+type spinState struct {
+	spins    int       // number of spins before it sleeps
+	released time.Time // when it passed the barrier last
+	_        [96]byte  // padding against false sharing, including the adjacent line that is prefetched
 }
 
 const (
-	leastSpins = 1 << 14 // some microseconds
-	mostSpins  = 1 << 18 // some tenths of a millisecond
-	// yields is how often a processor is left to others before sleep.
-	yields = 16
+	minSpins = 1 << 14 // some microseconds
+	maxSpins = 1 << 18 // some tenths of a millisecond
+	// maxYields is the number of times that a goroutine yields its processor before it
+	// sleeps.
+	maxYields = 16
 )
 
-func newBarrier(all int) *barrier {
-	b := &barrier{waiters: make([]waiter, all)}
-	for i := range b.waiters {
-		b.waiters[i] = waiter{spins: mostSpins, since: time.Now()}
+// newBarrier returns a barrier for the given number of goroutines.
+func newBarrier(workers int) *barrier {
+	b := &barrier{spinStates: make([]spinState, workers)}
+	for i := range b.spinStates {
+		b.spinStates[i] = spinState{spins: maxSpins, released: time.Now()}
 	}
-	b.wake.L = &b.mu
+	b.cond.L = &b.mu
 	return b
 }
 
-// wait waits until all have come. Each says who it is.
-func (b *barrier) wait(who int) {
-	w := &b.waiters[who]
-	turn, came := b.turn.Load(), time.Now()
-	if int(b.came.Add(1)) == len(b.waiters) {
-		b.came.Store(0)
+// wait blocks until all goroutines have called it. worker is the index of the caller.
+func (b *barrier) wait(worker int) {
+	w := &b.spinStates[worker]
+	generation, arrival := b.generation.Load(), time.Now()
+	if int(b.numWaiting.Add(1)) == len(b.spinStates) {
+		b.numWaiting.Store(0)
 		b.mu.Lock()
-		b.turn.Add(1)
+		b.generation.Add(1)
 		b.mu.Unlock()
-		b.wake.Broadcast()
-		w.since = came
+		b.cond.Broadcast()
+		w.released = arrival
 		return
 	}
-	worked := came.Sub(w.since)
-	if b.look(turn, w.spins) {
-		w.since = time.Now()
+
+	worked := arrival.Sub(w.released)
+	if b.spin(generation, w.spins) {
+		w.released = time.Now()
 		return
 	}
+
 	b.mu.Lock()
-	for b.turn.Load() == turn {
-		b.wake.Wait()
+	for b.generation.Load() == generation {
+		b.cond.Wait()
 	}
 	b.mu.Unlock()
-	w.since = time.Now()
-	if waited := w.since.Sub(came); waited < worked/2 { // the others had a little more to do
-		w.spins = min(2*w.spins, mostSpins)
-	} else { // they had not begun
-		w.spins = max(w.spins/2, leastSpins)
+	w.released = time.Now()
+	if waited := w.released.Sub(arrival); waited < worked/2 { // the others had slightly more work
+		w.spins = min(2*w.spins, maxSpins)
+	} else { // the others had not started yet
+		w.spins = max(w.spins/2, minSpins)
 	}
 }
 
-// look looks so often whether all have come, and reports whether they have.
-func (b *barrier) look(turn uint32, spins int) bool {
+// spin polls the generation the given number of times, then yields maxYields times. It
+// reports whether all goroutines have arrived.
+func (b *barrier) spin(generation uint32, spins int) bool {
 	for range spins {
-		if b.turn.Load() != turn {
+		if b.generation.Load() != generation {
 			return true
 		}
 	}
-	for range yields {
+	for range maxYields {
 		runtime.Gosched()
-		if b.turn.Load() != turn {
+		if b.generation.Load() != generation {
 			return true
 		}
 	}

@@ -8,365 +8,407 @@ import (
 	"sim/engine"
 )
 
-// calendar is the event queue: ids by (time, order in which they were set), an id once at most.
+// calendar is the event queue. It returns event ids by time; simultaneous events are
+// returned in the order in which they were scheduled. Each id is scheduled at most once
+// at a time.
 //
-// It is a calendar queue (Brown, 1988). Events of one time stand in a run, a list in order, so that in lockstep, where
-// many links end at the same times, an event costs a constant. The state of a run is in its first event. Runs of the
-// near future stand in a ring of cells, each a span of time of a power of two that holds one or two; those beyond the
-// ring are in a heap. The span follows how far apart runs have been of late.
+// It is a calendar queue (Brown, "Calendar Queues: A Fast O(1) Priority Queue
+// Implementation for the Simulation Event Set Problem", CACM 31, 1988). Simultaneous
+// events form a run, a linked list in their order. In lockstep, when many links finish at
+// the same times, an event therefore costs constant time. A run is identified by its
+// first event. Runs of the near future are in a ring of cells. A cell spans a power of
+// two of ticks, chosen so that it holds one or two runs. Later runs are in a heap. The
+// span adapts to the recent distance between runs.
 type calendar struct {
-	cells   []int32  // the first run of each, -1 if none; in order of time
-	filled  []uint64 // a bit a cell
-	some    []uint64 // a bit a word of filled that is not 0
-	shift   uint     // a cell spans 2^shift ticks
-	cursor  int64    // the cell of now, counted from time zero
-	runs    []run    // by id, of the first of each
-	next    []int32  // by id: the one after it in its run, -1 at the end
-	heap    []farRun // runs beyond the ring
-	pushed  int64
-	left    int32            // the rest of the run being taken; -1 if none
-	more    bool             // another run may have its time
-	recent  [recents]lastRun // by a hash of the time: the run of the ring to which an event was added last
-	now     engine.Time
-	times   int64       // that were taken since the span was looked at
-	looked  engine.Time // when that was
-	patient int64       // times after which it is looked at again
+	cells         []int32                  // first run of each cell, in order of time; -1 if the cell is empty
+	filledCells   []uint64                 // bit set of cells that are not empty
+	filledWords   []uint64                 // bit set of words of filledCells that are not 0
+	cellShift     uint                     // a cell spans 2^cellShift ticks
+	currentCell   int64                    // number of the cell that contains now, counted from time zero
+	runs          []eventRun               // indexed by the first event of the run
+	next          []int32                  // indexed by event: next event of its run; -1 at the end
+	farRuns       []farRun                 // runs beyond the ring: a 4-ary heap
+	numPushed     int64                    // runs added to farRuns so far
+	rest          int32                    // first event of the current run that has not been taken; otherwise -1
+	hasMore       bool                     // another run may have the same time as the current one
+	recentRuns    [numRecentRuns]recentRun // hash table by time of runs in the ring
+	now           engine.Time
+	numTimes      int64       // distinct times taken since lastAdapted
+	lastAdapted   engine.Time // time of the last call of adaptSpan
+	adaptInterval int64       // number of distinct times until the next call
 }
 
-// run is the events of one time.
-type run struct {
+// eventRun is a list of simultaneous events.
+type eventRun struct {
 	time engine.Time
-	tail int32 // the last of it, where it is not in recent
-	next int32 // the run after it in its cell, -1 at the end
+	tail int32 // last event; outdated while the run is in recentRuns
+	next int32 // next run in the cell; -1 at the end
 }
 
-// lastRun is a run, and the last event of it. The time is -1 if it is gone.
-type lastRun struct {
-	time     engine.Time
-	id, tail int32
+// recentRun is a run to which an event was added recently.
+type recentRun struct {
+	time     engine.Time // -1 if the entry is empty
+	id, tail int32       // first and last event of the run
 }
 
-// farRun is a run beyond the ring. A time may have several, to which no event is added any more, and one in the ring that
-// comes after them.
+// farRun is a run beyond the ring. Several far runs can have the same time. No event is
+// added to them, and they precede a run of that time in the ring.
 type farRun struct {
 	time  engine.Time
-	order int64
-	id    int32
+	order int64 // value of numPushed when it was added
+	id    int32 // first event
 }
 
-// recents is how many runs are found by their time alone.
-const recents = 16
+// numRecentRuns is the size of the hash table of recent runs.
+const numRecentRuns = 16
 
-// slot returns the place of a time in calendar.recent.
-func slot(t engine.Time) uint64 { return uint64(t) * 0x9e3779b97f4a7c15 >> 60 }
+// recentSlot returns the index of a time in calendar.recentRuns.
+func recentSlot(t engine.Time) uint64 { return uint64(t) * 0x9e3779b97f4a7c15 >> 60 }
 
-// look is how many times pass before the span is looked at again.
-const look = 4096
+// maxAdaptInterval is the maximum number of distinct times between two calls of
+// adaptSpan.
+const maxAdaptInterval = 4096
 
+// newCalendar returns a calendar for event ids below ids.
 func newCalendar(ids int) *calendar {
 	cells := 1 << bits.Len(uint(max(4096, min(2*ids, 1<<18))-1))
 	a := &calendar{
-		cells: slices.Repeat([]int32{-1}, cells), filled: make([]uint64, cells/64), some: make([]uint64, cells/64/64),
-		runs: make([]run, ids), next: make([]int32, ids), left: -1, patient: 1,
+		cells: slices.Repeat([]int32{-1}, cells), filledCells: make([]uint64, cells/64), filledWords: make([]uint64, cells/64/64),
+		runs: make([]eventRun, ids), next: make([]int32, ids), rest: -1, adaptInterval: 1,
 	}
-	for i := range a.recent {
-		a.recent[i].time = -1
+	for i := range a.recentRuns {
+		a.recentRuns[i].time = -1
 	}
 	return a
 }
 
-// forget empties recent.
-func (a *calendar) forget() {
-	for i := range a.recent {
-		if l := &a.recent[i]; l.time >= 0 {
+// clearRecent empties the table of recent runs and stores their tails in runs.
+func (a *calendar) clearRecent() {
+	for i := range a.recentRuns {
+		if l := &a.recentRuns[i]; l.time >= 0 {
 			a.runs[l.id].tail = l.tail
 			l.time = -1
 		}
 	}
 }
 
-// set puts id at time t, which must not be earlier than what was taken last.
-func (a *calendar) set(id int32, t engine.Time) {
+// schedule schedules event id at time t, which must not precede the time of the last
+// event taken.
+func (a *calendar) schedule(id int32, t engine.Time) {
 	a.next[id] = -1
-	if l := &a.recent[slot(t)]; l.time == t {
+	if l := &a.recentRuns[recentSlot(t)]; l.time == t {
 		a.next[l.tail] = id
 		l.tail = id
 	} else {
-		a.settle(id, t, l)
+		a.scheduleElsewhere(id, t, l)
 	}
 }
 
-// settle is set where the run of a time is not where it is sought first.
-func (a *calendar) settle(id int32, t engine.Time, recent *lastRun) {
-	if int64(t>>a.shift)-a.cursor >= int64(len(a.cells)) {
-		a.runs[id] = run{t, id, -1}
-		a.push(id)
+// scheduleElsewhere is the part of schedule for a time without an entry in recentRuns.
+// recent is the entry to use.
+func (a *calendar) scheduleElsewhere(id int32, t engine.Time, recent *recentRun) {
+	if int64(t>>a.cellShift)-a.currentCell >= int64(len(a.cells)) {
+		a.runs[id] = eventRun{t, id, -1}
+		a.pushFar(id)
 		return
 	}
+
 	if recent.time >= 0 {
 		a.runs[recent.id].tail = recent.tail
 	}
-	c := a.cell(t)
-	last := int32(-1) // of the cell's runs that are not later
-	for k := a.cells[c]; k >= 0 && a.runs[k].time <= t; k = a.runs[k].next {
-		last = k
+	cell := a.cellIndex(t)
+	previous := int32(-1) // last run of the cell that is not later than t
+	for k := a.cells[cell]; k >= 0 && a.runs[k].time <= t; k = a.runs[k].next {
+		previous = k
 	}
-	if last >= 0 && a.runs[last].time == t {
-		a.next[a.runs[last].tail] = id
-		*recent = lastRun{t, last, id}
+
+	if previous >= 0 && a.runs[previous].time == t {
+		a.next[a.runs[previous].tail] = id
+		*recent = recentRun{t, previous, id}
 		return
 	}
-	a.runs[id] = run{t, id, -1}
-	*recent = lastRun{t, id, id}
-	a.link(id, c, last)
+
+	a.runs[id] = eventRun{t, id, -1}
+	*recent = recentRun{t, id, id}
+	a.insertRun(id, cell, previous)
 }
 
-// cell returns the place of a time in the ring.
-func (a *calendar) cell(t engine.Time) int64 { return int64(t>>a.shift) & int64(len(a.cells)-1) }
+// cellIndex returns the index of the cell of time t.
+func (a *calendar) cellIndex(t engine.Time) int64 {
+	return int64(t>>a.cellShift) & int64(len(a.cells)-1)
+}
 
-// link puts a run into a cell behind last, -1 at the front.
-func (a *calendar) link(k int32, c int64, last int32) {
-	if last >= 0 {
-		a.runs[k].next = a.runs[last].next
-		a.runs[last].next = k
+// insertRun inserts run k into a cell after run previous, or at its front if previous is
+// -1.
+func (a *calendar) insertRun(k int32, cell int64, previous int32) {
+	if previous >= 0 {
+		a.runs[k].next = a.runs[previous].next
+		a.runs[previous].next = k
 		return
 	}
-	a.runs[k].next = a.cells[c]
-	a.cells[c] = k
-	a.filled[c/64] |= 1 << (c % 64)
-	a.some[c/64/64] |= 1 << (c / 64 % 64)
+
+	a.runs[k].next = a.cells[cell]
+	a.cells[cell] = k
+	a.filledCells[cell/64] |= 1 << (cell % 64)
+	a.filledWords[cell/64/64] |= 1 << (cell / 64 % 64)
 }
 
-// takeSome returns the next events of one time, as many as there are, and room for, in some; false where there is none
-// up to a time.
-func (a *calendar) takeSome(some []int32, until engine.Time) ([]int32, engine.Time, bool) {
-	if a.left < 0 && !a.turn(until) {
+// takeBatch takes the next events of one time into buffer, as many as are available and
+// fit. It returns false if there is no event up to time until.
+func (a *calendar) takeBatch(buffer []int32, until engine.Time) ([]int32, engine.Time, bool) {
+	if a.rest < 0 && !a.nextRun(until) {
 		return nil, a.now, false
 	}
-	n, id := 0, a.left
-	for ; id >= 0 && n < len(some); id = a.next[id] {
-		some[n] = id
-		n++
+
+	count, id := 0, a.rest
+	for ; id >= 0 && count < len(buffer); id = a.next[id] {
+		buffer[count] = id
+		count++
 	}
-	a.left = id
-	return some[:n], a.now, true
+
+	a.rest = id
+	return buffer[:count], a.now, true
 }
 
-// takeAll returns all events of the next time up to a time that are set, by id, in the memory of all.
-func (a *calendar) takeAll(all []int32, until engine.Time) []int32 {
-	all = all[:0]
-	for more := true; more && a.turn(until); until = a.now {
-		for ; a.left >= 0; a.left = a.next[a.left] {
-			all = append(all, a.left)
+// takeSimultaneous takes all events of the next time, if it is not after until, and
+// returns them in ascending order in buffer.
+func (a *calendar) takeSimultaneous(buffer []int32, until engine.Time) []int32 {
+	buffer = buffer[:0]
+	for hasMore := true; hasMore && a.nextRun(until); until = a.now {
+		for ; a.rest >= 0; a.rest = a.next[a.rest] {
+			buffer = append(buffer, a.rest)
 		}
-		more = a.more
+		hasMore = a.hasMore
 	}
-	if len(all) > 1 {
-		slices.Sort(all)
+
+	if len(buffer) > 1 {
+		slices.Sort(buffer)
 	}
-	return all
+	return buffer
 }
 
-// turn takes the next run; false where there is none up to a time.
-func (a *calendar) turn(until engine.Time) bool {
-	c := a.first()
+// nextRun makes the next run the current one. It returns false if no run is left up to
+// time until.
+func (a *calendar) nextRun(until engine.Time) bool {
+	cell := a.firstCell()
 	k := int32(-1)
-	if c >= 0 {
-		k = a.cells[c]
+	if cell >= 0 {
+		k = a.cells[cell]
 	}
-	far := len(a.heap) > 0 && (k < 0 || a.heap[0].time <= a.runs[k].time)
-	if far {
-		k = a.heap[0].id
+
+	isFar := len(a.farRuns) > 0 && (k < 0 || a.farRuns[0].time <= a.runs[k].time)
+	if isFar {
+		k = a.farRuns[0].id
 	}
 	if k < 0 || a.runs[k].time > until {
 		return false
 	}
+
 	b := &a.runs[k]
-	a.more = far || b.next >= 0 && a.runs[b.next].time == b.time
-	if far {
-		a.pop()
-	} else if a.cells[c] = b.next; b.next < 0 {
-		if a.filled[c/64] &^= 1 << (c % 64); a.filled[c/64] == 0 {
-			a.some[c/64/64] &^= 1 << (c / 64 % 64)
+	a.hasMore = isFar || b.next >= 0 && a.runs[b.next].time == b.time
+	if isFar {
+		a.popFar()
+	} else if a.cells[cell] = b.next; b.next < 0 {
+		if a.filledCells[cell/64] &^= 1 << (cell % 64); a.filledCells[cell/64] == 0 {
+			a.filledWords[cell/64/64] &^= 1 << (cell / 64 % 64)
 		}
 	}
-	if l := &a.recent[slot(b.time)]; l.time == b.time && l.id == k {
+
+	if l := &a.recentRuns[recentSlot(b.time)]; l.time == b.time && l.id == k {
 		l.time = -1
 	}
+
 	if b.time > a.now {
-		a.times++
+		a.numTimes++
 	}
-	a.now, a.left = b.time, k
-	a.cursor = int64(a.now >> a.shift)
-	if a.times >= a.patient {
-		a.fit()
+	a.now, a.rest = b.time, k
+	a.currentCell = int64(a.now >> a.cellShift)
+	if a.numTimes >= a.adaptInterval {
+		a.adaptSpan()
 	}
 	return true
 }
 
-// empty reports whether there is no event.
-func (a *calendar) empty() bool { return a.left < 0 && len(a.heap) == 0 && a.first() < 0 }
+// isEmpty reports whether no event is scheduled.
+func (a *calendar) isEmpty() bool { return a.rest < 0 && len(a.farRuns) == 0 && a.firstCell() < 0 }
 
-// remove takes away the event of an id that was set at a time. It searches, and is for what happens rarely.
+// remove removes event id, which is scheduled at time t. It searches all runs, so it is
+// only for rare actions.
 func (a *calendar) remove(id int32, t engine.Time) {
-	if a.cut(&a.left, id) {
+	if a.unlink(&a.rest, id) {
 		return
 	}
-	all := a.drain()
-	for i, k := range all {
-		if a.runs[k].time != t || !a.cut(&k, id) {
+
+	heads := a.removeRuns()
+	for i, k := range heads {
+		if a.runs[k].time != t || !a.unlink(&k, id) {
 			continue
 		}
-		if all[i] = k; k < 0 {
-			all = slices.Delete(all, i, i+1)
+		if heads[i] = k; k < 0 {
+			heads = slices.Delete(heads, i, i+1)
 			break
 		}
+
 		tail := k
 		for a.next[tail] >= 0 {
 			tail = a.next[tail]
 		}
-		a.runs[k] = run{t, tail, -1}
+		a.runs[k] = eventRun{t, tail, -1}
 		break
 	}
-	a.fill(all)
+	a.insertRuns(heads)
 }
 
-// cut takes an id out of the list that begins at head, and reports whether it was there.
-func (a *calendar) cut(head *int32, id int32) bool {
-	for at := head; *at >= 0; at = &a.next[*at] {
-		if *at == id {
-			*at = a.next[id]
+// unlink removes an event from the list that starts at head. It reports whether the event
+// was in the list.
+func (a *calendar) unlink(head *int32, id int32) bool {
+	for entry := head; *entry >= 0; entry = &a.next[*entry] {
+		if *entry == id {
+			*entry = a.next[id]
 			return true
 		}
 	}
 	return false
 }
 
-// first returns the cell of the earliest run of the ring, -1 of none.
-func (a *calendar) first() int {
-	start := uint(a.cursor) & uint(len(a.cells)-1)
+// firstCell returns the cell of the earliest run in the ring, or -1 if the ring is empty.
+func (a *calendar) firstCell() int {
+	start := uint(a.currentCell) & uint(len(a.cells)-1)
 	w := start / 64
-	if word := a.filled[w] >> (start % 64) << (start % 64); word != 0 {
+	if word := a.filledCells[w] >> (start % 64) << (start % 64); word != 0 {
 		return int(w*64) + bits.TrailingZeros64(word)
 	}
-	w++ // words behind that of the cursor, and round again to it
-	v := w / 64 % uint(len(a.some))
-	some := a.some[v]
+
+	// Search the words after the word of the current cell, and finally that word from its
+	// beginning.
+	w++
+	group := w / 64 % uint(len(a.filledWords))
+	words := a.filledWords[group]
 	if w%64 != 0 {
-		some = some >> (w % 64) << (w % 64)
+		words = words >> (w % 64) << (w % 64)
 	}
-	for range len(a.some) + 1 {
-		if some != 0 {
-			w = v*64 + uint(bits.TrailingZeros64(some))
-			return int(w*64) + bits.TrailingZeros64(a.filled[w])
+
+	for range len(a.filledWords) + 1 {
+		if words != 0 {
+			w = group*64 + uint(bits.TrailingZeros64(words))
+			return int(w*64) + bits.TrailingZeros64(a.filledCells[w])
 		}
-		if v++; v == uint(len(a.some)) {
-			v = 0
+		if group++; group == uint(len(a.filledWords)) {
+			group = 0
 		}
-		some = a.some[v]
+		words = a.filledWords[group]
 	}
 	return -1
 }
 
-// fit makes a cell's span that of two runs or so, as they have been of late.
-func (a *calendar) fit() {
-	gap := int64(a.now-a.looked) / a.times
-	a.times, a.looked, a.patient = 0, a.now, min(2*a.patient, look)
+// adaptSpan changes the span of a cell to about two runs, based on the distinct times
+// since the last call. Small deviations are tolerated.
+func (a *calendar) adaptSpan() {
+	gap := int64(a.now-a.lastAdapted) / a.numTimes
+	a.numTimes, a.lastAdapted, a.adaptInterval = 0, a.now, min(2*a.adaptInterval, maxAdaptInterval)
 	shift := uint(bits.Len64(uint64(gap)))
-	if shift+1 >= a.shift && shift <= a.shift+1 {
+	if shift+1 >= a.cellShift && shift <= a.cellShift+1 {
 		return
 	}
-	all := a.drain()
-	a.shift = shift
-	a.fill(all)
+
+	heads := a.removeRuns()
+	a.cellShift = shift
+	a.insertRuns(heads)
 }
 
-// drain takes all runs out of the ring and the heap and returns them in their order.
-func (a *calendar) drain() []int32 {
-	slices.SortFunc(a.heap, func(p, q farRun) int { return cmp.Or(cmp.Compare(p.time, q.time), cmp.Compare(p.order, q.order)) })
-	var all []int32
-	for _, r := range a.heap {
-		all = append(all, r.id)
+// removeRuns empties the ring and the heap, and returns all runs in their order.
+func (a *calendar) removeRuns() []int32 {
+	slices.SortFunc(a.farRuns, func(p, q farRun) int { return cmp.Or(cmp.Compare(p.time, q.time), cmp.Compare(p.order, q.order)) })
+
+	var heads []int32
+	for _, r := range a.farRuns {
+		heads = append(heads, r.id)
 	}
-	a.heap = a.heap[:0]
+	a.farRuns = a.farRuns[:0]
+
 	for c, k := range a.cells {
 		for ; k >= 0; k = a.runs[k].next {
-			all = append(all, k)
+			heads = append(heads, k)
 		}
 		a.cells[c] = -1
 	}
-	clear(a.filled)
-	clear(a.some)
-	a.forget()
-	slices.SortStableFunc(all, func(p, q int32) int { return cmp.Compare(a.runs[p].time, a.runs[q].time) })
-	return all
+
+	clear(a.filledCells)
+	clear(a.filledWords)
+	a.clearRecent()
+	slices.SortStableFunc(heads, func(p, q int32) int { return cmp.Compare(a.runs[p].time, a.runs[q].time) })
+	return heads
 }
 
-// fill puts runs, in their order, where they belong from now on.
-func (a *calendar) fill(all []int32) {
-	a.cursor = int64(a.now >> a.shift)
-	last, of := int32(-1), int64(-1)
-	for _, k := range all {
+// insertRuns adds runs, given in their order, to the empty ring and heap.
+func (a *calendar) insertRuns(heads []int32) {
+	a.currentCell = int64(a.now >> a.cellShift)
+	previous, previousCell := int32(-1), int64(-1)
+	for _, k := range heads {
 		t := a.runs[k].time
-		c := int64(t >> a.shift)
-		if a.runs[k].next = -1; c-a.cursor >= int64(len(a.cells)) {
-			a.push(k)
+		cell := int64(t >> a.cellShift)
+		if a.runs[k].next = -1; cell-a.currentCell >= int64(len(a.cells)) {
+			a.pushFar(k)
 			continue
 		}
-		if c != of {
-			last, of = -1, c
+		if cell != previousCell {
+			previous, previousCell = -1, cell
 		}
-		a.link(k, a.cell(t), last)
-		last = k
+		a.insertRun(k, a.cellIndex(t), previous)
+		previous = k
 	}
 }
 
+// before reports whether r is earlier than s.
 func (r *farRun) before(s *farRun) bool {
 	return r.time < s.time || r.time == s.time && r.order < s.order
 }
 
-// push puts a run into the heap.
-func (a *calendar) push(id int32) {
-	r := farRun{a.runs[id].time, a.pushed, id}
-	a.pushed++
-	a.heap = append(a.heap, r)
-	i := len(a.heap) - 1
+// pushFar adds a run to the heap.
+func (a *calendar) pushFar(id int32) {
+	r := farRun{a.runs[id].time, a.numPushed, id}
+	a.numPushed++
+	a.farRuns = append(a.farRuns, r)
+
+	i := len(a.farRuns) - 1
 	for i > 0 {
 		p := (i - 1) / 4
-		if !r.before(&a.heap[p]) {
+		if !r.before(&a.farRuns[p]) {
 			break
 		}
-		a.heap[i] = a.heap[p]
+		a.farRuns[i] = a.farRuns[p]
 		i = p
 	}
-	a.heap[i] = r
+	a.farRuns[i] = r
 }
 
-// pop takes the first run out of the heap.
-func (a *calendar) pop() {
-	n := len(a.heap) - 1
-	r := a.heap[n]
-	a.heap = a.heap[:n]
+// popFar removes the earliest run from the heap.
+func (a *calendar) popFar() {
+	n := len(a.farRuns) - 1
+	r := a.farRuns[n]
+	a.farRuns = a.farRuns[:n]
 	if n == 0 {
 		return
 	}
+
 	i := 0
 	for {
 		c := 4*i + 1
 		if c >= n {
 			break
 		}
+
 		best := c
 		for j := c + 1; j < min(c+4, n); j++ {
-			if a.heap[j].before(&a.heap[best]) {
+			if a.farRuns[j].before(&a.farRuns[best]) {
 				best = j
 			}
 		}
-		if !a.heap[best].before(&r) {
+		if !a.farRuns[best].before(&r) {
 			break
 		}
-		a.heap[i] = a.heap[best]
+		a.farRuns[i] = a.farRuns[best]
 		i = best
 	}
-	a.heap[i] = r
+	a.farRuns[i] = r
 }

@@ -9,170 +9,186 @@ import (
 	"sim/engine"
 )
 
-// check fails if work, tasks in packets of so many bytes, network and options do not fit each other. g is nil if there
-// are no tasks.
-func check(n *engine.Network, w *Work, g *engine.Graph, bytes int32, o *Options) error {
-	if g != nil && (bytes < 1 || bytes > maxBytes) {
-		return fmt.Errorf("%w: packets of %d B; want 1 to %d", ErrWork, bytes, maxBytes)
+// check returns an error if the work, the network and the options do not fit each other.
+// If g is not nil, its transfers are split into packets of packetBytes.
+func check(n *engine.Network, w *Work, g *engine.Graph, packetBytes int32, o *Options) error {
+	if g != nil && (packetBytes < 1 || packetBytes > maxPacketBytes) {
+		return fmt.Errorf("%w: packets of %d B; want 1 to %d", ErrWork, packetBytes, maxPacketBytes)
 	}
-	for _, err := range []error{checkRanks(g, n, o), checkNetwork(n), checkSources(w), checkOptions(n, max(int64(bytes), w.largest()), o)} {
+	for _, err := range []error{checkRanks(g, n, o), checkNetwork(n), checkSources(w), checkOptions(n, max(int64(packetBytes), w.maxPacket()), o)} {
 		if err != nil {
 			return err
 		}
 	}
+
 	for i, s := range w.Sources {
 		if s.Count == 0 && s.Stop == 0 && s.Order == Uniform && s.First < s.End {
-			return fmt.Errorf("%w: source %d sends nothing; want a count or a time to stop", ErrWork, i)
+			return fmt.Errorf("%w: source %d sends nothing; want a count or a stop time", ErrWork, i)
 		}
 	}
+
 	if err := checkPaths(n, w.Flows, w.Paths); err != nil {
 		return fmt.Errorf("%w: %w", ErrWork, err)
 	}
 	return checkRewires(n, w, o)
 }
 
+// checkNetwork returns an error if the packet level cannot simulate n.
 func checkNetwork(n *engine.Network) error {
 	if err := n.Validate(); err != nil {
 		return fmt.Errorf("%w: %w", ErrWork, err)
 	}
 	if len(n.Groups) > 0 {
-		return fmt.Errorf("%w: it has %d groups that links share; want links alone", ErrWork, len(n.Groups))
+		return fmt.Errorf("%w: the network has %d groups of links with a shared rate; want 0", ErrWork, len(n.Groups))
 	}
-	slow := func(rate float64) bool { return rate > 0 && rate < slowest }
+
+	isSlow := func(rate float64) bool { return rate > 0 && rate < minRate }
 	for i, l := range n.Links {
 		switch name := n.ResourceName(int32(i)); {
 		case l.From < 0 || l.To < 0 || l.From >= n.Nodes || l.To >= n.Nodes:
 			return fmt.Errorf("%w: %s leads from %d to %d of %d nodes", ErrWork, name, l.From, l.To, n.Nodes)
 		case l.Latency < 0 || l.Latency > math.MaxInt64/8:
 			return fmt.Errorf("%w: %s has a latency of %v; want at least 0", ErrWork, name, l.Latency)
-		case slow(l.Rate):
-			return fmt.Errorf("%w: %s has %g b/s; want at least %g b/s, or 0 for a link that is down", ErrWork, name, l.Rate, slowest)
+		case isSlow(l.Rate):
+			return fmt.Errorf("%w: %s has %g b/s; want at least %g b/s, or 0 for a link that is down", ErrWork, name, l.Rate, minRate)
 		case l.Buffer < 0 || l.Channels < 0 || l.Channels > engine.MaxChannel+1:
 			return fmt.Errorf("%w: %s has a buffer of %d B and %d channels; want at least 0 B and 0 to %d channels", ErrWork, name, l.Buffer, l.Channels, engine.MaxChannel+1)
 		}
 	}
+
 	for _, c := range n.Changes {
-		if slow(c.Rate) {
-			return fmt.Errorf("%w: %s changes to %g b/s at %v; want at least %g b/s, or 0 for a failure", ErrWork, n.ResourceName(c.Link), c.Rate, c.At, slowest)
+		if isSlow(c.Rate) {
+			return fmt.Errorf("%w: %s changes to %g b/s at %v; want at least %g b/s, or 0 for a failure", ErrWork, n.ResourceName(c.Link), c.Rate, c.At, minRate)
 		}
 	}
 	return nil
 }
 
-// maxBytes is the largest packet.
-const maxBytes = 1 << 28
+// maxPacketBytes limits the packet size. A packet of this size at minRate takes less than
+// 2^62 ticks.
+const maxPacketBytes = 1 << 28
 
+// checkSources returns an error if a source has invalid or conflicting fields, or if a
+// flow with a window has several sources.
 func checkSources(w *Work) error {
-	windows := make([]bool, 0)
+	hasWindow := make([]bool, 0)
 	for i, s := range w.Sources {
-		bad := func(format string, args ...any) error {
+		invalid := func(format string, args ...any) error {
 			return fmt.Errorf("%w: source %d (%s, %s) of flows %d..%d %s", ErrWork, i, s.Process, s.Order, s.First, s.End-1, fmt.Sprintf(format, args...))
 		}
-		open := s.Process == Periodic || s.Process == Poisson
+
+		isOpen := s.Process == Periodic || s.Process == Poisson
 		injections := float64(s.Count)
 		if s.Order != Together {
 			injections *= float64(s.End - s.First)
 		}
+
 		switch {
 		case s.Process > Window || s.Order > Uniform:
-			return bad("is of no known kind")
+			return invalid("has an unknown process or order")
 		case s.First < 0 || int(s.End) > len(w.Flows) || s.First > s.End:
-			return bad("of %d flows", len(w.Flows))
-		case s.Bytes < 1 || s.Bytes > maxBytes:
-			return bad("sends packets of %d B; want 1 to %d", s.Bytes, maxBytes)
+			return invalid("is not within the %d flows", len(w.Flows))
+		case s.Bytes < 1 || s.Bytes > maxPacketBytes:
+			return invalid("sends packets of %d B; want 1 to %d", s.Bytes, maxPacketBytes)
 		case s.Last < 0 || s.Last > s.Bytes:
-			return bad("ends each flow with a packet of %d B; want at most the %d B of others", s.Last, s.Bytes)
+			return invalid("has a last packet of %d B per flow; want at most %d B", s.Last, s.Bytes)
 		case s.Last > 0 && (s.Process == Poisson || s.Order == Uniform || s.Count == 0):
-			return bad("ends each flow with a packet of %d B, but counts no packets of a flow; want 0 B", s.Last)
+			return invalid("has a last packet of %d B per flow, but no count of packets per flow; want 0 B", s.Last)
 		case s.Count < 0 || s.Start < 0 || s.Stop < 0 || injections > math.MaxInt64/4:
-			return bad("sends %d packets of each from %v until %v; want none negative, and fewer than 2^61 packets", s.Count, s.Start, s.Stop)
-		case !(s.Every >= 0) || s.Every > math.MaxInt64/4 || open && float64(s.Start)+s.Every*injections > math.MaxInt64/4:
-			return bad("sends every %g ticks, %g times; want at least 0 and an end within %v", s.Every, injections, engine.Never/4)
-		case open && s.Every == 0 && (s.Process == Poisson || s.Stop > 0):
-			return bad("sends every 0 ticks; want more")
-		case !open && (s.Every != 0 || s.Stop != 0):
-			return bad("sends every %g ticks and stops at %v; want neither", s.Every, s.Stop)
+			return invalid("sends %d packets per flow from %v until %v; want values of at least 0, and fewer than 2^61 packets", s.Count, s.Start, s.Stop)
+		case !(s.Every >= 0) || s.Every > math.MaxInt64/4 || isOpen && float64(s.Start)+s.Every*injections > math.MaxInt64/4:
+			return invalid("sends every %g ticks, %g times; want at least 0 and an end within %v", s.Every, injections, engine.Never/4)
+		case isOpen && s.Every == 0 && (s.Process == Poisson || s.Stop > 0):
+			return invalid("sends every 0 ticks; want more than 0")
+		case !isOpen && (s.Every != 0 || s.Stop != 0):
+			return invalid("sends every %g ticks and stops at %v; want neither", s.Every, s.Stop)
 		case s.Process == Greedy && (s.Order == Together || s.Order == Uniform):
-			return bad("wants the order round-robin, random or sequential")
+			return invalid("has an unsupported order; want round-robin, random or sequential")
 		case s.Process == Window && (s.Order != Together || s.Window < 1):
-			return bad("has a window of %d packets; want at least 1, and no order", s.Window)
+			return invalid("has a window of %d packets; want at least 1, and the order together", s.Window)
 		case s.Process != Window && (s.Window != 0 || s.Ack != 0) || s.Ack < 0 || s.Ack > math.MaxInt64/8:
-			return bad("has a window of %d packets and acknowledgements after %v; want neither but for window, and no negative time", s.Window, s.Ack)
+			return invalid("has a window of %d packets and acknowledgements after %v; want 0 except for process window, and times of at least 0", s.Window, s.Ack)
 		case s.Offset < 0 || s.Offset > 0 && s.Offset >= s.End-s.First || s.Offset > 0 && s.Order != RoundRobin && s.Order != Sequential:
-			return bad("begins at flow %d of them; want one of them, in an order that has a beginning", s.Offset)
+			return invalid("starts at offset %d; want an offset within its flows, and the order round-robin or sequential", s.Offset)
 		case s.Stop > 0 && s.Count == 0 && s.Order == Sequential:
-			return bad("never ends its first flow; want a count")
+			return invalid("never finishes its first flow; want a count")
 		case s.Process == Window:
-			if len(windows) == 0 {
-				windows = make([]bool, len(w.Flows))
+			if len(hasWindow) == 0 {
+				hasWindow = make([]bool, len(w.Flows))
 			}
 			for f := s.First; f < s.End; f++ {
-				windows[f] = true
+				hasWindow[f] = true
 			}
 		}
 	}
-	if len(windows) == 0 {
+	if len(hasWindow) == 0 {
 		return nil
 	}
-	of := make([]int32, len(w.Flows))
+
+	numSources := make([]int32, len(w.Flows))
 	for i, s := range w.Sources {
 		for f := s.First; f < s.End; f++ {
-			if of[f]++; of[f] > 1 && windows[f] {
-				return fmt.Errorf("%w: flow %d of source %d has another source; want one alone where it has a window", ErrWork, f, i)
+			if numSources[f]++; numSources[f] > 1 && hasWindow[f] {
+				return fmt.Errorf("%w: flow %d of source %d has another source; want a single source for a flow with a window", ErrWork, f, i)
 			}
 		}
 	}
 	return nil
 }
 
-// largest returns the size of the largest packet.
-func (w *Work) largest() int64 {
-	largest := int64(0)
+// maxPacket returns the size of the largest packet in bytes.
+func (w *Work) maxPacket() int64 {
+	maxBytes := int64(0)
 	for _, s := range w.Sources {
 		if s.First < s.End {
-			largest = max(largest, int64(s.Bytes))
+			maxBytes = max(maxBytes, int64(s.Bytes))
 		}
 	}
-	return largest
+	return maxBytes
 }
 
-func checkOptions(n *engine.Network, largest int64, o *Options) error {
+// checkOptions returns an error if options are invalid. maxPacket is the size of the
+// largest packet in bytes.
+func checkOptions(n *engine.Network, maxPacket int64, o *Options) error {
 	switch {
 	case o.Control > Credit:
-		return fmt.Errorf("%w: there is no flow %s; want one of %v", ErrWork, o.Control, controlNames)
-	case !(o.BitErrorRate >= 0) || wrong(o.BitErrorRate, largest) > mostWrong:
-		return fmt.Errorf("%w: with %g wrong bits of all, a packet of %d B fails with probability %.3g; want at most %g, and a rate of at least 0",
-			ErrWork, o.BitErrorRate, largest, wrong(o.BitErrorRate, largest), mostWrong)
+		return fmt.Errorf("%w: unknown flow control %s; want one of %v", ErrWork, o.Control, controlNames)
+	case !(o.BitErrorRate >= 0) || packetErrorRate(o.BitErrorRate, maxPacket) > maxErrorRate:
+		return fmt.Errorf("%w: at a bit error rate of %g, a packet of %d B fails with probability %.3g; want at most %g, and a rate of at least 0",
+			ErrWork, o.BitErrorRate, maxPacket, packetErrorRate(o.BitErrorRate, maxPacket), maxErrorRate)
 	case o.Until < 0 || o.SampleEvery < 0 || o.MaxBytes < 0 || o.MeasureFrom < 0 || o.MeasureUntil < 0 || o.MeasureUntil > 0 && o.MeasureUntil <= o.MeasureFrom:
-		return fmt.Errorf("%w: until %v, measured from %v until %v, sampled every %v, at most %d B; want none negative, and an end after the beginning",
+		return fmt.Errorf("%w: until %v, measured from %v until %v, sampled every %v, at most %d B; want values of at least 0, and an end after the start",
 			ErrWork, o.Until, o.MeasureFrom, o.MeasureUntil, o.SampleEvery, o.MaxBytes)
 	case o.React != nil && o.Control == Credit:
-		return fmt.Errorf("%w: links that change as tasks end beside credits; want %v", ErrWork, DropTail)
+		return fmt.Errorf("%w: reactions to the ends of tasks with credits; want flow control %v", ErrWork, DropTail)
 	case o.EndMeasured && o.MeasureUntil == 0:
-		return fmt.Errorf("%w: it is to end when what is measured has arrived, but measures without end", ErrWork)
+		return fmt.Errorf("%w: EndMeasured requires an end of the measured time; want a MeasureUntil above 0", ErrWork)
 	}
+
 	if o.Control == Credit {
 		for i, l := range n.Links {
-			if l.Buffer > 0 && l.Buffer < largest {
-				return fmt.Errorf("%w: %s has a buffer of %d B a channel, packets have up to %d B; want room for one at least", ErrWork, n.ResourceName(int32(i)), l.Buffer, largest)
+			if l.Buffer > 0 && l.Buffer < maxPacket {
+				return fmt.Errorf("%w: %s has a buffer of %d B per channel, but packets have up to %d B; want a buffer for at least one packet", ErrWork, n.ResourceName(int32(i)), l.Buffer, maxPacket)
 			}
 		}
 	}
 	return nil
 }
 
-// mostWrong is how likely a packet may fail at most: beyond, retries have no end.
-const mostWrong = 0.99
+// maxErrorRate is the largest probability of a failed transmission that is accepted.
+// Beyond it, the number of retransmissions has no useful bound.
+const maxErrorRate = 0.99
 
-// wrong returns the probability that a packet has a bit error.
-func wrong(rate float64, bytes int64) float64 {
+// packetErrorRate returns the probability that a packet has at least one bit error.
+func packetErrorRate(rate float64, bytes int64) float64 {
 	if rate >= 1 {
 		return 1
 	}
 	return -math.Expm1(8 * float64(bytes) * math.Log1p(-rate))
 }
 
-// checkRewires fails where paths do not lead flows over the links that are up when they begin.
+// checkRewires returns an error if a Rewire has paths that do not connect the flows over
+// the links that are up at that time.
 func checkRewires(n *engine.Network, w *Work, o *Options) error {
 	if len(o.Rewire) == 0 {
 		return nil
@@ -182,53 +198,56 @@ func checkRewires(n *engine.Network, w *Work, o *Options) error {
 	changes := n.Changes
 	for i, r := range o.Rewire {
 		if r.At < 0 || i > 0 && r.At < o.Rewire[i-1].At || r.Paths == nil || (r.Paths.Spread == nil) != (w.Paths.Spread == nil) {
-			return fmt.Errorf("%w: rewiring %d is at %v; want them ordered by time, and of the kind that leads packets from the start", ErrWork, i, r.At)
+			return fmt.Errorf("%w: Rewire[%d] is at %v; want times in order, and paths that have Spread if the initial paths have it", ErrWork, i, r.At)
 		}
 		for ; len(changes) > 0 && changes[0].At <= r.At; changes = changes[1:] {
 			later.Links[changes[0].Link].Rate = changes[0].Rate
 		}
 		if err := checkPaths(&later, w.Flows, r.Paths); err != nil {
-			return fmt.Errorf("%w: rewiring %d at %v: %w", ErrWork, i, r.At, err)
+			return fmt.Errorf("%w: Rewire[%d] at %v: %w", ErrWork, i, r.At, err)
 		}
 	}
 	return nil
 }
 
-// memory returns what is needed from the start, in bytes: the state of links and sources, and the packets that are
-// injected at once.
-func memory(n *engine.Network, w *Work, o *Options) int64 {
+// initialMemory returns an estimate of the memory at the start of a run in bytes. It
+// covers the state of links and sources, and the packets that are injected
+// simultaneously.
+func initialMemory(n *engine.Network, w *Work, o *Options) int64 {
 	links := int64(len(n.Links))
-	need := links * int64(unsafe.Sizeof(link{}))
-	if mustServe(n, o) {
+	bytes := links * int64(unsafe.Sizeof(scheduledLink{}))
+
+	if needsQueues(n, o) {
 		queues := int64(0)
 		for _, l := range n.Links {
 			queues += 2 * int64(max(1, l.Channels))
 		}
-		need += links*int64(unsafe.Sizeof(server{})) + queues*int64(unsafe.Sizeof(queue{}))
+		bytes += links*int64(unsafe.Sizeof(queuedLink{})) + queues*int64(unsafe.Sizeof(packetQueue{}))
 	}
-	const calendar = 64 // an id, and a bucket of its own
-	each := int64(unsafe.Sizeof(injector{})) + calendar
-	need += 3 * links * calendar
+	const perEvent = 64 // an entry of the calendar and a run of its own
+
+	perInjector := int64(unsafe.Sizeof(injector{})) + perEvent
+	bytes += 3 * links * perEvent
 	for _, s := range w.Sources {
 		flows := int64(s.End - s.First)
 		switch {
 		case s.Process == Greedy:
-			need += 4*flows + min(flows, 64)*each
+			bytes += 4*flows + min(flows, 64)*perInjector
 		case s.Process == Poisson && s.Order == Together:
-			need += flows * (each + 64)
+			bytes += flows * (perInjector + 64)
 		case s.Process == Window:
-			need += 16*flows + flows*min(int64(s.Window), s.Count)*PacketBytes
+			bytes += 16*flows + flows*min(int64(s.Window), s.Count)*PacketBytes
 		case s.Every == 0:
-			need += each + flows*s.Count*PacketBytes
+			bytes += perInjector + flows*s.Count*PacketBytes
 		default:
-			need += each + flows*min(1, s.Count)*PacketBytes
+			bytes += perInjector + flows*min(1, s.Count)*PacketBytes
 		}
 	}
-	return need
+	return bytes
 }
 
-// mustServe reports whether packets must be served one by one.
-func mustServe(n *engine.Network, o *Options) bool {
-	return o.serve || o.Control == Credit || o.BitErrorRate > 0 || len(n.Changes) > 0 || len(o.Rewire) > 0 || o.React != nil || o.ranks() ||
+// needsQueues reports whether the run requires queued links.
+func needsQueues(n *engine.Network, o *Options) bool {
+	return o.forceQueues || o.Control == Credit || o.BitErrorRate > 0 || len(n.Changes) > 0 || len(o.Rewire) > 0 || o.React != nil || o.hasRanks() ||
 		slices.ContainsFunc(n.Links, func(l engine.Link) bool { return l.Buffer > 0 })
 }

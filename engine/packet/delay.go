@@ -7,54 +7,58 @@ import (
 	"sim/engine"
 )
 
-// Delay gathers delays: their exact sum and range, and a histogram of classes that are no wider than 1/128 of their
-// values.
+// Delay collects packet delays: their exact sum and range, and a histogram. The width of
+// a class is at most 1/128 of its values.
 type Delay struct {
-	Count    int64
-	Min, Max engine.Time
-	hi, lo   uint64 // the sum
-	classes  []int64
+	Count           int64
+	Min, Max        engine.Time
+	sumHigh, sumLow uint64  // 128-bit sum of all delays in ticks
+	classes         []int64 // packets, indexed by delayClass
 }
 
-// fine is the number of classes between a power of two and the next.
-const fine = 128
+// classesPerOctave is the number of classes between a power of two and the next one.
+const classesPerOctave = 128
 
-// class returns the class of a delay: below 2*fine each value has its own.
-func class(d engine.Time) int {
-	shift := bits.Len64(uint64(d)) - bits.Len64(fine)
+// delayClass returns the class of a delay. Below 2*classesPerOctave, each value has its
+// own class.
+func delayClass(d engine.Time) int {
+	shift := bits.Len64(uint64(d)) - bits.Len64(classesPerOctave)
 	if shift <= 0 {
 		return int(d)
 	}
-	return shift*fine + int(uint64(d)>>shift)
+	return shift*classesPerOctave + int(uint64(d)>>shift)
 }
 
-// floor returns the least delay of a class.
-func floor(class int) engine.Time {
-	if class < 2*fine {
+// classFloor returns the smallest delay of a class.
+func classFloor(class int) engine.Time {
+	if class < 2*classesPerOctave {
 		return engine.Time(class)
 	}
-	shift := class/fine - 1
-	return engine.Time(class-shift*fine) << shift
+	shift := class/classesPerOctave - 1
+	return engine.Time(class-shift*classesPerOctave) << shift
 }
 
+// add adds one delay.
 func (d *Delay) add(t engine.Time) {
 	if d.Count == 0 || t < d.Min {
 		d.Min = t
 	}
 	d.Max = max(d.Max, t)
 	d.Count++
+
 	var carry uint64
-	d.lo, carry = bits.Add64(d.lo, uint64(t), 0)
-	d.hi += carry
-	c := class(t)
+	d.sumLow, carry = bits.Add64(d.sumLow, uint64(t), 0)
+	d.sumHigh += carry
+
+	c := delayClass(t)
 	if c >= len(d.classes) {
 		d.classes = append(d.classes, make([]int64, c+1-len(d.classes))...)
 	}
 	d.classes[c]++
 }
 
-// join adds the delays of another part of the run.
-func (d *Delay) join(o *Delay) {
+// merge adds the delays of another worker of the same run.
+func (d *Delay) merge(o *Delay) {
 	if o.Count == 0 {
 		return
 	}
@@ -63,41 +67,44 @@ func (d *Delay) join(o *Delay) {
 	}
 	d.Max = max(d.Max, o.Max)
 	d.Count += o.Count
+
 	var carry uint64
-	d.lo, carry = bits.Add64(d.lo, o.lo, 0)
-	d.hi += o.hi + carry
-	if more := len(o.classes) - len(d.classes); more > 0 {
-		d.classes = append(d.classes, make([]int64, more)...)
+	d.sumLow, carry = bits.Add64(d.sumLow, o.sumLow, 0)
+	d.sumHigh += o.sumHigh + carry
+
+	if added := len(o.classes) - len(d.classes); added > 0 {
+		d.classes = append(d.classes, make([]int64, added)...)
 	}
 	for c, n := range o.classes {
 		d.classes[c] += n
 	}
 }
 
-// MeanSeconds returns the mean in seconds, NaN of none.
+// MeanSeconds returns the mean delay in seconds, or NaN without delays.
 func (d *Delay) MeanSeconds() float64 {
-	sum := math.Ldexp(float64(d.hi), 64) + float64(d.lo)
+	sum := math.Ldexp(float64(d.sumHigh), 64) + float64(d.sumLow)
 	return sum / float64(d.Count) / float64(engine.Second)
 }
 
-// Quantile returns a delay that a share q of the packets does not exceed: at most 1/128 above the least such. 0 of
-// none.
+// Quantile returns a delay that at least the fraction q of the packets does not exceed.
+// It is at most 1/128 above the smallest such delay, and 0 without delays.
 func (d *Delay) Quantile(q float64) engine.Time {
 	rank := int64(math.Ceil(q * float64(d.Count)))
-	seen := int64(0)
+	count := int64(0)
 	for c, n := range d.classes {
-		if seen += n; n > 0 && seen >= rank {
-			return max(d.Min, min(d.Max, floor(c+1)-1))
+		if count += n; n > 0 && count >= rank {
+			return max(d.Min, min(d.Max, classFloor(c+1)-1))
 		}
 	}
 	return d.Max
 }
 
-// Histogram calls do with the range [from, to) and the number of every class that is not empty, in order.
-func (d *Delay) Histogram(do func(from, to engine.Time, packets int64)) {
+// Histogram calls visit for every non-empty class in ascending order, with its range
+// [from, to) and its number of packets.
+func (d *Delay) Histogram(visit func(from, to engine.Time, packets int64)) {
 	for c, n := range d.classes {
 		if n > 0 {
-			do(floor(c), floor(c+1), n)
+			visit(classFloor(c), classFloor(c+1), n)
 		}
 	}
 }

@@ -11,9 +11,10 @@ import (
 	"sim/engine"
 )
 
-// ringWalks leads every pair of a ring of nodes upwards. With dateline the link from the last node to the first ends
-// channel 0.
-func ringWalks(nodes int, dateline bool) (*engine.Network, *engine.Paths, []engine.Flow) {
+// ringPaths returns the paths upwards between all pairs of nodes of a ring. With a
+// dateline, paths change from channel 0 to 1 after the link from the last node to the
+// first.
+func ringPaths(nodes int, dateline bool) (*engine.Network, *engine.Paths, []engine.Flow) {
 	n := &engine.Network{Nodes: int32(nodes)}
 	w := &engine.Paths{Degree: 1}
 	for a := range nodes {
@@ -29,9 +30,9 @@ func ringWalks(nodes int, dateline bool) (*engine.Network, *engine.Paths, []engi
 			flows = append(flows, engine.Flow{Src: int32(a), Dst: int32(b)})
 			var path []engine.Step
 			vc := 0
-			for at := a; at != b; at = (at + 1) % nodes {
+			for node := a; node != b; node = (node + 1) % nodes {
 				path = append(path, engine.MakeStep(0, vc))
-				if dateline && at == nodes-1 {
+				if dateline && node == nodes-1 {
 					vc = 1
 				}
 			}
@@ -41,10 +42,10 @@ func ringWalks(nodes int, dateline bool) (*engine.Network, *engine.Paths, []engi
 	return n, w, flows
 }
 
-// TestDateline: a ring on one channel can deadlock, all the way round; with a dateline and a second channel it cannot
-// (Dally and Seitz, Fig. 2).
+// TestDateline: a ring with one channel can deadlock in a cycle of all links. With a
+// dateline and a second channel it cannot (Dally and Seitz 1987, Fig. 2).
 func TestDateline(t *testing.T) {
-	n, w, flows := ringWalks(4, false)
+	n, w, flows := ringPaths(4, false)
 	cycle, err := CheckChannels(t.Context(), n, w, flows)
 	if err != nil || len(cycle) != 4 {
 		t.Errorf("cycle %v of 4 links, %v", cycle, err)
@@ -52,7 +53,7 @@ func TestDateline(t *testing.T) {
 	if got, want := cycle.Names(n), "link 0 vc0 -> link 1 vc0 -> link 2 vc0 -> link 3 vc0 -> link 0 vc0"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	n, w, flows = ringWalks(4, true)
+	n, w, flows = ringPaths(4, true)
 	if err := w.Check(t.Context(), n, flows); err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +61,7 @@ func TestDateline(t *testing.T) {
 		t.Errorf("cycle %v, %v", cycle.Names(n), err)
 	}
 	w.Link[2] = -1
-	if _, err := CheckChannels(t.Context(), n, w, flows); err == nil || !strings.Contains(err.Error(), "port 0 and channel 0 at node 2") {
+	if _, err := CheckChannels(t.Context(), n, w, flows); err == nil || !strings.Contains(err.Error(), "port 0 and channel 0, which node 2") {
 		t.Errorf("a link that is not there: %v", err)
 	}
 	w.Start[0] = -1
@@ -69,8 +70,10 @@ func TestDateline(t *testing.T) {
 	}
 }
 
-// TestDependencies: on random paths a cycle is found where following dependencies from some
-// channel leads back to it, every step of it is taken by a path, and it is as short as any through its first channel.
+// TestDependencies compares cycles on random paths with all-pairs distances between
+// channels (Floyd-Warshall). A cycle is found if and only if some channel can reach
+// itself. All its dependencies belong to paths. It starts at the first channel that is on
+// any cycle, and has minimum length for that channel.
 func TestDependencies(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		nodes, degree := rapid.IntRange(1, 6).Draw(t, "nodes"), rapid.IntRange(1, 3).Draw(t, "degree")
@@ -88,60 +91,64 @@ func TestDependencies(t *testing.T) {
 			}
 		}
 		d := NewDependencies(n, degree, link, channels)
-		all := len(n.Links) * channels
-		near := make([][]int, all) // hops between channels, at least one
-		for a := range near {
-			near[a] = slices.Repeat([]int{1 << 20}, all)
+		numChannels := len(n.Links) * channels
+		distance := make([][]int, numChannels) // dependencies between channels, at least one
+		for a := range distance {
+			distance[a] = slices.Repeat([]int{1 << 20}, numChannels)
 		}
 		count := 0
 		for range rapid.IntRange(0, 8).Draw(t, "paths") {
 			from := rapid.IntRange(0, nodes-1).Draw(t, "from")
 			var path []engine.Step
-			last := -1
-			for at := from; len(path) < 5; {
+			previous := -1
+			for node := from; len(path) < 5; {
 				port, vc := rapid.IntRange(0, degree-1).Draw(t, "port"), rapid.IntRange(0, channels-1).Draw(t, "vc")
-				l := link[at*degree+port]
+				l := link[node*degree+port]
 				if l < 0 {
 					break
 				}
 				path = append(path, engine.MakeStep(port, vc))
 				now := int(l)*channels + vc
-				if last >= 0 {
-					if near[last][now] > 1 {
+				if previous >= 0 {
+					if distance[previous][now] > 1 {
 						count++
 					}
-					near[last][now] = 1
+					distance[previous][now] = 1
 				}
-				last, at = now, int(n.Links[l].To)
+				previous, node = now, int(n.Links[l].To)
 			}
 			if err := d.Add(int32(from), path); err != nil {
 				t.Fatal(err)
 			}
 		}
-		taken := make([][]bool, all)
-		for a := range near {
-			taken[a] = make([]bool, all)
-			for b := range near[a] {
-				taken[a][b] = near[a][b] == 1
+
+		adjacent := make([][]bool, numChannels)
+		for a := range distance {
+			adjacent[a] = make([]bool, numChannels)
+			for b := range distance[a] {
+				adjacent[a][b] = distance[a][b] == 1
 			}
 		}
-		for k := range near {
-			for a := range near {
-				for b := range near {
-					near[a][b] = min(near[a][b], near[a][k]+near[k][b])
+
+		for k := range distance {
+			for a := range distance {
+				for b := range distance {
+					distance[a][b] = min(distance[a][b], distance[a][k]+distance[k][b])
 				}
 			}
 		}
+
 		cyclic := -1
-		for c := range near {
-			if near[c][c] < 1<<20 {
+		for c := range distance {
+			if distance[c][c] < 1<<20 {
 				cyclic = c
 				break
 			}
 		}
-		if _, after := d.rows(); len(after) != count {
+		if _, after := d.successors(); len(after) != count {
 			t.Fatalf("%d dependencies, want %d", len(after), count)
 		}
+
 		cycle := d.Cycle()
 		if (cycle != nil) != (cyclic >= 0) {
 			t.Fatalf("cycle %v, first channel on one is %d", cycle, cyclic)
@@ -151,18 +158,19 @@ func TestDependencies(t *testing.T) {
 		}
 		for i, c := range cycle {
 			next := cycle[(i+1)%len(cycle)]
-			if !taken[int(c.Link)*channels+int(c.VC)][int(next.Link)*channels+int(next.VC)] {
+			if !adjacent[int(c.Link)*channels+int(c.VC)][int(next.Link)*channels+int(next.VC)] {
 				t.Fatalf("no path takes %v and then %v", c, next)
 			}
 		}
-		if first := int(cycle[0].Link)*channels + int(cycle[0].VC); first != cyclic || len(cycle) != near[first][first] {
-			t.Fatalf("cycle %v of %d; first on one is channel %d, %d long", cycle, len(cycle), cyclic, near[cyclic][cyclic])
+		if first := int(cycle[0].Link)*channels + int(cycle[0].VC); first != cyclic || len(cycle) != distance[first][first] {
+			t.Fatalf("cycle %v of %d; first on one is channel %d, %d long", cycle, len(cycle), cyclic, distance[cyclic][cyclic])
 		}
 	})
 }
 
+// BenchmarkCheckChannels checks all pairs of a ring of 512 nodes.
 func BenchmarkCheckChannels(b *testing.B) {
-	n, w, flows := ringWalks(512, true)
+	n, w, flows := ringPaths(512, true)
 	for b.Loop() {
 		if cycle, err := CheckChannels(context.Background(), n, w, flows); err != nil || cycle != nil {
 			b.Fatal(cycle, err)

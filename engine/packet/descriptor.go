@@ -6,71 +6,74 @@ import (
 	"sim/engine"
 )
 
-// descriptors are packets while links are simulated apart: each stays where it is from link to link, but for those of others,
-// and is put from one list into another.
+// descriptors stores packets during windows of lpSim. A packet keeps its slot from link
+// to link, unless it moves to the links of another worker. Only its list links change.
 type descriptors struct {
-	all    []descriptor
-	inject []engine.Time // by slot
-	free   int32         // the first that is free, -1 of none
+	slots       []descriptor
+	injectTimes []engine.Time // indexed by slot
+	freeSlot    int32         // head of the free list, linked by next; -1 if it is empty
 }
 
-// descriptor is a packet on or before a link, half a line of the cache. What else it has is as in record; of its flow nothing
-// depends any more.
+// descriptor is a packet that is queued at a link or in flight. It fills half a cache
+// line. The remaining fields of record are not needed: the injection time is in
+// descriptors.injectTimes, and nothing depends on the flow.
 type descriptor struct {
-	at      engine.Time // when it gets to the end of the link, or came
-	route   int32
-	bytes   int32
-	hold    int32
-	next    int32 // behind it; of those that come to a link, -1 at the end
-	need    int32 // bytes of the next in a queue
-	channel uint8
+	time   engine.Time // arrival at the end of the link (in flight) or at the queue (queued)
+	route  int32       // see record.route
+	bytes  int32
+	origin int32 // see record.origin
+	// next is the next slot of the queue, of the arrival list of a link, or of the free
+	// list. The last two lists end with -1.
+	next      int32
+	nextBytes int32 // size of the next packet of the queue
+	channel   uint8
 }
 
-// mostDescriptors keeps their numbers below 2^31.
-const mostDescriptors = 1 << 30
+// maxDescriptors keeps slot numbers below 2^31 when the slots double.
+const maxDescriptors = 1 << 30
 
-// take returns a slot for a packet.
-func (s *descriptors) take(r *record, channel uint8) int32 {
-	if s.free < 0 {
+// alloc stores a packet in a free slot and returns the slot.
+func (s *descriptors) alloc(r *record, channel uint8) int32 {
+	if s.freeSlot < 0 {
 		s.grow()
 	}
-	k := s.free
-	of := &s.all[k]
-	s.free = of.next
-	*of = descriptor{at: r.at, route: r.route, bytes: r.bytes, hold: r.hold, channel: channel}
-	s.inject[k] = r.inject
+	k := s.freeSlot
+	slot := &s.slots[k]
+	s.freeSlot = slot.next
+	*slot = descriptor{time: r.time, route: r.route, bytes: r.bytes, origin: r.origin, channel: channel}
+	s.injectTimes[k] = r.injectTime
 	return k
 }
 
-// leave gives a slot back.
-func (s *descriptors) leave(k int32) {
-	s.all[k].next, s.free = s.free, k
+// release frees a slot.
+func (s *descriptors) release(k int32) {
+	s.slots[k].next, s.freeSlot = s.freeSlot, k
 }
 
-// grow makes more of them, when all are used.
+// grow doubles the number of slots. It is called when all are in use.
 func (s *descriptors) grow() {
-	n := len(s.all)
-	more := max(256, n)
-	s.all = append(s.all, make([]descriptor, more)...)
-	s.inject = append(s.inject, make([]engine.Time, more)...)
-	for k := n + more - 1; k >= n; k-- {
-		s.leave(int32(k))
+	n := len(s.slots)
+	added := max(256, n)
+	s.slots = append(s.slots, make([]descriptor, added)...)
+	s.injectTimes = append(s.injectTimes, make([]engine.Time, added)...)
+	for k := n + added - 1; k >= n; k-- {
+		s.release(int32(k))
 	}
 }
 
 // record returns the packet in a slot.
 func (s *descriptors) record(k int32) record {
-	of := &s.all[k]
-	return record{at: of.at, inject: s.inject[k], route: of.route, bytes: of.bytes, hold: of.hold}
+	slot := &s.slots[k]
+	return record{time: slot.time, injectTime: s.injectTimes[k], route: slot.route, bytes: slot.bytes, origin: slot.origin}
 }
 
-// bytes is the memory of all.
-func (s *descriptors) bytes() int64 {
-	return int64(cap(s.all))*int64(unsafe.Sizeof(descriptor{})) + int64(cap(s.inject))*int64(unsafe.Sizeof(engine.Time(0)))
+// memoryBytes returns the memory of all slots.
+func (s *descriptors) memoryBytes() int64 {
+	return int64(cap(s.slots))*int64(unsafe.Sizeof(descriptor{})) + int64(cap(s.injectTimes))*int64(unsafe.Sizeof(engine.Time(0)))
 }
 
-// put has the packet in a slot of p come to a link.
-func (w *ahead) put(p *apart, k, to int32) {
-	first := &w.first[to].packet
-	p.packets.all[k].next, *first = *first, k
+// addArrival adds the packet in slot k of worker p to the arrivals at a link.
+func (w *windowInbox) addArrival(p *lpSim, k, to int32) {
+	first := &w.byLink[to].packet
+	p.packets.slots[k].next, *first = *first, k
 }

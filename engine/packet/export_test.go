@@ -2,80 +2,85 @@ package packet
 
 import "sim/engine"
 
-// Served returns options under which packets are served one by one.
-func Served(o Options) Options {
-	o.serve = true
+// ForceQueues returns options with which all links are queued links.
+func ForceQueues(o Options) Options {
+	o.forceQueues = true
 	return o
 }
 
-// Divided returns options under which work is divided between two goroutines, however little there is.
-func Divided(o Options) Options {
-	o.Workers, o.divide = 2, true
+// ForceParallel returns options with which the work is divided between two goroutines,
+// even if it is small.
+func ForceParallel(o Options) Options {
+	o.Workers, o.forceParallel = 2, true
 	return o
 }
 
-// Apart returns options under which links are simulated apart after so many events whenever they can be; -1 is never.
-func Apart(o Options, events int) Options {
-	o.apart = events
+// LPsAfter returns options with which lpSim starts after the given number of events
+// whenever the run meets its conditions. -1 disables lpSim.
+func LPsAfter(o Options, events int) Options {
+	o.lpEvents = events
 	return o
 }
 
-// RunApart is Run with how many packets links have sent that were simulated apart.
-func RunApart(n *engine.Network, w *Work, o Options) (*Stats, int64, error) {
-	z, err := newSim(n, w, o, w.largest())
+// RunLPs is like Run. It also returns the number of packets that links have sent in
+// windows of lpSim.
+func RunLPs(n *engine.Network, w *Work, o Options) (*Stats, int64, error) {
+	z, err := newSim(n, w, o, w.maxPacket())
 	if err != nil {
 		return nil, 0, err
 	}
-	z.apart = z.newApart()
-	z.schedule()
+	z.lps = z.newLPSim()
+	z.scheduleSenders()
 	if err := z.simulate(); err != nil {
 		return nil, 0, err
 	}
 	s, err := z.finish()
-	return s, z.apart.sum(), err
+	return s, z.lps.numSent(), err
 }
 
-// Arrival is the end of a packet.
-type Arrival struct {
+// PacketEnd is the delivery or loss of a packet.
+type PacketEnd struct {
 	Flow       int32
 	Inject, At engine.Time
 	Dropped    bool
 }
 
-// RunLog is Run with what became of every packet, in order.
-func RunLog(n *engine.Network, w *Work, o Options) (*Stats, []Arrival, error) {
+// RunLog is like Run. It also returns the ends of all packets in order. It always uses
+// the event loop.
+func RunLog(n *engine.Network, w *Work, o Options) (*Stats, []PacketEnd, error) {
 	if err := check(n, w, nil, 0, &o); err != nil {
 		return nil, nil, err
 	}
-	z, err := newSim(n, w, o, w.largest())
+	z, err := newSim(n, w, o, w.maxPacket())
 	if err != nil {
 		return nil, nil, err
 	}
-	z.log = &[]arrival{}
-	z.schedule()
+	z.log = &[]packetEnd{}
+	z.scheduleSenders()
 	if err := z.simulate(); err != nil {
 		return nil, nil, err
 	}
 	s, err := z.finish()
-	var all []Arrival
+	var ends []PacketEnd
 	for _, a := range *z.log {
-		all = append(all, Arrival{a.flow, a.inject, a.at, a.dropped})
+		ends = append(ends, PacketEnd{a.flow, a.injectTime, a.time, a.dropped})
 	}
-	return s, all, err
+	return s, ends, err
 }
 
-// Shuffled is where an order puts k.
-func Shuffled(k, n, key uint64) uint64 { return shuffled(k, n, key) }
+// Permute exports permute.
+func Permute(k, n, key uint64) uint64 { return permute(k, n, key) }
 
-// Parts returns how many parts packets are simulated in, 0 where they are not.
-func Parts(n *engine.Network, w *Work, o Options) int {
-	z, err := newSim(n, w, o, w.largest())
+// NumComponents returns the number of components of componentSim, or 0 if the run does
+// not meet its conditions.
+func NumComponents(n *engine.Network, w *Work, o Options) int {
+	z, err := newSim(n, w, o, w.maxPacket())
 	if err != nil {
 		return 0
 	}
-	p := z.newParts(w)
+	p := z.newComponentSim(w)
 	if p == nil {
 		return 0
 	}
-	return len(p.part)
+	return len(p.componentList)
 }

@@ -8,131 +8,147 @@ import (
 	"sim/engine"
 )
 
-// record is a packet on or before a link.
+// record is a packet that is queued at a link or in flight on it.
 type record struct {
-	at     engine.Time // when the whole of it is at the link's end; when it came, of those that wait
-	inject engine.Time
-	route  int32 // its destination, or the place of its step; of one that is booked, of the next
-	bytes  int32
-	flow   int32
-	hold   int32 // who holds it back, see fromOpen; of one that is booked, the link that it takes next, if steps say
+	// time is the arrival of the complete packet at the queue if it is queued, and at the
+	// far end of the link if it is in flight. On scheduled links it is always the arrival
+	// at the far end.
+	time       engine.Time
+	injectTime engine.Time
+	// route is the index in pathTable.steps of the step over the link, or of the step
+	// after it on scheduled links. With Paths.Spread it is the destination node.
+	route int32
+	bytes int32
+	flow  int32
+	// origin is the channel whose buffer holds the packet, or one of the origin
+	// constants. On scheduled links with steps it is the next link.
+	origin int32
 }
 
 const (
-	// chunkBits is how many records are kept together, as a power of two: 16 are half a kilobyte, eight lines of the
-	// cache. With 32 the queues of 8x8x8 and 16x16x16 took a tenth more time, as less of them stays in the cache.
-	chunkBits = 4
-	perChunk  = 1 << chunkBits
-	// slabBits is how many records memory is taken for at once.
-	slabBits = 16
-	perSlab  = 1 << slabBits
-	// mostSlabs is how many slabs memory is taken for at once, at most.
-	mostSlabs = 16
+	// chunkBits is the binary logarithm of the number of records per chunk. A chunk of 16
+	// records has half a kilobyte, or eight cache lines. With chunks of 32, runs on 8x8x8
+	// and 16x16x16 take 10 % longer, because fewer of the queues stay in the cache.
+	chunkBits       = 4
+	recordsPerChunk = 1 << chunkBits
+	// slabBits is the binary logarithm of the number of records per slab. Memory is
+	// allocated in slabs.
+	slabBits       = 16
+	recordsPerSlab = 1 << slabBits
+	// maxSlabsPerAllocation limits the number of slabs in one allocation.
+	maxSlabsPerAllocation = 16
 
-	// mostChunks keeps numbers of records below 2^31: 64 GiB, less what is taken without being asked for.
-	mostChunks = 1<<27 - 1<<20
+	// maxChunks keeps the indices of records below 2^31. This corresponds to 64 GiB,
+	// minus a reserve for allocations between two checks of the limit.
+	maxChunks = 1<<27 - 1<<20
 
-	// chunkBytes is what a chunk takes.
-	chunkBytes = perChunk*int64(unsafe.Sizeof(record{})) + 4
-	// PacketBytes is the memory that a packet in a long queue takes.
-	PacketBytes = chunkBytes/perChunk + 1
+	// chunkBytes is the memory of a chunk and its entry in recordStore.next.
+	chunkBytes = recordsPerChunk*int64(unsafe.Sizeof(record{})) + 4
+	// PacketBytes is the memory of a packet in a long queue.
+	PacketBytes = chunkBytes/recordsPerChunk + 1
 )
 
-// chunks is the memory of all queues, in which emptied chunks are used again. Records and chunks are numbered, chunks
-// from 1 on.
-type chunks struct {
-	slabs []*[perSlab]record
-	room  []record // of slabs to come
-	next  []int32  // by chunk: the one after it in its queue, or among the free
-	free  int32
-	last  int32 // the highest that was taken
-	made  int64
+// recordStore is the memory of all record queues. It allocates chunks of records and
+// reuses freed chunks. Records are identified by an index; record i belongs to chunk
+// i>>chunkBits. Chunks are numbered from 1.
+type recordStore struct {
+	slabs        []*[recordsPerSlab]record
+	reserve      []record // allocated memory for further slabs
+	next         []int32  // indexed by chunk: the next chunk of its queue or of the free list; 0 at the end
+	freeChunk    int32    // head of the free list; 0 if it is empty
+	maxUsedChunk int32    // largest chunk that has ever been in use
+	numChunks    int64    // number of chunks in slabs
 }
 
-// firstSlabs are those that runs began with and have left, all zero: most runs need no other, and less time than to
-// clear one takes.
-var firstSlabs = sync.Pool{New: func() any {
-	room := make([]record, perSlab)
-	hugePages(room)
-	return (*[perSlab]record)(room)
+// slabPool holds the first slabs of finished runs, cleared. Most runs need only one slab,
+// and clearing its used part is faster than allocating a new one.
+var slabPool = sync.Pool{New: func() any {
+	memory := make([]record, recordsPerSlab)
+	adviseHugePages(memory)
+	return (*[recordsPerSlab]record)(memory)
 }}
 
-// fifo is a queue of records: a list of chunks. When it is empty it keeps the last of them, and begins there again.
-type fifo struct {
-	head, tail int32 // its oldest record, and the place behind its youngest; 0 if it never had one
+// recordQueue is a first-in, first-out queue of records, stored as a list of chunks. An
+// empty queue retains its last chunk.
+type recordQueue struct {
+	head, tail int32 // first index, and the index after the last; 0 if it never had a chunk
 	length     int32
 }
 
-func (c *chunks) at(number int32) *record {
-	return &c.slabs[uint32(number)>>slabBits][uint32(number)%perSlab]
+// get returns the record with the given index.
+func (c *recordStore) get(index int32) *record {
+	return &c.slabs[uint32(index)>>slabBits][uint32(index)%recordsPerSlab]
 }
 
-// grab returns the first record of a free chunk.
-func (c *chunks) grab() int32 {
-	if c.free == 0 {
+// allocChunk takes a chunk from the free list and returns the index of its first record.
+func (c *recordStore) allocChunk() int32 {
+	if c.freeChunk == 0 {
 		c.grow()
 	}
-	k := c.free
-	c.free, c.next[k] = c.next[k], 0
-	c.last = max(c.last, k)
+	k := c.freeChunk
+	c.freeChunk, c.next[k] = c.next[k], 0
+	c.maxUsedChunk = max(c.maxUsedChunk, k)
 	return k << chunkBits
 }
 
-// grow takes memory for more chunks. Free ones are taken in the order of their numbers. The last of each slab is left, so
-// that the place behind a chunk can be read.
-func (c *chunks) grow() {
-	const more = perSlab / perChunk
-	from := int32(len(c.slabs) * more)
+// grow adds a slab. Its chunks enter the free list in ascending order. The last chunk of
+// each slab remains unused, so that the record after a chunk can always be read.
+func (c *recordStore) grow() {
+	const chunksPerSlab = recordsPerSlab / recordsPerChunk
+	first := int32(len(c.slabs) * chunksPerSlab)
+
 	switch {
-	case from == 0:
-		c.slabs = append(c.slabs, firstSlabs.Get().(*[perSlab]record))
-	case len(c.room) == 0:
-		c.room = make([]record, min(len(c.slabs)+1, mostSlabs)*perSlab)
-		hugePages(c.room)
+	case first == 0:
+		c.slabs = append(c.slabs, slabPool.Get().(*[recordsPerSlab]record))
+	case len(c.reserve) == 0:
+		c.reserve = make([]record, min(len(c.slabs)+1, maxSlabsPerAllocation)*recordsPerSlab)
+		adviseHugePages(c.reserve)
 		fallthrough
 	default:
-		c.slabs = append(c.slabs, (*[perSlab]record)(c.room))
-		c.room = c.room[perSlab:]
+		c.slabs = append(c.slabs, (*[recordsPerSlab]record)(c.reserve))
+		c.reserve = c.reserve[recordsPerSlab:]
 	}
-	c.next = slices.Grow(c.next, more)
-	for k := from; k < from+more; k++ {
+
+	c.next = slices.Grow(c.next, chunksPerSlab)
+	for k := first; k < first+chunksPerSlab; k++ {
 		c.next = append(c.next, k+1)
 	}
-	c.next[from+more-2] = 0
-	if c.free = from; from == 0 {
-		c.free = 1
+	c.next[first+chunksPerSlab-2] = 0
+	if c.freeChunk = first; first == 0 {
+		c.freeChunk = 1
 	}
-	c.made += more
+	c.numChunks += chunksPerSlab
 }
 
-// leave gives the memory of a run back, which must not look at it any more.
-func (c *chunks) leave() {
+// releaseMemory returns the memory of a run to slabPool. The run must not access records
+// after it.
+func (c *recordStore) releaseMemory() {
 	if len(c.slabs) == 0 {
 		return
 	}
 	first := c.slabs[0]
-	clear(first[:min(int(c.last)+1, perSlab/perChunk)*perChunk])
-	firstSlabs.Put(first)
-	*c = chunks{}
+	clear(first[:min(int(c.maxUsedChunk)+1, recordsPerSlab/recordsPerChunk)*recordsPerChunk])
+	slabPool.Put(first)
+	*c = recordStore{}
 }
 
-// add returns the place for one more record at the end of q.
-func (c *chunks) add(q *fifo) *record {
-	if q.tail%perChunk == 0 {
+// add appends a record to q and returns it. Its fields are not cleared.
+func (c *recordStore) add(q *recordQueue) *record {
+	if q.tail%recordsPerChunk == 0 {
 		c.extend(q)
 	}
-	at := c.at(q.tail)
+	slot := c.get(q.tail)
 	q.tail++
 	q.length++
-	return at
+	return slot
 }
 
-// extend gives q a chunk more, if it is not empty and has one.
-func (c *chunks) extend(q *fifo) {
+// extend adds a chunk to q, unless q is empty and has a chunk already.
+func (c *recordStore) extend(q *recordQueue) {
 	if q.length == 0 && q.tail > 0 {
 		return
 	}
-	k := c.grab()
+	k := c.allocChunk()
 	if q.length == 0 {
 		q.head = k
 	} else {
@@ -142,19 +158,21 @@ func (c *chunks) extend(q *fifo) {
 }
 
 // first returns the oldest record of q, which must not be empty.
-func (c *chunks) first(q *fifo) *record { return c.at(q.head) }
+func (c *recordStore) first(q *recordQueue) *record { return c.get(q.head) }
 
-// drop removes the oldest record of q. Its memory stays as it is until the next add.
-func (c *chunks) drop(q *fifo) {
+// removeFirst removes the oldest record of q. The memory of the record remains unchanged
+// until the next call of add.
+func (c *recordStore) removeFirst(q *recordQueue) {
 	q.length--
 	q.head++
-	if q.length == 0 || q.head%perChunk == 0 {
-		c.release(q)
+	if q.length == 0 || q.head%recordsPerChunk == 0 {
+		c.leaveChunk(q)
 	}
 }
 
-// release frees the chunk of the record that was dropped last, or begins it again if q is empty.
-func (c *chunks) release(q *fifo) {
+// leaveChunk frees the chunk of the record that was removed last. If q is empty, it keeps
+// the chunk and restarts at its beginning.
+func (c *recordStore) leaveChunk(q *recordQueue) {
 	k := (q.head - 1) >> chunkBits
 	if q.length == 0 {
 		q.head = k << chunkBits
@@ -162,36 +180,36 @@ func (c *chunks) release(q *fifo) {
 		return
 	}
 	q.head = c.next[k] << chunkBits
-	c.next[k], c.free = c.free, k
+	c.next[k], c.freeChunk = c.freeChunk, k
 }
 
-// each calls do with every record of q in order.
-func (c *chunks) each(q *fifo, do func(*record)) {
-	at := q.head
+// each calls visit for every record of q in order.
+func (c *recordStore) each(q *recordQueue, visit func(*record)) {
+	index := q.head
 	for range q.length {
-		do(c.at(at))
-		if at++; at%perChunk == 0 {
-			at = c.next[at>>chunkBits-1] << chunkBits
+		visit(c.get(index))
+		if index++; index%recordsPerChunk == 0 {
+			index = c.next[index>>chunkBits-1] << chunkBits
 		}
 	}
 }
 
-// move moves q to another memory.
-func (c *chunks) move(q *fifo, to *chunks) {
+// moveTo moves the records of q to another store.
+func (c *recordStore) moveTo(q *recordQueue, to *recordStore) {
 	old := *q
-	if *q = (fifo{}); old.tail == 0 {
+	if *q = (recordQueue{}); old.tail == 0 {
 		return
 	}
 	for old.length > 0 {
 		*to.add(q) = *c.first(&old)
-		c.drop(&old)
+		c.removeFirst(&old)
 	}
-	c.give(&old)
+	c.releaseIdleChunk(&old)
 }
 
-// give gives back the chunk that an empty q has kept, if it has one.
-func (c *chunks) give(q *fifo) {
+// releaseIdleChunk frees the chunk that an empty q has retained, if any.
+func (c *recordStore) releaseIdleChunk(q *recordQueue) {
 	if k := q.head >> chunkBits; k > 0 {
-		c.next[k], c.free = c.free, k
+		c.next[k], c.freeChunk = c.freeChunk, k
 	}
 }

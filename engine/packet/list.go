@@ -2,54 +2,55 @@ package packet
 
 import "unsafe"
 
-// list is things that come in a window.
+// list is a growable list for the items of one window. Its memory comes from a pool and
+// is reused by later windows.
 type list[T any] struct {
-	all  []T
-	n    int32 // so many are used
-	pool *pool[T]
+	items  []T
+	length int32 // items[:length] is in use
+	pool   *pool[T]
 }
 
-// pool is room of windows that are over.
+// pool holds the memory of lists that have been reset.
 type pool[T any] struct {
-	spare [][]T
-	made  int // things that there is room for, in use or not
+	free     [][]T
+	capacity int // items in free and in all lists of the pool
 }
 
-// bytes is the memory of its room.
-func (p *pool[T]) bytes() int64 {
-	var one T
-	return int64(p.made) * int64(unsafe.Sizeof(one))
+// memoryBytes returns the memory of the pool and its lists.
+func (p *pool[T]) memoryBytes() int64 {
+	var item T
+	return int64(p.capacity) * int64(unsafe.Sizeof(item))
 }
 
-// add returns the place of one more.
+// add appends an item and returns its index and address. The item is not cleared.
 func (l *list[T]) add() (int32, *T) {
-	if int(l.n) == len(l.all) {
+	if int(l.length) == len(l.items) {
 		l.grow()
 	}
-	l.n++
-	return l.n - 1, &l.all[l.n-1]
+	l.length++
+	return l.length - 1, &l.items[l.length-1]
 }
 
-// grow makes room for more, that of a window that is over if there is one.
+// grow increases the capacity. An empty list takes a slice of the pool if there is one.
 func (l *list[T]) grow() {
 	p := l.pool
-	if k := len(p.spare) - 1; l.n == 0 && k >= 0 {
-		l.all, p.spare = p.spare[k], p.spare[:k]
+	if k := len(p.free) - 1; l.length == 0 && k >= 0 {
+		l.items, p.free = p.free[k], p.free[:k]
 		return
 	}
-	p.made -= cap(l.all)
-	l.all = append(l.all, make([]T, max(64, len(l.all)))...)
-	l.all = l.all[:cap(l.all)]
-	p.made += cap(l.all)
+	p.capacity -= cap(l.items)
+	l.items = append(l.items, make([]T, max(64, len(l.items)))...)
+	l.items = l.items[:cap(l.items)]
+	p.capacity += cap(l.items)
 }
 
-// used returns what it has.
-func (l *list[T]) used() []T { return l.all[:l.n] }
+// elements returns the items of the list.
+func (l *list[T]) elements() []T { return l.items[:l.length] }
 
-// renew gives its room back.
-func (l *list[T]) renew() {
-	if len(l.all) > 0 {
-		l.pool.spare = append(l.pool.spare, l.all)
+// reset empties the list and returns its memory to the pool.
+func (l *list[T]) reset() {
+	if len(l.items) > 0 {
+		l.pool.free = append(l.pool.free, l.items)
 	}
-	l.all, l.n = nil, 0
+	l.items, l.length = nil, 0
 }

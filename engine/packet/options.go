@@ -6,27 +6,38 @@ import (
 	"sim/engine"
 )
 
-// Control says what happens where packets come faster than a link sends them.
+// Control defines what happens if packets arrive faster than a link can send them.
 type Control uint8
 
 const (
-	// DropTail drops a packet that does not fit the queue of its link: engine.Link.Buffer bytes, of packets that wait
-	// and the one being sent. A packet whose last bit leaves when another comes makes room for it. Buffer 0 is
-	// unbounded. A link has one queue, whatever its channels. A packet of a closed loop (Greedy, Window, tasks) waits
-	// in its host for its first link, in line with the others; it is not dropped there, and counts when it is sent.
+	// DropTail drops a packet that does not fit into the queue of its link. The queue
+	// holds engine.Link.Buffer bytes, including the packet being sent; a Buffer of 0 is
+	// unbounded. If the last bit of a packet leaves when another packet arrives, the
+	// space of the first one is free.
+	//
+	// A link has one queue for all its channels. Packets of closed loops (Greedy, Window,
+	// tasks) wait in their host for the first link, in line with the other packets. They
+	// are not dropped there, and use queue space only from the start of their
+	// transmission.
 	DropTail Control = iota
-	// Credit is lossless: the far end of a link has engine.Link.Buffer bytes for each virtual channel, and a packet
-	// starts on a channel only when there is room for the whole of it. It gives the room up when it has left over its
-	// next link or is delivered, and the link learns of that its latency later. Packets wait by next link and channel,
-	// so that none waits behind one that goes elsewhere. Those that come from a source wait in a host queue of their
-	// own, which is unbounded. A link serves its queues, one of through traffic and one of host traffic for each
-	// channel, round-robin: through traffic first, by channel.
+	// Credit is lossless. The far end of a link has engine.Link.Buffer bytes per virtual
+	// channel. The link starts to send a packet on a channel only if the complete packet
+	// fits. The space is freed when the packet has been sent over its next link or has
+	// been delivered. It becomes available to the link one latency later, when the credit
+	// has returned.
 	//
-	// Buffer 0 is as much as keeps the link busy: its rate times twice its latency, and two of the largest packets.
+	// Packets are queued by next link and channel, so no packet blocks another one with a
+	// different next link. Packets from sources have separate, unbounded host queues. A
+	// link serves its queues in round-robin order: first the queues of through traffic,
+	// one per channel, then the host queues, one per channel.
 	//
-	// Where all links have latencies, what happens at one time does so by kinds: links end sending, packets get to the ends
-	// of links, credits come, sources inject; and within a kind by the numbers of links and sources. Sources that inject
-	// as a packet of theirs begins to be sent come last.
+	// A Buffer of 0 means that each channel can keep its link busy. The buffer is then
+	// the rate times twice the latency, plus two of the largest packets.
+	//
+	// If all links have latencies, simultaneous events are ordered by kind: ends of
+	// transmissions, arrivals, credit returns, injections. Events of one kind are ordered
+	// by link or source. Sources that inject a packet because their previous packet
+	// starts to be sent come last.
 	Credit
 )
 
@@ -40,70 +51,84 @@ func (c Control) String() string {
 	return fmt.Sprintf("control %d", c)
 }
 
-// Options says how work is simulated. The zero value simulates unbounded queues, or drop-tail where links have buffers,
-// until all is delivered.
+// Options defines how work is simulated. The zero value simulates unbounded queues until
+// all packets are delivered, or drop-tail queues if links have buffers.
 type Options struct {
-	// Until ends the run, with packets on their way; 0 is when all is delivered.
+	// Until ends the run while packets may still be in flight. 0 means until all are
+	// delivered.
 	Until   engine.Time
 	Control Control
-	// Seed names the random streams of the run: the choice among paths, and bit errors. Those of sources have their
-	// own.
+	// Seed initialises the random streams of the run: the choice among paths, and bit
+	// errors. Sources have their own seeds.
 	Seed uint64
-	// BitErrorRate is the probability that a bit does not arrive as it was sent, in [0, 1). The far end finds the error
-	// and the link sends the packet again, a round trip (twice its latency) after its end. Packets behind it wait, so
-	// order is kept: go-back-N, as seen by the packets that get through.
+	// BitErrorRate is the probability in [0, 1) that a bit is received incorrectly. The
+	// far end detects the error, and the link sends the packet again one round trip
+	// (twice its latency) after the end of the transmission. Packets behind it wait, so
+	// their order is preserved (go-back-N).
 	BitErrorRate float64
-	// Rewire replaces the paths in mid-run, ordered by At.
+	// Rewire replaces the paths during the run. It is ordered by At.
 	Rewire []Rewire
-	// Packets injected from MeasureFrom on and before MeasureUntil count for Stats.Delay. MeasureUntil 0 is without
-	// end.
+	// Packets injected at MeasureFrom <= t < MeasureUntil are counted in Stats.Delay. A
+	// MeasureUntil of 0 means no end.
 	MeasureFrom, MeasureUntil engine.Time
-	// EndMeasured ends the run soon after MeasureUntil (within an eighth of the measured time) when no packet that
-	// counts is on its way.
+	// EndMeasured ends the run soon after MeasureUntil, when no measured packet is in
+	// flight. The check is repeated after each eighth of the measured time.
 	EndMeasured bool
-	// SampleEvery is the time between samples of the queues; 0 takes none.
+	// SampleEvery is the time between samples of the queues. 0 means no samples.
 	SampleEvery engine.Time
-	// TaskRank makes links of a RunGraph send, of the packets that wait, those of the task with the lowest rank first,
-	// and of equal ranks in the order in which they came, under DropTail on links that do not change. nil is first come,
+	// TaskRank, indexed by task, is the priority of packets in a RunGraph: links send the
+	// packet with the lowest rank first, and equal ranks in the order of their arrival.
+	// It requires DropTail and links that change only as planned. nil means first come,
 	// first served.
 	TaskRank []int32
-	// Reference is a trace of the graph as fluid, with rates. Links then send packets in the order in which the fluid
-	// has sent their last bytes: packet-by-packet generalised processor sharing (Parekh and Gallager 1993), after what
-	// the fluid does on the whole network. It is an alternative to TaskRank, as which it counts. See Slack.
+	// Reference is a trace of the graph at the flow level, with rates. Links then send
+	// packets in the order in which their last bytes are sent at the flow level. This is
+	// packet-by-packet generalised processor sharing (Parekh and Gallager, 1993),
+	// relative to the flow rates in the full network. It excludes TaskRank. See Slack.
 	Reference *engine.Trace
-	// React has links change in a run of a graph as a consequence of what has happened in it; nil is never. See Reaction.
+	// React changes links of a RunGraph in response to the ends of tasks; nil means no
+	// changes. See Reaction.
 	React Reaction
-	// Stop is asked now and then; the run ends with ErrStopped when it returns true. nil is never.
+	// Stop is called regularly, by one goroutine at a time. If it returns true, the run
+	// ends with ErrStopped. nil means never.
 	Stop func() bool
-	// MaxBytes is the memory that a run may take; 0 is DefaultMaxBytes. What it takes is estimated before it begins,
-	// and counted as packets are injected.
+	// MaxBytes limits the memory of a run; 0 means DefaultMaxBytes. The memory is
+	// estimated before the run and counted when packets are injected.
 	MaxBytes int64
 
-	// Workers is how many goroutines may simulate at a time; 0 is 1. Stop is then asked by one of them. It changes no
-	// result.
+	// Workers is the maximum number of goroutines that simulate at the same time; 0 means
+	// 1. It does not affect the result.
 	Workers int
 
-	apart  int  // for tests: simulate links apart after so many events whenever that can be, or if negative never
-	divide bool // for tests: divide work among Workers however little there is
-	serve  bool // for tests: serve packets one by one though they could be booked
+	// For tests. lpEvents > 0 makes lpSim use windows after that number of events, and
+	// lpEvents < 0 disables it. forceParallel divides the work among Workers even if it
+	// is small. forceQueues uses queued links even if scheduled links suffice.
+	lpEvents      int
+	forceParallel bool
+	forceQueues   bool
 }
 
-// Reaction returns changes of links that follow from the ends of tasks. It is called at the start, at each time at
-// which tasks end, after all other events of that time and with those tasks in the order in which they ended, and at the
-// time wake that it returned last, before the other events of that time.
+// Reaction returns changes of links that result from the ends of tasks. It is called
 //
-// Changes must be planned, in order, and none earlier than now. They replace the changes that it returned before and
-// that have not been made; if it returns none, those remain. Free returns when a link will have sent the packet that it
-// is sending: now if it sends none.
+//   - at the start of the run,
+//   - at each time at which tasks end, after all other events of that time, with these
+//     tasks in the order in which they ended,
+//   - and at the time wake that it returned last, before the other events of that time.
+//
+// Changes must be planned and ordered by time, and none may be earlier than now. They
+// replace all earlier changes that have not been applied yet. If changes is nil, those
+// remain. free returns the time at which a link finishes its current transmission, or now
+// if it is idle.
 type Reaction func(now engine.Time, ended []int32, free func(link int32) engine.Time) (changes []engine.Change, wake engine.Time)
 
-// Rewire replaces the paths of packets from a time on, before other events of that time. Packets that have left their
-// source keep their paths, and those that wait at their source take new ones; with Paths.Spread, which the paths from
-// the start must have too, all go by the new one.
+// Rewire replaces the paths of packets at time At, before the other events of that time.
+// Packets that have left their source keep their paths. Packets that are still queued at
+// their source take new ones. With Paths.Spread, all packets follow the new Paths; the
+// initial paths must then have Spread as well.
 type Rewire struct {
 	At    engine.Time
 	Paths *engine.Paths
 }
 
-// DefaultMaxBytes is Options.MaxBytes where that is 0: 4 GiB.
+// DefaultMaxBytes is the memory limit if Options.MaxBytes is 0: 4 GiB.
 const DefaultMaxBytes = 4 << 30

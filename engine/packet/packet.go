@@ -1,53 +1,70 @@
-// Package packet simulates traffic packet by packet. A packet is stored at every node on its path, and forwarded on the
-// next link when the whole of it has arrived and the link accepts it (store-and-forward).
+// Package packet simulates traffic packet by packet. Networks store and forward: a packet
+// is received completely at each node of its path before it is sent on the next link.
 //
-// Run simulates traffic sources, RunGraph a task graph. Both are one function: a source and a transfer of a task inject
-// packets through the same code (inject.go), which also says where a transport would differ.
+// Run simulates traffic sources, and RunGraph simulates a task graph. Both call the same
+// code: sources and the transfers of tasks inject packets through injector.go, which is
+// also the place where a transport protocol would differ.
+//
+// Start reading with Work, Source and Options. Then sim (sim.go) and its event loop show
+// the order of events.
 //
 // # Links
 //
-// All links of a run are of one kind.
+// There are two kinds of links. All links of a run are of the same kind.
 //
-//   - Booked (booked.go): queues are unbounded and first in, first out, and links do not change. The times of a packet on a
-//     link are then known when the packet is put on the link, so a hop is one event.
-//   - Served (served.go): everything else, which is finite queues, credits (credit.go), ranks of tasks (ranked.go), bit
-//     errors, and links or paths that change (change.go). The end of sending, the arrival after a latency and the
-//     return of a credit are events. What links of this kind do is the same in both loops that simulate them.
+//   - Scheduled links (scheduled.go) have unbounded first-in, first-out queues and never
+//     change. All times of a packet on such a link are known when it is enqueued, so a
+//     hop is one event.
+//   - Queued links (queued.go) support everything else: finite queues, credits
+//     (credits.go), task ranks (priority.go), bit errors, and links or paths that change
+//     (linkchange.go). The end of a transmission, the arrival at the far end and the
+//     return of a credit are separate events.
 //
-// # Loops
+// # Event loop and windows
 //
-// The loop of events (sim.events) simulates every run: it takes events from a calendar queue in their order. Two loops of
-// windows give identical results in less time. They simulate some links for a window of simulated time before the next
-// links, so that the state of these links stays in the cache, packets bypass the calendar, and workers simulate different
-// links at the same time. sim.run chooses.
+// The event loop (sim.runEvents) can simulate every run. It takes events from a calendar
+// queue (calendar.go) in their order.
 //
-//   - Parts (parts.go, window.go, worker.go) simulates booked links. Packets go from part to part of the network and never
-//     back, such as from ring to ring under dimension-order routing, so a part can be ahead of the parts behind it. It runs
-//     if all packets have one size, if all times are multiples of a unit, if sources are periodic or greedy, if every
-//     part is a ring or a link, and if queues are not sampled. On one core it is 1.4 to 1.6 times as fast as the loop
-//     of events on 8x8x8 and 2.6 times on 16x16x16; greedy sources gain nothing on 8x8x8. Two workers are 1.7 times as
-//     fast as one.
-//   - Links apart (apart.go, crew.go, alone.go) simulates served links under credits. Every packet and credit that comes to
-//     a link within the least latency was sent before, so a link needs no other link for that long. It runs if every link
-//     has a latency, if each flow has one path, and if sources are all greedy or all not, without windows. On
-//     8x8x8 it is 2.4 to 4 times as fast as the loop of events, and two workers are 1.9 times as fast as one.
+// Two faster simulators yield identical results. Both simulate a group of links for a
+// window of simulated time before the next group. The state of the group stays in the
+// cache, packets bypass the calendar, and several workers can simulate different groups
+// at the same time. sim.runUntil selects the simulator.
 //
-// Neither runs a task graph, whose tasks begin when packets arrive elsewhere. Both return to the loop of events while
-// little happens in a window: parts if at most an eighth of the links has an event in it, links apart by a count of
-// events.
+//   - componentSim (component*.go) simulates scheduled links, one strongly connected
+//     component of links after another. Packets that leave a component must never return
+//     to it. Examples are the rings of a torus under dimension-order routing. Further
+//     conditions: one packet size, all times are multiples of a unit, sources are
+//     periodic or greedy, each component is a ring or a single link, and queues are not
+//     sampled. On one core it is 1.4 to 1.6 times as fast as the event loop on an 8x8x8
+//     torus, and 2.6 times on 16x16x16. Greedy sources gain nothing on 8x8x8. Two workers
+//     are 1.7 times as fast as one.
+//   - lpSim (lp*.go) simulates queued links with credits. Each link is a logical process.
+//     Every packet or credit that reaches a link within the minimum latency was sent
+//     before, so the link is independent of all others for that time. Conditions: every
+//     link has a latency, each flow has one path, no source has a flow window, and either
+//     all sources are greedy or none is. On 8x8x8 it is 2.4 to 4 times as fast as the
+//     event loop, and two workers are 1.9 times as fast as one.
 //
-// Loops read ahead for the cache (bring.go). Parts always do, which gains 5 % on 8x8x8 and a factor of 1.5 on 16x16x16, and
-// links apart with greedy sources, 5 to 11 %. The others do on networks of thousands of links, where it gains a factor of
-// 1.1 to 1.6.
+// Neither simulates task graphs, because the end of a task can start tasks anywhere in
+// the network. Both return to the event loop while windows contain few events. For
+// componentSim the threshold is one event in an eighth of the links; lpSim counts events.
+//
+// Loops prefetch the state of later events into the cache (prefetch.go). componentSim
+// always does: this gains 5 % on 8x8x8 and a factor of 1.5 on 16x16x16. lpSim prefetches
+// for greedy sources, which gains 5 to 11 %. All loops prefetch on networks with
+// thousands of links, which gains a factor of 1.1 to 1.6.
 //
 // # Time
 //
-// Time is in whole picoseconds; what serialising a packet takes beyond whole ticks is carried to the next packet behind
-// it, so rates do not drift. Events of one time happen in the order in which they were set, or if all links have
-// latencies under credits, in the order of their kinds (Credit), so a result depends on nothing but its input.
+// Time is counted in picoseconds, called ticks. The fraction of a tick that remains of a
+// serialisation time is carried over to the next packet, so rates do not drift.
+// Simultaneous events occur in the order in which they were scheduled. If all links have
+// latencies and use credits, simultaneous events are ordered by kind instead (see
+// Credit). A result therefore depends only on the input.
 //
-// The package knows links, paths, sources and task graphs. It leaves which path packets go to policies/routing, what
-// the nodes are to fabric, and fluid rates to engine/flow.
+// The package handles links, paths, sources and task graphs. Paths are chosen in
+// policies/routing, nodes are defined in fabric, and engine/flow simulates at the flow
+// level.
 package packet
 
 import (
@@ -56,43 +73,52 @@ import (
 	"sim/engine"
 )
 
-// Work is traffic and the paths that lead it.
+// Work is the traffic of a run and the paths that it takes.
 //
-// Where a class of flows has several paths, every packet takes one at random by their shares, drawn from one stream of
-// the run in the order of injection. With Paths.Spread it draws a link at each node, from the same stream in the order
-// of arrival.
+// If a class of flows has several paths, each packet takes one at random with the
+// probabilities Paths.Share. The random numbers come from one stream of the run, in the
+// order of injection. With Paths.Spread, a packet draws its next link at each node, from
+// the same stream in the order of arrival.
 type Work struct {
 	Flows   []engine.Flow
 	Sources []Source
 	Paths   *engine.Paths
 }
 
-// ErrWork is wrapped where work does not fit the network, or itself.
-var ErrWork = errors.New("packet: this work cannot be simulated")
+// ErrWork is wrapped by the error of a run whose work, network and options do not fit
+// each other.
+var ErrWork = errors.New("packet: unsupported work")
 
-// ErrStopped is returned where Options.Stop ended a run.
+// ErrStopped is returned if Options.Stop ended the run.
 var ErrStopped = errors.New("packet: stopped")
 
-// slowest is the least rate of a link in bits per second: ticks a byte fit 62 bits with 32 behind the point.
-const slowest = 8e3
+// minRate is the minimum rate of a link in bits per second. At lower rates, the ticks per
+// byte do not fit into a fixed-point number with 32 fractional bits.
+const minRate = 8e3
 
-// Run simulates w on n. It fails with ErrWork where the two do not fit, where n has groups that links share, and where
-// the run would not fit Options.MaxBytes; with *Deadlock when events run out while packets wait.
+// Run simulates the sources of w on n. Its error wraps ErrWork if the two do not fit each
+// other, for example if n has groups of links with a shared rate. It also wraps ErrWork
+// if the run would exceed Options.MaxBytes. The error is a *Deadlock if no event is left
+// while packets are still queued.
 func Run(n *engine.Network, w *Work, o Options) (*Stats, error) {
 	_, s, err := simulate(n, w, nil, 0, o)
 	return s, err
 }
 
-// simulate simulates the sources of w, and the tasks of g in packets of so many bytes if g is not nil.
-func simulate(n *engine.Network, w *Work, g *engine.Graph, bytes int32, o Options) (*engine.Trace, *Stats, error) {
-	if err := check(n, w, g, bytes, &o); err != nil {
+// simulate simulates the sources of w and, if g is not nil, the tasks of g. Transfers of
+// tasks are split into packets of packetBytes.
+func simulate(n *engine.Network, w *Work, g *engine.Graph, packetBytes int32, o Options) (*engine.Trace, *Stats, error) {
+	if err := check(n, w, g, packetBytes, &o); err != nil {
 		return nil, nil, err
 	}
-	largest := max(int64(bytes), w.largest())
+
+	maxPacket := max(int64(packetBytes), w.maxPacket())
 	var starts *engine.Starts
+
+	// Renumber the flows of a graph so that flow i belongs to task i.
 	if g != nil {
 		var err error
-		if w, o, err = byTask(g, w, o); err != nil {
+		if w, o, err = workByTask(g, w, o); err != nil {
 			return nil, nil, err
 		}
 		if starts, err = g.WithStarts(); err != nil {
@@ -103,36 +129,43 @@ func simulate(n *engine.Network, w *Work, g *engine.Graph, bytes int32, o Option
 			w, o = withStarts(starts, w, o)
 		}
 	}
-	z, err := newSim(n, w, o, largest)
+
+	s, err := newSim(n, w, o, maxPacket)
 	if err != nil {
 		return nil, nil, err
 	}
-	defer z.leave()
+	defer s.releaseMemory()
+
 	if g != nil {
-		z.job = newJob(g, bytes)
+		s.tasks = newTaskState(g, packetBytes)
 	}
-	z.parts, z.apart = z.newParts(w), z.newApart()
-	z.schedule()
-	err = z.simulate()
-	if z.full && !z.stopped && z.apart != nil { // windows ahead take memory that one loop does without
-		z.leave()
-		*z = sim{}
-		o.Workers, o.apart = 1, -1
-		return simulate(n, w, g, bytes, o)
+	s.components, s.lps = s.newComponentSim(w), s.newLPSim()
+	s.scheduleSenders()
+	err = s.simulate()
+
+	// Windows need memory for future events that the event loop does not need. Retry
+	// without them.
+	if s.outOfMemory && !s.stopped && s.lps != nil {
+		s.releaseMemory()
+		*s = sim{}
+		o.Workers, o.lpEvents = 1, -1
+		return simulate(n, w, g, packetBytes, o)
 	}
+
 	if err != nil {
 		return nil, nil, err
 	}
-	s, err := z.finish()
+	stats, err := s.finish()
 	if err != nil || g == nil {
-		return nil, s, err
+		return nil, stats, err
 	}
-	trace, err := z.job.result(s, z.calendar.empty())
+
+	trace, err := s.tasks.result(stats, s.calendar.isEmpty())
 	if err != nil {
 		return nil, nil, err
 	}
 	if starts != nil {
 		trace = starts.Trace(trace)
 	}
-	return trace, s, nil
+	return trace, stats, nil
 }

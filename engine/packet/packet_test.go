@@ -12,117 +12,130 @@ import (
 	"sim/engine/packet"
 )
 
-// reference simulates work the plain way: one list of events, searched for the first by time and order, and whole
-// numbers of any size.
-type reference struct {
-	n      *engine.Network
-	w      *packet.Work
-	events []event
-	made   int
-	free   []*big.Rat // by link, in ticks
-	queue  [][]parcel
-	links  []packet.LinkStats
-	done   []parcel
-	sent   int64
+// referenceSim is a simple simulator of scheduled links. It has an unsorted list of
+// events, which is searched for the earliest event, and computes times with rational
+// numbers.
+type referenceSim struct {
+	network     *engine.Network
+	work        *packet.Work
+	events      []referenceEvent
+	numSet      int                 // events scheduled so far
+	free        []*big.Rat          // indexed by link: end of the last transmission in ticks
+	queue       [][]referencePacket // indexed by link
+	links       []packet.LinkStats
+	delivered   []referencePacket
+	numInjected int64
 }
 
-type event struct {
-	at          engine.Time
-	order       int
-	link        int32 // -1 of a source
-	source, lap int
+// referenceEvent is the arrival of the first packet of a link, or an injection.
+type referenceEvent struct {
+	time        engine.Time
+	order       int   // number of events scheduled before
+	link        int32 // -1 for a source
+	source, lap int   // the source and its number of injections so far
 }
 
-type parcel struct {
-	flow         int32
-	hop          int
-	bytes        int32
-	inject, left engine.Time
+// referencePacket is a packet that has passed hop links of its path.
+type referencePacket struct {
+	flow              int32
+	hop               int
+	bytes             int32
+	inject, leaveTime engine.Time
 }
 
-func (z *reference) set(e event) {
-	e.order = z.made
-	z.made++
+// set schedules an event.
+func (z *referenceSim) set(e referenceEvent) {
+	e.order = z.numSet
+	z.numSet++
 	z.events = append(z.events, e)
 }
 
-func (z *reference) run() {
-	z.free, z.queue, z.links = make([]*big.Rat, len(z.n.Links)), make([][]parcel, len(z.n.Links)), make([]packet.LinkStats, len(z.n.Links))
-	for i, s := range z.w.Sources {
+// run simulates all events.
+func (z *referenceSim) run() {
+	z.free, z.queue, z.links = make([]*big.Rat, len(z.network.Links)), make([][]referencePacket, len(z.network.Links)), make([]packet.LinkStats, len(z.network.Links))
+	for i, s := range z.work.Sources {
 		if s.Count > 0 && s.End > s.First {
-			z.set(event{at: s.Start, link: -1, source: i})
+			z.set(referenceEvent{time: s.Start, link: -1, source: i})
 		}
 	}
+
 	for len(z.events) > 0 {
 		k := 0
 		for i, e := range z.events {
-			if e.at < z.events[k].at || e.at == z.events[k].at && e.order < z.events[k].order {
+			if e.time < z.events[k].time || e.time == z.events[k].time && e.order < z.events[k].order {
 				k = i
 			}
 		}
+
 		e := z.events[k]
 		z.events = slices.Delete(z.events, k, k+1)
 		if e.link < 0 {
-			s := z.w.Sources[e.source]
+			s := z.work.Sources[e.source]
 			if e.lap++; int64(e.lap) < s.Count {
-				z.set(event{at: s.Start + engine.Time(s.Every*float64(e.lap)), link: -1, source: e.source, lap: e.lap})
+				z.set(referenceEvent{time: s.Start + engine.Time(s.Every*float64(e.lap)), link: -1, source: e.source, lap: e.lap})
 			}
 			for f := s.First; f < s.End; f++ {
-				z.sent++
+				z.numInjected++
 				bytes := s.Bytes
 				if int64(e.lap) == s.Count && s.Last > 0 {
 					bytes = s.Last
 				}
-				z.forward(parcel{flow: f, bytes: bytes, inject: e.at}, e.at)
+				z.forward(referencePacket{flow: f, bytes: bytes, inject: e.time}, e.time)
 			}
 			continue
 		}
+
 		p := z.queue[e.link][0]
 		z.queue[e.link] = z.queue[e.link][1:]
 		if len(z.queue[e.link]) > 0 {
-			z.set(event{at: z.queue[e.link][0].left, link: e.link})
+			z.set(referenceEvent{time: z.queue[e.link][0].leaveTime, link: e.link})
 		}
 		z.links[e.link].Packets++
 		z.links[e.link].Bytes += int64(p.bytes)
 		p.hop++
-		z.forward(p, e.at)
+		z.forward(p, e.time)
 	}
 }
 
-func (z *reference) forward(p parcel, now engine.Time) {
-	path := pathOf(z.n, z.w, p.flow)
+// forward enqueues a packet at its next link or delivers it.
+func (z *referenceSim) forward(p referencePacket, now engine.Time) {
+	path := pathOf(z.network, z.work, p.flow)
 	if p.hop == len(path) {
-		p.left = now
-		z.done = append(z.done, p)
+		p.leaveTime = now
+		z.delivered = append(z.delivered, p)
 		return
 	}
 	id := path[p.hop]
 	if free := z.free[id]; free == nil || free.Cmp(new(big.Rat).SetInt64(int64(now))) < 0 {
-		// a part of a tick is kept only where the link has been busy
-		whole := engine.Time(-1)
+		// The fraction of a tick is carried over only if the link has been busy until
+		// now.
+		floor := engine.Time(-1)
 		if free != nil {
-			whole = floorOf(free)
+			floor = floorOf(free)
 		}
-		if whole < now {
+		if floor < now {
 			z.free[id] = new(big.Rat).SetInt64(int64(now))
 		}
 	}
-	l := z.n.Links[id]
-	takes := new(big.Rat).Quo(new(big.Rat).SetInt64(8*int64(p.bytes)*int64(engine.Second)), new(big.Rat).SetFloat64(l.Rate))
-	z.free[id] = new(big.Rat).Add(z.free[id], takes)
-	p.left = floorOf(z.free[id]) + l.Latency
+
+	l := z.network.Links[id]
+	duration := new(big.Rat).Quo(new(big.Rat).SetInt64(8*int64(p.bytes)*int64(engine.Second)), new(big.Rat).SetFloat64(l.Rate))
+	z.free[id] = new(big.Rat).Add(z.free[id], duration)
+	p.leaveTime = floorOf(z.free[id]) + l.Latency
 	z.queue[id] = append(z.queue[id], p)
 	z.links[id].MaxQueue = max(z.links[id].MaxQueue, int32(len(z.queue[id])))
 	if len(z.queue[id]) == 1 {
-		z.set(event{at: p.left, link: id})
+		z.set(referenceEvent{time: p.leaveTime, link: id})
 	}
 }
 
+// floorOf rounds down to ticks.
 func floorOf(r *big.Rat) engine.Time {
 	return engine.Time(new(big.Int).Div(r.Num(), r.Denom()).Int64())
 }
 
-// portsOf returns paths, none yet, over ports that are the links out of a node in order.
+// portsOf returns an engine.Paths without paths. The ports of a node are its outgoing
+// links in order.
 func portsOf(n *engine.Network) *engine.Paths {
 	out := make([][]int32, n.Nodes)
 	degree := 1
@@ -131,33 +144,34 @@ func portsOf(n *engine.Network) *engine.Paths {
 		degree = max(degree, len(out[l.From]))
 	}
 	w := &engine.Paths{Degree: degree, Link: slices.Repeat([]int32{-1}, int(n.Nodes)*degree)}
-	for node, of := range out {
-		copy(w.Link[node*degree:], of)
+	for node, links := range out {
+		copy(w.Link[node*degree:], links)
 	}
 	return w
 }
 
-// stepOver returns the step over a link.
+// stepOver returns the step over a link on a channel.
 func stepOver(n *engine.Network, w *engine.Paths, link int32, channel int) engine.Step {
 	from := int(n.Links[link].From)
 	return engine.MakeStep(slices.Index(w.Link[from*w.Degree:(from+1)*w.Degree], link), channel)
 }
 
-// pathOf returns the links of a flow's first path.
+// pathOf returns the links of the first path of a flow.
 func pathOf(n *engine.Network, w *packet.Work, flow int32) []int32 {
 	first, _ := w.Paths.Of(w.Paths.ClassOf(flow))
-	at := w.Flows[flow].Src
+	node := w.Flows[flow].Src
 	var path []int32
 	for _, s := range w.Paths.Steps(first) {
-		l := w.Paths.Out(at, s)
+		l := w.Paths.Out(node, s)
 		path = append(path, l)
-		at = n.Links[l].To
+		node = n.Links[l].To
 	}
 	return path
 }
 
-// over returns work of one flow over links in order, on channel 0.
-func over(n *engine.Network, sources []packet.Source, paths ...[]int32) *packet.Work {
+// pathsOver returns work with one flow per path. Paths are sequences of links, all on
+// channel 0.
+func pathsOver(n *engine.Network, sources []packet.Source, paths ...[]int32) *packet.Work {
 	w := &packet.Work{Paths: portsOf(n), Sources: sources}
 	for _, path := range paths {
 		var steps []engine.Step
@@ -170,8 +184,8 @@ func over(n *engine.Network, sources []packet.Source, paths ...[]int32) *packet.
 	return w
 }
 
-// anyWork draws a small network and traffic on it.
-func anyWork(t *rapid.T) (*engine.Network, *packet.Work) {
+// randomWork draws a small network and traffic for it.
+func randomWork(t *rapid.T) (*engine.Network, *packet.Work) {
 	nodes := rapid.IntRange(2, 5).Draw(t, "nodes")
 	n := &engine.Network{Nodes: int32(nodes)}
 	out := make([][]int32, nodes)
@@ -184,26 +198,29 @@ func anyWork(t *rapid.T) (*engine.Network, *packet.Work) {
 			Latency:  engine.Time(rapid.IntRange(0, 4).Draw(t, "latency")),
 		})
 	}
+
 	for a := range nodes {
 		link(a, (a+1)%nodes)
 	}
 	for range rapid.IntRange(0, 4).Draw(t, "more") {
 		link(rapid.IntRange(0, nodes-1).Draw(t, "from"), rapid.IntRange(0, nodes-1).Draw(t, "to"))
 	}
+
 	w := &packet.Work{Paths: portsOf(n)}
 	for range rapid.IntRange(1, 6).Draw(t, "flows") {
-		at := int32(rapid.IntRange(0, nodes-1).Draw(t, "src"))
-		f := engine.Flow{Src: at}
+		node := int32(rapid.IntRange(0, nodes-1).Draw(t, "src"))
+		f := engine.Flow{Src: node}
 		var steps []engine.Step
 		for range rapid.IntRange(0, 4).Draw(t, "hops") {
-			l := rapid.SampledFrom(out[at]).Draw(t, "hop")
+			l := rapid.SampledFrom(out[node]).Draw(t, "hop")
 			steps = append(steps, stepOver(n, w.Paths, l, rapid.IntRange(0, int(max(1, n.Links[l].Channels))-1).Draw(t, "channel")))
-			at = n.Links[l].To
+			node = n.Links[l].To
 		}
-		f.Dst = at
+		f.Dst = node
 		w.Paths.Add(steps...)
 		w.Flows = append(w.Flows, f)
 	}
+
 	for range rapid.IntRange(1, 3).Draw(t, "sources") {
 		first := rapid.IntRange(0, len(w.Flows)-1).Draw(t, "first")
 		w.Sources = append(w.Sources, packet.Source{
@@ -218,33 +235,37 @@ func anyWork(t *rapid.T) (*engine.Network, *packet.Work) {
 	return n, w
 }
 
-// TestAgainstReference: the same numbers, and the same delays, as the plain way; nothing is lost on the way.
+// TestAgainstReference: Run and referenceSim agree on link statistics and delays, also
+// for a run that is cut at half its time, and all packets are delivered.
 func TestAgainstReference(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		n, w := anyWork(t)
-		z := reference{n: n, w: w}
+		n, w := randomWork(t)
+		z := referenceSim{network: n, work: w}
 		z.run()
 		s, err := packet.Run(n, w, packet.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s.Injected != z.sent || s.Delivered != z.sent || s.InFlight() != 0 {
-			t.Fatalf("%d injected, %d delivered, want %d", s.Injected, s.Delivered, z.sent)
+		if s.Injected != z.numInjected || s.Delivered != z.numInjected || s.InFlight() != 0 {
+			t.Fatalf("%d injected, %d delivered, want %d", s.Injected, s.Delivered, z.numInjected)
 		}
-		sum, least, most := 0.0, engine.Never, engine.Time(0)
-		for _, p := range z.done {
-			d := p.left - p.inject
+
+		sum, minDelay, maxDelay := 0.0, engine.Never, engine.Time(0)
+		for _, p := range z.delivered {
+			d := p.leaveTime - p.inject
 			sum += d.Seconds()
-			least, most = min(least, d), max(most, d)
+			minDelay, maxDelay = min(minDelay, d), max(maxDelay, d)
 		}
-		if z.sent > 0 && (math.Abs(s.Delay.MeanSeconds()*float64(z.sent)/sum-1) > 1e-12 && sum > 0 || s.Delay.Min != least || s.Delay.Max != most) {
-			t.Fatalf("delays of %v mean, %v to %v; want sum %v, %v to %v", s.Delay.MeanSeconds(), s.Delay.Min, s.Delay.Max, sum, least, most)
+		if z.numInjected > 0 && (math.Abs(s.Delay.MeanSeconds()*float64(z.numInjected)/sum-1) > 1e-12 && sum > 0 || s.Delay.Min != minDelay || s.Delay.Max != maxDelay) {
+			t.Fatalf("delays of %v mean, %v to %v; want sum %v, %v to %v", s.Delay.MeanSeconds(), s.Delay.Min, s.Delay.Max, sum, minDelay, maxDelay)
 		}
+
 		for i, l := range s.Links {
 			if l.Busy, l.Waited = 0, 0; l != z.links[i] {
 				t.Fatalf("link %d: %+v, want %+v", i, l, z.links[i])
 			}
 		}
+
 		var cut, hist int64
 		half := s.End / 2
 		if half > 0 {
@@ -252,8 +273,8 @@ func TestAgainstReference(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, p := range z.done {
-				if p.left <= half {
+			for _, p := range z.delivered {
+				if p.leaveTime <= half {
 					cut++
 				}
 			}
@@ -265,32 +286,34 @@ func TestAgainstReference(t *testing.T) {
 	})
 }
 
-// TestRatesDoNotDrift: what a packet takes beyond whole ticks is carried on.
+// TestRatesDoNotDrift: fractions of ticks are carried over, so the duration of 7 million
+// packets is exact to a tick.
 func TestRatesDoNotDrift(t *testing.T) {
 	n := &engine.Network{Nodes: 2, Links: []engine.Link{{From: 0, To: 1, Rate: 7e12}}}
-	w := over(n, []packet.Source{{End: 1, Bytes: 1, Count: 7_000_000}}, []int32{0})
+	w := pathsOver(n, []packet.Source{{End: 1, Bytes: 1, Count: 7_000_000}}, []int32{0})
 	s, err := packet.Run(n, w, packet.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if off := s.End - 8_000_000; off < -1 || off > 1 {
+	if difference := s.End - 8_000_000; difference < -1 || difference > 1 {
 		t.Errorf("7 million bytes take %d ticks at 7 Tb/s, want 8 million", s.End)
 	}
 }
 
-// TestMD1: the mean delay of a Poisson process before a link is Pollaczek and Khinchine's, s + rho s / (2 (1 - rho)).
+// TestMD1: the mean delay of Poisson arrivals at a link equals the Pollaczek-Khinchine
+// formula for M/D/1. It is s + rho s / (2 (1 - rho)) for service time s and load rho.
 func TestMD1(t *testing.T) {
 	const bytes, packets = 1000, 2_000_000
-	n := &engine.Network{Nodes: 2, Links: []engine.Link{{From: 0, To: 1, Rate: 8e9}}} // 1 us a packet
+	n := &engine.Network{Nodes: 2, Links: []engine.Link{{From: 0, To: 1, Rate: 8e9}}} // 1 us per packet
 	service := float64(engine.Microsecond)
 	for _, load := range []float64{0.3, 0.6, 0.85} {
-		w := over(n, []packet.Source{{End: 1, Process: packet.Poisson, Bytes: bytes, Count: packets, Every: service / load, Seed: 7}}, []int32{0})
+		w := pathsOver(n, []packet.Source{{End: 1, Process: packet.Poisson, Bytes: bytes, Count: packets, Every: service / load, Seed: 7}}, []int32{0})
 		s, err := packet.Run(n, w, packet.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		want := (service + load*service/(2*(1-load))) / float64(engine.Second)
-		if off := s.Delay.MeanSeconds()/want - 1; math.Abs(off) > 0.02 {
+		if difference := s.Delay.MeanSeconds()/want - 1; math.Abs(difference) > 0.02 {
 			t.Errorf("load %g: mean delay %g s, want %g", load, s.Delay.MeanSeconds(), want)
 		}
 		if busy := s.Links[0].Busy; busy != packets*engine.Microsecond {
@@ -299,10 +322,10 @@ func TestMD1(t *testing.T) {
 	}
 }
 
-// TestQuantiles: a quantile is at most 1/128 above the least value that so many do not exceed.
+// TestQuantiles: a quantile is at least the exact one and at most 1/128 above it.
 func TestQuantiles(t *testing.T) {
 	n := &engine.Network{Nodes: 2, Links: []engine.Link{{From: 0, To: 1, Rate: 8e12}}}
-	w := over(n, []packet.Source{{End: 1, Bytes: 1, Count: 100_000}}, []int32{0}) // delays 1..100,000 ticks
+	w := pathsOver(n, []packet.Source{{End: 1, Bytes: 1, Count: 100_000}}, []int32{0}) // delays 1..100,000 ticks
 	s, err := packet.Run(n, w, packet.Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -10,73 +10,81 @@ import (
 	"sim/engine"
 )
 
-// paths leads packets by paths, where a record's route is the place of its step, or, where packets draw their links,
-// its destination.
-type paths struct {
-	spread *engine.Spread // of the set in use
-	steps  bool           // routes are places of steps
-	// Ports and steps of every Rewire one after another, so that a packet keeps its path; the ports of a rewire are
-	// those behind the ports of the one before it.
-	degree int
-	port   []int32 // by node and port: a link
-	step   []engine.Step
-	sets   []pathSet
-	now    int // the set in use
-	rng    *rand.Rand
+// pathTable looks up the links of packets. The route of a packet (record.route) is the
+// index of its current step in steps. With Paths.Spread it is the destination node, and
+// each packet draws its links.
+type pathTable struct {
+	spread    *engine.Spread // of the current set; nil if routes are steps
+	usesSteps bool           // routes are indices in steps
+	// The ports and steps of all sets are concatenated, so that packets keep their paths
+	// after a Rewire. At each node, the ports of a set follow the ports of the previous
+	// set.
+	degree     int           // ports per node, over all sets
+	linkByPort []int32       // indexed by node*degree + port; -1 if there is no link
+	steps      []engine.Step // paths, each terminated by engine.Arrived
+	sets       []pathSet     // the initial paths, followed by one set per Rewire
+	current    int           // index of the set in use
+	rng        *rand.Rand    // draws paths and links
 }
 
-// pathSet is the paths of one Rewire.
+// pathSet is the initial paths or the paths of one Rewire.
 type pathSet struct {
 	*engine.Paths
-	from int32     // the place of its first step
-	upTo []float64 // by path: the sum of shares up to it, in its class; nil where all are equal or alone
+	firstStep        int32     // index in pathTable.steps of its first step
+	cumulativeShares []float64 // indexed by path: sum of shares up to the path within its class; nil if shares are equal
 }
 
-func newPaths(n *engine.Network, w *Work, o *Options) (paths, error) {
-	y := paths{rng: stream(o.Seed, pathStream)}
-	all := []*engine.Paths{w.Paths}
+// newPathTable creates the table of the paths of w and of all Rewires.
+func newPathTable(n *engine.Network, w *Work, o *Options) (pathTable, error) {
+	y := pathTable{rng: newStream(o.Seed, pathStream)}
+	allPaths := []*engine.Paths{w.Paths}
 	for _, r := range o.Rewire {
-		all = append(all, r.Paths)
+		allPaths = append(allPaths, r.Paths)
 	}
-	steps := 0
+
+	numSteps := 0
 	if y.spread = w.Paths.Spread; y.spread != nil {
-		for _, k := range all {
+		for _, k := range allPaths {
 			y.sets = append(y.sets, pathSet{Paths: k})
 		}
 		return y, nil
 	}
-	y.steps = true
-	for _, k := range all {
+
+	y.usesSteps = true
+	for _, k := range allPaths {
 		y.degree += k.Degree
-		steps += len(k.Step)
+		numSteps += len(k.Step)
 	}
-	if steps > math.MaxInt32 || y.degree > engine.MaxPort+1 {
-		return y, fmt.Errorf("%w: paths of %d steps over %d ports a node in all; want at most %d and %d", ErrWork, steps, y.degree, math.MaxInt32, engine.MaxPort+1)
+	if numSteps > math.MaxInt32 || y.degree > engine.MaxPort+1 {
+		return y, fmt.Errorf("%w: all paths have %d steps and %d ports per node; want at most %d and %d", ErrWork, numSteps, y.degree, math.MaxInt32, engine.MaxPort+1)
 	}
-	if len(all) == 1 {
-		y.port, y.step = w.Paths.Link, w.Paths.Step
+
+	if len(allPaths) == 1 {
+		y.linkByPort, y.steps = w.Paths.Link, w.Paths.Step
 	} else {
-		y.port = make([]int32, int(n.Nodes)*y.degree)
-		y.step = make([]engine.Step, 0, steps)
+		y.linkByPort = make([]int32, int(n.Nodes)*y.degree)
+		y.steps = make([]engine.Step, 0, numSteps)
 	}
-	ports, from := 0, 0
-	for _, k := range all {
-		set := pathSet{Paths: k, from: int32(from)}
-		from += len(k.Step)
-		if len(all) > 1 {
+
+	firstPort, firstStep := 0, 0
+	for _, k := range allPaths {
+		set := pathSet{Paths: k, firstStep: int32(firstStep)}
+		firstStep += len(k.Step)
+		if len(allPaths) > 1 {
 			for node := range int(n.Nodes) {
-				copy(y.port[node*y.degree+ports:], k.Link[node*k.Degree:(node+1)*k.Degree])
+				copy(y.linkByPort[node*y.degree+firstPort:], k.Link[node*k.Degree:(node+1)*k.Degree])
 			}
 			for _, s := range k.Step {
 				if s != engine.Arrived {
-					s = engine.MakeStep(s.Port()+ports, s.Channel())
+					s = engine.MakeStep(s.Port()+firstPort, s.Channel())
 				}
-				y.step = append(y.step, s)
+				y.steps = append(y.steps, s)
 			}
-			ports += k.Degree
+			firstPort += k.Degree
 		}
+
 		var err error
-		if set.upTo, err = sums(k); err != nil {
+		if set.cumulativeShares, err = sumShares(k); err != nil {
 			return y, err
 		}
 		y.sets = append(y.sets, set)
@@ -84,116 +92,122 @@ func newPaths(n *engine.Network, w *Work, o *Options) (paths, error) {
 	return y, nil
 }
 
-// sums returns the running sums of the shares of each class.
-func sums(k *engine.Paths) ([]float64, error) {
-	if k.Share == nil || k.First == nil {
+// sumShares returns the cumulative shares of the paths within each class, or nil if paths
+// have equal shares.
+func sumShares(paths *engine.Paths) ([]float64, error) {
+	if paths.Share == nil || paths.First == nil {
 		return nil, nil
 	}
-	upTo := make([]float64, len(k.Share))
-	for c := range len(k.First) - 1 {
+	cumulative := make([]float64, len(paths.Share))
+	for c := range len(paths.First) - 1 {
 		sum := 0.0
-		for i := k.First[c]; i < k.First[c+1]; i++ {
-			if s := k.Share[i]; s < 0 || math.IsNaN(s) || math.IsInf(s, 0) {
+		for i := paths.First[c]; i < paths.First[c+1]; i++ {
+			if s := paths.Share[i]; s < 0 || math.IsNaN(s) || math.IsInf(s, 0) {
 				return nil, fmt.Errorf("%w: path %d has a share of %g; want a number of at least 0", ErrWork, i, s)
 			}
-			sum += k.Share[i]
-			upTo[i] = sum
+			sum += paths.Share[i]
+			cumulative[i] = sum
 		}
-		if k.First[c] < k.First[c+1] && sum == 0 {
+		if paths.First[c] < paths.First[c+1] && sum == 0 {
 			return nil, fmt.Errorf("%w: the shares of the paths of class %d are all 0", ErrWork, c)
 		}
 	}
-	return upTo, nil
+	return cumulative, nil
 }
 
-// single reports whether each flow has one path.
-func (y *paths) single() bool { return y.steps && len(y.sets) == 1 && y.sets[0].First == nil }
+// isSingle reports whether each flow has one path for the whole run.
+func (y *pathTable) isSingle() bool { return y.usesSteps && len(y.sets) == 1 && y.sets[0].First == nil }
 
-// path chooses a path for a packet of a flow and returns the place of its first step.
-func (y *paths) path(flow int32) int32 {
-	set := &y.sets[y.now]
+// choosePath chooses a path for a packet of a flow and returns the index of its first
+// step.
+func (y *pathTable) choosePath(flow int32) int32 {
+	set := &y.sets[y.current]
 	first, end := set.Of(set.ClassOf(flow))
-	k := first
+	path := first
 	switch {
 	case end-first == 1:
-	case set.upTo == nil:
-		k += y.rng.Int32N(end - first)
+	case set.cumulativeShares == nil:
+		path += y.rng.Int32N(end - first)
 	default:
-		at := y.rng.Float64() * set.upTo[end-1]
-		for k < end-1 && at >= set.upTo[k] {
-			k++
+		draw := y.rng.Float64() * set.cumulativeShares[end-1]
+		for path < end-1 && draw >= set.cumulativeShares[path] {
+			path++
 		}
 	}
-	return set.from + int32(set.Start[k])
+	return set.firstStep + int32(set.Start[path])
 }
 
-// arrived is what next returns at the end of a route, nowhere where there is none.
+// Results of nextLink that are not links.
 const (
-	arrived = -1
-	nowhere = -2
+	pathEnd = -1 // the node is the destination
+	noLink  = -2 // the destination cannot be reached; also used for a link that has not been looked up
 )
 
-// next returns the link that a packet of a route takes from a node.
-func (y *paths) next(at, route int32) int32 {
-	if y.steps {
-		s := y.step[route]
+// nextLink returns the link that a packet with the given route takes from a node, or
+// pathEnd or noLink.
+func (y *pathTable) nextLink(node, route int32) int32 {
+	if y.usesSteps {
+		s := y.steps[route]
 		if s == engine.Arrived {
-			return arrived
+			return pathEnd
 		}
-		return y.port[int(at)*y.degree+s.Port()]
+		return y.linkByPort[int(node)*y.degree+s.Port()]
 	}
-	if at == route {
-		return arrived
+	if node == route {
+		return pathEnd
 	}
-	if l := y.spread.Next(at, route, y.rng.Float64()); l >= 0 {
+	if l := y.spread.Next(node, route, y.rng.Float64()); l >= 0 {
 		return l
 	}
-	return nowhere
+	return noLink
 }
 
-// after returns the link that a packet takes from a node when it has taken the step at route, or none, and its channel.
-func (y *paths) after(at, route int32) (link int32, channel uint8) {
-	if !y.steps {
-		return y.next(at, route), 0
+// linkAfter returns the link that a packet takes from a node after the step at route, and
+// its channel. With Paths.Spread it is the same as nextLink, on channel 0.
+func (y *pathTable) linkAfter(node, route int32) (link int32, channel uint8) {
+	if !y.usesSteps {
+		return y.nextLink(node, route), 0
 	}
-	s := y.step[route+1]
+	s := y.steps[route+1]
 	if s == engine.Arrived {
-		return arrived, 0
+		return pathEnd, 0
 	}
-	return y.port[int(at)*y.degree+s.Port()], uint8(s.Channel())
+	return y.linkByPort[int(node)*y.degree+s.Port()], uint8(s.Channel())
 }
 
-// turn goes over to the paths of the next Rewire.
-func (y *paths) turn() {
-	y.now++
-	y.spread = y.sets[y.now].Spread
+// useNextSet switches to the paths of the next Rewire.
+func (y *pathTable) useNextSet() {
+	y.current++
+	y.spread = y.sets[y.current].Spread
 }
 
-// firstLink returns the first link of a flow, of its first path where it has several; -1 where it has none.
-func (y *paths) firstLink(flow int32, f engine.Flow) int32 {
+// firstLink returns the first link of a flow, on the first one of its paths. It is
+// negative if the flow has no path.
+func (y *pathTable) firstLink(flow int32, f engine.Flow) int32 {
 	if y.spread != nil {
 		return y.spread.Next(f.Src, f.Dst, 0)
 	}
-	set := &y.sets[y.now]
+	set := &y.sets[y.current]
 	k, _ := set.Of(set.ClassOf(flow))
-	return y.next(f.Src, set.from+int32(set.Start[k]))
+	return y.nextLink(f.Src, set.firstStep+int32(set.Start[k]))
 }
 
-// Names of random streams.
+// Streams of random numbers of a run.
 const (
 	pathStream = iota
 	errorStream
 )
 
-// stream returns a random stream of the run.
-func stream(seed uint64, name uint64) *rand.Rand {
+// newStream returns one of the random streams of a run.
+func newStream(seed uint64, name uint64) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, mix(name)))
 }
 
-// checkPaths fails where paths do not lead flows over n.
+// checkPaths returns an error if paths do not connect the flows over links of n that are
+// up.
 func checkPaths(n *engine.Network, flows []engine.Flow, paths *engine.Paths) error {
 	if paths == nil {
-		return errors.New("want paths to lead packets")
+		return errors.New("there are no paths")
 	}
 	return paths.Check(context.Background(), n, flows)
 }

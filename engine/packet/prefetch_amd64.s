@@ -6,8 +6,8 @@ TEXT ·prefetch(SB), NOSPLIT, $0-8
 	PREFETCHT0 (AX)
 	RET
 
-// func own(p unsafe.Pointer, bytes uintptr)
-TEXT ·own(SB), NOSPLIT, $0-16
+// func prefetchForWrite(p unsafe.Pointer, bytes uintptr)
+TEXT ·prefetchForWrite(SB), NOSPLIT, $0-16
 	MOVQ p+0(FP), AX
 	MOVQ bytes+8(FP), CX
 	ADDQ AX, CX

@@ -6,8 +6,8 @@ TEXT ·prefetch(SB), NOSPLIT, $0-8
 	PRFM (R0), PLDL1KEEP
 	RET
 
-// func own(p unsafe.Pointer, bytes uintptr)
-TEXT ·own(SB), NOSPLIT, $0-16
+// func prefetchForWrite(p unsafe.Pointer, bytes uintptr)
+TEXT ·prefetchForWrite(SB), NOSPLIT, $0-16
 	MOVD p+0(FP), R0
 	MOVD bytes+8(FP), R1
 	ADD  R0, R1, R1

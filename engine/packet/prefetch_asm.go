@@ -4,16 +4,16 @@ package packet
 
 import "unsafe"
 
-// prefetches says whether prefetch does anything.
-const prefetches = true
+// hasPrefetch reports whether prefetch has an effect.
+const hasPrefetch = true
 
-// prefetch has the line of memory at p brought into the cache. p need not be what Go knows.
+// prefetch loads the cache line of address p. p need not point to memory managed by Go.
 //
 //go:noescape
 func prefetch(p unsafe.Pointer)
 
-// own has so many bytes of memory at p brought into the cache to be written, which those that other processors have written
-// last, or read, take longer for than others.
+// prefetchForWrite loads the cache lines of the given bytes at p in exclusive state.
+// Writing to lines that another processor has used last is slow otherwise.
 //
 //go:noescape
-func own(p unsafe.Pointer, bytes uintptr)
+func prefetchForWrite(p unsafe.Pointer, bytes uintptr)

@@ -4,9 +4,11 @@ package packet
 
 import "unsafe"
 
-// prefetches says whether prefetch does anything.
-const prefetches = false
+// hasPrefetch reports whether prefetch has an effect.
+const hasPrefetch = false
 
+// prefetch does nothing on this architecture.
 func prefetch(unsafe.Pointer) {}
 
-func own(unsafe.Pointer, uintptr) {}
+// prefetchForWrite does nothing on this architecture.
+func prefetchForWrite(unsafe.Pointer, uintptr) {}

@@ -7,370 +7,425 @@ import (
 	"sim/engine"
 )
 
-// sim simulates packets. Ids of the calendar are links (in the served loop three times: ends of sending, arrivals,
-// credits), then injectors, then tasks.
+// sim is the state of one run.
+//
+// Events are identified by the numbers under which they are in the calendar. With
+// scheduled links, event id < n is the arrival of the first packet on link id, where n is
+// the number of links. With queued links, ids [0, n) are ends of transmissions, [n, 2n)
+// arrivals, and [2n, 3n) credit returns. Ids from senderBase on belong to senders: first
+// the injectors, then the tasks.
 type sim struct {
-	n         *engine.Network
-	o         Options
-	flows     []engine.Flow
-	paths     paths
-	calendar  *calendar
-	chunks    chunks
-	most      int64 // chunks that may be made
-	full      bool  // more were
-	stopped   bool  // by Options.Stop
-	injectors []injector
-	base      int32   // id of the first injector
-	windowOf  []int32 // by flow: its injector where it has a window, -1 else; nil if none has
-	job       *job    // the task graph, if one is simulated
-	from, to  engine.Time
-	watch     bool // something waits for what becomes of packets
-	reaction  reaction
-	log       *[]arrival
-	s         Stats
+	network                   *engine.Network
+	options                   Options
+	flows                     []engine.Flow
+	paths                     pathTable
+	calendar                  *calendar
+	records                   recordStore // packets
+	maxChunks                 int64       // limit of records.numChunks
+	outOfMemory               bool        // the limit was exceeded, or the run was stopped
+	stopped                   bool        // Options.Stop returned true
+	injectors                 []injector
+	senderBase                int32       // event id of the first injector
+	windowInjector            []int32     // indexed by flow: its injector if it has a window, otherwise -1; nil without windows
+	tasks                     *taskState  // state of the task graph; nil without a graph
+	measureFrom, measureUntil engine.Time // measured time: from <= t < until
+	reportsEnds               bool        // onPacketEnd must be called for each packet
+	reaction                  reactionState
+	log                       *[]packetEnd // ends of all packets, for tests; nil otherwise
+	stats                     Stats
 
-	parts *parts // nil if packets cannot be simulated part by part
+	components *componentSim // nil if the run does not meet its conditions
 
-	links []link // booked
-	paces []pace
-	read  int32 // what was read for the cache's sake alone
-	served
+	scheduled    []scheduledLink // indexed by link; empty with queued links
+	timings      []linkTiming    // distinct rates and latencies of scheduled links
+	prefetchSink int32           // sum of prefetched values, so that their loads are not optimised away
+	queueState
 }
 
-// arrival is a packet's end, kept for tests.
-type arrival struct {
-	flow       int32
-	inject, at engine.Time
-	dropped    bool
+// packetEnd is the delivery or loss of a packet. It is recorded only for tests.
+type packetEnd struct {
+	flow             int32
+	injectTime, time engine.Time
+	dropped          bool
 }
 
-func newSim(n *engine.Network, w *Work, o Options, largest int64) (*sim, error) {
+// newSim allocates the state of a run. maxPacket is the size of the largest packet in
+// bytes.
+func newSim(n *engine.Network, w *Work, o Options, maxPacket int64) (*sim, error) {
 	if o.MaxBytes == 0 {
 		o.MaxBytes = DefaultMaxBytes
 	}
-	if need := memory(n, w, &o); need > o.MaxBytes {
-		return nil, fmt.Errorf("%w: it needs %d B of memory, of %d B that it may take", ErrWork, need, o.MaxBytes)
+	if required := initialMemory(n, w, &o); required > o.MaxBytes {
+		return nil, fmt.Errorf("%w: the run needs %d B of memory; the limit is %d B", ErrWork, required, o.MaxBytes)
 	}
-	z := &sim{n: n, o: o, flows: w.Flows, from: o.MeasureFrom, to: o.MeasureUntil, most: min(o.MaxBytes/chunkBytes, mostChunks)}
-	if z.to == 0 {
-		z.to = engine.Never
+
+	z := &sim{network: n, options: o, flows: w.Flows, measureFrom: o.MeasureFrom, measureUntil: o.MeasureUntil, maxChunks: min(o.MaxBytes/chunkBytes, maxChunks)}
+	if z.measureUntil == 0 {
+		z.measureUntil = engine.Never
 	}
+
 	var err error
-	if z.paths, err = newPaths(n, w, &o); err != nil {
+	if z.paths, err = newPathTable(n, w, &o); err != nil {
 		return nil, err
 	}
-	ids := len(n.Links)
-	if z.on = mustServe(n, &o); z.on {
-		z.newServed(largest)
-		ids *= 3
+
+	numIDs := len(n.Links)
+	if z.usesQueues = needsQueues(n, &o); z.usesQueues {
+		z.newQueuedLinks(maxPacket)
+		numIDs *= 3
 	} else {
-		z.newBooked()
+		z.newScheduledLinks()
 	}
-	z.chunks.grow()
-	z.base = int32(ids)
+
+	z.records.grow()
+	z.senderBase = int32(numIDs)
 	z.newInjectors(w)
-	if int64(ids)+int64(len(z.injectors))+int64(len(z.flows)) > math.MaxInt32/16 {
-		return nil, fmt.Errorf("%w: %d links, %d processes and %d flows are too many to number", ErrWork, len(n.Links), len(z.injectors), len(z.flows))
+	if int64(numIDs)+int64(len(z.injectors))+int64(len(z.flows)) > math.MaxInt32/16 {
+		return nil, fmt.Errorf("%w: %d links, %d senders and %d flows exceed the range of event ids", ErrWork, len(n.Links), len(z.injectors), len(z.flows))
 	}
 	return z, nil
 }
 
-// schedule makes the calendar and sets the first events of the senders.
-func (z *sim) schedule() {
-	z.watch = z.windowOf != nil || z.job != nil || z.log != nil
-	ids := int(z.base) + len(z.injectors)
-	if z.job != nil {
-		ids += len(z.job.need) + 1 // the last is that of resolve
+// scheduleSenders creates the calendar and schedules the first event of each sender.
+func (z *sim) scheduleSenders() {
+	z.reportsEnds = z.windowInjector != nil || z.tasks != nil || z.log != nil
+	numIDs := int(z.senderBase) + len(z.injectors)
+	if z.tasks != nil {
+		numIDs += len(z.tasks.pendingInputs) + 1 // the last id is the event of resolveContention
 	}
-	z.calendar = newCalendar(ids)
+
+	z.calendar = newCalendar(numIDs)
+
 	for i := range z.injectors {
 		m := &z.injectors[i]
-		at := m.start
+		start := m.start
 		if m.process == Poisson {
-			at = engine.Time(m.at)
+			start = engine.Time(m.nextTime)
 		}
-		if m.stop != 0 && at >= m.stop {
+		if m.stop != 0 && start >= m.stop {
 			continue
 		}
-		z.calendar.set(z.base+int32(i), at)
+		z.calendar.schedule(z.senderBase+int32(i), start)
 	}
-	if z.job != nil {
-		for i, need := range z.job.need {
-			if need == 0 {
-				z.calendar.set(z.agent(int32(i)), 0)
+
+	if z.tasks != nil {
+		for i, pending := range z.tasks.pendingInputs {
+			if pending == 0 {
+				z.calendar.schedule(z.taskID(int32(i)), 0)
 			}
 		}
 	}
 }
 
-// simulate runs the events to the end, and between them, before all else of their times, changes of links and paths,
-// samples, and looks at whether it may end; and reactions to the ends of tasks after all else of their times.
+// simulate runs the simulation to its end. Between the events it applies changes of links
+// and paths, samples the queues, and checks whether the measured packets have arrived.
+// These actions precede all other events of the same time. Reactions to the ends of tasks
+// follow all other events of the same time.
 func (z *sim) simulate() error {
-	until := z.o.Until
+	until := z.options.Until
 	if until == 0 {
 		until = engine.Never
 	}
-	changes, rewires := z.n.Changes, z.o.Rewire
-	sample, done := engine.Never, engine.Never
-	if z.o.SampleEvery > 0 {
-		sample = z.o.SampleEvery
+
+	changes, rewires := z.network.Changes, z.options.Rewire
+	nextSample, nextEndCheck := engine.Never, engine.Never
+	if z.options.SampleEvery > 0 {
+		nextSample = z.options.SampleEvery
 	}
-	if z.o.EndMeasured {
-		done = z.to
+	if z.options.EndMeasured {
+		nextEndCheck = z.measureUntil
 	}
-	if err := z.react(0); err != nil {
+
+	if err := z.callReaction(0); err != nil {
 		return err
 	}
+
+	// Each iteration simulates the events before the next action and then performs the
+	// action.
 	for {
-		at := min(sample, done, z.reaction.next())
+		next := min(nextSample, nextEndCheck, z.reaction.nextTime())
 		if len(changes) > 0 {
-			at = min(at, changes[0].At)
+			next = min(next, changes[0].At)
 		}
 		if len(rewires) > 0 {
-			at = min(at, rewires[0].At)
+			next = min(next, rewires[0].At)
 		}
-		over := at > until || at == engine.Never
-		if over {
-			z.run(until)
+
+		isLast := next > until || next == engine.Never
+		if isLast {
+			z.runUntil(until)
 		} else {
-			z.run(at - 1)
+			z.runUntil(next - 1)
 		}
-		if err := z.tooMuch(); err != nil {
+
+		if err := z.memoryError(); err != nil {
 			return err
 		}
-		if len(z.reaction.ended) > 0 { // links may change now
-			if err := z.react(z.reaction.at); err != nil {
+
+		// The reaction may change links at the current time.
+		if len(z.reaction.ended) > 0 {
+			if err := z.callReaction(z.reaction.endTime); err != nil {
 				return err
 			}
 			continue
 		}
-		if over || z.calendar.empty() && (z.s.InFlight() == 0 && z.job == nil || len(changes)+len(rewires) == 0 && z.reaction.next() == engine.Never) {
+
+		if isLast || z.calendar.isEmpty() && (z.stats.InFlight() == 0 && z.tasks == nil || len(changes)+len(rewires) == 0 && z.reaction.nextTime() == engine.Never) {
 			return nil
 		}
+
 		switch {
-		case len(changes) > 0 && changes[0].At == at:
-			z.change(changes[0])
+		case len(changes) > 0 && changes[0].At == next:
+			z.applyChange(changes[0])
 			changes = changes[1:]
-		case z.reaction.next() == at:
-			if err := z.react(at); err != nil {
+		case z.reaction.nextTime() == next:
+			if err := z.callReaction(next); err != nil {
 				return err
 			}
-		case len(rewires) > 0 && rewires[0].At == at:
-			z.rewire(&rewires[0])
+		case len(rewires) > 0 && rewires[0].At == next:
+			z.replacePaths(&rewires[0])
 			rewires = rewires[1:]
-		case sample == at:
-			z.sample()
-			sample += z.o.SampleEvery
+		case nextSample == next:
+			z.sampleQueues()
+			nextSample += z.options.SampleEvery
 		default:
-			if z.s.MeasuredInjected == z.s.Delay.Count+z.s.MeasuredDropped {
+			if z.stats.MeasuredInjected == z.stats.Delay.Count+z.stats.MeasuredDropped {
 				return nil
 			}
-			done += max(1, (z.to-z.from)/8)
+			nextEndCheck += max(1, (z.measureUntil-z.measureFrom)/8)
 		}
 	}
 }
 
-// askEvery is how many events lie between two times that Options.Stop is asked: a few milliseconds.
-const askEvery = 1 << 16
+// eventsPerStopCheck is the number of events between two calls of Options.Stop. It
+// corresponds to a few milliseconds.
+const eventsPerStopCheck = 1 << 16
 
-// told asks Options.Stop, and reports whether the run must end.
-func (z *sim) told() bool {
-	if z.o.Stop != nil && z.o.Stop() {
-		z.full, z.stopped = true, true
+// stopRequested calls Options.Stop and reports whether the run must end.
+func (z *sim) stopRequested() bool {
+	if z.options.Stop != nil && z.options.Stop() {
+		z.outOfMemory, z.stopped = true, true
 	}
 	return z.stopped
 }
 
-// run simulates the events up to a time, in windows if links can be simulated part by part or apart.
-func (z *sim) run(until engine.Time) {
-	if z.parts != nil {
-		z.parts.run(until)
+// runUntil simulates all events up to and including time until. It uses windows if the
+// run meets their conditions and has enough events.
+func (z *sim) runUntil(until engine.Time) {
+	if z.components != nil {
+		z.components.runUntil(until)
 		return
 	}
-	for z.apart != nil && z.apart.worth(until) && z.calendar.now < z.apart.until {
-		if z.apart.run(until) == until || z.full {
+	for z.lps != nil && z.lps.runWhileSparse(until) && z.calendar.now < z.lps.lastStart {
+		if z.lps.runUntil(until) == until || z.outOfMemory {
 			return
 		}
 	}
-	z.events(until, math.MaxInt)
+	z.runEvents(until, math.MaxInt)
 }
 
-// atOnce is how many events of one time are taken from the calendar together.
-const atOnce = 16
+// maxBatch is the maximum number of simultaneous events that are taken from the calendar
+// together. They are prefetched as a group.
+const maxBatch = 16
 
-// events simulates events up to a time in their order. It stops earlier when it has simulated at least most events and
-// none of the time of the last is left. It returns the number of events.
-func (z *sim) events(until engine.Time, most int) int {
-	links := int32(len(z.n.Links))
-	var some [atOnce]int32
-	done := 0
-	for rounds := 0; ; rounds++ {
-		ids, now, ok := z.take(some[:], until)
-		if !ok || rounds&(askEvery/atOnce-1) == 0 && z.told() {
-			return done
+// runEvents is the event loop. It simulates events in their order up to and including
+// time until, and returns their number. After limit events, it returns as soon as no
+// event of the current time is left.
+func (z *sim) runEvents(until engine.Time, limit int) int {
+	numLinks := int32(len(z.network.Links))
+	var buffer [maxBatch]int32
+	count := 0
+
+	for batches := 0; ; batches++ {
+		ids, now, ok := z.nextEvents(buffer[:], until)
+		if !ok || batches&(eventsPerStopCheck/maxBatch-1) == 0 && z.stopRequested() {
+			return count
 		}
-		z.bring(ids)
-		if done == 0 {
-			z.began = now
+
+		z.prefetchEvents(ids)
+		if count == 0 {
+			z.firstEventTime = now
 		}
-		if done += len(ids); done >= most {
+		if count += len(ids); count >= limit {
 			until = min(until, now)
 		}
+
 		for _, id := range ids {
 			switch {
-			case id >= z.base:
-				z.s.End = now
-				if z.fire(id-z.base, now); z.full {
-					return done
+			case id >= z.senderBase:
+				z.stats.End = now
+				if z.runSender(id-z.senderBase, now); z.outOfMemory {
+					return count
 				}
-			case !z.on:
-				z.s.End = now
-				z.forward(id, now)
-			case id < links:
-				z.s.End = now
-				z.sent(id, now)
-			case id < 2*links:
-				z.s.End = now
-				z.land(id-links, now)
+			case !z.usesQueues:
+				z.stats.End = now
+				z.forwardFirst(id, now)
+			case id < numLinks:
+				z.stats.End = now
+				z.endSending(id, now)
+			case id < 2*numLinks:
+				z.stats.End = now
+				z.endFlight(id-numLinks, now)
 			default:
-				z.servers[id-2*links].awaits = false
-				z.start(id-2*links, now)
+				z.queued[id-2*numLinks].awaitsCredit = false
+				z.startSending(id-2*numLinks, now)
 			}
 		}
+
+		// Tasks have ended: finish the events of the current time and let simulate call
+		// the reaction.
 		if len(z.reaction.ended) > 0 {
 			until = min(until, now)
 		}
 	}
 }
 
-// take returns the next events of one time: some of them, in their order.
-func (z *sim) take(some []int32, until engine.Time) ([]int32, engine.Time, bool) {
-	if !z.byNumber {
-		return z.calendar.takeSome(some, until)
+// nextEvents returns the next simultaneous events in their order, at most as many as fit
+// into buffer. It returns false if there is no event up to time until.
+func (z *sim) nextEvents(buffer []int32, until engine.Time) ([]int32, engine.Time, bool) {
+	if !z.ordersByID {
+		return z.calendar.takeBatch(buffer, until)
 	}
-	if z.taken == len(z.together) {
-		z.together, z.taken = z.calendar.takeAll(z.together, until), 0
+
+	// Events are ordered by id, so all events of the time are needed at once.
+	if z.numTaken == len(z.simultaneous) {
+		z.simultaneous, z.numTaken = z.calendar.takeSimultaneous(z.simultaneous, until), 0
 	}
-	ids := z.together[z.taken:min(z.taken+atOnce, len(z.together))]
-	z.taken += len(ids)
+
+	ids := z.simultaneous[z.numTaken:min(z.numTaken+maxBatch, len(z.simultaneous))]
+	z.numTaken += len(ids)
 	return ids, z.calendar.now, len(ids) > 0
 }
 
-// tooMuch fails where packets and samples take more memory than they may.
-func (z *sim) tooMuch() error {
+// memoryError returns an error if the run was stopped, or if packets and samples need
+// more memory than Options.MaxBytes allows. Samples may use a quarter of it, because they
+// are copied later.
+func (z *sim) memoryError() error {
 	if z.stopped {
 		return ErrStopped
 	}
-	if samples := 4 * int64(len(z.s.Queues)); z.full || samples > z.o.MaxBytes/4 { // copies are made of samples
-		return fmt.Errorf("%w: at %v %d packets in the network take %d B of memory and samples %d B, of %d B that they may take",
-			ErrWork, z.s.End, z.s.InFlight(), z.chunks.made*chunkBytes, samples, z.o.MaxBytes)
+	if samples := 4 * int64(len(z.stats.Queues)); z.outOfMemory || samples > z.options.MaxBytes/4 {
+		return fmt.Errorf("%w: at %v, %d packets in the network use %d B of memory, and samples use %d B; the limit is %d B",
+			ErrWork, z.stats.End, z.stats.InFlight(), z.records.numChunks*chunkBytes, samples, z.options.MaxBytes)
 	}
 	return nil
 }
 
-// launch injects a packet of a flow and puts it before its first link, which is sought if it is nowhere. It returns when the
-// link will begin to send it, engine.Never where that is not known yet.
-func (z *sim) launch(flow, bytes, hold, first int32, now engine.Time) engine.Time {
-	z.s.inject(z, now)
-	r := record{inject: now, flow: flow, bytes: bytes, hold: hold}
-	return z.depart(&r, first, now)
+// injectPacket injects a packet of a flow. origin is stored in record.origin. firstLink
+// is the first link of its path, or noLink if it has not been looked up. The result is
+// the time at which the link starts to send the packet, or engine.Never if that is not
+// known yet.
+func (z *sim) injectPacket(flow, bytes, origin, firstLink int32, now engine.Time) engine.Time {
+	z.stats.countInjection(z, now)
+	r := record{injectTime: now, flow: flow, bytes: bytes, origin: origin}
+	return z.startPath(&r, firstLink, now)
 }
 
-// depart chooses the path of a packet at its source and puts it before its first link, which is sought if it is nowhere.
-func (z *sim) depart(r *record, first int32, now engine.Time) engine.Time {
-	if z.paths.steps {
-		r.route = z.paths.path(r.flow)
+// startPath chooses the path of a packet at its source and enqueues the packet at its
+// first link. Parameters and result are as for injectPacket.
+func (z *sim) startPath(r *record, firstLink int32, now engine.Time) engine.Time {
+	if z.paths.usesSteps {
+		r.route = z.paths.choosePath(r.flow)
 	} else {
 		r.route = z.flows[r.flow].Dst
 	}
-	if first == nowhere {
-		first = z.paths.next(z.flows[r.flow].Src, r.route)
+
+	if firstLink == noLink {
+		firstLink = z.paths.nextLink(z.flows[r.flow].Src, r.route)
 	}
+
 	switch {
-	case first == arrived:
+	case firstLink == pathEnd:
 		z.deliver(r, now)
 		return now
-	case first == nowhere:
+	case firstLink == noLink:
 		z.drop(r, -1, NoRoute, now)
 		return now
-	case z.on:
+	case z.usesQueues:
 		channel := uint8(0)
-		if z.paths.steps {
-			channel = uint8(z.paths.step[r.route].Channel())
+		if z.paths.usesSteps {
+			channel = uint8(z.paths.steps[r.route].Channel())
 		}
-		if z.alone {
-			z.apart.open(first, channel, r, now)
+		if z.windowsActive {
+			z.lps.injectFromSource(firstLink, channel, r, now)
 		} else {
-			z.enqueue(first, channel, r, now)
+			z.enqueue(firstLink, channel, r, now)
 		}
 		return engine.Never
 	default:
-		return z.book(first, r, r.route, now)
+		return z.schedulePacket(firstLink, r, r.route, now)
 	}
 }
 
+// deliver counts the delivery of a packet and reports it to its sender.
 func (z *sim) deliver(r *record, now engine.Time) {
-	z.s.deliver(z, r.inject, now, int64(r.bytes))
-	if z.watch {
-		z.gone(r, now, false)
+	z.stats.countDelivery(z, r.injectTime, now, int64(r.bytes))
+	if z.reportsEnds {
+		z.onPacketEnd(r, now, false)
 	}
 }
 
-// drop counts a packet that is lost at a link, or at none if link is -1, and gives up its room in a buffer.
-func (z *sim) drop(r *record, link int32, why Cause, now engine.Time) {
-	z.s.Dropped++
-	z.s.DroppedBy[why]++
+// drop counts the loss of a packet at a link, or at no particular link if link is -1. It
+// frees the buffer space of the packet.
+func (z *sim) drop(r *record, link int32, cause Cause, now engine.Time) {
+	z.stats.Dropped++
+	z.stats.DroppedBy[cause]++
 	if link >= 0 {
-		z.servers[link].dropped++
+		z.queued[link].numDropped++
 	}
-	if r.inject >= z.from && r.inject < z.to {
-		z.s.MeasuredDropped++
+	if r.injectTime >= z.measureFrom && r.injectTime < z.measureUntil {
+		z.stats.MeasuredDropped++
 	}
-	if z.watch {
-		z.gone(r, now, true)
+	if z.reportsEnds {
+		z.onPacketEnd(r, now, true)
 	}
-	z.release(r.hold, r.bytes, now)
+	z.releaseBuffer(r.origin, r.bytes, now)
 }
 
-// sample takes down the queues of all links.
-func (z *sim) sample() {
-	for i := range z.links {
-		z.s.Queues = append(z.s.Queues, z.links[i].queue.length)
+// sampleQueues appends the current number of packets of each link to Stats.Queues.
+func (z *sim) sampleQueues() {
+	for i := range z.scheduled {
+		z.stats.Queues = append(z.stats.Queues, z.scheduled[i].queue.length)
 	}
-	for i := range z.servers {
-		z.s.Queues = append(z.s.Queues, z.servers[i].held)
+	for i := range z.queued {
+		z.stats.Queues = append(z.stats.Queues, z.queued[i].occupancy)
 	}
 }
 
-// finish makes the statistics. It fails where packets wait that nothing will move.
+// finish completes the statistics. It returns a *Deadlock if packets are queued and no
+// event is left.
 func (z *sim) finish() (*Stats, error) {
-	z.s.SampleEvery = z.o.SampleEvery
-	z.s.Links = make([]LinkStats, 0, len(z.n.Links))
-	for i := range z.links {
-		l := &z.links[i]
-		z.s.inFlight += int64(l.queue.length)
-		z.s.Links = append(z.s.Links, z.linkStats(l))
-		z.s.Hops += z.s.Links[i].Packets
+	z.stats.SampleEvery = z.options.SampleEvery
+	z.stats.Links = make([]LinkStats, 0, len(z.network.Links))
+
+	for i := range z.scheduled {
+		l := &z.scheduled[i]
+		z.stats.countedInFlight += int64(l.queue.length)
+		z.stats.Links = append(z.stats.Links, z.linkStats(l))
+		z.stats.Hops += z.stats.Links[i].Packets
 	}
-	for i := range z.servers {
-		l := &z.servers[i]
-		z.s.inFlight += int64(l.held)
-		z.chunks.each(&l.wire, func(r *record) {
+
+	for i := range z.queued {
+		l := &z.queued[i]
+		z.stats.countedInFlight += int64(l.occupancy)
+		z.records.each(&l.inFlight, func(r *record) { // packets in flight have not arrived
 			l.packets--
 			l.bytes -= int64(r.bytes)
 		})
-		z.s.Hops += l.packets
-		through := int32(0)
-		if z.ranked != nil {
-			through = z.ranked.heaps[i].mostThrough
+		z.stats.Hops += l.packets
+		maxThrough := int32(0)
+		if z.priorities != nil {
+			maxThrough = z.priorities.queues[i].maxThrough
 		}
-		z.s.Links = append(z.s.Links, LinkStats{l.packets, l.bytes, l.busy, l.mostHeld, l.waited, l.dropped, l.retries, through})
+		z.stats.Links = append(z.stats.Links, LinkStats{l.packets, l.bytes, l.busyTime, l.maxOccupancy, l.waitTime, l.numDropped, l.numRetries, maxThrough})
 	}
-	if err := z.s.Check(); err != nil {
+
+	if err := z.stats.Check(); err != nil {
 		return nil, err
 	}
-	if z.on && z.s.inFlight > 0 && z.calendar.empty() {
-		return nil, z.stuck()
+
+	if z.usesQueues && z.stats.countedInFlight > 0 && z.calendar.isEmpty() {
+		return nil, z.deadlockError()
 	}
-	return &z.s, z.checkCredits()
+	return &z.stats, z.checkCredits()
 }

@@ -9,160 +9,182 @@ import (
 	"sim/engine"
 )
 
-// ErrSlack is wrapped by Slack where it knows no bound.
-var ErrSlack = errors.New("packet: no bound on what packets take longer than fluid")
+// ErrSlack is wrapped by the error of Slack if no bound is known.
+var ErrSlack = errors.New("packet: no bound on the delay relative to the flow level")
 
-// Slack returns a bound on by how much longer RunGraph takes for g than a fluid that it has for Options.Reference.
+// Slack returns an upper bound of the makespan of RunGraph minus the makespan of fluid,
+// if fluid is its Options.Reference.
 //
-// Call a packet late at a link by so much as it comes there after the fluid has sent its last byte. A link serves those
-// packets first that the fluid has sent first. So all that it sends, in a period of work that ends with a packet,
-// before that packet and beside one that was begun before, the fluid has sent since the period began less the greatest
-// lateness of them, but for a packet of each transfer that it had begun; and the packet leaves late by no more than
-// that lateness and one packet for each transfer that shares the link as fluid and one more. A transfer begins late by
-// what those that it waits for end late. Lateness at a link is therefore the greatest so far of those tasks that take
-// it, which Slack follows in the order of the fluid's time; latencies of links add to it.
+// The lateness of a packet at a link is the time at which it arrives there minus the time
+// at which its last byte was sent at the flow level. A link sends those packets first
+// whose last bytes are sent first at the flow level.
 //
-// It fails, with ErrSlack, where links follow each other in a circle, as lateness could then add up without end, and
-// where flows have several paths.
-func Slack(g *engine.Graph, n *engine.Network, flows []engine.Flow, paths *engine.Paths, bytes int32, fluid *engine.Trace) (engine.Time, error) {
+// Consider a busy period of the link that ends with a given packet. Apart from one
+// transmission that had already started, the link sends only packets that precede the
+// given packet at the flow level. Let L be the maximum lateness of these packets. At the
+// flow level, their bytes are sent after the start of the period minus L and before the
+// end of the given packet. The only exception is one packet per transfer that was in
+// progress at that start. So the given packet leaves late by at most L plus n+1 packets,
+// where n is the number of transfers that share the link at the flow level.
+//
+// A transfer starts late by at most the lateness with which its predecessors end. The
+// lateness at a link is therefore bounded by the maximum, so far, over the tasks that use
+// it. Slack computes this maximum in the order of time at the flow level, and adds the
+// latencies of links.
+//
+// The error wraps ErrSlack if links follow each other in a cycle, because lateness could
+// then accumulate without limit. It also wraps ErrSlack if flows have several paths or if
+// messages have a start overhead.
+func Slack(g *engine.Graph, n *engine.Network, flows []engine.Flow, paths *engine.Paths, packetBytes int32, fluid *engine.Trace) (engine.Time, error) {
 	if g.MessageOverhead > 0 {
-		return 0, fmt.Errorf("%w: starting messages takes time", ErrSlack)
+		return 0, fmt.Errorf("%w: messages have a start overhead", ErrSlack)
 	}
 	if paths.Spread != nil || paths.First != nil {
 		return 0, fmt.Errorf("%w: flows have several paths", ErrSlack)
 	}
-	l := &lateness{path: make(map[engine.Flow][]int32, len(flows)), late: make([]float64, len(n.Links)), own: make([]float64, len(n.Links)), next: make([][]int32, len(n.Links))}
+
+	l := &latenessBounds{paths: make(map[engine.Flow][]int32, len(flows)), bound: make([]float64, len(n.Links)), linkDelay: make([]float64, len(n.Links)), successors: make([][]int32, len(n.Links))}
 	for f, ends := range flows {
-		l.add(n, paths, int32(f), ends)
+		l.addPath(n, paths, int32(f), ends)
 	}
-	if !l.ordered() {
-		return 0, fmt.Errorf("%w: links follow each other in a circle", ErrSlack)
+
+	if !l.sortLinks() {
+		return 0, fmt.Errorf("%w: links follow each other in a cycle", ErrSlack)
 	}
-	begins, ends := inOrder(g, fluid.Start), inOrder(g, fluid.End)
-	for link, share := range l.sharing(g, fluid, begins, ends) {
-		l.own[link] = float64(share+1)*8*float64(bytes)/n.Links[link].Rate*float64(engine.Second) + float64(n.Links[link].Latency)
+
+	starts, ends := tasksByTime(g, fluid.Start), tasksByTime(g, fluid.End)
+	for link, maxTransfers := range l.maxSharing(g, fluid, starts, ends) {
+		l.linkDelay[link] = float64(maxTransfers+1)*8*float64(packetBytes)/n.Links[link].Rate*float64(engine.Second) + float64(n.Links[link].Latency)
 	}
-	return l.follow(g, fluid, begins, ends), nil
+	return l.propagate(g, fluid, starts, ends), nil
 }
 
-// inOrder returns the tasks of a graph by their times, equal ones as they wait for each other.
-func inOrder(g *engine.Graph, at []engine.Time) []int32 {
+// tasksByTime returns the tasks of a graph ordered by time, and tasks with equal times in
+// a topological order.
+func tasksByTime(g *engine.Graph, times []engine.Time) []int32 {
 	order := slices.Clone(g.Order())
-	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(at[a], at[b]) })
+	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(times[a], times[b]) })
 	return order
 }
 
-// sharing returns the most transfers that take each link at the same time as fluid.
-func (l *lateness) sharing(g *engine.Graph, fluid *engine.Trace, begins, ends []int32) []int {
-	now, most := make([]int, len(l.own)), make([]int, len(l.own))
-	for _, id := range begins {
+// maxSharing returns for each link the maximum number of transfers that use it at the
+// same time at the flow level.
+func (l *latenessBounds) maxSharing(g *engine.Graph, fluid *engine.Trace, starts, ends []int32) []int {
+	current, maxCount := make([]int, len(l.linkDelay)), make([]int, len(l.linkDelay))
+	for _, id := range starts {
 		for len(ends) > 0 && fluid.End[ends[0]] < fluid.Start[id] {
-			for _, link := range l.of(g, ends[0]) {
-				now[link]--
+			for _, link := range l.taskLinks(g, ends[0]) {
+				current[link]--
 			}
 			ends = ends[1:]
 		}
-		for _, link := range l.of(g, id) {
-			now[link]++
-			most[link] = max(most[link], now[link])
+		for _, link := range l.taskLinks(g, id) {
+			current[link]++
+			maxCount[link] = max(maxCount[link], current[link])
 		}
 	}
-	return most
+	return maxCount
 }
 
-// lateness is how late packets are, at most, in ticks.
-type lateness struct {
-	path map[engine.Flow][]int32 // links, by flow
-	next [][]int32               // by link: those that some flow takes after it
-	own  []float64               // by link: what it adds
-	late []float64               // by link: of what comes there, so far
-	last []int32                 // by link, room for ordered
+// latenessBounds holds upper bounds of the lateness of packets in ticks; see Slack.
+type latenessBounds struct {
+	paths      map[engine.Flow][]int32 // links of each flow
+	successors [][]int32               // indexed by link: links that some flow takes next
+	linkDelay  []float64               // indexed by link: lateness that the link adds
+	bound      []float64               // indexed by link: lateness of packets that arrive there, so far
+	order      []int32                 // scratch of sortLinks
 }
 
-// add follows the path of a flow.
-func (l *lateness) add(n *engine.Network, paths *engine.Paths, f int32, ends engine.Flow) {
+// addPath adds the path of a flow.
+func (l *latenessBounds) addPath(n *engine.Network, paths *engine.Paths, f int32, ends engine.Flow) {
 	var path []int32
-	at := ends.Src
+	node := ends.Src
 	for _, s := range paths.Steps(paths.ClassOf(f)) {
-		link := paths.Out(at, s)
-		if k := len(path); k > 0 && !slices.Contains(l.next[path[k-1]], link) {
-			l.next[path[k-1]] = append(l.next[path[k-1]], link)
+		link := paths.Out(node, s)
+		if k := len(path); k > 0 && !slices.Contains(l.successors[path[k-1]], link) {
+			l.successors[path[k-1]] = append(l.successors[path[k-1]], link)
 		}
 		path = append(path, link)
-		at = n.Links[link].To
+		node = n.Links[link].To
 	}
-	if _, ok := l.path[ends]; !ok {
-		l.path[ends] = path
+	if _, ok := l.paths[ends]; !ok {
+		l.paths[ends] = path
 	}
 }
 
-// ordered reports whether links have an order in which all flows take them.
-func (l *lateness) ordered() bool {
-	before := make([]int, len(l.next))
-	for _, next := range l.next {
+// sortLinks reports whether the links have a topological order (Kahn's algorithm).
+func (l *latenessBounds) sortLinks() bool {
+	numPredecessors := make([]int, len(l.successors))
+	for _, next := range l.successors {
 		for _, link := range next {
-			before[link]++
+			numPredecessors[link]++
 		}
 	}
-	for link, n := range before {
+
+	for link, n := range numPredecessors {
 		if n == 0 {
-			l.last = append(l.last, int32(link))
+			l.order = append(l.order, int32(link))
 		}
 	}
-	for k := 0; k < len(l.last); k++ {
-		for _, link := range l.next[l.last[k]] {
-			if before[link]--; before[link] == 0 {
-				l.last = append(l.last, link)
+
+	for k := 0; k < len(l.order); k++ {
+		for _, link := range l.successors[l.order[k]] {
+			if numPredecessors[link]--; numPredecessors[link] == 0 {
+				l.order = append(l.order, link)
 			}
 		}
 	}
-	return len(l.last) == len(l.next)
+	return len(l.order) == len(l.successors)
 }
 
-// follow goes through the fluid's time: by the end of a transfer all that began before has made its links late.
-func (l *lateness) follow(g *engine.Graph, fluid *engine.Trace, begins, ends []int32) engine.Time {
-	end, most := make([]float64, len(g.Tasks)), 0.0
-	start := func(id int32) (late float64) {
+// propagate computes the bounds in the order of time at the flow level, and returns the
+// bound of the makespan. When a transfer ends, all transfers that started before it have
+// contributed to the bounds of its links.
+func (l *latenessBounds) propagate(g *engine.Graph, fluid *engine.Trace, starts, ends []int32) engine.Time {
+	end, maxEnd := make([]float64, len(g.Tasks)), 0.0
+	start := func(id int32) (bound float64) {
 		for _, e := range g.In(id) {
-			late = max(late, end[e.From])
+			bound = max(bound, end[e.From])
 		}
-		return late
+		return bound
 	}
+
 	for _, id := range ends {
-		for len(begins) > 0 && (fluid.Start[begins[0]] < fluid.End[id] || begins[0] == id) {
-			if path := l.of(g, begins[0]); len(path) > 0 {
-				l.raise(path[0], start(begins[0]))
+		for len(starts) > 0 && (fluid.Start[starts[0]] < fluid.End[id] || starts[0] == id) {
+			if path := l.taskLinks(g, starts[0]); len(path) > 0 {
+				l.increase(path[0], start(starts[0]))
 			}
-			begins = begins[1:]
+			starts = starts[1:]
 		}
+
 		end[id] = start(id)
-		if path := l.of(g, id); len(path) > 0 {
+		if path := l.taskLinks(g, id); len(path) > 0 {
 			link := path[len(path)-1]
-			end[id] = max(end[id], l.late[link]+l.own[link])
+			end[id] = max(end[id], l.bound[link]+l.linkDelay[link])
 		}
-		most = max(most, end[id])
+		maxEnd = max(maxEnd, end[id])
 	}
-	return engine.Time(most) + engine.Time(len(g.Tasks)) // that many ticks the fluid rounds by
+	return engine.Time(maxEnd) + engine.Time(len(g.Tasks)) // rounding at the flow level: at most one tick per task
 }
 
-// of returns the links of a task, none of what is no transfer.
-func (l *lateness) of(g *engine.Graph, id int32) []int32 {
+// taskLinks returns the links of a transfer, or nil for other tasks.
+func (l *latenessBounds) taskLinks(g *engine.Graph, id int32) []int32 {
 	t := &g.Tasks[id]
 	if t.Kind != engine.Transfer || t.Bytes == 0 {
 		return nil
 	}
-	return l.path[engine.Flow{Src: t.Src, Dst: t.Dst}]
+	return l.paths[engine.Flow{Src: t.Src, Dst: t.Dst}]
 }
 
-// raise makes what comes to a link late, and what goes on from there.
-func (l *lateness) raise(link int32, late float64) {
-	if late < l.late[link] || late == 0 && l.late[link] > 0 {
+// increase raises the bound at a link, and the bounds at its successors accordingly.
+func (l *latenessBounds) increase(link int32, bound float64) {
+	if bound < l.bound[link] || bound == 0 && l.bound[link] > 0 {
 		return
 	}
-	l.late[link] = late
-	for _, next := range l.next[link] {
-		if on := late + l.own[link]; on > l.late[next] {
-			l.raise(next, on)
+	l.bound[link] = bound
+	for _, next := range l.successors[link] {
+		if nextBound := bound + l.linkDelay[link]; nextBound > l.bound[next] {
+			l.increase(next, nextBound)
 		}
 	}
 }

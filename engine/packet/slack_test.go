@@ -12,8 +12,9 @@ import (
 	"sim/engine/packet"
 )
 
-// TestSlack: on links in layers, packets that go in the order of a fluid end no later than it by more than Slack,
-// whatever waits for what and however the fluid is shared.
+// TestSlack: packets in the order of a flow-level trace end no later than in that trace
+// plus Slack. The links are in layers; dependencies and services of the flow level are
+// random.
 func TestSlack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const layers = 3
@@ -30,6 +31,7 @@ func TestSlack(t *testing.T) {
 				paths.Link = append(paths.Link, link)
 			}
 		}
+
 		g, flows := &engine.Graph{}, []engine.Flow{}
 		index := map[engine.Flow]bool{}
 		for range rapid.IntRange(1, 12).Draw(t, "tasks") {
@@ -52,6 +54,7 @@ func TestSlack(t *testing.T) {
 		if err := g.Freeze(); err != nil {
 			t.Fatal(err)
 		}
+
 		routes, err := engine.RoutesOf(g, n, paths, flows)
 		if err != nil {
 			t.Fatal(err)
@@ -61,6 +64,7 @@ func TestSlack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		bytes := int32(rapid.SampledFrom([]int{100, 1000, 3000}).Draw(t, "packet"))
 		trace, _, err := packet.RunGraph(g, n, flows, paths, bytes, packet.Options{Reference: fluid})
 		if err != nil {
@@ -78,7 +82,7 @@ func TestSlack(t *testing.T) {
 	})
 }
 
-// TestNoSlack: links that follow each other in a circle have no slack.
+// TestNoSlack: links that follow each other in a cycle have no bound.
 func TestNoSlack(t *testing.T) {
 	n := &engine.Network{Nodes: 2, Links: []engine.Link{{From: 0, To: 1, Rate: 8e9}, {From: 1, To: 0, Rate: 8e9}}}
 	flows := []engine.Flow{{Src: 0, Dst: 0}, {Src: 1, Dst: 1}}

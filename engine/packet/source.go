@@ -7,21 +7,25 @@ import (
 	"sim/engine"
 )
 
-// Process says when a source injects packets.
+// Process defines when a source injects packets.
 type Process uint8
 
 const (
-	// Periodic injects at Start and every Every ticks after it (on-off sources, and sources paced at a rate).
+	// Periodic injects at Start and then every Every ticks. It models on-off sources and
+	// sources paced at a rate.
 	Periodic Process = iota
-	// Poisson injects after exponential times of mean Every, the first of them from Start on.
+	// Poisson injects after exponentially distributed times with mean Every, beginning at
+	// Start.
 	Poisson
-	// Greedy injects as fast as links take packets. For each link that is the first of some flow's path (of its first
-	// path, where it has several), the source keeps one packet waiting from Start on, and puts the next there when that
-	// one begins to be sent, as long as flows over that link have packets left. In that order packets stand behind
-	// through traffic that was there before them.
+	// Greedy injects as fast as links accept packets. The source keeps one packet queued
+	// at each link that is the first link of some flow's path, from Start on. If a flow
+	// has several paths, its first path counts. When the packet starts to be sent, the
+	// source enqueues the next one, while flows over that link have packets left. Its
+	// packets queue behind through traffic that arrived earlier.
 	Greedy
-	// Window keeps Window packets of each flow in flight: Window of each at Start, in turns, and another one Ack after
-	// each arrives or is dropped.
+	// Window keeps Window packets of each flow in flight. At Start it injects Window
+	// packets of each flow, one flow after another in each round. Then it injects one
+	// packet Ack after each packet that arrives or is dropped.
 	Window
 )
 
@@ -35,19 +39,23 @@ func (p Process) String() string {
 	return fmt.Sprintf("process %d", p)
 }
 
-// Order says which flow's packet a source injects next.
+// Order defines which flow the next packet of a source belongs to.
 type Order uint8
 
 const (
-	// Together injects a packet of every flow at once (Periodic), or makes every flow a process of its own (Poisson).
+	// Together injects one packet of every flow at the same time (Periodic), or makes
+	// every flow a separate process (Poisson).
 	Together Order = iota
-	// RoundRobin takes flows in turn.
+	// RoundRobin takes the flows in turn.
 	RoundRobin
-	// Random takes every flow once a round, each round in another pseudo-random order.
+	// Random takes every flow once per round, in another pseudo-random order in each
+	// round.
 	Random
-	// Sequential takes flow after flow, all packets of each (message after message).
+	// Sequential sends all packets of one flow before the next flow, that is message
+	// after message.
 	Sequential
-	// Uniform takes any flow at random at every injection: a node that sends to uniformly random destinations.
+	// Uniform draws a flow at random for each injection. It models a node that sends to
+	// uniformly random destinations.
 	Uniform
 )
 
@@ -61,7 +69,7 @@ func (o Order) String() string {
 	return fmt.Sprintf("order %d", o)
 }
 
-// ParseOrder returns the injection order of that name.
+// ParseOrder returns the order with the given name.
 func ParseOrder(name string) (Order, error) {
 	if i := slices.Index(orderNames[:], name); i >= 0 {
 		return Order(i), nil
@@ -69,32 +77,36 @@ func ParseOrder(name string) (Order, error) {
 	return 0, fmt.Errorf("packet: unknown injection order %q, want one of %v", name, orderNames)
 }
 
-// Source injects packets of flows. What its process and order do not use must be zero.
+// Source injects packets of a range of flows. Fields that its process and order do not
+// use must be zero.
 type Source struct {
-	First, End int32 // flows First..End-1
+	First, End int32 // flows: First <= flow < End
 	Process    Process
-	Order      Order // of Periodic, Poisson and Greedy; Greedy needs another than Together
-	// Offset turns the order: RoundRobin and Sequential begin at flow First+Offset and go round.
+	Order      Order // for Periodic, Poisson and Greedy; Greedy excludes Together and Uniform
+	// Offset rotates the order: RoundRobin and Sequential start at flow First+Offset.
 	Offset int32
-	Bytes  int32 // of a packet on the wire
-	// Last is the size in bytes, on the wire, of the last packet of each flow: at most Bytes, 0 if it equals Bytes.
-	// It needs a Count of each flow: Poisson processes, the order Uniform and sources without end have none.
+	Bytes  int32 // packet size on the wire
+	// Last is the size of the last packet of each flow in bytes on the wire, at most
+	// Bytes; 0 means Bytes. It requires a Count per flow, which Poisson processes, the
+	// order Uniform and sources without end do not have.
 	Last int32
-	// Count is the packets of each flow; with Uniform, their mean over flows. 0 with Stop set is without end.
+	// Count is the number of packets per flow. With Uniform it is the mean over the
+	// flows. If Stop is set, 0 means no limit.
 	Count int64
 	Start engine.Time
-	Stop  engine.Time // no packet is injected from then on; 0 is never. Periodic and Poisson.
-	// Every is the time between injections in ticks; fractions are kept. With Together it is the time between packets
-	// of a flow, else between packets of the source.
+	Stop  engine.Time // end of injection, exclusive; 0 means no end; for Periodic and Poisson
+	// Every is the time between injections in ticks, including fractions. With Together
+	// it is the time between packets of one flow, otherwise between packets of the
+	// source.
 	Every  float64
-	Window int32       // packets of a flow in flight
-	Ack    engine.Time // from a packet's arrival to the next one's injection
-	// Seed names the random streams of the source, with the number of its first flow, or of each flow where each is a
-	// process.
+	Window int32       // packets in flight per flow
+	Ack    engine.Time // from the arrival of a packet to the injection of the next one
+	// Seed initialises the random streams of the source, together with the number of the
+	// flow (Poisson with Together) or of the first flow (otherwise).
 	Seed uint64
 }
 
-// last returns the size of the last packet of each flow, in bytes.
+// last returns the size of the last packet of each flow in bytes.
 func (s *Source) last() int32 {
 	if s.Last == 0 {
 		return s.Bytes

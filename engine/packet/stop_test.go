@@ -8,8 +8,8 @@ import (
 	"sim/engine/packet"
 )
 
-// TestStopWhileQueuesDrain: a run is asked whether to stop while packets are on their way, too, when none is injected
-// any more.
+// TestStopWhileQueuesDrain: Options.Stop is called, and ends the run, even if no packet
+// is injected any more and packets are only forwarded.
 func TestStopWhileQueuesDrain(t *testing.T) {
 	const links, packets = 40, 20_000
 	n := &engine.Network{Nodes: links + 1}
@@ -23,19 +23,19 @@ func TestStopWhileQueuesDrain(t *testing.T) {
 	w.Add(steps...)
 	work := &packet.Work{
 		Flows: []engine.Flow{{Src: 0, Dst: links}}, Paths: w,
-		Sources: []packet.Source{{First: 0, End: 1, Bytes: 1000, Count: packets}}, // all at once
+		Sources: []packet.Source{{First: 0, End: 1, Bytes: 1000, Count: packets}}, // simultaneously
 	}
-	for name, control := range map[string]packet.Control{"booked": packet.DropTail, "served": packet.Credit} {
-		asked := 0
-		o := packet.Options{Control: control, Stop: func() bool { asked++; return false }}
+	for name, control := range map[string]packet.Control{"scheduled": packet.DropTail, "queued": packet.Credit} {
+		calls := 0
+		o := packet.Options{Control: control, Stop: func() bool { calls++; return false }}
 		if _, err := packet.Run(n, work, o); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if asked < 10 {
-			t.Errorf("%s: asked %d times in %d hops", name, asked, links*packets)
+		if calls < 10 {
+			t.Errorf("%s: asked %d times in %d hops", name, calls, links*packets)
 		}
-		left := asked - 1
-		o.Stop = func() bool { left--; return left <= 0 }
+		remaining := calls - 1
+		o.Stop = func() bool { remaining--; return remaining <= 0 }
 		if _, err := packet.Run(n, work, o); !errors.Is(err, packet.ErrStopped) {
 			t.Errorf("%s: %v, want %v", name, err, packet.ErrStopped)
 		}

@@ -1,0 +1,441 @@
+package packet
+
+import (
+	"cmp"
+	"runtime"
+	"slices"
+
+	"sim/engine"
+	"sim/internal/csr"
+)
+
+// componentSim simulates scheduled links one component after another.
+//
+// The components are the strongly connected components of a graph whose nodes are links,
+// with an arc from each link to the links that some path takes next. Each component must
+// be a ring or a single link. Under dimension-order routing, a component is the links of
+// one torus ring in one direction. On a tree, each link is a component.
+//
+// Packets in a component do not depend on its successors. Each component is therefore
+// simulated for a window of time before its successors (component_window.go), while its
+// state is in the cache. Components of one level of the acyclic graph of components are
+// independent, so several workers simulate them at the same time.
+//
+// Read this file first, then component_window.go and component_worker.go.
+type componentSim struct {
+	*sim
+	packetBytes int32       // size of every packet
+	timeUnit    engine.Time // all transmission times and latencies are multiples of it
+	minSendTime engine.Time // minimum transmission time
+	hasLatency  bool        // some link has a latency
+	linkByPort  []int32     // indexed by node*degree + port: location of the link, or -1
+	linkIDs     []int32     // indexed like links: the link in the network
+
+	links       []componentLink // ordered by component and, within rings, along the ring
+	headArrival []engine.Time   // indexed like links: when its first packet arrives; engine.Never without packets
+	headKey     []eventKey      // indexed like links: key of this event
+
+	location      []int32         // indexed by link of the network: component<<linkBits | index in the component
+	componentList []linkComponent // ordered by level
+	levelStart    []int32         // first component of each level, and the number of components
+	senders       []pendingSender // greedy injectors by component, then the timed ones
+	firstTimed    int32           // index in senders of the first injector that is not greedy
+	senderIndex   []int32         // indexed by injector: its index in senders
+	workers       []componentWorker
+	barrier       *barrier
+	blockScratch  []*mailboxBlock // scratch of shareBlocks
+	componentWindow
+}
+
+// linkComponent is a component. It has the links from <= i < end of componentSim.links,
+// and the greedy injectors firstSender <= i < endSender of componentSim.senders.
+type linkComponent struct {
+	from, end              int32
+	firstSender, endSender int32
+	isRing                 bool // each link is followed by the next one, and the last one by the first
+}
+
+// newComponentSim returns nil if the run does not meet the conditions of componentSim:
+//
+//   - Packets affect senders and other packets only by queueing.
+//   - All packets have one size, and all times are multiples of a common unit.
+//   - Each component is a ring or a single link.
+func (z *sim) newComponentSim(w *Work) *componentSim {
+	if z.usesQueues || !z.paths.isSingle() || z.windowInjector != nil || z.tasks != nil || z.log != nil || z.options.SampleEvery > 0 || len(z.injectors) == 0 || len(z.scheduled)+len(z.injectors) >= 1<<ordinalBits {
+		return nil
+	}
+
+	p := &componentSim{sim: z, packetBytes: z.injectors[0].bytes}
+	for i := range z.injectors {
+		m := &z.injectors[i]
+		if m.process == Periodic && m.interval < 1 || m.process == Greedy && m.nextLink < 0 || m.process == Poisson || m.bytes != p.packetBytes || m.lastBytes != p.packetBytes {
+			return nil
+		}
+	}
+
+	for i := range z.scheduled {
+		if z.network.Links[i].Rate == 0 {
+			continue // no path uses it
+		}
+		timing := &z.timings[z.scheduled[i].timing]
+		sendTime, remainder := serialisationTime(timing.ticksPerByte, uint64(p.packetBytes), 0)
+		if sendTime == 0 || remainder != 0 {
+			return nil
+		}
+
+		// If the unit were much smaller than a transmission time, a window would cover
+		// few packets.
+		if p.minSendTime == 0 || sendTime < p.minSendTime {
+			p.minSendTime = sendTime
+		}
+		p.hasLatency = p.hasLatency || timing.latency > 0
+		p.timeUnit = gcd(p.timeUnit, gcd(sendTime, timing.latency))
+	}
+	if p.minSendTime == 0 || p.minSendTime > engine.Never>>10 || p.timeUnit < p.minSendTime/32 || p.hasTooManyPhases() || !p.findComponents(w) {
+		return nil
+	}
+
+	workers := min(max(1, z.options.Workers), runtime.GOMAXPROCS(0))
+	if int64(len(p.componentList)*workers)*blockBytes > p.maxChunks*chunkBytes/4 {
+		return nil
+	}
+
+	p.buildLinks()
+	return p
+}
+
+// hasTooManyPhases reports whether the injection times of sources have more than
+// maxPhases different residues modulo the time unit. Of each source, it examines the
+// first maxPhases+1 injections.
+func (p *componentSim) hasTooManyPhases() bool {
+	for i := range p.injectors {
+		m := &p.injectors[i]
+		for k := range min(m.total, maxPhases+1) {
+			p.addResidue(m.start + engine.Time(m.interval*float64(k)))
+		}
+		if len(p.residues) > maxPhases {
+			return true
+		}
+	}
+	return false
+}
+
+// gcd returns the greatest common divisor.
+func gcd(a, b engine.Time) engine.Time {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+// findComponents finds the components and their levels. It returns false if some
+// component is neither a ring nor a single link.
+//
+// It tries two graphs of links. The first one has an arc if some path takes the two ports
+// in succession, at any node. It has too many arcs in general, but is fast to build and
+// sufficient for dimension-order routing. The second one is exact, and follows the paths
+// of all flows.
+func (p *componentSim) findComponents(w *Work) bool {
+	for _, arcs := range []func(w *Work) (start, to []int32){p.arcsByPort, p.arcsByFlow} {
+		start, to := arcs(w)
+		if start == nil {
+			continue
+		}
+
+		component, numComponents := csr.Components(start, to, func(int32) bool { return true })
+		firstLink, members := csr.Index(component, numComponents)
+		if !orderRings(start, to, component, firstLink, members) {
+			continue
+		}
+
+		level := make([]int32, numComponents)
+		for c := numComponents - 1; c >= 0; c-- { // arcs lead to components of lower numbers
+			for _, l := range members[firstLink[c]:firstLink[c+1]] {
+				for _, next := range to[start[l]:start[l+1]] {
+					if d := component[next]; int(d) != c {
+						level[d] = max(level[d], level[c]+1)
+					}
+				}
+			}
+		}
+
+		levels, ordered := csr.Index(level, int(slices.Max(level))+1)
+		p.levelStart = levels
+		for _, c := range ordered {
+			added := linkComponent{from: int32(len(p.linkIDs)), end: int32(len(p.linkIDs)) + firstLink[c+1] - firstLink[c]}
+			l := members[firstLink[c]]
+			added.isRing = added.end-added.from > 1 || slices.Contains(to[start[l]:start[l+1]], l)
+			p.componentList = append(p.componentList, added)
+			p.linkIDs = append(p.linkIDs, members[firstLink[c]:firstLink[c+1]]...)
+		}
+		return true
+	}
+	return false
+}
+
+// orderRings sorts the links of each component along its ring. It returns false if some
+// component is neither a single link nor a ring of at most maxComponentLinks links.
+func orderRings(start, to, component, firstLink, members []int32) bool {
+	for c := range len(firstLink) - 1 {
+		ring := members[firstLink[c]:firstLink[c+1]]
+		if len(ring) > maxComponentLinks {
+			return false
+		}
+		for i, l := range ring {
+			next := int32(-1)
+			for _, k := range to[start[l]:start[l+1]] {
+				if int(component[k]) == c {
+					if next >= 0 && next != k {
+						return false
+					}
+					next = k
+				}
+			}
+			if i+1 < len(ring) {
+				ring[i+1] = next
+			}
+		}
+	}
+	return true
+}
+
+// maxArcs limits the number of arcs between links.
+const maxArcs = 1 << 24
+
+// arcsByPort returns arcs from each link to the links that follow it over ports that some
+// path takes in succession, at any node. The successors of link l are
+// to[start[l]:start[l+1]]. The result is nil if the graph is too large.
+func (p *componentSim) arcsByPort(w *Work) (start, to []int32) {
+	degree := w.Paths.Degree
+	if len(w.Paths.Link)*degree > maxArcs {
+		return nil, nil
+	}
+	follows := make([]bool, degree*degree)
+	for i, s := range w.Paths.Step {
+		if s != engine.Arrived && s.Port() >= degree { // in a path that no flow takes
+			return nil, nil
+		}
+		if s != engine.Arrived && w.Paths.Step[i+1] != engine.Arrived && w.Paths.Step[i+1].Port() < degree {
+			follows[s.Port()*degree+w.Paths.Step[i+1].Port()] = true
+		}
+	}
+
+	return p.arcs(w, func(node, port, next int) bool { return follows[port*degree+next] })
+}
+
+// maxSteps limits the number of path steps that are followed, which takes some tenths of
+// a second.
+const maxSteps = 1 << 26
+
+// arcsByFlow returns arcs from each link to the links that the path of some flow takes
+// next, or nil if the graph is too large.
+func (p *componentSim) arcsByFlow(w *Work) (start, to []int32) {
+	degree := w.Paths.Degree
+	if len(w.Paths.Link)*degree > maxArcs {
+		return nil, nil
+	}
+	follows, steps := make([]bool, len(w.Paths.Link)*degree), 0
+
+	for f, flow := range w.Flows {
+		node, previous := int(flow.Src), -1
+		for k := p.paths.choosePath(int32(f)); w.Paths.Step[k] != engine.Arrived; k++ {
+			port := w.Paths.Step[k].Port()
+			if previous >= 0 {
+				follows[previous*degree+port] = true
+			}
+			previous = node*degree + port
+			node = int(p.network.Links[w.Paths.Link[previous]].To)
+			steps++
+		}
+		if steps > maxSteps {
+			return nil, nil
+		}
+	}
+
+	return p.arcs(w, func(node, port, next int) bool { return follows[(node*degree+port)*degree+next] })
+}
+
+// arcs returns arcs from each link to the links at its far end for which follows returns
+// true. The arguments of follows are the node and port at which the first link starts,
+// and the port of the second link. The result is nil if two ports have the same link.
+func (p *componentSim) arcs(w *Work, follows func(node, port, next int) bool) (start, to []int32) {
+	degree := w.Paths.Degree
+	ports := slices.Repeat([]int32{-1}, len(p.sim.scheduled)) // indexed by link: its node*degree + port
+	for i, l := range w.Paths.Link {
+		if l < 0 {
+			continue
+		}
+		if ports[l] >= 0 { // two ports of one link
+			return nil, nil
+		}
+		ports[l] = int32(i)
+	}
+
+	start = make([]int32, 1, len(ports)+1)
+	for i, l := range p.network.Links {
+		if ports[i] >= 0 {
+			for next, successor := range w.Paths.Link[int(l.To)*degree : int(l.To+1)*degree] {
+				if successor >= 0 && follows(int(l.From), int(ports[i])%degree, next) {
+					to = append(to, successor)
+				}
+			}
+		}
+		start = append(start, int32(len(to)))
+	}
+	return start, to
+}
+
+// linkIndex returns the index in links of a location.
+func (p *componentSim) linkIndex(location int32) int32 {
+	return p.componentList[location>>linkBits].from + location&(maxComponentLinks-1)
+}
+
+// buildLinks builds the links and senders of the components.
+func (p *componentSim) buildLinks() {
+	p.links, p.headArrival, p.headKey = make([]componentLink, len(p.linkIDs)), make([]engine.Time, len(p.linkIDs)), make([]eventKey, len(p.linkIDs))
+	p.location = make([]int32, len(p.linkIDs))
+	for k, q := range p.componentList {
+		for index := q.from; index < q.end; index++ {
+			l := &p.sim.scheduled[p.linkIDs[index]]
+			timing := &p.timings[l.timing]
+			sendTime, _ := serialisationTime(timing.ticksPerByte, uint64(p.packetBytes), 0)
+			if sendTime == 0 {
+				sendTime = engine.Never // no path uses it
+			}
+			p.links[index] = componentLink{sendTime: sendTime, latency: timing.latency, firstPort: l.to * int32(p.paths.degree)}
+			p.location[p.linkIDs[index]] = int32(k)<<linkBits | (index - q.from)
+		}
+	}
+
+	p.linkByPort = slices.Clone(p.paths.linkByPort)
+	for i, l := range p.linkByPort {
+		if l >= 0 {
+			p.linkByPort[i] = p.location[l]
+		}
+	}
+
+	component := make([]int32, len(p.injectors))
+	var timed []int32
+	for i := range p.injectors {
+		if m := &p.injectors[i]; m.process == Greedy {
+			component[i] = p.location[m.nextLink] >> linkBits
+		} else {
+			component[i] = -1
+			timed = append(timed, int32(i))
+		}
+	}
+
+	firstSender, feeds := csr.Index(component, len(p.componentList))
+	p.senderIndex, p.firstTimed = make([]int32, len(p.injectors)), int32(len(feeds))
+	for index, i := range append(feeds, timed...) {
+		w := pendingSender{time: engine.Never, link: -1, injector: i}
+		if index < len(feeds) {
+			w.link = p.location[p.injectors[i].nextLink]
+		}
+		p.senderIndex[i], p.senders = int32(index), append(p.senders, w)
+	}
+
+	for k := range p.componentList {
+		p.componentList[k].firstSender, p.componentList[k].endSender = firstSender[k], firstSender[k+1]
+	}
+}
+
+// switchToWindows moves packets and pending events from the event loop.
+func (p *componentSim) switchToWindows() {
+	k := &p.workers[0]
+	for i := range p.links {
+		l := &p.links[i]
+		saved := &p.sim.scheduled[p.linkIDs[i]]
+		l.busyUntil, l.waitTime, l.head, l.tail, l.maxOccupancy = saved.busyUntil, saved.waitTime, uint64(saved.numPackets)-uint64(saved.queue.length), uint64(saved.numPackets)-uint64(saved.queue.length), saved.maxOccupancy
+
+		p.headArrival[i] = engine.Never
+		for saved.queue.length > 0 {
+			r := p.records.first(&saved.queue)
+			if int(l.tail-l.head) == len(l.ring) {
+				k.growRing(l)
+			}
+			next := r.origin
+			if next >= 0 {
+				next = p.location[next]
+			}
+			time := l.tail & uint64(len(l.ring)-1)
+			l.ring[time] = queuedPacket{r.injectTime, r.route, next}
+			if p.hasLatency {
+				l.arrivals[time] = r.time
+				p.addResidue(r.time)
+			}
+			l.tail++
+			p.records.removeFirst(&saved.queue)
+		}
+	}
+
+	for i := range p.senders {
+		p.senders[i].time = engine.Never
+	}
+
+	// The ordinals of pending events follow their order in the calendar.
+	a := p.calendar
+	rank := uint64(0)
+	for _, first := range a.removeRuns() {
+		for id := first; id >= 0; id = a.next[id] {
+			time := a.runs[first].time
+			key := eventKey{tieBreak: rank << maxKeyTimes}
+			rank++
+			if id < p.senderBase {
+				index := p.linkIndex(p.location[id])
+				p.headKey[index], p.headArrival[index] = key, time
+				k.addPending(key, time, index)
+				continue
+			}
+			index := p.senderIndex[id-p.senderBase]
+			w := &p.senders[index]
+			if w.eventKey, w.time = key, time; w.link >= 0 {
+				k.addPending(key, time, -1-index)
+			}
+		}
+	}
+}
+
+// switchToEvents moves packets and pending events to the event loop.
+func (p *componentSim) switchToEvents() {
+	p.mergeStats()
+	for i := range p.workers {
+		k := &p.workers[i]
+		k.ringBytes, k.freeRings, k.freeBlocks = 0, [32][]packetRing{}, nil
+	}
+
+	for i := range p.links {
+		l := &p.links[i]
+		saved := &p.sim.scheduled[p.linkIDs[i]]
+		saved.busyUntil, saved.waitTime, saved.numPackets, saved.bytes, saved.maxOccupancy, saved.remainder = l.busyUntil, l.waitTime, int64(l.tail), int64(l.tail)*int64(p.packetBytes), l.maxOccupancy, 0
+		arrival := p.headArrival[i]
+		for ; l.head < l.tail; l.head++ {
+			k := l.head & uint64(len(l.ring)-1)
+			r := &l.ring[k]
+			next := r.nextLink
+			if next >= 0 {
+				next = p.linkIDs[p.linkIndex(next)]
+			}
+			if p.hasLatency {
+				arrival = l.arrivals[k]
+			}
+			*p.records.add(&saved.queue) = record{time: arrival, injectTime: r.injectTime, route: r.route, bytes: p.packetBytes, origin: next}
+			arrival += l.sendTime
+		}
+		l.ring, l.arrivals = nil, nil
+	}
+
+	slices.SortStableFunc(p.pending, func(a, saved keyedEvent) int { return cmp.Compare(p.eventTime(a.id), p.eventTime(saved.id)) })
+
+	a := p.calendar
+	a.now = p.stats.End
+	a.currentCell = int64(a.now >> a.cellShift)
+	for _, e := range p.pending {
+		if e.id >= 0 {
+			a.schedule(p.linkIDs[e.id], p.headArrival[e.id])
+		} else {
+			w := &p.senders[-1-e.id]
+			a.schedule(p.senderBase+w.injector, w.time)
+		}
+	}
+}

@@ -1,0 +1,95 @@
+package packet
+
+import (
+	"fmt"
+
+	"sim/engine"
+)
+
+// releaseBuffer frees the space of a packet in the buffer of channel origin. The space
+// becomes available to the link of that channel one latency later. It does nothing if
+// origin is not a channel.
+func (z *sim) releaseBuffer(origin, bytes int32, now engine.Time) {
+	if origin < 0 || !z.usesCredits {
+		return
+	}
+	channel := origin
+	id := z.channelLink[channel]
+	if z.windowsActive {
+		z.lps.sendCredit(id, channel, bytes, now+z.lps.latencies[id])
+		return
+	}
+	l := &z.queued[id]
+	if !l.hasLatency {
+		if z.freeBytes[channel] += int64(bytes); l.state == 0 && l.numWaiting > 0 {
+			z.startSending(id, now)
+		}
+		return
+	}
+	slot := z.records.add(&l.credits)
+	*slot = record{time: now + l.latency, route: channel, bytes: bytes}
+	if l.state == 0 && l.numWaiting > 0 {
+		z.awaitCredit(id, l)
+	}
+}
+
+// applyCredits adds the credits that have returned to a link to its free buffer space. It
+// reports whether there were any.
+func (z *sim) applyCredits(id int32, l *queuedLink, now engine.Time) (applied bool) {
+	if z.windowsActive {
+		return z.lps.applyCredits(id, now)
+	}
+	for ; l.credits.length > 0; z.records.removeFirst(&l.credits) {
+		c := z.records.first(&l.credits)
+		if c.time > now {
+			break
+		}
+		z.freeBytes[c.route] += int64(c.bytes)
+		applied = true
+	}
+	return applied
+}
+
+// awaitCredit schedules an event for the next credit return of a link, unless there is
+// one already. It is called if queued packets lack credits.
+func (z *sim) awaitCredit(id int32, l *queuedLink) {
+	if l.credits.length > 0 && !l.awaitsCredit {
+		l.awaitsCredit = true
+		z.calendar.schedule(2*int32(len(z.queued))+id, z.records.first(&l.credits).time)
+	}
+}
+
+// checkCredits verifies that credits are conserved. For each channel, the free bytes, the
+// returning credits and the packets in its buffer must add up to the buffer size.
+func (z *sim) checkCredits() error {
+	if !z.usesCredits {
+		return nil
+	}
+	sum := append([]int64(nil), z.freeBytes...)
+
+	for i := range z.queued {
+		l := &z.queued[i]
+		z.records.each(&l.credits, func(r *record) { sum[r.route] += int64(r.bytes) })
+		inBuffer := func(r *record) {
+			if r.origin >= 0 {
+				sum[r.origin] += int64(r.bytes)
+			}
+		}
+		for q := range l.numQueues {
+			z.records.each(&z.queues[l.firstQueue+int32(q)].recordQueue, inBuffer)
+		}
+		z.records.each(&l.inFlight, inBuffer)
+		if l.state&stateSending != 0 {
+			inBuffer(&l.current)
+			sum[l.currentChannel] += int64(l.current.bytes)
+		}
+	}
+
+	for c, free := range sum {
+		if free != z.capacity[c] {
+			l := z.channelLink[c]
+			return fmt.Errorf("packet: channel %d of %s has credits and packets of %d B; want %d B", c-int(z.queued[l].firstChannel), z.network.ResourceName(l), free, z.capacity[c])
+		}
+	}
+	return nil
+}

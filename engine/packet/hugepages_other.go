@@ -1,0 +1,6 @@
+//go:build !linux
+
+package packet
+
+// adviseHugePages does nothing on systems without this advice.
+func adviseHugePages([]record) {}
