@@ -45,7 +45,7 @@ func callKinds() []*kind {
 			forms: []*form{{
 				doc: row.doc, needs: []offer{onLinks, onCircuits}, calls: true, onPods: checkPodTraffic, parts: func(s *Scenario) []schema.Part {
 					w := &s.Workload
-					return []schema.Part{{Path: "workload", Doc: "Which collective, of how much.", Specs: []any{&w.Call, schema.Retagged{Spec: &w.TrafficPacket, Tags: callPacket}, &w.TrafficStep}}}
+					return []schema.Part{{Path: "workload", Doc: "The collective call and its size.", Specs: []any{&w.Call, schema.Retagged{Spec: &w.TrafficPacket, Tags: callPacket}, &w.TrafficStep}}}
 				},
 			}},
 		}

@@ -18,12 +18,12 @@ func fleetKind() *kind {
 		parts: func(s *Scenario) []schema.Part {
 			w := &s.Workload
 			return []schema.Part{
-				{Path: "workload", Doc: "Which jobs, and for how long.", Specs: []any{&w.Fleet}},
-				{Path: "workload.log", Doc: "A log of jobs, in place of arrivals and slices that are drawn.", When: "workload.arrivals=log", Specs: []any{&w.Log}},
-				{Path: "workload.faults", Doc: "What fails, how often, and how long its repair takes. The paper of TPU v4 gives rates, not times to repair.", Specs: []any{&w.Faults},
+				{Path: "workload", Doc: "The jobs of the fleet.", Specs: []any{&w.Fleet}},
+				{Path: "workload.log", Doc: "A log of jobs, instead of random arrivals and slices.", When: "workload.arrivals=log", Specs: []any{&w.Log}},
+				{Path: "workload.faults", Doc: "Failure rates and repair times. The TPU v4 paper gives rates, not repair times.", Specs: []any{&w.Faults},
 					Defaults: func(int) []any { return []any{w.Faults.Defaults()} }},
-				{Path: "workload.steps", Doc: "Steps of jobs that are simulated, in place of shares of traffic.", Specs: []any{&w.Steps}},
-				{Path: "workload.faults.log", Doc: "A log of faults, in place of those of machines that are drawn.", Specs: []any{&w.FaultLog}},
+				{Path: "workload.steps", Doc: "Simulated steps of jobs, instead of shares of traffic.", Specs: []any{&w.Steps}},
+				{Path: "workload.faults.log", Doc: "A log of machine faults, instead of random ones.", Specs: []any{&w.FaultLog}},
 			}
 		},
 		check: checkFleet,
@@ -52,10 +52,10 @@ func cubesKind() *kind {
 			p := &s.Policy.Fleet
 			return []schema.Part{
 				{Path: "fabric", Doc: "The pods.", Specs: []any{&s.Fabric.Cubes}},
-				{Path: "policy", Doc: "Which placements are compared.", Specs: []any{&p.Compared}},
-				{Path: "policy.queue", Doc: "Which jobs that wait come first.", Specs: []any{&p.Queue}},
-				{Path: "policy.fault", Doc: "What is done about failures and maintenance.", Specs: []any{&p.Fault}},
-				{Path: "policy.times", Doc: "How long things take.", Specs: []any{&p.Times},
+				{Path: "policy", Doc: "The placements to compare.", Specs: []any{&p.Compared}},
+				{Path: "policy.queue", Doc: "The queue of waiting jobs.", Specs: []any{&p.Queue}},
+				{Path: "policy.fault", Doc: "Reactions to failures and maintenance.", Specs: []any{&p.Fault}},
+				{Path: "policy.times", Doc: "Times of operations.", Specs: []any{&p.Times},
 					Defaults: func(int) []any { return []any{p.Times.Defaults(&s.Workload.Faults)} }},
 			}
 		},

@@ -52,7 +52,7 @@ func ocsPodsParts(s *Scenario) []schema.Part {
 			},
 		},
 		{
-			Path: "policy", Doc: "Which allocators of circuits are compared.", Specs: []any{&s.Policy.Allocation, &s.Policy.Calls, &s.Policy.Placed}, Defaults: func(int) []any {
+			Path: "policy", Doc: "The allocators of circuits to compare.", Specs: []any{&s.Policy.Allocation, &s.Policy.Calls, &s.Policy.Placed}, Defaults: func(int) []any {
 				d := s.Policy.Allocation
 				d.DonorTolerance = d.PortTolerance
 				d.Allocators = topology.Usual(s.comparesCalls() || s.Policy.Placed.Among())
@@ -60,14 +60,14 @@ func ocsPodsParts(s *Scenario) []schema.Part {
 			},
 		},
 		{
-			Path: "replica", When: "one-job & of-training", Doc: "A replica that differs from the rest.", Specs: []any{&s.Replicas}, Defaults: func(i int) []any {
+			Path: "replica", When: "one-job & of-training", Doc: "A replica that differs from the others.", Specs: []any{&s.Replicas}, Defaults: func(i int) []any {
 				d := s.Replicas[i]
 				d.PortBandwidth, d.PortsPerPod = s.Fabric.PortBandwidth, s.Fabric.PortsPerPod
 				return []any{&d}
 			},
 		},
 		{
-			Path: "replay", When: "one-job & of-training & replayed", Doc: "Topologies decided for the plan, simulated many times under what was not planned for. Give at least one of " +
+			Path: "replay", When: "one-job & of-training & replayed", Doc: "Trials: each policy's decision is simulated many times under perturbations. Set at least one of " +
 				schema.QuotedList(perturbed) + ".",
 			Specs: []any{&s.Replay}, Defaults: func(int) []any {
 				d := s.Replay
@@ -76,13 +76,13 @@ func ocsPodsParts(s *Scenario) []schema.Part {
 			},
 		},
 		{
-			Path: "engine", When: "one-job", Doc: "How closely the work is simulated on the circuits, which are always decided as fluid.",
+			Path: "engine", When: "one-job", Doc: "The level of the simulation on the circuits, which are always decided at level flow.",
 			Specs: []any{schema.Retagged{Spec: &s.Engine, Tags: circuitsLevel}}, Silent: func() bool { return s.Engine.Level == "flow" }, // is not worth a word
 		},
 		{Path: "policy", Specs: []any{&s.Policy.JointOptions}},
 		{
 			Path: "job", Specs: []any{&s.Jobs}, Inner: sections,
-			Doc: "One of several jobs that share the pods and their ports. `[job.workload]` and `[job.fabric]` below it give what differs " +
+			Doc: "One of several jobs that share the pods and their ports. `[job.workload]` and `[job.fabric]` below it set the differences " +
 				"from `[workload]` and `[fabric]`: all keys of a workload, and of a fabric gpus_per_pod_per_replica, nic_bandwidth and reverse.",
 		},
 	}

@@ -31,7 +31,7 @@ func podTrafficForm(of *paths.Kind) *form {
 	f.parts = func(s *Scenario) []schema.Part {
 		t := &s.Workload.Traffic
 		return []schema.Part{{
-			Path: "workload", Doc: "Who sends how much to whom, all at once.",
+			Path: "workload", Doc: "The traffic, which starts at time zero.",
 			Specs:    append([]any{&t.TrafficMessage, &t.TrafficPacket, &t.TrafficMatrix}, patternSpecs(s)...),
 			Defaults: func(int) []any { return []any{&s.links().TrafficDefaults().TrafficMessage} },
 		}}
@@ -50,7 +50,7 @@ var podPoisson = schema.Tags{
 func podRandomParts(s *Scenario) []schema.Part {
 	t := &s.Workload.Traffic
 	return []schema.Part{{
-		Path: "workload", Doc: "How packets are injected. Circuits are decided for as many bytes between all.",
+		Path: "workload", Doc: "The injection of packets. Circuits are decided for equal bytes between all pairs.",
 		Specs: []any{&t.TrafficMessage, &t.TrafficPacket, schema.Retagged{Spec: &t.TrafficPoisson, Tags: podPoisson}},
 		Defaults: func(int) []any {
 			d := t.TrafficPoisson

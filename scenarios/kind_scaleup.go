@@ -72,7 +72,7 @@ func scaleUpParts(s *Scenario) []schema.Part {
 			},
 		},
 		{
-			Path: "policy", Doc: "Which planners are compared.", Specs: []any{&s.Policy.Keys}, Defaults: func(int) []any {
+			Path: "policy", Doc: "The planners to compare.", Specs: []any{&s.Policy.Keys}, Defaults: func(int) []any {
 				d := s.Policy.Keys
 				d.Planners = plannersWhere(func(r *reconfigure.Row) bool { return r.Usual })
 				if s.gathers() {
@@ -81,7 +81,7 @@ func scaleUpParts(s *Scenario) []schema.Part {
 				return []any{&d}
 			},
 		},
-		{Path: "engine", Doc: "How closely plans are simulated.", Specs: []any{schema.Retagged{Spec: &s.Engine, Tags: planLevel}}},
+		{Path: "engine", Doc: "The level of the simulation of plans.", Specs: []any{schema.Retagged{Spec: &s.Engine, Tags: planLevel}}},
 	}
 }
 

@@ -41,8 +41,8 @@ func tierKind() *kind {
 			"Of pods gpus_per_pod_per_replica is what the tier inside joins.",
 		parts: func(s *Scenario) []schema.Part {
 			return []schema.Part{
-				{Path: "fabric", Doc: "Which fabric."},
-				{Path: tierPath, Doc: "A tier. The innermost comes first.", Specs: []any{&[]inner.Keys{{}}}, Inner: tierKeys()},
+				{Path: "fabric", Doc: "The kind of fabric."},
+				{Path: tierPath, Doc: "A tier, innermost first.", Specs: []any{&[]inner.Keys{{}}}, Inner: tierKeys()},
 			}
 		},
 		refuses: notOnLinks,

@@ -78,7 +78,7 @@ func graphParts(s *Scenario) []schema.Part {
 	return append([]schema.Part{
 		{Path: "fabric", Doc: "The nodes and links.", Specs: specs},
 		{
-			Path: "fabric.switches", Doc: "Which nodes only forward what others send. A generator says it of its shape.",
+			Path: "fabric.switches", Doc: "Nodes that only forward. Generators set them.",
 			Specs: []any{&l.Switches}, Silent: func() bool { return l.Switches.From == 0 },
 		},
 	}, routerParts(s)...)
@@ -88,7 +88,7 @@ func graphParts(s *Scenario) []schema.Part {
 func routerParts(s *Scenario) []schema.Part {
 	return []schema.Part{
 		{
-			Path: "policy", Doc: "Which routers are compared.", Specs: []any{&s.Policy.Routing, &s.Policy.Calls, &s.Policy.Placed}, Defaults: func(int) []any {
+			Path: "policy", Doc: "The routers to compare.", Specs: []any{&s.Policy.Routing, &s.Policy.Calls, &s.Policy.Placed}, Defaults: func(int) []any {
 				d := s.Policy.Routing
 				d.Routers, d.Optimised.NeighbourCap = []string{routing.Usual(s.grid(), s.Fabric.Faulty())}, 2
 				if !s.grid() {
@@ -97,7 +97,7 @@ func routerParts(s *Scenario) []schema.Part {
 				return []any{&d, s.callDefaults()}
 			},
 		},
-		{Path: "engine", Doc: "How closely traffic is simulated.", Specs: []any{&s.Engine}},
+		{Path: "engine", Doc: "The level of the simulation.", Specs: []any{&s.Engine}},
 	}
 }
 

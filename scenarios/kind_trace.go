@@ -51,7 +51,7 @@ func traceKind() *kind {
 		parts: func(s *Scenario) []schema.Part {
 			w := &s.Workload
 			return []schema.Part{{
-				Path: "workload", Doc: "Which files, and what they leave open.", Specs: []any{&w.Trace.Keys, schema.Retagged{Spec: &w.TrafficPacket, Tags: trainingPacket}},
+				Path: "workload", Doc: "The trace files, and values that they lack.", Specs: []any{&w.Trace.Keys, schema.Retagged{Spec: &w.TrafficPacket, Tags: trainingPacket}},
 				Defaults: func(int) []any { return []any{&w.Trace.Keys} }, // the digest is set where it is known
 			}}
 		},

@@ -49,7 +49,7 @@ func (s *Scenario) traffic() *paths.Kind {
 func trafficParts(s *Scenario) []schema.Part {
 	w := &s.Workload
 	return []schema.Part{{
-		Path: "workload", Doc: "Who sends how much to whom, and how packets are injected.",
+		Path: "workload", Doc: "The traffic and the injection of packets.",
 		Specs: append([]any{&w.Traffic}, patternSpecs(s)...), Defaults: func(int) []any { return []any{s.links().TrafficDefaults()} },
 	}}
 }

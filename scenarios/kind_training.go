@@ -45,7 +45,7 @@ func trainingKind() *kind {
 // trainingParts are the tables of the workload "training".
 func trainingParts(s *Scenario) []schema.Part {
 	return []schema.Part{{
-		Path: "workload", Doc: "What is trained, and how it is spread. Give `model`, or describe another model in `[workload.architecture]`.",
+		Path: "workload", Doc: "The model and its parallelism. Set `model`, or describe another model in `[workload.architecture]`.",
 		Specs:    []any{&s.Workload.Spec, schema.Retagged{Spec: &s.Workload.TrafficPacket, Tags: trainingPacket}},
 		Defaults: func(int) []any { return []any{s.Workload.Spec.Defaults()} },
 	}}

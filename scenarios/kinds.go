@@ -122,7 +122,7 @@ var sections = []string{"workload", "fabric"}
 
 // general describes the keys outside any kind.
 func general(s *Scenario) schema.Part {
-	return schema.Part{Doc: "What stands before the first table.", Specs: []any{s}}
+	return schema.Part{Doc: "Keys before the first table.", Specs: []any{s}}
 }
 
 // schemaOf returns the tables of some forms of kinds, bound to s, below the general keys.

@@ -49,7 +49,7 @@ var (
 		}),
 	}
 	Matrix = &Kind{
-		Name: "matrix", Doc: "Bytes from each node to each, from a file or list.", PodDoc: "Bytes from each GPU to each, pod after pod, from a file or list.",
+		Name: "matrix", Doc: "Bytes from each node to each node, from a file or list.", PodDoc: "Bytes from each GPU to each GPU, pod after pod, from a file or list.",
 		Groups: []string{"matrix"}, Source: "paced", OwnSizes: true, Listed: true,
 		Among: func(s *Scenario, nodes int, _ int64) (*collective.Traffic, error) { return s.Matrix(nodes, nil) },
 		load:  atOnce((*routed).matrix),
@@ -72,14 +72,14 @@ func listKinds() []*Kind {
 			load:  atOnce((*routed).neighbours), lay: layAtOnce((*routed).neighbours),
 		},
 		{
-			Name: "uniform-random", Doc: "Every packet goes to a node drawn at random.", PodDoc: "Every packet goes to a GPU drawn at random.",
+			Name: "uniform-random", Doc: "Every packet goes to a random node.", PodDoc: "Every packet goes to a random GPU.",
 			Source: "poisson", EveryPair: true, Drawn: true, Among: allToAll,
 			load: atOnce(func(r *routed, message int64) (*collective.Traffic, error) {
 				return collective.UniformRandom(int(r.Whole.Nodes), message, r.Down)
 			}),
 		},
 		{
-			Name: "permutation", Doc: "Every node sends to one other.", PodDoc: "Every GPU sends a message to one other, drawn at random.",
+			Name: "permutation", Doc: "Every node sends to one other.", PodDoc: "Every GPU sends a message to one other random GPU.",
 			Groups: []string{"permutation"}, Source: "paced",
 			Dimensions: func(w *input.Traffic) bool { return w.Permutation != collective.Permutations[0] },
 			Among: func(s *Scenario, nodes int, message int64) (*collective.Traffic, error) {
@@ -103,7 +103,7 @@ func listKinds() []*Kind {
 		})
 	}
 	return append(all, Matrix, &Kind{
-		Name: "data-tensor", Doc: "Tensor parallelism, all to all in slices, and data parallelism, rings across them, in turns (Gottipati, Sec. II-B.2).",
+		Name: "data-tensor", Doc: "Alternating tensor parallelism, all-to-all in slices, and data parallelism, rings across slices (Gottipati, Sec. II-B.2).",
 		Groups: []string{"turns"}, Source: "on-off", Turns: true,
 		Dimensions: func(*input.Traffic) bool { return true },
 		load:       func(_ context.Context, r *routed, m int64) (*load, error) { return r.dataTensor(m) }, lay: (*routed).layDataTensor,
