@@ -119,8 +119,8 @@ func TestReference(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"| `seed` | whole number that is not negative | `1` | decides every random choice |",
-		"| `port_bandwidth` | a rate above 0bps and up to 10Pbps | required | rate of an optical port, in each direction |",
+		"| `seed` | whole number that is not negative | `1` | seed of all random choices |",
+		"| `port_bandwidth` | a rate above 0bps and up to 10Pbps | required | rate of an optical port in each direction |",
 		"| `time_limit` | a time | `\"0s\"` | ",
 		"### `[[replica]]`",
 		"- `calibrated`: comes nearest",
