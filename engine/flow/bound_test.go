@@ -15,7 +15,7 @@ func TestBoundHolds(t *testing.T) {
 		in := drawInstance(t, shape{tasks: 12, changes: rapid.Bool().Draw(t, "changing"), plain: rapid.Bool().Draw(t, "plain")})
 		bound := in.evaluator(t, flow.MaxMin).Bound()
 		for _, s := range services {
-			if c := in.play(t, s).Makespan; c < bound {
+			if c := in.run(t, s).Makespan; c < bound {
 				t.Fatalf("%v: makespan %d is below the bound %d", s, c, bound)
 			}
 		}
@@ -29,7 +29,7 @@ func TestBoundHoldsForLimited(t *testing.T) {
 		in := drawLimited(t)
 		bound := in.evaluator(t, flow.MaxMin).Bound()
 		for _, s := range services {
-			if c := in.play(t, s).Makespan; c < bound {
+			if c := in.run(t, s).Makespan; c < bound {
 				t.Fatalf("%v: makespan %d is below the bound %d", s, c, bound)
 			}
 		}
@@ -77,7 +77,7 @@ func TestBoundIsMetByLevels(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		bound, c := in.evaluator(t, service).Bound(), in.play(t, service).Makespan
+		bound, c := in.evaluator(t, service).Bound(), in.run(t, service).Makespan
 		if float64(c-bound) > 1e-4*float64(bound) { // events fall on whole ticks, levels tie within 16
 			t.Fatalf("makespan %d, bound %d", c, bound)
 		}
@@ -93,11 +93,11 @@ func TestBoundByHand(t *testing.T) {
 		want engine.Time
 	}{
 		// 10 us of data, then 7 us of compute
-		{"path", two(800e9, 1_000_000, 1).behind(7*us, 0), 17 * us},
+		{"path", twoTransfers(800e9, 1_000_000, 1).withComputes(7*us, 0), 17 * us},
 		// 10 + 5 us on one link
-		{"load", two(800e9, 1_000_000, 500_000), 15 * us},
+		{"load", twoTransfers(800e9, 1_000_000, 500_000), 15 * us},
 		// the same with at least 2 us of compute behind
-		{"load and tail", two(800e9, 1_000_000, 500_000).behind(3*us, 2*us), 17 * us},
+		{"load and tail", twoTransfers(800e9, 1_000_000, 500_000).withComputes(3*us, 2*us), 17 * us},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := c.in.evaluator(t, flow.MaxMin).Bound()
@@ -126,14 +126,14 @@ func TestBoundByHand(t *testing.T) {
 
 // TestBoundWithoutCapacity: what cannot be simulated has no bound below Never.
 func TestBoundWithoutCapacity(t *testing.T) {
-	e := two(0, 1, 1).evaluator(t, flow.MaxMin)
+	e := twoTransfers(0, 1, 1).evaluator(t, flow.MaxMin)
 	if b := e.Bound(); b != engine.Never {
 		t.Errorf("bound %v of a graph that cannot be simulated", b)
 	}
 	if c, ok := e.Makespan(engine.Never); ok {
 		t.Errorf("makespan %v of a graph that cannot be simulated", c)
 	}
-	in := two(0, 1, 1)
+	in := twoTransfers(0, 1, 1)
 	in.n.Groups = []engine.Group{{Rate: 8e12}} // which both share beside the dead link
 	in.r.Uses = []engine.Use{{Resource: 0, Weight: 1}, {Resource: 1, Weight: 1}, {Resource: 0, Weight: 1}, {Resource: 1, Weight: 1}}
 	in.r.Start = []int32{0, 2, 4}

@@ -16,10 +16,10 @@ import (
 // rate: 4 us are done before, 11 us remain at half the rate, so all ends at 9 + 22 = 31 us under every service.
 func TestLinkDownThenUp(t *testing.T) {
 	us := engine.Microsecond
-	each(t, func(t *testing.T, s flow.Service) {
-		in := two(800e9, 1_000_000, 500_000)
+	eachService(t, func(t *testing.T, s flow.Service) {
+		in := twoTransfers(800e9, 1_000_000, 500_000)
 		in.n.Changes = []engine.Change{{At: 4 * us}, {At: 9 * us, Rate: 400e9}}
-		tr := in.play(t, s)
+		tr := in.run(t, s)
 		if tr.Makespan != 31*us {
 			t.Errorf("makespan %v, want 31 us", tr.Makespan)
 		}
@@ -31,7 +31,7 @@ func TestLinkDownThenUp(t *testing.T) {
 			t.Errorf("ends %v, want 31 and 21 us", tr.End)
 		}
 		want := []engine.RateStep{{At: 0, Rate: 400e9}, {At: 4 * us}, {At: 9 * us, Rate: 200e9}, {At: 21 * us, Rate: 400e9}, {At: 31 * us}}
-		got := settled(tr.Rates(0))
+		got := compactSteps(tr.Rates(0))
 		if len(got) != len(want) {
 			t.Fatalf("rates %v, want %v", got, want)
 		}
@@ -47,10 +47,10 @@ func TestLinkDownThenUp(t *testing.T) {
 // does not matter.
 func TestLinkComesUpLate(t *testing.T) {
 	us := engine.Microsecond
-	each(t, func(t *testing.T, s flow.Service) {
-		in := two(0, 1_000_000, 500_000)
+	eachService(t, func(t *testing.T, s flow.Service) {
+		in := twoTransfers(0, 1_000_000, 500_000)
 		in.n.Changes = []engine.Change{{At: 3 * us, Rate: 800e9}, {At: 18 * us}}
-		if c := in.play(t, s).Makespan; c != 18*us {
+		if c := in.run(t, s).Makespan; c != 18*us {
 			t.Errorf("makespan %v, want 18 us", c)
 		}
 		e := in.evaluator(t, s)
@@ -67,8 +67,8 @@ func TestLinkComesUpLate(t *testing.T) {
 
 // TestStall: the message names the time, what waits, for which link, and how many tasks wait behind.
 func TestStall(t *testing.T) {
-	each(t, func(t *testing.T, s flow.Service) {
-		in := two(800e9, 1_000_000, 500_000).behind(1, 1)
+	eachService(t, func(t *testing.T, s flow.Service) {
+		in := twoTransfers(800e9, 1_000_000, 500_000).withComputes(1, 1)
 		in.g.Namer = func(id int32) string { return [...]string{"big", "small", "x", "y"}[id] }
 		in.n.ResourceNamer = func(int32) string { return "pod 0 to pod 1" }
 		in.n.Changes = []engine.Change{{At: 4 * engine.Microsecond}}
@@ -88,7 +88,7 @@ func TestStall(t *testing.T) {
 }
 
 // TestStallNamesFew: of many stalled transfers three are named.
-func TestStallNamesFew(t *testing.T) {
+func TestStallNamesThreeTasks(t *testing.T) {
 	in := instance{g: &engine.Graph{}, n: &engine.Network{Groups: []engine.Group{{}}}, r: &engine.Routes{Start: []int32{0}}}
 	for range 5 {
 		in.g.AddTask(engine.Task{Kind: engine.Transfer, Flows: 1, Bytes: 1})
@@ -125,8 +125,8 @@ func TestNothingToMove(t *testing.T) {
 	if err := in.g.Freeze(); err != nil {
 		t.Fatal(err)
 	}
-	each(t, func(t *testing.T, s flow.Service) {
-		tr := in.play(t, s)
+	eachService(t, func(t *testing.T, s flow.Service) {
+		tr := in.run(t, s)
 		for id, want := range []engine.Time{0, 5, 10, 1015} {
 			if tr.End[id] != want || len(tr.Rates(int32(id))) != 0 {
 				t.Errorf("task %d ends at %d with rates %v, want %d with none", id, tr.End[id], tr.Rates(int32(id)), want)
@@ -139,11 +139,11 @@ func TestNothingToMove(t *testing.T) {
 }
 
 // TestMisfits: a graph, network and routes that do not belong together.
-func TestMisfits(t *testing.T) {
+func TestInputsThatDoNotFit(t *testing.T) {
 	for _, c := range []struct {
-		name  string
-		spoil func(in *instance)
-		want  string
+		name    string
+		corrupt func(in *instance)
+		want    string
 	}{
 		{"routes of fewer tasks", func(in *instance) { in.r.Start = in.r.Start[:2] }, "routes for 1 tasks, graph of 2"},
 		{"caps of fewer tasks", func(in *instance) { in.r.FlowCap = []float64{1} }, "graph of 2"},
@@ -156,8 +156,8 @@ func TestMisfits(t *testing.T) {
 		}, "task 0: engine: "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			in := two(800e9, 1_000_000, 500_000)
-			c.spoil(&in)
+			in := twoTransfers(800e9, 1_000_000, 500_000)
+			c.corrupt(&in)
 			_, err := flow.Run(t.Context(), in.g, in.n, in.r, flow.Options{})
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("Run: error %v, want %q in it", err, c.want)
@@ -169,8 +169,8 @@ func TestMisfits(t *testing.T) {
 	}
 }
 
-// stages returns the capacities of in as stages.
-func (in instance) stages() []flow.Stage {
+// periods returns the capacities of in as stages.
+func (in instance) periods() []flow.Stage {
 	rates := make([]float64, in.n.Resources())
 	for r := range rates {
 		rates[r] = in.n.Rate(int32(r))
@@ -192,18 +192,18 @@ func (in instance) stages() []flow.Stage {
 // transfers of one link, which no order ends sooner, miss any before.
 func TestMisses(t *testing.T) {
 	us := engine.Microsecond
-	in := two(800e9, 1_000_000, 500_000)
+	in := twoTransfers(800e9, 1_000_000, 500_000)
 	in.n.Changes = []engine.Change{{At: 4 * us}, {At: 9 * us, Rate: 400e9}}
 	e := in.evaluator(t, flow.MaxMin)
-	if e.Misses(31*us, in.stages()) || !e.Misses(31*us-engine.Nanosecond, in.stages()) {
+	if e.Misses(31*us, in.periods()) || !e.Misses(31*us-engine.Nanosecond, in.periods()) {
 		t.Error("31 us are missed, or what is less is not")
 	}
 	missed := 0
 	rapid.Check(t, func(t *rapid.T) {
 		in := drawInstance(t, shape{tasks: 12, changes: true, plain: rapid.Bool().Draw(t, "plain")})
-		e, stages := in.evaluator(t, flow.MaxMin), in.stages()
+		e, stages := in.evaluator(t, flow.MaxMin), in.periods()
 		for _, s := range services {
-			c := in.play(t, s).Makespan
+			c := in.run(t, s).Makespan
 			if e.Misses(c, stages) {
 				t.Fatalf("%v: makespan %d is said to be missed", s, c)
 			}

@@ -5,16 +5,16 @@ import "sim/engine"
 // Evaluator simulates one graph again and again under other capacities, for policies that search. It keeps no trace and
 // allocates nothing between runs. It is not safe for concurrent use: make one a worker with Clone.
 type Evaluator struct {
-	z *sim
-	b bounds
-	f *fork      // set by Fork
-	q *queues    // set by QueueBound
-	d *deadlines // set by Misses
+	sim        *sim
+	bounds     bounds
+	fork       *fork          // set by Fork
+	queueBound *queueBound    // set by QueueBound
+	deadlines  *deadlineCheck // set by Misses
 
-	fair *fairness // set by PrepareFairBound
+	fair *fairShareBound // set by PrepareFairBound
 
-	owned  bool // z's model is not shared
-	places int  // events that z's queue has room for, once SetChanges has asked
+	ownsModel     bool // z's model is not shared
+	queueCapacity int  // events that z's queue has room for, once SetChanges has asked
 }
 
 // NewEvaluator prepares g on n under r, which must not change afterwards, for the given service. It fails where Run
@@ -28,41 +28,41 @@ func NewEvaluator(g *engine.Graph, n *engine.Network, r *engine.Routes, s Servic
 }
 
 func newEvaluator(m *model, s Service) *Evaluator {
-	e := &Evaluator{z: newSim(m, s)}
-	e.b.init(m)
+	e := &Evaluator{sim: newSim(m, s)}
+	e.bounds.init(m)
 	return e
 }
 
 // Clone returns an evaluator that shares what does not change and has the same capacities, durations, changes, tails
 // and context.
 func (e *Evaluator) Clone() *Evaluator {
-	c := newEvaluator(e.z.model, e.z.service)
-	copy(c.z.initial, e.z.initial)
-	c.z.known, c.z.ctx = e.z.known, e.z.ctx
-	if e.owned {
-		c.own()
+	c := newEvaluator(e.sim.model, e.sim.service)
+	copy(c.sim.initialCapacity, e.sim.initialCapacity)
+	c.sim.givenTails, c.sim.ctx = e.sim.givenTails, e.sim.ctx
+	if e.ownsModel {
+		c.ownModel()
 	}
 	return c
 }
 
 // SetRate sets the capacity of a resource, in bits per second, from the start of the next run on.
 func (e *Evaluator) SetRate(resource int32, bitsPerSecond float64) {
-	e.z.initial[resource] = bitsPerSecond * perTick
+	e.sim.initialCapacity[resource] = bitsPerSecond * perTick
 }
 
 // SetService changes how capacity is shared.
-func (e *Evaluator) SetService(s Service) { e.z.service = s }
+func (e *Evaluator) SetService(s Service) { e.sim.service = s }
 
 // Makespan simulates the graph. It returns false, and no makespan, when the makespan is proved to be at least cutoff,
 // when the graph cannot be simulated to its end, or when the context has ended. engine.Never is no cut-off.
 func (e *Evaluator) Makespan(cutoff engine.Time) (engine.Time, bool) {
-	ok := e.z.simulate(cutoff)
-	return e.z.makespan, ok
+	ok := e.sim.run(cutoff)
+	return e.sim.makespan, ok
 }
 
 // Events returns the number of starts and ends of transfers in the last run.
-func (e *Evaluator) Events() int64 { return e.z.events }
+func (e *Evaluator) Events() int64 { return e.sim.events }
 
 // Bound returns a lower bound on the makespan at the current capacities that holds for every way of sharing them; see
 // bounds.
-func (e *Evaluator) Bound() engine.Time { return e.b.makespan(e.z) }
+func (e *Evaluator) Bound() engine.Time { return e.bounds.makespan(e.sim) }

@@ -14,11 +14,11 @@ import (
 // TestMakespanAgainstRun: an evaluator that has simulated other capacities and been cut off before gives what Run
 // gives; with a cut-off it gives it exactly when the makespan is below.
 func TestMakespanAgainstRun(t *testing.T) {
-	each(t, func(t *testing.T, s flow.Service) {
+	eachService(t, func(t *testing.T, s flow.Service) {
 		rapid.Check(t, func(t *rapid.T) {
 			in := drawInstance(t, shape{tasks: 10, changes: rapid.Bool().Draw(t, "changing")})
 			e := in.evaluator(t, s)
-			want := in.play(t, s)
+			want := in.run(t, s)
 			disturb(t, in, e, want.Makespan)
 			if got, ok := e.Makespan(engine.Never); !ok || got != want.Makespan || e.Events() != want.Events {
 				t.Fatalf("makespan %d (%v) of %d events, Run has %d of %d", got, ok, e.Events(), want.Makespan, want.Events)
@@ -87,7 +87,7 @@ func TestBoundIsNoHistory(t *testing.T) {
 
 // TestSetRate: setting capacities is the same as building the network so.
 func TestSetRate(t *testing.T) {
-	each(t, func(t *testing.T, s flow.Service) {
+	eachService(t, func(t *testing.T, s flow.Service) {
 		rapid.Check(t, func(t *rapid.T) {
 			in := drawInstance(t, shape{tasks: 8})
 			e := in.evaluator(t, s)
@@ -102,7 +102,7 @@ func TestSetRate(t *testing.T) {
 					other.Groups[int(r)-len(other.Links)].Rate = rate
 				}
 			}
-			want := instance{in.g, &other, in.r}.play(t, s).Makespan
+			want := instance{in.g, &other, in.r}.run(t, s).Makespan
 			if got, ok := e.Makespan(engine.Never); !ok || got != want {
 				t.Fatalf("makespan %d (%v), want %d", got, ok, want)
 			}
@@ -112,7 +112,7 @@ func TestSetRate(t *testing.T) {
 
 // TestCloneIsIndependent: a clone has the capacities of its origin, and what is done to one does not show in the other.
 func TestCloneIsIndependent(t *testing.T) {
-	in := two(800e9, 1_000_000, 500_000)
+	in := twoTransfers(800e9, 1_000_000, 500_000)
 	e := in.evaluator(t, flow.MaxMin)
 	e.SetRate(0, 400e9)
 	c := e.Clone()
@@ -130,7 +130,7 @@ func TestCloneIsIndependent(t *testing.T) {
 
 // TestClonesInParallel lets the race detector see clones at work.
 func TestClonesInParallel(t *testing.T) {
-	in := two(800e9, 1_000_000, 500_000).behind(0, engine.Microsecond)
+	in := twoTransfers(800e9, 1_000_000, 500_000).withComputes(0, engine.Microsecond)
 	e := in.evaluator(t, flow.LevelPriority)
 	results := make(chan engine.Time, 4)
 	for k := range 4 {
@@ -155,13 +155,13 @@ func TestClonesInParallel(t *testing.T) {
 	}
 }
 
-// TestPlaysAllocateNothing holds for the runs and for the bound.
-func TestPlaysAllocateNothing(t *testing.T) {
+// TestRunsAllocateNothing holds for the runs and for the bound.
+func TestRunsAllocateNothing(t *testing.T) {
 	in := rapid.Custom(func(t *rapid.T) instance { return drawInstance(t, shape{tasks: 40, changes: true}) }).Example(7)
-	each(t, func(t *testing.T, s flow.Service) {
+	eachService(t, func(t *testing.T, s flow.Service) {
 		e := in.evaluator(t, s)
 		k := 0
-		play := func() {
+		run := func() {
 			k++
 			e.SetRate(0, float64(1+k%3)*100e9)
 			if _, ok := e.Makespan(engine.Never); !ok {
@@ -170,9 +170,9 @@ func TestPlaysAllocateNothing(t *testing.T) {
 			e.Makespan(engine.Microsecond)
 		}
 		for range 3 {
-			play()
+			run()
 		}
-		if n := testing.AllocsPerRun(50, play); n != 0 {
+		if n := testing.AllocsPerRun(50, run); n != 0 {
 			t.Errorf("%v allocations a run", n)
 		}
 	})
@@ -180,10 +180,10 @@ func TestPlaysAllocateNothing(t *testing.T) {
 
 // TestSameTraceAgain: two runs are alike to the last rate step.
 func TestSameTraceAgain(t *testing.T) {
-	each(t, func(t *testing.T, s flow.Service) {
+	eachService(t, func(t *testing.T, s flow.Service) {
 		rapid.Check(t, func(t *rapid.T) {
 			in := drawInstance(t, shape{tasks: 10, changes: true})
-			a, b := in.play(t, s), in.play(t, s)
+			a, b := in.run(t, s), in.run(t, s)
 			if !slices.Equal(a.Start, b.Start) || !slices.Equal(a.End, b.End) || !slices.Equal(a.Steps, b.Steps) ||
 				!slices.Equal(a.StepStart, b.StepStart) || a.Makespan != b.Makespan || a.Events != b.Events {
 				t.Fatal("the second run differs")

@@ -49,37 +49,37 @@ const perTick = 1 / float64(engine.Second)
 
 // model is graph, network and routes as flat arrays, rates in bits a tick.
 type model struct {
-	graph  *engine.Graph
-	net    *engine.Network
-	starts *engine.Starts // tasks of graph that start messages; nil if that takes no time
-	own    int            // tasks of the graph without starts, which come first
+	graph      *engine.Graph
+	net        *engine.Network
+	starts     *engine.Starts // tasks of graph that start messages; nil if that takes no time
+	graphTasks int            // tasks of the graph without starts, which come first
 
 	tasks, resources int
-	fixed            []engine.Time // duration of tasks that use no resource; -1 for the others
+	fixedDuration    []engine.Time // duration of tasks that use no resource; -1 for the others
 	bits             []float64
-	limit            []float64 // rate limit of a transfer
+	rateLimit        []float64 // rate limit of a transfer
 	weight           []float64 // share under the fair service: its flows
-	capped           bool      // some that use resources have limits
+	hasRateLimits    bool      // some that use resources have limits
 
-	useStart []int32 // uses of task i: useRes, useWeight[useStart[i]:useStart[i+1]]
-	useRes   []int32
-	useTask  []int32
-	useW     []float64
-	resStart []int32 // uses of resource r: resUse[resStart[r]:resStart[r+1]]
-	resUse   []int32
+	useStart  []int32 // uses of task i: useRes, useWeight[useStart[i]:useStart[i+1]]
+	useRes    []int32
+	useTask   []int32
+	useWeight []float64
+	resStart  []int32 // uses of resource r: resUse[resStart[r]:resStart[r+1]]
+	resUse    []int32
 
 	outStart []int32 // successors
 	outTo    []int32
 	outLag   []engine.Time
-	need     []int32 // number of predecessors
+	numPreds []int32 // number of predecessors
 }
 
 func newModel(g *engine.Graph, n *engine.Network, r *engine.Routes) (*model, error) {
 	if err := n.Validate(); err != nil {
 		return nil, err
 	}
-	own := len(g.Tasks)
-	tasks := own
+	graphTasks := len(g.Tasks)
+	tasks := graphTasks
 	if len(r.Start) != tasks+1 || r.FlowCap != nil && len(r.FlowCap) != tasks {
 		return nil, fmt.Errorf("flow: routes for %d tasks, graph of %d", len(r.Start)-1, tasks)
 	}
@@ -92,48 +92,48 @@ func newModel(g *engine.Graph, n *engine.Network, r *engine.Routes) (*model, err
 		tasks = len(g.Tasks)
 	}
 	m := &model{
-		graph: g, net: n, starts: starts, own: own, tasks: tasks, resources: n.Resources(),
-		fixed: make([]engine.Time, tasks), bits: make([]float64, tasks),
-		limit: make([]float64, tasks), weight: make([]float64, tasks),
-		useStart: make([]int32, tasks+1), outStart: make([]int32, tasks+1), need: make([]int32, tasks),
+		graph: g, net: n, starts: starts, graphTasks: graphTasks, tasks: tasks, resources: n.Resources(),
+		fixedDuration: make([]engine.Time, tasks), bits: make([]float64, tasks),
+		rateLimit: make([]float64, tasks), weight: make([]float64, tasks),
+		useStart: make([]int32, tasks+1), outStart: make([]int32, tasks+1), numPreds: make([]int32, tasks),
 	}
 	m.outTo, m.outLag = make([]int32, 0, g.EdgeCount()), make([]engine.Time, 0, g.EdgeCount())
-	m.useRes, m.useTask, m.useW = make([]int32, 0, len(r.Uses)), make([]int32, 0, len(r.Uses)), make([]float64, 0, len(r.Uses))
+	m.useRes, m.useTask, m.useWeight = make([]int32, 0, len(r.Uses)), make([]int32, 0, len(r.Uses)), make([]float64, 0, len(r.Uses))
 	for i := range g.Tasks {
 		t, id := &g.Tasks[i], int32(i)
-		m.fixed[i] = -1
+		m.fixedDuration[i] = -1
 		m.bits[i] = 8 * float64(t.Bytes)
 		m.weight[i] = float64(t.Flows)
-		m.limit[i] = r.Cap(id, t.Flows) * perTick
+		m.rateLimit[i] = r.Cap(id, t.Flows) * perTick
 		var uses []engine.Use
 		if t.Kind == engine.Transfer {
 			uses = r.Of(id)
 		}
 		switch {
 		case t.Kind == engine.Compute:
-			m.fixed[i] = t.Duration
+			m.fixedDuration[i] = t.Duration
 		case len(uses) == 0 || t.Bytes == 0:
 			d, err := engine.FromSeconds(m.bits[i] / r.Cap(id, t.Flows))
 			if err != nil {
 				return nil, fmt.Errorf("flow: %s: %w", g.Name(id), err)
 			}
-			m.fixed[i] = d
+			m.fixedDuration[i] = d
 			uses = nil
 		}
-		m.capped = m.capped || len(uses) > 0 && !math.IsInf(m.limit[i], 1)
+		m.hasRateLimits = m.hasRateLimits || len(uses) > 0 && !math.IsInf(m.rateLimit[i], 1)
 		for _, u := range uses {
 			if u.Resource < 0 || int(u.Resource) >= m.resources || !(u.Weight > 0) {
 				return nil, fmt.Errorf("flow: %s uses resource %d of %d with weight %g", g.Name(id), u.Resource, m.resources, u.Weight)
 			}
 			m.useRes = append(m.useRes, u.Resource)
 			m.useTask = append(m.useTask, id)
-			m.useW = append(m.useW, u.Weight)
+			m.useWeight = append(m.useWeight, u.Weight)
 		}
 		m.useStart[i+1] = int32(len(m.useRes))
 		for _, e := range g.Out(id) {
 			m.outTo = append(m.outTo, e.To)
 			m.outLag = append(m.outLag, e.Lag)
-			m.need[e.To]++
+			m.numPreds[e.To]++
 		}
 		m.outStart[i+1] = int32(len(m.outTo))
 	}
@@ -141,16 +141,16 @@ func newModel(g *engine.Graph, n *engine.Network, r *engine.Routes) (*model, err
 	return m, nil
 }
 
-// tails returns tails by task of the graph without starts as those of all tasks; nil is none. It fails where they are of
+// extendTails returns tails by task of the graph without starts as those of all tasks; nil is none. It fails where they are of
 // another graph.
-func (m *model) tails(own []float64) ([]float64, error) {
+func (m *model) extendTails(tails []float64) ([]float64, error) {
 	switch {
-	case own == nil:
+	case tails == nil:
 		return nil, nil
-	case len(own) != m.own:
-		return nil, fmt.Errorf("flow: %d tails for a graph of %d tasks", len(own), m.own)
+	case len(tails) != m.graphTasks:
+		return nil, fmt.Errorf("flow: %d tails for a graph of %d tasks", len(tails), m.graphTasks)
 	case m.starts == nil:
-		return own, nil
+		return tails, nil
 	}
-	return append(slices.Clone(own), make([]float64, m.tasks-m.own)...), nil
+	return append(slices.Clone(tails), make([]float64, m.tasks-m.graphTasks)...), nil
 }

@@ -16,20 +16,20 @@ import (
 // arithmetic, over all transfers at once.
 type reference struct {
 	instance
-	service flow.Service
-	now     engine.Time
-	start   []engine.Time
-	end     []engine.Time // Never until known
-	left    []*big.Rat    // bits
-	tail    []float64
+	service   flow.Service
+	now       engine.Time
+	start     []engine.Time
+	end       []engine.Time // Never until known
+	remaining []*big.Rat    // bits
+	tail      []float64
 }
 
-func simulate(in instance, s flow.Service) *reference {
+func runReference(in instance, s flow.Service) *reference {
 	z := &reference{instance: in, service: s, tail: in.tails()}
 	for i := range in.g.Tasks {
 		z.start = append(z.start, engine.Never)
 		z.end = append(z.end, engine.Never)
-		z.left = append(z.left, rat(8*float64(in.g.Tasks[i].Bytes)))
+		z.remaining = append(z.remaining, rat(8*float64(in.g.Tasks[i].Bytes)))
 	}
 	for {
 		rates := z.rates()
@@ -39,8 +39,8 @@ func simulate(in instance, s flow.Service) *reference {
 		}
 		span := rat(float64(next - z.now))
 		for id, r := range rates {
-			z.left[id].Sub(z.left[id], new(big.Rat).Mul(r, span))
-			if z.left[id].Sign() <= 0 {
+			z.remaining[id].Sub(z.remaining[id], new(big.Rat).Mul(r, span))
+			if z.remaining[id].Sign() <= 0 {
 				z.end[id] = next
 			}
 		}
@@ -59,7 +59,7 @@ func (z *reference) next(rates map[int32]*big.Rat) engine.Time {
 	next := engine.Never
 	for id, r := range rates {
 		if r.Sign() > 0 {
-			next = min(next, z.now+ceil(new(big.Rat).Quo(z.left[id], r)))
+			next = min(next, z.now+ceil(new(big.Rat).Quo(z.remaining[id], r)))
 		}
 	}
 	for _, s := range z.start {
@@ -101,7 +101,7 @@ func (z *reference) rates() map[int32]*big.Rat {
 		}
 		k := &z.g.Tasks[id]
 		if k.Kind == engine.Compute || k.Bytes == 0 || len(z.r.Of(id)) == 0 {
-			z.end[id] = ready + engine.Time(z.lone(id)+0.5)
+			z.end[id] = ready + engine.Time(z.durationAlone(id)+0.5)
 			continue
 		}
 		if ready <= z.now {
@@ -208,7 +208,7 @@ func TestRunAgainstReference(t *testing.T) {
 		t.Run(name(s), func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				in := drawInstance(t, shape{tasks: 7, dyadic: true, changes: rapid.Bool().Draw(t, "changing")})
-				got, want := in.play(t, s), simulate(in, s)
+				got, want := in.run(t, s), runReference(in, s)
 				for id := range in.g.Tasks {
 					if d := got.End[id] - want.end[id]; d < -ticks || d > ticks {
 						t.Fatalf("task %d ends at %d, in the reference at %d", id, got.End[id], want.end[id])

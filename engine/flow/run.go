@@ -31,7 +31,7 @@ func Run(ctx context.Context, g *engine.Graph, n *engine.Network, r *engine.Rout
 	if err != nil {
 		return nil, err
 	}
-	tails, err := m.tails(opt.Tails)
+	tails, err := m.extendTails(opt.Tails)
 	if err != nil {
 		return nil, err
 	}
@@ -40,13 +40,13 @@ func Run(ctx context.Context, g *engine.Graph, n *engine.Network, r *engine.Rout
 	}
 	z := newSim(m, opt.Service)
 	z.ctx = ctx
-	z.known = tails
+	z.givenTails = tails
 	z.record(opt.Rates)
-	if !z.simulate(engine.Never) {
+	if !z.run(engine.Never) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		return nil, z.stalled()
+		return nil, z.stallError()
 	}
 	return z.trace(), nil
 }
@@ -74,26 +74,26 @@ func (z *sim) trace() *engine.Trace {
 	return t
 }
 
-// stalled names what waits: the running transfers and the tasks of the contention, what they wait for, and how many
+// stallError names what waits: the running transfers and the tasks of the contention, what they wait for, and how many
 // tasks wait behind them.
-func (z *sim) stalled() error {
-	const most = 3
+func (z *sim) stallError() error {
+	const maxNames = 3
 	var names []string
 	stuck, behind := 0, 0
 	for i := range int32(z.tasks) {
 		switch z.phase[i] {
-		case waiting:
+		case phaseWaiting:
 			behind++
-		case running, competing:
+		case phaseRunning, phaseCompeting:
 			stuck++
-			if len(names) < most {
+			if len(names) < maxNames {
 				names = append(names, z.graph.Name(i)+" waits for "+z.blocker(i))
 			}
 		}
 	}
 	more := ""
-	if stuck > most {
-		more = fmt.Sprintf(" and %d more", stuck-most)
+	if stuck > maxNames {
+		more = fmt.Sprintf(" and %d more", stuck-maxNames)
 	}
 	return fmt.Errorf("%w at %v: %s%s; %d tasks wait behind them",
 		ErrStalled, z.now, strings.Join(names, ", "), more, behind)
@@ -101,14 +101,14 @@ func (z *sim) stalled() error {
 
 // blocker names the resources of id that have no capacity, or all it uses, or what id competes for.
 func (z *sim) blocker(id int32) string {
-	if z.fixed[id] >= 0 {
+	if z.fixedDuration[id] >= 0 {
 		return z.contest.Waits(id)
 	}
 	var down, all []string
 	for u := z.useStart[id]; u < z.useStart[id+1]; u++ {
 		name := z.net.ResourceName(z.useRes[u])
 		all = append(all, name)
-		if z.rates[z.useRes[u]] == 0 {
+		if z.capacity[z.useRes[u]] == 0 {
 			down = append(down, name+" (down)")
 		}
 	}
@@ -126,9 +126,9 @@ type rateLog struct {
 
 func (l *rateLog) reset() { l.task, l.steps = l.task[:0], l.steps[:0] }
 
-func (l *rateLog) add(id int32, at engine.Time, rate float64) {
+func (l *rateLog) add(id int32, t engine.Time, rate float64) {
 	l.task = append(l.task, id)
-	l.steps = append(l.steps, engine.RateStep{At: at, Rate: rate})
+	l.steps = append(l.steps, engine.RateStep{At: t, Rate: rate})
 }
 
 // byTask orders the steps by task, keeping their order in time.

@@ -10,9 +10,9 @@ import (
 	"sim/engine/flow"
 )
 
-// crowd draws an instance with many transfers at a time, of equal or other sizes, some after others, over links that
+// drawCrowd draws an instance with many transfers at a time, of equal or other sizes, some after others, over links that
 // may change. Where they use links that are near each other, components fall apart and join.
-func crowd(t fatal, rng *rand.Rand, near bool) instance {
+func drawCrowd(t testingT, rng *rand.Rand, near bool) instance {
 	transfers, links := 100+rng.IntN(300), 10+rng.IntN(60)
 	in := instance{g: &engine.Graph{}, n: &engine.Network{Nodes: 2}, r: &engine.Routes{Start: []int32{0}}}
 	rates := []float64{1e9, 2e9, 3e9, 1e9 * (1 + rng.Float64()), 1e9 * (1 + rng.Float64())}
@@ -20,8 +20,8 @@ func crowd(t fatal, rng *rand.Rand, near bool) instance {
 		in.n.Links = append(in.n.Links, engine.Link{From: 0, To: 1, Rate: rates[rng.IntN(len(rates))]})
 	}
 	size, flows, weights := 1+rng.Int64N(2), 1+rng.Int32N(3), 1+rng.IntN(4)
-	even := rng.IntN(2) == 0
-	if even { // links have the same load, and are full at the same level but for rounding
+	isEven := rng.IntN(2) == 0
+	if isEven { // links have the same load, and are full at the same level but for rounding
 		rates, flows, weights = []float64{1e9, 1e9 * (1 + 4e-13), 1e9 * (1 - 3e-13)}, 1, 1
 	}
 	for i := range transfers {
@@ -33,7 +33,7 @@ func crowd(t fatal, rng *rand.Rand, near bool) instance {
 		first := rng.IntN(links)
 		for k, l := range rng.Perm(links)[:2+rng.IntN(3)] {
 			switch {
-			case even:
+			case isEven:
 				l = (i*(2*k+1) + 5*k) % links
 			case near:
 				l = (first + k*k) % links
@@ -59,12 +59,12 @@ func crowd(t fatal, rng *rand.Rand, near bool) instance {
 func TestCrowdSharesFairly(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 1))
 	for range 12 {
-		in := crowd(t, rng, rng.IntN(2) == 0)
-		tr := in.play(t, flow.MaxMin)
+		in := drawCrowd(t, rng, rng.IntN(2) == 0)
+		tr := in.run(t, flow.MaxMin)
 		in.checkTimes(t, tr)
-		for _, m := range in.moments(tr) {
+		for _, m := range in.intervals(tr) {
 			for id, want := range in.waterFill(m) {
-				if got := m.rate[id]; math.Abs(got-want) > close*want {
+				if got := m.rate[id]; math.Abs(got-want) > rateTolerance*want {
 					t.Fatalf("from %d: transfer %d at %v bits a tick, want %v", m.from, id, got, want)
 				}
 			}
@@ -74,7 +74,7 @@ func TestCrowdSharesFairly(t *testing.T) {
 
 // waterFill returns the max-min fair rates of the transfers of a moment: rates rise together by weight until a link is
 // full, what uses it stays, and the others rise on.
-func (in instance) waterFill(m moment) map[int32]float64 {
+func (in instance) waterFill(m interval) map[int32]float64 {
 	rate, rising := map[int32]float64{}, slices.Clone(m.ids)
 	for len(rising) > 0 {
 		free, load := slices.Clone(m.capacity), make([]float64, len(m.capacity))
@@ -118,9 +118,9 @@ func TestCrowdHasNoHistory(t *testing.T) {
 		return rate
 	}
 	for range 20 {
-		in := crowd(t, rng, false)
-		tr := in.play(t, flow.MaxMin)
-		for k, m := range in.moments(tr) {
+		in := drawCrowd(t, rng, false)
+		tr := in.run(t, flow.MaxMin)
+		for k, m := range in.intervals(tr) {
 			if k%7 > 0 || len(m.ids) < 100 { // few may be in components that are not kept
 				continue
 			}
@@ -141,7 +141,7 @@ func TestCrowdHasNoHistory(t *testing.T) {
 			if err := now.g.Freeze(); err != nil {
 				t.Fatal(err)
 			}
-			fresh := now.play(t, flow.MaxMin)
+			fresh := now.run(t, flow.MaxMin)
 			for i, id := range m.ids {
 				if got, want := rateAt(tr, id, m.from), rateAt(fresh, int32(i), 0); got != want {
 					t.Fatalf("from %d: transfer %d of %d at %v bit/s, at %v where all begin at once", m.from, id, len(m.ids), got, want)

@@ -8,58 +8,58 @@ import (
 	"sim/engine"
 )
 
-// state is what a run changes and a fork keeps.
-type state struct {
+// runState is what a run changes and a fork keeps.
+type runState struct {
 	queue *engine.Queue // ids: task, then task+tasks (levels cross), then changes
 	now   engine.Time
 
-	ready []engine.Time // latest end of a predecessor plus lag; the start once started
-	left  []int32       // predecessors that have not ended
-	phase []uint8
-	rem   []float64     // bits left at since
-	rate  []float64     // bits a tick
-	since []engine.Time // when rem was brought up to date
+	ready        []engine.Time // latest end of a predecessor plus lag; the start once started
+	pendingPreds []int32       // predecessors that have not ended
+	phase        []uint8
+	remaining    []float64     // bits left at since
+	rate         []float64     // bits a tick
+	updatedAt    []engine.Time // when rem was brought up to date
 
-	next, prev []int32 // active uses of a resource as linked lists
-	head       []int32
-	active     []int32 // their number
+	nextUse, prevUse []int32 // active uses of a resource as linked lists
+	firstUse         []int32
+	numActive        []int32 // their number
 
-	dirty     []int32 // resources whose active set or capacity changed
-	dirtyMark []bool
-	ended     int
-	events    int64
-	makespan  engine.Time
+	dirty    []int32 // resources whose active set or capacity changed
+	isDirty  []bool
+	numEnded int
+	events   int64
+	makespan engine.Time
 
 	contest *engine.Contest // nil if the graph has no contention
 }
 
-func newState(m *model) state {
+func newRunState(m *model) runState {
 	n, r := m.tasks, m.resources
-	return state{
+	return runState{
 		queue: engine.NewQueue(2*n + len(m.net.Changes)),
-		ready: make([]engine.Time, n), left: make([]int32, n), phase: make([]uint8, n),
-		rem: make([]float64, n), rate: make([]float64, n), since: make([]engine.Time, n),
-		next: make([]int32, len(m.useRes)), prev: make([]int32, len(m.useRes)),
-		head: make([]int32, r), active: make([]int32, r), dirtyMark: make([]bool, r),
+		ready: make([]engine.Time, n), pendingPreds: make([]int32, n), phase: make([]uint8, n),
+		remaining: make([]float64, n), rate: make([]float64, n), updatedAt: make([]engine.Time, n),
+		nextUse: make([]int32, len(m.useRes)), prevUse: make([]int32, len(m.useRes)),
+		firstUse: make([]int32, r), numActive: make([]int32, r), isDirty: make([]bool, r),
 		contest: m.graph.NewContest(),
 	}
 }
 
 // copyFrom makes s equal to t, which must be of the same model.
-func (s *state) copyFrom(t *state) {
+func (s *runState) copyFrom(t *runState) {
 	s.queue.CopyFrom(t.queue)
-	s.now, s.ended, s.events, s.makespan = t.now, t.ended, t.events, t.makespan
+	s.now, s.numEnded, s.events, s.makespan = t.now, t.numEnded, t.events, t.makespan
 	copy(s.ready, t.ready)
-	copy(s.left, t.left)
+	copy(s.pendingPreds, t.pendingPreds)
 	copy(s.phase, t.phase)
-	copy(s.rem, t.rem)
+	copy(s.remaining, t.remaining)
 	copy(s.rate, t.rate)
-	copy(s.since, t.since)
-	copy(s.next, t.next)
-	copy(s.prev, t.prev)
-	copy(s.head, t.head)
-	copy(s.active, t.active)
-	copy(s.dirtyMark, t.dirtyMark)
+	copy(s.updatedAt, t.updatedAt)
+	copy(s.nextUse, t.nextUse)
+	copy(s.prevUse, t.prevUse)
+	copy(s.firstUse, t.firstUse)
+	copy(s.numActive, t.numActive)
+	copy(s.isDirty, t.isDirty)
 	s.dirty = append(s.dirty[:0], t.dirty...)
 	if s.contest != nil {
 		s.contest.CopyFrom(t.contest)
@@ -69,47 +69,47 @@ func (s *state) copyFrom(t *state) {
 // sim simulates a graph. It is reused: nothing is allocated once its arrays have grown.
 type sim struct {
 	*model
-	state
-	service Service
-	rates   []float64 // capacity of each resource now, bits a tick
-	initial []float64 // and at the start of a run
+	runState
+	service         Service
+	capacity        []float64 // capacity of each resource now, bits a tick
+	initialCapacity []float64 // and at the start of a run
 
 	stack  []int32
 	cutoff engine.Time
 
-	path  paths     // full rates, heads, tails; tails are needed by priorities and cut-offs
-	known []float64 // tails that priorities go by instead; nil but for SetTails
-	comp  component
-	kept  kept
-	hold  []bool // by task: stop before it starts; nil but while forking
-	held  bool
-	log   *rateLog // nil unless a trace is wanted
-	ends  []engine.Time
+	paths       criticalPaths // full rates, heads, tails; tails are needed by priorities and cut-offs
+	givenTails  []float64     // tails that priorities go by instead; nil but for SetTails
+	component   component
+	incremental incrementalShares
+	stopBefore  []bool // by task: stop before it starts; nil but while forking
+	reachedStop bool
+	log         *rateLog // nil unless a trace is wanted
+	ends        []engine.Time
 
-	peak   []float64 // by link: its Peak, bits a tick; nil of none
-	stages *stages   // nil but for Stage
-	staged bool      // in a run in stages
+	peak         []float64      // by link: its Peak, bits a tick; nil of none
+	control      *controlledRun // nil but for Stage
+	isControlled bool           // in a run in stages
 
-	ctx     context.Context
-	work    int   // since ctx was last asked
-	total   int64 // before that
-	stopped bool
+	ctx           context.Context
+	workSincePoll int   // since ctx was last asked
+	polledWork    int64 // before that
+	cancelled     bool
 }
 
 const (
-	waiting uint8 = iota
-	running
-	done
-	competing // ready, and waits for the contention
+	phaseWaiting uint8 = iota
+	phaseRunning
+	phaseDone
+	phaseCompeting // ready, and waits for the contention
 )
 
 func newSim(m *model, s Service) *sim {
 	z := &sim{
-		model: m, state: newState(m), service: s, ctx: context.Background(),
-		rates: make([]float64, m.resources), initial: make([]float64, m.resources),
+		model: m, runState: newRunState(m), service: s, ctx: context.Background(),
+		capacity: make([]float64, m.resources), initialCapacity: make([]float64, m.resources),
 	}
 	for i := range int32(m.resources) {
-		z.initial[i] = m.net.Rate(i) * perTick
+		z.initialCapacity[i] = m.net.Rate(i) * perTick
 	}
 	for l := range m.net.Links {
 		if peak := m.net.Links[l].Peak; peak > 0 {
@@ -119,41 +119,41 @@ func newSim(m *model, s Service) *sim {
 			z.peak[l] = peak * perTick
 		}
 	}
-	z.path.init(m)
-	z.comp.init(m)
+	z.paths.init(m)
+	z.component.init(m)
 	return z
 }
 
-// simulate runs the graph to its end. It returns false when the makespan provably reaches cutoff, or when nothing can
+// run runs the graph to its end. It returns false when the makespan provably reaches cutoff, or when nothing can
 // proceed (then ended < tasks and now < cutoff), or the context has ended.
-func (z *sim) simulate(cutoff engine.Time) bool {
-	return z.begin(cutoff) && z.proceed()
+func (z *sim) run(cutoff engine.Time) bool {
+	return z.startRun(cutoff) && z.runEvents()
 }
 
-// begin makes what waits for nothing ready.
-func (z *sim) begin(cutoff engine.Time) bool {
+// startRun makes what waits for nothing ready.
+func (z *sim) startRun(cutoff engine.Time) bool {
 	z.reset(cutoff)
-	if z.stopped = z.ctx.Err() != nil; z.stopped {
+	if z.cancelled = z.ctx.Err() != nil; z.cancelled {
 		return false
 	}
 	for i := range z.tasks {
-		if z.need[i] == 0 {
+		if z.numPreds[i] == 0 {
 			z.enable(int32(i))
 		}
 	}
-	return z.settle()
+	return z.endFixedTasks()
 }
 
-// proceed runs from the state that z is in. Where hold names transfers it stops before the first of them starts, with
+// runEvents runs from the state that z is in. Where hold names transfers it stops before the first of them starts, with
 // held set.
-func (z *sim) proceed() bool {
+func (z *sim) runEvents() bool {
 	for z.queue.Len() > 0 {
 		t := z.queue.Top()
-		if t >= z.cutoff && z.ended < z.tasks {
+		if t >= z.cutoff && z.numEnded < z.tasks {
 			return false
 		}
 		z.now = t
-		for z.queue.Top() == t || z.resolve() {
+		for z.queue.Top() == t || z.grantRequests() {
 			if z.interrupted(1) {
 				return false
 			}
@@ -162,60 +162,60 @@ func (z *sim) proceed() bool {
 			case int(id) >= 2*z.tasks:
 				c := z.change(id)
 				if c.Link == noLink {
-					z.stages.reached = true
+					z.control.isReached = true
 					continue
 				}
-				z.rates[c.Link] = c.Rate * perTick
-				z.touch(c.Link)
+				z.capacity[c.Link] = c.Rate * perTick
+				z.markDirty(c.Link)
 			case int(id) >= z.tasks:
-				z.touchTask(id - int32(z.tasks))
-			case z.fixed[id] >= 0:
-				if !z.compete(id) {
+				z.markTaskDirty(id - int32(z.tasks))
+			case z.fixedDuration[id] >= 0:
+				if !z.handleContender(id) {
 					return false
 				}
-			case z.phase[id] == waiting:
-				if z.hold != nil && z.hold[id] {
+			case z.phase[id] == phaseWaiting:
+				if z.stopBefore != nil && z.stopBefore[id] {
 					z.queue.Set(id, t)
-					z.held = true
+					z.reachedStop = true
 					return true
 				}
-				z.start(id)
-			case !z.finish(id):
+				z.startTransfer(id)
+			case !z.endTransfer(id):
 				return false
 			}
-			if len(z.stack) > 0 && !z.settle() {
+			if len(z.stack) > 0 && !z.endFixedTasks() {
 				return false
 			}
 		}
-		if z.ended == z.tasks {
+		if z.numEnded == z.tasks {
 			break
 		}
-		if z.staged && z.stages.reached {
+		if z.isControlled && z.control.isReached {
 			return true
 		}
 		if len(z.dirty) > 0 {
-			z.share()
+			z.shareCapacity()
 		}
 	}
-	return z.ended == z.tasks
+	return z.numEnded == z.tasks
 }
 
 func (z *sim) reset(cutoff engine.Time) {
 	z.queue.Reset()
-	copy(z.rates, z.initial)
-	copy(z.left, z.need)
+	copy(z.capacity, z.initialCapacity)
+	copy(z.pendingPreds, z.numPreds)
 	clear(z.ready)
 	clear(z.phase)
-	for r := range z.head {
-		z.head[r] = -1
-		z.active[r] = 0
+	for r := range z.firstUse {
+		z.firstUse[r] = -1
+		z.numActive[r] = 0
 	}
 	for _, r := range z.dirty {
-		z.dirtyMark[r] = false
+		z.isDirty[r] = false
 	}
 	z.dirty, z.stack = z.dirty[:0], z.stack[:0]
-	z.kept.valid = false
-	z.now, z.ended, z.events, z.makespan, z.cutoff = 0, 0, 0, 0, cutoff
+	z.incremental.valid = false
+	z.now, z.numEnded, z.events, z.makespan, z.cutoff = 0, 0, 0, 0, cutoff
 	if z.contest != nil {
 		z.contest.Reset()
 	}
@@ -225,86 +225,86 @@ func (z *sim) reset(cutoff engine.Time) {
 	for i, c := range z.net.Changes {
 		z.queue.Set(int32(2*z.tasks+i), c.At)
 	}
-	z.work += z.tasks
-	z.path.fullRates(z)
-	if z.service == LevelPriority || z.service == TailPriority || cutoff != engine.Never || z.hold != nil {
-		z.path.computeTails(z.model)
-		z.work += len(z.outTo)
+	z.workSincePoll += z.tasks
+	z.paths.computeFullRates(z)
+	if z.service == LevelPriority || z.service == TailPriority || cutoff != engine.Never || z.stopBefore != nil {
+		z.paths.computeTails(z.model)
+		z.workSincePoll += len(z.outTo)
 	}
 }
 
 // enable is called when the last predecessor of id has ended.
 func (z *sim) enable(id int32) {
-	if z.fixed[id] >= 0 && (z.contest == nil || !z.contest.Involves(id)) {
+	if z.fixedDuration[id] >= 0 && (z.contest == nil || !z.contest.Involves(id)) {
 		z.stack = append(z.stack, id)
 		return
 	}
 	z.queue.Set(id, z.ready[id])
 }
 
-// compete handles an event of a task of the contention: it becomes ready or ends. It returns false as release does.
-func (z *sim) compete(id int32) bool {
+// handleContender handles an event of a task of the contention: it becomes ready or ends. It returns false as release does.
+func (z *sim) handleContender(id int32) bool {
 	switch {
-	case z.phase[id] == running:
-		return z.endCompeting(id)
+	case z.phase[id] == phaseRunning:
+		return z.endContender(id)
 	case z.contest.Decides(id):
-		z.phase[id] = competing
+		z.phase[id] = phaseCompeting
 		z.contest.Arrive(id)
 	default:
-		z.run(id)
+		z.startContender(id)
 	}
 	return true
 }
 
-// run starts a task of the contention.
-func (z *sim) run(id int32) {
-	z.phase[id], z.ready[id] = running, z.now
-	z.queue.Set(id, z.now+z.fixed[id])
+// startContender starts a task of the contention.
+func (z *sim) startContender(id int32) {
+	z.phase[id], z.ready[id] = phaseRunning, z.now
+	z.queue.Set(id, z.now+z.fixedDuration[id])
 }
 
-// endCompeting ends a task of the contention, and the requests that end with it. It returns false as release does.
-func (z *sim) endCompeting(id int32) bool {
-	ok := z.release(id, z.now)
+// endContender ends a task of the contention, and the requests that end with it. It returns false as release does.
+func (z *sim) endContender(id int32) bool {
+	ok := z.endTask(id, z.now)
 	z.contest.Ended(id, func(request int32) {
 		z.ready[request] = z.now
-		ok = ok && z.endCompeting(request)
+		ok = ok && z.endContender(request)
 	})
 	return ok
 }
 
-// resolve starts what the contention grants now, and reports whether it has granted anything.
-func (z *sim) resolve() bool {
+// grantRequests starts what the contention grants now, and reports whether it has granted anything.
+func (z *sim) grantRequests() bool {
 	if z.contest == nil || !z.contest.Pending() {
 		return false
 	}
 	granted := z.contest.Resolve()
 	for _, id := range granted {
-		z.run(id)
+		z.startContender(id)
 	}
 	return z.queue.Top() == z.now
 }
 
-// settle ends the tasks on the stack that use no resource, and whatever they release. Their ends may lie in the future:
+// endFixedTasks ends the tasks on the stack that use no resource, and whatever they release. Their ends may lie in the future:
 // nothing can change them.
-func (z *sim) settle() bool {
+func (z *sim) endFixedTasks() bool {
 	for len(z.stack) > 0 {
 		if z.interrupted(1) {
 			return false
 		}
 		id := z.stack[len(z.stack)-1]
 		z.stack = z.stack[:len(z.stack)-1]
-		if !z.release(id, z.ready[id]+z.fixed[id]) {
+		if !z.endTask(id, z.ready[id]+z.fixedDuration[id]) {
 			return false
 		}
 	}
 	return true
 }
 
-// release records the end of id and enables its successors. It returns false when a successor proves that the makespan
+// endTask records the end of id and enables its successors. It returns false when a successor proves that the makespan
 // reaches the cut-off.
-func (z *sim) release(id int32, end engine.Time) bool {
-	z.phase[id] = done
-	z.ended++
+func (z *sim) endTask(id int32, end engine.Time) bool {
+	z.phase[id] = phaseDone
+	z.numEnded++
 	if z.ends != nil {
 		z.ends[id] = end
 	}
@@ -315,11 +315,11 @@ func (z *sim) release(id int32, end engine.Time) bool {
 	first, last := z.outStart[id], z.outStart[id+1]
 	lags := z.outLag[first:last]
 	for k, to := range z.outTo[first:last] {
-		if at := end + lags[k]; at > z.ready[to] {
-			z.ready[to] = at
+		if ready := end + lags[k]; ready > z.ready[to] {
+			z.ready[to] = ready
 		}
-		if z.left[to]--; z.left[to] == 0 {
-			if z.cutoff != engine.Never && z.ready[to]+engine.Time(z.path.span[to]-0.5) >= z.cutoff {
+		if z.pendingPreds[to]--; z.pendingPreds[to] == 0 {
+			if z.cutoff != engine.Never && z.ready[to]+engine.Time(z.paths.span[to]-0.5) >= z.cutoff {
 				return false
 			}
 			z.enable(to)
@@ -328,63 +328,63 @@ func (z *sim) release(id int32, end engine.Time) bool {
 	return true
 }
 
-func (z *sim) start(id int32) {
+func (z *sim) startTransfer(id int32) {
 	z.events++
-	z.phase[id] = running
-	z.rem[id] = z.bits[id]
+	z.phase[id] = phaseRunning
+	z.remaining[id] = z.bits[id]
 	z.rate[id] = 0
-	z.since[id] = z.now
+	z.updatedAt[id] = z.now
 	for u := z.useStart[id]; u < z.useStart[id+1]; u++ {
 		r := z.useRes[u]
-		z.prev[u], z.next[u] = -1, z.head[r]
-		if z.head[r] >= 0 {
-			z.prev[z.head[r]] = u
+		z.prevUse[u], z.nextUse[u] = -1, z.firstUse[r]
+		if z.firstUse[r] >= 0 {
+			z.prevUse[z.firstUse[r]] = u
 		}
-		z.head[r] = u
-		z.active[r]++
-		z.touch(r)
+		z.firstUse[r] = u
+		z.numActive[r]++
+		z.markDirty(r)
 	}
 }
 
-// finish ends a transfer; false as for release.
-func (z *sim) finish(id int32) bool {
+// endTransfer ends a transfer; false as for release.
+func (z *sim) endTransfer(id int32) bool {
 	z.events++
 	for u := z.useStart[id]; u < z.useStart[id+1]; u++ {
 		r := z.useRes[u]
-		if p := z.prev[u]; p >= 0 {
-			z.next[p] = z.next[u]
+		if p := z.prevUse[u]; p >= 0 {
+			z.nextUse[p] = z.nextUse[u]
 		} else {
-			z.head[r] = z.next[u]
+			z.firstUse[r] = z.nextUse[u]
 		}
-		if n := z.next[u]; n >= 0 {
-			z.prev[n] = z.prev[u]
+		if n := z.nextUse[u]; n >= 0 {
+			z.prevUse[n] = z.prevUse[u]
 		}
-		if z.active[r]--; z.active[r] > 0 {
-			z.touch(r)
-		} else if z.kept.valid {
-			z.kept.forget(r)
+		if z.numActive[r]--; z.numActive[r] > 0 {
+			z.markDirty(r)
+		} else if z.incremental.valid {
+			z.incremental.clearSaturation(r)
 		}
 	}
 	if z.log != nil {
 		z.log.add(id, z.now, 0)
 	}
-	if z.staged {
-		z.stages.count(id)
+	if z.isControlled {
+		z.control.countEnd(id)
 	}
 	z.queue.Remove(id + int32(z.tasks))
-	return z.release(id, z.now)
+	return z.endTask(id, z.now)
 }
 
-func (z *sim) touch(r int32) {
-	if !z.dirtyMark[r] {
-		z.dirtyMark[r] = true
+func (z *sim) markDirty(r int32) {
+	if !z.isDirty[r] {
+		z.isDirty[r] = true
 		z.dirty = append(z.dirty, r)
 	}
 }
 
-func (z *sim) touchTask(id int32) {
-	if z.phase[id] == running {
-		z.touch(z.useRes[z.useStart[id]])
+func (z *sim) markTaskDirty(id int32) {
+	if z.phase[id] == phaseRunning {
+		z.markDirty(z.useRes[z.useStart[id]])
 	}
 }
 
@@ -393,44 +393,44 @@ func (z *sim) setRate(id int32, rate float64) {
 	if rate == z.rate[id] && z.queue.Has(id) {
 		return
 	}
-	z.advance(id)
+	z.updateRemaining(id)
 	z.rate[id] = rate
 	if z.log != nil {
 		z.log.add(id, z.now, rate/perTick)
 	}
 	if rate <= 0 {
-		if z.rem[id] < z.path.full[id] && z.down(id) {
+		if z.remaining[id] < z.paths.fullRate[id] && z.isDown(id) {
 			z.queue.Set(id, z.now)
 			return
 		}
 		z.queue.Remove(id)
 		return
 	}
-	z.queue.Set(id, z.now+ticks(z.rem[id]/rate))
+	z.queue.Set(id, z.now+ceilTicks(z.remaining[id]/rate))
 }
 
-// down reports whether a resource of id has no capacity now. What rounding to ticks has left of a transfer when it goes
+// isDown reports whether a resource of id has no capacity now. What rounding to ticks has left of a transfer when it goes
 // down does not wait until it is back.
-func (z *sim) down(id int32) bool {
-	return slices.ContainsFunc(z.useRes[z.useStart[id]:z.useStart[id+1]], func(r int32) bool { return z.rates[r] == 0 })
+func (z *sim) isDown(id int32) bool {
+	return slices.ContainsFunc(z.useRes[z.useStart[id]:z.useStart[id+1]], func(r int32) bool { return z.capacity[r] == 0 })
 }
 
-// advance brings the bits left of id up to now.
-func (z *sim) advance(id int32) {
-	if z.since[id] != z.now {
-		z.rem[id] = max(0, z.rem[id]-z.rate[id]*float64(z.now-z.since[id]))
-		z.since[id] = z.now
+// updateRemaining brings the bits left of id up to now.
+func (z *sim) updateRemaining(id int32) {
+	if z.updatedAt[id] != z.now {
+		z.remaining[id] = max(0, z.remaining[id]-z.rate[id]*float64(z.now-z.updatedAt[id]))
+		z.updatedAt[id] = z.now
 	}
 }
 
-// slack absorbs the rounding of a division that would be whole in exact arithmetic, so that it is not rounded up by a
+// tickTolerance absorbs the rounding of a division that would be whole in exact arithmetic, so that it is not rounded up by a
 // tick.
-const slack = 1e-6
+const tickTolerance = 1e-6
 
-// ticks rounds a span up to whole ticks.
-func ticks(t float64) engine.Time {
+// ceilTicks rounds a span up to whole ticks.
+func ceilTicks(t float64) engine.Time {
 	if t >= math.MaxInt64/4 {
 		return math.MaxInt64 / 4
 	}
-	return engine.Time(math.Ceil(t - slack))
+	return engine.Time(math.Ceil(t - tickTolerance))
 }

@@ -6,31 +6,31 @@ import (
 	"sim/engine"
 )
 
-// stages is what a run in stages keeps beside its state: how many transfers of each class have ended, and which count
+// controlledRun is what a run in stages keeps beside its state: how many transfers of each class have ended, and which count
 // it waits for.
-type stages struct {
-	class   []int32 // by task; -1 is none
-	total   []int32 // by class: its transfers
-	ended   []int32 // by class: those that have ended
-	wait    int32   // class whose count is awaited; anyClass for the last of any
-	until   int32
-	task    int32 // whose end is awaited; -1 if none is
-	reached bool
+type controlledRun struct {
+	class        []int32 // by task; -1 is none
+	total        []int32 // by class: its transfers
+	ended        []int32 // by class: those that have ended
+	awaitedClass int32   // class whose count is awaited; anyClass for the last of any
+	awaitedCount int32
+	awaitedTask  int32 // whose end is awaited; -1 if none is
+	isReached    bool
 
-	later []engine.Change // changes made in the run
-	peak  []float64       // by resource: the highest capacity that it ever has, bits a tick
+	laterChanges []engine.Change // changes made in the run
+	peak         []float64       // by resource: the highest capacity that it ever has, bits a tick
 }
 
 // Stage has the runs that follow, from Begin to Finish, count the transfers that end by class, so that links can change
 // when so many of one have. class is by task, -1 for tasks of none, and must not change while it is in use.
 func (e *Evaluator) Stage(class []int32, classes int) {
-	s := &stages{task: noTask, class: class, total: make([]int32, classes), ended: make([]int32, classes), peak: make([]float64, e.z.resources)}
+	s := &controlledRun{awaitedTask: noTask, class: class, total: make([]int32, classes), ended: make([]int32, classes), peak: make([]float64, e.sim.resources)}
 	for _, c := range class {
 		if c >= 0 {
 			s.total[c]++
 		}
 	}
-	e.z.stages = s
+	e.sim.control = s
 }
 
 // Of s.wait, beside classes.
@@ -45,49 +45,49 @@ const noTask = -1
 // SetPeak says how high a resource's capacity may ever be in runs in stages, in bits per second: cut-offs and
 // priorities go by it, as they go by all changes where these are known in advance.
 func (e *Evaluator) SetPeak(resource int32, bitsPerSecond float64) {
-	e.z.stages.peak[resource] = bitsPerSecond * perTick
+	e.sim.control.peak[resource] = bitsPerSecond * perTick
 }
 
 // Begin begins a run in stages at the current capacities. Finish ends it with what Makespan would return.
 func (e *Evaluator) Begin(cutoff engine.Time) bool {
-	z := e.z
-	clear(z.stages.ended)
-	z.stages.later = z.stages.later[:0]
-	z.staged = true
-	z.staged = z.begin(cutoff)
-	return z.staged
+	z := e.sim
+	clear(z.control.ended)
+	z.control.laterChanges = z.control.laterChanges[:0]
+	z.isControlled = true
+	z.isControlled = z.startRun(cutoff)
+	return z.isControlled
 }
 
 // Await goes on until so many transfers of a class have ended and returns the time. It returns false where the run ends
 // early, as Makespan does.
 func (e *Evaluator) Await(class, count int32) (engine.Time, bool) {
-	z, s := e.z, e.z.stages
+	z, s := e.sim, e.sim.control
 	if s.ended[class] >= count {
 		return z.now, true
 	}
-	z.staged = e.await(class, count) && s.reached // else the run has ended early
-	return z.now, z.staged
+	z.isControlled = e.await(class, count) && s.isReached // else the run has ended early
+	return z.now, z.isControlled
 }
 
 // AwaitTask goes on until a transfer has ended and returns the time. It returns false where the run ends before, as
 // Makespan does.
 func (e *Evaluator) AwaitTask(id int32) (engine.Time, bool) {
-	z := e.z
-	if z.phase[id] == done {
+	z := e.sim
+	if z.phase[id] == phaseDone {
 		return z.now, true
 	}
-	z.stages.task = id
-	z.staged = e.await(noClass, 0) && z.stages.reached
-	z.stages.task = noTask
-	return z.now, z.staged
+	z.control.awaitedTask = id
+	z.isControlled = e.await(noClass, 0) && z.control.isReached
+	z.control.awaitedTask = noTask
+	return z.now, z.isControlled
 }
 
 // Record makes the runs that follow keep what Trace returns.
-func (e *Evaluator) Record() { e.z.record(true) }
+func (e *Evaluator) Record() { e.sim.record(true) }
 
 // Trace returns the trace of the last run, which must have ended since Record was called.
 func (e *Evaluator) Trace() *engine.Trace {
-	t := e.z.trace()
+	t := e.sim.trace()
 	t.Start, t.End = slices.Clone(t.Start), slices.Clone(t.End)
 	return t
 }
@@ -95,21 +95,21 @@ func (e *Evaluator) Trace() *engine.Trace {
 // AwaitLast goes on until the last transfer of some class has ended, and returns the time. It returns false where the run
 // ends before.
 func (e *Evaluator) AwaitLast() (engine.Time, bool) {
-	z := e.z
-	z.staged = e.await(anyClass, 0) && z.stages.reached
-	return z.now, z.staged
+	z := e.sim
+	z.isControlled = e.await(anyClass, 0) && z.control.isReached
+	return z.now, z.isControlled
 }
 
 // AwaitTime goes on until a time, unless that has passed, and returns the time. It returns false where nothing is left to be simulated before, and where the run ends
 // early, as Makespan does, which Finish then tells.
-func (e *Evaluator) AwaitTime(at engine.Time) (engine.Time, bool) {
-	z := e.z
-	if at <= z.now || z.ended == z.tasks {
-		return z.now, z.ended < z.tasks
+func (e *Evaluator) AwaitTime(t engine.Time) (engine.Time, bool) {
+	z := e.sim
+	if t <= z.now || z.numEnded == z.tasks {
+		return z.now, z.numEnded < z.tasks
 	}
-	e.ChangeLater(at, noLink, 0)
-	z.staged = e.await(noClass, 0)
-	return z.now, z.staged && z.stages.reached
+	e.ChangeLater(t, noLink, 0)
+	z.isControlled = e.await(noClass, 0)
+	return z.now, z.isControlled && z.control.isReached
 }
 
 // noLink is that of changes at which a run in stages stops.
@@ -117,33 +117,33 @@ const noLink = -1
 
 // await goes on until what is waited for is reached, or the run ends; false where it ends early.
 func (e *Evaluator) await(class, count int32) bool {
-	z, s := e.z, e.z.stages
-	s.wait, s.until, s.reached = class, count, false
+	z, s := e.sim, e.sim.control
+	s.awaitedClass, s.awaitedCount, s.isReached = class, count, false
 	if len(z.dirty) > 0 {
-		z.share()
+		z.shareCapacity()
 	}
-	return z.proceed()
+	return z.runEvents()
 }
 
 // Ended returns how many transfers of a class have ended, and how many it has.
-func (e *Evaluator) Ended(class int32) (ended, of int32) {
-	return e.z.stages.ended[class], e.z.stages.total[class]
+func (e *Evaluator) Ended(class int32) (ended, total int32) {
+	return e.sim.control.ended[class], e.sim.control.total[class]
 }
 
 // Left adds to bytes, by link, what is left to be carried over each.
 func (e *Evaluator) Left(bytes []float64) {
-	z := e.z
+	z := e.sim
 	for id := range z.tasks {
-		if z.phase[id] == done {
+		if z.phase[id] == phaseDone {
 			continue
 		}
 		rem := z.bits[id]
-		if z.phase[id] == running {
-			rem = max(0, z.rem[id]-z.rate[id]*float64(z.now-z.since[id]))
+		if z.phase[id] == phaseRunning {
+			rem = max(0, z.remaining[id]-z.rate[id]*float64(z.now-z.updatedAt[id]))
 		}
 		for u := z.useStart[id]; u < z.useStart[id+1]; u++ {
 			if r := int(z.useRes[u]); r < len(bytes) {
-				bytes[r] += rem / 8 * z.useW[u]
+				bytes[r] += rem / 8 * z.useWeight[u]
 			}
 		}
 	}
@@ -151,26 +151,26 @@ func (e *Evaluator) Left(bytes []float64) {
 
 // Finish goes on to the end of the run.
 func (e *Evaluator) Finish() (engine.Time, bool) {
-	z := e.z
-	ok := z.staged && (z.ended == z.tasks || e.await(noClass, 0))
-	z.staged = false
+	z := e.sim
+	ok := z.isControlled && (z.numEnded == z.tasks || e.await(noClass, 0))
+	z.isControlled = false
 	return z.makespan, ok
 }
 
 // ChangeNow sets a link's capacity from here on, in bits per second.
 func (e *Evaluator) ChangeNow(link int32, bitsPerSecond float64) {
-	e.z.rates[link] = bitsPerSecond * perTick
-	e.z.touch(link)
+	e.sim.capacity[link] = bitsPerSecond * perTick
+	e.sim.markDirty(link)
 }
 
 // ChangeLater sets it from a time on, and returns a number by which Drop knows the change.
-func (e *Evaluator) ChangeLater(at engine.Time, link int32, bitsPerSecond float64) int {
-	z, s := e.z, e.z.stages
-	k := len(s.later)
-	s.later = append(s.later, engine.Change{At: at, Link: link, Rate: bitsPerSecond})
+func (e *Evaluator) ChangeLater(t engine.Time, link int32, bitsPerSecond float64) int {
+	z, s := e.sim, e.sim.control
+	k := len(s.laterChanges)
+	s.laterChanges = append(s.laterChanges, engine.Change{At: t, Link: link, Rate: bitsPerSecond})
 	id := 2*z.tasks + len(z.net.Changes) + k
 	z.queue.Grow(id + 1)
-	z.queue.Set(int32(id), at)
+	z.queue.Set(int32(id), t)
 	return k
 }
 
@@ -178,27 +178,27 @@ func (e *Evaluator) ChangeLater(at engine.Time, link int32, bitsPerSecond float6
 func (z *sim) change(id int32) engine.Change {
 	k := int(id) - 2*z.tasks
 	if n := len(z.net.Changes); k >= n {
-		return z.stages.later[k-n]
+		return z.control.laterChanges[k-n]
 	}
 	return z.net.Changes[k]
 }
 
-// count counts the end of a transfer.
-func (s *stages) count(id int32) {
-	if id == s.task {
-		s.reached = true
+// countEnd counts the end of a transfer.
+func (s *controlledRun) countEnd(id int32) {
+	if id == s.awaitedTask {
+		s.isReached = true
 	}
 	c := s.class[id]
 	if c < 0 {
 		return
 	}
 	s.ended[c]++
-	if c == s.wait && s.ended[c] >= s.until || s.wait == anyClass && s.ended[c] == s.total[c] {
-		s.reached = true
+	if c == s.awaitedClass && s.ended[c] >= s.awaitedCount || s.awaitedClass == anyClass && s.ended[c] == s.total[c] {
+		s.isReached = true
 	}
 }
 
 // Drop takes back a change that is yet to come.
 func (e *Evaluator) Drop(change int) {
-	e.z.queue.Remove(int32(2*e.z.tasks + len(e.z.net.Changes) + change))
+	e.sim.queue.Remove(int32(2*e.sim.tasks + len(e.sim.net.Changes) + change))
 }

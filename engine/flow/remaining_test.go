@@ -17,7 +17,7 @@ func TestLeft(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := drawInstance(t, shape{tasks: 8})
 		service := rapid.SampledFrom([]flow.Service{flow.MaxMin, flow.LevelPriority}).Draw(t, "service")
-		want := in.play(t, service)
+		want := in.run(t, service)
 		e := in.evaluator(t, service)
 		const classes = 2
 		class, last := make([]int32, len(in.g.Tasks)), [classes]engine.Time{-1, -1}
@@ -136,15 +136,15 @@ func TestLongestPath(t *testing.T) {
 			if k.Bytes == 0 {
 				return 0
 			}
-			return float64(8*k.Bytes) / in.full(id) // 0 if nothing limits it
+			return float64(8*k.Bytes) / in.fullRate(id) // 0 if nothing limits it
 		}
-		longest, most := make([]float64, len(in.g.Tasks)), 0.0
+		longest, length := make([]float64, len(in.g.Tasks)), 0.0
 		for _, id := range slices.Backward(in.g.Order()) {
 			for _, o := range in.g.Out(id) {
 				longest[id] = max(longest[id], float64(o.Lag)+longest[o.To])
 			}
 			longest[id] += took(id)
-			most = max(most, longest[id])
+			length = max(length, longest[id])
 		}
 		path := e.LongestPath(nil)
 		sum := 0.0
@@ -158,8 +158,8 @@ func TestLongestPath(t *testing.T) {
 				sum += float64(in.g.In(id)[k].Lag)
 			}
 		}
-		if len(in.g.In(path[0])) > 0 || len(in.g.Out(path[len(path)-1])) > 0 || math.Abs(sum-most) > 1e-9*most+20 {
-			t.Fatalf("the path %v takes %v ticks, want %v", path, sum, most)
+		if len(in.g.In(path[0])) > 0 || len(in.g.Out(path[len(path)-1])) > 0 || math.Abs(sum-length) > 1e-9*length+20 {
+			t.Fatalf("the path %v takes %v ticks, want %v", path, sum, length)
 		}
 		if again := e.LongestPath(path); len(again) != 2*len(path) || !slices.Equal(again[:len(path)], path) {
 			t.Fatalf("appended to %v it is %v", path, again)

@@ -15,16 +15,16 @@ import (
 // what Run gives for a graph and a network that have them; its origin and a clone made before still run the old ones,
 // clones made after those that they were made with.
 func TestPerturbedAgainstRun(t *testing.T) {
-	each(t, func(t *testing.T, s flow.Service) {
+	eachService(t, func(t *testing.T, s flow.Service) {
 		rapid.Check(t, func(t *rapid.T) {
 			in := drawInstance(t, shape{tasks: 10, changes: rapid.Bool().Draw(t, "changing")})
 			origin := in.evaluator(t, s)
-			nominal := in.play(t, s).Makespan
+			nominal := in.run(t, s).Makespan
 			e, before := origin.Clone(), origin.Clone()
 			kept := map[*flow.Evaluator]engine.Time{origin: nominal, before: nominal}
 			for range rapid.IntRange(1, 3).Draw(t, "times") {
-				in = in.perturbed(t)
-				want := in.play(t, s)
+				in = in.perturb(t)
+				want := in.run(t, s)
 				if err := e.SetDurations(in.durations()); err != nil {
 					t.Fatal(err)
 				}
@@ -49,8 +49,8 @@ func TestPerturbedAgainstRun(t *testing.T) {
 	})
 }
 
-// perturbed returns in with other durations of compute and other changes.
-func (in instance) perturbed(t *rapid.T) instance {
+// perturb returns in with other durations of compute and other changes.
+func (in instance) perturb(t *rapid.T) instance {
 	g := &engine.Graph{}
 	for i := range in.g.Tasks {
 		k := in.g.Tasks[i]
@@ -90,7 +90,7 @@ func (in instance) durations() []engine.Time {
 // the longer tail, the other order costs a microsecond.
 func TestKnownTails(t *testing.T) {
 	us := engine.Microsecond
-	in := two(800e9, 1_000_000, 1_000_000).behind(3*us, 4*us)
+	in := twoTransfers(800e9, 1_000_000, 1_000_000).withComputes(3*us, 4*us)
 	for _, s := range []flow.Service{flow.TailPriority, flow.LevelPriority} {
 		e := in.evaluator(t, s)
 		graph := e.Spans().Tail
@@ -133,8 +133,8 @@ func TestKnownTailsOfTheGraph(t *testing.T) {
 }
 
 // TestPerturbRefuses: what cannot be is refused and changes nothing.
-func TestPerturbRefuses(t *testing.T) {
-	in := two(800e9, 1_000_000, 1_000_000).behind(3*engine.Microsecond, 4*engine.Microsecond)
+func TestOverridesRejectInvalid(t *testing.T) {
+	in := twoTransfers(800e9, 1_000_000, 1_000_000).withComputes(3*engine.Microsecond, 4*engine.Microsecond)
 	e := in.evaluator(t, flow.MaxMin)
 	want, _ := e.Makespan(engine.Never)
 	good := in.durations()
@@ -160,7 +160,7 @@ func TestPerturbRefuses(t *testing.T) {
 // TestDownLink: where a link goes down for good in mid-run what needs it never ends, which an evaluator reports; what
 // does not need it is not held up.
 func TestDownLink(t *testing.T) {
-	in := two(800e9, 1_000_000, 1_000_000)
+	in := twoTransfers(800e9, 1_000_000, 1_000_000)
 	for _, s := range services {
 		e := in.evaluator(t, s)
 		for _, c := range []struct {
@@ -180,7 +180,7 @@ func TestDownLink(t *testing.T) {
 // TestForkAfterChanges: a fork that is made after the changes became more goes on from where it was made.
 func TestForkAfterChanges(t *testing.T) {
 	us := engine.Microsecond
-	in := two(800e9, 1_000_000, 1_000_000)
+	in := twoTransfers(800e9, 1_000_000, 1_000_000)
 	e := in.evaluator(t, flow.MaxMin)
 	e.Fork([]int32{0}, engine.Never)
 	changes := []engine.Change{{At: 5 * us, Rate: 400e9}, {At: 6 * us, Rate: 400e9}, {At: 7 * us, Rate: 400e9}, {At: 8 * us, Rate: 200e9}}

@@ -12,9 +12,9 @@ import (
 	"sim/engine/flow"
 )
 
-// parallel is a graph of so many transfers at once over two links, of all sizes, the same over each, and each followed
+// parallelTransfers is a graph of so many transfers at once over two links, of all sizes, the same over each, and each followed
 // by another.
-func parallel(t fatal, n int) instance {
+func parallelTransfers(t testingT, n int) instance {
 	g := &engine.Graph{}
 	in := instance{g: g, n: &engine.Network{Nodes: 2, Links: []engine.Link{{From: 0, To: 1, Rate: 8e9}, {From: 0, To: 1, Rate: 8e9}}}, r: &engine.Routes{Start: []int32{0}}}
 	for i := range 2 * n {
@@ -34,7 +34,7 @@ func parallel(t fatal, n int) instance {
 // TestRunEndsWithContext: a run asks its context once in some milliseconds of work, whatever the service, and ends when
 // that has ended.
 func TestRunEndsWithContext(t *testing.T) {
-	in := parallel(t, 1000)
+	in := parallelTransfers(t, 1000)
 	for _, s := range []flow.Service{flow.MaxMin, flow.LevelPriority, flow.TailPriority} {
 		whole := contexttest.After(t.Context(), 0)
 		if _, err := flow.Run(whole, in.g, in.n, in.r, flow.Options{Service: s}); err != nil {
@@ -85,7 +85,7 @@ func TestInterruptedEvaluator(t *testing.T) {
 
 // TestInterruptedInside: a run that is interrupted while it shares leaves nothing behind for the next.
 func TestInterruptedInside(t *testing.T) {
-	in := parallel(t, 600)
+	in := parallelTransfers(t, 600)
 	e := in.evaluator(t, flow.MaxMin)
 	want, _ := e.Makespan(engine.Never)
 	for n := int64(1); ; n++ {
@@ -106,7 +106,7 @@ func TestInterruptedInside(t *testing.T) {
 
 // TestWork: the work of runs and bounds depends on nothing but what is simulated.
 func TestWork(t *testing.T) {
-	in := parallel(t, 100)
+	in := parallelTransfers(t, 100)
 	var first int64
 	for range 2 {
 		e := in.evaluator(t, flow.LevelPriority)

@@ -12,18 +12,18 @@ type Spans struct {
 // under whatever service, starts a task before its head or ends the graph sooner than its tail after the task's end,
 // but for the rounding of times to ticks.
 func (e *Evaluator) Spans() Spans {
-	p, m := &e.z.path, e.z.model
-	p.fullRates(e.z)
+	p, m := &e.sim.paths, e.sim.model
+	p.computeFullRates(e.sim)
 	p.computeTails(m)
 	p.computeHeads(m)
 	s := Spans{
-		Full: make([]float64, m.own),
-		Head: append([]float64(nil), p.head[:m.own]...),
-		Tail: append([]float64(nil), p.tail[:m.own]...),
+		Full: make([]float64, m.graphTasks),
+		Head: append([]float64(nil), p.head[:m.graphTasks]...),
+		Tail: append([]float64(nil), p.tail[:m.graphTasks]...),
 	}
 	for i := range s.Full {
-		if m.fixed[i] < 0 {
-			s.Full[i] = p.full[i] / perTick
+		if m.fixedDuration[i] < 0 {
+			s.Full[i] = p.fullRate[i] / perTick
 		}
 	}
 	return s
@@ -32,28 +32,28 @@ func (e *Evaluator) Spans() Spans {
 // LongestPath appends the tasks of a longest path through the graph to path, every transfer at the full rate that the
 // network allows it alone at the current capacities, in their order.
 func (e *Evaluator) LongestPath(path []int32) []int32 {
-	z := e.z
-	p, m := &z.path, z.model
-	z.work += z.tasks + len(z.outTo)
-	p.fullRates(z)
+	z := e.sim
+	p, m := &z.paths, z.model
+	z.workSincePoll += z.tasks + len(z.outTo)
+	p.computeFullRates(z)
 	p.computeTails(m)
-	at := int32(-1)
+	task := int32(-1)
 	for i := range int32(m.tasks) {
-		if m.need[i] == 0 && (at < 0 || p.span[i] > p.span[at]) {
-			at = i
+		if m.numPreds[i] == 0 && (task < 0 || p.span[i] > p.span[task]) {
+			task = i
 		}
 	}
-	for at >= 0 {
-		if int(at) < m.own {
-			path = append(path, at)
+	for task >= 0 {
+		if int(task) < m.graphTasks {
+			path = append(path, task)
 		}
 		next := int32(-1)
-		for k := m.outStart[at]; k < m.outStart[at+1] && next < 0; k++ {
-			if to := m.outTo[k]; float64(m.outLag[k])+p.span[to] == p.tail[at] {
+		for k := m.outStart[task]; k < m.outStart[task+1] && next < 0; k++ {
+			if to := m.outTo[k]; float64(m.outLag[k])+p.span[to] == p.tail[task] {
 				next = to
 			}
 		}
-		at = next
+		task = next
 	}
 	return path
 }

@@ -7,23 +7,23 @@ import (
 	"sim/engine"
 )
 
-// own gives e a model of its own the first time that something is to be changed in it which others share.
-func (e *Evaluator) own() *model {
-	if !e.owned {
-		m := *e.z.model
-		m.fixed = slices.Clone(m.fixed)
+// ownModel gives e a model of its own the first time that something is to be changed in it which others share.
+func (e *Evaluator) ownModel() *model {
+	if !e.ownsModel {
+		m := *e.sim.model
+		m.fixedDuration = slices.Clone(m.fixedDuration)
 		net := *m.net
 		m.net = &net
-		e.z.model, e.owned = &m, true
+		e.sim.model, e.ownsModel = &m, true
 	}
-	return e.z.model
+	return e.sim.model
 }
 
 // SetDurations gives compute tasks other durations from the next run on, for this evaluator alone. d is by task; the
 // entries of transfers are not read. It fails on a duration that is negative and where there is not one a task, and
 // then changes nothing.
 func (e *Evaluator) SetDurations(d []engine.Time) error {
-	g := e.z.graph
+	g := e.sim.graph
 	if len(d) != len(g.Tasks) {
 		return fmt.Errorf("flow: %d durations for a graph of %d tasks", len(d), len(g.Tasks))
 	}
@@ -32,10 +32,10 @@ func (e *Evaluator) SetDurations(d []engine.Time) error {
 			return fmt.Errorf("flow: %s has a negative duration", g.Name(int32(i)))
 		}
 	}
-	m := e.own()
+	m := e.ownModel()
 	for i := range d {
 		if g.Tasks[i].Kind == engine.Compute {
-			m.fixed[i] = d[i]
+			m.fixedDuration[i] = d[i]
 		}
 	}
 	return nil
@@ -45,17 +45,17 @@ func (e *Evaluator) SetDurations(d []engine.Time) error {
 // where a Network with these changes would not be valid, and then changes nothing. The changes must stay as they are
 // while they are in use. A state that Fork kept is dropped.
 func (e *Evaluator) SetChanges(changes []engine.Change) error {
-	net := *e.z.net
+	net := *e.sim.net
 	net.Changes = changes
 	if err := net.Validate(); err != nil {
 		return err
 	}
-	m := e.own()
-	if n := 2*m.tasks + len(changes); n > e.places {
-		e.z.queue, e.places = engine.NewQueue(n), n
+	m := e.ownModel()
+	if n := 2*m.tasks + len(changes); n > e.queueCapacity {
+		e.sim.queue, e.queueCapacity = engine.NewQueue(n), n
 	}
 	m.net.Changes = changes
-	e.f = nil
+	e.fork = nil
 	return nil
 }
 
@@ -64,10 +64,10 @@ func (e *Evaluator) SetChanges(changes []engine.Change) error {
 // of it. nil goes back to the graph's own. tail must not change while it is in use. It fails where there is not one a
 // task.
 func (e *Evaluator) SetTails(tail []float64) error {
-	tail, err := e.z.tails(tail)
+	tail, err := e.sim.extendTails(tail)
 	if err != nil {
 		return err
 	}
-	e.z.known = tail
+	e.sim.givenTails = tail
 	return nil
 }

@@ -89,7 +89,7 @@ func TestRecord(t *testing.T) {
 			t.Fatal("the run does not begin")
 		}
 		latest := engine.Time(0)
-		for _, id := range rapid.Permutation(numbers(len(in.g.Tasks))).Draw(t, "awaited") {
+		for _, id := range rapid.Permutation(taskIDs(len(in.g.Tasks))).Draw(t, "awaited") {
 			k := &in.g.Tasks[id]
 			if k.Kind != engine.Transfer || k.Bytes == 0 || len(in.r.Of(id)) == 0 || rapid.Bool().Draw(t, "not this") {
 				continue
@@ -109,8 +109,8 @@ func TestRecord(t *testing.T) {
 	})
 }
 
-// numbers returns the first n task numbers.
-func numbers(n int) []int32 {
+// taskIDs returns the first n task numbers.
+func taskIDs(n int) []int32 {
 	out := make([]int32, n)
 	for i := range out {
 		out[i] = int32(i)

@@ -1,0 +1,194 @@
+package flow
+
+import (
+	"math"
+	"slices"
+
+	"sim/engine"
+)
+
+// Stage is capacities from a time on.
+type Stage struct {
+	From  engine.Time
+	Rates []float64 // by resource, bits per second; the highest that each may have while the stage lasts
+}
+
+// deadlineCheck is what Misses works with.
+type deadlineCheck struct {
+	head, latestEnd []float64 // by task: its earliest start, its latest end
+	fullRate        []float64 // of one stage after the other, by task: bits a tick at most
+	remaining       []float64
+	byHead          [][]int32
+	heap            taskHeap  // released transfers, the one that is due first first
+	urgency         []float64 // by task: -due
+	periodStart     []float64 // by stage; the last is never
+	tolerance       float64   // what rounding may make of a time, so that nothing waits for the next stage for it
+}
+
+// Misses reports whether no way of sharing capacities that change as stages do, the first of which begins at 0, ends
+// the graph by a time. It is the bound of Bound turned round, as heads and tails are no longer lengths: each task's
+// earliest end follows from those before it, and its latest end from those after it, with transfers at the full rate
+// that each stage allows them alone; and the transfers of a resource must meet their latest ends by themselves, one
+// after the other at its capacity, the one that is due first before the others, which misses none where any order
+// misses none.
+func (e *Evaluator) Misses(deadline engine.Time, periods []Stage) bool {
+	z, d := e.sim, e.deadlines
+	if d == nil {
+		d = &deadlineCheck{}
+		d.init(z.model)
+		e.deadlines = d
+	}
+	z.workSincePoll += 2 * (z.tasks + len(z.outTo))
+	d.tolerance = float64(deadline)*relTol + tickTolerance
+	d.computeFullRates(z.model, periods)
+	order := z.graph.Order()
+	clear(d.head)
+	for _, i := range order {
+		end := d.earliestEnd(z.model, i, d.head[i])
+		if end > float64(deadline)+d.tolerance {
+			return true
+		}
+		for o := z.outStart[i]; o < z.outStart[i+1]; o++ {
+			to := z.outTo[o]
+			d.head[to] = max(d.head[to], end+float64(z.outLag[o]))
+		}
+	}
+	for k := len(order) - 1; k >= 0; k-- {
+		i := order[k]
+		latestEnd := float64(deadline)
+		for o := z.outStart[i]; o < z.outStart[i+1]; o++ {
+			to := z.outTo[o]
+			latestEnd = min(latestEnd, d.latestStart(z.model, to, d.latestEnd[to])-float64(z.outLag[o]))
+		}
+		d.urgency[i] = -latestEnd
+		if d.latestEnd[i] = latestEnd; d.earliestEnd(z.model, i, d.head[i]) > latestEnd+d.tolerance {
+			return true
+		}
+	}
+	for r := range z.resources {
+		if uses := d.byHead[r]; len(uses) > 1 && d.missesDeadline(z, r, uses, periods) {
+			return true
+		}
+	}
+	return false
+}
+
+func (d *deadlineCheck) init(m *model) {
+	d.head, d.latestEnd, d.remaining, d.urgency = make([]float64, m.tasks), make([]float64, m.tasks), make([]float64, m.tasks), make([]float64, m.tasks)
+	d.byHead = make([][]int32, m.resources)
+	for r := range m.resources {
+		d.byHead[r] = slices.Clone(m.resUse[m.resStart[r]:m.resStart[r+1]])
+	}
+}
+
+// computeFullRates computes the full rates of transfers.
+func (d *deadlineCheck) computeFullRates(m *model, periods []Stage) {
+	d.periodStart = d.periodStart[:0]
+	for _, s := range periods {
+		d.periodStart = append(d.periodStart, float64(s.From))
+	}
+	d.periodStart = append(d.periodStart, math.Inf(1))
+	d.fullRate = slices.Grow(d.fullRate[:0], len(periods)*m.tasks)[:len(periods)*m.tasks]
+	for k, s := range periods {
+		for i := range m.tasks {
+			if m.fixedDuration[i] >= 0 {
+				continue
+			}
+			rate := m.rateLimit[i]
+			for u := m.useStart[i]; u < m.useStart[i+1]; u++ {
+				rate = min(rate, s.Rates[m.useRes[u]]*perTick/m.useWeight[u])
+			}
+			d.fullRate[k*m.tasks+i] = rate
+		}
+	}
+}
+
+// earliestEnd returns when a task ends at the earliest that starts at a time.
+func (d *deadlineCheck) earliestEnd(m *model, i int32, start float64) float64 {
+	if f := m.fixedDuration[i]; f >= 0 {
+		return start + float64(f)
+	}
+	remaining := m.bits[i]
+	for k := range len(d.periodStart) - 1 {
+		if start >= d.periodStart[k+1] {
+			continue
+		}
+		rate := d.fullRate[k*m.tasks+int(i)]
+		if end := start + remaining/rate; rate > 0 && end <= d.periodStart[k+1]+d.tolerance {
+			return end
+		}
+		remaining -= rate * (d.periodStart[k+1] - start)
+		start = d.periodStart[k+1]
+	}
+	return math.Inf(1)
+}
+
+// latestStart returns when a task starts at the latest that ends at a time.
+func (d *deadlineCheck) latestStart(m *model, i int32, end float64) float64 {
+	if f := m.fixedDuration[i]; f >= 0 {
+		return end - float64(f)
+	}
+	remaining := m.bits[i]
+	for k := len(d.periodStart) - 2; k >= 0; k-- {
+		if end <= d.periodStart[k] {
+			continue
+		}
+		rate := d.fullRate[k*m.tasks+int(i)]
+		if start := end - remaining/rate; rate > 0 && (start >= d.periodStart[k]-d.tolerance || k == 0) {
+			return start
+		}
+		remaining -= rate * (end - d.periodStart[k])
+		end = d.periodStart[k]
+	}
+	return math.Inf(-1)
+}
+
+// missesDeadline reports whether the transfers of a resource, earliest due first, miss a latest end.
+func (d *deadlineCheck) missesDeadline(z *sim, r int, uses []int32, periods []Stage) bool {
+	for i := 1; i < len(uses); i++ { // by head; the order changes little from call to call
+		u, j := uses[i], i
+		h := d.head[z.useTask[u]]
+		for ; j > 0; j-- {
+			if o := d.head[z.useTask[uses[j-1]]]; o < h || o == h && uses[j-1] < u {
+				break
+			}
+			uses[j] = uses[j-1]
+		}
+		uses[j] = u
+	}
+	z.workSincePoll += 4 * len(uses)
+	d.heap = d.heap[:0]
+	now, period := 0.0, 0
+	for k := 0; k < len(uses) || len(d.heap) > 0; {
+		if len(d.heap) == 0 {
+			now = max(now, d.head[z.useTask[uses[k]]])
+		}
+		for now >= d.periodStart[period+1] {
+			period++
+		}
+		for ; k < len(uses) && d.head[z.useTask[uses[k]]] <= now; k++ {
+			id := z.useTask[uses[k]]
+			d.remaining[id] = z.bits[id] * z.useWeight[uses[k]]
+			d.heap.push(d.urgency, id)
+		}
+		id := d.heap[0]
+		rate := periods[period].Rates[r] * perTick
+		until := d.periodStart[period+1]
+		if k < len(uses) {
+			until = min(until, d.head[z.useTask[uses[k]]])
+		}
+		if end := now + d.remaining[id]/rate; rate > 0 && end <= until+d.tolerance {
+			if now = end; now > d.latestEnd[id]+d.tolerance {
+				return true
+			}
+			d.heap.pop(d.urgency)
+			continue
+		}
+		if math.IsInf(until, 1) { // no capacity is left for it
+			return true
+		}
+		d.remaining[id] -= rate * (until - now)
+		now = until
+	}
+	return false
+}
