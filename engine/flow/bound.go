@@ -8,36 +8,37 @@ import (
 	"sim/engine"
 )
 
-// bounds computes lower bounds on the makespan of a run, whatever the service (docs/model.md, "Bounds"):
+// bounds computes lower bounds on the makespan of a run that hold for every service
+// (docs/model.md, "Bounds"). The result is the largest of these:
 //
-//   - the longest path with every transfer at its full rate;
-//   - for each resource the preemptive one-machine bound with heads and tails:
-//     transfers as jobs that need weight*bits/capacity of the machine, served
-//     by Jackson's preemptive rule, whose value no schedule on that resource
-//     beats;
-//   - where transfers cannot fill a resource alone, the same machine under
-//     their own limits: longest remaining time first ends all of them soonest,
-//     and the shortest tail follows.
+//   - The longest path with every transfer at its full rate.
+//   - For each resource, the preemptive one-machine bound with heads and tails. Transfers are
+//     jobs that need weight*bits/capacity of the machine, scheduled by Jackson's preemptive
+//     rule. No schedule on that resource is shorter.
+//   - For each resource that single transfers cannot fill, the same machine with the rate
+//     limits of the transfers. Serving the longest remaining time first ends all of them at
+//     the earliest time; the shortest tail is added.
 type bounds struct {
-	byHead       [][]int32 // uses of each resource, ordered by the head of their task in the last call
-	machineTime  []float64 // by task: work left in the scan
+	byHead       [][]int32 // uses in order of the head of their task, indexed by resource
+	machineTime  []float64 // remaining machine time of a released job, indexed by task
 	heap         taskHeap  // released jobs, largest tail first
-	nearlySorted bool      // byHead is nearly so
-	released     []job     // transfers that share a resource
+	nearlySorted bool      // byHead is in the order of the previous call
+	released     []job     // scratch of longestFirst
 }
 
-// job is a transfer under longest remaining time first.
+// job is a transfer in longestFirst.
 type job struct {
-	remaining float64 // time at full rate
-	demand    float64 // capacity it then takes
-	speed     float64
+	remaining float64 // remaining time at full rate, in ticks
+	demand    float64 // capacity that the full rate takes, in bits per tick
+	speed     float64 // current rate as a fraction of the full rate
 }
 
+// init allocates the arrays that every evaluator needs.
 func (b *bounds) init(m *model) {
 	b.machineTime = make([]float64, m.tasks)
 }
 
-// prepare lists the uses of each resource; done on first need.
+// prepare lists the uses of each resource. It is called at the first bound.
 func (b *bounds) prepare(m *model) {
 	b.byHead = make([][]int32, m.resources)
 	for r := range m.resources {
@@ -45,6 +46,8 @@ func (b *bounds) prepare(m *model) {
 	}
 }
 
+// makespan returns the largest bound, engine.Never if the graph cannot be simulated to its
+// end, and 0 if the context was cancelled.
 func (b *bounds) makespan(z *sim) engine.Time {
 	if z.cancelled = z.ctx.Err() != nil; z.cancelled {
 		return 0
@@ -52,14 +55,16 @@ func (b *bounds) makespan(z *sim) engine.Time {
 	if b.byHead == nil {
 		b.prepare(z.model)
 	}
+
 	p := &z.paths
 	z.workSincePoll += 2 * (z.tasks + len(z.outTo))
 	p.computeFullRates(z)
 	p.computeTails(z.model)
 	best := p.computeHeads(z.model)
-	if math.IsInf(best, 1) { // a transfer on a resource of no capacity
+	if math.IsInf(best, 1) { // a transfer uses a resource without capacity
 		return engine.Never
 	}
+
 	for r := range z.resources {
 		if z.cancelled = z.ctx.Err() != nil; z.cancelled {
 			return 0
@@ -80,7 +85,8 @@ func (b *bounds) makespan(z *sim) engine.Time {
 	return roundDown(best)
 }
 
-// roundDown rounds a bound down, so that what floating point leaves keeps it one.
+// roundDown converts a bound to whole ticks. It subtracts more than the rounding errors, so
+// that the result is a valid bound.
 func roundDown(bound float64) engine.Time {
 	if math.IsInf(bound, 1) || bound >= math.MaxInt64 {
 		return engine.Never
@@ -88,8 +94,9 @@ func roundDown(bound float64) engine.Time {
 	return engine.Time(bound - bound*relTol - tickTolerance)
 }
 
-// sortByHead restores the order by head, equal ones by use so that nothing depends on the call before; from call to
-// call the order changes little.
+// sortByHead sorts uses by the head of their task and, for equal heads, by number, so that the
+// result does not depend on previous calls. From call to call the order changes little, so
+// insertion sort is used after the first call.
 func (b *bounds) sortByHead(z *sim, uses []int32, head []float64) {
 	if !b.nearlySorted {
 		slices.SortFunc(uses, func(x, y int32) int {
@@ -111,14 +118,17 @@ func (b *bounds) sortByHead(z *sim, uses []int32, head []float64) {
 	}
 }
 
-// oneMachine is Jackson's preemptive schedule of the uses of one resource.
+// oneMachine returns the length of Jackson's preemptive schedule of the uses of one resource,
+// including their tails. uses must be in order of heads.
 func (b *bounds) oneMachine(z *sim, uses []int32, capacity float64, head, tail []float64) float64 {
 	value, now := 0.0, 0.0
 	b.heap = b.heap[:0]
 	z.workSincePoll += 4 * len(uses)
-	next := head[z.useTask[uses[0]]] // head of what comes next
+
+	next := head[z.useTask[uses[0]]] // head of uses[k]
 	for k := 0; k < len(uses) || len(b.heap) > 0; {
 		if len(b.heap) == 0 {
+			// An idle machine: a job that ends before the next release needs no heap.
 			u := uses[k]
 			id := z.useTask[u]
 			if next > now {
@@ -129,7 +139,7 @@ func (b *bounds) oneMachine(z *sim, uses []int32, capacity float64, head, tail [
 			if k+1 < len(uses) {
 				following = head[z.useTask[uses[k+1]]]
 			}
-			if following > now && following >= end { // it is alone
+			if following > now && following >= end { // no other job is released meanwhile
 				if v := end + tail[id]; v > value {
 					value = v
 				}
@@ -138,6 +148,7 @@ func (b *bounds) oneMachine(z *sim, uses []int32, capacity float64, head, tail [
 				continue
 			}
 		}
+
 		for k < len(uses) && next <= now {
 			u := uses[k]
 			id := z.useTask[u]
@@ -147,6 +158,8 @@ func (b *bounds) oneMachine(z *sim, uses []int32, capacity float64, head, tail [
 				next = head[z.useTask[uses[k]]]
 			}
 		}
+
+		// Run the released job with the largest tail until it ends or the next job is released.
 		id := b.heap[0]
 		end := now + b.machineTime[id]
 		if k < len(uses) && next < end {
@@ -163,11 +176,11 @@ func (b *bounds) oneMachine(z *sim, uses []int32, capacity float64, head, tail [
 	return value
 }
 
-// limitedMachine is the makespan of the uses of one resource when each transfer has its own limit, by longest remaining time
-// first, plus the shortest tail. It is exact for transfers with one tail; 0 where no transfer is limited below the
-// capacity, as oneMachine then says as much.
+// limitedMachine is the bound of one resource with the rate limits of its transfers: the end
+// of longestFirst plus the shortest tail. It is exact for transfers of equal tail. It returns
+// 0 if no transfer is limited below the capacity, because oneMachine then is at least as high.
 func (b *bounds) limitedMachine(z *sim, uses []int32, capacity float64, head, tail []float64) float64 {
-	const maxTransfers = 256 // transfers; beyond it the bound is left out for its cost
+	const maxTransfers = 256 // more transfers would make the bound too expensive
 	p := &z.paths
 	if len(uses) > maxTransfers || !slices.ContainsFunc(uses, func(u int32) bool { return p.fullRate[z.useTask[u]]*z.useWeight[u] < capacity*(1-relTol) }) {
 		return 0
@@ -179,8 +192,9 @@ func (b *bounds) limitedMachine(z *sim, uses []int32, capacity float64, head, ta
 	return b.longestFirst(z, uses, capacity, head) + shortest
 }
 
-// longestFirst serves the transfers by remaining time at full rate, equal ones sharing so that they fall together, and
-// returns when the last has ended.
+// longestFirst serves the transfers of one resource in order of remaining time at full rate
+// and returns the end of the last one. Transfers of equal remaining time share such that their
+// remaining times stay equal. uses must be in order of heads.
 func (b *bounds) longestFirst(z *sim, uses []int32, capacity float64, head []float64) float64 {
 	p := &z.paths
 	released, now := b.released[:0], 0.0
@@ -189,24 +203,31 @@ func (b *bounds) longestFirst(z *sim, uses []int32, capacity float64, head []flo
 		if len(released) == 0 {
 			now = max(now, head[z.useTask[uses[k]]])
 		}
+
+		// Release the transfers whose heads are reached.
 		for k < len(uses) && head[z.useTask[uses[k]]] <= now {
 			id := z.useTask[uses[k]]
 			released = append(released, job{remaining: p.duration[id], demand: p.fullRate[id] * z.useWeight[uses[k]]})
 			k++
 		}
-		z.workSincePoll += 4 * len(released) // it sorts them
-		for i := 1; i < len(released); i++ { // but for what has come, it is in order but for what fell together
+
+		// Restore the order by remaining time. Only new transfers and groups of equal remaining time
+		// can be out of order.
+		z.workSincePoll += 4 * len(released) // the cost of sorting
+		for i := 1; i < len(released); i++ {
 			j, k := released[i], i
 			for ; k > 0 && released[k-1].remaining < j.remaining; k-- {
 				released[k] = released[k-1]
 			}
 			released[k] = j
 		}
+
 		step := math.Inf(1)
 		if k < len(uses) {
 			step = head[z.useTask[uses[k]]] - now
 		}
-		// speed of the groups of equal remaining time, longest first
+
+		// Assign a speed to each group of equal remaining time, longest first.
 		free := capacity
 		for from := 0; from < len(released); {
 			to, demand := from, 0.0
@@ -214,7 +235,7 @@ func (b *bounds) longestFirst(z *sim, uses []int32, capacity float64, head []flo
 				demand += released[to].demand
 				to++
 			}
-			s := free / demand // here, too, comparisons take less time than min and max
+			s := free / demand // comparisons are faster here than min and max
 			if s > 1 {
 				s = 1
 			}
@@ -233,6 +254,7 @@ func (b *bounds) longestFirst(z *sim, uses []int32, capacity float64, head []flo
 			from = to
 		}
 		now += step
+
 		unfinished := released[:0]
 		for _, j := range released {
 			if j.remaining -= j.speed * step; j.remaining > tickTolerance {
@@ -244,7 +266,7 @@ func (b *bounds) longestFirst(z *sim, uses []int32, capacity float64, head []flo
 	return now
 }
 
-// taskHeap holds tasks, that of the highest key first.
+// taskHeap is a binary heap of tasks, highest key first. The keys are passed to its methods.
 type taskHeap []int32
 
 func (h *taskHeap) push(key []float64, id int32) {

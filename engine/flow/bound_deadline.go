@@ -7,30 +7,34 @@ import (
 	"sim/engine"
 )
 
-// Stage is capacities from a time on.
+// Period holds the maximum capacities from a time until the next period.
 type Stage struct {
-	From  engine.Time
-	Rates []float64 // by resource, bits per second; the highest that each may have while the stage lasts
+	From  engine.Time // start time
+	Rates []float64   // bits per second, indexed by resource
 }
 
-// deadlineCheck is what Misses works with.
+// deadlineCheck is the state of MissesDeadline. Times are in ticks.
 type deadlineCheck struct {
-	head, latestEnd []float64 // by task: its earliest start, its latest end
-	fullRate        []float64 // of one stage after the other, by task: bits a tick at most
-	remaining       []float64
-	byHead          [][]int32
-	heap            taskHeap  // released transfers, the one that is due first first
-	urgency         []float64 // by task: -due
-	periodStart     []float64 // by stage; the last is never
-	tolerance       float64   // what rounding may make of a time, so that nothing waits for the next stage for it
+	head, latestEnd []float64 // earliest start and latest end, indexed by task
+	fullRate        []float64 // maximum rate in bits per tick, indexed by period*tasks+task
+	remaining       []float64 // bits left of a released transfer, times weight, indexed by task
+	byHead          [][]int32 // uses in order of heads, indexed by resource
+	heap            taskHeap  // released transfers, earliest latestEnd first
+	urgency         []float64 // key of heap: -latestEnd, indexed by task
+	periodStart     []float64 // start times, indexed by period; +Inf follows the last one
+	// tolerance covers the rounding errors of a time, so that no transfer waits for the next
+	// period because of them.
+	tolerance float64
 }
 
-// Misses reports whether no way of sharing capacities that change as stages do, the first of which begins at 0, ends
-// the graph by a time. It is the bound of Bound turned round, as heads and tails are no longer lengths: each task's
-// earliest end follows from those before it, and its latest end from those after it, with transfers at the full rate
-// that each stage allows them alone; and the transfers of a resource must meet their latest ends by themselves, one
-// after the other at its capacity, the one that is due first before the others, which misses none where any order
-// misses none.
+// MissesDeadline reports whether the graph provably cannot end by a deadline under any service,
+// with capacities that change from period to period. The first period must start at 0.
+//
+// This is Bound as a decision problem, because durations depend on the period. A forward pass
+// computes the earliest end of each task and a backward pass its latest end, with transfers at
+// the full rate of each period. Then the transfers of each resource are scheduled one at a
+// time at its capacity, earliest latest end first (EDF). EDF misses a deadline only if every
+// order does.
 func (e *Evaluator) Misses(deadline engine.Time, periods []Stage) bool {
 	z, d := e.sim, e.deadlines
 	if d == nil {
@@ -41,6 +45,7 @@ func (e *Evaluator) Misses(deadline engine.Time, periods []Stage) bool {
 	z.workSincePoll += 2 * (z.tasks + len(z.outTo))
 	d.tolerance = float64(deadline)*relTol + tickTolerance
 	d.computeFullRates(z.model, periods)
+
 	order := z.graph.Order()
 	clear(d.head)
 	for _, i := range order {
@@ -53,6 +58,7 @@ func (e *Evaluator) Misses(deadline engine.Time, periods []Stage) bool {
 			d.head[to] = max(d.head[to], end+float64(z.outLag[o]))
 		}
 	}
+
 	for k := len(order) - 1; k >= 0; k-- {
 		i := order[k]
 		latestEnd := float64(deadline)
@@ -65,6 +71,7 @@ func (e *Evaluator) Misses(deadline engine.Time, periods []Stage) bool {
 			return true
 		}
 	}
+
 	for r := range z.resources {
 		if uses := d.byHead[r]; len(uses) > 1 && d.missesDeadline(z, r, uses, periods) {
 			return true
@@ -73,6 +80,7 @@ func (e *Evaluator) Misses(deadline engine.Time, periods []Stage) bool {
 	return false
 }
 
+// init allocates the arrays.
 func (d *deadlineCheck) init(m *model) {
 	d.head, d.latestEnd, d.remaining, d.urgency = make([]float64, m.tasks), make([]float64, m.tasks), make([]float64, m.tasks), make([]float64, m.tasks)
 	d.byHead = make([][]int32, m.resources)
@@ -81,7 +89,7 @@ func (d *deadlineCheck) init(m *model) {
 	}
 }
 
-// computeFullRates computes the full rates of transfers.
+// computeFullRates computes the maximum rates of all transfers in all periods.
 func (d *deadlineCheck) computeFullRates(m *model, periods []Stage) {
 	d.periodStart = d.periodStart[:0]
 	for _, s := range periods {
@@ -89,6 +97,7 @@ func (d *deadlineCheck) computeFullRates(m *model, periods []Stage) {
 	}
 	d.periodStart = append(d.periodStart, math.Inf(1))
 	d.fullRate = slices.Grow(d.fullRate[:0], len(periods)*m.tasks)[:len(periods)*m.tasks]
+
 	for k, s := range periods {
 		for i := range m.tasks {
 			if m.fixedDuration[i] >= 0 {
@@ -103,7 +112,7 @@ func (d *deadlineCheck) computeFullRates(m *model, periods []Stage) {
 	}
 }
 
-// earliestEnd returns when a task ends at the earliest that starts at a time.
+// earliestEnd returns the earliest end of a task with the given start.
 func (d *deadlineCheck) earliestEnd(m *model, i int32, start float64) float64 {
 	if f := m.fixedDuration[i]; f >= 0 {
 		return start + float64(f)
@@ -123,7 +132,7 @@ func (d *deadlineCheck) earliestEnd(m *model, i int32, start float64) float64 {
 	return math.Inf(1)
 }
 
-// latestStart returns when a task starts at the latest that ends at a time.
+// latestStart returns the latest start of a task with the given end.
 func (d *deadlineCheck) latestStart(m *model, i int32, end float64) float64 {
 	if f := m.fixedDuration[i]; f >= 0 {
 		return end - float64(f)
@@ -143,9 +152,10 @@ func (d *deadlineCheck) latestStart(m *model, i int32, end float64) float64 {
 	return math.Inf(-1)
 }
 
-// missesDeadline reports whether the transfers of a resource, earliest due first, miss a latest end.
+// missesDeadline reports whether the transfers of a resource miss a latest end under EDF.
 func (d *deadlineCheck) missesDeadline(z *sim, r int, uses []int32, periods []Stage) bool {
-	for i := 1; i < len(uses); i++ { // by head; the order changes little from call to call
+	// Insertion sort by head; the order changes little from call to call.
+	for i := 1; i < len(uses); i++ {
 		u, j := uses[i], i
 		h := d.head[z.useTask[u]]
 		for ; j > 0; j-- {
@@ -156,6 +166,7 @@ func (d *deadlineCheck) missesDeadline(z *sim, r int, uses []int32, periods []St
 		}
 		uses[j] = u
 	}
+
 	z.workSincePoll += 4 * len(uses)
 	d.heap = d.heap[:0]
 	now, period := 0.0, 0
@@ -163,6 +174,7 @@ func (d *deadlineCheck) missesDeadline(z *sim, r int, uses []int32, periods []St
 		if len(d.heap) == 0 {
 			now = max(now, d.head[z.useTask[uses[k]]])
 		}
+
 		for now >= d.periodStart[period+1] {
 			period++
 		}
@@ -171,6 +183,8 @@ func (d *deadlineCheck) missesDeadline(z *sim, r int, uses []int32, periods []St
 			d.remaining[id] = z.bits[id] * z.useWeight[uses[k]]
 			d.heap.push(d.urgency, id)
 		}
+
+		// Serve the most urgent transfer until it ends, the next one is released, or the period ends.
 		id := d.heap[0]
 		rate := periods[period].Rates[r] * perTick
 		until := d.periodStart[period+1]
@@ -184,7 +198,7 @@ func (d *deadlineCheck) missesDeadline(z *sim, r int, uses []int32, periods []St
 			d.heap.pop(d.urgency)
 			continue
 		}
-		if math.IsInf(until, 1) { // no capacity is left for it
+		if math.IsInf(until, 1) { // no capacity is left
 			return true
 		}
 		d.remaining[id] -= rate * (until - now)

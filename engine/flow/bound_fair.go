@@ -7,26 +7,38 @@ import (
 	"sim/engine"
 )
 
-// fairShareBound bounds the makespan under max-min fair sharing, where transfers cannot give way to each other.
+// fairShareBound computes a lower bound on the makespan under max-min fair sharing, where
+// transfers cannot yield to each other.
 //
-// Where two share a link, and nothing but that link and a limit of its own ever binds the one, the other never has more
-// than its fair share of the link beside the one alone while both are under way: if it had, the one would have less
-// than its share, by the link, where the other then is at a higher level. Whoever else is there only takes from both. So
-// the two follow each other, or overlap for so long that they are late (pair.fits). When they begin, and what else slows
-// them, is left open: heads and tails are longest paths at full rate. More capacity never raises the bound. Only pairs of
-// transfers that no other waits for are looked at, as gradients are: others are many, and rarely meet.
+// Consider two transfers A and B on a link, where only the link and its own limit can bind B.
+// While both run, A has at most its max-min fair share of the link shared by the two alone.
+// If it had more, B would have less than its fair share on the link while A has a higher
+// level there, which contradicts max-min fairness. Additional transfers only reduce the shares
+// of both. So A and B either run one after the other, or their overlap delays them (see
+// transferPair.canEndBy).
+//
+// The start times and all other delays are left open: heads and tails are longest paths at
+// full rate. More capacity never raises the bound. Only pairs of transfers that precede no
+// other transfer are examined, as gradient transfers do: other pairs are numerous and rarely
+// overlap.
 type fairShareBound struct {
-	varies       []bool           // by resource: its capacity may be another one in a later call
-	lastUses     [][]int32        // by resource that varies: its uses by transfers that none waits for
-	constantRate []float64        // by task: its highest rate on the resources that do not vary
-	isFree       map[int32]bool   // by task: of all that it uses, only what varies may bind it below own
-	related      map[int32][]bool // by task: the tasks that come before and after it
+	varies []bool // capacity may differ in later calls, indexed by resource
+	// lastUses are the uses by transfers that precede no other transfer, indexed by resource;
+	// nil for resources that do not vary.
+	lastUses     [][]int32
+	constantRate []float64      // highest rate on the resources that do not vary, indexed by task
+	isFree       map[int32]bool // cached results of isUnconstrained, by task
+	// related caches the direct and indirect predecessors and successors of a task: by task, a
+	// set indexed by task.
+	related map[int32][]bool
 }
 
-// most transfers of a link whose pairs are looked at; beyond it FairBound leaves them out for their cost.
+// maxPairedTransfers is the maximum number of transfers on a link whose pairs FairBound
+// examines. The number of pairs is quadratic.
 const maxPairedTransfers = 256
 
-// PrepareFairBound says which resources may have other capacities in later calls of FairBound. All others keep theirs.
+// PrepareFairBound declares the resources whose capacities may change between calls of
+// FairBound. All other capacities must stay as they are.
 func (e *Evaluator) PrepareFairBound(varying []int32) {
 	z := e.sim
 	f := &fairShareBound{varies: make([]bool, z.resources), constantRate: slices.Clone(z.rateLimit), isFree: map[int32]bool{}, related: map[int32][]bool{}}
@@ -34,7 +46,9 @@ func (e *Evaluator) PrepareFairBound(varying []int32) {
 		f.varies[r] = true
 	}
 	f.lastUses = make([][]int32, z.resources)
-	precedesTransfer := make([]bool, z.tasks) // a transfer is reachable
+
+	// The task has a successor, direct or not, that is a transfer.
+	precedesTransfer := make([]bool, z.tasks)
 	for _, i := range slices.Backward(z.graph.Order()) {
 		for e := z.outStart[i]; e < z.outStart[i+1]; e++ {
 			to := z.outTo[e]
@@ -48,6 +62,7 @@ func (e *Evaluator) PrepareFairBound(varying []int32) {
 			}
 		}
 	}
+
 	for i := range z.tasks {
 		for u := z.useStart[i]; u < z.useStart[i+1]; u++ {
 			if r := z.useRes[u]; !f.varies[r] {
@@ -55,12 +70,13 @@ func (e *Evaluator) PrepareFairBound(varying []int32) {
 			}
 		}
 	}
+
 	e.fork = nil
 	e.fair = f
 }
 
-// FairBound returns a lower bound on the makespan at the current capacities that holds under MaxMin, at least Bound; see
-// fairness. PrepareFairBound comes before the first call.
+// FairBound returns a lower bound on the makespan at the current capacities that holds under
+// MaxMin. It is at least Bound; see fairShareBound. PrepareFairBound must be called before.
 func (e *Evaluator) FairBound() engine.Time {
 	bound := e.Bound()
 	if bound == engine.Never {
@@ -88,15 +104,15 @@ func (e *Evaluator) FairBound() engine.Time {
 	return max(bound, roundDown(best))
 }
 
-// transferPair is two transfers of a link, in either order.
+// transferPair holds two transfers on a link. Arrays are indexed by transfer, times are in
+// ticks.
 type transferPair struct {
-	head, tail [2]float64
-	tau        [2]float64 // at the full rate that the link and what does not vary allow
-	rateLoss   [2]float64 // part of that rate that each loses while both are under way
+	head, tail [2]float64 // as in criticalPaths
+	tau        [2]float64 // duration at the full rate, which the link and the constant resources allow
+	rateLoss   [2]float64 // fraction of the full rate that the transfer loses while both run
 }
 
-// pair returns two transfers of a link as what FairBound compares, by their uses of the link and its capacity. Their
-// full rates are those that the link and the resources that do not vary allow.
+// pair returns the pair of transfers with uses u and v of a link with the given capacity.
 func (f *fairShareBound) pair(z *sim, u, v int32, capacity float64) (p transferPair) {
 	var full, share [2]float64
 	level, both := math.Inf(1), 0.0
@@ -105,15 +121,15 @@ func (f *fairShareBound) pair(z *sim, u, v int32, capacity float64) (p transferP
 		i := z.useTask[u]
 		p.head[k], p.tail[k] = z.paths.head[i], z.paths.tail[i]
 		full[k] = min(f.constantRate[i], capacity/z.useWeight[u])
-		p.tau[k] = z.bits[i] / full[k] // of other links that vary nothing is assumed
+		p.tau[k] = z.bits[i] / full[k] // makes no assumption about other links that vary
 		level = min(level, full[k]/z.weight[i])
 		both += z.weight[i] * z.useWeight[u]
 	}
 	level = min(level, capacity/both)
-	for k, u := range uses { // max-min fair of the two alone
+	for k, u := range uses { // max-min fair shares of the two alone
 		other := uses[1-k]
 		share[k] = level * z.weight[z.useTask[u]]
-		if level*both < capacity { // the other has all that it can
+		if level*both < capacity { // the other transfer runs at its full rate
 			share[k] = max(share[k], (capacity-level*z.weight[z.useTask[other]]*z.useWeight[other])/z.useWeight[u])
 		}
 		share[k] = min(full[k], share[k])
@@ -122,13 +138,15 @@ func (f *fairShareBound) pair(z *sim, u, v int32, capacity float64) (p transferP
 	return p
 }
 
-// canEndBy reports whether both can end, with what comes after them, by a time: whether there are spans from their heads to
-// their latest ends, each as long as the transfer at full rate and what it loses where they overlap. The first begins
-// and ends before the other, or one is under way all the time that the other is.
+// canEndBy reports whether both transfers and their tails can end by a time. Each transfer
+// needs an interval between its head and its latest end. The interval is as long as the
+// transfer at full rate plus the loss during the overlap. Two cases suffice: i starts and ends
+// first, or j runs entirely within i.
 func (p *transferPair) canEndBy(deadline float64) bool {
 	deadline += tickTolerance
 	for i := range 2 {
 		j := 1 - i
+		// overlap is the minimum overlap of the intervals if i is first.
 		latest, last := deadline-p.tail[i], deadline-p.tail[j]
 		overlap := max(0, p.head[i]+p.tau[i]+p.tau[j]-last)
 		if overlap > 0 {
@@ -137,7 +155,7 @@ func (p *transferPair) canEndBy(deadline float64) bool {
 		if p.head[i]+p.tau[i]+overlap*p.rateLoss[i] <= latest && last-p.tau[j]-overlap*p.rateLoss[j] >= p.head[j] {
 			return true
 		}
-		if p.rateLoss[j] < 1 { // j within i
+		if p.rateLoss[j] < 1 { // j runs within i
 			span := p.tau[j] / (1 - p.rateLoss[j])
 			if max(p.head[i], p.head[j])+span <= min(latest, last) && p.head[i]+p.tau[i]+span*p.rateLoss[i] <= latest {
 				return true
@@ -147,7 +165,8 @@ func (p *transferPair) canEndBy(deadline float64) bool {
 	return false
 }
 
-// earliestEnd returns the time by which both can end, or known if that is later.
+// earliestEnd returns a lower bound, exact to one tick, on the time by which both transfers
+// and their tails can end. The result is at least lower.
 func (p *transferPair) earliestEnd(lower float64) float64 {
 	if p.canEndBy(lower) {
 		return lower
@@ -156,6 +175,7 @@ func (p *transferPair) earliestEnd(lower float64) float64 {
 	for step := max(p.tau[0], p.tau[1]); !p.canEndBy(upper); step *= 2 {
 		lower, upper = upper, upper+step
 	}
+
 	for upper-lower > 1 {
 		if half := lower + (upper-lower)/2; p.canEndBy(half) {
 			upper = half
@@ -166,8 +186,8 @@ func (p *transferPair) earliestEnd(lower float64) float64 {
 	return lower
 }
 
-// lossNextTo returns how much of its rate a transfer beside use u loses, of what it does where nothing but their link binds
-// that.
+// lossNextTo returns the loss of the other transfer of a pair next to the transfer with use u.
+// loss is its loss if only the link binds the transfer of u; otherwise nothing is proved.
 func (f *fairShareBound) lossNextTo(m *model, u int32, loss float64) float64 {
 	i := m.useTask[u]
 	isFree, isCached := f.isFree[i]
@@ -181,8 +201,8 @@ func (f *fairShareBound) lossNextTo(m *model, u int32, loss float64) float64 {
 	return loss
 }
 
-// isUnconstrained reports whether i uses one resource that varies, and all others have room for it beside all that may be under
-// way with it.
+// isUnconstrained reports whether task i uses exactly one resource that varies, while its other
+// resources have enough capacity for all transfers that may run at the same time.
 func (f *fairShareBound) isUnconstrained(m *model, i int32) bool {
 	varying := 0
 	for u := m.useStart[i]; u < m.useStart[i+1]; u++ {
@@ -204,7 +224,7 @@ func (f *fairShareBound) isUnconstrained(m *model, i int32) bool {
 	return varying == 1 && len(m.net.Changes) == 0
 }
 
-// isOrdered reports whether one of two tasks waits for the other.
+// isOrdered reports whether one of two tasks is a predecessor of the other, direct or not.
 func (f *fairShareBound) isOrdered(m *model, i, j int32) bool {
 	related, isCached := f.related[i]
 	if !isCached {

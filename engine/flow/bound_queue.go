@@ -7,33 +7,41 @@ import (
 	"sim/engine"
 )
 
-// queueBound sharpens heads and tails by what must be served before and after a task, whatever the service.
+// queueBound improves heads and tails by the queues before and after a task. The results hold
+// for every service.
 //
-// A task starts no sooner than all transfers that lead to it have ended and the paths from there have been followed. Of
-// those that share a resource the one-machine bound says when that is, with the path to the task as their tail. Taken
-// in the order of the graph, each task's head rests on heads that know of the queues before them; tails are the same
-// with time reversed. Heads and tails so found make the bounds of every resource sharper.
+// A task cannot start before all transfers that precede it have ended and the paths from them
+// have been followed. For the transfers on one resource, the one-machine bound gives this
+// time; their tail is the longest path to the task. Tasks are processed in topological order,
+// so the head of each task builds on the improved heads of its predecessors. Tails are
+// the heads of the reversed graph. The improved heads and tails sharpen the one-machine
+// bound of every resource.
 type queueBound struct {
-	forward, backward direction
-	start             []int32 // predecessors of task i: from, lag[start[i]:start[i+1]]
-	from              []int32
-	lag               []engine.Time
-	reachingUses      []int32 // uses of a resource that lead to the task looked at
-	remainingWork     int64   // work that may still be done
+	forward, backward direction     // heads, and tails as heads of the reversed graph
+	start             []int32       // the in-edges of task i are start[i] <= e < start[i+1]
+	from              []int32       // predecessor, indexed by edge
+	lag               []engine.Time // lag, indexed by edge
+	// reachingUses is scratch: the uses of a resource from which the current task can be
+	// reached.
+	reachingUses  []int32
+	remainingWork int64 // budget left, in edges and uses
 }
 
-// direction is heads, or tails as heads of the graph with time reversed.
+// direction holds the heads of the graph or of the reversed graph.
 type direction struct {
-	order    []int32
-	position []int32 // by task: its index in order
-	start    []int32 // as in queues, or the successors
+	order    []int32 // topological order of this direction
+	position []int32 // index in order, indexed by task
+	start    []int32 // in-edges of this direction: as in queueBound, or the out-edges of the model
 	from     []int32
 	lag      []engine.Time
-	head     []float64
-	dist     []float64 // by task: longest path from its end to the task looked at; -1 for none
-	byHead   [][]int32 // by resource: uses whose task has its head, in order of it
+	head     []float64 // improved heads, indexed by task
+	// dist is the longest path from the task's end to the current task, indexed by task; -1 if
+	// no path exists.
+	dist   []float64
+	byHead [][]int32 // uses of processed tasks in order of their heads, indexed by resource
 }
 
+// init copies the in-edges of the graph and prepares both directions.
 func (q *queueBound) init(m *model) {
 	order := m.graph.Order()
 	q.start = make([]int32, 1, m.tasks+1)
@@ -44,12 +52,14 @@ func (q *queueBound) init(m *model) {
 		}
 		q.start = append(q.start, int32(len(q.from)))
 	}
+
 	reversed := slices.Clone(order)
 	slices.Reverse(reversed)
 	q.forward.init(m, order, q.start, q.from, q.lag)
 	q.backward.init(m, reversed, m.outStart, m.outTo, m.outLag)
 }
 
+// init prepares a direction with the given topological order and in-edges.
 func (s *direction) init(m *model, order, start, from []int32, lag []engine.Time) {
 	s.order, s.start, s.from, s.lag = order, start, from, lag
 	s.position = make([]int32, m.tasks)
@@ -63,10 +73,11 @@ func (s *direction) init(m *model, order, start, from []int32, lag []engine.Time
 	}
 }
 
-// QueueBound returns a lower bound on the makespan at the current capacities that holds for every way of sharing them,
-// at least Bound and sharper where transfers queue one after the other; see queues. It is much dearer: most is the work
-// that it may do, in calls of Bound, and it returns what it did. With less than it would need it proves less. It ends
-// early, with a bound that holds, when ctx does.
+// QueueBound returns a lower bound on the makespan at the current capacities that holds for
+// every service. It is at least Bound, and sharper if transfers queue one after the other; see
+// queueBound. It is much more expensive than Bound. maxWork limits its work, in calls of Bound,
+// and work is the work done. A limited call returns a valid but weaker bound, and so does a
+// call whose ctx is cancelled.
 func (e *Evaluator) QueueBound(ctx context.Context, maxWork int64) (bound engine.Time, work int64) {
 	bound = e.Bound()
 	if bound == engine.Never {
@@ -77,13 +88,16 @@ func (e *Evaluator) QueueBound(ctx context.Context, maxWork int64) (bound engine
 		e.queueBound = &queueBound{}
 		e.queueBound.init(z.model)
 	}
+
 	q := e.queueBound
+	// One half of the budget is for heads; tails get the rest.
 	workPerCall := int64(z.tasks + len(z.outTo) + len(z.useRes))
 	budget := max(0, maxWork-1) * workPerCall
 	q.remainingWork = budget / 2
 	q.computeHeads(ctx, z, b, &q.forward)
 	q.remainingWork += budget - budget/2
 	q.computeHeads(ctx, z, b, &q.backward)
+
 	head, tail := q.forward.head, q.backward.head
 	best := 0.0
 	for i := range z.tasks {
@@ -98,12 +112,13 @@ func (e *Evaluator) QueueBound(ctx context.Context, maxWork int64) (bound engine
 	return max(bound, roundDown(best)), 2 + (budget-q.remainingWork)/workPerCall
 }
 
-// machine is the larger of the bounds of one resource.
+// machine returns the larger of the two bounds of one resource.
 func (b *bounds) machine(z *sim, uses []int32, capacity float64, head, tail []float64) float64 {
 	return max(b.oneMachine(z, uses, capacity, head, tail), b.limitedMachine(z, uses, capacity, head, tail))
 }
 
-// computeHeads computes the heads of one side. The longest paths at full rate are what it has where no work is left.
+// computeHeads computes the heads of one direction. Without budget the heads are the longest
+// paths at full rate.
 func (q *queueBound) computeHeads(ctx context.Context, z *sim, b *bounds, s *direction) {
 	for r := range s.byHead {
 		s.byHead[r] = s.byHead[r][:0]
@@ -124,7 +139,7 @@ func (q *queueBound) computeHeads(ctx context.Context, z *sim, b *bounds, s *dir
 	}
 }
 
-// insert keeps the uses of a resource in order of their heads.
+// insert adds a use to the uses of its resource, which are in order of heads.
 func (s *direction) insert(z *sim, u int32) {
 	r := z.useRes[u]
 	uses := append(s.byHead[r], u)
@@ -137,21 +152,24 @@ func (s *direction) insert(z *sim, u int32) {
 	s.byHead[r] = uses
 }
 
-// queueHead returns the largest bound on the start of i that a resource sets by what is served there on the path to i.
-// Known is a bound already had.
+// queueHead returns the largest bound on the start of task i that a resource implies through
+// the transfers that precede i. head is a known bound.
 func (q *queueBound) queueHead(z *sim, b *bounds, s *direction, i int32, head float64) float64 {
 	first, last := s.start[i], s.start[i+1]
 	if first == last {
 		return head
 	}
-	only := int32(-1) // the one transfer before i
+
+	only := int32(-1) // the only predecessor, if it is a transfer
 	if last == first+1 {
-		// what leads to i leads to its predecessor, whose head knows of it but for the queues that it stands in itself
+		// The head of a single predecessor covers all queues before it, except the queues that the
+		// predecessor itself stands in.
 		if only = s.from[first]; z.fixedDuration[only] >= 0 {
 			return head
 		}
 	}
 	q.findLongestPaths(z, s, i)
+
 	if only >= 0 {
 		for u := z.useStart[only]; u < z.useStart[only+1]; u++ {
 			head = max(head, q.resourceBound(z, b, s, z.useRes[u], head))
@@ -164,7 +182,8 @@ func (q *queueBound) queueHead(z *sim, b *bounds, s *direction, i int32, head fl
 	return head
 }
 
-// findLongestPaths finds the longest paths to i.
+// findLongestPaths computes dist, the longest paths to task i. It visits predecessors in
+// reverse order, starting at the last one that reaches i.
 func (q *queueBound) findLongestPaths(z *sim, s *direction, i int32) {
 	for k := range s.dist {
 		s.dist[k] = -1
@@ -187,13 +206,14 @@ func (q *queueBound) findLongestPaths(z *sim, s *direction, i int32) {
 	q.charge(z, int(s.position[i]))
 }
 
-// resourceBound returns the bound that resource r sets on the start of the task that reach was last asked of, or less where
-// that is not above known.
+// resourceBound returns the bound that resource r implies on the start of the task of the last
+// findLongestPaths. It returns less than that if the bound cannot exceed head.
 func (q *queueBound) resourceBound(z *sim, b *bounds, s *direction, r int32, head float64) float64 {
 	uses := s.byHead[r]
 	q.charge(z, len(uses))
 	capacity := z.maxCapacity(r)
 	q.reachingUses = q.reachingUses[:0]
+
 	last, sum, dist := 0.0, 0.0, 0.0
 	for _, u := range uses {
 		id := z.useTask[u]
@@ -205,6 +225,7 @@ func (q *queueBound) resourceBound(z *sim, b *bounds, s *direction, r int32, hea
 		sum += z.paths.duration[id]
 		dist = max(dist, s.dist[id])
 	}
+	// The bound is at most the last head plus all durations plus the longest path.
 	if len(q.reachingUses) < 2 || last+sum+dist <= head {
 		return 0
 	}
@@ -214,10 +235,10 @@ func (q *queueBound) resourceBound(z *sim, b *bounds, s *direction, r int32, hea
 	return bound
 }
 
-// machineWorkFactor is what a unit of a machine's work costs, in looks at an edge.
+// machineWorkFactor is the cost of one unit of machine work, in visits of an edge.
 const machineWorkFactor = 2
 
-// charge counts looks at edges and uses.
+// charge charges visits of edges and uses to the budget.
 func (q *queueBound) charge(z *sim, work int) {
 	q.remainingWork -= int64(work)
 	z.workSincePoll += work

@@ -13,11 +13,11 @@ import (
 	"sim/engine/flow"
 )
 
-// unlimitedWork is work enough for small graphs.
+// unlimitedWork is more work than QueueBound needs for small graphs.
 const unlimitedWork = math.MaxInt32
 
-// TestQueueBoundHolds: no service beats the bound, whatever its priorities and however little work it may do; with all
-// the work it is at least Bound.
+// TestQueueBoundHolds: no service is faster than the bound, for any tails and any limit of the
+// work. Without a limit the bound is at least Bound.
 func TestQueueBoundHolds(t *testing.T) {
 	sharper := 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -64,11 +64,11 @@ func TestQueueBoundHolds(t *testing.T) {
 	}
 }
 
-// stage is transfers on a link of their own, each of a time alone.
+// stage is a set of transfers on one link, each given by its duration at full rate.
 type stage []engine.Time
 
-// stagedInstance returns an instance of stages one after the other: a transfer of one starts when all of the stage before have
-// ended. The links are of one rate.
+// stagedInstance returns consecutive stages on links of equal rate. A transfer starts when all
+// transfers of the previous stage have ended.
 func stagedInstance(t *testing.T, stages ...stage) instance {
 	t.Helper()
 	in := instance{g: &engine.Graph{}, n: &engine.Network{}, r: &engine.Routes{Start: []int32{0}}}
@@ -92,7 +92,7 @@ func stagedInstance(t *testing.T, stages ...stage) instance {
 	return in
 }
 
-// TestQueueBoundByHand: queues one after the other add up, from either end.
+// TestQueueBoundByHand: the durations of consecutive queues add up, in both directions.
 func TestQueueBoundByHand(t *testing.T) {
 	us := engine.Microsecond
 	for _, c := range []struct {
@@ -101,7 +101,7 @@ func TestQueueBoundByHand(t *testing.T) {
 		plain, want engine.Time
 	}{
 		{"one queue", stagedInstance(t, stage{us, 2 * us}), 3 * us, 3 * us},
-		// the longest path is 2 + 2, and behind the first queue it is 2
+		// The longest path is 2 + 2 us. Behind the first queue it is 2 us.
 		{"two queues", stagedInstance(t, stage{us, 2 * us}, stage{2 * us, 2 * us}), 6 * us, 7 * us},
 		{"three queues", stagedInstance(t, stage{us, us}, stage{us, us}, stage{us, us}), 4 * us, 6 * us},
 		{"a queue in the middle", stagedInstance(t, stage{us}, stage{us, us, us}, stage{us}), 5 * us, 5 * us},
@@ -121,7 +121,7 @@ func TestQueueBoundByHand(t *testing.T) {
 	}
 }
 
-// TestQueueBoundEnds: with its context it ends, and what it says then holds.
+// TestQueueBoundEnds: a cancelled context ends the computation, and the returned bound holds.
 func TestQueueBoundEnds(t *testing.T) {
 	in := stagedInstance(t, stage{1e6, 1e6}, stage{1e6, 1e6}, stage{1e6, 1e6})
 	ctx, cancel := context.WithCancel(context.Background())

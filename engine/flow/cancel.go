@@ -2,12 +2,12 @@ package flow
 
 import "context"
 
-// pollEvery is the work, in starts, ends and steps of sharing, after which a run asks whether its context has ended:
-// some milliseconds at most.
+// pollEvery is the work after which a run checks its context, in starts, ends and steps of
+// sharing. It takes a few milliseconds at most.
 const pollEvery = 1 << 15
 
-// interrupted reports whether the context of z has ended. It asks once in so much work, and goes on saying so once it
-// has.
+// interrupted adds work and reports whether the context of z was cancelled. It checks the
+// context once per pollEvery units of work, and stays true once the context was cancelled.
 func (z *sim) interrupted(work int) bool {
 	if z.workSincePoll += work; z.workSincePoll >= pollEvery {
 		z.polledWork += int64(z.workSincePoll)
@@ -17,10 +17,12 @@ func (z *sim) interrupted(work int) bool {
 	return z.cancelled
 }
 
-// SetContext lets the runs and bounds that follow end early when ctx does. Makespan and Resume then return false and
-// Bound returns 0: whoever gave a context that can end must ask it before it believes them.
+// SetContext makes the following runs and bounds stop early when ctx is cancelled. Makespan
+// and Resume then return false, and Bound returns 0. Callers must check ctx before they use
+// these results.
 func (e *Evaluator) SetContext(ctx context.Context) { e.sim.ctx = ctx }
 
-// Work counts what the runs and bounds of e have done so far, in starts, ends and steps of sharing and of passes over
-// the graph. It grows as time does, some tens of million in a second, but is the same on every machine.
+// Work returns the work of all runs and bounds of e so far: starts, ends, steps of sharing
+// and steps of passes over the graph. It is proportional to CPU time, some tens of millions
+// per second, but does not depend on the machine.
 func (e *Evaluator) Work() int64 { return e.sim.polledWork + int64(e.sim.workSincePoll) }

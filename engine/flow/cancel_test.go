@@ -12,8 +12,8 @@ import (
 	"sim/engine/flow"
 )
 
-// parallelTransfers is a graph of so many transfers at once over two links, of all sizes, the same over each, and each followed
-// by another.
+// parallelTransfers returns n transfers of increasing size per link on two links. They start
+// together, and each is followed by another one.
 func parallelTransfers(t testingT, n int) instance {
 	g := &engine.Graph{}
 	in := instance{g: g, n: &engine.Network{Nodes: 2, Links: []engine.Link{{From: 0, To: 1, Rate: 8e9}, {From: 0, To: 1, Rate: 8e9}}}, r: &engine.Routes{Start: []int32{0}}}
@@ -31,8 +31,8 @@ func parallelTransfers(t testingT, n int) instance {
 	return in
 }
 
-// TestRunEndsWithContext: a run asks its context once in some milliseconds of work, whatever the service, and ends when
-// that has ended.
+// TestRunEndsWithContext: under every service a run checks its context every few milliseconds
+// and ends after the context was cancelled.
 func TestRunEndsWithContext(t *testing.T) {
 	in := parallelTransfers(t, 1000)
 	for _, s := range []flow.Service{flow.MaxMin, flow.LevelPriority, flow.TailPriority} {
@@ -55,7 +55,8 @@ func TestRunEndsWithContext(t *testing.T) {
 	}
 }
 
-// TestInterruptedEvaluator: an interrupted run or bound is none, and leaves nothing behind for the next.
+// TestInterruptedEvaluator: a cancelled run or bound returns no result and does not affect the
+// next one.
 func TestInterruptedEvaluator(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := drawInstance(t, shape{tasks: 10, changes: rapid.Bool().Draw(t, "changing")})
@@ -83,7 +84,8 @@ func TestInterruptedEvaluator(t *testing.T) {
 	})
 }
 
-// TestInterruptedInside: a run that is interrupted while it shares leaves nothing behind for the next.
+// TestInterruptedInside: a run that is cancelled while it shares capacity does not affect the
+// next one.
 func TestInterruptedInside(t *testing.T) {
 	in := parallelTransfers(t, 600)
 	e := in.evaluator(t, flow.MaxMin)
@@ -104,7 +106,7 @@ func TestInterruptedInside(t *testing.T) {
 	}
 }
 
-// TestWork: the work of runs and bounds depends on nothing but what is simulated.
+// TestWork: the work of runs and bounds depends only on the simulated graph.
 func TestWork(t *testing.T) {
 	in := parallelTransfers(t, 100)
 	var first int64

@@ -12,8 +12,9 @@ import (
 	"sim/engine/flow"
 )
 
-// TestLinkDownThenUp: two transfers of 10 and 5 us of one link at full rate. Down from 4 to 9 us, then back at half the
-// rate: 4 us are done before, 11 us remain at half the rate, so all ends at 9 + 22 = 31 us under every service.
+// TestLinkDownThenUp: two transfers of 10 and 5 us at full rate share a link. The link is down
+// from 4 to 9 us and then has half its rate. 4 us are done before, and the remaining 11 us take
+// 22 us. So the makespan is 9 + 22 = 31 us under every service.
 func TestLinkDownThenUp(t *testing.T) {
 	us := engine.Microsecond
 	eachService(t, func(t *testing.T, s flow.Service) {
@@ -26,7 +27,8 @@ func TestLinkDownThenUp(t *testing.T) {
 		if s != flow.MaxMin {
 			return
 		}
-		// fair: 2 us each before, 3 us of the second at a quarter after
+		// Under MaxMin, 2 us of each are done before. The remaining 3 us of the second take 12 us at a
+		// quarter of the rate.
 		if tr.End[1] != 21*us || tr.End[0] != 31*us {
 			t.Errorf("ends %v, want 31 and 21 us", tr.End)
 		}
@@ -43,8 +45,8 @@ func TestLinkDownThenUp(t *testing.T) {
 	})
 }
 
-// TestLinkComesUpLate: a link that is down at the start delays, not stalls; and a change at the very time of an end
-// does not matter.
+// TestLinkComesUpLate: a link that is down at the start delays a run but does not stall it. A
+// change at the time of the last end has no effect.
 func TestLinkComesUpLate(t *testing.T) {
 	us := engine.Microsecond
 	eachService(t, func(t *testing.T, s flow.Service) {
@@ -65,7 +67,8 @@ func TestLinkComesUpLate(t *testing.T) {
 	})
 }
 
-// TestStall: the message names the time, what waits, for which link, and how many tasks wait behind.
+// TestStall: the message contains the time, the blocked tasks, their links, and the number of
+// tasks behind them.
 func TestStall(t *testing.T) {
 	eachService(t, func(t *testing.T, s flow.Service) {
 		in := twoTransfers(800e9, 1_000_000, 500_000).withComputes(1, 1)
@@ -87,7 +90,7 @@ func TestStall(t *testing.T) {
 	})
 }
 
-// TestStallNamesFew: of many stalled transfers three are named.
+// TestStallNamesThreeTasks: the message names three of many stalled transfers.
 func TestStallNamesThreeTasks(t *testing.T) {
 	in := instance{g: &engine.Graph{}, n: &engine.Network{Groups: []engine.Group{{}}}, r: &engine.Routes{Start: []int32{0}}}
 	for range 5 {
@@ -104,8 +107,8 @@ func TestStallNamesThreeTasks(t *testing.T) {
 	}
 }
 
-// TestNothingToMove: transfers of no bytes, or with no uses, take no time even on links that are down; without uses a
-// flow cap still counts.
+// TestNothingToMove: transfers without bytes or without uses take no time, even on links that
+// are down. Without uses, a flow cap still applies.
 func TestNothingToMove(t *testing.T) {
 	in := instance{g: &engine.Graph{}, n: &engine.Network{Links: []engine.Link{{}}}, r: &engine.Routes{Start: []int32{0}}}
 	add := func(bytes int64, uses int, limit float64) {
@@ -120,8 +123,8 @@ func TestNothingToMove(t *testing.T) {
 	}
 	add(0, 1, 0)       // on a dead link, but empty
 	add(1<<40, 0, 0)   // inside a pod
-	add(0, 0, 1)       // nothing at all
-	add(1000, 0, 4e12) // 8000 bits at 2 x 4 bits a tick
+	add(0, 0, 1)       // no bytes and no uses
+	add(1000, 0, 4e12) // 8000 bits at 2 x 4 bits per tick
 	if err := in.g.Freeze(); err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +141,7 @@ func TestNothingToMove(t *testing.T) {
 	})
 }
 
-// TestMisfits: a graph, network and routes that do not belong together.
+// TestInputsThatDoNotFit: a graph, network and routes that do not belong together are rejected.
 func TestInputsThatDoNotFit(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -169,7 +172,7 @@ func TestInputsThatDoNotFit(t *testing.T) {
 	}
 }
 
-// periods returns the capacities of in as stages.
+// periods returns the capacities of in over time.
 func (in instance) periods() []flow.Stage {
 	rates := make([]float64, in.n.Resources())
 	for r := range rates {
@@ -188,8 +191,8 @@ func (in instance) periods() []flow.Stage {
 	return all
 }
 
-// TestMisses: no graph is said to miss the time at which it ends, under any service on capacities that change; and two
-// transfers of one link, which no order ends sooner, miss any before.
+// TestMissesDeadline: no graph provably misses its own makespan, under any service and with
+// changing capacities. The transfers of one link miss every earlier deadline.
 func TestMisses(t *testing.T) {
 	us := engine.Microsecond
 	in := twoTransfers(800e9, 1_000_000, 500_000)

@@ -9,8 +9,9 @@ import (
 	"sim/engine/flow"
 )
 
-// TestContractKeepsPlays: merging compute into lags changes nothing that is simulated, under any service, on links that
-// change or not. Only transfers that share capacity must be kept, others may be.
+// TestContractKeepsTimes: engine.Contract does not change any start, end or makespan, under any
+// service, with and without link changes. Only transfers that share capacity have to be
+// retained.
 func TestContractKeepsTimes(t *testing.T) {
 	eachService(t, func(t *testing.T, s flow.Service) {
 		rapid.Check(t, func(t *rapid.T) {

@@ -6,23 +6,27 @@ import (
 	"sim/engine"
 )
 
-// controlledRun is what a run in stages keeps beside its state: how many transfers of each class have ended, and which count
-// it waits for.
+// controlledRun is the additional state of a controlled run. A controller starts the run with
+// Begin, continues it to chosen events with the Await methods, changes capacities in between,
+// and ends it with Finish. Transfers are counted by class as they end.
 type controlledRun struct {
-	class        []int32 // by task; -1 is none
-	total        []int32 // by class: its transfers
-	ended        []int32 // by class: those that have ended
-	awaitedClass int32   // class whose count is awaited; anyClass for the last of any
-	awaitedCount int32
-	awaitedTask  int32 // whose end is awaited; -1 if none is
-	isReached    bool
+	class []int32 // indexed by task; noClass for tasks that are not counted
+	total []int32 // number of transfers, indexed by class
+	ended []int32 // number of ended transfers, indexed by class
+	// awaitedClass is the class whose count is awaited, noClass, or anyClass for the last
+	// transfer of any class.
+	awaitedClass int32
+	awaitedCount int32 // the number of ended transfers of awaitedClass that is awaited
+	awaitedTask  int32 // the transfer whose end is awaited, or noTask
+	isReached    bool  // the awaited event has occurred
 
-	laterChanges []engine.Change // changes made in the run
-	peak         []float64       // by resource: the highest capacity that it ever has, bits a tick
+	laterChanges []engine.Change // changes added by ChangeLater in this run
+	peak         []float64       // highest capacity ever, in bits per tick, indexed by resource
 }
 
-// Stage has the runs that follow, from Begin to Finish, count the transfers that end by class, so that links can change
-// when so many of one have. class is by task, -1 for tasks of none, and must not change while it is in use.
+// PrepareControl enables controlled runs, in which transfers are counted by class as they end.
+// class is indexed by task, with -1 for tasks that are not counted. It must not change while
+// the evaluator is in use.
 func (e *Evaluator) Stage(class []int32, classes int) {
 	s := &controlledRun{awaitedTask: noTask, class: class, total: make([]int32, classes), ended: make([]int32, classes), peak: make([]float64, e.sim.resources)}
 	for _, c := range class {
@@ -33,22 +37,23 @@ func (e *Evaluator) Stage(class []int32, classes int) {
 	e.sim.control = s
 }
 
-// Of s.wait, beside classes.
+// Special values of controlledRun.awaitedClass.
 const (
 	noClass  = -1
 	anyClass = -2
 )
 
-// noTask is stages.task while no task is awaited.
+// noTask means that the end of no task is awaited.
 const noTask = -1
 
-// SetPeak says how high a resource's capacity may ever be in runs in stages, in bits per second: cut-offs and
-// priorities go by it, as they go by all changes where these are known in advance.
+// SetPeak sets the highest capacity that a resource can have in controlled runs, in bits per
+// second. Cut-offs and priorities use it, as they use Network.Changes in other runs.
 func (e *Evaluator) SetPeak(resource int32, bitsPerSecond float64) {
 	e.sim.control.peak[resource] = bitsPerSecond * perTick
 }
 
-// Begin begins a run in stages at the current capacities. Finish ends it with what Makespan would return.
+// Begin starts a controlled run at the current capacities. It returns false if the run is over
+// already, as Makespan does.
 func (e *Evaluator) Begin(cutoff engine.Time) bool {
 	z := e.sim
 	clear(z.control.ended)
@@ -58,19 +63,19 @@ func (e *Evaluator) Begin(cutoff engine.Time) bool {
 	return z.isControlled
 }
 
-// Await goes on until so many transfers of a class have ended and returns the time. It returns false where the run ends
-// early, as Makespan does.
+// Await continues until the given number of transfers of a class have ended, and returns the
+// time. It returns false if the run ends early, as Makespan does.
 func (e *Evaluator) Await(class, count int32) (engine.Time, bool) {
 	z, s := e.sim, e.sim.control
 	if s.ended[class] >= count {
 		return z.now, true
 	}
-	z.isControlled = e.await(class, count) && s.isReached // else the run has ended early
+	z.isControlled = e.await(class, count) && s.isReached // otherwise the run has ended early
 	return z.now, z.isControlled
 }
 
-// AwaitTask goes on until a transfer has ended and returns the time. It returns false where the run ends before, as
-// Makespan does.
+// AwaitTask continues until a transfer has ended, and returns the time. It returns false if the
+// run ends before, as Makespan does.
 func (e *Evaluator) AwaitTask(id int32) (engine.Time, bool) {
 	z := e.sim
 	if z.phase[id] == phaseDone {
@@ -82,26 +87,28 @@ func (e *Evaluator) AwaitTask(id int32) (engine.Time, bool) {
 	return z.now, z.isControlled
 }
 
-// Record makes the runs that follow keep what Trace returns.
+// Record makes the following runs record the trace that Trace returns.
 func (e *Evaluator) Record() { e.sim.record(true) }
 
-// Trace returns the trace of the last run, which must have ended since Record was called.
+// Trace returns the trace of the last run. The run must have been started after Record and
+// have ended.
 func (e *Evaluator) Trace() *engine.Trace {
 	t := e.sim.trace()
 	t.Start, t.End = slices.Clone(t.Start), slices.Clone(t.End)
 	return t
 }
 
-// AwaitLast goes on until the last transfer of some class has ended, and returns the time. It returns false where the run
-// ends before.
+// AwaitLast continues until the last transfer of some class has ended, and returns the time. It
+// returns false if the run ends before.
 func (e *Evaluator) AwaitLast() (engine.Time, bool) {
 	z := e.sim
 	z.isControlled = e.await(anyClass, 0) && z.control.isReached
 	return z.now, z.isControlled
 }
 
-// AwaitTime goes on until a time, unless that has passed, and returns the time. It returns false where nothing is left to be simulated before, and where the run ends
-// early, as Makespan does, which Finish then tells.
+// AwaitTime continues until a time and returns it; if the time has passed, it returns the
+// current time. It returns false if all tasks end before, or if the run ends early, as Makespan
+// does; Finish distinguishes these.
 func (e *Evaluator) AwaitTime(t engine.Time) (engine.Time, bool) {
 	z := e.sim
 	if t <= z.now || z.numEnded == z.tasks {
@@ -112,10 +119,11 @@ func (e *Evaluator) AwaitTime(t engine.Time) (engine.Time, bool) {
 	return z.now, z.isControlled && z.control.isReached
 }
 
-// noLink is that of changes at which a run in stages stops.
+// noLink is the link of a change that only stops a controlled run.
 const noLink = -1
 
-// await goes on until what is waited for is reached, or the run ends; false where it ends early.
+// await continues until the awaited event occurs or the run ends. It returns false if the run
+// ends early.
 func (e *Evaluator) await(class, count int32) bool {
 	z, s := e.sim, e.sim.control
 	s.awaitedClass, s.awaitedCount, s.isReached = class, count, false
@@ -125,12 +133,13 @@ func (e *Evaluator) await(class, count int32) bool {
 	return z.runEvents()
 }
 
-// Ended returns how many transfers of a class have ended, and how many it has.
+// Ended returns the number of ended transfers of a class and their total number.
 func (e *Evaluator) Ended(class int32) (ended, total int32) {
 	return e.sim.control.ended[class], e.sim.control.total[class]
 }
 
-// Left adds to bytes, by link, what is left to be carried over each.
+// AddRemaining adds the bytes that remain to be carried over each link to bytes, which is
+// indexed by link.
 func (e *Evaluator) Left(bytes []float64) {
 	z := e.sim
 	for id := range z.tasks {
@@ -149,7 +158,7 @@ func (e *Evaluator) Left(bytes []float64) {
 	}
 }
 
-// Finish goes on to the end of the run.
+// Finish continues a controlled run to its end. It returns what Makespan would return.
 func (e *Evaluator) Finish() (engine.Time, bool) {
 	z := e.sim
 	ok := z.isControlled && (z.numEnded == z.tasks || e.await(noClass, 0))
@@ -157,13 +166,14 @@ func (e *Evaluator) Finish() (engine.Time, bool) {
 	return z.makespan, ok
 }
 
-// ChangeNow sets a link's capacity from here on, in bits per second.
+// ChangeNow sets the capacity of a link from the current time on, in bits per second.
 func (e *Evaluator) ChangeNow(link int32, bitsPerSecond float64) {
 	e.sim.capacity[link] = bitsPerSecond * perTick
 	e.sim.markDirty(link)
 }
 
-// ChangeLater sets it from a time on, and returns a number by which Drop knows the change.
+// ChangeLater sets the capacity of a link from time t on, in bits per second. It returns a
+// number for CancelChange.
 func (e *Evaluator) ChangeLater(t engine.Time, link int32, bitsPerSecond float64) int {
 	z, s := e.sim, e.sim.control
 	k := len(s.laterChanges)
@@ -174,7 +184,7 @@ func (e *Evaluator) ChangeLater(t engine.Time, link int32, bitsPerSecond float64
 	return k
 }
 
-// change returns the change that an event of the queue stands for.
+// change returns the change of a change event.
 func (z *sim) change(id int32) engine.Change {
 	k := int(id) - 2*z.tasks
 	if n := len(z.net.Changes); k >= n {
@@ -183,7 +193,7 @@ func (z *sim) change(id int32) engine.Change {
 	return z.net.Changes[k]
 }
 
-// countEnd counts the end of a transfer.
+// countEnd counts the end of a transfer and checks whether it is the awaited event.
 func (s *controlledRun) countEnd(id int32) {
 	if id == s.awaitedTask {
 		s.isReached = true
@@ -198,7 +208,7 @@ func (s *controlledRun) countEnd(id int32) {
 	}
 }
 
-// Drop takes back a change that is yet to come.
+// CancelChange removes a change that has not happened yet.
 func (e *Evaluator) Drop(change int) {
 	e.sim.queue.Remove(int32(2*e.sim.tasks + len(e.sim.net.Changes) + change))
 }

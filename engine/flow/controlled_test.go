@@ -10,9 +10,10 @@ import (
 	"sim/engine/flow"
 )
 
-// TestStages: two transfers of a millisecond each, one after the other on two links. The second link has no capacity until
-// the first transfer has ended, and a delay has passed: by hand, as with the same changes at known times, and however
-// often the evaluator was used before.
+// TestControlledRun: two transfers of 1 ms each, one after the other on two links. The second
+// link has no capacity until a delay after the end of the first transfer. The result equals the
+// value computed by hand and a run with the same changes at known times, also when the evaluator
+// is used again.
 func TestStages(t *testing.T) {
 	const rate, bytes = 8e9, 1_000_000
 	g := &engine.Graph{}
@@ -40,7 +41,7 @@ func TestStages(t *testing.T) {
 			t.Fatalf("the first transfer ends at %v (%v), want 1 ms", now, ok)
 		}
 		e.ChangeNow(0, 0)
-		e.Drop(e.ChangeLater(ms+delay/2, 1, rate/2)) // which does not come
+		e.Drop(e.ChangeLater(ms+delay/2, 1, rate/2)) // cancelled, so it has no effect
 		if delay < engine.Never/2 {
 			e.ChangeLater(ms+delay, 1, rate)
 		}
@@ -66,8 +67,8 @@ func TestStages(t *testing.T) {
 	}
 }
 
-// TestRecord: a run in stages that waits for single transfers, in any order, comes to the times at which they end, or
-// at which one that was awaited before has ended, and keeps the trace that Run returns.
+// TestRecord: a controlled run that awaits transfers in any order returns the times at which
+// they end, or the current time if they have ended before. It records the same trace as Run.
 func TestRecord(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := drawInstance(t, shape{tasks: 8})
@@ -109,7 +110,7 @@ func TestRecord(t *testing.T) {
 	})
 }
 
-// taskIDs returns the first n task numbers.
+// taskIDs returns the task numbers 0..n-1.
 func taskIDs(n int) []int32 {
 	out := make([]int32, n)
 	for i := range out {

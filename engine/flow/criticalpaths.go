@@ -2,18 +2,19 @@ package flow
 
 import "math"
 
-// criticalPaths holds what the graph alone says when every transfer runs at the full rate that the network allows one transfer:
-// its duration, the earliest start (head) and the longest path from its end to the end of the graph (tail). All in
-// ticks, as numbers that need not be whole.
+// criticalPaths holds the longest paths through the graph if every transfer runs at its full
+// rate, that is the rate it has on an otherwise empty network. Arrays are indexed by task unless
+// a comment says otherwise. Times are in ticks and need not be whole numbers.
 type criticalPaths struct {
-	fullRate []float64 // bits a tick
+	fullRate []float64 // bits per tick
 	duration []float64 // duration at full rate
-	head     []float64
-	tail     []float64
-	span     []float64 // tau + tail
-	capacity []float64 // by resource: the highest capacity that it ever has, where that may not be the first
+	head     []float64 // earliest start
+	tail     []float64 // longest path from the task's end to the end of the graph
+	span     []float64 // duration + tail
+	capacity []float64 // highest capacity ever, indexed by resource; nil if capacities do not change
 }
 
+// init allocates the arrays.
 func (p *criticalPaths) init(m *model) {
 	p.fullRate = make([]float64, m.tasks)
 	p.duration = make([]float64, m.tasks)
@@ -22,8 +23,8 @@ func (p *criticalPaths) init(m *model) {
 	p.span = make([]float64, m.tasks)
 }
 
-// computeFullRates computes full and tau for the capacities at the start of a run. A link that is down at the start but comes
-// up later counts at its highest rate, so that the bounds stay bounds.
+// computeFullRates computes fullRate and duration. Each resource counts with its highest capacity
+// ever, so that bounds also hold for links that are down at first.
 func (p *criticalPaths) computeFullRates(z *sim) {
 	capacity := z.initialCapacity
 	if z.isControlled || z.peak != nil || len(z.net.Changes) > 0 {
@@ -35,6 +36,7 @@ func (p *criticalPaths) computeFullRates(z *sim) {
 			capacity[r] = z.maxCapacity(int32(r))
 		}
 	}
+
 	for i := range z.tasks {
 		if f := z.fixedDuration[i]; f >= 0 {
 			p.duration[i] = float64(f)
@@ -53,7 +55,7 @@ func (p *criticalPaths) computeFullRates(z *sim) {
 	}
 }
 
-// maxCapacity returns the highest capacity that r ever has.
+// maxCapacity returns the highest capacity that resource r ever has, in bits per tick.
 func (z *sim) maxCapacity(r int32) float64 {
 	rate := z.initialCapacity[r]
 	if z.isControlled {
@@ -70,8 +72,8 @@ func (z *sim) maxCapacity(r int32) float64 {
 	return rate
 }
 
-// computeTails fills tail and span by one backward pass. Here as in computeHeads a comparison takes a third of the time
-// of max, which minds what is no number.
+// computeTails computes tail and span in a backward pass. Here and in computeHeads, a comparison
+// takes a third of the time of max, which has to handle NaN.
 func (p *criticalPaths) computeTails(m *model) {
 	order := m.graph.Order()
 	for k := len(order) - 1; k >= 0; k-- {
@@ -89,7 +91,8 @@ func (p *criticalPaths) computeTails(m *model) {
 	}
 }
 
-// computeHeads fills head by one forward pass and returns the length of the longest path.
+// computeHeads computes head in a forward pass and returns the length of the longest path, +Inf
+// if a transfer has rate 0.
 func (p *criticalPaths) computeHeads(m *model) float64 {
 	clear(p.head)
 	longest := 0.0

@@ -2,23 +2,24 @@ package flow
 
 import "sim/engine"
 
-// Evaluator simulates one graph again and again under other capacities, for policies that search. It keeps no trace and
-// allocates nothing between runs. It is not safe for concurrent use: make one a worker with Clone.
+// Evaluator simulates one graph repeatedly under different capacities, for policies that
+// search. It records no trace unless Record is called, and it allocates nothing between runs.
+// It is not safe for concurrent use: use one Clone per worker.
 type Evaluator struct {
 	sim        *sim
 	bounds     bounds
 	fork       *fork          // set by Fork
 	queueBound *queueBound    // set by QueueBound
-	deadlines  *deadlineCheck // set by Misses
+	deadlines  *deadlineCheck // set by MissesDeadline
 
 	fair *fairShareBound // set by PrepareFairBound
 
-	ownsModel     bool // z's model is not shared
-	queueCapacity int  // events that z's queue has room for, once SetChanges has asked
+	ownsModel     bool // sim.model is not shared with other evaluators
+	queueCapacity int  // number of event ids of sim.queue, set by SetChanges
 }
 
-// NewEvaluator prepares g on n under r, which must not change afterwards, for the given service. It fails where Run
-// would.
+// NewEvaluator prepares g on n with routes r for the given service. None of the three may
+// change afterwards. It returns an error if Run would.
 func NewEvaluator(g *engine.Graph, n *engine.Network, r *engine.Routes, s Service) (*Evaluator, error) {
 	m, err := newModel(g, n, r)
 	if err != nil {
@@ -27,14 +28,15 @@ func NewEvaluator(g *engine.Graph, n *engine.Network, r *engine.Routes, s Servic
 	return newEvaluator(m, s), nil
 }
 
+// newEvaluator returns an evaluator that shares the model m.
 func newEvaluator(m *model, s Service) *Evaluator {
 	e := &Evaluator{sim: newSim(m, s)}
 	e.bounds.init(m)
 	return e
 }
 
-// Clone returns an evaluator that shares what does not change and has the same capacities, durations, changes, tails
-// and context.
+// Clone returns an evaluator with the same capacities, durations, changes, tails and context. It
+// shares the immutable data of e.
 func (e *Evaluator) Clone() *Evaluator {
 	c := newEvaluator(e.sim.model, e.sim.service)
 	copy(c.sim.initialCapacity, e.sim.initialCapacity)
@@ -45,16 +47,17 @@ func (e *Evaluator) Clone() *Evaluator {
 	return c
 }
 
-// SetRate sets the capacity of a resource, in bits per second, from the start of the next run on.
+// SetRate sets the capacity of a resource from the start of the next run, in bits per second.
 func (e *Evaluator) SetRate(resource int32, bitsPerSecond float64) {
 	e.sim.initialCapacity[resource] = bitsPerSecond * perTick
 }
 
-// SetService changes how capacity is shared.
+// SetService sets how capacity is shared.
 func (e *Evaluator) SetService(s Service) { e.sim.service = s }
 
-// Makespan simulates the graph. It returns false, and no makespan, when the makespan is proved to be at least cutoff,
-// when the graph cannot be simulated to its end, or when the context has ended. engine.Never is no cut-off.
+// Makespan simulates the graph. It returns false, without a makespan, if the makespan is proved
+// to be at least cutoff, if the graph cannot be simulated to its end, or if the context was
+// cancelled. A cutoff of engine.Never disables the cut-off.
 func (e *Evaluator) Makespan(cutoff engine.Time) (engine.Time, bool) {
 	ok := e.sim.run(cutoff)
 	return e.sim.makespan, ok
@@ -63,6 +66,6 @@ func (e *Evaluator) Makespan(cutoff engine.Time) (engine.Time, bool) {
 // Events returns the number of starts and ends of transfers in the last run.
 func (e *Evaluator) Events() int64 { return e.sim.events }
 
-// Bound returns a lower bound on the makespan at the current capacities that holds for every way of sharing them; see
-// bounds.
+// Bound returns a lower bound on the makespan at the current capacities. It holds for every
+// service; see bounds.
 func (e *Evaluator) Bound() engine.Time { return e.bounds.makespan(e.sim) }

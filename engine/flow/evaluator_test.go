@@ -11,8 +11,9 @@ import (
 	"sim/engine/flow"
 )
 
-// TestMakespanAgainstRun: an evaluator that has simulated other capacities and been cut off before gives what Run
-// gives; with a cut-off it gives it exactly when the makespan is below.
+// TestMakespanAgainstRun: an evaluator that has simulated other capacities and was cut off
+// before returns the same results as Run. With a cut-off it returns true exactly if the makespan
+// is below the cut-off.
 func TestMakespanAgainstRun(t *testing.T) {
 	eachService(t, func(t *testing.T, s flow.Service) {
 		rapid.Check(t, func(t *rapid.T) {
@@ -37,7 +38,7 @@ func TestMakespanAgainstRun(t *testing.T) {
 	})
 }
 
-// disturb simulates, cuts off and bounds e at other capacities and restores them.
+// disturb runs and bounds e at other capacities, with cut-offs, and restores the capacities.
 func disturb(t *rapid.T, in instance, e *flow.Evaluator, around engine.Time) {
 	for range rapid.IntRange(0, 3).Draw(t, "runs before") {
 		for r := range int32(in.n.Resources()) {
@@ -51,9 +52,10 @@ func disturb(t *rapid.T, in instance, e *flow.Evaluator, around engine.Time) {
 	}
 }
 
-// TestBoundIsNoHistory: what was simulated before changes no bit of a bound, or results would depend on which worker
-// met which topology. Transfers 2 and 3 share a link and are ready together, unless one of the links before them is
-// slower; sums of their times are not exact, so their order shows.
+// TestBoundHasNoHistory: a bound is bit-identical whatever e computed before. Otherwise results
+// would depend on the order in which workers evaluate topologies. Transfers 2 and 3 share a link
+// and are ready together, unless one of the links before them is slower. The sums of their times
+// are inexact, so a different order would show.
 func TestBoundIsNoHistory(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 20_000 { // one in a thousand would differ
@@ -85,7 +87,7 @@ func TestBoundIsNoHistory(t *testing.T) {
 	}
 }
 
-// TestSetRate: setting capacities is the same as building the network so.
+// TestSetRate: SetRate is equivalent to building the network with that capacity.
 func TestSetRate(t *testing.T) {
 	eachService(t, func(t *testing.T, s flow.Service) {
 		rapid.Check(t, func(t *rapid.T) {
@@ -110,7 +112,8 @@ func TestSetRate(t *testing.T) {
 	})
 }
 
-// TestCloneIsIndependent: a clone has the capacities of its origin, and what is done to one does not show in the other.
+// TestCloneIsIndependent: a clone has the capacities of its origin, and later changes to one do
+// not affect the other.
 func TestCloneIsIndependent(t *testing.T) {
 	in := twoTransfers(800e9, 1_000_000, 500_000)
 	e := in.evaluator(t, flow.MaxMin)
@@ -128,7 +131,7 @@ func TestCloneIsIndependent(t *testing.T) {
 	}
 }
 
-// TestClonesInParallel lets the race detector see clones at work.
+// TestClonesInParallel runs clones concurrently for the race detector.
 func TestClonesInParallel(t *testing.T) {
 	in := twoTransfers(800e9, 1_000_000, 500_000).withComputes(0, engine.Microsecond)
 	e := in.evaluator(t, flow.LevelPriority)
@@ -155,7 +158,7 @@ func TestClonesInParallel(t *testing.T) {
 	}
 }
 
-// TestRunsAllocateNothing holds for the runs and for the bound.
+// TestRunsAllocateNothing: repeated runs and bounds allocate no memory.
 func TestRunsAllocateNothing(t *testing.T) {
 	in := rapid.Custom(func(t *rapid.T) instance { return drawInstance(t, shape{tasks: 40, changes: true}) }).Example(7)
 	eachService(t, func(t *testing.T, s flow.Service) {
@@ -178,7 +181,7 @@ func TestRunsAllocateNothing(t *testing.T) {
 	})
 }
 
-// TestSameTraceAgain: two runs are alike to the last rate step.
+// TestSameTraceAgain: two runs return identical traces, including all rate steps.
 func TestSameTraceAgain(t *testing.T) {
 	eachService(t, func(t *testing.T, s flow.Service) {
 		rapid.Check(t, func(t *rapid.T) {

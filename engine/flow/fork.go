@@ -2,18 +2,21 @@ package flow
 
 import "sim/engine"
 
-// fork is the state of a run at the time when what is to vary first matters.
+// fork is a saved state of a run, taken before the first event that depends on the resources
+// that vary.
 type fork struct {
 	runState
-	isComplete, isCutOff bool // simulated to its end; cut off
-	stopBefore           []bool
+	isComplete, isCutOff bool   // the run ended without such an event; it was cut off
+	stopBefore           []bool // transfers that use a varying resource, indexed by task
 }
 
-// Fork simulates the graph at the current capacities up to the first start of a transfer that uses one of the given
-// resources, and keeps the state. Resume then simulates from there for other capacities of these resources, as often as
-// wanted, for the cost of the remainder alone. The capacities at the time of Fork must be the largest that Resume will
-// see, so that what cut-offs conclude from them holds for all. Only for the fair services: priorities look ahead to
-// what is still open.
+// Fork simulates the graph at the current capacities up to the first start of a transfer that
+// uses one of the given resources, and saves the state. Resume then simulates the remainder for
+// other capacities of these resources, any number of times.
+//
+// The capacities during Fork must be the largest that Resume will see, so that its cut-offs are
+// valid for all of them. Fork must not be used with the priority services that depend on
+// tails, because tails depend on the capacities of transfers that have not started.
 func (e *Evaluator) Fork(resources []int32, cutoff engine.Time) {
 	z := e.sim
 	if e.fork == nil {
@@ -33,7 +36,7 @@ func (e *Evaluator) Fork(resources []int32, cutoff engine.Time) {
 	f.copyFrom(&z.runState)
 }
 
-// Resume is Makespan from the state that Fork kept.
+// Resume is Makespan, continued from the state that Fork saved.
 func (e *Evaluator) Resume(cutoff engine.Time) (engine.Time, bool) {
 	z, f := e.sim, e.fork
 	if z.cancelled = z.ctx.Err() != nil; f.isCutOff || z.cancelled {
@@ -44,12 +47,14 @@ func (e *Evaluator) Resume(cutoff engine.Time) (engine.Time, bool) {
 	}
 	z.copyFrom(&f.runState)
 	z.stack, z.cutoff, z.incremental.valid = z.stack[:0], cutoff, false
+
 	copy(z.capacity, z.initialCapacity)
 	for i, c := range z.net.Changes {
-		if !z.queue.Has(int32(2*z.tasks + i)) { // it has been made
+		if !z.queue.Has(int32(2*z.tasks + i)) { // the change has been applied
 			z.capacity[c.Link] = c.Rate * perTick
 		}
 	}
+
 	if z.makespan >= cutoff {
 		return 0, false
 	}

@@ -8,63 +8,83 @@ import (
 	"sim/engine"
 )
 
-// incrementalThreshold is the number of transfers from which on the fair shares of a component are kept from one event to the next.
+// incrementalThreshold is the minimum number of transfers in a component for which updating
+// the shares is faster than computing them again.
 const incrementalThreshold = 64
 
-// incrementalShares is the max-min fair shares of large components, which change as far as an event reaches and no further.
+// incrementalShares maintains the max-min fair shares of large components across events.
+// After an event it recomputes only the shares that the event affects.
 //
-// Shares are found in rounds of rising levels, as fill finds them: what is full at the lowest level, or within together
-// of it, binds its transfers there. After an event the rounds are gone through again with only those resources awake
-// whose transfers are not all bound at the levels that they had: first those that the event changes. The others sleep,
-// full where they were. A transfer that is bound at another level wakes all that it uses, at the lower of the two: below
-// that nothing has changed of them. This is the propagation along the bottleneck structure of Ros-Giralt et al., "On
-// the Bottleneck Structure of Congestion-Controlled Networks" (SIGMETRICS 2020).
+// As in fillProgressively, shares are computed by progressive filling: in each round the
+// resources with the lowest fair share (within relTol) saturate and fix the rates of their
+// transfers. After an event, only active resources take part in the rounds. Initially these
+// are the resources changed by the event. If the fixed rate of a transfer changes, all
+// resources it uses become active from the lower of the old and the new level on; below that
+// level their state is unchanged. All other resources remain saturated at their previous
+// share. This is propagation along the bottleneck structure (Ros-Giralt et al., "On the
+// Bottleneck Structure of Congestion-Controlled Networks", SIGMETRICS 2020).
 //
-// Levels are those of going through all rounds anew, to the last bit: a resource adds up its transfers by number, and
-// takes off what is bound by level and then by number, whatever happened before.
+// The results are bit-identical to a full recomputation. A resource sums the weights of its
+// transfers in order of their numbers and subtracts fixed rates in order of level and then of
+// number. Previous events do not change this order.
 type incrementalShares struct {
-	valid     bool
-	exactSums bool      // sums of weights are whole numbers, in whatever order
-	level     []float64 // by task: rate over weight; unknown of transfers in components that are not kept
+	valid     bool      // the shares below describe the current run
+	exactSums bool      // all weights are whole numbers, so that their sums do not depend on the order
+	level     []float64 // rate divided by weight, indexed by task; noLevel outside large components
 
-	roundLevel []float64 // by resource: level of the round in which it is full; infinite where there is none
-	exactLevel []float64 // by resource that is full: the level at which it would be by itself
-	saturated  []int32   // the resources that are full, by at
+	// roundLevel is the level of the round in which a resource saturated, indexed by resource;
+	// +Inf if it is not saturated.
+	roundLevel []float64
+	// exactLevel is a saturated resource's own fair share, within relTol of roundLevel, indexed
+	// by resource.
+	exactLevel []float64
+	saturated  []int32 // the saturated resources, in order of exactLevel
 
-	active          []activeResource
-	activeIndex     []int32 // by resource: its place in awake, counted from 1; 0 of those asleep
-	members         []memberLevel
-	saturationQueue *engine.Queue // awake resources by the level at which they would be full
-	levelQueue      *engine.Queue // and by that at which the next of their transfers was bound
-	fixedIn         []int32       // by task: the update in which it was last bound
-	update          int32
+	// State of an update.
+	active []activeResource // the active resources, in the order of activation
+	// activeIndex is the index in active plus 1, indexed by resource; 0 if the resource is
+	// inactive.
+	activeIndex []int32
+	members     []memberLevel // storage of activeResource.from to end
+	// saturationQueue holds the active resources, keyed by the level at which they would
+	// saturate.
+	saturationQueue *engine.Queue
+	// levelQueue holds the active resources, keyed by the previous level of their next
+	// transfer.
+	levelQueue *engine.Queue
+	// fixedIn is the number of the update in which the rate was last fixed, indexed by task.
+	fixedIn []int32
+	update  int32 // number of the current update
 
-	recheckLevel   float64 // highest level at which a resource was full that now may not be
-	newlySaturated []int32 // awake resources that are full again
-	fixedTasks     []int32 // transfers bound in a round
-	staleActive    []int32 // places in awake of what they use
-	changed        []int32 // and those whose level has changed
-	scratch        []int32
+	recheckLevel   float64 // highest level at which a resource was saturated that may no longer be
+	newlySaturated []int32 // active resources that saturated in this update
+	fixedTasks     []int32 // transfers fixed in the current round
+	staleActive    []int32 // indices in active of resources used by fixedTasks
+	changed        []int32 // transfers whose level changed in this update
+	scratch        []int32 // scratch of mergeSaturated
 }
 
-// noLevel is the level of a transfer that has none yet.
+// noLevel is the level of a transfer that has no rate yet. It sorts before all levels.
 const noLevel = -1
 
-// activeResource is a resource that takes part in the rounds.
+// activeResource is a resource that takes part in the rounds of an update.
 type activeResource struct {
-	resource        int32
-	from, next, end int32 // its transfers in arena, by former level; those from pos on are yet to meet theirs
-	unfixed         int32 // of transfers that are not bound
-	free, load      float64
-	isStale         bool // not where it belongs in fills
+	resource int32
+	// members[from:end] are its transfers in order of previous level. The transfers from next on
+	// have not reached that level.
+	from, next, end int32
+	unfixed         int32   // number of its transfers without a rate
+	free, load      float64 // capacity and weight left for these transfers
+	isStale         bool    // its entry in saturationQueue is outdated
 }
 
-// memberLevel is a transfer of an awake resource with the level at which it was bound.
+// memberLevel is a transfer of an active resource with its level before the update.
 type memberLevel struct {
-	level float64
-	use   int32
+	level float64 // level before the update, or noLevel
+	use   int32   // the transfer's use of the resource
 }
 
+// init allocates the arrays.
 func (inc *incrementalShares) init(m *model) {
 	inc.level, inc.fixedIn = make([]float64, m.tasks), make([]int32, m.tasks)
 	inc.roundLevel, inc.exactLevel, inc.activeIndex = make([]float64, m.resources), make([]float64, m.resources), make([]int32, m.resources)
@@ -76,7 +96,7 @@ func (inc *incrementalShares) init(m *model) {
 	}
 }
 
-// reset makes all levels unknown.
+// reset marks all levels as unknown and all resources as not saturated.
 func (inc *incrementalShares) reset(m *model) {
 	if inc.level == nil {
 		inc.init(m)
@@ -90,7 +110,8 @@ func (inc *incrementalShares) reset(m *model) {
 	inc.saturated, inc.recheckLevel, inc.valid = inc.saturated[:0], 0, true
 }
 
-// updateShares gives new rates to the transfers whose shares have changed with some resources.
+// updateShares updates the shares of large components in which the dirty resources changed,
+// and sets the rates of all transfers whose level changed.
 func (z *sim) updateShares(dirty []int32) {
 	inc := &z.incremental
 	if !inc.valid {
@@ -98,16 +119,19 @@ func (z *sim) updateShares(dirty []int32) {
 	}
 	inc.update++
 	inc.active, inc.members, inc.newlySaturated, inc.changed = inc.active[:0], inc.members[:0], inc.newlySaturated[:0], inc.changed[:0]
+
+	// A transfer without a level affects all resources that it uses.
 	for _, r := range dirty {
 		z.activate(r, 0)
 	}
 	for i := 0; i < len(inc.active); i++ {
-		for e := inc.active[i].from; e < inc.active[i].next; e++ { // their levels are unknown
+		for e := inc.active[i].from; e < inc.active[i].next; e++ { // the members without a level
 			z.activateUsed(z.useTask[inc.members[e].use], 0)
 		}
 	}
+
 	z.runRounds()
-	if z.cancelled { // these are no rates
+	if z.cancelled { // the computed levels are incomplete
 		inc.valid = false
 		inc.saturationQueue.Reset()
 		inc.levelQueue.Reset()
@@ -120,11 +144,14 @@ func (z *sim) updateShares(dirty []int32) {
 	}
 }
 
-// runRounds goes through the rounds until all transfers of awake resources are bound.
+// runRounds computes rounds of rising levels until all transfers of active resources have a
+// rate.
 func (z *sim) runRounds() {
 	inc := &z.incremental
-	next, lastShare := 0, 0.0 // next of rounds
+	next, lastShare := 0, 0.0 // next is an index in saturated
 	for !z.interrupted(1) {
+		// The next round is at the lowest level of an inactive saturated resource or of an active
+		// one.
 		for next < len(inc.saturated) && !inc.staysSaturated(inc.saturated[next]) {
 			next++
 		}
@@ -136,25 +163,31 @@ func (z *sim) runRounds() {
 		if inc.saturationQueue.Len() == 0 && saturatedLevel > inc.recheckLevel*(1+relTol) {
 			break
 		}
-		if nextLevel < min(saturatedLevel, nextSaturation) { // nothing binds transfers there any more
+		// Below both, transfers that reach their previous level have lost their bottleneck.
+		if nextLevel < min(saturatedLevel, nextSaturation) {
 			z.reachPreviousLevel(nextLevel, false)
 			continue
 		}
+
+		// Inactive resources within relTol of the round's level that saturated in another round
+		// have to take part in this one.
 		share := max(min(saturatedLevel, nextSaturation), lastShare)
 		edge := share * (1 + relTol)
 		activeBefore := len(inc.active)
 		for i := next; i < len(inc.saturated) && inc.exactLevel[inc.saturated[i]] <= edge; i++ {
-			if r := inc.saturated[i]; inc.staysSaturated(r) && inc.roundLevel[r] != share { // another is full first in its round
+			if r := inc.saturated[i]; inc.staysSaturated(r) && inc.roundLevel[r] != share {
 				z.activate(r, min(share, inc.roundLevel[r]))
 			}
 		}
 		if len(inc.active) > activeBefore {
 			continue
 		}
+
 		for next < len(inc.saturated) && inc.exactLevel[inc.saturated[next]] <= edge {
 			next++
 		}
 		lastShare = share
+
 		inc.fixedTasks = inc.fixedTasks[:0]
 		for minLevel(inc.saturationQueue) <= edge || minLevel(inc.levelQueue) == share {
 			if minLevel(inc.saturationQueue) <= edge {
@@ -169,13 +202,15 @@ func (z *sim) runRounds() {
 	inc.recheckLevel = 0
 }
 
-// activate has r take part in the rounds from a level on. What is bound below keeps its level.
+// activate lets resource r take part in the rounds from a level on. Transfers with a lower
+// level keep their rates.
 func (z *sim) activate(r int32, level float64) {
 	inc := &z.incremental
 	if inc.activeIndex[r] > 0 {
 		return
 	}
 	a := activeResource{resource: r, from: int32(len(inc.members)), free: z.capacity[r]}
+
 	for u := z.firstUse[r]; u >= 0; u = z.nextUse[u] {
 		inc.members = append(inc.members, memberLevel{inc.level[z.useTask[u]], u})
 	}
@@ -187,6 +222,7 @@ func (z *sim) activate(r int32, level float64) {
 	for _, e := range members {
 		a.load += z.weight[z.useTask[e.use]] * z.useWeight[e.use]
 	}
+
 	slices.SortFunc(members, func(a, b memberLevel) int {
 		if a.level != b.level {
 			return cmp.Compare(a.level, b.level)
@@ -200,6 +236,7 @@ func (z *sim) activate(r int32, level float64) {
 			inc.fixedIn[z.useTask[e.use]] = inc.update
 		}
 	}
+
 	inc.clearSaturation(r)
 	inc.reschedule(&a)
 	inc.active = append(inc.active, a)
@@ -209,20 +246,22 @@ func (z *sim) activate(r int32, level float64) {
 	}
 }
 
-// activateUsed wakes what a transfer uses.
+// activateUsed activates all resources that a transfer uses.
 func (z *sim) activateUsed(id int32, level float64) {
 	for u := z.useStart[id]; u < z.useStart[id+1]; u++ {
 		z.activate(z.useRes[u], level)
 	}
 }
 
-// saturateFirst binds the transfers of the awake resource that is full first.
+// saturateFirst saturates the active resource with the lowest level and fixes the rates of
+// its transfers.
 func (z *sim) saturateFirst(share float64) {
 	inc := &z.incremental
 	r, level := inc.saturationQueue.Pop()
 	inc.roundLevel[r], inc.exactLevel[r] = share, math.Float64frombits(uint64(level))
 	inc.newlySaturated = append(inc.newlySaturated, r)
 	a := inc.active[inc.activeIndex[r]-1]
+
 	for _, e := range inc.members[a.from:a.end] {
 		if id := z.useTask[e.use]; inc.fixedIn[id] != inc.update {
 			inc.fix(id)
@@ -235,8 +274,9 @@ func (z *sim) saturateFirst(share float64) {
 	}
 }
 
-// reachPreviousLevel has the transfers of an awake resource come to the level at which they were bound. Where that is the share of
-// a round, what sleeps may still bind them.
+// reachPreviousLevel handles the transfers of an active resource whose previous level is
+// reached. In a round at that level (isRound), an inactive saturated resource may still be
+// their bottleneck; their rates are then fixed. Otherwise all their resources become active.
 func (z *sim) reachPreviousLevel(level float64, isRound bool) {
 	inc := &z.incremental
 	r, _ := inc.levelQueue.Pop()
@@ -256,7 +296,8 @@ func (z *sim) reachPreviousLevel(level float64, isRound bool) {
 	}
 }
 
-// heldByInactive reports whether a transfer uses a resource that is asleep and full in the round of a level.
+// heldByInactive reports whether a transfer uses an inactive resource that saturated in the
+// round of the given level.
 func (z *sim) heldByInactive(id int32, level float64) bool {
 	for _, r := range z.useRes[z.useStart[id]:z.useStart[id+1]] {
 		if z.incremental.activeIndex[r] == 0 && z.incremental.roundLevel[r] == level {
@@ -266,12 +307,14 @@ func (z *sim) heldByInactive(id int32, level float64) bool {
 	return false
 }
 
+// fix marks the rate of a transfer as fixed in the current round.
 func (inc *incrementalShares) fix(id int32) {
 	inc.fixedIn[id] = inc.update
 	inc.fixedTasks = append(inc.fixedTasks, id)
 }
 
-// chargeRound takes from awake resources what the transfers bound in a round get.
+// chargeRound subtracts the rates fixed in a round from the active resources, in order of
+// task numbers.
 func (z *sim) chargeRound(share float64) {
 	inc := &z.incremental
 	slices.Sort(inc.fixedTasks)
@@ -295,17 +338,18 @@ func (z *sim) chargeRound(share float64) {
 	}
 }
 
-// charge takes from an awake resource what a transfer gets at a level.
+// charge subtracts the rate that a transfer has at a level from an active resource.
 func (z *sim) charge(a *activeResource, use int32, level float64) {
 	w := z.weight[z.useTask[use]]
 	if a.free -= level * w * z.useWeight[use]; a.free < relTol*z.capacity[a.resource] {
-		a.free = 0 // no crumbs of rounding
+		a.free = 0 // remove rounding errors
 	}
 	a.load -= w * z.useWeight[use]
 	a.unfixed--
 }
 
-// reschedule puts an awake resource where it is full if none of its transfers is bound before.
+// reschedule updates the level at which an active resource saturates if no other resource
+// fixes one of its transfers before.
 func (inc *incrementalShares) reschedule(a *activeResource) {
 	a.isStale = false
 	if a.unfixed == 0 {
@@ -316,7 +360,8 @@ func (inc *incrementalShares) reschedule(a *activeResource) {
 	inc.saturationQueue.Set(a.resource, levelKey(max(0, a.free/a.load)))
 }
 
-// mergeSaturated puts the resources that are full now in order and all to sleep.
+// mergeSaturated merges the newly saturated resources into saturated and makes all resources
+// inactive.
 func (inc *incrementalShares) mergeSaturated() {
 	slices.SortFunc(inc.newlySaturated, func(a, b int32) int { return cmp.Compare(inc.exactLevel[a], inc.exactLevel[b]) })
 	inc.scratch = inc.scratch[:0]
@@ -335,24 +380,27 @@ func (inc *incrementalShares) mergeSaturated() {
 	}
 }
 
-// clearSaturation drops a resource, and leave a transfer, that is not in a component that is kept, once any are.
+// clearSaturation marks resource r as not saturated, because it changed or left the large
+// components. The next update then checks all levels up to its previous one.
 func (inc *incrementalShares) clearSaturation(r int32) {
 	if !math.IsInf(inc.roundLevel[r], 1) {
 		inc.recheckLevel, inc.roundLevel[r] = max(inc.recheckLevel, inc.roundLevel[r]), math.Inf(1)
 	}
 }
 
+// clearLevel removes the level of a transfer that is not in a large component.
 func (inc *incrementalShares) clearLevel(id int32) { inc.level[id] = noLevel }
 
-// staysSaturated reports whether r is full where it was.
+// staysSaturated reports whether resource r is inactive and saturated.
 func (inc *incrementalShares) staysSaturated(r int32) bool {
 	return inc.activeIndex[r] == 0 && !math.IsInf(inc.roundLevel[r], 1)
 }
 
-// levelKey orders a queue by levels: the bits of numbers that are not negative are in the order of these.
+// levelKey converts a level to the key type of a queue. The bit patterns of non-negative
+// floating-point numbers have the order of the numbers.
 func levelKey(level float64) engine.Time { return engine.Time(math.Float64bits(level)) }
 
-// minLevel returns the least level in a queue.
+// minLevel returns the lowest level in a queue, +Inf if it is empty.
 func minLevel(q *engine.Queue) float64 {
 	if q.Len() == 0 {
 		return math.Inf(1)

@@ -11,26 +11,26 @@ import (
 	"sim/engine/flow"
 )
 
-// services are all disciplines.
+// services lists all services.
 var services = []flow.Service{flow.MaxMin, flow.LevelPriority, flow.TailPriority, flow.FixedPriority}
 
-// instance is a graph with a network to run it on.
+// instance is a graph, a network and routes that belong together.
 type instance struct {
 	g *engine.Graph
 	n *engine.Network
 	r *engine.Routes
 }
 
-// shape limits what drawInstance draws.
-type shape struct {
+// shape limits the instances that drawInstance draws.
+type shape struct { // maximum number
 	tasks   int
-	changes bool // links change their rates in mid-run, ending above zero
+	changes bool // links change their rates during the run; the last rates are above zero
 	plain   bool // transfers only, all with bytes and uses
-	dyadic  bool // weights whose sums are exact in floating point
+	dyadic  bool // weights are sums of powers of two, so that their sums are exact
 }
 
-// drawInstance draws a random graph and network. Sizes and rates come from a few values, so that equal ends, equal
-// levels and exact shares are common.
+// drawInstance draws a random graph and network. Sizes and rates are drawn from a few values, so
+// that equal ends, equal levels and exact shares are frequent.
 func drawInstance(t *rapid.T, s shape) instance {
 	links, groups := rapid.IntRange(1, 4).Draw(t, "links"), rapid.IntRange(0, 3).Draw(t, "groups")
 	rate := rapid.SampledFrom([]float64{100e9, 200e9, 300e9, 400e9, 800e9, 700e9})
@@ -111,7 +111,7 @@ func resources(n *engine.Network) []int32 {
 	return all
 }
 
-// testingT is what *testing.T and *rapid.T share.
+// testingT is the common interface of *testing.T and *rapid.T.
 type testingT interface {
 	Helper()
 	Fatalf(format string, args ...any)
@@ -135,10 +135,11 @@ func (in instance) evaluator(t testingT, s flow.Service) *flow.Evaluator {
 	return e
 }
 
-// perTick converts bits a second to bits a tick.
+// perTick converts bits per second to bits per tick.
 const perTick = 1 / float64(engine.Second)
 
-// fullRate returns the most that task id can move, in bits a tick, when each resource gives its highest rate ever.
+// fullRate returns the maximum rate of task id in bits per tick, with each resource at its
+// highest rate ever.
 func (in instance) fullRate(id int32) float64 {
 	limit := in.r.Cap(id, in.g.Tasks[id].Flows) * perTick
 	for _, u := range in.r.Of(id) {
@@ -157,7 +158,7 @@ func (in instance) maxRate(r int32) float64 {
 	return rate
 }
 
-// durationAlone returns the time that task id takes when it is alone.
+// durationAlone returns the duration of task id in ticks on an otherwise empty network.
 func (in instance) durationAlone(id int32) float64 {
 	t := &in.g.Tasks[id]
 	if t.Kind == engine.Compute {
@@ -169,10 +170,10 @@ func (in instance) durationAlone(id int32) float64 {
 	return 8 * float64(t.Bytes) / in.fullRate(id)
 }
 
-// tails returns the longest path from each task's end to the end of the graph.
+// tails returns the longest path from each task's end to the end of the graph, in ticks.
 func (in instance) tails() []float64 {
 	tail := make([]float64, len(in.g.Tasks))
-	for i := len(tail) - 1; i >= 0; i-- { // edges go from lower to higher ids
+	for i := len(tail) - 1; i >= 0; i-- { // edges lead from lower to higher ids
 		for _, e := range in.g.Out(int32(i)) {
 			tail[i] = max(tail[i], float64(e.Lag)+(in.durationAlone(e.To)+tail[e.To]))
 		}

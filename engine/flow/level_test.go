@@ -20,10 +20,10 @@ func (in instance) withComputes(durations ...engine.Time) instance {
 	return in
 }
 
-// TestEqualLevelsFallTogether: two transfers of one level on one link must go on having one level, however many flows
-// they are. The first moves 10 us of data and ends the graph, the second moves 5 us and 5 us of compute follow: sharing
-// by halves both end at 15 us at the latest, with the compute over by then; sharing by flows would leave 5 us of
-// compute to do.
+// TestEqualLevelsFallTogether: two transfers of equal level on one link keep equal levels,
+// whatever their numbers of flows. The first moves 10 us of data and ends the graph. The second
+// moves 5 us of data and is followed by 5 us of compute. If they share equally, the makespan is
+// 15 us. If they shared by flows, 5 us of compute would remain.
 func TestEqualLevelsFallTogether(t *testing.T) {
 	in := twoTransfers(800e9, 1_000_000, 500_000).withComputes(0, 5*engine.Microsecond)
 	for _, flows := range [][2]int32{{1, 1}, {2, 1}, {1, 2}, {8, 1}} {
@@ -34,9 +34,10 @@ func TestEqualLevelsFallTogether(t *testing.T) {
 	}
 }
 
-// TestLevelsCross: the longer transfer is served alone until its level has fallen to the other's, then they share: 10
-// us and 4 us of work on one link, 3 us of compute behind the second. Levels 10 and 7 meet after 3 us; then 7 and 4 us
-// of work are done in halves until the second has moved its 4 us at 11 us, and the first its rest of 3 us at 14 us.
+// TestLevelsCross: the longer of two transfers is served alone until its level has fallen to
+// that of the other; then they share. They move 10 us and 4 us of data on one link, and 3 us of
+// compute follow the second. The levels 10 and 7 meet at 3 us. From then on both run at half the
+// rate until the second ends at 11 us. The first moves its last 3 us until 14 us.
 func TestLevelsCross(t *testing.T) {
 	in := twoTransfers(800e9, 1_000_000, 400_000).withComputes(0, 3*engine.Microsecond)
 	tr := in.run(t, flow.LevelPriority)
@@ -61,7 +62,8 @@ func TestLevelsCross(t *testing.T) {
 	}
 }
 
-// compactSteps leaves out steps that change nothing and those that are followed by another at the same time.
+// compactSteps omits steps that do not change the rate and steps that are followed by another
+// one at the same time.
 func compactSteps(steps []engine.RateStep) []engine.RateStep {
 	var compact []engine.RateStep
 	for i, s := range steps {
@@ -76,8 +78,8 @@ func compactSteps(steps []engine.RateStep) []engine.RateStep {
 	return compact
 }
 
-// onTwoLinks returns transfers on two links of 100 bytes a nanosecond that also share a wide group, so that all are
-// considered together.
+// onTwoLinks returns transfers on two links of 100 bytes per nanosecond. They also share a wide
+// group, so that they form one component.
 func onTwoLinks(links []int32, bytes []int64) instance {
 	in := instance{g: &engine.Graph{}, r: &engine.Routes{Start: []int32{0}}, n: &engine.Network{
 		Links: []engine.Link{{Rate: 800e9}, {Rate: 800e9}}, Groups: []engine.Group{{Rate: 3200e9}},
@@ -90,9 +92,10 @@ func onTwoLinks(links []int32, bytes []int64) instance {
 	return in
 }
 
-// TestFastOneOfEqualsCrosses: of three transfers of one level, two halve a link and the third, alone on another, falls
-// twice as fast; it must meet the lower transfer on that other link in time. x moves 10 us of data, z 4 us with 1 us of
-// compute behind it: levels meet after 5 us, z ends its 4 us in halves at 13 us, x its last microsecond at 14 us.
+// TestFastOneOfEqualsCrosses: of three transfers of equal level, two share a link. The third is
+// alone on another link, so its level falls twice as fast. It must meet the lower transfer on
+// that link in time. x moves 10 us of data; z moves 4 us and 1 us of compute follows. Their
+// levels meet at 5 us, z ends at 13 us at half rate, and x moves its last microsecond until 14 us.
 func TestFastOneOfEqualsCrosses(t *testing.T) {
 	const x, z = 0, 3
 	us := engine.Microsecond
@@ -103,8 +106,9 @@ func TestFastOneOfEqualsCrosses(t *testing.T) {
 	}
 }
 
-// TestSlowOneOfEqualsIsCrossed: the same where the lower transfer has equals that fall too, half as fast as x: it is
-// the one at rest that x meets first.
+// TestSlowOneOfEqualsIsCrossed: as before, but other transfers of the lower level are also
+// served, and their levels fall half as fast as that of x. x first meets the transfer that is
+// not served.
 func TestSlowOneOfEqualsIsCrossed(t *testing.T) {
 	const x, z = 0, 1
 	us := engine.Microsecond

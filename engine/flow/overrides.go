@@ -7,7 +7,8 @@ import (
 	"sim/engine"
 )
 
-// ownModel gives e a model of its own the first time that something is to be changed in it which others share.
+// ownModel returns the model of e for modification. The first call replaces the shared model by
+// a copy.
 func (e *Evaluator) ownModel() *model {
 	if !e.ownsModel {
 		m := *e.sim.model
@@ -19,9 +20,10 @@ func (e *Evaluator) ownModel() *model {
 	return e.sim.model
 }
 
-// SetDurations gives compute tasks other durations from the next run on, for this evaluator alone. d is by task; the
-// entries of transfers are not read. It fails on a duration that is negative and where there is not one a task, and
-// then changes nothing.
+// SetDurations replaces the durations of compute tasks from the next run on, for this evaluator
+// alone. d is indexed by task; the entries of transfers are ignored. It returns an error, and
+// changes nothing, if a duration is negative or if the number of durations differs from the
+// number of tasks.
 func (e *Evaluator) SetDurations(d []engine.Time) error {
 	g := e.sim.graph
 	if len(d) != len(g.Tasks) {
@@ -41,9 +43,9 @@ func (e *Evaluator) SetDurations(d []engine.Time) error {
 	return nil
 }
 
-// SetChanges gives links other changes of rate in mid-run, from the next run on, for this evaluator alone. It fails
-// where a Network with these changes would not be valid, and then changes nothing. The changes must stay as they are
-// while they are in use. A state that Fork kept is dropped.
+// SetChanges replaces the rate changes of links from the next run on, for this evaluator alone.
+// The slice must not be modified while it is in use. A state saved by Fork is dropped. It
+// returns an error, and changes nothing, if a Network with these changes would be invalid.
 func (e *Evaluator) SetChanges(changes []engine.Change) error {
 	net := *e.sim.net
 	net.Changes = changes
@@ -59,10 +61,11 @@ func (e *Evaluator) SetChanges(changes []engine.Change) error {
 	return nil
 }
 
-// SetTails makes the priority services go by tails that are known in advance, in ticks by task as Spans has them,
-// instead of those of the graph as it is simulated: what a controller does that knows the plan but not what will come
-// of it. nil goes back to the graph's own. tail must not change while it is in use. It fails where there is not one a
-// task.
+// SetTails makes LevelPriority and TailPriority use the given tails instead of the tails of the
+// simulated graph, in ticks and indexed by task, as in Spans. This models a controller that has
+// the planned durations but not the actual ones. nil restores the graph's own tails. tail must
+// not change while it is in use. It returns an error if the number of tails differs from the
+// number of tasks.
 func (e *Evaluator) SetTails(tail []float64) error {
 	tail, err := e.sim.extendTails(tail)
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 	"sim/engine/flow"
 )
 
-// TestPerturbedAgainstRun: an evaluator that was given other durations and changes, and has simulated before, gives
-// what Run gives for a graph and a network that have them; its origin and a clone made before still run the old ones,
-// clones made after those that they were made with.
+// TestOverridesAgainstRun: an evaluator with other durations and changes that has simulated
+// before returns the same results as Run on a graph and network with these values. Its origin
+// and clones made before keep the old values; clones made afterwards have the new ones.
 func TestPerturbedAgainstRun(t *testing.T) {
 	eachService(t, func(t *testing.T, s flow.Service) {
 		rapid.Check(t, func(t *rapid.T) {
@@ -49,7 +49,7 @@ func TestPerturbedAgainstRun(t *testing.T) {
 	})
 }
 
-// perturb returns in with other durations of compute and other changes.
+// perturb returns in with other compute durations and other changes.
 func (in instance) perturb(t *rapid.T) instance {
 	g := &engine.Graph{}
 	for i := range in.g.Tasks {
@@ -85,9 +85,9 @@ func (in instance) durations() []engine.Time {
 	return d
 }
 
-// TestKnownTails: tails known in advance rule the order, and those that the graph has give what the graph gives. Two
-// transfers of 10 us share a link, 3 and 4 us of compute behind them: the second goes first. Told that the first has
-// the longer tail, the other order costs a microsecond.
+// TestKnownTails: the given tails determine the order, and the graph's own tails give the same
+// result as no tails. Two transfers of 10 us share a link; 3 and 4 us of compute follow them. The
+// second goes first. If the first is given the longer tail, the makespan is 1 us longer.
 func TestKnownTails(t *testing.T) {
 	us := engine.Microsecond
 	in := twoTransfers(800e9, 1_000_000, 1_000_000).withComputes(3*us, 4*us)
@@ -113,7 +113,7 @@ func TestKnownTails(t *testing.T) {
 	}
 }
 
-// TestKnownTailsOfTheGraph: on any graph the tails that it has at full rates, given in advance, change nothing.
+// TestKnownTailsOfTheGraph: on random graphs, giving the graph's own tails changes nothing.
 func TestKnownTailsOfTheGraph(t *testing.T) {
 	for _, s := range []flow.Service{flow.TailPriority, flow.LevelPriority} {
 		t.Run(name(s), func(t *testing.T) {
@@ -132,7 +132,7 @@ func TestKnownTailsOfTheGraph(t *testing.T) {
 	}
 }
 
-// TestPerturbRefuses: what cannot be is refused and changes nothing.
+// TestOverridesRejectInvalid: invalid values are rejected and change nothing.
 func TestOverridesRejectInvalid(t *testing.T) {
 	in := twoTransfers(800e9, 1_000_000, 1_000_000).withComputes(3*engine.Microsecond, 4*engine.Microsecond)
 	e := in.evaluator(t, flow.MaxMin)
@@ -157,8 +157,8 @@ func TestOverridesRejectInvalid(t *testing.T) {
 	}
 }
 
-// TestDownLink: where a link goes down for good in mid-run what needs it never ends, which an evaluator reports; what
-// does not need it is not held up.
+// TestDownLink: if a link goes down for good during a run, the transfers on it never end and
+// Makespan returns false. Transfers that ended before are not affected.
 func TestDownLink(t *testing.T) {
 	in := twoTransfers(800e9, 1_000_000, 1_000_000)
 	for _, s := range services {
@@ -177,7 +177,7 @@ func TestDownLink(t *testing.T) {
 	}
 }
 
-// TestForkAfterChanges: a fork that is made after the changes became more goes on from where it was made.
+// TestForkAfterChanges: a fork made after SetChanges added changes resumes from its own state.
 func TestForkAfterChanges(t *testing.T) {
 	us := engine.Microsecond
 	in := twoTransfers(800e9, 1_000_000, 1_000_000)

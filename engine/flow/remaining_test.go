@@ -11,8 +11,9 @@ import (
 	"sim/engine/flow"
 )
 
-// TestLeft: a run in stages that stops at given times, or whenever the last transfer of a class has ended, has then left
-// over each link what the trace of the whole run says, and ends as it does.
+// TestAddRemaining: a controlled run stops at given times, or when the last transfer of a class
+// has ended. The bytes that remain on each link then equal those computed from the trace of Run,
+// and the makespan is the same.
 func TestLeft(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := drawInstance(t, shape{tasks: 8})
@@ -21,7 +22,7 @@ func TestLeft(t *testing.T) {
 		e := in.evaluator(t, service)
 		const classes = 2
 		class, last := make([]int32, len(in.g.Tasks)), [classes]engine.Time{-1, -1}
-		count, carried := [classes]int32{}, engine.Time(0) // when the last transfer has ended
+		count, carried := [classes]int32{}, engine.Time(0) // end of the last transfer
 		isClassed := func(id int) bool { return in.g.Tasks[id].Kind == engine.Transfer && class[id] >= 0 }
 		for id := range class {
 			class[id] = rapid.Int32Range(-1, classes-1).Draw(t, "class")
@@ -63,7 +64,7 @@ func TestLeft(t *testing.T) {
 				}
 			}
 			for l, d := range got {
-				if math.Abs(d) > 1 { // a byte: times are whole ticks
+				if math.Abs(d) > 1 { // a byte, because times are rounded to ticks
 					t.Fatalf("at %v link %d has %v B too many left", now, l, d)
 				}
 			}
@@ -80,7 +81,7 @@ func TestLeft(t *testing.T) {
 					t.Fatalf("the last of a class ends at %v (%v), want %v", now, ok, at)
 				}
 			}
-			for range classes { // the last of another class may have ended at the same time
+			for range classes { // the last transfer of another class may have ended at the same time
 				if now, ok := e.AwaitLast(); ok && (len(ends) == 0 || now > ends[len(ends)-1]) {
 					t.Fatalf("a further last transfer ends at %v", now)
 				}
@@ -96,7 +97,7 @@ func TestLeft(t *testing.T) {
 		for range 4 {
 			at += engine.Time(rapid.Int64Range(0, int64(want.Makespan)/2+1).Draw(t, "until"))
 			now, ok := e.AwaitTime(at)
-			// what follows the last transfer is not simulated step by step; at its end either may be
+			// Tasks after the last transfer have no events. At its end both results are correct.
 			if ok != (at < carried) && at != carried || ok && now != at {
 				t.Fatalf("waiting until %v of %v comes to %v (%v)", at, carried, now, ok)
 			}
@@ -122,8 +123,8 @@ func TestLeft(t *testing.T) {
 	})
 }
 
-// TestLongestPath: the tasks of the longest path are joined by edges, and take as long at their full rates, with the lags
-// between them, as the longest of all paths does.
+// TestLongestPath: the tasks of the longest path are connected by edges. Their durations at full
+// rate plus the lags between them equal the length of the longest path.
 func TestLongestPath(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := drawInstance(t, shape{tasks: 9})
@@ -136,7 +137,7 @@ func TestLongestPath(t *testing.T) {
 			if k.Bytes == 0 {
 				return 0
 			}
-			return float64(8*k.Bytes) / in.fullRate(id) // 0 if nothing limits it
+			return float64(8*k.Bytes) / in.fullRate(id) // 0 if the rate is unlimited
 		}
 		longest, length := make([]float64, len(in.g.Tasks)), 0.0
 		for _, id := range slices.Backward(in.g.Order()) {
@@ -167,8 +168,8 @@ func TestLongestPath(t *testing.T) {
 	})
 }
 
-// TestFairBound: under fair sharing no capacities of the links that may vary let a run end before the bound, which is at
-// least the plain bound, and above it by hand in a case of two transfers.
+// TestFairBound: under MaxMin no capacities of the varying links give a makespan below the bound.
+// The bound is at least Bound, and equals the makespan in an example of two transfers.
 func TestFairBound(t *testing.T) {
 	above := 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -198,8 +199,8 @@ func TestFairBound(t *testing.T) {
 	if above == 0 {
 		t.Error("the bound was never above the plain one")
 	}
-	// On one link a transfer of 20 us begins at 0, with 8 us of compute behind it, and one of 5 us after 5 us, with 20 us
-	// behind it. They share for 10 us, so that the second ends at 15 us.
+	// One link: a transfer of 20 us starts at 0 and is followed by 8 us of compute. One of 5 us
+	// starts at 5 us and is followed by 20 us. They share for 10 us, so the second ends at 15 us.
 	us := engine.Microsecond
 	in := instance{g: &engine.Graph{}, n: &engine.Network{Nodes: 2, Links: []engine.Link{{To: 1, Rate: 800e9}}}}
 	long := in.g.AddTask(engine.Task{Kind: engine.Transfer, Dst: 1, Flows: 1, Bytes: 2_000_000})

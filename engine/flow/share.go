@@ -5,23 +5,27 @@ import (
 	"slices"
 )
 
-// component is scratch space for sharing capacity among transfers that are connected through resources they use.
+// component is the scratch space of shareCapacity for one connected component: transfers
+// that are connected, directly or indirectly, through the resources they use.
 type component struct {
-	epoch     int32
-	passes    int32   // times that capacity was shared
-	resMark   []int32 // epoch in which a resource was collected; or -shares, of many that are connected
-	taskMark  []int32
-	tasks     []int32
-	resources []int32
-	level     []float64 // of tasks, by task id; only under the priority services
+	epoch  int32 // number of the current collection
+	passes int32 // number of calls of shareCapacity
+	// resMark is the epoch in which a resource was collected, or -passes if it belongs to a
+	// large component, indexed by resource.
+	resMark   []int32
+	taskMark  []int32   // epoch in which a task was collected, indexed by task
+	tasks     []int32   // the collected transfers
+	resources []int32   // the collected resources
+	level     []float64 // priority, indexed by task; only under the priority services
 
-	free        []float64 // by resource: capacity not given away yet
-	load        []float64 // by resource: weight of the unfrozen transfers on it
-	unfixedUses []int32   // and their number
-	isSaturated []bool
-	unfixed     []int32   // transfers without a rate yet
-	usedRes     []int32   // resources that these use
-	rate        []float64 // by task: the rate found
+	// State of fillProgressively.
+	free        []float64 // capacity not assigned yet, indexed by resource
+	load        []float64 // weight of the transfers without a rate, indexed by resource
+	unfixedUses []int32   // number of their uses, indexed by resource
+	isSaturated []bool    // saturated in the current round, indexed by resource
+	unfixed     []int32   // transfers without a rate
+	usedRes     []int32   // the resources that they use
+	rate        []float64 // the computed rates, indexed by task
 }
 
 func (c *component) init(m *model) {
@@ -35,10 +39,12 @@ func (c *component) init(m *model) {
 	c.rate = make([]float64, m.tasks)
 }
 
-// shareCapacity gives new rates to every transfer connected to a dirty resource.
+// shareCapacity computes new rates for every transfer that is connected to a dirty resource.
+// Transfers that share no resource, small components and large components have an algorithm
+// each: shareAlone, fillProgressively or shareByPriority, and updateShares.
 func (z *sim) shareCapacity() {
 	z.component.passes++
-	large := z.dirty[:0]
+	large := z.dirty[:0] // dirty resources in large components
 	for _, r := range z.dirty {
 		if !z.isDirty[r] {
 			continue
@@ -50,6 +56,7 @@ func (z *sim) shareCapacity() {
 		if z.numActive[r] == 0 {
 			continue
 		}
+
 		if z.numActive[r] == 1 {
 			if id := z.useTask[z.firstUse[r]]; z.shareAlone(id) {
 				continue
@@ -59,6 +66,7 @@ func (z *sim) shareCapacity() {
 			large = append(large, r)
 			continue
 		}
+
 		switch z.service {
 		case MaxMin:
 			z.freeAllCapacity()
@@ -66,9 +74,10 @@ func (z *sim) shareCapacity() {
 		default:
 			z.shareByPriority()
 		}
-		if z.cancelled { // these are no rates
+		if z.cancelled { // the computed rates are incomplete
 			return
 		}
+
 		for _, r := range z.component.resources {
 			z.isDirty[r] = false
 		}
@@ -84,13 +93,15 @@ func (z *sim) shareCapacity() {
 			z.setRate(id, z.component.rate[id])
 		}
 	}
+
 	if len(large) > 0 || z.incremental.valid && z.incremental.recheckLevel > 0 {
 		z.updateShares(large)
 	}
 	z.dirty = z.dirty[:0]
 }
 
-// shareAlone gives id all it can use if it shares no resource, and reports whether that is so.
+// shareAlone assigns a transfer its maximum rate if no other transfer uses its resources. It
+// reports whether this is the case.
 func (z *sim) shareAlone(id int32) bool {
 	rate := z.rateLimit[id]
 	for u := z.useStart[id]; u < z.useStart[id+1]; u++ {
@@ -100,6 +111,7 @@ func (z *sim) shareAlone(id int32) bool {
 		}
 		rate = min(rate, z.capacity[r]/z.useWeight[u])
 	}
+
 	for _, r := range z.useRes[z.useStart[id]:z.useStart[id+1]] {
 		z.isDirty[r] = false
 	}
@@ -113,14 +125,17 @@ func (z *sim) shareAlone(id int32) bool {
 	return true
 }
 
-// collectComponent gathers the transfers and resources connected to r. It reports false where there are many transfers, whose
-// shares are kept.
+// collectComponent collects the component of resource r in z.component. It returns false if
+// the component is large, that is if updateShares maintains its shares. It then stops early
+// and marks the resources found so far, so that the search from another resource of the
+// component stops at once.
 func (z *sim) collectComponent(r int32) bool {
 	c := &z.component
 	c.epoch++
 	c.tasks, c.resources = c.tasks[:0], append(c.resources[:0], r)
 	isSmall := !z.usesIncremental() || c.resMark[r] != -c.passes
 	c.resMark[r] = c.epoch
+
 	for k := 0; k < len(c.resources) && isSmall; k++ {
 		for u := z.firstUse[c.resources[k]]; u >= 0; u = z.nextUse[u] {
 			id := z.useTask[u]
@@ -139,6 +154,7 @@ func (z *sim) collectComponent(r int32) bool {
 		}
 		isSmall = isSmall && (len(c.tasks) < incrementalThreshold || !z.usesIncremental())
 	}
+
 	if !isSmall {
 		for _, o := range c.resources {
 			c.resMark[o] = -c.passes
@@ -147,25 +163,29 @@ func (z *sim) collectComponent(r int32) bool {
 	return isSmall
 }
 
-// usesIncremental reports whether shares of large components are kept.
+// usesIncremental reports whether updateShares maintains the shares of large components. It
+// supports neither priorities nor rate limits.
 func (z *sim) usesIncremental() bool { return z.service == MaxMin && !z.hasRateLimits }
 
-// freeAllCapacity makes the whole capacity of the component available.
+// freeAllCapacity marks the full capacity of the component as free.
 func (z *sim) freeAllCapacity() {
 	for _, r := range z.component.resources {
 		z.component.free[r] = z.capacity[r]
 	}
 }
 
-// relTol is the relative distance within which two fair shares count as equal: far above rounding, far below any
-// difference between real rates.
+// relTol is the relative difference below which two fair shares are considered equal. It is
+// far above rounding errors and far below differences between real rates.
 const relTol = 1e-12
 
-// fillProgressively shares what is free among tasks max-min fairly by weight: the common share rises until a resource or a
-// transfer's own limit is met, what is bound there is frozen, and so on. A transfer of no weight gets nothing.
+// fillProgressively shares the free capacity among tasks by progressive filling (Bertsekas
+// and Gallager, Data Networks, 2nd ed., Sec. 6.5.2). The share per weight rises until a
+// resource saturates or a transfer reaches its rate limit. The rates of the affected transfers
+// are then fixed, and the others continue to rise. A transfer of weight 0 gets rate 0.
 func (z *sim) fillProgressively(tasks []int32, weight []float64) {
 	c := &z.component
 	c.unfixed, c.usedRes = c.unfixed[:0], c.usedRes[:0]
+	// Transfers without a rate, and the load of the resources that they use.
 	for _, id := range tasks {
 		c.rate[id] = 0
 		if weight[id] == 0 {
@@ -186,13 +206,16 @@ func (z *sim) fillProgressively(tasks []int32, weight []float64) {
 			c.unfixedUses[r]++
 		}
 	}
-	for len(c.unfixed) > 0 && !z.interrupted(len(c.unfixed)+len(c.resources)) { // work is counted as if all resources were looked at
+
+	// Each round fixes the rates at the next bottleneck. The work counts all resources.
+	for len(c.unfixed) > 0 && !z.interrupted(len(c.unfixed)+len(c.resources)) {
 		share := z.minFairShare(c.usedRes)
 		for _, id := range c.unfixed {
 			share = min(share, z.rateLimit[id]/weight[id])
 		}
 		share = max(share, 0)
 		edge := z.markSaturated(c.usedRes, share)
+
 		unfixed := c.unfixed[:0]
 		for _, id := range c.unfixed {
 			if !z.isBottlenecked(id, edge*weight[id]) {
@@ -205,7 +228,7 @@ func (z *sim) fillProgressively(tasks []int32, weight []float64) {
 	}
 }
 
-// minFairShare returns the share at which the first of some resources is full.
+// minFairShare returns the share at which the first of the resources saturates.
 func (z *sim) minFairShare(res []int32) float64 {
 	c, share := &z.component, math.Inf(1)
 	for _, r := range res {
@@ -216,7 +239,8 @@ func (z *sim) minFairShare(res []int32) float64 {
 	return share
 }
 
-// markSaturated marks those of some resources that are full at a share, and returns the share up to which they count as that.
+// markSaturated marks the resources that saturate at the given share, within relTol. It
+// returns the upper end of this range.
 func (z *sim) markSaturated(res []int32, share float64) (edge float64) {
 	c := &z.component
 	edge = share * (1 + relTol)
@@ -226,21 +250,22 @@ func (z *sim) markSaturated(res []int32, share float64) (edge float64) {
 	return edge
 }
 
-// fixRate gives a transfer its rate.
+// fixRate fixes the rate of a transfer and subtracts it from its resources.
 func (z *sim) fixRate(id int32, share, weight float64) {
 	c := &z.component
 	c.rate[id] = share * weight
 	for u := z.useStart[id]; u < z.useStart[id+1]; u++ {
 		r := z.useRes[u]
 		if c.free[r] -= c.rate[id] * z.useWeight[u]; c.free[r] < relTol*z.capacity[r] {
-			c.free[r] = 0 // no crumbs of rounding
+			c.free[r] = 0 // remove rounding errors
 		}
 		c.load[r] -= weight * z.useWeight[u]
 		c.unfixedUses[r]--
 	}
 }
 
-// isBottlenecked reports whether id can have no more than the rate that edge is just above of.
+// isBottlenecked reports whether the rate of a transfer must be fixed in this round: it uses
+// a saturated resource, or its rate limit is at most edge.
 func (z *sim) isBottlenecked(id int32, edge float64) bool {
 	if z.rateLimit[id] <= edge {
 		return true
@@ -253,13 +278,14 @@ func (z *sim) isBottlenecked(id int32, edge float64) bool {
 	return false
 }
 
-// levelTolerance is the span in ticks within which two levels count as equal: it covers the rounding of the crossing's time to a
-// tick, and of the levels themselves.
+// levelTolerance is the difference in ticks below which two levels are considered equal. It
+// covers the rounding of the crossing time to a tick and of the levels themselves.
 const levelTolerance = 16
 
-// shareByPriority serves the transfers of the component in order of priority; those of equal priority share fairly. Under
-// LevelPriority a fair share is one in proportion to the full rates, so that levels fall alike, and an event is set for
-// the first time at which two transfers change places.
+// shareByPriority serves the transfers of the component in order of priority. Transfers of
+// equal priority share fairly. Under LevelPriority they share in proportion to their full
+// rates, so that their levels fall at the same rate, and an event is scheduled for the first
+// time at which the order of two transfers changes.
 func (z *sim) shareByPriority() {
 	c := &z.component
 	weight := z.weight
@@ -270,6 +296,7 @@ func (z *sim) shareByPriority() {
 	if z.givenTails != nil {
 		tail = z.givenTails
 	}
+
 	for _, id := range c.tasks {
 		switch z.service {
 		case LevelPriority:
@@ -281,6 +308,7 @@ func (z *sim) shareByPriority() {
 			c.level[id] = float64(z.graph.Tasks[id].Priority)
 		}
 	}
+
 	slices.SortFunc(c.tasks, func(a, b int32) int {
 		if c.level[a] != c.level[b] {
 			if c.level[a] > c.level[b] {
@@ -290,6 +318,7 @@ func (z *sim) shareByPriority() {
 		}
 		return int(a - b)
 	})
+
 	z.freeAllCapacity()
 	for from := 0; from < len(c.tasks); {
 		to := z.groupEnd(from)
@@ -301,7 +330,7 @@ func (z *sim) shareByPriority() {
 	}
 }
 
-// groupEnd returns the end of the group of equal priority that starts at from.
+// groupEnd returns the end of the group of equal priority that starts at index from.
 func (z *sim) groupEnd(from int) int {
 	c := &z.component
 	to := from + 1
@@ -311,6 +340,7 @@ func (z *sim) groupEnd(from int) int {
 	return to
 }
 
+// sameLevel reports whether two adjacent transfers in order of priority have equal priority.
 func (z *sim) sameLevel(a, b int32) bool {
 	if z.service == LevelPriority {
 		return z.component.level[a]-z.component.level[b] <= levelTolerance
@@ -318,8 +348,10 @@ func (z *sim) sameLevel(a, b int32) bool {
 	return z.component.level[a] == z.component.level[b]
 }
 
-// scheduleCrossing finds the first time at which a transfer's level falls to that of a lower one. Only neighbouring
-// groups of equals can meet first; in each the fastest or slowest may be any, as what binds them may differ.
+// scheduleCrossing schedules the first time at which the level of a transfer falls to the
+// level of a lower one. Only adjacent groups can cross first. Within a group the rates may
+// differ, because the transfers can have different bottlenecks. The bound on the crossing
+// time therefore uses the fastest transfer of the upper and the slowest of the lower group.
 func (z *sim) scheduleCrossing() {
 	c := &z.component
 	earliest, fastestAbove := math.Inf(1), 0.0
@@ -331,6 +363,7 @@ func (z *sim) scheduleCrossing() {
 			fall := c.rate[id] / z.paths.fullRate[id]
 			slowest, fastest = min(slowest, fall), max(fastest, fall)
 		}
+
 		if from > 0 {
 			gap, closing := c.level[c.tasks[from-1]]-c.level[c.tasks[from]], fastestAbove-slowest
 			if gap > levelTolerance && closing > relTol {
@@ -339,6 +372,7 @@ func (z *sim) scheduleCrossing() {
 		}
 		fastestAbove, from = fastest, to
 	}
+
 	if !math.IsInf(earliest, 1) {
 		z.queue.Set(c.tasks[0]+int32(z.tasks), z.now+max(1, ceilTicks(earliest)))
 	}

@@ -10,8 +10,9 @@ import (
 	"sim/engine/flow"
 )
 
-// drawCrowd draws an instance with many transfers at a time, of equal or other sizes, some after others, over links that
-// may change. Where they use links that are near each other, components fall apart and join.
+// drawCrowd draws an instance with many simultaneous transfers of equal or different sizes, some
+// with dependencies, on links that may change. With near, transfers use nearby links, so that
+// components split and merge.
 func drawCrowd(t testingT, rng *rand.Rand, near bool) instance {
 	transfers, links := 100+rng.IntN(300), 10+rng.IntN(60)
 	in := instance{g: &engine.Graph{}, n: &engine.Network{Nodes: 2}, r: &engine.Routes{Start: []int32{0}}}
@@ -21,7 +22,7 @@ func drawCrowd(t testingT, rng *rand.Rand, near bool) instance {
 	}
 	size, flows, weights := 1+rng.Int64N(2), 1+rng.Int32N(3), 1+rng.IntN(4)
 	isEven := rng.IntN(2) == 0
-	if isEven { // links have the same load, and are full at the same level but for rounding
+	if isEven { // all links have equal loads and saturate at the same level up to rounding
 		rates, flows, weights = []float64{1e9, 1e9 * (1 + 4e-13), 1e9 * (1 - 3e-13)}, 1, 1
 	}
 	for i := range transfers {
@@ -55,7 +56,7 @@ func drawCrowd(t testingT, rng *rand.Rand, near bool) instance {
 	return in
 }
 
-// TestCrowdSharesFairly: at every moment transfers have the rates that filling all links anew gives them.
+// TestCrowdSharesFairly: at all times the rates equal those of a full max-min computation.
 func TestCrowdSharesFairly(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 1))
 	for range 12 {
@@ -72,8 +73,8 @@ func TestCrowdSharesFairly(t *testing.T) {
 	}
 }
 
-// waterFill returns the max-min fair rates of the transfers of a moment: rates rise together by weight until a link is
-// full, what uses it stays, and the others rise on.
+// waterFill returns the max-min fair rates of the transfers of an interval. The rates rise
+// together by weight. The transfers of a saturated link stop, and the others continue.
 func (in instance) waterFill(m interval) map[int32]float64 {
 	rate, rising := map[int32]float64{}, slices.Clone(m.ids)
 	for len(rising) > 0 {
@@ -105,8 +106,8 @@ func (in instance) waterFill(m interval) map[int32]float64 {
 	return rate
 }
 
-// TestCrowdHasNoHistory: the rates of a moment are, to the last bit, those of the transfers under way where they all
-// begin at that moment: whatever came before leaves no trace.
+// TestCrowdHasNoHistory: at any time the rates are bit-identical to the rates of the running
+// transfers if all of them start at that time.
 func TestCrowdHasNoHistory(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 2))
 	rateAt := func(tr *engine.Trace, id int32, at engine.Time) (rate float64) {
@@ -121,7 +122,7 @@ func TestCrowdHasNoHistory(t *testing.T) {
 		in := drawCrowd(t, rng, false)
 		tr := in.run(t, flow.MaxMin)
 		for k, m := range in.intervals(tr) {
-			if k%7 > 0 || len(m.ids) < 100 { // few may be in components that are not kept
+			if k%7 > 0 || len(m.ids) < 100 { // smaller sets may be below incrementalThreshold
 				continue
 			}
 			now := instance{g: &engine.Graph{}, n: &engine.Network{Nodes: 2, Links: slices.Clone(in.n.Links)}, r: &engine.Routes{Start: []int32{0}}}
@@ -130,7 +131,7 @@ func TestCrowdHasNoHistory(t *testing.T) {
 					now.n.Links[c.Link].Rate = c.Rate
 				}
 			}
-			for l := range in.n.Links { // or those on links that are down never end
+			for l := range in.n.Links { // otherwise transfers on links that are down would never end
 				now.n.Changes = append(now.n.Changes, engine.Change{At: engine.Second, Link: int32(l), Rate: 1e9})
 			}
 			for _, id := range m.ids {

@@ -8,31 +8,36 @@ import (
 	"sim/engine"
 )
 
-// runState is what a run changes and a fork keeps.
+// runState is the part of a simulation that changes during a run and that a fork
+// saves. Arrays are indexed by task unless a comment says otherwise. The uses of a
+// resource by running transfers (its active uses) form a doubly linked list.
 type runState struct {
-	queue *engine.Queue // ids: task, then task+tasks (levels cross), then changes
+	// queue holds the events. Their ids are: task (start or end of a task), tasks+task (level
+	// crossing), 2*tasks+k (change k).
+	queue *engine.Queue
 	now   engine.Time
 
-	ready        []engine.Time // latest end of a predecessor plus lag; the start once started
-	pendingPreds []int32       // predecessors that have not ended
-	phase        []uint8
-	remaining    []float64     // bits left at since
-	rate         []float64     // bits a tick
-	updatedAt    []engine.Time // when rem was brought up to date
+	ready        []engine.Time // start time; before the start, the latest end of a predecessor plus lag
+	pendingPreds []int32       // number of predecessors that have not ended
+	phase        []uint8       // one of the phase constants
+	remaining    []float64     // bits not sent yet at updatedAt
+	rate         []float64     // bits per tick
+	updatedAt    []engine.Time // time for which remaining is valid
 
-	nextUse, prevUse []int32 // active uses of a resource as linked lists
-	firstUse         []int32
-	numActive        []int32 // their number
+	nextUse, prevUse []int32 // list links, indexed by use; -1 at the ends
+	firstUse         []int32 // head of the list, indexed by resource; -1 if it is empty
+	numActive        []int32 // length of the list, indexed by resource
 
-	dirty    []int32 // resources whose active set or capacity changed
-	isDirty  []bool
-	numEnded int
-	events   int64
-	makespan engine.Time
+	dirty    []int32     // resources whose active uses or capacity changed since the last sharing
+	isDirty  []bool      // whether a resource is in dirty, indexed by resource
+	numEnded int         // number of ended tasks
+	events   int64       // number of starts and ends of transfers
+	makespan engine.Time // latest end so far
 
 	contest *engine.Contest // nil if the graph has no contention
 }
 
+// newRunState allocates the state of a run of m. sim.reset initialises it.
 func newRunState(m *model) runState {
 	n, r := m.tasks, m.resources
 	return runState{
@@ -45,7 +50,7 @@ func newRunState(m *model) runState {
 	}
 }
 
-// copyFrom makes s equal to t, which must be of the same model.
+// copyFrom makes s equal to t. Both must belong to the same model.
 func (s *runState) copyFrom(t *runState) {
 	s.queue.CopyFrom(t.queue)
 	s.now, s.numEnded, s.events, s.makespan = t.now, t.numEnded, t.events, t.makespan
@@ -66,43 +71,52 @@ func (s *runState) copyFrom(t *runState) {
 	}
 }
 
-// sim simulates a graph. It is reused: nothing is allocated once its arrays have grown.
+// sim simulates a model. It can be reused for many runs and allocates nothing once its
+// slices have grown. Rates and capacities are in bits per tick.
 type sim struct {
 	*model
 	runState
 	service         Service
-	capacity        []float64 // capacity of each resource now, bits a tick
-	initialCapacity []float64 // and at the start of a run
+	capacity        []float64 // current capacity, indexed by resource
+	initialCapacity []float64 // capacity at the start of a run, indexed by resource
 
-	stack  []int32
-	cutoff engine.Time
+	stack  []int32     // enabled tasks of fixed duration, to be ended by endFixedTasks
+	cutoff engine.Time // the run stops once the makespan provably reaches this time
 
-	paths       criticalPaths // full rates, heads, tails; tails are needed by priorities and cut-offs
-	givenTails  []float64     // tails that priorities go by instead; nil but for SetTails
-	component   component
-	incremental incrementalShares
-	stopBefore  []bool // by task: stop before it starts; nil but while forking
-	reachedStop bool
-	log         *rateLog // nil unless a trace is wanted
-	ends        []engine.Time
+	// paths holds full rates, heads and tails. Tails are computed only for priorities and
+	// cut-offs.
+	paths criticalPaths
+	// givenTails are the tails that replace paths.tail in priorities, indexed by task; nil
+	// unless SetTails was called.
+	givenTails  []float64
+	component   component         // scratch of shareCapacity
+	incremental incrementalShares // shares of large components
+	// stopBefore marks the transfers before whose start the run stops, indexed by task; nil
+	// except in Fork.
+	stopBefore  []bool
+	reachedStop bool          // the run stopped at such a transfer
+	log         *rateLog      // nil if no trace is recorded
+	ends        []engine.Time // end times, indexed by task; nil if they are not recorded
 
-	peak         []float64      // by link: its Peak, bits a tick; nil of none
-	control      *controlledRun // nil but for Stage
-	isControlled bool           // in a run in stages
+	peak         []float64      // Link.Peak, indexed by resource; nil if no link has one
+	control      *controlledRun // nil unless PrepareControl was called
+	isControlled bool           // the current run is a controlled run
 
-	ctx           context.Context
-	workSincePoll int   // since ctx was last asked
-	polledWork    int64 // before that
-	cancelled     bool
+	ctx           context.Context // cancels runs and bounds
+	workSincePoll int             // work since the context was last checked
+	polledWork    int64           // work before that check
+	cancelled     bool            // ctx was cancelled
 }
 
+// Phases of a task.
 const (
 	phaseWaiting uint8 = iota
 	phaseRunning
 	phaseDone
-	phaseCompeting // ready, and waits for the contention
+	phaseCompeting // ready, and waits for a grant of the contention
 )
 
+// newSim returns a simulator of m with the capacities of its network.
 func newSim(m *model, s Service) *sim {
 	z := &sim{
 		model: m, runState: newRunState(m), service: s, ctx: context.Background(),
@@ -124,13 +138,15 @@ func newSim(m *model, s Service) *sim {
 	return z
 }
 
-// run runs the graph to its end. It returns false when the makespan provably reaches cutoff, or when nothing can
-// proceed (then ended < tasks and now < cutoff), or the context has ended.
+// run simulates the graph to its end. It returns false in three cases: the makespan
+// provably reaches cutoff; nothing can proceed (then numEnded < tasks and now <
+// cutoff); or the context was cancelled.
 func (z *sim) run(cutoff engine.Time) bool {
 	return z.startRun(cutoff) && z.runEvents()
 }
 
-// startRun makes what waits for nothing ready.
+// startRun resets z and enables all tasks without predecessors. It returns false if the
+// run is over already, as run does.
 func (z *sim) startRun(cutoff engine.Time) bool {
 	z.reset(cutoff)
 	if z.cancelled = z.ctx.Err() != nil; z.cancelled {
@@ -144,8 +160,12 @@ func (z *sim) startRun(cutoff engine.Time) bool {
 	return z.endFixedTasks()
 }
 
-// runEvents runs from the state that z is in. Where hold names transfers it stops before the first of them starts, with
-// held set.
+// runEvents continues from the current state to the end of the graph and returns true
+// if it gets there. It returns false as run does.
+//
+// It also returns true if it stops early: before the first start of a transfer in
+// stopBefore (reachedStop is then set), or in a controlled run when the awaited event
+// has occurred (control.isReached is then set).
 func (z *sim) runEvents() bool {
 	for z.queue.Len() > 0 {
 		t := z.queue.Top()
@@ -153,6 +173,8 @@ func (z *sim) runEvents() bool {
 			return false
 		}
 		z.now = t
+
+		// Process all events at time t before sharing capacity again.
 		for z.queue.Top() == t || z.grantRequests() {
 			if z.interrupted(1) {
 				return false
@@ -187,6 +209,7 @@ func (z *sim) runEvents() bool {
 				return false
 			}
 		}
+
 		if z.numEnded == z.tasks {
 			break
 		}
@@ -200,8 +223,10 @@ func (z *sim) runEvents() bool {
 	return z.numEnded == z.tasks
 }
 
+// reset puts z at the start of a run.
 func (z *sim) reset(cutoff engine.Time) {
 	z.queue.Reset()
+
 	copy(z.capacity, z.initialCapacity)
 	copy(z.pendingPreds, z.numPreds)
 	clear(z.ready)
@@ -215,6 +240,7 @@ func (z *sim) reset(cutoff engine.Time) {
 	}
 	z.dirty, z.stack = z.dirty[:0], z.stack[:0]
 	z.incremental.valid = false
+
 	z.now, z.numEnded, z.events, z.makespan, z.cutoff = 0, 0, 0, 0, cutoff
 	if z.contest != nil {
 		z.contest.Reset()
@@ -222,9 +248,11 @@ func (z *sim) reset(cutoff engine.Time) {
 	if z.log != nil {
 		z.log.reset()
 	}
+
 	for i, c := range z.net.Changes {
 		z.queue.Set(int32(2*z.tasks+i), c.At)
 	}
+
 	z.workSincePoll += z.tasks
 	z.paths.computeFullRates(z)
 	if z.service == LevelPriority || z.service == TailPriority || cutoff != engine.Never || z.stopBefore != nil {
@@ -233,7 +261,8 @@ func (z *sim) reset(cutoff engine.Time) {
 	}
 }
 
-// enable is called when the last predecessor of id has ended.
+// enable schedules a task when its last predecessor has ended. Tasks of fixed duration
+// without contention need no event: they go to the stack.
 func (z *sim) enable(id int32) {
 	if z.fixedDuration[id] >= 0 && (z.contest == nil || !z.contest.Involves(id)) {
 		z.stack = append(z.stack, id)
@@ -242,7 +271,8 @@ func (z *sim) enable(id int32) {
 	z.queue.Set(id, z.ready[id])
 }
 
-// handleContender handles an event of a task of the contention: it becomes ready or ends. It returns false as release does.
+// handleContender handles an event of a task with a part in the contention: it becomes
+// ready, or it ends. It returns false as endTask does.
 func (z *sim) handleContender(id int32) bool {
 	switch {
 	case z.phase[id] == phaseRunning:
@@ -256,13 +286,14 @@ func (z *sim) handleContender(id int32) bool {
 	return true
 }
 
-// startContender starts a task of the contention.
+// startContender starts a task with a part in the contention now.
 func (z *sim) startContender(id int32) {
 	z.phase[id], z.ready[id] = phaseRunning, z.now
 	z.queue.Set(id, z.now+z.fixedDuration[id])
 }
 
-// endContender ends a task of the contention, and the requests that end with it. It returns false as release does.
+// endContender ends a task with a part in the contention, and the requests that end with
+// it. It returns false as endTask does.
 func (z *sim) endContender(id int32) bool {
 	ok := z.endTask(id, z.now)
 	z.contest.Ended(id, func(request int32) {
@@ -272,7 +303,8 @@ func (z *sim) endContender(id int32) bool {
 	return ok
 }
 
-// grantRequests starts what the contention grants now, and reports whether it has granted anything.
+// grantRequests starts the tasks that the contention grants now. It reports whether
+// events at the current time remain.
 func (z *sim) grantRequests() bool {
 	if z.contest == nil || !z.contest.Pending() {
 		return false
@@ -284,8 +316,9 @@ func (z *sim) grantRequests() bool {
 	return z.queue.Top() == z.now
 }
 
-// endFixedTasks ends the tasks on the stack that use no resource, and whatever they release. Their ends may lie in the future:
-// nothing can change them.
+// endFixedTasks ends the tasks on the stack and their successors of fixed duration. Their
+// ends may lie in the future, because nothing can change these times. It returns false as
+// endTask does.
 func (z *sim) endFixedTasks() bool {
 	for len(z.stack) > 0 {
 		if z.interrupted(1) {
@@ -300,8 +333,9 @@ func (z *sim) endFixedTasks() bool {
 	return true
 }
 
-// endTask records the end of id and enables its successors. It returns false when a successor proves that the makespan
-// reaches the cut-off.
+// endTask records the end of a task and enables its successors. It returns false if the
+// end, or the longest path from a successor's start, proves that the makespan reaches the
+// cut-off.
 func (z *sim) endTask(id int32, end engine.Time) bool {
 	z.phase[id] = phaseDone
 	z.numEnded++
@@ -312,6 +346,7 @@ func (z *sim) endTask(id int32, end engine.Time) bool {
 	if end >= z.cutoff {
 		return false
 	}
+
 	first, last := z.outStart[id], z.outStart[id+1]
 	lags := z.outLag[first:last]
 	for k, to := range z.outTo[first:last] {
@@ -320,6 +355,7 @@ func (z *sim) endTask(id int32, end engine.Time) bool {
 		}
 		if z.pendingPreds[to]--; z.pendingPreds[to] == 0 {
 			if z.cutoff != engine.Never && z.ready[to]+engine.Time(z.paths.span[to]-0.5) >= z.cutoff {
+				// Spans are floating-point numbers, so they are lowered by half a tick.
 				return false
 			}
 			z.enable(to)
@@ -328,12 +364,14 @@ func (z *sim) endTask(id int32, end engine.Time) bool {
 	return true
 }
 
+// startTransfer starts a transfer at rate 0. The next shareCapacity sets its rate.
 func (z *sim) startTransfer(id int32) {
 	z.events++
 	z.phase[id] = phaseRunning
 	z.remaining[id] = z.bits[id]
 	z.rate[id] = 0
 	z.updatedAt[id] = z.now
+
 	for u := z.useStart[id]; u < z.useStart[id+1]; u++ {
 		r := z.useRes[u]
 		z.prevUse[u], z.nextUse[u] = -1, z.firstUse[r]
@@ -346,7 +384,7 @@ func (z *sim) startTransfer(id int32) {
 	}
 }
 
-// endTransfer ends a transfer; false as for release.
+// endTransfer ends a transfer and removes its uses. It returns false as endTask does.
 func (z *sim) endTransfer(id int32) bool {
 	z.events++
 	for u := z.useStart[id]; u < z.useStart[id+1]; u++ {
@@ -365,6 +403,7 @@ func (z *sim) endTransfer(id int32) bool {
 			z.incremental.clearSaturation(r)
 		}
 	}
+
 	if z.log != nil {
 		z.log.add(id, z.now, 0)
 	}
@@ -375,6 +414,7 @@ func (z *sim) endTransfer(id int32) bool {
 	return z.endTask(id, z.now)
 }
 
+// markDirty makes the next shareCapacity compute the shares of resource r again.
 func (z *sim) markDirty(r int32) {
 	if !z.isDirty[r] {
 		z.isDirty[r] = true
@@ -382,13 +422,15 @@ func (z *sim) markDirty(r int32) {
 	}
 }
 
+// markTaskDirty marks a resource of a running transfer, and thereby its component.
 func (z *sim) markTaskDirty(id int32) {
 	if z.phase[id] == phaseRunning {
 		z.markDirty(z.useRes[z.useStart[id]])
 	}
 }
 
-// setRate moves id to a new rate and its completion to where that leads.
+// setRate changes the rate of a transfer and reschedules its end. A transfer without a rate
+// has no end event.
 func (z *sim) setRate(id int32, rate float64) {
 	if rate == z.rate[id] && z.queue.Has(id) {
 		return
@@ -399,6 +441,8 @@ func (z *sim) setRate(id int32, rate float64) {
 		z.log.add(id, z.now, rate/perTick)
 	}
 	if rate <= 0 {
+		// A link that went down would block a transfer that is complete except for the
+		// rounding to ticks. Such a transfer ends now.
 		if z.remaining[id] < z.paths.fullRate[id] && z.isDown(id) {
 			z.queue.Set(id, z.now)
 			return
@@ -409,13 +453,12 @@ func (z *sim) setRate(id int32, rate float64) {
 	z.queue.Set(id, z.now+ceilTicks(z.remaining[id]/rate))
 }
 
-// isDown reports whether a resource of id has no capacity now. What rounding to ticks has left of a transfer when it goes
-// down does not wait until it is back.
+// isDown reports whether some resource of a transfer has no capacity now.
 func (z *sim) isDown(id int32) bool {
 	return slices.ContainsFunc(z.useRes[z.useStart[id]:z.useStart[id+1]], func(r int32) bool { return z.capacity[r] == 0 })
 }
 
-// updateRemaining brings the bits left of id up to now.
+// updateRemaining brings the remaining bits of a transfer up to the current time.
 func (z *sim) updateRemaining(id int32) {
 	if z.updatedAt[id] != z.now {
 		z.remaining[id] = max(0, z.remaining[id]-z.rate[id]*float64(z.now-z.updatedAt[id]))
@@ -423,11 +466,12 @@ func (z *sim) updateRemaining(id int32) {
 	}
 }
 
-// tickTolerance absorbs the rounding of a division that would be whole in exact arithmetic, so that it is not rounded up by a
-// tick.
+// tickTolerance, in ticks, absorbs the rounding errors of a division whose exact result is a
+// whole number. Without it, ceilTicks would return one tick more.
 const tickTolerance = 1e-6
 
-// ceilTicks rounds a span up to whole ticks.
+// ceilTicks rounds a time up to whole ticks. Times beyond math.MaxInt64/4 are limited to
+// that, so that adding them to the current time does not overflow.
 func ceilTicks(t float64) engine.Time {
 	if t >= math.MaxInt64/4 {
 		return math.MaxInt64 / 4

@@ -1,16 +1,17 @@
 package flow
 
-// Spans is what a graph says of its tasks when every transfer runs at the full rate that the network allows it alone.
-// Times are in ticks and need not be whole; slices are by task.
+// Spans describes the tasks of a graph if every transfer runs at its full rate, that is the rate
+// it has on an otherwise empty network. Slices are indexed by task. Times are in ticks and need
+// not be whole numbers.
 type Spans struct {
-	Full []float64 // rate over all flows in bits per second; 0 for tasks that use no resource
+	Full []float64 // full rate over all flows, in bits per second; 0 for tasks that use no resource
 	Head []float64 // earliest start
-	Tail []float64 // longest path from its end to the end of the graph
+	Tail []float64 // longest path from the task's end to the end of the graph
 }
 
-// Spans returns the full rates, heads and tails at the current capacities. No run at these capacities or lower ones,
-// under whatever service, starts a task before its head or ends the graph sooner than its tail after the task's end,
-// but for the rounding of times to ticks.
+// Spans returns the full rates, heads and tails at the current capacities. At these or lower
+// capacities no run starts a task before its head, and none ends the graph before the task's
+// end plus its tail, whatever the service. Times are exact up to rounding to ticks.
 func (e *Evaluator) Spans() Spans {
 	p, m := &e.sim.paths, e.sim.model
 	p.computeFullRates(e.sim)
@@ -29,8 +30,8 @@ func (e *Evaluator) Spans() Spans {
 	return s
 }
 
-// LongestPath appends the tasks of a longest path through the graph to path, every transfer at the full rate that the
-// network allows it alone at the current capacities, in their order.
+// LongestPath appends to path the tasks of a longest path through the graph, in order, with
+// every transfer at its full rate at the current capacities.
 func (e *Evaluator) LongestPath(path []int32) []int32 {
 	z := e.sim
 	p, m := &z.paths, z.model
@@ -38,11 +39,13 @@ func (e *Evaluator) LongestPath(path []int32) []int32 {
 	p.computeFullRates(z)
 	p.computeTails(m)
 	task := int32(-1)
+
 	for i := range int32(m.tasks) {
 		if m.numPreds[i] == 0 && (task < 0 || p.span[i] > p.span[task]) {
 			task = i
 		}
 	}
+
 	for task >= 0 {
 		if int(task) < m.graphTasks {
 			path = append(path, task)

@@ -8,16 +8,19 @@ import (
 	"sim/engine"
 )
 
-// ErrUneven is wrapped by Even where transfers might get other rates while they run.
+// ErrNotUniform is wrapped by UniformEnds if rates could change while transfers run.
 var ErrUneven = errors.New("flow: transfers are not even")
 
-// Even returns when each of many transfers ends, flow f on its path, where all begin at once, are of so many bytes, and
-// arrive as they are sent. It fails with ErrUneven where some take several paths, links change, or groups share
-// capacity, and with ErrStalled where a link is down.
+// UniformEnds returns the end of each transfer of a uniform load: all transfers start at time 0,
+// have the same size in bytes and take one path each. Transfer f is flow f on its path. It
+// returns ErrNotUniform if a flow has several paths, links change, or groups share capacity,
+// and ErrStalled if a link is down.
 //
-// These are the ends of Run, in a fraction of its memory, as rates never change: transfers end in the order of falling
-// rates. A link that is full at a level has none of a higher one, and so loses none before all on it end; what is lost by
-// links that are full above, or never, is of no use to those left on them, which others bind.
+// The ends are identical to the ends of Run but need a fraction of its memory, because rates never
+// change: transfers end in order of falling rates. A link that saturates at some level carries
+// no transfer of a higher level. It therefore loses no transfer before the transfers that it
+// limits end, and these end together. The capacity that then becomes free does not help the
+// remaining transfers on the link, because other links limit them.
 func Even(ctx context.Context, n *engine.Network, w *engine.Paths, flows []engine.Flow, bytes int64) ([]engine.Time, error) {
 	if w.First != nil || w.Spread != nil || len(n.Changes) > 0 || len(n.Groups) > 0 || bytes <= 0 {
 		return nil, fmt.Errorf("%w: they take several paths, links change, groups share capacity, or they are empty", ErrUneven)
@@ -40,25 +43,28 @@ func Even(ctx context.Context, n *engine.Network, w *engine.Paths, flows []engin
 	return z.run(ctx, 8*float64(bytes))
 }
 
-// uniformRun is the work of Even.
+// uniformRun is the state of UniformEnds.
 type uniformRun struct {
-	n         *engine.Network
-	paths     *engine.Paths
-	flows     []engine.Flow
-	portEnd   []int32 // by node and port: where its link leads
-	links     []uniformLink
-	linkFlows []int32 // flows by link: those of l are on[links[l].from:links[l].end]
+	n       *engine.Network
+	paths   *engine.Paths
+	flows   []engine.Flow
+	portEnd []int32 // node at the end of a port's link, indexed by node*Degree+port
+	links   []uniformLink
+	// linkFlows holds the flows, grouped by link: linkFlows[links[l].from:links[l].end] are
+	// the flows on link l.
+	linkFlows []int32
 }
 
-// uniformLink is a link with what it can still give.
+// uniformLink is a link during progressive filling.
 type uniformLink struct {
-	free      float64
-	unfixed   int32 // flows on it without a rate
-	isStale   bool
-	from, end int
+	free      float64 // capacity not assigned yet, in bits per tick
+	unfixed   int32   // number of flows without a rate
+	isStale   bool    // its key in the queue is outdated
+	from, end int     // range in uniformRun.linkFlows
 }
 
-// eachLink calls f with the links of a flow's path, once for each time that it takes one.
+// eachLink calls f with each link of a flow's path, in order. A link that the path takes twice
+// is passed twice.
 func (z *uniformRun) eachLink(flow int32, f func(link int32)) {
 	node := z.flows[flow].Src
 	for k := z.paths.Start[z.paths.ClassOf(flow)]; z.paths.Step[k] != engine.Arrived; k++ {
@@ -68,7 +74,7 @@ func (z *uniformRun) eachLink(flow int32, f func(link int32)) {
 	}
 }
 
-// indexFlows lists the flows of each link.
+// indexFlows groups the flows by link.
 func (z *uniformRun) indexFlows(ctx context.Context) error {
 	for f := range int32(len(z.flows)) {
 		if f%pollEvery == 0 && ctx.Err() != nil {
@@ -80,11 +86,13 @@ func (z *uniformRun) indexFlows(ctx context.Context) error {
 		z.eachLink(f, func(link int32) { z.links[link].unfixed++ })
 	}
 	total := 0
+
 	for l := range z.links {
 		z.links[l].from, z.links[l].end = total, total
 		total += int(z.links[l].unfixed)
 	}
 	z.linkFlows = make([]int32, total)
+
 	for f := range int32(len(z.flows)) {
 		if f%pollEvery == 0 && ctx.Err() != nil {
 			return ctx.Err()
@@ -97,7 +105,8 @@ func (z *uniformRun) indexFlows(ctx context.Context) error {
 	return nil
 }
 
-// run fills the links in rounds of rising levels, as fill does, and returns when the flows end.
+// run computes the fair shares by progressive filling, as fillProgressively does, and returns
+// the end of each flow.
 func (z *uniformRun) run(ctx context.Context, bits float64) ([]engine.Time, error) {
 	ends, queue := make([]engine.Time, len(z.flows)), engine.NewQueue(len(z.links))
 	reschedule := func(l int32) {
@@ -110,6 +119,7 @@ func (z *uniformRun) run(ctx context.Context, bits float64) ([]engine.Time, erro
 	for l := range z.links {
 		reschedule(int32(l))
 	}
+
 	var saturated, stale []int32
 	for queue.Len() > 0 {
 		if err := ctx.Err(); err != nil {
@@ -125,6 +135,7 @@ func (z *uniformRun) run(ctx context.Context, bits float64) ([]engine.Time, erro
 			l, _ := queue.Pop()
 			saturated = append(saturated, l)
 		}
+
 		stale = stale[:0]
 		for _, l := range saturated {
 			for _, f := range z.linkFlows[z.links[l].from:z.links[l].end] {
@@ -135,7 +146,7 @@ func (z *uniformRun) run(ctx context.Context, bits float64) ([]engine.Time, erro
 				z.eachLink(f, func(link int32) {
 					a := &z.links[link]
 					if a.free -= share; a.free < relTol*z.n.Links[link].Rate*perTick {
-						a.free = 0 // no crumbs of rounding
+						a.free = 0 // remove rounding errors
 					}
 					if a.unfixed--; !a.isStale {
 						a.isStale, stale = true, append(stale, link)
@@ -143,6 +154,7 @@ func (z *uniformRun) run(ctx context.Context, bits float64) ([]engine.Time, erro
 				})
 			}
 		}
+
 		for _, l := range stale {
 			z.links[l].isStale = false
 			reschedule(l)

@@ -10,7 +10,8 @@ import (
 	"sim/engine/flow"
 )
 
-// TestEven: where transfers of one size begin at once, they end when Run has them end, to the tick.
+// TestUniformEnds: the ends of transfers of equal size that start together are identical to the
+// ends of Run.
 func TestEven(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 1))
 	for range 60 {
@@ -30,12 +31,12 @@ func TestEven(t *testing.T) {
 			f := engine.Flow{Src: rng.Int32N(nodes)}
 			f.Dst = f.Src
 			w.Start = append(w.Start, int64(len(w.Step)))
-			for range 1 + rng.IntN(5) { // they may come by a node twice
+			for range 1 + rng.IntN(5) { // a path may visit a node twice
 				port := rng.IntN(degree)
 				w.Step = append(w.Step, engine.MakeStep(port, 0))
 				f.Dst = n.Links[w.Link[int(f.Dst)*degree+port]].To
 			}
-			if f.Dst == f.Src { // of no use to Run
+			if f.Dst == f.Src { // Run accepts no transfer from a node to itself
 				w.Start, w.Step = w.Start[:len(w.Start)-1], w.Step[:w.Start[len(w.Start)-1]]
 				continue
 			}

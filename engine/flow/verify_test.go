@@ -11,12 +11,13 @@ import (
 	"sim/engine/flow"
 )
 
-// rateTolerance is the relative distance within which rates count as equal: rounding in sums of a few terms.
+// rateTolerance is the relative difference below which rates are considered equal. It covers
+// the rounding of sums of a few terms.
 const rateTolerance = 1e-9
 
-// TestTraceSatisfiesDiscipline checks whole traces by what defines them, without simulating: starts follow from ends, every
-// transfer moves its bytes, no resource is ever over its capacity, and at every moment the rates are the ones that the
-// discipline defines (see bottlenecked and inOrder).
+// TestTraceSatisfiesDiscipline checks complete traces against the definition of their service,
+// without simulating. Starts follow from ends, every transfer moves its bytes, no resource
+// exceeds its capacity, and at all times the rates satisfy checkMaxMin or checkPriority.
 func TestTraceSatisfiesDiscipline(t *testing.T) {
 	eachService(t, func(t *testing.T, s flow.Service) {
 		rapid.Check(t, func(t *rapid.T) {
@@ -36,7 +37,7 @@ func TestTraceSatisfiesDiscipline(t *testing.T) {
 	})
 }
 
-// checkTimes checks starts, ends, conservation and the makespan.
+// checkTimes checks starts, ends, moved bytes and the makespan.
 func (in instance) checkTimes(t testingT, tr *engine.Trace) {
 	t.Helper()
 	last := engine.Time(0)
@@ -71,7 +72,7 @@ func (in instance) checkTimes(t testingT, tr *engine.Trace) {
 		if len(steps) < 2 || steps[0].At != start || steps[len(steps)-1] != (engine.RateStep{At: tr.End[id]}) {
 			t.Fatalf("task %d from %d to %d has rate steps %v", id, start, tr.End[id], steps)
 		}
-		// the last tick may be used in part
+		// The last tick may be used in part.
 		if over := bits - 8*float64(k.Bytes); over < -rateTolerance*bits || over > maxRate*(1+rateTolerance)+rateTolerance*bits {
 			t.Fatalf("task %d moved %g bits of %d", id, bits, 8*k.Bytes)
 		}
@@ -81,13 +82,13 @@ func (in instance) checkTimes(t testingT, tr *engine.Trace) {
 	}
 }
 
-// interval is a span without events.
+// interval is a time span without events.
 type interval struct {
 	from, to  engine.Time
-	capacity  []float64         // bits a tick by resource
-	rate      map[int32]float64 // bits a tick of the transfers under way
-	remaining map[int32]float64 // bits, in the middle
-	ids       []int32
+	capacity  []float64         // bits per tick, indexed by resource
+	rate      map[int32]float64 // bits per tick, by running transfer
+	remaining map[int32]float64 // bits left in the middle of the interval, by running transfer
+	ids       []int32           // the running transfers
 }
 
 // intervals cuts a trace at every start, end, rate step and change.
@@ -138,7 +139,7 @@ func (in instance) intervals(tr *engine.Trace) []interval {
 	return all
 }
 
-// load returns what the transfers under way take of r.
+// load returns the capacity of resource r that the running transfers use.
 func (in instance) load(m interval, r int32) float64 {
 	sum := 0.0
 	for _, id := range m.ids {
@@ -182,8 +183,9 @@ func (in instance) users(m interval, r int32) []int32 {
 	return all
 }
 
-// checkMaxMin checks the criterion of max-min fairness (Bertsekas and Gallager, Data Networks, Sec. 6.5.2): every
-// transfer is at its own limit or uses a saturated resource on which none has a larger share.
+// checkMaxMin checks the criterion of max-min fairness (Bertsekas and Gallager, Data Networks,
+// Sec. 6.5.2): every transfer is at its own limit or uses a saturated resource on which no other
+// transfer has a larger share.
 func (in instance) checkMaxMin(t testingT, m interval) {
 	t.Helper()
 	share := func(id int32) float64 { return m.rate[id] / float64(in.g.Tasks[id].Flows) }
@@ -200,14 +202,14 @@ func (in instance) checkMaxMin(t testingT, m interval) {
 	}
 }
 
-// checkPriority checks strict priority: every transfer is at its own limit or uses a resource that is saturated by transfers
-// of no lower priority, itself among them. Those of one fixed priority must share fairly: none has a larger share
-// there.
+// checkPriority checks strict priority: every transfer is at its own limit or uses a resource
+// that is saturated by transfers of at least its priority, itself included. Transfers of equal
+// fixed priority must share fairly: none has a larger share on that resource.
 func (in instance) checkPriority(t testingT, m interval, s flow.Service) {
 	t.Helper()
 	tail := in.tails()
-	// levels count as equal within 16 ticks; a chain of such, and the rounding of events to ticks, may bring it to
-	// this. Tails differ by rounding only.
+	// Levels within 16 ticks are equal. Chains of such levels and the rounding of events to ticks
+	// add up to this margin. Tails differ by rounding only.
 	margin := 1e-3
 	if s == flow.LevelPriority {
 		margin = 40 * float64(len(in.g.Tasks))
