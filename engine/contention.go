@@ -71,7 +71,7 @@ const (
 // contentionIndex is a Contention by task, for simulations. It does not change.
 type contentionIndex struct {
 	role                    []uint8 // by task
-	place                   []int32 // by task: its first place in Holds, Offers or Requests
+	listIndex               []int32 // by task: its first place in Holds, Offers or Requests
 	holdStart, hold         []int32 // by task: the servers it waits for
 	releaseStart, release   []int32 // by task: the servers that it frees
 	servers, patterns       int
@@ -91,8 +91,8 @@ type pattern struct {
 // several roles that exclude each other, and on requests and offers that are listed twice.
 func (c *Contention) index(g *Graph) (*contentionIndex, error) {
 	n := len(g.Tasks)
-	x := &contentionIndex{role: make([]uint8, n), place: make([]int32, n), pattern: slices.Repeat([]int32{-1}, n)}
-	take := func(id int32, role, excluded uint8) error {
+	x := &contentionIndex{role: make([]uint8, n), listIndex: make([]int32, n), pattern: slices.Repeat([]int32{-1}, n)}
+	addRole := func(id int32, role, excluded uint8) error {
 		switch {
 		case id < 0 || int(id) >= n:
 			return fmt.Errorf("engine: contention of task %d, which is not in the graph of %d tasks", id, n)
@@ -107,10 +107,10 @@ func (c *Contention) index(g *Graph) (*contentionIndex, error) {
 	const starts = roleHolds | roleOffers | roleRequests
 	patterns := map[pattern]int32{}
 	for i, r := range c.Requests {
-		if err := take(r.Task, roleRequests, 0xff); err != nil {
+		if err := addRole(r.Task, roleRequests, 0xff); err != nil {
 			return nil, err
 		}
-		x.place[r.Task] = int32(i)
+		x.listIndex[r.Task] = int32(i)
 		p := pattern{r.Box, r.Source, r.Tag, r.AnySource, r.AnyTag}
 		if r.AnySource {
 			p.source = 0
@@ -128,11 +128,11 @@ func (c *Contention) index(g *Graph) (*contentionIndex, error) {
 	x.patterns = len(patterns)
 	var accepted, untils, holds, releases [][2]int32
 	for i, o := range c.Offers {
-		if err := take(o.Task, roleOffers, starts); err != nil {
+		if err := addRole(o.Task, roleOffers, starts); err != nil {
 			return nil, err
 		}
-		x.place[o.Task] = int32(i)
-		if err := take(o.Until, roleUntil, roleRequests); err != nil {
+		x.listIndex[o.Task] = int32(i)
+		if err := addRole(o.Until, roleUntil, roleRequests); err != nil {
 			return nil, err
 		}
 		untils = append(untils, [2]int32{o.Until, o.Task})
@@ -149,34 +149,34 @@ func (c *Contention) index(g *Graph) (*contentionIndex, error) {
 			}
 		}
 	}
-	seen := map[[2]int32]bool{}
+	isListed := map[[2]int32]bool{}
 	for i, h := range c.Holds {
 		if h.First >= 0 && int(h.First) < n && x.role[h.First]&roleHolds == 0 {
-			x.place[h.First] = int32(i)
+			x.listIndex[h.First] = int32(i)
 		}
-		if err := take(h.First, roleHolds, roleOffers|roleRequests); err != nil {
+		if err := addRole(h.First, roleHolds, roleOffers|roleRequests); err != nil {
 			return nil, err
 		}
-		if err := take(h.Last, roleReleases, roleRequests); err != nil {
+		if err := addRole(h.Last, roleReleases, roleRequests); err != nil {
 			return nil, err
 		}
-		if key := [2]int32{h.Server, h.First}; h.Server < 0 || seen[key] {
+		if key := [2]int32{h.Server, h.First}; h.Server < 0 || isListed[key] {
 			return nil, fmt.Errorf("engine: %s holds server %d twice, or the server is negative", g.Name(h.First), h.Server)
 		} else {
-			seen[key] = true
+			isListed[key] = true
 		}
 		x.servers = max(x.servers, int(h.Server)+1)
 		holds, releases = append(holds, [2]int32{h.First, h.Server}), append(releases, [2]int32{h.Last, h.Server})
 	}
-	x.holdStart, x.hold = rows(holds, n)
-	x.releaseStart, x.release = rows(releases, n)
-	x.acceptedStart, x.accepted = rows(accepted, n)
-	x.untilStart, x.until = rows(untils, n)
+	x.holdStart, x.hold = groupByFirst(holds, n)
+	x.releaseStart, x.release = groupByFirst(releases, n)
+	x.acceptedStart, x.accepted = groupByFirst(accepted, n)
+	x.untilStart, x.until = groupByFirst(untils, n)
 	return x, nil
 }
 
-// rows returns the second numbers of pairs in compressed rows by the first.
-func rows(pairs [][2]int32, n int) (start, values []int32) {
+// groupByFirst returns the second numbers of pairs in compressed rows by the first.
+func groupByFirst(pairs [][2]int32, n int) (start, values []int32) {
 	slices.SortStableFunc(pairs, func(a, b [2]int32) int { return cmp.Compare(a[0], b[0]) })
 	start = make([]int32, n+1)
 	for _, p := range pairs {
@@ -211,17 +211,17 @@ func (f *fifo) pop() {
 	}
 }
 
-// Contest is the state of a contention in one simulation run. A simulator calls Arrive when a task that Decides reports
+// ContentionState is the state of a contention in one simulation run. A simulator calls Arrive when a task that Decides reports
 // becomes ready, Ended when a task that Involves reports ends, and Resolve when nothing else happens at that time.
-type Contest struct {
-	x *contentionIndex
+type ContentionState struct {
+	index *contentionIndex
 
-	arrived []int32 // tasks that became ready and have not been queued
-	touched []int32 // servers whose queue or occupation changed since Resolve
-	cause   []int32 // by task: see Trace.Cause
+	arrived        []int32 // tasks that became ready and have not been queued
+	changedServers []int32 // servers whose queue or occupation changed since Resolve
+	cause          []int32 // by task: see Trace.Cause
 
-	waiting []fifo  // by server: tasks, in the order in which they became ready
-	held    []bool  // by server
+	queues  []fifo  // by server: tasks, in the order in which they became ready
+	isHeld  []bool  // by server
 	freedBy []int32 // by server: the task that freed it last, -1 if none did
 
 	offers   []fifo  // by pattern: offers that have arrived; those with a partner have left
@@ -233,14 +233,14 @@ type Contest struct {
 	granted []int32 // scratch of Resolve
 }
 
-// NewContest returns the state of a run of g before its start, nil if g has no contention.
-func (g *Graph) NewContest() *Contest {
+// NewContentionState returns the state of a run of g before its start, nil if g has no contention.
+func (g *Graph) NewContentionState() *ContentionState {
 	if g.contention == nil {
 		return nil
 	}
 	x := g.contention
 	n := len(x.role)
-	c := &Contest{x: x, cause: make([]int32, n), waiting: make([]fifo, x.servers), held: make([]bool, x.servers), freedBy: make([]int32, x.servers),
+	c := &ContentionState{index: x, cause: make([]int32, n), queues: make([]fifo, x.servers), isHeld: make([]bool, x.servers), freedBy: make([]int32, x.servers),
 		offers: make([]fifo, x.patterns), requests: make([]fifo, x.patterns)}
 	if x.patterns > 0 {
 		c.order, c.partner = make([]int64, n), make([]int32, n)
@@ -250,17 +250,17 @@ func (g *Graph) NewContest() *Contest {
 }
 
 // Reset goes back to the start of a run.
-func (c *Contest) Reset() {
-	c.arrived, c.touched, c.sequence = c.arrived[:0], c.touched[:0], 0
+func (c *ContentionState) Reset() {
+	c.arrived, c.changedServers, c.sequence = c.arrived[:0], c.changedServers[:0], 0
 	for i := range c.cause {
 		c.cause[i] = -1
 	}
 	for i := range c.partner {
 		c.partner[i] = -1
 	}
-	for i := range c.waiting {
-		c.waiting[i] = fifo{ids: c.waiting[i].ids[:0]}
-		c.held[i], c.freedBy[i] = false, -1
+	for i := range c.queues {
+		c.queues[i] = fifo{ids: c.queues[i].ids[:0]}
+		c.isHeld[i], c.freedBy[i] = false, -1
 	}
 	for i := range c.offers {
 		c.offers[i], c.requests[i] = fifo{ids: c.offers[i].ids[:0]}, fifo{ids: c.requests[i].ids[:0]}
@@ -268,38 +268,38 @@ func (c *Contest) Reset() {
 }
 
 // CopyFrom makes c equal to d, which must be of the same graph.
-func (c *Contest) CopyFrom(d *Contest) {
+func (c *ContentionState) CopyFrom(d *ContentionState) {
 	c.sequence = d.sequence
-	c.arrived, c.touched = append(c.arrived[:0], d.arrived...), append(c.touched[:0], d.touched...)
+	c.arrived, c.changedServers = append(c.arrived[:0], d.arrived...), append(c.changedServers[:0], d.changedServers...)
 	copy(c.cause, d.cause)
-	copy(c.held, d.held)
+	copy(c.isHeld, d.isHeld)
 	copy(c.freedBy, d.freedBy)
 	copy(c.order, d.order)
 	copy(c.partner, d.partner)
-	for _, k := range [][2][]fifo{{c.waiting, d.waiting}, {c.offers, d.offers}, {c.requests, d.requests}} {
-		for i := range k[0] {
-			k[0][i] = fifo{append(k[0][i].ids[:0], k[1][i].ids...), k[1][i].head}
+	for _, pair := range [][2][]fifo{{c.queues, d.queues}, {c.offers, d.offers}, {c.requests, d.requests}} {
+		for i := range pair[0] {
+			pair[0][i] = fifo{append(pair[0][i].ids[:0], pair[1][i].ids...), pair[1][i].head}
 		}
 	}
 }
 
 // Involves reports whether a task has a part in the contention. Its start and end must be simulated in order of time.
-func (c *Contest) Involves(task int32) bool { return c.x.role[task] != 0 }
+func (c *ContentionState) Involves(task int32) bool { return c.index.role[task] != 0 }
 
 // Decides reports whether a task waits for the contention after it has become ready.
-func (c *Contest) Decides(task int32) bool {
-	return c.x.role[task]&(roleHolds|roleOffers|roleRequests) != 0
+func (c *ContentionState) Decides(task int32) bool {
+	return c.index.role[task]&(roleHolds|roleOffers|roleRequests) != 0
 }
 
 // Arrive is called when a task has become ready.
-func (c *Contest) Arrive(task int32) { c.arrived = append(c.arrived, task) }
+func (c *ContentionState) Arrive(task int32) { c.arrived = append(c.arrived, task) }
 
 // Ended is called when a task ends. It calls end for each request that ends with the task.
-func (c *Contest) Ended(task int32, end func(request int32)) {
-	x := c.x
+func (c *ContentionState) Ended(task int32, end func(request int32)) {
+	x := c.index
 	for _, s := range x.release[x.releaseStart[task]:x.releaseStart[task+1]] {
-		c.held[s], c.freedBy[s] = false, task
-		c.touched = append(c.touched, s)
+		c.isHeld[s], c.freedBy[s] = false, task
+		c.changedServers = append(c.changedServers, s)
 	}
 	if x.role[task]&roleUntil == 0 {
 		return
@@ -313,22 +313,22 @@ func (c *Contest) Ended(task int32, end func(request int32)) {
 }
 
 // Pending reports whether Resolve has something to decide.
-func (c *Contest) Pending() bool { return len(c.arrived)+len(c.touched) > 0 }
+func (c *ContentionState) Pending() bool { return len(c.arrived)+len(c.changedServers) > 0 }
 
 // Resolve decides who is granted what at this time and returns the tasks that start now, by id. The slice is valid until
 // the next call. A granted task is not a request: these start and end with their offer.
-func (c *Contest) Resolve() []int32 {
-	x := c.x
+func (c *ContentionState) Resolve() []int32 {
+	x := c.index
 	c.granted = c.granted[:0]
-	slices.SortFunc(c.arrived, func(a, b int32) int { return cmp.Compare(x.place[a], x.place[b]) })
+	slices.SortFunc(c.arrived, func(a, b int32) int { return cmp.Compare(x.listIndex[a], x.listIndex[b]) })
 	for _, id := range c.arrived {
 		switch role := x.role[id]; {
 		case role&roleRequests != 0:
 			c.request(id)
 		case role&roleHolds != 0:
 			for _, s := range x.hold[x.holdStart[id]:x.holdStart[id+1]] {
-				c.waiting[s].push(id)
-				c.touched = append(c.touched, s)
+				c.queues[s].push(id)
+				c.changedServers = append(c.changedServers, s)
 			}
 		}
 	}
@@ -338,41 +338,41 @@ func (c *Contest) Resolve() []int32 {
 		}
 	}
 	c.arrived = c.arrived[:0]
-	for _, s := range c.touched {
-		if id := c.waiting[s].first(); id >= 0 && c.free(id) {
-			c.occupy(id)
+	for _, s := range c.changedServers {
+		if id := c.queues[s].first(); id >= 0 && c.canStart(id) {
+			c.grantServers(id)
 		}
 	}
-	c.touched = c.touched[:0]
+	c.changedServers = c.changedServers[:0]
 	slices.Sort(c.granted)
 	return c.granted
 }
 
-// free reports whether a task is the first that waits for each of its servers, and none of these is occupied.
-func (c *Contest) free(id int32) bool {
-	for _, s := range c.x.hold[c.x.holdStart[id]:c.x.holdStart[id+1]] {
-		if c.held[s] || c.waiting[s].first() != id {
+// canStart reports whether a task is the first that waits for each of its servers, and none of these is occupied.
+func (c *ContentionState) canStart(id int32) bool {
+	for _, s := range c.index.hold[c.index.holdStart[id]:c.index.holdStart[id+1]] {
+		if c.isHeld[s] || c.queues[s].first() != id {
 			return false
 		}
 	}
 	return true
 }
 
-// occupy grants a task its servers.
-func (c *Contest) occupy(id int32) {
-	for _, s := range c.x.hold[c.x.holdStart[id]:c.x.holdStart[id+1]] {
-		c.waiting[s].pop()
-		c.held[s] = true
+// grantServers grants a task its servers.
+func (c *ContentionState) grantServers(id int32) {
+	for _, s := range c.index.hold[c.index.holdStart[id]:c.index.holdStart[id+1]] {
+		c.queues[s].pop()
+		c.isHeld[s] = true
 		c.cause[id] = max(c.cause[id], c.freedBy[s])
 	}
 	c.granted = append(c.granted, id)
 }
 
 // request takes the first offer that has arrived, or waits for one.
-func (c *Contest) request(id int32) {
+func (c *ContentionState) request(id int32) {
 	c.sequence++
 	c.order[id] = c.sequence
-	p := c.x.pattern[id]
+	p := c.index.pattern[id]
 	for f := &c.offers[p]; ; f.pop() {
 		o := f.first()
 		if o < 0 {
@@ -389,8 +389,8 @@ func (c *Contest) request(id int32) {
 }
 
 // offer goes to the first request that accepts it, or waits for one.
-func (c *Contest) offer(id int32) {
-	accepted := c.x.accepted[c.x.acceptedStart[id]:c.x.acceptedStart[id+1]]
+func (c *ContentionState) offer(id int32) {
+	accepted := c.index.accepted[c.index.acceptedStart[id]:c.index.acceptedStart[id+1]]
 	best := int32(-1)
 	for _, p := range accepted {
 		if r := c.requests[p].first(); r >= 0 && (best < 0 || c.order[r] < c.order[best]) {
@@ -403,18 +403,18 @@ func (c *Contest) offer(id int32) {
 		}
 		return
 	}
-	c.requests[c.x.pattern[best]].pop()
+	c.requests[c.index.pattern[best]].pop()
 	c.match(id, best)
 }
 
-func (c *Contest) match(offer, request int32) {
+func (c *ContentionState) match(offer, request int32) {
 	c.partner[offer], c.partner[request] = request, offer
 	c.granted = append(c.granted, offer)
 }
 
-// Waits says what a task that has become ready waits for, in the words of an error.
-func (c *Contest) Waits(task int32) string {
-	switch role := c.x.role[task]; {
+// WaitReason says what a task that has become ready waits for, in the words of an error.
+func (c *ContentionState) WaitReason(task int32) string {
+	switch role := c.index.role[task]; {
 	case role&roleRequests != 0:
 		return "a message that it accepts"
 	case role&roleOffers != 0:
@@ -426,4 +426,4 @@ func (c *Contest) Waits(task int32) string {
 }
 
 // Causes returns Trace.Cause of the run so far.
-func (c *Contest) Causes() []int32 { return slices.Clone(c.cause) }
+func (c *ContentionState) Causes() []int32 { return slices.Clone(c.cause) }

@@ -196,7 +196,7 @@ func keys(requests map[int32]engine.Request, offers map[int32]engine.Offer, serv
 func drawContention(t *rapid.T) *engine.Graph {
 	g := &engine.Graph{}
 	n := int32(rapid.IntRange(1, 14).Draw(t, "tasks"))
-	small := func(what string, most int) int32 { return int32(rapid.IntRange(0, most).Draw(t, what)) }
+	small := func(what string, max int) int32 { return int32(rapid.IntRange(0, max).Draw(t, what)) }
 	for i := range n {
 		g.AddTask(engine.Task{Duration: engine.Time(small("duration", 4))})
 		for range small("edges", 2) {
@@ -284,20 +284,20 @@ func TestContention(t *testing.T) {
 
 // TestContestCopy: a copy of a contest in mid-run decides as the contest does, whatever it did before, and so does a
 // contest that was reset.
-func TestContestCopy(t *testing.T) {
+func TestContentionStateCopy(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := drawContention(t)
 		if err := g.Freeze(); err != nil {
 			t.Fatal(err)
 		}
-		a, b := g.NewContest(), g.NewContest()
+		a, b := g.NewContentionState(), g.NewContentionState()
 		if a == nil {
 			t.Skip("nothing competes")
 		}
 		// play drives contests alike for some rounds, in each of which a task arrives or ends after those before it
 		type state struct{ arrived, granted, ended []bool }
 		n := len(g.Tasks)
-		play := func(rounds int, s *state, all ...*engine.Contest) {
+		play := func(rounds int, s *state, all ...*engine.ContentionState) {
 			for range rounds {
 				id := rapid.Int32Range(0, int32(n-1)).Draw(t, "task")
 				arrives := all[0].Decides(id) && !s.arrived[id]
@@ -345,7 +345,7 @@ func TestContestCopy(t *testing.T) {
 			t.Fatalf("causes are %v in one and %v in the other", a.Causes(), b.Causes())
 		}
 		a.Reset()
-		play(20, fresh(), g.NewContest(), a)
+		play(20, fresh(), g.NewContentionState(), a)
 	})
 }
 

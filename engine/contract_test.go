@@ -29,7 +29,7 @@ func drawGraph(t *rapid.T, tasks int) *engine.Graph {
 }
 
 // run starts every task as soon as it can.
-func play(g *engine.Graph) *engine.Trace {
+func simulate(g *engine.Graph) *engine.Trace {
 	n := len(g.Tasks)
 	tr := &engine.Trace{Start: make([]engine.Time, n), End: make([]engine.Time, n), StepStart: make([]int32, n+1)}
 	for _, id := range g.Order() {
@@ -47,11 +47,11 @@ func play(g *engine.Graph) *engine.Trace {
 func TestContract(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := drawGraph(t, 16)
-		kept := make([]bool, len(g.Tasks))
-		for i := range kept {
-			kept[i] = rapid.IntRange(0, 2).Draw(t, "keep") == 0
+		isRetained := make([]bool, len(g.Tasks))
+		for i := range isRetained {
+			isRetained[i] = rapid.IntRange(0, 2).Draw(t, "keep") == 0
 		}
-		small, origin, err := engine.Contract(g, func(id int32) bool { return kept[id] }, func(id int32) engine.Time { return g.Tasks[id].Duration })
+		small, origin, err := engine.Contract(g, func(id int32) bool { return isRetained[id] }, func(id int32) engine.Time { return g.Tasks[id].Duration })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -77,10 +77,10 @@ func TestContract(t *testing.T) {
 				continue
 			}
 			at[from] = int32(id)
-			if kept[from] && small.Tasks[id] != g.Tasks[from] {
+			if isRetained[from] && small.Tasks[id] != g.Tasks[from] {
 				t.Fatalf("kept task %+v became %+v", g.Tasks[from], small.Tasks[id])
 			}
-			if !kept[from] && small.Tasks[id] != (engine.Task{}) {
+			if !isRetained[from] && small.Tasks[id] != (engine.Task{}) {
 				t.Fatalf("a merged task stayed as %+v, no milestone", small.Tasks[id])
 			}
 			if small.Name(int32(id)) != g.Name(from) {
@@ -89,17 +89,17 @@ func TestContract(t *testing.T) {
 		}
 		for range 3 {
 			for i := range g.Tasks {
-				if kept[i] {
+				if isRetained[i] {
 					d := engine.Time(rapid.Int64Range(0, 9).Draw(t, "new duration"))
 					g.Tasks[i].Duration, small.Tasks[at[int32(i)]].Duration = d, d
 				}
 			}
-			want, got := play(g), play(small)
+			want, got := simulate(g), simulate(small)
 			if got.Makespan != want.Makespan || got.End[len(origin)-1] != want.Makespan {
 				t.Fatalf("makespan %d, sink at %d, want %d", got.Makespan, got.End[len(origin)-1], want.Makespan)
 			}
 			for i := range int32(len(g.Tasks)) {
-				if k := at[i]; kept[i] && (got.Start[k] != want.Start[i] || got.End[k] != want.End[i]) {
+				if k := at[i]; isRetained[i] && (got.Start[k] != want.Start[i] || got.End[k] != want.End[i]) {
 					t.Fatalf("task %d runs from %d to %d, want %d to %d", i, got.Start[k], got.End[k], want.Start[i], want.End[i])
 				}
 			}
@@ -142,7 +142,7 @@ func TestContractMergesAll(t *testing.T) {
 func TestCriticalPath(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := drawGraph(t, 14)
-		tr := play(g)
+		tr := simulate(g)
 		path := tr.CriticalPath(g)
 		if len(g.Tasks) == 0 {
 			if path != nil {
@@ -158,19 +158,19 @@ func TestCriticalPath(t *testing.T) {
 				break
 			}
 		}
-		if tr.Start[path[0]] != 0 || len(g.In(path[0])) > 0 && bound(g, tr, path[0]) >= 0 {
+		if tr.Start[path[0]] != 0 || len(g.In(path[0])) > 0 && decidingPredecessor(g, tr, path[0]) >= 0 {
 			t.Fatalf("path %v does not start at the start", path)
 		}
 		for k := 1; k < len(path); k++ {
-			if want := bound(g, tr, path[k]); path[k-1] != want {
+			if want := decidingPredecessor(g, tr, path[k]); path[k-1] != want {
 				t.Fatalf("path %v: %d is bound by %d", path, path[k], want)
 			}
 		}
 	})
 }
 
-// bound returns the lowest task that id had to wait for to the last, -1 if it waited for none.
-func bound(g *engine.Graph, tr *engine.Trace, id int32) int32 {
+// decidingPredecessor returns the lowest task that id had to wait for to the last, -1 if it waited for none.
+func decidingPredecessor(g *engine.Graph, tr *engine.Trace, id int32) int32 {
 	for _, e := range g.In(id) {
 		if tr.End[e.From]+e.Lag == tr.Start[id] {
 			return e.From

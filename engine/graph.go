@@ -135,7 +135,7 @@ func (g *Graph) Freeze() error {
 		}
 	}
 	_, byTo := csr.Sort(g.edges, int(n), func(e Edge) int32 { return e.To })
-	g.outStart, g.out = dedupe(csr.Sort(byTo, int(n), func(e Edge) int32 { return e.From }))
+	g.outStart, g.out = mergeParallel(csr.Sort(byTo, int(n), func(e Edge) int32 { return e.From }))
 	g.inStart, g.in = csr.Sort(g.out, int(n), func(e Edge) int32 { return e.To })
 	g.edges = g.out
 	if g.contention = nil; !g.Contention.IsEmpty() {
@@ -144,14 +144,14 @@ func (g *Graph) Freeze() error {
 			return err
 		}
 	}
-	return g.sort()
+	return g.sortTopologically()
 }
 
 // Competes reports whether a task has a part in the graph's contention.
 func (g *Graph) Competes(id int32) bool { return g.contention != nil && g.contention.role[id] != 0 }
 
-// dedupe keeps, of parallel edges, the one with the longest lag. Rows must be ordered by head.
-func dedupe(rows []int32, edges []Edge) (start []int32, out []Edge) {
+// mergeParallel keeps, of parallel edges, the one with the longest lag. Rows must be ordered by head.
+func mergeParallel(rows []int32, edges []Edge) (start []int32, out []Edge) {
 	start, out = make([]int32, len(rows)), make([]Edge, 0, len(edges))
 	for i := range len(rows) - 1 {
 		start[i] = int32(len(out))
@@ -167,32 +167,32 @@ func dedupe(rows []int32, edges []Edge) (start []int32, out []Edge) {
 	return start, out
 }
 
-// sort computes the topological order (Kahn), lowest id first among the ready in order of becoming ready.
-func (g *Graph) sort() error {
+// sortTopologically computes the topological order (Kahn), lowest id first among the ready in order of becoming ready.
+func (g *Graph) sortTopologically() error {
 	n := len(g.Tasks)
-	need := make([]int32, n)
+	pending := make([]int32, n)
 	g.order = make([]int32, 0, n)
 	for i := range n {
-		need[i] = g.inStart[i+1] - g.inStart[i]
-		if need[i] == 0 {
+		pending[i] = g.inStart[i+1] - g.inStart[i]
+		if pending[i] == 0 {
 			g.order = append(g.order, int32(i))
 		}
 	}
 	for k := 0; k < len(g.order); k++ {
 		for _, e := range g.Out(g.order[k]) {
-			if need[e.To]--; need[e.To] == 0 {
+			if pending[e.To]--; pending[e.To] == 0 {
 				g.order = append(g.order, e.To)
 			}
 		}
 	}
 	if len(g.order) < n {
-		waits := func(e Edge) bool { return need[e.From] > 0 }
-		on := int32(slices.IndexFunc(need, func(k int32) bool { return k > 0 }))
+		waits := func(e Edge) bool { return pending[e.From] > 0 }
+		id := int32(slices.IndexFunc(pending, func(k int32) bool { return k > 0 }))
 		for range n { // every task that waits has one before it; so back, to the cycle
-			in := g.In(on)
-			on = in[slices.IndexFunc(in, waits)].From
+			in := g.In(id)
+			id = in[slices.IndexFunc(in, waits)].From
 		}
-		return fmt.Errorf("%w: %s waits for itself", ErrCycle, g.Name(on))
+		return fmt.Errorf("%w: %s waits for itself", ErrCycle, g.Name(id))
 	}
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 	"sim/engine"
 )
 
-func TestFreezeFaults(t *testing.T) {
+func TestFreezeRejectsInvalid(t *testing.T) {
 	transfer := engine.Task{Kind: engine.Transfer, Flows: 1}
 	for _, c := range []struct {
 		name  string

@@ -7,24 +7,24 @@ func (g *Graph) IsMessage(id int32) bool {
 	return g.Tasks[id].Kind == Transfer && g.Tasks[id].Bytes > 0
 }
 
-// Starts is a graph whose messages are started by compute tasks of their own.
-type Starts struct {
-	Graph *Graph
-	Tasks int     // of the graph without starts: tasks from there on are starts
-	By    []int32 // by task of the graph without starts: the task that starts it, -1 if none does
+// MessageStarts is a graph whose messages are started by compute tasks of their own.
+type MessageStarts struct {
+	Graph   *Graph
+	Tasks   int     // of the graph without starts: tasks from there on are starts
+	StartOf []int32 // by task of the graph without starts: the task that starts it, -1 if none does
 
 	contended bool // the graph without starts has a contention
 }
 
-// WithStarts returns g with its message overhead written out: a task for each message, which lasts the overhead and
+// WithMessageStarts returns g with its message overhead written out: a task for each message, which lasts the overhead and
 // holds the message's source meanwhile. What a message waits for its start waits for instead. Starts are behind all
 // tasks of g, which keep their ids. It returns nil if g has no message overhead. g must be frozen.
-func (g *Graph) WithStarts() (*Starts, error) {
+func (g *Graph) WithMessageStarts() (*MessageStarts, error) {
 	if g.MessageOverhead == 0 {
 		return nil, nil
 	}
 	n := int32(len(g.Tasks))
-	s := &Starts{Graph: &Graph{Tasks: slices.Clone(g.Tasks)}, Tasks: int(n), By: slices.Repeat([]int32{-1}, int(n)), contended: g.contention != nil}
+	s := &MessageStarts{Graph: &Graph{Tasks: slices.Clone(g.Tasks)}, Tasks: int(n), StartOf: slices.Repeat([]int32{-1}, int(n)), contended: g.contention != nil}
 	server := int32(0) // of node 0
 	for _, h := range g.Contention.Holds {
 		server = max(server, h.Server+1)
@@ -36,14 +36,14 @@ func (g *Graph) WithStarts() (*Starts, error) {
 			continue
 		}
 		start := s.Graph.AddTask(Task{Duration: g.MessageOverhead})
-		s.By[i], started = start, append(started, i)
+		s.StartOf[i], started = start, append(started, i)
 		s.Graph.AddEdge(start, i, 0)
 		s.Graph.Contention.Holds = append(s.Graph.Contention.Holds, Hold{Server: server + g.Tasks[i].Src, First: start, Last: start})
 	}
 	for i := range n {
 		for _, e := range g.Out(i) {
-			if s.By[e.To] >= 0 {
-				e.To = s.By[e.To]
+			if s.StartOf[e.To] >= 0 {
+				e.To = s.StartOf[e.To]
 			}
 			s.Graph.AddEdge(e.From, e.To, e.Lag)
 		}
@@ -58,11 +58,11 @@ func (g *Graph) WithStarts() (*Starts, error) {
 }
 
 // Trace returns a trace of s.Graph as one of the graph without starts: messages begin when their starts do.
-func (s *Starts) Trace(t *Trace) *Trace {
+func (s *MessageStarts) Trace(t *Trace) *Trace {
 	n := s.Tasks
 	out := *t
 	out.Start, out.End = slices.Clone(t.Start[:n]), t.End[:n]
-	for i, start := range s.By {
+	for i, start := range s.StartOf {
 		if start >= 0 {
 			out.Start[i] = t.Start[start]
 		}
@@ -77,7 +77,7 @@ func (s *Starts) Trace(t *Trace) *Trace {
 }
 
 // Routes returns routes of the graph without starts as those of s.Graph: starts use nothing.
-func (s *Starts) Routes(r *Routes) *Routes {
+func (s *MessageStarts) Routes(r *Routes) *Routes {
 	more := len(s.Graph.Tasks) - s.Tasks
 	out := &Routes{Start: slices.Clone(r.Start), Uses: r.Uses}
 	if len(r.Start) > 0 {

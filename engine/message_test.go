@@ -79,8 +79,8 @@ func anyMessages(t *rapid.T) (*engine.Graph, *engine.Network, *engine.Routes) {
 	return g, n, r
 }
 
-// pathsOf returns a flow and a path for each task of a graph whose transfers have links of their own, in order.
-func pathsOf(g *engine.Graph, n *engine.Network) ([]engine.Flow, *engine.Paths) {
+// directPaths returns a flow and a path for each task of a graph whose transfers have links of their own, in order.
+func directPaths(g *engine.Graph, n *engine.Network) ([]engine.Flow, *engine.Paths) {
 	out := make([][]int32, n.Nodes)
 	for i, l := range n.Links {
 		out[l.From] = append(out[l.From], int32(i))
@@ -119,7 +119,7 @@ func TestMessageOverhead(t *testing.T) {
 		}
 		fluid, err := flow.Run(context.Background(), g, n, r, flow.Options{Rates: true})
 		check("flow", fluid, err)
-		flows, paths := pathsOf(g, n)
+		flows, paths := directPaths(g, n)
 		packets, _, err := packet.RunGraph(g, n, flows, paths, 100, packet.Options{})
 		check("packet", packets, err)
 		for _, service := range []flow.Service{flow.MaxMin, flow.LevelPriority, flow.TailPriority} {
@@ -157,7 +157,7 @@ func TestMessageOverhead(t *testing.T) {
 
 // TestStarts: by hand, a message of 8 bytes behind a compute task that holds a server starts 2 ticks after it, takes 5
 // ticks to start, and is sent at the 2 ticks per byte that its flow may go at most.
-func TestStarts(t *testing.T) {
+func TestMessageStarts(t *testing.T) {
 	g := &engine.Graph{MessageOverhead: 5}
 	g.AddTask(engine.Task{Duration: 3})
 	g.AddTask(engine.Task{Kind: engine.Transfer, Src: 1, Dst: 0, Flows: 1, Bytes: 8})
@@ -169,7 +169,7 @@ func TestStarts(t *testing.T) {
 	}
 	n := &engine.Network{Nodes: 2, Links: []engine.Link{{From: 1, To: 0, Rate: 8e12}}}
 	r := &engine.Routes{Start: []int32{0, 0, 1}, Uses: []engine.Use{{Resource: 0, Weight: 1}}, FlowCap: []float64{0, 4e12}}
-	s, err := g.WithStarts()
+	s, err := g.WithMessageStarts()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -195,13 +195,13 @@ func TestStarts(t *testing.T) {
 		t.Errorf("rates are %v and %v, want %v and none", got, trace.Rates(0), want)
 	}
 	g.Tasks[1].Src = -1
-	if err := g.Freeze(); !refused(err, "transfer message has source -1, want a node") {
+	if err := g.Freeze(); !isRejected(err, "transfer message has source -1, want a node") {
 		t.Error(err)
 	}
 }
 
 // TestWaits: an error about a run that stalls says what each task of a contention waits for.
-func TestWaits(t *testing.T) {
+func TestWaitReason(t *testing.T) {
 	g := &engine.Graph{}
 	for range 5 {
 		g.AddTask(engine.Task{})
@@ -210,9 +210,9 @@ func TestWaits(t *testing.T) {
 	if err := g.Freeze(); err != nil {
 		t.Fatal(err)
 	}
-	c := g.NewContest()
+	c := g.NewContentionState()
 	for id, want := range []string{"a message that it accepts", "a receive that accepts it", "its turn", "others", "others"} {
-		if got := c.Waits(int32(id)); got != want {
+		if got := c.WaitReason(int32(id)); got != want {
 			t.Errorf("task %d waits for %s, want %s", id, got, want)
 		}
 	}

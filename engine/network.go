@@ -117,10 +117,10 @@ func (r *Routes) Cap(task int32, flows int32) float64 {
 // Hops returns a function that returns the links of shortest paths from a node to each over links that are up, -1 where
 // there are none: over all, or those that of has. It searches anew when asked for another node than the last, and
 // overwrites what it returned.
-func (n *Network) Hops(of func(link int) bool) func(from int32) []int32 {
+func (n *Network) Hops(include func(link int) bool) func(from int32) []int32 {
 	out := make([][]int32, n.Nodes)
 	for i, l := range n.Links {
-		if l.Rate > 0 && (of == nil || of(i)) {
+		if l.Rate > 0 && (include == nil || include(i)) {
 			out[l.From] = append(out[l.From], l.To)
 		}
 	}

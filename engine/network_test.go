@@ -14,9 +14,9 @@ func TestValidate(t *testing.T) {
 		return &engine.Network{Links: []engine.Link{{Rate: 1}, {Rate: 0}}, Groups: []engine.Group{{Rate: 5}}}
 	}
 	for _, c := range []struct {
-		name  string
-		spoil func(n *engine.Network)
-		want  string // "" is no fault
+		name    string
+		corrupt func(n *engine.Network)
+		want    string // "" is no fault
 	}{
 		{"sound", func(n *engine.Network) {}, ""},
 		{"changes at one time", func(n *engine.Network) { n.Changes = []engine.Change{{At: 3, Link: 1}, {At: 3, Link: 0, Rate: 2}} }, ""},
@@ -35,7 +35,7 @@ func TestValidate(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			n := two()
-			c.spoil(n)
+			c.corrupt(n)
 			err := n.Validate()
 			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 				t.Errorf("error %v, want %q in it", err, c.want)

@@ -49,7 +49,7 @@ type Paths struct {
 	Step  []Step
 
 	// Spread leads packets in place of all paths, where it is not nil: of the rest only Degree and Link then count.
-	Spread *Spread
+	Spread *NextHops
 }
 
 // ClassOf returns the class of a flow.
@@ -146,7 +146,7 @@ func (w *Paths) Check(ctx context.Context, n *Network, flows []Flow) error {
 			return fmt.Errorf("engine: a path begins at step %d of %d", begin, len(w.Step))
 		}
 	}
-	all := newShared(n, w, len(flows))
+	prefixes := newPathPrefixes(n, w, len(flows))
 	for f, flow := range flows {
 		if f&(1<<14-1) == 0 && ctx.Err() != nil {
 			return ctx.Err()
@@ -160,10 +160,10 @@ func (w *Paths) Check(ctx context.Context, n *Network, flows []Flow) error {
 			return fmt.Errorf("engine: no path leads flow %d from node %d to %d", f, flow.Src, flow.Dst)
 		}
 		for k := first; k < end; k++ {
-			if all != nil && all.leads(flow, k) {
+			if prefixes != nil && prefixes.connects(flow, k) {
 				continue
 			}
-			if err := w.follow(n, int32(f), flow, k); err != nil {
+			if err := w.checkPath(n, int32(f), flow, k); err != nil {
 				return err
 			}
 		}
@@ -171,25 +171,25 @@ func (w *Paths) Check(ctx context.Context, n *Network, flows []Flow) error {
 	return nil
 }
 
-// follow fails where a path does not lead a flow to its destination.
-func (w *Paths) follow(n *Network, f int32, flow Flow, path int32) error {
+// checkPath fails where a path does not lead a flow to its destination.
+func (w *Paths) checkPath(n *Network, f int32, flow Flow, path int32) error {
 	if w.Start[path] < 0 || flow.Src < 0 || flow.Src >= n.Nodes {
 		return fmt.Errorf("engine: no path leads flow %d from node %d to %d", f, flow.Src, flow.Dst)
 	}
-	at := flow.Src
+	node := flow.Src
 	for i := w.Start[path]; w.Step[i] != Arrived; i++ {
 		s := w.Step[i]
-		l := w.Out(at, s)
+		l := w.Out(node, s)
 		if l < 0 || n.Links[l].Rate == 0 {
-			return fmt.Errorf("engine: the path of flow %d from node %d to %d cannot take port %d at node %d", f, flow.Src, flow.Dst, s.Port(), at)
+			return fmt.Errorf("engine: the path of flow %d from node %d to %d cannot take port %d at node %d", f, flow.Src, flow.Dst, s.Port(), node)
 		}
 		if c := max(1, n.Links[l].Channels); int32(s.Channel()) >= c {
 			return fmt.Errorf("engine: the path of flow %d from node %d to %d takes channel %d of %s, which has %d", f, flow.Src, flow.Dst, s.Channel(), n.ResourceName(l), c)
 		}
-		at = n.Links[l].To
+		node = n.Links[l].To
 	}
-	if at != flow.Dst {
-		return fmt.Errorf("engine: the path of flow %d from node %d to %d ends at %d", f, flow.Src, flow.Dst, at)
+	if node != flow.Dst {
+		return fmt.Errorf("engine: the path of flow %d from node %d to %d ends at %d", f, flow.Src, flow.Dst, node)
 	}
 	return nil
 }

@@ -6,9 +6,9 @@ import "math/bits"
 // moved. Times are not negative. Among events of one time the one set first is taken first. Nothing is allocated after
 // NewQueue.
 type Queue struct {
-	entries []entry
-	at      []int32 // position of each id in entries, -1 when absent
-	seq     int64
+	entries  []entry
+	position []int32 // position of each id in entries, -1 when absent
+	seq      int64
 }
 
 type entry struct {
@@ -19,24 +19,24 @@ type entry struct {
 
 // NewQueue returns an empty queue for ids 0..n-1.
 func NewQueue(n int) *Queue {
-	q := &Queue{entries: make([]entry, 0, n), at: make([]int32, n)}
-	for i := range q.at {
-		q.at[i] = -1
+	q := &Queue{entries: make([]entry, 0, n), position: make([]int32, n)}
+	for i := range q.position {
+		q.position[i] = -1
 	}
 	return q
 }
 
 // Grow makes room for ids 0..n-1.
 func (q *Queue) Grow(n int) {
-	for len(q.at) < n {
-		q.at = append(q.at, -1)
+	for len(q.position) < n {
+		q.position = append(q.position, -1)
 	}
 }
 
 // Reset empties the queue.
 func (q *Queue) Reset() {
 	for _, e := range q.entries {
-		q.at[e.id] = -1
+		q.position[e.id] = -1
 	}
 	q.entries = q.entries[:0]
 	q.seq = 0
@@ -45,7 +45,7 @@ func (q *Queue) Reset() {
 // CopyFrom makes q equal to p, which must be of the same ids.
 func (q *Queue) CopyFrom(p *Queue) {
 	q.entries = append(q.entries[:0], p.entries...)
-	copy(q.at, p.at)
+	copy(q.position, p.position)
 	q.seq = p.seq
 }
 
@@ -61,42 +61,42 @@ func (q *Queue) Top() Time {
 }
 
 // Has reports whether id has an event.
-func (q *Queue) Has(id int32) bool { return q.at[id] >= 0 }
+func (q *Queue) Has(id int32) bool { return q.position[id] >= 0 }
 
 // Set puts id's event at time t, moving the one it has. A moved event takes a new place in the sequence.
 func (q *Queue) Set(id int32, t Time) {
 	e := entry{t, q.seq, id}
 	q.seq++
-	i := q.at[id]
+	i := q.position[id]
 	if i < 0 {
 		q.entries = append(q.entries, e)
-		q.up(int32(len(q.entries)-1), e)
+		q.siftUp(int32(len(q.entries)-1), e)
 		return
 	}
 	if less(e, q.entries[i]) {
-		q.up(i, e)
+		q.siftUp(i, e)
 	} else {
-		q.down(i, e)
+		q.siftDown(i, e)
 	}
 }
 
 // Pop removes and returns the earliest event. The queue must not be empty.
 func (q *Queue) Pop() (id int32, t Time) {
 	top := q.entries[0]
-	q.cut(0)
+	q.removeAt(0)
 	return top.id, top.time
 }
 
 // Remove drops id's event if it has one.
 func (q *Queue) Remove(id int32) {
-	if i := q.at[id]; i >= 0 {
-		q.cut(i)
+	if i := q.position[id]; i >= 0 {
+		q.removeAt(i)
 	}
 }
 
-// cut removes the entry at position i.
-func (q *Queue) cut(i int32) {
-	q.at[q.entries[i].id] = -1
+// removeAt removes the entry at position i.
+func (q *Queue) removeAt(i int32) {
+	q.position[q.entries[i].id] = -1
 	last := int32(len(q.entries) - 1)
 	e := q.entries[last]
 	q.entries = q.entries[:last]
@@ -104,9 +104,9 @@ func (q *Queue) cut(i int32) {
 		return
 	}
 	if i > 0 && less(e, q.entries[(i-1)/4]) {
-		q.up(i, e)
+		q.siftUp(i, e)
 	} else {
-		q.down(i, e)
+		q.siftDown(i, e)
 	}
 }
 
@@ -121,23 +121,23 @@ func earlier(a, b *entry) int32 {
 	return int32(less)
 }
 
-// up places e at position i or above.
-func (q *Queue) up(i int32, e entry) {
+// siftUp places e at position i or above.
+func (q *Queue) siftUp(i int32, e entry) {
 	for i > 0 {
 		p := (i - 1) / 4
 		if !less(e, q.entries[p]) {
 			break
 		}
 		q.entries[i] = q.entries[p]
-		q.at[q.entries[i].id] = i
+		q.position[q.entries[i].id] = i
 		i = p
 	}
 	q.entries[i] = e
-	q.at[e.id] = i
+	q.position[e.id] = i
 }
 
-// down places e at position i or below.
-func (q *Queue) down(i int32, e entry) {
+// siftDown places e at position i or below.
+func (q *Queue) siftDown(i int32, e entry) {
 	entries := q.entries
 	n := int32(len(entries))
 	for {
@@ -162,9 +162,9 @@ func (q *Queue) down(i int32, e entry) {
 			break
 		}
 		entries[i] = first
-		q.at[first.id] = i
+		q.position[first.id] = i
 		i = best
 	}
 	entries[i] = e
-	q.at[e.id] = i
+	q.position[e.id] = i
 }

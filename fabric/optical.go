@@ -16,7 +16,7 @@ func (p *Pods) Connect(g *engine.Graph) (*Optical, error) {
 		return nil, err
 	}
 	o := &Optical{Pods: p.Pods, Copies: max(1, p.Copies)}
-	links := p.layBundles(g, o)
+	links := p.createBundles(g, o)
 	o.Network = &engine.Network{Nodes: int32(len(p.Nodes)), Groups: p.Groups()}
 	var names []string
 	for i := range o.Bundles {
@@ -44,19 +44,19 @@ func (p *Pods) Connect(g *engine.Graph) (*Optical, error) {
 	}
 	crossing := 0
 	for i := range g.Tasks {
-		if t := &g.Tasks[i]; p.Moves(t) {
+		if t := &g.Tasks[i]; p.IsInterPod(t) {
 			crossing++
 		}
 	}
-	const usual = 5 // a link, and up to two sets of NICs at either end
-	o.Routes = &engine.Routes{Start: make([]int32, len(g.Tasks)+1), Uses: make([]engine.Use, 0, usual*crossing)}
+	const usesPerTransfer = 5 // a link, and up to two sets of NICs at either end
+	o.Routes = &engine.Routes{Start: make([]int32, len(g.Tasks)+1), Uses: make([]engine.Use, 0, usesPerTransfer*crossing)}
 	for i := range g.Tasks {
 		t := &g.Tasks[i]
-		if p.Moves(t) {
+		if p.IsInterPod(t) {
 			link := links[[2]int32{p.Nodes[t.Src].Pod, p.Nodes[t.Dst].Pod}]
 			o.Routes.Uses = append(o.Routes.Uses, engine.Use{Resource: link, Weight: 1})
 		}
-		if p.Takes(t) {
+		if p.UsesNetwork(t) {
 			o.Routes.Uses = p.Interfaces(o.Routes.Uses, o.Network.GroupResource(0), t.Src, t.Dst)
 		}
 		o.Routes.Start[i+1] = int32(len(o.Routes.Uses))
@@ -65,8 +65,8 @@ func (p *Pods) Connect(g *engine.Graph) (*Optical, error) {
 	return o, nil
 }
 
-// layBundles creates the bundles that g needs and returns the directions in use.
-func (p *Pods) layBundles(g *engine.Graph, o *Optical) map[[2]int32]int32 {
+// createBundles creates the bundles that g needs and returns the directions in use.
+func (p *Pods) createBundles(g *engine.Graph, o *Optical) map[[2]int32]int32 {
 	n := int32(len(p.Pods))
 	links := map[[2]int32]int32{}
 	bytes := map[[2]int32]int64{}
@@ -75,7 +75,7 @@ func (p *Pods) layBundles(g *engine.Graph, o *Optical) map[[2]int32]int32 {
 		if t.Kind != engine.Transfer {
 			continue
 		}
-		if t.Src < 0 || int(t.Src) >= len(p.Nodes) || t.Dst < 0 || int(t.Dst) >= len(p.Nodes) || !p.Crosses(t.Src, t.Dst) {
+		if t.Src < 0 || int(t.Src) >= len(p.Nodes) || t.Dst < 0 || int(t.Dst) >= len(p.Nodes) || !p.BetweenPods(t.Src, t.Dst) {
 			continue
 		}
 		a, b := p.Nodes[t.Src].Pod, p.Nodes[t.Dst].Pod
@@ -116,8 +116,8 @@ func (p *Pods) layBundles(g *engine.Graph, o *Optical) map[[2]int32]int32 {
 // directions, of what all the NICs that send over it carry at full rate.
 func (p *Pods) capFlows(g *engine.Graph, o *Optical) {
 	groups := o.Network.GroupResource(0)
-	most := map[[2]int32]int32{}                  // by link and NIC set: the most GPUs that send at once
-	full := make([]float64, len(o.Network.Links)) // by link: what they send together
+	maxGPUs := map[[2]int32]int32{}                   // by link and NIC set: the most GPUs that send at once
+	fullRate := make([]float64, len(o.Network.Links)) // by link: what they send together
 	for i := range g.Tasks {
 		uses := o.Routes.Of(int32(i))
 		if len(uses) == 0 || uses[0].Resource >= groups {
@@ -127,16 +127,16 @@ func (p *Pods) capFlows(g *engine.Graph, o *Optical) {
 		sets := int32(len(node.NICs))
 		for _, c := range node.NICs {
 			gpus := (node.GPUs + sets - 1) / sets
-			if before := most[[2]int32{link, c}]; gpus > before {
-				most[[2]int32{link, c}] = gpus
-				full[link] += float64(gpus-before) * o.Network.Rate(groups+2*c)
+			if before := maxGPUs[[2]int32{link, c}]; gpus > before {
+				maxGPUs[[2]int32{link, c}] = gpus
+				fullRate[link] += float64(gpus-before) * o.Network.Rate(groups+2*c)
 			}
 		}
 	}
 	for i := range o.Bundles {
 		b := &o.Bundles[i]
 		for _, l := range b.Links {
-			b.Flows = max(b.Flows, int32(math.Ceil(full[l]/o.Rate(i)-1e-9)))
+			b.Flows = max(b.Flows, int32(math.Ceil(fullRate[l]/o.Rate(i)-1e-9)))
 		}
 	}
 }

@@ -101,7 +101,7 @@ func TestConnect(t *testing.T) {
 	}
 }
 
-func TestLightFaults(t *testing.T) {
+func TestProvisionRejectsInvalid(t *testing.T) {
 	o, err := three().Connect(moves(t, [2]int32{0, 2}, [2]int32{4, 0}))
 	if err != nil {
 		t.Fatal(err)
@@ -123,7 +123,7 @@ func TestLightFaults(t *testing.T) {
 	}
 }
 
-func TestCheckFaults(t *testing.T) {
+func TestCheckRejectsInvalid(t *testing.T) {
 	for name, spoil := range map[string]func(p *fabric.Pods){
 		"no ports":   func(p *fabric.Pods) { p.Pods[1].Ports = 0 },
 		"no rate":    func(p *fabric.Pods) { p.Pods[1].Rate = 0 },

@@ -26,12 +26,12 @@ type Packets struct {
 // Provision). It fails where a pod
 // has more sets of NICs or bundles than a route can name.
 func (p *Pods) Packets(g *engine.Graph, o *Optical, provisioned *engine.Network) (*Packets, error) {
-	b := &packetBuilder{Packets: &Packets{Graph: &engine.Graph{}}, p: p, o: o, of: map[engine.Flow]bool{}}
-	if err := b.layNetwork(provisioned); err != nil {
+	b := &packetBuilder{Packets: &Packets{Graph: &engine.Graph{}}, pods: p, optical: o, hasPath: map[engine.Flow]bool{}}
+	if err := b.buildNetwork(provisioned); err != nil {
 		return nil, err
 	}
 	namer := g.Name
-	starts, err := g.WithStarts() // by the nodes of the job: parts of a message are started together
+	starts, err := g.WithMessageStarts() // by the nodes of the job: parts of a message are started together
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func (p *Pods) Packets(g *engine.Graph, o *Optical, provisioned *engine.Network)
 	b.Graph.Contention = g.Contention.Mapped(func(id int32) int32 { return first[id] })
 	b.Graph.Namer = func(id int32) string { return namer(b.Origin[id]) }
 	if starts != nil {
-		for message, start := range starts.By {
+		for message, start := range starts.StartOf {
 			if start >= 0 {
 				b.Origin[first[start]] = int32(message)
 			}
@@ -71,25 +71,27 @@ func (p *Pods) Packets(g *engine.Graph, o *Optical, provisioned *engine.Network)
 // behind these come the pods, in the same way, and the networks inside pods.
 type packetBuilder struct {
 	*Packets
-	p    *Pods
-	o    *Optical
-	port []int                // by link: its place among those out of its node
-	pod  []int32              // by set of NICs
-	in   int32                // the first link inside pods
-	of   map[engine.Flow]bool // that have a path
+	pods        *Pods
+	optical     *Optical
+	port        []int                // by link: its place among those out of its node
+	pod         []int32              // by set of NICs
+	firstInside int32                // the first link inside pods
+	hasPath     map[engine.Flow]bool // that have a path
 }
 
-func (b *packetBuilder) sends(nic int32) int32    { return 2 * nic }
-func (b *packetBuilder) receives(nic int32) int32 { return 2*nic + 1 }
-func (b *packetBuilder) leaves(pod int32) int32   { return 2 * (int32(len(b.p.NICs)) + pod) }
-func (b *packetBuilder) enters(pod int32) int32   { return 2*(int32(len(b.p.NICs))+pod) + 1 }
+func (b *packetBuilder) sendNode(nic int32) int32    { return 2 * nic }
+func (b *packetBuilder) receiveNode(nic int32) int32 { return 2*nic + 1 }
+func (b *packetBuilder) exitNode(pod int32) int32    { return 2 * (int32(len(b.pods.NICs)) + pod) }
+func (b *packetBuilder) entryNode(pod int32) int32   { return 2*(int32(len(b.pods.NICs))+pod) + 1 }
 
-// inside returns a node of the network inside pods.
-func (b *packetBuilder) inside(node int32) int32 { return 2*int32(len(b.p.NICs)+len(b.p.Pods)) + node }
+// insideNode returns a node of the network inside pods.
+func (b *packetBuilder) insideNode(node int32) int32 {
+	return 2*int32(len(b.pods.NICs)+len(b.pods.Pods)) + node
+}
 
-// layNetwork makes the links: those of the NICs, out and in by turns, and then those of the bundles.
-func (b *packetBuilder) layNetwork(provisioned *engine.Network) error {
-	p := b.p
+// buildNetwork makes the links: those of the NICs, out and in by turns, and then those of the bundles.
+func (b *packetBuilder) buildNetwork(provisioned *engine.Network) error {
+	p := b.pods
 	n := &engine.Network{Nodes: int32(2 * (len(p.NICs) + len(p.Pods)))}
 	gpus := make([]int32, len(p.NICs))
 	b.pod = make([]int32, len(p.NICs))
@@ -102,28 +104,28 @@ func (b *packetBuilder) layNetwork(provisioned *engine.Network) error {
 	}
 	for c := range int32(len(p.NICs)) {
 		out, in := provisioned.Groups[2*c].Rate, provisioned.Groups[2*c+1].Rate // of a GPU
-		n.Links = append(n.Links, engine.Link{From: b.sends(c), To: b.leaves(b.pod[c]), Rate: out * float64(gpus[c])},
-			engine.Link{From: b.enters(b.pod[c]), To: b.receives(c), Rate: in * float64(gpus[c])})
+		n.Links = append(n.Links, engine.Link{From: b.sendNode(c), To: b.exitNode(b.pod[c]), Rate: out * float64(gpus[c])},
+			engine.Link{From: b.entryNode(b.pod[c]), To: b.receiveNode(c), Rate: in * float64(gpus[c])})
 	}
 	for _, l := range provisioned.Links {
-		n.Links = append(n.Links, engine.Link{From: b.leaves(l.From), To: b.enters(l.To), Rate: l.Rate})
+		n.Links = append(n.Links, engine.Link{From: b.exitNode(l.From), To: b.entryNode(l.To), Rate: l.Rate})
 	}
 	nics := int32(2 * len(p.NICs))
 	b.Circuits = nics
-	b.in = int32(len(n.Links))
+	b.firstInside = int32(len(n.Links))
 	if p.Inside != nil {
 		n.Nodes += p.Inside.Network.Nodes
 		for i, l := range p.Inside.Network.Links {
 			rate := provisioned.Groups[int(nics)+i].Rate
-			n.Links = append(n.Links, engine.Link{From: b.inside(l.From), To: b.inside(l.To), Rate: rate, Latency: l.Latency})
+			n.Links = append(n.Links, engine.Link{From: b.insideNode(l.From), To: b.insideNode(l.To), Rate: rate, Latency: l.Latency})
 		}
 	}
 	n.ResourceNamer = func(r int32) string {
 		switch {
 		case r < nics:
 			return p.GroupName(r)
-		case r >= b.in:
-			return p.GroupName(r - b.in + nics)
+		case r >= b.firstInside:
+			return p.GroupName(r - b.firstInside + nics)
 		}
 		return provisioned.ResourceName(r - nics)
 	}
@@ -163,38 +165,38 @@ func (b *packetBuilder) addTask(id int32, t engine.Task) {
 	case t.Kind != engine.Transfer:
 		add(t)
 		return
-	case !b.p.Takes(&t):
+	case !b.pods.UsesNetwork(&t):
 		add(engine.Task{})
 		return
-	case !b.p.Moves(&t):
+	case !b.pods.IsInterPod(&t):
 		var links []int32
-		for _, l := range b.p.Inside.Path(t.Src, t.Dst) {
-			links = append(links, b.in+l)
+		for _, l := range b.pods.Inside.Path(t.Src, t.Dst) {
+			links = append(links, b.firstInside+l)
 		}
-		t.Src, t.Dst = b.inside(t.Src), b.inside(t.Dst)
+		t.Src, t.Dst = b.insideNode(t.Src), b.insideNode(t.Dst)
 		add(t)
-		b.route(engine.Flow{Src: t.Src, Dst: t.Dst}, links...)
+		b.addPath(engine.Flow{Src: t.Src, Dst: t.Dst}, links...)
 		return
 	}
-	link := b.o.Routes.Of(id)[0].Resource
-	from, to := b.p.Nodes[t.Src].NICs, b.p.Nodes[t.Dst].NICs
+	link := b.optical.Routes.Of(id)[0].Resource
+	from, to := b.pods.Nodes[t.Src].NICs, b.pods.Nodes[t.Dst].NICs
 	parts := int64(max(len(from), len(to)))
 	for k := range parts {
 		part := t
 		part.Bytes = t.Bytes*(k+1)/parts - t.Bytes*k/parts
 		out, in := from[min(int(k), len(from)-1)], to[min(int(k), len(to)-1)]
-		part.Src, part.Dst = b.sends(out), b.receives(in)
+		part.Src, part.Dst = b.sendNode(out), b.receiveNode(in)
 		add(part)
-		b.route(engine.Flow{Src: part.Src, Dst: part.Dst}, 2*out, int32(2*len(b.p.NICs))+link, 2*in+1)
+		b.addPath(engine.Flow{Src: part.Src, Dst: part.Dst}, 2*out, int32(2*len(b.pods.NICs))+link, 2*in+1)
 	}
 }
 
-// route gives a flow its path.
-func (b *packetBuilder) route(f engine.Flow, links ...int32) {
-	if b.of[f] {
+// addPath gives a flow its path.
+func (b *packetBuilder) addPath(f engine.Flow, links ...int32) {
+	if b.hasPath[f] {
 		return
 	}
-	b.of[f] = true
+	b.hasPath[f] = true
 	b.Flows = append(b.Flows, f)
 	steps := make([]engine.Step, len(links))
 	for i, l := range links {

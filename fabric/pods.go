@@ -50,7 +50,7 @@ type Pods struct {
 	PeerDirections int
 	// Copies is the number of replicas that Pods stands for, at least 1.
 	Copies int
-	Inside *Inside // nil is a network in which nothing takes any time
+	Inside *PodNetwork // nil is a network in which nothing takes any time
 }
 
 // Bundle is a set of parallel circuits between two pods, the unit of a logical topology. A circuit serves both
@@ -101,15 +101,15 @@ func (p *Pods) Check() error {
 	return nil
 }
 
-// Crosses reports whether a transfer between two nodes leaves its pod.
-func (p *Pods) Crosses(src, dst int32) bool {
+// BetweenPods reports whether a transfer between two nodes leaves its pod.
+func (p *Pods) BetweenPods(src, dst int32) bool {
 	return p.Nodes[src].Pod != p.Nodes[dst].Pod || src == dst
 }
 
 // Interfaces adds the uses of the NICs at both ends of a transfer to uses, or of one inside a pod of the links there. group is the resource of the first NIC set's outward direction; its inward direction follows it.
 func (p *Pods) Interfaces(uses []engine.Use, group, src, dst int32) []engine.Use {
 	from, to := &p.Nodes[src], &p.Nodes[dst]
-	if !p.Crosses(src, dst) {
+	if !p.BetweenPods(src, dst) {
 		if p.Inside != nil {
 			for _, l := range p.Inside.Path(src, dst) {
 				uses = append(uses, engine.Use{Resource: group + 2*int32(len(p.NICs)) + l, Weight: 1})

@@ -8,7 +8,7 @@ import "sim/engine"
 func (p *Pods) Reduce(g *engine.Graph, alone []engine.Time) (small *engine.Graph, origin []int32, err error) {
 	merged := func(id int32) bool { return alone != nil && alone[id] >= 0 }
 	return engine.Contract(g, func(id int32) bool {
-		return p.Takes(&g.Tasks[id]) && !merged(id)
+		return p.UsesNetwork(&g.Tasks[id]) && !merged(id)
 	}, func(id int32) engine.Time {
 		if merged(id) {
 			return alone[id]
@@ -17,14 +17,14 @@ func (p *Pods) Reduce(g *engine.Graph, alone []engine.Time) (small *engine.Graph
 	})
 }
 
-// Takes reports whether a task moves data over a modelled resource: between pods, or over links inside one.
-func (p *Pods) Takes(t *engine.Task) bool {
-	return p.Moves(t) || t.Kind == engine.Transfer && p.Inside != nil
+// UsesNetwork reports whether a task moves data over a modelled resource: between pods, or over links inside one.
+func (p *Pods) UsesNetwork(t *engine.Task) bool {
+	return p.IsInterPod(t) || t.Kind == engine.Transfer && p.Inside != nil
 }
 
-// Moves reports whether a task moves data between pods.
-func (p *Pods) Moves(t *engine.Task) bool {
-	return t.Kind == engine.Transfer && p.Crosses(t.Src, t.Dst)
+// IsInterPod reports whether a task moves data between pods.
+func (p *Pods) IsInterPod(t *engine.Task) bool {
+	return t.Kind == engine.Transfer && p.BetweenPods(t.Src, t.Dst)
 }
 
 // CriticalTransfer returns the time that transfers between pods take on the critical path of a trace of g: numerator
@@ -32,7 +32,7 @@ func (p *Pods) Moves(t *engine.Task) bool {
 func (p *Pods) CriticalTransfer(g *engine.Graph, t *engine.Trace) engine.Time {
 	sum := engine.Time(0)
 	for _, id := range t.CriticalPath(g) {
-		if p.Moves(&g.Tasks[id]) {
+		if p.IsInterPod(&g.Tasks[id]) {
 			sum += t.End[id] - t.Start[id]
 		}
 	}

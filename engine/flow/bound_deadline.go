@@ -8,7 +8,7 @@ import (
 )
 
 // Period holds the maximum capacities from a time until the next period.
-type Stage struct {
+type Period struct {
 	From  engine.Time // start time
 	Rates []float64   // bits per second, indexed by resource
 }
@@ -35,7 +35,7 @@ type deadlineCheck struct {
 // the full rate of each period. Then the transfers of each resource are scheduled one at a
 // time at its capacity, earliest latest end first (EDF). EDF misses a deadline only if every
 // order does.
-func (e *Evaluator) Misses(deadline engine.Time, periods []Stage) bool {
+func (e *Evaluator) MissesDeadline(deadline engine.Time, periods []Period) bool {
 	z, d := e.sim, e.deadlines
 	if d == nil {
 		d = &deadlineCheck{}
@@ -90,7 +90,7 @@ func (d *deadlineCheck) init(m *model) {
 }
 
 // computeFullRates computes the maximum rates of all transfers in all periods.
-func (d *deadlineCheck) computeFullRates(m *model, periods []Stage) {
+func (d *deadlineCheck) computeFullRates(m *model, periods []Period) {
 	d.periodStart = d.periodStart[:0]
 	for _, s := range periods {
 		d.periodStart = append(d.periodStart, float64(s.From))
@@ -153,7 +153,7 @@ func (d *deadlineCheck) latestStart(m *model, i int32, end float64) float64 {
 }
 
 // missesDeadline reports whether the transfers of a resource miss a latest end under EDF.
-func (d *deadlineCheck) missesDeadline(z *sim, r int, uses []int32, periods []Stage) bool {
+func (d *deadlineCheck) missesDeadline(z *sim, r int, uses []int32, periods []Period) bool {
 	// Insertion sort by head; the order changes little from call to call.
 	for i := 1; i < len(uses); i++ {
 		u, j := uses[i], i

@@ -173,19 +173,19 @@ func TestInputsThatDoNotFit(t *testing.T) {
 }
 
 // periods returns the capacities of in over time.
-func (in instance) periods() []flow.Stage {
+func (in instance) periods() []flow.Period {
 	rates := make([]float64, in.n.Resources())
 	for r := range rates {
 		rates[r] = in.n.Rate(int32(r))
 	}
-	all := []flow.Stage{{Rates: rates}}
+	all := []flow.Period{{Rates: rates}}
 	for _, c := range in.n.Changes {
 		rates = slices.Clone(rates)
 		rates[c.Link] = c.Rate
 		if last := &all[len(all)-1]; last.From == c.At {
 			last.Rates = rates
 		} else {
-			all = append(all, flow.Stage{From: c.At, Rates: rates})
+			all = append(all, flow.Period{From: c.At, Rates: rates})
 		}
 	}
 	return all
@@ -193,12 +193,12 @@ func (in instance) periods() []flow.Stage {
 
 // TestMissesDeadline: no graph provably misses its own makespan, under any service and with
 // changing capacities. The transfers of one link miss every earlier deadline.
-func TestMisses(t *testing.T) {
+func TestMissesDeadline(t *testing.T) {
 	us := engine.Microsecond
 	in := twoTransfers(800e9, 1_000_000, 500_000)
 	in.n.Changes = []engine.Change{{At: 4 * us}, {At: 9 * us, Rate: 400e9}}
 	e := in.evaluator(t, flow.MaxMin)
-	if e.Misses(31*us, in.periods()) || !e.Misses(31*us-engine.Nanosecond, in.periods()) {
+	if e.MissesDeadline(31*us, in.periods()) || !e.MissesDeadline(31*us-engine.Nanosecond, in.periods()) {
 		t.Error("31 us are missed, or what is less is not")
 	}
 	missed := 0
@@ -207,10 +207,10 @@ func TestMisses(t *testing.T) {
 		e, stages := in.evaluator(t, flow.MaxMin), in.periods()
 		for _, s := range services {
 			c := in.run(t, s).Makespan
-			if e.Misses(c, stages) {
+			if e.MissesDeadline(c, stages) {
 				t.Fatalf("%v: makespan %d is said to be missed", s, c)
 			}
-			if e.Misses(c-c/50-1, stages) {
+			if e.MissesDeadline(c-c/50-1, stages) {
 				missed++
 			}
 		}

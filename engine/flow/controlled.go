@@ -27,7 +27,7 @@ type controlledRun struct {
 // PrepareControl enables controlled runs, in which transfers are counted by class as they end.
 // class is indexed by task, with -1 for tasks that are not counted. It must not change while
 // the evaluator is in use.
-func (e *Evaluator) Stage(class []int32, classes int) {
+func (e *Evaluator) PrepareControl(class []int32, classes int) {
 	s := &controlledRun{awaitedTask: noTask, class: class, total: make([]int32, classes), ended: make([]int32, classes), peak: make([]float64, e.sim.resources)}
 	for _, c := range class {
 		if c >= 0 {
@@ -140,7 +140,7 @@ func (e *Evaluator) Ended(class int32) (ended, total int32) {
 
 // AddRemaining adds the bytes that remain to be carried over each link to bytes, which is
 // indexed by link.
-func (e *Evaluator) Left(bytes []float64) {
+func (e *Evaluator) AddRemaining(bytes []float64) {
 	z := e.sim
 	for id := range z.tasks {
 		if z.phase[id] == phaseDone {
@@ -209,6 +209,6 @@ func (s *controlledRun) countEnd(id int32) {
 }
 
 // CancelChange removes a change that has not happened yet.
-func (e *Evaluator) Drop(change int) {
+func (e *Evaluator) CancelChange(change int) {
 	e.sim.queue.Remove(int32(2*e.sim.tasks + len(e.sim.net.Changes) + change))
 }

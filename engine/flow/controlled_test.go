@@ -14,7 +14,7 @@ import (
 // link has no capacity until a delay after the end of the first transfer. The result equals the
 // value computed by hand and a run with the same changes at known times, also when the evaluator
 // is used again.
-func TestStages(t *testing.T) {
+func TestControlledRun(t *testing.T) {
 	const rate, bytes = 8e9, 1_000_000
 	g := &engine.Graph{}
 	a := g.AddTask(engine.Task{Kind: engine.Transfer, Dst: 1, Flows: 1, Bytes: bytes})
@@ -30,7 +30,7 @@ func TestStages(t *testing.T) {
 		t.Fatal(err)
 	}
 	const ms = engine.Millisecond
-	e.Stage([]int32{0, 1}, 2)
+	e.PrepareControl([]int32{0, 1}, 2)
 	e.SetPeak(0, rate)
 	e.SetPeak(1, rate)
 	run := func(delay engine.Time) (engine.Time, bool) {
@@ -41,7 +41,7 @@ func TestStages(t *testing.T) {
 			t.Fatalf("the first transfer ends at %v (%v), want 1 ms", now, ok)
 		}
 		e.ChangeNow(0, 0)
-		e.Drop(e.ChangeLater(ms+delay/2, 1, rate/2)) // cancelled, so it has no effect
+		e.CancelChange(e.ChangeLater(ms+delay/2, 1, rate/2)) // cancelled, so it has no effect
 		if delay < engine.Never/2 {
 			e.ChangeLater(ms+delay, 1, rate)
 		}
@@ -81,7 +81,7 @@ func TestRecord(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		e.Stage(slices.Repeat([]int32{-1}, len(in.g.Tasks)), 0)
+		e.PrepareControl(slices.Repeat([]int32{-1}, len(in.g.Tasks)), 0)
 		for r := range int32(in.n.Resources()) {
 			e.SetPeak(r, in.n.Rate(r))
 		}

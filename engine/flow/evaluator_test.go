@@ -56,7 +56,7 @@ func disturb(t *rapid.T, in instance, e *flow.Evaluator, around engine.Time) {
 // would depend on the order in which workers evaluate topologies. Transfers 2 and 3 share a link
 // and are ready together, unless one of the links before them is slower. The sums of their times
 // are inexact, so a different order would show.
-func TestBoundIsNoHistory(t *testing.T) {
+func TestBoundHasNoHistory(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 20_000 { // one in a thousand would differ
 		in := instance{g: &engine.Graph{}, r: &engine.Routes{Start: []int32{0}}}

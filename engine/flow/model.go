@@ -71,8 +71,8 @@ const perTick = 1 / float64(engine.Second)
 type model struct {
 	graph      *engine.Graph
 	net        *engine.Network
-	starts     *engine.Starts // tasks that start messages; nil if the graph has no message overhead
-	graphTasks int            // number of tasks of the caller's graph; start tasks follow them
+	starts     *engine.MessageStarts // tasks that start messages; nil if the graph has no message overhead
+	graphTasks int                   // number of tasks of the caller's graph; start tasks follow them
 
 	tasks, resources int           // numbers of tasks, including start tasks, and of resources
 	fixedDuration    []engine.Time // in ticks; -1 for transfers with uses
@@ -107,7 +107,7 @@ func newModel(g *engine.Graph, n *engine.Network, r *engine.Routes) (*model, err
 		return nil, fmt.Errorf("flow: routes for %d tasks, graph of %d", len(r.Start)-1, tasks)
 	}
 
-	starts, err := g.WithStarts()
+	starts, err := g.WithMessageStarts()
 	if err != nil {
 		return nil, err
 	}

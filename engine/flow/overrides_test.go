@@ -14,7 +14,7 @@ import (
 // TestOverridesAgainstRun: an evaluator with other durations and changes that has simulated
 // before returns the same results as Run on a graph and network with these values. Its origin
 // and clones made before keep the old values; clones made afterwards have the new ones.
-func TestPerturbedAgainstRun(t *testing.T) {
+func TestOverridesAgainstRun(t *testing.T) {
 	eachService(t, func(t *testing.T, s flow.Service) {
 		rapid.Check(t, func(t *rapid.T) {
 			in := drawInstance(t, shape{tasks: 10, changes: rapid.Bool().Draw(t, "changing")})

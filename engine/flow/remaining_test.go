@@ -14,7 +14,7 @@ import (
 // TestAddRemaining: a controlled run stops at given times, or when the last transfer of a class
 // has ended. The bytes that remain on each link then equal those computed from the trace of Run,
 // and the makespan is the same.
-func TestLeft(t *testing.T) {
+func TestAddRemaining(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := drawInstance(t, shape{tasks: 8})
 		service := rapid.SampledFrom([]flow.Service{flow.MaxMin, flow.LevelPriority}).Draw(t, "service")
@@ -36,13 +36,13 @@ func TestLeft(t *testing.T) {
 				last[class[id]] = max(last[class[id]], want.End[id])
 			}
 		}
-		e.Stage(class, classes)
+		e.PrepareControl(class, classes)
 		for r := range int32(in.n.Resources()) {
 			e.SetPeak(r, in.n.Rate(r))
 		}
 		check := func(now engine.Time) {
 			got := make([]float64, len(in.n.Links))
-			e.Left(got)
+			e.AddRemaining(got)
 			for id, k := range in.g.Tasks {
 				if k.Kind != engine.Transfer {
 					continue

@@ -66,8 +66,8 @@ func (z *sim) record(rates bool) {
 // trace returns the recorded trace of the last run. It shares memory with z.
 func (z *sim) trace() *engine.Trace {
 	t := &engine.Trace{Start: z.ready, End: z.ends, Makespan: z.makespan, Events: z.events}
-	if z.contest != nil {
-		t.Cause = z.contest.Causes()
+	if z.contention != nil {
+		t.Cause = z.contention.Causes()
 	}
 	if z.log != nil {
 		t.StepStart, t.Steps = z.log.byTask(z.tasks)
@@ -108,7 +108,7 @@ func (z *sim) stallError() error {
 // resources if each has capacity, or the grant that it competes for.
 func (z *sim) blocker(id int32) string {
 	if z.fixedDuration[id] >= 0 {
-		return z.contest.Waits(id)
+		return z.contention.WaitReason(id)
 	}
 	var down, all []string
 	for u := z.useStart[id]; u < z.useStart[id+1]; u++ {

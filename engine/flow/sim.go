@@ -34,7 +34,7 @@ type runState struct {
 	events   int64       // number of starts and ends of transfers
 	makespan engine.Time // latest end so far
 
-	contest *engine.Contest // nil if the graph has no contention
+	contention *engine.ContentionState // nil if the graph has no contention
 }
 
 // newRunState allocates the state of a run of m. sim.reset initialises it.
@@ -46,7 +46,7 @@ func newRunState(m *model) runState {
 		remaining: make([]float64, n), rate: make([]float64, n), updatedAt: make([]engine.Time, n),
 		nextUse: make([]int32, len(m.useRes)), prevUse: make([]int32, len(m.useRes)),
 		firstUse: make([]int32, r), numActive: make([]int32, r), isDirty: make([]bool, r),
-		contest: m.graph.NewContest(),
+		contention: m.graph.NewContentionState(),
 	}
 }
 
@@ -66,8 +66,8 @@ func (s *runState) copyFrom(t *runState) {
 	copy(s.numActive, t.numActive)
 	copy(s.isDirty, t.isDirty)
 	s.dirty = append(s.dirty[:0], t.dirty...)
-	if s.contest != nil {
-		s.contest.CopyFrom(t.contest)
+	if s.contention != nil {
+		s.contention.CopyFrom(t.contention)
 	}
 }
 
@@ -242,8 +242,8 @@ func (z *sim) reset(cutoff engine.Time) {
 	z.incremental.valid = false
 
 	z.now, z.numEnded, z.events, z.makespan, z.cutoff = 0, 0, 0, 0, cutoff
-	if z.contest != nil {
-		z.contest.Reset()
+	if z.contention != nil {
+		z.contention.Reset()
 	}
 	if z.log != nil {
 		z.log.reset()
@@ -264,7 +264,7 @@ func (z *sim) reset(cutoff engine.Time) {
 // enable schedules a task when its last predecessor has ended. Tasks of fixed duration
 // without contention need no event: they go to the stack.
 func (z *sim) enable(id int32) {
-	if z.fixedDuration[id] >= 0 && (z.contest == nil || !z.contest.Involves(id)) {
+	if z.fixedDuration[id] >= 0 && (z.contention == nil || !z.contention.Involves(id)) {
 		z.stack = append(z.stack, id)
 		return
 	}
@@ -277,9 +277,9 @@ func (z *sim) handleContender(id int32) bool {
 	switch {
 	case z.phase[id] == phaseRunning:
 		return z.endContender(id)
-	case z.contest.Decides(id):
+	case z.contention.Decides(id):
 		z.phase[id] = phaseCompeting
-		z.contest.Arrive(id)
+		z.contention.Arrive(id)
 	default:
 		z.startContender(id)
 	}
@@ -296,7 +296,7 @@ func (z *sim) startContender(id int32) {
 // it. It returns false as endTask does.
 func (z *sim) endContender(id int32) bool {
 	ok := z.endTask(id, z.now)
-	z.contest.Ended(id, func(request int32) {
+	z.contention.Ended(id, func(request int32) {
 		z.ready[request] = z.now
 		ok = ok && z.endContender(request)
 	})
@@ -306,10 +306,10 @@ func (z *sim) endContender(id int32) bool {
 // grantRequests starts the tasks that the contention grants now. It reports whether
 // events at the current time remain.
 func (z *sim) grantRequests() bool {
-	if z.contest == nil || !z.contest.Pending() {
+	if z.contention == nil || !z.contention.Pending() {
 		return false
 	}
-	granted := z.contest.Resolve()
+	granted := z.contention.Resolve()
 	for _, id := range granted {
 		z.startContender(id)
 	}

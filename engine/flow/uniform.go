@@ -9,7 +9,7 @@ import (
 )
 
 // ErrNotUniform is wrapped by UniformEnds if rates could change while transfers run.
-var ErrUneven = errors.New("flow: transfers are not even")
+var ErrNotUniform = errors.New("flow: transfers are not even")
 
 // UniformEnds returns the end of each transfer of a uniform load: all transfers start at time 0,
 // have the same size in bytes and take one path each. Transfer f is flow f on its path. It
@@ -21,9 +21,9 @@ var ErrUneven = errors.New("flow: transfers are not even")
 // no transfer of a higher level. It therefore loses no transfer before the transfers that it
 // limits end, and these end together. The capacity that then becomes free does not help the
 // remaining transfers on the link, because other links limit them.
-func Even(ctx context.Context, n *engine.Network, w *engine.Paths, flows []engine.Flow, bytes int64) ([]engine.Time, error) {
+func UniformEnds(ctx context.Context, n *engine.Network, w *engine.Paths, flows []engine.Flow, bytes int64) ([]engine.Time, error) {
 	if w.First != nil || w.Spread != nil || len(n.Changes) > 0 || len(n.Groups) > 0 || bytes <= 0 {
-		return nil, fmt.Errorf("%w: they take several paths, links change, groups share capacity, or they are empty", ErrUneven)
+		return nil, fmt.Errorf("%w: they take several paths, links change, groups share capacity, or they are empty", ErrNotUniform)
 	}
 	if err := n.Validate(); err != nil {
 		return nil, err

@@ -12,7 +12,7 @@ import (
 
 // TestUniformEnds: the ends of transfers of equal size that start together are identical to the
 // ends of Run.
-func TestEven(t *testing.T) {
+func TestUniformEnds(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 1))
 	for range 60 {
 		nodes, degree := 4+rng.Int32N(12), 2+rng.IntN(3)
@@ -55,7 +55,7 @@ func TestEven(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := flow.Even(t.Context(), n, w, flows, bytes)
+		got, err := flow.UniformEnds(t.Context(), n, w, flows, bytes)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -63,7 +63,7 @@ func TestEven(t *testing.T) {
 			t.Fatalf("%d flows of %d bytes end at %v, want %v", len(flows), bytes, got, want.End)
 		}
 		n.Links[w.Link[int(flows[0].Src)*degree+w.Step[0].Port()]].Rate = 0
-		if _, err := flow.Even(t.Context(), n, w, flows, bytes); !errors.Is(err, flow.ErrStalled) {
+		if _, err := flow.UniformEnds(t.Context(), n, w, flows, bytes); !errors.Is(err, flow.ErrStalled) {
 			t.Fatalf("%v on a link that is down", err)
 		}
 	}

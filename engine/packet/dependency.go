@@ -228,7 +228,7 @@ func CheckChannels(ctx context.Context, n *engine.Network, w *engine.Paths, flow
 }
 
 // spread returns a cycle of what packets that draw their links may depend on, all on channel 0.
-func (d *Dependencies) spread(ctx context.Context, n *engine.Network, s *engine.Spread, flows []engine.Flow) (Cycle, error) {
+func (d *Dependencies) spread(ctx context.Context, n *engine.Network, s *engine.NextHops, flows []engine.Flow) (Cycle, error) {
 	from, mark := make([][]int32, n.Nodes), make([]bool, n.Nodes)
 	for _, f := range flows {
 		from[f.Dst] = append(from[f.Dst], f.Src)
@@ -238,7 +238,7 @@ func (d *Dependencies) spread(ctx context.Context, n *engine.Network, s *engine.
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		for _, at := range s.Levels(from[dst], dst, mark) {
+		for _, at := range s.NodesByDistance(from[dst], dst, mark) {
 			s.Shares(at, dst, func(port int, _ float64) {
 				if next := s.To[port]; next != dst {
 					first := engine.MakeStep(port%s.Degree, 0)

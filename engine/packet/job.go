@@ -30,7 +30,7 @@ func RunGraph(g *engine.Graph, n *engine.Network, flows []engine.Flow, paths *en
 
 // withStarts returns work and options by task of a graph without starts as those of the graph with starts, which send
 // nothing.
-func withStarts(s *engine.Starts, w *Work, o Options) (*Work, Options) {
+func withStarts(s *engine.MessageStarts, w *Work, o Options) (*Work, Options) {
 	more := len(s.Graph.Tasks) - s.Tasks
 	longer := func(k *engine.Paths) *engine.Paths {
 		by := *k
@@ -97,10 +97,10 @@ type job struct {
 	ended     int
 	trace     engine.Trace
 
-	contest   *engine.Contest // nil if the graph has no contention
-	competes  []bool          // by task: it is ready and waits for the contention
-	resolving bool            // the event of resolve is in the calendar
-	moved     bool            // since it was put there a task has become ready at the same time
+	contest   *engine.ContentionState // nil if the graph has no contention
+	competes  []bool                  // by task: it is ready and waits for the contention
+	resolving bool                    // the event of resolve is in the calendar
+	moved     bool                    // since it was put there a task has become ready at the same time
 }
 
 // transfer is the packets of a task.
@@ -123,7 +123,7 @@ func newJob(g *engine.Graph, bytes int32) *job {
 	j := &job{
 		g: g, need: make([]int32, n), ready: make([]engine.Time, n), transfers: make([]transfer, n),
 		trace:   engine.Trace{Start: make([]engine.Time, n), End: make([]engine.Time, n)},
-		contest: g.NewContest(),
+		contest: g.NewContentionState(),
 	}
 	if j.contest != nil {
 		j.competes = make([]bool, n)
@@ -245,7 +245,7 @@ func (j *job) stalled(at engine.Time) error {
 		switch {
 		case j.contest != nil && j.competes[i]:
 			if lost++; lost <= most {
-				names = append(names, fmt.Sprintf("%s waits for %s", j.g.Name(int32(i)), j.contest.Waits(int32(i))))
+				names = append(names, fmt.Sprintf("%s waits for %s", j.g.Name(int32(i)), j.contest.WaitReason(int32(i))))
 			}
 		case j.trace.Start[i] == engine.Never:
 			behind++

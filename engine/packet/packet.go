@@ -89,13 +89,13 @@ func simulate(n *engine.Network, w *Work, g *engine.Graph, bytes int32, o Option
 		return nil, nil, err
 	}
 	largest := max(int64(bytes), w.largest())
-	var starts *engine.Starts
+	var starts *engine.MessageStarts
 	if g != nil {
 		var err error
 		if w, o, err = byTask(g, w, o); err != nil {
 			return nil, nil, err
 		}
-		if starts, err = g.WithStarts(); err != nil {
+		if starts, err = g.WithMessageStarts(); err != nil {
 			return nil, nil, err
 		}
 		if starts != nil {

@@ -13,8 +13,8 @@ import (
 // paths leads packets by paths, where a record's route is the place of its step, or, where packets draw their links,
 // its destination.
 type paths struct {
-	spread *engine.Spread // of the set in use
-	steps  bool           // routes are places of steps
+	spread *engine.NextHops // of the set in use
+	steps  bool             // routes are places of steps
 	// Ports and steps of every Rewire one after another, so that a packet keeps its path; the ports of a rewire are
 	// those behind the ports of the one before it.
 	degree int

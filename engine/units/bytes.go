@@ -11,7 +11,7 @@ var sizes = quantity{
 		{"PB", 1e15}, {"TB", 1e12}, {"GB", 1e9}, {"MB", 1e6}, {"KB", 1e3}, {"kB", 1e3},
 		{"PiB", 1 << 50}, {"TiB", 1 << 40}, {"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"B", 1},
 	},
-	most: math.MaxInt64, fine: "it is not a whole number of bytes", large: "it is too large",
+	max: math.MaxInt64, fractionProblem: "it is not a whole number of bytes", sizeProblem: "it is too large",
 }
 
 // ParseBytes reads a size such as "4MB", "64KiB" or "542B". It fails on anything else, on a negative size, on a

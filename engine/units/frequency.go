@@ -17,9 +17,9 @@ var frequencies = map[string]float64{"day": 1, "h": 1.0 / 24, "week": 7, "year":
 // else, on a negative number and on more than 1e6 a day.
 func ParseFrequency(text string) (Frequency, error) {
 	number, unit, _ := strings.Cut(strings.TrimSpace(text), "/")
-	days, known := frequencies[unit]
+	days, isUnit := frequencies[unit]
 	n, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
-	if f := n / days; known && err == nil && n >= 0 && f <= 1e6 && !math.Signbit(n) {
+	if f := n / days; isUnit && err == nil && n >= 0 && f <= 1e6 && !math.Signbit(n) {
 		return Frequency(f), nil
 	}
 	return 0, fmt.Errorf(`%.40q is no frequency: write a number up to 1e6 a day and /h, /day, /week or /year, such as "0.0008/day"`, text)

@@ -19,27 +19,27 @@ var rateUnits = []struct {
 // ParseRate reads a rate in bits ("400Gbps", "448kb/s") or bytes ("50GB/s") per second. It fails on anything else, and
 // on a negative or infinite rate.
 func ParseRate(text string) (Rate, error) {
-	number, unit, wrong := split(text)
+	number, unit, problem := split(text)
 	for _, per := range []struct {
 		suffix string
 		bits   float64
 	}{{"bps", 1}, {"b/s", 1}, {"B/s", 8}} {
 		prefix, ok := strings.CutSuffix(unit, per.suffix)
 		for _, u := range rateUnits {
-			if wrong == "" && ok && u.prefix == prefix {
+			if problem == "" && ok && u.prefix == prefix {
 				// in decimal, so that "0.3Gbps" is exactly 3e8
 				v, err := strconv.ParseFloat(number+"e"+strconv.Itoa(u.exp), 64)
 				if v *= per.bits; err == nil && !math.IsInf(v, 0) {
 					return Rate(v), nil
 				}
-				wrong = "it is too large"
+				problem = "it is too large"
 			}
 		}
 	}
-	if wrong != "" {
-		wrong = ", " + wrong
+	if problem != "" {
+		problem = ", " + problem
 	}
-	return 0, fmt.Errorf(`%s is no rate%s: write bits or bytes per second, such as "400Gbps" or "50GB/s"`, clip(text), wrong)
+	return 0, fmt.Errorf(`%s is no rate%s: write bits or bytes per second, such as "400Gbps" or "50GB/s"`, clip(text), problem)
 }
 
 // String formats r in bits per second with the largest prefix that leaves at least 1. ParseRate reads back the same

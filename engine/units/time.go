@@ -14,7 +14,7 @@ var times = quantity{
 		{"h", 3600 * second}, {"min", 60 * second}, {"s", second}, {"ms", second / 1e3},
 		{"us", second / 1e6}, {"µs", second / 1e6}, {"μs", second / 1e6}, {"ns", second / 1e9}, {"ps", 1},
 	},
-	most: int64(engine.Never - 1), fine: "it is finer than a picosecond", large: "it is longer than 106 days",
+	max: int64(engine.Never - 1), fractionProblem: "it is finer than a picosecond", sizeProblem: "it is longer than 106 days",
 }
 
 // ParseTime reads a span of time such as "500ns", "1.5us", "10ms" or "2h". It fails on anything else, on a negative

@@ -18,7 +18,7 @@ func Connect(p *fabric.Pods, g *engine.Graph) (*engine.Network, *engine.Routes, 
 	r := &engine.Routes{Start: make([]int32, len(g.Tasks)+1)}
 	for i := range g.Tasks {
 		t := &g.Tasks[i]
-		if p.Takes(t) {
+		if p.UsesNetwork(t) {
 			r.Uses = p.Interfaces(r.Uses, n.GroupResource(0), t.Src, t.Dst)
 		}
 		r.Start[i+1] = int32(len(r.Uses))
@@ -26,13 +26,13 @@ func Connect(p *fabric.Pods, g *engine.Graph) (*engine.Network, *engine.Routes, 
 	return n, r, nil
 }
 
-// Between routes the transfers of g over an ideal network between the nodes of a network of links: each node sends, and
+// ConnectNodes routes the transfers of g over an ideal network between the nodes of a network of links: each node sends, and
 // receives, at the rate of all its links together. So nothing that paths over those links may do ends g sooner than
 // sharing this one as well as can be.
 //
 // Links may be of tiers, tier says of which, and joins which one two nodes take: a node then sends over a tier at the rate
 // of its links of that alone. Both are nil where there is but one.
-func Between(links *engine.Network, g *engine.Graph, tier func(link int) int, joins func(src, dst int32) int) (*engine.Network, *engine.Routes) {
+func ConnectNodes(links *engine.Network, g *engine.Graph, tier func(link int) int, joins func(src, dst int32) int) (*engine.Network, *engine.Routes) {
 	if joins == nil {
 		tier, joins = func(int) int { return 0 }, func(_, _ int32) int { return 0 }
 	}

@@ -61,7 +61,7 @@ func TestOnlyNICsLimit(t *testing.T) {
 
 // TestBetween: each node sends and receives over each tier at the rate of its links of that tier together, and a
 // transfer takes one such share at either end, of the tier that joins its nodes.
-func TestBetween(t *testing.T) {
+func TestConnectNodes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		nodes, tiers := rapid.Int32Range(2, 5).Draw(t, "nodes"), rapid.IntRange(1, 3).Draw(t, "tiers")
 		links := &engine.Network{Nodes: nodes}
@@ -84,7 +84,7 @@ func TestBetween(t *testing.T) {
 		if tiers == 1 {
 			tier, joins = nil, nil
 		}
-		n, r := electrical.Between(links, g, tier, joins)
+		n, r := electrical.ConnectNodes(links, g, tier, joins)
 		for k := range slices.Max(tierOf) + 1 {
 			for a := range 2 * nodes {
 				id := int32(k)*2*nodes + a

@@ -30,19 +30,19 @@ func (d Dragonfly) Shape(endpoints int) (*Shape, error) {
 		return nil, err
 	}
 	for h := range hosts {
-		s.join(h, hosts+h/d.Hosts, 1)
+		s.addPair(h, hosts+h/d.Hosts, 1)
 	}
 	router := func(group, link int) int { return hosts + group*d.Routers + link/d.Global }
 	for g := range groups {
 		for a := range d.Routers {
 			for b := range a {
-				s.join(hosts+g*d.Routers+b, hosts+g*d.Routers+a, 1)
+				s.addPair(hosts+g*d.Routers+b, hosts+g*d.Routers+a, 1)
 			}
 		}
 		for l := range pairs * others {
 			on := l%others + 1 // groups
 			if to := g + on; to < groups {
-				s.join(router(g, l), router(to, l/others*others+groups-on-1), 1)
+				s.addPair(router(g, l), router(to, l/others*others+groups-on-1), 1)
 			}
 		}
 	}

@@ -26,28 +26,28 @@ func (f FatTree) Shape(endpoints int) (*Shape, error) {
 		pods, leaves = f.Ports, f.Ports/2
 	}
 	hosts := pods * leaves * down
-	joins := hosts + pods*leaves*up
+	pairs := hosts + pods*leaves*up
 	if f.Levels == 3 {
-		joins += pods * up * (f.Ports / 2)
+		pairs += pods * up * (f.Ports / 2)
 	}
-	s, err := newShape("a fat tree", hosts, endpoints, joins)
+	s, err := newShape("a fat tree", hosts, endpoints, pairs)
 	if err != nil {
 		return nil, err
 	}
 	above := hosts + pods*leaves
 	for h := range hosts {
-		s.join(h, hosts+h/down, 1)
+		s.addPair(h, hosts+h/down, 1)
 	}
 	for leaf := range pods * leaves {
 		for k := range up {
-			s.join(hosts+leaf, above+leaf/leaves*up+k, 1)
+			s.addPair(hosts+leaf, above+leaf/leaves*up+k, 1)
 		}
 	}
 	if f.Levels == 3 {
 		cores := above + pods*up
 		for k := range pods * up {
 			for c := range f.Ports / 2 {
-				s.join(above+k, cores+k%up*(f.Ports/2)+c, 1)
+				s.addPair(above+k, cores+k%up*(f.Ports/2)+c, 1)
 			}
 		}
 	}

@@ -23,40 +23,40 @@ type Edge struct {
 	Times    float64 // its rate, over that of links in general
 }
 
-// join adds links in both directions between two nodes.
-func (s *Shape) join(a, b int, times float64) {
+// addPair adds links in both directions between two nodes.
+func (s *Shape) addPair(a, b int, times float64) {
 	s.Links = append(s.Links, Edge{a, b, times}, Edge{b, a, times})
 	s.Nodes = max(s.Nodes, a+1, b+1)
 }
 
-// MostShaped bounds the links of a shape.
-const MostShaped = 1 << 20
+// MaxShapeLinks bounds the links of a shape.
+const MaxShapeLinks = 1 << 20
 
 // newShape returns a shape of endpoints alone, with room for links in both directions. It fails where others were asked
 // for, where there are fewer than 2, and where links are too many.
-func newShape(name string, endpoints, asked, joins int) (*Shape, error) {
+func newShape(name string, endpoints, wanted, pairs int) (*Shape, error) {
 	switch {
-	case asked != 0 && asked != endpoints:
-		return nil, fmt.Errorf("%s of %d endpoints, where %d were asked for; want %d, or none", name, endpoints, asked, endpoints)
-	case endpoints < 2 || joins < 1 || joins > MostShaped/2:
-		return nil, fmt.Errorf("%s of %d endpoints and %d links; want at least 2, and at most %d links", name, endpoints, 2*joins, MostShaped)
+	case wanted != 0 && wanted != endpoints:
+		return nil, fmt.Errorf("%s of %d endpoints, where %d were asked for; want %d, or none", name, endpoints, wanted, endpoints)
+	case endpoints < 2 || pairs < 1 || pairs > MaxShapeLinks/2:
+		return nil, fmt.Errorf("%s of %d endpoints and %d links; want at least 2, and at most %d links", name, endpoints, 2*pairs, MaxShapeLinks)
 	}
-	return &Shape{Endpoints: endpoints, Nodes: endpoints, Links: make([]Edge, 0, 2*joins)}, nil
+	return &Shape{Endpoints: endpoints, Nodes: endpoints, Links: make([]Edge, 0, 2*pairs)}, nil
 }
 
-// Row is a named generator.
-type Row struct {
+// NamedGenerator is a named generator.
+type NamedGenerator struct {
 	Name string
 	New  func() Generator // points to its options
 }
 
 // Generators are those that scenarios may name. A new one is a row here.
-var Generators = []Row{
+var Generators = []NamedGenerator{
 	{"dragonfly", func() Generator { return &Dragonfly{} }},
 	{"dual-plane", func() Generator { return &DualPlane{} }},
 	{"fat-tree", func() Generator { return &FatTree{} }},
 	{"full-mesh", func() Generator { return &FullMesh{} }},
-	{"rail-optimised", func() Generator { return &RailOptimised{} }},
+	{"rail-optimised", func() Generator { return &RailTopology{} }},
 	{"ring", func() Generator { return &Ring{} }},
 }
 
@@ -74,9 +74,9 @@ type FullMesh struct{}
 
 // Shape returns a link from every node to every other, in the order of nodes.
 func (FullMesh) Shape(nodes int) (*Shape, error) {
-	const most = 1 << 10
-	if nodes < 2 || nodes > most {
-		return nil, fmt.Errorf("a full mesh of %d nodes; want 2 to %d", nodes, most)
+	const maxNodes = 1 << 10
+	if nodes < 2 || nodes > maxNodes {
+		return nil, fmt.Errorf("a full mesh of %d nodes; want 2 to %d", nodes, maxNodes)
 	}
 	s := &Shape{Endpoints: nodes, Nodes: nodes}
 	for a := range nodes {
@@ -95,9 +95,9 @@ type Ring struct{}
 // Shape returns the links in both directions between neighbours, in the order of nodes. Two nodes have one link in each
 // direction.
 func (Ring) Shape(nodes int) (*Shape, error) {
-	const most = 1 << 16
-	if nodes < 2 || nodes > most {
-		return nil, fmt.Errorf("a ring of %d nodes; want 2 to %d", nodes, most)
+	const maxNodes = 1 << 16
+	if nodes < 2 || nodes > maxNodes {
+		return nil, fmt.Errorf("a ring of %d nodes; want 2 to %d", nodes, maxNodes)
 	}
 	s := &Shape{Endpoints: nodes, Nodes: nodes}
 	for a := range nodes {

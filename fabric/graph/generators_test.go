@@ -64,15 +64,15 @@ func (s *Shape) between(from int) []int {
 
 // diameter returns the most hops between two endpoints, -1 where some are not joined.
 func (s *Shape) diameter() int {
-	most := 0
+	maxHops := 0
 	for a := range s.Endpoints {
 		to := s.between(a)[:s.Endpoints]
 		if slices.Min(to) < 0 {
 			return -1
 		}
-		most = max(most, slices.Max(to))
+		maxHops = max(maxHops, slices.Max(to))
 	}
-	return most
+	return maxHops
 }
 
 // cut returns the rate of links from the lower half of the endpoints to the upper one that no choice of sides for
@@ -108,24 +108,24 @@ func (s *Shape) cut() float64 {
 		if _, there := from[s.Nodes]; !there {
 			return flow
 		}
-		least := 1e9
+		minCut := 1e9
 		for at := s.Nodes; at != -1; at = from[at] {
-			least = min(least, left[[2]int{from[at], at}])
+			minCut = min(minCut, left[[2]int{from[at], at}])
 		}
 		for at := s.Nodes; at != -1; at = from[at] {
-			left[[2]int{from[at], at}] -= least
-			left[[2]int{at, from[at]}] += least
+			left[[2]int{from[at], at}] -= minCut
+			left[[2]int{at, from[at]}] += minCut
 		}
-		flow += least
+		flow += minCut
 	}
 }
 
 // TestShapes: endpoints, switches, links, the most hops between endpoints, and the rate between halves of them, by hand.
 func TestShapes(t *testing.T) {
 	for _, c := range []struct {
-		of                                    Generator
-		endpoints, switches, joins, mostJumps int
-		cut                                   float64
+		of                                  Generator
+		endpoints, switches, pairs, maxHops int
+		cut                                 float64
 	}{
 		// k = 4: k^3/4 hosts, 5k^2/4 switches, 3k^3/4 links, non-blocking
 		{&FatTree{Ports: 4, Levels: 3, Oversubscription: 1}, 16, 20, 48, 6, 8},
@@ -141,8 +141,8 @@ func TestShapes(t *testing.T) {
 		// 5 leaves and 2 spines
 		{&FatTree{Ports: 5, Levels: 2, Oversubscription: 1}, 10, 5 + 2, 10 + 10, 4, 0},
 		// 4 servers of 8: to another rail over the server's switch, and its rail
-		{&RailOptimised{Servers: 4, Rails: 8, Spines: 4, ServerTimes: 9}, 32, 4 + 8 + 4, 64 + 32, 4, 16},
-		{&RailOptimised{Servers: 4, Rails: 8, ServerTimes: 9}, 32, 4 + 8, 64, 4, 16},
+		{&RailTopology{Servers: 4, Rails: 8, Spines: 4, ServerTimes: 9}, 32, 4 + 8 + 4, 64 + 32, 4, 16},
+		{&RailTopology{Servers: 4, Rails: 8, ServerTimes: 9}, 32, 4 + 8, 64, 4, 16},
 		// Kim et al., Fig. 5: a = 4, p = h = 2 is 9 groups and 72 hosts; 4 groups against 4, and one that is split
 		{&Dragonfly{Routers: 4, Hosts: 2, Global: 2}, 72, 36, 72 + 9*6 + 36, 5, 24},
 		// two links between each two of 5 groups
@@ -154,11 +154,11 @@ func TestShapes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s.Endpoints != c.endpoints || s.Nodes != c.endpoints+c.switches || len(s.Links) != 2*c.joins {
-			t.Errorf("%+v: %d endpoints of %d nodes, %d links; want %d of %d, %d", c.of, s.Endpoints, s.Nodes, len(s.Links), c.endpoints, c.endpoints+c.switches, 2*c.joins)
+		if s.Endpoints != c.endpoints || s.Nodes != c.endpoints+c.switches || len(s.Links) != 2*c.pairs {
+			t.Errorf("%+v: %d endpoints of %d nodes, %d links; want %d of %d, %d", c.of, s.Endpoints, s.Nodes, len(s.Links), c.endpoints, c.endpoints+c.switches, 2*c.pairs)
 		}
-		if d := s.diameter(); d != c.mostJumps {
-			t.Errorf("%+v: %d hops at most, want %d", c.of, d, c.mostJumps)
+		if d := s.diameter(); d != c.maxHops {
+			t.Errorf("%+v: %d hops at most, want %d", c.of, d, c.maxHops)
 		}
 		if cut := s.cut(); c.cut > 0 && cut != c.cut {
 			t.Errorf("%+v: halves are joined by %g links, want %g", c.of, cut, c.cut)
@@ -183,7 +183,7 @@ func TestAnyShape(t *testing.T) {
 		few := func(name string, from int) int { return rapid.IntRange(from, 6).Draw(t, name) }
 		of := rapid.SampledFrom([]Generator{
 			&FatTree{Ports: rapid.IntRange(2, 12).Draw(t, "ports"), Levels: rapid.IntRange(2, 3).Draw(t, "levels"), Oversubscription: few("over", 1)},
-			&RailOptimised{Servers: few("servers", 1), Rails: few("rails", 1), Spines: few("spines", 0), ServerTimes: few("times", 1)},
+			&RailTopology{Servers: few("servers", 1), Rails: few("rails", 1), Spines: few("spines", 0), ServerTimes: few("times", 1)},
 			&Dragonfly{Routers: few("routers", 1), Hosts: few("hosts", 1), Global: few("global", 1), Groups: few("groups", 0)},
 			&DualPlane{Segments: few("segments", 1), NICs: few("nics", 1), Spines: few("plane spines", 1), Planes: few("planes", 1)},
 		}).Draw(t, "shape")
@@ -240,7 +240,7 @@ func TestAnyShape(t *testing.T) {
 func times(of Generator, s *Shape, l Edge) float64 {
 	first, second := min(l.From, l.To), max(l.From, l.To)
 	switch of := of.(type) {
-	case *RailOptimised:
+	case *RailTopology:
 		switch {
 		case first >= s.Endpoints:
 			return float64(of.Servers) / float64(of.Spines)
@@ -256,7 +256,7 @@ func times(of Generator, s *Shape, l Edge) float64 {
 }
 
 // TestBoundsOfShapes: the largest and smallest shapes are made, the next are refused, and the error names what there is.
-func TestBoundsOfShapes(t *testing.T) {
+func TestShapeLimits(t *testing.T) {
 	for _, c := range []struct {
 		of        Generator
 		endpoints int
@@ -271,8 +271,8 @@ func TestBoundsOfShapes(t *testing.T) {
 		{&DualPlane{Segments: 1, NICs: 2, Spines: 1, Planes: 1}, 0, ""},
 		{&DualPlane{Segments: 1, NICs: 1, Spines: 1, Planes: 1}, 0, "planes of 1 endpoints and 4 links; want at least 2, and at most 1048576 links"},
 		{&DualPlane{Segments: 1, NICs: 2, Spines: 1, Planes: 1}, 3, "planes of 2 endpoints, where 3 were asked for; want 2, or none"},
-		{&DualPlane{Segments: 1, NICs: MostShaped/2 - 1, Spines: 1, Planes: 1}, 0, ""},
-		{&DualPlane{Segments: 1, NICs: MostShaped/2 - 1, Spines: 2, Planes: 1}, 0, "planes of 524287 endpoints and 1048578 links"},
+		{&DualPlane{Segments: 1, NICs: MaxShapeLinks/2 - 1, Spines: 1, Planes: 1}, 0, ""},
+		{&DualPlane{Segments: 1, NICs: MaxShapeLinks/2 - 1, Spines: 2, Planes: 1}, 0, "planes of 524287 endpoints and 1048578 links"},
 		{&Dragonfly{Routers: 1, Hosts: 1, Global: 1, Groups: 2}, 0, ""},
 		{&Dragonfly{Routers: 2, Hosts: 1, Global: 2, Groups: 1}, 0, "a dragonfly of 1 groups, of which each has 4 links to others; want 2 to 5"},
 		{&Dragonfly{Routers: 2, Hosts: 1, Global: 2, Groups: 5}, 0, ""},

@@ -53,7 +53,7 @@ type Options struct {
 // of the file, to a limit, each with its line: words missing or too many, rates and latencies that are none, a rate of
 // zero, a link from a node to itself, and with no links.
 func Read(r io.Reader, name string, o Options) (*Graph, error) {
-	in := &reader{name: name, options: o, ids: make(map[string]int32), numbered: true}
+	in := &reader{name: name, options: o, ids: make(map[string]int32), allNumeric: true}
 	lines := bufio.NewScanner(r)
 	for lines.Scan() {
 		in.line++
@@ -86,16 +86,16 @@ type reader struct {
 	links       []engine.Link
 	ids         map[string]int32
 	names       []string // in the order in which they came
-	numbered    bool     // all names are numbers
-	begun       bool     // a line was there before
+	allNumeric  bool     // all names are numbers
+	hasStarted  bool     // a line was there before
 }
 
 // maxDiagnostics is how many faults of a file are told.
 const maxDiagnostics = 20
 
-func (in *reader) report(format string, of ...any) {
+func (in *reader) report(format string, args ...any) {
 	if len(in.diagnostics) < maxDiagnostics {
-		in.diagnostics = append(in.diagnostics, fmt.Errorf("%w: %s:%d: %s", ErrList, in.name, in.line, fmt.Sprintf(format, of...)))
+		in.diagnostics = append(in.diagnostics, fmt.Errorf("%w: %s:%d: %s", ErrList, in.name, in.line, fmt.Sprintf(format, args...)))
 	}
 }
 
@@ -113,8 +113,8 @@ func split(text string) []string {
 
 // add reads the words of a line.
 func (in *reader) add(words []string) {
-	first := !in.begun
-	in.begun = true
+	first := !in.hasStarted
+	in.hasStarted = true
 	if first && len(words) > 1 && strings.EqualFold(words[0], "from") && strings.EqualFold(words[1], "to") {
 		return
 	}
@@ -165,13 +165,13 @@ func (in *reader) node(name string) int32 {
 		id = int32(len(in.names))
 		in.ids[name] = id
 		in.names = append(in.names, name)
-		in.numbered = in.numbered && number(name) >= 0
+		in.allNumeric = in.allNumeric && nodeNumber(name) >= 0
 	}
 	return id
 }
 
-// number returns the number that a name is, -1 for one that is none (or has more than one spelling).
-func number(name string) int {
+// nodeNumber returns the number that a name is, -1 for one that is none (or has more than one spelling).
+func nodeNumber(name string) int {
 	n, err := strconv.Atoi(name)
 	if err != nil || n < 0 || strconv.Itoa(n) != name {
 		return -1
@@ -185,19 +185,19 @@ func (in *reader) graph() (*Graph, error) {
 		return nil, fmt.Errorf("%w: %s has no links", ErrList, in.name)
 	}
 	names := in.names
-	if in.numbered {
+	if in.allNumeric {
 		names = make([]string, len(in.names))
-		at := make([]int32, len(in.names))
+		id := make([]int32, len(in.names))
 		for i, name := range in.names {
-			n := number(name)
+			n := nodeNumber(name)
 			if n >= len(names) {
 				return nil, fmt.Errorf("%w: %s: %d nodes, one of them number %d; want them numbered from 0 without gaps, or named", ErrList, in.name, len(names), n)
 			}
-			at[i], names[n] = int32(n), name
+			id[i], names[n] = int32(n), name
 		}
 		for i := range in.links {
 			l := &in.links[i]
-			l.From, l.To = at[l.From], at[l.To]
+			l.From, l.To = id[l.From], id[l.To]
 		}
 	}
 	n := &engine.Network{Nodes: int32(len(names)), Links: slices.Clip(in.links)}

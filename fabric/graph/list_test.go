@@ -82,7 +82,7 @@ func TestRoundTrip(t *testing.T) {
 }
 
 // TestFaults: each has its line and says what would be right; all are told at once.
-func TestFaults(t *testing.T) {
+func TestReadReportsErrors(t *testing.T) {
 	for _, c := range []struct {
 		text, want string
 		none       bool // no rate is given for all links

@@ -17,10 +17,10 @@ type Cubes struct {
 	seconds     float64
 }
 
-// Join has the switches of a pod make the torus of the scenario, nil where it is not made of cubes. It fails if the pod
+// JoinCubes has the switches of a pod make the torus of the scenario, nil where it is not made of cubes. It fails if the pod
 // has fewer free cubes than the torus takes.
-func (l *Links) Join(t *torus.Torus) (*Cubes, error) {
-	if torus.Cubic(t) != nil {
+func (l *Links) JoinCubes(t *torus.Torus) (*Cubes, error) {
+	if torus.CheckCubic(t) != nil {
 		return nil, nil
 	}
 	var down []torus.Switch
@@ -69,7 +69,7 @@ func (l *Links) Join(t *torus.Torus) (*Cubes, error) {
 	}
 	z := &Cubes{}
 	var err error
-	if z.connections, err = torus.Adjacent(t, cubes); err != nil {
+	if z.connections, err = torus.CubeConnections(t, cubes); err != nil {
 		return nil, err
 	}
 	if z.commands, err = torus.Reconnect(before, t, cubes, pod, down); err != nil {
@@ -97,12 +97,12 @@ func (j *Cubes) CSV() []byte {
 	for _, c := range j.commands.Undo {
 		row(c, "undo")
 	}
-	made := map[torus.Connection]bool{}
+	isMade := map[torus.Connection]bool{}
 	for _, c := range j.commands.Make {
-		made[c] = true
+		isMade[c] = true
 	}
 	for _, c := range j.connections {
-		if made[c] {
+		if isMade[c] {
 			row(c, "make")
 		} else {
 			row(c, "keep")

@@ -21,8 +21,8 @@ type Links struct {
 	Generators []graph.Generator // of the rows of graph.Generators, with their options
 	Switches   Switches          // of a graph
 	Domain     Domain            // nothing of others
-	Inside     []*Links          // tiers inside it, the innermost first
-	Called     string            // kind of the fabric
+	InnerTiers []*Links          // tiers inside it, the innermost first
+	KindName   string            // kind of the fabric
 }
 
 // Domain is GPUs behind an electrical switch.
@@ -30,8 +30,8 @@ type Domain struct {
 	GPUs int `key:"gpus" doc:"GPUs, each with a link to and a link from one switch that does not block" required:"" min:"2" max:"4096"`
 }
 
-// JoinSwitch makes the links of a switched domain: those of GPU g are 2g, up, and 2g + 1, down. The switch is the last node.
-func (l *Links) JoinSwitch() {
+// BuildSwitchedDomain makes the links of a switched domain: those of GPU g are 2g, up, and 2g + 1, down. The switch is the last node.
+func (l *Links) BuildSwitchedDomain() {
 	n := l.Domain.GPUs
 	l.Nodes, l.Switches.From, l.Edges, l.Names = n+1, n, nil, nil
 	for g := range n {
@@ -54,16 +54,16 @@ func (l *Links) Endpoints() int {
 	return l.Nodes
 }
 
-// Idle reports which nodes of a graph are switches; nil is none.
-func (l *Links) Idle() []bool {
+// IsSwitch reports which nodes of a graph are switches; nil is none.
+func (l *Links) IsSwitch() []bool {
 	if l.Endpoints() == l.Nodes {
 		return nil
 	}
-	idle := make([]bool, l.Nodes)
+	isSwitch := make([]bool, l.Nodes)
 	for n := l.Endpoints(); n < l.Nodes; n++ {
-		idle[n] = true
+		isSwitch[n] = true
 	}
-	return idle
+	return isSwitch
 }
 
 // TorusShape is the nodes of a torus and how they are joined.

@@ -23,12 +23,12 @@ func newTorus(dims ...int) *Links {
 func newSwitched(gpus int, rate units.Rate) *Links {
 	l := &Links{}
 	l.Domain.GPUs, l.LinkRate, l.Queue = gpus, rate, "unbounded"
-	l.JoinSwitch()
+	l.BuildSwitchedDomain()
 	return l
 }
 
-// TestRoom compares the buffer of each form of queue with its definition, and requires an error if no packet fits.
-func TestRoom(t *testing.T) {
+// TestQueueCapacity compares the buffer of each form of queue with its definition, and requires an error if no packet fits.
+func TestQueueCapacity(t *testing.T) {
 	for _, c := range []struct {
 		queue  string
 		packet units.Bytes
@@ -40,7 +40,7 @@ func TestRoom(t *testing.T) {
 	} {
 		l := &Links{}
 		l.Queue = c.queue
-		got, err := l.Room(c.packet)
+		got, err := l.QueueCapacity(c.packet)
 		if (err != nil) != (c.want < 0) || err == nil && got != c.want {
 			t.Errorf("queue %q has room for %d B of packets of %d B (%v), want %d", c.queue, got, c.packet, err, c.want)
 		}
@@ -88,19 +88,19 @@ func TestBadLinks(t *testing.T) {
 			t.Errorf("%+v is built", *l)
 		}
 		outer := newSwitched(256, 1e9)
-		outer.Inside = []*Links{l}
+		outer.InnerTiers = []*Links{l}
 		if _, err := outer.Build(); err == nil {
 			t.Errorf("%+v is built inside another", *l)
 		}
 		if l.GPUs() > 2 {
-			l.Inside = []*Links{newSwitched(2, 1e9)}
+			l.InnerTiers = []*Links{newSwitched(2, 1e9)}
 			if _, err := l.Build(); err == nil {
 				t.Errorf("%+v is built around another", *l)
 			}
 		}
 	}
 	misfit := newSwitched(6, 1e9)
-	misfit.Inside = []*Links{newSwitched(4, 1e9)}
+	misfit.InnerTiers = []*Links{newSwitched(4, 1e9)}
 	if _, err := misfit.Build(); !errors.Is(err, tiers.ErrTiers) {
 		t.Errorf("6 GPUs in domains of 4: %v", err)
 	}
@@ -241,7 +241,7 @@ func TestHealth(t *testing.T) {
 	for _, links := range []*Links{newTorus(4, 4), newSwitched(4, 1e9)} {
 		z, err := links.Build()
 		if err != nil || len(lost(z.Known)) > 0 || links.Faulty() || len(links.Dims) > 0 && z.Down != nil {
-			t.Errorf("%s without faults: %v", links.Words(), err)
+			t.Errorf("%s without faults: %v", links.Description(), err)
 		}
 	}
 }
@@ -250,7 +250,7 @@ func TestHealth(t *testing.T) {
 // whichever tier.
 func TestQueues(t *testing.T) {
 	inner, outer := newSwitched(2, 9e9), newTorus(2, 2)
-	outer.Inside = []*Links{inner}
+	outer.InnerTiers = []*Links{inner}
 	z, err := outer.Build()
 	if err != nil {
 		t.Fatal(err)
@@ -277,7 +277,7 @@ func TestQueues(t *testing.T) {
 		queue := bad.Queue
 		bad.Queue = "0p"
 		if _, err := z.Network(outer, 1000, 3); err == nil {
-			t.Errorf("%s has a queue of no packets", bad.Words())
+			t.Errorf("%s has a queue of no packets", bad.Description())
 		}
 		bad.Queue = queue
 	}
@@ -339,14 +339,14 @@ func TestGraph(t *testing.T) {
 func TestTiers(t *testing.T) {
 	outer := newTorus(4, 4)
 	outer.LinkRate = 1e9
-	outer.Inside = []*Links{newSwitched(2, 8e9), newSwitched(4, 2e9)}
+	outer.InnerTiers = []*Links{newSwitched(2, 8e9), newSwitched(4, 2e9)}
 	outer.FailedLinks, outer.FailedChips = []string{"0 x+"}, []int{9}
 	z, err := outer.Build()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if z.Outermost() == nil || z.Torus != nil || !strings.HasPrefix(outer.Words(), "switched domain of 2 GPUs inside switched domain of 4 GPUs inside 4x4 torus") {
-		t.Errorf("built %q", outer.Words())
+	if z.OutermostTorus() == nil || z.Torus != nil || !strings.HasPrefix(outer.Description(), "switched domain of 2 GPUs inside switched domain of 4 GPUs inside 4x4 torus") {
+		t.Errorf("built %q", outer.Description())
 	}
 	joins := func(a, b int32) int {
 		switch {
@@ -384,7 +384,7 @@ func TestTiers(t *testing.T) {
 			t.Errorf("link %d is %q, want %q", link, got, want)
 		}
 	}
-	far, unit := z.Far()
+	far, unit := z.GPUDistances()
 	hops := z.Tiers.Systems[2].Known.Hops(nil)
 	for a := range int32(16) {
 		if a == 9 {
@@ -407,13 +407,13 @@ func TestTiers(t *testing.T) {
 			}
 		}
 	}
-	if far, unit := (&System{}).Far(); far != nil || unit != 1 {
+	if far, unit := (&System{}).GPUDistances(); far != nil || unit != 1 {
 		t.Error("a fabric without tiers has distances of tiers")
 	}
 }
 
 // TestParts: of nested domains the largest that several ranks differ in tells them apart.
-func TestParts(t *testing.T) {
+func TestDomainsByRank(t *testing.T) {
 	for _, c := range []struct {
 		group []int32
 		want  []int
@@ -424,11 +424,11 @@ func TestParts(t *testing.T) {
 		{[]int32{5}, nil},
 		{[]int32{3, 4}, []int{0, 1}},
 	} {
-		if got := Parts(c.group, []int{2, 4}); !slices.Equal(got, c.want) {
+		if got := DomainsByRank(c.group, []int{2, 4}); !slices.Equal(got, c.want) {
 			t.Errorf("group %v is in domains %v, want %v", c.group, got, c.want)
 		}
 		outer := newTorus(4, 4)
-		outer.Inside = []*Links{newSwitched(2, 1e9), newSwitched(4, 1e9)}
+		outer.InnerTiers = []*Links{newSwitched(2, 1e9), newSwitched(4, 1e9)}
 		z, err := outer.Build()
 		if err != nil {
 			t.Fatal(err)
@@ -446,7 +446,7 @@ func TestParts(t *testing.T) {
 // of its links' rates on the tier that a transfer takes.
 func TestTierRates(t *testing.T) {
 	outer := newTorus(4)
-	outer.Inside = []*Links{newSwitched(2, 1e9)}
+	outer.InnerTiers = []*Links{newSwitched(2, 1e9)}
 	z, err := outer.Build()
 	if err != nil {
 		t.Fatal(err)
@@ -462,7 +462,7 @@ func TestTierRates(t *testing.T) {
 		z    System
 		want []float64 // of the transfers' first resources
 	}{{z, []float64{1e9, 800e9}}, {alone, []float64{800e9, 800e9}}} {
-		n, r := c.z.Between(g)
+		n, r := c.z.IdealNetwork(g)
 		for i, want := range c.want {
 			for _, u := range r.Of(int32(i)) {
 				if got := n.Rate(u.Resource); got != want {
@@ -471,7 +471,7 @@ func TestTierRates(t *testing.T) {
 			}
 		}
 	}
-	if z.Outermost() == nil || alone.Outermost() != alone.Torus {
+	if z.OutermostTorus() == nil || alone.OutermostTorus() != alone.Torus {
 		t.Error("the outermost torus is not found")
 	}
 	if alone.Direct(alone.Whole) != alone.Whole {
@@ -480,7 +480,7 @@ func TestTierRates(t *testing.T) {
 }
 
 // TestWords: a fabric is described by its shape, its twist, and what of it cannot be used.
-func TestWords(t *testing.T) {
+func TestDescription(t *testing.T) {
 	graph := &Links{}
 	graph.Nodes = 5
 	behind := &Links{}
@@ -493,7 +493,7 @@ func TestWords(t *testing.T) {
 		return l
 	}
 	outer := newTorus(6)
-	outer.Inside = []*Links{newSwitched(3, 1e9), newSwitched(3, 1e9), graph}
+	outer.InnerTiers = []*Links{newSwitched(3, 1e9), newSwitched(3, 1e9), graph}
 	for _, c := range []struct {
 		l    *Links
 		want string
@@ -513,26 +513,26 @@ func TestWords(t *testing.T) {
 		{with(func(l *Links) { l.FailedMachines, l.DrainedLinks = []int{1, 2}, []string{"0 x+"} }), "4x4x8 torus without machines 1, 2 with drained link 0 x+"},
 		{outer, "switched domain of 3 GPUs inside switched domain of 3 GPUs inside graph of 5 nodes inside 6 torus"},
 	} {
-		if got := c.l.Words(); got != c.want {
+		if got := c.l.Description(); got != c.want {
 			t.Errorf("described as %q, want %q", got, c.want)
 		}
 	}
 	inside, outside := newSwitched(3, 1e9), newTorus(6)
-	inside.Called, outside.Called, outside.Inside = "inner", "outer", []*Links{inside}
+	inside.KindName, outside.KindName, outside.InnerTiers = "inner", "outer", []*Links{inside}
 	if got, want := fmt.Sprint(outside.Kinds()), "[inner outer]"; got != want {
 		t.Errorf("kinds %s, want %s", got, want)
 	}
 	many := with(func(l *Links) {
-		for i := range mostNamed {
+		for i := range maxNamed {
 			l.FailedChips = append(l.FailedChips, i)
 		}
 	})
-	all := many.Words()
+	all := many.Description()
 	if strings.Contains(all, "more") {
-		t.Errorf("%d chips are not all named: %s", mostNamed, all)
+		t.Errorf("%d chips are not all named: %s", maxNamed, all)
 	}
 	many.FailedChips = append(many.FailedChips, 99)
-	if got := many.Words(); !strings.HasSuffix(got, " and 2 more") || strings.Count(got, ",") != mostNamed-2 {
+	if got := many.Description(); !strings.HasSuffix(got, " and 2 more") || strings.Count(got, ",") != maxNamed-2 {
 		t.Errorf("of %d chips: %s", len(many.FailedChips), got)
 	}
 	if got := Dims([]string{"z", "x"}); !slices.Equal(got, []int{2, 0}) {
@@ -544,7 +544,7 @@ func TestWords(t *testing.T) {
 // messages between domains take the outer one.
 func TestSwitchedTiers(t *testing.T) {
 	outer := newSwitched(6, 1e9)
-	outer.Inside = []*Links{newSwitched(3, 4e9)}
+	outer.InnerTiers = []*Links{newSwitched(3, 4e9)}
 	z, err := outer.Build()
 	if err != nil {
 		t.Fatal(err)
@@ -554,10 +554,10 @@ func TestSwitchedTiers(t *testing.T) {
 			t.Errorf("node %d is %q, want %q; idle %v", n, got, want, z.Down[n])
 		}
 	}
-	if z.Health != nil || z.Known != z.Whole || z.Outermost() != nil || int(z.Whole.Nodes) != len(z.Down) {
+	if z.Health != nil || z.Known != z.Whole || z.OutermostTorus() != nil || int(z.Whole.Nodes) != len(z.Down) {
 		t.Errorf("a switched domain has %+v", z)
 	}
-	far, unit := z.Far()
+	far, unit := z.GPUDistances()
 	if got := far(1); !slices.Equal(got, []int32{int32(unit) / 2, 0, int32(unit) / 2, 2 * int32(unit), 2 * int32(unit), 2 * int32(unit)}) {
 		t.Errorf("GPUs are %v from GPU 1, where a hop is %d", got, unit)
 	}
@@ -577,7 +577,7 @@ func TestFaulty(t *testing.T) {
 			}
 		}
 		if l.Faulty() != (set > 0) {
-			t.Errorf("%s: faulty %v", l.Words(), l.Faulty())
+			t.Errorf("%s: faulty %v", l.Description(), l.Faulty())
 		}
 	}
 }

@@ -24,15 +24,15 @@ type System struct {
 
 // Build builds the hardware.
 func (l *Links) Build() (z System, err error) {
-	if len(l.Inside) > 0 {
-		return l.joint()
+	if len(l.InnerTiers) > 0 {
+		return l.buildTiers()
 	}
 	link := engine.Link{Rate: float64(l.LinkRate), Latency: l.LinkLatency, Channels: 2} // that routers may use
 	if l.Queue == "credit" {
 		link.Channels = int32(l.Channels)
 	}
 	if len(l.Dims) == 0 {
-		z.Whole, z.Down = l.Graph(link), l.Idle()
+		z.Whole, z.Down = l.Graph(link), l.IsSwitch()
 		z.Known = z.Whole
 		return z, nil
 	}
@@ -49,7 +49,7 @@ func (l *Links) Build() (z System, err error) {
 	}
 	z.Torus, z.Whole = t, t.Network(nil, link)
 	z.Known = z.Whole
-	if z.Cubes, err = l.Join(t); err != nil {
+	if z.Cubes, err = l.JoinCubes(t); err != nil {
 		return z, err
 	}
 	if l.Faulty() {
@@ -60,11 +60,11 @@ func (l *Links) Build() (z System, err error) {
 }
 
 // without returns the whole network less the links in some states.
-func (z *System) without(lost func(torus.State) bool) *engine.Network {
+func (z *System) without(isLost func(torus.State) bool) *engine.Network {
 	n := *z.Whole
 	n.Links = slices.Clone(n.Links)
 	for i, s := range z.Health.Link {
-		if lost(s) {
+		if isLost(s) {
 			n.Links[i].Rate = 0
 		}
 	}
@@ -108,17 +108,17 @@ func (z *System) Network(l *Links, packet units.Bytes, channels int) (*engine.Ne
 	if z.Tiers == nil {
 		first = []int{0, len(n.Links)}
 	}
-	for i, of := range append(slices.Clone(l.Inside), l) {
-		own := channels
-		buffer, err := of.Room(packet)
+	for i, tier := range append(slices.Clone(l.InnerTiers), l) {
+		channelCount := channels
+		buffer, err := tier.QueueCapacity(packet)
 		if err != nil {
 			return nil, err
 		}
-		if of.Queue == "credit" {
-			own, buffer = of.Channels, of.Buffer
+		if tier.Queue == "credit" {
+			channelCount, buffer = tier.Channels, tier.Buffer
 		}
 		for k := first[i]; k < first[i+1]; k++ {
-			n.Links[k].Buffer, n.Links[k].Channels = int64(buffer), int32(own)
+			n.Links[k].Buffer, n.Links[k].Channels = int64(buffer), int32(channelCount)
 		}
 	}
 	if l.FailAt > 0 {

@@ -27,7 +27,7 @@ func NewTiers(of []*Links, gpus []int) (*Tiers, error) {
 		tier := tiers.Tier{GPUs: gpus[i]}
 		if l != nil {
 			alone := *l
-			alone.Inside = nil
+			alone.InnerTiers = nil
 			z, err := alone.Build()
 			if err != nil {
 				return nil, err
@@ -51,79 +51,79 @@ func (l *Links) GPUs() int {
 	return n
 }
 
-// Lead joins paths of flows between GPUs in a domain of tier t, over its network with all inside it (Domain), of which the
+// JoinPaths joins paths of flows between GPUs in a domain of tier t, over its network with all inside it (Domain), of which the
 // links of tier i begin at first[i]. Each flow takes the tier that joins its ends, of those up to t. On a tier lead returns
 // the paths of some flows, by their places in flows, between their ends in a domain of the tier; packets must not draw
 // their links.
-func (z *Tiers) Lead(t int, n *engine.Network, first []int, flows []engine.Flow, lead func(tier int, some []int, own []engine.Flow) (*engine.Paths, error)) (*engine.Paths, error) {
-	by, own := make([][]int, t+1), make([][]engine.Flow, t+1) // of each tier: the flows' places, and their ends in a domain
+func (z *Tiers) JoinPaths(t int, n *engine.Network, first []int, flows []engine.Flow, lead func(tier int, some []int, endsByTier []engine.Flow) (*engine.Paths, error)) (*engine.Paths, error) {
+	flowsByTier, endsByTier := make([][]int, t+1), make([][]engine.Flow, t+1) // of each tier: the flows' places, and their ends in a domain
 	for f, x := range flows {
-		i := z.Joins(false, x.Src, x.Dst)
+		i := z.JoiningTier(false, x.Src, x.Dst)
 		gpus := int32(z.Machine[i].GPUs)
-		by[i], own[i] = append(by[i], f), append(own[i], engine.Flow{Src: x.Src % gpus, Dst: x.Dst % gpus})
+		flowsByTier[i], endsByTier[i] = append(flowsByTier[i], f), append(endsByTier[i], engine.Flow{Src: x.Src % gpus, Dst: x.Dst % gpus})
 	}
 	paths := make([]*engine.Paths, t+1)
 	for i := range paths {
-		if len(by[i]) > 0 {
+		if len(flowsByTier[i]) > 0 {
 			var err error
-			if paths[i], err = lead(i, by[i], own[i]); err != nil {
+			if paths[i], err = lead(i, flowsByTier[i], endsByTier[i]); err != nil {
 				return nil, err
 			}
 		}
 	}
 	j := z.ports(n, first, paths)
 	j.Class = make([]int32, len(flows))
-	for i, of := range paths {
-		if of != nil {
-			j.add(i, of, by[i], own[i])
+	for i, tierPaths := range paths {
+		if tierPaths != nil {
+			j.add(i, tierPaths, flowsByTier[i], endsByTier[i])
 		}
 	}
 	return j.Paths, nil
 }
 
-// jointPaths are paths on a network of tiers, of those on each by itself. A GPU has the ports of one tier after those of
+// tierPaths are paths on a network of tiers, of those on each by itself. A GPU has the ports of one tier after those of
 // another, a switch those that it has in its tier.
-type jointPaths struct {
+type tierPaths struct {
 	*engine.Paths
-	z    *Tiers
-	base []int // by tier: the first port of GPUs
+	tiers *Tiers
+	base  []int // by tier: the first port of GPUs
 }
 
 // ports lays out the ports of a network as the paths on each tier have them, where some take it, so that paths of a
 // class take the same ports here as there from any node.
-func (z *Tiers) ports(n *engine.Network, first []int, paths []*engine.Paths) *jointPaths {
-	j := &jointPaths{Paths: &engine.Paths{First: []int32{0}}, z: z}
+func (z *Tiers) ports(n *engine.Network, first []int, paths []*engine.Paths) *tierPaths {
+	j := &tierPaths{Paths: &engine.Paths{First: []int32{0}}, tiers: z}
 	port := make([]int, len(n.Links))
 	gpus := int32(z.Machine[len(first)-2].GPUs)
 	base := 0
-	for i, of := range paths {
+	for i, tierPaths := range paths {
 		j.base = append(j.base, base)
-		own := z.Machine[i].Network
-		if own == nil {
+		network := z.Machine[i].Network
+		if network == nil {
 			continue
 		}
-		at, degree := slices.Repeat([]int{-1}, len(own.Links)), make([]int, own.Nodes)
-		if of != nil {
-			for k, l := range of.Link {
+		linkPort, degree := slices.Repeat([]int{-1}, len(network.Links)), make([]int, network.Nodes)
+		if tierPaths != nil {
+			for k, l := range tierPaths.Link {
 				if l >= 0 {
-					at[l] = k % of.Degree
+					linkPort[l] = k % tierPaths.Degree
 				}
 			}
 		} else {
-			for l := range own.Links {
-				at[l] = degree[own.Links[l].From]
-				degree[own.Links[l].From]++
+			for l := range network.Links {
+				linkPort[l] = degree[network.Links[l].From]
+				degree[network.Links[l].From]++
 			}
 		}
-		most := 0
+		numPorts := 0
 		for l := first[i]; l < first[i+1]; l++ {
-			if port[l] = at[(l-first[i])%len(own.Links)]; port[l] >= 0 && n.Links[l].From < gpus {
-				most = max(most, port[l]+1)
+			if port[l] = linkPort[(l-first[i])%len(network.Links)]; port[l] >= 0 && n.Links[l].From < gpus {
+				numPorts = max(numPorts, port[l]+1)
 				port[l] += base
 			}
 			j.Degree = max(j.Degree, port[l]+1)
 		}
-		base += most
+		base += numPorts
 	}
 	j.Link = slices.Repeat([]int32{-1}, int(n.Nodes)*j.Degree)
 	for l, p := range port {
@@ -135,26 +135,26 @@ func (z *Tiers) ports(n *engine.Network, first []int, paths []*engine.Paths) *jo
 }
 
 // add takes the paths on tier i of the flows in some places, which have the ends own there.
-func (j *jointPaths) add(i int, paths *engine.Paths, some []int, own []engine.Flow) {
+func (j *tierPaths) add(i int, paths *engine.Paths, indices []int, ends []engine.Flow) {
 	classes := map[int32]int32{}
-	for k, f := range some {
-		of := paths.ClassOf(int32(k))
-		c, ok := classes[of]
+	for k, f := range indices {
+		class := paths.ClassOf(int32(k))
+		c, ok := classes[class]
 		if !ok {
 			c = int32(len(j.First) - 1)
-			classes[of] = c
-			for path, end := paths.Of(of); path < end; path++ {
+			classes[class] = c
+			for path, end := paths.Of(class); path < end; path++ {
 				var steps []engine.Step
-				at := own[k].Src
+				node := ends[k].Src
 				for _, s := range paths.Steps(path) {
 					port := s.Port()
-					if int(at) < j.z.Machine[i].GPUs {
+					if int(node) < j.tiers.Machine[i].GPUs {
 						port += j.base[i]
 					}
-					steps, at = append(steps, engine.MakeStep(port, s.Channel())), j.z.Machine[i].Network.Links[paths.Out(at, s)].To
+					steps, node = append(steps, engine.MakeStep(port, s.Channel())), j.tiers.Machine[i].Network.Links[paths.Out(node, s)].To
 				}
 				j.Add(steps...)
-				j.Share = append(j.Share, paths.ShareOf(of, path))
+				j.Share = append(j.Share, paths.ShareOf(class, path))
 			}
 			j.First = append(j.First, int32(len(j.Start)))
 		}
@@ -162,29 +162,29 @@ func (j *jointPaths) add(i int, paths *engine.Paths, some []int, own []engine.Fl
 	}
 }
 
-// joint builds a fabric with others inside it: one network, of whose links those of the outermost come last. Switches of
+// buildTiers builds a fabric with others inside it: one network, of whose links those of the outermost come last. Switches of
 // all tiers are down for what sends and receives.
-func (l *Links) joint() (z System, err error) {
-	of, gpus := append(slices.Clone(l.Inside), l), []int(nil)
-	for _, t := range of {
+func (l *Links) buildTiers() (z System, err error) {
+	all, gpus := append(slices.Clone(l.InnerTiers), l), []int(nil)
+	for _, t := range all {
 		gpus = append(gpus, t.GPUs())
 	}
-	t, err := NewTiers(of, gpus)
+	t, err := NewTiers(all, gpus)
 	if err != nil {
 		return z, err
 	}
-	last := len(of) - 1
+	last := len(all) - 1
 	outer := &t.Systems[last]
 	z.Tiers, z.Cubes = t, outer.Cubes
 	z.Whole, z.First = t.Domain(last)
 	z.Whole.ResourceNamer = func(r int32) string {
 		i := z.tierOf(int(r))
-		at, each := int(r)-z.First[i], len(t.Machine[i].Network.Links)
-		name := t.Machine[i].Network.ResourceName(int32(at % each))
+		index, each := int(r)-z.First[i], len(t.Machine[i].Network.Links)
+		name := t.Machine[i].Network.ResourceName(int32(index % each))
 		if i == last {
 			return name
 		}
-		return fmt.Sprintf("%s of domain %d of tier %d", name, at/each, i+1)
+		return fmt.Sprintf("%s of domain %d of tier %d", name, index/each, i+1)
 	}
 	z.Known = z.Whole
 	if outer.Health != nil {
@@ -217,49 +217,49 @@ func (z *System) NodeName(node int32) string {
 	if node < gpus {
 		return fmt.Sprint(node)
 	}
-	at := node - gpus
+	index := node - gpus
 	for i, t := range m {
 		switches := t.Network.Nodes - int32(t.GPUs)
-		if all := switches * gpus / int32(t.GPUs); at >= all {
-			at -= all
+		if all := switches * gpus / int32(t.GPUs); index >= all {
+			index -= all
 			continue
 		}
 		if i == len(m)-1 {
-			return fmt.Sprintf("switch %d of tier %d", at, i+1)
+			return fmt.Sprintf("switch %d of tier %d", index, i+1)
 		}
-		return fmt.Sprintf("switch %d of domain %d of tier %d", at%switches, at/switches, i+1)
+		return fmt.Sprintf("switch %d of domain %d of tier %d", index%switches, index/switches, i+1)
 	}
 	return fmt.Sprint(node)
 }
 
-// Between is the ideal network for a graph: each node sends, and receives, at the rate of all its links together, of
+// IdealNetwork is the ideal network for a graph: each node sends, and receives, at the rate of all its links together, of
 // tiers at that of its links to the one that a transfer takes.
-func (z *System) Between(g *engine.Graph) (*engine.Network, *engine.Routes) {
+func (z *System) IdealNetwork(g *engine.Graph) (*engine.Network, *engine.Routes) {
 	if z.Tiers == nil {
-		return electrical.Between(z.Whole, g, nil, nil)
+		return electrical.ConnectNodes(z.Whole, g, nil, nil)
 	}
-	return electrical.Between(z.Whole, g, z.tierOf, func(src, dst int32) int { return z.Tiers.Joins(false, src, dst) })
+	return electrical.ConnectNodes(z.Whole, g, z.tierOf, func(src, dst int32) int { return z.Tiers.JoiningTier(false, src, dst) })
 }
 
-// Outermost returns the torus that the fabric is, or that the outermost tier is; nil of others.
-func (z *System) Outermost() *torus.Torus {
+// OutermostTorus returns the torus that the fabric is, or that the outermost tier is; nil of others.
+func (z *System) OutermostTorus() *torus.Torus {
 	if z.Tiers == nil {
 		return z.Torus
 	}
 	return z.Tiers.Systems[len(z.Tiers.Systems)-1].Torus
 }
 
-// partsOfHop is how many a hop on the slowest links has, where distances are told.
-const partsOfHop = 64
+// unitsPerHop is how many a hop on the slowest links has, where distances are told.
+const unitsPerHop = 64
 
-// Far returns how far GPUs of tiers are from one: the hops on the innermost tier that joins them, each as long as a byte
+// GPUDistances returns how far GPUs of tiers are from one: the hops on the innermost tier that joins them, each as long as a byte
 // takes there, of which unit are a hop on the tier of the slowest links. It is nil of other fabrics.
-func (z *System) Far() (far func(from int32) []int32, unit int64) {
+func (z *System) GPUDistances() (far func(from int32) []int32, unit int64) {
 	if z.Tiers == nil {
 		return nil, 1
 	}
 	m := z.Tiers.Machine
-	unit = partsOfHop
+	unit = unitsPerHop
 	rates, hops := make([]float64, len(m)), make([]func(int32) []int32, len(m))
 	for i, t := range m {
 		n := t.Network
@@ -307,7 +307,7 @@ func (z *Tiers) Direct(n *engine.Network, first []int) *engine.Network {
 	for i := 1; i+1 < len(first); i++ {
 		gpus := int32(z.Machine[len(first)-2].GPUs)
 		for l := first[i]; l < first[i+1]; l++ {
-			if x := &m.Links[l]; x.From < gpus && x.To < gpus && z.Joins(false, x.From, x.To) < i {
+			if x := &m.Links[l]; x.From < gpus && x.To < gpus && z.JoiningTier(false, x.From, x.To) < i {
 				x.Rate = 0
 			}
 		}
@@ -325,19 +325,19 @@ func (z *System) Domains(group []int32) []int {
 	for _, t := range z.Tiers.Machine[:len(z.Tiers.Machine)-1] {
 		gpus = append(gpus, t.GPUs)
 	}
-	return Parts(group, gpus)
+	return DomainsByRank(group, gpus)
 }
 
-// Parts returns by rank of a group the domain that it is in, of the largest of domains of so many GPUs each, the
+// DomainsByRank returns by rank of a group the domain that it is in, of the largest of domains of so many GPUs each, the
 // innermost first, of which several have ranks; nil where all are in one.
-func Parts(group []int32, gpus []int) []int {
-	of := make([]int, len(group))
+func DomainsByRank(group []int32, gpus []int) []int {
+	domain := make([]int, len(group))
 	for _, n := range slices.Backward(gpus) {
 		for r, g := range group {
-			of[r] = int(g) / n
+			domain[r] = int(g) / n
 		}
-		if slices.Min(of) < slices.Max(of) {
-			return of
+		if slices.Min(domain) < slices.Max(domain) {
+			return domain
 		}
 	}
 	return nil
@@ -345,8 +345,8 @@ func Parts(group []int32, gpus []int) []int {
 
 // Kinds returns the kinds of fabrics that a fabric is made of, the innermost first.
 func (l *Links) Kinds() (kinds []string) {
-	for _, t := range append(slices.Clone(l.Inside), l) {
-		kinds = append(kinds, t.Called)
+	for _, t := range append(slices.Clone(l.InnerTiers), l) {
+		kinds = append(kinds, t.KindName)
 	}
 	return kinds
 }

@@ -48,7 +48,7 @@ func (l *Links) Twisted() bool {
 // Cubic reports whether the torus is made of cubes that optical switches join.
 func (l *Links) Cubic() bool {
 	t, _, err := l.Shape()
-	return err == nil && torus.Cubic(t) == nil
+	return err == nil && torus.CheckCubic(t) == nil
 }
 
 // Faults returns what is down, with the key that is at fault.
@@ -85,8 +85,8 @@ func (l *Links) Faulty() bool {
 	return len(l.FailedOCS)+len(l.FailedLinks)+len(l.FailedMachines)+len(l.FailedChips)+len(l.DrainedLinks) > 0
 }
 
-// Room returns the buffer of a queue in bytes, 0 of one without bound, or with credits.
-func (l *Links) Room(packet units.Bytes) (units.Bytes, error) {
+// QueueCapacity returns the buffer of a queue in bytes, 0 of one without bound, or with credits.
+func (l *Links) QueueCapacity(packet units.Bytes) (units.Bytes, error) {
 	if l.Queue == "unbounded" || l.Queue == "credit" {
 		return 0, nil
 	}

@@ -99,9 +99,9 @@ func (t Topology) Outgoing(n int) (start, edge []int32) {
 	return csr.Index(from, n)
 }
 
-// Switches assigns every edge to one of k switches so that each switch holds at most one edge out of and into a GPU (a
+// AssignSwitches assigns every edge to one of k switches so that each switch holds at most one edge out of and into a GPU (a
 // proper colouring of the edges, which exists by König's theorem). Errors: those of Check.
-func (t Topology) Switches(n, k int) ([]int32, error) {
+func (t Topology) AssignSwitches(n, k int) ([]int32, error) {
 	if err := t.Check(n, k); err != nil {
 		return nil, err
 	}
@@ -111,8 +111,8 @@ func (t Topology) Switches(n, k int) ([]int32, error) {
 	for i := range out {
 		out[i], in[i] = free, free
 	}
-	first := func(at []int32) int32 {
-		for c, e := range at {
+	firstFree := func(node []int32) int32 {
+		for c, e := range node {
 			if e == free {
 				return int32(c)
 			}
@@ -122,23 +122,23 @@ func (t Topology) Switches(n, k int) ([]int32, error) {
 	colour := make([]int32, len(t))
 	for i, e := range t {
 		u, v := int(e.From)*k, int(e.To)*k
-		a, b := first(out[u:u+k]), first(in[v:v+k])
+		a, b := firstFree(out[u:u+k]), firstFree(in[v:v+k])
 		// Swap colours a and b along the path that leaves v on a: then a is free at both ends.
-		side, at, want, other := in, int(e.To), a, b
+		table, node, want, other := in, int(e.To), a, b
 		var path []int32
 		for a != b {
-			f := side[at*k+int(want)]
+			f := table[node*k+int(want)]
 			if f == free {
 				break
 			}
 			path = append(path, f)
-			if at = int(t[f].From); &side[0] == &out[0] {
-				at = int(t[f].To)
+			if node = int(t[f].From); &table[0] == &out[0] {
+				node = int(t[f].To)
 			}
-			if &side[0] == &in[0] {
-				side = out
+			if &table[0] == &in[0] {
+				table = out
 			} else {
-				side = in
+				table = in
 			}
 			want, other = other, want
 		}

@@ -38,7 +38,7 @@ func TestSwitches(t *testing.T) {
 		if err := top.Check(n, k); err != nil {
 			t.Fatal(err)
 		}
-		on, err := top.Switches(n, k)
+		on, err := top.AssignSwitches(n, k)
 		if err != nil || len(on) != len(top) {
 			t.Fatal(on, err)
 		}
@@ -85,7 +85,7 @@ func TestCheck(t *testing.T) {
 		if (err == nil) != good || err != nil && !errors.Is(err, scaleup.ErrTopology) {
 			t.Fatalf("%v: %v, want %t", top, err, good)
 		}
-		if _, err := top.Switches(n, k); (err == nil) != good {
+		if _, err := top.AssignSwitches(n, k); (err == nil) != good {
 			t.Fatalf("%v: %v, want %t", top, err, good)
 		}
 	})
@@ -112,19 +112,19 @@ func TestGeneralizedKautz(t *testing.T) {
 				t.Fatalf("n=%d k=%d: %d edges, %v", n, k, len(top), err)
 			}
 			// Its diameter is at most ceil(log_k n) (Imase and Itoh 1983).
-			most := 0
+			maxHops := 0
 			for reach := 1; reach < n; reach *= max(k, 2) {
-				most++
+				maxHops++
 			}
-			if far := diameter(n, top); k > 1 && (far < 0 || far > most) {
-				t.Errorf("n=%d k=%d: diameter %d, want at most %d", n, k, far, most)
+			if far := diameter(n, top); k > 1 && (far < 0 || far > maxHops) {
+				t.Errorf("n=%d k=%d: diameter %d, want at most %d", n, k, far, maxHops)
 			}
 		}
 	}
 }
 
 func diameter(n int, top scaleup.Topology) int {
-	most := 0
+	maxHops := 0
 	start, edge := top.Outgoing(n)
 	for s := range n {
 		far := slices.Repeat([]int{-1}, n)
@@ -141,9 +141,9 @@ func diameter(n int, top scaleup.Topology) int {
 		if slices.Min(far) < 0 {
 			return -1
 		}
-		most = max(most, slices.Max(far))
+		maxHops = max(maxHops, slices.Max(far))
 	}
-	return most
+	return maxHops
 }
 
 // TestBuilders: circulants, outgoing edges and new labels, by their definitions.
@@ -157,14 +157,14 @@ func TestBuilders(t *testing.T) {
 		top := regular(t, n, rapid.IntRange(1, 3).Draw(t, "k"))
 		start, edge := top.Outgoing(n)
 		for u := range n {
-			var mine []int32
+			var neighbours []int32
 			for i, e := range top {
 				if int(e.From) == u && e.To != e.From {
-					mine = append(mine, int32(i))
+					neighbours = append(neighbours, int32(i))
 				}
 			}
-			if !slices.Equal(edge[start[u]:start[u+1]], mine) {
-				t.Fatalf("out of %d: %v, want %v", u, edge[start[u]:start[u+1]], mine)
+			if !slices.Equal(edge[start[u]:start[u+1]], neighbours) {
+				t.Fatalf("out of %d: %v, want %v", u, edge[start[u]:start[u+1]], neighbours)
 			}
 		}
 		label := rapid.Permutation(func() []int32 {
@@ -243,7 +243,7 @@ func TestDomain(t *testing.T) {
 }
 
 // TestNetworkRefused: a domain or a topology that cannot be is refused; Sorted orders edges and leaves the topology.
-func TestNetworkRefused(t *testing.T) {
+func TestNetworkRejectsInvalid(t *testing.T) {
 	good := scaleup.Domain{GPUs: 4, Switches: 1, Rate: 8e9, Latency: 3}
 	ring := scaleup.Circulant(4, 1)
 	n, err := good.Network(ring)

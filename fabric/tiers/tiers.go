@@ -45,9 +45,9 @@ func (m Machine) Check() error {
 	return nil
 }
 
-// Joins returns the innermost tier, of those that are links or with all of any sort, of which one domain has all of the
+// JoiningTier returns the innermost tier, of those that are links or with all of any sort, of which one domain has all of the
 // GPUs; the number of tiers where none has.
-func (m Machine) Joins(all bool, gpus ...int32) int {
+func (m Machine) JoiningTier(all bool, gpus ...int32) int {
 	return max(0, slices.IndexFunc(append(slices.Clone(m), Tier{GPUs: int(^uint32(0) >> 1), Network: &engine.Network{}}), func(t Tier) bool {
 		return (all || t.Network != nil) && !slices.ContainsFunc(gpus, func(g int32) bool { return int(g)/t.GPUs != int(gpus[0])/t.GPUs })
 	}))
@@ -65,14 +65,14 @@ func (m Machine) Domain(t int) (n *engine.Network, first []int) {
 		}
 		for base := 0; base < m[t].GPUs; base += tier.GPUs {
 			switches := n.Nodes - int32(tier.GPUs)
-			at := func(node int32) int32 {
+			id := func(node int32) int32 {
 				if int(node) < tier.GPUs {
 					return int32(base) + node
 				}
 				return switches + node
 			}
 			for _, l := range tier.Network.Links {
-				l.From, l.To = at(l.From), at(l.To)
+				l.From, l.To = id(l.From), id(l.To)
 				n.Links = append(n.Links, l)
 			}
 			n.Nodes += tier.Network.Nodes - int32(tier.GPUs)

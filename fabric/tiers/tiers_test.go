@@ -31,7 +31,7 @@ func TestMachine(t *testing.T) {
 		{true, []int32{0, 1}, 0}, {true, []int32{1, 2}, 1}, {true, []int32{3, 4}, 2}, {true, []int32{7, 8}, 3}, {true, []int32{4, 5}, 0},
 		{false, []int32{1, 2}, 2}, {false, []int32{6, 7}, 0}, {true, []int32{0, 3, 1}, 1},
 	} {
-		if got := m.Joins(c.all, c.gpus...); got != c.want {
+		if got := m.JoiningTier(c.all, c.gpus...); got != c.want {
 			t.Errorf("tier %d joins %v, want %d", got, c.gpus, c.want)
 		}
 	}

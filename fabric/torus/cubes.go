@@ -47,17 +47,17 @@ type Connection struct {
 	Out, In int // cubes
 }
 
-// Adjacent returns the connections that make a torus of cubes, by switch and cube: steps 1 and 2 of Sec. 3.4.1. Cube i
+// CubeConnections returns the connections that make a torus of cubes, by switch and cube: steps 1 and 2 of Sec. 3.4.1. Cube i
 // of the list takes place i of the torus' cubes, the last dimension fastest. It fails where the torus is not made of
 // whole cubes, is a mesh, or twists within a cube's face.
-func Adjacent(t *Torus, cubes []int) ([]Connection, error) {
-	if err := Cubic(t); err != nil {
+func CubeConnections(t *Torus, cubes []int) ([]Connection, error) {
+	if err := CheckCubic(t); err != nil {
 		return nil, err
 	}
 	if want := t.nodes / (Side * Side * Side); len(cubes) != want {
 		return nil, fmt.Errorf("%w: %s takes %d cubes, not %d", ErrShape, t, want, len(cubes))
 	}
-	place := func(node int32) int {
+	position := func(node int32) int {
 		n := 0
 		for d := range t.Dims {
 			n = n*(t.Dims[d]/Side) + t.Coord(node, d)/Side
@@ -67,7 +67,7 @@ func Adjacent(t *Torus, cubes []int) ([]Connection, error) {
 	var all []Connection
 	for _, l := range t.Links() {
 		if d := int(l.Dim); l.Up && t.Coord(l.From, d)%Side == Side-1 {
-			all = append(all, Connection{t.SwitchOf(l.From, d), cubes[place(l.From)], cubes[place(l.To)]})
+			all = append(all, Connection{t.SwitchOf(l.From, d), cubes[position(l.From)], cubes[position(l.To)]})
 		}
 	}
 	slices.SortFunc(all, func(a, b Connection) int {
@@ -76,8 +76,8 @@ func Adjacent(t *Torus, cubes []int) ([]Connection, error) {
 	return all, nil
 }
 
-// Cubic fails where a torus cannot be made of cubes whose links leave a face where they enter the next.
-func Cubic(t *Torus) error {
+// CheckCubic fails where a torus cannot be made of cubes whose links leave a face where they enter the next.
+func CheckCubic(t *Torus) error {
 	if len(t.Dims) != 3 || slices.ContainsFunc(t.Dims, func(n int) bool { return n%Side != 0 }) {
 		return fmt.Errorf("%w: %s is not made of cubes of %dx%dx%d: give three sizes that are multiples of %d", ErrShape, t, Side, Side, Side, Side)
 	}
@@ -133,26 +133,26 @@ func Reconnect(before, t *Torus, cubes []int, pod int, down []Switch) (*Commands
 	}
 	in := map[port]int{}
 	if before != nil {
-		had, err := Adjacent(before, cubes)
+		current, err := CubeConnections(before, cubes)
 		if err != nil {
 			return nil, err
 		}
-		for _, c := range had {
+		for _, c := range current {
 			in[port{c.Switch, c.Out}] = c.In
 		}
 	}
-	want, err := Adjacent(t, cubes)
+	want, err := CubeConnections(t, cubes)
 	if err != nil {
 		return nil, err
 	}
 	out := &Commands{}
 	for _, w := range want {
-		had, connected := in[port{w.Switch, w.Out}]
-		if slices.Contains(down, w.Switch) || connected && had == w.In {
+		current, connected := in[port{w.Switch, w.Out}]
+		if slices.Contains(down, w.Switch) || connected && current == w.In {
 			continue
 		}
 		if connected {
-			out.Undo = append(out.Undo, Connection{w.Switch, w.Out, had})
+			out.Undo = append(out.Undo, Connection{w.Switch, w.Out, current})
 		}
 		out.Make = append(out.Make, w)
 	}

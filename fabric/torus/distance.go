@@ -20,7 +20,7 @@ func (t *Torus) Distances() Distances {
 	hops, queue := make([]int32, t.nodes), make([]int32, 0, t.nodes)
 	weight := int64(t.nodes / d.Sources)
 	for s := range int32(d.Sources) {
-		queue = t.reach(next, s, hops, queue)
+		queue = t.search(next, s, hops, queue)
 		for _, n := range queue {
 			h := hops[n]
 			for int(h) >= len(d.Count) {
@@ -53,8 +53,8 @@ func (t *Torus) neighbours() []int32 {
 	return next
 }
 
-// reach sets the hops from s to every node that can be reached, and returns these in the order of their hops.
-func (t *Torus) reach(next []int32, s int32, hops []int32, queue []int32) []int32 {
+// search sets the hops from s to every node that can be reached, and returns these in the order of their hops.
+func (t *Torus) search(next []int32, s int32, hops []int32, queue []int32) []int32 {
 	for i := range hops {
 		hops[i] = -1
 	}

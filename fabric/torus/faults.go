@@ -94,7 +94,7 @@ func (t *Torus) Health(f Faults) (*Health, error) {
 	links := t.Links()
 	h := &Health{Link: make([]State, len(links)), Node: make([]State, t.nodes)}
 	for _, s := range f.Switches {
-		if err := Cubic(t); err != nil {
+		if err := CheckCubic(t); err != nil {
 			return nil, fmt.Errorf("%w: switch %s: %w", ErrFault, s, err)
 		}
 		if s.Dim < 0 || s.Dim > 2 || s.Index < 0 || s.Index >= Faces {
@@ -124,7 +124,7 @@ func (t *Torus) Health(f Faults) (*Health, error) {
 		if named {
 			id[Hop{l.From, int(l.Dim), l.Up}] = i
 		}
-		if h.Node[l.From] == Down || h.Node[l.To] == Down || slices.Contains(f.Switches, t.crosses(l)) {
+		if h.Node[l.From] == Down || h.Node[l.To] == Down || slices.Contains(f.Switches, t.switchOfLink(l)) {
 			h.Link[i] = Down
 		}
 	}
@@ -145,8 +145,8 @@ func (t *Torus) Health(f Faults) (*Health, error) {
 	return h, nil
 }
 
-// crosses returns the switch that a link passes, Dim -1 for one inside a cube.
-func (t *Torus) crosses(l Link) Switch {
+// switchOfLink returns the switch that a link passes, Dim -1 for one inside a cube.
+func (t *Torus) switchOfLink(l Link) Switch {
 	from := l.From
 	if !l.Up {
 		from = l.To
@@ -159,12 +159,12 @@ func (t *Torus) crosses(l Link) Switch {
 
 // Network returns the torus as links of one rate in bits per second, latency, buffer in bytes and number of virtual
 // channels, numbered as Links has them and named in messages by Hop. Links that are down have no rate; h may be nil.
-func (t *Torus) Network(h *Health, of engine.Link) *engine.Network {
+func (t *Torus) Network(h *Health, template engine.Link) *engine.Network {
 	links := t.Links()
 	n := &engine.Network{Nodes: int32(t.nodes), Links: make([]engine.Link, len(links))}
 	for i, l := range links {
-		of.From, of.To = l.From, l.To
-		n.Links[i] = of
+		template.From, template.To = l.From, l.To
+		n.Links[i] = template
 		if h != nil && h.Link[i] == Down {
 			n.Links[i].Rate = 0
 		}
@@ -193,16 +193,16 @@ func (t *Torus) Ports() (degree int, link []int32) {
 
 // Subtract returns the node that a translation of the torus by -b takes a to: nodes are the elements of a group, with
 // node 0 as zero. All nodes must be identical (Symmetric).
-func (t *Torus) Subtract(a, b int32) int32 { return t.sum(a, b, -1) }
+func (t *Torus) Subtract(a, b int32) int32 { return t.translate(a, b, -1) }
 
 // Plus returns the node that a translation by b takes a to; see Subtract.
-func (t *Torus) Plus(a, b int32) int32 { return t.sum(a, b, 1) }
+func (t *Torus) Plus(a, b int32) int32 { return t.translate(a, b, 1) }
 
-func (t *Torus) sum(a, b int32, sign int) int32 {
-	var few [4]int
-	at := few[:0]
+func (t *Torus) translate(a, b int32, sign int) int32 {
+	var buffer [4]int
+	coords := buffer[:0]
 	for d := range t.Dims {
-		at = append(at, t.Coord(a, d)+sign*t.Coord(b, d))
+		coords = append(coords, t.Coord(a, d)+sign*t.Coord(b, d))
 	}
-	return t.land(at)
+	return t.wrappedNode(coords)
 }

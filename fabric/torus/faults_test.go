@@ -130,7 +130,7 @@ func TestHealth(t *testing.T) {
 }
 
 // TestHealthRefused: parts just inside the torus are accepted, those just outside are refused and named.
-func TestHealthRefused(t *testing.T) {
+func TestHealthRejectsInvalid(t *testing.T) {
 	cube, flat := must(t, "", 4, 4, 4), must(t, "", 6, 2)
 	for _, c := range []struct {
 		o    *Torus
@@ -222,7 +222,7 @@ func TestNetwork(t *testing.T) {
 }
 
 // TestShiftRefused: vectors that do not fit the dimensions are refused, none undoes a twist.
-func TestShiftRefused(t *testing.T) {
+func TestShiftRejectsInvalid(t *testing.T) {
 	o := must(t, "", 8, 4)
 	for want, shift := range map[string][][]int{
 		"1 shift vectors for 2 dimensions":             {{0, 1}},

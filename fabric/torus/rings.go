@@ -16,12 +16,12 @@ func (t *Torus) Rings(dim int) ([][]int32, error) {
 	if t.Open[dim] {
 		return nil, fmt.Errorf("%w: dimension %s of %s is open, so its links close into no rings", ErrShape, DimName(dim), t)
 	}
-	seen := make([]bool, t.nodes)
+	visited := make([]bool, t.nodes)
 	var rings [][]int32
 	for n := range int32(t.nodes) {
 		var ring []int32
-		for at := n; !seen[at]; at, _ = t.Next(at, dim, true) {
-			seen[at] = true
+		for at := n; !visited[at]; at, _ = t.Next(at, dim, true) {
+			visited[at] = true
 			ring = append(ring, at)
 		}
 		if ring != nil {
@@ -50,9 +50,9 @@ func (t *Torus) Lines(dim int) [][]int32 {
 
 // Snake returns all nodes in an order in which neighbours are linked inside the box: boustrophedon, the last dimension
 // fastest.
-func (t *Torus) Snake() []int32 { return t.snake(t.all()) }
+func (t *Torus) Snake() []int32 { return t.snake(t.allDims()) }
 
-func (t *Torus) all() []int {
+func (t *Torus) allDims() []int {
 	dims := make([]int, len(t.Dims))
 	for d := range dims {
 		dims[d] = d
@@ -86,21 +86,21 @@ func (t *Torus) Hamiltonian() ([]int32, error) {
 	}
 	for d, size := range t.Dims {
 		if size%2 == 0 && (size == 2 || t.nodes > size) {
-			return t.comb(d), nil
+			return t.combRing(d), nil
 		}
 	}
 	for d, size := range t.Dims {
 		if size > 1 && !t.Open[d] && (t.Shift == nil || !slices.ContainsFunc(t.Shift[d], func(by int) bool { return by != 0 })) {
-			return t.wrapped(d), nil
+			return t.wrapRing(d), nil
 		}
 	}
 	return nil, fmt.Errorf("%w: no ring through all nodes of %s is known: it takes an even size and another above 1, or a dimension that is wrapped and not twisted", ErrShape, t)
 }
 
-// comb goes up dimension d, of even size, along the first column and comes back in teeth through all the others; a
+// combRing goes up dimension d, of even size, along the first column and comes back in teeth through all the others; a
 // column is a place on the snake through the other dimensions.
-func (t *Torus) comb(d int) []int32 {
-	cross := t.snake(slices.DeleteFunc(t.all(), func(i int) bool { return i == d }))
+func (t *Torus) combRing(d int) []int32 {
+	cross := t.snake(slices.DeleteFunc(t.allDims(), func(i int) bool { return i == d }))
 	ring := make([]int32, 0, t.nodes)
 	for c := range t.Dims[d] {
 		ring = append(ring, int32(c*t.stride[d]))
@@ -115,11 +115,11 @@ func (t *Torus) comb(d int) []int32 {
 	return ring
 }
 
-// wrapped goes through all columns of dimension d but their top, up one and down the next, comes back along the tops,
+// wrapRing goes through all columns of dimension d but their top, up one and down the next, comes back along the tops,
 // and closes through the wrap-around link. There are an odd number of columns, since sizes are odd or d is all there
 // is.
-func (t *Torus) wrapped(d int) []int32 {
-	cross := t.snake(slices.DeleteFunc(t.all(), func(i int) bool { return i == d }))
+func (t *Torus) wrapRing(d int) []int32 {
+	cross := t.snake(slices.DeleteFunc(t.allDims(), func(i int) bool { return i == d }))
 	top := t.Dims[d] - 1
 	ring := make([]int32, 0, t.nodes)
 	for k, n := range cross {

@@ -61,9 +61,9 @@ func (t *Torus) Mesh(dims ...int) error {
 func (t *Torus) Nodes() int { return t.nodes }
 
 // Node returns the number of the node at the coordinates.
-func (t *Torus) Node(at ...int) int32 {
+func (t *Torus) Node(coords ...int) int32 {
 	n := 0
-	for i, c := range at {
+	for i, c := range coords {
 		n += c * t.stride[i]
 	}
 	return int32(n)
@@ -74,11 +74,11 @@ func (t *Torus) Coord(node int32, dim int) int { return int(node) / t.stride[dim
 
 // At returns the coordinates of a node.
 func (t *Torus) At(node int32) []int {
-	at := make([]int, len(t.Dims))
-	for i := range at {
-		at[i] = t.Coord(node, i)
+	coords := make([]int, len(t.Dims))
+	for i := range coords {
+		coords[i] = t.Coord(node, i)
 	}
-	return at
+	return coords
 }
 
 // Wraps reports whether the link of a node along dim, up or down, is a wrap-around link or would be one.

@@ -75,8 +75,8 @@ func TestTPUv4Form(t *testing.T) {
 }
 
 // anyTorus draws a torus with any twist and any open dimensions.
-func anyTorus(t *rapid.T, most int) *Torus {
-	dims := rapid.SliceOfN(rapid.IntRange(1, most), 1, 4).Draw(t, "dims")
+func anyTorus(t *rapid.T, maxNodes int) *Torus {
+	dims := rapid.SliceOfN(rapid.IntRange(1, maxNodes), 1, 4).Draw(t, "dims")
 	o, err := New(dims...)
 	if err != nil {
 		t.Fatal(err)
@@ -92,7 +92,7 @@ func anyTorus(t *rapid.T, most int) *Torus {
 		}
 		for j := range dims {
 			if i != j && rapid.Bool().Draw(t, "twisted") {
-				shift[i][j] = rapid.IntRange(-2*most, 2*most).Draw(t, "by")
+				shift[i][j] = rapid.IntRange(-2*maxNodes, 2*maxNodes).Draw(t, "by")
 			}
 		}
 	}
@@ -171,12 +171,12 @@ func TestDistances(t *testing.T) {
 				}
 			}
 		}
-		sum, apart, first := int64(0), int64(0), []int(nil)
+		sum, numPairs, first := int64(0), int64(0), []int(nil)
 		identical := true
 		for i := range n {
 			for _, h := range hops[i] {
 				if h == far {
-					apart++
+					numPairs++
 				} else {
 					sum += int64(h)
 				}
@@ -191,8 +191,8 @@ func TestDistances(t *testing.T) {
 		for _, pairs := range d.Count {
 			joined += pairs
 		}
-		if d.Sum != sum || joined != int64(n*n)-apart {
-			t.Fatalf("%v shift %v open %v: sum %d and %d joined, want %d and %d", o, o.Shift, o.Open, d.Sum, joined, sum, int64(n*n)-apart)
+		if d.Sum != sum || joined != int64(n*n)-numPairs {
+			t.Fatalf("%v shift %v open %v: sum %d and %d joined, want %d and %d", o, o.Shift, o.Open, d.Sum, joined, sum, int64(n*n)-numPairs)
 		}
 		if o.Symmetric() && !identical {
 			t.Fatalf("%v shift %v is called symmetric", o, o.Shift)

@@ -9,9 +9,9 @@ import (
 // TPUv4 names the twisted form that TPU v4 uses for a shape (TPU v4, Sec. 2.5).
 const TPUv4 = "tpuv4"
 
-// pairs are the two dimensions i|j of each bit of a twist pattern: a wrap-around link of dimension i lands shifted by
+// twistPairs are the two dimensions i|j of each bit of a twist pattern: a wrap-around link of dimension i lands shifted by
 // half of dimension j, rounded down.
-var pairs = [6][2]int{{0, 1}, {0, 2}, {1, 0}, {1, 2}, {2, 0}, {2, 1}}
+var twistPairs = [6][2]int{{0, 1}, {0, 2}, {1, 0}, {1, 2}, {2, 0}, {2, 1}}
 
 // Twist twists a torus of three dimensions by a pattern of six bits in the order x|y, x|z, y|x, y|z, z|x, z|y
 // (Gottipati, Sec. II), or into its TPUv4 form. Several twists of one dimension add as one vector. It fails where there
@@ -23,11 +23,11 @@ func (t *Torus) Twist(pattern string) error {
 	if pattern == TPUv4 {
 		return t.twistTPUv4()
 	}
-	if len(pattern) != len(pairs) || strings.Trim(pattern, "01") != "" {
+	if len(pattern) != len(twistPairs) || strings.Trim(pattern, "01") != "" {
 		return fmt.Errorf("%w: twist %q is neither %q nor six bits for x|y, x|z, y|x, y|z, z|x, z|y, such as \"001000\"", ErrShape, pattern, TPUv4)
 	}
 	shift := make([][]int, 3)
-	for b, p := range pairs {
+	for b, p := range twistPairs {
 		if shift[p[0]] == nil {
 			shift[p[0]] = make([]int, 3)
 		}

@@ -32,7 +32,7 @@ func (s *Scenario) callsAmong(spec *training.Spec, gpus int) *calls.Step {
 	}
 	return &calls.Step{
 		Expansion: s.Workload.Calls, Spec: spec, Seed: s.Seed, Network: n, MaxTasks: assembly.MaxPodTasks,
-		Domains: func(group []int32) []int { return links.Parts(group, domains) },
+		Domains: func(group []int32) []int { return links.DomainsByRank(group, domains) },
 	}
 }
 
@@ -67,7 +67,7 @@ func (in *instance) alone(ctx context.Context) ([]engine.Time, error) {
 	}
 	n, r := &engine.Network{Nodes: in.optical.Network.Nodes, Groups: in.pods.Groups()}, &engine.Routes{Start: make([]int32, len(in.graph.Tasks)+1)}
 	for i := range in.graph.Tasks {
-		if t := &in.graph.Tasks[i]; in.pods.Takes(t) && !in.crosses(int32(i)) {
+		if t := &in.graph.Tasks[i]; in.pods.UsesNetwork(t) && !in.crosses(int32(i)) {
 			r.Uses = in.pods.Interfaces(r.Uses, 0, t.Src, t.Dst)
 		}
 		r.Start[i+1] = int32(len(r.Uses))

@@ -9,8 +9,8 @@ import (
 	"sim/engine"
 )
 
-// refused reports whether an error contains some words, or is nil if there are none.
-func refused(err error, words string) bool {
+// isRejected reports whether an error contains some words, or is nil if there are none.
+func isRejected(err error, words string) bool {
 	if words == "" {
 		return err == nil
 	}
@@ -18,15 +18,15 @@ func refused(err error, words string) bool {
 }
 
 // TestPathsRefused: Paths.Check accepts paths on a ring of three nodes, and refuses each way of spoiling them.
-func TestPathsRefused(t *testing.T) {
+func TestPathsRejected(t *testing.T) {
 	type input struct {
 		n     *engine.Network
 		w     *engine.Paths
 		flows []engine.Flow
 	}
 	for _, c := range []struct {
-		words string
-		spoil func(x *input)
+		words   string
+		corrupt func(x *input)
 	}{
 		{"", func(*input) {}},
 		{"", func(x *input) { x.w.Share = []float64{1, 1} }},
@@ -78,8 +78,8 @@ func TestPathsRefused(t *testing.T) {
 		}
 		x.w.Add(engine.MakeStep(0, 0), engine.MakeStep(0, 0))
 		x.w.Add(engine.MakeStep(0, 0))
-		c.spoil(x)
-		if err := x.w.Check(context.Background(), x.n, x.flows); !refused(err, c.words) {
+		c.corrupt(x)
+		if err := x.w.Check(context.Background(), x.n, x.flows); !isRejected(err, c.words) {
 			t.Errorf("got %v, want %q", err, c.words)
 		}
 		ctx, stop := context.WithCancel(context.Background())
@@ -91,15 +91,15 @@ func TestPathsRefused(t *testing.T) {
 }
 
 // TestSpreadRefused: Paths.Check accepts next hops on a ring of three nodes, and refuses each way of spoiling them.
-func TestSpreadRefused(t *testing.T) {
+func TestNextHopsRejected(t *testing.T) {
 	type input struct {
 		n     *engine.Network
-		s     *engine.Spread
+		s     *engine.NextHops
 		flows []engine.Flow
 	}
 	for _, c := range []struct {
-		words string
-		spoil func(x *input)
+		words   string
+		corrupt func(x *input)
 	}{
 		{"", func(*input) {}},
 		{"", func(x *input) { x.s.Hops[0] = nil }}, // no flow goes there
@@ -131,7 +131,7 @@ func TestSpreadRefused(t *testing.T) {
 		{"packets to node 2 do not get beyond 0", func(x *input) { x.s.Weight = [][]float32{nil, {1, 1, 1}, {1, float32(math.NaN()), 1}} }},
 		{"packets to node 2 do not get beyond 0", func(x *input) { x.s.Link[0] = -1 }},
 	} {
-		x := &input{n: &engine.Network{Nodes: 3}, s: &engine.Spread{Degree: 1}, flows: []engine.Flow{{Src: 0, Dst: 2}, {Src: 1, Dst: 2}, {Src: 2, Dst: 1}}}
+		x := &input{n: &engine.Network{Nodes: 3}, s: &engine.NextHops{Degree: 1}, flows: []engine.Flow{{Src: 0, Dst: 2}, {Src: 1, Dst: 2}, {Src: 2, Dst: 1}}}
 		for a := range int32(3) {
 			x.n.Links = append(x.n.Links, engine.Link{From: a, To: (a + 1) % 3, Rate: 1})
 			x.s.Link, x.s.To = append(x.s.Link, a), append(x.s.To, (a+1)%3)
@@ -141,9 +141,9 @@ func TestSpreadRefused(t *testing.T) {
 			}
 			x.s.Hops = append(x.s.Hops, hops)
 		}
-		c.spoil(x)
+		c.corrupt(x)
 		w := &engine.Paths{Degree: 1, Link: []int32{0, 1, 2}, Spread: x.s}
-		if err := w.Check(context.Background(), x.n, x.flows); !refused(err, c.words) {
+		if err := w.Check(context.Background(), x.n, x.flows); !isRejected(err, c.words) {
 			t.Errorf("got %v, want %q", err, c.words)
 		}
 		ctx, stop := context.WithCancel(context.Background())
@@ -156,10 +156,10 @@ func TestSpreadRefused(t *testing.T) {
 
 // TestContentionRefused: Freeze accepts a contention of five compute tasks and a transfer, and refuses each way of
 // spoiling it.
-func TestContentionRefused(t *testing.T) {
+func TestContentionRejected(t *testing.T) {
 	for _, c := range []struct {
-		words string
-		spoil func(c *engine.Contention)
+		words   string
+		corrupt func(c *engine.Contention)
 	}{
 		{"", func(*engine.Contention) {}},
 		{"", func(c *engine.Contention) { c.Holds = append(c.Holds, engine.Hold{Server: 1, First: 3, Last: 4}) }},
@@ -191,8 +191,8 @@ func TestContentionRefused(t *testing.T) {
 			Offers:   []engine.Offer{{Task: 1, Until: 2}},
 			Holds:    []engine.Hold{{First: 3, Last: 4}},
 		}
-		c.spoil(&g.Contention)
-		if err := g.Freeze(); !refused(err, c.words) {
+		c.corrupt(&g.Contention)
+		if err := g.Freeze(); !isRejected(err, c.words) {
 			t.Errorf("got %v, want %q", err, c.words)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 
 // TestPathsShared: many flows that share paths pass Paths.Check, or fail in the same words, as when each flow's path is
 // followed by itself.
-func TestPathsShared(t *testing.T) {
+func TestPathPrefixes(t *testing.T) {
 	found := map[bool]bool{}
 	rapid.Check(t, func(t *rapid.T) {
 		nodes := rapid.Int32Range(2, 6).Draw(t, "nodes")
@@ -52,11 +52,11 @@ func TestPathsShared(t *testing.T) {
 		case 5:
 			w.Class[f] = int32(f) % int32(len(w.Start))
 		}
-		apart := *w
-		for len(apart.Start) < len(flows) {
-			apart.Start = append(apart.Start[:len(apart.Start):len(apart.Start)], -1)
+		separate := *w
+		for len(separate.Start) < len(flows) {
+			separate.Start = append(separate.Start[:len(separate.Start):len(separate.Start)], -1)
 		}
-		got, want := w.Check(context.Background(), n, flows), apart.Check(context.Background(), n, flows)
+		got, want := w.Check(context.Background(), n, flows), separate.Check(context.Background(), n, flows)
 		if fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Fatalf("got %v, want %v", got, want)
 		}

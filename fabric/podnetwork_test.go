@@ -12,12 +12,12 @@ import (
 	"sim/fabric/electrical"
 )
 
-// TestInside holds transfers inside a pod and between pods to times by hand, at flow level, and at packet level but for
+// TestPodNetwork holds transfers inside a pod and between pods to times by hand, at flow level, and at packet level but for
 // packets on their way: nodes of 2 GPUs with a link of 8 Gb/s each to the network inside their pod, whose links have a
 // latency of 1 us.
-func TestInside(t *testing.T) {
-	p := fabric.Uniform{Pods: 2, NodesPerPod: 2, GPUsPerNode: 2, Ports: 4, PortRate: 8e9, NICRate: 8e9}.New()
-	p.Inside = p.Switch(8e9)
+func TestPodNetwork(t *testing.T) {
+	p := fabric.UniformPods{Pods: 2, NodesPerPod: 2, GPUsPerNode: 2, Ports: 4, PortRate: 8e9, NICRate: 8e9}.New()
+	p.Inside = p.SwitchedNetwork(8e9)
 	for i := range p.Inside.Network.Links {
 		p.Inside.Network.Links[i].Latency = engine.Microsecond
 	}
@@ -51,7 +51,7 @@ func TestInside(t *testing.T) {
 		if err != nil || got.Makespan != c.want {
 			t.Errorf("%v: %v (%v), want %v", c.pairs, got, err, c.want)
 		}
-		late := p.Late(g)
+		late := p.ArrivalDelays(g)
 		for i, q := range c.pairs {
 			want := engine.Time(0)
 			if q[0]/2 == q[1]/2 && q[0] != q[1] {
@@ -145,9 +145,9 @@ func TestParts(t *testing.T) {
 		for _, s := range k.Reference(fluid).Rates(int32(part)) {
 			sum = max(sum, s.Rate)
 		}
-		most := 0.0
+		maxTime := 0.0
 		for _, s := range fluid.Rates(of) {
-			most = max(most, s.Rate)
+			maxTime = max(maxTime, s.Rate)
 		}
 		parts := 0
 		for _, other := range k.Origin {
@@ -155,8 +155,8 @@ func TestParts(t *testing.T) {
 				parts++
 			}
 		}
-		if k.Graph.Tasks[part].Kind == engine.Transfer && math.Abs(sum-most/float64(parts)) > 1 {
-			t.Errorf("part %d of transfer %d has a rate of %v in the reference, want %v over %d", part, of, sum, most, parts)
+		if k.Graph.Tasks[part].Kind == engine.Transfer && math.Abs(sum-maxTime/float64(parts)) > 1 {
+			t.Errorf("part %d of transfer %d has a rate of %v in the reference, want %v over %d", part, of, sum, maxTime, parts)
 		}
 	}
 }

@@ -10,21 +10,21 @@ import (
 // Context ends when it is asked often enough.
 type Context struct {
 	context.Context
-	asked, at atomic.Int64
-	once      sync.Once
-	done      chan struct{}
+	calls, limit atomic.Int64
+	once         sync.Once
+	done         chan struct{}
 }
 
 // After returns a context that ends, cancelled, when its Err is called for the n-th time; 0 is never.
 func After(parent context.Context, n int64) *Context {
 	c := &Context{Context: parent, done: make(chan struct{})}
-	c.at.Store(n)
+	c.limit.Store(n)
 	return c
 }
 
 // Err counts a call.
 func (c *Context) Err() error {
-	if n := c.asked.Add(1); c.at.Load() == 0 || n < c.at.Load() {
+	if n := c.calls.Add(1); c.limit.Load() == 0 || n < c.limit.Load() {
 		return c.Context.Err()
 	}
 	c.once.Do(func() { close(c.done) })
@@ -35,4 +35,4 @@ func (c *Context) Err() error {
 func (c *Context) Done() <-chan struct{} { return c.done }
 
 // Asked returns how often Err was called.
-func (c *Context) Asked() int64 { return c.asked.Load() }
+func (c *Context) Asked() int64 { return c.calls.Load() }

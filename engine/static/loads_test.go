@@ -76,22 +76,22 @@ func TestLoads(t *testing.T) {
 		if err := paths.Check(t.Context(), n, flows); err != nil {
 			t.Fatal(err)
 		}
-		a, b := ofPorts(n, flows, &table), ofWalks(n, flows, nil, paths)
+		a, b := portLoads(n, flows, &table), pathLoads(n, flows, nil, paths)
 		if a.SumHops != b.SumHops || a.Max != b.Max || a.MaxLink != b.MaxLink || a.MaxHops != b.MaxHops || a.Flows != b.Flows {
 			t.Fatalf("next ports %+v, paths %+v", a, b)
 		}
 		units := slices.Repeat([]float64{1}, len(flows))
-		c := ofWalks(n, flows, units, paths)
-		sum, most := int64(0), int64(0)
+		c := pathLoads(n, flows, units, paths)
+		sum, maxLoad := int64(0), int64(0)
 		for l, load := range a.Link {
 			if load != b.Link[l] || load != c.Link[l] || math.Abs(c.Weighted[l]-float64(load)) > 1e-9 {
 				t.Fatalf("link %d carries %d, %d and %g", l, load, b.Link[l], c.Weighted[l])
 			}
 			sum += load
-			most = max(most, load)
+			maxLoad = max(maxLoad, load)
 		}
-		if sum != a.SumHops || sum != int64(steps) || most != a.Max || a.Max > 0 && a.Link[a.MaxLink] != a.Max {
-			t.Fatalf("%+v adds up to %d hops, at most %d", a, sum, most)
+		if sum != a.SumHops || sum != int64(steps) || maxLoad != a.Max || a.Max > 0 && a.Link[a.MaxLink] != a.Max {
+			t.Fatalf("%+v adds up to %d hops, at most %d", a, sum, maxLoad)
 		}
 	})
 }
@@ -107,8 +107,8 @@ func (p *ports) next(at, dst int32) int32 {
 	return p.link[int(at)*p.degree+p.port[int(at)*p.nodes+int(dst)]]
 }
 
-// ofPorts measures the routes of flows by next ports.
-func ofPorts(n *engine.Network, flows []engine.Flow, p *ports) *static.Loads {
+// portLoads measures the routes of flows by next ports.
+func portLoads(n *engine.Network, flows []engine.Flow, p *ports) *static.Loads {
 	z := &static.Loads{Flows: int64(len(flows)), Link: make([]int64, len(n.Links)), MaxLink: -1}
 	for _, f := range flows {
 		hops := int32(0)
@@ -128,8 +128,8 @@ func ofPorts(n *engine.Network, flows []engine.Flow, p *ports) *static.Loads {
 	return z
 }
 
-func ofWalks(n *engine.Network, flows []engine.Flow, demand []float64, w *engine.Paths) *static.Loads {
-	z, _ := static.OfPaths(context.Background(), n, flows, demand, w) // which does not end
+func pathLoads(n *engine.Network, flows []engine.Flow, demand []float64, w *engine.Paths) *static.Loads {
+	z, _ := static.PathLoads(context.Background(), n, flows, demand, w) // which does not end
 	return z
 }
 
@@ -144,7 +144,7 @@ func TestShares(t *testing.T) {
 	if err := w.Check(t.Context(), n, flows); err != nil {
 		t.Fatal(err)
 	}
-	z := ofWalks(n, flows, []float64{3, 0.5}, w)
+	z := pathLoads(n, flows, []float64{3, 0.5}, w)
 	if !slices.Equal(z.Weighted, []float64{0.75, 2.25, 2.75}) || !slices.Equal(z.Link, []int64{1, 3, 3}) || z.Max != 3 || z.MaxWeighted != 2.75 || z.WeightedHops != 5.75 || z.MaxHops != 2 || z.SumHops != 6 {
 		t.Errorf("%+v", z)
 	}

@@ -6,8 +6,8 @@ import (
 	"sim/engine/units"
 )
 
-// Uniform describes identical pods.
-type Uniform struct {
+// UniformPods describes identical pods.
+type UniformPods struct {
 	Pods, NodesPerPod int
 	GPUsPerNode       int // GPUs that send and receive in lockstep
 	Ports             int // of a pod
@@ -15,7 +15,7 @@ type Uniform struct {
 }
 
 // New returns the pods: node n is in pod n/NodesPerPod, with a set of NICs of its own.
-func (u Uniform) New() *Pods {
+func (u UniformPods) New() *Pods {
 	p := &Pods{Copies: 1}
 	for pod := range u.Pods {
 		p.Pods = append(p.Pods, Pod{Name: fmt.Sprintf("pod %d", pod), Ports: u.Ports, Rate: u.PortRate})

@@ -9,8 +9,8 @@ import (
 	"sim/engine/units"
 )
 
-// mostNamed is how many things of a kind are named.
-const mostNamed = 4
+// maxNamed is how many things of a kind are named.
+const maxNamed = 4
 
 // plural counts things: "1 node", "2 nodes".
 func plural(n int, what string) string {
@@ -20,16 +20,16 @@ func plural(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// Words names the torus, mesh or graph, its twist, and what of it cannot be used.
-func (l *Links) Words() string {
-	if len(l.Inside) > 0 {
+// Description names the torus, mesh or graph, its twist, and what of it cannot be used.
+func (l *Links) Description() string {
+	if len(l.InnerTiers) > 0 {
 		var all []string
-		for _, t := range l.Inside {
-			all = append(all, t.Words())
+		for _, t := range l.InnerTiers {
+			all = append(all, t.Description())
 		}
 		outer := *l
-		outer.Inside = nil
-		return strings.Join(append(all, outer.Words()), " inside ")
+		outer.InnerTiers = nil
+		return strings.Join(append(all, outer.Description()), " inside ")
 	}
 	switch {
 	case l.Domain.GPUs > 0:
@@ -51,7 +51,7 @@ func (l *Links) Words() string {
 	case len(open) > 0 && len(open) == len(l.Dims):
 		text += " mesh"
 	case len(open) > 0:
-		text += " torus open in " + fewWords("", open)
+		text += " torus open in " + nameList("", open)
 	default:
 		text += " torus"
 	}
@@ -66,17 +66,17 @@ func (l *Links) Words() string {
 		what  string
 		names []string
 	}{
-		{"switch", l.FailedOCS}, {"link", l.FailedLinks}, {"machine", numbered(l.FailedMachines)}, {"chip", numbered(l.FailedChips)},
+		{"switch", l.FailedOCS}, {"link", l.FailedLinks}, {"machine", decimals(l.FailedMachines)}, {"chip", decimals(l.FailedChips)},
 	} {
 		if len(one.names) > 0 {
-			down = append(down, fewWords(one.what, one.names))
+			down = append(down, nameList(one.what, one.names))
 		}
 	}
 	if len(down) > 0 {
 		text += " without " + strings.Join(down, " and ")
 	}
 	if len(l.DrainedLinks) > 0 {
-		text += " with drained " + fewWords("link", l.DrainedLinks)
+		text += " with drained " + nameList("link", l.DrainedLinks)
 	}
 	if l.FailAt > 0 {
 		text += " from " + units.ShortTime(l.FailAt) + " on"
@@ -84,7 +84,7 @@ func (l *Links) Words() string {
 	return text
 }
 
-func numbered(of []int) []string {
+func decimals(of []int) []string {
 	names := make([]string, len(of))
 	for i, n := range of {
 		names[i] = strconv.Itoa(n)
@@ -92,11 +92,11 @@ func numbered(of []int) []string {
 	return names
 }
 
-// fewWords lists things of a kind, of many the first few and how many more: "switches x3, x4".
-func fewWords(kind string, names []string) string {
+// nameList lists things of a kind, of many the first few and how many more: "switches x3, x4".
+func nameList(kind string, names []string) string {
 	list, more := names, ""
-	if len(names) > mostNamed {
-		list, more = names[:mostNamed-1], fmt.Sprintf(" and %d more", len(names)-mostNamed+1)
+	if len(names) > maxNamed {
+		list, more = names[:maxNamed-1], fmt.Sprintf(" and %d more", len(names)-maxNamed+1)
 	}
 	text := strings.Join(list, ", ") + more
 	switch {

@@ -19,10 +19,10 @@ func Cut(n *engine.Network, side []bool) int64 {
 	return cut
 }
 
-// Planes returns the halves of a box of nodes, numbered with the last dimension fastest, between two planes across a
+// BoxHalves returns the halves of a box of nodes, numbered with the last dimension fastest, between two planes across a
 // dimension: of every even size, the half of its coordinates from each of 0..size/2-1 on. The cuts of these are upper
 // bounds on the bisection of a torus, twisted or not.
-func Planes(dims ...int) [][]bool {
+func BoxHalves(dims ...int) [][]bool {
 	nodes := 1
 	for _, size := range dims {
 		nodes *= size
@@ -53,13 +53,13 @@ const bisectionStream = 0x6269736563740000 // "bisect"
 // its sides: Fiduccia and Mattheyses, A Linear-Time Heuristic for Improving Network Partitions, DAC 1982, from the
 // halves given (sides that are no halves are left out), from nodes in their order, and from random ones. It is an upper
 // bound on the bisection.
-func Bisection(n *engine.Network, seed uint64, from ...[]bool) (int64, []bool) {
+func Bisection(n *engine.Network, seed uint64, initial ...[]bool) (int64, []bool) {
 	p := newPartition(n)
 	half := make([]bool, n.Nodes)
 	for a := range half[:len(half)/2] {
 		half[a] = true
 	}
-	starts := slices.DeleteFunc(slices.Clone(from), func(side []bool) bool {
+	starts := slices.DeleteFunc(slices.Clone(initial), func(side []bool) bool {
 		more := 0
 		for _, s := range side {
 			if s {
@@ -74,25 +74,25 @@ func Bisection(n *engine.Network, seed uint64, from ...[]bool) (int64, []bool) {
 		random.Shuffle(len(half), func(i, j int) { half[i], half[j] = half[j], half[i] })
 		starts = append(starts, slices.Clone(half))
 	}
-	least, best := int64(-1), []bool(nil)
+	minCut, bestSide := int64(-1), []bool(nil)
 	for _, side := range starts {
-		if cut := p.improve(n, side); least < 0 || cut < least {
-			least, best = cut, slices.Clone(p.side)
+		if cut := p.improve(n, side); minCut < 0 || cut < minCut {
+			minCut, bestSide = cut, slices.Clone(p.side)
 		}
 	}
-	return least, best
+	return minCut, bestSide
 }
 
 // partition is the state of a search for a small cut.
 type partition struct {
-	start, next []int32 // nodes next to each, once a link in either direction
-	side        []bool
-	gain        []int32 // by how much the cut shrinks if the node changes sides
-	locked      []bool
-	most        int32        // gains are within -most..most
-	bucket      [2][][]int32 // by side and gain+most: nodes that had it, the last first
-	top         [2]int32     // no bucket above has an entry
-	moves       []int32
+	start, neighbours []int32 // nodes next to each, once a link in either direction
+	side              []bool
+	gain              []int32 // by how much the cut shrinks if the node changes sides
+	locked            []bool
+	maxGain           int32        // gains are within -most..most
+	bucket            [2][][]int32 // by side and gain+most: nodes that had it, the last first
+	top               [2]int32     // no bucket above has an entry
+	moves             []int32
 }
 
 func newPartition(n *engine.Network) *partition {
@@ -105,13 +105,13 @@ func newPartition(n *engine.Network) *partition {
 	}
 	p.start, ends = csr.Sort(ends, int(n.Nodes), func(e [2]int32) int32 { return e[0] })
 	for a := range n.Nodes {
-		p.most = max(p.most, p.start[a+1]-p.start[a])
+		p.maxGain = max(p.maxGain, p.start[a+1]-p.start[a])
 	}
 	for _, e := range ends {
-		p.next = append(p.next, e[1])
+		p.neighbours = append(p.neighbours, e[1])
 	}
 	for s := range p.bucket {
-		p.bucket[s] = make([][]int32, 2*p.most+1)
+		p.bucket[s] = make([][]int32, 2*p.maxGain+1)
 	}
 	return p
 }
@@ -137,11 +137,11 @@ func (p *partition) pass() int64 {
 		for g := range p.bucket[s] {
 			p.bucket[s][g] = p.bucket[s][g][:0]
 		}
-		p.top[s] = 2 * p.most
+		p.top[s] = 2 * p.maxGain
 	}
 	for a := range p.side {
 		p.gain[a], p.locked[a] = 0, false
-		for _, b := range p.next[p.start[a]:p.start[a+1]] {
+		for _, b := range p.neighbours[p.start[a]:p.start[a+1]] {
 			if p.side[a] != p.side[b] {
 				p.gain[a]++
 			} else {
@@ -159,10 +159,10 @@ func (p *partition) pass() int64 {
 	sum, best, keep := int64(0), int64(0), 0
 	for {
 		s := 0
-		if larger > 0 || larger == 0 && p.peek(1) > p.peek(0) {
+		if larger > 0 || larger == 0 && p.bestBucket(1) > p.bestBucket(0) {
 			s = 1
 		}
-		if p.peek(s) < 0 {
+		if p.bestBucket(s) < 0 {
 			break
 		}
 		bucket := &p.bucket[s][p.top[s]]
@@ -184,13 +184,13 @@ func (p *partition) pass() int64 {
 	return best
 }
 
-// peek drops outdated entries of a side and returns the bucket of its best node, -1 where none may move.
-func (p *partition) peek(s int) int32 {
+// bestBucket drops outdated entries of a side and returns the bucket of its best node, -1 where none may move.
+func (p *partition) bestBucket(s int) int32 {
 	for ; p.top[s] >= 0; p.top[s]-- {
 		bucket := p.bucket[s][p.top[s]]
 		for len(bucket) > 0 {
 			a := bucket[len(bucket)-1]
-			if !p.locked[a] && p.gain[a]+p.most == p.top[s] {
+			if !p.locked[a] && p.gain[a]+p.maxGain == p.top[s] {
 				break
 			}
 			bucket = bucket[:len(bucket)-1]
@@ -207,7 +207,7 @@ func (p *partition) push(a int32) {
 	if p.side[a] {
 		s = 1
 	}
-	g := p.gain[a] + p.most
+	g := p.gain[a] + p.maxGain
 	p.bucket[s][g] = append(p.bucket[s][g], a)
 	p.top[s] = max(p.top[s], g)
 }
@@ -215,7 +215,7 @@ func (p *partition) push(a int32) {
 // move changes the side of a node for good in this pass.
 func (p *partition) move(a int32) {
 	p.locked[a], p.side[a] = true, !p.side[a]
-	for _, b := range p.next[p.start[a]:p.start[a+1]] {
+	for _, b := range p.neighbours[p.start[a]:p.start[a+1]] {
 		if p.side[a] == p.side[b] {
 			p.gain[b] -= 2
 		} else {

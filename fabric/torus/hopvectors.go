@@ -13,54 +13,54 @@ func (t *Torus) Vectors() ([][][]int, error) {
 		return nil, fmt.Errorf("%w: in %s with its twists or borders hop vectors depend on where they begin", ErrShape, t)
 	}
 	hops := make([]int32, t.nodes)
-	reached := t.reach(t.neighbours(), 0, hops, nil)
+	reached := t.search(t.neighbours(), 0, hops, nil)
 	all := make([][][]int, t.nodes)
 	v := make([]int, len(t.Dims))
-	var visit func(dim, left int)
-	visit = func(dim, left int) {
+	var enumerate func(dim, remaining int)
+	enumerate = func(dim, remaining int) {
 		if dim == len(v)-1 {
-			for _, c := range []int{-left, left} {
+			for _, c := range []int{-remaining, remaining} {
 				v[dim] = c
-				if n, h := t.Land(v), int32(norm(v)); hops[n] == h && (c != 0 || left == 0) {
+				if n, h := t.VectorEnd(v), int32(l1Norm(v)); hops[n] == h && (c != 0 || remaining == 0) {
 					all[n] = append(all[n], slices.Clone(v))
 				}
-				if left == 0 {
+				if remaining == 0 {
 					break
 				}
 			}
 			return
 		}
-		for c := -left; c <= left; c++ {
+		for c := -remaining; c <= remaining; c++ {
 			v[dim] = c
-			visit(dim+1, left-max(c, -c))
+			enumerate(dim+1, remaining-max(c, -c))
 		}
 	}
 	for h := range int(hops[reached[len(reached)-1]]) + 1 {
-		visit(0, h)
+		enumerate(0, h)
 	}
 	return all, nil
 }
 
-// Land returns the node in which a hop vector from node 0 ends. All nodes must be identical (Symmetric).
-func (t *Torus) Land(v []int) int32 { return t.land(slices.Clone(v)) }
+// VectorEnd returns the node in which a hop vector from node 0 ends. All nodes must be identical (Symmetric).
+func (t *Torus) VectorEnd(v []int) int32 { return t.wrappedNode(slices.Clone(v)) }
 
-// land is Land, and changes at. Dimensions along which links are shifted are not twisted themselves (Symmetric), so the
+// wrappedNode is Land, and changes at. Dimensions along which links are shifted are not twisted themselves (Symmetric), so the
 // order of dimensions does not matter.
-func (t *Torus) land(at []int) int32 {
+func (t *Torus) wrappedNode(coords []int) int32 {
 	for i, shift := range t.Shift {
-		turns := (at[i] - mod(at[i], t.Dims[i])) / t.Dims[i]
+		turns := (coords[i] - mod(coords[i], t.Dims[i])) / t.Dims[i]
 		for j, by := range shift {
-			at[j] += turns * by
+			coords[j] += turns * by
 		}
 	}
 	n := 0
-	for d, c := range at {
+	for d, c := range coords {
 		n += mod(c, t.Dims[d]) * t.stride[d]
 	}
 	return int32(n)
 }
 
-func norm(v []int) int {
+func l1Norm(v []int) int {
 	sum := 0
 	for _, c := range v {
 		sum += max(c, -c)

@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// maxText bounds the quantities that are looked at, in bytes.
-const maxText = 64
+// maxTextBytes bounds the quantities that are looked at, in bytes.
+const maxTextBytes = 64
 
 // split cuts text into a decimal number and its unit, which one space may separate. It reports what is wrong otherwise.
-func split(text string) (number, unit, wrong string) {
-	if len(text) > maxText {
+func split(text string) (number, unit, problem string) {
+	if len(text) > maxTextBytes {
 		return "", "", "it is too long"
 	}
 	s := strings.TrimSpace(text)
@@ -44,32 +44,32 @@ type unit struct {
 
 // quantity is what whole numbers from 0 to most measure, in units ordered as format tries them.
 type quantity struct {
-	noun, advice string // of messages
-	units        []unit
-	most         int64
-	fine, large  string // what is wrong with a fraction, and with more than most
+	noun, advice                 string // of messages
+	units                        []unit
+	max                          int64
+	fractionProblem, sizeProblem string // what is wrong with a fraction, and with more than most
 }
 
 // parse reads a number and a unit.
 func (q *quantity) parse(text string) (int64, error) {
-	number, name, wrong := split(text)
-	at := slices.IndexFunc(q.units, func(u unit) bool { return u.name == name })
-	if wrong == "" && at >= 0 {
+	number, name, problem := split(text)
+	index := slices.IndexFunc(q.units, func(u unit) bool { return u.name == name })
+	if problem == "" && index >= 0 {
 		r, ok := new(big.Rat).SetString(number)
 		switch {
 		case !ok: // "." alone is refused by split, so this does not happen
-		case !r.Mul(r, new(big.Rat).SetInt64(q.units[at].scale)).IsInt():
-			wrong = q.fine
-		case !r.Num().IsInt64() || r.Num().Int64() > q.most:
-			wrong = q.large
+		case !r.Mul(r, new(big.Rat).SetInt64(q.units[index].scale)).IsInt():
+			problem = q.fractionProblem
+		case !r.Num().IsInt64() || r.Num().Int64() > q.max:
+			problem = q.sizeProblem
 		default:
 			return r.Num().Int64(), nil
 		}
 	}
-	if wrong != "" {
-		wrong = ", " + wrong
+	if problem != "" {
+		problem = ", " + problem
 	}
-	return 0, fmt.Errorf("%s is no %s%s: write %s", clip(text), q.noun, wrong, q.advice)
+	return 0, fmt.Errorf("%s is no %s%s: write %s", clip(text), q.noun, problem, q.advice)
 }
 
 // format writes n as a whole number of the first unit that divides it.
@@ -80,8 +80,8 @@ func (q *quantity) format(n int64) string {
 
 // clip shortens a text for a message.
 func clip(text string) string {
-	if len(text) > maxText {
-		text = text[:maxText] + "..."
+	if len(text) > maxTextBytes {
+		text = text[:maxTextBytes] + "..."
 	}
 	return fmt.Sprintf("%q", text)
 }

@@ -120,7 +120,7 @@ func TestRoutesOf(t *testing.T) {
 
 // TestFoldUnlike: what is not alike from all nodes of an orbit is refused; by hand, a ring of 4 of one orbit folds to
 // its two ports.
-func TestFoldUnlike(t *testing.T) {
+func TestFoldRejectsAsymmetric(t *testing.T) {
 	make4 := func() (*Network, *Paths, []Flow, []int32) {
 		net, ports := ring(4)
 		w := &Paths{Degree: 2, Link: ports}

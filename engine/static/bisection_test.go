@@ -23,7 +23,7 @@ func TestBisection(t *testing.T) {
 		for range rapid.IntRange(0, 25).Draw(t, "links") {
 			n.Links = append(n.Links, engine.Link{From: node.Draw(t, "from"), To: node.Draw(t, "to"), Rate: float64(rapid.IntRange(0, 3).Draw(t, "rate"))})
 		}
-		least := int64(math.MaxInt64)
+		minCut := int64(math.MaxInt64)
 		for set := range 1 << n.Nodes {
 			if bits.OnesCount(uint(set)) != int(n.Nodes)/2 {
 				continue
@@ -34,7 +34,7 @@ func TestBisection(t *testing.T) {
 					cut++
 				}
 			}
-			least = min(least, cut)
+			minCut = min(minCut, cut)
 		}
 		cut, side := static.Bisection(n, 1)
 		more := 0
@@ -46,12 +46,12 @@ func TestBisection(t *testing.T) {
 		if 2*more < int(n.Nodes)-1 || 2*more > int(n.Nodes)+1 || static.Cut(n, side) != cut {
 			t.Fatalf("%d nodes of %d on one side, cut %d said to be %d", more, n.Nodes, static.Cut(n, side), cut)
 		}
-		if cut != least {
-			t.Fatalf("found %d, least %d", cut, least)
+		if cut != minCut {
+			t.Fatalf("found %d, least %d", cut, minCut)
 		}
 		bound, err := spectralBound(n)
-		if err != nil || bound > least {
-			t.Fatalf("bound %d, least %d, %v", bound, least, err)
+		if err != nil || bound > minCut {
+			t.Fatalf("bound %d, least %d, %v", bound, minCut, err)
 		}
 	})
 }
@@ -76,11 +76,11 @@ func TestTorusBisection(t *testing.T) {
 		}
 		n := o.Network(nil, engine.Link{Rate: 1})
 		planes := int64(math.MaxInt64)
-		for _, side := range static.Planes(c.dims...) {
+		for _, side := range static.BoxHalves(c.dims...) {
 			planes = min(planes, static.Cut(n, side))
 		}
 		cut, _ := static.Bisection(n, 1)
-		with, _ := static.Bisection(n, 1, static.Planes(c.dims...)...)
+		with, _ := static.Bisection(n, 1, static.BoxHalves(c.dims...)...)
 		bound, err := spectralBound(n)
 		if err != nil {
 			t.Fatal(err)

@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// Spread leads packets hop by hop: at every node a packet takes one of the links that begin a path of the fewest hops
+// NextHops leads packets hop by hop: at every node a packet takes one of the links that begin a path of the fewest hops
 // to its destination, drawn anew for each packet and node.
-type Spread struct {
+type NextHops struct {
 	Degree int     // ports of a node
 	Link   []int32 // by node and port: a link that may be taken; -1 where there is none
 	To     []int32 // by node and port: the node that it leads to
@@ -24,15 +24,15 @@ const NoPath = 1<<16 - 1
 
 // Next returns the link that a packet takes at a node other than its destination, by a number drawn evenly from 0 to
 // just below 1; -1 where none leads there.
-func (s *Spread) Next(at, dst int32, u float64) int32 {
+func (s *NextHops) Next(node, dst int32, u float64) int32 {
 	hops := s.Hops[dst]
-	if hops == nil || hops[at] == NoPath || hops[at] == 0 {
+	if hops == nil || hops[node] == NoPath || hops[node] == 0 {
 		return -1
 	}
-	u *= s.sum(at, dst)
+	u *= s.sum(node, dst)
 	last := int32(-1)
-	for port := int(at) * s.Degree; port < (int(at)+1)*s.Degree; port++ {
-		if w := s.weight(port, hops[at], dst); w > 0 {
+	for port := int(node) * s.Degree; port < (int(node)+1)*s.Degree; port++ {
+		if w := s.weight(port, hops[node], dst); w > 0 {
 			if last = s.Link[port]; u < w {
 				return last
 			}
@@ -43,7 +43,7 @@ func (s *Spread) Next(at, dst int32, u float64) int32 {
 }
 
 // weight returns that of the link at a place of Link, 0 where it begins no shortest path of a node so far away.
-func (s *Spread) weight(port int, hops uint16, dst int32) float64 {
+func (s *NextHops) weight(port int, hops uint16, dst int32) float64 {
 	if s.Link[port] < 0 || s.Hops[dst][s.To[port]] != hops-1 {
 		return 0
 	}
@@ -54,34 +54,34 @@ func (s *Spread) weight(port int, hops uint16, dst int32) float64 {
 }
 
 // sum returns the weights of all links that may be taken next.
-func (s *Spread) sum(at, dst int32) float64 {
+func (s *NextHops) sum(node, dst int32) float64 {
 	sum := 0.0
-	for port := int(at) * s.Degree; port < (int(at)+1)*s.Degree; port++ {
-		sum += s.weight(port, s.Hops[dst][at], dst)
+	for port := int(node) * s.Degree; port < (int(node)+1)*s.Degree; port++ {
+		sum += s.weight(port, s.Hops[dst][node], dst)
 	}
 	return sum
 }
 
 // Shares calls visit for each place of Link that packets for a destination take from a node, with the probability that
 // one does.
-func (s *Spread) Shares(at, dst int32, visit func(port int, share float64)) {
-	sum := s.sum(at, dst)
-	for port := int(at) * s.Degree; port < (int(at)+1)*s.Degree; port++ {
-		if w := s.weight(port, s.Hops[dst][at], dst); w > 0 {
+func (s *NextHops) Shares(node, dst int32, visit func(port int, share float64)) {
+	sum := s.sum(node, dst)
+	for port := int(node) * s.Degree; port < (int(node)+1)*s.Degree; port++ {
+		if w := s.weight(port, s.Hops[dst][node], dst); w > 0 {
 			visit(port, w/sum)
 		}
 	}
 }
 
-// Levels returns the nodes that packets from some nodes to a destination come to, those furthest from it first; the
+// NodesByDistance returns the nodes that packets from some nodes to a destination come to, those furthest from it first; the
 // destination is not among them. Mark is by node, all false before and after.
-func (s *Spread) Levels(from []int32, dst int32, mark []bool) []int32 {
+func (s *NextHops) NodesByDistance(from []int32, dst int32, mark []bool) []int32 {
 	hops := s.Hops[dst]
-	most := uint16(0)
+	maxHops := uint16(0)
 	for _, a := range from {
-		most = max(most, hops[a])
+		maxHops = max(maxHops, hops[a])
 	}
-	level := make([][]int32, int(most)+1)
+	level := make([][]int32, int(maxHops)+1)
 	add := func(a int32) {
 		if !mark[a] {
 			mark[a] = true
@@ -92,38 +92,38 @@ func (s *Spread) Levels(from []int32, dst int32, mark []bool) []int32 {
 		add(a)
 	}
 	var all []int32
-	for h := int(most); h > 0; h-- {
+	for h := int(maxHops); h > 0; h-- {
 		for _, a := range level[h] {
 			all = append(all, a)
 			s.Shares(a, dst, func(port int, _ float64) { add(s.To[port]) })
 		}
 	}
-	for _, some := range level {
-		for _, a := range some {
+	for _, nodes := range level {
+		for _, a := range nodes {
 			mark[a] = false
 		}
 	}
 	return all
 }
 
-// Follow calls do with each link that packets from a node to another take, with the probability that one does. Share
+// VisitLinks calls do with each link that packets from a node to another take, with the probability that one does. Share
 // and mark are by node, all zero before and after.
-func (s *Spread) Follow(src, dst int32, share []float64, mark []bool, do func(link int32, share float64)) {
+func (s *NextHops) VisitLinks(src, dst int32, share []float64, mark []bool, visit func(link int32, share float64)) {
 	share[src] = 1
-	for _, at := range s.Levels([]int32{src}, dst, mark) {
-		s.Shares(at, dst, func(port int, p float64) {
-			p *= share[at]
-			do(s.Link[port], p)
+	for _, node := range s.NodesByDistance([]int32{src}, dst, mark) {
+		s.Shares(node, dst, func(port int, p float64) {
+			p *= share[node]
+			visit(s.Link[port], p)
 			share[s.To[port]] += p
 		})
-		share[at] = 0
+		share[node] = 0
 	}
 	share[dst] = 0
 }
 
 // check fails where s does not lead every flow to its destination over links of n that are up, and returns ctx's error
 // when ctx ends before it.
-func (s *Spread) check(ctx context.Context, n *Network, flows []Flow) error {
+func (s *NextHops) check(ctx context.Context, n *Network, flows []Flow) error {
 	nodes := int(n.Nodes)
 	if s.Degree < 1 || len(s.Link) != nodes*s.Degree || len(s.To) != len(s.Link) || len(s.Hops) != nodes || s.Weight != nil && len(s.Weight) != nodes {
 		return fmt.Errorf("engine: next hops of %d ports and %d destinations for %d nodes", len(s.Link), len(s.Hops), nodes)

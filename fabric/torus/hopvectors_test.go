@@ -54,7 +54,7 @@ func TestVectors(t *testing.T) {
 			if len(vectors) == 0 {
 				t.Fatalf("%s %s: no vector leads to %d", o, c.twist, n)
 			}
-			sum += int64(norm(vectors[0]))
+			sum += int64(l1Norm(vectors[0]))
 		}
 		if want := o.Distances().Sum; sum*int64(o.Nodes()) != want {
 			t.Errorf("%s %s: vectors make a sum of %d, want %d", o, c.twist, sum*int64(o.Nodes()), want)
@@ -75,8 +75,8 @@ func TestVectors(t *testing.T) {
 			for d := range far {
 				far[d] = v[d] + o.Coord(src, d)
 			}
-			if at != o.Land(far) || o.Land(v) != back {
-				t.Fatalf("%s %s: %v from %v ends at %v, not at %v", o, c.twist, v, o.At(src), o.At(at), o.At(o.Land(far)))
+			if at != o.VectorEnd(far) || o.VectorEnd(v) != back {
+				t.Fatalf("%s %s: %v from %v ends at %v, not at %v", o, c.twist, v, o.At(src), o.At(at), o.At(o.VectorEnd(far)))
 			}
 		})
 	}

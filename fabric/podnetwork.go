@@ -7,16 +7,16 @@ import (
 	"sim/engine/units"
 )
 
-// Inside is the network inside pods, of all of them: GPUs have links there beside their NICs.
-type Inside struct {
+// PodNetwork is the network inside pods, of all of them: GPUs have links there beside their NICs.
+type PodNetwork struct {
 	Network *engine.Network // its first nodes are those of the pods; others forward
 	// Path returns the links that data takes between two nodes of a pod, in their order.
 	Path func(src, dst int32) []int32
 	Rate units.Rate // of a GPU's link to a switch that does not block; 0 of other networks
 }
 
-// Switch joins the nodes of each pod by a switch that does not block, to which GPUs have a link of a rate in each direction.
-func (p *Pods) Switch(rate units.Rate) *Inside {
+// SwitchedNetwork joins the nodes of each pod by a switch that does not block, to which GPUs have a link of a rate in each direction.
+func (p *Pods) SwitchedNetwork(rate units.Rate) *PodNetwork {
 	nodes := int32(len(p.Nodes))
 	n := &engine.Network{Nodes: nodes + int32(len(p.Pods))}
 	for i := range p.Nodes {
@@ -26,26 +26,26 @@ func (p *Pods) Switch(rate units.Rate) *Inside {
 	n.ResourceNamer = func(r int32) string {
 		return fmt.Sprintf("node %d of %s, inside, %s", r/2, p.Pods[p.Nodes[r/2].Pod].Name, [2]string{"out", "in"}[r%2])
 	}
-	return &Inside{Network: n, Path: func(src, dst int32) []int32 { return []int32{2 * src, 2*dst + 1} }, Rate: rate}
+	return &PodNetwork{Network: n, Path: func(src, dst int32) []int32 { return []int32{2 * src, 2*dst + 1} }, Rate: rate}
 }
 
-// Late returns by task of a graph by how much data inside pods arrives later than its last bit is sent; nil where none
+// ArrivalDelays returns by task of a graph by how much data inside pods arrives later than its last bit is sent; nil where none
 // does.
-func (p *Pods) Late(g *engine.Graph) []engine.Time {
+func (p *Pods) ArrivalDelays(g *engine.Graph) []engine.Time {
 	if p.Inside == nil {
 		return nil
 	}
-	late, any := make([]engine.Time, len(g.Tasks)), false
+	delays, any := make([]engine.Time, len(g.Tasks)), false
 	for i := range g.Tasks {
-		if t := &g.Tasks[i]; t.Kind == engine.Transfer && !p.Crosses(t.Src, t.Dst) {
+		if t := &g.Tasks[i]; t.Kind == engine.Transfer && !p.BetweenPods(t.Src, t.Dst) {
 			for _, l := range p.Inside.Path(t.Src, t.Dst) {
-				late[i] += p.Inside.Network.Links[l].Latency
+				delays[i] += p.Inside.Network.Links[l].Latency
 			}
-			any = any || late[i] > 0
+			any = any || delays[i] > 0
 		}
 	}
 	if !any {
 		return nil
 	}
-	return late
+	return delays
 }

@@ -13,12 +13,12 @@ import (
 	"sim/engine/static"
 )
 
-// drawSpread draws a network of a few nodes with parallel links and links that are down, and next hops to all of its
+// drawNextHops draws a network of a few nodes with parallel links and links that are down, and next hops to all of its
 // nodes.
-func drawSpread(t *rapid.T) (*engine.Network, *engine.Spread) {
+func drawNextHops(t *rapid.T) (*engine.Network, *engine.NextHops) {
 	nodes, degree := rapid.Int32Range(2, 7).Draw(t, "nodes"), rapid.IntRange(1, 4).Draw(t, "degree")
 	n := &engine.Network{Nodes: nodes}
-	s := &engine.Spread{Degree: degree}
+	s := &engine.NextHops{Degree: degree}
 	for a := range nodes {
 		for range degree {
 			to := rapid.Int32Range(0, nodes-1).Draw(t, "to")
@@ -53,7 +53,7 @@ func drawSpread(t *rapid.T) (*engine.Network, *engine.Spread) {
 }
 
 // shortestPaths calls visit with each shortest path from a node to dst and the probability that a packet takes it.
-func shortestPaths(n *engine.Network, s *engine.Spread, at, dst int32, path []int32, p float64, visit func(path []int32, p float64)) {
+func shortestPaths(n *engine.Network, s *engine.NextHops, at, dst int32, path []int32, p float64, visit func(path []int32, p float64)) {
 	if at == dst {
 		visit(path, p)
 		return
@@ -77,12 +77,12 @@ func shortestPaths(n *engine.Network, s *engine.Spread, at, dst int32, path []in
 	}
 }
 
-// TestSpread compares what packets that draw their links make of these with an enumeration of all shortest paths: as
+// TestNextHops compares what packets that draw their links make of these with an enumeration of all shortest paths: as
 // routes of a transfer, as loads of links, and drawn link by link.
-func TestSpread(t *testing.T) {
+func TestNextHops(t *testing.T) {
 	const draws = 840 // divided by all sums of weights that these networks have, or nearly
 	rapid.Check(t, func(t *rapid.T) {
-		n, s := drawSpread(t)
+		n, s := drawNextHops(t)
 		var flows []engine.Flow
 		var demand []float64
 		g := &engine.Graph{}
@@ -113,7 +113,7 @@ func TestSpread(t *testing.T) {
 			}
 		}
 		plain, weighted := make([]float64, len(n.Links)), make([]float64, len(n.Links))
-		plainHops, weightedHops, most := 0.0, 0.0, int32(0)
+		plainHops, weightedHops, maxHops := 0.0, 0.0, int32(0)
 		for i, f := range flows {
 			want := make([]float64, len(n.Links))
 			first := make([]float64, len(n.Links))
@@ -124,7 +124,7 @@ func TestSpread(t *testing.T) {
 				}
 				plainHops += p * float64(len(path))
 				weightedHops += demand[i] * p * float64(len(path))
-				most = max(most, int32(len(path)))
+				maxHops = max(maxHops, int32(len(path)))
 			})
 			for _, u := range routes.Of(int32(i)) {
 				want[u.Resource] -= u.Weight
@@ -147,7 +147,7 @@ func TestSpread(t *testing.T) {
 			demand, link []float64
 			hops         float64
 		}{{nil, plain, plainHops}, {demand, weighted, weightedHops}} {
-			loads, err := static.OfPaths(context.Background(), n, flows, c.demand, w)
+			loads, err := static.PathLoads(context.Background(), n, flows, c.demand, w)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -158,13 +158,13 @@ func TestSpread(t *testing.T) {
 			}
 			equal("the highest load", loads.MaxWeighted, top)
 			equal("the hops", loads.WeightedHops, c.hops)
-			if loads.MaxHops != most {
-				t.Fatalf("the longest path has %d links, want %d", loads.MaxHops, most)
+			if loads.MaxHops != maxHops {
+				t.Fatalf("the longest path has %d links, want %d", loads.MaxHops, maxHops)
 			}
 		}
 		ctx, stop := context.WithCancel(context.Background())
 		stop()
-		if _, err := static.OfPaths(ctx, n, flows, nil, w); err != context.Canceled {
+		if _, err := static.PathLoads(ctx, n, flows, nil, w); err != context.Canceled {
 			t.Fatalf("after the context's end: %v", err)
 		}
 	})

@@ -20,12 +20,12 @@ func (d DualPlane) Shape(endpoints int) (*Shape, error) {
 	}
 	for h := range hosts {
 		for p := range d.Planes {
-			s.join(h, hosts+p*d.Segments+h/d.NICs, 1)
+			s.addPair(h, hosts+p*d.Segments+h/d.NICs, 1)
 		}
 	}
 	for l := range leaves {
 		for k := range d.Spines {
-			s.join(hosts+l, hosts+leaves+l/d.Segments*d.Spines+k, float64(d.NICs)/float64(d.Spines))
+			s.addPair(hosts+l, hosts+leaves+l/d.Segments*d.Spines+k, float64(d.NICs)/float64(d.Spines))
 		}
 	}
 	return s, nil

@@ -26,16 +26,16 @@ type Loads struct {
 	WeightedHops float64 // units times links
 }
 
-// OfPaths measures paths of flows, which must pass Paths.Check. With one path a class and demand nil, one unit a flow,
+// PathLoads measures paths of flows, which must pass Paths.Check. With one path a class and demand nil, one unit a flow,
 // loads are whole numbers and exact. Else flow f weighs demand[f] and its paths carry their shares of that: loads are
 // in Weighted, and Link and Max are its values rounded up. It fails with ctx's error when ctx ends before it.
-func OfPaths(ctx context.Context, n *engine.Network, flows []engine.Flow, demand []float64, w *engine.Paths) (*Loads, error) {
+func PathLoads(ctx context.Context, n *engine.Network, flows []engine.Flow, demand []float64, w *engine.Paths) (*Loads, error) {
 	z := &Loads{Flows: int64(len(flows)), Link: make([]int64, len(n.Links)), Weighted: make([]float64, len(n.Links))}
 	err := error(nil)
 	if w.Spread != nil {
-		err = z.spread(ctx, n, flows, demand, w.Spread)
+		err = z.addNextHops(ctx, n, flows, demand, w.Spread)
 	} else {
-		err = z.weigh(ctx, n, flows, demand, w)
+		err = z.addPaths(ctx, n, flows, demand, w)
 	}
 	if err != nil {
 		return nil, err
@@ -47,27 +47,27 @@ func OfPaths(ctx context.Context, n *engine.Network, flows []engine.Flow, demand
 	return z, nil
 }
 
-// askEvery is how many flows are measured between two times that a context is asked.
-const askEvery = 1 << 14
+// flowsPerPoll is how many flows are measured between two times that a context is asked.
+const flowsPerPoll = 1 << 14
 
-// weigh adds up the shares of demand that links carry.
-func (z *Loads) weigh(ctx context.Context, n *engine.Network, flows []engine.Flow, demand []float64, w *engine.Paths) error {
+// addPaths adds up the shares of demand that links carry.
+func (z *Loads) addPaths(ctx context.Context, n *engine.Network, flows []engine.Flow, demand []float64, w *engine.Paths) error {
 	for f, flow := range flows {
-		if f&(askEvery-1) == 0 && ctx.Err() != nil {
+		if f&(flowsPerPoll-1) == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		class, of := w.ClassOf(int32(f)), 1.0
+		class, units := w.ClassOf(int32(f)), 1.0
 		if demand != nil {
-			of = demand[f]
+			units = demand[f]
 		}
 		first, end := w.Of(class)
 		for k := first; k < end; k++ {
-			share := of * w.ShareOf(class, k)
-			at, hops := flow.Src, int32(0)
+			share := units * w.ShareOf(class, k)
+			node, hops := flow.Src, int32(0)
 			for i := w.Start[k]; w.Step[i] != engine.Arrived; i++ {
-				l := w.Link[int(at)*w.Degree+w.Step[i].Port()]
+				l := w.Link[int(node)*w.Degree+w.Step[i].Port()]
 				z.Weighted[l] += share
-				at = n.Links[l].To
+				node = n.Links[l].To
 				hops++
 			}
 			z.MaxHops = max(z.MaxHops, hops)
@@ -77,19 +77,19 @@ func (z *Loads) weigh(ctx context.Context, n *engine.Network, flows []engine.Flo
 	return nil
 }
 
-// spread adds up what links carry in the mean of flows whose packets draw their links.
-func (z *Loads) spread(ctx context.Context, n *engine.Network, flows []engine.Flow, demand []float64, s *engine.Spread) error {
+// addNextHops adds up what links carry in the mean of flows whose packets draw their links.
+func (z *Loads) addNextHops(ctx context.Context, n *engine.Network, flows []engine.Flow, demand []float64, s *engine.NextHops) error {
 	to, from := make([][]int32, n.Nodes), make([]int32, 0, n.Nodes)
 	for i, f := range flows {
 		to[f.Dst] = append(to[f.Dst], int32(i))
 	}
 	units, mark := make([]float64, n.Nodes), make([]bool, n.Nodes)
-	for dst, some := range to {
+	for dst, indices := range to {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		from = from[:0]
-		for _, i := range some {
+		for _, i := range indices {
 			f, unit := flows[i], 1.0
 			if demand != nil {
 				unit = demand[i]
@@ -103,26 +103,26 @@ func (z *Loads) spread(ctx context.Context, n *engine.Network, flows []engine.Fl
 		if len(from) == 0 {
 			continue
 		}
-		for _, at := range s.Levels(from, int32(dst), mark) {
-			s.Shares(at, int32(dst), func(port int, share float64) {
-				z.Weighted[s.Link[port]] += units[at] * share
-				units[s.To[port]] += units[at] * share
+		for _, node := range s.NodesByDistance(from, int32(dst), mark) {
+			s.Shares(node, int32(dst), func(port int, share float64) {
+				z.Weighted[s.Link[port]] += units[node] * share
+				units[s.To[port]] += units[node] * share
 			})
-			units[at] = 0
+			units[node] = 0
 		}
 		units[dst] = 0
 	}
 	return nil
 }
 
-// nearWhole is how far a sum of shares may be from a whole number that it is: sums of up to 1e7 doubles of up to 1e3.
-const nearWhole = 1e-6
+// wholeTolerance is how far a sum of shares may be from a whole number that it is: sums of up to 1e7 doubles of up to 1e3.
+const wholeTolerance = 1e-6
 
 // roundUp fills in whole numbers for weighted loads, and finds the link that carries most.
 func (z *Loads) roundUp() {
-	z.SumHops, z.MaxLink = int64(math.Ceil(z.WeightedHops-nearWhole)), -1
+	z.SumHops, z.MaxLink = int64(math.Ceil(z.WeightedHops-wholeTolerance)), -1
 	for l, load := range z.Weighted {
-		z.Link[l] = int64(math.Ceil(load - nearWhole))
+		z.Link[l] = int64(math.Ceil(load - wholeTolerance))
 		z.MaxWeighted = max(z.MaxWeighted, load)
 		if z.Link[l] > z.Max {
 			z.Max, z.MaxLink = z.Link[l], int32(l)
