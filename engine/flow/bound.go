@@ -104,6 +104,7 @@ func (b *bounds) sortByHead(z *sim, uses []int32, head []float64) {
 		})
 		return
 	}
+
 	for i := 1; i < len(uses); i++ {
 		u := uses[i]
 		h := head[z.useTask[u]]
@@ -182,7 +183,10 @@ func (b *bounds) oneMachine(z *sim, uses []int32, capacity float64, head, tail [
 func (b *bounds) limitedMachine(z *sim, uses []int32, capacity float64, head, tail []float64) float64 {
 	const maxTransfers = 256 // more transfers would make the bound too expensive
 	p := &z.paths
-	if len(uses) > maxTransfers || !slices.ContainsFunc(uses, func(u int32) bool { return p.fullRate[z.useTask[u]]*z.useWeight[u] < capacity*(1-relTol) }) {
+	if len(uses) > maxTransfers ||
+		!slices.ContainsFunc(uses, func(u int32) bool {
+			return p.fullRate[z.useTask[u]]*z.useWeight[u] < capacity*(1-relTol)
+		}) {
 		return 0
 	}
 	shortest := math.Inf(1)

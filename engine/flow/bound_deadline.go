@@ -82,7 +82,9 @@ func (e *Evaluator) MissesDeadline(deadline engine.Time, periods []Period) bool 
 
 // init allocates the arrays.
 func (d *deadlineCheck) init(m *model) {
-	d.head, d.latestEnd, d.remaining, d.urgency = make([]float64, m.tasks), make([]float64, m.tasks), make([]float64, m.tasks), make([]float64, m.tasks)
+	d.head, d.latestEnd, d.remaining, d.urgency =
+		make([]float64, m.tasks), make([]float64, m.tasks),
+		make([]float64, m.tasks), make([]float64, m.tasks)
 	d.byHead = make([][]int32, m.resources)
 	for r := range m.resources {
 		d.byHead[r] = slices.Clone(m.resUse[m.resStart[r]:m.resStart[r+1]])
@@ -95,9 +97,9 @@ func (d *deadlineCheck) computeFullRates(m *model, periods []Period) {
 	for _, s := range periods {
 		d.periodStart = append(d.periodStart, float64(s.From))
 	}
+
 	d.periodStart = append(d.periodStart, math.Inf(1))
 	d.fullRate = slices.Grow(d.fullRate[:0], len(periods)*m.tasks)[:len(periods)*m.tasks]
-
 	for k, s := range periods {
 		for i := range m.tasks {
 			if m.fixedDuration[i] >= 0 {
@@ -117,6 +119,7 @@ func (d *deadlineCheck) earliestEnd(m *model, i int32, start float64) float64 {
 	if f := m.fixedDuration[i]; f >= 0 {
 		return start + float64(f)
 	}
+
 	remaining := m.bits[i]
 	for k := range len(d.periodStart) - 1 {
 		if start >= d.periodStart[k+1] {
@@ -137,6 +140,7 @@ func (d *deadlineCheck) latestStart(m *model, i int32, end float64) float64 {
 	if f := m.fixedDuration[i]; f >= 0 {
 		return end - float64(f)
 	}
+
 	remaining := m.bits[i]
 	for k := len(d.periodStart) - 2; k >= 0; k-- {
 		if end <= d.periodStart[k] {
@@ -184,7 +188,8 @@ func (d *deadlineCheck) missesDeadline(z *sim, r int, uses []int32, periods []Pe
 			d.heap.push(d.urgency, id)
 		}
 
-		// Serve the most urgent transfer until it ends, the next one is released, or the period ends.
+		// Serve the most urgent transfer until it ends, the next one is released, or the
+		// period ends.
 		id := d.heap[0]
 		rate := periods[period].Rates[r] * perTick
 		until := d.periodStart[period+1]

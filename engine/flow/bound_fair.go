@@ -41,13 +41,15 @@ const maxPairedTransfers = 256
 // FairBound. All other capacities must stay as they are.
 func (e *Evaluator) PrepareFairBound(varying []int32) {
 	z := e.sim
-	f := &fairShareBound{varies: make([]bool, z.resources), constantRate: slices.Clone(z.rateLimit), isFree: map[int32]bool{}, related: map[int32][]bool{}}
+	f := &fairShareBound{
+		varies: make([]bool, z.resources), constantRate: slices.Clone(z.rateLimit),
+		isFree: map[int32]bool{}, related: map[int32][]bool{}}
 	for _, r := range varying {
 		f.varies[r] = true
 	}
 	f.lastUses = make([][]int32, z.resources)
 
-	// The task has a successor, direct or not, that is a transfer.
+	// precedesTransfer: some successor of the task, direct or not, is a transfer.
 	precedesTransfer := make([]bool, z.tasks)
 	for _, i := range slices.Backward(z.graph.Order()) {
 		for e := z.outStart[i]; e < z.outStart[i+1]; e++ {
@@ -55,6 +57,7 @@ func (e *Evaluator) PrepareFairBound(varying []int32) {
 			precedesTransfer[i] = precedesTransfer[i] || precedesTransfer[to] || z.fixedDuration[to] < 0
 		}
 	}
+
 	for _, r := range varying {
 		for _, u := range z.resUse[z.resStart[r]:z.resStart[r+1]] {
 			if !precedesTransfer[z.useTask[u]] {
@@ -82,6 +85,7 @@ func (e *Evaluator) FairBound() engine.Time {
 	if bound == engine.Never {
 		return bound
 	}
+
 	z, f := e.sim, e.fair
 	best := float64(bound)
 	for r := range z.resources {
@@ -96,7 +100,9 @@ func (e *Evaluator) FairBound() engine.Time {
 				if p.canEndBy(best) || f.isOrdered(z.model, z.useTask[u], z.useTask[v]) {
 					continue
 				}
-				p.rateLoss[0], p.rateLoss[1] = f.lossNextTo(z.model, v, p.rateLoss[0]), f.lossNextTo(z.model, u, p.rateLoss[1])
+				p.rateLoss[0], p.rateLoss[1] =
+					f.lossNextTo(z.model, v, p.rateLoss[0]),
+					f.lossNextTo(z.model, u, p.rateLoss[1])
 				best = p.earliestEnd(best)
 			}
 		}
@@ -171,6 +177,7 @@ func (p *transferPair) earliestEnd(lower float64) float64 {
 	if p.canEndBy(lower) {
 		return lower
 	}
+
 	upper := lower
 	for step := max(p.tau[0], p.tau[1]); !p.canEndBy(upper); step *= 2 {
 		lower, upper = upper, upper+step

@@ -103,6 +103,7 @@ func (e *Evaluator) QueueBound(ctx context.Context, maxWork int64) (bound engine
 	for i := range z.tasks {
 		best = max(best, head[i]+z.paths.duration[i]+tail[i])
 	}
+
 	for r := range z.resources {
 		if uses := b.byHead[r]; len(uses) > 1 {
 			b.sortByHead(z, uses, head)
@@ -123,6 +124,7 @@ func (q *queueBound) computeHeads(ctx context.Context, z *sim, b *bounds, s *dir
 	for r := range s.byHead {
 		s.byHead[r] = s.byHead[r][:0]
 	}
+
 	for _, i := range s.order {
 		head := 0.0
 		for e := s.start[i]; e < s.start[i+1]; e++ {
@@ -168,14 +170,15 @@ func (q *queueBound) queueHead(z *sim, b *bounds, s *direction, i int32, head fl
 			return head
 		}
 	}
-	q.findLongestPaths(z, s, i)
 
+	q.findLongestPaths(z, s, i)
 	if only >= 0 {
 		for u := z.useStart[only]; u < z.useStart[only+1]; u++ {
 			head = max(head, q.resourceBound(z, b, s, z.useRes[u], head))
 		}
 		return head
 	}
+
 	for r := range int32(z.resources) {
 		head = max(head, q.resourceBound(z, b, s, r, head))
 	}

@@ -27,8 +27,8 @@ func TestLinkDownThenUp(t *testing.T) {
 		if s != flow.MaxMin {
 			return
 		}
-		// Under MaxMin, 2 us of each are done before. The remaining 3 us of the second take 12 us at a
-		// quarter of the rate.
+		// Under MaxMin, 2 us of each are done before. The remaining 3 us of the second take 12
+		// us at a quarter of the rate.
 		if tr.End[1] != 21*us || tr.End[0] != 31*us {
 			t.Errorf("ends %v, want 31 and 21 us", tr.End)
 		}

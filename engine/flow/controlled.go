@@ -28,7 +28,10 @@ type controlledRun struct {
 // class is indexed by task, with -1 for tasks that are not counted. It must not change while
 // the evaluator is in use.
 func (e *Evaluator) PrepareControl(class []int32, classes int) {
-	s := &controlledRun{awaitedTask: noTask, class: class, total: make([]int32, classes), ended: make([]int32, classes), peak: make([]float64, e.sim.resources)}
+	s := &controlledRun{
+		awaitedTask: noTask, class: class,
+		total: make([]int32, classes), ended: make([]int32, classes),
+		peak: make([]float64, e.sim.resources)}
 	for _, c := range class {
 		if c >= 0 {
 			s.total[c]++
@@ -203,7 +206,8 @@ func (s *controlledRun) countEnd(id int32) {
 		return
 	}
 	s.ended[c]++
-	if c == s.awaitedClass && s.ended[c] >= s.awaitedCount || s.awaitedClass == anyClass && s.ended[c] == s.total[c] {
+	if c == s.awaitedClass && s.ended[c] >= s.awaitedCount ||
+		s.awaitedClass == anyClass && s.ended[c] == s.total[c] {
 		s.isReached = true
 	}
 }

@@ -22,6 +22,7 @@ func (e *Evaluator) Fork(resources []int32, cutoff engine.Time) {
 	if e.fork == nil {
 		e.fork = &fork{runState: newRunState(z.model), stopBefore: make([]bool, z.tasks)}
 	}
+
 	f := e.fork
 	clear(f.stopBefore)
 	for _, r := range resources {

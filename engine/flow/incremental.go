@@ -87,7 +87,8 @@ type memberLevel struct {
 // init allocates the arrays.
 func (inc *incrementalShares) init(m *model) {
 	inc.level, inc.fixedIn = make([]float64, m.tasks), make([]int32, m.tasks)
-	inc.roundLevel, inc.exactLevel, inc.activeIndex = make([]float64, m.resources), make([]float64, m.resources), make([]int32, m.resources)
+	inc.roundLevel, inc.exactLevel, inc.activeIndex =
+		make([]float64, m.resources), make([]float64, m.resources), make([]int32, m.resources)
 	inc.saturationQueue, inc.levelQueue = engine.NewQueue(m.resources), engine.NewQueue(m.resources)
 	inc.exactSums = true
 	for u, w := range m.useWeight {
@@ -118,12 +119,14 @@ func (z *sim) updateShares(dirty []int32) {
 		inc.reset(z.model)
 	}
 	inc.update++
-	inc.active, inc.members, inc.newlySaturated, inc.changed = inc.active[:0], inc.members[:0], inc.newlySaturated[:0], inc.changed[:0]
+	inc.active, inc.members, inc.newlySaturated, inc.changed =
+		inc.active[:0], inc.members[:0], inc.newlySaturated[:0], inc.changed[:0]
 
 	// A transfer without a level affects all resources that it uses.
 	for _, r := range dirty {
 		z.activate(r, 0)
 	}
+
 	for i := 0; i < len(inc.active); i++ {
 		for e := inc.active[i].from; e < inc.active[i].next; e++ { // the members without a level
 			z.activateUsed(z.useTask[inc.members[e].use], 0)
@@ -209,8 +212,8 @@ func (z *sim) activate(r int32, level float64) {
 	if inc.activeIndex[r] > 0 {
 		return
 	}
-	a := activeResource{resource: r, from: int32(len(inc.members)), free: z.capacity[r]}
 
+	a := activeResource{resource: r, from: int32(len(inc.members)), free: z.capacity[r]}
 	for u := z.firstUse[r]; u >= 0; u = z.nextUse[u] {
 		inc.members = append(inc.members, memberLevel{inc.level[z.useTask[u]], u})
 	}
@@ -219,6 +222,7 @@ func (z *sim) activate(r int32, level float64) {
 	if !inc.exactSums {
 		slices.SortFunc(members, func(a, b memberLevel) int { return int(a.use - b.use) })
 	}
+
 	for _, e := range members {
 		a.load += z.weight[z.useTask[e.use]] * z.useWeight[e.use]
 	}
@@ -333,6 +337,7 @@ func (z *sim) chargeRound(share float64) {
 			}
 		}
 	}
+
 	for _, s := range inc.staleActive {
 		inc.reschedule(&inc.active[s])
 	}
@@ -363,7 +368,9 @@ func (inc *incrementalShares) reschedule(a *activeResource) {
 // mergeSaturated merges the newly saturated resources into saturated and makes all resources
 // inactive.
 func (inc *incrementalShares) mergeSaturated() {
-	slices.SortFunc(inc.newlySaturated, func(a, b int32) int { return cmp.Compare(inc.exactLevel[a], inc.exactLevel[b]) })
+	slices.SortFunc(inc.newlySaturated, func(a, b int32) int {
+		return cmp.Compare(inc.exactLevel[a], inc.exactLevel[b])
+	})
 	inc.scratch = inc.scratch[:0]
 	for _, r := range inc.saturated {
 		if !inc.staysSaturated(r) {

@@ -34,10 +34,10 @@ func TestEqualLevelsFallTogether(t *testing.T) {
 	}
 }
 
-// TestLevelsCross: the longer of two transfers is served alone until its level has fallen to
-// that of the other; then they share. They move 10 us and 4 us of data on one link, and 3 us of
-// compute follow the second. The levels 10 and 7 meet at 3 us. From then on both run at half the
-// rate until the second ends at 11 us. The first moves its last 3 us until 14 us.
+// TestLevelsCross: the longer of two transfers is served alone until its level has fallen
+// to the other's level; then they share. They move 10 us and 4 us of data on one link, and
+// 3 us of compute follow the second. The levels 10 and 7 meet at 3 us. From then on both run
+// at half the rate until the second ends at 11 us. The first moves its last 3 us until 14 us.
 func TestLevelsCross(t *testing.T) {
 	in := twoTransfers(800e9, 1_000_000, 400_000).withComputes(0, 3*engine.Microsecond)
 	tr := in.run(t, flow.LevelPriority)
@@ -106,9 +106,9 @@ func TestFastOneOfEqualsCrosses(t *testing.T) {
 	}
 }
 
-// TestSlowOneOfEqualsIsCrossed: as before, but other transfers of the lower level are also
-// served, and their levels fall half as fast as that of x. x first meets the transfer that is
-// not served.
+// TestSlowOneOfEqualsIsCrossed: as before, but other transfers of the lower level are also //
+// served, and their levels fall half as fast as the level of x. x first meets the transfer
+// that is not served.
 func TestSlowOneOfEqualsIsCrossed(t *testing.T) {
 	const x, z = 0, 1
 	us := engine.Microsecond

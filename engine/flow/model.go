@@ -122,9 +122,10 @@ func newModel(g *engine.Graph, n *engine.Network, r *engine.Routes) (*model, err
 		rateLimit: make([]float64, tasks), weight: make([]float64, tasks),
 		useStart: make([]int32, tasks+1), outStart: make([]int32, tasks+1), numPreds: make([]int32, tasks),
 	}
-	m.outTo, m.outLag = make([]int32, 0, g.EdgeCount()), make([]engine.Time, 0, g.EdgeCount())
-	m.useRes, m.useTask, m.useWeight = make([]int32, 0, len(r.Uses)), make([]int32, 0, len(r.Uses)), make([]float64, 0, len(r.Uses))
 
+	m.outTo, m.outLag = make([]int32, 0, g.EdgeCount()), make([]engine.Time, 0, g.EdgeCount())
+	m.useRes, m.useTask, m.useWeight =
+		make([]int32, 0, len(r.Uses)), make([]int32, 0, len(r.Uses)), make([]float64, 0, len(r.Uses))
 	for i := range g.Tasks {
 		t, id := &g.Tasks[i], int32(i)
 		m.fixedDuration[i] = -1
@@ -150,14 +151,15 @@ func newModel(g *engine.Graph, n *engine.Network, r *engine.Routes) (*model, err
 		m.hasRateLimits = m.hasRateLimits || len(uses) > 0 && !math.IsInf(m.rateLimit[i], 1)
 		for _, u := range uses {
 			if u.Resource < 0 || int(u.Resource) >= m.resources || !(u.Weight > 0) {
-				return nil, fmt.Errorf("flow: %s uses resource %d of %d with weight %g", g.Name(id), u.Resource, m.resources, u.Weight)
+				return nil, fmt.Errorf("flow: %s uses resource %d of %d with weight %g",
+					g.Name(id), u.Resource, m.resources, u.Weight)
 			}
 			m.useRes = append(m.useRes, u.Resource)
 			m.useTask = append(m.useTask, id)
 			m.useWeight = append(m.useWeight, u.Weight)
 		}
-		m.useStart[i+1] = int32(len(m.useRes))
 
+		m.useStart[i+1] = int32(len(m.useRes))
 		for _, e := range g.Out(id) {
 			m.outTo = append(m.outTo, e.To)
 			m.outLag = append(m.outLag, e.Lag)

@@ -29,11 +29,13 @@ func (e *Evaluator) SetDurations(d []engine.Time) error {
 	if len(d) != len(g.Tasks) {
 		return fmt.Errorf("flow: %d durations for a graph of %d tasks", len(d), len(g.Tasks))
 	}
+
 	for i := range d {
 		if g.Tasks[i].Kind == engine.Compute && d[i] < 0 {
 			return fmt.Errorf("flow: %s has a negative duration", g.Name(int32(i)))
 		}
 	}
+
 	m := e.ownModel()
 	for i := range d {
 		if g.Tasks[i].Kind == engine.Compute {

@@ -196,6 +196,7 @@ func (z *sim) fillProgressively(tasks []int32, weight []float64) {
 			c.unfixedUses[r] = 0
 		}
 	}
+
 	for _, id := range c.unfixed {
 		for u := z.useStart[id]; u < z.useStart[id+1]; u++ {
 			r := z.useRes[u]

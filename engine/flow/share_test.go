@@ -56,7 +56,7 @@ func drawCrowd(t testingT, rng *rand.Rand, near bool) instance {
 	return in
 }
 
-// TestCrowdSharesFairly: at all times the rates equal those of a full max-min computation.
+// TestCrowdSharesFairly: at all times the rates equal the rates of a full max-min computation.
 func TestCrowdSharesFairly(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 1))
 	for range 12 {

@@ -122,9 +122,11 @@ func newSim(m *model, s Service) *sim {
 		model: m, runState: newRunState(m), service: s, ctx: context.Background(),
 		capacity: make([]float64, m.resources), initialCapacity: make([]float64, m.resources),
 	}
+
 	for i := range int32(m.resources) {
 		z.initialCapacity[i] = m.net.Rate(i) * perTick
 	}
+
 	for l := range m.net.Links {
 		if peak := m.net.Links[l].Peak; peak > 0 {
 			if z.peak == nil {
@@ -235,6 +237,7 @@ func (z *sim) reset(cutoff engine.Time) {
 		z.firstUse[r] = -1
 		z.numActive[r] = 0
 	}
+
 	for _, r := range z.dirty {
 		z.isDirty[r] = false
 	}
@@ -455,7 +458,9 @@ func (z *sim) setRate(id int32, rate float64) {
 
 // isDown reports whether some resource of a transfer has no capacity now.
 func (z *sim) isDown(id int32) bool {
-	return slices.ContainsFunc(z.useRes[z.useStart[id]:z.useStart[id+1]], func(r int32) bool { return z.capacity[r] == 0 })
+	return slices.ContainsFunc(z.useRes[z.useStart[id]:z.useStart[id+1]], func(r int32) bool {
+		return z.capacity[r] == 0
+	})
 }
 
 // updateRemaining brings the remaining bits of a transfer up to the current time.

@@ -21,19 +21,25 @@ var ErrNotUniform = errors.New("flow: transfers are not even")
 // no transfer of a higher level. It therefore loses no transfer before the transfers that it
 // limits end, and these end together. The capacity that then becomes free does not help the
 // remaining transfers on the link, because other links limit them.
-func UniformEnds(ctx context.Context, n *engine.Network, w *engine.Paths, flows []engine.Flow, bytes int64) ([]engine.Time, error) {
+func UniformEnds(
+	ctx context.Context, n *engine.Network, w *engine.Paths, flows []engine.Flow, bytes int64) ([]engine.Time, error) {
+
 	if w.First != nil || w.Spread != nil || len(n.Changes) > 0 || len(n.Groups) > 0 || bytes <= 0 {
-		return nil, fmt.Errorf("%w: they take several paths, links change, groups share capacity, or they are empty", ErrNotUniform)
+		return nil, fmt.Errorf("%w: they take several paths, links change, groups share capacity, or they are empty",
+			ErrNotUniform)
 	}
 	if err := n.Validate(); err != nil {
 		return nil, err
 	}
-	z := uniformRun{n: n, paths: w, flows: flows, links: make([]uniformLink, len(n.Links)), portEnd: make([]int32, len(w.Link))}
+
+	z := uniformRun{n: n, paths: w, flows: flows,
+		links: make([]uniformLink, len(n.Links)), portEnd: make([]int32, len(w.Link))}
 	for port, l := range w.Link {
 		if l >= 0 {
 			z.portEnd[port] = n.Links[l].To
 		}
 	}
+
 	for l := range z.links {
 		z.links[l].free = n.Links[l].Rate * perTick
 	}
@@ -85,14 +91,14 @@ func (z *uniformRun) indexFlows(ctx context.Context) error {
 		}
 		z.eachLink(f, func(link int32) { z.links[link].unfixed++ })
 	}
-	total := 0
 
+	total := 0
 	for l := range z.links {
 		z.links[l].from, z.links[l].end = total, total
 		total += int(z.links[l].unfixed)
 	}
-	z.linkFlows = make([]int32, total)
 
+	z.linkFlows = make([]int32, total)
 	for f := range int32(len(z.flows)) {
 		if f%pollEvery == 0 && ctx.Err() != nil {
 			return ctx.Err()
@@ -116,6 +122,7 @@ func (z *uniformRun) run(ctx context.Context, bits float64) ([]engine.Time, erro
 			queue.Remove(l)
 		}
 	}
+
 	for l := range z.links {
 		reschedule(int32(l))
 	}
@@ -128,7 +135,8 @@ func (z *uniformRun) run(ctx context.Context, bits float64) ([]engine.Time, erro
 		share := minLevel(queue)
 		if share == 0 {
 			l, _ := queue.Pop()
-			return nil, fmt.Errorf("%w: flow %d waits for %s (down)", ErrStalled, z.linkFlows[z.links[l].from], z.n.ResourceName(l))
+			return nil, fmt.Errorf("%w: flow %d waits for %s (down)",
+				ErrStalled, z.linkFlows[z.links[l].from], z.n.ResourceName(l))
 		}
 		end := max(1, ceilTicks(bits/share))
 		for saturated = saturated[:0]; minLevel(queue) <= share*(1+relTol); {
