@@ -6,31 +6,35 @@ import (
 	"slices"
 )
 
-// Contention is what the compute tasks of a graph compete for besides the network. Who gets what is decided while the
-// graph is simulated, in order of time: at servers in the order in which tasks become ready, at boxes in the order in
-// which messages and receives come. At equal times the one that is listed first in Holds, Offers or Requests comes first.
+// Contention describes servers and mailboxes that the compute tasks of a graph compete for, in
+// addition to the network. Grants are decided during the simulation, in order of time. A server
+// serves tasks in the order in which they become ready. A box matches messages and receives in
+// the order in which they arrive. At equal times the order in Holds, Offers or Requests
+// decides.
 //
-// A task of a contention becomes ready as every other task does. It starts when it is granted what it competes for.
+// A task of a contention becomes ready like every other task, but it starts only when its
+// request is granted.
 type Contention struct {
 	Holds    []Hold
 	Offers   []Offer
 	Requests []Request
 }
 
-// Hold occupies a server from the start of task First to the end of task Last. A server is occupied by one hold at a
-// time. A task that is First of several holds starts when all their servers are free, and occupies them together.
+// Hold occupies a server from the start of task First to the end of task Last. A server has one
+// hold at a time. A task that is First of several holds starts when all their servers are free,
+// and occupies them together.
 type Hold struct{ Server, First, Last int32 }
 
-// Offer is a message in a box. Task starts when a request of the box takes the offer, and that request ends with task
-// Until, which is Task or a task after it.
+// Offer is a message in a box. Task starts when a request of the box accepts the offer. That
+// request ends with task Until, which is Task or one of its successors.
 type Offer struct {
 	Box, Task, Until int32
-	Source           int32
-	Tag              uint32
+	Source           int32  // sender, compared with Request.Source
+	Tag              uint32 // compared with Request.Tag
 }
 
-// Request is a receive in a box. It takes the first offer, in order of arrival, whose source and tag it accepts. Task
-// starts and ends when Offer.Until of that offer ends.
+// Request is a receive in a box. It accepts the first offer, in order of arrival, with matching
+// source and tag. Task starts and ends when Offer.Until of that offer ends.
 type Request struct {
 	Box, Task int32
 	Source    int32
@@ -39,7 +43,7 @@ type Request struct {
 	AnyTag    bool // accept every tag
 }
 
-// IsEmpty reports whether nothing is competed for.
+// IsEmpty reports whether c contains no hold, offer or request.
 func (c *Contention) IsEmpty() bool { return len(c.Holds)+len(c.Offers)+len(c.Requests) == 0 }
 
 // Mapped returns the contention of a graph in which task id has the number to(id).
@@ -59,51 +63,58 @@ func (c *Contention) Mapped(to func(id int32) int32) Contention {
 	return out
 }
 
-// Roles of a task in a contention, as bits.
+// Roles of a task in a contention, as bits of a mask.
 const (
 	roleHolds    uint8 = 1 << iota // First of a hold: it waits for servers
-	roleReleases                   // Last of a hold
-	roleOffers
-	roleUntil
-	roleRequests
+	roleReleases                   // Last of a hold: it frees a server
+	roleOffers                     // Task of an offer
+	roleUntil                      // Until of an offer
+	roleRequests                   // Task of a request
 )
 
-// contentionIndex is a Contention by task, for simulations. It does not change.
+// contentionIndex is the immutable index of a Contention that simulators use. The pairs of
+// slices are compressed rows: the values of task i are hold[holdStart[i]:holdStart[i+1]].
 type contentionIndex struct {
-	role                    []uint8 // by task
-	listIndex               []int32 // by task: its first place in Holds, Offers or Requests
-	holdStart, hold         []int32 // by task: the servers it waits for
-	releaseStart, release   []int32 // by task: the servers that it frees
-	servers, patterns       int
-	pattern                 []int32 // by task: the pattern that a request accepts
-	acceptedStart, accepted []int32 // by task: the patterns that accept an offer
-	untilStart, until       []int32 // by task: the offers whose requests end with it
+	role                    []uint8 // mask of roles, indexed by task
+	listIndex               []int32 // first index in Holds, Offers or Requests, indexed by task
+	holdStart, hold         []int32 // the servers that a task waits for
+	releaseStart, release   []int32 // the servers that a task frees
+	servers, patterns       int     // their numbers
+	pattern                 []int32 // the pattern of a request, indexed by task; -1 for other tasks
+	acceptedStart, accepted []int32 // the patterns that accept an offer
+	untilStart, until       []int32 // the offers whose requests end with a task
 }
 
-// pattern is what a request accepts.
+// pattern is the set of offers that a request accepts. A source or tag that is not compared is 0.
 type pattern struct {
 	box, source    int32
 	tag            uint32
 	anySrc, anyTag bool
 }
 
-// index builds the index of a contention. It fails on tasks that do not exist or that are no compute tasks, on tasks of
-// several roles that exclude each other, and on requests and offers that are listed twice.
+// index builds the index of c for graph g. It returns an error if a task does not exist or is not
+// a compute task, if a task has roles that exclude each other, or if a request or offer is listed
+// twice.
 func (c *Contention) index(g *Graph) (*contentionIndex, error) {
 	n := len(g.Tasks)
-	x := &contentionIndex{role: make([]uint8, n), listIndex: make([]int32, n), pattern: slices.Repeat([]int32{-1}, n)}
+	x := &contentionIndex{
+		role: make([]uint8, n), listIndex: make([]int32, n),
+		pattern: slices.Repeat([]int32{-1}, n)}
 	addRole := func(id int32, role, excluded uint8) error {
 		switch {
 		case id < 0 || int(id) >= n:
-			return fmt.Errorf("engine: contention of task %d, which is not in the graph of %d tasks", id, n)
+			return fmt.Errorf("engine: contention of task %d, which is not in the graph of %d tasks",
+				id, n)
 		case g.Tasks[id].Kind != Compute:
-			return fmt.Errorf("engine: contention of %s, which is a transfer; want a compute task", g.Name(id))
+			return fmt.Errorf("engine: contention of %s, which is a transfer; want a compute task",
+				g.Name(id))
 		case x.role[id]&excluded != 0:
 			return fmt.Errorf("engine: %s competes for several things at once", g.Name(id))
 		}
 		x.role[id] |= role
 		return nil
 	}
+
 	const starts = roleHolds | roleOffers | roleRequests
 	patterns := map[pattern]int32{}
 	for i, r := range c.Requests {
@@ -126,6 +137,8 @@ func (c *Contention) index(g *Graph) (*contentionIndex, error) {
 		x.pattern[r.Task] = k
 	}
 	x.patterns = len(patterns)
+
+	// An offer is accepted by up to four patterns: with or without its source and its tag.
 	var accepted, untils, holds, releases [][2]int32
 	for i, o := range c.Offers {
 		if err := addRole(o.Task, roleOffers, starts); err != nil {
@@ -149,6 +162,7 @@ func (c *Contention) index(g *Graph) (*contentionIndex, error) {
 			}
 		}
 	}
+
 	isListed := map[[2]int32]bool{}
 	for i, h := range c.Holds {
 		if h.First >= 0 && int(h.First) < n && x.role[h.First]&roleHolds == 0 {
@@ -161,13 +175,15 @@ func (c *Contention) index(g *Graph) (*contentionIndex, error) {
 			return nil, err
 		}
 		if key := [2]int32{h.Server, h.First}; h.Server < 0 || isListed[key] {
-			return nil, fmt.Errorf("engine: %s holds server %d twice, or the server is negative", g.Name(h.First), h.Server)
+			return nil, fmt.Errorf("engine: %s holds server %d twice, or the server is negative",
+				g.Name(h.First), h.Server)
 		} else {
 			isListed[key] = true
 		}
 		x.servers = max(x.servers, int(h.Server)+1)
 		holds, releases = append(holds, [2]int32{h.First, h.Server}), append(releases, [2]int32{h.Last, h.Server})
 	}
+
 	x.holdStart, x.hold = groupByFirst(holds, n)
 	x.releaseStart, x.release = groupByFirst(releases, n)
 	x.acceptedStart, x.accepted = groupByFirst(accepted, n)
@@ -175,7 +191,8 @@ func (c *Contention) index(g *Graph) (*contentionIndex, error) {
 	return x, nil
 }
 
-// groupByFirst returns the second numbers of pairs in compressed rows by the first.
+// groupByFirst groups pairs by their first number: the second numbers of pairs with first number
+// i are values[start[i]:start[i+1]].
 func groupByFirst(pairs [][2]int32, n int) (start, values []int32) {
 	slices.SortStableFunc(pairs, func(a, b [2]int32) int { return cmp.Compare(a[0], b[0]) })
 	start = make([]int32, n+1)
@@ -189,12 +206,13 @@ func groupByFirst(pairs [][2]int32, n int) (start, values []int32) {
 	return start, values
 }
 
-// fifo is a queue of task ids. Ids before head have left it.
+// fifo is a queue of task ids. The ids before head have been removed.
 type fifo struct {
 	ids  []int32
 	head int
 }
 
+// push appends an id.
 func (f *fifo) push(id int32) { f.ids = append(f.ids, id) }
 
 // first returns the first id, -1 if the queue is empty.
@@ -205,43 +223,48 @@ func (f *fifo) first() int32 {
 	return f.ids[f.head]
 }
 
+// pop removes the first id.
 func (f *fifo) pop() {
 	if f.head++; f.head == len(f.ids) {
 		f.ids, f.head = f.ids[:0], 0
 	}
 }
 
-// ContentionState is the state of a contention in one simulation run. A simulator calls Arrive when a task that Decides reports
-// becomes ready, Ended when a task that Involves reports ends, and Resolve when nothing else happens at that time.
+// ContentionState is the state of a contention in one simulation run. A simulator calls Arrive
+// when a task becomes ready for which Decides returns true, and Ended when a task ends for which
+// Involves returns true. It calls Resolve when no other event remains at that time.
 type ContentionState struct {
 	index *contentionIndex
 
-	arrived        []int32 // tasks that became ready and have not been queued
-	changedServers []int32 // servers whose queue or occupation changed since Resolve
-	cause          []int32 // by task: see Trace.Cause
+	arrived        []int32 // tasks that became ready since the last Resolve
+	changedServers []int32 // servers whose queue or state changed since the last Resolve
+	cause          []int32 // see Trace.Cause; indexed by task
 
-	queues  []fifo  // by server: tasks, in the order in which they became ready
-	isHeld  []bool  // by server
-	freedBy []int32 // by server: the task that freed it last, -1 if none did
+	queues  []fifo  // waiting tasks in the order in which they became ready, indexed by server
+	isHeld  []bool  // whether a hold occupies the server, indexed by server
+	freedBy []int32 // the task that freed it last, indexed by server; -1 if none did
 
-	offers   []fifo  // by pattern: offers that have arrived; those with a partner have left
-	requests []fifo  // by pattern: requests that are ready and have no offer
-	order    []int64 // by request task: its place among all that became ready
-	partner  []int32 // by offer and request task: the other, -1 if none
-	sequence int64
+	offers   []fifo  // arrived offers, indexed by pattern; offers with a partner are removed lazily
+	requests []fifo  // ready requests without an offer, indexed by pattern
+	order    []int64 // sequence number of a request among all ready requests, indexed by task
+	partner  []int32 // the matched offer or request, indexed by task; -1 before the match
+	sequence int64   // last number in order
 
 	granted []int32 // scratch of Resolve
 }
 
-// NewContentionState returns the state of a run of g before its start, nil if g has no contention.
+// NewContentionState returns the state before the start of a run of g, nil if g has no contention.
 func (g *Graph) NewContentionState() *ContentionState {
 	if g.contention == nil {
 		return nil
 	}
 	x := g.contention
 	n := len(x.role)
-	c := &ContentionState{index: x, cause: make([]int32, n), queues: make([]fifo, x.servers), isHeld: make([]bool, x.servers), freedBy: make([]int32, x.servers),
-		offers: make([]fifo, x.patterns), requests: make([]fifo, x.patterns)}
+
+	c := &ContentionState{index: x, cause: make([]int32, n),
+		queues: make([]fifo, x.servers), isHeld: make([]bool, x.servers),
+		freedBy: make([]int32, x.servers),
+		offers:  make([]fifo, x.patterns), requests: make([]fifo, x.patterns)}
 	if x.patterns > 0 {
 		c.order, c.partner = make([]int64, n), make([]int32, n)
 	}
@@ -249,7 +272,7 @@ func (g *Graph) NewContentionState() *ContentionState {
 	return c
 }
 
-// Reset goes back to the start of a run.
+// Reset returns to the state before the start of a run.
 func (c *ContentionState) Reset() {
 	c.arrived, c.changedServers, c.sequence = c.arrived[:0], c.changedServers[:0], 0
 	for i := range c.cause {
@@ -267,7 +290,7 @@ func (c *ContentionState) Reset() {
 	}
 }
 
-// CopyFrom makes c equal to d, which must be of the same graph.
+// CopyFrom makes c equal to d. Both must belong to the same graph.
 func (c *ContentionState) CopyFrom(d *ContentionState) {
 	c.sequence = d.sequence
 	c.arrived, c.changedServers = append(c.arrived[:0], d.arrived...), append(c.changedServers[:0], d.changedServers...)
@@ -283,24 +306,26 @@ func (c *ContentionState) CopyFrom(d *ContentionState) {
 	}
 }
 
-// Involves reports whether a task has a part in the contention. Its start and end must be simulated in order of time.
+// Involves reports whether a task has a role in the contention. The start and end of such a task
+// must be simulated in order of time.
 func (c *ContentionState) Involves(task int32) bool { return c.index.role[task] != 0 }
 
-// Decides reports whether a task waits for the contention after it has become ready.
+// Decides reports whether a task needs a grant after it has become ready.
 func (c *ContentionState) Decides(task int32) bool {
 	return c.index.role[task]&(roleHolds|roleOffers|roleRequests) != 0
 }
 
-// Arrive is called when a task has become ready.
+// Arrive records that a task has become ready.
 func (c *ContentionState) Arrive(task int32) { c.arrived = append(c.arrived, task) }
 
-// Ended is called when a task ends. It calls end for each request that ends with the task.
+// Ended records the end of a task. It calls end for each request that ends with the task.
 func (c *ContentionState) Ended(task int32, end func(request int32)) {
 	x := c.index
 	for _, s := range x.release[x.releaseStart[task]:x.releaseStart[task+1]] {
 		c.isHeld[s], c.freedBy[s] = false, task
 		c.changedServers = append(c.changedServers, s)
 	}
+
 	if x.role[task]&roleUntil == 0 {
 		return
 	}
@@ -312,15 +337,18 @@ func (c *ContentionState) Ended(task int32, end func(request int32)) {
 	}
 }
 
-// Pending reports whether Resolve has something to decide.
+// Pending reports whether Resolve has anything to decide.
 func (c *ContentionState) Pending() bool { return len(c.arrived)+len(c.changedServers) > 0 }
 
-// Resolve decides who is granted what at this time and returns the tasks that start now, by id. The slice is valid until
-// the next call. A granted task is not a request: these start and end with their offer.
+// Resolve decides all grants at the current time and returns the tasks that start now, in order of
+// id. The slice is valid until the next call. Requests are not returned, because they start and
+// end with their offer.
 func (c *ContentionState) Resolve() []int32 {
 	x := c.index
 	c.granted = c.granted[:0]
 	slices.SortFunc(c.arrived, func(a, b int32) int { return cmp.Compare(x.listIndex[a], x.listIndex[b]) })
+
+	// Requests and waiting tasks are queued before offers look for a request.
 	for _, id := range c.arrived {
 		switch role := x.role[id]; {
 		case role&roleRequests != 0:
@@ -332,23 +360,27 @@ func (c *ContentionState) Resolve() []int32 {
 			}
 		}
 	}
+
 	for _, id := range c.arrived {
 		if x.role[id]&roleOffers != 0 {
 			c.offer(id)
 		}
 	}
+
 	c.arrived = c.arrived[:0]
 	for _, s := range c.changedServers {
 		if id := c.queues[s].first(); id >= 0 && c.canStart(id) {
 			c.grantServers(id)
 		}
 	}
+
 	c.changedServers = c.changedServers[:0]
 	slices.Sort(c.granted)
 	return c.granted
 }
 
-// canStart reports whether a task is the first that waits for each of its servers, and none of these is occupied.
+// canStart reports whether a task can start: it is the first in the queue of each of its
+// servers, and all of them are free.
 func (c *ContentionState) canStart(id int32) bool {
 	for _, s := range c.index.hold[c.index.holdStart[id]:c.index.holdStart[id+1]] {
 		if c.isHeld[s] || c.queues[s].first() != id {
@@ -358,7 +390,7 @@ func (c *ContentionState) canStart(id int32) bool {
 	return true
 }
 
-// grantServers grants a task its servers.
+// grantServers grants a task all its servers.
 func (c *ContentionState) grantServers(id int32) {
 	for _, s := range c.index.hold[c.index.holdStart[id]:c.index.holdStart[id+1]] {
 		c.queues[s].pop()
@@ -368,7 +400,7 @@ func (c *ContentionState) grantServers(id int32) {
 	c.granted = append(c.granted, id)
 }
 
-// request takes the first offer that has arrived, or waits for one.
+// request matches a request with the first offer that has arrived, or queues it.
 func (c *ContentionState) request(id int32) {
 	c.sequence++
 	c.order[id] = c.sequence
@@ -388,7 +420,7 @@ func (c *ContentionState) request(id int32) {
 	}
 }
 
-// offer goes to the first request that accepts it, or waits for one.
+// offer matches an offer with the earliest request that accepts it, or queues it.
 func (c *ContentionState) offer(id int32) {
 	accepted := c.index.accepted[c.index.acceptedStart[id]:c.index.acceptedStart[id+1]]
 	best := int32(-1)
@@ -407,12 +439,13 @@ func (c *ContentionState) offer(id int32) {
 	c.match(id, best)
 }
 
+// match grants an offer and its request to each other.
 func (c *ContentionState) match(offer, request int32) {
 	c.partner[offer], c.partner[request] = request, offer
 	c.granted = append(c.granted, offer)
 }
 
-// WaitReason says what a task that has become ready waits for, in the words of an error.
+// WaitReason returns the reason why a ready task has not started, for an error message.
 func (c *ContentionState) WaitReason(task int32) string {
 	switch role := c.index.role[task]; {
 	case role&roleRequests != 0:

@@ -10,7 +10,7 @@ import (
 	"sim/engine"
 )
 
-// drawGraph draws a graph whose tasks all last a fixed time.
+// drawGraph draws a graph whose tasks all have fixed durations.
 func drawGraph(t *rapid.T, tasks int) *engine.Graph {
 	g := &engine.Graph{}
 	dense := rapid.IntRange(1, 6).Draw(t, "dense")
@@ -28,7 +28,7 @@ func drawGraph(t *rapid.T, tasks int) *engine.Graph {
 	return g
 }
 
-// run starts every task as soon as it can.
+// simulate starts every task as soon as it is ready.
 func simulate(g *engine.Graph) *engine.Trace {
 	n := len(g.Tasks)
 	tr := &engine.Trace{Start: make([]engine.Time, n), End: make([]engine.Time, n), StepStart: make([]int32, n+1)}
@@ -42,8 +42,8 @@ func simulate(g *engine.Graph) *engine.Trace {
 	return tr
 }
 
-// TestContract: with whatever tasks kept, and whatever their durations then are, these start and end as before and the
-// sink ends with the graph.
+// TestContract: for any set of retained tasks and any durations of them, their starts and ends
+// are the same as in the original graph, and the sink ends with the graph.
 func TestContract(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := drawGraph(t, 16)
@@ -55,7 +55,7 @@ func TestContract(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		edges := g.EdgeCount() // beside those, source and sink are joined to where g starts and ends
+		edges := g.EdgeCount() // in addition, source and sink have edges to the first and last tasks
 		for i := range int32(len(g.Tasks)) {
 			if len(g.In(i)) == 0 {
 				edges++
@@ -107,7 +107,7 @@ func TestContract(t *testing.T) {
 	})
 }
 
-// TestContractMergesAll: a chain of compute around one transfer becomes two lags (DELTA, Fig. 3b).
+// TestContractMergesAll: a chain of computes around one transfer becomes two lags (DELTA, Fig. 3b).
 func TestContractMergesAll(t *testing.T) {
 	g := &engine.Graph{}
 	for i := range int32(7) {
@@ -138,7 +138,8 @@ func TestContractMergesAll(t *testing.T) {
 	}
 }
 
-// TestCriticalPath: the path is contiguous, starts unbound, ends at the makespan, and is the one with the lowest ids.
+// TestCriticalPath: the path is contiguous, its first task waits for no other, it ends at the
+// makespan, and it is the path with the lowest ids.
 func TestCriticalPath(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := drawGraph(t, 14)
@@ -169,7 +170,8 @@ func TestCriticalPath(t *testing.T) {
 	})
 }
 
-// decidingPredecessor returns the lowest task that id had to wait for to the last, -1 if it waited for none.
+// decidingPredecessor returns the lowest task whose end determined the start of id, -1 if id
+// waited for no task.
 func decidingPredecessor(g *engine.Graph, tr *engine.Trace, id int32) int32 {
 	for _, e := range g.In(id) {
 		if tr.End[e.From]+e.Lag == tr.Start[id] {
@@ -179,8 +181,8 @@ func decidingPredecessor(g *engine.Graph, tr *engine.Trace, id int32) int32 {
 	return -1
 }
 
-// TestContractStops: of two milestones with two tasks before and two behind, one before the other, only one can be
-// merged without adding an edge.
+// TestContractStops: two consecutive milestones have two predecessors and two successors. Only
+// one of them can be merged without adding an edge.
 func TestContractStops(t *testing.T) {
 	const a1, a2, c, b, d1, d2, v, w = 0, 1, 2, 3, 4, 5, 6, 7
 	g := &engine.Graph{Tasks: make([]engine.Task, 8)}
@@ -194,7 +196,7 @@ func TestContractStops(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// source, sink and one milestone beside the six; their edges to source and sink beside the seven
+	// Source, sink and one milestone are added to the six tasks, and their edges to the seven edges.
 	if len(small.Tasks) != 9 || small.EdgeCount() != 7+6 {
 		t.Errorf("%d tasks and %d edges, want 9 and 13", len(small.Tasks), small.EdgeCount())
 	}

@@ -6,35 +6,51 @@ import (
 	"slices"
 )
 
-// ErrAsymmetric is wrapped by Fold where what should be identical is not.
-var ErrAsymmetric = errors.New("engine: the network, its paths or the traffic are not alike from all nodes of an orbit")
+// ErrAsymmetric is wrapped by Fold if nodes, links or flows that must be identical differ.
+var ErrAsymmetric = errors.New("engine: nodes of an orbit differ in their links, paths or traffic")
 
-// FoldedGraph is what Fold makes: one flow of each class, on the links of one node of each orbit.
+// FoldedGraph is a folded graph: one flow of each class, on the links of one node of each orbit.
 type FoldedGraph struct {
-	Graph   *Graph   // task c is a flow of class c
-	Network *Network // link o*Paths.Degree+p is port p of orbit o; 0 b/s where there is none
+	Graph *Graph // task c is a flow of class c
+	// Network has link o*Paths.Degree+p for port p of orbit o. Its rate is 0 if the port has no
+	// link.
+	Network *Network
 	Routes  *Routes
 }
 
-// Fold returns the one-shot traffic of flows, which all start at once, as one transfer for each class of the paths over
-// one link for each orbit of links. It is for networks with a group of translations, which other than the identity
-// leave no node where it is: they take the nodes of an orbit (numbered from 0, by node) to each other, a node's port to
-// the same port, and the flows of a class to each other. Whatever the engine's service, flows of a class then have the
-// same rate at all times and links of an orbit the same load, so that a class ends in the folded graph when its flows
-// do in the whole one, which may be a million times its size. Flow f is of bytes[f]; nil bytes is message each. It
-// fails, with ErrAsymmetric, where orbits, classes, sizes or rates are found to differ, and on groups and changes.
-func Fold(n *Network, paths *Paths, flows []Flow, bytes []int64, message int64, orbit []int32) (*FoldedGraph, error) {
-	if len(orbit) != int(n.Nodes) || len(n.Groups) > 0 || len(n.Changes) > 0 || bytes != nil && len(bytes) != len(flows) {
-		return nil, fmt.Errorf("%w: orbits of %d nodes for %d, %d groups, %d changes, and %d sizes for %d flows", ErrAsymmetric, len(orbit), n.Nodes, len(n.Groups), len(n.Changes), len(bytes), len(flows))
+// Fold exploits the symmetry of a network to simulate many simultaneous flows as few. The result
+// has one transfer for each class of the paths and one link for each orbit of links. It may be a
+// million times smaller than the original.
+//
+// The network must have a group of translations in which only the identity fixes a node. The
+// translations map the nodes of an orbit to each other, the ports of a node to the same ports, and
+// the flows of a class to each other. orbit is indexed by node and numbered from 0. Under every
+// service, the flows of a class then have the same rate at all times, and the links of an orbit the
+// same load. A class therefore ends in the folded graph when its flows end in the original one.
+//
+// All flows start together. Flow f has bytes[f] bytes; if bytes is nil, every flow has message
+// bytes. Fold returns ErrAsymmetric if it finds that orbits, classes, sizes or rates differ, and
+// for networks with groups or changes.
+func Fold(
+	n *Network, paths *Paths, flows []Flow, bytes []int64, message int64, orbit []int32) (*FoldedGraph, error) {
+
+	if len(orbit) != int(n.Nodes) || len(n.Groups) > 0 || len(n.Changes) > 0 ||
+		bytes != nil && len(bytes) != len(flows) {
+		return nil, fmt.Errorf("%w: orbits of %d nodes for %d, %d groups, %d changes, and %d sizes for %d flows",
+			ErrAsymmetric, len(orbit), n.Nodes, len(n.Groups), len(n.Changes), len(bytes), len(flows))
 	}
 	if paths.Spread != nil {
-		return nil, fmt.Errorf("%w: packets that draw their links are of no classes", ErrAsymmetric)
+		return nil, fmt.Errorf("%w: flows that are routed by next hops have no classes",
+			ErrAsymmetric)
 	}
 	small, orbitSize, err := foldLinks(n, paths, orbit)
 	if err != nil {
 		return nil, err
 	}
-	z := tracer{n: n, paths: paths, lastUse: make([]int, len(small.Links)), resource: make([]int32, len(paths.Link))}
+
+	// Ports of all nodes of an orbit map to the ports of the orbit.
+	z := tracer{n: n, paths: paths,
+		lastUse: make([]int, len(small.Links)), resource: make([]int32, len(paths.Link))}
 	for k := range paths.Link {
 		z.resource[k] = orbit[k/paths.Degree]*int32(paths.Degree) + int32(k%paths.Degree)
 	}
@@ -44,21 +60,26 @@ func Fold(n *Network, paths *Paths, flows []Flow, bytes []int64, message int64, 
 		}
 		return bytes[f]
 	}
+
+	// The flows of a class must have equal sizes and sources in one orbit.
 	first, count := firstFlows(paths, len(flows))
 	for f := range int32(len(flows)) {
 		if a := first[paths.ClassOf(f)]; size(a) != size(f) || orbit[flows[a].Src] != orbit[flows[f].Src] {
 			return nil, fmt.Errorf("%w: flows %d and %d of one class", ErrAsymmetric, a, f)
 		}
 	}
+
 	out := &FoldedGraph{Graph: &Graph{}, Network: small, Routes: &Routes{Start: make([]int32, len(first)+1)}}
 	for c, f := range first {
 		switch {
-		case f < 0: // no flow is of this class
+		case f < 0: // the class has no flow
 			out.Graph.AddTask(Task{})
 		case count[c] != orbitSize:
-			return nil, fmt.Errorf("%w: class %d has %d flows, an orbit %d nodes", ErrAsymmetric, c, count[c], orbitSize)
+			return nil, fmt.Errorf("%w: class %d has %d flows, an orbit %d nodes",
+				ErrAsymmetric, c, count[c], orbitSize)
 		default:
-			out.Graph.AddTask(Task{Kind: Transfer, Src: orbit[flows[f].Src], Dst: orbit[flows[f].Dst], Flows: 1, Bytes: size(f)})
+			out.Graph.AddTask(Task{
+				Kind: Transfer, Src: orbit[flows[f].Src], Dst: orbit[flows[f].Dst], Flows: 1, Bytes: size(f)})
 			z.addPaths(int32(c), flows[f].Src)
 		}
 		out.Routes.Start[c+1] = int32(len(z.uses))
@@ -67,7 +88,8 @@ func Fold(n *Network, paths *Paths, flows []Flow, bytes []int64, message int64, 
 	return out, out.Graph.Freeze()
 }
 
-// foldLinks returns the links of one node of each orbit, and the nodes of an orbit.
+// foldLinks returns a network with the links of one node of each orbit, and the number of nodes per
+// orbit.
 func foldLinks(n *Network, paths *Paths, orbit []int32) (small *Network, orbitSize int32, err error) {
 	nodes := make([]int32, max(0, slices.Max(orbit)+1))
 	for _, o := range orbit {
@@ -76,6 +98,8 @@ func foldLinks(n *Network, paths *Paths, orbit []int32) (small *Network, orbitSi
 		}
 		nodes[o]++
 	}
+
+	// Each port of an orbit gets its link once; the links of other nodes must be identical.
 	small = &Network{Nodes: int32(len(nodes)), Links: make([]Link, len(nodes)*paths.Degree)}
 	isSet := make([]bool, len(small.Links))
 	for k, l := range paths.Link {
@@ -94,7 +118,8 @@ func foldLinks(n *Network, paths *Paths, orbit []int32) (small *Network, orbitSi
 	return small, nodes[0], nil
 }
 
-// firstFlows returns the first flow of each class, -1 where there is none, and the number of its flows.
+// firstFlows returns the first flow of each class, -1 if the class has no flow, and the number
+// of flows of each class.
 func firstFlows(paths *Paths, flows int) (first, count []int32) {
 	first, count = slices.Repeat([]int32{-1}, paths.classes()), make([]int32, paths.classes())
 	for f := range int32(flows) {

@@ -12,13 +12,14 @@ import (
 	"sim/engine/packet"
 )
 
-// startedTimes is a reference for graphs on links without contention, each transfer over a link of its own: it returns when each task
-// begins and ends if starting a message occupies its source. It scans all tasks for the next that begins.
+// startedTimes is a reference for graphs whose transfers have links of their own and which have
+// no contention. It returns the start and end of each task if the start of a message occupies
+// its source. It scans all tasks for the next one to start.
 func startedTimes(g *engine.Graph, perByte engine.Time) (start, end []engine.Time) {
 	n := len(g.Tasks)
 	start, end = make([]engine.Time, n), make([]engine.Time, n)
 	begun := make([]bool, n)
-	free := map[int32]engine.Time{} // by node
+	free := map[int32]engine.Time{} // time at which each node is free
 	for range n {
 		next, nextReady := -1, engine.Never
 		for i := range n {
@@ -30,7 +31,7 @@ func startedTimes(g *engine.Graph, perByte engine.Time) (start, end []engine.Tim
 				}
 				ready = max(ready, end[e.From]+e.Lag)
 			}
-			// of messages of one node that are ready together, or while it is busy, the first that became ready goes first
+			// Of the ready messages of a node, the one that became ready first goes first.
 			if !begun[i] && ready < nextReady {
 				next, nextReady = i, ready
 			}
@@ -50,7 +51,7 @@ func startedTimes(g *engine.Graph, perByte engine.Time) (start, end []engine.Tim
 	return start, end
 }
 
-// anyMessages draws a graph of up to 12 tasks on 3 nodes, and a network with a link for each of its transfers.
+// anyMessages draws a graph of up to 12 tasks on 3 nodes, and a network with one link per transfer.
 func anyMessages(t *rapid.T) (*engine.Graph, *engine.Network, *engine.Routes) {
 	const nodes = 3
 	g := &engine.Graph{MessageOverhead: engine.Time(rapid.IntRange(0, 7).Draw(t, "overhead"))}
@@ -72,14 +73,14 @@ func anyMessages(t *rapid.T) (*engine.Graph, *engine.Network, *engine.Routes) {
 			}
 		}
 	}
-	n.Links = append(n.Links, engine.Link{From: 0, To: 1, Rate: 8e12}) // of no transfer
+	n.Links = append(n.Links, engine.Link{From: 0, To: 1, Rate: 8e12}) // used by no transfer
 	if err := g.Freeze(); err != nil {
 		t.Fatal(err)
 	}
 	return g, n, r
 }
 
-// directPaths returns a flow and a path for each task of a graph whose transfers have links of their own, in order.
+// directPaths returns a flow and a one-link path for each transfer of a graph, in order.
 func directPaths(g *engine.Graph, n *engine.Network) ([]engine.Flow, *engine.Paths) {
 	out := make([][]int32, n.Nodes)
 	for i, l := range n.Links {
@@ -103,7 +104,8 @@ func directPaths(g *engine.Graph, n *engine.Network) ([]engine.Flow, *engine.Pat
 	return flows, w
 }
 
-// TestMessageOverhead: both levels, an evaluator and a contracted graph agree with the reference on random graphs.
+// TestMessageOverhead: on random graphs, both levels, an evaluator and a contracted graph agree
+// with startedTimes.
 func TestMessageOverhead(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g, n, r := anyMessages(t)
@@ -155,8 +157,9 @@ func TestMessageOverhead(t *testing.T) {
 	})
 }
 
-// TestStarts: by hand, a message of 8 bytes behind a compute task that holds a server starts 2 ticks after it, takes 5
-// ticks to start, and is sent at the 2 ticks per byte that its flow may go at most.
+// TestMessageStarts: a message of 8 bytes follows a compute task that occupies a server. It
+// becomes ready after 2 ticks, takes 5 ticks to start, and is then sent at its flow limit of 2
+// ticks per byte.
 func TestMessageStarts(t *testing.T) {
 	g := &engine.Graph{MessageOverhead: 5}
 	g.AddTask(engine.Task{Duration: 3})
@@ -200,7 +203,8 @@ func TestMessageStarts(t *testing.T) {
 	}
 }
 
-// TestWaits: an error about a run that stalls says what each task of a contention waits for.
+// TestWaitReason: the error of a stalled run contains the reason why each task of a contention
+// waits.
 func TestWaitReason(t *testing.T) {
 	g := &engine.Graph{}
 	for range 5 {
@@ -218,7 +222,7 @@ func TestWaitReason(t *testing.T) {
 	}
 }
 
-// TestNeedsArrival: a task waits for the data of a transfer if it does not start on the node that sends it.
+// TestNeedsArrival: a task waits for the arrival of data unless it starts on the sender.
 func TestNeedsArrival(t *testing.T) {
 	g := &engine.Graph{}
 	transfer := func(src, dst int32) int32 {

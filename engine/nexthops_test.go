@@ -13,8 +13,8 @@ import (
 	"sim/engine/static"
 )
 
-// drawNextHops draws a network of a few nodes with parallel links and links that are down, and next hops to all of its
-// nodes.
+// drawNextHops draws a network of a few nodes with parallel links and links that are down, and
+// next hops to all its nodes.
 func drawNextHops(t *rapid.T) (*engine.Network, *engine.NextHops) {
 	nodes, degree := rapid.Int32Range(2, 7).Draw(t, "nodes"), rapid.IntRange(1, 4).Draw(t, "degree")
 	n := &engine.Network{Nodes: nodes}
@@ -31,7 +31,7 @@ func drawNextHops(t *rapid.T) (*engine.Network, *engine.NextHops) {
 		}
 	}
 	weighted := rapid.Bool().Draw(t, "weighted")
-	for dst := range nodes { // relaxation until nothing changes
+	for dst := range nodes { // repeat the relaxation until nothing changes
 		hops, weight := make([]uint16, nodes), make([]float32, nodes)
 		for a := range hops {
 			hops[a] = engine.NoPath
@@ -52,7 +52,8 @@ func drawNextHops(t *rapid.T) (*engine.Network, *engine.NextHops) {
 	return n, s
 }
 
-// shortestPaths calls visit with each shortest path from a node to dst and the probability that a packet takes it.
+// shortestPaths calls visit with each shortest path from a node to dst and the probability that
+// a packet takes it.
 func shortestPaths(n *engine.Network, s *engine.NextHops, at, dst int32, path []int32, p float64, visit func(path []int32, p float64)) {
 	if at == dst {
 		visit(path, p)
@@ -77,10 +78,10 @@ func shortestPaths(n *engine.Network, s *engine.NextHops, at, dst int32, path []
 	}
 }
 
-// TestNextHops compares what packets that draw their links make of these with an enumeration of all shortest paths: as
-// routes of a transfer, as loads of links, and drawn link by link.
+// TestNextHops compares next hops with an enumeration of all shortest paths: as routes of a
+// transfer, as loads of links, and as links drawn one after the other.
 func TestNextHops(t *testing.T) {
-	const draws = 840 // divided by all sums of weights that these networks have, or nearly
+	const draws = 840 // a multiple of nearly all sums of weights in these networks
 	rapid.Check(t, func(t *rapid.T) {
 		n, s := drawNextHops(t)
 		var flows []engine.Flow

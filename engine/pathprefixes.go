@@ -1,26 +1,33 @@
 package engine
 
-// pathPrefixes follows paths of many flows: where two begin with the same steps, what these lead to from a node is found once.
+// pathPrefixes checks many flows on few paths. A prefix is a sequence of first steps of at least
+// one path; prefixes form a tree (trie). The node at which a prefix ends is computed once per
+// source.
 type pathPrefixes struct {
-	paths      *Paths
-	linkEnd    []int32 // by node and port: the node behind the link, -1 where it may not be taken
-	pathPrefix []int32 // by path: its prefix of all its steps
+	paths *Paths
+	// linkEnd is the node at the end of a port's link, indexed by node*Degree+port; -1 if the
+	// port cannot be used.
+	linkEnd    []int32
+	pathPrefix []int32 // prefix with all steps of a path, indexed by path
 
-	// by prefix, of which the first is empty: the one without its last step, this step's port, and where it leads from a
-	// node, -1 where nowhere
-	parent    []int32
-	port      []int32
+	// The prefixes. Prefix 0 is empty. cachedSrc and cachedEnd hold the last result of end:
+	// the node at which the prefix ends from a source, -1 if a link is missing or down.
+	parent    []int32 // prefix without the last step
+	port      []int32 // port of the last step
 	cachedSrc []int32
 	cachedEnd []int32
 }
 
-// newPathPrefixes returns nil where paths have too few flows each for it to be worth while, or name channels that links may
-// lack.
+// newPathPrefixes builds the prefixes of all paths. It returns nil if there are too few flows
+// per path for a gain, or if some link may lack a channel that the paths use.
 func newPathPrefixes(n *Network, paths *Paths, flows int) *pathPrefixes {
 	if flows/4 < len(paths.Start) || flows/2 < len(paths.Step) {
 		return nil
 	}
-	s := &pathPrefixes{paths: paths, linkEnd: make([]int32, len(paths.Link)), pathPrefix: make([]int32, len(paths.Start))}
+
+	s := &pathPrefixes{
+		paths: paths, linkEnd: make([]int32, len(paths.Link)),
+		pathPrefix: make([]int32, len(paths.Start))}
 	channels := int32(paths.Channels())
 	for i, l := range paths.Link {
 		s.linkEnd[i] = -1
@@ -30,16 +37,17 @@ func newPathPrefixes(n *Network, paths *Paths, flows int) *pathPrefixes {
 			}
 		}
 	}
-	type longer struct {
+	type extension struct {
 		prefix int32
 		step   Step
 	}
-	index := map[longer]int32{}
+	index := map[extension]int32{}
+
 	s.parent, s.port = append(s.parent, 0), append(s.port, 0)
 	for path, begin := range paths.Start {
 		prefix := int32(0)
 		for i := begin; begin >= 0 && paths.Step[i] != Arrived; i++ {
-			key := longer{prefix, paths.Step[i]}
+			key := extension{prefix, paths.Step[i]}
 			to, ok := index[key]
 			if !ok {
 				to = int32(len(s.port))
@@ -50,6 +58,7 @@ func newPathPrefixes(n *Network, paths *Paths, flows int) *pathPrefixes {
 		}
 		s.pathPrefix[path] = prefix
 	}
+
 	s.cachedSrc, s.cachedEnd = make([]int32, len(s.port)), make([]int32, len(s.port))
 	for i := range s.cachedSrc {
 		s.cachedSrc[i] = -1
@@ -57,12 +66,13 @@ func newPathPrefixes(n *Network, paths *Paths, flows int) *pathPrefixes {
 	return s
 }
 
-// connects reports whether a path leads a flow to its destination.
+// connects reports whether a path connects the source and destination of a flow.
 func (s *pathPrefixes) connects(f Flow, path int32) bool {
-	return s.paths.Start[path] >= 0 && f.Src >= 0 && int(f.Src) < len(s.linkEnd)/s.paths.Degree && s.end(f.Src, s.pathPrefix[path]) == f.Dst
+	return s.paths.Start[path] >= 0 && f.Src >= 0 && int(f.Src) < len(s.linkEnd)/s.paths.Degree &&
+		s.end(f.Src, s.pathPrefix[path]) == f.Dst
 }
 
-// end returns where a prefix leads from a node, -1 where nowhere.
+// end returns the node at which a prefix ends if it starts at src, -1 if a link is missing or down.
 func (s *pathPrefixes) end(src, prefix int32) int32 {
 	if prefix == 0 {
 		return src

@@ -13,8 +13,8 @@ import (
 	"sim/engine"
 )
 
-// TestPathsShared: many flows that share paths pass Paths.Check, or fail in the same words, as when each flow's path is
-// followed by itself.
+// TestPathPrefixes: for many flows that share paths, Paths.Check returns the same result as for
+// separate paths, including the message.
 func TestPathPrefixes(t *testing.T) {
 	found := map[bool]bool{}
 	rapid.Check(t, func(t *rapid.T) {

@@ -6,22 +6,27 @@ import (
 	"slices"
 )
 
-// RoutesOf returns the routes of g's transfers along the paths of flows, which must pass Paths.Check for n. Task i
-// takes the paths of flow i where the ends of that are its own, and else of the first flow that has its ends. A flow
-// with more than one path is split between them by their shares at all times, as its packets are in the mean, and so is
-// one whose packets draw their links (Paths.Spread); of a link that several of its paths take, or one of them twice,
-// the transfer has one Use of the sum. A transfer from a node to itself has none. It fails on a transfer between nodes
-// that no flow joins, and where there are more uses than Routes can number.
+// RoutesOf converts paths to routes. Task i takes the paths of flow i if both have the same
+// endpoints, and otherwise the paths of the first flow with its endpoints. The paths must pass
+// Paths.Check for n.
+//
+// A transfer with several paths, or with next hops (Paths.Spread), uses each link with the
+// expected share of its packets. If several paths contain a link, or one path contains it twice,
+// the transfer has one Use with the sum. A transfer from a node to itself has no uses. RoutesOf
+// returns an error if no flow has the endpoints of a transfer, or if the uses exceed the range
+// of Routes.
 func RoutesOf(g *Graph, n *Network, paths *Paths, flows []Flow) (*Routes, error) {
 	z := tracer{n: n, paths: paths, lastUse: make([]int, len(n.Links)), resource: make([]int32, len(paths.Link))}
 	copy(z.resource, paths.Link)
 	index := flowIndex{flows: flows}
 	r := &Routes{Start: make([]int32, len(g.Tasks)+1)}
+
 	for i := range g.Tasks {
 		if t := &g.Tasks[i]; t.Kind == Transfer && t.Src != t.Dst {
 			f := index.find(i, Flow{t.Src, t.Dst})
 			if f < 0 {
-				return nil, fmt.Errorf("engine: %s goes from node %d to %d, between which there is no flow", g.Name(int32(i)), t.Src, t.Dst)
+				return nil, fmt.Errorf("engine: %s goes from node %d to %d, between which there is no flow",
+					g.Name(int32(i)), t.Src, t.Dst)
 			}
 			if paths.Spread != nil {
 				z.addNextHops(*t)
@@ -30,7 +35,8 @@ func RoutesOf(g *Graph, n *Network, paths *Paths, flows []Flow) (*Routes, error)
 			}
 		}
 		if len(z.uses) > math.MaxInt32 {
-			return nil, fmt.Errorf("engine: the transfers take links more than %d times, too often to keep as routes", math.MaxInt32)
+			return nil, fmt.Errorf("engine: the transfers take links more than %d times, too often to keep as routes",
+				math.MaxInt32)
 		}
 		r.Start[i+1] = int32(len(z.uses))
 	}
@@ -38,19 +44,19 @@ func RoutesOf(g *Graph, n *Network, paths *Paths, flows []Flow) (*Routes, error)
 	return r, nil
 }
 
-// tracer gathers the uses of paths.
+// tracer collects the uses of transfers.
 type tracer struct {
 	n        *Network
 	paths    *Paths
-	resource []int32 // by node and port
-	lastUse  []int   // by resource: where in uses it was last used
+	resource []int32 // resource of a port, indexed by node*Degree+port
+	lastUse  []int   // index in uses of the last use, indexed by resource
 	uses     []Use
 
-	share    []float64 // by node: of a transfer's packets that come there
-	isMarked []bool    // by node
+	share    []float64 // scratch: share of the packets that visit a node, indexed by node
+	isMarked []bool    // scratch of NextHops, indexed by node
 }
 
-// addPaths appends the uses of a class's paths from a node.
+// addPaths appends the uses of the paths of a class from node src.
 func (z *tracer) addPaths(class, src int32) {
 	begin := len(z.uses)
 	first, end := z.paths.Of(class)
@@ -73,22 +79,25 @@ func (z *tracer) addPaths(class, src int32) {
 	}
 }
 
-// addNextHops appends the uses of a transfer whose packets draw their links: the probability that one takes each.
+// addNextHops appends the uses of a transfer that is routed by next hops: the probability that a
+// packet takes each link.
 func (z *tracer) addNextHops(t Task) {
 	s := z.paths.Spread
 	if z.share == nil {
 		z.share, z.isMarked = make([]float64, z.n.Nodes), make([]bool, z.n.Nodes)
 	}
-	s.VisitLinks(t.Src, t.Dst, z.share, z.isMarked, func(link int32, share float64) { z.uses = append(z.uses, Use{link, share}) })
+	s.VisitLinks(t.Src, t.Dst, z.share, z.isMarked, func(link int32, share float64) {
+		z.uses = append(z.uses, Use{link, share})
+	})
 }
 
-// flowIndex finds flows by their ends: flow i is asked for first with a hint of i, and only where that fails all are
-// indexed.
+// flowIndex finds flows by their endpoints. It builds a map only if a lookup by position fails.
 type flowIndex struct {
 	flows  []Flow
-	byEnds map[Flow]int32
+	byEnds map[Flow]int32 // built at the first failure
 }
 
+// find returns the index of flow f, -1 if it does not exist. hint is its probable index.
 func (x *flowIndex) find(hint int, f Flow) int32 {
 	if hint < len(x.flows) && x.flows[hint] == f {
 		return int32(hint)

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// ring is n nodes with a link up (port 0) and down (port 1) from each.
+// ring returns n nodes with a link up (port 0) and a link down (port 1) from each.
 func ring(n int32) (*Network, []int32) {
 	net := &Network{Nodes: n}
 	var ports []int32
@@ -20,9 +20,9 @@ func ring(n int32) (*Network, []int32) {
 	return net, ports
 }
 
-// TestRoutesOf: on a ring with any paths, some of which go back and forth or round and round, every transfer has of
-// each link the share of its paths times how often they take it, once, in a graph whose tasks are not the flows in
-// their order.
+// TestRoutesOf: random paths on a ring. Some turn back or go around several times. Every
+// transfer has one Use per link: the share of its paths times the number of times they take
+// the link. The tasks are not in the order of the flows.
 func TestRoutesOf(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.Int32Range(2, 6).Draw(t, "nodes")
@@ -33,7 +33,8 @@ func TestRoutesOf(t *testing.T) {
 		}
 		var flows []Flow
 		for range rapid.IntRange(1, 5).Draw(t, "flows") {
-			// all paths of a flow end where the first does: they take as many links up, and pairs of links to and fro
+			// All paths of a flow have the same end: they take as many links up, plus pairs of
+			// links up and down.
 			at := rapid.Int32Range(0, n-1).Draw(t, "source")
 			up, of := rapid.IntRange(1, int(n)-1).Draw(t, "up"), rapid.IntRange(1, 3).Draw(t, "paths")
 			for k := range of {
@@ -63,7 +64,7 @@ func TestRoutesOf(t *testing.T) {
 			switch {
 			case f >= 0:
 				task = Task{Kind: Transfer, Src: flows[f].Src, Dst: flows[f].Dst, Flows: 1, Bytes: 1}
-				for i := range f { // the first of several
+				for i := range f { // the first of several flows
 					if flows[i] == flows[f] {
 						f = i
 						break
@@ -83,7 +84,7 @@ func TestRoutesOf(t *testing.T) {
 			want, have := make([]float64, len(net.Links)), make([]float64, len(net.Links))
 			if f >= 0 {
 				if i < len(flows) && flows[i] == flows[f] {
-					f = int32(i) // a flow of the task's own number comes first
+					f = int32(i) // the flow with the number of the task comes first
 				}
 				first, end := w.Of(f)
 				for k := first; k < end; k++ {
@@ -118,8 +119,8 @@ func TestRoutesOf(t *testing.T) {
 	}
 }
 
-// TestFoldUnlike: what is not alike from all nodes of an orbit is refused; by hand, a ring of 4 of one orbit folds to
-// its two ports.
+// TestFoldRejectsAsymmetric: nodes of an orbit that differ are rejected. A ring of 4 nodes in
+// one orbit folds to its two ports.
 func TestFoldRejectsAsymmetric(t *testing.T) {
 	make4 := func() (*Network, *Paths, []Flow, []int32) {
 		net, ports := ring(4)

@@ -2,17 +2,19 @@ package engine
 
 import "math/bits"
 
-// Queue is an event queue: a 4-ary heap of ids keyed by (time, sequence), one entry an id at most, whose time can be
-// moved. Times are not negative. Among events of one time the one set first is taken first. Nothing is allocated after
-// NewQueue.
+// Queue is an event queue: an indexed 4-ary heap of ids keyed by time and then by sequence
+// number. Each id has at most one event, whose time can be changed. Times must not be negative.
+// Events with equal times are returned in the order in which they were set. A queue allocates
+// nothing after NewQueue.
 type Queue struct {
 	entries  []entry
-	position []int32 // position of each id in entries, -1 when absent
-	seq      int64
+	position []int32 // index in entries, indexed by id; -1 if the id has no event
+	seq      int64   // number of the next Set
 }
 
+// entry is an event.
 type entry struct {
-	time Time
+	time Time // number of the call of Set
 	seq  int64
 	id   int32
 }
@@ -26,7 +28,7 @@ func NewQueue(n int) *Queue {
 	return q
 }
 
-// Grow makes room for ids 0..n-1.
+// Grow extends the ids to 0..n-1.
 func (q *Queue) Grow(n int) {
 	for len(q.position) < n {
 		q.position = append(q.position, -1)
@@ -42,7 +44,7 @@ func (q *Queue) Reset() {
 	q.seq = 0
 }
 
-// CopyFrom makes q equal to p, which must be of the same ids.
+// CopyFrom makes q equal to p. Both must have the same ids.
 func (q *Queue) CopyFrom(p *Queue) {
 	q.entries = append(q.entries[:0], p.entries...)
 	copy(q.position, p.position)
@@ -52,7 +54,7 @@ func (q *Queue) CopyFrom(p *Queue) {
 // Len returns the number of events.
 func (q *Queue) Len() int { return len(q.entries) }
 
-// Top returns the time of the earliest event, Never when there is none.
+// Top returns the time of the earliest event, Never if the queue is empty.
 func (q *Queue) Top() Time {
 	if len(q.entries) == 0 {
 		return Never
@@ -63,7 +65,8 @@ func (q *Queue) Top() Time {
 // Has reports whether id has an event.
 func (q *Queue) Has(id int32) bool { return q.position[id] >= 0 }
 
-// Set puts id's event at time t, moving the one it has. A moved event takes a new place in the sequence.
+// Set schedules the event of id at time t, or moves it there. A moved event gets a new sequence
+// number.
 func (q *Queue) Set(id int32, t Time) {
 	e := entry{t, q.seq, id}
 	q.seq++
@@ -87,14 +90,14 @@ func (q *Queue) Pop() (id int32, t Time) {
 	return top.id, top.time
 }
 
-// Remove drops id's event if it has one.
+// Remove removes the event of id, if any.
 func (q *Queue) Remove(id int32) {
 	if i := q.position[id]; i >= 0 {
 		q.removeAt(i)
 	}
 }
 
-// removeAt removes the entry at position i.
+// removeAt removes the entry at index i.
 func (q *Queue) removeAt(i int32) {
 	q.position[q.entries[i].id] = -1
 	last := int32(len(q.entries) - 1)
@@ -110,18 +113,20 @@ func (q *Queue) removeAt(i int32) {
 	}
 }
 
+// less reports whether a comes before b.
 func less(a, b entry) bool {
 	return a.time < b.time || a.time == b.time && a.seq < b.seq
 }
 
-// earlier returns 1 where a is before b, and 0 else.
+// earlier returns 1 if a comes before b, and 0 otherwise. It compares time and sequence number
+// as one 128-bit number, without branches.
 func earlier(a, b *entry) int32 {
 	_, less := bits.Sub64(uint64(a.seq), uint64(b.seq), 0)
 	_, less = bits.Sub64(uint64(a.time), uint64(b.time), less)
 	return int32(less)
 }
 
-// siftUp places e at position i or above.
+// siftUp places e at index i or above in the heap.
 func (q *Queue) siftUp(i int32, e entry) {
 	for i > 0 {
 		p := (i - 1) / 4
@@ -136,7 +141,7 @@ func (q *Queue) siftUp(i int32, e entry) {
 	q.position[e.id] = i
 }
 
-// siftDown places e at position i or below.
+// siftDown places e at index i or below in the heap.
 func (q *Queue) siftDown(i int32, e entry) {
 	entries := q.entries
 	n := int32(len(entries))
@@ -146,7 +151,7 @@ func (q *Queue) siftDown(i int32, e entry) {
 			break
 		}
 		best := c
-		if c+4 <= n { // no branch, half of which would be missed
+		if c+4 <= n { // branch-free, because half of the branches would be mispredicted
 			four := entries[c : c+4 : c+4]
 			a, b := earlier(&four[1], &four[0]), 2+earlier(&four[3], &four[2])
 			best += a + (b-a)*earlier(&four[b&3], &four[a&3])

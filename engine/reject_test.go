@@ -9,7 +9,7 @@ import (
 	"sim/engine"
 )
 
-// isRejected reports whether an error contains some words, or is nil if there are none.
+// isRejected reports whether an error contains the given words, or is nil if words is empty.
 func isRejected(err error, words string) bool {
 	if words == "" {
 		return err == nil
@@ -17,7 +17,8 @@ func isRejected(err error, words string) bool {
 	return err != nil && strings.Contains(err.Error(), words)
 }
 
-// TestPathsRefused: Paths.Check accepts paths on a ring of three nodes, and refuses each way of spoiling them.
+// TestPathsRejected: Paths.Check accepts paths on a ring of three nodes and rejects each
+// corruption.
 func TestPathsRejected(t *testing.T) {
 	type input struct {
 		n     *engine.Network
@@ -31,9 +32,9 @@ func TestPathsRejected(t *testing.T) {
 		{"", func(*input) {}},
 		{"", func(x *input) { x.w.Share = []float64{1, 1} }},
 		{"", func(x *input) { x.w.First = []int32{0, 1, 2} }},
-		{"", func(x *input) { x.w.Link[1] = -1 }}, // a port that no path takes
+		{"", func(x *input) { x.w.Link[1] = -1 }}, // no path takes this port
 		{"", func(x *input) { x.n.Links[0].Channels, x.w.Step[0] = 2, engine.MakeStep(0, 1) }},
-		{"", func(x *input) { // the most ports that a node may have
+		{"", func(x *input) { // the maximum number of ports per node
 			x.w.Degree, x.w.Link = engine.MaxPort+1, make([]int32, 3*(engine.MaxPort+1))
 			for i := range x.w.Link {
 				if x.w.Link[i] = -1; i%x.w.Degree == 0 {
@@ -90,7 +91,8 @@ func TestPathsRejected(t *testing.T) {
 	}
 }
 
-// TestSpreadRefused: Paths.Check accepts next hops on a ring of three nodes, and refuses each way of spoiling them.
+// TestNextHopsRejected: Paths.Check accepts next hops on a ring of three nodes and rejects each
+// corruption.
 func TestNextHopsRejected(t *testing.T) {
 	type input struct {
 		n     *engine.Network
@@ -102,7 +104,7 @@ func TestNextHopsRejected(t *testing.T) {
 		corrupt func(x *input)
 	}{
 		{"", func(*input) {}},
-		{"", func(x *input) { x.s.Hops[0] = nil }}, // no flow goes there
+		{"", func(x *input) { x.s.Hops[0] = nil }}, // no flow has this destination
 		{"", func(x *input) { x.s.Weight = [][]float32{nil, {1, 1, 1}, {1, 1, 1}} }},
 		{"", func(x *input) { // an unreachable node that sends nothing
 			x.flows = x.flows[1:2]
@@ -154,8 +156,8 @@ func TestNextHopsRejected(t *testing.T) {
 	}
 }
 
-// TestContentionRefused: Freeze accepts a contention of five compute tasks and a transfer, and refuses each way of
-// spoiling it.
+// TestContentionRejected: Freeze accepts a contention of five compute tasks and a transfer, and
+// rejects each corruption.
 func TestContentionRejected(t *testing.T) {
 	for _, c := range []struct {
 		words   string
