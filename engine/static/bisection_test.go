@@ -14,8 +14,8 @@ import (
 	"sim/fabric/torus"
 )
 
-// TestBisection: on small random graphs the cut that is found is one of its sides, which are halves, and lies between
-// the bound and no less than the least of all halves.
+// TestBisection: on small random graphs the returned cut belongs to the returned halves. It lies
+// between the spectral bound and the initial cuts, and is at least the minimum over all halves.
 func TestBisection(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := &engine.Network{Nodes: rapid.Int32Range(2, 10).Draw(t, "nodes")}
@@ -56,9 +56,9 @@ func TestBisection(t *testing.T) {
 	})
 }
 
-// TestTorusBisection: the bisection of a regular torus is a pair of planes across its longest dimension (twice 2 N / k
-// directed links), which the spectral bound proves where k is 4; the search finds it without the planes. Twists cut
-// more.
+// TestTorusBisection: the bisection of a regular torus is a pair of planes across its longest
+// dimension, with twice 2 N / k directed links. For k = 4 the spectral bound proves this. The
+// search finds it without the planes. Twisted tori have larger cuts.
 func TestTorusBisection(t *testing.T) {
 	for _, c := range []struct {
 		dims  []int

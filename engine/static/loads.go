@@ -1,7 +1,8 @@
-// Package static measures paths without simulating anything: hops, and how much of the traffic each link carries. What
-// the loads mean for throughput is the same at every speed, so this is what routes are optimised for.
+// Package static measures paths without simulation: their lengths and the load of each link
+// (PathLoads), and cuts of a network (Cut, Bisection). Routers minimise the maximum load,
+// because it bounds the throughput at any message size.
 //
-// It leaves time to engine/flow and engine/packet.
+// engine/flow and engine/packet simulate time.
 package static
 
 import (
@@ -11,26 +12,33 @@ import (
 	"sim/engine"
 )
 
-// Loads is what flows make of their paths, in units of their demand: one each, if not given.
+// Loads holds the link loads and path lengths of flows. Loads are in units of demand; the demand
+// of a flow is 1 by default.
 type Loads struct {
-	Flows   int64
-	SumHops int64   // links of all flows' paths
-	MaxHops int32   // links of the longest
-	Link    []int64 // units, by link
-	Max     int64   // of Link
-	MaxLink int32   // the first link that carries Max; -1 where there is none
+	Flows   int64   // number of flows
+	SumHops int64   // total length of the paths of all flows, in links
+	MaxHops int32   // length of the longest path
+	Link    []int64 // load rounded up, indexed by link
+	Max     int64   // maximum of Link
+	MaxLink int32   // first link with load Max; -1 if all loads are 0
 
-	// Where flows are weighed or split, as they are before rounding; else nil and 0.
-	Weighted     []float64 // units, by link
-	MaxWeighted  float64
-	WeightedHops float64 // units times links
+	// The exact loads. They are nil or 0 if all loads are whole numbers.
+	Weighted     []float64 // indexed by link
+	MaxWeighted  float64   // maximum of Weighted
+	WeightedHops float64   // sum of demand times path length
 }
 
-// PathLoads measures paths of flows, which must pass Paths.Check. With one path a class and demand nil, one unit a flow,
-// loads are whole numbers and exact. Else flow f weighs demand[f] and its paths carry their shares of that: loads are
-// in Weighted, and Link and Max are its values rounded up. It fails with ctx's error when ctx ends before it.
-func PathLoads(ctx context.Context, n *engine.Network, flows []engine.Flow, demand []float64, w *engine.Paths) (*Loads, error) {
-	z := &Loads{Flows: int64(len(flows)), Link: make([]int64, len(n.Links)), Weighted: make([]float64, len(n.Links))}
+// PathLoads measures the paths of flows. The paths must pass Paths.Check. If demand is nil and
+// each flow has one path, every flow has demand 1, and loads are whole numbers. Otherwise flow f
+// has demand[f], or 1, and splits it over its paths by their shares; the exact loads are then in
+// Weighted. PathLoads returns the error of ctx if ctx is cancelled.
+func PathLoads(
+	ctx context.Context, n *engine.Network, flows []engine.Flow, demand []float64, w *engine.Paths) (*Loads, error) {
+
+	// Compute exact loads, and drop them if they are whole numbers.
+	z := &Loads{
+		Flows: int64(len(flows)),
+		Link:  make([]int64, len(n.Links)), Weighted: make([]float64, len(n.Links))}
 	err := error(nil)
 	if w.Spread != nil {
 		err = z.addNextHops(ctx, n, flows, demand, w.Spread)
@@ -47,11 +55,13 @@ func PathLoads(ctx context.Context, n *engine.Network, flows []engine.Flow, dema
 	return z, nil
 }
 
-// flowsPerPoll is how many flows are measured between two times that a context is asked.
+// flowsPerPoll is the number of flows after which the context is checked.
 const flowsPerPoll = 1 << 14
 
-// addPaths adds up the shares of demand that links carry.
-func (z *Loads) addPaths(ctx context.Context, n *engine.Network, flows []engine.Flow, demand []float64, w *engine.Paths) error {
+// addPaths adds the demand on the paths of flows to the links.
+func (z *Loads) addPaths(
+	ctx context.Context, n *engine.Network, flows []engine.Flow, demand []float64, w *engine.Paths) error {
+
 	for f, flow := range flows {
 		if f&(flowsPerPoll-1) == 0 && ctx.Err() != nil {
 			return ctx.Err()
@@ -77,12 +87,17 @@ func (z *Loads) addPaths(ctx context.Context, n *engine.Network, flows []engine.
 	return nil
 }
 
-// addNextHops adds up what links carry in the mean of flows whose packets draw their links.
-func (z *Loads) addNextHops(ctx context.Context, n *engine.Network, flows []engine.Flow, demand []float64, s *engine.NextHops) error {
+// addNextHops adds the expected demand of flows that are routed by next hops.
+func (z *Loads) addNextHops(
+	ctx context.Context, n *engine.Network, flows []engine.Flow, demand []float64, s *engine.NextHops) error {
+
+	// to lists the flows to each destination.
 	to, from := make([][]int32, n.Nodes), make([]int32, 0, n.Nodes)
 	for i, f := range flows {
 		to[f.Dst] = append(to[f.Dst], int32(i))
 	}
+
+	// For each destination, push the demand from the farthest nodes towards it.
 	units, mark := make([]float64, n.Nodes), make([]bool, n.Nodes)
 	for dst, indices := range to {
 		if err := ctx.Err(); err != nil {
@@ -103,6 +118,7 @@ func (z *Loads) addNextHops(ctx context.Context, n *engine.Network, flows []engi
 		if len(from) == 0 {
 			continue
 		}
+
 		for _, node := range s.NodesByDistance(from, int32(dst), mark) {
 			s.Shares(node, int32(dst), func(port int, share float64) {
 				z.Weighted[s.Link[port]] += units[node] * share
@@ -115,10 +131,11 @@ func (z *Loads) addNextHops(ctx context.Context, n *engine.Network, flows []engi
 	return nil
 }
 
-// wholeTolerance is how far a sum of shares may be from a whole number that it is: sums of up to 1e7 doubles of up to 1e3.
+// wholeTolerance is the tolerance for recognising a whole number: sums of up to 1e7 doubles of
+// up to 1e3 are exact to less than this.
 const wholeTolerance = 1e-6
 
-// roundUp fills in whole numbers for weighted loads, and finds the link that carries most.
+// roundUp computes the rounded loads and the link with the maximum load.
 func (z *Loads) roundUp() {
 	z.SumHops, z.MaxLink = int64(math.Ceil(z.WeightedHops-wholeTolerance)), -1
 	for l, load := range z.Weighted {

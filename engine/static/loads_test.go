@@ -12,8 +12,8 @@ import (
 	"sim/engine/static"
 )
 
-// TestLoads: on a random connected graph, paths by next ports and the same as paths have the same loads and hops, and
-// these add up.
+// TestLoads: on random connected graphs, next ports and equivalent paths have the same loads and
+// path lengths, and the loads sum to the path lengths.
 func TestLoads(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		nodes := rapid.IntRange(2, 7).Draw(t, "nodes")
@@ -42,7 +42,7 @@ func TestLoads(t *testing.T) {
 				table.link = append(table.link, l)
 			}
 		}
-		// towards each destination along some shortest path
+		// next ports along some shortest path to each destination
 		for dst := range nodes {
 			hops := make([]int, nodes)
 			for range nodes {
@@ -96,10 +96,10 @@ func TestLoads(t *testing.T) {
 	})
 }
 
-// ports are next ports by node and destination.
+// ports holds next ports, indexed by node and destination.
 type ports struct {
 	degree, nodes int
-	link          []int32 // by node and port
+	link          []int32 // indexed by node and port
 	port          []int
 }
 
@@ -107,7 +107,7 @@ func (p *ports) next(at, dst int32) int32 {
 	return p.link[int(at)*p.degree+p.port[int(at)*p.nodes+int(dst)]]
 }
 
-// portLoads measures the routes of flows by next ports.
+// portLoads measures the routes of flows that follow next ports.
 func portLoads(n *engine.Network, flows []engine.Flow, p *ports) *static.Loads {
 	z := &static.Loads{Flows: int64(len(flows)), Link: make([]int64, len(n.Links)), MaxLink: -1}
 	for _, f := range flows {
@@ -129,11 +129,12 @@ func portLoads(n *engine.Network, flows []engine.Flow, p *ports) *static.Loads {
 }
 
 func pathLoads(n *engine.Network, flows []engine.Flow, demand []float64, w *engine.Paths) *static.Loads {
-	z, _ := static.PathLoads(context.Background(), n, flows, demand, w) // which does not end
+	z, _ := static.PathLoads(context.Background(), n, flows, demand, w) // the context is never cancelled
 	return z
 }
 
-// TestShares: two ways of a flow of 3 units that carry 1/4 and 3/4 of it, and one of half a unit: loads by hand.
+// TestShares: a flow of 3 units on two paths with shares 1/4 and 3/4, and a flow of half a unit.
+// The loads equal values computed by hand.
 func TestShares(t *testing.T) {
 	n := &engine.Network{Nodes: 3, Links: []engine.Link{{From: 0, To: 2, Rate: 1}, {From: 0, To: 1, Rate: 1}, {From: 1, To: 2, Rate: 1}}}
 	w := &engine.Paths{Degree: 2, Link: []int32{0, 1, 2, -1, -1, -1}, First: []int32{0, 2, 3}, Share: []float64{0.25, 0.75, 1}}
