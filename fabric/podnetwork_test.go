@@ -12,9 +12,9 @@ import (
 	"sim/fabric/electrical"
 )
 
-// TestPodNetwork holds transfers inside a pod and between pods to times by hand, at flow level, and at packet level but for
-// packets on their way: nodes of 2 GPUs with a link of 8 Gb/s each to the network inside their pod, whose links have a
-// latency of 1 us.
+// TestPodNetwork compares transfers inside and between pods with times computed by hand, at both
+// levels. At the packet level, one packet per hop is added. Nodes have 2 GPUs, each with a link
+// of 8 Gb/s and 1 us to the network inside the pod.
 func TestPodNetwork(t *testing.T) {
 	p := fabric.UniformPods{Pods: 2, NodesPerPod: 2, GPUsPerNode: 2, Ports: 4, PortRate: 8e9, NICRate: 8e9}.New()
 	p.Inside = p.SwitchedNetwork(8e9)
@@ -26,13 +26,13 @@ func TestPodNetwork(t *testing.T) {
 		pairs [][2]int32
 		want  engine.Time
 	}{
-		{[][2]int32{{0, 1}}, 1 * ms},         // 2 MB at 16 Gb/s inside
+		{[][2]int32{{0, 1}}, 1 * ms},         // 2 MB at 16 Gb/s inside a pod
 		{[][2]int32{{0, 1}, {0, 1}}, 2 * ms}, // over the same links
-		{[][2]int32{{0, 1}, {1, 0}}, 1 * ms}, // the other way beside it
+		{[][2]int32{{0, 1}, {1, 0}}, 1 * ms}, // in the opposite direction
 		{[][2]int32{{0, 1}, {2, 3}}, 1 * ms}, // in another pod
 		{[][2]int32{{0, 2}}, 1 * ms},         // between pods, over NICs of 16 Gb/s
 		{[][2]int32{{0, 2}, {0, 3}}, 2 * ms}, // from the same NICs
-		{[][2]int32{{0, 2}, {0, 1}}, 1 * ms}, // NICs are no part of the network inside
+		{[][2]int32{{0, 2}, {0, 1}}, 1 * ms}, // the NICs are not part of the network inside
 	} {
 		g := &engine.Graph{}
 		for _, q := range c.pairs {
@@ -100,12 +100,12 @@ func TestPodNetwork(t *testing.T) {
 	}
 }
 
-// TestParts: a transfer between nodes of several sets of NICs is a transfer of packets for each set of the node that has
-// more, of equal parts of its bytes, and takes as long as at flow level.
+// TestParts: a transfer between nodes with several NIC sets becomes one transfer per set of the
+// node with more sets. They have equal parts of its bytes and take as long as at the flow level.
 func TestParts(t *testing.T) {
 	p := three()
 	g := moves(t, [2]int32{1, 3}, [2]int32{0, 3}, [2]int32{3, 0}, [2]int32{0, 2}, [2]int32{2, 3})
-	g.Tasks[0].Bytes++ // no multiple of its parts
+	g.Tasks[0].Bytes++ // not a multiple of the number of parts
 	o, err := p.Connect(g)
 	if err != nil {
 		t.Fatal(err)

@@ -15,8 +15,8 @@ import (
 	"sim/fabric/electrical"
 )
 
-// TestOnlyNICsLimit sends between pods at the rate of the NICs, two transfers over the same NICs at half of it, and
-// within a pod in no time.
+// TestOnlyNICsLimit: transfers between pods run at the rate of the NICs, two over the same NICs
+// at half of it, and transfers inside a pod take no time.
 func TestOnlyNICsLimit(t *testing.T) {
 	p := &fabric.Pods{
 		Pods: []fabric.Pod{{Name: "a", Ports: 1, Rate: 8e9}, {Name: "b", Ports: 1, Rate: 8e9}},
@@ -59,8 +59,9 @@ func TestOnlyNICsLimit(t *testing.T) {
 	}
 }
 
-// TestBetween: each node sends and receives over each tier at the rate of its links of that tier together, and a
-// transfer takes one such share at either end, of the tier that joins its nodes.
+// TestConnectNodes: each node has, on each tier, the total rate of its links of that tier in
+// each direction. A transfer uses these resources at both ends, on the tier that joins its
+// nodes.
 func TestConnectNodes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		nodes, tiers := rapid.Int32Range(2, 5).Draw(t, "nodes"), rapid.IntRange(1, 3).Draw(t, "tiers")
