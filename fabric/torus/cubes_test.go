@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// perSwitch counts connections by switch.
+// perSwitch counts the connections of each switch.
 func perSwitch(all []Connection) [Switches]int {
 	var n [Switches]int
 	for _, c := range all {
@@ -16,8 +16,8 @@ func perSwitch(all []Connection) [Switches]int {
 	return n
 }
 
-// TestReconnect: 8x8x8 is 384 connections, 8 on each of the 48 switches (Zu et al., Fig. 7), from any cubes, 8 fewer
-// with a switch that is down; asked for again it is none.
+// TestReconnect: 8x8x8 takes 384 connections from any cubes, 8 on each of the 48 switches (Zu et
+// al., Fig. 7), and 8 fewer if a switch is down. A second request for the same torus takes none.
 func TestReconnect(t *testing.T) {
 	cubes := rand.New(rand.NewPCG(1, 1)).Perm(Cubes)[:8]
 	o := must(t, "", 8, 8, 8)
@@ -41,7 +41,7 @@ func TestReconnect(t *testing.T) {
 	}
 }
 
-// TestTwist: from regular to twisted 4x4x8 only the shifted links move, and back.
+// TestTwist: between regular and twisted 4x4x8 only the shifted links change, in both directions.
 func TestTwist(t *testing.T) {
 	regular, twisted := must(t, "", 4, 4, 8), must(t, TPUv4, 4, 4, 8)
 	for _, to := range [][2]*Torus{{regular, twisted}, {twisted, regular}} {

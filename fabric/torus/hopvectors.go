@@ -5,12 +5,16 @@ import (
 	"slices"
 )
 
-// Vectors returns the hop vectors of all shortest paths from a node to the one that is dst steps away from it, where
-// from node 0 it is node dst: how far they go along each dimension, downwards if negative, in lexicographic order. Ways
-// of one vector differ in the order of their hops. It fails where nodes are not identical (Symmetric).
+// Vectors returns the hop vectors of all shortest paths from node 0, indexed by destination. A
+// hop vector holds the number of hops along each dimension, negative for downward hops. The
+// vectors of a destination are in lexicographic order. Paths with the same vector differ in
+// the order of their hops. By symmetry the vectors also hold for other sources: from a to b
+// they are the vectors of b minus a. It returns an error if nodes are not identical
+// (Symmetric).
 func (t *Torus) Vectors() ([][][]int, error) {
 	if !t.Symmetric() {
-		return nil, fmt.Errorf("%w: in %s with its twists or borders hop vectors depend on where they begin", ErrShape, t)
+		return nil, fmt.Errorf("%w: in %s with its twists or borders hop vectors depend on where they begin",
+			ErrShape, t)
 	}
 	hops := make([]int32, t.nodes)
 	reached := t.search(t.neighbours(), 0, hops, nil)
@@ -35,17 +39,19 @@ func (t *Torus) Vectors() ([][][]int, error) {
 			enumerate(dim+1, remaining-max(c, -c))
 		}
 	}
+
 	for h := range int(hops[reached[len(reached)-1]]) + 1 {
 		enumerate(0, h)
 	}
 	return all, nil
 }
 
-// VectorEnd returns the node in which a hop vector from node 0 ends. All nodes must be identical (Symmetric).
+// VectorEnd returns the node at which a hop vector from node 0 ends. All nodes must be identical
+// (Symmetric).
 func (t *Torus) VectorEnd(v []int) int32 { return t.wrappedNode(slices.Clone(v)) }
 
-// wrappedNode is Land, and changes at. Dimensions along which links are shifted are not twisted themselves (Symmetric), so the
-// order of dimensions does not matter.
+// wrappedNode is VectorEnd without the copy: it modifies coords. Dimensions along which links
+// are shifted are not twisted themselves, so the order of dimensions does not matter.
 func (t *Torus) wrappedNode(coords []int) int32 {
 	for i, shift := range t.Shift {
 		turns := (coords[i] - mod(coords[i], t.Dims[i])) / t.Dims[i]
@@ -60,6 +66,7 @@ func (t *Torus) wrappedNode(coords []int) int32 {
 	return int32(n)
 }
 
+// l1Norm returns the sum of the absolute values of v.
 func l1Norm(v []int) int {
 	sum := 0
 	for _, c := range v {

@@ -7,8 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestFig9 is Fig. 9 of Zu et al., a 3 x 6 torus whose x wrap-around links land three further along y: two minimal
-// vectors lead to (2, 1), four to (0, 3).
+// TestFig9 is Fig. 9 of Zu et al.: a 3 x 6 torus whose x wrap-around links are shifted by three
+// along y. Two minimal vectors lead to (2, 1) and four to (0, 3).
 func TestFig9(t *testing.T) {
 	o := must(t, "", 3, 6)
 	if err := o.SetShift([][]int{{0, 3}, nil}); err != nil {
@@ -28,8 +28,8 @@ func TestFig9(t *testing.T) {
 	}
 }
 
-// TestVectors: walked hop by hop from any node, in any order of dimensions, a vector ends where it says, and it is as
-// long as the distance; every node has one.
+// TestVectors: followed hop by hop from any node, in any order of dimensions, a vector leads to
+// its destination and is as long as the distance. Every destination has a vector.
 func TestVectors(t *testing.T) {
 	for _, c := range []struct {
 		twist string
@@ -70,7 +70,7 @@ func TestVectors(t *testing.T) {
 					at, _ = o.Next(at, d, v[d] > 0)
 				}
 			}
-			// the same from node 0 and on to src is the same node
+			// the sum with src is the same as the path from src
 			far := make([]int, 3)
 			for d := range far {
 				far[d] = v[d] + o.Coord(src, d)

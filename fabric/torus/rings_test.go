@@ -17,7 +17,7 @@ func linked(o *Torus) map[[2]int32]bool {
 	return pairs
 }
 
-// ringError says what is wrong with a ring of all nodes, or of n of them.
+// ringError returns the error of a ring of all nodes, or of n of them, and "" if it is correct.
 func ringError(o *Torus, ring []int32, n int) string {
 	pairs := linked(o)
 	for i, a := range ring {
@@ -31,8 +31,8 @@ func ringError(o *Torus, ring []int32, n int) string {
 	return ""
 }
 
-// TestHamiltonian: the ring is a cycle over links through every node; where it is refused on a torus without twists, a
-// search finds none either.
+// TestHamiltonian: the ring is a cycle along links through every node. If Hamiltonian returns an
+// error for a torus without twists, an exhaustive search finds no ring either.
 func TestHamiltonian(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o := anyTorus(t, 5)
@@ -63,7 +63,7 @@ func TestHamiltonian(t *testing.T) {
 	}
 }
 
-// searchRing looks for a ring of all nodes by trying every step on from each.
+// searchRing searches for a ring of all nodes by backtracking.
 func searchRing(o *Torus) []int32 {
 	pairs := linked(o)
 	path, seen := []int32{0}, make([]bool, o.Nodes())
@@ -92,8 +92,8 @@ func searchRing(o *Torus) []int32 {
 	return nil
 }
 
-// TestRings: rings are cycles over links up the dimension that have every node once, and lines are the nodes that
-// differ in it alone, in order.
+// TestRings: rings are cycles along upward links of the dimension that contain every node once.
+// Lines are the nodes that differ only in the dimension, in order.
 func TestRings(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o := anyTorus(t, 5)
@@ -134,7 +134,7 @@ func TestRings(t *testing.T) {
 	})
 }
 
-// TestTwistedRings: a twist by halves of other dimensions joins lines two by two.
+// TestTwistedRings: a twist by half of another dimension joins pairs of lines.
 func TestTwistedRings(t *testing.T) {
 	for _, c := range []struct {
 		twist        string
@@ -157,7 +157,7 @@ func TestTwistedRings(t *testing.T) {
 	}
 }
 
-// TestSnake: what follow each other are neighbours inside the box.
+// TestSnake: consecutive nodes are neighbours inside the box.
 func TestSnake(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o, err := New(rapid.SliceOfN(rapid.IntRange(1, 5), 1, 4).Draw(t, "dims")...)
