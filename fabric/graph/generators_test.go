@@ -10,8 +10,8 @@ import (
 	_ "sim/internal/testseed"
 )
 
-// TestGenerators: every node of a mesh and of a ring has as many links as it should, each way, none of them to itself
-// or twice, and what cannot be fails.
+// TestGenerators: every node of a mesh and of a ring has the right number of links in each
+// direction, without loops and double links. Invalid sizes are rejected.
 func TestGenerators(t *testing.T) {
 	for _, c := range []struct {
 		of     Generator
@@ -43,7 +43,8 @@ func TestGenerators(t *testing.T) {
 	}
 }
 
-// between returns the hops from an endpoint to every node, -1 where none lead there.
+// between returns the length in hops of shortest paths from an endpoint to every node, -1
+// without a path.
 func (s *Shape) between(from int) []int {
 	next := make([][]int, s.Nodes)
 	for _, l := range s.Links {
@@ -62,7 +63,8 @@ func (s *Shape) between(from int) []int {
 	return hops
 }
 
-// diameter returns the most hops between two endpoints, -1 where some are not joined.
+// diameter returns the longest distance between two endpoints in hops, -1 if some are not
+// connected.
 func (s *Shape) diameter() int {
 	maxHops := 0
 	for a := range s.Endpoints {
@@ -75,10 +77,11 @@ func (s *Shape) diameter() int {
 	return maxHops
 }
 
-// cut returns the rate of links from the lower half of the endpoints to the upper one that no choice of sides for
-// switches can undercut, by augmenting paths (all times must be whole numbers, or halves).
+// cut returns the minimum rate of the links from the lower half of the endpoints to the upper
+// half, over all assignments of switches to sides. It uses augmenting paths; rates must be
+// multiples of 1/2.
 func (s *Shape) cut() float64 {
-	left := map[[2]int]float64{} // by ends; -1 joins the lower half, s.Nodes the upper
+	left := map[[2]int]float64{} // capacity left, by ends; -1 joins the lower half, s.Nodes the upper
 	next := make(map[int][]int)
 	add := func(a, b int, times float64) {
 		left[[2]int{a, b}] += times
@@ -120,7 +123,8 @@ func (s *Shape) cut() float64 {
 	}
 }
 
-// TestShapes: endpoints, switches, links, the most hops between endpoints, and the rate between halves of them, by hand.
+// TestShapes: endpoints, switches, links, diameters and the rates between halves equal values
+// computed by hand.
 func TestShapes(t *testing.T) {
 	for _, c := range []struct {
 		of                                  Generator
@@ -134,7 +138,8 @@ func TestShapes(t *testing.T) {
 		// leaves of 4 hosts and 2 links up: half of the rate
 		{&FatTree{Ports: 6, Levels: 2, Oversubscription: 2}, 24, 8, 36, 4, 6},
 		{&FatTree{Ports: 6, Levels: 3, Oversubscription: 2}, 72, 18 + 12 + 6, 72 + 36 + 36, 6, 18},
-		// 8 and 16 ports are no multiple of 5: leaves of 4 and 12 hosts, 1 and 3 links up, and free ports
+		// 8 and 16 ports are not multiples of 5: leaves of 4 and 12 hosts, 1 and 3 links up,
+		// and free ports
 		{&FatTree{Ports: 8, Levels: 2, Oversubscription: 4}, 32, 8 + 1, 32 + 8, 4, 4},
 		{&FatTree{Ports: 8, Levels: 3, Oversubscription: 4}, 128, 32 + 8 + 4, 128 + 32 + 32, 6, 16},
 		{&FatTree{Ports: 16, Levels: 2, Oversubscription: 4}, 192, 16 + 3, 192 + 48, 4, 24},
@@ -143,7 +148,8 @@ func TestShapes(t *testing.T) {
 		// 4 servers of 8: to another rail over the server's switch, and its rail
 		{&RailTopology{Servers: 4, Rails: 8, Spines: 4, ServerTimes: 9}, 32, 4 + 8 + 4, 64 + 32, 4, 16},
 		{&RailTopology{Servers: 4, Rails: 8, ServerTimes: 9}, 32, 4 + 8, 64, 4, 16},
-		// Kim et al., Fig. 5: a = 4, p = h = 2 is 9 groups and 72 hosts; 4 groups against 4, and one that is split
+		// Kim et al., Fig. 5: a = 4, p = h = 2 has 9 groups and 72 hosts; 4 groups against 4,
+		// and one that is split
 		{&Dragonfly{Routers: 4, Hosts: 2, Global: 2}, 72, 36, 72 + 9*6 + 36, 5, 24},
 		// two links between each two of 5 groups
 		{&Dragonfly{Routers: 4, Hosts: 2, Global: 2, Groups: 5}, 40, 20, 40 + 5*6 + 20, 5, 0},
@@ -167,7 +173,7 @@ func TestShapes(t *testing.T) {
 			t.Errorf("%+v has %d endpoints", c.of, c.endpoints+1)
 		}
 	}
-	// planes share no switch: a host reaches the same others without either leaf of its own
+	// Planes share no switch: a host reaches the same hosts without one of its leaves.
 	s, _ := DualPlane{Segments: 2, NICs: 2, Spines: 2, Planes: 2}.Shape(0)
 	s.Links = slices.DeleteFunc(s.Links, func(l Edge) bool { return l.From == 4 || l.To == 4 })
 	if d := s.diameter(); d != 4 {
@@ -175,9 +181,10 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// TestAnyShape: whatever its options, a shape joins all its endpoints, a link of each node to another has one back, and
-// no switch has more links than ports. Leaves of a fat tree have as many hosts over links upwards as is asked for, and
-// no room for more; it is refused only if a leaf has too few ports, or half of the ports is no whole number.
+// TestAnyShape: for all options, a shape connects all its endpoints, every link between two
+// nodes has a reverse link, and no switch has more links than ports. Leaves of a fat tree have
+// the requested ratio of hosts to links upwards and cannot have more of both. A fat tree is
+// rejected only if a leaf has too few ports, or if half of the ports is not a whole number.
 func TestAnyShape(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		few := func(name string, from int) int { return rapid.IntRange(from, 6).Draw(t, name) }
@@ -219,7 +226,7 @@ func TestAnyShape(t *testing.T) {
 		if tree && slices.Max(out) > f.Ports {
 			t.Fatalf("%+v: a switch has %d links", of, slices.Max(out))
 		}
-		if leaf := s.Endpoints; tree { // the first of them
+		if leaf := s.Endpoints; tree { // the first leaf
 			down := 0
 			for _, l := range s.Links {
 				if l.From == leaf && l.To < s.Endpoints {
@@ -236,7 +243,7 @@ func TestAnyShape(t *testing.T) {
 	})
 }
 
-// times returns the rate of a link of a generated shape over that of links in general.
+// times returns the rate of a generated link relative to the default rate.
 func times(of Generator, s *Shape, l Edge) float64 {
 	first, second := min(l.From, l.To), max(l.From, l.To)
 	switch of := of.(type) {
@@ -255,12 +262,13 @@ func times(of Generator, s *Shape, l Edge) float64 {
 	return 1
 }
 
-// TestBoundsOfShapes: the largest and smallest shapes are made, the next are refused, and the error names what there is.
+// TestShapeLimits: the largest and the smallest shapes are generated. The next ones are rejected
+// with an error that contains the limit.
 func TestShapeLimits(t *testing.T) {
 	for _, c := range []struct {
 		of        Generator
 		endpoints int
-		want      string // words of the error; none if there is such a shape
+		want      string // words of the error; "" if the shape is valid
 	}{
 		{FullMesh{}, 1 << 10, ""},
 		{FullMesh{}, 1<<10 + 1, "a full mesh of 1025 nodes; want 2 to 1024"},

@@ -9,10 +9,10 @@ import (
 	"sim/engine/units"
 )
 
-// maxNamed is how many things of a kind are named.
+// maxNamed is the maximum number of parts of a kind that a description lists by name.
 const maxNamed = 4
 
-// plural counts things: "1 node", "2 nodes".
+// plural returns a number with its noun: "1 node", "2 nodes".
 func plural(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
@@ -20,7 +20,8 @@ func plural(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// Description names the torus, mesh or graph, its twist, and what of it cannot be used.
+// Description describes the fabric for people: its shape, its twist, and the parts that are down
+// or drained.
 func (l *Links) Description() string {
 	if len(l.InnerTiers) > 0 {
 		var all []string
@@ -31,20 +32,23 @@ func (l *Links) Description() string {
 		outer.InnerTiers = nil
 		return strings.Join(append(all, outer.Description()), " inside ")
 	}
+
 	switch {
 	case l.Domain.GPUs > 0:
 		return fmt.Sprintf("switched domain of %d GPUs", l.Domain.GPUs)
 	case len(l.Dims) == 0:
 		if switches := l.Nodes - l.Endpoints(); switches > 0 {
-			return fmt.Sprintf("graph of %s behind switches (%d)", plural(l.Endpoints(), "endpoint"), switches)
+			return fmt.Sprintf("graph of %s behind switches (%d)",
+				plural(l.Endpoints(), "endpoint"), switches)
 		}
 		return "graph of " + plural(l.Nodes, "node")
 	}
+
 	sizes := make([]string, len(l.Dims))
 	for i, n := range l.Dims {
 		sizes[i] = strconv.Itoa(n)
 	}
-	text := strings.Join(sizes, "x")
+	text := strings.Join(sizes, "x") // such as 4x4x8
 	open := slices.Clone(l.Open)
 	slices.Sort(open)
 	switch open = slices.Compact(open); {
@@ -55,18 +59,22 @@ func (l *Links) Description() string {
 	default:
 		text += " torus"
 	}
+
 	if l.Twist != "" && strings.Trim(l.Twist, "0") != "" {
 		text += " twisted " + l.Twist
 	}
 	if slices.ContainsFunc(l.Shift, func(v []int) bool { return slices.ContainsFunc(v, func(n int) bool { return n != 0 }) }) {
 		text += " twisted by " + strings.ReplaceAll(fmt.Sprint(l.Shift), " ", ",")
 	}
+
+	// Parts that are down or drained.
 	var down []string
 	for _, one := range []struct {
 		what  string
 		names []string
 	}{
-		{"switch", l.FailedOCS}, {"link", l.FailedLinks}, {"machine", decimals(l.FailedMachines)}, {"chip", decimals(l.FailedChips)},
+		{"switch", l.FailedOCS}, {"link", l.FailedLinks},
+		{"machine", decimals(l.FailedMachines)}, {"chip", decimals(l.FailedChips)},
 	} {
 		if len(one.names) > 0 {
 			down = append(down, nameList(one.what, one.names))
@@ -84,6 +92,7 @@ func (l *Links) Description() string {
 	return text
 }
 
+// decimals formats numbers.
 func decimals(of []int) []string {
 	names := make([]string, len(of))
 	for i, n := range of {
@@ -92,7 +101,8 @@ func decimals(of []int) []string {
 	return names
 }
 
-// nameList lists things of a kind, of many the first few and how many more: "switches x3, x4".
+// nameList lists parts of a kind by name. Of more than maxNamed parts it lists the first ones
+// and the number of the others: "switches x3, x4".
 func nameList(kind string, names []string) string {
 	list, more := names, ""
 	if len(names) > maxNamed {

@@ -12,14 +12,14 @@ import (
 	"sim/fabric/tiers"
 )
 
-// newTorus returns a torus with links of 400 Gbps and queues without bound.
+// newTorus returns a torus with links of 400 Gbps and unbounded queues.
 func newTorus(dims ...int) *Links {
 	l := &Links{}
 	l.Dims, l.LinkRate, l.LinkLatency, l.Queue = dims, 400e9, engine.Microsecond, "unbounded"
 	return l
 }
 
-// newSwitched returns GPUs behind one switch, with links of a rate.
+// newSwitched returns GPUs behind one switch, with links of the given rate.
 func newSwitched(gpus int, rate units.Rate) *Links {
 	l := &Links{}
 	l.Domain.GPUs, l.LinkRate, l.Queue = gpus, rate, "unbounded"
@@ -27,12 +27,12 @@ func newSwitched(gpus int, rate units.Rate) *Links {
 	return l
 }
 
-// TestQueueCapacity compares the buffer of each form of queue with its definition, and requires an error if no packet fits.
+// TestQueueCapacity: the capacity of each form of queue, and an error if no packet fits.
 func TestQueueCapacity(t *testing.T) {
 	for _, c := range []struct {
 		queue  string
 		packet units.Bytes
-		want   units.Bytes // -1 if there must be an error
+		want   units.Bytes // -1 if an error is expected
 	}{
 		{"unbounded", 1000, 0}, {"credit", 1000, 0},
 		{"1p", 1000, 1000}, {"100p", 4096, 409600}, {"0p", 1000, -1}, {"-1p", 1000, -1}, {"xp", 1000, -1}, {"3000000000p", 1, -1},
@@ -47,8 +47,8 @@ func TestQueueCapacity(t *testing.T) {
 	}
 }
 
-// TestBadLinks: whatever is wrong with the links, the key that is at fault is named, and neither the fabric nor one
-// around it or inside it is built.
+// TestBadLinks: for every invalid option, the error names the key. The fabric is not built, and
+// neither is a fabric that contains it or is inside it.
 func TestBadLinks(t *testing.T) {
 	for _, c := range []struct {
 		key    string
@@ -62,7 +62,7 @@ func TestBadLinks(t *testing.T) {
 		{"fabric.failed_ocs", func(l *Links) { l.FailedOCS = []string{"x0", "x99"} }},
 		{"fabric.failed_links", func(l *Links) { l.FailedLinks = []string{"0 x+", "0 w+"} }},
 		{"fabric.drained_links", func(l *Links) { l.DrainedLinks = []string{"0 x+", "x+"} }},
-		{"", func(l *Links) { l.FailedLinks = []string{"4096 x+"} }}, // which the keys allow
+		{"", func(l *Links) { l.FailedLinks = []string{"4096 x+"} }}, // the range of the key allows it
 		{"", func(l *Links) { l.FailedChips = []int{4096} }},
 		{"", func(l *Links) { l.FailedMachines = []int{4096} }},
 		{"", func(l *Links) { l.BusyCubes = []int{0}; l.Cubes = []int{0, 1} }},
@@ -106,7 +106,8 @@ func TestBadLinks(t *testing.T) {
 	}
 }
 
-// TestShape: twists, shifts and open dimensions decide whether a torus is twisted and made of cubes.
+// TestShape: twists, shifts and open dimensions determine whether a torus is twisted and made of
+// cubes.
 func TestShape(t *testing.T) {
 	for _, c := range []struct {
 		change         func(l *Links)
@@ -130,8 +131,8 @@ func TestShape(t *testing.T) {
 	}
 }
 
-// TestCubes: 2 cubes have 48 connections each. What exists already is kept, the rest is made in the switch time; a
-// switch that is down makes none of its 2 connections.
+// TestCubes: 2 cubes have 48 connections each. Existing connections are kept; the others take
+// the switch time. A switch that is down makes none of its 2 connections.
 func TestCubes(t *testing.T) {
 	for _, c := range []struct {
 		change           func(l *Links)
@@ -140,7 +141,7 @@ func TestCubes(t *testing.T) {
 	}{
 		{func(l *Links) {}, 0, 96, 0, []int{0, 1}},
 		{func(l *Links) { l.Configured = "" }, 96, 0, 0, []int{0, 1}},
-		{func(l *Links) { l.Configured = "tpuv4" }, 32, 64, 64, []int{0, 1}}, // x and y links land shifted by half of z
+		{func(l *Links) { l.Configured = "tpuv4" }, 32, 64, 64, []int{0, 1}}, // x and y links are shifted by half of z
 		{func(l *Links) { l.FailedOCS = []string{"y3"} }, 2, 94, 0, []int{0, 1}},
 		{func(l *Links) { l.BusyCubes = []int{0, 2} }, 0, 96, 0, []int{1, 3}},
 		{func(l *Links) { l.BusyCubes, l.PodCubes = []int{1, 2}, 4 }, 0, 96, 0, []int{0, 3}},
@@ -186,8 +187,8 @@ func TestCubes(t *testing.T) {
 	}
 }
 
-// TestHealth: routers do not see what is down or drained, packets still find what is drained; later failures are
-// changes of the links that packets find.
+// TestHealth: routers do not see parts that are down or drained. Packets see drained links.
+// Later failures are changes of the links that packets see.
 func TestHealth(t *testing.T) {
 	l := newTorus(4, 4)
 	l.FailedLinks, l.DrainedLinks, l.FailedChips = []string{"0 x+"}, []string{"5 y-"}, []int{10}
@@ -200,7 +201,8 @@ func TestHealth(t *testing.T) {
 		slices.Sort(ends)
 		return ends
 	}
-	// Node 10 is (2, 2); its neighbours are 6, 9, 11 and 14. Node 5 is (1, 1), and y- of it leads to 4.
+	// Node 10 is (2, 2); its neighbours are 6, 9, 11 and 14. Node 5 is (1, 1), and its y- link leads
+	// to 4.
 	var chip []string
 	for _, n := range []int{6, 9, 11, 14} {
 		chip = append(chip, fmt.Sprint(10, ">", n), fmt.Sprint(n, ">", 10))
@@ -246,8 +248,8 @@ func TestHealth(t *testing.T) {
 	}
 }
 
-// TestQueues: each tier has the buffers and channels of its own queue, and a queue that no packet fits is an error of
-// whichever tier.
+// TestQueues: each tier has the buffers and channels of its own queue. A queue that no packet
+// fits is an error on any tier.
 func TestQueues(t *testing.T) {
 	inner, outer := newSwitched(2, 9e9), newTorus(2, 2)
 	outer.InnerTiers = []*Links{inner}
@@ -281,7 +283,7 @@ func TestQueues(t *testing.T) {
 		}
 		bad.Queue = queue
 	}
-	// By itself, a graph with credits has its channels from the start, as routers may use them.
+	// A graph with credits has its channels from the start, because routers may use them.
 	alone := newSwitched(3, 9e9)
 	alone.Queue, alone.Channels = "credit", 5
 	if z, err = alone.Build(); err != nil || z.Whole.Links[0].Channels != 5 {
@@ -293,7 +295,7 @@ func TestQueues(t *testing.T) {
 	}
 }
 
-// TestGraph: links have their own rate and latency where they name one; switches do not send.
+// TestGraph: links override the default rate and latency. Switches do not send.
 func TestGraph(t *testing.T) {
 	l := &Links{}
 	l.Nodes, l.LinkRate, l.LinkLatency, l.Queue, l.Switches.From = 3, 100, 7, "unbounded", 2
@@ -334,8 +336,8 @@ func TestGraph(t *testing.T) {
 	}
 }
 
-// TestTiers: of 3 tiers, nodes have different names, and distances are the hops of the innermost tier that joins two GPUs,
-// weighted by rate.
+// TestTiers: the nodes of 3 tiers have different names. Distances are the hops of the innermost
+// tier that joins two GPUs, weighted by rate.
 func TestTiers(t *testing.T) {
 	outer := newTorus(4, 4)
 	outer.LinkRate = 1e9
@@ -357,7 +359,8 @@ func TestTiers(t *testing.T) {
 		}
 		return 2
 	}
-	// A direct network has no links of the torus between GPUs that a switch joins, and all others.
+	// A direct network has no links of the torus between GPUs that a switch joins, but all
+	// other links.
 	direct := z.Direct(z.Whole)
 	for i, l := range direct.Links {
 		want := z.Whole.Links[i].Rate
@@ -412,7 +415,7 @@ func TestTiers(t *testing.T) {
 	}
 }
 
-// TestParts: of nested domains the largest that several ranks differ in tells them apart.
+// TestDomainsByRank: of nested domains, the largest in which the ranks differ is used.
 func TestDomainsByRank(t *testing.T) {
 	for _, c := range []struct {
 		group []int32
@@ -442,8 +445,8 @@ func TestDomainsByRank(t *testing.T) {
 	}
 }
 
-// TestTierRates: on the ideal network a node sends at the sum
-// of its links' rates on the tier that a transfer takes.
+// TestTierRates: on the ideal network a node sends at the total rate of its links on the tier
+// that a transfer uses.
 func TestTierRates(t *testing.T) {
 	outer := newTorus(4)
 	outer.InnerTiers = []*Links{newSwitched(2, 1e9)}
@@ -460,7 +463,7 @@ func TestTierRates(t *testing.T) {
 	}
 	for _, c := range []struct {
 		z    System
-		want []float64 // of the transfers' first resources
+		want []float64 // of the first resources of the transfers
 	}{{z, []float64{1e9, 800e9}}, {alone, []float64{800e9, 800e9}}} {
 		n, r := c.z.IdealNetwork(g)
 		for i, want := range c.want {
@@ -479,7 +482,8 @@ func TestTierRates(t *testing.T) {
 	}
 }
 
-// TestWords: a fabric is described by its shape, its twist, and what of it cannot be used.
+// TestDescription: a fabric is described by its shape, its twist, and the parts that cannot be
+// used.
 func TestDescription(t *testing.T) {
 	graph := &Links{}
 	graph.Nodes = 5
@@ -540,8 +544,8 @@ func TestDescription(t *testing.T) {
 	}
 }
 
-// TestSwitchedTiers: a switched domain inside another has idle switches of both, with names that tell them apart, and
-// messages between domains take the outer one.
+// TestSwitchedTiers: a switched domain inside another has the switches of both, with different
+// names. Messages between domains use the outer one.
 func TestSwitchedTiers(t *testing.T) {
 	outer := newSwitched(6, 1e9)
 	outer.InnerTiers = []*Links{newSwitched(3, 4e9)}
@@ -563,7 +567,8 @@ func TestSwitchedTiers(t *testing.T) {
 	}
 }
 
-// TestFaulty: any part that is down or drained makes the hardware faulty, also several of different kinds.
+// TestFaulty: any part that is down or drained makes the fabric faulty, also several parts of
+// different kinds.
 func TestFaulty(t *testing.T) {
 	changes := []func(l *Links){
 		func(l *Links) { l.FailedOCS = []string{"x0"} }, func(l *Links) { l.FailedLinks = []string{"0 x+"} }, func(l *Links) { l.FailedMachines = []int{0} },
