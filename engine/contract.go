@@ -30,8 +30,8 @@ type arc struct {
 // tasks plus one. Node 0 is the source, and the last node is the sink. Slices are indexed by node.
 type contraction struct {
 	isRetained []bool // the node must stay
-	// duration is the duration of a node that may be removed, included in the lags of its out-
-	// edges.
+	// duration is the duration of a node that may be removed. It is included in the lags of its
+	// out-edges.
 	duration []Time
 	in       [][]int32 // predecessors
 	out      [][]arc   // out-edges

@@ -27,6 +27,7 @@ func (g *Graph) WithMessageStarts() (*MessageStarts, error) {
 		return nil, nil
 	}
 
+	// Each node of the network becomes a server behind the servers of g.
 	n := int32(len(g.Tasks))
 	s := &MessageStarts{Graph: &Graph{Tasks: slices.Clone(g.Tasks)},
 		Tasks: int(n), StartOf: slices.Repeat([]int32{-1}, int(n)), contended: g.contention != nil}
@@ -49,6 +50,7 @@ func (g *Graph) WithMessageStarts() (*MessageStarts, error) {
 			Hold{Server: server + g.Tasks[i].Src, First: start, Last: start})
 	}
 
+	// Edges to a message lead to its start task.
 	for i := range n {
 		for _, e := range g.Out(i) {
 			if s.StartOf[e.To] >= 0 {

@@ -9,9 +9,9 @@ import (
 type Link struct {
 	From, To int32   // nodes; -1 if the link stands for several
 	Rate     float64 // bits per second; 0 if the link is down
-	// Peak is the highest rate that the link is meant to have, in bits per second, if Changes
-	// does not contain it. At the flow level, priorities and cut-offs use the highest rate
-	// ever.
+	// Peak is the highest rate that the link is meant to have, in bits per second, if it is not
+	// in Network.Changes. At the flow level, priorities and cut-offs use the highest rate that
+	// a link ever has.
 	Peak     float64
 	Latency  Time  // propagation delay
 	Buffer   int64 // queue capacity in bytes, packet level only; 0 means unbounded

@@ -14,8 +14,8 @@ type Queue struct {
 
 // entry is an event.
 type entry struct {
-	time Time // number of the call of Set
-	seq  int64
+	time Time
+	seq  int64 // number of the call of Set
 	id   int32
 }
 

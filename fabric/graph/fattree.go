@@ -2,9 +2,9 @@ package graph
 
 import "fmt"
 
-// FatTree is a folded Clos network of switches with equal numbers of ports (Leiserson, "Fat-
-// trees", 1985; with three levels: Al-Fares, Loukissas and Vahdat, "A scalable, commodity data
-// center network architecture", SIGCOMM 2008).
+// FatTree is a folded Clos network of switches with equal numbers of ports (Leiserson,
+// "Fat-trees", 1985; with three levels: Al-Fares, Loukissas and Vahdat, "A scalable, commodity
+// data center network architecture", SIGCOMM 2008).
 type FatTree struct {
 	Ports            int `key:"switch_ports" doc:"ports of a switch, at three levels an even number" default:"4" min:"2" max:"1024" source:""`
 	Levels           int `key:"levels" doc:"levels of switches: leaves and spines, or with pods between" default:"3" min:"2" max:"3" source:""`

@@ -104,7 +104,7 @@ func (t *Torus) Health(f Faults) (*Health, error) {
 		}
 	}
 
-	// Nodes.
+	// Nodes that are down, by themselves or with their machine.
 	last := t.MachineOf(int32(t.nodes) - 1)
 	for _, m := range f.Machines {
 		if m < 0 || m > last {
@@ -124,9 +124,9 @@ func (t *Torus) Health(f Faults) (*Health, error) {
 			h.Node[n] = Down
 		}
 	}
-	id := make(map[Hop]int)
 
 	// Links are down with their nodes or their switch; then come the links given by name.
+	id := make(map[Hop]int)
 	named := len(f.Links)+len(f.Drained) > 0
 	for i, l := range links {
 		if named {

@@ -9,8 +9,8 @@ import (
 // TPUv4 is the pattern of the twisted torus that TPU v4 uses for a shape (TPU v4, Sec. 2.5).
 const TPUv4 = "tpuv4"
 
-// twistPairs lists the dimensions i|j of each bit of a twist pattern. The bit shifts the wrap-
-// around links of dimension i by half the size of dimension j, rounded down.
+// twistPairs lists the dimensions i|j of each bit of a twist pattern. The bit shifts the
+// wrap-around links of dimension i by half the size of dimension j, rounded down.
 var twistPairs = [6][2]int{{0, 1}, {0, 2}, {1, 0}, {1, 2}, {2, 0}, {2, 1}}
 
 // Twist twists a torus of three dimensions. The pattern is TPUv4, or six bits in the order x|y,
@@ -42,8 +42,8 @@ func (t *Torus) Twist(pattern string) error {
 	return t.SetShift(shift)
 }
 
-// twistTPUv4 twists k x k x 2k and k x 2k x 2k, with the dimensions in any order. The wrap-
-// around links of a short dimension are shifted by half the size of every long one.
+// twistTPUv4 twists k x k x 2k and k x 2k x 2k, with the dimensions in any order. The
+// wrap-around links of a short dimension are shifted by half the size of every long one.
 func (t *Torus) twistTPUv4() error {
 	short, long := slices.Min(t.Dims), slices.Max(t.Dims)
 	for _, n := range t.Dims {
