@@ -65,6 +65,7 @@ func (b *bounds) makespan(z *sim) engine.Time {
 		return engine.Never
 	}
 
+	// The bounds of each resource.
 	for r := range z.resources {
 		if z.cancelled = z.ctx.Err() != nil; z.cancelled {
 			return 0
@@ -150,6 +151,7 @@ func (b *bounds) oneMachine(z *sim, uses []int32, capacity float64, head, tail [
 			}
 		}
 
+		// Release the jobs whose heads are reached.
 		for k < len(uses) && next <= now {
 			u := uses[k]
 			id := z.useTask[u]

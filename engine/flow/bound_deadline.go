@@ -46,6 +46,7 @@ func (e *Evaluator) MissesDeadline(deadline engine.Time, periods []Period) bool 
 	d.tolerance = float64(deadline)*relTol + tickTolerance
 	d.computeFullRates(z.model, periods)
 
+	// Forward pass: the earliest start of each task, and a check of its earliest end.
 	order := z.graph.Order()
 	clear(d.head)
 	for _, i := range order {
@@ -59,6 +60,7 @@ func (e *Evaluator) MissesDeadline(deadline engine.Time, periods []Period) bool 
 		}
 	}
 
+	// Backward pass: the latest end of each task.
 	for k := len(order) - 1; k >= 0; k-- {
 		i := order[k]
 		latestEnd := float64(deadline)
@@ -72,6 +74,7 @@ func (e *Evaluator) MissesDeadline(deadline engine.Time, periods []Period) bool 
 		}
 	}
 
+	// Each resource alone.
 	for r := range z.resources {
 		if uses := d.byHead[r]; len(uses) > 1 && d.missesDeadline(z, r, uses, periods) {
 			return true
@@ -179,6 +182,7 @@ func (d *deadlineCheck) missesDeadline(z *sim, r int, uses []int32, periods []Pe
 			now = max(now, d.head[z.useTask[uses[k]]])
 		}
 
+		// Advance to the period of now, and release the transfers whose heads are reached.
 		for now >= d.periodStart[period+1] {
 			period++
 		}

@@ -120,6 +120,8 @@ type transferPair struct {
 
 // pair returns the pair of transfers with uses u and v of a link with the given capacity.
 func (f *fairShareBound) pair(z *sim, u, v int32, capacity float64) (p transferPair) {
+	// level is the common share per weight of progressive filling with only these two, and both
+	// is their load per unit of it.
 	var full, share [2]float64
 	level, both := math.Inf(1), 0.0
 	uses := [2]int32{u, v}
@@ -178,6 +180,7 @@ func (p *transferPair) earliestEnd(lower float64) float64 {
 		return lower
 	}
 
+	// Find an upper limit by doubling, and then bisect.
 	upper := lower
 	for step := max(p.tau[0], p.tau[1]); !p.canEndBy(upper); step *= 2 {
 		lower, upper = upper, upper+step

@@ -89,8 +89,8 @@ func (e *Evaluator) QueueBound(ctx context.Context, maxWork int64) (bound engine
 		e.queueBound.init(z.model)
 	}
 
-	q := e.queueBound
 	// One half of the budget is for heads; tails get the rest.
+	q := e.queueBound
 	workPerCall := int64(z.tasks + len(z.outTo) + len(z.useRes))
 	budget := max(0, maxWork-1) * workPerCall
 	q.remainingWork = budget / 2
@@ -98,6 +98,7 @@ func (e *Evaluator) QueueBound(ctx context.Context, maxWork int64) (bound engine
 	q.remainingWork += budget - budget/2
 	q.computeHeads(ctx, z, b, &q.backward)
 
+	// The bounds of Bound, with the improved heads and tails.
 	head, tail := q.forward.head, q.backward.head
 	best := 0.0
 	for i := range z.tasks {
@@ -171,6 +172,7 @@ func (q *queueBound) queueHead(z *sim, b *bounds, s *direction, i int32, head fl
 		}
 	}
 
+	// Otherwise every resource on a path to i can be a bottleneck.
 	q.findLongestPaths(z, s, i)
 	if only >= 0 {
 		for u := z.useStart[only]; u < z.useStart[only+1]; u++ {

@@ -214,6 +214,7 @@ func (z *sim) activate(r int32, level float64) {
 	}
 
 	a := activeResource{resource: r, from: int32(len(inc.members)), free: z.capacity[r]}
+	// The load is summed in order of uses, unless the order does not matter.
 	for u := z.firstUse[r]; u >= 0; u = z.nextUse[u] {
 		inc.members = append(inc.members, memberLevel{inc.level[z.useTask[u]], u})
 	}
@@ -227,6 +228,7 @@ func (z *sim) activate(r int32, level float64) {
 		a.load += z.weight[z.useTask[e.use]] * z.useWeight[e.use]
 	}
 
+	// Charge the transfers with a lower level, in order of level. They keep it.
 	slices.SortFunc(members, func(a, b memberLevel) int {
 		if a.level != b.level {
 			return cmp.Compare(a.level, b.level)
@@ -371,6 +373,7 @@ func (inc *incrementalShares) mergeSaturated() {
 	slices.SortFunc(inc.newlySaturated, func(a, b int32) int {
 		return cmp.Compare(inc.exactLevel[a], inc.exactLevel[b])
 	})
+	// Merge two lists that are in order of exactLevel.
 	inc.scratch = inc.scratch[:0]
 	for _, r := range inc.saturated {
 		if !inc.staysSaturated(r) {

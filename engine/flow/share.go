@@ -57,6 +57,7 @@ func (z *sim) shareCapacity() {
 			continue
 		}
 
+		// A transfer that shares no resource, or a large component.
 		if z.numActive[r] == 1 {
 			if id := z.useTask[z.firstUse[r]]; z.shareAlone(id) {
 				continue
@@ -67,6 +68,7 @@ func (z *sim) shareCapacity() {
 			continue
 		}
 
+		// A small component.
 		switch z.service {
 		case MaxMin:
 			z.freeAllCapacity()
@@ -136,6 +138,7 @@ func (z *sim) collectComponent(r int32) bool {
 	isSmall := !z.usesIncremental() || c.resMark[r] != -c.passes
 	c.resMark[r] = c.epoch
 
+	// Breadth-first search over resources and their transfers.
 	for k := 0; k < len(c.resources) && isSmall; k++ {
 		for u := z.firstUse[c.resources[k]]; u >= 0; u = z.nextUse[u] {
 			id := z.useTask[u]
@@ -298,6 +301,7 @@ func (z *sim) shareByPriority() {
 		tail = z.givenTails
 	}
 
+	// Priorities, in ticks for the services with levels.
 	for _, id := range c.tasks {
 		switch z.service {
 		case LevelPriority:
@@ -320,6 +324,7 @@ func (z *sim) shareByPriority() {
 		return int(a - b)
 	})
 
+	// Each group shares the capacity that higher groups leave.
 	z.freeAllCapacity()
 	for from := 0; from < len(c.tasks); {
 		to := z.groupEnd(from)

@@ -252,6 +252,7 @@ func (z *sim) reset(cutoff engine.Time) {
 		z.log.reset()
 	}
 
+	// Changes are events from the start. Tails are computed if priorities or cut-offs need them.
 	for i, c := range z.net.Changes {
 		z.queue.Set(int32(2*z.tasks+i), c.At)
 	}
@@ -392,6 +393,7 @@ func (z *sim) endTransfer(id int32) bool {
 	z.events++
 	for u := z.useStart[id]; u < z.useStart[id+1]; u++ {
 		r := z.useRes[u]
+		// Unlink the use.
 		if p := z.prevUse[u]; p >= 0 {
 			z.nextUse[p] = z.nextUse[u]
 		} else {

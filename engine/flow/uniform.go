@@ -92,6 +92,7 @@ func (z *uniformRun) indexFlows(ctx context.Context) error {
 		z.eachLink(f, func(link int32) { z.links[link].unfixed++ })
 	}
 
+	// Lay out the ranges of the links, and fill them.
 	total := 0
 	for l := range z.links {
 		z.links[l].from, z.links[l].end = total, total
@@ -127,6 +128,7 @@ func (z *uniformRun) run(ctx context.Context, bits float64) ([]engine.Time, erro
 		reschedule(int32(l))
 	}
 
+	// Each round saturates the links with the lowest fair share and fixes the flows on them.
 	var saturated, stale []int32
 	for queue.Len() > 0 {
 		if err := ctx.Err(); err != nil {
@@ -144,6 +146,7 @@ func (z *uniformRun) run(ctx context.Context, bits float64) ([]engine.Time, erro
 			saturated = append(saturated, l)
 		}
 
+		// Fix the flows of these links and subtract them from all their links.
 		stale = stale[:0]
 		for _, l := range saturated {
 			for _, f := range z.linkFlows[z.links[l].from:z.links[l].end] {
@@ -163,6 +166,7 @@ func (z *uniformRun) run(ctx context.Context, bits float64) ([]engine.Time, erro
 			}
 		}
 
+		// Update the levels at which these links saturate.
 		for _, l := range stale {
 			z.links[l].isStale = false
 			reschedule(l)
