@@ -116,17 +116,18 @@ func newModel(g *engine.Graph, n *engine.Network, r *engine.Routes) (*model, err
 		tasks = len(g.Tasks)
 	}
 
-	// The number of uses and edges is known, so the slices are allocated once.
+	// The numbers of uses and edges are known, so the slices are allocated once.
 	m := &model{
-		graph: g, net: n, starts: starts, graphTasks: graphTasks, tasks: tasks, resources: n.Resources(),
+		graph: g, net: n, starts: starts,
+		graphTasks: graphTasks, tasks: tasks, resources: n.Resources(),
 		fixedDuration: make([]engine.Time, tasks), bits: make([]float64, tasks),
 		rateLimit: make([]float64, tasks), weight: make([]float64, tasks),
 		useStart: make([]int32, tasks+1), outStart: make([]int32, tasks+1), numPreds: make([]int32, tasks),
 	}
-
 	m.outTo, m.outLag = make([]int32, 0, g.EdgeCount()), make([]engine.Time, 0, g.EdgeCount())
 	m.useRes, m.useTask, m.useWeight =
 		make([]int32, 0, len(r.Uses)), make([]int32, 0, len(r.Uses)), make([]float64, 0, len(r.Uses))
+
 	// Convert one task after the other, with its uses and edges.
 	for i := range g.Tasks {
 		t, id := &g.Tasks[i], int32(i)

@@ -21,7 +21,7 @@ func TestOverridesAgainstRun(t *testing.T) {
 			origin := in.evaluator(t, s)
 			nominal := in.run(t, s).Makespan
 			e, before := origin.Clone(), origin.Clone()
-			kept := map[*flow.Evaluator]engine.Time{origin: nominal, before: nominal}
+			expected := map[*flow.Evaluator]engine.Time{origin: nominal, before: nominal}
 			for range rapid.IntRange(1, 3).Draw(t, "times") {
 				in = in.perturb(t)
 				want := in.run(t, s)
@@ -38,9 +38,9 @@ func TestOverridesAgainstRun(t *testing.T) {
 						t.Fatalf("makespan %d (%v) of %d events, Run has %d of %d", got, ok, p.Events(), want.Makespan, want.Events)
 					}
 				}
-				kept[after] = want.Makespan
+				expected[after] = want.Makespan
 			}
-			for p, want := range kept {
+			for p, want := range expected {
 				if got, ok := p.Makespan(engine.Never); !ok || got != want {
 					t.Fatalf("an evaluator that nothing was set for since: %d (%v), want %d", got, ok, want)
 				}
