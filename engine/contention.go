@@ -100,6 +100,8 @@ func (c *Contention) index(g *Graph) (*contentionIndex, error) {
 	x := &contentionIndex{
 		role: make([]uint8, n), listIndex: make([]int32, n),
 		pattern: slices.Repeat([]int32{-1}, n)}
+
+	// addRole adds a role to a task that has no role in excluded.
 	addRole := func(id int32, role, excluded uint8) error {
 		switch {
 		case id < 0 || int(id) >= n:
@@ -115,6 +117,7 @@ func (c *Contention) index(g *Graph) (*contentionIndex, error) {
 		return nil
 	}
 
+	// Number the different patterns of the requests.
 	const starts = roleHolds | roleOffers | roleRequests
 	patterns := map[pattern]int32{}
 	for i, r := range c.Requests {
@@ -163,6 +166,7 @@ func (c *Contention) index(g *Graph) (*contentionIndex, error) {
 		}
 	}
 
+	// Servers that a task waits for and that it frees.
 	isListed := map[[2]int32]bool{}
 	for i, h := range c.Holds {
 		if h.First >= 0 && int(h.First) < n && x.role[h.First]&roleHolds == 0 {

@@ -111,14 +111,17 @@ func (t Topology) AssignSwitches(n, k int) ([]int32, error) {
 	if err := t.Check(n, k); err != nil {
 		return nil, err
 	}
+
 	const free = -1
 	// out[u*k+c] and in[v*k+c] are the edges of colour c at a GPU.
 	out, in := make([]int32, n*k), make([]int32, n*k)
 	for i := range out {
 		out[i], in[i] = free, free
 	}
-	firstFree := func(node []int32) int32 {
-		for c, e := range node {
+
+	// firstFree returns the first colour that has no edge at a GPU.
+	firstFree := func(colours []int32) int32 {
+		for c, e := range colours {
 			if e == free {
 				return int32(c)
 			}
@@ -130,6 +133,7 @@ func (t Topology) AssignSwitches(n, k int) ([]int32, error) {
 	for i, e := range t {
 		u, v := int(e.From)*k, int(e.To)*k
 		a, b := firstFree(out[u:u+k]), firstFree(in[v:v+k])
+
 		// Swap the colours a and b along the path that leaves v with colour a. Then a is free
 		// at both ends.
 		table, node, want, other := in, int(e.To), a, b
@@ -148,9 +152,10 @@ func (t Topology) AssignSwitches(n, k int) ([]int32, error) {
 			} else {
 				table = in
 			}
-
 			want, other = other, want
 		}
+
+		// Remove the edges of the path, and add them again with the other colour.
 		for _, f := range path {
 			out[int(t[f].From)*k+int(colour[f])], in[int(t[f].To)*k+int(colour[f])] = free, free
 		}
