@@ -67,7 +67,7 @@ func TestContract(t *testing.T) {
 		if len(small.Tasks) > len(g.Tasks)+2 || small.EdgeCount() > edges {
 			t.Fatalf("%d tasks and %d edges became %d and %d", len(g.Tasks), edges, len(small.Tasks), small.EdgeCount())
 		}
-		at := map[int32]int32{}
+		newID := map[int32]int32{}
 		for id, from := range origin {
 			virtual := id == 0 || id == len(origin)-1
 			if virtual != (from < 0) {
@@ -76,7 +76,7 @@ func TestContract(t *testing.T) {
 			if from < 0 {
 				continue
 			}
-			at[from] = int32(id)
+			newID[from] = int32(id)
 			if isRetained[from] && small.Tasks[id] != g.Tasks[from] {
 				t.Fatalf("kept task %+v became %+v", g.Tasks[from], small.Tasks[id])
 			}
@@ -91,7 +91,7 @@ func TestContract(t *testing.T) {
 			for i := range g.Tasks {
 				if isRetained[i] {
 					d := engine.Time(rapid.Int64Range(0, 9).Draw(t, "new duration"))
-					g.Tasks[i].Duration, small.Tasks[at[int32(i)]].Duration = d, d
+					g.Tasks[i].Duration, small.Tasks[newID[int32(i)]].Duration = d, d
 				}
 			}
 			want, got := simulate(g), simulate(small)
@@ -99,7 +99,7 @@ func TestContract(t *testing.T) {
 				t.Fatalf("makespan %d, sink at %d, want %d", got.Makespan, got.End[len(origin)-1], want.Makespan)
 			}
 			for i := range int32(len(g.Tasks)) {
-				if k := at[i]; isRetained[i] && (got.Start[k] != want.Start[i] || got.End[k] != want.End[i]) {
+				if k := newID[i]; isRetained[i] && (got.Start[k] != want.Start[i] || got.End[k] != want.End[i]) {
 					t.Fatalf("task %d runs from %d to %d, want %d to %d", i, got.Start[k], got.End[k], want.Start[i], want.End[i])
 				}
 			}

@@ -135,12 +135,12 @@ func TestFreeze(t *testing.T) {
 					t.Fatalf("in-edges %v are not ordered by tail", g.In(i))
 				}
 			}
-			at := make([]int, n)
+			position := make([]int, n)
 			for k, id := range g.Order() {
-				at[id] = k
+				position[id] = k
 			}
 			for e := range lags {
-				if at[e[0]] >= at[e[1]] {
+				if position[e[0]] >= position[e[1]] {
 					t.Fatalf("order %v against edge %v", g.Order(), e)
 				}
 			}

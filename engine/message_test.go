@@ -88,8 +88,8 @@ func directPaths(g *engine.Graph, n *engine.Network) ([]engine.Flow, *engine.Pat
 	}
 	degree := max(1, len(n.Links))
 	w := &engine.Paths{Degree: degree, Link: slices.Repeat([]int32{-1}, int(n.Nodes)*degree)}
-	for node, of := range out {
-		copy(w.Link[node*degree:], of)
+	for node, links := range out {
+		copy(w.Link[node*degree:], links)
 	}
 	flows, link := make([]engine.Flow, len(g.Tasks)), int32(0)
 	for i, t := range g.Tasks {

@@ -110,15 +110,15 @@ func TestTimeString(t *testing.T) {
 func TestHops(t *testing.T) {
 	n := &engine.Network{Nodes: 4, Links: []engine.Link{{From: 0, To: 1, Rate: 1}, {From: 1, To: 2, Rate: 1}, {From: 2, To: 3, Rate: 1}, {From: 0, To: 3}, {From: 0, To: 2, Rate: 1}}}
 	for _, c := range []struct {
-		of   func(int) bool
-		from int32
-		want []int32
+		include func(int) bool
+		from    int32
+		want    []int32
 	}{
 		{nil, 0, []int32{0, 1, 1, 2}},
 		{nil, 2, []int32{-1, -1, 0, 1}},
 		{func(link int) bool { return link < 4 }, 0, []int32{0, 1, 2, 3}},
 	} {
-		far := n.Hops(c.of)
+		far := n.Hops(c.include)
 		for range 2 { // an earlier call has no effect
 			if far(3); !slices.Equal(far(c.from), c.want) {
 				t.Errorf("from %d: %v, want %v", c.from, far(c.from), c.want)

@@ -54,8 +54,8 @@ func drawNextHops(t *rapid.T) (*engine.Network, *engine.NextHops) {
 
 // shortestPaths calls visit with each shortest path from a node to dst and the probability that
 // a packet takes it.
-func shortestPaths(n *engine.Network, s *engine.NextHops, at, dst int32, path []int32, p float64, visit func(path []int32, p float64)) {
-	if at == dst {
+func shortestPaths(n *engine.Network, s *engine.NextHops, node, dst int32, path []int32, p float64, visit func(path []int32, p float64)) {
+	if node == dst {
 		visit(path, p)
 		return
 	}
@@ -68,7 +68,7 @@ func shortestPaths(n *engine.Network, s *engine.NextHops, at, dst int32, path []
 		return float64(s.Weight[dst][n.Links[l].To])
 	}
 	for l := range int32(len(n.Links)) {
-		if n.Links[l].From == at && n.Links[l].Rate > 0 && s.Hops[dst][n.Links[l].To]+1 == s.Hops[dst][at] {
+		if n.Links[l].From == node && n.Links[l].Rate > 0 && s.Hops[dst][n.Links[l].To]+1 == s.Hops[dst][node] {
 			next = append(next, l)
 			sum += weight(l)
 		}

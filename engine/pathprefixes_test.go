@@ -25,18 +25,18 @@ func TestPathPrefixes(t *testing.T) {
 			n.Links = append(n.Links, engine.Link{From: a, To: (a + 1) % nodes, Rate: 1, Channels: 2}, engine.Link{From: a, To: (a + nodes - 1) % nodes, Rate: 1, Channels: 2})
 			w.Link = append(w.Link, 2*a, 2*a+1)
 		}
-		for by := range nodes {
-			w.Add(slices.Repeat([]engine.Step{engine.MakeStep(0, int(by)%2)}, int(by))...)
-			w.Add(slices.Repeat([]engine.Step{engine.MakeStep(1, 0)}, int(by))...)
+		for hops := range nodes {
+			w.Add(slices.Repeat([]engine.Step{engine.MakeStep(0, int(hops)%2)}, int(hops))...)
+			w.Add(slices.Repeat([]engine.Step{engine.MakeStep(1, 0)}, int(hops))...)
 		}
 		var flows []engine.Flow
 		for k := range int32(3 * len(w.Step)) {
-			a, by, back := k%nodes, k*7%nodes, k%2
-			to := a + by
+			a, hops, back := k%nodes, k*7%nodes, k%2
+			to := a + hops
 			if back == 1 {
-				to = a + nodes - by
+				to = a + nodes - hops
 			}
-			flows, w.Class = append(flows, engine.Flow{Src: a, Dst: to % nodes}), append(w.Class, 2*by+back)
+			flows, w.Class = append(flows, engine.Flow{Src: a, Dst: to % nodes}), append(w.Class, 2*hops+back)
 		}
 		spoilt := rapid.IntRange(0, 5).Draw(t, "spoilt")
 		f := rapid.IntRange(0, len(flows)-1).Draw(t, "flow")

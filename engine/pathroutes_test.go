@@ -35,7 +35,7 @@ func TestRoutesOf(t *testing.T) {
 		for range rapid.IntRange(1, 5).Draw(t, "flows") {
 			// All paths of a flow have the same end: they take as many links up, plus pairs of
 			// links up and down.
-			at := rapid.Int32Range(0, n-1).Draw(t, "source")
+			node := rapid.Int32Range(0, n-1).Draw(t, "source")
 			up, of := rapid.IntRange(1, int(n)-1).Draw(t, "up"), rapid.IntRange(1, 3).Draw(t, "paths")
 			for k := range of {
 				var steps []Step
@@ -51,7 +51,7 @@ func TestRoutesOf(t *testing.T) {
 				}
 			}
 			w.First = append(w.First, int32(len(w.Start)))
-			flows = append(flows, Flow{at, (at + int32(up)) % n})
+			flows = append(flows, Flow{node, (node + int32(up)) % n})
 		}
 		if err := w.Check(t.Context(), net, flows); err != nil {
 			t.Fatal(err)
@@ -88,11 +88,11 @@ func TestRoutesOf(t *testing.T) {
 				}
 				first, end := w.Of(f)
 				for k := first; k < end; k++ {
-					at := flows[f].Src
+					node := flows[f].Src
 					for _, s := range w.Steps(k) {
-						l := w.Out(at, s)
+						l := w.Out(node, s)
 						want[l] += w.ShareOf(f, k)
-						at = net.Links[l].To
+						node = net.Links[l].To
 					}
 				}
 			}

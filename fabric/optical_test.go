@@ -188,12 +188,12 @@ func TestCircuitsBeyondFlows(t *testing.T) {
 		}
 		for _, s := range services {
 			var c [3]engine.Time
-			for i, on := range []*engine.Network{enough, more, n} {
+			for i, network := range []*engine.Network{enough, more, n} {
 				routes := o.Routes
 				if i == 2 {
 					routes = r
 				}
-				tr, err := flow.Run(t.Context(), g, on, routes, flow.Options{Service: s})
+				tr, err := flow.Run(t.Context(), g, network, routes, flow.Options{Service: s})
 				if err != nil {
 					t.Fatal(err)
 				}

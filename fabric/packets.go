@@ -239,18 +239,18 @@ func (b *packetBuilder) addPath(f engine.Flow, links ...int32) {
 func (k *Packets) Reference(t *engine.Trace) *engine.Trace {
 	// The number of transfers that represent a task, indexed by task of the job.
 	parts := make([]float64, len(t.Start))
-	for part, of := range k.Origin {
+	for part, task := range k.Origin {
 		if k.Graph.Tasks[part].Kind == engine.Transfer {
-			parts[of]++
+			parts[task]++
 		}
 	}
 
 	out := &engine.Trace{StepStart: make([]int32, len(k.Origin)+1), Makespan: t.Makespan}
-	for part, of := range k.Origin {
-		out.Start, out.End = append(out.Start, t.Start[of]), append(out.End, t.End[of])
+	for part, task := range k.Origin {
+		out.Start, out.End = append(out.Start, t.Start[task]), append(out.End, t.End[task])
 		if k.Graph.Tasks[part].Kind == engine.Transfer {
-			for _, s := range t.Rates(of) {
-				out.Steps = append(out.Steps, engine.RateStep{At: s.At, Rate: s.Rate / parts[of]})
+			for _, s := range t.Rates(task) {
+				out.Steps = append(out.Steps, engine.RateStep{At: s.At, Rate: s.Rate / parts[task]})
 			}
 		}
 		out.StepStart[part+1] = int32(len(out.Steps))
@@ -274,12 +274,12 @@ func (k *Packets) Trace(g *engine.Graph, t *engine.Trace) *engine.Trace {
 		out.Cause = slices.Repeat([]int32{-1}, len(g.Tasks))
 	}
 
-	for part, of := range k.Origin {
-		if out.Cause != nil && g.Competes(of) && t.Cause[part] >= 0 {
-			out.Cause[of] = k.Origin[t.Cause[part]]
+	for part, task := range k.Origin {
+		if out.Cause != nil && g.Competes(task) && t.Cause[part] >= 0 {
+			out.Cause[task] = k.Origin[t.Cause[part]]
 		}
-		out.Start[of] = min(out.Start[of], t.Start[part])
-		out.End[of] = max(out.End[of], t.End[part])
+		out.Start[task] = min(out.Start[task], t.Start[part])
+		out.End[task] = max(out.End[task], t.End[part])
 	}
 
 	for i := range g.Tasks {

@@ -82,8 +82,8 @@ func TestPodNetwork(t *testing.T) {
 			t.Fatal(err)
 		}
 		bytes := make([]int64, len(g.Tasks))
-		for part, of := range k.Origin {
-			bytes[of] += k.Graph.Tasks[part].Bytes
+		for part, task := range k.Origin {
+			bytes[task] += k.Graph.Tasks[part].Bytes
 		}
 		for i := range c.pairs {
 			if q := c.pairs[i]; q[0] != q[1] && bytes[i] != 2_000_000 {
@@ -120,8 +120,8 @@ func TestParts(t *testing.T) {
 	}
 	for i, want := range [][]int64{{500_000, 500_001}, {500_000, 500_000}, {500_000, 500_000}, {1_000_000}, {0}} {
 		var got []int64
-		for part, of := range k.Origin {
-			if int(of) == i {
+		for part, task := range k.Origin {
+			if int(task) == i {
 				got = append(got, k.Graph.Tasks[part].Bytes)
 			}
 		}
@@ -140,23 +140,23 @@ func TestParts(t *testing.T) {
 	if got := k.Trace(g, trace).Makespan; got < fluid.Makespan*9/10 || got > fluid.Makespan*11/10 {
 		t.Errorf("%v as packets, %v at flow level", got, fluid.Makespan)
 	}
-	for part, of := range k.Origin {
+	for part, task := range k.Origin {
 		sum := 0.0
 		for _, s := range k.Reference(fluid).Rates(int32(part)) {
 			sum = max(sum, s.Rate)
 		}
 		maxTime := 0.0
-		for _, s := range fluid.Rates(of) {
+		for _, s := range fluid.Rates(task) {
 			maxTime = max(maxTime, s.Rate)
 		}
 		parts := 0
 		for _, other := range k.Origin {
-			if other == of {
+			if other == task {
 				parts++
 			}
 		}
 		if k.Graph.Tasks[part].Kind == engine.Transfer && math.Abs(sum-maxTime/float64(parts)) > 1 {
-			t.Errorf("part %d of transfer %d has a rate of %v in the reference, want %v over %d", part, of, sum, maxTime, parts)
+			t.Errorf("part %d of transfer %d has a rate of %v in the reference, want %v over %d", part, task, sum, maxTime, parts)
 		}
 	}
 }

@@ -84,17 +84,17 @@ func drawInstance(t *rapid.T, s shape) instance {
 		}
 	}
 	if s.changes {
-		at := engine.Time(0)
+		now := engine.Time(0)
 		for range rapid.IntRange(0, 6).Draw(t, "changes") {
-			at += engine.Time(rapid.Int64Range(0, 3).Draw(t, "after") * 700_000)
-			c := engine.Change{At: at, Link: rapid.Int32Range(0, int32(links-1)).Draw(t, "which")}
+			now += engine.Time(rapid.Int64Range(0, 3).Draw(t, "after") * 700_000)
+			c := engine.Change{At: now, Link: rapid.Int32Range(0, int32(links-1)).Draw(t, "which")}
 			if rapid.Bool().Draw(t, "up") {
 				c.Rate = rate.Draw(t, "rate")
 			}
 			in.n.Changes = append(in.n.Changes, c)
 		}
 		for l := range int32(links) {
-			in.n.Changes = append(in.n.Changes, engine.Change{At: at + 1, Link: l, Rate: rate.Draw(t, "last")})
+			in.n.Changes = append(in.n.Changes, engine.Change{At: now + 1, Link: l, Rate: rate.Draw(t, "last")})
 		}
 	}
 	if err := in.g.Freeze(); err != nil {

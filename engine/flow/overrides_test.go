@@ -69,10 +69,10 @@ func (in instance) perturb(t *rapid.T) instance {
 	}
 	n := *in.n
 	n.Changes = nil
-	at := engine.Time(0)
+	now := engine.Time(0)
 	for range rapid.IntRange(0, 9).Draw(t, "other changes") {
-		at += engine.Time(rapid.Int64Range(0, 2_000_000).Draw(t, "after"))
-		n.Changes = append(n.Changes, engine.Change{At: at, Link: rapid.Int32Range(0, int32(len(n.Links)-1)).Draw(t, "which"), Rate: 150e9})
+		now += engine.Time(rapid.Int64Range(0, 2_000_000).Draw(t, "after"))
+		n.Changes = append(n.Changes, engine.Change{At: now, Link: rapid.Int32Range(0, int32(len(n.Links)-1)).Draw(t, "which"), Rate: 150e9})
 	}
 	return instance{g, &n, in.r}
 }

@@ -87,8 +87,8 @@ func TestAddRemaining(t *testing.T) {
 				}
 			}
 			for c := range classes {
-				if ended, of := e.Ended(int32(c)); of != count[c] || len(ends) > 0 && ended != of {
-					t.Fatalf("%d of %d transfers of class %d have ended, want %d", ended, of, c, count[c])
+				if ended, total := e.Ended(int32(c)); total != count[c] || len(ends) > 0 && ended != total {
+					t.Fatalf("%d of %d transfers of class %d have ended, want %d", ended, total, c, count[c])
 				}
 			}
 			return
@@ -112,8 +112,8 @@ func TestAddRemaining(t *testing.T) {
 						ended++
 					}
 				}
-				if got, of := e.Ended(int32(c)); of != count[c] || got > ended || got < ended && !slices.Contains(want.End, now) {
-					t.Fatalf("at %v %d of %d transfers of class %d have ended, want %d", now, got, of, c, ended)
+				if got, total := e.Ended(int32(c)); total != count[c] || got > ended || got < ended && !slices.Contains(want.End, now) {
+					t.Fatalf("at %v %d of %d transfers of class %d have ended, want %d", now, got, total, c, ended)
 				}
 			}
 		}

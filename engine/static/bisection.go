@@ -140,11 +140,11 @@ func (p *partition) improve(n *engine.Network, from []bool) int64 {
 	copy(p.side, from)
 	cut := Cut(n, p.side)
 	for {
-		by := p.pass()
-		if by == 0 {
+		reduction := p.pass()
+		if reduction == 0 {
 			return cut
 		}
-		cut -= by
+		cut -= reduction
 	}
 }
 

@@ -67,8 +67,8 @@ func TestLoads(t *testing.T) {
 		steps := 0
 		for _, f := range flows {
 			var path []engine.Step
-			for at := f.Src; at != f.Dst; at = n.Links[table.next(at, f.Dst)].To {
-				path = append(path, engine.MakeStep(table.port[int(at)*nodes+int(f.Dst)], 0))
+			for node := f.Src; node != f.Dst; node = n.Links[table.next(node, f.Dst)].To {
+				path = append(path, engine.MakeStep(table.port[int(node)*nodes+int(f.Dst)], 0))
 			}
 			paths.Add(path...)
 			steps += len(path)
@@ -103,8 +103,8 @@ type ports struct {
 	port          []int
 }
 
-func (p *ports) next(at, dst int32) int32 {
-	return p.link[int(at)*p.degree+p.port[int(at)*p.nodes+int(dst)]]
+func (p *ports) next(node, dst int32) int32 {
+	return p.link[int(node)*p.degree+p.port[int(node)*p.nodes+int(dst)]]
 }
 
 // portLoads measures the routes of flows that follow next ports.
@@ -112,10 +112,10 @@ func portLoads(n *engine.Network, flows []engine.Flow, p *ports) *static.Loads {
 	z := &static.Loads{Flows: int64(len(flows)), Link: make([]int64, len(n.Links)), MaxLink: -1}
 	for _, f := range flows {
 		hops := int32(0)
-		for at := f.Src; at != f.Dst; hops++ {
-			l := p.next(at, f.Dst)
+		for node := f.Src; node != f.Dst; hops++ {
+			l := p.next(node, f.Dst)
 			z.Link[l]++
-			at = n.Links[l].To
+			node = n.Links[l].To
 		}
 		z.SumHops += int64(hops)
 		z.MaxHops = max(z.MaxHops, hops)

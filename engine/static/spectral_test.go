@@ -25,8 +25,8 @@ func spectralBound(n *engine.Network) (int64, error) {
 		return 0, nil
 	}
 	laplacian := mat.NewSymDense(nodes, nil)
-	add := func(a, b int32, by float64) {
-		laplacian.SetSym(int(a), int(b), laplacian.At(int(a), int(b))+by)
+	add := func(a, b int32, delta float64) {
+		laplacian.SetSym(int(a), int(b), laplacian.At(int(a), int(b))+delta)
 	}
 	for _, l := range n.Links {
 		if l.Rate > 0 && l.From != l.To {

@@ -81,10 +81,10 @@ func (s *Shape) diameter() int {
 // half, over all assignments of switches to sides. It uses augmenting paths; rates must be
 // multiples of 1/2.
 func (s *Shape) cut() float64 {
-	left := map[[2]int]float64{} // capacity left, by ends; -1 joins the lower half, s.Nodes the upper
+	capacity := map[[2]int]float64{} // capacity left, by ends; -1 joins the lower half, s.Nodes the upper
 	next := make(map[int][]int)
 	add := func(a, b int, times float64) {
-		left[[2]int{a, b}] += times
+		capacity[[2]int{a, b}] += times
 		next[a] = append(next[a], b)
 		next[b] = append(next[b], a)
 	}
@@ -102,7 +102,7 @@ func (s *Shape) cut() float64 {
 		from := map[int]int{-1: -1}
 		for queue := []int{-1}; len(queue) > 0; queue = queue[1:] {
 			for _, to := range next[queue[0]] {
-				if _, seen := from[to]; !seen && left[[2]int{queue[0], to}] > 0 {
+				if _, seen := from[to]; !seen && capacity[[2]int{queue[0], to}] > 0 {
 					from[to] = queue[0]
 					queue = append(queue, to)
 				}
@@ -112,12 +112,12 @@ func (s *Shape) cut() float64 {
 			return flow
 		}
 		minCut := 1e9
-		for at := s.Nodes; at != -1; at = from[at] {
-			minCut = min(minCut, left[[2]int{from[at], at}])
+		for node := s.Nodes; node != -1; node = from[node] {
+			minCut = min(minCut, capacity[[2]int{from[node], node}])
 		}
-		for at := s.Nodes; at != -1; at = from[at] {
-			left[[2]int{from[at], at}] -= minCut
-			left[[2]int{at, from[at]}] += minCut
+		for node := s.Nodes; node != -1; node = from[node] {
+			capacity[[2]int{from[node], node}] -= minCut
+			capacity[[2]int{node, from[node]}] += minCut
 		}
 		flow += minCut
 	}
@@ -188,22 +188,22 @@ func TestShapes(t *testing.T) {
 func TestAnyShape(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		few := func(name string, from int) int { return rapid.IntRange(from, 6).Draw(t, name) }
-		of := rapid.SampledFrom([]Generator{
+		generator := rapid.SampledFrom([]Generator{
 			&FatTree{Ports: rapid.IntRange(2, 12).Draw(t, "ports"), Levels: rapid.IntRange(2, 3).Draw(t, "levels"), Oversubscription: few("over", 1)},
 			&RailTopology{Servers: few("servers", 1), Rails: few("rails", 1), Spines: few("spines", 0), ServerTimes: few("times", 1)},
 			&Dragonfly{Routers: few("routers", 1), Hosts: few("hosts", 1), Global: few("global", 1), Groups: few("groups", 0)},
 			&DualPlane{Segments: few("segments", 1), NICs: few("nics", 1), Spines: few("plane spines", 1), Planes: few("planes", 1)},
 		}).Draw(t, "shape")
-		s, err := of.Shape(0)
-		f, tree := of.(*FatTree)
+		s, err := generator.Shape(0)
+		f, tree := generator.(*FatTree)
 		if tree && (err != nil) != (f.Ports <= f.Oversubscription || f.Levels == 3 && f.Ports%2 != 0) {
-			t.Fatalf("%+v: %v", of, err)
+			t.Fatalf("%+v: %v", generator, err)
 		}
 		if err != nil {
 			return
 		}
 		if s.diameter() < 1 {
-			t.Fatalf("%+v: some endpoints are not joined", of)
+			t.Fatalf("%+v: some endpoints are not joined", generator)
 		}
 		back := map[Edge]int{}
 		out := make([]int, s.Nodes)
@@ -211,20 +211,20 @@ func TestAnyShape(t *testing.T) {
 			back[l]++
 			back[Edge{l.To, l.From, l.Times}]--
 			out[l.From]++
-			if want := times(of, s, l); l.Times != want {
-				t.Fatalf("%+v: link %v; want a rate of %g times that of links in general", of, l, want)
+			if want := times(generator, s, l); l.Times != want {
+				t.Fatalf("%+v: link %v; want a rate of %g times that of links in general", generator, l, want)
 			}
 		}
 		if cap(s.Links) != len(s.Links) {
-			t.Fatalf("%+v: %d links, counted as %d before", of, len(s.Links), cap(s.Links))
+			t.Fatalf("%+v: %d links, counted as %d before", generator, len(s.Links), cap(s.Links))
 		}
 		for l, n := range back {
 			if n != 0 || l.From == l.To {
-				t.Fatalf("%+v: %d links %v without one back", of, n, l)
+				t.Fatalf("%+v: %d links %v without one back", generator, n, l)
 			}
 		}
 		if tree && slices.Max(out) > f.Ports {
-			t.Fatalf("%+v: a switch has %d links", of, slices.Max(out))
+			t.Fatalf("%+v: a switch has %d links", generator, slices.Max(out))
 		}
 		if leaf := s.Endpoints; tree { // the first leaf
 			down := 0
@@ -234,29 +234,29 @@ func TestAnyShape(t *testing.T) {
 				}
 			}
 			if up := out[leaf] - down; down != up*f.Oversubscription || down+up+f.Oversubscription+1 <= f.Ports {
-				t.Fatalf("%+v: a leaf has %d hosts and %d links upwards", of, down, up)
+				t.Fatalf("%+v: a leaf has %d hosts and %d links upwards", generator, down, up)
 			}
 		}
-		if d, ok := of.(*Dragonfly); ok && slices.Max(out) > d.Routers-1+d.Hosts+d.Global {
-			t.Fatalf("%+v: a router has %d links", of, slices.Max(out))
+		if d, ok := generator.(*Dragonfly); ok && slices.Max(out) > d.Routers-1+d.Hosts+d.Global {
+			t.Fatalf("%+v: a router has %d links", generator, slices.Max(out))
 		}
 	})
 }
 
 // times returns the rate of a generated link relative to the default rate.
-func times(of Generator, s *Shape, l Edge) float64 {
+func times(generator Generator, s *Shape, l Edge) float64 {
 	first, second := min(l.From, l.To), max(l.From, l.To)
-	switch of := of.(type) {
+	switch generator := generator.(type) {
 	case *RailTopology:
 		switch {
 		case first >= s.Endpoints:
-			return float64(of.Servers) / float64(of.Spines)
-		case second < s.Endpoints+of.Servers:
-			return float64(of.ServerTimes)
+			return float64(generator.Servers) / float64(generator.Spines)
+		case second < s.Endpoints+generator.Servers:
+			return float64(generator.ServerTimes)
 		}
 	case *DualPlane:
 		if first >= s.Endpoints {
-			return float64(of.NICs) / float64(of.Spines)
+			return float64(generator.NICs) / float64(generator.Spines)
 		}
 	}
 	return 1

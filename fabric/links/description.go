@@ -33,6 +33,7 @@ func (l *Links) Description() string {
 		return strings.Join(append(all, outer.Description()), " inside ")
 	}
 
+	// Fabrics that are not tori.
 	switch {
 	case l.Domain.GPUs > 0:
 		return fmt.Sprintf("switched domain of %d GPUs", l.Domain.GPUs)
@@ -49,6 +50,8 @@ func (l *Links) Description() string {
 		sizes[i] = strconv.Itoa(n)
 	}
 	text := strings.Join(sizes, "x") // such as 4x4x8
+
+	// Open dimensions and twists.
 	open := slices.Clone(l.Open)
 	slices.Sort(open)
 	switch open = slices.Compact(open); {
@@ -63,7 +66,9 @@ func (l *Links) Description() string {
 	if l.Twist != "" && strings.Trim(l.Twist, "0") != "" {
 		text += " twisted " + l.Twist
 	}
-	if slices.ContainsFunc(l.Shift, func(v []int) bool { return slices.ContainsFunc(v, func(n int) bool { return n != 0 }) }) {
+	if slices.ContainsFunc(l.Shift, func(v []int) bool {
+		return slices.ContainsFunc(v, func(n int) bool { return n != 0 })
+	}) {
 		text += " twisted by " + strings.ReplaceAll(fmt.Sprint(l.Shift), " ", ",")
 	}
 
@@ -93,9 +98,9 @@ func (l *Links) Description() string {
 }
 
 // decimals formats numbers.
-func decimals(of []int) []string {
-	names := make([]string, len(of))
-	for i, n := range of {
+func decimals(numbers []int) []string {
+	names := make([]string, len(numbers))
+	for i, n := range numbers {
 		names[i] = strconv.Itoa(n)
 	}
 	return names

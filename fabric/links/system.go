@@ -75,12 +75,12 @@ func (z *System) without(isLost func(torus.State) bool) *engine.Network {
 	return &n
 }
 
-// Graph builds a fabric of kind "graph". Links have the properties of the given link unless
-// their edge overrides them.
-func (l *Links) Graph(of engine.Link) *engine.Network {
+// Graph builds a fabric of kind "graph". Links have the properties of template unless their edge
+// overrides them.
+func (l *Links) Graph(template engine.Link) *engine.Network {
 	n := &engine.Network{Nodes: int32(l.Nodes)}
 	for _, e := range l.Edges {
-		link := of
+		link := template
 		link.From, link.To = int32(e[0]), int32(e[1])
 		if e[2] > 0 {
 			link.Rate = float64(e[2])

@@ -62,17 +62,18 @@ func (l *Links) Faults() (f torus.Faults, key string, err error) {
 		f.Switches = append(f.Switches, s)
 	}
 
-	for _, of := range []struct {
+	// Links that are down, and links that are drained.
+	for _, list := range []struct {
 		key   string
 		names []string
 		to    *[]torus.Hop
 	}{{"fabric.failed_links", l.FailedLinks, &f.Links}, {"fabric.drained_links", l.DrainedLinks, &f.Drained}} {
-		for _, name := range of.names {
+		for _, name := range list.names {
 			h, err := torus.ParseHop(name)
 			if err != nil {
-				return f, of.key, err
+				return f, list.key, err
 			}
-			*of.to = append(*of.to, h)
+			*list.to = append(*list.to, h)
 		}
 	}
 

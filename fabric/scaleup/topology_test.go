@@ -40,17 +40,17 @@ func TestSwitches(t *testing.T) {
 		if err := top.Check(n, k); err != nil {
 			t.Fatal(err)
 		}
-		on, err := top.AssignSwitches(n, k)
-		if err != nil || len(on) != len(top) {
-			t.Fatal(on, err)
+		switches, err := top.AssignSwitches(n, k)
+		if err != nil || len(switches) != len(top) {
+			t.Fatal(switches, err)
 		}
 		type port struct{ gpu, of int32 }
 		out, in := map[port]bool{}, map[port]bool{}
 		for i, e := range top {
-			if on[i] < 0 || int(on[i]) >= k || out[port{e.From, on[i]}] || in[port{e.To, on[i]}] {
-				t.Fatalf("edge %d of %v is on switch %d: %v", i, top, on[i], on)
+			if switches[i] < 0 || int(switches[i]) >= k || out[port{e.From, switches[i]}] || in[port{e.To, switches[i]}] {
+				t.Fatalf("edge %d of %v is on switch %d: %v", i, top, switches[i], switches)
 			}
-			out[port{e.From, on[i]}], in[port{e.To, on[i]}] = true, true
+			out[port{e.From, switches[i]}], in[port{e.To, switches[i]}] = true, true
 		}
 	})
 }

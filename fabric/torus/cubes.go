@@ -93,10 +93,10 @@ func CheckCubic(t *Torus) error {
 	}
 
 	for i, v := range t.Shift {
-		for j, by := range v {
-			if by%Side != 0 {
+		for j, delta := range v {
+			if delta%Side != 0 {
 				return fmt.Errorf("%w: %s links shifted by %d along %s enter cubes at another place of the face, which no switch can connect; shift by multiples of %d",
-					ErrShape, DimName(i), by, DimName(j), Side)
+					ErrShape, DimName(i), delta, DimName(j), Side)
 			}
 		}
 	}

@@ -188,8 +188,8 @@ func TestNetwork(t *testing.T) {
 				h.Link[k] = Drained
 			}
 		}
-		of := engine.Link{Rate: 3, Latency: 5, Buffer: 7, Channels: 2}
-		whole, part := o.Network(nil, of), o.Network(h, of)
+		template := engine.Link{Rate: 3, Latency: 5, Buffer: 7, Channels: 2}
+		whole, part := o.Network(nil, template), o.Network(h, template)
 		for i, l := range links {
 			want := engine.Link{From: l.From, To: l.To, Rate: 3, Latency: 5, Buffer: 7, Channels: 2}
 			if whole.Links[i] != want {

@@ -55,8 +55,8 @@ func (t *Torus) VectorEnd(v []int) int32 { return t.wrappedNode(slices.Clone(v))
 func (t *Torus) wrappedNode(coords []int) int32 {
 	for i, shift := range t.Shift {
 		turns := (coords[i] - mod(coords[i], t.Dims[i])) / t.Dims[i]
-		for j, by := range shift {
-			coords[j] += turns * by
+		for j, delta := range shift {
+			coords[j] += turns * delta
 		}
 	}
 	n := 0

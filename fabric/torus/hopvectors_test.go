@@ -64,10 +64,10 @@ func TestVectors(t *testing.T) {
 			v := rapid.SampledFrom(all[dst]).Draw(t, "vector")
 			order := rapid.Permutation([]int{0, 1, 2}).Draw(t, "order")
 			src := int32(rapid.IntRange(0, o.Nodes()-1).Draw(t, "src"))
-			at, back := src, int32(dst)
+			node, back := src, int32(dst)
 			for _, d := range order {
 				for range max(v[d], -v[d]) {
-					at, _ = o.Next(at, d, v[d] > 0)
+					node, _ = o.Next(node, d, v[d] > 0)
 				}
 			}
 			// the sum with src is the same as the path from src
@@ -75,8 +75,8 @@ func TestVectors(t *testing.T) {
 			for d := range far {
 				far[d] = v[d] + o.Coord(src, d)
 			}
-			if at != o.VectorEnd(far) || o.VectorEnd(v) != back {
-				t.Fatalf("%s %s: %v from %v ends at %v, not at %v", o, c.twist, v, o.At(src), o.At(at), o.At(o.VectorEnd(far)))
+			if node != o.VectorEnd(far) || o.VectorEnd(v) != back {
+				t.Fatalf("%s %s: %v from %v ends at %v, not at %v", o, c.twist, v, o.At(src), o.At(node), o.At(o.VectorEnd(far)))
 			}
 		})
 	}

@@ -22,9 +22,9 @@ func (t *Torus) Rings(dim int) ([][]int32, error) {
 	var rings [][]int32
 	for n := range int32(t.nodes) {
 		var ring []int32
-		for at := n; !visited[at]; at, _ = t.Next(at, dim, true) {
-			visited[at] = true
-			ring = append(ring, at)
+		for node := n; !visited[node]; node, _ = t.Next(node, dim, true) {
+			visited[node] = true
+			ring = append(ring, node)
 		}
 		if ring != nil {
 			rings = append(rings, ring)

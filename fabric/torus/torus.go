@@ -115,10 +115,10 @@ func (t *Torus) Next(node int32, dim int, up bool) (int32, bool) {
 	}
 	to := int(node) - sign*step*(t.Dims[dim]-1)
 	if t.Shift != nil {
-		for j, by := range t.Shift[dim] {
-			if by != 0 {
+		for j, delta := range t.Shift[dim] {
+			if delta != 0 {
 				c := t.Coord(node, j)
-				to += (mod(c+sign*by, t.Dims[j]) - c) * t.stride[j]
+				to += (mod(c+sign*delta, t.Dims[j]) - c) * t.stride[j]
 			}
 		}
 	}

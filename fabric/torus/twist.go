@@ -84,10 +84,10 @@ func (t *Torus) SetShift(shift [][]int) error {
 				ErrShape, DimName(i), len(v), len(t.Dims))
 		}
 		out[i] = make([]int, len(t.Dims))
-		for j, by := range v {
-			by = mod(by, t.Dims[j])
+		for j, delta := range v {
+			delta = mod(delta, t.Dims[j])
 			switch {
-			case by == 0:
+			case delta == 0:
 				continue
 			case i == j:
 				return fmt.Errorf("%w: dimension %s cannot be shifted along itself",
@@ -96,7 +96,7 @@ func (t *Torus) SetShift(shift [][]int) error {
 				return fmt.Errorf("%w: dimension %s is open, so it has no wrap-around links to twist",
 					ErrShape, DimName(i))
 			}
-			out[i][j], twisted = by, true
+			out[i][j], twisted = delta, true
 		}
 	}
 	if t.Shift = nil; twisted {
@@ -114,8 +114,8 @@ func (t *Torus) Symmetric() bool {
 		return false
 	}
 	for _, v := range t.Shift {
-		for j, by := range v {
-			if by != 0 && slices.ContainsFunc(t.Shift[j], func(c int) bool { return c != 0 }) {
+		for j, delta := range v {
+			if delta != 0 && slices.ContainsFunc(t.Shift[j], func(c int) bool { return c != 0 }) {
 				return false
 			}
 		}
