@@ -92,9 +92,9 @@ type pattern struct {
 	anySrc, anyTag bool
 }
 
-// index builds the index of c for graph g. It returns an error if a task does not exist or is not
-// a compute task, if a task has roles that exclude each other, or if a request or offer is listed
-// twice.
+// index builds the index of c for graph g. It returns an error if a task does not exist, is
+// not a compute task, or has roles that exclude each other. A request or offer must not be
+// listed twice.
 func (c *Contention) index(g *Graph) (*contentionIndex, error) {
 	n := len(g.Tasks)
 	x := &contentionIndex{

@@ -124,9 +124,9 @@ func (w *Paths) Out(node int32, s Step) int32 {
 	return w.Link[int(node)*w.Degree+s.Port()]
 }
 
-// Check returns an error if a path does not connect source and destination of a flow of its
-// class over links of n that are up, or uses a channel that a link does not have. It returns the
-// error of ctx if ctx is cancelled.
+// Check returns an error if a path does not connect the source and destination of a flow of
+// its class. The links must be up, and must have the channels that the path uses. It returns
+// the error of ctx if ctx is cancelled.
 func (w *Paths) Check(ctx context.Context, n *Network, flows []Flow) error {
 	if w.Degree < 1 || w.Degree > MaxPort+1 ||
 		len(w.Link) != int(n.Nodes)*w.Degree || len(w.Step) > math.MaxInt32 {

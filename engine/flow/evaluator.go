@@ -55,9 +55,9 @@ func (e *Evaluator) SetRate(resource int32, bitsPerSecond float64) {
 // SetService sets how capacity is shared.
 func (e *Evaluator) SetService(s Service) { e.sim.service = s }
 
-// Makespan simulates the graph. It returns false, without a makespan, if the makespan is proved
-// to be at least cutoff, if the graph cannot be simulated to its end, or if the context was
-// cancelled. A cutoff of engine.Never disables the cut-off.
+// Makespan simulates the graph. It returns false, without a makespan, in three cases: the
+// makespan is proved to be at least cutoff, the graph cannot be simulated to its end, or the
+// context was cancelled. A cutoff of engine.Never disables the cut-off.
 func (e *Evaluator) Makespan(cutoff engine.Time) (engine.Time, bool) {
 	ok := e.sim.run(cutoff)
 	return e.sim.makespan, ok

@@ -106,7 +106,7 @@ func TestFastOneOfEqualsCrosses(t *testing.T) {
 	}
 }
 
-// TestSlowOneOfEqualsIsCrossed: as before, but other transfers of the lower level are also //
+// TestSlowOneOfEqualsIsCrossed: as before, but other transfers of the lower level are also
 // served, and their levels fall half as fast as the level of x. x first meets the transfer
 // that is not served.
 func TestSlowOneOfEqualsIsCrossed(t *testing.T) {

@@ -288,7 +288,7 @@ const levelTolerance = 16
 
 // shareByPriority serves the transfers of the component in order of priority. Transfers of
 // equal priority share fairly. Under LevelPriority they share in proportion to their full
-// rates, so that their levels fall at the same rate, and an event is scheduled for the first
+// rates, so that their levels fall at the same rate. An event is then scheduled for the first
 // time at which the order of two transfers changes.
 func (z *sim) shareByPriority() {
 	c := &z.component

@@ -8,9 +8,9 @@ import (
 )
 
 // Hardware of a TPU v4 pod (Zu et al., NSDI 24, Sec. 3.4). Cubes of 4x4x4 chips are wired
-// inside. Each of the 16 links on each of the 6 faces of a cube leads to one of 48 optical
-// circuit switches, which is given by its dimension and its position on the face. A switch can
-// connect any "out" port to any "in" port.
+// inside. Each of the 6 faces of a cube has 16 links. A link leads to one of 48 optical
+// circuit switches, given by its dimension and its position on the face. A switch can connect
+// any "out" port to any "in" port.
 const (
 	Side     = 4           // chips of a cube along each dimension
 	Faces    = Side * Side // links on a face of a cube
