@@ -6,31 +6,35 @@ import (
 	"slices"
 )
 
-// Contention is what the compute tasks of a graph compete for besides the network. Who gets what is decided while the
-// graph is simulated, in order of time: at servers in the order in which tasks become ready, at boxes in the order in
-// which messages and receives come. At equal times the one that is listed first in Holds, Offers or Requests comes first.
+// Contention describes servers and mailboxes that the compute tasks of a graph compete for, in
+// addition to the network. Grants are decided during the simulation, in order of time. A server
+// serves tasks in the order in which they become ready. A box matches messages and receives in
+// the order in which they arrive. At equal times the order in Holds, Offers or Requests
+// decides.
 //
-// A task of a contention becomes ready as every other task does. It starts when it is granted what it competes for.
+// A task of a contention becomes ready like every other task, but it starts only when its
+// request is granted.
 type Contention struct {
 	Holds    []Hold
 	Offers   []Offer
 	Requests []Request
 }
 
-// Hold occupies a server from the start of task First to the end of task Last. A server is occupied by one hold at a
-// time. A task that is First of several holds starts when all their servers are free, and occupies them together.
+// Hold occupies a server from the start of task First to the end of task Last. A server has one
+// hold at a time. A task that is First of several holds starts when all their servers are free,
+// and occupies them together.
 type Hold struct{ Server, First, Last int32 }
 
-// Offer is a message in a box. Task starts when a request of the box takes the offer, and that request ends with task
-// Until, which is Task or a task after it.
+// Offer is a message in a box. Task starts when a request of the box accepts the offer. That
+// request ends with task Until, which is Task or one of its successors.
 type Offer struct {
 	Box, Task, Until int32
-	Source           int32
-	Tag              uint32
+	Source           int32  // sender, compared with Request.Source
+	Tag              uint32 // compared with Request.Tag
 }
 
-// Request is a receive in a box. It takes the first offer, in order of arrival, whose source and tag it accepts. Task
-// starts and ends when Offer.Until of that offer ends.
+// Request is a receive in a box. It accepts the first offer, in order of arrival, with matching
+// source and tag. Task starts and ends when Offer.Until of that offer ends.
 type Request struct {
 	Box, Task int32
 	Source    int32
@@ -39,7 +43,7 @@ type Request struct {
 	AnyTag    bool // accept every tag
 }
 
-// IsEmpty reports whether nothing is competed for.
+// IsEmpty reports whether c contains no hold, offer or request.
 func (c *Contention) IsEmpty() bool { return len(c.Holds)+len(c.Offers)+len(c.Requests) == 0 }
 
 // Mapped returns the contention of a graph in which task id has the number to(id).
@@ -59,58 +63,68 @@ func (c *Contention) Mapped(to func(id int32) int32) Contention {
 	return out
 }
 
-// Roles of a task in a contention, as bits.
+// Roles of a task in a contention, as bits of a mask.
 const (
 	roleHolds    uint8 = 1 << iota // First of a hold: it waits for servers
-	roleReleases                   // Last of a hold
-	roleOffers
-	roleUntil
-	roleRequests
+	roleReleases                   // Last of a hold: it frees a server
+	roleOffers                     // Task of an offer
+	roleUntil                      // Until of an offer
+	roleRequests                   // Task of a request
 )
 
-// contentionIndex is a Contention by task, for simulations. It does not change.
+// contentionIndex is the immutable index of a Contention that simulators use. The pairs of
+// slices are compressed rows: the values of task i are hold[holdStart[i]:holdStart[i+1]].
 type contentionIndex struct {
-	role                    []uint8 // by task
-	place                   []int32 // by task: its first place in Holds, Offers or Requests
-	holdStart, hold         []int32 // by task: the servers it waits for
-	releaseStart, release   []int32 // by task: the servers that it frees
-	servers, patterns       int
-	pattern                 []int32 // by task: the pattern that a request accepts
-	acceptedStart, accepted []int32 // by task: the patterns that accept an offer
-	untilStart, until       []int32 // by task: the offers whose requests end with it
+	role                    []uint8 // mask of roles, indexed by task
+	listIndex               []int32 // first index in Holds, Offers or Requests, indexed by task
+	holdStart, hold         []int32 // the servers that a task waits for
+	releaseStart, release   []int32 // the servers that a task frees
+	servers, patterns       int     // their numbers
+	pattern                 []int32 // the pattern of a request, indexed by task; -1 for other tasks
+	acceptedStart, accepted []int32 // the patterns that accept an offer
+	untilStart, until       []int32 // the offers whose requests end with a task
 }
 
-// pattern is what a request accepts.
+// pattern is the set of offers that a request accepts. A source or tag that is not compared is 0.
 type pattern struct {
 	box, source    int32
 	tag            uint32
 	anySrc, anyTag bool
 }
 
-// index builds the index of a contention. It fails on tasks that do not exist or that are no compute tasks, on tasks of
-// several roles that exclude each other, and on requests and offers that are listed twice.
+// index builds the index of c for graph g. It returns an error if a task does not exist, is
+// not a compute task, or has roles that exclude each other. A request or offer must not be
+// listed twice.
 func (c *Contention) index(g *Graph) (*contentionIndex, error) {
 	n := len(g.Tasks)
-	x := &contentionIndex{role: make([]uint8, n), place: make([]int32, n), pattern: slices.Repeat([]int32{-1}, n)}
-	take := func(id int32, role, excluded uint8) error {
+	x := &contentionIndex{
+		role: make([]uint8, n), listIndex: make([]int32, n),
+		pattern: slices.Repeat([]int32{-1}, n)}
+
+	// addRole adds a role to a task that has no role in excluded.
+	addRole := func(id int32, role, excluded uint8) error {
 		switch {
 		case id < 0 || int(id) >= n:
-			return fmt.Errorf("engine: contention of task %d, which is not in the graph of %d tasks", id, n)
+			return fmt.Errorf("engine: contention of task %d, which is not in the graph of %d tasks",
+				id, n)
 		case g.Tasks[id].Kind != Compute:
-			return fmt.Errorf("engine: contention of %s, which is a transfer; want a compute task", g.Name(id))
+			return fmt.Errorf("engine: contention of %s, which is a transfer; want a compute task",
+				g.Name(id))
 		case x.role[id]&excluded != 0:
 			return fmt.Errorf("engine: %s competes for several things at once", g.Name(id))
 		}
 		x.role[id] |= role
 		return nil
 	}
+
+	// Number the different patterns of the requests.
 	const starts = roleHolds | roleOffers | roleRequests
 	patterns := map[pattern]int32{}
 	for i, r := range c.Requests {
-		if err := take(r.Task, roleRequests, 0xff); err != nil {
+		if err := addRole(r.Task, roleRequests, 0xff); err != nil {
 			return nil, err
 		}
-		x.place[r.Task] = int32(i)
+		x.listIndex[r.Task] = int32(i)
 		p := pattern{r.Box, r.Source, r.Tag, r.AnySource, r.AnyTag}
 		if r.AnySource {
 			p.source = 0
@@ -126,13 +140,15 @@ func (c *Contention) index(g *Graph) (*contentionIndex, error) {
 		x.pattern[r.Task] = k
 	}
 	x.patterns = len(patterns)
+
+	// An offer is accepted by up to four patterns: with or without its source and its tag.
 	var accepted, untils, holds, releases [][2]int32
 	for i, o := range c.Offers {
-		if err := take(o.Task, roleOffers, starts); err != nil {
+		if err := addRole(o.Task, roleOffers, starts); err != nil {
 			return nil, err
 		}
-		x.place[o.Task] = int32(i)
-		if err := take(o.Until, roleUntil, roleRequests); err != nil {
+		x.listIndex[o.Task] = int32(i)
+		if err := addRole(o.Until, roleUntil, roleRequests); err != nil {
 			return nil, err
 		}
 		untils = append(untils, [2]int32{o.Until, o.Task})
@@ -149,34 +165,39 @@ func (c *Contention) index(g *Graph) (*contentionIndex, error) {
 			}
 		}
 	}
-	seen := map[[2]int32]bool{}
+
+	// Servers that a task waits for and that it frees.
+	isListed := map[[2]int32]bool{}
 	for i, h := range c.Holds {
 		if h.First >= 0 && int(h.First) < n && x.role[h.First]&roleHolds == 0 {
-			x.place[h.First] = int32(i)
+			x.listIndex[h.First] = int32(i)
 		}
-		if err := take(h.First, roleHolds, roleOffers|roleRequests); err != nil {
+		if err := addRole(h.First, roleHolds, roleOffers|roleRequests); err != nil {
 			return nil, err
 		}
-		if err := take(h.Last, roleReleases, roleRequests); err != nil {
+		if err := addRole(h.Last, roleReleases, roleRequests); err != nil {
 			return nil, err
 		}
-		if key := [2]int32{h.Server, h.First}; h.Server < 0 || seen[key] {
-			return nil, fmt.Errorf("engine: %s holds server %d twice, or the server is negative", g.Name(h.First), h.Server)
+		if key := [2]int32{h.Server, h.First}; h.Server < 0 || isListed[key] {
+			return nil, fmt.Errorf("engine: %s holds server %d twice, or the server is negative",
+				g.Name(h.First), h.Server)
 		} else {
-			seen[key] = true
+			isListed[key] = true
 		}
 		x.servers = max(x.servers, int(h.Server)+1)
 		holds, releases = append(holds, [2]int32{h.First, h.Server}), append(releases, [2]int32{h.Last, h.Server})
 	}
-	x.holdStart, x.hold = rows(holds, n)
-	x.releaseStart, x.release = rows(releases, n)
-	x.acceptedStart, x.accepted = rows(accepted, n)
-	x.untilStart, x.until = rows(untils, n)
+
+	x.holdStart, x.hold = groupByFirst(holds, n)
+	x.releaseStart, x.release = groupByFirst(releases, n)
+	x.acceptedStart, x.accepted = groupByFirst(accepted, n)
+	x.untilStart, x.until = groupByFirst(untils, n)
 	return x, nil
 }
 
-// rows returns the second numbers of pairs in compressed rows by the first.
-func rows(pairs [][2]int32, n int) (start, values []int32) {
+// groupByFirst groups pairs by their first number: the second numbers of pairs with first number
+// i are values[start[i]:start[i+1]].
+func groupByFirst(pairs [][2]int32, n int) (start, values []int32) {
 	slices.SortStableFunc(pairs, func(a, b [2]int32) int { return cmp.Compare(a[0], b[0]) })
 	start = make([]int32, n+1)
 	for _, p := range pairs {
@@ -189,12 +210,13 @@ func rows(pairs [][2]int32, n int) (start, values []int32) {
 	return start, values
 }
 
-// fifo is a queue of task ids. Ids before head have left it.
+// fifo is a queue of task ids. The ids before head have been removed.
 type fifo struct {
 	ids  []int32
 	head int
 }
 
+// push appends an id.
 func (f *fifo) push(id int32) { f.ids = append(f.ids, id) }
 
 // first returns the first id, -1 if the queue is empty.
@@ -205,43 +227,48 @@ func (f *fifo) first() int32 {
 	return f.ids[f.head]
 }
 
+// pop removes the first id.
 func (f *fifo) pop() {
 	if f.head++; f.head == len(f.ids) {
 		f.ids, f.head = f.ids[:0], 0
 	}
 }
 
-// Contest is the state of a contention in one simulation run. A simulator calls Arrive when a task that Decides reports
-// becomes ready, Ended when a task that Involves reports ends, and Resolve when nothing else happens at that time.
-type Contest struct {
-	x *contentionIndex
+// ContentionState is the state of a contention in one simulation run. A simulator calls Arrive
+// when a task becomes ready for which Decides returns true, and Ended when a task ends for which
+// Involves returns true. It calls Resolve when no other event remains at that time.
+type ContentionState struct {
+	index *contentionIndex
 
-	arrived []int32 // tasks that became ready and have not been queued
-	touched []int32 // servers whose queue or occupation changed since Resolve
-	cause   []int32 // by task: see Trace.Cause
+	arrived        []int32 // tasks that became ready since the last Resolve
+	changedServers []int32 // servers whose queue or state changed since the last Resolve
+	cause          []int32 // see Trace.Cause; indexed by task
 
-	waiting []fifo  // by server: tasks, in the order in which they became ready
-	held    []bool  // by server
-	freedBy []int32 // by server: the task that freed it last, -1 if none did
+	queues  []fifo  // waiting tasks in the order in which they became ready, indexed by server
+	isHeld  []bool  // whether a hold occupies the server, indexed by server
+	freedBy []int32 // the task that freed it last, indexed by server; -1 if none did
 
-	offers   []fifo  // by pattern: offers that have arrived; those with a partner have left
-	requests []fifo  // by pattern: requests that are ready and have no offer
-	order    []int64 // by request task: its place among all that became ready
-	partner  []int32 // by offer and request task: the other, -1 if none
-	sequence int64
+	offers   []fifo  // arrived offers, indexed by pattern; offers with a partner are removed lazily
+	requests []fifo  // ready requests without an offer, indexed by pattern
+	order    []int64 // sequence number of a request among all ready requests, indexed by task
+	partner  []int32 // the matched offer or request, indexed by task; -1 before the match
+	sequence int64   // last number in order
 
 	granted []int32 // scratch of Resolve
 }
 
-// NewContest returns the state of a run of g before its start, nil if g has no contention.
-func (g *Graph) NewContest() *Contest {
+// NewContentionState returns the state before the start of a run of g, nil if g has no contention.
+func (g *Graph) NewContentionState() *ContentionState {
 	if g.contention == nil {
 		return nil
 	}
 	x := g.contention
 	n := len(x.role)
-	c := &Contest{x: x, cause: make([]int32, n), waiting: make([]fifo, x.servers), held: make([]bool, x.servers), freedBy: make([]int32, x.servers),
-		offers: make([]fifo, x.patterns), requests: make([]fifo, x.patterns)}
+
+	c := &ContentionState{index: x, cause: make([]int32, n),
+		queues: make([]fifo, x.servers), isHeld: make([]bool, x.servers),
+		freedBy: make([]int32, x.servers),
+		offers:  make([]fifo, x.patterns), requests: make([]fifo, x.patterns)}
 	if x.patterns > 0 {
 		c.order, c.partner = make([]int64, n), make([]int32, n)
 	}
@@ -249,58 +276,60 @@ func (g *Graph) NewContest() *Contest {
 	return c
 }
 
-// Reset goes back to the start of a run.
-func (c *Contest) Reset() {
-	c.arrived, c.touched, c.sequence = c.arrived[:0], c.touched[:0], 0
+// Reset returns to the state before the start of a run.
+func (c *ContentionState) Reset() {
+	c.arrived, c.changedServers, c.sequence = c.arrived[:0], c.changedServers[:0], 0
 	for i := range c.cause {
 		c.cause[i] = -1
 	}
 	for i := range c.partner {
 		c.partner[i] = -1
 	}
-	for i := range c.waiting {
-		c.waiting[i] = fifo{ids: c.waiting[i].ids[:0]}
-		c.held[i], c.freedBy[i] = false, -1
+	for i := range c.queues {
+		c.queues[i] = fifo{ids: c.queues[i].ids[:0]}
+		c.isHeld[i], c.freedBy[i] = false, -1
 	}
 	for i := range c.offers {
 		c.offers[i], c.requests[i] = fifo{ids: c.offers[i].ids[:0]}, fifo{ids: c.requests[i].ids[:0]}
 	}
 }
 
-// CopyFrom makes c equal to d, which must be of the same graph.
-func (c *Contest) CopyFrom(d *Contest) {
+// CopyFrom makes c equal to d. Both must belong to the same graph.
+func (c *ContentionState) CopyFrom(d *ContentionState) {
 	c.sequence = d.sequence
-	c.arrived, c.touched = append(c.arrived[:0], d.arrived...), append(c.touched[:0], d.touched...)
+	c.arrived, c.changedServers = append(c.arrived[:0], d.arrived...), append(c.changedServers[:0], d.changedServers...)
 	copy(c.cause, d.cause)
-	copy(c.held, d.held)
+	copy(c.isHeld, d.isHeld)
 	copy(c.freedBy, d.freedBy)
 	copy(c.order, d.order)
 	copy(c.partner, d.partner)
-	for _, k := range [][2][]fifo{{c.waiting, d.waiting}, {c.offers, d.offers}, {c.requests, d.requests}} {
-		for i := range k[0] {
-			k[0][i] = fifo{append(k[0][i].ids[:0], k[1][i].ids...), k[1][i].head}
+	for _, pair := range [][2][]fifo{{c.queues, d.queues}, {c.offers, d.offers}, {c.requests, d.requests}} {
+		for i := range pair[0] {
+			pair[0][i] = fifo{append(pair[0][i].ids[:0], pair[1][i].ids...), pair[1][i].head}
 		}
 	}
 }
 
-// Involves reports whether a task has a part in the contention. Its start and end must be simulated in order of time.
-func (c *Contest) Involves(task int32) bool { return c.x.role[task] != 0 }
+// Involves reports whether a task has a role in the contention. The start and end of such a task
+// must be simulated in order of time.
+func (c *ContentionState) Involves(task int32) bool { return c.index.role[task] != 0 }
 
-// Decides reports whether a task waits for the contention after it has become ready.
-func (c *Contest) Decides(task int32) bool {
-	return c.x.role[task]&(roleHolds|roleOffers|roleRequests) != 0
+// Decides reports whether a task needs a grant after it has become ready.
+func (c *ContentionState) Decides(task int32) bool {
+	return c.index.role[task]&(roleHolds|roleOffers|roleRequests) != 0
 }
 
-// Arrive is called when a task has become ready.
-func (c *Contest) Arrive(task int32) { c.arrived = append(c.arrived, task) }
+// Arrive records that a task has become ready.
+func (c *ContentionState) Arrive(task int32) { c.arrived = append(c.arrived, task) }
 
-// Ended is called when a task ends. It calls end for each request that ends with the task.
-func (c *Contest) Ended(task int32, end func(request int32)) {
-	x := c.x
+// Ended records the end of a task. It calls end for each request that ends with the task.
+func (c *ContentionState) Ended(task int32, end func(request int32)) {
+	x := c.index
 	for _, s := range x.release[x.releaseStart[task]:x.releaseStart[task+1]] {
-		c.held[s], c.freedBy[s] = false, task
-		c.touched = append(c.touched, s)
+		c.isHeld[s], c.freedBy[s] = false, task
+		c.changedServers = append(c.changedServers, s)
 	}
+
 	if x.role[task]&roleUntil == 0 {
 		return
 	}
@@ -312,67 +341,74 @@ func (c *Contest) Ended(task int32, end func(request int32)) {
 	}
 }
 
-// Pending reports whether Resolve has something to decide.
-func (c *Contest) Pending() bool { return len(c.arrived)+len(c.touched) > 0 }
+// Pending reports whether Resolve has anything to decide.
+func (c *ContentionState) Pending() bool { return len(c.arrived)+len(c.changedServers) > 0 }
 
-// Resolve decides who is granted what at this time and returns the tasks that start now, by id. The slice is valid until
-// the next call. A granted task is not a request: these start and end with their offer.
-func (c *Contest) Resolve() []int32 {
-	x := c.x
+// Resolve decides all grants at the current time and returns the tasks that start now, in order of
+// id. The slice is valid until the next call. Requests are not returned, because they start and
+// end with their offer.
+func (c *ContentionState) Resolve() []int32 {
+	x := c.index
 	c.granted = c.granted[:0]
-	slices.SortFunc(c.arrived, func(a, b int32) int { return cmp.Compare(x.place[a], x.place[b]) })
+	slices.SortFunc(c.arrived, func(a, b int32) int { return cmp.Compare(x.listIndex[a], x.listIndex[b]) })
+
+	// Requests and waiting tasks are queued before offers look for a request.
 	for _, id := range c.arrived {
 		switch role := x.role[id]; {
 		case role&roleRequests != 0:
 			c.request(id)
 		case role&roleHolds != 0:
 			for _, s := range x.hold[x.holdStart[id]:x.holdStart[id+1]] {
-				c.waiting[s].push(id)
-				c.touched = append(c.touched, s)
+				c.queues[s].push(id)
+				c.changedServers = append(c.changedServers, s)
 			}
 		}
 	}
+
 	for _, id := range c.arrived {
 		if x.role[id]&roleOffers != 0 {
 			c.offer(id)
 		}
 	}
+
 	c.arrived = c.arrived[:0]
-	for _, s := range c.touched {
-		if id := c.waiting[s].first(); id >= 0 && c.free(id) {
-			c.occupy(id)
+	for _, s := range c.changedServers {
+		if id := c.queues[s].first(); id >= 0 && c.canStart(id) {
+			c.grantServers(id)
 		}
 	}
-	c.touched = c.touched[:0]
+
+	c.changedServers = c.changedServers[:0]
 	slices.Sort(c.granted)
 	return c.granted
 }
 
-// free reports whether a task is the first that waits for each of its servers, and none of these is occupied.
-func (c *Contest) free(id int32) bool {
-	for _, s := range c.x.hold[c.x.holdStart[id]:c.x.holdStart[id+1]] {
-		if c.held[s] || c.waiting[s].first() != id {
+// canStart reports whether a task can start: it is the first in the queue of each of its
+// servers, and all of them are free.
+func (c *ContentionState) canStart(id int32) bool {
+	for _, s := range c.index.hold[c.index.holdStart[id]:c.index.holdStart[id+1]] {
+		if c.isHeld[s] || c.queues[s].first() != id {
 			return false
 		}
 	}
 	return true
 }
 
-// occupy grants a task its servers.
-func (c *Contest) occupy(id int32) {
-	for _, s := range c.x.hold[c.x.holdStart[id]:c.x.holdStart[id+1]] {
-		c.waiting[s].pop()
-		c.held[s] = true
+// grantServers grants a task all its servers.
+func (c *ContentionState) grantServers(id int32) {
+	for _, s := range c.index.hold[c.index.holdStart[id]:c.index.holdStart[id+1]] {
+		c.queues[s].pop()
+		c.isHeld[s] = true
 		c.cause[id] = max(c.cause[id], c.freedBy[s])
 	}
 	c.granted = append(c.granted, id)
 }
 
-// request takes the first offer that has arrived, or waits for one.
-func (c *Contest) request(id int32) {
+// request matches a request with the first offer that has arrived, or queues it.
+func (c *ContentionState) request(id int32) {
 	c.sequence++
 	c.order[id] = c.sequence
-	p := c.x.pattern[id]
+	p := c.index.pattern[id]
 	for f := &c.offers[p]; ; f.pop() {
 		o := f.first()
 		if o < 0 {
@@ -388,9 +424,9 @@ func (c *Contest) request(id int32) {
 	}
 }
 
-// offer goes to the first request that accepts it, or waits for one.
-func (c *Contest) offer(id int32) {
-	accepted := c.x.accepted[c.x.acceptedStart[id]:c.x.acceptedStart[id+1]]
+// offer matches an offer with the earliest request that accepts it, or queues it.
+func (c *ContentionState) offer(id int32) {
+	accepted := c.index.accepted[c.index.acceptedStart[id]:c.index.acceptedStart[id+1]]
 	best := int32(-1)
 	for _, p := range accepted {
 		if r := c.requests[p].first(); r >= 0 && (best < 0 || c.order[r] < c.order[best]) {
@@ -403,18 +439,19 @@ func (c *Contest) offer(id int32) {
 		}
 		return
 	}
-	c.requests[c.x.pattern[best]].pop()
+	c.requests[c.index.pattern[best]].pop()
 	c.match(id, best)
 }
 
-func (c *Contest) match(offer, request int32) {
+// match grants an offer and its request to each other.
+func (c *ContentionState) match(offer, request int32) {
 	c.partner[offer], c.partner[request] = request, offer
 	c.granted = append(c.granted, offer)
 }
 
-// Waits says what a task that has become ready waits for, in the words of an error.
-func (c *Contest) Waits(task int32) string {
-	switch role := c.x.role[task]; {
+// WaitReason returns the reason why a ready task has not started, for an error message.
+func (c *ContentionState) WaitReason(task int32) string {
+	switch role := c.index.role[task]; {
 	case role&roleRequests != 0:
 		return "a message that it accepts"
 	case role&roleOffers != 0:
@@ -426,4 +463,4 @@ func (c *Contest) Waits(task int32) string {
 }
 
 // Causes returns Trace.Cause of the run so far.
-func (c *Contest) Causes() []int32 { return slices.Clone(c.cause) }
+func (c *ContentionState) Causes() []int32 { return slices.Clone(c.cause) }

@@ -12,15 +12,15 @@ import (
 	"sim/engine/packet"
 )
 
-// contentionReference simulates a graph of compute tasks with a contention by scanning all tasks in every round. It
-// returns when tasks start and end, engine.Never if they do not.
+// contentionReference simulates a graph of compute tasks with a contention by scanning all tasks
+// in every round. It returns starts and ends, engine.Never for tasks that do not start or end.
 func contentionReference(g *engine.Graph) (start, end []engine.Time) {
 	c, n := &g.Contention, len(g.Tasks)
 	start, end = slices.Repeat([]engine.Time{engine.Never}, n), slices.Repeat([]engine.Time{engine.Never}, n)
 	ready := slices.Repeat([]engine.Time{engine.Never}, n)
 	type key struct{ round, place int }
 	less := func(a, b key) bool { return a.round < b.round || a.round == b.round && a.place < b.place }
-	arrived := map[int32]key{} // tasks that wait for the contention
+	arrived := map[int32]key{} // tasks that wait for a grant
 	request, offer, servers := map[int32]engine.Request{}, map[int32]engine.Offer{}, map[int32][]int32{}
 	place := map[int32]int{}
 	for i, r := range c.Requests {
@@ -35,7 +35,7 @@ func contentionReference(g *engine.Graph) (start, end []engine.Time) {
 		}
 		servers[h.First] = append(servers[h.First], h.Server)
 	}
-	partner := map[int32]int32{} // request by offer
+	partner := map[int32]int32{} // request of a matched offer
 	held := map[int32]bool{}
 	accepts := func(r engine.Request, o engine.Offer) bool {
 		return r.Box == o.Box && (r.AnySource || r.Source == o.Source) && (r.AnyTag || r.Tag == o.Tag)
@@ -59,7 +59,7 @@ func contentionReference(g *engine.Graph) (start, end []engine.Time) {
 	}
 	begin := func(id int32) { start[id], end[id] = now, now+g.Tasks[id].Duration }
 	for round := 0; ; {
-		for changed := true; changed; { // what happens at this time without the contention
+		for changed := true; changed; { // events at this time that need no grant
 			changed = false
 			for id := range int32(n) {
 				if ready[id] == engine.Never {
@@ -177,7 +177,7 @@ func contentionReference(g *engine.Graph) (start, end []engine.Time) {
 	}
 }
 
-// keys returns the tasks that wait for the contention after they have become ready.
+// keys returns the tasks that need a grant after they have become ready.
 func keys(requests map[int32]engine.Request, offers map[int32]engine.Offer, servers map[int32][]int32) (all []int32) {
 	for id := range requests {
 		all = append(all, id)
@@ -192,11 +192,11 @@ func keys(requests map[int32]engine.Request, offers map[int32]engine.Offer, serv
 	return all
 }
 
-// drawContention draws a graph of compute tasks, of which some compete.
+// drawContention draws a graph of compute tasks. Some of them compete.
 func drawContention(t *rapid.T) *engine.Graph {
 	g := &engine.Graph{}
 	n := int32(rapid.IntRange(1, 14).Draw(t, "tasks"))
-	small := func(what string, most int) int32 { return int32(rapid.IntRange(0, most).Draw(t, what)) }
+	small := func(what string, max int) int32 { return int32(rapid.IntRange(0, max).Draw(t, what)) }
 	for i := range n {
 		g.AddTask(engine.Task{Duration: engine.Time(small("duration", 4))})
 		for range small("edges", 2) {
@@ -233,7 +233,7 @@ func drawContention(t *rapid.T) *engine.Graph {
 			c.Offers = append(c.Offers, engine.Offer{Box: box, Task: id, Until: until, Source: source, Tag: tag})
 		}
 	}
-	// a request ends with its offer, so that nothing may end with a request
+	// A request ends with its offer, so no offer may end with a request.
 	request := map[int32]bool{}
 	for _, r := range c.Requests {
 		request[r.Task] = true
@@ -243,7 +243,8 @@ func drawContention(t *rapid.T) *engine.Graph {
 	return g
 }
 
-// TestContention compares starts and ends at flow and packet level with those of a reference that scans all tasks.
+// TestContention: starts and ends at flow and packet level equal the results of
+// contentionReference.
 func TestContention(t *testing.T) {
 	complete, stalled := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -282,22 +283,23 @@ func TestContention(t *testing.T) {
 	}
 }
 
-// TestContestCopy: a copy of a contest in mid-run decides as the contest does, whatever it did before, and so does a
-// contest that was reset.
-func TestContestCopy(t *testing.T) {
+// TestContentionStateCopy: a copy made during a run decides as the original does, whatever the
+// copy did before. The same holds for a state that was reset.
+func TestContentionStateCopy(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := drawContention(t)
 		if err := g.Freeze(); err != nil {
 			t.Fatal(err)
 		}
-		a, b := g.NewContest(), g.NewContest()
+		a, b := g.NewContentionState(), g.NewContentionState()
 		if a == nil {
 			t.Skip("nothing competes")
 		}
-		// play drives contests alike for some rounds, in each of which a task arrives or ends after those before it
+		// play drives all states with the same events for some rounds. In each round a task
+		// arrives or ends.
 		type state struct{ arrived, granted, ended []bool }
 		n := len(g.Tasks)
-		play := func(rounds int, s *state, all ...*engine.Contest) {
+		play := func(rounds int, s *state, all ...*engine.ContentionState) {
 			for range rounds {
 				id := rapid.Int32Range(0, int32(n-1)).Draw(t, "task")
 				arrives := all[0].Decides(id) && !s.arrived[id]
@@ -345,12 +347,12 @@ func TestContestCopy(t *testing.T) {
 			t.Fatalf("causes are %v in one and %v in the other", a.Causes(), b.Causes())
 		}
 		a.Reset()
-		play(20, fresh(), g.NewContest(), a)
+		play(20, fresh(), g.NewContentionState(), a)
 	})
 }
 
-// TestContentionContracted: merging the tasks that compete for nothing leaves the makespan, and the start of every task
-// that competes.
+// TestContentionContracted: merging the tasks without a role preserves the makespan and the
+// start of every task with a role.
 func TestContentionContracted(t *testing.T) {
 	merged := 0
 	rapid.Check(t, func(t *rapid.T) {

@@ -2,78 +2,90 @@ package engine
 
 import "slices"
 
-// Contract returns a smaller graph with the same makespan and the same start and end of every kept task, on any network
-// and under any service: tasks that are not kept, which must have fixed durations, are merged into the lags of edges
-// (DELTA, Sec. III-A, Fig. 3b). Tasks of the graph's contention are always kept, and
-// so are messages that take time to start. keep and duration are asked once a task.
+// Contract returns a smaller graph with the same makespan and the same start and end of every
+// retained task, on any network and under any service. Tasks for which keep returns false must
+// have a fixed duration, which duration returns. They are merged into the lags of edges (DELTA,
+// Sec. III-A, Fig. 3b). Tasks of the graph's contention and messages with an overhead are always
+// retained. keep and duration are called at most once per task.
 //
-// Where merging a task would need more edges than it removes, it stays, as a milestone of duration zero; so the result
-// is never larger than g. The first task of the result is a source at time zero (the paper's virtual task), the last a
-// sink that ends with the graph. origin maps the new ids to those of g, -1 for source and sink.
-func Contract(g *Graph, keep func(id int32) bool, duration func(id int32) Time) (small *Graph, origin []int32, err error) {
+// A task whose removal would add more edges than it removes stays as a milestone of duration
+// zero, so the result is never larger than g. The first task of the result is a source at time
+// zero (the virtual task of the paper), the last one a sink that ends with the graph. origin maps
+// the new ids to ids of g, and source and sink to -1.
+func Contract(
+	g *Graph, keep func(id int32) bool, duration func(id int32) Time) (small *Graph, origin []int32, err error) {
+
 	c := newContraction(g, keep, duration)
 	c.eliminate()
 	return c.build(g)
 }
 
-// arc is an edge out of a node of a contraction.
+// arc is an out-edge of a node of a contraction.
 type arc struct {
 	node int32
 	lag  Time
 }
 
-// contraction is a graph in the course of losing tasks; node ids are those of the original graph plus one, 0 is the
-// source and the last is the sink.
+// contraction is a graph from which tasks are being removed. Node ids are the ids of the original
+// tasks plus one. Node 0 is the source, and the last node is the sink. Slices are indexed by node.
 type contraction struct {
-	kept   []bool
-	last   []Time // duration folded into the edges out of a fixed task
-	in     [][]int32
-	out    [][]arc
-	gone   []bool
-	queue  []int32
-	queued []bool
+	isRetained []bool // the node must stay
+	// duration is the duration of a node that may be removed. It is included in the lags of its
+	// out-edges.
+	duration []Time
+	in       [][]int32 // predecessors
+	out      [][]arc   // out-edges
+	isMerged []bool    // the node was removed
+	queue    []int32   // candidates for removal
+	isQueued []bool    // the node is in queue
 }
 
+// newContraction returns the graph g with a source and a sink.
 func newContraction(g *Graph, keep func(int32) bool, duration func(int32) Time) *contraction {
 	n := len(g.Tasks)
 	c := &contraction{
-		kept: make([]bool, n+2), last: make([]Time, n+2), gone: make([]bool, n+2),
-		in: make([][]int32, n+2), out: make([][]arc, n+2), queued: make([]bool, n+2),
+		isRetained: make([]bool, n+2), duration: make([]Time, n+2), isMerged: make([]bool, n+2),
+		in: make([][]int32, n+2), out: make([][]arc, n+2), isQueued: make([]bool, n+2),
 	}
+
 	source, sink := int32(0), int32(n+1)
-	c.kept[source], c.kept[sink] = true, true
+	c.isRetained[source], c.isRetained[sink] = true, true
 	for i := range int32(n) {
 		v := i + 1
-		if c.kept[v] = keep(i) || g.Competes(i) || g.MessageOverhead > 0 && g.IsMessage(i); !c.kept[v] {
-			c.last[v] = duration(i)
+		if c.isRetained[v] = keep(i) || g.Competes(i) || g.MessageOverhead > 0 && g.IsMessage(i); !c.isRetained[v] {
+			c.duration[v] = duration(i)
 		}
+
 		c.out[v], c.in[v] = make([]arc, 0, len(g.Out(i))), make([]int32, 0, len(g.In(i)))
 		for _, e := range g.Out(i) {
-			c.out[v] = append(c.out[v], arc{e.To + 1, e.Lag + c.last[v]})
+			c.out[v] = append(c.out[v], arc{e.To + 1, e.Lag + c.duration[v]})
 		}
 		for _, e := range g.In(i) {
 			c.in[v] = append(c.in[v], e.From+1)
 		}
+
+		// Tasks without predecessors follow the source; tasks without successors precede the sink.
 		if len(c.in[v]) == 0 {
 			c.out[source] = append(c.out[source], arc{v, 0})
 			c.in[v] = append(c.in[v], source)
 		}
 		if len(c.out[v]) == 0 {
-			c.out[v] = append(c.out[v], arc{sink, c.last[v]})
+			c.out[v] = append(c.out[v], arc{sink, c.duration[v]})
 			c.in[sink] = append(c.in[sink], v)
 		}
 	}
 	return c
 }
 
-// eliminate merges tasks for as long as that adds no edge.
+// eliminate removes nodes as long as that does not add edges. A removal can make its neighbours
+// candidates again.
 func (c *contraction) eliminate() {
-	for v := range c.kept {
-		c.consider(int32(v))
+	for v := range c.isRetained {
+		c.enqueue(int32(v))
 	}
 	for k := 0; k < len(c.queue); k++ {
 		v := c.queue[k]
-		c.queued[v] = false
+		c.isQueued[v] = false
 		if len(c.in[v])*len(c.out[v]) > len(c.in[v])+len(c.out[v]) {
 			continue
 		}
@@ -81,41 +93,45 @@ func (c *contraction) eliminate() {
 	}
 }
 
-func (c *contraction) consider(v int32) {
-	if c.kept[v] || c.gone[v] || c.queued[v] {
+// enqueue adds node v to the queue if its removal would not add edges.
+func (c *contraction) enqueue(v int32) {
+	if c.isRetained[v] || c.isMerged[v] || c.isQueued[v] {
 		return
 	}
 	if len(c.in[v])*len(c.out[v]) <= len(c.in[v])+len(c.out[v]) {
-		c.queued[v] = true
+		c.isQueued[v] = true
 		c.queue = append(c.queue, v)
 	}
 }
 
-// merge removes v and joins its predecessors to its successors.
+// merge removes node v and connects its predecessors to its successors.
 func (c *contraction) merge(v int32) {
-	c.gone[v] = true
+	c.isMerged[v] = true
 	for _, u := range c.in[v] {
-		at := slices.IndexFunc(c.out[u], func(a arc) bool { return a.node == v })
-		before := c.out[u][at].lag
-		c.out[u] = slices.Delete(c.out[u], at, at+1)
+		index := slices.IndexFunc(c.out[u], func(a arc) bool { return a.node == v })
+		before := c.out[u][index].lag
+		c.out[u] = slices.Delete(c.out[u], index, index+1)
 		for _, o := range c.out[v] {
-			c.join(u, o.node, before+o.lag)
+			c.addArc(u, o.node, before+o.lag)
 		}
 	}
+
 	for _, o := range c.out[v] {
-		at := slices.Index(c.in[o.node], v)
-		c.in[o.node] = slices.Delete(c.in[o.node], at, at+1)
+		index := slices.Index(c.in[o.node], v)
+		c.in[o.node] = slices.Delete(c.in[o.node], index, index+1)
 	}
+
 	for _, u := range c.in[v] {
-		c.consider(u)
+		c.enqueue(u)
 	}
+
 	for _, o := range c.out[v] {
-		c.consider(o.node)
+		c.enqueue(o.node)
 	}
 }
 
-// join adds an edge, or raises the lag of the one that is there.
-func (c *contraction) join(u, w int32, lag Time) {
+// addArc adds an edge, or raises the lag of an existing one.
+func (c *contraction) addArc(u, w int32, lag Time) {
 	for k := range c.out[u] {
 		if c.out[u][k].node == w {
 			c.out[u][k].lag = max(c.out[u][k].lag, lag)
@@ -126,41 +142,45 @@ func (c *contraction) join(u, w int32, lag Time) {
 	c.in[w] = append(c.in[w], u)
 }
 
+// build returns the contracted graph and the original id of each of its tasks.
 func (c *contraction) build(g *Graph) (*Graph, []int32, error) {
 	small := &Graph{MessageOverhead: g.MessageOverhead}
-	id := make([]int32, len(c.kept))
+	id := make([]int32, len(c.isRetained))
 	tasks, edges := 0, 0
-	for v := range c.kept {
-		if !c.gone[v] {
+	for v := range c.isRetained {
+		if !c.isMerged[v] {
 			tasks++
 			edges += len(c.out[v])
 		}
 	}
+
 	small.Grow(tasks, edges)
 	var origin []int32
-	for v := range int32(len(c.kept)) {
-		if c.gone[v] {
+	for v := range int32(len(c.isRetained)) {
+		if c.isMerged[v] {
 			continue
 		}
 		t := Task{}
 		from := v - 1
 		switch {
-		case v == 0 || int(v) == len(c.kept)-1:
+		case v == 0 || int(v) == len(c.isRetained)-1:
 			from = -1
-		case c.kept[v]:
+		case c.isRetained[v]:
 			t = g.Tasks[from]
 		}
 		id[v] = small.AddTask(t)
 		origin = append(origin, from)
 	}
-	for v := range int32(len(c.kept)) {
-		if c.gone[v] {
+
+	for v := range int32(len(c.isRetained)) {
+		if c.isMerged[v] {
 			continue
 		}
 		for _, a := range c.out[v] {
 			small.AddEdge(id[v], id[a.node], a.lag)
 		}
 	}
+
 	small.Contention = g.Contention.Mapped(func(task int32) int32 { return id[task+1] })
 	small.Namer = func(id int32) string {
 		switch {

@@ -10,7 +10,7 @@ import (
 	"sim/engine"
 )
 
-// drawGraph draws a graph whose tasks all last a fixed time.
+// drawGraph draws a graph whose tasks all have fixed durations.
 func drawGraph(t *rapid.T, tasks int) *engine.Graph {
 	g := &engine.Graph{}
 	dense := rapid.IntRange(1, 6).Draw(t, "dense")
@@ -28,8 +28,8 @@ func drawGraph(t *rapid.T, tasks int) *engine.Graph {
 	return g
 }
 
-// run starts every task as soon as it can.
-func play(g *engine.Graph) *engine.Trace {
+// simulate starts every task as soon as it is ready.
+func simulate(g *engine.Graph) *engine.Trace {
 	n := len(g.Tasks)
 	tr := &engine.Trace{Start: make([]engine.Time, n), End: make([]engine.Time, n), StepStart: make([]int32, n+1)}
 	for _, id := range g.Order() {
@@ -42,20 +42,20 @@ func play(g *engine.Graph) *engine.Trace {
 	return tr
 }
 
-// TestContract: with whatever tasks kept, and whatever their durations then are, these start and end as before and the
-// sink ends with the graph.
+// TestContract: for any set of retained tasks and any durations of them, their starts and ends
+// are the same as in the original graph, and the sink ends with the graph.
 func TestContract(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := drawGraph(t, 16)
-		kept := make([]bool, len(g.Tasks))
-		for i := range kept {
-			kept[i] = rapid.IntRange(0, 2).Draw(t, "keep") == 0
+		isRetained := make([]bool, len(g.Tasks))
+		for i := range isRetained {
+			isRetained[i] = rapid.IntRange(0, 2).Draw(t, "keep") == 0
 		}
-		small, origin, err := engine.Contract(g, func(id int32) bool { return kept[id] }, func(id int32) engine.Time { return g.Tasks[id].Duration })
+		small, origin, err := engine.Contract(g, func(id int32) bool { return isRetained[id] }, func(id int32) engine.Time { return g.Tasks[id].Duration })
 		if err != nil {
 			t.Fatal(err)
 		}
-		edges := g.EdgeCount() // beside those, source and sink are joined to where g starts and ends
+		edges := g.EdgeCount() // in addition, source and sink have edges to the first and last tasks
 		for i := range int32(len(g.Tasks)) {
 			if len(g.In(i)) == 0 {
 				edges++
@@ -67,7 +67,7 @@ func TestContract(t *testing.T) {
 		if len(small.Tasks) > len(g.Tasks)+2 || small.EdgeCount() > edges {
 			t.Fatalf("%d tasks and %d edges became %d and %d", len(g.Tasks), edges, len(small.Tasks), small.EdgeCount())
 		}
-		at := map[int32]int32{}
+		newID := map[int32]int32{}
 		for id, from := range origin {
 			virtual := id == 0 || id == len(origin)-1
 			if virtual != (from < 0) {
@@ -76,11 +76,11 @@ func TestContract(t *testing.T) {
 			if from < 0 {
 				continue
 			}
-			at[from] = int32(id)
-			if kept[from] && small.Tasks[id] != g.Tasks[from] {
+			newID[from] = int32(id)
+			if isRetained[from] && small.Tasks[id] != g.Tasks[from] {
 				t.Fatalf("kept task %+v became %+v", g.Tasks[from], small.Tasks[id])
 			}
-			if !kept[from] && small.Tasks[id] != (engine.Task{}) {
+			if !isRetained[from] && small.Tasks[id] != (engine.Task{}) {
 				t.Fatalf("a merged task stayed as %+v, no milestone", small.Tasks[id])
 			}
 			if small.Name(int32(id)) != g.Name(from) {
@@ -89,17 +89,17 @@ func TestContract(t *testing.T) {
 		}
 		for range 3 {
 			for i := range g.Tasks {
-				if kept[i] {
+				if isRetained[i] {
 					d := engine.Time(rapid.Int64Range(0, 9).Draw(t, "new duration"))
-					g.Tasks[i].Duration, small.Tasks[at[int32(i)]].Duration = d, d
+					g.Tasks[i].Duration, small.Tasks[newID[int32(i)]].Duration = d, d
 				}
 			}
-			want, got := play(g), play(small)
+			want, got := simulate(g), simulate(small)
 			if got.Makespan != want.Makespan || got.End[len(origin)-1] != want.Makespan {
 				t.Fatalf("makespan %d, sink at %d, want %d", got.Makespan, got.End[len(origin)-1], want.Makespan)
 			}
 			for i := range int32(len(g.Tasks)) {
-				if k := at[i]; kept[i] && (got.Start[k] != want.Start[i] || got.End[k] != want.End[i]) {
+				if k := newID[i]; isRetained[i] && (got.Start[k] != want.Start[i] || got.End[k] != want.End[i]) {
 					t.Fatalf("task %d runs from %d to %d, want %d to %d", i, got.Start[k], got.End[k], want.Start[i], want.End[i])
 				}
 			}
@@ -107,7 +107,7 @@ func TestContract(t *testing.T) {
 	})
 }
 
-// TestContractMergesAll: a chain of compute around one transfer becomes two lags (DELTA, Fig. 3b).
+// TestContractMergesAll: a chain of computes around one transfer becomes two lags (DELTA, Fig. 3b).
 func TestContractMergesAll(t *testing.T) {
 	g := &engine.Graph{}
 	for i := range int32(7) {
@@ -138,11 +138,12 @@ func TestContractMergesAll(t *testing.T) {
 	}
 }
 
-// TestCriticalPath: the path is contiguous, starts unbound, ends at the makespan, and is the one with the lowest ids.
+// TestCriticalPath: the path is contiguous, its first task waits for no other, it ends at the
+// makespan, and it is the path with the lowest ids.
 func TestCriticalPath(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := drawGraph(t, 14)
-		tr := play(g)
+		tr := simulate(g)
 		path := tr.CriticalPath(g)
 		if len(g.Tasks) == 0 {
 			if path != nil {
@@ -158,19 +159,20 @@ func TestCriticalPath(t *testing.T) {
 				break
 			}
 		}
-		if tr.Start[path[0]] != 0 || len(g.In(path[0])) > 0 && bound(g, tr, path[0]) >= 0 {
+		if tr.Start[path[0]] != 0 || len(g.In(path[0])) > 0 && decidingPredecessor(g, tr, path[0]) >= 0 {
 			t.Fatalf("path %v does not start at the start", path)
 		}
 		for k := 1; k < len(path); k++ {
-			if want := bound(g, tr, path[k]); path[k-1] != want {
+			if want := decidingPredecessor(g, tr, path[k]); path[k-1] != want {
 				t.Fatalf("path %v: %d is bound by %d", path, path[k], want)
 			}
 		}
 	})
 }
 
-// bound returns the lowest task that id had to wait for to the last, -1 if it waited for none.
-func bound(g *engine.Graph, tr *engine.Trace, id int32) int32 {
+// decidingPredecessor returns the lowest task whose end determined the start of id, -1 if id
+// waited for no task.
+func decidingPredecessor(g *engine.Graph, tr *engine.Trace, id int32) int32 {
 	for _, e := range g.In(id) {
 		if tr.End[e.From]+e.Lag == tr.Start[id] {
 			return e.From
@@ -179,8 +181,8 @@ func bound(g *engine.Graph, tr *engine.Trace, id int32) int32 {
 	return -1
 }
 
-// TestContractStops: of two milestones with two tasks before and two behind, one before the other, only one can be
-// merged without adding an edge.
+// TestContractStops: two consecutive milestones have two predecessors and two successors. Only
+// one of them can be merged without adding an edge.
 func TestContractStops(t *testing.T) {
 	const a1, a2, c, b, d1, d2, v, w = 0, 1, 2, 3, 4, 5, 6, 7
 	g := &engine.Graph{Tasks: make([]engine.Task, 8)}
@@ -194,7 +196,7 @@ func TestContractStops(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// source, sink and one milestone beside the six; their edges to source and sink beside the seven
+	// Source, sink and one milestone are added to the six tasks, and their edges to the seven edges.
 	if len(small.Tasks) != 9 || small.EdgeCount() != 7+6 {
 		t.Errorf("%d tasks and %d edges, want 9 and 13", len(small.Tasks), small.EdgeCount())
 	}

@@ -1,7 +1,13 @@
-// Package engine holds the four types that every part of sim speaks: Graph (work), Network (capacity), Routes (which
-// capacity a piece of work uses) and Trace (what happened). All are plain data with integer ids.
+// Package engine defines the four data types that all of sim shares: Graph (tasks and their
+// dependencies), Network (links and their rates), Routes (the resources that each task uses)
+// and Trace (the times at which tasks ran). All are plain data with integer ids.
 //
-// The package knows nothing of GPUs, optics or training. It leaves simulating a graph on a network to its sub-packages
-// (flow for fluid rates), building networks to fabric, building graphs to workloads, and choosing between networks to
-// policies.
+// Further types support them. Paths and NextHops describe routing by ports; RoutesOf converts
+// it to Routes. Contention describes servers and message queues that tasks compete for.
+// Contract and Fold return smaller graphs with the same times. Queue is the event queue of all
+// simulators.
+//
+// The package does not depend on GPUs, optics or training. Simulators are sub-packages (flow,
+// packet, static), fabric builds networks, workloads build graphs, and policies choose between
+// networks. Begin reading with graph.go and network.go.
 package engine

@@ -6,37 +6,53 @@ import (
 	"slices"
 )
 
-// ErrAsymmetric is wrapped by Fold where what should be identical is not.
-var ErrAsymmetric = errors.New("engine: the network, its paths or the traffic are not alike from all nodes of an orbit")
+// ErrAsymmetric is wrapped by Fold if nodes, links or flows that must be identical differ.
+var ErrAsymmetric = errors.New("engine: nodes of an orbit differ in their links, paths or traffic")
 
-// Folded is what Fold makes: one flow of each class, on the links of one node of each orbit.
-type Folded struct {
-	Graph   *Graph   // task c is a flow of class c
-	Network *Network // link o*Paths.Degree+p is port p of orbit o; 0 b/s where there is none
+// FoldedGraph is a folded graph: one flow of each class, on the links of one node of each orbit.
+type FoldedGraph struct {
+	Graph *Graph // task c is a flow of class c
+	// Network has link o*Paths.Degree+p for port p of orbit o. Its rate is 0 if the port has no
+	// link.
+	Network *Network
 	Routes  *Routes
 }
 
-// Fold returns the one-shot traffic of flows, which all start at once, as one transfer for each class of the paths over
-// one link for each orbit of links. It is for networks with a group of translations, which other than the identity
-// leave no node where it is: they take the nodes of an orbit (numbered from 0, by node) to each other, a node's port to
-// the same port, and the flows of a class to each other. Whatever the engine's service, flows of a class then have the
-// same rate at all times and links of an orbit the same load, so that a class ends in the folded graph when its flows
-// do in the whole one, which may be a million times its size. Flow f is of bytes[f]; nil bytes is message each. It
-// fails, with ErrAsymmetric, where orbits, classes, sizes or rates are found to differ, and on groups and changes.
-func Fold(n *Network, w *Paths, flows []Flow, bytes []int64, message int64, orbit []int32) (*Folded, error) {
-	if len(orbit) != int(n.Nodes) || len(n.Groups) > 0 || len(n.Changes) > 0 || bytes != nil && len(bytes) != len(flows) {
-		return nil, fmt.Errorf("%w: orbits of %d nodes for %d, %d groups, %d changes, and %d sizes for %d flows", ErrAsymmetric, len(orbit), n.Nodes, len(n.Groups), len(n.Changes), len(bytes), len(flows))
+// Fold exploits the symmetry of a network to simulate many simultaneous flows as few. The result
+// has one transfer for each class of the paths and one link for each orbit of links. It may be a
+// million times smaller than the original.
+//
+// The network must have a group of translations in which only the identity fixes a node. The
+// translations map the nodes of an orbit to each other, the ports of a node to the same ports, and
+// the flows of a class to each other. orbit is indexed by node and numbered from 0. Under every
+// service, the flows of a class then have the same rate at all times, and the links of an orbit the
+// same load. A class therefore ends in the folded graph when its flows end in the original one.
+//
+// All flows start together. Flow f has bytes[f] bytes; if bytes is nil, every flow has message
+// bytes. Fold returns ErrAsymmetric if it finds that orbits, classes, sizes or rates differ, and
+// for networks with groups or changes.
+func Fold(
+	n *Network, paths *Paths, flows []Flow, bytes []int64, message int64, orbit []int32) (*FoldedGraph, error) {
+
+	if len(orbit) != int(n.Nodes) || len(n.Groups) > 0 || len(n.Changes) > 0 ||
+		bytes != nil && len(bytes) != len(flows) {
+		return nil, fmt.Errorf("%w: orbits of %d nodes for %d, %d groups, %d changes, and %d sizes for %d flows",
+			ErrAsymmetric, len(orbit), n.Nodes, len(n.Groups), len(n.Changes), len(bytes), len(flows))
 	}
-	if w.Spread != nil {
-		return nil, fmt.Errorf("%w: packets that draw their links are of no classes", ErrAsymmetric)
+	if paths.Spread != nil {
+		return nil, fmt.Errorf("%w: flows that are routed by next hops have no classes",
+			ErrAsymmetric)
 	}
-	small, alike, err := foldLinks(n, w, orbit)
+	small, orbitSize, err := foldLinks(n, paths, orbit)
 	if err != nil {
 		return nil, err
 	}
-	z := tracer{n: n, w: w, mark: make([]int, len(small.Links)), resource: make([]int32, len(w.Link))}
-	for k := range w.Link {
-		z.resource[k] = orbit[k/w.Degree]*int32(w.Degree) + int32(k%w.Degree)
+
+	// Ports of all nodes of an orbit map to the ports of the orbit.
+	z := tracer{n: n, paths: paths,
+		lastUse: make([]int, len(small.Links)), resource: make([]int32, len(paths.Link))}
+	for k := range paths.Link {
+		z.resource[k] = orbit[k/paths.Degree]*int32(paths.Degree) + int32(k%paths.Degree)
 	}
 	size := func(f int32) int64 {
 		if bytes == nil {
@@ -44,22 +60,27 @@ func Fold(n *Network, w *Paths, flows []Flow, bytes []int64, message int64, orbi
 		}
 		return bytes[f]
 	}
-	first, count := firstOf(w, len(flows))
+
+	// The flows of a class must have equal sizes and sources in one orbit.
+	first, count := firstFlows(paths, len(flows))
 	for f := range int32(len(flows)) {
-		if a := first[w.ClassOf(f)]; size(a) != size(f) || orbit[flows[a].Src] != orbit[flows[f].Src] {
+		if a := first[paths.ClassOf(f)]; size(a) != size(f) || orbit[flows[a].Src] != orbit[flows[f].Src] {
 			return nil, fmt.Errorf("%w: flows %d and %d of one class", ErrAsymmetric, a, f)
 		}
 	}
-	out := &Folded{Graph: &Graph{}, Network: small, Routes: &Routes{Start: make([]int32, len(first)+1)}}
+
+	out := &FoldedGraph{Graph: &Graph{}, Network: small, Routes: &Routes{Start: make([]int32, len(first)+1)}}
 	for c, f := range first {
 		switch {
-		case f < 0: // no flow is of this class
+		case f < 0: // the class has no flow
 			out.Graph.AddTask(Task{})
-		case count[c] != alike:
-			return nil, fmt.Errorf("%w: class %d has %d flows, an orbit %d nodes", ErrAsymmetric, c, count[c], alike)
+		case count[c] != orbitSize:
+			return nil, fmt.Errorf("%w: class %d has %d flows, an orbit %d nodes",
+				ErrAsymmetric, c, count[c], orbitSize)
 		default:
-			out.Graph.AddTask(Task{Kind: Transfer, Src: orbit[flows[f].Src], Dst: orbit[flows[f].Dst], Flows: 1, Bytes: size(f)})
-			z.trace(int32(c), flows[f].Src)
+			out.Graph.AddTask(Task{
+				Kind: Transfer, Src: orbit[flows[f].Src], Dst: orbit[flows[f].Dst], Flows: 1, Bytes: size(f)})
+			z.addPaths(int32(c), flows[f].Src)
 		}
 		out.Routes.Start[c+1] = int32(len(z.uses))
 	}
@@ -67,8 +88,9 @@ func Fold(n *Network, w *Paths, flows []Flow, bytes []int64, message int64, orbi
 	return out, out.Graph.Freeze()
 }
 
-// foldLinks returns the links of one node of each orbit, and the nodes of an orbit.
-func foldLinks(n *Network, w *Paths, orbit []int32) (small *Network, alike int32, err error) {
+// foldLinks returns a network with the links of one node of each orbit, and the number of nodes per
+// orbit.
+func foldLinks(n *Network, paths *Paths, orbit []int32) (small *Network, orbitSize int32, err error) {
 	nodes := make([]int32, max(0, slices.Max(orbit)+1))
 	for _, o := range orbit {
 		if o < 0 {
@@ -76,29 +98,32 @@ func foldLinks(n *Network, w *Paths, orbit []int32) (small *Network, alike int32
 		}
 		nodes[o]++
 	}
-	small = &Network{Nodes: int32(len(nodes)), Links: make([]Link, len(nodes)*w.Degree)}
-	seen := make([]bool, len(small.Links))
-	for k, l := range w.Link {
-		o, port := orbit[k/w.Degree], k%w.Degree
+
+	// Each port of an orbit gets its link once; the links of other nodes must be identical.
+	small = &Network{Nodes: int32(len(nodes)), Links: make([]Link, len(nodes)*paths.Degree)}
+	isSet := make([]bool, len(small.Links))
+	for k, l := range paths.Link {
+		o, port := orbit[k/paths.Degree], k%paths.Degree
 		link := Link{From: o, To: -1}
 		if l >= 0 {
 			link = n.Links[l]
 			link.From, link.To = o, orbit[link.To]
 		}
-		to := int(o)*w.Degree + port
-		if nodes[o] != nodes[0] || seen[to] && small.Links[to] != link {
-			return nil, 0, fmt.Errorf("%w: port %d of node %d", ErrAsymmetric, port, k/w.Degree)
+		to := int(o)*paths.Degree + port
+		if nodes[o] != nodes[0] || isSet[to] && small.Links[to] != link {
+			return nil, 0, fmt.Errorf("%w: port %d of node %d", ErrAsymmetric, port, k/paths.Degree)
 		}
-		small.Links[to], seen[to] = link, true
+		small.Links[to], isSet[to] = link, true
 	}
 	return small, nodes[0], nil
 }
 
-// firstOf returns the first flow of each class, -1 where there is none, and the number of its flows.
-func firstOf(w *Paths, flows int) (first, count []int32) {
-	first, count = slices.Repeat([]int32{-1}, w.classes()), make([]int32, w.classes())
+// firstFlows returns the first flow of each class, -1 if the class has no flow, and the number
+// of flows of each class.
+func firstFlows(paths *Paths, flows int) (first, count []int32) {
+	first, count = slices.Repeat([]int32{-1}, paths.classes()), make([]int32, paths.classes())
 	for f := range int32(flows) {
-		c := w.ClassOf(f)
+		c := paths.ClassOf(f)
 		if count[c]++; first[c] < 0 {
 			first[c] = f
 		}

@@ -11,7 +11,7 @@ import (
 	"sim/engine"
 )
 
-func TestFreezeFaults(t *testing.T) {
+func TestFreezeRejectsInvalid(t *testing.T) {
 	transfer := engine.Task{Kind: engine.Transfer, Flows: 1}
 	for _, c := range []struct {
 		name  string
@@ -35,8 +35,8 @@ func TestFreezeFaults(t *testing.T) {
 	}
 }
 
-// TestFreezeNamesTaskOnCycle: of two tasks before the cycle, the cycle's three and one behind it, the message names one
-// of the three.
+// TestFreezeNamesTaskOnCycle: the graph has two tasks before a cycle of three and one behind it.
+// The message names a task of the cycle.
 func TestFreezeNamesTaskOnCycle(t *testing.T) {
 	names := []string{"before", "a", "b", "c", "behind", "far"}
 	g := &engine.Graph{Namer: func(id int32) string { return names[id] }}
@@ -55,8 +55,8 @@ func TestFreezeNamesTaskOnCycle(t *testing.T) {
 	}
 }
 
-// TestFreezeNamesTaskOnLateCycle has a task behind the cycle with a lower id than those on it: it waits for the cycle,
-// not for itself.
+// TestFreezeNamesTaskOnLateCycle: a task behind the cycle has a lower id than the tasks on it. The
+// message does not name that task.
 func TestFreezeNamesTaskOnLateCycle(t *testing.T) {
 	names := []string{"behind", "a", "b"}
 	g := &engine.Graph{Namer: func(id int32) string { return names[id] }}
@@ -84,11 +84,11 @@ func TestFreezeSelfEdge(t *testing.T) {
 	}
 }
 
-// TestFreeze checks adjacency, deduplication and order against a map of the longest lags.
+// TestFreeze compares adjacency, merged edges and order with a map of the longest lags.
 func TestFreeze(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.Int32Range(1, 12).Draw(t, "tasks")
-		rank := rapid.Permutation(seq(n)).Draw(t, "rank") // edges go up in rank, so ids are in no order
+		rank := rapid.Permutation(seq(n)).Draw(t, "rank") // edges lead to a higher rank, so that ids are in random order
 		g := &engine.Graph{}
 		for range n {
 			g.AddTask(engine.Task{})
@@ -109,7 +109,7 @@ func TestFreeze(t *testing.T) {
 		if err := g.Freeze(); err != nil {
 			t.Fatal(err)
 		}
-		for again := range 2 { // freezing twice changes nothing
+		for again := range 2 { // a second Freeze changes nothing
 			if g.EdgeCount() != len(lags) {
 				t.Fatalf("freeze %d: %d edges, want %d", again, g.EdgeCount(), len(lags))
 			}
@@ -135,12 +135,12 @@ func TestFreeze(t *testing.T) {
 					t.Fatalf("in-edges %v are not ordered by tail", g.In(i))
 				}
 			}
-			at := make([]int, n)
+			position := make([]int, n)
 			for k, id := range g.Order() {
-				at[id] = k
+				position[id] = k
 			}
 			for e := range lags {
-				if at[e[0]] >= at[e[1]] {
+				if position[e[0]] >= position[e[1]] {
 					t.Fatalf("order %v against edge %v", g.Order(), e)
 				}
 			}

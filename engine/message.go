@@ -2,52 +2,64 @@ package engine
 
 import "slices"
 
-// IsMessage reports whether a task is a message: a transfer of some bytes. Starting it takes Graph.MessageOverhead.
+// IsMessage reports whether a task is a message: a transfer of at least one byte. Its start takes
+// Graph.MessageOverhead.
 func (g *Graph) IsMessage(id int32) bool {
 	return g.Tasks[id].Kind == Transfer && g.Tasks[id].Bytes > 0
 }
 
-// Starts is a graph whose messages are started by compute tasks of their own.
-type Starts struct {
-	Graph *Graph
-	Tasks int     // of the graph without starts: tasks from there on are starts
-	By    []int32 // by task of the graph without starts: the task that starts it, -1 if none does
+// MessageStarts is a graph in which compute tasks model the message overhead.
+type MessageStarts struct {
+	Graph   *Graph  // the graph with start tasks
+	Tasks   int     // number of tasks of the original graph; start tasks have larger ids
+	StartOf []int32 // the start task of a message, indexed by original task; -1 for other tasks
 
-	contended bool // the graph without starts has a contention
+	contended bool // the original graph has a contention
 }
 
-// WithStarts returns g with its message overhead written out: a task for each message, which lasts the overhead and
-// holds the message's source meanwhile. What a message waits for its start waits for instead. Starts are behind all
-// tasks of g, which keep their ids. It returns nil if g has no message overhead. g must be frozen.
-func (g *Graph) WithStarts() (*Starts, error) {
+// WithMessageStarts models the message overhead of g by explicit tasks. Each message gets a
+// start task, which lasts for the overhead and occupies the source node of the message. The
+// predecessors of the message become predecessors of its start task. The tasks of g keep their
+// ids, and start tasks follow them. It returns nil if g has no message overhead. g must be
+// frozen.
+func (g *Graph) WithMessageStarts() (*MessageStarts, error) {
 	if g.MessageOverhead == 0 {
 		return nil, nil
 	}
+
+	// Each node of the network becomes a server behind the servers of g.
 	n := int32(len(g.Tasks))
-	s := &Starts{Graph: &Graph{Tasks: slices.Clone(g.Tasks)}, Tasks: int(n), By: slices.Repeat([]int32{-1}, int(n)), contended: g.contention != nil}
-	server := int32(0) // of node 0
+	s := &MessageStarts{Graph: &Graph{Tasks: slices.Clone(g.Tasks)},
+		Tasks: int(n), StartOf: slices.Repeat([]int32{-1}, int(n)), contended: g.contention != nil}
+	server := int32(0) // the server of node 0 in the extended contention
 	for _, h := range g.Contention.Holds {
 		server = max(server, h.Server+1)
 	}
-	s.Graph.Contention = Contention{Holds: slices.Clone(g.Contention.Holds), Offers: g.Contention.Offers, Requests: g.Contention.Requests}
-	var started []int32 // by start: its message
+
+	s.Graph.Contention = Contention{
+		Holds: slices.Clone(g.Contention.Holds), Offers: g.Contention.Offers, Requests: g.Contention.Requests}
+	var started []int32 // the message of each start task
 	for i := range n {
 		if !g.IsMessage(i) {
 			continue
 		}
 		start := s.Graph.AddTask(Task{Duration: g.MessageOverhead})
-		s.By[i], started = start, append(started, i)
+		s.StartOf[i], started = start, append(started, i)
 		s.Graph.AddEdge(start, i, 0)
-		s.Graph.Contention.Holds = append(s.Graph.Contention.Holds, Hold{Server: server + g.Tasks[i].Src, First: start, Last: start})
+		s.Graph.Contention.Holds = append(s.Graph.Contention.Holds,
+			Hold{Server: server + g.Tasks[i].Src, First: start, Last: start})
 	}
+
+	// Edges to a message lead to its start task.
 	for i := range n {
 		for _, e := range g.Out(i) {
-			if s.By[e.To] >= 0 {
-				e.To = s.By[e.To]
+			if s.StartOf[e.To] >= 0 {
+				e.To = s.StartOf[e.To]
 			}
 			s.Graph.AddEdge(e.From, e.To, e.Lag)
 		}
 	}
+
 	s.Graph.Namer = func(id int32) string {
 		if id < n {
 			return g.Name(id)
@@ -57,12 +69,13 @@ func (g *Graph) WithStarts() (*Starts, error) {
 	return s, s.Graph.Freeze()
 }
 
-// Trace returns a trace of s.Graph as one of the graph without starts: messages begin when their starts do.
-func (s *Starts) Trace(t *Trace) *Trace {
+// Trace converts a trace of s.Graph to a trace of the original graph. Messages start with their
+// start tasks.
+func (s *MessageStarts) Trace(t *Trace) *Trace {
 	n := s.Tasks
 	out := *t
 	out.Start, out.End = slices.Clone(t.Start[:n]), t.End[:n]
-	for i, start := range s.By {
+	for i, start := range s.StartOf {
 		if start >= 0 {
 			out.Start[i] = t.Start[start]
 		}
@@ -76,8 +89,8 @@ func (s *Starts) Trace(t *Trace) *Trace {
 	return &out
 }
 
-// Routes returns routes of the graph without starts as those of s.Graph: starts use nothing.
-func (s *Starts) Routes(r *Routes) *Routes {
+// Routes converts routes of the original graph to routes of s.Graph. Start tasks use no resource.
+func (s *MessageStarts) Routes(r *Routes) *Routes {
 	more := len(s.Graph.Tasks) - s.Tasks
 	out := &Routes{Start: slices.Clone(r.Start), Uses: r.Uses}
 	if len(r.Start) > 0 {

@@ -12,13 +12,14 @@ import (
 	"sim/engine/packet"
 )
 
-// startedTimes is a reference for graphs on links without contention, each transfer over a link of its own: it returns when each task
-// begins and ends if starting a message occupies its source. It scans all tasks for the next that begins.
+// startedTimes is a reference for graphs whose transfers have links of their own and which have
+// no contention. It returns the start and end of each task if the start of a message occupies
+// its source. It scans all tasks for the next one to start.
 func startedTimes(g *engine.Graph, perByte engine.Time) (start, end []engine.Time) {
 	n := len(g.Tasks)
 	start, end = make([]engine.Time, n), make([]engine.Time, n)
 	begun := make([]bool, n)
-	free := map[int32]engine.Time{} // by node
+	free := map[int32]engine.Time{} // time at which each node is free
 	for range n {
 		next, nextReady := -1, engine.Never
 		for i := range n {
@@ -30,7 +31,7 @@ func startedTimes(g *engine.Graph, perByte engine.Time) (start, end []engine.Tim
 				}
 				ready = max(ready, end[e.From]+e.Lag)
 			}
-			// of messages of one node that are ready together, or while it is busy, the first that became ready goes first
+			// Of the ready messages of a node, the one that became ready first goes first.
 			if !begun[i] && ready < nextReady {
 				next, nextReady = i, ready
 			}
@@ -50,7 +51,7 @@ func startedTimes(g *engine.Graph, perByte engine.Time) (start, end []engine.Tim
 	return start, end
 }
 
-// anyMessages draws a graph of up to 12 tasks on 3 nodes, and a network with a link for each of its transfers.
+// anyMessages draws a graph of up to 12 tasks on 3 nodes, and a network with one link per transfer.
 func anyMessages(t *rapid.T) (*engine.Graph, *engine.Network, *engine.Routes) {
 	const nodes = 3
 	g := &engine.Graph{MessageOverhead: engine.Time(rapid.IntRange(0, 7).Draw(t, "overhead"))}
@@ -72,23 +73,23 @@ func anyMessages(t *rapid.T) (*engine.Graph, *engine.Network, *engine.Routes) {
 			}
 		}
 	}
-	n.Links = append(n.Links, engine.Link{From: 0, To: 1, Rate: 8e12}) // of no transfer
+	n.Links = append(n.Links, engine.Link{From: 0, To: 1, Rate: 8e12}) // used by no transfer
 	if err := g.Freeze(); err != nil {
 		t.Fatal(err)
 	}
 	return g, n, r
 }
 
-// pathsOf returns a flow and a path for each task of a graph whose transfers have links of their own, in order.
-func pathsOf(g *engine.Graph, n *engine.Network) ([]engine.Flow, *engine.Paths) {
+// directPaths returns a flow and a one-link path for each transfer of a graph, in order.
+func directPaths(g *engine.Graph, n *engine.Network) ([]engine.Flow, *engine.Paths) {
 	out := make([][]int32, n.Nodes)
 	for i, l := range n.Links {
 		out[l.From] = append(out[l.From], int32(i))
 	}
 	degree := max(1, len(n.Links))
 	w := &engine.Paths{Degree: degree, Link: slices.Repeat([]int32{-1}, int(n.Nodes)*degree)}
-	for node, of := range out {
-		copy(w.Link[node*degree:], of)
+	for node, links := range out {
+		copy(w.Link[node*degree:], links)
 	}
 	flows, link := make([]engine.Flow, len(g.Tasks)), int32(0)
 	for i, t := range g.Tasks {
@@ -103,7 +104,8 @@ func pathsOf(g *engine.Graph, n *engine.Network) ([]engine.Flow, *engine.Paths) 
 	return flows, w
 }
 
-// TestMessageOverhead: both levels, an evaluator and a contracted graph agree with the reference on random graphs.
+// TestMessageOverhead: on random graphs, both levels, an evaluator and a contracted graph agree
+// with startedTimes.
 func TestMessageOverhead(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g, n, r := anyMessages(t)
@@ -119,7 +121,7 @@ func TestMessageOverhead(t *testing.T) {
 		}
 		fluid, err := flow.Run(context.Background(), g, n, r, flow.Options{Rates: true})
 		check("flow", fluid, err)
-		flows, paths := pathsOf(g, n)
+		flows, paths := directPaths(g, n)
 		packets, _, err := packet.RunGraph(g, n, flows, paths, 100, packet.Options{})
 		check("packet", packets, err)
 		for _, service := range []flow.Service{flow.MaxMin, flow.LevelPriority, flow.TailPriority} {
@@ -155,9 +157,10 @@ func TestMessageOverhead(t *testing.T) {
 	})
 }
 
-// TestStarts: by hand, a message of 8 bytes behind a compute task that holds a server starts 2 ticks after it, takes 5
-// ticks to start, and is sent at the 2 ticks per byte that its flow may go at most.
-func TestStarts(t *testing.T) {
+// TestMessageStarts: a message of 8 bytes follows a compute task that occupies a server. It
+// becomes ready after 2 ticks, takes 5 ticks to start, and is then sent at its flow limit of 2
+// ticks per byte.
+func TestMessageStarts(t *testing.T) {
 	g := &engine.Graph{MessageOverhead: 5}
 	g.AddTask(engine.Task{Duration: 3})
 	g.AddTask(engine.Task{Kind: engine.Transfer, Src: 1, Dst: 0, Flows: 1, Bytes: 8})
@@ -169,7 +172,7 @@ func TestStarts(t *testing.T) {
 	}
 	n := &engine.Network{Nodes: 2, Links: []engine.Link{{From: 1, To: 0, Rate: 8e12}}}
 	r := &engine.Routes{Start: []int32{0, 0, 1}, Uses: []engine.Use{{Resource: 0, Weight: 1}}, FlowCap: []float64{0, 4e12}}
-	s, err := g.WithStarts()
+	s, err := g.WithMessageStarts()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -195,13 +198,14 @@ func TestStarts(t *testing.T) {
 		t.Errorf("rates are %v and %v, want %v and none", got, trace.Rates(0), want)
 	}
 	g.Tasks[1].Src = -1
-	if err := g.Freeze(); !refused(err, "transfer message has source -1, want a node") {
+	if err := g.Freeze(); !isRejected(err, "transfer message has source -1, want a node") {
 		t.Error(err)
 	}
 }
 
-// TestWaits: an error about a run that stalls says what each task of a contention waits for.
-func TestWaits(t *testing.T) {
+// TestWaitReason: the error of a stalled run contains the reason why each task of a contention
+// waits.
+func TestWaitReason(t *testing.T) {
 	g := &engine.Graph{}
 	for range 5 {
 		g.AddTask(engine.Task{})
@@ -210,15 +214,15 @@ func TestWaits(t *testing.T) {
 	if err := g.Freeze(); err != nil {
 		t.Fatal(err)
 	}
-	c := g.NewContest()
+	c := g.NewContentionState()
 	for id, want := range []string{"a message that it accepts", "a receive that accepts it", "its turn", "others", "others"} {
-		if got := c.Waits(int32(id)); got != want {
+		if got := c.WaitReason(int32(id)); got != want {
 			t.Errorf("task %d waits for %s, want %s", id, got, want)
 		}
 	}
 }
 
-// TestNeedsArrival: a task waits for the data of a transfer if it does not start on the node that sends it.
+// TestNeedsArrival: a task waits for the arrival of data unless it starts on the sender.
 func TestNeedsArrival(t *testing.T) {
 	g := &engine.Graph{}
 	transfer := func(src, dst int32) int32 {

@@ -5,41 +5,46 @@ import (
 	"math"
 )
 
-// Link is one directed channel of a Network.
+// Link is a directed link of a Network.
 type Link struct {
-	From, To int32   // nodes; -1 where the link stands for many
-	Rate     float64 // bits per second; 0 is a link that is down
-	// Peak is the highest rate that the link is meant to have, where none of its changes may lead to it: priorities and
-	// cut-offs of fluids go by the highest of all.
+	From, To int32   // nodes; -1 if the link stands for several
+	Rate     float64 // bits per second; 0 if the link is down
+	// Peak is the highest rate that the link is meant to have, in bits per second, if it is not
+	// in Network.Changes. At the flow level, priorities and cut-offs use the highest rate that
+	// a link ever has.
 	Peak     float64
-	Latency  Time
-	Buffer   int64 // bytes of queue; 0 is unbounded. Used at packet level.
-	Channels int32 // virtual channels; 0 means 1. Used at packet level.
+	Latency  Time  // propagation delay
+	Buffer   int64 // queue capacity in bytes, packet level only; 0 means unbounded
+	Channels int32 // number of virtual channels, packet level only; 0 means 1
 }
 
-// Group is capacity that several routes share beside their links, such as a network interface.
+// Group is a capacity that several routes share in addition to their links, such as a network
+// interface.
 type Group struct {
 	Rate float64 // bits per second
 }
 
-// Change sets the rate of a link at a time: how circuits are reconfigured and how links fail and come back in mid-run.
+// Change sets the rate of a link at a time. Changes model reconfigured circuits and links that fail
+// and recover during a run.
 type Change struct {
 	At   Time
 	Link int32
 	Rate float64 // bits per second
-	// Planned is a change that senders know of: at packet level what waits before a link that goes down stays there, and
-	// what is being sent still arrives, rather than being lost.
+	// Planned means that senders are informed of the change. If a link goes down at the packet
+	// level, waiting packets then stay in its queue and the packet being sent still arrives;
+	// otherwise both are lost.
 	Planned bool
 }
 
-// Network is the hardware that a graph is simulated on. Resources are numbered links first, then groups: group g is
-// resource len(Links)+g.
+// Network is the hardware on which a graph is simulated. A resource is a link or a group. Links are
+// numbered first: group g is resource len(Links)+g.
 type Network struct {
-	Nodes   int32
+	Nodes   int32 // number of nodes
 	Links   []Link
 	Groups  []Group
-	Changes []Change // ordered by At
-	// ResourceNamer names a link or group in messages. nil names it by number.
+	Changes []Change // in order of At
+	// ResourceNamer returns the name of a resource in messages. If nil, the name contains its
+	// number.
 	ResourceNamer func(resource int32) string
 }
 
@@ -49,7 +54,7 @@ func (n *Network) Resources() int { return len(n.Links) + len(n.Groups) }
 // GroupResource returns the resource number of group g.
 func (n *Network) GroupResource(g int32) int32 { return int32(len(n.Links)) + g }
 
-// Rate returns the rate of a resource in bits per second at the start.
+// Rate returns the rate of a resource at the start of a run, in bits per second.
 func (n *Network) Rate(resource int32) float64 {
 	if int(resource) < len(n.Links) {
 		return n.Links[resource].Rate
@@ -57,7 +62,7 @@ func (n *Network) Rate(resource int32) float64 {
 	return n.Groups[int(resource)-len(n.Links)].Rate
 }
 
-// ResourceName names a link or group.
+// ResourceName returns the name of a resource.
 func (n *Network) ResourceName(resource int32) string {
 	if n.ResourceNamer != nil {
 		return n.ResourceNamer(resource)
@@ -68,20 +73,24 @@ func (n *Network) ResourceName(resource int32) string {
 	return fmt.Sprintf("group %d", int(resource)-len(n.Links))
 }
 
-// Validate fails on a rate that is negative or not finite, and on changes that are out of order or name no link.
+// Validate returns an error if a rate is negative or not finite, or if changes are out of order or
+// refer to a link that does not exist.
 func (n *Network) Validate() error {
 	bad := func(r float64) bool { return r < 0 || math.IsNaN(r) || math.IsInf(r, 0) }
 	for r := range int32(n.Resources()) {
 		if bad(n.Rate(r)) {
-			return fmt.Errorf("engine: %s has rate %g b/s, want a finite number of at least 0", n.ResourceName(r), n.Rate(r))
+			return fmt.Errorf("engine: %s has rate %g b/s, want a finite number of at least 0",
+				n.ResourceName(r), n.Rate(r))
 		}
 	}
+
 	for i, c := range n.Changes {
 		switch {
 		case c.Link < 0 || int(c.Link) >= len(n.Links):
 			return fmt.Errorf("engine: change %d names link %d of %d", i, c.Link, len(n.Links))
 		case bad(c.Rate) || c.At < 0:
-			return fmt.Errorf("engine: change %d of %s to %g b/s at %v", i, n.ResourceName(c.Link), c.Rate, c.At)
+			return fmt.Errorf("engine: change %d of %s to %g b/s at %v",
+				i, n.ResourceName(c.Link), c.Rate, c.At)
 		case i > 0 && c.At < n.Changes[i-1].At:
 			return fmt.Errorf("engine: change %d is earlier than the one before it", i)
 		}
@@ -89,22 +98,25 @@ func (n *Network) Validate() error {
 	return nil
 }
 
-// Use is a share of a resource: a transfer at rate r takes Weight*r of it.
+// Use is the use of a resource by a transfer: at rate r the transfer takes Weight*r of its
+// capacity.
 type Use struct {
 	Resource int32
 	Weight   float64
 }
 
-// Routes says for each transfer which resources it uses, and how fast one of its flows may go at most. A transfer with
-// no uses takes no time.
+// Routes lists the resources that each transfer uses and the rate limit of its flows. A transfer
+// without uses takes no time.
 type Routes struct {
-	Start   []int32   // uses of task i are Uses[Start[i]:Start[i+1]]
-	Uses    []Use     //
-	FlowCap []float64 // by task, bits per second a flow; nil or 0 is no cap
+	Start []int32 // the uses of task i are Uses[Start[i]:Start[i+1]]
+	Uses  []Use   // grouped by task
+	// FlowCap is the maximum rate of one flow in bits per second, indexed by task; nil or 0
+	// means no limit.
+	FlowCap []float64
 }
 
-// NewRoutes returns the routes of so many tasks: add appends the uses of a task to those of all before. If it is nil, no
-// task has any.
+// NewRoutes returns the routes of the given number of tasks. The function add appends the uses of a
+// task. If add is nil, no task has uses.
 func NewRoutes(tasks int, add func(uses []Use, task int32) []Use) *Routes {
 	r := &Routes{Start: make([]int32, tasks+1)}
 	for i := range tasks {
@@ -117,10 +129,10 @@ func NewRoutes(tasks int, add func(uses []Use, task int32) []Use) *Routes {
 	return r
 }
 
-// Of returns the uses of a task. Read only.
+// Of returns the uses of a task. The slice must not be modified.
 func (r *Routes) Of(task int32) []Use { return r.Uses[r.Start[task]:r.Start[task+1]] }
 
-// Cap returns the rate limit of a task over all its flows in bits per second, +Inf where there is none.
+// Cap returns the rate limit of a task over all its flows in bits per second, +Inf if it has none.
 func (r *Routes) Cap(task int32, flows int32) float64 {
 	if r.FlowCap == nil || r.FlowCap[task] == 0 {
 		return math.Inf(1)
@@ -128,16 +140,18 @@ func (r *Routes) Cap(task int32, flows int32) float64 {
 	return r.FlowCap[task] * float64(flows)
 }
 
-// Hops returns a function that returns the links of shortest paths from a node to each over links that are up, -1 where
-// there are none: over all, or those that of has. It searches anew when asked for another node than the last, and
-// overwrites what it returned.
-func (n *Network) Hops(of func(link int) bool) func(from int32) []int32 {
+// Hops returns a function that computes the number of links on shortest paths from a node to
+// every node, -1 for nodes that cannot be reached. Paths use links that are up and for which the
+// argument of Hops returns true; nil includes all links. The function caches the result for the
+// last node and overwrites it when called for another one.
+func (n *Network) Hops(include func(link int) bool) func(from int32) []int32 {
 	out := make([][]int32, n.Nodes)
 	for i, l := range n.Links {
-		if l.Rate > 0 && (of == nil || of(i)) {
+		if l.Rate > 0 && (include == nil || include(i)) {
 			out[l.From] = append(out[l.From], l.To)
 		}
 	}
+
 	hops, queue, last := make([]int32, n.Nodes), make([]int32, 0, n.Nodes), int32(-1)
 	return func(from int32) []int32 {
 		if from == last {
@@ -146,6 +160,7 @@ func (n *Network) Hops(of func(link int) bool) func(from int32) []int32 {
 		for i := range hops {
 			hops[i] = -1
 		}
+
 		last, hops[from], queue = from, 0, append(queue[:0], from)
 		for head := 0; head < len(queue); head++ {
 			for _, to := range out[queue[head]] {

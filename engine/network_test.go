@@ -14,9 +14,9 @@ func TestValidate(t *testing.T) {
 		return &engine.Network{Links: []engine.Link{{Rate: 1}, {Rate: 0}}, Groups: []engine.Group{{Rate: 5}}}
 	}
 	for _, c := range []struct {
-		name  string
-		spoil func(n *engine.Network)
-		want  string // "" is no fault
+		name    string
+		corrupt func(n *engine.Network)
+		want    string // "" if the network is valid
 	}{
 		{"sound", func(n *engine.Network) {}, ""},
 		{"changes at one time", func(n *engine.Network) { n.Changes = []engine.Change{{At: 3, Link: 1}, {At: 3, Link: 0, Rate: 2}} }, ""},
@@ -35,7 +35,7 @@ func TestValidate(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			n := two()
-			c.spoil(n)
+			c.corrupt(n)
 			err := n.Validate()
 			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 				t.Errorf("error %v, want %q in it", err, c.want)
@@ -106,20 +106,20 @@ func TestTimeString(t *testing.T) {
 	}
 }
 
-// TestHops: hops along the live links that are asked for, of one node after the other.
+// TestHops: path lengths over the included links that are up, from one node after the other.
 func TestHops(t *testing.T) {
 	n := &engine.Network{Nodes: 4, Links: []engine.Link{{From: 0, To: 1, Rate: 1}, {From: 1, To: 2, Rate: 1}, {From: 2, To: 3, Rate: 1}, {From: 0, To: 3}, {From: 0, To: 2, Rate: 1}}}
 	for _, c := range []struct {
-		of   func(int) bool
-		from int32
-		want []int32
+		include func(int) bool
+		from    int32
+		want    []int32
 	}{
 		{nil, 0, []int32{0, 1, 1, 2}},
 		{nil, 2, []int32{-1, -1, 0, 1}},
 		{func(link int) bool { return link < 4 }, 0, []int32{0, 1, 2, 3}},
 	} {
-		far := n.Hops(c.of)
-		for range 2 { // what an earlier call left must not matter
+		far := n.Hops(c.include)
+		for range 2 { // an earlier call has no effect
 			if far(3); !slices.Equal(far(c.from), c.want) {
 				t.Errorf("from %d: %v, want %v", c.from, far(c.from), c.want)
 			}

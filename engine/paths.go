@@ -7,16 +7,16 @@ import (
 	"math"
 )
 
-// Flow is traffic from one node to another.
+// Flow is the traffic from one node to another.
 type Flow struct{ Src, Dst int32 }
 
-// Step is a hop of a path: a port of the node that it leaves, and the virtual channel that it takes on the link.
+// Step is one hop of a path: the port of the current node and the virtual channel on the link.
 type Step uint16
 
 const (
-	// Arrived ends the steps of a path.
+	// Arrived terminates the steps of a path.
 	Arrived Step = math.MaxUint16
-	// MaxPort is the last port that a step can name, MaxChannel the last channel.
+	// MaxPort and MaxChannel are the largest port and channel that a Step can hold.
 	MaxPort    = 1<<12 - 1
 	MaxChannel = 1<<4 - 2
 
@@ -32,25 +32,28 @@ func (s Step) Port() int { return int(s & MaxPort) }
 // Channel returns the virtual channel of a step.
 func (s Step) Channel() int { return int(s >> channelShift) }
 
-// Paths lead flows by the ports that they take from their source on: source routing. Where a network looks alike from
-// many nodes, their flows share paths, so that what is kept grows with the classes of flows and not with the flows.
+// Paths holds source routes as sequences of ports. In a symmetric network, flows from different
+// nodes take the same ports. They form a class and share its paths, so that memory grows with the
+// number of classes and not with the number of flows.
 type Paths struct {
-	Degree int     // ports of a node
-	Link   []int32 // by node and port: a link out of it; -1 where there is none
-	Class  []int32 // by flow; nil where flow f is class f
+	Degree int     // ports per node
+	Link   []int32 // link of a port, indexed by node*Degree+port; -1 if the port has none
+	Class  []int32 // class of a flow, indexed by flow; nil if flow f is class f
 
-	// Class c has the paths First[c]..First[c+1]-1, of which each packet takes one: path w with probability Share[w].
-	// nil is one path a class, class c's being path c, and nil Share equal shares.
+	// Class c has the paths First[c] to First[c+1]-1. Each packet takes one of them, path w
+	// with probability Share[w]. If First is nil, the only path of class c is path c. If Share
+	// is nil, the shares are equal.
 	First []int32
 	Share []float64
 
-	// The steps of path w begin at Step[Start[w]] and end before the first Arrived after it. A class whose Start is -1
-	// (no path) cannot be served.
+	// The steps of path w start at Step[Start[w]] and end before the next Arrived. Start[w] is
+	// -1 if no path exists; flows of the class then cannot be served.
 	Start []int64
 	Step  []Step
 
-	// Spread leads packets in place of all paths, where it is not nil: of the rest only Degree and Link then count.
-	Spread *Spread
+	// Spread routes packets hop by hop instead of along paths, if it is not nil. Only Degree and
+	// Link are used then.
+	Spread *NextHops
 }
 
 // ClassOf returns the class of a flow.
@@ -61,6 +64,7 @@ func (w *Paths) ClassOf(flow int32) int32 {
 	return w.Class[flow]
 }
 
+// classes returns the number of classes.
 func (w *Paths) classes() int {
 	if w.First == nil {
 		return len(w.Start)
@@ -68,7 +72,7 @@ func (w *Paths) classes() int {
 	return len(w.First) - 1
 }
 
-// Of returns the first and one past the last path of a class.
+// Of returns the paths of a class: first <= path < end.
 func (w *Paths) Of(class int32) (first, end int32) {
 	if w.First == nil {
 		return class, class + 1
@@ -76,7 +80,7 @@ func (w *Paths) Of(class int32) (first, end int32) {
 	return w.First[class], w.First[class+1]
 }
 
-// ShareOf returns the share of a class's packets that a path of it takes.
+// ShareOf returns the share of a class's packets that take one of its paths.
 func (w *Paths) ShareOf(class, path int32) float64 {
 	if w.Share != nil {
 		return w.Share[path]
@@ -85,7 +89,7 @@ func (w *Paths) ShareOf(class, path int32) float64 {
 	return 1 / float64(end-first)
 }
 
-// Steps returns the steps of a path, without Arrived. Read only.
+// Steps returns the steps of a path without Arrived. The slice must not be modified.
 func (w *Paths) Steps(path int32) []Step {
 	begin := w.Start[path]
 	end := begin
@@ -113,7 +117,7 @@ func (w *Paths) Channels() int {
 	return top + 1
 }
 
-// Out returns the link of a step from a node; -1 where there is none.
+// Out returns the link that a step takes from a node, -1 if the port has none.
 func (w *Paths) Out(node int32, s Step) int32 {
 	if s.Port() >= w.Degree {
 		return -1
@@ -121,7 +125,8 @@ func (w *Paths) Out(node int32, s Step) int32 {
 	return w.Link[int(node)*w.Degree+s.Port()]
 }
 
-// Links returns the links of a path from a node. All links of the network are given.
+// Links iterates over the links of a path that starts at a node. The slice all has the links of
+// the network.
 func (w *Paths) Links(from, path int32, all []Link) iter.Seq[int32] {
 	return func(yield func(link int32) bool) {
 		at := from
@@ -135,17 +140,23 @@ func (w *Paths) Links(from, path int32, all []Link) iter.Seq[int32] {
 	}
 }
 
-// Check fails where a path does not lead a flow of its class from source to destination over links of n that are up,
-// and with ctx's error when ctx ends before it.
+// Check returns an error if a path does not connect the source and destination of a flow of
+// its class. The links must be up, and must have the channels that the path uses. It returns
+// the error of ctx if ctx is cancelled.
 func (w *Paths) Check(ctx context.Context, n *Network, flows []Flow) error {
-	if w.Degree < 1 || w.Degree > MaxPort+1 || len(w.Link) != int(n.Nodes)*w.Degree || len(w.Step) > math.MaxInt32 {
-		return fmt.Errorf("engine: paths of %d steps over %d ports, %d a node, of %d nodes", len(w.Step), len(w.Link), w.Degree, n.Nodes)
+	if w.Degree < 1 || w.Degree > MaxPort+1 ||
+		len(w.Link) != int(n.Nodes)*w.Degree || len(w.Step) > math.MaxInt32 {
+		return fmt.Errorf("engine: paths of %d steps over %d ports, %d a node, of %d nodes",
+			len(w.Step), len(w.Link), w.Degree, n.Nodes)
 	}
+
 	for i, l := range w.Link {
 		if l < -1 || int(l) >= len(n.Links) || l >= 0 && int(n.Links[l].From) != i/w.Degree {
-			return fmt.Errorf("engine: port %d of node %d is no link out of it", i%w.Degree, i/w.Degree)
+			return fmt.Errorf("engine: port %d of node %d is no link out of it",
+				i%w.Degree, i/w.Degree)
 		}
 	}
+
 	if w.Spread != nil {
 		return w.Spread.check(ctx, n, flows)
 	}
@@ -153,15 +164,20 @@ func (w *Paths) Check(ctx context.Context, n *Network, flows []Flow) error {
 		return fmt.Errorf("engine: the last path has no end")
 	}
 	classes := w.classes()
-	if w.Class == nil && len(flows) != classes || w.Class != nil && len(w.Class) != len(flows) || w.Share != nil && len(w.Share) != len(w.Start) {
-		return fmt.Errorf("engine: %d flows have paths of %d classes, and %d shares for %d paths", len(flows), classes, len(w.Share), len(w.Start))
+	if w.Class == nil && len(flows) != classes ||
+		w.Class != nil && len(w.Class) != len(flows) ||
+		w.Share != nil && len(w.Share) != len(w.Start) {
+		return fmt.Errorf("engine: %d flows have paths of %d classes, and %d shares for %d paths",
+			len(flows), classes, len(w.Share), len(w.Start))
 	}
+
 	for _, begin := range w.Start {
 		if begin < -1 || begin >= int64(len(w.Step)) {
 			return fmt.Errorf("engine: a path begins at step %d of %d", begin, len(w.Step))
 		}
 	}
-	all := newShared(n, w, len(flows))
+
+	prefixes := newPathPrefixes(n, w, len(flows))
 	for f, flow := range flows {
 		if f&(1<<14-1) == 0 && ctx.Err() != nil {
 			return ctx.Err()
@@ -172,13 +188,14 @@ func (w *Paths) Check(ctx context.Context, n *Network, flows []Flow) error {
 		}
 		first, end := w.Of(c)
 		if first < 0 || first >= end || int(end) > len(w.Start) {
-			return fmt.Errorf("engine: no path leads flow %d from node %d to %d", f, flow.Src, flow.Dst)
+			return fmt.Errorf("engine: no path leads flow %d from node %d to %d",
+				f, flow.Src, flow.Dst)
 		}
 		for k := first; k < end; k++ {
-			if all != nil && all.leads(flow, k) {
+			if prefixes != nil && prefixes.connects(flow, k) {
 				continue
 			}
-			if err := w.follow(n, int32(f), flow, k); err != nil {
+			if err := w.checkPath(n, int32(f), flow, k); err != nil {
 				return err
 			}
 		}
@@ -186,25 +203,29 @@ func (w *Paths) Check(ctx context.Context, n *Network, flows []Flow) error {
 	return nil
 }
 
-// follow fails where a path does not lead a flow to its destination.
-func (w *Paths) follow(n *Network, f int32, flow Flow, path int32) error {
+// checkPath returns an error if a path does not connect the source and destination of a flow.
+func (w *Paths) checkPath(n *Network, f int32, flow Flow, path int32) error {
 	if w.Start[path] < 0 || flow.Src < 0 || flow.Src >= n.Nodes {
 		return fmt.Errorf("engine: no path leads flow %d from node %d to %d", f, flow.Src, flow.Dst)
 	}
-	at := flow.Src
+
+	node := flow.Src
 	for i := w.Start[path]; w.Step[i] != Arrived; i++ {
 		s := w.Step[i]
-		l := w.Out(at, s)
+		l := w.Out(node, s)
 		if l < 0 || n.Links[l].Rate == 0 {
-			return fmt.Errorf("engine: the path of flow %d from node %d to %d cannot take port %d at node %d", f, flow.Src, flow.Dst, s.Port(), at)
+			return fmt.Errorf("engine: the path of flow %d from node %d to %d cannot take port %d at node %d",
+				f, flow.Src, flow.Dst, s.Port(), node)
 		}
 		if c := max(1, n.Links[l].Channels); int32(s.Channel()) >= c {
-			return fmt.Errorf("engine: the path of flow %d from node %d to %d takes channel %d of %s, which has %d", f, flow.Src, flow.Dst, s.Channel(), n.ResourceName(l), c)
+			return fmt.Errorf("engine: the path of flow %d from node %d to %d takes channel %d of %s, which has %d",
+				f, flow.Src, flow.Dst, s.Channel(), n.ResourceName(l), c)
 		}
-		at = n.Links[l].To
+		node = n.Links[l].To
 	}
-	if at != flow.Dst {
-		return fmt.Errorf("engine: the path of flow %d from node %d to %d ends at %d", f, flow.Src, flow.Dst, at)
+	if node != flow.Dst {
+		return fmt.Errorf("engine: the path of flow %d from node %d to %d ends at %d",
+			f, flow.Src, flow.Dst, node)
 	}
 	return nil
 }

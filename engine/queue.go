@@ -2,57 +2,59 @@ package engine
 
 import "math/bits"
 
-// Queue is an event queue: a 4-ary heap of ids keyed by (time, sequence), one entry an id at most, whose time can be
-// moved. Times are not negative. Among events of one time the one set first is taken first. Nothing is allocated after
-// NewQueue.
+// Queue is an event queue: an indexed 4-ary heap of ids keyed by time and then by sequence
+// number. Each id has at most one event, whose time can be changed. Times must not be negative.
+// Events with equal times are returned in the order in which they were set. A queue allocates
+// nothing after NewQueue.
 type Queue struct {
-	entries []entry
-	at      []int32 // position of each id in entries, -1 when absent
-	seq     int64
+	entries  []entry
+	position []int32 // index in entries, indexed by id; -1 if the id has no event
+	seq      int64   // number of the next Set
 }
 
+// entry is an event.
 type entry struct {
 	time Time
-	seq  int64
+	seq  int64 // number of the call of Set
 	id   int32
 }
 
 // NewQueue returns an empty queue for ids 0..n-1.
 func NewQueue(n int) *Queue {
-	q := &Queue{entries: make([]entry, 0, n), at: make([]int32, n)}
-	for i := range q.at {
-		q.at[i] = -1
+	q := &Queue{entries: make([]entry, 0, n), position: make([]int32, n)}
+	for i := range q.position {
+		q.position[i] = -1
 	}
 	return q
 }
 
-// Grow makes room for ids 0..n-1.
+// Grow extends the ids to 0..n-1.
 func (q *Queue) Grow(n int) {
-	for len(q.at) < n {
-		q.at = append(q.at, -1)
+	for len(q.position) < n {
+		q.position = append(q.position, -1)
 	}
 }
 
 // Reset empties the queue.
 func (q *Queue) Reset() {
 	for _, e := range q.entries {
-		q.at[e.id] = -1
+		q.position[e.id] = -1
 	}
 	q.entries = q.entries[:0]
 	q.seq = 0
 }
 
-// CopyFrom makes q equal to p, which must be of the same ids.
+// CopyFrom makes q equal to p. Both must have the same ids.
 func (q *Queue) CopyFrom(p *Queue) {
 	q.entries = append(q.entries[:0], p.entries...)
-	copy(q.at, p.at)
+	copy(q.position, p.position)
 	q.seq = p.seq
 }
 
 // Len returns the number of events.
 func (q *Queue) Len() int { return len(q.entries) }
 
-// Top returns the time of the earliest event, Never when there is none.
+// Top returns the time of the earliest event, Never if the queue is empty.
 func (q *Queue) Top() Time {
 	if len(q.entries) == 0 {
 		return Never
@@ -61,42 +63,43 @@ func (q *Queue) Top() Time {
 }
 
 // Has reports whether id has an event.
-func (q *Queue) Has(id int32) bool { return q.at[id] >= 0 }
+func (q *Queue) Has(id int32) bool { return q.position[id] >= 0 }
 
-// Set puts id's event at time t, moving the one it has. A moved event takes a new place in the sequence.
+// Set schedules the event of id at time t, or moves it there. A moved event gets a new sequence
+// number.
 func (q *Queue) Set(id int32, t Time) {
 	e := entry{t, q.seq, id}
 	q.seq++
-	i := q.at[id]
+	i := q.position[id]
 	if i < 0 {
 		q.entries = append(q.entries, e)
-		q.up(int32(len(q.entries)-1), e)
+		q.siftUp(int32(len(q.entries)-1), e)
 		return
 	}
 	if less(e, q.entries[i]) {
-		q.up(i, e)
+		q.siftUp(i, e)
 	} else {
-		q.down(i, e)
+		q.siftDown(i, e)
 	}
 }
 
 // Pop removes and returns the earliest event. The queue must not be empty.
 func (q *Queue) Pop() (id int32, t Time) {
 	top := q.entries[0]
-	q.cut(0)
+	q.removeAt(0)
 	return top.id, top.time
 }
 
-// Remove drops id's event if it has one.
+// Remove removes the event of id, if any.
 func (q *Queue) Remove(id int32) {
-	if i := q.at[id]; i >= 0 {
-		q.cut(i)
+	if i := q.position[id]; i >= 0 {
+		q.removeAt(i)
 	}
 }
 
-// cut removes the entry at position i.
-func (q *Queue) cut(i int32) {
-	q.at[q.entries[i].id] = -1
+// removeAt removes the entry at index i.
+func (q *Queue) removeAt(i int32) {
+	q.position[q.entries[i].id] = -1
 	last := int32(len(q.entries) - 1)
 	e := q.entries[last]
 	q.entries = q.entries[:last]
@@ -104,40 +107,42 @@ func (q *Queue) cut(i int32) {
 		return
 	}
 	if i > 0 && less(e, q.entries[(i-1)/4]) {
-		q.up(i, e)
+		q.siftUp(i, e)
 	} else {
-		q.down(i, e)
+		q.siftDown(i, e)
 	}
 }
 
+// less reports whether a comes before b.
 func less(a, b entry) bool {
 	return a.time < b.time || a.time == b.time && a.seq < b.seq
 }
 
-// earlier returns 1 where a is before b, and 0 else.
+// earlier returns 1 if a comes before b, and 0 otherwise. It compares time and sequence number
+// as one 128-bit number, without branches.
 func earlier(a, b *entry) int32 {
 	_, less := bits.Sub64(uint64(a.seq), uint64(b.seq), 0)
 	_, less = bits.Sub64(uint64(a.time), uint64(b.time), less)
 	return int32(less)
 }
 
-// up places e at position i or above.
-func (q *Queue) up(i int32, e entry) {
+// siftUp places e at index i or above in the heap.
+func (q *Queue) siftUp(i int32, e entry) {
 	for i > 0 {
 		p := (i - 1) / 4
 		if !less(e, q.entries[p]) {
 			break
 		}
 		q.entries[i] = q.entries[p]
-		q.at[q.entries[i].id] = i
+		q.position[q.entries[i].id] = i
 		i = p
 	}
 	q.entries[i] = e
-	q.at[e.id] = i
+	q.position[e.id] = i
 }
 
-// down places e at position i or below.
-func (q *Queue) down(i int32, e entry) {
+// siftDown places e at index i or below in the heap.
+func (q *Queue) siftDown(i int32, e entry) {
 	entries := q.entries
 	n := int32(len(entries))
 	for {
@@ -146,7 +151,7 @@ func (q *Queue) down(i int32, e entry) {
 			break
 		}
 		best := c
-		if c+4 <= n { // no branch, half of which would be missed
+		if c+4 <= n { // branch-free, because half of the branches would be mispredicted
 			four := entries[c : c+4 : c+4]
 			a, b := earlier(&four[1], &four[0]), 2+earlier(&four[3], &four[2])
 			best += a + (b-a)*earlier(&four[b&3], &four[a&3])
@@ -162,9 +167,9 @@ func (q *Queue) down(i int32, e entry) {
 			break
 		}
 		entries[i] = first
-		q.at[first.id] = i
+		q.position[first.id] = i
 		i = best
 	}
 	entries[i] = e
-	q.at[e.id] = i
+	q.position[e.id] = i
 }

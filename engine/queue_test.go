@@ -11,7 +11,7 @@ import (
 	"sim/engine"
 )
 
-// modelQueue is the obvious queue: a list sorted by (time, sequence).
+// modelQueue is a simple reference: a list sorted by time and sequence number.
 type modelQueue struct {
 	list []modelEntry
 	seq  int
@@ -40,8 +40,8 @@ func (q *modelQueue) has(id int32) bool {
 	return slices.ContainsFunc(q.list, func(e modelEntry) bool { return e.id == id })
 }
 
-// TestQueueAgainstSortedList drives the heap and a sorted list alike. Few distinct times make ties common, many ids
-// make the heap several levels deep.
+// TestQueueAgainstSortedList applies random operations to the heap and to a sorted list. Few
+// distinct times make ties frequent, and many ids make the heap several levels deep.
 func TestQueueAgainstSortedList(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ids := rapid.Int32Range(1, 120).Draw(t, "ids")
@@ -86,7 +86,7 @@ func TestQueueAgainstSortedList(t *testing.T) {
 			"copy": func(t *rapid.T) {
 				c := engine.NewQueue(0)
 				c.Grow(int(ids))
-				c.Set(anyID.Draw(t, "other"), engine.Time(times)) // what it held before does not count
+				c.Set(anyID.Draw(t, "other"), engine.Time(times)) // the previous content of the copy has no effect
 				c.Reset()
 				c.CopyFrom(q)
 				q = c
@@ -117,8 +117,8 @@ func TestQueueAgainstSortedList(t *testing.T) {
 	})
 }
 
-// TestQueueTies pins the rule for events of one time: first set, first taken, and an event that is set again, even to
-// the same time, goes to the back.
+// TestQueueTies: events with equal times are returned in the order in which they were set. An
+// event that is set again goes to the back, even if its time does not change.
 func TestQueueTies(t *testing.T) {
 	q := engine.NewQueue(6)
 	for _, id := range []int32{4, 2, 5, 0, 1, 3} {

@@ -5,11 +5,10 @@ import (
 	"math"
 )
 
-// Time is a point in simulated time or a span of it, in picoseconds. Its range is 106 days. The event queue is keyed by
-// it.
+// Time is a point in simulated time or a time span, in picoseconds (ticks). Its range is 106 days.
 type Time int64
 
-// Spans of simulated time.
+// Units of simulated time.
 const (
 	Picosecond  Time = 1
 	Nanosecond       = 1000 * Picosecond
@@ -24,7 +23,7 @@ const (
 // Seconds returns t in seconds.
 func (t Time) Seconds() float64 { return float64(t) / float64(Second) }
 
-// String formats t in seconds with all its digits.
+// String formats t in seconds with up to 12 significant digits.
 func (t Time) String() string {
 	if t == Never {
 		return "never"
@@ -32,7 +31,8 @@ func (t Time) String() string {
 	return fmt.Sprintf("%.12gs", t.Seconds())
 }
 
-// FromSeconds returns the tick nearest to s seconds. It fails when s is not a number or lies outside the range of Time.
+// FromSeconds returns the tick nearest to s seconds. It returns an error if s is not a number or
+// outside the range of Time.
 func FromSeconds(s float64) (Time, error) {
 	p := math.Round(s * float64(Second))
 	if math.IsNaN(p) || math.Abs(p) >= math.MaxInt64 {

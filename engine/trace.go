@@ -2,43 +2,48 @@ package engine
 
 import "slices"
 
-// RateStep is a change of a transfer's rate: from At on it runs at Rate.
+// RateStep is a change of a transfer's rate: from time At on the transfer has the given rate.
 type RateStep struct {
 	At   Time
 	Rate float64 // bits per second over all flows
 }
 
-// Trace is what happened when a graph was simulated: for every task when it became ready and started (the same for all
-// models so far), when it ended and, for transfers, every rate in between.
+// Trace is the result of a simulation: the start and end of every task and the rates of every
+// transfer. In all simulators a task starts when it becomes ready, or when the contention grants
+// its request.
 type Trace struct {
-	Start, End []Time // by task
-	// Rates of task i are Steps[StepStart[i]:StepStart[i+1]], the last with rate 0 at the task's end. Compute tasks
-	// have none.
+	Start, End []Time // indexed by task
+	// The rate steps of task i are Steps[StepStart[i]:StepStart[i+1]]. The last one has rate 0 at
+	// the end of the task. Compute tasks have no steps.
 	StepStart []int32
 	Steps     []RateStep
-	Makespan  Time // when the last task ended
-	// Cause is by task the one that decided when it started, if the graph's contention did: the task that freed its
-	// server, the last task of the message that a receive took, or the receive that a message waited for (when that became
-	// ready). -1 of other tasks; nil if the graph has no contention.
+	Makespan  Time // end of the last task
+	// Cause is, indexed by task, the task that determined the start of a task through the
+	// contention. It is the task that freed its server, the last task of the message that a receive
+	// accepted, or the receive that a message waited for (at the time when the receive became
+	// ready). It is -1 for other tasks, and nil if the graph has no contention.
 	Cause  []int32
-	Events int64 // starts and ends of transfers that were simulated
+	Events int64 // number of simulated starts and ends of transfers
 }
 
-// Rates returns the rate steps of a task. Read only.
+// Rates returns the rate steps of a task. The slice must not be modified.
 func (t *Trace) Rates(task int32) []RateStep {
 	return t.Steps[t.StepStart[task]:t.StepStart[task+1]]
 }
 
-// CriticalPath returns tasks in order of time such that each starts when the one before it ended plus the lag of the
-// edge between them, or because of what the contention decided then, the first starts at zero (or when nothing bound it) and the last ends at the makespan. Ties go to
-// the lowest task id (docs/model.md, "References").
+// CriticalPath returns a chain of tasks, in order of time, that determines the makespan. Each
+// task starts when its predecessor in the chain ends plus the lag of the edge between them, or
+// when the contention grants its request because of that predecessor. The last task ends at the
+// makespan. Of several possible tasks the one with the lowest id is chosen (docs/model.md,
+// "References").
 func (t *Trace) CriticalPath(g *Graph) []int32 {
 	last := int32(slices.Index(t.End, t.Makespan))
 	if last < 0 {
 		return nil
 	}
 	path := []int32{last}
-	// binding returns the predecessor of a task that ended last, if it decided a start at that time.
+	// binding returns the predecessor in g whose end determined the start of a task, -1 if there is
+	// none.
 	binding := func(task int32, start Time) int32 {
 		prev := int32(-1)
 		for _, e := range g.In(task) {
@@ -48,10 +53,12 @@ func (t *Trace) CriticalPath(g *Graph) []int32 {
 		}
 		return prev
 	}
+
 	for {
 		prev := binding(last, t.Start[last])
 		if prev < 0 && t.Cause != nil && t.Cause[last] >= 0 {
-			if prev = t.Cause[last]; g.contention.role[last]&roleOffers != 0 { // started when the receive became ready
+			// A message that waited for a receive started when that became ready.
+			if prev = t.Cause[last]; g.contention.role[last]&roleOffers != 0 {
 				prev = binding(prev, t.Start[last])
 			}
 		}

@@ -14,8 +14,8 @@ import (
 	"sim/fabric/electrical"
 )
 
-// three returns pods 0, 1 and 2 of two nodes each, of 4 and 2 GPUs, the second with two NIC sets, on circuits of 100,
-// 100 and 50 Gb/s.
+// three returns pods 0, 1 and 2 with circuits of 100, 100 and 50 Gb/s. Each has two nodes, of 4
+// and 2 GPUs; the second node has two NIC sets.
 func three() *fabric.Pods {
 	p := &fabric.Pods{Copies: 3, PeerEnds: 2, PeerDirections: 2}
 	for i, name := range []string{"a", "b", "c"} {
@@ -33,7 +33,7 @@ func three() *fabric.Pods {
 	return p
 }
 
-// moves returns a graph of transfers of a megabyte between pairs of nodes.
+// moves returns a graph of transfers of 1 MB between pairs of nodes.
 func moves(t *testing.T, pairs ...[2]int32) *engine.Graph {
 	t.Helper()
 	g := &engine.Graph{}
@@ -46,10 +46,10 @@ func moves(t *testing.T, pairs ...[2]int32) *engine.Graph {
 	return g
 }
 
-// TestConnect pins bundles, links and routes of a small job by hand.
+// TestConnect checks bundles, links and routes of a small job against values computed by hand.
 func TestConnect(t *testing.T) {
 	p := three()
-	// pod a to b both ways, c to a one way, inside b, and a to its DP peers
+	// pods a and b in both directions, c to a in one, inside b, and a to its DP peers
 	g := moves(t, [2]int32{0, 2}, [2]int32{2, 1}, [2]int32{4, 0}, [2]int32{2, 3}, [2]int32{1, 1})
 	o, err := p.Connect(g)
 	if err != nil {
@@ -101,7 +101,7 @@ func TestConnect(t *testing.T) {
 	}
 }
 
-func TestLightFaults(t *testing.T) {
+func TestProvisionRejectsInvalid(t *testing.T) {
 	o, err := three().Connect(moves(t, [2]int32{0, 2}, [2]int32{4, 0}))
 	if err != nil {
 		t.Fatal(err)
@@ -123,7 +123,7 @@ func TestLightFaults(t *testing.T) {
 	}
 }
 
-func TestCheckFaults(t *testing.T) {
+func TestCheckRejectsInvalid(t *testing.T) {
 	for name, spoil := range map[string]func(p *fabric.Pods){
 		"no ports":   func(p *fabric.Pods) { p.Pods[1].Ports = 0 },
 		"no rate":    func(p *fabric.Pods) { p.Pods[1].Rate = 0 },
@@ -145,8 +145,8 @@ func TestCheckFaults(t *testing.T) {
 	}
 }
 
-// TestCircuitsBeyondFlows: more circuits than the NICs can fill change nothing, and with them in every bundle the pods
-// are as good as the ideal fabric.
+// TestCircuitsBeyondFlows: more circuits than the NICs can fill change nothing. With that number
+// in every bundle, the pods are as fast as the ideal fabric.
 func TestCircuitsBeyondFlows(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	services := []flow.Service{flow.MaxMin, flow.LevelPriority, flow.TailPriority}
@@ -188,12 +188,12 @@ func TestCircuitsBeyondFlows(t *testing.T) {
 		}
 		for _, s := range services {
 			var c [3]engine.Time
-			for i, on := range []*engine.Network{enough, more, n} {
+			for i, network := range []*engine.Network{enough, more, n} {
 				routes := o.Routes
 				if i == 2 {
 					routes = r
 				}
-				tr, err := flow.Run(t.Context(), g, on, routes, flow.Options{Service: s})
+				tr, err := flow.Run(t.Context(), g, network, routes, flow.Options{Service: s})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -206,8 +206,8 @@ func TestCircuitsBeyondFlows(t *testing.T) {
 	}
 }
 
-// TestIdealNeedsOnlyNICs: on the ideal fabric two transfers from one node halve its NICs, those between other nodes do
-// not notice.
+// TestIdealNeedsOnlyNICs: on the ideal fabric, two transfers from one node share its NICs.
+// Transfers between other nodes are not affected.
 func TestIdealNeedsOnlyNICs(t *testing.T) {
 	p := three()
 	g := moves(t, [2]int32{0, 2}, [2]int32{0, 4}, [2]int32{3, 5}, [2]int32{2, 3}, [2]int32{5, 5})
@@ -223,8 +223,8 @@ func TestIdealNeedsOnlyNICs(t *testing.T) {
 		t.Fatal(err)
 	}
 	us := engine.Microsecond
-	// 8 Mb: at half of 400 Gb/s; at the 200 Gb/s that the inward NICs of node 5 share with its DP peer's; within a pod;
-	// at the other half of these
+	// 8 Mb: at half of 400 Gb/s; at the 200 Gb/s that the incoming NICs of node 5 share with its DP
+	// peer's; inside a pod; at the other half of these 200 Gb/s
 	for id, want := range []engine.Time{40 * us, 40 * us, 80 * us, 0, 80 * us} {
 		if tr.End[id] != want {
 			t.Errorf("transfer %d ends at %v, want %v", id, tr.End[id], want)

@@ -7,42 +7,50 @@ import (
 	"sim/engine"
 )
 
-// Packets is a job on pods as packets find it: every set of NICs is a link out and a link in, of the rate of all its
-// interfaces together, and every bundle of circuits a link in each direction that is in use. A packet is stored at the
-// pod that it leaves and at the pod that it comes to. Inside a pod, where that is modelled, packets are stored at
-// each node of its network.
+// Packets is a job on pods for the packet level. Every NIC set becomes a link out and a link in
+// with the total rate of its interfaces. Every direction of a bundle that is used becomes a
+// link. A packet between pods is stored at the pod it leaves and at the pod it enters. Inside a
+// pod, packets are stored at each node of its network if that is modelled.
 type Packets struct {
-	// Graph is the job's, but for transfers of GPUs of several sets of NICs, which are one task a set, and for those
-	// inside pods that take no modelled resource and no time.
+	// Graph is the graph of the job with two changes. A transfer between nodes with several
+	// NIC sets is split into one task per set. A transfer inside a pod that uses no resource
+	// is a milestone.
 	Graph    *engine.Graph
-	Origin   []int32 // by task of Graph: that of the job
+	Origin   []int32 // task of the job, indexed by task of Graph
 	Network  *engine.Network
-	Circuits int32         // link of Network that stands for the first link of Optical.Network
-	Flows    []engine.Flow // between NICs, one for each pair that exchanges data
-	Paths    *engine.Paths // by flow
+	Circuits int32         // link of Network that corresponds to link 0 of Optical.Network
+	Flows    []engine.Flow // one for each pair of NIC sets or inner nodes that exchanges data
+	Paths    *engine.Paths // indexed by flow
 }
 
-// Packets returns the job g on pods whose circuits, interfaces and links inside pods have the rates of provisioned (see
-// Provision). It fails where a pod
-// has more sets of NICs or bundles than a route can name.
+// Packets converts the job g for the packet level. Circuits, interfaces and links inside pods
+// have the rates of provisioned; see Optical.Provision. It returns an error if a pod has more
+// NIC sets or bundles than a path can address.
 func (p *Pods) Packets(g *engine.Graph, o *Optical, provisioned *engine.Network) (*Packets, error) {
-	b := &packetBuilder{Packets: &Packets{Graph: &engine.Graph{}}, p: p, o: o, of: map[engine.Flow]bool{}}
-	if err := b.layNetwork(provisioned); err != nil {
+	b := &packetBuilder{
+		Packets: &Packets{Graph: &engine.Graph{}},
+		pods:    p, optical: o, hasPath: map[engine.Flow]bool{}}
+	if err := b.buildNetwork(provisioned); err != nil {
 		return nil, err
 	}
+
+	// Start tasks are added before messages are split, so that the parts start together.
 	namer := g.Name
-	starts, err := g.WithStarts() // by the nodes of the job: parts of a message are started together
+	starts, err := g.WithMessageStarts()
 	if err != nil {
 		return nil, err
 	}
 	if starts != nil {
 		g = starts.Graph
 	}
+
+	// Tasks first[i] to first[i+1]-1 represent task i. All of them have the edges of task i.
 	first := make([]int32, len(g.Tasks)+1)
 	for i := range g.Tasks {
 		b.addTask(int32(i), g.Tasks[i])
 		first[i+1] = int32(len(b.Origin))
 	}
+
 	for i := range g.Tasks {
 		for _, e := range g.Out(int32(i)) {
 			for from := first[i]; from < first[i+1]; from++ {
@@ -52,10 +60,11 @@ func (p *Pods) Packets(g *engine.Graph, o *Optical, provisioned *engine.Network)
 			}
 		}
 	}
+
 	b.Graph.Contention = g.Contention.Mapped(func(id int32) int32 { return first[id] })
 	b.Graph.Namer = func(id int32) string { return namer(b.Origin[id]) }
 	if starts != nil {
-		for message, start := range starts.By {
+		for message, start := range starts.StartOf {
 			if start >= 0 {
 				b.Origin[first[start]] = int32(message)
 			}
@@ -67,30 +76,36 @@ func (p *Pods) Packets(g *engine.Graph, o *Optical, provisioned *engine.Network)
 	return b.Packets, nil
 }
 
-// packetBuilder assembles Packets. Of n sets of NICs and pods, node 2i is where set i sends and 2i+1 where it receives;
-// behind these come the pods, in the same way, and the networks inside pods.
+// packetBuilder builds Packets. NIC set i sends from node 2i and receives at node 2i+1. The
+// pods follow with the same scheme, and then the nodes of the networks inside pods.
 type packetBuilder struct {
 	*Packets
-	p    *Pods
-	o    *Optical
-	port []int                // by link: its place among those out of its node
-	pod  []int32              // by set of NICs
-	in   int32                // the first link inside pods
-	of   map[engine.Flow]bool // that have a path
+	pods        *Pods
+	optical     *Optical
+	port        []int                // port of a link at its node, indexed by link
+	pod         []int32              // indexed by NIC set
+	firstInside int32                // first link of the networks inside pods
+	hasPath     map[engine.Flow]bool // flows that have a path
 }
 
-func (b *packetBuilder) sends(nic int32) int32    { return 2 * nic }
-func (b *packetBuilder) receives(nic int32) int32 { return 2*nic + 1 }
-func (b *packetBuilder) leaves(pod int32) int32   { return 2 * (int32(len(b.p.NICs)) + pod) }
-func (b *packetBuilder) enters(pod int32) int32   { return 2*(int32(len(b.p.NICs))+pod) + 1 }
+// Nodes of a NIC set and of a pod.
+func (b *packetBuilder) sendNode(nic int32) int32    { return 2 * nic }
+func (b *packetBuilder) receiveNode(nic int32) int32 { return 2*nic + 1 }
+func (b *packetBuilder) exitNode(pod int32) int32    { return 2 * (int32(len(b.pods.NICs)) + pod) }
+func (b *packetBuilder) entryNode(pod int32) int32   { return 2*(int32(len(b.pods.NICs))+pod) + 1 }
 
-// inside returns a node of the network inside pods.
-func (b *packetBuilder) inside(node int32) int32 { return 2*int32(len(b.p.NICs)+len(b.p.Pods)) + node }
+// insideNode returns the node of a network inside a pod.
+func (b *packetBuilder) insideNode(node int32) int32 {
+	return 2*int32(len(b.pods.NICs)+len(b.pods.Pods)) + node
+}
 
-// layNetwork makes the links: those of the NICs, out and in by turns, and then those of the bundles.
-func (b *packetBuilder) layNetwork(provisioned *engine.Network) error {
-	p := b.p
+// buildNetwork creates the links: first the NIC sets, alternately out and in, then the
+// bundles, then the networks inside pods.
+func (b *packetBuilder) buildNetwork(provisioned *engine.Network) error {
+	p := b.pods
 	n := &engine.Network{Nodes: int32(2 * (len(p.NICs) + len(p.Pods)))}
+
+	// The maximum number of GPUs and the pod of each NIC set.
 	gpus := make([]int32, len(p.NICs))
 	b.pod = make([]int32, len(p.NICs))
 	for i := range p.Nodes {
@@ -100,38 +115,48 @@ func (b *packetBuilder) layNetwork(provisioned *engine.Network) error {
 			gpus[c], b.pod[c] = max(gpus[c], (node.GPUs+sets-1)/sets), node.Pod
 		}
 	}
+
 	for c := range int32(len(p.NICs)) {
-		out, in := provisioned.Groups[2*c].Rate, provisioned.Groups[2*c+1].Rate // of a GPU
-		n.Links = append(n.Links, engine.Link{From: b.sends(c), To: b.leaves(b.pod[c]), Rate: out * float64(gpus[c])},
-			engine.Link{From: b.enters(b.pod[c]), To: b.receives(c), Rate: in * float64(gpus[c])})
+		out, in := provisioned.Groups[2*c].Rate, provisioned.Groups[2*c+1].Rate // rates of one GPU
+		n.Links = append(n.Links,
+			engine.Link{From: b.sendNode(c), To: b.exitNode(b.pod[c]), Rate: out * float64(gpus[c])},
+			engine.Link{From: b.entryNode(b.pod[c]), To: b.receiveNode(c), Rate: in * float64(gpus[c])})
 	}
+
 	for _, l := range provisioned.Links {
-		n.Links = append(n.Links, engine.Link{From: b.leaves(l.From), To: b.enters(l.To), Rate: l.Rate})
+		n.Links = append(n.Links, engine.Link{From: b.exitNode(l.From), To: b.entryNode(l.To), Rate: l.Rate})
 	}
+
 	nics := int32(2 * len(p.NICs))
 	b.Circuits = nics
-	b.in = int32(len(n.Links))
+	b.firstInside = int32(len(n.Links))
 	if p.Inside != nil {
 		n.Nodes += p.Inside.Network.Nodes
 		for i, l := range p.Inside.Network.Links {
 			rate := provisioned.Groups[int(nics)+i].Rate
-			n.Links = append(n.Links, engine.Link{From: b.inside(l.From), To: b.inside(l.To), Rate: rate, Latency: l.Latency})
+			n.Links = append(n.Links, engine.Link{
+				From: b.insideNode(l.From), To: b.insideNode(l.To),
+				Rate: rate, Latency: l.Latency})
 		}
 	}
+
 	n.ResourceNamer = func(r int32) string {
 		switch {
 		case r < nics:
 			return p.GroupName(r)
-		case r >= b.in:
-			return p.GroupName(r - b.in + nics)
+		case r >= b.firstInside:
+			return p.GroupName(r - b.firstInside + nics)
 		}
 		return provisioned.ResourceName(r - nics)
 	}
+
 	for _, c := range provisioned.Changes {
 		c.Link += nics
 		n.Changes = append(n.Changes, c)
 	}
 	b.Network = n
+
+	// Each link gets a port at its node.
 	out := make([]int, n.Nodes)
 	degree := 1
 	b.port = make([]int, len(n.Links))
@@ -141,60 +166,66 @@ func (b *packetBuilder) layNetwork(provisioned *engine.Network) error {
 		degree = max(degree, out[l.From])
 	}
 	if degree > engine.MaxPort+1 {
-		return fmt.Errorf("%w: a pod has %d sets of NICs or bundles; want at most %d for packets", ErrFabric, degree, engine.MaxPort+1)
+		return fmt.Errorf("%w: a pod has %d sets of NICs or bundles; want at most %d for packets",
+			ErrFabric, degree, engine.MaxPort+1)
 	}
+
 	b.Paths = &engine.Paths{Degree: degree, Link: make([]int32, int(n.Nodes)*degree)}
 	for i := range b.Paths.Link {
 		b.Paths.Link[i] = -1
 	}
+
 	for i, l := range n.Links {
 		b.Paths.Link[int(l.From)*degree+b.port[i]] = int32(i)
 	}
 	return nil
 }
 
-// addTask adds the tasks that stand for task id of the job.
+// addTask adds the tasks that represent task id of the job.
 func (b *packetBuilder) addTask(id int32, t engine.Task) {
 	add := func(t engine.Task) {
 		b.Graph.AddTask(t)
 		b.Origin = append(b.Origin, id)
 	}
+
 	switch {
 	case t.Kind != engine.Transfer:
 		add(t)
 		return
-	case !b.p.Takes(&t):
+	case !b.pods.UsesNetwork(&t):
 		add(engine.Task{})
 		return
-	case !b.p.Moves(&t):
+	case !b.pods.IsInterPod(&t):
 		var links []int32
-		for _, l := range b.p.Inside.Path(t.Src, t.Dst) {
-			links = append(links, b.in+l)
+		for _, l := range b.pods.Inside.Path(t.Src, t.Dst) {
+			links = append(links, b.firstInside+l)
 		}
-		t.Src, t.Dst = b.inside(t.Src), b.inside(t.Dst)
+		t.Src, t.Dst = b.insideNode(t.Src), b.insideNode(t.Dst)
 		add(t)
-		b.route(engine.Flow{Src: t.Src, Dst: t.Dst}, links...)
+		b.addPath(engine.Flow{Src: t.Src, Dst: t.Dst}, links...)
 		return
 	}
-	link := b.o.Routes.Of(id)[0].Resource
-	from, to := b.p.Nodes[t.Src].NICs, b.p.Nodes[t.Dst].NICs
+
+	// Part k uses NIC set k at both ends. The node with fewer sets uses its last set several times.
+	link := b.optical.Routes.Of(id)[0].Resource
+	from, to := b.pods.Nodes[t.Src].NICs, b.pods.Nodes[t.Dst].NICs
 	parts := int64(max(len(from), len(to)))
 	for k := range parts {
 		part := t
 		part.Bytes = t.Bytes*(k+1)/parts - t.Bytes*k/parts
 		out, in := from[min(int(k), len(from)-1)], to[min(int(k), len(to)-1)]
-		part.Src, part.Dst = b.sends(out), b.receives(in)
+		part.Src, part.Dst = b.sendNode(out), b.receiveNode(in)
 		add(part)
-		b.route(engine.Flow{Src: part.Src, Dst: part.Dst}, 2*out, int32(2*len(b.p.NICs))+link, 2*in+1)
+		b.addPath(engine.Flow{Src: part.Src, Dst: part.Dst}, 2*out, int32(2*len(b.pods.NICs))+link, 2*in+1)
 	}
 }
 
-// route gives a flow its path.
-func (b *packetBuilder) route(f engine.Flow, links ...int32) {
-	if b.of[f] {
+// addPath adds a flow with its path, unless it has been added before.
+func (b *packetBuilder) addPath(f engine.Flow, links ...int32) {
+	if b.hasPath[f] {
 		return
 	}
-	b.of[f] = true
+	b.hasPath[f] = true
 	b.Flows = append(b.Flows, f)
 	steps := make([]engine.Step, len(links))
 	for i, l := range links {
@@ -203,20 +234,23 @@ func (b *packetBuilder) route(f engine.Flow, links ...int32) {
 	b.Paths.Add(steps...)
 }
 
-// Reference returns a trace of the job as one of Graph: the parts of a task share its rates.
+// Reference converts a trace of the job to a trace of Graph. The parts of a task share its rates
+// equally.
 func (k *Packets) Reference(t *engine.Trace) *engine.Trace {
-	parts := make([]float64, len(t.Start)) // by task: the transfers that stand for it
-	for part, of := range k.Origin {
+	// The number of transfers that represent a task, indexed by task of the job.
+	parts := make([]float64, len(t.Start))
+	for part, task := range k.Origin {
 		if k.Graph.Tasks[part].Kind == engine.Transfer {
-			parts[of]++
+			parts[task]++
 		}
 	}
+
 	out := &engine.Trace{StepStart: make([]int32, len(k.Origin)+1), Makespan: t.Makespan}
-	for part, of := range k.Origin {
-		out.Start, out.End = append(out.Start, t.Start[of]), append(out.End, t.End[of])
+	for part, task := range k.Origin {
+		out.Start, out.End = append(out.Start, t.Start[task]), append(out.End, t.End[task])
 		if k.Graph.Tasks[part].Kind == engine.Transfer {
-			for _, s := range t.Rates(of) {
-				out.Steps = append(out.Steps, engine.RateStep{At: s.At, Rate: s.Rate / parts[of]})
+			for _, s := range t.Rates(task) {
+				out.Steps = append(out.Steps, engine.RateStep{At: s.At, Rate: s.Rate / parts[task]})
 			}
 		}
 		out.StepStart[part+1] = int32(len(out.Steps))
@@ -224,29 +258,35 @@ func (k *Packets) Reference(t *engine.Trace) *engine.Trace {
 	return out
 }
 
-// Trace returns what the job did, of a trace of Graph: a task begins with its first part and ends with its last. A
-// transfer's rate is its mean.
+// Trace converts a trace of Graph to a trace of the job g. A task starts with its first part and
+// ends with its last. The rate of a transfer is its mean rate.
 func (k *Packets) Trace(g *engine.Graph, t *engine.Trace) *engine.Trace {
 	out := &engine.Trace{
 		Start: make([]engine.Time, len(g.Tasks)), End: make([]engine.Time, len(g.Tasks)),
 		StepStart: make([]int32, len(g.Tasks)+1), Makespan: t.Makespan, Events: t.Events,
 	}
+
 	for i := range out.Start {
 		out.Start[i] = engine.Never
 	}
-	if t.Cause != nil && !g.Contention.IsEmpty() { // else it is of starts of messages alone
+	// Without a contention in the job, causes refer only to the starts of messages.
+	if t.Cause != nil && !g.Contention.IsEmpty() {
 		out.Cause = slices.Repeat([]int32{-1}, len(g.Tasks))
 	}
-	for part, of := range k.Origin {
-		if out.Cause != nil && g.Competes(of) && t.Cause[part] >= 0 {
-			out.Cause[of] = k.Origin[t.Cause[part]]
+
+	for part, task := range k.Origin {
+		if out.Cause != nil && g.Competes(task) && t.Cause[part] >= 0 {
+			out.Cause[task] = k.Origin[t.Cause[part]]
 		}
-		out.Start[of] = min(out.Start[of], t.Start[part])
-		out.End[of] = max(out.End[of], t.End[part])
+		out.Start[task] = min(out.Start[task], t.Start[part])
+		out.End[task] = max(out.End[task], t.End[part])
 	}
+
 	for i := range g.Tasks {
 		if took := out.End[i] - out.Start[i]; g.Tasks[i].Kind == engine.Transfer && took > 0 {
-			out.Steps = append(out.Steps, engine.RateStep{At: out.Start[i], Rate: 8 * float64(g.Tasks[i].Bytes) / took.Seconds()}, engine.RateStep{At: out.End[i]})
+			out.Steps = append(out.Steps,
+				engine.RateStep{At: out.Start[i], Rate: 8 * float64(g.Tasks[i].Bytes) / took.Seconds()},
+				engine.RateStep{At: out.End[i]})
 		}
 		out.StepStart[i+1] = int32(len(out.Steps))
 	}

@@ -36,7 +36,7 @@ func TestStoredPods(t *testing.T) {
 				p.Pods[i].Ports = 64
 			}
 			if c.inside {
-				p.Inside = p.Switch(200e9)
+				p.Inside = p.SwitchedNetwork(200e9)
 				for i := range p.Inside.Network.Links {
 					p.Inside.Network.Links[i].Latency = engine.Time(i) * 1000
 				}
@@ -70,7 +70,7 @@ func TestStoredPods(t *testing.T) {
 				t.Fatal(err)
 			}
 			fmt.Fprintf(digest, "%+v %d %v %v %v\n", o.Bundles, o.Copies, o.Ports(circuits), n.Links, n.Groups)
-			fmt.Fprintf(digest, "%v %v %v %v\n", o.Routes.Start, o.Routes.Uses, o.Routes.FlowCap, p.Late(g))
+			fmt.Fprintf(digest, "%v %v %v %v\n", o.Routes.Start, o.Routes.Uses, o.Routes.FlowCap, p.ArrivalDelays(g))
 			for r := range int32(n.Resources()) {
 				fmt.Fprintln(digest, n.ResourceName(r))
 			}

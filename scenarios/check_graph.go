@@ -149,7 +149,7 @@ func checkElectrical(c *checker) {
 	if !c.OK("fabric.gpus") {
 		return
 	}
-	l.JoinSwitch()
+	l.BuildSwitchedDomain()
 	if checkPairs(c, l.Endpoints()) {
 		checkLinks(c, l.Nodes, nil, torus.Faults{})
 	}

@@ -61,7 +61,7 @@ func checkTorus(c *checker) {
 		}
 	}
 	if c.OK("fabric.pod_cubes", "fabric.cubes", "fabric.busy_cubes", "fabric.configured") && len(c.Diagnostics) == 0 {
-		if _, err := l.Join(t); err != nil {
+		if _, err := l.JoinCubes(t); err != nil {
 			c.clash("fabric.pod_cubes fabric.cubes fabric.busy_cubes fabric.configured fabric.dims", "%s; see docs/tori.md", assembly.FaultText(err))
 		}
 	}
@@ -86,7 +86,7 @@ func checkLinks(c *checker, nodes int, t *torus.Torus, f torus.Faults) {
 		return
 	}
 	if c.OK("fabric.queue") {
-		if _, err := s.Fabric.Room(w.Packet); err != nil {
+		if _, err := s.Fabric.QueueCapacity(w.Packet); err != nil {
 			c.refuse("fabric.queue", `%s; write "unbounded", "credit", packets such as "100p" or a size such as "64KB"`, err.Error())
 		}
 	}

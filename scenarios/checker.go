@@ -60,7 +60,7 @@ func (c *checker) resolve() {
 	if c.noteTopology(); complete {
 		found[0], found[1] = workloadOn(c.s), fabricOf(c.s)
 	}
-	c.s.Fabric.Called = c.s.Fabric.Kind
+	c.s.Fabric.KindName = c.s.Fabric.Kind
 	c.noteMappings()
 	c.takePolicies(c.s.decision().policies)
 	c.Schema = schemaOf(c.s, false, found...)

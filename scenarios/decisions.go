@@ -178,7 +178,7 @@ func (s *Scenario) Words() string {
 		if t.Plans != nil {
 			inside = append(inside, fmt.Sprintf("scale-up domain of %d", t.GPUs()))
 		} else {
-			inside = append(inside, t.Links.Words())
+			inside = append(inside, t.Links.Description())
 		}
 	}
 	return text + "; calls inside " + strings.Join(inside, " inside ")

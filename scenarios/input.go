@@ -29,7 +29,7 @@ func (s *Scenario) input() *input.Scenario {
 		in.Jobs = append(in.Jobs, job)
 	}
 	if s.jointly() {
-		in.Fabric.Inside = s.inside()
+		in.Fabric.InnerTiers = s.inside()
 	} else if n := len(s.Tiers); n > 0 {
 		if gpus := s.innerTier(n - 1).GPUs(); s.Fabric.Links.GPUs()%gpus == 0 { // else it is refused
 			in.Block = gpus

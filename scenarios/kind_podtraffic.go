@@ -74,9 +74,9 @@ func (c *checker) checkPodRandom() {
 }
 
 // uniform are the pods of traffic, whose nodes are GPUs; in an all-to-all the GPUs of a pod do alike, and are one.
-func (s *Scenario) uniform() fabric.Uniform {
+func (s *Scenario) uniform() fabric.UniformPods {
 	f := &s.Fabric
-	u := fabric.Uniform{
+	u := fabric.UniformPods{
 		Pods: f.Pods, NodesPerPod: f.GPUsPerPod, GPUsPerNode: 1, Ports: f.PortsPerPod, PortRate: f.PortBandwidth, NICRate: f.NICBandwidth,
 	}
 	if s.traffic().Alike && len(s.Tiers) == 0 {
@@ -86,7 +86,7 @@ func (s *Scenario) uniform() fabric.Uniform {
 }
 
 // betweenPods is the traffic between the nodes of pods.
-func (s *Scenario) betweenPods(u fabric.Uniform) (*collective.Traffic, error) {
+func (s *Scenario) betweenPods(u fabric.UniformPods) (*collective.Traffic, error) {
 	on := s.links()
 	return s.traffic().Among(on, u.Pods*u.NodesPerPod, int64(s.Workload.Message)*int64(u.GPUsPerNode)*int64(u.GPUsPerNode))
 }
@@ -105,7 +105,7 @@ func (c *checker) severalPods() bool {
 }
 
 // messages is that traffic as transfers. On tiers the last of them has arrived before the work ends.
-func (s *Scenario) messages(u fabric.Uniform) (*engine.Graph, error) {
+func (s *Scenario) messages(u fabric.UniformPods) (*engine.Graph, error) {
 	t, err := s.betweenPods(u)
 	if err != nil {
 		return nil, err

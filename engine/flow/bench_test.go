@@ -8,8 +8,9 @@ import (
 	"sim/engine/flow"
 )
 
-// pipeline is like the reduced graph of a training step: chains of computes and transfers between 8 stages, with
-// transfers across the stages at the end, over 16 links and 32 interfaces.
+// pipeline returns an instance that resembles the reduced graph of a training step: chains of
+// computes and transfers between 8 stages, and transfers across the stages at the end, over 16
+// links and 32 network interfaces.
 func pipeline(steps int) instance {
 	rng := rand.New(rand.NewPCG(1, 2))
 	in := instance{g: &engine.Graph{}, n: &engine.Network{Nodes: 2}, r: &engine.Routes{Start: []int32{0}}}
@@ -50,7 +51,7 @@ func pipeline(steps int) instance {
 	return in
 }
 
-// BenchmarkEvaluator simulates one graph again and again, as searches do.
+// BenchmarkEvaluator simulates one graph repeatedly, as searches do.
 func BenchmarkEvaluator(b *testing.B) {
 	in := pipeline(128)
 	if err := in.g.Freeze(); err != nil {

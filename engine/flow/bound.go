@@ -8,36 +8,37 @@ import (
 	"sim/engine"
 )
 
-// bounds computes lower bounds on the makespan of a run, whatever the service (docs/model.md, "Bounds"):
+// bounds computes lower bounds on the makespan of a run that hold for every service
+// (docs/model.md, "Bounds"). The result is the largest of these:
 //
-//   - the longest path with every transfer at its full rate;
-//   - for each resource the preemptive one-machine bound with heads and tails:
-//     transfers as jobs that need weight*bits/capacity of the machine, served
-//     by Jackson's preemptive rule, whose value no schedule on that resource
-//     beats;
-//   - where transfers cannot fill a resource alone, the same machine under
-//     their own limits: longest remaining time first ends all of them soonest,
-//     and the shortest tail follows.
+//   - The longest path with every transfer at its full rate.
+//   - For each resource, the preemptive one-machine bound with heads and tails. Transfers are
+//     jobs that need weight*bits/capacity of the machine, scheduled by Jackson's preemptive
+//     rule. No schedule on that resource is shorter.
+//   - For each resource that single transfers cannot fill, the same machine with the rate
+//     limits of the transfers. Serving the longest remaining time first ends all of them at
+//     the earliest time; the shortest tail is added.
 type bounds struct {
-	byHead [][]int32 // uses of each resource, ordered by the head of their task in the last call
-	left   []float64 // by task: work left in the scan
-	heap   keyHeap   // released jobs, largest tail first
-	sorted bool      // byHead is nearly so
-	open   []job     // transfers that share a resource
+	byHead       [][]int32 // uses in order of the head of their task, indexed by resource
+	machineTime  []float64 // remaining machine time of a released job, indexed by task
+	heap         taskHeap  // released jobs, largest tail first
+	nearlySorted bool      // byHead is in the order of the previous call
+	released     []job     // scratch of longestFirst
 }
 
-// job is a transfer under longest remaining time first.
+// job is a transfer in longestFirst.
 type job struct {
-	left  float64 // time at full rate
-	need  float64 // capacity it then takes
-	speed float64
+	remaining float64 // remaining time at full rate, in ticks
+	demand    float64 // capacity that the full rate takes, in bits per tick
+	speed     float64 // current rate as a fraction of the full rate
 }
 
+// init allocates the arrays that every evaluator needs.
 func (b *bounds) init(m *model) {
-	b.left = make([]float64, m.tasks)
+	b.machineTime = make([]float64, m.tasks)
 }
 
-// prepare lists the uses of each resource; done on first need.
+// prepare lists the uses of each resource. It is called at the first bound.
 func (b *bounds) prepare(m *model) {
 	b.byHead = make([][]int32, m.resources)
 	for r := range m.resources {
@@ -45,58 +46,66 @@ func (b *bounds) prepare(m *model) {
 	}
 }
 
+// makespan returns the largest bound, engine.Never if the graph cannot be simulated to its
+// end, and 0 if the context was cancelled.
 func (b *bounds) makespan(z *sim) engine.Time {
-	if z.stopped = z.ctx.Err() != nil; z.stopped {
+	if z.cancelled = z.ctx.Err() != nil; z.cancelled {
 		return 0
 	}
 	if b.byHead == nil {
 		b.prepare(z.model)
 	}
-	p := &z.path
-	z.work += 2 * (z.tasks + len(z.outTo))
-	p.fullRates(z)
+
+	p := &z.paths
+	z.workSincePoll += 2 * (z.tasks + len(z.outTo))
+	p.computeFullRates(z)
 	p.computeTails(z.model)
 	best := p.computeHeads(z.model)
-	if math.IsInf(best, 1) { // a transfer on a resource of no capacity
+	if math.IsInf(best, 1) { // a transfer uses a resource without capacity
 		return engine.Never
 	}
+
+	// The bounds of each resource.
 	for r := range z.resources {
-		if z.stopped = z.ctx.Err() != nil; z.stopped {
+		if z.cancelled = z.ctx.Err() != nil; z.cancelled {
 			return 0
 		}
 		uses := b.byHead[r]
 		if len(uses) < 2 {
 			continue
 		}
-		capacity := z.best(int32(r))
+		capacity := z.maxCapacity(int32(r))
 		if capacity == 0 {
 			return engine.Never
 		}
 		b.sortByHead(z, uses, p.head)
 		best = max(best, b.oneMachine(z, uses, capacity, p.head, p.tail))
-		best = max(best, b.limited(z, uses, capacity, p.head, p.tail))
+		best = max(best, b.limitedMachine(z, uses, capacity, p.head, p.tail))
 	}
-	b.sorted = true
-	return proved(best)
+	b.nearlySorted = true
+	return roundDown(best)
 }
 
-// proved rounds a bound down, so that what floating point leaves keeps it one.
-func proved(bound float64) engine.Time {
+// roundDown converts a bound to whole ticks. It subtracts more than the rounding errors, so
+// that the result is a valid bound.
+func roundDown(bound float64) engine.Time {
 	if math.IsInf(bound, 1) || bound >= math.MaxInt64 {
 		return engine.Never
 	}
-	return engine.Time(bound - bound*together - slack)
+	return engine.Time(bound - bound*relTol - tickTolerance)
 }
 
-// sortByHead restores the order by head, equal ones by use so that nothing depends on the call before; from call to
-// call the order changes little.
+// sortByHead sorts uses by the head of their task and, for equal heads, by number, so that the
+// result does not depend on previous calls. From call to call the order changes little, so
+// insertion sort is used after the first call.
 func (b *bounds) sortByHead(z *sim, uses []int32, head []float64) {
-	if !b.sorted {
+	if !b.nearlySorted {
 		slices.SortFunc(uses, func(x, y int32) int {
 			return cmp.Or(cmp.Compare(head[z.useTask[x]], head[z.useTask[y]]), cmp.Compare(x, y))
 		})
 		return
 	}
+
 	for i := 1; i < len(uses); i++ {
 		u := uses[i]
 		h := head[z.useTask[u]]
@@ -111,46 +120,53 @@ func (b *bounds) sortByHead(z *sim, uses []int32, head []float64) {
 	}
 }
 
-// oneMachine is Jackson's preemptive schedule of the uses of one resource.
+// oneMachine returns the length of Jackson's preemptive schedule of the uses of one resource,
+// including their tails. uses must be in order of heads.
 func (b *bounds) oneMachine(z *sim, uses []int32, capacity float64, head, tail []float64) float64 {
 	value, now := 0.0, 0.0
 	b.heap = b.heap[:0]
-	z.work += 4 * len(uses)
-	next := head[z.useTask[uses[0]]] // head of what comes next
+	z.workSincePoll += 4 * len(uses)
+
+	next := head[z.useTask[uses[0]]] // head of uses[k]
 	for k := 0; k < len(uses) || len(b.heap) > 0; {
 		if len(b.heap) == 0 {
+			// An idle machine: a job that ends before the next release needs no heap.
 			u := uses[k]
 			id := z.useTask[u]
 			if next > now {
 				now = next
 			}
-			end := now + z.bits[id]*z.useW[u]/capacity
-			after := math.Inf(1)
+			end := now + z.bits[id]*z.useWeight[u]/capacity
+			following := math.Inf(1)
 			if k+1 < len(uses) {
-				after = head[z.useTask[uses[k+1]]]
+				following = head[z.useTask[uses[k+1]]]
 			}
-			if after > now && after >= end { // it is alone
+			if following > now && following >= end { // no other job is released meanwhile
 				if v := end + tail[id]; v > value {
 					value = v
 				}
-				now, next = end, after
+				now, next = end, following
 				k++
 				continue
 			}
 		}
+
+		// Release the jobs whose heads are reached.
 		for k < len(uses) && next <= now {
 			u := uses[k]
 			id := z.useTask[u]
-			b.left[id] = z.bits[id] * z.useW[u] / capacity
+			b.machineTime[id] = z.bits[id] * z.useWeight[u] / capacity
 			b.heap.push(tail, id)
 			if k++; k < len(uses) {
 				next = head[z.useTask[uses[k]]]
 			}
 		}
+
+		// Run the released job with the largest tail until it ends or the next job is released.
 		id := b.heap[0]
-		end := now + b.left[id]
+		end := now + b.machineTime[id]
 		if k < len(uses) && next < end {
-			b.left[id] -= next - now
+			b.machineTime[id] -= next - now
 			now = next
 			continue
 		}
@@ -163,13 +179,16 @@ func (b *bounds) oneMachine(z *sim, uses []int32, capacity float64, head, tail [
 	return value
 }
 
-// limited is the makespan of the uses of one resource when each transfer has its own limit, by longest remaining time
-// first, plus the shortest tail. It is exact for transfers with one tail; 0 where no transfer is limited below the
-// capacity, as oneMachine then says as much.
-func (b *bounds) limited(z *sim, uses []int32, capacity float64, head, tail []float64) float64 {
-	const most = 256 // transfers; beyond it the bound is left out for its cost
-	p := &z.path
-	if len(uses) > most || !slices.ContainsFunc(uses, func(u int32) bool { return p.full[z.useTask[u]]*z.useW[u] < capacity*(1-together) }) {
+// limitedMachine is the bound of one resource with the rate limits of its transfers: the end
+// of longestFirst plus the shortest tail. It is exact for transfers of equal tail. It returns
+// 0 if no transfer is limited below the capacity, because oneMachine then is at least as high.
+func (b *bounds) limitedMachine(z *sim, uses []int32, capacity float64, head, tail []float64) float64 {
+	const maxTransfers = 256 // more transfers would make the bound too expensive
+	p := &z.paths
+	if len(uses) > maxTransfers ||
+		!slices.ContainsFunc(uses, func(u int32) bool {
+			return p.fullRate[z.useTask[u]]*z.useWeight[u] < capacity*(1-relTol)
+		}) {
 		return 0
 	}
 	shortest := math.Inf(1)
@@ -179,75 +198,84 @@ func (b *bounds) limited(z *sim, uses []int32, capacity float64, head, tail []fl
 	return b.longestFirst(z, uses, capacity, head) + shortest
 }
 
-// longestFirst serves the transfers by remaining time at full rate, equal ones sharing so that they fall together, and
-// returns when the last has ended.
+// longestFirst serves the transfers of one resource in order of remaining time at full rate
+// and returns the end of the last one. Transfers of equal remaining time share such that their
+// remaining times stay equal. uses must be in order of heads.
 func (b *bounds) longestFirst(z *sim, uses []int32, capacity float64, head []float64) float64 {
-	p := &z.path
-	open, now := b.open[:0], 0.0
-	defer func() { b.open = open }()
-	for k := 0; k < len(uses) || len(open) > 0; {
-		if len(open) == 0 {
+	p := &z.paths
+	released, now := b.released[:0], 0.0
+	defer func() { b.released = released }()
+	for k := 0; k < len(uses) || len(released) > 0; {
+		if len(released) == 0 {
 			now = max(now, head[z.useTask[uses[k]]])
 		}
+
+		// Release the transfers whose heads are reached.
 		for k < len(uses) && head[z.useTask[uses[k]]] <= now {
 			id := z.useTask[uses[k]]
-			open = append(open, job{left: p.tau[id], need: p.full[id] * z.useW[uses[k]]})
+			released = append(released, job{remaining: p.duration[id], demand: p.fullRate[id] * z.useWeight[uses[k]]})
 			k++
 		}
-		z.work += 4 * len(open)          // it sorts them
-		for i := 1; i < len(open); i++ { // but for what has come, it is in order but for what fell together
-			j, k := open[i], i
-			for ; k > 0 && open[k-1].left < j.left; k-- {
-				open[k] = open[k-1]
+
+		// Restore the order by remaining time. Only new transfers and groups of equal remaining time
+		// can be out of order.
+		z.workSincePoll += 4 * len(released) // the cost of sorting
+		for i := 1; i < len(released); i++ {
+			j, k := released[i], i
+			for ; k > 0 && released[k-1].remaining < j.remaining; k-- {
+				released[k] = released[k-1]
 			}
-			open[k] = j
+			released[k] = j
 		}
+
 		step := math.Inf(1)
 		if k < len(uses) {
 			step = head[z.useTask[uses[k]]] - now
 		}
-		// speed of the groups of equal remaining time, longest first
+
+		// Assign a speed to each group of equal remaining time, longest first.
 		free := capacity
-		for from := 0; from < len(open); {
-			to, need := from, 0.0
-			for to < len(open) && open[from].left-open[to].left <= tie {
-				need += open[to].need
+		for from := 0; from < len(released); {
+			to, demand := from, 0.0
+			for to < len(released) && released[from].remaining-released[to].remaining <= levelTolerance {
+				demand += released[to].demand
 				to++
 			}
-			s := free / need // here, too, comparisons take less time than min and max
+			s := free / demand // comparisons are faster here than min and max
 			if s > 1 {
 				s = 1
 			}
-			if free -= s * need; free < 0 {
+			if free -= s * demand; free < 0 {
 				free = 0
 			}
 			for i := from; i < to; i++ {
-				open[i].speed = s
+				released[i].speed = s
 			}
-			if s > 0 && open[to-1].left/s < step {
-				step = open[to-1].left / s
+			if s > 0 && released[to-1].remaining/s < step {
+				step = released[to-1].remaining / s
 			}
-			if from > 0 && open[from-1].speed > s {
-				step = min(step, max(1, (open[from-1].left-open[from].left)/(open[from-1].speed-s)))
+			if from > 0 && released[from-1].speed > s {
+				step = min(step, max(1, (released[from-1].remaining-released[from].remaining)/(released[from-1].speed-s)))
 			}
 			from = to
 		}
 		now += step
-		kept := open[:0]
-		for _, j := range open {
-			if j.left -= j.speed * step; j.left > slack {
-				kept = append(kept, j)
+
+		unfinished := released[:0]
+		for _, j := range released {
+			if j.remaining -= j.speed * step; j.remaining > tickTolerance {
+				unfinished = append(unfinished, j)
 			}
 		}
-		open = kept
+		released = unfinished
 	}
 	return now
 }
 
-// keyHeap holds tasks, that of the highest key first.
-type keyHeap []int32
+// taskHeap is a binary heap of tasks, highest key first. The keys are passed to its methods.
+type taskHeap []int32
 
-func (h *keyHeap) push(key []float64, id int32) {
+func (h *taskHeap) push(key []float64, id int32) {
 	*h = append(*h, id)
 	q := *h
 	for i := len(q) - 1; i > 0; {
@@ -260,7 +288,7 @@ func (h *keyHeap) push(key []float64, id int32) {
 	}
 }
 
-func (h *keyHeap) pop(key []float64) {
+func (h *taskHeap) pop(key []float64) {
 	q := *h
 	last := len(q) - 1
 	q[0] = q[last]

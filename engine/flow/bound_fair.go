@@ -7,139 +7,165 @@ import (
 	"sim/engine"
 )
 
-// fairness bounds the makespan under max-min fair sharing, where transfers cannot give way to each other.
+// fairShareBound computes a lower bound on the makespan under max-min fair sharing, where
+// transfers cannot yield to each other.
 //
-// Where two share a link, and nothing but that link and a limit of its own ever binds the one, the other never has more
-// than its fair share of the link beside the one alone while both are under way: if it had, the one would have less
-// than its share, by the link, where the other then is at a higher level. Whoever else is there only takes from both. So
-// the two follow each other, or overlap for so long that they are late (pair.fits). When they begin, and what else slows
-// them, is left open: heads and tails are longest paths at full rate. More capacity never raises the bound. Only pairs of
-// transfers that no other waits for are looked at, as gradients are: others are many, and rarely meet.
-type fairness struct {
-	varies []bool           // by resource: its capacity may be another one in a later call
-	last   [][]int32        // by resource that varies: its uses by transfers that none waits for
-	own    []float64        // by task: its highest rate on the resources that do not vary
-	free   map[int32]bool   // by task: of all that it uses, only what varies may bind it below own
-	around map[int32][]bool // by task: the tasks that come before and after it
+// Consider two transfers A and B on a link, where only the link and its own limit can bind B.
+// While both run, A has at most its max-min fair share of the link shared by the two alone.
+// If it had more, B would have less than its fair share on the link while A has a higher
+// level there, which contradicts max-min fairness. Additional transfers only reduce the shares
+// of both. So A and B either run one after the other, or their overlap delays them (see
+// transferPair.canEndBy).
+//
+// The start times and all other delays are left open: heads and tails are longest paths at
+// full rate. More capacity never raises the bound. Only pairs of transfers that precede no
+// other transfer are examined, as gradient transfers do: other pairs are numerous and rarely
+// overlap.
+type fairShareBound struct {
+	varies []bool // capacity may differ in later calls, indexed by resource
+	// lastUses are the uses by transfers that precede no other transfer, indexed by resource;
+	// nil for resources that do not vary.
+	lastUses     [][]int32
+	constantRate []float64      // highest rate on the resources that do not vary, indexed by task
+	isFree       map[int32]bool // cached results of isUnconstrained, by task
+	// related caches the direct and indirect predecessors and successors of a task: by task, a
+	// set indexed by task.
+	related map[int32][]bool
 }
 
-// most transfers of a link whose pairs are looked at; beyond it FairBound leaves them out for their cost.
-const mostPaired = 256
+// maxPairedTransfers is the maximum number of transfers on a link whose pairs FairBound
+// examines. The number of pairs is quadratic.
+const maxPairedTransfers = 256
 
-// PrepareFairBound says which resources may have other capacities in later calls of FairBound. All others keep theirs.
+// PrepareFairBound declares the resources whose capacities may change between calls of
+// FairBound. All other capacities must stay as they are.
 func (e *Evaluator) PrepareFairBound(varying []int32) {
-	z := e.z
-	f := &fairness{varies: make([]bool, z.resources), own: slices.Clone(z.limit), free: map[int32]bool{}, around: map[int32][]bool{}}
+	z := e.sim
+	f := &fairShareBound{
+		varies: make([]bool, z.resources), constantRate: slices.Clone(z.rateLimit),
+		isFree: map[int32]bool{}, related: map[int32][]bool{}}
 	for _, r := range varying {
 		f.varies[r] = true
 	}
-	f.last = make([][]int32, z.resources)
-	before := make([]bool, z.tasks) // a transfer is reachable
+	f.lastUses = make([][]int32, z.resources)
+
+	// precedesTransfer: some successor of the task, direct or not, is a transfer.
+	precedesTransfer := make([]bool, z.tasks)
 	for _, i := range slices.Backward(z.graph.Order()) {
 		for e := z.outStart[i]; e < z.outStart[i+1]; e++ {
 			to := z.outTo[e]
-			before[i] = before[i] || before[to] || z.fixed[to] < 0
+			precedesTransfer[i] = precedesTransfer[i] || precedesTransfer[to] || z.fixedDuration[to] < 0
 		}
 	}
+
 	for _, r := range varying {
 		for _, u := range z.resUse[z.resStart[r]:z.resStart[r+1]] {
-			if !before[z.useTask[u]] {
-				f.last[r] = append(f.last[r], u)
+			if !precedesTransfer[z.useTask[u]] {
+				f.lastUses[r] = append(f.lastUses[r], u)
 			}
 		}
 	}
+
 	for i := range z.tasks {
 		for u := z.useStart[i]; u < z.useStart[i+1]; u++ {
 			if r := z.useRes[u]; !f.varies[r] {
-				f.own[i] = min(f.own[i], z.best(r)/z.useW[u])
+				f.constantRate[i] = min(f.constantRate[i], z.maxCapacity(r)/z.useWeight[u])
 			}
 		}
 	}
-	e.f = nil
+
+	e.fork = nil
 	e.fair = f
 }
 
-// FairBound returns a lower bound on the makespan at the current capacities that holds under MaxMin, at least Bound; see
-// fairness. PrepareFairBound comes before the first call.
+// FairBound returns a lower bound on the makespan at the current capacities that holds under
+// MaxMin. It is at least Bound; see fairShareBound. PrepareFairBound must be called before.
 func (e *Evaluator) FairBound() engine.Time {
 	bound := e.Bound()
 	if bound == engine.Never {
 		return bound
 	}
-	z, f := e.z, e.fair
+
+	z, f := e.sim, e.fair
 	best := float64(bound)
 	for r := range z.resources {
-		uses := f.last[r]
-		if len(uses) > mostPaired {
+		uses := f.lastUses[r]
+		if len(uses) > maxPairedTransfers {
 			continue
 		}
-		z.work += len(uses) * len(uses)
+		z.workSincePoll += len(uses) * len(uses)
 		for k, u := range uses {
 			for _, v := range uses[k+1:] {
-				p := f.pair(z, u, v, z.best(int32(r)))
-				if p.fits(best) || f.ordered(z.model, z.useTask[u], z.useTask[v]) {
+				p := f.pair(z, u, v, z.maxCapacity(int32(r)))
+				if p.canEndBy(best) || f.isOrdered(z.model, z.useTask[u], z.useTask[v]) {
 					continue
 				}
-				p.slow[0], p.slow[1] = f.slows(z.model, v, p.slow[0]), f.slows(z.model, u, p.slow[1])
-				best = p.soonest(best)
+				p.rateLoss[0], p.rateLoss[1] =
+					f.lossNextTo(z.model, v, p.rateLoss[0]),
+					f.lossNextTo(z.model, u, p.rateLoss[1])
+				best = p.earliestEnd(best)
 			}
 		}
 	}
-	return max(bound, proved(best))
+	return max(bound, roundDown(best))
 }
 
-// pair is two transfers of a link, in either order.
-type pair struct {
-	head, tail [2]float64
-	tau        [2]float64 // at the full rate that the link and what does not vary allow
-	slow       [2]float64 // part of that rate that each loses while both are under way
+// transferPair holds two transfers on a link. Arrays are indexed by transfer, times are in
+// ticks.
+type transferPair struct {
+	head, tail [2]float64 // as in criticalPaths
+	tau        [2]float64 // duration at the full rate, which the link and the constant resources allow
+	rateLoss   [2]float64 // fraction of the full rate that the transfer loses while both run
 }
 
-// pair returns two transfers of a link as what FairBound compares, by their uses of the link and its capacity. Their
-// full rates are those that the link and the resources that do not vary allow.
-func (f *fairness) pair(z *sim, u, v int32, capacity float64) (p pair) {
+// pair returns the pair of transfers with uses u and v of a link with the given capacity.
+func (f *fairShareBound) pair(z *sim, u, v int32, capacity float64) (p transferPair) {
+	// level is the common share per weight of progressive filling with only these two, and both
+	// is their load per unit of it.
 	var full, share [2]float64
 	level, both := math.Inf(1), 0.0
 	uses := [2]int32{u, v}
 	for k, u := range uses {
 		i := z.useTask[u]
-		p.head[k], p.tail[k] = z.path.head[i], z.path.tail[i]
-		full[k] = min(f.own[i], capacity/z.useW[u])
-		p.tau[k] = z.bits[i] / full[k] // of other links that vary nothing is assumed
+		p.head[k], p.tail[k] = z.paths.head[i], z.paths.tail[i]
+		full[k] = min(f.constantRate[i], capacity/z.useWeight[u])
+		p.tau[k] = z.bits[i] / full[k] // makes no assumption about other links that vary
 		level = min(level, full[k]/z.weight[i])
-		both += z.weight[i] * z.useW[u]
+		both += z.weight[i] * z.useWeight[u]
 	}
 	level = min(level, capacity/both)
-	for k, u := range uses { // max-min fair of the two alone
+	for k, u := range uses { // max-min fair shares of the two alone
 		other := uses[1-k]
 		share[k] = level * z.weight[z.useTask[u]]
-		if level*both < capacity { // the other has all that it can
-			share[k] = max(share[k], (capacity-level*z.weight[z.useTask[other]]*z.useW[other])/z.useW[u])
+		if level*both < capacity { // the other transfer runs at its full rate
+			share[k] = max(share[k], (capacity-level*z.weight[z.useTask[other]]*z.useWeight[other])/z.useWeight[u])
 		}
 		share[k] = min(full[k], share[k])
-		p.slow[k] = 1 - share[k]/full[k]
+		p.rateLoss[k] = 1 - share[k]/full[k]
 	}
 	return p
 }
 
-// fits reports whether both can end, with what comes after them, by a time: whether there are spans from their heads to
-// their latest ends, each as long as the transfer at full rate and what it loses where they overlap. The first begins
-// and ends before the other, or one is under way all the time that the other is.
-func (p *pair) fits(by float64) bool {
-	by += slack
+// canEndBy reports whether both transfers and their tails can end by a time. Each transfer
+// needs an interval between its head and its latest end. The interval is as long as the
+// transfer at full rate plus the loss during the overlap. Two cases suffice: i starts and ends
+// first, or j runs entirely within i.
+func (p *transferPair) canEndBy(deadline float64) bool {
+	deadline += tickTolerance
 	for i := range 2 {
 		j := 1 - i
-		latest, last := by-p.tail[i], by-p.tail[j]
-		over := max(0, p.head[i]+p.tau[i]+p.tau[j]-last)
-		if over > 0 {
-			over /= max(0, 1-p.slow[0]-p.slow[1])
+		// overlap is the minimum overlap of the intervals if i is first.
+		latest, last := deadline-p.tail[i], deadline-p.tail[j]
+		overlap := max(0, p.head[i]+p.tau[i]+p.tau[j]-last)
+		if overlap > 0 {
+			overlap /= max(0, 1-p.rateLoss[0]-p.rateLoss[1])
 		}
-		if p.head[i]+p.tau[i]+over*p.slow[i] <= latest && last-p.tau[j]-over*p.slow[j] >= p.head[j] {
+		if p.head[i]+p.tau[i]+overlap*p.rateLoss[i] <= latest && last-p.tau[j]-overlap*p.rateLoss[j] >= p.head[j] {
 			return true
 		}
-		if p.slow[j] < 1 { // j within i
-			span := p.tau[j] / (1 - p.slow[j])
-			if max(p.head[i], p.head[j])+span <= min(latest, last) && p.head[i]+p.tau[i]+span*p.slow[i] <= latest {
+		if p.rateLoss[j] < 1 { // j runs within i
+			span := p.tau[j] / (1 - p.rateLoss[j])
+			if max(p.head[i], p.head[j])+span <= min(latest, last) && p.head[i]+p.tau[i]+span*p.rateLoss[i] <= latest {
 				return true
 			}
 		}
@@ -147,43 +173,47 @@ func (p *pair) fits(by float64) bool {
 	return false
 }
 
-// soonest returns the time by which both can end, or known if that is later.
-func (p *pair) soonest(known float64) float64 {
-	if p.fits(known) {
-		return known
+// earliestEnd returns a lower bound, exact to one tick, on the time by which both transfers
+// and their tails can end. The result is at least lower.
+func (p *transferPair) earliestEnd(lower float64) float64 {
+	if p.canEndBy(lower) {
+		return lower
 	}
-	late := known
-	for step := max(p.tau[0], p.tau[1]); !p.fits(late); step *= 2 {
-		known, late = late, late+step
+
+	// Find an upper limit by doubling, and then bisect.
+	upper := lower
+	for step := max(p.tau[0], p.tau[1]); !p.canEndBy(upper); step *= 2 {
+		lower, upper = upper, upper+step
 	}
-	for late-known > 1 {
-		if half := known + (late-known)/2; p.fits(half) {
-			late = half
+
+	for upper-lower > 1 {
+		if half := lower + (upper-lower)/2; p.canEndBy(half) {
+			upper = half
 		} else {
-			known = half
+			lower = half
 		}
 	}
-	return known
+	return lower
 }
 
-// slows returns how much of its rate a transfer beside use u loses, of what it does where nothing but their link binds
-// that.
-func (f *fairness) slows(m *model, u int32, slow float64) float64 {
+// lossNextTo returns the loss of the other transfer of a pair next to the transfer with use u.
+// loss is its loss if only the link binds the transfer of u; otherwise nothing is proved.
+func (f *fairShareBound) lossNextTo(m *model, u int32, loss float64) float64 {
 	i := m.useTask[u]
-	free, known := f.free[i]
-	if !known {
-		free = f.unbound(m, i)
-		f.free[i] = free
+	isFree, isCached := f.isFree[i]
+	if !isCached {
+		isFree = f.isUnconstrained(m, i)
+		f.isFree[i] = isFree
 	}
-	if !free {
+	if !isFree {
 		return 0
 	}
-	return slow
+	return loss
 }
 
-// unbound reports whether i uses one resource that varies, and all others have room for it beside all that may be under
-// way with it.
-func (f *fairness) unbound(m *model, i int32) bool {
+// isUnconstrained reports whether task i uses exactly one resource that varies, while its other
+// resources have enough capacity for all transfers that may run at the same time.
+func (f *fairShareBound) isUnconstrained(m *model, i int32) bool {
 	varying := 0
 	for u := m.useStart[i]; u < m.useStart[i+1]; u++ {
 		r := m.useRes[u]
@@ -191,37 +221,37 @@ func (f *fairness) unbound(m *model, i int32) bool {
 			varying++
 			continue
 		}
-		need := 0.0
+		demand := 0.0
 		for _, v := range m.resUse[m.resStart[r]:m.resStart[r+1]] {
-			if j := m.useTask[v]; j == i || !f.ordered(m, i, j) {
-				need += f.own[j] * m.useW[v]
+			if j := m.useTask[v]; j == i || !f.isOrdered(m, i, j) {
+				demand += f.constantRate[j] * m.useWeight[v]
 			}
 		}
-		if need > m.net.Rate(r)*perTick*(1+together) {
+		if demand > m.net.Rate(r)*perTick*(1+relTol) {
 			return false
 		}
 	}
 	return varying == 1 && len(m.net.Changes) == 0
 }
 
-// ordered reports whether one of two tasks waits for the other.
-func (f *fairness) ordered(m *model, i, j int32) bool {
-	all, known := f.around[i]
-	if !known {
-		all = make([]bool, m.tasks)
+// isOrdered reports whether one of two tasks is a predecessor of the other, direct or not.
+func (f *fairShareBound) isOrdered(m *model, i, j int32) bool {
+	related, isCached := f.related[i]
+	if !isCached {
+		related = make([]bool, m.tasks)
 		for _, next := range []func(k int32) []engine.Edge{m.graph.Out, m.graph.In} {
 			for todo := []int32{i}; len(todo) > 0; {
 				k := todo[len(todo)-1]
 				todo = todo[:len(todo)-1]
 				for _, e := range next(k) {
-					if to := e.To + e.From - k; !all[to] {
-						all[to] = true
+					if to := e.To + e.From - k; !related[to] {
+						related[to] = true
 						todo = append(todo, to)
 					}
 				}
 			}
 		}
-		f.around[i] = all
+		f.related[i] = related
 	}
-	return all[j]
+	return related[j]
 }

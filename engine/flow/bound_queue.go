@@ -7,34 +7,42 @@ import (
 	"sim/engine"
 )
 
-// queues sharpens heads and tails by what must be served before and after a task, whatever the service.
+// queueBound improves heads and tails by the queues before and after a task. The results hold
+// for every service.
 //
-// A task starts no sooner than all transfers that lead to it have ended and the paths from there have been followed. Of
-// those that share a resource the one-machine bound says when that is, with the path to the task as their tail. Taken
-// in the order of the graph, each task's head rests on heads that know of the queues before them; tails are the same
-// with time reversed. Heads and tails so found make the bounds of every resource sharper.
-type queues struct {
-	ahead, behind side
-	start         []int32 // predecessors of task i: from, lag[start[i]:start[i+1]]
-	from          []int32
-	lag           []engine.Time
-	near          []int32 // uses of a resource that lead to the task looked at
-	left          int64   // work that may still be done
+// A task cannot start before all transfers that precede it have ended and the paths from them
+// have been followed. For the transfers on one resource, the one-machine bound gives this
+// time; their tail is the longest path to the task. Tasks are processed in topological order,
+// so the head of each task builds on the improved heads of its predecessors. Tails are
+// the heads of the reversed graph. The improved heads and tails sharpen the one-machine
+// bound of every resource.
+type queueBound struct {
+	forward, backward direction     // heads, and tails as heads of the reversed graph
+	start             []int32       // the in-edges of task i are start[i] <= e < start[i+1]
+	from              []int32       // predecessor, indexed by edge
+	lag               []engine.Time // lag, indexed by edge
+	// reachingUses is scratch: the uses of a resource from which the current task can be
+	// reached.
+	reachingUses  []int32
+	remainingWork int64 // budget left, in edges and uses
 }
 
-// side is heads, or tails as heads of the graph with time reversed.
-type side struct {
-	order  []int32
-	place  []int32 // by task: its index in order
-	start  []int32 // as in queues, or the successors
-	from   []int32
-	lag    []engine.Time
-	head   []float64
-	dist   []float64 // by task: longest path from its end to the task looked at; -1 for none
-	byHead [][]int32 // by resource: uses whose task has its head, in order of it
+// direction holds the heads of the graph or of the reversed graph.
+type direction struct {
+	order    []int32 // topological order of this direction
+	position []int32 // index in order, indexed by task
+	start    []int32 // in-edges of this direction: as in queueBound, or the out-edges of the model
+	from     []int32
+	lag      []engine.Time
+	head     []float64 // improved heads, indexed by task
+	// dist is the longest path from the task's end to the current task, indexed by task; -1 if
+	// no path exists.
+	dist   []float64
+	byHead [][]int32 // uses of processed tasks in order of their heads, indexed by resource
 }
 
-func (q *queues) init(m *model) {
+// init copies the in-edges of the graph and prepares both directions.
+func (q *queueBound) init(m *model) {
 	order := m.graph.Order()
 	q.start = make([]int32, 1, m.tasks+1)
 	q.from, q.lag = make([]int32, 0, len(m.outTo)), make([]engine.Time, 0, len(m.outTo))
@@ -44,17 +52,19 @@ func (q *queues) init(m *model) {
 		}
 		q.start = append(q.start, int32(len(q.from)))
 	}
+
 	reversed := slices.Clone(order)
 	slices.Reverse(reversed)
-	q.ahead.init(m, order, q.start, q.from, q.lag)
-	q.behind.init(m, reversed, m.outStart, m.outTo, m.outLag)
+	q.forward.init(m, order, q.start, q.from, q.lag)
+	q.backward.init(m, reversed, m.outStart, m.outTo, m.outLag)
 }
 
-func (s *side) init(m *model, order, start, from []int32, lag []engine.Time) {
+// init prepares a direction with the given topological order and in-edges.
+func (s *direction) init(m *model, order, start, from []int32, lag []engine.Time) {
 	s.order, s.start, s.from, s.lag = order, start, from, lag
-	s.place = make([]int32, m.tasks)
+	s.position = make([]int32, m.tasks)
 	for k, i := range order {
-		s.place[i] = int32(k)
+		s.position[i] = int32(k)
 	}
 	s.head, s.dist = make([]float64, m.tasks), make([]float64, m.tasks)
 	s.byHead = make([][]int32, m.resources)
@@ -63,59 +73,67 @@ func (s *side) init(m *model, order, start, from []int32, lag []engine.Time) {
 	}
 }
 
-// QueueBound returns a lower bound on the makespan at the current capacities that holds for every way of sharing them,
-// at least Bound and sharper where transfers queue one after the other; see queues. It is much dearer: most is the work
-// that it may do, in calls of Bound, and it returns what it did. With less than it would need it proves less. It ends
-// early, with a bound that holds, when ctx does.
-func (e *Evaluator) QueueBound(ctx context.Context, most int64) (bound engine.Time, work int64) {
+// QueueBound returns a lower bound on the makespan at the current capacities that holds for
+// every service. It is at least Bound, and sharper if transfers queue one after the other; see
+// queueBound. It is much more expensive than Bound. maxWork limits its work, in calls of Bound,
+// and work is the work done. A limited call returns a valid but weaker bound, and so does a
+// call whose ctx is cancelled.
+func (e *Evaluator) QueueBound(ctx context.Context, maxWork int64) (bound engine.Time, work int64) {
 	bound = e.Bound()
 	if bound == engine.Never {
 		return bound, 1
 	}
-	z, b := e.z, &e.b
-	if e.q == nil {
-		e.q = &queues{}
-		e.q.init(z.model)
+	z, b := e.sim, &e.bounds
+	if e.queueBound == nil {
+		e.queueBound = &queueBound{}
+		e.queueBound.init(z.model)
 	}
-	q := e.q
-	unit := int64(z.tasks + len(z.outTo) + len(z.useRes))
-	budget := max(0, most-1) * unit
-	q.left = budget / 2
-	q.sharpen(ctx, z, b, &q.ahead)
-	q.left += budget - budget/2
-	q.sharpen(ctx, z, b, &q.behind)
-	head, tail := q.ahead.head, q.behind.head
+
+	// One half of the budget is for heads; tails get the rest.
+	q := e.queueBound
+	workPerCall := int64(z.tasks + len(z.outTo) + len(z.useRes))
+	budget := max(0, maxWork-1) * workPerCall
+	q.remainingWork = budget / 2
+	q.computeHeads(ctx, z, b, &q.forward)
+	q.remainingWork += budget - budget/2
+	q.computeHeads(ctx, z, b, &q.backward)
+
+	// The bounds of Bound, with the improved heads and tails.
+	head, tail := q.forward.head, q.backward.head
 	best := 0.0
 	for i := range z.tasks {
-		best = max(best, head[i]+z.path.tau[i]+tail[i])
+		best = max(best, head[i]+z.paths.duration[i]+tail[i])
 	}
+
 	for r := range z.resources {
 		if uses := b.byHead[r]; len(uses) > 1 {
 			b.sortByHead(z, uses, head)
-			best = max(best, b.machine(z, uses, z.best(int32(r)), head, tail))
+			best = max(best, b.machine(z, uses, z.maxCapacity(int32(r)), head, tail))
 		}
 	}
-	return max(bound, proved(best)), 2 + (budget-q.left)/unit
+	return max(bound, roundDown(best)), 2 + (budget-q.remainingWork)/workPerCall
 }
 
-// machine is the larger of the bounds of one resource.
+// machine returns the larger of the two bounds of one resource.
 func (b *bounds) machine(z *sim, uses []int32, capacity float64, head, tail []float64) float64 {
-	return max(b.oneMachine(z, uses, capacity, head, tail), b.limited(z, uses, capacity, head, tail))
+	return max(b.oneMachine(z, uses, capacity, head, tail), b.limitedMachine(z, uses, capacity, head, tail))
 }
 
-// sharpen computes the heads of one side. The longest paths at full rate are what it has where no work is left.
-func (q *queues) sharpen(ctx context.Context, z *sim, b *bounds, s *side) {
+// computeHeads computes the heads of one direction. Without budget the heads are the longest
+// paths at full rate.
+func (q *queueBound) computeHeads(ctx context.Context, z *sim, b *bounds, s *direction) {
 	for r := range s.byHead {
 		s.byHead[r] = s.byHead[r][:0]
 	}
+
 	for _, i := range s.order {
 		head := 0.0
 		for e := s.start[i]; e < s.start[i+1]; e++ {
 			u := s.from[e]
-			head = max(head, s.head[u]+z.path.tau[u]+float64(s.lag[e]))
+			head = max(head, s.head[u]+z.paths.duration[u]+float64(s.lag[e]))
 		}
-		if q.left > 0 && ctx.Err() == nil {
-			head = max(head, q.queued(z, b, s, i, head))
+		if q.remainingWork > 0 && ctx.Err() == nil {
+			head = max(head, q.queueHead(z, b, s, i, head))
 		}
 		s.head[i] = head
 		for u := z.useStart[i]; u < z.useStart[i+1]; u++ {
@@ -124,8 +142,8 @@ func (q *queues) sharpen(ctx context.Context, z *sim, b *bounds, s *side) {
 	}
 }
 
-// insert keeps the uses of a resource in order of their heads.
-func (s *side) insert(z *sim, u int32) {
+// insert adds a use to the uses of its resource, which are in order of heads.
+func (s *direction) insert(z *sim, u int32) {
 	r := z.useRes[u]
 	uses := append(s.byHead[r], u)
 	h := s.head[z.useTask[u]]
@@ -137,35 +155,41 @@ func (s *side) insert(z *sim, u int32) {
 	s.byHead[r] = uses
 }
 
-// queued returns the largest bound on the start of i that a resource sets by what is served there on the path to i.
-// Known is a bound already had.
-func (q *queues) queued(z *sim, b *bounds, s *side, i int32, known float64) float64 {
+// queueHead returns the largest bound on the start of task i that a resource implies through
+// the transfers that precede i. head is a known bound.
+func (q *queueBound) queueHead(z *sim, b *bounds, s *direction, i int32, head float64) float64 {
 	first, last := s.start[i], s.start[i+1]
 	if first == last {
-		return known
+		return head
 	}
-	only := int32(-1) // the one transfer before i
+
+	only := int32(-1) // the only predecessor, if it is a transfer
 	if last == first+1 {
-		// what leads to i leads to its predecessor, whose head knows of it but for the queues that it stands in itself
-		if only = s.from[first]; z.fixed[only] >= 0 {
-			return known
+		// The head of a single predecessor covers all queues before it, except the queues that the
+		// predecessor itself stands in.
+		if only = s.from[first]; z.fixedDuration[only] >= 0 {
+			return head
 		}
 	}
-	q.reach(z, s, i)
+
+	// Otherwise every resource on a path to i can be a bottleneck.
+	q.findLongestPaths(z, s, i)
 	if only >= 0 {
 		for u := z.useStart[only]; u < z.useStart[only+1]; u++ {
-			known = max(known, q.before(z, b, s, z.useRes[u], known))
+			head = max(head, q.resourceBound(z, b, s, z.useRes[u], head))
 		}
-		return known
+		return head
 	}
+
 	for r := range int32(z.resources) {
-		known = max(known, q.before(z, b, s, r, known))
+		head = max(head, q.resourceBound(z, b, s, r, head))
 	}
-	return known
+	return head
 }
 
-// reach finds the longest paths to i.
-func (q *queues) reach(z *sim, s *side, i int32) {
+// findLongestPaths computes dist, the longest paths to task i. It visits predecessors in
+// reverse order, starting at the last one that reaches i.
+func (q *queueBound) findLongestPaths(z *sim, s *direction, i int32) {
 	for k := range s.dist {
 		s.dist[k] = -1
 	}
@@ -174,51 +198,53 @@ func (q *queues) reach(z *sim, s *side, i int32) {
 		for e := s.start[i]; e < s.start[i+1]; e++ {
 			u := s.from[e]
 			s.dist[u] = max(s.dist[u], dist+float64(s.lag[e]))
-			top = max(top, s.place[u])
+			top = max(top, s.position[u])
 		}
-		q.spend(z, int(s.start[i+1]-s.start[i]))
+		q.charge(z, int(s.start[i+1]-s.start[i]))
 	}
 	edges(i, 0)
 	for k := top; k >= 0; k-- {
 		if u := s.order[k]; s.dist[u] >= 0 {
-			edges(u, s.dist[u]+z.path.tau[u])
+			edges(u, s.dist[u]+z.paths.duration[u])
 		}
 	}
-	q.spend(z, int(s.place[i]))
+	q.charge(z, int(s.position[i]))
 }
 
-// before returns the bound that resource r sets on the start of the task that reach was last asked of, or less where
-// that is not above known.
-func (q *queues) before(z *sim, b *bounds, s *side, r int32, known float64) float64 {
+// resourceBound returns the bound that resource r implies on the start of the task of the last
+// findLongestPaths. It returns less than that if the bound cannot exceed head.
+func (q *queueBound) resourceBound(z *sim, b *bounds, s *direction, r int32, head float64) float64 {
 	uses := s.byHead[r]
-	q.spend(z, len(uses))
-	capacity := z.best(r)
-	q.near = q.near[:0]
+	q.charge(z, len(uses))
+	capacity := z.maxCapacity(r)
+	q.reachingUses = q.reachingUses[:0]
+
 	last, sum, dist := 0.0, 0.0, 0.0
 	for _, u := range uses {
 		id := z.useTask[u]
 		if s.dist[id] < 0 {
 			continue
 		}
-		q.near = append(q.near, u)
+		q.reachingUses = append(q.reachingUses, u)
 		last = s.head[id]
-		sum += z.path.tau[id]
+		sum += z.paths.duration[id]
 		dist = max(dist, s.dist[id])
 	}
-	if len(q.near) < 2 || last+sum+dist <= known {
+	// The bound is at most the last head plus all durations plus the longest path.
+	if len(q.reachingUses) < 2 || last+sum+dist <= head {
 		return 0
 	}
-	work := z.work
-	bound := b.machine(z, q.near, capacity, s.head, s.dist)
-	q.left -= perMachine * int64(z.work-work)
+	work := z.workSincePoll
+	bound := b.machine(z, q.reachingUses, capacity, s.head, s.dist)
+	q.remainingWork -= machineWorkFactor * int64(z.workSincePoll-work)
 	return bound
 }
 
-// perMachine is what a unit of a machine's work costs, in looks at an edge.
-const perMachine = 2
+// machineWorkFactor is the cost of one unit of machine work, in visits of an edge.
+const machineWorkFactor = 2
 
-// spend counts looks at edges and uses.
-func (q *queues) spend(z *sim, looks int) {
-	q.left -= int64(looks)
-	z.work += looks
+// charge charges visits of edges and uses to the budget.
+func (q *queueBound) charge(z *sim, work int) {
+	q.remainingWork -= int64(work)
+	z.workSincePoll += work
 }

@@ -107,7 +107,7 @@ func heads(in instance, reversed bool) []float64 {
 			if dist[u] < 0 {
 				continue
 			}
-			time := in.lone(u)
+			time := in.durationAlone(u)
 			reach(u, dist[u]+time)
 			head[i] = max(head[i], head[u]+time+dist[u])
 			for _, use := range in.r.Of(u) {
@@ -132,7 +132,7 @@ func TestQueueBoundIsExact(t *testing.T) {
 		want := 0.0
 		byLink := map[int32][]job{}
 		for i := range int32(len(in.g.Tasks)) {
-			time := in.lone(i)
+			time := in.durationAlone(i)
 			want = max(want, head[i]+time+tail[i])
 			for _, u := range in.r.Of(i) {
 				byLink[u.Resource] = append(byLink[u.Resource], job{head[i], time, tail[i]})
@@ -142,7 +142,7 @@ func TestQueueBoundIsExact(t *testing.T) {
 			want = max(want, machine(jobs))
 		}
 		e := in.evaluator(t, flow.MaxMin)
-		got, _ := e.QueueBound(context.Background(), all)
+		got, _ := e.QueueBound(context.Background(), unlimitedWork)
 		if below := want - float64(got); below < 0 || below > 20 {
 			t.Fatalf("bound %d, want %.1f: %+v", got, want, in.g.Tasks)
 		}

@@ -13,11 +13,11 @@ import (
 	"sim/engine/flow"
 )
 
-// all is work enough for small graphs.
-const all = math.MaxInt32
+// unlimitedWork is more work than QueueBound needs for small graphs.
+const unlimitedWork = math.MaxInt32
 
-// TestQueueBoundHolds: no service beats the bound, whatever its priorities and however little work it may do; with all
-// the work it is at least Bound.
+// TestQueueBoundHolds: no service is faster than the bound, for any tails and any limit of the
+// work. Without a limit the bound is at least Bound.
 func TestQueueBoundHolds(t *testing.T) {
 	sharper := 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -29,22 +29,22 @@ func TestQueueBoundHolds(t *testing.T) {
 		}
 		e := in.evaluator(t, flow.MaxMin)
 		plain := e.Bound()
-		bound, work := e.QueueBound(context.Background(), all)
+		bound, work := e.QueueBound(context.Background(), unlimitedWork)
 		if bound < plain {
 			t.Fatalf("bound %d, without queues %d", bound, plain)
 		}
 		if bound > plain+10 {
 			sharper++
 		}
-		if again, same := e.QueueBound(context.Background(), all); again != bound || same != work {
+		if again, same := e.QueueBound(context.Background(), unlimitedWork); again != bound || same != work {
 			t.Fatalf("bound %d by %d, then %d by %d", bound, work, again, same)
 		}
-		most := rapid.Int64Range(0, work).Draw(t, "most")
-		if less, done := e.Clone().QueueBound(context.Background(), most); less > bound || less < plain || done > work {
-			t.Fatalf("bound %d by %d with work for %d, %d by %d with all, %d without", less, done, most, bound, work, plain)
+		maxWork := rapid.Int64Range(0, work).Draw(t, "most")
+		if less, done := e.Clone().QueueBound(context.Background(), maxWork); less > bound || less < plain || done > work {
+			t.Fatalf("bound %d by %d with work for %d, %d by %d with all, %d without", less, done, maxWork, bound, work, plain)
 		}
 		for _, s := range services {
-			if c := in.play(t, s).Makespan; c < bound {
+			if c := in.run(t, s).Makespan; c < bound {
 				t.Fatalf("%v: makespan %d is below the bound %d", s, c, bound)
 			}
 		}
@@ -64,12 +64,12 @@ func TestQueueBoundHolds(t *testing.T) {
 	}
 }
 
-// stage is transfers on a link of their own, each of a time alone.
+// stage is a set of transfers on one link, each given by its duration at full rate.
 type stage []engine.Time
 
-// staged returns an instance of stages one after the other: a transfer of one starts when all of the stage before have
-// ended. The links are of one rate.
-func staged(t *testing.T, stages ...stage) instance {
+// stagedInstance returns consecutive stages on links of equal rate. A transfer starts when all
+// transfers of the previous stage have ended.
+func stagedInstance(t *testing.T, stages ...stage) instance {
 	t.Helper()
 	in := instance{g: &engine.Graph{}, n: &engine.Network{}, r: &engine.Routes{Start: []int32{0}}}
 	from := int32(0)
@@ -92,7 +92,7 @@ func staged(t *testing.T, stages ...stage) instance {
 	return in
 }
 
-// TestQueueBoundByHand: queues one after the other add up, from either end.
+// TestQueueBoundByHand: the durations of consecutive queues add up, in both directions.
 func TestQueueBoundByHand(t *testing.T) {
 	us := engine.Microsecond
 	for _, c := range []struct {
@@ -100,38 +100,38 @@ func TestQueueBoundByHand(t *testing.T) {
 		in          instance
 		plain, want engine.Time
 	}{
-		{"one queue", staged(t, stage{us, 2 * us}), 3 * us, 3 * us},
-		// the longest path is 2 + 2, and behind the first queue it is 2
-		{"two queues", staged(t, stage{us, 2 * us}, stage{2 * us, 2 * us}), 6 * us, 7 * us},
-		{"three queues", staged(t, stage{us, us}, stage{us, us}, stage{us, us}), 4 * us, 6 * us},
-		{"a queue in the middle", staged(t, stage{us}, stage{us, us, us}, stage{us}), 5 * us, 5 * us},
+		{"one queue", stagedInstance(t, stage{us, 2 * us}), 3 * us, 3 * us},
+		// The longest path is 2 + 2 us. Behind the first queue it is 2 us.
+		{"two queues", stagedInstance(t, stage{us, 2 * us}, stage{2 * us, 2 * us}), 6 * us, 7 * us},
+		{"three queues", stagedInstance(t, stage{us, us}, stage{us, us}, stage{us, us}), 4 * us, 6 * us},
+		{"a queue in the middle", stagedInstance(t, stage{us}, stage{us, us, us}, stage{us}), 5 * us, 5 * us},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			e := c.in.evaluator(t, flow.MaxMin)
 			if got := e.Bound(); got > c.plain || c.plain-got > 20 {
 				t.Errorf("without queues %v, want %v", got, c.plain)
 			}
-			if got, _ := e.QueueBound(context.Background(), all); got > c.want || c.want-got > 20 {
+			if got, _ := e.QueueBound(context.Background(), unlimitedWork); got > c.want || c.want-got > 20 {
 				t.Errorf("bound %v, want %v", got, c.want)
 			}
-			if m := c.in.play(t, flow.LevelPriority).Makespan; m != c.want {
+			if m := c.in.run(t, flow.LevelPriority).Makespan; m != c.want {
 				t.Errorf("makespan %v, want %v", m, c.want)
 			}
 		})
 	}
 }
 
-// TestQueueBoundEnds: with its context it ends, and what it says then holds.
+// TestQueueBoundEnds: a cancelled context ends the computation, and the returned bound holds.
 func TestQueueBoundEnds(t *testing.T) {
-	in := staged(t, stage{1e6, 1e6}, stage{1e6, 1e6}, stage{1e6, 1e6})
+	in := stagedInstance(t, stage{1e6, 1e6}, stage{1e6, 1e6}, stage{1e6, 1e6})
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	e := in.evaluator(t, flow.MaxMin)
-	if bound, work := e.QueueBound(ctx, all); bound != e.Bound() || work > 2 {
+	if bound, work := e.QueueBound(ctx, unlimitedWork); bound != e.Bound() || work > 2 {
 		t.Errorf("bound %v by %d, want %v by 2", bound, work, e.Bound())
 	}
-	dead := two(0, 1, 1).evaluator(t, flow.MaxMin)
-	if bound, _ := dead.QueueBound(context.Background(), all); bound != engine.Never {
+	dead := twoTransfers(0, 1, 1).evaluator(t, flow.MaxMin)
+	if bound, _ := dead.QueueBound(context.Background(), unlimitedWork); bound != engine.Never {
 		t.Errorf("bound %v of a graph that cannot be simulated", bound)
 	}
 }

@@ -9,34 +9,37 @@ import (
 	"sim/engine/flow"
 )
 
-// TestBoundHolds: no service beats the bound, on any graph, with links that change or not.
+// TestBoundHolds: no service is faster than the bound, on random graphs, with and without
+// link changes.
 func TestBoundHolds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := drawInstance(t, shape{tasks: 12, changes: rapid.Bool().Draw(t, "changing"), plain: rapid.Bool().Draw(t, "plain")})
 		bound := in.evaluator(t, flow.MaxMin).Bound()
 		for _, s := range services {
-			if c := in.play(t, s).Makespan; c < bound {
+			if c := in.run(t, s).Makespan; c < bound {
 				t.Fatalf("%v: makespan %d is below the bound %d", s, c, bound)
 			}
 		}
 	})
 }
 
-// TestBoundHoldsForLimited: on one resource with many transfers that cannot fill it, all ready at different times: the
-// case of fewer flows than circuits.
+// TestBoundHoldsForLimited: the bound also holds for many transfers on one resource that no
+// single transfer can fill, with different start times. This is the case of a bundle with more
+// circuits than flows.
 func TestBoundHoldsForLimited(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := drawLimited(t)
 		bound := in.evaluator(t, flow.MaxMin).Bound()
 		for _, s := range services {
-			if c := in.play(t, s).Makespan; c < bound {
+			if c := in.run(t, s).Makespan; c < bound {
 				t.Fatalf("%v: makespan %d is below the bound %d", s, c, bound)
 			}
 		}
 	})
 }
 
-// drawLimited draws transfers of a few flows each, capped a flow, on a link of several circuits.
+// drawLimited draws transfers of a few flows each on a link of several circuits. A flow can use
+// at most one circuit.
 func drawLimited(t *rapid.T) instance {
 	in := instance{g: &engine.Graph{}, r: &engine.Routes{Start: []int32{0}}}
 	in.n = &engine.Network{Links: []engine.Link{{Rate: float64(rapid.IntRange(1, 12).Draw(t, "circuits")) * 100e9}}}
@@ -58,8 +61,9 @@ func drawLimited(t *rapid.T) instance {
 	return in
 }
 
-// TestBoundIsMetByLevels: transfers of one link with no compute behind them: the level rule is optimal whatever their
-// limits, and the bound proves it. Tails of different length on one link that any transfer can fill: Jackson's rule is.
+// TestBoundIsMetByLevels: the bound is tight where a service is optimal. LevelPriority is
+// optimal for transfers on one link without tails, whatever their limits. TailPriority
+// (Jackson's rule) is optimal for transfers with tails on one link that any of them can fill.
 func TestBoundIsMetByLevels(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := drawLimited(t)
@@ -77,14 +81,14 @@ func TestBoundIsMetByLevels(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		bound, c := in.evaluator(t, service).Bound(), in.play(t, service).Makespan
-		if float64(c-bound) > 1e-4*float64(bound) { // events fall on whole ticks, levels tie within 16
+		bound, c := in.evaluator(t, service).Bound(), in.run(t, service).Makespan
+		if float64(c-bound) > 1e-4*float64(bound) { // events are rounded to ticks, and levels within 16 ticks are equal
 			t.Fatalf("makespan %d, bound %d", c, bound)
 		}
 	})
 }
 
-// TestBoundByHand: of the bounds each is the largest once.
+// TestBoundByHand: each of the bounds is the largest one in some instance.
 func TestBoundByHand(t *testing.T) {
 	us := engine.Microsecond
 	for _, c := range []struct {
@@ -93,11 +97,11 @@ func TestBoundByHand(t *testing.T) {
 		want engine.Time
 	}{
 		// 10 us of data, then 7 us of compute
-		{"path", two(800e9, 1_000_000, 1).behind(7*us, 0), 17 * us},
+		{"path", twoTransfers(800e9, 1_000_000, 1).withComputes(7*us, 0), 17 * us},
 		// 10 + 5 us on one link
-		{"load", two(800e9, 1_000_000, 500_000), 15 * us},
-		// the same with at least 2 us of compute behind
-		{"load and tail", two(800e9, 1_000_000, 500_000).behind(3*us, 2*us), 17 * us},
+		{"load", twoTransfers(800e9, 1_000_000, 500_000), 15 * us},
+		// the same, followed by at least 2 us of compute
+		{"load and tail", twoTransfers(800e9, 1_000_000, 500_000).withComputes(3*us, 2*us), 17 * us},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := c.in.evaluator(t, flow.MaxMin).Bound()
@@ -106,8 +110,8 @@ func TestBoundByHand(t *testing.T) {
 			}
 		})
 	}
-	// three transfers of 10 us, one flow each, on two circuits: 15 us, while the load alone says 15 and each path 10;
-	// with two transfers 10, not 5
+	// Transfers of 10 us and one flow each on two circuits. Three of them need 15 us, although each
+	// path is 10 us long. Two of them need 10 us, although the load alone is 5 us.
 	for transfers, want := range map[int]engine.Time{2: 10 * us, 3: 15 * us, 4: 20 * us} {
 		in := instance{g: &engine.Graph{}, n: &engine.Network{Links: []engine.Link{{Rate: 200e9}}}, r: &engine.Routes{Start: []int32{0}}}
 		for range transfers {
@@ -124,17 +128,17 @@ func TestBoundByHand(t *testing.T) {
 	}
 }
 
-// TestBoundWithoutCapacity: what cannot be simulated has no bound below Never.
+// TestBoundWithoutCapacity: the bound of a graph that cannot be simulated is Never.
 func TestBoundWithoutCapacity(t *testing.T) {
-	e := two(0, 1, 1).evaluator(t, flow.MaxMin)
+	e := twoTransfers(0, 1, 1).evaluator(t, flow.MaxMin)
 	if b := e.Bound(); b != engine.Never {
 		t.Errorf("bound %v of a graph that cannot be simulated", b)
 	}
 	if c, ok := e.Makespan(engine.Never); ok {
 		t.Errorf("makespan %v of a graph that cannot be simulated", c)
 	}
-	in := two(0, 1, 1)
-	in.n.Groups = []engine.Group{{Rate: 8e12}} // which both share beside the dead link
+	in := twoTransfers(0, 1, 1)
+	in.n.Groups = []engine.Group{{Rate: 8e12}} // both transfers use it in addition to the dead link
 	in.r.Uses = []engine.Use{{Resource: 0, Weight: 1}, {Resource: 1, Weight: 1}, {Resource: 0, Weight: 1}, {Resource: 1, Weight: 1}}
 	in.r.Start = []int32{0, 2, 4}
 	if b := in.evaluator(t, flow.MaxMin).Bound(); b != engine.Never {

@@ -12,26 +12,28 @@ import (
 	"sim/engine/flow"
 )
 
-// TestLinkDownThenUp: two transfers of 10 and 5 us of one link at full rate. Down from 4 to 9 us, then back at half the
-// rate: 4 us are done before, 11 us remain at half the rate, so all ends at 9 + 22 = 31 us under every service.
+// TestLinkDownThenUp: two transfers of 10 and 5 us at full rate share a link. The link is down
+// from 4 to 9 us and then has half its rate. 4 us are done before, and the remaining 11 us take
+// 22 us. So the makespan is 9 + 22 = 31 us under every service.
 func TestLinkDownThenUp(t *testing.T) {
 	us := engine.Microsecond
-	each(t, func(t *testing.T, s flow.Service) {
-		in := two(800e9, 1_000_000, 500_000)
+	eachService(t, func(t *testing.T, s flow.Service) {
+		in := twoTransfers(800e9, 1_000_000, 500_000)
 		in.n.Changes = []engine.Change{{At: 4 * us}, {At: 9 * us, Rate: 400e9}}
-		tr := in.play(t, s)
+		tr := in.run(t, s)
 		if tr.Makespan != 31*us {
 			t.Errorf("makespan %v, want 31 us", tr.Makespan)
 		}
 		if s != flow.MaxMin {
 			return
 		}
-		// fair: 2 us each before, 3 us of the second at a quarter after
+		// Under MaxMin, 2 us of each are done before. The remaining 3 us of the second take 12
+		// us at a quarter of the rate.
 		if tr.End[1] != 21*us || tr.End[0] != 31*us {
 			t.Errorf("ends %v, want 31 and 21 us", tr.End)
 		}
 		want := []engine.RateStep{{At: 0, Rate: 400e9}, {At: 4 * us}, {At: 9 * us, Rate: 200e9}, {At: 21 * us, Rate: 400e9}, {At: 31 * us}}
-		got := settled(tr.Rates(0))
+		got := compactSteps(tr.Rates(0))
 		if len(got) != len(want) {
 			t.Fatalf("rates %v, want %v", got, want)
 		}
@@ -43,14 +45,14 @@ func TestLinkDownThenUp(t *testing.T) {
 	})
 }
 
-// TestLinkComesUpLate: a link that is down at the start delays, not stalls; and a change at the very time of an end
-// does not matter.
+// TestLinkComesUpLate: a link that is down at the start delays a run but does not stall it. A
+// change at the time of the last end has no effect.
 func TestLinkComesUpLate(t *testing.T) {
 	us := engine.Microsecond
-	each(t, func(t *testing.T, s flow.Service) {
-		in := two(0, 1_000_000, 500_000)
+	eachService(t, func(t *testing.T, s flow.Service) {
+		in := twoTransfers(0, 1_000_000, 500_000)
 		in.n.Changes = []engine.Change{{At: 3 * us, Rate: 800e9}, {At: 18 * us}}
-		if c := in.play(t, s).Makespan; c != 18*us {
+		if c := in.run(t, s).Makespan; c != 18*us {
 			t.Errorf("makespan %v, want 18 us", c)
 		}
 		e := in.evaluator(t, s)
@@ -65,10 +67,11 @@ func TestLinkComesUpLate(t *testing.T) {
 	})
 }
 
-// TestStall: the message names the time, what waits, for which link, and how many tasks wait behind.
+// TestStall: the message contains the time, the blocked tasks, their links, and the number of
+// tasks behind them.
 func TestStall(t *testing.T) {
-	each(t, func(t *testing.T, s flow.Service) {
-		in := two(800e9, 1_000_000, 500_000).behind(1, 1)
+	eachService(t, func(t *testing.T, s flow.Service) {
+		in := twoTransfers(800e9, 1_000_000, 500_000).withComputes(1, 1)
 		in.g.Namer = func(id int32) string { return [...]string{"big", "small", "x", "y"}[id] }
 		in.n.ResourceNamer = func(int32) string { return "pod 0 to pod 1" }
 		in.n.Changes = []engine.Change{{At: 4 * engine.Microsecond}}
@@ -87,8 +90,8 @@ func TestStall(t *testing.T) {
 	})
 }
 
-// TestStallNamesFew: of many stalled transfers three are named.
-func TestStallNamesFew(t *testing.T) {
+// TestStallNamesThreeTasks: the message names three of many stalled transfers.
+func TestStallNamesThreeTasks(t *testing.T) {
 	in := instance{g: &engine.Graph{}, n: &engine.Network{Groups: []engine.Group{{}}}, r: &engine.Routes{Start: []int32{0}}}
 	for range 5 {
 		in.g.AddTask(engine.Task{Kind: engine.Transfer, Flows: 1, Bytes: 1})
@@ -104,8 +107,8 @@ func TestStallNamesFew(t *testing.T) {
 	}
 }
 
-// TestNothingToMove: transfers of no bytes, or with no uses, take no time even on links that are down; without uses a
-// flow cap still counts.
+// TestNothingToMove: transfers without bytes or without uses take no time, even on links that
+// are down. Without uses, a flow cap still applies.
 func TestNothingToMove(t *testing.T) {
 	in := instance{g: &engine.Graph{}, n: &engine.Network{Links: []engine.Link{{}}}, r: &engine.Routes{Start: []int32{0}}}
 	add := func(bytes int64, uses int, limit float64) {
@@ -120,13 +123,13 @@ func TestNothingToMove(t *testing.T) {
 	}
 	add(0, 1, 0)       // on a dead link, but empty
 	add(1<<40, 0, 0)   // inside a pod
-	add(0, 0, 1)       // nothing at all
-	add(1000, 0, 4e12) // 8000 bits at 2 x 4 bits a tick
+	add(0, 0, 1)       // no bytes and no uses
+	add(1000, 0, 4e12) // 8000 bits at 2 x 4 bits per tick
 	if err := in.g.Freeze(); err != nil {
 		t.Fatal(err)
 	}
-	each(t, func(t *testing.T, s flow.Service) {
-		tr := in.play(t, s)
+	eachService(t, func(t *testing.T, s flow.Service) {
+		tr := in.run(t, s)
 		for id, want := range []engine.Time{0, 5, 10, 1015} {
 			if tr.End[id] != want || len(tr.Rates(int32(id))) != 0 {
 				t.Errorf("task %d ends at %d with rates %v, want %d with none", id, tr.End[id], tr.Rates(int32(id)), want)
@@ -138,12 +141,12 @@ func TestNothingToMove(t *testing.T) {
 	})
 }
 
-// TestMisfits: a graph, network and routes that do not belong together.
-func TestMisfits(t *testing.T) {
+// TestInputsThatDoNotFit: a graph, network and routes that do not belong together are rejected.
+func TestInputsThatDoNotFit(t *testing.T) {
 	for _, c := range []struct {
-		name  string
-		spoil func(in *instance)
-		want  string
+		name    string
+		corrupt func(in *instance)
+		want    string
 	}{
 		{"routes of fewer tasks", func(in *instance) { in.r.Start = in.r.Start[:2] }, "routes for 1 tasks, graph of 2"},
 		{"caps of fewer tasks", func(in *instance) { in.r.FlowCap = []float64{1} }, "graph of 2"},
@@ -156,8 +159,8 @@ func TestMisfits(t *testing.T) {
 		}, "task 0: engine: "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			in := two(800e9, 1_000_000, 500_000)
-			c.spoil(&in)
+			in := twoTransfers(800e9, 1_000_000, 500_000)
+			c.corrupt(&in)
 			_, err := flow.Run(t.Context(), in.g, in.n, in.r, flow.Options{})
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("Run: error %v, want %q in it", err, c.want)
@@ -169,45 +172,45 @@ func TestMisfits(t *testing.T) {
 	}
 }
 
-// stages returns the capacities of in as stages.
-func (in instance) stages() []flow.Stage {
+// periods returns the capacities of in over time.
+func (in instance) periods() []flow.Period {
 	rates := make([]float64, in.n.Resources())
 	for r := range rates {
 		rates[r] = in.n.Rate(int32(r))
 	}
-	all := []flow.Stage{{Rates: rates}}
+	all := []flow.Period{{Rates: rates}}
 	for _, c := range in.n.Changes {
 		rates = slices.Clone(rates)
 		rates[c.Link] = c.Rate
 		if last := &all[len(all)-1]; last.From == c.At {
 			last.Rates = rates
 		} else {
-			all = append(all, flow.Stage{From: c.At, Rates: rates})
+			all = append(all, flow.Period{From: c.At, Rates: rates})
 		}
 	}
 	return all
 }
 
-// TestMisses: no graph is said to miss the time at which it ends, under any service on capacities that change; and two
-// transfers of one link, which no order ends sooner, miss any before.
-func TestMisses(t *testing.T) {
+// TestMissesDeadline: no graph provably misses its own makespan, under any service and with
+// changing capacities. The transfers of one link miss every earlier deadline.
+func TestMissesDeadline(t *testing.T) {
 	us := engine.Microsecond
-	in := two(800e9, 1_000_000, 500_000)
+	in := twoTransfers(800e9, 1_000_000, 500_000)
 	in.n.Changes = []engine.Change{{At: 4 * us}, {At: 9 * us, Rate: 400e9}}
 	e := in.evaluator(t, flow.MaxMin)
-	if e.Misses(31*us, in.stages()) || !e.Misses(31*us-engine.Nanosecond, in.stages()) {
+	if e.MissesDeadline(31*us, in.periods()) || !e.MissesDeadline(31*us-engine.Nanosecond, in.periods()) {
 		t.Error("31 us are missed, or what is less is not")
 	}
 	missed := 0
 	rapid.Check(t, func(t *rapid.T) {
 		in := drawInstance(t, shape{tasks: 12, changes: true, plain: rapid.Bool().Draw(t, "plain")})
-		e, stages := in.evaluator(t, flow.MaxMin), in.stages()
+		e, stages := in.evaluator(t, flow.MaxMin), in.periods()
 		for _, s := range services {
-			c := in.play(t, s).Makespan
-			if e.Misses(c, stages) {
+			c := in.run(t, s).Makespan
+			if e.MissesDeadline(c, stages) {
 				t.Fatalf("%v: makespan %d is said to be missed", s, c)
 			}
-			if e.Misses(c-c/50-1, stages) {
+			if e.MissesDeadline(c-c/50-1, stages) {
 				missed++
 			}
 		}

@@ -9,10 +9,11 @@ import (
 	"sim/engine/flow"
 )
 
-// TestContractKeepsPlays: merging compute into lags changes nothing that is simulated, under any service, on links that
-// change or not. Only transfers that share capacity must be kept, others may be.
-func TestContractKeepsPlays(t *testing.T) {
-	each(t, func(t *testing.T, s flow.Service) {
+// TestContractKeepsTimes: engine.Contract does not change any start, end or makespan, under any
+// service, with and without link changes. Only transfers that share capacity have to be
+// retained.
+func TestContractKeepsTimes(t *testing.T) {
+	eachService(t, func(t *testing.T, s flow.Service) {
 		rapid.Check(t, func(t *rapid.T) {
 			in := drawInstance(t, shape{tasks: 12, changes: rapid.Bool().Draw(t, "changing")})
 			keep := make([]bool, len(in.g.Tasks))
@@ -24,7 +25,7 @@ func TestContractKeepsPlays(t *testing.T) {
 				if k := &in.g.Tasks[id]; k.Kind == engine.Compute {
 					return k.Duration
 				}
-				return engine.Time(in.lone(id) + 0.5)
+				return engine.Time(in.durationAlone(id) + 0.5)
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -38,7 +39,7 @@ func TestContractKeepsPlays(t *testing.T) {
 				}
 				routes.Start, routes.FlowCap = append(routes.Start, int32(len(routes.Uses))), append(routes.FlowCap, limit)
 			}
-			want, got := in.play(t, s), instance{small, in.n, routes}.play(t, s)
+			want, got := in.run(t, s), instance{small, in.n, routes}.run(t, s)
 			if got.Makespan != want.Makespan {
 				t.Fatalf("makespan %d, want %d", got.Makespan, want.Makespan)
 			}

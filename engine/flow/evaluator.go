@@ -2,23 +2,24 @@ package flow
 
 import "sim/engine"
 
-// Evaluator simulates one graph again and again under other capacities, for policies that search. It keeps no trace and
-// allocates nothing between runs. It is not safe for concurrent use: make one a worker with Clone.
+// Evaluator simulates one graph repeatedly under different capacities, for policies that
+// search. It records no trace unless Record is called, and it allocates nothing between runs.
+// It is not safe for concurrent use: use one Clone per worker.
 type Evaluator struct {
-	z *sim
-	b bounds
-	f *fork      // set by Fork
-	q *queues    // set by QueueBound
-	d *deadlines // set by Misses
+	sim        *sim
+	bounds     bounds
+	fork       *fork          // set by Fork
+	queueBound *queueBound    // set by QueueBound
+	deadlines  *deadlineCheck // set by MissesDeadline
 
-	fair *fairness // set by PrepareFairBound
+	fair *fairShareBound // set by PrepareFairBound
 
-	owned  bool // z's model is not shared
-	places int  // events that z's queue has room for, once SetChanges has asked
+	ownsModel     bool // sim.model is not shared with other evaluators
+	queueCapacity int  // number of event ids of sim.queue, set by SetChanges
 }
 
-// NewEvaluator prepares g on n under r, which must not change afterwards, for the given service. It fails where Run
-// would.
+// NewEvaluator prepares g on n with routes r for the given service. None of the three may
+// change afterwards. It returns an error if Run would.
 func NewEvaluator(g *engine.Graph, n *engine.Network, r *engine.Routes, s Service) (*Evaluator, error) {
 	m, err := newModel(g, n, r)
 	if err != nil {
@@ -27,42 +28,44 @@ func NewEvaluator(g *engine.Graph, n *engine.Network, r *engine.Routes, s Servic
 	return newEvaluator(m, s), nil
 }
 
+// newEvaluator returns an evaluator that shares the model m.
 func newEvaluator(m *model, s Service) *Evaluator {
-	e := &Evaluator{z: newSim(m, s)}
-	e.b.init(m)
+	e := &Evaluator{sim: newSim(m, s)}
+	e.bounds.init(m)
 	return e
 }
 
-// Clone returns an evaluator that shares what does not change and has the same capacities, durations, changes, tails
-// and context.
+// Clone returns an evaluator with the same capacities, durations, changes, tails and context. It
+// shares the immutable data of e.
 func (e *Evaluator) Clone() *Evaluator {
-	c := newEvaluator(e.z.model, e.z.service)
-	copy(c.z.initial, e.z.initial)
-	c.z.known, c.z.ctx = e.z.known, e.z.ctx
-	if e.owned {
-		c.own()
+	c := newEvaluator(e.sim.model, e.sim.service)
+	copy(c.sim.initialCapacity, e.sim.initialCapacity)
+	c.sim.givenTails, c.sim.ctx = e.sim.givenTails, e.sim.ctx
+	if e.ownsModel {
+		c.ownModel()
 	}
 	return c
 }
 
-// SetRate sets the capacity of a resource, in bits per second, from the start of the next run on.
+// SetRate sets the capacity of a resource from the start of the next run, in bits per second.
 func (e *Evaluator) SetRate(resource int32, bitsPerSecond float64) {
-	e.z.initial[resource] = bitsPerSecond * perTick
+	e.sim.initialCapacity[resource] = bitsPerSecond * perTick
 }
 
-// SetService changes how capacity is shared.
-func (e *Evaluator) SetService(s Service) { e.z.service = s }
+// SetService sets how capacity is shared.
+func (e *Evaluator) SetService(s Service) { e.sim.service = s }
 
-// Makespan simulates the graph. It returns false, and no makespan, when the makespan is proved to be at least cutoff,
-// when the graph cannot be simulated to its end, or when the context has ended. engine.Never is no cut-off.
+// Makespan simulates the graph. It returns false, without a makespan, in three cases: the
+// makespan is proved to be at least cutoff, the graph cannot be simulated to its end, or the
+// context was cancelled. A cutoff of engine.Never disables the cut-off.
 func (e *Evaluator) Makespan(cutoff engine.Time) (engine.Time, bool) {
-	ok := e.z.simulate(cutoff)
-	return e.z.makespan, ok
+	ok := e.sim.run(cutoff)
+	return e.sim.makespan, ok
 }
 
 // Events returns the number of starts and ends of transfers in the last run.
-func (e *Evaluator) Events() int64 { return e.z.events }
+func (e *Evaluator) Events() int64 { return e.sim.events }
 
-// Bound returns a lower bound on the makespan at the current capacities that holds for every way of sharing them; see
-// bounds.
-func (e *Evaluator) Bound() engine.Time { return e.b.makespan(e.z) }
+// Bound returns a lower bound on the makespan at the current capacities. It holds for every
+// service; see bounds.
+func (e *Evaluator) Bound() engine.Time { return e.bounds.makespan(e.sim) }

@@ -11,14 +11,15 @@ import (
 	"sim/engine/flow"
 )
 
-// TestMakespanAgainstRun: an evaluator that has simulated other capacities and been cut off before gives what Run
-// gives; with a cut-off it gives it exactly when the makespan is below.
+// TestMakespanAgainstRun: an evaluator that has simulated other capacities and was cut off
+// before returns the same results as Run. With a cut-off it returns true exactly if the makespan
+// is below the cut-off.
 func TestMakespanAgainstRun(t *testing.T) {
-	each(t, func(t *testing.T, s flow.Service) {
+	eachService(t, func(t *testing.T, s flow.Service) {
 		rapid.Check(t, func(t *rapid.T) {
 			in := drawInstance(t, shape{tasks: 10, changes: rapid.Bool().Draw(t, "changing")})
 			e := in.evaluator(t, s)
-			want := in.play(t, s)
+			want := in.run(t, s)
 			disturb(t, in, e, want.Makespan)
 			if got, ok := e.Makespan(engine.Never); !ok || got != want.Makespan || e.Events() != want.Events {
 				t.Fatalf("makespan %d (%v) of %d events, Run has %d of %d", got, ok, e.Events(), want.Makespan, want.Events)
@@ -37,7 +38,7 @@ func TestMakespanAgainstRun(t *testing.T) {
 	})
 }
 
-// disturb simulates, cuts off and bounds e at other capacities and restores them.
+// disturb runs and bounds e at other capacities, with cut-offs, and restores the capacities.
 func disturb(t *rapid.T, in instance, e *flow.Evaluator, around engine.Time) {
 	for range rapid.IntRange(0, 3).Draw(t, "runs before") {
 		for r := range int32(in.n.Resources()) {
@@ -51,10 +52,11 @@ func disturb(t *rapid.T, in instance, e *flow.Evaluator, around engine.Time) {
 	}
 }
 
-// TestBoundIsNoHistory: what was simulated before changes no bit of a bound, or results would depend on which worker
-// met which topology. Transfers 2 and 3 share a link and are ready together, unless one of the links before them is
-// slower; sums of their times are not exact, so their order shows.
-func TestBoundIsNoHistory(t *testing.T) {
+// TestBoundHasNoHistory: a bound is bit-identical whatever e computed before. Otherwise results
+// would depend on the order in which workers evaluate topologies. Transfers 2 and 3 share a link
+// and are ready together, unless one of the links before them is slower. The sums of their times
+// are inexact, so a different order would show.
+func TestBoundHasNoHistory(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 20_000 { // one in a thousand would differ
 		in := instance{g: &engine.Graph{}, r: &engine.Routes{Start: []int32{0}}}
@@ -85,9 +87,9 @@ func TestBoundIsNoHistory(t *testing.T) {
 	}
 }
 
-// TestSetRate: setting capacities is the same as building the network so.
+// TestSetRate: SetRate is equivalent to building the network with that capacity.
 func TestSetRate(t *testing.T) {
-	each(t, func(t *testing.T, s flow.Service) {
+	eachService(t, func(t *testing.T, s flow.Service) {
 		rapid.Check(t, func(t *rapid.T) {
 			in := drawInstance(t, shape{tasks: 8})
 			e := in.evaluator(t, s)
@@ -102,7 +104,7 @@ func TestSetRate(t *testing.T) {
 					other.Groups[int(r)-len(other.Links)].Rate = rate
 				}
 			}
-			want := instance{in.g, &other, in.r}.play(t, s).Makespan
+			want := instance{in.g, &other, in.r}.run(t, s).Makespan
 			if got, ok := e.Makespan(engine.Never); !ok || got != want {
 				t.Fatalf("makespan %d (%v), want %d", got, ok, want)
 			}
@@ -110,9 +112,10 @@ func TestSetRate(t *testing.T) {
 	})
 }
 
-// TestCloneIsIndependent: a clone has the capacities of its origin, and what is done to one does not show in the other.
+// TestCloneIsIndependent: a clone has the capacities of its origin, and later changes to one do
+// not affect the other.
 func TestCloneIsIndependent(t *testing.T) {
-	in := two(800e9, 1_000_000, 500_000)
+	in := twoTransfers(800e9, 1_000_000, 500_000)
 	e := in.evaluator(t, flow.MaxMin)
 	e.SetRate(0, 400e9)
 	c := e.Clone()
@@ -128,9 +131,9 @@ func TestCloneIsIndependent(t *testing.T) {
 	}
 }
 
-// TestClonesInParallel lets the race detector see clones at work.
+// TestClonesInParallel runs clones concurrently for the race detector.
 func TestClonesInParallel(t *testing.T) {
-	in := two(800e9, 1_000_000, 500_000).behind(0, engine.Microsecond)
+	in := twoTransfers(800e9, 1_000_000, 500_000).withComputes(0, engine.Microsecond)
 	e := in.evaluator(t, flow.LevelPriority)
 	results := make(chan engine.Time, 4)
 	for k := range 4 {
@@ -155,13 +158,13 @@ func TestClonesInParallel(t *testing.T) {
 	}
 }
 
-// TestPlaysAllocateNothing holds for the runs and for the bound.
-func TestPlaysAllocateNothing(t *testing.T) {
+// TestRunsAllocateNothing: repeated runs and bounds allocate no memory.
+func TestRunsAllocateNothing(t *testing.T) {
 	in := rapid.Custom(func(t *rapid.T) instance { return drawInstance(t, shape{tasks: 40, changes: true}) }).Example(7)
-	each(t, func(t *testing.T, s flow.Service) {
+	eachService(t, func(t *testing.T, s flow.Service) {
 		e := in.evaluator(t, s)
 		k := 0
-		play := func() {
+		run := func() {
 			k++
 			e.SetRate(0, float64(1+k%3)*100e9)
 			if _, ok := e.Makespan(engine.Never); !ok {
@@ -170,20 +173,20 @@ func TestPlaysAllocateNothing(t *testing.T) {
 			e.Makespan(engine.Microsecond)
 		}
 		for range 3 {
-			play()
+			run()
 		}
-		if n := testing.AllocsPerRun(50, play); n != 0 {
+		if n := testing.AllocsPerRun(50, run); n != 0 {
 			t.Errorf("%v allocations a run", n)
 		}
 	})
 }
 
-// TestSameTraceAgain: two runs are alike to the last rate step.
+// TestSameTraceAgain: two runs return identical traces, including all rate steps.
 func TestSameTraceAgain(t *testing.T) {
-	each(t, func(t *testing.T, s flow.Service) {
+	eachService(t, func(t *testing.T, s flow.Service) {
 		rapid.Check(t, func(t *rapid.T) {
 			in := drawInstance(t, shape{tasks: 10, changes: true})
-			a, b := in.play(t, s), in.play(t, s)
+			a, b := in.run(t, s), in.run(t, s)
 			if !slices.Equal(a.Start, b.Start) || !slices.Equal(a.End, b.End) || !slices.Equal(a.Steps, b.Steps) ||
 				!slices.Equal(a.StepStart, b.StepStart) || a.Makespan != b.Makespan || a.Events != b.Events {
 				t.Fatal("the second run differs")

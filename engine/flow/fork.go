@@ -2,57 +2,63 @@ package flow
 
 import "sim/engine"
 
-// fork is the state of a run at the time when what is to vary first matters.
+// fork is a saved state of a run, taken before the first event that depends on the resources
+// that vary.
 type fork struct {
-	state
-	whole, dead bool // simulated to its end; cut off
-	hold        []bool
+	runState
+	isComplete, isCutOff bool   // the run ended without such an event; it was cut off
+	stopBefore           []bool // transfers that use a varying resource, indexed by task
 }
 
-// Fork simulates the graph at the current capacities up to the first start of a transfer that uses one of the given
-// resources, and keeps the state. Resume then simulates from there for other capacities of these resources, as often as
-// wanted, for the cost of the remainder alone. The capacities at the time of Fork must be the largest that Resume will
-// see, so that what cut-offs conclude from them holds for all. Only for the fair services: priorities look ahead to
-// what is still open.
+// Fork simulates the graph at the current capacities up to the first start of a transfer that
+// uses one of the given resources, and saves the state. Resume then simulates the remainder for
+// other capacities of these resources, any number of times.
+//
+// The capacities during Fork must be the largest that Resume will see, so that its cut-offs are
+// valid for all of them. Fork must not be used with the priority services that depend on
+// tails, because tails depend on the capacities of transfers that have not started.
 func (e *Evaluator) Fork(resources []int32, cutoff engine.Time) {
-	z := e.z
-	if e.f == nil {
-		e.f = &fork{state: newState(z.model), hold: make([]bool, z.tasks)}
+	z := e.sim
+	if e.fork == nil {
+		e.fork = &fork{runState: newRunState(z.model), stopBefore: make([]bool, z.tasks)}
 	}
-	f := e.f
-	clear(f.hold)
+
+	f := e.fork
+	clear(f.stopBefore)
 	for _, r := range resources {
 		for _, u := range z.resUse[z.resStart[r]:z.resStart[r+1]] {
-			f.hold[z.useTask[u]] = true
+			f.stopBefore[z.useTask[u]] = true
 		}
 	}
-	z.hold, z.held = f.hold, false
-	ok := z.simulate(cutoff)
-	z.hold = nil
-	f.dead, f.whole = !ok, ok && !z.held
-	f.copyFrom(&z.state)
+	z.stopBefore, z.reachedStop = f.stopBefore, false
+	ok := z.run(cutoff)
+	z.stopBefore = nil
+	f.isCutOff, f.isComplete = !ok, ok && !z.reachedStop
+	f.copyFrom(&z.runState)
 }
 
-// Resume is Makespan from the state that Fork kept.
+// Resume is Makespan, continued from the state that Fork saved.
 func (e *Evaluator) Resume(cutoff engine.Time) (engine.Time, bool) {
-	z, f := e.z, e.f
-	if z.stopped = z.ctx.Err() != nil; f.dead || z.stopped {
+	z, f := e.sim, e.fork
+	if z.cancelled = z.ctx.Err() != nil; f.isCutOff || z.cancelled {
 		return 0, false
 	}
-	if f.whole {
+	if f.isComplete {
 		return f.makespan, f.makespan < cutoff
 	}
-	z.copyFrom(&f.state)
-	z.stack, z.cutoff, z.kept.valid = z.stack[:0], cutoff, false
-	copy(z.rates, z.initial)
+	z.copyFrom(&f.runState)
+	z.stack, z.cutoff, z.incremental.valid = z.stack[:0], cutoff, false
+
+	copy(z.capacity, z.initialCapacity)
 	for i, c := range z.net.Changes {
-		if !z.queue.Has(int32(2*z.tasks + i)) { // it has been made
-			z.rates[c.Link] = c.Rate * perTick
+		if !z.queue.Has(int32(2*z.tasks + i)) { // the change has been applied
+			z.capacity[c.Link] = c.Rate * perTick
 		}
 	}
+
 	if z.makespan >= cutoff {
 		return 0, false
 	}
-	ok := z.proceed()
+	ok := z.runEvents()
 	return z.makespan, ok
 }

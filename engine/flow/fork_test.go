@@ -10,8 +10,8 @@ import (
 	"sim/engine/flow"
 )
 
-// TestForkAndResume: resuming a run for other capacities of what had not yet been used gives what a whole run gives,
-// cut off or not, in any order.
+// TestForkAndResume: a run resumed with other capacities of resources that were not used yet
+// equals a full run, with and without cut-offs, in any order.
 func TestForkAndResume(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := drawInstance(t, shape{tasks: 10, changes: rapid.Bool().Draw(t, "changing")})

@@ -11,26 +11,26 @@ import (
 	"sim/engine/flow"
 )
 
-// services are all disciplines.
+// services lists all services.
 var services = []flow.Service{flow.MaxMin, flow.LevelPriority, flow.TailPriority, flow.FixedPriority}
 
-// instance is a graph with a network to run it on.
+// instance is a graph, a network and routes that belong together.
 type instance struct {
 	g *engine.Graph
 	n *engine.Network
 	r *engine.Routes
 }
 
-// shape limits what drawInstance draws.
-type shape struct {
+// shape limits the instances that drawInstance draws.
+type shape struct { // maximum number
 	tasks   int
-	changes bool // links change their rates in mid-run, ending above zero
+	changes bool // links change their rates during the run; the last rates are above zero
 	plain   bool // transfers only, all with bytes and uses
-	dyadic  bool // weights whose sums are exact in floating point
+	dyadic  bool // weights are sums of powers of two, so that their sums are exact
 }
 
-// drawInstance draws a random graph and network. Sizes and rates come from a few values, so that equal ends, equal
-// levels and exact shares are common.
+// drawInstance draws a random graph and network. Sizes and rates are drawn from a few values, so
+// that equal ends, equal levels and exact shares are frequent.
 func drawInstance(t *rapid.T, s shape) instance {
 	links, groups := rapid.IntRange(1, 4).Draw(t, "links"), rapid.IntRange(0, 3).Draw(t, "groups")
 	rate := rapid.SampledFrom([]float64{100e9, 200e9, 300e9, 400e9, 800e9, 700e9})
@@ -59,15 +59,15 @@ func drawInstance(t *rapid.T, s shape) instance {
 				Bytes:    rapid.SampledFrom([]int64{50_000, 100_000, 150_000, 1_000_003, 123_456_789}).Draw(t, "bytes"),
 				Priority: rapid.Int64Range(-1, 2).Draw(t, "priority"),
 			}
-			least := 1
+			minUses := 1
 			if !s.plain {
-				least = 0
+				minUses = 0
 				if rapid.IntRange(0, 9).Draw(t, "empty") == 0 {
 					k.Bytes = 0
 				}
 			}
 			order := rapid.Permutation(resources(in.n)).Draw(t, "resources")
-			for _, res := range order[:rapid.IntRange(least, min(3, len(order))).Draw(t, "uses")] {
+			for _, res := range order[:rapid.IntRange(minUses, min(3, len(order))).Draw(t, "uses")] {
 				in.r.Uses = append(in.r.Uses, engine.Use{Resource: res, Weight: weight.Draw(t, "use")})
 			}
 			if rapid.IntRange(0, 2).Draw(t, "capped") == 0 {
@@ -84,17 +84,17 @@ func drawInstance(t *rapid.T, s shape) instance {
 		}
 	}
 	if s.changes {
-		at := engine.Time(0)
+		now := engine.Time(0)
 		for range rapid.IntRange(0, 6).Draw(t, "changes") {
-			at += engine.Time(rapid.Int64Range(0, 3).Draw(t, "after") * 700_000)
-			c := engine.Change{At: at, Link: rapid.Int32Range(0, int32(links-1)).Draw(t, "which")}
+			now += engine.Time(rapid.Int64Range(0, 3).Draw(t, "after") * 700_000)
+			c := engine.Change{At: now, Link: rapid.Int32Range(0, int32(links-1)).Draw(t, "which")}
 			if rapid.Bool().Draw(t, "up") {
 				c.Rate = rate.Draw(t, "rate")
 			}
 			in.n.Changes = append(in.n.Changes, c)
 		}
 		for l := range int32(links) {
-			in.n.Changes = append(in.n.Changes, engine.Change{At: at + 1, Link: l, Rate: rate.Draw(t, "last")})
+			in.n.Changes = append(in.n.Changes, engine.Change{At: now + 1, Link: l, Rate: rate.Draw(t, "last")})
 		}
 	}
 	if err := in.g.Freeze(); err != nil {
@@ -111,13 +111,13 @@ func resources(n *engine.Network) []int32 {
 	return all
 }
 
-// fatal is what *testing.T and *rapid.T share.
-type fatal interface {
+// testingT is the common interface of *testing.T and *rapid.T.
+type testingT interface {
 	Helper()
 	Fatalf(format string, args ...any)
 }
 
-func (in instance) play(t fatal, s flow.Service) *engine.Trace {
+func (in instance) run(t testingT, s flow.Service) *engine.Trace {
 	t.Helper()
 	tr, err := flow.Run(context.Background(), in.g, in.n, in.r, flow.Options{Service: s, Rates: true})
 	if err != nil {
@@ -126,7 +126,7 @@ func (in instance) play(t fatal, s flow.Service) *engine.Trace {
 	return tr
 }
 
-func (in instance) evaluator(t fatal, s flow.Service) *flow.Evaluator {
+func (in instance) evaluator(t testingT, s flow.Service) *flow.Evaluator {
 	t.Helper()
 	e, err := flow.NewEvaluator(in.g, in.n, in.r, s)
 	if err != nil {
@@ -135,19 +135,20 @@ func (in instance) evaluator(t fatal, s flow.Service) *flow.Evaluator {
 	return e
 }
 
-// perTick converts bits a second to bits a tick.
+// perTick converts bits per second to bits per tick.
 const perTick = 1 / float64(engine.Second)
 
-// full returns the most that task id can move, in bits a tick, when each resource gives its highest rate ever.
-func (in instance) full(id int32) float64 {
+// fullRate returns the maximum rate of task id in bits per tick, with each resource at its
+// highest rate ever.
+func (in instance) fullRate(id int32) float64 {
 	limit := in.r.Cap(id, in.g.Tasks[id].Flows) * perTick
 	for _, u := range in.r.Of(id) {
-		limit = min(limit, in.best(u.Resource)*perTick/u.Weight)
+		limit = min(limit, in.maxRate(u.Resource)*perTick/u.Weight)
 	}
 	return limit
 }
 
-func (in instance) best(r int32) float64 {
+func (in instance) maxRate(r int32) float64 {
 	rate := in.n.Rate(r)
 	for _, c := range in.n.Changes {
 		if c.Link == r {
@@ -157,8 +158,8 @@ func (in instance) best(r int32) float64 {
 	return rate
 }
 
-// lone returns the time that task id takes when it is alone.
-func (in instance) lone(id int32) float64 {
+// durationAlone returns the duration of task id in ticks on an otherwise empty network.
+func (in instance) durationAlone(id int32) float64 {
 	t := &in.g.Tasks[id]
 	if t.Kind == engine.Compute {
 		return float64(t.Duration)
@@ -166,22 +167,22 @@ func (in instance) lone(id int32) float64 {
 	if t.Bytes == 0 {
 		return 0
 	}
-	return 8 * float64(t.Bytes) / in.full(id)
+	return 8 * float64(t.Bytes) / in.fullRate(id)
 }
 
-// tails returns the longest path from each task's end to the end of the graph.
+// tails returns the longest path from each task's end to the end of the graph, in ticks.
 func (in instance) tails() []float64 {
 	tail := make([]float64, len(in.g.Tasks))
-	for i := len(tail) - 1; i >= 0; i-- { // edges go from lower to higher ids
+	for i := len(tail) - 1; i >= 0; i-- { // edges lead from lower to higher ids
 		for _, e := range in.g.Out(int32(i)) {
-			tail[i] = max(tail[i], float64(e.Lag)+(in.lone(e.To)+tail[e.To]))
+			tail[i] = max(tail[i], float64(e.Lag)+(in.durationAlone(e.To)+tail[e.To]))
 		}
 	}
 	return tail
 }
 
-// two returns an instance of two transfers of the given sizes on one link.
-func two(rate float64, a, b int64) instance {
+// twoTransfers returns an instance of two transfers of the given sizes on one link.
+func twoTransfers(rate float64, a, b int64) instance {
 	in := instance{g: &engine.Graph{}, n: &engine.Network{Links: []engine.Link{{Rate: rate}}}, r: &engine.Routes{Start: []int32{0, 1, 2}}}
 	for _, bytes := range []int64{a, b} {
 		in.g.AddTask(engine.Task{Kind: engine.Transfer, Flows: 1, Bytes: bytes})
@@ -195,8 +196,8 @@ func two(rate float64, a, b int64) instance {
 
 func name(s flow.Service) string { return fmt.Sprint(s) }
 
-// each runs f as a subtest for every service.
-func each(t *testing.T, f func(t *testing.T, s flow.Service)) {
+// eachService runs f as a subtest for every service.
+func eachService(t *testing.T, f func(t *testing.T, s flow.Service)) {
 	for _, s := range services {
 		t.Run(name(s), func(t *testing.T) { f(t, s) })
 	}

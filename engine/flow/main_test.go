@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestMain raises the number of random instances a property from rapid's 100: they are small. The flag -rapid.checks
-// overrides it.
+// TestMain raises the number of random instances per property from rapid's default of 100,
+// because the instances are small. The flag -rapid.checks overrides it.
 func TestMain(m *testing.M) {
 	if err := flag.Set("rapid.checks", "400"); err != nil {
 		panic(err)

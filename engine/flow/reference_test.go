@@ -12,24 +12,24 @@ import (
 	"sim/engine/flow"
 )
 
-// reference is a simulator that is slow and plain: at every event it computes all rates anew in exact rational
-// arithmetic, over all transfers at once.
+// reference is a slow and simple simulator. At every event it computes all rates from scratch in
+// exact rational arithmetic, over all transfers together.
 type reference struct {
 	instance
-	service flow.Service
-	now     engine.Time
-	start   []engine.Time
-	end     []engine.Time // Never until known
-	left    []*big.Rat    // bits
-	tail    []float64
+	service   flow.Service
+	now       engine.Time // indexed by task; Never before the start is known
+	start     []engine.Time
+	end       []engine.Time // indexed by task; Never until the end is known
+	remaining []*big.Rat    // bits left, indexed by task
+	tail      []float64     // longest path from the end to the end of the graph, indexed by task
 }
 
-func simulate(in instance, s flow.Service) *reference {
+func runReference(in instance, s flow.Service) *reference {
 	z := &reference{instance: in, service: s, tail: in.tails()}
 	for i := range in.g.Tasks {
 		z.start = append(z.start, engine.Never)
 		z.end = append(z.end, engine.Never)
-		z.left = append(z.left, rat(8*float64(in.g.Tasks[i].Bytes)))
+		z.remaining = append(z.remaining, rat(8*float64(in.g.Tasks[i].Bytes)))
 	}
 	for {
 		rates := z.rates()
@@ -39,8 +39,8 @@ func simulate(in instance, s flow.Service) *reference {
 		}
 		span := rat(float64(next - z.now))
 		for id, r := range rates {
-			z.left[id].Sub(z.left[id], new(big.Rat).Mul(r, span))
-			if z.left[id].Sign() <= 0 {
+			z.remaining[id].Sub(z.remaining[id], new(big.Rat).Mul(r, span))
+			if z.remaining[id].Sign() <= 0 {
 				z.end[id] = next
 			}
 		}
@@ -54,12 +54,12 @@ func simulate(in instance, s flow.Service) *reference {
 
 func rat(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
 
-// next returns the time of the next start, end or change after now. Starts at or before now are made on the way.
+// next returns the time of the next start, end or change after now.
 func (z *reference) next(rates map[int32]*big.Rat) engine.Time {
 	next := engine.Never
 	for id, r := range rates {
 		if r.Sign() > 0 {
-			next = min(next, z.now+ceil(new(big.Rat).Quo(z.left[id], r)))
+			next = min(next, z.now+ceil(new(big.Rat).Quo(z.remaining[id], r)))
 		}
 	}
 	for _, s := range z.start {
@@ -83,10 +83,11 @@ func ceil(r *big.Rat) engine.Time {
 	return engine.Time(q.Int64())
 }
 
-// rates starts what is ready and returns the rate of every transfer under way, in bits a tick.
+// rates starts the tasks that are ready and returns the rate of every running transfer in bits
+// per tick.
 func (z *reference) rates() map[int32]*big.Rat {
 	var open []int32
-	for id := range int32(len(z.g.Tasks)) { // edges go from lower to higher ids
+	for id := range int32(len(z.g.Tasks)) { // edges lead from lower to higher ids
 		ready := engine.Time(0)
 		for _, e := range z.g.In(id) {
 			if z.end[e.From] == engine.Never {
@@ -101,7 +102,7 @@ func (z *reference) rates() map[int32]*big.Rat {
 		}
 		k := &z.g.Tasks[id]
 		if k.Kind == engine.Compute || k.Bytes == 0 || len(z.r.Of(id)) == 0 {
-			z.end[id] = ready + engine.Time(z.lone(id)+0.5)
+			z.end[id] = ready + engine.Time(z.durationAlone(id)+0.5)
 			continue
 		}
 		if ready <= z.now {
@@ -148,8 +149,8 @@ func (z *reference) priority(id int32) float64 {
 	return 0
 }
 
-// waterFill raises the rates of group together, in proportion to weight, until a resource or a limit stops one of them;
-// it stops and the others go on.
+// waterFill raises the rates of group together, in proportion to weight. A transfer stops at a
+// saturated resource or at its own limit; the others continue to rise.
 func (z *reference) waterFill(group []int32, free []*big.Rat, out map[int32]*big.Rat) {
 	second := rat(float64(engine.Second))
 	for _, id := range group {
@@ -200,15 +201,16 @@ func (z *reference) weight(id int32) *big.Rat {
 	return rat(float64(z.g.Tasks[id].Flows))
 }
 
-// TestRunAgainstReference simulates random instances in both simulators. Ends are rounded up to ticks in both, so they
-// differ by a tick here and there where floating point falls on the other side, and by little more behind it.
+// TestRunAgainstReference compares both simulators on random instances. Both round ends up to
+// ticks. Single ends can differ by a tick because of floating-point rounding, and later ends by a
+// little more.
 func TestRunAgainstReference(t *testing.T) {
 	const ticks = 200 // of ends between 1e5 and 1e10 ticks
 	for _, s := range []flow.Service{flow.MaxMin, flow.TailPriority, flow.FixedPriority} {
 		t.Run(name(s), func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				in := drawInstance(t, shape{tasks: 7, dyadic: true, changes: rapid.Bool().Draw(t, "changing")})
-				got, want := in.play(t, s), simulate(in, s)
+				got, want := in.run(t, s), runReference(in, s)
 				for id := range in.g.Tasks {
 					if d := got.End[id] - want.end[id]; d < -ticks || d > ticks {
 						t.Fatalf("task %d ends at %d, in the reference at %d", id, got.End[id], want.end[id])

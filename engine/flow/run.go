@@ -10,48 +10,52 @@ import (
 	"sim/internal/csr"
 )
 
-// ErrStalled is wrapped by Run when transfers remain that can never proceed.
+// ErrStalled is wrapped by Run if transfers remain that can never finish.
 var ErrStalled = errors.New("flow: nothing can proceed")
 
-// Options says how a graph is simulated.
+// Options selects how a graph is simulated.
 type Options struct {
-	Service Service
-	// Rates asks for the rate steps of every transfer in the trace.
+	Service Service // how transfers share capacity
+	// Rates records the rate steps of every transfer in the trace.
 	Rates bool
-	// Tails is what the priority services go by instead of the longest paths to the end of the graph, in ticks by task;
-	// see Evaluator.SetTails.
+	// Tails replaces the longest paths to the end of the graph in LevelPriority and
+	// TailPriority, in ticks, indexed by task. nil uses the graph's own; see
+	// Evaluator.SetTails.
 	Tails []float64
 }
 
-// Run simulates g on n under r to its end. g must be frozen. It fails when the three do not fit each other, and with
-// ErrStalled, naming what waits, when transfers remain on links of no capacity. It ends early, with its error, when ctx
-// does.
+// Run simulates g on n with routes r to its end. g must be frozen. It returns an
+// error if the three do not belong together. It returns ErrStalled, with the names of
+// the blocked tasks, if transfers remain on links without capacity. If ctx is
+// cancelled first, it returns the error of ctx.
 func Run(ctx context.Context, g *engine.Graph, n *engine.Network, r *engine.Routes, opt Options) (*engine.Trace, error) {
 	m, err := newModel(g, n, r)
 	if err != nil {
 		return nil, err
 	}
-	tails, err := m.tails(opt.Tails)
+	tails, err := m.extendTails(opt.Tails)
 	if err != nil {
 		return nil, err
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+
 	z := newSim(m, opt.Service)
 	z.ctx = ctx
-	z.known = tails
+	z.givenTails = tails
 	z.record(opt.Rates)
-	if !z.simulate(engine.Never) {
+	if !z.run(engine.Never) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		return nil, z.stalled()
+		return nil, z.stallError()
 	}
 	return z.trace(), nil
 }
 
-// record makes the runs that follow keep when tasks end and, if rates is set, the rates of transfers.
+// record makes the following runs record the ends of tasks and, if rates is set, the
+// rates of transfers.
 func (z *sim) record(rates bool) {
 	z.ends = make([]engine.Time, z.tasks)
 	if rates {
@@ -59,11 +63,11 @@ func (z *sim) record(rates bool) {
 	}
 }
 
-// trace returns what was recorded of the last run. It shares memory with z.
+// trace returns the recorded trace of the last run. It shares memory with z.
 func (z *sim) trace() *engine.Trace {
 	t := &engine.Trace{Start: z.ready, End: z.ends, Makespan: z.makespan, Events: z.events}
-	if z.contest != nil {
-		t.Cause = z.contest.Causes()
+	if z.contention != nil {
+		t.Cause = z.contention.Causes()
 	}
 	if z.log != nil {
 		t.StepStart, t.Steps = z.log.byTask(z.tasks)
@@ -74,41 +78,43 @@ func (z *sim) trace() *engine.Trace {
 	return t
 }
 
-// stalled names what waits: the running transfers and the tasks of the contention, what they wait for, and how many
-// tasks wait behind them.
-func (z *sim) stalled() error {
-	const most = 3
+// stallError describes a stalled run: the running transfers and the competing tasks,
+// the reason why each of them waits, and the number of tasks that wait behind them.
+func (z *sim) stallError() error {
+	const maxNames = 3 // tasks named in the message
 	var names []string
 	stuck, behind := 0, 0
 	for i := range int32(z.tasks) {
 		switch z.phase[i] {
-		case waiting:
+		case phaseWaiting:
 			behind++
-		case running, competing:
+		case phaseRunning, phaseCompeting:
 			stuck++
-			if len(names) < most {
+			if len(names) < maxNames {
 				names = append(names, z.graph.Name(i)+" waits for "+z.blocker(i))
 			}
 		}
 	}
+
 	more := ""
-	if stuck > most {
-		more = fmt.Sprintf(" and %d more", stuck-most)
+	if stuck > maxNames {
+		more = fmt.Sprintf(" and %d more", stuck-maxNames)
 	}
 	return fmt.Errorf("%w at %v: %s%s; %d tasks wait behind them",
 		ErrStalled, z.now, strings.Join(names, ", "), more, behind)
 }
 
-// blocker names the resources of id that have no capacity, or all it uses, or what id competes for.
+// blocker names the reason why task id waits: its resources without capacity, all its
+// resources if each has capacity, or the grant that it competes for.
 func (z *sim) blocker(id int32) string {
-	if z.fixed[id] >= 0 {
-		return z.contest.Waits(id)
+	if z.fixedDuration[id] >= 0 {
+		return z.contention.WaitReason(id)
 	}
 	var down, all []string
 	for u := z.useStart[id]; u < z.useStart[id+1]; u++ {
 		name := z.net.ResourceName(z.useRes[u])
 		all = append(all, name)
-		if z.rates[z.useRes[u]] == 0 {
+		if z.capacity[z.useRes[u]] == 0 {
 			down = append(down, name+" (down)")
 		}
 	}
@@ -118,20 +124,23 @@ func (z *sim) blocker(id int32) string {
 	return strings.Join(all, " and ")
 }
 
-// rateLog gathers rate steps in order of time.
+// rateLog records rate steps in order of time.
 type rateLog struct {
-	task  []int32
+	task  []int32 // the task of each step
 	steps []engine.RateStep
 }
 
+// reset removes all steps.
 func (l *rateLog) reset() { l.task, l.steps = l.task[:0], l.steps[:0] }
 
-func (l *rateLog) add(id int32, at engine.Time, rate float64) {
+// add appends a step: task id has the rate, in bits per second, from time t on.
+func (l *rateLog) add(id int32, t engine.Time, rate float64) {
 	l.task = append(l.task, id)
-	l.steps = append(l.steps, engine.RateStep{At: at, Rate: rate})
+	l.steps = append(l.steps, engine.RateStep{At: t, Rate: rate})
 }
 
-// byTask orders the steps by task, keeping their order in time.
+// byTask groups the steps by task, each group in order of time. The steps of task i
+// are steps[start[i]:start[i+1]].
 func (l *rateLog) byTask(tasks int) ([]int32, []engine.RateStep) {
 	start, index := csr.Index(l.task, tasks)
 	steps := make([]engine.RateStep, len(index))

@@ -5,282 +5,315 @@ import (
 	"slices"
 )
 
-// component is scratch space for sharing capacity among transfers that are connected through resources they use.
+// component is the scratch space of shareCapacity for one connected component: transfers
+// that are connected, directly or indirectly, through the resources they use.
 type component struct {
-	epoch    int32
-	shares   int32   // times that capacity was shared
-	resSeen  []int32 // epoch in which a resource was collected; or -shares, of many that are connected
-	taskSeen []int32
-	tasks    []int32
-	res      []int32
-	level    []float64 // of tasks, by task id; only under the priority services
+	epoch  int32 // number of the current collection
+	passes int32 // number of calls of shareCapacity
+	// resMark is the epoch in which a resource was collected, or -passes if it belongs to a
+	// large component, indexed by resource.
+	resMark   []int32
+	taskMark  []int32   // epoch in which a task was collected, indexed by task
+	tasks     []int32   // the collected transfers
+	resources []int32   // the collected resources
+	level     []float64 // priority, indexed by task; only under the priority services
 
-	free  []float64 // by resource: capacity not given away yet
-	load  []float64 // by resource: weight of the unfrozen transfers on it
-	count []int32   // and their number
-	tight []bool
-	open  []int32   // transfers without a rate yet
-	used  []int32   // resources that these use
-	out   []float64 // by task: the rate found
+	// State of fillProgressively.
+	free        []float64 // capacity not assigned yet, indexed by resource
+	load        []float64 // weight of the transfers without a rate, indexed by resource
+	unfixedUses []int32   // number of their uses, indexed by resource
+	isSaturated []bool    // saturated in the current round, indexed by resource
+	unfixed     []int32   // transfers without a rate
+	usedRes     []int32   // the resources that they use
+	rate        []float64 // the computed rates, indexed by task
 }
 
 func (c *component) init(m *model) {
-	c.resSeen = make([]int32, m.resources)
-	c.taskSeen = make([]int32, m.tasks)
+	c.resMark = make([]int32, m.resources)
+	c.taskMark = make([]int32, m.tasks)
 	c.level = make([]float64, m.tasks)
 	c.free = make([]float64, m.resources)
 	c.load = make([]float64, m.resources)
-	c.count = make([]int32, m.resources)
-	c.tight = make([]bool, m.resources)
-	c.out = make([]float64, m.tasks)
+	c.unfixedUses = make([]int32, m.resources)
+	c.isSaturated = make([]bool, m.resources)
+	c.rate = make([]float64, m.tasks)
 }
 
-// share gives new rates to every transfer connected to a dirty resource.
-func (z *sim) share() {
-	z.comp.shares++
-	kept := z.dirty[:0]
+// shareCapacity computes new rates for every transfer that is connected to a dirty resource.
+// Transfers that share no resource, small components and large components have an algorithm
+// each: shareAlone, fillProgressively or shareByPriority, and updateShares.
+func (z *sim) shareCapacity() {
+	z.component.passes++
+	large := z.dirty[:0] // dirty resources in large components
 	for _, r := range z.dirty {
-		if !z.dirtyMark[r] {
+		if !z.isDirty[r] {
 			continue
 		}
-		z.dirtyMark[r] = false
-		if z.kept.valid {
-			z.kept.forget(r)
+		z.isDirty[r] = false
+		if z.incremental.valid {
+			z.incremental.clearSaturation(r)
 		}
-		if z.active[r] == 0 {
+		if z.numActive[r] == 0 {
 			continue
 		}
-		if z.active[r] == 1 {
-			if id := z.useTask[z.head[r]]; z.alone(id) {
+
+		// A transfer that shares no resource, or a large component.
+		if z.numActive[r] == 1 {
+			if id := z.useTask[z.firstUse[r]]; z.shareAlone(id) {
 				continue
 			}
 		}
-		if !z.collect(r) {
-			kept = append(kept, r)
+		if !z.collectComponent(r) {
+			large = append(large, r)
 			continue
 		}
+
+		// A small component.
 		switch z.service {
 		case MaxMin:
-			z.open()
-			z.fill(z.comp.tasks, z.weight)
+			z.freeAllCapacity()
+			z.fillProgressively(z.component.tasks, z.weight)
 		default:
-			z.byPriority()
+			z.shareByPriority()
 		}
-		if z.stopped { // these are no rates
+		if z.cancelled { // the computed rates are incomplete
 			return
 		}
-		for _, r := range z.comp.res {
-			z.dirtyMark[r] = false
+
+		for _, r := range z.component.resources {
+			z.isDirty[r] = false
 		}
-		if z.kept.valid {
-			for _, r := range z.comp.res {
-				z.kept.forget(r)
+		if z.incremental.valid {
+			for _, r := range z.component.resources {
+				z.incremental.clearSaturation(r)
 			}
-			for _, id := range z.comp.tasks {
-				z.kept.leave(id)
+			for _, id := range z.component.tasks {
+				z.incremental.clearLevel(id)
 			}
 		}
-		for _, id := range z.comp.tasks {
-			z.setRate(id, z.comp.out[id])
+		for _, id := range z.component.tasks {
+			z.setRate(id, z.component.rate[id])
 		}
 	}
-	if len(kept) > 0 || z.kept.valid && z.kept.until > 0 {
-		z.update(kept)
+
+	if len(large) > 0 || z.incremental.valid && z.incremental.recheckLevel > 0 {
+		z.updateShares(large)
 	}
 	z.dirty = z.dirty[:0]
 }
 
-// alone gives id all it can use if it shares no resource, and reports whether that is so.
-func (z *sim) alone(id int32) bool {
-	rate := z.limit[id]
+// shareAlone assigns a transfer its maximum rate if no other transfer uses its resources. It
+// reports whether this is the case.
+func (z *sim) shareAlone(id int32) bool {
+	rate := z.rateLimit[id]
 	for u := z.useStart[id]; u < z.useStart[id+1]; u++ {
 		r := z.useRes[u]
-		if z.active[r] > 1 {
+		if z.numActive[r] > 1 {
 			return false
 		}
-		rate = min(rate, z.rates[r]/z.useW[u])
+		rate = min(rate, z.capacity[r]/z.useWeight[u])
 	}
+
 	for _, r := range z.useRes[z.useStart[id]:z.useStart[id+1]] {
-		z.dirtyMark[r] = false
+		z.isDirty[r] = false
 	}
-	if z.kept.valid {
-		z.kept.leave(id)
+	if z.incremental.valid {
+		z.incremental.clearLevel(id)
 		for _, r := range z.useRes[z.useStart[id]:z.useStart[id+1]] {
-			z.kept.forget(r)
+			z.incremental.clearSaturation(r)
 		}
 	}
 	z.setRate(id, rate)
 	return true
 }
 
-// collect gathers the transfers and resources connected to r. It reports false where there are many transfers, whose
-// shares are kept.
-func (z *sim) collect(r int32) bool {
-	c := &z.comp
+// collectComponent collects the component of resource r in z.component. It returns false if
+// the component is large, that is if updateShares maintains its shares. It then stops early
+// and marks the resources found so far, so that the search from another resource of the
+// component stops at once.
+func (z *sim) collectComponent(r int32) bool {
+	c := &z.component
 	c.epoch++
-	c.tasks, c.res = c.tasks[:0], append(c.res[:0], r)
-	few := !z.keeps() || c.resSeen[r] != -c.shares
-	c.resSeen[r] = c.epoch
-	for k := 0; k < len(c.res) && few; k++ {
-		for u := z.head[c.res[k]]; u >= 0; u = z.next[u] {
+	c.tasks, c.resources = c.tasks[:0], append(c.resources[:0], r)
+	isSmall := !z.usesIncremental() || c.resMark[r] != -c.passes
+	c.resMark[r] = c.epoch
+
+	// Breadth-first search over resources and their transfers.
+	for k := 0; k < len(c.resources) && isSmall; k++ {
+		for u := z.firstUse[c.resources[k]]; u >= 0; u = z.nextUse[u] {
 			id := z.useTask[u]
-			if c.taskSeen[id] == c.epoch {
+			if c.taskMark[id] == c.epoch {
 				continue
 			}
-			c.taskSeen[id] = c.epoch
+			c.taskMark[id] = c.epoch
 			c.tasks = append(c.tasks, id)
 			for v := z.useStart[id]; v < z.useStart[id+1]; v++ {
-				if o := z.useRes[v]; c.resSeen[o] != c.epoch {
-					few = few && c.resSeen[o] != -c.shares
-					c.resSeen[o] = c.epoch
-					c.res = append(c.res, o)
+				if o := z.useRes[v]; c.resMark[o] != c.epoch {
+					isSmall = isSmall && c.resMark[o] != -c.passes
+					c.resMark[o] = c.epoch
+					c.resources = append(c.resources, o)
 				}
 			}
 		}
-		few = few && (len(c.tasks) < many || !z.keeps())
+		isSmall = isSmall && (len(c.tasks) < incrementalThreshold || !z.usesIncremental())
 	}
-	if !few {
-		for _, o := range c.res {
-			c.resSeen[o] = -c.shares
+
+	if !isSmall {
+		for _, o := range c.resources {
+			c.resMark[o] = -c.passes
 		}
 	}
-	return few
+	return isSmall
 }
 
-// keeps reports whether shares of large components are kept.
-func (z *sim) keeps() bool { return z.service == MaxMin && !z.capped }
+// usesIncremental reports whether updateShares maintains the shares of large components. It
+// supports neither priorities nor rate limits.
+func (z *sim) usesIncremental() bool { return z.service == MaxMin && !z.hasRateLimits }
 
-// open makes the whole capacity of the component available.
-func (z *sim) open() {
-	for _, r := range z.comp.res {
-		z.comp.free[r] = z.rates[r]
+// freeAllCapacity marks the full capacity of the component as free.
+func (z *sim) freeAllCapacity() {
+	for _, r := range z.component.resources {
+		z.component.free[r] = z.capacity[r]
 	}
 }
 
-// together is the relative distance within which two fair shares count as equal: far above rounding, far below any
-// difference between real rates.
-const together = 1e-12
+// relTol is the relative difference below which two fair shares are considered equal. It is
+// far above rounding errors and far below differences between real rates.
+const relTol = 1e-12
 
-// fill shares what is free among tasks max-min fairly by weight: the common share rises until a resource or a
-// transfer's own limit is met, what is bound there is frozen, and so on. A transfer of no weight gets nothing.
-func (z *sim) fill(tasks []int32, weight []float64) {
-	c := &z.comp
-	c.open, c.used = c.open[:0], c.used[:0]
+// fillProgressively shares the free capacity among tasks by progressive filling (Bertsekas
+// and Gallager, Data Networks, 2nd ed., Sec. 6.5.2). The share per weight rises until a
+// resource saturates or a transfer reaches its rate limit. The rates of the affected transfers
+// are then fixed, and the others continue to rise. A transfer of weight 0 gets rate 0.
+func (z *sim) fillProgressively(tasks []int32, weight []float64) {
+	c := &z.component
+	c.unfixed, c.usedRes = c.unfixed[:0], c.usedRes[:0]
+	// Transfers without a rate, and the load of the resources that they use.
 	for _, id := range tasks {
-		c.out[id] = 0
+		c.rate[id] = 0
 		if weight[id] == 0 {
 			continue
 		}
-		c.open = append(c.open, id)
+		c.unfixed = append(c.unfixed, id)
 		for _, r := range z.useRes[z.useStart[id]:z.useStart[id+1]] {
-			c.count[r] = 0
+			c.unfixedUses[r] = 0
 		}
 	}
-	for _, id := range c.open {
+
+	for _, id := range c.unfixed {
 		for u := z.useStart[id]; u < z.useStart[id+1]; u++ {
 			r := z.useRes[u]
-			if c.count[r] == 0 {
-				c.load[r], c.used = 0, append(c.used, r)
+			if c.unfixedUses[r] == 0 {
+				c.load[r], c.usedRes = 0, append(c.usedRes, r)
 			}
-			c.load[r] += weight[id] * z.useW[u]
-			c.count[r]++
+			c.load[r] += weight[id] * z.useWeight[u]
+			c.unfixedUses[r]++
 		}
 	}
-	for len(c.open) > 0 && !z.interrupted(len(c.open)+len(c.res)) { // work is counted as if all resources were looked at
-		share := z.common(c.used)
-		for _, id := range c.open {
-			share = min(share, z.limit[id]/weight[id])
+
+	// Each round fixes the rates at the next bottleneck. The work counts all resources.
+	for len(c.unfixed) > 0 && !z.interrupted(len(c.unfixed)+len(c.resources)) {
+		share := z.minFairShare(c.usedRes)
+		for _, id := range c.unfixed {
+			share = min(share, z.rateLimit[id]/weight[id])
 		}
 		share = max(share, 0)
-		edge := z.tighten(c.used, share)
-		kept := c.open[:0]
-		for _, id := range c.open {
-			if !z.bound(id, edge*weight[id]) {
-				kept = append(kept, id)
+		edge := z.markSaturated(c.usedRes, share)
+
+		unfixed := c.unfixed[:0]
+		for _, id := range c.unfixed {
+			if !z.isBottlenecked(id, edge*weight[id]) {
+				unfixed = append(unfixed, id)
 				continue
 			}
-			z.freeze(id, share, weight[id])
+			z.fixRate(id, share, weight[id])
 		}
-		c.open = kept
+		c.unfixed = unfixed
 	}
 }
 
-// common returns the share at which the first of some resources is full.
-func (z *sim) common(res []int32) float64 {
-	c, share := &z.comp, math.Inf(1)
+// minFairShare returns the share at which the first of the resources saturates.
+func (z *sim) minFairShare(res []int32) float64 {
+	c, share := &z.component, math.Inf(1)
 	for _, r := range res {
-		if c.count[r] > 0 {
+		if c.unfixedUses[r] > 0 {
 			share = min(share, c.free[r]/c.load[r])
 		}
 	}
 	return share
 }
 
-// tighten marks those of some resources that are full at a share, and returns the share up to which they count as that.
-func (z *sim) tighten(res []int32, share float64) (edge float64) {
-	c := &z.comp
-	edge = share * (1 + together)
+// markSaturated marks the resources that saturate at the given share, within relTol. It
+// returns the upper end of this range.
+func (z *sim) markSaturated(res []int32, share float64) (edge float64) {
+	c := &z.component
+	edge = share * (1 + relTol)
 	for _, r := range res {
-		c.tight[r] = c.count[r] > 0 && c.free[r]/c.load[r] <= edge
+		c.isSaturated[r] = c.unfixedUses[r] > 0 && c.free[r]/c.load[r] <= edge
 	}
 	return edge
 }
 
-// freeze gives a transfer its rate.
-func (z *sim) freeze(id int32, share, weight float64) {
-	c := &z.comp
-	c.out[id] = share * weight
+// fixRate fixes the rate of a transfer and subtracts it from its resources.
+func (z *sim) fixRate(id int32, share, weight float64) {
+	c := &z.component
+	c.rate[id] = share * weight
 	for u := z.useStart[id]; u < z.useStart[id+1]; u++ {
 		r := z.useRes[u]
-		if c.free[r] -= c.out[id] * z.useW[u]; c.free[r] < together*z.rates[r] {
-			c.free[r] = 0 // no crumbs of rounding
+		if c.free[r] -= c.rate[id] * z.useWeight[u]; c.free[r] < relTol*z.capacity[r] {
+			c.free[r] = 0 // remove rounding errors
 		}
-		c.load[r] -= weight * z.useW[u]
-		c.count[r]--
+		c.load[r] -= weight * z.useWeight[u]
+		c.unfixedUses[r]--
 	}
 }
 
-// bound reports whether id can have no more than the rate that edge is just above of.
-func (z *sim) bound(id int32, edge float64) bool {
-	if z.limit[id] <= edge {
+// isBottlenecked reports whether the rate of a transfer must be fixed in this round: it uses
+// a saturated resource, or its rate limit is at most edge.
+func (z *sim) isBottlenecked(id int32, edge float64) bool {
+	if z.rateLimit[id] <= edge {
 		return true
 	}
 	for u := z.useStart[id]; u < z.useStart[id+1]; u++ {
-		if z.comp.tight[z.useRes[u]] {
+		if z.component.isSaturated[z.useRes[u]] {
 			return true
 		}
 	}
 	return false
 }
 
-// tie is the span in ticks within which two levels count as equal: it covers the rounding of the crossing's time to a
-// tick, and of the levels themselves.
-const tie = 16
+// levelTolerance is the difference in ticks below which two levels are considered equal. It
+// covers the rounding of the crossing time to a tick and of the levels themselves.
+const levelTolerance = 16
 
-// byPriority serves the transfers of the component in order of priority; those of equal priority share fairly. Under
-// LevelPriority a fair share is one in proportion to the full rates, so that levels fall alike, and an event is set for
-// the first time at which two transfers change places.
-func (z *sim) byPriority() {
-	c := &z.comp
+// shareByPriority serves the transfers of the component in order of priority. Transfers of
+// equal priority share fairly. Under LevelPriority they share in proportion to their full
+// rates, so that their levels fall at the same rate. An event is then scheduled for the first
+// time at which the order of two transfers changes.
+func (z *sim) shareByPriority() {
+	c := &z.component
 	weight := z.weight
 	if z.service == LevelPriority {
-		weight = z.path.full
+		weight = z.paths.fullRate
 	}
-	tail := z.path.tail
-	if z.known != nil {
-		tail = z.known
+	tail := z.paths.tail
+	if z.givenTails != nil {
+		tail = z.givenTails
 	}
+
+	// Priorities, in ticks for the services with levels.
 	for _, id := range c.tasks {
 		switch z.service {
 		case LevelPriority:
-			z.advance(id)
-			c.level[id] = z.rem[id]/z.path.full[id] + tail[id]
+			z.updateRemaining(id)
+			c.level[id] = z.remaining[id]/z.paths.fullRate[id] + tail[id]
 		case TailPriority:
 			c.level[id] = tail[id]
 		default:
 			c.level[id] = float64(z.graph.Tasks[id].Priority)
 		}
 	}
+
 	slices.SortFunc(c.tasks, func(a, b int32) int {
 		if c.level[a] != c.level[b] {
 			if c.level[a] > c.level[b] {
@@ -290,56 +323,63 @@ func (z *sim) byPriority() {
 		}
 		return int(a - b)
 	})
-	z.open()
+
+	// Each group shares the capacity that higher groups leave.
+	z.freeAllCapacity()
 	for from := 0; from < len(c.tasks); {
-		to := z.equals(from)
-		z.fill(c.tasks[from:to], weight)
+		to := z.groupEnd(from)
+		z.fillProgressively(c.tasks[from:to], weight)
 		from = to
 	}
 	if z.service == LevelPriority {
-		z.expectCrossing()
+		z.scheduleCrossing()
 	}
 }
 
-// equals returns the end of the group of equal priority that starts at from.
-func (z *sim) equals(from int) int {
-	c := &z.comp
+// groupEnd returns the end of the group of equal priority that starts at index from.
+func (z *sim) groupEnd(from int) int {
+	c := &z.component
 	to := from + 1
-	for to < len(c.tasks) && z.tied(c.tasks[to-1], c.tasks[to]) {
+	for to < len(c.tasks) && z.sameLevel(c.tasks[to-1], c.tasks[to]) {
 		to++
 	}
 	return to
 }
 
-func (z *sim) tied(a, b int32) bool {
+// sameLevel reports whether two adjacent transfers in order of priority have equal priority.
+func (z *sim) sameLevel(a, b int32) bool {
 	if z.service == LevelPriority {
-		return z.comp.level[a]-z.comp.level[b] <= tie
+		return z.component.level[a]-z.component.level[b] <= levelTolerance
 	}
-	return z.comp.level[a] == z.comp.level[b]
+	return z.component.level[a] == z.component.level[b]
 }
 
-// expectCrossing finds the first time at which a transfer's level falls to that of a lower one. Only neighbouring
-// groups of equals can meet first; in each the fastest or slowest may be any, as what binds them may differ.
-func (z *sim) expectCrossing() {
-	c := &z.comp
-	soonest, above := math.Inf(1), 0.0
+// scheduleCrossing schedules the first time at which the level of a transfer falls to the
+// level of a lower one. Only adjacent groups can cross first. Within a group the rates may
+// differ, because the transfers can have different bottlenecks. The bound on the crossing
+// time therefore uses the fastest transfer of the upper and the slowest of the lower group.
+func (z *sim) scheduleCrossing() {
+	c := &z.component
+	earliest, fastestAbove := math.Inf(1), 0.0
 	for from := 0; from < len(c.tasks); {
-		to := z.equals(from)
+		to := z.groupEnd(from)
 		slowest, fastest := math.Inf(1), 0.0
 		for _, id := range c.tasks[from:to] {
 			z.queue.Remove(id + int32(z.tasks))
-			fall := c.out[id] / z.path.full[id]
+			fall := c.rate[id] / z.paths.fullRate[id]
 			slowest, fastest = min(slowest, fall), max(fastest, fall)
 		}
+
 		if from > 0 {
-			gap, closing := c.level[c.tasks[from-1]]-c.level[c.tasks[from]], above-slowest
-			if gap > tie && closing > together {
-				soonest = min(soonest, gap/closing)
+			gap, closing := c.level[c.tasks[from-1]]-c.level[c.tasks[from]], fastestAbove-slowest
+			if gap > levelTolerance && closing > relTol {
+				earliest = min(earliest, gap/closing)
 			}
 		}
-		above, from = fastest, to
+		fastestAbove, from = fastest, to
 	}
-	if !math.IsInf(soonest, 1) {
-		z.queue.Set(c.tasks[0]+int32(z.tasks), z.now+max(1, ticks(soonest)))
+
+	if !math.IsInf(earliest, 1) {
+		z.queue.Set(c.tasks[0]+int32(z.tasks), z.now+max(1, ceilTicks(earliest)))
 	}
 }

@@ -10,9 +10,10 @@ import (
 	"sim/engine/flow"
 )
 
-// crowd draws an instance with many transfers at a time, of equal or other sizes, some after others, over links that
-// may change. Where they use links that are near each other, components fall apart and join.
-func crowd(t fatal, rng *rand.Rand, near bool) instance {
+// drawCrowd draws an instance with many simultaneous transfers of equal or different sizes, some
+// with dependencies, on links that may change. With near, transfers use nearby links, so that
+// components split and merge.
+func drawCrowd(t testingT, rng *rand.Rand, near bool) instance {
 	transfers, links := 100+rng.IntN(300), 10+rng.IntN(60)
 	in := instance{g: &engine.Graph{}, n: &engine.Network{Nodes: 2}, r: &engine.Routes{Start: []int32{0}}}
 	rates := []float64{1e9, 2e9, 3e9, 1e9 * (1 + rng.Float64()), 1e9 * (1 + rng.Float64())}
@@ -20,8 +21,8 @@ func crowd(t fatal, rng *rand.Rand, near bool) instance {
 		in.n.Links = append(in.n.Links, engine.Link{From: 0, To: 1, Rate: rates[rng.IntN(len(rates))]})
 	}
 	size, flows, weights := 1+rng.Int64N(2), 1+rng.Int32N(3), 1+rng.IntN(4)
-	even := rng.IntN(2) == 0
-	if even { // links have the same load, and are full at the same level but for rounding
+	isEven := rng.IntN(2) == 0
+	if isEven { // all links have equal loads and saturate at the same level up to rounding
 		rates, flows, weights = []float64{1e9, 1e9 * (1 + 4e-13), 1e9 * (1 - 3e-13)}, 1, 1
 	}
 	for i := range transfers {
@@ -33,7 +34,7 @@ func crowd(t fatal, rng *rand.Rand, near bool) instance {
 		first := rng.IntN(links)
 		for k, l := range rng.Perm(links)[:2+rng.IntN(3)] {
 			switch {
-			case even:
+			case isEven:
 				l = (i*(2*k+1) + 5*k) % links
 			case near:
 				l = (first + k*k) % links
@@ -55,16 +56,16 @@ func crowd(t fatal, rng *rand.Rand, near bool) instance {
 	return in
 }
 
-// TestCrowdSharesFairly: at every moment transfers have the rates that filling all links anew gives them.
+// TestCrowdSharesFairly: at all times the rates equal the rates of a full max-min computation.
 func TestCrowdSharesFairly(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 1))
 	for range 12 {
-		in := crowd(t, rng, rng.IntN(2) == 0)
-		tr := in.play(t, flow.MaxMin)
+		in := drawCrowd(t, rng, rng.IntN(2) == 0)
+		tr := in.run(t, flow.MaxMin)
 		in.checkTimes(t, tr)
-		for _, m := range in.moments(tr) {
+		for _, m := range in.intervals(tr) {
 			for id, want := range in.waterFill(m) {
-				if got := m.rate[id]; math.Abs(got-want) > close*want {
+				if got := m.rate[id]; math.Abs(got-want) > rateTolerance*want {
 					t.Fatalf("from %d: transfer %d at %v bits a tick, want %v", m.from, id, got, want)
 				}
 			}
@@ -72,9 +73,9 @@ func TestCrowdSharesFairly(t *testing.T) {
 	}
 }
 
-// waterFill returns the max-min fair rates of the transfers of a moment: rates rise together by weight until a link is
-// full, what uses it stays, and the others rise on.
-func (in instance) waterFill(m moment) map[int32]float64 {
+// waterFill returns the max-min fair rates of the transfers of an interval. The rates rise
+// together by weight. The transfers of a saturated link stop, and the others continue.
+func (in instance) waterFill(m interval) map[int32]float64 {
 	rate, rising := map[int32]float64{}, slices.Clone(m.ids)
 	for len(rising) > 0 {
 		free, load := slices.Clone(m.capacity), make([]float64, len(m.capacity))
@@ -105,8 +106,8 @@ func (in instance) waterFill(m moment) map[int32]float64 {
 	return rate
 }
 
-// TestCrowdHasNoHistory: the rates of a moment are, to the last bit, those of the transfers under way where they all
-// begin at that moment: whatever came before leaves no trace.
+// TestCrowdHasNoHistory: at any time the rates are bit-identical to the rates of the running
+// transfers if all of them start at that time.
 func TestCrowdHasNoHistory(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 2))
 	rateAt := func(tr *engine.Trace, id int32, at engine.Time) (rate float64) {
@@ -118,10 +119,10 @@ func TestCrowdHasNoHistory(t *testing.T) {
 		return rate
 	}
 	for range 20 {
-		in := crowd(t, rng, false)
-		tr := in.play(t, flow.MaxMin)
-		for k, m := range in.moments(tr) {
-			if k%7 > 0 || len(m.ids) < 100 { // few may be in components that are not kept
+		in := drawCrowd(t, rng, false)
+		tr := in.run(t, flow.MaxMin)
+		for k, m := range in.intervals(tr) {
+			if k%7 > 0 || len(m.ids) < 100 { // smaller sets may be below incrementalThreshold
 				continue
 			}
 			now := instance{g: &engine.Graph{}, n: &engine.Network{Nodes: 2, Links: slices.Clone(in.n.Links)}, r: &engine.Routes{Start: []int32{0}}}
@@ -130,7 +131,7 @@ func TestCrowdHasNoHistory(t *testing.T) {
 					now.n.Links[c.Link].Rate = c.Rate
 				}
 			}
-			for l := range in.n.Links { // or those on links that are down never end
+			for l := range in.n.Links { // otherwise transfers on links that are down would never end
 				now.n.Changes = append(now.n.Changes, engine.Change{At: engine.Second, Link: int32(l), Rate: 1e9})
 			}
 			for _, id := range m.ids {
@@ -141,7 +142,7 @@ func TestCrowdHasNoHistory(t *testing.T) {
 			if err := now.g.Freeze(); err != nil {
 				t.Fatal(err)
 			}
-			fresh := now.play(t, flow.MaxMin)
+			fresh := now.run(t, flow.MaxMin)
 			for i, id := range m.ids {
 				if got, want := rateAt(tr, id, m.from), rateAt(fresh, int32(i), 0); got != want {
 					t.Fatalf("from %d: transfer %d of %d at %v bit/s, at %v where all begin at once", m.from, id, len(m.ids), got, want)

@@ -8,109 +8,125 @@ import (
 	"sim/engine"
 )
 
-// state is what a run changes and a fork keeps.
-type state struct {
-	queue *engine.Queue // ids: task, then task+tasks (levels cross), then changes
+// runState is the part of a simulation that changes during a run and that a fork
+// saves. Arrays are indexed by task unless a comment says otherwise. The uses of a
+// resource by running transfers (its active uses) form a doubly linked list.
+type runState struct {
+	// queue holds the events. Their ids are: task (start or end of a task), tasks+task (level
+	// crossing), 2*tasks+k (change k).
+	queue *engine.Queue
 	now   engine.Time
 
-	ready []engine.Time // latest end of a predecessor plus lag; the start once started
-	left  []int32       // predecessors that have not ended
-	phase []uint8
-	rem   []float64     // bits left at since
-	rate  []float64     // bits a tick
-	since []engine.Time // when rem was brought up to date
+	ready        []engine.Time // start time; before the start, the latest end of a predecessor plus lag
+	pendingPreds []int32       // number of predecessors that have not ended
+	phase        []uint8       // one of the phase constants
+	remaining    []float64     // bits not sent yet at updatedAt
+	rate         []float64     // bits per tick
+	updatedAt    []engine.Time // time for which remaining is valid
 
-	next, prev []int32 // active uses of a resource as linked lists
-	head       []int32
-	active     []int32 // their number
+	nextUse, prevUse []int32 // list links, indexed by use; -1 at the ends
+	firstUse         []int32 // head of the list, indexed by resource; -1 if it is empty
+	numActive        []int32 // length of the list, indexed by resource
 
-	dirty     []int32 // resources whose active set or capacity changed
-	dirtyMark []bool
-	ended     int
-	events    int64
-	makespan  engine.Time
+	dirty    []int32     // resources whose active uses or capacity changed since the last sharing
+	isDirty  []bool      // whether a resource is in dirty, indexed by resource
+	numEnded int         // number of ended tasks
+	events   int64       // number of starts and ends of transfers
+	makespan engine.Time // latest end so far
 
-	contest *engine.Contest // nil if the graph has no contention
+	contention *engine.ContentionState // nil if the graph has no contention
 }
 
-func newState(m *model) state {
+// newRunState allocates the state of a run of m. sim.reset initialises it.
+func newRunState(m *model) runState {
 	n, r := m.tasks, m.resources
-	return state{
+	return runState{
 		queue: engine.NewQueue(2*n + len(m.net.Changes)),
-		ready: make([]engine.Time, n), left: make([]int32, n), phase: make([]uint8, n),
-		rem: make([]float64, n), rate: make([]float64, n), since: make([]engine.Time, n),
-		next: make([]int32, len(m.useRes)), prev: make([]int32, len(m.useRes)),
-		head: make([]int32, r), active: make([]int32, r), dirtyMark: make([]bool, r),
-		contest: m.graph.NewContest(),
+		ready: make([]engine.Time, n), pendingPreds: make([]int32, n), phase: make([]uint8, n),
+		remaining: make([]float64, n), rate: make([]float64, n), updatedAt: make([]engine.Time, n),
+		nextUse: make([]int32, len(m.useRes)), prevUse: make([]int32, len(m.useRes)),
+		firstUse: make([]int32, r), numActive: make([]int32, r), isDirty: make([]bool, r),
+		contention: m.graph.NewContentionState(),
 	}
 }
 
-// copyFrom makes s equal to t, which must be of the same model.
-func (s *state) copyFrom(t *state) {
+// copyFrom makes s equal to t. Both must belong to the same model.
+func (s *runState) copyFrom(t *runState) {
 	s.queue.CopyFrom(t.queue)
-	s.now, s.ended, s.events, s.makespan = t.now, t.ended, t.events, t.makespan
+	s.now, s.numEnded, s.events, s.makespan = t.now, t.numEnded, t.events, t.makespan
 	copy(s.ready, t.ready)
-	copy(s.left, t.left)
+	copy(s.pendingPreds, t.pendingPreds)
 	copy(s.phase, t.phase)
-	copy(s.rem, t.rem)
+	copy(s.remaining, t.remaining)
 	copy(s.rate, t.rate)
-	copy(s.since, t.since)
-	copy(s.next, t.next)
-	copy(s.prev, t.prev)
-	copy(s.head, t.head)
-	copy(s.active, t.active)
-	copy(s.dirtyMark, t.dirtyMark)
+	copy(s.updatedAt, t.updatedAt)
+	copy(s.nextUse, t.nextUse)
+	copy(s.prevUse, t.prevUse)
+	copy(s.firstUse, t.firstUse)
+	copy(s.numActive, t.numActive)
+	copy(s.isDirty, t.isDirty)
 	s.dirty = append(s.dirty[:0], t.dirty...)
-	if s.contest != nil {
-		s.contest.CopyFrom(t.contest)
+	if s.contention != nil {
+		s.contention.CopyFrom(t.contention)
 	}
 }
 
-// sim simulates a graph. It is reused: nothing is allocated once its arrays have grown.
+// sim simulates a model. It can be reused for many runs and allocates nothing once its
+// slices have grown. Rates and capacities are in bits per tick.
 type sim struct {
 	*model
-	state
-	service Service
-	rates   []float64 // capacity of each resource now, bits a tick
-	initial []float64 // and at the start of a run
+	runState
+	service         Service
+	capacity        []float64 // current capacity, indexed by resource
+	initialCapacity []float64 // capacity at the start of a run, indexed by resource
 
-	stack  []int32
-	cutoff engine.Time
+	stack  []int32     // enabled tasks of fixed duration, to be ended by endFixedTasks
+	cutoff engine.Time // the run stops once the makespan provably reaches this time
 
-	path  paths     // full rates, heads, tails; tails are needed by priorities and cut-offs
-	known []float64 // tails that priorities go by instead; nil but for SetTails
-	comp  component
-	kept  kept
-	hold  []bool // by task: stop before it starts; nil but while forking
-	held  bool
-	log   *rateLog // nil unless a trace is wanted
-	ends  []engine.Time
+	// paths holds full rates, heads and tails. Tails are computed only for priorities and
+	// cut-offs.
+	paths criticalPaths
+	// givenTails are the tails that replace paths.tail in priorities, indexed by task; nil
+	// unless SetTails was called.
+	givenTails  []float64
+	component   component         // scratch of shareCapacity
+	incremental incrementalShares // shares of large components
+	// stopBefore marks the transfers before whose start the run stops, indexed by task; nil
+	// except in Fork.
+	stopBefore  []bool
+	reachedStop bool          // the run stopped at such a transfer
+	log         *rateLog      // nil if no trace is recorded
+	ends        []engine.Time // end times, indexed by task; nil if they are not recorded
 
-	peak   []float64 // by link: its Peak, bits a tick; nil of none
-	stages *stages   // nil but for Stage
-	staged bool      // in a run in stages
+	peak         []float64      // Link.Peak, indexed by resource; nil if no link has one
+	control      *controlledRun // nil unless PrepareControl was called
+	isControlled bool           // the current run is a controlled run
 
-	ctx     context.Context
-	work    int   // since ctx was last asked
-	total   int64 // before that
-	stopped bool
+	ctx           context.Context // cancels runs and bounds
+	workSincePoll int             // work since the context was last checked
+	polledWork    int64           // work before that check
+	cancelled     bool            // ctx was cancelled
 }
 
+// Phases of a task.
 const (
-	waiting uint8 = iota
-	running
-	done
-	competing // ready, and waits for the contention
+	phaseWaiting uint8 = iota
+	phaseRunning
+	phaseDone
+	phaseCompeting // ready, and waits for a grant of the contention
 )
 
+// newSim returns a simulator of m with the capacities of its network.
 func newSim(m *model, s Service) *sim {
 	z := &sim{
-		model: m, state: newState(m), service: s, ctx: context.Background(),
-		rates: make([]float64, m.resources), initial: make([]float64, m.resources),
+		model: m, runState: newRunState(m), service: s, ctx: context.Background(),
+		capacity: make([]float64, m.resources), initialCapacity: make([]float64, m.resources),
 	}
+
 	for i := range int32(m.resources) {
-		z.initial[i] = m.net.Rate(i) * perTick
+		z.initialCapacity[i] = m.net.Rate(i) * perTick
 	}
+
 	for l := range m.net.Links {
 		if peak := m.net.Links[l].Peak; peak > 0 {
 			if z.peak == nil {
@@ -119,41 +135,49 @@ func newSim(m *model, s Service) *sim {
 			z.peak[l] = peak * perTick
 		}
 	}
-	z.path.init(m)
-	z.comp.init(m)
+	z.paths.init(m)
+	z.component.init(m)
 	return z
 }
 
-// simulate runs the graph to its end. It returns false when the makespan provably reaches cutoff, or when nothing can
-// proceed (then ended < tasks and now < cutoff), or the context has ended.
-func (z *sim) simulate(cutoff engine.Time) bool {
-	return z.begin(cutoff) && z.proceed()
+// run simulates the graph to its end. It returns false in three cases: the makespan
+// provably reaches cutoff; nothing can proceed (then numEnded < tasks and now <
+// cutoff); or the context was cancelled.
+func (z *sim) run(cutoff engine.Time) bool {
+	return z.startRun(cutoff) && z.runEvents()
 }
 
-// begin makes what waits for nothing ready.
-func (z *sim) begin(cutoff engine.Time) bool {
+// startRun resets z and enables all tasks without predecessors. It returns false if the
+// run is over already, as run does.
+func (z *sim) startRun(cutoff engine.Time) bool {
 	z.reset(cutoff)
-	if z.stopped = z.ctx.Err() != nil; z.stopped {
+	if z.cancelled = z.ctx.Err() != nil; z.cancelled {
 		return false
 	}
 	for i := range z.tasks {
-		if z.need[i] == 0 {
+		if z.numPreds[i] == 0 {
 			z.enable(int32(i))
 		}
 	}
-	return z.settle()
+	return z.endFixedTasks()
 }
 
-// proceed runs from the state that z is in. Where hold names transfers it stops before the first of them starts, with
-// held set.
-func (z *sim) proceed() bool {
+// runEvents continues from the current state to the end of the graph and returns true
+// if it gets there. It returns false as run does.
+//
+// It also returns true if it stops early: before the first start of a transfer in
+// stopBefore (reachedStop is then set), or in a controlled run when the awaited event
+// has occurred (control.isReached is then set).
+func (z *sim) runEvents() bool {
 	for z.queue.Len() > 0 {
 		t := z.queue.Top()
-		if t >= z.cutoff && z.ended < z.tasks {
+		if t >= z.cutoff && z.numEnded < z.tasks {
 			return false
 		}
 		z.now = t
-		for z.queue.Top() == t || z.resolve() {
+
+		// Process all events at time t before sharing capacity again.
+		for z.queue.Top() == t || z.grantRequests() {
 			if z.interrupted(1) {
 				return false
 			}
@@ -162,149 +186,163 @@ func (z *sim) proceed() bool {
 			case int(id) >= 2*z.tasks:
 				c := z.change(id)
 				if c.Link == noLink {
-					z.stages.reached = true
+					z.control.isReached = true
 					continue
 				}
-				z.rates[c.Link] = c.Rate * perTick
-				z.touch(c.Link)
+				z.capacity[c.Link] = c.Rate * perTick
+				z.markDirty(c.Link)
 			case int(id) >= z.tasks:
-				z.touchTask(id - int32(z.tasks))
-			case z.fixed[id] >= 0:
-				if !z.compete(id) {
+				z.markTaskDirty(id - int32(z.tasks))
+			case z.fixedDuration[id] >= 0:
+				if !z.handleContender(id) {
 					return false
 				}
-			case z.phase[id] == waiting:
-				if z.hold != nil && z.hold[id] {
+			case z.phase[id] == phaseWaiting:
+				if z.stopBefore != nil && z.stopBefore[id] {
 					z.queue.Set(id, t)
-					z.held = true
+					z.reachedStop = true
 					return true
 				}
-				z.start(id)
-			case !z.finish(id):
+				z.startTransfer(id)
+			case !z.endTransfer(id):
 				return false
 			}
-			if len(z.stack) > 0 && !z.settle() {
+			if len(z.stack) > 0 && !z.endFixedTasks() {
 				return false
 			}
 		}
-		if z.ended == z.tasks {
+
+		if z.numEnded == z.tasks {
 			break
 		}
-		if z.staged && z.stages.reached {
+		if z.isControlled && z.control.isReached {
 			return true
 		}
 		if len(z.dirty) > 0 {
-			z.share()
+			z.shareCapacity()
 		}
 	}
-	return z.ended == z.tasks
+	return z.numEnded == z.tasks
 }
 
+// reset puts z at the start of a run.
 func (z *sim) reset(cutoff engine.Time) {
 	z.queue.Reset()
-	copy(z.rates, z.initial)
-	copy(z.left, z.need)
+
+	copy(z.capacity, z.initialCapacity)
+	copy(z.pendingPreds, z.numPreds)
 	clear(z.ready)
 	clear(z.phase)
-	for r := range z.head {
-		z.head[r] = -1
-		z.active[r] = 0
+	for r := range z.firstUse {
+		z.firstUse[r] = -1
+		z.numActive[r] = 0
 	}
+
 	for _, r := range z.dirty {
-		z.dirtyMark[r] = false
+		z.isDirty[r] = false
 	}
 	z.dirty, z.stack = z.dirty[:0], z.stack[:0]
-	z.kept.valid = false
-	z.now, z.ended, z.events, z.makespan, z.cutoff = 0, 0, 0, 0, cutoff
-	if z.contest != nil {
-		z.contest.Reset()
+	z.incremental.valid = false
+
+	z.now, z.numEnded, z.events, z.makespan, z.cutoff = 0, 0, 0, 0, cutoff
+	if z.contention != nil {
+		z.contention.Reset()
 	}
 	if z.log != nil {
 		z.log.reset()
 	}
+
+	// Changes are events from the start. Tails are computed if priorities or cut-offs need them.
 	for i, c := range z.net.Changes {
 		z.queue.Set(int32(2*z.tasks+i), c.At)
 	}
-	z.work += z.tasks
-	z.path.fullRates(z)
-	if z.service == LevelPriority || z.service == TailPriority || cutoff != engine.Never || z.hold != nil {
-		z.path.computeTails(z.model)
-		z.work += len(z.outTo)
+
+	z.workSincePoll += z.tasks
+	z.paths.computeFullRates(z)
+	if z.service == LevelPriority || z.service == TailPriority || cutoff != engine.Never || z.stopBefore != nil {
+		z.paths.computeTails(z.model)
+		z.workSincePoll += len(z.outTo)
 	}
 }
 
-// enable is called when the last predecessor of id has ended.
+// enable schedules a task when its last predecessor has ended. Tasks of fixed duration
+// without contention need no event: they go to the stack.
 func (z *sim) enable(id int32) {
-	if z.fixed[id] >= 0 && (z.contest == nil || !z.contest.Involves(id)) {
+	if z.fixedDuration[id] >= 0 && (z.contention == nil || !z.contention.Involves(id)) {
 		z.stack = append(z.stack, id)
 		return
 	}
 	z.queue.Set(id, z.ready[id])
 }
 
-// compete handles an event of a task of the contention: it becomes ready or ends. It returns false as release does.
-func (z *sim) compete(id int32) bool {
+// handleContender handles an event of a task with a part in the contention: it becomes
+// ready, or it ends. It returns false as endTask does.
+func (z *sim) handleContender(id int32) bool {
 	switch {
-	case z.phase[id] == running:
-		return z.endCompeting(id)
-	case z.contest.Decides(id):
-		z.phase[id] = competing
-		z.contest.Arrive(id)
+	case z.phase[id] == phaseRunning:
+		return z.endContender(id)
+	case z.contention.Decides(id):
+		z.phase[id] = phaseCompeting
+		z.contention.Arrive(id)
 	default:
-		z.run(id)
+		z.startContender(id)
 	}
 	return true
 }
 
-// run starts a task of the contention.
-func (z *sim) run(id int32) {
-	z.phase[id], z.ready[id] = running, z.now
-	z.queue.Set(id, z.now+z.fixed[id])
+// startContender starts a task with a part in the contention now.
+func (z *sim) startContender(id int32) {
+	z.phase[id], z.ready[id] = phaseRunning, z.now
+	z.queue.Set(id, z.now+z.fixedDuration[id])
 }
 
-// endCompeting ends a task of the contention, and the requests that end with it. It returns false as release does.
-func (z *sim) endCompeting(id int32) bool {
-	ok := z.release(id, z.now)
-	z.contest.Ended(id, func(request int32) {
+// endContender ends a task with a part in the contention, and the requests that end with
+// it. It returns false as endTask does.
+func (z *sim) endContender(id int32) bool {
+	ok := z.endTask(id, z.now)
+	z.contention.Ended(id, func(request int32) {
 		z.ready[request] = z.now
-		ok = ok && z.endCompeting(request)
+		ok = ok && z.endContender(request)
 	})
 	return ok
 }
 
-// resolve starts what the contention grants now, and reports whether it has granted anything.
-func (z *sim) resolve() bool {
-	if z.contest == nil || !z.contest.Pending() {
+// grantRequests starts the tasks that the contention grants now. It reports whether
+// events at the current time remain.
+func (z *sim) grantRequests() bool {
+	if z.contention == nil || !z.contention.Pending() {
 		return false
 	}
-	granted := z.contest.Resolve()
+	granted := z.contention.Resolve()
 	for _, id := range granted {
-		z.run(id)
+		z.startContender(id)
 	}
 	return z.queue.Top() == z.now
 }
 
-// settle ends the tasks on the stack that use no resource, and whatever they release. Their ends may lie in the future:
-// nothing can change them.
-func (z *sim) settle() bool {
+// endFixedTasks ends the tasks on the stack and their successors of fixed duration. Their
+// ends may lie in the future, because nothing can change these times. It returns false as
+// endTask does.
+func (z *sim) endFixedTasks() bool {
 	for len(z.stack) > 0 {
 		if z.interrupted(1) {
 			return false
 		}
 		id := z.stack[len(z.stack)-1]
 		z.stack = z.stack[:len(z.stack)-1]
-		if !z.release(id, z.ready[id]+z.fixed[id]) {
+		if !z.endTask(id, z.ready[id]+z.fixedDuration[id]) {
 			return false
 		}
 	}
 	return true
 }
 
-// release records the end of id and enables its successors. It returns false when a successor proves that the makespan
-// reaches the cut-off.
-func (z *sim) release(id int32, end engine.Time) bool {
-	z.phase[id] = done
-	z.ended++
+// endTask records the end of a task and enables its successors. It returns false if the
+// end, or the longest path from a successor's start, proves that the makespan reaches the
+// cut-off.
+func (z *sim) endTask(id int32, end engine.Time) bool {
+	z.phase[id] = phaseDone
+	z.numEnded++
 	if z.ends != nil {
 		z.ends[id] = end
 	}
@@ -312,14 +350,16 @@ func (z *sim) release(id int32, end engine.Time) bool {
 	if end >= z.cutoff {
 		return false
 	}
+
 	first, last := z.outStart[id], z.outStart[id+1]
 	lags := z.outLag[first:last]
 	for k, to := range z.outTo[first:last] {
-		if at := end + lags[k]; at > z.ready[to] {
-			z.ready[to] = at
+		if ready := end + lags[k]; ready > z.ready[to] {
+			z.ready[to] = ready
 		}
-		if z.left[to]--; z.left[to] == 0 {
-			if z.cutoff != engine.Never && z.ready[to]+engine.Time(z.path.span[to]-0.5) >= z.cutoff {
+		if z.pendingPreds[to]--; z.pendingPreds[to] == 0 {
+			if z.cutoff != engine.Never && z.ready[to]+engine.Time(z.paths.span[to]-0.5) >= z.cutoff {
+				// Spans are floating-point numbers, so they are lowered by half a tick.
 				return false
 			}
 			z.enable(to)
@@ -328,109 +368,120 @@ func (z *sim) release(id int32, end engine.Time) bool {
 	return true
 }
 
-func (z *sim) start(id int32) {
+// startTransfer starts a transfer at rate 0. The next shareCapacity sets its rate.
+func (z *sim) startTransfer(id int32) {
 	z.events++
-	z.phase[id] = running
-	z.rem[id] = z.bits[id]
+	z.phase[id] = phaseRunning
+	z.remaining[id] = z.bits[id]
 	z.rate[id] = 0
-	z.since[id] = z.now
+	z.updatedAt[id] = z.now
+
 	for u := z.useStart[id]; u < z.useStart[id+1]; u++ {
 		r := z.useRes[u]
-		z.prev[u], z.next[u] = -1, z.head[r]
-		if z.head[r] >= 0 {
-			z.prev[z.head[r]] = u
+		z.prevUse[u], z.nextUse[u] = -1, z.firstUse[r]
+		if z.firstUse[r] >= 0 {
+			z.prevUse[z.firstUse[r]] = u
 		}
-		z.head[r] = u
-		z.active[r]++
-		z.touch(r)
+		z.firstUse[r] = u
+		z.numActive[r]++
+		z.markDirty(r)
 	}
 }
 
-// finish ends a transfer; false as for release.
-func (z *sim) finish(id int32) bool {
+// endTransfer ends a transfer and removes its uses. It returns false as endTask does.
+func (z *sim) endTransfer(id int32) bool {
 	z.events++
 	for u := z.useStart[id]; u < z.useStart[id+1]; u++ {
 		r := z.useRes[u]
-		if p := z.prev[u]; p >= 0 {
-			z.next[p] = z.next[u]
+		// Unlink the use.
+		if p := z.prevUse[u]; p >= 0 {
+			z.nextUse[p] = z.nextUse[u]
 		} else {
-			z.head[r] = z.next[u]
+			z.firstUse[r] = z.nextUse[u]
 		}
-		if n := z.next[u]; n >= 0 {
-			z.prev[n] = z.prev[u]
+		if n := z.nextUse[u]; n >= 0 {
+			z.prevUse[n] = z.prevUse[u]
 		}
-		if z.active[r]--; z.active[r] > 0 {
-			z.touch(r)
-		} else if z.kept.valid {
-			z.kept.forget(r)
+		if z.numActive[r]--; z.numActive[r] > 0 {
+			z.markDirty(r)
+		} else if z.incremental.valid {
+			z.incremental.clearSaturation(r)
 		}
 	}
+
 	if z.log != nil {
 		z.log.add(id, z.now, 0)
 	}
-	if z.staged {
-		z.stages.count(id)
+	if z.isControlled {
+		z.control.countEnd(id)
 	}
 	z.queue.Remove(id + int32(z.tasks))
-	return z.release(id, z.now)
+	return z.endTask(id, z.now)
 }
 
-func (z *sim) touch(r int32) {
-	if !z.dirtyMark[r] {
-		z.dirtyMark[r] = true
+// markDirty makes the next shareCapacity compute the shares of resource r again.
+func (z *sim) markDirty(r int32) {
+	if !z.isDirty[r] {
+		z.isDirty[r] = true
 		z.dirty = append(z.dirty, r)
 	}
 }
 
-func (z *sim) touchTask(id int32) {
-	if z.phase[id] == running {
-		z.touch(z.useRes[z.useStart[id]])
+// markTaskDirty marks a resource of a running transfer, and thereby its component.
+func (z *sim) markTaskDirty(id int32) {
+	if z.phase[id] == phaseRunning {
+		z.markDirty(z.useRes[z.useStart[id]])
 	}
 }
 
-// setRate moves id to a new rate and its completion to where that leads.
+// setRate changes the rate of a transfer and reschedules its end. A transfer without a rate
+// has no end event.
 func (z *sim) setRate(id int32, rate float64) {
 	if rate == z.rate[id] && z.queue.Has(id) {
 		return
 	}
-	z.advance(id)
+	z.updateRemaining(id)
 	z.rate[id] = rate
 	if z.log != nil {
 		z.log.add(id, z.now, rate/perTick)
 	}
 	if rate <= 0 {
-		if z.rem[id] < z.path.full[id] && z.down(id) {
+		// A link that went down would block a transfer that is complete except for the
+		// rounding to ticks. Such a transfer ends now.
+		if z.remaining[id] < z.paths.fullRate[id] && z.isDown(id) {
 			z.queue.Set(id, z.now)
 			return
 		}
 		z.queue.Remove(id)
 		return
 	}
-	z.queue.Set(id, z.now+ticks(z.rem[id]/rate))
+	z.queue.Set(id, z.now+ceilTicks(z.remaining[id]/rate))
 }
 
-// down reports whether a resource of id has no capacity now. What rounding to ticks has left of a transfer when it goes
-// down does not wait until it is back.
-func (z *sim) down(id int32) bool {
-	return slices.ContainsFunc(z.useRes[z.useStart[id]:z.useStart[id+1]], func(r int32) bool { return z.rates[r] == 0 })
+// isDown reports whether some resource of a transfer has no capacity now.
+func (z *sim) isDown(id int32) bool {
+	return slices.ContainsFunc(z.useRes[z.useStart[id]:z.useStart[id+1]], func(r int32) bool {
+		return z.capacity[r] == 0
+	})
 }
 
-// advance brings the bits left of id up to now.
-func (z *sim) advance(id int32) {
-	if z.since[id] != z.now {
-		z.rem[id] = max(0, z.rem[id]-z.rate[id]*float64(z.now-z.since[id]))
-		z.since[id] = z.now
+// updateRemaining brings the remaining bits of a transfer up to the current time.
+func (z *sim) updateRemaining(id int32) {
+	if z.updatedAt[id] != z.now {
+		z.remaining[id] = max(0, z.remaining[id]-z.rate[id]*float64(z.now-z.updatedAt[id]))
+		z.updatedAt[id] = z.now
 	}
 }
 
-// slack absorbs the rounding of a division that would be whole in exact arithmetic, so that it is not rounded up by a
-// tick.
-const slack = 1e-6
+// tickTolerance, in ticks, absorbs the rounding errors of a division whose exact result is a
+// whole number. Without it, ceilTicks would return one tick more.
+const tickTolerance = 1e-6
 
-// ticks rounds a span up to whole ticks.
-func ticks(t float64) engine.Time {
+// ceilTicks rounds a time up to whole ticks. Times beyond math.MaxInt64/4 are limited to
+// that, so that adding them to the current time does not overflow.
+func ceilTicks(t float64) engine.Time {
 	if t >= math.MaxInt64/4 {
 		return math.MaxInt64 / 4
 	}
-	return engine.Time(math.Ceil(t - slack))
+	return engine.Time(math.Ceil(t - tickTolerance))
 }

@@ -11,33 +11,34 @@ import (
 	"sim/engine/flow"
 )
 
-// close is the relative distance within which rates count as equal: rounding in sums of a few terms.
-const close = 1e-9
+// rateTolerance is the relative difference below which rates are considered equal. It covers
+// the rounding of sums of a few terms.
+const rateTolerance = 1e-9
 
-// TestTraceIsAFairPlay checks whole traces by what defines them, without simulating: starts follow from ends, every
-// transfer moves its bytes, no resource is ever over its capacity, and at every moment the rates are the ones that the
-// discipline defines (see bottlenecked and inOrder).
-func TestTraceIsAFairPlay(t *testing.T) {
-	each(t, func(t *testing.T, s flow.Service) {
+// TestTraceSatisfiesDiscipline checks complete traces against the definition of their service,
+// without simulating. Starts follow from ends, every transfer moves its bytes, no resource
+// exceeds its capacity, and at all times the rates satisfy checkMaxMin or checkPriority.
+func TestTraceSatisfiesDiscipline(t *testing.T) {
+	eachService(t, func(t *testing.T, s flow.Service) {
 		rapid.Check(t, func(t *rapid.T) {
 			in := drawInstance(t, shape{tasks: 10, changes: rapid.Bool().Draw(t, "changing")})
-			tr := in.play(t, s)
+			tr := in.run(t, s)
 			in.checkTimes(t, tr)
-			for _, m := range in.moments(tr) {
+			for _, m := range in.intervals(tr) {
 				in.checkCapacity(t, m)
 				switch s {
 				case flow.MaxMin:
-					in.bottlenecked(t, m)
+					in.checkMaxMin(t, m)
 				default:
-					in.inOrder(t, m, s)
+					in.checkPriority(t, m, s)
 				}
 			}
 		})
 	})
 }
 
-// checkTimes checks starts, ends, conservation and the makespan.
-func (in instance) checkTimes(t fatal, tr *engine.Trace) {
+// checkTimes checks starts, ends, moved bytes and the makespan.
+func (in instance) checkTimes(t testingT, tr *engine.Trace) {
 	t.Helper()
 	last := engine.Time(0)
 	for id := range int32(len(in.g.Tasks)) {
@@ -52,27 +53,27 @@ func (in instance) checkTimes(t fatal, tr *engine.Trace) {
 		k := &in.g.Tasks[id]
 		steps := tr.Rates(id)
 		if k.Kind == engine.Compute || k.Bytes == 0 || len(in.r.Of(id)) == 0 {
-			want := in.lone(id)
+			want := in.durationAlone(id)
 			if len(steps) != 0 || math.Abs(float64(tr.End[id]-start)-want) > 0.5 {
 				t.Fatalf("task %d takes %d with %d rate steps, want %g with none", id, tr.End[id]-start, len(steps), want)
 			}
 			continue
 		}
-		bits, most := 0.0, 0.0
+		bits, maxRate := 0.0, 0.0
 		for i, s := range steps {
 			if i+1 < len(steps) {
 				if steps[i+1].At < s.At {
 					t.Fatalf("task %d: rate steps %v go back", id, steps)
 				}
 				bits += s.Rate * perTick * float64(steps[i+1].At-s.At)
-				most = max(most, s.Rate/float64(engine.Second))
+				maxRate = max(maxRate, s.Rate/float64(engine.Second))
 			}
 		}
 		if len(steps) < 2 || steps[0].At != start || steps[len(steps)-1] != (engine.RateStep{At: tr.End[id]}) {
 			t.Fatalf("task %d from %d to %d has rate steps %v", id, start, tr.End[id], steps)
 		}
-		// the last tick may be used in part
-		if over := bits - 8*float64(k.Bytes); over < -close*bits || over > most*(1+close)+close*bits {
+		// The last tick may be used in part.
+		if over := bits - 8*float64(k.Bytes); over < -rateTolerance*bits || over > maxRate*(1+rateTolerance)+rateTolerance*bits {
 			t.Fatalf("task %d moved %g bits of %d", id, bits, 8*k.Bytes)
 		}
 	}
@@ -81,17 +82,17 @@ func (in instance) checkTimes(t fatal, tr *engine.Trace) {
 	}
 }
 
-// moment is a span without events.
-type moment struct {
-	from, to engine.Time
-	capacity []float64         // bits a tick by resource
-	rate     map[int32]float64 // bits a tick of the transfers under way
-	left     map[int32]float64 // bits, in the middle
-	ids      []int32
+// interval is a time span without events.
+type interval struct {
+	from, to  engine.Time
+	capacity  []float64         // bits per tick, indexed by resource
+	rate      map[int32]float64 // bits per tick, by running transfer
+	remaining map[int32]float64 // bits left in the middle of the interval, by running transfer
+	ids       []int32           // the running transfers
 }
 
-// moments cuts a trace at every start, end, rate step and change.
-func (in instance) moments(tr *engine.Trace) []moment {
+// intervals cuts a trace at every start, end, rate step and change.
+func (in instance) intervals(tr *engine.Trace) []interval {
 	cuts := append(slices.Clone(tr.Start), tr.End...)
 	for _, s := range tr.Steps {
 		cuts = append(cuts, s.At)
@@ -101,9 +102,9 @@ func (in instance) moments(tr *engine.Trace) []moment {
 	}
 	slices.Sort(cuts)
 	cuts = slices.Compact(cuts)
-	var all []moment
+	var all []interval
 	for k := 0; k+1 < len(cuts); k++ {
-		m := moment{from: cuts[k], to: cuts[k+1], rate: map[int32]float64{}, left: map[int32]float64{}}
+		m := interval{from: cuts[k], to: cuts[k+1], rate: map[int32]float64{}, remaining: map[int32]float64{}}
 		for r := range int32(in.n.Resources()) {
 			m.capacity = append(m.capacity, in.n.Rate(r)/float64(engine.Second))
 		}
@@ -118,7 +119,7 @@ func (in instance) moments(tr *engine.Trace) []moment {
 				continue
 			}
 			m.ids = append(m.ids, id)
-			left := 8 * float64(in.g.Tasks[id].Bytes)
+			remaining := 8 * float64(in.g.Tasks[id].Bytes)
 			middle := (float64(m.from) + float64(m.to)) / 2
 			for i, s := range steps {
 				if s.At > m.from {
@@ -129,17 +130,17 @@ func (in instance) moments(tr *engine.Trace) []moment {
 					until = min(until, float64(steps[i+1].At))
 				}
 				m.rate[id] = s.Rate * perTick
-				left -= m.rate[id] * (until - float64(s.At))
+				remaining -= m.rate[id] * (until - float64(s.At))
 			}
-			m.left[id] = left
+			m.remaining[id] = remaining
 		}
 		all = append(all, m)
 	}
 	return all
 }
 
-// load returns what the transfers under way take of r.
-func (in instance) load(m moment, r int32) float64 {
+// load returns the capacity of resource r that the running transfers use.
+func (in instance) load(m interval, r int32) float64 {
 	sum := 0.0
 	for _, id := range m.ids {
 		for _, u := range in.r.Of(id) {
@@ -151,28 +152,28 @@ func (in instance) load(m moment, r int32) float64 {
 	return sum
 }
 
-func (in instance) checkCapacity(t fatal, m moment) {
+func (in instance) checkCapacity(t testingT, m interval) {
 	t.Helper()
 	for r, c := range m.capacity {
-		if l := in.load(m, int32(r)); l > c*(1+close) {
+		if l := in.load(m, int32(r)); l > c*(1+rateTolerance) {
 			t.Fatalf("from %d: %s carries %g of %g bits a tick", m.from, in.n.ResourceName(int32(r)), l, c)
 		}
 	}
 	for _, id := range m.ids {
-		if m.rate[id] > 0 && m.rate[id] < close*in.full(id) {
+		if m.rate[id] > 0 && m.rate[id] < rateTolerance*in.fullRate(id) {
 			t.Fatalf("from %d: task %d has a crumb of %g bits a tick", m.from, id, m.rate[id])
 		}
-		if limit := in.limit(id); m.rate[id] > limit*(1+close) {
+		if limit := in.rateLimit(id); m.rate[id] > limit*(1+rateTolerance) {
 			t.Fatalf("from %d: task %d at %g, limit %g", m.from, id, m.rate[id], limit)
 		}
 	}
 }
 
-func (in instance) limit(id int32) float64 {
+func (in instance) rateLimit(id int32) float64 {
 	return in.r.Cap(id, in.g.Tasks[id].Flows) * perTick
 }
 
-func (in instance) users(m moment, r int32) []int32 {
+func (in instance) users(m interval, r int32) []int32 {
 	var all []int32
 	for _, id := range m.ids {
 		if slices.ContainsFunc(in.r.Of(id), func(u engine.Use) bool { return u.Resource == r }) {
@@ -182,16 +183,17 @@ func (in instance) users(m moment, r int32) []int32 {
 	return all
 }
 
-// bottlenecked checks the criterion of max-min fairness (Bertsekas and Gallager, Data Networks, Sec. 6.5.2): every
-// transfer is at its own limit or uses a saturated resource on which none has a larger share.
-func (in instance) bottlenecked(t fatal, m moment) {
+// checkMaxMin checks the criterion of max-min fairness (Bertsekas and Gallager, Data Networks,
+// Sec. 6.5.2): every transfer is at its own limit or uses a saturated resource on which no other
+// transfer has a larger share.
+func (in instance) checkMaxMin(t testingT, m interval) {
 	t.Helper()
 	share := func(id int32) float64 { return m.rate[id] / float64(in.g.Tasks[id].Flows) }
 	for _, id := range m.ids {
-		ok := m.rate[id] >= in.limit(id)*(1-close)
+		ok := m.rate[id] >= in.rateLimit(id)*(1-rateTolerance)
 		for _, u := range in.r.Of(id) {
-			saturated := in.load(m, u.Resource) >= m.capacity[u.Resource]*(1-close)
-			largest := !slices.ContainsFunc(in.users(m, u.Resource), func(o int32) bool { return share(o) > share(id)*(1+close) })
+			saturated := in.load(m, u.Resource) >= m.capacity[u.Resource]*(1-rateTolerance)
+			largest := !slices.ContainsFunc(in.users(m, u.Resource), func(o int32) bool { return share(o) > share(id)*(1+rateTolerance) })
 			ok = ok || saturated && largest
 		}
 		if !ok {
@@ -200,14 +202,14 @@ func (in instance) bottlenecked(t fatal, m moment) {
 	}
 }
 
-// inOrder checks strict priority: every transfer is at its own limit or uses a resource that is saturated by transfers
-// of no lower priority, itself among them. Those of one fixed priority must share fairly: none has a larger share
-// there.
-func (in instance) inOrder(t fatal, m moment, s flow.Service) {
+// checkPriority checks strict priority: every transfer is at its own limit or uses a resource
+// that is saturated by transfers of at least its priority, itself included. Transfers of equal
+// fixed priority must share fairly: none has a larger share on that resource.
+func (in instance) checkPriority(t testingT, m interval, s flow.Service) {
 	t.Helper()
 	tail := in.tails()
-	// levels count as equal within 16 ticks; a chain of such, and the rounding of events to ticks, may bring it to
-	// this. Tails differ by rounding only.
+	// Levels within 16 ticks are equal. Chains of such levels and the rounding of events to ticks
+	// add up to this margin. Tails differ by rounding only.
 	margin := 1e-3
 	if s == flow.LevelPriority {
 		margin = 40 * float64(len(in.g.Tasks))
@@ -215,28 +217,28 @@ func (in instance) inOrder(t fatal, m moment, s flow.Service) {
 	level := func(id int32) float64 {
 		switch s {
 		case flow.LevelPriority:
-			return m.left[id]/in.full(id) + tail[id]
+			return m.remaining[id]/in.fullRate(id) + tail[id]
 		case flow.TailPriority:
 			return tail[id]
 		}
 		return float64(in.g.Tasks[id].Priority)
 	}
 	for _, id := range m.ids {
-		ok := m.rate[id] >= in.limit(id)*(1-close)
+		ok := m.rate[id] >= in.rateLimit(id)*(1-rateTolerance)
 		for _, u := range in.r.Of(id) {
-			saturated := in.load(m, u.Resource) >= m.capacity[u.Resource]*(1-close)
+			saturated := in.load(m, u.Resource) >= m.capacity[u.Resource]*(1-rateTolerance)
 			lower := slices.ContainsFunc(in.users(m, u.Resource), func(o int32) bool {
-				if m.rate[o] <= close*m.capacity[u.Resource] {
+				if m.rate[o] <= rateTolerance*m.capacity[u.Resource] {
 					return false
 				}
-				larger := m.rate[o]/float64(in.g.Tasks[o].Flows) > m.rate[id]/float64(in.g.Tasks[id].Flows)*(1+close)
+				larger := m.rate[o]/float64(in.g.Tasks[o].Flows) > m.rate[id]/float64(in.g.Tasks[id].Flows)*(1+rateTolerance)
 				return level(o) < level(id)-margin || s == flow.FixedPriority && level(o) == level(id) && larger
 			})
 			ok = ok || saturated && !lower
 		}
 		if !ok {
 			t.Fatalf("from %d to %d: task %d at %g bits a tick of %g, level %g, gives way to a lower one; rates %v",
-				m.from, m.to, id, m.rate[id], in.full(id), level(id), m.rate)
+				m.from, m.to, id, m.rate[id], in.fullRate(id), level(id), m.rate)
 		}
 	}
 }

@@ -246,7 +246,7 @@ func CheckChannels(ctx context.Context, n *engine.Network, w *engine.Paths, flow
 
 // addSpread adds the dependencies of packets that draw their links at each node, all on
 // channel 0, and returns a cycle or nil.
-func (d *Dependencies) addSpread(ctx context.Context, n *engine.Network, s *engine.Spread, flows []engine.Flow) (Cycle, error) {
+func (d *Dependencies) addSpread(ctx context.Context, n *engine.Network, s *engine.NextHops, flows []engine.Flow) (Cycle, error) {
 	sources, mark := make([][]int32, n.Nodes), make([]bool, n.Nodes)
 	for _, f := range flows {
 		sources[f.Dst] = append(sources[f.Dst], f.Src)
@@ -257,7 +257,7 @@ func (d *Dependencies) addSpread(ctx context.Context, n *engine.Network, s *engi
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		for _, node := range s.Levels(sources[dst], dst, mark) {
+		for _, node := range s.NodesByDistance(sources[dst], dst, mark) {
 			s.Shares(node, dst, func(port int, _ float64) {
 				if next := s.To[port]; next != dst {
 					first := engine.MakeStep(port%s.Degree, 0)

@@ -35,7 +35,7 @@ func RunGraph(g *engine.Graph, n *engine.Network, flows []engine.Flow, paths *en
 
 // withStarts extends work and options, indexed by task, to a graph to which
 // engine.Graph.WithStarts has added tasks. The added tasks send nothing.
-func withStarts(s *engine.Starts, w *Work, o Options) (*Work, Options) {
+func withStarts(s *engine.MessageStarts, w *Work, o Options) (*Work, Options) {
 	numStarts := len(s.Graph.Tasks) - s.Tasks
 	extend := func(k *engine.Paths) *engine.Paths {
 		extended := *k
@@ -106,7 +106,7 @@ type taskState struct {
 	numEnded      int
 	trace         engine.Trace
 
-	contest          *engine.Contest // nil if the graph has no contention
+	contest          *engine.ContentionState // nil if the graph has no contention
 	competing        []bool          // indexed by task: it is ready and waits for the contention
 	resolveScheduled bool            // the event of resolveContention is in the calendar
 	becameReady      bool            // a task has become ready for the current time since that event was scheduled
@@ -133,7 +133,7 @@ func newTaskState(g *engine.Graph, packetBytes int32) *taskState {
 	j := &taskState{
 		graph: g, pendingInputs: make([]int32, n), readyTime: make([]engine.Time, n), transfers: make([]transfer, n),
 		trace:   engine.Trace{Start: make([]engine.Time, n), End: make([]engine.Time, n)},
-		contest: g.NewContest(),
+		contest: g.NewContentionState(),
 	}
 	if j.contest != nil {
 		j.competing = make([]bool, n)
@@ -269,7 +269,7 @@ func (j *taskState) stalledError(now engine.Time) error {
 		switch {
 		case j.contest != nil && j.competing[i]:
 			if numStalled++; numStalled <= maxNames {
-				names = append(names, fmt.Sprintf("%s waits for %s", j.graph.Name(int32(i)), j.contest.Waits(int32(i))))
+				names = append(names, fmt.Sprintf("%s waits for %s", j.graph.Name(int32(i)), j.contest.WaitReason(int32(i))))
 			}
 		case j.trace.Start[i] == engine.Never:
 			numBehind++

@@ -123,7 +123,7 @@ func TestRewireSpread(t *testing.T) {
 	n := diamondNetwork()
 	const none = engine.NoPath
 	spread := func(links []int32, hops ...uint16) *engine.Paths {
-		s := &engine.Spread{Degree: 2, Link: links, To: []int32{1, 2, 3, 0, 3, 0, 0, 0}, Hops: make([][]uint16, 4)}
+		s := &engine.NextHops{Degree: 2, Link: links, To: []int32{1, 2, 3, 0, 3, 0, 0, 0}, Hops: make([][]uint16, 4)}
 		s.Hops[3] = hops
 		return &engine.Paths{Degree: 2, Link: s.Link, Spread: s}
 	}

@@ -113,7 +113,7 @@ func simulate(n *engine.Network, w *Work, g *engine.Graph, packetBytes int32, o 
 	}
 
 	maxPacket := max(int64(packetBytes), w.maxPacket())
-	var starts *engine.Starts
+	var starts *engine.MessageStarts
 
 	// Renumber the flows of a graph so that flow i belongs to task i.
 	if g != nil {
@@ -121,7 +121,7 @@ func simulate(n *engine.Network, w *Work, g *engine.Graph, packetBytes int32, o 
 		if w, o, err = workByTask(g, w, o); err != nil {
 			return nil, nil, err
 		}
-		if starts, err = g.WithStarts(); err != nil {
+		if starts, err = g.WithMessageStarts(); err != nil {
 			return nil, nil, err
 		}
 		if starts != nil {

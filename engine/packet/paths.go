@@ -14,8 +14,8 @@ import (
 // index of its current step in steps. With Paths.Spread it is the destination node, and
 // each packet draws its links.
 type pathTable struct {
-	spread    *engine.Spread // of the current set; nil if routes are steps
-	usesSteps bool           // routes are indices in steps
+	spread    *engine.NextHops // of the current set; nil if routes are steps
+	usesSteps bool             // routes are indices in steps
 	// The ports and steps of all sets are concatenated, so that packets keep their paths
 	// after a Rewire. At each node, the ports of a set follow the ports of the previous
 	// set.

@@ -50,10 +50,10 @@ func TestPlanes(t *testing.T) {
 		{true, true, true, true, true, true, false, false, false, false, false, false},
 		{false, false, false, true, true, true, true, true, true, false, false, false},
 	}
-	if got := static.Planes(4, 3); fmt.Sprint(got) != fmt.Sprint(want) {
+	if got := static.BoxHalves(4, 3); fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("planes of 4x3 are %v, want %v", got, want)
 	}
-	if got := static.Planes(3, 2); fmt.Sprint(got) != fmt.Sprint([][]bool{{true, false, true, false, true, false}}) {
+	if got := static.BoxHalves(3, 2); fmt.Sprint(got) != fmt.Sprint([][]bool{{true, false, true, false, true, false}}) {
 		t.Errorf("planes of 3x2 are %v", got)
 	}
 }

@@ -9,12 +9,13 @@ import (
 	"sim/engine"
 )
 
-// spectralNodes is the most nodes that spectralBound takes: its time grows with their cube.
+// spectralNodes is the maximum number of nodes for spectralBound, whose time grows with their cube.
 const spectralNodes = 1024
 
-// spectralBound returns a lower bound on the cut between any two halves of the nodes (see Bisection), which is l2 a b /
-// n for halves of a and b of n nodes and the second least eigenvalue l2 of the Laplacian (Fiedler, Algebraic
-// Connectivity of Graphs, 1973; Donath and Hoffman, 1973), rounded up. It fails on more than spectralNodes nodes.
+// spectralBound returns a lower bound on the cut between any two halves of the nodes (see
+// Bisection). For halves of a and b of n nodes it is l2 a b / n, rounded up, where l2 is the
+// second smallest eigenvalue of the Laplacian (Fiedler, "Algebraic Connectivity of Graphs",
+// 1973; Donath and Hoffman, 1973). It returns an error for more than spectralNodes nodes.
 func spectralBound(n *engine.Network) (int64, error) {
 	nodes := int(n.Nodes)
 	if nodes > spectralNodes {
@@ -24,8 +25,8 @@ func spectralBound(n *engine.Network) (int64, error) {
 		return 0, nil
 	}
 	laplacian := mat.NewSymDense(nodes, nil)
-	add := func(a, b int32, by float64) {
-		laplacian.SetSym(int(a), int(b), laplacian.At(int(a), int(b))+by)
+	add := func(a, b int32, delta float64) {
+		laplacian.SetSym(int(a), int(b), laplacian.At(int(a), int(b))+delta)
 	}
 	for _, l := range n.Links {
 		if l.Rate > 0 && l.From != l.To {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestParseFrequency: frequencies of each unit, in events per day.
+// TestParseFrequency: each unit of a frequency, and invalid frequencies.
 func TestParseFrequency(t *testing.T) {
 	for _, c := range []struct {
 		text string

@@ -2,7 +2,7 @@ package units
 
 import "testing"
 
-// TestUnits: what each unit stands for, and that it is formatted with the largest that fits.
+// TestUnits: the value of each unit, and formatting with the largest unit that fits.
 func TestUnits(t *testing.T) {
 	for text, want := range map[string]Bytes{
 		"3PB": 3e15, "3TB": 3e12, "3GB": 3e9, "3MB": 3e6, "3KB": 3e3, "3kB": 3e3, "3B": 3,

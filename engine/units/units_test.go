@@ -84,7 +84,7 @@ func TestParseTime(t *testing.T) {
 	}
 }
 
-func TestRefusals(t *testing.T) {
+func TestInvalidQuantities(t *testing.T) {
 	const rate, size, span = `: write bits or bytes per second, such as "400Gbps" or "50GB/s"`, `: write bytes, such as "4MB" or "64KiB"`,
 		`: write a number and ps, ns, us, ms, s, min or h, such as "500ns"`
 	for _, tt := range []struct{ text, rate, size, span string }{

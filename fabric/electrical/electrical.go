@@ -1,5 +1,6 @@
-// Package electrical is the ideal reference fabric: a non-blocking electrical network with no delay, in which only the
-// NICs limit what is moved (DELTA, Sec. V-A.3). Every topology's iteration time is compared with this one's.
+// Package electrical is the ideal fabric: a non-blocking electrical network without latency, in
+// which only the NICs limit transfers (DELTA, Sec. V-A.3). The iteration times of all topologies
+// are compared with it.
 package electrical
 
 import (
@@ -9,30 +10,36 @@ import (
 	"sim/fabric"
 )
 
-// Connect routes the transfers of g over the ideal network between the pods.
+// Connect routes the transfers of g over the ideal network between the pods, whose only
+// resources are the groups of p.
 func Connect(p *fabric.Pods, g *engine.Graph) (*engine.Network, *engine.Routes, error) {
 	if err := p.Check(); err != nil {
 		return nil, nil, err
 	}
 	n := &engine.Network{Nodes: int32(len(p.Nodes)), Groups: p.Groups(), ResourceNamer: p.GroupName}
 	return n, engine.NewRoutes(len(g.Tasks), func(uses []engine.Use, i int32) []engine.Use {
-		if t := &g.Tasks[i]; p.Takes(t) {
+		if t := &g.Tasks[i]; p.UsesNetwork(t) {
 			uses = p.Interfaces(uses, n.GroupResource(0), t.Src, t.Dst)
 		}
 		return uses
 	}), nil
 }
 
-// Between routes the transfers of g over an ideal network between the nodes of a network of links: each node sends, and
-// receives, at the rate of all its links together. So nothing that paths over those links may do ends g sooner than
-// sharing this one as well as can be.
+// ConnectNodes routes the transfers of g over an ideal network between the nodes of links. Each
+// node sends and receives at the total rate of its links. Therefore no choice of paths over
+// links ends g earlier than the best sharing of this network.
 //
-// Links may be of tiers, tier says of which, and joins which one two nodes take: a node then sends over a tier at the rate
-// of its links of that alone. Both are nil where there is but one.
-func Between(links *engine.Network, g *engine.Graph, tier func(link int) int, joins func(src, dst int32) int) (*engine.Network, *engine.Routes) {
+// For nested tiers, tier returns the tier of a link, and joins the tier that a transfer uses. A
+// node then has a separate total rate per tier. Both are nil if there is only one tier.
+func ConnectNodes(
+	links *engine.Network, g *engine.Graph,
+	tier func(link int) int, joins func(src, dst int32) int) (*engine.Network, *engine.Routes) {
+
 	if joins == nil {
 		tier, joins = func(int) int { return 0 }, func(_, _ int32) int { return 0 }
 	}
+
+	// Groups group(t, v) and group(t, v)+1 are the outgoing and incoming rates of node v on tier t.
 	n := &engine.Network{Nodes: links.Nodes}
 	group := func(tier int, node int32) int32 { return 2 * (int32(tier)*links.Nodes + node) }
 	for i, l := range links.Links {

@@ -15,8 +15,8 @@ import (
 	"sim/fabric/electrical"
 )
 
-// TestOnlyNICsLimit sends between pods at the rate of the NICs, two transfers over the same NICs at half of it, and
-// within a pod in no time.
+// TestOnlyNICsLimit: transfers between pods run at the rate of the NICs, two over the same NICs
+// at half of it, and transfers inside a pod take no time.
 func TestOnlyNICsLimit(t *testing.T) {
 	p := &fabric.Pods{
 		Pods: []fabric.Pod{{Name: "a", Ports: 1, Rate: 8e9}, {Name: "b", Ports: 1, Rate: 8e9}},
@@ -59,9 +59,10 @@ func TestOnlyNICsLimit(t *testing.T) {
 	}
 }
 
-// TestBetween: each node sends and receives over each tier at the rate of its links of that tier together, and a
-// transfer takes one such share at either end, of the tier that joins its nodes.
-func TestBetween(t *testing.T) {
+// TestConnectNodes: each node has, on each tier, the total rate of its links of that tier in
+// each direction. A transfer uses these resources at both ends, on the tier that joins its
+// nodes.
+func TestConnectNodes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		nodes, tiers := rapid.Int32Range(2, 5).Draw(t, "nodes"), rapid.IntRange(1, 3).Draw(t, "tiers")
 		links := &engine.Network{Nodes: nodes}
@@ -84,7 +85,7 @@ func TestBetween(t *testing.T) {
 		if tiers == 1 {
 			tier, joins = nil, nil
 		}
-		n, r := electrical.Between(links, g, tier, joins)
+		n, r := electrical.ConnectNodes(links, g, tier, joins)
 		for k := range slices.Max(tierOf) + 1 {
 			for a := range 2 * nodes {
 				id := int32(k)*2*nodes + a

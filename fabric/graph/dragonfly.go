@@ -2,8 +2,9 @@ package graph
 
 import "fmt"
 
-// Dragonfly is groups of routers that are joined to each other, and of which each is joined to all other groups by
-// links of its routers (Kim, Dally, Scott and Abts, "Technology-driven, highly-scalable dragonfly topology", ISCA 2008).
+// Dragonfly has groups of fully connected routers. Links of its routers connect each group to
+// all other groups (Kim, Dally, Scott and Abts, "Technology-driven, highly-scalable dragonfly
+// topology", ISCA 2008).
 type Dragonfly struct {
 	Routers int `key:"group_routers" doc:"a: routers per group, all joined to each other" default:"4" min:"1" max:"1024" source:""`
 	Hosts   int `key:"router_hosts" doc:"p: hosts per router" default:"2" min:"1" max:"1024" source:""`
@@ -11,8 +12,8 @@ type Dragonfly struct {
 	Groups  int `key:"groups" doc:"g: number of groups, with equally many links per pair; 0 means the maximum, a h + 1" default:"0" min:"0" max:"65536" source:""`
 }
 
-// Shape returns hosts router by router, and then the routers, group by group. Link l of a group leads to the group l+1
-// places on, round and round.
+// Shape returns the hosts in order of their routers, and then the routers in order of their
+// groups. Link l of group g leads to group g+l+1, modulo the number of groups.
 func (d Dragonfly) Shape(endpoints int) (*Shape, error) {
 	global := d.Routers * d.Global
 	groups := d.Groups
@@ -20,29 +21,33 @@ func (d Dragonfly) Shape(endpoints int) (*Shape, error) {
 		groups = global + 1
 	}
 	if groups < 2 || groups > global+1 {
-		return nil, fmt.Errorf("a dragonfly of %d groups, of which each has %d links to others; want 2 to %d", groups, global, global+1)
+		return nil, fmt.Errorf("a dragonfly of %d groups, of which each has %d links to others; want 2 to %d",
+			groups, global, global+1)
 	}
 	others := groups - 1
 	pairs := global / others // links between two groups
 	hosts := groups * d.Routers * d.Hosts
-	s, err := newShape("a dragonfly", hosts, endpoints, hosts+groups*d.Routers*(d.Routers-1)/2+groups*others/2*pairs)
+	s, err := newShape("a dragonfly", hosts, endpoints,
+		hosts+groups*d.Routers*(d.Routers-1)/2+groups*others/2*pairs)
 	if err != nil {
 		return nil, err
 	}
+
 	for h := range hosts {
-		s.join(h, hosts+h/d.Hosts, 1)
+		s.addPair(h, hosts+h/d.Hosts, 1)
 	}
+
 	router := func(group, link int) int { return hosts + group*d.Routers + link/d.Global }
 	for g := range groups {
 		for a := range d.Routers {
 			for b := range a {
-				s.join(hosts+g*d.Routers+b, hosts+g*d.Routers+a, 1)
+				s.addPair(hosts+g*d.Routers+b, hosts+g*d.Routers+a, 1)
 			}
 		}
 		for l := range pairs * others {
-			on := l%others + 1 // groups
+			on := l%others + 1 // distance of the two groups
 			if to := g + on; to < groups {
-				s.join(router(g, l), router(to, l/others*others+groups-on-1), 1)
+				s.addPair(router(g, l), router(to, l/others*others+groups-on-1), 1)
 			}
 		}
 	}

@@ -2,52 +2,58 @@ package graph
 
 import "fmt"
 
-// FatTree is a folded Clos network of switches of one number of ports (Leiserson, "Fat-trees", 1985; with three levels
-// Al-Fares, Loukissas and Vahdat, "A scalable, commodity data center network architecture", SIGCOMM 2008).
+// FatTree is a folded Clos network of switches with equal numbers of ports (Leiserson,
+// "Fat-trees", 1985; with three levels: Al-Fares, Loukissas and Vahdat, "A scalable, commodity
+// data center network architecture", SIGCOMM 2008).
 type FatTree struct {
 	Ports            int `key:"switch_ports" doc:"ports per switch, an even number for three levels" default:"4" min:"2" max:"1024" source:""`
 	Levels           int `key:"levels" doc:"levels of switches: 2 (leaves and spines) or 3 (with pods between)" default:"3" min:"2" max:"3" source:""`
 	Oversubscription int `key:"oversubscription" doc:"ratio of hosts to uplinks of a leaf; 1 means non-blocking. Ports that the ratio cannot use stay free" default:"1" min:"1" max:"1023" source:""`
 }
 
-// Shape returns hosts leaf by leaf, then leaves, and then the switches above them, pod by pod, and the cores. A leaf has
-// as many hosts and links upwards as its ports allow at the ratio of the two.
+// Shape returns the hosts in order of their leaves, then the leaves, the switches above them in
+// order of their pods, and the cores. A leaf has as many hosts and links upwards as its ports
+// allow at the oversubscription ratio.
 func (f FatTree) Shape(endpoints int) (*Shape, error) {
-	up := f.Ports / (f.Oversubscription + 1) // links of a leaf, to as many switches above it
+	up := f.Ports / (f.Oversubscription + 1) // links of a leaf to the switches above it
 	switch {
 	case f.Levels == 3 && f.Ports%2 != 0:
-		return nil, fmt.Errorf("a fat tree of three levels of switches of %d ports, half of which lead up; want an even number", f.Ports)
+		return nil, fmt.Errorf("a fat tree of three levels of switches of %d ports, half of which lead up; want an even number",
+			f.Ports)
 	case up < 1:
-		return nil, fmt.Errorf("a fat tree of switches of %d ports: a leaf has no port for a link upwards beside %d hosts; want at least %d ports", f.Ports, f.Oversubscription, f.Oversubscription+1)
+		return nil, fmt.Errorf("a fat tree of switches of %d ports: a leaf has no port for a link upwards beside %d hosts; want at least %d ports",
+			f.Ports, f.Oversubscription, f.Oversubscription+1)
 	}
 	down := up * f.Oversubscription
-	pods, leaves := 1, f.Ports // of a pod
+	pods, leaves := 1, f.Ports // numbers of pods, and of leaves per pod
 	if f.Levels == 3 {
 		pods, leaves = f.Ports, f.Ports/2
 	}
 	hosts := pods * leaves * down
-	joins := hosts + pods*leaves*up
+	pairs := hosts + pods*leaves*up
 	if f.Levels == 3 {
-		joins += pods * up * (f.Ports / 2)
+		pairs += pods * up * (f.Ports / 2)
 	}
-	s, err := newShape("a fat tree", hosts, endpoints, joins)
+	s, err := newShape("a fat tree", hosts, endpoints, pairs)
 	if err != nil {
 		return nil, err
 	}
+
 	above := hosts + pods*leaves
 	for h := range hosts {
-		s.join(h, hosts+h/down, 1)
+		s.addPair(h, hosts+h/down, 1)
 	}
+
 	for leaf := range pods * leaves {
 		for k := range up {
-			s.join(hosts+leaf, above+leaf/leaves*up+k, 1)
+			s.addPair(hosts+leaf, above+leaf/leaves*up+k, 1)
 		}
 	}
 	if f.Levels == 3 {
 		cores := above + pods*up
 		for k := range pods * up {
 			for c := range f.Ports / 2 {
-				s.join(above+k, cores+k%up*(f.Ports/2)+c, 1)
+				s.addPair(above+k, cores+k%up*(f.Ports/2)+c, 1)
 			}
 		}
 	}

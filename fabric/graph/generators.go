@@ -2,17 +2,19 @@ package graph
 
 import "fmt"
 
-// Generator makes the links of a graph of a known shape. Its fields are its options, and their tags the keys that a
-// scenario gives them by (scenarios/schema).
+// Generator generates a graph of a known shape. Its fields are its options; the tags of the
+// fields are their keys in scenarios (scenarios/schema).
 type Generator interface {
-	// Shape returns the graph. Endpoints is how many were asked for, 0 where that was left open. It fails where there
-	// is no such graph; the error says what there is ("; want ...").
+	// Shape returns the graph with the given number of endpoints. 0 stands for any number. It
+	// returns an error if there is no such graph; the error states the accepted values ("; want
+	// ...").
 	Shape(endpoints int) (*Shape, error)
 }
 
-// Shape is the nodes and links of a graph.
+// Shape holds the nodes and links of a graph.
 type Shape struct {
-	// Nodes that send and receive come first; those behind them are switches, which only forward.
+	// The first Endpoints of the Nodes nodes send and receive. The others are switches, which only
+	// forward.
 	Endpoints, Nodes int
 	Links            []Edge
 }
@@ -20,43 +22,46 @@ type Shape struct {
 // Edge is a directed link.
 type Edge struct {
 	From, To int
-	Times    float64 // its rate, over that of links in general
+	Times    float64 // rate relative to the default rate
 }
 
-// join adds links in both directions between two nodes.
-func (s *Shape) join(a, b int, times float64) {
+// addPair adds links in both directions between two nodes.
+func (s *Shape) addPair(a, b int, times float64) {
 	s.Links = append(s.Links, Edge{a, b, times}, Edge{b, a, times})
 	s.Nodes = max(s.Nodes, a+1, b+1)
 }
 
-// MostShaped bounds the links of a shape.
-const MostShaped = 1 << 20
+// MaxShapeLinks is the maximum number of links of a shape.
+const MaxShapeLinks = 1 << 20
 
-// newShape returns a shape of endpoints alone, with room for links in both directions. It fails where others were asked
-// for, where there are fewer than 2, and where links are too many.
-func newShape(name string, endpoints, asked, joins int) (*Shape, error) {
+// newShape returns a shape without links, with capacity for the given number of link pairs. It
+// returns an error if another number of endpoints is wanted, if there are fewer than 2, or if
+// there are too many links.
+func newShape(name string, endpoints, wanted, pairs int) (*Shape, error) {
 	switch {
-	case asked != 0 && asked != endpoints:
-		return nil, fmt.Errorf("%s of %d endpoints, where %d were asked for; want %d, or none", name, endpoints, asked, endpoints)
-	case endpoints < 2 || joins < 1 || joins > MostShaped/2:
-		return nil, fmt.Errorf("%s of %d endpoints and %d links; want at least 2, and at most %d links", name, endpoints, 2*joins, MostShaped)
+	case wanted != 0 && wanted != endpoints:
+		return nil, fmt.Errorf("%s of %d endpoints, where %d were asked for; want %d, or none",
+			name, endpoints, wanted, endpoints)
+	case endpoints < 2 || pairs < 1 || pairs > MaxShapeLinks/2:
+		return nil, fmt.Errorf("%s of %d endpoints and %d links; want at least 2, and at most %d links",
+			name, endpoints, 2*pairs, MaxShapeLinks)
 	}
-	return &Shape{Endpoints: endpoints, Nodes: endpoints, Links: make([]Edge, 0, 2*joins)}, nil
+	return &Shape{Endpoints: endpoints, Nodes: endpoints, Links: make([]Edge, 0, 2*pairs)}, nil
 }
 
-// Row is a named generator.
-type Row struct {
+// NamedGenerator is a row of Generators.
+type NamedGenerator struct {
 	Name string
-	New  func() Generator // points to its options
+	New  func() Generator // returns a pointer to options
 }
 
-// Generators are those that scenarios may name. A new one is a row here.
-var Generators = []Row{
+// Generators lists the generators that scenarios can use. A new generator is a row of this table.
+var Generators = []NamedGenerator{
 	{"dragonfly", func() Generator { return &Dragonfly{} }},
 	{"dual-plane", func() Generator { return &DualPlane{} }},
 	{"fat-tree", func() Generator { return &FatTree{} }},
 	{"full-mesh", func() Generator { return &FullMesh{} }},
-	{"rail-optimised", func() Generator { return &RailOptimised{} }},
+	{"rail-optimised", func() Generator { return &RailTopology{} }},
 	{"ring", func() Generator { return &Ring{} }},
 }
 
@@ -69,14 +74,14 @@ func GeneratorNames() []string {
 	return names
 }
 
-// FullMesh joins all nodes to each other.
+// FullMesh connects all nodes to each other.
 type FullMesh struct{}
 
-// Shape returns a link from every node to every other, in the order of nodes.
+// Shape returns a link from every node to every other node, in order of nodes.
 func (FullMesh) Shape(nodes int) (*Shape, error) {
-	const most = 1 << 10
-	if nodes < 2 || nodes > most {
-		return nil, fmt.Errorf("a full mesh of %d nodes; want 2 to %d", nodes, most)
+	const maxNodes = 1 << 10
+	if nodes < 2 || nodes > maxNodes {
+		return nil, fmt.Errorf("a full mesh of %d nodes; want 2 to %d", nodes, maxNodes)
 	}
 	s := &Shape{Endpoints: nodes, Nodes: nodes}
 	for a := range nodes {
@@ -89,15 +94,15 @@ func (FullMesh) Shape(nodes int) (*Shape, error) {
 	return s, nil
 }
 
-// Ring joins each node to the next.
+// Ring connects each node to the next.
 type Ring struct{}
 
-// Shape returns the links in both directions between neighbours, in the order of nodes. Two nodes have one link in each
-// direction.
+// Shape returns the links in both directions between neighbours, in order of nodes. Two nodes
+// have one link in each direction.
 func (Ring) Shape(nodes int) (*Shape, error) {
-	const most = 1 << 16
-	if nodes < 2 || nodes > most {
-		return nil, fmt.Errorf("a ring of %d nodes; want 2 to %d", nodes, most)
+	const maxNodes = 1 << 16
+	if nodes < 2 || nodes > maxNodes {
+		return nil, fmt.Errorf("a ring of %d nodes; want 2 to %d", nodes, maxNodes)
 	}
 	s := &Shape{Endpoints: nodes, Nodes: nodes}
 	for a := range nodes {

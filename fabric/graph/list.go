@@ -1,6 +1,6 @@
-// Package graph describes networks of any shape: it reads them from text, a line a link with its ends and, where they
-// differ from the rest, its rate and latency, and it generates known shapes. It is for graphs that no other fabric
-// describes; what leads traffic over them is chosen in policies/routing.
+// Package graph describes networks of any shape. Read reads a list of links from text, and the
+// Generators generate known shapes such as fat trees. It is for graphs that no other package of
+// fabric describes. policies/routing chooses the paths over them.
 package graph
 
 import (
@@ -16,24 +16,25 @@ import (
 	"sim/engine/units"
 )
 
-// ErrList is wrapped by every fault of a list.
-var ErrList = errors.New("graph: this is no list of links")
+// ErrList is wrapped by every error in a list.
+var ErrList = errors.New("graph: invalid list of links")
 
-// MaxNodes and MaxLinks bound what is read.
+// MaxNodes and MaxLinks limit the size of a list.
 const (
 	MaxNodes = 1 << 20
 	MaxLinks = 1 << 24
 )
 
-// Graph is a network with the names of its nodes.
+// Graph is a network with names of nodes.
 type Graph struct {
 	*engine.Network
-	Names []string // by node; numbers where the list has numbers
+	Names []string // indexed by node; decimal numbers if the list has numbers
 }
 
-// Options says what a list leaves out.
+// Options supplies properties that a list does not contain.
 type Options struct {
-	// Link is what links have that a line does not say: rate, latency, buffer and virtual channels.
+	// Link holds the default rate and latency of links, and the buffer and virtual channels of all
+	// links.
 	Link engine.Link
 	// Undirected makes two links of every line, one in each direction.
 	Undirected bool
@@ -46,14 +47,17 @@ type Options struct {
 //	b a 100Gbps
 //	b c 100Gbps 500ns
 //
-// Words stand apart by spaces or by commas; what follows # is skipped, and so is a first line that begins with the
-// words from and to. Nodes are numbered where all are numbers, from 0 without gaps, and else named, numbered in the
-// order in which they come. Links are numbered in the order of lines, the way back of an undirected one after the way
-// there; several between the same nodes are parallel links. The file's name is for messages. It fails with all faults
-// of the file, to a limit, each with its line: words missing or too many, rates and latencies that are none, a rate of
-// zero, a link from a node to itself, and with no links.
+// Words are separated by spaces or by commas. Text after # is ignored, as is a first line that
+// starts with the words from and to. If all nodes are numbers, they must be numbered from 0
+// without gaps. Otherwise they are names, numbered in the order in which they appear. Links are
+// numbered in the order of lines; the reverse link of an undirected line follows its forward
+// link. Several lines with the same nodes are parallel links.
+//
+// name is the name of the file in messages. Read reports all errors of the file together, up to
+// a limit, each with its line: missing or additional words, invalid rates and latencies, a rate
+// of zero, a link from a node to itself. A list without links is also an error.
 func Read(r io.Reader, name string, o Options) (*Graph, error) {
-	in := &reader{name: name, options: o, ids: make(map[string]int32), numbered: true}
+	in := &reader{name: name, options: o, ids: make(map[string]int32), allNumeric: true}
 	lines := bufio.NewScanner(r)
 	for lines.Scan() {
 		in.line++
@@ -62,12 +66,14 @@ func Read(r io.Reader, name string, o Options) (*Graph, error) {
 			in.add(words)
 		}
 		if len(in.links) > MaxLinks || len(in.names) > MaxNodes {
-			return nil, fmt.Errorf("%w: %s:%d: more than %d nodes or %d links", ErrList, name, in.line, MaxNodes, MaxLinks)
+			return nil, fmt.Errorf("%w: %s:%d: more than %d nodes or %d links",
+				ErrList, name, in.line, MaxNodes, MaxLinks)
 		}
 	}
 	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
 		in.line++
-		in.report("a line of more than %d bytes; want from, to, and perhaps a rate and a latency", bufio.MaxScanTokenSize)
+		in.report("a line of more than %d bytes; want from, to, and perhaps a rate and a latency",
+			bufio.MaxScanTokenSize)
 	} else if err != nil {
 		return nil, fmt.Errorf("graph: %s:%d: %w", name, in.line+1, err)
 	}
@@ -77,29 +83,31 @@ func Read(r io.Reader, name string, o Options) (*Graph, error) {
 	return in.graph()
 }
 
-// reader is a list in the course of being read.
+// reader is the state of Read.
 type reader struct {
-	name        string
+	name        string // file name for messages
 	options     Options
-	line        int
-	diagnostics []error
+	line        int     // number of the current line
+	diagnostics []error // errors so far
 	links       []engine.Link
-	ids         map[string]int32
-	names       []string // in the order in which they came
-	numbered    bool     // all names are numbers
-	begun       bool     // a line was there before
+	ids         map[string]int32 // number of each name, in the order of appearance
+	names       []string         // indexed by these numbers
+	allNumeric  bool             // all names are numbers
+	hasStarted  bool             // a line with words was read before
 }
 
-// maxDiagnostics is how many faults of a file are told.
+// maxDiagnostics is the maximum number of errors that Read reports.
 const maxDiagnostics = 20
 
-func (in *reader) report(format string, of ...any) {
+// report adds an error of the current line.
+func (in *reader) report(format string, args ...any) {
 	if len(in.diagnostics) < maxDiagnostics {
-		in.diagnostics = append(in.diagnostics, fmt.Errorf("%w: %s:%d: %s", ErrList, in.name, in.line, fmt.Sprintf(format, of...)))
+		in.diagnostics = append(in.diagnostics, fmt.Errorf("%w: %s:%d: %s",
+			ErrList, in.name, in.line, fmt.Sprintf(format, args...)))
 	}
 }
 
-// split cuts a line into words, empty ones between commas included.
+// split splits a line into words. Between commas, words may be empty.
 func split(text string) []string {
 	if !strings.Contains(text, ",") {
 		return strings.Fields(text)
@@ -111,10 +119,10 @@ func split(text string) []string {
 	return words
 }
 
-// add reads the words of a line.
+// add processes the words of a line.
 func (in *reader) add(words []string) {
-	first := !in.begun
-	in.begun = true
+	first := !in.hasStarted
+	in.hasStarted = true
 	if first && len(words) > 1 && strings.EqualFold(words[0], "from") && strings.EqualFold(words[1], "to") {
 		return
 	}
@@ -139,6 +147,7 @@ func (in *reader) add(words []string) {
 		}
 		link.Latency = latency
 	}
+
 	switch {
 	case !(link.Rate > 0):
 		in.report("the link has a rate of %g b/s; want one above 0, here or for all links", link.Rate)
@@ -158,20 +167,21 @@ func (in *reader) add(words []string) {
 	}
 }
 
-// node returns the number of a name.
+// node returns the number of a node name.
 func (in *reader) node(name string) int32 {
 	id, ok := in.ids[name]
 	if !ok {
 		id = int32(len(in.names))
 		in.ids[name] = id
 		in.names = append(in.names, name)
-		in.numbered = in.numbered && number(name) >= 0
+		in.allNumeric = in.allNumeric && nodeNumber(name) >= 0
 	}
 	return id
 }
 
-// number returns the number that a name is, -1 for one that is none (or has more than one spelling).
-func number(name string) int {
+// nodeNumber returns the value of a name that is a number, -1 for other names and for numbers in
+// a second spelling, such as 01.
+func nodeNumber(name string) int {
 	n, err := strconv.Atoi(name)
 	if err != nil || n < 0 || strconv.Itoa(n) != name {
 		return -1
@@ -179,25 +189,26 @@ func number(name string) int {
 	return n
 }
 
-// graph numbers the nodes and makes the network.
+// graph numbers the nodes and builds the network.
 func (in *reader) graph() (*Graph, error) {
 	if len(in.links) == 0 {
 		return nil, fmt.Errorf("%w: %s has no links", ErrList, in.name)
 	}
 	names := in.names
-	if in.numbered {
+	if in.allNumeric {
 		names = make([]string, len(in.names))
-		at := make([]int32, len(in.names))
+		id := make([]int32, len(in.names))
 		for i, name := range in.names {
-			n := number(name)
+			n := nodeNumber(name)
 			if n >= len(names) {
-				return nil, fmt.Errorf("%w: %s: %d nodes, one of them number %d; want them numbered from 0 without gaps, or named", ErrList, in.name, len(names), n)
+				return nil, fmt.Errorf("%w: %s: %d nodes, one of them number %d; want them numbered from 0 without gaps, or named",
+					ErrList, in.name, len(names), n)
 			}
-			at[i], names[n] = int32(n), name
+			id[i], names[n] = int32(n), name
 		}
 		for i := range in.links {
 			l := &in.links[i]
-			l.From, l.To = at[l.From], at[l.To]
+			l.From, l.To = id[l.From], id[l.To]
 		}
 	}
 	n := &engine.Network{Nodes: int32(len(names)), Links: slices.Clip(in.links)}

@@ -18,7 +18,7 @@ import (
 
 var usual = Options{Link: engine.Link{Rate: 1e9, Latency: 5, Buffer: 7, Channels: 2}}
 
-// TestRead is a list by hand: named nodes, defaults, comments, spaces and commas.
+// TestRead: a list with named nodes, defaults, comments, spaces and commas.
 func TestRead(t *testing.T) {
 	g, err := Read(strings.NewReader("From, to, rate\n# links\n\na b\n b a 100Gbps # fast\nb,c,,500ns\nc a 8Mbps 1us\n"), "ring.txt", usual)
 	if err != nil {
@@ -46,7 +46,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestRoundTrip: what is written is read back, by number or name, one way or both.
+// TestRoundTrip: a written list is read back, with numbers or names, directed or undirected.
 func TestRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		nodes := rapid.IntRange(2, 9).Draw(t, "nodes")
@@ -81,11 +81,12 @@ func TestRoundTrip(t *testing.T) {
 	})
 }
 
-// TestFaults: each has its line and says what would be right; all are told at once.
-func TestFaults(t *testing.T) {
+// TestReadReportsErrors: each error has its line and states the accepted values. All errors of a
+// file are reported together.
+func TestReadReportsErrors(t *testing.T) {
 	for _, c := range []struct {
 		text, want string
-		none       bool // no rate is given for all links
+		none       bool // no default rate
 	}{
 		{",1\n", "net:1: 2 words", false},
 		{"0 1\n0\n", "net:2: 1 words; want from, to", false},
@@ -97,7 +98,7 @@ func TestFaults(t *testing.T) {
 		{"0 1\n", "net:1: the link has a rate of 0 b/s", true},
 		{"a b\nb b\n", "net:2: a link from a node to itself", false},
 		{"0 1\n1 3\n", "3 nodes, one of them number 3; want them numbered from 0 without gaps", false},
-		{"0 1\nfrom to\n", "", false}, // names, of a second line
+		{"0 1\nfrom to\n", "", false}, // a header in the second line is a pair of names
 		{"# nothing\n", "net has no links", false},
 		{"from to\n", "net has no links", false},
 	} {
@@ -129,8 +130,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestReadBroken: an error of the reader is returned with the line at which it came, and names of groups are told from
-// those of links.
+// TestReadBroken: an error of the reader is returned with its line. Groups have names that
+// differ from links.
 func TestReadBroken(t *testing.T) {
 	broken := errors.New("broken")
 	_, err := Read(io.MultiReader(strings.NewReader("0 1\n1 0\n"), iotest.ErrReader(broken)), "net", usual)

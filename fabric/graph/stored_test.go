@@ -18,7 +18,7 @@ func TestStoredShapes(t *testing.T) {
 		{"dual-plane", func(a, b, c, d int) Generator { return DualPlane{a, b, c, d} }, 0x61cf501404d835da},
 		{"fat-tree", func(a, b, c, d int) Generator { return FatTree{a * 2 / b, 1 + c, d} }, 0x59c8861fc5f0b76e},
 		{"full-mesh", func(a, b, c, d int) Generator { return FullMesh{} }, 0x867c8b913e977e65},
-		{"rail-optimised", func(a, b, c, d int) Generator { return RailOptimised{a, b, c, d} }, 0x9dff08467e4cb925},
+		{"rail-optimised", func(a, b, c, d int) Generator { return RailTopology{a, b, c, d} }, 0x9dff08467e4cb925},
 		{"ring", func(a, b, c, d int) Generator { return Ring{} }, 0x852558827ec5fb65},
 	} {
 		digest := fnv.New64a()

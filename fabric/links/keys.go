@@ -1,6 +1,9 @@
-// Package links is the hardware on which paths are chosen: nodes that forward packets over links, of a torus, whose
-// wrap-around links may be twisted and made by optical switches, or of any graph. It describes their keys once, and
-// builds what they say: every link, those that routers know of, and those that packets find.
+// Package links describes fabrics whose nodes forward packets over links: tori, graphs of any
+// shape, switched domains, and tiers of these. Routers choose the paths.
+//
+// Links holds the keys of such a fabric in a scenario. Links.Build converts them to a System:
+// the network with all links, the network that routers see, and the state of its parts.
+// System.Network is the network that packets see. Begin reading with Links and System.
 package links
 
 import (
@@ -11,27 +14,29 @@ import (
 	"sim/fabric/graph"
 )
 
-// Links is what fabrics of kinds "torus", "graph" and "electrical" have: nodes that forward packets over links.
+// Links holds the keys of the fabric kinds "torus", "graph" and "electrical". A fabric with
+// InnerTiers is the outermost of several tiers.
 type Links struct {
 	TorusShape
 	GraphLinks
 	LinkOptions
 	CubeOptions
 	BrokenParts
-	Generators []graph.Generator // of the rows of graph.Generators, with their options
+	Generators []graph.Generator // one for each row of graph.Generators, with its options
 	Switches   Switches          // of a graph
-	Domain     Domain            // nothing of others
-	Inside     []*Links          // tiers inside it, the innermost first
-	Called     string            // kind of the fabric
+	Domain     Domain            // of kind "electrical"; zero for the others
+	InnerTiers []*Links          // tiers inside this one, the innermost first
+	KindName   string            // kind of the fabric
 }
 
-// Domain is GPUs behind an electrical switch.
+// Domain describes GPUs behind an electrical switch.
 type Domain struct {
 	GPUs int `key:"gpus" doc:"number of GPUs, each with a link to and from one non-blocking switch" required:"" min:"2" max:"4096"`
 }
 
-// JoinSwitch makes the links of a switched domain: those of GPU g are 2g, up, and 2g + 1, down. The switch is the last node.
-func (l *Links) JoinSwitch() {
+// BuildSwitchedDomain builds the links of a switched domain: links 2g and 2g+1 lead from GPU g
+// to the switch and back. The switch is the last node.
+func (l *Links) BuildSwitchedDomain() {
 	n := l.Domain.GPUs
 	l.Nodes, l.Switches.From, l.Edges, l.Names = n+1, n, nil, nil
 	for g := range n {
@@ -41,12 +46,12 @@ func (l *Links) JoinSwitch() {
 	l.Names = append(l.Names, "switch")
 }
 
-// Switches are the nodes of a graph that only forward.
+// Switches describes the nodes of a graph that only forward.
 type Switches struct {
 	From int `key:"from" doc:"number of the first switch; switches are the last nodes; 0 means no switches" default:"0" min:"0" max:"1048576"`
 }
 
-// Endpoints returns how many nodes of a graph send and receive; they are the first.
+// Endpoints returns the number of nodes of a graph that send and receive. They are the first nodes.
 func (l *Links) Endpoints() int {
 	if l.Switches.From > 0 {
 		return l.Switches.From
@@ -54,19 +59,20 @@ func (l *Links) Endpoints() int {
 	return l.Nodes
 }
 
-// Idle reports which nodes of a graph are switches; nil is none.
-func (l *Links) Idle() []bool {
+// IsSwitch returns whether each node of a graph is a switch, indexed by node; nil if it has no
+// switches.
+func (l *Links) IsSwitch() []bool {
 	if l.Endpoints() == l.Nodes {
 		return nil
 	}
-	idle := make([]bool, l.Nodes)
+	isSwitch := make([]bool, l.Nodes)
 	for n := l.Endpoints(); n < l.Nodes; n++ {
-		idle[n] = true
+		isSwitch[n] = true
 	}
-	return idle
+	return isSwitch
 }
 
-// TorusShape is the nodes of a torus and how they are joined.
+// TorusShape describes the nodes of a torus and its wrap-around links.
 type TorusShape struct {
 	Dims  []int    `key:"dims" doc:"number of nodes along each dimension" required:"" min:"1" max:"1048576"`
 	Twist string   `key:"twist" doc:"in three dimensions: six bits that shift wrap-around links by half a dimension, x by y, x by z, y by x, y by z, z by x, z by y; or 'tpuv4', the form of TPU v4" default:""`
@@ -74,7 +80,7 @@ type TorusShape struct {
 	Open  []string `key:"open" doc:"dimensions without wrap-around links, such as '[\"x\"]'" default:"" empty:""`
 }
 
-// GraphLinks is the nodes and links of a graph.
+// GraphLinks describes the nodes and links of a graph.
 type GraphLinks struct {
 	_         string   `key:"file" doc:"file with one line per link: source, destination and optionally rate and latency; instead of nodes and edges"`
 	_         bool     `key:"undirected" doc:"whether each line of the file is a link in both directions"`
@@ -84,7 +90,7 @@ type GraphLinks struct {
 	Edges     [][]int  `key:"edges" doc:"directed links: source node, destination node, and optionally bits per second and picoseconds of latency; 0 means link_rate and link_latency" max:"1152921504606847000"`
 }
 
-// LinkOptions are the links of either.
+// LinkOptions describes the links of all kinds of fabrics.
 type LinkOptions struct {
 	LinkRate    units.Rate  `key:"link_rate" doc:"rate of a link in each direction" default:"400Gbps" above:"0" max:"1e16"`
 	LinkLatency engine.Time `key:"link_latency" doc:"propagation delay of a link; at level flow a transfer arrives later by the latency of its longest path" default:"0s" when:"engine.level=packet|flow"`
@@ -94,7 +100,7 @@ type LinkOptions struct {
 	BitErrors   float64     `key:"bit_errors" doc:"probability of a bit error; the link then sends the packet again" default:"0.0" max:"0.1" when:"engine.level=packet"`
 }
 
-// CubeOptions are of tori that optical switches make of cubes. Others ignore them.
+// CubeOptions describes how optical switches make a torus from cubes. Other fabrics ignore it.
 type CubeOptions struct {
 	PodCubes   int         `key:"pod_cubes" doc:"cubes of the pod, each with two ports of every optical switch: 64 in TPU v4, 144 in Ironwood" else:"64, or as many as the torus takes if these are more" max:"16384" when:"cubic"`
 	Cubes      []int       `key:"cubes" doc:"cubes of the pod that form the torus, last dimension fastest; an empty list means the first free ones" default:"" max:"16383" when:"cubic"`
@@ -103,7 +109,7 @@ type CubeOptions struct {
 	SwitchTime engine.Time `key:"switch_time" doc:"time for optical switches to make connections" default:"10ms" when:"cubic"`
 }
 
-// BrokenParts is what of a torus is down, or not to be used.
+// BrokenParts lists the parts of a torus that are down or must not be used.
 type BrokenParts struct {
 	FailedOCS      []string    `key:"failed_ocs" doc:"failed optical switches, by dimension and position on a cube's face: '[\"x3\"]'" default:"" empty:""`
 	FailedLinks    []string    `key:"failed_links" doc:"links that failed in both directions, by node, dimension and direction: '[\"17 x+\"]'" default:"" empty:""`
@@ -114,10 +120,10 @@ type BrokenParts struct {
 	RerouteAfter   engine.Time `key:"reroute_after" doc:"delay after fail_at until packets use paths that avoid the failed parts" default:"1ms" when:"engine.level=packet & fails-later"`
 }
 
-// DefaultRate is that of a TPU v4's links, 50 GB/s.
+// DefaultRate is the rate of a TPU v4's links, 50 GB/s.
 const DefaultRate = units.Rate(400e9)
 
-// Faster returns l with links of so many times the rate.
+// Faster returns l with the rate of each link multiplied by times.
 func (l *Links) Faster(times int) *Links {
 	f := *l
 	f.LinkRate *= units.Rate(times)

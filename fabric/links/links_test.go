@@ -12,27 +12,27 @@ import (
 	"sim/fabric/tiers"
 )
 
-// newTorus returns a torus with links of 400 Gbps and queues without bound.
+// newTorus returns a torus with links of 400 Gbps and unbounded queues.
 func newTorus(dims ...int) *Links {
 	l := &Links{}
 	l.Dims, l.LinkRate, l.LinkLatency, l.Queue = dims, 400e9, engine.Microsecond, "unbounded"
 	return l
 }
 
-// newSwitched returns GPUs behind one switch, with links of a rate.
+// newSwitched returns GPUs behind one switch, with links of the given rate.
 func newSwitched(gpus int, rate units.Rate) *Links {
 	l := &Links{}
 	l.Domain.GPUs, l.LinkRate, l.Queue = gpus, rate, "unbounded"
-	l.JoinSwitch()
+	l.BuildSwitchedDomain()
 	return l
 }
 
-// TestRoom compares the buffer of each form of queue with its definition, and requires an error if no packet fits.
-func TestRoom(t *testing.T) {
+// TestQueueCapacity: the capacity of each form of queue, and an error if no packet fits.
+func TestQueueCapacity(t *testing.T) {
 	for _, c := range []struct {
 		queue  string
 		packet units.Bytes
-		want   units.Bytes // -1 if there must be an error
+		want   units.Bytes // -1 if an error is expected
 	}{
 		{"unbounded", 1000, 0}, {"credit", 1000, 0},
 		{"1p", 1000, 1000}, {"100p", 4096, 409600}, {"0p", 1000, -1}, {"-1p", 1000, -1}, {"xp", 1000, -1}, {"3000000000p", 1, -1},
@@ -40,15 +40,15 @@ func TestRoom(t *testing.T) {
 	} {
 		l := &Links{}
 		l.Queue = c.queue
-		got, err := l.Room(c.packet)
+		got, err := l.QueueCapacity(c.packet)
 		if (err != nil) != (c.want < 0) || err == nil && got != c.want {
 			t.Errorf("queue %q has room for %d B of packets of %d B (%v), want %d", c.queue, got, c.packet, err, c.want)
 		}
 	}
 }
 
-// TestBadLinks: whatever is wrong with the links, the key that is at fault is named, and neither the fabric nor one
-// around it or inside it is built.
+// TestBadLinks: for every invalid option, the error names the key. The fabric is not built, and
+// neither is a fabric that contains it or is inside it.
 func TestBadLinks(t *testing.T) {
 	for _, c := range []struct {
 		key    string
@@ -62,7 +62,7 @@ func TestBadLinks(t *testing.T) {
 		{"fabric.failed_ocs", func(l *Links) { l.FailedOCS = []string{"x0", "x99"} }},
 		{"fabric.failed_links", func(l *Links) { l.FailedLinks = []string{"0 x+", "0 w+"} }},
 		{"fabric.drained_links", func(l *Links) { l.DrainedLinks = []string{"0 x+", "x+"} }},
-		{"", func(l *Links) { l.FailedLinks = []string{"4096 x+"} }}, // which the keys allow
+		{"", func(l *Links) { l.FailedLinks = []string{"4096 x+"} }}, // the range of the key allows it
 		{"", func(l *Links) { l.FailedChips = []int{4096} }},
 		{"", func(l *Links) { l.FailedMachines = []int{4096} }},
 		{"", func(l *Links) { l.BusyCubes = []int{0}; l.Cubes = []int{0, 1} }},
@@ -88,25 +88,26 @@ func TestBadLinks(t *testing.T) {
 			t.Errorf("%+v is built", *l)
 		}
 		outer := newSwitched(256, 1e9)
-		outer.Inside = []*Links{l}
+		outer.InnerTiers = []*Links{l}
 		if _, err := outer.Build(); err == nil {
 			t.Errorf("%+v is built inside another", *l)
 		}
 		if l.GPUs() > 2 {
-			l.Inside = []*Links{newSwitched(2, 1e9)}
+			l.InnerTiers = []*Links{newSwitched(2, 1e9)}
 			if _, err := l.Build(); err == nil {
 				t.Errorf("%+v is built around another", *l)
 			}
 		}
 	}
 	misfit := newSwitched(6, 1e9)
-	misfit.Inside = []*Links{newSwitched(4, 1e9)}
+	misfit.InnerTiers = []*Links{newSwitched(4, 1e9)}
 	if _, err := misfit.Build(); !errors.Is(err, tiers.ErrTiers) {
 		t.Errorf("6 GPUs in domains of 4: %v", err)
 	}
 }
 
-// TestShape: twists, shifts and open dimensions decide whether a torus is twisted and made of cubes.
+// TestShape: twists, shifts and open dimensions determine whether a torus is twisted and made of
+// cubes.
 func TestShape(t *testing.T) {
 	for _, c := range []struct {
 		change         func(l *Links)
@@ -130,8 +131,8 @@ func TestShape(t *testing.T) {
 	}
 }
 
-// TestCubes: 2 cubes have 48 connections each. What exists already is kept, the rest is made in the switch time; a
-// switch that is down makes none of its 2 connections.
+// TestCubes: 2 cubes have 48 connections each. Existing connections are kept; the others take
+// the switch time. A switch that is down makes none of its 2 connections.
 func TestCubes(t *testing.T) {
 	for _, c := range []struct {
 		change           func(l *Links)
@@ -140,7 +141,7 @@ func TestCubes(t *testing.T) {
 	}{
 		{func(l *Links) {}, 0, 96, 0, []int{0, 1}},
 		{func(l *Links) { l.Configured = "" }, 96, 0, 0, []int{0, 1}},
-		{func(l *Links) { l.Configured = "tpuv4" }, 32, 64, 64, []int{0, 1}}, // x and y links land shifted by half of z
+		{func(l *Links) { l.Configured = "tpuv4" }, 32, 64, 64, []int{0, 1}}, // x and y links are shifted by half of z
 		{func(l *Links) { l.FailedOCS = []string{"y3"} }, 2, 94, 0, []int{0, 1}},
 		{func(l *Links) { l.BusyCubes = []int{0, 2} }, 0, 96, 0, []int{1, 3}},
 		{func(l *Links) { l.BusyCubes, l.PodCubes = []int{1, 2}, 4 }, 0, 96, 0, []int{0, 3}},
@@ -186,8 +187,8 @@ func TestCubes(t *testing.T) {
 	}
 }
 
-// TestHealth: routers do not see what is down or drained, packets still find what is drained; later failures are
-// changes of the links that packets find.
+// TestHealth: routers do not see parts that are down or drained. Packets see drained links.
+// Later failures are changes of the links that packets see.
 func TestHealth(t *testing.T) {
 	l := newTorus(4, 4)
 	l.FailedLinks, l.DrainedLinks, l.FailedChips = []string{"0 x+"}, []string{"5 y-"}, []int{10}
@@ -200,7 +201,8 @@ func TestHealth(t *testing.T) {
 		slices.Sort(ends)
 		return ends
 	}
-	// Node 10 is (2, 2); its neighbours are 6, 9, 11 and 14. Node 5 is (1, 1), and y- of it leads to 4.
+	// Node 10 is (2, 2); its neighbours are 6, 9, 11 and 14. Node 5 is (1, 1), and its y- link leads
+	// to 4.
 	var chip []string
 	for _, n := range []int{6, 9, 11, 14} {
 		chip = append(chip, fmt.Sprint(10, ">", n), fmt.Sprint(n, ">", 10))
@@ -241,16 +243,16 @@ func TestHealth(t *testing.T) {
 	for _, links := range []*Links{newTorus(4, 4), newSwitched(4, 1e9)} {
 		z, err := links.Build()
 		if err != nil || len(lost(z.Known)) > 0 || links.Faulty() || len(links.Dims) > 0 && z.Down != nil {
-			t.Errorf("%s without faults: %v", links.Words(), err)
+			t.Errorf("%s without faults: %v", links.Description(), err)
 		}
 	}
 }
 
-// TestQueues: each tier has the buffers and channels of its own queue, and a queue that no packet fits is an error of
-// whichever tier.
+// TestQueues: each tier has the buffers and channels of its own queue. A queue that no packet
+// fits is an error on any tier.
 func TestQueues(t *testing.T) {
 	inner, outer := newSwitched(2, 9e9), newTorus(2, 2)
-	outer.Inside = []*Links{inner}
+	outer.InnerTiers = []*Links{inner}
 	z, err := outer.Build()
 	if err != nil {
 		t.Fatal(err)
@@ -277,11 +279,11 @@ func TestQueues(t *testing.T) {
 		queue := bad.Queue
 		bad.Queue = "0p"
 		if _, err := z.Network(outer, 1000, 3); err == nil {
-			t.Errorf("%s has a queue of no packets", bad.Words())
+			t.Errorf("%s has a queue of no packets", bad.Description())
 		}
 		bad.Queue = queue
 	}
-	// By itself, a graph with credits has its channels from the start, as routers may use them.
+	// A graph with credits has its channels from the start, because routers may use them.
 	alone := newSwitched(3, 9e9)
 	alone.Queue, alone.Channels = "credit", 5
 	if z, err = alone.Build(); err != nil || z.Whole.Links[0].Channels != 5 {
@@ -293,7 +295,7 @@ func TestQueues(t *testing.T) {
 	}
 }
 
-// TestGraph: links have their own rate and latency where they name one; switches do not send.
+// TestGraph: links override the default rate and latency. Switches do not send.
 func TestGraph(t *testing.T) {
 	l := &Links{}
 	l.Nodes, l.LinkRate, l.LinkLatency, l.Queue, l.Switches.From = 3, 100, 7, "unbounded", 2
@@ -334,19 +336,19 @@ func TestGraph(t *testing.T) {
 	}
 }
 
-// TestTiers: of 3 tiers, nodes have different names, and distances are the hops of the innermost tier that joins two GPUs,
-// weighted by rate.
+// TestTiers: the nodes of 3 tiers have different names. Distances are the hops of the innermost
+// tier that joins two GPUs, weighted by rate.
 func TestTiers(t *testing.T) {
 	outer := newTorus(4, 4)
 	outer.LinkRate = 1e9
-	outer.Inside = []*Links{newSwitched(2, 8e9), newSwitched(4, 2e9)}
+	outer.InnerTiers = []*Links{newSwitched(2, 8e9), newSwitched(4, 2e9)}
 	outer.FailedLinks, outer.FailedChips = []string{"0 x+"}, []int{9}
 	z, err := outer.Build()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if z.Outermost() == nil || z.Torus != nil || !strings.HasPrefix(outer.Words(), "switched domain of 2 GPUs inside switched domain of 4 GPUs inside 4x4 torus") {
-		t.Errorf("built %q", outer.Words())
+	if z.OutermostTorus() == nil || z.Torus != nil || !strings.HasPrefix(outer.Description(), "switched domain of 2 GPUs inside switched domain of 4 GPUs inside 4x4 torus") {
+		t.Errorf("built %q", outer.Description())
 	}
 	joins := func(a, b int32) int {
 		switch {
@@ -357,7 +359,8 @@ func TestTiers(t *testing.T) {
 		}
 		return 2
 	}
-	// A direct network has no links of the torus between GPUs that a switch joins, and all others.
+	// A direct network has no links of the torus between GPUs that a switch joins, but all
+	// other links.
 	direct := z.Direct(z.Whole)
 	for i, l := range direct.Links {
 		want := z.Whole.Links[i].Rate
@@ -384,7 +387,7 @@ func TestTiers(t *testing.T) {
 			t.Errorf("link %d is %q, want %q", link, got, want)
 		}
 	}
-	far, unit := z.Far()
+	far, unit := z.GPUDistances()
 	hops := z.Tiers.Systems[2].Known.Hops(nil)
 	for a := range int32(16) {
 		if a == 9 {
@@ -407,13 +410,13 @@ func TestTiers(t *testing.T) {
 			}
 		}
 	}
-	if far, unit := (&System{}).Far(); far != nil || unit != 1 {
+	if far, unit := (&System{}).GPUDistances(); far != nil || unit != 1 {
 		t.Error("a fabric without tiers has distances of tiers")
 	}
 }
 
-// TestParts: of nested domains the largest that several ranks differ in tells them apart.
-func TestParts(t *testing.T) {
+// TestDomainsByRank: of nested domains, the largest in which the ranks differ is used.
+func TestDomainsByRank(t *testing.T) {
 	for _, c := range []struct {
 		group []int32
 		want  []int
@@ -424,11 +427,11 @@ func TestParts(t *testing.T) {
 		{[]int32{5}, nil},
 		{[]int32{3, 4}, []int{0, 1}},
 	} {
-		if got := Parts(c.group, []int{2, 4}); !slices.Equal(got, c.want) {
+		if got := DomainsByRank(c.group, []int{2, 4}); !slices.Equal(got, c.want) {
 			t.Errorf("group %v is in domains %v, want %v", c.group, got, c.want)
 		}
 		outer := newTorus(4, 4)
-		outer.Inside = []*Links{newSwitched(2, 1e9), newSwitched(4, 1e9)}
+		outer.InnerTiers = []*Links{newSwitched(2, 1e9), newSwitched(4, 1e9)}
 		z, err := outer.Build()
 		if err != nil {
 			t.Fatal(err)
@@ -442,11 +445,11 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestTierRates: on the ideal network a node sends at the sum
-// of its links' rates on the tier that a transfer takes.
+// TestTierRates: on the ideal network a node sends at the total rate of its links on the tier
+// that a transfer uses.
 func TestTierRates(t *testing.T) {
 	outer := newTorus(4)
-	outer.Inside = []*Links{newSwitched(2, 1e9)}
+	outer.InnerTiers = []*Links{newSwitched(2, 1e9)}
 	z, err := outer.Build()
 	if err != nil {
 		t.Fatal(err)
@@ -460,9 +463,9 @@ func TestTierRates(t *testing.T) {
 	}
 	for _, c := range []struct {
 		z    System
-		want []float64 // of the transfers' first resources
+		want []float64 // of the first resources of the transfers
 	}{{z, []float64{1e9, 800e9}}, {alone, []float64{800e9, 800e9}}} {
-		n, r := c.z.Between(g)
+		n, r := c.z.IdealNetwork(g)
 		for i, want := range c.want {
 			for _, u := range r.Of(int32(i)) {
 				if got := n.Rate(u.Resource); got != want {
@@ -471,7 +474,7 @@ func TestTierRates(t *testing.T) {
 			}
 		}
 	}
-	if z.Outermost() == nil || alone.Outermost() != alone.Torus {
+	if z.OutermostTorus() == nil || alone.OutermostTorus() != alone.Torus {
 		t.Error("the outermost torus is not found")
 	}
 	if alone.Direct(alone.Whole) != alone.Whole {
@@ -479,8 +482,9 @@ func TestTierRates(t *testing.T) {
 	}
 }
 
-// TestWords: a fabric is described by its shape, its twist, and what of it cannot be used.
-func TestWords(t *testing.T) {
+// TestDescription: a fabric is described by its shape, its twist, and the parts that cannot be
+// used.
+func TestDescription(t *testing.T) {
 	graph := &Links{}
 	graph.Nodes = 5
 	behind := &Links{}
@@ -493,7 +497,7 @@ func TestWords(t *testing.T) {
 		return l
 	}
 	outer := newTorus(6)
-	outer.Inside = []*Links{newSwitched(3, 1e9), newSwitched(3, 1e9), graph}
+	outer.InnerTiers = []*Links{newSwitched(3, 1e9), newSwitched(3, 1e9), graph}
 	for _, c := range []struct {
 		l    *Links
 		want string
@@ -513,26 +517,26 @@ func TestWords(t *testing.T) {
 		{with(func(l *Links) { l.FailedMachines, l.DrainedLinks = []int{1, 2}, []string{"0 x+"} }), "4x4x8 torus without machines 1, 2 with drained link 0 x+"},
 		{outer, "switched domain of 3 GPUs inside switched domain of 3 GPUs inside graph of 5 nodes inside 6 torus"},
 	} {
-		if got := c.l.Words(); got != c.want {
+		if got := c.l.Description(); got != c.want {
 			t.Errorf("described as %q, want %q", got, c.want)
 		}
 	}
 	inside, outside := newSwitched(3, 1e9), newTorus(6)
-	inside.Called, outside.Called, outside.Inside = "inner", "outer", []*Links{inside}
+	inside.KindName, outside.KindName, outside.InnerTiers = "inner", "outer", []*Links{inside}
 	if got, want := fmt.Sprint(outside.Kinds()), "[inner outer]"; got != want {
 		t.Errorf("kinds %s, want %s", got, want)
 	}
 	many := with(func(l *Links) {
-		for i := range mostNamed {
+		for i := range maxNamed {
 			l.FailedChips = append(l.FailedChips, i)
 		}
 	})
-	all := many.Words()
+	all := many.Description()
 	if strings.Contains(all, "more") {
-		t.Errorf("%d chips are not all named: %s", mostNamed, all)
+		t.Errorf("%d chips are not all named: %s", maxNamed, all)
 	}
 	many.FailedChips = append(many.FailedChips, 99)
-	if got := many.Words(); !strings.HasSuffix(got, " and 2 more") || strings.Count(got, ",") != mostNamed-2 {
+	if got := many.Description(); !strings.HasSuffix(got, " and 2 more") || strings.Count(got, ",") != maxNamed-2 {
 		t.Errorf("of %d chips: %s", len(many.FailedChips), got)
 	}
 	if got := Dims([]string{"z", "x"}); !slices.Equal(got, []int{2, 0}) {
@@ -540,11 +544,11 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// TestSwitchedTiers: a switched domain inside another has idle switches of both, with names that tell them apart, and
-// messages between domains take the outer one.
+// TestSwitchedTiers: a switched domain inside another has the switches of both, with different
+// names. Messages between domains use the outer one.
 func TestSwitchedTiers(t *testing.T) {
 	outer := newSwitched(6, 1e9)
-	outer.Inside = []*Links{newSwitched(3, 4e9)}
+	outer.InnerTiers = []*Links{newSwitched(3, 4e9)}
 	z, err := outer.Build()
 	if err != nil {
 		t.Fatal(err)
@@ -554,16 +558,17 @@ func TestSwitchedTiers(t *testing.T) {
 			t.Errorf("node %d is %q, want %q; idle %v", n, got, want, z.Down[n])
 		}
 	}
-	if z.Health != nil || z.Known != z.Whole || z.Outermost() != nil || int(z.Whole.Nodes) != len(z.Down) {
+	if z.Health != nil || z.Known != z.Whole || z.OutermostTorus() != nil || int(z.Whole.Nodes) != len(z.Down) {
 		t.Errorf("a switched domain has %+v", z)
 	}
-	far, unit := z.Far()
+	far, unit := z.GPUDistances()
 	if got := far(1); !slices.Equal(got, []int32{int32(unit) / 2, 0, int32(unit) / 2, 2 * int32(unit), 2 * int32(unit), 2 * int32(unit)}) {
 		t.Errorf("GPUs are %v from GPU 1, where a hop is %d", got, unit)
 	}
 }
 
-// TestFaulty: any part that is down or drained makes the hardware faulty, also several of different kinds.
+// TestFaulty: any part that is down or drained makes the fabric faulty, also several parts of
+// different kinds.
 func TestFaulty(t *testing.T) {
 	changes := []func(l *Links){
 		func(l *Links) { l.FailedOCS = []string{"x0"} }, func(l *Links) { l.FailedLinks = []string{"0 x+"} }, func(l *Links) { l.FailedMachines = []int{0} },
@@ -577,7 +582,7 @@ func TestFaulty(t *testing.T) {
 			}
 		}
 		if l.Faulty() != (set > 0) {
-			t.Errorf("%s: faulty %v", l.Words(), l.Faulty())
+			t.Errorf("%s: faulty %v", l.Description(), l.Faulty())
 		}
 	}
 }

@@ -9,33 +9,37 @@ import (
 	"sim/fabric/torus"
 )
 
-// System is the hardware built.
+// System is a built fabric. Slices are indexed by node or link of its networks.
 type System struct {
-	Torus  *torus.Torus  // nil of a graph
-	Health *torus.Health // nil of a graph
-	// Whole has every link up; Known is what routers see: without what is down or drained, from the start or once it
-	// is.
+	Torus  *torus.Torus  // nil for other fabrics
+	Health *torus.Health // nil for fabrics without a torus
+	// Whole has all links up. Known is the network that routers see: without the links that
+	// are down or drained, either from the start or after a failure.
 	Whole, Known *engine.Network
-	Down         []bool // nodes that neither send nor receive: what is down, and the switches of a graph; nil is none
-	Cubes        *Cubes // nil where optical switches join nothing
-	Tiers        *Tiers // nil of a fabric without others inside; Torus is then nil
-	First        []int  // by tier: the first of its links; and behind the last of all
+	// Down marks the nodes that neither send nor receive, which are failed nodes and switches.
+	// It is nil if all nodes do.
+	Down  []bool
+	Cubes *Cubes // nil if no optical switches join cubes
+	Tiers *Tiers // nil if the fabric has no inner tiers; otherwise Torus is nil
+	First []int  // first link of each tier, indexed by tier, followed by the number of links
 }
 
-// Build builds the hardware.
+// Build builds the fabric.
 func (l *Links) Build() (z System, err error) {
-	if len(l.Inside) > 0 {
-		return l.joint()
+	if len(l.InnerTiers) > 0 {
+		return l.buildTiers()
 	}
-	link := engine.Link{Rate: float64(l.LinkRate), Latency: l.LinkLatency, Channels: 2} // that routers may use
+	// Routers may use two channels on links without credits.
+	link := engine.Link{Rate: float64(l.LinkRate), Latency: l.LinkLatency, Channels: 2}
 	if l.Queue == "credit" {
 		link.Channels = int32(l.Channels)
 	}
 	if len(l.Dims) == 0 {
-		z.Whole, z.Down = l.Graph(link), l.Idle()
+		z.Whole, z.Down = l.Graph(link), l.IsSwitch()
 		z.Known = z.Whole
 		return z, nil
 	}
+
 	t, _, err := l.Shape()
 	if err != nil {
 		return z, err
@@ -49,7 +53,7 @@ func (l *Links) Build() (z System, err error) {
 	}
 	z.Torus, z.Whole = t, t.Network(nil, link)
 	z.Known = z.Whole
-	if z.Cubes, err = l.Join(t); err != nil {
+	if z.Cubes, err = l.JoinCubes(t); err != nil {
 		return z, err
 	}
 	if l.Faulty() {
@@ -59,23 +63,24 @@ func (l *Links) Build() (z System, err error) {
 	return z, nil
 }
 
-// without returns the whole network less the links in some states.
-func (z *System) without(lost func(torus.State) bool) *engine.Network {
+// without returns the whole network with rate 0 for links whose state satisfies isLost.
+func (z *System) without(isLost func(torus.State) bool) *engine.Network {
 	n := *z.Whole
 	n.Links = slices.Clone(n.Links)
 	for i, s := range z.Health.Link {
-		if lost(s) {
+		if isLost(s) {
 			n.Links[i].Rate = 0
 		}
 	}
 	return &n
 }
 
-// Graph returns the fabric of kind "graph", of links such as one.
-func (l *Links) Graph(of engine.Link) *engine.Network {
+// Graph builds a fabric of kind "graph". Links have the properties of template unless their edge
+// overrides them.
+func (l *Links) Graph(template engine.Link) *engine.Network {
 	n := &engine.Network{Nodes: int32(l.Nodes)}
 	for _, e := range l.Edges {
-		link := of
+		link := template
 		link.From, link.To = int32(e[0]), int32(e[1])
 		if e[2] > 0 {
 			link.Rate = float64(e[2])
@@ -95,8 +100,9 @@ func (l *Links) Graph(of engine.Link) *engine.Network {
 	return n
 }
 
-// Network returns the network of l as packets of a size find it: with queues and channels, and what is drained but not
-// down.
+// Network returns the network that packets of the given size see: with queues and channels, and
+// with drained links but without links that are down. Failures during the run are changes of
+// links.
 func (z *System) Network(l *Links, packet units.Bytes, channels int) (*engine.Network, error) {
 	n := *z.Whole
 	if z.Health != nil && l.FailAt == 0 {
@@ -104,23 +110,27 @@ func (z *System) Network(l *Links, packet units.Bytes, channels int) (*engine.Ne
 	} else {
 		n.Links = append([]engine.Link(nil), n.Links...)
 	}
+	// Each tier has the queues and channels of its own options.
 	first := z.First
 	if z.Tiers == nil {
 		first = []int{0, len(n.Links)}
 	}
-	for i, of := range append(slices.Clone(l.Inside), l) {
-		own := channels
-		buffer, err := of.Room(packet)
+
+	for i, tier := range append(slices.Clone(l.InnerTiers), l) {
+		channelCount := channels
+		buffer, err := tier.QueueCapacity(packet)
 		if err != nil {
 			return nil, err
 		}
-		if of.Queue == "credit" {
-			own, buffer = of.Channels, of.Buffer
+		if tier.Queue == "credit" {
+			channelCount, buffer = tier.Channels, tier.Buffer
 		}
 		for k := first[i]; k < first[i+1]; k++ {
-			n.Links[k].Buffer, n.Links[k].Channels = int64(buffer), int32(own)
+			n.Links[k].Buffer, n.Links[k].Channels = int64(buffer), int32(channelCount)
 		}
 	}
+
+	// Failures during the run.
 	if l.FailAt > 0 {
 		for i, s := range z.Health.Link {
 			if s == torus.Down {
@@ -131,7 +141,7 @@ func (z *System) Network(l *Links, packet units.Bytes, channels int) (*engine.Ne
 	return &n, nil
 }
 
-// DownNodes returns which nodes are down; nil is none.
+// DownNodes returns whether each node is down, indexed by node; nil if none is.
 func DownNodes(h *torus.Health) []bool {
 	if !slices.Contains(h.Node, torus.Down) {
 		return nil

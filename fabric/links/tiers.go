@@ -11,23 +11,24 @@ import (
 	"sim/fabric/torus"
 )
 
-// Tiers is fabrics inside each other, the innermost first, of which some may be no links. What two GPUs exchange takes
-// the innermost tier of links that joins them.
+// Tiers holds nested fabrics, the innermost first. Data between two GPUs uses the innermost tier
+// with links that joins them. A tier may have no links.
 type Tiers struct {
 	tiers.Machine
-	Systems []System // by tier: of a domain by itself; nothing of a tier that is no links
-	Links   []*Links // by tier; nil of a tier that is no links
+	Systems []System // the fabric of one domain, indexed by tier; zero for tiers without links
+	Links   []*Links // indexed by tier; nil for tiers without links
 }
 
-// NewTiers builds fabrics inside each other, of domains of so many GPUs each; nil is a tier that is no links. It fails
-// where they do not fit each other.
-func NewTiers(of []*Links, gpus []int) (*Tiers, error) {
-	t := &Tiers{Links: of, Systems: make([]System, len(of))}
-	for i, l := range of {
+// NewTiers builds nested fabrics. links holds the keys of each tier, nil for tiers without links,
+// and gpus the number of GPUs per domain. It returns an error if the tiers do not fit each
+// other.
+func NewTiers(links []*Links, gpus []int) (*Tiers, error) {
+	t := &Tiers{Links: links, Systems: make([]System, len(links))}
+	for i, l := range links {
 		tier := tiers.Tier{GPUs: gpus[i]}
 		if l != nil {
 			alone := *l
-			alone.Inside = nil
+			alone.InnerTiers = nil
 			z, err := alone.Build()
 			if err != nil {
 				return nil, err
@@ -39,7 +40,7 @@ func NewTiers(of []*Links, gpus []int) (*Tiers, error) {
 	return t, t.Check()
 }
 
-// GPUs returns how many GPUs the fabric joins.
+// GPUs returns the number of GPUs of the fabric.
 func (l *Links) GPUs() int {
 	if len(l.Dims) == 0 {
 		return l.Endpoints()
@@ -51,80 +52,93 @@ func (l *Links) GPUs() int {
 	return n
 }
 
-// Lead joins paths of flows between GPUs in a domain of tier t, over its network with all inside it (Domain), of which the
-// links of tier i begin at first[i]. Each flow takes the tier that joins its ends, of those up to t. On a tier lead returns
-// the paths of some flows, by their places in flows, between their ends in a domain of the tier; packets must not draw
-// their links.
-func (z *Tiers) Lead(t int, n *engine.Network, first []int, flows []engine.Flow, lead func(tier int, some []int, own []engine.Flow) (*engine.Paths, error)) (*engine.Paths, error) {
-	by, own := make([][]int, t+1), make([][]engine.Flow, t+1) // of each tier: the flows' places, and their ends in a domain
+// JoinPaths combines the paths of flows on each tier into paths on the network n of a domain of
+// tier t, which Domain returned with first. Each flow uses the tier that joins its ends. lead
+// returns the paths of some flows on a tier: indices are their positions in flows, and ends their
+// ends, numbered within a domain of the tier. The paths must not use engine.Paths.Spread.
+func (z *Tiers) JoinPaths(
+	t int, n *engine.Network, first []int, flows []engine.Flow,
+	lead func(tier int, indices []int, ends []engine.Flow) (*engine.Paths, error)) (*engine.Paths, error) {
+
+	// The flows on each tier, indexed by tier: indices, and ends within a domain.
+	flowsByTier, ends := make([][]int, t+1), make([][]engine.Flow, t+1)
 	for f, x := range flows {
-		i := z.Joins(false, x.Src, x.Dst)
+		i := z.JoiningTier(false, x.Src, x.Dst)
 		gpus := int32(z.Machine[i].GPUs)
-		by[i], own[i] = append(by[i], f), append(own[i], engine.Flow{Src: x.Src % gpus, Dst: x.Dst % gpus})
+		flowsByTier[i], ends[i] = append(flowsByTier[i], f),
+			append(ends[i], engine.Flow{Src: x.Src % gpus, Dst: x.Dst % gpus})
 	}
+
 	paths := make([]*engine.Paths, t+1)
 	for i := range paths {
-		if len(by[i]) > 0 {
+		if len(flowsByTier[i]) > 0 {
 			var err error
-			if paths[i], err = lead(i, by[i], own[i]); err != nil {
+			if paths[i], err = lead(i, flowsByTier[i], ends[i]); err != nil {
 				return nil, err
 			}
 		}
 	}
+
 	j := z.ports(n, first, paths)
 	j.Class = make([]int32, len(flows))
-	for i, of := range paths {
-		if of != nil {
-			j.add(i, of, by[i], own[i])
+	for i, onTier := range paths {
+		if onTier != nil {
+			j.add(i, onTier, flowsByTier[i], ends[i])
 		}
 	}
 	return j.Paths, nil
 }
 
-// jointPaths are paths on a network of tiers, of those on each by itself. A GPU has the ports of one tier after those of
-// another, a switch those that it has in its tier.
-type jointPaths struct {
+// tierPaths builds paths on a network of tiers from the paths on each tier. A GPU has the ports
+// of all tiers, one tier after the other. A switch has only the ports of its own tier.
+type tierPaths struct {
 	*engine.Paths
-	z    *Tiers
-	base []int // by tier: the first port of GPUs
+	tiers *Tiers
+	base  []int // first port of a GPU for each tier, indexed by tier
 }
 
-// ports lays out the ports of a network as the paths on each tier have them, where some take it, so that paths of a
-// class take the same ports here as there from any node.
-func (z *Tiers) ports(n *engine.Network, first []int, paths []*engine.Paths) *jointPaths {
-	j := &jointPaths{Paths: &engine.Paths{First: []int32{0}}, z: z}
+// ports assigns ports to the links of a network. Where a tier has paths, their ports are kept,
+// so that the paths of a class take the same ports from every node.
+func (z *Tiers) ports(n *engine.Network, first []int, paths []*engine.Paths) *tierPaths {
+	j := &tierPaths{Paths: &engine.Paths{First: []int32{0}}, tiers: z}
 	port := make([]int, len(n.Links))
 	gpus := int32(z.Machine[len(first)-2].GPUs)
 	base := 0
-	for i, of := range paths {
+
+	for i, onTier := range paths {
 		j.base = append(j.base, base)
-		own := z.Machine[i].Network
-		if own == nil {
+		network := z.Machine[i].Network
+		if network == nil {
 			continue
 		}
-		at, degree := slices.Repeat([]int{-1}, len(own.Links)), make([]int, own.Nodes)
-		if of != nil {
-			for k, l := range of.Link {
+
+		// linkPort is the port of each link of the tier's network at its node.
+		linkPort, degree := slices.Repeat([]int{-1}, len(network.Links)), make([]int, network.Nodes)
+		if onTier != nil {
+			for k, l := range onTier.Link {
 				if l >= 0 {
-					at[l] = k % of.Degree
+					linkPort[l] = k % onTier.Degree
 				}
 			}
 		} else {
-			for l := range own.Links {
-				at[l] = degree[own.Links[l].From]
-				degree[own.Links[l].From]++
+			for l := range network.Links {
+				linkPort[l] = degree[network.Links[l].From]
+				degree[network.Links[l].From]++
 			}
 		}
-		most := 0
+
+		// Every domain of the tier has the same ports. Ports of GPUs start at base.
+		numPorts := 0
 		for l := first[i]; l < first[i+1]; l++ {
-			if port[l] = at[(l-first[i])%len(own.Links)]; port[l] >= 0 && n.Links[l].From < gpus {
-				most = max(most, port[l]+1)
+			if port[l] = linkPort[(l-first[i])%len(network.Links)]; port[l] >= 0 && n.Links[l].From < gpus {
+				numPorts = max(numPorts, port[l]+1)
 				port[l] += base
 			}
 			j.Degree = max(j.Degree, port[l]+1)
 		}
-		base += most
+		base += numPorts
 	}
+
 	j.Link = slices.Repeat([]int32{-1}, int(n.Nodes)*j.Degree)
 	for l, p := range port {
 		if p >= 0 {
@@ -134,27 +148,29 @@ func (z *Tiers) ports(n *engine.Network, first []int, paths []*engine.Paths) *jo
 	return j
 }
 
-// add takes the paths on tier i of the flows in some places, which have the ends own there.
-func (j *jointPaths) add(i int, paths *engine.Paths, some []int, own []engine.Flow) {
-	classes := map[int32]int32{}
-	for k, f := range some {
-		of := paths.ClassOf(int32(k))
-		c, ok := classes[of]
+// add adds the paths of flows on tier i. indices are the positions of the flows among all flows,
+// and ends are their ends within a domain.
+func (j *tierPaths) add(i int, paths *engine.Paths, indices []int, ends []engine.Flow) {
+	classes := map[int32]int32{} // new class by class of the tier
+	for k, f := range indices {
+		class := paths.ClassOf(int32(k))
+		c, ok := classes[class]
 		if !ok {
 			c = int32(len(j.First) - 1)
-			classes[of] = c
-			for path, end := paths.Of(of); path < end; path++ {
+			classes[class] = c
+			for path, end := paths.Of(class); path < end; path++ {
 				var steps []engine.Step
-				at := own[k].Src
+				node := ends[k].Src
 				for _, s := range paths.Steps(path) {
 					port := s.Port()
-					if int(at) < j.z.Machine[i].GPUs {
+					if int(node) < j.tiers.Machine[i].GPUs {
 						port += j.base[i]
 					}
-					steps, at = append(steps, engine.MakeStep(port, s.Channel())), j.z.Machine[i].Network.Links[paths.Out(at, s)].To
+					steps, node = append(steps, engine.MakeStep(port, s.Channel())),
+						j.tiers.Machine[i].Network.Links[paths.Out(node, s)].To
 				}
 				j.Add(steps...)
-				j.Share = append(j.Share, paths.ShareOf(of, path))
+				j.Share = append(j.Share, paths.ShareOf(class, path))
 			}
 			j.First = append(j.First, int32(len(j.Start)))
 		}
@@ -162,39 +178,45 @@ func (j *jointPaths) add(i int, paths *engine.Paths, some []int, own []engine.Fl
 	}
 }
 
-// joint builds a fabric with others inside it: one network, of whose links those of the outermost come last. Switches of
-// all tiers are down for what sends and receives.
-func (l *Links) joint() (z System, err error) {
-	of, gpus := append(slices.Clone(l.Inside), l), []int(nil)
-	for _, t := range of {
+// buildTiers builds a fabric with inner tiers as one network. The links of the outermost tier
+// come last. The switches of all tiers count as down, because they neither send nor receive.
+func (l *Links) buildTiers() (z System, err error) {
+	all, gpus := append(slices.Clone(l.InnerTiers), l), []int(nil)
+	for _, t := range all {
 		gpus = append(gpus, t.GPUs())
 	}
-	t, err := NewTiers(of, gpus)
+	t, err := NewTiers(all, gpus)
 	if err != nil {
 		return z, err
 	}
-	last := len(of) - 1
+
+	// The network and the names of its links.
+	last := len(all) - 1
 	outer := &t.Systems[last]
 	z.Tiers, z.Cubes = t, outer.Cubes
 	z.Whole, z.First = t.Domain(last)
 	z.Whole.ResourceNamer = func(r int32) string {
 		i := z.tierOf(int(r))
-		at, each := int(r)-z.First[i], len(t.Machine[i].Network.Links)
-		name := t.Machine[i].Network.ResourceName(int32(at % each))
+		index, each := int(r)-z.First[i], len(t.Machine[i].Network.Links)
+		name := t.Machine[i].Network.ResourceName(int32(index % each))
 		if i == last {
 			return name
 		}
-		return fmt.Sprintf("%s of domain %d of tier %d", name, at/each, i+1)
+		return fmt.Sprintf("%s of domain %d of tier %d", name, index/each, i+1)
 	}
+
+	// Only the outermost tier has parts that are down.
 	z.Known = z.Whole
 	if outer.Health != nil {
-		z.Health = &torus.Health{Link: make([]torus.State, len(z.Whole.Links)), Node: make([]torus.State, z.Whole.Nodes)}
+		z.Health = &torus.Health{
+			Link: make([]torus.State, len(z.Whole.Links)), Node: make([]torus.State, z.Whole.Nodes)}
 		copy(z.Health.Link[z.First[last]:], outer.Health.Link)
 		copy(z.Health.Node, outer.Health.Node)
 		if l.Faulty() {
 			z.Known = z.without(func(s torus.State) bool { return s != torus.Works })
 		}
 	}
+
 	if n := t.Machine[last].GPUs; int(z.Whole.Nodes) > n || outer.Down != nil {
 		z.Down = make([]bool, z.Whole.Nodes)
 		copy(z.Down, outer.Down)
@@ -210,56 +232,67 @@ func (z *System) tierOf(link int) int {
 	return slices.IndexFunc(z.First, func(f int) bool { return f > link }) - 1
 }
 
-// NodeName names a node of tiers: a GPU by its number, a switch by its domain.
+// NodeName returns the name of a node of a fabric with tiers: a GPU's number, or a switch with
+// its domain and tier.
 func (z *System) NodeName(node int32) string {
 	m := z.Tiers.Machine
 	gpus := int32(m[len(m)-1].GPUs)
 	if node < gpus {
 		return fmt.Sprint(node)
 	}
-	at := node - gpus
+
+	// Switches are numbered tier by tier, and within a tier domain by domain.
+	index := node - gpus
 	for i, t := range m {
 		switches := t.Network.Nodes - int32(t.GPUs)
-		if all := switches * gpus / int32(t.GPUs); at >= all {
-			at -= all
+		if all := switches * gpus / int32(t.GPUs); index >= all {
+			index -= all
 			continue
 		}
 		if i == len(m)-1 {
-			return fmt.Sprintf("switch %d of tier %d", at, i+1)
+			return fmt.Sprintf("switch %d of tier %d", index, i+1)
 		}
-		return fmt.Sprintf("switch %d of domain %d of tier %d", at%switches, at/switches, i+1)
+		return fmt.Sprintf("switch %d of domain %d of tier %d", index%switches, index/switches, i+1)
 	}
 	return fmt.Sprint(node)
 }
 
-// Between is the ideal network for a graph: each node sends, and receives, at the rate of all its links together, of
-// tiers at that of its links to the one that a transfer takes.
-func (z *System) Between(g *engine.Graph) (*engine.Network, *engine.Routes) {
+// IdealNetwork returns the ideal network for the graph g: each node sends and receives at the
+// total rate of its links, separately for each tier; see electrical.ConnectNodes.
+func (z *System) IdealNetwork(g *engine.Graph) (*engine.Network, *engine.Routes) {
 	if z.Tiers == nil {
-		return electrical.Between(z.Whole, g, nil, nil)
+		return electrical.ConnectNodes(z.Whole, g, nil, nil)
 	}
-	return electrical.Between(z.Whole, g, z.tierOf, func(src, dst int32) int { return z.Tiers.Joins(false, src, dst) })
+	return electrical.ConnectNodes(z.Whole, g, z.tierOf, func(src, dst int32) int {
+		return z.Tiers.JoiningTier(false, src, dst)
+	})
 }
 
-// Outermost returns the torus that the fabric is, or that the outermost tier is; nil of others.
-func (z *System) Outermost() *torus.Torus {
+// OutermostTorus returns the torus of the fabric or of its outermost tier, nil if that is not a
+// torus.
+func (z *System) OutermostTorus() *torus.Torus {
 	if z.Tiers == nil {
 		return z.Torus
 	}
 	return z.Tiers.Systems[len(z.Tiers.Systems)-1].Torus
 }
 
-// partsOfHop is how many a hop on the slowest links has, where distances are told.
-const partsOfHop = 64
+// unitsPerHop is the resolution of GPUDistances: the length of a hop on the tier with the
+// slowest links.
+const unitsPerHop = 64
 
-// Far returns how far GPUs of tiers are from one: the hops on the innermost tier that joins them, each as long as a byte
-// takes there, of which unit are a hop on the tier of the slowest links. It is nil of other fabrics.
-func (z *System) Far() (far func(from int32) []int32, unit int64) {
+// GPUDistances returns a function that computes the distances of all GPUs from one GPU in a
+// fabric with tiers. The distance is the number of hops on the innermost tier that joins the
+// two, weighted by the time that a byte takes per hop. unit is the length of a hop on the tier
+// with the slowest links. far is nil for other fabrics.
+func (z *System) GPUDistances() (far func(from int32) []int32, unit int64) {
 	if z.Tiers == nil {
 		return nil, 1
 	}
+
+	// The slowest link and the distance function of each tier. Distances must fit 16 bits.
 	m := z.Tiers.Machine
-	unit = partsOfHop
+	unit = unitsPerHop
 	rates, hops := make([]float64, len(m)), make([]func(int32) []int32, len(m))
 	for i, t := range m {
 		n := t.Network
@@ -274,6 +307,8 @@ func (z *System) Far() (far func(from int32) []int32, unit int64) {
 		hops[i] = n.Hops(nil)
 		unit = max(1, min(unit, math.MaxUint16/int64(n.Nodes)))
 	}
+
+	// Inner tiers overwrite the distances of outer ones.
 	slowest := slices.Min(rates)
 	dist := make([]int32, m[len(m)-1].GPUs)
 	return func(from int32) []int32 {
@@ -288,11 +323,11 @@ func (z *System) Far() (far func(from int32) []int32, unit int64) {
 	}, unit
 }
 
-// TierOf returns the tier of a link of tiers.
+// TierOf returns the tier of a link in a fabric with tiers.
 func (z *System) TierOf(link int32) int { return z.tierOf(int(link)) }
 
-// Direct returns a network of tiers without the links between GPUs that a tier inside theirs joins, as what these
-// exchange does not take them; what is led by routers may.
+// Direct returns n, a network of this fabric, without links that direct transfers do not use:
+// links between two GPUs that an inner tier joins. Routers may use these links.
 func (z *System) Direct(n *engine.Network) *engine.Network {
 	if z.Tiers == nil {
 		return n
@@ -300,14 +335,15 @@ func (z *System) Direct(n *engine.Network) *engine.Network {
 	return z.Tiers.Direct(n, z.First)
 }
 
-// Direct returns the network of a domain without the links between GPUs that a tier inside theirs joins.
+// Direct returns the network n of a domain with rate 0 for links between two GPUs that an inner
+// tier joins.
 func (z *Tiers) Direct(n *engine.Network, first []int) *engine.Network {
 	m := *n
 	m.Links = slices.Clone(n.Links)
 	for i := 1; i+1 < len(first); i++ {
 		gpus := int32(z.Machine[len(first)-2].GPUs)
 		for l := first[i]; l < first[i+1]; l++ {
-			if x := &m.Links[l]; x.From < gpus && x.To < gpus && z.Joins(false, x.From, x.To) < i {
+			if x := &m.Links[l]; x.From < gpus && x.To < gpus && z.JoiningTier(false, x.From, x.To) < i {
 				x.Rate = 0
 			}
 		}
@@ -315,8 +351,8 @@ func (z *Tiers) Direct(n *engine.Network, first []int) *engine.Network {
 	return &m
 }
 
-// Domains returns by rank of a group the domain that it is in, of the largest tier of which several have ranks; nil
-// where all are in one of each.
+// Domains returns the domain of each rank of a group, on the largest tier on which the ranks are
+// in several domains. It returns nil if they are in one domain on every tier.
 func (z *System) Domains(group []int32) []int {
 	if z.Tiers == nil {
 		return nil
@@ -325,28 +361,29 @@ func (z *System) Domains(group []int32) []int {
 	for _, t := range z.Tiers.Machine[:len(z.Tiers.Machine)-1] {
 		gpus = append(gpus, t.GPUs)
 	}
-	return Parts(group, gpus)
+	return DomainsByRank(group, gpus)
 }
 
-// Parts returns by rank of a group the domain that it is in, of the largest of domains of so many GPUs each, the
-// innermost first, of which several have ranks; nil where all are in one.
-func Parts(group []int32, gpus []int) []int {
-	of := make([]int, len(group))
+// DomainsByRank returns the domain of each rank of a group, for the largest domain size for
+// which the ranks are in several domains. gpus lists the numbers of GPUs per domain, the
+// innermost first. It returns nil if the ranks are in one domain for every size.
+func DomainsByRank(group []int32, gpus []int) []int {
+	domain := make([]int, len(group))
 	for _, n := range slices.Backward(gpus) {
 		for r, g := range group {
-			of[r] = int(g) / n
+			domain[r] = int(g) / n
 		}
-		if slices.Min(of) < slices.Max(of) {
-			return of
+		if slices.Min(domain) < slices.Max(domain) {
+			return domain
 		}
 	}
 	return nil
 }
 
-// Kinds returns the kinds of fabrics that a fabric is made of, the innermost first.
+// Kinds returns the kinds of the tiers of a fabric, the innermost first.
 func (l *Links) Kinds() (kinds []string) {
-	for _, t := range append(slices.Clone(l.Inside), l) {
-		kinds = append(kinds, t.Called)
+	for _, t := range append(slices.Clone(l.InnerTiers), l) {
+		kinds = append(kinds, t.KindName)
 	}
 	return kinds
 }

@@ -9,11 +9,12 @@ import (
 	"sim/fabric/torus"
 )
 
-// Shape returns the torus with the key that is at fault.
+// Shape builds the torus. On an error it also returns the invalid key.
 func (l *Links) Shape() (t *torus.Torus, key string, err error) {
 	if t, err = torus.New(l.Dims...); err != nil {
 		return nil, "fabric.dims", err
 	}
+
 	for _, name := range l.Open {
 		d := 0
 		for d < len(l.Dims) && torus.DimName(d) != name {
@@ -39,7 +40,7 @@ func (l *Links) Shape() (t *torus.Torus, key string, err error) {
 	return t, "", nil
 }
 
-// Twisted reports whether wrap-around links land shifted.
+// Twisted reports whether the torus is twisted.
 func (l *Links) Twisted() bool {
 	t, _, err := l.Shape()
 	return err == nil && t.Shift != nil
@@ -48,10 +49,10 @@ func (l *Links) Twisted() bool {
 // Cubic reports whether the torus is made of cubes that optical switches join.
 func (l *Links) Cubic() bool {
 	t, _, err := l.Shape()
-	return err == nil && torus.Cubic(t) == nil
+	return err == nil && torus.CheckCubic(t) == nil
 }
 
-// Faults returns what is down, with the key that is at fault.
+// Faults returns the parts that are down or drained. On an error it also returns the invalid key.
 func (l *Links) Faults() (f torus.Faults, key string, err error) {
 	for _, name := range l.FailedOCS {
 		s, err := torus.ParseSwitch(name)
@@ -60,19 +61,22 @@ func (l *Links) Faults() (f torus.Faults, key string, err error) {
 		}
 		f.Switches = append(f.Switches, s)
 	}
-	for _, of := range []struct {
+
+	// Links that are down, and links that are drained.
+	for _, list := range []struct {
 		key   string
 		names []string
 		to    *[]torus.Hop
 	}{{"fabric.failed_links", l.FailedLinks, &f.Links}, {"fabric.drained_links", l.DrainedLinks, &f.Drained}} {
-		for _, name := range of.names {
+		for _, name := range list.names {
 			h, err := torus.ParseHop(name)
 			if err != nil {
-				return f, of.key, err
+				return f, list.key, err
 			}
-			*of.to = append(*of.to, h)
+			*list.to = append(*list.to, h)
 		}
 	}
+
 	f.Machines = l.FailedMachines
 	for _, c := range l.FailedChips {
 		f.Chips = append(f.Chips, int32(c))
@@ -80,13 +84,14 @@ func (l *Links) Faults() (f torus.Faults, key string, err error) {
 	return f, "", nil
 }
 
-// Faulty reports whether anything is down or drained.
+// Faulty reports whether any part is down or drained.
 func (l *Links) Faulty() bool {
 	return len(l.FailedOCS)+len(l.FailedLinks)+len(l.FailedMachines)+len(l.FailedChips)+len(l.DrainedLinks) > 0
 }
 
-// Room returns the buffer of a queue in bytes, 0 of one without bound, or with credits.
-func (l *Links) Room(packet units.Bytes) (units.Bytes, error) {
+// QueueCapacity returns the capacity of a queue in bytes. It is 0 for unbounded queues and for
+// credits. It returns an error if a packet of the given size does not fit.
+func (l *Links) QueueCapacity(packet units.Bytes) (units.Bytes, error) {
 	if l.Queue == "unbounded" || l.Queue == "credit" {
 		return 0, nil
 	}
@@ -104,10 +109,10 @@ func (l *Links) Room(packet units.Bytes) (units.Bytes, error) {
 	return b, nil
 }
 
-// DimIndex returns the number of a dimension x, y or z.
+// DimIndex returns the number of dimension x, y or z.
 func DimIndex(name string) int { return strings.Index("xyz", name) }
 
-// Dims returns the numbers of dimensions by their names; nil of none.
+// Dims returns the numbers of the named dimensions.
 func Dims(names []string) []int {
 	var out []int
 	for _, n := range names {

@@ -8,14 +8,15 @@ import (
 	"sim/engine"
 )
 
-// Slot is T, the time in which a chunk of so many bytes (at least 1) crosses a link of a domain that passes Check:
-// latency + chunk / rate (paper Sec. 2.1), rounded up to a whole tick; engine.Never where that is beyond engine.Time.
+// Slot returns T, the time in which a chunk of at least 1 byte crosses a link: latency + chunk /
+// rate (paper Sec. 2.1), rounded up to a tick. It returns engine.Never if the time exceeds the
+// range of engine.Time. d must pass Check.
 func (d *Domain) Slot(chunk int64) engine.Time {
 	rate := new(big.Rat).SetFloat64(float64(d.Rate))
 	if rate == nil || rate.Sign() <= 0 {
 		return engine.Never
 	}
-	// Exact, so that a slot is never a tick too long for the rounding of a float.
+	// The arithmetic is exact, so that rounding errors cannot make a slot one tick too long.
 	t := new(big.Rat).SetInt64(int64(engine.Second))
 	t.Mul(t, new(big.Rat).SetInt64(chunk)).Mul(t, new(big.Rat).SetInt64(8)).Quo(t, rate)
 	ticks, rest := new(big.Int).QuoRem(t.Num(), t.Denom(), new(big.Int))
@@ -28,8 +29,9 @@ func (d *Domain) Slot(chunk int64) engine.Time {
 	return d.Latency + engine.Time(ticks.Int64())
 }
 
-// Network is the domain while its switches form t: node u is GPU u, link i is edge i of t, all of them up, with
-// unbounded queues. Errors: those of Check of the domain and of t.
+// Network returns the network of the domain while its switches form t. Node u is GPU u, and link
+// i is edge i of t, with an unbounded queue. It returns the errors of Check of the domain and of
+// t.
 func (d *Domain) Network(t Topology) (*engine.Network, error) {
 	if err := d.Check(); err != nil {
 		return nil, err

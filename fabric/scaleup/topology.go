@@ -9,7 +9,7 @@ import (
 	"sim/internal/csr"
 )
 
-// Edge is one circuit: a link out of GPU From into GPU To.
+// Edge is one circuit: a link from GPU From to GPU To.
 type Edge struct{ From, To int32 }
 
 // Compare orders edges by From, then by To.
@@ -17,16 +17,18 @@ func (e Edge) Compare(o Edge) int {
 	return cmp.Or(cmp.Compare(e.From, o.From), cmp.Compare(e.To, o.To))
 }
 
-// Topology is what the optical switches connect between two reconfigurations: a directed graph on GPUs 0..n-1 with at
-// most k edges out of and into each GPU (paper Sec. 2.1). An edge listed twice has two links; From = To is a port
-// looped to itself, which generalised Kautz graphs have. Where all GPUs have all k links, the builders of this package
-// list those of GPU u at u*k .. u*k+k-1.
+// Topology is the graph that the optical switches form between two reconfigurations: a directed
+// graph on GPUs 0..n-1 with at most k edges out of and into each GPU (paper Sec. 2.1). An edge
+// that is listed twice has two links. From = To is a port looped to itself, as in generalised
+// Kautz graphs. If all GPUs have all k links, Circulant and GeneralizedKautz list the edges out
+// of GPU u at indices u*k to u*k+k-1.
 type Topology []Edge
 
-// ErrTopology says that a graph cannot be set up on the switches.
+// ErrTopology is wrapped by errors about graphs that the switches cannot form.
 var ErrTopology = errors.New("scaleup: the switches cannot form this topology")
 
-// Check returns an ErrTopology naming the first edge that leaves 0..n-1 or that is more than k out of or into a GPU.
+// Check returns ErrTopology, with the first such edge, if an edge refers to a GPU that does not
+// exist or exceeds the k links out of or into a GPU.
 func (t Topology) Check(n, k int) error {
 	out, in := make([]int, n), make([]int, n)
 	for _, e := range t {
@@ -34,17 +36,19 @@ func (t Topology) Check(n, k int) error {
 			return fmt.Errorf("%w: edge %d->%d leaves GPUs 0..%d", ErrTopology, e.From, e.To, n-1)
 		}
 		if out[e.From]++; out[e.From] > k {
-			return fmt.Errorf("%w: edge %d->%d is one too many out of GPU %d, which has %d", ErrTopology, e.From, e.To, e.From, k)
+			return fmt.Errorf("%w: edge %d->%d is one too many out of GPU %d, which has %d",
+				ErrTopology, e.From, e.To, e.From, k)
 		}
 		if in[e.To]++; in[e.To] > k {
-			return fmt.Errorf("%w: edge %d->%d is one too many into GPU %d, which has %d", ErrTopology, e.From, e.To, e.To, k)
+			return fmt.Errorf("%w: edge %d->%d is one too many into GPU %d, which has %d",
+				ErrTopology, e.From, e.To, e.To, k)
 		}
 	}
 	return nil
 }
 
-// Circulant connects every GPU u to u+s mod n for each offset s (0 < s < n; an offset listed twice is two links). With
-// one offset it is the paper's s-shifted ring (Sec. 4.3).
+// Circulant connects every GPU u to u+s mod n for each offset s, 0 < s < n. An offset that is
+// listed twice makes two links. With one offset it is the paper's s-shifted ring (Sec. 4.3).
 func Circulant(n int, offsets ...int) Topology {
 	t := make(Topology, 0, n*len(offsets))
 	for u := range n {
@@ -55,8 +59,8 @@ func Circulant(n int, offsets ...int) Topology {
 	return t
 }
 
-// GeneralizedKautz connects every GPU u to -k*u-a mod n for a = 1..k (Imase and Itoh; paper Sec. 4.2, Fig. 9). It has
-// self-loops, and where k >= n double edges.
+// GeneralizedKautz connects every GPU u to -k*u-a mod n for a = 1..k (Imase and Itoh; paper Sec.
+// 4.2, Fig. 9). It has self-loops, and double edges if k >= n.
 func GeneralizedKautz(n, k int) Topology {
 	t := make(Topology, 0, n*k)
 	for u := range n {
@@ -71,7 +75,7 @@ func GeneralizedKautz(n, k int) Topology {
 	return t
 }
 
-// Relabel renames GPU u to label[u] at both ends of every edge.
+// Relabel renames GPU u to label[u] in every edge.
 func (t Topology) Relabel(label []int32) Topology {
 	r := make(Topology, len(t))
 	for i, e := range t {
@@ -87,8 +91,9 @@ func (t Topology) Sorted() Topology {
 	return sorted
 }
 
-// Outgoing lists the edges out of every GPU, as indices into t: those of u are at edge[start[u]:start[u+1]], in the
-// order of t, without loops (no chunk gains by one).
+// Outgoing groups the edges by source: edge[start[u]:start[u+1]] are the indices in t of the
+// edges out of GPU u, in increasing order. Loops are omitted, because they bring no chunk to
+// another GPU.
 func (t Topology) Outgoing(n int) (start, edge []int32) {
 	from := make([]int32, len(t))
 	for i, e := range t {
@@ -99,49 +104,58 @@ func (t Topology) Outgoing(n int) (start, edge []int32) {
 	return csr.Index(from, n)
 }
 
-// Switches assigns every edge to one of k switches so that each switch holds at most one edge out of and into a GPU (a
-// proper colouring of the edges, which exists by König's theorem). Errors: those of Check.
-func (t Topology) Switches(n, k int) ([]int32, error) {
+// AssignSwitches assigns every edge to one of k switches such that each switch has at most one
+// edge out of and into each GPU. This is a proper edge colouring of a bipartite graph, which
+// exists by König's theorem. It returns the errors of Check.
+func (t Topology) AssignSwitches(n, k int) ([]int32, error) {
 	if err := t.Check(n, k); err != nil {
 		return nil, err
 	}
+
 	const free = -1
-	// out[u*k+c] and in[v*k+c] are the edge of colour c there.
+	// out[u*k+c] and in[v*k+c] are the edges of colour c at a GPU.
 	out, in := make([]int32, n*k), make([]int32, n*k)
 	for i := range out {
 		out[i], in[i] = free, free
 	}
-	first := func(at []int32) int32 {
-		for c, e := range at {
+
+	// firstFree returns the first colour that has no edge at a GPU.
+	firstFree := func(colours []int32) int32 {
+		for c, e := range colours {
 			if e == free {
 				return int32(c)
 			}
 		}
 		return free
 	}
+
 	colour := make([]int32, len(t))
 	for i, e := range t {
 		u, v := int(e.From)*k, int(e.To)*k
-		a, b := first(out[u:u+k]), first(in[v:v+k])
-		// Swap colours a and b along the path that leaves v on a: then a is free at both ends.
-		side, at, want, other := in, int(e.To), a, b
+		a, b := firstFree(out[u:u+k]), firstFree(in[v:v+k])
+
+		// Swap the colours a and b along the path that leaves v with colour a. Then a is free
+		// at both ends.
+		table, node, want, other := in, int(e.To), a, b
 		var path []int32
 		for a != b {
-			f := side[at*k+int(want)]
+			f := table[node*k+int(want)]
 			if f == free {
 				break
 			}
 			path = append(path, f)
-			if at = int(t[f].From); &side[0] == &out[0] {
-				at = int(t[f].To)
+			if node = int(t[f].From); &table[0] == &out[0] {
+				node = int(t[f].To)
 			}
-			if &side[0] == &in[0] {
-				side = out
+			if &table[0] == &in[0] {
+				table = out
 			} else {
-				side = in
+				table = in
 			}
 			want, other = other, want
 		}
+
+		// Remove the edges of the path, and add them again with the other colour.
 		for _, f := range path {
 			out[int(t[f].From)*k+int(colour[f])], in[int(t[f].To)*k+int(colour[f])] = free, free
 		}

@@ -14,7 +14,8 @@ import (
 	"sim/fabric/scaleup"
 )
 
-// regular draws k permutations as a topology, loops and double edges as they fall, some edges left out.
+// regular draws a topology of k random permutations, with loops and double edges, and omits some
+// edges.
 func regular(t *rapid.T, n, k int) scaleup.Topology {
 	gpus := make([]int32, n)
 	for i := range gpus {
@@ -30,7 +31,8 @@ func regular(t *rapid.T, n, k int) scaleup.Topology {
 	return top[rapid.IntRange(0, len(top)/3).Draw(t, "without"):]
 }
 
-// TestSwitches: every edge has a switch of k, and no switch two edges out of or into a GPU.
+// TestSwitches: every edge gets one of k switches, and no switch has two edges out of or into a
+// GPU.
 func TestSwitches(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n, k := rapid.IntRange(1, 12).Draw(t, "n"), rapid.IntRange(1, 6).Draw(t, "k")
@@ -38,22 +40,22 @@ func TestSwitches(t *testing.T) {
 		if err := top.Check(n, k); err != nil {
 			t.Fatal(err)
 		}
-		on, err := top.Switches(n, k)
-		if err != nil || len(on) != len(top) {
-			t.Fatal(on, err)
+		switches, err := top.AssignSwitches(n, k)
+		if err != nil || len(switches) != len(top) {
+			t.Fatal(switches, err)
 		}
 		type port struct{ gpu, of int32 }
 		out, in := map[port]bool{}, map[port]bool{}
 		for i, e := range top {
-			if on[i] < 0 || int(on[i]) >= k || out[port{e.From, on[i]}] || in[port{e.To, on[i]}] {
-				t.Fatalf("edge %d of %v is on switch %d: %v", i, top, on[i], on)
+			if switches[i] < 0 || int(switches[i]) >= k || out[port{e.From, switches[i]}] || in[port{e.To, switches[i]}] {
+				t.Fatalf("edge %d of %v is on switch %d: %v", i, top, switches[i], switches)
 			}
-			out[port{e.From, on[i]}], in[port{e.To, on[i]}] = true, true
+			out[port{e.From, switches[i]}], in[port{e.To, switches[i]}] = true, true
 		}
 	})
 }
 
-// TestCheck: against a count of every GPU's links.
+// TestCheck compares Check with a count of the links of each GPU.
 func TestCheck(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n, k := rapid.IntRange(1, 5).Draw(t, "n"), rapid.IntRange(1, 3).Draw(t, "k")
@@ -85,7 +87,7 @@ func TestCheck(t *testing.T) {
 		if (err == nil) != good || err != nil && !errors.Is(err, scaleup.ErrTopology) {
 			t.Fatalf("%v: %v, want %t", top, err, good)
 		}
-		if _, err := top.Switches(n, k); (err == nil) != good {
+		if _, err := top.AssignSwitches(n, k); (err == nil) != good {
 			t.Fatalf("%v: %v, want %t", top, err, good)
 		}
 	})
@@ -96,8 +98,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestGeneralizedKautz: the edges of the paper's Fig. 9, whose GPUs count from 1; and for all n and k, k links out and
-// in.
+// TestGeneralizedKautz: the edges equal the edges in the paper's Fig. 9, whose GPUs count from 1.
+// For all n and k, every GPU has k links out and k links in.
 func TestGeneralizedKautz(t *testing.T) {
 	fig9 := [][2]int32{{8, 7}, {6, 5}, {4, 3}, {2, 1}, {8, 7}, {6, 5}, {4, 3}, {2, 1}}
 	for i, e := range scaleup.GeneralizedKautz(8, 2) {
@@ -112,19 +114,19 @@ func TestGeneralizedKautz(t *testing.T) {
 				t.Fatalf("n=%d k=%d: %d edges, %v", n, k, len(top), err)
 			}
 			// Its diameter is at most ceil(log_k n) (Imase and Itoh 1983).
-			most := 0
+			maxHops := 0
 			for reach := 1; reach < n; reach *= max(k, 2) {
-				most++
+				maxHops++
 			}
-			if far := diameter(n, top); k > 1 && (far < 0 || far > most) {
-				t.Errorf("n=%d k=%d: diameter %d, want at most %d", n, k, far, most)
+			if far := diameter(n, top); k > 1 && (far < 0 || far > maxHops) {
+				t.Errorf("n=%d k=%d: diameter %d, want at most %d", n, k, far, maxHops)
 			}
 		}
 	}
 }
 
 func diameter(n int, top scaleup.Topology) int {
-	most := 0
+	maxHops := 0
 	start, edge := top.Outgoing(n)
 	for s := range n {
 		far := slices.Repeat([]int{-1}, n)
@@ -141,12 +143,12 @@ func diameter(n int, top scaleup.Topology) int {
 		if slices.Min(far) < 0 {
 			return -1
 		}
-		most = max(most, slices.Max(far))
+		maxHops = max(maxHops, slices.Max(far))
 	}
-	return most
+	return maxHops
 }
 
-// TestBuilders: circulants, outgoing edges and new labels, by their definitions.
+// TestBuilders checks Circulant, Outgoing and Relabel against their definitions.
 func TestBuilders(t *testing.T) {
 	want := scaleup.Topology{{From: 0, To: 1}, {From: 0, To: 3}, {From: 1, To: 2}, {From: 1, To: 0}, {From: 2, To: 3}, {From: 2, To: 1}, {From: 3, To: 0}, {From: 3, To: 2}}
 	if got := scaleup.Circulant(4, 1, 3); !slices.Equal(got, want) {
@@ -157,14 +159,14 @@ func TestBuilders(t *testing.T) {
 		top := regular(t, n, rapid.IntRange(1, 3).Draw(t, "k"))
 		start, edge := top.Outgoing(n)
 		for u := range n {
-			var mine []int32
+			var neighbours []int32
 			for i, e := range top {
 				if int(e.From) == u && e.To != e.From {
-					mine = append(mine, int32(i))
+					neighbours = append(neighbours, int32(i))
 				}
 			}
-			if !slices.Equal(edge[start[u]:start[u+1]], mine) {
-				t.Fatalf("out of %d: %v, want %v", u, edge[start[u]:start[u+1]], mine)
+			if !slices.Equal(edge[start[u]:start[u+1]], neighbours) {
+				t.Fatalf("out of %d: %v, want %v", u, edge[start[u]:start[u+1]], neighbours)
 			}
 		}
 		label := rapid.Permutation(func() []int32 {
@@ -190,8 +192,8 @@ func TestBuilders(t *testing.T) {
 	})
 }
 
-// TestDomain: the paper's slot, 500 ns + 4 MB / 800 Gb/s = 40.5 us; rounding up by less than a tick; the network of a
-// topology; domains that cannot be.
+// TestDomain: the slot of the paper is 500 ns + 4 MB / 800 Gb/s = 40.5 us. Rounding adds less
+// than a tick. The network of a topology has its links. Invalid domains are rejected.
 func TestDomain(t *testing.T) {
 	d := scaleup.Domain{GPUs: 3, Switches: 1, Rate: 800e9, Latency: 500 * engine.Nanosecond, Delay: 5}
 	if got := d.Slot(4_000_000); got != 40_500*engine.Nanosecond {
@@ -242,8 +244,9 @@ func TestDomain(t *testing.T) {
 	}
 }
 
-// TestNetworkRefused: a domain or a topology that cannot be is refused; Sorted orders edges and leaves the topology.
-func TestNetworkRefused(t *testing.T) {
+// TestNetworkRejectsInvalid: an invalid domain or topology is rejected. Sorted orders the edges
+// and leaves the topology unchanged.
+func TestNetworkRejectsInvalid(t *testing.T) {
 	good := scaleup.Domain{GPUs: 4, Switches: 1, Rate: 8e9, Latency: 3}
 	ring := scaleup.Circulant(4, 1)
 	n, err := good.Network(ring)

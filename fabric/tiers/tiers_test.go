@@ -8,7 +8,7 @@ import (
 	"sim/engine"
 )
 
-// star is GPUs behind a switch.
+// star returns GPUs behind a switch.
 func star(gpus int, rate float64) *engine.Network {
 	n := &engine.Network{Nodes: int32(gpus) + 1}
 	for g := range int32(gpus) {
@@ -17,7 +17,7 @@ func star(gpus int, rate float64) *engine.Network {
 	return n
 }
 
-// TestMachine: a pair takes the innermost tier that joins it, over links of its domain's own.
+// TestMachine: a pair of GPUs takes the innermost tier that joins it, over links of its own domain.
 func TestMachine(t *testing.T) {
 	m := Machine{{2, star(2, 3)}, {4, nil}, {8, star(8, 1)}}
 	if err := m.Check(); err != nil {
@@ -31,7 +31,7 @@ func TestMachine(t *testing.T) {
 		{true, []int32{0, 1}, 0}, {true, []int32{1, 2}, 1}, {true, []int32{3, 4}, 2}, {true, []int32{7, 8}, 3}, {true, []int32{4, 5}, 0},
 		{false, []int32{1, 2}, 2}, {false, []int32{6, 7}, 0}, {true, []int32{0, 3, 1}, 1},
 	} {
-		if got := m.Joins(c.all, c.gpus...); got != c.want {
+		if got := m.JoiningTier(c.all, c.gpus...); got != c.want {
 			t.Errorf("tier %d joins %v, want %d", got, c.gpus, c.want)
 		}
 	}

@@ -7,29 +7,30 @@ import (
 	"slices"
 )
 
-// The hardware of a TPU v4 pod (Zu et al., NSDI 24, Sec. 3.4): cubes of 4x4x4 chips are wired inside; each of the 16
-// links on each of the 6 faces leads to one of 48 optical circuit switches, that of its dimension and place on the
-// face, where any "out" port can be connected to any "in" port.
+// Hardware of a TPU v4 pod (Zu et al., NSDI 24, Sec. 3.4). Cubes of 4x4x4 chips are wired
+// inside. Each of the 6 faces of a cube has 16 links. A link leads to one of 48 optical
+// circuit switches, given by its dimension and its position on the face. A switch can connect
+// any "out" port to any "in" port.
 const (
 	Side     = 4           // chips of a cube along each dimension
 	Faces    = Side * Side // links on a face of a cube
-	Switches = 3 * Faces   // of a pod
-	Cubes    = 64          // of a TPU v4 pod: each takes two of the 128 ports of a switch
+	Switches = 3 * Faces   // optical switches of a pod
+	Cubes    = 64          // cubes of a TPU v4 pod; each uses two of the 128 ports of a switch
 )
 
-// ErrPorts is wrapped where cubes cannot be connected as a job asks.
+// ErrPorts is wrapped if the requested cubes cannot be connected.
 var ErrPorts = errors.New("torus: the ports cannot be connected")
 
-// Switch names an optical switch by dimension and place on the face.
+// Switch identifies an optical switch by dimension and position on the face.
 type Switch struct{ Dim, Index int }
 
-// Number returns the place of a switch among the 48.
+// Number returns the number of a switch, from 0 to 47.
 func (s Switch) Number() int { return s.Dim*Faces + s.Index }
 
-// String returns a name such as x3, as scenarios have it.
+// String returns the name of a switch in scenarios, such as x3.
 func (s Switch) String() string { return fmt.Sprintf("%s%d", DimName(s.Dim), s.Index) }
 
-// ParseSwitch reads a name such as x3.
+// ParseSwitch parses a name such as x3.
 func ParseSwitch(name string) (Switch, error) {
 	for d := range 3 {
 		for i := range Faces {
@@ -38,36 +39,40 @@ func ParseSwitch(name string) (Switch, error) {
 			}
 		}
 	}
-	return Switch{}, fmt.Errorf("torus: %q names no switch; write x, y or z and 0 to %d, such as x3", name, Faces-1)
+	return Switch{}, fmt.Errorf("torus: %q names no switch; write x, y or z and 0 to %d, such as x3",
+		name, Faces-1)
 }
 
-// Connection joins the out port of one cube with the in port of another, or the same, in a switch.
+// Connection is a connection in a switch from the out port of a cube to the in port of a cube,
+// possibly the same.
 type Connection struct {
 	Switch
-	Out, In int // cubes
+	Out, In int // indices of cubes in the pod
 }
 
-// Adjacent returns the connections that make a torus of cubes, by switch and cube: steps 1 and 2 of Sec. 3.4.1. Cube i
-// of the list takes place i of the torus' cubes, the last dimension fastest. It fails where the torus is not made of
-// whole cubes, is a mesh, or twists within a cube's face.
-func Adjacent(t *Torus, cubes []int) ([]Connection, error) {
-	if err := Cubic(t); err != nil {
+// CubeConnections returns the connections that form a torus from cubes, in order of switch and
+// cube: steps 1 and 2 of Sec. 3.4.1. cubes[i] is the cube at position i of the torus, the last
+// dimension fastest. It returns an error if the torus does not consist of whole cubes, is a
+// mesh, or is twisted within a cube's face.
+func CubeConnections(t *Torus, cubes []int) ([]Connection, error) {
+	if err := CheckCubic(t); err != nil {
 		return nil, err
 	}
 	if want := t.nodes / (Side * Side * Side); len(cubes) != want {
 		return nil, fmt.Errorf("%w: %s takes %d cubes, not %d", ErrShape, t, want, len(cubes))
 	}
-	place := func(node int32) int {
+	position := func(node int32) int {
 		n := 0
 		for d := range t.Dims {
 			n = n*(t.Dims[d]/Side) + t.Coord(node, d)/Side
 		}
 		return n
 	}
+
 	var all []Connection
 	for _, l := range t.Links() {
 		if d := int(l.Dim); l.Up && t.Coord(l.From, d)%Side == Side-1 {
-			all = append(all, Connection{t.SwitchOf(l.From, d), cubes[place(l.From)], cubes[place(l.To)]})
+			all = append(all, Connection{t.SwitchOf(l.From, d), cubes[position(l.From)], cubes[position(l.To)]})
 		}
 	}
 	slices.SortFunc(all, func(a, b Connection) int {
@@ -76,27 +81,31 @@ func Adjacent(t *Torus, cubes []int) ([]Connection, error) {
 	return all, nil
 }
 
-// Cubic fails where a torus cannot be made of cubes whose links leave a face where they enter the next.
-func Cubic(t *Torus) error {
+// CheckCubic returns an error if a torus cannot be made of cubes whose links keep their position
+// on the face.
+func CheckCubic(t *Torus) error {
 	if len(t.Dims) != 3 || slices.ContainsFunc(t.Dims, func(n int) bool { return n%Side != 0 }) {
-		return fmt.Errorf("%w: %s is not made of cubes of %dx%dx%d: give three sizes that are multiples of %d", ErrShape, t, Side, Side, Side, Side)
+		return fmt.Errorf("%w: %s is not made of cubes of %dx%dx%d: give three sizes that are multiples of %d",
+			ErrShape, t, Side, Side, Side, Side)
 	}
 	if slices.Contains(t.Open, true) {
 		return fmt.Errorf("%w: cubes are joined into whole rings, not into meshes", ErrShape)
 	}
+
 	for i, v := range t.Shift {
-		for j, by := range v {
-			if by%Side != 0 {
+		for j, delta := range v {
+			if delta%Side != 0 {
 				return fmt.Errorf("%w: %s links shifted by %d along %s enter cubes at another place of the face, which no switch can connect; shift by multiples of %d",
-					ErrShape, DimName(i), by, DimName(j), Side)
+					ErrShape, DimName(i), delta, DimName(j), Side)
 			}
 		}
 	}
 	return nil
 }
 
-// SwitchOf returns the switch of a node's link that leaves its cube along dim: the node's other two coordinates in the
-// cube, the first of them counting by four, are its place on the face.
+// SwitchOf returns the switch of a node's link that leaves its cube along dim. The node's other
+// two coordinates in the cube determine the position on the face; the first of them is
+// multiplied by four.
 func (t *Torus) SwitchOf(node int32, dim int) Switch {
 	index := 0
 	for d := range t.Dims {
@@ -107,15 +116,16 @@ func (t *Torus) SwitchOf(node int32, dim int) Switch {
 	return Switch{dim, index}
 }
 
-// Commands are what switches are told, by switch and cube.
+// Commands are the commands to the switches, in order of switch and cube.
 type Commands struct {
-	Undo, Make []Connection
+	Undo, Make []Connection // connections to remove, and connections to make
 }
 
-// Reconnect returns what makes t of cubes of a pod that formed another torus, nil for none: steps 3 and 4 of Sec. 3.4.1. A
-// connection that is there already is left alone; another of the same out port is undone. What switches that are down
-// would connect, both lack (Sec. 4.2). It fails where Adjacent does, and with ErrPorts on cubes that are there twice or
-// not at all.
+// Reconnect returns the commands that turn cubes of a pod from the torus before into t: steps 3
+// and 4 of Sec. 3.4.1. before is nil if the cubes are not connected yet. Existing connections
+// stay, and other connections of the same out port are undone. Connections in switches that are
+// down are omitted (Sec. 4.2). It returns an error if CubeConnections does, and ErrPorts if a
+// cube is named twice or does not exist.
 func Reconnect(before, t *Torus, cubes []int, pod int, down []Switch) (*Commands, error) {
 	seen := map[int]bool{}
 	for _, c := range cubes {
@@ -127,32 +137,34 @@ func Reconnect(before, t *Torus, cubes []int, pod int, down []Switch) (*Commands
 		}
 		seen[c] = true
 	}
+
 	type port struct {
 		Switch
 		out int
 	}
 	in := map[port]int{}
 	if before != nil {
-		had, err := Adjacent(before, cubes)
+		current, err := CubeConnections(before, cubes)
 		if err != nil {
 			return nil, err
 		}
-		for _, c := range had {
+		for _, c := range current {
 			in[port{c.Switch, c.Out}] = c.In
 		}
 	}
-	want, err := Adjacent(t, cubes)
+	want, err := CubeConnections(t, cubes)
 	if err != nil {
 		return nil, err
 	}
+
 	out := &Commands{}
 	for _, w := range want {
-		had, connected := in[port{w.Switch, w.Out}]
-		if slices.Contains(down, w.Switch) || connected && had == w.In {
+		current, connected := in[port{w.Switch, w.Out}]
+		if slices.Contains(down, w.Switch) || connected && current == w.In {
 			continue
 		}
 		if connected {
-			out.Undo = append(out.Undo, Connection{w.Switch, w.Out, had})
+			out.Undo = append(out.Undo, Connection{w.Switch, w.Out, current})
 		}
 		out.Make = append(out.Make, w)
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// perSwitch counts connections by switch.
+// perSwitch counts the connections of each switch.
 func perSwitch(all []Connection) [Switches]int {
 	var n [Switches]int
 	for _, c := range all {
@@ -16,8 +16,8 @@ func perSwitch(all []Connection) [Switches]int {
 	return n
 }
 
-// TestReconnect: 8x8x8 is 384 connections, 8 on each of the 48 switches (Zu et al., Fig. 7), from any cubes, 8 fewer
-// with a switch that is down; asked for again it is none.
+// TestReconnect: 8x8x8 takes 384 connections from any cubes, 8 on each of the 48 switches (Zu et
+// al., Fig. 7), and 8 fewer if a switch is down. A second request for the same torus takes none.
 func TestReconnect(t *testing.T) {
 	cubes := rand.New(rand.NewPCG(1, 1)).Perm(Cubes)[:8]
 	o := must(t, "", 8, 8, 8)
@@ -41,7 +41,7 @@ func TestReconnect(t *testing.T) {
 	}
 }
 
-// TestTwist: from regular to twisted 4x4x8 only the shifted links move, and back.
+// TestTwist: between regular and twisted 4x4x8 only the shifted links change, in both directions.
 func TestTwist(t *testing.T) {
 	regular, twisted := must(t, "", 4, 4, 8), must(t, TPUv4, 4, 4, 8)
 	for _, to := range [][2]*Torus{{regular, twisted}, {twisted, regular}} {
@@ -69,15 +69,15 @@ func TestShapes(t *testing.T) {
 		o := must(t, c.twist, c.dims...)
 		n := o.Nodes() / 64
 		pod := max(Cubes, n)
-		made, err := Reconnect(nil, o, rng.Perm(pod)[:n], pod, nil)
+		commands, err := Reconnect(nil, o, rng.Perm(pod)[:n], pod, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(made.Make) != Switches*n {
-			t.Errorf("%s %s: %d connections, want %d", o, c.twist, len(made.Make), Switches*n)
+		if len(commands.Make) != Switches*n {
+			t.Errorf("%s %s: %d connections, want %d", o, c.twist, len(commands.Make), Switches*n)
 		}
 		ports := map[Connection]bool{} // of each switch and cube: once out, once in
-		for _, m := range made.Make {
+		for _, m := range commands.Make {
 			for _, port := range []Connection{{m.Switch, m.Out, -1}, {m.Switch, -1, m.In}} {
 				if ports[port] {
 					t.Errorf("%s %s: a port of %v is connected twice", o, c.twist, m)
@@ -88,8 +88,8 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-func TestCannotConnect(t *testing.T) {
-	plan := func(o *Torus, cubes ...int) error { return second(Reconnect(nil, o, cubes, Cubes, nil)) }
+func TestReconnectRejectsInvalid(t *testing.T) {
+	plan := func(o *Torus, cubes ...int) error { return errorOf(Reconnect(nil, o, cubes, Cubes, nil)) }
 	o := must(t, "", 4, 4, 8)
 	for want, err := range map[string]error{
 		"takes 2 cubes, not 3":     plan(o, 1, 2, 3),
@@ -97,7 +97,7 @@ func TestCannotConnect(t *testing.T) {
 		"there is no cube 64":      plan(o, 5, 64),
 		"4x4x6 is not made of":     plan(must(t, "", 4, 4, 6), 5),
 		"enter cubes at another":   plan(must(t, "000100", 4, 4, 4), 5),
-		`"q9" names no switch`:     second(ParseSwitch("q9")),
+		`"q9" names no switch`:     errorOf(ParseSwitch("q9")),
 		"into whole rings, not in": plan(mesh(t, 4, 4, 4), 5),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -106,7 +106,7 @@ func TestCannotConnect(t *testing.T) {
 	}
 }
 
-func second[T any](_ T, err error) error { return err }
+func errorOf[T any](_ T, err error) error { return err }
 
 func mesh(t *testing.T, dims ...int) *Torus {
 	o := must(t, "", dims...)

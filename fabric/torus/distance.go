@@ -1,26 +1,29 @@
 package torus
 
-// Distances are the hops of shortest paths between all ordered pairs of nodes, a node with itself included.
+// Distances describes the lengths in hops of shortest paths between all ordered pairs of nodes,
+// including each node with itself.
 type Distances struct {
-	Sum      int64   // of the hops of all pairs
-	Average  float64 // Sum over the square of the number of nodes
-	Diameter int32   // the most hops
-	// Count is the number of pairs by hops. Pairs that no path joins are in none.
+	Sum      int64   // sum over all pairs
+	Average  float64 // Sum divided by the square of the number of nodes
+	Diameter int32   // longest distance
+	// Count is the number of pairs, indexed by distance. Pairs without a path are not counted.
 	Count   []int64
-	Sources int // nodes that were searched from: 1 where all are identical
+	Sources int // number of searches: 1 if all nodes are identical, otherwise one per node
 }
 
-// Distances measures the torus by breadth-first search, from one node where all are identical, else from every one.
+// Distances computes the distances by breadth-first search, from one node if all are identical
+// and otherwise from every node.
 func (t *Torus) Distances() Distances {
 	d := Distances{Sources: t.nodes}
 	if t.Symmetric() {
 		d.Sources = 1
 	}
+
 	next := t.neighbours()
 	hops, queue := make([]int32, t.nodes), make([]int32, 0, t.nodes)
 	weight := int64(t.nodes / d.Sources)
 	for s := range int32(d.Sources) {
-		queue = t.reach(next, s, hops, queue)
+		queue = t.search(next, s, hops, queue)
 		for _, n := range queue {
 			h := hops[n]
 			for int(h) >= len(d.Count) {
@@ -35,8 +38,8 @@ func (t *Torus) Distances() Distances {
 	return d
 }
 
-// neighbours returns the nodes next to each, by node and then dimension, up before down; the node itself where there is
-// no link.
+// neighbours returns the neighbours of each node in order of dimension, up before down. A
+// missing link is represented by the node itself.
 func (t *Torus) neighbours() []int32 {
 	next := make([]int32, 0, 2*len(t.Dims)*t.nodes)
 	for n := range int32(t.nodes) {
@@ -53,8 +56,9 @@ func (t *Torus) neighbours() []int32 {
 	return next
 }
 
-// reach sets the hops from s to every node that can be reached, and returns these in the order of their hops.
-func (t *Torus) reach(next []int32, s int32, hops []int32, queue []int32) []int32 {
+// search sets hops to the distances from s, -1 for nodes that cannot be reached. It returns the
+// reachable nodes in order of distance.
+func (t *Torus) search(next []int32, s int32, hops []int32, queue []int32) []int32 {
 	for i := range hops {
 		hops[i] = -1
 	}

@@ -10,23 +10,23 @@ import (
 	"sim/engine"
 )
 
-// Faults are what of a torus cannot be used.
+// Faults lists the parts of a torus that must not be used.
 type Faults struct {
-	Switches []Switch // every link between cubes that passes one is down, in both directions
-	Links    []Hop    // down in both directions
-	Machines []int    // their chips are down; numbered by MachineOf
+	Switches []Switch // all links between cubes through them are down, in both directions
+	Links    []Hop    // links that are down in both directions
+	Machines []int    // numbers of machines (see MachineOf) whose chips are down
 	Chips    []int32  // nodes that are down, with their links
-	Drained  []Hop    // links that work and are kept free, in both directions
+	Drained  []Hop    // working links that must not be used, in both directions
 }
 
-// Hop names the link of a node along a dimension, up or down.
+// Hop identifies a link by node, dimension and direction.
 type Hop struct {
 	Node int32
 	Dim  int
 	Up   bool
 }
 
-// String returns the hop as scenarios have it, such as 17 x+.
+// String returns the name of the hop in scenarios, such as 17 x+.
 func (h Hop) String() string {
 	sign := "-"
 	if h.Up {
@@ -35,7 +35,7 @@ func (h Hop) String() string {
 	return fmt.Sprintf("%d %s%s", h.Node, DimName(h.Dim), sign)
 }
 
-// ParseHop reads the link of a node such as "17 x+".
+// ParseHop parses the name of a link such as "17 x+".
 func ParseHop(text string) (Hop, error) {
 	node, sign, ok := strings.Cut(text, " ")
 	n, err := strconv.ParseInt(node, 10, 32)
@@ -49,34 +49,35 @@ func ParseHop(text string) (Hop, error) {
 			}
 		}
 	}
-	return Hop{}, fmt.Errorf("torus: %q names no link; write a node, a dimension and + or -, such as \"17 x+\"", text)
+	return Hop{}, fmt.Errorf("torus: %q names no link; write a node, a dimension and + or -, such as \"17 x+\"",
+		text)
 }
 
-// ErrFault is wrapped where faults are of what a torus does not have.
+// ErrFault is wrapped if a fault refers to a part that the torus does not have.
 var ErrFault = errors.New("torus: no such part")
 
-// State says whether a part can be used.
+// State is the state of a node or link.
 type State uint8
 
-// States of nodes and links.
+// States in increasing order of severity.
 const (
 	Works State = iota
 	Drained
 	Down
 )
 
-// Health is the state of every part of a torus.
+// Health holds the state of every part of a torus.
 type Health struct {
-	Link []State // by number, as Links has them
-	Node []State
+	Link []State // indexed by link number; see Links
+	Node []State // indexed by node
 }
 
-// MachineChips is how many chips share a machine: 2x2 of one z in a cube (TPU v4, Sec. 2.2, has 16 machines of 4 chips
-// a cube).
+// MachineChips is the number of chips of a machine: 2x2 chips with the same z in a cube (TPU v4,
+// Sec. 2.2: 16 machines of 4 chips per cube).
 const MachineChips = 4
 
-// MachineOf returns the machine of a node: machines are blocks of 2x2 chips in the first two dimensions, numbered by
-// node of their first chip's order.
+// MachineOf returns the number of a node's machine. A machine is a block of 2x2 chips in the
+// first two dimensions. Machines are numbered like the nodes of a torus of machines.
 func (t *Torus) MachineOf(node int32) int {
 	n := 0
 	for d := range t.Dims {
@@ -89,45 +90,53 @@ func (t *Torus) MachineOf(node int32) int {
 	return n
 }
 
-// Health returns the state of every part under faults. It fails, with ErrFault, on parts that there are not.
+// Health returns the state of every part under the given faults. It returns ErrFault if a part
+// does not exist.
 func (t *Torus) Health(f Faults) (*Health, error) {
 	links := t.Links()
 	h := &Health{Link: make([]State, len(links)), Node: make([]State, t.nodes)}
 	for _, s := range f.Switches {
-		if err := Cubic(t); err != nil {
+		if err := CheckCubic(t); err != nil {
 			return nil, fmt.Errorf("%w: switch %s: %w", ErrFault, s, err)
 		}
 		if s.Dim < 0 || s.Dim > 2 || s.Index < 0 || s.Index >= Faces {
 			return nil, fmt.Errorf("%w: switch %s", ErrFault, s)
 		}
 	}
+
+	// Nodes that are down, by themselves or with their machine.
 	last := t.MachineOf(int32(t.nodes) - 1)
 	for _, m := range f.Machines {
 		if m < 0 || m > last {
 			return nil, fmt.Errorf("%w: machine %d; %s has 0 to %d", ErrFault, m, t, last)
 		}
 	}
+
 	for _, c := range f.Chips {
 		if c < 0 || int(c) >= t.nodes {
 			return nil, fmt.Errorf("%w: chip %d; %s has 0 to %d", ErrFault, c, t, t.nodes-1)
 		}
 		h.Node[c] = Down
 	}
+
 	for n := range int32(t.nodes) {
 		if len(f.Machines) > 0 && slices.Contains(f.Machines, t.MachineOf(n)) {
 			h.Node[n] = Down
 		}
 	}
+
+	// Links are down with their nodes or their switch; then come the links given by name.
 	id := make(map[Hop]int)
 	named := len(f.Links)+len(f.Drained) > 0
 	for i, l := range links {
 		if named {
 			id[Hop{l.From, int(l.Dim), l.Up}] = i
 		}
-		if h.Node[l.From] == Down || h.Node[l.To] == Down || slices.Contains(f.Switches, t.crosses(l)) {
+		if h.Node[l.From] == Down || h.Node[l.To] == Down || slices.Contains(f.Switches, t.switchOfLink(l)) {
 			h.Link[i] = Down
 		}
 	}
+
 	for _, k := range []struct {
 		hops  []Hop
 		state State
@@ -137,7 +146,7 @@ func (t *Torus) Health(f Faults) (*Health, error) {
 			if !ok {
 				return nil, fmt.Errorf("%w: link %s of %s", ErrFault, hop, t)
 			}
-			for _, both := range []int{i, i ^ 1} { // Links has opposite ones side by side
+			for _, both := range []int{i, i ^ 1} { // Links lists reverse links side by side
 				h.Link[both] = max(h.Link[both], k.state)
 			}
 		}
@@ -145,8 +154,8 @@ func (t *Torus) Health(f Faults) (*Health, error) {
 	return h, nil
 }
 
-// crosses returns the switch that a link passes, Dim -1 for one inside a cube.
-func (t *Torus) crosses(l Link) Switch {
+// switchOfLink returns the switch that a link passes. Dim is -1 for links inside a cube.
+func (t *Torus) switchOfLink(l Link) Switch {
 	from := l.From
 	if !l.Up {
 		from = l.To
@@ -157,14 +166,14 @@ func (t *Torus) crosses(l Link) Switch {
 	return Switch{-1, 0}
 }
 
-// Network returns the torus as links of one rate in bits per second, latency, buffer in bytes and number of virtual
-// channels, numbered as Links has them and named in messages by Hop. Links that are down have no rate; h may be nil.
-func (t *Torus) Network(h *Health, of engine.Link) *engine.Network {
+// Network converts the torus to an engine.Network with links like template. They are numbered as
+// in Links and named by Hop in messages. Links that are down have rate 0; h may be nil.
+func (t *Torus) Network(h *Health, template engine.Link) *engine.Network {
 	links := t.Links()
 	n := &engine.Network{Nodes: int32(t.nodes), Links: make([]engine.Link, len(links))}
 	for i, l := range links {
-		of.From, of.To = l.From, l.To
-		n.Links[i] = of
+		template.From, template.To = l.From, l.To
+		n.Links[i] = template
 		if h != nil && h.Link[i] == Down {
 			n.Links[i].Rate = 0
 		}
@@ -176,8 +185,8 @@ func (t *Torus) Network(h *Health, of engine.Link) *engine.Network {
 	return n
 }
 
-// Ports returns the links out of every node, by node and port as engine.Paths has them: port 2*dim leads up and 2*dim+1
-// down; -1 where there is no link.
+// Ports returns the link of each port for engine.Paths, indexed by node*degree+port. Port 2*dim
+// leads up and port 2*dim+1 down. -1 marks a missing link.
 func (t *Torus) Ports() (degree int, link []int32) {
 	degree = 2 * len(t.Dims)
 	link = slices.Repeat([]int32{-1}, degree*t.nodes)
@@ -191,18 +200,19 @@ func (t *Torus) Ports() (degree int, link []int32) {
 	return degree, link
 }
 
-// Subtract returns the node that a translation of the torus by -b takes a to: nodes are the elements of a group, with
-// node 0 as zero. All nodes must be identical (Symmetric).
-func (t *Torus) Subtract(a, b int32) int32 { return t.sum(a, b, -1) }
+// Subtract returns the image of node a under the translation by -b. The nodes form a group with
+// node 0 as zero. All nodes must be identical; see Symmetric.
+func (t *Torus) Subtract(a, b int32) int32 { return t.translate(a, b, -1) }
 
-// Plus returns the node that a translation by b takes a to; see Subtract.
-func (t *Torus) Plus(a, b int32) int32 { return t.sum(a, b, 1) }
+// Plus returns the image of node a under the translation by b; see Subtract.
+func (t *Torus) Plus(a, b int32) int32 { return t.translate(a, b, 1) }
 
-func (t *Torus) sum(a, b int32, sign int) int32 {
-	var few [4]int
-	at := few[:0]
+// translate returns the image of node a under the translation by sign*b.
+func (t *Torus) translate(a, b int32, sign int) int32 {
+	var buffer [4]int // avoids an allocation for up to four dimensions
+	coords := buffer[:0]
 	for d := range t.Dims {
-		at = append(at, t.Coord(a, d)+sign*t.Coord(b, d))
+		coords = append(coords, t.Coord(a, d)+sign*t.Coord(b, d))
 	}
-	return t.land(at)
+	return t.wrappedNode(coords)
 }

@@ -13,7 +13,7 @@ import (
 	"sim/engine"
 )
 
-// TestGroup: translations commute with hops and are undone by their opposites.
+// TestGroup: translations commute with hops and are undone by their inverses.
 func TestGroup(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o, err := New(rapid.SampledFrom([]int{1, 2, 3, 4, 8}).Draw(t, "x"), rapid.SampledFrom([]int{2, 4, 5}).Draw(t, "y"), rapid.SampledFrom([]int{2, 3, 8}).Draw(t, "z"))
@@ -46,8 +46,8 @@ func TestGroup(t *testing.T) {
 	})
 }
 
-// TestSwitchFault: a switch that is down takes two directed links of each cube, those whose other coordinates are its
-// place on the face.
+// TestSwitchFault: a switch that is down takes down two directed links of each cube. Their other
+// coordinates are its position on the face.
 func TestSwitchFault(t *testing.T) {
 	o, err := New(4, 8, 8)
 	if err != nil {
@@ -76,7 +76,7 @@ func TestSwitchFault(t *testing.T) {
 	}
 }
 
-// TestHealth: chips, machines and links are down with what hangs on them.
+// TestHealth: chips, machines and links are down together with the parts that depend on them.
 func TestHealth(t *testing.T) {
 	o, err := New(4, 4, 4)
 	if err != nil {
@@ -129,13 +129,14 @@ func TestHealth(t *testing.T) {
 	}
 }
 
-// TestHealthRefused: parts just inside the torus are accepted, those just outside are refused and named.
-func TestHealthRefused(t *testing.T) {
+// TestHealthRejectsInvalid: parts just inside the torus are accepted; parts just outside are
+// rejected by name.
+func TestHealthRejectsInvalid(t *testing.T) {
 	cube, flat := must(t, "", 4, 4, 4), must(t, "", 6, 2)
 	for _, c := range []struct {
 		o    *Torus
 		f    Faults
-		want string // words of the error; none if the parts are there
+		want string // words of the error; "" if the parts exist
 	}{
 		{cube, Faults{Chips: []int32{0, 63}, Machines: []int{0, 15}, Switches: []Switch{{0, 0}, {2, Faces - 1}}}, ""},
 		{flat, Faults{Chips: []int32{0, 11}, Machines: []int{0, 2}, Links: []Hop{{11, 1, true}}, Drained: []Hop{{0, 0, false}}}, ""},
@@ -171,8 +172,8 @@ func TestHealthRefused(t *testing.T) {
 	}
 }
 
-// TestNetwork: the network of any torus has its links in their order, those alone without a rate that are down, and
-// port 2*dim of a node leads up, 2*dim+1 down, where Next leads.
+// TestNetwork: the network of any torus has its links in their order, and only links that are
+// down have rate 0. Port 2*dim of a node leads up and port 2*dim+1 down, as Next does.
 func TestNetwork(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o := anyTorus(t, 5)
@@ -187,8 +188,8 @@ func TestNetwork(t *testing.T) {
 				h.Link[k] = Drained
 			}
 		}
-		of := engine.Link{Rate: 3, Latency: 5, Buffer: 7, Channels: 2}
-		whole, part := o.Network(nil, of), o.Network(h, of)
+		template := engine.Link{Rate: 3, Latency: 5, Buffer: 7, Channels: 2}
+		whole, part := o.Network(nil, template), o.Network(h, template)
 		for i, l := range links {
 			want := engine.Link{From: l.From, To: l.To, Rate: 3, Latency: 5, Buffer: 7, Channels: 2}
 			if whole.Links[i] != want {
@@ -221,8 +222,9 @@ func TestNetwork(t *testing.T) {
 	})
 }
 
-// TestShiftRefused: vectors that do not fit the dimensions are refused, none undoes a twist.
-func TestShiftRefused(t *testing.T) {
+// TestShiftRejectsInvalid: vectors that do not match the dimensions are rejected. nil removes a
+// twist.
+func TestShiftRejectsInvalid(t *testing.T) {
 	o := must(t, "", 8, 4)
 	for want, shift := range map[string][][]int{
 		"1 shift vectors for 2 dimensions":             {{0, 1}},

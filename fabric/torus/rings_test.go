@@ -17,8 +17,8 @@ func linked(o *Torus) map[[2]int32]bool {
 	return pairs
 }
 
-// wrong says what is wrong with a ring of all nodes, or of n of them.
-func wrong(o *Torus, ring []int32, n int) string {
+// ringError returns the error of a ring of all nodes, or of n of them, and "" if it is correct.
+func ringError(o *Torus, ring []int32, n int) string {
 	pairs := linked(o)
 	for i, a := range ring {
 		if b := ring[(i+1)%len(ring)]; !pairs[[2]int32{a, b}] {
@@ -31,14 +31,14 @@ func wrong(o *Torus, ring []int32, n int) string {
 	return ""
 }
 
-// TestHamiltonian: the ring is a cycle over links through every node; where it is refused on a torus without twists, a
-// search finds none either.
+// TestHamiltonian: the ring is a cycle along links through every node. If Hamiltonian returns an
+// error for a torus without twists, an exhaustive search finds no ring either.
 func TestHamiltonian(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o := anyTorus(t, 5)
 		ring, err := o.Hamiltonian()
 		if err == nil {
-			if w := wrong(o, ring, o.Nodes()); w != "" || ring[0] != 0 {
+			if w := ringError(o, ring, o.Nodes()); w != "" || ring[0] != 0 {
 				t.Fatalf("%s open %v shift %v: %v: %s", o, o.Open, o.Shift, ring, w)
 			}
 			return
@@ -47,7 +47,7 @@ func TestHamiltonian(t *testing.T) {
 			t.Fatal(err)
 		}
 		if o.Shift == nil && o.Nodes() > 1 && o.Nodes() <= 15 {
-			if ring := search(o); ring != nil {
+			if ring := searchRing(o); ring != nil {
 				t.Fatalf("%s open %v: refused, but there is %v", o, o.Open, ring)
 			}
 		}
@@ -57,14 +57,14 @@ func TestHamiltonian(t *testing.T) {
 		ring, err := o.Hamiltonian()
 		if err != nil {
 			t.Errorf("%s: %v", o, err)
-		} else if w := wrong(o, ring, o.Nodes()); w != "" {
+		} else if w := ringError(o, ring, o.Nodes()); w != "" {
 			t.Errorf("%s: %s", o, w)
 		}
 	}
 }
 
-// search looks for a ring of all nodes by trying every step on from each.
-func search(o *Torus) []int32 {
+// searchRing searches for a ring of all nodes by backtracking.
+func searchRing(o *Torus) []int32 {
 	pairs := linked(o)
 	path, seen := []int32{0}, make([]bool, o.Nodes())
 	seen[0] = true
@@ -92,8 +92,8 @@ func search(o *Torus) []int32 {
 	return nil
 }
 
-// TestRings: rings are cycles over links up the dimension that have every node once, and lines are the nodes that
-// differ in it alone, in order.
+// TestRings: rings are cycles along upward links of the dimension that contain every node once.
+// Lines are the nodes that differ only in the dimension, in order.
 func TestRings(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o := anyTorus(t, 5)
@@ -134,7 +134,7 @@ func TestRings(t *testing.T) {
 	})
 }
 
-// TestTwistedRings: a twist by halves of other dimensions joins lines two by two.
+// TestTwistedRings: a twist by half of another dimension joins pairs of lines.
 func TestTwistedRings(t *testing.T) {
 	for _, c := range []struct {
 		twist        string
@@ -157,7 +157,7 @@ func TestTwistedRings(t *testing.T) {
 	}
 }
 
-// TestSnake: what follow each other are neighbours inside the box.
+// TestSnake: consecutive nodes are neighbours inside the box.
 func TestSnake(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o, err := New(rapid.SliceOfN(rapid.IntRange(1, 5), 1, 4).Draw(t, "dims")...)
@@ -170,12 +170,12 @@ func TestSnake(t *testing.T) {
 			if i == 0 {
 				continue
 			}
-			apart := 0
+			distance := 0
 			for d := range o.Dims {
 				c := o.Coord(n, d) - o.Coord(path[i-1], d)
-				apart += c * c
+				distance += c * c
 			}
-			if apart != 1 {
+			if distance != 1 {
 				t.Fatalf("%s: %d follows %d", o, n, path[i-1])
 			}
 		}

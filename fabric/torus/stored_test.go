@@ -68,9 +68,9 @@ func TestStoredTori(t *testing.T) {
 				}
 			}
 		}
-		if Cubic(z) == nil {
+		if CheckCubic(z) == nil {
 			cubes := []int{5, 2}
-			joined, err := Adjacent(z, cubes)
+			joined, err := CubeConnections(z, cubes)
 			fmt.Fprintln(digest, joined, err)
 			for _, before := range []*Torus{nil, z, must(t, "", c.dims...)} {
 				commands, err := Reconnect(before, z, cubes, 6, c.f.Switches)

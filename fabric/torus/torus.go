@@ -1,7 +1,13 @@
-// Package torus describes tori of any number of dimensions: their nodes and links, open or wrapped round in each
-// dimension, with wrap-around links that may land shifted (twisted tori), and the distances in them.
+// Package torus describes tori of any number of dimensions: nodes, links, distances and rings.
+// Each dimension is open or wrapped around. Wrap-around links can be shifted in other dimensions
+// (twisted tori).
 //
-// It knows geometry alone. Which path packets take is decided in policies/routing, how long they take in engine.
+// New, Mesh and Twist build a Torus. Links numbers its links, and Network converts it to an
+// engine.Network. Faults describes parts that are down, Distances and Vectors shortest paths,
+// Rings and Hamiltonian rings, and CubeConnections and Reconnect the optical connections of tori
+// made of cubes. Begin reading with Torus and Next.
+//
+// The package contains only geometry. policies/routing chooses paths, and engine simulates.
 package torus
 
 import (
@@ -10,27 +16,29 @@ import (
 	"slices"
 )
 
-// ErrShape is wrapped by every error about a torus that cannot be.
+// ErrShape is wrapped by all errors about invalid tori.
 var ErrShape = errors.New("torus: no such shape")
 
-// MaxNodes is the most nodes of a torus: sums of distances over all pairs then fit an int64.
+// MaxNodes is the maximum number of nodes of a torus. Sums of distances over all pairs then fit
+// an int64.
 const MaxNodes = 1 << 20
 
-// Torus is a graph of nodes at the integer points of a box, each linked in both directions to its neighbours along
-// every dimension. Nodes are numbered with the last dimension fastest: (x*Y + y)*Z + z in three.
+// Torus is a graph whose nodes are the integer points of a box. Each node has links in both
+// directions to its neighbours along every dimension. Nodes are numbered with the last dimension
+// fastest: (x*Y + y)*Z + z in three dimensions.
 type Torus struct {
 	Dims []int  // size of each dimension
-	Open []bool // dimensions without wrap-around links
-	// Shift[i] is the vector that a wrap-around link of dimension i, taken upwards, adds to the other coordinates,
-	// modulo their sizes; taken downwards it subtracts it. nil is no twist.
+	Open []bool // whether a dimension has no wrap-around links, indexed by dimension
+	// Shift[i] is the vector that an upward wrap-around link of dimension i adds to the other
+	// coordinates, modulo their sizes. A downward link subtracts it. nil means no twist.
 	Shift [][]int
 
-	nodes  int
-	stride []int
+	nodes  int   // number of nodes
+	stride []int // distance of the numbers of neighbours, indexed by dimension
 }
 
-// New returns the torus of these sizes, wrapped round in every dimension. It fails where a size is below 1 or there are
-// more than MaxNodes nodes.
+// New returns the torus with the given sizes, wrapped around in every dimension. It returns an
+// error if a size is below 1 or the number of nodes exceeds MaxNodes.
 func New(dims ...int) (*Torus, error) {
 	t := &Torus{Dims: slices.Clone(dims), Open: make([]bool, len(dims)), nodes: 1, stride: make([]int, len(dims))}
 	if len(dims) == 0 {
@@ -38,7 +46,8 @@ func New(dims ...int) (*Torus, error) {
 	}
 	for i := len(dims) - 1; i >= 0; i-- {
 		if dims[i] < 1 || dims[i] > MaxNodes/t.nodes {
-			return nil, fmt.Errorf("%w: size %d of dimension %s; sizes are at least 1 and nodes at most %d", ErrShape, dims[i], DimName(i), MaxNodes)
+			return nil, fmt.Errorf("%w: size %d of dimension %s; sizes are at least 1 and nodes at most %d",
+				ErrShape, dims[i], DimName(i), MaxNodes)
 		}
 		t.stride[i] = t.nodes
 		t.nodes *= dims[i]
@@ -46,7 +55,8 @@ func New(dims ...int) (*Torus, error) {
 	return t, nil
 }
 
-// Mesh opens dimensions: they lose their wrap-around links. It fails on a dimension that there is not.
+// Mesh removes the wrap-around links of the given dimensions. It returns an error if a dimension
+// does not exist.
 func (t *Torus) Mesh(dims ...int) error {
 	for _, i := range dims {
 		if i < 0 || i >= len(t.Dims) {
@@ -60,10 +70,10 @@ func (t *Torus) Mesh(dims ...int) error {
 // Nodes returns the number of nodes.
 func (t *Torus) Nodes() int { return t.nodes }
 
-// Node returns the number of the node at the coordinates.
-func (t *Torus) Node(at ...int) int32 {
+// Node returns the number of the node with the given coordinates.
+func (t *Torus) Node(coords ...int) int32 {
 	n := 0
-	for i, c := range at {
+	for i, c := range coords {
 		n += c * t.stride[i]
 	}
 	return int32(n)
@@ -74,14 +84,15 @@ func (t *Torus) Coord(node int32, dim int) int { return int(node) / t.stride[dim
 
 // At returns the coordinates of a node.
 func (t *Torus) At(node int32) []int {
-	at := make([]int, len(t.Dims))
-	for i := range at {
-		at[i] = t.Coord(node, i)
+	coords := make([]int, len(t.Dims))
+	for i := range coords {
+		coords[i] = t.Coord(node, i)
 	}
-	return at
+	return coords
 }
 
-// Wraps reports whether the link of a node along dim, up or down, is a wrap-around link or would be one.
+// Wraps reports whether a node's link along dim is at the border of the box, where links wrap
+// around.
 func (t *Torus) Wraps(node int32, dim int, up bool) bool {
 	if up {
 		return t.Coord(node, dim) == t.Dims[dim]-1
@@ -89,7 +100,8 @@ func (t *Torus) Wraps(node int32, dim int, up bool) bool {
 	return t.Coord(node, dim) == 0
 }
 
-// Next returns the neighbour of a node along dim, up or down; false at the border of an open dimension.
+// Next returns the neighbour of a node along dim. It returns false at the border of an open
+// dimension.
 func (t *Torus) Next(node int32, dim int, up bool) (int32, bool) {
 	step, sign := t.stride[dim], 1
 	if !up {
@@ -103,10 +115,10 @@ func (t *Torus) Next(node int32, dim int, up bool) (int32, bool) {
 	}
 	to := int(node) - sign*step*(t.Dims[dim]-1)
 	if t.Shift != nil {
-		for j, by := range t.Shift[dim] {
-			if by != 0 {
+		for j, delta := range t.Shift[dim] {
+			if delta != 0 {
 				c := t.Coord(node, j)
-				to += (mod(c+sign*by, t.Dims[j]) - c) * t.stride[j]
+				to += (mod(c+sign*delta, t.Dims[j]) - c) * t.stride[j]
 			}
 		}
 	}
@@ -115,14 +127,15 @@ func (t *Torus) Next(node int32, dim int, up bool) (int32, bool) {
 
 // Link is a directed link of a torus.
 type Link struct {
-	From, To int32
-	Dim      int8
-	Up, Wrap bool
+	From, To int32 // nodes
+	Dim      int8  // dimension
+	Up, Wrap bool  // direction of increasing coordinates; wrap-around link
 }
 
-// Links returns all links in the order in which they are numbered: by node and dimension, the link up from the node and
-// then its opposite. A wrapped dimension of size 2 has two links in each direction between the same nodes, and one of
-// size 1 links nodes to themselves, unless they are twisted.
+// Links returns all links in the order of their numbers: by node and dimension, first the link
+// up from the node and then its reverse. A wrapped dimension of size 2 has two links in each
+// direction between the same nodes. One of size 1 links nodes to themselves, unless it is
+// twisted.
 func (t *Torus) Links() []Link {
 	links := make([]Link, 0, 2*len(t.Dims)*t.nodes)
 	for n := range int32(t.nodes) {
@@ -136,7 +149,7 @@ func (t *Torus) Links() []Link {
 	return links
 }
 
-// DimName is the name of a dimension: x, y, z, and then d3, d4 ...
+// DimName returns the name of a dimension: x, y, z, and then d3, d4 ...
 func DimName(i int) string {
 	if i >= 0 && i < 3 {
 		return "xyz"[i : i+1]
@@ -144,6 +157,7 @@ func DimName(i int) string {
 	return fmt.Sprintf("d%d", i)
 }
 
+// mod returns a modulo m, which is never negative.
 func mod(a, m int) int {
 	if a %= m; a < 0 {
 		a += m

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// patterns are all 64 twist patterns, in the order of the numbers that their bits make.
+// patterns returns all 64 twist patterns in increasing order as binary numbers.
 func patterns() []string {
 	all := make([]string, 64)
 	for i := range all {
@@ -33,8 +33,9 @@ func must(t testing.TB, twist string, dims ...int) *Torus {
 	return o
 }
 
-// TestTable3 is Table III of the twisted-tori paper: the average distance of single twists on 8 x 4 x 4, over all
-// ordered pairs and a node with itself; and the regular torus and the best double twist beside it.
+// TestTable3 is Table III of the twisted-tori paper: the average distances of single twists on 8
+// x 4 x 4 over all ordered pairs, including each node with itself. It also contains the regular
+// torus and the best double twist.
 func TestTable3(t *testing.T) {
 	for _, c := range []struct {
 		twist   string
@@ -48,7 +49,7 @@ func TestTable3(t *testing.T) {
 	}
 }
 
-// TestBestOf4x4x12: the paper's optimum of Table II is second by distance.
+// TestBestOf4x4x12: the paper's optimum of Table II has the second-lowest distance.
 func TestBestOf4x4x12(t *testing.T) {
 	best := slices.MinFunc(patterns(), func(a, b string) int {
 		return int(must(t, a, 4, 4, 12).Distances().Sum - must(t, b, 4, 4, 12).Distances().Sum)
@@ -59,7 +60,8 @@ func TestBestOf4x4x12(t *testing.T) {
 	}
 }
 
-// TestTPUv4Form: the twisted forms are those of the conventions, and of k x k x 2k one of the 64 patterns.
+// TestTPUv4Form: the twisted forms equal their definition. For k x k x 2k the form is one of the
+// 64 patterns.
 func TestTPUv4Form(t *testing.T) {
 	o := must(t, TPUv4, 4, 4, 8)
 	if want := [][]int{{0, 0, 4}, {0, 0, 4}, {0, 0, 0}}; fmt.Sprint(o.Shift) != fmt.Sprint(want) {
@@ -75,8 +77,8 @@ func TestTPUv4Form(t *testing.T) {
 }
 
 // anyTorus draws a torus with any twist and any open dimensions.
-func anyTorus(t *rapid.T, most int) *Torus {
-	dims := rapid.SliceOfN(rapid.IntRange(1, most), 1, 4).Draw(t, "dims")
+func anyTorus(t *rapid.T, maxNodes int) *Torus {
+	dims := rapid.SliceOfN(rapid.IntRange(1, maxNodes), 1, 4).Draw(t, "dims")
 	o, err := New(dims...)
 	if err != nil {
 		t.Fatal(err)
@@ -92,7 +94,7 @@ func anyTorus(t *rapid.T, most int) *Torus {
 		}
 		for j := range dims {
 			if i != j && rapid.Bool().Draw(t, "twisted") {
-				shift[i][j] = rapid.IntRange(-2*most, 2*most).Draw(t, "by")
+				shift[i][j] = rapid.IntRange(-2*maxNodes, 2*maxNodes).Draw(t, "by")
 			}
 		}
 	}
@@ -102,8 +104,8 @@ func anyTorus(t *rapid.T, most int) *Torus {
 	return o
 }
 
-// TestLinks: numbers and coordinates are each other's inverse, up undoes down, every node has its links, and opposites
-// stand side by side.
+// TestLinks: node numbers and coordinates are inverses, down reverses up, every node has its
+// links, and reverse links are side by side.
 func TestLinks(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o := anyTorus(t, 5)
@@ -149,8 +151,8 @@ func TestLinks(t *testing.T) {
 	})
 }
 
-// TestDistances holds the sums against Floyd and Warshall's algorithm on the list of links, and Symmetric against what
-// it promises.
+// TestDistances compares the sums with Floyd and Warshall's algorithm on the list of links. If
+// Symmetric returns true, all nodes have the same distances.
 func TestDistances(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o := anyTorus(t, 3)
@@ -171,12 +173,12 @@ func TestDistances(t *testing.T) {
 				}
 			}
 		}
-		sum, apart, first := int64(0), int64(0), []int(nil)
+		sum, numPairs, first := int64(0), int64(0), []int(nil)
 		identical := true
 		for i := range n {
 			for _, h := range hops[i] {
 				if h == far {
-					apart++
+					numPairs++
 				} else {
 					sum += int64(h)
 				}
@@ -191,8 +193,8 @@ func TestDistances(t *testing.T) {
 		for _, pairs := range d.Count {
 			joined += pairs
 		}
-		if d.Sum != sum || joined != int64(n*n)-apart {
-			t.Fatalf("%v shift %v open %v: sum %d and %d joined, want %d and %d", o, o.Shift, o.Open, d.Sum, joined, sum, int64(n*n)-apart)
+		if d.Sum != sum || joined != int64(n*n)-numPairs {
+			t.Fatalf("%v shift %v open %v: sum %d and %d joined, want %d and %d", o, o.Shift, o.Open, d.Sum, joined, sum, int64(n*n)-numPairs)
 		}
 		if o.Symmetric() && !identical {
 			t.Fatalf("%v shift %v is called symmetric", o, o.Shift)

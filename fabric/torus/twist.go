@@ -6,28 +6,32 @@ import (
 	"strings"
 )
 
-// TPUv4 names the twisted form that TPU v4 uses for a shape (TPU v4, Sec. 2.5).
+// TPUv4 is the pattern of the twisted torus that TPU v4 uses for a shape (TPU v4, Sec. 2.5).
 const TPUv4 = "tpuv4"
 
-// pairs are the two dimensions i|j of each bit of a twist pattern: a wrap-around link of dimension i lands shifted by
-// half of dimension j, rounded down.
-var pairs = [6][2]int{{0, 1}, {0, 2}, {1, 0}, {1, 2}, {2, 0}, {2, 1}}
+// twistPairs lists the dimensions i|j of each bit of a twist pattern. The bit shifts the
+// wrap-around links of dimension i by half the size of dimension j, rounded down.
+var twistPairs = [6][2]int{{0, 1}, {0, 2}, {1, 0}, {1, 2}, {2, 0}, {2, 1}}
 
-// Twist twists a torus of three dimensions by a pattern of six bits in the order x|y, x|z, y|x, y|z, z|x, z|y
-// (Gottipati, Sec. II), or into its TPUv4 form. Several twists of one dimension add as one vector. It fails where there
-// are not three dimensions or the twisted one is open.
+// Twist twists a torus of three dimensions. The pattern is TPUv4, or six bits in the order x|y,
+// x|z, y|x, y|z, z|x, z|y (Gottipati, Sec. II). Several twists of one dimension are added as one
+// vector. It returns an error if there are not three dimensions or if a twisted dimension is
+// open.
 func (t *Torus) Twist(pattern string) error {
 	if len(t.Dims) != 3 {
-		return fmt.Errorf("%w: a twist pattern is of three dimensions, not of %d", ErrShape, len(t.Dims))
+		return fmt.Errorf("%w: a twist pattern is of three dimensions, not of %d",
+			ErrShape, len(t.Dims))
 	}
 	if pattern == TPUv4 {
 		return t.twistTPUv4()
 	}
-	if len(pattern) != len(pairs) || strings.Trim(pattern, "01") != "" {
-		return fmt.Errorf("%w: twist %q is neither %q nor six bits for x|y, x|z, y|x, y|z, z|x, z|y, such as \"001000\"", ErrShape, pattern, TPUv4)
+	if len(pattern) != len(twistPairs) || strings.Trim(pattern, "01") != "" {
+		return fmt.Errorf("%w: twist %q is neither %q nor six bits for x|y, x|z, y|x, y|z, z|x, z|y, such as \"001000\"",
+			ErrShape, pattern, TPUv4)
 	}
+
 	shift := make([][]int, 3)
-	for b, p := range pairs {
+	for b, p := range twistPairs {
 		if shift[p[0]] == nil {
 			shift[p[0]] = make([]int, 3)
 		}
@@ -38,8 +42,8 @@ func (t *Torus) Twist(pattern string) error {
 	return t.SetShift(shift)
 }
 
-// twistTPUv4 twists k x k x 2k and k x 2k x 2k, in any order of the dimensions: wrap-around links of a short dimension
-// land half-way along every long one.
+// twistTPUv4 twists k x k x 2k and k x 2k x 2k, with the dimensions in any order. The
+// wrap-around links of a short dimension are shifted by half the size of every long one.
 func (t *Torus) twistTPUv4() error {
 	short, long := slices.Min(t.Dims), slices.Max(t.Dims)
 	for _, n := range t.Dims {
@@ -47,6 +51,7 @@ func (t *Torus) twistTPUv4() error {
 			return fmt.Errorf("%w: TPU v4 twists k x k x 2k and k x 2k x 2k, not %s", ErrShape, t)
 		}
 	}
+
 	shift := make([][]int, 3)
 	for i, n := range t.Dims {
 		shift[i] = make([]int, 3)
@@ -59,33 +64,39 @@ func (t *Torus) twistTPUv4() error {
 	return t.SetShift(shift)
 }
 
-// SetShift sets the vectors that wrap-around links add to the other coordinates, by dimension; none is no twist. It
-// fails where the vectors do not fit the dimensions, shift a dimension along itself, or belong to an open dimension.
+// SetShift sets the shift vectors of wrap-around links, indexed by dimension; nil means no
+// twist. It returns an error if the vectors do not match the dimensions, shift a dimension along
+// itself, or belong to an open dimension.
 func (t *Torus) SetShift(shift [][]int) error {
 	if shift == nil {
 		t.Shift = nil
 		return nil
 	}
 	if len(shift) != len(t.Dims) {
-		return fmt.Errorf("%w: %d shift vectors for %d dimensions", ErrShape, len(shift), len(t.Dims))
+		return fmt.Errorf("%w: %d shift vectors for %d dimensions",
+			ErrShape, len(shift), len(t.Dims))
 	}
+
 	out, twisted := make([][]int, len(shift)), false
 	for i, v := range shift {
 		if len(v) != 0 && len(v) != len(t.Dims) {
-			return fmt.Errorf("%w: shift of %s has %d components for %d dimensions", ErrShape, DimName(i), len(v), len(t.Dims))
+			return fmt.Errorf("%w: shift of %s has %d components for %d dimensions",
+				ErrShape, DimName(i), len(v), len(t.Dims))
 		}
 		out[i] = make([]int, len(t.Dims))
-		for j, by := range v {
-			by = mod(by, t.Dims[j])
+		for j, delta := range v {
+			delta = mod(delta, t.Dims[j])
 			switch {
-			case by == 0:
+			case delta == 0:
 				continue
 			case i == j:
-				return fmt.Errorf("%w: dimension %s cannot be shifted along itself", ErrShape, DimName(i))
+				return fmt.Errorf("%w: dimension %s cannot be shifted along itself",
+					ErrShape, DimName(i))
 			case t.Open[i]:
-				return fmt.Errorf("%w: dimension %s is open, so it has no wrap-around links to twist", ErrShape, DimName(i))
+				return fmt.Errorf("%w: dimension %s is open, so it has no wrap-around links to twist",
+					ErrShape, DimName(i))
 			}
-			out[i][j], twisted = by, true
+			out[i][j], twisted = delta, true
 		}
 	}
 	if t.Shift = nil; twisted {
@@ -94,16 +105,17 @@ func (t *Torus) SetShift(shift [][]int) error {
 	return nil
 }
 
-// Symmetric reports whether the torus surely looks the same from every node: it is wrapped in every dimension, and no
-// dimension along which links are shifted is twisted itself. (Then paths commute, and the torus is a Cayley graph of an
-// Abelian group. With mutual twists they do not.)
+// Symmetric reports whether the torus provably looks the same from every node: all dimensions
+// are wrapped, and no dimension along which links are shifted is twisted itself. Then hops
+// commute, and the torus is a Cayley graph of an Abelian group. With mutual twists they do not
+// commute.
 func (t *Torus) Symmetric() bool {
 	if slices.Contains(t.Open, true) {
 		return false
 	}
 	for _, v := range t.Shift {
-		for j, by := range v {
-			if by != 0 && slices.ContainsFunc(t.Shift[j], func(c int) bool { return c != 0 }) {
+		for j, delta := range v {
+			if delta != 0 && slices.ContainsFunc(t.Shift[j], func(c int) bool { return c != 0 }) {
 				return false
 			}
 		}

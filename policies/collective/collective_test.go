@@ -26,7 +26,7 @@ func drawTorus(t *rapid.T) (*torus.Torus, *engine.Network) {
 		}
 	}
 	var f torus.Faults
-	if torus.Cubic(o) == nil && rapid.Bool().Draw(t, "ocs") {
+	if torus.CheckCubic(o) == nil && rapid.Bool().Draw(t, "ocs") {
 		f.Switches = []torus.Switch{{Dim: rapid.IntRange(0, 2).Draw(t, "dim"), Index: rapid.IntRange(0, 15).Draw(t, "index")}}
 	}
 	for range rapid.IntRange(0, 2).Draw(t, "failed") {

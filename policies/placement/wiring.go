@@ -25,7 +25,7 @@ func (w *Wiring) Of(s fleet.Shape) ([3][]int8, error) {
 	cubes := numbers.Below(s.Cubes())
 	var all []torus.Connection
 	if err == nil {
-		all, err = torus.Adjacent(t, cubes)
+		all, err = torus.CubeConnections(t, cubes)
 	}
 	if err != nil {
 		return next, fmt.Errorf("placement: slice %s: %w", s, err)

@@ -41,7 +41,7 @@ func (p *Problem) spread(ctx context.Context, byRoutes bool) (*Decision, error) 
 	if err != nil {
 		return nil, err
 	}
-	s := &engine.Spread{Degree: g.degree, Link: make([]int32, len(g.link)), To: make([]int32, len(g.link)), Hops: make([][]uint16, g.nodes)}
+	s := &engine.NextHops{Degree: g.degree, Link: make([]int32, len(g.link)), To: make([]int32, len(g.link)), Hops: make([][]uint16, g.nodes)}
 	for k, l := range g.link {
 		s.Link[k], s.To[k] = -1, -1
 		if l >= 0 && p.Network.Links[l].Rate > 0 {

@@ -201,7 +201,7 @@ func TestDrawPacket(t *testing.T) {
 					square[l] += share * (1 - share)
 				}
 			}
-			loads, _ := static.OfPaths(t.Context(), n, flows, nil, d.Paths)
+			loads, _ := static.PathLoads(t.Context(), n, flows, nil, d.Paths)
 			const packets = 400
 			w := &packet.Work{Flows: flows, Paths: d.Paths, Sources: []packet.Source{{End: int32(len(flows)), Bytes: 1000, Count: packets, Process: packet.Greedy, Order: packet.Random, Seed: 3}}}
 			s, err := packet.Run(n, w, packet.Options{Seed: 7})

@@ -130,7 +130,7 @@ func (r *Row) pressure(ctx context.Context, p *Problem, o Options) (float64, err
 		if d.Paths.Spread != nil {
 			return math.Inf(1), nil
 		}
-		if loads, err = static.OfPaths(ctx, p.Network, p.Flows, p.Demand, d.Paths); err != nil {
+		if loads, err = static.PathLoads(ctx, p.Network, p.Flows, p.Demand, d.Paths); err != nil {
 			return 0, err
 		}
 	}

@@ -134,7 +134,7 @@ func (z *Orbits) each(class int32, do func(at int32, port int)) {
 	}
 }
 
-// Loads returns what static.OfPaths would. Translations take the paths of a class to each other, and links to others of
+// Loads returns what static.PathLoads would. Translations take the paths of a class to each other, and links to others of
 // the same port of an orbit: each of these has as many paths of a class on it as a path of it passes such links.
 func (z *Orbits) Loads() *static.Loads {
 	load := make([]int64, len(z.Sources)*z.z.degree)

@@ -18,7 +18,7 @@ type Row struct {
 	Reads []string
 	// AnyGraph reports whether it serves whatever links join; nil does not.
 	AnyGraph func(s *Settings) bool
-	// Hops reports whether packets draw their links as they go (engine.Spread); nil does not.
+	// Hops reports whether packets draw their links as they go (engine.NextHops); nil does not.
 	Hops func(s *Settings) bool
 	// Alike has flows that translations take into each other share paths. Slow takes long to find paths, which are
 	// hardly longer than shortest ones.

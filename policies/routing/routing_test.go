@@ -62,7 +62,7 @@ func everyPair(n int) []engine.Flow {
 
 // linkLoads measures the paths of a problem's flows.
 func linkLoads(p *Problem, w *engine.Paths) *static.Loads {
-	z, _ := static.OfPaths(context.Background(), p.Network, p.Flows, p.Demand, w) // which does not end
+	z, _ := static.PathLoads(context.Background(), p.Network, p.Flows, p.Demand, w) // which does not end
 	return z
 }
 

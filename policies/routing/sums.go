@@ -11,7 +11,7 @@ import (
 
 // Sums is what the paths of all flows of a problem come to, without these.
 type Sums interface {
-	// Loads returns what static.OfPaths would.
+	// Loads returns what static.PathLoads would.
 	Loads() *static.Loads
 	// Channels returns the virtual channels that paths take, and a cycle in the dependencies of these; nil where there
 	// is none.
@@ -174,7 +174,7 @@ func (s *arcSums) follow(c *chooser, flows []underway, dst int32) {
 	}
 }
 
-// Loads returns what static.OfPaths would.
+// Loads returns what static.PathLoads would.
 func (s *arcSums) Loads() *static.Loads { return &s.loads }
 
 // Channels returns 1, and a cycle in the dependencies of links.

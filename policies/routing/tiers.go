@@ -16,11 +16,11 @@ import (
 // packets draw their links, and where no tier of links joins two GPUs.
 func InTiers(ctx context.Context, z *links.Tiers, t int, n *engine.Network, first []int, flows []engine.Flow, seed uint64, outer func(some []int) (*engine.Paths, error)) (*engine.Paths, error) {
 	for _, x := range flows {
-		if z.Joins(false, x.Src, x.Dst) > t {
+		if z.JoiningTier(false, x.Src, x.Dst) > t {
 			return nil, fmt.Errorf("%w: no tier of links joins nodes %d and %d", ErrUnserved, x.Src, x.Dst)
 		}
 	}
-	return z.Lead(t, n, first, flows, func(i int, some []int, own []engine.Flow) (paths *engine.Paths, err error) {
+	return z.JoinPaths(t, n, first, flows, func(i int, some []int, own []engine.Flow) (paths *engine.Paths, err error) {
 		if i == t && outer != nil {
 			paths, err = outer(some)
 		} else {

@@ -23,10 +23,10 @@ func TestTiers(t *testing.T) {
 	switched := func(gpus int, rate units.Rate) *links.Links {
 		l := &links.Links{}
 		l.Domain.GPUs, l.LinkRate, l.Queue = gpus, rate, "unbounded"
-		l.JoinSwitch()
+		l.BuildSwitchedDomain()
 		return l
 	}
-	outer := &links.Links{Inside: []*links.Links{switched(2, 8e9), switched(4, 2e9)}}
+	outer := &links.Links{InnerTiers: []*links.Links{switched(2, 8e9), switched(4, 2e9)}}
 	outer.Dims, outer.LinkRate, outer.LinkLatency, outer.Queue = []int{4, 4}, 1e9, engine.Microsecond, "unbounded"
 	outer.FailedLinks, outer.FailedChips = []string{"0 x+"}, []int{9}
 	z, err := outer.Build()

@@ -187,7 +187,7 @@ func (c *Controller) Planned() (Run, *engine.Trace) { return c.run, c.trace }
 
 func (c *Controller) rehearse(w *evaluator) *rehearsal {
 	r := w.rehearse()
-	r.w.Stage(c.class, c.plan)
+	r.w.PrepareControl(c.class, c.plan)
 	return r
 }
 

@@ -93,7 +93,7 @@ func (h *held) refuted(by, from, delay engine.Time) bool {
 	h.restart()
 	from = max(0, from)
 	inside := slices.Clone(h.rates)
-	stages := []flow.Stage{{Rates: h.rates}, {From: from, Rates: inside}, {From: from + delay, Rates: h.rates}}
+	stages := []flow.Period{{Rates: h.rates}, {From: from, Rates: inside}, {From: from + delay, Rates: h.rates}}
 	if from == 0 {
 		stages = stages[1:]
 	}
@@ -110,7 +110,7 @@ func (h *held) refuted(by, from, delay engine.Time) bool {
 				inside[l] = float64(x.hi[e]) * h.p.Fabric.Rate(e)
 			}
 		}
-		if h.w.Misses(by, stages) {
+		if h.w.MissesDeadline(by, stages) {
 			continue
 		}
 		e := h.widest(x)

@@ -42,7 +42,7 @@ func demandMatched(m *movement) (*Sequence, error) {
 			break
 		}
 		left := make([]float64, links)
-		m.w.Left(left)
+		m.w.AddRemaining(left)
 		_, of := m.w.Ended(int32(last))
 		s := Step{Bundle: last, Count: int(of), Circuits: topology(left)}
 		for e, n := range s.Circuits {

@@ -96,7 +96,7 @@ type rehearsal struct {
 // rehearse returns what simulates sequences with w, until done is called on it.
 func (w *evaluator) rehearse() *rehearsal {
 	p := w.p
-	w.Stage(p.classes(), len(p.Fabric.Bundles))
+	w.PrepareControl(p.classes(), len(p.Fabric.Bundles))
 	r := &rehearsal{w: w, Switching: p.Switching, target: make([]int, len(p.Fabric.Bundles)), coming: make([][]arrival, len(p.Fabric.Bundles)), change: make([][][]int, len(p.Fabric.Bundles))}
 	for e, b := range p.Fabric.Bundles {
 		r.change[e] = make([][]int, len(b.Links))
@@ -259,7 +259,7 @@ func (r *rehearsal) carried(e int, now engine.Time) int {
 func (r *rehearsal) expect(e int, now engine.Time) {
 	for i, l := range r.w.p.Fabric.Bundles[e].Links {
 		for _, k := range r.change[e][i] {
-			r.w.Drop(k)
+			r.w.CancelChange(k)
 		}
 		r.change[e][i] = r.change[e][i][:0]
 		at := func(t engine.Time) {

@@ -26,7 +26,7 @@ func Blame(c interface {
 // FaultText words an error for a fault: without the name of its package.
 func FaultText(err error) string {
 	text := err.Error()
-	for _, prefix := range []string{"torus: no such shape: ", "torus: no such part: ", "torus: ", "graph: this is no list of links: ", "graph: ", "collective: no such traffic: ", "collective: no such call: ", "collective: "} {
+	for _, prefix := range []string{"torus: no such shape: ", "torus: no such part: ", "torus: ", "graph: invalid list of links: ", "graph: ", "collective: no such traffic: ", "collective: no such call: ", "collective: "} {
 		text = strings.TrimPrefix(text, prefix)
 	}
 	return text

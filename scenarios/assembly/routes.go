@@ -56,7 +56,7 @@ func (r *Routes) writeSpread(w io.Writer) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprintln(out, "chip,destination,port,next,share") // out keeps the error for Flush
 	for dst := range r.Network.Nodes {
-		nodes := s.Levels(from[dst], dst, mark)
+		nodes := s.NodesByDistance(from[dst], dst, mark)
 		slices.Sort(nodes)
 		for _, at := range nodes {
 			s.Shares(at, dst, func(port int, share float64) {

@@ -31,7 +31,7 @@ func TestDemandOfGPT7B(t *testing.T) {
 			leaving := func(phases ...training.Phase) float64 {
 				return peak(it.Graph, tr, func(id int32) bool {
 					k := &it.Graph.Tasks[id]
-					return k.Kind == engine.Transfer && p.Nodes[k.Src].Pod == pod && p.Crosses(k.Src, k.Dst) &&
+					return k.Kind == engine.Transfer && p.Nodes[k.Src].Pod == pod && p.BetweenPods(k.Src, k.Dst) &&
 						slices.Contains(phases, it.Meta[id].Phase)
 				})
 			}

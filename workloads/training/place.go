@@ -111,7 +111,7 @@ func (it *Iteration) Place(l Layout) (*fabric.Pods, error) {
 		p.Nodes = append(p.Nodes, node)
 	}
 	if l.Inside > 0 {
-		p.Inside = p.Switch(l.Inside)
+		p.Inside = p.SwitchedNetwork(l.Inside)
 	}
 	return p, nil
 }

@@ -126,7 +126,7 @@ func permutations(topologies []scaleup.Topology, n, k int) (list [][][]int32, ok
 		if len(t) != n*k {
 			return nil, false
 		}
-		colour, err := t.Switches(n, k)
+		colour, err := t.AssignSwitches(n, k)
 		if err != nil {
 			return nil, false
 		}

@@ -131,14 +131,14 @@ func place(ctx context.Context, s *Scenario, spec training.Spec, x training.Exte
 // connect routes the graph over the pods.
 func (in *instance) connect(ctx context.Context) (err error) {
 	in.graph.MessageOverhead = in.s.Engine.MessageOverhead
-	if in.plain = in.graph; len(in.s.Fabric.Inside) > 0 {
-		if in.tiers, err = links.NewTiers(in.s.Fabric.Inside, in.s.tierGPUs()); err != nil {
+	if in.plain = in.graph; len(in.s.Fabric.InnerTiers) > 0 {
+		if in.tiers, err = links.NewTiers(in.s.Fabric.InnerTiers, in.s.tierGPUs()); err != nil {
 			return err
 		}
 		if in.pods.Inside, err = in.inside(ctx); err != nil {
 			return err
 		}
-		if late := in.pods.Late(in.graph); late != nil {
+		if late := in.pods.ArrivalDelays(in.graph); late != nil {
 			if in.graph, err = composition.Delayed(in.graph, late); err != nil {
 				return err
 			}

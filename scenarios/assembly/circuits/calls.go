@@ -32,7 +32,7 @@ func (s *Scenario) callsAmong(spec *training.Spec, gpus int) *calls.Step {
 	}
 	return &calls.Step{
 		Expansion: s.Workload.Calls, Spec: spec, Seed: s.Seed, Network: n, Task: assembly.PodTask,
-		Domains: func(group []int32) []int { return links.Parts(group, domains) },
+		Domains: func(group []int32) []int { return links.DomainsByRank(group, domains) },
 	}
 }
 
@@ -67,7 +67,7 @@ func (in *instance) alone(ctx context.Context) ([]engine.Time, error) {
 	}
 	n := &engine.Network{Nodes: in.optical.Network.Nodes, Groups: in.pods.Groups()}
 	r := engine.NewRoutes(len(in.graph.Tasks), func(uses []engine.Use, i int32) []engine.Use {
-		if t := &in.graph.Tasks[i]; in.pods.Takes(t) && !in.crosses(i) {
+		if t := &in.graph.Tasks[i]; in.pods.UsesNetwork(t) && !in.crosses(i) {
 			uses = in.pods.Interfaces(uses, 0, t.Src, t.Dst)
 		}
 		return uses

@@ -175,7 +175,7 @@ func (in *instance) simulate(ctx context.Context, d *topology.Decision) (run *co
 		return run, err
 	}
 	run.Decision = composition.Decision{
-		Routes: in.routes, Late: in.pods.Late, Flow: flow.Options{Service: d.Service, Tails: in.tails(d), Rates: true},
+		Routes: in.routes, Late: in.pods.ArrivalDelays, Flow: flow.Options{Service: d.Service, Tails: in.tails(d), Rates: true},
 	}
 	if run.Network, err = in.optical.Provision(d.Circuits); err != nil {
 		return nil, err
@@ -246,7 +246,7 @@ func (in *instance) plan(t *engine.Trace) []assembly.PlanRow {
 }
 
 // crosses reports whether task id moves data between pods.
-func (in *instance) crosses(id int32) bool { return in.pods.Moves(&in.graph.Tasks[id]) }
+func (in *instance) crosses(id int32) bool { return in.pods.IsInterPod(&in.graph.Tasks[id]) }
 
 // NoPlan says why no decision on s schedules rates, "" where one may.
 func (s *Scenario) NoPlan() (string, error) {

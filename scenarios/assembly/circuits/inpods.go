@@ -279,7 +279,7 @@ func newStages(ctx context.Context, s *Scenario, replicas int) (*stages, error) 
 	node := func(n int32) int32 { return int32(z.it.Nodes[n].Replica)*pp + int32(z.it.Nodes[n].Stage) }
 	for i := range z.open.reduced.Tasks {
 		t, ends := &z.open.reduced.Tasks[i], [2]int32{-1, -1}
-		if z.open.pods.Moves(t) {
+		if z.open.pods.IsInterPod(t) {
 			ends = [2]int32{node(t.Src), node(t.Dst)}
 		}
 		z.ends = append(z.ends, ends)

@@ -54,7 +54,7 @@ func (m *jobsInstance) newPool() (*pool, error) {
 		}
 	}
 	if inside > 0 {
-		pods.Inside = pods.Switch(inside)
+		pods.Inside = pods.SwitchedNetwork(inside)
 	}
 	p.graph.Namer = func(id int32) string {
 		if j := p.job[id]; j >= 0 {

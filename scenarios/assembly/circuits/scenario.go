@@ -112,7 +112,7 @@ func (s *Scenario) layoutOf(all bool) training.Layout {
 // layout returns the hardware of the given replicas.
 func (s *Scenario) layout(replicas ...int) training.Layout {
 	l := training.Layout{GPUsPerPod: s.Fabric.GPUsPerPodPerReplica}
-	if s.calls() && len(s.Fabric.Inside) == 0 {
+	if s.calls() && len(s.Fabric.InnerTiers) == 0 {
 		l.Inside = s.Fabric.InsideBandwidth
 	}
 	for _, r := range replicas {

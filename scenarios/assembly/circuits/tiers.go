@@ -12,7 +12,7 @@ import (
 
 // tierGPUs returns how many GPUs a domain of each tier inside pods has.
 func (s *Scenario) tierGPUs() (gpus []int) {
-	for _, t := range s.Fabric.Inside {
+	for _, t := range s.Fabric.InnerTiers {
 		gpus = append(gpus, t.GPUs())
 	}
 	return gpus
@@ -20,8 +20,8 @@ func (s *Scenario) tierGPUs() (gpus []int) {
 
 // inside builds the network inside pods, each a domain of the outermost of the tiers there, with the paths of what the
 // graph sends. Nodes are single GPUs, in the order that they have in their pod.
-func (in *instance) inside(ctx context.Context) (*fabric.Inside, error) {
-	last := len(in.s.Fabric.Inside) - 1
+func (in *instance) inside(ctx context.Context) (*fabric.PodNetwork, error) {
+	last := len(in.s.Fabric.InnerTiers) - 1
 	one, first := in.tiers.Domain(last)
 	in.first = first
 	gpus := int32(in.tiers.Machine[last].GPUs)
@@ -57,7 +57,7 @@ func (in *instance) inside(ctx context.Context) (*fabric.Inside, error) {
 	number := map[engine.Flow]int{}
 	var flows []engine.Flow
 	for i := range in.graph.Tasks {
-		if t := &in.graph.Tasks[i]; t.Kind == engine.Transfer && !in.pods.Crosses(t.Src, t.Dst) {
+		if t := &in.graph.Tasks[i]; t.Kind == engine.Transfer && !in.pods.BetweenPods(t.Src, t.Dst) {
 			f := engine.Flow{Src: at[t.Src], Dst: at[t.Dst]}
 			if _, ok := number[f]; !ok {
 				number[f] = len(flows)
@@ -74,7 +74,7 @@ func (in *instance) inside(ctx context.Context) (*fabric.Inside, error) {
 		path, _ := paths.Of(paths.ClassOf(int32(f)))
 		takes[f] = slices.Collect(paths.Links(flow.Src, path, one.Links))
 	}
-	return &fabric.Inside{Network: n, Path: func(src, dst int32) []int32 {
+	return &fabric.PodNetwork{Network: n, Path: func(src, dst int32) []int32 {
 		var all []int32
 		for _, l := range takes[number[engine.Flow{Src: at[src], Dst: at[dst]}]] {
 			all = append(all, in.pods.Nodes[src].Pod*each+l)
@@ -85,11 +85,11 @@ func (in *instance) inside(ctx context.Context) (*fabric.Inside, error) {
 
 // kinds returns the kinds of the tiers that all work takes, innermost first; nil without tiers inside pods.
 func (s *Scenario) kinds() (kinds []string) {
-	for _, t := range s.Fabric.Inside {
+	for _, t := range s.Fabric.InnerTiers {
 		kinds = append(kinds, t.Kinds()...)
 	}
 	if kinds != nil {
-		kinds = append(kinds, s.Fabric.Called)
+		kinds = append(kinds, s.Fabric.KindName)
 	}
 	return kinds
 }
@@ -98,7 +98,7 @@ func (s *Scenario) kinds() (kinds []string) {
 func (in *instance) tierOf(resource int32) int {
 	inside := int(resource-in.optical.Network.GroupResource(0)) - 2*len(in.pods.NICs)
 	if inside < 0 {
-		return len(in.s.Fabric.Inside)
+		return len(in.s.Fabric.InnerTiers)
 	}
 	one, first := len(in.pods.Inside.Network.Links)/len(in.pods.Pods), in.first
 	return slices.IndexFunc(first, func(f int) bool { return f > inside%one }) - 1

@@ -21,8 +21,8 @@ func buildOnPods(ctx context.Context, s *Scenario) (*instance, error) {
 		if in.it, _, err = w.Work.Build(ctx, in.calls); err != nil {
 			return nil, err
 		}
-		if in.graph = in.it.Graph; len(s.Fabric.Inside) == 0 {
-			in.pods.Inside = in.pods.Switch(s.Fabric.InsideBandwidth)
+		if in.graph = in.it.Graph; len(s.Fabric.InnerTiers) == 0 {
+			in.pods.Inside = in.pods.SwitchedNetwork(s.Fabric.InsideBandwidth)
 		}
 	}
 	if err := in.connect(ctx); err != nil {

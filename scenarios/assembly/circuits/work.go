@@ -24,7 +24,7 @@ func (in *instance) Work(ctx context.Context, _ string) (*trace.Work, error) {
 	w.Locate(func(node int32) int32 { return gpus[node][0] })
 	w.Messages = func(id int32) (all [][2]int32) {
 		t := &w.Graph.Tasks[id]
-		if !in.pods.Takes(t) {
+		if !in.pods.UsesNetwork(t) {
 			return nil
 		}
 		src, dst, n := gpus[t.Src], gpus[t.Dst], int(t.Flows)

@@ -257,13 +257,13 @@ func (m *Machine) exchange(ctx context.Context, n int, size func(a, b int) int64
 			for a := range each {
 				src, elsewhere := d*each+a, 0
 				for b := range n {
-					if src != b && m.machine.Joins(true, int32(src), int32(b)) != i && size(src, b) > 0 {
+					if src != b && m.machine.JoiningTier(true, int32(src), int32(b)) != i && size(src, b) > 0 {
 						elsewhere++
 					}
 				}
 				others = max(others, elsewhere)
 				for b := range each {
-					if a != b && m.machine.Joins(true, int32(a), int32(b)) == i {
+					if a != b && m.machine.JoiningTier(true, int32(a), int32(b)) == i {
 						sizes[a*each+b] = size(d*each+a, d*each+b)
 						sum += sizes[a*each+b]
 					}
@@ -482,7 +482,7 @@ func (m *Machine) simulate(ctx context.Context, schedules []*collective.Schedule
 func (m *Machine) Joins(c training.Call) int {
 	joins := func(all bool) (t int) {
 		for _, g := range m.spec.Groups(c, 0, 0) {
-			t = max(t, m.machine.Joins(all, g...))
+			t = max(t, m.machine.JoiningTier(all, g...))
 		}
 		return t
 	}

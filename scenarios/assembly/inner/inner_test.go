@@ -41,7 +41,7 @@ func newSpec(t *testing.T) training.Spec {
 func newSwitch(gpus int, rate units.Rate, algorithm string) Tier {
 	l := &links.Links{}
 	l.Domain.GPUs, l.LinkRate, l.Queue = gpus, rate, "unbounded"
-	l.JoinSwitch()
+	l.BuildSwitchedDomain()
 	return Tier{Keys: Keys{Kind: "electrical", Collective: algorithm}, Links: l}
 }
 

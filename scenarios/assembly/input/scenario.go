@@ -62,7 +62,7 @@ type Workload struct {
 	Call  *calls.Call     // the collective call that the workload is; nil for others
 	// Graph returns messages or a collective call between the nodes of Pods; nil on other fabrics, and for Work.
 	Graph func(ctx context.Context) (*engine.Graph, error)
-	Pods  fabric.Uniform
+	Pods  fabric.UniformPods
 	Words string // names Graph
 	// Random tells that packets are sent at random times, from each source of Graph to any of its destinations.
 	Random bool

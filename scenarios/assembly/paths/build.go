@@ -125,7 +125,7 @@ func (r *routed) leastLoad(ctx context.Context) {
 		return
 	}
 	for t := range r.Tiers.Machine {
-		shortest, least := r.spread(ctx, n, func(link int) bool { return r.TierOf(int32(link)) == t }, func(f engine.Flow) bool { return r.Tiers.Joins(false, f.Src, f.Dst) == t })
+		shortest, least := r.spread(ctx, n, func(link int) bool { return r.TierOf(int32(link)) == t }, func(f engine.Flow) bool { return r.Tiers.JoiningTier(false, f.Src, f.Dst) == t })
 		r.shortest, r.least = r.shortest+shortest, max(r.least, least)
 	}
 }
@@ -189,7 +189,7 @@ func (r *routed) Reference() map[string]float64 {
 	if r.Whole.Nodes <= mostTabled {
 		var planes [][]bool
 		if r.Torus != nil {
-			planes = static.Planes(r.Torus.Dims...)
+			planes = static.BoxHalves(r.Torus.Dims...)
 		}
 		cut, _ := static.Bisection(r.Known, r.s.Seed, planes...)
 		m["bisection_links"] = float64(cut)

@@ -29,7 +29,7 @@ var EndpointKeys = []string{
 func Check(c *schema.Reader, s *Scenario, cell bool, nodes int, t *torus.Torus, f torus.Faults) {
 	w := &s.Workload.Traffic
 	r := &routed{s: s, System: links.System{Torus: t}}
-	if len(s.Fabric.Inside) > 0 {
+	if len(s.Fabric.InnerTiers) > 0 {
 		z, err := s.Fabric.Build()
 		if err != nil {
 			c.Clash([]string{"fabric.kind"}, assembly.FaultText(err), "choose tiers that fit each other")
@@ -44,7 +44,7 @@ func Check(c *schema.Reader, s *Scenario, cell bool, nodes int, t *torus.Torus, 
 		r.Health, r.Down = h, links.DownNodes(h)
 	} else {
 		r.Whole = s.Fabric.Graph(engine.Link{Rate: float64(s.Fabric.LinkRate), Latency: s.Fabric.LinkLatency})
-		r.Down = s.Fabric.Idle()
+		r.Down = s.Fabric.IsSwitch()
 	}
 	up := nodes
 	for _, down := range r.Down {
@@ -63,7 +63,7 @@ func Check(c *schema.Reader, s *Scenario, cell bool, nodes int, t *torus.Torus, 
 		return
 	}
 	if r.Tiers != nil {
-		t = r.Outermost()
+		t = r.OutermostTorus()
 	}
 	if w := s.Workload.Work; w != nil {
 		placed := w.Dims() != nil

@@ -30,13 +30,13 @@ type routedAnswer struct {
 	walks   *engine.Paths // of it
 	sums    routing.Sums  // of walks, which are then on channel 0, and at level static none; else nil
 	loads   *static.Loads
-	link    []float64       // load of every link, in messages
-	pressed float64         // load, in messages, of the link that takes longest, as if it had the fabric's rate
-	seen    *engine.Network // that the router saw
-	even    bool            // of level flow: messages are many, of one size, and get the rates that they begin with
-	folded  *engine.Folded  // of level flow: its task c is the messages of class c, which are identical; nil where they are not
-	workers int             // goroutines, which change no result
-	at      engine.Time     // when the work ends, where it does
+	link    []float64           // load of every link, in messages
+	pressed float64             // load, in messages, of the link that takes longest, as if it had the fabric's rate
+	seen    *engine.Network     // that the router saw
+	even    bool                // of level flow: messages are many, of one size, and get the rates that they begin with
+	folded  *engine.FoldedGraph // of level flow: its task c is the messages of class c, which are identical; nil where they are not
+	workers int                 // goroutines, which change no result
+	at      engine.Time         // when the work ends, where it does
 
 	healthy, top float64 // loads of the most loaded link without faults, 0 where that makes no sense to compare, and with them
 }
@@ -147,7 +147,7 @@ func (a *routedAnswer) simulate(ctx context.Context, after *routing.Decision) er
 		return nil
 	}
 	if a.even {
-		ends, err := flow.Even(ctx, a.seen, a.walks, r.load.flows, r.load.parts[0].traffic.Message)
+		ends, err := flow.UniformEnds(ctx, a.seen, a.walks, r.load.flows, r.load.parts[0].traffic.Message)
 		if err == nil {
 			a.ends(slices.Max(ends))
 		}
@@ -443,7 +443,7 @@ func (r *routed) loads(ctx context.Context, n *engine.Network, d *routing.Decisi
 	if sums != nil {
 		return sums.Loads(), ctx.Err()
 	}
-	return static.OfPaths(ctx, n, r.load.flows, r.load.demand, d.Paths)
+	return static.PathLoads(ctx, n, r.load.flows, r.load.demand, d.Paths)
 }
 
 // mostFluid bounds the flows times the links of their paths where every flow may end at a time of its own: some

@@ -219,7 +219,7 @@ func (r *routed) follower() func(w *engine.Paths, flow int32, do func(link int32
 	return func(w *engine.Paths, flow int32, do func(link int32, share float64)) {
 		ends := r.load.flows[flow]
 		if w.Spread != nil {
-			w.Spread.Follow(ends.Src, ends.Dst, reach, mark, do)
+			w.Spread.VisitLinks(ends.Src, ends.Dst, reach, mark, do)
 			return
 		}
 		class := w.ClassOf(flow)

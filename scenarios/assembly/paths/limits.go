@@ -102,7 +102,7 @@ func (a *routedAnswer) hops(packets, seconds float64) float64 {
 // drain returns the seconds that packets that found room are on their way for once none is injected, at most, and
 // whether others are dropped.
 func (a *routedAnswer) drain() (seconds float64, drops bool) {
-	buffer, err := a.r.s.Fabric.Room(a.r.s.Workload.Packet)
+	buffer, err := a.r.s.Fabric.QueueCapacity(a.r.s.Workload.Packet)
 	if err != nil || buffer == 0 {
 		return 0, false
 	}

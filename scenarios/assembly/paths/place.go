@@ -37,7 +37,7 @@ func (s *Scenario) ranks(t *torus.Torus, nodes int, down []bool) *mapping.Proble
 
 // places returns the ranks of the work and the nodes that may have them.
 func (r *routed) places() *mapping.Problem {
-	return r.s.ranks(r.Outermost(), int(r.Whole.Nodes), r.Down)
+	return r.s.ranks(r.OutermostTorus(), int(r.Whole.Nodes), r.Down)
 }
 
 // inOrder returns by rank its node in the usual order of the dimensions.
@@ -71,7 +71,7 @@ func (r *routed) place(ctx context.Context) (it *training.Iteration, merged [][2
 	}
 	o := mapping.Options{Evaluations: s.Mapping.Budget, Seed: s.Seed}
 	p.Network, p.Alike, p.Demand = r.Known, r.alike(), demand(it.Graph, usual)
-	p.Far, p.Unit = r.Far()
+	p.Far, p.Unit = r.GPUDistances()
 	r.placed = &placed{usual: it}
 	if r.placed.Placement, err = mapping.Place(ctx, s.Mapping.Mapping, p, o); err == nil {
 		err = build(r.placed.At)

@@ -329,7 +329,7 @@ func (r *routed) extents(up int) (least, most extent) {
 		carried := until * rates / bits
 		least.hops, most.hops = min(least.hops, carried), min(most.hops, carried)
 	}
-	if buffer, err := s.Fabric.Room(w.Packet); err == nil && buffer > 0 && !s.Dependent() && w.Source != "window" {
+	if buffer, err := s.Fabric.QueueCapacity(w.Packet); err == nil && buffer > 0 && !s.Dependent() && w.Source != "window" {
 		least.hops = min(least.hops, least.seconds*rates/bits)
 	}
 	return least, most

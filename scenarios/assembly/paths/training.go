@@ -31,7 +31,7 @@ func (r *routed) compare(ctx context.Context) (err error) {
 	if r.placed != nil {
 		g = r.placed.usual.Graph
 	}
-	n, routes := r.Between(g)
+	n, routes := r.IdealNetwork(g)
 	r.Ideal, err = composition.NewIdeal(ctx, g, n, routes)
 	return err
 }

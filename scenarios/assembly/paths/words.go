@@ -14,7 +14,7 @@ func (s *Scenario) Words() string {
 	case s.Workload.Work != nil:
 		work = s.Workload.Work.Words(s.Title)
 	}
-	text := fmt.Sprintf("%s on a %s, links of %v", work, l.Words(), l.LinkRate)
+	text := fmt.Sprintf("%s on a %s, links of %v", work, l.Description(), l.LinkRate)
 	if s.Title != "" && s.Workload.Work == nil { // whose name it takes
 		text = s.Title + ": " + text
 	}
