@@ -197,7 +197,7 @@ func checkPodLevel(c *checker) {
 		bytes, transfers, _ := (*stepWork)(t).Size()
 		hops = 3 * (float64(bytes)/float64(max(1, s.Workload.Packet)) + transfers)
 	}
-	for v := range spec.Virtual() {
+	for v := range spec.VirtualStages() {
 		for _, kind := range []training.CallKind{training.AllGather, training.ReduceScatter} {
 			_, times := spec.ShardCalls(v, kind)
 			hops += 3 * float64(times) * packets(spec.ShardBytes(v, kind)) * float64(t.StageGPUs()*t.Replicas())
@@ -249,7 +249,7 @@ func (s *Scenario) passes() float64 {
 	if t.Flows == "per-gpu" {
 		each = float64(t.StageGPUs() + 2)
 	}
-	n += t.Parts(each)
+	n += t.SyncTaskCount(each)
 	if t.ReplicaMode == "all" || t.ReplicaMode == "decomposed" || t.ReplicaMode == "auto" && (len(s.Replicas) > 0 || s.pods().Whole() || s.pods().Mixes()) {
 		n *= float64(t.Replicas())
 	}

@@ -296,7 +296,7 @@ func checkExperts(c *checker) {
 		c.clash("replica", "are not told apart in scale-up domains; leave [[replica]] out")
 	}
 	c.forbid(w.ReplicaMode == "all" || w.ReplicaMode == "decomposed", "workload.replicas", `replicas in scale-up domains are identical; set workload.replicas = "single"`)
-	if n := 4*float64(w.Microbatches)*float64(w.PP)*float64(w.Chunks) + w.Parts(4); n > assembly.MaxTasks {
+	if n := 4*float64(w.Microbatches)*float64(w.PP)*float64(w.Chunks) + w.SyncTaskCount(4); n > assembly.MaxTasks {
 		c.clash("workload.microbatches workload.pp workload.virtual_stages workload.buckets", "the step makes some %.2g passes of stages and transfers between them, which %s; stay within %d", n, assembly.TaskCost(n), assembly.MaxTasks)
 	}
 }

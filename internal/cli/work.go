@@ -39,7 +39,7 @@ func chakraFile(prefix string, rank int) string { return fmt.Sprintf("%s.%d.et",
 type workFile struct {
 	flag string
 	file *outFile
-	fill func(io.Writer, *trace.Work, *trace.Job) error
+	fill func(io.Writer, *trace.RankGraph, *trace.Job) error
 }
 
 // newWorkFile returns the first file of a flag, which is open.
@@ -47,13 +47,13 @@ func newWorkFile(flag string, f *outFile) workFile {
 	w := workFile{flag: flag, file: f}
 	switch {
 	case flag == "--cm-out":
-		w.fill = func(to io.Writer, work *trace.Work, _ *trace.Job) error { return work.WriteCM(to) }
+		w.fill = func(to io.Writer, work *trace.RankGraph, _ *trace.Job) error { return work.WriteCM(to) }
 	case flag == "--chakra-out":
-		w.fill = func(to io.Writer, _ *trace.Work, j *trace.Job) error { return j.WriteChakra(to, 0) }
+		w.fill = func(to io.Writer, _ *trace.RankGraph, j *trace.Job) error { return j.WriteChakra(to, 0) }
 	case filepath.Ext(f.path) == ".bin":
-		w.fill = func(to io.Writer, _ *trace.Work, j *trace.Job) error { return j.WriteBinaryGOAL(to) }
+		w.fill = func(to io.Writer, _ *trace.RankGraph, j *trace.Job) error { return j.WriteBinaryGOAL(to) }
 	default:
-		w.fill = func(to io.Writer, _ *trace.Work, j *trace.Job) error { return j.WriteGOAL(to) }
+		w.fill = func(to io.Writer, _ *trace.RankGraph, j *trace.Job) error { return j.WriteGOAL(to) }
 	}
 	return w
 }
@@ -61,7 +61,7 @@ func newWorkFile(flag string, f *outFile) workFile {
 // fillWork writes the work of a scenario to the files that are open, of which none is put in place yet. Those of
 // further ranks follow when these are, as there may be more than can be open at once; that they are not too large is
 // found out here.
-func (o *outputs) fillWork(w *trace.Work) error {
+func (o *outputs) fillWork(w *trace.RankGraph) error {
 	for i := range o.works {
 		f := &o.works[i]
 		var j *trace.Job
@@ -78,12 +78,12 @@ func (o *outputs) fillWork(w *trace.Work) error {
 		}
 		if f.flag == "--chakra-out" && err == nil {
 			o.ranks = j
-			all := trace.Bounded(io.Discard)
+			all := trace.LimitWriter(io.Discard)
 			for rank := 0; rank < j.Ranks && err == nil; rank++ {
 				err = j.WriteChakra(all, rank)
 			}
 		}
-		var refused trace.Refused
+		var refused trace.UnwritableError
 		if errors.As(err, &refused) {
 			return usagef("%s: %v", f.flag, refused)
 		}

@@ -13,11 +13,11 @@ import (
 // packet stream from every node to its z successor in turn, of 512 B of payload at 448 kb/s for 0.1 s: 10 packets a
 // flow, an interval of 9.142857 ms apart.
 func TestDataTensor(t *testing.T) {
-	source := OnOff{Rate: 448e3, Payload: 512, Wire: 542, Start: engine.Second, Length: 100 * engine.Millisecond}
+	source := OnOff{Rate: 448e3, PayloadBytes: 512, WireBytes: 542, Start: engine.Second, Duration: 100 * engine.Millisecond}
 	if err := source.Check(); err != nil || source.Packets() != 10 {
 		t.Errorf("%d packets, %v", source.Packets(), err)
 	}
-	if every := source.Every(); every < 9.142857e9 || every > 9.142858e9 {
+	if every := source.Interval(); every < 9.142857e9 || every > 9.142858e9 {
 		t.Errorf("a packet each %g ticks", every)
 	}
 	o := shape(t, "001000", 8, 4, 4)
@@ -27,12 +27,12 @@ func TestDataTensor(t *testing.T) {
 	if len(within.Flows) != 4*32*31 {
 		t.Errorf("%d flows in slices", len(within.Flows))
 	}
-	along := must(RingSteps(o, []int{2}, Links, false, 5420, nil))(t)
+	along := must(RingSteps(o, []int{2}, LinkRing, false, 5420, nil))(t)
 	checkTraffic(t, along)
 	wantPairs(t, along, nil, func(s, d int32) bool { to, _ := o.Next(s, 2, true); return to == d })
 	// rings of 16 through the y-z slices, both ways, over links
 	o = shape(t, "", 8, 4, 4)
-	both := must(RingSteps(o, []int{1, 2}, Links, true, 5420, nil))(t)
+	both := must(RingSteps(o, []int{1, 2}, LinkRing, true, 5420, nil))(t)
 	if len(both.Flows) != 2*128 {
 		t.Errorf("%d flows of rings", len(both.Flows))
 	}
@@ -47,10 +47,10 @@ func TestDataTensor(t *testing.T) {
 	}
 	for want, s := range map[string]OnOff{
 		"a rate above 0": {},
-		"send none in 0.001s; want at least 0.009142857143s": {Rate: 448e3, Payload: 512, Wire: 542, Length: engine.Millisecond},
-		"no more of payload":              {Rate: 1, Payload: 2, Wire: 1, Length: 1},
-		"more than a packet a picosecond": {Rate: 1e13, Payload: 1, Wire: 1, Length: 1},
-		"from -1e-12s on":                 {Rate: 1, Payload: 1, Wire: 1, Start: -1, Length: 1},
+		"send none in 0.001s; want at least 0.009142857143s": {Rate: 448e3, PayloadBytes: 512, WireBytes: 542, Duration: engine.Millisecond},
+		"no more of payload":              {Rate: 1, PayloadBytes: 2, WireBytes: 1, Duration: 1},
+		"more than a packet a picosecond": {Rate: 1e13, PayloadBytes: 1, WireBytes: 1, Duration: 1},
+		"from -1e-12s on":                 {Rate: 1, PayloadBytes: 1, WireBytes: 1, Start: -1, Duration: 1},
 	} {
 		if err := s.Check(); !errors.Is(err, ErrTraffic) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v; want %q", err, want)
@@ -62,7 +62,7 @@ func TestDataTensor(t *testing.T) {
 // links once each way, also in meshes, of any size; nodes that are down are passed over.
 func TestForms(t *testing.T) {
 	o := shape(t, "000010", 8, 4, 4)
-	for _, ring := range must(RingsAlong(o, []int{2}, Links, nil))(t) {
+	for _, ring := range must(RingsAlong(o, []int{2}, LinkRing, nil))(t) {
 		if len(ring) != 8 || o.Coord(ring[4], 0) == o.Coord(ring[0], 0) {
 			t.Fatalf("ring %v", ring)
 		}
@@ -72,7 +72,7 @@ func TestForms(t *testing.T) {
 		if err := m.Mesh(1); err != nil {
 			t.Fatal(err)
 		}
-		for _, ring := range must(RingsAlong(m, []int{1}, Folded, nil))(t) {
+		for _, ring := range must(RingsAlong(m, []int{1}, FoldedRing, nil))(t) {
 			up, down := make([]int, size), make([]int, size)
 			for i, a := range ring {
 				from, to := m.Coord(a, 1), m.Coord(ring[(i+1)%size], 1)
@@ -96,7 +96,7 @@ func TestForms(t *testing.T) {
 	}
 	faulty := make([]bool, o.Nodes())
 	faulty[1], faulty[4], faulty[5], faulty[6] = true, true, true, true // of the lines 0..3 and 4..7
-	stage := must(RingsAlong(o, []int{2}, Line, faulty))(t)
+	stage := must(RingsAlong(o, []int{2}, LineRing, faulty))(t)
 	if len(stage) != 31 || !slices.Equal(stage[0], []int32{0, 2, 3}) {
 		t.Errorf("%d rings, the first %v", len(stage), stage[0])
 	}
@@ -105,7 +105,7 @@ func TestForms(t *testing.T) {
 	if err := m.Mesh(0, 1); err != nil {
 		t.Fatal(err)
 	}
-	if stage := must(RingsAlong(m, []int{1, 0}, Links, nil))(t); len(stage) != 2 || len(stage[0]) != 9 {
+	if stage := must(RingsAlong(m, []int{1, 0}, LinkRing, nil))(t); len(stage) != 2 || len(stage[0]) != 9 {
 		t.Errorf("rings %v", stage)
 	}
 	// one of twisted y and plain z has no links that leave the slice, and closes the ring
@@ -114,7 +114,7 @@ func TestForms(t *testing.T) {
 		t.Fatal(err)
 	}
 	near := must(NearestNeighbour(twisted, 1, nil))(t)
-	for _, f := range must(RingSteps(twisted, []int{1, 2}, Links, true, 1, nil))(t).Flows {
+	for _, f := range must(RingSteps(twisted, []int{1, 2}, LinkRing, true, 1, nil))(t).Flows {
 		if !slices.Contains(near.Flows, f) {
 			t.Errorf("the ring goes %v, over no link", f)
 		}

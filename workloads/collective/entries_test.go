@@ -32,19 +32,19 @@ func TestEntries(t *testing.T) {
 			}
 			rows.WriteString(end)
 		}
-		want, failed := collective.OfSizes("m", n, sizes, nil)
+		want, failed := collective.FromSizes("m", n, sizes, nil)
 		if got, err := collective.ReadSizes(strings.NewReader(rows.String()), "m.csv", n); err != nil || !cmp.Equal(got, sizes) {
 			t.Fatalf("%s%v %v, want %v", rows.String(), got, err, sizes)
 		}
 		file := "From, to,BYTES\n# none\n" + strings.Join(rapid.Permutation(lines).Draw(t, "order"), "\n")
-		if !collective.ListsEntries([]byte(file)) || collective.ListsEntries([]byte(rows.String())) {
+		if !collective.IsEntryList([]byte(file)) || collective.IsEntryList([]byte(rows.String())) {
 			t.Fatalf("rows and entries are not told apart: %q and %q", rows.String(), file)
 		}
 		entries, err := collective.ReadEntries([]byte(file), "m.csv")
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := collective.OfEntries("m", n, entries, nil)
+		got, err := collective.FromEntries("m", n, entries, nil)
 		if (err == nil) != (failed == nil) || !cmp.Equal(got, want) {
 			t.Fatalf("%v %v, want %v %v", got, err, want, failed)
 		}
@@ -67,7 +67,7 @@ func TestBadEntries(t *testing.T) {
 			t.Errorf("%q: %v, want %q", line, err, want)
 		}
 	}
-	if _, err := collective.OfEntries("m", 2, []collective.Entry{{Src: 0, Dst: 2, Bytes: 1}}, nil); err == nil {
+	if _, err := collective.FromEntries("m", 2, []collective.Entry{{Src: 0, Dst: 2, Bytes: 1}}, nil); err == nil {
 		t.Error("a message to node 2 of 2 is accepted")
 	}
 }

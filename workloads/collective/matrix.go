@@ -38,7 +38,7 @@ func ReadSizes(r io.Reader, name string, n int) ([]int64, error) {
 	row, line, total := 0, 0, int64(0)
 	for in.Scan() {
 		line++
-		text := lineOf(in.Text(), line)
+		text := lineContent(in.Text(), line)
 		if strings.TrimSpace(text) == "" {
 			continue
 		}
@@ -55,7 +55,7 @@ func ReadSizes(r io.Reader, name string, n int) ([]int64, error) {
 		for d, entry := range entries[:min(n, len(entries))] {
 			b, wrong := parseEntry(strings.TrimSpace(entry))
 			if wrong == "" {
-				wrong = wrongSize(b, row-1, d, &total)
+				wrong = entryProblem(b, row-1, d, &total)
 			}
 			if wrong != "" {
 				report(line, d+1, "%s", wrong)
@@ -91,11 +91,11 @@ func Entries(n int, sizes []int64) (all []Entry) {
 	return all
 }
 
-// OfEntries is the traffic of a matrix among n nodes, in order of sources and then destinations. Entries of one pair add
+// FromEntries is the traffic of a matrix among n nodes, in order of sources and then destinations. Entries of one pair add
 // up; those of nodes that are down are left out. It fails on nodes that there are not, on negative sizes, where a node
 // sends to itself and where the bytes are more than can be counted.
-func OfEntries(name string, n int, entries []Entry, down []bool) (*Traffic, error) {
-	if err := check(name, n, 1, down); err != nil {
+func FromEntries(name string, n int, entries []Entry, down []bool) (*Traffic, error) {
+	if err := checkNodes(name, n, 1, down); err != nil {
 		return nil, err
 	}
 	entries = slices.Clone(entries)
@@ -106,7 +106,7 @@ func OfEntries(name string, n int, entries []Entry, down []bool) (*Traffic, erro
 		if e.Src < 0 || int(e.Src) >= n || e.Dst < 0 || int(e.Dst) >= n {
 			return nil, fmt.Errorf("%w: %s: node %d sends to node %d; want nodes 0 to %d", ErrTraffic, name, e.Src, e.Dst, n-1)
 		}
-		if wrong := wrongSize(e.Bytes, int(e.Src), int(e.Dst), &total); wrong != "" {
+		if wrong := entryProblem(e.Bytes, int(e.Src), int(e.Dst), &total); wrong != "" {
 			return nil, fmt.Errorf("%w: %s: entry %d of row %d: %s", ErrTraffic, name, e.Dst, e.Src, wrong)
 		}
 		if e.Bytes == 0 || down != nil && (down[e.Src] || down[e.Dst]) {
@@ -119,34 +119,34 @@ func OfEntries(name string, n int, entries []Entry, down []bool) (*Traffic, erro
 		}
 		t.Flows, t.Bytes = append(t.Flows, f), append(t.Bytes, e.Bytes)
 	}
-	if err := t.some(); err != nil {
+	if err := t.checkNotEmpty(); err != nil {
 		return nil, err
 	}
 	t.Message = slices.Max(t.Bytes)
 	return t, nil
 }
 
-// OfSizes is the traffic of sizes among n nodes, row by row as ReadSizes has them. A zero is no flow; those of nodes
+// FromSizes is the traffic of sizes among n nodes, row by row as ReadSizes has them. A zero is no flow; those of nodes
 // that are down are left out. It fails where ReadSizes does.
-func OfSizes(name string, n int, sizes []int64, down []bool) (*Traffic, error) {
-	if err := check(name, n, 1, down); err != nil {
+func FromSizes(name string, n int, sizes []int64, down []bool) (*Traffic, error) {
+	if err := checkNodes(name, n, 1, down); err != nil {
 		return nil, err
 	}
 	if len(sizes) != n*n {
 		return nil, fmt.Errorf("%w: %s has %d entries; want %d, one a pair of nodes", ErrTraffic, name, len(sizes), n*n)
 	}
-	return OfEntries(name, n, Entries(n, sizes), down)
+	return FromEntries(name, n, Entries(n, sizes), down)
 }
 
 // entryColumns are the columns of a file of entries, which its first line names.
 var entryColumns = []string{"from", "to", "bytes"}
 
-// ListsEntries reports whether a file lists the entries of a matrix one by one: its first line that counts is "from,to,bytes".
-func ListsEntries(data []byte) bool {
+// IsEntryList reports whether a file lists the entries of a matrix one by one: its first line that counts is "from,to,bytes".
+func IsEntryList(data []byte) bool {
 	line := 0
 	for text := range strings.Lines(string(data)) {
 		line++
-		if text = strings.TrimSpace(lineOf(text, line)); text != "" {
+		if text = strings.TrimSpace(lineContent(text, line)); text != "" {
 			return slices.Equal(cells(text), entryColumns)
 		}
 	}
@@ -172,7 +172,7 @@ func ReadEntries(data []byte, name string) ([]Entry, error) {
 	line, total, header := 0, int64(0), true
 	for text := range strings.Lines(string(data)) {
 		line++
-		if text = strings.TrimSpace(lineOf(text, line)); text == "" {
+		if text = strings.TrimSpace(lineContent(text, line)); text == "" {
 			continue
 		}
 		if header {
@@ -181,7 +181,7 @@ func ReadEntries(data []byte, name string) ([]Entry, error) {
 		}
 		e, wrong := parseEntryLine(text)
 		if wrong == "" {
-			wrong = wrongSize(e.Bytes, int(e.Src), int(e.Dst), &total)
+			wrong = entryProblem(e.Bytes, int(e.Src), int(e.Dst), &total)
 		}
 		if wrong != "" && len(diagnostics) < maxDiagnostics {
 			diagnostics = append(diagnostics, fmt.Errorf("%w: %s:%d: %s", ErrTraffic, name, line, wrong))
@@ -208,8 +208,8 @@ func parseEntryLine(text string) (e Entry, wrong string) {
 	return e, wrong
 }
 
-// wrongSize says what is wrong with the bytes from a node to another, if anything is, and else adds them to the total.
-func wrongSize(b int64, src, dst int, total *int64) string {
+// entryProblem says what is wrong with the bytes from a node to another, if anything is, and else adds them to the total.
+func entryProblem(b int64, src, dst int, total *int64) string {
 	switch {
 	case b < 0:
 		return fmt.Sprintf("%d B is negative", b)
@@ -222,9 +222,9 @@ func wrongSize(b int64, src, dst int, total *int64) string {
 	return ""
 }
 
-// lineOf returns what counts of a line: not a comment, nor of the first the mark of UTF-8 that spreadsheets begin files
+// lineContent returns what counts of a line: not a comment, nor of the first the mark of UTF-8 that spreadsheets begin files
 // with.
-func lineOf(text string, line int) string {
+func lineContent(text string, line int) string {
 	if line == 1 {
 		text = strings.TrimPrefix(text, "\uFEFF")
 	}
@@ -236,7 +236,7 @@ func lineOf(text string, line int) string {
 func CountRows(data []byte) int {
 	rows, line := 0, 0
 	for text := range strings.Lines(string(data)) {
-		if line++; strings.TrimSpace(lineOf(text, line)) != "" {
+		if line++; strings.TrimSpace(lineContent(text, line)) != "" {
 			rows++
 		}
 	}

@@ -66,7 +66,7 @@ func readTraffic(text string, n int, down []bool) (*Traffic, error) {
 	if err != nil {
 		return nil, err
 	}
-	return OfSizes("demand.csv", n, sizes, down)
+	return FromSizes("demand.csv", n, sizes, down)
 }
 
 // TestMatrixRefused: every fault has its line, and all are told at once.

@@ -16,12 +16,12 @@ import (
 // AllToAll is a message from every node to every other. Nodes that are down neither send nor receive; nil is none.
 func AllToAll(nodes int, message int64, down []bool) (*Traffic, error) {
 	const name = "all-to-all"
-	if err := check(name, nodes, message, down); err != nil {
+	if err := checkNodes(name, nodes, message, down); err != nil {
 		return nil, err
 	}
-	up := live(nodes, down)
+	up := liveNodes(nodes, down)
 	pairs := int64(len(up)) * int64(len(up)-1)
-	if err := fits(name, pairs, message); err != nil {
+	if err := checkTotal(name, pairs, message); err != nil {
 		return nil, err
 	}
 	t := &Traffic{Name: name, Nodes: nodes, Message: message, Flows: make([]engine.Flow, 0, pairs)}
@@ -42,7 +42,7 @@ func UniformRandom(nodes int, message int64, down []bool) (*Traffic, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.Name, t.Random = "uniform-random", true
+	t.Name, t.RandomDestinations = "uniform-random", true
 	return t, nil
 }
 
@@ -53,7 +53,7 @@ const neighboursName = "nearest-neighbour"
 // dimension, whether the links between them work or not. A pair that is neighbours twice over, as in a wrapped
 // dimension of size 2, has one message.
 func NearestNeighbour(o *torus.Torus, message int64, down []bool) (*Traffic, error) {
-	return between(neighboursName, o.Nodes(), 2*int64(len(o.Dims)*o.Nodes()), message, down, func(yield func(s, d int32) bool) {
+	return pairTraffic(neighboursName, o.Nodes(), 2*int64(len(o.Dims)*o.Nodes()), message, down, func(yield func(s, d int32) bool) {
 		for _, l := range o.Links() {
 			if !yield(l.From, l.To) {
 				return
@@ -65,7 +65,7 @@ func NearestNeighbour(o *torus.Torus, message int64, down []bool) (*Traffic, err
 // Neighbours is a message over every link of a network that is up, as NearestNeighbour of other graphs than tori: from
 // each node to each that a link leads to, one for several links.
 func Neighbours(n *engine.Network, message int64, down []bool) (*Traffic, error) {
-	return between(neighboursName, int(n.Nodes), int64(len(n.Links)), message, down, func(yield func(s, d int32) bool) {
+	return pairTraffic(neighboursName, int(n.Nodes), int64(len(n.Links)), message, down, func(yield func(s, d int32) bool) {
 		for _, l := range n.Links {
 			if l.Rate > 0 && !yield(l.From, l.To) {
 				return
@@ -83,7 +83,7 @@ func SliceAllToAll(o *torus.Torus, dims []int, message int64, down []bool) (*Tra
 		return nil, err
 	}
 	most := int64(o.Nodes()) * int64(len(groups[0]))
-	return between("all-to-all in "+dimNames(dims), o.Nodes(), most, message, down, func(yield func(s, d int32) bool) {
+	return pairTraffic("all-to-all in "+dimNames(dims), o.Nodes(), most, message, down, func(yield func(s, d int32) bool) {
 		for _, g := range groups {
 			for _, s := range g {
 				for _, d := range g {
@@ -104,7 +104,7 @@ func RingSteps(o *torus.Torus, dims []int, form string, bothWays bool, message i
 	if err != nil {
 		return nil, err
 	}
-	return between("rings along "+dimNames(dims), o.Nodes(), 2*int64(o.Nodes()), message, down, func(yield func(s, d int32) bool) {
+	return pairTraffic("rings along "+dimNames(dims), o.Nodes(), 2*int64(o.Nodes()), message, down, func(yield func(s, d int32) bool) {
 		for _, ring := range rings {
 			for i, s := range ring {
 				d := ring[(i+1)%len(ring)]
@@ -116,13 +116,13 @@ func RingSteps(o *torus.Torus, dims []int, form string, bothWays bool, message i
 	})
 }
 
-// between is a message for each of at most so many pairs, of which those that stand twice, are of one node, or have a
+// pairTraffic is a message for each of at most so many pairs, of which those that stand twice, are of one node, or have a
 // node that is down, are left out.
-func between(name string, nodes int, most, message int64, down []bool, pairs iter.Seq2[int32, int32]) (*Traffic, error) {
-	if err := check(name, nodes, message, down); err != nil {
+func pairTraffic(name string, nodes int, most, message int64, down []bool, pairs iter.Seq2[int32, int32]) (*Traffic, error) {
+	if err := checkNodes(name, nodes, message, down); err != nil {
 		return nil, err
 	}
-	if err := fits(name, most, message); err != nil {
+	if err := checkTotal(name, most, message); err != nil {
 		return nil, err
 	}
 	t := &Traffic{Name: name, Nodes: nodes, Message: message}
@@ -131,9 +131,9 @@ func between(name string, nodes int, most, message int64, down []bool, pairs ite
 			t.Flows = append(t.Flows, engine.Flow{Src: s, Dst: d})
 		}
 	}
-	slices.SortFunc(t.Flows, byPair)
+	slices.SortFunc(t.Flows, comparePairs)
 	t.Flows = slices.Compact(t.Flows)
-	return t, t.some()
+	return t, t.checkNotEmpty()
 }
 
 // Hotspot is AllToAll with a fraction of what every node sends, between 0 and 1, taken from all its identical messages
@@ -160,7 +160,7 @@ func Hotspot(nodes int, message int64, fraction float64, hot []int32, down []boo
 		return nil, fmt.Errorf("%w: %s has no hot node", ErrTraffic, name)
 	}
 	t := &Traffic{Name: name, Nodes: nodes}
-	per := len(live(nodes, down)) - 1
+	per := len(liveNodes(nodes, down)) - 1
 	for from := 0; from < len(all.Flows); from += per {
 		flows := all.Flows[from : from+per]
 		targets := len(hot)
@@ -193,30 +193,30 @@ func Hotspot(nodes int, message int64, fraction float64, hot []int32, down []boo
 
 // HotNodes draws k nodes that are up at random, in order. It fails where there are not that many.
 func HotNodes(k, nodes int, seed uint64, down []bool) ([]int32, error) {
-	up := live(nodes, down)
+	up := liveNodes(nodes, down)
 	if k < 1 || k > len(up) {
 		return nil, fmt.Errorf("%w: %d hot nodes of %d that are up; want at least 1", ErrTraffic, k, len(up))
 	}
-	stream(seed, hotspotName).Shuffle(len(up), func(i, j int) { up[i], up[j] = up[j], up[i] })
+	randomStream(seed, hotspotName).Shuffle(len(up), func(i, j int) { up[i], up[j] = up[j], up[i] })
 	up = up[:k]
 	slices.Sort(up)
 	return up, nil
 }
 
-// some fails on traffic without flows.
-func (t *Traffic) some() error {
+// checkNotEmpty fails on traffic without flows.
+func (t *Traffic) checkNotEmpty() error {
 	if len(t.Flows) == 0 {
 		return fmt.Errorf("%w: %s moves nothing among the nodes that are up", ErrTraffic, t.Name)
 	}
 	return nil
 }
 
-func byPair(a, b engine.Flow) int {
+func comparePairs(a, b engine.Flow) int {
 	return cmp.Or(cmp.Compare(a.Src, b.Src), cmp.Compare(a.Dst, b.Dst))
 }
 
-// stream is the generator that the consumer of that name owns under a seed.
-func stream(seed uint64, name string) *rand.Rand {
+// randomStream is the generator that the consumer of that name owns under a seed.
+func randomStream(seed uint64, name string) *rand.Rand {
 	h := fnv.New64a()
 	h.Write([]byte("collective/" + name))
 	return rand.New(rand.NewPCG(seed, h.Sum64()))

@@ -15,7 +15,7 @@ import (
 // checkTraffic fails on what no traffic may be.
 func checkTraffic(t rapid.TB, x *Traffic) {
 	t.Helper()
-	if !slices.IsSortedFunc(x.Flows, byPair) || x.Bytes != nil && len(x.Bytes) != len(x.Flows) {
+	if !slices.IsSortedFunc(x.Flows, comparePairs) || x.Bytes != nil && len(x.Bytes) != len(x.Flows) {
 		t.Fatalf("%s: %d flows out of order, or with %d sizes", x.Name, len(x.Flows), len(x.Bytes))
 	}
 	total := int64(0)
@@ -77,7 +77,7 @@ func TestPatterns(t *testing.T) {
 		every := func(s, d int32) bool { return true }
 		wantPairs(t, must(AllToAll(n, 7, down))(t), down, every)
 		u := must(UniformRandom(n, 7, down))(t)
-		if wantPairs(t, u, down, every); !u.Random {
+		if wantPairs(t, u, down, every); !u.RandomDestinations {
 			t.Fatal("uniform-random is not random")
 		}
 		near := func(s, d int32) bool {
@@ -119,7 +119,7 @@ func TestHotspot(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(2, 20).Draw(t, "nodes")
 		down := someDown(t, n)
-		up := len(live(n, down))
+		up := len(liveNodes(n, down))
 		hot := must(HotNodes(rapid.IntRange(1, up).Draw(t, "k"), n, rapid.Uint64().Draw(t, "seed"), down))(t)
 		fraction := rapid.SampledFrom([]float64{0, 0.1, 0.5, 1}).Draw(t, "fraction")
 		message := rapid.OneOf(rapid.Int64Range(1, 1e5), rapid.Int64Range(1e14, 1e15)).Draw(t, "message")
@@ -175,7 +175,7 @@ func TestPermutations(t *testing.T) {
 			}
 			src[w.Src], dst[w.Dst] = true, true
 		}
-		if up := len(live(o.Nodes(), down)); kind == "random" && len(x.Flows) != up {
+		if up := len(liveNodes(o.Nodes(), down)); kind == "random" && len(x.Flows) != up {
 			t.Fatalf("random: %d of %d nodes send", len(x.Flows), up)
 		}
 	})
@@ -252,22 +252,22 @@ func TestPatternsRefused(t *testing.T) {
 		{"slice dims", second(SliceAllToAll(o, []int{2}, 8, nil)), "dimension"},
 		{"many bytes in slices", second(SliceAllToAll(o, []int{0}, math.MaxInt64/16, nil)), "more bytes than can be counted"},
 		{"zero bytes in slices", second(SliceAllToAll(o, []int{0}, 0, nil)), "messages of 0 B"},
-		{"states of rings", second(RingsAlong(o, []int{0}, Line, all[:7])), "rings among 8 nodes, with the state of 7"},
+		{"states of rings", second(RingsAlong(o, []int{0}, LineRing, all[:7])), "rings among 8 nodes, with the state of 7"},
 		{"form", second(RingsAlong(o, []int{0}, "knotted", nil)), `rings of form "knotted"`},
-		{"rings all down", second(RingsAlong(o, []int{0}, Line, all)), "no ring of at least 2 nodes along x of 2x4"},
+		{"rings all down", second(RingsAlong(o, []int{0}, LineRing, all)), "no ring of at least 2 nodes along x of 2x4"},
 		{"uniform sizes", second(UniformSizes(1, 1)), "at least 2 nodes"},
 		{"random sizes", second(RandomSizes(4, 0, 1)), "messages of 0 B"},
 		{"large sizes", second(UniformSizes(1<<14+1, 1)), "want at most 16384"},
-		{"entries of one node", second(OfEntries("m", 1, nil, nil)), "m needs at least 2 nodes"},
-		{"entry to itself", second(OfEntries("m", 2, []Entry{{1, 1, 3}}, nil)), "m: entry 1 of row 1"},
-		{"negative entry", second(OfEntries("m", 2, []Entry{{0, 1, -3}}, nil)), "m: entry 1 of row 0"},
-		{"no entry", second(OfEntries("m", 2, []Entry{{0, 1, 0}}, nil)), "moves nothing"},
-		{"few sizes", second(OfSizes("m", 2, make([]int64, 3), nil)), "m has 3 entries; want 4"},
-		{"sizes of one node", second(OfSizes("m", 1, make([]int64, 1), nil)), "m needs at least 2 nodes"},
-		{"hot spots", second((&HotSpots{Nodes: 9, Share: 0.5}).Traffic(Place{Nodes: 8}, 1)), "9 hot nodes of 8"},
-		{"no transfers", second(OfGraph("g", 2, &engine.Graph{})), "g moves nothing"},
+		{"entries of one node", second(FromEntries("m", 1, nil, nil)), "m needs at least 2 nodes"},
+		{"entry to itself", second(FromEntries("m", 2, []Entry{{1, 1, 3}}, nil)), "m: entry 1 of row 1"},
+		{"negative entry", second(FromEntries("m", 2, []Entry{{0, 1, -3}}, nil)), "m: entry 1 of row 0"},
+		{"no entry", second(FromEntries("m", 2, []Entry{{0, 1, 0}}, nil)), "moves nothing"},
+		{"few sizes", second(FromSizes("m", 2, make([]int64, 3), nil)), "m has 3 entries; want 4"},
+		{"sizes of one node", second(FromSizes("m", 1, make([]int64, 1), nil)), "m needs at least 2 nodes"},
+		{"hot spots", second((&HotSpots{Nodes: 9, Share: 0.5}).Traffic(PatternInput{Nodes: 8}, 1)), "9 hot nodes of 8"},
+		{"no transfers", second(FromGraph("g", 2, &engine.Graph{})), "g moves nothing"},
 		{"many flows", second((&Traffic{Name: "t", Flows: make([]engine.Flow, MaxTasks+1)}).Graph()), "t makes 16777217 tasks"},
-		{"no dims", second(RingSteps(o, nil, Links, false, 8, nil)), "no dimension"},
+		{"no dims", second(RingSteps(o, nil, LinkRing, false, 8, nil)), "no dimension"},
 	} {
 		if c.err == nil || !errors.Is(c.err, ErrTraffic) || !strings.Contains(c.err.Error(), c.want) || strings.Contains(c.err.Error(), "\n") {
 			t.Errorf("%s: %v; want %q", c.name, c.err, c.want)
@@ -284,7 +284,7 @@ func TestTwoNodes(t *testing.T) {
 	if x, err := AllToAll(8, 5, down); err != nil || !slices.Equal(x.Flows, []engine.Flow{{Src: 2, Dst: 3}, {Src: 3, Dst: 2}}) {
 		t.Errorf("two nodes send %+v, %v", x, err)
 	}
-	if x, err := (&HotSpots{Nodes: 1, Share: 0.5}).Traffic(Place{Nodes: 8, Down: down}, 4); err != nil || len(x.Flows) != 2 || x.Size(0) != 4 || x.Size(1) != 4 {
+	if x, err := (&HotSpots{Nodes: 1, Share: 0.5}).Traffic(PatternInput{Nodes: 8, Down: down}, 4); err != nil || len(x.Flows) != 2 || x.Size(0) != 4 || x.Size(1) != 4 {
 		t.Errorf("of two nodes one is hot: %+v, %v", x, err)
 	}
 }
@@ -305,7 +305,7 @@ func TestOfGraph(t *testing.T) {
 			}
 			g.AddTask(task)
 		}
-		x, err := OfGraph("job", int(n), g)
+		x, err := FromGraph("job", int(n), g)
 		if sum == 0 {
 			if err == nil {
 				t.Fatalf("no bytes are %+v", x)

@@ -26,14 +26,14 @@ var Permutations = []string{"random", "transpose", "bit-complement", "bit-revers
 // does not fit the torus.
 func Permutation(o *torus.Torus, kind string, message int64, seed uint64, down []bool) (*Traffic, error) {
 	// before it is drawn, which takes nodes that are up
-	if err := check(kind+" permutation", o.Nodes(), message, down); err != nil {
+	if err := checkNodes(kind+" permutation", o.Nodes(), message, down); err != nil {
 		return nil, err
 	}
 	to, err := permute(o, kind, seed, down)
 	if err != nil {
 		return nil, err
 	}
-	return between(kind+" permutation", o.Nodes(), int64(o.Nodes()), message, down, func(yield func(s, d int32) bool) {
+	return pairTraffic(kind+" permutation", o.Nodes(), int64(o.Nodes()), message, down, func(yield func(s, d int32) bool) {
 		for s, d := range to {
 			if !yield(int32(s), d) {
 				return
@@ -92,8 +92,8 @@ func permute(o *torus.Torus, kind string, seed uint64, down []bool) ([]int32, er
 // derange draws a permutation of the nodes that are up without fixed points, each with equal chance: shuffles until
 // there is none, e times in the mean.
 func derange(n int, seed uint64, down []bool) []int32 {
-	rng := stream(seed, "permutation")
-	up := live(n, down)
+	rng := randomStream(seed, "permutation")
+	up := liveNodes(n, down)
 	at := slices.Clone(up)
 	fixed := true
 	for fixed {

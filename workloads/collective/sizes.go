@@ -16,7 +16,7 @@ func UniformSizes(n int, mean int64) ([]int64, error) {
 		return nil, err
 	}
 	sizes := make([]int64, n*n)
-	pairs(n, func(i int) { sizes[i] = mean })
+	forEachPair(n, func(i int) { sizes[i] = mean })
 	return sizes, nil
 }
 
@@ -26,9 +26,9 @@ func RandomSizes(n int, mean int64, seed uint64) ([]int64, error) {
 	if err := checkSizes("random sizes", n, mean); err != nil {
 		return nil, err
 	}
-	rng := stream(seed, "random sizes")
+	rng := randomStream(seed, "random sizes")
 	sizes := make([]int64, n*n)
-	pairs(n, func(i int) { sizes[i] = int64(math.Round(2 * float64(mean) * rng.Float64())) })
+	forEachPair(n, func(i int) { sizes[i] = int64(math.Round(2 * float64(mean) * rng.Float64())) })
 	return sizes, nil
 }
 
@@ -58,10 +58,10 @@ func ZipfSizes(n int, mean int64, exponent float64, seed uint64) ([]int64, error
 		by[r]++
 		left--
 	}
-	ranks := stream(seed, "zipf sizes").Perm(count)
+	ranks := randomStream(seed, "zipf sizes").Perm(count)
 	sizes := make([]int64, n*n)
 	next := 0
-	pairs(n, func(i int) {
+	forEachPair(n, func(i int) {
 		sizes[i] = by[ranks[next]]
 		next++
 	})
@@ -90,18 +90,18 @@ func Chunks(sizes []int64, chunk int64) ([]int32, error) {
 
 // checkSizes fails on sizes that cannot be.
 func checkSizes(name string, n int, mean int64) error {
-	if err := check(name, n, mean, nil); err != nil {
+	if err := checkNodes(name, n, mean, nil); err != nil {
 		return err
 	}
 	const most = 1 << 14 // nodes, whose matrix is 2 GiB
 	if n > most {
 		return fmt.Errorf("%w: %s among %d nodes; want at most %d", ErrTraffic, name, n, most)
 	}
-	return fits(name, 2*int64(n)*int64(n-1), mean) // random sizes are up to twice the mean
+	return checkTotal(name, 2*int64(n)*int64(n-1), mean) // random sizes are up to twice the mean
 }
 
-// pairs calls do with the place of every ordered pair of n nodes, in order.
-func pairs(n int, do func(i int)) {
+// forEachPair calls do with the place of every ordered pair of n nodes, in order.
+func forEachPair(n int, do func(i int)) {
 	for i := range n * n {
 		if i/n != i%n {
 			do(i)

@@ -5,29 +5,29 @@ package collective
 type Pattern interface {
 	// Traffic lays out the pattern with messages of so many bytes. It fails, with ErrTraffic, if that cannot be; the error
 	// says what can ("; want ...").
-	Traffic(p Place, message int64) (*Traffic, error)
+	Traffic(p PatternInput, message int64) (*Traffic, error)
 }
 
-// Place is what a Pattern is laid out on.
-type Place struct {
+// PatternInput is what a Pattern is laid out on.
+type PatternInput struct {
 	Nodes int
 	Seed  uint64
 	Down  []bool // nodes that are down; nil is none
 }
 
-// Row is a named pattern.
-type Row struct {
+// PatternRow is a named pattern.
+type PatternRow struct {
 	Name string
 	Doc  string         // one line
 	New  func() Pattern // points to its options
 
-	EveryPair bool // every pair of nodes exchanges something
-	OwnSizes  bool // messages have sizes of their own
+	CoversAllPairs bool // every pair of nodes exchanges something
+	HasOwnSizes    bool // messages have sizes of their own
 }
 
 // Patterns are the patterns that scenarios may name beside those that look at links. A new one is a row here.
-var Patterns = []Row{
-	{Name: hotspotName, Doc: "All to all, with a share of each node's traffic to a few nodes.", New: func() Pattern { return &HotSpots{} }, EveryPair: true, OwnSizes: true},
+var Patterns = []PatternRow{
+	{Name: hotspotName, Doc: "All to all, with a share of each node's traffic to a few nodes.", New: func() Pattern { return &HotSpots{} }, CoversAllPairs: true, HasOwnSizes: true},
 }
 
 const hotspotName = "hotspot"
@@ -39,7 +39,7 @@ type HotSpots struct {
 }
 
 // Traffic lays the pattern out.
-func (h *HotSpots) Traffic(p Place, message int64) (*Traffic, error) {
+func (h *HotSpots) Traffic(p PatternInput, message int64) (*Traffic, error) {
 	hot, err := HotNodes(h.Nodes, p.Nodes, p.Seed, p.Down)
 	if err != nil {
 		return nil, err

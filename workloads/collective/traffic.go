@@ -27,9 +27,9 @@ type Traffic struct {
 	// Message each.
 	Message int64
 	Bytes   []int64
-	// Random asks that each node send its packets to destinations drawn at random from its flows, rather than to one
+	// RandomDestinations asks that each node send its packets to destinations drawn at random from its flows, rather than to one
 	// after the other. What a flow carries is then the mean.
-	Random bool
+	RandomDestinations bool
 }
 
 // Size returns the bytes of a flow.
@@ -68,7 +68,7 @@ func (t *Traffic) Demand() []float64 {
 // MaxTasks flows.
 func (t *Traffic) Graph() (*engine.Graph, error) {
 	if len(t.Flows) > MaxTasks {
-		return nil, tooMany(t.Name, int64(len(t.Flows)))
+		return nil, tooManyTasks(t.Name, int64(len(t.Flows)))
 	}
 	g := &engine.Graph{}
 	g.Grow(len(t.Flows), 0)
@@ -84,13 +84,13 @@ func (t *Traffic) Graph() (*engine.Graph, error) {
 // MaxTasks is the most tasks of a graph that this package makes, some 2 GB.
 const MaxTasks = 1 << 24
 
-func tooMany(name string, tasks int64) error {
+func tooManyTasks(name string, tasks int64) error {
 	const taskBytes = 128 // a task, its edges and their index
 	return fmt.Errorf("%w: %s makes %d tasks, which take about %d MB; want at most %d", ErrTraffic, name, tasks, tasks*taskBytes/1e6, MaxTasks)
 }
 
-// check fails on a pattern that cannot be.
-func check(name string, nodes int, message int64, down []bool) error {
+// checkNodes fails on a pattern that cannot be.
+func checkNodes(name string, nodes int, message int64, down []bool) error {
 	switch {
 	case message < 1:
 		return fmt.Errorf("%w: %s with messages of %d B; want at least 1 B", ErrTraffic, name, message)
@@ -99,22 +99,22 @@ func check(name string, nodes int, message int64, down []bool) error {
 	case down != nil && len(down) != nodes:
 		return fmt.Errorf("%w: %s among %d nodes, with the state of %d", ErrTraffic, name, nodes, len(down))
 	}
-	if up := len(live(nodes, down)); up < 2 {
+	if up := len(liveNodes(nodes, down)); up < 2 {
 		return fmt.Errorf("%w: %s needs at least 2 nodes that are up, of %d there are %d", ErrTraffic, name, nodes, up)
 	}
 	return nil
 }
 
-// fits fails where the bytes of so many messages are more than an int64 holds.
-func fits(name string, flows, message int64) error {
+// checkTotal fails where the bytes of so many messages are more than an int64 holds.
+func checkTotal(name string, flows, message int64) error {
 	if flows > 0 && message > math.MaxInt64/8/flows {
 		return fmt.Errorf("%w: %s of %d messages of %d B is more bytes than can be counted", ErrTraffic, name, flows, message)
 	}
 	return nil
 }
 
-// live returns the nodes that are up, in order.
-func live(nodes int, down []bool) []int32 {
+// liveNodes returns the nodes that are up, in order.
+func liveNodes(nodes int, down []bool) []int32 {
 	up := make([]int32, 0, nodes)
 	for n := range int32(nodes) {
 		if down == nil || !down[n] {
@@ -124,9 +124,9 @@ func live(nodes int, down []bool) []int32 {
 	return up
 }
 
-// OfGraph returns what the transfers of a task graph send together between each two of so many nodes. Those from a node
+// FromGraph returns what the transfers of a task graph send together between each two of so many nodes. Those from a node
 // to itself are none.
-func OfGraph(name string, nodes int, g *engine.Graph) (*Traffic, error) {
+func FromGraph(name string, nodes int, g *engine.Graph) (*Traffic, error) {
 	sum := map[engine.Flow]int64{}
 	for i := range g.Tasks {
 		if t := &g.Tasks[i]; t.Kind == engine.Transfer && t.Src != t.Dst && t.Bytes > 0 {
@@ -137,10 +137,10 @@ func OfGraph(name string, nodes int, g *engine.Graph) (*Traffic, error) {
 	for f := range sum {
 		t.Flows = append(t.Flows, f)
 	}
-	slices.SortFunc(t.Flows, byPair)
+	slices.SortFunc(t.Flows, comparePairs)
 	for _, f := range t.Flows {
 		t.Bytes = append(t.Bytes, sum[f])
 		t.Message = max(t.Message, sum[f])
 	}
-	return t, t.some()
+	return t, t.checkNotEmpty()
 }

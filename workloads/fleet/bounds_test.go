@@ -27,11 +27,11 @@ func TestDemandBounds(t *testing.T) {
 		spoil func(d *Demand)
 	}{
 		{"", func(*Demand) {}},
-		{"", func(d *Demand) { d.PerDay, d.Load, d.Routes, d.Chips = 1e7, 100, 1, 1 }},
+		{"", func(d *Demand) { d.PerDay, d.Load, d.FaultRoutingShare, d.Chips = 1e7, 100, 1, 1 }},
 		{"", func(d *Demand) { d.Traffic = Traffic{AllToAll: 0.5} }},
 		{"", func(d *Demand) { d.Traffic = Traffic{Neighbours: 0.5} }},
 		{"", func(d *Demand) { d.PerDay, d.ByDay = 0, []int{0, 1} }},
-		{"", func(d *Demand) { d.Bands = [Bands]float64{0, 0, 1} }},
+		{"", func(d *Demand) { d.Bands = [NumBands]float64{0, 0, 1} }},
 		{"want more than 0, at most 1e7", func(d *Demand) { d.PerDay = 0 }},
 		{"want more than 0, at most 1e7", func(d *Demand) { d.PerDay = above(1e7, 1e8) }},
 		{"NaN jobs a day", func(d *Demand) { d.PerDay = math.NaN() }},
@@ -40,10 +40,10 @@ func TestDemandBounds(t *testing.T) {
 		{"a load of 0;", func(d *Demand) { d.Load = 0 }},
 		{"want more than 0, at most 100", func(d *Demand) { d.Load = above(100, 200) }},
 		{"a load of NaN", func(d *Demand) { d.Load = math.NaN() }},
-		{"no band of priority", func(d *Demand) { d.Bands = [Bands]float64{} }},
-		{"a share of -1 opts in", func(d *Demand) { d.Routes = -1 }},
-		{"opts in to routes round a fault; want 0 to 1", func(d *Demand) { d.Routes = above(1, 2) }},
-		{"want 1 or more", func(d *Demand) { d.Factor = above(1, 0) }},
+		{"no band of priority", func(d *Demand) { d.Bands = [NumBands]float64{} }},
+		{"a share of -1 opts in", func(d *Demand) { d.FaultRoutingShare = -1 }},
+		{"opts in to routes round a fault; want 0 to 1", func(d *Demand) { d.FaultRoutingShare = above(1, 2) }},
+		{"want 1 or more", func(d *Demand) { d.EstimateFactor = above(1, 0) }},
 		{"wait for traffic", func(d *Demand) { d.Traffic = Traffic{AllToAll: -0.1, Neighbours: 0.2} }},
 		{"wait for traffic", func(d *Demand) { d.Traffic = Traffic{AllToAll: 0.2, Neighbours: -0.1} }},
 		{"wait for traffic", func(d *Demand) { d.Traffic = Traffic{AllToAll: 0.3, Neighbours: 0.3} }},
@@ -52,7 +52,7 @@ func TestDemandBounds(t *testing.T) {
 		{"has weight 1e+18", func(d *Demand) { d.Mix = Mix{{d.Mix[0].Shape, 1e18}} }},
 		{"3x1x1; sides are multiples of 4", func(d *Demand) { d.Mix = Mix{{Shape{Dims: [3]int{3, 1, 1}}, 1}} }},
 	} {
-		d := Demand{Mix: Mix{{mustMix("4x4x4 1")[0].Shape, 1}}, PerDay: 1, Chips: 64, Load: 1, Bands: [Bands]float64{1, 0, 0}, Factor: 1}
+		d := Demand{Mix: Mix{{mustMix("4x4x4 1")[0].Shape, 1}}, PerDay: 1, Chips: 64, Load: 1, Bands: [NumBands]float64{1, 0, 0}, EstimateFactor: 1}
 		c.spoil(&d)
 		wanted(t, "demand", d.Check(), c.want)
 	}
@@ -72,15 +72,15 @@ func TestProcessBounds(t *testing.T) {
 		p    Process
 		want string
 	}{
-		{Process{PerDay: 0, Weibull: 0.2, Quick: 0}, ""},
-		{Process{PerDay: 1e4, Weibull: 20, Quick: 1}, ""},
+		{Process{PerDay: 0, Weibull: 0.2, QuickShare: 0}, ""},
+		{Process{PerDay: 1e4, Weibull: 20, QuickShare: 1}, ""},
 		{Process{PerDay: -1, Weibull: 1}, "-1 failures a day; want 0 to 1e4"},
 		{Process{PerDay: above(1e4, 1e5), Weibull: 1}, "failures a day"},
 		{Process{PerDay: math.NaN(), Weibull: 1}, "NaN failures a day"},
 		{Process{Weibull: above(0.2, 0)}, "a Weibull shape"},
 		{Process{Weibull: above(20, 30)}, "a Weibull shape"},
-		{Process{Weibull: 1, Quick: -0.1}, "a share of -0.1 of repairs"},
-		{Process{Weibull: 1, Quick: above(1, 2)}, "of repairs is quick"},
+		{Process{Weibull: 1, QuickShare: -0.1}, "a share of -0.1 of repairs"},
+		{Process{Weibull: 1, QuickShare: above(1, 2)}, "of repairs is quick"},
 	} {
 		wanted(t, "process", c.p.Check(), c.want)
 	}
@@ -103,24 +103,24 @@ func TestProcessBounds(t *testing.T) {
 // TestNothingFails: rates and means of zero.
 func TestNothingFails(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	if got := gap(r, 0, 1); got != Longest {
+	if got := drawGap(r, 0, 1); got != MaxTime {
 		t.Errorf("the gap between events that do not come is %v", got)
 	}
 	if got := (Spread{Form: Exponential}).Draw(r); got != 0 {
 		t.Errorf("a span with a mean of 0 is %v", got)
 	}
 	rates := &Rates{}
-	if got := rates.Interruption(3); got != Longest {
+	if got := rates.MeanTimeToInterruption(3); got != MaxTime {
 		t.Errorf("without failures a job is interrupted after %v", got)
 	}
 	rates[Machine].PerDay, rates[Cable].PerDay, rates[Switch].PerDay = 0.5, 0.25, 0.125
-	if got, want := rates.Interruption(3).Days(), 1/(3*(0.5*CubeHosts+0.25*CubeLinks)+0.125*PodSwitches); math.Abs(got-want) > 1e-4*want {
+	if got, want := rates.MeanTimeToInterruption(3).Days(), 1/(3*(0.5*CubeHosts+0.25*CubeLinks)+0.125*PodSwitches); math.Abs(got-want) > 1e-4*want {
 		t.Errorf("a job of 3 cubes is interrupted after %v days, want %v", got, want)
 	}
-	if got := Daly(2*Hour, Hour); got != Hour {
+	if got := DalyInterval(2*Hour, Hour); got != Hour {
 		t.Errorf("checkpoints that last twice as long as between failures are made after %v", got)
 	}
-	if AtLeast(0, 3, 0.1) != 1 || AtLeast(-1, 3, 0.1) != 1 || AtLeast(4, 3, 0.9) != 0 {
+	if BinomialTail(0, 3, 0.1) != 1 || BinomialTail(-1, 3, 0.1) != 1 || BinomialTail(4, 3, 0.9) != 0 {
 		t.Error("none of 3 parts is always up, and 4 never are")
 	}
 }
@@ -135,11 +135,11 @@ func TestExpected(t *testing.T) {
 		last = min(last, every)
 		work := Time(n)*every + last
 		want := float64(n)*every.Seconds()/Efficiency(every, d, r, m) + last.Seconds()/Efficiency(last, 0, r, m)
-		if got := Expected(work, every, d, r, m).Seconds(); math.Abs(got-want) > 1e-6*want+0.01 {
+		if got := ExpectedDuration(work, every, d, r, m).Seconds(); math.Abs(got-want) > 1e-6*want+0.01 {
 			t.Fatalf("got %v s, want %v s", got, want)
 		}
 		want = (work + Time(n)*d).Seconds()
-		if got := Expected(work, every, d, r, Longest).Seconds(); math.Abs(got-want) > 1e-4*want+0.01 {
+		if got := ExpectedDuration(work, every, d, r, MaxTime).Seconds(); math.Abs(got-want) > 1e-4*want+0.01 {
 			t.Fatalf("without failures got %v s, want %v s", got, want)
 		}
 	})
@@ -205,7 +205,7 @@ func TestResidual(t *testing.T) {
 
 // TestList: a list gives its jobs in order, then none.
 func TestList(t *testing.T) {
-	l := &List{Of: []Job{{Work: 1}, {Work: 2}}}
+	l := &List{Jobs: []Job{{Work: 1}, {Work: 2}}}
 	for want := range Time(2) {
 		if j, ok := l.Next(); !ok || j.Work != want+1 {
 			t.Errorf("job %d is %+v, %v", want, j, ok)
@@ -221,9 +221,9 @@ func TestChance(t *testing.T) {
 	const n = 10000
 	var count [10]int
 	for i := range uint64(n) {
-		x := Chance(7, 3, i)
+		x := HashUniform(7, 3, i)
 		count[int(x*10)]++
-		if x == Chance(8, 3, i) || x == Chance(7, 4, i) || x != Chance(7, 3, i) {
+		if x == HashUniform(8, 3, i) || x == HashUniform(7, 4, i) || x != HashUniform(7, 3, i) {
 			t.Fatalf("number %d is %v whatever the seed", i, x)
 		}
 	}
@@ -238,7 +238,7 @@ func TestChance(t *testing.T) {
 func TestExpectedWithoutFailures(t *testing.T) {
 	const every, d = Hour, 2 * Minute
 	for _, c := range []struct{ work, checkpoints Time }{{1, 0}, {every, 0}, {every + 1, 1}, {2 * every, 1}, {2*every + 1, 2}} {
-		got, want := Expected(c.work, every, d, 0, Longest), c.work+c.checkpoints*d
+		got, want := ExpectedDuration(c.work, every, d, 0, MaxTime), c.work+c.checkpoints*d
 		near(t, "time in s", got.Seconds(), want.Seconds(), 0.01)
 	}
 }

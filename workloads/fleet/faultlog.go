@@ -3,13 +3,13 @@ package fleet
 import "math"
 
 // Outage is a span in which something was down.
-type Outage struct{ From, For Time }
+type Outage struct{ Start, Duration Time }
 
 // FaultLog is when servers were down, as a log tells.
 type FaultLog struct {
 	Servers [][]Outage // by server, in order and apart
 	Span    Time       // of the log
-	Unended int        // outages whose end is not told: they last until the log ends
+	NumOpen int        // outages whose end is not told: they last until the log ends
 }
 
 // faultEvent is an entry of InfiniteHBD's log.
@@ -34,18 +34,18 @@ func ReadFaults(name string, data []byte, servers int) (*FaultLog, error) {
 	f := &FaultLog{}
 	err := entries(l, func(e *faultEvent) error {
 		switch {
-		case e.Node == nil || e.Time == nil || !(*e.Time >= 0 && *e.Time <= Longest.Days()):
-			return l.wrong("ends an entry without node_id, or without event_time in days from 0")
+		case e.Node == nil || e.Time == nil || !(*e.Time >= 0 && *e.Time <= MaxTime.Days()):
+			return l.errorf("ends an entry without node_id, or without event_time in days from 0")
 		case FromSeconds(*e.Time*Day.Seconds()) < f.Span:
-			return l.wrong("ends an entry at day %g, before the one above it; sort the log by time", *e.Time)
+			return l.errorf("ends an entry at day %g, before the one above it; sort the log by time", *e.Time)
 		case e.Type != "fault_start" && e.Type != "fault_end":
-			return l.wrong("ends an entry of another type; want fault_start or fault_end")
+			return l.errorf("ends an entry of another type; want fault_start or fault_end")
 		}
 		f.Span = FromSeconds(*e.Time * Day.Seconds())
 		s := known[*e.Node]
 		if s == nil {
 			if len(order) == servers {
-				return l.wrong("ends an entry of one server more than %d; say how many servers the log is of", servers)
+				return l.errorf("ends an entry of one server more than %d; say how many servers the log is of", servers)
 			}
 			s = &server{}
 			known[*e.Node], order = s, append(order, s)
@@ -59,7 +59,7 @@ func ReadFaults(name string, data []byte, servers int) (*FaultLog, error) {
 		case s.faults > 0:
 			s.faults--
 		case len(s.list) > 0:
-			return l.wrong("ends an entry of a fault that ends and has not begun")
+			return l.errorf("ends an entry of a fault that ends and has not begun")
 		}
 		if s.faults == 0 {
 			s.list = append(s.list, Outage{s.since, max(Millisecond, f.Span-s.since)})
@@ -71,12 +71,12 @@ func ReadFaults(name string, data []byte, servers int) (*FaultLog, error) {
 	}
 	if len(order) == 0 || f.Span == 0 {
 		l.line = 1
-		return nil, l.wrong("holds no fault")
+		return nil, l.errorf("holds no fault")
 	}
 	f.Servers = make([][]Outage, servers)
 	for i, s := range order {
 		if s.faults > 0 {
-			f.Unended++
+			f.NumOpen++
 			s.list = append(s.list, Outage{s.since, max(Millisecond, f.Span-s.since)})
 		}
 		f.Servers[i] = s.list
@@ -90,7 +90,7 @@ func (f *FaultLog) Process() Process {
 	for _, s := range f.Servers {
 		n += len(s)
 		for _, o := range s {
-			down += o.For
+			down += o.Duration
 		}
 	}
 	up := float64(len(f.Servers))*f.Span.Days() - down.Days()
@@ -142,13 +142,13 @@ func (h *history) step() {
 // after returns the time from now to the next outage, 0 if one lasts already, and how long it lasts from then on.
 func (h *history) after(now Time) (after, lasts Time) {
 	if len(h.outages) == 0 {
-		return Longest, Millisecond
+		return MaxTime, Millisecond
 	}
-	for h.base+h.outages[h.next].From+h.outages[h.next].For <= now {
+	for h.base+h.outages[h.next].Start+h.outages[h.next].Duration <= now {
 		h.step()
 	}
 	o := h.outages[h.next]
-	begin, end := max(now, h.base+o.From), h.base+o.From+o.For
+	begin, end := max(now, h.base+o.Start), h.base+o.Start+o.Duration
 	h.step()
 	return begin - now, end - begin
 }

@@ -15,7 +15,7 @@ const (
 	Switch                 // an optical circuit switch
 	Cube                   // planned maintenance of a whole cube
 	SwitchWork             // planned maintenance of an optical circuit switch
-	Parts
+	NumParts
 )
 
 // Process is how parts of a kind fail and how long their repair takes, by themselves and independent of each other.
@@ -23,9 +23,9 @@ type Process struct {
 	PerDay  float64 // failures of a part in a day
 	Weibull float64 // shape of the time to failure; 1 is exponential
 	Repair  Spread
-	// Quick is the share of repairs that take Short instead, such as of cables that are repaired from afar (Sec. 3.6.3).
-	Quick float64
-	Short Spread
+	// QuickShare is the share of repairs that take Short instead, such as of cables that are repaired from afar (Sec. 3.6.3).
+	QuickShare  float64
+	QuickRepair Spread
 	// Log tells when parts fail and for how long, in place of draws; nil is none.
 	Log *FaultLog
 }
@@ -37,15 +37,15 @@ func (p *Process) Check() error {
 		return fmt.Errorf("fleet: %g failures a day; want 0 to 1e4", p.PerDay)
 	case !(p.Weibull >= 0.2 && p.Weibull <= 20):
 		return fmt.Errorf("fleet: a Weibull shape of %g; want 0.2 to 20; 1 is exponential", p.Weibull)
-	case !(p.Quick >= 0 && p.Quick <= 1):
-		return fmt.Errorf("fleet: a share of %g of repairs is quick; want 0 to 1", p.Quick)
+	case !(p.QuickShare >= 0 && p.QuickShare <= 1):
+		return fmt.Errorf("fleet: a share of %g of repairs is quick; want 0 to 1", p.QuickShare)
 	}
 	return nil
 }
 
 // MeanRepair returns the mean time to repair.
 func (p *Process) MeanRepair() Time {
-	return FromSeconds(p.Quick*p.Short.Mean.Seconds() + (1-p.Quick)*p.Repair.Mean.Seconds())
+	return FromSeconds(p.QuickShare*p.QuickRepair.Mean.Seconds() + (1-p.QuickShare)*p.Repair.Mean.Seconds())
 }
 
 // Unavailability returns the share of time in which a part is down: of rate r a day of up time and repairs of m days,
@@ -60,31 +60,31 @@ func (p *Process) Unavailability() float64 {
 type Failures struct {
 	*Process
 	rand *rand.Rand
-	told *history
+	log  *history
 }
 
 // NewFailures returns the failures of a part of a fleet of so many pods. With a log it is a machine.
 func NewFailures(p *Process, seed uint64, kind Part, pods, pod, number int) Failures {
 	if p.Log != nil {
 		const machines = PodCubes * CubeHosts
-		return Failures{Process: p, told: p.Log.history(pod*machines+number, pods*machines)}
+		return Failures{Process: p, log: p.Log.history(pod*machines+number, pods*machines)}
 	}
-	return Failures{Process: p, rand: Stream(seed, streamComponents, uint64(kind)<<40|uint64(pod)<<16|uint64(number))}
+	return Failures{Process: p, rand: RandomStream(seed, streamComponents, uint64(kind)<<40|uint64(pod)<<16|uint64(number))}
 }
 
 // Next returns the time from now, when the part is up, to its next failure, how long its repair will take, and whether
 // the repair takes no crew: a quick one, or one of a log, whose time includes all waiting. The time to the failure is 0
 // if, by a log, the part is down already.
 func (f Failures) Next(now Time) (after, repair Time, remote bool) {
-	if f.told != nil {
-		after, repair = f.told.after(now)
+	if f.log != nil {
+		after, repair = f.log.after(now)
 		return after, repair, true
 	}
-	after = gap(f.rand, f.PerDay, f.Weibull)
-	remote = f.rand.Float64() < f.Quick
+	after = drawGap(f.rand, f.PerDay, f.Weibull)
+	remote = f.rand.Float64() < f.QuickShare
 	repair, short := f.Repair.Draw(f.rand), Time(0)
-	if f.Quick > 0 {
-		short = f.Short.Draw(f.rand)
+	if f.QuickShare > 0 {
+		short = f.QuickRepair.Draw(f.rand)
 	}
 	if remote {
 		repair = short
@@ -93,10 +93,10 @@ func (f Failures) Next(now Time) (after, repair Time, remote bool) {
 }
 
 // Rates are failures a day of the parts of a fleet, each with its repairs.
-type Rates [Parts]Process
+type Rates [NumParts]Process
 
-// Machines is how often machines fail, how long their repair takes, and how long jobs on them stop to write a checkpoint.
-type Machines struct {
+// MachineReliability is how often machines fail, how long their repair takes, and how long jobs on them stop to write a checkpoint.
+type MachineReliability struct {
 	PerDay       float64 // failures of a machine per day
 	Mean, Median Time    // of the times to repair
 	Checkpoint   Time
@@ -114,12 +114,12 @@ type Machines struct {
 // NSDI 24, Sec. 4.4), for 6.3 s in place of 148.8 s (Pasqualin et al., "Reducing Model Checkpointing Times by Over 10x
 // with PyTorch Distributed Asynchronous Checkpointing", pytorch.org, 2024). With that, the interruptions of llama3 leave
 // an efficiency of 92 %, where its report has "higher than 90%"; with stops of two minutes they would leave 81 %.
-func Presets() map[string]Machines {
-	gpus := func(perDay float64, mean, median Time) Machines {
-		return Machines{perDay, mean, median, 6300 * Millisecond}
+func Presets() map[string]MachineReliability {
+	gpus := func(perDay float64, mean, median Time) MachineReliability {
+		return MachineReliability{perDay, mean, median, 6300 * Millisecond}
 	}
 	const mean, median = 48 * Hour, 168 * Hour / 10
-	return map[string]Machines{
+	return map[string]MachineReliability{
 		"tpuv4": {8e-4, mean, median, 2 * Minute}, "infinitehbd": gpus(4.18e-3, 132*Hour, 204*Hour/10),
 		"meta-rsc1": gpus(6.50e-3, mean, median), "meta-rsc2": gpus(2.34e-3, mean, median), "llama3": gpus(3.789e-3, mean, median),
 	}
@@ -140,7 +140,7 @@ func (r *Rates) MaintenanceFor(availability float64) error {
 	return nil
 }
 
-// Chance returns a number in [0, 1) that depends on the seed and two numbers alone, not on what was drawn before.
-func Chance(seed, of, number uint64) float64 {
+// HashUniform returns a number in [0, 1) that depends on the seed and two numbers alone, not on what was drawn before.
+func HashUniform(seed, of, number uint64) float64 {
 	return float64(mix(mix(seed^mix(of))^number)>>11) / (1 << 53)
 }

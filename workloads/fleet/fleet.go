@@ -25,8 +25,8 @@ const (
 	Day              = 24 * Hour
 	Week             = 7 * Day
 
-	// Longest bounds what may be asked for: a thousand years.
-	Longest = 365_250 * Day
+	// MaxTime bounds what may be asked for: a thousand years.
+	MaxTime = 365_250 * Day
 )
 
 // Seconds returns t in seconds.
@@ -43,7 +43,7 @@ func FromSeconds(s float64) Time {
 	if !(s > 0) {
 		return 0
 	}
-	return Time(min(s*float64(Second)+0.5, float64(Longest)))
+	return Time(min(s*float64(Second)+0.5, float64(MaxTime)))
 }
 
 // Kinds of random streams. What draws from one of its own sees the same numbers whatever else is drawn, so that policies
@@ -57,12 +57,12 @@ const (
 	streamEstimates
 	streamComponents
 	streamTraffic
-	// StreamOwn and above are for those who simulate.
-	StreamOwn
+	// FirstFreeStream and above are for those who simulate.
+	FirstFreeStream
 )
 
-// Stream returns a random stream of a run by its kind and a number in it.
-func Stream(seed, kind, number uint64) *rand.Rand {
+// RandomStream returns a random stream of a run by its kind and a number in it.
+func RandomStream(seed, kind, number uint64) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, mix(kind<<48^number)))
 }
 

@@ -16,7 +16,7 @@ const (
 	Prod Band = iota
 	Batch
 	Free
-	Bands
+	NumBands
 )
 
 // String returns the name of a band.
@@ -24,14 +24,14 @@ func (b Band) String() string { return [...]string{"prod", "batch", "free"}[b] }
 
 // Job is what a user asks for.
 type Job struct {
-	Number   int // in the order of submission, from 0
-	Submit   Time
-	Shape    Shape
-	Work     Time // how long it runs if nothing slows or interrupts it
-	Estimate Time // how long its user says that it will
-	Band     Band
-	Routes   bool // it would rather run on routes round a fault than wait (opted in to fault-tolerant routing)
-	Traffic  Traffic
+	Number              int // in the order of submission, from 0
+	Submit              Time
+	Shape               Shape
+	Work                Time // how long it runs if nothing slows or interrupts it
+	Estimate            Time // how long its user says that it will
+	Band                Band
+	AcceptsFaultRouting bool // it would rather run on routes round a fault than wait (opted in to fault-tolerant routing)
+	Traffic             Traffic
 }
 
 // Traffic is what share of a job's step, with all links up, waits for traffic among all chips and between neighbours.
@@ -63,13 +63,13 @@ type Demand struct {
 	Chips  int     // of the fleet
 	Load   float64 // chip-time asked for over that of the fleet, which sets the mean duration
 
-	Durations Form
-	Sigma     float64 // of the logarithm of lognormal durations
-	BySize    float64 // durations grow with so much a power of the chips; 0 is not at all
+	Durations    Form
+	Sigma        float64 // of the logarithm of lognormal durations
+	SizeExponent float64 // durations grow with so much a power of the chips; 0 is not at all
 
-	Bands  [Bands]float64 // how often each is drawn, in any unit
-	Routes float64        // share of jobs that opt in to routes round a fault
-	Factor float64        // estimates are drawn evenly, on a logarithmic scale, within this factor of the truth; 1 is exact
+	Bands             [NumBands]float64 // how often each is drawn, in any unit
+	FaultRoutingShare float64           // share of jobs that opt in to routes round a fault
+	EstimateFactor    float64           // estimates are drawn evenly, on a logarithmic scale, within this factor of the truth; 1 is exact
 	// Traffic is the mean of jobs' shares, at most a half in all; each job's are so many times it, drawn evenly from 0
 	// to 2.
 	Traffic Traffic
@@ -99,10 +99,10 @@ func (d *Demand) Check() error {
 		return fmt.Errorf("fleet: a load of %g; want more than 0, at most 100", d.Load)
 	case !(bands > 0):
 		return fmt.Errorf("fleet: no band of priority is ever drawn")
-	case !(d.Routes >= 0 && d.Routes <= 1):
-		return fmt.Errorf("fleet: a share of %g opts in to routes round a fault; want 0 to 1", d.Routes)
-	case !(d.Factor >= 1):
-		return fmt.Errorf("fleet: estimates within a factor of %g; want 1 or more", d.Factor)
+	case !(d.FaultRoutingShare >= 0 && d.FaultRoutingShare <= 1):
+		return fmt.Errorf("fleet: a share of %g opts in to routes round a fault; want 0 to 1", d.FaultRoutingShare)
+	case !(d.EstimateFactor >= 1):
+		return fmt.Errorf("fleet: estimates within a factor of %g; want 1 or more", d.EstimateFactor)
 	case !(d.Traffic.AllToAll >= 0 && d.Traffic.Neighbours >= 0 && d.Traffic.AllToAll+d.Traffic.Neighbours <= 0.5):
 		return fmt.Errorf("fleet: mean shares of %g and %g of a step wait for traffic; want 0 or more, and a half at most in all", d.Traffic.AllToAll, d.Traffic.Neighbours)
 	}
@@ -123,29 +123,29 @@ func (d *Demand) MeanPerDay() float64 {
 
 // MeanWork returns the mean duration of a job of a slice: what makes the chip-time asked for the fleet's times the load.
 func (d *Demand) MeanWork(s Shape) Time {
-	return FromSeconds(d.unit() * d.sized(s) * Day.Seconds())
+	return FromSeconds(d.unitDays() * d.sizeFactor(s) * Day.Seconds())
 }
 
-// sized returns how durations grow with slices, and unit the mean duration in days of a slice of 1.
-func (d *Demand) sized(s Shape) float64 { return math.Pow(float64(s.Chips()), d.BySize) }
-func (d *Demand) unit() float64 {
-	perJob := d.Mix.Mean(func(s Shape) float64 { return float64(s.Chips()) * d.sized(s) })
+// sizeFactor returns how durations grow with slices, and unit the mean duration in days of a slice of 1.
+func (d *Demand) sizeFactor(s Shape) float64 { return math.Pow(float64(s.Chips()), d.SizeExponent) }
+func (d *Demand) unitDays() float64 {
+	perJob := d.Mix.Mean(func(s Shape) float64 { return float64(s.Chips()) * d.sizeFactor(s) })
 	return d.Load * float64(d.Chips) / (d.MeanPerDay() * perJob)
 }
 
 // Jobs returns a source of the jobs of a demand that passed Check.
 func (d *Demand) Jobs() Source {
-	return &drawn{
-		Demand: d, draws: newDrawer(d.Mix), days: d.unit(),
-		arrivals: Stream(d.Seed, streamArrivals, 0), shapes: Stream(d.Seed, streamShapes, 0), works: Stream(d.Seed, streamDurations, 0),
-		bands: Stream(d.Seed, streamBands, 0), routes: Stream(d.Seed, streamRouting, 0), guesses: Stream(d.Seed, streamEstimates, 0),
-		traffic: Stream(d.Seed, streamTraffic, 0),
+	return &jobGenerator{
+		Demand: d, draws: newMixSampler(d.Mix), days: d.unitDays(),
+		arrivals: RandomStream(d.Seed, streamArrivals, 0), shapes: RandomStream(d.Seed, streamShapes, 0), works: RandomStream(d.Seed, streamDurations, 0),
+		bands: RandomStream(d.Seed, streamBands, 0), routes: RandomStream(d.Seed, streamRouting, 0), guesses: RandomStream(d.Seed, streamEstimates, 0),
+		traffic: RandomStream(d.Seed, streamTraffic, 0),
 	}
 }
 
-type drawn struct {
+type jobGenerator struct {
 	*Demand
-	draws *drawer
+	draws *mixSampler
 	days  float64 // see unit
 
 	arrivals, shapes, works, bands, routes, guesses, traffic *rand.Rand
@@ -156,36 +156,36 @@ type drawn struct {
 	today  []Time // arrivals that are left
 }
 
-func (d *drawn) Next() (Job, bool) {
+func (d *jobGenerator) Next() (Job, bool) {
 	at := d.arrival()
 	if at >= d.Until {
 		return Job{}, false
 	}
-	j := Job{Number: d.number, Submit: at, Shape: d.draws.draw(d.shapes)}
+	j := Job{Number: d.number, Submit: at, Shape: d.draws.sample(d.shapes)}
 	d.number++
-	j.Work = Spread{d.Durations, FromSeconds(d.days * d.sized(j.Shape) * Day.Seconds()), d.Sigma}.Draw(d.works)
-	d.finish(&j)
+	j.Work = Spread{d.Durations, FromSeconds(d.days * d.sizeFactor(j.Shape) * Day.Seconds()), d.Sigma}.Draw(d.works)
+	d.drawRest(&j)
 	return j, true
 }
 
-// finish draws what a job has beside its slice and its work.
-func (d *drawn) finish(j *Job) {
+// drawRest draws what a job has beside its slice and its work.
+func (d *jobGenerator) drawRest(j *Job) {
 	x := d.bands.Float64() * (d.Bands[Prod] + d.Bands[Batch] + d.Bands[Free])
 	for j.Band = Prod; j.Band < Free && x >= d.Bands[j.Band]; j.Band++ {
 		x -= d.Bands[j.Band]
 	}
-	j.Routes = d.routes.Float64() < d.Routes
-	guess := math.Pow(d.Factor, 2*d.guesses.Float64()-1)
-	if j.Estimate = j.Work; d.Factor != 1 {
+	j.AcceptsFaultRouting = d.routes.Float64() < d.FaultRoutingShare
+	guess := math.Pow(d.EstimateFactor, 2*d.guesses.Float64()-1)
+	if j.Estimate = j.Work; d.EstimateFactor != 1 {
 		j.Estimate = FromSeconds(j.Work.Seconds() * guess)
 	}
 	x = 2 * d.traffic.Float64()
 	j.Traffic = Traffic{x * d.Traffic.AllToAll, x * d.Traffic.Neighbours}
 }
 
-func (d *drawn) arrival() Time {
+func (d *jobGenerator) arrival() Time {
 	if d.ByDay == nil {
-		d.now += gap(d.arrivals, d.PerDay, 1)
+		d.now += drawGap(d.arrivals, d.PerDay, 1)
 		return d.now
 	}
 	for len(d.today) == 0 {
@@ -206,15 +206,15 @@ func (d *drawn) arrival() Time {
 
 // List is a source of jobs that are known, in the order of submission.
 type List struct {
-	Of []Job
-	at int
+	Jobs []Job
+	next int
 }
 
 // Next returns the next job.
 func (l *List) Next() (Job, bool) {
-	if l.at == len(l.Of) {
+	if l.next == len(l.Jobs) {
 		return Job{}, false
 	}
-	l.at++
-	return l.Of[l.at-1], true
+	l.next++
+	return l.Jobs[l.next-1], true
 }

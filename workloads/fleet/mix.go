@@ -54,9 +54,9 @@ func (m Mix) Check() error {
 	return nil
 }
 
-// AtLeast returns the slice for a job that asks for so many chips: of the least size in the mix that has them, the one
+// SmallestFit returns the slice for a job that asks for so many chips: of the least size in the mix that has them, the one
 // that is asked for most. It reports whether there is one.
-func (m Mix) AtLeast(chips int) (Shape, bool) {
+func (m Mix) SmallestFit(chips int) (Shape, bool) {
 	best := -1
 	for i, s := range m {
 		if s.Shape.Chips() < chips || s.Weight == 0 {
@@ -72,14 +72,14 @@ func (m Mix) AtLeast(chips int) (Shape, bool) {
 	return m[best].Shape, true
 }
 
-// drawer draws slices of a mix.
-type drawer struct {
+// mixSampler draws slices of a mix.
+type mixSampler struct {
 	mix Mix
 	sum []float64 // of weights up to each
 }
 
-func newDrawer(m Mix) *drawer {
-	d := &drawer{mix: m, sum: make([]float64, len(m))}
+func newMixSampler(m Mix) *mixSampler {
+	d := &mixSampler{mix: m, sum: make([]float64, len(m))}
 	sum := 0.0
 	for i, s := range m {
 		sum += s.Weight
@@ -88,7 +88,7 @@ func newDrawer(m Mix) *drawer {
 	return d
 }
 
-func (d *drawer) draw(r *rand.Rand) Shape {
+func (d *mixSampler) sample(r *rand.Rand) Shape {
 	x := r.Float64() * d.sum[len(d.sum)-1]
 	i := sort.Search(len(d.sum), func(i int) bool { return d.sum[i] > x })
 	return d.mix[min(i, len(d.mix)-1)].Shape

@@ -32,10 +32,10 @@ func Formats() []Format {
 
 // JobLog is what a log holds.
 type JobLog struct {
-	Jobs     []Job // in the order of submission; where a log tells moments, its first is time 0
-	Untimed  int   // left out: when they were submitted or how long they ran is not told, or they never ran
-	Partial  int   // of the jobs, those with attempts whose times are not told, which count for nothing
-	Chipless int   // left out: they ask for no accelerators
+	Jobs        []Job // in the order of submission; where a log tells moments, its first is time 0
+	NumUntimed  int   // left out: when they were submitted or how long they ran is not told, or they never ran
+	NumPartial  int   // of the jobs, those with attempts whose times are not told, which count for nothing
+	NumChipless int   // left out: they ask for no accelerators
 }
 
 // Words says what was left out of a log, "" where nothing was.
@@ -44,7 +44,7 @@ func (l *JobLog) Words() string {
 	for _, x := range []struct {
 		n    int
 		what string
-	}{{l.Untimed, "without times left out"}, {l.Partial, "with times of some attempts alone"}, {l.Chipless, "without accelerators left out"}} {
+	}{{l.NumUntimed, "without times left out"}, {l.NumPartial, "with times of some attempts alone"}, {l.NumChipless, "without accelerators left out"}} {
 		if x.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", x.n, x.what))
 		}
@@ -73,11 +73,11 @@ func (d *Demand) ReadJobs(format, name string, data []byte) (*JobLog, error) {
 		return nil, fmt.Errorf("%s: holds no job that could be simulated%s", name, why)
 	}
 	slices.SortStableFunc(jobs, func(a, b Job) int { return cmp.Compare(a.Submit, b.Submit) })
-	draws := d.Jobs().(*drawn)
+	draws := d.Jobs().(*jobGenerator)
 	for i := range jobs {
 		told := jobs[i].Estimate
 		jobs[i].Number = i
-		if draws.finish(&jobs[i]); told > 0 {
+		if draws.drawRest(&jobs[i]); told > 0 {
 			jobs[i].Estimate = told
 		}
 	}
@@ -95,24 +95,24 @@ type logReader struct {
 	begin time.Time // time 0, of logs that tell moments
 }
 
-// wrong is an error at the line.
-func (l *logReader) wrong(format string, args ...any) error {
+// errorf is an error at the line.
+func (l *logReader) errorf(format string, args ...any) error {
 	return fmt.Errorf("%s:%d: %s", l.name, l.line, fmt.Sprintf(format, args...))
 }
 
-// add adds a job that was submitted and ran for so many seconds.
-func (l *logReader) add(submit, work float64, shape Shape) error {
-	if longest := Longest.Seconds(); !(submit >= 0 && submit <= longest) || !(work >= 0 && work <= longest) {
-		return l.wrong("submitted at %g s for %g s; want seconds from 0, at most %g", submit, work, longest)
+// addJob adds a job that was submitted and ran for so many seconds.
+func (l *logReader) addJob(submit, work float64, shape Shape) error {
+	if longest := MaxTime.Seconds(); !(submit >= 0 && submit <= longest) || !(work >= 0 && work <= longest) {
+		return l.errorf("submitted at %g s for %g s; want seconds from 0, at most %g", submit, work, longest)
 	}
 	l.log.Jobs = append(l.log.Jobs, Job{Submit: FromSeconds(submit), Work: max(Millisecond, FromSeconds(work)), Shape: shape})
 	return nil
 }
 
-// inOrder fails where the last job was submitted before the one above it.
-func (l *logReader) inOrder() error {
+// checkOrder fails where the last job was submitted before the one above it.
+func (l *logReader) checkOrder() error {
 	if n := len(l.log.Jobs); n > 1 && l.log.Jobs[n-2].Submit > l.log.Jobs[n-1].Submit {
-		return l.wrong("submitted at %g s, before the job above it; sort the jobs by submission", l.log.Jobs[n-1].Submit.Seconds())
+		return l.errorf("submitted at %g s, before the job above it; sort the jobs by submission", l.log.Jobs[n-1].Submit.Seconds())
 	}
 	return nil
 }
@@ -121,11 +121,11 @@ func (l *logReader) inOrder() error {
 func (l *logReader) slice(text string) (Shape, error) {
 	chips, err := strconv.ParseFloat(text, 64) // of data frames, that write 8.0
 	if err != nil || chips < 1 || chips != math.Trunc(chips) {
-		return Shape{}, l.wrong("holds no whole number of accelerators where one belongs")
+		return Shape{}, l.errorf("holds no whole number of accelerators where one belongs")
 	}
-	shape, ok := l.d.Mix.AtLeast(int(min(chips, 1<<30)))
+	shape, ok := l.d.Mix.SmallestFit(int(min(chips, 1<<30)))
 	if !ok {
-		return Shape{}, l.wrong("%g accelerators are more than any slice of the mix has", chips)
+		return Shape{}, l.errorf("%g accelerators are more than any slice of the mix has", chips)
 	}
 	return shape, nil
 }
@@ -142,10 +142,10 @@ func (l *logReader) rows(fields int, of func(row []string) error) error {
 			return nil
 		case errors.As(err, &at) && errors.Is(err, csv.ErrFieldCount):
 			l.line = at.Line
-			return l.wrong("has %d fields; want %d, as other rows; the line may be cut off", len(row), r.FieldsPerRecord)
+			return l.errorf("has %d fields; want %d, as other rows; the line may be cut off", len(row), r.FieldsPerRecord)
 		case errors.As(err, &at):
 			l.line = at.Line
-			return l.wrong("%v", at.Err)
+			return l.errorf("%v", at.Err)
 		case err != nil:
 			return fmt.Errorf("%s: %w", l.name, err)
 		}
@@ -170,7 +170,7 @@ func (l *logReader) moment(text string) (time.Time, error) {
 			return t, nil
 		}
 	}
-	return time.Time{}, l.wrong("holds no moment such as 2023-03-01 00:18:22 where one belongs")
+	return time.Time{}, l.errorf("holds no moment such as 2023-03-01 00:18:22 where one belongs")
 }
 
 // since returns seconds from time 0, which the first moment sets.
@@ -190,5 +190,5 @@ func (l *logReader) dated(submit time.Time, work float64, shape Shape) error {
 		}
 		l.begin, at = submit, 0
 	}
-	return l.add(at, work, shape)
+	return l.addJob(at, work, shape)
 }

@@ -20,7 +20,7 @@ func readHelios(l *logReader) error {
 			}
 			for _, name := range []string{"gpu_num", "submit_time"} {
 				if _, ok := at[name]; !ok {
-					return l.wrong("names no column %s; want the names of columns in the first row", name)
+					return l.errorf("names no column %s; want the names of columns in the first row", name)
 				}
 			}
 			return nil
@@ -32,7 +32,7 @@ func readHelios(l *logReader) error {
 			return ""
 		}
 		if n, err := strconv.ParseFloat(cell("gpu_num"), 64); err == nil && n == 0 {
-			l.log.Chipless++
+			l.log.NumChipless++
 			return nil
 		}
 		shape, err := l.slice(cell("gpu_num"))
@@ -50,7 +50,7 @@ func readHelios(l *logReader) error {
 		case err != nil:
 			return err
 		case when[0].IsZero() || math.IsNaN(work):
-			l.log.Untimed++
+			l.log.NumUntimed++
 			return nil
 		}
 		return l.dated(when[0], work, shape)
@@ -61,12 +61,12 @@ func readHelios(l *logReader) error {
 func (l *logReader) ran(when [3]time.Time, duration string) (float64, error) {
 	told := slices.DeleteFunc(slices.Clone(when[:]), time.Time.IsZero)
 	if !slices.IsSortedFunc(told, time.Time.Compare) {
-		return 0, l.wrong("times go backwards: submitted, started and ended at %s", clockWords(told))
+		return 0, l.errorf("times go backwards: submitted, started and ended at %s", clockWords(told))
 	}
 	if duration != "" {
 		work, err := strconv.ParseFloat(duration, 64)
 		if err != nil || work < 0 {
-			return 0, l.wrong("the duration is no number of seconds; want seconds from 0")
+			return 0, l.errorf("the duration is no number of seconds; want seconds from 0")
 		}
 		return work, nil // NaN, of data frames, is none
 	}

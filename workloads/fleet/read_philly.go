@@ -40,7 +40,7 @@ func entries[T any](l *logReader, of func(entry *T) error) error {
 	}
 	l.line = 1
 	if open, err := d.Token(); err != nil || open != json.Delim('[') {
-		return l.wrong("is not a JSON list")
+		return l.errorf("is not a JSON list")
 	}
 	for d.More() {
 		var entry T
@@ -49,14 +49,14 @@ func entries[T any](l *logReader, of func(entry *T) error) error {
 		switch {
 		case errors.Is(err, io.ErrUnexpectedEOF):
 			upTo(math.MaxInt64)
-			return l.wrong("is cut off in the middle of an entry")
+			return l.errorf("is cut off in the middle of an entry")
 		case errors.As(err, &syntax):
 			upTo(syntax.Offset)
-			return l.wrong("is no JSON here")
+			return l.errorf("is no JSON here")
 		}
 		upTo(d.InputOffset())
 		if err != nil {
-			return l.wrong("ends an entry whose fields have other types than those of a log")
+			return l.errorf("ends an entry whose fields have other types than those of a log")
 		}
 		if err := of(&entry); err != nil {
 			return err
@@ -64,7 +64,7 @@ func entries[T any](l *logReader, of func(entry *T) error) error {
 	}
 	if _, err := d.Token(); err != nil {
 		upTo(math.MaxInt64)
-		return l.wrong("is cut off: the list does not end")
+		return l.errorf("is cut off: the list does not end")
 	}
 	return nil
 }
@@ -99,13 +99,13 @@ func (l *logReader) philly(j *phillyJob) error {
 	}
 	switch {
 	case submit.IsZero() || timed == 0:
-		l.log.Untimed++
+		l.log.NumUntimed++
 		return nil
 	case gpus == 0:
-		l.log.Chipless++
+		l.log.NumChipless++
 		return nil
 	case timed < len(j.Attempts):
-		l.log.Partial++
+		l.log.NumPartial++
 	}
 	shape, err := l.slice(strconv.Itoa(gpus))
 	if err != nil {

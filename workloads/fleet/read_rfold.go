@@ -13,16 +13,16 @@ func readRFold(l *logReader) error {
 		submit, err1 := strconv.ParseFloat(row[1], 64)
 		work, err2 := strconv.ParseFloat(row[5], 64)
 		if err1 != nil || err2 != nil {
-			return l.wrong("the submission or the length is no number of seconds; want seconds from 0")
+			return l.errorf("the submission or the length is no number of seconds; want seconds from 0")
 		}
 		shape, err := l.shaped(row[2], row[3])
 		if err != nil {
 			return err
 		}
-		if err := l.add(submit, work, shape); err != nil {
+		if err := l.addJob(submit, work, shape); err != nil {
 			return err
 		}
-		return l.inOrder()
+		return l.checkOrder()
 	})
 }
 
@@ -36,7 +36,7 @@ func (l *logReader) shaped(topology, text string) (Shape, error) {
 	}
 	shape, err := ParseShape(text)
 	if err != nil {
-		return shape, l.wrong("the slice is none that jobs may ask for; write three sides such as 4x4x8, with T at the end if twisted")
+		return shape, l.errorf("the slice is none that jobs may ask for; write three sides such as 4x4x8, with T at the end if twisted")
 	}
 	return shape, nil
 }

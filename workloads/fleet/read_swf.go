@@ -25,13 +25,13 @@ func readSWF(l *logReader) error {
 			continue
 		}
 		if len(fields) != swfFields {
-			return l.wrong("has %d fields; want %d; the line may be cut off", len(fields), swfFields)
+			return l.errorf("has %d fields; want %d; the line may be cut off", len(fields), swfFields)
 		}
 		var x [swfFields]float64
 		for i, f := range fields {
 			v, err := strconv.ParseFloat(f, 64)
 			if err != nil {
-				return l.wrong("field %d is no number; want one", i+1)
+				return l.errorf("field %d is no number; want one", i+1)
 			}
 			x[i] = v
 		}
@@ -41,18 +41,18 @@ func readSWF(l *logReader) error {
 		}
 		switch {
 		case x[swfSubmit] < 0 || x[swfRun] < 0:
-			l.log.Untimed++
+			l.log.NumUntimed++
 			continue
 		case chips <= 0:
-			l.log.Chipless++
+			l.log.NumChipless++
 			continue
 		}
 		shape, err := l.slice(strconv.FormatFloat(chips, 'f', -1, 64))
 		if err == nil {
-			err = l.add(x[swfSubmit], x[swfRun], shape)
+			err = l.addJob(x[swfSubmit], x[swfRun], shape)
 		}
 		if err == nil {
-			err = l.inOrder()
+			err = l.checkOrder()
 		}
 		if err != nil {
 			return err

@@ -12,7 +12,7 @@ import (
 )
 
 func demand() *Demand {
-	return &Demand{Seed: 1, Mix: Mixes()["tpuv4-2022"], PerDay: 1, Until: Day, Chips: 4096, Load: 1, Bands: [Bands]float64{2, 5, 3}, Routes: 0.9, Factor: 1}
+	return &Demand{Seed: 1, Mix: Mixes()["tpuv4-2022"], PerDay: 1, Until: Day, Chips: 4096, Load: 1, Bands: [NumBands]float64{2, 5, 3}, FaultRoutingShare: 0.9, EstimateFactor: 1}
 }
 
 const (
@@ -124,8 +124,8 @@ func TestSampleLogs(t *testing.T) {
 			failed++
 		}
 	}
-	if failed != 231 || n > 584 || n < 550 || faults.Unended != 0 {
-		t.Errorf("%d servers failed %d times, %d unended; want 231, 584 and none", failed, n, faults.Unended)
+	if failed != 231 || n > 584 || n < 550 || faults.NumOpen != 0 {
+		t.Errorf("%d servers failed %d times, %d unended; want 231, 584 and none", failed, n, faults.NumOpen)
 	}
 	near(t, "share of servers down", p.Unavailability(), 0.023, 0.001)
 	near(t, "faults of a server and day", p.PerDay, 4.18e-3, 2e-4)
@@ -155,8 +155,8 @@ func TestReadFaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := [][]Outage{{{0, Day / 2}}, {{Day, 3 * Day}, {9 * Day, Day}}, {{7 * Day / 2, 13 * Day / 2}}, nil}
-	if fmt.Sprint(f.Servers) != fmt.Sprint(want) || f.Span != 10*Day || f.Unended != 1 {
-		t.Errorf("%v over %v, %d unended; want %v", f.Servers, f.Span, f.Unended, want)
+	if fmt.Sprint(f.Servers) != fmt.Sprint(want) || f.Span != 10*Day || f.NumOpen != 1 {
+		t.Errorf("%v over %v, %d unended; want %v", f.Servers, f.Span, f.NumOpen, want)
 	}
 	for _, tt := range []struct{ text, want string }{
 		{"[]", "log:1: holds no fault"},
@@ -184,7 +184,7 @@ func TestHistory(t *testing.T) {
 			for range rapid.IntRange(0, 5).Draw(t, "outages") {
 				o := Outage{at + Time(rapid.Int64Range(1, int64(10*Day)).Draw(t, "up")), Time(rapid.Int64Range(1, int64(9*Day)).Draw(t, "down"))}
 				f.Servers[s] = append(f.Servers[s], o)
-				at = o.From + o.For
+				at = o.Start + o.Duration
 			}
 		}
 		n := rapid.IntRange(1, 40).Draw(t, "machines")
@@ -192,13 +192,13 @@ func TestHistory(t *testing.T) {
 		copies, moments := make([]int, len(f.Servers)), map[[2]Time]bool{}
 		for i := range n {
 			x := NewFailures(&p, 1, Machine, 1, 0, i)
-			x.told = f.history(i, n)
-			server := slices.IndexFunc(f.Servers, func(s []Outage) bool { return len(s) > 0 && len(x.told.outages) > 0 && &s[0] == &x.told.outages[0] })
+			x.log = f.history(i, n)
+			server := slices.IndexFunc(f.Servers, func(s []Outage) bool { return len(s) > 0 && len(x.log.outages) > 0 && &s[0] == &x.log.outages[0] })
 			if server < 0 {
 				continue // a server without outages, which is like another
 			}
 			copies[server]++
-			from := -x.told.base
+			from := -x.log.base
 			if moment := [2]Time{Time(server), from}; moments[moment] {
 				t.Fatalf("two machines read server %d from day %g on", server, from.Days())
 			} else {
@@ -209,7 +209,7 @@ func TestHistory(t *testing.T) {
 			until := 5 * f.Span / 2
 			for pass := range Time(4) {
 				for _, o := range f.Servers[server] {
-					begin, end := max(0, o.From+pass*f.Span-from), min(until, o.From+o.For+pass*f.Span-from)
+					begin, end := max(0, o.Start+pass*f.Span-from), min(until, o.Start+o.Duration+pass*f.Span-from)
 					if begin < end {
 						want = append(want, Outage{begin, end - begin})
 					}

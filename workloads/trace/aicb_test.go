@@ -47,7 +47,7 @@ func TestAICB(t *testing.T) {
 	}
 	var notes []string
 	for _, n := range j.Notes {
-		notes = append(notes, n.What[:12])
+		notes = append(notes, n.Text[:12])
 	}
 	if want := []string{"operations t", "collectives ", "computations"}; !slices.Equal(notes, want) || j.Notes[0].Count != 2 || j.Notes[0].Bytes != 16 {
 		t.Errorf("notes %v", j.Notes)
@@ -55,7 +55,7 @@ func TestAICB(t *testing.T) {
 	if j, err := readText(t, aicbText, Keys{Setup: true}); err != nil || len(j.Ops[0]) != 6 {
 		t.Errorf("with what sets it up: %v", err)
 	}
-	b, err := j.Build(Builder{Expand: Aggregate})
+	b, err := j.Build(BuildOptions{Expand: ExpandNeighbours})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func TestAICB(t *testing.T) {
 		}
 	}
 	// the dimensions are those of Megatron-LM: tensor fastest, then context, experts, data
-	a := &aicb{stages: []aicbStage{{ranks: 48}, {first: 48, ranks: 48}}, n: 48, tp: 2, cp: 3, dp: 8, ep: 2}
+	a := &aicbReader{stages: []aicbStage{{ranks: 48}, {first: 48, ranks: 48}}, stageRanks: 48, tp: 2, cp: 3, dp: 8, ep: 2}
 	for group, want := range map[string]string{
 		"tp_group": "[48 49]", "dp_group": "[48 54 60 66 72 78 84 90]", "ep_group": "[48 54]", "ep_dp_group": "[48 60 72 84]",
 		"ep_tp_group": "[48 49 54 55]", "pp_group": "[0 48]", "embedding_group": "[0 48]",
@@ -145,7 +145,7 @@ func TestRankMap(t *testing.T) {
 		t.Fatal(err)
 	}
 	transfers := func(j *Job, place []int32) (all []string) {
-		b, err := j.Build(Builder{Expand: Aggregate, Place: place})
+		b, err := j.Build(BuildOptions{Expand: ExpandNeighbours, NodeOf: place})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -174,7 +174,7 @@ func FuzzAICB(f *testing.F) {
 	f.Add([]byte("comm_type,comm_group,msg_size,stage\nCommType.all_to_all,CommGroup.ep_group,64,x\n"), 8)
 	f.Fuzz(func(t *testing.T, data []byte, n int) {
 		n = max(0, min(n, 64))
-		fuzzed(t, []File{{"a", data}}, "aicb", &Hints{Keys: Keys{GPUs: n, EP: n / 2, Setup: n%3 == 0}})
+		fuzzed(t, []File{{"a", data}}, "aicb", &ReadOptions{Keys: Keys{GPUs: n, EP: n / 2, Setup: n%3 == 0}})
 	})
 }
 
@@ -196,11 +196,11 @@ func TestAICBExperts(t *testing.T) {
 // TestJoins: only a barrier, and a call of no bytes, moves nothing.
 func TestJoins(t *testing.T) {
 	for _, c := range []struct {
-		call Collected
+		call GroupCall
 		want bool
 	}{
-		{Collected{Kind: Barrier, Bytes: 8}, true}, {Collected{Kind: AllReduce}, true}, {Collected{Kind: AllReduce, Bytes: 1}, false},
-		{Collected{Kind: AllToAll, Sizes: []int64{0, 1}}, false},
+		{GroupCall{Kind: Barrier, Bytes: 8}, true}, {GroupCall{Kind: AllReduce}, true}, {GroupCall{Kind: AllReduce, Bytes: 1}, false},
+		{GroupCall{Kind: AllToAll, Sizes: []int64{0, 1}}, false},
 	} {
 		if got := c.call.joins(); got != c.want {
 			t.Errorf("%+v only joins its ranks: got %v, want %v", c.call, got, c.want)

@@ -10,15 +10,15 @@ import (
 type message struct {
 	src, dst int32
 	tag      uint32
-	place
+	opRef
 }
 
 func (m message) compare(o message) int {
 	return cmp.Or(cmp.Compare(m.src, o.src), cmp.Compare(m.dst, o.dst), cmp.Compare(m.tag, o.tag))
 }
 
-// count returns how many of some messages have the source, destination and tag of one.
-func (m message) count(all []message) (n int) {
+// countEqual returns how many of some messages have the source, destination and tag of one.
+func (m message) countEqual(all []message) (n int) {
 	for _, o := range all {
 		if m.compare(o) == 0 {
 			n++
@@ -34,14 +34,14 @@ type wildcard struct {
 	anySource, anyTag bool
 }
 
-// wildcards returns what accepts a message.
-func (m message) wildcards() []wildcard {
+// acceptors returns what accepts a message.
+func (m message) acceptors() []wildcard {
 	return []wildcard{{dst: m.dst, tag: m.tag, anySource: true}, {src: m.src, dst: m.dst, anyTag: true}, {dst: m.dst, anySource: true, anyTag: true}}
 }
 
-// ends returns the sends and receives of the job, by source, destination and tag, and of these in their order; and
+// endpoints returns the sends and receives of the job, by source, destination and tag, and of these in their order; and
 // the receives of any source or tag.
-func (j *Job) ends() (sends, recvs []message, wild []place) {
+func (j *Job) endpoints() (sends, recvs []message, wild []opRef) {
 	var counts [len(kindNames)]int
 	for _, ops := range j.Ops {
 		for i := range ops {
@@ -51,12 +51,12 @@ func (j *Job) ends() (sends, recvs []message, wild []place) {
 	sends, recvs = make([]message, 0, counts[Send]), make([]message, 0, counts[Recv])
 	for rank, ops := range j.Ops {
 		for i := range ops {
-			o, p := &ops[i], place{int32(rank), int32(i)}
+			o, p := &ops[i], opRef{int32(rank), int32(i)}
 			other := p.rank + o.Peer
 			switch {
 			case o.Kind == Send:
 				sends = append(sends, message{p.rank, other, o.Tag, p})
-			case o.Kind == Recv && (o.Peer == Any || o.Tag == AnyTag):
+			case o.Kind == Recv && (o.Peer == AnySource || o.Tag == AnyTag):
 				wild = append(wild, p)
 			case o.Kind == Recv:
 				recvs = append(recvs, message{other, p.rank, o.Tag, p})
@@ -70,9 +70,9 @@ func (j *Job) ends() (sends, recvs []message, wild []place) {
 
 // match returns by send the receive that it goes to. A send that a receive of any source or tag may take goes to none
 // (rank -1): its receive is found in the simulation, as is that of each receive in open.
-func (j *Job) match() (sends []message, recvs, open []place, err error) {
-	sends, named, wild := j.ends()
-	recvs = make([]place, len(sends))
+func (j *Job) match() (sends []message, recvs, open []opRef, err error) {
+	sends, named, wild := j.endpoints()
+	recvs = make([]opRef, len(sends))
 	accepts := map[wildcard]int{} // receives of each kind
 	kinds := make([]wildcard, len(wild))
 	type tally struct {
@@ -88,7 +88,7 @@ func (j *Job) match() (sends []message, recvs, open []place, err error) {
 	}
 	for i, w := range wild {
 		o := j.op(w)
-		k := wildcard{dst: w.rank, anySource: o.Peer == Any, anyTag: o.Tag == AnyTag}
+		k := wildcard{dst: w.rank, anySource: o.Peer == AnySource, anyTag: o.Tag == AnyTag}
 		if !k.anySource {
 			k.src = w.rank + o.Peer
 		}
@@ -100,11 +100,11 @@ func (j *Job) match() (sends []message, recvs, open []place, err error) {
 		to(w.rank).receives++
 	}
 	accepted := func(m message) bool {
-		return len(wild) > 0 && slices.ContainsFunc(m.wildcards(), func(k wildcard) bool { return accepts[k] > 0 })
+		return len(wild) > 0 && slices.ContainsFunc(m.acceptors(), func(k wildcard) bool { return accepts[k] > 0 })
 	}
 	lone := func(m message, what string) error {
-		return wrong("as many of one as of the other", "%s of rank %d (operation %d, %.40q): %d messages from rank %d to rank %d of tag %d, and %d receives",
-			what, m.rank, m.op, j.op(m.place).Name, m.count(sends), m.src, m.dst, m.tag, m.count(named))
+		return invalid("as many of one as of the other", "%s of rank %d (operation %d, %.40q): %d messages from rank %d to rank %d of tag %d, and %d receives",
+			what, m.rank, m.op, j.op(m.opRef).Name, m.countEqual(sends), m.src, m.dst, m.tag, m.countEqual(named))
 	}
 	spare := map[wildcard]int{} // sends that each kind of receive may take, beyond those of named receives
 	for i, k := 0, 0; i < len(sends) || k < len(named); {
@@ -119,7 +119,7 @@ func (j *Job) match() (sends []message, recvs, open []place, err error) {
 				t.first = i
 			}
 			t.sends++
-			for _, e := range m.wildcards() {
+			for _, e := range m.acceptors() {
 				spare[e]++
 			}
 			recvs[i].rank = -1
@@ -127,22 +127,22 @@ func (j *Job) match() (sends []message, recvs, open []place, err error) {
 		case i == len(sends) || sends[i].compare(named[k]) > 0:
 			return nil, nil, nil, lone(named[k], "a receive")
 		default:
-			if recvs[i] = named[k].place; accepted(sends[i]) {
+			if recvs[i] = named[k].opRef; accepted(sends[i]) {
 				recvs[i].rank = -1
-				open = append(open, named[k].place)
+				open = append(open, named[k].opRef)
 			}
 			i, k = i+1, k+1
 		}
 	}
 	for i, w := range wild {
 		if t := to(w.rank); spare[kinds[i]] < accepts[kinds[i]] || t.sends < t.receives {
-			return nil, nil, nil, wrong("a send to it", "a receive of rank %d (operation %d, %.40q) of any source or tag has no send", w.rank, w.op, j.op(w).Name)
+			return nil, nil, nil, invalid("a send to it", "a receive of rank %d (operation %d, %.40q) of any source or tag has no send", w.rank, w.op, j.op(w).Name)
 		}
 	}
 	for _, rank := range slices.Sorted(maps.Keys(left)) {
 		if t := left[rank]; t.sends > t.receives {
 			m := sends[t.first]
-			return nil, nil, nil, wrong("as many of one as of the other", "a send of rank %d (operation %d, %.40q): %d messages to rank %d may go to receives of any source or tag, and it has %d of these", m.rank, m.op, j.op(m.place).Name, t.sends, rank, t.receives)
+			return nil, nil, nil, invalid("as many of one as of the other", "a send of rank %d (operation %d, %.40q): %d messages to rank %d may go to receives of any source or tag, and it has %d of these", m.rank, m.op, j.op(m.opRef).Name, t.sends, rank, t.receives)
 		}
 	}
 	return sends, recvs, append(open, wild...), nil

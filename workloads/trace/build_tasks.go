@@ -7,97 +7,97 @@ import (
 	"sim/engine"
 )
 
-// slot is where a task comes among all.
-type slot struct {
+// orderedTask is where a task comes among all.
+type orderedTask struct {
 	order uint32 // its number: of a message the tag, of others that have none the next after the message before
-	place
+	opRef
 	message int32 // index of sends, -1 of none
 }
 
-// tasks makes the tasks of all operations but those that calls expand to: by their numbers, else transfers by their tags,
+// addTasks makes the tasks of all operations but those that calls expand to: by their numbers, else transfers by their tags,
 // and what ranks do between messages behind the one before, by rank. Where several are ready at once packets go in this
 // order. Files that this package writes number tasks as those were of what is written.
-func (t *building) tasks() error {
+func (t *graphBuilder) addTasks() error {
 	sends, recvs, open, err := t.match()
 	if err != nil {
 		return err
 	}
-	var all []slot
+	var all []orderedTask
 	for _, r := range open {
-		id := t.task(engine.Task{}, r)
-		t.set(r, id, id)
+		id := t.addTask(engine.Task{}, r)
+		t.setTasks(r, id, id)
 		o := t.op(r)
-		t.requests = append(t.requests, keyed[engine.Request]{r, engine.Request{
-			Box: r.rank, Task: id, Source: r.rank + o.Peer, Tag: o.Tag, AnySource: o.Peer == Any, AnyTag: o.Tag == AnyTag,
+		t.requests = append(t.requests, opValue[engine.Request]{r, engine.Request{
+			Box: r.rank, Task: id, Source: r.rank + o.Peer, Tag: o.Tag, AnySource: o.Peer == AnySource, AnyTag: o.Tag == AnyTag,
 		}})
 	}
 	for i, s := range sends {
-		all = append(all, slot{s.tag &^ noBytes, s.place, int32(i)})
+		all = append(all, orderedTask{s.tag &^ completionTag, s.opRef, int32(i)})
 	}
 	for rank, ops := range t.Ops {
 		before := uint32(0)
 		for i := range ops {
 			switch o := &ops[i]; o.Kind {
 			case Join, Compute, Call:
-				all = append(all, slot{cmp.Or(o.Tag, before), place{int32(rank), int32(i)}, -1})
+				all = append(all, orderedTask{cmp.Or(o.Tag, before), opRef{int32(rank), int32(i)}, -1})
 			default:
-				if o.Tag < noBytes {
+				if o.Tag < completionTag {
 					before = o.Tag + 1
 				}
 			}
 		}
 	}
-	slices.SortStableFunc(all, func(a, b slot) int {
+	slices.SortStableFunc(all, func(a, b orderedTask) int {
 		return cmp.Or(cmp.Compare(a.order, b.order), cmp.Compare(a.message>>31, b.message>>31))
 	})
 	for _, p := range all {
 		if p.message >= 0 {
-			t.message(sends[p.message], recvs[p.message])
+			t.addMessage(sends[p.message], recvs[p.message])
 			continue
 		}
-		o, k := t.op(p.place), engine.Task{} // of a call: what its rank waits for
+		o, k := t.op(p.opRef), engine.Task{} // of a call: what its rank waits for
 		if o.Kind != Call {
-			k.Duration = o.Dur
+			k.Duration = o.Duration
 		}
-		id := t.task(k, p.place)
-		t.set(p.place, id, id)
+		id := t.addTask(k, p.opRef)
+		t.setTasks(p.opRef, id, id)
 		if o.Kind != Call { // a call holds its servers together
-			t.hold(p.place, id, id)
+			t.holdServer(p.opRef, id, id)
 		}
 	}
 	return nil
 }
 
-// sayDone has a send done with the operation that it waits for.
-func (t *building) sayDone(s place) int32 {
-	t.said = append(t.said, s)
-	return int32(-len(t.said))
+// relay has a send done with the operation that it waits for.
+func (t *graphBuilder) relay(s opRef) int32 {
+	t.relays = append(t.relays, s)
+	return int32(-len(t.relays))
 }
 
-// message makes a transfer of a send and its receive. A receive that is found in the simulation has the rank -1.
-func (t *building) message(m message, r place) {
-	s := m.place
+// addMessage makes a transfer of a send and its receive. A receive that is found in the simulation has the rank -1.
+func (t *graphBuilder) addMessage(m message, r opRef) {
+	s := m.opRef
 	o, open := t.op(s), r.rank < 0
 	waits, server := !open && len(t.op(r).After) > 0, t.server(s)
 	if o.Bytes == 0 && len(o.After) == 1 && !waits && !open && server < 0 {
-		at := t.sayDone(s)
-		t.set(s, at, -1)
-		t.set(r, at, -1)
+		at := t.relay(s)
+		t.setTasks(s, at, -1)
+		t.setTasks(r, at, -1)
 		return
 	}
-	eager := o.Bytes <= t.Eager
+	eager := o.Bytes <= t.EagerBytes
 	begin := int32(-1) // what comes before the transfer and waits for what the send waits for
 	if server >= 0 || open && !eager {
-		begin = t.task(engine.Task{}, s)
+		begin = t.addTask(engine.Task{}, s)
 	}
 	task := engine.Task{Kind: engine.Transfer, Src: t.node(m.src), Dst: t.node(m.dst), Flows: 1, Bytes: o.Bytes}
 	if m.src == m.dst || o.Bytes == 0 {
 		task = engine.Task{}
 	}
-	id := t.task(task, s)
-	if o.Turn > 0 {
-		t.out.Turn = append(t.out.Turn, make([]int32, int(id)+1-len(t.out.Turn))...)
-		t.out.Turn[id] = o.Turn
+	id := t.addTask(task, s)
+	if o.SendOrder > 0 {
+		t.out.SendOrder = append(t.out.SendOrder, make([]int32, int(id)+1-len(t.out.SendOrder))...)
+		t.out.SendOrder[id] = o.SendOrder
 	}
 	done, wait := id, id
 	if begin >= 0 {
@@ -105,32 +105,32 @@ func (t *building) message(m message, r place) {
 		wait = begin
 	}
 	if server >= 0 {
-		t.hold(s, begin, t.milestone(s, id))
+		t.holdServer(s, begin, t.addMilestone(s, id))
 	}
 	if t.Buffered && eager && o.Bytes > 0 {
 		switch len(o.After) {
 		case 0:
 			done = atStart
 		case 1:
-			done = t.sayDone(s)
+			done = t.relay(s)
 		default:
-			ready := t.task(engine.Task{}, s)
+			ready := t.addTask(engine.Task{}, s)
 			t.out.Graph.AddEdge(ready, wait, 0)
 			done, wait = ready, ready
 		}
 	}
-	t.set(s, done, wait)
+	t.setTasks(s, done, wait)
 	switch {
 	case open:
-		first, until := begin, t.milestone(s, id)
+		first, until := begin, t.addMilestone(s, id)
 		if eager {
 			first = until
 		}
-		t.offers = append(t.offers, keyed[engine.Offer]{s, engine.Offer{Box: m.dst, Task: first, Until: until, Source: m.src, Tag: m.tag}})
+		t.offers = append(t.offers, opValue[engine.Offer]{s, engine.Offer{Box: m.dst, Task: first, Until: until, Source: m.src, Tag: m.tag}})
 	case eager && waits:
-		got := t.milestone(r, id)
-		t.set(r, got, got)
+		got := t.addMilestone(r, id)
+		t.setTasks(r, got, got)
 	default:
-		t.set(r, id, id)
+		t.setTasks(r, id, id)
 	}
 }

@@ -24,28 +24,28 @@ const (
 )
 
 var chCollectives = map[int64]Collective{0: AllReduce, 2: AllGather, 5: Broadcast, 6: AllToAll, 7: ReduceScatter, 8: ReduceScatter, 9: Barrier}
-var chRefused = map[int64]string{1: "REDUCE", 3: "GATHER", 4: "SCATTER"}
+var chUnsupported = map[int64]string{1: "REDUCE", 3: "GATHER", 4: "SCATTER"}
 
 // chNode is a node of an execution trace. Its record counts the messages of a protobuf file, or the nodes of a JSON file,
 // from 1; at is the byte of the file where it begins.
 type chNode struct {
-	id         uint64
-	name       string
-	kind       int64
-	ctrl, data []uint64
-	micros     uint64
-	values     string // of its inputs
-	ints       map[string]int64
-	group      string
-	partly     bool // of the dimensions of ASTRA-sim's network
-	record, at int
+	id             uint64
+	name           string
+	kind           int64
+	ctrl, data     []uint64
+	micros         uint64
+	values         string // of its inputs
+	ints           map[string]int64
+	group          string
+	hasPartialDims bool // of the dimensions of ASTRA-sim's network
+	record, offset int
 }
 
 // maxDependencies bounds the dependencies of the nodes of all files together, which take up to 40 bytes each.
 const maxDependencies = 2 * MaxOperations
 
-// maxMembers bounds groups times ranks: of each group it is kept, in 4 bytes, which of its sets each rank is in.
-const maxMembers = 1 << 25
+// maxGroupRanks bounds groups times ranks: of each group it is kept, in 4 bytes, which of its sets each rank is in.
+const maxGroupRanks = 1 << 25
 
 // isChakra: JSON of a workload graph, or a delimited message that has a version or nothing.
 func isChakra(begin []byte) bool {
@@ -53,11 +53,11 @@ func isChakra(begin []byte) bool {
 		return bytes.Contains(text, []byte("workload_graph")) || bytes.Contains(text, []byte("-chakra."))
 	}
 	n, k := protowire.ConsumeVarint(begin)
-	if k < 0 || n == 0 && len(begin) < 4 || n > math.MaxInt32 || int(n) > len(begin) && len(begin) < detected {
+	if k < 0 || n == 0 && len(begin) < 4 || n > math.MaxInt32 || int(n) > len(begin) && len(begin) < detectBytes {
 		return false
 	}
 	if meta := begin[k:min(len(begin), k+int(n))]; len(meta) > 0 {
-		if len(begin) >= k+int(n) && chFields(meta, func(protowire.Number, chValue) error { return nil }) != nil {
+		if len(begin) >= k+int(n) && chVisitFields(meta, func(protowire.Number, chValue) error { return nil }) != nil {
 			return false
 		}
 		num, typ, m := protowire.ConsumeTag(meta)
@@ -68,20 +68,20 @@ func isChakra(begin []byte) bool {
 }
 
 // readChakra reads a file of each rank.
-func readChakra(files []File, h *Hints) (*Job, error) {
+func readChakra(files []File, h *ReadOptions) (*Job, error) {
 	// as in ASTRA-sim data is sent whether its receive has begun or not
-	j := &Job{Ranks: len(files), Ops: make([][]Op, len(files)), Eager: MaxSend}
-	c := &chakra{Job: j, h: h, sets: map[string][][]int32{}}
+	j := &Job{Ranks: len(files), Ops: make([][]Op, len(files)), EagerBytes: MaxMessageBytes}
+	c := &chakraReader{Job: j, options: h, sets: map[string][][]int32{}}
 	if len(files) > MaxRanks {
 		return nil, &Error{File: files[0].Name, Problem: fmt.Sprintf("%d ranks", len(files)), Want: fmt.Sprintf("at most %d", MaxRanks)}
 	}
-	if err := c.groupFile(); err != nil {
+	if err := c.readGroupFile(); err != nil {
 		return nil, err
 	}
 	counts, count, dependencies := make([]int, len(files)), 0, 0
-	c.own = map[string][]int32{}
+	c.rankGroups = map[string][]int32{}
 	for rank, f := range files { // nothing but groups is kept before all nodes are counted
-		clear(c.own)
+		clear(c.rankGroups)
 		err := chVisit(f, func(n *chNode) error {
 			counts[rank]++
 			dependencies += len(n.ctrl) + len(n.data)
@@ -92,41 +92,41 @@ func readChakra(files []File, h *Hints) (*Job, error) {
 				return &Error{File: f.Name, Problem: fmt.Sprintf("holds %d dependencies or more", dependencies), Want: fmt.Sprintf("at most %d", maxDependencies)}
 			}
 			if n.kind < chMeta || n.kind > chColl {
-				return &Error{f.Name, n.record, n.at, fmt.Sprintf("node %d (%.40q) is of type %d", n.id, n.name, n.kind), "a type from 1 to 7"}
+				return &Error{f.Name, n.record, n.offset, fmt.Sprintf("node %d (%.40q) is of type %d", n.id, n.name, n.kind), "a type from 1 to 7"}
 			}
-			return c.groupNode(rank, f, n)
+			return c.readGroupNode(rank, f, n)
 		})
 		if err != nil {
 			return nil, err
 		}
 	}
-	if err := c.groups(files[0]); err != nil {
+	if err := c.makeGroups(files[0]); err != nil {
 		return nil, err
 	}
 	for rank, f := range files {
-		if err := c.rank(rank, f, counts[rank]); err != nil {
+		if err := c.readRank(rank, f, counts[rank]); err != nil {
 			return nil, err
 		}
 	}
 	return j, nil
 }
 
-type chakra struct {
+type chakraReader struct {
 	*Job
-	h     *Hints
-	sets  map[string][][]int32 // by name of a group
-	own   map[string][]int32   // of these, those of the rank whose file is read
-	index map[string]int32     // of it in Job.Groups
+	options    *ReadOptions
+	sets       map[string][][]int32 // by name of a group
+	rankGroups map[string][]int32   // of these, those of the rank whose file is read
+	index      map[string]int32     // of it in Job.Groups
 }
 
-// groupFile reads the file of groups, by name their ranks.
-func (c *chakra) groupFile() error {
-	if c.h.GroupFile.Name == "" {
+// readGroupFile reads the file of groups, by name their ranks.
+func (c *chakraReader) readGroupFile() error {
+	if c.options.GroupFile.Name == "" {
 		return nil
 	}
 	var of map[string][]int32
-	if err := json.Unmarshal(c.h.GroupFile.Data, &of); err != nil {
-		return jsonError(c.h.GroupFile, 0, err, "groups", `{"1": [0, 1], "2": [2, 3]}`)
+	if err := json.Unmarshal(c.options.GroupFile.Data, &of); err != nil {
+		return jsonError(c.options.GroupFile, 0, err, "groups", `{"1": [0, 1], "2": [2, 3]}`)
 	}
 	for name, ranks := range of {
 		c.sets[name] = [][]int32{ranks}
@@ -134,8 +134,8 @@ func (c *chakra) groupFile() error {
 	return nil
 }
 
-// groupNode reads the groups that a node of a rank's metadata has, as PyTorch's profiler says them.
-func (c *chakra) groupNode(rank int, f File, n *chNode) error {
+// readGroupNode reads the groups that a node of a rank's metadata has, as PyTorch's profiler says them.
+func (c *chakraReader) readGroupNode(rank int, f File, n *chNode) error {
 	if n.kind != chMeta || !strings.Contains(n.name, "process_group:init") || len(n.values) < 4 {
 		return nil
 	}
@@ -144,18 +144,18 @@ func (c *chakra) groupNode(rank int, f File, n *chNode) error {
 		Ranks []int32 `json:"ranks"`
 	}
 	if err := json.Unmarshal([]byte(n.values[2:len(n.values)-2]), &groups); err != nil {
-		return &Error{f.Name, n.record, n.at, "has groups that are no JSON: " + strings.TrimPrefix(err.Error(), "json: "), `[{"pg_name": "0", "ranks": [0, 1]}]`}
+		return &Error{f.Name, n.record, n.offset, "has groups that are no JSON: " + strings.TrimPrefix(err.Error(), "json: "), `[{"pg_name": "0", "ranks": [0, 1]}]`}
 	}
 	for _, g := range groups {
 		if !slices.Contains(g.Ranks, int32(rank)) {
 			continue // all ranks, or not its own
 		}
-		if before, known := c.own[g.Name]; known && !slices.Equal(before, g.Ranks) {
-			return &Error{f.Name, n.record, n.at, fmt.Sprintf("rank %d is in two groups %.40q", rank, g.Name), "groups whose names differ"}
+		if before, known := c.rankGroups[g.Name]; known && !slices.Equal(before, g.Ranks) {
+			return &Error{f.Name, n.record, n.offset, fmt.Sprintf("rank %d is in two groups %.40q", rank, g.Name), "groups whose names differ"}
 		} else if known {
 			continue
 		}
-		c.own[g.Name] = g.Ranks
+		c.rankGroups[g.Name] = g.Ranks
 		if !slices.ContainsFunc(c.sets[g.Name], func(s []int32) bool { return slices.Equal(s, g.Ranks) }) {
 			c.sets[g.Name] = append(c.sets[g.Name], g.Ranks)
 		}
@@ -163,23 +163,23 @@ func (c *chakra) groupNode(rank int, f File, n *chNode) error {
 	return nil
 }
 
-// groups makes the groups: all ranks first, then those of names.
-func (c *chakra) groups(f File) error {
+// makeGroups makes the groups: all ranks first, then those of names.
+func (c *chakraReader) makeGroups(f File) error {
 	every := make([]int32, c.Ranks)
 	for r := range every {
 		every[r] = int32(r)
 	}
 	whole, _ := NewGroup("all", c.Ranks, [][]int32{every})
 	c.Groups, c.index = append(c.Groups, whole), map[string]int32{"": 0, "0": 0}
-	if n := len(c.sets); n > maxMembers/c.Ranks {
-		return &Error{File: f.Name, Problem: fmt.Sprintf("%d groups of %d ranks", n, c.Ranks), Want: fmt.Sprintf("at most %d", maxMembers/c.Ranks)}
+	if n := len(c.sets); n > maxGroupRanks/c.Ranks {
+		return &Error{File: f.Name, Problem: fmt.Sprintf("%d groups of %d ranks", n, c.Ranks), Want: fmt.Sprintf("at most %d", maxGroupRanks/c.Ranks)}
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.sets)) {
 		g, err := NewGroup(name, c.Ranks, c.sets[name])
 		if err != nil {
 			file := f.Name
-			if c.h.GroupFile.Name != "" {
-				file = c.h.GroupFile.Name
+			if c.options.GroupFile.Name != "" {
+				file = c.options.GroupFile.Name
 			}
 			return &Error{File: file, Problem: err.Error(), Want: fmt.Sprintf("ranks from 0 to %d, each once", c.Ranks-1)}
 		}

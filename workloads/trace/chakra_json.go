@@ -9,56 +9,56 @@ import (
 	"strings"
 )
 
-// chName is the name of a group in JSON, which may be written as a number.
-type chName string
+// chJSONName is the name of a group in JSON, which may be written as a number.
+type chJSONName string
 
 // UnmarshalJSON reads a string or a number.
-func (n *chName) UnmarshalJSON(b []byte) error {
+func (n *chJSONName) UnmarshalJSON(b []byte) error {
 	if len(b) > 0 && b[0] == '"' {
 		return json.Unmarshal(b, (*string)(n))
 	}
 	var number json.Number
 	err := json.Unmarshal(b, &number)
-	*n = chName(number)
+	*n = chJSONName(number)
 	return err
 }
 
-// chList is a list of at most maxDependencies numbers in JSON.
-type chList []uint64
+// chJSONList is a list of at most maxDependencies numbers in JSON.
+type chJSONList []uint64
 
 // UnmarshalJSON counts the numbers before it reads them.
-func (l *chList) UnmarshalJSON(b []byte) error {
+func (l *chJSONList) UnmarshalJSON(b []byte) error {
 	if count := 1 + bytes.Count(b, []byte{','}); count > maxDependencies {
 		return fmt.Errorf("a list of %d numbers, of at most %d", count, maxDependencies)
 	} else if cap(*l) < count {
-		*l = make(chList, 0, count)
+		*l = make(chJSONList, 0, count)
 	}
 	return json.Unmarshal(b, (*[]uint64)(l))
 }
 
 // chJSONNode is a node of the JSON variant.
 type chJSONNode struct {
-	ID       uint64 `json:"Id"`
-	Name     string `json:"Name"`
-	Kind     int64  `json:"NodeType"`
-	Ctrl     chList `json:"ctrlDeps"`
-	Data     chList `json:"data_deps"`
-	Runtime  uint64 `json:"runtime"`
-	CPU      bool   `json:"is_cpu_op"`
-	CommType *int64 `json:"comm_type"`
-	CommSize *int64 `json:"comm_size"`
-	CommSrc  *int64 `json:"comm_src"`
-	CommDst  *int64 `json:"comm_dst"`
-	CommTag  *int64 `json:"comm_tag"`
-	Ops      *int64 `json:"num_ops"`
-	Tensor   *int64 `json:"tensor_size"`
-	Stream   *int64 `json:"stream"`
-	Group    chName `json:"pg_name"`
-	Number   chName `json:"comm_group"`
+	ID       uint64     `json:"Id"`
+	Name     string     `json:"Name"`
+	Kind     int64      `json:"NodeType"`
+	Ctrl     chJSONList `json:"ctrlDeps"`
+	Data     chJSONList `json:"data_deps"`
+	Runtime  uint64     `json:"runtime"`
+	CPU      bool       `json:"is_cpu_op"`
+	CommType *int64     `json:"comm_type"`
+	CommSize *int64     `json:"comm_size"`
+	CommSrc  *int64     `json:"comm_src"`
+	CommDst  *int64     `json:"comm_dst"`
+	CommTag  *int64     `json:"comm_tag"`
+	Ops      *int64     `json:"num_ops"`
+	Tensor   *int64     `json:"tensor_size"`
+	Stream   *int64     `json:"stream"`
+	Group    chJSONName `json:"pg_name"`
+	Number   chJSONName `json:"comm_group"`
 }
 
-// chJSON visits the nodes of the JSON variant, each read alone.
-func chJSON(f File, visit func(n *chNode) error) error {
+// chVisitJSON visits the nodes of the JSON variant, each read alone.
+func chVisitJSON(f File, visit func(n *chNode) error) error {
 	const what, want = "a Chakra trace", `{"workload_graph": [{"Id": 1, ...}]}`
 	schema, listed := "", false // schema is of what PyTorch writes of the host
 	var g chJSONNode
@@ -72,7 +72,7 @@ func chJSON(f File, visit func(n *chNode) error) error {
 			return jsonError(f, at, err, what, want)
 		}
 		clear(n.ints)
-		n = chNode{id: g.ID, name: g.Name, kind: g.Kind, ctrl: g.Ctrl, data: g.Data, micros: g.Runtime, group: string(cmp.Or(g.Group, g.Number)), record: n.record + 1, at: at, ints: n.ints}
+		n = chNode{id: g.ID, name: g.Name, kind: g.Kind, ctrl: g.Ctrl, data: g.Data, micros: g.Runtime, group: string(cmp.Or(g.Group, g.Number)), record: n.record + 1, offset: at, ints: n.ints}
 		if g.CPU {
 			n.ints["is_cpu_op"] = 1
 		}
@@ -94,7 +94,7 @@ func chJSON(f File, visit func(n *chNode) error) error {
 		switch {
 		case strings.EqualFold(key, "workload_graph") && r.next() == '[':
 			if listed {
-				return &Error{f.Name, 1, r.at, "workload_graph is there twice", "one list of nodes"}
+				return &Error{f.Name, 1, r.offset, "workload_graph is there twice", "one list of nodes"}
 			}
 			listed = true
 			return r.array(func() error {
@@ -121,7 +121,7 @@ func chJSON(f File, visit func(n *chNode) error) error {
 			return err
 		}
 	})
-	if fault := (jsonFault{}); errors.As(err, &fault) {
+	if fault := (jsonSyntaxError{}); errors.As(err, &fault) {
 		return jsonError(f, 0, err, what, want)
 	}
 	if err == nil && !listed && schema != "" {

@@ -14,7 +14,7 @@ import (
 // node at most maxDependencies.
 func chVisit(f File, visit func(n *chNode) error) error {
 	if bytes.HasPrefix(bytes.TrimLeft(f.Data, " \t\r\n"), []byte("{")) {
-		return chJSON(f, visit)
+		return chVisitJSON(f, visit)
 	}
 	rest, record := f.Data, 0
 	var n chNode
@@ -28,15 +28,15 @@ func chVisit(f File, visit func(n *chNode) error) error {
 		message := rest[k : k+int(size)]
 		rest = rest[k+int(size):]
 		if record == 1 {
-			if err := chVersion(message); err != nil {
-				return placed(err, f.Name, record, at)
+			if err := chCheckVersion(message); err != nil {
+				return locate(err, f.Name, record, at)
 			}
 			continue
 		}
 		clear(n.ints)
-		n = chNode{record: record, at: at, ctrl: n.ctrl[:0], data: n.data[:0], ints: n.ints}
+		n = chNode{record: record, offset: at, ctrl: n.ctrl[:0], data: n.data[:0], ints: n.ints}
 		if err := n.decode(message); err != nil {
-			return placed(err, f.Name, record, at)
+			return locate(err, f.Name, record, at)
 		}
 		if err := visit(&n); err != nil {
 			return err
@@ -45,11 +45,11 @@ func chVisit(f File, visit func(n *chNode) error) error {
 	return nil
 }
 
-// chVersion holds the first message, which is metadata, against what is read.
-func chVersion(b []byte) error {
-	return chFields(b, func(num protowire.Number, v chValue) error {
+// chCheckVersion holds the first message, which is metadata, against what is read.
+func chCheckVersion(b []byte) error {
+	return chVisitFields(b, func(num protowire.Number, v chValue) error {
 		if num == 1 && strings.HasPrefix(v.text(), "0.0.1") {
-			return wrong("a trace of Chakra 1.0", "is of schema %.20q, as ASTRA-sim 1.0 and STG 0.0.1 write it", v.text())
+			return invalid("a trace of Chakra 1.0", "is of schema %.20q, as ASTRA-sim 1.0 and STG 0.0.1 write it", v.text())
 		}
 		return nil
 	})
@@ -76,25 +76,25 @@ func (v chValue) list(to []uint64) ([]uint64, error) {
 		}
 	}
 	if len(to)+count > maxDependencies {
-		return nil, wrong(fmt.Sprintf("at most %d", maxDependencies), "a list of %d numbers", len(to)+count)
+		return nil, invalid(fmt.Sprintf("at most %d", maxDependencies), "a list of %d numbers", len(to)+count)
 	}
 	to = slices.Grow(to, count)
 	for b := v.bytes; len(b) > 0; {
 		n, k := protowire.ConsumeVarint(b)
 		if k < 0 {
-			return nil, wrong("protobuf as Chakra 1.0 has it", "a list of numbers is cut off")
+			return nil, invalid("protobuf as Chakra 1.0 has it", "a list of numbers is cut off")
 		}
 		to, b = append(to, n), b[k:]
 	}
 	return to, nil
 }
 
-// chFields visits the fields of a message.
-func chFields(b []byte, visit func(num protowire.Number, v chValue) error) error {
+// chVisitFields visits the fields of a message.
+func chVisitFields(b []byte, visit func(num protowire.Number, v chValue) error) error {
 	for len(b) > 0 {
 		num, typ, n := protowire.ConsumeTag(b)
 		if n < 0 {
-			return wrong("protobuf as Chakra 1.0 has it", "a field is broken: %v", protowire.ParseError(n))
+			return invalid("protobuf as Chakra 1.0 has it", "a field is broken: %v", protowire.ParseError(n))
 		}
 		b = b[n:]
 		v := chValue{typ: typ}
@@ -110,10 +110,10 @@ func chFields(b []byte, visit func(num protowire.Number, v chValue) error) error
 		case protowire.Fixed64Type:
 			v.n, n = protowire.ConsumeFixed64(b)
 		default:
-			return wrong("protobuf as Chakra 1.0 has it", "field %d has the wire type %d", num, typ)
+			return invalid("protobuf as Chakra 1.0 has it", "field %d has the wire type %d", num, typ)
 		}
 		if n < 0 {
-			return wrong("protobuf as Chakra 1.0 has it", "field %d is cut off", num)
+			return invalid("protobuf as Chakra 1.0 has it", "field %d is cut off", num)
 		}
 		b = b[n:]
 		if err := visit(num, v); err != nil {
@@ -125,7 +125,7 @@ func chFields(b []byte, visit func(num protowire.Number, v chValue) error) error
 
 // decode reads a Node.
 func (n *chNode) decode(b []byte) error {
-	return chFields(b, func(num protowire.Number, v chValue) (err error) {
+	return chVisitFields(b, func(num protowire.Number, v chValue) (err error) {
 		switch {
 		case num == 1 && v.typ == protowire.VarintType:
 			n.id = v.n
@@ -140,7 +140,7 @@ func (n *chNode) decode(b []byte) error {
 		case num == 7:
 			n.micros = v.n
 		case num == 8 && v.typ == protowire.BytesType:
-			return chFields(v.bytes, func(num protowire.Number, v chValue) error {
+			return chVisitFields(v.bytes, func(num protowire.Number, v chValue) error {
 				if num == 1 {
 					n.values = v.text()
 				}
@@ -149,19 +149,19 @@ func (n *chNode) decode(b []byte) error {
 		case num == 10 && v.typ == protowire.BytesType:
 			return n.attribute(v.bytes)
 		case num <= 3:
-			return wrong("a trace of Chakra 1.0", "field %d of a node is of another type, as in ASTRA-sim 1.0", num)
+			return invalid("a trace of Chakra 1.0", "field %d of a node is of another type, as in ASTRA-sim 1.0", num)
 		}
 		return err
 	})
 }
 
-// chRead are the attributes that are read.
-var chRead = []string{"is_cpu_op", "num_ops", "tensor_size", "comm_type", "comm_size", "comm_src", "comm_dst", "comm_tag", "comm_group", "stream", "tid", chPicoseconds, chDependency, chNumbered, chTurn}
+// chAttributes are the attributes that are read.
+var chAttributes = []string{"is_cpu_op", "num_ops", "tensor_size", "comm_type", "comm_size", "comm_src", "comm_dst", "comm_tag", "comm_group", "stream", "tid", chPicoseconds, chDependency, chTaskNumber, chSendOrder}
 
 // attribute reads an AttributeProto, whose number may be of any type.
 func (n *chNode) attribute(b []byte) error {
 	name := ""
-	return chFields(b, func(num protowire.Number, v chValue) error {
+	return chVisitFields(b, func(num protowire.Number, v chValue) error {
 		var x int64
 		switch num {
 		case 1:
@@ -179,9 +179,9 @@ func (n *chNode) attribute(b []byte) error {
 			x = int64(int32(v.n))
 		case 28:
 			if name == "involved_dim" {
-				return chFields(v.bytes, func(_ protowire.Number, v chValue) error {
+				return chVisitFields(v.bytes, func(_ protowire.Number, v chValue) error {
 					all, err := v.list(nil)
-					n.partly = n.partly || slices.Contains(all, 0)
+					n.hasPartialDims = n.hasPartialDims || slices.Contains(all, 0)
 					return err
 				})
 			}
@@ -194,7 +194,7 @@ func (n *chNode) attribute(b []byte) error {
 		default:
 			return nil
 		}
-		if slices.Contains(chRead, name) {
+		if slices.Contains(chAttributes, name) {
 			if n.ints == nil {
 				n.ints = map[string]int64{}
 			}

@@ -9,24 +9,24 @@ import (
 	"sim/engine"
 )
 
-// chLinks is what of a node is kept beside its operation: its id, the stream that it names, and where its dependencies
+// chNodeLinks is what of a node is kept beside its operation: its id, the stream that it names, and where its dependencies
 // on data and on control end in the list of all, in which those of the nodes follow each other.
-type chLinks struct {
-	id                uint64
-	stream            int64
-	dataEnd, controls int32
-	gpu               bool
+type chNodeLinks struct {
+	id                  uint64
+	stream              int64
+	dataEnd, controlEnd int32
+	gpu                 bool
 }
 
-// rank makes the operations of a rank, whose file has so many nodes.
-func (c *chakra) rank(rank int, f File, count int) error {
-	ops, nodes, named := make([]Op, 0, count), make([]chLinks, 0, count), []uint64(nil)
+// readRank makes the operations of a rank, whose file has so many nodes.
+func (c *chakraReader) readRank(rank int, f File, count int) error {
+	ops, nodes, named := make([]Op, 0, count), make([]chNodeLinks, 0, count), []uint64(nil)
 	err := chVisit(f, func(n *chNode) error {
-		o, err := c.op(rank, n)
+		o, err := c.operation(rank, n)
 		if err != nil {
-			return placed(err, f.Name, n.record, n.at)
+			return locate(err, f.Name, n.record, n.offset)
 		}
-		l := chLinks{id: n.id, gpu: n.kind >= chComp && n.ints["is_cpu_op"] == 0, dataEnd: int32(len(named) + len(n.data)), controls: int32(len(named) + len(n.data) + len(n.ctrl))}
+		l := chNodeLinks{id: n.id, gpu: n.kind >= chComp && n.ints["is_cpu_op"] == 0, dataEnd: int32(len(named) + len(n.data)), controlEnd: int32(len(named) + len(n.data) + len(n.ctrl))}
 		if s, ok := n.ints["stream"]; ok {
 			l.stream = max(0, s)
 		} else {
@@ -42,7 +42,7 @@ func (c *chakra) rank(rank int, f File, count int) error {
 		k, found := 0, error(nil)
 		_ = chVisit(f, func(n *chNode) error {
 			if found = nil; k == i {
-				found = &Error{f.Name, n.record, n.at, fmt.Sprintf(format, args...), want}
+				found = &Error{f.Name, n.record, n.offset, fmt.Sprintf(format, args...), want}
 			}
 			k++
 			return found
@@ -84,7 +84,7 @@ func (c *chakra) rank(rank int, f File, count int) error {
 		}
 		ops[i].After = room[begin:len(room):len(room)]
 		begin = len(room)
-		for _, d := range named[n.dataEnd:n.controls] {
+		for _, d := range named[n.dataEnd:n.controlEnd] {
 			k, ok := find(d)
 			if !ok {
 				room = room[:begin]
@@ -95,9 +95,9 @@ func (c *chakra) rank(rank int, f File, count int) error {
 				room = append(room, k)
 			}
 		}
-		control[i], at = room[begin:len(room):len(room)], int(n.controls)
+		control[i], at = room[begin:len(room):len(room)], int(n.controlEnd)
 	}
-	if c.h.ControlCycles != "refuse" {
+	if c.options.ControlCycles != "refuse" {
 		for range dropContradictions(ops, control) {
 			c.note("control dependencies close a cycle with data dependencies and are dropped", 0)
 		}
@@ -113,18 +113,18 @@ func (c *chakra) rank(rank int, f File, count int) error {
 			follows[a] = true
 		}
 	}
-	out, to, err := ordered(ops)
+	out, to, err := topologicalOrder(ops)
 	if err != nil {
-		return placed(err, f.Name, 0, 0)
+		return locate(err, f.Name, 0, 0)
 	}
 	from := make([]int, len(out))
 	for i, k := range to {
 		from[k] = i
 	}
-	mode := c.h.Streams
+	mode := c.options.Streams
 	if mode == "auto" || mode == "" {
 		mode = "free"
-		some := slices.ContainsFunc(nodes, func(n chLinks) bool { return n.gpu })
+		some := slices.ContainsFunc(nodes, func(n chNodeLinks) bool { return n.gpu })
 		if some && !slices.ContainsFunc(from, func(i int) bool { return nodes[i].gpu && follows[i] }) {
 			mode = "chained"
 		}
@@ -152,64 +152,64 @@ func (c *chakra) rank(rank int, f File, count int) error {
 	return nil
 }
 
-// wrong is an error about a node.
-func (n *chNode) wrong(want, format string, args ...any) error {
-	return wrong(want, "node %d (%.40q) %s", n.id, n.name, fmt.Sprintf(format, args...))
+// invalid is an error about a node.
+func (n *chNode) invalid(want, format string, args ...any) error {
+	return invalid(want, "node %d (%.40q) %s", n.id, n.name, fmt.Sprintf(format, args...))
 }
 
-// op makes an operation of a node.
-func (c *chakra) op(rank int, n *chNode) (o Op, err error) {
+// operation makes an operation of a node.
+func (c *chakraReader) operation(rank int, n *chNode) (o Op, err error) {
 	o.Name = n.name
-	if most := uint64(mostTime / engine.Microsecond); n.micros > most {
-		return o, n.wrong(fmt.Sprintf("at most %d", most), "lasts for %d us", n.micros)
+	if most := uint64(maxComputeTime / engine.Microsecond); n.micros > most {
+		return o, n.invalid(fmt.Sprintf("at most %d", most), "lasts for %d us", n.micros)
 	}
 	busy := engine.Time(n.micros) * engine.Microsecond
 	if exact, ok := n.ints[chPicoseconds]; ok {
-		if busy = engine.Time(exact); busy < 0 || busy > mostTime {
-			return o, n.wrong(fmt.Sprintf("from 0 to %d", int64(mostTime)), "has "+chPicoseconds+" %d", exact)
+		if busy = engine.Time(exact); busy < 0 || busy > maxComputeTime {
+			return o, n.invalid(fmt.Sprintf("from 0 to %d", int64(maxComputeTime)), "has "+chPicoseconds+" %d", exact)
 		}
 	}
 	size, sized := n.ints["comm_size"]
-	if size < 0 || size > MaxSend {
-		return o, n.wrong(fmt.Sprintf("from 0 to %d", int64(MaxSend)), "has comm_size %d", size)
+	if size < 0 || size > MaxMessageBytes {
+		return o, n.invalid(fmt.Sprintf("from 0 to %d", int64(MaxMessageBytes)), "has comm_size %d", size)
 	}
 	other := func(name string) (int32, error) {
 		p, ok := n.ints[name]
 		if !ok {
-			return 0, n.wrong("a trace whose messages name both ranks", "has no %s, as traces converted from PyTorch have it", name)
+			return 0, n.invalid("a trace whose messages name both ranks", "has no %s, as traces converted from PyTorch have it", name)
 		}
 		if p < 0 || p >= int64(c.Ranks) {
-			return 0, n.wrong(fmt.Sprintf("a rank from 0 to %d", c.Ranks-1), "has %s %d", name, p)
+			return 0, n.invalid(fmt.Sprintf("a rank from 0 to %d", c.Ranks-1), "has %s %d", name, p)
 		}
 		return int32(p) - int32(rank), nil
 	}
-	if number := n.ints[chNumbered]; number > 0 && number < noBytes {
+	if number := n.ints[chTaskNumber]; number > 0 && number < completionTag {
 		o.Tag = uint32(number)
 	}
 	switch n.kind {
 	case chMeta:
 	case chLoad, chStore:
 		c.note("loads and stores of memory last as long as they say, and move nothing", 0)
-		o.Kind, o.Dur = Compute, busy
+		o.Kind, o.Duration = Compute, busy
 	case chComp:
-		o.Kind, o.Dur = Compute, busy
+		o.Kind, o.Duration = Compute, busy
 		for _, name := range []string{"num_ops", "tensor_size"} {
 			if n.ints[name] < 0 {
-				return o, n.wrong("0 or more", "has %s %d", name, n.ints[name])
+				return o, n.invalid("0 or more", "has %s %d", name, n.ints[name])
 			}
 		}
 		if work := n.ints["num_ops"]; busy == 0 && work > 0 {
-			o.Dur, err = c.roofline(float64(work), float64(n.ints["tensor_size"]))
+			o.Duration, err = c.rooflineTime(float64(work), float64(n.ints["tensor_size"]))
 		}
 	case chSend, chRecv:
 		if at, ok := n.ints[map[int64]string{chSend: "comm_src", chRecv: "comm_dst"}[n.kind]]; ok && at != int64(rank) {
 			c.note("messages name another rank at their own end than that of their file, and are taken to be the file's", 0)
 		}
 		if tag := n.ints["comm_tag"]; tag != int64(int32(tag)) && tag != int64(uint32(tag)) {
-			return o, n.wrong("a number of 32 bits", "has comm_tag %d", tag)
+			return o, n.invalid("a number of 32 bits", "has comm_tag %d", tag)
 		}
 		if o.Bytes, o.Tag = size, uint32(n.ints["comm_tag"])&^(1<<31); n.ints[chDependency] != 0 {
-			if o.Bytes, o.Tag = 0, o.Tag|noBytes; n.kind == chSend {
+			if o.Bytes, o.Tag = 0, o.Tag|completionTag; n.kind == chSend {
 				c.note("messages that are dependencies ("+chDependency+") carry nothing", 0)
 			}
 		}
@@ -218,21 +218,21 @@ func (c *chakra) op(rank int, n *chNode) (o Op, err error) {
 			o.Peer, err = other("comm_src")
 		} else {
 			o.Peer, err = other("comm_dst")
-			o.Turn = int32(max(0, min(n.ints[chTurn], math.MaxInt32)))
+			o.SendOrder = int32(max(0, min(n.ints[chSendOrder], math.MaxInt32)))
 		}
 	case chColl:
 		code, typed := n.ints["comm_type"]
 		if !typed || !sized && code != 9 {
 			if n.ints["is_cpu_op"] == 0 {
-				return o, n.wrong("both", "is a collective without comm_type and comm_size")
+				return o, n.invalid("both", "is a collective without comm_type and comm_size")
 			}
 			c.note("calls of collectives on the host are host work, and their kernels move the bytes", 0)
-			o.Kind, o.Dur = Compute, busy
+			o.Kind, o.Duration = Compute, busy
 			return o, nil
 		}
 		coll, ok := chCollectives[code]
 		if !ok {
-			return o, n.wrong("another collective", "is a %s (comm_type %d), which is not read", cmp.Or(chRefused[code], "collective"), code)
+			return o, n.invalid("another collective", "is a %s (comm_type %d), which is not read", cmp.Or(chUnsupported[code], "collective"), code)
 		}
 		name := n.group
 		if g, ok := n.ints["comm_group"]; ok && name == "" {
@@ -240,15 +240,15 @@ func (c *chakra) op(rank int, n *chNode) (o Op, err error) {
 		}
 		group, ok := c.index[name]
 		if !ok {
-			return o, n.wrong("workload.groups, the file of groups", "calls the group %.20q, which is not known", name)
+			return o, n.invalid("workload.groups, the file of groups", "calls the group %.20q, which is not known", name)
 		}
-		if c.Groups[group].In[rank] < 0 {
-			return o, n.wrong("a group of its rank", "calls the group %.20q, which rank %d is not in", name, rank)
+		if c.Groups[group].SetOf[rank] < 0 {
+			return o, n.invalid("a group of its rank", "calls the group %.20q, which rank %d is not in", name, rank)
 		}
-		if n.partly {
+		if n.hasPartialDims {
 			c.note("collectives are of some of ASTRA-sim's dimensions (involved_dim), and are taken to be of all", 0)
 		}
-		o.Kind, o.Coll, o.Bytes, o.Group = Call, coll, size, group
+		o.Kind, o.Collective, o.Bytes, o.Group = Call, coll, size, group
 		if coll == AllGather { // what one rank contributes
 			o.Bytes *= int64(len(c.members(rank, &o)))
 		}
@@ -256,22 +256,22 @@ func (c *chakra) op(rank int, n *chNode) (o Op, err error) {
 	return o, err
 }
 
-// roofline returns how long so many operations take, on so many bytes of memory.
-func (c *chakra) roofline(work, bytes float64) (engine.Time, error) {
-	if c.h.PeakTFLOPS == 0 {
+// rooflineTime returns how long so many operations take, on so many bytes of memory.
+func (c *chakraReader) rooflineTime(work, bytes float64) (engine.Time, error) {
+	if c.options.PeakTFLOPS == 0 {
 		c.note("computations say their operations and no time, and take none: give peak_tflops and memory_bandwidth", 0)
 		return 0, nil
 	}
 	if bytes == 0 {
 		return 0, nil // as ASTRA-sim has it
 	}
-	s := work / (c.h.PeakTFLOPS * 1e12)
-	if c.h.MemoryBandwidth > 0 {
-		s = max(s, 8*bytes/float64(c.h.MemoryBandwidth))
+	s := work / (c.options.PeakTFLOPS * 1e12)
+	if c.options.MemoryBandwidth > 0 {
+		s = max(s, 8*bytes/float64(c.options.MemoryBandwidth))
 	}
 	d, err := engine.FromSeconds(s)
-	if err != nil || d > mostTime {
-		return 0, wrong("fewer operations, or a higher peak_tflops", "%.3g operations take %.3g s", work, s)
+	if err != nil || d > maxComputeTime {
+		return 0, invalid("fewer operations, or a higher peak_tflops", "%.3g operations take %.3g s", work, s)
 	}
 	return d, nil
 }

@@ -12,36 +12,36 @@ import (
 	"sim/engine"
 )
 
-func isCM(begin []byte) bool { return begins(begin, "Nodes") }
+func isCM(begin []byte) bool { return firstWordIs(begin, "Nodes") }
 
 // cmFlow is a connection of htsim's matrix.
 type cmFlow struct {
 	src, dst           int32
 	start              engine.Time
 	bytes              int64
-	id, waits          int64 // trigger that it waits for; 0 of none
+	id, trigger        int64 // trigger that it waits for; 0 of none
 	sendDone, recvDone int64 // triggers that it fires
 	line               int
-	sized              bool
+	hasSize            bool
 }
 
 // cmTrigger is one of its triggers.
 type cmTrigger struct {
-	kind  string
-	count int
-	fires []int32 // flows, in the order of the file
-	done  []bool  // of these: when received, not when acknowledged
-	waits []int32
-	line  int
+	kind      string
+	count     int
+	firedBy   []int32 // flows, in the order of the file
+	onReceive []bool  // of these: when received, not when acknowledged
+	starts    []int32
+	line      int
 }
 
 // readCM reads a connection matrix of htsim. A flow is a message. A trigger has flows wait for others, by messages of no
 // bytes between their ranks; if it counts which of several flows ends first, by receives of any source.
-func readCM(files []File, h *Hints) (*Job, error) {
+func readCM(files []File, h *ReadOptions) (*Job, error) {
 	if err := countOperations(files[0].Name, 2*bytes.Count(files[0].Data, []byte("->"))); err != nil {
 		return nil, err
 	}
-	l := &lines{file: files[0]}
+	l := &lineReader{file: files[0]}
 	j := &Job{}
 	var flows []cmFlow
 	triggers := map[int64]*cmTrigger{}
@@ -57,15 +57,15 @@ func readCM(files []File, h *Hints) (*Job, error) {
 		case len(f) == 0:
 		case slices.Contains([]string{"Nodes", "Connections", "Triggers", "Failures"}, f[0]):
 			if _, twice := said[f[0]]; twice || len(f) != 2 {
-				return nil, l.wrong(f[0]+" N, once", "%.60q", l.Text)
+				return nil, l.invalid(f[0]+" N, once", "%.60q", l.Text)
 			}
 			most := int64(MaxBytes)
 			if f[0] == "Nodes" {
 				most = MaxRanks
 			}
-			said[f[0]], err = integer(f[0], f[1], 0, most)
+			said[f[0]], err = parseInteger(f[0], f[1], 0, most)
 		case f[0] == "failure":
-			return nil, l.wrong("fabric.failed_links and the like", "failures name switches of htsim's fat tree, which this fabric has not")
+			return nil, l.invalid("fabric.failed_links and the like", "failures name switches of htsim's fat tree, which this fabric has not")
 		case f[0] == "trigger":
 			err = cmTriggerLine(f, l.Line, triggers)
 		default:
@@ -76,7 +76,7 @@ func readCM(files []File, h *Hints) (*Job, error) {
 			}
 		}
 		if err != nil {
-			return nil, l.place(err)
+			return nil, l.locate(err)
 		}
 	}
 	for _, c := range []struct {
@@ -84,36 +84,36 @@ func readCM(files []File, h *Hints) (*Job, error) {
 		n    int
 	}{{"Connections", len(flows)}, {"Triggers", len(triggers)}} {
 		if said[c.name] != int64(c.n) {
-			return nil, l.wrong(fmt.Sprintf("%s %d, or all of them", c.name, c.n), "the header says %s %d, and there are %d", c.name, said[c.name], c.n)
+			return nil, l.invalid(fmt.Sprintf("%s %d, or all of them", c.name, c.n), "the header says %s %d, and there are %d", c.name, said[c.name], c.n)
 		}
 	}
 	j.Ranks = int(said["Nodes"])
-	return j, l.place(cmJob(j, flows, triggers))
+	return j, l.locate(cmAddOps(j, flows, triggers))
 }
 
 // cmTriggerLine reads a trigger.
 func cmTriggerLine(f []string, line int, all map[int64]*cmTrigger) error {
 	const want = "trigger id K oneshot, multishot or barrier count N"
 	if len(f) < 4 || f[1] != "id" {
-		return wrong(want, "a trigger of %d words", len(f))
+		return invalid(want, "a trigger of %d words", len(f))
 	}
-	id, err := integer("its id", f[2], 1, math.MaxInt32)
+	id, err := parseInteger("its id", f[2], 1, math.MaxInt32)
 	if err != nil {
 		return err
 	}
 	t := &cmTrigger{kind: f[3], line: line}
 	switch {
 	case all[id] != nil:
-		return wrong("ids that are used once", "trigger %d is there twice", id)
+		return invalid("ids that are used once", "trigger %d is there twice", id)
 	case t.kind == "barrier" && len(f) == 6 && f[4] == "count":
-		n, err := integer("count", f[5], 1, math.MaxInt32)
+		n, err := parseInteger("count", f[5], 1, math.MaxInt32)
 		if err != nil {
 			return err
 		}
 		t.count = int(n)
 	case (t.kind == "oneshot" || t.kind == "multishot") && len(f) == 4:
 	default:
-		return wrong(want, "a trigger %.60q", strings.Join(f[3:], " "))
+		return invalid(want, "a trigger %.60q", strings.Join(f[3:], " "))
 	}
 	all[id] = t
 	return nil
@@ -123,11 +123,11 @@ func cmTriggerLine(f []string, line int, all map[int64]*cmTrigger) error {
 func cmFlowLine(f []string, nodes int64) (c cmFlow, err error) {
 	src, dst, ok := strings.Cut(f[0], "->")
 	if !ok {
-		return c, wrong("SRC->DST and its keys", "a line that begins with %.40q", f[0])
+		return c, invalid("SRC->DST and its keys", "a line that begins with %.40q", f[0])
 	}
 	ends := [2]int64{}
 	for i, text := range []string{src, dst} {
-		if ends[i], err = integer("a node", text, 0, nodes-1); err != nil {
+		if ends[i], err = parseInteger("a node", text, 0, nodes-1); err != nil {
 			return c, err
 		}
 	}
@@ -139,55 +139,55 @@ func cmFlowLine(f []string, nodes int64) (c cmFlow, err error) {
 			continue
 		}
 		if i++; i >= len(f) {
-			return c, wrong("a number behind it", "%.40q has no value", name)
+			return c, invalid("a number behind it", "%.40q has no value", name)
 		}
 		if slices.Contains(keys, name) {
-			return c, wrong("it once", "%.40q is there twice", name)
+			return c, invalid("it once", "%.40q is there twice", name)
 		}
 		keys = append(keys, name)
 		switch name {
 		case "start":
 			var ps float64
 			ps, err = strconv.ParseFloat(f[i], 64)
-			if err != nil || !(ps >= 0) || ps > float64(mostTime) {
-				return c, wrong("picoseconds", "start is %.40q", f[i])
+			if err != nil || !(ps >= 0) || ps > float64(maxComputeTime) {
+				return c, invalid("picoseconds", "start is %.40q", f[i])
 			}
 			c.start, started = engine.Time(ps), true
 		case "size":
-			c.bytes, err = integer(name, f[i], 0, MaxSend)
-			c.sized = true
+			c.bytes, err = parseInteger(name, f[i], 0, MaxMessageBytes)
+			c.hasSize = true
 		case "id":
-			c.id, err = integer(name, f[i], 1, math.MaxInt64)
+			c.id, err = parseInteger(name, f[i], 1, math.MaxInt64)
 		case "trigger":
-			c.waits, err = integer(name, f[i], 1, math.MaxInt32)
+			c.trigger, err = parseInteger(name, f[i], 1, math.MaxInt32)
 		case "send_done_trigger":
-			c.sendDone, err = integer(name, f[i], 1, math.MaxInt32)
+			c.sendDone, err = parseInteger(name, f[i], 1, math.MaxInt32)
 		case "recv_done_trigger":
-			c.recvDone, err = integer(name, f[i], 1, math.MaxInt32)
+			c.recvDone, err = parseInteger(name, f[i], 1, math.MaxInt32)
 		case "prio":
-			_, err = integer(name, f[i], math.MinInt32, math.MaxInt32)
+			_, err = parseInteger(name, f[i], math.MinInt32, math.MaxInt32)
 		default:
-			return c, wrong("id, start, trigger, size, send_done_trigger, recv_done_trigger, prio, addon or msg", "a key %.40q", name)
+			return c, invalid("id, start, trigger, size, send_done_trigger, recv_done_trigger, prio, addon or msg", "a key %.40q", name)
 		}
 		if err != nil {
 			return c, err
 		}
 	}
 	switch {
-	case !c.sized:
-		err = wrong("size B", "a flow without a size, which htsim leaves undefined")
+	case !c.hasSize:
+		err = invalid("size B", "a flow without a size, which htsim leaves undefined")
 	case c.bytes == 0:
-		err = wrong("size B above 0", "a flow of size 0 is endless")
-	case c.waits > 0 && (started || c.id == 0):
-		err = wrong("an id and no start", "a flow that waits for a trigger has a start, or no id")
-	case c.waits == 0 && !started:
-		err = wrong("start PS, or trigger K", "a flow has neither start nor trigger")
+		err = invalid("size B above 0", "a flow of size 0 is endless")
+	case c.trigger > 0 && (started || c.id == 0):
+		err = invalid("an id and no start", "a flow that waits for a trigger has a start, or no id")
+	case c.trigger == 0 && !started:
+		err = invalid("start PS, or trigger K", "a flow has neither start nor trigger")
 	}
 	return c, err
 }
 
-// cmJob makes the operations.
-func cmJob(j *Job, flows []cmFlow, triggers map[int64]*cmTrigger) error {
+// cmAddOps makes the operations.
+func cmAddOps(j *Job, flows []cmFlow, triggers map[int64]*cmTrigger) error {
 	j.Ops = make([][]Op, j.Ranks)
 	for i := range flows {
 		c := &flows[i]
@@ -199,18 +199,18 @@ func cmJob(j *Job, flows []cmFlow, triggers map[int64]*cmTrigger) error {
 				continue
 			}
 			if triggers[t.id] == nil {
-				return wrong("a trigger of that id", "line %d fires trigger %d, which is not there", c.line, t.id)
+				return invalid("a trigger of that id", "line %d fires trigger %d, which is not there", c.line, t.id)
 			}
-			triggers[t.id].fires = append(triggers[t.id].fires, int32(i))
-			triggers[t.id].done = append(triggers[t.id].done, t.recv)
+			triggers[t.id].firedBy = append(triggers[t.id].firedBy, int32(i))
+			triggers[t.id].onReceive = append(triggers[t.id].onReceive, t.recv)
 		}
-		if c.waits == 0 {
+		if c.trigger == 0 {
 			continue
 		}
-		if triggers[c.waits] == nil {
-			return wrong("a trigger of that id", "line %d waits for trigger %d, which is not there", c.line, c.waits)
+		if triggers[c.trigger] == nil {
+			return invalid("a trigger of that id", "line %d waits for trigger %d, which is not there", c.line, c.trigger)
 		}
-		triggers[c.waits].waits = append(triggers[c.waits].waits, int32(i))
+		triggers[c.trigger].starts = append(triggers[c.trigger].starts, int32(i))
 	}
 	add := func(rank int32, o Op) int32 {
 		j.Ops[rank] = append(j.Ops[rank], o)
@@ -222,7 +222,7 @@ func cmJob(j *Job, flows []cmFlow, triggers map[int64]*cmTrigger) error {
 		name := fmt.Sprintf("flow of line %d", c.line)
 		o := Op{Name: name, Kind: Send, Bytes: c.bytes, Peer: c.dst - c.src, Tag: uint32(i)}
 		if c.start > 0 {
-			o.After = []int32{add(c.src, Op{Name: name + ", start", Kind: Compute, Dur: c.start})}
+			o.After = []int32{add(c.src, Op{Name: name + ", start", Kind: Compute, Duration: c.start})}
 		}
 		if c.src == c.dst {
 			j.note("flows from a node to itself take no time", c.bytes)
@@ -233,7 +233,7 @@ func cmJob(j *Job, flows []cmFlow, triggers map[int64]*cmTrigger) error {
 	tag, most := uint32(1<<31), len(flows)*64+1<<16
 	next := func() error {
 		if tag++; int(tag-1<<31) > most {
-			return wrong("fewer", "triggers make flows wait for too many others")
+			return invalid("fewer", "triggers make flows wait for too many others")
 		}
 		return nil
 	}
@@ -251,37 +251,37 @@ func cmJob(j *Job, flows []cmFlow, triggers map[int64]*cmTrigger) error {
 	}
 	// fired returns the rank and the operation with which firing i of a trigger is done.
 	fired := func(t *cmTrigger, i int) (rank, op int32) {
-		c := &flows[t.fires[i]]
-		if t.done[i] {
-			return c.dst, got[t.fires[i]]
+		c := &flows[t.firedBy[i]]
+		if t.onReceive[i] {
+			return c.dst, got[t.firedBy[i]]
 		}
-		return c.src, sent[t.fires[i]]
+		return c.src, sent[t.firedBy[i]]
 	}
-	if err := cmStarts(flows, triggers); err != nil {
+	if err := cmCheckStarts(flows, triggers); err != nil {
 		return err
 	}
 	for _, id := range slices.Sorted(maps.Keys(triggers)) {
 		t := triggers[id]
-		if len(t.waits) == 0 {
+		if len(t.starts) == 0 {
 			j.note("triggers start no flow", 0)
 			continue
 		}
 		done := func(i int) (rank, op int32) { return fired(t, i) }
 		// firings whose order shows in the simulation come to one rank, which takes the first to arrive first
-		if len(t.fires) > t.needs(1) && !(t.kind == "multishot" && len(t.fires) == len(t.waits) && cmOrdered(flows, triggers, t.fires)) {
+		if len(t.firedBy) > t.firingsBefore(1) && !(t.kind == "multishot" && len(t.firedBy) == len(t.starts) && cmStartInOrder(flows, triggers, t.firedBy)) {
 			if err := next(); err != nil {
 				return err
 			}
-			home, taken := flows[t.waits[0]].src, make([]int32, len(t.fires))
-			for i := range t.fires {
+			home, taken := flows[t.starts[0]].src, make([]int32, len(t.firedBy))
+			for i := range t.firedBy {
 				from, op := fired(t, i)
 				add(from, Op{Name: "trigger", Kind: Send, Peer: home - from, Tag: tag, After: []int32{op}})
-				taken[i] = add(home, Op{Name: "trigger", Kind: Recv, Peer: Any, Tag: tag})
+				taken[i] = add(home, Op{Name: "trigger", Kind: Recv, Peer: AnySource, Tag: tag})
 			}
 			done = func(i int) (rank, op int32) { return home, taken[i] }
 		}
-		for k, flow := range t.waits {
-			first, end := 0, t.needs(k+1)
+		for k, flow := range t.starts {
+			first, end := 0, t.firingsBefore(k+1)
 			if t.kind == "multishot" {
 				first = k
 			}
@@ -296,9 +296,9 @@ func cmJob(j *Job, flows []cmFlow, triggers map[int64]*cmTrigger) error {
 	return nil
 }
 
-// needs returns how many firings of a trigger start its k-th flow, from 1: of a multishot each starts the next in the
+// firingsBefore returns how many firings of a trigger start its k-th flow, from 1: of a multishot each starts the next in the
 // order of the file, of others one or as many as a barrier counts start all.
-func (t *cmTrigger) needs(k int) int {
+func (t *cmTrigger) firingsBefore(k int) int {
 	switch t.kind {
 	case "multishot":
 		return k
@@ -308,12 +308,12 @@ func (t *cmTrigger) needs(k int) int {
 	return 1
 }
 
-// cmStarts fails if a flow never starts, whatever flow ends first: which flows start does not depend on that.
-func cmStarts(flows []cmFlow, triggers map[int64]*cmTrigger) error {
+// cmCheckStarts fails if a flow never starts, whatever flow ends first: which flows start does not depend on that.
+func cmCheckStarts(flows []cmFlow, triggers map[int64]*cmTrigger) error {
 	starts, fired := make([]bool, len(flows)), map[int64]int{}
 	var ready []int32
 	for i := range flows {
-		if flows[i].waits == 0 {
+		if flows[i].trigger == 0 {
 			starts[i] = true
 			ready = append(ready, int32(i))
 		}
@@ -328,32 +328,32 @@ func cmStarts(flows []cmFlow, triggers map[int64]*cmTrigger) error {
 			}
 			t := triggers[id]
 			fired[id]++
-			for k := started[id]; k < len(t.waits) && fired[id] >= t.needs(k+1); k++ {
-				starts[t.waits[k]] = true
-				ready = append(ready, t.waits[k])
+			for k := started[id]; k < len(t.starts) && fired[id] >= t.firingsBefore(k+1); k++ {
+				starts[t.starts[k]] = true
+				ready = append(ready, t.starts[k])
 				started[id] = k + 1
 			}
 		}
 	}
 	for i := range flows {
 		if !starts[i] {
-			c, t := &flows[i], triggers[flows[i].waits]
-			return wrong("enough flows that fire it, of which one starts without it", "trigger %d (line %d) is fired %d times by flows that start, so that line %d never starts", c.waits, t.line, fired[c.waits], c.line)
+			c, t := &flows[i], triggers[flows[i].trigger]
+			return invalid("enough flows that fire it, of which one starts without it", "trigger %d (line %d) is fired %d times by flows that start, so that line %d never starts", c.trigger, t.line, fired[c.trigger], c.line)
 		}
 	}
 	return nil
 }
 
-// cmOrdered reports whether each of some flows starts, through triggers that one flow fires, after the one before.
-func cmOrdered(flows []cmFlow, triggers map[int64]*cmTrigger, list []int32) bool {
+// cmStartInOrder reports whether each of some flows starts, through triggers that one flow fires, after the one before.
+func cmStartInOrder(flows []cmFlow, triggers map[int64]*cmTrigger, list []int32) bool {
 	for i := 1; i < len(list); i++ {
 		at, steps := list[i], 0
 		for at != list[i-1] {
-			t := triggers[flows[at].waits]
-			if steps++; t == nil || len(t.fires) != 1 || steps > len(flows) {
+			t := triggers[flows[at].trigger]
+			if steps++; t == nil || len(t.firedBy) != 1 || steps > len(flows) {
 				return false
 			}
-			at = t.fires[0]
+			at = t.firedBy[0]
 		}
 	}
 	return true

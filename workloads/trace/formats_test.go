@@ -85,7 +85,7 @@ func TestChakra(t *testing.T) {
 	if f := Detect(File{"a", []byte("[\n" + strings.Repeat(`{"node": 1},`, 20))}); f != nil {
 		t.Errorf("a list in JSON is detected as %s", f.Name)
 	}
-	h := &Hints{Keys: Keys{PeakTFLOPS: 1, MemoryBandwidth: 8e9}}
+	h := &ReadOptions{Keys: Keys{PeakTFLOPS: 1, MemoryBandwidth: 8e9}}
 	j, err := Read(ByName("chakra"), files, h)
 	if err != nil {
 		t.Fatal(err)
@@ -153,7 +153,7 @@ func TestChakra(t *testing.T) {
 	// one receives what nobody sends, and one calls what the other does not
 	alone, err := Read(ByName("chakra"), []File{chTrace(0), chTrace(0)}, h)
 	if err == nil {
-		_, err = alone.Build(Builder{Expand: Aggregate})
+		_, err = alone.Build(BuildOptions{Expand: ExpandNeighbours})
 	}
 	if err == nil || !strings.Contains(err.Error(), "messages from rank") && !strings.Contains(err.Error(), "peer") {
 		t.Errorf("two senders: %v", err)
@@ -185,7 +185,7 @@ func TestEndsDisagree(t *testing.T) {
 		send = chMessage(send, chEncode(9, chSend, "send", 0, nil, "", "comm_size", 64, "comm_src", src, "comm_dst", 1))
 		receive := chMessage(nil, protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), "1.0"))
 		receive = chMessage(receive, chEncode(9, chRecv, "receive", 0, nil, "", "comm_size", 64, "comm_src", 0))
-		return told(Read(ByName("chakra"), []File{{"w.0.et", send}, {"w.1.et", receive}}, &Hints{}))
+		return told(Read(ByName("chakra"), []File{{"w.0.et", send}, {"w.1.et", receive}}, &ReadOptions{}))
 	}
 	if text := at(0); strings.Contains(text, ranks) {
 		t.Errorf("ranks that agree: %s", text)
@@ -222,7 +222,7 @@ func TestGOAL(t *testing.T) {
 	if got, want := span(t, j), 150*engine.Nanosecond; got != want { // two computes of a cpu do not overlap
 		t.Errorf("computes %v, want %v", got, want)
 	}
-	b, err := j.Build(Builder{})
+	b, err := j.Build(BuildOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -252,7 +252,7 @@ func TestGOAL(t *testing.T) {
 	} {
 		j, err := readText(t, text, Keys{})
 		if err == nil {
-			_, err = j.Build(Builder{})
+			_, err = j.Build(BuildOptions{})
 		}
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "; want ") {
 			t.Errorf("%.60q: %v, want %s", text, err, want)
@@ -268,7 +268,7 @@ func goalBinary() []byte {
 	b = le.AppendUint32(b, 1)
 	b = append(b, 0, 0)
 	b = le.AppendUint64(b, 22)
-	b = le.AppendUint64(b, 22+8+4+2*goalNode+4)
+	b = le.AppendUint64(b, 22+8+4+2*goalNodeBytes+4)
 	b = le.AppendUint32(le.AppendUint32(b, 2), 1)
 	b = le.AppendUint32(b, 0)
 	node := func(left uint32, kind byte, size uint64, after, first uint32) {
@@ -291,7 +291,7 @@ func TestGOALBinary(t *testing.T) {
 	if d := Detect(f); d == nil || d.Name != "goal" {
 		t.Fatalf("is detected as %v", d)
 	}
-	j, err := Read(ByName("goal"), []File{f}, &Hints{})
+	j, err := Read(ByName("goal"), []File{f}, &ReadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -305,16 +305,16 @@ func TestGOALBinary(t *testing.T) {
 		twice = binary.LittleEndian.AppendUint64(twice, uint64(len(data)+16-8))
 	}
 	twice = append(twice, data[8+6+16:]...)
-	if _, err := Read(ByName("goal"), []File{{"a", twice}}, &Hints{}); err == nil || !strings.Contains(err.Error(), "where others stand") {
+	if _, err := Read(ByName("goal"), []File{{"a", twice}}, &ReadOptions{}); err == nil || !strings.Contains(err.Error(), "where others stand") {
 		t.Errorf("ranks that share bytes: %v", err)
 	}
 	for i := range data { // cut off anywhere, or with any byte another
-		if _, err := Read(ByName("goal"), []File{{"a", data[:i]}}, &Hints{}); err == nil {
+		if _, err := Read(ByName("goal"), []File{{"a", data[:i]}}, &ReadOptions{}); err == nil {
 			t.Errorf("%d of %d bytes are read", i, len(data))
 		}
 		damaged := slices.Clone(data)
 		damaged[i] ^= 0x81
-		Read(ByName("goal"), []File{{"a", damaged}}, &Hints{})
+		Read(ByName("goal"), []File{{"a", damaged}}, &ReadOptions{})
 	}
 }
 
@@ -325,7 +325,7 @@ func TestCM(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := j.Build(Builder{})
+	b, err := j.Build(BuildOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -447,7 +447,7 @@ func TestCMTriggers(t *testing.T) {
 			}
 		}
 		f := File{"a.cm", []byte(text.String())}
-		j, err := Read(ByName("cm"), []File{f}, &Hints{})
+		j, err := Read(ByName("cm"), []File{f}, &ReadOptions{})
 		if slices.Contains(start, -1) {
 			if refused++; err == nil || !strings.Contains(err.Error(), "never starts") {
 				t.Fatalf("%v, want a flow that never starts in\n%s", err, text.String())
@@ -458,7 +458,7 @@ func TestCMTriggers(t *testing.T) {
 			t.Fatalf("%v in\n%s", err, text.String())
 		}
 		ran++
-		b, err := j.Build(Builder{})
+		b, err := j.Build(BuildOptions{})
 		if err != nil {
 			t.Fatalf("%v in\n%s", err, text.String())
 		}
@@ -522,7 +522,7 @@ func TestSamples(t *testing.T) {
 	for _, k := range keys {
 		files := sets[k]
 		slices.SortFunc(files, func(a, b File) int { return (len(a.Name)-len(b.Name))*1000 + strings.Compare(a.Name, b.Name) })
-		h := &Hints{Keys: Keys{RankOrder: "tp-dp-pp", PeakTFLOPS: 100}}
+		h := &ReadOptions{Keys: Keys{RankOrder: "tp-dp-pp", PeakTFLOPS: 100}}
 		if strings.Contains(k, "/simAI/") { // which do not say
 			h.GPUs = 128
 		}
@@ -537,7 +537,7 @@ func TestSamples(t *testing.T) {
 		row := fmt.Sprintf("| `%s` | %s |", k, f.Name)
 		j, err := Read(f, files, h)
 		if err == nil {
-			_, err = j.Build(Builder{Expand: Aggregate})
+			_, err = j.Build(BuildOptions{Expand: ExpandNeighbours})
 		}
 		if err != nil {
 			row += fmt.Sprintf(" refused: %s |", strings.ReplaceAll(err.Error(), "|", ""))
@@ -557,17 +557,17 @@ func FuzzChakra(f *testing.F) {
 	f.Add(chTrace(0).Data, chTrace(1).Data, "chained")
 	f.Add([]byte(`{"workload_graph": [{"Id": 1, "NodeType": 4, "runtime": 7}]}`), []byte(`{"workload_graph": []}`), "one-at-a-time")
 	f.Fuzz(func(t *testing.T, a, b []byte, streams string) {
-		fuzzed(t, []File{{"a", a}, {"b", b}}, "chakra", &Hints{Keys: Keys{Streams: streams, PeakTFLOPS: 1}})
+		fuzzed(t, []File{{"a", a}, {"b", b}}, "chakra", &ReadOptions{Keys: Keys{Streams: streams, PeakTFLOPS: 1}})
 	})
 }
 
 func FuzzGOAL(f *testing.F) {
 	f.Add([]byte(goalText))
 	f.Add(goalBinary())
-	f.Fuzz(func(t *testing.T, data []byte) { fuzzed(t, []File{{"a", data}}, "goal", &Hints{}) })
+	f.Fuzz(func(t *testing.T, data []byte) { fuzzed(t, []File{{"a", data}}, "goal", &ReadOptions{}) })
 }
 
 func FuzzCM(f *testing.F) {
 	f.Add([]byte(cmText))
-	f.Fuzz(func(t *testing.T, data []byte) { fuzzed(t, []File{{"a", data}}, "cm", &Hints{}) })
+	f.Fuzz(func(t *testing.T, data []byte) { fuzzed(t, []File{{"a", data}}, "cm", &ReadOptions{}) })
 }

@@ -13,15 +13,15 @@ import (
 
 // goalMagic begins binary files of LogGOPSim's txt2bin, goalSpoilt those that it has written with --save-mem.
 const (
-	goalMagic  = 4223
-	goalSpoilt = 2342
-	goalNode   = 39 // bytes of a node
-	goalEager  = 65535
+	goalMagic        = 4223
+	goalSaveMemMagic = 2342
+	goalNodeBytes    = 39 // bytes of a node
+	goalEagerBytes   = 65535
 )
 
 func isGOAL(begin []byte) bool {
 	if len(begin) >= 8 {
-		if magic := binary.LittleEndian.Uint64(begin); magic == goalMagic || magic == goalSpoilt {
+		if magic := binary.LittleEndian.Uint64(begin); magic == goalMagic || magic == goalSaveMemMagic {
 			return true
 		}
 	}
@@ -36,46 +36,46 @@ func isGOAL(begin []byte) bool {
 
 // readGOAL reads a schedule of LogGOPSim, ATLAHS and SPCL's htsim, as text or as txt2bin makes it. Messages up to the
 // size that LogGOPSim sends eagerly do not wait for their receives, and are done for their sender when they start.
-func readGOAL(files []File, h *Hints) (*Job, error) {
-	j := &Job{Eager: goalEager, Buffered: true}
-	g := &goal{Job: j}
+func readGOAL(files []File, h *ReadOptions) (*Job, error) {
+	j := &Job{EagerBytes: goalEagerBytes, Buffered: true}
+	g := &goalReader{Job: j}
 	if f := files[0]; len(f.Data) >= 8 && binary.LittleEndian.Uint64(f.Data) <= goalMagic && !bytes.HasPrefix(f.Data, []byte("num")) {
-		return j, g.binary(f)
+		return j, g.readBinary(f)
 	}
 	if err := countOperations(files[0].Name, countLines(files[0].Data, "calc", "send", "recv")); err != nil {
 		return nil, err
 	}
-	l := &lines{file: files[0]}
-	return j, l.place(g.text(l))
+	l := &lineReader{file: files[0]}
+	return j, l.locate(g.readText(l))
 }
 
-// goal is a schedule under way.
-type goal struct {
+// goalReader is a schedule under way.
+type goalReader struct {
 	*Job
-	rank   int32       // whose operations are read
-	ops    []Op        // of it
-	cpus   []int16     // of these, of others than computes -1
-	part   engine.Time // what comments of a line say: what its calc takes longer, below a nanosecond
-	number uint32      // its number
-	turn   int32       // and of a send its turn
+	rank        int32       // whose operations are read
+	ops         []Op        // of it
+	cpus        []int16     // of these, of others than computes -1
+	picoseconds engine.Time // what comments of a line say: what its calc takes longer, below a nanosecond
+	taskNumber  uint32      // its number
+	sendOrder   int32       // and of a send its turn
 }
 
 // add appends an operation of the rank.
-func (g *goal) add(o Op, cpu int64) int32 {
-	if o.Kind != Compute || o.Dur == 0 { // what takes no time needs no cpu
+func (g *goalReader) add(o Op, cpu int64) int32 {
+	if o.Kind != Compute || o.Duration == 0 { // what takes no time needs no cpu
 		cpu = -1
 	}
 	g.ops, g.cpus = append(g.ops, o), append(g.cpus, int16(cpu))
 	return int32(len(g.ops) - 1)
 }
 
-// begin begins a rank of so many operations.
-func (g *goal) begin(rank int32, n int) {
+// beginRank begins a rank of so many operations.
+func (g *goalReader) beginRank(rank int32, n int) {
 	g.rank, g.ops, g.cpus = rank, make([]Op, 0, n), make([]int16, 0, n)
 }
 
-// end orders the operations of the rank and puts the computes of each cpu on a stream.
-func (g *goal) end(starts [][2]int32) error {
+// endRank orders the operations of the rank and puts the computes of each cpu on a stream.
+func (g *goalReader) endRank(starts [][2]int32) error {
 	begun := map[int32]int32{} // what all that a waits for is joined by, where others wait for its beginning
 	for _, s := range starts {
 		if _, ok := begun[s[1]]; !ok {
@@ -91,7 +91,7 @@ func (g *goal) end(starts [][2]int32) error {
 		slices.Sort(o.After)
 		o.After = slices.Compact(o.After)
 	}
-	out, at, err := ordered(g.ops)
+	out, at, err := topologicalOrder(g.ops)
 	if err != nil {
 		return err
 	}
@@ -103,45 +103,45 @@ func (g *goal) end(starts [][2]int32) error {
 }
 
 // message checks peer, size and tag of a message.
-func (g *goal) message(kind Kind, size uint64, peer, tag uint32, nic int64) (Op, error) {
+func (g *goalReader) message(kind OpKind, size uint64, peer, tag uint32, nic int64) (Op, error) {
 	o := Op{Name: kind.String(), Kind: kind, Bytes: int64(size), Tag: tag, Peer: int32(peer) - g.rank}
-	if size == 1 && tag&noBytes != 0 && tag != AnyTag {
+	if size == 1 && tag&completionTag != 0 && tag != AnyTag {
 		if o.Bytes = 0; kind == Send {
 			g.note("messages of a byte with a tag of 2^31 or more say that something is done, and carry nothing", 0)
 		}
 	}
 	switch {
-	case size > MaxSend:
-		return o, wrong(fmt.Sprintf("at most %d", int64(MaxSend)), "a message of %d bytes", size)
+	case size > MaxMessageBytes:
+		return o, invalid(fmt.Sprintf("at most %d", int64(MaxMessageBytes)), "a message of %d bytes", size)
 	case nic > 0:
-		return o, wrong("a schedule whose ranks are GPUs of one interface each", "a message on nic %d, of ranks that are nodes of several", nic)
+		return o, invalid("a schedule whose ranks are GPUs of one interface each", "a message on nic %d, of ranks that are nodes of several", nic)
 	case kind == Recv && peer == math.MaxUint32:
-		o.Peer = Any
+		o.Peer = AnySource
 	case peer >= uint32(g.Ranks):
-		return o, wrong(fmt.Sprintf("a rank from 0 to %d", g.Ranks-1), "the peer is rank %d", peer)
+		return o, invalid(fmt.Sprintf("a rank from 0 to %d", g.Ranks-1), "the peer is rank %d", peer)
 	case kind == Send && tag == AnyTag:
-		return o, wrong("a tag", "a message of any tag is sent")
+		return o, invalid("a tag", "a message of any tag is sent")
 	}
 	return o, nil
 }
 
-// text reads the statements, a line each.
-func (g *goal) text(l *lines) error {
+// readText reads the statements, a line each.
+func (g *goalReader) readText(l *lineReader) error {
 	last, inside := int32(-1), false // the last rank, and whether its brace is open
 	labels := map[string]int32{}
 	var starts [][2]int32
 	comment := false
 	for l.scan() {
-		g.said(l.Text, comment)
+		g.readComments(l.Text, comment)
 		f := l.fields(goalUncommented(l.Text, &comment))
 		if len(f) == 0 {
 			continue
 		}
 		if g.Ranks == 0 {
 			if f[0] != "num_ranks" || len(f) != 2 {
-				return wrong("num_ranks N", "begins with %.40q", l.Text)
+				return invalid("num_ranks N", "begins with %.40q", l.Text)
 			}
-			n, err := integer("num_ranks", f[1], 1, MaxRanks)
+			n, err := parseInteger("num_ranks", f[1], 1, MaxRanks)
 			if err != nil {
 				return err
 			}
@@ -155,31 +155,31 @@ func (g *goal) text(l *lines) error {
 				if rest := f[2:]; !open && len(rest) > 0 && rest[0] == "{" {
 					open, f = true, f[1:]
 				}
-				n, err := integer("rank", name, int64(last+1), int64(g.Ranks-1))
+				n, err := parseInteger("rank", name, int64(last+1), int64(g.Ranks-1))
 				if err != nil {
 					return err
 				}
 				if !open {
-					return wrong("rank N {", "%.40q", l.Text)
+					return invalid("rank N {", "%.40q", l.Text)
 				}
 				last, inside, f = int32(n), true, f[2:]
-				body, _, _ := bytes.Cut(l.file.Data[l.at:], []byte{'}'})
-				g.begin(last, countLines(body, "calc", "send", "recv"))
+				body, _, _ := bytes.Cut(l.file.Data[l.offset:], []byte{'}'})
+				g.beginRank(last, countLines(body, "calc", "send", "recv"))
 				clear(labels)
 				starts = starts[:0]
 			case inside && f[0] == "}":
-				if err := g.end(starts); err != nil {
+				if err := g.endRank(starts); err != nil {
 					return err
 				}
 				inside, f = false, f[1:]
 			case !inside:
-				return wrong("rank N {", "%.40q outside of a rank", f[0])
+				return invalid("rank N {", "%.40q outside of a rank", f[0])
 			default:
 				closed := f[len(f)-1] == "}"
 				if closed {
 					f = f[:len(f)-1]
 				}
-				if err := g.statement(f, labels, &starts); err != nil {
+				if err := g.readStatement(f, labels, &starts); err != nil {
 					return err
 				}
 				if f = nil; closed {
@@ -190,28 +190,28 @@ func (g *goal) text(l *lines) error {
 	}
 	switch {
 	case g.Ranks == 0:
-		return wrong("num_ranks N", "is empty")
+		return invalid("num_ranks N", "is empty")
 	case inside:
-		return wrong("}", "ends within rank %d", last)
+		return invalid("}", "ends within rank %d", last)
 	}
 	return nil
 }
 
-// said notes what the comments of a line say in the words of this package; others say nothing.
-func (g *goal) said(text string, comment bool) {
-	if g.part, g.number, g.turn = 0, 0, 0; comment {
+// readComments notes what the comments of a line say in the words of this package; others say nothing.
+func (g *goalReader) readComments(text string, comment bool) {
+	if g.picoseconds, g.taskNumber, g.sendOrder = 0, 0, 0; comment {
 		return
 	}
 	for _, words := range strings.Split(text, " //")[1:] {
 		words = " //" + words
-		_, _ = fmt.Sscanf(words, goalWord, &g.part)
-		_, _ = fmt.Sscanf(words, goalNumber, &g.number)
-		_, _ = fmt.Sscanf(words, goalTurn, &g.turn)
+		_, _ = fmt.Sscanf(words, goalPicosecondsComment, &g.picoseconds)
+		_, _ = fmt.Sscanf(words, goalTaskComment, &g.taskNumber)
+		_, _ = fmt.Sscanf(words, goalSendOrderComment, &g.sendOrder)
 	}
-	if g.number >= noBytes {
-		g.number = 0
+	if g.taskNumber >= completionTag {
+		g.taskNumber = 0
 	}
-	g.turn = max(0, g.turn)
+	g.sendOrder = max(0, g.sendOrder)
 }
 
 // goalUncommented returns what of a line is no comment.
@@ -236,14 +236,14 @@ func goalUncommented(text string, comment *bool) string {
 	return out.String()
 }
 
-// statement reads an operation or a dependency.
-func (g *goal) statement(f []string, labels map[string]int32, starts *[][2]int32) error {
+// readStatement reads an operation or a dependency.
+func (g *goalReader) readStatement(f []string, labels map[string]int32, starts *[][2]int32) error {
 	if len(f) == 3 && (f[1] == "requires" || f[1] == "irequires") {
 		a, known := labels[f[0]]
 		b, also := labels[f[2]]
 		switch {
 		case !known || !also:
-			return wrong("labels of the rank, above", "%.60q names an operation that is not there", strings.Join(f, " "))
+			return invalid("labels of the rank, above", "%.60q names an operation that is not there", strings.Join(f, " "))
 		case f[1] == "requires":
 			g.ops[a].After = append(g.ops[a].After, b)
 		default:
@@ -254,7 +254,7 @@ func (g *goal) statement(f []string, labels map[string]int32, starts *[][2]int32
 	label := ""
 	if name, ok := strings.CutSuffix(f[0], ":"); ok {
 		if label, f = name, f[1:]; len(f) == 0 {
-			return wrong("calc, send or recv", "label %.40q has no operation", label)
+			return invalid("calc, send or recv", "label %.40q has no operation", label)
 		}
 	}
 	var tag, cpu, nic int64
@@ -263,14 +263,14 @@ func (g *goal) statement(f []string, labels map[string]int32, starts *[][2]int32
 		for i := 0; i < len(rest); i += 2 {
 			k := slices.Index(names[at:], rest[i])
 			if k < 0 || i+1 == len(rest) {
-				return wrong(strings.Join(names, ", ")+", in this order", "%.40q", strings.Join(rest[i:], " "))
+				return invalid(strings.Join(names, ", ")+", in this order", "%.40q", strings.Join(rest[i:], " "))
 			}
 			at += k + 1
 			least, most := int64(0), int64(255)
 			if rest[i] == "tag" {
 				least, most = -1, math.MaxUint32
 			}
-			n, err := integer(rest[i], rest[i+1], least, most)
+			n, err := parseInteger(rest[i], rest[i+1], least, most)
 			if err != nil {
 				return err
 			}
@@ -288,14 +288,14 @@ func (g *goal) statement(f []string, labels map[string]int32, starts *[][2]int32
 	var o Op
 	switch {
 	case f[0] == "calc" && len(f) >= 2:
-		ns, err := integer("a time in ns", f[1], 0, int64(mostTime/engine.Nanosecond))
+		ns, err := parseInteger("a time in ns", f[1], 0, int64(maxComputeTime/engine.Nanosecond))
 		if err != nil {
 			return err
 		}
 		if err := take(f[2:], "cpu"); err != nil {
 			return err
 		}
-		o = Op{Name: "calc", Kind: Compute, Tag: g.number, Dur: engine.Time(ns)*engine.Nanosecond + min(max(0, g.part), engine.Nanosecond-1)}
+		o = Op{Name: "calc", Kind: Compute, Tag: g.taskNumber, Duration: engine.Time(ns)*engine.Nanosecond + min(max(0, g.picoseconds), engine.Nanosecond-1)}
 	case (f[0] == "send" || f[0] == "recv") && len(f) >= 4:
 		kind, word := Send, "to"
 		if f[0] == "recv" {
@@ -303,13 +303,13 @@ func (g *goal) statement(f []string, labels map[string]int32, starts *[][2]int32
 		}
 		size, ok := strings.CutSuffix(f[1], "b")
 		if !ok || f[2] != word {
-			return wrong(f[0]+" BYTESb "+word+" RANK", "%.60q", strings.Join(f, " "))
+			return invalid(f[0]+" BYTESb "+word+" RANK", "%.60q", strings.Join(f, " "))
 		}
-		bytes, err := integer("a size", size, 0, MaxSend)
+		bytes, err := parseInteger("a size", size, 0, MaxMessageBytes)
 		if err != nil {
 			return err
 		}
-		peer, err := integer("a rank", f[3], -1, int64(g.Ranks-1))
+		peer, err := parseInteger("a rank", f[3], -1, int64(g.Ranks-1))
 		if err != nil {
 			return err
 		}
@@ -317,21 +317,21 @@ func (g *goal) statement(f []string, labels map[string]int32, starts *[][2]int32
 			return err
 		}
 		if peer < 0 && kind == Send {
-			return wrong("a rank", "a message is sent to any rank")
+			return invalid("a rank", "a message is sent to any rank")
 		}
 		if o, err = g.message(kind, uint64(bytes), uint32(peer), uint32(tag), nic); err != nil {
 			return err
 		}
 		if kind == Send {
-			o.Turn = g.turn
+			o.SendOrder = g.sendOrder
 		}
 	default:
-		return wrong("calc, send, recv, or A requires B", "%.60q", strings.Join(f, " "))
+		return invalid("calc, send, recv, or A requires B", "%.60q", strings.Join(f, " "))
 	}
 	if label != "" {
 		o.Name = label + ": " + o.Name
 		if _, twice := labels[label]; twice {
-			return wrong("labels that are used once", "label %.40q is there twice", label)
+			return invalid("labels that are used once", "label %.40q is there twice", label)
 		}
 	}
 	id := g.add(o, cpu)
@@ -341,14 +341,14 @@ func (g *goal) statement(f []string, labels map[string]int32, starts *[][2]int32
 	return nil
 }
 
-// binary reads what txt2bin makes of a text.
-func (g *goal) binary(f File) error {
+// readBinary reads what txt2bin makes of a text.
+func (g *goalReader) readBinary(f File) error {
 	const base = 8
 	le := binary.LittleEndian
 	at := func(record, at int, want, format string, args ...any) error {
-		return placed(wrong(want, format, args...), f.Name, record, at)
+		return locate(invalid(want, format, args...), f.Name, record, at)
 	}
-	if le.Uint64(f.Data) == goalSpoilt {
+	if le.Uint64(f.Data) == goalSaveMemMagic {
 		return at(1, 0, "one that txt2bin wrote without it", "is spoilt by --save-mem")
 	}
 	if le.Uint64(f.Data) != goalMagic || len(f.Data) < base+6 {
@@ -359,7 +359,7 @@ func (g *goal) binary(f File) error {
 		return at(1, base, "a whole file", "%d ranks in %d bytes", ranks, len(f.Data))
 	}
 	g.Ranks, g.Ops = int(ranks), make([][]Op, ranks)
-	if err := countOperations(f.Name, len(f.Data)/goalNode); err != nil {
+	if err := countOperations(f.Name, len(f.Data)/goalNodeBytes); err != nil {
 		return err
 	}
 	left := uint64(len(f.Data)-base-6) - 16*ranks // bytes that ranks share, so that none is of several
@@ -377,29 +377,29 @@ func (g *goal) binary(f File) error {
 		}
 		left -= end - start
 		block := f.Data[base+start : base+end]
-		if err := g.block(rank, block); err != nil {
-			return placed(err, f.Name, int(rank)+1, base+int(start))
+		if err := g.readBlock(rank, block); err != nil {
+			return locate(err, f.Name, int(rank)+1, base+int(start))
 		}
 	}
 	return nil
 }
 
-// block reads the operations of a rank.
-func (g *goal) block(rank int32, b []byte) error {
+// readBlock reads the operations of a rank.
+func (g *goalReader) readBlock(rank int32, b []byte) error {
 	le := binary.LittleEndian
 	n, roots := uint64(le.Uint32(b)), uint64(le.Uint32(b[4:]))
 	nodes := 8 + 4*roots
-	table := nodes + goalNode*n
+	table := nodes + goalNodeBytes*n
 	if roots > n || table > uint64(len(b)) {
-		return wrong("a whole file", "rank %d has %d operations and %d roots in %d bytes", rank, n, roots, len(b))
+		return invalid("a whole file", "rank %d has %d operations and %d roots in %d bytes", rank, n, roots, len(b))
 	}
 	appendix := b[table:]
-	g.begin(rank, int(n))
+	g.beginRank(rank, int(n))
 	left := make([]uint32, n)
 	type successors struct{ after, started [2]uint32 }
 	next := make([]successors, n)
 	for i := range n {
-		r := b[nodes+goalNode*i:]
+		r := b[nodes+goalNodeBytes*i:]
 		left[i] = le.Uint32(r)
 		kind, peer, size, tag := r[4], le.Uint32(r[5:]), le.Uint64(r[9:]), le.Uint32(r[17:])
 		cpu, nic := int64(r[21]), int64(r[22])
@@ -409,21 +409,21 @@ func (g *goal) block(rank int32, b []byte) error {
 		switch kind {
 		case 1:
 			if o, err = g.message(Send, size, peer, tag, nic); next[i].started[0] == 0 {
-				o.Turn = max(0, int32(next[i].started[1]))
+				o.SendOrder = max(0, int32(next[i].started[1]))
 			}
 		case 2:
 			o, err = g.message(Recv, size, peer, tag, nic)
 		case 3:
-			if o = (Op{Name: "calc", Kind: Compute, Dur: engine.Time(size) * engine.Nanosecond}); size > uint64(mostTime/engine.Nanosecond) {
-				err = wrong("fewer", "a calc of %d ns", size)
-			} else if peer == goalPart && tag < uint32(engine.Nanosecond) {
-				o.Dur += engine.Time(tag)
+			if o = (Op{Name: "calc", Kind: Compute, Duration: engine.Time(size) * engine.Nanosecond}); size > uint64(maxComputeTime/engine.Nanosecond) {
+				err = invalid("fewer", "a calc of %d ns", size)
+			} else if peer == goalPicosecondsPeer && tag < uint32(engine.Nanosecond) {
+				o.Duration += engine.Time(tag)
 			}
-			if next[i].started[0] == 0 && next[i].started[1] < noBytes {
+			if next[i].started[0] == 0 && next[i].started[1] < completionTag {
 				o.Tag = next[i].started[1]
 			}
 		default:
-			err = wrong("1, 2 or 3", "operation %d of rank %d is of type %d", i, rank, kind)
+			err = invalid("1, 2 or 3", "operation %d of rank %d is of type %d", i, rank, kind)
 		}
 		if err != nil {
 			return err
@@ -436,15 +436,15 @@ func (g *goal) block(rank int32, b []byte) error {
 		for k, list := range [2][2]uint32{next[i].after, next[i].started} {
 			count, first := uint64(list[0]), uint64(list[1])
 			if total += count; total > uint64(len(appendix)/4) || 4*(first+count) > uint64(len(appendix)) && count > 0 {
-				return wrong("a whole file", "operation %d of rank %d has successors %d to %d of %d", i, rank, first, first+count, len(appendix)/4)
+				return invalid("a whole file", "operation %d of rank %d has successors %d to %d of %d", i, rank, first, first+count, len(appendix)/4)
 			}
 			for s := range count {
 				to := le.Uint32(appendix[4*(first+s):])
 				if uint64(to) >= n {
-					return wrong(fmt.Sprintf("from 0 to %d", n-1), "operation %d of rank %d has the successor %d", i, rank, to)
+					return invalid(fmt.Sprintf("from 0 to %d", n-1), "operation %d of rank %d has the successor %d", i, rank, to)
 				}
 				if named[to]++; named[to] > left[to] {
-					return wrong("as many", "operation %d of rank %d waits for %d others, and more name it", to, rank, left[to])
+					return invalid("as many", "operation %d of rank %d waits for %d others, and more name it", to, rank, left[to])
 				}
 				if k == 0 {
 					g.ops[to].After = append(g.ops[to].After, int32(i))
@@ -456,8 +456,8 @@ func (g *goal) block(rank int32, b []byte) error {
 	}
 	for i := range named {
 		if named[i] != left[i] {
-			return wrong("as many", "operation %d of rank %d waits for %d others, and %d name it", i, rank, left[i], named[i])
+			return invalid("as many", "operation %d of rank %d waits for %d others, and %d name it", i, rank, left[i], named[i])
 		}
 	}
-	return g.end(starts)
+	return g.endRank(starts)
 }

@@ -35,7 +35,7 @@ func TestRefusedFilesTakeLittleMemory(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			_, err := Read(ByName(c.format), []File{{"f", c.data}}, &Hints{})
+			_, err := Read(ByName(c.format), []File{{"f", c.data}}, &ReadOptions{})
 			runtime.ReadMemStats(&after)
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Fatalf("got %v, want %s", err, c.want)
@@ -57,7 +57,7 @@ func TestRecomputedRowsAreBounded(t *testing.T) {
 	}
 	data := fmt.Appendf(nil, "HYBRID_TRANSFORMER model_parallel_NPU_group: 1 ep: 1 pp: 1 vpp: 1 ga: 1 all_gpus: 1 checkpoint_initiates: %d%s\n%d\n%s",
 		rows, all.String(), rows, strings.Repeat("a -1 0 NONE 0 0 NONE 0 0 NONE 0 1\n", rows))
-	if _, err := Read(ByName("simai"), []File{{"f", data}}, &Hints{}); err == nil || !strings.Contains(err.Error(), "operations or more") {
+	if _, err := Read(ByName("simai"), []File{{"f", data}}, &ReadOptions{}); err == nil || !strings.Contains(err.Error(), "operations or more") {
 		t.Errorf("got %v, want a refusal of too many operations", err)
 	}
 }
@@ -66,7 +66,7 @@ func TestRecomputedRowsAreBounded(t *testing.T) {
 func TestMicroPolicyHasOneMicrobatch(t *testing.T) {
 	const text = "MICRO model_parallel_NPU_group: 1 ep: 1 pp: 2 vpp: 1 ga: %d all_gpus: 2 pp_comm: 5\n1\na -1 5 NONE 0 5 NONE 0 5 NONE 0 5\n"
 	for ga, want := range map[int]string{1: "", 2: "one micro-batch, and ga is 2"} {
-		_, err := Read(ByName("simai"), []File{{"f", fmt.Appendf(nil, text, ga)}}, &Hints{})
+		_, err := Read(ByName("simai"), []File{{"f", fmt.Appendf(nil, text, ga)}}, &ReadOptions{})
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("ga %d: got %v, want %q", ga, err, want)
 		}
@@ -93,7 +93,7 @@ func TestChakraJSONText(t *testing.T) {
 		`{"workload_graph":[{"Id":1,"NodeType":4,"ctrlDeps":null,"data_deps":[]},{"Id":2,"NodeType":4,"data_deps":[1]}]}`: "",
 		`{"workload_graph":[{"Id":1,"NodeType":4,"data_deps":[-1]}]}`:                                                     "is no JSON",
 	} {
-		j, err := Read(ByName("chakra"), []File{{"f", []byte(text)}}, &Hints{})
+		j, err := Read(ByName("chakra"), []File{{"f", []byte(text)}}, &ReadOptions{})
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", text, err, want)
 		}
@@ -113,7 +113,7 @@ func TestChakraGroupsAreBounded(t *testing.T) {
 	for i := range files {
 		files[i] = File{fmt.Sprint(i), []byte(`{"workload_graph":[{"Id":1,"NodeType":4}]}`)}
 	}
-	h := &Hints{GroupFile: File{"groups", []byte(`{"0":[0]` + many.String() + `}`)}}
+	h := &ReadOptions{GroupFile: File{"groups", []byte(`{"0":[0]` + many.String() + `}`)}}
 	if _, err := Read(ByName("chakra"), files, h); err == nil || !strings.Contains(err.Error(), "300001 groups of 1000 ranks") {
 		t.Errorf("got %v, want too many groups", err)
 	}
@@ -125,7 +125,7 @@ func TestChakraGroupsAreBounded(t *testing.T) {
 	values := protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), `["[{"pg_name":"0","ranks":[0]}`+many.String()+`]"]`)
 	node = append(protowire.AppendTag(node, 8, protowire.BytesType), protowire.AppendBytes(nil, values)...)
 	begun := time.Now()
-	_, err := Read(ByName("chakra"), []File{{"f", chMessage(chMessage(nil, nil), node)}}, &Hints{})
+	_, err := Read(ByName("chakra"), []File{{"f", chMessage(chMessage(nil, nil), node)}}, &ReadOptions{})
 	if err == nil || !strings.Contains(err.Error(), `rank 0 is in two groups "1"`) {
 		t.Errorf("got %v, want a rank in two groups", err)
 	}

@@ -25,19 +25,19 @@ func TestUnequalAllToAll(t *testing.T) {
 	for rank, size := range sizes {
 		files = append(files, File{fmt.Sprintf("w.%d.json", rank), fmt.Appendf(nil, `{"workload_graph":[{"Id":1,"NodeType":7,"data_deps":[],"comm_type":6,"comm_size":%d}]}`, size)})
 	}
-	j, err := Read(ByName("chakra"), files, &Hints{})
+	j, err := Read(ByName("chakra"), files, &ReadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var calls []Collected
-	_, err = j.Build(Builder{Expand: func(g *engine.Graph, c Collected, ready []int32) ([]int32, error) {
+	var calls []GroupCall
+	_, err = j.Build(BuildOptions{Expand: func(g *engine.Graph, c GroupCall, ready []int32) ([]int32, error) {
 		calls = append(calls, c)
 		return ready, nil
 	}})
 	if err != nil || len(calls) != 1 || !slices.Equal(calls[0].Sizes, sizes) {
 		t.Fatalf("%v: %+v, want one call of sizes %v", err, calls, sizes)
 	}
-	b, err := j.Build(Builder{Expand: Aggregate})
+	b, err := j.Build(BuildOptions{Expand: ExpandNeighbours})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func TestWildcardTags(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b, err := j.Build(Builder{})
+		b, err := j.Build(BuildOptions{})
 		if err != nil {
 			t.Fatalf("%s: %v", receives, err)
 		}
@@ -97,7 +97,7 @@ func TestWildcardTags(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err = j.Build(Builder{}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err = j.Build(BuildOptions{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", receives, err, want)
 		}
 	}
@@ -285,18 +285,18 @@ func TestGOALPlayed(t *testing.T) {
 			}
 			text += "}\n"
 		}
-		j, err := Read(ByName("goal"), []File{{"a.goal", []byte(text)}}, &Hints{})
+		j, err := Read(ByName("goal"), []File{{"a.goal", []byte(text)}}, &ReadOptions{})
 		if err != nil {
 			t.Fatalf("%v in\n%s", err, text)
 		}
-		b, err := j.Build(Builder{})
+		b, err := j.Build(BuildOptions{})
 		if err != nil {
 			t.Skip("named receives take turns in the order of the file, which may close a cycle: ", err)
 		}
 		if repeated(ranks) {
 			t.Skip("named messages of one source and tag are matched in the order of the file")
 		}
-		want, ends := playGOAL(ranks, goalEager)
+		want, ends := playGOAL(ranks, goalEagerBytes)
 		trace, err := flow.Run(t.Context(), b.Graph, &engine.Network{Nodes: int32(n)}, fixedRates(b.Graph), flow.Options{})
 		if ends != (err == nil) {
 			t.Fatalf("%v, want an end: %v in\n%s", err, ends, text)

@@ -7,23 +7,23 @@ import (
 	"sim/internal/csr"
 )
 
-// indexes is a heap of operations by index.
-type indexes []int32
+// indexHeap is a heap of operations by index.
+type indexHeap []int32
 
-func (h indexes) Len() int           { return len(h) }
-func (h indexes) Less(i, k int) bool { return h[i] < h[k] }
-func (h indexes) Swap(i, k int)      { h[i], h[k] = h[k], h[i] }
-func (h *indexes) Push(x any)        { *h = append(*h, x.(int32)) }
-func (h *indexes) Pop() any {
+func (h indexHeap) Len() int           { return len(h) }
+func (h indexHeap) Less(i, k int) bool { return h[i] < h[k] }
+func (h indexHeap) Swap(i, k int)      { h[i], h[k] = h[k], h[i] }
+func (h *indexHeap) Push(x any)        { *h = append(*h, x.(int32)) }
+func (h *indexHeap) Pop() any {
 	old := *h
 	x := old[len(old)-1]
 	*h = old[:len(old)-1]
 	return x
 }
 
-// ordered puts operations of a rank into an order in which each comes after what it waits for, else as they are, and returns
+// topologicalOrder puts operations of a rank into an order in which each comes after what it waits for, else as they are, and returns
 // by operation its new index. It fails on a cycle.
-func ordered(ops []Op) (out []Op, at []int32, err error) {
+func topologicalOrder(ops []Op) (out []Op, at []int32, err error) {
 	at = make([]int32, len(ops))
 	inOrder := true
 	for i := range ops {
@@ -36,7 +36,7 @@ func ordered(ops []Op) (out []Op, at []int32, err error) {
 		return ops, at, nil
 	}
 	need, next := make([]int, len(ops)), make([][]int32, len(ops))
-	var ready indexes
+	var ready indexHeap
 	for i := range ops {
 		if need[i] = len(ops[i].After); need[i] == 0 {
 			ready = append(ready, int32(i))
@@ -61,7 +61,7 @@ func ordered(ops []Op) (out []Op, at []int32, err error) {
 	}
 	if len(out) < len(ops) {
 		i := slices.Index(at, -1)
-		return nil, nil, wrong("dependencies without a cycle", "operation %d (%.40q) waits for itself, through others", i, ops[i].Name)
+		return nil, nil, invalid("dependencies without a cycle", "operation %d (%.40q) waits for itself, through others", i, ops[i].Name)
 	}
 	for i := range out {
 		for k, a := range out[i].After {
@@ -80,7 +80,7 @@ const maxContradictionWork = 50_000_000
 // dependency on an operation that itself depends on data of the waiting one, through others, contradicts the data and goes
 // first. Of cycles that remain, the first operation in the file whose data are there drops what it still waits for.
 func dropContradictions(ops []Op, control [][]int32) (dropped int) {
-	of := knots(ops, control)
+	of := cyclicComponents(ops, control)
 	if of == nil {
 		return 0
 	}
@@ -126,7 +126,7 @@ func dropContradictions(ops []Op, control [][]int32) (dropped int) {
 			drop(int32(i), func(c int32) bool { _, found := slices.BinarySearch(list, c); return found })
 		}
 	}
-	if of = knots(ops, control); of == nil {
+	if of = cyclicComponents(ops, control); of == nil {
 		return dropped
 	}
 	need := make([]int, len(ops))    // open dependencies
@@ -147,7 +147,7 @@ func dropContradictions(ops []Op, control [][]int32) (dropped int) {
 			}
 		}
 	}
-	var ready, stuck indexes // stuck may hold what is done
+	var ready, stuck indexHeap // stuck may hold what is done
 	advance := func(i int32) {
 		if need[i] == 0 {
 			heap.Push(&ready, i)
@@ -185,9 +185,9 @@ func dropContradictions(ops []Op, control [][]int32) (dropped int) {
 	}
 }
 
-// knots returns by operation the number of its strongly connected component under data and control dependencies, nil if
+// cyclicComponents returns by operation the number of its strongly connected component under data and control dependencies, nil if
 // there is no cycle.
-func knots(ops []Op, control [][]int32) []int32 {
+func cyclicComponents(ops []Op, control [][]int32) []int32 {
 	start, to := make([]int32, 1, len(ops)+1), []int32(nil)
 	for i := range ops {
 		to = append(append(to, ops[i].After...), control[i]...)
@@ -202,9 +202,9 @@ func knots(ops []Op, control [][]int32) []int32 {
 
 // note adds one to the note of that text.
 func (j *Job) note(what string, bytes int64) {
-	i := slices.IndexFunc(j.Notes, func(n Note) bool { return n.What == what })
+	i := slices.IndexFunc(j.Notes, func(n Note) bool { return n.Text == what })
 	if i < 0 {
-		i, j.Notes = len(j.Notes), append(j.Notes, Note{What: what})
+		i, j.Notes = len(j.Notes), append(j.Notes, Note{Text: what})
 	}
 	j.Notes[i].Count++
 	j.Notes[i].Bytes += bytes

@@ -29,34 +29,34 @@ type Keys struct {
 	Calls           string     `key:"collectives" doc:"whether collective calls are expanded by policy.collective, or 'neighbours': each rank sends its neighbour in a ring all that it sends, at once" default:"graph" choices:"graph|neighbours" implicit:"" when:"by-rank"`
 }
 
-// Hints is Keys with what the reader needs beside.
-type Hints struct {
+// ReadOptions is Keys with what the reader needs beside.
+type ReadOptions struct {
 	Keys
-	GroupFile File       // that Groups names
-	Inside    units.Rate // at which ranks of a stage reach each other, where what they exchange is no transfer
+	GroupFile      File       // that Groups names
+	IntraStageRate units.Rate // at which ranks of a stage reach each other, where what they exchange is no transfer
 }
 
 // Format is a format of files.
 type Format struct {
 	Name string
 	Doc  string
-	// Is reports whether files that begin so are of the format.
-	Is func(begin []byte) bool
-	// Holds says what one file holds, of a format that has no file per rank; "" is a file per rank.
-	Holds string
+	// Matches reports whether files that begin so are of the format.
+	Matches func(begin []byte) bool
+	// FileContent says what one file holds, of a format that has no file per rank; "" is a file per rank.
+	FileContent string
 	// Read returns the job of some files, of ranks in order.
-	Read func(files []File, h *Hints) (*Job, error)
-	// Staged says that files hold a stage of a pipeline that stands for all.
-	Staged bool
+	Read func(files []File, h *ReadOptions) (*Job, error)
+	// HoldsStage says that files hold a stage of a pipeline that stands for all.
+	HoldsStage bool
 }
 
 // Formats are all, in the order in which they are tried.
 var Formats = []Format{
-	{Name: "simai", Doc: "AICB and SimAI workload text (.txt)", Is: isSimAI, Read: readSimAI, Staged: true, Holds: "the whole workload"},
-	{Name: "aicb", Doc: "AICB table of a real cluster's calls (.csv)", Is: isAICB, Read: readAICB, Holds: "all ranks"},
-	{Name: "cm", Doc: "connection matrix of htsim (.cm)", Is: isCM, Read: readCM, Holds: "the whole matrix"},
-	{Name: "goal", Doc: "GOAL schedule of LogGOPSim and ATLAHS, text or binary", Is: isGOAL, Read: readGOAL, Holds: "the whole schedule"},
-	{Name: "chakra", Doc: "Chakra execution trace, protobuf or JSON, a file a rank", Is: isChakra, Read: readChakra},
+	{Name: "simai", Doc: "AICB and SimAI workload text (.txt)", Matches: isSimAI, Read: readSimAI, HoldsStage: true, FileContent: "the whole workload"},
+	{Name: "aicb", Doc: "AICB table of a real cluster's calls (.csv)", Matches: isAICB, Read: readAICB, FileContent: "all ranks"},
+	{Name: "cm", Doc: "connection matrix of htsim (.cm)", Matches: isCM, Read: readCM, FileContent: "the whole matrix"},
+	{Name: "goal", Doc: "GOAL schedule of LogGOPSim and ATLAHS, text or binary", Matches: isGOAL, Read: readGOAL, FileContent: "the whole schedule"},
+	{Name: "chakra", Doc: "Chakra execution trace, protobuf or JSON, a file a rank", Matches: isChakra, Read: readChakra},
 }
 
 // ByName returns the format of a name, nil of none.
@@ -79,14 +79,14 @@ func FormatNames() []string {
 	return names
 }
 
-// detected is how many bytes of a file tell its format.
-const detected = 4096
+// detectBytes is how many bytes of a file tell its format.
+const detectBytes = 4096
 
 // Detect returns the format that a file looks like, nil of none that is known.
 func Detect(f File) *Format {
-	begin := f.Data[:min(len(f.Data), detected)]
+	begin := f.Data[:min(len(f.Data), detectBytes)]
 	for i := range Formats {
-		if Formats[i].Is(begin) {
+		if Formats[i].Matches(begin) {
 			return &Formats[i]
 		}
 	}
@@ -94,9 +94,9 @@ func Detect(f File) *Format {
 }
 
 // Read reads a job and checks it.
-func Read(f *Format, files []File, h *Hints) (*Job, error) {
-	if len(files) > 1 && f.Holds != "" {
-		return nil, &Error{File: files[1].Name, Problem: "is a second file, and one holds " + f.Holds, Want: "one file"}
+func Read(f *Format, files []File, h *ReadOptions) (*Job, error) {
+	if len(files) > 1 && f.FileContent != "" {
+		return nil, &Error{File: files[1].Name, Problem: "is a second file, and one holds " + f.FileContent, Want: "one file"}
 	}
 	j, err := f.Read(files, h)
 	if err != nil {
@@ -113,19 +113,19 @@ func Read(f *Format, files []File, h *Hints) (*Job, error) {
 func (j *Job) renumber(to []int) (*Job, error) {
 	want := fmt.Sprintf("workload.rank_map with each number from 0 to %d once", j.Ranks-1)
 	if len(to) != j.Ranks {
-		return nil, wrong(want, "workload.rank_map has %d numbers for %d ranks", len(to), j.Ranks)
+		return nil, invalid(want, "workload.rank_map has %d numbers for %d ranks", len(to), j.Ranks)
 	}
 	out := *j
 	out.Ops, out.Groups, out.Dims = make([][]Op, j.Ranks), make([]Group, len(j.Groups)), nil
 	taken := make([]bool, j.Ranks)
 	for rank, n := range to {
 		if n < 0 || n >= j.Ranks || taken[n] {
-			return nil, wrong(want, "workload.rank_map has %d for rank %d, which is no number of a rank or is there before", n, rank)
+			return nil, invalid(want, "workload.rank_map has %d for rank %d, which is no number of a rank or is there before", n, rank)
 		}
 		taken[n] = true
 		ops := slices.Clone(j.Ops[rank])
 		for i := range ops {
-			if o := &ops[i]; (o.Kind == Send || o.Kind == Recv) && o.Peer != Any {
+			if o := &ops[i]; (o.Kind == Send || o.Kind == Recv) && o.Peer != AnySource {
 				o.Peer = int32(to[rank+int(o.Peer)] - n)
 			}
 		}
@@ -163,16 +163,16 @@ func (j *Job) check(file string) error {
 			switch {
 			case err != nil:
 				return
-			case o.Dur < 0 || sum > mostTime-o.Dur:
-				err = fail(rank, i, fmt.Sprintf("%.0f s of computing a rank at most", mostTime.Seconds()), "the rank computes for longer than can be counted")
-			case o.Bytes < 0 || o.Bytes > MaxSend:
-				err = fail(rank, i, fmt.Sprintf("from 0 to %d", int64(MaxSend)), "%d bytes", o.Bytes)
-			case o.Kind == Call && (o.Group < 0 || int(o.Group) >= len(j.Groups) || j.Groups[o.Group].In[rank] < 0):
+			case o.Duration < 0 || sum > maxComputeTime-o.Duration:
+				err = fail(rank, i, fmt.Sprintf("%.0f s of computing a rank at most", maxComputeTime.Seconds()), "the rank computes for longer than can be counted")
+			case o.Bytes < 0 || o.Bytes > MaxMessageBytes:
+				err = fail(rank, i, fmt.Sprintf("from 0 to %d", int64(MaxMessageBytes)), "%d bytes", o.Bytes)
+			case o.Kind == Call && (o.Group < 0 || int(o.Group) >= len(j.Groups) || j.Groups[o.Group].SetOf[rank] < 0):
 				err = fail(rank, i, "a group that the rank is in", "it calls a group that it is not in")
-			case (o.Kind == Send || o.Kind == Recv) && o.Peer != Any && (rank+int(o.Peer) < 0 || rank+int(o.Peer) >= j.Ranks):
+			case (o.Kind == Send || o.Kind == Recv) && o.Peer != AnySource && (rank+int(o.Peer) < 0 || rank+int(o.Peer) >= j.Ranks):
 				err = fail(rank, i, fmt.Sprintf("a rank from 0 to %d", j.Ranks-1), "its peer is rank %d", rank+int(o.Peer))
 			}
-			sum += o.Dur
+			sum += o.Duration
 			bytes += float64(o.Bytes) * float64(times)
 		}
 	})
@@ -189,8 +189,8 @@ func (j *Job) Words() string {
 	return fmt.Sprintf("%s trace of %d ranks, %d operations", j.Format, j.Ranks, n)
 }
 
-// begins reports whether a text begins with one of some words, behind blanks.
-func begins(begin []byte, words ...string) bool {
+// firstWordIs reports whether a text begins with one of some words, behind blanks.
+func firstWordIs(begin []byte, words ...string) bool {
 	for first := range strings.FieldsSeq(string(begin)) {
 		return slices.Contains(words, first)
 	}

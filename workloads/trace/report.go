@@ -27,16 +27,16 @@ func (j *Job) Report(w io.Writer) error {
 		var busy engine.Time
 		for i := range ops {
 			o := &ops[i]
-			busy += o.Dur
+			busy += o.Duration
 			k := &kinds[o.Kind]
 			if k.ops += times; o.Kind == Send {
 				k.bytes += float64(times) * float64(o.Bytes)
 			}
 			if o.Kind == Call {
 				n := len(j.members(rank, o))
-				c := &calls[o.Coll]
+				c := &calls[o.Collective]
 				c.ops += times
-				c.bytes += float64(times) * float64(o.Coll.Wire(o.Bytes, n))
+				c.bytes += float64(times) * float64(o.Collective.Wire(o.Bytes, n))
 				if n == 1 {
 					lone += times
 				}
@@ -69,10 +69,10 @@ func (j *Job) Report(w io.Writer) error {
 	for k, s := range kinds {
 		switch {
 		case s.ops == 0:
-		case Kind(k) == Send:
-			row(Kind(k).String(), "%d, %s", s.ops, Size(s.bytes))
+		case OpKind(k) == Send:
+			row(OpKind(k).String(), "%d, %s", s.ops, Size(s.bytes))
 		default:
-			row(Kind(k).String(), "%d", s.ops)
+			row(OpKind(k).String(), "%d", s.ops)
 		}
 	}
 	for c, s := range calls {
@@ -93,7 +93,7 @@ func (j *Job) Report(w io.Writer) error {
 		if n.Bytes > 0 {
 			bytes = fmt.Sprintf(", %s", Size(float64(n.Bytes)))
 		}
-		row("note", "%s (%d%s)", n.What, n.Count, bytes)
+		row("note", "%s (%d%s)", n.Text, n.Count, bytes)
 	}
 	if j.Stage == nil {
 		sends, recvs, _, err := j.match()
@@ -107,7 +107,7 @@ func (j *Job) Report(w io.Writer) error {
 			if r.rank < 0 {
 				continue // found in the simulation
 			}
-			if sent, taken := j.op(sends[i].place).Bytes, j.op(r).Bytes; taken > 0 && taken != sent {
+			if sent, taken := j.op(sends[i].opRef).Bytes, j.op(r).Bytes; taken > 0 && taken != sent {
 				other++
 			}
 		}
@@ -115,7 +115,7 @@ func (j *Job) Report(w io.Writer) error {
 			row("other sizes", "%d messages are received as of another size than they are sent, which counts", other)
 		}
 	}
-	if path, err := j.critical(); err != nil {
+	if path, err := j.criticalPath(); err != nil {
 		row("critical path", "%v", err)
 	} else {
 		row("critical path", "%s of computing, as if all else took no time", units.ShortTime(path))
@@ -124,20 +124,20 @@ func (j *Job) Report(w io.Writer) error {
 	return err
 }
 
-// mostFollowed bounds the operations whose critical path is sought.
-const mostFollowed = 2_000_000
+// maxCriticalPathOps bounds the operations whose critical path is sought.
+const maxCriticalPathOps = 2_000_000
 
-// critical returns how long the job takes if messages and calls take no time: the longest path of computes that wait for
+// criticalPath returns how long the job takes if messages and calls take no time: the longest path of computes that wait for
 // each other, on a stream or through dependencies.
-func (j *Job) critical() (engine.Time, error) {
+func (j *Job) criticalPath() (engine.Time, error) {
 	n := 0
 	for _, ops := range j.Ops {
 		n += len(ops)
 	}
-	if n > mostFollowed {
+	if n > maxCriticalPathOps {
 		return 0, fmt.Errorf("not sought, of %d operations", n)
 	}
-	built, err := j.Build(Builder{})
+	built, err := j.Build(BuildOptions{})
 	if err != nil {
 		return 0, err
 	}

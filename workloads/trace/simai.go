@@ -21,43 +21,43 @@ const (
 // simPolicies are the values of the first word that are read. Those of others order what they do otherwise.
 var simPolicies = []string{"HYBRID_TRANSFORMER_FWD_IN_BCKWD", "HYBRID_TRANSFORMER", "MICRO"}
 
-// simOthers are known, and refused by name.
-var simOthers = []string{"DATA", "MODEL", "HYBRID_DLRM", "HYBRID_DLRM_ENHANCED", "HYBRID_DATA_MODEL", "HYBRID_MODEL_DATA", "HYBRID_CUSTOMIZED", "DISTRIBUTED_INFERENCE"}
+// simUnsupported are known, and refused by name.
+var simUnsupported = []string{"DATA", "MODEL", "HYBRID_DLRM", "HYBRID_DLRM_ENHANCED", "HYBRID_DATA_MODEL", "HYBRID_MODEL_DATA", "HYBRID_CUSTOMIZED", "DISTRIBUTED_INFERENCE"}
 
 func isSimAI(begin []byte) bool {
-	return begins(begin, slices.Concat(simPolicies, simOthers)...)
+	return firstWordIs(begin, slices.Concat(simPolicies, simUnsupported)...)
 }
 
-// simAI is a workload text of AICB and SimAI 1.7: what a stage of a pipeline does, in the rows of its layers.
-type simAI struct {
-	file                          string
-	policy                        string
-	tp, ep, pp, vpp, ga, gpus     int
-	stageBytes                    int64 // to the next stage, of a tensor-parallel group and micro-batch
-	checkpoints, initiates        []int
-	rows                          []simRow
-	rankOrder                     string
-	dp                            int
-	emptied, unsized, unknownTime int
+// simAIReader is a workload text of AICB and SimAI 1.7: what a stage of a pipeline does, in the rows of its layers.
+type simAIReader struct {
+	file                                             string
+	policy                                           string
+	tp, ep, pp, vpp, ga, gpus                        int
+	stageBytes                                       int64 // to the next stage, of a tensor-parallel group and micro-batch
+	checkpoints, initiates                           []int
+	rows                                             []simRow
+	rankOrder                                        string
+	dp                                               int
+	numUncalledSizes, numEmptyCalls, numUnknownTimes int
 }
 
 // simRow is a layer: forward pass, gradient of its input, gradient of its weights, and their update.
 type simRow struct {
-	name   string
-	part   [3]simPart
-	update engine.Time
-	line   int  // of the file, from 1
-	at     int  // byte of the file
-	recalc bool // its gradients need what a checkpoint gives again
-	saved  bool // it is a checkpoint
+	name         string
+	part         [3]simPart
+	update       engine.Time
+	line         int  // of the file, from 1
+	offset       int  // byte of the file
+	isRecomputed bool // its gradients need what a checkpoint gives again
+	isCheckpoint bool // it is a checkpoint
 }
 
 type simPart struct {
-	dur   engine.Time
-	call  bool
-	coll  Collective
-	group int32
-	bytes int64
+	duration engine.Time
+	hasCall  bool
+	coll     Collective
+	group    int32
+	bytes    int64
 }
 
 // simCollectives are the names of collectives, the longest first, as SimAI compares beginnings.
@@ -67,9 +67,9 @@ var simCollectives = []struct {
 }{{"ALLREDUCE", AllReduce}, {"ALLGATHER", AllGather}, {"REDUCESCATTER", ReduceScatter}, {"ALLTOALL", AllToAll}, {"BROADCAST", Broadcast}}
 
 // readSimAI reads the file and makes its ranks' programs.
-func readSimAI(files []File, h *Hints) (*Job, error) {
-	s := &simAI{file: files[0].Name, tp: 1, ep: 1, pp: 1, vpp: 1, ga: 1, gpus: h.GPUs, rankOrder: h.RankOrder}
-	l := &lines{file: files[0]}
+func readSimAI(files []File, h *ReadOptions) (*Job, error) {
+	s := &simAIReader{file: files[0].Name, tp: 1, ep: 1, pp: 1, vpp: 1, ga: 1, gpus: h.GPUs, rankOrder: h.RankOrder}
+	l := &lineReader{file: files[0]}
 	if err := s.read(l, h); err != nil {
 		return nil, err
 	}
@@ -77,19 +77,19 @@ func readSimAI(files []File, h *Hints) (*Job, error) {
 }
 
 // read reads header, count and rows.
-func (s *simAI) read(l *lines, h *Hints) error {
+func (s *simAIReader) read(l *lineReader, h *ReadOptions) error {
 	if !l.scan() {
-		return l.wrong("a policy such as "+simPolicies[0], "is empty")
+		return l.invalid("a policy such as "+simPolicies[0], "is empty")
 	}
 	if err := s.header(l, strings.Fields(l.Text), h); err != nil {
-		return l.place(err)
+		return l.locate(err)
 	}
 	if !l.scan() {
-		return l.wrong("the number of rows", "ends behind its first line")
+		return l.invalid("the number of rows", "ends behind its first line")
 	}
-	rows, err := integer("the number of rows", strings.TrimSpace(l.Text), 1, MaxBytes/24)
+	rows, err := parseInteger("the number of rows", strings.TrimSpace(l.Text), 1, MaxBytes/24)
 	if err != nil {
-		return l.place(err)
+		return l.locate(err)
 	}
 	ends := bytes.Count(l.file.Data, []byte{'\n'})
 	if err := countOperations(l.file.Name, 2*ends); err != nil { // a row is of a few
@@ -103,34 +103,34 @@ func (s *simAI) read(l *lines, h *Hints) error {
 		}
 		row, err := s.row(f)
 		if err != nil {
-			return l.place(err)
+			return l.locate(err)
 		}
-		row.line, row.at = l.Line, l.at
+		row.line, row.offset = l.Line, l.offset
 		s.rows = append(s.rows, row)
 	}
 	if len(s.rows) != int(rows) {
-		return l.wrong(fmt.Sprintf("%d in the second line, or all rows", len(s.rows)), "the second line says %d rows, and there are %d", rows, len(s.rows))
+		return l.invalid(fmt.Sprintf("%d in the second line, or all rows", len(s.rows)), "the second line says %d rows, and there are %d", rows, len(s.rows))
 	}
 	for _, list := range [][]int{s.checkpoints, s.initiates} {
 		for _, i := range list {
 			if i < 0 || i >= len(s.rows) {
-				return l.wrong(fmt.Sprintf("a row from 0 to %d", len(s.rows)-1), "the header names row %d as a checkpoint", i)
+				return l.invalid(fmt.Sprintf("a row from 0 to %d", len(s.rows)-1), "the header names row %d as a checkpoint", i)
 			}
 		}
 	}
 	for _, i := range s.checkpoints {
-		s.rows[i].saved = true
+		s.rows[i].isCheckpoint = true
 	}
 	for _, i := range s.initiates {
-		s.rows[i].recalc = true
+		s.rows[i].isRecomputed = true
 	}
 	return nil
 }
 
 // header reads the first line: a policy, then names with values in any order.
-func (s *simAI) header(l *lines, f []string, h *Hints) error {
+func (s *simAIReader) header(l *lineReader, f []string, h *ReadOptions) error {
 	if len(f) == 0 || !slices.Contains(simPolicies, f[0]) {
-		return wrong("one of "+strings.Join(simPolicies, ", "), "the policy is %.40q", append(f, "")[0])
+		return invalid("one of "+strings.Join(simPolicies, ", "), "the policy is %.40q", append(f, "")[0])
 	}
 	s.policy = f[0]
 	fields := map[string]*int{"model_parallel_NPU_group": &s.tp, "ep": &s.ep, "pp": &s.pp, "vpp": &s.vpp, "ga": &s.ga, "all_gpus": &s.gpus}
@@ -139,11 +139,11 @@ func (s *simAI) header(l *lines, f []string, h *Hints) error {
 	for i := 1; i < len(f); i++ {
 		name, value, _ := strings.Cut(f[i], ":")
 		if given[name] {
-			return wrong("each once", "%.40q is there twice", name)
+			return invalid("each once", "%.40q is there twice", name)
 		}
 		if given[name] = true; value == "" {
 			if i++; i >= len(f) {
-				return wrong("a number behind it", "%.40q has no value", name)
+				return invalid("a number behind it", "%.40q has no value", name)
 			}
 			value = f[i]
 		}
@@ -151,83 +151,83 @@ func (s *simAI) header(l *lines, f []string, h *Hints) error {
 		var n int64
 		switch {
 		case fields[name] != nil:
-			n, err = integer(name, value, 1, MaxRanks)
+			n, err = parseInteger(name, value, 1, MaxRanks)
 			*fields[name] = int(n)
 		case list[name] != nil:
-			if n, err = integer(name, value, 0, int64(len(f)-i-1)); err != nil {
+			if n, err = parseInteger(name, value, 0, int64(len(f)-i-1)); err != nil {
 				return err
 			}
 			for range n {
 				i++
-				row, err := integer(name, f[i], 0, MaxBytes/24)
+				row, err := parseInteger(name, f[i], 0, MaxBytes/24)
 				if err != nil {
 					return err
 				}
 				*list[name] = append(*list[name], int(row))
 			}
 		case name == "pp_comm":
-			s.stageBytes, err = whole(name, value, 0, MaxSend)
+			s.stageBytes, err = parseWhole(name, value, 0, MaxMessageBytes)
 		case name == "mode":
-			return wrong("a training step", "%q says that it is inference, whose passes SimAI orders otherwise", "mode: "+value)
+			return invalid("a training step", "%q says that it is inference, whose passes SimAI orders otherwise", "mode: "+value)
 		default:
-			return wrong("model_parallel_NPU_group, ep, pp, vpp, ga, all_gpus, checkpoints, checkpoint_initiates or pp_comm", "the header has %.40q", name)
+			return invalid("model_parallel_NPU_group, ep, pp, vpp, ga, all_gpus, checkpoints, checkpoint_initiates or pp_comm", "the header has %.40q", name)
 		}
 		if err != nil {
 			return err
 		}
 	}
 	if h.GPUs > 0 && given["all_gpus"] && h.GPUs != s.gpus {
-		return wrong("workload.gpus left out", "all_gpus is %d, and workload.gpus %d", s.gpus, h.GPUs)
+		return invalid("workload.gpus left out", "all_gpus is %d, and workload.gpus %d", s.gpus, h.GPUs)
 	}
 	switch whole := s.tp * s.pp; {
 	case s.gpus == 0:
-		return wrong("workload.gpus = N, their number", "the header does not say all_gpus, how many ranks there are")
+		return invalid("workload.gpus = N, their number", "the header does not say all_gpus, how many ranks there are")
 	case s.gpus%whole != 0:
-		return wrong(fmt.Sprintf("a multiple of %d", whole), "%d ranks are not whole replicas of TP %d and PP %d", s.gpus, s.tp, s.pp)
+		return invalid(fmt.Sprintf("a multiple of %d", whole), "%d ranks are not whole replicas of TP %d and PP %d", s.gpus, s.tp, s.pp)
 	case s.gpus/whole%s.ep != 0:
-		return wrong("a divisor of it", "DP %d is not a multiple of EP %d", s.gpus/whole, s.ep)
+		return invalid("a divisor of it", "DP %d is not a multiple of EP %d", s.gpus/whole, s.ep)
 	}
 	s.dp = s.gpus / (s.tp * s.pp)
 	return nil
 }
 
 // row reads the twelve columns of a layer.
-func (s *simAI) row(f []string) (r simRow, err error) {
+func (s *simAIReader) row(f []string) (r simRow, err error) {
 	if len(f) != 12 {
-		return r, wrong("12: name, dependency, and of forward pass, input gradient and weight gradient time, collective and bytes, and the time of the update", "a row of %d columns", len(f))
+		return r, invalid("12: name, dependency, and of forward pass, input gradient and weight gradient time, collective and bytes, and the time of the update", "a row of %d columns", len(f))
 	}
 	r.name = f[0]
-	if _, err := integer("column 2, the dependency, which is not used,", f[1], math.MinInt64, math.MaxInt64); err != nil {
+	if _, err := parseInteger("column 2, the dependency, which is not used,", f[1], math.MinInt64, math.MaxInt64); err != nil {
 		return r, err
 	}
 	for p := range r.part {
 		t := &r.part[p]
 		own := [...]int32{simTP, simTP, simDP}[p]
 		column := 2 + 3*p
-		ns, err := integer([...]string{"column 3, a time in ns", "column 6, a time in ns", "column 9, a time in ns"}[p], f[column], 0, int64(mostTime/engine.Nanosecond))
+		ns, err := parseInteger([...]string{"column 3, a time in ns", "column 6, a time in ns", "column 9, a time in ns"}[p], f[column], 0, int64(maxComputeTime/engine.Nanosecond))
 		if err != nil {
 			return r, err
 		}
-		if t.dur = engine.Time(ns) * engine.Nanosecond; ns == 1 {
-			s.unknownTime++
+		if t.duration = engine.Time(ns) * engine.Nanosecond; ns == 1 {
+			s.numUnknownTimes++
 		}
-		if t.bytes, err = whole([...]string{"column 5, bytes", "column 8, bytes", "column 11, bytes"}[p], f[column+2], 0, MaxSend); err != nil {
+		if t.bytes, err = parseWhole([...]string{"column 5, bytes", "column 8, bytes", "column 11, bytes"}[p], f[column+2], 0, MaxMessageBytes); err != nil {
 			return r, err
 		}
 		if err := s.collective(t, f[column+1], own); err != nil {
 			return r, err
 		}
 	}
-	ns, err := integer("column 12, a time in ns", f[11], 0, int64(mostTime/engine.Nanosecond))
+	ns, err := parseInteger("column 12, a time in ns", f[11], 0, int64(maxComputeTime/engine.Nanosecond))
 	r.update = engine.Time(ns) * engine.Nanosecond
 	return r, err
 }
 
 // collective reads the name of one, with that of its group behind it.
-func (s *simAI) collective(t *simPart, name string, own int32) error {
+func (s *simAIReader) collective(t *simPart, name string, own int32) error {
 	if name == "NONE" {
 		if t.bytes > 0 {
-			s.emptied++
+			s.numUncalledSizes++
 		}
 		return nil
 	}
@@ -238,7 +238,7 @@ func (s *simAI) collective(t *simPart, name string, own int32) error {
 		return strings.HasPrefix(name, c.name)
 	})
 	if i < 0 {
-		return wrong("NONE, ALLREDUCE, ALLGATHER, REDUCESCATTER, ALLTOALL or BROADCAST, of a group _EP or _DP_EP", "the collective is %.40q", name)
+		return invalid("NONE, ALLREDUCE, ALLGATHER, REDUCESCATTER, ALLTOALL or BROADCAST, of a group _EP or _DP_EP", "the collective is %.40q", name)
 	}
 	t.coll = simCollectives[i].coll
 	switch suffix := name[len(simCollectives[i].name):]; suffix {
@@ -249,18 +249,18 @@ func (s *simAI) collective(t *simPart, name string, own int32) error {
 	case "_DP_EP":
 		t.group = simDPEP
 	default:
-		return wrong("_EP, _DP_EP or nothing", "the group of the collective %.40q is %.40q", simCollectives[i].name, suffix)
+		return invalid("_EP, _DP_EP or nothing", "the group of the collective %.40q is %.40q", simCollectives[i].name, suffix)
 	}
 	if t.bytes == 0 {
-		s.unsized++
+		s.numEmptyCalls++
 		return nil
 	}
-	t.call = true
+	t.hasCall = true
 	return nil
 }
 
 // rank returns the number of a rank by its coordinates.
-func (s *simAI) rank(t, d, p int) int32 {
+func (s *simAIReader) rank(t, d, p int) int32 {
 	if s.rankOrder == "tp-pp-dp" {
 		return int32(t + s.tp*(p+s.pp*d))
 	}
@@ -268,13 +268,13 @@ func (s *simAI) rank(t, d, p int) int32 {
 }
 
 // groups are the sets of ranks that call collectives together, in the order of stages.
-func (s *simAI) groups() (all []Group, err error) {
+func (s *simAIReader) groups() (all []Group, err error) {
 	replica, stage := int(s.rank(0, 1, 0)), s.rank(0, 0, 1) // ranks from one to the next
 	for _, g := range []struct {
 		name       string
 		size, step int
 	}{{"tp", s.tp, 1}, {"dp", s.dp, replica}, {"ep", s.ep, replica}, {"dp-ep", s.dp / s.ep, replica * s.ep}} {
-		sets := split(s.gpus, g.size, g.step)
+		sets := strideSets(s.gpus, g.size, g.step)
 		stageOf := func(set []int32) int { return int(set[0]/stage) % s.pp }
 		slices.SortStableFunc(sets, func(a, b []int32) int { return stageOf(a) - stageOf(b) })
 		one, err := NewGroup(g.name, s.gpus, sets)
@@ -287,27 +287,27 @@ func (s *simAI) groups() (all []Group, err error) {
 }
 
 // job makes the programs of all ranks: those of a stage share one.
-func (s *simAI) job(l *lines, h *Hints) (*Job, error) {
+func (s *simAIReader) job(l *lineReader, h *ReadOptions) (*Job, error) {
 	j := &Job{Ranks: s.gpus, Ops: make([][]Op, s.gpus)}
 	var err error
 	if j.Groups, err = s.groups(); err != nil {
-		return nil, l.place(err)
+		return nil, l.locate(err)
 	}
 	j.Dims = []Dim{{"tp", s.tp}, {"dp", s.dp}, {"pp", s.pp}}
 	if s.rankOrder == "tp-pp-dp" {
 		j.Dims[1], j.Dims[2] = j.Dims[2], j.Dims[1]
 	}
-	c, err := s.cut()
+	c, err := s.divideRows()
 	if err != nil {
 		return nil, err
 	}
-	count := &simProgram{count: true} // what a stage does, before its operations take memory
+	count := &simProgramBuilder{countOnly: true} // what a stage does, before its operations take memory
 	s.program(count, c, 0, h.Schedule)
-	if err := countOperations(s.file, max(count.n*s.pp, count.rows)); err != nil {
+	if err := countOperations(s.file, max(count.numOps*s.pp, count.numRows)); err != nil {
 		return nil, err
 	}
 	for p := range s.pp {
-		b := &simProgram{ops: make([]Op, 0, count.n+2*s.ga)}
+		b := &simProgramBuilder{ops: make([]Op, 0, count.numOps+2*s.ga)}
 		s.program(b, c, p, h.Schedule)
 		for d := range s.dp {
 			for t := range s.tp {
@@ -315,16 +315,16 @@ func (s *simAI) job(l *lines, h *Hints) (*Job, error) {
 			}
 		}
 	}
-	for _, n := range []Note{{"sizes beside the collective NONE are ignored", s.emptied, 0}, {"collectives of 0 bytes are left out", s.unsized, 0}} {
+	for _, n := range []Note{{"sizes beside the collective NONE are ignored", s.numUncalledSizes, 0}, {"collectives of 0 bytes are left out", s.numEmptyCalls, 0}} {
 		if n.Count > 0 {
 			j.Notes = append(j.Notes, n)
 		}
 	}
-	if s.unknownTime > 3*len(s.rows)/2 {
-		j.Notes = append(j.Notes, Note{What: "times are 1 ns, which AICB writes where it does not know: most of the computing is missing", Count: s.unknownTime})
+	if s.numUnknownTimes > 3*len(s.rows)/2 {
+		j.Notes = append(j.Notes, Note{Text: "times are 1 ns, which AICB writes where it does not know: most of the computing is missing", Count: s.numUnknownTimes})
 	}
 	if s.pp > 1 && s.stageBytes == 0 {
-		j.Notes = append(j.Notes, Note{What: "stages send each other nothing, as pp_comm is 0 or missing", Count: s.pp})
+		j.Notes = append(j.Notes, Note{Text: "stages send each other nothing, as pp_comm is 0 or missing", Count: s.pp})
 	}
 	j.Stage = s.stage(c, h)
 	return j, nil

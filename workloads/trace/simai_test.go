@@ -42,13 +42,13 @@ func readText(t testing.TB, text string, k Keys) (*Job, error) {
 	if k.RankOrder == "" {
 		k.RankOrder = "tp-dp-pp"
 	}
-	return Read(format, []File{f}, &Hints{Keys: k, Inside: 8e12})
+	return Read(format, []File{f}, &ReadOptions{Keys: k, IntraStageRate: 8e12})
 }
 
 // span returns how long a job takes where nothing but computing does.
 func span(t *testing.T, j *Job) engine.Time {
 	t.Helper()
-	d, err := j.critical()
+	d, err := j.criticalPath()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,8 +114,8 @@ func TestSimAIGroups(t *testing.T) {
 			seen := make([]bool, j.Ranks)
 			for s, set := range g.Sets {
 				for _, r := range set {
-					if seen[r] || g.In[r] != int32(s) {
-						t.Errorf("%s: group %s has rank %d in set %d and %d", order, g.Name, r, s, g.In[r])
+					if seen[r] || g.SetOf[r] != int32(s) {
+						t.Errorf("%s: group %s has rank %d in set %d and %d", order, g.Name, r, s, g.SetOf[r])
 					}
 					seen[r] = true
 				}
@@ -184,7 +184,7 @@ func TestBuiltRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := j.Build(Builder{Expand: Aggregate})
+	b, err := j.Build(BuildOptions{Expand: ExpandNeighbours})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,12 +217,12 @@ func FuzzSimAI(f *testing.F) {
 	f.Add([]byte(simText(2, 2, 2, 2, 1, 8)), 0)
 	f.Add([]byte("MICRO\n1\nm -1 1 NONE 0 1 NONE 0 1 ALLTOALL 64 1"), 4)
 	f.Fuzz(func(t *testing.T, data []byte, gpus int) {
-		fuzzed(t, []File{{"a.txt", data}}, "simai", &Hints{Keys: Keys{GPUs: min(max(0, gpus), 64), RankOrder: "tp-dp-pp"}})
+		fuzzed(t, []File{{"a.txt", data}}, "simai", &ReadOptions{Keys: Keys{GPUs: min(max(0, gpus), 64), RankOrder: "tp-dp-pp"}})
 	})
 }
 
 // fuzzed reads files that may be anything: a job that is read can be reported, and one that is built has its bytes.
-func fuzzed(t *testing.T, files []File, format string, h *Hints) {
+func fuzzed(t *testing.T, files []File, format string, h *ReadOptions) {
 	t.Helper()
 	j, err := Read(ByName(format), files, h)
 	if err != nil {
@@ -239,7 +239,7 @@ func fuzzed(t *testing.T, files []File, format string, h *Hints) {
 	if transfers > 1e5 {
 		return
 	}
-	if b, err := j.Build(Builder{Expand: Aggregate, Most: 1e6}); err == nil {
+	if b, err := j.Build(BuildOptions{Expand: ExpandNeighbours, MaxTasks: 1e6}); err == nil {
 		sent := 0.0
 		for i := range b.Graph.Tasks {
 			sent += float64(b.Graph.Tasks[i].Bytes)
@@ -280,7 +280,7 @@ func TestSimAIUnequal(t *testing.T) {
 				continue
 			}
 			m, ready := steps[next[i]].Microbatch, free[i]
-			if steps[next[i]].Work == training.Forwards {
+			if steps[next[i]].Kind == training.ForwardPass {
 				if i > 0 {
 					if ends[0][i-1][m] == 0 {
 						continue

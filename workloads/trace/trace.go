@@ -14,21 +14,21 @@ import (
 	"sim/workloads/training"
 )
 
-// Kind says what an operation does.
-type Kind uint8
+// OpKind says what an operation does.
+type OpKind uint8
 
 const (
-	Join    Kind = iota // waits alone
-	Compute             // lasts Op.Dur
-	Send                // Op.Bytes to another rank
-	Recv                // of what that rank sends
-	Call                // with all of a group
+	Join    OpKind = iota // waits alone
+	Compute               // lasts Op.Dur
+	Send                  // Op.Bytes to another rank
+	Recv                  // of what that rank sends
+	Call                  // with all of a group
 )
 
 var kindNames = [...]string{"join", "compute", "send", "receive", "collective"}
 
 // String names a kind in reports.
-func (k Kind) String() string { return kindNames[k] }
+func (k OpKind) String() string { return kindNames[k] }
 
 // Collective is what a Call does. The bytes of an all-to-all are what one rank sends to all together, of a broadcast what all
 // have then, of others the vector of the whole group: of an all-gather its result, of a reduce-scatter its input.
@@ -64,15 +64,15 @@ func (c Collective) Wire(bytes int64, n int) int64 {
 
 // Op is an operation of a rank.
 type Op struct {
-	Name  string
-	Kind  Kind
-	Coll  Collective
-	Turn  int32       // of a Send: links send packets of the lowest first, of those that wait; 0 of none
-	Dur   engine.Time // of a Compute
-	Bytes int64
-	Group int32  // of a Call: index of Job.Groups
-	Peer  int32  // of a Send or Recv: the other rank less this one, so that ranks that do alike share a program; or Any
-	Tag   uint32 // of a Send or Recv, AnyTag receives all; of a Join or Compute its number among all tasks, 0 of none
+	Name       string
+	Kind       OpKind
+	Collective Collective
+	SendOrder  int32       // of a Send: links send packets of the lowest first, of those that wait; 0 of none
+	Duration   engine.Time // of a Compute
+	Bytes      int64
+	Group      int32  // of a Call: index of Job.Groups
+	Peer       int32  // of a Send or Recv: the other rank less this one, so that ranks that do alike share a program; or Any
+	Tag        uint32 // of a Send or Recv, AnyTag receives all; of a Join or Compute its number among all tasks, 0 of none
 	// Stream, if above 0, is one of the rank's streams. Operations of a stream go one at a time, in the order in which they
 	// become ready. Operations of a rank that has streams stand behind those that they wait for.
 	Stream int32
@@ -81,29 +81,29 @@ type Op struct {
 
 // Any is the peer of a Recv from whomever sends first, AnyTag its tag where that may be any.
 const (
-	Any    = int32(-1 << 31)
-	AnyTag = ^uint32(0)
+	AnySource = int32(-1 << 31)
+	AnyTag    = ^uint32(0)
 )
 
 // Group is a communicator: each rank is in one of its sets, or in none.
 type Group struct {
-	Name string
-	Sets [][]int32
-	In   []int32 // by rank its set, -1 of none
+	Name  string
+	Sets  [][]int32
+	SetOf []int32 // by rank its set, -1 of none
 }
 
 // NewGroup divides so many ranks into sets. It fails where a rank is in two, or is none.
 func NewGroup(name string, ranks int, sets [][]int32) (Group, error) {
-	g := Group{Name: name, Sets: sets, In: slices.Repeat([]int32{-1}, ranks)}
+	g := Group{Name: name, Sets: sets, SetOf: slices.Repeat([]int32{-1}, ranks)}
 	for i, set := range sets {
 		for _, r := range set {
 			switch {
 			case r < 0 || int(r) >= ranks:
 				return g, fmt.Errorf("group %.40q has rank %d of %d", name, r, ranks)
-			case g.In[r] >= 0:
+			case g.SetOf[r] >= 0:
 				return g, fmt.Errorf("group %.40q has rank %d twice", name, r)
 			}
-			g.In[r] = int32(i)
+			g.SetOf[r] = int32(i)
 		}
 	}
 	return g, nil
@@ -111,17 +111,17 @@ func NewGroup(name string, ranks int, sets [][]int32) (Group, error) {
 
 // Job is what the files of a workload hold.
 type Job struct {
-	Format string
-	Ranks  int
-	Groups []Group
-	Ops    [][]Op // by rank; ranks may share them
-	Eager  int64  // bytes up to which a message does not wait for its Recv
+	Format     string
+	Ranks      int
+	Groups     []Group
+	Ops        [][]Op // by rank; ranks may share them
+	EagerBytes int64  // bytes up to which a message does not wait for its Recv
 	// Buffered says that a Send of up to Eager bytes is done for its rank when it starts, not when it has arrived.
 	Buffered bool
 	Dims     []Dim  // of parallelism, as ranks are numbered: the first varies fastest; none where the files do not say
 	Notes    []Note // what was dropped or is not what it seems
 	// Stage is what a stage of a pipeline does, of files that hold one that stands for all; nil where they hold each rank.
-	Stage *training.Measured
+	Stage *training.MeasuredStage
 }
 
 // Dim is a dimension of parallelism.
@@ -132,7 +132,7 @@ type Dim struct {
 
 // Note counts what was not taken as it stands.
 type Note struct {
-	What  string
+	Text  string
 	Count int
 	Bytes int64
 }
@@ -140,7 +140,7 @@ type Note struct {
 // members returns the ranks that make a call with rank, which are at least one.
 func (j *Job) members(rank int, op *Op) []int32 {
 	g := &j.Groups[op.Group]
-	return g.Sets[g.In[rank]]
+	return g.Sets[g.SetOf[rank]]
 }
 
 // each visits the programs of the job, with the first rank of each and how many ranks share it.
@@ -177,8 +177,8 @@ func (j *Job) Wire() (bytes, transfers float64) {
 				bytes, transfers = bytes+k*float64(o.Bytes), transfers+k
 			case Call:
 				n := len(j.members(rank, o))
-				bytes += k * float64(o.Coll.Wire(o.Bytes, n))
-				if transfers += k * float64(n-1); o.Coll == AllReduce {
+				bytes += k * float64(o.Collective.Wire(o.Bytes, n))
+				if transfers += k * float64(n-1); o.Collective == AllReduce {
 					transfers += k * float64(n-1)
 				}
 			}
@@ -192,7 +192,7 @@ func (j *Job) Compute() (longest engine.Time) {
 	j.each(func(_, _ int, ops []Op) {
 		var sum engine.Time
 		for i := range ops {
-			sum += ops[i].Dur
+			sum += ops[i].Duration
 		}
 		longest = max(longest, sum)
 	})

@@ -12,56 +12,56 @@ import (
 	"sim/engine"
 )
 
-// bounded writes at most so many bytes.
-type bounded struct {
-	w    io.Writer
-	left int
+// limitedWriter writes at most so many bytes.
+type limitedWriter struct {
+	w         io.Writer
+	remaining int
 }
 
-// Bounded returns a writer of what readers take of all files together, MaxBytes, which fails (Refused) beyond.
-func Bounded(w io.Writer) io.Writer { return &bounded{w, MaxBytes} }
+// LimitWriter returns a writer of what readers take of all files together, MaxBytes, which fails (Refused) beyond.
+func LimitWriter(w io.Writer) io.Writer { return &limitedWriter{w, MaxBytes} }
 
-func (b *bounded) Write(p []byte) (int, error) {
-	if b.left -= len(p); b.left < 0 {
-		return 0, refused("it would be larger than %d MiB; want a smaller job", MaxBytes>>20)
+func (b *limitedWriter) Write(p []byte) (int, error) {
+	if b.remaining -= len(p); b.remaining < 0 {
+		return 0, unwritable("it would be larger than %d MiB; want a smaller job", MaxBytes>>20)
 	}
 	return b.w.Write(p)
 }
 
-// newBounded is Bounded with a buffer, which keeps the first error for Flush.
-func newBounded(w io.Writer) *bufio.Writer { return bufio.NewWriterSize(Bounded(w), 1<<16) }
+// newLimitWriter is Bounded with a buffer, which keeps the first error for Flush.
+func newLimitWriter(w io.Writer) *bufio.Writer { return bufio.NewWriterSize(LimitWriter(w), 1<<16) }
 
-// goalPart marks a calc of a binary file as so many picoseconds longer than its nanoseconds: its peer is this, and its
+// goalPicosecondsPeer marks a calc of a binary file as so many picoseconds longer than its nanoseconds: its peer is this, and its
 // tag these. LogGOPSim looks at neither.
-const goalPart = 0xffff7073
+const goalPicosecondsPeer = 0xffff7073
 
 // What follows "//" at the end of a line of a text: goalPart, the number of a calc, and the turn of a send. In binary
 // files the last two are where the first operation would be found that waits for the start, which none does.
 const (
-	goalWord   = " // + %d ps"
-	goalNumber = " // task %d"
-	goalTurn   = " // turn %d"
+	goalPicosecondsComment = " // + %d ps"
+	goalTaskComment        = " // task %d"
+	goalSendOrderComment   = " // turn %d"
 )
 
-// goalCPUs are the streams that a rank may have in GOAL.
-const goalCPUs = 256
+// maxGOALStreams are the streams that a rank may have in GOAL.
+const maxGOALStreams = 256
 
 // goalStreams is streams where GOAL has as many.
 func goalStreams(rank int, ops []Op) ([]int32, int32, error) {
-	cpus, n := streams(ops)
-	if n > goalCPUs {
-		return nil, 0, refused("rank %d computes up to %d things at once, and GOAL has %d cpus; want Chakra", rank, n, goalCPUs)
+	cpus, n := assignStreams(ops)
+	if n > maxGOALStreams {
+		return nil, 0, unwritable("rank %d computes up to %d things at once, and GOAL has %d cpus; want Chakra", rank, n, maxGOALStreams)
 	}
 	return cpus, n, nil
 }
 
-// goalBytes are those that GOAL says of a message: LogGOPSim counts them from one.
-func goalBytes(o *Op) int64 { return max(1, o.Bytes) }
+// goalMessageBytes are those that GOAL says of a message: LogGOPSim counts them from one.
+func goalMessageBytes(o *Op) int64 { return max(1, o.Bytes) }
 
 // WriteGOAL writes a job that has no calls as the text of LogGOPSim. It fails when w does, and (Refused) where GOAL
 // has no such job.
 func (j *Job) WriteGOAL(w io.Writer) error {
-	b := newBounded(w)
+	b := newLimitWriter(w)
 	fmt.Fprintf(b, "num_ranks %d\n", j.Ranks) // b keeps the error for Flush
 	for rank, ops := range j.Ops {
 		cpus, _, err := goalStreams(rank, ops)
@@ -74,22 +74,22 @@ func (j *Job) WriteGOAL(w io.Writer) error {
 			fmt.Fprintf(b, "l%d: ", i)
 			switch o.Kind {
 			case Send:
-				fmt.Fprintf(b, "send %db to %d tag %d", goalBytes(o), rank+int(o.Peer), o.Tag)
-				if o.Turn > 0 {
-					fmt.Fprintf(b, goalTurn, o.Turn)
+				fmt.Fprintf(b, "send %db to %d tag %d", goalMessageBytes(o), rank+int(o.Peer), o.Tag)
+				if o.SendOrder > 0 {
+					fmt.Fprintf(b, goalSendOrderComment, o.SendOrder)
 				}
 			case Recv:
-				fmt.Fprintf(b, "recv %db from %d tag %d", goalBytes(o), rank+int(o.Peer), o.Tag)
+				fmt.Fprintf(b, "recv %db from %d tag %d", goalMessageBytes(o), rank+int(o.Peer), o.Tag)
 			default:
-				fmt.Fprintf(b, "calc %d", o.Dur/engine.Nanosecond)
+				fmt.Fprintf(b, "calc %d", o.Duration/engine.Nanosecond)
 				if cpus[i] > 0 {
 					fmt.Fprintf(b, " cpu %d", cpus[i])
 				}
-				if part := o.Dur % engine.Nanosecond; part > 0 {
-					fmt.Fprintf(b, goalWord, part)
+				if part := o.Duration % engine.Nanosecond; part > 0 {
+					fmt.Fprintf(b, goalPicosecondsComment, part)
 				}
 				if o.Tag > 0 {
-					fmt.Fprintf(b, goalNumber, o.Tag)
+					fmt.Fprintf(b, goalTaskComment, o.Tag)
 				}
 			}
 			fmt.Fprintln(b)
@@ -106,7 +106,7 @@ func (j *Job) WriteGOAL(w io.Writer) error {
 
 // WriteBinaryGOAL is WriteGOAL of what txt2bin makes of such a text.
 func (j *Job) WriteBinaryGOAL(w io.Writer) error {
-	b, le := newBounded(w), binary.LittleEndian
+	b, le := newLimitWriter(w), binary.LittleEndian
 	head := le.AppendUint32(le.AppendUint64(nil, goalMagic), uint32(j.Ranks))
 	at, most := uint64(6+16*j.Ranks), int32(1)
 	var ends []byte
@@ -121,7 +121,7 @@ func (j *Job) WriteBinaryGOAL(w io.Writer) error {
 			at += 8
 		}
 		for i := range ops {
-			if at += goalNode + 4*uint64(len(ops[i].After)); len(ops[i].After) == 0 {
+			if at += goalNodeBytes + 4*uint64(len(ops[i].After)); len(ops[i].After) == 0 {
 				at += 4
 			}
 		}
@@ -160,14 +160,14 @@ func goalBlock(rank int, ops []Op, cpus []int32) []byte {
 	}
 	for i := range ops {
 		o := &ops[i]
-		kind, peer, size, tag, more := byte(3), uint32(0), uint64(o.Dur/engine.Nanosecond), uint32(0), o.Tag
+		kind, peer, size, tag, more := byte(3), uint32(0), uint64(o.Duration/engine.Nanosecond), uint32(0), o.Tag
 		if o.Kind == Send || o.Kind == Recv {
-			kind, peer, size, tag, more = 1, uint32(rank)+uint32(o.Peer), uint64(goalBytes(o)), o.Tag, uint32(o.Turn)
+			kind, peer, size, tag, more = 1, uint32(rank)+uint32(o.Peer), uint64(goalMessageBytes(o)), o.Tag, uint32(o.SendOrder)
 			if o.Kind == Recv {
 				kind = 2
 			}
-		} else if part := o.Dur % engine.Nanosecond; part > 0 {
-			peer, tag = goalPart, uint32(part)
+		} else if part := o.Duration % engine.Nanosecond; part > 0 {
+			peer, tag = goalPicosecondsPeer, uint32(part)
 		}
 		nodes = append(le.AppendUint32(nodes, uint32(len(o.After))), kind)
 		nodes = le.AppendUint64(le.AppendUint32(nodes, peer), size)
@@ -187,42 +187,42 @@ func goalBlock(rank int, ops []Op, cpus []int32) []byte {
 // among all, and the turn of a send.
 const (
 	chPicoseconds = "duration_ps"
-	chNumbered    = "task"
-	chTurn        = "turn"
+	chTaskNumber  = "task"
+	chSendOrder   = "turn"
 	chDependency  = "is_dependency"
 	chSchema      = "0.0.4"
 )
 
 // WriteChakra writes what a rank does of a job that has no calls as the file of that rank. It fails when w does.
 func (j *Job) WriteChakra(w io.Writer, rank int) error {
-	b := newBounded(w)
-	b.Write(protowire.AppendBytes(nil, chText(nil, 1, chSchema))) // b keeps the error for Flush
+	b := newLimitWriter(w)
+	b.Write(protowire.AppendBytes(nil, chAppendText(nil, 1, chSchema))) // b keeps the error for Flush
 	ops := j.Ops[rank]
-	kernels, n := streams(ops)
+	kernels, n := assignStreams(ops)
 	for i := range ops {
-		if _, err := b.Write(protowire.AppendBytes(nil, chWritten(rank, i, &ops[i], kernels[i], n))); err != nil {
+		if _, err := b.Write(protowire.AppendBytes(nil, chEncodeNode(rank, i, &ops[i], kernels[i], n))); err != nil {
 			return err
 		}
 	}
 	return b.Flush()
 }
 
-func chText(to []byte, field protowire.Number, text string) []byte {
+func chAppendText(to []byte, field protowire.Number, text string) []byte {
 	return protowire.AppendString(protowire.AppendTag(to, field, protowire.BytesType), text)
 }
 
-func chNumber(to []byte, field protowire.Number, n uint64) []byte {
+func chAppendNumber(to []byte, field protowire.Number, n uint64) []byte {
 	return protowire.AppendVarint(protowire.AppendTag(to, field, protowire.VarintType), n)
 }
 
-// chWritten is a node: joins are of the host, computes of a stream each, and every message is on one of its own.
-func chWritten(rank, i int, o *Op, kernel, kernels int32) []byte {
+// chEncodeNode is a node: joins are of the host, computes of a stream each, and every message is on one of its own.
+func chEncodeNode(rank, i int, o *Op, kernel, kernels int32) []byte {
 	var b, deps []byte
-	kind := map[Kind]uint64{Join: chComp, Compute: chComp, Send: chSend, Recv: chRecv}[o.Kind]
+	kind := map[OpKind]uint64{Join: chComp, Compute: chComp, Send: chSend, Recv: chRecv}[o.Kind]
 	if i > 0 {
-		b = chNumber(b, 1, uint64(i))
+		b = chAppendNumber(b, 1, uint64(i))
 	}
-	b = chNumber(chText(b, 2, o.Name), 3, kind)
+	b = chAppendNumber(chAppendText(b, 2, o.Name), 3, kind)
 	for _, a := range o.After {
 		deps = protowire.AppendVarint(deps, uint64(a))
 	}
@@ -230,7 +230,7 @@ func chWritten(rank, i int, o *Op, kernel, kernels int32) []byte {
 		b = protowire.AppendBytes(protowire.AppendTag(b, 5, protowire.BytesType), deps)
 	}
 	attribute := func(name string, field protowire.Number, n uint64) {
-		b = protowire.AppendBytes(protowire.AppendTag(b, 10, protowire.BytesType), chNumber(chText(nil, 1, name), field, n))
+		b = protowire.AppendBytes(protowire.AppendTag(b, 10, protowire.BytesType), chAppendNumber(chAppendText(nil, 1, name), field, n))
 	}
 	const boolean, int32s, int64s, uint64s = 27, 7, 9, 13
 	host := uint64(0)
@@ -251,17 +251,17 @@ func chWritten(rank, i int, o *Op, kernel, kernels int32) []byte {
 		if o.Bytes == 0 {
 			attribute(chDependency, boolean, 1)
 		}
-		if o.Turn > 0 {
-			attribute(chTurn, int32s, uint64(o.Turn))
+		if o.SendOrder > 0 {
+			attribute(chSendOrder, int32s, uint64(o.SendOrder))
 		}
 		return b
 	}
 	if o.Tag > 0 {
-		attribute(chNumbered, int64s, uint64(o.Tag))
+		attribute(chTaskNumber, int64s, uint64(o.Tag))
 	}
-	if o.Dur > 0 {
-		b = chNumber(b, 7, uint64((o.Dur+engine.Microsecond/2)/engine.Microsecond))
-		attribute(chPicoseconds, uint64s, uint64(o.Dur))
+	if o.Duration > 0 {
+		b = chAppendNumber(b, 7, uint64((o.Duration+engine.Microsecond/2)/engine.Microsecond))
+		attribute(chPicoseconds, uint64s, uint64(o.Duration))
 		attribute("stream", int64s, uint64(kernel))
 	}
 	return b

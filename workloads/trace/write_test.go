@@ -15,13 +15,13 @@ import (
 // written is a format that is written and read again.
 type written struct {
 	name  string
-	write func(w *Work) ([]File, error)
+	write func(w *RankGraph) ([]File, error)
 }
 
 var writtenFormats = []written{
-	{"goal", func(w *Work) ([]File, error) { return writtenJob(w, (*Job).WriteGOAL) }},
-	{"goal", func(w *Work) ([]File, error) { return writtenJob(w, (*Job).WriteBinaryGOAL) }},
-	{"chakra", func(w *Work) (files []File, err error) {
+	{"goal", func(w *RankGraph) ([]File, error) { return writtenJob(w, (*Job).WriteGOAL) }},
+	{"goal", func(w *RankGraph) ([]File, error) { return writtenJob(w, (*Job).WriteBinaryGOAL) }},
+	{"chakra", func(w *RankGraph) (files []File, err error) {
 		j, err := w.Job()
 		if err != nil {
 			return nil, err
@@ -37,7 +37,7 @@ var writtenFormats = []written{
 	}},
 }
 
-func writtenJob(w *Work, write func(*Job, io.Writer) error) ([]File, error) {
+func writtenJob(w *RankGraph, write func(*Job, io.Writer) error) ([]File, error) {
 	j, err := w.GOALJob()
 	if err != nil {
 		return nil, err
@@ -48,9 +48,9 @@ func writtenJob(w *Work, write func(*Job, io.Writer) error) ([]File, error) {
 }
 
 // drawWork is a small graph whose tasks differ in time and size.
-func drawWork(t *rapid.T) *Work {
+func drawWork(t *rapid.T) *RankGraph {
 	g, ranks := &engine.Graph{}, rapid.IntRange(2, 4).Draw(t, "ranks")
-	w, turns := &Work{Graph: g, Ranks: ranks}, rapid.Bool().Draw(t, "turns")
+	w, turns := &RankGraph{Graph: g, Ranks: ranks}, rapid.Bool().Draw(t, "turns")
 	rank := func(what string) int32 { return int32(rapid.IntRange(0, ranks-1).Draw(t, what)) }
 	for i := range int32(rapid.IntRange(1, 14).Draw(t, "tasks")) {
 		task, of := engine.Task{}, int32(-1)
@@ -67,7 +67,7 @@ func drawWork(t *rapid.T) *Work {
 		g.AddTask(task)
 		w.Rank = append(w.Rank, of)
 		if turns {
-			w.Turn = append(w.Turn, int32(rapid.IntRange(0, 3).Draw(t, "turn")))
+			w.SendOrder = append(w.SendOrder, int32(rapid.IntRange(0, 3).Draw(t, "turn")))
 		}
 		for from := range i {
 			if rapid.IntRange(0, 3).Draw(t, "waits") == 0 {
@@ -129,15 +129,15 @@ func sequence(g *engine.Graph, turn []int32) (all []string) {
 	return all
 }
 
-func again(format string, files []File) (*Built, error) {
+func again(format string, files []File) (*JobGraph, error) {
 	if f := Detect(files[0]); f == nil || f.Name != format {
 		return nil, fmt.Errorf("is detected as %v", f)
 	}
-	j, err := Read(ByName(format), files, &Hints{})
+	j, err := Read(ByName(format), files, &ReadOptions{})
 	if err != nil {
 		return nil, err
 	}
-	return j.Build(Builder{})
+	return j.Build(BuildOptions{})
 }
 
 // What is written is read as the same graph.
@@ -160,7 +160,7 @@ func TestWritten(t *testing.T) {
 			if got := relation(built.Graph); !slices.Equal(got, want) {
 				t.Fatalf("%s:\n%q\nwant\n%q\n%s", f.name, got, want, files[0].Data)
 			}
-			if got, want := sequence(built.Graph, built.Turn), sequence(w.Graph, w.Turn); !slices.Equal(got, want) {
+			if got, want := sequence(built.Graph, built.SendOrder), sequence(w.Graph, w.SendOrder); !slices.Equal(got, want) {
 				t.Fatalf("%s: tasks in the order\n%q\nwant\n%q\n%s", f.name, got, want, files[0].Data)
 			}
 		}

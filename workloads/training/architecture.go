@@ -50,8 +50,8 @@ func (a *Architecture) outputParameters() float64 {
 	return width * float64(a.Hidden)
 }
 
-// matrices returns the number of weight matrices of a feed-forward network.
-func (a *Architecture) matrices() float64 {
+// ffnMatrices returns the number of weight matrices of a feed-forward network.
+func (a *Architecture) ffnMatrices() float64 {
 	if a.Gated {
 		return 3
 	}
@@ -60,12 +60,12 @@ func (a *Architecture) matrices() float64 {
 
 // FFNParameters returns the parameters of a dense feed-forward network.
 func (a *Architecture) FFNParameters() float64 {
-	return a.matrices() * float64(a.Hidden) * float64(a.FFN)
+	return a.ffnMatrices() * float64(a.Hidden) * float64(a.FFN)
 }
 
 // ExpertParameters returns the parameters of one expert.
 func (a *Architecture) ExpertParameters() float64 {
-	return a.matrices() * float64(a.Hidden) * float64(a.ExpertFFN)
+	return a.ffnMatrices() * float64(a.Hidden) * float64(a.ExpertFFN)
 }
 
 // RouterParameters returns the parameters of the router of one layer.

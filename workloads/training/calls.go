@@ -23,31 +23,31 @@ var callNames = [...]string{"all-reduce", "reduce-scatter", "all-gather", "all-t
 // String returns the name used in scenarios and results.
 func (k CallKind) String() string { return callNames[k] }
 
-// Place says when a pass makes a call. A layer is attention and a feed-forward network, in the backward pass the other
+// Position says when a pass makes a call. A layer is attention and a feed-forward network, in the backward pass the other
 // way round: the first of the two is computed between Before and Between, the second between Between and After.
-type Place uint8
+type Position uint8
 
 // Places in a pass.
 const (
-	Before Place = iota
-	Between
-	After
+	LayerStart Position = iota
+	LayerMiddle
+	LayerEnd
 )
 
 // Call is a collective call that all groups of a dimension of parallelism in a stage make at the same time, a piece of a
 // pass (Spec.Pieces).
 type Call struct {
-	Dim   Phase // Tensor, Context, Expert or Sync
-	Kind  CallKind
-	Place Place // in a pass
+	Dim      Phase // Tensor, Context, Expert or Sync
+	Kind     CallKind
+	Position Position // in a pass
 	// Bytes is the size of the vector of a group, of an all-to-all of what a GPU sends to each other.
 	Bytes int64
-	// OfExperts is of gradients and parameters of experts, of which a stage holds one copy: its groups are GPUs of one
+	// ForExpertWeights is of gradients and parameters of experts, of which a stage holds one copy: its groups are GPUs of one
 	// number in the stages of all replicas. Others have copies in the stage, too.
-	OfExperts bool
-	// Inside is of a Sync call among the copies of a parameter in one stage (CopyScatter,
+	ForExpertWeights bool
+	// WithinStage is of a Sync call among the copies of a parameter in one stage (CopyScatter,
 	// CopyGather).
-	Inside bool
+	WithinStage bool
 	// Transposed is of tokens that come back from their experts: what one GPU has sent to another goes back.
 	Transposed bool
 	// Draw tells all-to-alls apart whose sizes are drawn, by the micro-batch, stage and piece that they are of; the
@@ -79,16 +79,16 @@ func (s *Spec) PieceLayers(v int) float64 {
 // bucket each, or with OverlapSync a piece of a pass each, which buckets in the graph are at least.
 func (s *Spec) SyncPieces(v int) int {
 	switch {
-	case s.scatters():
+	case s.scattersGradients():
 		return 1 // passes have scattered them
 	case s.OverlapSync:
 		return s.Pieces(v)
 	case s.Buckets <= 0:
 		return 1
 	case s.CallsInGraph():
-		return min(s.buckets(v), s.Pieces(v))
+		return min(s.bucketCount(v), s.Pieces(v))
 	}
-	return s.buckets(v)
+	return s.bucketCount(v)
 }
 
 // Repeats returns how often a replica's virtual stage v makes the calls of a pass in a step: a piece of a pass at a
@@ -96,10 +96,10 @@ func (s *Spec) SyncPieces(v int) int {
 func (s *Spec) Repeats(v int, pass Phase) int {
 	n := s.Pieces(v) * (s.Microbatches / s.Copies())
 	switch {
-	case pass == CopyScatter && s.scatters():
+	case pass == CopyScatter && s.scattersGradients():
 		_, n = s.ShardCalls(v, ReduceScatter)
 		return n
-	case pass == CopyGather && s.gathers():
+	case pass == CopyGather && s.gathersParameters():
 		_, n = s.ShardCalls(v, AllGather)
 		return n
 	case pass == CopyScatter || pass == CopyGather:
@@ -115,14 +115,14 @@ func (s *Spec) Repeats(v int, pass Phase) int {
 // StepCall is a call that a virtual stage makes in a step.
 type StepCall struct {
 	Call
-	Virtual  int
-	Replicas int // that make it apart; those of synchronisation are among all of them, which is 1
-	Times    int // each makes it in a step
+	VirtualStage int
+	Replicas     int // that make it apart; those of synchronisation are among all of them, which is 1
+	Count        int // each makes it in a step
 }
 
 // StepCalls returns all calls of a step.
 func (s *Spec) StepCalls() (all []StepCall) {
-	for v := range s.Virtual() {
+	for v := range s.VirtualStages() {
 		add := func(calls []Call, replicas, times int) {
 			for _, c := range calls {
 				all = append(all, StepCall{c, v, replicas, times})
@@ -153,9 +153,9 @@ func (s *Spec) StepCalls() (all []StepCall) {
 // Liu et al. 2023). Tokens go to their experts and come back, and so do gradients (Lepikhin et al. 2020). Gradients are
 // scattered over all copies of a parameter, and parameters gathered (Rajbhandari et al. 2020, Sec. 5).
 func (s *Spec) Calls(v int, pass Phase) []Call {
-	switch pass = pass.calls(); pass {
+	switch pass = pass.callPass(); pass {
 	case Sync:
-		if _, part := s.parts(v); part != v {
+		if _, part := s.modelParts(v); part != v {
 			return nil // they are those of the other copy, too
 		}
 		return s.syncCalls(v)
@@ -172,12 +172,12 @@ func (s *Spec) Calls(v int, pass Phase) []Call {
 		network -= experts
 	}
 	var calls []Call
-	add := func(dim Phase, kind CallKind, p Place, bytes, layers float64) {
+	add := func(dim Phase, kind CallKind, p Position, bytes, layers float64) {
 		if b := int64(math.Ceil(bytes * layers / pieces)); b > 0 {
-			calls = append(calls, Call{Dim: dim, Kind: kind, Place: p, Bytes: b})
+			calls = append(calls, Call{Dim: dim, Kind: kind, Position: p, Bytes: b})
 		}
 	}
-	activation, kv, token := s.activation(), s.keysAndValues(), float64(s.ExpertBytes())
+	activation, kv, token := s.activationBytes(), s.keyValueBytes(), float64(s.ExpertBytes())
 	if s.TP == 1 {
 		activation = 0
 	}
@@ -187,17 +187,17 @@ func (s *Spec) Calls(v int, pass Phase) []Call {
 	if s.StageGPUs() == 1 {
 		token = 0
 	}
-	first, second := layers, network // layers that have what is computed first
+	firstLayers, secondLayers := layers, network // layers that have what is computed first
 	if pass == Backward {
-		first, second = network, layers
+		firstLayers, secondLayers = network, layers
 	}
-	between := func(p Place) bool { return p == Between && s.Arch.ParallelLayers }
-	gather := func(p Place, layers float64) {
+	between := func(p Position) bool { return p == LayerMiddle && s.Arch.ParallelLayers }
+	gather := func(p Position, layers float64) {
 		if s.Choices.SequenceParallel && !between(p) {
 			add(Tensor, AllGather, p, activation, layers)
 		}
 	}
-	reduce := func(p Place, layers float64) {
+	reduce := func(p Position, layers float64) {
 		kind := AllReduce
 		if s.Choices.SequenceParallel {
 			kind = ReduceScatter
@@ -206,32 +206,32 @@ func (s *Spec) Calls(v int, pass Phase) []Call {
 			add(Tensor, kind, p, activation, layers)
 		}
 	}
-	gather(Before, first)
-	exchange := func(p Place, back bool) {
+	gather(LayerStart, firstLayers)
+	exchange := func(p Position, back bool) {
 		n := len(calls)
 		if add(Expert, AllToAll, p, token, experts); len(calls) > n {
 			calls[n].Transposed = back
 		}
 	}
 	if pass == Forward {
-		add(Context, AllGather, Before, kv, layers)
-		reduce(Between, first)
-		gather(Between, second)
-		exchange(Between, false)
-		exchange(After, true)
+		add(Context, AllGather, LayerStart, kv, layers)
+		reduce(LayerMiddle, firstLayers)
+		gather(LayerMiddle, secondLayers)
+		exchange(LayerMiddle, false)
+		exchange(LayerEnd, true)
 	} else {
-		exchange(Before, false)
-		exchange(Between, true)
-		reduce(Between, first)
-		gather(Between, second)
-		add(Context, AllGather, Between, kv, layers)
+		exchange(LayerStart, false)
+		exchange(LayerMiddle, true)
+		reduce(LayerMiddle, firstLayers)
+		gather(LayerMiddle, secondLayers)
+		add(Context, AllGather, LayerMiddle, kv, layers)
 		if s.ContextForm == "ring" { // gradients go round with the blocks that they are of
-			add(Context, ReduceScatter, Between, kv, layers)
+			add(Context, ReduceScatter, LayerMiddle, kv, layers)
 		} else {
-			add(Context, ReduceScatter, After, kv, layers)
+			add(Context, ReduceScatter, LayerEnd, kv, layers)
 		}
 	}
-	reduce(After, second)
+	reduce(LayerEnd, secondLayers)
 	return calls
 }
 
@@ -257,7 +257,7 @@ func (s *Spec) syncCalls(v int) []Call {
 // gradients (Sharding), and how often a replica's stage makes them in a step.
 func (s *Spec) ShardCalls(v int, kind CallKind) (calls []Call, times int) {
 	parts := s.Shards(v)
-	if parts == 0 || kind == AllGather && !s.gathers() {
+	if parts == 0 || kind == AllGather && !s.gathersParameters() {
 		return nil, 0
 	}
 	if times = parts * s.Microbatches; kind == AllGather {
@@ -275,7 +275,7 @@ func (s *Spec) replicaCalls(v int, kind CallKind, parts int) (calls []Call) {
 	}
 	add := func(parameters float64, copies int, ofExperts bool) {
 		if b := int64(math.Round(float64(number) * parameters / float64(parts))); b > 0 && copies > 1 {
-			calls = append(calls, Call{Dim: Sync, Kind: kind, Bytes: b, OfExperts: ofExperts})
+			calls = append(calls, Call{Dim: Sync, Kind: kind, Bytes: b, ForExpertWeights: ofExperts})
 		}
 	}
 	experts := s.expertParameters(v)
@@ -289,7 +289,7 @@ func (s *Spec) replicaCalls(v int, kind CallKind, parts int) (calls []Call) {
 // synchronisation takes time of its own: one per rank that shares a sequence and per
 // tensor-parallel group. It is 1 if InnerSync is false.
 func (s *Spec) StageCopies() int {
-	if !s.InnerSync || s.Measured != nil {
+	if !s.HasCopySync || s.Measured != nil {
 		return 1
 	}
 	return s.StageGPUs() / s.TP
@@ -308,25 +308,25 @@ func (s *Spec) copyCalls(v int, pass Phase) []Call {
 			number = s.Choices.ParameterBytes
 		}
 	}
-	if pass == CopyScatter && s.scatters() || pass == CopyGather && s.gathers() {
+	if pass == CopyScatter && s.scattersGradients() || pass == CopyGather && s.gathersParameters() {
 		parts = s.Shards(v)
 	}
 	bytes := int64(math.Round(float64(number*copies) * (s.Parameters(v) - s.expertParameters(v)) / float64(parts)))
 	if copies == 1 || bytes == 0 {
 		return nil
 	}
-	return []Call{{Dim: Sync, Kind: kind, Bytes: bytes, Inside: true}}
+	return []Call{{Dim: Sync, Kind: kind, Bytes: bytes, WithinStage: true}}
 }
 
-// activation returns the bytes of the activations of a micro-batch between layers, of the tokens of one rank of those
+// activationBytes returns the bytes of the activations of a micro-batch between layers, of the tokens of one rank of those
 // that share its sequence.
-func (s *Spec) activation() float64 {
+func (s *Spec) activationBytes() float64 {
 	return s.microbatchTokens() / float64(s.ContextRanks()) * float64(s.Arch.Hidden*s.Choices.ActivationBytes)
 }
 
-// keysAndValues returns the bytes of the keys and values of a whole micro-batch, of the heads of one tensor-parallel
+// keyValueBytes returns the bytes of the keys and values of a whole micro-batch, of the heads of one tensor-parallel
 // rank. Heads that are fewer than these ranks have copies.
-func (s *Spec) keysAndValues() float64 {
+func (s *Spec) keyValueBytes() float64 {
 	a, tp := &s.Arch, float64(s.TP)
 	width := 2 * max(1, float64(a.KVHeads)/tp) * float64(a.HeadDim)
 	if a.Attention == "mla" {
@@ -352,18 +352,18 @@ func (s *Spec) Groups(c Call, replica, stage int) [][]int32 {
 		size = s.TP
 	case c.Dim == Context:
 		size, step = s.ContextRanks(), s.TP
-	case c.Dim == Sync && c.OfExperts:
+	case c.Dim == Sync && c.ForExpertWeights:
 		size = 1
 	case c.Dim == Sync:
 		size, step = gpus/s.TP, s.TP
 	}
 	replicas, stages := []int{replica}, []int{stage}
-	if c.Dim == Sync && !c.Inside {
+	if c.Dim == Sync && !c.WithinStage {
 		replicas = replicas[:0]
 		for r := range s.Replicas() {
 			replicas = append(replicas, r)
 		}
-		if w := s.mirror(stage); w != stage {
+		if w := s.otherCopy(stage); w != stage {
 			stages = append(stages, w%s.PP)
 		}
 	}
@@ -388,14 +388,14 @@ func (s *Spec) Groups(c Call, replica, stage int) [][]int32 {
 // CallTime returns how long the calls of a pass of virtual stage v take one after the other. The
 // function each returns the time of one call. A pass makes its calls once per piece, a
 // CopyScatter or CopyGather once.
-func (s *Spec) CallTime(v int, pass Phase, each func(Call) (engine.Time, error)) (engine.Time, error) {
+func (s *Spec) CallTime(v int, pass Phase, timeOf func(Call) (engine.Time, error)) (engine.Time, error) {
 	var sum engine.Time
 	pieces := engine.Time(s.Pieces(v))
 	if pass == CopyScatter || pass == CopyGather {
 		pieces = 1
 	}
 	for _, c := range s.Calls(v, pass) {
-		t, err := each(c)
+		t, err := timeOf(c)
 		if err != nil {
 			return 0, err
 		}
@@ -413,19 +413,19 @@ func (s *Spec) CallTime(v int, pass Phase, each func(Call) (engine.Time, error))
 // each or for all at once. Error: that of longer, or a time beyond what simulated time can hold.
 func (it *Iteration) Lengthen(longer func(v int, pass Phase) (engine.Time, error)) error {
 	s := &it.Spec
-	by := map[Phase][]engine.Time{} // indexed by virtual stage
+	lengthening := map[Phase][]engine.Time{} // indexed by virtual stage
 	for _, pass := range s.ContractedPasses() {
-		for v := range s.Virtual() {
+		for v := range s.VirtualStages() {
 			t, err := longer(v, pass)
 			if err != nil {
 				return fmt.Errorf("training: collective calls of virtual stage %d: %w", v, err)
 			}
-			by[pass] = append(by[pass], t)
+			lengthening[pass] = append(lengthening[pass], t)
 		}
 	}
 	for i := range it.Graph.Tasks {
 		m, d := it.Meta[i], &it.Graph.Tasks[i].Duration
-		times := by[m.Phase.calls()]
+		times := lengthening[m.Phase.callPass()]
 		if times == nil {
 			continue
 		}

@@ -9,21 +9,21 @@ import (
 	"sim/workloads/training"
 )
 
-// words lists the calls of a piece: dimension, kind, place and bytes.
-func words(calls []training.Call) (out []string) {
+// callStrings lists the calls of a piece: dimension, kind, place and bytes.
+func callStrings(calls []training.Call) (out []string) {
 	for _, c := range calls {
 		of := ""
-		if c.OfExperts {
+		if c.ForExpertWeights {
 			of = " of experts"
 		}
-		out = append(out, fmt.Sprintf("%v %v %d %d%s", c.Dim, c.Kind, c.Place, c.Bytes, of))
+		out = append(out, fmt.Sprintf("%v %v %d %d%s", c.Dim, c.Kind, c.Position, c.Bytes, of))
 	}
 	return out
 }
 
 func sameCalls(t *testing.T, what string, got []training.Call, want ...string) {
 	t.Helper()
-	if g := words(got); !slices.Equal(g, want) {
+	if g := callStrings(got); !slices.Equal(g, want) {
 		t.Errorf("%s: %q, want %q", what, g, want)
 	}
 }
@@ -93,7 +93,7 @@ func TestPiecesConserve(t *testing.T) {
 			return sum, pieces
 		}
 		for _, pass := range []training.Phase{training.Forward, training.Backward} {
-			want, of := moved(s, pass)
+			want, wantPieces := moved(s, pass)
 			if want == 0 {
 				t.Errorf("%s moves nothing in %v passes", model, pass)
 			}
@@ -101,7 +101,7 @@ func TestPiecesConserve(t *testing.T) {
 				for n := range 4 {
 					x := s
 					x.PassPieces, x.Choices.StageSplit = n, split
-					if got, pieces := moved(x, pass); got < want*(1-1e-9)-8*float64(of) || got > want*(1+1e-9)+8*float64(pieces) {
+					if got, pieces := moved(x, pass); got < want*(1-1e-9)-8*float64(wantPieces) || got > want*(1+1e-9)+8*float64(pieces) {
 						t.Errorf("%s, %v, %s, %d pieces: %g bytes, want %g", model, pass, split, n, got, want)
 					}
 				}
@@ -135,7 +135,7 @@ func TestGroups(t *testing.T) {
 		{training.Call{Dim: training.Context}, "[[8 10] [9 11] [12 14] [13 15]]"},
 		{training.Call{Dim: training.Expert}, "[[8 9 10 11 12 13 14 15]]"},
 		{training.Call{Dim: training.Sync}, "[[8 10 12 14 24 26 28 30] [9 11 13 15 25 27 29 31]]"},
-		{training.Call{Dim: training.Sync, OfExperts: true}, "[[8 24] [9 25] [10 26] [11 27] [12 28] [13 29] [14 30] [15 31]]"},
+		{training.Call{Dim: training.Sync, ForExpertWeights: true}, "[[8 24] [9 25] [10 26] [11 27] [12 28] [13 29] [14 30] [15 31]]"},
 	} {
 		if got := fmt.Sprint(s.Groups(c.call, 0, 1)); got != c.want {
 			t.Errorf("%v: %s, want %s", c.call.Dim, got, c.want)
@@ -151,7 +151,7 @@ func TestGroups(t *testing.T) {
 func TestLengthen(t *testing.T) {
 	s, _ := table1(t, "deepseek-671b")
 	build := func() *training.Iteration {
-		it, err := training.Build(s, training.Extent{})
+		it, err := training.Build(s, training.BuildOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -173,13 +173,13 @@ func TestLengthen(t *testing.T) {
 	}
 	for i := range bare.Graph.Tasks {
 		m := bare.Meta[i]
-		by, of := long.Graph.Tasks[i].Duration-bare.Graph.Tasks[i].Duration, exchanges.Graph.Tasks[i].Duration-bare.Graph.Tasks[i].Duration
+		growth, exchangeGrowth := long.Graph.Tasks[i].Duration-bare.Graph.Tasks[i].Duration, exchanges.Graph.Tasks[i].Duration-bare.Graph.Tasks[i].Duration
 		want, exact := engine.Time(0), engine.Time(0)
 		if m.Phase == training.Forward || m.Phase == training.Backward { // 61 layers in 16 stages, 58 of them with experts
 			want, exact = 2*4*each, engine.Time(2*float64(s.Arch.Layers-s.Arch.DenseLayers)/float64(s.PP)*float64(each))
 		}
-		if by != want || of < exact-1 || of > exact+1 {
-			t.Fatalf("%s grows by %v and %v, want %v and %v", bare.Graph.Name(int32(i)), by, of, want, exact)
+		if growth != want || exchangeGrowth < exact-1 || exchangeGrowth > exact+1 {
+			t.Fatalf("%s grows by %v and %v, want %v and %v", bare.Graph.Name(int32(i)), growth, exchangeGrowth, want, exact)
 		}
 	}
 	never := func(int, training.Phase) (engine.Time, error) { return engine.Never - 1, nil }

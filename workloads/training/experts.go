@@ -10,7 +10,7 @@ import (
 // layer-granular.
 func (s *Spec) ExpertLayers(v int) float64 {
 	_, layers := s.layers(v)
-	return layers - s.dense(v)
+	return layers - s.denseLayers(v)
 }
 
 // ExpertBytes returns the mean size of what a GPU of a stage sends to another in one all-to-all between tokens and
@@ -80,7 +80,7 @@ func (s *Spec) ExchangeGaps(pass Phase) (first, second engine.Time, err error) {
 func (s *Spec) layerSeconds() (attention, experts float64) {
 	a, c := &s.Arch, &s.Choices
 	switch s.Compute {
-	case Table:
+	case OperatorTimes:
 		o, n := &s.Operators, float64(c.ConcurrentMicrobatches)
 		return n * (o.Attention + o.Scores).Seconds(), n * o.Network.Seconds()
 	case Roofline:

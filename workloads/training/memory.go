@@ -20,32 +20,32 @@ const optimizerBytes = 12
 func (s *Spec) Memory(stage int) (m Memory) {
 	gpus, tp := float64(s.StageGPUs()), float64(s.TP)
 	// by what is divided among all that synchronise, and what is not
-	whole, shared := float64(s.Choices.ParameterBytes+s.Choices.GradientBytes), float64(optimizerBytes)
-	move := func(bytes int, is bool) {
-		if is {
-			whole, shared = whole-float64(bytes), shared+float64(bytes)
+	whole, sharded := float64(s.Choices.ParameterBytes+s.Choices.GradientBytes), float64(optimizerBytes)
+	shardIf := func(bytes int, condition bool) {
+		if condition {
+			whole, sharded = whole-float64(bytes), sharded+float64(bytes)
 		}
 	}
-	move(s.Choices.GradientBytes, s.scatters())
-	move(s.Choices.ParameterBytes, s.gathers())
-	move(-optimizerBytes, s.Sharding == ShardNothing)
-	held := make([]float64, s.Chunks)
+	shardIf(s.Choices.GradientBytes, s.scattersGradients())
+	shardIf(s.Choices.ParameterBytes, s.gathersParameters())
+	shardIf(-optimizerBytes, s.Sharding == ShardNothing)
+	activations := make([]float64, s.Chunks)
 	for c := range s.Chunks {
 		v := c*s.PP + stage
 		copies := float64(s.Replicas() * s.Copies())
 		experts := s.expertParameters(v)
 		rest := (s.Parameters(v) - experts) * gpus / tp // in each of the tensor-parallel groups of a stage
-		m.State += experts*(whole+shared/copies) + rest*(whole+shared/(copies*gpus/tp))
-		held[c] = s.activations(v)
+		m.State += experts*(whole+sharded/copies) + rest*(whole+sharded/(copies*gpus/tp))
+		activations[c] = s.activationMemory(v)
 	}
 	sum, n := 0.0, 0
 	for _, o := range s.Program(stage) {
-		switch o.Work {
-		case Forwards:
-			sum += held[o.Chunk]
+		switch o.Kind {
+		case ForwardPass:
+			sum += activations[o.Chunk]
 			n++
-		case Backwards, Weights:
-			sum -= held[o.Chunk]
+		case BackwardPass, WeightGradientPass:
+			sum -= activations[o.Chunk]
 			n--
 		}
 		m.Activations, m.InFlight = max(m.Activations, sum), max(m.InFlight, n)
@@ -53,12 +53,12 @@ func (s *Spec) Memory(stage int) (m Memory) {
 	return m
 }
 
-// activations returns the bytes that a GPU holds of a micro-batch's forward pass through virtual stage v for its
+// activationMemory returns the bytes that a GPU holds of a micro-batch's forward pass through virtual stage v for its
 // backward pass. For numbers of 2 bytes, multi-head attention and a feed-forward network of four times the width h, a
 // layer of a whole model holds 34h per token (Korthikanti et al. 2022, Eq. 1 to 4 and Sec. 5). If StoreScores is set it
 // also holds 5 bytes per head and pair of tokens, as attention does that is not computed block by block (FlashAttention;
 // Dao et al. 2022). A token's copies for its experts are spread over the GPUs of a stage evenly.
-func (s *Spec) activations(v int) float64 {
+func (s *Spec) activationMemory(v int) float64 {
 	a, c := &s.Arch, &s.Choices
 	_, layers := s.layers(v)
 	number, h, tp := float64(c.ActivationBytes), float64(a.Hidden), float64(s.TP)
@@ -80,17 +80,17 @@ func (s *Spec) activations(v int) float64 {
 		each += number * float64(a.HeadDim) * (2*heads/tp + 2*max(1, float64(a.KVHeads)/tp))
 	}
 	if s.StoreScores && s.Recompute != "selective" {
-		each += (2*number + 1) * heads * s.scoredTokens() / tp
+		each += (2*number + 1) * heads * s.attendedTokens() / tp
 	}
 	experts := s.ExpertLayers(v)
-	network := (layers - experts) * number * a.matrices() * float64(a.FFN)
-	network += experts * number * (a.matrices()*float64(a.ExpertFFN)*float64(a.TopK+a.SharedExperts) + h*float64(a.TopK*max(1, s.ETP)))
+	network := (layers - experts) * number * a.ffnMatrices() * float64(a.FFN)
+	network += experts * number * (a.ffnMatrices()*float64(a.ExpertFFN)*float64(a.TopK+a.SharedExperts) + h*float64(a.TopK*max(1, s.ETP)))
 	return tokens * (layers*each + network/tp)
 }
 
-// scoredTokens returns the tokens that a token has scores for, on the mean of all layers: the whole sequence, or those
+// attendedTokens returns the tokens that a token has scores for, on the mean of all layers: the whole sequence, or those
 // that an index selects.
-func (s *Spec) scoredTokens() float64 {
+func (s *Spec) attendedTokens() float64 {
 	a, tokens := &s.Arch, float64(s.Sequence)
 	if a.Attended == 0 {
 		return tokens

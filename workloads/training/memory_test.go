@@ -9,7 +9,7 @@ import (
 // four times the width holds 34h per token, and 5 bytes per head and pair of tokens if scores are stored. Tensor
 // parallelism divides 24h of that, and with sequence parallelism all (Eq. 1, 2 and 4). Recomputed in full it holds 2h.
 func TestActivations(t *testing.T) {
-	s := tiny(OneFOneB, 2, 4, 1)
+	s := tinySpec(OneFOneB, 2, 4, 1)
 	s.Arch.Layers = 6
 	h, scores := float64(s.Arch.Hidden), 5*float64(s.Arch.Heads*s.Sequence)
 	for _, c := range []struct {
@@ -29,7 +29,7 @@ func TestActivations(t *testing.T) {
 		{2, true, "full", false, 2 * h / 2},
 	} {
 		s.TP, s.Choices.SequenceParallel, s.Recompute, s.StoreScores = c.tp, c.sp, c.recompute, c.scores
-		if got, want := s.activations(0), 3*float64(s.Sequence)*c.want; math.Abs(got-want) > 1e-9*want {
+		if got, want := s.activationMemory(0), 3*float64(s.Sequence)*c.want; math.Abs(got-want) > 1e-9*want {
 			t.Errorf("%+v: %g bytes, want %g", c, got, want)
 		}
 	}
@@ -38,13 +38,13 @@ func TestActivations(t *testing.T) {
 // TestMemory: a replica alone holds 18 bytes a parameter (6 of them of weights and gradients, 12 of the optimizer), of
 // which replicas share the last; and the first stage holds activations of as many micro-batches as there are stages.
 func TestMemory(t *testing.T) {
-	s := tiny(OneFOneB, 4, 8, 1)
+	s := tinySpec(OneFOneB, 4, 8, 1)
 	s.GPUs = 2 * s.PP
 	one := s.Memory(0)
 	if want := 18 * s.Parameters(0); math.Abs(one.State-want) > 1 {
 		t.Errorf("%g bytes of state, want %g", one.State, want)
 	}
-	if want := 4 * s.activations(0); one.InFlight != 4 || math.Abs(one.Activations-want) > 1 {
+	if want := 4 * s.activationMemory(0); one.InFlight != 4 || math.Abs(one.Activations-want) > 1 {
 		t.Errorf("%d in flight hold %g bytes, want 4 and %g", one.InFlight, one.Activations, want)
 	}
 	s.GPUs *= 3
@@ -59,7 +59,7 @@ func TestMemory(t *testing.T) {
 // TestExpertActivations compares a layer of multi-head latent attention with experts with a count of what each operator
 // keeps, in numbers per token: on four GPUs of two tensor-parallel groups, and with experts that two GPUs share.
 func TestExpertActivations(t *testing.T) {
-	s := tiny(OneFOneB, 1, 4, 1)
+	s := tinySpec(OneFOneB, 1, 4, 1)
 	s.Arch.Layers, s.Arch.DenseLayers = 1, 0
 	s.Arch.Attention, s.Arch.QRank, s.Arch.KVRank, s.Arch.NopeDim, s.Arch.RopeDim, s.Arch.ValueDim = "mla", 96, 64, 32, 16, 24
 	s.Arch.Gated, s.Arch.Experts, s.Arch.TopK, s.Arch.SharedExperts, s.Arch.ExpertFFN = true, 8, 3, 1, 512
@@ -73,7 +73,7 @@ func TestExpertActivations(t *testing.T) {
 		routed := 3 * (2*h*float64(c.etp) + 3*2*512)   // an expert's input, on each of its GPUs, and three of its width
 		shared := 3 * 2 * 512.0
 		want := float64(s.Sequence) * (norms + latent + attention + routed + shared) / 2
-		if got := s.activations(0); math.Abs(got-want) > 1e-9*want {
+		if got := s.activationMemory(0); math.Abs(got-want) > 1e-9*want {
 			t.Errorf("EP %d, ETP %d: %g bytes, want %g", c.ep, c.etp, got, want)
 		}
 	}
@@ -81,12 +81,12 @@ func TestExpertActivations(t *testing.T) {
 
 // TestKeysAreOnEveryRank: keys and values of fewer heads than tensor-parallel ranks are on every rank.
 func TestKeysAreOnEveryRank(t *testing.T) {
-	s := tiny(OneFOneB, 1, 4, 1)
+	s := tinySpec(OneFOneB, 1, 4, 1)
 	s.Arch.Layers, s.Arch.KVHeads, s.TP, s.Choices.SequenceParallel = 1, 1, 1, true
-	one := s.activations(0)
+	one := s.activationMemory(0)
 	s.TP = 4
 	keys := 2 * 2 * float64(s.Arch.HeadDim*s.Sequence)
-	if got, want := s.activations(0), (one-keys)/4+keys; math.Abs(got-want) > 1e-9*want {
+	if got, want := s.activationMemory(0), (one-keys)/4+keys; math.Abs(got-want) > 1e-9*want {
 		t.Errorf("%g bytes, want %g", got, want)
 	}
 }
@@ -102,7 +102,7 @@ func TestInFlight(t *testing.T) {
 	}{
 		{GPipe, 1, 0, 16}, {OneFOneB, 1, 0, 4}, {OneFOneB, 1, 2, 2}, {Interleaved, 2, 0, 4*2 + 4 - 1}, {DualPipe, 2, 0, 5},
 	} {
-		s := tiny(c.schedule, 4, 16, c.chunks)
+		s := tinySpec(c.schedule, 4, 16, c.chunks)
 		if got := s.Memory(c.stage).InFlight; got != c.want {
 			t.Errorf("%s: stage %d holds %d, want %d", c.schedule, c.stage, got, c.want)
 		}
@@ -112,7 +112,7 @@ func TestInFlight(t *testing.T) {
 // TestLoadShares: consecutive experts are on a rank, whose GPUs share them; pieces meet the layers that they are of, of
 // which dense ones have no experts.
 func TestLoadShares(t *testing.T) {
-	s := tiny(OneFOneB, 2, 4, 1)
+	s := tinySpec(OneFOneB, 2, 4, 1)
 	s.Arch.Layers, s.Arch.DenseLayers, s.Arch.Experts, s.Arch.TopK, s.Arch.ExpertFFN = 7, 1, 4, 1, 512
 	s.EP, s.ETP, s.GPUs = 2, 2, 16
 	s.ExpertLoads = [][]int{{1, 2, 3, 4}, {0, 0, 0, 1}, {1, 1, 1, 1}, {5, 0, 0, 5}, {1, 0, 0, 0}, {9, 9, 9, 9}}

@@ -18,12 +18,12 @@ func TestOverlap(t *testing.T) {
 		TP: 1, PP: 1, EP: 1, ETP: 1, GPUs: 4, Chunks: 1, PassPieces: 4,
 	}
 	ends := func(s training.Spec) (engine.Time, *training.Iteration) {
-		it, err := training.Build(s, training.Extent{All: true, PerGPU: true, Expand: direct})
+		it, err := training.Build(s, training.BuildOptions{All: true, PerGPU: true, Expand: expandDirect})
 		if err != nil {
 			t.Fatal(err)
 		}
 		n, r := mesh(it.Graph, s.GPUs)
-		return play(t, it.Graph, n, r, flow.MaxMin).Makespan, it
+		return simulate(t, it.Graph, n, r, flow.MaxMin).Makespan, it
 	}
 	check := func(what string, got, want engine.Time, it *training.Iteration) {
 		if d := got - want; d > engine.Time(len(it.Graph.Tasks)) || -d > engine.Time(len(it.Graph.Tasks)) {
@@ -43,12 +43,12 @@ func TestOverlap(t *testing.T) {
 					compute *= 2
 				}
 				calls := s.Calls(0, pass) // a gather before a layer, a scatter after it
-				if len(calls) != 2 || calls[0].Kind != training.AllGather || calls[1].Kind != training.ReduceScatter || calls[1].Place != training.After {
+				if len(calls) != 2 || calls[0].Kind != training.AllGather || calls[1].Kind != training.ReduceScatter || calls[1].Position != training.LayerEnd {
 					t.Fatalf("a layer calls %v", calls)
 				}
 				// attention and network read the same input: the first part of a piece follows the scatter of the piece
 				// before and the gather, the second nothing
-				one := alone(t, s, calls[0])
+				one := directTime(t, s, calls[0])
 				for piece := range engine.Time(4) {
 					before := one
 					if piece > 0 {
@@ -74,7 +74,7 @@ func TestOverlap(t *testing.T) {
 		got, it := ends(s)
 		each := engine.Time(0)
 		for _, c := range s.Calls(0, training.Sync) {
-			each += alone(t, s, c)
+			each += directTime(t, s, c)
 		}
 		end := engine.Time(0)
 		for piece := range engine.Time(4) {
@@ -104,15 +104,15 @@ func TestBuckets(t *testing.T) {
 		TP: 1, PP: 1, EP: 1, ETP: 1, GPUs: 2, Chunks: 1,
 	}
 	ends := func(s training.Spec) engine.Time {
-		it, err := training.Build(s, training.Extent{All: true, PerGPU: true})
+		it, err := training.Build(s, training.BuildOptions{All: true, PerGPU: true})
 		if err != nil {
 			t.Fatal(err)
 		}
 		n, r := mesh(it.Graph, s.GPUs)
-		return play(t, it.Graph, n, r, flow.MaxMin).Makespan
+		return simulate(t, it.Graph, n, r, flow.MaxMin).Makespan
 	}
 	sync := func(s training.Spec) engine.Time {
-		it, err := training.Build(s, training.Extent{All: true, PerGPU: true})
+		it, err := training.Build(s, training.BuildOptions{All: true, PerGPU: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -122,7 +122,7 @@ func TestBuckets(t *testing.T) {
 			}
 		}
 		n, r := mesh(it.Graph, s.GPUs)
-		return play(t, it.Graph, n, r, flow.MaxMin).Makespan
+		return simulate(t, it.Graph, n, r, flow.MaxMin).Makespan
 	}
 	const within = 100 // ticks, of rounding a part
 	gradients := float64(base.Choices.GradientBytes) * base.Parameters(0)
@@ -167,14 +167,14 @@ func TestRingAttention(t *testing.T) {
 	for _, slow := range []float64{0.1, 1, 100} {
 		s := base
 		s.Choices.EffectiveTFLOPS *= slow
-		it, err := training.Build(s, training.Extent{All: true, PerGPU: true, Expand: direct})
+		it, err := training.Build(s, training.BuildOptions{All: true, PerGPU: true, Expand: expandDirect})
 		if err != nil {
 			t.Fatal(err)
 		}
-		graph := it.Without(training.Sync) // of the copies of a stage
+		graph := it.WithoutCalls(training.Sync) // of the copies of a stage
 		n, r := mesh(graph, s.GPUs)
-		got := play(t, graph, n, r, flow.MaxMin).Makespan
-		gather := alone(t, s, s.Calls(0, training.Forward)[0])
+		got := simulate(t, graph, n, r, flow.MaxMin).Makespan
+		gather := directTime(t, s, s.Calls(0, training.Forward)[0])
 		layer := engine.Time(s.ForwardSeconds(0) / 4 * float64(engine.Second))
 		// of multi-head attention, 8 h^2 operations a token of projections and 2 h n of causal scores, and 16 h^2 in the network
 		h, tokens := float64(s.Arch.Hidden), float64(s.Sequence)

@@ -21,12 +21,12 @@ func TestGradientPieces(t *testing.T) {
 	for _, graph := range []bool{false, true} {
 		for _, parts := range []int{1, 2, 3, 7} {
 			for _, slow := range []float64{1, 20} { // synchronisation is the shorter, or the longer
-				s, x := base, training.Extent{All: true, PerGPU: true}
+				s, x := base, training.BuildOptions{All: true, PerGPU: true}
 				s.Choices.EffectiveTFLOPS = 127 * slow
 				s.Buckets = units.Bytes(float64(s.Choices.GradientBytes)*s.Parameters(0)/float64(parts)) + 1
 				pieces := parts
 				if graph {
-					pieces, s.PassPieces, s.Collectives, x.Expand = 12, 12, "graph", direct
+					pieces, s.PassPieces, s.Collectives, x.Expand = 12, 12, "graph", expandDirect
 				}
 				if got := s.SyncPieces(0); got != parts {
 					t.Fatalf("%d parts, want %d", got, parts)
@@ -36,7 +36,7 @@ func TestGradientPieces(t *testing.T) {
 					t.Fatal(err)
 				}
 				n, r := mesh(it.Graph, s.GPUs)
-				trace := play(t, it.Graph, n, r, flow.MaxMin)
+				trace := simulate(t, it.Graph, n, r, flow.MaxMin)
 				forward := engine.Time(s.ForwardSeconds(0) * float64(engine.Second))
 				var transfers []int // of the first replica, in the order of parts
 				bytes := int64(0)
@@ -83,11 +83,11 @@ func TestExpertLayersOfPieces(t *testing.T) {
 		Collectives: "graph", ExpertSizes: "loads",
 	}
 	var draws []uint64
-	_, err := training.Build(s, training.Extent{All: true, PerGPU: true, Expand: func(g *engine.Graph, c training.Call, group, ready []int32) ([]int32, error) {
+	_, err := training.Build(s, training.BuildOptions{All: true, PerGPU: true, Expand: func(g *engine.Graph, c training.Call, group, ready []int32) ([]int32, error) {
 		if c.Dim == training.Expert {
 			draws = append(draws, c.Draw)
 		}
-		return direct(g, c, group, ready)
+		return expandDirect(g, c, group, ready)
 	}})
 	if err != nil {
 		t.Fatal(err)

@@ -8,9 +8,9 @@ import (
 	"sim/engine/units"
 )
 
-// Recommendation describes a step of a recommendation model (Naumov et al. 2019): dense networks, of which each GPU has
+// RecommendationModel describes a step of a recommendation model (Naumov et al. 2019): dense networks, of which each GPU has
 // a copy, and tables of embeddings, which are spread evenly over all GPUs.
-type Recommendation struct {
+type RecommendationModel struct {
 	GPUs            int        `key:"gpus" doc:"GPUs of the job" required:"" min:"2" max:"1048576"`
 	Samples         int        `key:"samples" doc:"samples a GPU and step" required:"" min:"1" max:"1000000000"`
 	Tables          int        `key:"tables" doc:"tables of embeddings" required:"" min:"1" max:"1000000000"`
@@ -30,23 +30,23 @@ type Recommendation struct {
 }
 
 // MessageBytes returns what a GPU sends each other of embeddings, and of their gradients.
-func (s *Recommendation) MessageBytes() int64 {
+func (s *RecommendationModel) MessageBytes() int64 {
 	return int64(math.Ceil(float64(s.Samples) * float64(s.Tables) * float64(s.Width) * float64(s.EmbeddingBytes) / float64(s.GPUs)))
 }
 
 // LookupSeconds returns how long a GPU reads the rows of its tables, which all GPUs' samples look up, or writes them.
-func (s *Recommendation) LookupSeconds() float64 {
+func (s *RecommendationModel) LookupSeconds() float64 {
 	return float64(s.Samples) * float64(s.Tables) * s.Pooling * float64(s.Width) * float64(s.RowBytes) * 8 / float64(s.MemoryRate)
 }
 
 // ForwardSeconds returns how long the dense networks take forward.
-func (s *Recommendation) ForwardSeconds() float64 {
+func (s *RecommendationModel) ForwardSeconds() float64 {
 	return float64(s.Samples) * s.Operations * float64(s.Dense) / (s.EffectiveTFLOPS * 1e12)
 }
 
 // Calls returns what a step calls: the exchange of embeddings, that of their gradients, and the reductions of gradients of
 // a piece of the top network and of the bottom one, which have no bytes where there is none.
-func (s *Recommendation) Calls() (forward, backward, top, bottom Call) {
+func (s *RecommendationModel) Calls() (forward, backward, top, bottom Call) {
 	exchange := Call{Dim: Expert, Kind: AllToAll, Bytes: s.MessageBytes()}
 	back := exchange
 	back.Transposed = true
@@ -81,27 +81,27 @@ var partNames = [...]string{
 // and are written to the tables, and those of the dense networks are reduced, a piece when it is computed and the one before
 // is reduced. Lookups do not take from what computes, as memory bounds the ones and arithmetic the other. The phases of exchanges
 // are Expert, of reductions Sync.
-func BuildRecommendation(s *Recommendation, expand func(g *engine.Graph, c Call, group, ready []int32) ([]int32, error)) (*Iteration, error) {
-	b := &builder{Iteration: &Iteration{Spec: Spec{GPUs: s.GPUs, PP: 1, Chunks: 1, Microbatches: 1, Collectives: InGraph}, Graph: &engine.Graph{}, All: true}}
-	b.x.Expand = expand
+func BuildRecommendation(s *RecommendationModel, expand func(g *engine.Graph, c Call, group, ready []int32) ([]int32, error)) (*Iteration, error) {
+	b := &builder{Iteration: &Iteration{Spec: Spec{GPUs: s.GPUs, PP: 1, Chunks: 1, Microbatches: 1, Collectives: CollectivesInGraph}, Graph: &engine.Graph{}, All: true}}
+	b.options.Expand = expand
 	var group []int32
 	for g := range int32(s.GPUs) {
 		group = append(group, g)
 	}
-	var failed error
+	var firstErr error
 	compute := func(part int32, seconds float64, after ...[]int32) []int32 {
 		d, err := engine.FromSeconds(seconds)
-		if err != nil && failed == nil {
-			failed = fmt.Errorf("training: %s: %w", partNames[part], err)
+		if err != nil && firstErr == nil {
+			firstErr = fmt.Errorf("training: %s: %w", partNames[part], err)
 		}
-		m := Meta{Phase: Forward, Chunk: part}
+		m := TaskMeta{Phase: Forward, Chunk: part}
 		if part == topBackward || part == bottomBackward {
 			m.Phase = Backward
 		}
 		ids := make([]int32, s.GPUs)
 		for g := range ids {
 			m.GPU = int32(g)
-			ids[g] = b.task(engine.Task{Duration: d}, m)
+			ids[g] = b.addTask(engine.Task{Duration: d}, m)
 			for _, a := range after {
 				b.Graph.AddEdge(a[g], ids[g], 0)
 			}
@@ -109,25 +109,25 @@ func BuildRecommendation(s *Recommendation, expand func(g *engine.Graph, c Call,
 		return ids
 	}
 	call := func(part int32, c Call, ready []int32) []int32 {
-		if failed != nil || c.Bytes == 0 {
+		if firstErr != nil || c.Bytes == 0 {
 			return ready
 		}
-		done, err := b.expand(c, group, ready, Meta{Chunk: part, GPU: -1})
-		if failed = err; err != nil {
+		done, err := b.expandCall(c, group, ready, TaskMeta{Chunk: part, GPU: -1})
+		if firstErr = err; err != nil {
 			return ready
 		}
 		return done
 	}
 	forward, backward, top, bottom := s.Calls()
 	dense := s.ForwardSeconds()
-	looked := compute(lookup, s.LookupSeconds())
-	embedded := call(exchange, forward, looked)
-	below := compute(bottomForward, dense*s.Bottom)
-	needs := [][]int32{below}
+	lookedUp := compute(lookup, s.LookupSeconds())
+	embedded := call(exchange, forward, lookedUp)
+	bottomDone := compute(bottomForward, dense*s.Bottom)
+	needs := [][]int32{bottomDone}
 	if !s.Pipelined {
 		needs = append(needs, embedded)
 	}
-	at := compute(topForward, dense*(1-s.Bottom), needs...)
+	last := compute(topForward, dense*(1-s.Bottom), needs...)
 	var reduced []int32
 	reduce := func(c Call, computed []int32) {
 		if reduced != nil {
@@ -136,17 +136,17 @@ func BuildRecommendation(s *Recommendation, expand func(g *engine.Graph, c Call,
 		reduced = call(reduction, c, computed)
 	}
 	for range s.Pieces {
-		at = compute(topBackward, dense*(1-s.Bottom)*s.BackwardRatio/float64(s.Pieces), at)
-		reduce(top, at)
+		last = compute(topBackward, dense*(1-s.Bottom)*s.BackwardRatio/float64(s.Pieces), last)
+		reduce(top, last)
 	}
-	known := at
+	gradients := last
 	if s.Pipelined { // those of the step before
-		known = compute(exchangeBack, 0)
+		gradients = compute(exchangeBack, 0)
 	}
-	compute(update, s.LookupSeconds(), call(exchangeBack, backward, known))
-	reduce(bottom, compute(bottomBackward, dense*s.Bottom*s.BackwardRatio, at))
-	if failed != nil {
-		return nil, failed
+	compute(update, s.LookupSeconds(), call(exchangeBack, backward, gradients))
+	reduce(bottom, compute(bottomBackward, dense*s.Bottom*s.BackwardRatio, last))
+	if firstErr != nil {
+		return nil, firstErr
 	}
 	b.Graph.Namer = func(id int32) string {
 		if m := b.Meta[id]; m.GPU >= 0 {
@@ -161,7 +161,7 @@ func BuildRecommendation(s *Recommendation, expand func(g *engine.Graph, c Call,
 }
 
 // Words says in a line what is trained, by a title in place of what it is where there is one.
-func (s *Recommendation) Words(title string) string {
+func (s *RecommendationModel) Words(title string) string {
 	if title == "" {
 		title = "a recommendation model"
 	}

@@ -10,8 +10,8 @@ import (
 	"sim/workloads/training"
 )
 
-// small is a dense job of stages of four GPUs, two stages a pod.
-func small(schedule string, pp, microbatches, replicas int) training.Spec {
+// smallSpec is a dense job of stages of four GPUs, two stages a pod.
+func smallSpec(schedule string, pp, microbatches, replicas int) training.Spec {
 	s := training.Spec{
 		Arch: training.Architecture{
 			Layers: 24, Hidden: 4096, Vocab: 32000, Attention: "mha", Heads: 32, KVHeads: 32, HeadDim: 128, FFN: 16384,
@@ -27,9 +27,9 @@ func small(schedule string, pp, microbatches, replicas int) training.Spec {
 
 const smallPod = 8
 
-// circuits gives bundle i of o, in the order of pods within a replica, one of the counts of a pattern: the same to a
+// circuitCounts gives bundle i of o, in the order of pods within a replica, one of the counts of a pattern: the same to a
 // pair of pods in every replica, and the same to the peer pods in all.
-func circuits(o *fabric.Optical, podsPerReplica int, pattern []int) []int {
+func circuitCounts(o *fabric.Optical, podsPerReplica int, pattern []int) []int {
 	x := make([]int, len(o.Bundles))
 	for i, b := range o.Bundles {
 		at := int(b.A) % podsPerReplica
@@ -41,22 +41,22 @@ func circuits(o *fabric.Optical, podsPerReplica int, pattern []int) []int {
 	return x
 }
 
-// provisioned returns the network and routes of g on p with circuits by pattern, or the ideal fabric for none.
-func provisioned(t *testing.T, p *fabric.Pods, g *engine.Graph, podsPerReplica int, pattern []int) (*engine.Network, *engine.Routes) {
+// provision returns the network and routes of g on p with circuits by pattern, or the ideal fabric for none.
+func provision(t *testing.T, p *fabric.Pods, g *engine.Graph, podsPerReplica int, pattern []int) (*engine.Network, *engine.Routes) {
 	t.Helper()
 	o, err := p.Connect(g)
 	if err != nil {
 		t.Fatal(err)
 	}
-	n, err := o.Provision(circuits(o, podsPerReplica, pattern))
+	n, err := o.Provision(circuitCounts(o, podsPerReplica, pattern))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return n, o.Routes
 }
 
-// wide gives pods more ports than any pattern needs.
-func wide(t *testing.T, s training.Spec, x training.Extent) (*training.Iteration, *fabric.Pods) {
+// buildWide gives pods more ports than any pattern needs.
+func buildWide(t *testing.T, s training.Spec, x training.BuildOptions) (*training.Iteration, *fabric.Pods) {
 	t.Helper()
 	it, p := build(t, s, x, smallPod, 100e9)
 	for i := range p.Pods {
@@ -67,16 +67,16 @@ func wide(t *testing.T, s training.Spec, x training.Extent) (*training.Iteration
 
 var patterns = [][]int{{1}, {2, 3, 1}, {1, 2, 2, 3, 1}, {4, 1}, {8}}
 
-var both = []flow.Service{flow.MaxMin, flow.LevelPriority}
+var services = []flow.Service{flow.MaxMin, flow.LevelPriority}
 
 // TestReducedIsFull: the reduced graph starts and ends every transfer between pods when the full one does (DELTA, Fig.
 // 3).
 func TestReducedIsFull(t *testing.T) {
 	for _, schedule := range []string{training.OneFOneB, training.Eager, training.GPipe, training.Interleaved, training.ZBH1, training.ZBH2, training.DualPipe} {
-		for _, x := range []training.Extent{{}, {All: true, PerGPU: true}, {All: true}} {
+		for _, x := range []training.BuildOptions{{}, {All: true, PerGPU: true}, {All: true}} {
 			t.Run(fmt.Sprintf("%v/%+v", schedule, x), func(t *testing.T) {
-				s := small(schedule, 4, 8, 3)
-				it, p := wide(t, s, x)
+				s := smallSpec(schedule, 4, 8, 3)
+				it, p := buildWide(t, s, x)
 				g, origin, err := p.Reduce(it.Graph, nil)
 				if err != nil {
 					t.Fatal(err)
@@ -85,10 +85,10 @@ func TestReducedIsFull(t *testing.T) {
 					t.Errorf("%d tasks and %d edges became %d and %d", len(it.Graph.Tasks), it.Graph.EdgeCount(), len(g.Tasks), g.EdgeCount())
 				}
 				for _, pattern := range patterns {
-					fn, fr := provisioned(t, p, it.Graph, 2, pattern)
-					n, r := provisioned(t, p, g, 2, pattern)
-					for _, service := range both {
-						full, reduced := play(t, it.Graph, fn, fr, service), play(t, g, n, r, service)
+					fn, fr := provision(t, p, it.Graph, 2, pattern)
+					n, r := provision(t, p, g, 2, pattern)
+					for _, service := range services {
+						full, reduced := simulate(t, it.Graph, fn, fr, service), simulate(t, g, n, r, service)
 						if full.Makespan != reduced.Makespan {
 							t.Fatalf("%v, %v: %v, reduced %v", pattern, service, full.Makespan, reduced.Makespan)
 						}
@@ -117,25 +117,25 @@ func TestAggregatedIsPerGPU(t *testing.T) {
 		all      bool
 	}{{1, false}, {2, false}, {2, true}, {3, true}, {4, true}} {
 		t.Run(fmt.Sprintf("%d replicas/all %v", c.replicas, c.all), func(t *testing.T) {
-			s := small(training.OneFOneB, 4, 6, c.replicas)
-			it, p := wide(t, s, training.Extent{All: c.all})
-			each, q := wide(t, s, training.Extent{All: c.all, PerGPU: true})
-			of := map[training.Meta]int32{}
+			s := smallSpec(training.OneFOneB, 4, 6, c.replicas)
+			it, p := buildWide(t, s, training.BuildOptions{All: c.all})
+			each, q := buildWide(t, s, training.BuildOptions{All: c.all, PerGPU: true})
+			aggregate := map[training.TaskMeta]int32{}
 			for id, m := range it.Meta {
-				of[m] = int32(id)
+				aggregate[m] = int32(id)
 			}
 			for _, pattern := range patterns {
-				n, r := provisioned(t, p, it.Graph, 2, pattern)
-				en, er := provisioned(t, q, each.Graph, 2, pattern)
-				for _, service := range both {
-					want, got := play(t, it.Graph, n, r, service), play(t, each.Graph, en, er, service)
+				n, r := provision(t, p, it.Graph, 2, pattern)
+				en, er := provision(t, q, each.Graph, 2, pattern)
+				for _, service := range services {
+					want, got := simulate(t, it.Graph, n, r, service), simulate(t, each.Graph, en, er, service)
 					for id, m := range each.Meta {
 						m.GPU = -1
-						k, ok := of[m]
+						k, ok := aggregate[m]
 						if !ok {
 							t.Fatalf("%s has no aggregate", each.Graph.Name(int32(id)))
 						}
-						if apart(got.Start[id], want.Start[k]) > ticks || apart(got.End[id], want.End[k]) > ticks {
+						if difference(got.Start[id], want.Start[k]) > ticks || difference(got.End[id], want.End[k]) > ticks {
 							t.Fatalf("%v, %v: %s from %v to %v, as one of all from %v to %v", pattern, service,
 								each.Graph.Name(int32(id)), got.Start[id], got.End[id], want.Start[k], want.End[k])
 						}
@@ -146,7 +146,7 @@ func TestAggregatedIsPerGPU(t *testing.T) {
 	}
 }
 
-func apart(a, b engine.Time) engine.Time { return max(a-b, b-a) }
+func difference(a, b engine.Time) engine.Time { return max(a-b, b-a) }
 
 // TestOneReplicaIsAll: of identical replicas one stands for all (DELTA, Sec. IV-A.1), with the circuits of each pod
 // pair in every replica and those to a peer pod on each side: the same makespan, and the same times of every task.
@@ -155,26 +155,26 @@ func TestOneReplicaIsAll(t *testing.T) {
 		for _, schedule := range []string{training.OneFOneB, training.Interleaved, training.ZBH2, training.DualPipe} {
 			for _, split := range []bool{true, false} {
 				t.Run(fmt.Sprintf("%d replicas/%v/split %v", replicas, schedule, split), func(t *testing.T) {
-					s := small(schedule, 6, 6, replicas)
+					s := smallSpec(schedule, 6, 6, replicas)
 					if schedule == training.DualPipe {
 						s.Microbatches = 12
 					}
 					s.Choices.Ring = map[bool]string{true: "bidirectional", false: "unidirectional"}[split]
-					one, p := wide(t, s, training.Extent{})
-					all, q := wide(t, s, training.Extent{All: true})
+					one, p := buildWide(t, s, training.BuildOptions{})
+					all, q := buildWide(t, s, training.BuildOptions{All: true})
 					type key struct { // copies exchange gradients and then parameters, which are other bytes
-						training.Meta
+						training.TaskMeta
 						bytes int64
 					}
-					of := map[key]int32{}
+					counterpart := map[key]int32{}
 					for id, m := range one.Meta {
-						of[key{m, one.Graph.Tasks[id].Bytes}] = int32(id)
+						counterpart[key{m, one.Graph.Tasks[id].Bytes}] = int32(id)
 					}
 					for _, pattern := range patterns {
-						n, r := provisioned(t, p, one.Graph, 3, pattern)
-						an, ar := provisioned(t, q, all.Graph, 3, pattern)
-						for _, service := range both {
-							want, got := play(t, one.Graph, n, r, service), play(t, all.Graph, an, ar, service)
+						n, r := provision(t, p, one.Graph, 3, pattern)
+						an, ar := provision(t, q, all.Graph, 3, pattern)
+						for _, service := range services {
+							want, got := simulate(t, one.Graph, n, r, service), simulate(t, all.Graph, an, ar, service)
 							if want.Makespan != got.Makespan {
 								t.Errorf("%v, %v: one replica %v, all %v", pattern, service, want.Makespan, got.Makespan)
 							}
@@ -182,8 +182,8 @@ func TestOneReplicaIsAll(t *testing.T) {
 								if m.Phase == training.Barrier {
 									continue
 								}
-								m.Replica, m.Back = 0, false
-								if k := of[key{m, all.Graph.Tasks[id].Bytes}]; got.Start[id] != want.Start[k] || got.End[id] != want.End[k] {
+								m.Replica, m.ToPrevious = 0, false
+								if k := counterpart[key{m, all.Graph.Tasks[id].Bytes}]; got.Start[id] != want.Start[k] || got.End[id] != want.End[k] {
 									t.Fatalf("%v, %v: %s from %v to %v, in one replica %v to %v", pattern, service,
 										all.Graph.Name(int32(id)), got.Start[id], got.End[id], want.Start[k], want.End[k])
 								}
@@ -199,15 +199,15 @@ func TestOneReplicaIsAll(t *testing.T) {
 // TestPortsOfOneReplicaAreAll: the ports counted for one replica times the replicas are those of all.
 func TestPortsOfOneReplicaAreAll(t *testing.T) {
 	for _, replicas := range []int{1, 2, 3, 8} {
-		s := small(training.OneFOneB, 6, 6, replicas)
+		s := smallSpec(training.OneFOneB, 6, 6, replicas)
 		ports := map[bool]int{}
 		for _, all := range []bool{false, true} {
-			it, p := wide(t, s, training.Extent{All: all})
+			it, p := buildWide(t, s, training.BuildOptions{All: all})
 			o, err := p.Connect(it.Graph)
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, used := range o.Ports(circuits(o, 3, []int{2, 3, 0, 4, 1, 2})) {
+			for _, used := range o.Ports(circuitCounts(o, 3, []int{2, 3, 0, 4, 1, 2})) {
 				ports[all] += used * o.Copies
 			}
 		}
@@ -221,18 +221,18 @@ func TestPortsOfOneReplicaAreAll(t *testing.T) {
 // before that is delayed in the others.
 func TestSlowReplicaDelaysAll(t *testing.T) {
 	for _, replicas := range []int{2, 3, 8} {
-		s := small(training.OneFOneB, 4, 8, replicas)
+		s := smallSpec(training.OneFOneB, 4, 8, replicas)
 		scale := make([]float64, replicas)
 		for r := range scale {
 			scale[r] = 1
 		}
-		even, p := wide(t, s, training.Extent{All: true, Scale: scale})
+		even, p := buildWide(t, s, training.BuildOptions{All: true, ComputeScale: scale})
 		scale[1] = 1.1
-		slow, q := wide(t, s, training.Extent{All: true, Scale: scale})
-		n, r := provisioned(t, p, even.Graph, 2, []int{3, 2})
-		sn, sr := provisioned(t, q, slow.Graph, 2, []int{3, 2})
-		for _, service := range both {
-			want, got := play(t, even.Graph, n, r, service), play(t, slow.Graph, sn, sr, service)
+		slow, q := buildWide(t, s, training.BuildOptions{All: true, ComputeScale: scale})
+		n, r := provision(t, p, even.Graph, 2, []int{3, 2})
+		sn, sr := provision(t, q, slow.Graph, 2, []int{3, 2})
+		for _, service := range services {
+			want, got := simulate(t, even.Graph, n, r, service), simulate(t, slow.Graph, sn, sr, service)
 			if got.Makespan <= want.Makespan {
 				t.Errorf("%d replicas: %v with a slow one, %v without", replicas, got.Makespan, want.Makespan)
 			}
@@ -241,10 +241,10 @@ func TestSlowReplicaDelaysAll(t *testing.T) {
 				if m.Phase == training.Sync {
 					syncs++
 					last := engine.Time(0)
-					for _, ready := range slow.Ready {
+					for _, ready := range slow.GradientsReady {
 						last = max(last, got.End[ready[m.Stage][0]])
 					}
-					if got.Start[id] != last || got.End[slow.Ready[1][m.Stage][0]] != last {
+					if got.Start[id] != last || got.End[slow.GradientsReady[1][m.Stage][0]] != last {
 						t.Errorf("%s starts at %v, the slowest is ready at %v", slow.Graph.Name(int32(id)), got.Start[id], last)
 					}
 				}
@@ -264,7 +264,7 @@ func TestSlowReplicaDelaysAll(t *testing.T) {
 func TestTaskCounts(t *testing.T) {
 	for _, model := range append([]string{"gpt-7b"}, training.ModelNames()[:4]...) {
 		s, perPod := table1(t, model)
-		it, p := build(t, s, training.Extent{}, perPod, 400e9)
+		it, p := build(t, s, training.BuildOptions{}, perPod, 400e9)
 		count := func(g *engine.Graph, origin func(id int32) int32) (pipeline map[[2]int32]int, sync int) {
 			pipeline = map[[2]int32]int{}
 			for id := range int32(len(g.Tasks)) {
@@ -274,7 +274,7 @@ func TestTaskCounts(t *testing.T) {
 				}
 				switch m := it.Meta[from]; m.Phase {
 				case training.PipelineForward, training.PipelineBackward:
-					pipeline[[2]int32{m.Stage, m.To}]++
+					pipeline[[2]int32{m.Stage, m.ToStage}]++
 				case training.Sync:
 					sync++
 				}
@@ -311,11 +311,11 @@ func TestOneReplicaOfTableI(t *testing.T) {
 		s.Microbatches = 24
 		for _, pattern := range [][]int{{2, 3, 1, 5, 4, 3}, {4, 4, 2, 6, 4, 5}} {
 			var makespan [2][2]engine.Time
-			for k, x := range []training.Extent{{}, {All: true}} {
+			for k, x := range []training.BuildOptions{{}, {All: true}} {
 				it, p := build(t, s, x, perPod, 400e9)
-				n, r := provisioned(t, p, it.Graph, s.PP*s.StageGPUs()/perPod, pattern)
-				for i, service := range both {
-					makespan[k][i] = play(t, it.Graph, n, r, service).Makespan
+				n, r := provision(t, p, it.Graph, s.PP*s.StageGPUs()/perPod, pattern)
+				for i, service := range services {
+					makespan[k][i] = simulate(t, it.Graph, n, r, service).Makespan
 				}
 			}
 			if makespan[0] != makespan[1] {
@@ -329,7 +329,7 @@ func TestOneReplicaOfTableI(t *testing.T) {
 // ring.
 func TestHalfRing(t *testing.T) {
 	for d, want := range map[int]bool{2: true, 3: false} {
-		_, err := training.Build(small(training.OneFOneB, 4, 8, d), training.Extent{PerGPU: true})
+		_, err := training.Build(smallSpec(training.OneFOneB, 4, 8, d), training.BuildOptions{PerGPU: true})
 		if (err == nil) != want {
 			t.Errorf("%d replicas: %v", d, err)
 		}

@@ -39,137 +39,137 @@ var Schedules = []struct{ Name, Doc string }{
 	{DualPipe, "micro-batches enter from both ends of the pipeline; two copies of the model"},
 }
 
-// Work is what a step of a stage's program does.
-type Work uint8
+// PassKind is what a step of a stage's program does.
+type PassKind uint8
 
 // The kinds of work of a stage.
 const (
-	Forwards  Work = iota // a forward pass
-	Backwards             // a whole backward pass
-	Inputs                // the gradients of its input
-	Weights               // the gradients of its weights, after Inputs
+	ForwardPass        PassKind = iota // a forward pass
+	BackwardPass                       // a whole backward pass
+	InputGradientPass                  // the gradients of its input
+	WeightGradientPass                 // the gradients of its weights, after Inputs
 )
 
-// Step is one step of a stage's program: a micro-batch's pass through a chunk.
-type Step struct {
-	Work       Work
+// Pass is one step of a stage's program: a micro-batch's pass through a chunk.
+type Pass struct {
+	Kind       PassKind
 	Chunk      int
 	Microbatch int
-	// Together is of a forward pass that is computed together with the backward pass that follows, each hiding what the
+	// OverlapsNext is of a forward pass that is computed together with the backward pass that follows, each hiding what the
 	// other sends: both begin when both can, and both have ended when the second has.
-	Together bool
+	OverlapsNext bool
 }
 
 // Program returns the order of work of a stage.
-func (s *Spec) Program(stage int) []Step {
+func (s *Spec) Program(stage int) []Pass {
 	after := s.PP - 1 - stage // stages that follow
 	switch s.Schedule {
 	case DualPipe:
 		return s.dualPipe(stage)
 	case Eager:
-		return s.alternate(2*after, -1)
+		return s.alternating(2*after, -1)
 	case ZBH1:
-		return s.alternate(after, stage)
+		return s.alternating(after, stage)
 	case ZBH2:
-		return s.alternate(2*after, 2*stage)
+		return s.alternating(2*after, 2*stage)
 	case GPipe:
-		return s.alternate(s.Microbatches, -1)
+		return s.alternating(s.Microbatches, -1)
 	case Interleaved:
 		// Narayanan et al. 2021, Sec. 2.2: two for each stage that follows, and one round of every chunk but the last
-		return s.alternate(2*after+(s.Chunks-1)*s.PP, -1)
+		return s.alternating(2*after+(s.Chunks-1)*s.PP, -1)
 	}
-	return s.alternate(after, -1)
+	return s.alternating(after, -1)
 }
 
-// alternate returns a program that warms up with so many forward passes, then does a forward and a backward pass in
+// alternating returns a program that warms up with so many forward passes, then does a forward and a backward pass in
 // turn. Where late is not negative backward passes are divided, and the gradients of weights stay so many passes behind
 // until there are no forward passes left.
-func (s *Spec) alternate(warm, late int) []Step {
+func (s *Spec) alternating(warmUp, weightDelay int) []Pass {
 	n := s.Microbatches * s.Chunks
-	warm = min(warm, n)
-	steps := make([]Step, 0, 3*n)
-	back, weights := 0, 0
-	backward := func(behind int) {
-		b := s.backward(back)
-		back++
-		if late < 0 {
+	warmUp = min(warmUp, n)
+	steps := make([]Pass, 0, 3*n)
+	numBackward, numWeights := 0, 0
+	backward := func(delay int) {
+		b := s.backward(numBackward)
+		numBackward++
+		if weightDelay < 0 {
 			steps = append(steps, b)
 			return
 		}
-		b.Work = Inputs
-		if steps = append(steps, b); back-weights > behind {
-			w := s.backward(weights)
-			w.Work = Weights
+		b.Kind = InputGradientPass
+		if steps = append(steps, b); numBackward-numWeights > delay {
+			w := s.backward(numWeights)
+			w.Kind = WeightGradientPass
 			steps = append(steps, w)
-			weights++
+			numWeights++
 		}
 	}
 	for i := range n {
-		if steps = append(steps, s.forward(i)); i >= warm {
-			backward(late)
+		if steps = append(steps, s.forward(i)); i >= warmUp {
+			backward(weightDelay)
 		}
 	}
-	for back < n {
+	for numBackward < n {
 		backward(0)
 	}
-	for ; late >= 0 && weights < n; weights++ {
-		w := s.backward(weights)
-		w.Work = Weights
+	for ; weightDelay >= 0 && numWeights < n; numWeights++ {
+		w := s.backward(numWeights)
+		w.Kind = WeightGradientPass
 		steps = append(steps, w)
 	}
 	return steps
 }
 
 // forward returns the i-th forward of a stage: rounds of PP micro-batches go through chunk after chunk.
-func (s *Spec) forward(i int) Step {
+func (s *Spec) forward(i int) Pass {
 	round, in := i/(s.PP*s.Chunks), i%(s.PP*s.Chunks)
 	if s.Chunks == 1 {
-		return Step{Microbatch: i}
+		return Pass{Microbatch: i}
 	}
-	return Step{Chunk: in / s.PP, Microbatch: round*s.PP + in%s.PP}
+	return Pass{Chunk: in / s.PP, Microbatch: round*s.PP + in%s.PP}
 }
 
 // backward returns the i-th backward of a stage: as forward, the last chunk first.
-func (s *Spec) backward(i int) Step {
+func (s *Spec) backward(i int) Pass {
 	o := s.forward(i)
-	return Step{Work: Backwards, Chunk: s.Chunks - 1 - o.Chunk, Microbatch: o.Microbatch}
+	return Pass{Kind: BackwardPass, Chunk: s.Chunks - 1 - o.Chunk, Microbatch: o.Microbatch}
 }
 
 // dualPipe returns the program of a stage under DualPipe. Stages of the second half see the two directions the other
 // way round: near and far are the micro-batches that enter at the end of the pipeline which is nearer, and those of the
 // other.
-func (s *Spec) dualPipe(stage int) []Step {
+func (s *Spec) dualPipe(stage int) []Pass {
 	half := s.Microbatches / 2
 	depth := min(stage, s.PP-1-stage) // stages between it and the nearer end
 	inner := s.PP/2 - 1 - depth       // stages between it and the middle
 	const near, far = 0, 1
-	var steps []Step
+	var steps []Pass
 	var forwards, backwards [2]int
-	var late []Step // gradients of weights that wait
+	var pendingWeights []Pass // gradients of weights that wait
 	chunk := func(side int) int {
 		if stage >= s.PP/2 {
 			return 1 - side
 		}
 		return side
 	}
-	of := func(w Work, side int, next *[2]int) Step {
+	next := func(w PassKind, side int, counts *[2]int) Pass {
 		c := chunk(side)
-		x := Step{Work: w, Chunk: c, Microbatch: c*half + next[side]}
-		next[side]++
+		x := Pass{Kind: w, Chunk: c, Microbatch: c*half + counts[side]}
+		counts[side]++
 		return x
 	}
-	forward := func(side int) { steps = append(steps, of(Forwards, side, &forwards)) }
-	backward := func(side int) { steps = append(steps, of(Backwards, side, &backwards)) }
-	divided := func(side int) {
-		x := of(Inputs, side, &backwards)
+	forward := func(side int) { steps = append(steps, next(ForwardPass, side, &forwards)) }
+	backward := func(side int) { steps = append(steps, next(BackwardPass, side, &backwards)) }
+	splitBackward := func(side int) {
+		x := next(InputGradientPass, side, &backwards)
 		steps = append(steps, x)
-		x.Work = Weights
-		late = append(late, x)
+		x.Kind = WeightGradientPass
+		pendingWeights = append(pendingWeights, x)
 	}
-	weights := func() { steps, late = append(steps, late[0]), late[1:] }
+	weights := func() { steps, pendingWeights = append(steps, pendingWeights[0]), pendingWeights[1:] }
 	both := func(f, b int) {
 		forward(f)
-		steps[len(steps)-1].Together = true
+		steps[len(steps)-1].OverlapsNext = true
 		backward(b)
 	}
 
@@ -181,7 +181,7 @@ func (s *Spec) dualPipe(stage int) []Step {
 		forward(far)
 	}
 	for range inner {
-		divided(far)
+		splitBackward(far)
 		weights()
 		forward(far)
 	}
@@ -202,14 +202,14 @@ func (s *Spec) dualPipe(stage int) []Step {
 		if side := far - i%2; i <= depth {
 			backward(side)
 		} else {
-			divided(side)
+			splitBackward(side)
 		}
 	}
 	for range inner {
 		weights()
-		divided(near)
+		splitBackward(near)
 	}
-	for len(late) > 0 {
+	for len(pendingWeights) > 0 {
 		weights()
 	}
 	return steps
@@ -239,34 +239,34 @@ func (s *Spec) Copies() int {
 	return 1
 }
 
-// Virtual returns the number of virtual stages of a replica: chunk c of stage i is number c x PP + i.
-func (s *Spec) Virtual() int { return s.PP * s.Chunks }
+// VirtualStages returns the number of virtual stages of a replica: chunk c of stage i is number c x PP + i.
+func (s *Spec) VirtualStages() int { return s.PP * s.Chunks }
 
-// parts returns how many parts the model is divided into, and which of them virtual stage v holds.
-func (s *Spec) parts(v int) (n, part int) {
-	n, part = s.Virtual()/s.Copies(), v
+// modelParts returns how many parts the model is divided into, and which of them virtual stage v holds.
+func (s *Spec) modelParts(v int) (n, part int) {
+	n, part = s.VirtualStages()/s.Copies(), v
 	if v >= n {
-		part = s.Virtual() - 1 - v
+		part = s.VirtualStages() - 1 - v
 	}
 	return n, part
 }
 
-// route returns the virtual stages that a micro-batch passes, in order.
-func (s *Spec) route(microbatch int) []int {
-	n := s.Virtual() / s.Copies()
+// stagePath returns the virtual stages that a micro-batch passes, in order.
+func (s *Spec) stagePath(microbatch int) []int {
+	n := s.VirtualStages() / s.Copies()
 	r := make([]int, n)
 	for i := range r {
 		if r[i] = i; s.Copies() > 1 && microbatch >= s.Microbatches/2 {
-			r[i] = s.Virtual() - 1 - i
+			r[i] = s.VirtualStages() - 1 - i
 		}
 	}
 	return r
 }
 
-// mirror returns the virtual stage with the other copy of what v holds, or v where there is none.
-func (s *Spec) mirror(v int) int {
+// otherCopy returns the virtual stage with the other copy of what v holds, or v where there is none.
+func (s *Spec) otherCopy(v int) int {
 	if s.Copies() > 1 {
-		return s.Virtual() - 1 - v
+		return s.VirtualStages() - 1 - v
 	}
 	return v
 }
@@ -281,13 +281,13 @@ func (s *Spec) Neighbours() [][2]int {
 		}
 	}
 	for _, i := range []int{0, s.Microbatches - 1} {
-		r := s.route(i)
+		r := s.stagePath(i)
 		for k := range len(r) - 1 {
 			add(r[k]%s.PP, r[k+1]%s.PP)
 		}
 	}
-	for v := range s.Virtual() {
-		add(v%s.PP, s.mirror(v)%s.PP)
+	for v := range s.VirtualStages() {
+		add(v%s.PP, s.otherCopy(v)%s.PP)
 	}
 	slices.SortFunc(all, func(a, b [2]int) int { return slices.Compare(a[:], b[:]) })
 	return slices.Compact(all)

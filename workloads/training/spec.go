@@ -28,54 +28,54 @@ type Choices struct {
 
 // Spec describes one training iteration.
 type Spec struct {
-	_              string       `key:"model" doc:"a preset model" choices:"@models"`
-	Sequence       int          `key:"sequence" doc:"tokens a sample" required:"" min:"1" max:"1000000000"`
-	Microbatch     int          `key:"microbatch" doc:"samples a micro-batch" default:"1" min:"1" max:"1000000"`
-	Microbatches   int          `key:"microbatches" doc:"micro-batches a replica and step" required:"" min:"1" max:"1000000"`
-	TP             int          `key:"tp" doc:"GPUs a tensor-parallel group" required:"" min:"1" max:"65536"`
-	PP             int          `key:"pp" doc:"pipeline stages" required:"" min:"1" max:"65536"`
-	CP             int          `key:"cp" doc:"ranks that share the sequence of a micro-batch (context parallelism)" default:"1" min:"1" max:"65536" implicit:""`
-	EP             int          `key:"ep" doc:"expert-parallel ranks a stage" default:"1" min:"1" max:"65536" when:"experts"`
-	ETP            int          `key:"etp" doc:"GPUs that share an expert" default:"1" min:"1" max:"65536" when:"experts"`
-	GPUs           int          `key:"gpus" doc:"GPUs of the job; what pipeline and stages leave over makes replicas" required:"" min:"1" max:"100000000"`
-	Schedule       string       `key:"schedule" doc:"order of forward and backward passes in a stage" default:"1f1b" choices:"@schedules"`
-	Chunks         int          `key:"virtual_stages" doc:"model chunks that a stage holds" required:"" computed:"" min:"2" max:"65536" when:"schedule=interleaved-1f1b"`
-	ReplicaMode    string       `key:"replicas" doc:"which replicas are simulated: one for all, all of them together, or each different one by itself" default:"auto" choices:"auto|single|all|decomposed" when:"reduced"`
-	Flows          string       `key:"flows" doc:"whether the flows of a stage's GPUs are one transfer or each its own" default:"aggregated" choices:"aggregated|per-gpu" when:"reduced"`
-	Collectives    string       `key:"collectives" doc:"whether the collective calls inside stages are a part of what a GPU achieves, or in the 'graph', as transfers that contend with all others" default:"none" choices:"none|graph" when:"unplanned" implicit:""`
-	PassPieces     int          `key:"pieces" doc:"parts that a pass is divided into, each of which calls the collectives of its share of the layers; 0 is one a layer" default:"0" max:"65536" when:"collectives=graph"`
-	OverlapCalls   float64      `key:"overlap_calls" doc:"part of the computing after calls that goes on while these are under way, as in loops over the parts of a product (Wang et al. 2023)" default:"0.0" max:"1" when:"collectives=graph" implicit:""`
-	Compute        string       `key:"compute" doc:"how long passes take: by their operations at effective_tflops, each operator by a 'roofline' of peak_tflops and memory_bandwidth, or as [workload.operators] says" default:"effective" choices:"effective|roofline|operators" implicit:""`
-	Machine        Machine      `inline:""`
-	Operators      Operators    `table:"operators" doc:"What a GPU takes for the parts of a forward pass of a micro-batch, by measurement." when:"compute=operators"`
-	Sharding       string       `key:"sharding" doc:"what replicas divide among themselves: nothing, the optimizer's state (ZeRO-1), gradients too, which every backward pass then scatters (ZeRO-2), or parameters too, which every pass gathers (ZeRO-3, FSDP)" default:"optimizer" choices:"none|optimizer|gradients|parameters" implicit:""`
-	Prefetch       int          `key:"prefetch" doc:"parts of a pass whose parameters are gathered ahead" default:"1" max:"65536" when:"sharding=parameters"`
-	Recompute      string       `key:"recompute" doc:"what backward passes compute once more, so that it need not be held: nothing, attention's scores ('selective', Korthikanti et al. 2022), or the whole forward pass with its collective calls ('full')" default:"none" choices:"none|selective|full" implicit:""`
-	StoreScores    bool         `key:"store_scores" doc:"hold attention's scores until the backward pass, as attention does that is not computed block by block (FlashAttention): they count in what a stage holds" default:"false" when:"recompute=none" implicit:""`
-	Buckets        units.Bytes  `key:"buckets" doc:"gradients of a GPU that are synchronised together as soon as the last backward pass has computed them; 0B is all, after the whole of it" default:"0B" min:"0" implicit:""`
-	OptimizerTime  engine.Time  `key:"optimizer_time" doc:"how long the optimizer takes for a stage, after its gradients and parameters are synchronised" default:"0s" min:"0" implicit:""`
-	GPUMemory      units.Bytes  `key:"gpu_memory" doc:"of a GPU, into which what a stage holds has to fit; 0B is not checked" default:"0B" min:"0" implicit:""`
-	ContextForm    string       `key:"context_form" doc:"how ranks that share a sequence get at its keys and values: by an all-gather before attention, or in a 'ring' that goes on while attention is computed block by block" default:"all-gather" choices:"all-gather|ring" when:"collectives=graph" implicit:""`
-	OverlapSync    bool         `key:"overlap_sync" doc:"gradients of a piece are reduced, and its parameters gathered, as soon as the last backward pass has computed them, not after the whole of it" default:"false" when:"collectives=graph" implicit:""`
-	ExpertSizes    string       `key:"expert_sizes" doc:"how much the GPUs of a stage send each other's experts: the same, or by a law of Zipf, drawn for every micro-batch and piece of a pass, in inner tiers for each virtual stage; or by the loads of experts in each layer" default:"uniform" choices:"uniform|zipf|loads" when:"experts & expert-calls" implicit:""`
-	_              string       `key:"expert_file" doc:"CSV file with a row of loads for each layer with experts, in place of expert_loads" when:"expert_sizes=loads"`
-	ExpertLoads    [][]int      `key:"expert_loads" doc:"load of each expert, such as the tokens that it receives, a row for each layer with experts" max:"1125899906842624" when:"expert_sizes=loads"`
-	ExpertExponent float64      `key:"expert_exponent" doc:"how fast these sizes fall by rank" default:"0.4" max:"10" when:"expert_sizes=zipf"`
-	Preset         string       `key:"preset" doc:"modelling choices, for what follows" default:"calibrated" choices:"@presets"`
-	Choices        Choices      `inline:""`
-	Arch           Architecture `table:"architecture" doc:"A model that is no preset. A preset model has these values of its own, and the table is refused beside it."`
-	InnerSync      bool         // the copies of a parameter in a stage take time to synchronise, which Iteration.Lengthen sets
-	Measured       *Measured    // in place of what follows from the model; nil is by the model
+	_              string         `key:"model" doc:"a preset model" choices:"@models"`
+	Sequence       int            `key:"sequence" doc:"tokens a sample" required:"" min:"1" max:"1000000000"`
+	Microbatch     int            `key:"microbatch" doc:"samples a micro-batch" default:"1" min:"1" max:"1000000"`
+	Microbatches   int            `key:"microbatches" doc:"micro-batches a replica and step" required:"" min:"1" max:"1000000"`
+	TP             int            `key:"tp" doc:"GPUs a tensor-parallel group" required:"" min:"1" max:"65536"`
+	PP             int            `key:"pp" doc:"pipeline stages" required:"" min:"1" max:"65536"`
+	CP             int            `key:"cp" doc:"ranks that share the sequence of a micro-batch (context parallelism)" default:"1" min:"1" max:"65536" implicit:""`
+	EP             int            `key:"ep" doc:"expert-parallel ranks a stage" default:"1" min:"1" max:"65536" when:"experts"`
+	ETP            int            `key:"etp" doc:"GPUs that share an expert" default:"1" min:"1" max:"65536" when:"experts"`
+	GPUs           int            `key:"gpus" doc:"GPUs of the job; what pipeline and stages leave over makes replicas" required:"" min:"1" max:"100000000"`
+	Schedule       string         `key:"schedule" doc:"order of forward and backward passes in a stage" default:"1f1b" choices:"@schedules"`
+	Chunks         int            `key:"virtual_stages" doc:"model chunks that a stage holds" required:"" computed:"" min:"2" max:"65536" when:"schedule=interleaved-1f1b"`
+	ReplicaMode    string         `key:"replicas" doc:"which replicas are simulated: one for all, all of them together, or each different one by itself" default:"auto" choices:"auto|single|all|decomposed" when:"reduced"`
+	Flows          string         `key:"flows" doc:"whether the flows of a stage's GPUs are one transfer or each its own" default:"aggregated" choices:"aggregated|per-gpu" when:"reduced"`
+	Collectives    string         `key:"collectives" doc:"whether the collective calls inside stages are a part of what a GPU achieves, or in the 'graph', as transfers that contend with all others" default:"none" choices:"none|graph" when:"unplanned" implicit:""`
+	PassPieces     int            `key:"pieces" doc:"parts that a pass is divided into, each of which calls the collectives of its share of the layers; 0 is one a layer" default:"0" max:"65536" when:"collectives=graph"`
+	OverlapCalls   float64        `key:"overlap_calls" doc:"part of the computing after calls that goes on while these are under way, as in loops over the parts of a product (Wang et al. 2023)" default:"0.0" max:"1" when:"collectives=graph" implicit:""`
+	Compute        string         `key:"compute" doc:"how long passes take: by their operations at effective_tflops, each operator by a 'roofline' of peak_tflops and memory_bandwidth, or as [workload.operators] says" default:"effective" choices:"effective|roofline|operators" implicit:""`
+	Machine        Machine        `inline:""`
+	Operators      Operators      `table:"operators" doc:"What a GPU takes for the parts of a forward pass of a micro-batch, by measurement." when:"compute=operators"`
+	Sharding       string         `key:"sharding" doc:"what replicas divide among themselves: nothing, the optimizer's state (ZeRO-1), gradients too, which every backward pass then scatters (ZeRO-2), or parameters too, which every pass gathers (ZeRO-3, FSDP)" default:"optimizer" choices:"none|optimizer|gradients|parameters" implicit:""`
+	Prefetch       int            `key:"prefetch" doc:"parts of a pass whose parameters are gathered ahead" default:"1" max:"65536" when:"sharding=parameters"`
+	Recompute      string         `key:"recompute" doc:"what backward passes compute once more, so that it need not be held: nothing, attention's scores ('selective', Korthikanti et al. 2022), or the whole forward pass with its collective calls ('full')" default:"none" choices:"none|selective|full" implicit:""`
+	StoreScores    bool           `key:"store_scores" doc:"hold attention's scores until the backward pass, as attention does that is not computed block by block (FlashAttention): they count in what a stage holds" default:"false" when:"recompute=none" implicit:""`
+	Buckets        units.Bytes    `key:"buckets" doc:"gradients of a GPU that are synchronised together as soon as the last backward pass has computed them; 0B is all, after the whole of it" default:"0B" min:"0" implicit:""`
+	OptimizerTime  engine.Time    `key:"optimizer_time" doc:"how long the optimizer takes for a stage, after its gradients and parameters are synchronised" default:"0s" min:"0" implicit:""`
+	GPUMemory      units.Bytes    `key:"gpu_memory" doc:"of a GPU, into which what a stage holds has to fit; 0B is not checked" default:"0B" min:"0" implicit:""`
+	ContextForm    string         `key:"context_form" doc:"how ranks that share a sequence get at its keys and values: by an all-gather before attention, or in a 'ring' that goes on while attention is computed block by block" default:"all-gather" choices:"all-gather|ring" when:"collectives=graph" implicit:""`
+	OverlapSync    bool           `key:"overlap_sync" doc:"gradients of a piece are reduced, and its parameters gathered, as soon as the last backward pass has computed them, not after the whole of it" default:"false" when:"collectives=graph" implicit:""`
+	ExpertSizes    string         `key:"expert_sizes" doc:"how much the GPUs of a stage send each other's experts: the same, or by a law of Zipf, drawn for every micro-batch and piece of a pass, in inner tiers for each virtual stage; or by the loads of experts in each layer" default:"uniform" choices:"uniform|zipf|loads" when:"experts & expert-calls" implicit:""`
+	_              string         `key:"expert_file" doc:"CSV file with a row of loads for each layer with experts, in place of expert_loads" when:"expert_sizes=loads"`
+	ExpertLoads    [][]int        `key:"expert_loads" doc:"load of each expert, such as the tokens that it receives, a row for each layer with experts" max:"1125899906842624" when:"expert_sizes=loads"`
+	ExpertExponent float64        `key:"expert_exponent" doc:"how fast these sizes fall by rank" default:"0.4" max:"10" when:"expert_sizes=zipf"`
+	Preset         string         `key:"preset" doc:"modelling choices, for what follows" default:"calibrated" choices:"@presets"`
+	Choices        Choices        `inline:""`
+	Arch           Architecture   `table:"architecture" doc:"A model that is no preset. A preset model has these values of its own, and the table is refused beside it."`
+	HasCopySync    bool           // the copies of a parameter in a stage take time to synchronise, which Iteration.Lengthen sets
+	Measured       *MeasuredStage // in place of what follows from the model; nil is by the model
 }
 
-// Measured is what a stage does, where it is known without a model: all stages do the same.
-type Measured struct {
+// MeasuredStage is what a stage does, where it is known without a model: all stages do the same.
+type MeasuredStage struct {
 	GPUs, Microbatches       int         // of a stage, and of a step
 	Forward, Backward        engine.Time // of a micro-batch, on average
 	Weights                  engine.Time // the part of Backward that computes gradients of weights
-	First, Last              engine.Time // before the first forward pass, and after the last backward pass
+	Prologue, Epilogue       engine.Time // before the first forward pass, and after the last backward pass
 	PipelineBytes, SyncBytes int64       // as the methods of Spec
-	InsideBytes              int64       // that a GPU sends others of its stage in a step, which passes take longer for
+	IntraStageBytes          int64       // that a GPU sends others of its stage in a step, which passes take longer for
 	// Passes are the times of each micro-batch, nil if all take the average.
 	Passes []MeasuredPass
 }
@@ -83,19 +83,19 @@ type Measured struct {
 // MeasuredPass is how long a stage takes for one micro-batch. Weights is part of Backward.
 type MeasuredPass struct{ Forward, Backward, Weights engine.Time }
 
-// pass returns the times of a micro-batch.
-func (m *Measured) pass(microbatch int) MeasuredPass {
+// passOf returns the times of a micro-batch.
+func (m *MeasuredStage) passOf(microbatch int) MeasuredPass {
 	if m.Passes == nil {
 		return MeasuredPass{m.Forward, m.Backward, m.Weights}
 	}
 	return m.Passes[microbatch]
 }
 
-// InGraph is Spec.Collectives if collective calls are transfers of the graph.
-const InGraph = "graph"
+// CollectivesInGraph is Spec.Collectives if collective calls are transfers of the graph.
+const CollectivesInGraph = "graph"
 
 // CallsInGraph reports whether the collective calls of the step are in its graph.
-func (s *Spec) CallsInGraph() bool { return s.Collectives == InGraph }
+func (s *Spec) CallsInGraph() bool { return s.Collectives == CollectivesInGraph }
 
 // StageGPUs returns the number of GPUs of a pipeline stage: an expert-parallel group where there are experts, else a
 // micro-batch's.
@@ -136,14 +136,14 @@ func (s *Spec) Check() error {
 		return fmt.Errorf("training: stages of %d GPUs do not hold whole groups of TP %d and CP %d", s.StageGPUs(), s.TP, s.ContextRanks())
 	case s.Sequence%s.ContextRanks() != 0:
 		return fmt.Errorf("training: a sequence of %d tokens is not a multiple of CP %d", s.Sequence, s.ContextRanks())
-	case s.Virtual()/s.Copies() > s.Arch.Layers && s.Measured == nil:
+	case s.VirtualStages()/s.Copies() > s.Arch.Layers && s.Measured == nil:
 		return fmt.Errorf("training: %d stages of %d chunks for %d layers", s.PP, s.Chunks, s.Arch.Layers)
 	case s.checkSchedule() != nil:
 		return s.checkSchedule()
 	case s.checkSharding() != nil:
 		return s.checkSharding()
 	case s.Measured != nil:
-	case s.Compute != Roofline && s.Compute != Table && !(s.Choices.EffectiveTFLOPS > 0) || !(s.Choices.BackwardRatio >= 0):
+	case s.Compute != Roofline && s.Compute != OperatorTimes && !(s.Choices.EffectiveTFLOPS > 0) || !(s.Choices.BackwardRatio >= 0):
 		return fmt.Errorf("training: effective TFLOP/s %g, backward ratio %g", s.Choices.EffectiveTFLOPS, s.Choices.BackwardRatio)
 	}
 	return nil
@@ -152,7 +152,7 @@ func (s *Spec) Check() error {
 // layers returns the number of layers of virtual stage v (a share of all unless stages are layer-granular), and the
 // index of its first.
 func (s *Spec) layers(v int) (first, count float64) {
-	n, v := s.parts(v)
+	n, v := s.modelParts(v)
 	l := s.Arch.Layers
 	if s.Choices.StageSplit != "layers" {
 		each := float64(l) / float64(n)
@@ -166,15 +166,15 @@ func (s *Spec) layers(v int) (first, count float64) {
 	return float64(f), float64(c)
 }
 
-// dense returns how many of virtual stage v's layers have no experts: its share of them, or those that it holds where
+// denseLayers returns how many of virtual stage v's layers have no experts: its share of them, or those that it holds where
 // stages are layer-granular.
-func (s *Spec) dense(v int) float64 {
+func (s *Spec) denseLayers(v int) float64 {
 	first, count := s.layers(v)
 	switch {
 	case s.Arch.Experts == 0:
 		return count
 	case s.Choices.StageSplit != "layers":
-		n, _ := s.parts(v)
+		n, _ := s.modelParts(v)
 		return float64(s.Arch.DenseLayers) / float64(n)
 	}
 	return min(count, max(0, float64(s.Arch.DenseLayers)-first))
@@ -185,12 +185,12 @@ func (s *Spec) ForwardSeconds(v int) float64 {
 	if s.Measured != nil {
 		return s.Measured.Forward.Seconds()
 	}
-	if s.Compute == Table || s.Compute == Roofline {
+	if s.Compute == OperatorTimes || s.Compute == Roofline {
 		return s.operatorSeconds(v)
 	}
 	a, c := &s.Arch, &s.Choices
 	_, layers := s.layers(v)
-	dense := s.dense(v)
+	dense := s.denseLayers(v)
 	active := layers*a.AttentionParameters() + dense*a.FFNParameters()
 	if a.Experts > 0 {
 		moe := layers - dense
@@ -201,7 +201,7 @@ func (s *Spec) ForwardSeconds(v int) float64 {
 			active += moe * a.RouterParameters()
 		}
 	}
-	if n, part := s.parts(v); c.Embedding && part == n-1 {
+	if n, part := s.modelParts(v); c.Embedding && part == n-1 {
 		active += float64(a.Vocab) * float64(a.Hidden)
 	}
 	perToken := 2*active + s.scoreFLOPs()*layers
@@ -268,25 +268,25 @@ func (s *Spec) PipelineBytes() int64 {
 func (s *Spec) Parameters(v int) float64 {
 	a := &s.Arch
 	_, layers := s.layers(v)
-	dense := s.dense(v)
+	dense := s.denseLayers(v)
 	gpus := float64(s.StageGPUs())
 	// attention, dense layers, router and shared experts are divided over the tensor-parallel groups of the stage too
-	held := (layers*a.AttentionParameters() + dense*a.FFNParameters()) / gpus
+	parameters := (layers*a.AttentionParameters() + dense*a.FFNParameters()) / gpus
 	if a.Experts > 0 {
 		moe := layers - dense
-		held += moe * (a.RouterParameters() + float64(a.SharedExperts)*a.ExpertParameters()) / gpus
-		held += moe * float64(a.Experts) * a.ExpertParameters() / gpus
+		parameters += moe * (a.RouterParameters() + float64(a.SharedExperts)*a.ExpertParameters()) / gpus
+		parameters += moe * float64(a.Experts) * a.ExpertParameters() / gpus
 	}
 	if table := float64(a.Vocab) * float64(a.Hidden) / gpus; s.Choices.Embedding {
-		n, part := s.parts(v)
+		n, part := s.modelParts(v)
 		if part == 0 {
-			held += table
+			parameters += table
 		}
 		if part == n-1 {
-			held += table // of the LM head
+			parameters += table // of the LM head
 		}
 	}
-	return held
+	return parameters
 }
 
 // expertParameters returns those of them that are of experts, of which a stage holds one copy.
@@ -327,16 +327,16 @@ func (s *Spec) CopyBytes(v, each int) int64 {
 type passTimes struct {
 	forward, backward engine.Time // backward without what is computed once more
 	weights           engine.Time // the part of backward that computes gradients of weights
-	again             engine.Time // of the forward pass, before backward
+	recompute         engine.Time // of the forward pass, before backward
 }
 
-// times returns how long virtual stage v computes for a micro-batch on GPUs that take scale times as long. The gradients of weights take
+// passTimes returns how long virtual stage v computes for a micro-batch on GPUs that take scale times as long. The gradients of weights take
 // as long as the products with them do forward, which is all of a forward pass but attention's scores.
-func (s *Spec) times(v, microbatch int, scale float64) (t passTimes, err error) {
+func (s *Spec) passTimes(v, microbatch int, scale float64) (t passTimes, err error) {
 	f := s.ForwardSeconds(v) * scale
-	b, weights, again := 0.0, 0.0, 0.0
+	b, weights, recompute := 0.0, 0.0, 0.0
 	if m := s.Measured; m != nil {
-		p := m.pass(microbatch)
+		p := m.passOf(microbatch)
 		f, b, weights = p.Forward.Seconds()*scale, p.Backward.Seconds()*scale, p.Weights.Seconds()*scale
 	} else {
 		_, scores := s.attentionTime(v)
@@ -345,15 +345,15 @@ func (s *Spec) times(v, microbatch int, scale float64) (t passTimes, err error) 
 		weights = min(b, f*(1-scores))
 		switch s.Recompute {
 		case "full":
-			again = f
+			recompute = f
 		case "selective":
-			again = f * scores
+			recompute = f * scores
 		}
 	}
 	for _, x := range []struct {
 		to      *engine.Time
 		seconds float64
-	}{{&t.forward, f}, {&t.backward, b}, {&t.weights, weights}, {&t.again, again}} {
+	}{{&t.forward, f}, {&t.backward, b}, {&t.weights, weights}, {&t.recompute, recompute}} {
 		if *x.to, err = engine.FromSeconds(x.seconds); err != nil {
 			return t, err
 		}

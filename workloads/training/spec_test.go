@@ -7,8 +7,8 @@ import (
 	"sim/workloads/training"
 )
 
-// total sums f over the virtual stages of s.
-func total(s training.Spec, f func(v int) float64) float64 {
+// sumStages sums f over the virtual stages of s.
+func sumStages(s training.Spec, f func(v int) float64) float64 {
 	sum := 0.0
 	for v := range s.PP * s.Chunks {
 		sum += f(v)
@@ -16,7 +16,7 @@ func total(s training.Spec, f func(v int) float64) float64 {
 	return sum
 }
 
-func same(a, b float64) bool { return math.Abs(a-b) <= 1e-12*math.Abs(b) }
+func nearlyEqual(a, b float64) bool { return math.Abs(a-b) <= 1e-12*math.Abs(b) }
 
 // TestVariantsConserve: how layers are cut into stages moves work and parameters about but makes none, and the
 // embedding adds its own.
@@ -24,8 +24,8 @@ func TestVariantsConserve(t *testing.T) {
 	for _, model := range training.ModelNames() {
 		t.Run(model, func(t *testing.T) {
 			s, _ := table1(t, model)
-			flops := func(s training.Spec) float64 { return total(s, s.ForwardSeconds) }
-			params := func(s training.Spec) float64 { return total(s, s.Parameters) }
+			flops := func(s training.Spec) float64 { return sumStages(s, s.ForwardSeconds) }
+			params := func(s training.Spec) float64 { return sumStages(s, s.Parameters) }
 			wantF, wantP := flops(s), params(s)
 			head := float64(s.Arch.Vocab) * float64(s.Arch.Hidden)
 			tokens := float64(s.Sequence * s.Microbatch)
@@ -42,11 +42,11 @@ func TestVariantsConserve(t *testing.T) {
 				if cut.chunks > 1 {
 					v.Schedule = training.Interleaved
 				}
-				if f, p := flops(v), params(v); !same(f, wantF) || !same(p, wantP) {
+				if f, p := flops(v), params(v); !nearlyEqual(f, wantF) || !nearlyEqual(p, wantP) {
 					t.Errorf("%+v: %g s and %g parameters, want %g and %g", cut, f, p, wantF, wantP)
 				}
 				v.Choices.Embedding = true
-				if f, p := flops(v), params(v); !same(f, wantF+headSeconds) || !same(p, wantP+2*head/float64(s.StageGPUs())) {
+				if f, p := flops(v), params(v); !nearlyEqual(f, wantF+headSeconds) || !nearlyEqual(p, wantP+2*head/float64(s.StageGPUs())) {
 					t.Errorf("%+v with embedding: %g s and %g parameters, want %g and %g more", cut,
 						f-wantF, p-wantP, headSeconds, 2*head/float64(s.StageGPUs()))
 				}
@@ -69,7 +69,7 @@ func TestWholeLayers(t *testing.T) {
 			t.Errorf("stages %d and %d differ: %g and %g s", v-1, v, s.ForwardSeconds(v-1), s.ForwardSeconds(v))
 		}
 	}
-	if r := s.ForwardSeconds(13) / s.ForwardSeconds(12); !same(r, 0.75) {
+	if r := s.ForwardSeconds(13) / s.ForwardSeconds(12); !nearlyEqual(r, 0.75) {
 		t.Errorf("three layers take %g of four", r)
 	}
 	if s.Parameters(0) >= s.Parameters(1)/2 {
@@ -82,7 +82,7 @@ func TestTableIParameters(t *testing.T) {
 	for model, want := range map[string]float64{"megatron-177b": 177e9, "megatron-462b": 462e9, "deepseek-671b": 671e9, "mixtral-8x22b": 141e9, "gpt-7b": 7.5e9} {
 		s, _ := table1(t, model)
 		s.Choices.Embedding = true
-		if got := total(s, s.Parameters) * float64(s.StageGPUs()); math.Abs(got/want-1) > 0.02 {
+		if got := sumStages(s, s.Parameters) * float64(s.StageGPUs()); math.Abs(got/want-1) > 0.02 {
 			t.Errorf("%s has %.4g parameters", model, got)
 		}
 	}
@@ -112,7 +112,7 @@ func TestSyncBytes(t *testing.T) {
 
 // TestSpecFaults: what does not make whole stages and replicas is refused.
 func TestSpecFaults(t *testing.T) {
-	for name, spoil := range map[string]func(s *training.Spec){
+	for name, corrupt := range map[string]func(s *training.Spec){
 		"no microbatches":      func(s *training.Spec) { s.Microbatches = 0 },
 		"no stages":            func(s *training.Spec) { s.PP = 0 },
 		"part of a stage":      func(s *training.Spec) { s.GPUs++ },
@@ -124,8 +124,8 @@ func TestSpecFaults(t *testing.T) {
 		"partial tensor group": func(s *training.Spec) { s.Arch.Experts, s.EP, s.TP, s.GPUs = 8, 4, 8, 4*6 },
 	} {
 		s, _ := table1(t, "megatron-177b")
-		spoil(&s)
-		if _, err := training.Build(s, training.Extent{}); err == nil {
+		corrupt(&s)
+		if _, err := training.Build(s, training.BuildOptions{}); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}

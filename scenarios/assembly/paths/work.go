@@ -10,8 +10,8 @@ import (
 
 // Work is the graph that routers lead: ranks are the nodes that are up, in order. Computes of GPUs in lockstep are of
 // the first of these. What links take beside is not in it.
-func (r *routed) Work(ctx context.Context, _ string) (*trace.Work, error) {
-	w := &trace.Work{Graph: r.load.graph}
+func (r *routed) Work(ctx context.Context, _ string) (*trace.RankGraph, error) {
+	w := &trace.RankGraph{Graph: r.load.graph}
 	if w.Graph == nil {
 		source := r.s.Workload.Source
 		if len(r.load.parts) != 1 || r.load.parts[0].turns != nil || r.s.Engine.Level == "packet" && source != "greedy" && source != "window" {
@@ -27,9 +27,9 @@ func (r *routed) Work(ctx context.Context, _ string) (*trace.Work, error) {
 		}
 	}
 	if r.load.call != nil {
-		w.Turn = r.load.call.ranks
+		w.SendOrder = r.load.call.ranks
 	} else if r.it != nil {
-		w.Turn = r.it.Turn
+		w.SendOrder = r.it.SendOrder
 	}
 	rank := make([]int32, r.Whole.Nodes)
 	for node := range rank {
@@ -54,7 +54,7 @@ func (r *routed) Work(ctx context.Context, _ string) (*trace.Work, error) {
 }
 
 // firstRank is the rank that a compute of a step is of, or the first of those in lockstep.
-func firstRank(s *training.Spec, m *training.Meta) int {
+func firstRank(s *training.Spec, m *training.TaskMeta) int {
 	gpu := int(max(0, m.GPU))
 	if m.Stage > 0 || m.Replica > 0 {
 		gpu += (int(m.Replica)*s.PP + int(m.Stage)) * s.StageGPUs()

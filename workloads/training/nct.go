@@ -2,8 +2,8 @@ package training
 
 import "sim/engine"
 
-// Times are the makespans that a topology's is measured against.
-type Times struct {
+// ReferenceTimes are the makespans that a topology's is measured against.
+type ReferenceTimes struct {
 	Compute engine.Time // every transfer between pods takes no time
 	Ideal   engine.Time // on the ideal non-blocking fabric
 }
@@ -11,7 +11,7 @@ type Times struct {
 // NCT returns the normalised communication time of makespan c: the exposed communication over that of the ideal fabric
 // (docs/model.md, "References"). Where the ideal fabric exposes none it is 1 if c does not either, and undefined
 // (false) otherwise.
-func (t Times) NCT(c engine.Time) (float64, bool) {
+func (t ReferenceTimes) NCT(c engine.Time) (float64, bool) {
 	if t.Ideal == t.Compute {
 		return 1, c == t.Ideal
 	}

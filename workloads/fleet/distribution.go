@@ -52,12 +52,12 @@ func (s Spread) Draw(r *rand.Rand) Time {
 	return max(Millisecond, FromSeconds(x*s.Mean.Seconds()))
 }
 
-// gap draws the time to the next of events that come at a rate a day on average: exponential with shape 1, else Weibull
+// drawGap draws the time to the next of events that come at a rate a day on average: exponential with shape 1, else Weibull
 // with that shape and the same mean. It is Longest where the rate is 0.
-func gap(r *rand.Rand, perDay, shape float64) Time {
+func drawGap(r *rand.Rand, perDay, shape float64) Time {
 	x := r.ExpFloat64()
 	if perDay <= 0 {
-		return Longest
+		return MaxTime
 	}
 	if shape != 1 {
 		x = math.Pow(x, 1/shape) / math.Gamma(1+1/shape)

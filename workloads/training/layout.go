@@ -12,12 +12,12 @@ type Layout struct {
 	// GPUsPerPod is of one replica: a multiple of a stage's GPUs, or where every GPU is a node a divisor of them.
 	GPUsPerPod int
 	Replicas   []ReplicaLayout // of one replica that stands for all there is one entry
-	// At is the pod of each stage, replica after replica, in place of PodMap: as many stages in each, of whichever
+	// StagePods is the pod of each stage, replica after replica, in place of PodMap: as many stages in each, of whichever
 	// replicas.
-	At []int32
-	// Numbers are those that pods of a replica, or with At all pods, go by in names; nil counts from 0.
-	Numbers []int
-	Inside  units.Rate // of a GPU's link to the network inside its pod; 0 is a network in which nothing takes any time
+	StagePods []int32
+	// PodNumbers are those that pods of a replica, or with At all pods, go by in names; nil counts from 0.
+	PodNumbers   []int
+	IntraPodRate units.Rate // of a GPU's link to the network inside its pod; 0 is a network in which nothing takes any time
 }
 
 // ReplicaLayout is the hardware of a replica.
@@ -33,7 +33,7 @@ type ReplicaLayout struct {
 func (it *Iteration) Place(l Layout) (*fabric.Pods, error) {
 	s := &it.Spec
 	gpus := s.StageGPUs()
-	replicas := len(it.Ready)
+	replicas := len(it.GradientsReady)
 	whole := l.GPUsPerPod >= gpus && l.GPUsPerPod%gpus == 0
 	parts := l.GPUsPerPod > 0 && gpus%l.GPUsPerPod == 0 && len(it.Nodes) == replicas*s.PP*gpus
 	if !whole && !parts || s.PP*gpus%l.GPUsPerPod != 0 {
@@ -43,29 +43,29 @@ func (it *Iteration) Place(l Layout) (*fabric.Pods, error) {
 		return nil, fmt.Errorf("training: a layout of %d replicas for %d", len(l.Replicas), replicas)
 	}
 	pods := s.PP * gpus / l.GPUsPerPod
-	if l.At != nil && (len(l.At) != replicas*s.PP || l.GPUsPerPod < gpus) {
-		return nil, fmt.Errorf("training: pods of %d stages for %d", len(l.At), replicas*s.PP)
+	if l.StagePods != nil && (len(l.StagePods) != replicas*s.PP || l.GPUsPerPod < gpus) {
+		return nil, fmt.Errorf("training: pods of %d stages for %d", len(l.StagePods), replicas*s.PP)
 	}
 	p := &fabric.Pods{Copies: 1}
 	if !it.All {
 		p.Copies = s.Replicas()
 		p.PeerEnds, p.PeerDirections = min(2, p.Copies-1), 2
-		if b := (&builder{Iteration: it}); p.PeerEnds == 2 && !b.split() {
+		if b := (&builder{Iteration: it}); p.PeerEnds == 2 && !b.splitsRing() {
 			p.PeerDirections = 1
 		}
 	}
 	for r, replica := range l.Replicas {
 		for i := range pods {
 			number := i
-			if i < len(l.Numbers) {
-				number = l.Numbers[i]
+			if i < len(l.PodNumbers) {
+				number = l.PodNumbers[i]
 			}
 			pod := replica.Pod
 			pod.Name, pod.Replica = fmt.Sprintf("pod %d", number), r
 			switch {
-			case l.At != nil:
-				if pod.Replica = 0; len(p.Pods) < len(l.Numbers) {
-					number = l.Numbers[len(p.Pods)]
+			case l.StagePods != nil:
+				if pod.Replica = 0; len(p.Pods) < len(l.PodNumbers) {
+					number = l.PodNumbers[len(p.Pods)]
 				}
 				pod.Name = fmt.Sprintf("pod %d", number)
 			case it.All:
@@ -78,7 +78,7 @@ func (it *Iteration) Place(l Layout) (*fabric.Pods, error) {
 	// smaller ones
 	sets := map[[3]int]int32{}
 	for _, n := range it.Nodes {
-		if n.GPUs == gpus && it.halved(n) {
+		if n.GPUs == gpus && it.hasHalves(n) {
 			continue
 		}
 		sets[[3]int{n.Replica, n.Stage, n.First}] = int32(len(p.NICs))
@@ -100,24 +100,24 @@ func (it *Iteration) Place(l Layout) (*fabric.Pods, error) {
 			pod = m[pod]
 		}
 		node := fabric.Node{Pod: int32(n.Replica*pods + pod), GPUs: int32(n.GPUs)}
-		if l.At != nil {
-			node.Pod = l.At[n.Replica*s.PP+n.Stage]
+		if l.StagePods != nil {
+			node.Pod = l.StagePods[n.Replica*s.PP+n.Stage]
 		}
-		if id, ok := sets[[3]int{n.Replica, n.Stage, n.First}]; ok && (n.GPUs < gpus || !it.halved(n)) {
+		if id, ok := sets[[3]int{n.Replica, n.Stage, n.First}]; ok && (n.GPUs < gpus || !it.hasHalves(n)) {
 			node.NICs = []int32{id}
 		} else {
 			node.NICs = []int32{sets[[3]int{n.Replica, n.Stage, 0}], sets[[3]int{n.Replica, n.Stage, gpus / 2}]}
 		}
 		p.Nodes = append(p.Nodes, node)
 	}
-	if l.Inside > 0 {
-		p.Inside = p.Switch(l.Inside)
+	if l.IntraPodRate > 0 {
+		p.Inside = p.Switch(l.IntraPodRate)
 	}
 	return p, nil
 }
 
-// halved reports whether n's stage has nodes for halves of its GPUs.
-func (it *Iteration) halved(n Node) bool {
+// hasHalves reports whether n's stage has nodes for halves of its GPUs.
+func (it *Iteration) hasHalves(n Node) bool {
 	b := builder{Iteration: it}
-	return b.split() && n.GPUs == it.Spec.StageGPUs()
+	return b.splitsRing() && n.GPUs == it.Spec.StageGPUs()
 }

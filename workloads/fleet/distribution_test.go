@@ -13,7 +13,7 @@ func TestDrawnMoments(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range []Spread{half, {Exponential, Hour, 0}, {Constant, Minute, 0}, {Lognormal, Hour, 1}} {
-		r, sum, squares, below := Stream(1, StreamOwn, 0), 0.0, 0.0, 0
+		r, sum, squares, below := RandomStream(1, FirstFreeStream, 0), 0.0, 0.0, 0
 		for range n {
 			x := s.Draw(r).Seconds()
 			sum += x
@@ -29,9 +29,9 @@ func TestDrawnMoments(t *testing.T) {
 		}
 	}
 	for _, shape := range []float64{0.7, 1, 2} {
-		r, sum := Stream(1, StreamOwn, 1), 0.0
+		r, sum := RandomStream(1, FirstFreeStream, 1), 0.0
 		for range n {
-			sum += gap(r, 3, shape).Days()
+			sum += drawGap(r, 3, shape).Days()
 		}
 		near(t, "gap", sum/n, 1.0/3, 0.02/3*4)
 	}
@@ -41,13 +41,13 @@ func TestDrawnMoments(t *testing.T) {
 func TestDemand(t *testing.T) {
 	d := Demand{
 		Seed: 7, Mix: Mixes()["tpuv4-2022"], ByDay: Fig13(), Until: 600 * Day, Chips: 4096, Load: 0.8,
-		Durations: Exponential, Bands: [Bands]float64{2, 5, 3}, Routes: 0.95, Factor: 1,
+		Durations: Exponential, Bands: [NumBands]float64{2, 5, 3}, FaultRoutingShare: 0.95, EstimateFactor: 1,
 	}
 	if err := d.Check(); err != nil {
 		t.Fatal(err)
 	}
 	other := d
-	other.Durations, other.Sigma, other.Bands = Lognormal, 1.5, [Bands]float64{1, 0, 0}
+	other.Durations, other.Sigma, other.Bands = Lognormal, 1.5, [NumBands]float64{1, 0, 0}
 	a, b := d.Jobs(), other.Jobs()
 	n, last, chips, prod, routes := 0, Time(0), 0.0, 0, 0
 	for {
@@ -71,7 +71,7 @@ func TestDemand(t *testing.T) {
 		if j.Band == Prod {
 			prod++
 		}
-		if j.Routes {
+		if j.AcceptsFaultRouting {
 			routes++
 		}
 	}
@@ -120,11 +120,11 @@ func TestShapes(t *testing.T) {
 	}
 	m := Mixes()["tpuv4-2022"]
 	for chips, want := range map[int]string{1: "1x1x1", 3: "1x2x2", 100: "4x4x8T", 300: "4x8x12", 3000: "12x16x16"} {
-		if s, ok := m.AtLeast(chips); !ok || s.String() != want {
+		if s, ok := m.SmallestFit(chips); !ok || s.String() != want {
 			t.Errorf("AtLeast(%d) = %v, %v; want %s", chips, s, ok, want)
 		}
 	}
-	if _, ok := m.AtLeast(4000); ok {
+	if _, ok := m.SmallestFit(4000); ok {
 		t.Error("there is no slice of 4000 chips in the mix")
 	}
 }

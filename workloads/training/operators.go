@@ -13,9 +13,9 @@ import (
 
 // How long a GPU computes for a pass, Spec.Compute.
 const (
-	Effective = "effective" // by operations, at one rate
-	Roofline  = "roofline"  // each operator by operations or by bytes, whichever takes longer
-	Table     = "operators" // each operator as long as it was measured
+	Effective     = "effective" // by operations, at one rate
+	Roofline      = "roofline"  // each operator by operations or by bytes, whichever takes longer
+	OperatorTimes = "operators" // each operator as long as it was measured
 )
 
 // Operators are what a GPU takes for the parts of a forward pass of a micro-batch.
@@ -40,7 +40,7 @@ type Machine struct {
 func (s *Spec) attentionTime(v int) (all, scores float64) {
 	_, layers := s.layers(v)
 	switch s.Compute {
-	case Table:
+	case OperatorTimes:
 		scores = layers * s.Operators.Scores.Seconds()
 		all = scores + layers*s.Operators.Attention.Seconds()
 	case Roofline:
@@ -60,10 +60,10 @@ func (s *Spec) attentionTime(v int) (all, scores float64) {
 // operatorSeconds is ForwardSeconds of passes whose operators take times of their own.
 func (s *Spec) operatorSeconds(v int) float64 {
 	_, layers := s.layers(v)
-	n, part := s.parts(v)
+	n, part := s.modelParts(v)
 	first, last := s.Choices.Embedding && part == 0, s.Choices.Embedding && part == n-1
 	all, _ := s.attentionTime(v)
-	if s.Compute == Table {
+	if s.Compute == OperatorTimes {
 		o, each := &s.Operators, float64(s.Choices.ConcurrentMicrobatches)
 		if all += each * layers * o.Network.Seconds(); first {
 			all += each * o.Embedding.Seconds()
@@ -94,7 +94,7 @@ func (s *Spec) roofline() (r rooflineTimes) {
 	a, gpus, tp := &s.Arch, float64(s.StageGPUs()), float64(s.TP)
 	number, h := float64(s.Choices.ActivationBytes), float64(a.Hidden)
 	tokens := s.microbatchTokens() * float64(s.Choices.ConcurrentMicrobatches) / gpus // that a GPU computes for, of whole layers
-	wide := tokens * tp                                                               // of which it sees its tensor-parallel part
+	tensorTokens := tokens * tp                                                       // of which it sees its tensor-parallel part
 	time := func(flops, numbers float64) float64 {
 		return max(flops/(s.Machine.PeakTFLOPS*1e12), 8*number*numbers/float64(s.Machine.Memory))
 	}
@@ -102,20 +102,20 @@ func (s *Spec) roofline() (r rooflineTimes) {
 	if a.Attention == "mla" {
 		width = float64(a.Heads) * float64(2*(a.NopeDim+a.RopeDim)+2*a.ValueDim)
 	}
-	norm := 4 * h * wide
+	norm := 4 * h * tensorTokens
 	if s.Choices.SequenceParallel {
 		norm /= tp
 	}
 	r.norms = time(0, 2*norm+3*2*h*tokens) // two norms, and two sums with what passes them by
 	linear, network := a.AttentionParameters(), a.FFNParameters()
-	r.attention = time(2*linear*tokens, linear/tp+wide*(2*h+width/tp))
-	r.scores = time(s.scoreFLOPs()*tokens, wide*width/tp)
-	inner := 2 * a.matrices() // numbers of the inner width that are read and written
-	r.network = time(2*network*tokens, network/tp+wide*(2*h+inner*float64(a.FFN)/tp))
+	r.attention = time(2*linear*tokens, linear/tp+tensorTokens*(2*h+width/tp))
+	r.scores = time(s.scoreFLOPs()*tokens, tensorTokens*width/tp)
+	inner := 2 * a.ffnMatrices() // numbers of the inner width that are read and written
+	r.network = time(2*network*tokens, network/tp+tensorTokens*(2*h+inner*float64(a.FFN)/tp))
 	if a.Experts > 0 {
-		met := float64(a.TopK + a.SharedExperts)
-		held := float64(a.Experts)*a.ExpertParameters()/gpus + float64(a.SharedExperts)*a.ExpertParameters()/tp
-		r.experts = time(2*(met*a.ExpertParameters()+a.RouterParameters())*tokens, held+tokens*met*(2*h+inner*float64(a.ExpertFFN)))
+		activeExperts := float64(a.TopK + a.SharedExperts)
+		weights := float64(a.Experts)*a.ExpertParameters()/gpus + float64(a.SharedExperts)*a.ExpertParameters()/tp
+		r.experts = time(2*(activeExperts*a.ExpertParameters()+a.RouterParameters())*tokens, weights+tokens*activeExperts*(2*h+inner*float64(a.ExpertFFN)))
 	}
 	table := float64(a.Vocab) * h
 	r.embedding = time(0, 2*h*tokens)
@@ -127,9 +127,9 @@ func (s *Spec) roofline() (r rooflineTimes) {
 // and one "time_gpu_avg: MICROSECONDS" below it. It fails on what it does not know, with the line.
 func ReadOperators(data []byte) (o Operators, err error) {
 	lines := bufio.NewScanner(bytes.NewReader(data))
-	var at *engine.Time
+	var target *engine.Time
 	var name string
-	given := map[string]bool{}
+	hasTime := map[string]bool{}
 	for n := 1; lines.Scan(); n++ {
 		fail := func(format string, args ...any) error {
 			return fmt.Errorf("line %d: %s", n, fmt.Sprintf(format, args...))
@@ -143,34 +143,34 @@ func ReadOperators(data []byte) (o Operators, err error) {
 			return o, fail("neither an operator nor its time; want NAME: or time_gpu_avg: MICROSECONDS")
 		case key == "time_gpu_avg":
 			us, err := strconv.ParseFloat(value, 64)
-			t, far := engine.FromSeconds(us * 1e-6)
+			t, rangeErr := engine.FromSeconds(us * 1e-6)
 			switch {
-			case at == nil:
+			case target == nil:
 				return o, fail("a time of no operator; want the line NAME: before it")
-			case err != nil || far != nil || !(us >= 0):
+			case err != nil || rangeErr != nil || !(us >= 0):
 				return o, fail("no time; want microseconds")
-			case given[name]:
+			case hasTime[name]:
 				return o, fail("a second time of %s; want one", name)
 			}
-			given[name] = true
-			*at += t
+			hasTime[name] = true
+			*target += t
 		case value != "":
 			return o, fail("neither an operator nor its time; want NAME: or time_gpu_avg: MICROSECONDS")
 		default:
 			name = key
 			switch {
 			case key == "Emb":
-				at = &o.Embedding
+				target = &o.Embedding
 			case key == "logit_time" || key == "layernorm_post":
-				at = &o.Head
+				target = &o.Head
 			case key == "param_time":
-				at = &o.Optimizer
+				target = &o.Optimizer
 			case key == "atten_flash" || strings.HasPrefix(key, "atten_core"):
-				at = &o.Scores
+				target = &o.Scores
 			case key == "layernorm" || strings.HasPrefix(key, "atten_"):
-				at = &o.Attention
+				target = &o.Attention
 			case key == "layernorm2" || strings.HasPrefix(key, "mlp_") || strings.HasPrefix(key, "moe_"):
-				at = &o.Network
+				target = &o.Network
 			default:
 				return o, fail("the operator is not known; want Emb, layernorm, atten_*, layernorm2, mlp_*, moe_*, layernorm_post, logit_time or param_time")
 			}

@@ -10,17 +10,17 @@ import (
 
 // Forms of rings: how a ring along a dimension is laid over its links.
 const (
-	// Links follows the links up the dimension, whatever its twist, so that every hop of the ring is one link. A twist
+	// LinkRing follows the links up the dimension, whatever its twist, so that every hop of the ring is one link. A twist
 	// joins several lines of the dimension into a longer ring, whose ranks are then one group.
-	Links = "links"
-	// Line takes the nodes of a line in order. Where the dimension is open or twisted no link joins the ends, and
+	LinkRing = "links"
+	// LineRing takes the nodes of a line in order. Where the dimension is open or twisted no link joins the ends, and
 	// traffic between them goes as it is routed.
-	Line = "line"
-	// Folded takes the even nodes of a line upwards and the odd ones downwards: no hop is more than two links, all
+	LineRing = "line"
+	// FoldedRing takes the even nodes of a line upwards and the odd ones downwards: no hop is more than two links, all
 	// inside the line, and the whole ring takes every link of the line once in each direction. It needs no wrap-around
 	// link, so it is the ring of one line in a dimension that is twisted or open. (Wrapped plainly, Links has twice its
 	// bandwidth in both directions, and in size 4 a hop of two may be routed outside the line.)
-	Folded = "folded"
+	FoldedRing = "folded"
 )
 
 // RingsAlong returns the rings of a torus along dimensions: along one, in the form given, a ring for each of its lines
@@ -29,7 +29,7 @@ const (
 // left out, and rings of less than 2 nodes dropped. It fails on dimensions that there are not, and where no ring is
 // left.
 func RingsAlong(o *torus.Torus, dims []int, form string, down []bool) ([][]int32, error) {
-	if err := distinct(o, dims); err != nil {
+	if err := checkDims(o, dims); err != nil {
 		return nil, err
 	}
 	if down != nil && len(down) != o.Nodes() {
@@ -40,11 +40,11 @@ func RingsAlong(o *torus.Torus, dims []int, form string, down []bool) ([][]int32
 	switch {
 	case len(dims) > 1:
 		rings, err = sliceRings(o, dims)
-	case form == Links:
+	case form == LinkRing:
 		rings, err = o.Rings(dims[0])
-	case form == Line:
+	case form == LineRing:
 		rings = o.Lines(dims[0])
-	case form == Folded:
+	case form == FoldedRing:
 		rings = o.Lines(dims[0])
 		for i, line := range rings {
 			rings[i] = Fold(line)
@@ -83,7 +83,7 @@ func Fold(line []int32) []int32 {
 // Slices returns the nodes of each slice of a torus along dimensions, which agree in all other coordinates, in order.
 // It fails on dimensions that there are not.
 func Slices(o *torus.Torus, dims []int) ([][]int32, error) {
-	if err := distinct(o, dims); err != nil {
+	if err := checkDims(o, dims); err != nil {
 		return nil, err
 	}
 	of := make([]int32, o.Nodes()) // the lowest node of a node's slice, then its place
@@ -137,8 +137,8 @@ func sliceRings(o *torus.Torus, dims []int) ([][]int32, error) {
 	return rings, nil
 }
 
-// distinct fails on dimensions that there are not, or twice.
-func distinct(o *torus.Torus, dims []int) error {
+// checkDims fails on dimensions that there are not, or twice.
+func checkDims(o *torus.Torus, dims []int) error {
 	if len(dims) == 0 {
 		return fmt.Errorf("%w: no dimension of %s is named", ErrTraffic, o)
 	}

@@ -10,15 +10,15 @@ import (
 
 // What a pod is made of (Sec. 3.1 of the paper).
 const (
-	Side        = 4                  // chips of a cube along each dimension
-	CubeChips   = Side * Side * Side // of a cube
-	MachineChip = 4                  // chips of a machine
-	CubeHosts   = CubeChips / MachineChip
-	PodCubes    = 64  // of a full pod
-	CubeLinks   = 96  // optical links of a cube: 16 on each of 6 faces
-	CubeCables  = 80  // electrical links between the machines of a cube
-	PodSwitches = 48  // optical circuit switches of a pod
-	longestSide = 256 // chips: 64 cubes in a row
+	Side         = 4                  // chips of a cube along each dimension
+	CubeChips    = Side * Side * Side // of a cube
+	MachineChips = 4                  // chips of a machine
+	CubeHosts    = CubeChips / MachineChips
+	PodCubes     = 64  // of a full pod
+	CubeLinks    = 96  // optical links of a cube: 16 on each of 6 faces
+	CubeCables   = 80  // electrical links between the machines of a cube
+	PodSwitches  = 48  // optical circuit switches of a pod
+	maxSide      = 256 // chips: 64 cubes in a row
 )
 
 // ErrShape is wrapped by errors about slices that cannot be.
@@ -69,8 +69,8 @@ func ParseShape(text string) (Shape, error) {
 	}
 	for i, side := range sides {
 		n, err := strconv.Atoi(side)
-		if err != nil || n < 1 || n > longestSide {
-			return s, fmt.Errorf("%w: %.40q; sides are 1 to %d chips", ErrShape, text, longestSide)
+		if err != nil || n < 1 || n > maxSide {
+			return s, fmt.Errorf("%w: %.40q; sides are 1 to %d chips", ErrShape, text, maxSide)
 		}
 		s.Dims[i] = n
 	}

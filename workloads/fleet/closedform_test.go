@@ -37,23 +37,23 @@ func TestPublished(t *testing.T) {
 
 	// Reading A of Fig. 1: one switch out is tolerated, two are not.
 	out := PodSwitches * rates[Switch].PerDay * rates[Switch].MeanRepair().Days()
-	near(t, "two switches out", PoissonAtLeast(2, out), 2e-4, 2e-6)
-	near(t, "a switch out", PoissonAtLeast(1, out), 0.0199, 1e-4)
-	near(t, "50 cubes up", AtLeast(50, PodCubes, CubeUp(0.99)), 0.954, 5e-4)
-	near(t, "50 cubes up, hosts 0.98958", AtLeast(50, PodCubes, CubeUp(0.98958)), 0.94, 5e-4)
+	near(t, "two switches out", PoissonTail(2, out), 2e-4, 2e-6)
+	near(t, "a switch out", PoissonTail(1, out), 0.0199, 1e-4)
+	near(t, "50 cubes up", BinomialTail(50, PodCubes, CubeAvailability(0.99)), 0.954, 5e-4)
+	near(t, "50 cubes up, hosts 0.98958", BinomialTail(50, PodCubes, CubeAvailability(0.98958)), 0.94, 5e-4)
 	// Reading B: independent outages cannot give 99.98 %.
-	near(t, "two out of 0.0619", 1-PoissonAtLeast(2, -math.Log(0.94)), 0.9982, 5e-5)
+	near(t, "two out of 0.0619", 1-PoissonTail(2, -math.Log(0.94)), 0.9982, 5e-5)
 
 	near(t, "1024 hosts of 99.9 %", math.Pow(0.999, 1024), 0.359, 5e-4)
 	for i, c := range []int{16, 32, 48} {
-		near(t, "goodput", SliceGoodput(c, PodCubes, CubeUp(0.99)), []float64{0.748, 0.500, 0.744}[i], 2.1e-3) // read off a figure
-		near(t, "static", math.Pow(CubeUp(0.99), float64(c)), []float64{0.076, 0.006, 0.0004}[i], 5e-4)
+		near(t, "goodput", SliceGoodput(c, PodCubes, CubeAvailability(0.99)), []float64{0.748, 0.500, 0.744}[i], 2.1e-3) // read off a figure
+		near(t, "static", math.Pow(CubeAvailability(0.99), float64(c)), []float64{0.076, 0.006, 0.0004}[i], 5e-4)
 	}
 	for c, h := range map[int]float64{1: 652, 8: 150, 16: 79.8, 50: 26.7, 64: 20.9} {
-		near(t, "hours to interruption", rates.Interruption(c).Seconds()/3600, h, 0.006*h)
+		near(t, "hours to interruption", rates.MeanTimeToInterruption(c).Seconds()/3600, h, 0.006*h)
 	}
-	m := rates.Interruption(50)
-	interval := Daly(2*Minute, m)
+	m := rates.MeanTimeToInterruption(50)
+	interval := DalyInterval(2*Minute, m)
 	near(t, "Daly, min", interval.Seconds()/60, 78.7, 0.1)
 	near(t, "efficiency", Efficiency(interval, 2*Minute, 10*Minute, m), 0.9449, 2e-4)
 }
@@ -69,9 +69,9 @@ func b2f(b bool) float64 {
 func TestDalyIsBest(t *testing.T) {
 	for _, d := range []Time{Second, Minute, 10 * Minute} {
 		for _, m := range []Time{5 * Hour, Day, Week} {
-			of := Efficiency(Daly(d, m), d, Minute, m)
+			of := Efficiency(DalyInterval(d, m), d, Minute, m)
 			for f := 0.5; f < 2; f *= 1.05 {
-				if e := Efficiency(FromSeconds(f*Daly(d, m).Seconds()), d, Minute, m); e > of+1e-4 {
+				if e := Efficiency(FromSeconds(f*DalyInterval(d, m).Seconds()), d, Minute, m); e > of+1e-4 {
 					t.Errorf("checkpoints of %v, interruptions every %v: %g times Daly's interval gives %g, Daly's %g", d, m, f, e, of)
 				}
 			}
@@ -105,7 +105,7 @@ func tpuv4Rates() Rates {
 	}
 	return Rates{
 		Machine: {PerDay: 8e-4, Weibull: 1, Repair: spread(48*Hour, 168*Hour/10)},
-		Cable:   {PerDay: 5e-5, Weibull: 1, Repair: spread(Day, Day/2), Quick: 0.7, Short: Spread{Form: Constant, Mean: Hour}},
+		Cable:   {PerDay: 5e-5, Weibull: 1, Repair: spread(Day, Day/2), QuickShare: 0.7, QuickRepair: Spread{Form: Constant, Mean: Hour}},
 		Switch:  {PerDay: 4e-4, Weibull: 1, Repair: spread(251*Hour/10, 18*Hour)},
 		Cube:    {Weibull: 1, Repair: Spread{Form: Constant, Mean: 4 * Hour}},
 	}
@@ -117,9 +117,9 @@ func TestLlama3(t *testing.T) {
 	p := Presets()["llama3"]
 	between := FromSeconds(Day.Seconds() / (2048 * p.PerDay))
 	near(t, "unexpected interruptions in 54 days", (54*Day).Seconds()/between.Seconds(), 419, 0.5)
-	got := Efficiency(Daly(p.Checkpoint, between), p.Checkpoint, 8*Minute, between)
+	got := Efficiency(DalyInterval(p.Checkpoint, between), p.Checkpoint, 8*Minute, between)
 	near(t, "efficiency", got, 0.92, 0.01)
-	if slow := Presets()["tpuv4"].Checkpoint; Efficiency(Daly(slow, between), slow, 8*Minute, between) > 0.85 {
+	if slow := Presets()["tpuv4"].Checkpoint; Efficiency(DalyInterval(slow, between), slow, 8*Minute, between) > 0.85 {
 		t.Error("stops of two minutes leave as much")
 	}
 }

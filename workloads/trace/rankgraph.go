@@ -7,8 +7,8 @@ import (
 	"sim/engine"
 )
 
-// Work is a task graph whose tasks are of ranks: what the writers write.
-type Work struct {
+// RankGraph is a task graph whose tasks are of ranks: what the writers write.
+type RankGraph struct {
 	Graph *engine.Graph
 	Ranks int
 	// Rank is by task that of a compute; -1 is one near the ranks that it waits for and that wait for it.
@@ -16,31 +16,33 @@ type Work struct {
 	// Messages are those that a transfer stands for, by source and destination, of equal bytes or one more; nil is one
 	// between ranks of its nodes' numbers. Of none, and of those of no bytes, none takes time.
 	Messages func(task int32) [][2]int32
-	// Turn is by task the order in which links send packets that wait, the lowest first; nil is as they come.
-	Turn []int32
+	// SendOrder is by task the order in which links send packets that wait, the lowest first; nil is as they come.
+	SendOrder []int32
 }
 
 // MaxWritten bounds the operations of a file that is written: as many as some gigabytes of memory.
 const MaxWritten = 1 << 24
 
-// Refused is the error of work that a format does not have, or that is too large: what is wrong; want what would be
+// UnwritableError is the error of work that a format does not have, or that is too large: what is wrong; want what would be
 // right.
-type Refused string
+type UnwritableError string
 
-func (r Refused) Error() string { return string(r) }
+func (r UnwritableError) Error() string { return string(r) }
 
-// refused words one.
-func refused(format string, args ...any) error { return Refused(fmt.Sprintf(format, args...)) }
+// unwritable words one.
+func unwritable(format string, args ...any) error {
+	return UnwritableError(fmt.Sprintf(format, args...))
+}
 
 // errTooMany refuses more operations.
-var errTooMany = refused("it is more than %d operations; want a smaller job", MaxWritten)
+var errTooMany = unwritable("it is more than %d operations; want a smaller job", MaxWritten)
 
-// errContended refuses work whose order is decided in the simulation.
-var errContended = refused("receives of any source, or computes that overlap on one stream, are ordered while they are simulated, and files that are written say no such order; want a trace without these")
+// errHasContention refuses work whose order is decided in the simulation.
+var errHasContention = unwritable("receives of any source, or computes that overlap on one stream, are ordered while they are simulated, and files that are written say no such order; want a trace without these")
 
 // Locate sets the ranks of the compute tasks that run on one node (engine.ComputeAt). The function
 // rank returns the rank on a node.
-func (w *Work) Locate(rank func(node int32) int32) {
+func (w *RankGraph) Locate(rank func(node int32) int32) {
 	if w.Rank == nil {
 		w.Rank = slices.Repeat([]int32{-1}, len(w.Graph.Tasks))
 	}
@@ -52,7 +54,7 @@ func (w *Work) Locate(rank func(node int32) int32) {
 }
 
 // messages returns those of a transfer.
-func (w *Work) messages(task int32) [][2]int32 {
+func (w *RankGraph) messages(task int32) [][2]int32 {
 	if w.Messages != nil {
 		return w.Messages(task)
 	}
@@ -64,35 +66,37 @@ func (w *Work) messages(task int32) [][2]int32 {
 // transfer a send and a receive. What waits for a task on another rank waits for a message of no bytes from there,
 // whose tag has its highest bit set; of others that is clear. It fails (Refused) if there are too many operations, or if
 // the graph has a contention.
-func (w *Work) Job() (*Job, error) { return w.job(&Job{Eager: MaxSend}) }
+func (w *RankGraph) Job() (*Job, error) { return w.job(&Job{EagerBytes: MaxMessageBytes}) }
 
 // GOALJob is Job for a format in which small messages are done for their sender when they start: what waits for their
 // arrival on the sender's rank waits for word from the receiver.
-func (w *Work) GOALJob() (*Job, error) { return w.job(&Job{Eager: goalEager, Buffered: true}) }
+func (w *RankGraph) GOALJob() (*Job, error) {
+	return w.job(&Job{EagerBytes: goalEagerBytes, Buffered: true})
+}
 
 // job adds the operations to j, whose rules for messages are set.
-func (w *Work) job(j *Job) (*Job, error) {
+func (w *RankGraph) job(j *Job) (*Job, error) {
 	g := w.Graph
 	if !g.Contention.IsEmpty() {
-		return nil, errContended
+		return nil, errHasContention
 	}
 	j.Ranks, j.Ops = w.Ranks, make([][]Op, w.Ranks)
-	v := &working{Work: w, Job: j, homes: w.homes(), known: map[[2]int32]int32{}, answered: map[[2]int32]int32{}, tags: make([]uint32, len(g.Tasks)), sent: 1}
+	v := &jobBuilder{RankGraph: w, Job: j, homes: w.homes(), doneOp: map[[2]int32]int32{}, arrivalOp: map[[2]int32]int32{}, tags: make([]uint32, len(g.Tasks)), nextTag: 1}
 	for id := range g.Tasks { // tasks are in this order again when they are read
-		if v.tags[id], v.sent = v.sent, v.sent+1; g.Tasks[id].Kind == engine.Transfer {
-			v.sent += uint32(len(v.messages(int32(id))))
+		if v.tags[id], v.nextTag = v.nextTag, v.nextTag+1; g.Tasks[id].Kind == engine.Transfer {
+			v.nextTag += uint32(len(v.messages(int32(id))))
 		}
 	}
 	for _, id := range g.Order() {
 		t := &g.Tasks[id]
 		if messages := v.messages(id); t.Kind == engine.Transfer && len(messages) > 0 {
-			v.transfer(id, messages)
+			v.addTransfer(id, messages)
 		} else {
-			o := Op{Name: g.Name(id), Dur: t.Duration, Tag: v.tags[id], After: v.after(id, v.homes[id])}
-			if o.Dur > 0 && t.Kind == engine.Compute {
+			o := Op{Name: g.Name(id), Duration: t.Duration, Tag: v.tags[id], After: v.predecessors(id, v.homes[id])}
+			if o.Duration > 0 && t.Kind == engine.Compute {
 				o.Kind = Compute
 			}
-			v.known[[2]int32{id, v.homes[id]}] = v.add(v.homes[id], o)
+			v.doneOp[[2]int32{id, v.homes[id]}] = v.add(v.homes[id], o)
 		}
 		if v.ops > MaxWritten {
 			return nil, errTooMany
@@ -101,20 +105,20 @@ func (w *Work) job(j *Job) (*Job, error) {
 	return j, nil
 }
 
-// working is a job under way.
-type working struct {
-	*Work
+// jobBuilder is a job under way.
+type jobBuilder struct {
+	*RankGraph
 	*Job
-	homes []int32            // by task the rank where all of it is known to be done
-	known map[[2]int32]int32 // by task and rank the operation with which it is known there
-	// answered is by transfer and its sender the operation with which its arrival is known there.
-	answered map[[2]int32]int32
-	ops      int
-	tags     []uint32 // by task its number: that of the first message of a transfer
-	sent     uint32   // numbers that are taken
+	homes  []int32            // by task the rank where all of it is known to be done
+	doneOp map[[2]int32]int32 // by task and rank the operation with which it is known there
+	// arrivalOp is by transfer and its sender the operation with which its arrival is known there.
+	arrivalOp map[[2]int32]int32
+	ops       int
+	tags      []uint32 // by task its number: that of the first message of a transfer
+	nextTag   uint32   // numbers that are taken
 }
 
-func (v *working) add(rank int32, o Op) int32 {
+func (v *jobBuilder) add(rank int32, o Op) int32 {
 	slices.Sort(o.After)
 	o.After = slices.Compact(o.After)
 	v.ops++
@@ -122,74 +126,74 @@ func (v *working) add(rank int32, o Op) int32 {
 	return int32(len(v.Ops[rank]) - 1)
 }
 
-// message sends some bytes after operations of the source, and returns the operations at both ends.
-func (v *working) message(name string, src, dst int32, bytes int64, tag uint32, turn int32, after []int32) (sent, got int32) {
+// addMessage sends some bytes after operations of the source, and returns the operations at both ends.
+func (v *jobBuilder) addMessage(name string, src, dst int32, bytes int64, tag uint32, turn int32, after []int32) (sent, got int32) {
 	if bytes == 0 {
-		tag |= noBytes
+		tag |= completionTag
 	}
-	sent = v.add(src, Op{Name: name, Kind: Send, Bytes: bytes, Peer: dst - src, Tag: tag, Turn: turn, After: after})
+	sent = v.add(src, Op{Name: name, Kind: Send, Bytes: bytes, Peer: dst - src, Tag: tag, SendOrder: turn, After: after})
 	got = v.add(dst, Op{Name: name, Kind: Recv, Bytes: bytes, Peer: src - dst, Tag: tag})
 	return sent, got
 }
 
-// tell sends word from a rank to another that an operation is done, and returns the operation at the other end.
-func (v *working) tell(name string, src, dst, op int32) int32 {
-	_, got := v.message(name+" is done", src, dst, 0, v.sent, 0, []int32{op})
-	v.sent++
+// notify sends word from a rank to another that an operation is done, and returns the operation at the other end.
+func (v *jobBuilder) notify(name string, src, dst, op int32) int32 {
+	_, got := v.addMessage(name+" is done", src, dst, 0, v.nextTag, 0, []int32{op})
+	v.nextTag++
 	return got
 }
 
-// noBytes is the bit of the tags of messages that say no more than that something is done.
-const noBytes = 1 << 31
+// completionTag is the bit of the tags of messages that say no more than that something is done.
+const completionTag = 1 << 31
 
-// after returns the operations of a rank that a task of it waits for.
-func (v *working) after(id, rank int32) (all []int32) {
+// predecessors returns the operations of a rank that a task of it waits for.
+func (v *jobBuilder) predecessors(id, rank int32) (all []int32) {
 	for _, e := range v.Graph.In(id) {
 		op := int32(0)
 		if m := v.messages(e.From); v.Graph.Tasks[e.From].Kind == engine.Transfer && len(m) == 1 && m[0][0] == rank && v.Graph.NeedsArrival(e) {
-			op = v.arrived(e.From, m[0][1], rank)
+			op = v.arrivedOn(e.From, m[0][1], rank)
 		} else {
-			op = v.at(e.From, rank)
+			op = v.doneOn(e.From, rank)
 		}
 		if e.Lag > 0 {
-			op = v.add(rank, Op{Name: "after " + v.Graph.Name(e.From), Kind: Compute, Dur: e.Lag, After: []int32{op}})
+			op = v.add(rank, Op{Name: "after " + v.Graph.Name(e.From), Kind: Compute, Duration: e.Lag, After: []int32{op}})
 		}
 		all = append(all, op)
 	}
 	return all
 }
 
-// at returns the operation with which a task is known to be done on a rank.
-func (v *working) at(id, rank int32) int32 {
+// doneOn returns the operation with which a task is known to be done on a rank.
+func (v *jobBuilder) doneOn(id, rank int32) int32 {
 	key := [2]int32{id, rank}
-	op, ok := v.known[key]
+	op, ok := v.doneOp[key]
 	if !ok {
 		home := v.homes[id]
-		op = v.tell(v.Graph.Name(id), home, rank, v.known[[2]int32{id, home}])
-		v.known[key] = op
+		op = v.notify(v.Graph.Name(id), home, rank, v.doneOp[[2]int32{id, home}])
+		v.doneOp[key] = op
 	}
 	return op
 }
 
-// arrived returns the operation on the sender of a transfer with which its data is known to have
+// arrivedOn returns the operation on the sender of a transfer with which its data is known to have
 // arrived at its destination. An operation of the destination tells it, as the send itself is over
 // when the last bit has left.
-func (v *working) arrived(id, dst, src int32) int32 {
+func (v *jobBuilder) arrivedOn(id, dst, src int32) int32 {
 	key := [2]int32{id, src}
-	op, ok := v.answered[key]
+	op, ok := v.arrivalOp[key]
 	if !ok {
-		got := v.add(dst, Op{Name: v.Graph.Name(id) + " has arrived", After: []int32{v.at(id, dst)}})
-		op = v.tell(v.Graph.Name(id), dst, src, got)
-		v.answered[key] = op
+		got := v.add(dst, Op{Name: v.Graph.Name(id) + " has arrived", After: []int32{v.doneOn(id, dst)}})
+		op = v.notify(v.Graph.Name(id), dst, src, got)
+		v.arrivalOp[key] = op
 	}
 	return op
 }
 
-// transfer sends the messages of a transfer.
-func (v *working) transfer(id int32, messages [][2]int32) {
+// addTransfer sends the messages of a transfer.
+func (v *jobBuilder) addTransfer(id int32, messages [][2]int32) {
 	name, bytes, n, turn := v.Graph.Name(id), v.Graph.Tasks[id].Bytes, int64(len(messages)), int32(0)
-	if v.Turn != nil {
-		turn = v.Turn[id] + 1
+	if v.SendOrder != nil {
+		turn = v.SendOrder[id] + 1
 	}
 	var all []int32
 	for k, m := range messages {
@@ -197,25 +201,25 @@ func (v *working) transfer(id int32, messages [][2]int32) {
 		if int64(k) < bytes%n {
 			each++
 		}
-		sent, got := v.message(name, m[0], m[1], each, v.tags[id]+uint32(k), turn, v.after(id, m[0]))
+		sent, got := v.addMessage(name, m[0], m[1], each, v.tags[id]+uint32(k), turn, v.predecessors(id, m[0]))
 		if n == 1 {
-			v.known[[2]int32{id, m[1]}] = got
-			if !v.Buffered || each == 0 || each > v.Eager {
-				v.known[[2]int32{id, m[0]}] = sent
+			v.doneOp[[2]int32{id, m[1]}] = got
+			if !v.Buffered || each == 0 || each > v.EagerBytes {
+				v.doneOp[[2]int32{id, m[0]}] = sent
 			}
 			return
 		}
 		if home := v.homes[id]; m[1] != home {
-			got = v.tell(name, m[1], home, got)
+			got = v.notify(name, m[1], home, got)
 		}
 		all = append(all, got)
 	}
-	v.known[[2]int32{id, v.homes[id]}] = v.add(v.homes[id], Op{Name: name, Tag: v.tags[id] + uint32(n), After: all})
+	v.doneOp[[2]int32{id, v.homes[id]}] = v.add(v.homes[id], Op{Name: name, Tag: v.tags[id] + uint32(n), After: all})
 }
 
 // homes returns by task the rank where it is done: of transfers the destination, of computes that have none the rank
 // that most of what they wait for and of what waits for them is of.
-func (w *Work) homes() []int32 {
+func (w *RankGraph) homes() []int32 {
 	g := w.Graph
 	homes := slices.Repeat([]int32{-1}, len(g.Tasks))
 	for i := range g.Tasks {
@@ -252,7 +256,7 @@ func (w *Work) homes() []int32 {
 			for _, e := range g.Out(id) {
 				vote(e.To, true)
 			}
-			homes[id] = most(near)
+			homes[id] = mode(near)
 		}
 		slices.Reverse(order)
 	}
@@ -262,8 +266,8 @@ func (w *Work) homes() []int32 {
 	return homes
 }
 
-// most returns the rank that is most often in a list, the lowest of several, and -1 of none.
-func most(list []int32) int32 {
+// mode returns the rank that is most often in a list, the lowest of several, and -1 of none.
+func mode(list []int32) int32 {
 	slices.Sort(list)
 	best, times := int32(-1), 0
 	for i := 0; i < len(list); {
@@ -279,9 +283,9 @@ func most(list []int32) int32 {
 	return best
 }
 
-// streams deals the computes of a rank to streams on which one follows the other, as few as a first fit finds: each
+// assignStreams deals the computes of a rank to streams on which one follows the other, as few as a first fit finds: each
 // begins after the one before has ended, whatever takes how long. Others are on -1.
-func streams(ops []Op) (of []int32, n int32) {
+func assignStreams(ops []Op) (of []int32, n int32) {
 	of = slices.Repeat([]int32{-1}, len(ops))
 	ends := make([][]int32, len(ops)) // by stream the last operation that one comes after or is, and 0 of none
 	var last []int32                  // by stream its last operation
@@ -301,7 +305,7 @@ func streams(ops []Op) (of []int32, n int32) {
 			}
 			seen = joined
 		}
-		if ops[i].Kind == Compute && ops[i].Dur > 0 {
+		if ops[i].Kind == Compute && ops[i].Duration > 0 {
 			at := -1
 			for s := range last {
 				if s < len(seen) && seen[s] == last[s] {

@@ -2,8 +2,8 @@ package fleet
 
 import "math"
 
-// AtLeast returns the probability that at least c of n parts are up, each with probability p on its own.
-func AtLeast(c, n int, p float64) float64 {
+// BinomialTail returns the probability that at least c of n parts are up, each with probability p on its own.
+func BinomialTail(c, n int, p float64) float64 {
 	if c <= 0 {
 		return 1
 	}
@@ -23,8 +23,8 @@ func choose(n, k int) float64 {
 	return c
 }
 
-// PoissonAtLeast returns the probability of k or more events of a Poisson distribution.
-func PoissonAtLeast(k int, mean float64) float64 {
+// PoissonTail returns the probability of k or more events of a Poisson distribution.
+func PoissonTail(k int, mean float64) float64 {
 	below, term := 0.0, math.Exp(-mean)
 	for i := range k {
 		below += term
@@ -33,13 +33,13 @@ func PoissonAtLeast(k int, mean float64) float64 {
 	return max(0, 1-below)
 }
 
-// CubeUp returns the share of time in which a cube is up whose machines are, each on its own.
-func CubeUp(host float64) float64 { return math.Pow(host, CubeHosts) }
+// CubeAvailability returns the share of time in which a cube is up whose machines are, each on its own.
+func CubeAvailability(host float64) float64 { return math.Pow(host, CubeHosts) }
 
-// CubeUp returns the share of time in which a cube is up whose machines and optical links are, each on its own, and that
+// CubeAvailability returns the share of time in which a cube is up whose machines and optical links are, each on its own, and that
 // is not maintained.
-func (r *Rates) CubeUp() float64 {
-	return CubeUp(1-r[Machine].Unavailability()) * (1 - r[Cube].Unavailability()) * math.Pow(1-r[Cable].Unavailability(), CubeLinks)
+func (r *Rates) CubeAvailability() float64 {
+	return CubeAvailability(1-r[Machine].Unavailability()) * (1 - r[Cube].Unavailability()) * math.Pow(1-r[Cable].Unavailability(), CubeLinks)
 }
 
 // SliceGoodput returns the expected share of a pod that slices of c cubes can use, of any cubes that are up: the
@@ -47,25 +47,25 @@ func (r *Rates) CubeUp() float64 {
 func SliceGoodput(c, n int, up float64) float64 {
 	sum := 0.0
 	for k := c; k <= n; k += c {
-		sum += AtLeast(k, n, up) * float64(c)
+		sum += BinomialTail(k, n, up) * float64(c)
 	}
 	return sum / float64(n)
 }
 
-// Interruption returns the mean time until a job of so many cubes is hit by a failure of its machines, its optical
+// MeanTimeToInterruption returns the mean time until a job of so many cubes is hit by a failure of its machines, its optical
 // links or a switch of its pod; Longest where nothing fails.
-func (r *Rates) Interruption(cubes int) Time {
+func (r *Rates) MeanTimeToInterruption(cubes int) Time {
 	perDay := float64(cubes)*(CubeHosts*r[Machine].PerDay+CubeLinks*r[Cable].PerDay) + PodSwitches*r[Switch].PerDay
 	if perDay == 0 {
-		return Longest
+		return MaxTime
 	}
 	return FromSeconds(Day.Seconds() / perDay)
 }
 
-// Daly returns the interval between checkpoints of length d that loses least, with interruptions every m on average, to
+// DalyInterval returns the interval between checkpoints of length d that loses least, with interruptions every m on average, to
 // a higher order than Young's sqrt(2 d m) (Daly, "A higher order estimate of the optimum checkpoint interval for restart
 // dumps", 2006, Eq. 37); m where a checkpoint takes 2 m or longer.
-func Daly(d, m Time) Time {
+func DalyInterval(d, m Time) Time {
 	x, y := d.Seconds(), m.Seconds()
 	if x >= 2*y {
 		return m
@@ -81,10 +81,10 @@ func Efficiency(t, d, r, m Time) float64 {
 	return t.Seconds() / (x * math.Exp(r.Seconds()/x) * math.Expm1((t+d).Seconds()/x))
 }
 
-// Expected returns how long a job of so much work is expected to take with checkpoints of length d after every t of
+// ExpectedDuration returns how long a job of so much work is expected to take with checkpoints of length d after every t of
 // work but at its end, interruptions every m on average and r to restart after each: m e^(r/m) (e^(x/m) - 1) for each
 // stretch x between checkpoints (Daly, Sec. 3).
-func Expected(work, t, d, r, m Time) Time {
+func ExpectedDuration(work, t, d, r, m Time) Time {
 	n := float64((work - 1) / t)
 	x := m.Seconds()
 	stretch := func(s float64) float64 { return x * math.Exp(r.Seconds()/x) * math.Expm1(s/x) }
@@ -96,7 +96,7 @@ func Expected(work, t, d, r, m Time) Time {
 // 1).
 func Newsvendor(n int, up, k float64) int {
 	for r := range n {
-		if AtLeast(n-r, n, up) >= k/(k+1) {
+		if BinomialTail(n-r, n, up) >= k/(k+1) {
 			return r
 		}
 	}

@@ -20,14 +20,14 @@ import (
 // What is read at most. All that files become takes at most Factor times their bytes, and PerRank for each rank. Files
 // of more than MaxOperations are refused before anything is made of them.
 const (
-	MaxBytes      = 256 << 20 // of all files together, unpacked
-	MaxOperations = 1 << 22   // of all files together: some 1.5 GB of memory
-	MaxRanks      = 1 << 17
-	MaxPacked     = 64      // bytes that a byte of a packed file unpacks to
-	Factor        = 256     // bytes of memory for a byte of a file
-	PerRank       = 1 << 10 // bytes of memory for a rank
-	MaxSend       = 1 << 50 // bytes of one message, call or buffer
-	mostTime      = engine.Never / 4
+	MaxBytes        = 256 << 20 // of all files together, unpacked
+	MaxOperations   = 1 << 22   // of all files together: some 1.5 GB of memory
+	MaxRanks        = 1 << 17
+	MaxUnpackRatio  = 64      // bytes that a byte of a packed file unpacks to
+	MemoryPerByte   = 256     // bytes of memory for a byte of a file
+	MemoryPerRank   = 1 << 10 // bytes of memory for a rank
+	MaxMessageBytes = 1 << 50 // bytes of one message, call or buffer
+	maxComputeTime  = engine.Never / 4
 )
 
 // File is a file of a workload, unpacked.
@@ -49,7 +49,7 @@ func Unpack(name string, data []byte) (File, error) {
 	if err != nil {
 		return File{}, at(err)
 	}
-	most := min(MaxBytes, MaxPacked*len(data)+1<<16)
+	most := min(MaxBytes, MaxUnpackRatio*len(data)+1<<16)
 	out, err := io.ReadAll(io.LimitReader(r, int64(most)+1))
 	switch {
 	case err != nil:
@@ -70,24 +70,24 @@ type Error struct {
 }
 
 // Error says all in a line.
-func (e *Error) Error() string { return e.What() + "; want " + e.Want }
+func (e *Error) Error() string { return e.Summary() + "; want " + e.Want }
 
-// What is Error without what would be right.
-func (e *Error) What() string {
+// Summary is Error without what would be right.
+func (e *Error) Summary() string {
 	if e.Record == 0 {
 		return e.File + ": " + e.Problem
 	}
 	return fmt.Sprintf("%s: record %d (byte %d): %s", e.File, e.Record, e.Byte, e.Problem)
 }
 
-// errWant is an error without a place: what is wrong, and what would be right.
-type errWant struct{ problem, want string }
+// problemError is an error without a place: what is wrong, and what would be right.
+type problemError struct{ problem, want string }
 
-func (e errWant) Error() string { return e.problem + "; want " + e.want }
+func (e problemError) Error() string { return e.problem + "; want " + e.want }
 
-// wrong makes one.
-func wrong(want, format string, args ...any) error {
-	return errWant{fmt.Sprintf(format, args...), want}
+// invalid makes one.
+func invalid(want, format string, args ...any) error {
+	return problemError{fmt.Sprintf(format, args...), want}
 }
 
 // jsonError says what of a JSON file is wrong, and where: its record is a line. The value that err is about begins at byte
@@ -96,11 +96,11 @@ func jsonError(f File, begin int, err error, what, want string) error {
 	problem, at := err.Error(), 0
 	var syntax *json.SyntaxError
 	var typed *json.UnmarshalTypeError
-	var fault jsonFault
+	var fault jsonSyntaxError
 	if errors.As(err, &syntax) {
 		at = int(syntax.Offset)
 	} else if errors.As(err, &fault) {
-		at = fault.at + 1
+		at = fault.offset + 1
 	} else if errors.As(err, &typed) {
 		problem, at = fmt.Sprintf("%s of the wrong type (%.40s)", cmp.Or(typed.Field, "a value"), typed.Value), int(typed.Offset)
 	}
@@ -111,42 +111,42 @@ func jsonError(f File, begin int, err error, what, want string) error {
 // jsonReader finds the values of a JSON text without making anything of them, so that a long list is read one value at a
 // time. It checks only what separates values; json.Unmarshal checks each.
 type jsonReader struct {
-	data []byte
-	at   int // the next byte
+	data   []byte
+	offset int // the next byte
 }
 
 // next returns the next byte that is no blank, and goes to it; 0 at the end.
 func (r *jsonReader) next() byte {
-	for ; r.at < len(r.data); r.at++ {
-		if c := r.data[r.at]; c != ' ' && c != '\t' && c != '\r' && c != '\n' {
+	for ; r.offset < len(r.data); r.offset++ {
+		if c := r.data[r.offset]; c != ' ' && c != '\t' && c != '\r' && c != '\n' {
 			return c
 		}
 	}
 	return 0
 }
 
-// jsonFault says at which byte a text stops being JSON, and by which character; 0 at its end.
-type jsonFault struct {
-	at   int
-	char byte
+// jsonSyntaxError says at which byte a text stops being JSON, and by which character; 0 at its end.
+type jsonSyntaxError struct {
+	offset int
+	char   byte
 }
 
-func (f jsonFault) Error() string {
+func (f jsonSyntaxError) Error() string {
 	if f.char == 0 {
 		return "unexpected end of JSON input"
 	}
 	return fmt.Sprintf("unexpected character %q", f.char)
 }
 
-// wrong is the fault at the next byte.
-func (r *jsonReader) wrong() error { return jsonFault{r.at, r.next()} }
+// syntaxError is the fault at the next byte.
+func (r *jsonReader) syntaxError() error { return jsonSyntaxError{r.offset, r.next()} }
 
 // object visits the keys of an object, which is the whole text; visit reads the value of each.
 func (r *jsonReader) object(visit func(key string) error) error {
 	if r.next() != '{' {
-		return r.wrong()
+		return r.syntaxError()
 	}
-	r.at++
+	r.offset++
 	err := r.list('}', func() error {
 		value, at, err := r.value()
 		if err != nil {
@@ -154,32 +154,32 @@ func (r *jsonReader) object(visit func(key string) error) error {
 		}
 		var key string
 		if json.Unmarshal(value, &key) != nil || len(value) == 0 || value[0] != '"' {
-			r.at = at
-			return r.wrong()
+			r.offset = at
+			return r.syntaxError()
 		}
 		if r.next() != ':' {
-			return r.wrong()
+			return r.syntaxError()
 		}
-		r.at++
+		r.offset++
 		r.next()
 		return visit(key)
 	})
 	if err == nil && r.next() != 0 {
-		return r.wrong()
+		return r.syntaxError()
 	}
 	return err
 }
 
 // array visits the values of an array that begins at the next byte; visit reads each.
 func (r *jsonReader) array(visit func() error) error {
-	r.at++
+	r.offset++
 	return r.list(']', visit)
 }
 
 // list visits what commas separate up to end.
 func (r *jsonReader) list(end byte, visit func() error) error {
 	if r.next() == end {
-		r.at++
+		r.offset++
 		return nil
 	}
 	for {
@@ -189,12 +189,12 @@ func (r *jsonReader) list(end byte, visit func() error) error {
 		}
 		switch r.next() {
 		case ',':
-			r.at++
+			r.offset++
 		case end:
-			r.at++
+			r.offset++
 			return nil
 		default:
-			return r.wrong()
+			return r.syntaxError()
 		}
 	}
 }
@@ -202,36 +202,36 @@ func (r *jsonReader) list(end byte, visit func() error) error {
 // value returns the text of the next value, and where it begins. The value ends where its brackets are closed.
 func (r *jsonReader) value() (text []byte, begin int, err error) {
 	r.next()
-	begin = r.at
+	begin = r.offset
 	depth := 0
-	for r.at < len(r.data) {
-		switch c := r.data[r.at]; c {
+	for r.offset < len(r.data) {
+		switch c := r.data[r.offset]; c {
 		case '"':
-			for r.at++; r.at < len(r.data) && r.data[r.at] != '"'; r.at++ {
-				if r.data[r.at] == '\\' {
-					r.at++
+			for r.offset++; r.offset < len(r.data) && r.data[r.offset] != '"'; r.offset++ {
+				if r.data[r.offset] == '\\' {
+					r.offset++
 				}
 			}
-			if r.at >= len(r.data) {
-				r.at = len(r.data)
-				return nil, begin, r.wrong()
+			if r.offset >= len(r.data) {
+				r.offset = len(r.data)
+				return nil, begin, r.syntaxError()
 			}
 		case '[', '{':
 			depth++
 		case ']', '}', ',', ':', ' ', '\t', '\r', '\n':
 			if depth == 0 {
-				if r.at == begin {
-					return nil, begin, r.wrong()
+				if r.offset == begin {
+					return nil, begin, r.syntaxError()
 				}
-				return r.data[begin:r.at], begin, nil
+				return r.data[begin:r.offset], begin, nil
 			}
 			if c == ']' || c == '}' {
 				depth--
 			}
 		}
-		r.at++
+		r.offset++
 	}
-	return nil, begin, r.wrong()
+	return nil, begin, r.syntaxError()
 }
 
 // countOperations fails if files hold more operations than are read.
@@ -265,29 +265,29 @@ func countLines(data []byte, words ...string) (n int) {
 	return n
 }
 
-// lines reads a text line by line. Lines and their words are parts of the file's content and take no memory of their own:
+// lineReader reads a text line by line. Lines and their words are parts of the file's content and take no memory of their own:
 // files of millions of lines are read without garbage.
-type lines struct {
-	file  File
-	next  int // byte of the next line
-	Line  int // number of the last line, from 1
-	at    int // its byte
-	Text  string
-	words []string // room of fields
+type lineReader struct {
+	file   File
+	next   int // byte of the next line
+	Line   int // number of the last line, from 1
+	offset int // its byte
+	Text   string
+	words  []string // room of fields
 }
 
 // fields returns the words of a text between blanks, until it is called again.
-func (l *lines) fields(text string) []string {
+func (l *lineReader) fields(text string) []string {
 	l.words = slices.AppendSeq(l.words[:0], strings.FieldsSeq(text))
 	return l.words
 }
 
 // scan goes on to the next line, without its end.
-func (l *lines) scan() bool {
+func (l *lineReader) scan() bool {
 	if l.next >= len(l.file.Data) {
 		return false
 	}
-	l.Line, l.at = l.Line+1, l.next
+	l.Line, l.offset = l.Line+1, l.next
 	rest := l.file.Data[l.next:]
 	n := bytes.IndexByte(rest, '\n')
 	if l.next += n + 1; n < 0 {
@@ -298,36 +298,38 @@ func (l *lines) scan() bool {
 	return true
 }
 
-// place gives an error the place of the last line.
-func (l *lines) place(err error) error { return placed(err, l.file.Name, max(1, l.Line), l.at) }
-
-// wrong is an error at the last line.
-func (l *lines) wrong(want, format string, args ...any) error {
-	return l.place(wrong(want, format, args...))
+// locate gives an error the place of the last line.
+func (l *lineReader) locate(err error) error {
+	return locate(err, l.file.Name, max(1, l.Line), l.offset)
 }
 
-// placed gives an error that has none a place.
-func placed(err error, file string, record, at int) error {
-	var e errWant
+// invalid is an error at the last line.
+func (l *lineReader) invalid(want, format string, args ...any) error {
+	return l.locate(invalid(want, format, args...))
+}
+
+// locate gives an error that has none a place.
+func locate(err error, file string, record, at int) error {
+	var e problemError
 	if errors.As(err, &e) {
 		return &Error{file, record, at, e.problem, e.want}
 	}
 	return err
 }
 
-// integer reads a whole number of a text that is called what, from least to most.
-func integer(what, text string, least, most int64) (int64, error) {
+// parseInteger reads a whole number of a text that is called what, from least to most.
+func parseInteger(what, text string, least, most int64) (int64, error) {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < least || n > most {
-		return 0, wrong(fmt.Sprintf("a whole number from %d to %d", least, most), "%s is %.40q", what, text)
+		return 0, invalid(fmt.Sprintf("a whole number from %d to %d", least, most), "%s is %.40q", what, text)
 	}
 	return n, nil
 }
 
-// whole is integer of a number that may be written as a float of no fraction.
-func whole(what, text string, least, most int64) (int64, error) {
+// parseWhole is integer of a number that may be written as a float of no fraction.
+func parseWhole(what, text string, least, most int64) (int64, error) {
 	if f, err := strconv.ParseFloat(text, 64); err == nil && strings.ContainsAny(text, ".eE") && f == math.Trunc(f) && math.Abs(f) < 1<<53 {
 		text = strconv.FormatInt(int64(f), 10)
 	}
-	return integer(what, text, least, most)
+	return parseInteger(what, text, least, most)
 }

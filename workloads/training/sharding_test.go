@@ -9,8 +9,8 @@ import (
 	"sim/workloads/training"
 )
 
-// sharded is a job of one stage and two replicas of a GPU each, whose passes are of four parts.
-func sharded(t *testing.T, sharding string) training.Spec {
+// shardedSpec is a job of one stage and two replicas of a GPU each, whose passes are of four parts.
+func shardedSpec(t *testing.T, sharding string) training.Spec {
 	s := training.Spec{
 		Arch: mustModel(t, "palm-8b"), Choices: calibrated(127), Sequence: 2048, Microbatch: 1, Microbatches: 3,
 		TP: 1, PP: 1, EP: 1, ETP: 1, GPUs: 2, Chunks: 1, Sharding: sharding, Prefetch: 1,
@@ -28,19 +28,19 @@ func TestSharded(t *testing.T) {
 	for _, slow := range []float64{1, 4, 40} {
 		for _, prefetch := range []int{0, 1, 3} {
 			for _, sharding := range []string{training.ShardGradients, training.ShardParameters} {
-				s := sharded(t, sharding)
+				s := shardedSpec(t, sharding)
 				s.Choices.EffectiveTFLOPS, s.Prefetch = 127*slow, prefetch
 				if sharding == training.ShardParameters {
 					s.Choices.GradientBytes = 0
 				} else {
 					s.Choices.ParameterBytes = 0
 				}
-				it, err := training.Build(s, training.Extent{All: true, PerGPU: true})
+				it, err := training.Build(s, training.BuildOptions{All: true, PerGPU: true})
 				if err != nil {
 					t.Fatal(err)
 				}
 				n, r := mesh(it.Graph, s.GPUs)
-				got := play(t, it.Graph, n, r, flow.MaxMin).Makespan
+				got := simulate(t, it.Graph, n, r, flow.MaxMin).Makespan
 
 				kind := training.ReduceScatter
 				if sharding == training.ShardParameters {
@@ -52,7 +52,7 @@ func TestSharded(t *testing.T) {
 					t.Fatal(err)
 				}
 				on, or := mesh(&one, s.GPUs)
-				each := play(t, &one, on, or, flow.MaxMin).Makespan
+				each := simulate(t, &one, on, or, flow.MaxMin).Makespan
 				forward := engine.Time(s.ForwardSeconds(0) / parts * float64(engine.Second))
 				var end, moved engine.Time
 				var ends []engine.Time
@@ -91,9 +91,9 @@ func TestShardBytes(t *testing.T) {
 		for sharding, times := range map[string][2]float64{
 			training.ShardNothing: {2, 0}, training.ShardOptimizer: {1, 1}, training.ShardGradients: {3, 1}, training.ShardParameters: {3, 6},
 		} {
-			s := sharded(t, sharding)
+			s := shardedSpec(t, sharding)
 			s.GPUs = d
-			it, err := training.Build(s, training.Extent{All: true})
+			it, err := training.Build(s, training.BuildOptions{All: true})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -118,15 +118,15 @@ func TestShardedReplicaIsAll(t *testing.T) {
 		for _, sharding := range []string{training.ShardNothing, training.ShardGradients, training.ShardParameters} {
 			for _, schedule := range []string{training.OneFOneB, training.Interleaved, training.ZBH1} {
 				t.Run(fmt.Sprintf("%d replicas/%s/%s", replicas, sharding, schedule), func(t *testing.T) {
-					s := small(schedule, 4, 8, replicas)
+					s := smallSpec(schedule, 4, 8, replicas)
 					s.Arch.Layers, s.Sharding, s.Prefetch = 8, sharding, 1
-					one, p := wide(t, s, training.Extent{})
-					all, q := wide(t, s, training.Extent{All: true})
+					one, p := buildWide(t, s, training.BuildOptions{})
+					all, q := buildWide(t, s, training.BuildOptions{All: true})
 					for _, pattern := range patterns {
-						n, r := provisioned(t, p, one.Graph, 2, pattern)
-						an, ar := provisioned(t, q, all.Graph, 2, pattern)
-						for _, service := range both {
-							want, got := play(t, one.Graph, n, r, service), play(t, all.Graph, an, ar, service)
+						n, r := provision(t, p, one.Graph, 2, pattern)
+						an, ar := provision(t, q, all.Graph, 2, pattern)
+						for _, service := range services {
+							want, got := simulate(t, one.Graph, n, r, service), simulate(t, all.Graph, an, ar, service)
 							if want.Makespan != got.Makespan {
 								t.Errorf("%v, %v: one replica %v, all %v", pattern, service, want.Makespan, got.Makespan)
 							}

@@ -12,10 +12,10 @@ import (
 // flow that waits for one other has a oneshot, one that waits for several a barrier. It fails when w does, and
 // (Refused) where htsim has no such matrix: where something is computed, or a flow would start flows that do not wait
 // for the same.
-func (w *Work) WriteCM(to io.Writer) error {
+func (w *RankGraph) WriteCM(to io.Writer) error {
 	g := w.Graph
 	if !g.Contention.IsEmpty() {
-		return errContended
+		return errHasContention
 	}
 	type set struct{ flows []int32 } // a trigger
 	var sets []set
@@ -28,14 +28,14 @@ func (w *Work) WriteCM(to io.Writer) error {
 		var after []int32 // flows
 		for _, e := range g.In(id) {
 			if e.Lag > 0 {
-				return refused("%s begins %v after %s, and htsim's flows begin at once; want GOAL or Chakra", g.Name(id), e.Lag, g.Name(e.From))
+				return unwritable("%s begins %v after %s, and htsim's flows begin at once; want GOAL or Chakra", g.Name(id), e.Lag, g.Name(e.From))
 			}
 			after = append(after, before[e.From]...)
 		}
 		slices.Sort(after)
 		after = slices.Compact(after)
 		if t.Kind == engine.Compute && t.Duration > 0 {
-			return refused("%s computes, and htsim's flows do not; want GOAL or Chakra", g.Name(id))
+			return unwritable("%s computes, and htsim's flows do not; want GOAL or Chakra", g.Name(id))
 		}
 		var messages [][2]int32
 		if t.Kind == engine.Transfer && t.Bytes > 0 {
@@ -56,7 +56,7 @@ func (w *Work) WriteCM(to io.Writer) error {
 				index[key] = trigger
 				for _, f := range after {
 					if fires[f] > 0 {
-						return refused("the flow from %d to %d starts flows that wait for different others, and htsim's fires one trigger; want GOAL or Chakra", src[f], dst[f])
+						return unwritable("the flow from %d to %d starts flows that wait for different others, and htsim's fires one trigger; want GOAL or Chakra", src[f], dst[f])
 					}
 					fires[f] = trigger
 				}
@@ -77,9 +77,9 @@ func (w *Work) WriteCM(to io.Writer) error {
 		}
 	}
 	if len(bytes) == 0 {
-		return refused("nothing is sent; want work that sends something")
+		return unwritable("nothing is sent; want work that sends something")
 	}
-	b := newBounded(to)
+	b := newLimitWriter(to)
 	fmt.Fprintf(b, "Nodes %d\nConnections %d\n", w.Ranks, len(bytes)) // b keeps the error for Flush
 	if len(sets) > 0 {
 		fmt.Fprintf(b, "Triggers %d\n", len(sets))
