@@ -8,14 +8,19 @@ import (
 	"sim/engine"
 )
 
-// addSync adds the synchronisation of gradients and parameters on a ring of the replicas: a transfer from each replica to
-// the next a stage and chunk, and where the ring is split one to the previous as well. Every hop of a ring carries the
-// data at the same time, so it starts when the last replica is ready, and all of it must have arrived before the
-// iteration ends. Where a replica holds two copies these exchange halves of their gradients before, and of their
-// parameters after that. Parts of a stage's gradients follow each other.
+// addSync adds the synchronisation of gradients and parameters on a ring of the replicas.
+//
+// Each virtual stage has one transfer from each replica to the next and, if the ring is
+// split, one to the previous replica. All hops of a ring carry data at the same time. The
+// synchronisation therefore starts when the last replica is ready, and the iteration ends
+// after all transfers have arrived.
+//
+// If a replica holds two copies of its layers (DualPipe), these exchange halves of their
+// gradients before, and halves of their parameters after the ring. The pieces of a
+// stage's gradients are synchronised one after another.
 func (b *builder) addSync() {
 	s := &b.Spec
-	done := make([][]int32, b.replicas*s.PP) // what the optimizer waits for, by replica and stage
+	done := make([][]int32, b.replicas*s.PP) // Predecessors of the optimizer step, indexed by replica and stage.
 	for stage := range s.PP {
 		for chunk := range s.Chunks / s.Copies() {
 			v := chunk*s.PP + stage
@@ -23,12 +28,15 @@ func (b *builder) addSync() {
 			if w := s.otherCopy(v); w != v {
 				copies = append(copies, w)
 			}
+
 			var scattered []int32
+
 			for r := range b.replicas {
 				if id := b.lastScatter(r, stage); id >= 0 {
 					scattered = append(scattered, id)
 				}
 			}
+
 			var ends []int32
 			for _, g := range s.gradientGroups(v) {
 				before := scattered
@@ -50,7 +58,8 @@ func (b *builder) addSync() {
 	b.addOptimizers(done)
 }
 
-// addOptimizers adds the optimizer's step of each stage, after the tasks in done, by replica and stage.
+// addOptimizers adds the optimizer step of each stage. done lists its predecessors,
+// indexed by replica and stage.
 func (b *builder) addOptimizers(done [][]int32) {
 	s := &b.Spec
 	d := cmp.Or(s.OptimizerTime, s.Operators.Optimizer)
@@ -66,13 +75,13 @@ func (b *builder) addOptimizers(done [][]int32) {
 	}
 }
 
-// gradientGroup is a group of parameters whose gradients are synchronised by themselves.
+// gradientGroup is a group of parameters whose gradients are synchronised separately.
 type gradientGroup struct {
-	share     float64 // of all parameters of a GPU's virtual stage
-	hasCopies bool    // a stage holds several copies, which synchronise before and after replicas do
+	share     float64 // fraction of the parameters of a GPU's virtual stage
+	hasCopies bool    // a stage has several copies, which synchronise before and after the replicas
 }
 
-// portion returns the group's part of the bytes of all parameters.
+// portion returns the group's share of bytes.
 func (g gradientGroup) portion(bytes int64) int64 {
 	if g.share == 1 {
 		return bytes
@@ -80,8 +89,9 @@ func (g gradientGroup) portion(bytes int64) int64 {
 	return int64(math.Round(float64(bytes) * g.share))
 }
 
-// gradientGroups returns the groups of parameters of virtual stage v: all parameters together or, if a
-// stage holds several copies of those that are not of experts, these and experts by themselves.
+// gradientGroups returns the groups of parameters of virtual stage v. It is one group of
+// all parameters. If a stage has several copies of the non-expert parameters, the
+// parameters of experts are a separate group.
 func (s *Spec) gradientGroups(v int) []gradientGroup {
 	if s.StageCopies() == 1 {
 		return []gradientGroup{{share: 1}}
@@ -93,8 +103,8 @@ func (s *Spec) gradientGroups(v int) []gradientGroup {
 	return []gradientGroup{{1 - experts, true}, {experts, false}}
 }
 
-// addCopySync adds the synchronisation among the copies of a parameter in the stage of virtual stage
-// v of replica r, after the tasks in after. Lengthen gives it a duration.
+// addCopySync adds the synchronisation among the copies of a parameter in the stage of
+// virtual stage v of replica r, after the tasks in after. Lengthen sets its duration.
 func (b *builder) addCopySync(pass Phase, r, v int, after []int32) int32 {
 	stage := int32(v % b.Spec.PP)
 	id := b.addTask(engine.Task{}, TaskMeta{Phase: pass, Replica: int32(r), Stage: stage, ToStage: stage, Chunk: int32(v / b.Spec.PP), GPU: -1})
@@ -104,16 +114,19 @@ func (b *builder) addCopySync(pass Phase, r, v int, after []int32) int32 {
 	return id
 }
 
-// addSyncPiece adds a piece of the synchronisation of a group of the parameters that the given virtual stages hold copies
-// of, after the tasks in before. It returns its last tasks.
+// addSyncPiece adds the synchronisation of one piece of the gradients of group g, after
+// the tasks in before. copies lists the virtual stages that hold copies of these
+// parameters. It returns the last tasks.
 //
-// If a stage holds several copies itself, these reduce-scatter first, which leaves each GPU with the share that it
-// synchronises with other replicas, and all-gather last.
+// If a stage has several copies itself, they reduce-scatter first, so that each GPU
+// synchronises its own share with other replicas. They all-gather at the end.
 func (b *builder) addSyncPiece(copies []int, piece int, g gradientGroup, before []int32) (done []int32) {
 	s := &b.Spec
 	v := copies[0]
 	stage, chunk := v%s.PP, v/s.PP
 	m := TaskMeta{Phase: Barrier, Stage: int32(stage), Chunk: int32(chunk), GPU: -1}
+
+	// join returns a barrier after several tasks.
 	join := func(ready []int32) []int32 {
 		if len(ready) == 1 {
 			return ready
@@ -124,12 +137,17 @@ func (b *builder) addSyncPiece(copies []int, piece int, g gradientGroup, before 
 		}
 		return []int32{barrier}
 	}
-	notBefore := func() []int32 { // SyncFrom
+
+	// notBefore returns a task that delays the start until EarliestSync, or nothing.
+	notBefore := func() []int32 {
 		if f := b.options.EarliestSync; f != nil {
 			return []int32{b.addTask(engine.Task{Duration: f[v][piece]}, m)}
 		}
 		return nil
 	}
+
+	// Collect the tasks that compute the gradients, or the copies' reduce-scatters after
+	// them.
 	scatters := g.hasCopies && !s.scattersGradients()
 	ready, from := slices.Clone(before), []int32(nil)
 	if scatters {
@@ -144,10 +162,14 @@ func (b *builder) addSyncPiece(copies []int, piece int, g gradientGroup, before 
 			ready = append(ready, end)
 		}
 	}
+
 	start := join(ready)
 	if !scatters {
 		start = append(start, notBefore()...)
 	}
+
+	// exchange adds the transfers between the two copies of a replica, of each bytes per
+	// parameter.
 	parts := s.SyncPieces(v)
 	share := func(bytes int64) int64 { return part(g.portion(bytes), piece, parts) }
 	exchange := func(each int, from []int32) (done []int32) {
@@ -160,9 +182,12 @@ func (b *builder) addSyncPiece(copies []int, piece int, g gradientGroup, before 
 		}
 		return done
 	}
+
+	// The two copies exchange gradients, then the ring synchronises replicas.
 	if len(copies) > 1 {
 		start = join(exchange(s.Choices.GradientBytes, start))
 	}
+
 	if s.Replicas() > 1 {
 		done = nil
 		for r := range b.replicas {
@@ -187,7 +212,8 @@ func (b *builder) addSyncPiece(copies []int, piece int, g gradientGroup, before 
 	return start
 }
 
-// addRing adds the hops of one replica's virtual stage to its neighbours, of so many bytes a GPU, and returns them.
+// addRing adds the transfers of virtual stage v of replica r to its neighbours on the
+// ring, of each bytes per GPU. It returns them.
 func (b *builder) addRing(r, v int, each int64, start []int32) []int32 {
 	s := &b.Spec
 	stage := v % s.PP
@@ -196,14 +222,17 @@ func (b *builder) addRing(r, v int, each int64, start []int32) []int32 {
 	if !b.All {
 		next, previous = r, r
 	}
+
 	m := TaskMeta{Phase: Sync, Replica: int32(r), Stage: int32(stage), ToStage: int32(stage), Chunk: int32(v / s.PP)}
 	if !b.splitsRing() {
 		return b.addTransfer(b.stageNodes[r][stage], b.stageNodes[next][stage], s.StageGPUs(), each, m, start, nil)
 	}
+
 	half := s.StageGPUs() / 2
 	ends := b.addTransfer(b.nextHalf[r][stage], b.nextHalf[next][stage], half, each, m, start, nil)
 	if b.All {
-		// of one replica that stands for all this half is the mirror image of the other, on circuits of its own
+		// Otherwise one replica stands for all: the other half mirrors this one on
+		// separate circuits.
 		m.ToPrevious = true
 		ends = append(ends, b.addTransfer(b.previousHalf[r][stage], b.previousHalf[previous][stage], half, each, m, start, nil)...)
 	}

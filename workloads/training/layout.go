@@ -7,29 +7,34 @@ import (
 	"sim/fabric"
 )
 
-// Layout says which hardware each replica of a graph runs on.
+// Layout describes the hardware on which the replicas of a graph run.
 type Layout struct {
-	// GPUsPerPod is of one replica: a multiple of a stage's GPUs, or where every GPU is a node a divisor of them.
+	// GPUsPerPod is the number of GPUs of one replica per pod. It is a multiple of the
+	// GPUs per stage or, if every GPU is a node, a divisor of them.
 	GPUsPerPod int
-	Replicas   []ReplicaLayout // of one replica that stands for all there is one entry
-	// StagePods is the pod of each stage, replica after replica, in place of PodMap: as many stages in each, of whichever
-	// replicas.
+	Replicas   []ReplicaLayout // one entry if one replica stands for all
+	// StagePods is the pod of each stage, indexed by replica x PP + stage. It replaces
+	// PodMap and allows pods to hold stages of several replicas, all with the same number
+	// of stages.
 	StagePods []int32
-	// PodNumbers are those that pods of a replica, or with At all pods, go by in names; nil counts from 0.
+	// PodNumbers are the numbers used in the names of pods, indexed by pod of a replica
+	// or, with StagePods, by pod. nil counts from 0.
 	PodNumbers   []int
-	IntraPodRate units.Rate // of a GPU's link to the network inside its pod; 0 is a network in which nothing takes any time
+	IntraPodRate units.Rate // rate of a GPU's link within its pod; 0 means such transfers take no time
 }
 
-// ReplicaLayout is the hardware of a replica.
+// ReplicaLayout is the hardware of one replica.
 type ReplicaLayout struct {
-	Pod fabric.Pod // ports and rate of each of its pods
-	NIC units.Rate // of a GPU's network interface, in each direction
-	// PodMap is a permutation: block i of consecutive stages, or part of a stage, is in pod PodMap[i]; nil is the identity.
+	Pod fabric.Pod // ports and link rate of each pod
+	NIC units.Rate // rate of a GPU's network interface, per direction
+	// PodMap is a permutation of the replica's pods. Block i of consecutive stages, or
+	// part of a stage, is in pod PodMap[i]. nil is the identity.
 	PodMap []int
 }
 
-// Place puts the iteration's nodes into pods of a replica each. It fails when stages do not fill whole pods, or pods
-// whole stages, or the layout does not fit the replicas.
+// Place assigns the iteration's nodes to pods, each of which belongs to one replica. It
+// fails if pods do not hold whole stages, if stages do not fill whole pods, or if the
+// layout does not fit the replicas.
 func (it *Iteration) Place(l Layout) (*fabric.Pods, error) {
 	s := &it.Spec
 	gpus := s.StageGPUs()
@@ -39,13 +44,18 @@ func (it *Iteration) Place(l Layout) (*fabric.Pods, error) {
 	if !whole && !parts || s.PP*gpus%l.GPUsPerPod != 0 {
 		return nil, fmt.Errorf("training: %d stages of %d GPUs do not fill pods of %d GPUs", s.PP, gpus, l.GPUsPerPod)
 	}
+
 	if len(l.Replicas) != replicas {
-		return nil, fmt.Errorf("training: a layout of %d replicas for %d", len(l.Replicas), replicas)
+		return nil, fmt.Errorf("training: layout of %d replicas for an iteration of %d", len(l.Replicas), replicas)
 	}
+
 	pods := s.PP * gpus / l.GPUsPerPod
 	if l.StagePods != nil && (len(l.StagePods) != replicas*s.PP || l.GPUsPerPod < gpus) {
-		return nil, fmt.Errorf("training: pods of %d stages for %d", len(l.StagePods), replicas*s.PP)
+		return nil, fmt.Errorf("training: StagePods has %d entries for %d stages, and pods have %d GPUs; want one entry per stage, and whole stages per pod", len(l.StagePods), replicas*s.PP, l.GPUsPerPod)
 	}
+
+	// If one replica stands for all, each pod also has links to its peers in other
+	// replicas.
 	p := &fabric.Pods{Copies: 1}
 	if !it.All {
 		p.Copies = s.Replicas()
@@ -54,6 +64,8 @@ func (it *Iteration) Place(l Layout) (*fabric.Pods, error) {
 			p.PeerDirections = 1
 		}
 	}
+
+	// Create the pods.
 	for r, replica := range l.Replicas {
 		for i := range pods {
 			number := i
@@ -74,8 +86,8 @@ func (it *Iteration) Place(l Layout) (*fabric.Pods, error) {
 			p.Pods = append(p.Pods, pod)
 		}
 	}
-	// one set of NICs a distinct group of GPUs: where nodes of a stage overlap the larger one uses the sets of the
-	// smaller ones
+	// Create one set of NICs for each distinct group of GPUs. If nodes of a stage
+	// overlap, the node with all GPUs uses the sets of both halves.
 	sets := map[[3]int]int32{}
 	for _, n := range it.Nodes {
 		if n.GPUs == gpus && it.hasHalves(n) {
@@ -95,10 +107,11 @@ func (it *Iteration) Place(l Layout) (*fabric.Pods, error) {
 		pod := (n.Stage*gpus + n.First) / l.GPUsPerPod
 		if m := l.Replicas[n.Replica].PodMap; m != nil {
 			if len(m) != pods || m[pod] < 0 || m[pod] >= pods {
-				return nil, fmt.Errorf("training: pod map %v of replica %d is no permutation of %d pods", m, n.Replica, pods)
+				return nil, fmt.Errorf("training: pod map %v of replica %d is not a permutation of %d pods", m, n.Replica, pods)
 			}
 			pod = m[pod]
 		}
+
 		node := fabric.Node{Pod: int32(n.Replica*pods + pod), GPUs: int32(n.GPUs)}
 		if l.StagePods != nil {
 			node.Pod = l.StagePods[n.Replica*s.PP+n.Stage]
@@ -116,7 +129,8 @@ func (it *Iteration) Place(l Layout) (*fabric.Pods, error) {
 	return p, nil
 }
 
-// hasHalves reports whether n's stage has nodes for halves of its GPUs.
+// hasHalves reports whether n has all GPUs of its stage and the stage also has nodes for
+// the halves.
 func (it *Iteration) hasHalves(n Node) bool {
 	b := builder{Iteration: it}
 	return b.splitsRing() && n.GPUs == it.Spec.StageGPUs()

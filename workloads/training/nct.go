@@ -2,15 +2,16 @@ package training
 
 import "sim/engine"
 
-// ReferenceTimes are the makespans that a topology's is measured against.
+// ReferenceTimes are the makespans with which that of a topology is compared.
 type ReferenceTimes struct {
-	Compute engine.Time // every transfer between pods takes no time
-	Ideal   engine.Time // on the ideal non-blocking fabric
+	Compute engine.Time // if transfers between pods take no time
+	Ideal   engine.Time // on the ideal fabric
 }
 
-// NCT returns the normalised communication time of makespan c: the exposed communication over that of the ideal fabric
-// (docs/model.md, "References"). Where the ideal fabric exposes none it is 1 if c does not either, and undefined
-// (false) otherwise.
+// NCT returns the normalised communication time of makespan c: its exposed communication
+// divided by that on the ideal fabric (docs/model.md, "References"). If the ideal fabric
+// exposes no communication, the NCT is 1 if c exposes none either, and undefined (false)
+// otherwise.
 func (t ReferenceTimes) NCT(c engine.Time) (float64, bool) {
 	if t.Ideal == t.Compute {
 		return 1, c == t.Ideal

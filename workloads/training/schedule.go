@@ -5,30 +5,33 @@ import (
 	"slices"
 )
 
-// The orders in which a pipeline stage works on micro-batches, Spec.Schedule. F, B and W stand for a forward pass, the
-// gradients of a pass's input and those of its weights, p for the stages.
+// Schedules: the orders in which a pipeline stage processes micro-batches, Spec.Schedule.
+// F is a forward pass, B computes the gradients of its input and W the gradients of its
+// weights. p is the number of stages.
 const (
-	// OneFOneB warms up with as many forwards as stages follow, then alternates forward and backward (PipeDream-Flush).
+	// OneFOneB (1F1B) warms up with one forward pass per following stage, then alternates
+	// between forward and backward passes (PipeDream-Flush).
 	OneFOneB = "1f1b"
-	// Eager is 1F1B that warms up with two forwards for each stage that follows, so that what a stage sends has the
-	// time of a pass to arrive in (Zhuang et al. 2023, Sec. 4).
-	Eager = "eager-1f1b"
-	// GPipe does all forwards, then all backwards.
-	GPipe = "gpipe"
-	// Interleaved is 1F1B over several model chunks a stage (Megatron-LM).
-	Interleaved = "interleaved-1f1b"
-	// ZBH1 is 1F1B whose backward passes are divided: W waits while its stage has something better to do, as long as no
-	// stage holds more micro-batches than the first one does under 1F1B (Qi et al. 2024, Sec. 2.1).
+	// Eager is 1F1B with two warm-up forward passes per following stage. A transfer
+	// between stages may then take as long as a pass without delaying it (Zhuang et al.
+	// 2023, Sec. 4).
+	Eager       = "eager-1f1b"
+	GPipe       = "gpipe"            // GPipe computes all forward passes, then all backward passes.
+	Interleaved = "interleaved-1f1b" // Interleaved is 1F1B with several model chunks per stage (Megatron-LM).
+	// ZBH1 is 1F1B with divided backward passes. W is postponed to fill idle time, as
+	// long as no stage stores more micro-batches than the first one does under 1F1B (Qi
+	// et al. 2024, Sec. 2.1).
 	ZBH1 = "zb-h1"
-	// ZBH2 warms up with twice as many forwards, and W waits twice as long: up to 2p - 1 micro-batches are held (Qi et
-	// al. 2024, Sec. 2.2).
+	// ZBH2 doubles the warm-up and the delay of W, and stores up to 2p - 1 micro-batches
+	// (Qi et al. 2024, Sec. 2.2).
 	ZBH2 = "zb-h2"
-	// DualPipe sends half of the micro-batches through the pipeline from its other end. Every stage holds two parts of
-	// the model, one a direction, and so there are two copies of each (DeepSeek-V3, Sec. 3.2.1).
+	// DualPipe sends half of the micro-batches through the pipeline in the opposite
+	// direction. Each stage holds two parts of the model, one per direction, so there are
+	// two copies of each part (DeepSeek-V3, Sec. 3.2.1).
 	DualPipe = "dualpipe"
 )
 
-// Schedules are all schedules, the default first.
+// Schedules are all schedules; the first is the default.
 var Schedules = []struct{ Name, Doc string }{
 	{OneFOneB, "a forward and a backward pass in turn, after as many forwards as stages follow"},
 	{Eager, "1f1b after twice as many forwards, so that transfers have the time of a pass"},
@@ -39,30 +42,31 @@ var Schedules = []struct{ Name, Doc string }{
 	{DualPipe, "micro-batches enter from both ends of the pipeline; two copies of the model"},
 }
 
-// PassKind is what a step of a stage's program does.
+// PassKind is the kind of a pass.
 type PassKind uint8
 
-// The kinds of work of a stage.
+// The kinds of passes.
 const (
-	ForwardPass        PassKind = iota // a forward pass
-	BackwardPass                       // a whole backward pass
-	InputGradientPass                  // the gradients of its input
-	WeightGradientPass                 // the gradients of its weights, after Inputs
+	ForwardPass        PassKind = iota
+	BackwardPass                // whole backward pass
+	InputGradientPass           // gradients of the input only
+	WeightGradientPass          // gradients of the weights, after InputGradientPass
 )
 
-// Pass is one step of a stage's program: a micro-batch's pass through a chunk.
+// Pass is an element of a stage's program: a micro-batch passes through a chunk.
 type Pass struct {
 	Kind       PassKind
 	Chunk      int
 	Microbatch int
-	// OverlapsNext is of a forward pass that is computed together with the backward pass that follows, each hiding what the
-	// other sends: both begin when both can, and both have ended when the second has.
+	// OverlapsNext marks a forward pass that is computed together with the following
+	// backward pass. Each hides the communication of the other. Both start when both can
+	// start and end when the second one ends.
 	OverlapsNext bool
 }
 
-// Program returns the order of work of a stage.
+// Program returns the passes of a stage in order.
 func (s *Spec) Program(stage int) []Pass {
-	after := s.PP - 1 - stage // stages that follow
+	after := s.PP - 1 - stage // following stages
 	switch s.Schedule {
 	case DualPipe:
 		return s.dualPipe(stage)
@@ -75,15 +79,17 @@ func (s *Spec) Program(stage int) []Pass {
 	case GPipe:
 		return s.alternating(s.Microbatches, -1)
 	case Interleaved:
-		// Narayanan et al. 2021, Sec. 2.2: two for each stage that follows, and one round of every chunk but the last
+		// Narayanan et al. 2021, Sec. 2.2: two passes per following stage, plus one round
+		// of every chunk but the last.
 		return s.alternating(2*after+(s.Chunks-1)*s.PP, -1)
 	}
 	return s.alternating(after, -1)
 }
 
-// alternating returns a program that warms up with so many forward passes, then does a forward and a backward pass in
-// turn. Where late is not negative backward passes are divided, and the gradients of weights stay so many passes behind
-// until there are no forward passes left.
+// alternating returns a program that warms up with warmUp forward passes, then alternates
+// between forward and backward passes. If weightDelay is not negative, backward passes
+// are divided: weight gradients follow weightDelay passes behind input gradients, until
+// there are no forward passes left.
 func (s *Spec) alternating(warmUp, weightDelay int) []Pass {
 	n := s.Microbatches * s.Chunks
 	warmUp = min(warmUp, n)
@@ -104,6 +110,7 @@ func (s *Spec) alternating(warmUp, weightDelay int) []Pass {
 			numWeights++
 		}
 	}
+
 	for i := range n {
 		if steps = append(steps, s.forward(i)); i >= warmUp {
 			backward(weightDelay)
@@ -120,7 +127,8 @@ func (s *Spec) alternating(warmUp, weightDelay int) []Pass {
 	return steps
 }
 
-// forward returns the i-th forward of a stage: rounds of PP micro-batches go through chunk after chunk.
+// forward returns the i-th forward pass of a stage. In each round, PP micro-batches pass
+// through one chunk after another.
 func (s *Spec) forward(i int) Pass {
 	round, in := i/(s.PP*s.Chunks), i%(s.PP*s.Chunks)
 	if s.Chunks == 1 {
@@ -129,23 +137,27 @@ func (s *Spec) forward(i int) Pass {
 	return Pass{Chunk: in / s.PP, Microbatch: round*s.PP + in%s.PP}
 }
 
-// backward returns the i-th backward of a stage: as forward, the last chunk first.
+// backward returns the i-th backward pass of a stage. It mirrors forward, with the last
+// chunk first.
 func (s *Spec) backward(i int) Pass {
 	o := s.forward(i)
 	return Pass{Kind: BackwardPass, Chunk: s.Chunks - 1 - o.Chunk, Microbatch: o.Microbatch}
 }
 
-// dualPipe returns the program of a stage under DualPipe. Stages of the second half see the two directions the other
-// way round: near and far are the micro-batches that enter at the end of the pipeline which is nearer, and those of the
-// other.
+// dualPipe returns the program of a stage under DualPipe (DeepSeek-V3, Sec. 3.2.1).
+//
+// Micro-batches enter at both ends of the pipeline. near denotes the micro-batches that
+// enter at the end closer to this stage, far those that enter at the other end.
 func (s *Spec) dualPipe(stage int) []Pass {
 	half := s.Microbatches / 2
-	depth := min(stage, s.PP-1-stage) // stages between it and the nearer end
-	inner := s.PP/2 - 1 - depth       // stages between it and the middle
+	depth := min(stage, s.PP-1-stage) // stages between this one and the nearer end
+	inner := s.PP/2 - 1 - depth       // stages between this one and the middle
 	const near, far = 0, 1
+
 	var steps []Pass
 	var forwards, backwards [2]int
-	var pendingWeights []Pass // gradients of weights that wait
+	var pendingWeights []Pass // postponed weight gradients
+
 	chunk := func(side int) int {
 		if stage >= s.PP/2 {
 			return 1 - side
@@ -158,6 +170,7 @@ func (s *Spec) dualPipe(stage int) []Pass {
 		counts[side]++
 		return x
 	}
+
 	forward := func(side int) { steps = append(steps, next(ForwardPass, side, &forwards)) }
 	backward := func(side int) { steps = append(steps, next(BackwardPass, side, &backwards)) }
 	splitBackward := func(side int) {
@@ -173,6 +186,7 @@ func (s *Spec) dualPipe(stage int) []Pass {
 		backward(b)
 	}
 
+	// Warm up with near passes, then with passes from both ends.
 	for range 2 * inner {
 		forward(near)
 	}
@@ -180,13 +194,18 @@ func (s *Spec) dualPipe(stage int) []Pass {
 		forward(near)
 		forward(far)
 	}
+
+	// Fill the pipeline with divided backward passes.
 	for range inner {
 		splitBackward(far)
 		weights()
 		forward(far)
 	}
+
+	// Steady state: overlapped forward and backward passes.
 	for i := range half - s.PP + depth + 1 {
-		if i == 0 && inner == 0 { // the forward pass makes what the backward pass begins with, in the middle
+		// In the middle stages, the far backward pass needs the near forward pass.
+		if i == 0 && inner == 0 {
 			forward(near)
 			backward(far)
 		} else {
@@ -198,7 +217,9 @@ func (s *Spec) dualPipe(stage int) []Pass {
 		backward(far)
 		both(far, near)
 	}
-	for i := range 2 * (depth + 1) { // far and near in turn, the second half of them divided
+
+	// Drain the pipeline. Weight gradients fill the idle time.
+	for i := range 2 * (depth + 1) { // far and near alternate; the second half is divided
 		if side := far - i%2; i <= depth {
 			backward(side)
 		} else {
@@ -215,23 +236,23 @@ func (s *Spec) dualPipe(stage int) []Pass {
 	return steps
 }
 
-// checkSchedule fails where the schedule has no order for the job.
+// checkSchedule fails if the schedule does not support the job's pipeline.
 func (s *Spec) checkSchedule() error {
 	switch {
 	case s.Schedule != "" && !slices.ContainsFunc(Schedules, func(z struct{ Name, Doc string }) bool { return z.Name == s.Schedule }):
 		return fmt.Errorf("training: unknown schedule %q", s.Schedule)
 	case s.Schedule == DualPipe && (s.PP%2 != 0 || s.Microbatches%2 != 0 || s.Microbatches < 2*s.PP || s.Chunks != 2):
-		return fmt.Errorf("training: %d micro-batches in %d stages of %d chunks under %s, which takes an even number of stages of 2, "+
+		return fmt.Errorf("training: %d micro-batches in %d stages of %d chunks under %s; want an even number of stages of 2 chunks, "+
 			"and an even number of micro-batches, at least twice the stages", s.Microbatches, s.PP, s.Chunks, DualPipe)
 	case s.Chunks > 1 && s.Schedule != Interleaved && s.Schedule != DualPipe:
-		return fmt.Errorf("training: %d chunks a stage need the schedule %s, not %s", s.Chunks, Interleaved, s.Schedule)
+		return fmt.Errorf("training: %d chunks per stage need the schedule %s, not %s", s.Chunks, Interleaved, s.Schedule)
 	case s.Schedule == Interleaved && s.Microbatches%s.PP != 0:
 		return fmt.Errorf("training: %d micro-batches are not a multiple of PP %d", s.Microbatches, s.PP)
 	}
 	return nil
 }
 
-// Copies returns how many copies of a part of the model a replica holds.
+// Copies returns the number of copies of each part of the model in a replica.
 func (s *Spec) Copies() int {
 	if s.Schedule == DualPipe {
 		return 2
@@ -239,10 +260,12 @@ func (s *Spec) Copies() int {
 	return 1
 }
 
-// VirtualStages returns the number of virtual stages of a replica: chunk c of stage i is number c x PP + i.
+// VirtualStages returns the number of virtual stages of a replica. Chunk c of stage i is
+// virtual stage c x PP + i.
 func (s *Spec) VirtualStages() int { return s.PP * s.Chunks }
 
-// modelParts returns how many parts the model is divided into, and which of them virtual stage v holds.
+// modelParts returns the number of parts into which the model is divided, and the part
+// that virtual stage v holds.
 func (s *Spec) modelParts(v int) (n, part int) {
 	n, part = s.VirtualStages()/s.Copies(), v
 	if v >= n {
@@ -251,7 +274,7 @@ func (s *Spec) modelParts(v int) (n, part int) {
 	return n, part
 }
 
-// stagePath returns the virtual stages that a micro-batch passes, in order.
+// stagePath returns the virtual stages through which a micro-batch passes, in order.
 func (s *Spec) stagePath(microbatch int) []int {
 	n := s.VirtualStages() / s.Copies()
 	r := make([]int, n)
@@ -263,7 +286,8 @@ func (s *Spec) stagePath(microbatch int) []int {
 	return r
 }
 
-// otherCopy returns the virtual stage with the other copy of what v holds, or v where there is none.
+// otherCopy returns the virtual stage with the other copy of the layers of v, or v if
+// there is only one copy.
 func (s *Spec) otherCopy(v int) int {
 	if s.Copies() > 1 {
 		return s.VirtualStages() - 1 - v
@@ -271,8 +295,8 @@ func (s *Spec) otherCopy(v int) int {
 	return v
 }
 
-// Neighbours returns the pairs of stages of a replica that exchange something, the lower one first, each once and in
-// order.
+// Neighbours returns the pairs of stages of a replica that exchange data, sorted and
+// without duplicates. The lower stage comes first in each pair.
 func (s *Spec) Neighbours() [][2]int {
 	var all [][2]int
 	add := func(a, b int) {

@@ -7,22 +7,24 @@ import (
 	"sim/engine"
 )
 
-// What replicas divide among themselves, Spec.Sharding (Rajbhandari et al. 2020, Sec. 5).
+// The values of Spec.Sharding: the state that replicas divide among themselves
+// (Rajbhandari et al. 2020, Sec. 5).
 const (
 	ShardNothing    = "none"       // gradients are all-reduced
-	ShardOptimizer  = "optimizer"  // ZeRO-1: gradients are reduce-scattered, and parameters all-gathered, once a step
-	ShardGradients  = "gradients"  // ZeRO-2: gradients are reduce-scattered in every backward pass
-	ShardParameters = "parameters" // ZeRO-3, FSDP: parameters are all-gathered for every pass, too
+	ShardOptimizer  = "optimizer"  // ZeRO-1: reduce-scatter gradients and all-gather parameters once per step
+	ShardGradients  = "gradients"  // ZeRO-2: every backward pass reduce-scatters gradients
+	ShardParameters = "parameters" // ZeRO-3, FSDP: in addition, every pass all-gathers parameters
 )
 
-// scattersGradients reports whether gradients are reduce-scattered in every backward pass, and gathers whether parameters are
-// gathered for every pass.
+// scattersGradients reports whether every backward pass reduce-scatters gradients.
 func (s *Spec) scattersGradients() bool { return s.Sharding == ShardGradients || s.gathersParameters() }
+
+// gathersParameters reports whether every pass all-gathers its parameters.
 func (s *Spec) gathersParameters() bool { return s.Sharding == ShardParameters }
 
-// Shards returns how many parts of a pass of virtual stage v gather their parameters or scatter their gradients by
-// themselves: those of buckets, or one a layer, and where calls are in the graph one a piece of the pass; 0 where none
-// does.
+// Shards returns the number of parts of a pass of virtual stage v that gather parameters
+// or scatter gradients separately: one per bucket or, without buckets, one per layer. If
+// calls are in the graph, it is one per piece of the pass. It is 0 if passes do neither.
 func (s *Spec) Shards(v int) int {
 	switch {
 	case !s.scattersGradients() || s.Replicas()*s.StageCopies() == 1 && !s.CallsInGraph():
@@ -33,19 +35,23 @@ func (s *Spec) Shards(v int) int {
 	return s.Pieces(v)
 }
 
-// MaxBuckets is the most buckets that a stage's gradients may fill.
+// MaxBuckets is the maximum number of buckets of a stage's gradients. It bounds the size
+// of the task graph.
 const MaxBuckets = 1024
 
-// bucketCount returns how many buckets the gradients of virtual stage v fill.
+// bucketCount returns the number of buckets of the gradients of virtual stage v, or
+// MaxBuckets+1 if there are more than MaxBuckets.
 func (s *Spec) bucketCount(v int) int {
 	return int(min(max(1, math.Ceil(s.stageGradientBytes(v)/float64(s.Buckets))), MaxBuckets+1))
 }
 
+// stageGradientBytes returns the bytes of the gradients of one GPU of virtual stage v.
 func (s *Spec) stageGradientBytes(v int) float64 {
 	return float64(s.Choices.GradientBytes) * s.Parameters(v)
 }
 
-// MinBucketBytes returns the least size of Buckets.
+// MinBucketBytes returns the minimum value of Buckets, for which no stage exceeds
+// MaxBuckets.
 func (s *Spec) MinBucketBytes() float64 {
 	maxBytes := 0.0
 	for v := range s.VirtualStages() {
@@ -54,19 +60,20 @@ func (s *Spec) MinBucketBytes() float64 {
 	return math.Ceil(maxBytes / MaxBuckets)
 }
 
-// SyncTaskCount returns about how many tasks there are of the parts in which a replica's passes gather parameters and scatter
-// gradients, and in which gradients are synchronised after them, where each part is so many.
-func (s *Spec) SyncTaskCount(each float64) (n float64) {
+// SyncTaskCount estimates the number of tasks of a replica's synchronisation and of the
+// gathers and scatters in its passes, with tasksPerPiece tasks per piece.
+func (s *Spec) SyncTaskCount(tasksPerPiece float64) (n float64) {
 	for v := range s.VirtualStages() {
 		_, gathers := s.ShardCalls(v, AllGather)
 		_, scatters := s.ShardCalls(v, ReduceScatter)
-		n += each * float64(gathers+scatters+s.SyncPieces(v))
+		n += tasksPerPiece * float64(gathers+scatters+s.SyncPieces(v))
 	}
 	return n
 }
 
-// ShardBytes returns what one GPU of virtual stage v sends to its neighbour on the ring of replicas when it gathers the
-// parameters of a part of a pass, or scatters the gradients of one.
+// ShardBytes returns the bytes that one GPU of virtual stage v sends to its neighbour on
+// the ring of replicas to gather the parameters (AllGather), or to scatter the gradients
+// (ReduceScatter), of one part of a pass.
 func (s *Spec) ShardBytes(v int, kind CallKind) int64 {
 	each := s.Choices.GradientBytes
 	if kind == AllGather {
@@ -76,45 +83,53 @@ func (s *Spec) ShardBytes(v int, kind CallKind) int64 {
 	return int64(math.Round(float64(each) * (d - 1) / d * s.Parameters(v) / float64(max(1, s.Shards(v)))))
 }
 
-// checkSharding fails where replicas cannot divide what they are to.
+// checkSharding fails if the job does not support gradients or parameters that are
+// sharded in passes.
 func (s *Spec) checkSharding() error {
 	if s.scattersGradients() && (s.Copies() > 1 || s.Measured != nil) {
-		return fmt.Errorf("training: sharded %s under %s", s.Sharding, s.Schedule)
+		return fmt.Errorf("training: sharding %q needs one copy of the model per replica and no measured times; the schedule is %q", s.Sharding, s.Schedule)
 	}
 	return nil
 }
 
+// shardCalls is Spec.ShardCalls without the number of repetitions.
 func (b *builder) shardCalls(v int, kind CallKind) []Call {
 	calls, _ := b.Spec.ShardCalls(v, kind)
 	return calls
 }
 
-// shardCollective is a collective of all replicas for a part of a pass, which the replicas join one by one as they are built.
+// shardCollective is a gather or scatter of all replicas for one part of a pass. The
+// replicas join it one by one as their passes are added.
 type shardCollective struct {
-	ready    []int32         // by replica: the task that waits for it
-	done     [][]int32       // by replica, or where calls are in the graph by rank: the tasks that end it there
-	endTasks map[int32]int32 // by replica: a task after all of these
+	ready []int32 // task after which a replica participates, indexed by replica
+	// done lists the last tasks, indexed by replica or, with calls in the graph, by rank.
+	done     [][]int32
+	endTasks map[int32]int32 // a task after all last tasks of a replica, by replica
 }
 
-// shardKey tells exchanges apart: those of a stage follow each other, gathers and scatters by themselves.
+// shardKey identifies a shardCollective. The gathers of a stage follow one another, and
+// so do its scatters; index is the position in this sequence.
 type shardKey struct {
 	stage int
 	kind  CallKind
 	index int
 }
 
-// shardCollective returns the exchange of that key, which it builds when the first replica comes to it.
+// shardCollective returns the collective with key k. It adds its tasks when the first
+// replica requires it.
 func (b *builder) shardCollective(k shardKey, v int, m TaskMeta) (*shardCollective, error) {
 	if x, ok := b.shardCollectives[k]; ok {
 		return x, nil
 	}
 	s := &b.Spec
 	x := &shardCollective{endTasks: map[int32]int32{}}
+
 	m.Phase, m.ToStage, m.GPU = Barrier, m.Stage, -1
 	var before *shardCollective
 	if k.index > 0 {
 		before = b.shardCollectives[shardKey{k.stage, k.kind, k.index - 1}]
 	}
+
 	for r := range b.replicas {
 		m.Replica = int32(r)
 		x.ready = append(x.ready, b.addTask(engine.Task{}, m))
@@ -123,6 +138,8 @@ func (b *builder) shardCollective(k shardKey, v int, m TaskMeta) (*shardCollecti
 		b.shardCollectives = map[shardKey]*shardCollective{}
 	}
 	b.shardCollectives[k] = x
+
+	// Without calls in the graph, the collective is a ring of transfers.
 	if b.options.Expand == nil {
 		m.Replica = 0
 		x.done = make([][]int32, b.replicas)
@@ -131,6 +148,8 @@ func (b *builder) shardCollective(k shardKey, v int, m TaskMeta) (*shardCollecti
 		}
 		return x, nil
 	}
+
+	// With calls in the graph, each group makes a call after its previous one.
 	x.done = make([][]int32, s.GPUs)
 	for _, c := range b.shardCalls(v, k.kind) {
 		for _, group := range s.Groups(c, 0, k.stage) {
@@ -158,10 +177,10 @@ func (b *builder) shardCollective(k shardKey, v int, m TaskMeta) (*shardCollecti
 	return x, nil
 }
 
-// addShardGroup adds the part of exchange x that is of one group of parameters, after exchange
-// before of the same stage; before may be nil. The copies in a stage scatter gradients before the
-// ring of replicas does, and gather parameters after it. The ring starts when its last replica is
-// ready.
+// addShardGroup adds the transfers of collective x for one group of parameters. They
+// follow the previous collective of the stage, before, which may be nil. The copies in a
+// stage scatter gradients before the ring of replicas and gather parameters after it. The
+// ring starts when its last replica is ready.
 func (b *builder) addShardGroup(k shardKey, v int, g gradientGroup, m TaskMeta, x, before *shardCollective) {
 	ready := x.ready
 	if g.hasCopies && k.kind == ReduceScatter {
@@ -174,6 +193,7 @@ func (b *builder) addShardGroup(k shardKey, v int, g gradientGroup, m TaskMeta, 
 			ready = append(ready, b.addCopySync(CopyScatter, r, v, after))
 		}
 	}
+
 	all := b.addTask(engine.Task{}, m)
 	for r, id := range ready {
 		b.Graph.AddEdge(id, all, 0)
@@ -183,6 +203,7 @@ func (b *builder) addShardGroup(k shardKey, v int, g gradientGroup, m TaskMeta, 
 			}
 		}
 	}
+
 	for r := range b.replicas {
 		done := []int32{all}
 		if b.Spec.Replicas() > 1 {
@@ -195,11 +216,13 @@ func (b *builder) addShardGroup(k shardKey, v int, g gradientGroup, m TaskMeta, 
 	}
 }
 
-// endTask returns a task after all that ends an exchange in a replica's stage, or -1 where nothing does.
+// endTask returns a task after all last tasks of collective x in the stage of replica r,
+// or -1 if it has none.
 func (b *builder) endTask(x *shardCollective, r int, m TaskMeta) int32 {
 	if id, ok := x.endTasks[int32(r)]; ok {
 		return id
 	}
+
 	var all []int32
 	if b.options.Expand == nil {
 		all = x.done[r]
@@ -220,8 +243,9 @@ func (b *builder) endTask(x *shardCollective, r int, m TaskMeta) int32 {
 	return id
 }
 
-// addShards has the parts of a pass wait for their parameters, which are gathered no earlier than the part so many before
-// begins (Spec.Prefetch), and scatter their gradients when they have computed them.
+// addShards connects the parts of a pass to their collectives. A part waits for its
+// parameters, whose gathering starts when an earlier part ends (Spec.Prefetch). It
+// scatters its gradients when it has computed them.
 func (b *builder) addShards(z *stageBuilder, v int, m TaskMeta, parts []passTasks, gathers, scatters bool) error {
 	r := int(m.Replica)
 	for _, p := range parts {
@@ -239,6 +263,7 @@ func (b *builder) addShards(z *stageBuilder, v int, m TaskMeta, parts []passTask
 			z.numGathers++
 			z.gatherEnds = append(z.gatherEnds, p.last)
 		}
+
 		if scatters {
 			x, err := b.shardCollective(shardKey{z.number, ReduceScatter, z.numScatters}, v, m)
 			if err != nil {
@@ -251,7 +276,8 @@ func (b *builder) addShards(z *stageBuilder, v int, m TaskMeta, parts []passTask
 	return nil
 }
 
-// lastScatter returns the task after the last scatter of a replica's stage, or -1 where passes scatter nothing.
+// lastScatter returns the task after the last scatter of the stage of replica r, or -1 if
+// its passes scatter nothing.
 func (b *builder) lastScatter(r, stage int) int32 {
 	x, ok := b.shardCollectives[shardKey{stage, ReduceScatter, b.numScatters[stage] - 1}]
 	if !ok {

@@ -44,7 +44,7 @@ func TestCallTime(t *testing.T) {
 	}
 	for each, fits := range map[engine.Time]bool{engine.Never / pieces / 4: true, engine.Never/pieces/4 + 2: false, -1: false} { // 4 calls a piece
 		_, err := s.CallTime(1, training.Forward, func(training.Call) (engine.Time, error) { return each, nil })
-		if (err == nil) != fits || err != nil && !strings.Contains(err.Error(), "longer than simulated time can hold") {
+		if (err == nil) != fits || err != nil && !strings.Contains(err.Error(), "exceed the range of simulated time") {
 			t.Errorf("calls of %v each: %v", each, err)
 		}
 	}
@@ -167,8 +167,8 @@ func TestDefaults(t *testing.T) {
 func TestExtentRefused(t *testing.T) {
 	s, _ := table1(t, "megatron-177b")
 	for want, x := range map[string]training.BuildOptions{
-		"an extent of 3 compute scales": {ComputeScale: make([]float64, 3)},
-		"synchronisation times":         {EarliestSync: make([][]engine.Time, s.VirtualStages()+1)},
+		"3 compute scales":      {ComputeScale: make([]float64, 3)},
+		"synchronisation times": {EarliestSync: make([][]engine.Time, s.VirtualStages()+1)},
 	} {
 		if _, err := training.Build(s, x); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want %s", x, err, want)
@@ -187,12 +187,12 @@ func TestExtentRefused(t *testing.T) {
 		{"do not fill pods of", func(l *training.Layout) { l.GPUsPerPod = stage + 1 }},
 		{"do not fill pods of 0", func(l *training.Layout) { l.GPUsPerPod = 0 }},
 		{"do not fill pods of", func(l *training.Layout) { l.GPUsPerPod = stage * s.PP * 2 }},
-		{"a layout of 0 replicas for 1", func(l *training.Layout) { l.Replicas = nil }},
-		{"a layout of 2 replicas for 1", func(l *training.Layout) { l.Replicas = append(l.Replicas, l.Replicas[0]) }},
-		{"pods of 1 stages for", func(l *training.Layout) { l.StagePods = []int32{0} }},
-		{"is no permutation of", func(l *training.Layout) { l.Replicas[0].PodMap = []int{0} }},
-		{"is no permutation of", func(l *training.Layout) { l.Replicas[0].PodMap = slices.Repeat([]int{math.MaxInt32}, s.PP) }},
-		{"is no permutation of", func(l *training.Layout) { l.Replicas[0].PodMap = slices.Repeat([]int{-1}, s.PP) }},
+		{"layout of 0 replicas for an iteration of 1", func(l *training.Layout) { l.Replicas = nil }},
+		{"layout of 2 replicas for an iteration of 1", func(l *training.Layout) { l.Replicas = append(l.Replicas, l.Replicas[0]) }},
+		{"StagePods has 1 entries for", func(l *training.Layout) { l.StagePods = []int32{0} }},
+		{"is not a permutation of", func(l *training.Layout) { l.Replicas[0].PodMap = []int{0} }},
+		{"is not a permutation of", func(l *training.Layout) { l.Replicas[0].PodMap = slices.Repeat([]int{math.MaxInt32}, s.PP) }},
+		{"is not a permutation of", func(l *training.Layout) { l.Replicas[0].PodMap = slices.Repeat([]int{-1}, s.PP) }},
 	} {
 		l := training.Layout{GPUsPerPod: stage, Replicas: []training.ReplicaLayout{{Pod: fabric.Pod{Rate: 1}, NIC: 1}}}
 		c.spoil(&l)
