@@ -89,9 +89,9 @@ func (b *builder) addPassWithCalls(v int, duration engine.Time, m TaskMeta) (pas
 			join(0)
 			start = joined
 		}
-		for place := LayerStart; place <= LayerEnd; place++ {
+		for position := LayerStart; position <= LayerEnd; position++ {
 			for _, c := range calls {
-				if c.Position != place {
+				if c.Position != position {
 					continue
 				}
 
@@ -134,7 +134,7 @@ func (b *builder) addPassWithCalls(v int, duration engine.Time, m TaskMeta) (pas
 				join(computeUntil(piece, attentionStart+scoreSpan[1]))
 			}
 
-			switch place {
+			switch position {
 			case LayerStart:
 				join(computeUntil(piece, split))
 			case LayerMiddle:

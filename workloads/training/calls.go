@@ -225,9 +225,9 @@ func (s *Spec) Calls(v int, pass Phase) []Call {
 
 	// With parallel layers, attention and network share the calls at both ends of the
 	// layer.
-	between := func(p Position) bool { return p == LayerMiddle && s.Arch.ParallelLayers }
+	isShared := func(p Position) bool { return p == LayerMiddle && s.Arch.ParallelLayers }
 	gather := func(p Position, layers float64) {
-		if s.Choices.SequenceParallel && !between(p) {
+		if s.Choices.SequenceParallel && !isShared(p) {
 			add(Tensor, AllGather, p, activation, layers)
 		}
 	}
@@ -236,7 +236,7 @@ func (s *Spec) Calls(v int, pass Phase) []Call {
 		if s.Choices.SequenceParallel {
 			kind = ReduceScatter
 		}
-		if !between(p) {
+		if !isShared(p) {
 			add(Tensor, kind, p, activation, layers)
 		}
 	}

@@ -164,17 +164,17 @@ func (s *Spec) dualPipe(stage int) []Pass {
 		}
 		return side
 	}
-	next := func(w PassKind, side int, counts *[2]int) Pass {
+	newPass := func(w PassKind, side int, counts *[2]int) Pass {
 		c := chunk(side)
 		x := Pass{Kind: w, Chunk: c, Microbatch: c*half + counts[side]}
 		counts[side]++
 		return x
 	}
 
-	forward := func(side int) { steps = append(steps, next(ForwardPass, side, &forwards)) }
-	backward := func(side int) { steps = append(steps, next(BackwardPass, side, &backwards)) }
+	forward := func(side int) { steps = append(steps, newPass(ForwardPass, side, &forwards)) }
+	backward := func(side int) { steps = append(steps, newPass(BackwardPass, side, &backwards)) }
 	splitBackward := func(side int) {
-		x := next(InputGradientPass, side, &backwards)
+		x := newPass(InputGradientPass, side, &backwards)
 		steps = append(steps, x)
 		x.Kind = WeightGradientPass
 		pendingWeights = append(pendingWeights, x)
