@@ -14,7 +14,8 @@ import (
 	"sim/workloads/training"
 )
 
-// calibrated are the choices of the preset of that name.
+// calibrated returns the choices of the preset of that name with the given effective
+// rate.
 func calibrated(tflops float64) training.Choices {
 	return training.Choices{
 		EffectiveTFLOPS: tflops, BackwardRatio: 2, AttentionFLOPs: "causal", RouterFLOPs: "all-layers",
@@ -23,7 +24,8 @@ func calibrated(tflops float64) training.Choices {
 	}
 }
 
-// table1 returns a workload of DELTA's Table I and its GPUs a pod and replica.
+// table1 returns the workload of a model in DELTA's Table I and its number of GPUs per
+// pod and replica. Models that are not in the table have a small default workload.
 func table1(t testing.TB, model string) (training.Spec, int) {
 	t.Helper()
 	a, ok := training.Model(model)
@@ -46,18 +48,19 @@ func table1(t testing.TB, model string) (training.Spec, int) {
 		set(2, 16, 8, 256, 128, 32)
 	case "gpt-7b":
 		set(2, 4, 1, 16, 8, 4)
-	default: // not of the table
+	default: // not in the table
 		set(4, 2, 1, 32, 8, 8)
 	}
 	return s, pod
 }
 
-// identicalReplicas is a layout of n replicas with as many ports as GPUs.
+// identicalReplicas returns a layout of n replicas with as many ports as GPUs per pod.
 func identicalReplicas(n, perPod int, rate units.Rate) training.Layout {
 	one := training.ReplicaLayout{Pod: fabric.Pod{Ports: perPod, Rate: rate}, NIC: rate}
 	return training.Layout{GPUsPerPod: perPod, Replicas: slices.Repeat([]training.ReplicaLayout{one}, n)}
 }
 
+// build builds the iteration of s and places it in pods of identical replicas.
 func build(t testing.TB, s training.Spec, x training.BuildOptions, perPod int, rate units.Rate) (*training.Iteration, *fabric.Pods) {
 	t.Helper()
 	it, err := training.Build(s, x)
@@ -75,6 +78,7 @@ func build(t testing.TB, s training.Spec, x training.BuildOptions, perPod int, r
 	return it, p
 }
 
+// simulate runs g at flow level.
 func simulate(t testing.TB, g *engine.Graph, n *engine.Network, r *engine.Routes, s flow.Service) *engine.Trace {
 	t.Helper()
 	tr, err := flow.Run(t.Context(), g, n, r, flow.Options{Service: s})
@@ -84,7 +88,10 @@ func simulate(t testing.TB, g *engine.Graph, n *engine.Network, r *engine.Routes
 	return tr
 }
 
-// TestCalibrated holds the preset to figures computed independently of it.
+// TestCalibrated compares the preset "calibrated" with an independent computation of
+// Table I: forward times, transfer sizes, and makespans with the ideal and an infinitely
+// fast network. The reduced graph has the makespan of the full one, and the evaluator's
+// bound is tight.
 func TestCalibrated(t *testing.T) {
 	for _, want := range []struct {
 		model                  string

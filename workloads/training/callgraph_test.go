@@ -11,10 +11,10 @@ import (
 	"sim/workloads/training"
 )
 
-// rate is that of the links of a full mesh, on which transfers between different pairs contend with nothing.
+// rate is the link rate of a full mesh. Transfers between different pairs share no link.
 const rate = 400e9
 
-// mesh returns links from each of n nodes to each other, and the routes of a graph's transfers.
+// mesh returns a full mesh of n nodes and the routes of a graph's transfers.
 func mesh(g *engine.Graph, n int) (*engine.Network, *engine.Routes) {
 	net := &engine.Network{Nodes: int32(n)}
 	for i := range int32(n * n) {
@@ -30,7 +30,8 @@ func mesh(g *engine.Graph, n int) (*engine.Network, *engine.Routes) {
 	return net, r
 }
 
-// expandDirect expands a call to transfers between all pairs at once, an all-reduce to two such rounds.
+// expandDirect expands a call to simultaneous transfers between all pairs, and an
+// all-reduce to two such rounds.
 func expandDirect(g *engine.Graph, c training.Call, group, ready []int32) ([]int32, error) {
 	rounds, bytes := 1, c.Bytes/int64(len(group))
 	switch c.Kind {
@@ -61,7 +62,7 @@ func expandDirect(g *engine.Graph, c training.Call, group, ready []int32) ([]int
 	return last, nil
 }
 
-// directTime is how long direct takes.
+// directTime returns the duration of a call that expandDirect expands.
 func directTime(t *testing.T, s training.Spec, c training.Call) engine.Time {
 	ranks := int64(len(s.Groups(c, 0, 0)[0]))
 	bits := 8 * float64(c.Bytes/ranks)
@@ -78,8 +79,9 @@ func directTime(t *testing.T, s training.Spec, c training.Call) engine.Time {
 	return d
 }
 
-// TestCompleteIsReduced: where nothing contends, an iteration with its calls in the graph ends when one whose passes are
-// longer by what they take does, to a tick a task; and each dimension exposes what its calls add.
+// TestCompleteIsReduced compares an iteration with its calls in the graph with one whose
+// passes are lengthened by the calls. Without contention, their makespans are equal to a
+// tick per task, and so is the time exposed by each dimension.
 func TestCompleteIsReduced(t *testing.T) {
 	dense := training.Architecture{
 		Layers: 12, Hidden: 1024, Vocab: 32000, Attention: "mha", Heads: 16, KVHeads: 16, HeadDim: 64, FFN: 4096,
@@ -122,13 +124,13 @@ func TestCompleteIsReduced(t *testing.T) {
 				t.Fatal(err)
 			}
 			if g := whole.WithoutCalls(training.Sync); g != nil && s.Replicas() == 1 {
-				whole.Graph = g // of copies in a stage, which the ring of replicas does not count
+				whole.Graph = g // the ring of replicas does not include copies within a stage
 			}
 			n, r := mesh(whole.Graph, s.GPUs)
 			complete := simulate(t, whole.Graph, n, r, flow.MaxMin).Makespan
 			reduced := reducedTime(t, s, scale, training.Barrier)
 			within := engine.Time(len(whole.Graph.Tasks))
-			if strings.HasPrefix(name, "sharded") { // a pass's last call is after what it scatters
+			if strings.HasPrefix(name, "sharded") { // the last call of a pass follows its scatter
 				within += directTime(t, s, s.Calls(0, training.Backward)[0])
 			}
 			if d := complete - reduced; d > within || d < -within {
@@ -149,7 +151,8 @@ func TestCompleteIsReduced(t *testing.T) {
 	}
 }
 
-// reducedTime is the makespan of s with passes that are longer by their calls, but for those of one dimension.
+// reducedTime returns the makespan of s with passes lengthened by their calls, except the
+// calls of one dimension.
 func reducedTime(t *testing.T, s training.Spec, scale []float64, but training.Phase) engine.Time {
 	t.Helper()
 	it, err := training.Build(s, training.BuildOptions{All: true, PerGPU: true, ComputeScale: scale})
@@ -166,7 +169,8 @@ func reducedTime(t *testing.T, s training.Spec, scale []float64, but training.Ph
 	}); err != nil {
 		t.Fatal(err)
 	}
-	// of a ring each GPU sends (D-1)/D to one neighbour, where direct sends 1/D to each of D-1 at once
+	// On a ring, each GPU sends (D-1)/D to one neighbour; expandDirect sends 1/D to each
+	// of D-1 GPUs at once.
 	for i := range it.Graph.Tasks {
 		if it.Meta[i].Phase != training.Sync {
 			continue
@@ -181,9 +185,12 @@ func reducedTime(t *testing.T, s training.Spec, scale []float64, but training.Ph
 	return simulate(t, it.Graph, n, r, flow.MaxMin).Makespan
 }
 
-// TestPartsOfPasses: a forward pass computes attention and then the feed-forward network of each layer, a backward pass
-// the other way round, and in all as long as without calls. Of GPT-7B at 4096 tokens attention is (8 + 2) of 26 h^2
-// operations a token: four projections, and scores and values over half of the tokens on average.
+// TestPartsOfPasses checks the order and the duration of the compute tasks of divided
+// passes. A forward pass computes attention, then the feed-forward network of each layer;
+// a backward pass the opposite. They add up to the undivided pass.
+//
+// Attention of GPT-7B at 4096 tokens is (8 + 2) of 26 h^2 operations per token: four
+// projections, and scores and values over half of the tokens on average.
 func TestPartsOfPasses(t *testing.T) {
 	s := training.Spec{
 		Arch: mustModel(t, "gpt-7b"), Choices: calibrated(450), Sequence: 4096, Microbatch: 1, Microbatches: 2,
@@ -228,8 +235,9 @@ func TestPartsOfPasses(t *testing.T) {
 	}
 }
 
-// TestDraws: the four all-to-alls of a layer and micro-batch have one draw, which no other has, and go there, back,
-// there and back; of even sizes there is none.
+// TestDraws checks that the four all-to-alls of a layer and micro-batch share a draw that
+// is unique to them, and that they alternate between dispatch and combine. With equal
+// sizes there is no draw.
 func TestDraws(t *testing.T) {
 	s := training.Spec{
 		Arch: mustModel(t, "mixtral-8x22b"), Choices: calibrated(500), Sequence: 2048, Microbatch: 1, Microbatches: 4,
@@ -257,7 +265,7 @@ func TestDraws(t *testing.T) {
 			}
 			continue
 		}
-		if want := 2 * 4 * 56; len(draws) != want { // replicas, micro-batches, layers
+		if want := 2 * 4 * 56; len(draws) != want { // replicas x micro-batches x layers
 			t.Errorf("%d draws, want %d", len(draws), want)
 		}
 		for d, back := range draws {
@@ -268,7 +276,8 @@ func TestDraws(t *testing.T) {
 	}
 }
 
-// TestExpandErrors: calls need all GPUs in the graph, and an end by rank.
+// TestExpandErrors checks that calls require all GPUs in the graph and one last task per
+// rank.
 func TestExpandErrors(t *testing.T) {
 	s := smallSpec(training.OneFOneB, 2, 4, 2)
 	for _, x := range []training.BuildOptions{

@@ -11,9 +11,9 @@ import (
 	"sim/workloads/training"
 )
 
-// TestDemandOfGPT7B holds DELTA's Fig. 1b: on the ideal fabric the bandwidth that leaves a pod of GPT-7B's job peaks at
-// twice a NIC's 400 Gb/s while micro-batches are passed on, and at four times in the DP phase, when both stages of the
-// pod synchronise.
+// TestDemandOfGPT7B reproduces DELTA's Fig. 1b. On the ideal fabric, the bandwidth that
+// leaves a pod of GPT-7B's job peaks at two NICs of 400 Gb/s during pipeline transfers,
+// and at four in the DP phase, in which both stages of the pod synchronise.
 func TestDemandOfGPT7B(t *testing.T) {
 	const nic = 400e9
 	s, perPod := table1(t, "gpt-7b")
@@ -46,7 +46,7 @@ func TestDemandOfGPT7B(t *testing.T) {
 	}
 }
 
-// peak returns the largest sum of the rates of some tasks at any time.
+// peak returns the maximum over time of the total rate of the tasks selected by include.
 func peak(g *engine.Graph, tr *engine.Trace, include func(id int32) bool) float64 {
 	type change struct {
 		at engine.Time

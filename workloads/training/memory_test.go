@@ -5,9 +5,11 @@ import (
 	"testing"
 )
 
-// TestActivations compares with the formulas of Korthikanti et al. 2022: a layer of multi-head attention and a network of
-// four times the width holds 34h per token, and 5 bytes per head and pair of tokens if scores are stored. Tensor
-// parallelism divides 24h of that, and with sequence parallelism all (Eq. 1, 2 and 4). Recomputed in full it holds 2h.
+// TestActivations compares with the formulas of Korthikanti et al. 2022. A layer of
+// multi-head attention with a network of four times the width stores 34h bytes per token,
+// and 5 bytes per head and pair of tokens if scores are stored. Tensor parallelism
+// divides 24h of that; with sequence parallelism it divides all (Eq. 1, 2 and 4). Full
+// recomputation stores 2h.
 func TestActivations(t *testing.T) {
 	s := tinySpec(OneFOneB, 2, 4, 1)
 	s.Arch.Layers = 6
@@ -35,8 +37,9 @@ func TestActivations(t *testing.T) {
 	}
 }
 
-// TestMemory: a replica alone holds 18 bytes a parameter (6 of them of weights and gradients, 12 of the optimizer), of
-// which replicas share the last; and the first stage holds activations of as many micro-batches as there are stages.
+// TestMemory compares with hand counts. A single replica stores 18 bytes per parameter: 6
+// of weights and gradients and 12 of the optimizer, which replicas share. The first stage
+// stores the activations of one micro-batch per stage.
 func TestMemory(t *testing.T) {
 	s := tinySpec(OneFOneB, 4, 8, 1)
 	s.GPUs = 2 * s.PP
@@ -56,8 +59,9 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestExpertActivations compares a layer of multi-head latent attention with experts with a count of what each operator
-// keeps, in numbers per token: on four GPUs of two tensor-parallel groups, and with experts that two GPUs share.
+// TestExpertActivations compares a layer of multi-head latent attention with experts with
+// a count of the numbers that each operator stores per token. It covers four GPUs of two
+// tensor-parallel groups, and experts shared by two GPUs.
 func TestExpertActivations(t *testing.T) {
 	s := tinySpec(OneFOneB, 1, 4, 1)
 	s.Arch.Layers, s.Arch.DenseLayers = 1, 0
@@ -67,10 +71,10 @@ func TestExpertActivations(t *testing.T) {
 	s.TP, s.Choices.SequenceParallel = 2, true
 	for _, c := range []struct{ ep, etp int }{{4, 1}, {2, 2}} {
 		s.EP, s.ETP, s.GPUs = c.ep, c.etp, 4
-		norms := 4*2*h + 2*h // and two masks of a byte
+		norms := 4*2*h + 2*h // and two 1-byte masks
 		latent := 2 * (96 + 64 + 16.0)
-		attention := 2 * heads * (2*(32+16) + 24 + 24) // queries, keys, values and what comes out
-		routed := 3 * (2*h*float64(c.etp) + 3*2*512)   // an expert's input, on each of its GPUs, and three of its width
+		attention := 2 * heads * (2*(32+16) + 24 + 24) // queries, keys, values and outputs
+		routed := 3 * (2*h*float64(c.etp) + 3*2*512)   // expert inputs, on each GPU, and three of the expert's width
 		shared := 3 * 2 * 512.0
 		want := float64(s.Sequence) * (norms + latent + attention + routed + shared) / 2
 		if got := s.activationMemory(0); math.Abs(got-want) > 1e-9*want {
@@ -79,7 +83,8 @@ func TestExpertActivations(t *testing.T) {
 	}
 }
 
-// TestKeysAreOnEveryRank: keys and values of fewer heads than tensor-parallel ranks are on every rank.
+// TestKeysAreOnEveryRank checks that keys and values are replicated if there are fewer
+// heads than tensor-parallel ranks.
 func TestKeysAreOnEveryRank(t *testing.T) {
 	s := tinySpec(OneFOneB, 1, 4, 1)
 	s.Arch.Layers, s.Arch.KVHeads, s.TP, s.Choices.SequenceParallel = 1, 1, 1, true
@@ -91,9 +96,10 @@ func TestKeysAreOnEveryRank(t *testing.T) {
 	}
 }
 
-// TestInFlight compares the micro-batches whose activations the first stage holds with the literature: all under GPipe,
-// as many as stages under 1F1B, pp x v + pp - 1 chunks of v per stage when interleaved (Korthikanti et al. 2022, Sec.
-// 4.2.3), and pp + 1 under DualPipe (DeepSeek-V3, Table 2).
+// TestInFlight compares the number of micro-batches whose activations a stage stores with
+// the literature: all under GPipe, one per stage under 1F1B, pp x v + pp - 1 chunks for v
+// chunks per stage when interleaved (Korthikanti et al. 2022, Sec. 4.2.3), and pp + 1
+// under DualPipe (DeepSeek-V3, Table 2).
 func TestInFlight(t *testing.T) {
 	for _, c := range []struct {
 		schedule      string
@@ -109,8 +115,8 @@ func TestInFlight(t *testing.T) {
 	}
 }
 
-// TestLoadShares: consecutive experts are on a rank, whose GPUs share them; pieces meet the layers that they are of, of
-// which dense ones have no experts.
+// TestLoadShares checks that consecutive experts are on one rank, whose GPUs share them,
+// and that pieces of a pass map to their layers, of which dense layers have no experts.
 func TestLoadShares(t *testing.T) {
 	s := tinySpec(OneFOneB, 2, 4, 1)
 	s.Arch.Layers, s.Arch.DenseLayers, s.Arch.Experts, s.Arch.TopK, s.Arch.ExpertFFN = 7, 1, 4, 1, 512
@@ -123,7 +129,7 @@ func TestLoadShares(t *testing.T) {
 			}
 		}
 	}
-	s.Choices.StageSplit = "layers" // 4 and 3
+	s.Choices.StageSplit = "layers" // 4 and 3 layers
 	for _, c := range [][3]int{{0, 0, 0}, {0, 1, 0}, {0, 2, 1}, {0, 3, 2}, {1, 0, 3}, {1, 2, 5}} {
 		if got := s.expertLayer(c[0], c[1], s.Pieces(c[0])); got != c[2] {
 			t.Errorf("stage %d, piece %d: layer %d, want %d", c[0], c[1], got, c[2])

@@ -32,8 +32,9 @@ param_time:
     time_gpu_avg: 17000
 `
 
-// TestReadOperators: times of operators add up to the parts of a pass; a pass is as long as its layers and, where they
-// count, both ends, whatever a GPU is said to achieve.
+// TestReadOperators checks that operator times add up to the parts of a pass. A pass
+// takes as long as its layers plus, if they count, embedding and head, independent of the
+// effective rate. Malformed files are rejected with the line.
 func TestReadOperators(t *testing.T) {
 	o, err := ReadOperators([]byte(operatorFile))
 	us := engine.Microsecond
@@ -77,7 +78,8 @@ func TestReadOperators(t *testing.T) {
 	}
 }
 
-// TestReadOperatorsSample reads AICB's own example, where SIM_SAMPLES names the samples.
+// TestReadOperatorsSample reads AICB's own example if SIM_SAMPLES names the directory of
+// samples.
 func TestReadOperatorsSample(t *testing.T) {
 	dir := os.Getenv("SIM_SAMPLES")
 	if dir == "" {
@@ -92,8 +94,9 @@ func TestReadOperatorsSample(t *testing.T) {
 	}
 }
 
-// TestRoofline: where memory is fast passes take their operations at the peak rate; where arithmetic is free what
-// memory carries, which for a layer of one sample is most of all its weights.
+// TestRoofline checks the two limits of the roofline. With fast memory, passes take their
+// operations at the peak rate. With free arithmetic, they take their memory traffic,
+// which for one token is mainly the weights.
 func TestRoofline(t *testing.T) {
 	s := tinySpec(OneFOneB, 2, 4, 1)
 	s.Arch.Layers = 6
@@ -103,7 +106,7 @@ func TestRoofline(t *testing.T) {
 		t.Errorf("%g s at the peak rate, want %g", got, plain)
 	}
 	s.Machine, s.Sequence = Machine{PeakTFLOPS: 1e6, Memory: units.Rate(8e12)}, 1
-	weights := 3 * (s.Arch.AttentionParameters() + s.Arch.FFNParameters()) * 2 / 2 // bytes of a GPU of two
+	weights := 3 * (s.Arch.AttentionParameters() + s.Arch.FFNParameters()) * 2 / 2 // bytes per GPU of two
 	if got := s.ForwardSeconds(0) * 1e12; got < weights || got > 1.05*weights {
 		t.Errorf("%g bytes at a token, want at least %g of weights", got, weights)
 	}
@@ -114,8 +117,8 @@ func TestRoofline(t *testing.T) {
 	}
 }
 
-// TestRooflineOfExperts: of the time of a layer's experts on a roofline, routed experts take the share that they have of all
-// experts of a token.
+// TestRooflineOfExperts checks that routed experts take their share of the roofline time
+// of all experts of a token.
 func TestRooflineOfExperts(t *testing.T) {
 	s := tinySpec(OneFOneB, 2, 4, 1)
 	s.Arch.Experts, s.Arch.TopK, s.Arch.SharedExperts = 8, 3, 1
@@ -131,7 +134,8 @@ func TestRooflineOfExperts(t *testing.T) {
 	}
 }
 
-// TestRepeats: full recomputation repeats the calls of the forward pass, and no others.
+// TestRepeats checks that full recomputation doubles the calls of the forward pass and no
+// others.
 func TestRepeats(t *testing.T) {
 	s := tinySpec(OneFOneB, 2, 4, 1)
 	forward, backward := s.Repeats(0, Forward), s.Repeats(0, Backward)
@@ -144,7 +148,8 @@ func TestRepeats(t *testing.T) {
 	}
 }
 
-// TestMeasuredLayers: of measured operators, a layer takes the times of as many micro-batches as are computed together.
+// TestMeasuredLayers checks that measured operator times are multiplied by the number of
+// micro-batches computed together.
 func TestMeasuredLayers(t *testing.T) {
 	s := tinySpec(OneFOneB, 2, 4, 1)
 	s.Arch.Experts, s.Arch.TopK = 8, 2

@@ -12,7 +12,7 @@ import (
 	"sim/engine"
 )
 
-// perturbationIteration is a small iteration of three replicas, each of them built.
+// perturbationIteration returns a small iteration with three replicas, all in the graph.
 func perturbationIteration(t testing.TB) *Iteration {
 	t.Helper()
 	arch, ok := Model("gpt-7b")
@@ -29,6 +29,7 @@ func perturbationIteration(t testing.TB) *Iteration {
 	return it
 }
 
+// durations returns the compute times under p.
 func (it *Iteration) durations(t testing.TB, p Perturbation, seed uint64) []engine.Time {
 	t.Helper()
 	d := make([]engine.Time, len(it.Meta))
@@ -38,7 +39,8 @@ func (it *Iteration) durations(t testing.TB, p Perturbation, seed uint64) []engi
 	return d
 }
 
-// factors are the durations of passes over the planned ones, by task; 0 where there is no pass.
+// factors returns the durations of passes divided by the planned ones, indexed by task.
+// Other tasks have 0.
 func (it *Iteration) factors(t testing.TB, p Perturbation, seed uint64) []float64 {
 	t.Helper()
 	f := make([]float64, len(it.Meta))
@@ -53,10 +55,11 @@ func (it *Iteration) factors(t testing.TB, p Perturbation, seed uint64) []float6
 	return f
 }
 
-// factorTolerance is the distance of factors that rounding to ticks leaves.
+// factorTolerance is the deviation of factors caused by rounding to ticks.
 const factorTolerance = 1e-9
 
-// TestLognormal: factors have mean 1 and the coefficient of variation asked for, within five standard errors.
+// TestLognormal checks that factors have mean 1 and the given coefficient of variation,
+// within five standard errors.
 func TestLognormal(t *testing.T) {
 	const n = 400_000
 	for _, cv := range []float64{0.01, 0.05, 0.3, 1} {
@@ -74,7 +77,7 @@ func TestLognormal(t *testing.T) {
 		if math.Abs(mean) > 5*cv/math.Sqrt(n) {
 			t.Errorf("cv %v: mean is 1%+g", cv, mean)
 		}
-		// of a lognormal the variance of (f-1)^2 follows from its kurtosis
+		// The kurtosis of the lognormal distribution gives the variance of (f-1)^2.
 		w := 1 + cv*cv
 		kurtosis := w*w*w*w + 2*w*w*w + 3*w*w - 3
 		if got, spread := squares/n-mean*mean, cv*cv*math.Sqrt((kurtosis-1)/n); math.Abs(got-cv*cv) > 5*spread {
@@ -83,7 +86,8 @@ func TestLognormal(t *testing.T) {
 	}
 }
 
-// TestNothingPerturbed: no perturbation leaves every duration as it is, and so does one that says so.
+// TestNothingPerturbed checks that no perturbation, and a slowdown of 1, change no
+// duration.
 func TestNothingPerturbed(t *testing.T) {
 	it := perturbationIteration(t)
 	for _, p := range []Perturbation{{}, {Slowdown: 1, SlowReplica: 2}, {Slowdown: 1, SlowReplica: -1}} {
@@ -95,7 +99,7 @@ func TestNothingPerturbed(t *testing.T) {
 	}
 }
 
-// TestTaskFactors: every pass has a factor of its own.
+// TestTaskFactors checks that every pass has its own factor.
 func TestTaskFactors(t *testing.T) {
 	it := perturbationIteration(t)
 	f := it.factors(t, Perturbation{TaskCV: 0.2}, 1)
@@ -106,7 +110,8 @@ func TestTaskFactors(t *testing.T) {
 	}
 }
 
-// TestStageFactors: passes of a stage of a replica share a factor, others have another.
+// TestStageFactors checks that passes share a factor exactly if they have the same stage
+// and replica.
 func TestStageFactors(t *testing.T) {
 	it := perturbationIteration(t)
 	factor := map[[2]int32]float64{}
@@ -131,8 +136,8 @@ func TestStageFactors(t *testing.T) {
 	}
 }
 
-// TestSlowReplica: one replica's passes all take as many times as long, that of the index or, over the seeds, each
-// about as often.
+// TestSlowReplica checks that all passes of one replica, and no others, are slowed down:
+// the given replica or, over many seeds, each one about equally often.
 func TestSlowReplica(t *testing.T) {
 	it := perturbationIteration(t)
 	slow := func(p Perturbation, seed uint64) int {
@@ -164,8 +169,8 @@ func TestSlowReplica(t *testing.T) {
 	}
 }
 
-// TestOneSortOfFactor: what is added to a perturbation leaves the factors that were there, the same seed gives them
-// again and another seed others.
+// TestOneSortOfFactor checks that kinds of factors are independent: adding one does not
+// change the others. The same seed reproduces the durations; another seed changes them.
 func TestOneSortOfFactor(t *testing.T) {
 	it := perturbationIteration(t)
 	rapid.Check(t, func(rt *rapid.T) {
@@ -194,11 +199,11 @@ func TestOneSortOfFactor(t *testing.T) {
 	})
 }
 
-// TestPerturbationRefused: what cannot be is an error.
+// TestPerturbationRefused checks that invalid perturbations are rejected.
 func TestPerturbationRefused(t *testing.T) {
 	it := perturbationIteration(t)
 	d := make([]engine.Time, len(it.Meta))
-	passes := 0.0 // of replica 0
+	passes := 0.0 // total of replica 0
 	for i, m := range it.Meta {
 		if m.Replica == 0 {
 			passes += float64(it.Graph.Tasks[i].Duration)
@@ -222,7 +227,7 @@ func TestPerturbationRefused(t *testing.T) {
 	}
 }
 
-// TestMeasuredPasses: passes that were measured take scale times as long on slower GPUs.
+// TestMeasuredPasses checks that the times of measured passes are multiplied by scale.
 func TestMeasuredPasses(t *testing.T) {
 	const forward, backward, weights = 30 * engine.Microsecond, 50 * engine.Microsecond, 20 * engine.Microsecond
 	s := &Spec{Measured: &MeasuredStage{Passes: []MeasuredPass{{}, {forward, backward, weights}}}}

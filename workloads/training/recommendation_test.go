@@ -8,7 +8,8 @@ import (
 	"sim/workloads/training"
 )
 
-// TestRecommendation: on links that nothing shares a step takes what its parts take, added up by hand.
+// TestRecommendation compares the makespan of a step on links without contention with a
+// hand computation.
 func TestRecommendation(t *testing.T) {
 	base := training.RecommendationModel{
 		GPUs: 4, Samples: 256, Tables: 26, Width: 128, Pooling: 8, RowBytes: 4, MemoryRate: 9.6e12, EmbeddingBytes: 2,
@@ -31,7 +32,8 @@ func TestRecommendation(t *testing.T) {
 			t.Fatal(err)
 		}
 		n, r := mesh(it.Graph, s.GPUs)
-		// gradients of embeddings and of the dense networks share links, so that either takes nothing where times are added up
+		// Gradients of embeddings and of dense networks share links. Each is therefore
+		// checked with the other taking no time.
 		g := it.WithoutCalls(training.Expert)
 		reduced := simulate(t, g, n, r, flow.MaxMin).Makespan
 		g = it.WithoutCalls(training.Sync)
@@ -69,7 +71,7 @@ func TestRecommendation(t *testing.T) {
 	}
 }
 
-// withDim returns a call as a group of four ranks would make it.
+// withDim returns the call as a group of four ranks makes it.
 func withDim(c training.Call) training.Call {
 	c.Dim = training.Tensor
 	return c

@@ -10,7 +10,7 @@ import (
 	"sim/workloads/training"
 )
 
-// smallSpec is a dense job of stages of four GPUs, two stages a pod.
+// smallSpec returns a dense job with stages of four GPUs and two stages per pod.
 func smallSpec(schedule string, pp, microbatches, replicas int) training.Spec {
 	s := training.Spec{
 		Arch: training.Architecture{
@@ -27,8 +27,9 @@ func smallSpec(schedule string, pp, microbatches, replicas int) training.Spec {
 
 const smallPod = 8
 
-// circuitCounts gives bundle i of o, in the order of pods within a replica, one of the counts of a pattern: the same to a
-// pair of pods in every replica, and the same to the peer pods in all.
+// circuitCounts assigns to each bundle of o a number of circuits from a pattern, in the
+// order of pods within a replica. A pair of pods gets the same number in every replica,
+// and all links to peer pods get the same number.
 func circuitCounts(o *fabric.Optical, podsPerReplica int, pattern []int) []int {
 	x := make([]int, len(o.Bundles))
 	for i, b := range o.Bundles {
@@ -41,7 +42,7 @@ func circuitCounts(o *fabric.Optical, podsPerReplica int, pattern []int) []int {
 	return x
 }
 
-// provision returns the network and routes of g on p with circuits by pattern, or the ideal fabric for none.
+// provision returns the network and routes of g on p with circuits by pattern.
 func provision(t *testing.T, p *fabric.Pods, g *engine.Graph, podsPerReplica int, pattern []int) (*engine.Network, *engine.Routes) {
 	t.Helper()
 	o, err := p.Connect(g)
@@ -55,7 +56,7 @@ func provision(t *testing.T, p *fabric.Pods, g *engine.Graph, podsPerReplica int
 	return n, o.Routes
 }
 
-// buildWide gives pods more ports than any pattern needs.
+// buildWide is build with more ports per pod than any pattern needs.
 func buildWide(t *testing.T, s training.Spec, x training.BuildOptions) (*training.Iteration, *fabric.Pods) {
 	t.Helper()
 	it, p := build(t, s, x, smallPod, 100e9)
@@ -69,8 +70,8 @@ var patterns = [][]int{{1}, {2, 3, 1}, {1, 2, 2, 3, 1}, {4, 1}, {8}}
 
 var services = []flow.Service{flow.MaxMin, flow.LevelPriority}
 
-// TestReducedIsFull: the reduced graph starts and ends every transfer between pods when the full one does (DELTA, Fig.
-// 3).
+// TestReducedIsFull checks that every transfer between pods starts and ends at the same
+// time in the reduced and in the full graph (DELTA, Fig. 3).
 func TestReducedIsFull(t *testing.T) {
 	for _, schedule := range []string{training.OneFOneB, training.Eager, training.GPipe, training.Interleaved, training.ZBH1, training.ZBH2, training.DualPipe} {
 		for _, x := range []training.BuildOptions{{}, {All: true, PerGPU: true}, {All: true}} {
@@ -106,10 +107,13 @@ func TestReducedIsFull(t *testing.T) {
 	}
 }
 
-// TestAggregatedIsPerGPU: flows that start together may be one task (DELTA, Sec. III-B): both graphs start and end
-// every one of them together, but for the rounding of sums of other terms. One replica that stands for more than two
-// has only half of its ring's transfers, so that flows of one task meet others at some of its GPUs and not at the rest:
-// there only all replicas will do.
+// TestAggregatedIsPerGPU checks that flows that start together can be one task (DELTA,
+// Sec. III-B). Each flow starts and ends with its aggregate, except for rounding of sums
+// with different terms.
+//
+// One replica that stands for more than two has only half of the ring's transfers. Flows
+// of one task then meet others at only some of its GPUs. In this case all replicas are
+// needed.
 func TestAggregatedIsPerGPU(t *testing.T) {
 	const ticks = 4
 	for _, c := range []struct {
@@ -146,10 +150,12 @@ func TestAggregatedIsPerGPU(t *testing.T) {
 	}
 }
 
+// difference returns |a - b|.
 func difference(a, b engine.Time) engine.Time { return max(a-b, b-a) }
 
-// TestOneReplicaIsAll: of identical replicas one stands for all (DELTA, Sec. IV-A.1), with the circuits of each pod
-// pair in every replica and those to a peer pod on each side: the same makespan, and the same times of every task.
+// TestOneReplicaIsAll checks that one of several identical replicas can stand for all
+// (DELTA, Sec. IV-A.1): the makespan and the times of every task are equal. Each replica
+// has the same circuits between pods and to its peers on both sides.
 func TestOneReplicaIsAll(t *testing.T) {
 	for _, replicas := range []int{1, 2, 3, 8} {
 		for _, schedule := range []string{training.OneFOneB, training.Interleaved, training.ZBH2, training.DualPipe} {
@@ -162,7 +168,7 @@ func TestOneReplicaIsAll(t *testing.T) {
 					s.Choices.Ring = map[bool]string{true: "bidirectional", false: "unidirectional"}[split]
 					one, p := buildWide(t, s, training.BuildOptions{})
 					all, q := buildWide(t, s, training.BuildOptions{All: true})
-					type key struct { // copies exchange gradients and then parameters, which are other bytes
+					type key struct { // copies exchange gradients and then parameters, which differ in bytes
 						training.TaskMeta
 						bytes int64
 					}
@@ -196,7 +202,8 @@ func TestOneReplicaIsAll(t *testing.T) {
 	}
 }
 
-// TestPortsOfOneReplicaAreAll: the ports counted for one replica times the replicas are those of all.
+// TestPortsOfOneReplicaAreAll checks that the ports of one replica times the number of
+// replicas are the ports of all.
 func TestPortsOfOneReplicaAreAll(t *testing.T) {
 	for _, replicas := range []int{1, 2, 3, 8} {
 		s := smallSpec(training.OneFOneB, 6, 6, replicas)
@@ -217,8 +224,8 @@ func TestPortsOfOneReplicaAreAll(t *testing.T) {
 	}
 }
 
-// TestSlowReplicaDelaysAll: no replica synchronises a stage before the slowest is ready, and all do then; nothing
-// before that is delayed in the others.
+// TestSlowReplicaDelaysAll checks that all replicas synchronise a stage when the slowest
+// is ready, and that earlier tasks of the other replicas are not delayed.
 func TestSlowReplicaDelaysAll(t *testing.T) {
 	for _, replicas := range []int{2, 3, 8} {
 		s := smallSpec(training.OneFOneB, 4, 8, replicas)
@@ -259,8 +266,9 @@ func TestSlowReplicaDelaysAll(t *testing.T) {
 	}
 }
 
-// TestTaskCounts: DELTA's footnote 3: 2 (PP - 1) x micro-batches PP tasks and PP DP tasks a replica under 1F1B; the
-// reduced graph keeps those of the boundaries between pods.
+// TestTaskCounts compares the number of tasks with DELTA's footnote 3: 2 (PP - 1) x
+// micro-batches PP tasks and PP DP tasks per replica under 1F1B. The reduced graph keeps
+// the tasks between pods.
 func TestTaskCounts(t *testing.T) {
 	for _, model := range append([]string{"gpt-7b"}, training.ModelNames()[:4]...) {
 		s, perPod := table1(t, model)
@@ -304,7 +312,8 @@ func TestTaskCounts(t *testing.T) {
 	}
 }
 
-// TestOneReplicaOfTableI is TestOneReplicaIsAll for the paper's workloads, cut to 24 micro-batches.
+// TestOneReplicaOfTableI is TestOneReplicaIsAll for the paper's workloads, reduced to 24
+// micro-batches.
 func TestOneReplicaOfTableI(t *testing.T) {
 	for _, model := range training.ModelNames()[:4] {
 		s, perPod := table1(t, model)
@@ -325,8 +334,8 @@ func TestOneReplicaOfTableI(t *testing.T) {
 	}
 }
 
-// TestHalfRing: one replica that stands for more than two cannot be built flow by flow, as it holds but half of the
-// ring.
+// TestHalfRing checks that one replica cannot stand for more than two if every flow is a
+// task, because it contains only one direction of the ring.
 func TestHalfRing(t *testing.T) {
 	for d, want := range map[int]bool{2: true, 3: false} {
 		_, err := training.Build(smallSpec(training.OneFOneB, 4, 8, d), training.BuildOptions{PerGPU: true})

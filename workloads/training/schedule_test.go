@@ -9,7 +9,7 @@ import (
 	"sim/engine"
 )
 
-// tinySpec returns a small dense job on whole stages of two GPUs.
+// tinySpec returns a small dense job with stages of two GPUs.
 func tinySpec(schedule string, pp, microbatches, chunks int) Spec {
 	return Spec{
 		Arch:     Architecture{Layers: pp * chunks, Hidden: 256, Attention: "mha", Heads: 2, KVHeads: 2, HeadDim: 128, FFN: 1024, Vocab: 1000},
@@ -38,13 +38,15 @@ func forEachProgram(f func(s Spec)) {
 	}
 }
 
+// shapeOf describes a job in failures.
 func shapeOf(s Spec) string {
 	return fmt.Sprintf("%v PP %d, %d micro-batches, %d chunks", s.Schedule, s.PP, s.Microbatches, s.Chunks)
 }
 
-// TestPrograms: every stage passes each of its micro-batches forward and backward once, in whole or in two parts, no
-// backward before its forward and no gradients of weights before those of the input; it warms up as the schedule says,
-// and holds no more activations than that allows.
+// TestPrograms checks the program of every stage. Each micro-batch passes forward and
+// backward once, whole or divided. No backward pass precedes its forward pass, and no
+// weight gradients precede their input gradients. The warm-up and the number of stored
+// activations are those of the schedule.
 func TestPrograms(t *testing.T) {
 	forEachProgram(func(s Spec) {
 		n := s.Microbatches * s.Chunks / s.Copies()
@@ -84,7 +86,7 @@ func TestPrograms(t *testing.T) {
 			if passed[ForwardPass] != n || passed[BackwardPass]+passed[InputGradientPass] != n || passed[InputGradientPass] != passed[WeightGradientPass] || maxOpen != s.Memory(stage).InFlight {
 				t.Fatalf("%s, stage %d: %v passes, want %d forward and backward; %d in flight, said to be %d", shapeOf(s), stage, passed, n, maxOpen, s.Memory(stage).InFlight)
 			}
-			// forwards before the first backward: the warm-up and one more
+			// forward passes before the first backward pass: the warm-up and one more
 			after := s.PP - 1 - stage
 			var want, maxHeld int
 			switch s.Schedule {
@@ -107,7 +109,9 @@ func TestPrograms(t *testing.T) {
 				depth := min(stage, after)
 				want, maxHeld = 2*(s.PP/2-1-depth)+2*(depth+1), s.PP+1
 				if s.PP/2-1-depth == 0 {
-					want++ // before the middle's first backward pass comes another forward pass
+					// in the middle stages, another forward pass precedes the first
+					// backward pass
+					want++
 				}
 			}
 			if warm != want || maxOpen > maxHeld {
@@ -117,8 +121,8 @@ func TestPrograms(t *testing.T) {
 	})
 }
 
-// TestProgramByHand is Megatron-LM's interleaved schedule of 2 stages, 2 chunks and 4 micro-batches, the last stage
-// (Narayanan et al. 2021, Fig. 4 has the like for 4 stages).
+// TestProgramByHand compares with Megatron-LM's interleaved schedule of 2 stages, 2
+// chunks and 4 micro-batches (Narayanan et al. 2021, Fig. 4 shows 4 stages).
 func TestProgramByHand(t *testing.T) {
 	s := tinySpec(Interleaved, 2, 4, 2)
 	for stage, want := range []string{
@@ -135,8 +139,8 @@ func TestProgramByHand(t *testing.T) {
 	}
 }
 
-// idleTimes returns by stage how long it has nothing to do between its first pass and its last one, when transfers take no
-// time.
+// idleTimes returns the idle time of each stage between its first and last pass if
+// transfers take no time.
 func idleTimes(t *testing.T, s Spec) []engine.Time {
 	t.Helper()
 	it, err := Build(s, BuildOptions{})
@@ -164,16 +168,19 @@ func idleTimes(t *testing.T, s Spec) []engine.Time {
 	return busy
 }
 
-// TestNoDeadlock: stages in their order of work never wait for each other in a circle.
+// TestNoDeadlock checks that the programs of the stages never wait for each other in a
+// cycle.
 func TestNoDeadlock(t *testing.T) {
 	forEachProgram(func(s Spec) { idleTimes(t, s) })
 }
 
-// TestBubbles: the stage that waits longest between its first pass and its last one waits as long as the schedule's
-// paper says, where f, b and w are the times of a forward pass and of the gradients of input and weights. That of 1F1B
-// is (p-1)(f+b+w), of which chunks take their part (Narayanan et al. 2021, Sec. 2.2); (p-1)(f+b-w) and (p-1)(f+b-2w)
-// are those of zero-bubble schedules (Qi et al. 2024, Table 1), of the second with enough micro-batches to fill the
-// pipeline; and (p/2-1)(f+b+w + b+w - 3w) that of DualPipe where all are equal (DeepSeek-V3, Table 2).
+// TestBubbles compares the maximum idle time of a stage with the schedule's paper. f, b
+// and w are the times of a forward pass and of input and weight gradients.
+//
+//	(p-1)(f+b+w)            1F1B; with chunks it is divided among them (Narayanan et al. 2021, Sec. 2.2)
+//	(p-1)(f+b-w)            ZB-H1 (Qi et al. 2024, Table 1)
+//	(p-1)(f+b-2w)           ZB-H2, with enough micro-batches to fill the pipeline (ditto)
+//	(p/2-1)(f+b+w+b+w-3w)   DualPipe, if f = b = w (DeepSeek-V3, Table 2)
 func TestBubbles(t *testing.T) {
 	for _, times := range [][3]engine.Time{{12, 12, 12}, {12, 15, 9}, {12, 20, 4}} {
 		f, b, w := times[0], times[1], times[2]
@@ -211,7 +218,7 @@ func TestBubbles(t *testing.T) {
 	}
 }
 
-// TestChunksNeedInterleaving: other schedules have no order for several chunks.
+// TestChunksNeedInterleaving checks that other schedules reject several chunks per stage.
 func TestChunksNeedInterleaving(t *testing.T) {
 	for _, schedule := range []string{OneFOneB, Eager, GPipe, ZBH1, ZBH2} {
 		s := tinySpec(schedule, 2, 3, 2)
@@ -230,7 +237,7 @@ func TestChunksNeedInterleaving(t *testing.T) {
 	}
 }
 
-// TestUnknownSchedule: a schedule that there is not has no order.
+// TestUnknownSchedule checks that an unknown schedule is rejected.
 func TestUnknownSchedule(t *testing.T) {
 	s := tinySpec("two-forward", 2, 3, 1)
 	if err := s.Check(); err == nil {

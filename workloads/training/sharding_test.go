@@ -9,7 +9,8 @@ import (
 	"sim/workloads/training"
 )
 
-// shardedSpec is a job of one stage and two replicas of a GPU each, whose passes are of four parts.
+// shardedSpec returns a job of one stage and two replicas of one GPU, with passes of four
+// parts.
 func shardedSpec(t *testing.T, sharding string) training.Spec {
 	s := training.Spec{
 		Arch: mustModel(t, "palm-8b"), Choices: calibrated(127), Sequence: 2048, Microbatch: 1, Microbatches: 3,
@@ -19,12 +20,12 @@ func shardedSpec(t *testing.T, sharding string) training.Spec {
 	return s
 }
 
-// TestSharded: a step whose passes gather parameters and scatter gradients takes what a recurrence by hand says: a part
-// begins when the part before it has ended and its parameters are there, which are gathered after those of the part
-// before, no earlier than a part so many before it has ended; and gradients are scattered one part after the other.
-// Either the ones or the others take no time here, as they would share links.
+// TestSharded compares the makespan with a recurrence. A part starts when the previous
+// part has ended and its parameters have arrived. Gathers follow one another and start no
+// earlier than the end of the part Prefetch+1 before. Scatters follow one another.
+// Gathers and scatters share links, so either takes no time here.
 func TestSharded(t *testing.T) {
-	const parts, within = 4, 1000 // ticks, of rounding a part
+	const parts, within = 4, 1000 // ticks, for rounding of each part
 	for _, slow := range []float64{1, 4, 40} {
 		for _, prefetch := range []int{0, 1, 3} {
 			for _, sharding := range []string{training.ShardGradients, training.ShardParameters} {
@@ -84,8 +85,10 @@ func TestSharded(t *testing.T) {
 	}
 }
 
-// TestShardBytes: a GPU sends its neighbour (d-1)/d of its gradients once a step, or once a micro-batch where they are
-// divided, and of its parameters once a step, or twice a micro-batch (Rajbhandari et al. 2020, Sec. 7).
+// TestShardBytes compares the bytes that a GPU sends with Rajbhandari et al. 2020, Sec.
+// 7. It sends (d-1)/d of its gradients once per step, or once per micro-batch if they are
+// sharded, and (d-1)/d of its parameters once per step, or twice per micro-batch if they
+// are sharded.
 func TestShardBytes(t *testing.T) {
 	for _, d := range []int{2, 3, 8} {
 		for sharding, times := range map[string][2]float64{
@@ -112,7 +115,7 @@ func TestShardBytes(t *testing.T) {
 	}
 }
 
-// TestShardedReplicaIsAll: of identical replicas one stands for all, sharded as well.
+// TestShardedReplicaIsAll is TestOneReplicaIsAll for sharded replicas.
 func TestShardedReplicaIsAll(t *testing.T) {
 	for _, replicas := range []int{1, 2, 3} {
 		for _, sharding := range []string{training.ShardNothing, training.ShardGradients, training.ShardParameters} {

@@ -16,10 +16,11 @@ func sumStages(s training.Spec, f func(v int) float64) float64 {
 	return sum
 }
 
+// nearlyEqual reports whether a and b are equal to 12 digits.
 func nearlyEqual(a, b float64) bool { return math.Abs(a-b) <= 1e-12*math.Abs(b) }
 
-// TestVariantsConserve: how layers are cut into stages moves work and parameters about but makes none, and the
-// embedding adds its own.
+// TestVariantsConserve checks that the split of layers into stages does not change total
+// work and parameters, and that the embedding adds exactly its own.
 func TestVariantsConserve(t *testing.T) {
 	for _, model := range training.ModelNames() {
 		t.Run(model, func(t *testing.T) {
@@ -55,12 +56,12 @@ func TestVariantsConserve(t *testing.T) {
 	}
 }
 
-// TestWholeLayers: whole layers, the first stages one more, and of DeepSeek's dense layers all in the first stage,
-// which then holds no experts.
+// TestWholeLayers checks the split into whole layers: the first stages have one more. All
+// dense layers of DeepSeek are in the first stage, which then has few experts.
 func TestWholeLayers(t *testing.T) {
 	s, _ := table1(t, "deepseek-671b")
 	s.Choices.StageSplit = "layers"
-	// 61 layers on 16 stages: 13 stages of 4, 3 of 3
+	// 61 layers in 16 stages: 13 stages of 4, 3 of 3.
 	for v := range s.PP {
 		if v == 0 || v == 13 {
 			continue
@@ -77,7 +78,7 @@ func TestWholeLayers(t *testing.T) {
 	}
 }
 
-// TestTableIParameters: the models are as large as their names say.
+// TestTableIParameters checks that models have as many parameters as their names state.
 func TestTableIParameters(t *testing.T) {
 	for model, want := range map[string]float64{"megatron-177b": 177e9, "megatron-462b": 462e9, "deepseek-671b": 671e9, "mixtral-8x22b": 141e9, "gpt-7b": 7.5e9} {
 		s, _ := table1(t, model)
@@ -88,8 +89,8 @@ func TestTableIParameters(t *testing.T) {
 	}
 }
 
-// TestPipelineBytes: with sequence parallelism a tensor-parallel group sends the activations once, else each GPU sends
-// them all.
+// TestPipelineBytes checks that with sequence parallelism, a tensor-parallel group sends
+// the activations once; otherwise each GPU sends them all.
 func TestPipelineBytes(t *testing.T) {
 	s, _ := table1(t, "megatron-177b")
 	parallel := s.PipelineBytes() * int64(s.TP)
@@ -99,7 +100,8 @@ func TestPipelineBytes(t *testing.T) {
 	}
 }
 
-// TestSyncBytes: reduce-scatter and all-gather on a ring, 6 (D-1)/D bytes a parameter; none with one replica.
+// TestSyncBytes compares the bytes of synchronisation with a reduce-scatter and an
+// all-gather on a ring: 6 (D-1)/D bytes per parameter, and none with one replica.
 func TestSyncBytes(t *testing.T) {
 	s, _ := table1(t, "megatron-177b")
 	for replicas, part := range map[int]float64{1: 0, 2: 0.5, 3: 2. / 3, 8: 7. / 8} {
@@ -110,7 +112,7 @@ func TestSyncBytes(t *testing.T) {
 	}
 }
 
-// TestSpecFaults: what does not make whole stages and replicas is refused.
+// TestSpecFaults checks that jobs without whole stages and replicas are rejected.
 func TestSpecFaults(t *testing.T) {
 	for name, corrupt := range map[string]func(s *training.Spec){
 		"no microbatches":      func(s *training.Spec) { s.Microbatches = 0 },

@@ -13,8 +13,8 @@ import (
 	"sim/workloads/training"
 )
 
-// TestCallTime: calls of a pass are made once for each of its pieces one after the other, errors are returned, and times
-// that cannot be added up are refused.
+// TestCallTime checks that the calls of a pass are timed once per piece in order, that
+// errors are returned, and that overflowing sums are rejected.
 func TestCallTime(t *testing.T) {
 	s := training.Spec{
 		Arch: mustModel(t, "gpt-7b"), Choices: calibrated(450), Sequence: 4096, Microbatch: 1, Microbatches: 8,
@@ -42,7 +42,7 @@ func TestCallTime(t *testing.T) {
 	if _, err := s.CallTime(1, training.Forward, func(training.Call) (engine.Time, error) { return 1, failed }); err != failed {
 		t.Errorf("an error of a call is returned as %v", err)
 	}
-	for each, fits := range map[engine.Time]bool{engine.Never / pieces / 4: true, engine.Never/pieces/4 + 2: false, -1: false} { // 4 calls a piece
+	for each, fits := range map[engine.Time]bool{engine.Never / pieces / 4: true, engine.Never/pieces/4 + 2: false, -1: false} { // 4 calls per piece
 		_, err := s.CallTime(1, training.Forward, func(training.Call) (engine.Time, error) { return each, nil })
 		if (err == nil) != fits || err != nil && !strings.Contains(err.Error(), "exceed the range of simulated time") {
 			t.Errorf("calls of %v each: %v", each, err)
@@ -50,7 +50,8 @@ func TestCallTime(t *testing.T) {
 	}
 }
 
-// TestStepCalls: a step has the calls of all passes of all virtual stages, as often as these are divided and repeated.
+// TestStepCalls checks that a step has the calls of all passes of all virtual stages,
+// with their number of pieces and repetitions.
 func TestStepCalls(t *testing.T) {
 	s := training.Spec{
 		Arch: mustModel(t, "gpt-7b"), Choices: calibrated(450), Sequence: 4096, Microbatch: 1, Microbatches: 6,
@@ -70,7 +71,8 @@ func TestStepCalls(t *testing.T) {
 			count[fmt.Sprint(c.VirtualStage, " ", c.Dim)] += c.Count
 		}
 		for v := range 4 {
-			// 6 micro-batches of 8 layers with 4 calls each way; two calls of all gradients
+			// 6 micro-batches of 8 layers with 4 calls each way; two calls for all
+			// gradients
 			if got, want := count[fmt.Sprint(v, " ", training.Tensor)], 6*8*4*(forwards+1); got != want {
 				t.Errorf("recomputing %q: stage %d makes %d calls, want %d", recompute, v, got, want)
 			}
@@ -87,8 +89,9 @@ func TestStepCalls(t *testing.T) {
 	}
 }
 
-// TestNeighbours: stages exchange with the next, chunks also round the end, and both copies of DualPipe with the stage
-// that holds the same layers.
+// TestNeighbours checks that stages exchange data with the next stage. With chunks the
+// last stage also exchanges with the first, and under DualPipe stages with the same
+// layers do.
 func TestNeighbours(t *testing.T) {
 	for _, c := range []struct {
 		schedule string
@@ -113,7 +116,8 @@ func TestNeighbours(t *testing.T) {
 	}
 }
 
-// TestNCT: the part of the makespan that communication adds, over that of the ideal fabric.
+// TestNCT checks the definition: exposed communication divided by that on the ideal
+// fabric.
 func TestNCT(t *testing.T) {
 	for _, c := range []struct {
 		times    training.ReferenceTimes
@@ -133,7 +137,7 @@ func TestNCT(t *testing.T) {
 	}
 }
 
-// TestDefaults: what a model and a preset leave open follows from other keys.
+// TestDefaults checks the defaults that depend on other keys.
 func TestDefaults(t *testing.T) {
 	defaults := func(preset, attention string, experts, heads int) *training.Spec {
 		return (&training.Spec{
@@ -163,7 +167,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// TestExtentRefused: extents and layouts that do not fit the job are refused.
+// TestExtentRefused checks that options and layouts that do not fit the job are rejected.
 func TestExtentRefused(t *testing.T) {
 	s, _ := table1(t, "megatron-177b")
 	for want, x := range map[string]training.BuildOptions{
@@ -202,7 +206,8 @@ func TestExtentRefused(t *testing.T) {
 	}
 }
 
-// TestShardedStepCalls: replicas gather and scatter what they have sharded together, not each apart.
+// TestShardedStepCalls checks that replicas gather and scatter sharded state together,
+// not separately.
 func TestShardedStepCalls(t *testing.T) {
 	s := training.Spec{
 		Arch: mustModel(t, "gpt-7b"), Choices: calibrated(450), Sequence: 4096, Microbatch: 1, Microbatches: 6,
