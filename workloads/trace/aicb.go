@@ -168,12 +168,12 @@ func (a *aicbReader) readHeader(text string, h *ReadOptions) error {
 // readRow reads a row. The shapes of a computation are in the column of sizes, with commas of their own.
 func (a *aicbReader) readRow(text string) error {
 	f := strings.Split(text, ",")
-	more, size := len(f)-len(a.column), a.column["msg_size"]
+	extra, size := len(f)-len(a.column), a.column["msg_size"]
 	kind, ok := strings.CutPrefix(f[a.column["comm_type"]], "CommType.")
 	if !ok {
 		return invalid("CommType.all_reduce and the like", "the type is %.40q", f[0])
 	}
-	if more < 0 || more > 0 && kind != "computation" {
+	if extra < 0 || extra > 0 && kind != "computation" {
 		return invalid(fmt.Sprintf("%d, as in the header", len(a.column)), "a row of %d columns", len(f))
 	}
 	field := func(name string) string {
@@ -182,7 +182,7 @@ func (a *aicbReader) readRow(text string) error {
 			return ""
 		}
 		if i > size {
-			i += more
+			i += extra
 		}
 		if f[i] == "None" {
 			return ""
@@ -248,12 +248,12 @@ func (a *aicbReader) readRow(text string) error {
 		}
 		a.sizes[group] = int(ranks)
 	}
-	at, known := a.groups[group]
+	index, known := a.groups[group]
 	if !known {
-		at = int32(len(a.groupNames))
-		a.groups[group], a.groupNames = at, append(a.groupNames, group)
+		index = int32(len(a.groupNames))
+		a.groups[group], a.groupNames = index, append(a.groupNames, group)
 	}
-	r.op.Group = at
+	r.op.Group = index
 	s.rows = append(s.rows, r)
 	return nil
 }
@@ -279,17 +279,17 @@ func (a *aicbReader) setSizes(h *ReadOptions) error {
 		return invalid(fmt.Sprintf("a multiple of %d", tp*dp), "stages of %d ranks, of tp_group %d and dp_group %d", n, tp, dp)
 	}
 	ep := h.EP
-	for _, is := range []struct {
+	for _, derived := range []struct {
 		group string
 		ep    int
 	}{{"ep_group", a.sizes["ep_group"]}, {"ep_tp_group", a.sizes["ep_tp_group"] / tp}, {"ep_dp_group", dp / max(1, a.sizes["ep_dp_group"])}} {
-		if a.sizes[is.group] == 0 {
+		if a.sizes[derived.group] == 0 {
 			continue
 		}
-		if ep > 0 && ep != is.ep {
-			return invalid("one size of groups of experts", "%s says that %d ranks share experts, and others %d", is.group, is.ep, ep)
+		if ep > 0 && ep != derived.ep {
+			return invalid("one size of groups of experts", "%s says that %d ranks share experts, and others %d", derived.group, derived.ep, ep)
 		}
-		ep = is.ep
+		ep = derived.ep
 	}
 	if _, calls := a.groups["ep_group"]; ep == 0 && (calls || slices.Contains(a.groupNames, "ep_tp_group") || slices.Contains(a.groupNames, "ep_dp_group")) {
 		return invalid("workload.ep = N, how many ranks of a dp_group share experts", "no row says how large ep_group is")
@@ -324,12 +324,12 @@ func (a *aicbReader) sets(group string) (sets [][]int32) {
 		}
 		return sets
 	}
-	for _, own := range strideSets(all, a.ep, replica) { // ep_tp_group: of all TP ranks together
-		if int(own[0])%a.tp != 0 {
+	for _, experts := range strideSets(all, a.ep, replica) { // ep_tp_group: of all TP ranks together
+		if int(experts[0])%a.tp != 0 {
 			continue
 		}
 		var set []int32
-		for _, r := range own {
+		for _, r := range experts {
 			for t := range int32(a.tp) {
 				set = append(set, r+t)
 			}

@@ -191,13 +191,13 @@ func (t *graphBuilder) numberServers() {
 // that they wait for. It reports false when the budget is used up.
 func isChain(ops []Op, stream int32, members []int32, budget *int) bool {
 	first, end := members[0], members[len(members)-1]+1
-	seen := make([]int32, end-first) // by operation: how many members up to the last one that it comes after or is
+	chainLength := make([]int32, end-first) // by operation: how many members up to the last one that it comes after or is
 	k := int32(0)
 	for i := first; i < end; i++ {
 		last := int32(0)
 		for _, a := range ops[i].After {
 			if a >= first && a < i {
-				last = max(last, seen[a-first])
+				last = max(last, chainLength[a-first])
 			}
 		}
 		if *budget -= 1 + len(ops[i].After); *budget < 0 {
@@ -210,7 +210,7 @@ func isChain(ops []Op, stream int32, members []int32, budget *int) bool {
 			k++
 			last = k
 		}
-		seen[i-first] = last
+		chainLength[i-first] = last
 	}
 	return true
 }
@@ -251,16 +251,16 @@ const atStart = int32(math.MinInt32)
 // doneTask returns the task with which an operation is done, -1 if that is the start. It fails where messages say so of each
 // other in a circle.
 func (t *graphBuilder) doneTask(p opRef) (int32, error) {
-	at := p
+	op := p
 	var passed []opRef
-	for t.done[at.rank][at.op] < 0 && t.done[at.rank][at.op] != atStart {
-		if passed = append(passed, at); len(passed) > len(t.relays)+1 {
+	for t.done[op.rank][op.op] < 0 && t.done[op.rank][op.op] != atStart {
+		if passed = append(passed, op); len(passed) > len(t.relays)+1 {
 			return 0, invalid("dependencies without a cycle", "operation %d of rank %d (%.40q) waits for itself, through messages", p.op, p.rank, t.op(p).Name)
 		}
-		m := t.relays[-1-t.done[at.rank][at.op]]
-		at = opRef{m.rank, t.op(m).After[0]}
+		m := t.relays[-1-t.done[op.rank][op.op]]
+		op = opRef{m.rank, t.op(m).After[0]}
 	}
-	id := t.done[at.rank][at.op]
+	id := t.done[op.rank][op.op]
 	for _, p := range passed {
 		t.done[p.rank][p.op] = id
 	}

@@ -60,13 +60,13 @@ func (t *graphBuilder) eachCallOfSet(g, s int32, ops map[int32][]int32, visit fu
 		o := t.op(members[0])
 		c := GroupCall{Kind: o.Collective, Bytes: o.Bytes, Nodes: nodes, GroupSet: [2]int32{g, s}}
 		for _, p := range members {
-			its := t.op(p)
+			other := t.op(p)
 			switch {
-			case its.Collective != o.Collective:
-				return invalid("one collective", "call %d of group %.40q: %s on rank %d (%.40q), and %s on rank %d (%.40q)", k, name, o.Collective, first, o.Name, its.Collective, p.rank, its.Name)
-			case its.Bytes == o.Bytes || o.Collective == Barrier:
+			case other.Collective != o.Collective:
+				return invalid("one collective", "call %d of group %.40q: %s on rank %d (%.40q), and %s on rank %d (%.40q)", k, name, o.Collective, first, o.Name, other.Collective, p.rank, other.Name)
+			case other.Bytes == o.Bytes || o.Collective == Barrier:
 			case o.Collective != AllToAll:
-				return invalid("one size", "call %d of group %.40q, %s: %d bytes on rank %d, and %d on rank %d", k, name, o.Collective, o.Bytes, first, its.Bytes, p.rank)
+				return invalid("one size", "call %d of group %.40q, %s: %d bytes on rank %d, and %d on rank %d", k, name, o.Collective, o.Bytes, first, other.Bytes, p.rank)
 			default:
 				c.Sizes = make([]int64, len(ranks))
 			}

@@ -71,7 +71,7 @@ func (j *Job) endpoints() (sends, recvs []message, wild []opRef) {
 // match returns by send the receive that it goes to. A send that a receive of any source or tag may take goes to none
 // (rank -1): its receive is found in the simulation, as is that of each receive in open.
 func (j *Job) match() (sends []message, recvs, open []opRef, err error) {
-	sends, named, wild := j.endpoints()
+	sends, fixedRecvs, wild := j.endpoints()
 	recvs = make([]opRef, len(sends))
 	accepts := map[wildcard]int{} // receives of each kind
 	kinds := make([]wildcard, len(wild))
@@ -79,12 +79,12 @@ func (j *Job) match() (sends []message, recvs, open []opRef, err error) {
 		sends, receives int
 		first           int // send that no named receive takes
 	}
-	left := map[int32]*tally{} // by destination, of messages that any-receives may take
-	to := func(rank int32) *tally {
-		if left[rank] == nil {
-			left[rank] = &tally{first: -1}
+	openCounts := map[int32]*tally{} // by destination, of messages that any-receives may take
+	countsOf := func(rank int32) *tally {
+		if openCounts[rank] == nil {
+			openCounts[rank] = &tally{first: -1}
 		}
-		return left[rank]
+		return openCounts[rank]
 	}
 	for i, w := range wild {
 		o := j.op(w)
@@ -97,50 +97,50 @@ func (j *Job) match() (sends []message, recvs, open []opRef, err error) {
 		}
 		kinds[i] = k
 		accepts[k]++
-		to(w.rank).receives++
+		countsOf(w.rank).receives++
 	}
 	accepted := func(m message) bool {
 		return len(wild) > 0 && slices.ContainsFunc(m.acceptors(), func(k wildcard) bool { return accepts[k] > 0 })
 	}
-	lone := func(m message, what string) error {
+	unmatched := func(m message, what string) error {
 		return invalid("as many of one as of the other", "%s of rank %d (operation %d, %.40q): %d messages from rank %d to rank %d of tag %d, and %d receives",
-			what, m.rank, m.op, j.op(m.opRef).Name, m.countEqual(sends), m.src, m.dst, m.tag, m.countEqual(named))
+			what, m.rank, m.op, j.op(m.opRef).Name, m.countEqual(sends), m.src, m.dst, m.tag, m.countEqual(fixedRecvs))
 	}
-	spare := map[wildcard]int{} // sends that each kind of receive may take, beyond those of named receives
-	for i, k := 0, 0; i < len(sends) || k < len(named); {
+	surplus := map[wildcard]int{} // sends that each kind of receive may take, beyond those of named receives
+	for i, k := 0, 0; i < len(sends) || k < len(fixedRecvs); {
 		switch {
-		case k == len(named) || i < len(sends) && sends[i].compare(named[k]) < 0:
+		case k == len(fixedRecvs) || i < len(sends) && sends[i].compare(fixedRecvs[k]) < 0:
 			m := sends[i]
 			if !accepted(m) {
-				return nil, nil, nil, lone(m, "a send")
+				return nil, nil, nil, unmatched(m, "a send")
 			}
-			t := to(m.dst)
+			t := countsOf(m.dst)
 			if t.first < 0 || t.sends == t.receives {
 				t.first = i
 			}
 			t.sends++
 			for _, e := range m.acceptors() {
-				spare[e]++
+				surplus[e]++
 			}
 			recvs[i].rank = -1
 			i++
-		case i == len(sends) || sends[i].compare(named[k]) > 0:
-			return nil, nil, nil, lone(named[k], "a receive")
+		case i == len(sends) || sends[i].compare(fixedRecvs[k]) > 0:
+			return nil, nil, nil, unmatched(fixedRecvs[k], "a receive")
 		default:
-			if recvs[i] = named[k].opRef; accepted(sends[i]) {
+			if recvs[i] = fixedRecvs[k].opRef; accepted(sends[i]) {
 				recvs[i].rank = -1
-				open = append(open, named[k].opRef)
+				open = append(open, fixedRecvs[k].opRef)
 			}
 			i, k = i+1, k+1
 		}
 	}
 	for i, w := range wild {
-		if t := to(w.rank); spare[kinds[i]] < accepts[kinds[i]] || t.sends < t.receives {
+		if t := countsOf(w.rank); surplus[kinds[i]] < accepts[kinds[i]] || t.sends < t.receives {
 			return nil, nil, nil, invalid("a send to it", "a receive of rank %d (operation %d, %.40q) of any source or tag has no send", w.rank, w.op, j.op(w).Name)
 		}
 	}
-	for _, rank := range slices.Sorted(maps.Keys(left)) {
-		if t := left[rank]; t.sends > t.receives {
+	for _, rank := range slices.Sorted(maps.Keys(openCounts)) {
+		if t := openCounts[rank]; t.sends > t.receives {
 			m := sends[t.first]
 			return nil, nil, nil, invalid("as many of one as of the other", "a send of rank %d (operation %d, %.40q): %d messages to rank %d may go to receives of any source or tag, and it has %d of these", m.rank, m.op, j.op(m.opRef).Name, t.sends, rank, t.receives)
 		}

@@ -77,17 +77,17 @@ func (t *graphBuilder) relay(s opRef) int32 {
 // addMessage makes a transfer of a send and its receive. A receive that is found in the simulation has the rank -1.
 func (t *graphBuilder) addMessage(m message, r opRef) {
 	s := m.opRef
-	o, open := t.op(s), r.rank < 0
-	waits, server := !open && len(t.op(r).After) > 0, t.server(s)
-	if o.Bytes == 0 && len(o.After) == 1 && !waits && !open && server < 0 {
-		at := t.relay(s)
-		t.setTasks(s, at, -1)
-		t.setTasks(r, at, -1)
+	o, isOpen := t.op(s), r.rank < 0
+	recvWaits, server := !isOpen && len(t.op(r).After) > 0, t.server(s)
+	if o.Bytes == 0 && len(o.After) == 1 && !recvWaits && !isOpen && server < 0 {
+		relayed := t.relay(s)
+		t.setTasks(s, relayed, -1)
+		t.setTasks(r, relayed, -1)
 		return
 	}
 	eager := o.Bytes <= t.EagerBytes
 	begin := int32(-1) // what comes before the transfer and waits for what the send waits for
-	if server >= 0 || open && !eager {
+	if server >= 0 || isOpen && !eager {
 		begin = t.addTask(engine.Task{}, s)
 	}
 	task := engine.Task{Kind: engine.Transfer, Src: t.node(m.src), Dst: t.node(m.dst), Flows: 1, Bytes: o.Bytes}
@@ -121,13 +121,13 @@ func (t *graphBuilder) addMessage(m message, r opRef) {
 	}
 	t.setTasks(s, done, wait)
 	switch {
-	case open:
+	case isOpen:
 		first, until := begin, t.addMilestone(s, id)
 		if eager {
 			first = until
 		}
 		t.offers = append(t.offers, opValue[engine.Offer]{s, engine.Offer{Box: m.dst, Task: first, Until: until, Source: m.src, Tag: m.tag}})
-	case eager && waits:
+	case eager && recvWaits:
 		got := t.addMilestone(r, id)
 		t.setTasks(r, got, got)
 	default:

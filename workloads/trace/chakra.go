@@ -124,11 +124,11 @@ func (c *chakraReader) readGroupFile() error {
 	if c.options.GroupFile.Name == "" {
 		return nil
 	}
-	var of map[string][]int32
-	if err := json.Unmarshal(c.options.GroupFile.Data, &of); err != nil {
+	var members map[string][]int32
+	if err := json.Unmarshal(c.options.GroupFile.Data, &members); err != nil {
 		return jsonError(c.options.GroupFile, 0, err, "groups", `{"1": [0, 1], "2": [2, 3]}`)
 	}
-	for name, ranks := range of {
+	for name, ranks := range members {
 		c.sets[name] = [][]int32{ranks}
 	}
 	return nil

@@ -20,19 +20,19 @@ type chNodeLinks struct {
 
 // readRank makes the operations of a rank, whose file has so many nodes.
 func (c *chakraReader) readRank(rank int, f File, count int) error {
-	ops, nodes, named := make([]Op, 0, count), make([]chNodeLinks, 0, count), []uint64(nil)
+	ops, nodes, dependencyIDs := make([]Op, 0, count), make([]chNodeLinks, 0, count), []uint64(nil)
 	err := chVisit(f, func(n *chNode) error {
 		o, err := c.operation(rank, n)
 		if err != nil {
 			return locate(err, f.Name, n.record, n.offset)
 		}
-		l := chNodeLinks{id: n.id, gpu: n.kind >= chComp && n.ints["is_cpu_op"] == 0, dataEnd: int32(len(named) + len(n.data)), controlEnd: int32(len(named) + len(n.data) + len(n.ctrl))}
+		l := chNodeLinks{id: n.id, gpu: n.kind >= chComp && n.ints["is_cpu_op"] == 0, dataEnd: int32(len(dependencyIDs) + len(n.data)), controlEnd: int32(len(dependencyIDs) + len(n.data) + len(n.ctrl))}
 		if s, ok := n.ints["stream"]; ok {
 			l.stream = max(0, s)
 		} else {
 			l.stream = max(0, n.ints["tid"])
 		}
-		ops, nodes, named = append(ops, o), append(nodes, l), append(append(named, n.data...), n.ctrl...)
+		ops, nodes, dependencyIDs = append(ops, o), append(nodes, l), append(append(dependencyIDs, n.data...), n.ctrl...)
 		return nil
 	})
 	if err != nil {
@@ -54,14 +54,14 @@ func (c *chakraReader) readRank(rank int, f File, count int) error {
 		byID[i] = int32(i)
 	}
 	slices.SortFunc(byID, func(a, b int32) int { return cmp.Or(cmp.Compare(nodes[a].id, nodes[b].id), cmp.Compare(a, b)) })
-	twice := int32(math.MaxInt32)
+	duplicate := int32(math.MaxInt32)
 	for i := 1; i < len(byID); i++ {
 		if nodes[byID[i]].id == nodes[byID[i-1]].id {
-			twice = min(twice, byID[i])
+			duplicate = min(duplicate, byID[i])
 		}
 	}
-	if twice < math.MaxInt32 {
-		return fail(int(twice), "ids that are used once", "node %d is there twice", nodes[twice].id)
+	if duplicate < math.MaxInt32 {
+		return fail(int(duplicate), "ids that are used once", "node %d is there twice", nodes[duplicate].id)
 	}
 	find := func(id uint64) (int32, bool) {
 		i, ok := slices.BinarySearchFunc(byID, id, func(i int32, id uint64) int { return cmp.Compare(nodes[i].id, id) })
@@ -70,32 +70,32 @@ func (c *chakraReader) readRank(rank int, f File, count int) error {
 		}
 		return byID[i], true
 	}
-	follows, control := make([]bool, len(nodes)), make([][]int32, len(nodes))
-	at, room := 0, make([]int32, 0, len(named))
+	hasSuccessor, control := make([]bool, len(nodes)), make([][]int32, len(nodes))
+	at, dependencies := 0, make([]int32, 0, len(dependencyIDs))
 	for i := range nodes {
 		n := &nodes[i]
-		begin := len(room)
-		for _, d := range named[at:n.dataEnd] {
+		begin := len(dependencies)
+		for _, d := range dependencyIDs[at:n.dataEnd] {
 			k, ok := find(d)
 			if !ok {
 				return fail(i, "all nodes of the rank", "node %d (%.40q) depends on the data of node %d, which is not there", n.id, ops[i].Name, d)
 			}
-			room = append(room, k)
+			dependencies = append(dependencies, k)
 		}
-		ops[i].After = room[begin:len(room):len(room)]
-		begin = len(room)
-		for _, d := range named[n.dataEnd:n.controlEnd] {
+		ops[i].After = dependencies[begin:len(dependencies):len(dependencies)]
+		begin = len(dependencies)
+		for _, d := range dependencyIDs[n.dataEnd:n.controlEnd] {
 			k, ok := find(d)
 			if !ok {
-				room = room[:begin]
+				dependencies = dependencies[:begin]
 				c.note("nodes have control dependencies that name no node: none of theirs is taken", 0)
 				break
 			}
 			if k != int32(i) {
-				room = append(room, k)
+				dependencies = append(dependencies, k)
 			}
 		}
-		control[i], at = room[begin:len(room):len(room)], int(n.controlEnd)
+		control[i], at = dependencies[begin:len(dependencies):len(dependencies)], int(n.controlEnd)
 	}
 	if c.options.ControlCycles != "refuse" {
 		for range dropContradictions(ops, control) {
@@ -110,28 +110,28 @@ func (c *chakraReader) readRank(rank int, f File, count int) error {
 		slices.Sort(o.After)
 		o.After = slices.Compact(o.After)
 		for _, a := range o.After {
-			follows[a] = true
+			hasSuccessor[a] = true
 		}
 	}
-	out, to, err := topologicalOrder(ops)
+	out, position, err := topologicalOrder(ops)
 	if err != nil {
 		return locate(err, f.Name, 0, 0)
 	}
-	from := make([]int, len(out))
-	for i, k := range to {
-		from[k] = i
+	source := make([]int, len(out))
+	for i, k := range position {
+		source[k] = i
 	}
 	mode := c.options.Streams
 	if mode == "auto" || mode == "" {
 		mode = "free"
-		some := slices.ContainsFunc(nodes, func(n chNodeLinks) bool { return n.gpu })
-		if some && !slices.ContainsFunc(from, func(i int) bool { return nodes[i].gpu && follows[i] }) {
+		hasKernels := slices.ContainsFunc(nodes, func(n chNodeLinks) bool { return n.gpu })
+		if hasKernels && !slices.ContainsFunc(source, func(i int) bool { return nodes[i].gpu && hasSuccessor[i] }) {
 			mode = "chained"
 		}
 	}
 	number := map[int64]int32{} // of streams
 	for k := range out {
-		n, o := &nodes[from[k]], &out[k]
+		n, o := &nodes[source[k]], &out[k]
 		switch {
 		case o.Kind == Recv:
 		case mode == "chained" && n.gpu:
@@ -160,8 +160,8 @@ func (n *chNode) invalid(want, format string, args ...any) error {
 // operation makes an operation of a node.
 func (c *chakraReader) operation(rank int, n *chNode) (o Op, err error) {
 	o.Name = n.name
-	if most := uint64(maxComputeTime / engine.Microsecond); n.micros > most {
-		return o, n.invalid(fmt.Sprintf("at most %d", most), "lasts for %d us", n.micros)
+	if maxMicros := uint64(maxComputeTime / engine.Microsecond); n.micros > maxMicros {
+		return o, n.invalid(fmt.Sprintf("at most %d", maxMicros), "lasts for %d us", n.micros)
 	}
 	busy := engine.Time(n.micros) * engine.Microsecond
 	if exact, ok := n.ints[chPicoseconds]; ok {
@@ -202,7 +202,7 @@ func (c *chakraReader) operation(rank int, n *chNode) (o Op, err error) {
 			o.Duration, err = c.rooflineTime(float64(work), float64(n.ints["tensor_size"]))
 		}
 	case chSend, chRecv:
-		if at, ok := n.ints[map[int64]string{chSend: "comm_src", chRecv: "comm_dst"}[n.kind]]; ok && at != int64(rank) {
+		if ownEnd, ok := n.ints[map[int64]string{chSend: "comm_src", chRecv: "comm_dst"}[n.kind]]; ok && ownEnd != int64(rank) {
 			c.note("messages name another rank at their own end than that of their file, and are taken to be the file's", 0)
 		}
 		if tag := n.ints["comm_tag"]; tag != int64(int32(tag)) && tag != int64(uint32(tag)) {

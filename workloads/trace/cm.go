@@ -45,7 +45,7 @@ func readCM(files []File, h *ReadOptions) (*Job, error) {
 	j := &Job{}
 	var flows []cmFlow
 	triggers := map[int64]*cmTrigger{}
-	said := map[string]int64{}
+	header := map[string]int64{}
 	for l.scan() {
 		text, _, _ := strings.Cut(l.Text, "#")
 		f := l.fields(text)
@@ -56,21 +56,21 @@ func readCM(files []File, h *ReadOptions) (*Job, error) {
 		switch {
 		case len(f) == 0:
 		case slices.Contains([]string{"Nodes", "Connections", "Triggers", "Failures"}, f[0]):
-			if _, twice := said[f[0]]; twice || len(f) != 2 {
+			if _, twice := header[f[0]]; twice || len(f) != 2 {
 				return nil, l.invalid(f[0]+" N, once", "%.60q", l.Text)
 			}
-			most := int64(MaxBytes)
+			maxValue := int64(MaxBytes)
 			if f[0] == "Nodes" {
-				most = MaxRanks
+				maxValue = MaxRanks
 			}
-			said[f[0]], err = parseInteger(f[0], f[1], 0, most)
+			header[f[0]], err = parseInteger(f[0], f[1], 0, maxValue)
 		case f[0] == "failure":
 			return nil, l.invalid("fabric.failed_links and the like", "failures name switches of htsim's fat tree, which this fabric has not")
 		case f[0] == "trigger":
 			err = cmTriggerLine(f, l.Line, triggers)
 		default:
 			var flow cmFlow
-			if flow, err = cmFlowLine(f, said["Nodes"]); err == nil {
+			if flow, err = cmFlowLine(f, header["Nodes"]); err == nil {
 				flow.line = l.Line
 				flows = append(flows, flow)
 			}
@@ -83,11 +83,11 @@ func readCM(files []File, h *ReadOptions) (*Job, error) {
 		name string
 		n    int
 	}{{"Connections", len(flows)}, {"Triggers", len(triggers)}} {
-		if said[c.name] != int64(c.n) {
-			return nil, l.invalid(fmt.Sprintf("%s %d, or all of them", c.name, c.n), "the header says %s %d, and there are %d", c.name, said[c.name], c.n)
+		if header[c.name] != int64(c.n) {
+			return nil, l.invalid(fmt.Sprintf("%s %d, or all of them", c.name, c.n), "the header says %s %d, and there are %d", c.name, header[c.name], c.n)
 		}
 	}
-	j.Ranks = int(said["Nodes"])
+	j.Ranks = int(header["Nodes"])
 	return j, l.locate(cmAddOps(j, flows, triggers))
 }
 
@@ -216,7 +216,7 @@ func cmAddOps(j *Job, flows []cmFlow, triggers map[int64]*cmTrigger) error {
 		j.Ops[rank] = append(j.Ops[rank], o)
 		return int32(len(j.Ops[rank]) - 1)
 	}
-	sent, got := make([]int32, len(flows)), make([]int32, len(flows))
+	sent, received := make([]int32, len(flows)), make([]int32, len(flows))
 	for i := range flows { // in this order tags are of flows
 		c := &flows[i]
 		name := fmt.Sprintf("flow of line %d", c.line)
@@ -228,17 +228,17 @@ func cmAddOps(j *Job, flows []cmFlow, triggers map[int64]*cmTrigger) error {
 			j.note("flows from a node to itself take no time", c.bytes)
 		}
 		sent[i] = add(c.src, o)
-		got[i] = add(c.dst, Op{Name: name, Kind: Recv, Bytes: c.bytes, Peer: c.src - c.dst, Tag: uint32(i)})
+		received[i] = add(c.dst, Op{Name: name, Kind: Recv, Bytes: c.bytes, Peer: c.src - c.dst, Tag: uint32(i)})
 	}
-	tag, most := uint32(1<<31), len(flows)*64+1<<16
+	tag, maxTags := uint32(1<<31), len(flows)*64+1<<16
 	next := func() error {
-		if tag++; int(tag-1<<31) > most {
+		if tag++; int(tag-1<<31) > maxTags {
 			return invalid("fewer", "triggers make flows wait for too many others")
 		}
 		return nil
 	}
 	// tell has a flow wait for an operation of a rank.
-	tell := func(from, op, flow int32) error {
+	addWait := func(from, op, flow int32) error {
 		if err := next(); err != nil {
 			return err
 		}
@@ -253,7 +253,7 @@ func cmAddOps(j *Job, flows []cmFlow, triggers map[int64]*cmTrigger) error {
 	fired := func(t *cmTrigger, i int) (rank, op int32) {
 		c := &flows[t.firedBy[i]]
 		if t.onReceive[i] {
-			return c.dst, got[t.firedBy[i]]
+			return c.dst, received[t.firedBy[i]]
 		}
 		return c.src, sent[t.firedBy[i]]
 	}
@@ -287,7 +287,7 @@ func cmAddOps(j *Job, flows []cmFlow, triggers map[int64]*cmTrigger) error {
 			}
 			for i := first; i < end; i++ {
 				rank, op := done(i)
-				if err := tell(rank, op, flow); err != nil {
+				if err := addWait(rank, op, flow); err != nil {
 					return err
 				}
 			}
@@ -310,11 +310,11 @@ func (t *cmTrigger) firingsBefore(k int) int {
 
 // cmCheckStarts fails if a flow never starts, whatever flow ends first: which flows start does not depend on that.
 func cmCheckStarts(flows []cmFlow, triggers map[int64]*cmTrigger) error {
-	starts, fired := make([]bool, len(flows)), map[int64]int{}
+	canStart, fired := make([]bool, len(flows)), map[int64]int{}
 	var ready []int32
 	for i := range flows {
 		if flows[i].trigger == 0 {
-			starts[i] = true
+			canStart[i] = true
 			ready = append(ready, int32(i))
 		}
 	}
@@ -329,14 +329,14 @@ func cmCheckStarts(flows []cmFlow, triggers map[int64]*cmTrigger) error {
 			t := triggers[id]
 			fired[id]++
 			for k := started[id]; k < len(t.starts) && fired[id] >= t.firingsBefore(k+1); k++ {
-				starts[t.starts[k]] = true
+				canStart[t.starts[k]] = true
 				ready = append(ready, t.starts[k])
 				started[id] = k + 1
 			}
 		}
 	}
 	for i := range flows {
-		if !starts[i] {
+		if !canStart[i] {
 			c, t := &flows[i], triggers[flows[i].trigger]
 			return invalid("enough flows that fire it, of which one starts without it", "trigger %d (line %d) is fired %d times by flows that start, so that line %d never starts", c.trigger, t.line, fired[c.trigger], c.line)
 		}
@@ -347,13 +347,13 @@ func cmCheckStarts(flows []cmFlow, triggers map[int64]*cmTrigger) error {
 // cmStartInOrder reports whether each of some flows starts, through triggers that one flow fires, after the one before.
 func cmStartInOrder(flows []cmFlow, triggers map[int64]*cmTrigger, list []int32) bool {
 	for i := 1; i < len(list); i++ {
-		at, steps := list[i], 0
-		for at != list[i-1] {
-			t := triggers[flows[at].trigger]
+		flow, steps := list[i], 0
+		for flow != list[i-1] {
+			t := triggers[flows[flow].trigger]
 			if steps++; t == nil || len(t.firedBy) != 1 || steps > len(flows) {
 				return false
 			}
-			at = t.firedBy[0]
+			flow = t.firedBy[0]
 		}
 	}
 	return true

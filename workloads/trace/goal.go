@@ -76,26 +76,26 @@ func (g *goalReader) beginRank(rank int32, n int) {
 
 // endRank orders the operations of the rank and puts the computes of each cpu on a stream.
 func (g *goalReader) endRank(starts [][2]int32) error {
-	begun := map[int32]int32{} // what all that a waits for is joined by, where others wait for its beginning
+	startJoin := map[int32]int32{} // what all that a waits for is joined by, where others wait for its beginning
 	for _, s := range starts {
-		if _, ok := begun[s[1]]; !ok {
-			begun[s[1]] = g.add(Op{Name: "start of " + g.ops[s[1]].Name, After: g.ops[s[1]].After}, -1)
-			g.ops[s[1]].After = []int32{begun[s[1]]}
+		if _, ok := startJoin[s[1]]; !ok {
+			startJoin[s[1]] = g.add(Op{Name: "start of " + g.ops[s[1]].Name, After: g.ops[s[1]].After}, -1)
+			g.ops[s[1]].After = []int32{startJoin[s[1]]}
 		}
 	}
 	for _, s := range starts {
-		g.ops[s[0]].After = append(g.ops[s[0]].After, begun[s[1]])
+		g.ops[s[0]].After = append(g.ops[s[0]].After, startJoin[s[1]])
 	}
 	for i := range g.ops {
 		o := &g.ops[i]
 		slices.Sort(o.After)
 		o.After = slices.Compact(o.After)
 	}
-	out, at, err := topologicalOrder(g.ops)
+	out, position, err := topologicalOrder(g.ops)
 	if err != nil {
 		return err
 	}
-	for i, k := range at {
+	for i, k := range position {
 		out[k].Stream = int32(g.cpus[i]) + 1
 	}
 	g.Ops[g.rank] = out
@@ -240,9 +240,9 @@ func goalUncommented(text string, comment *bool) string {
 func (g *goalReader) readStatement(f []string, labels map[string]int32, starts *[][2]int32) error {
 	if len(f) == 3 && (f[1] == "requires" || f[1] == "irequires") {
 		a, known := labels[f[0]]
-		b, also := labels[f[2]]
+		b, known2 := labels[f[2]]
 		switch {
-		case !known || !also:
+		case !known || !known2:
 			return invalid("labels of the rank, above", "%.60q names an operation that is not there", strings.Join(f, " "))
 		case f[1] == "requires":
 			g.ops[a].After = append(g.ops[a].After, b)
@@ -258,19 +258,19 @@ func (g *goalReader) readStatement(f []string, labels map[string]int32, starts *
 		}
 	}
 	var tag, cpu, nic int64
-	take := func(rest []string, names ...string) error {
-		at := 0
+	readKeys := func(rest []string, names ...string) error {
+		next := 0
 		for i := 0; i < len(rest); i += 2 {
-			k := slices.Index(names[at:], rest[i])
+			k := slices.Index(names[next:], rest[i])
 			if k < 0 || i+1 == len(rest) {
 				return invalid(strings.Join(names, ", ")+", in this order", "%.40q", strings.Join(rest[i:], " "))
 			}
-			at += k + 1
-			least, most := int64(0), int64(255)
+			next += k + 1
+			minValue, maxValue := int64(0), int64(255)
 			if rest[i] == "tag" {
-				least, most = -1, math.MaxUint32
+				minValue, maxValue = -1, math.MaxUint32
 			}
-			n, err := parseInteger(rest[i], rest[i+1], least, most)
+			n, err := parseInteger(rest[i], rest[i+1], minValue, maxValue)
 			if err != nil {
 				return err
 			}
@@ -292,7 +292,7 @@ func (g *goalReader) readStatement(f []string, labels map[string]int32, starts *
 		if err != nil {
 			return err
 		}
-		if err := take(f[2:], "cpu"); err != nil {
+		if err := readKeys(f[2:], "cpu"); err != nil {
 			return err
 		}
 		o = Op{Name: "calc", Kind: Compute, Tag: g.taskNumber, Duration: engine.Time(ns)*engine.Nanosecond + min(max(0, g.picoseconds), engine.Nanosecond-1)}
@@ -313,7 +313,7 @@ func (g *goalReader) readStatement(f []string, labels map[string]int32, starts *
 		if err != nil {
 			return err
 		}
-		if err := take(f[4:], "tag", "cpu", "nic"); err != nil {
+		if err := readKeys(f[4:], "tag", "cpu", "nic"); err != nil {
 			return err
 		}
 		if peer < 0 && kind == Send {
@@ -345,37 +345,37 @@ func (g *goalReader) readStatement(f []string, labels map[string]int32, starts *
 func (g *goalReader) readBinary(f File) error {
 	const base = 8
 	le := binary.LittleEndian
-	at := func(record, at int, want, format string, args ...any) error {
-		return locate(invalid(want, format, args...), f.Name, record, at)
+	fail := func(record, fail int, want, format string, args ...any) error {
+		return locate(invalid(want, format, args...), f.Name, record, fail)
 	}
 	if le.Uint64(f.Data) == goalSaveMemMagic {
-		return at(1, 0, "one that txt2bin wrote without it", "is spoilt by --save-mem")
+		return fail(1, 0, "one that txt2bin wrote without it", "is spoilt by --save-mem")
 	}
 	if le.Uint64(f.Data) != goalMagic || len(f.Data) < base+6 {
-		return at(1, 0, fmt.Sprint(goalMagic), "begins with the number %d", le.Uint64(f.Data))
+		return fail(1, 0, fmt.Sprint(goalMagic), "begins with the number %d", le.Uint64(f.Data))
 	}
 	ranks := uint64(le.Uint32(f.Data[base:]))
 	if ranks == 0 || ranks > MaxRanks || uint64(len(f.Data)) < base+6+16*ranks {
-		return at(1, base, "a whole file", "%d ranks in %d bytes", ranks, len(f.Data))
+		return fail(1, base, "a whole file", "%d ranks in %d bytes", ranks, len(f.Data))
 	}
 	g.Ranks, g.Ops = int(ranks), make([][]Op, ranks)
 	if err := countOperations(f.Name, len(f.Data)/goalNodeBytes); err != nil {
 		return err
 	}
-	left := uint64(len(f.Data)-base-6) - 16*ranks // bytes that ranks share, so that none is of several
+	remaining := uint64(len(f.Data)-base-6) - 16*ranks // bytes that ranks share, so that none is of several
 	for rank := range int32(ranks) {
 		head := base + 6 + 16*int(rank)
 		start, end := le.Uint64(f.Data[head:]), le.Uint64(f.Data[head+8:])
 		if end < start || end > uint64(len(f.Data)-base) || end-start < 8 && end != start {
-			return at(int(rank)+1, head, "a whole file", "rank %d stands from byte %d to %d of %d", rank, start, end, len(f.Data)-base)
+			return fail(int(rank)+1, head, "a whole file", "rank %d stands from byte %d to %d of %d", rank, start, end, len(f.Data)-base)
 		}
 		if end == start {
 			continue
 		}
-		if end-start > left {
-			return at(int(rank)+1, head, "a place for each", "rank %d stands from byte %d to %d, where others stand", rank, start, end)
+		if end-start > remaining {
+			return fail(int(rank)+1, head, "a place for each", "rank %d stands from byte %d to %d, where others stand", rank, start, end)
 		}
-		left -= end - start
+		remaining -= end - start
 		block := f.Data[base+start : base+end]
 		if err := g.readBlock(rank, block); err != nil {
 			return locate(err, f.Name, int(rank)+1, base+int(start))
@@ -395,12 +395,12 @@ func (g *goalReader) readBlock(rank int32, b []byte) error {
 	}
 	appendix := b[table:]
 	g.beginRank(rank, int(n))
-	left := make([]uint32, n)
+	predecessors := make([]uint32, n)
 	type successors struct{ after, started [2]uint32 }
 	next := make([]successors, n)
 	for i := range n {
 		r := b[nodes+goalNodeBytes*i:]
-		left[i] = le.Uint32(r)
+		predecessors[i] = le.Uint32(r)
 		kind, peer, size, tag := r[4], le.Uint32(r[5:]), le.Uint64(r[9:]), le.Uint32(r[17:])
 		cpu, nic := int64(r[21]), int64(r[22])
 		next[i] = successors{[2]uint32{le.Uint32(r[23:]), le.Uint32(r[27:])}, [2]uint32{le.Uint32(r[31:]), le.Uint32(r[35:])}}
@@ -431,7 +431,7 @@ func (g *goalReader) readBlock(rank int32, b []byte) error {
 		g.add(o, cpu)
 	}
 	var starts [][2]int32
-	named, total := make([]uint32, n), uint64(0)
+	numNamed, total := make([]uint32, n), uint64(0)
 	for i := range next {
 		for k, list := range [2][2]uint32{next[i].after, next[i].started} {
 			count, first := uint64(list[0]), uint64(list[1])
@@ -443,8 +443,8 @@ func (g *goalReader) readBlock(rank int32, b []byte) error {
 				if uint64(to) >= n {
 					return invalid(fmt.Sprintf("from 0 to %d", n-1), "operation %d of rank %d has the successor %d", i, rank, to)
 				}
-				if named[to]++; named[to] > left[to] {
-					return invalid("as many", "operation %d of rank %d waits for %d others, and more name it", to, rank, left[to])
+				if numNamed[to]++; numNamed[to] > predecessors[to] {
+					return invalid("as many", "operation %d of rank %d waits for %d others, and more name it", to, rank, predecessors[to])
 				}
 				if k == 0 {
 					g.ops[to].After = append(g.ops[to].After, int32(i))
@@ -454,9 +454,9 @@ func (g *goalReader) readBlock(rank int32, b []byte) error {
 			}
 		}
 	}
-	for i := range named {
-		if named[i] != left[i] {
-			return invalid("as many", "operation %d of rank %d waits for %d others, and %d name it", i, rank, left[i], named[i])
+	for i := range numNamed {
+		if numNamed[i] != predecessors[i] {
+			return invalid("as many", "operation %d of rank %d waits for %d others, and %d name it", i, rank, predecessors[i], numNamed[i])
 		}
 	}
 	return g.endRank(starts)

@@ -42,20 +42,20 @@ func Unpack(name string, data []byte) (File, error) {
 	if !bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
 		return File{name, data}, nil
 	}
-	at := func(err error) error {
+	fail := func(err error) error {
 		return &Error{File: name, Record: 1, Problem: "is packed by gzip and broken: " + err.Error(), Want: "a whole file"}
 	}
 	r, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
-		return File{}, at(err)
+		return File{}, fail(err)
 	}
-	most := min(MaxBytes, MaxUnpackRatio*len(data)+1<<16)
-	out, err := io.ReadAll(io.LimitReader(r, int64(most)+1))
+	maxSize := min(MaxBytes, MaxUnpackRatio*len(data)+1<<16)
+	out, err := io.ReadAll(io.LimitReader(r, int64(maxSize)+1))
 	switch {
 	case err != nil:
-		return File{}, at(err)
-	case len(out) > most:
-		return File{}, &Error{File: name, Record: 1, Problem: fmt.Sprintf("%d bytes unpack to more than %d", len(data), most), Want: "one that is not packed as much"}
+		return File{}, fail(err)
+	case len(out) > maxSize:
+		return File{}, &Error{File: name, Record: 1, Problem: fmt.Sprintf("%d bytes unpack to more than %d", len(data), maxSize), Want: "one that is not packed as much"}
 	}
 	return File{name, out}, nil
 }
@@ -93,19 +93,19 @@ func invalid(want, format string, args ...any) error {
 // jsonError says what of a JSON file is wrong, and where: its record is a line. The value that err is about begins at byte
 // begin of the file.
 func jsonError(f File, begin int, err error, what, want string) error {
-	problem, at := err.Error(), 0
+	problem, offset := err.Error(), 0
 	var syntax *json.SyntaxError
 	var typed *json.UnmarshalTypeError
-	var fault jsonSyntaxError
+	var syntaxErr jsonSyntaxError
 	if errors.As(err, &syntax) {
-		at = int(syntax.Offset)
-	} else if errors.As(err, &fault) {
-		at = fault.offset + 1
+		offset = int(syntax.Offset)
+	} else if errors.As(err, &syntaxErr) {
+		offset = syntaxErr.offset + 1
 	} else if errors.As(err, &typed) {
-		problem, at = fmt.Sprintf("%s of the wrong type (%.40s)", cmp.Or(typed.Field, "a value"), typed.Value), int(typed.Offset)
+		problem, offset = fmt.Sprintf("%s of the wrong type (%.40s)", cmp.Or(typed.Field, "a value"), typed.Value), int(typed.Offset)
 	}
-	at = min(max(0, begin+at-1), len(f.Data))
-	return &Error{f.Name, 1 + bytes.Count(f.Data[:at], []byte{'\n'}), at, "is no JSON of " + what + ": " + problem, want}
+	offset = min(max(0, begin+offset-1), len(f.Data))
+	return &Error{f.Name, 1 + bytes.Count(f.Data[:offset], []byte{'\n'}), offset, "is no JSON of " + what + ": " + problem, want}
 }
 
 // jsonReader finds the values of a JSON text without making anything of them, so that a long list is read one value at a
@@ -148,13 +148,13 @@ func (r *jsonReader) object(visit func(key string) error) error {
 	}
 	r.offset++
 	err := r.list('}', func() error {
-		value, at, err := r.value()
+		value, begin, err := r.value()
 		if err != nil {
 			return err
 		}
 		var key string
 		if json.Unmarshal(value, &key) != nil || len(value) == 0 || value[0] != '"' {
-			r.offset = at
+			r.offset = begin
 			return r.syntaxError()
 		}
 		if r.next() != ':' {
@@ -318,18 +318,18 @@ func locate(err error, file string, record, at int) error {
 }
 
 // parseInteger reads a whole number of a text that is called what, from least to most.
-func parseInteger(what, text string, least, most int64) (int64, error) {
+func parseInteger(what, text string, minValue, maxValue int64) (int64, error) {
 	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || n < least || n > most {
-		return 0, invalid(fmt.Sprintf("a whole number from %d to %d", least, most), "%s is %.40q", what, text)
+	if err != nil || n < minValue || n > maxValue {
+		return 0, invalid(fmt.Sprintf("a whole number from %d to %d", minValue, maxValue), "%s is %.40q", what, text)
 	}
 	return n, nil
 }
 
 // parseWhole is integer of a number that may be written as a float of no fraction.
-func parseWhole(what, text string, least, most int64) (int64, error) {
+func parseWhole(what, text string, minValue, maxValue int64) (int64, error) {
 	if f, err := strconv.ParseFloat(text, 64); err == nil && strings.ContainsAny(text, ".eE") && f == math.Trunc(f) && math.Abs(f) < 1<<53 {
 		text = strconv.FormatInt(int64(f), 10)
 	}
-	return parseInteger(what, text, least, most)
+	return parseInteger(what, text, minValue, maxValue)
 }

@@ -23,52 +23,52 @@ func (h *indexHeap) Pop() any {
 
 // topologicalOrder puts operations of a rank into an order in which each comes after what it waits for, else as they are, and returns
 // by operation its new index. It fails on a cycle.
-func topologicalOrder(ops []Op) (out []Op, at []int32, err error) {
-	at = make([]int32, len(ops))
+func topologicalOrder(ops []Op) (out []Op, position []int32, err error) {
+	position = make([]int32, len(ops))
 	inOrder := true
 	for i := range ops {
-		at[i] = int32(i)
+		position[i] = int32(i)
 		for _, a := range ops[i].After {
 			inOrder = inOrder && a < int32(i)
 		}
 	}
 	if inOrder {
-		return ops, at, nil
+		return ops, position, nil
 	}
-	need, next := make([]int, len(ops)), make([][]int32, len(ops))
+	waiting, successors := make([]int, len(ops)), make([][]int32, len(ops))
 	var ready indexHeap
 	for i := range ops {
-		if need[i] = len(ops[i].After); need[i] == 0 {
+		if waiting[i] = len(ops[i].After); waiting[i] == 0 {
 			ready = append(ready, int32(i))
 		}
 		for _, a := range ops[i].After {
-			next[a] = append(next[a], int32(i))
+			successors[a] = append(successors[a], int32(i))
 		}
 	}
-	for i := range at {
-		at[i] = -1
+	for i := range position {
+		position[i] = -1
 	}
 	out = make([]Op, 0, len(ops))
 	for len(ready) > 0 { // sorted, so a heap
 		i := heap.Pop(&ready).(int32)
-		at[i] = int32(len(out))
+		position[i] = int32(len(out))
 		out = append(out, ops[i])
-		for _, n := range next[i] {
-			if need[n]--; need[n] == 0 {
+		for _, n := range successors[i] {
+			if waiting[n]--; waiting[n] == 0 {
 				heap.Push(&ready, n)
 			}
 		}
 	}
 	if len(out) < len(ops) {
-		i := slices.Index(at, -1)
+		i := slices.Index(position, -1)
 		return nil, nil, invalid("dependencies without a cycle", "operation %d (%.40q) waits for itself, through others", i, ops[i].Name)
 	}
 	for i := range out {
 		for k, a := range out[i].After {
-			out[i].After[k] = at[a]
+			out[i].After[k] = position[a]
 		}
 	}
-	return out, at, nil
+	return out, position, nil
 }
 
 // maxContradictionWork bounds the search of dropContradictions for single dependencies that contradict data, in nodes and
@@ -80,8 +80,8 @@ const maxContradictionWork = 50_000_000
 // dependency on an operation that itself depends on data of the waiting one, through others, contradicts the data and goes
 // first. Of cycles that remain, the first operation in the file whose data are there drops what it still waits for.
 func dropContradictions(ops []Op, control [][]int32) (dropped int) {
-	of := cyclicComponents(ops, control)
-	if of == nil {
+	component := cyclicComponents(ops, control)
+	if component == nil {
 		return 0
 	}
 	drop := func(i int32, contradicts func(c int32) bool) {
@@ -89,11 +89,11 @@ func dropContradictions(ops []Op, control [][]int32) (dropped int) {
 		control[i] = slices.DeleteFunc(control[i], contradicts)
 		dropped += before - len(control[i])
 	}
-	wrong := make([][]int32, len(ops))   // by operation: control dependencies that contradict data
-	waiting := make([][]int32, len(ops)) // by operation of a cycle: those that wait for its control
+	contradicting := make([][]int32, len(ops)) // by operation: control dependencies that contradict data
+	waiting := make([][]int32, len(ops))       // by operation of a cycle: those that wait for its control
 	for i := range ops {
 		for _, c := range control[i] {
-			if of[c] == of[i] {
+			if component[c] == component[i] {
 				waiting[c] = append(waiting[c], int32(i))
 			}
 		}
@@ -105,11 +105,11 @@ func dropContradictions(ops []Op, control [][]int32) (dropped int) {
 		}
 		stack := []int32{c} // over the data that c depends on
 		for len(stack) > 0 && work < maxContradictionWork {
-			at := stack[len(stack)-1]
+			op := stack[len(stack)-1]
 			stack = stack[:len(stack)-1]
-			work += 1 + len(ops[at].After)
-			for _, a := range ops[at].After {
-				if of[a] == of[c] && mark[a] != c+1 {
+			work += 1 + len(ops[op].After)
+			for _, a := range ops[op].After {
+				if component[a] == component[c] && mark[a] != c+1 {
 					mark[a] = c + 1
 					stack = append(stack, a)
 				}
@@ -117,41 +117,41 @@ func dropContradictions(ops []Op, control [][]int32) (dropped int) {
 		}
 		for _, n := range waiting[c] {
 			if mark[n] == c+1 {
-				wrong[n] = append(wrong[n], c)
+				contradicting[n] = append(contradicting[n], c)
 			}
 		}
 	}
-	for i, list := range wrong { // in ascending order
+	for i, list := range contradicting { // in ascending order
 		if len(list) > 0 {
 			drop(int32(i), func(c int32) bool { _, found := slices.BinarySearch(list, c); return found })
 		}
 	}
-	if of = cyclicComponents(ops, control); of == nil {
+	if component = cyclicComponents(ops, control); component == nil {
 		return dropped
 	}
-	need := make([]int, len(ops))    // open dependencies
-	outside := make([]int, len(ops)) // of these, on data and on operations of other components
-	next := make([][]int32, len(ops))
+	unfinished := make([]int, len(ops)) // open dependencies
+	fixed := make([]int, len(ops))      // of these, on data and on operations of other components
+	successors := make([][]int32, len(ops))
 	for i := range ops {
-		need[i] = len(ops[i].After) + len(control[i])
+		unfinished[i] = len(ops[i].After) + len(control[i])
 		for _, a := range ops[i].After {
-			outside[i]++
-			next[a] = append(next[a], ^int32(i))
+			fixed[i]++
+			successors[a] = append(successors[a], ^int32(i))
 		}
 		for _, c := range control[i] {
-			if of[c] == of[i] {
-				next[c] = append(next[c], int32(i))
+			if component[c] == component[i] {
+				successors[c] = append(successors[c], int32(i))
 			} else {
-				outside[i]++
-				next[c] = append(next[c], ^int32(i)) // as data, which are not dropped
+				fixed[i]++
+				successors[c] = append(successors[c], ^int32(i)) // as data, which are not dropped
 			}
 		}
 	}
 	var ready, stuck indexHeap // stuck may hold what is done
 	advance := func(i int32) {
-		if need[i] == 0 {
+		if unfinished[i] == 0 {
 			heap.Push(&ready, i)
-		} else if outside[i] == 0 && need[i] > 0 {
+		} else if fixed[i] == 0 && unfinished[i] > 0 {
 			heap.Push(&stuck, i)
 		}
 	}
@@ -163,19 +163,19 @@ func dropContradictions(ops []Op, control [][]int32) (dropped int) {
 		for len(ready) > 0 {
 			i := heap.Pop(&ready).(int32)
 			done[i] = true
-			for _, n := range next[i] {
+			for _, n := range successors[i] {
 				if n < 0 {
 					n = ^n
-					outside[n]--
+					fixed[n]--
 				}
-				need[n]--
+				unfinished[n]--
 				advance(n)
 			}
 		}
 		for len(stuck) > 0 && len(ready) == 0 {
-			if i := heap.Pop(&stuck).(int32); need[i] > 0 {
+			if i := heap.Pop(&stuck).(int32); unfinished[i] > 0 {
 				drop(i, func(c int32) bool { return !done[c] })
-				need[i] = 0
+				unfinished[i] = 0
 				heap.Push(&ready, i)
 			}
 		}
@@ -193,11 +193,11 @@ func cyclicComponents(ops []Op, control [][]int32) []int32 {
 		to = append(append(to, ops[i].After...), control[i]...)
 		start = append(start, int32(len(to)))
 	}
-	of, n := csr.Components(start, to, func(int32) bool { return true })
+	component, n := csr.Components(start, to, func(int32) bool { return true })
 	if n == len(ops) {
 		return nil
 	}
-	return of
+	return component
 }
 
 // note adds one to the note of that text.

@@ -231,16 +231,16 @@ func (w *RankGraph) homes() []int32 {
 			homes[i] = m[0][1]
 		}
 	}
-	var near []int32
+	var votes []int32
 	vote := func(id int32, start bool) {
 		if g.Tasks[id].Kind == engine.Transfer {
 			for _, m := range w.messages(id) {
-				if near = append(near, m[0]); !start {
-					near = append(near, m[1])
+				if votes = append(votes, m[0]); !start {
+					votes = append(votes, m[1])
 				}
 			}
 		} else if homes[id] >= 0 {
-			near = append(near, homes[id])
+			votes = append(votes, homes[id])
 		}
 	}
 	order := slices.Clone(g.Order())
@@ -249,14 +249,14 @@ func (w *RankGraph) homes() []int32 {
 			if homes[id] >= 0 {
 				continue
 			}
-			near = near[:0]
+			votes = votes[:0]
 			for _, e := range g.In(id) {
 				vote(e.From, false)
 			}
 			for _, e := range g.Out(id) {
 				vote(e.To, true)
 			}
-			homes[id] = mode(near)
+			homes[id] = mode(votes)
 		}
 		slices.Reverse(order)
 	}
@@ -285,42 +285,42 @@ func mode(list []int32) int32 {
 
 // assignStreams deals the computes of a rank to streams on which one follows the other, as few as a first fit finds: each
 // begins after the one before has ended, whatever takes how long. Others are on -1.
-func assignStreams(ops []Op) (of []int32, n int32) {
-	of = slices.Repeat([]int32{-1}, len(ops))
+func assignStreams(ops []Op) (streamOf []int32, n int32) {
+	streamOf = slices.Repeat([]int32{-1}, len(ops))
 	ends := make([][]int32, len(ops)) // by stream the last operation that one comes after or is, and 0 of none
-	var last []int32                  // by stream its last operation
+	var lastOp []int32                // by stream its last operation
 	for i := range ops {
-		var seen []int32
+		var reached []int32
 		for k, a := range ops[i].After {
 			if k == 0 {
-				seen = ends[a]
+				reached = ends[a]
 				continue
 			}
-			joined := slices.Clone(seen)
+			joined := slices.Clone(reached)
 			for s, end := range ends[a] {
 				if s >= len(joined) {
 					joined = append(joined, end)
 				}
 				joined[s] = max(joined[s], end)
 			}
-			seen = joined
+			reached = joined
 		}
 		if ops[i].Kind == Compute && ops[i].Duration > 0 {
-			at := -1
-			for s := range last {
-				if s < len(seen) && seen[s] == last[s] {
-					at = s
+			stream := -1
+			for s := range lastOp {
+				if s < len(reached) && reached[s] == lastOp[s] {
+					stream = s
 					break
 				}
 			}
-			if at < 0 {
-				at, last = len(last), append(last, 0)
+			if stream < 0 {
+				stream, lastOp = len(lastOp), append(lastOp, 0)
 			}
-			last[at], of[i] = int32(i)+1, int32(at)
-			seen = append(slices.Clone(seen), make([]int32, max(0, at+1-len(seen)))...)
-			seen[at] = last[at]
+			lastOp[stream], streamOf[i] = int32(i)+1, int32(stream)
+			reached = append(slices.Clone(reached), make([]int32, max(0, stream+1-len(reached)))...)
+			reached[stream] = lastOp[stream]
 		}
-		ends[i] = seen
+		ends[i] = reached
 	}
-	return of, int32(len(last))
+	return streamOf, int32(len(lastOp))
 }

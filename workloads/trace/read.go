@@ -110,23 +110,23 @@ func Read(f *Format, files []File, h *ReadOptions) (*Job, error) {
 }
 
 // renumber returns the job whose ranks have other numbers. It fails where these are not those of its ranks, each once.
-func (j *Job) renumber(to []int) (*Job, error) {
+func (j *Job) renumber(numbers []int) (*Job, error) {
 	want := fmt.Sprintf("workload.rank_map with each number from 0 to %d once", j.Ranks-1)
-	if len(to) != j.Ranks {
-		return nil, invalid(want, "workload.rank_map has %d numbers for %d ranks", len(to), j.Ranks)
+	if len(numbers) != j.Ranks {
+		return nil, invalid(want, "workload.rank_map has %d numbers for %d ranks", len(numbers), j.Ranks)
 	}
 	out := *j
 	out.Ops, out.Groups, out.Dims = make([][]Op, j.Ranks), make([]Group, len(j.Groups)), nil
-	taken := make([]bool, j.Ranks)
-	for rank, n := range to {
-		if n < 0 || n >= j.Ranks || taken[n] {
+	used := make([]bool, j.Ranks)
+	for rank, n := range numbers {
+		if n < 0 || n >= j.Ranks || used[n] {
 			return nil, invalid(want, "workload.rank_map has %d for rank %d, which is no number of a rank or is there before", n, rank)
 		}
-		taken[n] = true
+		used[n] = true
 		ops := slices.Clone(j.Ops[rank])
 		for i := range ops {
 			if o := &ops[i]; (o.Kind == Send || o.Kind == Recv) && o.Peer != AnySource {
-				o.Peer = int32(to[rank+int(o.Peer)] - n)
+				o.Peer = int32(numbers[rank+int(o.Peer)] - n)
 			}
 		}
 		out.Ops[n] = ops
@@ -135,7 +135,7 @@ func (j *Job) renumber(to []int) (*Job, error) {
 		sets := make([][]int32, len(g.Sets))
 		for s, set := range g.Sets {
 			for _, r := range set {
-				sets[s] = append(sets[s], int32(to[r]))
+				sets[s] = append(sets[s], int32(numbers[r]))
 			}
 		}
 		var err error

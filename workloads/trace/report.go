@@ -20,9 +20,9 @@ func (j *Job) Report(w io.Writer) error {
 	}
 	var kinds [len(kindNames)]sum
 	var calls [len(collectiveNames)]sum
-	lone := 0
-	var least, most, whole engine.Time
-	least = engine.Never
+	singles := 0
+	var minBusy, maxBusy, totalBusy engine.Time
+	minBusy = engine.Never
 	j.each(func(rank, times int, ops []Op) {
 		var busy engine.Time
 		for i := range ops {
@@ -38,11 +38,11 @@ func (j *Job) Report(w io.Writer) error {
 				c.ops += times
 				c.bytes += float64(times) * float64(o.Collective.Wire(o.Bytes, n))
 				if n == 1 {
-					lone += times
+					singles += times
 				}
 			}
 		}
-		least, most, whole = min(least, busy), max(most, busy), whole+busy*engine.Time(times)
+		minBusy, maxBusy, totalBusy = min(minBusy, busy), max(maxBusy, busy), totalBusy+busy*engine.Time(times)
 	})
 	var b strings.Builder
 	row := func(name, format string, args ...any) {
@@ -80,13 +80,13 @@ func (j *Job) Report(w io.Writer) error {
 			row(Collective(c).String(), "%d calls, %s sent by rings or straight", s.ops, Size(s.bytes))
 		}
 	}
-	if least == most {
-		row("compute time", "%s a rank", units.ShortTime(most))
+	if minBusy == maxBusy {
+		row("compute time", "%s a rank", units.ShortTime(maxBusy))
 	} else {
-		row("compute time", "%s to %s a rank", units.ShortTime(least), units.ShortTime(most))
+		row("compute time", "%s to %s a rank", units.ShortTime(minBusy), units.ShortTime(maxBusy))
 	}
-	if lone > 0 {
-		row("no traffic", "%d calls of groups of one rank", lone)
+	if singles > 0 {
+		row("no traffic", "%d calls of groups of one rank", singles)
 	}
 	for _, n := range j.Notes {
 		bytes := ""
@@ -102,17 +102,17 @@ func (j *Job) Report(w io.Writer) error {
 		} else if len(sends) > 0 {
 			row("unmatched", "none of %d messages", len(sends))
 		}
-		other := 0
+		resized := 0
 		for i, r := range recvs {
 			if r.rank < 0 {
 				continue // found in the simulation
 			}
 			if sent, taken := j.op(sends[i].opRef).Bytes, j.op(r).Bytes; taken > 0 && taken != sent {
-				other++
+				resized++
 			}
 		}
-		if other > 0 {
-			row("other sizes", "%d messages are received as of another size than they are sent, which counts", other)
+		if resized > 0 {
+			row("other sizes", "%d messages are received as of another size than they are sent, which counts", resized)
 		}
 	}
 	if path, err := j.criticalPath(); err != nil {

@@ -202,7 +202,7 @@ func (s *simAIReader) row(f []string) (r simRow, err error) {
 	}
 	for p := range r.part {
 		t := &r.part[p]
-		own := [...]int32{simTP, simTP, simDP}[p]
+		defaultGroup := [...]int32{simTP, simTP, simDP}[p]
 		column := 2 + 3*p
 		ns, err := parseInteger([...]string{"column 3, a time in ns", "column 6, a time in ns", "column 9, a time in ns"}[p], f[column], 0, int64(maxComputeTime/engine.Nanosecond))
 		if err != nil {
@@ -214,7 +214,7 @@ func (s *simAIReader) row(f []string) (r simRow, err error) {
 		if t.bytes, err = parseWhole([...]string{"column 5, bytes", "column 8, bytes", "column 11, bytes"}[p], f[column+2], 0, MaxMessageBytes); err != nil {
 			return r, err
 		}
-		if err := s.collective(t, f[column+1], own); err != nil {
+		if err := s.collective(t, f[column+1], defaultGroup); err != nil {
 			return r, err
 		}
 	}
@@ -224,7 +224,7 @@ func (s *simAIReader) row(f []string) (r simRow, err error) {
 }
 
 // collective reads the name of one, with that of its group behind it.
-func (s *simAIReader) collective(t *simPart, name string, own int32) error {
+func (s *simAIReader) collective(t *simPart, name string, defaultGroup int32) error {
 	if name == "NONE" {
 		if t.bytes > 0 {
 			s.numUncalledSizes++
@@ -243,7 +243,7 @@ func (s *simAIReader) collective(t *simPart, name string, own int32) error {
 	t.coll = simCollectives[i].coll
 	switch suffix := name[len(simCollectives[i].name):]; suffix {
 	case "":
-		t.group = own
+		t.group = defaultGroup
 	case "_EP":
 		t.group = simEP
 	case "_DP_EP":

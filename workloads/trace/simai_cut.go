@@ -121,11 +121,11 @@ func (b *simProgramBuilder) addBackward(rows []simRow, work training.PassKind) {
 	for i := len(rows) - 1; i >= 0 && !b.isFull(); i-- {
 		r := &rows[i]
 		if r.isRecomputed && work != training.WeightGradientPass {
-			from := i
-			for from > 0 && !rows[from].isCheckpoint {
-				from--
+			first := i
+			for first > 0 && !rows[first].isCheckpoint {
+				first--
 			}
-			b.addForward(rows[from:i])
+			b.addForward(rows[first:i])
 		}
 		if work != training.WeightGradientPass {
 			b.addPart(r.name+" input gradient", &r.part[1], true)
@@ -161,7 +161,7 @@ func (s *simAIReader) program(b *simProgramBuilder, c simBlocks, stage int, sche
 	}
 	next := s.rank(0, 0, 1) - s.rank(0, 0, 0)
 	bytes := (s.stageBytes + int64(s.tp) - 1) / int64(s.tp)
-	talk := func(kind OpKind, peer int32, tag int) {
+	addMessage := func(kind OpKind, peer int32, tag int) {
 		id := b.add(Op{Name: fmt.Sprintf("micro-batch %d %s", tag/2+1, kind), Kind: kind, Bytes: bytes, Peer: peer, Tag: uint32(tag)})
 		if kind == Recv {
 			b.last = id
@@ -175,19 +175,19 @@ func (s *simAIReader) program(b *simProgramBuilder, c simBlocks, stage int, sche
 			b.addBackward(c.blocks[p.Microbatch], p.Kind)
 		case training.ForwardPass:
 			if stage > 0 {
-				talk(Recv, -next, tag)
+				addMessage(Recv, -next, tag)
 			}
 			b.addForward(c.blocks[p.Microbatch])
 			if stage < s.pp-1 {
-				talk(Send, next, tag)
+				addMessage(Send, next, tag)
 			}
 		default:
 			if stage < s.pp-1 {
-				talk(Recv, next, tag+1)
+				addMessage(Recv, next, tag+1)
 			}
 			b.addBackward(c.blocks[p.Microbatch], p.Kind)
 			if stage > 0 {
-				talk(Send, -next, tag+1)
+				addMessage(Send, -next, tag+1)
 			}
 		}
 	}
@@ -243,16 +243,16 @@ func (s *simAIReader) stage(c simBlocks, h *ReadOptions) *training.MeasuredStage
 		return forward, backward, weights
 	}
 	var whole training.MeasuredPass
-	differ := false
+	passesDiffer := false
 	for _, rows := range c.blocks {
 		var p training.MeasuredPass
 		p.Forward, p.Backward, p.Weights = sum(rows)
 		m.Passes = append(m.Passes, p)
 		whole.Forward, whole.Backward, whole.Weights = whole.Forward+p.Forward, whole.Backward+p.Backward, whole.Weights+p.Weights
-		differ = differ || p != m.Passes[0]
+		passesDiffer = passesDiffer || p != m.Passes[0]
 	}
 	n := engine.Time(len(c.blocks))
-	if m.Forward, m.Backward, m.Weights = whole.Forward/n, whole.Backward/n, whole.Weights/n; !differ {
+	if m.Forward, m.Backward, m.Weights = whole.Forward/n, whole.Backward/n, whole.Weights/n; !passesDiffer {
 		m.Passes = nil
 	}
 	first, last, _ := sum(c.before)

@@ -149,16 +149,16 @@ func (j *Job) each(visit func(rank, times int, ops []Op)) {
 		first *Op
 		n     int
 	}
-	at := map[program]int{}
+	index := map[program]int{}
 	var ranks, times []int
 	for rank, ops := range j.Ops {
 		if len(ops) == 0 {
 			continue
 		}
 		p := program{&ops[0], len(ops)}
-		i, known := at[p]
-		if !known {
-			i, at[p] = len(ranks), len(ranks)
+		i, ok := index[p]
+		if !ok {
+			i, index[p] = len(ranks), len(ranks)
 			ranks, times = append(ranks, rank), append(times, 0)
 		}
 		times[i]++

@@ -108,26 +108,26 @@ func (j *Job) WriteGOAL(w io.Writer) error {
 func (j *Job) WriteBinaryGOAL(w io.Writer) error {
 	b, le := newLimitWriter(w), binary.LittleEndian
 	head := le.AppendUint32(le.AppendUint64(nil, goalMagic), uint32(j.Ranks))
-	at, most := uint64(6+16*j.Ranks), int32(1)
+	offset, maxStreams := uint64(6+16*j.Ranks), int32(1)
 	var ends []byte
 	for rank, ops := range j.Ops {
 		_, n, err := goalStreams(rank, ops)
 		if err != nil {
 			return err
 		}
-		most = max(most, n)
-		ends = le.AppendUint64(ends, at)
+		maxStreams = max(maxStreams, n)
+		ends = le.AppendUint64(ends, offset)
 		if len(ops) > 0 {
-			at += 8
+			offset += 8
 		}
 		for i := range ops {
-			if at += goalNodeBytes + 4*uint64(len(ops[i].After)); len(ops[i].After) == 0 {
-				at += 4
+			if offset += goalNodeBytes + 4*uint64(len(ops[i].After)); len(ops[i].After) == 0 {
+				offset += 4
 			}
 		}
-		ends = le.AppendUint64(ends, at)
+		ends = le.AppendUint64(ends, offset)
 	}
-	if _, err := b.Write(append(append(head, uint8(most-1), 0), ends...)); err != nil {
+	if _, err := b.Write(append(append(head, uint8(maxStreams-1), 0), ends...)); err != nil {
 		return err
 	}
 	for rank, ops := range j.Ops {
