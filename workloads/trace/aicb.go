@@ -11,7 +11,7 @@ import (
 	"sim/engine"
 )
 
-// isAICB reports whether a file begins with the ranks of AICB's table, or with its header.
+// isAICB reports whether a file starts with AICB's list of ranks or its table header.
 func isAICB(begin []byte) bool {
 	begin = bytes.TrimLeft(begin, " \t\r\n")
 	if list, ok := bytes.CutPrefix(begin, []byte("[")); ok {
@@ -21,46 +21,53 @@ func isAICB(begin []byte) bool {
 	return bytes.HasPrefix(begin, []byte("comm_type,"))
 }
 
-// aicbReader is a table of AICB for a real cluster: what the ranks of each pipeline stage call, one after the other.
+// aicbReader reads AICB's table of the calls of a real cluster: for each pipeline stage,
+// the consecutive operations of its ranks.
 type aicbReader struct {
-	setup      bool
-	column     map[string]int // of the header
+	setup      bool           // include the operations before the first iteration
+	column     map[string]int // index of each column, by its name
 	stages     []aicbStage
-	sizes      map[string]int   // of groups, as rows say
-	groups     map[string]int32 // that are called, by index of list
-	groupNames []string
-	isMeasured bool // communication has times, so it is what was measured
+	sizes      map[string]int   // size of each group, by name, as given in rows
+	groups     map[string]int32 // index in groupNames of each called group
+	groupNames []string         // called groups, in the order of first use
+	isMeasured bool             // communication has times, so the file is a measurement
 
-	stageRanks, tp, cp, dp, ep int // ranks of a stage, of its kinds of parallelism, and of a group of experts
+	// Ranks per stage, tensor, context and data parallelism, and ranks that share
+	// experts.
+	stageRanks, tp, cp, dp, ep int
 }
 
-// aicbStage is what ranks from first on do, so many.
+// aicbStage holds the rows of one pipeline stage, with ranks first to first+ranks-1.
 type aicbStage struct {
 	first, ranks int
 	rows         []aicbRow
-	setup        int // rows before the first iteration
+	setup        int // number of rows before the first iteration
 }
 
+// aicbRow is a row of the table.
 type aicbRow struct {
 	op    Op
-	time  float64 // that it took, in the unit of the file; -1 of none
-	peer  int     // stages on, of a message
+	time  float64 // measured time in the unit of the file; -1 if there is none
+	peer  int     // message: stage of the peer minus this stage
 	bytes int64
 }
 
-// aicbCalls are the types of collectives.
+// aicbCalls maps AICB's call types to collectives.
 var aicbCalls = map[string]Collective{
-	"all_reduce": AllReduce, "all_gather": AllGather, "all_gather_into_tensor": AllGather, "reduce_scatter": ReduceScatter,
-	"reduce_scatter_tensor": ReduceScatter, "all_to_all": AllToAll, "broadcast": Broadcast, "barrier": Barrier,
+	"all_reduce": AllReduce, "all_gather": AllGather, "all_gather_into_tensor": AllGather,
+	"reduce_scatter":        ReduceScatter,
+	"reduce_scatter_tensor": ReduceScatter, "all_to_all": AllToAll, "broadcast": Broadcast,
+	"barrier": Barrier,
 }
 
-// aicbPeers are what a message says of its peer, and how many stages on that is.
+// aicbPeers maps the peer of a message to the difference of stages.
 var aicbPeers = map[string]int{"send_next": 1, "recv_next": 1, "send_prev": -1, "recv_prev": -1}
 
 // aicbGroups are the groups that rows may call.
-var aicbGroups = []string{"tp_group", "dp_group", "pp_group", "ep_group", "ep_dp_group", "ep_tp_group", "embedding_group", "all"}
+var aicbGroups = []string{"tp_group", "dp_group", "pp_group", "ep_group", "ep_dp_group",
+	"ep_tp_group", "embedding_group", "all"}
 
-// readAICB reads the table of a job.
+// readAICB reads an AICB table.
 func readAICB(files []File, h *ReadOptions) (*Job, error) {
 	a := &aicbReader{setup: h.Setup, sizes: map[string]int{}, groups: map[string]int32{}}
 	l := &lineReader{file: files[0]}
@@ -89,7 +96,8 @@ func readAICB(files []File, h *ReadOptions) (*Job, error) {
 	return j, l.locate(err)
 }
 
-// readRanks reads the line before a header that says whose rows follow: "[rank0 ~ rank127]" or "[ pp_stage0: [rank0, rank1] ]".
+// readRanks reads the line before a header that names the ranks of the following rows:
+// "[rank0 ~ rank127]" or "[ pp_stage0: [rank0, rank1] ]".
 func (a *aicbReader) readRanks(text string) error {
 	const want = "[rank0 ~ rankN], or [ pp_stage0: [rank0, rank1, ...] ]"
 	bare := strings.Trim(text, "[] \t")
@@ -107,11 +115,13 @@ func (a *aicbReader) readRanks(text string) error {
 		rank, err := parseInteger("a rank", n, 0, MaxRanks-1)
 		return int(rank), err
 	}
+
 	s, next := aicbStage{}, 0
 	if len(a.stages) > 0 {
 		before := &a.stages[len(a.stages)-1]
 		next = before.first + before.ranks
 	}
+
 	s.first = next
 	for list := range strings.SplitSeq(bare, ",") {
 		from, to, span := strings.Cut(list, "~")
@@ -126,18 +136,20 @@ func (a *aicbReader) readRanks(text string) error {
 			}
 		}
 		if first != next || last < first {
-			return invalid("all ranks from 0, one after the other", "rank %d follows rank %d", first, next-1)
+			return invalid("all ranks from 0, one after the other", "rank %d follows rank %d",
+				first, next-1)
 		}
 		next = last + 1
 	}
 	if s.ranks = next - s.first; len(a.stages) > 0 && s.ranks != a.stages[0].ranks {
-		return invalid(fmt.Sprintf("%d, as in the first", a.stages[0].ranks), "a stage of %d ranks", s.ranks)
+		return invalid(fmt.Sprintf("%d, as in the first", a.stages[0].ranks),
+			"a stage of %d ranks", s.ranks)
 	}
 	a.stages = append(a.stages, s)
 	return nil
 }
 
-// readHeader reads the names of columns.
+// readHeader reads the names of the columns and checks the number of ranks.
 func (a *aicbReader) readHeader(text string, h *ReadOptions) error {
 	names := strings.Split(text, ",")
 	column := map[string]int{}
@@ -149,13 +161,15 @@ func (a *aicbReader) readHeader(text string, h *ReadOptions) error {
 	}
 	for _, name := range []string{"comm_group", "msg_size", "stage"} {
 		if _, ok := column[name]; !ok {
-			return invalid("the columns comm_type, comm_group, msg_size and stage at least", "the header has no %s", name)
+			return invalid("the columns comm_type, comm_group, msg_size and stage at least",
+				"the header has no %s", name)
 		}
 	}
 	a.column = column
 	switch {
 	case len(a.stages) > 0 && h.GPUs > 0 && (len(a.stages) > 1 || h.GPUs != a.stages[0].ranks):
-		return invalid("workload.gpus left out", "the file says which ranks there are, and workload.gpus is %d", h.GPUs)
+		return invalid("workload.gpus left out",
+			"the file says which ranks there are, and workload.gpus is %d", h.GPUs)
 	case len(a.stages) > 0:
 	case h.GPUs == 0:
 		return invalid("workload.gpus = N, their number", "the file does not say how many ranks there are")
@@ -165,7 +179,8 @@ func (a *aicbReader) readHeader(text string, h *ReadOptions) error {
 	return nil
 }
 
-// readRow reads a row. The shapes of a computation are in the column of sizes, with commas of their own.
+// readRow reads a row. The shapes of a computation in column msg_size contain commas
+// themselves, so such rows have extra fields.
 func (a *aicbReader) readRow(text string) error {
 	f := strings.Split(text, ",")
 	extra, size := len(f)-len(a.column), a.column["msg_size"]
@@ -189,8 +204,10 @@ func (a *aicbReader) readRow(text string) error {
 		}
 		return f[i]
 	}
+
 	s := &a.stages[len(a.stages)-1]
 	r := aicbRow{op: Op{Name: field("stage") + " " + kind, Kind: Call}, time: -1}
+
 	if t := field("_elapsed_time"); t != "" {
 		var err error
 		if r.time, err = strconv.ParseFloat(t, 64); err != nil || !(r.time >= 0) || r.time > 1e18 {
@@ -200,6 +217,7 @@ func (a *aicbReader) readRow(text string) error {
 	if n := field("count"); n != "" && n != "1" && n != "1.0" {
 		return invalid("1", "the count is %.40q", n)
 	}
+
 	switch kind {
 	case "epoch_end":
 		if s.setup == 0 {
@@ -211,7 +229,8 @@ func (a *aicbReader) readRow(text string) error {
 		s.rows = append(s.rows, r)
 		return nil
 	case "reduce":
-		return invalid("reduce_scatter or all_reduce", "%q is a reduce to one rank, which is not expanded", field("stage"))
+		return invalid("reduce_scatter or all_reduce",
+			"%q is a reduce to one rank, which is not expanded", field("stage"))
 	}
 	var err error
 	if r.bytes, err = parseWhole("msg_size", f[size], 0, MaxMessageBytes); err != nil {
@@ -219,8 +238,10 @@ func (a *aicbReader) readRow(text string) error {
 	}
 	a.isMeasured = a.isMeasured || r.time >= 0
 	if kind == "isend" || kind == "irecv" {
-		if r.peer = aicbPeers[field("additional")]; r.peer == 0 || (kind == "isend") != strings.HasPrefix(field("additional"), "send") {
-			return invalid("send_next, send_prev, recv_next or recv_prev", "%s has %.40q as additional, which names no peer", kind, field("additional"))
+		if r.peer = aicbPeers[field("additional")]; r.peer == 0 ||
+			(kind == "isend") != strings.HasPrefix(field("additional"), "send") {
+			return invalid("send_next, send_prev, recv_next or recv_prev",
+				"%s has %.40q as additional, which names no peer", kind, field("additional"))
 		}
 		if r.op.Kind = Send; kind == "irecv" {
 			r.op.Kind = Recv
@@ -231,6 +252,7 @@ func (a *aicbReader) readRow(text string) error {
 	if r.op.Collective, ok = aicbCalls[kind]; !ok {
 		return invalid("all_reduce, all_gather, reduce_scatter, all_to_all, broadcast, barrier, isend, irecv, computation or epoch_end", "the type is %.40q", kind)
 	}
+
 	group := strings.TrimPrefix(field("comm_group"), "CommGroup.")
 	if group == "all_nodes" || group == "" && kind == "barrier" {
 		group = "all"
@@ -248,6 +270,7 @@ func (a *aicbReader) readRow(text string) error {
 		}
 		a.sizes[group] = int(ranks)
 	}
+
 	index, known := a.groups[group]
 	if !known {
 		index = int32(len(a.groupNames))
@@ -258,17 +281,19 @@ func (a *aicbReader) readRow(text string) error {
 	return nil
 }
 
-// setSizes sets the sizes of tensor, context and data parallelism and of groups of experts.
+// setSizes derives the sizes of tensor, context, data and expert parallelism from the
+// sizes of groups.
 func (a *aicbReader) setSizes(h *ReadOptions) error {
 	n := a.stages[0].ranks
 	tp, dp := a.sizes["tp_group"], a.sizes["dp_group"]
 	switch {
 	case tp == 0 && dp == 0 && len(a.groupNames) == 1:
-		tp, dp = 1, n // a measurement of one group alone
+		tp, dp = 1, n // a measurement of a single group
 	case tp == 0 && dp == 0:
 		tp, dp = 1, n
 		if slices.Contains(a.groupNames, "tp_group") {
-			return invalid("a comm_group_size of tp_group or dp_group", "no row says how large these groups are")
+			return invalid("a comm_group_size of tp_group or dp_group",
+				"no row says how large these groups are")
 		}
 	case tp == 0:
 		tp = n / dp
@@ -276,8 +301,10 @@ func (a *aicbReader) setSizes(h *ReadOptions) error {
 		dp = n / tp
 	}
 	if tp*dp > n || n%(tp*dp) != 0 {
-		return invalid(fmt.Sprintf("a multiple of %d", tp*dp), "stages of %d ranks, of tp_group %d and dp_group %d", n, tp, dp)
+		return invalid(fmt.Sprintf("a multiple of %d", tp*dp),
+			"stages of %d ranks, of tp_group %d and dp_group %d", n, tp, dp)
 	}
+	// Three groups determine the size of expert parallelism; they must agree.
 	ep := h.EP
 	for _, derived := range []struct {
 		group string
@@ -287,22 +314,27 @@ func (a *aicbReader) setSizes(h *ReadOptions) error {
 			continue
 		}
 		if ep > 0 && ep != derived.ep {
-			return invalid("one size of groups of experts", "%s says that %d ranks share experts, and others %d", derived.group, derived.ep, ep)
+			return invalid("one size of groups of experts",
+				"%s says that %d ranks share experts, and others %d", derived.group, derived.ep, ep)
 		}
 		ep = derived.ep
 	}
-	if _, calls := a.groups["ep_group"]; ep == 0 && (calls || slices.Contains(a.groupNames, "ep_tp_group") || slices.Contains(a.groupNames, "ep_dp_group")) {
-		return invalid("workload.ep = N, how many ranks of a dp_group share experts", "no row says how large ep_group is")
+	if _, calls := a.groups["ep_group"]; ep == 0 &&
+		(calls || slices.Contains(a.groupNames, "ep_tp_group") ||
+			slices.Contains(a.groupNames, "ep_dp_group")) {
+		return invalid("workload.ep = N, how many ranks of a dp_group share experts",
+			"no row says how large ep_group is")
 	}
 	if ep = max(1, ep); dp%ep != 0 {
-		return invalid("a divisor of it", "dp_group of %d is not a multiple of %d ranks that share experts", dp, ep)
+		return invalid("a divisor of it",
+			"dp_group of %d is not a multiple of %d ranks that share experts", dp, ep)
 	}
 	a.stageRanks, a.tp, a.cp, a.dp, a.ep = n, tp, n/(tp*dp), dp, ep
 	return nil
 }
 
-// sets returns the sets of a group: ranks of a stage are numbered by TP, CP, EP and DP, the first fastest, as AICB and
-// Megatron-LM do.
+// sets returns the sets of a group. Ranks of a stage are numbered in the order TP, CP,
+// EP, DP with TP fastest, as in AICB and Megatron-LM.
 func (a *aicbReader) sets(group string) (sets [][]int32) {
 	all, replica := a.stageRanks*len(a.stages), a.tp*a.cp
 	switch group {
@@ -324,7 +356,7 @@ func (a *aicbReader) sets(group string) (sets [][]int32) {
 		}
 		return sets
 	}
-	for _, experts := range strideSets(all, a.ep, replica) { // ep_tp_group: of all TP ranks together
+	for _, experts := range strideSets(all, a.ep, replica) { // ep_tp_group: the expert groups of all TP ranks together
 		if int(experts[0])%a.tp != 0 {
 			continue
 		}
@@ -339,7 +371,8 @@ func (a *aicbReader) sets(group string) (sets [][]int32) {
 	return sets
 }
 
-// strideSets divides n ranks into sets of some size whose ranks are so far apart.
+// strideSets divides n ranks into sets of the given size with a distance of step between
+// members.
 func strideSets(n, size, step int) (sets [][]int32) {
 	for first := range n {
 		if first/step%size != 0 {
@@ -354,7 +387,7 @@ func strideSets(n, size, step int) (sets [][]int32) {
 	return sets
 }
 
-// job makes the programs: ranks of a stage share one.
+// job creates the job. The ranks of a stage share a program.
 func (a *aicbReader) job(h *ReadOptions) (*Job, error) {
 	if err := a.setSizes(h); err != nil {
 		return nil, err
@@ -366,12 +399,16 @@ func (a *aicbReader) job(h *ReadOptions) (*Job, error) {
 			j.Dims = append(j.Dims, d)
 		}
 	}
+
 	for _, name := range a.groupNames {
 		if (name == "pp_group" || name == "embedding_group") && len(a.stages) == 1 {
-			return nil, invalid("a file with a block of rows for each stage", "%s is called, and the file holds one stage", name)
+			return nil, invalid("a file with a block of rows for each stage",
+				"%s is called, and the file holds one stage", name)
 		}
-		if size := a.sizes[name]; name == "pp_group" && size > 0 && size != len(a.stages) || name == "all" && size > 0 && size != all {
-			return nil, invalid(fmt.Sprint("that of ", len(a.stages), " stages of ", n, " ranks"), "%s of %d ranks", name, size)
+		if size := a.sizes[name]; name == "pp_group" && size > 0 && size != len(a.stages) ||
+			name == "all" && size > 0 && size != all {
+			return nil, invalid(fmt.Sprint("that of ", len(a.stages), " stages of ", n, " ranks"),
+				"%s of %d ranks", name, size)
 		}
 		g, err := NewGroup(strings.TrimSuffix(name, "_group"), all, a.sets(name))
 		if err != nil {
@@ -379,6 +416,7 @@ func (a *aicbReader) job(h *ReadOptions) (*Job, error) {
 		}
 		j.Groups = append(j.Groups, g)
 	}
+
 	for p := range a.stages {
 		ops, err := a.program(j, p)
 		if err != nil {
@@ -394,8 +432,8 @@ func (a *aicbReader) job(h *ReadOptions) (*Job, error) {
 	return j, nil
 }
 
-// program is what the ranks of a stage do: each operation after the one before. What comes before the first end of an
-// epoch sets the job up.
+// program returns the operations of the ranks of a stage. Each waits for the previous
+// one. The operations before the first epoch_end set up the job.
 func (a *aicbReader) program(j *Job, stage int) ([]Op, error) {
 	s := &a.stages[stage]
 	rows := s.rows
@@ -405,10 +443,12 @@ func (a *aicbReader) program(j *Job, stage int) ([]Op, error) {
 		}
 		rows = rows[s.setup:]
 	}
+
 	unit := engine.Nanosecond
 	if a.isMeasured {
 		unit = engine.Millisecond
 	}
+
 	ops := make([]Op, 0, len(rows))
 	for _, r := range rows {
 		o := r.op
@@ -421,15 +461,17 @@ func (a *aicbReader) program(j *Job, stage int) ([]Op, error) {
 			}
 			t := r.time * float64(unit)
 			if t > float64(maxComputeTime) {
-				return nil, invalid(fmt.Sprintf("%.0f s at most", maxComputeTime.Seconds()), "%.40q computes for %g s", o.Name, t/float64(engine.Second))
+				return nil, invalid(fmt.Sprintf("%.0f s at most", maxComputeTime.Seconds()),
+					"%.40q computes for %g s", o.Name, t/float64(engine.Second))
 			}
 			o.Duration = engine.Time(math.Round(t))
 		case Send, Recv:
 			if len(a.stages) == 1 {
-				return nil, invalid("a file with a block of rows for each stage", "%.40q is a message to another stage, and the file holds one", o.Name)
+				return nil, invalid("a file with a block of rows for each stage",
+					"%.40q is a message to another stage, and the file holds one", o.Name)
 			}
 			if to := stage + r.peer; to < 0 || to >= len(a.stages) {
-				continue // as AICB does
+				continue // the first and last stage have no such peer
 			}
 			o.Peer = int32(r.peer * s.ranks)
 		default:

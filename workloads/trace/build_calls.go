@@ -8,13 +8,15 @@ import (
 	"sim/engine"
 )
 
-// joins reports whether a call moves nothing, so that it only joins its ranks.
+// joins reports whether a call transfers no data and only synchronises its ranks.
 func (c *GroupCall) joins() bool { return c.Kind == Barrier || c.Bytes == 0 && c.Sizes == nil }
 
-// eachCall visits the calls of each set of each group, in order, with the operations of its ranks, which are valid until
-// visit returns. It fails if ranks disagree about one.
+// eachCall visits the calls of each set of each group in order, with the operations of
+// its ranks. These are valid until visit returns. It fails if ranks disagree about a
+// call.
 func (t *graphBuilder) eachCall(visit func(c GroupCall, members []opRef) error) error {
-	calls := make([]map[int32]map[int32][]int32, len(t.Groups)) // by group, set and rank: operations in order
+	calls := make([]map[int32]map[int32][]int32,
+		len(t.Groups)) // operations in order, by group, set and rank
 	for rank, ops := range t.Ops {
 		for i := range ops {
 			o := &ops[i]
@@ -41,17 +43,20 @@ func (t *graphBuilder) eachCall(visit func(c GroupCall, members []opRef) error) 
 	return nil
 }
 
-// eachCallOfSet visits the calls of one set; ops are the operations by rank.
+// eachCallOfSet visits the calls of set s of group g. ops lists the operations by rank.
 func (t *graphBuilder) eachCallOfSet(g, s int32, ops map[int32][]int32, visit func(c GroupCall, members []opRef) error) error {
 	ranks, name := t.Groups[g].Sets[s], t.Groups[g].Name
 	first := ranks[0]
 	nodes := make([]int32, len(ranks))
 	for i, r := range ranks {
 		if len(ops[r]) != len(ops[first]) {
-			return invalid("as many on each", "group %.40q: rank %d makes %d calls, and rank %d %d", name, first, len(ops[first]), r, len(ops[r]))
+			return invalid("as many on each",
+				"group %.40q: rank %d makes %d calls, and rank %d %d", name, first,
+				len(ops[first]), r, len(ops[r]))
 		}
 		nodes[i] = t.node(r)
 	}
+
 	members := make([]opRef, len(ranks))
 	for k := range ops[first] {
 		for i, r := range ranks {
@@ -63,14 +68,19 @@ func (t *graphBuilder) eachCallOfSet(g, s int32, ops map[int32][]int32, visit fu
 			other := t.op(p)
 			switch {
 			case other.Collective != o.Collective:
-				return invalid("one collective", "call %d of group %.40q: %s on rank %d (%.40q), and %s on rank %d (%.40q)", k, name, o.Collective, first, o.Name, other.Collective, p.rank, other.Name)
+				return invalid("one collective",
+					"call %d of group %.40q: %s on rank %d (%.40q), and %s on rank %d (%.40q)", k,
+					name, o.Collective, first, o.Name, other.Collective, p.rank, other.Name)
 			case other.Bytes == o.Bytes || o.Collective == Barrier:
 			case o.Collective != AllToAll:
-				return invalid("one size", "call %d of group %.40q, %s: %d bytes on rank %d, and %d on rank %d", k, name, o.Collective, o.Bytes, first, other.Bytes, p.rank)
+				return invalid("one size",
+					"call %d of group %.40q, %s: %d bytes on rank %d, and %d on rank %d", k, name,
+					o.Collective, o.Bytes, first, other.Bytes, p.rank)
 			default:
 				c.Sizes = make([]int64, len(ranks))
 			}
 		}
+
 		for i := range c.Sizes {
 			c.Sizes[i] = t.op(members[i]).Bytes
 		}
@@ -81,15 +91,16 @@ func (t *graphBuilder) eachCallOfSet(g, s int32, ops map[int32][]int32, visit fu
 	return nil
 }
 
-// callError names the call that an error is about.
+// callError adds the call to an error.
 func (t *graphBuilder) callError(c GroupCall, err error) error {
 	return fmt.Errorf("%s of group %.40q: %w", c.Kind, t.Groups[c.GroupSet[0]].Name, err)
 }
 
-// addCalls expands the collective calls of each set of each group, in order.
+// addCalls expands all collective calls in the order of eachCall.
 func (t *graphBuilder) addCalls() error {
 	return t.eachCall(func(c GroupCall, members []opRef) error {
-		ready, joint := make([]int32, len(members)), int32(-1) // joint is the start of a call that holds servers
+		ready, joint := make([]int32,
+			len(members)), int32(-1) // joint is the common start of a call that holds servers
 		for i, p := range members {
 			ready[i] = t.start[p.rank][p.op]
 		}
@@ -97,6 +108,7 @@ func (t *graphBuilder) addCalls() error {
 			joint = t.addMilestone(members[0], ready...)
 			ready = slices.Repeat([]int32{joint}, len(ready))
 		}
+
 		ends, err := t.expandCall(c, ready, members[0])
 		if err != nil {
 			return t.callError(c, err)
@@ -112,7 +124,8 @@ func (t *graphBuilder) addCalls() error {
 	})
 }
 
-// expandCall appends the tasks of a call, of one rank or of no bytes none but what joins them.
+// expandCall appends the tasks of a call. A call of one rank has none; a call without
+// data is a single task that joins its ranks.
 func (t *graphBuilder) expandCall(c GroupCall, ready []int32, first opRef) ([]int32, error) {
 	if len(ready) == 1 {
 		return ready, nil
@@ -120,6 +133,7 @@ func (t *graphBuilder) expandCall(c GroupCall, ready []int32, first opRef) ([]in
 	if t.Expand == nil || c.joins() {
 		return slices.Repeat([]int32{t.addMilestone(first, ready...)}, len(ready)), nil
 	}
+
 	g := t.out.Graph
 	ends, err := t.Expand(g, c, ready)
 	if err != nil {
@@ -127,7 +141,7 @@ func (t *graphBuilder) expandCall(c GroupCall, ready []int32, first opRef) ([]in
 	}
 	for i := len(t.out.Rank); i < len(g.Tasks); i++ {
 		if k := &g.Tasks[i]; k.Kind == engine.Transfer && (k.Bytes == 0 || k.Src == k.Dst) {
-			*k = engine.Task{} // as messages of no bytes
+			*k = engine.Task{} // like messages of 0 bytes
 		}
 	}
 	t.claimTasks(first)
@@ -137,14 +151,16 @@ func (t *graphBuilder) expandCall(c GroupCall, ready []int32, first opRef) ([]in
 	return ends, nil
 }
 
-// ExpandNeighbours is a Builder.Expand in which each rank sends its neighbour on a ring all that it sends in the collective, at
-// once: what few transfers can say about many.
+// ExpandNeighbours is a BuildOptions.Expand that approximates a call by one transfer per
+// rank: each rank sends the bytes of its share of the collective to its neighbour on a
+// ring, at once.
 func ExpandNeighbours(g *engine.Graph, c GroupCall, ready []int32) ([]int32, error) {
 	n := len(c.Nodes)
 	all := g.AddTask(engine.Task{})
 	for _, r := range ready {
 		g.AddEdge(r, all, 0)
 	}
+
 	done := make([]int32, n)
 	for i := range done {
 		done[i] = g.AddTask(engine.ComputeAt(c.Nodes[i], 0))
@@ -155,7 +171,8 @@ func ExpandNeighbours(g *engine.Graph, c GroupCall, ready []int32) ([]int32, err
 			bytes = c.Sizes[i]
 		}
 		next := (i + 1) % n
-		id := g.AddTask(engine.Task{Kind: engine.Transfer, Src: node, Dst: c.Nodes[next], Flows: 1, Bytes: c.Kind.Wire(bytes, n)})
+		id := g.AddTask(engine.Task{Kind: engine.Transfer, Src: node, Dst: c.Nodes[next], Flows: 1,
+			Bytes: c.Kind.Wire(bytes, n)})
 		g.AddEdge(all, id, 0)
 		g.AddEdge(id, done[i], 0)
 		g.AddEdge(id, done[next], 0)

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// message is a send or receive with what the other end must agree about.
+// message is a send or receive with the properties that must match.
 type message struct {
 	src, dst int32
 	tag      uint32
@@ -17,7 +17,7 @@ func (m message) compare(o message) int {
 	return cmp.Or(cmp.Compare(m.src, o.src), cmp.Compare(m.dst, o.dst), cmp.Compare(m.tag, o.tag))
 }
 
-// countEqual returns how many of some messages have the source, destination and tag of one.
+// countEqual returns the number of messages with the source, destination and tag of m.
 func (m message) countEqual(all []message) (n int) {
 	for _, o := range all {
 		if m.compare(o) == 0 {
@@ -27,20 +27,22 @@ func (m message) countEqual(all []message) (n int) {
 	return n
 }
 
-// wildcard is what receives of any source or tag have in common that accept the same messages. What may be anything is 0.
+// wildcard is the set of messages that a wildcard Recv accepts. Properties that may be
+// anything are 0. It is a map key.
 type wildcard struct {
 	src, dst          int32
 	tag               uint32
 	anySource, anyTag bool
 }
 
-// acceptors returns what accepts a message.
+// acceptors returns the wildcards that accept m.
 func (m message) acceptors() []wildcard {
-	return []wildcard{{dst: m.dst, tag: m.tag, anySource: true}, {src: m.src, dst: m.dst, anyTag: true}, {dst: m.dst, anySource: true, anyTag: true}}
+	return []wildcard{{dst: m.dst, tag: m.tag, anySource: true},
+		{src: m.src, dst: m.dst, anyTag: true}, {dst: m.dst, anySource: true, anyTag: true}}
 }
 
-// endpoints returns the sends and receives of the job, by source, destination and tag, and of these in their order; and
-// the receives of any source or tag.
+// endpoints returns the sends and receives of the job, sorted by source, destination and
+// tag and otherwise in order, and the wildcard receives.
 func (j *Job) endpoints() (sends, recvs []message, wild []opRef) {
 	var counts [len(kindNames)]int
 	for _, ops := range j.Ops {
@@ -68,24 +70,26 @@ func (j *Job) endpoints() (sends, recvs []message, wild []opRef) {
 	return sends, recvs, wild
 }
 
-// match returns by send the receive that it goes to. A send that a receive of any source or tag may take goes to none
-// (rank -1): its receive is found in the simulation, as is that of each receive in open.
+// match returns the sends and, for each, its receive. If a wildcard Recv may take a send,
+// the simulation matches it: its receive has rank -1, and the receives that may take it
+// are in open.
 func (j *Job) match() (sends []message, recvs, open []opRef, err error) {
 	sends, fixedRecvs, wild := j.endpoints()
 	recvs = make([]opRef, len(sends))
-	accepts := map[wildcard]int{} // receives of each kind
+	accepts := map[wildcard]int{} // number of receives of each kind
 	kinds := make([]wildcard, len(wild))
 	type tally struct {
 		sends, receives int
-		first           int // send that no named receive takes
+		first           int // index of a send for which there is no fixed receive
 	}
-	openCounts := map[int32]*tally{} // by destination, of messages that any-receives may take
+	openCounts := map[int32]*tally{} // counts of wildcard messages, by destination
 	countsOf := func(rank int32) *tally {
 		if openCounts[rank] == nil {
 			openCounts[rank] = &tally{first: -1}
 		}
 		return openCounts[rank]
 	}
+
 	for i, w := range wild {
 		o := j.op(w)
 		k := wildcard{dst: w.rank, anySource: o.Peer == AnySource, anyTag: o.Tag == AnyTag}
@@ -99,14 +103,21 @@ func (j *Job) match() (sends []message, recvs, open []opRef, err error) {
 		accepts[k]++
 		countsOf(w.rank).receives++
 	}
+
 	accepted := func(m message) bool {
-		return len(wild) > 0 && slices.ContainsFunc(m.acceptors(), func(k wildcard) bool { return accepts[k] > 0 })
+		return len(wild) > 0 && slices.ContainsFunc(m.acceptors(),
+			func(k wildcard) bool { return accepts[k] > 0 })
 	}
 	unmatched := func(m message, what string) error {
-		return invalid("as many of one as of the other", "%s of rank %d (operation %d, %.40q): %d messages from rank %d to rank %d of tag %d, and %d receives",
-			what, m.rank, m.op, j.op(m.opRef).Name, m.countEqual(sends), m.src, m.dst, m.tag, m.countEqual(fixedRecvs))
+		return invalid("as many of one as of the other",
+			"%s of rank %d (operation %d, %.40q): %d messages from rank %d to rank %d of tag %d, and %d receives",
+			what, m.rank, m.op, j.op(m.opRef).Name, m.countEqual(sends), m.src, m.dst, m.tag,
+			m.countEqual(fixedRecvs))
 	}
-	surplus := map[wildcard]int{} // sends that each kind of receive may take, beyond those of named receives
+	// Sends that each kind of receive may take, beyond those of fixed receives.
+	surplus := map[wildcard]int{}
+
+	// Merge the sorted sends and fixed receives.
 	for i, k := 0, 0; i < len(sends) || k < len(fixedRecvs); {
 		switch {
 		case k == len(fixedRecvs) || i < len(sends) && sends[i].compare(fixedRecvs[k]) < 0:
@@ -136,13 +147,18 @@ func (j *Job) match() (sends []message, recvs, open []opRef, err error) {
 	}
 	for i, w := range wild {
 		if t := countsOf(w.rank); surplus[kinds[i]] < accepts[kinds[i]] || t.sends < t.receives {
-			return nil, nil, nil, invalid("a send to it", "a receive of rank %d (operation %d, %.40q) of any source or tag has no send", w.rank, w.op, j.op(w).Name)
+			return nil, nil, nil, invalid("a send to it",
+				"a receive of rank %d (operation %d, %.40q) of any source or tag has no send",
+				w.rank, w.op, j.op(w).Name)
 		}
 	}
+
+	// Every message needs a receive, too.
 	for _, rank := range slices.Sorted(maps.Keys(openCounts)) {
 		if t := openCounts[rank]; t.sends > t.receives {
 			m := sends[t.first]
-			return nil, nil, nil, invalid("as many of one as of the other", "a send of rank %d (operation %d, %.40q): %d messages to rank %d may go to receives of any source or tag, and it has %d of these", m.rank, m.op, j.op(m.opRef).Name, t.sends, rank, t.receives)
+			return nil, nil, nil, invalid("as many of one as of the other",
+				"a send of rank %d (operation %d, %.40q): %d messages to rank %d may go to receives of any source or tag, and it has %d of these", m.rank, m.op, j.op(m.opRef).Name, t.sends, rank, t.receives)
 		}
 	}
 	return sends, recvs, append(open, wild...), nil

@@ -7,30 +7,40 @@ import (
 	"sim/engine"
 )
 
-// orderedTask is where a task comes among all.
+// orderedTask is an operation or message with its position in the order of tasks.
 type orderedTask struct {
-	order uint32 // its number: of a message the tag, of others that have none the next after the message before
+	// order is the tag of a message, or the number of an operation. An operation without
+	// a number follows the previous message of its rank.
+	order uint32
 	opRef
-	message int32 // index of sends, -1 of none
+	message int32 // index in sends; -1 if it is not a message
 }
 
-// addTasks makes the tasks of all operations but those that calls expand to: by their numbers, else transfers by their tags,
-// and what ranks do between messages behind the one before, by rank. Where several are ready at once packets go in this
-// order. Files that this package writes number tasks as those were of what is written.
+// addTasks adds the tasks of all operations except those of expanded calls.
+//
+// The order of tasks determines the order of packets that are ready at the same time.
+// Operations with numbers are in that order. Otherwise transfers are ordered by tag, and
+// the operations between messages follow the previous message, by rank. The writers of
+// this package number operations such that a written file reproduces the original order.
 func (t *graphBuilder) addTasks() error {
 	sends, recvs, open, err := t.match()
 	if err != nil {
 		return err
 	}
 	var all []orderedTask
+
+	// Receives that the simulation matches.
 	for _, r := range open {
 		id := t.addTask(engine.Task{}, r)
 		t.setTasks(r, id, id)
 		o := t.op(r)
 		t.requests = append(t.requests, opValue[engine.Request]{r, engine.Request{
-			Box: r.rank, Task: id, Source: r.rank + o.Peer, Tag: o.Tag, AnySource: o.Peer == AnySource, AnyTag: o.Tag == AnyTag,
+			Box: r.rank, Task: id, Source: r.rank + o.Peer, Tag: o.Tag,
+			AnySource: o.Peer == AnySource, AnyTag: o.Tag == AnyTag,
 		}})
 	}
+
+	// Collect messages and other operations and sort them.
 	for i, s := range sends {
 		all = append(all, orderedTask{s.tag &^ completionTag, s.opRef, int32(i)})
 	}
@@ -50,31 +60,34 @@ func (t *graphBuilder) addTasks() error {
 	slices.SortStableFunc(all, func(a, b orderedTask) int {
 		return cmp.Or(cmp.Compare(a.order, b.order), cmp.Compare(a.message>>31, b.message>>31))
 	})
+
+	// Add their tasks.
 	for _, p := range all {
 		if p.message >= 0 {
 			t.addMessage(sends[p.message], recvs[p.message])
 			continue
 		}
-		o, k := t.op(p.opRef), engine.Task{} // of a call: what its rank waits for
+		o, k := t.op(p.opRef), engine.Task{} // for a call: the task that waits for its predecessors
 		if o.Kind != Call {
 			k.Duration = o.Duration
 		}
 		id := t.addTask(k, p.opRef)
 		t.setTasks(p.opRef, id, id)
-		if o.Kind != Call { // a call holds its servers together
+		if o.Kind != Call { // addCalls holds the servers of calls
 			t.holdServer(p.opRef, id, id)
 		}
 	}
 	return nil
 }
 
-// relay has a send done with the operation that it waits for.
+// relay lets send s end with its predecessor and returns its value of done.
 func (t *graphBuilder) relay(s opRef) int32 {
 	t.relays = append(t.relays, s)
 	return int32(-len(t.relays))
 }
 
-// addMessage makes a transfer of a send and its receive. A receive that is found in the simulation has the rank -1.
+// addMessage adds the tasks of message m and its receive r. r has rank -1 if the
+// simulation matches it.
 func (t *graphBuilder) addMessage(m message, r opRef) {
 	s := m.opRef
 	o, isOpen := t.op(s), r.rank < 0
@@ -85,12 +98,15 @@ func (t *graphBuilder) addMessage(m message, r opRef) {
 		t.setTasks(r, relayed, -1)
 		return
 	}
+
+	// The transfer, or a task of no duration if no data moves.
 	eager := o.Bytes <= t.EagerBytes
-	begin := int32(-1) // what comes before the transfer and waits for what the send waits for
+	begin := int32(-1) // task before the transfer that waits for the predecessors of the send
 	if server >= 0 || isOpen && !eager {
 		begin = t.addTask(engine.Task{}, s)
 	}
-	task := engine.Task{Kind: engine.Transfer, Src: t.node(m.src), Dst: t.node(m.dst), Flows: 1, Bytes: o.Bytes}
+	task := engine.Task{Kind: engine.Transfer, Src: t.node(m.src), Dst: t.node(m.dst), Flows: 1,
+		Bytes: o.Bytes}
 	if m.src == m.dst || o.Bytes == 0 {
 		task = engine.Task{}
 	}
@@ -99,6 +115,8 @@ func (t *graphBuilder) addMessage(m message, r opRef) {
 		t.out.SendOrder = append(t.out.SendOrder, make([]int32, int(id)+1-len(t.out.SendOrder))...)
 		t.out.SendOrder[id] = o.SendOrder
 	}
+
+	// When the send ends for its rank.
 	done, wait := id, id
 	if begin >= 0 {
 		t.out.Graph.AddEdge(begin, id, 0)
@@ -119,6 +137,8 @@ func (t *graphBuilder) addMessage(m message, r opRef) {
 			done, wait = ready, ready
 		}
 	}
+
+	// When the receive ends.
 	t.setTasks(s, done, wait)
 	switch {
 	case isOpen:
@@ -126,7 +146,9 @@ func (t *graphBuilder) addMessage(m message, r opRef) {
 		if eager {
 			first = until
 		}
-		t.offers = append(t.offers, opValue[engine.Offer]{s, engine.Offer{Box: m.dst, Task: first, Until: until, Source: m.src, Tag: m.tag}})
+		t.offers = append(t.offers,
+			opValue[engine.Offer]{s,
+				engine.Offer{Box: m.dst, Task: first, Until: until, Source: m.src, Tag: m.tag}})
 	case eager && recvWaits:
 		got := t.addMilestone(r, id)
 		t.setTasks(r, got, got)

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// The types of nodes, and of their collectives (mlcommons/chakra, et_def.proto).
+// The types of nodes in Chakra's schema (mlcommons/chakra, et_def.proto).
 const (
 	chMeta = 1 + iota
 	chLoad
@@ -23,41 +23,51 @@ const (
 	chColl
 )
 
-var chCollectives = map[int64]Collective{0: AllReduce, 2: AllGather, 5: Broadcast, 6: AllToAll, 7: ReduceScatter, 8: ReduceScatter, 9: Barrier}
+// chCollectives maps Chakra's collective types to collectives.
+var chCollectives = map[int64]Collective{0: AllReduce, 2: AllGather, 5: Broadcast, 6: AllToAll,
+	7: ReduceScatter, 8: ReduceScatter, 9: Barrier}
+
+// chUnsupported names the collective types that are rejected.
 var chUnsupported = map[int64]string{1: "REDUCE", 3: "GATHER", 4: "SCATTER"}
 
-// chNode is a node of an execution trace. Its record counts the messages of a protobuf file, or the nodes of a JSON file,
-// from 1; at is the byte of the file where it begins.
+// chNode is a node of an execution trace.
 type chNode struct {
 	id             uint64
 	name           string
 	kind           int64
-	ctrl, data     []uint64
-	micros         uint64
-	values         string // of its inputs
-	ints           map[string]int64
-	group          string
-	hasPartialDims bool // of the dimensions of ASTRA-sim's network
+	ctrl, data     []uint64         // ids of the nodes on which it depends by control and by data
+	micros         uint64           // duration in microseconds
+	values         string           // values of its inputs
+	ints           map[string]int64 // integer attributes by name
+	group          string           // name of the process group
+	hasPartialDims bool             // collective of only some dimensions of ASTRA-sim's network
+	// record is the number of its protobuf message or JSON node in the file, from 1.
+	// offset is its byte in the file.
 	record, offset int
 }
 
-// maxDependencies bounds the dependencies of the nodes of all files together, which take up to 40 bytes each.
+// maxDependencies bounds the dependencies of the nodes of all files together, which take
+// up to 40 bytes each.
 const maxDependencies = 2 * MaxOperations
 
-// maxGroupRanks bounds groups times ranks: of each group it is kept, in 4 bytes, which of its sets each rank is in.
+// maxGroupRanks bounds groups x ranks. For each group, Group.SetOf stores 4 bytes per
+// rank.
 const maxGroupRanks = 1 << 25
 
-// isChakra: JSON of a workload graph, or a delimited message that has a version or nothing.
+// isChakra reports whether a file starts like a Chakra trace: JSON with a workload graph,
+// or a length-delimited protobuf message with a version or without fields.
 func isChakra(begin []byte) bool {
 	if text := bytes.TrimLeft(begin, " \t\r\n"); bytes.HasPrefix(text, []byte("{")) {
 		return bytes.Contains(text, []byte("workload_graph")) || bytes.Contains(text, []byte("-chakra."))
 	}
 	n, k := protowire.ConsumeVarint(begin)
-	if k < 0 || n == 0 && len(begin) < 4 || n > math.MaxInt32 || int(n) > len(begin) && len(begin) < detectBytes {
+	if k < 0 || n == 0 && len(begin) < 4 || n > math.MaxInt32 ||
+		int(n) > len(begin) && len(begin) < detectBytes {
 		return false
 	}
 	if meta := begin[k:min(len(begin), k+int(n))]; len(meta) > 0 {
-		if len(begin) >= k+int(n) && chVisitFields(meta, func(protowire.Number, chValue) error { return nil }) != nil {
+		if len(begin) >= k+int(n) &&
+			chVisitFields(meta, func(protowire.Number, chValue) error { return nil }) != nil {
 			return false
 		}
 		num, typ, m := protowire.ConsumeTag(meta)
@@ -67,20 +77,22 @@ func isChakra(begin []byte) bool {
 	return m > 0 && len(begin) > k+m && begin[k+m]&7 <= 2 && begin[k+m]>>3 >= 1 && begin[k+m]>>3 <= 10
 }
 
-// readChakra reads a file of each rank.
+// readChakra reads a Chakra trace with one file per rank.
 func readChakra(files []File, h *ReadOptions) (*Job, error) {
-	// as in ASTRA-sim data is sent whether its receive has begun or not
+	// As in ASTRA-sim, a message is sent whether its receive has started or not.
 	j := &Job{Ranks: len(files), Ops: make([][]Op, len(files)), EagerBytes: MaxMessageBytes}
 	c := &chakraReader{Job: j, options: h, sets: map[string][][]int32{}}
 	if len(files) > MaxRanks {
-		return nil, &Error{File: files[0].Name, Problem: fmt.Sprintf("%d ranks", len(files)), Want: fmt.Sprintf("at most %d", MaxRanks)}
+		return nil, &Error{File: files[0].Name, Problem: fmt.Sprintf("%d ranks", len(files)),
+			Want: fmt.Sprintf("at most %d", MaxRanks)}
 	}
 	if err := c.readGroupFile(); err != nil {
 		return nil, err
 	}
+
 	counts, count, dependencies := make([]int, len(files)), 0, 0
 	c.rankGroups = map[string][]int32{}
-	for rank, f := range files { // nothing but groups is kept before all nodes are counted
+	for rank, f := range files { // the first pass stores only groups and counts nodes
 		clear(c.rankGroups)
 		err := chVisit(f, func(n *chNode) error {
 			counts[rank]++
@@ -89,10 +101,14 @@ func readChakra(files []File, h *ReadOptions) (*Job, error) {
 				return countOperations(f.Name, count)
 			}
 			if dependencies > maxDependencies {
-				return &Error{File: f.Name, Problem: fmt.Sprintf("holds %d dependencies or more", dependencies), Want: fmt.Sprintf("at most %d", maxDependencies)}
+				return &Error{File: f.Name,
+					Problem: fmt.Sprintf("holds %d dependencies or more", dependencies),
+					Want:    fmt.Sprintf("at most %d", maxDependencies)}
 			}
 			if n.kind < chMeta || n.kind > chColl {
-				return &Error{f.Name, n.record, n.offset, fmt.Sprintf("node %d (%.40q) is of type %d", n.id, n.name, n.kind), "a type from 1 to 7"}
+				return &Error{f.Name, n.record, n.offset,
+					fmt.Sprintf("node %d (%.40q) is of type %d", n.id, n.name, n.kind),
+					"a type from 1 to 7"}
 			}
 			return c.readGroupNode(rank, f, n)
 		})
@@ -100,6 +116,7 @@ func readChakra(files []File, h *ReadOptions) (*Job, error) {
 			return nil, err
 		}
 	}
+
 	if err := c.makeGroups(files[0]); err != nil {
 		return nil, err
 	}
@@ -111,15 +128,16 @@ func readChakra(files []File, h *ReadOptions) (*Job, error) {
 	return j, nil
 }
 
+// chakraReader reads the files of a Chakra trace.
 type chakraReader struct {
 	*Job
 	options    *ReadOptions
-	sets       map[string][][]int32 // by name of a group
-	rankGroups map[string][]int32   // of these, those of the rank whose file is read
-	index      map[string]int32     // of it in Job.Groups
+	sets       map[string][][]int32 // sets of ranks, by name of the group
+	rankGroups map[string][]int32   // groups of the rank whose file is read, by name
+	index      map[string]int32     // index in Job.Groups, by name
 }
 
-// readGroupFile reads the file of groups, by name their ranks.
+// readGroupFile reads the file of groups, which maps names to ranks.
 func (c *chakraReader) readGroupFile() error {
 	if c.options.GroupFile.Name == "" {
 		return nil
@@ -134,7 +152,8 @@ func (c *chakraReader) readGroupFile() error {
 	return nil
 }
 
-// readGroupNode reads the groups that a node of a rank's metadata has, as PyTorch's profiler says them.
+// readGroupNode reads the groups in a metadata node of a rank, as written by PyTorch's
+// profiler.
 func (c *chakraReader) readGroupNode(rank int, f File, n *chNode) error {
 	if n.kind != chMeta || !strings.Contains(n.name, "process_group:init") || len(n.values) < 4 {
 		return nil
@@ -148,10 +167,11 @@ func (c *chakraReader) readGroupNode(rank int, f File, n *chNode) error {
 	}
 	for _, g := range groups {
 		if !slices.Contains(g.Ranks, int32(rank)) {
-			continue // all ranks, or not its own
+			continue // the default group of all ranks, or a group without this rank
 		}
 		if before, known := c.rankGroups[g.Name]; known && !slices.Equal(before, g.Ranks) {
-			return &Error{f.Name, n.record, n.offset, fmt.Sprintf("rank %d is in two groups %.40q", rank, g.Name), "groups whose names differ"}
+			return &Error{f.Name, n.record, n.offset,
+				fmt.Sprintf("rank %d is in two groups %.40q", rank, g.Name), "groups whose names differ"}
 		} else if known {
 			continue
 		}
@@ -163,7 +183,7 @@ func (c *chakraReader) readGroupNode(rank int, f File, n *chNode) error {
 	return nil
 }
 
-// makeGroups makes the groups: all ranks first, then those of names.
+// makeGroups creates the groups: first the group of all ranks, then the named ones.
 func (c *chakraReader) makeGroups(f File) error {
 	every := make([]int32, c.Ranks)
 	for r := range every {
@@ -172,7 +192,8 @@ func (c *chakraReader) makeGroups(f File) error {
 	whole, _ := NewGroup("all", c.Ranks, [][]int32{every})
 	c.Groups, c.index = append(c.Groups, whole), map[string]int32{"": 0, "0": 0}
 	if n := len(c.sets); n > maxGroupRanks/c.Ranks {
-		return &Error{File: f.Name, Problem: fmt.Sprintf("%d groups of %d ranks", n, c.Ranks), Want: fmt.Sprintf("at most %d", maxGroupRanks/c.Ranks)}
+		return &Error{File: f.Name, Problem: fmt.Sprintf("%d groups of %d ranks", n, c.Ranks),
+			Want: fmt.Sprintf("at most %d", maxGroupRanks/c.Ranks)}
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.sets)) {
 		g, err := NewGroup(name, c.Ranks, c.sets[name])
@@ -181,7 +202,8 @@ func (c *chakraReader) makeGroups(f File) error {
 			if c.options.GroupFile.Name != "" {
 				file = c.options.GroupFile.Name
 			}
-			return &Error{File: file, Problem: err.Error(), Want: fmt.Sprintf("ranks from 0 to %d, each once", c.Ranks-1)}
+			return &Error{File: file, Problem: err.Error(),
+				Want: fmt.Sprintf("ranks from 0 to %d, each once", c.Ranks-1)}
 		}
 		c.index[name] = int32(len(c.Groups))
 		c.Groups = append(c.Groups, g)

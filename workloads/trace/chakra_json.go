@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// chJSONName is the name of a group in JSON, which may be written as a number.
+// chJSONName is the name of a group in JSON, a string or a number.
 type chJSONName string
 
 // UnmarshalJSON reads a string or a number.
@@ -23,10 +23,10 @@ func (n *chJSONName) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// chJSONList is a list of at most maxDependencies numbers in JSON.
+// chJSONList is a JSON list of at most maxDependencies numbers.
 type chJSONList []uint64
 
-// UnmarshalJSON counts the numbers before it reads them.
+// UnmarshalJSON counts the numbers before it allocates memory for them.
 func (l *chJSONList) UnmarshalJSON(b []byte) error {
 	if count := 1 + bytes.Count(b, []byte{','}); count > maxDependencies {
 		return fmt.Errorf("a list of %d numbers, of at most %d", count, maxDependencies)
@@ -57,12 +57,13 @@ type chJSONNode struct {
 	Number   chJSONName `json:"comm_group"`
 }
 
-// chVisitJSON visits the nodes of the JSON variant, each read alone.
+// chVisitJSON visits the nodes of the JSON variant. Nodes are decoded one at a time.
 func chVisitJSON(f File, visit func(n *chNode) error) error {
 	const what, want = "a Chakra trace", `{"workload_graph": [{"Id": 1, ...}]}`
-	schema, listed := "", false // schema is of what PyTorch writes of the host
+	schema, listed := "", false // schema marks PyTorch's host traces
 	var g chJSONNode
 	n := chNode{ints: map[string]int64{}}
+
 	node := func(value []byte, at int) error {
 		g = chJSONNode{Ctrl: g.Ctrl[:0], Data: g.Data[:0]}
 		if err := json.Unmarshal(value, &g); err != nil {
@@ -72,7 +73,9 @@ func chVisitJSON(f File, visit func(n *chNode) error) error {
 			return jsonError(f, at, err, what, want)
 		}
 		clear(n.ints)
-		n = chNode{id: g.ID, name: g.Name, kind: g.Kind, ctrl: g.Ctrl, data: g.Data, micros: g.Runtime, group: string(cmp.Or(g.Group, g.Number)), record: n.record + 1, offset: at, ints: n.ints}
+		n = chNode{id: g.ID, name: g.Name, kind: g.Kind, ctrl: g.Ctrl, data: g.Data,
+			micros: g.Runtime, group: string(cmp.Or(g.Group, g.Number)), record: n.record + 1,
+			offset: at, ints: n.ints}
 		if g.CPU {
 			n.ints["is_cpu_op"] = 1
 		}
@@ -80,7 +83,8 @@ func chVisitJSON(f File, visit func(n *chNode) error) error {
 			name  string
 			value *int64
 		}{
-			{"comm_type", g.CommType}, {"comm_size", g.CommSize}, {"comm_src", g.CommSrc}, {"comm_dst", g.CommDst},
+			{"comm_type", g.CommType}, {"comm_size", g.CommSize}, {"comm_src", g.CommSrc},
+			{"comm_dst", g.CommDst},
 			{"comm_tag", g.CommTag}, {"num_ops", g.Ops}, {"tensor_size", g.Tensor}, {"stream", g.Stream},
 		} {
 			if a.value != nil {
@@ -89,6 +93,7 @@ func chVisitJSON(f File, visit func(n *chNode) error) error {
 		}
 		return visit(&n)
 	}
+
 	r := jsonReader{data: f.Data}
 	err := r.object(func(key string) error {
 		switch {
@@ -115,8 +120,10 @@ func chVisitJSON(f File, visit func(n *chNode) error) error {
 			return nil
 		default:
 			value, at, err := r.value()
-			if err == nil && !json.Valid(value) || strings.EqualFold(key, "workload_graph") && string(value) != "null" {
-				return &Error{f.Name, 1 + bytes.Count(f.Data[:at], []byte{'\n'}), at, fmt.Sprintf("is no JSON of %s: the value of %.40q", what, key), want}
+			if err == nil && !json.Valid(value) ||
+				strings.EqualFold(key, "workload_graph") && string(value) != "null" {
+				return &Error{f.Name, 1 + bytes.Count(f.Data[:at], []byte{'\n'}), at,
+					fmt.Sprintf("is no JSON of %s: the value of %.40q", what, key), want}
 			}
 			return err
 		}
@@ -125,7 +132,8 @@ func chVisitJSON(f File, visit func(n *chNode) error) error {
 		return jsonError(f, 0, err, what, want)
 	}
 	if err == nil && !listed && schema != "" {
-		return &Error{f.Name, 1, 0, fmt.Sprintf("is what PyTorch wrote of the host (schema %.40q), which has no kernels and is not converted", schema), "what chakra_trace_link and chakra_converter make of it"}
+		return &Error{f.Name, 1, 0,
+			fmt.Sprintf("is what PyTorch wrote of the host (schema %.40q), which has no kernels and is not converted", schema), "what chakra_trace_link and chakra_converter make of it"}
 	}
 	return err
 }

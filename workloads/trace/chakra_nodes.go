@@ -10,8 +10,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// chVisit visits the nodes of a file in order. The node is valid until visit returns; its dependencies are those of one
-// node at most maxDependencies.
+// chVisit visits the nodes of a file in order. The node is valid until visit returns. It
+// has at most maxDependencies dependencies.
 func chVisit(f File, visit func(n *chNode) error) error {
 	if bytes.HasPrefix(bytes.TrimLeft(f.Data, " \t\r\n"), []byte("{")) {
 		return chVisitJSON(f, visit)
@@ -23,7 +23,9 @@ func chVisit(f File, visit func(n *chNode) error) error {
 		record++
 		size, k := protowire.ConsumeVarint(rest)
 		if k < 0 || size > uint64(len(rest)-k) {
-			return &Error{f.Name, record, at, fmt.Sprintf("a message of %d bytes, and %d are left", size, len(rest)-max(0, k)), "a whole file"}
+			return &Error{f.Name, record, at,
+				fmt.Sprintf("a message of %d bytes, and %d are left", size, len(rest)-max(0, k)),
+				"a whole file"}
 		}
 		message := rest[k : k+int(size)]
 		rest = rest[k+int(size):]
@@ -45,38 +47,42 @@ func chVisit(f File, visit func(n *chNode) error) error {
 	return nil
 }
 
-// chCheckVersion holds the first message, which is metadata, against what is read.
+// chCheckVersion checks the first message, the metadata, and rejects unsupported
+// versions.
 func chCheckVersion(b []byte) error {
 	return chVisitFields(b, func(num protowire.Number, v chValue) error {
 		if num == 1 && strings.HasPrefix(v.text(), "0.0.1") {
-			return invalid("a trace of Chakra 1.0", "is of schema %.20q, as ASTRA-sim 1.0 and STG 0.0.1 write it", v.text())
+			return invalid("a trace of Chakra 1.0",
+				"is of schema %.20q, as ASTRA-sim 1.0 and STG 0.0.1 write it", v.text())
 		}
 		return nil
 	})
 }
 
-// chValue is the value of a field.
+// chValue is the value of a protobuf field.
 type chValue struct {
 	typ   protowire.Type
-	n     uint64
-	bytes []byte
+	n     uint64 // value of a number
+	bytes []byte // value of a string, message or packed list
 }
 
 func (v chValue) text() string { return string(v.bytes) }
 
-// list returns the numbers of a packed field, or the only one.
+// list appends the numbers of a packed field, or the single number of an unpacked one, to
+// to.
 func (v chValue) list(to []uint64) ([]uint64, error) {
 	if v.typ != protowire.BytesType {
 		return append(to, v.n), nil
 	}
 	count := 0
 	for _, b := range v.bytes {
-		if b < 0x80 { // ends a number
+		if b < 0x80 { // the last byte of a varint
 			count++
 		}
 	}
 	if len(to)+count > maxDependencies {
-		return nil, invalid(fmt.Sprintf("at most %d", maxDependencies), "a list of %d numbers", len(to)+count)
+		return nil, invalid(fmt.Sprintf("at most %d", maxDependencies), "a list of %d numbers",
+			len(to)+count)
 	}
 	to = slices.Grow(to, count)
 	for b := v.bytes; len(b) > 0; {
@@ -89,12 +95,13 @@ func (v chValue) list(to []uint64) ([]uint64, error) {
 	return to, nil
 }
 
-// chVisitFields visits the fields of a message.
+// chVisitFields visits the fields of a protobuf message.
 func chVisitFields(b []byte, visit func(num protowire.Number, v chValue) error) error {
 	for len(b) > 0 {
 		num, typ, n := protowire.ConsumeTag(b)
 		if n < 0 {
-			return invalid("protobuf as Chakra 1.0 has it", "a field is broken: %v", protowire.ParseError(n))
+			return invalid("protobuf as Chakra 1.0 has it", "a field is broken: %v",
+				protowire.ParseError(n))
 		}
 		b = b[n:]
 		v := chValue{typ: typ}
@@ -123,7 +130,7 @@ func chVisitFields(b []byte, visit func(num protowire.Number, v chValue) error) 
 	return nil
 }
 
-// decode reads a Node.
+// decode reads a Node message.
 func (n *chNode) decode(b []byte) error {
 	return chVisitFields(b, func(num protowire.Number, v chValue) (err error) {
 		switch {
@@ -149,16 +156,19 @@ func (n *chNode) decode(b []byte) error {
 		case num == 10 && v.typ == protowire.BytesType:
 			return n.attribute(v.bytes)
 		case num <= 3:
-			return invalid("a trace of Chakra 1.0", "field %d of a node is of another type, as in ASTRA-sim 1.0", num)
+			return invalid("a trace of Chakra 1.0",
+				"field %d of a node is of another type, as in ASTRA-sim 1.0", num)
 		}
 		return err
 	})
 }
 
-// chAttributes are the attributes that are read.
-var chAttributes = []string{"is_cpu_op", "num_ops", "tensor_size", "comm_type", "comm_size", "comm_src", "comm_dst", "comm_tag", "comm_group", "stream", "tid", chPicoseconds, chDependency, chTaskNumber, chSendOrder}
+// chAttributes are the attributes that are stored in chNode.ints.
+var chAttributes = []string{"is_cpu_op", "num_ops", "tensor_size", "comm_type", "comm_size",
+	"comm_src", "comm_dst", "comm_tag", "comm_group", "stream", "tid", chPicoseconds, chDependency,
+	chTaskNumber, chSendOrder}
 
-// attribute reads an AttributeProto, whose number may be of any type.
+// attribute reads an AttributeProto. Its number may have any numeric type.
 func (n *chNode) attribute(b []byte) error {
 	name := ""
 	return chVisitFields(b, func(num protowire.Number, v chValue) error {

@@ -9,16 +9,18 @@ import (
 	"sim/engine"
 )
 
-// chNodeLinks is what of a node is kept beside its operation: its id, the stream that it names, and where its dependencies
-// on data and on control end in the list of all, in which those of the nodes follow each other.
+// chNodeLinks holds the properties of a node that are needed after its operation is
+// created.
 type chNodeLinks struct {
-	id                  uint64
-	stream              int64
+	id     uint64
+	stream int64
+	// Ends of the node's data and control dependencies in the list of all dependency ids,
+	// in which those of consecutive nodes follow one another.
 	dataEnd, controlEnd int32
-	gpu                 bool
+	gpu                 bool // kernel or message; false for operations of the host
 }
 
-// readRank makes the operations of a rank, whose file has so many nodes.
+// readRank creates the operations of a rank. count is the number of nodes in its file.
 func (c *chakraReader) readRank(rank int, f File, count int) error {
 	ops, nodes, dependencyIDs := make([]Op, 0, count), make([]chNodeLinks, 0, count), []uint64(nil)
 	err := chVisit(f, func(n *chNode) error {
@@ -26,18 +28,24 @@ func (c *chakraReader) readRank(rank int, f File, count int) error {
 		if err != nil {
 			return locate(err, f.Name, n.record, n.offset)
 		}
-		l := chNodeLinks{id: n.id, gpu: n.kind >= chComp && n.ints["is_cpu_op"] == 0, dataEnd: int32(len(dependencyIDs) + len(n.data)), controlEnd: int32(len(dependencyIDs) + len(n.data) + len(n.ctrl))}
+		l := chNodeLinks{id: n.id, gpu: n.kind >= chComp && n.ints["is_cpu_op"] == 0,
+			dataEnd:    int32(len(dependencyIDs) + len(n.data)),
+			controlEnd: int32(len(dependencyIDs) + len(n.data) + len(n.ctrl))}
 		if s, ok := n.ints["stream"]; ok {
 			l.stream = max(0, s)
 		} else {
 			l.stream = max(0, n.ints["tid"])
 		}
-		ops, nodes, dependencyIDs = append(ops, o), append(nodes, l), append(append(dependencyIDs, n.data...), n.ctrl...)
+		ops, nodes, dependencyIDs = append(ops, o), append(nodes,
+			l), append(append(dependencyIDs, n.data...), n.ctrl...)
 		return nil
 	})
 	if err != nil {
 		return err
 	}
+
+	// fail returns an error at node i. It reads the file again to find the node's
+	// position.
 	fail := func(i int, want, format string, args ...any) error {
 		k, found := 0, error(nil)
 		_ = chVisit(f, func(n *chNode) error {
@@ -49,11 +57,16 @@ func (c *chakraReader) readRank(rank int, f File, count int) error {
 		})
 		return found
 	}
-	byID := make([]int32, len(nodes)) // nodes in the order of their ids
+
+	// Sort the nodes by id to look up dependencies, and reject duplicate ids.
+	byID := make([]int32, len(nodes)) // nodes sorted by id
 	for i := range byID {
 		byID[i] = int32(i)
 	}
-	slices.SortFunc(byID, func(a, b int32) int { return cmp.Or(cmp.Compare(nodes[a].id, nodes[b].id), cmp.Compare(a, b)) })
+	slices.SortFunc(byID, func(a, b int32) int {
+		return cmp.Or(cmp.Compare(nodes[a].id,
+			nodes[b].id), cmp.Compare(a, b))
+	})
 	duplicate := int32(math.MaxInt32)
 	for i := 1; i < len(byID); i++ {
 		if nodes[byID[i]].id == nodes[byID[i-1]].id {
@@ -64,12 +77,15 @@ func (c *chakraReader) readRank(rank int, f File, count int) error {
 		return fail(int(duplicate), "ids that are used once", "node %d is there twice", nodes[duplicate].id)
 	}
 	find := func(id uint64) (int32, bool) {
-		i, ok := slices.BinarySearchFunc(byID, id, func(i int32, id uint64) int { return cmp.Compare(nodes[i].id, id) })
+		i, ok := slices.BinarySearchFunc(byID, id,
+			func(i int32, id uint64) int { return cmp.Compare(nodes[i].id, id) })
 		if !ok {
 			return 0, false
 		}
 		return byID[i], true
 	}
+
+	// Resolve the ids of dependencies.
 	hasSuccessor, control := make([]bool, len(nodes)), make([][]int32, len(nodes))
 	at, dependencies := 0, make([]int32, 0, len(dependencyIDs))
 	for i := range nodes {
@@ -78,7 +94,9 @@ func (c *chakraReader) readRank(rank int, f File, count int) error {
 		for _, d := range dependencyIDs[at:n.dataEnd] {
 			k, ok := find(d)
 			if !ok {
-				return fail(i, "all nodes of the rank", "node %d (%.40q) depends on the data of node %d, which is not there", n.id, ops[i].Name, d)
+				return fail(i, "all nodes of the rank",
+					"node %d (%.40q) depends on the data of node %d, which is not there", n.id,
+					ops[i].Name, d)
 			}
 			dependencies = append(dependencies, k)
 		}
@@ -97,6 +115,8 @@ func (c *chakraReader) readRank(rank int, f File, count int) error {
 		}
 		control[i], at = dependencies[begin:len(dependencies):len(dependencies)], int(n.controlEnd)
 	}
+
+	// Merge control and data dependencies and sort the operations.
 	if c.options.ControlCycles != "refuse" {
 		for range dropContradictions(ops, control) {
 			c.note("control dependencies close a cycle with data dependencies and are dropped", 0)
@@ -121,15 +141,18 @@ func (c *chakraReader) readRank(rank int, f File, count int) error {
 	for i, k := range position {
 		source[k] = i
 	}
+
+	// Put the operations on streams, as workload.streams requires.
 	mode := c.options.Streams
 	if mode == "auto" || mode == "" {
 		mode = "free"
 		hasKernels := slices.ContainsFunc(nodes, func(n chNodeLinks) bool { return n.gpu })
-		if hasKernels && !slices.ContainsFunc(source, func(i int) bool { return nodes[i].gpu && hasSuccessor[i] }) {
+		if hasKernels && !slices.ContainsFunc(source,
+			func(i int) bool { return nodes[i].gpu && hasSuccessor[i] }) {
 			mode = "chained"
 		}
 	}
-	number := map[int64]int32{} // of streams
+	number := map[int64]int32{} // number of each stream, from 1
 	for k := range out {
 		n, o := &nodes[source[k]], &out[k]
 		switch {
@@ -152,12 +175,12 @@ func (c *chakraReader) readRank(rank int, f File, count int) error {
 	return nil
 }
 
-// invalid is an error about a node.
+// invalid returns an error about a node.
 func (n *chNode) invalid(want, format string, args ...any) error {
 	return invalid(want, "node %d (%.40q) %s", n.id, n.name, fmt.Sprintf(format, args...))
 }
 
-// operation makes an operation of a node.
+// operation returns the operation of a node.
 func (c *chakraReader) operation(rank int, n *chNode) (o Op, err error) {
 	o.Name = n.name
 	if maxMicros := uint64(maxComputeTime / engine.Microsecond); n.micros > maxMicros {
@@ -166,23 +189,28 @@ func (c *chakraReader) operation(rank int, n *chNode) (o Op, err error) {
 	busy := engine.Time(n.micros) * engine.Microsecond
 	if exact, ok := n.ints[chPicoseconds]; ok {
 		if busy = engine.Time(exact); busy < 0 || busy > maxComputeTime {
-			return o, n.invalid(fmt.Sprintf("from 0 to %d", int64(maxComputeTime)), "has "+chPicoseconds+" %d", exact)
+			return o, n.invalid(fmt.Sprintf("from 0 to %d", int64(maxComputeTime)),
+				"has "+chPicoseconds+" %d", exact)
 		}
 	}
+
 	size, sized := n.ints["comm_size"]
 	if size < 0 || size > MaxMessageBytes {
 		return o, n.invalid(fmt.Sprintf("from 0 to %d", int64(MaxMessageBytes)), "has comm_size %d", size)
 	}
+
 	other := func(name string) (int32, error) {
 		p, ok := n.ints[name]
 		if !ok {
-			return 0, n.invalid("a trace whose messages name both ranks", "has no %s, as traces converted from PyTorch have it", name)
+			return 0, n.invalid("a trace whose messages name both ranks",
+				"has no %s, as traces converted from PyTorch have it", name)
 		}
 		if p < 0 || p >= int64(c.Ranks) {
 			return 0, n.invalid(fmt.Sprintf("a rank from 0 to %d", c.Ranks-1), "has %s %d", name, p)
 		}
 		return int32(p) - int32(rank), nil
 	}
+
 	if number := n.ints[chTaskNumber]; number > 0 && number < completionTag {
 		o.Tag = uint32(number)
 	}
@@ -202,7 +230,8 @@ func (c *chakraReader) operation(rank int, n *chNode) (o Op, err error) {
 			o.Duration, err = c.rooflineTime(float64(work), float64(n.ints["tensor_size"]))
 		}
 	case chSend, chRecv:
-		if ownEnd, ok := n.ints[map[int64]string{chSend: "comm_src", chRecv: "comm_dst"}[n.kind]]; ok && ownEnd != int64(rank) {
+		if ownEnd, ok := n.ints[map[int64]string{chSend: "comm_src",
+			chRecv: "comm_dst"}[n.kind]]; ok && ownEnd != int64(rank) {
 			c.note("messages name another rank at their own end than that of their file, and are taken to be the file's", 0)
 		}
 		if tag := n.ints["comm_tag"]; tag != int64(int32(tag)) && tag != int64(uint32(tag)) {
@@ -232,38 +261,45 @@ func (c *chakraReader) operation(rank int, n *chNode) (o Op, err error) {
 		}
 		coll, ok := chCollectives[code]
 		if !ok {
-			return o, n.invalid("another collective", "is a %s (comm_type %d), which is not read", cmp.Or(chUnsupported[code], "collective"), code)
+			return o, n.invalid("another collective", "is a %s (comm_type %d), which is not read",
+				cmp.Or(chUnsupported[code], "collective"), code)
 		}
+
 		name := n.group
 		if g, ok := n.ints["comm_group"]; ok && name == "" {
 			name = fmt.Sprint(g)
 		}
 		group, ok := c.index[name]
 		if !ok {
-			return o, n.invalid("workload.groups, the file of groups", "calls the group %.20q, which is not known", name)
+			return o, n.invalid("workload.groups, the file of groups",
+				"calls the group %.20q, which is not known", name)
 		}
 		if c.Groups[group].SetOf[rank] < 0 {
-			return o, n.invalid("a group of its rank", "calls the group %.20q, which rank %d is not in", name, rank)
+			return o, n.invalid("a group of its rank",
+				"calls the group %.20q, which rank %d is not in", name, rank)
 		}
+
 		if n.hasPartialDims {
 			c.note("collectives are of some of ASTRA-sim's dimensions (involved_dim), and are taken to be of all", 0)
 		}
+
 		o.Kind, o.Collective, o.Bytes, o.Group = Call, coll, size, group
-		if coll == AllGather { // what one rank contributes
+		if coll == AllGather { // comm_size is the contribution of one rank
 			o.Bytes *= int64(len(c.members(rank, &o)))
 		}
 	}
 	return o, err
 }
 
-// rooflineTime returns how long so many operations take, on so many bytes of memory.
+// rooflineTime returns the time of a computation with the given operations and bytes of
+// memory traffic.
 func (c *chakraReader) rooflineTime(work, bytes float64) (engine.Time, error) {
 	if c.options.PeakTFLOPS == 0 {
 		c.note("computations say their operations and no time, and take none: give peak_tflops and memory_bandwidth", 0)
 		return 0, nil
 	}
 	if bytes == 0 {
-		return 0, nil // as ASTRA-sim has it
+		return 0, nil // as in ASTRA-sim
 	}
 	s := work / (c.options.PeakTFLOPS * 1e12)
 	if c.options.MemoryBandwidth > 0 {
@@ -271,7 +307,8 @@ func (c *chakraReader) rooflineTime(work, bytes float64) (engine.Time, error) {
 	}
 	d, err := engine.FromSeconds(s)
 	if err != nil || d > maxComputeTime {
-		return 0, invalid("fewer operations, or a higher peak_tflops", "%.3g operations take %.3g s", work, s)
+		return 0, invalid("fewer operations, or a higher peak_tflops",
+			"%.3g operations take %.3g s", work, s)
 	}
 	return d, nil
 }

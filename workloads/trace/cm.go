@@ -12,31 +12,33 @@ import (
 	"sim/engine"
 )
 
+// isCM reports whether a file starts like a connection matrix.
 func isCM(begin []byte) bool { return firstWordIs(begin, "Nodes") }
 
-// cmFlow is a connection of htsim's matrix.
+// cmFlow is a flow of htsim's connection matrix.
 type cmFlow struct {
 	src, dst           int32
 	start              engine.Time
 	bytes              int64
-	id, trigger        int64 // trigger that it waits for; 0 of none
-	sendDone, recvDone int64 // triggers that it fires
-	line               int
+	id, trigger        int64 // its id, and the trigger for which it waits; 0 if there is none
+	sendDone, recvDone int64 // triggers fired when it is acknowledged and received; 0 if none
+	line               int   // line in the file
 	hasSize            bool
 }
 
-// cmTrigger is one of its triggers.
+// cmTrigger is a trigger of the matrix: flows fire it, and it starts other flows.
 type cmTrigger struct {
-	kind      string
-	count     int
-	firedBy   []int32 // flows, in the order of the file
-	onReceive []bool  // of these: when received, not when acknowledged
-	starts    []int32
+	kind      string  // oneshot, multishot or barrier
+	count     int     // number of firings that a barrier needs
+	firedBy   []int32 // flows that fire it, in file order
+	onReceive []bool  // for each of these: fired when received, not when acknowledged
+	starts    []int32 // flows that it starts, in file order
 	line      int
 }
 
-// readCM reads a connection matrix of htsim. A flow is a message. A trigger has flows wait for others, by messages of no
-// bytes between their ranks; if it counts which of several flows ends first, by receives of any source.
+// readCM reads a connection matrix of htsim. A flow is a message. A trigger makes flows
+// wait for others by messages of 0 bytes between their ranks. If the result depends on
+// which of several flows ends first, these messages go to wildcard receives.
 func readCM(files []File, h *ReadOptions) (*Job, error) {
 	if err := countOperations(files[0].Name, 2*bytes.Count(files[0].Data, []byte("->"))); err != nil {
 		return nil, err
@@ -65,7 +67,8 @@ func readCM(files []File, h *ReadOptions) (*Job, error) {
 			}
 			header[f[0]], err = parseInteger(f[0], f[1], 0, maxValue)
 		case f[0] == "failure":
-			return nil, l.invalid("fabric.failed_links and the like", "failures name switches of htsim's fat tree, which this fabric has not")
+			return nil, l.invalid("fabric.failed_links and the like",
+				"failures name switches of htsim's fat tree, which this fabric has not")
 		case f[0] == "trigger":
 			err = cmTriggerLine(f, l.Line, triggers)
 		default:
@@ -84,7 +87,8 @@ func readCM(files []File, h *ReadOptions) (*Job, error) {
 		n    int
 	}{{"Connections", len(flows)}, {"Triggers", len(triggers)}} {
 		if header[c.name] != int64(c.n) {
-			return nil, l.invalid(fmt.Sprintf("%s %d, or all of them", c.name, c.n), "the header says %s %d, and there are %d", c.name, header[c.name], c.n)
+			return nil, l.invalid(fmt.Sprintf("%s %d, or all of them", c.name, c.n),
+				"the header says %s %d, and there are %d", c.name, header[c.name], c.n)
 		}
 	}
 	j.Ranks = int(header["Nodes"])
@@ -186,7 +190,7 @@ func cmFlowLine(f []string, nodes int64) (c cmFlow, err error) {
 	return c, err
 }
 
-// cmAddOps makes the operations.
+// cmAddOps adds the operations of the flows and triggers to j.
 func cmAddOps(j *Job, flows []cmFlow, triggers map[int64]*cmTrigger) error {
 	j.Ops = make([][]Op, j.Ranks)
 	for i := range flows {
@@ -199,7 +203,8 @@ func cmAddOps(j *Job, flows []cmFlow, triggers map[int64]*cmTrigger) error {
 				continue
 			}
 			if triggers[t.id] == nil {
-				return invalid("a trigger of that id", "line %d fires trigger %d, which is not there", c.line, t.id)
+				return invalid("a trigger of that id",
+					"line %d fires trigger %d, which is not there", c.line, t.id)
 			}
 			triggers[t.id].firedBy = append(triggers[t.id].firedBy, int32(i))
 			triggers[t.id].onReceive = append(triggers[t.id].onReceive, t.recv)
@@ -208,16 +213,19 @@ func cmAddOps(j *Job, flows []cmFlow, triggers map[int64]*cmTrigger) error {
 			continue
 		}
 		if triggers[c.trigger] == nil {
-			return invalid("a trigger of that id", "line %d waits for trigger %d, which is not there", c.line, c.trigger)
+			return invalid("a trigger of that id",
+				"line %d waits for trigger %d, which is not there", c.line, c.trigger)
 		}
 		triggers[c.trigger].starts = append(triggers[c.trigger].starts, int32(i))
 	}
+
+	// Add the flows as messages.
 	add := func(rank int32, o Op) int32 {
 		j.Ops[rank] = append(j.Ops[rank], o)
 		return int32(len(j.Ops[rank]) - 1)
 	}
 	sent, received := make([]int32, len(flows)), make([]int32, len(flows))
-	for i := range flows { // in this order tags are of flows
+	for i := range flows { // the tag of a message is the index of its flow
 		c := &flows[i]
 		name := fmt.Sprintf("flow of line %d", c.line)
 		o := Op{Name: name, Kind: Send, Bytes: c.bytes, Peer: c.dst - c.src, Tag: uint32(i)}
@@ -228,8 +236,12 @@ func cmAddOps(j *Job, flows []cmFlow, triggers map[int64]*cmTrigger) error {
 			j.note("flows from a node to itself take no time", c.bytes)
 		}
 		sent[i] = add(c.src, o)
-		received[i] = add(c.dst, Op{Name: name, Kind: Recv, Bytes: c.bytes, Peer: c.src - c.dst, Tag: uint32(i)})
+		received[i] = add(c.dst, Op{Name: name, Kind: Recv, Bytes: c.bytes, Peer: c.src - c.dst,
+			Tag: uint32(i)})
 	}
+
+	// Messages of triggers have tags from 2^31 on. Their number is limited, as a trigger
+	// may start and be fired by all flows.
 	tag, maxTags := uint32(1<<31), len(flows)*64+1<<16
 	next := func() error {
 		if tag++; int(tag-1<<31) > maxTags {
@@ -237,7 +249,7 @@ func cmAddOps(j *Job, flows []cmFlow, triggers map[int64]*cmTrigger) error {
 		}
 		return nil
 	}
-	// tell has a flow wait for an operation of a rank.
+	// addWait makes a flow wait for operation op of rank from, by a message of 0 bytes.
 	addWait := func(from, op, flow int32) error {
 		if err := next(); err != nil {
 			return err
@@ -249,7 +261,7 @@ func cmAddOps(j *Job, flows []cmFlow, triggers map[int64]*cmTrigger) error {
 		o.After = append(o.After, op)
 		return nil
 	}
-	// fired returns the rank and the operation with which firing i of a trigger is done.
+	// fired returns the rank and the operation after which firing i of a trigger happens.
 	fired := func(t *cmTrigger, i int) (rank, op int32) {
 		c := &flows[t.firedBy[i]]
 		if t.onReceive[i] {
@@ -267,8 +279,11 @@ func cmAddOps(j *Job, flows []cmFlow, triggers map[int64]*cmTrigger) error {
 			continue
 		}
 		done := func(i int) (rank, op int32) { return fired(t, i) }
-		// firings whose order shows in the simulation come to one rank, which takes the first to arrive first
-		if len(t.firedBy) > t.firingsBefore(1) && !(t.kind == "multishot" && len(t.firedBy) == len(t.starts) && cmStartInOrder(flows, triggers, t.firedBy)) {
+		// If the order of firings depends on time, all firings go to one rank, which
+		// receives them in the order of arrival.
+		if len(t.firedBy) > t.firingsBefore(1) &&
+			!(t.kind == "multishot" && len(t.firedBy) == len(t.starts) &&
+				cmStartInOrder(flows, triggers, t.firedBy)) {
 			if err := next(); err != nil {
 				return err
 			}
@@ -280,6 +295,8 @@ func cmAddOps(j *Job, flows []cmFlow, triggers map[int64]*cmTrigger) error {
 			}
 			done = func(i int) (rank, op int32) { return home, taken[i] }
 		}
+
+		// Let each started flow wait for the firings that it needs.
 		for k, flow := range t.starts {
 			first, end := 0, t.firingsBefore(k+1)
 			if t.kind == "multishot" {
@@ -296,8 +313,9 @@ func cmAddOps(j *Job, flows []cmFlow, triggers map[int64]*cmTrigger) error {
 	return nil
 }
 
-// firingsBefore returns how many firings of a trigger start its k-th flow, from 1: of a multishot each starts the next in the
-// order of the file, of others one or as many as a barrier counts start all.
+// firingsBefore returns the number of firings that start the k-th flow of the trigger,
+// from 1. The k-th firing of a multishot starts the k-th flow in file order. A oneshot
+// starts all flows at the first firing, a barrier at the count-th.
 func (t *cmTrigger) firingsBefore(k int) int {
 	switch t.kind {
 	case "multishot":
@@ -308,7 +326,8 @@ func (t *cmTrigger) firingsBefore(k int) int {
 	return 1
 }
 
-// cmCheckStarts fails if a flow never starts, whatever flow ends first: which flows start does not depend on that.
+// cmCheckStarts fails if some flow never starts. This does not depend on the order in
+// which flows end.
 func cmCheckStarts(flows []cmFlow, triggers map[int64]*cmTrigger) error {
 	canStart, fired := make([]bool, len(flows)), map[int64]int{}
 	var ready []int32
@@ -318,7 +337,7 @@ func cmCheckStarts(flows []cmFlow, triggers map[int64]*cmTrigger) error {
 			ready = append(ready, int32(i))
 		}
 	}
-	started := map[int64]int{} // by trigger: flows that it has started
+	started := map[int64]int{} // number of started flows, by trigger
 	for len(ready) > 0 {
 		c := &flows[ready[len(ready)-1]]
 		ready = ready[:len(ready)-1]
@@ -338,13 +357,15 @@ func cmCheckStarts(flows []cmFlow, triggers map[int64]*cmTrigger) error {
 	for i := range flows {
 		if !canStart[i] {
 			c, t := &flows[i], triggers[flows[i].trigger]
-			return invalid("enough flows that fire it, of which one starts without it", "trigger %d (line %d) is fired %d times by flows that start, so that line %d never starts", c.trigger, t.line, fired[c.trigger], c.line)
+			return invalid("enough flows that fire it, of which one starts without it",
+				"trigger %d (line %d) is fired %d times by flows that start, so that line %d never starts", c.trigger, t.line, fired[c.trigger], c.line)
 		}
 	}
 	return nil
 }
 
-// cmStartInOrder reports whether each of some flows starts, through triggers that one flow fires, after the one before.
+// cmStartInOrder reports whether each flow of a list starts after the previous one,
+// through triggers with a single firing flow.
 func cmStartInOrder(flows []cmFlow, triggers map[int64]*cmTrigger, list []int32) bool {
 	for i := 1; i < len(list); i++ {
 		flow, steps := list[i], 0

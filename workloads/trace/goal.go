@@ -11,14 +11,17 @@ import (
 	"sim/engine"
 )
 
-// goalMagic begins binary files of LogGOPSim's txt2bin, goalSpoilt those that it has written with --save-mem.
+// Constants of GOAL files.
 const (
+	// goalMagic starts binary files of LogGOPSim's txt2bin; goalSaveMemMagic starts files
+	// that txt2bin wrote with --save-mem, which are not usable.
 	goalMagic        = 4223
 	goalSaveMemMagic = 2342
-	goalNodeBytes    = 39 // bytes of a node
-	goalEagerBytes   = 65535
+	goalNodeBytes    = 39    // bytes per node of a binary file
+	goalEagerBytes   = 65535 // LogGOPSim's limit for eager messages
 )
 
+// isGOAL reports whether a file starts like a binary or text GOAL schedule.
 func isGOAL(begin []byte) bool {
 	if len(begin) >= 8 {
 		if magic := binary.LittleEndian.Uint64(begin); magic == goalMagic || magic == goalSaveMemMagic {
@@ -34,49 +37,56 @@ func isGOAL(begin []byte) bool {
 	return false
 }
 
-// readGOAL reads a schedule of LogGOPSim, ATLAHS and SPCL's htsim, as text or as txt2bin makes it. Messages up to the
-// size that LogGOPSim sends eagerly do not wait for their receives, and are done for their sender when they start.
+// readGOAL reads a schedule of LogGOPSim, ATLAHS or SPCL's htsim, as text or as output of
+// txt2bin. Messages up to LogGOPSim's eager limit do not wait for their receives and end
+// for their sender when they start.
 func readGOAL(files []File, h *ReadOptions) (*Job, error) {
 	j := &Job{EagerBytes: goalEagerBytes, Buffered: true}
 	g := &goalReader{Job: j}
-	if f := files[0]; len(f.Data) >= 8 && binary.LittleEndian.Uint64(f.Data) <= goalMagic && !bytes.HasPrefix(f.Data, []byte("num")) {
+	if f := files[0]; len(f.Data) >= 8 && binary.LittleEndian.Uint64(f.Data) <= goalMagic &&
+		!bytes.HasPrefix(f.Data, []byte("num")) {
 		return j, g.readBinary(f)
 	}
-	if err := countOperations(files[0].Name, countLines(files[0].Data, "calc", "send", "recv")); err != nil {
+	if err := countOperations(files[0].Name,
+		countLines(files[0].Data, "calc", "send", "recv")); err != nil {
 		return nil, err
 	}
 	l := &lineReader{file: files[0]}
 	return j, l.locate(g.readText(l))
 }
 
-// goalReader is a schedule under way.
+// goalReader reads a GOAL schedule.
 type goalReader struct {
 	*Job
-	rank        int32       // whose operations are read
-	ops         []Op        // of it
-	cpus        []int16     // of these, of others than computes -1
-	picoseconds engine.Time // what comments of a line say: what its calc takes longer, below a nanosecond
-	taskNumber  uint32      // its number
-	sendOrder   int32       // and of a send its turn
+	rank int32   // rank whose operations are read
+	ops  []Op    // its operations
+	cpus []int16 // cpu of each operation; -1 if it needs none
+	// Values in the comments of the current line, written by WriteGOAL: the
+	// sub-nanosecond part of a calc, its number, and the send order of a send.
+	picoseconds engine.Time
+	taskNumber  uint32
+	sendOrder   int32
 }
 
 // add appends an operation of the rank.
 func (g *goalReader) add(o Op, cpu int64) int32 {
-	if o.Kind != Compute || o.Duration == 0 { // what takes no time needs no cpu
+	if o.Kind != Compute || o.Duration == 0 { // an operation without duration needs no cpu
 		cpu = -1
 	}
 	g.ops, g.cpus = append(g.ops, o), append(g.cpus, int16(cpu))
 	return int32(len(g.ops) - 1)
 }
 
-// beginRank begins a rank of so many operations.
+// beginRank starts a rank with n operations.
 func (g *goalReader) beginRank(rank int32, n int) {
 	g.rank, g.ops, g.cpus = rank, make([]Op, 0, n), make([]int16, 0, n)
 }
 
-// endRank orders the operations of the rank and puts the computes of each cpu on a stream.
+// endRank sorts the operations of the rank and puts the computations of each cpu on a
+// stream. starts lists pairs (a, b): a waits for the start of b (irequires).
 func (g *goalReader) endRank(starts [][2]int32) error {
-	startJoin := map[int32]int32{} // what all that a waits for is joined by, where others wait for its beginning
+	startJoin := map[int32]int32{} // joins the predecessors of an operation for whose start others wait
+
 	for _, s := range starts {
 		if _, ok := startJoin[s[1]]; !ok {
 			startJoin[s[1]] = g.add(Op{Name: "start of " + g.ops[s[1]].Name, After: g.ops[s[1]].After}, -1)
@@ -86,6 +96,7 @@ func (g *goalReader) endRank(starts [][2]int32) error {
 	for _, s := range starts {
 		g.ops[s[0]].After = append(g.ops[s[0]].After, startJoin[s[1]])
 	}
+
 	for i := range g.ops {
 		o := &g.ops[i]
 		slices.Sort(o.After)
@@ -102,7 +113,7 @@ func (g *goalReader) endRank(starts [][2]int32) error {
 	return nil
 }
 
-// message checks peer, size and tag of a message.
+// message returns a message after checking its size, peer, tag and nic.
 func (g *goalReader) message(kind OpKind, size uint64, peer, tag uint32, nic int64) (Op, error) {
 	o := Op{Name: kind.String(), Kind: kind, Bytes: int64(size), Tag: tag, Peer: int32(peer) - g.rank}
 	if size == 1 && tag&completionTag != 0 && tag != AnyTag {
@@ -114,7 +125,8 @@ func (g *goalReader) message(kind OpKind, size uint64, peer, tag uint32, nic int
 	case size > MaxMessageBytes:
 		return o, invalid(fmt.Sprintf("at most %d", int64(MaxMessageBytes)), "a message of %d bytes", size)
 	case nic > 0:
-		return o, invalid("a schedule whose ranks are GPUs of one interface each", "a message on nic %d, of ranks that are nodes of several", nic)
+		return o, invalid("a schedule whose ranks are GPUs of one interface each",
+			"a message on nic %d, of ranks that are nodes of several", nic)
 	case kind == Recv && peer == math.MaxUint32:
 		o.Peer = AnySource
 	case peer >= uint32(g.Ranks):
@@ -125,9 +137,9 @@ func (g *goalReader) message(kind OpKind, size uint64, peer, tag uint32, nic int
 	return o, nil
 }
 
-// readText reads the statements, a line each.
+// readText reads a text schedule, one statement per line.
 func (g *goalReader) readText(l *lineReader) error {
-	last, inside := int32(-1), false // the last rank, and whether its brace is open
+	last, inside := int32(-1), false // last rank, and whether its brace is open
 	labels := map[string]int32{}
 	var starts [][2]int32
 	comment := false
@@ -148,7 +160,8 @@ func (g *goalReader) readText(l *lineReader) error {
 			g.Ranks, g.Ops = int(n), make([][]Op, n)
 			continue
 		}
-		for len(f) > 0 { // a closing brace may stand behind a statement
+		for len(f) > 0 { // a closing brace may follow a statement
+
 			switch {
 			case !inside && f[0] == "rank" && len(f) >= 2:
 				name, open := strings.CutSuffix(f[1], "{")
@@ -197,7 +210,8 @@ func (g *goalReader) readText(l *lineReader) error {
 	return nil
 }
 
-// readComments notes what the comments of a line say in the words of this package; others say nothing.
+// readComments reads the values that WriteGOAL stores in comments. Other comments are
+// ignored. comment states that the line starts within a block comment.
 func (g *goalReader) readComments(text string, comment bool) {
 	if g.picoseconds, g.taskNumber, g.sendOrder = 0, 0, 0; comment {
 		return
@@ -214,7 +228,8 @@ func (g *goalReader) readComments(text string, comment bool) {
 	g.sendOrder = max(0, g.sendOrder)
 }
 
-// goalUncommented returns what of a line is no comment.
+// goalUncommented returns a line without comments. comment is the state of a block
+// comment at the start of the line, and is updated.
 func goalUncommented(text string, comment *bool) string {
 	var out strings.Builder
 	for text != "" {
@@ -243,7 +258,8 @@ func (g *goalReader) readStatement(f []string, labels map[string]int32, starts *
 		b, known2 := labels[f[2]]
 		switch {
 		case !known || !known2:
-			return invalid("labels of the rank, above", "%.60q names an operation that is not there", strings.Join(f, " "))
+			return invalid("labels of the rank, above",
+				"%.60q names an operation that is not there", strings.Join(f, " "))
 		case f[1] == "requires":
 			g.ops[a].After = append(g.ops[a].After, b)
 		default:
@@ -251,6 +267,7 @@ func (g *goalReader) readStatement(f []string, labels map[string]int32, starts *
 		}
 		return nil
 	}
+
 	label := ""
 	if name, ok := strings.CutSuffix(f[0], ":"); ok {
 		if label, f = name, f[1:]; len(f) == 0 {
@@ -258,12 +275,14 @@ func (g *goalReader) readStatement(f []string, labels map[string]int32, starts *
 		}
 	}
 	var tag, cpu, nic int64
+	// readKeys reads optional keys in the given order.
 	readKeys := func(rest []string, names ...string) error {
 		next := 0
 		for i := 0; i < len(rest); i += 2 {
 			k := slices.Index(names[next:], rest[i])
 			if k < 0 || i+1 == len(rest) {
-				return invalid(strings.Join(names, ", ")+", in this order", "%.40q", strings.Join(rest[i:], " "))
+				return invalid(strings.Join(names, ", ")+", in this order", "%.40q",
+					strings.Join(rest[i:], " "))
 			}
 			next += k + 1
 			minValue, maxValue := int64(0), int64(255)
@@ -285,6 +304,7 @@ func (g *goalReader) readStatement(f []string, labels map[string]int32, starts *
 		}
 		return nil
 	}
+
 	var o Op
 	switch {
 	case f[0] == "calc" && len(f) >= 2:
@@ -295,7 +315,8 @@ func (g *goalReader) readStatement(f []string, labels map[string]int32, starts *
 		if err := readKeys(f[2:], "cpu"); err != nil {
 			return err
 		}
-		o = Op{Name: "calc", Kind: Compute, Tag: g.taskNumber, Duration: engine.Time(ns)*engine.Nanosecond + min(max(0, g.picoseconds), engine.Nanosecond-1)}
+		o = Op{Name: "calc", Kind: Compute, Tag: g.taskNumber,
+			Duration: engine.Time(ns)*engine.Nanosecond + min(max(0, g.picoseconds), engine.Nanosecond-1)}
 	case (f[0] == "send" || f[0] == "recv") && len(f) >= 4:
 		kind, word := Send, "to"
 		if f[0] == "recv" {
@@ -328,6 +349,7 @@ func (g *goalReader) readStatement(f []string, labels map[string]int32, starts *
 	default:
 		return invalid("calc, send, recv, or A requires B", "%.60q", strings.Join(f, " "))
 	}
+
 	if label != "" {
 		o.Name = label + ": " + o.Name
 		if _, twice := labels[label]; twice {
@@ -341,7 +363,7 @@ func (g *goalReader) readStatement(f []string, labels map[string]int32, starts *
 	return nil
 }
 
-// readBinary reads what txt2bin makes of a text.
+// readBinary reads the output of txt2bin.
 func (g *goalReader) readBinary(f File) error {
 	const base = 8
 	le := binary.LittleEndian
@@ -354,6 +376,7 @@ func (g *goalReader) readBinary(f File) error {
 	if le.Uint64(f.Data) != goalMagic || len(f.Data) < base+6 {
 		return fail(1, 0, fmt.Sprint(goalMagic), "begins with the number %d", le.Uint64(f.Data))
 	}
+
 	ranks := uint64(le.Uint32(f.Data[base:]))
 	if ranks == 0 || ranks > MaxRanks || uint64(len(f.Data)) < base+6+16*ranks {
 		return fail(1, base, "a whole file", "%d ranks in %d bytes", ranks, len(f.Data))
@@ -362,18 +385,21 @@ func (g *goalReader) readBinary(f File) error {
 	if err := countOperations(f.Name, len(f.Data)/goalNodeBytes); err != nil {
 		return err
 	}
-	remaining := uint64(len(f.Data)-base-6) - 16*ranks // bytes that ranks share, so that none is of several
+
+	remaining := uint64(len(f.Data)-base-6) - 16*ranks // total bytes of the blocks, which must not overlap
 	for rank := range int32(ranks) {
 		head := base + 6 + 16*int(rank)
 		start, end := le.Uint64(f.Data[head:]), le.Uint64(f.Data[head+8:])
 		if end < start || end > uint64(len(f.Data)-base) || end-start < 8 && end != start {
-			return fail(int(rank)+1, head, "a whole file", "rank %d stands from byte %d to %d of %d", rank, start, end, len(f.Data)-base)
+			return fail(int(rank)+1, head, "a whole file",
+				"rank %d stands from byte %d to %d of %d", rank, start, end, len(f.Data)-base)
 		}
 		if end == start {
 			continue
 		}
 		if end-start > remaining {
-			return fail(int(rank)+1, head, "a place for each", "rank %d stands from byte %d to %d, where others stand", rank, start, end)
+			return fail(int(rank)+1, head, "a place for each",
+				"rank %d stands from byte %d to %d, where others stand", rank, start, end)
 		}
 		remaining -= end - start
 		block := f.Data[base+start : base+end]
@@ -384,26 +410,30 @@ func (g *goalReader) readBinary(f File) error {
 	return nil
 }
 
-// readBlock reads the operations of a rank.
+// readBlock reads the operations of a rank from its block.
 func (g *goalReader) readBlock(rank int32, b []byte) error {
 	le := binary.LittleEndian
 	n, roots := uint64(le.Uint32(b)), uint64(le.Uint32(b[4:]))
 	nodes := 8 + 4*roots
 	table := nodes + goalNodeBytes*n
 	if roots > n || table > uint64(len(b)) {
-		return invalid("a whole file", "rank %d has %d operations and %d roots in %d bytes", rank, n, roots, len(b))
+		return invalid("a whole file", "rank %d has %d operations and %d roots in %d bytes", rank,
+			n, roots, len(b))
 	}
+
 	appendix := b[table:]
 	g.beginRank(rank, int(n))
 	predecessors := make([]uint32, n)
 	type successors struct{ after, started [2]uint32 }
 	next := make([]successors, n)
+
 	for i := range n {
 		r := b[nodes+goalNodeBytes*i:]
 		predecessors[i] = le.Uint32(r)
 		kind, peer, size, tag := r[4], le.Uint32(r[5:]), le.Uint64(r[9:]), le.Uint32(r[17:])
 		cpu, nic := int64(r[21]), int64(r[22])
-		next[i] = successors{[2]uint32{le.Uint32(r[23:]), le.Uint32(r[27:])}, [2]uint32{le.Uint32(r[31:]), le.Uint32(r[35:])}}
+		next[i] = successors{[2]uint32{le.Uint32(r[23:]), le.Uint32(r[27:])},
+			[2]uint32{le.Uint32(r[31:]), le.Uint32(r[35:])}}
 		var o Op
 		var err error
 		switch kind {
@@ -414,7 +444,8 @@ func (g *goalReader) readBlock(rank int32, b []byte) error {
 		case 2:
 			o, err = g.message(Recv, size, peer, tag, nic)
 		case 3:
-			if o = (Op{Name: "calc", Kind: Compute, Duration: engine.Time(size) * engine.Nanosecond}); size > uint64(maxComputeTime/engine.Nanosecond) {
+			if o = (Op{Name: "calc", Kind: Compute,
+				Duration: engine.Time(size) * engine.Nanosecond}); size > uint64(maxComputeTime/engine.Nanosecond) {
 				err = invalid("fewer", "a calc of %d ns", size)
 			} else if peer == goalPicosecondsPeer && tag < uint32(engine.Nanosecond) {
 				o.Duration += engine.Time(tag)
@@ -430,21 +461,29 @@ func (g *goalReader) readBlock(rank int32, b []byte) error {
 		}
 		g.add(o, cpu)
 	}
+
+	// Convert successors to predecessors, and compare their number with the declared one.
 	var starts [][2]int32
 	numNamed, total := make([]uint32, n), uint64(0)
 	for i := range next {
 		for k, list := range [2][2]uint32{next[i].after, next[i].started} {
 			count, first := uint64(list[0]), uint64(list[1])
-			if total += count; total > uint64(len(appendix)/4) || 4*(first+count) > uint64(len(appendix)) && count > 0 {
-				return invalid("a whole file", "operation %d of rank %d has successors %d to %d of %d", i, rank, first, first+count, len(appendix)/4)
+			if total += count; total > uint64(len(appendix)/4) ||
+				4*(first+count) > uint64(len(appendix)) && count > 0 {
+				return invalid("a whole file",
+					"operation %d of rank %d has successors %d to %d of %d", i, rank, first,
+					first+count, len(appendix)/4)
 			}
 			for s := range count {
 				to := le.Uint32(appendix[4*(first+s):])
 				if uint64(to) >= n {
-					return invalid(fmt.Sprintf("from 0 to %d", n-1), "operation %d of rank %d has the successor %d", i, rank, to)
+					return invalid(fmt.Sprintf("from 0 to %d", n-1),
+						"operation %d of rank %d has the successor %d", i, rank, to)
 				}
 				if numNamed[to]++; numNamed[to] > predecessors[to] {
-					return invalid("as many", "operation %d of rank %d waits for %d others, and more name it", to, rank, predecessors[to])
+					return invalid("as many",
+						"operation %d of rank %d waits for %d others, and more name it", to, rank,
+						predecessors[to])
 				}
 				if k == 0 {
 					g.ops[to].After = append(g.ops[to].After, int32(i))
@@ -454,9 +493,12 @@ func (g *goalReader) readBlock(rank int32, b []byte) error {
 			}
 		}
 	}
+
 	for i := range numNamed {
 		if numNamed[i] != predecessors[i] {
-			return invalid("as many", "operation %d of rank %d waits for %d others, and %d name it", i, rank, predecessors[i], numNamed[i])
+			return invalid("as many",
+				"operation %d of rank %d waits for %d others, and %d name it", i, rank,
+				predecessors[i], numNamed[i])
 		}
 	}
 	return g.endRank(starts)

@@ -17,33 +17,35 @@ import (
 	"sim/engine"
 )
 
-// What is read at most. All that files become takes at most Factor times their bytes, and PerRank for each rank. Files
-// of more than MaxOperations are refused before anything is made of them.
+// Limits of the input. Memory use is at most MemoryPerByte times the bytes of the files
+// plus MemoryPerRank per rank. Files with more than MaxOperations are rejected before
+// anything is allocated for them.
 const (
-	MaxBytes        = 256 << 20 // of all files together, unpacked
-	MaxOperations   = 1 << 22   // of all files together: some 1.5 GB of memory
+	MaxBytes        = 256 << 20 // all files together, unpacked
+	MaxOperations   = 1 << 22   // all files together; this many take about 1.5 GB of memory
 	MaxRanks        = 1 << 17
-	MaxUnpackRatio  = 64      // bytes that a byte of a packed file unpacks to
-	MemoryPerByte   = 256     // bytes of memory for a byte of a file
-	MemoryPerRank   = 1 << 10 // bytes of memory for a rank
-	MaxMessageBytes = 1 << 50 // bytes of one message, call or buffer
-	maxComputeTime  = engine.Never / 4
+	MaxUnpackRatio  = 64               // unpacked bytes per byte of a gzip file; rejects zip bombs
+	MemoryPerByte   = 256              // bytes of memory per byte of a file
+	MemoryPerRank   = 1 << 10          // bytes of memory per rank
+	MaxMessageBytes = 1 << 50          // bytes of one message, call or buffer
+	maxComputeTime  = engine.Never / 4 // per rank: a quarter of the range of simulated time
 )
 
-// File is a file of a workload, unpacked.
+// File is an input file, unpacked.
 type File struct {
 	Name string
 	Data []byte
 }
 
-// Unpack returns a file, unpacked where it is packed by gzip, which its first bytes say. It fails where that is broken,
-// or unpacks to more than MaxPacked times its size.
+// Unpack returns a file, decompressed if its first bytes are those of gzip. It fails if
+// the compressed data is corrupt or expands to more than MaxUnpackRatio times its size.
 func Unpack(name string, data []byte) (File, error) {
 	if !bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
 		return File{name, data}, nil
 	}
 	fail := func(err error) error {
-		return &Error{File: name, Record: 1, Problem: "is packed by gzip and broken: " + err.Error(), Want: "a whole file"}
+		return &Error{File: name, Record: 1,
+			Problem: "is packed by gzip and broken: " + err.Error(), Want: "a whole file"}
 	}
 	r, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
@@ -55,24 +57,26 @@ func Unpack(name string, data []byte) (File, error) {
 	case err != nil:
 		return File{}, fail(err)
 	case len(out) > maxSize:
-		return File{}, &Error{File: name, Record: 1, Problem: fmt.Sprintf("%d bytes unpack to more than %d", len(data), maxSize), Want: "one that is not packed as much"}
+		return File{}, &Error{File: name, Record: 1,
+			Problem: fmt.Sprintf("%d bytes unpack to more than %d", len(data), maxSize),
+			Want:    "one that is not packed as much"}
 	}
 	return File{name, out}, nil
 }
 
-// Error is what is wrong with a record of a file.
+// Error describes an invalid record of a file.
 type Error struct {
 	File    string
-	Record  int // from 1; a line of a text; 0 of the whole file
-	Byte    int // where it begins, from 0
-	Problem string
-	Want    string
+	Record  int    // from 1; the line of a text file; 0 refers to the whole file
+	Byte    int    // offset of the record, from 0
+	Problem string // the problem, with the value
+	Want    string // the accepted input
 }
 
-// Error says all in a line.
+// Error returns the location, the problem and the accepted input in one line.
 func (e *Error) Error() string { return e.Summary() + "; want " + e.Want }
 
-// Summary is Error without what would be right.
+// Summary is Error without the accepted input.
 func (e *Error) Summary() string {
 	if e.Record == 0 {
 		return e.File + ": " + e.Problem
@@ -80,18 +84,19 @@ func (e *Error) Summary() string {
 	return fmt.Sprintf("%s: record %d (byte %d): %s", e.File, e.Record, e.Byte, e.Problem)
 }
 
-// problemError is an error without a place: what is wrong, and what would be right.
+// problemError is an Error without a location.
 type problemError struct{ problem, want string }
 
 func (e problemError) Error() string { return e.problem + "; want " + e.want }
 
-// invalid makes one.
+// invalid returns a problemError.
 func invalid(want, format string, args ...any) error {
 	return problemError{fmt.Sprintf(format, args...), want}
 }
 
-// jsonError says what of a JSON file is wrong, and where: its record is a line. The value that err is about begins at byte
-// begin of the file.
+// jsonError converts an error of reading JSON to an Error. The record is a line. The
+// value to which err refers starts at byte begin of the file. what names the content of
+// the file.
 func jsonError(f File, begin int, err error, what, want string) error {
 	problem, offset := err.Error(), 0
 	var syntax *json.SyntaxError
@@ -102,20 +107,23 @@ func jsonError(f File, begin int, err error, what, want string) error {
 	} else if errors.As(err, &syntaxErr) {
 		offset = syntaxErr.offset + 1
 	} else if errors.As(err, &typed) {
-		problem, offset = fmt.Sprintf("%s of the wrong type (%.40s)", cmp.Or(typed.Field, "a value"), typed.Value), int(typed.Offset)
+		problem, offset = fmt.Sprintf("%s of the wrong type (%.40s)",
+			cmp.Or(typed.Field, "a value"), typed.Value), int(typed.Offset)
 	}
 	offset = min(max(0, begin+offset-1), len(f.Data))
-	return &Error{f.Name, 1 + bytes.Count(f.Data[:offset], []byte{'\n'}), offset, "is no JSON of " + what + ": " + problem, want}
+	return &Error{f.Name, 1 + bytes.Count(f.Data[:offset], []byte{'\n'}), offset,
+		"is no JSON of " + what + ": " + problem, want}
 }
 
-// jsonReader finds the values of a JSON text without making anything of them, so that a long list is read one value at a
-// time. It checks only what separates values; json.Unmarshal checks each.
+// jsonReader locates the values of a JSON text without decoding them, so that a long list
+// is decoded one value at a time. It checks only separators; json.Unmarshal checks the
+// values.
 type jsonReader struct {
 	data   []byte
-	offset int // the next byte
+	offset int // next byte
 }
 
-// next returns the next byte that is no blank, and goes to it; 0 at the end.
+// next skips whitespace and returns the next byte, or 0 at the end.
 func (r *jsonReader) next() byte {
 	for ; r.offset < len(r.data); r.offset++ {
 		if c := r.data[r.offset]; c != ' ' && c != '\t' && c != '\r' && c != '\n' {
@@ -125,7 +133,8 @@ func (r *jsonReader) next() byte {
 	return 0
 }
 
-// jsonSyntaxError says at which byte a text stops being JSON, and by which character; 0 at its end.
+// jsonSyntaxError reports the position and the character at which a text is not JSON. The
+// character is 0 at the end of the text.
 type jsonSyntaxError struct {
 	offset int
 	char   byte
@@ -138,10 +147,11 @@ func (f jsonSyntaxError) Error() string {
 	return fmt.Sprintf("unexpected character %q", f.char)
 }
 
-// syntaxError is the fault at the next byte.
+// syntaxError returns a jsonSyntaxError for the next byte.
 func (r *jsonReader) syntaxError() error { return jsonSyntaxError{r.offset, r.next()} }
 
-// object visits the keys of an object, which is the whole text; visit reads the value of each.
+// object visits the keys of an object that forms the whole text. The function visit must
+// read the value of the key.
 func (r *jsonReader) object(visit func(key string) error) error {
 	if r.next() != '{' {
 		return r.syntaxError()
@@ -170,13 +180,14 @@ func (r *jsonReader) object(visit func(key string) error) error {
 	return err
 }
 
-// array visits the values of an array that begins at the next byte; visit reads each.
+// array visits the values of an array that starts at the next byte. The function visit
+// must read the value.
 func (r *jsonReader) array(visit func() error) error {
 	r.offset++
 	return r.list(']', visit)
 }
 
-// list visits what commas separate up to end.
+// list visits comma-separated elements up to the character end.
 func (r *jsonReader) list(end byte, visit func() error) error {
 	if r.next() == end {
 		r.offset++
@@ -199,7 +210,8 @@ func (r *jsonReader) list(end byte, visit func() error) error {
 	}
 }
 
-// value returns the text of the next value, and where it begins. The value ends where its brackets are closed.
+// value returns the text of the next value and its offset. The value ends where its
+// brackets are closed.
 func (r *jsonReader) value() (text []byte, begin int, err error) {
 	r.next()
 	begin = r.offset
@@ -234,16 +246,17 @@ func (r *jsonReader) value() (text []byte, begin int, err error) {
 	return nil, begin, r.syntaxError()
 }
 
-// countOperations fails if files hold more operations than are read.
+// countOperations fails if n exceeds MaxOperations.
 func countOperations(file string, n int) error {
 	if n <= MaxOperations {
 		return nil
 	}
-	return &Error{File: file, Problem: fmt.Sprintf("holds %d operations or more", n), Want: fmt.Sprintf("at most %d", MaxOperations)}
+	return &Error{File: file, Problem: fmt.Sprintf("holds %d operations or more", n),
+		Want: fmt.Sprintf("at most %d", MaxOperations)}
 }
 
-// countLines returns how many lines of a text have one of some words as a field of their own, before any comment, up to
-// one more than MaxOperations.
+// countLines returns the number of lines that contain one of the words as a separate
+// field before any comment. It stops counting beyond MaxOperations.
 func countLines(data []byte, words ...string) (n int) {
 	for len(data) > 0 && n <= MaxOperations {
 		line := data
@@ -256,7 +269,9 @@ func countLines(data []byte, words ...string) (n int) {
 			line = line[:k]
 		}
 		for _, w := range words {
-			if k := bytes.Index(line, []byte(w)); k >= 0 && (k == 0 || line[k-1] == ' ' || line[k-1] == '\t') && k+len(w) < len(line) && (line[k+len(w)] == ' ' || line[k+len(w)] == '\t') {
+			if k := bytes.Index(line,
+				[]byte(w)); k >= 0 && (k == 0 || line[k-1] == ' ' || line[k-1] == '\t') &&
+				k+len(w) < len(line) && (line[k+len(w)] == ' ' || line[k+len(w)] == '\t') {
 				n++
 				break
 			}
@@ -265,24 +280,24 @@ func countLines(data []byte, words ...string) (n int) {
 	return n
 }
 
-// lineReader reads a text line by line. Lines and their words are parts of the file's content and take no memory of their own:
+// lineReader reads a text line by line. Lines and words alias the file's content, so
 // files of millions of lines are read without garbage.
 type lineReader struct {
 	file   File
-	next   int // byte of the next line
-	Line   int // number of the last line, from 1
-	offset int // its byte
-	Text   string
-	words  []string // room of fields
+	next   int      // offset of the next line
+	Line   int      // number of the current line, from 1
+	offset int      // offset of the current line
+	Text   string   // current line without its end
+	words  []string // buffer of fields
 }
 
-// fields returns the words of a text between blanks, until it is called again.
+// fields returns the words of a text. The result is valid until the next call.
 func (l *lineReader) fields(text string) []string {
 	l.words = slices.AppendSeq(l.words[:0], strings.FieldsSeq(text))
 	return l.words
 }
 
-// scan goes on to the next line, without its end.
+// scan advances to the next line. It returns false at the end.
 func (l *lineReader) scan() bool {
 	if l.next >= len(l.file.Data) {
 		return false
@@ -294,21 +309,22 @@ func (l *lineReader) scan() bool {
 		n, l.next = len(rest), len(l.file.Data)
 	}
 	line := bytes.TrimSuffix(rest[:n], []byte{'\r'})
-	l.Text = unsafe.String(unsafe.SliceData(line), len(line)) // files are not written to
+	l.Text = unsafe.String(unsafe.SliceData(line),
+		len(line)) // safe: the content of a File is never modified
 	return true
 }
 
-// locate gives an error the place of the last line.
+// locate adds the position of the current line to an error.
 func (l *lineReader) locate(err error) error {
 	return locate(err, l.file.Name, max(1, l.Line), l.offset)
 }
 
-// invalid is an error at the last line.
+// invalid returns an Error at the current line.
 func (l *lineReader) invalid(want, format string, args ...any) error {
 	return l.locate(invalid(want, format, args...))
 }
 
-// locate gives an error that has none a place.
+// locate adds a position to a problemError. Other errors are returned unchanged.
 func locate(err error, file string, record, at int) error {
 	var e problemError
 	if errors.As(err, &e) {
@@ -317,18 +333,21 @@ func locate(err error, file string, record, at int) error {
 	return err
 }
 
-// parseInteger reads a whole number of a text that is called what, from least to most.
+// parseInteger parses a decimal integer between minValue and maxValue. what names it in
+// errors.
 func parseInteger(what, text string, minValue, maxValue int64) (int64, error) {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < minValue || n > maxValue {
-		return 0, invalid(fmt.Sprintf("a whole number from %d to %d", minValue, maxValue), "%s is %.40q", what, text)
+		return 0, invalid(fmt.Sprintf("a whole number from %d to %d", minValue, maxValue),
+			"%s is %.40q", what, text)
 	}
 	return n, nil
 }
 
-// parseWhole is integer of a number that may be written as a float of no fraction.
+// parseWhole is parseInteger for integers that may be written as floating-point numbers.
 func parseWhole(what, text string, minValue, maxValue int64) (int64, error) {
-	if f, err := strconv.ParseFloat(text, 64); err == nil && strings.ContainsAny(text, ".eE") && f == math.Trunc(f) && math.Abs(f) < 1<<53 {
+	if f, err := strconv.ParseFloat(text,
+		64); err == nil && strings.ContainsAny(text, ".eE") && f == math.Trunc(f) && math.Abs(f) < 1<<53 {
 		text = strconv.FormatInt(int64(f), 10)
 	}
 	return parseInteger(what, text, minValue, maxValue)

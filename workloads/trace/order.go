@@ -7,7 +7,7 @@ import (
 	"sim/internal/csr"
 )
 
-// indexHeap is a heap of operations by index.
+// indexHeap is a min-heap of operation indices.
 type indexHeap []int32
 
 func (h indexHeap) Len() int           { return len(h) }
@@ -21,8 +21,9 @@ func (h *indexHeap) Pop() any {
 	return x
 }
 
-// topologicalOrder puts operations of a rank into an order in which each comes after what it waits for, else as they are, and returns
-// by operation its new index. It fails on a cycle.
+// topologicalOrder returns the operations of a rank in an order in which each follows its
+// predecessors; otherwise their order is kept. position maps old to new indices. It fails
+// on a cycle (Kahn's algorithm with a heap).
 func topologicalOrder(ops []Op) (out []Op, position []int32, err error) {
 	position = make([]int32, len(ops))
 	inOrder := true
@@ -49,7 +50,7 @@ func topologicalOrder(ops []Op) (out []Op, position []int32, err error) {
 		position[i] = -1
 	}
 	out = make([]Op, 0, len(ops))
-	for len(ready) > 0 { // sorted, so a heap
+	for len(ready) > 0 { // ready starts sorted, which is a valid heap
 		i := heap.Pop(&ready).(int32)
 		position[i] = int32(len(out))
 		out = append(out, ops[i])
@@ -61,7 +62,8 @@ func topologicalOrder(ops []Op) (out []Op, position []int32, err error) {
 	}
 	if len(out) < len(ops) {
 		i := slices.Index(position, -1)
-		return nil, nil, invalid("dependencies without a cycle", "operation %d (%.40q) waits for itself, through others", i, ops[i].Name)
+		return nil, nil, invalid("dependencies without a cycle",
+			"operation %d (%.40q) waits for itself, through others", i, ops[i].Name)
 	}
 	for i := range out {
 		for k, a := range out[i].After {
@@ -71,14 +73,18 @@ func topologicalOrder(ops []Op) (out []Op, position []int32, err error) {
 	return out, position, nil
 }
 
-// maxContradictionWork bounds the search of dropContradictions for single dependencies that contradict data, in nodes and
-// dependencies visited. Beyond it, dependencies are dropped in the order of the file.
+// maxContradictionWork bounds the work of dropContradictions in its first phase, in
+// visited operations and dependencies. Beyond it, dependencies are dropped in file order.
 const maxContradictionWork = 50_000_000
 
-// dropContradictions removes control dependencies so that these and the data dependencies in After have no cycle, if the
-// latter have none, and returns how many. control lists by operation the operations that it waits for. A control
-// dependency on an operation that itself depends on data of the waiting one, through others, contradicts the data and goes
-// first. Of cycles that remain, the first operation in the file whose data are there drops what it still waits for.
+// dropContradictions removes control dependencies so that control and data dependencies
+// together have no cycle, and returns how many it removed. control[i] lists the
+// operations that operation i waits for. Data dependencies (Op.After) must have no cycle.
+//
+// A control dependency of i on c contradicts the data if c depends on the data of i,
+// directly or through others. These are removed first. In the remaining cycles, the
+// operations are executed in dependency order. When none is ready, the first one in the
+// file whose data dependencies are satisfied drops its unsatisfied control dependencies.
 func dropContradictions(ops []Op, control [][]int32) (dropped int) {
 	component := cyclicComponents(ops, control)
 	if component == nil {
@@ -89,8 +95,8 @@ func dropContradictions(ops []Op, control [][]int32) (dropped int) {
 		control[i] = slices.DeleteFunc(control[i], contradicts)
 		dropped += before - len(control[i])
 	}
-	contradicting := make([][]int32, len(ops)) // by operation: control dependencies that contradict data
-	waiting := make([][]int32, len(ops))       // by operation of a cycle: those that wait for its control
+	contradicting := make([][]int32, len(ops)) // control dependencies that contradict data, by operation
+	waiting := make([][]int32, len(ops))       // operations of the same cycle that wait for this one by control
 	for i := range ops {
 		for _, c := range control[i] {
 			if component[c] == component[i] {
@@ -98,12 +104,15 @@ func dropContradictions(ops []Op, control [][]int32) (dropped int) {
 			}
 		}
 	}
+
+	// Search the data dependencies of each such operation for the operations that wait
+	// for it.
 	mark, work := make([]int32, len(ops)), 0
 	for c := range int32(len(ops)) {
 		if len(waiting[c]) == 0 {
 			continue
 		}
-		stack := []int32{c} // over the data that c depends on
+		stack := []int32{c} // depth-first over the data dependencies of c
 		for len(stack) > 0 && work < maxContradictionWork {
 			op := stack[len(stack)-1]
 			stack = stack[:len(stack)-1]
@@ -121,7 +130,7 @@ func dropContradictions(ops []Op, control [][]int32) (dropped int) {
 			}
 		}
 	}
-	for i, list := range contradicting { // in ascending order
+	for i, list := range contradicting { // list is sorted
 		if len(list) > 0 {
 			drop(int32(i), func(c int32) bool { _, found := slices.BinarySearch(list, c); return found })
 		}
@@ -129,8 +138,10 @@ func dropContradictions(ops []Op, control [][]int32) (dropped int) {
 	if component = cyclicComponents(ops, control); component == nil {
 		return dropped
 	}
-	unfinished := make([]int, len(ops)) // open dependencies
-	fixed := make([]int, len(ops))      // of these, on data and on operations of other components
+
+	// Execute the remaining operations, and drop dependencies when none is ready.
+	unfinished := make([]int, len(ops)) // unsatisfied dependencies
+	fixed := make([]int, len(ops))      // unsatisfied dependencies that may not be dropped
 	successors := make([][]int32, len(ops))
 	for i := range ops {
 		unfinished[i] = len(ops[i].After) + len(control[i])
@@ -143,11 +154,12 @@ func dropContradictions(ops []Op, control [][]int32) (dropped int) {
 				successors[c] = append(successors[c], int32(i))
 			} else {
 				fixed[i]++
-				successors[c] = append(successors[c], ^int32(i)) // as data, which are not dropped
+				successors[c] = append(successors[c],
+					^int32(i)) // treated like data: not in a cycle, so not dropped
 			}
 		}
 	}
-	var ready, stuck indexHeap // stuck may hold what is done
+	var ready, stuck indexHeap // stuck may also contain finished operations
 	advance := func(i int32) {
 		if unfinished[i] == 0 {
 			heap.Push(&ready, i)
@@ -185,8 +197,8 @@ func dropContradictions(ops []Op, control [][]int32) (dropped int) {
 	}
 }
 
-// cyclicComponents returns by operation the number of its strongly connected component under data and control dependencies, nil if
-// there is no cycle.
+// cyclicComponents returns the strongly connected component of each operation under data
+// and control dependencies, or nil if there is no cycle.
 func cyclicComponents(ops []Op, control [][]int32) []int32 {
 	start, to := make([]int32, 1, len(ops)+1), []int32(nil)
 	for i := range ops {
@@ -200,7 +212,7 @@ func cyclicComponents(ops []Op, control [][]int32) []int32 {
 	return component
 }
 
-// note adds one to the note of that text.
+// note increments the count of the note with the given text and adds bytes to it.
 func (j *Job) note(what string, bytes int64) {
 	i := slices.IndexFunc(j.Notes, func(n Note) bool { return n.Text == what })
 	if i < 0 {

@@ -7,41 +7,47 @@ import (
 	"sim/engine"
 )
 
-// RankGraph is a task graph whose tasks are of ranks: what the writers write.
+// RankGraph is a task graph with the ranks of its tasks. It is the input of the writers.
 type RankGraph struct {
 	Graph *engine.Graph
 	Ranks int
-	// Rank is by task that of a compute; -1 is one near the ranks that it waits for and that wait for it.
+	// Rank is the rank of each compute, indexed by task. -1 selects a rank close to the
+	// tasks before and after it.
 	Rank []int32
-	// Messages are those that a transfer stands for, by source and destination, of equal bytes or one more; nil is one
-	// between ranks of its nodes' numbers. Of none, and of those of no bytes, none takes time.
+	// Messages returns the messages that a transfer represents, as pairs of source and
+	// destination rank. They have equal bytes, up to one byte. nil means one message
+	// between the ranks with the numbers of its nodes. A transfer without messages or
+	// bytes takes no time.
 	Messages func(task int32) [][2]int32
-	// SendOrder is by task the order in which links send packets that wait, the lowest first; nil is as they come.
+	// SendOrder is the priority of waiting packets on a link, indexed by task; the lowest
+	// value is sent first. nil means the order of arrival.
 	SendOrder []int32
 }
 
-// MaxWritten bounds the operations of a file that is written: as many as some gigabytes of memory.
+// MaxWritten bounds the operations of a written file: this many take some gigabytes of
+// memory.
 const MaxWritten = 1 << 24
 
-// UnwritableError is the error of work that a format does not have, or that is too large: what is wrong; want what would be
-// right.
+// UnwritableError reports that a format cannot represent the work, or that the work is
+// too large. Its text contains the problem and the accepted input.
 type UnwritableError string
 
 func (r UnwritableError) Error() string { return string(r) }
 
-// unwritable words one.
+// unwritable returns an UnwritableError.
 func unwritable(format string, args ...any) error {
 	return UnwritableError(fmt.Sprintf(format, args...))
 }
 
-// errTooMany refuses more operations.
+// errTooMany rejects too many operations.
 var errTooMany = unwritable("it is more than %d operations; want a smaller job", MaxWritten)
 
-// errHasContention refuses work whose order is decided in the simulation.
+// errHasContention rejects graphs whose order of operations is determined by the
+// simulation.
 var errHasContention = unwritable("receives of any source, or computes that overlap on one stream, are ordered while they are simulated, and files that are written say no such order; want a trace without these")
 
-// Locate sets the ranks of the compute tasks that run on one node (engine.ComputeAt). The function
-// rank returns the rank on a node.
+// Locate sets the ranks of the compute tasks that run on one node (engine.ComputeAt). The
+// function rank returns the rank on a node.
 func (w *RankGraph) Locate(rank func(node int32) int32) {
 	if w.Rank == nil {
 		w.Rank = slices.Repeat([]int32{-1}, len(w.Graph.Tasks))
@@ -53,7 +59,7 @@ func (w *RankGraph) Locate(rank func(node int32) int32) {
 	}
 }
 
-// messages returns those of a transfer.
+// messages returns the messages of a transfer.
 func (w *RankGraph) messages(task int32) [][2]int32 {
 	if w.Messages != nil {
 		return w.Messages(task)
@@ -62,27 +68,35 @@ func (w *RankGraph) messages(task int32) [][2]int32 {
 	return [][2]int32{{t.Src, t.Dst}}
 }
 
-// Job makes the work operations of ranks, which Build makes the same work again: of a compute one of its rank, of a
-// transfer a send and a receive. What waits for a task on another rank waits for a message of no bytes from there,
-// whose tag has its highest bit set; of others that is clear. It fails (Refused) if there are too many operations, or if
-// the graph has a contention.
+// Job converts the work to operations of ranks. Job.Build converts them back to the same
+// work.
+//
+// A compute becomes an operation of its rank, a transfer a send and a receive. A task
+// that waits for a task on another rank waits for a message of 0 bytes from there. The
+// tags of these messages have the highest bit set (completionTag); other tags have it
+// clear.
+//
+// Job returns an UnwritableError if there are too many operations or if the graph has a
+// contention.
 func (w *RankGraph) Job() (*Job, error) { return w.job(&Job{EagerBytes: MaxMessageBytes}) }
 
-// GOALJob is Job for a format in which small messages are done for their sender when they start: what waits for their
-// arrival on the sender's rank waits for word from the receiver.
+// GOALJob is Job for GOAL, in which small messages end for their sender when they start.
+// A task of the sender's rank that waits for their arrival waits for a message from the
+// receiver.
 func (w *RankGraph) GOALJob() (*Job, error) {
 	return w.job(&Job{EagerBytes: goalEagerBytes, Buffered: true})
 }
 
-// job adds the operations to j, whose rules for messages are set.
+// job adds the operations to j, whose message rules are set.
 func (w *RankGraph) job(j *Job) (*Job, error) {
 	g := w.Graph
 	if !g.Contention.IsEmpty() {
 		return nil, errHasContention
 	}
 	j.Ranks, j.Ops = w.Ranks, make([][]Op, w.Ranks)
-	v := &jobBuilder{RankGraph: w, Job: j, homes: w.homes(), doneOp: map[[2]int32]int32{}, arrivalOp: map[[2]int32]int32{}, tags: make([]uint32, len(g.Tasks)), nextTag: 1}
-	for id := range g.Tasks { // tasks are in this order again when they are read
+	v := &jobBuilder{RankGraph: w, Job: j, homes: w.homes(), doneOp: map[[2]int32]int32{},
+		arrivalOp: map[[2]int32]int32{}, tags: make([]uint32, len(g.Tasks)), nextTag: 1}
+	for id := range g.Tasks { // reading restores this order of tasks
 		if v.tags[id], v.nextTag = v.nextTag, v.nextTag+1; g.Tasks[id].Kind == engine.Transfer {
 			v.nextTag += uint32(len(v.messages(int32(id))))
 		}
@@ -92,7 +106,8 @@ func (w *RankGraph) job(j *Job) (*Job, error) {
 		if messages := v.messages(id); t.Kind == engine.Transfer && len(messages) > 0 {
 			v.addTransfer(id, messages)
 		} else {
-			o := Op{Name: g.Name(id), Duration: t.Duration, Tag: v.tags[id], After: v.predecessors(id, v.homes[id])}
+			o := Op{Name: g.Name(id), Duration: t.Duration, Tag: v.tags[id],
+				After: v.predecessors(id, v.homes[id])}
 			if o.Duration > 0 && t.Kind == engine.Compute {
 				o.Kind = Compute
 			}
@@ -105,19 +120,23 @@ func (w *RankGraph) job(j *Job) (*Job, error) {
 	return j, nil
 }
 
-// jobBuilder is a job under way.
+// jobBuilder is the state of RankGraph.job.
 type jobBuilder struct {
 	*RankGraph
 	*Job
-	homes  []int32            // by task the rank where all of it is known to be done
-	doneOp map[[2]int32]int32 // by task and rank the operation with which it is known there
-	// arrivalOp is by transfer and its sender the operation with which its arrival is known there.
+	homes []int32 // rank on which the end of a task is known, indexed by task
+	// doneOp is the operation after which the end of a task is known on a rank, by task
+	// and rank.
+	doneOp map[[2]int32]int32
+	// arrivalOp is the operation after which the arrival of a transfer is known to its
+	// sender, by transfer and sender.
 	arrivalOp map[[2]int32]int32
 	ops       int
-	tags      []uint32 // by task its number: that of the first message of a transfer
-	nextTag   uint32   // numbers that are taken
+	tags      []uint32 // number of each task; of a transfer, that of its first message
+	nextTag   uint32   // next unused number
 }
 
+// add appends an operation of a rank and returns its index.
 func (v *jobBuilder) add(rank int32, o Op) int32 {
 	slices.Sort(o.After)
 	o.After = slices.Compact(o.After)
@@ -126,44 +145,50 @@ func (v *jobBuilder) add(rank int32, o Op) int32 {
 	return int32(len(v.Ops[rank]) - 1)
 }
 
-// addMessage sends some bytes after operations of the source, and returns the operations at both ends.
+// addMessage adds a message after some operations of the source and returns the
+// operations at both ends.
 func (v *jobBuilder) addMessage(name string, src, dst int32, bytes int64, tag uint32, turn int32, after []int32) (sent, got int32) {
 	if bytes == 0 {
 		tag |= completionTag
 	}
-	sent = v.add(src, Op{Name: name, Kind: Send, Bytes: bytes, Peer: dst - src, Tag: tag, SendOrder: turn, After: after})
+	sent = v.add(src, Op{Name: name, Kind: Send, Bytes: bytes, Peer: dst - src, Tag: tag,
+		SendOrder: turn, After: after})
 	got = v.add(dst, Op{Name: name, Kind: Recv, Bytes: bytes, Peer: src - dst, Tag: tag})
 	return sent, got
 }
 
-// notify sends word from a rank to another that an operation is done, and returns the operation at the other end.
+// notify sends a message that operation op of rank src has ended, and returns the
+// operation that receives it on dst.
 func (v *jobBuilder) notify(name string, src, dst, op int32) int32 {
 	_, got := v.addMessage(name+" is done", src, dst, 0, v.nextTag, 0, []int32{op})
 	v.nextTag++
 	return got
 }
 
-// completionTag is the bit of the tags of messages that say no more than that something is done.
+// completionTag is the tag bit of messages that only report the end of an operation.
 const completionTag = 1 << 31
 
-// predecessors returns the operations of a rank that a task of it waits for.
+// predecessors returns the operations of a rank for which a task on it waits.
 func (v *jobBuilder) predecessors(id, rank int32) (all []int32) {
 	for _, e := range v.Graph.In(id) {
 		op := int32(0)
-		if m := v.messages(e.From); v.Graph.Tasks[e.From].Kind == engine.Transfer && len(m) == 1 && m[0][0] == rank && v.Graph.NeedsArrival(e) {
+		if m := v.messages(e.From); v.Graph.Tasks[e.From].Kind == engine.Transfer && len(m) == 1 &&
+			m[0][0] == rank && v.Graph.NeedsArrival(e) {
 			op = v.arrivedOn(e.From, m[0][1], rank)
 		} else {
 			op = v.doneOn(e.From, rank)
 		}
 		if e.Lag > 0 {
-			op = v.add(rank, Op{Name: "after " + v.Graph.Name(e.From), Kind: Compute, Duration: e.Lag, After: []int32{op}})
+			op = v.add(rank, Op{Name: "after " + v.Graph.Name(e.From), Kind: Compute,
+				Duration: e.Lag, After: []int32{op}})
 		}
 		all = append(all, op)
 	}
 	return all
 }
 
-// doneOn returns the operation with which a task is known to be done on a rank.
+// doneOn returns the operation after which the end of a task is known on a rank. If
+// necessary it adds a message.
 func (v *jobBuilder) doneOn(id, rank int32) int32 {
 	key := [2]int32{id, rank}
 	op, ok := v.doneOp[key]
@@ -175,9 +200,9 @@ func (v *jobBuilder) doneOn(id, rank int32) int32 {
 	return op
 }
 
-// arrivedOn returns the operation on the sender of a transfer with which its data is known to have
-// arrived at its destination. An operation of the destination tells it, as the send itself is over
-// when the last bit has left.
+// arrivedOn returns the operation on the sender of a transfer after which its data is
+// known to have arrived at its destination. The destination sends a message to the
+// sender, because the send itself ends when the last bit has left.
 func (v *jobBuilder) arrivedOn(id, dst, src int32) int32 {
 	key := [2]int32{id, src}
 	op, ok := v.arrivalOp[key]
@@ -189,7 +214,7 @@ func (v *jobBuilder) arrivedOn(id, dst, src int32) int32 {
 	return op
 }
 
-// addTransfer sends the messages of a transfer.
+// addTransfer adds the messages of a transfer.
 func (v *jobBuilder) addTransfer(id int32, messages [][2]int32) {
 	name, bytes, n, turn := v.Graph.Name(id), v.Graph.Tasks[id].Bytes, int64(len(messages)), int32(0)
 	if v.SendOrder != nil {
@@ -201,7 +226,8 @@ func (v *jobBuilder) addTransfer(id int32, messages [][2]int32) {
 		if int64(k) < bytes%n {
 			each++
 		}
-		sent, got := v.addMessage(name, m[0], m[1], each, v.tags[id]+uint32(k), turn, v.predecessors(id, m[0]))
+		sent, got := v.addMessage(name, m[0], m[1], each, v.tags[id]+uint32(k), turn,
+			v.predecessors(id, m[0]))
 		if n == 1 {
 			v.doneOp[[2]int32{id, m[1]}] = got
 			if !v.Buffered || each == 0 || each > v.EagerBytes {
@@ -214,11 +240,13 @@ func (v *jobBuilder) addTransfer(id int32, messages [][2]int32) {
 		}
 		all = append(all, got)
 	}
-	v.doneOp[[2]int32{id, v.homes[id]}] = v.add(v.homes[id], Op{Name: name, Tag: v.tags[id] + uint32(n), After: all})
+	v.doneOp[[2]int32{id, v.homes[id]}] = v.add(v.homes[id],
+		Op{Name: name, Tag: v.tags[id] + uint32(n), After: all})
 }
 
-// homes returns by task the rank where it is done: of transfers the destination, of computes that have none the rank
-// that most of what they wait for and of what waits for them is of.
+// homes returns the rank on which each task ends, indexed by task. For a transfer it is
+// the destination. For a compute without a rank, it is the most frequent rank among the
+// tasks before and after it.
 func (w *RankGraph) homes() []int32 {
 	g := w.Graph
 	homes := slices.Repeat([]int32{-1}, len(g.Tasks))
@@ -231,6 +259,7 @@ func (w *RankGraph) homes() []int32 {
 			homes[i] = m[0][1]
 		}
 	}
+
 	var votes []int32
 	vote := func(id int32, start bool) {
 		if g.Tasks[id].Kind == engine.Transfer {
@@ -243,8 +272,9 @@ func (w *RankGraph) homes() []int32 {
 			votes = append(votes, homes[id])
 		}
 	}
+
 	order := slices.Clone(g.Order())
-	for range 2 { // forward, and back for those before which there is nothing
+	for range 2 { // The second pass, in reverse order, reaches tasks without predecessors.
 		for _, id := range order {
 			if homes[id] >= 0 {
 				continue
@@ -266,7 +296,8 @@ func (w *RankGraph) homes() []int32 {
 	return homes
 }
 
-// mode returns the rank that is most often in a list, the lowest of several, and -1 of none.
+// mode returns the most frequent value of a list, the lowest one if there are several,
+// and -1 if the list is empty.
 func mode(list []int32) int32 {
 	slices.Sort(list)
 	best, times := int32(-1), 0
@@ -283,12 +314,15 @@ func mode(list []int32) int32 {
 	return best
 }
 
-// assignStreams deals the computes of a rank to streams on which one follows the other, as few as a first fit finds: each
-// begins after the one before has ended, whatever takes how long. Others are on -1.
+// assignStreams distributes the computations of a rank to streams such that those of one
+// stream depend on one another. Each then starts after the previous one has ended for any
+// durations. The number of streams is that of a first-fit search. Other operations have
+// stream -1.
 func assignStreams(ops []Op) (streamOf []int32, n int32) {
 	streamOf = slices.Repeat([]int32{-1}, len(ops))
-	ends := make([][]int32, len(ops)) // by stream the last operation that one comes after or is, and 0 of none
-	var lastOp []int32                // by stream its last operation
+	// last operation of each stream, plus 1, that an operation follows; 0 if none
+	ends := make([][]int32, len(ops))
+	var lastOp []int32 // last operation of each stream, plus 1
 	for i := range ops {
 		var reached []int32
 		for k, a := range ops[i].After {
@@ -305,7 +339,9 @@ func assignStreams(ops []Op) (streamOf []int32, n int32) {
 			}
 			reached = joined
 		}
+
 		if ops[i].Kind == Compute && ops[i].Duration > 0 {
+
 			stream := -1
 			for s := range lastOp {
 				if s < len(reached) && reached[s] == lastOp[s] {

@@ -10,7 +10,8 @@ import (
 	"sim/engine/units"
 )
 
-// Keys say which files hold a workload, and what they leave open: keys of a scenario.
+// Keys are the keys of a scenario that name the files of a workload and supply what the
+// files leave open.
 type Keys struct {
 	Files           []string   `key:"files" doc:"one file, a list of them, or a pattern in which '%d' is the rank, from 0" required:""`
 	Format          string     `key:"format" doc:"of the files; 'auto' is the one that they look like" default:"auto" choices:"@formats"`
@@ -29,37 +30,40 @@ type Keys struct {
 	Calls           string     `key:"collectives" doc:"whether collective calls are expanded by policy.collective, or 'neighbours': each rank sends its neighbour in a ring all that it sends, at once" default:"graph" choices:"graph|neighbours" implicit:"" when:"by-rank"`
 }
 
-// ReadOptions is Keys with what the reader needs beside.
+// ReadOptions are Keys with further input of the readers.
 type ReadOptions struct {
 	Keys
-	GroupFile      File       // that Groups names
-	IntraStageRate units.Rate // at which ranks of a stage reach each other, where what they exchange is no transfer
+	GroupFile      File       // content of the file named by Groups
+	IntraStageRate units.Rate // bandwidth within a stage if its exchanges are not transfers
 }
 
-// Format is a format of files.
+// Format is a file format.
 type Format struct {
-	Name string
-	Doc  string
-	// Matches reports whether files that begin so are of the format.
-	Matches func(begin []byte) bool
-	// FileContent says what one file holds, of a format that has no file per rank; "" is a file per rank.
+	Name    string
+	Doc     string
+	Matches func(begin []byte) bool // Matches reports whether a file that starts with these bytes has the format.
+	// FileContent names the content of the single file, such as "all ranks". It is empty
+	// if there is one file per rank.
 	FileContent string
-	// Read returns the job of some files, of ranks in order.
-	Read func(files []File, h *ReadOptions) (*Job, error)
-	// HoldsStage says that files hold a stage of a pipeline that stands for all.
-	HoldsStage bool
+	Read        func(files []File, h *ReadOptions) (*Job, error) // Read returns the job of the files, in the order of ranks.
+	HoldsStage  bool                                             // HoldsStage states that a file holds one pipeline stage that stands for all.
 }
 
-// Formats are all, in the order in which they are tried.
+// Formats are all formats, in the order in which Detect tries them.
 var Formats = []Format{
-	{Name: "simai", Doc: "AICB and SimAI workload text (.txt)", Matches: isSimAI, Read: readSimAI, HoldsStage: true, FileContent: "the whole workload"},
-	{Name: "aicb", Doc: "AICB table of a real cluster's calls (.csv)", Matches: isAICB, Read: readAICB, FileContent: "all ranks"},
-	{Name: "cm", Doc: "connection matrix of htsim (.cm)", Matches: isCM, Read: readCM, FileContent: "the whole matrix"},
-	{Name: "goal", Doc: "GOAL schedule of LogGOPSim and ATLAHS, text or binary", Matches: isGOAL, Read: readGOAL, FileContent: "the whole schedule"},
-	{Name: "chakra", Doc: "Chakra execution trace, protobuf or JSON, a file a rank", Matches: isChakra, Read: readChakra},
+	{Name: "simai", Doc: "AICB and SimAI workload text (.txt)", Matches: isSimAI, Read: readSimAI,
+		HoldsStage: true, FileContent: "the whole workload"},
+	{Name: "aicb", Doc: "AICB table of a real cluster's calls (.csv)", Matches: isAICB,
+		Read: readAICB, FileContent: "all ranks"},
+	{Name: "cm", Doc: "connection matrix of htsim (.cm)", Matches: isCM, Read: readCM,
+		FileContent: "the whole matrix"},
+	{Name: "goal", Doc: "GOAL schedule of LogGOPSim and ATLAHS, text or binary", Matches: isGOAL,
+		Read: readGOAL, FileContent: "the whole schedule"},
+	{Name: "chakra", Doc: "Chakra execution trace, protobuf or JSON, a file a rank",
+		Matches: isChakra, Read: readChakra},
 }
 
-// ByName returns the format of a name, nil of none.
+// ByName returns the format with the given name, or nil.
 func ByName(name string) *Format {
 	if i := slices.IndexFunc(Formats, func(f Format) bool { return f.Name == name }); i >= 0 {
 		return &Formats[i]
@@ -67,10 +71,10 @@ func ByName(name string) *Format {
 	return nil
 }
 
-// Auto is the name of the format that files look like.
+// Auto is the format name that selects the format by content (Detect).
 const Auto = "auto"
 
-// FormatNames returns the names that a format may be given by.
+// FormatNames returns the accepted format names.
 func FormatNames() []string {
 	names := []string{Auto}
 	for i := range Formats {
@@ -79,10 +83,10 @@ func FormatNames() []string {
 	return names
 }
 
-// detectBytes is how many bytes of a file tell its format.
+// detectBytes is the length of the prefix of a file that determines its format.
 const detectBytes = 4096
 
-// Detect returns the format that a file looks like, nil of none that is known.
+// Detect returns the format of a file, or nil if it is unknown.
 func Detect(f File) *Format {
 	begin := f.Data[:min(len(f.Data), detectBytes)]
 	for i := range Formats {
@@ -93,10 +97,11 @@ func Detect(f File) *Format {
 	return nil
 }
 
-// Read reads a job and checks it.
+// Read reads a job, checks it and applies ReadOptions.RankMap.
 func Read(f *Format, files []File, h *ReadOptions) (*Job, error) {
 	if len(files) > 1 && f.FileContent != "" {
-		return nil, &Error{File: files[1].Name, Problem: "is a second file, and one holds " + f.FileContent, Want: "one file"}
+		return nil, &Error{File: files[1].Name,
+			Problem: "is a second file, and one holds " + f.FileContent, Want: "one file"}
 	}
 	j, err := f.Read(files, h)
 	if err != nil {
@@ -109,7 +114,8 @@ func Read(f *Format, files []File, h *ReadOptions) (*Job, error) {
 	return j.renumber(h.RankMap)
 }
 
-// renumber returns the job whose ranks have other numbers. It fails where these are not those of its ranks, each once.
+// renumber returns the job with rank r renumbered to numbers[r]. It fails unless numbers
+// is a permutation of the ranks.
 func (j *Job) renumber(numbers []int) (*Job, error) {
 	want := fmt.Sprintf("workload.rank_map with each number from 0 to %d once", j.Ranks-1)
 	if len(numbers) != j.Ranks {
@@ -120,7 +126,8 @@ func (j *Job) renumber(numbers []int) (*Job, error) {
 	used := make([]bool, j.Ranks)
 	for rank, n := range numbers {
 		if n < 0 || n >= j.Ranks || used[n] {
-			return nil, invalid(want, "workload.rank_map has %d for rank %d, which is no number of a rank or is there before", n, rank)
+			return nil, invalid(want,
+				"workload.rank_map has %d for rank %d, which is no number of a rank or is there before", n, rank)
 		}
 		used[n] = true
 		ops := slices.Clone(j.Ops[rank])
@@ -146,10 +153,11 @@ func (j *Job) renumber(numbers []int) (*Job, error) {
 	return &out, nil
 }
 
-// check holds what all formats must keep.
+// check verifies the properties that jobs of all formats must have.
 func (j *Job) check(file string) error {
 	fail := func(rank, op int, want, format string, args ...any) error {
-		return &Error{File: file, Problem: fmt.Sprintf("rank %d, operation %d (%.40q): ", rank, op, j.Ops[rank][op].Name) + fmt.Sprintf(format, args...), Want: want}
+		return &Error{File: file, Problem: fmt.Sprintf("rank %d, operation %d (%.40q): ", rank, op,
+			j.Ops[rank][op].Name) + fmt.Sprintf(format, args...), Want: want}
 	}
 	if len(j.Ops) == 0 || !slices.ContainsFunc(j.Ops, func(ops []Op) bool { return len(ops) > 0 }) {
 		return &Error{File: file, Problem: "holds no operation", Want: "one at least"}
@@ -164,32 +172,39 @@ func (j *Job) check(file string) error {
 			case err != nil:
 				return
 			case o.Duration < 0 || sum > maxComputeTime-o.Duration:
-				err = fail(rank, i, fmt.Sprintf("%.0f s of computing a rank at most", maxComputeTime.Seconds()), "the rank computes for longer than can be counted")
+				err = fail(rank, i,
+					fmt.Sprintf("%.0f s of computing a rank at most", maxComputeTime.Seconds()),
+					"the rank computes for longer than can be counted")
 			case o.Bytes < 0 || o.Bytes > MaxMessageBytes:
-				err = fail(rank, i, fmt.Sprintf("from 0 to %d", int64(MaxMessageBytes)), "%d bytes", o.Bytes)
-			case o.Kind == Call && (o.Group < 0 || int(o.Group) >= len(j.Groups) || j.Groups[o.Group].SetOf[rank] < 0):
+				err = fail(rank, i, fmt.Sprintf("from 0 to %d", int64(MaxMessageBytes)),
+					"%d bytes", o.Bytes)
+			case o.Kind == Call && (o.Group < 0 || int(o.Group) >= len(j.Groups) ||
+				j.Groups[o.Group].SetOf[rank] < 0):
 				err = fail(rank, i, "a group that the rank is in", "it calls a group that it is not in")
-			case (o.Kind == Send || o.Kind == Recv) && o.Peer != AnySource && (rank+int(o.Peer) < 0 || rank+int(o.Peer) >= j.Ranks):
-				err = fail(rank, i, fmt.Sprintf("a rank from 0 to %d", j.Ranks-1), "its peer is rank %d", rank+int(o.Peer))
+			case (o.Kind == Send || o.Kind == Recv) && o.Peer != AnySource &&
+				(rank+int(o.Peer) < 0 || rank+int(o.Peer) >= j.Ranks):
+				err = fail(rank, i, fmt.Sprintf("a rank from 0 to %d", j.Ranks-1),
+					"its peer is rank %d", rank+int(o.Peer))
 			}
 			sum += o.Duration
 			bytes += float64(o.Bytes) * float64(times)
 		}
 	})
 	if err == nil && bytes > math.MaxInt64/64 {
-		err = &Error{File: file, Problem: fmt.Sprintf("%.3g bytes are more than can be counted", bytes), Want: "fewer"}
+		err = &Error{File: file, Problem: fmt.Sprintf("%.3g bytes are more than can be counted",
+			bytes), Want: "fewer"}
 	}
 	return err
 }
 
-// Words says in a line what a job is.
+// Words describes the job in one line.
 func (j *Job) Words() string {
 	n := 0
 	j.each(func(_, times int, ops []Op) { n += times * len(ops) })
 	return fmt.Sprintf("%s trace of %d ranks, %d operations", j.Format, j.Ranks, n)
 }
 
-// firstWordIs reports whether a text begins with one of some words, behind blanks.
+// firstWordIs reports whether the first word of a text is one of the given words.
 func firstWordIs(begin []byte, words ...string) bool {
 	for first := range strings.FieldsSeq(string(begin)) {
 		return slices.Contains(words, first)

@@ -11,8 +11,9 @@ import (
 	"sim/engine/units"
 )
 
-// Report writes what was read: ranks, groups, operations and bytes by kind, compute a rank, what was dropped, what has no
-// partner, and the critical path of computing alone.
+// Report writes a summary of the job: ranks, groups, operations and bytes by kind,
+// compute time per rank, notes, unmatched messages, and the critical path of the
+// computations.
 func (j *Job) Report(w io.Writer) error {
 	type sum struct {
 		ops   int
@@ -42,7 +43,8 @@ func (j *Job) Report(w io.Writer) error {
 				}
 			}
 		}
-		minBusy, maxBusy, totalBusy = min(minBusy, busy), max(maxBusy, busy), totalBusy+busy*engine.Time(times)
+		minBusy, maxBusy, totalBusy = min(minBusy, busy), max(maxBusy,
+			busy), totalBusy+busy*engine.Time(times)
 	})
 	var b strings.Builder
 	row := func(name, format string, args ...any) {
@@ -105,7 +107,7 @@ func (j *Job) Report(w io.Writer) error {
 		resized := 0
 		for i, r := range recvs {
 			if r.rank < 0 {
-				continue // found in the simulation
+				continue // matched during the simulation
 			}
 			if sent, taken := j.op(sends[i].opRef).Bytes, j.op(r).Bytes; taken > 0 && taken != sent {
 				resized++
@@ -124,11 +126,13 @@ func (j *Job) Report(w io.Writer) error {
 	return err
 }
 
-// maxCriticalPathOps bounds the operations whose critical path is sought.
+// maxCriticalPathOps bounds the operations of a job whose critical path is computed, to
+// limit the time of a report.
 const maxCriticalPathOps = 2_000_000
 
-// criticalPath returns how long the job takes if messages and calls take no time: the longest path of computes that wait for
-// each other, on a stream or through dependencies.
+// criticalPath returns the duration of the job if messages and calls take no time: the
+// longest path of computations that wait for each other, through dependencies or on a
+// stream.
 func (j *Job) criticalPath() (engine.Time, error) {
 	n := 0
 	for _, ops := range j.Ops {
@@ -142,8 +146,10 @@ func (j *Job) criticalPath() (engine.Time, error) {
 		return 0, err
 	}
 	g, longest := built.Graph, engine.Time(0)
+	// The order of operations on a stream depends on time, so such jobs are simulated.
 	if !g.Contention.IsEmpty() {
-		t, err := flow.Run(context.Background(), g, &engine.Network{Nodes: int32(j.Ranks)}, &engine.Routes{Start: make([]int32, len(g.Tasks)+1)}, flow.Options{})
+		t, err := flow.Run(context.Background(), g, &engine.Network{Nodes: int32(j.Ranks)},
+			&engine.Routes{Start: make([]int32, len(g.Tasks)+1)}, flow.Options{})
 		if err != nil {
 			return 0, err
 		}
@@ -160,7 +166,7 @@ func (j *Job) criticalPath() (engine.Time, error) {
 	return longest, nil
 }
 
-// Size writes bytes for reading, to four digits.
+// Size formats bytes with four digits and a unit.
 func Size(bytes float64) string {
 	unit := 0
 	for ; bytes >= 1000 && unit < 6; unit++ {

@@ -10,7 +10,7 @@ import (
 	"sim/engine"
 )
 
-// Groups of a SimAI workload, by index of Job.Groups.
+// Groups of a SimAI workload, by index in Job.Groups.
 const (
 	simTP int32 = iota
 	simDP
@@ -18,57 +18,66 @@ const (
 	simDPEP
 )
 
-// simPolicies are the values of the first word that are read. Those of others order what they do otherwise.
+// simPolicies are the supported values of the first word. Other policies order operations
+// differently.
 var simPolicies = []string{"HYBRID_TRANSFORMER_FWD_IN_BCKWD", "HYBRID_TRANSFORMER", "MICRO"}
 
-// simUnsupported are known, and refused by name.
-var simUnsupported = []string{"DATA", "MODEL", "HYBRID_DLRM", "HYBRID_DLRM_ENHANCED", "HYBRID_DATA_MODEL", "HYBRID_MODEL_DATA", "HYBRID_CUSTOMIZED", "DISTRIBUTED_INFERENCE"}
+// simUnsupported are the known policies that are rejected by name.
+var simUnsupported = []string{"DATA", "MODEL", "HYBRID_DLRM", "HYBRID_DLRM_ENHANCED",
+	"HYBRID_DATA_MODEL", "HYBRID_MODEL_DATA", "HYBRID_CUSTOMIZED", "DISTRIBUTED_INFERENCE"}
 
+// isSimAI reports whether a file starts with a policy of SimAI.
 func isSimAI(begin []byte) bool {
 	return firstWordIs(begin, slices.Concat(simPolicies, simUnsupported)...)
 }
 
-// simAIReader is a workload text of AICB and SimAI 1.7: what a stage of a pipeline does, in the rows of its layers.
+// simAIReader reads a workload text of AICB and SimAI 1.7: the operations of a pipeline
+// stage, one row per layer.
 type simAIReader struct {
-	file                                             string
-	policy                                           string
-	tp, ep, pp, vpp, ga, gpus                        int
-	stageBytes                                       int64 // to the next stage, of a tensor-parallel group and micro-batch
-	checkpoints, initiates                           []int
-	rows                                             []simRow
-	rankOrder                                        string
-	dp                                               int
+	file                      string
+	policy                    string
+	tp, ep, pp, vpp, ga, gpus int   // degrees of parallelism, micro-batches (ga) and ranks
+	stageBytes                int64 // pp_comm: bytes to the next stage per micro-batch, for a tensor-parallel group
+	checkpoints, initiates    []int // rows that are checkpoints, and rows recomputed from them
+	rows                      []simRow
+	rankOrder                 string
+	dp                        int
+	// Counts for notes: sizes without a collective, collectives without a size, and times
+	// of 1 ns, which stand for unknown times.
 	numUncalledSizes, numEmptyCalls, numUnknownTimes int
 }
 
-// simRow is a layer: forward pass, gradient of its input, gradient of its weights, and their update.
+// simRow is a layer.
 type simRow struct {
 	name         string
-	part         [3]simPart
-	update       engine.Time
-	line         int  // of the file, from 1
-	offset       int  // byte of the file
-	isRecomputed bool // its gradients need what a checkpoint gives again
-	isCheckpoint bool // it is a checkpoint
+	part         [3]simPart  // forward pass, input gradient, weight gradient
+	update       engine.Time // time of the weight update
+	line         int         // line of the file, from 1, and its offset
+	offset       int
+	isRecomputed bool // its gradients need the activations recomputed from a checkpoint
+	isCheckpoint bool // its output is stored for recomputation
 }
 
+// simPart is a computation followed by an optional collective.
 type simPart struct {
 	duration engine.Time
-	hasCall  bool
+	hasCall  bool // the collective exists
 	coll     Collective
-	group    int32
+	group    int32 // simTP to simDPEP
 	bytes    int64
 }
 
-// simCollectives are the names of collectives, the longest first, as SimAI compares beginnings.
+// simCollectives are the names of collectives. They are compared as prefixes, as in
+// SimAI.
 var simCollectives = []struct {
 	name string
 	coll Collective
 }{{"ALLREDUCE", AllReduce}, {"ALLGATHER", AllGather}, {"REDUCESCATTER", ReduceScatter}, {"ALLTOALL", AllToAll}, {"BROADCAST", Broadcast}}
 
-// readSimAI reads the file and makes its ranks' programs.
+// readSimAI reads the file and creates the programs of its ranks.
 func readSimAI(files []File, h *ReadOptions) (*Job, error) {
-	s := &simAIReader{file: files[0].Name, tp: 1, ep: 1, pp: 1, vpp: 1, ga: 1, gpus: h.GPUs, rankOrder: h.RankOrder}
+	s := &simAIReader{file: files[0].Name, tp: 1, ep: 1, pp: 1, vpp: 1, ga: 1, gpus: h.GPUs,
+		rankOrder: h.RankOrder}
 	l := &lineReader{file: files[0]}
 	if err := s.read(l, h); err != nil {
 		return nil, err
@@ -76,7 +85,7 @@ func readSimAI(files []File, h *ReadOptions) (*Job, error) {
 	return s.job(l, h)
 }
 
-// read reads header, count and rows.
+// read reads the header, the number of rows and the rows.
 func (s *simAIReader) read(l *lineReader, h *ReadOptions) error {
 	if !l.scan() {
 		return l.invalid("a policy such as "+simPolicies[0], "is empty")
@@ -87,15 +96,18 @@ func (s *simAIReader) read(l *lineReader, h *ReadOptions) error {
 	if !l.scan() {
 		return l.invalid("the number of rows", "ends behind its first line")
 	}
+
 	rows, err := parseInteger("the number of rows", strings.TrimSpace(l.Text), 1, MaxBytes/24)
 	if err != nil {
 		return l.locate(err)
 	}
+
 	ends := bytes.Count(l.file.Data, []byte{'\n'})
-	if err := countOperations(l.file.Name, 2*ends); err != nil { // a row is of a few
+	if err := countOperations(l.file.Name, 2*ends); err != nil { // a row has several operations
 		return err
 	}
 	s.rows = make([]simRow, 0, min(int(rows), ends))
+
 	for l.scan() {
 		f := l.fields(l.Text)
 		if len(f) == 0 {
@@ -108,13 +120,16 @@ func (s *simAIReader) read(l *lineReader, h *ReadOptions) error {
 		row.line, row.offset = l.Line, l.offset
 		s.rows = append(s.rows, row)
 	}
+
 	if len(s.rows) != int(rows) {
-		return l.invalid(fmt.Sprintf("%d in the second line, or all rows", len(s.rows)), "the second line says %d rows, and there are %d", rows, len(s.rows))
+		return l.invalid(fmt.Sprintf("%d in the second line, or all rows", len(s.rows)),
+			"the second line says %d rows, and there are %d", rows, len(s.rows))
 	}
 	for _, list := range [][]int{s.checkpoints, s.initiates} {
 		for _, i := range list {
 			if i < 0 || i >= len(s.rows) {
-				return l.invalid(fmt.Sprintf("a row from 0 to %d", len(s.rows)-1), "the header names row %d as a checkpoint", i)
+				return l.invalid(fmt.Sprintf("a row from 0 to %d", len(s.rows)-1),
+					"the header names row %d as a checkpoint", i)
 			}
 		}
 	}
@@ -127,15 +142,17 @@ func (s *simAIReader) read(l *lineReader, h *ReadOptions) error {
 	return nil
 }
 
-// header reads the first line: a policy, then names with values in any order.
+// header reads the first line: a policy, followed by names with values in any order.
 func (s *simAIReader) header(l *lineReader, f []string, h *ReadOptions) error {
 	if len(f) == 0 || !slices.Contains(simPolicies, f[0]) {
 		return invalid("one of "+strings.Join(simPolicies, ", "), "the policy is %.40q", append(f, "")[0])
 	}
 	s.policy = f[0]
-	fields := map[string]*int{"model_parallel_NPU_group": &s.tp, "ep": &s.ep, "pp": &s.pp, "vpp": &s.vpp, "ga": &s.ga, "all_gpus": &s.gpus}
+	fields := map[string]*int{"model_parallel_NPU_group": &s.tp, "ep": &s.ep, "pp": &s.pp,
+		"vpp": &s.vpp, "ga": &s.ga, "all_gpus": &s.gpus}
 	list := map[string]*[]int{"checkpoints": &s.checkpoints, "checkpoint_initiates": &s.initiates}
 	given := map[string]bool{}
+
 	for i := 1; i < len(f); i++ {
 		name, value, _ := strings.Cut(f[i], ":")
 		if given[name] {
@@ -147,6 +164,7 @@ func (s *simAIReader) header(l *lineReader, f []string, h *ReadOptions) error {
 			}
 			value = f[i]
 		}
+
 		var err error
 		var n int64
 		switch {
@@ -168,7 +186,8 @@ func (s *simAIReader) header(l *lineReader, f []string, h *ReadOptions) error {
 		case name == "pp_comm":
 			s.stageBytes, err = parseWhole(name, value, 0, MaxMessageBytes)
 		case name == "mode":
-			return invalid("a training step", "%q says that it is inference, whose passes SimAI orders otherwise", "mode: "+value)
+			return invalid("a training step",
+				"%q says that it is inference, whose passes SimAI orders otherwise", "mode: "+value)
 		default:
 			return invalid("model_parallel_NPU_group, ep, pp, vpp, ga, all_gpus, checkpoints, checkpoint_initiates or pp_comm", "the header has %.40q", name)
 		}
@@ -176,14 +195,17 @@ func (s *simAIReader) header(l *lineReader, f []string, h *ReadOptions) error {
 			return err
 		}
 	}
+
 	if h.GPUs > 0 && given["all_gpus"] && h.GPUs != s.gpus {
 		return invalid("workload.gpus left out", "all_gpus is %d, and workload.gpus %d", s.gpus, h.GPUs)
 	}
 	switch whole := s.tp * s.pp; {
 	case s.gpus == 0:
-		return invalid("workload.gpus = N, their number", "the header does not say all_gpus, how many ranks there are")
+		return invalid("workload.gpus = N, their number",
+			"the header does not say all_gpus, how many ranks there are")
 	case s.gpus%whole != 0:
-		return invalid(fmt.Sprintf("a multiple of %d", whole), "%d ranks are not whole replicas of TP %d and PP %d", s.gpus, s.tp, s.pp)
+		return invalid(fmt.Sprintf("a multiple of %d", whole),
+			"%d ranks are not whole replicas of TP %d and PP %d", s.gpus, s.tp, s.pp)
 	case s.gpus/whole%s.ep != 0:
 		return invalid("a divisor of it", "DP %d is not a multiple of EP %d", s.gpus/whole, s.ep)
 	}
@@ -196,34 +218,39 @@ func (s *simAIReader) row(f []string) (r simRow, err error) {
 	if len(f) != 12 {
 		return r, invalid("12: name, dependency, and of forward pass, input gradient and weight gradient time, collective and bytes, and the time of the update", "a row of %d columns", len(f))
 	}
+
 	r.name = f[0]
-	if _, err := parseInteger("column 2, the dependency, which is not used,", f[1], math.MinInt64, math.MaxInt64); err != nil {
+	if _, err := parseInteger("column 2, the dependency, which is not used,", f[1], math.MinInt64,
+		math.MaxInt64); err != nil {
 		return r, err
 	}
 	for p := range r.part {
 		t := &r.part[p]
 		defaultGroup := [...]int32{simTP, simTP, simDP}[p]
 		column := 2 + 3*p
-		ns, err := parseInteger([...]string{"column 3, a time in ns", "column 6, a time in ns", "column 9, a time in ns"}[p], f[column], 0, int64(maxComputeTime/engine.Nanosecond))
+		ns, err := parseInteger([...]string{"column 3, a time in ns", "column 6, a time in ns",
+			"column 9, a time in ns"}[p], f[column], 0, int64(maxComputeTime/engine.Nanosecond))
 		if err != nil {
 			return r, err
 		}
 		if t.duration = engine.Time(ns) * engine.Nanosecond; ns == 1 {
 			s.numUnknownTimes++
 		}
-		if t.bytes, err = parseWhole([...]string{"column 5, bytes", "column 8, bytes", "column 11, bytes"}[p], f[column+2], 0, MaxMessageBytes); err != nil {
+		if t.bytes, err = parseWhole([...]string{"column 5, bytes", "column 8, bytes",
+			"column 11, bytes"}[p], f[column+2], 0, MaxMessageBytes); err != nil {
 			return r, err
 		}
 		if err := s.collective(t, f[column+1], defaultGroup); err != nil {
 			return r, err
 		}
 	}
+
 	ns, err := parseInteger("column 12, a time in ns", f[11], 0, int64(maxComputeTime/engine.Nanosecond))
 	r.update = engine.Time(ns) * engine.Nanosecond
 	return r, err
 }
 
-// collective reads the name of one, with that of its group behind it.
+// collective parses the name of a collective and the suffix of its group.
 func (s *simAIReader) collective(t *simPart, name string, defaultGroup int32) error {
 	if name == "NONE" {
 		if t.bytes > 0 {
@@ -249,7 +276,8 @@ func (s *simAIReader) collective(t *simPart, name string, defaultGroup int32) er
 	case "_DP_EP":
 		t.group = simDPEP
 	default:
-		return invalid("_EP, _DP_EP or nothing", "the group of the collective %.40q is %.40q", simCollectives[i].name, suffix)
+		return invalid("_EP, _DP_EP or nothing", "the group of the collective %.40q is %.40q",
+			simCollectives[i].name, suffix)
 	}
 	if t.bytes == 0 {
 		s.numEmptyCalls++
@@ -259,7 +287,7 @@ func (s *simAIReader) collective(t *simPart, name string, defaultGroup int32) er
 	return nil
 }
 
-// rank returns the number of a rank by its coordinates.
+// rank returns the rank with tensor coordinate t, data coordinate d and stage p.
 func (s *simAIReader) rank(t, d, p int) int32 {
 	if s.rankOrder == "tp-pp-dp" {
 		return int32(t + s.tp*(p+s.pp*d))
@@ -267,9 +295,10 @@ func (s *simAIReader) rank(t, d, p int) int32 {
 	return int32(t + s.tp*(d+s.dp*p))
 }
 
-// groups are the sets of ranks that call collectives together, in the order of stages.
+// groups returns the groups in the order simTP, simDP, simEP, simDPEP. Their sets are
+// sorted by stage.
 func (s *simAIReader) groups() (all []Group, err error) {
-	replica, stage := int(s.rank(0, 1, 0)), s.rank(0, 0, 1) // ranks from one to the next
+	replica, stage := int(s.rank(0, 1, 0)), s.rank(0, 0, 1) // distances in ranks
 	for _, g := range []struct {
 		name       string
 		size, step int
@@ -286,7 +315,7 @@ func (s *simAIReader) groups() (all []Group, err error) {
 	return all, nil
 }
 
-// job makes the programs of all ranks: those of a stage share one.
+// job creates the job. The ranks of a stage share a program.
 func (s *simAIReader) job(l *lineReader, h *ReadOptions) (*Job, error) {
 	j := &Job{Ranks: s.gpus, Ops: make([][]Op, s.gpus)}
 	var err error
@@ -297,15 +326,18 @@ func (s *simAIReader) job(l *lineReader, h *ReadOptions) (*Job, error) {
 	if s.rankOrder == "tp-pp-dp" {
 		j.Dims[1], j.Dims[2] = j.Dims[2], j.Dims[1]
 	}
+
 	c, err := s.divideRows()
 	if err != nil {
 		return nil, err
 	}
-	count := &simProgramBuilder{countOnly: true} // what a stage does, before its operations take memory
+
+	count := &simProgramBuilder{countOnly: true} // count operations before allocating memory
 	s.program(count, c, 0, h.Schedule)
 	if err := countOperations(s.file, max(count.numOps*s.pp, count.numRows)); err != nil {
 		return nil, err
 	}
+
 	for p := range s.pp {
 		b := &simProgramBuilder{ops: make([]Op, 0, count.numOps+2*s.ga)}
 		s.program(b, c, p, h.Schedule)
@@ -315,6 +347,7 @@ func (s *simAIReader) job(l *lineReader, h *ReadOptions) (*Job, error) {
 			}
 		}
 	}
+
 	for _, n := range []Note{{"sizes beside the collective NONE are ignored", s.numUncalledSizes, 0}, {"collectives of 0 bytes are left out", s.numEmptyCalls, 0}} {
 		if n.Count > 0 {
 			j.Notes = append(j.Notes, n)

@@ -9,32 +9,42 @@ import (
 	"sim/workloads/training"
 )
 
-// simBlocks are the rows of a stage: what comes before the first micro-batch, the rows of each, and what comes after the
-// last. Without micro-batches of its own a file is one block.
+// simBlocks divides the rows of a stage: those before the first micro-batch, one block
+// per micro-batch, and those after the last. A file without separate micro-batches is one
+// block.
 type simBlocks struct {
 	before, after []simRow
 	blocks        [][]simRow
 }
 
-// stepRowPrefixes begin the names of rows that a step has once, behind the micro-batches.
+// stepRowPrefixes start the names of rows that a step executes once, after the
+// micro-batches.
 var stepRowPrefixes = []string{"cross_entropy", "optimizer", "embedding_norm"}
 
-// divideRows divides the rows. A stage alone does them in their order, whatever micro-batches they are of. Of several stages,
-// each micro-batch begins with an embedding_layer; if there are not ga of these, micro-batches have equal numbers of rows.
-// Micro-batches may differ in times, collectives and bytes. cut fails if it cannot tell them apart.
+// divideRows divides the rows into micro-batches. A single stage executes its rows in
+// order, so they form one block. With several stages, each micro-batch starts with a row
+// embedding_layer. If there are not ga such rows, micro-batches have equal numbers of
+// rows.
+//
+// Micro-batches may differ in times, collectives and bytes. divideRows fails if they
+// cannot be separated.
 func (s *simAIReader) divideRows() (simBlocks, error) {
 	if s.policy == "MICRO" && s.pp > 1 && s.ga > 1 {
-		return simBlocks{}, locate(invalid("ga: 1, or another policy", "the rows of the policy MICRO are one micro-batch, and ga is %d", s.ga), s.file, 1, 0)
+		return simBlocks{}, locate(invalid("ga: 1, or another policy",
+			"the rows of the policy MICRO are one micro-batch, and ga is %d", s.ga), s.file, 1, 0)
 	}
 	if s.pp == 1 || s.policy == "MICRO" {
 		return simBlocks{blocks: [][]simRow{s.rows}}, nil
 	}
+
 	var starts []int
 	end := len(s.rows)
 	for i, r := range s.rows {
 		if strings.HasPrefix(r.name, "embedding_layer") {
 			starts = append(starts, i)
-		} else if len(starts) > 0 && slices.ContainsFunc(stepRowPrefixes, func(name string) bool { return strings.HasPrefix(r.name, name) }) {
+		} else if len(starts) > 0 &&
+			slices.ContainsFunc(stepRowPrefixes,
+				func(name string) bool { return strings.HasPrefix(r.name, name) }) {
 			end = i
 			break
 		}
@@ -42,16 +52,19 @@ func (s *simAIReader) divideRows() (simBlocks, error) {
 	if len(starts) == 0 {
 		return simBlocks{}, locate(invalid(`a row "embedding_layer" at the beginning of each`, "the micro-batches of the stage cannot be told apart"), s.file, s.rows[0].line, s.rows[0].offset)
 	}
+
 	begin := starts[0]
 	if rows := end - begin; len(starts) != s.ga && rows%s.ga != 0 {
 		r := s.rows[begin]
-		return simBlocks{}, locate(invalid(fmt.Sprintf("ga = %d of them, or a multiple of %d rows", s.ga, s.ga), "%d rows and %d micro-batches that begin with embedding_layer stand from here on, before what the step has once", rows, len(starts)), s.file, r.line, r.offset)
+		return simBlocks{}, locate(invalid(fmt.Sprintf("ga = %d of them, or a multiple of %d rows",
+			s.ga, s.ga), "%d rows and %d micro-batches that begin with embedding_layer stand from here on, before what the step has once", rows, len(starts)), s.file, r.line, r.offset)
 	} else if len(starts) != s.ga {
 		starts = starts[:0]
 		for i := range s.ga {
 			starts = append(starts, begin+i*rows/s.ga)
 		}
 	}
+
 	c := simBlocks{before: s.rows[:begin], after: s.rows[end:]}
 	for i, from := range starts {
 		to := end
@@ -66,12 +79,13 @@ func (s *simAIReader) divideRows() (simBlocks, error) {
 // simProgramBuilder appends the operations of a rank, or only counts them.
 type simProgramBuilder struct {
 	ops       []Op
-	numOps    int // operations so far
-	numRows   int // forward passes of rows so far, which may do nothing
-	countOnly bool
-	last      int32
+	numOps    int   // operations so far
+	numRows   int   // forward passes of rows so far, including empty ones
+	countOnly bool  // do not store operations
+	last      int32 // operation for which the next one waits; -1 if none
 }
 
+// add appends an operation that also waits for the last one.
 func (b *simProgramBuilder) add(o Op) int32 {
 	if b.last >= 0 {
 		o.After = append(o.After, b.last)
@@ -79,7 +93,7 @@ func (b *simProgramBuilder) add(o Op) int32 {
 	return b.addDetached(o)
 }
 
-// addDetached is add of an operation that waits for what it says alone.
+// addDetached appends an operation that waits only for its After.
 func (b *simProgramBuilder) addDetached(o Op) int32 {
 	if b.numOps++; !b.countOnly {
 		b.ops = append(b.ops, o)
@@ -87,16 +101,19 @@ func (b *simProgramBuilder) addDetached(o Op) int32 {
 	return int32(b.numOps - 1)
 }
 
-// isFull reports whether a program has more operations, or passes of rows, than are read.
+// isFull reports whether the program has more operations or row passes than
+// MaxOperations.
 func (b *simProgramBuilder) isFull() bool { return max(b.numOps, b.numRows) > MaxOperations }
 
-// addPart appends the computing and the collective of a part of a row, which go on alone where they do not block.
+// addPart appends the computation and the collective of a part of a row. If blocks is
+// false, the program continues without waiting for the collective.
 func (b *simProgramBuilder) addPart(name string, t *simPart, blocks bool) {
 	if t.duration > 0 {
 		b.last = b.add(Op{Name: name, Kind: Compute, Duration: t.duration})
 	}
 	if t.hasCall {
-		id := b.add(Op{Name: name + " " + t.coll.String(), Kind: Call, Collective: t.coll, Bytes: t.bytes, Group: t.group})
+		id := b.add(Op{Name: name + " " + t.coll.String(), Kind: Call, Collective: t.coll,
+			Bytes: t.bytes, Group: t.group})
 		if blocks {
 			b.last = id
 		}
@@ -114,9 +131,11 @@ func (b *simProgramBuilder) addForward(rows []simRow) {
 	}
 }
 
-// addBackward appends the backward pass: of the last row first, the gradient of its input and then of its weights, whose
-// collective blocks nothing but their update (SimAI's order). Rows whose gradients need a checkpoint go forward again
-// from there. A schedule may put off the gradients of weights: work says which part of the pass this is.
+// addBackward appends the backward pass of some rows, the last row first. For each row,
+// the input gradient precedes the weight gradient, whose collective delays only the
+// weight update (SimAI's order). Rows that need a checkpoint first repeat the forward
+// pass from it. A schedule may postpone weight gradients: work is the part of the pass to
+// append.
 func (b *simProgramBuilder) addBackward(rows []simRow, work training.PassKind) {
 	for i := len(rows) - 1; i >= 0 && !b.isFull(); i-- {
 		r := &rows[i]
@@ -147,12 +166,13 @@ func (b *simProgramBuilder) addBackward(rows []simRow, work training.PassKind) {
 	}
 }
 
-// program appends what a rank of a stage does.
+// program appends the operations of a rank of a stage.
 func (s *simAIReader) program(b *simProgramBuilder, c simBlocks, stage int, schedule string) {
 	b.last = -1
 	b.addForward(c.before)
 	if len(c.blocks) == 1 && s.pp == 1 {
 		b.addForward(c.blocks[0])
+
 		b.addForward(c.after)
 		b.addBackward(c.after, training.BackwardPass)
 		b.addBackward(c.blocks[0], training.BackwardPass)
@@ -162,7 +182,8 @@ func (s *simAIReader) program(b *simProgramBuilder, c simBlocks, stage int, sche
 	next := s.rank(0, 0, 1) - s.rank(0, 0, 0)
 	bytes := (s.stageBytes + int64(s.tp) - 1) / int64(s.tp)
 	addMessage := func(kind OpKind, peer int32, tag int) {
-		id := b.add(Op{Name: fmt.Sprintf("micro-batch %d %s", tag/2+1, kind), Kind: kind, Bytes: bytes, Peer: peer, Tag: uint32(tag)})
+		id := b.add(Op{Name: fmt.Sprintf("micro-batch %d %s", tag/2+1, kind), Kind: kind,
+			Bytes: bytes, Peer: peer, Tag: uint32(tag)})
 		if kind == Recv {
 			b.last = id
 		}
@@ -196,11 +217,15 @@ func (s *simAIReader) program(b *simProgramBuilder, c simBlocks, stage int, sche
 	b.addBackward(c.before, training.BackwardPass)
 }
 
-// stage sums up what a stage does, of pods that hold whole stages: its GPUs compute in lockstep, what they exchange with
-// each other lengthens passes, and what goes to other stages and replicas is transfers. The stage of a file without
-// micro-batches of its own is one micro-batch.
+// stage summarises a stage, for pods that hold whole stages. The GPUs of a stage compute
+// in lockstep. Communication within the stage lengthens passes; communication with other
+// stages and replicas is transfers. A file without separate micro-batches is one
+// micro-batch.
 func (s *simAIReader) stage(c simBlocks, h *ReadOptions) *training.MeasuredStage {
-	m := &training.MeasuredStage{GPUs: s.tp * s.ep, Microbatches: len(c.blocks), PipelineBytes: (s.stageBytes + int64(s.tp) - 1) / int64(s.tp)}
+	m := &training.MeasuredStage{GPUs: s.tp * s.ep, Microbatches: len(c.blocks),
+		PipelineBytes: (s.stageBytes + int64(s.tp) - 1) / int64(s.tp)}
+
+	// inside returns the time of a part, including communication within the stage.
 	inside := func(t *simPart) (d engine.Time) {
 		n := 0
 		switch t.group {
@@ -218,7 +243,8 @@ func (s *simAIReader) stage(c simBlocks, h *ReadOptions) *training.MeasuredStage
 		}
 		return d
 	}
-	// what goes round the ring of replicas leaves a stage once for each of its TP ranks, and all of its GPUs send a part
+	// A collective among replicas leaves a stage once per TP rank, and all of its GPUs
+	// send a part.
 	across := func(t *simPart) {
 		if !t.hasCall {
 			return
@@ -230,6 +256,7 @@ func (s *simAIReader) stage(c simBlocks, h *ReadOptions) *training.MeasuredStage
 			m.SyncBytes += t.coll.Wire(t.bytes, s.dp/s.ep)
 		}
 	}
+
 	sum := func(rows []simRow) (forward, backward, weights engine.Time) {
 		for i := range rows {
 			r := &rows[i]
@@ -242,6 +269,7 @@ func (s *simAIReader) stage(c simBlocks, h *ReadOptions) *training.MeasuredStage
 		}
 		return forward, backward, weights
 	}
+
 	var whole training.MeasuredPass
 	passesDiffer := false
 	for _, rows := range c.blocks {
@@ -251,10 +279,12 @@ func (s *simAIReader) stage(c simBlocks, h *ReadOptions) *training.MeasuredStage
 		whole.Forward, whole.Backward, whole.Weights = whole.Forward+p.Forward, whole.Backward+p.Backward, whole.Weights+p.Weights
 		passesDiffer = passesDiffer || p != m.Passes[0]
 	}
+
 	n := engine.Time(len(c.blocks))
 	if m.Forward, m.Backward, m.Weights = whole.Forward/n, whole.Backward/n, whole.Weights/n; !passesDiffer {
 		m.Passes = nil
 	}
+
 	first, last, _ := sum(c.before)
 	tailed, ended, _ := sum(c.after)
 	m.Prologue, m.Epilogue = first, tailed+ended+last

@@ -1,9 +1,21 @@
-// Package trace reads the workloads of other tools: what each rank computes, sends, receives and calls. All formats become
-// one Job, and one Build makes a Job a task graph. A format is one file and one row of Formats.
+// Package trace reads and writes the workload files of other tools.
 //
-// It knows ranks by number and nothing of hardware. Where ranks are, and by which algorithm collective calls are expanded,
-// is decided elsewhere. Files are hostile: what is read is counted first (limits.go), and every error names file, record
-// and byte, what is wrong and what would be right.
+// Each reader converts its format to a Job: for each rank a list of operations (Op) with
+// their dependencies, and the groups of ranks that make collective calls. Job.Build
+// converts a Job to a task graph. A format is one file of this package and one row of
+// Formats.
+//
+// The package identifies ranks by number only. Callers decide where ranks are placed and
+// how collective calls are expanded to transfers (BuildOptions).
+//
+// Files are untrusted. Readers check sizes and counts before they allocate memory
+// (input.go), and every error names the file, the record and the byte, the problem, and
+// the accepted input.
+//
+// The writers go the opposite direction: RankGraph.Job converts a task graph to a Job,
+// which Job.WriteGOAL, Job.WriteBinaryGOAL, Job.WriteChakra and RankGraph.WriteCM write.
+//
+// Start reading at Job in trace.go, Read in read.go and Job.Build in build.go.
 package trace
 
 import (
@@ -14,26 +26,33 @@ import (
 	"sim/workloads/training"
 )
 
-// OpKind says what an operation does.
+// OpKind is the kind of an operation.
 type OpKind uint8
 
+// The kinds of operations.
 const (
-	Join    OpKind = iota // waits alone
-	Compute               // lasts Op.Dur
-	Send                  // Op.Bytes to another rank
-	Recv                  // of what that rank sends
-	Call                  // with all of a group
+	Join    OpKind = iota // takes no time; waits for its predecessors
+	Compute               // lasts for Op.Duration
+	Send                  // sends Op.Bytes to another rank
+	Recv                  // receives a message of another rank
+	Call                  // collective call of all ranks of a set of a group
 )
 
 var kindNames = [...]string{"join", "compute", "send", "receive", "collective"}
 
-// String names a kind in reports.
+// String returns the name used in reports.
 func (k OpKind) String() string { return kindNames[k] }
 
-// Collective is what a Call does. The bytes of an all-to-all are what one rank sends to all together, of a broadcast what all
-// have then, of others the vector of the whole group: of an all-gather its result, of a reduce-scatter its input.
+// Collective is the operation of a Call. The meaning of Op.Bytes depends on it:
+//
+//	all-to-all       bytes that one rank sends to all others together
+//	broadcast        bytes that every rank holds afterwards
+//	all-gather       result, the vector of the whole group
+//	reduce-scatter   input, the vector of the whole group
+//	all-reduce       the vector of the whole group
 type Collective uint8
 
+// The collectives.
 const (
 	AllReduce Collective = iota
 	ReduceScatter
@@ -43,12 +62,14 @@ const (
 	Barrier
 )
 
-var collectiveNames = [...]string{"all-reduce", "reduce-scatter", "all-gather", "all-to-all", "broadcast", "barrier"}
+var collectiveNames = [...]string{"all-reduce", "reduce-scatter", "all-gather", "all-to-all",
+	"broadcast", "barrier"}
 
-// String is the name that policies/collective parses; it has no barriers.
+// String returns the name that policies/collective parses. It has no barrier.
 func (c Collective) String() string { return collectiveNames[c] }
 
-// Wire returns the bytes that a rank of n sends in a collective of so many, by a ring or straight to each.
+// Wire returns the bytes that one of n ranks sends in a collective with the given bytes,
+// on a ring or directly to each rank.
 func (c Collective) Wire(bytes int64, n int) int64 {
 	each := int64(float64(bytes) * float64(n-1) / float64(max(1, n)))
 	switch {
@@ -57,7 +78,7 @@ func (c Collective) Wire(bytes int64, n int) int64 {
 	case c == AllReduce:
 		return 2 * each
 	case c == Broadcast:
-		return each // on average
+		return each // average over the ranks
 	}
 	return each
 }
@@ -67,32 +88,41 @@ type Op struct {
 	Name       string
 	Kind       OpKind
 	Collective Collective
-	SendOrder  int32       // of a Send: links send packets of the lowest first, of those that wait; 0 of none
-	Duration   engine.Time // of a Compute
+	SendOrder  int32       // Send: links send waiting packets of the lowest value first; 0 if unspecified
+	Duration   engine.Time // Compute only
 	Bytes      int64
-	Group      int32  // of a Call: index of Job.Groups
-	Peer       int32  // of a Send or Recv: the other rank less this one, so that ranks that do alike share a program; or Any
-	Tag        uint32 // of a Send or Recv, AnyTag receives all; of a Join or Compute its number among all tasks, 0 of none
-	// Stream, if above 0, is one of the rank's streams. Operations of a stream go one at a time, in the order in which they
-	// become ready. Operations of a rank that has streams stand behind those that they wait for.
+	Group      int32 // Call: index in Job.Groups
+	// Send, Recv: the other rank minus this rank, so that ranks with equal behaviour can
+	// share a program; or AnySource.
+	Peer int32
+	// Send, Recv: the tag; a Recv with AnyTag accepts all. Join, Compute: the number
+	// among all tasks; 0 if there is none.
+	Tag uint32
+	// Stream, if positive, is a stream of the rank. Operations of a stream run one at a
+	// time, in the order in which they become ready. In ranks with streams, operations
+	// are listed after their predecessors.
 	Stream int32
-	After  []int32 // operations of the rank that it waits for, by index; those of others it waits for where it talks with them
+	// After lists the predecessors of the operation on its rank, by index. Dependencies
+	// on other ranks are expressed by messages and calls.
+	After []int32
 }
 
-// Any is the peer of a Recv from whomever sends first, AnyTag its tag where that may be any.
+// Wildcards of a Recv: AnySource is the Peer that accepts any sender, AnyTag the Tag that
+// accepts any tag.
 const (
 	AnySource = int32(-1 << 31)
 	AnyTag    = ^uint32(0)
 )
 
-// Group is a communicator: each rank is in one of its sets, or in none.
+// Group is a communicator. Each rank belongs to one of its sets or to none.
 type Group struct {
 	Name  string
 	Sets  [][]int32
-	SetOf []int32 // by rank its set, -1 of none
+	SetOf []int32 // index of the set, by rank; -1 if the rank is in none
 }
 
-// NewGroup divides so many ranks into sets. It fails where a rank is in two, or is none.
+// NewGroup divides the given number of ranks into sets. It fails if a rank is in two sets
+// or does not exist.
 func NewGroup(name string, ranks int, sets [][]int32) (Group, error) {
 	g := Group{Name: name, Sets: sets, SetOf: slices.Repeat([]int32{-1}, ranks)}
 	for i, set := range sets {
@@ -109,18 +139,22 @@ func NewGroup(name string, ranks int, sets [][]int32) (Group, error) {
 	return g, nil
 }
 
-// Job is what the files of a workload hold.
+// Job is a workload: the content of its files.
 type Job struct {
 	Format     string
 	Ranks      int
 	Groups     []Group
-	Ops        [][]Op // by rank; ranks may share them
-	EagerBytes int64  // bytes up to which a message does not wait for its Recv
-	// Buffered says that a Send of up to Eager bytes is done for its rank when it starts, not when it has arrived.
+	Ops        [][]Op // indexed by rank; ranks may share a slice
+	EagerBytes int64  // a Send of up to this size does not wait for its Recv
+	// Buffered states that for its rank, a Send of up to EagerBytes ends when it starts.
+	// Otherwise it ends when the message has arrived.
 	Buffered bool
-	Dims     []Dim  // of parallelism, as ranks are numbered: the first varies fastest; none where the files do not say
-	Notes    []Note // what was dropped or is not what it seems
-	// Stage is what a stage of a pipeline does, of files that hold one that stands for all; nil where they hold each rank.
+	// Dims are the dimensions of parallelism in the order of rank numbers, the fastest
+	// first. It is empty if the files do not specify them.
+	Dims  []Dim
+	Notes []Note // ignored or reinterpreted records
+	// Stage describes a pipeline stage if the file holds one stage that stands for all.
+	// It is nil if the files hold each rank.
 	Stage *training.MeasuredStage
 }
 
@@ -130,21 +164,23 @@ type Dim struct {
 	Size int
 }
 
-// Note counts what was not taken as it stands.
+// Note counts records that were ignored or reinterpreted for one reason.
 type Note struct {
 	Text  string
 	Count int
 	Bytes int64
 }
 
-// members returns the ranks that make a call with rank, which are at least one.
+// members returns the ranks of the set that makes a call of rank.
 func (j *Job) members(rank int, op *Op) []int32 {
 	g := &j.Groups[op.Group]
 	return g.Sets[g.SetOf[rank]]
 }
 
-// each visits the programs of the job, with the first rank of each and how many ranks share it.
+// each visits the distinct programs of the job, with the first rank of each and the
+// number of ranks that share it.
 func (j *Job) each(visit func(rank, times int, ops []Op)) {
+	// Two ranks share a program if their slices have the same first element and length.
 	type program struct {
 		first *Op
 		n     int
@@ -168,7 +204,8 @@ func (j *Job) each(visit func(rank, times int, ops []Op)) {
 	}
 }
 
-// Wire returns the bytes that all transfers of a job carry, by rings, and about how many there are.
+// Wire returns the bytes of all transfers of the job, with calls as rings, and the
+// approximate number of transfers.
 func (j *Job) Wire() (bytes, transfers float64) {
 	j.each(func(rank, times int, ops []Op) {
 		for i := range ops {
@@ -187,7 +224,7 @@ func (j *Job) Wire() (bytes, transfers float64) {
 	return bytes, transfers
 }
 
-// Compute returns the longest that any rank computes.
+// Compute returns the maximum compute time of a rank.
 func (j *Job) Compute() (longest engine.Time) {
 	j.each(func(_, _ int, ops []Op) {
 		var sum engine.Time

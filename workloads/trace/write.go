@@ -12,15 +12,17 @@ import (
 	"sim/engine"
 )
 
-// limitedWriter writes at most so many bytes.
+// limitedWriter limits the number of bytes that are written to w.
 type limitedWriter struct {
 	w         io.Writer
 	remaining int
 }
 
-// LimitWriter returns a writer of what readers take of all files together, MaxBytes, which fails (Refused) beyond.
+// LimitWriter returns a writer that fails with an UnwritableError after MaxBytes, the
+// maximum that readers accept for all files together.
 func LimitWriter(w io.Writer) io.Writer { return &limitedWriter{w, MaxBytes} }
 
+// Write writes p unless the limit would be exceeded.
 func (b *limitedWriter) Write(p []byte) (int, error) {
 	if b.remaining -= len(p); b.remaining < 0 {
 		return 0, unwritable("it would be larger than %d MiB; want a smaller job", MaxBytes>>20)
@@ -28,25 +30,28 @@ func (b *limitedWriter) Write(p []byte) (int, error) {
 	return b.w.Write(p)
 }
 
-// newLimitWriter is Bounded with a buffer, which keeps the first error for Flush.
+// newLimitWriter returns a buffered LimitWriter. Flush returns the first error.
 func newLimitWriter(w io.Writer) *bufio.Writer { return bufio.NewWriterSize(LimitWriter(w), 1<<16) }
 
-// goalPicosecondsPeer marks a calc of a binary file as so many picoseconds longer than its nanoseconds: its peer is this, and its
-// tag these. LogGOPSim looks at neither.
+// goalPicosecondsPeer is the peer of a calc in a binary file that is longer than its
+// nanoseconds. Its tag is the number of additional picoseconds. LogGOPSim ignores both.
 const goalPicosecondsPeer = 0xffff7073
 
-// What follows "//" at the end of a line of a text: goalPart, the number of a calc, and the turn of a send. In binary
-// files the last two are where the first operation would be found that waits for the start, which none does.
+// Comments at the end of a line of a GOAL text: additional picoseconds and number of a
+// calc, and send order of a send. In binary files, the last two are stored in the index
+// of the first operation that waits for the start of this one, which is unused because
+// there is none.
 const (
 	goalPicosecondsComment = " // + %d ps"
 	goalTaskComment        = " // task %d"
 	goalSendOrderComment   = " // turn %d"
 )
 
-// maxGOALStreams are the streams that a rank may have in GOAL.
+// maxGOALStreams is the maximum number of cpus of a rank in GOAL, which stores them in a
+// byte.
 const maxGOALStreams = 256
 
-// goalStreams is streams where GOAL has as many.
+// goalStreams is assignStreams, limited to maxGOALStreams.
 func goalStreams(rank int, ops []Op) ([]int32, int32, error) {
 	cpus, n := assignStreams(ops)
 	if n > maxGOALStreams {
@@ -55,14 +60,14 @@ func goalStreams(rank int, ops []Op) ([]int32, int32, error) {
 	return cpus, n, nil
 }
 
-// goalMessageBytes are those that GOAL says of a message: LogGOPSim counts them from one.
+// goalMessageBytes returns the size of a message in GOAL, which has no empty messages.
 func goalMessageBytes(o *Op) int64 { return max(1, o.Bytes) }
 
-// WriteGOAL writes a job that has no calls as the text of LogGOPSim. It fails when w does, and (Refused) where GOAL
-// has no such job.
+// WriteGOAL writes a job without calls as a text for LogGOPSim. It fails if w does, and
+// with an UnwritableError if GOAL cannot represent the job.
 func (j *Job) WriteGOAL(w io.Writer) error {
 	b := newLimitWriter(w)
-	fmt.Fprintf(b, "num_ranks %d\n", j.Ranks) // b keeps the error for Flush
+	fmt.Fprintf(b, "num_ranks %d\n", j.Ranks) // b stores the error for Flush
 	for rank, ops := range j.Ops {
 		cpus, _, err := goalStreams(rank, ops)
 		if err != nil {
@@ -104,12 +109,13 @@ func (j *Job) WriteGOAL(w io.Writer) error {
 	return b.Flush()
 }
 
-// WriteBinaryGOAL is WriteGOAL of what txt2bin makes of such a text.
+// WriteBinaryGOAL writes the binary form of WriteGOAL's text, as produced by txt2bin.
 func (j *Job) WriteBinaryGOAL(w io.Writer) error {
 	b, le := newLimitWriter(w), binary.LittleEndian
 	head := le.AppendUint32(le.AppendUint64(nil, goalMagic), uint32(j.Ranks))
 	offset, maxStreams := uint64(6+16*j.Ranks), int32(1)
 	var ends []byte
+
 	for rank, ops := range j.Ops {
 		_, n, err := goalStreams(rank, ops)
 		if err != nil {
@@ -127,6 +133,7 @@ func (j *Job) WriteBinaryGOAL(w io.Writer) error {
 		}
 		ends = le.AppendUint64(ends, offset)
 	}
+
 	if _, err := b.Write(append(append(head, uint8(maxStreams-1), 0), ends...)); err != nil {
 		return err
 	}
@@ -145,11 +152,12 @@ func (j *Job) WriteBinaryGOAL(w io.Writer) error {
 	return b.Flush()
 }
 
-// goalBlock is a rank of a binary file.
+// goalBlock returns the block of a rank in a binary file.
 func goalBlock(rank int, ops []Op, cpus []int32) []byte {
 	le := binary.LittleEndian
 	var roots, nodes, successors []byte
 	next := make([][]uint32, len(ops))
+
 	for i := range ops {
 		for _, a := range ops[i].After {
 			next[a] = append(next[a], uint32(i))
@@ -173,49 +181,52 @@ func goalBlock(rank int, ops []Op, cpus []int32) []byte {
 		nodes = le.AppendUint64(le.AppendUint32(nodes, peer), size)
 		nodes = append(le.AppendUint32(nodes, tag), byte(max(0, cpus[i])), 0)
 		nodes = le.AppendUint32(le.AppendUint32(nodes, uint32(len(next[i]))), uint32(len(successors)/4))
-		nodes = le.AppendUint32(le.AppendUint32(nodes, 0), more) // none waits for its start
+		nodes = le.AppendUint32(le.AppendUint32(nodes, 0), more) // no operation waits for its start
 		for _, n := range next[i] {
 			successors = le.AppendUint32(successors, n)
 		}
 	}
+
 	block := le.AppendUint32(le.AppendUint32(nil, uint32(len(ops))), uint32(len(roots)/4))
 	return append(append(append(block, roots...), nodes...), successors...)
 }
 
-// Attributes beside those of ASTRA-sim: how long a node lasts to the picosecond, that a message says no more than that
-// something is done, its bytes being those that ASTRA-sim asks for at least, the number of a node that is no message
-// among all, and the turn of a send.
+// Attributes that WriteChakra adds to those of ASTRA-sim.
 const (
-	chPicoseconds = "duration_ps"
-	chTaskNumber  = "task"
-	chSendOrder   = "turn"
-	chDependency  = "is_dependency"
-	chSchema      = "0.0.4"
+	chPicoseconds = "duration_ps"   // duration of a node in picoseconds
+	chTaskNumber  = "task"          // number among all tasks of a node that is no message
+	chSendOrder   = "turn"          // Op.SendOrder of a send
+	chDependency  = "is_dependency" // the message only reports the end of an operation, and its bytes do not count
+	chSchema      = "0.0.4"         // schema version of written files
 )
 
-// WriteChakra writes what a rank does of a job that has no calls as the file of that rank. It fails when w does.
+// WriteChakra writes the file of one rank of a job without calls. It fails if w does.
 func (j *Job) WriteChakra(w io.Writer, rank int) error {
 	b := newLimitWriter(w)
-	b.Write(protowire.AppendBytes(nil, chAppendText(nil, 1, chSchema))) // b keeps the error for Flush
+	b.Write(protowire.AppendBytes(nil, chAppendText(nil, 1, chSchema))) // b stores the error for Flush
 	ops := j.Ops[rank]
 	kernels, n := assignStreams(ops)
 	for i := range ops {
-		if _, err := b.Write(protowire.AppendBytes(nil, chEncodeNode(rank, i, &ops[i], kernels[i], n))); err != nil {
+		if _, err := b.Write(protowire.AppendBytes(nil,
+			chEncodeNode(rank, i, &ops[i], kernels[i], n))); err != nil {
 			return err
 		}
 	}
 	return b.Flush()
 }
 
+// chAppendText appends a text field to a protobuf message.
 func chAppendText(to []byte, field protowire.Number, text string) []byte {
 	return protowire.AppendString(protowire.AppendTag(to, field, protowire.BytesType), text)
 }
 
+// chAppendNumber appends a numeric field to a protobuf message.
 func chAppendNumber(to []byte, field protowire.Number, n uint64) []byte {
 	return protowire.AppendVarint(protowire.AppendTag(to, field, protowire.VarintType), n)
 }
 
-// chEncodeNode is a node: joins are of the host, computes of a stream each, and every message is on one of its own.
+// chEncodeNode returns the message of a node. Joins are operations of the host,
+// computations are on their stream, and every message has its own stream.
 func chEncodeNode(rank, i int, o *Op, kernel, kernels int32) []byte {
 	var b, deps []byte
 	kind := map[OpKind]uint64{Join: chComp, Compute: chComp, Send: chSend, Recv: chRecv}[o.Kind]
@@ -229,10 +240,13 @@ func chEncodeNode(rank, i int, o *Op, kernel, kernels int32) []byte {
 	if deps != nil {
 		b = protowire.AppendBytes(protowire.AppendTag(b, 5, protowire.BytesType), deps)
 	}
+
 	attribute := func(name string, field protowire.Number, n uint64) {
-		b = protowire.AppendBytes(protowire.AppendTag(b, 10, protowire.BytesType), chAppendNumber(chAppendText(nil, 1, name), field, n))
+		b = protowire.AppendBytes(protowire.AppendTag(b, 10, protowire.BytesType),
+			chAppendNumber(chAppendText(nil, 1, name), field, n))
 	}
 	const boolean, int32s, int64s, uint64s = 27, 7, 9, 13
+
 	host := uint64(0)
 	if o.Kind == Join {
 		host = 1
@@ -256,6 +270,7 @@ func chEncodeNode(rank, i int, o *Op, kernel, kernels int32) []byte {
 		}
 		return b
 	}
+
 	if o.Tag > 0 {
 		attribute(chTaskNumber, int64s, uint64(o.Tag))
 	}
