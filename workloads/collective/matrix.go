@@ -30,7 +30,8 @@ func ReadSizes(r io.Reader, name string, n int) ([]int64, error) {
 	var diagnostics []error
 	report := func(line, column int, format string, of ...any) {
 		if len(diagnostics) < maxDiagnostics {
-			diagnostics = append(diagnostics, fmt.Errorf("%w: %s:%d:%d: %s", ErrTraffic, name, line, column, fmt.Sprintf(format, of...)))
+			diagnostics = append(diagnostics,
+				fmt.Errorf("%w: %s:%d:%d: %s", ErrTraffic, name, line, column, fmt.Sprintf(format, of...)))
 		}
 	}
 	in := bufio.NewScanner(r)
@@ -50,7 +51,8 @@ func ReadSizes(r io.Reader, name string, n int) ([]int64, error) {
 			return nil, fmt.Errorf("%w: %s:%d: the line is a header, and a matrix has sizes alone: leave it out", ErrTraffic, name, line)
 		}
 		if len(entries) != n {
-			report(line, min(len(entries), n)+1, "a row of %d entries; want %d, one a node", len(entries), n)
+			report(line, min(len(entries), n)+1, "a row of %d entries; want %d, one a node",
+				len(entries), n)
 		}
 		for d, entry := range entries[:min(n, len(entries))] {
 			b, wrong := parseEntry(strings.TrimSpace(entry))
@@ -99,12 +101,15 @@ func FromEntries(name string, n int, entries []Entry, down []bool) (*Traffic, er
 		return nil, err
 	}
 	entries = slices.Clone(entries)
-	slices.SortStableFunc(entries, func(a, b Entry) int { return cmp.Or(cmp.Compare(a.Src, b.Src), cmp.Compare(a.Dst, b.Dst)) })
+	slices.SortStableFunc(entries, func(a, b Entry) int {
+		return cmp.Or(cmp.Compare(a.Src, b.Src), cmp.Compare(a.Dst, b.Dst))
+	})
 	t := &Traffic{Name: name, Nodes: n}
 	total := int64(0)
 	for _, e := range entries {
 		if e.Src < 0 || int(e.Src) >= n || e.Dst < 0 || int(e.Dst) >= n {
-			return nil, fmt.Errorf("%w: %s: node %d sends to node %d; want nodes 0 to %d", ErrTraffic, name, e.Src, e.Dst, n-1)
+			return nil, fmt.Errorf("%w: %s: node %d sends to node %d; want nodes 0 to %d",
+				ErrTraffic, name, e.Src, e.Dst, n-1)
 		}
 		if wrong := entryProblem(e.Bytes, int(e.Src), int(e.Dst), &total); wrong != "" {
 			return nil, fmt.Errorf("%w: %s: entry %d of row %d: %s", ErrTraffic, name, e.Dst, e.Src, wrong)
@@ -133,7 +138,8 @@ func FromSizes(name string, n int, sizes []int64, down []bool) (*Traffic, error)
 		return nil, err
 	}
 	if len(sizes) != n*n {
-		return nil, fmt.Errorf("%w: %s has %d entries; want %d, one a pair of nodes", ErrTraffic, name, len(sizes), n*n)
+		return nil, fmt.Errorf("%w: %s has %d entries; want %d, one a pair of nodes", ErrTraffic,
+			name, len(sizes), n*n)
 	}
 	return FromEntries(name, n, Entries(n, sizes), down)
 }
@@ -195,7 +201,8 @@ func ReadEntries(data []byte, name string) ([]Entry, error) {
 func parseEntryLine(text string) (e Entry, wrong string) {
 	c := strings.Split(text, ",")
 	if len(c) != len(entryColumns) {
-		return e, fmt.Sprintf("%d cells; want %d: %s", len(c), len(entryColumns), strings.Join(entryColumns, ","))
+		return e, fmt.Sprintf("%d cells; want %d: %s", len(c), len(entryColumns),
+			strings.Join(entryColumns, ","))
 	}
 	for i, to := range []*int32{&e.Src, &e.Dst} {
 		n, err := strconv.ParseInt(strings.TrimSpace(c[i]), 10, 32)

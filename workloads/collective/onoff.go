@@ -38,9 +38,11 @@ func (s OnOff) Check() error {
 	case s.Start < 0 || s.Duration < 1:
 		return fmt.Errorf("%w: sources that send for %v from %v on", ErrTraffic, s.Duration, s.Start)
 	case s.Interval() < 1:
-		return fmt.Errorf("%w: %d B at %v is more than a packet a picosecond", ErrTraffic, s.PayloadBytes, s.Rate)
+		return fmt.Errorf("%w: %d B at %v is more than a packet a picosecond", ErrTraffic,
+			s.PayloadBytes, s.Rate)
 	case s.Packets() < 1:
-		return fmt.Errorf("%w: %v of %d B packets send none in %v; want at least %v", ErrTraffic, s.Rate, s.PayloadBytes, s.Duration, engine.Time(math.Ceil(s.Interval())))
+		return fmt.Errorf("%w: %v of %d B packets send none in %v; want at least %v", ErrTraffic,
+			s.Rate, s.PayloadBytes, s.Duration, engine.Time(math.Ceil(s.Interval())))
 	}
 	return nil
 }

@@ -33,7 +33,8 @@ func RingsAlong(o *torus.Torus, dims []int, form string, down []bool) ([][]int32
 		return nil, err
 	}
 	if down != nil && len(down) != o.Nodes() {
-		return nil, fmt.Errorf("%w: rings among %d nodes, with the state of %d", ErrTraffic, o.Nodes(), len(down))
+		return nil, fmt.Errorf("%w: rings among %d nodes, with the state of %d", ErrTraffic,
+			o.Nodes(), len(down))
 	}
 	var rings [][]int32
 	var err error
@@ -63,7 +64,8 @@ func RingsAlong(o *torus.Torus, dims []int, form string, down []bool) ([][]int32
 		}
 	}
 	if len(kept) == 0 {
-		return nil, fmt.Errorf("%w: no ring of at least 2 nodes along %s of %s", ErrTraffic, dimNames(dims), o)
+		return nil, fmt.Errorf("%w: no ring of at least 2 nodes along %s of %s", ErrTraffic,
+			dimNames(dims), o)
 	}
 	return kept, nil
 }
@@ -112,7 +114,8 @@ func sliceRings(o *torus.Torus, dims []int) ([][]int32, error) {
 	dims = slices.Sorted(slices.Values(dims)) // nodes of a slice are numbered like those of o
 	sizes, open := make([]int, len(dims)), []int(nil)
 	for k, d := range dims {
-		if sizes[k] = o.Dims[d]; o.Open[d] || o.Shift != nil && slices.ContainsFunc(o.Shift[d], func(by int) bool { return by != 0 }) {
+		if sizes[k] = o.Dims[d]; o.Open[d] ||
+			o.Shift != nil && slices.ContainsFunc(o.Shift[d], func(by int) bool { return by != 0 }) {
 			open = append(open, k) // its wrap-around links may leave the slice, or there are none
 		}
 	}
@@ -144,7 +147,8 @@ func checkDims(o *torus.Torus, dims []int) error {
 	}
 	for i, d := range dims {
 		if d < 0 || d >= len(o.Dims) || slices.Contains(dims[:i], d) {
-			return fmt.Errorf("%w: dimensions %s of %s; want each at most once, of %d", ErrTraffic, dimNames(dims), o, len(o.Dims))
+			return fmt.Errorf("%w: dimensions %s of %s; want each at most once, of %d", ErrTraffic,
+				dimNames(dims), o, len(o.Dims))
 		}
 	}
 	return nil

@@ -40,7 +40,8 @@ func ZipfSizes(n int, mean int64, exponent float64, seed uint64) ([]int64, error
 		return nil, err
 	}
 	if !(exponent >= 0) || math.IsInf(exponent, 1) {
-		return nil, fmt.Errorf("%w: zipf sizes with an exponent of %g; want at least 0", ErrTraffic, exponent)
+		return nil, fmt.Errorf("%w: zipf sizes with an exponent of %g; want at least 0",
+			ErrTraffic, exponent)
 	}
 	count := n * (n - 1)
 	sum := 0.0

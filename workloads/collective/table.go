@@ -27,7 +27,8 @@ type PatternRow struct {
 
 // Patterns are the patterns that scenarios may name beside those that look at links. A new one is a row here.
 var Patterns = []PatternRow{
-	{Name: hotspotName, Doc: "All to all, with a share of each node's traffic to a few nodes.", New: func() Pattern { return &HotSpots{} }, CoversAllPairs: true, HasOwnSizes: true},
+	{Name: hotspotName, Doc: "All to all, with a share of each node's traffic to a few nodes.",
+		New: func() Pattern { return &HotSpots{} }, CoversAllPairs: true, HasOwnSizes: true},
 }
 
 const hotspotName = "hotspot"

@@ -86,7 +86,8 @@ const MaxTasks = 1 << 24
 
 func tooManyTasks(name string, tasks int64) error {
 	const taskBytes = 128 // a task, its edges and their index
-	return fmt.Errorf("%w: %s makes %d tasks, which take about %d MB; want at most %d", ErrTraffic, name, tasks, tasks*taskBytes/1e6, MaxTasks)
+	return fmt.Errorf("%w: %s makes %d tasks, which take about %d MB; want at most %d", ErrTraffic,
+		name, tasks, tasks*taskBytes/1e6, MaxTasks)
 }
 
 // checkNodes fails on a pattern that cannot be.
@@ -100,7 +101,8 @@ func checkNodes(name string, nodes int, message int64, down []bool) error {
 		return fmt.Errorf("%w: %s among %d nodes, with the state of %d", ErrTraffic, name, nodes, len(down))
 	}
 	if up := len(liveNodes(nodes, down)); up < 2 {
-		return fmt.Errorf("%w: %s needs at least 2 nodes that are up, of %d there are %d", ErrTraffic, name, nodes, up)
+		return fmt.Errorf("%w: %s needs at least 2 nodes that are up, of %d there are %d",
+			ErrTraffic, name, nodes, up)
 	}
 	return nil
 }
@@ -108,7 +110,8 @@ func checkNodes(name string, nodes int, message int64, down []bool) error {
 // checkTotal fails where the bytes of so many messages are more than an int64 holds.
 func checkTotal(name string, flows, message int64) error {
 	if flows > 0 && message > math.MaxInt64/8/flows {
-		return fmt.Errorf("%w: %s of %d messages of %d B is more bytes than can be counted", ErrTraffic, name, flows, message)
+		return fmt.Errorf("%w: %s of %d messages of %d B is more bytes than can be counted",
+			ErrTraffic, name, flows, message)
 	}
 	return nil
 }

@@ -32,7 +32,8 @@ func WithMedian(mean, median Time) (Spread, error) {
 	case median == mean:
 		return Spread{Form: Constant, Mean: mean}, nil
 	}
-	return Spread{Form: Lognormal, Mean: mean, Sigma: math.Sqrt(2 * math.Log(float64(mean)/float64(median)))}, nil
+	return Spread{Form: Lognormal, Mean: mean,
+		Sigma: math.Sqrt(2 * math.Log(float64(mean)/float64(median)))}, nil
 }
 
 // Draw draws a span of at least a millisecond, or 0 where the mean is 0. It takes one number of the stream.

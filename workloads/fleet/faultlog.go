@@ -94,7 +94,8 @@ func (f *FaultLog) Process() Process {
 		}
 	}
 	up := float64(len(f.Servers))*f.Span.Days() - down.Days()
-	return Process{PerDay: float64(n) / max(up, math.SmallestNonzeroFloat64), Weibull: 1, Repair: Spread{Form: Constant, Mean: down / Time(max(1, n))}, Log: f}
+	return Process{PerDay: float64(n) / max(up, math.SmallestNonzeroFloat64), Weibull: 1,
+		Repair: Spread{Form: Constant, Mean: down / Time(max(1, n))}, Log: f}
 }
 
 // history yields the outages of one machine: those of a server of the log, read cyclically from a moment of the log on.

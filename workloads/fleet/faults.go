@@ -69,7 +69,8 @@ func NewFailures(p *Process, seed uint64, kind Part, pods, pod, number int) Fail
 		const machines = PodCubes * CubeHosts
 		return Failures{Process: p, log: p.Log.history(pod*machines+number, pods*machines)}
 	}
-	return Failures{Process: p, rand: RandomStream(seed, streamComponents, uint64(kind)<<40|uint64(pod)<<16|uint64(number))}
+	return Failures{Process: p, rand: RandomStream(seed, streamComponents,
+		uint64(kind)<<40|uint64(pod)<<16|uint64(number))}
 }
 
 // Next returns the time from now, when the part is up, to its next failure, how long its repair will take, and whether
@@ -121,7 +122,8 @@ func Presets() map[string]MachineReliability {
 	const mean, median = 48 * Hour, 168 * Hour / 10
 	return map[string]MachineReliability{
 		"tpuv4": {8e-4, mean, median, 2 * Minute}, "infinitehbd": gpus(4.18e-3, 132*Hour, 204*Hour/10),
-		"meta-rsc1": gpus(6.50e-3, mean, median), "meta-rsc2": gpus(2.34e-3, mean, median), "llama3": gpus(3.789e-3, mean, median),
+		"meta-rsc1": gpus(6.50e-3, mean, median), "meta-rsc2": gpus(2.34e-3, mean, median),
+		"llama3": gpus(3.789e-3, mean, median),
 	}
 }
 

@@ -100,10 +100,12 @@ func (d *Demand) Check() error {
 	case !(bands > 0):
 		return fmt.Errorf("fleet: no band of priority is ever drawn")
 	case !(d.FaultRoutingShare >= 0 && d.FaultRoutingShare <= 1):
-		return fmt.Errorf("fleet: a share of %g opts in to routes round a fault; want 0 to 1", d.FaultRoutingShare)
+		return fmt.Errorf("fleet: a share of %g opts in to routes round a fault; want 0 to 1",
+			d.FaultRoutingShare)
 	case !(d.EstimateFactor >= 1):
 		return fmt.Errorf("fleet: estimates within a factor of %g; want 1 or more", d.EstimateFactor)
-	case !(d.Traffic.AllToAll >= 0 && d.Traffic.Neighbours >= 0 && d.Traffic.AllToAll+d.Traffic.Neighbours <= 0.5):
+	case !(d.Traffic.AllToAll >= 0 && d.Traffic.Neighbours >= 0 &&
+		d.Traffic.AllToAll+d.Traffic.Neighbours <= 0.5):
 		return fmt.Errorf("fleet: mean shares of %g and %g of a step wait for traffic; want 0 or more, and a half at most in all", d.Traffic.AllToAll, d.Traffic.Neighbours)
 	}
 	return nil
@@ -137,8 +139,10 @@ func (d *Demand) unitDays() float64 {
 func (d *Demand) Jobs() Source {
 	return &jobGenerator{
 		Demand: d, draws: newMixSampler(d.Mix), days: d.unitDays(),
-		arrivals: RandomStream(d.Seed, streamArrivals, 0), shapes: RandomStream(d.Seed, streamShapes, 0), works: RandomStream(d.Seed, streamDurations, 0),
-		bands: RandomStream(d.Seed, streamBands, 0), routes: RandomStream(d.Seed, streamRouting, 0), guesses: RandomStream(d.Seed, streamEstimates, 0),
+		arrivals: RandomStream(d.Seed, streamArrivals, 0),
+		shapes:   RandomStream(d.Seed, streamShapes, 0), works: RandomStream(d.Seed, streamDurations, 0),
+		bands:  RandomStream(d.Seed, streamBands, 0),
+		routes: RandomStream(d.Seed, streamRouting, 0), guesses: RandomStream(d.Seed, streamEstimates, 0),
 		traffic: RandomStream(d.Seed, streamTraffic, 0),
 	}
 }
@@ -163,7 +167,8 @@ func (d *jobGenerator) Next() (Job, bool) {
 	}
 	j := Job{Number: d.number, Submit: at, Shape: d.draws.sample(d.shapes)}
 	d.number++
-	j.Work = Spread{d.Durations, FromSeconds(d.days * d.sizeFactor(j.Shape) * Day.Seconds()), d.Sigma}.Draw(d.works)
+	j.Work = Spread{d.Durations, FromSeconds(d.days * d.sizeFactor(j.Shape) * Day.Seconds()),
+		d.Sigma}.Draw(d.works)
 	d.drawRest(&j)
 	return j, true
 }

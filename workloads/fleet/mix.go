@@ -62,7 +62,8 @@ func (m Mix) SmallestFit(chips int) (Shape, bool) {
 		if s.Shape.Chips() < chips || s.Weight == 0 {
 			continue
 		}
-		if best < 0 || s.Shape.Chips() < m[best].Shape.Chips() || s.Shape.Chips() == m[best].Shape.Chips() && s.Weight > m[best].Weight {
+		if best < 0 || s.Shape.Chips() < m[best].Shape.Chips() ||
+			s.Shape.Chips() == m[best].Shape.Chips() && s.Weight > m[best].Weight {
 			best = i
 		}
 	}

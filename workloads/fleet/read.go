@@ -102,17 +102,21 @@ func (l *logReader) errorf(format string, args ...any) error {
 
 // addJob adds a job that was submitted and ran for so many seconds.
 func (l *logReader) addJob(submit, work float64, shape Shape) error {
-	if longest := MaxTime.Seconds(); !(submit >= 0 && submit <= longest) || !(work >= 0 && work <= longest) {
-		return l.errorf("submitted at %g s for %g s; want seconds from 0, at most %g", submit, work, longest)
+	if longest := MaxTime.Seconds(); !(submit >= 0 && submit <= longest) ||
+		!(work >= 0 && work <= longest) {
+		return l.errorf("submitted at %g s for %g s; want seconds from 0, at most %g", submit,
+			work, longest)
 	}
-	l.log.Jobs = append(l.log.Jobs, Job{Submit: FromSeconds(submit), Work: max(Millisecond, FromSeconds(work)), Shape: shape})
+	l.log.Jobs = append(l.log.Jobs,
+		Job{Submit: FromSeconds(submit), Work: max(Millisecond, FromSeconds(work)), Shape: shape})
 	return nil
 }
 
 // checkOrder fails where the last job was submitted before the one above it.
 func (l *logReader) checkOrder() error {
 	if n := len(l.log.Jobs); n > 1 && l.log.Jobs[n-2].Submit > l.log.Jobs[n-1].Submit {
-		return l.errorf("submitted at %g s, before the job above it; sort the jobs by submission", l.log.Jobs[n-1].Submit.Seconds())
+		return l.errorf("submitted at %g s, before the job above it; sort the jobs by submission",
+			l.log.Jobs[n-1].Submit.Seconds())
 	}
 	return nil
 }
@@ -142,7 +146,8 @@ func (l *logReader) rows(fields int, of func(row []string) error) error {
 			return nil
 		case errors.As(err, &at) && errors.Is(err, csv.ErrFieldCount):
 			l.line = at.Line
-			return l.errorf("has %d fields; want %d, as other rows; the line may be cut off", len(row), r.FieldsPerRecord)
+			return l.errorf("has %d fields; want %d, as other rows; the line may be cut off",
+				len(row), r.FieldsPerRecord)
 		case errors.As(err, &at):
 			l.line = at.Line
 			return l.errorf("%v", at.Err)
@@ -157,7 +162,8 @@ func (l *logReader) rows(fields int, of func(row []string) error) error {
 }
 
 // clocks are how logs write moments.
-var clocks = []string{time.DateTime, "2006-01-02 15:04:05-07:00", "2006-01-02 15:04:05 MST", "2006-01-02T15:04:05", time.RFC3339}
+var clocks = []string{time.DateTime, "2006-01-02 15:04:05-07:00", "2006-01-02 15:04:05 MST",
+	"2006-01-02T15:04:05", time.RFC3339}
 
 // moment reads a moment; it is zero where none is told.
 func (l *logReader) moment(text string) (time.Time, error) {

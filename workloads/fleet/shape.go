@@ -84,7 +84,8 @@ func (s Shape) check() error {
 	part := c <= Side && s.Chips() < CubeChips && powerOfTwo(a) && powerOfTwo(b) && powerOfTwo(c)
 	switch {
 	case !whole && !part:
-		return fmt.Errorf("%w: %s; sides are multiples of %d chips, or 1, 2 and %d within a cube", ErrShape, s, Side, Side)
+		return fmt.Errorf("%w: %s; sides are multiples of %d chips, or 1, 2 and %d within a cube",
+			ErrShape, s, Side, Side)
 	case s.Chips() > PodCubes*CubeChips:
 		return fmt.Errorf("%w: %s has %d chips; a pod has %d", ErrShape, s, s.Chips(), PodCubes*CubeChips)
 	case s.Twisted && !s.CanTwist():

@@ -49,8 +49,7 @@ func TestAICB(t *testing.T) {
 	for _, n := range j.Notes {
 		notes = append(notes, n.Text[:12])
 	}
-	if want := []string{"operations t", "collectives ",
-		"computations"}; !slices.Equal(notes, want) || j.Notes[0].Count != 2 || j.Notes[0].Bytes != 16 {
+	if want := []string{"operations t", "collectives ", "computations"}; !slices.Equal(notes, want) || j.Notes[0].Count != 2 || j.Notes[0].Bytes != 16 {
 		t.Errorf("notes %v", j.Notes)
 	}
 	if j, err := readText(t, aicbText, Keys{Setup: true}); err != nil || len(j.Ops[0]) != 6 {
@@ -77,18 +76,15 @@ func TestAICB(t *testing.T) {
 		strings.Replace(aicbText, "reduce_scatter", "reduce", 1):            "is a reduce to one rank",
 		strings.Replace(aicbText, ",500,None,None,1", ",-5,None,None,1", 1): `the time is "-5"`,
 		strings.Replace(aicbText, "init,None,None,", "init,None,", 1):       "a row of 11 columns",
-		aicbText[:strings.Index(aicbText,
-			"[ pp_stage1")]: "is a message to another stage",
-		header + "CommType.all_to_all,CommGroup.dp_group,64,x\n": "does not say how many ranks",
-		"comm_type,comm_group,stage\n":                           "the header has no msg_size",
-		"[rank0 ~ rank7]\nCommType.barrier,,,\n":                 "before the header",
-		"[rank0 ~ rank99999999]\n":                               "a rank is",
-		"[rank0 ~ rank7]\n":                                      "has no header",
-		"[rank0 ~ rank7]\n" + header:                             "holds no operation",
+		aicbText[:strings.Index(aicbText, "[ pp_stage1")]:                   "is a message to another stage",
+		header + "CommType.all_to_all,CommGroup.dp_group,64,x\n":            "does not say how many ranks",
+		"comm_type,comm_group,stage\n":                                      "the header has no msg_size",
+		"[rank0 ~ rank7]\nCommType.barrier,,,\n":                            "before the header",
+		"[rank0 ~ rank99999999]\n":                                          "a rank is",
+		"[rank0 ~ rank7]\n":                                                 "has no header",
+		"[rank0 ~ rank7]\n" + header:                                        "holds no operation",
 	} {
-		if _, err := readText(t, text,
-			Keys{}); err == nil || !strings.Contains(err.Error(), want) ||
-			!strings.Contains(err.Error(), "; want ") {
+		if _, err := readText(t, text, Keys{}); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "; want ") {
 			t.Errorf("%.80q: %v, want %s", text, err, want)
 		}
 	}
@@ -99,8 +95,7 @@ func TestAICB(t *testing.T) {
 	}{
 		{"CommType.all_to_all,CommGroup.dp_group,64,x\n", Keys{GPUs: 4}, "[0 1 2 3]"},
 		{"CommType.all_to_all,CommGroup.ep_group,64,x\n", Keys{GPUs: 8, EP: 4}, "[0 1 2 3]"},
-		{"CommType.all_to_all,CommGroup.ep_group,64,x\n", Keys{GPUs: 8},
-			"no row says how large ep_group is"},
+		{"CommType.all_to_all,CommGroup.ep_group,64,x\n", Keys{GPUs: 8}, "no row says how large ep_group is"},
 		{"CommType.all_to_all,CommGroup.ep_group,64,x\n", Keys{GPUs: 8, EP: 3}, "is not a multiple of 3"},
 		{"CommType.barrier,CommGroup.all,0,x\n", Keys{GPUs: 3}, "[0 1 2]"},
 		{"CommType.all_reduce,CommGroup.pp_group,8,x\n", Keys{GPUs: 3}, "the file holds one stage"},
@@ -117,18 +112,15 @@ func TestAICB(t *testing.T) {
 		}
 	}
 	for gpus, want := range map[int]string{0: "", 4: "", 8: "want workload.gpus left out"} {
-		_, err := readText(t, "[rank0 ~ rank3]\n"+header+"CommType.barrier,CommGroup.all,0,x\n",
-			Keys{GPUs: gpus})
+		_, err := readText(t, "[rank0 ~ rank3]\n"+header+"CommType.barrier,CommGroup.all,0,x\n", Keys{GPUs: gpus})
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("a file of 4 ranks with workload.gpus = %d: %v, want %q", gpus, err, want)
 		}
 	}
 	// the dimensions are those of Megatron-LM: tensor fastest, then context, experts, data
-	a := &aicbReader{stages: []aicbStage{{ranks: 48}, {first: 48, ranks: 48}}, stageRanks: 48,
-		tp: 2, cp: 3, dp: 8, ep: 2}
+	a := &aicbReader{stages: []aicbStage{{ranks: 48}, {first: 48, ranks: 48}}, stageRanks: 48, tp: 2, cp: 3, dp: 8, ep: 2}
 	for group, want := range map[string]string{
-		"tp_group": "[48 49]", "dp_group": "[48 54 60 66 72 78 84 90]", "ep_group": "[48 54]",
-		"ep_dp_group": "[48 60 72 84]",
+		"tp_group": "[48 49]", "dp_group": "[48 54 60 66 72 78 84 90]", "ep_group": "[48 54]", "ep_dp_group": "[48 60 72 84]",
 		"ep_tp_group": "[48 49 54 55]", "pp_group": "[0 48]", "embedding_group": "[0 48]",
 	} {
 		sets := a.sets(group)
@@ -171,8 +163,7 @@ func TestRankMap(t *testing.T) {
 		t.Errorf("%q\nwant\n%q", got, want)
 	}
 	for _, bad := range [][]int{{0}, {0, 0, 1, 2, 3, 4, 5, 6}, {1, 2, 3, 4, 5, 6, 7, 8}} {
-		if _, err := readText(t, aicbText, Keys{RankMap: bad}); err == nil ||
-			!strings.Contains(err.Error(), "; want workload.rank_map with each number") {
+		if _, err := readText(t, aicbText, Keys{RankMap: bad}); err == nil || !strings.Contains(err.Error(), "; want workload.rank_map with each number") {
 			t.Errorf("%v: %v", bad, err)
 		}
 	}
@@ -183,8 +174,7 @@ func FuzzAICB(f *testing.F) {
 	f.Add([]byte("comm_type,comm_group,msg_size,stage\nCommType.all_to_all,CommGroup.ep_group,64,x\n"), 8)
 	f.Fuzz(func(t *testing.T, data []byte, n int) {
 		n = max(0, min(n, 64))
-		fuzzed(t, []File{{"a", data}}, "aicb",
-			&ReadOptions{Keys: Keys{GPUs: n, EP: n / 2, Setup: n%3 == 0}})
+		fuzzed(t, []File{{"a", data}}, "aicb", &ReadOptions{Keys: Keys{GPUs: n, EP: n / 2, Setup: n%3 == 0}})
 	})
 }
 
@@ -197,8 +187,7 @@ func TestAICBExperts(t *testing.T) {
 		{"CommType.all_to_all,CommGroup.ep_group,3,64,x\n", "is not a multiple of 3"},
 	} {
 		_, err := readText(t, header+c.rows, Keys{GPUs: 8})
-		if c.want == "" && err != nil ||
-			c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%q: got %v, want %q", c.rows, err, c.want)
 		}
 	}
@@ -210,8 +199,7 @@ func TestJoins(t *testing.T) {
 		call GroupCall
 		want bool
 	}{
-		{GroupCall{Kind: Barrier, Bytes: 8}, true}, {GroupCall{Kind: AllReduce}, true},
-		{GroupCall{Kind: AllReduce, Bytes: 1}, false},
+		{GroupCall{Kind: Barrier, Bytes: 8}, true}, {GroupCall{Kind: AllReduce}, true}, {GroupCall{Kind: AllReduce, Bytes: 1}, false},
 		{GroupCall{Kind: AllToAll, Sizes: []int64{0, 1}}, false},
 	} {
 		if got := c.call.joins(); got != c.want {

@@ -53,13 +53,11 @@ func chEncode(id uint64, kind uint64, name string, micros uint64, data []uint64,
 			case 0:
 				return protowire.AppendVarint(protowire.AppendTag(a, 9, protowire.VarintType), uint64(v))
 			case 1:
-				return protowire.AppendVarint(protowire.AppendTag(a, 15, protowire.VarintType),
-					protowire.EncodeZigZag(int64(v)))
+				return protowire.AppendVarint(protowire.AppendTag(a, 15, protowire.VarintType), protowire.EncodeZigZag(int64(v)))
 			case 2:
 				return protowire.AppendFixed32(protowire.AppendTag(a, 19, protowire.Fixed32Type), uint32(v))
 			}
-			return protowire.AppendFixed64(protowire.AppendTag(a, 3, protowire.Fixed64Type),
-				math.Float64bits(float64(v)))
+			return protowire.AppendFixed64(protowire.AppendTag(a, 3, protowire.Fixed64Type), math.Float64bits(float64(v)))
 		})
 	}
 	return b
@@ -71,14 +69,11 @@ func chTrace(rank int) File {
 	f = chMessage(f, chEncode(0, chComp, "before", 7, nil, ""))
 	f = chMessage(f, chEncode(5, chColl, "sum", 9, []uint64{0}, "", "comm_type", 2, "comm_size", 100))
 	if rank == 0 {
-		f = chMessage(f, chEncode(9, chSend, "send", 0, []uint64{5}, "", "comm_size", 64,
-			"comm_dst", 1, "comm_tag", 3))
+		f = chMessage(f, chEncode(9, chSend, "send", 0, []uint64{5}, "", "comm_size", 64, "comm_dst", 1, "comm_tag", 3))
 	} else {
-		f = chMessage(f, chEncode(9, chRecv, "receive", 0, []uint64{5}, "", "comm_size", 64,
-			"comm_src", 0, "comm_tag", 3))
+		f = chMessage(f, chEncode(9, chRecv, "receive", 0, []uint64{5}, "", "comm_size", 64, "comm_src", 0, "comm_tag", 3))
 	}
-	f = chMessage(f, chEncode(12, chComp, "after", 0, []uint64{9}, "", "num_ops", 3_000_000,
-		"tensor_size", 1000))
+	f = chMessage(f, chEncode(12, chComp, "after", 0, []uint64{9}, "", "num_ops", 3_000_000, "tensor_size", 1000))
 	return File{fmt.Sprintf("w.%d.et", rank), f}
 }
 
@@ -116,57 +111,42 @@ func TestChakra(t *testing.T) {
 	for want, of := range map[string]func() []File{
 		"a message of": func() []File { return []File{{"a", files[0].Data[:len(files[0].Data)-3]}} },
 		"node 9 is there twice": func() []File {
-			return []File{{"a", chMessage(slices.Clone(files[0].Data),
-				chEncode(9, chComp, "x", 0, nil, ""))}, files[1]}
+			return []File{{"a", chMessage(slices.Clone(files[0].Data), chEncode(9, chComp, "x", 0, nil, ""))}, files[1]}
 		},
 		"depends on the data of node 77": func() []File {
-			return []File{{"a", chMessage(slices.Clone(files[0].Data),
-				chEncode(30, chComp, "x", 0, []uint64{77}, ""))}, files[1]}
+			return []File{{"a", chMessage(slices.Clone(files[0].Data), chEncode(30, chComp, "x", 0, []uint64{77}, ""))}, files[1]}
 		},
 		"waits for itself": func() []File {
 			f := chMessage(slices.Clone(files[0].Data), chEncode(30, chComp, "x", 0, []uint64{31}, ""))
 			return []File{{"a", chMessage(f, chEncode(31, chComp, "y", 0, []uint64{30}, ""))}, files[1]}
 		},
 		"calls the group \"7\", which is not known": func() []File {
-			return []File{{"a", chMessage(nil, nil)},
-				{"b", chMessage(chMessage(nil, nil),
-					chEncode(1, chColl, "x", 0, nil, "7", "comm_type", 0, "comm_size", 1))}}
+			return []File{{"a", chMessage(nil, nil)}, {"b", chMessage(chMessage(nil, nil), chEncode(1, chColl, "x", 0, nil, "7", "comm_type", 0, "comm_size", 1))}}
 		},
 		"is a REDUCE": func() []File {
-			return []File{{"b", chMessage(chMessage(nil, nil),
-				chEncode(1, chColl, "x", 0, nil, "", "comm_type", 1, "comm_size", 1))}}
+			return []File{{"b", chMessage(chMessage(nil, nil), chEncode(1, chColl, "x", 0, nil, "", "comm_type", 1, "comm_size", 1))}}
 		},
 		"has no comm_dst": func() []File {
-			return []File{{"b", chMessage(chMessage(nil, nil),
-				chEncode(1, chSend, "x", 0, nil, "", "comm_size", 1))}}
+			return []File{{"b", chMessage(chMessage(nil, nil), chEncode(1, chSend, "x", 0, nil, "", "comm_size", 1))}}
 		},
 		"lasts for 9223372036854775807 us": func() []File {
-			return []File{{"b", chMessage(chMessage(nil, nil),
-				chEncode(1, chComp, "x", math.MaxInt64, nil, ""))}}
+			return []File{{"b", chMessage(chMessage(nil, nil), chEncode(1, chComp, "x", math.MaxInt64, nil, ""))}}
 		},
 		"has comm_tag 4294967296": func() []File {
-			return []File{{"b", chMessage(chMessage(nil, nil),
-				chEncode(1, chSend, "x", 0, nil, "", "comm_tag", 1<<32, "comm_dst", 0, "comm_size", 1))}}
+			return []File{{"b", chMessage(chMessage(nil, nil), chEncode(1, chSend, "x", 0, nil, "", "comm_tag", 1<<32, "comm_dst", 0, "comm_size", 1))}}
 		},
 		"has num_ops -1": func() []File {
-			return []File{{"b", chMessage(chMessage(nil, nil),
-				chEncode(1, chComp, "x", 0, nil, "", "num_ops", -1))}}
+			return []File{{"b", chMessage(chMessage(nil, nil), chEncode(1, chComp, "x", 0, nil, "", "num_ops", -1))}}
 		},
 		"is a collective (comm_type 99)": func() []File {
-			return []File{{"b", chMessage(chMessage(nil, nil),
-				chEncode(1, chColl, "x", 0, nil, "", "comm_type", 99, "comm_size", 1))}}
+			return []File{{"b", chMessage(chMessage(nil, nil), chEncode(1, chColl, "x", 0, nil, "", "comm_type", 99, "comm_size", 1))}}
 		},
 		"record 2 (byte 29): is no JSON of a Chakra trace: workload_graph.Id of the wrong type (string)": func() []File {
 			return []File{{"b", []byte("{\"workload_graph\": [\n{\"Id\":\"x\"}]}")}}
 		},
-		"is of type 9": func() []File {
-			return []File{{"b",
-				chMessage(chMessage(nil, nil), chEncode(1, 9, "x", 0, nil, ""))}}
-		},
+		"is of type 9": func() []File { return []File{{"b", chMessage(chMessage(nil, nil), chEncode(1, 9, "x", 0, nil, ""))}} },
 	} {
-		if _, err := Read(ByName("chakra"), of(),
-			h); err == nil || !strings.Contains(err.Error(), want) ||
-			!strings.Contains(err.Error(), "; want ") {
+		if _, err := Read(ByName("chakra"), of(), h); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "; want ") {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
@@ -175,8 +155,7 @@ func TestChakra(t *testing.T) {
 	if err == nil {
 		_, err = alone.Build(BuildOptions{Expand: ExpandNeighbours})
 	}
-	if err == nil || !strings.Contains(err.Error(), "messages from rank") &&
-		!strings.Contains(err.Error(), "peer") {
+	if err == nil || !strings.Contains(err.Error(), "messages from rank") && !strings.Contains(err.Error(), "peer") {
 		t.Errorf("two senders: %v", err)
 	}
 }
@@ -198,19 +177,14 @@ func TestEndsDisagree(t *testing.T) {
 	if text := told(readText(t, goalText, Keys{})); strings.Contains(text, sizes) {
 		t.Errorf("sizes that agree: %s", text)
 	}
-	if text := told(readText(t, strings.Replace(goalText, "recv 70000b", "recv 700b", 1),
-		Keys{})); !strings.Contains(text, sizes) {
+	if text := told(readText(t, strings.Replace(goalText, "recv 70000b", "recv 700b", 1), Keys{})); !strings.Contains(text, sizes) {
 		t.Errorf("sizes that do not: %s", text)
 	}
 	at := func(src int) string {
-		send := chMessage(nil, protowire.AppendString(protowire.AppendTag(nil, 1,
-			protowire.BytesType), "1.0"))
-		send = chMessage(send, chEncode(9, chSend, "send", 0, nil, "", "comm_size", 64, "comm_src",
-			src, "comm_dst", 1))
-		receive := chMessage(nil, protowire.AppendString(protowire.AppendTag(nil, 1,
-			protowire.BytesType), "1.0"))
-		receive = chMessage(receive,
-			chEncode(9, chRecv, "receive", 0, nil, "", "comm_size", 64, "comm_src", 0))
+		send := chMessage(nil, protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), "1.0"))
+		send = chMessage(send, chEncode(9, chSend, "send", 0, nil, "", "comm_size", 64, "comm_src", src, "comm_dst", 1))
+		receive := chMessage(nil, protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), "1.0"))
+		receive = chMessage(receive, chEncode(9, chRecv, "receive", 0, nil, "", "comm_size", 64, "comm_src", 0))
 		return told(Read(ByName("chakra"), []File{{"w.0.et", send}, {"w.1.et", receive}}, &ReadOptions{}))
 	}
 	if text := at(0); strings.Contains(text, ranks) {
@@ -254,16 +228,14 @@ func TestGOAL(t *testing.T) {
 	}
 	at := map[string]int32{}
 	for id := range b.Graph.Tasks {
-		if name := j.Ops[0][b.Op[id]].Name; b.Rank[id] == 0 &&
-			(b.Graph.Tasks[id].Kind == engine.Transfer || at[name] == 0) {
+		if name := j.Ops[0][b.Op[id]].Name; b.Rank[id] == 0 && (b.Graph.Tasks[id].Kind == engine.Transfer || at[name] == 0) {
 			at[name] = int32(id)
 		}
 	}
 	after := func(a, b2 string) bool {
 		return slices.ContainsFunc(b.Graph.In(at[a]), func(e engine.Edge) bool { return e.From == at[b2] })
 	}
-	if !after("l2: send", "start of l2: send") || !after("l3: send", "start of l2: send") ||
-		!after("start of l2: send", "l1: calc") || after("l3: send", "l2: send") {
+	if !after("l2: send", "start of l2: send") || !after("l3: send", "start of l2: send") || !after("start of l2: send", "l1: calc") || after("l3: send", "l2: send") {
 		t.Errorf("l2 waits for %v, l3 for %v", b.Graph.In(at["l2: send"]), b.Graph.In(at["l3: send"]))
 	}
 	for text, want := range map[string]string{
@@ -333,8 +305,7 @@ func TestGOALBinary(t *testing.T) {
 		twice = binary.LittleEndian.AppendUint64(twice, uint64(len(data)+16-8))
 	}
 	twice = append(twice, data[8+6+16:]...)
-	if _, err := Read(ByName("goal"), []File{{"a", twice}}, &ReadOptions{}); err == nil ||
-		!strings.Contains(err.Error(), "where others stand") {
+	if _, err := Read(ByName("goal"), []File{{"a", twice}}, &ReadOptions{}); err == nil || !strings.Contains(err.Error(), "where others stand") {
 		t.Errorf("ranks that share bytes: %v", err)
 	}
 	for i := range data { // cut off anywhere, or with any byte another
@@ -373,24 +344,18 @@ func TestCM(t *testing.T) {
 		t.Errorf("%d flows in a row, %g B, %g messages", most, bytes, n)
 	}
 	for text, want := range map[string]string{
-		strings.Replace(cmText, "size 7", "size 0", 1): "endless",
-		strings.Replace(cmText, "size 7", "",
-			1): "without a size",
-		strings.Replace(cmText, "Connections 4", "Connections 5",
-			1): "says Connections 5, and there are 4",
-		strings.Replace(cmText, "count 2", "count 3",
-			1): "is fired 2 times",
+		strings.Replace(cmText, "size 7", "size 0", 1):                                         "endless",
+		strings.Replace(cmText, "size 7", "", 1):                                               "without a size",
+		strings.Replace(cmText, "Connections 4", "Connections 5", 1):                           "says Connections 5, and there are 4",
+		strings.Replace(cmText, "count 2", "count 3", 1):                                       "is fired 2 times",
 		strings.Replace(cmText, "trigger 2 size 7", "trigger 2 size 7 recv_done_trigger 2", 1): "",
-		strings.Replace(cmText, "trigger 1 size 200", "trigger 2 size 200",
-			1): "never starts",
-		strings.Replace(cmText, "trigger 2 size 7", "trigger 9 size 7",
-			1): "waits for trigger 9",
-		strings.Replace(cmText, "3->2", "3->4", 1):            "a node is",
-		strings.Replace(cmText, "size 7", "size 7 size 8", 1): `"size" is there twice`,
-		strings.Replace(cmText, "start 0", "begin 0", 1):      `a key "begin"`,
-		strings.Replace(cmText, "Triggers 2", "failure switch_type TOR switch_id 1",
-			1): "failures name switches",
-		strings.Replace(cmText, "id 2 trigger 1 size 200", "id 2 trigger 1 size 1e99", 1): "size is",
+		strings.Replace(cmText, "trigger 1 size 200", "trigger 2 size 200", 1):                 "never starts",
+		strings.Replace(cmText, "trigger 2 size 7", "trigger 9 size 7", 1):                     "waits for trigger 9",
+		strings.Replace(cmText, "3->2", "3->4", 1):                                             "a node is",
+		strings.Replace(cmText, "size 7", "size 7 size 8", 1):                                  `"size" is there twice`,
+		strings.Replace(cmText, "start 0", "begin 0", 1):                                       `a key "begin"`,
+		strings.Replace(cmText, "Triggers 2", "failure switch_type TOR switch_id 1", 1):        "failures name switches",
+		strings.Replace(cmText, "id 2 trigger 1 size 200", "id 2 trigger 1 size 1e99", 1):      "size is",
 	} {
 		_, err := readText(t, text, Keys{})
 		if want == "" {
@@ -418,8 +383,7 @@ func TestCMTriggers(t *testing.T) {
 		}
 		triggers := make([]trigger, rapid.IntRange(1, 3).Draw(t, "triggers"))
 		for i := range triggers {
-			triggers[i] = trigger{kind: rapid.SampledFrom([]string{"oneshot", "multishot",
-				"barrier"}).Draw(t, "kind"), count: rapid.IntRange(1, 3).Draw(t, "count")}
+			triggers[i] = trigger{kind: rapid.SampledFrom([]string{"oneshot", "multishot", "barrier"}).Draw(t, "kind"), count: rapid.IntRange(1, 3).Draw(t, "count")}
 		}
 		some := func(what string) int { return max(0, rapid.IntRange(-2, len(triggers)).Draw(t, what)) }
 		var text strings.Builder
@@ -430,8 +394,7 @@ func TestCMTriggers(t *testing.T) {
 			took[i] = int64(rapid.IntRange(1, 1<<40).Draw(t, "bytes"))
 			ends[i] = -1
 			k, src := some("waits"), rapid.IntRange(0, 4).Draw(t, "source")
-			fmt.Fprintf(&text, "%d->%d id %d size %d", src,
-				(src+rapid.IntRange(1, 4).Draw(t, "far"))%5, i+1, took[i])
+			fmt.Fprintf(&text, "%d->%d id %d size %d", src, (src+rapid.IntRange(1, 4).Draw(t, "far"))%5, i+1, took[i])
 			if k > 0 {
 				triggers[k-1].waits = append(triggers[k-1].waits, i)
 				start[i] = -1
@@ -458,8 +421,7 @@ func TestCMTriggers(t *testing.T) {
 		for {
 			first := -1
 			for i := range n {
-				if start[i] >= 0 && ends[i] < 0 &&
-					(first < 0 || start[i]+took[i] < start[first]+took[first]) {
+				if start[i] >= 0 && ends[i] < 0 && (first < 0 || start[i]+took[i] < start[first]+took[first]) {
 					first = i
 				}
 			}
@@ -500,8 +462,7 @@ func TestCMTriggers(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v in\n%s", err, text.String())
 		}
-		routes := &engine.Routes{Start: make([]int32, len(b.Graph.Tasks)+1),
-			FlowCap: slices.Repeat([]float64{8e12}, len(b.Graph.Tasks))} // a byte per tick
+		routes := &engine.Routes{Start: make([]int32, len(b.Graph.Tasks)+1), FlowCap: slices.Repeat([]float64{8e12}, len(b.Graph.Tasks))} // a byte per tick
 		trace, err := flow.Run(t.Context(), b.Graph, &engine.Network{Nodes: 5}, routes, flow.Options{})
 		if err != nil || int64(trace.Makespan) != last {
 			t.Fatalf("%v, want an end at %d in\n%s", err, last, text.String())
@@ -525,8 +486,7 @@ func TestSamples(t *testing.T) {
 	}
 	sets, keys := map[string][]File{}, []string{}
 	for _, pattern := range []string{
-		"aicb/workload/*/*/*", "astra-sim/examples/*/*/*/*.et", "astra-sim/examples/*/*/*/*/*.et",
-		"chakra/extracted/*", "chakra/tests/data/*", "htsim/sim/*/*/*.cm",
+		"aicb/workload/*/*/*", "astra-sim/examples/*/*/*/*.et", "astra-sim/examples/*/*/*/*/*.et", "chakra/extracted/*", "chakra/tests/data/*", "htsim/sim/*/*/*.cm",
 		"loggopsim/*.bin", "loggopsim/src/*/*", "spcl-htsim/*.goal", "stg/*.et", "uet-htsim/*.cm",
 	} {
 		names, err := filepath.Glob(filepath.Join(root, pattern))
@@ -566,8 +526,7 @@ func TestSamples(t *testing.T) {
 		if strings.Contains(k, "/simAI/") { // which do not say
 			h.GPUs = 128
 		}
-		if groups, err := os.ReadFile(filepath.Join(root,
-			strings.Replace(k, ".*.et", ".json", 1))); err == nil && strings.Contains(k, "*") {
+		if groups, err := os.ReadFile(filepath.Join(root, strings.Replace(k, ".*.et", ".json", 1))); err == nil && strings.Contains(k, "*") {
 			h.GroupFile = File{"groups", groups}
 		}
 		f := Detect(files[0])
@@ -586,8 +545,7 @@ func TestSamples(t *testing.T) {
 			wire, _ := j.Wire()
 			n := 0
 			j.each(func(_, times int, ops []Op) { n += times * len(ops) })
-			row += fmt.Sprintf(" %d ranks, %d operations, %s, %s |", j.Ranks, n, Size(wire),
-				units.ShortTime(j.Compute()))
+			row += fmt.Sprintf(" %d ranks, %d operations, %s, %s |", j.Ranks, n, Size(wire), units.ShortTime(j.Compute()))
 		}
 		if t.Log(row); !bytes.Contains(docs, []byte(row+"\n")) {
 			t.Errorf("docs/traces.md has it not: %s", row)
@@ -599,8 +557,7 @@ func FuzzChakra(f *testing.F) {
 	f.Add(chTrace(0).Data, chTrace(1).Data, "chained")
 	f.Add([]byte(`{"workload_graph": [{"Id": 1, "NodeType": 4, "runtime": 7}]}`), []byte(`{"workload_graph": []}`), "one-at-a-time")
 	f.Fuzz(func(t *testing.T, a, b []byte, streams string) {
-		fuzzed(t, []File{{"a", a}, {"b", b}}, "chakra",
-			&ReadOptions{Keys: Keys{Streams: streams, PeakTFLOPS: 1}})
+		fuzzed(t, []File{{"a", a}, {"b", b}}, "chakra", &ReadOptions{Keys: Keys{Streams: streams, PeakTFLOPS: 1}})
 	})
 }
 

@@ -30,8 +30,7 @@ func TestRefusedFilesTakeLittleMemory(t *testing.T) {
 		{"one name", "chakra", chakra(`{"NodeType":4}`, 1, `{"NodeType":9,"Name":"`+strings.Repeat("a", 10<<20)+`"}`), 40, "is of type 9"},
 		{"computes", "goal", []byte("num_ranks 1\nrank 0 {\n" + strings.Repeat("calc 1\n", 500_000) + "bad\n}\n"), 60, `"bad"`},
 		{"dependencies", "goal", []byte("num_ranks 1\nrank 0 {\na: calc 1\nb: calc 1\n" + strings.Repeat("b requires a\n", 500_000) + "bad\n}\n"), 40, `"bad"`},
-		{"rows", "simai", fmt.Appendf(nil, simai+"%sx\n", 500_000, strings.Repeat(row, 500_000)),
-			80, "a row of 1 columns"},
+		{"rows", "simai", fmt.Appendf(nil, simai+"%sx\n", 500_000, strings.Repeat(row, 500_000)), 80, "a row of 1 columns"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var before, after runtime.MemStats
@@ -42,8 +41,7 @@ func TestRefusedFilesTakeLittleMemory(t *testing.T) {
 				t.Fatalf("got %v, want %s", err, c.want)
 			}
 			if got := int(after.TotalAlloc-before.TotalAlloc) >> 20; got > c.allocated {
-				t.Errorf("a refused file of %d MiB: got %d MiB allocated, want at most %d",
-					len(c.data)>>20, got, c.allocated)
+				t.Errorf("a refused file of %d MiB: got %d MiB allocated, want at most %d", len(c.data)>>20, got, c.allocated)
 			}
 		})
 	}
@@ -59,8 +57,7 @@ func TestRecomputedRowsAreBounded(t *testing.T) {
 	}
 	data := fmt.Appendf(nil, "HYBRID_TRANSFORMER model_parallel_NPU_group: 1 ep: 1 pp: 1 vpp: 1 ga: 1 all_gpus: 1 checkpoint_initiates: %d%s\n%d\n%s",
 		rows, all.String(), rows, strings.Repeat("a -1 0 NONE 0 0 NONE 0 0 NONE 0 1\n", rows))
-	if _, err := Read(ByName("simai"), []File{{"f", data}}, &ReadOptions{}); err == nil ||
-		!strings.Contains(err.Error(), "operations or more") {
+	if _, err := Read(ByName("simai"), []File{{"f", data}}, &ReadOptions{}); err == nil || !strings.Contains(err.Error(), "operations or more") {
 		t.Errorf("got %v, want a refusal of too many operations", err)
 	}
 }
@@ -117,8 +114,7 @@ func TestChakraGroupsAreBounded(t *testing.T) {
 		files[i] = File{fmt.Sprint(i), []byte(`{"workload_graph":[{"Id":1,"NodeType":4}]}`)}
 	}
 	h := &ReadOptions{GroupFile: File{"groups", []byte(`{"0":[0]` + many.String() + `}`)}}
-	if _, err := Read(ByName("chakra"), files, h); err == nil ||
-		!strings.Contains(err.Error(), "300001 groups of 1000 ranks") {
+	if _, err := Read(ByName("chakra"), files, h); err == nil || !strings.Contains(err.Error(), "300001 groups of 1000 ranks") {
 		t.Errorf("got %v, want too many groups", err)
 	}
 	many.Reset()

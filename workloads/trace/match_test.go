@@ -14,8 +14,7 @@ import (
 
 // fixedRates returns routes on which each transfer takes a tick per byte, whatever else is sent.
 func fixedRates(g *engine.Graph) *engine.Routes {
-	return &engine.Routes{Start: make([]int32, len(g.Tasks)+1),
-		FlowCap: slices.Repeat([]float64{8e12}, len(g.Tasks))}
+	return &engine.Routes{Start: make([]int32, len(g.Tasks)+1), FlowCap: slices.Repeat([]float64{8e12}, len(g.Tasks))}
 }
 
 // TestUnequalAllToAll: in an all-to-all of ranks that send different sizes, each rank sends its own size divided by the
@@ -76,15 +75,13 @@ func TestWildcardTags(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", receives, err)
 		}
-		trace, err := flow.Run(t.Context(), b.Graph, &engine.Network{Nodes: 3},
-			fixedRates(b.Graph), flow.Options{})
+		trace, err := flow.Run(t.Context(), b.Graph, &engine.Network{Nodes: 3}, fixedRates(b.Graph), flow.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for id := range b.Graph.Tasks {
 			if d := b.Graph.Tasks[id].Duration; d > 0 && trace.Start[id] != want {
-				t.Errorf("%s: takes the message of tick %v, want that of %v", receives,
-					trace.Start[id], want)
+				t.Errorf("%s: takes the message of tick %v, want that of %v", receives, trace.Start[id], want)
 			}
 		}
 	}
@@ -147,12 +144,7 @@ func playGOAL(ranks [][]goalStatement, eager int64) (engine.Time, bool) {
 				again = false
 				for _, p := range all {
 					s, o := at[p], of(p)
-					if s.posted < 0 &&
-						!slices.ContainsFunc(o.requires,
-							func(k int) bool {
-								return at[place{p.rank, k}].done < 0 ||
-									at[place{p.rank, k}].done > now
-							}) {
+					if s.posted < 0 && !slices.ContainsFunc(o.requires, func(k int) bool { return at[place{p.rank, k}].done < 0 || at[place{p.rank, k}].done > now }) {
 						s.posted, again = now, true
 						switch {
 						case o.kind == 's' && o.bytes <= eager:
@@ -161,8 +153,7 @@ func playGOAL(ranks [][]goalStatement, eager int64) (engine.Time, bool) {
 							s.started, s.done = now, now
 						}
 					}
-					if o.kind == 's' && s.started >= 0 && s.started+engine.Time(o.bytes) <= now &&
-						s.arrived < 0 {
+					if o.kind == 's' && s.started >= 0 && s.started+engine.Time(o.bytes) <= now && s.arrived < 0 {
 						s.arrived, again = now, true
 						if o.bytes > eager {
 							s.done = now
@@ -189,8 +180,7 @@ func playGOAL(ranks [][]goalStatement, eager int64) (engine.Time, bool) {
 							break
 						}
 					}
-				case o.kind == 's' && (s.arrived >= 0 || o.bytes > eager && s.posted >= 0) &&
-					!slices.Contains(arrived, p):
+				case o.kind == 's' && (s.arrived >= 0 || o.bytes > eager && s.posted >= 0) && !slices.Contains(arrived, p):
 					freshSends = append(freshSends, p)
 				case o.kind == 'c' && o.time > 0 && s.posted >= 0 && !slices.Contains(queue, p):
 					queue = append(queue, p)
@@ -257,14 +247,11 @@ func TestGOALPlayed(t *testing.T) {
 		for range rapid.IntRange(1, 7).Draw(t, "steps") {
 			r := rapid.IntRange(0, n-1).Draw(t, "rank")
 			if rapid.Bool().Draw(t, "computes") {
-				put(r, goalStatement{kind: 'c',
-					time: engine.Time(rapid.IntRange(0, 60).Draw(t, "time")) * engine.Nanosecond,
-					cpu:  rapid.IntRange(0, 1).Draw(t, "cpu")})
+				put(r, goalStatement{kind: 'c', time: engine.Time(rapid.IntRange(0, 60).Draw(t, "time")) * engine.Nanosecond, cpu: rapid.IntRange(0, 1).Draw(t, "cpu")})
 				continue
 			}
 			to := (r + rapid.IntRange(1, n-1).Draw(t, "to")) % n
-			bytes, tag := int64(rapid.IntRange(2, 60000).Draw(t, "bytes")), rapid.IntRange(0,
-				2).Draw(t, "tag")
+			bytes, tag := int64(rapid.IntRange(2, 60000).Draw(t, "bytes")), rapid.IntRange(0, 2).Draw(t, "tag")
 			if rapid.IntRange(0, 3).Draw(t, "large") == 0 {
 				bytes += 70000
 			}
@@ -310,8 +297,7 @@ func TestGOALPlayed(t *testing.T) {
 			t.Skip("named messages of one source and tag are matched in the order of the file")
 		}
 		want, ends := playGOAL(ranks, goalEagerBytes)
-		trace, err := flow.Run(t.Context(), b.Graph, &engine.Network{Nodes: int32(n)},
-			fixedRates(b.Graph), flow.Options{})
+		trace, err := flow.Run(t.Context(), b.Graph, &engine.Network{Nodes: int32(n)}, fixedRates(b.Graph), flow.Options{})
 		if ends != (err == nil) {
 			t.Fatalf("%v, want an end: %v in\n%s", err, ends, text)
 		}

@@ -18,13 +18,11 @@ func TestDropContradictions(t *testing.T) {
 		for k := range n {
 			for range rapid.IntRange(0, 2).Draw(t, "data") {
 				if k > 0 {
-					ops[order[k]].After = append(ops[order[k]].After,
-						order[rapid.IntRange(0, k-1).Draw(t, "on")])
+					ops[order[k]].After = append(ops[order[k]].After, order[rapid.IntRange(0, k-1).Draw(t, "on")])
 				}
 			}
 			for range rapid.IntRange(0, 2).Draw(t, "control") {
-				if c := int32(rapid.IntRange(0, n-1).Draw(t, "by")); int(c) != k &&
-					!slices.Contains(control[k], c) {
+				if c := int32(rapid.IntRange(0, n-1).Draw(t, "by")); int(c) != k && !slices.Contains(control[k], c) {
 					control[k] = append(control[k], c)
 				}
 			}
@@ -35,8 +33,7 @@ func TestDropContradictions(t *testing.T) {
 				return true
 			}
 			seen[from] = true
-			return slices.ContainsFunc(edges[from],
-				func(k int32) bool { return !seen[k] && reaches(edges, k, to, seen) })
+			return slices.ContainsFunc(edges[from], func(k int32) bool { return !seen[k] && reaches(edges, k, to, seen) })
 		}
 		data, given := make([][]int32, n), make([][]int32, n)
 		for i := range ops {

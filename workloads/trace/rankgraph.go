@@ -341,7 +341,6 @@ func assignStreams(ops []Op) (streamOf []int32, n int32) {
 		}
 
 		if ops[i].Kind == Compute && ops[i].Duration > 0 {
-
 			stream := -1
 			for s := range lastOp {
 				if s < len(reached) && reached[s] == lastOp[s] {

@@ -90,24 +90,19 @@ func TestRefusals(t *testing.T) {
 		{"simai", head + "\n0\n", "the number of rows is"},
 	} {
 		_, err := Read(ByName(c.format), []File{{"a", []byte(c.text)}}, &ReadOptions{})
-		if c.want == "" && err != nil ||
-			c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s of %.80q: %v, want %q", c.format, c.text, err, c.want)
 		}
 	}
 	for _, format := range []string{"goal", "cm", "simai"} {
-		if _, err := Read(ByName(format), []File{{"a", nil}, {"b", nil}},
-			&ReadOptions{}); err == nil || !strings.Contains(err.Error(), "is a second file") {
+		if _, err := Read(ByName(format), []File{{"a", nil}, {"b", nil}}, &ReadOptions{}); err == nil || !strings.Contains(err.Error(), "is a second file") {
 			t.Errorf("%s of two files: %v", format, err)
 		}
 	}
-	if _, err := Read(ByName("simai"), []File{{"a", []byte(head + row)}},
-		&ReadOptions{Keys: Keys{GPUs: 8}}); err == nil ||
-		!strings.Contains(err.Error(), "all_gpus is 4, and workload.gpus 8") {
+	if _, err := Read(ByName("simai"), []File{{"a", []byte(head + row)}}, &ReadOptions{Keys: Keys{GPUs: 8}}); err == nil || !strings.Contains(err.Error(), "all_gpus is 4, and workload.gpus 8") {
 		t.Errorf("a header against workload.gpus: %v", err)
 	}
-	if names := FormatNames(); len(names) != len(Formats)+1 || names[0] != Auto ||
-		!slices.Contains(names, "goal") {
+	if names := FormatNames(); len(names) != len(Formats)+1 || names[0] != Auto || !slices.Contains(names, "goal") {
 		t.Errorf("formats are named %v", names)
 	}
 }
@@ -123,8 +118,7 @@ func TestJobCheck(t *testing.T) {
 		{"", func(o []Op) { o[1].Bytes, o[1].Peer = MaxMessageBytes, 1 }},
 		{"", func(o []Op) { o[2].Peer = AnySource }},
 		{"operation 0 (\"compute\"): the rank computes for longer", func(o []Op) { o[0].Duration = -1 }},
-		{"operation 3 (\"again\"): the rank computes for longer",
-			func(o []Op) { o[0].Duration, o[3].Duration = maxComputeTime, 1 }},
+		{"operation 3 (\"again\"): the rank computes for longer", func(o []Op) { o[0].Duration, o[3].Duration = maxComputeTime, 1 }},
 		{"operation 1 (\"send\"): -1 bytes", func(o []Op) { o[1].Bytes = -1 }},
 		{"bytes; want from 0", func(o []Op) { o[1].Bytes = MaxMessageBytes + 1 }},
 		{"its peer is rank 2", func(o []Op) { o[1].Peer = 2 }},
@@ -141,12 +135,9 @@ func TestJobCheck(t *testing.T) {
 			}
 			j.Groups = append(j.Groups, g)
 		}
-		j.Ops[0] = []Op{{Name: "compute", Kind: Compute}, {Name: "send", Kind: Send, Peer: 1},
-			{Name: "receive", Kind: Recv, Peer: 1}, {Name: "again", Kind: Compute},
-			{Name: "call", Kind: Call}}
+		j.Ops[0] = []Op{{Name: "compute", Kind: Compute}, {Name: "send", Kind: Send, Peer: 1}, {Name: "receive", Kind: Recv, Peer: 1}, {Name: "again", Kind: Compute}, {Name: "call", Kind: Call}}
 		c.spoil(j.Ops[0])
-		if err := j.check("a"); c.want == "" && err != nil ||
-			c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+		if err := j.check("a"); c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%v, want %q", err, c.want)
 		}
 	}

@@ -68,8 +68,7 @@ func TestSimAIStages(t *testing.T) {
 	forward, backward := engine.Time(300+layers*1900)*engine.Nanosecond, engine.Time(2+layers*2600)*engine.Nanosecond
 	once := engine.Time(2+20+10+10+20+5000+2) * engine.Nanosecond // before and after, without what runs beside
 	want := (ga+pp-1)*(forward+backward) + once
-	if got := span(t, j); got < want-engine.Time(200)*engine.Nanosecond ||
-		got > want+engine.Time(300)*engine.Nanosecond {
+	if got := span(t, j); got < want-engine.Time(200)*engine.Nanosecond || got > want+engine.Time(300)*engine.Nanosecond {
 		t.Errorf("computing alone takes %v, want about %v", got, want)
 	}
 	// what a rank sends: 12 sends of each direction a micro-batch, of half of pp_comm
@@ -116,8 +115,7 @@ func TestSimAIGroups(t *testing.T) {
 			for s, set := range g.Sets {
 				for _, r := range set {
 					if seen[r] || g.SetOf[r] != int32(s) {
-						t.Errorf("%s: group %s has rank %d in set %d and %d", order, g.Name, r, s,
-							g.SetOf[r])
+						t.Errorf("%s: group %s has rank %d in set %d and %d", order, g.Name, r, s, g.SetOf[r])
 					}
 					seen[r] = true
 				}
@@ -157,27 +155,21 @@ func TestSimAIRefused(t *testing.T) {
 		head + "1\n" + strings.Replace(row, "NONE", "ALLREDUCE_XP", 1): `the group of the collective "ALLREDUCE" is "_XP"; want _EP`,
 		head + "1\n" + strings.Replace(row, "NONE", "SUM", 1):          `the collective is "SUM"; want NONE`,
 		head + "1\n" + strings.Replace(row, "NONE 0", "NONE 1.5", 1):   `column 5, bytes is "1.5"; want a whole number`,
-		head + "1\n" + strings.Replace(row, "-1", "x",
-			1): "the dependency, which is not used, is",
+		head + "1\n" + strings.Replace(row, "-1", "x", 1):              "the dependency, which is not used, is",
 		head + "1\na -1 1\n": "a row of 3 columns; want 12",
 		head + "1\n" + strings.Replace(row, " 1 ", " 99999999999999999 ", 1): "a time in ns is",
 		head + "99999999999999999999\n":                                      "the number of rows is",
 		head:                                                                 "ends behind its first line",
 		"DATA\n1\n" + row:                                                    `the policy is "DATA"; want one of HYBRID`,
 		"MICRO\n1\n" + row:                                                   "does not say all_gpus",
-		strings.Replace(head, "2", "3",
-			1) + "1\n" + row: "are not whole replicas",
-		strings.Replace(head, "all_gpus", "mode: 1 all_gpus", 1) + "1\n" + row:   "inference",
-		strings.Replace(head, "all_gpus", "colour: 1 all_gpus", 1) + "1\n" + row: `the header has "colour"`,
-		strings.Replace(head, "all_gpus: 4", "all_gpus: 4 pp:", 1) + "1\n" + row: `"pp" has no value`,
-		strings.Replace(head, "all_gpus: 4", "all_gpus: 4 pp: 2",
-			1) + "1\n" + row: "cannot be told apart",
-		strings.Replace(simText(1, 1, 2, 3, 2, 4), "ga: 3", "ga: 4",
-			1): "record 5 (byte ",
-		strings.Replace(head, "all_gpus: 4", "all_gpus: 4 ep: 4",
-			1) + "1\n" + row: "is not a multiple of EP",
-		strings.Replace(head, "all_gpus: 4", "all_gpus: 4 checkpoints: 1 7",
-			1) + "1\n" + row: "names row 7 as a checkpoint",
+		strings.Replace(head, "2", "3", 1) + "1\n" + row:                                      "are not whole replicas",
+		strings.Replace(head, "all_gpus", "mode: 1 all_gpus", 1) + "1\n" + row:                "inference",
+		strings.Replace(head, "all_gpus", "colour: 1 all_gpus", 1) + "1\n" + row:              `the header has "colour"`,
+		strings.Replace(head, "all_gpus: 4", "all_gpus: 4 pp:", 1) + "1\n" + row:              `"pp" has no value`,
+		strings.Replace(head, "all_gpus: 4", "all_gpus: 4 pp: 2", 1) + "1\n" + row:            "cannot be told apart",
+		strings.Replace(simText(1, 1, 2, 3, 2, 4), "ga: 3", "ga: 4", 1):                       "record 5 (byte ",
+		strings.Replace(head, "all_gpus: 4", "all_gpus: 4 ep: 4", 1) + "1\n" + row:            "is not a multiple of EP",
+		strings.Replace(head, "all_gpus: 4", "all_gpus: 4 checkpoints: 1 7", 1) + "1\n" + row: "names row 7 as a checkpoint",
 	} {
 		_, err := readText(t, text, Keys{})
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "; want ") {
@@ -198,16 +190,14 @@ func TestBuiltRuns(t *testing.T) {
 	}
 	n := &engine.Network{Nodes: 17}
 	for i := range int32(16) {
-		n.Links = append(n.Links, engine.Link{From: i, To: 16, Rate: 1e11},
-			engine.Link{From: 16, To: i, Rate: 1e11})
+		n.Links = append(n.Links, engine.Link{From: i, To: 16, Rate: 1e11}, engine.Link{From: 16, To: i, Rate: 1e11})
 	}
 	r := &engine.Routes{Start: []int32{0}}
 	sent := 0.0
 	for i := range b.Graph.Tasks {
 		if k := &b.Graph.Tasks[i]; k.Kind == engine.Transfer {
 			sent += float64(k.Bytes)
-			r.Uses = append(r.Uses, engine.Use{Resource: 2 * k.Src, Weight: 1},
-				engine.Use{Resource: 2*k.Dst + 1, Weight: 1})
+			r.Uses = append(r.Uses, engine.Use{Resource: 2 * k.Src, Weight: 1}, engine.Use{Resource: 2*k.Dst + 1, Weight: 1})
 		}
 		r.Start = append(r.Start, int32(len(r.Uses)))
 	}
@@ -227,8 +217,7 @@ func FuzzSimAI(f *testing.F) {
 	f.Add([]byte(simText(2, 2, 2, 2, 1, 8)), 0)
 	f.Add([]byte("MICRO\n1\nm -1 1 NONE 0 1 NONE 0 1 ALLTOALL 64 1"), 4)
 	f.Fuzz(func(t *testing.T, data []byte, gpus int) {
-		fuzzed(t, []File{{"a.txt", data}}, "simai",
-			&ReadOptions{Keys: Keys{GPUs: min(max(0, gpus), 64), RankOrder: "tp-dp-pp"}})
+		fuzzed(t, []File{{"a.txt", data}}, "simai", &ReadOptions{Keys: Keys{GPUs: min(max(0, gpus), 64), RankOrder: "tp-dp-pp"}})
 	})
 }
 
@@ -268,8 +257,7 @@ func TestSimAIUnequal(t *testing.T) {
 	text := strings.ReplaceAll(simText(1, 1, pp, ga, 1, pp), "embedding_layer\t-1", "embedding_layer\t7")
 	var forward, backward [ga]engine.Time
 	for m := range ga {
-		text = strings.Replace(text, "1000 ALLGATHER 8192 700",
-			fmt.Sprintf("%d ALLGATHER 8192 %d", 2000+m*m*300, 900+(ga-m)*170), 1)
+		text = strings.Replace(text, "1000 ALLGATHER 8192 700", fmt.Sprintf("%d ALLGATHER 8192 %d", 2000+m*m*300, 900+(ga-m)*170), 1)
 		forward[m] = engine.Time(300+2000+m*m*300) * engine.Nanosecond
 		backward[m] = engine.Time(2+900+(ga-m)*170+800) * engine.Nanosecond
 	}
@@ -324,8 +312,7 @@ func TestSimAIUnequal(t *testing.T) {
 	}
 	for m, p := range j.Stage.Passes {
 		if p.Forward != forward[m] || p.Backward != backward[m] {
-			t.Errorf("micro-batch %d takes %v and %v, want %v and %v", m, p.Forward, p.Backward,
-				forward[m], backward[m])
+			t.Errorf("micro-batch %d takes %v and %v, want %v and %v", m, p.Forward, p.Backward, forward[m], backward[m])
 		}
 	}
 }

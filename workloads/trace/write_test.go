@@ -59,8 +59,7 @@ func drawWork(t *rapid.T) *RankGraph {
 		case 1:
 			task.Duration, of = engine.Time(7001*(i+1)), rank("rank")
 		default:
-			task = engine.Task{Kind: engine.Transfer, Src: rank("source"),
-				Bytes: 1 + 30_000*int64(i), Flows: 1}
+			task = engine.Task{Kind: engine.Transfer, Src: rank("source"), Bytes: 1 + 30_000*int64(i), Flows: 1}
 			if task.Dst = (task.Src + 1 + rank("distance")) % int32(ranks); task.Dst == task.Src {
 				task.Dst = (task.Src + 1) % int32(ranks)
 			}
@@ -161,8 +160,7 @@ func TestWritten(t *testing.T) {
 			if got := relation(built.Graph); !slices.Equal(got, want) {
 				t.Fatalf("%s:\n%q\nwant\n%q\n%s", f.name, got, want, files[0].Data)
 			}
-			if got, want := sequence(built.Graph, built.SendOrder), sequence(w.Graph,
-				w.SendOrder); !slices.Equal(got, want) {
+			if got, want := sequence(built.Graph, built.SendOrder), sequence(w.Graph, w.SendOrder); !slices.Equal(got, want) {
 				t.Fatalf("%s: tasks in the order\n%q\nwant\n%q\n%s", f.name, got, want, files[0].Data)
 			}
 		}

@@ -120,8 +120,10 @@ func (s *Spec) Words(title string) string {
 		replicas = fmt.Sprintf("%d replicas", d)
 	}
 	if m := s.Measured; m != nil {
-		return fmt.Sprintf("%s on %d GPUs: %s, %s, %d micro-batches, %s", cmp.Or(title, s.Arch.Name), s.GPUs, parallel, replicas, s.Microbatches, s.Schedule)
+		return fmt.Sprintf("%s on %d GPUs: %s, %s, %d micro-batches, %s",
+			cmp.Or(title, s.Arch.Name), s.GPUs, parallel, replicas, s.Microbatches, s.Schedule)
 	}
-	return fmt.Sprintf("%s on %d GPUs: %s, %s, %d micro-batches of %d tokens, %s", cmp.Or(title, s.Arch.Name), s.GPUs, parallel, replicas,
+	return fmt.Sprintf("%s on %d GPUs: %s, %s, %d micro-batches of %d tokens, %s",
+		cmp.Or(title, s.Arch.Name), s.GPUs, parallel, replicas,
 		s.Microbatches, s.Sequence*s.Microbatch, s.Schedule)
 }

@@ -85,7 +85,6 @@ func (b *builder) addPassWithCalls(v int, duration engine.Time, m TaskMeta) (pas
 	for piece := range pieces {
 		start := joined
 		if shards {
-
 			join(0)
 			start = joined
 		}

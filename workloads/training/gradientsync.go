@@ -107,7 +107,8 @@ func (s *Spec) gradientGroups(v int) []gradientGroup {
 // virtual stage v of replica r, after the tasks in after. Lengthen sets its duration.
 func (b *builder) addCopySync(pass Phase, r, v int, after []int32) int32 {
 	stage := int32(v % b.Spec.PP)
-	id := b.addTask(engine.Task{}, TaskMeta{Phase: pass, Replica: int32(r), Stage: stage, ToStage: stage, Chunk: int32(v / b.Spec.PP), GPU: -1})
+	id := b.addTask(engine.Task{}, TaskMeta{Phase: pass, Replica: int32(r), Stage: stage,
+		ToStage: stage, Chunk: int32(v / b.Spec.PP), GPU: -1})
 	for _, a := range after {
 		b.Graph.AddEdge(a, id, 0)
 	}
@@ -176,8 +177,11 @@ func (b *builder) addSyncPiece(copies []int, piece int, g gradientGroup, before 
 		for r := range b.replicas {
 			for i, w := range copies {
 				here, there := w%s.PP, copies[1-i]%s.PP
-				m := TaskMeta{Phase: Sync, Replica: int32(r), Stage: int32(here), ToStage: int32(there), Chunk: int32(w / s.PP)}
-				done = append(done, b.addTransfer(b.stageNodes[r][here], b.stageNodes[r][there], s.StageGPUs(), share(s.CopyBytes(v, each)), m, from, nil)...)
+				m := TaskMeta{Phase: Sync, Replica: int32(r), Stage: int32(here),
+					ToStage: int32(there), Chunk: int32(w / s.PP)}
+				done = append(done,
+					b.addTransfer(b.stageNodes[r][here], b.stageNodes[r][there], s.StageGPUs(),
+						share(s.CopyBytes(v, each)), m, from, nil)...)
 			}
 		}
 		return done
@@ -223,9 +227,11 @@ func (b *builder) addRing(r, v int, each int64, start []int32) []int32 {
 		next, previous = r, r
 	}
 
-	m := TaskMeta{Phase: Sync, Replica: int32(r), Stage: int32(stage), ToStage: int32(stage), Chunk: int32(v / s.PP)}
+	m := TaskMeta{Phase: Sync, Replica: int32(r), Stage: int32(stage), ToStage: int32(stage),
+		Chunk: int32(v / s.PP)}
 	if !b.splitsRing() {
-		return b.addTransfer(b.stageNodes[r][stage], b.stageNodes[next][stage], s.StageGPUs(), each, m, start, nil)
+		return b.addTransfer(b.stageNodes[r][stage], b.stageNodes[next][stage], s.StageGPUs(),
+			each, m, start, nil)
 	}
 
 	half := s.StageGPUs() / 2
@@ -234,7 +240,8 @@ func (b *builder) addRing(r, v int, each int64, start []int32) []int32 {
 		// Otherwise one replica stands for all: the other half mirrors this one on
 		// separate circuits.
 		m.ToPrevious = true
-		ends = append(ends, b.addTransfer(b.previousHalf[r][stage], b.previousHalf[previous][stage], half, each, m, start, nil)...)
+		ends = append(ends, b.addTransfer(b.previousHalf[r][stage],
+			b.previousHalf[previous][stage], half, each, m, start, nil)...)
 	}
 	return ends
 }

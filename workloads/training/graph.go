@@ -27,7 +27,8 @@ const (
 	CopyGather       // all-gather of parameters or gradients among these copies
 )
 
-var phaseNames = [...]string{"barrier", "forward", "backward", "pp-forward", "pp-backward", "dp", "tp", "cp", "ep", "weights", "recompute", "optimizer", "dp-scatter", "dp-gather"}
+var phaseNames = [...]string{"barrier", "forward", "backward", "pp-forward", "pp-backward", "dp",
+	"tp", "cp", "ep", "weights", "recompute", "optimizer", "dp-scatter", "dp-gather"}
 
 // String returns the short name used in traces.
 func (p Phase) String() string { return phaseNames[p] }
@@ -113,11 +114,13 @@ func Build(s Spec, x BuildOptions) (*Iteration, error) {
 		return nil, err
 	}
 
-	b := &builder{Iteration: &Iteration{Spec: s, Graph: &engine.Graph{}, All: x.All}, options: x, replicas: 1}
+	b := &builder{Iteration: &Iteration{Spec: s, Graph: &engine.Graph{}, All: x.All}, options: x,
+		replicas: 1}
 	if x.All {
 		b.replicas = s.Replicas()
 	}
-	if x.ComputeScale != nil && len(x.ComputeScale) != b.replicas || x.EarliestSync != nil && len(x.EarliestSync) != s.VirtualStages() {
+	if x.ComputeScale != nil && len(x.ComputeScale) != b.replicas ||
+		x.EarliestSync != nil && len(x.EarliestSync) != s.VirtualStages() {
 		return nil, fmt.Errorf("training: %d compute scales and %d earliest synchronisation times for %d replicas of %d virtual stages",
 			len(x.ComputeScale), len(x.EarliestSync), b.replicas, s.VirtualStages())
 	}
@@ -197,7 +200,8 @@ func (it *Iteration) name(id int32) string {
 	case CopyScatter, CopyGather:
 		return "DP inside " + location
 	case PipelineForward, PipelineBackward:
-		return fmt.Sprintf("PP of micro-batch %d from %s to stage %d", m.Microbatch+1, location, m.ToStage+1)
+		return fmt.Sprintf("PP of micro-batch %d from %s to stage %d", m.Microbatch+1, location,
+			m.ToStage+1)
 	}
 	return fmt.Sprintf("%s of micro-batch %d at %s", m.Phase, m.Microbatch+1, location)
 }
@@ -273,7 +277,8 @@ func (b *builder) addTransfer(src, dst int32, gpus int, each int64, m TaskMeta, 
 		if b.options.PerGPU {
 			m.GPU = int32(b.Nodes[src+g].First)
 		}
-		t := engine.Task{Kind: engine.Transfer, Src: src + g, Dst: dst + g, Flows: int32(flows), Bytes: each * int64(flows)}
+		t := engine.Task{Kind: engine.Transfer, Src: src + g, Dst: dst + g, Flows: int32(flows),
+			Bytes: each * int64(flows)}
 		id := b.addTask(t, m)
 		for _, f := range from {
 			b.Graph.AddEdge(f, id, 0)
@@ -364,7 +369,8 @@ func (b *builder) addPipeline(r int) error {
 	b.numScatters = make([]int, s.PP)
 	longest := 0
 	for i := range stages {
-		stages[i] = stageBuilder{number: i, program: s.Program(i), last: -1, lastGradient: make([]int, s.Chunks)}
+		stages[i] = stageBuilder{number: i, program: s.Program(i), last: -1,
+			lastGradient: make([]int, s.Chunks)}
 		for k, o := range stages[i].program {
 			if o.Kind == BackwardPass || o.Kind == WeightGradientPass {
 				stages[i].lastGradient[o.Chunk] = k
@@ -423,9 +429,11 @@ func (b *builder) addPipeline(r int) error {
 			}
 			w := route[k+1]
 			here, there := v%s.PP, w%s.PP
-			m := TaskMeta{Phase: PipelineForward, Replica: int32(r), Stage: int32(here), ToStage: int32(there), Chunk: int32(v / s.PP), Microbatch: int32(i)}
+			m := TaskMeta{Phase: PipelineForward, Replica: int32(r), Stage: int32(here),
+				ToStage: int32(there), Chunk: int32(v / s.PP), Microbatch: int32(i)}
 			b.addHop(r, m, forward[v][i].last, forward[w][i].first)
-			m = TaskMeta{Phase: PipelineBackward, Replica: int32(r), Stage: int32(there), ToStage: int32(here), Chunk: int32(w / s.PP), Microbatch: int32(i)}
+			m = TaskMeta{Phase: PipelineBackward, Replica: int32(r), Stage: int32(there),
+				ToStage: int32(here), Chunk: int32(w / s.PP), Microbatch: int32(i)}
 			b.addHop(r, m, backward[w][i].last, backward[v][i].first)
 		}
 	}
@@ -454,7 +462,8 @@ func (b *builder) addProgramPass(r int, z *stageBuilder, step int, scale float64
 		return passTasks{}, fmt.Errorf("training: compute of stage %d: %w", z.number+1, err)
 	}
 
-	m := TaskMeta{Replica: int32(r), Stage: int32(z.number), Chunk: int32(o.Chunk), Microbatch: int32(o.Microbatch), GPU: -1}
+	m := TaskMeta{Replica: int32(r), Stage: int32(z.number), Chunk: int32(o.Chunk),
+		Microbatch: int32(o.Microbatch), GPU: -1}
 	var d engine.Time
 	switch o.Kind {
 	case ForwardPass:
@@ -489,7 +498,8 @@ func (b *builder) addProgramPass(r int, z *stageBuilder, step int, scale float64
 			first = p.first
 		}
 		if s.Shards(v) > 0 {
-			gathers := s.gathersParameters() && m.Phase != WeightGradients && (m.Phase != Backward || s.Recompute != "full")
+			gathers := s.gathersParameters() && m.Phase != WeightGradients &&
+				(m.Phase != Backward || s.Recompute != "full")
 			scatters := o.Kind == WeightGradientPass || o.Kind == BackwardPass && m.Phase == Backward
 			return p, b.addShards(z, v, m, p.shards, gathers, scatters)
 		}
@@ -518,5 +528,6 @@ func (b *builder) addHop(r int, m TaskMeta, from, to int32) {
 		b.Graph.AddEdge(from, to, 0)
 		return
 	}
-	b.addTransfer(b.stageNodes[r][m.Stage], b.stageNodes[r][m.ToStage], b.Spec.StageGPUs(), b.Spec.PipelineBytes(), m, []int32{from}, []int32{to})
+	b.addTransfer(b.stageNodes[r][m.Stage], b.stageNodes[r][m.ToStage], b.Spec.StageGPUs(),
+		b.Spec.PipelineBytes(), m, []int32{from}, []int32{to})
 }

@@ -42,11 +42,13 @@ func (it *Iteration) Place(l Layout) (*fabric.Pods, error) {
 	whole := l.GPUsPerPod >= gpus && l.GPUsPerPod%gpus == 0
 	parts := l.GPUsPerPod > 0 && gpus%l.GPUsPerPod == 0 && len(it.Nodes) == replicas*s.PP*gpus
 	if !whole && !parts || s.PP*gpus%l.GPUsPerPod != 0 {
-		return nil, fmt.Errorf("training: %d stages of %d GPUs do not fill pods of %d GPUs", s.PP, gpus, l.GPUsPerPod)
+		return nil, fmt.Errorf("training: %d stages of %d GPUs do not fill pods of %d GPUs", s.PP,
+			gpus, l.GPUsPerPod)
 	}
 
 	if len(l.Replicas) != replicas {
-		return nil, fmt.Errorf("training: layout of %d replicas for an iteration of %d", len(l.Replicas), replicas)
+		return nil, fmt.Errorf("training: layout of %d replicas for an iteration of %d",
+			len(l.Replicas), replicas)
 	}
 
 	pods := s.PP * gpus / l.GPUsPerPod
@@ -119,7 +121,8 @@ func (it *Iteration) Place(l Layout) (*fabric.Pods, error) {
 		if id, ok := sets[[3]int{n.Replica, n.Stage, n.First}]; ok && (n.GPUs < gpus || !it.hasHalves(n)) {
 			node.NICs = []int32{id}
 		} else {
-			node.NICs = []int32{sets[[3]int{n.Replica, n.Stage, 0}], sets[[3]int{n.Replica, n.Stage, gpus / 2}]}
+			node.NICs = []int32{sets[[3]int{n.Replica, n.Stage, 0}],
+				sets[[3]int{n.Replica, n.Stage, gpus / 2}]}
 		}
 		p.Nodes = append(p.Nodes, node)
 	}

@@ -124,7 +124,8 @@ func (s *Spec) roofline() (r rooflineTimes) {
 	if a.Experts > 0 {
 		activeExperts := float64(a.TopK + a.SharedExperts)
 		weights := float64(a.Experts)*a.ExpertParameters()/gpus + float64(a.SharedExperts)*a.ExpertParameters()/tp
-		r.experts = time(2*(activeExperts*a.ExpertParameters()+a.RouterParameters())*tokens, weights+tokens*activeExperts*(2*h+inner*float64(a.ExpertFFN)))
+		r.experts = time(2*(activeExperts*a.ExpertParameters()+a.RouterParameters())*tokens,
+			weights+tokens*activeExperts*(2*h+inner*float64(a.ExpertFFN)))
 	}
 
 	table := float64(a.Vocab) * h
@@ -151,7 +152,8 @@ func ReadOperators(data []byte) (o Operators, err error) {
 		value = strings.TrimSpace(value)
 
 		switch {
-		case line == "" || strings.HasPrefix(key, "train_iter") || key == "time_gpu_max" || key == "time_gpu_min":
+		case line == "" || strings.HasPrefix(key, "train_iter") || key == "time_gpu_max" ||
+			key == "time_gpu_min":
 		case !found:
 			return o, fail("neither an operator nor its time; want NAME: or time_gpu_avg: MICROSECONDS")
 		case key == "time_gpu_avg":

@@ -38,7 +38,8 @@ func (it *Iteration) Durations(p Perturbation, seed uint64, d []engine.Time) err
 	if p.SlowReplica >= replicas {
 		return fmt.Errorf("training: slow replica %d; want one below %d", p.SlowReplica, replicas)
 	}
-	task, stage := lognormal(p.TaskCV, RandomStream(seed, "compute jitter")), lognormal(p.StageCV, RandomStream(seed, "stage jitter"))
+	task, stage := lognormal(p.TaskCV, RandomStream(seed, "compute jitter")),
+		lognormal(p.StageCV, RandomStream(seed, "stage jitter"))
 
 	slow := p.SlowReplica
 	if slow < 0 {

@@ -55,7 +55,8 @@ func (s *RecommendationModel) Calls() (forward, backward, top, bottom Call) {
 	back := exchange
 	back.Transposed = true
 	reduce := func(part float64) Call {
-		return Call{Dim: Sync, Kind: AllReduce, Bytes: int64(math.Round(part * float64(s.Dense) * float64(s.GradientBytes)))}
+		return Call{Dim: Sync, Kind: AllReduce,
+			Bytes: int64(math.Round(part * float64(s.Dense) * float64(s.GradientBytes)))}
 	}
 	return exchange, back, reduce((1 - s.Bottom) / float64(s.Pieces)), reduce(s.Bottom)
 }
@@ -74,7 +75,8 @@ const (
 )
 
 var partNames = [...]string{
-	"lookup", "bottom network, forward", "top network, forward", "top network, backward", "bottom network, backward", "update of tables",
+	"lookup", "bottom network, forward", "top network, forward", "top network, backward",
+	"bottom network, backward", "update of tables",
 	"exchange of embeddings", "exchange of their gradients", "reduction of gradients",
 }
 
@@ -90,7 +92,8 @@ var partNames = [...]string{
 // computation, because memory limits the former and arithmetic the latter. The phase of
 // exchanges is Expert, that of reductions is Sync.
 func BuildRecommendation(s *RecommendationModel, expand func(g *engine.Graph, c Call, group, ready []int32) ([]int32, error)) (*Iteration, error) {
-	b := &builder{Iteration: &Iteration{Spec: Spec{GPUs: s.GPUs, PP: 1, Chunks: 1, Microbatches: 1, Collectives: CollectivesInGraph}, Graph: &engine.Graph{}, All: true}}
+	b := &builder{Iteration: &Iteration{Spec: Spec{GPUs: s.GPUs, PP: 1, Chunks: 1, Microbatches: 1,
+		Collectives: CollectivesInGraph}, Graph: &engine.Graph{}, All: true}}
 	b.options.Expand = expand
 
 	var group []int32

@@ -239,13 +239,17 @@ func (s *Spec) dualPipe(stage int) []Pass {
 // checkSchedule fails if the schedule does not support the job's pipeline.
 func (s *Spec) checkSchedule() error {
 	switch {
-	case s.Schedule != "" && !slices.ContainsFunc(Schedules, func(z struct{ Name, Doc string }) bool { return z.Name == s.Schedule }):
+	case s.Schedule != "" && !slices.ContainsFunc(Schedules,
+		func(z struct{ Name, Doc string }) bool { return z.Name == s.Schedule }):
 		return fmt.Errorf("training: unknown schedule %q", s.Schedule)
-	case s.Schedule == DualPipe && (s.PP%2 != 0 || s.Microbatches%2 != 0 || s.Microbatches < 2*s.PP || s.Chunks != 2):
+	case s.Schedule == DualPipe && (s.PP%2 != 0 || s.Microbatches%2 != 0 ||
+		s.Microbatches < 2*s.PP || s.Chunks != 2):
 		return fmt.Errorf("training: %d micro-batches in %d stages of %d chunks under %s; want an even number of stages of 2 chunks, "+
-			"and an even number of micro-batches, at least twice the stages", s.Microbatches, s.PP, s.Chunks, DualPipe)
+			"and an even number of micro-batches, at least twice the stages", s.Microbatches, s.PP,
+			s.Chunks, DualPipe)
 	case s.Chunks > 1 && s.Schedule != Interleaved && s.Schedule != DualPipe:
-		return fmt.Errorf("training: %d chunks per stage need the schedule %s, not %s", s.Chunks, Interleaved, s.Schedule)
+		return fmt.Errorf("training: %d chunks per stage need the schedule %s, not %s", s.Chunks,
+			Interleaved, s.Schedule)
 	case s.Schedule == Interleaved && s.Microbatches%s.PP != 0:
 		return fmt.Errorf("training: %d micro-batches are not a multiple of PP %d", s.Microbatches, s.PP)
 	}

@@ -160,11 +160,13 @@ func (s *Spec) Check() error {
 	case s.TP < 1 || s.CP < 0 || s.PP < 1 || s.EP < 1 || s.ETP < 1 || s.Chunks < 1 || s.Microbatches < 1:
 		return fmt.Errorf("training: degrees of parallelism, chunks and micro-batches must be at least 1")
 	case s.GPUs%(s.PP*s.StageGPUs()) != 0 || s.Replicas() < 1:
-		return fmt.Errorf("training: %d GPUs are not a multiple of %d stages of %d GPUs", s.GPUs, s.PP, s.StageGPUs())
+		return fmt.Errorf("training: %d GPUs are not a multiple of %d stages of %d GPUs", s.GPUs,
+			s.PP, s.StageGPUs())
 	case s.StageGPUs()%s.microbatchGPUs() != 0:
 		return fmt.Errorf("training: stages of %d GPUs do not hold whole groups of TP %d and CP %d", s.StageGPUs(), s.TP, s.ContextRanks())
 	case s.Sequence%s.ContextRanks() != 0:
-		return fmt.Errorf("training: a sequence of %d tokens is not a multiple of CP %d", s.Sequence, s.ContextRanks())
+		return fmt.Errorf("training: a sequence of %d tokens is not a multiple of CP %d",
+			s.Sequence, s.ContextRanks())
 	case s.VirtualStages()/s.Copies() > s.Arch.Layers && s.Measured == nil:
 		return fmt.Errorf("training: %d stages of %d chunks for %d layers; want at least one layer per chunk", s.PP, s.Chunks, s.Arch.Layers)
 	case s.checkSchedule() != nil:
@@ -172,7 +174,8 @@ func (s *Spec) Check() error {
 	case s.checkSharding() != nil:
 		return s.checkSharding()
 	case s.Measured != nil:
-	case s.Compute != Roofline && s.Compute != OperatorTimes && !(s.Choices.EffectiveTFLOPS > 0) || !(s.Choices.BackwardRatio >= 0):
+	case s.Compute != Roofline && s.Compute != OperatorTimes && !(s.Choices.EffectiveTFLOPS > 0) ||
+		!(s.Choices.BackwardRatio >= 0):
 		return fmt.Errorf("training: effective TFLOP/s %g, backward ratio %g; want a rate above 0 and a ratio of 0 or more", s.Choices.EffectiveTFLOPS, s.Choices.BackwardRatio)
 	}
 	return nil
