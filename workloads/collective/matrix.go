@@ -34,12 +34,12 @@ func ReadSizes(r io.Reader, name string, n int) ([]int64, error) {
 				fmt.Errorf("%w: %s:%d:%d: %s", ErrTraffic, name, line, column, fmt.Sprintf(format, of...)))
 		}
 	}
-	in := bufio.NewScanner(r)
-	in.Buffer(nil, 1<<26)
+	scanner := bufio.NewScanner(r)
+	scanner.Buffer(nil, 1<<26)
 	row, line, total := 0, 0, int64(0)
-	for in.Scan() {
+	for scanner.Scan() {
 		line++
-		text := lineContent(in.Text(), line)
+		text := lineContent(scanner.Text(), line)
 		if strings.TrimSpace(text) == "" {
 			continue
 		}
@@ -55,17 +55,17 @@ func ReadSizes(r io.Reader, name string, n int) ([]int64, error) {
 				len(entries), n)
 		}
 		for d, entry := range entries[:min(n, len(entries))] {
-			b, wrong := parseEntry(strings.TrimSpace(entry))
-			if wrong == "" {
-				wrong = entryProblem(b, row-1, d, &total)
+			b, problem := parseEntry(strings.TrimSpace(entry))
+			if problem == "" {
+				problem = entryProblem(b, row-1, d, &total)
 			}
-			if wrong != "" {
-				report(line, d+1, "%s", wrong)
+			if problem != "" {
+				report(line, d+1, "%s", problem)
 			}
 			sizes = append(sizes, b)
 		}
 	}
-	if err := in.Err(); err != nil {
+	if err := scanner.Err(); err != nil {
 		return nil, fmt.Errorf("collective: %s:%d: %w", name, line+1, err)
 	}
 	if row != n {
@@ -111,8 +111,8 @@ func FromEntries(name string, n int, entries []Entry, down []bool) (*Traffic, er
 			return nil, fmt.Errorf("%w: %s: node %d sends to node %d; want nodes 0 to %d",
 				ErrTraffic, name, e.Src, e.Dst, n-1)
 		}
-		if wrong := entryProblem(e.Bytes, int(e.Src), int(e.Dst), &total); wrong != "" {
-			return nil, fmt.Errorf("%w: %s: entry %d of row %d: %s", ErrTraffic, name, e.Dst, e.Src, wrong)
+		if problem := entryProblem(e.Bytes, int(e.Src), int(e.Dst), &total); problem != "" {
+			return nil, fmt.Errorf("%w: %s: entry %d of row %d: %s", ErrTraffic, name, e.Dst, e.Src, problem)
 		}
 		if e.Bytes == 0 || down != nil && (down[e.Src] || down[e.Dst]) {
 			continue
@@ -185,12 +185,12 @@ func ReadEntries(data []byte, name string) ([]Entry, error) {
 			header = false
 			continue
 		}
-		e, wrong := parseEntryLine(text)
-		if wrong == "" {
-			wrong = entryProblem(e.Bytes, int(e.Src), int(e.Dst), &total)
+		e, problem := parseEntryLine(text)
+		if problem == "" {
+			problem = entryProblem(e.Bytes, int(e.Src), int(e.Dst), &total)
 		}
-		if wrong != "" && len(diagnostics) < maxDiagnostics {
-			diagnostics = append(diagnostics, fmt.Errorf("%w: %s:%d: %s", ErrTraffic, name, line, wrong))
+		if problem != "" && len(diagnostics) < maxDiagnostics {
+			diagnostics = append(diagnostics, fmt.Errorf("%w: %s:%d: %s", ErrTraffic, name, line, problem))
 		}
 		all = append(all, e)
 	}
@@ -198,21 +198,21 @@ func ReadEntries(data []byte, name string) ([]Entry, error) {
 }
 
 // parseEntryLine reads a line of a file of entries, or says what is wrong with it.
-func parseEntryLine(text string) (e Entry, wrong string) {
+func parseEntryLine(text string) (e Entry, problem string) {
 	c := strings.Split(text, ",")
 	if len(c) != len(entryColumns) {
 		return e, fmt.Sprintf("%d cells; want %d: %s", len(c), len(entryColumns),
 			strings.Join(entryColumns, ","))
 	}
-	for i, to := range []*int32{&e.Src, &e.Dst} {
+	for i, target := range []*int32{&e.Src, &e.Dst} {
 		n, err := strconv.ParseInt(strings.TrimSpace(c[i]), 10, 32)
 		if err != nil || n < 0 {
 			return e, fmt.Sprintf("%q is no node; want a number from 0 on", strings.TrimSpace(c[i]))
 		}
-		*to = int32(n)
+		*target = int32(n)
 	}
-	e.Bytes, wrong = parseEntry(strings.TrimSpace(c[2]))
-	return e, wrong
+	e.Bytes, problem = parseEntry(strings.TrimSpace(c[2]))
+	return e, problem
 }
 
 // entryProblem says what is wrong with the bytes from a node to another, if anything is, and else adds them to the total.

@@ -82,8 +82,8 @@ func SliceAllToAll(o *torus.Torus, dims []int, message int64, down []bool) (*Tra
 	if err != nil {
 		return nil, err
 	}
-	most := int64(o.Nodes()) * int64(len(groups[0]))
-	return pairTraffic("all-to-all in "+dimNames(dims), o.Nodes(), most, message, down, func(yield func(s, d int32) bool) {
+	maxPairs := int64(o.Nodes()) * int64(len(groups[0]))
+	return pairTraffic("all-to-all in "+dimNames(dims), o.Nodes(), maxPairs, message, down, func(yield func(s, d int32) bool) {
 		for _, g := range groups {
 			for _, s := range g {
 				for _, d := range g {
@@ -118,11 +118,11 @@ func RingSteps(o *torus.Torus, dims []int, form string, bothWays bool, message i
 
 // pairTraffic is a message for each of at most so many pairs, of which those that stand twice, are of one node, or have a
 // node that is down, are left out.
-func pairTraffic(name string, nodes int, most, message int64, down []bool, pairs iter.Seq2[int32, int32]) (*Traffic, error) {
+func pairTraffic(name string, nodes int, maxPairs, message int64, down []bool, pairs iter.Seq2[int32, int32]) (*Traffic, error) {
 	if err := checkNodes(name, nodes, message, down); err != nil {
 		return nil, err
 	}
-	if err := checkTotal(name, most, message); err != nil {
+	if err := checkTotal(name, maxPairs, message); err != nil {
 		return nil, err
 	}
 	t := &Traffic{Name: name, Nodes: nodes, Message: message}
@@ -160,9 +160,9 @@ func Hotspot(nodes int, message int64, fraction float64, hot []int32, down []boo
 		return nil, fmt.Errorf("%w: %s has no hot node", ErrTraffic, name)
 	}
 	t := &Traffic{Name: name, Nodes: nodes}
-	per := len(liveNodes(nodes, down)) - 1
-	for from := 0; from < len(all.Flows); from += per {
-		flows := all.Flows[from : from+per]
+	perNode := len(liveNodes(nodes, down)) - 1
+	for from := 0; from < len(all.Flows); from += perNode {
+		flows := all.Flows[from : from+perNode]
 		targets := len(hot)
 		if isHot[flows[0].Src] {
 			targets--
@@ -171,20 +171,20 @@ func Hotspot(nodes int, message int64, fraction float64, hot []int32, down []boo
 		if targets == 0 { // the only hot node: it has none to send to
 			cold = float64(message)
 		} else {
-			extra = float64(message) * float64(per) * fraction / float64(targets)
+			extra = float64(message) * float64(perNode) * fraction / float64(targets)
 		}
 		sent, exact := int64(0), 0.0
 		for _, f := range flows {
 			if exact += cold; isHot[f.Dst] {
 				exact += extra
 			}
-			b := min(int64(math.Round(exact)), message*int64(per)) - sent
+			b := min(int64(math.Round(exact)), message*int64(perNode)) - sent
 			if sent += b; b > 0 {
 				t.Flows, t.Bytes = append(t.Flows, f), append(t.Bytes, b)
 			}
 		}
-		if rest := message*int64(per) - sent; rest > 0 { // of rounding
-			t.Bytes[len(t.Bytes)-1] += rest
+		if remaining := message*int64(perNode) - sent; remaining > 0 { // of rounding
+			t.Bytes[len(t.Bytes)-1] += remaining
 		}
 	}
 	t.Message = slices.Max(t.Bytes)

@@ -29,12 +29,12 @@ func Permutation(o *torus.Torus, kind string, message int64, seed uint64, down [
 	if err := checkNodes(kind+" permutation", o.Nodes(), message, down); err != nil {
 		return nil, err
 	}
-	to, err := permute(o, kind, seed, down)
+	partner, err := permute(o, kind, seed, down)
 	if err != nil {
 		return nil, err
 	}
 	return pairTraffic(kind+" permutation", o.Nodes(), int64(o.Nodes()), message, down, func(yield func(s, d int32) bool) {
-		for s, d := range to {
+		for s, d := range partner {
 			if !yield(int32(s), d) {
 				return
 			}
@@ -44,49 +44,49 @@ func Permutation(o *torus.Torus, kind string, message int64, seed uint64, down [
 
 func permute(o *torus.Torus, kind string, seed uint64, down []bool) ([]int32, error) {
 	n := o.Nodes()
-	to := make([]int32, n)
+	partner := make([]int32, n)
 	width := bits.Len(uint(n)) - 1
 	switch kind {
 	case "random":
 		return derange(n, seed, down), nil
 	case "bit-complement":
-		for s := range to { // all coordinates at once
-			to[s] = int32(n - 1 - s)
+		for s := range partner { // all coordinates at once
+			partner[s] = int32(n - 1 - s)
 		}
 	case "transpose":
-		back := slices.Clone(o.Dims)
-		slices.Reverse(back)
-		if !slices.Equal(back, o.Dims) {
+		reversed := slices.Clone(o.Dims)
+		slices.Reverse(reversed)
+		if !slices.Equal(reversed, o.Dims) {
 			return nil, fmt.Errorf("%w: transpose of %s; want sizes that are the same backwards, such as 4x8x4", ErrTraffic, o)
 		}
-		for s := range to {
-			at := o.At(int32(s))
-			slices.Reverse(at)
-			to[s] = o.Node(at...)
+		for s := range partner {
+			coordinates := o.At(int32(s))
+			slices.Reverse(coordinates)
+			partner[s] = o.Node(coordinates...)
 		}
 	case "tornado":
-		for s := range to {
-			at := o.At(int32(s))
+		for s := range partner {
+			coordinates := o.At(int32(s))
 			for d, size := range o.Dims {
-				at[d] = (at[d] + (size+1)/2 - 1) % size
+				coordinates[d] = (coordinates[d] + (size+1)/2 - 1) % size
 			}
-			to[s] = o.Node(at...)
+			partner[s] = o.Node(coordinates...)
 		}
 	case "bit-reverse", "shuffle":
 		if n != 1<<width {
 			return nil, fmt.Errorf("%w: %s of %d nodes; want a power of 2", ErrTraffic, kind, n)
 		}
-		for s := range to {
+		for s := range partner {
 			if kind == "shuffle" {
-				to[s] = int32(s<<1&(n-1) | s>>(width-1))
+				partner[s] = int32(s<<1&(n-1) | s>>(width-1))
 			} else {
-				to[s] = int32(bits.Reverse32(uint32(s)) >> (32 - width))
+				partner[s] = int32(bits.Reverse32(uint32(s)) >> (32 - width))
 			}
 		}
 	default:
 		return nil, fmt.Errorf("%w: no permutation %q; there are %s", ErrTraffic, kind, strings.Join(Permutations, ", "))
 	}
-	return to, nil
+	return partner, nil
 }
 
 // derange draws a permutation of the nodes that are up without fixed points, each with equal chance: shuffles until
@@ -94,21 +94,21 @@ func permute(o *torus.Torus, kind string, seed uint64, down []bool) ([]int32, er
 func derange(n int, seed uint64, down []bool) []int32 {
 	rng := randomStream(seed, "permutation")
 	up := liveNodes(n, down)
-	at := slices.Clone(up)
-	fixed := true
-	for fixed {
-		rng.Shuffle(len(at), func(i, j int) { at[i], at[j] = at[j], at[i] })
-		fixed = false
-		for i := range at {
-			fixed = fixed || at[i] == up[i]
+	permuted := slices.Clone(up)
+	hasFixedPoint := true
+	for hasFixedPoint {
+		rng.Shuffle(len(permuted), func(i, j int) { permuted[i], permuted[j] = permuted[j], permuted[i] })
+		hasFixedPoint = false
+		for i := range permuted {
+			hasFixedPoint = hasFixedPoint || permuted[i] == up[i]
 		}
 	}
-	to := make([]int32, n)
-	for s := range to {
-		to[s] = int32(s)
+	partner := make([]int32, n)
+	for s := range partner {
+		partner[s] = int32(s)
 	}
 	for i, s := range up {
-		to[s] = at[i]
+		partner[s] = permuted[i]
 	}
-	return to
+	return partner
 }

@@ -56,18 +56,18 @@ func RingsAlong(o *torus.Torus, dims []int, form string, down []bool) ([][]int32
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrTraffic, err)
 	}
-	var kept [][]int32
+	var result [][]int32
 	for _, ring := range rings {
 		ring = slices.DeleteFunc(ring, func(n int32) bool { return down != nil && down[n] })
 		if len(ring) > 1 {
-			kept = append(kept, ring)
+			result = append(result, ring)
 		}
 	}
-	if len(kept) == 0 {
+	if len(result) == 0 {
 		return nil, fmt.Errorf("%w: no ring of at least 2 nodes along %s of %s", ErrTraffic,
 			dimNames(dims), o)
 	}
-	return kept, nil
+	return result, nil
 }
 
 // Fold returns the even places of a line upwards and then the odd ones downwards.
@@ -88,19 +88,19 @@ func Slices(o *torus.Torus, dims []int) ([][]int32, error) {
 	if err := checkDims(o, dims); err != nil {
 		return nil, err
 	}
-	of := make([]int32, o.Nodes()) // the lowest node of a node's slice, then its place
+	groupOf := make([]int32, o.Nodes()) // the lowest node of a node's slice, then its place
 	var groups [][]int32
 	for n := range int32(o.Nodes()) {
-		at := o.At(n)
+		coordinates := o.At(n)
 		for _, d := range dims {
-			at[d] = 0
+			coordinates[d] = 0
 		}
-		first := o.Node(at...)
+		first := o.Node(coordinates...)
 		if first == n {
-			of[n] = int32(len(groups))
+			groupOf[n] = int32(len(groups))
 			groups = append(groups, nil)
 		}
-		groups[of[first]] = append(groups[of[first]], n)
+		groups[groupOf[first]] = append(groups[groupOf[first]], n)
 	}
 	return groups, nil
 }

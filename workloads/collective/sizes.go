@@ -49,21 +49,21 @@ func ZipfSizes(n int, mean int64, exponent float64, seed uint64) ([]int64, error
 		sum += math.Pow(float64(rank), -exponent)
 	}
 	total := mean * int64(count)
-	by := make([]int64, count) // by rank
-	left := total
-	for r := range by {
-		by[r] = min(left, int64(float64(total)*(math.Pow(float64(r+1), -exponent)/sum)))
-		left -= by[r]
+	byRank := make([]int64, count) // by rank
+	remaining := total
+	for r := range byRank {
+		byRank[r] = min(remaining, int64(float64(total)*(math.Pow(float64(r+1), -exponent)/sum)))
+		remaining -= byRank[r]
 	}
-	for r := 0; left > 0; r = (r + 1) % count {
-		by[r]++
-		left--
+	for r := 0; remaining > 0; r = (r + 1) % count {
+		byRank[r]++
+		remaining--
 	}
 	ranks := randomStream(seed, "zipf sizes").Perm(count)
 	sizes := make([]int64, n*n)
 	next := 0
 	forEachPair(n, func(i int) {
-		sizes[i] = by[ranks[next]]
+		sizes[i] = byRank[ranks[next]]
 		next++
 	})
 	return sizes, nil
@@ -94,9 +94,9 @@ func checkSizes(name string, n int, mean int64) error {
 	if err := checkNodes(name, n, mean, nil); err != nil {
 		return err
 	}
-	const most = 1 << 14 // nodes, whose matrix is 2 GiB
-	if n > most {
-		return fmt.Errorf("%w: %s among %d nodes; want at most %d", ErrTraffic, name, n, most)
+	const maxNodes = 1 << 14 // nodes, whose matrix is 2 GiB
+	if n > maxNodes {
+		return fmt.Errorf("%w: %s among %d nodes; want at most %d", ErrTraffic, name, n, maxNodes)
 	}
 	return checkTotal(name, 2*int64(n)*int64(n-1), mean) // random sizes are up to twice the mean
 }

@@ -67,22 +67,22 @@ func drawGap(r *rand.Rand, perDay, shape float64) Time {
 }
 
 // Residual returns the mean of what is left of a span that has lasted so long.
-func (s Spread) Residual(lasted Time) Time {
+func (s Spread) Residual(elapsed Time) Time {
 	switch s.Form {
 	case Exponential:
 		return s.Mean
 	case Constant:
-		return max(0, s.Mean-lasted)
+		return max(0, s.Mean-elapsed)
 	}
-	if lasted <= 0 || s.Mean == 0 {
+	if elapsed <= 0 || s.Mean == 0 {
 		return s.Mean
 	}
 	// Beyond x a lognormal span of parameters m and v has mean e^(m+v/2) Q((ln x-m)/s - s) / Q((ln x-m)/s), Q of the
 	// normal's tail.
-	z := math.Log(lasted.Seconds()/s.Mean.Seconds())/s.Sigma + s.Sigma/2
+	z := math.Log(elapsed.Seconds()/s.Mean.Seconds())/s.Sigma + s.Sigma/2
 	tail := func(x float64) float64 { return math.Erfc(x / math.Sqrt2) }
 	if tail(z) < 1e-300 {
-		return lasted // about as much again: no longer likely at all
+		return elapsed // about as much again: no longer likely at all
 	}
-	return FromSeconds(s.Mean.Seconds()*tail(z-s.Sigma)/tail(z)) - lasted
+	return FromSeconds(s.Mean.Seconds()*tail(z-s.Sigma)/tail(z)) - elapsed
 }

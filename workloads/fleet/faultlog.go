@@ -111,12 +111,12 @@ type history struct {
 // than servers, by at most one. Readings of the same server begin evenly apart, so that its copies do not fail at once.
 func (f *FaultLog) history(i, n int) *history {
 	servers := len(f.Servers)
-	at := i * stride(n) % n
-	server := at * servers / n
+	position := i * stride(n) % n
+	server := position * servers / n
 	first := (server*n + servers - 1) / servers // place of the first machine that reads this server
-	after := ((server+1)*n + servers - 1) / servers
-	from := f.Span / Time(after-first) * Time(at-first)
-	return &history{outages: f.Servers[server], span: f.Span, base: -from}
+	end := ((server+1)*n + servers - 1) / servers
+	offset := f.Span / Time(end-first) * Time(position-first)
+	return &history{outages: f.Servers[server], span: f.Span, base: -offset}
 }
 
 // stride returns a number without a common divisor with n, near n over the golden ratio: its multiples modulo n are
@@ -140,8 +140,8 @@ func (h *history) step() {
 	}
 }
 
-// after returns the time from now to the next outage, 0 if one lasts already, and how long it lasts from then on.
-func (h *history) after(now Time) (after, lasts Time) {
+// nextOutage returns the time from now to the next outage, 0 if one lasts already, and how long it lasts from then on.
+func (h *history) nextOutage(now Time) (after, lasts Time) {
 	if len(h.outages) == 0 {
 		return MaxTime, Millisecond
 	}

@@ -78,7 +78,7 @@ func NewFailures(p *Process, seed uint64, kind Part, pods, pod, number int) Fail
 // if, by a log, the part is down already.
 func (f Failures) Next(now Time) (after, repair Time, remote bool) {
 	if f.log != nil {
-		after, repair = f.log.after(now)
+		after, repair = f.log.nextOutage(now)
 		return after, repair, true
 	}
 	after = drawGap(f.rand, f.PerDay, f.Weibull)
@@ -143,6 +143,6 @@ func (r *Rates) MaintenanceFor(availability float64) error {
 }
 
 // HashUniform returns a number in [0, 1) that depends on the seed and two numbers alone, not on what was drawn before.
-func HashUniform(seed, of, number uint64) float64 {
-	return float64(mix(mix(seed^mix(of))^number)>>11) / (1 << 53)
+func HashUniform(seed, kind, number uint64) float64 {
+	return float64(mix(mix(seed^mix(kind))^number)>>11) / (1 << 53)
 }

@@ -138,21 +138,21 @@ func (d *Demand) unitDays() float64 {
 // Jobs returns a source of the jobs of a demand that passed Check.
 func (d *Demand) Jobs() Source {
 	return &jobGenerator{
-		Demand: d, draws: newMixSampler(d.Mix), days: d.unitDays(),
+		Demand: d, slices: newMixSampler(d.Mix), unitDays: d.unitDays(),
 		arrivals: RandomStream(d.Seed, streamArrivals, 0),
 		shapes:   RandomStream(d.Seed, streamShapes, 0), works: RandomStream(d.Seed, streamDurations, 0),
 		bands:  RandomStream(d.Seed, streamBands, 0),
-		routes: RandomStream(d.Seed, streamRouting, 0), guesses: RandomStream(d.Seed, streamEstimates, 0),
+		routes: RandomStream(d.Seed, streamRouting, 0), estimates: RandomStream(d.Seed, streamEstimates, 0),
 		traffic: RandomStream(d.Seed, streamTraffic, 0),
 	}
 }
 
 type jobGenerator struct {
 	*Demand
-	draws *mixSampler
-	days  float64 // see unit
+	slices   *mixSampler
+	unitDays float64 // see unit
 
-	arrivals, shapes, works, bands, routes, guesses, traffic *rand.Rand
+	arrivals, shapes, works, bands, routes, estimates, traffic *rand.Rand
 
 	number int
 	now    Time   // of the last arrival of a Poisson process
@@ -165,9 +165,9 @@ func (d *jobGenerator) Next() (Job, bool) {
 	if at >= d.Until {
 		return Job{}, false
 	}
-	j := Job{Number: d.number, Submit: at, Shape: d.draws.sample(d.shapes)}
+	j := Job{Number: d.number, Submit: at, Shape: d.slices.sample(d.shapes)}
 	d.number++
-	j.Work = Spread{d.Durations, FromSeconds(d.days * d.sizeFactor(j.Shape) * Day.Seconds()),
+	j.Work = Spread{d.Durations, FromSeconds(d.unitDays * d.sizeFactor(j.Shape) * Day.Seconds()),
 		d.Sigma}.Draw(d.works)
 	d.drawRest(&j)
 	return j, true
@@ -180,7 +180,7 @@ func (d *jobGenerator) drawRest(j *Job) {
 		x -= d.Bands[j.Band]
 	}
 	j.AcceptsFaultRouting = d.routes.Float64() < d.FaultRoutingShare
-	guess := math.Pow(d.EstimateFactor, 2*d.guesses.Float64()-1)
+	guess := math.Pow(d.EstimateFactor, 2*d.estimates.Float64()-1)
 	if j.Estimate = j.Work; d.EstimateFactor != 1 {
 		j.Estimate = FromSeconds(j.Work.Seconds() * guess)
 	}

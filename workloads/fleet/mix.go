@@ -27,10 +27,10 @@ const tpuv4 = "1x1x1 2.1, 1x1x2 0.4, 1x2x2 6.7, 2x2x2 4.7, 2x2x4 6.4, 2x4x4 8.9,
 func Mixes() map[string]Mix { return map[string]Mix{"tpuv4-2022": mustMix(tpuv4)} }
 
 // Mean returns the mean of a function over the slices of a mix, each as often as it is asked for.
-func (m Mix) Mean(of func(Shape) float64) float64 {
+func (m Mix) Mean(value func(Shape) float64) float64 {
 	sum, weights := 0.0, 0.0
 	for _, s := range m {
-		sum += s.Weight * of(s.Shape)
+		sum += s.Weight * value(s.Shape)
 		weights += s.Weight
 	}
 	return sum / weights

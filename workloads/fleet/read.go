@@ -60,7 +60,7 @@ func (d *Demand) ReadJobs(format, name string, data []byte) (*JobLog, error) {
 	if i < 0 {
 		return nil, fmt.Errorf("fleet: no form of logs %q", format)
 	}
-	l := &logReader{d: d, name: name, data: data}
+	l := &logReader{demand: d, name: name, data: data}
 	if err := Formats()[i].read(l); err != nil {
 		return nil, err
 	}
@@ -75,10 +75,10 @@ func (d *Demand) ReadJobs(format, name string, data []byte) (*JobLog, error) {
 	slices.SortStableFunc(jobs, func(a, b Job) int { return cmp.Compare(a.Submit, b.Submit) })
 	draws := d.Jobs().(*jobGenerator)
 	for i := range jobs {
-		told := jobs[i].Estimate
+		estimate := jobs[i].Estimate
 		jobs[i].Number = i
-		if draws.drawRest(&jobs[i]); told > 0 {
-			jobs[i].Estimate = told
+		if draws.drawRest(&jobs[i]); estimate > 0 {
+			jobs[i].Estimate = estimate
 		}
 	}
 	l.log.Jobs = slices.Clip(jobs)
@@ -87,12 +87,12 @@ func (d *Demand) ReadJobs(format, name string, data []byte) (*JobLog, error) {
 
 // logReader is a log that is being read.
 type logReader struct {
-	d     *Demand
-	name  string
-	data  []byte
-	log   JobLog
-	line  int       // that is read, from 1
-	begin time.Time // time 0, of logs that tell moments
+	demand *Demand
+	name   string
+	data   []byte
+	log    JobLog
+	line   int       // that is read, from 1
+	begin  time.Time // time 0, of logs that tell moments
 }
 
 // errorf is an error at the line.
@@ -121,13 +121,13 @@ func (l *logReader) checkOrder() error {
 	return nil
 }
 
-// slice returns the slice for so many accelerators.
-func (l *logReader) slice(text string) (Shape, error) {
+// sliceForChips returns the slice for so many accelerators.
+func (l *logReader) sliceForChips(text string) (Shape, error) {
 	chips, err := strconv.ParseFloat(text, 64) // of data frames, that write 8.0
 	if err != nil || chips < 1 || chips != math.Trunc(chips) {
 		return Shape{}, l.errorf("holds no whole number of accelerators where one belongs")
 	}
-	shape, ok := l.d.Mix.SmallestFit(int(min(chips, 1<<30)))
+	shape, ok := l.demand.Mix.SmallestFit(int(min(chips, 1<<30)))
 	if !ok {
 		return Shape{}, l.errorf("%g accelerators are more than any slice of the mix has", chips)
 	}
@@ -135,43 +135,43 @@ func (l *logReader) slice(text string) (Shape, error) {
 }
 
 // rows calls what is to be done with each row of a CSV file.
-func (l *logReader) rows(fields int, of func(row []string) error) error {
+func (l *logReader) rows(fields int, visit func(row []string) error) error {
 	r := csv.NewReader(bytes.NewReader(l.data))
 	r.Comment, r.FieldsPerRecord, r.ReuseRecord, r.TrimLeadingSpace = '#', fields, true, true
 	for {
 		row, err := r.Read()
-		var at *csv.ParseError
+		var parseErr *csv.ParseError
 		switch {
 		case errors.Is(err, io.EOF):
 			return nil
-		case errors.As(err, &at) && errors.Is(err, csv.ErrFieldCount):
-			l.line = at.Line
+		case errors.As(err, &parseErr) && errors.Is(err, csv.ErrFieldCount):
+			l.line = parseErr.Line
 			return l.errorf("has %d fields; want %d, as other rows; the line may be cut off",
 				len(row), r.FieldsPerRecord)
-		case errors.As(err, &at):
-			l.line = at.Line
-			return l.errorf("%v", at.Err)
+		case errors.As(err, &parseErr):
+			l.line = parseErr.Line
+			return l.errorf("%v", parseErr.Err)
 		case err != nil:
 			return fmt.Errorf("%s: %w", l.name, err)
 		}
 		l.line, _ = r.FieldPos(0)
-		if err := of(row); err != nil {
+		if err := visit(row); err != nil {
 			return err
 		}
 	}
 }
 
-// clocks are how logs write moments.
-var clocks = []string{time.DateTime, "2006-01-02 15:04:05-07:00", "2006-01-02 15:04:05 MST",
+// timeLayouts are how logs write moments.
+var timeLayouts = []string{time.DateTime, "2006-01-02 15:04:05-07:00", "2006-01-02 15:04:05 MST",
 	"2006-01-02T15:04:05", time.RFC3339}
 
-// moment reads a moment; it is zero where none is told.
-func (l *logReader) moment(text string) (time.Time, error) {
+// parseTime reads a moment; it is zero where none is told.
+func (l *logReader) parseTime(text string) (time.Time, error) {
 	switch text = strings.TrimSpace(text); text {
 	case "", "None", "NaT", "nan", "null", "Unknown":
 		return time.Time{}, nil
 	}
-	for _, clock := range clocks {
+	for _, clock := range timeLayouts {
 		if t, err := time.Parse(clock, text); err == nil {
 			return t, nil
 		}
@@ -179,22 +179,22 @@ func (l *logReader) moment(text string) (time.Time, error) {
 	return time.Time{}, l.errorf("holds no moment such as 2023-03-01 00:18:22 where one belongs")
 }
 
-// since returns seconds from time 0, which the first moment sets.
-func (l *logReader) since(t time.Time) float64 {
+// secondsSinceBegin returns seconds from time 0, which the first moment sets.
+func (l *logReader) secondsSinceBegin(t time.Time) float64 {
 	if l.begin.IsZero() {
 		l.begin = t
 	}
 	return t.Sub(l.begin).Seconds()
 }
 
-// dated adds a job by its moments, of a log whose jobs are in any order.
-func (l *logReader) dated(submit time.Time, work float64, shape Shape) error {
-	at := l.since(submit)
-	if at < 0 { // the first so far: time 0 is earlier than was thought
+// addDated adds a job by its moments, of a log whose jobs are in any order.
+func (l *logReader) addDated(submit time.Time, work float64, shape Shape) error {
+	seconds := l.secondsSinceBegin(submit)
+	if seconds < 0 { // the first so far: time 0 is earlier than was thought
 		for i := range l.log.Jobs {
-			l.log.Jobs[i].Submit += FromSeconds(-at)
+			l.log.Jobs[i].Submit += FromSeconds(-seconds)
 		}
-		l.begin, at = submit, 0
+		l.begin, seconds = submit, 0
 	}
-	return l.addJob(at, work, shape)
+	return l.addJob(seconds, work, shape)
 }

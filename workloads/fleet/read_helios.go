@@ -11,22 +11,22 @@ import (
 // GPU Datacenters", SC 21) and Acme (Hu et al., "Characterization of Large Language Model Development in the Datacenter",
 // NSDI 24), whose first row names the columns. A job runs for its duration, or from its start to its end.
 func readHelios(l *logReader) error {
-	var at map[string]int
+	var column map[string]int
 	return l.rows(0, func(row []string) error {
-		if at == nil {
-			at = map[string]int{}
+		if column == nil {
+			column = map[string]int{}
 			for i, name := range row {
-				at[name] = i
+				column[name] = i
 			}
 			for _, name := range []string{"gpu_num", "submit_time"} {
-				if _, ok := at[name]; !ok {
+				if _, ok := column[name]; !ok {
 					return l.errorf("names no column %s; want the names of columns in the first row", name)
 				}
 			}
 			return nil
 		}
 		cell := func(name string) string {
-			if i, ok := at[name]; ok {
+			if i, ok := column[name]; ok {
 				return row[i]
 			}
 			return ""
@@ -35,33 +35,33 @@ func readHelios(l *logReader) error {
 			l.log.NumChipless++
 			return nil
 		}
-		shape, err := l.slice(cell("gpu_num"))
+		shape, err := l.sliceForChips(cell("gpu_num"))
 		if err != nil {
 			return err
 		}
-		var when [3]time.Time // submitted, started, ended
+		var times [3]time.Time // submitted, started, ended
 		for i, name := range []string{"submit_time", "start_time", "end_time"} {
-			if when[i], err = l.moment(cell(name)); err != nil {
+			if times[i], err = l.parseTime(cell(name)); err != nil {
 				return err
 			}
 		}
-		work, err := l.ran(when, cell("duration"))
+		work, err := l.duration(times, cell("duration"))
 		switch {
 		case err != nil:
 			return err
-		case when[0].IsZero() || math.IsNaN(work):
+		case times[0].IsZero() || math.IsNaN(work):
 			l.log.NumUntimed++
 			return nil
 		}
-		return l.dated(when[0], work, shape)
+		return l.addDated(times[0], work, shape)
 	})
 }
 
-// ran returns how many seconds a job ran, NaN where that is not told.
-func (l *logReader) ran(when [3]time.Time, duration string) (float64, error) {
-	told := slices.DeleteFunc(slices.Clone(when[:]), time.Time.IsZero)
-	if !slices.IsSortedFunc(told, time.Time.Compare) {
-		return 0, l.errorf("times go backwards: submitted, started and ended at %s", clockWords(told))
+// duration returns how many seconds a job ran, NaN where that is not told.
+func (l *logReader) duration(times [3]time.Time, duration string) (float64, error) {
+	known := slices.DeleteFunc(slices.Clone(times[:]), time.Time.IsZero)
+	if !slices.IsSortedFunc(known, time.Time.Compare) {
+		return 0, l.errorf("times go backwards: submitted, started and ended at %s", formatTimes(known))
 	}
 	if duration != "" {
 		work, err := strconv.ParseFloat(duration, 64)
@@ -70,13 +70,13 @@ func (l *logReader) ran(when [3]time.Time, duration string) (float64, error) {
 		}
 		return work, nil // NaN, of data frames, is none
 	}
-	if when[1].IsZero() || when[2].IsZero() {
+	if times[1].IsZero() || times[2].IsZero() {
 		return math.NaN(), nil
 	}
-	return when[2].Sub(when[1]).Seconds(), nil
+	return times[2].Sub(times[1]).Seconds(), nil
 }
 
-func clockWords(list []time.Time) string {
+func formatTimes(list []time.Time) string {
 	text := ""
 	for i, t := range list {
 		if i > 0 {

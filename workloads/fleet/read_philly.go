@@ -26,17 +26,17 @@ type phillyJob struct {
 // readPhilly reads Philly's log, a list of jobs. A job asks for the GPUs of its largest attempt and runs for as long as
 // those of its attempts did whose times are told.
 func readPhilly(l *logReader) error {
-	return entries(l, l.philly)
+	return entries(l, l.addPhillyJob)
 }
 
 // entries reads a JSON list entry by entry. The line is that in which an entry ends.
-func entries[T any](l *logReader, of func(entry *T) error) error {
+func entries[T any](l *logReader, visit func(entry *T) error) error {
 	d := json.NewDecoder(bytes.NewReader(l.data))
-	seen := int64(0)
-	upTo := func(offset int64) {
-		offset = min(max(seen, offset), int64(len(l.data)))
-		l.line += bytes.Count(l.data[seen:offset], []byte("\n"))
-		seen = offset
+	counted := int64(0)
+	advanceTo := func(offset int64) {
+		offset = min(max(counted, offset), int64(len(l.data)))
+		l.line += bytes.Count(l.data[counted:offset], []byte("\n"))
+		counted = offset
 	}
 	l.line = 1
 	if open, err := d.Token(); err != nil || open != json.Delim('[') {
@@ -48,30 +48,30 @@ func entries[T any](l *logReader, of func(entry *T) error) error {
 		var syntax *json.SyntaxError
 		switch {
 		case errors.Is(err, io.ErrUnexpectedEOF):
-			upTo(math.MaxInt64)
+			advanceTo(math.MaxInt64)
 			return l.errorf("is cut off in the middle of an entry")
 		case errors.As(err, &syntax):
-			upTo(syntax.Offset)
+			advanceTo(syntax.Offset)
 			return l.errorf("is no JSON here")
 		}
-		upTo(d.InputOffset())
+		advanceTo(d.InputOffset())
 		if err != nil {
 			return l.errorf("ends an entry whose fields have other types than those of a log")
 		}
-		if err := of(&entry); err != nil {
+		if err := visit(&entry); err != nil {
 			return err
 		}
 	}
 	if _, err := d.Token(); err != nil {
-		upTo(math.MaxInt64)
+		advanceTo(math.MaxInt64)
 		return l.errorf("is cut off: the list does not end")
 	}
 	return nil
 }
 
-// philly adds a job.
-func (l *logReader) philly(j *phillyJob) error {
-	submit, err := l.moment(j.Submitted)
+// addPhillyJob adds a job.
+func (l *logReader) addPhillyJob(j *phillyJob) error {
+	submit, err := l.parseTime(j.Submitted)
 	if err != nil {
 		return err
 	}
@@ -82,15 +82,15 @@ func (l *logReader) philly(j *phillyJob) error {
 			n += len(x.GPUs)
 		}
 		gpus = max(gpus, n)
-		start, err1 := l.moment(a.Start)
-		end, err2 := l.moment(a.End)
+		start, err1 := l.parseTime(a.Start)
+		end, err2 := l.parseTime(a.End)
 		switch {
 		case err1 != nil || err2 != nil:
 			return errors.Join(err1, err2)
 		case start.IsZero() || end.IsZero():
 			continue
 		}
-		span, err := l.ran([3]time.Time{submit, start, end}, "")
+		span, err := l.duration([3]time.Time{submit, start, end}, "")
 		if err != nil {
 			return err
 		}
@@ -107,9 +107,9 @@ func (l *logReader) philly(j *phillyJob) error {
 	case timed < len(j.Attempts):
 		l.log.NumPartial++
 	}
-	shape, err := l.slice(strconv.Itoa(gpus))
+	shape, err := l.sliceForChips(strconv.Itoa(gpus))
 	if err != nil {
 		return err
 	}
-	return l.dated(submit, work, shape)
+	return l.addDated(submit, work, shape)
 }

@@ -15,7 +15,7 @@ func readRFold(l *logReader) error {
 		if err1 != nil || err2 != nil {
 			return l.errorf("the submission or the length is no number of seconds; want seconds from 0")
 		}
-		shape, err := l.shaped(row[2], row[3])
+		shape, err := l.parseSlice(row[2], row[3])
 		if err != nil {
 			return err
 		}
@@ -26,10 +26,10 @@ func readRFold(l *logReader) error {
 	})
 }
 
-// shaped reads a shape, or a number of chips.
-func (l *logReader) shaped(topology, text string) (Shape, error) {
+// parseSlice reads a shape, or a number of chips.
+func (l *logReader) parseSlice(topology, text string) (Shape, error) {
 	if !strings.Contains(text, "x") {
-		return l.slice(text)
+		return l.sliceForChips(text)
 	}
 	if topology == "T3D_T" {
 		text += "T"

@@ -47,7 +47,7 @@ func readSWF(l *logReader) error {
 			l.log.NumChipless++
 			continue
 		}
-		shape, err := l.slice(strconv.FormatFloat(chips, 'f', -1, 64))
+		shape, err := l.sliceForChips(strconv.FormatFloat(chips, 'f', -1, 64))
 		if err == nil {
 			err = l.addJob(x[swfSubmit], x[swfRun], shape)
 		}
