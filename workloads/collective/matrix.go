@@ -15,13 +15,16 @@ import (
 	"sim/engine/units"
 )
 
-// maxDiagnostics is how many diagnostics of a file are told.
+// maxDiagnostics limits the number of reported errors per file.
 const maxDiagnostics = 20
 
-// ReadSizes reads an n x n matrix of comma-separated values: a line a source, in each an entry a destination, in bytes
-// or with a unit ("4MB"). Empty lines and what follows # are skipped. Name is the file's, for messages. Error:
-// ErrTraffic with all diagnostics of the file, each with line and column (of the table, from 1 on), where the matrix is
-// not n x n, an entry is negative or no size, a node sends to itself, or the bytes are more than can be counted.
+// ReadSizes reads an n x n matrix of comma-separated values. Row s, column d is the size
+// of the message from node s to node d, in bytes or with a unit ("4MB"). Empty lines and
+// comments starting with # are skipped. name is the name of the file, for messages.
+//
+// The error wraps ErrTraffic and lists up to maxDiagnostics errors with line and column,
+// from 1. Errors are: a matrix that is not n x n, an entry that is negative or no size, a
+// node that sends to itself, and a total that overflows.
 func ReadSizes(r io.Reader, name string, n int) ([]int64, error) {
 	if err := checkSizes(name, n, 1); err != nil {
 		return nil, err
@@ -34,6 +37,7 @@ func ReadSizes(r io.Reader, name string, n int) ([]int64, error) {
 				fmt.Errorf("%w: %s:%d:%d: %s", ErrTraffic, name, line, column, fmt.Sprintf(format, of...)))
 		}
 	}
+
 	scanner := bufio.NewScanner(r)
 	scanner.Buffer(nil, 1<<26)
 	row, line, total := 0, 0, int64(0)
@@ -46,6 +50,7 @@ func ReadSizes(r io.Reader, name string, n int) ([]int64, error) {
 		if row++; row > n {
 			continue
 		}
+
 		entries := strings.Split(text, ",")
 		if row == 1 && isHeader(entries) {
 			return nil, fmt.Errorf("%w: %s:%d: the line is a header, and a matrix has sizes alone: leave it out", ErrTraffic, name, line)
@@ -68,6 +73,7 @@ func ReadSizes(r io.Reader, name string, n int) ([]int64, error) {
 	if err := scanner.Err(); err != nil {
 		return nil, fmt.Errorf("collective: %s:%d: %w", name, line+1, err)
 	}
+
 	if row != n {
 		report(line, 1, "the matrix has %d rows; want %d, one a node", row, n)
 	}
@@ -77,13 +83,14 @@ func ReadSizes(r io.Reader, name string, n int) ([]int64, error) {
 	return sizes, nil
 }
 
-// Entry is the bytes that one node sends another, in a matrix of which most entries are 0.
+// Entry is a nonzero entry of a sparse traffic matrix: the bytes that one node sends to
+// another.
 type Entry struct {
 	Src, Dst int32
 	Bytes    int64
 }
 
-// Entries returns those of a matrix of n x n sizes that are not 0, row by row.
+// Entries returns the nonzero entries of an n x n matrix, row by row.
 func Entries(n int, sizes []int64) (all []Entry) {
 	for i, b := range sizes {
 		if b != 0 {
@@ -93,9 +100,9 @@ func Entries(n int, sizes []int64) (all []Entry) {
 	return all
 }
 
-// FromEntries is the traffic of a matrix among n nodes, in order of sources and then destinations. Entries of one pair add
-// up; those of nodes that are down are left out. It fails on nodes that there are not, on negative sizes, where a node
-// sends to itself and where the bytes are more than can be counted.
+// FromEntries returns the traffic of a matrix among n nodes. Entries of the same pair are
+// added. Entries of nodes that are down are left out. It fails on invalid nodes, negative
+// sizes, nodes that send to themselves, and a total that overflows.
 func FromEntries(name string, n int, entries []Entry, down []bool) (*Traffic, error) {
 	if err := checkNodes(name, n, 1, down); err != nil {
 		return nil, err
@@ -131,8 +138,8 @@ func FromEntries(name string, n int, entries []Entry, down []bool) (*Traffic, er
 	return t, nil
 }
 
-// FromSizes is the traffic of sizes among n nodes, row by row as ReadSizes has them. A zero is no flow; those of nodes
-// that are down are left out. It fails where ReadSizes does.
+// FromSizes returns the traffic of an n x n matrix, as returned by ReadSizes. Zeros are
+// not flows. Entries of nodes that are down are left out. It fails like ReadSizes.
 func FromSizes(name string, n int, sizes []int64, down []bool) (*Traffic, error) {
 	if err := checkNodes(name, n, 1, down); err != nil {
 		return nil, err
@@ -144,10 +151,11 @@ func FromSizes(name string, n int, sizes []int64, down []bool) (*Traffic, error)
 	return FromEntries(name, n, Entries(n, sizes), down)
 }
 
-// entryColumns are the columns of a file of entries, which its first line names.
+// entryColumns are the columns of a file of entries, named in its first line.
 var entryColumns = []string{"from", "to", "bytes"}
 
-// IsEntryList reports whether a file lists the entries of a matrix one by one: its first line that counts is "from,to,bytes".
+// IsEntryList reports whether a file lists the entries of a matrix: its first nonempty
+// line is "from,to,bytes".
 func IsEntryList(data []byte) bool {
 	line := 0
 	for text := range strings.Lines(string(data)) {
@@ -159,7 +167,7 @@ func IsEntryList(data []byte) bool {
 	return false
 }
 
-// cells returns the cells of a line, without spaces around them and in lower case.
+// cells returns the cells of a line in lower case without surrounding spaces.
 func cells(text string) []string {
 	all := strings.Split(strings.ToLower(text), ",")
 	for i := range all {
@@ -168,10 +176,11 @@ func cells(text string) []string {
 	return all
 }
 
-// ReadEntries reads the entries of a matrix of comma-separated values: the line "from,to,bytes", and then a line an entry,
-// of the number of the node that sends, that of the node that it sends to, from 0 on, and bytes as ReadSizes has them.
-// Empty lines and what follows # are skipped. Name is the file's, for messages. Error: ErrTraffic with all diagnostics of
-// the file, each with its line.
+// ReadEntries reads a list of matrix entries in comma-separated values. The first line is
+// "from,to,bytes". Each further line has the source node, the destination node, both from
+// 0, and a size as in ReadSizes. Empty lines and comments starting with # are skipped.
+// name is the name of the file, for messages. The error wraps ErrTraffic and lists up to
+// maxDiagnostics errors with their lines.
 func ReadEntries(data []byte, name string) ([]Entry, error) {
 	var all []Entry
 	var diagnostics []error
@@ -197,7 +206,8 @@ func ReadEntries(data []byte, name string) ([]Entry, error) {
 	return all, errors.Join(diagnostics...)
 }
 
-// parseEntryLine reads a line of a file of entries, or says what is wrong with it.
+// parseEntryLine parses a line of a file of entries, or returns a description of the
+// problem.
 func parseEntryLine(text string) (e Entry, problem string) {
 	c := strings.Split(text, ",")
 	if len(c) != len(entryColumns) {
@@ -215,7 +225,8 @@ func parseEntryLine(text string) (e Entry, problem string) {
 	return e, problem
 }
 
-// entryProblem says what is wrong with the bytes from a node to another, if anything is, and else adds them to the total.
+// entryProblem describes the problem of an entry of b bytes from src to dst. If there is
+// none, it adds b to total and returns "".
 func entryProblem(b int64, src, dst int, total *int64) string {
 	switch {
 	case b < 0:
@@ -229,8 +240,8 @@ func entryProblem(b int64, src, dst int, total *int64) string {
 	return ""
 }
 
-// lineContent returns what counts of a line: not a comment, nor of the first the mark of UTF-8 that spreadsheets begin files
-// with.
+// lineContent returns a line without its comment and, for the first line, without the
+// byte order mark with which spreadsheets start UTF-8 files.
 func lineContent(text string, line int) string {
 	if line == 1 {
 		text = strings.TrimPrefix(text, "\uFEFF")
@@ -239,7 +250,8 @@ func lineContent(text string, line int) string {
 	return text
 }
 
-// CountRows returns the rows of a file that ReadSizes reads: lines that are neither empty nor a comment.
+// CountRows returns the number of rows of a file that ReadSizes reads: lines that are
+// neither empty nor a comment.
 func CountRows(data []byte) int {
 	rows, line := 0, 0
 	for text := range strings.Lines(string(data)) {
@@ -250,7 +262,8 @@ func CountRows(data []byte) int {
 	return rows
 }
 
-// isHeader reports whether the first row of a file names columns: none of its entries begins as a number would.
+// isHeader reports whether the first row of a file names columns: no entry starts like a
+// number.
 func isHeader(entries []string) bool {
 	return !slices.ContainsFunc(entries, func(e string) bool {
 		e = strings.TrimSpace(e)
@@ -258,7 +271,7 @@ func isHeader(entries []string) bool {
 	})
 }
 
-// parseEntry reads a size, or says what is wrong with it.
+// parseEntry parses a size, or returns a description of the problem.
 func parseEntry(text string) (int64, string) {
 	if b, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return b, ""
@@ -268,7 +281,7 @@ func parseEntry(text string) (int64, string) {
 	case err != nil && strings.HasPrefix(text, "-"):
 		return 0, "the entry is negative; write bytes, such as 4000000 or 4MB"
 	case err != nil:
-		return 0, "the entry is no size; write bytes, such as 4000000 or 4MB" // which is not quoted: the file may hold anything
+		return 0, "the entry is no size; write bytes, such as 4000000 or 4MB" // the entry is not quoted, because the file may contain anything
 	}
 	return int64(b), ""
 }

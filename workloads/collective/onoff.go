@@ -8,27 +8,28 @@ import (
 	"sim/engine/units"
 )
 
-// OnOff is a source that sends packets at a constant rate for a while: one each interval, the first an interval after
-// the start (as ns-3's OnOffApplication).
+// OnOff is a source that sends packets at a constant rate for a limited time. It sends
+// one packet per interval; the first one is sent one interval after the start, as in
+// ns-3's OnOffApplication.
 type OnOff struct {
-	Rate            units.Rate  // of payload, of each flow
-	PayloadBytes    int32       // bytes of a packet that Rate counts
-	WireBytes       int32       // bytes of a packet on links, at least Payload
-	Start, Duration engine.Time // of sending
+	Rate            units.Rate  // payload rate per flow
+	PayloadBytes    int32       // bytes per packet that Rate counts
+	WireBytes       int32       // bytes per packet on links, at least PayloadBytes
+	Start, Duration engine.Time // start and duration of sending
 }
 
-// Interval returns the ticks between packets; fractions are kept.
+// Interval returns the time between packets in ticks, including fractions.
 func (s OnOff) Interval() float64 {
 	return float64(s.PayloadBytes) * 8 / float64(s.Rate) * float64(engine.Second)
 }
 
-// Packets returns the packets of a flow: as many whole intervals as Length has.
+// Packets returns the number of packets per flow: the whole intervals in Duration.
 func (s OnOff) Packets() int64 {
-	const whole = 1e-9 // relative; a quotient that is whole but for rounding counts as such
+	const whole = 1e-9 // relative tolerance, for quotients that are whole except for rounding
 	return int64(math.Floor(float64(s.Duration) / s.Interval() * (1 + whole)))
 }
 
-// Check fails where a flow sends nothing, or what cannot be.
+// Check fails if a flow sends nothing or if a value is out of range.
 func (s OnOff) Check() error {
 	switch {
 	case !(s.Rate > 0) || math.IsInf(float64(s.Rate), 0):

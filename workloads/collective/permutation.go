@@ -9,23 +9,23 @@ import (
 	"sim/fabric/torus"
 )
 
-// Permutations are the names of the permutations, after Dally and Towles, "Principles and Practices of Interconnection
-// Networks", Table 3.1.
+// Permutations are the names of the permutations, as in Dally and Towles, "Principles and
+// Practices of Interconnection Networks", Table 3.1.
 var Permutations = []string{"random", "transpose", "bit-complement", "bit-reverse", "shuffle", "tornado"}
 
-// Permutation is a message from every node to the one that a permutation maps it to:
+// Permutation sends a message from every node to its partner under a permutation:
 //
-//	random          a permutation without fixed points, drawn by the seed
+//	random          a random permutation without fixed points
 //	transpose       the coordinates in reverse order: (x, y) to (y, x)
 //	bit-complement  every coordinate c to size-1-c
 //	bit-reverse     the bits of the node's number in reverse order
 //	shuffle         the bits of the node's number rotated up by one
-//	tornado         every coordinate c to c + ceil(size/2)-1, round the dimension
+//	tornado         every coordinate c to c + ceil(size/2)-1 modulo size
 //
-// Nodes that are mapped to themselves send nothing, nor do those whose partner is down. It fails where the permutation
-// does not fit the torus.
+// Nodes whose partner is down or the node itself send nothing. Permutation fails if the
+// permutation is not defined on the torus.
 func Permutation(o *torus.Torus, kind string, message int64, seed uint64, down []bool) (*Traffic, error) {
-	// before it is drawn, which takes nodes that are up
+	// first, because permute requires two nodes that are up
 	if err := checkNodes(kind+" permutation", o.Nodes(), message, down); err != nil {
 		return nil, err
 	}
@@ -42,6 +42,7 @@ func Permutation(o *torus.Torus, kind string, message int64, seed uint64, down [
 	})
 }
 
+// permute returns the partner of each node.
 func permute(o *torus.Torus, kind string, seed uint64, down []bool) ([]int32, error) {
 	n := o.Nodes()
 	partner := make([]int32, n)
@@ -50,7 +51,7 @@ func permute(o *torus.Torus, kind string, seed uint64, down []bool) ([]int32, er
 	case "random":
 		return derange(n, seed, down), nil
 	case "bit-complement":
-		for s := range partner { // all coordinates at once
+		for s := range partner { // complements all coordinates
 			partner[s] = int32(n - 1 - s)
 		}
 	case "transpose":
@@ -89,8 +90,9 @@ func permute(o *torus.Torus, kind string, seed uint64, down []bool) ([]int32, er
 	return partner, nil
 }
 
-// derange draws a permutation of the nodes that are up without fixed points, each with equal chance: shuffles until
-// there is none, e times in the mean.
+// derange draws a derangement of the nodes that are up, a permutation without fixed
+// points, with uniform probability. It shuffles until there is no fixed point, on average
+// e times.
 func derange(n int, seed uint64, down []bool) []int32 {
 	rng := randomStream(seed, "permutation")
 	up := liveNodes(n, down)

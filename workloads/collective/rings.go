@@ -8,26 +8,36 @@ import (
 	"sim/fabric/torus"
 )
 
-// Forms of rings: how a ring along a dimension is laid over its links.
+// The forms of rings: how a ring along a dimension is embedded in its links.
 const (
-	// LinkRing follows the links up the dimension, whatever its twist, so that every hop of the ring is one link. A twist
-	// joins several lines of the dimension into a longer ring, whose ranks are then one group.
+	// LinkRing follows the links along the dimension, so that each hop is one link. A
+	// twist joins several lines of the dimension to one longer ring, whose nodes then
+	// form one group.
 	LinkRing = "links"
-	// LineRing takes the nodes of a line in order. Where the dimension is open or twisted no link joins the ends, and
-	// traffic between them goes as it is routed.
+	// LineRing takes the nodes of a line in order. If the dimension is open or twisted,
+	// no link joins the two ends of a line. Traffic between them is routed like any
+	// other.
 	LineRing = "line"
-	// FoldedRing takes the even nodes of a line upwards and the odd ones downwards: no hop is more than two links, all
-	// inside the line, and the whole ring takes every link of the line once in each direction. It needs no wrap-around
-	// link, so it is the ring of one line in a dimension that is twisted or open. (Wrapped plainly, Links has twice its
-	// bandwidth in both directions, and in size 4 a hop of two may be routed outside the line.)
+	// FoldedRing takes the even nodes of a line upwards and the odd ones downwards. No
+	// hop is longer than two links of the line, and the ring uses each of these links
+	// once per direction. It needs no wrap-around link, which makes it the ring of a
+	// single line in a twisted or open dimension.
+	//
+	// In a wrapped, untwisted dimension, LinkRing has twice its bandwidth in both
+	// directions. In a dimension of size 4, a hop of two links may be routed outside the
+	// line.
 	FoldedRing = "folded"
 )
 
-// RingsAlong returns the rings of a torus along dimensions: along one, in the form given, a ring for each of its lines
-// (or for several, with Links in a twisted dimension); along more of them, a Hamiltonian ring through each of the
-// slices that they span, in which hops are links where Torus.Hamiltonian of the slice has them. Nodes that are down are
-// left out, and rings of less than 2 nodes dropped. It fails on dimensions that there are not, and where no ring is
-// left.
+// RingsAlong returns rings of a torus along the given dimensions.
+//
+// Along one dimension, there is one ring of the given form per line; with LinkRing in a
+// twisted dimension, one ring may contain several lines. Along several dimensions, there
+// is a Hamiltonian ring through each slice that they span. Its hops are links if
+// Torus.Hamiltonian finds such a ring.
+//
+// Nodes that are down are left out, and rings with fewer than 2 nodes are dropped.
+// RingsAlong fails on invalid dimensions and if no ring remains.
 func RingsAlong(o *torus.Torus, dims []int, form string, down []bool) ([][]int32, error) {
 	if err := checkDims(o, dims); err != nil {
 		return nil, err
@@ -56,6 +66,7 @@ func RingsAlong(o *torus.Torus, dims []int, form string, down []bool) ([][]int32
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrTraffic, err)
 	}
+
 	var result [][]int32
 	for _, ring := range rings {
 		ring = slices.DeleteFunc(ring, func(n int32) bool { return down != nil && down[n] })
@@ -70,7 +81,8 @@ func RingsAlong(o *torus.Torus, dims []int, form string, down []bool) ([][]int32
 	return result, nil
 }
 
-// Fold returns the even places of a line upwards and then the odd ones downwards.
+// Fold returns the elements of a line at even positions upwards, then the others
+// downwards.
 func Fold(line []int32) []int32 {
 	ring := make([]int32, 0, len(line))
 	for k := 0; k < len(line); k += 2 {
@@ -82,13 +94,13 @@ func Fold(line []int32) []int32 {
 	return ring
 }
 
-// Slices returns the nodes of each slice of a torus along dimensions, which agree in all other coordinates, in order.
-// It fails on dimensions that there are not.
+// Slices returns the nodes of each slice of a torus along the given dimensions. The nodes
+// of a slice agree in all other coordinates. It fails on invalid dimensions.
 func Slices(o *torus.Torus, dims []int) ([][]int32, error) {
 	if err := checkDims(o, dims); err != nil {
 		return nil, err
 	}
-	groupOf := make([]int32, o.Nodes()) // the lowest node of a node's slice, then its place
+	groupOf := make([]int32, o.Nodes()) // index of a group, by the lowest node of the slice
 	var groups [][]int32
 	for n := range int32(o.Nodes()) {
 		coordinates := o.At(n)
@@ -105,18 +117,19 @@ func Slices(o *torus.Torus, dims []int) ([][]int32, error) {
 	return groups, nil
 }
 
-// sliceRings lays the Hamiltonian ring of the torus of some dimensions over each of the slices that they span.
+// sliceRings maps the Hamiltonian ring of a torus of the given dimensions to each of the
+// slices that they span.
 func sliceRings(o *torus.Torus, dims []int) ([][]int32, error) {
 	slicesOf, err := Slices(o, dims)
 	if err != nil {
 		return nil, err
 	}
-	dims = slices.Sorted(slices.Values(dims)) // nodes of a slice are numbered like those of o
+	dims = slices.Sorted(slices.Values(dims)) // the nodes of a slice are numbered in the order of o
 	sizes, open := make([]int, len(dims)), []int(nil)
 	for k, d := range dims {
 		if sizes[k] = o.Dims[d]; o.Open[d] ||
 			o.Shift != nil && slices.ContainsFunc(o.Shift[d], func(by int) bool { return by != 0 }) {
-			open = append(open, k) // its wrap-around links may leave the slice, or there are none
+			open = append(open, k) // its wrap-around links may leave the slice or do not exist
 		}
 	}
 	slice, err := torus.New(sizes...)
@@ -126,8 +139,9 @@ func sliceRings(o *torus.Torus, dims []int) ([][]int32, error) {
 	if err := slice.Mesh(open...); err != nil {
 		return nil, err
 	}
+
 	ring, err := slice.Hamiltonian()
-	if err != nil { // a ring with a hop that is no link
+	if err != nil { // no Hamiltonian ring exists: one hop is not a link
 		ring = slice.Snake()
 	}
 	rings := make([][]int32, len(slicesOf))
@@ -140,7 +154,7 @@ func sliceRings(o *torus.Torus, dims []int) ([][]int32, error) {
 	return rings, nil
 }
 
-// checkDims fails on dimensions that there are not, or twice.
+// checkDims fails unless dims are distinct dimensions of the torus, at least one.
 func checkDims(o *torus.Torus, dims []int) error {
 	if len(dims) == 0 {
 		return fmt.Errorf("%w: no dimension of %s is named", ErrTraffic, o)
@@ -154,6 +168,7 @@ func checkDims(o *torus.Torus, dims []int) error {
 	return nil
 }
 
+// dimNames formats dimensions for messages.
 func dimNames(dims []int) string {
 	names := make([]string, len(dims))
 	for i, d := range dims {

@@ -9,22 +9,22 @@ import (
 // Form is the form of a distribution.
 type Form string
 
-// Forms of distributions.
+// The forms of distributions.
 const (
 	Lognormal   Form = "lognormal"
 	Exponential Form = "exponential"
 	Constant    Form = "constant"
 )
 
-// Spread is a distribution of spans of time.
+// Spread is a distribution of durations.
 type Spread struct {
 	Form  Form
 	Mean  Time
-	Sigma float64 // of the logarithm, of a lognormal one
+	Sigma float64 // lognormal: standard deviation of the logarithm
 }
 
-// WithMedian returns the lognormal distribution with that mean and median, the constant one where both are equal. It
-// fails on a median that is not above 0 or is above the mean.
+// WithMedian returns the lognormal distribution with the given mean and median, or the
+// constant one if both are equal. It fails unless 0 < median <= mean.
 func WithMedian(mean, median Time) (Spread, error) {
 	switch {
 	case median <= 0 || median > mean:
@@ -36,7 +36,8 @@ func WithMedian(mean, median Time) (Spread, error) {
 		Sigma: math.Sqrt(2 * math.Log(float64(mean)/float64(median)))}, nil
 }
 
-// Draw draws a span of at least a millisecond, or 0 where the mean is 0. It takes one number of the stream.
+// Draw draws a duration of at least a millisecond, or 0 if the mean is 0. It always takes
+// one number of the stream.
 func (s Spread) Draw(r *rand.Rand) Time {
 	var x float64
 	switch s.Form {
@@ -53,8 +54,9 @@ func (s Spread) Draw(r *rand.Rand) Time {
 	return max(Millisecond, FromSeconds(x*s.Mean.Seconds()))
 }
 
-// drawGap draws the time to the next of events that come at a rate a day on average: exponential with shape 1, else Weibull
-// with that shape and the same mean. It is Longest where the rate is 0.
+// drawGap draws the time to the next of events with a mean rate per day. It is
+// exponential if shape is 1, otherwise Weibull with that shape and the same mean. It is
+// MaxTime if the rate is 0.
 func drawGap(r *rand.Rand, perDay, shape float64) Time {
 	x := r.ExpFloat64()
 	if perDay <= 0 {
@@ -66,7 +68,7 @@ func drawGap(r *rand.Rand, perDay, shape float64) Time {
 	return max(Millisecond, FromSeconds(x/perDay*Day.Seconds()))
 }
 
-// Residual returns the mean of what is left of a span that has lasted so long.
+// Residual returns the mean remaining time of a duration of which elapsed has passed.
 func (s Spread) Residual(elapsed Time) Time {
 	switch s.Form {
 	case Exponential:
@@ -77,12 +79,13 @@ func (s Spread) Residual(elapsed Time) Time {
 	if elapsed <= 0 || s.Mean == 0 {
 		return s.Mean
 	}
-	// Beyond x a lognormal span of parameters m and v has mean e^(m+v/2) Q((ln x-m)/s - s) / Q((ln x-m)/s), Q of the
-	// normal's tail.
+	// The part of a lognormal duration with parameters m and v = s^2 beyond x has the
+	// mean e^(m+v/2) Q((ln x-m)/s - s) / Q((ln x-m)/s), where Q is the tail of the normal
+	// distribution.
 	z := math.Log(elapsed.Seconds()/s.Mean.Seconds())/s.Sigma + s.Sigma/2
 	tail := func(x float64) float64 { return math.Erfc(x / math.Sqrt2) }
 	if tail(z) < 1e-300 {
-		return elapsed // about as much again: no longer likely at all
+		return elapsed // the tail underflows; assume the same time again
 	}
 	return FromSeconds(s.Mean.Seconds()*tail(z-s.Sigma)/tail(z)) - elapsed
 }

@@ -7,75 +7,81 @@ import (
 	"slices"
 )
 
-// Band is a priority: jobs of a lower number come first.
+// Band is a priority. Jobs of a lower band come first.
 type Band int8
 
-// Bands of priority (Verma et al., "Large-scale cluster management at Google with Borg", EuroSys 15, Sec. 2.5, has
-// more).
+// The bands of priority (Verma et al., "Large-scale cluster management at Google with
+// Borg", EuroSys 15, Sec. 2.5, has more).
 const (
 	Prod Band = iota
 	Batch
 	Free
-	NumBands
+	NumBands // number of bands
 )
 
 // String returns the name of a band.
 func (b Band) String() string { return [...]string{"prod", "batch", "free"}[b] }
 
-// Job is what a user asks for.
+// Job is a request for a slice.
 type Job struct {
-	Number              int // in the order of submission, from 0
-	Submit              Time
+	Number              int  // in the order of submission, from 0
+	Submit              Time // time of submission
 	Shape               Shape
-	Work                Time // how long it runs if nothing slows or interrupts it
-	Estimate            Time // how long its user says that it will
+	Work                Time // duration without slowdown and interruption
+	Estimate            Time // estimate of Work by the user
 	Band                Band
-	AcceptsFaultRouting bool // it would rather run on routes round a fault than wait (opted in to fault-tolerant routing)
-	Traffic             Traffic
+	AcceptsFaultRouting bool    // runs on a slice with a fault instead of waiting (fault-tolerant routing)
+	Traffic             Traffic // communication of a step
 }
 
-// Traffic is what share of a job's step, with all links up, waits for traffic among all chips and between neighbours.
+// Traffic is the fraction of a job's step, with all links up, that waits for
+// communication among all chips (AllToAll) and between neighbours (Neighbours).
 type Traffic struct{ AllToAll, Neighbours float64 }
 
-// Source yields jobs in the order of submission.
+// Source returns jobs in the order of submission.
 type Source interface {
-	// Next returns the next job, and false when there are no more.
-	Next() (Job, bool)
+	Next() (Job, bool) // Next returns the next job, or false if there is none.
 }
 
-// fig13 are the jobs admitted on each of 60 days, as read off the paper's Fig. 13.
+// fig13 is the number of jobs admitted on each of 60 days, read off the paper's Fig. 13.
 var fig13 = [...]int{
 	103, 99, 143, 176, 102, 129, 120, 96, 118, 99, 88, 239, 180, 172, 102, 195, 258, 163, 149, 205,
 	88, 91, 125, 142, 125, 189, 164, 180, 182, 115, 155, 145, 210, 186, 100, 162, 135, 233, 144, 97,
 	97, 69, 67, 118, 161, 163, 183, 175, 77, 51, 103, 208, 109, 130, 110, 54, 81, 127, 196, 168,
 }
 
-// Fig13 returns the jobs admitted on each of the 60 days of the paper's Fig. 13.
+// Fig13 returns the number of jobs admitted on each of the 60 days of the paper's Fig.
+// 13.
 func Fig13() []int { return slices.Clone(fig13[:]) }
 
-// Demand describes jobs to be drawn. Each of its draws has a stream of its own.
+// Demand describes random jobs. Each property is drawn from its own random stream.
 type Demand struct {
-	Seed   uint64
-	Mix    Mix
-	ByDay  []int   // jobs of each day, again from the first after the last, at random moments of it; nil is a Poisson process
-	PerDay float64 // jobs a day where ByDay is nil
-	Until  Time    // none is submitted then or later
-	Chips  int     // of the fleet
-	Load   float64 // chip-time asked for over that of the fleet, which sets the mean duration
+	Seed uint64
+	Mix  Mix // slices and their weights
+	// ByDay is the number of jobs on each day, repeated after the last one. Jobs arrive
+	// at uniformly random times of the day. If ByDay is nil, arrivals are a Poisson
+	// process with rate PerDay.
+	ByDay  []int
+	PerDay float64 // jobs per day if ByDay is nil
+	Until  Time    // end of submissions
+	Chips  int     // chips of the fleet
+	Load   float64 // requested chip-time over that of the fleet; determines the mean duration
 
-	Durations    Form
+	Durations    Form    // form of the distribution of durations
 	Sigma        float64 // of the logarithm of lognormal durations
-	SizeExponent float64 // durations grow with so much a power of the chips; 0 is not at all
+	SizeExponent float64 // durations are proportional to chips^SizeExponent; 0 means independent
 
-	Bands             [NumBands]float64 // how often each is drawn, in any unit
-	FaultRoutingShare float64           // share of jobs that opt in to routes round a fault
-	EstimateFactor    float64           // estimates are drawn evenly, on a logarithmic scale, within this factor of the truth; 1 is exact
-	// Traffic is the mean of jobs' shares, at most a half in all; each job's are so many times it, drawn evenly from 0
-	// to 2.
+	Bands             [NumBands]float64 // relative frequency of each band
+	FaultRoutingShare float64           // fraction of jobs with AcceptsFaultRouting
+	// EstimateFactor is the maximum factor between the estimate and the true duration.
+	// The logarithm of the factor is drawn uniformly. 1 means exact estimates.
+	EstimateFactor float64
+	// Traffic is the mean of Job.Traffic, at most 0.5 in total. Each job's is a multiple
+	// of it, drawn uniformly from 0 to 2.
 	Traffic Traffic
 }
 
-// Check fails on what cannot be drawn from.
+// Check fails on invalid values.
 func (d *Demand) Check() error {
 	if err := d.Mix.Check(); err != nil {
 		return err
@@ -111,7 +117,7 @@ func (d *Demand) Check() error {
 	return nil
 }
 
-// MeanPerDay returns the jobs of a mean day.
+// MeanPerDay returns the mean number of jobs per day.
 func (d *Demand) MeanPerDay() float64 {
 	if d.ByDay == nil {
 		return d.PerDay
@@ -123,19 +129,22 @@ func (d *Demand) MeanPerDay() float64 {
 	return float64(sum) / float64(len(d.ByDay))
 }
 
-// MeanWork returns the mean duration of a job of a slice: what makes the chip-time asked for the fleet's times the load.
+// MeanWork returns the mean duration of a job with slice s. It is chosen such that the
+// requested chip-time is Load times that of the fleet.
 func (d *Demand) MeanWork(s Shape) Time {
 	return FromSeconds(d.unitDays() * d.sizeFactor(s) * Day.Seconds())
 }
 
-// sizeFactor returns how durations grow with slices, and unit the mean duration in days of a slice of 1.
+// sizeFactor returns the factor of durations that depends on the slice.
 func (d *Demand) sizeFactor(s Shape) float64 { return math.Pow(float64(s.Chips()), d.SizeExponent) }
+
+// unitDays returns the mean duration of a job with sizeFactor 1, in days.
 func (d *Demand) unitDays() float64 {
 	perJob := d.Mix.Mean(func(s Shape) float64 { return float64(s.Chips()) * d.sizeFactor(s) })
 	return d.Load * float64(d.Chips) / (d.MeanPerDay() * perJob)
 }
 
-// Jobs returns a source of the jobs of a demand that passed Check.
+// Jobs returns a source of random jobs. The demand must have passed Check.
 func (d *Demand) Jobs() Source {
 	return &jobGenerator{
 		Demand: d, slices: newMixSampler(d.Mix), unitDays: d.unitDays(),
@@ -147,19 +156,21 @@ func (d *Demand) Jobs() Source {
 	}
 }
 
+// jobGenerator draws the jobs of a demand.
 type jobGenerator struct {
 	*Demand
 	slices   *mixSampler
-	unitDays float64 // see unit
+	unitDays float64 // result of Demand.unitDays
 
 	arrivals, shapes, works, bands, routes, estimates, traffic *rand.Rand
 
-	number int
-	now    Time   // of the last arrival of a Poisson process
-	day    int    // the next one to be drawn
-	today  []Time // arrivals that are left
+	number int    // number of the next job
+	now    Time   // last arrival of the Poisson process
+	day    int    // next day to be drawn
+	today  []Time // remaining arrivals of the current day
 }
 
+// Next draws the next job.
 func (d *jobGenerator) Next() (Job, bool) {
 	at := d.arrival()
 	if at >= d.Until {
@@ -173,7 +184,7 @@ func (d *jobGenerator) Next() (Job, bool) {
 	return j, true
 }
 
-// drawRest draws what a job has beside its slice and its work.
+// drawRest draws the properties of a job other than its slice and its work.
 func (d *jobGenerator) drawRest(j *Job) {
 	x := d.bands.Float64() * (d.Bands[Prod] + d.Bands[Batch] + d.Bands[Free])
 	for j.Band = Prod; j.Band < Free && x >= d.Bands[j.Band]; j.Band++ {
@@ -188,6 +199,7 @@ func (d *jobGenerator) drawRest(j *Job) {
 	j.Traffic = Traffic{x * d.Traffic.AllToAll, x * d.Traffic.Neighbours}
 }
 
+// arrival draws the next arrival.
 func (d *jobGenerator) arrival() Time {
 	if d.ByDay == nil {
 		d.now += drawGap(d.arrivals, d.PerDay, 1)
@@ -209,10 +221,10 @@ func (d *jobGenerator) arrival() Time {
 	return at
 }
 
-// List is a source of jobs that are known, in the order of submission.
+// List is a source of known jobs in the order of submission.
 type List struct {
 	Jobs []Job
-	next int
+	next int // index in Jobs
 }
 
 // Next returns the next job.

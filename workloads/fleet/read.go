@@ -14,13 +14,13 @@ import (
 	"time"
 )
 
-// Format is a form of logs of jobs.
+// Format is a format of job logs.
 type Format struct {
 	Name, Doc string
 	read      func(l *logReader) error
 }
 
-// Formats lists the forms of logs of jobs that ReadJobs reads.
+// Formats returns the formats of job logs that ReadJobs reads.
 func Formats() []Format {
 	return []Format{
 		{"rfold", "CSV rows of number, submission (s), topology, shape or chips, chips, duration (s), as RFold has them; in order", readRFold},
@@ -30,15 +30,15 @@ func Formats() []Format {
 	}
 }
 
-// JobLog is what a log holds.
+// JobLog is the content of a job log.
 type JobLog struct {
-	Jobs        []Job // in the order of submission; where a log tells moments, its first is time 0
-	NumUntimed  int   // left out: when they were submitted or how long they ran is not told, or they never ran
-	NumPartial  int   // of the jobs, those with attempts whose times are not told, which count for nothing
-	NumChipless int   // left out: they ask for no accelerators
+	Jobs        []Job // Jobs are sorted by submission. If the log has dates, the first one is time 0.
+	NumUntimed  int   // jobs left out: no time of submission or no duration
+	NumPartial  int   // jobs with some attempts without times, which are ignored
+	NumChipless int   // jobs left out: they request no accelerators
 }
 
-// Words says what was left out of a log, "" where nothing was.
+// Words describes the jobs that were left out, or returns "" if there are none.
 func (l *JobLog) Words() string {
 	var parts []string
 	for _, x := range []struct {
@@ -52,9 +52,12 @@ func (l *JobLog) Words() string {
 	return strings.Join(parts, ", ")
 }
 
-// ReadJobs reads a log of jobs. A job that asks for chips gets the least slice of the mix that has them; bands and opting
-// in are drawn as of other jobs, and so are estimates where none are told. It fails on the first line that cannot be
-// used, and where the times of a job, or of a log that is in order the jobs', go backwards.
+// ReadJobs reads a job log. A job that requests a number of chips gets the smallest slice
+// of the mix that has them (Mix.SmallestFit). Bands and fault routing are drawn as for
+// random jobs, and so are estimates if the log has none.
+//
+// It fails on the first invalid line. Times of a job must not decrease, and neither must
+// the times of submission in formats that are sorted.
 func (d *Demand) ReadJobs(format, name string, data []byte) (*JobLog, error) {
 	i := slices.IndexFunc(Formats(), func(f Format) bool { return f.Name == format })
 	if i < 0 {
@@ -85,22 +88,22 @@ func (d *Demand) ReadJobs(format, name string, data []byte) (*JobLog, error) {
 	return &l.log, nil
 }
 
-// logReader is a log that is being read.
+// logReader is the state of reading a log.
 type logReader struct {
 	demand *Demand
 	name   string
 	data   []byte
 	log    JobLog
-	line   int       // that is read, from 1
-	begin  time.Time // time 0, of logs that tell moments
+	line   int       // current line, from 1
+	begin  time.Time // time 0 of logs with dates
 }
 
-// errorf is an error at the line.
+// errorf returns an error at the current line.
 func (l *logReader) errorf(format string, args ...any) error {
 	return fmt.Errorf("%s:%d: %s", l.name, l.line, fmt.Sprintf(format, args...))
 }
 
-// addJob adds a job that was submitted and ran for so many seconds.
+// addJob adds a job with its submission and duration in seconds.
 func (l *logReader) addJob(submit, work float64, shape Shape) error {
 	if longest := MaxTime.Seconds(); !(submit >= 0 && submit <= longest) ||
 		!(work >= 0 && work <= longest) {
@@ -112,7 +115,7 @@ func (l *logReader) addJob(submit, work float64, shape Shape) error {
 	return nil
 }
 
-// checkOrder fails where the last job was submitted before the one above it.
+// checkOrder fails if the last job was submitted before the previous one.
 func (l *logReader) checkOrder() error {
 	if n := len(l.log.Jobs); n > 1 && l.log.Jobs[n-2].Submit > l.log.Jobs[n-1].Submit {
 		return l.errorf("submitted at %g s, before the job above it; sort the jobs by submission",
@@ -121,9 +124,9 @@ func (l *logReader) checkOrder() error {
 	return nil
 }
 
-// sliceForChips returns the slice for so many accelerators.
+// sliceForChips returns the slice for the given number of accelerators.
 func (l *logReader) sliceForChips(text string) (Shape, error) {
-	chips, err := strconv.ParseFloat(text, 64) // of data frames, that write 8.0
+	chips, err := strconv.ParseFloat(text, 64) // data frames write 8.0
 	if err != nil || chips < 1 || chips != math.Trunc(chips) {
 		return Shape{}, l.errorf("holds no whole number of accelerators where one belongs")
 	}
@@ -134,7 +137,7 @@ func (l *logReader) sliceForChips(text string) (Shape, error) {
 	return shape, nil
 }
 
-// rows calls what is to be done with each row of a CSV file.
+// rows calls visit for each row of a CSV file.
 func (l *logReader) rows(fields int, visit func(row []string) error) error {
 	r := csv.NewReader(bytes.NewReader(l.data))
 	r.Comment, r.FieldsPerRecord, r.ReuseRecord, r.TrimLeadingSpace = '#', fields, true, true
@@ -161,11 +164,11 @@ func (l *logReader) rows(fields int, visit func(row []string) error) error {
 	}
 }
 
-// timeLayouts are how logs write moments.
+// timeLayouts are the formats of dates in logs.
 var timeLayouts = []string{time.DateTime, "2006-01-02 15:04:05-07:00", "2006-01-02 15:04:05 MST",
 	"2006-01-02T15:04:05", time.RFC3339}
 
-// parseTime reads a moment; it is zero where none is told.
+// parseTime parses a date. It returns the zero time if the date is missing.
 func (l *logReader) parseTime(text string) (time.Time, error) {
 	switch text = strings.TrimSpace(text); text {
 	case "", "None", "NaT", "nan", "null", "Unknown":
@@ -179,7 +182,7 @@ func (l *logReader) parseTime(text string) (time.Time, error) {
 	return time.Time{}, l.errorf("holds no moment such as 2023-03-01 00:18:22 where one belongs")
 }
 
-// secondsSinceBegin returns seconds from time 0, which the first moment sets.
+// secondsSinceBegin returns the seconds since time 0, which the first date defines.
 func (l *logReader) secondsSinceBegin(t time.Time) float64 {
 	if l.begin.IsZero() {
 		l.begin = t
@@ -187,10 +190,10 @@ func (l *logReader) secondsSinceBegin(t time.Time) float64 {
 	return t.Sub(l.begin).Seconds()
 }
 
-// addDated adds a job by its moments, of a log whose jobs are in any order.
+// addDated adds a job with its date of submission, in a log that need not be sorted.
 func (l *logReader) addDated(submit time.Time, work float64, shape Shape) error {
 	seconds := l.secondsSinceBegin(submit)
-	if seconds < 0 { // the first so far: time 0 is earlier than was thought
+	if seconds < 0 { // an earlier date than all before: it becomes time 0
 		for i := range l.log.Jobs {
 			l.log.Jobs[i].Submit += FromSeconds(-seconds)
 		}

@@ -7,9 +7,11 @@ import (
 	"time"
 )
 
-// readHelios reads logs of Helios (Hu et al., "Characterization and Prediction of Deep Learning Workloads in Large-Scale
-// GPU Datacenters", SC 21) and Acme (Hu et al., "Characterization of Large Language Model Development in the Datacenter",
-// NSDI 24), whose first row names the columns. A job runs for its duration, or from its start to its end.
+// readHelios reads logs of Helios (Hu et al., "Characterization and Prediction of Deep
+// Learning Workloads in Large-Scale GPU Datacenters", SC 21) and Acme (Hu et al.,
+// "Characterization of Large Language Model Development in the Datacenter", NSDI 24). The
+// first row names the columns. The duration of a job is given, or it is the time from its
+// start to its end.
 func readHelios(l *logReader) error {
 	var column map[string]int
 	return l.rows(0, func(row []string) error {
@@ -57,7 +59,8 @@ func readHelios(l *logReader) error {
 	})
 }
 
-// duration returns how many seconds a job ran, NaN where that is not told.
+// duration returns the duration of a job in seconds, or NaN if it is unknown. times are
+// those of submission, start and end.
 func (l *logReader) duration(times [3]time.Time, duration string) (float64, error) {
 	known := slices.DeleteFunc(slices.Clone(times[:]), time.Time.IsZero)
 	if !slices.IsSortedFunc(known, time.Time.Compare) {
@@ -68,7 +71,7 @@ func (l *logReader) duration(times [3]time.Time, duration string) (float64, erro
 		if err != nil || work < 0 {
 			return 0, l.errorf("the duration is no number of seconds; want seconds from 0")
 		}
-		return work, nil // NaN, of data frames, is none
+		return work, nil // data frames write NaN if there is none
 	}
 	if times[1].IsZero() || times[2].IsZero() {
 		return math.NaN(), nil
@@ -76,6 +79,7 @@ func (l *logReader) duration(times [3]time.Time, duration string) (float64, erro
 	return times[2].Sub(times[1]).Seconds(), nil
 }
 
+// formatTimes lists dates for messages.
 func formatTimes(list []time.Time) string {
 	text := ""
 	for i, t := range list {

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// phillyJob is a job of Philly's log (Jeon et al., "Analysis of Large-Scale Multi-Tenant GPU Clusters for DNN Training
-// Workloads", ATC 19).
+// phillyJob is a job of Philly's log (Jeon et al., "Analysis of Large-Scale Multi-Tenant
+// GPU Clusters for DNN Training Workloads", ATC 19).
 type phillyJob struct {
 	Submitted string `json:"submitted_time"`
 	Attempts  []struct {
@@ -23,16 +23,18 @@ type phillyJob struct {
 	} `json:"attempts"`
 }
 
-// readPhilly reads Philly's log, a list of jobs. A job asks for the GPUs of its largest attempt and runs for as long as
-// those of its attempts did whose times are told.
+// readPhilly reads Philly's log, a list of jobs. A job requests the GPUs of its largest
+// attempt. Its duration is the total of its attempts with known times.
 func readPhilly(l *logReader) error {
 	return entries(l, l.addPhillyJob)
 }
 
-// entries reads a JSON list entry by entry. The line is that in which an entry ends.
+// entries reads a JSON list one entry at a time. The current line is that of the end of
+// an entry.
 func entries[T any](l *logReader, visit func(entry *T) error) error {
 	d := json.NewDecoder(bytes.NewReader(l.data))
 	counted := int64(0)
+	// advanceTo counts the lines up to an offset.
 	advanceTo := func(offset int64) {
 		offset = min(max(counted, offset), int64(len(l.data)))
 		l.line += bytes.Count(l.data[counted:offset], []byte("\n"))

@@ -5,9 +5,10 @@ import (
 	"strings"
 )
 
-// readRFold reads logs of RFold (github.com/shuoshuc/RFold): rows of number, submission in seconds, topology, shape or
-// chips, chips, and duration in seconds; lines that begin with # are comments. A shape such as 4x4x8 is taken as it is,
-// twisted where the topology is T3D_T.
+// readRFold reads logs of RFold (github.com/shuoshuc/RFold). Rows have a number, the
+// submission in seconds, a topology, a shape or number of chips, chips, and the duration
+// in seconds. Lines starting with # are comments. A shape such as 4x4x8 is twisted if the
+// topology is T3D_T.
 func readRFold(l *logReader) error {
 	return l.rows(6, func(row []string) error {
 		submit, err1 := strconv.ParseFloat(row[1], 64)
@@ -26,7 +27,7 @@ func readRFold(l *logReader) error {
 	})
 }
 
-// parseSlice reads a shape, or a number of chips.
+// parseSlice parses a shape or a number of chips.
 func (l *logReader) parseSlice(topology, text string) (Shape, error) {
 	if !strings.Contains(text, "x") {
 		return l.sliceForChips(text)

@@ -5,18 +5,20 @@ import (
 	"strings"
 )
 
-// Fields of the standard workload format (Feitelson's Parallel Workloads Archive), from 0; -1 is not told.
+// Fields of the standard workload format (Feitelson's Parallel Workloads Archive), from
+// 0. -1 means unknown.
 const (
-	swfSubmit    = 1 // s
-	swfRun       = 3 // s
-	swfAllocated = 4 // processors
-	swfRequested = 7 // processors
-	swfEstimate  = 8 // s
-	swfFields    = 18
+	swfSubmit    = 1  // in seconds
+	swfRun       = 3  // in seconds
+	swfAllocated = 4  // in processors
+	swfRequested = 7  // in processors
+	swfEstimate  = 8  // in seconds
+	swfFields    = 18 // number of fields per line
 )
 
-// readSWF reads logs in the standard workload format, a processor being a chip: the number that was asked for, or else
-// allocated. The time that was asked for is the estimate. Lines that begin with ; are comments.
+// readSWF reads logs in the standard workload format. A processor is a chip. The job has
+// the requested or else the allocated number of processors. The requested time is the
+// estimate. Lines starting with ; are comments.
 func readSWF(l *logReader) error {
 	for text := range strings.Lines(string(l.data)) {
 		l.line++

@@ -8,32 +8,33 @@ import (
 	"strings"
 )
 
-// What a pod is made of (Sec. 3.1 of the paper).
+// The components of a pod (Sec. 3.1 of the paper).
 const (
-	Side         = 4                  // chips of a cube along each dimension
-	CubeChips    = Side * Side * Side // of a cube
-	MachineChips = 4                  // chips of a machine
-	CubeHosts    = CubeChips / MachineChips
-	PodCubes     = 64  // of a full pod
-	CubeLinks    = 96  // optical links of a cube: 16 on each of 6 faces
-	CubeCables   = 80  // electrical links between the machines of a cube
-	PodSwitches  = 48  // optical circuit switches of a pod
-	maxSide      = 256 // chips: 64 cubes in a row
+	Side         = 4                        // chips of a cube along each dimension
+	CubeChips    = Side * Side * Side       // chips per cube
+	MachineChips = 4                        // chips per machine
+	CubeHosts    = CubeChips / MachineChips // machines per cube
+	PodCubes     = 64                       // cubes of a full pod
+	CubeLinks    = 96                       // optical links of a cube: 16 on each of 6 faces
+	CubeCables   = 80                       // electrical links between the machines of a cube
+	PodSwitches  = 48                       // optical circuit switches of a pod
+	maxSide      = 256                      // chips: 64 cubes in a row
 )
 
-// ErrShape is wrapped by errors about slices that cannot be.
+// ErrShape is wrapped by errors about invalid slices.
 var ErrShape = errors.New("fleet: no such slice")
 
-// Shape is a slice: chips along each dimension, the smallest first, and whether its wrap-around links are twisted.
+// Shape is the shape of a slice: the number of chips along each dimension, the smallest
+// first, and whether its wrap-around links are twisted.
 type Shape struct {
 	Dims    [3]int
 	Twisted bool
 }
 
-// Chips returns the chips of a slice.
+// Chips returns the number of chips of a slice.
 func (s Shape) Chips() int { return s.Dims[0] * s.Dims[1] * s.Dims[2] }
 
-// Cubes returns the cubes of a slice, 0 of one that is part of a cube.
+// Cubes returns the number of cubes of a slice, or 0 if it is part of a cube.
 func (s Shape) Cubes() int {
 	if s.Dims[0]%Side != 0 {
 		return 0
@@ -41,7 +42,7 @@ func (s Shape) Cubes() int {
 	return s.Chips() / CubeChips
 }
 
-// String writes a slice as ParseShape reads it.
+// String formats a slice as ParseShape parses it.
 func (s Shape) String() string {
 	text := fmt.Sprintf("%dx%dx%d", s.Dims[0], s.Dims[1], s.Dims[2])
 	if s.Twisted {
@@ -50,15 +51,19 @@ func (s Shape) String() string {
 	return text
 }
 
-// CanTwist reports whether a slice is one whose wrap-around links can be twisted: n x n x 2n or n x 2n x 2n whole cubes.
+// CanTwist reports whether the wrap-around links of a slice can be twisted: whole cubes
+// with n x n x 2n or n x 2n x 2n chips.
 func (s Shape) CanTwist() bool {
 	a, b, c := s.Dims[0], s.Dims[1], s.Dims[2]
 	return s.Cubes() > 0 && c == 2*a && (b == a || b == c)
 }
 
-// ParseShape reads a slice such as 4x4x8, twisted with T at its end. Its sides are put in order. It fails with ErrShape
-// on one that is neither whole cubes, at most PodCubes of them, nor a power of two of chips below a cube, and on a twist
-// of one that is not n x n x 2n or n x 2n x 2n.
+// ParseShape parses a slice such as 4x4x8, with T at the end if it is twisted. It sorts
+// the sides.
+//
+// It fails with ErrShape unless the slice consists of whole cubes, at most PodCubes, or
+// is a part of a cube whose sides are powers of two. A twisted slice must be n x n x 2n
+// or n x 2n x 2n.
 func ParseShape(text string) (Shape, error) {
 	var s Shape
 	body, twisted := strings.CutSuffix(text, "T")
@@ -78,6 +83,7 @@ func ParseShape(text string) (Shape, error) {
 	return s, s.check()
 }
 
+// check fails with ErrShape if the slice is invalid.
 func (s Shape) check() error {
 	a, b, c := s.Dims[0], s.Dims[1], s.Dims[2]
 	whole := a%Side == 0 && b%Side == 0 && c%Side == 0
@@ -94,4 +100,5 @@ func (s Shape) check() error {
 	return nil
 }
 
+// powerOfTwo reports whether n is a power of two.
 func powerOfTwo(n int) bool { return n&(n-1) == 0 }
