@@ -48,9 +48,9 @@ func TestDataTensor(t *testing.T) {
 	for want, s := range map[string]OnOff{
 		"a rate above 0": {},
 		"send none in 0.001s; want at least 0.009142857143s": {Rate: 448e3, PayloadBytes: 512, WireBytes: 542, Duration: engine.Millisecond},
-		"no more of payload":              {Rate: 1, PayloadBytes: 2, WireBytes: 1, Duration: 1},
-		"more than a packet a picosecond": {Rate: 1e13, PayloadBytes: 1, WireBytes: 1, Duration: 1},
-		"from -1e-12s on":                 {Rate: 1, PayloadBytes: 1, WireBytes: 1, Start: -1, Duration: 1},
+		"at most the packet size":                            {Rate: 1, PayloadBytes: 2, WireBytes: 1, Duration: 1},
+		"more than one packet per picosecond":                {Rate: 1e13, PayloadBytes: 1, WireBytes: 1, Duration: 1},
+		"starting at -1e-12s":                                {Rate: 1, PayloadBytes: 1, WireBytes: 1, Start: -1, Duration: 1},
 	} {
 		if err := s.Check(); !errors.Is(err, ErrTraffic) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v; want %q", err, want)

@@ -56,7 +56,7 @@ func ReadSizes(r io.Reader, name string, n int) ([]int64, error) {
 			return nil, fmt.Errorf("%w: %s:%d: the line is a header, and a matrix has sizes alone: leave it out", ErrTraffic, name, line)
 		}
 		if len(entries) != n {
-			report(line, min(len(entries), n)+1, "a row of %d entries; want %d, one a node",
+			report(line, min(len(entries), n)+1, "a row of %d entries; want %d, one per node",
 				len(entries), n)
 		}
 		for d, entry := range entries[:min(n, len(entries))] {
@@ -75,7 +75,7 @@ func ReadSizes(r io.Reader, name string, n int) ([]int64, error) {
 	}
 
 	if row != n {
-		report(line, 1, "the matrix has %d rows; want %d, one a node", row, n)
+		report(line, 1, "the matrix has %d rows; want %d, one per node", row, n)
 	}
 	if len(diagnostics) > 0 {
 		return nil, errors.Join(diagnostics...)
@@ -145,7 +145,7 @@ func FromSizes(name string, n int, sizes []int64, down []bool) (*Traffic, error)
 		return nil, err
 	}
 	if len(sizes) != n*n {
-		return nil, fmt.Errorf("%w: %s has %d entries; want %d, one a pair of nodes", ErrTraffic,
+		return nil, fmt.Errorf("%w: %s has %d entries; want %d, one per pair of nodes", ErrTraffic,
 			name, len(sizes), n*n)
 	}
 	return FromEntries(name, n, Entries(n, sizes), down)

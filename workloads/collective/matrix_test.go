@@ -72,8 +72,8 @@ func readTraffic(text string, n int, down []bool) (*Traffic, error) {
 // TestMatrixRefused: every fault has its line, and all are told at once.
 func TestMatrixRefused(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
-		{"0,1\n1,0,3\n", "demand.csv:2:3: a row of 3 entries; want 2, one a node"},
-		{"0,1\n", "demand.csv:1:1: the matrix has 1 rows; want 2, one a node"},
+		{"0,1\n1,0,3\n", "demand.csv:2:3: a row of 3 entries; want 2, one per node"},
+		{"0,1\n", "demand.csv:1:1: the matrix has 1 rows; want 2, one per node"},
 		{"0,1\n1,0\n0,0\n", "demand.csv:3:1: the matrix has 3 rows; want 2"},
 		{"# x\n0,-4\n1,0\n", "demand.csv:2:2: -4 B is negative"},
 		{"0,4\n1,7\n", "demand.csv:2:2: node 1 sends 7 B to itself; want 0"},

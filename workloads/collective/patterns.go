@@ -156,7 +156,7 @@ func Hotspot(nodes int, message int64, fraction float64, hot []int32, down []boo
 	isHot := make([]bool, nodes)
 	for _, h := range hot {
 		if h < 0 || int(h) >= nodes || isHot[h] || down != nil && down[h] {
-			return nil, fmt.Errorf("%w: hot node %d is out of 0 to %d, twice there, or down", ErrTraffic, h, nodes-1)
+			return nil, fmt.Errorf("%w: hot node %d is not one of 0 to %d, is listed twice, or is down", ErrTraffic, h, nodes-1)
 		}
 		isHot[h] = true
 	}

@@ -43,7 +43,7 @@ func RingsAlong(o *torus.Torus, dims []int, form string, down []bool) ([][]int32
 		return nil, err
 	}
 	if down != nil && len(down) != o.Nodes() {
-		return nil, fmt.Errorf("%w: rings among %d nodes, with the state of %d", ErrTraffic,
+		return nil, fmt.Errorf("%w: rings among %d nodes, but down has %d entries", ErrTraffic,
 			o.Nodes(), len(down))
 	}
 	var rings [][]int32

@@ -106,9 +106,9 @@ func checkNodes(name string, nodes int, message int64, down []bool) error {
 	case message < 1:
 		return fmt.Errorf("%w: %s with messages of %d B; want at least 1 B", ErrTraffic, name, message)
 	case nodes < 1 || nodes > math.MaxInt32:
-		return fmt.Errorf("%w: %s among %d nodes", ErrTraffic, name, nodes)
+		return fmt.Errorf("%w: %s among %d nodes; want 1 to %d", ErrTraffic, name, nodes, math.MaxInt32)
 	case down != nil && len(down) != nodes:
-		return fmt.Errorf("%w: %s among %d nodes, with the state of %d", ErrTraffic, name, nodes, len(down))
+		return fmt.Errorf("%w: %s among %d nodes, but down has %d entries", ErrTraffic, name, nodes, len(down))
 	}
 	if up := len(liveNodes(nodes, down)); up < 2 {
 		return fmt.Errorf("%w: %s needs at least 2 nodes that are up, of %d there are %d",

@@ -104,15 +104,15 @@ func (d *Demand) Check() error {
 	case !(d.Load > 0 && d.Load <= 100):
 		return fmt.Errorf("fleet: a load of %g; want more than 0, at most 100", d.Load)
 	case !(bands > 0):
-		return fmt.Errorf("fleet: no band of priority is ever drawn")
+		return fmt.Errorf("fleet: no priority band has a weight above 0")
 	case !(d.FaultRoutingShare >= 0 && d.FaultRoutingShare <= 1):
-		return fmt.Errorf("fleet: a share of %g opts in to routes round a fault; want 0 to 1",
+		return fmt.Errorf("fleet: a share of %g of the jobs accepts fault routing; want 0 to 1",
 			d.FaultRoutingShare)
 	case !(d.EstimateFactor >= 1):
 		return fmt.Errorf("fleet: estimates within a factor of %g; want 1 or more", d.EstimateFactor)
 	case !(d.Traffic.AllToAll >= 0 && d.Traffic.Neighbours >= 0 &&
 		d.Traffic.AllToAll+d.Traffic.Neighbours <= 0.5):
-		return fmt.Errorf("fleet: mean shares of %g and %g of a step wait for traffic; want 0 or more, and a half at most in all", d.Traffic.AllToAll, d.Traffic.Neighbours)
+		return fmt.Errorf("fleet: mean shares of %g and %g of a step wait for traffic; want 0 or more each, and at most 0.5 in total", d.Traffic.AllToAll, d.Traffic.Neighbours)
 	}
 	return nil
 }

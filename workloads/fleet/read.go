@@ -61,7 +61,7 @@ func (l *JobLog) Words() string {
 func (d *Demand) ReadJobs(format, name string, data []byte) (*JobLog, error) {
 	i := slices.IndexFunc(Formats(), func(f Format) bool { return f.Name == format })
 	if i < 0 {
-		return nil, fmt.Errorf("fleet: no form of logs %q", format)
+		return nil, fmt.Errorf("fleet: unknown log format %q", format)
 	}
 	l := &logReader{demand: d, name: name, data: data}
 	if err := Formats()[i].read(l); err != nil {
@@ -128,7 +128,7 @@ func (l *logReader) checkOrder() error {
 func (l *logReader) sliceForChips(text string) (Shape, error) {
 	chips, err := strconv.ParseFloat(text, 64) // data frames write 8.0
 	if err != nil || chips < 1 || chips != math.Trunc(chips) {
-		return Shape{}, l.errorf("holds no whole number of accelerators where one belongs")
+		return Shape{}, l.errorf("holds an invalid number of accelerators; want a whole number from 1")
 	}
 	shape, ok := l.demand.Mix.SmallestFit(int(min(chips, 1<<30)))
 	if !ok {
@@ -179,7 +179,7 @@ func (l *logReader) parseTime(text string) (time.Time, error) {
 			return t, nil
 		}
 	}
-	return time.Time{}, l.errorf("holds no moment such as 2023-03-01 00:18:22 where one belongs")
+	return time.Time{}, l.errorf("holds an invalid date; want one such as 2023-03-01 00:18:22")
 }
 
 // secondsSinceBegin returns the seconds since time 0, which the first date defines.

@@ -69,7 +69,7 @@ func (l *logReader) duration(times [3]time.Time, duration string) (float64, erro
 	if duration != "" {
 		work, err := strconv.ParseFloat(duration, 64)
 		if err != nil || work < 0 {
-			return 0, l.errorf("the duration is no number of seconds; want seconds from 0")
+			return 0, l.errorf("the duration is not a number of seconds; want seconds from 0")
 		}
 		return work, nil // data frames write NaN if there is none
 	}

@@ -54,7 +54,7 @@ func entries[T any](l *logReader, visit func(entry *T) error) error {
 			return l.errorf("is cut off in the middle of an entry")
 		case errors.As(err, &syntax):
 			advanceTo(syntax.Offset)
-			return l.errorf("is no JSON here")
+			return l.errorf("is not valid JSON here")
 		}
 		advanceTo(d.InputOffset())
 		if err != nil {

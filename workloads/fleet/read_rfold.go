@@ -14,7 +14,7 @@ func readRFold(l *logReader) error {
 		submit, err1 := strconv.ParseFloat(row[1], 64)
 		work, err2 := strconv.ParseFloat(row[5], 64)
 		if err1 != nil || err2 != nil {
-			return l.errorf("the submission or the length is no number of seconds; want seconds from 0")
+			return l.errorf("the submission or the duration is not a number of seconds; want seconds from 0")
 		}
 		shape, err := l.parseSlice(row[2], row[3])
 		if err != nil {
@@ -37,7 +37,7 @@ func (l *logReader) parseSlice(topology, text string) (Shape, error) {
 	}
 	shape, err := ParseShape(text)
 	if err != nil {
-		return shape, l.errorf("the slice is none that jobs may ask for; write three sides such as 4x4x8, with T at the end if twisted")
+		return shape, l.errorf("the slice is invalid; want three sides such as 4x4x8, with T at the end if twisted")
 	}
 	return shape, nil
 }

@@ -33,7 +33,7 @@ func readSWF(l *logReader) error {
 		for i, f := range fields {
 			v, err := strconv.ParseFloat(f, 64)
 			if err != nil {
-				return l.errorf("field %d is no number; want one", i+1)
+				return l.errorf("field %d is not a number", i+1)
 			}
 			x[i] = v
 		}
