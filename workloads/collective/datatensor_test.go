@@ -17,28 +17,28 @@ func TestDataTensor(t *testing.T) {
 	if err := source.Check(); err != nil || source.Packets() != 10 {
 		t.Errorf("%d packets, %v", source.Packets(), err)
 	}
-	if every := source.Interval(); every < 9.142857e9 || every > 9.142858e9 {
-		t.Errorf("a packet each %g ticks", every)
+	if interval := source.Interval(); interval < 9.142857e9 || interval > 9.142858e9 {
+		t.Errorf("a packet each %g ticks", interval)
 	}
-	o := shape(t, "001000", 8, 4, 4)
-	within := must(SliceAllToAll(o, []int{0, 1}, 5420, nil))(t)
-	checkTraffic(t, within)
-	wantPairs(t, within, nil, func(s, d int32) bool { return o.Coord(s, 2) == o.Coord(d, 2) })
-	if len(within.Flows) != 4*32*31 {
-		t.Errorf("%d flows in slices", len(within.Flows))
+	o := newTorus(t, "001000", 8, 4, 4)
+	tensor := must(SliceAllToAll(o, []int{0, 1}, 5420, nil))(t)
+	checkTraffic(t, tensor)
+	wantPairs(t, tensor, nil, func(s, d int32) bool { return o.Coord(s, 2) == o.Coord(d, 2) })
+	if len(tensor.Flows) != 4*32*31 {
+		t.Errorf("%d flows in slices", len(tensor.Flows))
 	}
-	along := must(RingSteps(o, []int{2}, LinkRing, false, 5420, nil))(t)
-	checkTraffic(t, along)
-	wantPairs(t, along, nil, func(s, d int32) bool { to, _ := o.Next(s, 2, true); return to == d })
+	data := must(RingSteps(o, []int{2}, LinkRing, false, 5420, nil))(t)
+	checkTraffic(t, data)
+	wantPairs(t, data, nil, func(s, d int32) bool { to, _ := o.Next(s, 2, true); return to == d })
 	// rings of 16 through the y-z slices, both ways, over links
-	o = shape(t, "", 8, 4, 4)
-	both := must(RingSteps(o, []int{1, 2}, LinkRing, true, 5420, nil))(t)
-	if len(both.Flows) != 2*128 {
-		t.Errorf("%d flows of rings", len(both.Flows))
+	o = newTorus(t, "", 8, 4, 4)
+	bidirectional := must(RingSteps(o, []int{1, 2}, LinkRing, true, 5420, nil))(t)
+	if len(bidirectional.Flows) != 2*128 {
+		t.Errorf("%d flows of rings", len(bidirectional.Flows))
 	}
-	near := must(NearestNeighbour(o, 1, nil))(t)
-	for _, f := range both.Flows {
-		if o.Coord(f.Src, 0) != o.Coord(f.Dst, 0) || !slices.Contains(near.Flows, f) {
+	neighbours := must(NearestNeighbour(o, 1, nil))(t)
+	for _, f := range bidirectional.Flows {
+		if o.Coord(f.Src, 0) != o.Coord(f.Dst, 0) || !slices.Contains(neighbours.Flows, f) {
 			t.Errorf("the ring goes %v, out of its slice or over no link", f)
 		}
 	}
@@ -61,14 +61,14 @@ func TestDataTensor(t *testing.T) {
 // TestForms: along a twisted z, Links takes the links, which leave the line; Folded stays on it and takes each of its
 // links once each way, also in meshes, of any size; nodes that are down are passed over.
 func TestForms(t *testing.T) {
-	o := shape(t, "000010", 8, 4, 4)
+	o := newTorus(t, "000010", 8, 4, 4)
 	for _, ring := range must(RingsAlong(o, []int{2}, LinkRing, nil))(t) {
 		if len(ring) != 8 || o.Coord(ring[4], 0) == o.Coord(ring[0], 0) {
 			t.Fatalf("ring %v", ring)
 		}
 	}
 	for size := 2; size < 9; size++ {
-		m := shape(t, "", 2, size)
+		m := newTorus(t, "", 2, size)
 		if err := m.Mesh(1); err != nil {
 			t.Fatal(err)
 		}
@@ -101,7 +101,7 @@ func TestForms(t *testing.T) {
 		t.Errorf("%d rings, the first %v", len(stage), stage[0])
 	}
 	// a slice of odd sizes in a mesh has no ring over links, and is passed through
-	m := shape(t, "", 3, 3, 2)
+	m := newTorus(t, "", 3, 3, 2)
 	if err := m.Mesh(0, 1); err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func TestForms(t *testing.T) {
 		t.Errorf("rings %v", stage)
 	}
 	// one of twisted y and plain z has no links that leave the slice, and closes the ring
-	twisted := shape(t, "", 2, 3, 3)
+	twisted := newTorus(t, "", 2, 3, 3)
 	if err := twisted.SetShift([][]int{nil, {1, 0, 0}, nil}); err != nil {
 		t.Fatal(err)
 	}

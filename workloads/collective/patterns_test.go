@@ -63,7 +63,7 @@ func wantPairs(t rapid.TB, x *Traffic, down []bool, has func(s, d int32) bool) {
 // TestPatterns holds every pattern against its definition, pair by pair.
 func TestPatterns(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		o := shape(t, "", rapid.SliceOfN(rapid.IntRange(2, 4), 1, 3).Draw(t, "dims")...)
+		o := newTorus(t, "", rapid.SliceOfN(rapid.IntRange(2, 4), 1, 3).Draw(t, "dims")...)
 		if rapid.Bool().Draw(t, "open") {
 			if err := o.Mesh(0); err != nil {
 				t.Fatal(err)
@@ -157,7 +157,7 @@ func TestHotspot(t *testing.T) {
 // TestPermutations: destinations come once each; the named ones by hand.
 func TestPermutations(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		o := shape(t, "", rapid.SampledFrom([][]int{{4, 4}, {4, 8, 4}, {2, 2, 2}, {8}, {3, 3}}).Draw(t, "dims")...)
+		o := newTorus(t, "", rapid.SampledFrom([][]int{{4, 4}, {4, 8, 4}, {2, 2, 2}, {8}, {3, 3}}).Draw(t, "dims")...)
 		kind := rapid.SampledFrom(Permutations).Draw(t, "kind")
 		down := someDown(t, o.Nodes())
 		x, err := Permutation(o, kind, 9, rapid.Uint64().Draw(t, "seed"), down)
@@ -193,14 +193,14 @@ func TestPermutations(t *testing.T) {
 		{"shuffle", []int{16}, []int{0b1011}, []int{0b0111}},
 		{"shuffle", []int{16}, []int{0b0110}, []int{0b1100}},
 	} {
-		o := shape(t, "", c.dims...)
+		o := newTorus(t, "", c.dims...)
 		x := must(Permutation(o, c.kind, 9, 0, nil))(t)
 		f := engine.Flow{Src: o.Node(c.src...), Dst: o.Node(c.dst...)}
 		if !slices.Contains(x.Flows, f) {
 			t.Errorf("%s of %s: no %v", c.kind, o, f)
 		}
 	}
-	a, b := must(Permutation(shape(t, "", 64), "random", 1, 1, nil))(t), must(Permutation(shape(t, "", 64), "random", 1, 2, nil))(t)
+	a, b := must(Permutation(newTorus(t, "", 64), "random", 1, 1, nil))(t), must(Permutation(newTorus(t, "", 64), "random", 1, 2, nil))(t)
 	if slices.Equal(a.Flows, b.Flows) {
 		t.Error("two seeds give one permutation")
 	}
@@ -225,49 +225,49 @@ func TestDerangements(t *testing.T) {
 
 // TestPatternsRefused: what cannot be is refused in one line that says why.
 func TestPatternsRefused(t *testing.T) {
-	o := shape(t, "", 2, 4)
+	o := newTorus(t, "", 2, 4)
 	all := slices.Repeat([]bool{true}, 8)
 	for _, c := range []struct {
 		name string
 		err  error
 		want string
 	}{
-		{"zero", second(AllToAll(8, 0, nil)), "messages of 0 B; want at least 1 B"},
-		{"negative", second(NearestNeighbour(o, -5, nil)), "messages of -5 B"},
-		{"one node", second(UniformRandom(1, 8, nil)), "at least 2 nodes that are up, of 1 there are 1"},
-		{"all down", second(Permutation(o, "random", 8, 1, all)), "of 8 there are 0"},
-		{"states", second(AllToAll(7, 8, all)), "down has 8 entries"},
-		{"too many bytes", second(AllToAll(1<<10, 1<<50, nil)), "more bytes than can be counted"},
-		{"kind", second(Permutation(o, "tornado!", 8, 1, nil)), `no permutation "tornado!"; there are random, transpose`},
-		{"transpose", second(Permutation(o, "transpose", 8, 1, nil)), "the same backwards"},
-		{"bits", second(Permutation(shape(t, "", 3, 3), "shuffle", 8, 1, nil)), "want a power of 2"},
-		{"still", second(Permutation(shape(t, "", 2, 2), "tornado", 8, 1, nil)), "moves nothing"},
-		{"fraction", second(Hotspot(8, 8, 1.5, []int32{1}, nil)), "a fraction of 1.5; want one between 0 and 1"},
-		{"no hot", second(Hotspot(8, 8, 0.5, nil, nil)), "no hot node"},
-		{"hot twice", second(Hotspot(8, 8, 0.5, []int32{1, 1}, nil)), "hot node 1"},
-		{"hot out", second(Hotspot(8, 8, 0.5, []int32{9}, nil)), "not one of 0 to 7"},
-		{"hot many", second(HotNodes(9, 8, 0, nil)), "9 hot nodes of 8"},
-		{"no links", second(Neighbours(o.Network(nil, engine.Link{}), 8, nil)), "moves nothing"},
-		{"dims", second(SliceAllToAll(o, []int{0, 0}, 8, nil)), "dimensions x,x of 2x4"},
-		{"slice dims", second(SliceAllToAll(o, []int{2}, 8, nil)), "dimension"},
-		{"many bytes in slices", second(SliceAllToAll(o, []int{0}, math.MaxInt64/16, nil)), "more bytes than can be counted"},
-		{"zero bytes in slices", second(SliceAllToAll(o, []int{0}, 0, nil)), "messages of 0 B"},
-		{"states of rings", second(RingsAlong(o, []int{0}, LineRing, all[:7])), "rings among 8 nodes, but down has 7 entries"},
-		{"form", second(RingsAlong(o, []int{0}, "knotted", nil)), `rings of form "knotted"`},
-		{"rings all down", second(RingsAlong(o, []int{0}, LineRing, all)), "no ring of at least 2 nodes along x of 2x4"},
-		{"uniform sizes", second(UniformSizes(1, 1)), "at least 2 nodes"},
-		{"random sizes", second(RandomSizes(4, 0, 1)), "messages of 0 B"},
-		{"large sizes", second(UniformSizes(1<<14+1, 1)), "want at most 16384"},
-		{"entries of one node", second(FromEntries("m", 1, nil, nil)), "m needs at least 2 nodes"},
-		{"entry to itself", second(FromEntries("m", 2, []Entry{{1, 1, 3}}, nil)), "m: entry 1 of row 1"},
-		{"negative entry", second(FromEntries("m", 2, []Entry{{0, 1, -3}}, nil)), "m: entry 1 of row 0"},
-		{"no entry", second(FromEntries("m", 2, []Entry{{0, 1, 0}}, nil)), "moves nothing"},
-		{"few sizes", second(FromSizes("m", 2, make([]int64, 3), nil)), "m has 3 entries; want 4"},
-		{"sizes of one node", second(FromSizes("m", 1, make([]int64, 1), nil)), "m needs at least 2 nodes"},
-		{"hot spots", second((&HotSpots{Nodes: 9, Share: 0.5}).Traffic(PatternInput{Nodes: 8}, 1)), "9 hot nodes of 8"},
-		{"no transfers", second(FromGraph("g", 2, &engine.Graph{})), "g moves nothing"},
-		{"many flows", second((&Traffic{Name: "t", Flows: make([]engine.Flow, MaxTasks+1)}).Graph()), "t makes 16777217 tasks"},
-		{"no dims", second(RingSteps(o, nil, LinkRing, false, 8, nil)), "no dimension"},
+		{"zero", errOf(AllToAll(8, 0, nil)), "messages of 0 B; want at least 1 B"},
+		{"negative", errOf(NearestNeighbour(o, -5, nil)), "messages of -5 B"},
+		{"one node", errOf(UniformRandom(1, 8, nil)), "at least 2 nodes that are up, of 1 there are 1"},
+		{"all down", errOf(Permutation(o, "random", 8, 1, all)), "of 8 there are 0"},
+		{"states", errOf(AllToAll(7, 8, all)), "down has 8 entries"},
+		{"too many bytes", errOf(AllToAll(1<<10, 1<<50, nil)), "more bytes than can be counted"},
+		{"kind", errOf(Permutation(o, "tornado!", 8, 1, nil)), `no permutation "tornado!"; there are random, transpose`},
+		{"transpose", errOf(Permutation(o, "transpose", 8, 1, nil)), "the same backwards"},
+		{"bits", errOf(Permutation(newTorus(t, "", 3, 3), "shuffle", 8, 1, nil)), "want a power of 2"},
+		{"still", errOf(Permutation(newTorus(t, "", 2, 2), "tornado", 8, 1, nil)), "moves nothing"},
+		{"fraction", errOf(Hotspot(8, 8, 1.5, []int32{1}, nil)), "a fraction of 1.5; want one between 0 and 1"},
+		{"no hot", errOf(Hotspot(8, 8, 0.5, nil, nil)), "no hot node"},
+		{"hot twice", errOf(Hotspot(8, 8, 0.5, []int32{1, 1}, nil)), "hot node 1"},
+		{"hot out", errOf(Hotspot(8, 8, 0.5, []int32{9}, nil)), "not one of 0 to 7"},
+		{"hot many", errOf(HotNodes(9, 8, 0, nil)), "9 hot nodes of 8"},
+		{"no links", errOf(Neighbours(o.Network(nil, engine.Link{}), 8, nil)), "moves nothing"},
+		{"dims", errOf(SliceAllToAll(o, []int{0, 0}, 8, nil)), "dimensions x,x of 2x4"},
+		{"slice dims", errOf(SliceAllToAll(o, []int{2}, 8, nil)), "dimension"},
+		{"many bytes in slices", errOf(SliceAllToAll(o, []int{0}, math.MaxInt64/16, nil)), "more bytes than can be counted"},
+		{"zero bytes in slices", errOf(SliceAllToAll(o, []int{0}, 0, nil)), "messages of 0 B"},
+		{"states of rings", errOf(RingsAlong(o, []int{0}, LineRing, all[:7])), "rings among 8 nodes, but down has 7 entries"},
+		{"form", errOf(RingsAlong(o, []int{0}, "knotted", nil)), `rings of form "knotted"`},
+		{"rings all down", errOf(RingsAlong(o, []int{0}, LineRing, all)), "no ring of at least 2 nodes along x of 2x4"},
+		{"uniform sizes", errOf(UniformSizes(1, 1)), "at least 2 nodes"},
+		{"random sizes", errOf(RandomSizes(4, 0, 1)), "messages of 0 B"},
+		{"large sizes", errOf(UniformSizes(1<<14+1, 1)), "want at most 16384"},
+		{"entries of one node", errOf(FromEntries("m", 1, nil, nil)), "m needs at least 2 nodes"},
+		{"entry to itself", errOf(FromEntries("m", 2, []Entry{{1, 1, 3}}, nil)), "m: entry 1 of row 1"},
+		{"negative entry", errOf(FromEntries("m", 2, []Entry{{0, 1, -3}}, nil)), "m: entry 1 of row 0"},
+		{"no entry", errOf(FromEntries("m", 2, []Entry{{0, 1, 0}}, nil)), "moves nothing"},
+		{"few sizes", errOf(FromSizes("m", 2, make([]int64, 3), nil)), "m has 3 entries; want 4"},
+		{"sizes of one node", errOf(FromSizes("m", 1, make([]int64, 1), nil)), "m needs at least 2 nodes"},
+		{"hot spots", errOf((&HotSpots{Nodes: 9, Share: 0.5}).Traffic(PatternInput{Nodes: 8}, 1)), "9 hot nodes of 8"},
+		{"no transfers", errOf(FromGraph("g", 2, &engine.Graph{})), "g moves nothing"},
+		{"many flows", errOf((&Traffic{Name: "t", Flows: make([]engine.Flow, MaxTasks+1)}).Graph()), "t makes 16777217 tasks"},
+		{"no dims", errOf(RingSteps(o, nil, LinkRing, false, 8, nil)), "no dimension"},
 	} {
 		if c.err == nil || !errors.Is(c.err, ErrTraffic) || !strings.Contains(c.err.Error(), c.want) || strings.Contains(c.err.Error(), "\n") {
 			t.Errorf("%s: %v; want %q", c.name, c.err, c.want)
@@ -275,7 +275,7 @@ func TestPatternsRefused(t *testing.T) {
 	}
 }
 
-func second[T any](_ T, err error) error { return err }
+func errOf[T any](_ T, err error) error { return err }
 
 // TestTwoNodes: what needs two nodes works with two that are up.
 func TestTwoNodes(t *testing.T) {

@@ -18,7 +18,7 @@ var long = flag.Bool("long", false, "also run the tests that take a minute")
 
 const rate = 8e9 // a byte is a nanosecond
 
-func shape(t rapid.TB, twist string, dims ...int) *torus.Torus {
+func newTorus(t rapid.TB, twist string, dims ...int) *torus.Torus {
 	t.Helper()
 	o, err := torus.New(dims...)
 	if err == nil && twist != "" {
@@ -40,9 +40,9 @@ func must[T any](v T, err error) func(t rapid.TB) T {
 	}
 }
 
-// orbits numbers nodes by where translations by even steps along each dimension take them, and returns the first of
+// translationOrbits numbers nodes by where translations by even steps along each dimension take them, and returns the first of
 // each orbit.
-func orbits(o *torus.Torus) (orbit, first []int32) {
+func translationOrbits(o *torus.Torus) (orbit, first []int32) {
 	n := o.Nodes()
 	orbit = slices.Repeat([]int32{-1}, n)
 	group, in := []int32{0}, map[int32]bool{0: true}
@@ -73,12 +73,12 @@ func orbits(o *torus.Torus) (orbit, first []int32) {
 	return orbit, first
 }
 
-// paths leads all flows by classes of orbits and difference: up to most shortest vectors each, chosen by pick among so
+// orbitPaths leads all flows by classes of orbits and difference: up to most shortest vectors each, chosen by pick among so
 // many.
-func paths(t rapid.TB, o *torus.Torus, flows []engine.Flow, most int, pick func(orbit int32, of int) int) (*engine.Paths, []int32) {
+func orbitPaths(t rapid.TB, o *torus.Torus, flows []engine.Flow, most int, pick func(orbit int32, of int) int) (*engine.Paths, []int32) {
 	t.Helper()
 	vectors := must(o.Vectors())(t)
-	orbit, first := orbits(o)
+	orbit, first := translationOrbits(o)
 	w := &engine.Paths{First: []int32{0}}
 	w.Degree, w.Link = o.Ports()
 	for k := range first {
@@ -105,9 +105,9 @@ func paths(t rapid.TB, o *torus.Torus, flows []engine.Flow, most int, pick func(
 	return w, orbit
 }
 
-// tie halves the ways between nodes half-way round from each other, by the parity of the orbit's first node.
-func tie(o *torus.Torus) func(int32, int) int {
-	_, first := orbits(o)
+// parityChoice halves the ways between nodes half-way round from each other, by the parity of the orbit's first node.
+func parityChoice(o *torus.Torus) func(int32, int) int {
+	_, first := translationOrbits(o)
 	return func(k int32, of int) int {
 		at, odd := first[k], 0
 		for d := range o.Dims { // vectors come in lexicographic order, first dimension first
@@ -119,8 +119,8 @@ func tie(o *torus.Torus) func(int32, int) int {
 	}
 }
 
-// loadsOf sums what routes put on each link.
-func loadsOf(n *engine.Network, r *engine.Routes, x *Traffic) []float64 {
+// linkLoads sums what routes put on each link.
+func linkLoads(n *engine.Network, r *engine.Routes, x *Traffic) []float64 {
 	load, demand := make([]float64, len(n.Links)), x.Demand()
 	for i := range x.Flows {
 		for _, u := range r.Of(int32(i)) {
@@ -141,17 +141,17 @@ func TestFluidAllToAll(t *testing.T) {
 		dims []int
 		load int
 	}{{[]int{4, 4, 4}, 32}, {[]int{3, 3, 3}, 9}, {[]int{5, 5}, 15}} {
-		o := shape(t, "", c.dims...)
+		o := newTorus(t, "", c.dims...)
 		x := must(AllToAll(o.Nodes(), 1000, nil))(t)
 		n := o.Network(nil, engine.Link{Rate: rate})
-		w := evenOdd(t, o, x.Flows)
+		w := evenOddPaths(t, o, x.Flows)
 		if err := w.Check(t.Context(), n, x.Flows); err != nil {
 			t.Fatal(err)
 		}
 		g := must(x.Graph())(t)
 		r := must(engine.RoutesOf(g, n, w, x.Flows))(t)
 		seconds := 0.0 // of the busiest link
-		for l, units := range loadsOf(n, r, x) {
+		for l, units := range linkLoads(n, r, x) {
 			seconds = max(seconds, float64(units)*float64(x.Message)*8/n.Links[l].Rate)
 		}
 		fluid := must(engine.FromSeconds(seconds))(t)
@@ -162,9 +162,9 @@ func TestFluidAllToAll(t *testing.T) {
 	}
 }
 
-// evenOdd is dimension-order routing on a regular torus: half-way round, from even coordinates up and from odd ones
+// evenOddPaths is dimension-order routing on a regular torus: half-way round, from even coordinates up and from odd ones
 // down.
-func evenOdd(t rapid.TB, o *torus.Torus, flows []engine.Flow) *engine.Paths {
+func evenOddPaths(t rapid.TB, o *torus.Torus, flows []engine.Flow) *engine.Paths {
 	w := &engine.Paths{}
 	w.Degree, w.Link = o.Ports()
 	for _, f := range flows {
@@ -186,7 +186,7 @@ func evenOdd(t rapid.TB, o *torus.Torus, flows []engine.Flow) *engine.Paths {
 // that load links unevenly, split or not.
 func TestFold(t *testing.T) {
 	shapes := []*torus.Torus{
-		shape(t, "", 4, 4), shape(t, "", 4, 3), shape(t, "", 2, 4, 2), shape(t, "tpuv4", 2, 2, 4), shape(t, "001000", 4, 2, 2), shape(t, "", 5),
+		newTorus(t, "", 4, 4), newTorus(t, "", 4, 3), newTorus(t, "", 2, 4, 2), newTorus(t, "tpuv4", 2, 2, 4), newTorus(t, "001000", 4, 2, 2), newTorus(t, "", 5),
 	}
 	// Ends differ by the rounding of each event before them to a tick.
 	const ticks = 64
@@ -199,7 +199,7 @@ func TestFold(t *testing.T) {
 		for l, link := range o.Links() {
 			n.Links[l].Rate *= float64(1 + link.Dim)
 		}
-		w, orbit := paths(t, o, x.Flows, most, func(_ int32, of int) int { return rng.IntN(of) })
+		w, orbit := orbitPaths(t, o, x.Flows, most, func(_ int32, of int) int { return rng.IntN(of) })
 		if err := w.Check(t.Context(), n, x.Flows); err != nil {
 			t.Fatal(err)
 		}
@@ -221,17 +221,17 @@ func TestFoldLarge(t *testing.T) {
 	if !*long {
 		t.Skip("takes seconds and 500 MB; -long runs it")
 	}
-	o := shape(t, "", 16, 16, 16)
+	o := newTorus(t, "", 16, 16, 16)
 	x := must(AllToAll(o.Nodes(), 1000, nil))(t)
 	n := o.Network(nil, engine.Link{Rate: rate})
-	orbit, first := orbits(o)
+	orbit, first := translationOrbits(o)
 	var canonical []engine.Flow
 	for _, a := range first {
 		for d := range int32(o.Nodes()) {
 			canonical = append(canonical, engine.Flow{Src: a, Dst: o.Plus(a, d)})
 		}
 	}
-	w := evenOdd(t, o, canonical)
+	w := evenOddPaths(t, o, canonical)
 	w.Class = make([]int32, len(x.Flows))
 	for f, flow := range x.Flows {
 		w.Class[f] = orbit[flow.Src]*int32(o.Nodes()) + o.Subtract(flow.Dst, flow.Src)
@@ -248,11 +248,11 @@ func TestFoldLarge(t *testing.T) {
 // BenchmarkAllToAll simulates the whole all-to-all in fluid, and BenchmarkFold its classes.
 func BenchmarkAllToAll(b *testing.B) {
 	for _, c := range speeds {
-		o := shape(b, c.twist, c.dims...)
+		o := newTorus(b, c.twist, c.dims...)
 		b.Run(c.name, func(b *testing.B) {
 			x := must(AllToAll(o.Nodes(), 1000, nil))(b)
 			n := o.Network(nil, engine.Link{Rate: rate})
-			w, _ := paths(b, o, x.Flows, 1, tie(o))
+			w, _ := orbitPaths(b, o, x.Flows, 1, parityChoice(o))
 			for b.Loop() {
 				g := must(x.Graph())(b)
 				r := must(engine.RoutesOf(g, n, w, x.Flows))(b)
@@ -264,11 +264,11 @@ func BenchmarkAllToAll(b *testing.B) {
 
 func BenchmarkFold(b *testing.B) {
 	for _, c := range speeds {
-		o := shape(b, c.twist, c.dims...)
+		o := newTorus(b, c.twist, c.dims...)
 		b.Run(c.name, func(b *testing.B) {
 			x := must(AllToAll(o.Nodes(), 1000, nil))(b)
 			n := o.Network(nil, engine.Link{Rate: rate})
-			w, orbit := paths(b, o, x.Flows, 1, tie(o))
+			w, orbit := orbitPaths(b, o, x.Flows, 1, parityChoice(o))
 			for b.Loop() {
 				f := must(engine.Fold(n, w, x.Flows, nil, x.Message, orbit))(b)
 				must(flow.Run(b.Context(), f.Graph, f.Network, f.Routes, flow.Options{}))(b)

@@ -11,8 +11,8 @@ import (
 	_ "sim/internal/testseed"
 )
 
-// wanted reports an error that does not contain the words of want, or that is there if want is empty.
-func wanted(t *testing.T, what string, err error, want string) {
+// checkError reports an error that does not contain the words of want, or that is there if want is empty.
+func checkError(t *testing.T, what string, err error, want string) {
 	t.Helper()
 	if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 		t.Errorf("%s: %v, want %q", what, err, want)
@@ -54,14 +54,14 @@ func TestDemandBounds(t *testing.T) {
 	} {
 		d := Demand{Mix: Mix{{mustMix("4x4x4 1")[0].Shape, 1}}, PerDay: 1, Chips: 64, Load: 1, Bands: [NumBands]float64{1, 0, 0}, EstimateFactor: 1}
 		c.spoil(&d)
-		wanted(t, "demand", d.Check(), c.want)
+		checkError(t, "demand", d.Check(), c.want)
 	}
 	for text, want := range map[string]string{
 		"4x4x4 1, 4x4x8T 2": "", "4x4x4": "not a slice and how often", "4x4x4 1 2": "not a slice and how often", "4x4 1": "fleet: ",
 		"4x4x4 much": "is not a number; it says how often 4x4x4", "4x4x4 -1": "has weight -1", "4x4x4 0": "sum to nothing",
 	} {
 		_, err := ParseMix(text)
-		wanted(t, text, err, want)
+		checkError(t, text, err, want)
 	}
 }
 
@@ -82,10 +82,10 @@ func TestProcessBounds(t *testing.T) {
 		{Process{Weibull: 1, QuickShare: -0.1}, "a share of -0.1 of repairs"},
 		{Process{Weibull: 1, QuickShare: above(1, 2)}, "of repairs is quick"},
 	} {
-		wanted(t, "process", c.p.Check(), c.want)
+		checkError(t, "process", c.p.Check(), c.want)
 	}
 	for availability, want := range map[float64]string{1: "", 0: "more than 0", above(1, 2): "at most 1", math.NaN(): "host availability of NaN"} {
-		wanted(t, "without failures", (&Rates{Cube: {Repair: Spread{Form: Constant, Mean: Hour}}}).MaintenanceFor(availability), want)
+		checkError(t, "without failures", (&Rates{Cube: {Repair: Spread{Form: Constant, Mean: Hour}}}).MaintenanceFor(availability), want)
 	}
 	for _, c := range []struct {
 		mean, median Time
@@ -93,7 +93,7 @@ func TestProcessBounds(t *testing.T) {
 		form         Form
 	}{{Hour, Hour, "", Constant}, {Hour, Hour / 2, "", Lognormal}, {Hour, 0, "a median of", ""}, {Hour, Hour + 1, "a median of", ""}} {
 		s, err := WithMedian(c.mean, c.median)
-		wanted(t, "median", err, c.want)
+		checkError(t, "median", err, c.want)
 		if s.Form != c.form || err == nil && s.Mean != c.mean {
 			t.Errorf("a mean of %v and a median of %v is %+v", c.mean, c.median, s)
 		}
@@ -239,6 +239,6 @@ func TestExpectedWithoutFailures(t *testing.T) {
 	const every, d = Hour, 2 * Minute
 	for _, c := range []struct{ work, checkpoints Time }{{1, 0}, {every, 0}, {every + 1, 1}, {2 * every, 1}, {2*every + 1, 2}} {
 		got, want := ExpectedDuration(c.work, every, d, 0, MaxTime), c.work+c.checkpoints*d
-		near(t, "time in s", got.Seconds(), want.Seconds(), 0.01)
+		checkNear(t, "time in s", got.Seconds(), want.Seconds(), 0.01)
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func near(t *testing.T, what string, got, want, within float64) {
+func checkNear(t *testing.T, what string, got, want, within float64) {
 	t.Helper()
 	if !(math.Abs(got-want) <= within) {
 		t.Errorf("%s = %g, want %g within %g", what, got, want, within)
@@ -17,48 +17,48 @@ func TestPublished(t *testing.T) {
 	rates := tpuv4Rates()
 	const machines, cables = PodCubes * CubeHosts, PodCubes * CubeLinks
 	perDay := machines*rates[Machine].PerDay + cables*rates[Cable].PerDay + PodSwitches*rates[Switch].PerDay
-	near(t, "faults of a pod in a day", perDay, 1.15, 0.01)
-	near(t, "machines a week", 7*machines*rates[Machine].PerDay, 5.73, 0.01)
-	near(t, "cables a week", 7*cables*rates[Cable].PerDay, 2.15, 0.01)
-	near(t, "switches a week", 7*PodSwitches*rates[Switch].PerDay, 0.134, 0.001)
+	checkNear(t, "faults of a pod in a day", perDay, 1.15, 0.01)
+	checkNear(t, "machines a week", 7*machines*rates[Machine].PerDay, 5.73, 0.01)
+	checkNear(t, "cables a week", 7*cables*rates[Cable].PerDay, 2.15, 0.01)
+	checkNear(t, "switches a week", 7*PodSwitches*rates[Switch].PerDay, 0.134, 0.001)
 
 	mix := Mixes()["tpuv4-2022"]
 	cubes := mix.Mean(func(s Shape) float64 { return float64(s.Cubes()) })
-	near(t, "cubes of a job", cubes, 6.31, 0.01)
-	near(t, "chips of a job", mix.Mean(func(s Shape) float64 { return float64(s.Chips()) }), 408.7, 0.1)
-	near(t, "jobs below a cube", mix.Mean(func(s Shape) float64 { return b2f(s.Cubes() == 0) }), 0.299, 0.001)
-	near(t, "twisted", mix.Mean(func(s Shape) float64 { return b2f(s.Twisted) }), 0.291, 0.001)
-	near(t, "above 192 chips", mix.Mean(func(s Shape) float64 { return b2f(s.Chips() > 192) }), 0.371, 0.001)
-	near(t, "a side above 16", mix.Mean(func(s Shape) float64 { return b2f(s.Dims[2] > 16) }), 0.014, 0.001)
+	checkNear(t, "cubes of a job", cubes, 6.31, 0.01)
+	checkNear(t, "chips of a job", mix.Mean(func(s Shape) float64 { return float64(s.Chips()) }), 408.7, 0.1)
+	checkNear(t, "jobs below a cube", mix.Mean(func(s Shape) float64 { return indicator(s.Cubes() == 0) }), 0.299, 0.001)
+	checkNear(t, "twisted", mix.Mean(func(s Shape) float64 { return indicator(s.Twisted) }), 0.291, 0.001)
+	checkNear(t, "above 192 chips", mix.Mean(func(s Shape) float64 { return indicator(s.Chips() > 192) }), 0.371, 0.001)
+	checkNear(t, "a side above 16", mix.Mean(func(s Shape) float64 { return indicator(s.Dims[2] > 16) }), 0.014, 0.001)
 	d := &Demand{Mix: mix, ByDay: Fig13(), Chips: 4096, Load: 0.8}
-	near(t, "jobs a day", d.MeanPerDay(), 139.2, 0.05)
-	near(t, "connections a day", cubes*PodSwitches*d.MeanPerDay(), 42200, 150)
-	near(t, "mean duration", d.MeanWork(Shape{Dims: [3]int{4, 4, 4}}).Seconds()/3600, 1.38, 0.01)
+	checkNear(t, "jobs a day", d.MeanPerDay(), 139.2, 0.05)
+	checkNear(t, "connections a day", cubes*PodSwitches*d.MeanPerDay(), 42200, 150)
+	checkNear(t, "mean duration", d.MeanWork(Shape{Dims: [3]int{4, 4, 4}}).Seconds()/3600, 1.38, 0.01)
 
 	// Reading A of Fig. 1: one switch out is tolerated, two are not.
 	out := PodSwitches * rates[Switch].PerDay * rates[Switch].MeanRepair().Days()
-	near(t, "two switches out", PoissonTail(2, out), 2e-4, 2e-6)
-	near(t, "a switch out", PoissonTail(1, out), 0.0199, 1e-4)
-	near(t, "50 cubes up", BinomialTail(50, PodCubes, CubeAvailability(0.99)), 0.954, 5e-4)
-	near(t, "50 cubes up, hosts 0.98958", BinomialTail(50, PodCubes, CubeAvailability(0.98958)), 0.94, 5e-4)
+	checkNear(t, "two switches out", PoissonTail(2, out), 2e-4, 2e-6)
+	checkNear(t, "a switch out", PoissonTail(1, out), 0.0199, 1e-4)
+	checkNear(t, "50 cubes up", BinomialTail(50, PodCubes, CubeAvailability(0.99)), 0.954, 5e-4)
+	checkNear(t, "50 cubes up, hosts 0.98958", BinomialTail(50, PodCubes, CubeAvailability(0.98958)), 0.94, 5e-4)
 	// Reading B: independent outages cannot give 99.98 %.
-	near(t, "two out of 0.0619", 1-PoissonTail(2, -math.Log(0.94)), 0.9982, 5e-5)
+	checkNear(t, "two out of 0.0619", 1-PoissonTail(2, -math.Log(0.94)), 0.9982, 5e-5)
 
-	near(t, "1024 hosts of 99.9 %", math.Pow(0.999, 1024), 0.359, 5e-4)
+	checkNear(t, "1024 hosts of 99.9 %", math.Pow(0.999, 1024), 0.359, 5e-4)
 	for i, c := range []int{16, 32, 48} {
-		near(t, "goodput", SliceGoodput(c, PodCubes, CubeAvailability(0.99)), []float64{0.748, 0.500, 0.744}[i], 2.1e-3) // read off a figure
-		near(t, "static", math.Pow(CubeAvailability(0.99), float64(c)), []float64{0.076, 0.006, 0.0004}[i], 5e-4)
+		checkNear(t, "goodput", SliceGoodput(c, PodCubes, CubeAvailability(0.99)), []float64{0.748, 0.500, 0.744}[i], 2.1e-3) // read off a figure
+		checkNear(t, "static", math.Pow(CubeAvailability(0.99), float64(c)), []float64{0.076, 0.006, 0.0004}[i], 5e-4)
 	}
 	for c, h := range map[int]float64{1: 652, 8: 150, 16: 79.8, 50: 26.7, 64: 20.9} {
-		near(t, "hours to interruption", rates.MeanTimeToInterruption(c).Seconds()/3600, h, 0.006*h)
+		checkNear(t, "hours to interruption", rates.MeanTimeToInterruption(c).Seconds()/3600, h, 0.006*h)
 	}
 	m := rates.MeanTimeToInterruption(50)
 	interval := DalyInterval(2*Minute, m)
-	near(t, "Daly, min", interval.Seconds()/60, 78.7, 0.1)
-	near(t, "efficiency", Efficiency(interval, 2*Minute, 10*Minute, m), 0.9449, 2e-4)
+	checkNear(t, "Daly, min", interval.Seconds()/60, 78.7, 0.1)
+	checkNear(t, "efficiency", Efficiency(interval, 2*Minute, 10*Minute, m), 0.9449, 2e-4)
 }
 
-func b2f(b bool) float64 {
+func indicator(b bool) float64 {
 	if b {
 		return 1
 	}
@@ -86,7 +86,7 @@ func TestMaintenance(t *testing.T) {
 		if err := r.MaintenanceFor(h); err != nil {
 			t.Fatal(err)
 		}
-		near(t, "availability", (1-r[Machine].Unavailability())*(1-r[Cube].Unavailability()), h, 1e-9)
+		checkNear(t, "availability", (1-r[Machine].Unavailability())*(1-r[Cube].Unavailability()), h, 1e-9)
 	}
 	r := tpuv4Rates()
 	if r.MaintenanceFor(0.9999) == nil {
@@ -116,9 +116,9 @@ func tpuv4Rates() Rates {
 func TestLlama3(t *testing.T) {
 	p := Presets()["llama3"]
 	between := FromSeconds(Day.Seconds() / (2048 * p.PerDay))
-	near(t, "unexpected interruptions in 54 days", (54*Day).Seconds()/between.Seconds(), 419, 0.5)
+	checkNear(t, "unexpected interruptions in 54 days", (54*Day).Seconds()/between.Seconds(), 419, 0.5)
 	got := Efficiency(DalyInterval(p.Checkpoint, between), p.Checkpoint, 8*Minute, between)
-	near(t, "efficiency", got, 0.92, 0.01)
+	checkNear(t, "efficiency", got, 0.92, 0.01)
 	if slow := Presets()["tpuv4"].Checkpoint; Efficiency(DalyInterval(slow, between), slow, 8*Minute, between) > 0.85 {
 		t.Error("stops of two minutes leave as much")
 	}

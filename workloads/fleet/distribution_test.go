@@ -23,9 +23,9 @@ func TestDrawnMoments(t *testing.T) {
 			}
 		}
 		mean := sum / n
-		near(t, string(s.Form), mean, s.Mean.Seconds(), 4*math.Sqrt(max(0, squares/n-mean*mean)/n)+1e-3)
+		checkNear(t, string(s.Form), mean, s.Mean.Seconds(), 4*math.Sqrt(max(0, squares/n-mean*mean)/n)+1e-3)
 		if s == half {
-			near(t, "below the median", float64(below)/n, 0.5, 0.01)
+			checkNear(t, "below the median", float64(below)/n, 0.5, 0.01)
 		}
 	}
 	for _, shape := range []float64{0.7, 1, 2} {
@@ -33,7 +33,7 @@ func TestDrawnMoments(t *testing.T) {
 		for range n {
 			sum += drawGap(r, 3, shape).Days()
 		}
-		near(t, "gap", sum/n, 1.0/3, 0.02/3*4)
+		checkNear(t, "gap", sum/n, 1.0/3, 0.02/3*4)
 	}
 }
 
@@ -75,10 +75,10 @@ func TestDemand(t *testing.T) {
 			routes++
 		}
 	}
-	near(t, "jobs a day", float64(n)/600, 139.2, 0.05)
-	near(t, "load", chips/4096/600, 0.8, 0.03)
-	near(t, "prod", float64(prod)/float64(n), 0.2, 0.01)
-	near(t, "opted in", float64(routes)/float64(n), 0.95, 0.005)
+	checkNear(t, "jobs a day", float64(n)/600, 139.2, 0.05)
+	checkNear(t, "load", chips/4096/600, 0.8, 0.03)
+	checkNear(t, "prod", float64(prod)/float64(n), 0.2, 0.01)
+	checkNear(t, "opted in", float64(routes)/float64(n), 0.95, 0.005)
 }
 
 // TestFailures: a part fails as often, and is down as long, as its process says; another part's numbers are others.
@@ -98,8 +98,8 @@ func TestFailures(t *testing.T) {
 			}
 		}
 	}
-	near(t, "quick", float64(quick)/n, 0.7, 0.015)
-	near(t, "unavailability", down.Seconds()/(up+down).Seconds()/p.Unavailability(), 1, 0.05)
+	checkNear(t, "quick", float64(quick)/n, 0.7, 0.015)
+	checkNear(t, "unavailability", down.Seconds()/(up+down).Seconds()/p.Unavailability(), 1, 0.05)
 	x, _, _ := NewFailures(&p, 3, Cable, 2, 0, 1).Next(0)
 	y, _, _ := NewFailures(&p, 3, Cable, 2, 1, 1).Next(0)
 	z, _, _ := NewFailures(&p, 3, Machine, 2, 0, 1).Next(0)

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func demand() *Demand {
+func testDemand() *Demand {
 	return &Demand{Seed: 1, Mix: Mixes()["tpuv4-2022"], PerDay: 1, Until: Day, Chips: 4096, Load: 1, Bands: [NumBands]float64{2, 5, 3}, FaultRoutingShare: 0.9, EstimateFactor: 1}
 }
 
@@ -42,7 +42,7 @@ func TestReadJobs(t *testing.T) {
 		{"swf", "1 0 0 0 8 -1 -1 16 0 -1 1 1 1 1 1 -1 -1 -1\n2 0 5 3 8 -1 -1 0 2 -1 1 1 1 1 1 -1 -1 -1\n3 -1 5 3 8 -1 -1 0 2 -1 1 1 1 1 1 -1 -1 -1\n4 0 5 3 0 -1 -1 -1 2 -1 1 1 1 1 1 -1 -1 -1\n",
 			"0s 2x2x4 1ms 1ms; 0s 2x2x2 3s 2s", "1 without times left out, 1 without accelerators left out"},
 	} {
-		log, err := demand().ReadJobs(tt.format, "log", []byte(tt.text))
+		log, err := testDemand().ReadJobs(tt.format, "log", []byte(tt.text))
 		if err != nil {
 			t.Errorf("%s: %v", tt.format, err)
 			continue
@@ -98,7 +98,7 @@ func TestReadJobsWrong(t *testing.T) {
 		{"swf", swf + "4 19 5 60 8 -1 -1 16 100 -1 1 1 1 1 1 -1 -1 -1\n", "log:5: submitted at 19 s, before the job above it"},
 		{"swf", "1 x 5 60 8 -1 -1 16 100 -1 1 1 1 1 1 -1 -1 -1\n", "log:1: field 2 is not a number"},
 	} {
-		if _, err := demand().ReadJobs(tt.format, "log", []byte(tt.text)); err == nil || !strings.Contains(err.Error(), tt.want) {
+		if _, err := testDemand().ReadJobs(tt.format, "log", []byte(tt.text)); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s of %.60q: %v, want %s", tt.format, tt.text, err, tt.want)
 		}
 	}
@@ -106,15 +106,15 @@ func TestReadJobsWrong(t *testing.T) {
 
 // TestSampleLogs: published logs are read whole.
 func TestSampleLogs(t *testing.T) {
-	data := sample(t, "rfold/crux.csv")
-	log, err := demand().ReadJobs("rfold", "crux.csv", data)
+	data := readSample(t, "rfold/crux.csv")
+	log, err := testDemand().ReadJobs("rfold", "crux.csv", data)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if want := strings.Count(strings.TrimSpace(string(data)), "\n"); len(log.Jobs) != want {
 		t.Errorf("%d jobs of %d lines", len(log.Jobs), want)
 	}
-	faults, err := ReadFaults("fault_trace.json", sample(t, "infinitehbd/fault_trace.json"), 400)
+	faults, err := ReadFaults("fault_trace.json", readSample(t, "infinitehbd/fault_trace.json"), 400)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,12 +127,12 @@ func TestSampleLogs(t *testing.T) {
 	if failed != 231 || n > 584 || n < 550 || faults.NumOpen != 0 {
 		t.Errorf("%d servers failed %d times, %d unended; want 231, 584 and none", failed, n, faults.NumOpen)
 	}
-	near(t, "share of servers down", p.Unavailability(), 0.023, 0.001)
-	near(t, "faults of a server and day", p.PerDay, 4.18e-3, 2e-4)
+	checkNear(t, "share of servers down", p.Unavailability(), 0.023, 0.001)
+	checkNear(t, "faults of a server and day", p.PerDay, 4.18e-3, 2e-4)
 }
 
-// sample is a file of others' beside the repository.
-func sample(t *testing.T, name string) []byte {
+// readSample is a file of others' beside the repository.
+func readSample(t *testing.T, name string) []byte {
 	for _, dir := range []string{"../../../shared/samples", "../../../../shared/samples"} {
 		if data, err := os.ReadFile(dir + "/" + name); err == nil {
 			return data
@@ -142,14 +142,14 @@ func sample(t *testing.T, name string) []byte {
 	return nil
 }
 
-func event(node string, day float64, kind string) string {
+func faultEntry(node string, day float64, kind string) string {
 	return fmt.Sprintf(`{"node_id": "%s", "event_time": %g, "event_type": "fault_%s"}`, node, day, kind)
 }
 
 // TestReadFaults: faults that overlap are one outage, and what cannot be read is told with its line.
 func TestReadFaults(t *testing.T) {
 	list := func(events ...string) string { return "[\n" + strings.Join(events, ",\n") + "\n]" }
-	text := list(event("c", 0.5, "end"), event("a", 1, "start"), event("a", 2, "start"), event("a", 3, "end"), event("b", 3.5, "start"), event("a", 4, "end"), event("a", 9, "start"), event("a", 10, "end"))
+	text := list(faultEntry("c", 0.5, "end"), faultEntry("a", 1, "start"), faultEntry("a", 2, "start"), faultEntry("a", 3, "end"), faultEntry("b", 3.5, "start"), faultEntry("a", 4, "end"), faultEntry("a", 9, "start"), faultEntry("a", 10, "end"))
 	f, err := ReadFaults("log", []byte(text), 4)
 	if err != nil {
 		t.Fatal(err)
@@ -160,12 +160,12 @@ func TestReadFaults(t *testing.T) {
 	}
 	for _, tt := range []struct{ text, want string }{
 		{"[]", "log:1: holds no fault"},
-		{list(event("a", 2, "start"), event("b", 1, "start")), "log:3: ends an entry at day 1, before the one above it"},
-		{list(event("a", 2, "start"), event("b", 3, "begin")), "log:3: ends an entry of another type"},
-		{list(event("a", 2, "start"), event("a", 3, "end"), event("a", 4, "end")), "log:4: ends an entry of a fault that ends and has not begun"},
-		{list(event("a", 2, "start"), `{"node_id": "b"}`), "log:3: ends an entry without"},
-		{list(event("a", 2, "start"), event("b", 3, "start"), event("c", 3, "start")), "log:4: ends an entry of one server more than 2"},
-		{list(event("a", 2, "start"), event("b", 3, "start"))[:100], "log:3: is cut off in the middle"},
+		{list(faultEntry("a", 2, "start"), faultEntry("b", 1, "start")), "log:3: ends an entry at day 1, before the one above it"},
+		{list(faultEntry("a", 2, "start"), faultEntry("b", 3, "begin")), "log:3: ends an entry of another type"},
+		{list(faultEntry("a", 2, "start"), faultEntry("a", 3, "end"), faultEntry("a", 4, "end")), "log:4: ends an entry of a fault that ends and has not begun"},
+		{list(faultEntry("a", 2, "start"), `{"node_id": "b"}`), "log:3: ends an entry without"},
+		{list(faultEntry("a", 2, "start"), faultEntry("b", 3, "start"), faultEntry("c", 3, "start")), "log:4: ends an entry of one server more than 2"},
+		{list(faultEntry("a", 2, "start"), faultEntry("b", 3, "start"))[:100], "log:3: is cut off in the middle"},
 	} {
 		if _, err := ReadFaults("log", []byte(tt.text), 2); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%.60q: %v, want %s", tt.text, err, tt.want)
