@@ -9,9 +9,10 @@ import (
 	"sim/engine"
 )
 
-// TestDataTensor is the work of the twisted-tori study on 8x4x4, by hand: all-to-all in 4 slices of 32 nodes and a
-// packet stream from every node to its z successor in turn, of 512 B of payload at 448 kb/s for 0.1 s: 10 packets a
-// flow, an interval of 9.142857 ms apart.
+// TestDataTensor compares with the workload of the twisted-tori study on 8x4x4, counted
+// by hand: an all-to-all in 4 slices of 32 nodes, and a packet stream from every node to
+// its z successor. A stream of 512 B of payload at 448 kb/s for 0.1 s has 10 packets per
+// flow, 9.142857 ms apart.
 func TestDataTensor(t *testing.T) {
 	source := OnOff{Rate: 448e3, PayloadBytes: 512, WireBytes: 542, Start: engine.Second, Duration: 100 * engine.Millisecond}
 	if err := source.Check(); err != nil || source.Packets() != 10 {
@@ -30,7 +31,7 @@ func TestDataTensor(t *testing.T) {
 	data := must(RingSteps(o, []int{2}, LinkRing, false, 5420, nil))(t)
 	checkTraffic(t, data)
 	wantPairs(t, data, nil, func(s, d int32) bool { to, _ := o.Next(s, 2, true); return to == d })
-	// rings of 16 through the y-z slices, both ways, over links
+	// Rings of 16 nodes through the y-z slices, bidirectional, over links.
 	o = newTorus(t, "", 8, 4, 4)
 	bidirectional := must(RingSteps(o, []int{1, 2}, LinkRing, true, 5420, nil))(t)
 	if len(bidirectional.Flows) != 2*128 {
@@ -58,8 +59,9 @@ func TestDataTensor(t *testing.T) {
 	}
 }
 
-// TestForms: along a twisted z, Links takes the links, which leave the line; Folded stays on it and takes each of its
-// links once each way, also in meshes, of any size; nodes that are down are passed over.
+// TestForms checks the forms of rings along a twisted z. LinkRing follows links, which
+// leave the line. FoldedRing stays on the line and uses each of its links once per
+// direction, also in meshes and for any size. Nodes that are down are skipped.
 func TestForms(t *testing.T) {
 	o := newTorus(t, "000010", 8, 4, 4)
 	for _, ring := range must(RingsAlong(o, []int{2}, LinkRing, nil))(t) {
@@ -95,12 +97,13 @@ func TestForms(t *testing.T) {
 		}
 	}
 	faulty := make([]bool, o.Nodes())
-	faulty[1], faulty[4], faulty[5], faulty[6] = true, true, true, true // of the lines 0..3 and 4..7
+	faulty[1], faulty[4], faulty[5], faulty[6] = true, true, true, true // in the lines 0..3 and 4..7
 	stage := must(RingsAlong(o, []int{2}, LineRing, faulty))(t)
 	if len(stage) != 31 || !slices.Equal(stage[0], []int32{0, 2, 3}) {
 		t.Errorf("%d rings, the first %v", len(stage), stage[0])
 	}
-	// a slice of odd sizes in a mesh has no ring over links, and is passed through
+	// A slice of odd sizes in a mesh has no ring over links; its nodes are visited in
+	// order.
 	m := newTorus(t, "", 3, 3, 2)
 	if err := m.Mesh(0, 1); err != nil {
 		t.Fatal(err)
@@ -108,7 +111,8 @@ func TestForms(t *testing.T) {
 	if stage := must(RingsAlong(m, []int{1, 0}, LinkRing, nil))(t); len(stage) != 2 || len(stage[0]) != 9 {
 		t.Errorf("rings %v", stage)
 	}
-	// one of twisted y and plain z has no links that leave the slice, and closes the ring
+	// A slice of a twisted y and an untwisted z contains its links, and its ring is
+	// closed.
 	twisted := newTorus(t, "", 2, 3, 3)
 	if err := twisted.SetShift([][]int{nil, {1, 0, 0}, nil}); err != nil {
 		t.Fatal(err)

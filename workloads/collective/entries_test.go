@@ -12,7 +12,8 @@ import (
 	"sim/workloads/collective"
 )
 
-// TestEntries: a matrix written as rows and as entries in any order is the same traffic.
+// TestEntries checks that a matrix written as rows, and as entries in any order, is the
+// same traffic.
 func TestEntries(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(2, 6).Draw(t, "nodes")
@@ -22,7 +23,7 @@ func TestEntries(t *testing.T) {
 		for i := range sizes {
 			if i/n != i%n && rapid.Bool().Draw(t, "sends") {
 				sizes[i] = rapid.Int64Range(1, 1000).Draw(t, "bytes")
-				part := rapid.Int64Range(0, sizes[i]).Draw(t, "part") // entries of a pair add up
+				part := rapid.Int64Range(0, sizes[i]).Draw(t, "part") // entries of the same pair are added
 				lines = append(lines, fmt.Sprintf("%d, %d, %d", i/n, i%n, part), fmt.Sprintf("%d,%d,%dB", i/n, i%n, sizes[i]-part))
 			}
 			fmt.Fprintf(&rows, "%d", sizes[i])
@@ -51,7 +52,7 @@ func TestEntries(t *testing.T) {
 	})
 }
 
-// TestBadEntries: what is wrong in a file of entries is told with its line.
+// TestBadEntries checks that errors in a file of entries have a line.
 func TestBadEntries(t *testing.T) {
 	for line, want := range map[string]string{
 		"0,1":            "m.csv:3: 2 cells; want 3: from,to,bytes",

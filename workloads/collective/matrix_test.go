@@ -14,7 +14,8 @@ import (
 	"sim/engine"
 )
 
-// TestMatrix: what is written is read back, zeros and nodes that are down left out.
+// TestMatrix checks that a written matrix is read back without zeros and without nodes
+// that are down.
 func TestMatrix(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(2, 6).Draw(t, "nodes")
@@ -60,7 +61,7 @@ func TestMatrix(t *testing.T) {
 	})
 }
 
-// readTraffic reads the traffic of a file of sizes.
+// readTraffic reads the traffic of a matrix file.
 func readTraffic(text string, n int, down []bool) (*Traffic, error) {
 	sizes, err := ReadSizes(strings.NewReader(text), "demand.csv", n)
 	if err != nil {
@@ -69,7 +70,8 @@ func readTraffic(text string, n int, down []bool) (*Traffic, error) {
 	return FromSizes("demand.csv", n, sizes, down)
 }
 
-// TestMatrixRefused: every fault has its line, and all are told at once.
+// TestMatrixRefused checks that every error has a position and that all errors are
+// reported.
 func TestMatrixRefused(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"0,1\n1,0,3\n", "demand.csv:2:3: a row of 3 entries; want 2, one per node"},

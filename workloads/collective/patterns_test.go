@@ -12,7 +12,7 @@ import (
 	"sim/engine"
 )
 
-// checkTraffic fails on what no traffic may be.
+// checkTraffic checks the invariants of Traffic.
 func checkTraffic(t rapid.TB, x *Traffic) {
 	t.Helper()
 	if !slices.IsSortedFunc(x.Flows, comparePairs) || x.Bytes != nil && len(x.Bytes) != len(x.Flows) {
@@ -35,7 +35,7 @@ func checkTraffic(t rapid.TB, x *Traffic) {
 	}
 }
 
-// someDown draws nodes that are down, of which two are not.
+// someDown draws nodes that are down; at least two nodes are up.
 func someDown(t *rapid.T, nodes int) []bool {
 	down := rapid.SliceOfN(rapid.Bool(), nodes, nodes).Draw(t, "down")
 	down[rapid.IntRange(0, nodes/2-1).Draw(t, "one up")] = false
@@ -43,7 +43,8 @@ func someDown(t *rapid.T, nodes int) []bool {
 	return down
 }
 
-// wantPairs fails where flows are not just the pairs of live nodes that has holds for.
+// wantPairs checks that the flows are exactly the pairs of live nodes for which has is
+// true.
 func wantPairs(t rapid.TB, x *Traffic, down []bool, has func(s, d int32) bool) {
 	t.Helper()
 	checkTraffic(t, x)
@@ -60,7 +61,7 @@ func wantPairs(t rapid.TB, x *Traffic, down []bool, has func(s, d int32) bool) {
 	}
 }
 
-// TestPatterns holds every pattern against its definition, pair by pair.
+// TestPatterns compares every pattern with its definition, pair by pair.
 func TestPatterns(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o := newTorus(t, "", rapid.SliceOfN(rapid.IntRange(2, 4), 1, 3).Draw(t, "dims")...)
@@ -113,8 +114,9 @@ func TestPatterns(t *testing.T) {
 	})
 }
 
-// TestHotspot: every node sends as much as in all-to-all, to the byte; without a fraction it is all-to-all; hot nodes
-// get the rest and their share of the fraction.
+// TestHotspot checks that every node sends exactly as many bytes as in an all-to-all,
+// that a fraction of 0 is an all-to-all, and that hot nodes get the redirected fraction
+// in addition.
 func TestHotspot(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(2, 20).Draw(t, "nodes")
@@ -142,7 +144,7 @@ func TestHotspot(t *testing.T) {
 					want += float64(message) * fraction * float64(up-1) / float64(targets)
 				}
 			}
-			if math.Abs(float64(x.Size(f))-want) > max(1.001, 1e-13*float64(message)) { // rounding to a byte, and of floats
+			if math.Abs(float64(x.Size(f))-want) > max(1.001, 1e-13*float64(message)) { // rounding to a byte, and floating-point errors
 				t.Fatalf("flow %v of %d B, want %g", w, x.Size(f), want)
 			}
 		}
@@ -154,7 +156,8 @@ func TestHotspot(t *testing.T) {
 	})
 }
 
-// TestPermutations: destinations come once each; the named ones by hand.
+// TestPermutations checks that each destination occurs once, and compares the named
+// permutations with hand-written ones.
 func TestPermutations(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o := newTorus(t, "", rapid.SampledFrom([][]int{{4, 4}, {4, 8, 4}, {2, 2, 2}, {8}, {3, 3}}).Draw(t, "dims")...)
@@ -206,7 +209,7 @@ func TestPermutations(t *testing.T) {
 	}
 }
 
-// TestDerangements: of the 9 permutations of 4 without fixed points each is as likely.
+// TestDerangements checks that the 9 derangements of 4 nodes are equally likely.
 func TestDerangements(t *testing.T) {
 	const runs = 9000
 	count := map[[4]int32]int{}
@@ -217,13 +220,13 @@ func TestDerangements(t *testing.T) {
 	for _, c := range count {
 		chi += float64((c-runs/9)*(c-runs/9)) / (runs / 9)
 	}
-	const limit = 26.1 // of chi-square with 8 degrees, at 0.1 %
+	const limit = 26.1 // chi-square with 8 degrees of freedom, at 0.1 %
 	if len(count) != 9 || chi > limit {
 		t.Errorf("%d derangements, chi-square %.1f: %v", len(count), chi, count)
 	}
 }
 
-// TestPatternsRefused: what cannot be is refused in one line that says why.
+// TestPatternsRefused checks that invalid traffic is rejected with a one-line error.
 func TestPatternsRefused(t *testing.T) {
 	o := newTorus(t, "", 2, 4)
 	all := slices.Repeat([]bool{true}, 8)
@@ -275,9 +278,10 @@ func TestPatternsRefused(t *testing.T) {
 	}
 }
 
+// errOf returns the error of a call.
 func errOf[T any](_ T, err error) error { return err }
 
-// TestTwoNodes: what needs two nodes works with two that are up.
+// TestTwoNodes checks that patterns that need two nodes accept two that are up.
 func TestTwoNodes(t *testing.T) {
 	down := slices.Repeat([]bool{true}, 8)
 	down[2], down[3] = false, false
@@ -289,8 +293,8 @@ func TestTwoNodes(t *testing.T) {
 	}
 }
 
-// TestOfGraph: traffic of a graph is the sum of its transfers between each two nodes, and the graph of a traffic has a
-// transfer for each of its flows.
+// TestOfGraph checks that the traffic of a graph is the sum of its transfers by pair, and
+// that the graph of a traffic has one transfer per flow.
 func TestOfGraph(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.Int32Range(2, 5).Draw(t, "nodes")

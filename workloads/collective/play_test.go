@@ -16,8 +16,10 @@ import (
 
 var long = flag.Bool("long", false, "also run the tests that take a minute")
 
-const rate = 8e9 // a byte is a nanosecond
+// one byte per nanosecond
+const rate = 8e9
 
+// newTorus returns a torus with the given twist.
 func newTorus(t rapid.TB, twist string, dims ...int) *torus.Torus {
 	t.Helper()
 	o, err := torus.New(dims...)
@@ -30,6 +32,7 @@ func newTorus(t rapid.TB, twist string, dims ...int) *torus.Torus {
 	return o
 }
 
+// must fails the test on an error.
 func must[T any](v T, err error) func(t rapid.TB) T {
 	return func(t rapid.TB) T {
 		t.Helper()
@@ -40,8 +43,8 @@ func must[T any](v T, err error) func(t rapid.TB) T {
 	}
 }
 
-// translationOrbits numbers nodes by where translations by even steps along each dimension take them, and returns the first of
-// each orbit.
+// translationOrbits returns the orbit of each node under translations by even steps along
+// each dimension, and the first node of each orbit.
 func translationOrbits(o *torus.Torus) (orbit, first []int32) {
 	n := o.Nodes()
 	orbit = slices.Repeat([]int32{-1}, n)
@@ -73,8 +76,8 @@ func translationOrbits(o *torus.Torus) (orbit, first []int32) {
 	return orbit, first
 }
 
-// orbitPaths leads all flows by classes of orbits and difference: up to most shortest vectors each, chosen by pick among so
-// many.
+// orbitPaths routes all flows. Flows of the same orbit and difference use the same path,
+// up to most shortest vectors, selected by pick among the given number.
 func orbitPaths(t rapid.TB, o *torus.Torus, flows []engine.Flow, most int, pick func(orbit int32, of int) int) (*engine.Paths, []int32) {
 	t.Helper()
 	vectors := must(o.Vectors())(t)
@@ -105,12 +108,13 @@ func orbitPaths(t rapid.TB, o *torus.Torus, flows []engine.Flow, most int, pick 
 	return w, orbit
 }
 
-// parityChoice halves the ways between nodes half-way round from each other, by the parity of the orbit's first node.
+// parityChoice splits the paths between nodes half-way around by the parity of the
+// orbit's first node.
 func parityChoice(o *torus.Torus) func(int32, int) int {
 	_, first := translationOrbits(o)
 	return func(k int32, of int) int {
 		at, odd := first[k], 0
-		for d := range o.Dims { // vectors come in lexicographic order, first dimension first
+		for d := range o.Dims { // vectors are in lexicographic order, first dimension first
 			if of >= 2 {
 				odd = 2*odd + o.Coord(at, d)%2
 			}
@@ -119,7 +123,7 @@ func parityChoice(o *torus.Torus) func(int32, int) int {
 	}
 }
 
-// linkLoads sums what routes put on each link.
+// linkLoads returns the bytes on each link.
 func linkLoads(n *engine.Network, r *engine.Routes, x *Traffic) []float64 {
 	load, demand := make([]float64, len(n.Links)), x.Demand()
 	for i := range x.Flows {
@@ -134,8 +138,9 @@ func linkLoads(n *engine.Network, r *engine.Routes, x *Traffic) []float64 {
 	return load
 }
 
-// TestFluidAllToAll: on regular tori of one size k all links can carry the same, in d dimensions k^(d-1) times the
-// k^2/8 of a ring (rounded down for odd k); the whole all-to-all in fluid then ends at its fluid time.
+// TestFluidAllToAll compares the all-to-all at flow level with its fluid time. On a
+// regular torus of size k in d dimensions, all links can carry the same load: k^(d-1)
+// times the k^2/8 of a ring (rounded down for odd k).
 func TestFluidAllToAll(t *testing.T) {
 	for _, c := range []struct {
 		dims []int
@@ -150,7 +155,7 @@ func TestFluidAllToAll(t *testing.T) {
 		}
 		g := must(x.Graph())(t)
 		r := must(engine.RoutesOf(g, n, w, x.Flows))(t)
-		seconds := 0.0 // of the busiest link
+		seconds := 0.0 // busy time of the most loaded link
 		for l, units := range linkLoads(n, r, x) {
 			seconds = max(seconds, float64(units)*float64(x.Message)*8/n.Links[l].Rate)
 		}
@@ -162,8 +167,8 @@ func TestFluidAllToAll(t *testing.T) {
 	}
 }
 
-// evenOddPaths is dimension-order routing on a regular torus: half-way round, from even coordinates up and from odd ones
-// down.
+// evenOddPaths is dimension-order routing on a regular torus. Half-way around, even
+// coordinates route up and odd ones down.
 func evenOddPaths(t rapid.TB, o *torus.Torus, flows []engine.Flow) *engine.Paths {
 	w := &engine.Paths{}
 	w.Degree, w.Link = o.Ports()
@@ -182,13 +187,13 @@ func evenOddPaths(t rapid.TB, o *torus.Torus, flows []engine.Flow) *engine.Paths
 	return w
 }
 
-// TestFold: the folded all-to-all ends when the whole one does, class by class, on regular and twisted tori with ways
-// that load links unevenly, split or not.
+// TestFold checks that the folded all-to-all ends at the same time as the whole one, for
+// each class, on regular and twisted tori. Paths load links unevenly and may be split.
 func TestFold(t *testing.T) {
 	shapes := []*torus.Torus{
 		newTorus(t, "", 4, 4), newTorus(t, "", 4, 3), newTorus(t, "", 2, 4, 2), newTorus(t, "tpuv4", 2, 2, 4), newTorus(t, "001000", 4, 2, 2), newTorus(t, "", 5),
 	}
-	// Ends differ by the rounding of each event before them to a tick.
+	// Ends differ by the rounding of earlier events to a tick.
 	const ticks = 64
 	rapid.Check(t, func(t *rapid.T) {
 		o := rapid.SampledFrom(shapes).Draw(t, "shape")
@@ -216,7 +221,8 @@ func TestFold(t *testing.T) {
 	})
 }
 
-// TestFoldLarge: all-to-all on 16x16x16, 16.8 million flows, ends at the fluid time of 8192 messages a link.
+// TestFoldLarge checks that the all-to-all on 16x16x16, with 16.8 million flows, ends at
+// the fluid time of 8192 messages per link.
 func TestFoldLarge(t *testing.T) {
 	if !*long {
 		t.Skip("takes seconds and 500 MB; -long runs it")
@@ -245,7 +251,8 @@ func TestFoldLarge(t *testing.T) {
 	}
 }
 
-// BenchmarkAllToAll simulates the whole all-to-all in fluid, and BenchmarkFold its classes.
+// BenchmarkAllToAll simulates the whole all-to-all at flow level, BenchmarkFold its
+// classes.
 func BenchmarkAllToAll(b *testing.B) {
 	for _, c := range speeds {
 		o := newTorus(b, c.twist, c.dims...)

@@ -11,7 +11,7 @@ import (
 	_ "sim/internal/testseed"
 )
 
-// checkError reports an error that does not contain the words of want, or that is there if want is empty.
+// checkError checks that an error contains want, or that there is none if want is empty.
 func checkError(t *testing.T, what string, err error, want string) {
 	t.Helper()
 	if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
@@ -19,7 +19,8 @@ func checkError(t *testing.T, what string, err error, want string) {
 	}
 }
 
-// TestDemandBounds: values at the bounds are accepted, values just outside are refused and named.
+// TestDemandBounds checks that values at the bounds are accepted and values just outside
+// are rejected by name.
 func TestDemandBounds(t *testing.T) {
 	above := math.Nextafter
 	for _, c := range []struct {
@@ -65,7 +66,7 @@ func TestDemandBounds(t *testing.T) {
 	}
 }
 
-// TestProcessBounds: as TestDemandBounds, of how parts fail.
+// TestProcessBounds is TestDemandBounds for failure processes.
 func TestProcessBounds(t *testing.T) {
 	above := math.Nextafter
 	for _, c := range []struct {
@@ -100,7 +101,7 @@ func TestProcessBounds(t *testing.T) {
 	}
 }
 
-// TestNothingFails: rates and means of zero.
+// TestNothingFails checks rates and means of zero.
 func TestNothingFails(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	if got := drawGap(r, 0, 1); got != MaxTime {
@@ -125,8 +126,9 @@ func TestNothingFails(t *testing.T) {
 	}
 }
 
-// TestExpected: a job's expected time is that of its stretches between checkpoints, of which the last has none: each is
-// its work over the efficiency of such stretches. Without failures it is the work and the checkpoints.
+// TestExpected checks that the expected duration is the sum over the stretches between
+// checkpoints, each its work divided by the efficiency of such stretches. The last one
+// has no checkpoint. Without failures it is the work plus the checkpoints.
 func TestExpected(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		seconds := func(name string, from, to int) Time { return Time(rapid.IntRange(from, to).Draw(t, name)) * Second }
@@ -145,7 +147,8 @@ func TestExpected(t *testing.T) {
 	})
 }
 
-// TestNewsvendor compares the number of spares with the one of least expected cost, by enumeration.
+// TestNewsvendor compares the number of spares with the minimum of the expected cost,
+// found by enumeration.
 func TestNewsvendor(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 12).Draw(t, "parts")
@@ -166,7 +169,8 @@ func TestNewsvendor(t *testing.T) {
 	})
 }
 
-// TestResidual compares the mean of what is left of a span with a sum over the quantiles of its distribution.
+// TestResidual compares the mean remaining time with a sum over the quantiles of the
+// distribution.
 func TestResidual(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := Spread{Form: Lognormal, Mean: Hour, Sigma: rapid.Float64Range(0.1, 1.5).Draw(t, "sigma")}
@@ -203,7 +207,7 @@ func TestResidual(t *testing.T) {
 	}
 }
 
-// TestList: a list gives its jobs in order, then none.
+// TestList checks that a list returns its jobs in order, then none.
 func TestList(t *testing.T) {
 	l := &List{Jobs: []Job{{Work: 1}, {Work: 2}}}
 	for want := range Time(2) {
@@ -216,7 +220,8 @@ func TestList(t *testing.T) {
 	}
 }
 
-// TestChance: numbers of any seed are spread evenly over [0, 1), and depend on all three.
+// TestChance checks that HashUniform is uniform over [0, 1) for any seed and depends on
+// all three arguments.
 func TestChance(t *testing.T) {
 	const n = 10000
 	var count [10]int
@@ -234,7 +239,8 @@ func TestChance(t *testing.T) {
 	}
 }
 
-// TestExpectedWithoutFailures: what is never interrupted takes its work and the checkpoints between the stretches.
+// TestExpectedWithoutFailures checks that an uninterrupted job takes its work plus the
+// checkpoints between its stretches.
 func TestExpectedWithoutFailures(t *testing.T) {
 	const every, d = Hour, 2 * Minute
 	for _, c := range []struct{ work, checkpoints Time }{{1, 0}, {every, 0}, {every + 1, 1}, {2 * every, 1}, {2*every + 1, 2}} {

@@ -5,6 +5,7 @@ import (
 	"testing"
 )
 
+// checkNear compares two numbers.
 func checkNear(t *testing.T, what string, got, want, within float64) {
 	t.Helper()
 	if !(math.Abs(got-want) <= within) {
@@ -12,7 +13,7 @@ func checkNear(t *testing.T, what string, got, want, within float64) {
 	}
 }
 
-// TestPublished: the closed forms give what the papers print.
+// TestPublished compares the closed forms with numbers printed in the papers.
 func TestPublished(t *testing.T) {
 	rates := tpuv4Rates()
 	const machines, cables = PodCubes * CubeHosts, PodCubes * CubeLinks
@@ -58,6 +59,7 @@ func TestPublished(t *testing.T) {
 	checkNear(t, "efficiency", Efficiency(interval, 2*Minute, 10*Minute, m), 0.9449, 2e-4)
 }
 
+// indicator returns 1 if b is true, else 0.
 func indicator(b bool) float64 {
 	if b {
 		return 1
@@ -65,7 +67,7 @@ func indicator(b bool) float64 {
 	return 0
 }
 
-// TestDalyIsBest: no other interval does better than Daly's by more than 1e-4.
+// TestDalyIsBest checks that no other interval improves on Daly's by more than 1e-4.
 func TestDalyIsBest(t *testing.T) {
 	for _, d := range []Time{Second, Minute, 10 * Minute} {
 		for _, m := range []Time{5 * Hour, Day, Week} {
@@ -79,7 +81,8 @@ func TestDalyIsBest(t *testing.T) {
 	}
 }
 
-// TestMaintenance: planned maintenance and failures leave the availability that is asked for.
+// TestMaintenance checks that planned maintenance and failures together give the
+// requested availability.
 func TestMaintenance(t *testing.T) {
 	for _, h := range []float64{0.98, 0.99, 0.995} {
 		r := tpuv4Rates()
@@ -94,7 +97,7 @@ func TestMaintenance(t *testing.T) {
 	}
 }
 
-// tpuv4Rates are the failures of the paper, with the default times to repair.
+// tpuv4Rates returns the paper's failure rates with the default times to repair.
 func tpuv4Rates() Rates {
 	spread := func(mean, median Time) Spread {
 		s, err := WithMedian(mean, median)
@@ -111,8 +114,9 @@ func tpuv4Rates() Rates {
 	}
 }
 
-// TestLlama3: the preset of the Llama 3 report, with the time that jobs on GPUs stop for a checkpoint and 8 minutes for
-// each restart, leaves the 2,048 servers of its job more than the 90 % of effective time that it has.
+// TestLlama3 checks the preset of the Llama 3 report: with the default time of a
+// checkpoint and 8 minutes per restart, the job on 2,048 servers exceeds the reported 90
+// % of effective time.
 func TestLlama3(t *testing.T) {
 	p := Presets()["llama3"]
 	between := FromSeconds(Day.Seconds() / (2048 * p.PerDay))

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestDrawnMoments: what is drawn has the means that were asked for, within four standard errors.
+// TestDrawnMoments checks that distributions have the requested means, within four
+// standard errors.
 func TestDrawnMoments(t *testing.T) {
 	const n = 40000
 	half, err := WithMedian(2*Day, 7*Day/10)
@@ -37,7 +38,8 @@ func TestDrawnMoments(t *testing.T) {
 	}
 }
 
-// TestDemand: jobs come in order, as many and as long as asked for, and the streams do not touch each other.
+// TestDemand checks that jobs are sorted, that their number and durations have the
+// requested means, and that the random streams are independent.
 func TestDemand(t *testing.T) {
 	d := Demand{
 		Seed: 7, Mix: Mixes()["tpuv4-2022"], ByDay: Fig13(), Until: 600 * Day, Chips: 4096, Load: 0.8,
@@ -81,7 +83,8 @@ func TestDemand(t *testing.T) {
 	checkNear(t, "opted in", float64(routes)/float64(n), 0.95, 0.005)
 }
 
-// TestFailures: a part fails as often, and is down as long, as its process says; another part's numbers are others.
+// TestFailures checks the rate of failures and the unavailability of a part, and that
+// parts differ.
 func TestFailures(t *testing.T) {
 	rates := tpuv4Rates()
 	p := rates[Cable]

@@ -26,7 +26,7 @@ const (
 	swf = "; a comment\n1 10 5 60 8 -1 -1 16 100 -1 1 1 1 1 1 -1 -1 -1\n2 20 5 -1 8 -1 -1 16 100 -1 0 1 1 1 1 -1 -1 -1\n3 20 5 7 64 -1 -1 -1 -1 -1 1 1 1 1 1 -1 -1 -1\n"
 )
 
-// TestReadJobs: each form of log gives the jobs that it tells, and counts those that it does not.
+// TestReadJobs checks the jobs and the counts of left-out jobs for each log format.
 func TestReadJobs(t *testing.T) {
 	for _, tt := range []struct{ format, text, want, words string }{
 		{"rfold", "# id\n0,1.5,T3D_T,4x4x8,128,60\n1,2,CLOS,48,48,0\n", "1.5s 4x4x8T 1m0s 1m0s; 2s 4x4x4 1ms 1ms", ""},
@@ -60,7 +60,7 @@ func TestReadJobs(t *testing.T) {
 	}
 }
 
-// TestReadJobsWrong: what cannot be read is told with its line.
+// TestReadJobsWrong checks that invalid logs are rejected with the line.
 func TestReadJobsWrong(t *testing.T) {
 	row := "a,u,v,8,1,1,COMPLETED,2020-04-01 00:00:10,2020-04-01 00:00:20,2020-04-01 00:01:20,60,10\n"
 	for _, tt := range []struct{ format, text, want string }{
@@ -104,7 +104,7 @@ func TestReadJobsWrong(t *testing.T) {
 	}
 }
 
-// TestSampleLogs: published logs are read whole.
+// TestSampleLogs reads published logs.
 func TestSampleLogs(t *testing.T) {
 	data := readSample(t, "rfold/crux.csv")
 	log, err := testDemand().ReadJobs("rfold", "crux.csv", data)
@@ -131,7 +131,7 @@ func TestSampleLogs(t *testing.T) {
 	checkNear(t, "faults of a server and day", p.PerDay, 4.18e-3, 2e-4)
 }
 
-// readSample is a file of others' beside the repository.
+// readSample reads a file of the samples, which are not part of the repository.
 func readSample(t *testing.T, name string) []byte {
 	for _, dir := range []string{"../../../shared/samples", "../../../../shared/samples"} {
 		if data, err := os.ReadFile(dir + "/" + name); err == nil {
@@ -146,7 +146,8 @@ func faultEntry(node string, day float64, kind string) string {
 	return fmt.Sprintf(`{"node_id": "%s", "event_time": %g, "event_type": "fault_%s"}`, node, day, kind)
 }
 
-// TestReadFaults: faults that overlap are one outage, and what cannot be read is told with its line.
+// TestReadFaults checks that overlapping faults are one outage, and that invalid logs are
+// rejected with the line.
 func TestReadFaults(t *testing.T) {
 	list := func(events ...string) string { return "[\n" + strings.Join(events, ",\n") + "\n]" }
 	text := list(faultEntry("c", 0.5, "end"), faultEntry("a", 1, "start"), faultEntry("a", 2, "start"), faultEntry("a", 3, "end"), faultEntry("b", 3.5, "start"), faultEntry("a", 4, "end"), faultEntry("a", 9, "start"), faultEntry("a", 10, "end"))
@@ -173,9 +174,9 @@ func TestReadFaults(t *testing.T) {
 	}
 }
 
-// TestHistory: a machine is down exactly when the log, read cyclically from the machine's own moment on, has its server
-// down, from the first millisecond on; each server has as many machines as another, or one more, with readings evenly
-// apart, in every pod.
+// TestHistory checks that a machine is down exactly when its server is down in the log,
+// read cyclically from the machine's offset. Servers have equal numbers of machines, up
+// to one, with evenly spaced offsets, in every pod.
 func TestHistory(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := &FaultLog{Span: 100 * Day, Servers: make([][]Outage, rapid.IntRange(1, 12).Draw(t, "servers"))}
@@ -195,7 +196,7 @@ func TestHistory(t *testing.T) {
 			x.log = f.history(i, n)
 			server := slices.IndexFunc(f.Servers, func(s []Outage) bool { return len(s) > 0 && len(x.log.outages) > 0 && &s[0] == &x.log.outages[0] })
 			if server < 0 {
-				continue // a server without outages, which is like another
+				continue // a server without outages, which cannot be identified
 			}
 			copies[server]++
 			from := -x.log.base
@@ -204,7 +205,8 @@ func TestHistory(t *testing.T) {
 			} else {
 				moments[moment] = true
 			}
-			// The span from the reading's beginning to each edge of an outage, over two passes and a half.
+			// Time from the start of the log to each edge of an outage, over two and a
+			// half passes.
 			var want []Outage
 			until := 5 * f.Span / 2
 			for pass := range Time(4) {
@@ -236,7 +238,7 @@ func TestHistory(t *testing.T) {
 	})
 	for _, pods := range []int{1, 3} {
 		f := &FaultLog{Span: 100 * Day, Servers: make([][]Outage, 400)}
-		for s := range 231 { // those that failed come first
+		for s := range 231 { // servers with failures come first
 			f.Servers[s] = []Outage{{Day, Day}}
 		}
 		for pod := range pods {
