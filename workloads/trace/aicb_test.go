@@ -38,7 +38,7 @@ func TestAICB(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := span(t, j), 1200*engine.Nanosecond; got != want || j.Ranks != 8 || j.Format != "aicb" {
+	if got, want := computeSpan(t, j), 1200*engine.Nanosecond; got != want || j.Ranks != 8 || j.Format != "aicb" {
 		t.Errorf("%s of %d ranks computes %v, want %v", j.Format, j.Ranks, got, want)
 	}
 	// of each of 4 ranks 1000 round a ring of 2 and 600 there and back, of all 2000 to the other of the ring
@@ -174,7 +174,7 @@ func FuzzAICB(f *testing.F) {
 	f.Add([]byte("comm_type,comm_group,msg_size,stage\nCommType.all_to_all,CommGroup.ep_group,64,x\n"), 8)
 	f.Fuzz(func(t *testing.T, data []byte, n int) {
 		n = max(0, min(n, 64))
-		fuzzed(t, []File{{"a", data}}, "aicb", &ReadOptions{Keys: Keys{GPUs: n, EP: n / 2, Setup: n%3 == 0}})
+		checkInput(t, []File{{"a", data}}, "aicb", &ReadOptions{Keys: Keys{GPUs: n, EP: n / 2, Setup: n%3 == 0}})
 	})
 }
 

@@ -91,7 +91,7 @@ func TestChakra(t *testing.T) {
 		t.Fatal(err)
 	}
 	// 7 us, and 3e6 operations at 1e12/s: 3 us
-	if got, want := span(t, j), 10*engine.Microsecond; got != want {
+	if got, want := computeSpan(t, j), 10*engine.Microsecond; got != want {
 		t.Errorf("computes %v, want %v", got, want)
 	}
 	if b, _ := j.Wire(); b != 2*100+64 { // each gathers a hundred bytes of the other
@@ -219,7 +219,7 @@ func TestGOAL(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := span(t, j), 150*engine.Nanosecond; got != want { // two computes of a cpu do not overlap
+	if got, want := computeSpan(t, j), 150*engine.Nanosecond; got != want { // two computes of a cpu do not overlap
 		t.Errorf("computes %v, want %v", got, want)
 	}
 	b, err := j.Build(BuildOptions{})
@@ -295,7 +295,7 @@ func TestGOALBinary(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := span(t, j); got != 150*engine.Nanosecond {
+	if got := computeSpan(t, j); got != 150*engine.Nanosecond {
 		t.Errorf("computes %v", got)
 	}
 	twice := slices.Clone(data[:8+6]) // a second rank stands where the first does
@@ -557,17 +557,17 @@ func FuzzChakra(f *testing.F) {
 	f.Add(chTrace(0).Data, chTrace(1).Data, "chained")
 	f.Add([]byte(`{"workload_graph": [{"Id": 1, "NodeType": 4, "runtime": 7}]}`), []byte(`{"workload_graph": []}`), "one-at-a-time")
 	f.Fuzz(func(t *testing.T, a, b []byte, streams string) {
-		fuzzed(t, []File{{"a", a}, {"b", b}}, "chakra", &ReadOptions{Keys: Keys{Streams: streams, PeakTFLOPS: 1}})
+		checkInput(t, []File{{"a", a}, {"b", b}}, "chakra", &ReadOptions{Keys: Keys{Streams: streams, PeakTFLOPS: 1}})
 	})
 }
 
 func FuzzGOAL(f *testing.F) {
 	f.Add([]byte(goalText))
 	f.Add(goalBinary())
-	f.Fuzz(func(t *testing.T, data []byte) { fuzzed(t, []File{{"a", data}}, "goal", &ReadOptions{}) })
+	f.Fuzz(func(t *testing.T, data []byte) { checkInput(t, []File{{"a", data}}, "goal", &ReadOptions{}) })
 }
 
 func FuzzCM(f *testing.F) {
 	f.Add([]byte(cmText))
-	f.Fuzz(func(t *testing.T, data []byte) { fuzzed(t, []File{{"a", data}}, "cm", &ReadOptions{}) })
+	f.Fuzz(func(t *testing.T, data []byte) { checkInput(t, []File{{"a", data}}, "cm", &ReadOptions{}) })
 }

@@ -113,39 +113,39 @@ type goalStatement struct {
 	requires  []int
 }
 
-// playGOAL simulates schedules by the rules of LogGOPSim without overheads, by scanning all operations again and again:
+// simulateGOAL simulates schedules by the rules of LogGOPSim without overheads, by scanning all operations again and again:
 // a message takes a tick per byte; eager sends are done when they start; a rendezvous starts when its receive is posted;
 // receives take the first message to arrive that they accept, in the order in which they were posted; computes of a cpu
 // go in the order in which they became ready. Ties go to the lower rank and statement. It returns when all is done, and
 // false if something never is.
-func playGOAL(ranks [][]goalStatement, eager int64) (engine.Time, bool) {
+func simulateGOAL(ranks [][]goalStatement, eager int64) (engine.Time, bool) {
 	type place struct{ rank, op int }
 	type state struct{ posted, arrived, started, done engine.Time }
-	at := map[place]*state{}
+	states := map[place]*state{}
 	var all []place
 	for r, ops := range ranks {
 		for i := range ops {
 			all = append(all, place{r, i})
-			at[place{r, i}] = &state{-1, -1, -1, -1}
+			states[place{r, i}] = &state{-1, -1, -1, -1}
 		}
 	}
-	taken, takes := map[place]place{}, map[place]place{} // receive by send and the other way round
-	var posted, arrived []place                          // receives and sends in their order
-	var queue []place                                    // computes that wait for a cpu
+	receiveOf, sendOf := map[place]place{}, map[place]place{} // receive by send and the other way round
+	var posted, arrived []place                               // receives and sends in their order
+	var queue []place                                         // computes that wait for a cpu
 	busy := map[[2]int]bool{}
-	of := func(p place) *goalStatement { return &ranks[p.rank][p.op] }
+	statement := func(p place) *goalStatement { return &ranks[p.rank][p.op] }
 	accepts := func(r, s place) bool {
-		w := of(r)
-		return of(s).peer == r.rank && (w.peer < 0 || w.peer == s.rank) && (w.tag < 0 || w.tag == of(s).tag)
+		w := statement(r)
+		return statement(s).peer == r.rank && (w.peer < 0 || w.peer == s.rank) && (w.tag < 0 || w.tag == statement(s).tag)
 	}
 	for now := engine.Time(0); ; {
 		for changed := true; changed; {
-			for again := true; again; { // all but what is matched and granted
-				again = false
+			for advanced := true; advanced; { // all but what is matched and granted
+				advanced = false
 				for _, p := range all {
-					s, o := at[p], of(p)
-					if s.posted < 0 && !slices.ContainsFunc(o.requires, func(k int) bool { return at[place{p.rank, k}].done < 0 || at[place{p.rank, k}].done > now }) {
-						s.posted, again = now, true
+					s, o := states[p], statement(p)
+					if s.posted < 0 && !slices.ContainsFunc(o.requires, func(k int) bool { return states[place{p.rank, k}].done < 0 || states[place{p.rank, k}].done > now }) {
+						s.posted, advanced = now, true
 						switch {
 						case o.kind == 's' && o.bytes <= eager:
 							s.started, s.done = now, now
@@ -154,66 +154,66 @@ func playGOAL(ranks [][]goalStatement, eager int64) (engine.Time, bool) {
 						}
 					}
 					if o.kind == 's' && s.started >= 0 && s.started+engine.Time(o.bytes) <= now && s.arrived < 0 {
-						s.arrived, again = now, true
+						s.arrived, advanced = now, true
 						if o.bytes > eager {
 							s.done = now
-							at[taken[p]].done = now
+							states[receiveOf[p]].done = now
 						}
 					}
 					if o.kind == 'c' && s.started >= 0 && s.done < 0 && s.started+o.time <= now {
-						s.done, again = now, true
+						s.done, advanced = now, true
 						busy[[2]int{p.rank, o.cpu}] = false
 					}
 				}
 			}
 			changed = false
-			var freshSends []place
+			var newSends []place
 			for _, p := range all {
-				s, o := at[p], of(p)
+				s, o := states[p], statement(p)
 				switch {
 				case o.kind == 'r' && s.posted >= 0 && !slices.Contains(posted, p):
 					posted = append(posted, p)
 					for _, m := range arrived {
-						if _, gone := taken[m]; !gone && accepts(p, m) {
-							taken[m], takes[p] = p, m
+						if _, matched := receiveOf[m]; !matched && accepts(p, m) {
+							receiveOf[m], sendOf[p] = p, m
 							changed = true
 							break
 						}
 					}
 				case o.kind == 's' && (s.arrived >= 0 || o.bytes > eager && s.posted >= 0) && !slices.Contains(arrived, p):
-					freshSends = append(freshSends, p)
+					newSends = append(newSends, p)
 				case o.kind == 'c' && o.time > 0 && s.posted >= 0 && !slices.Contains(queue, p):
 					queue = append(queue, p)
 				}
 			}
-			for _, m := range freshSends {
+			for _, m := range newSends {
 				arrived = append(arrived, m)
 				for _, r := range posted {
-					if _, gone := takes[r]; !gone && accepts(r, m) {
-						taken[m], takes[r] = r, m
+					if _, matched := sendOf[r]; !matched && accepts(r, m) {
+						receiveOf[m], sendOf[r] = r, m
 						changed = true
 						break
 					}
 				}
 			}
-			for m, r := range taken {
-				if of(m).bytes <= eager {
-					if at[r].done < 0 {
-						at[r].done, changed = now, true
+			for m, r := range receiveOf {
+				if statement(m).bytes <= eager {
+					if states[r].done < 0 {
+						states[r].done, changed = now, true
 					}
-				} else if at[m].started < 0 {
-					at[m].started, changed = now, true
+				} else if states[m].started < 0 {
+					states[m].started, changed = now, true
 				}
 			}
 			for _, p := range queue {
-				if key := [2]int{p.rank, of(p).cpu}; at[p].started < 0 && !busy[key] {
-					at[p].started, busy[key], changed = now, true, true
+				if key := [2]int{p.rank, statement(p).cpu}; states[p].started < 0 && !busy[key] {
+					states[p].started, busy[key], changed = now, true, true
 				}
 			}
 		}
 		next := engine.Never
 		for _, p := range all {
-			if s, o := at[p], of(p); s.started >= 0 {
+			if s, o := states[p], statement(p); s.started >= 0 {
 				end := s.started + o.time
 				if o.kind == 's' {
 					end = s.started + engine.Time(o.bytes)
@@ -224,7 +224,7 @@ func playGOAL(ranks [][]goalStatement, eager int64) (engine.Time, bool) {
 			}
 		}
 		if next == engine.Never {
-			return now, !slices.ContainsFunc(all, func(p place) bool { return at[p].done < 0 })
+			return now, !slices.ContainsFunc(all, func(p place) bool { return states[p].done < 0 })
 		}
 		now = next
 	}
@@ -232,11 +232,11 @@ func playGOAL(ranks [][]goalStatement, eager int64) (engine.Time, bool) {
 
 // TestGOALPlayed compares random schedules with playGOAL: ends at flow level, and which schedules come to a halt.
 func TestGOALPlayed(t *testing.T) {
-	whole, halted := 0, 0
+	finished, stalled := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(2, 3).Draw(t, "ranks")
 		ranks := make([][]goalStatement, n)
-		put := func(r int, s goalStatement) {
+		add := func(r int, s goalStatement) {
 			for k := range ranks[r] {
 				if rapid.IntRange(0, 3).Draw(t, "requires") == 0 {
 					s.requires = append(s.requires, k)
@@ -247,7 +247,7 @@ func TestGOALPlayed(t *testing.T) {
 		for range rapid.IntRange(1, 7).Draw(t, "steps") {
 			r := rapid.IntRange(0, n-1).Draw(t, "rank")
 			if rapid.Bool().Draw(t, "computes") {
-				put(r, goalStatement{kind: 'c', time: engine.Time(rapid.IntRange(0, 60).Draw(t, "time")) * engine.Nanosecond, cpu: rapid.IntRange(0, 1).Draw(t, "cpu")})
+				add(r, goalStatement{kind: 'c', time: engine.Time(rapid.IntRange(0, 60).Draw(t, "time")) * engine.Nanosecond, cpu: rapid.IntRange(0, 1).Draw(t, "cpu")})
 				continue
 			}
 			to := (r + rapid.IntRange(1, n-1).Draw(t, "to")) % n
@@ -264,8 +264,8 @@ func TestGOALPlayed(t *testing.T) {
 			case 2:
 				receive.peer, receive.tag = -1, -1
 			}
-			put(r, goalStatement{kind: 's', peer: to, tag: tag, bytes: bytes})
-			put(to, receive)
+			add(r, goalStatement{kind: 's', peer: to, tag: tag, bytes: bytes})
+			add(to, receive)
 		}
 		text := fmt.Sprintf("num_ranks %d\n", n)
 		for r, ops := range ranks {
@@ -293,29 +293,29 @@ func TestGOALPlayed(t *testing.T) {
 		if err != nil {
 			t.Skip("named receives take turns in the order of the file, which may close a cycle: ", err)
 		}
-		if repeated(ranks) {
+		if hasRepeatedReceive(ranks) {
 			t.Skip("named messages of one source and tag are matched in the order of the file")
 		}
-		want, ends := playGOAL(ranks, goalEagerBytes)
+		want, ends := simulateGOAL(ranks, goalEagerBytes)
 		trace, err := flow.Run(t.Context(), b.Graph, &engine.Network{Nodes: int32(n)}, fixedRates(b.Graph), flow.Options{})
 		if ends != (err == nil) {
 			t.Fatalf("%v, want an end: %v in\n%s", err, ends, text)
 		}
 		if !ends {
-			halted++
+			stalled++
 			return
 		}
-		if whole++; trace.Makespan != want {
+		if finished++; trace.Makespan != want {
 			t.Fatalf("ends at %v, want %v in\n%s", trace.Makespan, want, text)
 		}
 	})
-	if whole == 0 || halted == 0 {
-		t.Errorf("%d schedules ended and %d came to a halt, want some of each", whole, halted)
+	if finished == 0 || stalled == 0 {
+		t.Errorf("%d schedules ended and %d came to a halt, want some of each", finished, stalled)
 	}
 }
 
-// repeated reports whether a rank has two receives of the same source and tag, both named.
-func repeated(ranks [][]goalStatement) bool {
+// hasRepeatedReceive reports whether a rank has two receives of the same source and tag, both named.
+func hasRepeatedReceive(ranks [][]goalStatement) bool {
 	for _, ops := range ranks {
 		seen := map[[2]int]bool{}
 		for _, o := range ops {

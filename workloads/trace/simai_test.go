@@ -45,8 +45,8 @@ func readText(t testing.TB, text string, k Keys) (*Job, error) {
 	return Read(format, []File{f}, &ReadOptions{Keys: k, IntraStageRate: 8e12})
 }
 
-// span returns how long a job takes where nothing but computing does.
-func span(t *testing.T, j *Job) engine.Time {
+// computeSpan returns how long a job takes where nothing but computing does.
+func computeSpan(t *testing.T, j *Job) engine.Time {
 	t.Helper()
 	d, err := j.criticalPath()
 	if err != nil {
@@ -68,7 +68,7 @@ func TestSimAIStages(t *testing.T) {
 	forward, backward := engine.Time(300+layers*1900)*engine.Nanosecond, engine.Time(2+layers*2600)*engine.Nanosecond
 	once := engine.Time(2+20+10+10+20+5000+2) * engine.Nanosecond // before and after, without what runs beside
 	want := (ga+pp-1)*(forward+backward) + once
-	if got := span(t, j); got < want-engine.Time(200)*engine.Nanosecond || got > want+engine.Time(300)*engine.Nanosecond {
+	if got := computeSpan(t, j); got < want-engine.Time(200)*engine.Nanosecond || got > want+engine.Time(300)*engine.Nanosecond {
 		t.Errorf("computing alone takes %v, want about %v", got, want)
 	}
 	// what a rank sends: 12 sends of each direction a micro-batch, of half of pp_comm
@@ -140,7 +140,7 @@ func TestSimAIOrder(t *testing.T) {
 	if got := strings.Join(names, ","); got != want {
 		t.Errorf("the order is\n%s, want\n%s", got, want)
 	}
-	if got, want := span(t, j), engine.Time(700+300+44+22+11)*engine.Nanosecond; got != want {
+	if got, want := computeSpan(t, j), engine.Time(700+300+44+22+11)*engine.Nanosecond; got != want {
 		t.Errorf("takes %v, want %v", got, want)
 	}
 }
@@ -208,7 +208,7 @@ func TestBuiltRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if alone := span(t, j); trace.Makespan <= alone {
+	if alone := computeSpan(t, j); trace.Makespan <= alone {
 		t.Errorf("ends at %v, and computing alone takes %v", trace.Makespan, alone)
 	}
 }
@@ -217,12 +217,12 @@ func FuzzSimAI(f *testing.F) {
 	f.Add([]byte(simText(2, 2, 2, 2, 1, 8)), 0)
 	f.Add([]byte("MICRO\n1\nm -1 1 NONE 0 1 NONE 0 1 ALLTOALL 64 1"), 4)
 	f.Fuzz(func(t *testing.T, data []byte, gpus int) {
-		fuzzed(t, []File{{"a.txt", data}}, "simai", &ReadOptions{Keys: Keys{GPUs: min(max(0, gpus), 64), RankOrder: "tp-dp-pp"}})
+		checkInput(t, []File{{"a.txt", data}}, "simai", &ReadOptions{Keys: Keys{GPUs: min(max(0, gpus), 64), RankOrder: "tp-dp-pp"}})
 	})
 }
 
-// fuzzed reads files that may be anything: a job that is read can be reported, and one that is built has its bytes.
-func fuzzed(t *testing.T, files []File, format string, h *ReadOptions) {
+// checkInput reads files that may be anything: a job that is read can be reported, and one that is built has its bytes.
+func checkInput(t *testing.T, files []File, format string, h *ReadOptions) {
 	t.Helper()
 	j, err := Read(ByName(format), files, h)
 	if err != nil {
@@ -304,7 +304,7 @@ func TestSimAIUnequal(t *testing.T) {
 		}
 	}
 	want := free[0] + after
-	if got := span(t, j); got < want-200*engine.Nanosecond || got > want+300*engine.Nanosecond {
+	if got := computeSpan(t, j); got < want-200*engine.Nanosecond || got > want+300*engine.Nanosecond {
 		t.Errorf("computing alone takes %v, want %v", got, want)
 	}
 	if n := len(j.Stage.Passes); n != ga {

@@ -12,15 +12,15 @@ import (
 	"sim/engine"
 )
 
-// written is a format that is written and read again.
-type written struct {
+// writtenFormat is a format that is written and read again.
+type writtenFormat struct {
 	name  string
 	write func(w *RankGraph) ([]File, error)
 }
 
-var writtenFormats = []written{
-	{"goal", func(w *RankGraph) ([]File, error) { return writtenJob(w, (*Job).WriteGOAL) }},
-	{"goal", func(w *RankGraph) ([]File, error) { return writtenJob(w, (*Job).WriteBinaryGOAL) }},
+var writtenFormats = []writtenFormat{
+	{"goal", func(w *RankGraph) ([]File, error) { return writeJob(w, (*Job).WriteGOAL) }},
+	{"goal", func(w *RankGraph) ([]File, error) { return writeJob(w, (*Job).WriteBinaryGOAL) }},
 	{"chakra", func(w *RankGraph) (files []File, err error) {
 		j, err := w.Job()
 		if err != nil {
@@ -37,7 +37,7 @@ var writtenFormats = []written{
 	}},
 }
 
-func writtenJob(w *RankGraph, write func(*Job, io.Writer) error) ([]File, error) {
+func writeJob(w *RankGraph, write func(*Job, io.Writer) error) ([]File, error) {
 	j, err := w.GOALJob()
 	if err != nil {
 		return nil, err
@@ -47,8 +47,8 @@ func writtenJob(w *RankGraph, write func(*Job, io.Writer) error) ([]File, error)
 	return []File{{"w", b.Bytes()}}, err
 }
 
-// drawWork is a small graph whose tasks differ in time and size.
-func drawWork(t *rapid.T) *RankGraph {
+// drawRankGraph is a small graph whose tasks differ in time and size.
+func drawRankGraph(t *rapid.T) *RankGraph {
 	g, ranks := &engine.Graph{}, rapid.IntRange(2, 4).Draw(t, "ranks")
 	w, turns := &RankGraph{Graph: g, Ranks: ranks}, rapid.Bool().Draw(t, "turns")
 	rank := func(what string) int32 { return int32(rapid.IntRange(0, ranks-1).Draw(t, what)) }
@@ -81,8 +81,8 @@ func drawWork(t *rapid.T) *RankGraph {
 	return w
 }
 
-// relation says of each task that takes time or moves something, by what it is, which such tasks it waits for.
-func relation(g *engine.Graph) []string {
+// dependencies says of each task that takes time or moves something, by what it is, which such tasks it waits for.
+func dependencies(g *engine.Graph) []string {
 	what, before, all := make([]string, len(g.Tasks)), make([][]string, len(g.Tasks)), []string(nil)
 	for _, id := range g.Order() {
 		task := &g.Tasks[id]
@@ -107,9 +107,9 @@ func relation(g *engine.Graph) []string {
 	return all
 }
 
-// sequence says what each task is that takes time or moves something, in order: where several are ready at once that is the
+// taskOrder says what each task is that takes time or moves something, in order: where several are ready at once that is the
 // order of their packets. Turns are told by how many are before.
-func sequence(g *engine.Graph, turn []int32) (all []string) {
+func taskOrder(g *engine.Graph, turn []int32) (all []string) {
 	for i := range g.Tasks {
 		t, before := &g.Tasks[i], 0
 		if t.Bytes == 0 && t.Duration == 0 {
@@ -129,7 +129,7 @@ func sequence(g *engine.Graph, turn []int32) (all []string) {
 	return all
 }
 
-func again(format string, files []File) (*JobGraph, error) {
+func readBack(format string, files []File) (*JobGraph, error) {
 	if f := Detect(files[0]); f == nil || f.Name != format {
 		return nil, fmt.Errorf("is detected as %v", f)
 	}
@@ -143,8 +143,8 @@ func again(format string, files []File) (*JobGraph, error) {
 // What is written is read as the same graph.
 func TestWritten(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		w := drawWork(t)
-		want := relation(w.Graph)
+		w := drawRankGraph(t)
+		want := dependencies(w.Graph)
 		if len(want) == 0 {
 			return
 		}
@@ -153,14 +153,14 @@ func TestWritten(t *testing.T) {
 			if err != nil {
 				t.Fatal(f.name, err)
 			}
-			built, err := again(f.name, files)
+			built, err := readBack(f.name, files)
 			if err != nil {
 				t.Fatalf("%s: %v in\n%.2000q", f.name, err, files)
 			}
-			if got := relation(built.Graph); !slices.Equal(got, want) {
+			if got := dependencies(built.Graph); !slices.Equal(got, want) {
 				t.Fatalf("%s:\n%q\nwant\n%q\n%s", f.name, got, want, files[0].Data)
 			}
-			if got, want := sequence(built.Graph, built.SendOrder), sequence(w.Graph, w.SendOrder); !slices.Equal(got, want) {
+			if got, want := taskOrder(built.Graph, built.SendOrder), taskOrder(w.Graph, w.SendOrder); !slices.Equal(got, want) {
 				t.Fatalf("%s: tasks in the order\n%q\nwant\n%q\n%s", f.name, got, want, files[0].Data)
 			}
 		}
@@ -171,7 +171,7 @@ func TestWritten(t *testing.T) {
 func TestWrittenCM(t *testing.T) {
 	whole := 0
 	rapid.Check(t, func(t *rapid.T) {
-		w := drawWork(t)
+		w := drawRankGraph(t)
 		for i := range w.Graph.Tasks {
 			w.Graph.Tasks[i].Duration = 0
 		}
@@ -180,11 +180,11 @@ func TestWrittenCM(t *testing.T) {
 			return
 		}
 		whole++
-		built, err := again("cm", []File{{"w.cm", b.Bytes()}})
+		built, err := readBack("cm", []File{{"w.cm", b.Bytes()}})
 		if err != nil {
 			t.Fatalf("%v in\n%s", err, b.Bytes())
 		}
-		if got, want := relation(built.Graph), relation(w.Graph); !slices.Equal(got, want) {
+		if got, want := dependencies(built.Graph), dependencies(w.Graph); !slices.Equal(got, want) {
 			t.Fatalf("%q\nwant\n%q\n%s", got, want, b.Bytes())
 		}
 	})
