@@ -142,8 +142,8 @@ func pairTraffic(name string, nodes int, maxPairs, message int64, down []bool, p
 
 // Hotspot is AllToAll with a fraction of the bytes of every node redirected to the hot
 // nodes, an equal share to each (Pfister and Norton, "Hot spot contention and combining
-// in multistage interconnection networks", 1985). message is the mean per pair. The total
-// of each node is exactly that of AllToAll.
+// in multistage interconnection networks", 1985). message is the mean per pair. Each node
+// sends exactly as many bytes in total as in AllToAll.
 func Hotspot(nodes int, message int64, fraction float64, hot []int32, down []bool) (*Traffic, error) {
 	const name = hotspotName
 	if !(fraction >= 0 && fraction <= 1) {

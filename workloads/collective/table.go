@@ -27,7 +27,7 @@ type PatternRow struct {
 	HasOwnSizes    bool // flows have different sizes
 }
 
-// Patterns are the patterns that scenarios can name, except those that depend on links. A
+// Patterns are the patterns that scenarios can name and that do not depend on links. A
 // new pattern is a row here.
 var Patterns = []PatternRow{
 	{Name: hotspotName, Doc: "All to all, with a share of each node's traffic to a few nodes.",

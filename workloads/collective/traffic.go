@@ -27,7 +27,7 @@ var ErrTraffic = errors.New("collective: no such traffic")
 // A pair occurs at most once, and no flow goes from a node to itself.
 type Traffic struct {
 	Name  string // of the pattern, for people
-	Nodes int    // nodes of the network, including those that are down
+	Nodes int    // nodes of the network, up or down
 	Flows []engine.Flow
 	// Message is the unit of Demand, in bytes. Flow f carries Bytes[f] bytes, between 1
 	// and Message. If Bytes is nil, every flow carries Message.

@@ -68,7 +68,7 @@ func drawGap(r *rand.Rand, perDay, shape float64) Time {
 	return max(Millisecond, FromSeconds(x/perDay*Day.Seconds()))
 }
 
-// Residual returns the mean remaining time of a duration of which elapsed has passed.
+// Residual returns the mean remaining time of a duration, given that elapsed has passed.
 func (s Spread) Residual(elapsed Time) Time {
 	switch s.Form {
 	case Exponential:

@@ -66,7 +66,7 @@ type Failures struct {
 }
 
 // NewFailures returns the failures of a part of a fleet with the given number of pods. A
-// process with a log must be that of machines.
+// process with a log applies to machines only.
 func NewFailures(p *Process, seed uint64, kind Part, pods, pod, number int) Failures {
 	if p.Log != nil {
 		const machines = PodCubes * CubeHosts

@@ -52,8 +52,8 @@ func FromSeconds(s float64) Time {
 }
 
 // Kinds of random streams. Each consumer has its own stream, so its random numbers do not
-// depend on those of other consumers. Policies are thus compared under the same jobs and
-// the same faults (common random numbers).
+// depend on other consumers. Policies are thus compared under the same jobs and the same
+// faults (common random numbers).
 const (
 	streamArrivals uint64 = iota + 1
 	streamShapes

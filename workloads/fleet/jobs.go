@@ -40,7 +40,7 @@ type Traffic struct{ AllToAll, Neighbours float64 }
 
 // Source returns jobs in the order of submission.
 type Source interface {
-	Next() (Job, bool) // Next returns the next job, or false if there is none.
+	Next() (Job, bool) // Next returns the next job, or false after the last one.
 }
 
 // fig13 is the number of jobs admitted on each of 60 days, read off the paper's Fig. 13.
@@ -65,7 +65,7 @@ type Demand struct {
 	PerDay float64 // jobs per day if ByDay is nil
 	Until  Time    // end of submissions
 	Chips  int     // chips of the fleet
-	Load   float64 // requested chip-time over that of the fleet; determines the mean duration
+	Load   float64 // requested chip-time over the fleet's; determines the mean duration
 
 	Durations    Form    // form of the distribution of durations
 	Sigma        float64 // of the logarithm of lognormal durations
@@ -129,8 +129,8 @@ func (d *Demand) MeanPerDay() float64 {
 	return float64(sum) / float64(len(d.ByDay))
 }
 
-// MeanWork returns the mean duration of a job with slice s. It is chosen such that the
-// requested chip-time is Load times that of the fleet.
+// MeanWork returns the mean duration of a job with slice s. It makes the requested
+// chip-time Load times the chip-time of the fleet.
 func (d *Demand) MeanWork(s Shape) Time {
 	return FromSeconds(d.unitDays() * d.sizeFactor(s) * Day.Seconds())
 }

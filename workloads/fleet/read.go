@@ -38,7 +38,7 @@ type JobLog struct {
 	NumChipless int   // jobs left out: they request no accelerators
 }
 
-// Words describes the jobs that were left out, or returns "" if there are none.
+// Words describes the jobs that were left out, or returns "" if all were read.
 func (l *JobLog) Words() string {
 	var parts []string
 	for _, x := range []struct {

@@ -60,7 +60,7 @@ func readHelios(l *logReader) error {
 }
 
 // duration returns the duration of a job in seconds, or NaN if it is unknown. times are
-// those of submission, start and end.
+// the times of submission, start and end.
 func (l *logReader) duration(times [3]time.Time, duration string) (float64, error) {
 	known := slices.DeleteFunc(slices.Clone(times[:]), time.Time.IsZero)
 	if !slices.IsSortedFunc(known, time.Time.Compare) {
@@ -71,7 +71,7 @@ func (l *logReader) duration(times [3]time.Time, duration string) (float64, erro
 		if err != nil || work < 0 {
 			return 0, l.errorf("the duration is not a number of seconds; want seconds from 0")
 		}
-		return work, nil // data frames write NaN if there is none
+		return work, nil // NaN in data frames means unknown
 	}
 	if times[1].IsZero() || times[2].IsZero() {
 		return math.NaN(), nil

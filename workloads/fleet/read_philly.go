@@ -29,8 +29,8 @@ func readPhilly(l *logReader) error {
 	return entries(l, l.addPhillyJob)
 }
 
-// entries reads a JSON list one entry at a time. The current line is that of the end of
-// an entry.
+// entries reads a JSON list one entry at a time. The current line is the last line of the
+// entry.
 func entries[T any](l *logReader, visit func(entry *T) error) error {
 	d := json.NewDecoder(bytes.NewReader(l.data))
 	counted := int64(0)

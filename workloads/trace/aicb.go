@@ -47,7 +47,7 @@ type aicbStage struct {
 // aicbRow is a row of the table.
 type aicbRow struct {
 	op    Op
-	time  float64 // measured time in the unit of the file; -1 if there is none
+	time  float64 // measured time in the unit of the file; -1 if unknown
 	peer  int     // message: stage of the peer minus this stage
 	bytes int64
 }

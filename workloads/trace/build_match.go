@@ -114,7 +114,7 @@ func (j *Job) match() (sends []message, recvs, open []opRef, err error) {
 			what, m.rank, m.op, j.op(m.opRef).Name, m.countEqual(sends), m.src, m.dst, m.tag,
 			m.countEqual(fixedRecvs))
 	}
-	// Sends that each kind of receive may take, beyond those of fixed receives.
+	// Number of sends without a fixed receive that each kind of receive accepts.
 	surplus := map[wildcard]int{}
 
 	// Merge the sorted sends and fixed receives.

@@ -16,7 +16,7 @@ type orderedTask struct {
 	message int32 // index in sends; -1 if it is not a message
 }
 
-// addTasks adds the tasks of all operations except those of expanded calls.
+// addTasks adds the tasks of all operations. Expanded calls add their own.
 //
 // The order of tasks determines the order of packets that are ready at the same time.
 // Operations with numbers are in that order. Otherwise transfers are ordered by tag, and

@@ -14,8 +14,8 @@ import (
 type chNodeLinks struct {
 	id     uint64
 	stream int64
-	// Ends of the node's data and control dependencies in the list of all dependency ids,
-	// in which those of consecutive nodes follow one another.
+	// Ends of the node's data and control dependencies in the list of all dependency ids.
+	// The dependencies of consecutive nodes follow one another.
 	dataEnd, controlEnd int32
 	gpu                 bool // kernel or message; false for operations of the host
 }

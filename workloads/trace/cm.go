@@ -20,7 +20,7 @@ type cmFlow struct {
 	src, dst           int32
 	start              engine.Time
 	bytes              int64
-	id, trigger        int64 // its id, and the trigger for which it waits; 0 if there is none
+	id, trigger        int64 // its id, and the trigger for which it waits; 0 if absent
 	sendDone, recvDone int64 // triggers fired when it is acknowledged and received; 0 if none
 	line               int   // line in the file
 	hasSize            bool

@@ -20,10 +20,10 @@ import (
 	"sim/engine/units"
 )
 
-// chMessage appends a delimited message.
+// chMessage appends a length-delimited message.
 func chMessage(to, message []byte) []byte { return protowire.AppendBytes(to, message) }
 
-// chEncode writes a node, whose numbers are of whatever type their place in the list says.
+// chEncode encodes a node. The position in the list determines the type of each number.
 func chEncode(id uint64, kind uint64, name string, micros uint64, data []uint64, group string, numbers ...any) []byte {
 	var b []byte
 	if id > 0 {
@@ -63,7 +63,8 @@ func chEncode(id uint64, kind uint64, name string, micros uint64, data []uint64,
 	return b
 }
 
-// chTrace is the file of a rank of two: it computes, calls and sends or receives.
+// chTrace returns the file of one of two ranks, which computes, calls, and sends or
+// receives.
 func chTrace(rank int) File {
 	f := chMessage(nil, protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), "1.0"))
 	f = chMessage(f, chEncode(0, chComp, "before", 7, nil, ""))
@@ -77,6 +78,8 @@ func chTrace(rank int) File {
 	return File{fmt.Sprintf("w.%d.et", rank), f}
 }
 
+// TestChakra compares a trace with operations and times counted by hand, in protobuf,
+// JSON and gzip, and checks the errors of other traces.
 func TestChakra(t *testing.T) {
 	files := []File{chTrace(0), chTrace(1)}
 	if f := Detect(files[0]); f == nil || f.Name != "chakra" {
@@ -90,14 +93,14 @@ func TestChakra(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// 7 us, and 3e6 operations at 1e12/s: 3 us
+	// 7 us, plus 3 us for 3e6 operations at 1e12/s
 	if got, want := computeSpan(t, j), 10*engine.Microsecond; got != want {
 		t.Errorf("computes %v, want %v", got, want)
 	}
-	if b, _ := j.Wire(); b != 2*100+64 { // each gathers a hundred bytes of the other
+	if b, _ := j.Wire(); b != 2*100+64 { // each rank gathers 100 B of the other
 		t.Errorf("%g B", b)
 	}
-	// packed by gzip it is the same
+	// Compression does not change the job.
 	var z bytes.Buffer
 	w := gzip.NewWriter(&z)
 	w.Write(files[0].Data)
@@ -150,7 +153,8 @@ func TestChakra(t *testing.T) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
-	// one receives what nobody sends, and one calls what the other does not
+	// One rank receives a message that no rank sends; another makes a call that the other
+	// does not.
 	alone, err := Read(ByName("chakra"), []File{chTrace(0), chTrace(0)}, h)
 	if err == nil {
 		_, err = alone.Build(BuildOptions{Expand: ExpandNeighbours})
@@ -160,7 +164,8 @@ func TestChakra(t *testing.T) {
 	}
 }
 
-// TestEndsDisagree: what two ends of a message say otherwise is told.
+// TestEndsDisagree checks that differences between the two ends of a message are
+// reported.
 func TestEndsDisagree(t *testing.T) {
 	told := func(j *Job, err error) string {
 		t.Helper()
@@ -214,12 +219,14 @@ rank 2 {
 a: recv 8b from -1 tag -1 cpu 0 nic 0
 }`
 
+// TestGOAL compares a text schedule with times and notes determined by hand, and checks
+// the errors of other schedules.
 func TestGOAL(t *testing.T) {
 	j, err := readText(t, goalText, Keys{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := computeSpan(t, j), 150*engine.Nanosecond; got != want { // two computes of a cpu do not overlap
+	if got, want := computeSpan(t, j), 150*engine.Nanosecond; got != want { // two computations on one cpu do not overlap
 		t.Errorf("computes %v, want %v", got, want)
 	}
 	b, err := j.Build(BuildOptions{})
@@ -260,7 +267,8 @@ func TestGOAL(t *testing.T) {
 	}
 }
 
-// goalBinary writes a schedule of one rank that computes and then sends itself nothing, as txt2bin does.
+// goalBinary returns txt2bin's file of a schedule in which one rank computes and then
+// sends itself an empty message.
 func goalBinary() []byte {
 	le := binary.LittleEndian
 	var b []byte
@@ -285,6 +293,8 @@ func goalBinary() []byte {
 	return le.AppendUint32(b, 1)
 }
 
+// TestGOALBinary reads a binary file, and checks that corrupt files are rejected without
+// a crash.
 func TestGOALBinary(t *testing.T) {
 	data := goalBinary()
 	f := File{"a.bin", data}
@@ -298,7 +308,7 @@ func TestGOALBinary(t *testing.T) {
 	if got := computeSpan(t, j); got != 150*engine.Nanosecond {
 		t.Errorf("computes %v", got)
 	}
-	twice := slices.Clone(data[:8+6]) // a second rank stands where the first does
+	twice := slices.Clone(data[:8+6]) // a second rank with the block of the first
 	twice[8] = 2
 	for range 2 {
 		twice = binary.LittleEndian.AppendUint64(twice, 38)
@@ -308,7 +318,7 @@ func TestGOALBinary(t *testing.T) {
 	if _, err := Read(ByName("goal"), []File{{"a", twice}}, &ReadOptions{}); err == nil || !strings.Contains(err.Error(), "where others stand") {
 		t.Errorf("ranks that share bytes: %v", err)
 	}
-	for i := range data { // cut off anywhere, or with any byte another
+	for i := range data { // truncated, or with one byte changed
 		if _, err := Read(ByName("goal"), []File{{"a", data[:i]}}, &ReadOptions{}); err == nil {
 			t.Errorf("%d of %d bytes are read", i, len(data))
 		}
@@ -320,6 +330,8 @@ func TestGOALBinary(t *testing.T) {
 
 const cmText = "Nodes 4\nConnections 4\nTriggers 2\n0->1 id 1 start 1000 size 100 send_done_trigger 1\n1->2 id 2 trigger 1 size 200 recv_done_trigger 2\r\n\n3->2 id 3 start 0 size 5 send_done_trigger 2\n2->0 id 4 trigger 2 size 7\ntrigger id 1 oneshot\ntrigger id 2 barrier count 2\n"
 
+// TestCM compares a connection matrix with flows and dependencies determined by hand, and
+// checks the errors of other matrices.
 func TestCM(t *testing.T) {
 	j, err := readText(t, cmText, Keys{})
 	if err != nil {
@@ -329,7 +341,7 @@ func TestCM(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// each flow begins when those before it have ended: count levels of transfers
+	// Each flow starts when its predecessors have ended: count levels of transfers.
 	level, most := make([]int, len(b.Graph.Tasks)), 0
 	for _, id := range b.Graph.Order() {
 		for _, e := range b.Graph.In(id) {
@@ -370,8 +382,9 @@ func TestCM(t *testing.T) {
 	}
 }
 
-// TestCMTriggers compares random flows and triggers on links of their own with a reference that fires triggers when flows
-// end: when the last flow ends, and which files have flows that never start.
+// TestCMTriggers compares random flows and triggers on separate links with a reference
+// simulation, in which ending flows fire triggers: the time at which the last flow ends,
+// and the files in which some flow never starts.
 func TestCMTriggers(t *testing.T) {
 	ran, refused := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -462,7 +475,7 @@ func TestCMTriggers(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v in\n%s", err, text.String())
 		}
-		routes := &engine.Routes{Start: make([]int32, len(b.Graph.Tasks)+1), FlowCap: slices.Repeat([]float64{8e12}, len(b.Graph.Tasks))} // a byte per tick
+		routes := &engine.Routes{Start: make([]int32, len(b.Graph.Tasks)+1), FlowCap: slices.Repeat([]float64{8e12}, len(b.Graph.Tasks))} // one byte per tick
 		trace, err := flow.Run(t.Context(), b.Graph, &engine.Network{Nodes: 5}, routes, flow.Options{})
 		if err != nil || int64(trace.Makespan) != last {
 			t.Fatalf("%v, want an end at %d in\n%s", err, last, text.String())
@@ -473,8 +486,8 @@ func TestCMTriggers(t *testing.T) {
 	}
 }
 
-// TestSamples reads the sample files of other projects in the folder that SIM_SAMPLES names, at the paths of their
-// repositories, and holds the table of docs/traces.md to what comes out.
+// TestSamples reads sample files of other projects, if SIM_SAMPLES names their directory,
+// and compares the result with the table in docs/traces.md.
 func TestSamples(t *testing.T) {
 	root := os.Getenv("SIM_SAMPLES")
 	if root == "" {
@@ -502,11 +515,11 @@ func TestSamples(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if at := bytes.Index(f.Data, []byte("{\n")); strings.HasSuffix(name, ".tgz") { // of one file
+			if at := bytes.Index(f.Data, []byte("{\n")); strings.HasSuffix(name, ".tgz") { // a single file
 				f.Data = bytes.TrimRight(f.Data[at:], "\x00")
 			}
 			key := strings.TrimPrefix(name, root+"/")
-			if strings.HasSuffix(name, ".et") { // all ranks
+			if strings.HasSuffix(name, ".et") { // one file per rank
 				key = strings.TrimRight(strings.TrimSuffix(key, ".et"), "0123456789") + "*.et"
 			}
 			if sets[key] == nil {
@@ -523,7 +536,7 @@ func TestSamples(t *testing.T) {
 		files := sets[k]
 		slices.SortFunc(files, func(a, b File) int { return (len(a.Name)-len(b.Name))*1000 + strings.Compare(a.Name, b.Name) })
 		h := &ReadOptions{Keys: Keys{RankOrder: "tp-dp-pp", PeakTFLOPS: 100}}
-		if strings.Contains(k, "/simAI/") { // which do not say
+		if strings.Contains(k, "/simAI/") { // which do not contain the number of ranks
 			h.GPUs = 128
 		}
 		if groups, err := os.ReadFile(filepath.Join(root, strings.Replace(k, ".*.et", ".json", 1))); err == nil && strings.Contains(k, "*") {

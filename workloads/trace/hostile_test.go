@@ -10,8 +10,9 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Files of millions of operations that are refused allocate little: garbage counts, since the collector may be late.
-// The bound is a multiple of the file's size and below what is read at most.
+// TestRefusedFilesTakeLittleMemory bounds the memory allocated for rejected files with
+// millions of operations, garbage included, because the collector may be late. The bound
+// is a multiple of the file size and lower than the memory of the largest accepted files.
 func TestRefusedFilesTakeLittleMemory(t *testing.T) {
 	chakra := func(node string, n int, end string) []byte {
 		return []byte(`{"workload_graph": [` + strings.Repeat(node+",", n) + end + `]}`)
@@ -47,8 +48,9 @@ func TestRefusedFilesTakeLittleMemory(t *testing.T) {
 	}
 }
 
-// Rows whose gradients need a checkpoint far before them are passed again for each, and do nothing: their number is bounded
-// although they are no operations.
+// TestRecomputedRowsAreBounded checks that rows whose gradients need a distant checkpoint
+// are limited. Their forward passes are repeated for each, even if they have no
+// operations.
 func TestRecomputedRowsAreBounded(t *testing.T) {
 	const rows = 200_000
 	var all strings.Builder
@@ -62,7 +64,8 @@ func TestRecomputedRowsAreBounded(t *testing.T) {
 	}
 }
 
-// The rows of a file of the policy MICRO are one micro-batch: several for a pipeline of several stages are refused.
+// TestMicroPolicyHasOneMicrobatch checks that the rows of policy MICRO are one
+// micro-batch, and that several micro-batches in several stages are rejected.
 func TestMicroPolicyHasOneMicrobatch(t *testing.T) {
 	const text = "MICRO model_parallel_NPU_group: 1 ep: 1 pp: 2 vpp: 1 ga: %d all_gpus: 2 pp_comm: 5\n1\na -1 5 NONE 0 5 NONE 0 5 NONE 0 5\n"
 	for ga, want := range map[int]string{1: "", 2: "one micro-batch, and ga is 2"} {
@@ -73,7 +76,8 @@ func TestMicroPolicyHasOneMicrobatch(t *testing.T) {
 	}
 }
 
-// Odd JSON is read as encoding/json reads it, or refused at its byte.
+// TestChakraJSONText checks that unusual JSON is read as by encoding/json, or rejected at
+// the right byte.
 func TestChakraJSONText(t *testing.T) {
 	for text, want := range map[string]string{
 		` { "schema" : "x" , "WORKLOAD_graph" : [ {"id":1,"nodetype":4,"Name":"]}\"[{,:"} , {"Id":2,"NodeType":4} ] , "more": {"a":[1,{"b":"}"}]} } `: "",
@@ -103,7 +107,8 @@ func TestChakraJSONText(t *testing.T) {
 	}
 }
 
-// Groups are bounded by groups times ranks, and a rank that is in many groups of one name is refused at the second.
+// TestChakraGroupsAreBounded checks the limit on groups times ranks, and that a rank with
+// several groups of one name is rejected at the second group.
 func TestChakraGroupsAreBounded(t *testing.T) {
 	var many strings.Builder
 	for i := range 300_000 {

@@ -37,8 +37,8 @@ type File struct {
 	Data []byte
 }
 
-// Unpack returns a file, decompressed if its first bytes are those of gzip. It fails if
-// the compressed data is corrupt or expands to more than MaxUnpackRatio times its size.
+// Unpack returns a file, decompressed if it starts like a gzip file. It fails if the
+// compressed data is corrupt or expands to more than MaxUnpackRatio times its size.
 func Unpack(name string, data []byte) (File, error) {
 	if !bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
 		return File{name, data}, nil

@@ -12,13 +12,14 @@ import (
 	"sim/engine/flow"
 )
 
-// fixedRates returns routes on which each transfer takes a tick per byte, whatever else is sent.
+// fixedRates returns routes on which each transfer takes one tick per byte, without
+// sharing.
 func fixedRates(g *engine.Graph) *engine.Routes {
 	return &engine.Routes{Start: make([]int32, len(g.Tasks)+1), FlowCap: slices.Repeat([]float64{8e12}, len(g.Tasks))}
 }
 
-// TestUnequalAllToAll: in an all-to-all of ranks that send different sizes, each rank sends its own size divided by the
-// number of ranks to each other rank, whether it is the first of its group or not.
+// TestUnequalAllToAll checks that each rank of an all-to-all with different sizes sends
+// its own size divided by the number of ranks to each other rank.
 func TestUnequalAllToAll(t *testing.T) {
 	sizes := []int64{300, 9000, 30}
 	var files []File
@@ -52,20 +53,20 @@ func TestUnequalAllToAll(t *testing.T) {
 	}
 }
 
-// TestWildcardTags: a receive of any source takes only messages of its tag, one of any tag only those of its source, and a
-// receive of both what comes first.
+// TestWildcardTags checks that wildcard receives take the first message that they accept:
+// of any source with their tag, of their source with any tag, or any message.
 func TestWildcardTags(t *testing.T) {
-	// messages of rank 1 and 2 arrive after 10, 20, 30 and 40 ticks
+	// Messages of ranks 1 and 2 arrive after 10, 20, 30 and 40 ticks.
 	const senders = "rank 1 {\na: send 10b to 0 tag 7\nb: send 30b to 0 tag 8\n}\nrank 2 {\na: send 20b to 0 tag 8\nb: send 40b to 0 tag 9\n}\n"
 	for receives, want := range map[string]engine.Time{
 		"recv 1b from -1 tag 8":  20, // not the message of tag 7
 		"recv 1b from -1 tag 9":  40,
 		"recv 1b from 2 tag -1":  20,
 		"recv 1b from -1 tag -1": 10,
-		"recv 1b from 1 tag 8":   30, // of both, by name
+		"recv 1b from 1 tag 8":   30, // fixed source and tag
 		"recv 1b from 1 tag -1":  10,
 	} {
-		// what the first receive does not take goes to receives of any message that come after it
+		// Later wildcard receives take the messages that the first receive does not.
 		text := "num_ranks 3\nrank 0 {\nr: " + receives + "\nx: recv 1b from -1 tag -1\ny: recv 1b from -1 tag -1\nz: recv 1b from -1 tag -1\nc: calc 1\nc requires r\n}\n" + senders
 		j, err := readText(t, text, Keys{})
 		if err != nil {
@@ -107,17 +108,23 @@ func TestWildcardTags(t *testing.T) {
 type goalStatement struct {
 	kind      byte // 'c', 's' or 'r'
 	time      engine.Time
-	peer, tag int // -1 of any
+	peer, tag int // -1 accepts any
 	bytes     int64
 	cpu       int
 	requires  []int
 }
 
-// simulateGOAL simulates schedules by the rules of LogGOPSim without overheads, by scanning all operations again and again:
-// a message takes a tick per byte; eager sends are done when they start; a rendezvous starts when its receive is posted;
-// receives take the first message to arrive that they accept, in the order in which they were posted; computes of a cpu
-// go in the order in which they became ready. Ties go to the lower rank and statement. It returns when all is done, and
-// false if something never is.
+// simulateGOAL simulates schedules by the rules of LogGOPSim without overheads. It scans
+// all operations repeatedly:
+//
+//   - A message takes one tick per byte.
+//   - Eager sends end when they start. A rendezvous starts when its receive is posted.
+//   - Receives take the first arriving message that they accept, in the order in which they were
+//     posted.
+//   - Computations on a cpu run in the order in which they became ready.
+//   - Ties are broken by rank, then by statement.
+//
+// It returns the time at which everything has ended, and false if something never ends.
 func simulateGOAL(ranks [][]goalStatement, eager int64) (engine.Time, bool) {
 	type place struct{ rank, op int }
 	type state struct{ posted, arrived, started, done engine.Time }
@@ -129,9 +136,9 @@ func simulateGOAL(ranks [][]goalStatement, eager int64) (engine.Time, bool) {
 			states[place{r, i}] = &state{-1, -1, -1, -1}
 		}
 	}
-	receiveOf, sendOf := map[place]place{}, map[place]place{} // receive by send and the other way round
-	var posted, arrived []place                               // receives and sends in their order
-	var queue []place                                         // computes that wait for a cpu
+	receiveOf, sendOf := map[place]place{}, map[place]place{} // receive by send, and send by receive
+	var posted, arrived []place                               // receives and sends in order
+	var queue []place                                         // computations that wait for a cpu
 	busy := map[[2]int]bool{}
 	statement := func(p place) *goalStatement { return &ranks[p.rank][p.op] }
 	accepts := func(r, s place) bool {
@@ -140,7 +147,7 @@ func simulateGOAL(ranks [][]goalStatement, eager int64) (engine.Time, bool) {
 	}
 	for now := engine.Time(0); ; {
 		for changed := true; changed; {
-			for advanced := true; advanced; { // all but what is matched and granted
+			for advanced := true; advanced; { // all changes except matches and grants of a cpu
 				advanced = false
 				for _, p := range all {
 					s, o := states[p], statement(p)
@@ -230,7 +237,8 @@ func simulateGOAL(ranks [][]goalStatement, eager int64) (engine.Time, bool) {
 	}
 }
 
-// TestGOALPlayed compares random schedules with playGOAL: ends at flow level, and which schedules come to a halt.
+// TestGOALPlayed compares random schedules at flow level with simulateGOAL: the makespan,
+// and which schedules deadlock.
 func TestGOALPlayed(t *testing.T) {
 	finished, stalled := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -314,7 +322,8 @@ func TestGOALPlayed(t *testing.T) {
 	}
 }
 
-// hasRepeatedReceive reports whether a rank has two receives of the same source and tag, both named.
+// hasRepeatedReceive reports whether a rank has two receives with the same fixed source
+// and tag.
 func hasRepeatedReceive(ranks [][]goalStatement) bool {
 	for _, ops := range ranks {
 		seen := map[[2]int]bool{}

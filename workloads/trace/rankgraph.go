@@ -132,7 +132,7 @@ type jobBuilder struct {
 	// sender, by transfer and sender.
 	arrivalOp map[[2]int32]int32
 	ops       int
-	tags      []uint32 // number of each task; of a transfer, that of its first message
+	tags      []uint32 // number of each task; of a transfer, the tag of its first message
 	nextTag   uint32   // next unused number
 }
 
@@ -314,10 +314,9 @@ func mode(list []int32) int32 {
 	return best
 }
 
-// assignStreams distributes the computations of a rank to streams such that those of one
-// stream depend on one another. Each then starts after the previous one has ended for any
-// durations. The number of streams is that of a first-fit search. Other operations have
-// stream -1.
+// assignStreams distributes the computations of a rank to streams such that each depends
+// on the previous one of its stream. Each then starts after the previous one has ended
+// for any durations. The streams are found by first fit. Other operations have stream -1.
 func assignStreams(ops []Op) (streamOf []int32, n int32) {
 	streamOf = slices.Repeat([]int32{-1}, len(ops))
 	// last operation of each stream, plus 1, that an operation follows; 0 if none

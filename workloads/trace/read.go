@@ -10,8 +10,8 @@ import (
 	"sim/engine/units"
 )
 
-// Keys are the keys of a scenario that name the files of a workload and supply what the
-// files leave open.
+// Keys are the keys of a scenario that name the files of a workload and supply
+// information that the files lack.
 type Keys struct {
 	Files           []string   `key:"files" doc:"one file, a list of them, or a pattern in which '%d' is the rank, from 0" required:""`
 	Format          string     `key:"format" doc:"of the files; 'auto' is the one that they look like" default:"auto" choices:"@formats"`

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestRefusals: each way of spoiling a text is refused with its cause, and the text itself is read.
+// TestRefusals checks that each corruption of a text is rejected with its cause, and that
+// the original text is accepted.
 func TestRefusals(t *testing.T) {
 	goal := func(body string) string { return "num_ranks 2\nrank 0 {\n" + body + "\n}\nrank 1 {\n}\n" }
 	cm := func(lines ...string) string {
@@ -107,7 +108,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestJobCheck: operations at the bounds pass, those just outside are refused and named.
+// TestJobCheck checks that operations at the bounds are accepted and that operations just
+// outside are rejected by name.
 func TestJobCheck(t *testing.T) {
 	for _, c := range []struct {
 		want  string

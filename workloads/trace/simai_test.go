@@ -10,7 +10,7 @@ import (
 	"sim/workloads/training"
 )
 
-// simText writes a stage of a pipeline as AICB does.
+// simText returns a pipeline stage in the format of AICB.
 func simText(tp, ep, pp, ga, layers, gpus int) string {
 	var rows []string
 	row := func(format string, args ...any) { rows = append(rows, fmt.Sprintf(format, args...)) }
@@ -31,7 +31,7 @@ func simText(tp, ep, pp, ga, layers, gpus int) string {
 		tp, ep, pp, layers, ga, gpus, len(rows), strings.Join(rows, "\n"))
 }
 
-// readText reads a job of a text.
+// readText detects the format of a text and reads it.
 func readText(t testing.TB, text string, k Keys) (*Job, error) {
 	t.Helper()
 	f := File{"a.txt", []byte(text)}
@@ -45,7 +45,7 @@ func readText(t testing.TB, text string, k Keys) (*Job, error) {
 	return Read(format, []File{f}, &ReadOptions{Keys: k, IntraStageRate: 8e12})
 }
 
-// computeSpan returns how long a job takes where nothing but computing does.
+// computeSpan returns the makespan of a job if only computations take time.
 func computeSpan(t *testing.T, j *Job) engine.Time {
 	t.Helper()
 	d, err := j.criticalPath()
@@ -55,6 +55,7 @@ func computeSpan(t *testing.T, j *Job) engine.Time {
 	return d
 }
 
+// TestSimAIStages compares the pipeline of a stage with times and bytes computed by hand.
 func TestSimAIStages(t *testing.T) {
 	const pp, ga, layers = 4, 8, 2
 	j, err := readText(t, simText(2, 2, pp, ga, layers, 32), Keys{})
@@ -64,14 +65,15 @@ func TestSimAIStages(t *testing.T) {
 	if j.Ranks != 32 || len(j.Groups) != 4 {
 		t.Fatalf("%d ranks, %d groups", j.Ranks, len(j.Groups))
 	}
-	// 1F1B: m passes forward and backward of a stage and (p-1) of both to fill and drain it (PipeDream-Flush)
+	// 1F1B: m forward and backward passes of a stage, and p-1 of both to fill and drain
+	// the pipeline (PipeDream-Flush).
 	forward, backward := engine.Time(300+layers*1900)*engine.Nanosecond, engine.Time(2+layers*2600)*engine.Nanosecond
-	once := engine.Time(2+20+10+10+20+5000+2) * engine.Nanosecond // before and after, without what runs beside
+	once := engine.Time(2+20+10+10+20+5000+2) * engine.Nanosecond // rows before and after, without those that overlap
 	want := (ga+pp-1)*(forward+backward) + once
 	if got := computeSpan(t, j); got < want-engine.Time(200)*engine.Nanosecond || got > want+engine.Time(300)*engine.Nanosecond {
 		t.Errorf("computing alone takes %v, want about %v", got, want)
 	}
-	// what a rank sends: 12 sends of each direction a micro-batch, of half of pp_comm
+	// Each rank sends 12 messages per direction and micro-batch, each half of pp_comm.
 	bytes, _ := j.Wire()
 	sends := 0.0
 	j.each(func(_, times int, ops []Op) {
@@ -88,16 +90,17 @@ func TestSimAIStages(t *testing.T) {
 	if m.GPUs != 4 || m.Microbatches != ga || m.PipelineBytes != 2048 {
 		t.Errorf("a stage is %+v", m)
 	}
-	if f := m.Forward - forward; f < 0 || f > 100*engine.Nanosecond { // at 1 TB/s inside
+	if f := m.Forward - forward; f < 0 || f > 100*engine.Nanosecond { // with 1 TB/s within the stage
 		t.Errorf("forward takes %v, want %v and what is sent inside", m.Forward, forward)
 	}
-	// DP 4: a quarter less than 1,000 and 2,000 B, of two ranks of a stage that share it
+	// DP 4: three quarters of 1,000 B and 2,000 B, shared by the two ranks of a stage.
 	if m.SyncBytes != 750/2+1500/2 {
 		t.Errorf("%d B go to the next replica", m.SyncBytes)
 	}
 }
 
-// TestSimAIGroups: ranks of a group differ in one coordinate alone, and both orders have the same sizes.
+// TestSimAIGroups checks that the ranks of a set differ in one coordinate only, and that
+// both rank orders have the same sizes.
 func TestSimAIGroups(t *testing.T) {
 	for order, want := range map[string][4]string{
 		"tp-dp-pp": {"[0 1]", "[0 2 4 6]", "[0 2]", "[0 4]"},
@@ -124,7 +127,8 @@ func TestSimAIGroups(t *testing.T) {
 	}
 }
 
-// TestSimAIOrder: a stage alone does its rows forward and then backward; checkpoints have rows done again.
+// TestSimAIOrder checks that a single stage computes its rows forward and then backward,
+// and that rows are recomputed from checkpoints.
 func TestSimAIOrder(t *testing.T) {
 	head := "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 1 all_gpus: 2 checkpoints: 1 0 checkpoint_initiates: 1 2 pp_comm 0\n3\n"
 	text := head + "a -1 100 NONE 0 10 NONE 0 1 ALLREDUCE 64 0\r\nb -1 200 NONE 0 20 NONE 0 2 NONE 0 0\n\nc -1 400 NONE 0 40 NONE 0 4 NONE 0 0\n"
@@ -145,7 +149,8 @@ func TestSimAIOrder(t *testing.T) {
 	}
 }
 
-// TestSimAIRefused: what is wrong is told with record, byte and remedy.
+// TestSimAIRefused checks that errors contain the record, the byte and the accepted
+// input.
 func TestSimAIRefused(t *testing.T) {
 	const row = "a -1 1 NONE 0 1 NONE 0 1 NONE 0 0\n"
 	const head = "HYBRID_TRANSFORMER model_parallel_NPU_group: 2 all_gpus: 4\n"
@@ -178,7 +183,8 @@ func TestSimAIRefused(t *testing.T) {
 	}
 }
 
-// TestBuiltRuns: what is built of a job runs on a network, and ends no sooner than its computing.
+// TestBuiltRuns checks that the graph of a job can be simulated and takes at least its
+// compute time.
 func TestBuiltRuns(t *testing.T) {
 	j, err := readText(t, simText(2, 2, 2, 4, 1, 16), Keys{})
 	if err != nil {
@@ -221,7 +227,8 @@ func FuzzSimAI(f *testing.F) {
 	})
 }
 
-// checkInput reads files that may be anything: a job that is read can be reported, and one that is built has its bytes.
+// checkInput reads arbitrary files. An accepted job can be reported and built, and the
+// graph has the bytes of the job.
 func checkInput(t *testing.T, files []File, format string, h *ReadOptions) {
 	t.Helper()
 	j, err := Read(ByName(format), files, h)
@@ -250,8 +257,9 @@ func checkInput(t *testing.T, files []File, format string, h *ReadOptions) {
 	}
 }
 
-// TestSimAIUnequal: micro-batches of different times, and any number in the dependency column, are read; the pipeline of
-// their passes takes as long as one that is filled in pass by pass.
+// TestSimAIUnequal checks that micro-batches may have different times, and that the
+// dependency column may have any number. The pipeline takes as long as one computed pass
+// by pass.
 func TestSimAIUnequal(t *testing.T) {
 	const pp, ga = 3, 5
 	text := strings.ReplaceAll(simText(1, 1, pp, ga, 1, pp), "embedding_layer\t-1", "embedding_layer\t7")
@@ -266,7 +274,7 @@ func TestSimAIUnequal(t *testing.T) {
 		t.Fatal(err)
 	}
 	spec := training.Spec{Schedule: training.OneFOneB, PP: pp, Chunks: 1, Microbatches: ga}
-	var ends [2][pp][ga]engine.Time // of forward and backward passes, 0 if not known
+	var ends [2][pp][ga]engine.Time // ends of forward and backward passes; 0 if not yet computed
 	var free [pp]engine.Time
 	before, after := 2*engine.Nanosecond, engine.Time(10+10+20+20+5000+2)*engine.Nanosecond
 	var next [pp]int

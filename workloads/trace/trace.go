@@ -96,7 +96,7 @@ type Op struct {
 	// share a program; or AnySource.
 	Peer int32
 	// Send, Recv: the tag; a Recv with AnyTag accepts all. Join, Compute: the number
-	// among all tasks; 0 if there is none.
+	// among all tasks; 0 if absent.
 	Tag uint32
 	// Stream, if positive, is a stream of the rank. Operations of a stream run one at a
 	// time, in the order in which they become ready. In ranks with streams, operations

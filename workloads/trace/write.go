@@ -39,8 +39,8 @@ const goalPicosecondsPeer = 0xffff7073
 
 // Comments at the end of a line of a GOAL text: additional picoseconds and number of a
 // calc, and send order of a send. In binary files, the last two are stored in the index
-// of the first operation that waits for the start of this one, which is unused because
-// there is none.
+// of the first operation that waits for the start of this one. The index is unused, as no
+// operation does.
 const (
 	goalPicosecondsComment = " // + %d ps"
 	goalTaskComment        = " // task %d"
@@ -191,7 +191,7 @@ func goalBlock(rank int, ops []Op, cpus []int32) []byte {
 	return append(append(append(block, roots...), nodes...), successors...)
 }
 
-// Attributes that WriteChakra adds to those of ASTRA-sim.
+// Attributes that WriteChakra writes in addition to ASTRA-sim's.
 const (
 	chPicoseconds = "duration_ps"   // duration of a node in picoseconds
 	chTaskNumber  = "task"          // number among all tasks of a node that is no message

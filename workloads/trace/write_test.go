@@ -12,12 +12,13 @@ import (
 	"sim/engine"
 )
 
-// writtenFormat is a format that is written and read again.
+// writtenFormat is a format that can be written and read.
 type writtenFormat struct {
 	name  string
 	write func(w *RankGraph) ([]File, error)
 }
 
+// writtenFormats are the formats that represent any graph.
 var writtenFormats = []writtenFormat{
 	{"goal", func(w *RankGraph) ([]File, error) { return writeJob(w, (*Job).WriteGOAL) }},
 	{"goal", func(w *RankGraph) ([]File, error) { return writeJob(w, (*Job).WriteBinaryGOAL) }},
@@ -37,6 +38,7 @@ var writtenFormats = []writtenFormat{
 	}},
 }
 
+// writeJob writes the GOALJob of w.
 func writeJob(w *RankGraph, write func(*Job, io.Writer) error) ([]File, error) {
 	j, err := w.GOALJob()
 	if err != nil {
@@ -47,7 +49,7 @@ func writeJob(w *RankGraph, write func(*Job, io.Writer) error) ([]File, error) {
 	return []File{{"w", b.Bytes()}}, err
 }
 
-// drawRankGraph is a small graph whose tasks differ in time and size.
+// drawRankGraph draws a small graph whose tasks differ in time and size.
 func drawRankGraph(t *rapid.T) *RankGraph {
 	g, ranks := &engine.Graph{}, rapid.IntRange(2, 4).Draw(t, "ranks")
 	w, turns := &RankGraph{Graph: g, Ranks: ranks}, rapid.Bool().Draw(t, "turns")
@@ -81,7 +83,8 @@ func drawRankGraph(t *rapid.T) *RankGraph {
 	return w
 }
 
-// dependencies says of each task that takes time or moves something, by what it is, which such tasks it waits for.
+// dependencies lists, for each task that takes time or moves data, the tasks of this kind
+// on which it depends. Tasks are identified by their time or size.
 func dependencies(g *engine.Graph) []string {
 	what, before, all := make([]string, len(g.Tasks)), make([][]string, len(g.Tasks)), []string(nil)
 	for _, id := range g.Order() {
@@ -107,8 +110,9 @@ func dependencies(g *engine.Graph) []string {
 	return all
 }
 
-// taskOrder says what each task is that takes time or moves something, in order: where several are ready at once that is the
-// order of their packets. Turns are told by how many are before.
+// taskOrder lists the tasks that take time or move data in order, which is the order of
+// their packets if several are ready at once. A send order is represented by the number
+// of lower ones.
 func taskOrder(g *engine.Graph, turn []int32) (all []string) {
 	for i := range g.Tasks {
 		t, before := &g.Tasks[i], 0
@@ -129,6 +133,7 @@ func taskOrder(g *engine.Graph, turn []int32) (all []string) {
 	return all
 }
 
+// readBack detects the format, reads the files and builds the graph.
 func readBack(format string, files []File) (*JobGraph, error) {
 	if f := Detect(files[0]); f == nil || f.Name != format {
 		return nil, fmt.Errorf("is detected as %v", f)
@@ -140,7 +145,7 @@ func readBack(format string, files []File) (*JobGraph, error) {
 	return j.Build(BuildOptions{})
 }
 
-// What is written is read as the same graph.
+// TestWritten checks that a written graph is read as the same graph.
 func TestWritten(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawRankGraph(t)
@@ -167,7 +172,8 @@ func TestWritten(t *testing.T) {
 	})
 }
 
-// A matrix is refused, or read as the same graph.
+// TestWrittenCM checks that a graph is either rejected by WriteCM or read as the same
+// graph.
 func TestWrittenCM(t *testing.T) {
 	whole := 0
 	rapid.Check(t, func(t *rapid.T) {

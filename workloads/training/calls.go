@@ -10,7 +10,7 @@ import (
 // CallKind is the kind of a collective operation.
 type CallKind uint8
 
-// The kinds of collective calls of a training step. Their names equal those in
+// The kinds of collective calls of a training step. Their names equal the names in
 // policies/collective.
 const (
 	AllReduce CallKind = iota

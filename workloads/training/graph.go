@@ -444,7 +444,7 @@ func (b *builder) addPipeline(r int) error {
 type stageBuilder struct {
 	number       int
 	program      []Pass
-	last         int32 // task of the previous pass; -1 if there is none
+	last         int32 // task of the previous pass; -1 before the first pass
 	lastGradient []int // index of the pass that completes the gradients, indexed by chunk
 	// Passes that gather parameters or scatter gradients: numbers of gathers and scatters
 	// so far.

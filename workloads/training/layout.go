@@ -32,7 +32,7 @@ type ReplicaLayout struct {
 	PodMap []int
 }
 
-// Place assigns the iteration's nodes to pods, each of which belongs to one replica. It
+// Place assigns the iteration's nodes to pods. Each pod belongs to one replica. Place
 // fails if pods do not hold whole stages, if stages do not fill whole pods, or if the
 // layout does not fit the replicas.
 func (it *Iteration) Place(l Layout) (*fabric.Pods, error) {

@@ -147,7 +147,7 @@ func Model(name string) (Architecture, bool) {
 	return models[i], true
 }
 
-// ModelNames returns the names of the preset models. Those of Table I come first.
+// ModelNames returns the names of the preset models. The models of Table I come first.
 func ModelNames() []string {
 	names := make([]string, len(models))
 	for i := range models {

@@ -2,7 +2,7 @@ package training
 
 import "sim/engine"
 
-// ReferenceTimes are the makespans with which that of a topology is compared.
+// ReferenceTimes are the makespans with which the makespan of a topology is compared.
 type ReferenceTimes struct {
 	Compute engine.Time // if transfers between pods take no time
 	Ideal   engine.Time // on the ideal fabric

@@ -98,7 +98,7 @@ func (s *Spec) roofline() (r rooflineTimes) {
 	a, gpus, tp := &s.Arch, float64(s.StageGPUs()), float64(s.TP)
 	number, h := float64(s.Choices.ActivationBytes), float64(a.Hidden)
 	tokens := s.microbatchTokens() * float64(s.Choices.ConcurrentMicrobatches) / gpus // tokens per GPU, as if it computed whole layers
-	tensorTokens := tokens * tp                                                       // tokens of which the GPU computes 1/TP of each layer
+	tensorTokens := tokens * tp                                                       // tokens for which the GPU computes 1/TP of each layer
 	// time returns the roofline time of an operator that moves the given count of
 	// numbers.
 	time := func(flops, numbers float64) float64 {

@@ -89,8 +89,8 @@ var partNames = [...]string{
 //
 // Gradients of the dense networks are all-reduced in pieces. A reduction starts when its
 // piece is computed and the previous reduction has ended. Lookups do not slow down
-// computation, because memory limits the former and arithmetic the latter. The phase of
-// exchanges is Expert, that of reductions is Sync.
+// computation, because memory limits the former and arithmetic the latter. Exchanges
+// have the phase Expert, reductions the phase Sync.
 func BuildRecommendation(s *RecommendationModel, expand func(g *engine.Graph, c Call, group, ready []int32) ([]int32, error)) (*Iteration, error) {
 	b := &builder{Iteration: &Iteration{Spec: Spec{GPUs: s.GPUs, PP: 1, Chunks: 1, Microbatches: 1,
 		Collectives: CollectivesInGraph}, Graph: &engine.Graph{}, All: true}}

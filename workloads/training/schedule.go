@@ -147,7 +147,7 @@ func (s *Spec) backward(i int) Pass {
 // dualPipe returns the program of a stage under DualPipe (DeepSeek-V3, Sec. 3.2.1).
 //
 // Micro-batches enter at both ends of the pipeline. near denotes the micro-batches that
-// enter at the end closer to this stage, far those that enter at the other end.
+// enter at the end closer to this stage, far the micro-batches from the other end.
 func (s *Spec) dualPipe(stage int) []Pass {
 	half := s.Microbatches / 2
 	depth := min(stage, s.PP-1-stage) // stages between this one and the nearer end

@@ -121,8 +121,8 @@ const CollectivesInGraph = "graph"
 // CallsInGraph reports whether the collective calls of the step are in its graph.
 func (s *Spec) CallsInGraph() bool { return s.Collectives == CollectivesInGraph }
 
-// StageGPUs returns the number of GPUs per pipeline stage: those of an expert-parallel
-// group in a model with experts, otherwise those of one micro-batch.
+// StageGPUs returns the number of GPUs per pipeline stage: one expert-parallel group in a
+// model with experts, otherwise the GPUs of one micro-batch.
 func (s *Spec) StageGPUs() int {
 	if s.Measured != nil {
 		return s.Measured.GPUs
