@@ -53,7 +53,8 @@ func ReadSizes(r io.Reader, name string, n int) ([]int64, error) {
 
 		entries := strings.Split(text, ",")
 		if row == 1 && isHeader(entries) {
-			return nil, fmt.Errorf("%w: %s:%d: the line is a header, and a matrix has sizes alone: leave it out", ErrTraffic, name, line)
+			return nil, fmt.Errorf("%w: %s:%d: the line is a header, and a matrix has sizes alone: leave it out",
+				ErrTraffic, name, line)
 		}
 		if len(entries) != n {
 			report(line, min(len(entries), n)+1, "a row of %d entries; want %d, one per node",
@@ -119,7 +120,8 @@ func FromEntries(name string, n int, entries []Entry, down []bool) (*Traffic, er
 				ErrTraffic, name, e.Src, e.Dst, n-1)
 		}
 		if problem := entryProblem(e.Bytes, int(e.Src), int(e.Dst), &total); problem != "" {
-			return nil, fmt.Errorf("%w: %s: entry %d of row %d: %s", ErrTraffic, name, e.Dst, e.Src, problem)
+			return nil, fmt.Errorf("%w: %s: entry %d of row %d: %s", ErrTraffic, name, e.Dst,
+				e.Src, problem)
 		}
 		if e.Bytes == 0 || down != nil && (down[e.Src] || down[e.Dst]) {
 			continue

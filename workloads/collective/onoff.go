@@ -35,9 +35,11 @@ func (s OnOff) Check() error {
 	case !(s.Rate > 0) || math.IsInf(float64(s.Rate), 0):
 		return fmt.Errorf("%w: sources of %v; want a rate above 0", ErrTraffic, float64(s.Rate))
 	case s.PayloadBytes < 1 || s.WireBytes < s.PayloadBytes:
-		return fmt.Errorf("%w: packets of %d B with %d B of payload; want 1 B of payload or more, and at most the packet size", ErrTraffic, s.WireBytes, s.PayloadBytes)
+		return fmt.Errorf("%w: packets of %d B with %d B of payload; want 1 B of payload or more, and at most the packet size",
+			ErrTraffic, s.WireBytes, s.PayloadBytes)
 	case s.Start < 0 || s.Duration < 1:
-		return fmt.Errorf("%w: sources that send for %v, starting at %v; want a duration above 0 and a start of 0 or later", ErrTraffic, s.Duration, s.Start)
+		return fmt.Errorf("%w: sources that send for %v, starting at %v; want a duration above 0 and a start of 0 or later",
+			ErrTraffic, s.Duration, s.Start)
 	case s.Interval() < 1:
 		return fmt.Errorf("%w: %d B at %v is more than one packet per picosecond", ErrTraffic,
 			s.PayloadBytes, s.Rate)

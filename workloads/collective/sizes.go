@@ -90,7 +90,8 @@ func Chunks(sizes []int64, chunk int64) ([]int32, error) {
 			c++
 		}
 		if b < 0 || c > math.MaxInt32 {
-			return nil, fmt.Errorf("%w: entry %d of the sizes, %d B, in chunks of %d B; want 0 to %d chunks", ErrTraffic, i, b, chunk, math.MaxInt32)
+			return nil, fmt.Errorf("%w: entry %d of the sizes, %d B, in chunks of %d B; want 0 to %d chunks",
+				ErrTraffic, i, b, chunk, math.MaxInt32)
 		}
 		counts[i] = int32(c)
 	}

@@ -108,7 +108,8 @@ func checkNodes(name string, nodes int, message int64, down []bool) error {
 	case nodes < 1 || nodes > math.MaxInt32:
 		return fmt.Errorf("%w: %s among %d nodes; want 1 to %d", ErrTraffic, name, nodes, math.MaxInt32)
 	case down != nil && len(down) != nodes:
-		return fmt.Errorf("%w: %s among %d nodes, but down has %d entries", ErrTraffic, name, nodes, len(down))
+		return fmt.Errorf("%w: %s among %d nodes, but down has %d entries", ErrTraffic, name,
+			nodes, len(down))
 	}
 	if up := len(liveNodes(nodes, down)); up < 2 {
 		return fmt.Errorf("%w: %s needs at least 2 nodes that are up, of %d there are %d",

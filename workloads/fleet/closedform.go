@@ -41,7 +41,8 @@ func CubeAvailability(host float64) float64 { return math.Pow(host, CubeHosts) }
 // CubeAvailability returns the fraction of time for which all machines and optical links
 // of a cube are up and the cube is not in maintenance.
 func (r *Rates) CubeAvailability() float64 {
-	return CubeAvailability(1-r[Machine].Unavailability()) * (1 - r[Cube].Unavailability()) * math.Pow(1-r[Cable].Unavailability(), CubeLinks)
+	return CubeAvailability(1-r[Machine].Unavailability()) * (1 - r[Cube].Unavailability()) *
+		math.Pow(1-r[Cable].Unavailability(), CubeLinks)
 }
 
 // SliceGoodput returns the expected fraction of a pod of n cubes that slices of c cubes

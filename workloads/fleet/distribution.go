@@ -28,7 +28,8 @@ type Spread struct {
 func WithMedian(mean, median Time) (Spread, error) {
 	switch {
 	case median <= 0 || median > mean:
-		return Spread{}, fmt.Errorf("fleet: a median of %v with a mean of %v; the median of a lognormal span is above 0 and at most the mean", median, mean)
+		return Spread{}, fmt.Errorf("fleet: a median of %v with a mean of %v; the median of a lognormal span is above 0 and at most the mean",
+			median, mean)
 	case median == mean:
 		return Spread{Form: Constant, Mean: mean}, nil
 	}

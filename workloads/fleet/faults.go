@@ -72,8 +72,8 @@ func NewFailures(p *Process, seed uint64, kind Part, pods, pod, number int) Fail
 		const machines = PodCubes * CubeHosts
 		return Failures{Process: p, log: p.Log.history(pod*machines+number, pods*machines)}
 	}
-	return Failures{Process: p, rand: RandomStream(seed, streamComponents,
-		uint64(kind)<<40|uint64(pod)<<16|uint64(number))}
+	return Failures{Process: p,
+		rand: RandomStream(seed, streamComponents, uint64(kind)<<40|uint64(pod)<<16|uint64(number))}
 }
 
 // Next returns the time from now, when the part is up, to its next failure, the duration
@@ -146,7 +146,8 @@ func (r *Rates) MaintenanceFor(availability float64) error {
 		return fmt.Errorf("fleet: a host availability of %g; want more than 0, at most 1", availability)
 	}
 	if availability > up*(1+1e-12) {
-		return fmt.Errorf("fleet: a host availability of %g, while failures of machines alone leave %.6g; want at most that, or fewer or shorter failures", availability, up)
+		return fmt.Errorf("fleet: a host availability of %g, while failures of machines alone leave %.6g; want at most that, or fewer or shorter failures",
+			availability, up)
 	}
 	down := 1 - availability/up // maintenance and failures are independent
 	r[Cube].PerDay = down / (1 - down) / r[Cube].MeanRepair().Days()

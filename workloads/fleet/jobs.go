@@ -112,7 +112,8 @@ func (d *Demand) Check() error {
 		return fmt.Errorf("fleet: estimates within a factor of %g; want 1 or more", d.EstimateFactor)
 	case !(d.Traffic.AllToAll >= 0 && d.Traffic.Neighbours >= 0 &&
 		d.Traffic.AllToAll+d.Traffic.Neighbours <= 0.5):
-		return fmt.Errorf("fleet: mean shares of %g and %g of a step wait for traffic; want 0 or more each, and at most 0.5 in total", d.Traffic.AllToAll, d.Traffic.Neighbours)
+		return fmt.Errorf("fleet: mean shares of %g and %g of a step wait for traffic; want 0 or more each, and at most 0.5 in total",
+			d.Traffic.AllToAll, d.Traffic.Neighbours)
 	}
 	return nil
 }

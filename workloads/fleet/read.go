@@ -23,8 +23,10 @@ type Format struct {
 // Formats returns the formats of job logs that ReadJobs reads.
 func Formats() []Format {
 	return []Format{
-		{"rfold", "CSV rows of number, submission (s), topology, shape or chips, chips, duration (s), as RFold has them; in order", readRFold},
-		{"helios", "CSV of Helios and Acme: columns gpu_num, submit_time and duration, or start_time and end_time, by the names in the first row", readHelios},
+		{"rfold", "CSV rows of number, submission (s), topology, shape or chips, chips, duration (s), as RFold has them; in order",
+			readRFold},
+		{"helios", "CSV of Helios and Acme: columns gpu_num, submit_time and duration, or start_time and end_time, by the names in the first row",
+			readHelios},
 		{"philly", "JSON list of jobs with attempts, as Philly's", readPhilly},
 		{"swf", "standard workload format: lines of 18 numbers; in order", readSWF},
 	}

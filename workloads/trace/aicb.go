@@ -23,6 +23,14 @@ func isAICB(begin []byte) bool {
 
 // aicbReader reads AICB's table of the calls of a real cluster: for each pipeline stage,
 // the consecutive operations of its ranks.
+//
+//	[ pp_stage0: [rank0, rank1] ]
+//	comm_type,comm_group,comm_group_size,msg_size,stage,...
+//	CommType.all_reduce,CommGroup.tp_group,2,1000,forward,...
+//	CommType.isend,CommGroup.pp_group,1,600,forward_step,...
+//
+// Each stage starts with its ranks and the header. Columns may be in any order. The table
+// may be a prediction, in which only computations have times, or a measurement.
 type aicbReader struct {
 	setup      bool           // include the operations before the first iteration
 	column     map[string]int // index of each column, by its name
@@ -107,6 +115,7 @@ func (a *aicbReader) readRanks(text string) error {
 		}
 		bare = strings.Trim(list, "[] \t")
 	}
+
 	number := func(name string) (int, error) {
 		n, ok := strings.CutPrefix(strings.TrimSpace(name), "rank")
 		if !ok {
@@ -123,6 +132,7 @@ func (a *aicbReader) readRanks(text string) error {
 	}
 
 	s.first = next
+	// Ranks are consecutive, written as single numbers or ranges.
 	for list := range strings.SplitSeq(bare, ",") {
 		from, to, span := strings.Cut(list, "~")
 		first, err := number(from)
@@ -165,6 +175,7 @@ func (a *aicbReader) readHeader(text string, h *ReadOptions) error {
 				"the header has no %s", name)
 		}
 	}
+
 	a.column = column
 	switch {
 	case len(a.stages) > 0 && h.GPUs > 0 && (len(a.stages) > 1 || h.GPUs != a.stages[0].ranks):
@@ -191,6 +202,7 @@ func (a *aicbReader) readRow(text string) error {
 	if extra < 0 || extra > 0 && kind != "computation" {
 		return invalid(fmt.Sprintf("%d, as in the header", len(a.column)), "a row of %d columns", len(f))
 	}
+	// field returns the value of a column, or "" if there is none.
 	field := func(name string) string {
 		i, ok := a.column[name]
 		if !ok {
@@ -218,6 +230,7 @@ func (a *aicbReader) readRow(text string) error {
 		return invalid("1", "the count is %.40q", n)
 	}
 
+	// Rows without a message or call.
 	switch kind {
 	case "epoch_end":
 		if s.setup == 0 {
@@ -237,6 +250,8 @@ func (a *aicbReader) readRow(text string) error {
 		return err
 	}
 	a.isMeasured = a.isMeasured || r.time >= 0
+
+	// A message to another stage.
 	if kind == "isend" || kind == "irecv" {
 		if r.peer = aicbPeers[field("additional")]; r.peer == 0 ||
 			(kind == "isend") != strings.HasPrefix(field("additional"), "send") {
@@ -249,8 +264,11 @@ func (a *aicbReader) readRow(text string) error {
 		s.rows = append(s.rows, r)
 		return nil
 	}
+
+	// A collective call.
 	if r.op.Collective, ok = aicbCalls[kind]; !ok {
-		return invalid("all_reduce, all_gather, reduce_scatter, all_to_all, broadcast, barrier, isend, irecv, computation or epoch_end", "the type is %.40q", kind)
+		return invalid("all_reduce, all_gather, reduce_scatter, all_to_all, broadcast, barrier, isend, irecv, computation or epoch_end",
+			"the type is %.40q", kind)
 	}
 
 	group := strings.TrimPrefix(field("comm_group"), "CommGroup.")
@@ -260,6 +278,7 @@ func (a *aicbReader) readRow(text string) error {
 	if !slices.Contains(aicbGroups, group) {
 		return invalid(strings.Join(aicbGroups, ", "), "the group is %.40q", field("comm_group"))
 	}
+	// Rows of a group must agree on its size.
 	if n := field("comm_group_size"); n != "" {
 		ranks, err := parseWhole("comm_group_size", n, 1, MaxRanks)
 		if before, ok := a.sizes[group]; err == nil && ok && before != int(ranks) {
@@ -276,6 +295,7 @@ func (a *aicbReader) readRow(text string) error {
 		index = int32(len(a.groupNames))
 		a.groups[group], a.groupNames = index, append(a.groupNames, group)
 	}
+
 	r.op.Group = index
 	s.rows = append(s.rows, r)
 	return nil
@@ -300,6 +320,8 @@ func (a *aicbReader) setSizes(h *ReadOptions) error {
 	case dp == 0:
 		dp = n / tp
 	}
+
+	// The rest of a stage is context parallelism.
 	if tp*dp > n || n%(tp*dp) != 0 {
 		return invalid(fmt.Sprintf("a multiple of %d", tp*dp),
 			"stages of %d ranks, of tp_group %d and dp_group %d", n, tp, dp)
@@ -319,12 +341,14 @@ func (a *aicbReader) setSizes(h *ReadOptions) error {
 		}
 		ep = derived.ep
 	}
+
 	if _, calls := a.groups["ep_group"]; ep == 0 &&
 		(calls || slices.Contains(a.groupNames, "ep_tp_group") ||
 			slices.Contains(a.groupNames, "ep_dp_group")) {
 		return invalid("workload.ep = N, how many ranks of a dp_group share experts",
 			"no row says how large ep_group is")
 	}
+
 	if ep = max(1, ep); dp%ep != 0 {
 		return invalid("a divisor of it",
 			"dp_group of %d is not a multiple of %d ranks that share experts", dp, ep)
@@ -401,6 +425,7 @@ func (a *aicbReader) job(h *ReadOptions) (*Job, error) {
 	}
 
 	for _, name := range a.groupNames {
+		// Groups across stages need a file with all stages.
 		if (name == "pp_group" || name == "embedding_group") && len(a.stages) == 1 {
 			return nil, invalid("a file with a block of rows for each stage",
 				"%s is called, and the file holds one stage", name)
@@ -410,6 +435,7 @@ func (a *aicbReader) job(h *ReadOptions) (*Job, error) {
 			return nil, invalid(fmt.Sprint("that of ", len(a.stages), " stages of ", n, " ranks"),
 				"%s of %d ranks", name, size)
 		}
+
 		g, err := NewGroup(strings.TrimSuffix(name, "_group"), all, a.sets(name))
 		if err != nil {
 			return nil, err
@@ -439,11 +465,13 @@ func (a *aicbReader) program(j *Job, stage int) ([]Op, error) {
 	rows := s.rows
 	if s.setup > 0 && s.setup < len(rows) && !a.setup {
 		for _, r := range rows[:s.setup] {
-			j.note("operations that set the job up, before its first iteration, are left out; workload.setup takes them", r.bytes)
+			j.note("operations that set the job up, before its first iteration, are left out; workload.setup takes them",
+				r.bytes)
 		}
 		rows = rows[s.setup:]
 	}
 
+	// Measurements are in milliseconds, predictions in nanoseconds.
 	unit := engine.Nanosecond
 	if a.isMeasured {
 		unit = engine.Millisecond

@@ -58,11 +58,16 @@ func (e TooLargeError) Error() string {
 // Recv. The k-th call of a group on a rank is the k-th call on the other ranks. Both
 // follow the order of operations. A wildcard Recv takes the first arriving message that
 // it accepts, and the operations of a stream run in the order in which they become ready.
-// The simulation decides both through the graph's Contention.
+// The simulation decides both through the graph's Contention: a stream is a server, a
+// wildcard Recv a request, and a message that it may take an offer.
 //
 // Dependencies. A transfer waits for the predecessors of its send and, unless it is
 // eager, for the predecessors of its receive. A call waits for the predecessors of all
 // its ranks.
+//
+// Steps. numberServers finds streams whose operations may overlap. addTasks adds
+// operations and messages, addCalls expands calls. Finally the dependencies within ranks
+// become edges.
 //
 // Build fails if a send, receive or call has no partner, if ranks disagree about a call,
 // and on a cycle. The error names ranks and operations.
@@ -89,6 +94,8 @@ func (j *Job) Build(b BuildOptions) (*JobGraph, error) {
 	if err := t.addCalls(); err != nil {
 		return nil, err
 	}
+
+	// Connect each operation to its predecessors on the same rank.
 	for rank, ops := range j.Ops {
 		for i := range ops {
 			if t.start[rank][i] < 0 {
@@ -124,6 +131,7 @@ func (t *graphBuilder) checkTaskCount() error {
 	if n > t.MaxTasks {
 		return TooLargeError{n, t.MaxTasks}
 	}
+
 	return t.eachCall(func(c GroupCall, members []opRef) error {
 		if t.Count != nil && len(members) > 1 && !c.joins() {
 			tasks, err := t.Count(c)
@@ -177,8 +185,7 @@ type opValue[T any] struct {
 // sortedValues returns the values in the order of ranks and operations.
 func sortedValues[T any](all []opValue[T]) (values []T) {
 	slices.SortStableFunc(all, func(a, b opValue[T]) int {
-		return cmp.Or(cmp.Compare(a.rank,
-			b.rank), cmp.Compare(a.op, b.op))
+		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.op, b.op))
 	})
 	for _, p := range all {
 		values = append(values, p.value)
@@ -197,6 +204,7 @@ func (t *graphBuilder) numberServers() {
 	t.servers = make([]map[int32]int32, t.Ranks)
 	servers := int32(0)
 	for rank, ops := range t.Ops {
+		// Operations of each stream of the rank.
 		members := map[int32][]int32{}
 		size := len(ops)
 		for i := range ops {
@@ -205,6 +213,7 @@ func (t *graphBuilder) numberServers() {
 				members[s] = append(members[s], int32(i))
 			}
 		}
+
 		budget := maxOrderWork * size
 		for _, s := range slices.Sorted(maps.Keys(members)) {
 			if list := members[s]; len(list) > 1 && !isChain(ops, s, list, &budget) {

@@ -17,6 +17,7 @@ func (c *GroupCall) joins() bool { return c.Kind == Barrier || c.Bytes == 0 && c
 func (t *graphBuilder) eachCall(visit func(c GroupCall, members []opRef) error) error {
 	calls := make([]map[int32]map[int32][]int32,
 		len(t.Groups)) // operations in order, by group, set and rank
+	// Collect the calls, then visit them set by set.
 	for rank, ops := range t.Ops {
 		for i := range ops {
 			o := &ops[i]
@@ -33,6 +34,7 @@ func (t *graphBuilder) eachCall(visit func(c GroupCall, members []opRef) error) 
 			calls[o.Group][set][int32(rank)] = append(calls[o.Group][set][int32(rank)], int32(i))
 		}
 	}
+
 	for g := range calls {
 		for _, s := range slices.Sorted(maps.Keys(calls[g])) {
 			if err := t.eachCallOfSet(int32(g), s, calls[g][s], visit); err != nil {
@@ -64,6 +66,7 @@ func (t *graphBuilder) eachCallOfSet(g, s int32, ops map[int32][]int32, visit fu
 		}
 		o := t.op(members[0])
 		c := GroupCall{Kind: o.Collective, Bytes: o.Bytes, Nodes: nodes, GroupSet: [2]int32{g, s}}
+		// All ranks must agree on the operation and the size, except in an all-to-all.
 		for _, p := range members {
 			other := t.op(p)
 			switch {
@@ -156,6 +159,7 @@ func (t *graphBuilder) expandCall(c GroupCall, ready []int32, first opRef) ([]in
 // ring, at once.
 func ExpandNeighbours(g *engine.Graph, c GroupCall, ready []int32) ([]int32, error) {
 	n := len(c.Nodes)
+	// All ranks start together.
 	all := g.AddTask(engine.Task{})
 	for _, r := range ready {
 		g.AddEdge(r, all, 0)

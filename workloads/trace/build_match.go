@@ -50,6 +50,7 @@ func (j *Job) endpoints() (sends, recvs []message, wild []opRef) {
 			counts[ops[i].Kind]++
 		}
 	}
+
 	sends, recvs = make([]message, 0, counts[Send]), make([]message, 0, counts[Recv])
 	for rank, ops := range j.Ops {
 		for i := range ops {
@@ -65,6 +66,7 @@ func (j *Job) endpoints() (sends, recvs []message, wild []opRef) {
 			}
 		}
 	}
+
 	slices.SortStableFunc(sends, message.compare)
 	slices.SortStableFunc(recvs, message.compare)
 	return sends, recvs, wild
@@ -73,6 +75,9 @@ func (j *Job) endpoints() (sends, recvs []message, wild []opRef) {
 // match returns the sends and, for each, its receive. If a wildcard Recv may take a send,
 // the simulation matches it: its receive has rank -1, and the receives that may take it
 // are in open.
+//
+// Fixed sends and receives are paired in order. match fails if the numbers of sends and
+// receives cannot agree for any outcome of the wildcard receives.
 func (j *Job) match() (sends []message, recvs, open []opRef, err error) {
 	sends, fixedRecvs, wild := j.endpoints()
 	recvs = make([]opRef, len(sends))
@@ -90,6 +95,7 @@ func (j *Job) match() (sends []message, recvs, open []opRef, err error) {
 		return openCounts[rank]
 	}
 
+	// Classify the wildcard receives.
 	for i, w := range wild {
 		o := j.op(w)
 		k := wildcard{dst: w.rank, anySource: o.Peer == AnySource, anyTag: o.Tag == AnyTag}
@@ -104,10 +110,12 @@ func (j *Job) match() (sends []message, recvs, open []opRef, err error) {
 		countsOf(w.rank).receives++
 	}
 
+	// accepted reports whether some wildcard Recv may take m.
 	accepted := func(m message) bool {
 		return len(wild) > 0 && slices.ContainsFunc(m.acceptors(),
 			func(k wildcard) bool { return accepts[k] > 0 })
 	}
+	// unmatched returns the error of a message without a partner.
 	unmatched := func(m message, what string) error {
 		return invalid("as many of one as of the other",
 			"%s of rank %d (operation %d, %.40q): %d messages from rank %d to rank %d of tag %d, and %d receives",
@@ -121,6 +129,7 @@ func (j *Job) match() (sends []message, recvs, open []opRef, err error) {
 	for i, k := 0, 0; i < len(sends) || k < len(fixedRecvs); {
 		switch {
 		case k == len(fixedRecvs) || i < len(sends) && sends[i].compare(fixedRecvs[k]) < 0:
+			// A send without a fixed receive needs a wildcard receive.
 			m := sends[i]
 			if !accepted(m) {
 				return nil, nil, nil, unmatched(m, "a send")
@@ -138,6 +147,7 @@ func (j *Job) match() (sends []message, recvs, open []opRef, err error) {
 		case i == len(sends) || sends[i].compare(fixedRecvs[k]) > 0:
 			return nil, nil, nil, unmatched(fixedRecvs[k], "a receive")
 		default:
+			// A pair. If a wildcard receive could take the send, the simulation decides.
 			if recvs[i] = fixedRecvs[k].opRef; accepted(sends[i]) {
 				recvs[i].rank = -1
 				open = append(open, fixedRecvs[k].opRef)
@@ -158,7 +168,8 @@ func (j *Job) match() (sends []message, recvs, open []opRef, err error) {
 		if t := openCounts[rank]; t.sends > t.receives {
 			m := sends[t.first]
 			return nil, nil, nil, invalid("as many of one as of the other",
-				"a send of rank %d (operation %d, %.40q): %d messages to rank %d may go to receives of any source or tag, and it has %d of these", m.rank, m.op, j.op(m.opRef).Name, t.sends, rank, t.receives)
+				"a send of rank %d (operation %d, %.40q): %d messages to rank %d may go to receives of any source or tag, and it has %d of these",
+				m.rank, m.op, j.op(m.opRef).Name, t.sends, rank, t.receives)
 		}
 	}
 	return sends, recvs, append(open, wild...), nil

@@ -45,6 +45,7 @@ func (t *graphBuilder) addTasks() error {
 		all = append(all, orderedTask{s.tag &^ completionTag, s.opRef, int32(i)})
 	}
 	for rank, ops := range t.Ops {
+		// before is the number after the previous message of the rank.
 		before := uint32(0)
 		for i := range ops {
 			switch o := &ops[i]; o.Kind {
@@ -88,10 +89,19 @@ func (t *graphBuilder) relay(s opRef) int32 {
 
 // addMessage adds the tasks of message m and its receive r. r has rank -1 if the
 // simulation matches it.
+//
+// The main task is the transfer, or a task of no duration if no data moves. Further tasks
+// of no duration are added if necessary:
+//
+//   - before the transfer, if the operation occupies a server, or if a message that is not eager is
+//     matched by the simulation: begin waits for the predecessors of the send;
+//   - for a buffered eager send with several predecessors: the send ends with this task;
+//   - for an eager message whose receive has predecessors: the receive ends with this task.
 func (t *graphBuilder) addMessage(m message, r opRef) {
 	s := m.opRef
 	o, isOpen := t.op(s), r.rank < 0
 	recvWaits, server := !isOpen && len(t.op(r).After) > 0, t.server(s)
+	// A message that only reports the end of an operation needs no task.
 	if o.Bytes == 0 && len(o.After) == 1 && !recvWaits && !isOpen && server < 0 {
 		relayed := t.relay(s)
 		t.setTasks(s, relayed, -1)
@@ -101,10 +111,12 @@ func (t *graphBuilder) addMessage(m message, r opRef) {
 
 	// The transfer, or a task of no duration if no data moves.
 	eager := o.Bytes <= t.EagerBytes
+
 	begin := int32(-1) // task before the transfer that waits for the predecessors of the send
 	if server >= 0 || isOpen && !eager {
 		begin = t.addTask(engine.Task{}, s)
 	}
+
 	task := engine.Task{Kind: engine.Transfer, Src: t.node(m.src), Dst: t.node(m.dst), Flows: 1,
 		Bytes: o.Bytes}
 	if m.src == m.dst || o.Bytes == 0 {
@@ -122,9 +134,11 @@ func (t *graphBuilder) addMessage(m message, r opRef) {
 		t.out.Graph.AddEdge(begin, id, 0)
 		wait = begin
 	}
+
 	if server >= 0 {
 		t.holdServer(s, begin, t.addMilestone(s, id))
 	}
+	// A buffered eager send ends for its rank when it starts.
 	if t.Buffered && eager && o.Bytes > 0 {
 		switch len(o.After) {
 		case 0:

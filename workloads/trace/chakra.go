@@ -60,6 +60,8 @@ func isChakra(begin []byte) bool {
 	if text := bytes.TrimLeft(begin, " \t\r\n"); bytes.HasPrefix(text, []byte("{")) {
 		return bytes.Contains(text, []byte("workload_graph")) || bytes.Contains(text, []byte("-chakra."))
 	}
+	// Protobuf: the length of the first message, followed by its fields or by the next
+	// message.
 	n, k := protowire.ConsumeVarint(begin)
 	if k < 0 || n == 0 && len(begin) < 4 || n > math.MaxInt32 ||
 		int(n) > len(begin) && len(begin) < detectBytes {
@@ -81,6 +83,7 @@ func isChakra(begin []byte) bool {
 func readChakra(files []File, h *ReadOptions) (*Job, error) {
 	// As in ASTRA-sim, a message is sent whether its receive has started or not.
 	j := &Job{Ranks: len(files), Ops: make([][]Op, len(files)), EagerBytes: MaxMessageBytes}
+
 	c := &chakraReader{Job: j, options: h, sets: map[string][][]int32{}}
 	if len(files) > MaxRanks {
 		return nil, &Error{File: files[0].Name, Problem: fmt.Sprintf("%d ranks", len(files)),
@@ -92,6 +95,9 @@ func readChakra(files []File, h *ReadOptions) (*Job, error) {
 
 	counts, count, dependencies := make([]int, len(files)), 0, 0
 	c.rankGroups = map[string][]int32{}
+
+	// First pass: count nodes and read groups. Nothing else is stored until the counts
+	// are checked.
 	for rank, f := range files { // the first pass stores only groups and counts nodes
 		clear(c.rankGroups)
 		err := chVisit(f, func(n *chNode) error {
@@ -128,7 +134,18 @@ func readChakra(files []File, h *ReadOptions) (*Job, error) {
 	return j, nil
 }
 
-// chakraReader reads the files of a Chakra trace.
+// chakraReader reads the files of a Chakra execution trace, one per rank. A file is a
+// sequence of length-delimited protobuf messages, first the metadata and then one per
+// node, or JSON:
+//
+//	{"workload_graph": [{"Id": 1, "NodeType": 4, "runtime": 5, "data_deps": [0], ...}, ...]}
+//
+// Nodes are computations, memory accesses, messages and collectives, with dependencies by
+// node id. The attributes in chAttributes describe them. Groups are in a separate file,
+// or in metadata nodes as written by PyTorch's profiler.
+//
+// A file is read twice: readChakra counts nodes and reads groups, then readRank creates
+// operations.
 type chakraReader struct {
 	*Job
 	options    *ReadOptions
@@ -189,12 +206,14 @@ func (c *chakraReader) makeGroups(f File) error {
 	for r := range every {
 		every[r] = int32(r)
 	}
+
 	whole, _ := NewGroup("all", c.Ranks, [][]int32{every})
 	c.Groups, c.index = append(c.Groups, whole), map[string]int32{"": 0, "0": 0}
 	if n := len(c.sets); n > maxGroupRanks/c.Ranks {
 		return &Error{File: f.Name, Problem: fmt.Sprintf("%d groups of %d ranks", n, c.Ranks),
 			Want: fmt.Sprintf("at most %d", maxGroupRanks/c.Ranks)}
 	}
+
 	for _, name := range slices.Sorted(maps.Keys(c.sets)) {
 		g, err := NewGroup(name, c.Ranks, c.sets[name])
 		if err != nil {

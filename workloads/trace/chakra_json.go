@@ -43,18 +43,18 @@ type chJSONNode struct {
 	Kind     int64      `json:"NodeType"`
 	Ctrl     chJSONList `json:"ctrlDeps"`
 	Data     chJSONList `json:"data_deps"`
-	Runtime  uint64     `json:"runtime"`
+	Runtime  uint64     `json:"runtime"` // in microseconds
 	CPU      bool       `json:"is_cpu_op"`
 	CommType *int64     `json:"comm_type"`
 	CommSize *int64     `json:"comm_size"`
 	CommSrc  *int64     `json:"comm_src"`
 	CommDst  *int64     `json:"comm_dst"`
 	CommTag  *int64     `json:"comm_tag"`
-	Ops      *int64     `json:"num_ops"`
-	Tensor   *int64     `json:"tensor_size"`
+	Ops      *int64     `json:"num_ops"`     // floating-point operations
+	Tensor   *int64     `json:"tensor_size"` // bytes of memory traffic
 	Stream   *int64     `json:"stream"`
-	Group    chJSONName `json:"pg_name"`
-	Number   chJSONName `json:"comm_group"`
+	Group    chJSONName `json:"pg_name"`    // name of the process group
+	Number   chJSONName `json:"comm_group"` // number of the process group, in other versions
 }
 
 // chVisitJSON visits the nodes of the JSON variant. Nodes are decoded one at a time.
@@ -64,6 +64,7 @@ func chVisitJSON(f File, visit func(n *chNode) error) error {
 	var g chJSONNode
 	n := chNode{ints: map[string]int64{}}
 
+	// node decodes one node and visits it.
 	node := func(value []byte, at int) error {
 		g = chJSONNode{Ctrl: g.Ctrl[:0], Data: g.Data[:0]}
 		if err := json.Unmarshal(value, &g); err != nil {
@@ -72,6 +73,7 @@ func chVisitJSON(f File, visit func(n *chNode) error) error {
 			}
 			return jsonError(f, at, err, what, want)
 		}
+
 		clear(n.ints)
 		n = chNode{id: g.ID, name: g.Name, kind: g.Kind, ctrl: g.Ctrl, data: g.Data,
 			micros: g.Runtime, group: string(cmp.Or(g.Group, g.Number)), record: n.record + 1,
@@ -91,6 +93,7 @@ func chVisitJSON(f File, visit func(n *chNode) error) error {
 				n.ints[a.name] = *a.value
 			}
 		}
+
 		return visit(&n)
 	}
 
@@ -98,6 +101,7 @@ func chVisitJSON(f File, visit func(n *chNode) error) error {
 	err := r.object(func(key string) error {
 		switch {
 		case strings.EqualFold(key, "workload_graph") && r.next() == '[':
+			// The list of nodes.
 			if listed {
 				return &Error{f.Name, 1, r.offset, "workload_graph is there twice", "one list of nodes"}
 			}
@@ -128,12 +132,15 @@ func chVisitJSON(f File, visit func(n *chNode) error) error {
 			return err
 		}
 	})
+
 	if fault := (jsonSyntaxError{}); errors.As(err, &fault) {
 		return jsonError(f, 0, err, what, want)
 	}
 	if err == nil && !listed && schema != "" {
 		return &Error{f.Name, 1, 0,
-			fmt.Sprintf("is what PyTorch wrote of the host (schema %.40q), which has no kernels and is not converted", schema), "what chakra_trace_link and chakra_converter make of it"}
+			fmt.Sprintf("is what PyTorch wrote of the host (schema %.40q), which has no kernels and is not converted",
+				schema),
+			"what chakra_trace_link and chakra_converter make of it"}
 	}
 	return err
 }

@@ -29,6 +29,7 @@ func chVisit(f File, visit func(n *chNode) error) error {
 		}
 		message := rest[k : k+int(size)]
 		rest = rest[k+int(size):]
+		// The first message is the metadata.
 		if record == 1 {
 			if err := chCheckVersion(message); err != nil {
 				return locate(err, f.Name, record, at)
@@ -177,7 +178,7 @@ func (n *chNode) attribute(b []byte) error {
 		case 1:
 			name = v.text()
 			return nil
-		case 3:
+		case 3: // double
 			x = int64(math.Float64frombits(v.n))
 		case 5:
 			x = int64(math.Float32frombits(uint32(v.n)))
@@ -187,7 +188,7 @@ func (n *chNode) attribute(b []byte) error {
 			x = protowire.DecodeZigZag(v.n)
 		case 23:
 			x = int64(int32(v.n))
-		case 28:
+		case 28: // list of booleans
 			if name == "involved_dim" {
 				return chVisitFields(v.bytes, func(_ protowire.Number, v chValue) error {
 					all, err := v.list(nil)
@@ -204,6 +205,7 @@ func (n *chNode) attribute(b []byte) error {
 		default:
 			return nil
 		}
+
 		if slices.Contains(chAttributes, name) {
 			if n.ints == nil {
 				n.ints = map[string]int64{}

@@ -23,6 +23,8 @@ type chNodeLinks struct {
 // readRank creates the operations of a rank. count is the number of nodes in its file.
 func (c *chakraReader) readRank(rank int, f File, count int) error {
 	ops, nodes, dependencyIDs := make([]Op, 0, count), make([]chNodeLinks, 0, count), []uint64(nil)
+
+	// Create the operations, and keep the ids of their dependencies in one list.
 	err := chVisit(f, func(n *chNode) error {
 		o, err := c.operation(rank, n)
 		if err != nil {
@@ -36,8 +38,8 @@ func (c *chakraReader) readRank(rank int, f File, count int) error {
 		} else {
 			l.stream = max(0, n.ints["tid"])
 		}
-		ops, nodes, dependencyIDs = append(ops, o), append(nodes,
-			l), append(append(dependencyIDs, n.data...), n.ctrl...)
+		ops, nodes, dependencyIDs = append(ops, o), append(nodes, l),
+			append(append(dependencyIDs, n.data...), n.ctrl...)
 		return nil
 	})
 	if err != nil {
@@ -64,9 +66,9 @@ func (c *chakraReader) readRank(rank int, f File, count int) error {
 		byID[i] = int32(i)
 	}
 	slices.SortFunc(byID, func(a, b int32) int {
-		return cmp.Or(cmp.Compare(nodes[a].id,
-			nodes[b].id), cmp.Compare(a, b))
+		return cmp.Or(cmp.Compare(nodes[a].id, nodes[b].id), cmp.Compare(a, b))
 	})
+
 	duplicate := int32(math.MaxInt32)
 	for i := 1; i < len(byID); i++ {
 		if nodes[byID[i]].id == nodes[byID[i-1]].id {
@@ -76,6 +78,8 @@ func (c *chakraReader) readRank(rank int, f File, count int) error {
 	if duplicate < math.MaxInt32 {
 		return fail(int(duplicate), "ids that are used once", "node %d is there twice", nodes[duplicate].id)
 	}
+
+	// find returns the index of the node with an id.
 	find := func(id uint64) (int32, bool) {
 		i, ok := slices.BinarySearchFunc(byID, id,
 			func(i int32, id uint64) int { return cmp.Compare(nodes[i].id, id) })
@@ -102,6 +106,9 @@ func (c *chakraReader) readRank(rank int, f File, count int) error {
 		}
 		ops[i].After = dependencies[begin:len(dependencies):len(dependencies)]
 		begin = len(dependencies)
+
+		// A control dependency on an unknown node invalidates all control dependencies of
+		// the node.
 		for _, d := range dependencyIDs[n.dataEnd:n.controlEnd] {
 			k, ok := find(d)
 			if !ok {
@@ -133,6 +140,8 @@ func (c *chakraReader) readRank(rank int, f File, count int) error {
 			hasSuccessor[a] = true
 		}
 	}
+
+	// Find the source node of each operation in the new order.
 	out, position, err := topologicalOrder(ops)
 	if err != nil {
 		return locate(err, f.Name, 0, 0)
@@ -145,6 +154,7 @@ func (c *chakraReader) readRank(rank int, f File, count int) error {
 	// Put the operations on streams, as workload.streams requires.
 	mode := c.options.Streams
 	if mode == "auto" || mode == "" {
+		// Chained streams, if there are kernels and none of them has a successor.
 		mode = "free"
 		hasKernels := slices.ContainsFunc(nodes, func(n chNodeLinks) bool { return n.gpu })
 		if hasKernels && !slices.ContainsFunc(source,
@@ -152,6 +162,7 @@ func (c *chakraReader) readRank(rank int, f File, count int) error {
 			mode = "chained"
 		}
 	}
+
 	number := map[int64]int32{} // number of each stream, from 1
 	for k := range out {
 		n, o := &nodes[source[k]], &out[k]
@@ -186,6 +197,8 @@ func (c *chakraReader) operation(rank int, n *chNode) (o Op, err error) {
 	if maxMicros := uint64(maxComputeTime / engine.Microsecond); n.micros > maxMicros {
 		return o, n.invalid(fmt.Sprintf("at most %d", maxMicros), "lasts for %d us", n.micros)
 	}
+
+	// The duration is in microseconds, or exact in files of WriteChakra.
 	busy := engine.Time(n.micros) * engine.Microsecond
 	if exact, ok := n.ints[chPicoseconds]; ok {
 		if busy = engine.Time(exact); busy < 0 || busy > maxComputeTime {
@@ -199,6 +212,7 @@ func (c *chakraReader) operation(rank int, n *chNode) (o Op, err error) {
 		return o, n.invalid(fmt.Sprintf("from 0 to %d", int64(MaxMessageBytes)), "has comm_size %d", size)
 	}
 
+	// other returns the relative peer named by an attribute.
 	other := func(name string) (int32, error) {
 		p, ok := n.ints[name]
 		if !ok {
@@ -214,6 +228,8 @@ func (c *chakraReader) operation(rank int, n *chNode) (o Op, err error) {
 	if number := n.ints[chTaskNumber]; number > 0 && number < completionTag {
 		o.Tag = uint32(number)
 	}
+
+	// Fill in the operation by the type of the node.
 	switch n.kind {
 	case chMeta:
 	case chLoad, chStore:
@@ -232,8 +248,11 @@ func (c *chakraReader) operation(rank int, n *chNode) (o Op, err error) {
 	case chSend, chRecv:
 		if ownEnd, ok := n.ints[map[int64]string{chSend: "comm_src",
 			chRecv: "comm_dst"}[n.kind]]; ok && ownEnd != int64(rank) {
-			c.note("messages name another rank at their own end than that of their file, and are taken to be the file's", 0)
+			c.note("messages name another rank at their own end than that of their file, and are taken to be the file's",
+				0)
 		}
+		// Tags are 32 bits wide, signed or unsigned; the highest bit is reserved for
+		// completionTag.
 		if tag := n.ints["comm_tag"]; tag != int64(int32(tag)) && tag != int64(uint32(tag)) {
 			return o, n.invalid("a number of 32 bits", "has comm_tag %d", tag)
 		}
@@ -255,6 +274,7 @@ func (c *chakraReader) operation(rank int, n *chNode) (o Op, err error) {
 			if n.ints["is_cpu_op"] == 0 {
 				return o, n.invalid("both", "is a collective without comm_type and comm_size")
 			}
+			// The call on the host has a kernel elsewhere, which transfers the data.
 			c.note("calls of collectives on the host are host work, and their kernels move the bytes", 0)
 			o.Kind, o.Duration = Compute, busy
 			return o, nil
@@ -265,6 +285,7 @@ func (c *chakraReader) operation(rank int, n *chNode) (o Op, err error) {
 				cmp.Or(chUnsupported[code], "collective"), code)
 		}
 
+		// Find the group by its name or its number.
 		name := n.group
 		if g, ok := n.ints["comm_group"]; ok && name == "" {
 			name = fmt.Sprint(g)

@@ -36,19 +36,34 @@ type cmTrigger struct {
 	line      int
 }
 
-// readCM reads a connection matrix of htsim. A flow is a message. A trigger makes flows
-// wait for others by messages of 0 bytes between their ranks. If the result depends on
-// which of several flows ends first, these messages go to wildcard receives.
+// readCM reads a connection matrix of htsim:
+//
+//	Nodes 4
+//	Connections 2
+//	Triggers 1
+//	0->1 id 1 start 0 size 1000 send_done_trigger 1
+//	1->2 id 2 trigger 1 size 2000
+//	trigger id 1 oneshot
+//
+// A flow is a message. It starts at a time in picoseconds, or when a trigger starts it.
+// It may fire a trigger when it is received (recv_done_trigger) or acknowledged
+// (send_done_trigger).
+//
+// A trigger makes flows wait for others by messages of 0 bytes between their ranks. If
+// the result depends on which of several flows ends first, these messages go to wildcard
+// receives.
 func readCM(files []File, h *ReadOptions) (*Job, error) {
 	if err := countOperations(files[0].Name, 2*bytes.Count(files[0].Data, []byte("->"))); err != nil {
 		return nil, err
 	}
+
 	l := &lineReader{file: files[0]}
 	j := &Job{}
 	var flows []cmFlow
 	triggers := map[int64]*cmTrigger{}
 	header := map[string]int64{}
 	for l.scan() {
+		// A line is a header entry, a trigger or a flow.
 		text, _, _ := strings.Cut(l.Text, "#")
 		f := l.fields(text)
 		if strings.Contains(strings.TrimSpace(text), "  ") {
@@ -82,6 +97,8 @@ func readCM(files []File, h *ReadOptions) (*Job, error) {
 			return nil, l.locate(err)
 		}
 	}
+
+	// Compare the counts in the header with the file.
 	for _, c := range []struct {
 		name string
 		n    int
@@ -136,6 +153,7 @@ func cmFlowLine(f []string, nodes int64) (c cmFlow, err error) {
 		}
 	}
 	c.src, c.dst = int32(ends[0]), int32(ends[1])
+
 	started, keys := false, make([]string, 0, 8)
 	for i := 1; i < len(f); i++ {
 		name := f[i]
@@ -171,12 +189,15 @@ func cmFlowLine(f []string, nodes int64) (c cmFlow, err error) {
 		case "prio":
 			_, err = parseInteger(name, f[i], math.MinInt32, math.MaxInt32)
 		default:
-			return c, invalid("id, start, trigger, size, send_done_trigger, recv_done_trigger, prio, addon or msg", "a key %.40q", name)
+			return c, invalid("id, start, trigger, size, send_done_trigger, recv_done_trigger, prio, addon or msg",
+				"a key %.40q", name)
 		}
 		if err != nil {
 			return c, err
 		}
 	}
+
+	// Reject incomplete and contradictory flows.
 	switch {
 	case !c.hasSize:
 		err = invalid("size B", "a flow without a size, which htsim leaves undefined")
@@ -193,6 +214,8 @@ func cmFlowLine(f []string, nodes int64) (c cmFlow, err error) {
 // cmAddOps adds the operations of the flows and triggers to j.
 func cmAddOps(j *Job, flows []cmFlow, triggers map[int64]*cmTrigger) error {
 	j.Ops = make([][]Op, j.Ranks)
+
+	// Register each flow with the triggers that it fires and for which it waits.
 	for i := range flows {
 		c := &flows[i]
 		for _, t := range []struct {
@@ -209,6 +232,7 @@ func cmAddOps(j *Job, flows []cmFlow, triggers map[int64]*cmTrigger) error {
 			triggers[t.id].firedBy = append(triggers[t.id].firedBy, int32(i))
 			triggers[t.id].onReceive = append(triggers[t.id].onReceive, t.recv)
 		}
+
 		if c.trigger == 0 {
 			continue
 		}
@@ -224,11 +248,14 @@ func cmAddOps(j *Job, flows []cmFlow, triggers map[int64]*cmTrigger) error {
 		j.Ops[rank] = append(j.Ops[rank], o)
 		return int32(len(j.Ops[rank]) - 1)
 	}
+
+	// Add the flows as messages. The tag of a message is the index of its flow.
 	sent, received := make([]int32, len(flows)), make([]int32, len(flows))
-	for i := range flows { // the tag of a message is the index of its flow
+	for i := range flows {
 		c := &flows[i]
 		name := fmt.Sprintf("flow of line %d", c.line)
 		o := Op{Name: name, Kind: Send, Bytes: c.bytes, Peer: c.dst - c.src, Tag: uint32(i)}
+		// A computation delays the start of the flow.
 		if c.start > 0 {
 			o.After = []int32{add(c.src, Op{Name: name + ", start", Kind: Compute, Duration: c.start})}
 		}
@@ -269,11 +296,14 @@ func cmAddOps(j *Job, flows []cmFlow, triggers map[int64]*cmTrigger) error {
 		}
 		return c.src, sent[t.firedBy[i]]
 	}
+
+	// Add a message for each dependency that a trigger causes.
 	if err := cmCheckStarts(flows, triggers); err != nil {
 		return err
 	}
 	for _, id := range slices.Sorted(maps.Keys(triggers)) {
 		t := triggers[id]
+
 		if len(t.starts) == 0 {
 			j.note("triggers start no flow", 0)
 			continue
@@ -296,8 +326,9 @@ func cmAddOps(j *Job, flows []cmFlow, triggers map[int64]*cmTrigger) error {
 			done = func(i int) (rank, op int32) { return home, taken[i] }
 		}
 
-		// Let each started flow wait for the firings that it needs.
 		for k, flow := range t.starts {
+			// The k-th flow of a multishot waits for the k-th firing only, other flows
+			// for all firings that start them.
 			first, end := 0, t.firingsBefore(k+1)
 			if t.kind == "multishot" {
 				first = k
@@ -330,13 +361,16 @@ func (t *cmTrigger) firingsBefore(k int) int {
 // which flows end.
 func cmCheckStarts(flows []cmFlow, triggers map[int64]*cmTrigger) error {
 	canStart, fired := make([]bool, len(flows)), map[int64]int{}
+	// ready holds the flows that start and whose triggers are not fired yet.
 	var ready []int32
+
 	for i := range flows {
 		if flows[i].trigger == 0 {
 			canStart[i] = true
 			ready = append(ready, int32(i))
 		}
 	}
+
 	started := map[int64]int{} // number of started flows, by trigger
 	for len(ready) > 0 {
 		c := &flows[ready[len(ready)-1]]
@@ -358,7 +392,8 @@ func cmCheckStarts(flows []cmFlow, triggers map[int64]*cmTrigger) error {
 		if !canStart[i] {
 			c, t := &flows[i], triggers[flows[i].trigger]
 			return invalid("enough flows that fire it, of which one starts without it",
-				"trigger %d (line %d) is fired %d times by flows that start, so that line %d never starts", c.trigger, t.line, fired[c.trigger], c.line)
+				"trigger %d (line %d) is fired %d times by flows that start, so that line %d never starts",
+				c.trigger, t.line, fired[c.trigger], c.line)
 		}
 	}
 	return nil

@@ -55,7 +55,34 @@ func readGOAL(files []File, h *ReadOptions) (*Job, error) {
 	return j, l.locate(g.readText(l))
 }
 
-// goalReader reads a GOAL schedule.
+// goalReader reads a GOAL schedule (Hoefler et al., LogGOPSim). A text has one statement
+// per line:
+//
+//	num_ranks 2
+//	rank 0 {
+//	a: calc 1000 cpu 0              compute for 1000 ns
+//	b: send 4096b to 1 tag 7        send 4096 bytes
+//	b requires a                    b starts after the end of a
+//	}
+//	rank 1 {
+//	c: recv 4096b from 0 tag 7      peer -1 accepts any rank, tag -1 any tag
+//	d: calc 10
+//	d irequires c                   d starts after the start of c
+//	}
+//
+// The binary form of txt2bin is little-endian, with sizes in bytes:
+//
+//	magic (8), ranks (4), cpus - 1 (1), not used (1)
+//	per rank: start and end of its block (8 each), counted from the field ranks
+//	per block:
+//		number of operations and of roots (4 each)
+//		index of each root (4)
+//		per operation, goalNodeBytes: number of predecessors (4), type (1), peer (4), size or
+//			nanoseconds (8), tag (4), cpu (1), nic (1), successors after its end: number and
+//			first index (4 each), successors after its start: the same
+//		index of each successor (4)
+//
+// A root is an operation without predecessors.
 type goalReader struct {
 	*Job
 	rank int32   // rank whose operations are read
@@ -83,7 +110,8 @@ func (g *goalReader) beginRank(rank int32, n int) {
 }
 
 // endRank sorts the operations of the rank and puts the computations of each cpu on a
-// stream. starts lists pairs (a, b): a waits for the start of b (irequires).
+// stream. starts lists pairs (a, b): operation a waits for the start of b (irequires).
+// Such an operation waits for a join that has the predecessors of b.
 func (g *goalReader) endRank(starts [][2]int32) error {
 	startJoin := map[int32]int32{} // joins the predecessors of an operation for whose start others wait
 
@@ -116,11 +144,13 @@ func (g *goalReader) endRank(starts [][2]int32) error {
 // message returns a message after checking its size, peer, tag and nic.
 func (g *goalReader) message(kind OpKind, size uint64, peer, tag uint32, nic int64) (Op, error) {
 	o := Op{Name: kind.String(), Kind: kind, Bytes: int64(size), Tag: tag, Peer: int32(peer) - g.rank}
+	// WriteGOAL writes a message of 0 bytes as one byte with completionTag.
 	if size == 1 && tag&completionTag != 0 && tag != AnyTag {
 		if o.Bytes = 0; kind == Send {
 			g.note("messages of a byte with a tag of 2^31 or more say that something is done, and carry nothing", 0)
 		}
 	}
+	// Reject messages that LogGOPSim accepts but a Job cannot represent.
 	switch {
 	case size > MaxMessageBytes:
 		return o, invalid(fmt.Sprintf("at most %d", int64(MaxMessageBytes)), "a message of %d bytes", size)
@@ -145,10 +175,12 @@ func (g *goalReader) readText(l *lineReader) error {
 	comment := false
 	for l.scan() {
 		g.readComments(l.Text, comment)
+
 		f := l.fields(goalUncommented(l.Text, &comment))
 		if len(f) == 0 {
 			continue
 		}
+		// The first statement is num_ranks.
 		if g.Ranks == 0 {
 			if f[0] != "num_ranks" || len(f) != 2 {
 				return invalid("num_ranks N", "begins with %.40q", l.Text)
@@ -176,6 +208,7 @@ func (g *goalReader) readText(l *lineReader) error {
 					return invalid("rank N {", "%.40q", l.Text)
 				}
 				last, inside, f = int32(n), true, f[2:]
+
 				body, _, _ := bytes.Cut(l.file.Data[l.offset:], []byte{'}'})
 				g.beginRank(last, countLines(body, "calc", "send", "recv"))
 				clear(labels)
@@ -253,11 +286,12 @@ func goalUncommented(text string, comment *bool) string {
 
 // readStatement reads an operation or a dependency.
 func (g *goalReader) readStatement(f []string, labels map[string]int32, starts *[][2]int32) error {
+	// A dependency between two labelled operations.
 	if len(f) == 3 && (f[1] == "requires" || f[1] == "irequires") {
 		a, known := labels[f[0]]
-		b, known2 := labels[f[2]]
+		b, ok := labels[f[2]]
 		switch {
-		case !known || !known2:
+		case !known || !ok:
 			return invalid("labels of the rank, above",
 				"%.60q names an operation that is not there", strings.Join(f, " "))
 		case f[1] == "requires":
@@ -268,12 +302,14 @@ func (g *goalReader) readStatement(f []string, labels map[string]int32, starts *
 		return nil
 	}
 
+	// An operation with an optional label.
 	label := ""
 	if name, ok := strings.CutSuffix(f[0], ":"); ok {
 		if label, f = name, f[1:]; len(f) == 0 {
 			return invalid("calc, send or recv", "label %.40q has no operation", label)
 		}
 	}
+
 	var tag, cpu, nic int64
 	// readKeys reads optional keys in the given order.
 	readKeys := func(rest []string, names ...string) error {
@@ -315,6 +351,7 @@ func (g *goalReader) readStatement(f []string, labels map[string]int32, starts *
 		if err := readKeys(f[2:], "cpu"); err != nil {
 			return err
 		}
+		// The comment of WriteGOAL may add a part of a nanosecond.
 		o = Op{Name: "calc", Kind: Compute, Tag: g.taskNumber,
 			Duration: engine.Time(ns)*engine.Nanosecond + min(max(0, g.picoseconds), engine.Nanosecond-1)}
 	case (f[0] == "send" || f[0] == "recv") && len(f) >= 4:
@@ -356,6 +393,7 @@ func (g *goalReader) readStatement(f []string, labels map[string]int32, starts *
 			return invalid("labels that are used once", "label %.40q is there twice", label)
 		}
 	}
+
 	id := g.add(o, cpu)
 	if label != "" {
 		labels[label] = id
@@ -367,9 +405,10 @@ func (g *goalReader) readStatement(f []string, labels map[string]int32, starts *
 func (g *goalReader) readBinary(f File) error {
 	const base = 8
 	le := binary.LittleEndian
-	fail := func(record, fail int, want, format string, args ...any) error {
-		return locate(invalid(want, format, args...), f.Name, record, fail)
+	fail := func(record, offset int, want, format string, args ...any) error {
+		return locate(invalid(want, format, args...), f.Name, record, offset)
 	}
+
 	if le.Uint64(f.Data) == goalSaveMemMagic {
 		return fail(1, 0, "one that txt2bin wrote without it", "is spoilt by --save-mem")
 	}
@@ -387,6 +426,8 @@ func (g *goalReader) readBinary(f File) error {
 	}
 
 	remaining := uint64(len(f.Data)-base-6) - 16*ranks // total bytes of the blocks, which must not overlap
+
+	// Read the block of each rank.
 	for rank := range int32(ranks) {
 		head := base + 6 + 16*int(rank)
 		start, end := le.Uint64(f.Data[head:]), le.Uint64(f.Data[head+8:])
@@ -397,6 +438,7 @@ func (g *goalReader) readBinary(f File) error {
 		if end == start {
 			continue
 		}
+
 		if end-start > remaining {
 			return fail(int(rank)+1, head, "a place for each",
 				"rank %d stands from byte %d to %d, where others stand", rank, start, end)
@@ -410,7 +452,8 @@ func (g *goalReader) readBinary(f File) error {
 	return nil
 }
 
-// readBlock reads the operations of a rank from its block.
+// readBlock reads the operations of a rank from its block. It verifies that every index
+// is within the block and that successors and predecessors agree.
 func (g *goalReader) readBlock(rank int32, b []byte) error {
 	le := binary.LittleEndian
 	n, roots := uint64(le.Uint32(b)), uint64(le.Uint32(b[4:]))
@@ -423,6 +466,9 @@ func (g *goalReader) readBlock(rank int32, b []byte) error {
 
 	appendix := b[table:]
 	g.beginRank(rank, int(n))
+
+	// The nodes of the operations. after and started are their successor lists: count and
+	// first index.
 	predecessors := make([]uint32, n)
 	type successors struct{ after, started [2]uint32 }
 	next := make([]successors, n)
@@ -434,6 +480,7 @@ func (g *goalReader) readBlock(rank int32, b []byte) error {
 		cpu, nic := int64(r[21]), int64(r[22])
 		next[i] = successors{[2]uint32{le.Uint32(r[23:]), le.Uint32(r[27:])},
 			[2]uint32{le.Uint32(r[31:]), le.Uint32(r[35:])}}
+
 		var o Op
 		var err error
 		switch kind {
@@ -466,6 +513,8 @@ func (g *goalReader) readBlock(rank int32, b []byte) error {
 	var starts [][2]int32
 	numNamed, total := make([]uint32, n), uint64(0)
 	for i := range next {
+		// List 0 has the successors after the end, list 1 after the start of the
+		// operation.
 		for k, list := range [2][2]uint32{next[i].after, next[i].started} {
 			count, first := uint64(list[0]), uint64(list[1])
 			if total += count; total > uint64(len(appendix)/4) ||

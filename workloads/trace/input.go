@@ -108,7 +108,8 @@ func jsonError(f File, begin int, err error, what, want string) error {
 		offset = syntaxErr.offset + 1
 	} else if errors.As(err, &typed) {
 		problem, offset = fmt.Sprintf("%s of the wrong type (%.40s)",
-			cmp.Or(typed.Field, "a value"), typed.Value), int(typed.Offset)
+			cmp.Or(typed.Field, "a value"), typed.Value),
+			int(typed.Offset)
 	}
 	offset = min(max(0, begin+offset-1), len(f.Data))
 	return &Error{f.Name, 1 + bytes.Count(f.Data[:offset], []byte{'\n'}), offset,

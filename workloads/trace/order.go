@@ -27,6 +27,8 @@ func (h *indexHeap) Pop() any {
 func topologicalOrder(ops []Op) (out []Op, position []int32, err error) {
 	position = make([]int32, len(ops))
 	inOrder := true
+
+	// Keep the order if it is already topological.
 	for i := range ops {
 		position[i] = int32(i)
 		for _, a := range ops[i].After {
@@ -36,6 +38,8 @@ func topologicalOrder(ops []Op) (out []Op, position []int32, err error) {
 	if inOrder {
 		return ops, position, nil
 	}
+
+	// Count the unsatisfied predecessors of each operation.
 	waiting, successors := make([]int, len(ops)), make([][]int32, len(ops))
 	var ready indexHeap
 	for i := range ops {
@@ -50,6 +54,8 @@ func topologicalOrder(ops []Op) (out []Op, position []int32, err error) {
 		position[i] = -1
 	}
 	out = make([]Op, 0, len(ops))
+
+	// Repeatedly take the first ready operation.
 	for len(ready) > 0 { // ready starts sorted, which is a valid heap
 		i := heap.Pop(&ready).(int32)
 		position[i] = int32(len(out))
@@ -60,11 +66,13 @@ func topologicalOrder(ops []Op) (out []Op, position []int32, err error) {
 			}
 		}
 	}
+
 	if len(out) < len(ops) {
 		i := slices.Index(position, -1)
 		return nil, nil, invalid("dependencies without a cycle",
 			"operation %d (%.40q) waits for itself, through others", i, ops[i].Name)
 	}
+
 	for i := range out {
 		for k, a := range out[i].After {
 			out[i].After[k] = position[a]
@@ -90,6 +98,7 @@ func dropContradictions(ops []Op, control [][]int32) (dropped int) {
 	if component == nil {
 		return 0
 	}
+	// drop removes the control dependencies of operation i for which contradicts is true.
 	drop := func(i int32, contradicts func(c int32) bool) {
 		before := len(control[i])
 		control[i] = slices.DeleteFunc(control[i], contradicts)
@@ -97,6 +106,7 @@ func dropContradictions(ops []Op, control [][]int32) (dropped int) {
 	}
 	contradicting := make([][]int32, len(ops)) // control dependencies that contradict data, by operation
 	waiting := make([][]int32, len(ops))       // operations of the same cycle that wait for this one by control
+
 	for i := range ops {
 		for _, c := range control[i] {
 			if component[c] == component[i] {
@@ -130,6 +140,7 @@ func dropContradictions(ops []Op, control [][]int32) (dropped int) {
 			}
 		}
 	}
+
 	for i, list := range contradicting { // list is sorted
 		if len(list) > 0 {
 			drop(int32(i), func(c int32) bool { _, found := slices.BinarySearch(list, c); return found })
@@ -154,12 +165,15 @@ func dropContradictions(ops []Op, control [][]int32) (dropped int) {
 				successors[c] = append(successors[c], int32(i))
 			} else {
 				fixed[i]++
-				successors[c] = append(successors[c],
-					^int32(i)) // treated like data: not in a cycle, so not dropped
+				// Not in a cycle: treated like data, and not dropped.
+				successors[c] = append(successors[c], ^int32(i))
 			}
 		}
 	}
+
 	var ready, stuck indexHeap // stuck may also contain finished operations
+	// advance queues an operation that is ready, or whose remaining dependencies may all
+	// be dropped.
 	advance := func(i int32) {
 		if unfinished[i] == 0 {
 			heap.Push(&ready, i)
@@ -172,6 +186,7 @@ func dropContradictions(ops []Op, control [][]int32) (dropped int) {
 	}
 	done := make([]bool, len(ops))
 	for {
+		// Execute all ready operations.
 		for len(ready) > 0 {
 			i := heap.Pop(&ready).(int32)
 			done[i] = true
@@ -184,6 +199,7 @@ func dropContradictions(ops []Op, control [][]int32) (dropped int) {
 				advance(n)
 			}
 		}
+		// Nothing is ready: the first stuck operation drops its unsatisfied dependencies.
 		for len(stuck) > 0 && len(ready) == 0 {
 			if i := heap.Pop(&stuck).(int32); unfinished[i] > 0 {
 				drop(i, func(c int32) bool { return !done[c] })
@@ -198,7 +214,8 @@ func dropContradictions(ops []Op, control [][]int32) (dropped int) {
 }
 
 // cyclicComponents returns the strongly connected component of each operation under data
-// and control dependencies, or nil if there is no cycle.
+// and control dependencies, or nil if there is no cycle. A cycle lies within one
+// component.
 func cyclicComponents(ops []Op, control [][]int32) []int32 {
 	start, to := make([]int32, 1, len(ops)+1), []int32(nil)
 	for i := range ops {

@@ -96,11 +96,15 @@ func (w *RankGraph) job(j *Job) (*Job, error) {
 	j.Ranks, j.Ops = w.Ranks, make([][]Op, w.Ranks)
 	v := &jobBuilder{RankGraph: w, Job: j, homes: w.homes(), doneOp: map[[2]int32]int32{},
 		arrivalOp: map[[2]int32]int32{}, tags: make([]uint32, len(g.Tasks)), nextTag: 1}
+
+	// Number the tasks in their order, with one number per message.
 	for id := range g.Tasks { // reading restores this order of tasks
 		if v.tags[id], v.nextTag = v.nextTag, v.nextTag+1; g.Tasks[id].Kind == engine.Transfer {
 			v.nextTag += uint32(len(v.messages(int32(id))))
 		}
 	}
+
+	// Add operations in topological order.
 	for _, id := range g.Order() {
 		t := &g.Tasks[id]
 		if messages := v.messages(id); t.Kind == engine.Transfer && len(messages) > 0 {
@@ -121,6 +125,11 @@ func (w *RankGraph) job(j *Job) (*Job, error) {
 }
 
 // jobBuilder is the state of RankGraph.job.
+//
+// The end of a task is first known on one rank, its home: for a transfer the destination,
+// for a compute its rank. If a task on another rank depends on it, a message of 0 bytes
+// reports the end there (doneOn). For transfers, the end at the source is a separate
+// event (arrivedOn).
 type jobBuilder struct {
 	*RankGraph
 	*Job
@@ -172,6 +181,7 @@ const completionTag = 1 << 31
 func (v *jobBuilder) predecessors(id, rank int32) (all []int32) {
 	for _, e := range v.Graph.In(id) {
 		op := int32(0)
+		// The end of a send at its source does not imply the arrival.
 		if m := v.messages(e.From); v.Graph.Tasks[e.From].Kind == engine.Transfer && len(m) == 1 &&
 			m[0][0] == rank && v.Graph.NeedsArrival(e) {
 			op = v.arrivedOn(e.From, m[0][1], rank)
@@ -228,6 +238,8 @@ func (v *jobBuilder) addTransfer(id int32, messages [][2]int32) {
 		}
 		sent, got := v.addMessage(name, m[0], m[1], each, v.tags[id]+uint32(k), turn,
 			v.predecessors(id, m[0]))
+		// A single message is known to have arrived at its destination and, unless it is
+		// buffered, at its source.
 		if n == 1 {
 			v.doneOp[[2]int32{id, m[1]}] = got
 			if !v.Buffered || each == 0 || each > v.EagerBytes {
@@ -261,6 +273,8 @@ func (w *RankGraph) homes() []int32 {
 	}
 
 	var votes []int32
+	// vote adds the ranks of a neighbouring task. Of its messages, start selects only the
+	// sources.
 	vote := func(id int32, start bool) {
 		if g.Tasks[id].Kind == engine.Transfer {
 			for _, m := range w.messages(id) {
@@ -290,6 +304,8 @@ func (w *RankGraph) homes() []int32 {
 		}
 		slices.Reverse(order)
 	}
+
+	// Tasks without any rank go to rank 0.
 	for i := range homes {
 		homes[i] = max(0, homes[i])
 	}
@@ -323,6 +339,7 @@ func assignStreams(ops []Op) (streamOf []int32, n int32) {
 	ends := make([][]int32, len(ops))
 	var lastOp []int32 // last operation of each stream, plus 1
 	for i := range ops {
+		// reached is the union of the streams of the predecessors.
 		var reached []int32
 		for k, a := range ops[i].After {
 			if k == 0 {
@@ -339,6 +356,7 @@ func assignStreams(ops []Op) (streamOf []int32, n int32) {
 			reached = joined
 		}
 
+		// Use the first stream whose last operation precedes this one, or a new stream.
 		if ops[i].Kind == Compute && ops[i].Duration > 0 {
 			stream := -1
 			for s := range lastOp {

@@ -130,6 +130,7 @@ func (j *Job) renumber(numbers []int) (*Job, error) {
 				"workload.rank_map has %d for rank %d, which is no number of a rank or is there before", n, rank)
 		}
 		used[n] = true
+		// Peers are relative, so they change with both ranks.
 		ops := slices.Clone(j.Ops[rank])
 		for i := range ops {
 			if o := &ops[i]; (o.Kind == Send || o.Kind == Recv) && o.Peer != AnySource {
@@ -138,6 +139,8 @@ func (j *Job) renumber(numbers []int) (*Job, error) {
 		}
 		out.Ops[n] = ops
 	}
+
+	// Renumber the groups.
 	for i, g := range j.Groups {
 		sets := make([][]int32, len(g.Sets))
 		for s, set := range g.Sets {
@@ -162,6 +165,7 @@ func (j *Job) check(file string) error {
 	if len(j.Ops) == 0 || !slices.ContainsFunc(j.Ops, func(ops []Op) bool { return len(ops) > 0 }) {
 		return &Error{File: file, Problem: "holds no operation", Want: "one at least"}
 	}
+	// Check each distinct program once.
 	var err error
 	bytes := 0.0
 	j.each(func(rank, times int, ops []Op) {

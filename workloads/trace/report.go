@@ -13,8 +13,9 @@ import (
 
 // Report writes a summary of the job: ranks, groups, operations and bytes by kind,
 // compute time per rank, notes, unmatched messages, and the critical path of the
-// computations.
+// computations. It does not need a network, so it also reports jobs that cannot be built.
 func (j *Job) Report(w io.Writer) error {
+	// Count operations and bytes by kind, and the compute time of each program.
 	type sum struct {
 		ops   int
 		bytes float64
@@ -43,13 +44,16 @@ func (j *Job) Report(w io.Writer) error {
 				}
 			}
 		}
-		minBusy, maxBusy, totalBusy = min(minBusy, busy), max(maxBusy,
-			busy), totalBusy+busy*engine.Time(times)
+		minBusy, maxBusy, totalBusy = min(minBusy, busy), max(maxBusy, busy),
+			totalBusy+busy*engine.Time(times)
 	})
+
+	// Write the rows.
 	var b strings.Builder
 	row := func(name, format string, args ...any) {
 		fmt.Fprintf(&b, "  %-16s %s\n", name, fmt.Sprintf(format, args...))
 	}
+	// Ranks and groups; only the first 20 groups are listed.
 	row("format", "%s", j.Format)
 	row("ranks", "%d", j.Ranks)
 	for i := range j.Groups {
@@ -68,6 +72,8 @@ func (j *Job) Report(w io.Writer) error {
 			break
 		}
 	}
+
+	// Operations and calls by kind.
 	for k, s := range kinds {
 		switch {
 		case s.ops == 0:
@@ -77,11 +83,14 @@ func (j *Job) Report(w io.Writer) error {
 			row(OpKind(k).String(), "%d", s.ops)
 		}
 	}
+
 	for c, s := range calls {
 		if s.ops > 0 {
 			row(Collective(c).String(), "%d calls, %s sent by rings or straight", s.ops, Size(s.bytes))
 		}
 	}
+
+	// Compute time, notes and problems.
 	if minBusy == maxBusy {
 		row("compute time", "%s a rank", units.ShortTime(maxBusy))
 	} else {
@@ -90,6 +99,7 @@ func (j *Job) Report(w io.Writer) error {
 	if singles > 0 {
 		row("no traffic", "%d calls of groups of one rank", singles)
 	}
+
 	for _, n := range j.Notes {
 		bytes := ""
 		if n.Bytes > 0 {
@@ -97,6 +107,9 @@ func (j *Job) Report(w io.Writer) error {
 		}
 		row("note", "%s (%d%s)", n.Text, n.Count, bytes)
 	}
+
+	// Messages without a partner, or with different sizes at both ends. A job with a
+	// single stage has no explicit messages.
 	if j.Stage == nil {
 		sends, recvs, _, err := j.match()
 		if err != nil {
@@ -104,6 +117,7 @@ func (j *Job) Report(w io.Writer) error {
 		} else if len(sends) > 0 {
 			row("unmatched", "none of %d messages", len(sends))
 		}
+
 		resized := 0
 		for i, r := range recvs {
 			if r.rank < 0 {
@@ -117,6 +131,7 @@ func (j *Job) Report(w io.Writer) error {
 			row("other sizes", "%d messages are received as of another size than they are sent, which counts", resized)
 		}
 	}
+
 	if path, err := j.criticalPath(); err != nil {
 		row("critical path", "%v", err)
 	} else {
@@ -141,6 +156,7 @@ func (j *Job) criticalPath() (engine.Time, error) {
 	if n > maxCriticalPathOps {
 		return 0, fmt.Errorf("not sought, of %d operations", n)
 	}
+
 	built, err := j.Build(BuildOptions{})
 	if err != nil {
 		return 0, err
@@ -155,6 +171,7 @@ func (j *Job) criticalPath() (engine.Time, error) {
 		}
 		return t.Makespan, nil
 	}
+
 	end := make([]engine.Time, len(g.Tasks))
 	for _, id := range g.Order() {
 		for _, e := range g.In(id) {

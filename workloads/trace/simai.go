@@ -31,8 +31,18 @@ func isSimAI(begin []byte) bool {
 	return firstWordIs(begin, slices.Concat(simPolicies, simUnsupported)...)
 }
 
-// simAIReader reads a workload text of AICB and SimAI 1.7: the operations of a pipeline
-// stage, one row per layer.
+// simAIReader reads a workload text of AICB and SimAI 1.7. It holds the operations of one
+// pipeline stage:
+//
+//	HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 8 ep: 1 pp: 2 ga: 4 all_gpus: 32
+//	2
+//	embedding_layer -1  500 ALLREDUCE 4096  500 NONE 0  500 NONE 0  100
+//	attention_layer -1  ...
+//
+// The first line is a policy and the parallelism. The second line is the number of rows.
+// Each row is a layer with twelve columns: name, dependency (ignored), then time in ns,
+// collective and bytes of the forward pass, of the input gradient and of the weight
+// gradient, and the time of the update.
 type simAIReader struct {
 	file                      string
 	policy                    string
@@ -97,6 +107,7 @@ func (s *simAIReader) read(l *lineReader, h *ReadOptions) error {
 		return l.invalid("the number of rows", "ends behind its first line")
 	}
 
+	// The second line is the number of rows.
 	rows, err := parseInteger("the number of rows", strings.TrimSpace(l.Text), 1, MaxBytes/24)
 	if err != nil {
 		return l.locate(err)
@@ -125,6 +136,8 @@ func (s *simAIReader) read(l *lineReader, h *ReadOptions) error {
 		return l.invalid(fmt.Sprintf("%d in the second line, or all rows", len(s.rows)),
 			"the second line says %d rows, and there are %d", rows, len(s.rows))
 	}
+
+	// Mark checkpoints and the rows that need them.
 	for _, list := range [][]int{s.checkpoints, s.initiates} {
 		for _, i := range list {
 			if i < 0 || i >= len(s.rows) {
@@ -148,6 +161,8 @@ func (s *simAIReader) header(l *lineReader, f []string, h *ReadOptions) error {
 		return invalid("one of "+strings.Join(simPolicies, ", "), "the policy is %.40q", append(f, "")[0])
 	}
 	s.policy = f[0]
+
+	// Numbers and lists of the header, by name.
 	fields := map[string]*int{"model_parallel_NPU_group": &s.tp, "ep": &s.ep, "pp": &s.pp,
 		"vpp": &s.vpp, "ga": &s.ga, "all_gpus": &s.gpus}
 	list := map[string]*[]int{"checkpoints": &s.checkpoints, "checkpoint_initiates": &s.initiates}
@@ -175,6 +190,7 @@ func (s *simAIReader) header(l *lineReader, f []string, h *ReadOptions) error {
 			if n, err = parseInteger(name, value, 0, int64(len(f)-i-1)); err != nil {
 				return err
 			}
+			// A list is its length followed by its elements.
 			for range n {
 				i++
 				row, err := parseInteger(name, f[i], 0, MaxBytes/24)
@@ -189,7 +205,8 @@ func (s *simAIReader) header(l *lineReader, f []string, h *ReadOptions) error {
 			return invalid("a training step",
 				"%q says that it is inference, whose passes SimAI orders otherwise", "mode: "+value)
 		default:
-			return invalid("model_parallel_NPU_group, ep, pp, vpp, ga, all_gpus, checkpoints, checkpoint_initiates or pp_comm", "the header has %.40q", name)
+			return invalid("model_parallel_NPU_group, ep, pp, vpp, ga, all_gpus, checkpoints, checkpoint_initiates or pp_comm",
+				"the header has %.40q", name)
 		}
 		if err != nil {
 			return err
@@ -199,6 +216,8 @@ func (s *simAIReader) header(l *lineReader, f []string, h *ReadOptions) error {
 	if h.GPUs > 0 && given["all_gpus"] && h.GPUs != s.gpus {
 		return invalid("workload.gpus left out", "all_gpus is %d, and workload.gpus %d", s.gpus, h.GPUs)
 	}
+
+	// Check that the ranks form whole replicas.
 	switch whole := s.tp * s.pp; {
 	case s.gpus == 0:
 		return invalid("workload.gpus = N, their number",
@@ -216,7 +235,8 @@ func (s *simAIReader) header(l *lineReader, f []string, h *ReadOptions) error {
 // row reads the twelve columns of a layer.
 func (s *simAIReader) row(f []string) (r simRow, err error) {
 	if len(f) != 12 {
-		return r, invalid("12: name, dependency, and of forward pass, input gradient and weight gradient time, collective and bytes, and the time of the update", "a row of %d columns", len(f))
+		return r, invalid("12: name, dependency, and of forward pass, input gradient and weight gradient time, collective and bytes, and the time of the update",
+			"a row of %d columns", len(f))
 	}
 
 	r.name = f[0]
@@ -226,6 +246,8 @@ func (s *simAIReader) row(f []string) (r simRow, err error) {
 	}
 	for p := range r.part {
 		t := &r.part[p]
+		// Without a suffix, collectives of passes are tensor-parallel, collectives of
+		// weight gradients data-parallel.
 		defaultGroup := [...]int32{simTP, simTP, simDP}[p]
 		column := 2 + 3*p
 		ns, err := parseInteger([...]string{"column 3, a time in ns", "column 6, a time in ns",
@@ -265,7 +287,8 @@ func (s *simAIReader) collective(t *simPart, name string, defaultGroup int32) er
 		return strings.HasPrefix(name, c.name)
 	})
 	if i < 0 {
-		return invalid("NONE, ALLREDUCE, ALLGATHER, REDUCESCATTER, ALLTOALL or BROADCAST, of a group _EP or _DP_EP", "the collective is %.40q", name)
+		return invalid("NONE, ALLREDUCE, ALLGATHER, REDUCESCATTER, ALLTOALL or BROADCAST, of a group _EP or _DP_EP",
+			"the collective is %.40q", name)
 	}
 	t.coll = simCollectives[i].coll
 	switch suffix := name[len(simCollectives[i].name):]; suffix {
@@ -348,13 +371,15 @@ func (s *simAIReader) job(l *lineReader, h *ReadOptions) (*Job, error) {
 		}
 	}
 
+	// Notes about ignored and suspicious values.
 	for _, n := range []Note{{"sizes beside the collective NONE are ignored", s.numUncalledSizes, 0}, {"collectives of 0 bytes are left out", s.numEmptyCalls, 0}} {
 		if n.Count > 0 {
 			j.Notes = append(j.Notes, n)
 		}
 	}
 	if s.numUnknownTimes > 3*len(s.rows)/2 {
-		j.Notes = append(j.Notes, Note{Text: "times are 1 ns, which AICB writes where it does not know: most of the computing is missing", Count: s.numUnknownTimes})
+		j.Notes = append(j.Notes, Note{Text: "times are 1 ns, which AICB writes where it does not know: most of the computing is missing",
+			Count: s.numUnknownTimes})
 	}
 	if s.pp > 1 && s.stageBytes == 0 {
 		j.Notes = append(j.Notes, Note{Text: "stages send each other nothing, as pp_comm is 0 or missing", Count: s.pp})

@@ -30,8 +30,9 @@ var stepRowPrefixes = []string{"cross_entropy", "optimizer", "embedding_norm"}
 // cannot be separated.
 func (s *simAIReader) divideRows() (simBlocks, error) {
 	if s.policy == "MICRO" && s.pp > 1 && s.ga > 1 {
-		return simBlocks{}, locate(invalid("ga: 1, or another policy",
-			"the rows of the policy MICRO are one micro-batch, and ga is %d", s.ga), s.file, 1, 0)
+		return simBlocks{}, locate(
+			invalid("ga: 1, or another policy",
+				"the rows of the policy MICRO are one micro-batch, and ga is %d", s.ga), s.file, 1, 0)
 	}
 	if s.pp == 1 || s.policy == "MICRO" {
 		return simBlocks{blocks: [][]simRow{s.rows}}, nil
@@ -39,6 +40,8 @@ func (s *simAIReader) divideRows() (simBlocks, error) {
 
 	var starts []int
 	end := len(s.rows)
+
+	// Find the first rows of micro-batches and the rows after them.
 	for i, r := range s.rows {
 		if strings.HasPrefix(r.name, "embedding_layer") {
 			starts = append(starts, i)
@@ -49,6 +52,7 @@ func (s *simAIReader) divideRows() (simBlocks, error) {
 			break
 		}
 	}
+
 	if len(starts) == 0 {
 		return simBlocks{}, locate(invalid(`a row "embedding_layer" at the beginning of each`, "the micro-batches of the stage cannot be told apart"), s.file, s.rows[0].line, s.rows[0].offset)
 	}
@@ -56,8 +60,11 @@ func (s *simAIReader) divideRows() (simBlocks, error) {
 	begin := starts[0]
 	if rows := end - begin; len(starts) != s.ga && rows%s.ga != 0 {
 		r := s.rows[begin]
-		return simBlocks{}, locate(invalid(fmt.Sprintf("ga = %d of them, or a multiple of %d rows",
-			s.ga, s.ga), "%d rows and %d micro-batches that begin with embedding_layer stand from here on, before what the step has once", rows, len(starts)), s.file, r.line, r.offset)
+		return simBlocks{}, locate(
+			invalid(fmt.Sprintf("ga = %d of them, or a multiple of %d rows", s.ga, s.ga),
+				"%d rows and %d micro-batches that begin with embedding_layer stand from here on, before what the step has once",
+				rows, len(starts)),
+			s.file, r.line, r.offset)
 	} else if len(starts) != s.ga {
 		starts = starts[:0]
 		for i := range s.ga {
@@ -140,6 +147,7 @@ func (b *simProgramBuilder) addBackward(rows []simRow, work training.PassKind) {
 	for i := len(rows) - 1; i >= 0 && !b.isFull(); i-- {
 		r := &rows[i]
 		if r.isRecomputed && work != training.WeightGradientPass {
+			// Recompute the rows from the last checkpoint.
 			first := i
 			for first > 0 && !rows[first].isCheckpoint {
 				first--
@@ -152,6 +160,8 @@ func (b *simProgramBuilder) addBackward(rows []simRow, work training.PassKind) {
 		if work == training.InputGradientPass {
 			continue
 		}
+
+		// The weight update waits for the weight gradient and its collective.
 		before := b.numOps
 		b.addPart(r.name+" weight gradient", &r.part[2], false)
 		if r.update > 0 {
@@ -170,6 +180,8 @@ func (b *simProgramBuilder) addBackward(rows []simRow, work training.PassKind) {
 func (s *simAIReader) program(b *simProgramBuilder, c simBlocks, stage int, schedule string) {
 	b.last = -1
 	b.addForward(c.before)
+
+	// A single stage has no messages.
 	if len(c.blocks) == 1 && s.pp == 1 {
 		b.addForward(c.blocks[0])
 
@@ -179,8 +191,12 @@ func (s *simAIReader) program(b *simProgramBuilder, c simBlocks, stage int, sche
 		b.addBackward(c.before, training.BackwardPass)
 		return
 	}
+
+	// Several stages exchange pp_comm with their neighbours, in equal parts by the TP
+	// ranks. Tag 2k is the forward message of micro-batch k, 2k+1 the backward message.
 	next := s.rank(0, 0, 1) - s.rank(0, 0, 0)
 	bytes := (s.stageBytes + int64(s.tp) - 1) / int64(s.tp)
+	// addMessage appends a message. Only receives delay the next operation.
 	addMessage := func(kind OpKind, peer int32, tag int) {
 		id := b.add(Op{Name: fmt.Sprintf("micro-batch %d %s", tag/2+1, kind), Kind: kind,
 			Bytes: bytes, Peer: peer, Tag: uint32(tag)})
@@ -188,6 +204,7 @@ func (s *simAIReader) program(b *simProgramBuilder, c simBlocks, stage int, sche
 			b.last = id
 		}
 	}
+
 	pipeline := training.Spec{Schedule: schedule, PP: s.pp, Chunks: 1, Microbatches: s.ga}
 	for _, p := range pipeline.Program(stage) {
 		tag := 2 * p.Microbatch
@@ -243,8 +260,8 @@ func (s *simAIReader) stage(c simBlocks, h *ReadOptions) *training.MeasuredStage
 		}
 		return d
 	}
-	// A collective among replicas leaves a stage once per TP rank, and all of its GPUs
-	// send a part.
+	// across adds the bytes of a collective among replicas. It leaves a stage once per TP
+	// rank, and all of its GPUs send a part.
 	across := func(t *simPart) {
 		if !t.hasCall {
 			return
@@ -257,6 +274,7 @@ func (s *simAIReader) stage(c simBlocks, h *ReadOptions) *training.MeasuredStage
 		}
 	}
 
+	// sum returns the times of rows and adds the bytes that they synchronise.
 	sum := func(rows []simRow) (forward, backward, weights engine.Time) {
 		for i := range rows {
 			r := &rows[i]
@@ -272,6 +290,8 @@ func (s *simAIReader) stage(c simBlocks, h *ReadOptions) *training.MeasuredStage
 
 	var whole training.MeasuredPass
 	passesDiffer := false
+
+	// Pass times per micro-batch and their average.
 	for _, rows := range c.blocks {
 		var p training.MeasuredPass
 		p.Forward, p.Backward, p.Weights = sum(rows)

@@ -55,7 +55,8 @@ const maxGOALStreams = 256
 func goalStreams(rank int, ops []Op) ([]int32, int32, error) {
 	cpus, n := assignStreams(ops)
 	if n > maxGOALStreams {
-		return nil, 0, unwritable("rank %d computes up to %d things at once, and GOAL has %d cpus; want Chakra", rank, n, maxGOALStreams)
+		return nil, 0, unwritable("rank %d computes up to %d things at once, and GOAL has %d cpus; want Chakra",
+			rank, n, maxGOALStreams)
 	}
 	return cpus, n, nil
 }
@@ -76,6 +77,7 @@ func (j *Job) WriteGOAL(w io.Writer) error {
 		fmt.Fprintf(b, "\nrank %d {\n", rank)
 		for i := range ops {
 			o := &ops[i]
+			// Operation i has the label l<i>.
 			fmt.Fprintf(b, "l%d: ", i)
 			switch o.Kind {
 			case Send:
@@ -114,6 +116,8 @@ func (j *Job) WriteBinaryGOAL(w io.Writer) error {
 	b, le := newLimitWriter(w), binary.LittleEndian
 	head := le.AppendUint32(le.AppendUint64(nil, goalMagic), uint32(j.Ranks))
 	offset, maxStreams := uint64(6+16*j.Ranks), int32(1)
+
+	// The header has the start and end of the block of each rank.
 	var ends []byte
 
 	for rank, ops := range j.Ops {
@@ -158,6 +162,7 @@ func goalBlock(rank int, ops []Op, cpus []int32) []byte {
 	var roots, nodes, successors []byte
 	next := make([][]uint32, len(ops))
 
+	// Successors and roots.
 	for i := range ops {
 		for _, a := range ops[i].After {
 			next[a] = append(next[a], uint32(i))
@@ -167,6 +172,8 @@ func goalBlock(rank int, ops []Op, cpus []int32) []byte {
 		}
 	}
 	for i := range ops {
+		// A node: predecessors, type, peer, size, tag, cpu, nic and two lists of
+		// successors.
 		o := &ops[i]
 		kind, peer, size, tag, more := byte(3), uint32(0), uint64(o.Duration/engine.Nanosecond), uint32(0), o.Tag
 		if o.Kind == Send || o.Kind == Recv {
@@ -229,11 +236,13 @@ func chAppendNumber(to []byte, field protowire.Number, n uint64) []byte {
 // computations are on their stream, and every message has its own stream.
 func chEncodeNode(rank, i int, o *Op, kernel, kernels int32) []byte {
 	var b, deps []byte
+	// The fields id (1), name (2), type (3) and data dependencies (5) of a node.
 	kind := map[OpKind]uint64{Join: chComp, Compute: chComp, Send: chSend, Recv: chRecv}[o.Kind]
 	if i > 0 {
 		b = chAppendNumber(b, 1, uint64(i))
 	}
 	b = chAppendNumber(chAppendText(b, 2, o.Name), 3, kind)
+
 	for _, a := range o.After {
 		deps = protowire.AppendVarint(deps, uint64(a))
 	}
@@ -241,6 +250,7 @@ func chEncodeNode(rank, i int, o *Op, kernel, kernels int32) []byte {
 		b = protowire.AppendBytes(protowire.AppendTag(b, 5, protowire.BytesType), deps)
 	}
 
+	// Its attributes (10), with the numbers of the fields for their types.
 	attribute := func(name string, field protowire.Number, n uint64) {
 		b = protowire.AppendBytes(protowire.AppendTag(b, 10, protowire.BytesType),
 			chAppendNumber(chAppendText(nil, 1, name), field, n))
@@ -274,6 +284,7 @@ func chEncodeNode(rank, i int, o *Op, kernel, kernels int32) []byte {
 	if o.Tag > 0 {
 		attribute(chTaskNumber, int64s, uint64(o.Tag))
 	}
+	// The duration (7) in microseconds, and exact as an attribute.
 	if o.Duration > 0 {
 		b = chAppendNumber(b, 7, uint64((o.Duration+engine.Microsecond/2)/engine.Microsecond))
 		attribute(chPicoseconds, uint64s, uint64(o.Duration))

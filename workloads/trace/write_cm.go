@@ -19,7 +19,9 @@ func (w *RankGraph) WriteCM(to io.Writer) error {
 	if !g.Contention.IsEmpty() {
 		return errHasContention
 	}
+
 	type set struct{ flows []int32 } // a trigger: the flows that fire it
+
 	var sets []set
 	var src, dst []int32
 	var bytes []int64
@@ -30,10 +32,12 @@ func (w *RankGraph) WriteCM(to io.Writer) error {
 	// task.
 	for _, id := range g.Order() {
 		t := &g.Tasks[id]
-		var after []int32 // flows that the task waits for
+		// The flows that the task waits for, through tasks without data.
+		var after []int32
 		for _, e := range g.In(id) {
 			if e.Lag > 0 {
-				return unwritable("%s begins %v after %s, and htsim's flows begin at once; want GOAL or Chakra", g.Name(id), e.Lag, g.Name(e.From))
+				return unwritable("%s begins %v after %s, and htsim's flows begin at once; want GOAL or Chakra",
+					g.Name(id), e.Lag, g.Name(e.From))
 			}
 			after = append(after, before[e.From]...)
 		}
@@ -56,6 +60,7 @@ func (w *RankGraph) WriteCM(to io.Writer) error {
 
 		trigger := 0
 		if len(after) > 0 {
+			// Flows with the same predecessors share a trigger.
 			key := fmt.Sprint(after)
 			if trigger = index[key]; trigger == 0 {
 				sets = append(sets, set{flows: after})
@@ -63,7 +68,8 @@ func (w *RankGraph) WriteCM(to io.Writer) error {
 				index[key] = trigger
 				for _, f := range after {
 					if fires[f] > 0 {
-						return unwritable("the flow from %d to %d starts flows that wait for different others, and htsim's fires one trigger; want GOAL or Chakra", src[f], dst[f])
+						return unwritable("the flow from %d to %d starts flows that wait for different others, and htsim's fires one trigger; want GOAL or Chakra",
+							src[f], dst[f])
 					}
 					fires[f] = trigger
 				}
@@ -71,14 +77,15 @@ func (w *RankGraph) WriteCM(to io.Writer) error {
 		}
 
 		for k, m := range messages {
+			// The first messages have one byte more if the bytes are not divisible.
 			each := t.Bytes / int64(len(messages))
 			if int64(k) < t.Bytes%int64(len(messages)) {
 				each++
 			}
 			if each > 0 {
 				before[id] = append(before[id], int32(len(bytes)))
-				src, dst, bytes, waits = append(src, m[0]), append(dst, m[1]), append(bytes,
-					each), append(waits, trigger)
+				src, dst, bytes, waits = append(src, m[0]), append(dst, m[1]),
+					append(bytes, each), append(waits, trigger)
 			}
 		}
 		if len(bytes) > MaxWritten {
@@ -95,6 +102,7 @@ func (w *RankGraph) WriteCM(to io.Writer) error {
 	if len(sets) > 0 {
 		fmt.Fprintf(b, "Triggers %d\n", len(sets))
 	}
+
 	for f := range bytes {
 		fmt.Fprintf(b, "%d->%d id %d ", src[f], dst[f], f+1)
 		if waits[f] > 0 {
@@ -110,6 +118,7 @@ func (w *RankGraph) WriteCM(to io.Writer) error {
 			return err
 		}
 	}
+
 	for i, s := range sets {
 		kind := "oneshot"
 		if n := len(s.flows); n > 1 {

@@ -155,7 +155,8 @@ func (b *builder) expandCall(c Call, group, ready []int32, m TaskMeta) ([]int32,
 		return nil, fmt.Errorf("training: %v of %s: %w", c.Kind, c.Dim, err)
 	}
 	if len(done) != len(group) {
-		return nil, fmt.Errorf("training: %v of %s: expanding the call returned %[4]d last tasks for %[3]d ranks; want one per rank", c.Kind, c.Dim, len(group), len(done))
+		return nil, fmt.Errorf("training: %v of %s: expanding the call returned %[4]d last tasks for %[3]d ranks; want one per rank",
+			c.Kind, c.Dim, len(group), len(done))
 	}
 
 	m.Phase, m.ToStage, m.InCall = c.Dim, m.Stage, true

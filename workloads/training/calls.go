@@ -492,7 +492,8 @@ func (it *Iteration) Lengthen(longer func(v int, pass Phase) (engine.Time, error
 			t = part(t, int(m.Part), int(m.Parts))
 		}
 		if t < 0 || *d > engine.Never-t {
-			return fmt.Errorf("training: passes of virtual stage %d exceed the range of simulated time", int(m.Chunk)*s.PP+int(m.Stage))
+			return fmt.Errorf("training: passes of virtual stage %d exceed the range of simulated time",
+				int(m.Chunk)*s.PP+int(m.Stage))
 		}
 		*d += t
 	}

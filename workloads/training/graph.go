@@ -128,7 +128,8 @@ func Build(s Spec, x BuildOptions) (*Iteration, error) {
 	// With a bidirectional ring, one replica contains only the transfers in one
 	// direction.
 	if x.PerGPU && !x.All && b.splitsRing() {
-		return nil, fmt.Errorf("training: PerGPU without All for %d replicas: one replica holds only one direction of the bidirectional ring; want All", s.Replicas())
+		return nil, fmt.Errorf("training: PerGPU without All for %d replicas: one replica holds only one direction of the bidirectional ring; want All",
+			s.Replicas())
 	}
 
 	if x.Expand != nil && !(x.All && x.PerGPU && x.EarliestSync == nil) {

@@ -53,7 +53,8 @@ func (it *Iteration) Place(l Layout) (*fabric.Pods, error) {
 
 	pods := s.PP * gpus / l.GPUsPerPod
 	if l.StagePods != nil && (len(l.StagePods) != replicas*s.PP || l.GPUsPerPod < gpus) {
-		return nil, fmt.Errorf("training: StagePods has %d entries for %d stages, and pods have %d GPUs; want one entry per stage, and whole stages per pod", len(l.StagePods), replicas*s.PP, l.GPUsPerPod)
+		return nil, fmt.Errorf("training: StagePods has %d entries for %d stages, and pods have %d GPUs; want one entry per stage, and whole stages per pod",
+			len(l.StagePods), replicas*s.PP, l.GPUsPerPod)
 	}
 
 	// If one replica stands for all, each pod also has links to its peers in other
@@ -109,7 +110,8 @@ func (it *Iteration) Place(l Layout) (*fabric.Pods, error) {
 		pod := (n.Stage*gpus + n.First) / l.GPUsPerPod
 		if m := l.Replicas[n.Replica].PodMap; m != nil {
 			if len(m) != pods || m[pod] < 0 || m[pod] >= pods {
-				return nil, fmt.Errorf("training: pod map %v of replica %d is not a permutation of %d pods", m, n.Replica, pods)
+				return nil, fmt.Errorf("training: pod map %v of replica %d is not a permutation of %d pods",
+					m, n.Replica, pods)
 			}
 			pod = m[pod]
 		}

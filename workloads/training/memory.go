@@ -100,7 +100,8 @@ func (s *Spec) activationMemory(v int) float64 {
 
 	experts := s.ExpertLayers(v)
 	network := (layers - experts) * number * a.ffnMatrices() * float64(a.FFN)
-	network += experts * number * (a.ffnMatrices()*float64(a.ExpertFFN)*float64(a.TopK+a.SharedExperts) + h*float64(a.TopK*max(1, s.ETP)))
+	network += experts * number * (a.ffnMatrices()*float64(a.ExpertFFN)*float64(a.TopK+a.SharedExperts) +
+		h*float64(a.TopK*max(1, s.ETP)))
 	return tokens * (layers*each + network/tp)
 }
 

@@ -69,7 +69,8 @@ func (it *Iteration) Durations(p Perturbation, seed uint64, d []engine.Time) err
 
 	for r, sum := range total {
 		if sum >= maxReplicaTime {
-			return fmt.Errorf("training: the passes of replica %d take %.3g s; want at most %.3g s", r, sum/float64(engine.Second), maxReplicaTime/float64(engine.Second))
+			return fmt.Errorf("training: the passes of replica %d take %.3g s; want at most %.3g s",
+				r, sum/float64(engine.Second), maxReplicaTime/float64(engine.Second))
 		}
 	}
 	return nil

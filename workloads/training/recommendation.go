@@ -92,8 +92,10 @@ var partNames = [...]string{
 // computation, because memory limits the former and arithmetic the latter. Exchanges
 // have the phase Expert, reductions the phase Sync.
 func BuildRecommendation(s *RecommendationModel, expand func(g *engine.Graph, c Call, group, ready []int32) ([]int32, error)) (*Iteration, error) {
-	b := &builder{Iteration: &Iteration{Spec: Spec{GPUs: s.GPUs, PP: 1, Chunks: 1, Microbatches: 1,
-		Collectives: CollectivesInGraph}, Graph: &engine.Graph{}, All: true}}
+	b := &builder{Iteration: &Iteration{
+		Spec:  Spec{GPUs: s.GPUs, PP: 1, Chunks: 1, Microbatches: 1, Collectives: CollectivesInGraph},
+		Graph: &engine.Graph{}, All: true,
+	}}
 	b.options.Expand = expand
 
 	var group []int32
@@ -189,5 +191,6 @@ func (s *RecommendationModel) Words(title string) string {
 	if title == "" {
 		title = "a recommendation model"
 	}
-	return fmt.Sprintf("%s on %d GPUs: %d samples each, %d tables of width %d, %.3g dense parameters", title, s.GPUs, s.Samples, s.Tables, s.Width, float64(s.Dense))
+	return fmt.Sprintf("%s on %d GPUs: %d samples each, %d tables of width %d, %.3g dense parameters",
+		title, s.GPUs, s.Samples, s.Tables, s.Width, float64(s.Dense))
 }

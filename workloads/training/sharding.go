@@ -87,7 +87,8 @@ func (s *Spec) ShardBytes(v int, kind CallKind) int64 {
 // sharded in passes.
 func (s *Spec) checkSharding() error {
 	if s.scattersGradients() && (s.Copies() > 1 || s.Measured != nil) {
-		return fmt.Errorf("training: sharding %q needs one copy of the model per replica and no measured times; the schedule is %q", s.Sharding, s.Schedule)
+		return fmt.Errorf("training: sharding %q needs one copy of the model per replica and no measured times; the schedule is %q",
+			s.Sharding, s.Schedule)
 	}
 	return nil
 }

@@ -163,12 +163,14 @@ func (s *Spec) Check() error {
 		return fmt.Errorf("training: %d GPUs are not a multiple of %d stages of %d GPUs", s.GPUs,
 			s.PP, s.StageGPUs())
 	case s.StageGPUs()%s.microbatchGPUs() != 0:
-		return fmt.Errorf("training: stages of %d GPUs do not hold whole groups of TP %d and CP %d", s.StageGPUs(), s.TP, s.ContextRanks())
+		return fmt.Errorf("training: stages of %d GPUs do not hold whole groups of TP %d and CP %d",
+			s.StageGPUs(), s.TP, s.ContextRanks())
 	case s.Sequence%s.ContextRanks() != 0:
 		return fmt.Errorf("training: a sequence of %d tokens is not a multiple of CP %d",
 			s.Sequence, s.ContextRanks())
 	case s.VirtualStages()/s.Copies() > s.Arch.Layers && s.Measured == nil:
-		return fmt.Errorf("training: %d stages of %d chunks for %d layers; want at least one layer per chunk", s.PP, s.Chunks, s.Arch.Layers)
+		return fmt.Errorf("training: %d stages of %d chunks for %d layers; want at least one layer per chunk",
+			s.PP, s.Chunks, s.Arch.Layers)
 	case s.checkSchedule() != nil:
 		return s.checkSchedule()
 	case s.checkSharding() != nil:
@@ -176,7 +178,8 @@ func (s *Spec) Check() error {
 	case s.Measured != nil:
 	case s.Compute != Roofline && s.Compute != OperatorTimes && !(s.Choices.EffectiveTFLOPS > 0) ||
 		!(s.Choices.BackwardRatio >= 0):
-		return fmt.Errorf("training: effective TFLOP/s %g, backward ratio %g; want a rate above 0 and a ratio of 0 or more", s.Choices.EffectiveTFLOPS, s.Choices.BackwardRatio)
+		return fmt.Errorf("training: effective TFLOP/s %g, backward ratio %g; want a rate above 0 and a ratio of 0 or more",
+			s.Choices.EffectiveTFLOPS, s.Choices.BackwardRatio)
 	}
 	return nil
 }
