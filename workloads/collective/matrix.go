@@ -31,10 +31,10 @@ func ReadSizes(r io.Reader, name string, n int) ([]int64, error) {
 	}
 	sizes := make([]int64, 0, n*n)
 	var diagnostics []error
-	report := func(line, column int, format string, of ...any) {
+	report := func(line, column int, format string, args ...any) {
 		if len(diagnostics) < maxDiagnostics {
 			diagnostics = append(diagnostics,
-				fmt.Errorf("%w: %s:%d:%d: %s", ErrTraffic, name, line, column, fmt.Sprintf(format, of...)))
+				fmt.Errorf("%w: %s:%d:%d: %s", ErrTraffic, name, line, column, fmt.Sprintf(format, args...)))
 		}
 	}
 

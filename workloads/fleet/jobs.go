@@ -173,11 +173,11 @@ type jobGenerator struct {
 
 // Next draws the next job.
 func (d *jobGenerator) Next() (Job, bool) {
-	at := d.arrival()
-	if at >= d.Until {
+	submit := d.arrival()
+	if submit >= d.Until {
 		return Job{}, false
 	}
-	j := Job{Number: d.number, Submit: at, Shape: d.slices.sample(d.shapes)}
+	j := Job{Number: d.number, Submit: submit, Shape: d.slices.sample(d.shapes)}
 	d.number++
 	j.Work = Spread{d.Durations, FromSeconds(d.unitDays * d.sizeFactor(j.Shape) * Day.Seconds()),
 		d.Sigma}.Draw(d.works)
@@ -192,9 +192,9 @@ func (d *jobGenerator) drawRest(j *Job) {
 		x -= d.Bands[j.Band]
 	}
 	j.AcceptsFaultRouting = d.routes.Float64() < d.FaultRoutingShare
-	guess := math.Pow(d.EstimateFactor, 2*d.estimates.Float64()-1)
+	factor := math.Pow(d.EstimateFactor, 2*d.estimates.Float64()-1)
 	if j.Estimate = j.Work; d.EstimateFactor != 1 {
-		j.Estimate = FromSeconds(j.Work.Seconds() * guess)
+		j.Estimate = FromSeconds(j.Work.Seconds() * factor)
 	}
 	x = 2 * d.traffic.Float64()
 	j.Traffic = Traffic{x * d.Traffic.AllToAll, x * d.Traffic.Neighbours}
@@ -217,9 +217,9 @@ func (d *jobGenerator) arrival() Time {
 		slices.Sort(d.today)
 		d.day++
 	}
-	at := d.today[0]
+	next := d.today[0]
 	d.today = d.today[1:]
-	return at
+	return next
 }
 
 // List is a source of known jobs in the order of submission.

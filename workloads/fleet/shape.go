@@ -86,10 +86,10 @@ func ParseShape(text string) (Shape, error) {
 // check fails with ErrShape if the slice is invalid.
 func (s Shape) check() error {
 	a, b, c := s.Dims[0], s.Dims[1], s.Dims[2]
-	whole := a%Side == 0 && b%Side == 0 && c%Side == 0
-	part := c <= Side && s.Chips() < CubeChips && powerOfTwo(a) && powerOfTwo(b) && powerOfTwo(c)
+	isWholeCubes := a%Side == 0 && b%Side == 0 && c%Side == 0
+	isPartOfCube := c <= Side && s.Chips() < CubeChips && powerOfTwo(a) && powerOfTwo(b) && powerOfTwo(c)
 	switch {
-	case !whole && !part:
+	case !isWholeCubes && !isPartOfCube:
 		return fmt.Errorf("%w: %s; sides are multiples of %d chips, or 1, 2 and %d within a cube",
 			ErrShape, s, Side, Side)
 	case s.Chips() > PodCubes*CubeChips:

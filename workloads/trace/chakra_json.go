@@ -65,19 +65,19 @@ func chVisitJSON(f File, visit func(n *chNode) error) error {
 	n := chNode{ints: map[string]int64{}}
 
 	// node decodes one node and visits it.
-	node := func(value []byte, at int) error {
+	node := func(value []byte, offset int) error {
 		g = chJSONNode{Ctrl: g.Ctrl[:0], Data: g.Data[:0]}
 		if err := json.Unmarshal(value, &g); err != nil {
 			if typed := (*json.UnmarshalTypeError)(nil); errors.As(err, &typed) {
 				typed.Field = strings.TrimSuffix("workload_graph."+typed.Field, ".")
 			}
-			return jsonError(f, at, err, what, want)
+			return jsonError(f, offset, err, what, want)
 		}
 
 		clear(n.ints)
 		n = chNode{id: g.ID, name: g.Name, kind: g.Kind, ctrl: g.Ctrl, data: g.Data,
 			micros: g.Runtime, group: string(cmp.Or(g.Group, g.Number)), record: n.record + 1,
-			offset: at, ints: n.ints}
+			offset: offset, ints: n.ints}
 		if g.CPU {
 			n.ints["is_cpu_op"] = 1
 		}
@@ -107,26 +107,26 @@ func chVisitJSON(f File, visit func(n *chNode) error) error {
 			}
 			listed = true
 			return r.array(func() error {
-				value, at, err := r.value()
+				value, offset, err := r.value()
 				if err != nil {
 					return err
 				}
-				return node(value, at)
+				return node(value, offset)
 			})
 		case strings.EqualFold(key, "schema"):
-			value, at, err := r.value()
+			value, offset, err := r.value()
 			if err != nil {
 				return err
 			}
 			if err := json.Unmarshal(value, &schema); err != nil {
-				return jsonError(f, at, err, what, want)
+				return jsonError(f, offset, err, what, want)
 			}
 			return nil
 		default:
-			value, at, err := r.value()
+			value, offset, err := r.value()
 			if err == nil && !json.Valid(value) ||
 				strings.EqualFold(key, "workload_graph") && string(value) != "null" {
-				return &Error{f.Name, 1 + bytes.Count(f.Data[:at], []byte{'\n'}), at,
+				return &Error{f.Name, 1 + bytes.Count(f.Data[:offset], []byte{'\n'}), offset,
 					fmt.Sprintf("is no JSON of %s: the value of %.40q", what, key), want}
 			}
 			return err

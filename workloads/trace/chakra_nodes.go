@@ -19,11 +19,11 @@ func chVisit(f File, visit func(n *chNode) error) error {
 	rest, record := f.Data, 0
 	var n chNode
 	for len(rest) > 0 {
-		at := len(f.Data) - len(rest)
+		offset := len(f.Data) - len(rest)
 		record++
 		size, k := protowire.ConsumeVarint(rest)
 		if k < 0 || size > uint64(len(rest)-k) {
-			return &Error{f.Name, record, at,
+			return &Error{f.Name, record, offset,
 				fmt.Sprintf("a message of %d bytes, and %d are left", size, len(rest)-max(0, k)),
 				"a whole file"}
 		}
@@ -32,14 +32,14 @@ func chVisit(f File, visit func(n *chNode) error) error {
 		// The first message is the metadata.
 		if record == 1 {
 			if err := chCheckVersion(message); err != nil {
-				return locate(err, f.Name, record, at)
+				return locate(err, f.Name, record, offset)
 			}
 			continue
 		}
 		clear(n.ints)
-		n = chNode{record: record, offset: at, ctrl: n.ctrl[:0], data: n.data[:0], ints: n.ints}
+		n = chNode{record: record, offset: offset, ctrl: n.ctrl[:0], data: n.data[:0], ints: n.ints}
 		if err := n.decode(message); err != nil {
-			return locate(err, f.Name, record, at)
+			return locate(err, f.Name, record, offset)
 		}
 		if err := visit(&n); err != nil {
 			return err

@@ -91,11 +91,11 @@ func (c *chakraReader) readRank(rank int, f File, count int) error {
 
 	// Resolve the ids of dependencies.
 	hasSuccessor, control := make([]bool, len(nodes)), make([][]int32, len(nodes))
-	at, dependencies := 0, make([]int32, 0, len(dependencyIDs))
+	start, dependencies := 0, make([]int32, 0, len(dependencyIDs))
 	for i := range nodes {
 		n := &nodes[i]
 		begin := len(dependencies)
-		for _, d := range dependencyIDs[at:n.dataEnd] {
+		for _, d := range dependencyIDs[start:n.dataEnd] {
 			k, ok := find(d)
 			if !ok {
 				return fail(i, "all nodes of the rank",
@@ -120,7 +120,7 @@ func (c *chakraReader) readRank(rank int, f File, count int) error {
 				dependencies = append(dependencies, k)
 			}
 		}
-		control[i], at = dependencies[begin:len(dependencies):len(dependencies)], int(n.controlEnd)
+		control[i], start = dependencies[begin:len(dependencies):len(dependencies)], int(n.controlEnd)
 	}
 
 	// Merge control and data dependencies and sort the operations.

@@ -232,17 +232,17 @@ func (v *jobBuilder) addTransfer(id int32, messages [][2]int32) {
 	}
 	var all []int32
 	for k, m := range messages {
-		each := bytes / n
+		size := bytes / n
 		if int64(k) < bytes%n {
-			each++
+			size++
 		}
-		sent, got := v.addMessage(name, m[0], m[1], each, v.tags[id]+uint32(k), turn,
+		sent, got := v.addMessage(name, m[0], m[1], size, v.tags[id]+uint32(k), turn,
 			v.predecessors(id, m[0]))
 		// A single message is known to have arrived at its destination and, unless it is
 		// buffered, at its source.
 		if n == 1 {
 			v.doneOp[[2]int32{id, m[1]}] = got
-			if !v.Buffered || each == 0 || each > v.EagerBytes {
+			if !v.Buffered || size == 0 || size > v.EagerBytes {
 				v.doneOp[[2]int32{id, m[0]}] = sent
 			}
 			return

@@ -218,15 +218,15 @@ func (s *simAIReader) header(l *lineReader, f []string, h *ReadOptions) error {
 	}
 
 	// Check that the ranks form whole replicas.
-	switch whole := s.tp * s.pp; {
+	switch replicaRanks := s.tp * s.pp; {
 	case s.gpus == 0:
 		return invalid("workload.gpus = N, their number",
 			"the header does not say all_gpus, how many ranks there are")
-	case s.gpus%whole != 0:
-		return invalid(fmt.Sprintf("a multiple of %d", whole),
+	case s.gpus%replicaRanks != 0:
+		return invalid(fmt.Sprintf("a multiple of %d", replicaRanks),
 			"%d ranks are not whole replicas of TP %d and PP %d", s.gpus, s.tp, s.pp)
-	case s.gpus/whole%s.ep != 0:
-		return invalid("a divisor of it", "DP %d is not a multiple of EP %d", s.gpus/whole, s.ep)
+	case s.gpus/replicaRanks%s.ep != 0:
+		return invalid("a divisor of it", "DP %d is not a multiple of EP %d", s.gpus/replicaRanks, s.ep)
 	}
 	s.dp = s.gpus / (s.tp * s.pp)
 	return nil
@@ -329,11 +329,11 @@ func (s *simAIReader) groups() (all []Group, err error) {
 		sets := strideSets(s.gpus, g.size, g.step)
 		stageOf := func(set []int32) int { return int(set[0]/stage) % s.pp }
 		slices.SortStableFunc(sets, func(a, b []int32) int { return stageOf(a) - stageOf(b) })
-		one, err := NewGroup(g.name, s.gpus, sets)
+		group, err := NewGroup(g.name, s.gpus, sets)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, one)
+		all = append(all, group)
 	}
 	return all, nil
 }

@@ -69,18 +69,19 @@ var collectiveNames = [...]string{"all-reduce", "reduce-scatter", "all-gather", 
 func (c Collective) String() string { return collectiveNames[c] }
 
 // Wire returns the bytes that one of n ranks sends in a collective with the given bytes,
-// on a ring or directly to each rank.
+// on a ring or directly to each rank. It is n-1 n-ths of the bytes, and twice as much in
+// an all-reduce, which is a reduce-scatter followed by an all-gather.
 func (c Collective) Wire(bytes int64, n int) int64 {
-	each := int64(float64(bytes) * float64(n-1) / float64(max(1, n)))
+	share := int64(float64(bytes) * float64(n-1) / float64(max(1, n)))
 	switch {
 	case n < 2 || c == Barrier:
 		return 0
 	case c == AllReduce:
-		return 2 * each
+		return 2 * share
 	case c == Broadcast:
-		return each // average over the ranks
+		return share // average over the ranks
 	}
-	return each
+	return share
 }
 
 // Op is an operation of a rank.

@@ -78,14 +78,14 @@ func (w *RankGraph) WriteCM(to io.Writer) error {
 
 		for k, m := range messages {
 			// The first messages have one byte more if the bytes are not divisible.
-			each := t.Bytes / int64(len(messages))
+			size := t.Bytes / int64(len(messages))
 			if int64(k) < t.Bytes%int64(len(messages)) {
-				each++
+				size++
 			}
-			if each > 0 {
+			if size > 0 {
 				before[id] = append(before[id], int32(len(bytes)))
 				src, dst, bytes, waits = append(src, m[0]), append(dst, m[1]),
-					append(bytes, each), append(waits, trigger)
+					append(bytes, size), append(waits, trigger)
 			}
 		}
 		if len(bytes) > MaxWritten {

@@ -238,10 +238,10 @@ func (b *builder) addSyncPieceCalls(v, piece int, m TaskMeta, lastTask *[2]map[i
 				if !scattered[class] {
 					computed := b.gradientTask(v, piece, rank)
 					if ok {
-						both := b.addTask(engine.Task{}, m)
-						b.Graph.AddEdge(before, both, 0)
-						b.Graph.AddEdge(computed, both, 0)
-						computed = both
+						joined := b.addTask(engine.Task{}, m)
+						b.Graph.AddEdge(before, joined, 0)
+						b.Graph.AddEdge(computed, joined, 0)
+						computed = joined
 					}
 					before = computed
 				}

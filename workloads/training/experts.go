@@ -37,10 +37,10 @@ func (s *Spec) expertLayer(v, piece, pieces int) int {
 func (s *Spec) LoadShares(layer int) []float64 {
 	shares := make([]float64, s.StageGPUs())
 	sum := 0.0
-	each := s.Arch.Experts / s.EP
+	expertsPerRank := s.Arch.Experts / s.EP
 	for expert, load := range s.ExpertLoads[layer] {
 		for k := range s.ETP {
-			shares[expert/each*s.ETP+k] += float64(load) / float64(s.ETP)
+			shares[expert/expertsPerRank*s.ETP+k] += float64(load) / float64(s.ETP)
 		}
 		sum += float64(load)
 	}

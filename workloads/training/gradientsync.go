@@ -169,11 +169,10 @@ func (b *builder) addSyncPiece(copies []int, piece int, g gradientGroup, before 
 		start = append(start, notBefore()...)
 	}
 
-	// exchange adds the transfers between the two copies of a replica, of each bytes per
-	// parameter.
+	// exchange adds the transfers between the two copies of a replica.
 	parts := s.SyncPieces(v)
 	share := func(bytes int64) int64 { return part(g.portion(bytes), piece, parts) }
-	exchange := func(each int, from []int32) (done []int32) {
+	exchange := func(bytesPerParameter int, from []int32) (done []int32) {
 		for r := range b.replicas {
 			for i, w := range copies {
 				here, there := w%s.PP, copies[1-i]%s.PP
@@ -181,7 +180,7 @@ func (b *builder) addSyncPiece(copies []int, piece int, g gradientGroup, before 
 					ToStage: int32(there), Chunk: int32(w / s.PP)}
 				done = append(done,
 					b.addTransfer(b.stageNodes[r][here], b.stageNodes[r][there], s.StageGPUs(),
-						share(s.CopyBytes(v, each)), m, from, nil)...)
+						share(s.CopyBytes(v, bytesPerParameter)), m, from, nil)...)
 			}
 		}
 		return done
@@ -217,8 +216,8 @@ func (b *builder) addSyncPiece(copies []int, piece int, g gradientGroup, before 
 }
 
 // addRing adds the transfers of virtual stage v of replica r to its neighbours on the
-// ring, of each bytes per GPU. It returns them.
-func (b *builder) addRing(r, v int, each int64, start []int32) []int32 {
+// ring, and returns them.
+func (b *builder) addRing(r, v int, bytesPerGPU int64, start []int32) []int32 {
 	s := &b.Spec
 	stage := v % s.PP
 	d := s.Replicas()
@@ -231,17 +230,17 @@ func (b *builder) addRing(r, v int, each int64, start []int32) []int32 {
 		Chunk: int32(v / s.PP)}
 	if !b.splitsRing() {
 		return b.addTransfer(b.stageNodes[r][stage], b.stageNodes[next][stage], s.StageGPUs(),
-			each, m, start, nil)
+			bytesPerGPU, m, start, nil)
 	}
 
 	half := s.StageGPUs() / 2
-	ends := b.addTransfer(b.nextHalf[r][stage], b.nextHalf[next][stage], half, each, m, start, nil)
+	ends := b.addTransfer(b.nextHalf[r][stage], b.nextHalf[next][stage], half, bytesPerGPU, m, start, nil)
 	if b.All {
 		// Otherwise one replica stands for all: the other half mirrors this one on
 		// separate circuits.
 		m.ToPrevious = true
 		ends = append(ends, b.addTransfer(b.previousHalf[r][stage],
-			b.previousHalf[previous][stage], half, each, m, start, nil)...)
+			b.previousHalf[previous][stage], half, bytesPerGPU, m, start, nil)...)
 	}
 	return ends
 }

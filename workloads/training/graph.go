@@ -264,10 +264,10 @@ func (b *builder) addTask(t engine.Task, m TaskMeta) int32 {
 	return b.Graph.AddTask(t)
 }
 
-// addTransfer adds the transfers from node src to node dst, of each bytes per GPU for the
-// given number of GPUs. They start after the tasks in from and precede the tasks in to.
-// addTransfer returns their ids.
-func (b *builder) addTransfer(src, dst int32, gpus int, each int64, m TaskMeta, from, to []int32) (ids []int32) {
+// addTransfer adds the transfers from the given number of GPUs of node src to node dst.
+// They start after the tasks in from and precede the tasks in to. addTransfer returns
+// their ids.
+func (b *builder) addTransfer(src, dst int32, gpus int, bytesPerGPU int64, m TaskMeta, from, to []int32) (ids []int32) {
 	tasks, flows := 1, gpus
 	if b.options.PerGPU {
 		tasks, flows = gpus, 1
@@ -279,7 +279,7 @@ func (b *builder) addTransfer(src, dst int32, gpus int, each int64, m TaskMeta, 
 			m.GPU = int32(b.Nodes[src+g].First)
 		}
 		t := engine.Task{Kind: engine.Transfer, Src: src + g, Dst: dst + g, Flows: int32(flows),
-			Bytes: each * int64(flows)}
+			Bytes: bytesPerGPU * int64(flows)}
 		id := b.addTask(t, m)
 		for _, f := range from {
 			b.Graph.AddEdge(f, id, 0)
@@ -328,8 +328,8 @@ func (b *builder) addPass(v int, d engine.Time, m TaskMeta, last bool) (passTask
 
 // part returns the i-th of n nearly equal parts of x. The parts add up to x.
 func part[T ~int64](x T, i, n int) T {
-	each, rest := x/T(n), x%T(n)
-	return each + rest*T(i+1)/T(n) - rest*T(i)/T(n)
+	quotient, remainder := x/T(n), x%T(n)
+	return quotient + remainder*T(i+1)/T(n) - remainder*T(i)/T(n)
 }
 
 // syncPieceEnds returns the task that completes each piece of the gradients of virtual
@@ -368,7 +368,7 @@ func (b *builder) addPipeline(r int) error {
 	b.GradientsReady = append(b.GradientsReady, make([][]int32, virtual))
 	stages := make([]stageBuilder, s.PP)
 	b.numScatters = make([]int, s.PP)
-	longest := 0
+	maxPasses := 0
 	for i := range stages {
 		stages[i] = stageBuilder{number: i, program: s.Program(i), last: -1,
 			lastGradient: make([]int, s.Chunks)}
@@ -377,12 +377,12 @@ func (b *builder) addPipeline(r int) error {
 				stages[i].lastGradient[o.Chunk] = k
 			}
 		}
-		longest = max(longest, len(stages[i].program))
+		maxPasses = max(maxPasses, len(stages[i].program))
 	}
 
 	// Add the passes column by column over all stages. This approximates the order of
 	// time, so that tasks that are simulated together are adjacent in memory.
-	for step := range longest {
+	for step := range maxPasses {
 		for i := range stages {
 			z := &stages[i]
 			if step >= len(z.program) {
@@ -422,19 +422,19 @@ func (b *builder) addPipeline(r int) error {
 
 	// Connect the passes of each micro-batch along its path through the stages.
 	for i := range s.Microbatches {
-		route := s.stagePath(i)
-		for k, v := range route {
-			if k+1 == len(route) {
+		path := s.stagePath(i)
+		for k, v := range path {
+			if k+1 == len(path) {
 				b.Graph.AddEdge(forward[v][i].last, backward[v][i].first, 0)
 				continue
 			}
-			w := route[k+1]
-			here, there := v%s.PP, w%s.PP
-			m := TaskMeta{Phase: PipelineForward, Replica: int32(r), Stage: int32(here),
-				ToStage: int32(there), Chunk: int32(v / s.PP), Microbatch: int32(i)}
+			w := path[k+1]
+			from, to := v%s.PP, w%s.PP
+			m := TaskMeta{Phase: PipelineForward, Replica: int32(r), Stage: int32(from),
+				ToStage: int32(to), Chunk: int32(v / s.PP), Microbatch: int32(i)}
 			b.addHop(r, m, forward[v][i].last, forward[w][i].first)
-			m = TaskMeta{Phase: PipelineBackward, Replica: int32(r), Stage: int32(there),
-				ToStage: int32(here), Chunk: int32(w / s.PP), Microbatch: int32(i)}
+			m = TaskMeta{Phase: PipelineBackward, Replica: int32(r), Stage: int32(to),
+				ToStage: int32(from), Chunk: int32(w / s.PP), Microbatch: int32(i)}
 			b.addHop(r, m, backward[w][i].last, backward[v][i].first)
 		}
 	}

@@ -39,9 +39,9 @@ func (it *Iteration) Place(l Layout) (*fabric.Pods, error) {
 	s := &it.Spec
 	gpus := s.StageGPUs()
 	replicas := len(it.GradientsReady)
-	whole := l.GPUsPerPod >= gpus && l.GPUsPerPod%gpus == 0
-	parts := l.GPUsPerPod > 0 && gpus%l.GPUsPerPod == 0 && len(it.Nodes) == replicas*s.PP*gpus
-	if !whole && !parts || s.PP*gpus%l.GPUsPerPod != 0 {
+	podsHoldStages := l.GPUsPerPod >= gpus && l.GPUsPerPod%gpus == 0
+	stagesSpanPods := l.GPUsPerPod > 0 && gpus%l.GPUsPerPod == 0 && len(it.Nodes) == replicas*s.PP*gpus
+	if !podsHoldStages && !stagesSpanPods || s.PP*gpus%l.GPUsPerPod != 0 {
 		return nil, fmt.Errorf("training: %d stages of %d GPUs do not fill pods of %d GPUs", s.PP,
 			gpus, l.GPUsPerPod)
 	}

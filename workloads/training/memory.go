@@ -22,10 +22,10 @@ const optimizerBytes = 12
 func (s *Spec) Memory(stage int) (m Memory) {
 	gpus, tp := float64(s.StageGPUs()), float64(s.TP)
 	// bytes per parameter: replicated, and sharded among all copies
-	whole, sharded := float64(s.Choices.ParameterBytes+s.Choices.GradientBytes), float64(optimizerBytes)
+	replicated, sharded := float64(s.Choices.ParameterBytes+s.Choices.GradientBytes), float64(optimizerBytes)
 	shardIf := func(bytes int, condition bool) {
 		if condition {
-			whole, sharded = whole-float64(bytes), sharded+float64(bytes)
+			replicated, sharded = replicated-float64(bytes), sharded+float64(bytes)
 		}
 	}
 
@@ -40,7 +40,7 @@ func (s *Spec) Memory(stage int) (m Memory) {
 		copies := float64(s.Replicas() * s.Copies())
 		experts := s.expertParameters(v)
 		rest := (s.Parameters(v) - experts) * gpus / tp // copied in each tensor-parallel group
-		m.State += experts*(whole+sharded/copies) + rest*(whole+sharded/(copies*gpus/tp))
+		m.State += experts*(replicated+sharded/copies) + rest*(replicated+sharded/(copies*gpus/tp))
 		activations[c] = s.activationMemory(v)
 	}
 
@@ -84,25 +84,25 @@ func (s *Spec) activationMemory(v int) float64 {
 	}
 
 	// inputs of both norms, of attention and of the network, and two 1-byte masks
-	each := (4*number + 2) * h * serial
+	perToken := (4*number + 2) * h * serial
 
 	// Queries, keys, values and the output of attention.
 	heads := float64(a.Heads)
 	if a.Attention == "mla" {
-		each += number * float64(a.QRank+a.KVRank+a.RopeDim) * serial
-		each += number * heads * float64(2*(a.NopeDim+a.RopeDim)+2*a.ValueDim) / tp
+		perToken += number * float64(a.QRank+a.KVRank+a.RopeDim) * serial
+		perToken += number * heads * float64(2*(a.NopeDim+a.RopeDim)+2*a.ValueDim) / tp
 	} else { // Each rank has at least one head of keys and values.
-		each += number * float64(a.HeadDim) * (2*heads/tp + 2*max(1, float64(a.KVHeads)/tp))
+		perToken += number * float64(a.HeadDim) * (2*heads/tp + 2*max(1, float64(a.KVHeads)/tp))
 	}
 	if s.StoreScores && s.Recompute != "selective" {
-		each += (2*number + 1) * heads * s.attendedTokens() / tp
+		perToken += (2*number + 1) * heads * s.attendedTokens() / tp
 	}
 
 	experts := s.ExpertLayers(v)
 	network := (layers - experts) * number * a.ffnMatrices() * float64(a.FFN)
 	network += experts * number * (a.ffnMatrices()*float64(a.ExpertFFN)*float64(a.TopK+a.SharedExperts) +
 		h*float64(a.TopK*max(1, s.ETP)))
-	return tokens * (layers*each + network/tp)
+	return tokens * (layers*perToken + network/tp)
 }
 
 // attendedTokens returns the number of tokens whose scores a token stores, averaged over

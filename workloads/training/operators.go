@@ -65,12 +65,12 @@ func (s *Spec) operatorSeconds(v int) float64 {
 	all, _ := s.attentionTime(v)
 
 	if s.Compute == OperatorTimes {
-		o, each := &s.Operators, float64(s.Choices.ConcurrentMicrobatches)
-		if all += each * layers * o.Network.Seconds(); first {
-			all += each * o.Embedding.Seconds()
+		o, microbatches := &s.Operators, float64(s.Choices.ConcurrentMicrobatches)
+		if all += microbatches * layers * o.Network.Seconds(); first {
+			all += microbatches * o.Embedding.Seconds()
 		}
 		if last {
-			all += each * o.Head.Seconds()
+			all += microbatches * o.Head.Seconds()
 		}
 		return all
 	}

@@ -180,7 +180,7 @@ func (s *Spec) dualPipe(stage int) []Pass {
 		pendingWeights = append(pendingWeights, x)
 	}
 	weights := func() { steps, pendingWeights = append(steps, pendingWeights[0]), pendingWeights[1:] }
-	both := func(f, b int) {
+	overlapped := func(f, b int) {
 		forward(f)
 		steps[len(steps)-1].OverlapsNext = true
 		backward(b)
@@ -209,13 +209,13 @@ func (s *Spec) dualPipe(stage int) []Pass {
 			forward(near)
 			backward(far)
 		} else {
-			both(near, far)
+			overlapped(near, far)
 		}
-		both(far, near)
+		overlapped(far, near)
 	}
 	for range inner {
 		backward(far)
-		both(far, near)
+		overlapped(far, near)
 	}
 
 	// Drain the pipeline. Weight gradients fill the idle time.

@@ -75,12 +75,12 @@ func (s *Spec) SyncTaskCount(tasksPerPiece float64) (n float64) {
 // the ring of replicas to gather the parameters (AllGather), or to scatter the gradients
 // (ReduceScatter), of one part of a pass.
 func (s *Spec) ShardBytes(v int, kind CallKind) int64 {
-	each := s.Choices.GradientBytes
+	bytesPerParameter := s.Choices.GradientBytes
 	if kind == AllGather {
-		each = s.Choices.ParameterBytes
+		bytesPerParameter = s.Choices.ParameterBytes
 	}
 	d := float64(s.Replicas())
-	return int64(math.Round(float64(each) * (d - 1) / d * s.Parameters(v) / float64(max(1, s.Shards(v)))))
+	return int64(math.Round(float64(bytesPerParameter) * (d - 1) / d * s.Parameters(v) / float64(max(1, s.Shards(v)))))
 }
 
 // checkSharding fails if the job does not support gradients or parameters that are
@@ -158,12 +158,12 @@ func (b *builder) shardCollective(k shardKey, v int, m TaskMeta) (*shardCollecti
 			for i, rank := range group {
 				ready[i] = x.ready[b.Nodes[rank].Replica]
 				if before != nil && len(before.done[rank]) > 0 {
-					both := b.addTask(engine.Task{}, m)
-					b.Graph.AddEdge(ready[i], both, 0)
+					joined := b.addTask(engine.Task{}, m)
+					b.Graph.AddEdge(ready[i], joined, 0)
 					for _, end := range before.done[rank] {
-						b.Graph.AddEdge(end, both, 0)
+						b.Graph.AddEdge(end, joined, 0)
 					}
-					ready[i] = both
+					ready[i] = joined
 				}
 			}
 			done, err := b.expandCall(c, group, ready, m)
@@ -255,8 +255,8 @@ func (b *builder) addShards(z *stageBuilder, v int, m TaskMeta, parts []passTask
 			if err != nil {
 				return err
 			}
-			if at := z.numGathers - 1 - b.Spec.Prefetch; at >= 0 {
-				b.Graph.AddEdge(z.gatherEnds[at], x.ready[r], 0)
+			if earlier := z.numGathers - 1 - b.Spec.Prefetch; earlier >= 0 {
+				b.Graph.AddEdge(z.gatherEnds[earlier], x.ready[r], 0)
 			}
 			if end := b.endTask(x, r, m); end >= 0 {
 				b.Graph.AddEdge(end, p.first, 0)

@@ -190,8 +190,8 @@ func (s *Spec) layers(v int) (first, count float64) {
 	n, v := s.modelParts(v)
 	l := s.Arch.Layers
 	if s.Choices.StageSplit != "layers" {
-		each := float64(l) / float64(n)
-		return float64(v) * each, each
+		perStage := float64(l) / float64(n)
+		return float64(v) * perStage, perStage
 	}
 	f := v*(l/n) + min(v, l%n)
 	c := l / n
@@ -350,17 +350,17 @@ func (s *Spec) SyncBytes(v int) int64 {
 	}
 	d := float64(s.Replicas())
 
-	each := s.Choices.GradientBytes + s.Choices.ParameterBytes
+	bytesPerParameter := s.Choices.GradientBytes + s.Choices.ParameterBytes
 	switch s.Sharding {
 	case ShardNothing:
-		each = 2 * s.Choices.GradientBytes
+		bytesPerParameter = 2 * s.Choices.GradientBytes
 	case ShardGradients:
-		each = s.Choices.ParameterBytes
+		bytesPerParameter = s.Choices.ParameterBytes
 	case ShardParameters:
 		return 0
 	}
 
-	b := float64(each) * (d - 1) / d * s.Parameters(v) / float64(s.Copies())
+	b := float64(bytesPerParameter) * (d - 1) / d * s.Parameters(v) / float64(s.Copies())
 	return int64(math.Round(b))
 }
 
