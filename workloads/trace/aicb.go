@@ -165,7 +165,7 @@ func (a *aicbReader) readHeader(text string, h *ReadOptions) error {
 	column := map[string]int{}
 	for i, name := range names {
 		if _, twice := column[name]; twice {
-			return invalid("each once", "the column %.40q is there twice", name)
+			return invalid("each once", "the column %.40q occurs twice", name)
 		}
 		column[name] = i
 	}
@@ -350,7 +350,7 @@ func (a *aicbReader) setSizes(h *ReadOptions) error {
 	}
 
 	if ep = max(1, ep); dp%ep != 0 {
-		return invalid("a divisor of it",
+		return invalid("an ep that divides dp_group",
 			"dp_group of %d is not a multiple of %d ranks that share experts", dp, ep)
 	}
 	a.stageRanks, a.tp, a.cp, a.dp, a.ep = n, tp, n/(tp*dp), dp, ep

@@ -52,7 +52,7 @@ func (t *graphBuilder) eachCallOfSet(g, s int32, ops map[int32][]int32, visit fu
 	nodes := make([]int32, len(ranks))
 	for i, r := range ranks {
 		if len(ops[r]) != len(ops[first]) {
-			return invalid("as many on each",
+			return invalid("equal numbers of calls on all ranks",
 				"group %.40q: rank %d makes %d calls, and rank %d %d", name, first,
 				len(ops[first]), r, len(ops[r]))
 		}
@@ -71,12 +71,12 @@ func (t *graphBuilder) eachCallOfSet(g, s int32, ops map[int32][]int32, visit fu
 			other := t.op(p)
 			switch {
 			case other.Collective != o.Collective:
-				return invalid("one collective",
+				return invalid("the same collective on all ranks",
 					"call %d of group %.40q: %s on rank %d (%.40q), and %s on rank %d (%.40q)", k,
 					name, o.Collective, first, o.Name, other.Collective, p.rank, other.Name)
 			case other.Bytes == o.Bytes || o.Collective == Barrier:
 			case o.Collective != AllToAll:
-				return invalid("one size",
+				return invalid("the same size on all ranks",
 					"call %d of group %.40q, %s: %d bytes on rank %d, and %d on rank %d", k, name,
 					o.Collective, o.Bytes, first, other.Bytes, p.rank)
 			default:

@@ -117,7 +117,7 @@ func (j *Job) match() (sends []message, recvs, open []opRef, err error) {
 	}
 	// unmatched returns the error of a message without a partner.
 	unmatched := func(m message, what string) error {
-		return invalid("as many of one as of the other",
+		return invalid("equal numbers of sends and receives",
 			"%s of rank %d (operation %d, %.40q): %d messages from rank %d to rank %d of tag %d, and %d receives",
 			what, m.rank, m.op, j.op(m.opRef).Name, m.countEqual(sends), m.src, m.dst, m.tag,
 			m.countEqual(fixedRecvs))
@@ -157,7 +157,7 @@ func (j *Job) match() (sends []message, recvs, open []opRef, err error) {
 	}
 	for i, w := range wild {
 		if t := countsOf(w.rank); surplus[kinds[i]] < accepts[kinds[i]] || t.sends < t.receives {
-			return nil, nil, nil, invalid("a send to it",
+			return nil, nil, nil, invalid("a send for each receive",
 				"a receive of rank %d (operation %d, %.40q) of any source or tag has no send",
 				w.rank, w.op, j.op(w).Name)
 		}
@@ -167,7 +167,7 @@ func (j *Job) match() (sends []message, recvs, open []opRef, err error) {
 	for _, rank := range slices.Sorted(maps.Keys(openCounts)) {
 		if t := openCounts[rank]; t.sends > t.receives {
 			m := sends[t.first]
-			return nil, nil, nil, invalid("as many of one as of the other",
+			return nil, nil, nil, invalid("equal numbers of sends and receives",
 				"a send of rank %d (operation %d, %.40q): %d messages to rank %d may go to receives of any source or tag, and it has %d of these",
 				m.rank, m.op, j.op(m.opRef).Name, t.sends, rank, t.receives)
 		}

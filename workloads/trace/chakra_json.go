@@ -103,7 +103,7 @@ func chVisitJSON(f File, visit func(n *chNode) error) error {
 		case strings.EqualFold(key, "workload_graph") && r.next() == '[':
 			// The list of nodes.
 			if listed {
-				return &Error{f.Name, 1, r.offset, "workload_graph is there twice", "one list of nodes"}
+				return &Error{f.Name, 1, r.offset, "workload_graph occurs twice", "one list of nodes"}
 			}
 			listed = true
 			return r.array(func() error {
@@ -127,7 +127,7 @@ func chVisitJSON(f File, visit func(n *chNode) error) error {
 			if err == nil && !json.Valid(value) ||
 				strings.EqualFold(key, "workload_graph") && string(value) != "null" {
 				return &Error{f.Name, 1 + bytes.Count(f.Data[:offset], []byte{'\n'}), offset,
-					fmt.Sprintf("is no JSON of %s: the value of %.40q", what, key), want}
+					fmt.Sprintf("is not valid JSON of %s: the value of %.40q", what, key), want}
 			}
 			return err
 		}

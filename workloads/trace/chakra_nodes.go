@@ -25,7 +25,7 @@ func chVisit(f File, visit func(n *chNode) error) error {
 		if k < 0 || size > uint64(len(rest)-k) {
 			return &Error{f.Name, record, offset,
 				fmt.Sprintf("a message of %d bytes, and %d are left", size, len(rest)-max(0, k)),
-				"a whole file"}
+				"a complete file"}
 		}
 		message := rest[k : k+int(size)]
 		rest = rest[k+int(size):]

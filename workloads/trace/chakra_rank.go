@@ -76,7 +76,7 @@ func (c *chakraReader) readRank(rank int, f File, count int) error {
 		}
 	}
 	if duplicate < math.MaxInt32 {
-		return fail(int(duplicate), "ids that are used once", "node %d is there twice", nodes[duplicate].id)
+		return fail(int(duplicate), "ids that are used once", "node %d occurs twice", nodes[duplicate].id)
 	}
 
 	// find returns the index of the node with an id.
@@ -272,7 +272,7 @@ func (c *chakraReader) operation(rank int, n *chNode) (o Op, err error) {
 		code, typed := n.ints["comm_type"]
 		if !typed || !sized && code != 9 {
 			if n.ints["is_cpu_op"] == 0 {
-				return o, n.invalid("both", "is a collective without comm_type and comm_size")
+				return o, n.invalid("both attributes", "is a collective without comm_type and comm_size")
 			}
 			// The call on the host has a kernel elsewhere, which transfers the data.
 			c.note("calls of collectives on the host are host work, and their kernels move the bytes", 0)
@@ -281,7 +281,7 @@ func (c *chakraReader) operation(rank int, n *chNode) (o Op, err error) {
 		}
 		coll, ok := chCollectives[code]
 		if !ok {
-			return o, n.invalid("another collective", "is a %s (comm_type %d), which is not read",
+			return o, n.invalid("a supported collective", "is a %s (comm_type %d), which is not read",
 				cmp.Or(chUnsupported[code], "collective"), code)
 		}
 

@@ -125,7 +125,7 @@ func cmTriggerLine(f []string, line int, all map[int64]*cmTrigger) error {
 	t := &cmTrigger{kind: f[3], line: line}
 	switch {
 	case all[id] != nil:
-		return invalid("ids that are used once", "trigger %d is there twice", id)
+		return invalid("ids that are used once", "trigger %d occurs twice", id)
 	case t.kind == "barrier" && len(f) == 6 && f[4] == "count":
 		n, err := parseInteger("count", f[5], 1, math.MaxInt32)
 		if err != nil {
@@ -161,10 +161,10 @@ func cmFlowLine(f []string, nodes int64) (c cmFlow, err error) {
 			continue
 		}
 		if i++; i >= len(f) {
-			return c, invalid("a number behind it", "%.40q has no value", name)
+			return c, invalid("a value after it", "%.40q has no value", name)
 		}
 		if slices.Contains(keys, name) {
-			return c, invalid("it once", "%.40q is there twice", name)
+			return c, invalid("each key once", "%.40q occurs twice", name)
 		}
 		keys = append(keys, name)
 		switch name {
@@ -272,7 +272,7 @@ func cmAddOps(j *Job, flows []cmFlow, triggers map[int64]*cmTrigger) error {
 	tag, maxTags := uint32(1<<31), len(flows)*64+1<<16
 	next := func() error {
 		if tag++; int(tag-1<<31) > maxTags {
-			return invalid("fewer", "triggers make flows wait for too many others")
+			return invalid("fewer flows per trigger", "triggers make flows wait for too many others")
 		}
 		return nil
 	}
@@ -391,7 +391,7 @@ func cmCheckStarts(flows []cmFlow, triggers map[int64]*cmTrigger) error {
 	for i := range flows {
 		if !canStart[i] {
 			c, t := &flows[i], triggers[flows[i].trigger]
-			return invalid("enough flows that fire it, of which one starts without it",
+			return invalid("enough flows that fire it and do not wait for it",
 				"trigger %d (line %d) is fired %d times by flows that start, so that line %d never starts",
 				c.trigger, t.line, fired[c.trigger], c.line)
 		}

@@ -113,7 +113,7 @@ func TestChakra(t *testing.T) {
 	}
 	for want, of := range map[string]func() []File{
 		"a message of": func() []File { return []File{{"a", files[0].Data[:len(files[0].Data)-3]}} },
-		"node 9 is there twice": func() []File {
+		"node 9 occurs twice": func() []File {
 			return []File{{"a", chMessage(slices.Clone(files[0].Data), chEncode(9, chComp, "x", 0, nil, ""))}, files[1]}
 		},
 		"depends on the data of node 77": func() []File {
@@ -144,7 +144,7 @@ func TestChakra(t *testing.T) {
 		"is a collective (comm_type 99)": func() []File {
 			return []File{{"b", chMessage(chMessage(nil, nil), chEncode(1, chColl, "x", 0, nil, "", "comm_type", 99, "comm_size", 1))}}
 		},
-		"record 2 (byte 29): is no JSON of a Chakra trace: workload_graph.Id of the wrong type (string)": func() []File {
+		"record 2 (byte 29): is not valid JSON of a Chakra trace: workload_graph.Id of the wrong type (string)": func() []File {
 			return []File{{"b", []byte("{\"workload_graph\": [\n{\"Id\":\"x\"}]}")}}
 		},
 		"is of type 9": func() []File { return []File{{"b", chMessage(chMessage(nil, nil), chEncode(1, 9, "x", 0, nil, ""))}} },
@@ -247,7 +247,7 @@ func TestGOAL(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"num_ranks 2\nrank 0 {\nsend 8b to 1\n}\n":                                     "1 messages from rank 0 to rank 1 of tag 0, and 0 receives",
-		"num_ranks 1\nrank 0 {\na: calc 1\na: calc 1\n}\n":                             "is there twice",
+		"num_ranks 1\nrank 0 {\na: calc 1\na: calc 1\n}\n":                             "occurs twice",
 		"num_ranks 1\nrank 0 {\na: calc 1\na requires b\n}\n":                          "is not there",
 		"num_ranks 1\nrank 0 {\na: calc 1 nic 3\n}\n":                                  "in this order",
 		"num_ranks 1\nrank 0 {\na: send 8b to 7\n}\n":                                  "a rank is",
@@ -315,7 +315,7 @@ func TestGOALBinary(t *testing.T) {
 		twice = binary.LittleEndian.AppendUint64(twice, uint64(len(data)+16-8))
 	}
 	twice = append(twice, data[8+6+16:]...)
-	if _, err := Read(ByName("goal"), []File{{"a", twice}}, &ReadOptions{}); err == nil || !strings.Contains(err.Error(), "where others stand") {
+	if _, err := Read(ByName("goal"), []File{{"a", twice}}, &ReadOptions{}); err == nil || !strings.Contains(err.Error(), "which overlaps other blocks") {
 		t.Errorf("ranks that share bytes: %v", err)
 	}
 	for i := range data { // truncated, or with one byte changed
@@ -364,7 +364,7 @@ func TestCM(t *testing.T) {
 		strings.Replace(cmText, "trigger 1 size 200", "trigger 2 size 200", 1):                 "never starts",
 		strings.Replace(cmText, "trigger 2 size 7", "trigger 9 size 7", 1):                     "waits for trigger 9",
 		strings.Replace(cmText, "3->2", "3->4", 1):                                             "a node is",
-		strings.Replace(cmText, "size 7", "size 7 size 8", 1):                                  `"size" is there twice`,
+		strings.Replace(cmText, "size 7", "size 7 size 8", 1):                                  `"size" occurs twice`,
 		strings.Replace(cmText, "start 0", "begin 0", 1):                                       `a key "begin"`,
 		strings.Replace(cmText, "Triggers 2", "failure switch_type TOR switch_id 1", 1):        "failures name switches",
 		strings.Replace(cmText, "id 2 trigger 1 size 200", "id 2 trigger 1 size 1e99", 1):      "size is",

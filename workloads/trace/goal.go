@@ -390,7 +390,7 @@ func (g *goalReader) readStatement(f []string, labels map[string]int32, starts *
 	if label != "" {
 		o.Name = label + ": " + o.Name
 		if _, twice := labels[label]; twice {
-			return invalid("labels that are used once", "label %.40q is there twice", label)
+			return invalid("labels that are used once", "label %.40q occurs twice", label)
 		}
 	}
 
@@ -410,7 +410,7 @@ func (g *goalReader) readBinary(f File) error {
 	}
 
 	if le.Uint64(f.Data) == goalSaveMemMagic {
-		return fail(1, 0, "one that txt2bin wrote without it", "is spoilt by --save-mem")
+		return fail(1, 0, "a file that txt2bin wrote without --save-mem", "was written with --save-mem, which loses data")
 	}
 	if le.Uint64(f.Data) != goalMagic || len(f.Data) < base+6 {
 		return fail(1, 0, fmt.Sprint(goalMagic), "begins with the number %d", le.Uint64(f.Data))
@@ -418,7 +418,7 @@ func (g *goalReader) readBinary(f File) error {
 
 	ranks := uint64(le.Uint32(f.Data[base:]))
 	if ranks == 0 || ranks > MaxRanks || uint64(len(f.Data)) < base+6+16*ranks {
-		return fail(1, base, "a whole file", "%d ranks in %d bytes", ranks, len(f.Data))
+		return fail(1, base, "a complete file", "%d ranks in %d bytes", ranks, len(f.Data))
 	}
 	g.Ranks, g.Ops = int(ranks), make([][]Op, ranks)
 	if err := countOperations(f.Name, len(f.Data)/goalNodeBytes); err != nil {
@@ -432,7 +432,7 @@ func (g *goalReader) readBinary(f File) error {
 		head := base + 6 + 16*int(rank)
 		start, end := le.Uint64(f.Data[head:]), le.Uint64(f.Data[head+8:])
 		if end < start || end > uint64(len(f.Data)-base) || end-start < 8 && end != start {
-			return fail(int(rank)+1, head, "a whole file",
+			return fail(int(rank)+1, head, "a complete file",
 				"rank %d stands from byte %d to %d of %d", rank, start, end, len(f.Data)-base)
 		}
 		if end == start {
@@ -440,8 +440,8 @@ func (g *goalReader) readBinary(f File) error {
 		}
 
 		if end-start > remaining {
-			return fail(int(rank)+1, head, "a place for each",
-				"rank %d stands from byte %d to %d, where others stand", rank, start, end)
+			return fail(int(rank)+1, head, "blocks that do not overlap",
+				"rank %d stands from byte %d to %d, which overlaps other blocks", rank, start, end)
 		}
 		remaining -= end - start
 		block := f.Data[base+start : base+end]
@@ -460,7 +460,7 @@ func (g *goalReader) readBlock(rank int32, b []byte) error {
 	nodes := 8 + 4*roots
 	table := nodes + goalNodeBytes*n
 	if roots > n || table > uint64(len(b)) {
-		return invalid("a whole file", "rank %d has %d operations and %d roots in %d bytes", rank,
+		return invalid("a complete file", "rank %d has %d operations and %d roots in %d bytes", rank,
 			n, roots, len(b))
 	}
 
@@ -493,7 +493,7 @@ func (g *goalReader) readBlock(rank int32, b []byte) error {
 		case 3:
 			if o = (Op{Name: "calc", Kind: Compute,
 				Duration: engine.Time(size) * engine.Nanosecond}); size > uint64(maxComputeTime/engine.Nanosecond) {
-				err = invalid("fewer", "a calc of %d ns", size)
+				err = invalid("a shorter time", "a calc of %d ns", size)
 			} else if peer == goalPicosecondsPeer && tag < uint32(engine.Nanosecond) {
 				o.Duration += engine.Time(tag)
 			}
@@ -519,7 +519,7 @@ func (g *goalReader) readBlock(rank int32, b []byte) error {
 			count, first := uint64(list[0]), uint64(list[1])
 			if total += count; total > uint64(len(appendix)/4) ||
 				4*(first+count) > uint64(len(appendix)) && count > 0 {
-				return invalid("a whole file",
+				return invalid("a complete file",
 					"operation %d of rank %d has successors %d to %d of %d", i, rank, first,
 					first+count, len(appendix)/4)
 			}
@@ -530,7 +530,7 @@ func (g *goalReader) readBlock(rank int32, b []byte) error {
 						"operation %d of rank %d has the successor %d", i, rank, to)
 				}
 				if numNamed[to]++; numNamed[to] > predecessors[to] {
-					return invalid("as many",
+					return invalid("equal numbers",
 						"operation %d of rank %d waits for %d others, and more name it", to, rank,
 						predecessors[to])
 				}
@@ -545,7 +545,7 @@ func (g *goalReader) readBlock(rank int32, b []byte) error {
 
 	for i := range numNamed {
 		if numNamed[i] != predecessors[i] {
-			return invalid("as many",
+			return invalid("equal numbers",
 				"operation %d of rank %d waits for %d others, and %d name it", i, rank,
 				predecessors[i], numNamed[i])
 		}

@@ -81,9 +81,9 @@ func TestMicroPolicyHasOneMicrobatch(t *testing.T) {
 func TestChakraJSONText(t *testing.T) {
 	for text, want := range map[string]string{
 		` { "schema" : "x" , "WORKLOAD_graph" : [ {"id":1,"nodetype":4,"Name":"]}\"[{,:"} , {"Id":2,"NodeType":4} ] , "more": {"a":[1,{"b":"}"}]} } `: "",
-		`{"workload_graph":[{"Id":1,"NodeType":4}],"workload_graph":[{"Id":1,"NodeType":4}]}`:                                                         "is there twice",
+		`{"workload_graph":[{"Id":1,"NodeType":4}],"workload_graph":[{"Id":1,"NodeType":4}]}`:                                                         "occurs twice",
 		`{"workload_graph":[{"Id":1,"NodeType":4}]`:     "unexpected end",
-		`{"workload_graph":[{"Id":1,"NodeType":4]}`:     "is no JSON",
+		`{"workload_graph":[{"Id":1,"NodeType":4]}`:     "is not valid JSON",
 		`{"workload_graph":[{"Id":1,"NodeType":4},]}`:   "byte 41",
 		`{"workload_graph":[{"Id":1,"NodeType":4} {}]}`: "byte 41",
 		`{"workload_graph":[{"Id":1,"NodeType":4}]} x`:  "byte 43",
@@ -95,7 +95,7 @@ func TestChakraJSONText(t *testing.T) {
 		`{"workload_graph":null}`:                       "holds no operation",
 		`{"schema":"1.1"}`:                              "what PyTorch wrote of the host",
 		`{"workload_graph":[{"Id":1,"NodeType":4,"ctrlDeps":null,"data_deps":[]},{"Id":2,"NodeType":4,"data_deps":[1]}]}`: "",
-		`{"workload_graph":[{"Id":1,"NodeType":4,"data_deps":[-1]}]}`:                                                     "is no JSON",
+		`{"workload_graph":[{"Id":1,"NodeType":4,"data_deps":[-1]}]}`:                                                     "is not valid JSON",
 	} {
 		j, err := Read(ByName("chakra"), []File{{"f", []byte(text)}}, &ReadOptions{})
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {

@@ -45,7 +45,7 @@ func Unpack(name string, data []byte) (File, error) {
 	}
 	fail := func(err error) error {
 		return &Error{File: name, Record: 1,
-			Problem: "is packed by gzip and broken: " + err.Error(), Want: "a whole file"}
+			Problem: "is a corrupt gzip file: " + err.Error(), Want: "a complete file"}
 	}
 	r, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
@@ -59,7 +59,7 @@ func Unpack(name string, data []byte) (File, error) {
 	case len(out) > maxSize:
 		return File{}, &Error{File: name, Record: 1,
 			Problem: fmt.Sprintf("%d bytes unpack to more than %d", len(data), maxSize),
-			Want:    "one that is not packed as much"}
+			Want:    "a lower compression ratio"}
 	}
 	return File{name, out}, nil
 }
@@ -113,7 +113,7 @@ func jsonError(f File, begin int, err error, what, want string) error {
 	}
 	offset = min(max(0, begin+offset-1), len(f.Data))
 	return &Error{f.Name, 1 + bytes.Count(f.Data[:offset], []byte{'\n'}), offset,
-		"is no JSON of " + what + ": " + problem, want}
+		"is not valid JSON of " + what + ": " + problem, want}
 }
 
 // jsonReader locates the values of a JSON text without decoding them, so that a long list

@@ -127,7 +127,7 @@ func (j *Job) renumber(numbers []int) (*Job, error) {
 	for rank, n := range numbers {
 		if n < 0 || n >= j.Ranks || used[n] {
 			return nil, invalid(want,
-				"workload.rank_map has %d for rank %d, which is no number of a rank or is there before", n, rank)
+				"workload.rank_map has %d for rank %d, which is not a rank or occurs before", n, rank)
 		}
 		used[n] = true
 		// Peers are relative, so they change with both ranks.
@@ -163,7 +163,7 @@ func (j *Job) check(file string) error {
 			j.Ops[rank][op].Name) + fmt.Sprintf(format, args...), Want: want}
 	}
 	if len(j.Ops) == 0 || !slices.ContainsFunc(j.Ops, func(ops []Op) bool { return len(ops) > 0 }) {
-		return &Error{File: file, Problem: "holds no operation", Want: "one at least"}
+		return &Error{File: file, Problem: "holds no operation", Want: "at least one"}
 	}
 	// Check each distinct program once.
 	var err error
@@ -177,8 +177,8 @@ func (j *Job) check(file string) error {
 				return
 			case o.Duration < 0 || sum > maxComputeTime-o.Duration:
 				err = fail(rank, i,
-					fmt.Sprintf("%.0f s of computing a rank at most", maxComputeTime.Seconds()),
-					"the rank computes for longer than can be counted")
+					fmt.Sprintf("at most %.0f s per rank", maxComputeTime.Seconds()),
+					"the rank computes for too long")
 			case o.Bytes < 0 || o.Bytes > MaxMessageBytes:
 				err = fail(rank, i, fmt.Sprintf("from 0 to %d", int64(MaxMessageBytes)),
 					"%d bytes", o.Bytes)
@@ -195,8 +195,8 @@ func (j *Job) check(file string) error {
 		}
 	})
 	if err == nil && bytes > math.MaxInt64/64 {
-		err = &Error{File: file, Problem: fmt.Sprintf("%.3g bytes are more than can be counted",
-			bytes), Want: "fewer"}
+		err = &Error{File: file, Problem: fmt.Sprintf("%.3g bytes in total overflow",
+			bytes), Want: "fewer bytes"}
 	}
 	return err
 }

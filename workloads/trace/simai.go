@@ -104,7 +104,7 @@ func (s *simAIReader) read(l *lineReader, h *ReadOptions) error {
 		return l.locate(err)
 	}
 	if !l.scan() {
-		return l.invalid("the number of rows", "ends behind its first line")
+		return l.invalid("the number of rows", "ends after its first line")
 	}
 
 	// The second line is the number of rows.
@@ -171,11 +171,11 @@ func (s *simAIReader) header(l *lineReader, f []string, h *ReadOptions) error {
 	for i := 1; i < len(f); i++ {
 		name, value, _ := strings.Cut(f[i], ":")
 		if given[name] {
-			return invalid("each once", "%.40q is there twice", name)
+			return invalid("each once", "%.40q occurs twice", name)
 		}
 		if given[name] = true; value == "" {
 			if i++; i >= len(f) {
-				return invalid("a number behind it", "%.40q has no value", name)
+				return invalid("a value after it", "%.40q has no value", name)
 			}
 			value = f[i]
 		}
@@ -226,7 +226,7 @@ func (s *simAIReader) header(l *lineReader, f []string, h *ReadOptions) error {
 		return invalid(fmt.Sprintf("a multiple of %d", replicaRanks),
 			"%d ranks are not whole replicas of TP %d and PP %d", s.gpus, s.tp, s.pp)
 	case s.gpus/replicaRanks%s.ep != 0:
-		return invalid("a divisor of it", "DP %d is not a multiple of EP %d", s.gpus/replicaRanks, s.ep)
+		return invalid("an EP that divides DP", "DP %d is not a multiple of EP %d", s.gpus/replicaRanks, s.ep)
 	}
 	s.dp = s.gpus / (s.tp * s.pp)
 	return nil

@@ -164,7 +164,7 @@ func TestSimAIRefused(t *testing.T) {
 		head + "1\na -1 1\n": "a row of 3 columns; want 12",
 		head + "1\n" + strings.Replace(row, " 1 ", " 99999999999999999 ", 1): "a time in ns is",
 		head + "99999999999999999999\n":                                      "the number of rows is",
-		head:                                                                 "ends behind its first line",
+		head:                                                                 "ends after its first line",
 		"DATA\n1\n" + row:                                                    `the policy is "DATA"; want one of HYBRID`,
 		"MICRO\n1\n" + row:                                                   "does not say all_gpus",
 		strings.Replace(head, "2", "3", 1) + "1\n" + row:                                      "are not whole replicas",
