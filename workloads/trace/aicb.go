@@ -78,6 +78,7 @@ var aicbGroups = []string{"tp_group", "dp_group", "pp_group", "ep_group", "ep_dp
 // readAICB reads an AICB table.
 func readAICB(files []File, h *ReadOptions) (*Job, error) {
 	a := &aicbReader{setup: h.Setup, sizes: map[string]int{}, groups: map[string]int32{}}
+
 	l := &lineReader{file: files[0]}
 	for l.scan() {
 		text := strings.TrimSpace(l.Text)
@@ -97,6 +98,7 @@ func readAICB(files []File, h *ReadOptions) (*Job, error) {
 			return nil, l.locate(err)
 		}
 	}
+
 	if a.column == nil {
 		return nil, l.invalid("a header that begins with comm_type", "has no header")
 	}
@@ -109,6 +111,7 @@ func readAICB(files []File, h *ReadOptions) (*Job, error) {
 func (a *aicbReader) readRanks(text string) error {
 	const want = "[rank0 ~ rankN], or [ pp_stage0: [rank0, rank1, ...] ]"
 	bare := strings.Trim(text, "[] \t")
+	// Stages are numbered from 0 in the order of the file.
 	if stage, list, ok := strings.Cut(bare, ":"); ok {
 		if stage != fmt.Sprintf("pp_stage%d", len(a.stages)) {
 			return invalid(fmt.Sprintf("pp_stage%d", len(a.stages)), "the stage is %.40q", stage)
@@ -190,15 +193,17 @@ func (a *aicbReader) readHeader(text string, h *ReadOptions) error {
 	return nil
 }
 
-// readRow reads a row. The shapes of a computation in column msg_size contain commas
-// themselves, so such rows have extra fields.
+// readRow reads a row and appends it to the last stage. The shapes of a computation in
+// column msg_size contain commas themselves, so such rows have extra fields.
 func (a *aicbReader) readRow(text string) error {
 	f := strings.Split(text, ",")
+
 	extra, size := len(f)-len(a.column), a.column["msg_size"]
 	kind, ok := strings.CutPrefix(f[a.column["comm_type"]], "CommType.")
 	if !ok {
 		return invalid("CommType.all_reduce and the like", "the type is %.40q", f[0])
 	}
+
 	if extra < 0 || extra > 0 && kind != "computation" {
 		return invalid(fmt.Sprintf("%d, as in the header", len(a.column)), "a row of %d columns", len(f))
 	}
@@ -226,6 +231,7 @@ func (a *aicbReader) readRow(text string) error {
 			return invalid("a time or None", "the time is %.40q", t)
 		}
 	}
+
 	if n := field("count"); n != "" && n != "1" && n != "1.0" {
 		return invalid("1", "the count is %.40q", n)
 	}
@@ -249,6 +255,7 @@ func (a *aicbReader) readRow(text string) error {
 	if r.bytes, err = parseWhole("msg_size", f[size], 0, MaxMessageBytes); err != nil {
 		return err
 	}
+
 	a.isMeasured = a.isMeasured || r.time >= 0
 
 	// A message to another stage.
@@ -275,6 +282,7 @@ func (a *aicbReader) readRow(text string) error {
 	if group == "all_nodes" || group == "" && kind == "barrier" {
 		group = "all"
 	}
+
 	if !slices.Contains(aicbGroups, group) {
 		return invalid(strings.Join(aicbGroups, ", "), "the group is %.40q", field("comm_group"))
 	}
@@ -302,7 +310,8 @@ func (a *aicbReader) readRow(text string) error {
 }
 
 // setSizes derives the sizes of tensor, context, data and expert parallelism from the
-// sizes of groups.
+// sizes of groups. A missing size follows from the others and from the number of ranks
+// per stage.
 func (a *aicbReader) setSizes(h *ReadOptions) error {
 	n := a.stages[0].ranks
 	tp, dp := a.sizes["tp_group"], a.sizes["dp_group"]
@@ -411,11 +420,13 @@ func strideSets(n, size, step int) (sets [][]int32) {
 	return sets
 }
 
-// job creates the job. The ranks of a stage share a program.
+// job creates the job. The ranks of a stage share a program. Its groups are those that
+// rows call.
 func (a *aicbReader) job(h *ReadOptions) (*Job, error) {
 	if err := a.setSizes(h); err != nil {
 		return nil, err
 	}
+
 	n, all := a.stageRanks, a.stageRanks*len(a.stages)
 	j := &Job{Ranks: all, Ops: make([][]Op, all)}
 	for _, d := range []Dim{{"tp", a.tp}, {"cp", a.cp}, {"dp", a.dp}, {"pp", len(a.stages)}} {
@@ -452,6 +463,7 @@ func (a *aicbReader) job(h *ReadOptions) (*Job, error) {
 			j.Ops[p*n+i] = ops
 		}
 	}
+
 	if a.isMeasured {
 		j.note("times of collectives and messages were measured, and are not taken", 0)
 	}

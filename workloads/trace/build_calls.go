@@ -15,9 +15,9 @@ func (c *GroupCall) joins() bool { return c.Kind == Barrier || c.Bytes == 0 && c
 // its ranks. These are valid until visit returns. It fails if ranks disagree about a
 // call.
 func (t *graphBuilder) eachCall(visit func(c GroupCall, members []opRef) error) error {
-	calls := make([]map[int32]map[int32][]int32,
-		len(t.Groups)) // operations in order, by group, set and rank
-	// Collect the calls, then visit them set by set.
+	calls := make([]map[int32]map[int32][]int32, len(t.Groups))
+
+	// Collect the operations of calls by group, set and rank, then visit them set by set.
 	for rank, ops := range t.Ops {
 		for i := range ops {
 			o := &ops[i]
@@ -46,9 +46,11 @@ func (t *graphBuilder) eachCall(visit func(c GroupCall, members []opRef) error) 
 }
 
 // eachCallOfSet visits the calls of set s of group g. ops lists the operations by rank.
+// The k-th call consists of the k-th operation of each rank.
 func (t *graphBuilder) eachCallOfSet(g, s int32, ops map[int32][]int32, visit func(c GroupCall, members []opRef) error) error {
 	ranks, name := t.Groups[g].Sets[s], t.Groups[g].Name
 	first := ranks[0]
+
 	nodes := make([]int32, len(ranks))
 	for i, r := range ranks {
 		if len(ops[r]) != len(ops[first]) {
@@ -87,6 +89,7 @@ func (t *graphBuilder) eachCallOfSet(g, s int32, ops map[int32][]int32, visit fu
 		for i := range c.Sizes {
 			c.Sizes[i] = t.op(members[i]).Bytes
 		}
+
 		if err := visit(c, members); err != nil {
 			return err
 		}
@@ -108,6 +111,8 @@ func (t *graphBuilder) addCalls() error {
 			ready[i] = t.start[p.rank][p.op]
 		}
 		if slices.ContainsFunc(members, func(p opRef) bool { return t.server(p) >= 0 }) {
+			// If a rank executes the call on a server, all ranks start together when the
+			// last one is ready.
 			joint = t.addMilestone(members[0], ready...)
 			ready = slices.Repeat([]int32{joint}, len(ready))
 		}
@@ -117,6 +122,7 @@ func (t *graphBuilder) addCalls() error {
 			return t.callError(c, err)
 		}
 		for i, p := range members {
+			// The call occupies the servers of its ranks until it ends.
 			if joint >= 0 {
 				ends[i] = t.addMilestone(p, ends[i])
 				t.holdServer(p, joint, ends[i])

@@ -36,15 +36,16 @@ func (l *chJSONList) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, (*[]uint64)(l))
 }
 
-// chJSONNode is a node of the JSON variant.
+// chJSONNode is a node of the JSON variant. Optional numbers are pointers, because 0 is a
+// valid value.
 type chJSONNode struct {
 	ID       uint64     `json:"Id"`
 	Name     string     `json:"Name"`
-	Kind     int64      `json:"NodeType"`
-	Ctrl     chJSONList `json:"ctrlDeps"`
-	Data     chJSONList `json:"data_deps"`
-	Runtime  uint64     `json:"runtime"` // in microseconds
-	CPU      bool       `json:"is_cpu_op"`
+	Kind     int64      `json:"NodeType"`  // chMeta to chColl
+	Ctrl     chJSONList `json:"ctrlDeps"`  // ids of control dependencies
+	Data     chJSONList `json:"data_deps"` // ids of data dependencies
+	Runtime  uint64     `json:"runtime"`   // in microseconds
+	CPU      bool       `json:"is_cpu_op"` // operation of the host
 	CommType *int64     `json:"comm_type"`
 	CommSize *int64     `json:"comm_size"`
 	CommSrc  *int64     `json:"comm_src"`
@@ -57,7 +58,9 @@ type chJSONNode struct {
 	Number   chJSONName `json:"comm_group"` // number of the process group, in other versions
 }
 
-// chVisitJSON visits the nodes of the JSON variant. Nodes are decoded one at a time.
+// chVisitJSON visits the nodes of the JSON variant. Nodes are decoded one at a time, so
+// that a large file needs little memory before its nodes are counted. Keys other than
+// workload_graph and schema are only checked.
 func chVisitJSON(f File, visit func(n *chNode) error) error {
 	const what, want = "a Chakra trace", `{"workload_graph": [{"Id": 1, ...}]}`
 	schema, listed := "", false // schema marks PyTorch's host traces
@@ -78,9 +81,11 @@ func chVisitJSON(f File, visit func(n *chNode) error) error {
 		n = chNode{id: g.ID, name: g.Name, kind: g.Kind, ctrl: g.Ctrl, data: g.Data,
 			micros: g.Runtime, group: string(cmp.Or(g.Group, g.Number)), record: n.record + 1,
 			offset: offset, ints: n.ints}
+
 		if g.CPU {
 			n.ints["is_cpu_op"] = 1
 		}
+		// Present numbers become attributes, as in the protobuf variant.
 		for _, a := range [...]struct {
 			name  string
 			value *int64
@@ -136,6 +141,8 @@ func chVisitJSON(f File, visit func(n *chNode) error) error {
 	if fault := (jsonSyntaxError{}); errors.As(err, &fault) {
 		return jsonError(f, 0, err, what, want)
 	}
+
+	// A host trace of PyTorch has a schema but no list of nodes.
 	if err == nil && !listed && schema != "" {
 		return &Error{f.Name, 1, 0,
 			fmt.Sprintf("is what PyTorch wrote of the host (schema %.40q), which has no kernels and is not converted",

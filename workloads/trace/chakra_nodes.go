@@ -11,7 +11,8 @@ import (
 )
 
 // chVisit visits the nodes of a file in order. The node is valid until visit returns. It
-// has at most maxDependencies dependencies.
+// has at most maxDependencies dependencies. A protobuf file is a sequence of messages,
+// each preceded by its length as a varint. Its first message is the metadata.
 func chVisit(f File, visit func(n *chNode) error) error {
 	if bytes.HasPrefix(bytes.TrimLeft(f.Data, " \t\r\n"), []byte("{")) {
 		return chVisitJSON(f, visit)
@@ -27,6 +28,7 @@ func chVisit(f File, visit func(n *chNode) error) error {
 				fmt.Sprintf("a message of %d bytes, and %d are left", size, len(rest)-max(0, k)),
 				"a complete file"}
 		}
+
 		message := rest[k : k+int(size)]
 		rest = rest[k+int(size):]
 		// The first message is the metadata.
@@ -36,6 +38,7 @@ func chVisit(f File, visit func(n *chNode) error) error {
 			}
 			continue
 		}
+		// Reuse the memory of the previous node.
 		clear(n.ints)
 		n = chNode{record: record, offset: offset, ctrl: n.ctrl[:0], data: n.data[:0], ints: n.ints}
 		if err := n.decode(message); err != nil {
@@ -48,8 +51,8 @@ func chVisit(f File, visit func(n *chNode) error) error {
 	return nil
 }
 
-// chCheckVersion checks the first message, the metadata, and rejects unsupported
-// versions.
+// chCheckVersion checks the first message, the metadata. Its field 1 is the version of
+// the schema. Version 0.0.1 has different node fields and is rejected.
 func chCheckVersion(b []byte) error {
 	return chVisitFields(b, func(num protowire.Number, v chValue) error {
 		if num == 1 && strings.HasPrefix(v.text(), "0.0.1") {
@@ -67,6 +70,7 @@ type chValue struct {
 	bytes []byte // value of a string, message or packed list
 }
 
+// text returns a string value.
 func (v chValue) text() string { return string(v.bytes) }
 
 // list appends the numbers of a packed field, or the single number of an unpacked one, to
@@ -75,6 +79,8 @@ func (v chValue) list(to []uint64) ([]uint64, error) {
 	if v.typ != protowire.BytesType {
 		return append(to, v.n), nil
 	}
+
+	// Count the numbers before allocating memory for them.
 	count := 0
 	for _, b := range v.bytes {
 		if b < 0x80 { // the last byte of a varint
@@ -85,6 +91,7 @@ func (v chValue) list(to []uint64) ([]uint64, error) {
 		return nil, invalid(fmt.Sprintf("at most %d", maxDependencies), "a list of %d numbers",
 			len(to)+count)
 	}
+
 	to = slices.Grow(to, count)
 	for b := v.bytes; len(b) > 0; {
 		n, k := protowire.ConsumeVarint(b)
@@ -96,7 +103,8 @@ func (v chValue) list(to []uint64) ([]uint64, error) {
 	return to, nil
 }
 
-// chVisitFields visits the fields of a protobuf message.
+// chVisitFields visits the fields of a protobuf message, with their numbers and values.
+// It accepts the wire types that Chakra uses.
 func chVisitFields(b []byte, visit func(num protowire.Number, v chValue) error) error {
 	for len(b) > 0 {
 		num, typ, n := protowire.ConsumeTag(b)
@@ -105,6 +113,7 @@ func chVisitFields(b []byte, visit func(num protowire.Number, v chValue) error) 
 				protowire.ParseError(n))
 		}
 		b = b[n:]
+
 		v := chValue{typ: typ}
 		switch typ {
 		case protowire.VarintType:
@@ -131,7 +140,16 @@ func chVisitFields(b []byte, visit func(num protowire.Number, v chValue) error) 
 	return nil
 }
 
-// decode reads a Node message.
+// decode reads a Node message of et_def.proto. Its fields are:
+//
+//	1   id
+//	2   name
+//	3   type, chMeta to chColl
+//	4   ids of control dependencies
+//	5   ids of data dependencies
+//	7   duration in microseconds
+//	8   inputs; field 1 are their values
+//	10  attributes
 func (n *chNode) decode(b []byte) error {
 	return chVisitFields(b, func(num protowire.Number, v chValue) (err error) {
 		switch {
@@ -169,7 +187,8 @@ var chAttributes = []string{"is_cpu_op", "num_ops", "tensor_size", "comm_type", 
 	"comm_src", "comm_dst", "comm_tag", "comm_group", "stream", "tid", chPicoseconds, chDependency,
 	chTaskNumber, chSendOrder}
 
-// attribute reads an AttributeProto. Its number may have any numeric type.
+// attribute reads an AttributeProto and stores it in n.ints if it is one of chAttributes.
+// Field 1 is the name. The other fields are alternatives for the value, by its type.
 func (n *chNode) attribute(b []byte) error {
 	name := ""
 	return chVisitFields(b, func(num protowire.Number, v chValue) error {
@@ -180,13 +199,13 @@ func (n *chNode) attribute(b []byte) error {
 			return nil
 		case 3: // double
 			x = int64(math.Float64frombits(v.n))
-		case 5:
+		case 5: // float
 			x = int64(math.Float32frombits(uint32(v.n)))
-		case 7, 9, 11, 13, 19, 21, 25, 27:
+		case 7, 9, 11, 13, 19, 21, 25, 27: // int32 to uint64, fixed and sfixed64, bool
 			x = int64(v.n)
-		case 15, 17:
+		case 15, 17: // sint32, sint64
 			x = protowire.DecodeZigZag(v.n)
-		case 23:
+		case 23: // sfixed32
 			x = int64(int32(v.n))
 		case 28: // list of booleans
 			if name == "involved_dim" {
@@ -197,7 +216,7 @@ func (n *chNode) attribute(b []byte) error {
 				})
 			}
 			return nil
-		case 29:
+		case 29: // string
 			if name == "pg_name" || name == "comm_group" && n.group == "" {
 				n.group = v.text()
 			}

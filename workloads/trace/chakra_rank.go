@@ -21,6 +21,9 @@ type chNodeLinks struct {
 }
 
 // readRank creates the operations of a rank. count is the number of nodes in its file.
+//
+// Nodes refer to each other by id. Control dependencies may contradict data dependencies,
+// in which case dropContradictions removes some of them.
 func (c *chakraReader) readRank(rank int, f File, count int) error {
 	ops, nodes, dependencyIDs := make([]Op, 0, count), make([]chNodeLinks, 0, count), []uint64(nil)
 
@@ -146,6 +149,7 @@ func (c *chakraReader) readRank(rank int, f File, count int) error {
 	if err != nil {
 		return locate(err, f.Name, 0, 0)
 	}
+
 	source := make([]int, len(out))
 	for i, k := range position {
 		source[k] = i
@@ -191,7 +195,8 @@ func (n *chNode) invalid(want, format string, args ...any) error {
 	return invalid(want, "node %d (%.40q) %s", n.id, n.name, fmt.Sprintf(format, args...))
 }
 
-// operation returns the operation of a node.
+// operation returns the operation of a node. Memory accesses become computations, because
+// they do not use the network. Metadata nodes become joins.
 func (c *chakraReader) operation(rank int, n *chNode) (o Op, err error) {
 	o.Name = n.name
 	if maxMicros := uint64(maxComputeTime / engine.Microsecond); n.micros > maxMicros {
@@ -279,6 +284,7 @@ func (c *chakraReader) operation(rank int, n *chNode) (o Op, err error) {
 			o.Kind, o.Duration = Compute, busy
 			return o, nil
 		}
+
 		coll, ok := chCollectives[code]
 		if !ok {
 			return o, n.invalid("a supported collective", "is a %s (comm_type %d), which is not read",
@@ -290,6 +296,7 @@ func (c *chakraReader) operation(rank int, n *chNode) (o Op, err error) {
 		if g, ok := n.ints["comm_group"]; ok && name == "" {
 			name = fmt.Sprint(g)
 		}
+
 		group, ok := c.index[name]
 		if !ok {
 			return o, n.invalid("workload.groups, the file of groups",

@@ -118,10 +118,12 @@ func cmTriggerLine(f []string, line int, all map[int64]*cmTrigger) error {
 	if len(f) < 4 || f[1] != "id" {
 		return invalid(want, "a trigger of %d words", len(f))
 	}
+
 	id, err := parseInteger("its id", f[2], 1, math.MaxInt32)
 	if err != nil {
 		return err
 	}
+
 	t := &cmTrigger{kind: f[3], line: line}
 	switch {
 	case all[id] != nil:
@@ -160,6 +162,7 @@ func cmFlowLine(f []string, nodes int64) (c cmFlow, err error) {
 		if name == "addon" || name == "msg" {
 			continue
 		}
+
 		if i++; i >= len(f) {
 			return c, invalid("a value after it", "%.40q has no value", name)
 		}
@@ -167,6 +170,7 @@ func cmFlowLine(f []string, nodes int64) (c cmFlow, err error) {
 			return c, invalid("each key once", "%.40q occurs twice", name)
 		}
 		keys = append(keys, name)
+
 		switch name {
 		case "start":
 			var ps float64
@@ -254,6 +258,7 @@ func cmAddOps(j *Job, flows []cmFlow, triggers map[int64]*cmTrigger) error {
 	for i := range flows {
 		c := &flows[i]
 		name := fmt.Sprintf("flow of line %d", c.line)
+
 		o := Op{Name: name, Kind: Send, Bytes: c.bytes, Peer: c.dst - c.src, Tag: uint32(i)}
 		// A computation delays the start of the flow.
 		if c.start > 0 {
@@ -379,6 +384,7 @@ func cmCheckStarts(flows []cmFlow, triggers map[int64]*cmTrigger) error {
 			if id == 0 {
 				continue
 			}
+
 			t := triggers[id]
 			fired[id]++
 			for k := started[id]; k < len(t.starts) && fired[id] >= t.firingsBefore(k+1); k++ {

@@ -130,6 +130,7 @@ func (g *goalReader) endRank(starts [][2]int32) error {
 		slices.Sort(o.After)
 		o.After = slices.Compact(o.After)
 	}
+
 	out, position, err := topologicalOrder(g.ops)
 	if err != nil {
 		return err
@@ -221,6 +222,7 @@ func (g *goalReader) readText(l *lineReader) error {
 			case !inside:
 				return invalid("rank N {", "%.40q outside of a rank", f[0])
 			default:
+				// A statement, perhaps followed by a closing brace.
 				closed := f[len(f)-1] == "}"
 				if closed {
 					f = f[:len(f)-1]
@@ -266,11 +268,13 @@ func (g *goalReader) readComments(text string, comment bool) {
 func goalUncommented(text string, comment *bool) string {
 	var out strings.Builder
 	for text != "" {
+		// Skip the rest of a block comment.
 		if *comment {
 			_, rest, ended := strings.Cut(text, "*/")
 			text, *comment = rest, !ended
 			continue
 		}
+
 		a, b := strings.Index(text, "/*"), strings.Index(text, "//")
 		switch {
 		case b >= 0 && (a < 0 || b < a):

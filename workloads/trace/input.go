@@ -51,6 +51,7 @@ func Unpack(name string, data []byte) (File, error) {
 	if err != nil {
 		return File{}, fail(err)
 	}
+
 	maxSize := min(MaxBytes, MaxUnpackRatio*len(data)+1<<16)
 	out, err := io.ReadAll(io.LimitReader(r, int64(maxSize)+1))
 	switch {
@@ -119,6 +120,9 @@ func jsonError(f File, begin int, err error, what, want string) error {
 // jsonReader locates the values of a JSON text without decoding them, so that a long list
 // is decoded one value at a time. It checks only separators; json.Unmarshal checks the
 // values.
+//
+// Each method starts at the current offset and leaves it behind the text that it has
+// read.
 type jsonReader struct {
 	data   []byte
 	offset int // next byte
@@ -157,12 +161,14 @@ func (r *jsonReader) object(visit func(key string) error) error {
 	if r.next() != '{' {
 		return r.syntaxError()
 	}
+
 	r.offset++
 	err := r.list('}', func() error {
 		value, begin, err := r.value()
 		if err != nil {
 			return err
 		}
+
 		var key string
 		if json.Unmarshal(value, &key) != nil || len(value) == 0 || value[0] != '"' {
 			r.offset = begin
@@ -220,6 +226,7 @@ func (r *jsonReader) value() (text []byte, begin int, err error) {
 	for r.offset < len(r.data) {
 		switch c := r.data[r.offset]; c {
 		case '"':
+			// Skip the string, with its escaped characters.
 			for r.offset++; r.offset < len(r.data) && r.data[r.offset] != '"'; r.offset++ {
 				if r.data[r.offset] == '\\' {
 					r.offset++
@@ -232,6 +239,7 @@ func (r *jsonReader) value() (text []byte, begin int, err error) {
 		case '[', '{':
 			depth++
 		case ']', '}', ',', ':', ' ', '\t', '\r', '\n':
+			// Outside of brackets, a separator ends the value.
 			if depth == 0 {
 				if r.offset == begin {
 					return nil, begin, r.syntaxError()
@@ -266,6 +274,7 @@ func countLines(data []byte, words ...string) (n int) {
 		} else {
 			data = nil
 		}
+		// Ignore comments.
 		if k := bytes.Index(line, []byte("//")); k >= 0 {
 			line = line[:k]
 		}
@@ -304,11 +313,13 @@ func (l *lineReader) scan() bool {
 		return false
 	}
 	l.Line, l.offset = l.Line+1, l.next
+
 	rest := l.file.Data[l.next:]
 	n := bytes.IndexByte(rest, '\n')
 	if l.next += n + 1; n < 0 {
 		n, l.next = len(rest), len(l.file.Data)
 	}
+
 	line := bytes.TrimSuffix(rest[:n], []byte{'\r'})
 	l.Text = unsafe.String(unsafe.SliceData(line),
 		len(line)) // safe: the content of a File is never modified

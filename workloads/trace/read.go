@@ -103,10 +103,12 @@ func Read(f *Format, files []File, h *ReadOptions) (*Job, error) {
 		return nil, &Error{File: files[1].Name,
 			Problem: "is a second file, and one holds " + f.FileContent, Want: "one file"}
 	}
+
 	j, err := f.Read(files, h)
 	if err != nil {
 		return nil, err
 	}
+
 	j.Format = f.Name
 	if err := j.check(files[0].Name); err != nil || h.RankMap == nil {
 		return j, err
@@ -115,12 +117,15 @@ func Read(f *Format, files []File, h *ReadOptions) (*Job, error) {
 }
 
 // renumber returns the job with rank r renumbered to numbers[r]. It fails unless numbers
-// is a permutation of the ranks.
+// is a permutation of the ranks. The dimensions of parallelism are lost, because they
+// describe the original numbering.
 func (j *Job) renumber(numbers []int) (*Job, error) {
 	want := fmt.Sprintf("workload.rank_map with each number from 0 to %d once", j.Ranks-1)
 	if len(numbers) != j.Ranks {
 		return nil, invalid(want, "workload.rank_map has %d numbers for %d ranks", len(numbers), j.Ranks)
 	}
+
+	// Move the programs.
 	out := *j
 	out.Ops, out.Groups, out.Dims = make([][]Op, j.Ranks), make([]Group, len(j.Groups)), nil
 	used := make([]bool, j.Ranks)
@@ -129,6 +134,7 @@ func (j *Job) renumber(numbers []int) (*Job, error) {
 			return nil, invalid(want,
 				"workload.rank_map has %d for rank %d, which is not a rank or occurs before", n, rank)
 		}
+
 		used[n] = true
 		// Peers are relative, so they change with both ranks.
 		ops := slices.Clone(j.Ops[rank])
@@ -153,15 +159,19 @@ func (j *Job) renumber(numbers []int) (*Job, error) {
 			return nil, err
 		}
 	}
+
 	return &out, nil
 }
 
-// check verifies the properties that jobs of all formats must have.
+// check verifies the properties that jobs of all formats must have: at least one
+// operation, total compute times and sizes that cannot overflow, and calls and messages
+// with existing partners.
 func (j *Job) check(file string) error {
 	fail := func(rank, op int, want, format string, args ...any) error {
 		return &Error{File: file, Problem: fmt.Sprintf("rank %d, operation %d (%.40q): ", rank, op,
 			j.Ops[rank][op].Name) + fmt.Sprintf(format, args...), Want: want}
 	}
+
 	if len(j.Ops) == 0 || !slices.ContainsFunc(j.Ops, func(ops []Op) bool { return len(ops) > 0 }) {
 		return &Error{File: file, Problem: "holds no operation", Want: "at least one"}
 	}
@@ -190,10 +200,12 @@ func (j *Job) check(file string) error {
 				err = fail(rank, i, fmt.Sprintf("a rank from 0 to %d", j.Ranks-1),
 					"its peer is rank %d", rank+int(o.Peer))
 			}
+
 			sum += o.Duration
 			bytes += float64(o.Bytes) * float64(times)
 		}
 	})
+
 	if err == nil && bytes > math.MaxInt64/64 {
 		err = &Error{File: file, Problem: fmt.Sprintf("%.3g bytes in total overflow",
 			bytes), Want: "fewer bytes"}

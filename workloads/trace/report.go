@@ -20,8 +20,10 @@ func (j *Job) Report(w io.Writer) error {
 		ops   int
 		bytes float64
 	}
+
 	var kinds [len(kindNames)]sum
 	var calls [len(collectiveNames)]sum
+
 	singles := 0
 	var minBusy, maxBusy, totalBusy engine.Time
 	minBusy = engine.Never
@@ -35,6 +37,7 @@ func (j *Job) Report(w io.Writer) error {
 				k.bytes += float64(times) * float64(o.Bytes)
 			}
 			if o.Kind == Call {
+				// The bytes of a call are those that its ranks send.
 				n := len(j.members(rank, o))
 				c := &calls[o.Collective]
 				c.ops += times
@@ -142,7 +145,7 @@ func (j *Job) Report(w io.Writer) error {
 }
 
 // maxCriticalPathOps bounds the operations of a job whose critical path is computed, to
-// limit the time of a report.
+// limit the time of a report to seconds.
 const maxCriticalPathOps = 2_000_000
 
 // criticalPath returns the duration of the job if messages and calls take no time: the

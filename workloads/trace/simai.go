@@ -181,6 +181,7 @@ func (s *simAIReader) header(l *lineReader, f []string, h *ReadOptions) error {
 		}
 
 		var err error
+
 		var n int64
 		switch {
 		case fields[name] != nil:
@@ -255,6 +256,7 @@ func (s *simAIReader) row(f []string) (r simRow, err error) {
 		if err != nil {
 			return r, err
 		}
+
 		if t.duration = engine.Time(ns) * engine.Nanosecond; ns == 1 {
 			s.numUnknownTimes++
 		}
@@ -290,6 +292,7 @@ func (s *simAIReader) collective(t *simPart, name string, defaultGroup int32) er
 		return invalid("NONE, ALLREDUCE, ALLGATHER, REDUCESCATTER, ALLTOALL or BROADCAST, of a group _EP or _DP_EP",
 			"the collective is %.40q", name)
 	}
+
 	t.coll = simCollectives[i].coll
 	switch suffix := name[len(simCollectives[i].name):]; suffix {
 	case "":
@@ -302,6 +305,7 @@ func (s *simAIReader) collective(t *simPart, name string, defaultGroup int32) er
 		return invalid("_EP, _DP_EP or nothing", "the group of the collective %.40q is %.40q",
 			simCollectives[i].name, suffix)
 	}
+
 	if t.bytes == 0 {
 		s.numEmptyCalls++
 		return nil
@@ -338,7 +342,8 @@ func (s *simAIReader) groups() (all []Group, err error) {
 	return all, nil
 }
 
-// job creates the job. The ranks of a stage share a program.
+// job creates the job. The ranks of a stage share a program. Operations are counted
+// before memory is allocated for them, because few rows may stand for many operations.
 func (s *simAIReader) job(l *lineReader, h *ReadOptions) (*Job, error) {
 	j := &Job{Ranks: s.gpus, Ops: make([][]Op, s.gpus)}
 	var err error

@@ -64,11 +64,13 @@ func goalStreams(rank int, ops []Op) ([]int32, int32, error) {
 // goalMessageBytes returns the size of a message in GOAL, which has no empty messages.
 func goalMessageBytes(o *Op) int64 { return max(1, o.Bytes) }
 
-// WriteGOAL writes a job without calls as a text for LogGOPSim. It fails if w does, and
-// with an UnwritableError if GOAL cannot represent the job.
+// WriteGOAL writes a job without calls as a text for LogGOPSim. Comments contain the
+// properties that GOAL lacks, so that a file that is read back is the same job. WriteGOAL
+// fails if w does, and with an UnwritableError if GOAL cannot represent the job.
 func (j *Job) WriteGOAL(w io.Writer) error {
 	b := newLimitWriter(w)
 	fmt.Fprintf(b, "num_ranks %d\n", j.Ranks) // b stores the error for Flush
+
 	for rank, ops := range j.Ops {
 		cpus, _, err := goalStreams(rank, ops)
 		if err != nil {
@@ -99,11 +101,13 @@ func (j *Job) WriteGOAL(w io.Writer) error {
 					fmt.Fprintf(b, goalTaskComment, o.Tag)
 				}
 			}
+
 			fmt.Fprintln(b)
 			for _, a := range o.After {
 				fmt.Fprintf(b, "l%d requires l%d\n", i, a)
 			}
 		}
+
 		if _, err := fmt.Fprintln(b, "}"); err != nil {
 			return err
 		}
@@ -175,6 +179,8 @@ func goalBlock(rank int, ops []Op, cpus []int32) []byte {
 		// A node: predecessors, type, peer, size, tag, cpu, nic and two lists of
 		// successors.
 		o := &ops[i]
+		// The last field is the send order of a message or the number of another
+		// operation.
 		kind, peer, size, tag, more := byte(3), uint32(0), uint64(o.Duration/engine.Nanosecond), uint32(0), o.Tag
 		if o.Kind == Send || o.Kind == Recv {
 			kind, peer, size, tag, more = 1, uint32(rank)+uint32(o.Peer), uint64(goalMessageBytes(o)), o.Tag, uint32(o.SendOrder)
@@ -184,6 +190,7 @@ func goalBlock(rank int, ops []Op, cpus []int32) []byte {
 		} else if part := o.Duration % engine.Nanosecond; part > 0 {
 			peer, tag = goalPicosecondsPeer, uint32(part)
 		}
+
 		nodes = append(le.AppendUint32(nodes, uint32(len(o.After))), kind)
 		nodes = le.AppendUint64(le.AppendUint32(nodes, peer), size)
 		nodes = append(le.AppendUint32(nodes, tag), byte(max(0, cpus[i])), 0)

@@ -43,6 +43,7 @@ func (w *RankGraph) WriteCM(to io.Writer) error {
 		}
 		slices.Sort(after)
 		after = slices.Compact(after)
+
 		if t.Kind == engine.Compute && t.Duration > 0 {
 			return unwritable("%s computes, and htsim's flows do not; want GOAL or Chakra", g.Name(id))
 		}
@@ -51,7 +52,9 @@ func (w *RankGraph) WriteCM(to io.Writer) error {
 		if t.Kind == engine.Transfer && t.Bytes > 0 {
 			messages = w.messages(id)
 		}
+
 		if len(messages) == 0 {
+			// A task without data passes its predecessors on.
 			if before[id] = after; len(bytes)+len(after) > MaxWritten {
 				return errTooMany
 			}
@@ -84,6 +87,7 @@ func (w *RankGraph) WriteCM(to io.Writer) error {
 			}
 			if size > 0 {
 				before[id] = append(before[id], int32(len(bytes)))
+
 				src, dst, bytes, waits = append(src, m[0]), append(dst, m[1]),
 					append(bytes, size), append(waits, trigger)
 			}
