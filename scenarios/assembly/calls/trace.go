@@ -19,7 +19,7 @@ type tracedCall struct {
 }
 
 // Builder returns what makes the graph of a traced job, of at most MaxTasks tasks. A call is one transfer per rank if it
-// is aggregated (trace.Aggregate).
+// is aggregated (trace.ExpandNeighbours).
 func (e *Step) Builder(ctx context.Context, aggregated bool) trace.BuildOptions {
 	if aggregated {
 		return trace.BuildOptions{NodeOf: e.Place, MaxTasks: e.MaxTasks, Expand: trace.ExpandNeighbours, Count: func(c trace.GroupCall) (int, error) { return 2*len(c.Nodes) + 1, nil }}
