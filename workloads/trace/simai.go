@@ -107,7 +107,7 @@ func (s *simAIReader) read(l *lineReader, h *ReadOptions) error {
 		return l.invalid("the number of rows", "ends after its first line")
 	}
 
-	// The second line is the number of rows.
+	// The second line is the number of rows. A row takes at least 24 bytes.
 	rows, err := parseInteger("the number of rows", strings.TrimSpace(l.Text), 1, MaxBytes/24)
 	if err != nil {
 		return l.locate(err)
@@ -181,7 +181,6 @@ func (s *simAIReader) header(l *lineReader, f []string, h *ReadOptions) error {
 		}
 
 		var err error
-
 		var n int64
 		switch {
 		case fields[name] != nil:

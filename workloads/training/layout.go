@@ -89,6 +89,7 @@ func (it *Iteration) Place(l Layout) (*fabric.Pods, error) {
 			p.Pods = append(p.Pods, pod)
 		}
 	}
+
 	// Create one set of NICs for each distinct group of GPUs. If nodes of a stage
 	// overlap, the node with all GPUs uses the sets of both halves.
 	sets := map[[3]int]int32{}
@@ -128,6 +129,7 @@ func (it *Iteration) Place(l Layout) (*fabric.Pods, error) {
 		}
 		p.Nodes = append(p.Nodes, node)
 	}
+
 	if l.IntraPodRate > 0 {
 		p.Inside = p.Switch(l.IntraPodRate)
 	}
