@@ -77,8 +77,8 @@ func translationOrbits(o *torus.Torus) (orbit, first []int32) {
 }
 
 // orbitPaths routes all flows. Flows of the same orbit and difference use the same path,
-// up to most shortest vectors, selected by pick among the given number.
-func orbitPaths(t rapid.TB, o *torus.Torus, flows []engine.Flow, most int, pick func(orbit int32, of int) int) (*engine.Paths, []int32) {
+// up to maxPaths shortest vectors, selected by pick among the given number.
+func orbitPaths(t rapid.TB, o *torus.Torus, flows []engine.Flow, maxPaths int, pick func(orbit int32, of int) int) (*engine.Paths, []int32) {
 	t.Helper()
 	vectors := must(o.Vectors())(t)
 	orbit, first := translationOrbits(o)
@@ -87,7 +87,7 @@ func orbitPaths(t rapid.TB, o *torus.Torus, flows []engine.Flow, most int, pick 
 	for k := range first {
 		for d := range o.Nodes() {
 			of := vectors[d]
-			for range min(most, len(of)) {
+			for range min(maxPaths, len(of)) {
 				v := of[pick(int32(k), len(of))]
 				var steps []engine.Step
 				for dim, c := range v {
@@ -197,14 +197,14 @@ func TestFold(t *testing.T) {
 	const ticks = 64
 	rapid.Check(t, func(t *rapid.T) {
 		o := rapid.SampledFrom(shapes).Draw(t, "shape")
-		most := rapid.IntRange(1, 3).Draw(t, "paths")
+		maxPaths := rapid.IntRange(1, 3).Draw(t, "paths")
 		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
 		x := must(AllToAll(o.Nodes(), rapid.Int64Range(1, 1e6).Draw(t, "message"), nil))(t)
 		n := o.Network(nil, engine.Link{Rate: rate})
 		for l, link := range o.Links() {
 			n.Links[l].Rate *= float64(1 + link.Dim)
 		}
-		w, orbit := orbitPaths(t, o, x.Flows, most, func(_ int32, of int) int { return rng.IntN(of) })
+		w, orbit := orbitPaths(t, o, x.Flows, maxPaths, func(_ int32, of int) int { return rng.IntN(of) })
 		if err := w.Check(t.Context(), n, x.Flows); err != nil {
 			t.Fatal(err)
 		}

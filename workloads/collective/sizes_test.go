@@ -27,18 +27,18 @@ func TestSizes(t *testing.T) {
 			if err != nil || len(sizes) != n*n || !slices.Equal(sizes, again) {
 				t.Fatal(kind, err, sizes, again)
 			}
-			sum, most := int64(0), int64(0)
+			sum, maxSize := int64(0), int64(0)
 			for i, b := range sizes {
 				if b < 0 || i/n == i%n && b != 0 {
 					t.Fatalf("%s: %d B at %d", kind, b, i)
 				}
-				sum, most = sum+b, max(most, b)
+				sum, maxSize = sum+b, max(maxSize, b)
 			}
 			switch {
 			case kind != "random" && sum != mean*int64(n*(n-1)):
 				t.Fatalf("%s: %d B in all, want %d x %d", kind, sum, mean, n*(n-1))
-			case kind == "uniform" && most != mean, kind == "random" && most > 2*mean:
-				t.Fatalf("%s: the largest is %d B", kind, most)
+			case kind == "uniform" && maxSize != mean, kind == "random" && maxSize > 2*mean:
+				t.Fatalf("%s: the largest is %d B", kind, maxSize)
 			}
 		}
 	})

@@ -124,7 +124,7 @@ func TestShapes(t *testing.T) {
 	m := Mixes()["tpuv4-2022"]
 	for chips, want := range map[int]string{1: "1x1x1", 3: "1x2x2", 100: "4x4x8T", 300: "4x8x12", 3000: "12x16x16"} {
 		if s, ok := m.SmallestFit(chips); !ok || s.String() != want {
-			t.Errorf("AtLeast(%d) = %v, %v; want %s", chips, s, ok, want)
+			t.Errorf("SmallestFit(%d) = %v, %v; want %s", chips, s, ok, want)
 		}
 	}
 	if _, ok := m.SmallestFit(4000); ok {

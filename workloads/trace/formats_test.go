@@ -342,7 +342,7 @@ func TestCM(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Each flow starts when its predecessors have ended: count levels of transfers.
-	level, most := make([]int, len(b.Graph.Tasks)), 0
+	level, maxLevel := make([]int, len(b.Graph.Tasks)), 0
 	for _, id := range b.Graph.Order() {
 		for _, e := range b.Graph.In(id) {
 			level[id] = max(level[id], level[e.From])
@@ -350,10 +350,10 @@ func TestCM(t *testing.T) {
 		if b.Graph.Tasks[id].Kind == engine.Transfer {
 			level[id]++
 		}
-		most = max(most, level[id])
+		maxLevel = max(maxLevel, level[id])
 	}
-	if bytes, n := j.Wire(); most != 3 || bytes != 312 || n != 4+3 {
-		t.Errorf("%d flows in a row, %g B, %g messages", most, bytes, n)
+	if bytes, n := j.Wire(); maxLevel != 3 || bytes != 312 || n != 4+3 {
+		t.Errorf("%d flows in a row, %g B, %g messages", maxLevel, bytes, n)
 	}
 	for text, want := range map[string]string{
 		strings.Replace(cmText, "size 7", "size 0", 1):                                         "endless",
