@@ -100,10 +100,10 @@ func SliceAllToAll(o *torus.Torus, dims []int, message int64, down []bool) (*Tra
 }
 
 // RingSteps sends a message from every node to its successor on its ring along the given
-// dimensions of a torus (RingsAlong) and, with bothWays, to its predecessor. This is one
+// dimensions of a torus (RingsAlong) and, with bidirectional, to its predecessor. This is one
 // step of a ring collective, and the data phase of data-tensor parallelism. In a ring of
 // two nodes both directions are the same.
-func RingSteps(o *torus.Torus, dims []int, form string, bothWays bool, message int64, down []bool) (*Traffic, error) {
+func RingSteps(o *torus.Torus, dims []int, form string, bidirectional bool, message int64, down []bool) (*Traffic, error) {
 	rings, err := RingsAlong(o, dims, form, down)
 	if err != nil {
 		return nil, err
@@ -112,7 +112,7 @@ func RingSteps(o *torus.Torus, dims []int, form string, bothWays bool, message i
 		for _, ring := range rings {
 			for i, s := range ring {
 				d := ring[(i+1)%len(ring)]
-				if !yield(s, d) || bothWays && !yield(d, s) {
+				if !yield(s, d) || bidirectional && !yield(d, s) {
 					return
 				}
 			}

@@ -148,12 +148,14 @@ func (a *aicbReader) readRanks(text string) error {
 				return err
 			}
 		}
+		// The next rank follows the previous one, also across stages.
 		if first != next || last < first {
 			return invalid("all ranks from 0, one after the other", "rank %d follows rank %d",
 				first, next-1)
 		}
 		next = last + 1
 	}
+	// All stages have the same number of ranks.
 	if s.ranks = next - s.first; len(a.stages) > 0 && s.ranks != a.stages[0].ranks {
 		return invalid(fmt.Sprintf("%d, as in the first", a.stages[0].ranks),
 			"a stage of %d ranks", s.ranks)
@@ -180,6 +182,7 @@ func (a *aicbReader) readHeader(text string, h *ReadOptions) error {
 	}
 
 	a.column = column
+	// The number of ranks is in the file or in workload.gpus, not in both.
 	switch {
 	case len(a.stages) > 0 && h.GPUs > 0 && (len(a.stages) > 1 || h.GPUs != a.stages[0].ranks):
 		return invalid("workload.gpus left out",
@@ -207,7 +210,7 @@ func (a *aicbReader) readRow(text string) error {
 	if extra < 0 || extra > 0 && kind != "computation" {
 		return invalid(fmt.Sprintf("%d, as in the header", len(a.column)), "a row of %d columns", len(f))
 	}
-	// field returns the value of a column, or "" if there is none.
+	// field returns the value of a column, or "" if the column does not exist.
 	field := func(name string) string {
 		i, ok := a.column[name]
 		if !ok {
@@ -298,6 +301,7 @@ func (a *aicbReader) readRow(text string) error {
 		a.sizes[group] = int(ranks)
 	}
 
+	// Groups are numbered in the order of first use.
 	index, known := a.groups[group]
 	if !known {
 		index = int32(len(a.groupNames))
@@ -390,6 +394,7 @@ func (a *aicbReader) sets(group string) (sets [][]int32) {
 		return sets
 	}
 	for _, experts := range strideSets(all, a.ep, replica) { // ep_tp_group: the expert groups of all TP ranks together
+		// One set per expert group of the first TP rank.
 		if int(experts[0])%a.tp != 0 {
 			continue
 		}
@@ -420,8 +425,8 @@ func strideSets(n, size, step int) (sets [][]int32) {
 	return sets
 }
 
-// job creates the job. The ranks of a stage share a program. Its groups are those that
-// rows call.
+// job creates the job. The ranks of a stage share a program. The job has the groups
+// called by rows.
 func (a *aicbReader) job(h *ReadOptions) (*Job, error) {
 	if err := a.setSizes(h); err != nil {
 		return nil, err
@@ -475,6 +480,7 @@ func (a *aicbReader) job(h *ReadOptions) (*Job, error) {
 func (a *aicbReader) program(j *Job, stage int) ([]Op, error) {
 	s := &a.stages[stage]
 	rows := s.rows
+	// Leave out the rows before the first iteration unless they are requested.
 	if s.setup > 0 && s.setup < len(rows) && !a.setup {
 		for _, r := range rows[:s.setup] {
 			j.note("operations that set the job up, before its first iteration, are left out; workload.setup takes them",
@@ -520,6 +526,7 @@ func (a *aicbReader) program(j *Job, stage int) ([]Op, error) {
 				continue
 			}
 		}
+		// Each operation waits for the previous one.
 		if len(ops) > 0 {
 			o.After = []int32{int32(len(ops) - 1)}
 		}

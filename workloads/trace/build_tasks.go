@@ -31,6 +31,7 @@ func (t *graphBuilder) addTasks() error {
 
 	// Receives that the simulation matches.
 	for _, r := range open {
+		// The task of such a receive ends when the simulation matches it.
 		id := t.addTask(engine.Task{}, r)
 		t.setTasks(r, id, id)
 		o := t.op(r)
@@ -156,6 +157,7 @@ func (t *graphBuilder) addMessage(m message, r opRef) {
 	t.setTasks(s, done, wait)
 	switch {
 	case isOpen:
+		// The offer exists from the start of the message until its data is received.
 		first, until := begin, t.addMilestone(s, id)
 		if eager {
 			first = until

@@ -175,6 +175,7 @@ func (c *chakraReader) readGroupNode(rank int, f File, n *chNode) error {
 	if n.kind != chMeta || !strings.Contains(n.name, "process_group:init") || len(n.values) < 4 {
 		return nil
 	}
+	// The value is a JSON list in quotes and brackets.
 	var groups []struct {
 		Name  string  `json:"pg_name"`
 		Ranks []int32 `json:"ranks"`
@@ -209,6 +210,7 @@ func (c *chakraReader) makeGroups(f File) error {
 
 	whole, _ := NewGroup("all", c.Ranks, [][]int32{every})
 	c.Groups, c.index = append(c.Groups, whole), map[string]int32{"": 0, "0": 0}
+	// Bound the memory of Group.SetOf.
 	if n := len(c.sets); n > maxGroupRanks/c.Ranks {
 		return &Error{File: f.Name, Problem: fmt.Sprintf("%d groups of %d ranks", n, c.Ranks),
 			Want: fmt.Sprintf("at most %d", maxGroupRanks/c.Ranks)}

@@ -73,6 +73,7 @@ func readCM(files []File, h *ReadOptions) (*Job, error) {
 		switch {
 		case len(f) == 0:
 		case slices.Contains([]string{"Nodes", "Connections", "Triggers", "Failures"}, f[0]):
+			// Header entries occur once.
 			if _, twice := header[f[0]]; twice || len(f) != 2 {
 				return nil, l.invalid(f[0]+" N, once", "%.60q", l.Text)
 			}
@@ -149,6 +150,7 @@ func cmFlowLine(f []string, nodes int64) (c cmFlow, err error) {
 		return c, invalid("SRC->DST and its keys", "a line that begins with %.40q", f[0])
 	}
 	ends := [2]int64{}
+	// Source and destination.
 	for i, text := range []string{src, dst} {
 		if ends[i], err = parseInteger("a node", text, 0, nodes-1); err != nil {
 			return c, err
@@ -158,6 +160,7 @@ func cmFlowLine(f []string, nodes int64) (c cmFlow, err error) {
 
 	started, keys := false, make([]string, 0, 8)
 	for i := 1; i < len(f); i++ {
+		// Keys with values, in any order. addon and msg have no value.
 		name := f[i]
 		if name == "addon" || name == "msg" {
 			continue
@@ -322,6 +325,8 @@ func cmAddOps(j *Job, flows []cmFlow, triggers map[int64]*cmTrigger) error {
 			if err := next(); err != nil {
 				return err
 			}
+			// home is the rank of the first started flow. taken lists its receives in
+			// order.
 			home, taken := flows[t.starts[0]].src, make([]int32, len(t.firedBy))
 			for i := range t.firedBy {
 				from, op := fired(t, i)
@@ -378,6 +383,7 @@ func cmCheckStarts(flows []cmFlow, triggers map[int64]*cmTrigger) error {
 
 	started := map[int64]int{} // number of started flows, by trigger
 	for len(ready) > 0 {
+		// Fire the triggers of a flow and start the flows that now have enough firings.
 		c := &flows[ready[len(ready)-1]]
 		ready = ready[:len(ready)-1]
 		for _, id := range []int64{c.sendDone, c.recvDone} {
@@ -411,6 +417,7 @@ func cmStartInOrder(flows []cmFlow, triggers map[int64]*cmTrigger, list []int32)
 	for i := 1; i < len(list); i++ {
 		flow, steps := list[i], 0
 		for flow != list[i-1] {
+			// Follow the triggers back from the flow.
 			t := triggers[flows[flow].trigger]
 			if steps++; t == nil || len(t.firedBy) != 1 || steps > len(flows) {
 				return false

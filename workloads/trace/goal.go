@@ -135,6 +135,7 @@ func (g *goalReader) endRank(starts [][2]int32) error {
 	if err != nil {
 		return err
 	}
+	// Operations without a cpu have stream 0, which means none.
 	for i, k := range position {
 		out[k].Stream = int32(g.cpus[i]) + 1
 	}
@@ -197,6 +198,7 @@ func (g *goalReader) readText(l *lineReader) error {
 
 			switch {
 			case !inside && f[0] == "rank" && len(f) >= 2:
+				// A rank starts with its number and a brace, in one or two words.
 				name, open := strings.CutSuffix(f[1], "{")
 				if rest := f[2:]; !open && len(rest) > 0 && rest[0] == "{" {
 					open, f = true, f[1:]
@@ -210,6 +212,7 @@ func (g *goalReader) readText(l *lineReader) error {
 				}
 				last, inside, f = int32(n), true, f[2:]
 
+				// Allocate memory for the operations of the rank.
 				body, _, _ := bytes.Cut(l.file.Data[l.offset:], []byte{'}'})
 				g.beginRank(last, countLines(body, "calc", "send", "recv"))
 				clear(labels)
@@ -363,6 +366,7 @@ func (g *goalReader) readStatement(f []string, labels map[string]int32, starts *
 		if f[0] == "recv" {
 			kind, word = Recv, "from"
 		}
+		// A message: size, peer and optional keys.
 		size, ok := strings.CutSuffix(f[1], "b")
 		if !ok || f[2] != word {
 			return invalid(f[0]+" BYTESb "+word+" RANK", "%.60q", strings.Join(f, " "))
@@ -378,6 +382,7 @@ func (g *goalReader) readStatement(f []string, labels map[string]int32, starts *
 		if err := readKeys(f[4:], "tag", "cpu", "nic"); err != nil {
 			return err
 		}
+		// Only receives may have a wildcard as peer.
 		if peer < 0 && kind == Send {
 			return invalid("a rank", "a message is sent to any rank")
 		}
@@ -433,6 +438,7 @@ func (g *goalReader) readBinary(f File) error {
 
 	// Read the block of each rank.
 	for rank := range int32(ranks) {
+		// The start and end of the block, relative to the field ranks.
 		head := base + 6 + 16*int(rank)
 		start, end := le.Uint64(f.Data[head:]), le.Uint64(f.Data[head+8:])
 		if end < start || end > uint64(len(f.Data)-base) || end-start < 8 && end != start {
@@ -448,6 +454,7 @@ func (g *goalReader) readBinary(f File) error {
 				"rank %d stands from byte %d to %d, which overlaps other blocks", rank, start, end)
 		}
 		remaining -= end - start
+		// Errors in a block have the position of its start.
 		block := f.Data[base+start : base+end]
 		if err := g.readBlock(rank, block); err != nil {
 			return locate(err, f.Name, int(rank)+1, base+int(start))
@@ -489,6 +496,7 @@ func (g *goalReader) readBlock(rank int32, b []byte) error {
 		var err error
 		switch kind {
 		case 1:
+			// The unused successor index holds the send order; see goalSendOrderComment.
 			if o, err = g.message(Send, size, peer, tag, nic); next[i].started[0] == 0 {
 				o.SendOrder = max(0, int32(next[i].started[1]))
 			}
@@ -527,6 +535,7 @@ func (g *goalReader) readBlock(rank int32, b []byte) error {
 					"operation %d of rank %d has successors %d to %d of %d", i, rank, first,
 					first+count, len(appendix)/4)
 			}
+			// An operation must not have more predecessors than declared.
 			for s := range count {
 				to := le.Uint32(appendix[4*(first+s):])
 				if uint64(to) >= n {

@@ -103,6 +103,7 @@ func jsonError(f File, begin int, err error, what, want string) error {
 	var syntax *json.SyntaxError
 	var typed *json.UnmarshalTypeError
 	var syntaxErr jsonSyntaxError
+	// The offsets of encoding/json point behind the error, relative to the value.
 	if errors.As(err, &syntax) {
 		offset = int(syntax.Offset)
 	} else if errors.As(err, &syntaxErr) {

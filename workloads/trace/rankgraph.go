@@ -157,6 +157,7 @@ func (v *jobBuilder) add(rank int32, o Op) int32 {
 // addMessage adds a message after some operations of the source and returns the
 // operations at both ends.
 func (v *jobBuilder) addMessage(name string, src, dst int32, bytes int64, tag uint32, turn int32, after []int32) (sent, got int32) {
+	// Messages without bytes are marked by their tag.
 	if bytes == 0 {
 		tag |= completionTag
 	}
@@ -188,6 +189,7 @@ func (v *jobBuilder) predecessors(id, rank int32) (all []int32) {
 		} else {
 			op = v.doneOn(e.From, rank)
 		}
+		// A lag becomes a computation.
 		if e.Lag > 0 {
 			op = v.add(rank, Op{Name: "after " + v.Graph.Name(e.From), Kind: Compute,
 				Duration: e.Lag, After: []int32{op}})
@@ -247,6 +249,7 @@ func (v *jobBuilder) addTransfer(id int32, messages [][2]int32) {
 			}
 			return
 		}
+		// Report the arrival of each message to the home of the transfer.
 		if home := v.homes[id]; m[1] != home {
 			got = v.notify(name, m[1], home, got)
 		}

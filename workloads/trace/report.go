@@ -37,7 +37,7 @@ func (j *Job) Report(w io.Writer) error {
 				k.bytes += float64(times) * float64(o.Bytes)
 			}
 			if o.Kind == Call {
-				// The bytes of a call are those that its ranks send.
+				// The bytes of a call are the bytes sent by its ranks.
 				n := len(j.members(rank, o))
 				c := &calls[o.Collective]
 				c.ops += times
@@ -61,6 +61,7 @@ func (j *Job) Report(w io.Writer) error {
 	row("ranks", "%d", j.Ranks)
 	for i := range j.Groups {
 		g := &j.Groups[i]
+		// The sizes of the group's sets.
 		small, large := len(g.Sets[0]), 0
 		for _, s := range g.Sets {
 			small, large = min(small, len(s)), max(large, len(s))

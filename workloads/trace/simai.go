@@ -113,8 +113,9 @@ func (s *simAIReader) read(l *lineReader, h *ReadOptions) error {
 		return l.locate(err)
 	}
 
+	// Each row has at least two operations.
 	ends := bytes.Count(l.file.Data, []byte{'\n'})
-	if err := countOperations(l.file.Name, 2*ends); err != nil { // a row has several operations
+	if err := countOperations(l.file.Name, 2*ends); err != nil {
 		return err
 	}
 	s.rows = make([]simRow, 0, min(int(rows), ends))
@@ -124,6 +125,7 @@ func (s *simAIReader) read(l *lineReader, h *ReadOptions) error {
 		if len(f) == 0 {
 			continue
 		}
+		// Keep the position of each row for errors.
 		row, err := s.row(f)
 		if err != nil {
 			return l.locate(err)
@@ -174,6 +176,7 @@ func (s *simAIReader) header(l *lineReader, f []string, h *ReadOptions) error {
 			return invalid("each once", "%.40q occurs twice", name)
 		}
 		if given[name] = true; value == "" {
+			// The value may be a separate word.
 			if i++; i >= len(f) {
 				return invalid("a value after it", "%.40q has no value", name)
 			}
@@ -330,6 +333,7 @@ func (s *simAIReader) groups() (all []Group, err error) {
 		size, step int
 	}{{"tp", s.tp, 1}, {"dp", s.dp, replica}, {"ep", s.ep, replica}, {"dp-ep", s.dp / s.ep, replica * s.ep}} {
 		sets := strideSets(s.gpus, g.size, g.step)
+		// Calls are expanded in the order of sets, so sort these by stage.
 		stageOf := func(set []int32) int { return int(set[0]/stage) % s.pp }
 		slices.SortStableFunc(sets, func(a, b []int32) int { return stageOf(a) - stageOf(b) })
 		group, err := NewGroup(g.name, s.gpus, sets)
@@ -349,6 +353,7 @@ func (s *simAIReader) job(l *lineReader, h *ReadOptions) (*Job, error) {
 	if j.Groups, err = s.groups(); err != nil {
 		return nil, l.locate(err)
 	}
+	// The dimensions in the order of rank numbers.
 	j.Dims = []Dim{{"tp", s.tp}, {"dp", s.dp}, {"pp", s.pp}}
 	if s.rankOrder == "tp-pp-dp" {
 		j.Dims[1], j.Dims[2] = j.Dims[2], j.Dims[1]

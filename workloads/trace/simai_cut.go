@@ -66,6 +66,7 @@ func (s *simAIReader) divideRows() (simBlocks, error) {
 				rows, len(starts)),
 			s.file, r.line, r.offset)
 	} else if len(starts) != s.ga {
+		// Micro-batches of equal numbers of rows.
 		starts = starts[:0]
 		for i := range s.ga {
 			starts = append(starts, begin+i*rows/s.ga)
@@ -74,6 +75,7 @@ func (s *simAIReader) divideRows() (simBlocks, error) {
 
 	c := simBlocks{before: s.rows[:begin], after: s.rows[end:]}
 	for i, from := range starts {
+		// A block extends to the start of the next one.
 		to := end
 		if i+1 < len(starts) {
 			to = starts[i+1]
@@ -212,6 +214,7 @@ func (s *simAIReader) program(b *simProgramBuilder, c simBlocks, stage int, sche
 		case training.WeightGradientPass:
 			b.addBackward(c.blocks[p.Microbatch], p.Kind)
 		case training.ForwardPass:
+			// A forward pass receives from the previous stage and sends to the next.
 			if stage > 0 {
 				addMessage(Recv, -next, tag)
 			}
@@ -307,6 +310,8 @@ func (s *simAIReader) stage(c simBlocks, h *ReadOptions) *training.MeasuredStage
 
 	first, last, _ := sum(c.before)
 	tailed, ended, _ := sum(c.after)
+	// The prologue is the forward pass of the rows before the micro-batches. The epilogue
+	// has both passes of the rows after them and the backward pass of the rows before.
 	m.Prologue, m.Epilogue = first, tailed+ended+last
 	return m
 }

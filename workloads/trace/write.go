@@ -131,6 +131,7 @@ func (j *Job) WriteBinaryGOAL(w io.Writer) error {
 		}
 		maxStreams = max(maxStreams, n)
 		ends = le.AppendUint64(ends, offset)
+		// An empty rank has an empty block.
 		if len(ops) > 0 {
 			offset += 8
 		}
@@ -264,12 +265,14 @@ func chEncodeNode(rank, i int, o *Op, kernel, kernels int32) []byte {
 	}
 	const boolean, int32s, int64s, uint64s = 27, 7, 9, 13
 
+	// Joins belong to the host.
 	host := uint64(0)
 	if o.Kind == Join {
 		host = 1
 	}
 	attribute("is_cpu_op", boolean, host)
 	if o.Kind == Send || o.Kind == Recv {
+		// Messages name both ranks. Their size is at least 1, as ASTRA-sim requires.
 		src, dst := uint64(rank), uint64(rank+int(o.Peer))
 		if o.Kind == Recv {
 			src, dst = dst, src

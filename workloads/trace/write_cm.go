@@ -70,6 +70,7 @@ func (w *RankGraph) WriteCM(to io.Writer) error {
 				trigger = len(sets)
 				index[key] = trigger
 				for _, f := range after {
+					// A flow of htsim fires only one trigger.
 					if fires[f] > 0 {
 						return unwritable("the flow from %d to %d starts flows that wait for different others, and htsim's fires one trigger; want GOAL or Chakra",
 							src[f], dst[f])
