@@ -71,7 +71,7 @@ func TestZipfSizes(t *testing.T) {
 	}
 }
 
-// TestRandomSizes compares mean and variance of 4032 pairs with those of U(0, 2m), m and
+// TestRandomSizes compares mean and variance of 4032 pairs with U(0, 2m), which has m and
 // m^2/3, within 5 standard errors.
 func TestRandomSizes(t *testing.T) {
 	const n, mean = 64, 32e6
