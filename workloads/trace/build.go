@@ -171,9 +171,9 @@ type graphBuilder struct {
 	// servers maps a stream whose operations may overlap to its server, indexed by rank.
 	// It is nil for ranks without such streams.
 	servers  []map[int32]int32
-	holds    []opValue[engine.Hold]
-	offers   []opValue[engine.Offer] // messages and receives that are matched in the simulation
-	requests []opValue[engine.Request]
+	holds    []opValue[engine.Hold]    // server occupations, for the graph's Contention
+	offers   []opValue[engine.Offer]   // messages that a wildcard Recv may take
+	requests []opValue[engine.Request] // receives that the simulation matches
 }
 
 // opValue is a value that belongs to an operation.
