@@ -188,7 +188,7 @@ func (s *Scenario) podHops() float64 {
 		bytes, transfers, _ := (*stepWork)(t).Size()
 		hops = 3 * (float64(bytes)/float64(max(1, s.Workload.Packet)) + transfers)
 	}
-	for v := range t.Virtual() {
+	for v := range t.VirtualStages() {
 		t.StageMessages(v, func(bytes int64, times, _ int) {
 			hops += 3 * float64(times) * packets(bytes) * float64(t.StageGPUs()*t.Replicas())
 		})
@@ -253,7 +253,7 @@ func (s *Scenario) passes() float64 {
 	if t.Flows == "per-gpu" {
 		each = float64(t.StageGPUs() + 2)
 	}
-	n += t.Parts(each)
+	n += t.SyncTaskCount(each)
 	if t.ReplicaMode == "all" || t.ReplicaMode == "decomposed" || t.ReplicaMode == "auto" && (len(s.Replicas) > 0 || s.pods().Whole() || s.pods().Mixes()) {
 		n *= float64(t.Replicas())
 	}

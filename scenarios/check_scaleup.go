@@ -295,5 +295,5 @@ func checkExperts(c *checker) {
 	}
 	c.forbid(w.ReplicaMode == "all" || w.ReplicaMode == "decomposed", "workload.replicas", `replicas in scale-up domains are identical; set workload.replicas = "single"`)
 	c.blame("workload.microbatches workload.pp workload.virtual_stages workload.buckets",
-		assembly.LinkTask.Times(4*float64(w.Microbatches)*float64(w.PP)*float64(w.Chunks)+w.Parts(4)).Excess("passes of stages and transfers between them", "fewer"))
+		assembly.LinkTask.Times(4*float64(w.Microbatches)*float64(w.PP)*float64(w.Chunks)+w.SyncTaskCount(4)).Excess("passes of stages and transfers between them", "fewer"))
 }

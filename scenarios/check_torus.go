@@ -141,10 +141,10 @@ func checkLinks(c *checker, nodes int, t *torus.Torus, f torus.Faults) {
 		c.clash(at, "0 messages between neighbours; write at least 1, or -1 for no limit")
 	}
 	if w.Source == "on-off" && s.Engine.Level == "packet" && w.Payload >= 1 && w.Packet >= w.Payload && w.Packet <= assembly.LargestPacket && w.Rate > 0 {
-		one := collective.OnOff{Rate: w.Rate, Payload: int32(w.Payload), Wire: int32(w.Packet), Start: w.Start, Length: w.Duration}
+		one := collective.OnOff{Rate: w.Rate, PayloadBytes: int32(w.Payload), WireBytes: int32(w.Packet), Start: w.Start, Duration: w.Duration}
 		key := "workload.duration"
 		if kind.Turns {
-			one.Length, key = w.Phase, "workload.phase"
+			one.Duration, key = w.Phase, "workload.phase"
 		}
 		if err := one.Check(); err != nil && c.OK("workload.rate", key) {
 			c.clash("workload.rate "+key+" workload.payload", "%s; choose a higher rate or more time", assembly.FaultText(err))
@@ -308,7 +308,7 @@ func (c *checker) readMatrix(path, name, want, what, whom string) (n int, entrie
 		c.refuse(path, "%s; %s", err.Error(), want)
 		return 0, nil
 	}
-	if collective.ListsEntries(data) {
+	if collective.IsEntryList(data) {
 		if entries, err = collective.ReadEntries(data, place); err == nil && len(entries) == 0 {
 			err = fmt.Errorf("%s lists nothing that is sent", place)
 		}
@@ -325,7 +325,7 @@ func (c *checker) readMatrix(path, name, want, what, whom string) (n int, entrie
 	}
 	sizes, err := collective.ReadSizes(bytes.NewReader(data), place, n)
 	if err == nil && what == "bytes" {
-		_, err = collective.OfSizes(place, n, sizes, nil)
+		_, err = collective.FromSizes(place, n, sizes, nil)
 	}
 	if err != nil {
 		c.refuseLines(path, err, fmt.Sprintf("write a row of %s for each %s, with commas between them", what, whom))

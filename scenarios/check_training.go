@@ -114,7 +114,7 @@ func checkLoads(c *checker) {
 func prepareOperators(c *checker) {
 	const table, file = "workload.operators", "workload.operators.file"
 	t := &c.s.Workload.Spec
-	if t.Compute != training.Table || !c.OK("workload.compute") || !c.OK(table) {
+	if t.Compute != training.OperatorTimes || !c.OK("workload.compute") || !c.OK(table) {
 		return
 	}
 	if !c.Given(file) {
@@ -176,8 +176,8 @@ func checkTraining(c *checker) {
 func checkSharding(c *checker) {
 	const at = "workload.sharding"
 	t := &c.s.Workload.Spec
-	if least := t.LeastBuckets(); c.OK("workload") && t.Buckets > 0 && float64(t.Buckets) < least {
-		c.clash("workload.buckets", "a stage's gradients fill more than %d buckets of %v; write at least %s", training.MostBuckets, t.Buckets, trace.Size(least))
+	if least := t.MinBucketBytes(); c.OK("workload") && t.Buckets > 0 && float64(t.Buckets) < least {
+		c.clash("workload.buckets", "a stage's gradients fill more than %d buckets of %v; write at least %s", training.MaxBuckets, t.Buckets, trace.Size(least))
 	}
 	if t.Sharding != training.ShardGradients && t.Sharding != training.ShardParameters || !c.OK("workload") {
 		return
@@ -232,7 +232,7 @@ func checkStages(c *checker) {
 	switch {
 	case t.PP > layers:
 		c.clash("workload.pp", "more stages than layers: %d stages for %d layers; choose at most %d stages", t.PP, layers, layers)
-	case t.Virtual()/t.Copies() > layers:
+	case t.VirtualStages()/t.Copies() > layers:
 		c.clash("workload.virtual_stages workload.pp", "more stages than layers: %d stages of %d chunks for %d layers; lower pp or virtual_stages", t.PP, t.Chunks, layers)
 	case t.Schedule == training.DualPipe && t.PP%2 != 0:
 		c.clash("workload.pp workload.schedule", "a pipeline of %d has no two halves, which schedule %q takes; choose an even number", t.PP, t.Schedule)
@@ -293,7 +293,7 @@ func checkLength(c *checker) {
 		rates = []string{"fabric.link_rate"}
 	}
 	bytes := float64(spec.PipelineBytes()) * float64(2*spec.Microbatches*spec.PP*spec.Chunks*spec.StageGPUs())
-	for v := range spec.Virtual() {
+	for v := range spec.VirtualStages() {
 		compute += spec.ForwardSeconds(v) * (1 + spec.Choices.BackwardRatio) * float64(spec.Microbatches)
 		spec.StageMessages(v, func(each int64, times, _ int) {
 			bytes += float64(times) * float64(each) * float64(spec.StageGPUs())

@@ -13,9 +13,9 @@ import (
 )
 
 // recommendation is a step of a recommendation model on the first ranks that are up.
-type recommendation struct{ training.Recommendation }
+type recommendation struct{ training.RecommendationModel }
 
-func (w *recommendation) Spec() any { return &w.Recommendation }
+func (w *recommendation) Spec() any { return &w.RecommendationModel }
 
 func (w *recommendation) Ranks() int { return w.GPUs }
 
@@ -64,7 +64,7 @@ func (w *recommendation) CheckCalls(ctx context.Context, e *calls.Step) (keys []
 
 func (w *recommendation) Build(ctx context.Context, e *calls.Step) (step *training.Iteration, merged [][2]int, err error) {
 	expand := e.Expand(ctx)
-	step, err = training.BuildRecommendation(&w.Recommendation, func(g *engine.Graph, c training.Call, group, ready []int32) ([]int32, error) {
+	step, err = training.BuildRecommendation(&w.RecommendationModel, func(g *engine.Graph, c training.Call, group, ready []int32) ([]int32, error) {
 		first := len(g.Tasks)
 		done, err := expand(g, c, group, ready)
 		if c.Kind == training.AllToAll {

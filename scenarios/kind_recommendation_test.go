@@ -20,7 +20,7 @@ func TestRecommendationCalls(t *testing.T) {
 			mesh.Links = append(mesh.Links, engine.Link{From: i / 4, To: i % 4, Rate: 1e9, Channels: 2})
 		}
 	}
-	w := &recommendation{training.Recommendation{GPUs: 4, Samples: 8, Tables: 4, Width: 16, Pooling: 1, RowBytes: 4, MemoryRate: 8e12, EmbeddingBytes: 2, Dense: 4000, GradientBytes: 4, Operations: 2, EffectiveTFLOPS: 1, Pieces: 3}}
+	w := &recommendation{training.RecommendationModel{GPUs: 4, Samples: 8, Tables: 4, Width: 16, Pooling: 1, RowBytes: 4, MemoryRate: 8e12, EmbeddingBytes: 2, Dense: 4000, GradientBytes: 4, Operations: 2, EffectiveTFLOPS: 1, Pieces: 3}}
 	e := &calls.Step{Spec: &training.Spec{}, Network: mesh, Expansion: calls.Expansion{Algorithms: "ring"}}
 	const ring, direct = 2 * 3 * 4, 2 * 4 * 3 // transfers of an all-reduce, and of both all-to-alls
 	const most = 4*ring + direct              // there are 3 pieces, and what is reduced with the last

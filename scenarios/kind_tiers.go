@@ -88,7 +88,7 @@ func (c *checker) resolveTiers() {
 	c.ReadTable(tierPath, fabric["tier"])
 	c.Settle()
 	work := schema.Child(c.Root, "workload")
-	joint := !kindIn(c.Root, "workload").trains() || work["collectives"] == training.InGraph
+	joint := !kindIn(c.Root, "workload").trains() || work["collectives"] == training.CollectivesInGraph
 	planned := func(i int) bool {
 		k := findKind("fabric", keys[i].Kind)
 		return k != nil && k.on(onPlans) && rows[i]["topology"] == nil
@@ -269,7 +269,7 @@ func (c *checker) checkTiers() {
 	if len(c.Diagnostics) > 0 {
 		return
 	}
-	t.InnerSync = true
+	t.HasCopySync = true
 	m, err := inner.New(*t, s.callTiers(), s.Seed, 0, -1)
 	if err != nil {
 		c.blame("fabric.kind", err)

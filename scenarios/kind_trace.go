@@ -124,7 +124,7 @@ func (c *checker) noteTrace() {
 		w["format"] = t.format.Name
 	}
 	if t.format != nil {
-		c.s.Workload.Trace.Staged = t.format.Staged
+		c.s.Workload.Trace.Staged = t.format.HoldsStage
 	}
 }
 
@@ -239,13 +239,13 @@ func prepareTraceFiles(c *checker) {
 		return
 	}
 	// keys have their defaults later, and what is read depends on them
-	h := &trace.Hints{Keys: own.Keys, GroupFile: t.groups}
+	h := &trace.ReadOptions{Keys: own.Keys, GroupFile: t.groups}
 	if h.RankOrder == "" {
 		h.RankOrder = "tp-dp-pp"
 	}
-	if h.Inside = c.s.Fabric.InsideBandwidth; h.Inside == 0 {
-		if h.Inside = c.s.Fabric.NICBandwidth; h.Inside == 0 {
-			h.Inside = c.s.Fabric.PortBandwidth
+	if h.IntraStageRate = c.s.Fabric.InsideBandwidth; h.IntraStageRate == 0 {
+		if h.IntraStageRate = c.s.Fabric.NICBandwidth; h.IntraStageRate == 0 {
+			h.IntraStageRate = c.s.Fabric.PortBandwidth
 		}
 	}
 	var err error
@@ -364,8 +364,8 @@ func (s *Scenario) Report() string {
 		return ""
 	}
 	if m := s.Workload.Spec.Measured; m != nil && s.staged() {
-		fmt.Fprintf(&b, "  %-16s %d GPUs in lockstep: %s forward and %s backward a micro-batch of %d, %s before and %s after them\n", "stage", m.GPUs, units.ShortTime(m.Forward), units.ShortTime(m.Backward), m.Microbatches, units.ShortTime(m.First), units.ShortTime(m.Last))
-		fmt.Fprintf(&b, "  %-16s %s a GPU and micro-batch to the next stage, %s a GPU and step to the next replica; %s a GPU inside the stage, which take time at fabric.inside_bandwidth\n", "", trace.Size(float64(m.PipelineBytes)), trace.Size(float64(m.SyncBytes)), trace.Size(float64(m.InsideBytes)))
+		fmt.Fprintf(&b, "  %-16s %d GPUs in lockstep: %s forward and %s backward a micro-batch of %d, %s before and %s after them\n", "stage", m.GPUs, units.ShortTime(m.Forward), units.ShortTime(m.Backward), m.Microbatches, units.ShortTime(m.Prologue), units.ShortTime(m.Epilogue))
+		fmt.Fprintf(&b, "  %-16s %s a GPU and micro-batch to the next stage, %s a GPU and step to the next replica; %s a GPU inside the stage, which take time at fabric.inside_bandwidth\n", "", trace.Size(float64(m.PipelineBytes)), trace.Size(float64(m.SyncBytes)), trace.Size(float64(m.IntraStageBytes)))
 	}
 	return b.String()
 }
@@ -419,16 +419,16 @@ func (w *traceWork) CheckCalls(ctx context.Context, e *calls.Step) (keys []strin
 // Build returns the trace as a step whose tasks are of no phase in particular.
 func (w *traceWork) Build(ctx context.Context, e *calls.Step) (*training.Iteration, [][2]int, error) {
 	built, err := w.job().Build(e.Builder(ctx, w.s.Workload.Trace.Calls == "neighbours"))
-	if large := (trace.TooLarge{}); errors.As(err, &large) {
+	if large := (trace.TooLargeError{}); errors.As(err, &large) {
 		err = e.Task.Times(float64(large.Tasks)).Excess("transfers and computes of the trace, or more,", `collectives = "neighbours" or a smaller trace`)
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	spec := training.Spec{GPUs: w.Ranks(), PP: 1, Chunks: 1, Microbatches: 1, Collectives: training.InGraph}
-	meta := make([]training.Meta, len(built.Graph.Tasks))
+	spec := training.Spec{GPUs: w.Ranks(), PP: 1, Chunks: 1, Microbatches: 1, Collectives: training.CollectivesInGraph}
+	meta := make([]training.TaskMeta, len(built.Graph.Tasks))
 	for i := range meta {
 		meta[i].GPU = built.Rank[i]
 	}
-	return &training.Iteration{Spec: spec, Graph: built.Graph, Meta: meta, Turn: built.Turn}, nil, nil
+	return &training.Iteration{Spec: spec, Graph: built.Graph, Meta: meta, SendOrder: built.SendOrder}, nil, nil
 }

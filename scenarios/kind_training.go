@@ -72,14 +72,14 @@ func (w *stepWork) SizeRemedy() string { return "or fewer micro-batches" }
 func (w *stepWork) Size() (bytes, transfers, slack float64) {
 	s := w.spec()
 	gpus := float64(s.StageGPUs() * s.Replicas())
-	virtual := s.Virtual()
+	virtual := s.VirtualStages()
 	if hops := 2 * float64(s.Microbatches) * float64(virtual/s.Copies()-1) * gpus; s.PP > 1 {
 		bytes, transfers = hops*float64(s.PipelineBytes()), hops
 	}
 	if s.CallsInGraph() {
 		for _, c := range s.StepCalls() {
 			b, n := callBytes(s, c)
-			bytes, transfers = bytes+float64(c.Replicas*c.Times)*b, transfers+float64(c.Replicas*c.Times)*n
+			bytes, transfers = bytes+float64(c.Replicas*c.Count)*b, transfers+float64(c.Replicas*c.Count)*n
 		}
 		return bytes, transfers, 1
 	}
@@ -94,7 +94,7 @@ func (w *stepWork) Size() (bytes, transfers, slack float64) {
 
 // callBytes returns the least bytes that any algorithm sends in a call of a stage, and the transfers of a ring.
 func callBytes(s *training.Spec, c training.StepCall) (bytes, transfers float64) {
-	groups := s.Groups(c.Call, 0, c.Virtual%s.PP)
+	groups := s.Groups(c.Call, 0, c.VirtualStage%s.PP)
 	n := float64(len(groups[0]))
 	each, of := (n-1)*float64(c.Bytes), n*(n-1)
 	switch c.Kind {
@@ -131,7 +131,7 @@ func (w *stepWork) CheckCalls(ctx context.Context, e *calls.Step) (keys []string
 }
 
 func (w *stepWork) Build(ctx context.Context, e *calls.Step) (*training.Iteration, [][2]int, error) {
-	x := training.Extent{All: true, PerGPU: true}
+	x := training.BuildOptions{All: true, PerGPU: true}
 	if e.Spec = w.spec(); e.Spec.CallsInGraph() {
 		x.Expand = e.Expand(ctx)
 	}
@@ -140,7 +140,7 @@ func (w *stepWork) Build(ctx context.Context, e *calls.Step) (*training.Iteratio
 		return nil, nil, err
 	}
 	for i := range it.Graph.Tasks {
-		if t := &it.Graph.Tasks[i]; t.Kind == engine.Transfer && !it.Meta[i].Called {
+		if t := &it.Graph.Tasks[i]; t.Kind == engine.Transfer && !it.Meta[i].InCall {
 			t.Src, t.Dst = e.Place[t.Src], e.Place[t.Dst]
 		}
 	}

@@ -42,7 +42,7 @@ func TestEveryFieldHasAKey(t *testing.T) {
 	leaves(reflect.ValueOf(s).Elem(), "Scenario", missing)
 	leaves(reflect.ValueOf(&s.Replicas[0]).Elem(), "Replica", missing)
 	leaves(reflect.ValueOf(&s.Jobs[0]).Elem(), "Job", missing)
-	for _, whole := range []any{&s.Replicas, &s.Jobs, &s.Jobs[0].Scenario, &s.Tiers, &s.Workload.Patterns, &s.Workload.Works, &s.Fabric.Generators, &s.Fabric.Links.InnerTiers, &s.Fabric.Links.KindName, &s.Workload.Measured, &s.Workload.InnerSync, &s.Workload.Trace.Job, &s.Workload.Trace.Staged, &s.Workload.Stepped,
+	for _, whole := range []any{&s.Replicas, &s.Jobs, &s.Jobs[0].Scenario, &s.Tiers, &s.Workload.Patterns, &s.Workload.Works, &s.Fabric.Generators, &s.Fabric.Links.InnerTiers, &s.Fabric.Links.KindName, &s.Workload.Measured, &s.Workload.HasCopySync, &s.Workload.Trace.Job, &s.Workload.Trace.Staged, &s.Workload.Stepped,
 		&s.files, &s.Deprecated, &s.Policy.Optimised.Cache, &s.Policy.MILP.Export} { // not keys themselves
 		delete(missing, reflect.ValueOf(whole).Pointer())
 	}

@@ -35,8 +35,8 @@ func TestTimeline(t *testing.T) {
 			if why := s.NoTrace(); why != "" {
 				t.Fatal(why)
 			}
-			var work *trace.Work
-			o, err := Run(context.Background(), s, RunOptions{Workers: 1, TimelineTasks: DefaultTimelineTasks, Work: func(w *trace.Work) error { work = w; return nil }})
+			var work *trace.RankGraph
+			o, err := Run(context.Background(), s, RunOptions{Workers: 1, TimelineTasks: DefaultTimelineTasks, Work: func(w *trace.RankGraph) error { work = w; return nil }})
 			if err != nil {
 				t.Fatal(err)
 			}

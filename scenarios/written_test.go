@@ -15,7 +15,7 @@ import (
 )
 
 // writeWork writes work in a format, and returns what workload.files names.
-func writeWork(t *testing.T, format string, w *trace.Work) string {
+func writeWork(t *testing.T, format string, w *trace.RankGraph) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), format)
 	create := func(name string) *os.File {
@@ -26,9 +26,9 @@ func writeWork(t *testing.T, format string, w *trace.Work) string {
 		t.Cleanup(func() { f.Close() })
 		return f
 	}
-	jobOf := (*trace.Work).Job
+	jobOf := (*trace.RankGraph).Job
 	if format == "goal" || format == "binary" {
-		jobOf = (*trace.Work).GOALJob
+		jobOf = (*trace.RankGraph).GOALJob
 	}
 	j, err := jobOf(w)
 	if err != nil {
@@ -54,14 +54,14 @@ func writeWork(t *testing.T, format string, w *trace.Work) string {
 }
 
 // ends runs a scenario and returns by policy when its work ends, and the work.
-func ends(t *testing.T, text string) (map[string]float64, *trace.Work) {
+func ends(t *testing.T, text string) (map[string]float64, *trace.RankGraph) {
 	t.Helper()
 	s, err := Parse("written.toml", []byte(text), nil)
 	if err != nil {
 		t.Fatalf("%v in\n%s", err, text)
 	}
-	var work *trace.Work
-	o, err := Run(context.Background(), s, RunOptions{Workers: 1, Work: func(w *trace.Work) error { work = w; return nil }})
+	var work *trace.RankGraph
+	o, err := Run(context.Background(), s, RunOptions{Workers: 1, Work: func(w *trace.RankGraph) error { work = w; return nil }})
 	if err != nil {
 		t.Fatalf("%v in\n%s", err, text)
 	}
@@ -128,7 +128,7 @@ func TestWrittenAgain(t *testing.T) {
 				if strings.Contains(c.workload, "packet =") {
 					keys = "packet = \"1MB\"\n"
 				}
-				text := func(w *trace.Work) string {
+				text := func(w *trace.RankGraph) string {
 					return fmt.Sprintf("[workload]\nkind = \"trace\"\nfiles = %q\n%s%s", writeWork(t, format, w), keys, fabric)
 				}
 				got, read := ends(t, text(work))

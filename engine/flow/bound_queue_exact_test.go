@@ -163,7 +163,7 @@ func TestQueueBoundWork(t *testing.T) {
 	for range 150 {
 		in := queueInstance(rng)
 		e := in.evaluator(t, flow.MaxMin)
-		_, enough := e.QueueBound(context.Background(), all)
+		_, enough := e.QueueBound(context.Background(), unlimitedWork)
 		for most := range enough + 2 {
 			bound, work := e.QueueBound(context.Background(), most)
 			fmt.Fprintln(digest, most, bound/100, work, e.Work())

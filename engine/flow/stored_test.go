@@ -71,7 +71,7 @@ func TestStoredPlays(t *testing.T) {
 		digest := fnv.New64a()
 		for range 250 {
 			in := mixedInstance(rng)
-			tr := in.play(t, s)
+			tr := in.run(t, s)
 			fmt.Fprintf(digest, "%d %d %d %d\n", tr.Start, tr.End, tr.Makespan, tr.Events)
 			for i := range int32(len(in.g.Tasks)) {
 				for _, step := range tr.Rates(i) {
@@ -80,7 +80,7 @@ func TestStoredPlays(t *testing.T) {
 			}
 			e := in.evaluator(t, s)
 			makespan, ok := e.Makespan(engine.Never)
-			bound, work := e.QueueBound(context.Background(), all)
+			bound, work := e.QueueBound(context.Background(), unlimitedWork)
 			fmt.Fprintln(digest, makespan, ok, e.Bound(), bound, work, e.Events())
 			for r := range int32(in.n.Resources()) { // at half the rates, one after the other
 				e.SetRate(r, in.n.Rate(r)/2)

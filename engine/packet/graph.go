@@ -107,9 +107,9 @@ type taskState struct {
 	trace         engine.Trace
 
 	contest          *engine.ContentionState // nil if the graph has no contention
-	competing        []bool          // indexed by task: it is ready and waits for the contention
-	resolveScheduled bool            // the event of resolveContention is in the calendar
-	becameReady      bool            // a task has become ready for the current time since that event was scheduled
+	competing        []bool                  // indexed by task: it is ready and waits for the contention
+	resolveScheduled bool                    // the event of resolveContention is in the calendar
+	becameReady      bool                    // a task has become ready for the current time since that event was scheduled
 }
 
 // transfer is the packets of a task.

@@ -77,11 +77,11 @@ func cellDigests(t *testing.T, text string, overrides []string, drawn bool) stri
 	t.Helper()
 	s, err := scenarios.Parse("cell.toml", []byte(text), overrides)
 	var o *scenarios.Outcome
-	var work *trace.Work
+	var work *trace.RankGraph
 	var faults scenarios.Diagnostics
 	if err == nil {
 		options := scenarios.RunOptions{Workers: 1, TimelineTasks: 50}
-		options.Work = func(w *trace.Work) error { work = w; return nil }
+		options.Work = func(w *trace.RankGraph) error { work = w; return nil }
 		if o, err = scenarios.Run(t.Context(), s, options); errors.As(err, &faults) { // some work cannot be written
 			options.Work = nil
 			o, err = scenarios.Run(t.Context(), s, options)
@@ -104,7 +104,7 @@ func cellDigests(t *testing.T, text string, overrides []string, drawn bool) stri
 	digest := func(name string, fill func(w io.Writer) error) {
 		var part bytes.Buffer
 		err := fill(&part)
-		var refused trace.Refused
+		var refused trace.UnwritableError
 		if err != nil && !errors.As(err, &refused) {
 			t.Errorf("%v: %s: %v", overrides, name, err)
 		}
@@ -152,7 +152,7 @@ func cellDigests(t *testing.T, text string, overrides []string, drawn bool) stri
 		digest("cm", work.WriteCM)
 		for _, form := range []func() (*trace.Job, error){work.Job, work.GOALJob} {
 			j, err := form()
-			var refused trace.Refused
+			var refused trace.UnwritableError
 			if errors.As(err, &refused) {
 				continue
 			}

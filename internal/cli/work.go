@@ -40,7 +40,7 @@ type workFile struct {
 // fillWork writes the work of a scenario to the files that are open, of which none is put in place yet. Those of
 // further ranks follow when these are, as there may be more than can be open at once; that they are not too large is
 // found out here.
-func (o *outputs) fillWork(w *trace.Work) error {
+func (o *outputs) fillWork(w *trace.RankGraph) error {
 	for _, f := range o.works {
 		var j *trace.Job
 		var err error
@@ -61,12 +61,12 @@ func (o *outputs) fillWork(w *trace.Work) error {
 		}
 		if f.flag == "--chakra-out" && err == nil {
 			o.ranks = j
-			all := trace.Bounded(io.Discard)
+			all := trace.LimitWriter(io.Discard)
 			for rank := 0; rank < j.Ranks && err == nil; rank++ {
 				err = j.WriteChakra(all, rank)
 			}
 		}
-		var refused trace.Refused
+		var refused trace.UnwritableError
 		if errors.As(err, &refused) {
 			return usagef("%s: %v", f.flag, refused)
 		}

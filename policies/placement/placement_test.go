@@ -255,7 +255,7 @@ func BenchmarkMostBoxes(b *testing.B) {
 	for _, taken := range []int{0, 4, 8, 16, 32} {
 		b.Run(fmt.Sprint(taken), func(b *testing.B) {
 			for i := range b.N {
-				r := fleet.Stream(uint64(i), fleet.StreamOwn, 0)
+				r := fleet.RandomStream(uint64(i), fleet.FirstFreeStream, 0)
 				free := ^uint64(0)
 				for range taken {
 					free &^= 1 << r.IntN(64)

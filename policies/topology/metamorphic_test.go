@@ -37,7 +37,7 @@ func cut(t testing.TB, model string, microbatches int, speed float64) parts {
 	s, perPod := spec(t, model, 4096)
 	s.Microbatches = microbatches
 	s.Choices.EffectiveTFLOPS *= speed
-	it, err := training.Build(s, training.Extent{})
+	it, err := training.Build(s, training.BuildOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -256,7 +256,7 @@ func TestPodMap(t *testing.T) {
 	s.Microbatches = 24
 	var want *topology.Decision
 	for _, pods := range [][]int{nil, {3, 2, 1, 0}, {1, 3, 0, 2}} {
-		it, err := training.Build(s, training.Extent{})
+		it, err := training.Build(s, training.BuildOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

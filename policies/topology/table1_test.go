@@ -85,7 +85,7 @@ func spec(t testing.TB, model string, sequence int) (training.Spec, int) {
 
 func prepare(t testing.TB, s training.Spec, perPod int, rate units.Rate) *job {
 	t.Helper()
-	it, err := training.Build(s, training.Extent{})
+	it, err := training.Build(s, training.BuildOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,8 +14,8 @@ import (
 
 // Options says how a system is run; none of it changes a result.
 type Options struct {
-	Workers int                       // goroutines, at least 1
-	Work    func(w *trace.Work) error // takes the work of the first policy, before any decides; may be nil
+	Workers int                            // goroutines, at least 1
+	Work    func(w *trace.RankGraph) error // takes the work of the first policy, before any decides; may be nil
 	// TimelineTasks is the number of tasks of result.Simulation.Timeline, besides its critical path. With 0 there
 	// are no timelines.
 	TimelineTasks int

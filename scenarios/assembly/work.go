@@ -10,7 +10,7 @@ import (
 // Writing is a system whose work is a task graph of ranks, for other tools.
 type Writing interface {
 	// Work returns the work under a policy. It fails with schema.Diagnostics where what is simulated is not all of it.
-	Work(ctx context.Context, policy string) (*trace.Work, error)
+	Work(ctx context.Context, policy string) (*trace.RankGraph, error)
 }
 
 // Unwritten says that the work of a scenario cannot be written, which a key is behind.
@@ -19,7 +19,7 @@ func Unwritten(name, key, why, remedy string) error {
 }
 
 // WorkOf returns the work of a system under a policy.
-func WorkOf(ctx context.Context, sys System, name, policy string) (*trace.Work, error) {
+func WorkOf(ctx context.Context, sys System, name, policy string) (*trace.RankGraph, error) {
 	if w, ok := sys.(Writing); ok {
 		return w.Work(ctx, policy)
 	}
@@ -27,7 +27,7 @@ func WorkOf(ctx context.Context, sys System, name, policy string) (*trace.Work, 
 }
 
 // Work is that of the policy's system.
-func (b *before) Work(ctx context.Context, policy string) (*trace.Work, error) {
+func (b *before) Work(ctx context.Context, policy string) (*trace.RankGraph, error) {
 	s, err := b.System, error(nil)
 	if policy != b.first {
 		if s, err = b.build(ctx, policy); err != nil {

@@ -12,7 +12,8 @@ import (
 	"sim/workloads/collective"
 )
 
-// TestEntries: a matrix written as rows and as entries in any order is the same traffic.
+// TestEntries checks that a matrix written as rows, and as entries in any order, is the
+// same traffic.
 func TestEntries(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(2, 6).Draw(t, "nodes")
@@ -22,7 +23,7 @@ func TestEntries(t *testing.T) {
 		for i := range sizes {
 			if i/n != i%n && rapid.Bool().Draw(t, "sends") {
 				sizes[i] = rapid.Int64Range(1, 1000).Draw(t, "bytes")
-				part := rapid.Int64Range(0, sizes[i]).Draw(t, "part") // entries of a pair add up
+				part := rapid.Int64Range(0, sizes[i]).Draw(t, "part") // entries of the same pair are added
 				lines = append(lines, fmt.Sprintf("%d, %d, %d", i/n, i%n, part), fmt.Sprintf("%d,%d,%dB", i/n, i%n, sizes[i]-part))
 			}
 			fmt.Fprintf(&rows, "%d", sizes[i])
@@ -32,26 +33,26 @@ func TestEntries(t *testing.T) {
 			}
 			rows.WriteString(end)
 		}
-		want, failed := collective.OfSizes("m", n, sizes, nil)
+		want, failed := collective.FromSizes("m", n, sizes, nil)
 		if got, err := collective.ReadSizes(strings.NewReader(rows.String()), "m.csv", n); err != nil || !cmp.Equal(got, sizes) {
 			t.Fatalf("%s%v %v, want %v", rows.String(), got, err, sizes)
 		}
 		file := "From, to,BYTES\n# none\n" + strings.Join(rapid.Permutation(lines).Draw(t, "order"), "\n")
-		if !collective.ListsEntries([]byte(file)) || collective.ListsEntries([]byte(rows.String())) {
+		if !collective.IsEntryList([]byte(file)) || collective.IsEntryList([]byte(rows.String())) {
 			t.Fatalf("rows and entries are not told apart: %q and %q", rows.String(), file)
 		}
 		entries, err := collective.ReadEntries([]byte(file), "m.csv")
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := collective.OfEntries("m", n, entries, nil)
+		got, err := collective.FromEntries("m", n, entries, nil)
 		if (err == nil) != (failed == nil) || !cmp.Equal(got, want) {
 			t.Fatalf("%v %v, want %v %v", got, err, want, failed)
 		}
 	})
 }
 
-// TestBadEntries: what is wrong in a file of entries is told with its line.
+// TestBadEntries checks that errors in a file of entries have a line.
 func TestBadEntries(t *testing.T) {
 	for line, want := range map[string]string{
 		"0,1":            "m.csv:3: 2 cells; want 3: from,to,bytes",
@@ -67,7 +68,7 @@ func TestBadEntries(t *testing.T) {
 			t.Errorf("%q: %v, want %q", line, err, want)
 		}
 	}
-	if _, err := collective.OfEntries("m", 2, []collective.Entry{{Src: 0, Dst: 2, Bytes: 1}}, nil); err == nil {
+	if _, err := collective.FromEntries("m", 2, []collective.Entry{{Src: 0, Dst: 2, Bytes: 1}}, nil); err == nil {
 		t.Error("a message to node 2 of 2 is accepted")
 	}
 }

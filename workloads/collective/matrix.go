@@ -15,59 +15,68 @@ import (
 	"sim/engine/units"
 )
 
-// maxDiagnostics is how many diagnostics of a file are told.
+// maxDiagnostics limits the number of reported errors per file.
 const maxDiagnostics = 20
 
-// ReadSizes reads an n x n matrix of comma-separated values: a line a source, in each an entry a destination, in bytes
-// or with a unit ("4MB"). Empty lines and what follows # are skipped. Name is the file's, for messages. Error:
-// ErrTraffic with all diagnostics of the file, each with line and column (of the table, from 1 on), where the matrix is
-// not n x n, an entry is negative or no size, a node sends to itself, or the bytes are more than can be counted.
+// ReadSizes reads an n x n matrix of comma-separated values. Row s, column d is the size
+// of the message from node s to node d, in bytes or with a unit ("4MB"). Empty lines and
+// comments starting with # are skipped. name is the name of the file, for messages.
+//
+// The error wraps ErrTraffic and lists up to maxDiagnostics errors with line and column,
+// from 1. Errors are: a matrix that is not n x n, an entry that is negative or no size, a
+// node that sends to itself, and a total that overflows.
 func ReadSizes(r io.Reader, name string, n int) ([]int64, error) {
 	if err := checkSizes(name, n, 1); err != nil {
 		return nil, err
 	}
 	sizes := make([]int64, 0, n*n)
 	var diagnostics []error
-	report := func(line, column int, format string, of ...any) {
+	report := func(line, column int, format string, args ...any) {
 		if len(diagnostics) < maxDiagnostics {
-			diagnostics = append(diagnostics, fmt.Errorf("%w: %s:%d:%d: %s", ErrTraffic, name, line, column, fmt.Sprintf(format, of...)))
+			diagnostics = append(diagnostics,
+				fmt.Errorf("%w: %s:%d:%d: %s", ErrTraffic, name, line, column, fmt.Sprintf(format, args...)))
 		}
 	}
-	in := bufio.NewScanner(r)
-	in.Buffer(nil, 1<<26)
+
+	scanner := bufio.NewScanner(r)
+	scanner.Buffer(nil, 1<<26)
 	row, line, total := 0, 0, int64(0)
-	for in.Scan() {
+	for scanner.Scan() {
 		line++
-		text := lineOf(in.Text(), line)
+		text := lineContent(scanner.Text(), line)
 		if strings.TrimSpace(text) == "" {
 			continue
 		}
 		if row++; row > n {
 			continue
 		}
+
 		entries := strings.Split(text, ",")
 		if row == 1 && isHeader(entries) {
-			return nil, fmt.Errorf("%w: %s:%d: the line is a header, and a matrix has sizes alone: leave it out", ErrTraffic, name, line)
+			return nil, fmt.Errorf("%w: %s:%d: the line is a header, and a matrix has sizes alone: leave it out",
+				ErrTraffic, name, line)
 		}
 		if len(entries) != n {
-			report(line, min(len(entries), n)+1, "a row of %d entries; want %d, one a node", len(entries), n)
+			report(line, min(len(entries), n)+1, "a row of %d entries; want %d, one per node",
+				len(entries), n)
 		}
 		for d, entry := range entries[:min(n, len(entries))] {
-			b, wrong := parseEntry(strings.TrimSpace(entry))
-			if wrong == "" {
-				wrong = wrongSize(b, row-1, d, &total)
+			b, problem := parseEntry(strings.TrimSpace(entry))
+			if problem == "" {
+				problem = entryProblem(b, row-1, d, &total)
 			}
-			if wrong != "" {
-				report(line, d+1, "%s", wrong)
+			if problem != "" {
+				report(line, d+1, "%s", problem)
 			}
 			sizes = append(sizes, b)
 		}
 	}
-	if err := in.Err(); err != nil {
+	if err := scanner.Err(); err != nil {
 		return nil, fmt.Errorf("collective: %s:%d: %w", name, line+1, err)
 	}
+
 	if row != n {
-		report(line, 1, "the matrix has %d rows; want %d, one a node", row, n)
+		report(line, 1, "the matrix has %d rows; want %d, one per node", row, n)
 	}
 	if len(diagnostics) > 0 {
 		return nil, errors.Join(diagnostics...)
@@ -75,13 +84,14 @@ func ReadSizes(r io.Reader, name string, n int) ([]int64, error) {
 	return sizes, nil
 }
 
-// Entry is the bytes that one node sends another, in a matrix of which most entries are 0.
+// Entry is a nonzero entry of a sparse traffic matrix: the bytes that one node sends to
+// another.
 type Entry struct {
 	Src, Dst int32
 	Bytes    int64
 }
 
-// Entries returns those of a matrix of n x n sizes that are not 0, row by row.
+// Entries returns the nonzero entries of an n x n matrix, row by row.
 func Entries(n int, sizes []int64) (all []Entry) {
 	for i, b := range sizes {
 		if b != 0 {
@@ -91,23 +101,27 @@ func Entries(n int, sizes []int64) (all []Entry) {
 	return all
 }
 
-// OfEntries is the traffic of a matrix among n nodes, in order of sources and then destinations. Entries of one pair add
-// up; those of nodes that are down are left out. It fails on nodes that there are not, on negative sizes, where a node
-// sends to itself and where the bytes are more than can be counted.
-func OfEntries(name string, n int, entries []Entry, down []bool) (*Traffic, error) {
-	if err := check(name, n, 1, down); err != nil {
+// FromEntries returns the traffic of a matrix among n nodes. Entries of the same pair are
+// added. Entries of nodes that are down are left out. It fails on invalid nodes, negative
+// sizes, nodes that send to themselves, and a total that overflows.
+func FromEntries(name string, n int, entries []Entry, down []bool) (*Traffic, error) {
+	if err := checkNodes(name, n, 1, down); err != nil {
 		return nil, err
 	}
 	entries = slices.Clone(entries)
-	slices.SortStableFunc(entries, func(a, b Entry) int { return cmp.Or(cmp.Compare(a.Src, b.Src), cmp.Compare(a.Dst, b.Dst)) })
+	slices.SortStableFunc(entries, func(a, b Entry) int {
+		return cmp.Or(cmp.Compare(a.Src, b.Src), cmp.Compare(a.Dst, b.Dst))
+	})
 	t := &Traffic{Name: name, Nodes: n}
 	total := int64(0)
 	for _, e := range entries {
 		if e.Src < 0 || int(e.Src) >= n || e.Dst < 0 || int(e.Dst) >= n {
-			return nil, fmt.Errorf("%w: %s: node %d sends to node %d; want nodes 0 to %d", ErrTraffic, name, e.Src, e.Dst, n-1)
+			return nil, fmt.Errorf("%w: %s: node %d sends to node %d; want nodes 0 to %d",
+				ErrTraffic, name, e.Src, e.Dst, n-1)
 		}
-		if wrong := wrongSize(e.Bytes, int(e.Src), int(e.Dst), &total); wrong != "" {
-			return nil, fmt.Errorf("%w: %s: entry %d of row %d: %s", ErrTraffic, name, e.Dst, e.Src, wrong)
+		if problem := entryProblem(e.Bytes, int(e.Src), int(e.Dst), &total); problem != "" {
+			return nil, fmt.Errorf("%w: %s: entry %d of row %d: %s", ErrTraffic, name, e.Dst,
+				e.Src, problem)
 		}
 		if e.Bytes == 0 || down != nil && (down[e.Src] || down[e.Dst]) {
 			continue
@@ -119,41 +133,43 @@ func OfEntries(name string, n int, entries []Entry, down []bool) (*Traffic, erro
 		}
 		t.Flows, t.Bytes = append(t.Flows, f), append(t.Bytes, e.Bytes)
 	}
-	if err := t.some(); err != nil {
+	if err := t.checkNotEmpty(); err != nil {
 		return nil, err
 	}
 	t.Message = slices.Max(t.Bytes)
 	return t, nil
 }
 
-// OfSizes is the traffic of sizes among n nodes, row by row as ReadSizes has them. A zero is no flow; those of nodes
-// that are down are left out. It fails where ReadSizes does.
-func OfSizes(name string, n int, sizes []int64, down []bool) (*Traffic, error) {
-	if err := check(name, n, 1, down); err != nil {
+// FromSizes returns the traffic of an n x n matrix, as returned by ReadSizes. Zeros are
+// not flows. Entries of nodes that are down are left out. It fails like ReadSizes.
+func FromSizes(name string, n int, sizes []int64, down []bool) (*Traffic, error) {
+	if err := checkNodes(name, n, 1, down); err != nil {
 		return nil, err
 	}
 	if len(sizes) != n*n {
-		return nil, fmt.Errorf("%w: %s has %d entries; want %d, one a pair of nodes", ErrTraffic, name, len(sizes), n*n)
+		return nil, fmt.Errorf("%w: %s has %d entries; want %d, one per pair of nodes", ErrTraffic,
+			name, len(sizes), n*n)
 	}
-	return OfEntries(name, n, Entries(n, sizes), down)
+	return FromEntries(name, n, Entries(n, sizes), down)
 }
 
-// entryColumns are the columns of a file of entries, which its first line names.
+// entryColumns are the columns of a file of entries, named in its first line.
 var entryColumns = []string{"from", "to", "bytes"}
 
-// ListsEntries reports whether a file lists the entries of a matrix one by one: its first line that counts is "from,to,bytes".
-func ListsEntries(data []byte) bool {
+// IsEntryList reports whether a file lists the entries of a matrix: its first nonempty
+// line is "from,to,bytes".
+func IsEntryList(data []byte) bool {
 	line := 0
 	for text := range strings.Lines(string(data)) {
 		line++
-		if text = strings.TrimSpace(lineOf(text, line)); text != "" {
+		if text = strings.TrimSpace(lineContent(text, line)); text != "" {
 			return slices.Equal(cells(text), entryColumns)
 		}
 	}
 	return false
 }
 
-// cells returns the cells of a line, without spaces around them and in lower case.
+// cells returns the cells of a line in lower case without surrounding spaces.
 func cells(text string) []string {
 	all := strings.Split(strings.ToLower(text), ",")
 	for i := range all {
@@ -162,54 +178,58 @@ func cells(text string) []string {
 	return all
 }
 
-// ReadEntries reads the entries of a matrix of comma-separated values: the line "from,to,bytes", and then a line an entry,
-// of the number of the node that sends, that of the node that it sends to, from 0 on, and bytes as ReadSizes has them.
-// Empty lines and what follows # are skipped. Name is the file's, for messages. Error: ErrTraffic with all diagnostics of
-// the file, each with its line.
+// ReadEntries reads a list of matrix entries in comma-separated values. The first line is
+// "from,to,bytes". Each further line has the source node, the destination node, both from
+// 0, and a size as in ReadSizes. Empty lines and comments starting with # are skipped.
+// name is the name of the file, for messages. The error wraps ErrTraffic and lists up to
+// maxDiagnostics errors with their lines.
 func ReadEntries(data []byte, name string) ([]Entry, error) {
 	var all []Entry
 	var diagnostics []error
 	line, total, header := 0, int64(0), true
 	for text := range strings.Lines(string(data)) {
 		line++
-		if text = strings.TrimSpace(lineOf(text, line)); text == "" {
+		if text = strings.TrimSpace(lineContent(text, line)); text == "" {
 			continue
 		}
 		if header {
 			header = false
 			continue
 		}
-		e, wrong := parseEntryLine(text)
-		if wrong == "" {
-			wrong = wrongSize(e.Bytes, int(e.Src), int(e.Dst), &total)
+		e, problem := parseEntryLine(text)
+		if problem == "" {
+			problem = entryProblem(e.Bytes, int(e.Src), int(e.Dst), &total)
 		}
-		if wrong != "" && len(diagnostics) < maxDiagnostics {
-			diagnostics = append(diagnostics, fmt.Errorf("%w: %s:%d: %s", ErrTraffic, name, line, wrong))
+		if problem != "" && len(diagnostics) < maxDiagnostics {
+			diagnostics = append(diagnostics, fmt.Errorf("%w: %s:%d: %s", ErrTraffic, name, line, problem))
 		}
 		all = append(all, e)
 	}
 	return all, errors.Join(diagnostics...)
 }
 
-// parseEntryLine reads a line of a file of entries, or says what is wrong with it.
-func parseEntryLine(text string) (e Entry, wrong string) {
+// parseEntryLine parses a line of a file of entries, or returns a description of the
+// problem.
+func parseEntryLine(text string) (e Entry, problem string) {
 	c := strings.Split(text, ",")
 	if len(c) != len(entryColumns) {
-		return e, fmt.Sprintf("%d cells; want %d: %s", len(c), len(entryColumns), strings.Join(entryColumns, ","))
+		return e, fmt.Sprintf("%d cells; want %d: %s", len(c), len(entryColumns),
+			strings.Join(entryColumns, ","))
 	}
-	for i, to := range []*int32{&e.Src, &e.Dst} {
+	for i, target := range []*int32{&e.Src, &e.Dst} {
 		n, err := strconv.ParseInt(strings.TrimSpace(c[i]), 10, 32)
 		if err != nil || n < 0 {
 			return e, fmt.Sprintf("%q is no node; want a number from 0 on", strings.TrimSpace(c[i]))
 		}
-		*to = int32(n)
+		*target = int32(n)
 	}
-	e.Bytes, wrong = parseEntry(strings.TrimSpace(c[2]))
-	return e, wrong
+	e.Bytes, problem = parseEntry(strings.TrimSpace(c[2]))
+	return e, problem
 }
 
-// wrongSize says what is wrong with the bytes from a node to another, if anything is, and else adds them to the total.
-func wrongSize(b int64, src, dst int, total *int64) string {
+// entryProblem describes the problem of an entry of b bytes from src to dst. If there is
+// none, it adds b to total and returns "".
+func entryProblem(b int64, src, dst int, total *int64) string {
 	switch {
 	case b < 0:
 		return fmt.Sprintf("%d B is negative", b)
@@ -222,9 +242,9 @@ func wrongSize(b int64, src, dst int, total *int64) string {
 	return ""
 }
 
-// lineOf returns what counts of a line: not a comment, nor of the first the mark of UTF-8 that spreadsheets begin files
-// with.
-func lineOf(text string, line int) string {
+// lineContent returns a line without its comment and, for the first line, without the
+// byte order mark with which spreadsheets start UTF-8 files.
+func lineContent(text string, line int) string {
 	if line == 1 {
 		text = strings.TrimPrefix(text, "\uFEFF")
 	}
@@ -232,18 +252,20 @@ func lineOf(text string, line int) string {
 	return text
 }
 
-// CountRows returns the rows of a file that ReadSizes reads: lines that are neither empty nor a comment.
+// CountRows returns the number of rows of a file that ReadSizes reads: lines that are
+// neither empty nor a comment.
 func CountRows(data []byte) int {
 	rows, line := 0, 0
 	for text := range strings.Lines(string(data)) {
-		if line++; strings.TrimSpace(lineOf(text, line)) != "" {
+		if line++; strings.TrimSpace(lineContent(text, line)) != "" {
 			rows++
 		}
 	}
 	return rows
 }
 
-// isHeader reports whether the first row of a file names columns: none of its entries begins as a number would.
+// isHeader reports whether the first row of a file names columns: no entry starts like a
+// number.
 func isHeader(entries []string) bool {
 	return !slices.ContainsFunc(entries, func(e string) bool {
 		e = strings.TrimSpace(e)
@@ -251,7 +273,7 @@ func isHeader(entries []string) bool {
 	})
 }
 
-// parseEntry reads a size, or says what is wrong with it.
+// parseEntry parses a size, or returns a description of the problem.
 func parseEntry(text string) (int64, string) {
 	if b, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return b, ""
@@ -261,7 +283,7 @@ func parseEntry(text string) (int64, string) {
 	case err != nil && strings.HasPrefix(text, "-"):
 		return 0, "the entry is negative; write bytes, such as 4000000 or 4MB"
 	case err != nil:
-		return 0, "the entry is no size; write bytes, such as 4000000 or 4MB" // which is not quoted: the file may hold anything
+		return 0, "the entry is no size; write bytes, such as 4000000 or 4MB" // the entry is not quoted, because the file may contain anything
 	}
 	return int64(b), ""
 }

@@ -14,7 +14,8 @@ import (
 	"sim/engine"
 )
 
-// TestMatrix: what is written is read back, zeros and nodes that are down left out.
+// TestMatrix checks that a written matrix is read back without zeros and without nodes
+// that are down.
 func TestMatrix(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(2, 6).Draw(t, "nodes")
@@ -60,20 +61,21 @@ func TestMatrix(t *testing.T) {
 	})
 }
 
-// readTraffic reads the traffic of a file of sizes.
+// readTraffic reads the traffic of a matrix file.
 func readTraffic(text string, n int, down []bool) (*Traffic, error) {
 	sizes, err := ReadSizes(strings.NewReader(text), "demand.csv", n)
 	if err != nil {
 		return nil, err
 	}
-	return OfSizes("demand.csv", n, sizes, down)
+	return FromSizes("demand.csv", n, sizes, down)
 }
 
-// TestMatrixRefused: every fault has its line, and all are told at once.
+// TestMatrixRefused checks that every error has a position and that all errors are
+// reported.
 func TestMatrixRefused(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
-		{"0,1\n1,0,3\n", "demand.csv:2:3: a row of 3 entries; want 2, one a node"},
-		{"0,1\n", "demand.csv:1:1: the matrix has 1 rows; want 2, one a node"},
+		{"0,1\n1,0,3\n", "demand.csv:2:3: a row of 3 entries; want 2, one per node"},
+		{"0,1\n", "demand.csv:1:1: the matrix has 1 rows; want 2, one per node"},
 		{"0,1\n1,0\n0,0\n", "demand.csv:3:1: the matrix has 3 rows; want 2"},
 		{"# x\n0,-4\n1,0\n", "demand.csv:2:2: -4 B is negative"},
 		{"0,4\n1,7\n", "demand.csv:2:2: node 1 sends 7 B to itself; want 0"},

@@ -12,10 +12,10 @@ import (
 	"sim/engine"
 )
 
-// checkTraffic fails on what no traffic may be.
+// checkTraffic checks the invariants of Traffic.
 func checkTraffic(t rapid.TB, x *Traffic) {
 	t.Helper()
-	if !slices.IsSortedFunc(x.Flows, byPair) || x.Bytes != nil && len(x.Bytes) != len(x.Flows) {
+	if !slices.IsSortedFunc(x.Flows, comparePairs) || x.Bytes != nil && len(x.Bytes) != len(x.Flows) {
 		t.Fatalf("%s: %d flows out of order, or with %d sizes", x.Name, len(x.Flows), len(x.Bytes))
 	}
 	total := int64(0)
@@ -35,7 +35,7 @@ func checkTraffic(t rapid.TB, x *Traffic) {
 	}
 }
 
-// someDown draws nodes that are down, of which two are not.
+// someDown draws nodes that are down; at least two nodes are up.
 func someDown(t *rapid.T, nodes int) []bool {
 	down := rapid.SliceOfN(rapid.Bool(), nodes, nodes).Draw(t, "down")
 	down[rapid.IntRange(0, nodes/2-1).Draw(t, "one up")] = false
@@ -43,7 +43,8 @@ func someDown(t *rapid.T, nodes int) []bool {
 	return down
 }
 
-// wantPairs fails where flows are not just the pairs of live nodes that has holds for.
+// wantPairs checks that the flows are exactly the pairs of live nodes for which has is
+// true.
 func wantPairs(t rapid.TB, x *Traffic, down []bool, has func(s, d int32) bool) {
 	t.Helper()
 	checkTraffic(t, x)
@@ -60,10 +61,10 @@ func wantPairs(t rapid.TB, x *Traffic, down []bool, has func(s, d int32) bool) {
 	}
 }
 
-// TestPatterns holds every pattern against its definition, pair by pair.
+// TestPatterns compares every pattern with its definition, pair by pair.
 func TestPatterns(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		o := shape(t, "", rapid.SliceOfN(rapid.IntRange(2, 4), 1, 3).Draw(t, "dims")...)
+		o := newTorus(t, "", rapid.SliceOfN(rapid.IntRange(2, 4), 1, 3).Draw(t, "dims")...)
 		if rapid.Bool().Draw(t, "open") {
 			if err := o.Mesh(0); err != nil {
 				t.Fatal(err)
@@ -77,7 +78,7 @@ func TestPatterns(t *testing.T) {
 		every := func(s, d int32) bool { return true }
 		wantPairs(t, must(AllToAll(n, 7, down))(t), down, every)
 		u := must(UniformRandom(n, 7, down))(t)
-		if wantPairs(t, u, down, every); !u.Random {
+		if wantPairs(t, u, down, every); !u.RandomDestinations {
 			t.Fatal("uniform-random is not random")
 		}
 		near := func(s, d int32) bool {
@@ -113,13 +114,14 @@ func TestPatterns(t *testing.T) {
 	})
 }
 
-// TestHotspot: every node sends as much as in all-to-all, to the byte; without a fraction it is all-to-all; hot nodes
-// get the rest and their share of the fraction.
+// TestHotspot checks that every node sends exactly as many bytes as in an all-to-all,
+// that a fraction of 0 is an all-to-all, and that hot nodes get the redirected fraction
+// in addition.
 func TestHotspot(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(2, 20).Draw(t, "nodes")
 		down := someDown(t, n)
-		up := len(live(n, down))
+		up := len(liveNodes(n, down))
 		hot := must(HotNodes(rapid.IntRange(1, up).Draw(t, "k"), n, rapid.Uint64().Draw(t, "seed"), down))(t)
 		fraction := rapid.SampledFrom([]float64{0, 0.1, 0.5, 1}).Draw(t, "fraction")
 		message := rapid.OneOf(rapid.Int64Range(1, 1e5), rapid.Int64Range(1e14, 1e15)).Draw(t, "message")
@@ -142,7 +144,7 @@ func TestHotspot(t *testing.T) {
 					want += float64(message) * fraction * float64(up-1) / float64(targets)
 				}
 			}
-			if math.Abs(float64(x.Size(f))-want) > max(1.001, 1e-13*float64(message)) { // rounding to a byte, and of floats
+			if math.Abs(float64(x.Size(f))-want) > max(1.001, 1e-13*float64(message)) { // rounding to a byte, and floating-point errors
 				t.Fatalf("flow %v of %d B, want %g", w, x.Size(f), want)
 			}
 		}
@@ -154,10 +156,11 @@ func TestHotspot(t *testing.T) {
 	})
 }
 
-// TestPermutations: destinations come once each; the named ones by hand.
+// TestPermutations checks that each destination occurs once, and compares the named
+// permutations with hand-written ones.
 func TestPermutations(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		o := shape(t, "", rapid.SampledFrom([][]int{{4, 4}, {4, 8, 4}, {2, 2, 2}, {8}, {3, 3}}).Draw(t, "dims")...)
+		o := newTorus(t, "", rapid.SampledFrom([][]int{{4, 4}, {4, 8, 4}, {2, 2, 2}, {8}, {3, 3}}).Draw(t, "dims")...)
 		kind := rapid.SampledFrom(Permutations).Draw(t, "kind")
 		down := someDown(t, o.Nodes())
 		x, err := Permutation(o, kind, 9, rapid.Uint64().Draw(t, "seed"), down)
@@ -175,7 +178,7 @@ func TestPermutations(t *testing.T) {
 			}
 			src[w.Src], dst[w.Dst] = true, true
 		}
-		if up := len(live(o.Nodes(), down)); kind == "random" && len(x.Flows) != up {
+		if up := len(liveNodes(o.Nodes(), down)); kind == "random" && len(x.Flows) != up {
 			t.Fatalf("random: %d of %d nodes send", len(x.Flows), up)
 		}
 	})
@@ -193,20 +196,20 @@ func TestPermutations(t *testing.T) {
 		{"shuffle", []int{16}, []int{0b1011}, []int{0b0111}},
 		{"shuffle", []int{16}, []int{0b0110}, []int{0b1100}},
 	} {
-		o := shape(t, "", c.dims...)
+		o := newTorus(t, "", c.dims...)
 		x := must(Permutation(o, c.kind, 9, 0, nil))(t)
 		f := engine.Flow{Src: o.Node(c.src...), Dst: o.Node(c.dst...)}
 		if !slices.Contains(x.Flows, f) {
 			t.Errorf("%s of %s: no %v", c.kind, o, f)
 		}
 	}
-	a, b := must(Permutation(shape(t, "", 64), "random", 1, 1, nil))(t), must(Permutation(shape(t, "", 64), "random", 1, 2, nil))(t)
+	a, b := must(Permutation(newTorus(t, "", 64), "random", 1, 1, nil))(t), must(Permutation(newTorus(t, "", 64), "random", 1, 2, nil))(t)
 	if slices.Equal(a.Flows, b.Flows) {
 		t.Error("two seeds give one permutation")
 	}
 }
 
-// TestDerangements: of the 9 permutations of 4 without fixed points each is as likely.
+// TestDerangements checks that the 9 derangements of 4 nodes are equally likely.
 func TestDerangements(t *testing.T) {
 	const runs = 9000
 	count := map[[4]int32]int{}
@@ -217,57 +220,57 @@ func TestDerangements(t *testing.T) {
 	for _, c := range count {
 		chi += float64((c-runs/9)*(c-runs/9)) / (runs / 9)
 	}
-	const limit = 26.1 // of chi-square with 8 degrees, at 0.1 %
+	const limit = 26.1 // chi-square with 8 degrees of freedom, at 0.1 %
 	if len(count) != 9 || chi > limit {
 		t.Errorf("%d derangements, chi-square %.1f: %v", len(count), chi, count)
 	}
 }
 
-// TestPatternsRefused: what cannot be is refused in one line that says why.
+// TestPatternsRefused checks that invalid traffic is rejected with a one-line error.
 func TestPatternsRefused(t *testing.T) {
-	o := shape(t, "", 2, 4)
+	o := newTorus(t, "", 2, 4)
 	all := slices.Repeat([]bool{true}, 8)
 	for _, c := range []struct {
 		name string
 		err  error
 		want string
 	}{
-		{"zero", second(AllToAll(8, 0, nil)), "messages of 0 B; want at least 1 B"},
-		{"negative", second(NearestNeighbour(o, -5, nil)), "messages of -5 B"},
-		{"one node", second(UniformRandom(1, 8, nil)), "at least 2 nodes that are up, of 1 there are 1"},
-		{"all down", second(Permutation(o, "random", 8, 1, all)), "of 8 there are 0"},
-		{"states", second(AllToAll(7, 8, all)), "the state of 8"},
-		{"too many bytes", second(AllToAll(1<<10, 1<<50, nil)), "more bytes than can be counted"},
-		{"kind", second(Permutation(o, "tornado!", 8, 1, nil)), `no permutation "tornado!"; there are random, transpose`},
-		{"transpose", second(Permutation(o, "transpose", 8, 1, nil)), "the same backwards"},
-		{"bits", second(Permutation(shape(t, "", 3, 3), "shuffle", 8, 1, nil)), "want a power of 2"},
-		{"still", second(Permutation(shape(t, "", 2, 2), "tornado", 8, 1, nil)), "moves nothing"},
-		{"fraction", second(Hotspot(8, 8, 1.5, []int32{1}, nil)), "a fraction of 1.5; want one between 0 and 1"},
-		{"no hot", second(Hotspot(8, 8, 0.5, nil, nil)), "no hot node"},
-		{"hot twice", second(Hotspot(8, 8, 0.5, []int32{1, 1}, nil)), "hot node 1"},
-		{"hot out", second(Hotspot(8, 8, 0.5, []int32{9}, nil)), "out of 0 to 7"},
-		{"hot many", second(HotNodes(9, 8, 0, nil)), "9 hot nodes of 8"},
-		{"no links", second(Neighbours(o.Network(nil, engine.Link{}), 8, nil)), "moves nothing"},
-		{"dims", second(SliceAllToAll(o, []int{0, 0}, 8, nil)), "dimensions x,x of 2x4"},
-		{"slice dims", second(SliceAllToAll(o, []int{2}, 8, nil)), "dimension"},
-		{"many bytes in slices", second(SliceAllToAll(o, []int{0}, math.MaxInt64/16, nil)), "more bytes than can be counted"},
-		{"zero bytes in slices", second(SliceAllToAll(o, []int{0}, 0, nil)), "messages of 0 B"},
-		{"states of rings", second(RingsAlong(o, []int{0}, Line, all[:7])), "rings among 8 nodes, with the state of 7"},
-		{"form", second(RingsAlong(o, []int{0}, "knotted", nil)), `rings of form "knotted"`},
-		{"rings all down", second(RingsAlong(o, []int{0}, Line, all)), "no ring of at least 2 nodes along x of 2x4"},
-		{"uniform sizes", second(UniformSizes(1, 1)), "at least 2 nodes"},
-		{"random sizes", second(RandomSizes(4, 0, 1)), "messages of 0 B"},
-		{"large sizes", second(UniformSizes(1<<14+1, 1)), "want at most 16384"},
-		{"entries of one node", second(OfEntries("m", 1, nil, nil)), "m needs at least 2 nodes"},
-		{"entry to itself", second(OfEntries("m", 2, []Entry{{1, 1, 3}}, nil)), "m: entry 1 of row 1"},
-		{"negative entry", second(OfEntries("m", 2, []Entry{{0, 1, -3}}, nil)), "m: entry 1 of row 0"},
-		{"no entry", second(OfEntries("m", 2, []Entry{{0, 1, 0}}, nil)), "moves nothing"},
-		{"few sizes", second(OfSizes("m", 2, make([]int64, 3), nil)), "m has 3 entries; want 4"},
-		{"sizes of one node", second(OfSizes("m", 1, make([]int64, 1), nil)), "m needs at least 2 nodes"},
-		{"hot spots", second((&HotSpots{Nodes: 9, Share: 0.5}).Traffic(Place{Nodes: 8}, 1)), "9 hot nodes of 8"},
-		{"no transfers", second(OfGraph("g", 2, &engine.Graph{})), "g moves nothing"},
-		{"many flows", second((&Traffic{Name: "t", Flows: make([]engine.Flow, MaxTasks+1)}).Graph()), "t makes 16777217 tasks"},
-		{"no dims", second(RingSteps(o, nil, Links, false, 8, nil)), "no dimension"},
+		{"zero", errOf(AllToAll(8, 0, nil)), "messages of 0 B; want at least 1 B"},
+		{"negative", errOf(NearestNeighbour(o, -5, nil)), "messages of -5 B"},
+		{"one node", errOf(UniformRandom(1, 8, nil)), "at least 2 nodes that are up, of 1 there are 1"},
+		{"all down", errOf(Permutation(o, "random", 8, 1, all)), "of 8 there are 0"},
+		{"states", errOf(AllToAll(7, 8, all)), "down has 8 entries"},
+		{"too many bytes", errOf(AllToAll(1<<10, 1<<50, nil)), "more bytes than can be counted"},
+		{"kind", errOf(Permutation(o, "tornado!", 8, 1, nil)), `no permutation "tornado!"; there are random, transpose`},
+		{"transpose", errOf(Permutation(o, "transpose", 8, 1, nil)), "the same backwards"},
+		{"bits", errOf(Permutation(newTorus(t, "", 3, 3), "shuffle", 8, 1, nil)), "want a power of 2"},
+		{"still", errOf(Permutation(newTorus(t, "", 2, 2), "tornado", 8, 1, nil)), "moves nothing"},
+		{"fraction", errOf(Hotspot(8, 8, 1.5, []int32{1}, nil)), "a fraction of 1.5; want one between 0 and 1"},
+		{"no hot", errOf(Hotspot(8, 8, 0.5, nil, nil)), "no hot node"},
+		{"hot twice", errOf(Hotspot(8, 8, 0.5, []int32{1, 1}, nil)), "hot node 1"},
+		{"hot out", errOf(Hotspot(8, 8, 0.5, []int32{9}, nil)), "not one of 0 to 7"},
+		{"hot many", errOf(HotNodes(9, 8, 0, nil)), "9 hot nodes of 8"},
+		{"no links", errOf(Neighbours(o.Network(nil, engine.Link{}), 8, nil)), "moves nothing"},
+		{"dims", errOf(SliceAllToAll(o, []int{0, 0}, 8, nil)), "dimensions x,x of 2x4"},
+		{"slice dims", errOf(SliceAllToAll(o, []int{2}, 8, nil)), "dimension"},
+		{"many bytes in slices", errOf(SliceAllToAll(o, []int{0}, math.MaxInt64/16, nil)), "more bytes than can be counted"},
+		{"zero bytes in slices", errOf(SliceAllToAll(o, []int{0}, 0, nil)), "messages of 0 B"},
+		{"states of rings", errOf(RingsAlong(o, []int{0}, LineRing, all[:7])), "rings among 8 nodes, but down has 7 entries"},
+		{"form", errOf(RingsAlong(o, []int{0}, "knotted", nil)), `rings of form "knotted"`},
+		{"rings all down", errOf(RingsAlong(o, []int{0}, LineRing, all)), "no ring of at least 2 nodes along x of 2x4"},
+		{"uniform sizes", errOf(UniformSizes(1, 1)), "at least 2 nodes"},
+		{"random sizes", errOf(RandomSizes(4, 0, 1)), "messages of 0 B"},
+		{"large sizes", errOf(UniformSizes(1<<14+1, 1)), "want at most 16384"},
+		{"entries of one node", errOf(FromEntries("m", 1, nil, nil)), "m needs at least 2 nodes"},
+		{"entry to itself", errOf(FromEntries("m", 2, []Entry{{1, 1, 3}}, nil)), "m: entry 1 of row 1"},
+		{"negative entry", errOf(FromEntries("m", 2, []Entry{{0, 1, -3}}, nil)), "m: entry 1 of row 0"},
+		{"no entry", errOf(FromEntries("m", 2, []Entry{{0, 1, 0}}, nil)), "moves nothing"},
+		{"few sizes", errOf(FromSizes("m", 2, make([]int64, 3), nil)), "m has 3 entries; want 4"},
+		{"sizes of one node", errOf(FromSizes("m", 1, make([]int64, 1), nil)), "m needs at least 2 nodes"},
+		{"hot spots", errOf((&HotSpots{Nodes: 9, Share: 0.5}).Traffic(PatternInput{Nodes: 8}, 1)), "9 hot nodes of 8"},
+		{"no transfers", errOf(FromGraph("g", 2, &engine.Graph{})), "g moves nothing"},
+		{"many flows", errOf((&Traffic{Name: "t", Flows: make([]engine.Flow, MaxTasks+1)}).Graph()), "t makes 16777217 tasks"},
+		{"no dims", errOf(RingSteps(o, nil, LinkRing, false, 8, nil)), "no dimension"},
 	} {
 		if c.err == nil || !errors.Is(c.err, ErrTraffic) || !strings.Contains(c.err.Error(), c.want) || strings.Contains(c.err.Error(), "\n") {
 			t.Errorf("%s: %v; want %q", c.name, c.err, c.want)
@@ -275,22 +278,23 @@ func TestPatternsRefused(t *testing.T) {
 	}
 }
 
-func second[T any](_ T, err error) error { return err }
+// errOf returns the error of a call.
+func errOf[T any](_ T, err error) error { return err }
 
-// TestTwoNodes: what needs two nodes works with two that are up.
+// TestTwoNodes checks that patterns that need two nodes accept two that are up.
 func TestTwoNodes(t *testing.T) {
 	down := slices.Repeat([]bool{true}, 8)
 	down[2], down[3] = false, false
 	if x, err := AllToAll(8, 5, down); err != nil || !slices.Equal(x.Flows, []engine.Flow{{Src: 2, Dst: 3}, {Src: 3, Dst: 2}}) {
 		t.Errorf("two nodes send %+v, %v", x, err)
 	}
-	if x, err := (&HotSpots{Nodes: 1, Share: 0.5}).Traffic(Place{Nodes: 8, Down: down}, 4); err != nil || len(x.Flows) != 2 || x.Size(0) != 4 || x.Size(1) != 4 {
+	if x, err := (&HotSpots{Nodes: 1, Share: 0.5}).Traffic(PatternInput{Nodes: 8, Down: down}, 4); err != nil || len(x.Flows) != 2 || x.Size(0) != 4 || x.Size(1) != 4 {
 		t.Errorf("of two nodes one is hot: %+v, %v", x, err)
 	}
 }
 
-// TestOfGraph: traffic of a graph is the sum of its transfers between each two nodes, and the graph of a traffic has a
-// transfer for each of its flows.
+// TestOfGraph checks that the traffic of a graph is the sum of its transfers by pair, and
+// that the graph of a traffic has one transfer per flow.
 func TestOfGraph(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.Int32Range(2, 5).Draw(t, "nodes")
@@ -305,7 +309,7 @@ func TestOfGraph(t *testing.T) {
 			}
 			g.AddTask(task)
 		}
-		x, err := OfGraph("job", int(n), g)
+		x, err := FromGraph("job", int(n), g)
 		if sum == 0 {
 			if err == nil {
 				t.Fatalf("no bytes are %+v", x)

@@ -9,32 +9,32 @@ import (
 	"sim/fabric/torus"
 )
 
-// Permutations are the names of the permutations, after Dally and Towles, "Principles and Practices of Interconnection
-// Networks", Table 3.1.
+// Permutations are the names of the permutations, as in Dally and Towles, "Principles and
+// Practices of Interconnection Networks", Table 3.1.
 var Permutations = []string{"random", "transpose", "bit-complement", "bit-reverse", "shuffle", "tornado"}
 
-// Permutation is a message from every node to the one that a permutation maps it to:
+// Permutation sends a message from every node to its partner under a permutation:
 //
-//	random          a permutation without fixed points, drawn by the seed
+//	random          a random permutation without fixed points
 //	transpose       the coordinates in reverse order: (x, y) to (y, x)
 //	bit-complement  every coordinate c to size-1-c
 //	bit-reverse     the bits of the node's number in reverse order
 //	shuffle         the bits of the node's number rotated up by one
-//	tornado         every coordinate c to c + ceil(size/2)-1, round the dimension
+//	tornado         every coordinate c to c + ceil(size/2)-1 modulo size
 //
-// Nodes that are mapped to themselves send nothing, nor do those whose partner is down. It fails where the permutation
-// does not fit the torus.
+// Nodes whose partner is down or the node itself send nothing. Permutation fails if the
+// permutation is not defined on the torus.
 func Permutation(o *torus.Torus, kind string, message int64, seed uint64, down []bool) (*Traffic, error) {
-	// before it is drawn, which takes nodes that are up
-	if err := check(kind+" permutation", o.Nodes(), message, down); err != nil {
+	// first, because permute requires two nodes that are up
+	if err := checkNodes(kind+" permutation", o.Nodes(), message, down); err != nil {
 		return nil, err
 	}
-	to, err := permute(o, kind, seed, down)
+	partner, err := permute(o, kind, seed, down)
 	if err != nil {
 		return nil, err
 	}
-	return between(kind+" permutation", o.Nodes(), int64(o.Nodes()), message, down, func(yield func(s, d int32) bool) {
-		for s, d := range to {
+	return pairTraffic(kind+" permutation", o.Nodes(), int64(o.Nodes()), message, down, func(yield func(s, d int32) bool) {
+		for s, d := range partner {
 			if !yield(int32(s), d) {
 				return
 			}
@@ -42,73 +42,75 @@ func Permutation(o *torus.Torus, kind string, message int64, seed uint64, down [
 	})
 }
 
+// permute returns the partner of each node.
 func permute(o *torus.Torus, kind string, seed uint64, down []bool) ([]int32, error) {
 	n := o.Nodes()
-	to := make([]int32, n)
+	partner := make([]int32, n)
 	width := bits.Len(uint(n)) - 1
 	switch kind {
 	case "random":
 		return derange(n, seed, down), nil
 	case "bit-complement":
-		for s := range to { // all coordinates at once
-			to[s] = int32(n - 1 - s)
+		for s := range partner { // complements all coordinates
+			partner[s] = int32(n - 1 - s)
 		}
 	case "transpose":
-		back := slices.Clone(o.Dims)
-		slices.Reverse(back)
-		if !slices.Equal(back, o.Dims) {
+		reversed := slices.Clone(o.Dims)
+		slices.Reverse(reversed)
+		if !slices.Equal(reversed, o.Dims) {
 			return nil, fmt.Errorf("%w: transpose of %s; want sizes that are the same backwards, such as 4x8x4", ErrTraffic, o)
 		}
-		for s := range to {
-			at := o.At(int32(s))
-			slices.Reverse(at)
-			to[s] = o.Node(at...)
+		for s := range partner {
+			coordinates := o.At(int32(s))
+			slices.Reverse(coordinates)
+			partner[s] = o.Node(coordinates...)
 		}
 	case "tornado":
-		for s := range to {
-			at := o.At(int32(s))
+		for s := range partner {
+			coordinates := o.At(int32(s))
 			for d, size := range o.Dims {
-				at[d] = (at[d] + (size+1)/2 - 1) % size
+				coordinates[d] = (coordinates[d] + (size+1)/2 - 1) % size
 			}
-			to[s] = o.Node(at...)
+			partner[s] = o.Node(coordinates...)
 		}
 	case "bit-reverse", "shuffle":
 		if n != 1<<width {
 			return nil, fmt.Errorf("%w: %s of %d nodes; want a power of 2", ErrTraffic, kind, n)
 		}
-		for s := range to {
+		for s := range partner {
 			if kind == "shuffle" {
-				to[s] = int32(s<<1&(n-1) | s>>(width-1))
+				partner[s] = int32(s<<1&(n-1) | s>>(width-1))
 			} else {
-				to[s] = int32(bits.Reverse32(uint32(s)) >> (32 - width))
+				partner[s] = int32(bits.Reverse32(uint32(s)) >> (32 - width))
 			}
 		}
 	default:
 		return nil, fmt.Errorf("%w: no permutation %q; there are %s", ErrTraffic, kind, strings.Join(Permutations, ", "))
 	}
-	return to, nil
+	return partner, nil
 }
 
-// derange draws a permutation of the nodes that are up without fixed points, each with equal chance: shuffles until
-// there is none, e times in the mean.
+// derange draws a derangement of the nodes that are up, a permutation without fixed
+// points, with uniform probability. It shuffles until there is no fixed point, on average
+// e times.
 func derange(n int, seed uint64, down []bool) []int32 {
-	rng := stream(seed, "permutation")
-	up := live(n, down)
-	at := slices.Clone(up)
-	fixed := true
-	for fixed {
-		rng.Shuffle(len(at), func(i, j int) { at[i], at[j] = at[j], at[i] })
-		fixed = false
-		for i := range at {
-			fixed = fixed || at[i] == up[i]
+	rng := randomStream(seed, "permutation")
+	up := liveNodes(n, down)
+	permuted := slices.Clone(up)
+	hasFixedPoint := true
+	for hasFixedPoint {
+		rng.Shuffle(len(permuted), func(i, j int) { permuted[i], permuted[j] = permuted[j], permuted[i] })
+		hasFixedPoint = false
+		for i := range permuted {
+			hasFixedPoint = hasFixedPoint || permuted[i] == up[i]
 		}
 	}
-	to := make([]int32, n)
-	for s := range to {
-		to[s] = int32(s)
+	partner := make([]int32, n)
+	for s := range partner {
+		partner[s] = int32(s)
 	}
 	for i, s := range up {
-		to[s] = at[i]
+		partner[s] = permuted[i]
 	}
-	return to
+	return partner
 }

@@ -16,9 +16,11 @@ import (
 
 var long = flag.Bool("long", false, "also run the tests that take a minute")
 
-const rate = 8e9 // a byte is a nanosecond
+// one byte per nanosecond
+const rate = 8e9
 
-func shape(t rapid.TB, twist string, dims ...int) *torus.Torus {
+// newTorus returns a torus with the given twist.
+func newTorus(t rapid.TB, twist string, dims ...int) *torus.Torus {
 	t.Helper()
 	o, err := torus.New(dims...)
 	if err == nil && twist != "" {
@@ -30,6 +32,7 @@ func shape(t rapid.TB, twist string, dims ...int) *torus.Torus {
 	return o
 }
 
+// must fails the test on an error.
 func must[T any](v T, err error) func(t rapid.TB) T {
 	return func(t rapid.TB) T {
 		t.Helper()
@@ -40,9 +43,9 @@ func must[T any](v T, err error) func(t rapid.TB) T {
 	}
 }
 
-// orbits numbers nodes by where translations by even steps along each dimension take them, and returns the first of
-// each orbit.
-func orbits(o *torus.Torus) (orbit, first []int32) {
+// translationOrbits returns the orbit of each node under translations by even steps along
+// each dimension, and the first node of each orbit.
+func translationOrbits(o *torus.Torus) (orbit, first []int32) {
 	n := o.Nodes()
 	orbit = slices.Repeat([]int32{-1}, n)
 	group, in := []int32{0}, map[int32]bool{0: true}
@@ -73,18 +76,18 @@ func orbits(o *torus.Torus) (orbit, first []int32) {
 	return orbit, first
 }
 
-// paths leads all flows by classes of orbits and difference: up to most shortest vectors each, chosen by pick among so
-// many.
-func paths(t rapid.TB, o *torus.Torus, flows []engine.Flow, most int, pick func(orbit int32, of int) int) (*engine.Paths, []int32) {
+// orbitPaths routes all flows. Flows of the same orbit and difference use the same path,
+// up to maxPaths shortest vectors, selected by pick among the given number.
+func orbitPaths(t rapid.TB, o *torus.Torus, flows []engine.Flow, maxPaths int, pick func(orbit int32, of int) int) (*engine.Paths, []int32) {
 	t.Helper()
 	vectors := must(o.Vectors())(t)
-	orbit, first := orbits(o)
+	orbit, first := translationOrbits(o)
 	w := &engine.Paths{First: []int32{0}}
 	w.Degree, w.Link = o.Ports()
 	for k := range first {
 		for d := range o.Nodes() {
 			of := vectors[d]
-			for range min(most, len(of)) {
+			for range min(maxPaths, len(of)) {
 				v := of[pick(int32(k), len(of))]
 				var steps []engine.Step
 				for dim, c := range v {
@@ -105,12 +108,13 @@ func paths(t rapid.TB, o *torus.Torus, flows []engine.Flow, most int, pick func(
 	return w, orbit
 }
 
-// tie halves the ways between nodes half-way round from each other, by the parity of the orbit's first node.
-func tie(o *torus.Torus) func(int32, int) int {
-	_, first := orbits(o)
+// parityChoice splits the paths between nodes half-way around by the parity of the
+// orbit's first node.
+func parityChoice(o *torus.Torus) func(int32, int) int {
+	_, first := translationOrbits(o)
 	return func(k int32, of int) int {
 		at, odd := first[k], 0
-		for d := range o.Dims { // vectors come in lexicographic order, first dimension first
+		for d := range o.Dims { // vectors are in lexicographic order, first dimension first
 			if of >= 2 {
 				odd = 2*odd + o.Coord(at, d)%2
 			}
@@ -119,8 +123,8 @@ func tie(o *torus.Torus) func(int32, int) int {
 	}
 }
 
-// loadsOf sums what routes put on each link.
-func loadsOf(n *engine.Network, r *engine.Routes, x *Traffic) []float64 {
+// linkLoads returns the bytes on each link.
+func linkLoads(n *engine.Network, r *engine.Routes, x *Traffic) []float64 {
 	load, demand := make([]float64, len(n.Links)), x.Demand()
 	for i := range x.Flows {
 		for _, u := range r.Of(int32(i)) {
@@ -134,24 +138,25 @@ func loadsOf(n *engine.Network, r *engine.Routes, x *Traffic) []float64 {
 	return load
 }
 
-// TestFluidAllToAll: on regular tori of one size k all links can carry the same, in d dimensions k^(d-1) times the
-// k^2/8 of a ring (rounded down for odd k); the whole all-to-all in fluid then ends at its fluid time.
+// TestFluidAllToAll compares the all-to-all at flow level with its fluid time. On a
+// regular torus of size k in d dimensions, all links can carry the same load: k^(d-1)
+// times the k^2/8 of a ring (rounded down for odd k).
 func TestFluidAllToAll(t *testing.T) {
 	for _, c := range []struct {
 		dims []int
 		load int
 	}{{[]int{4, 4, 4}, 32}, {[]int{3, 3, 3}, 9}, {[]int{5, 5}, 15}} {
-		o := shape(t, "", c.dims...)
+		o := newTorus(t, "", c.dims...)
 		x := must(AllToAll(o.Nodes(), 1000, nil))(t)
 		n := o.Network(nil, engine.Link{Rate: rate})
-		w := evenOdd(t, o, x.Flows)
+		w := evenOddPaths(t, o, x.Flows)
 		if err := w.Check(t.Context(), n, x.Flows); err != nil {
 			t.Fatal(err)
 		}
 		g := must(x.Graph())(t)
 		r := must(engine.RoutesOf(g, n, w, x.Flows))(t)
-		seconds := 0.0 // of the busiest link
-		for l, units := range loadsOf(n, r, x) {
+		seconds := 0.0 // busy time of the most loaded link
+		for l, units := range linkLoads(n, r, x) {
 			seconds = max(seconds, float64(units)*float64(x.Message)*8/n.Links[l].Rate)
 		}
 		fluid := must(engine.FromSeconds(seconds))(t)
@@ -162,9 +167,9 @@ func TestFluidAllToAll(t *testing.T) {
 	}
 }
 
-// evenOdd is dimension-order routing on a regular torus: half-way round, from even coordinates up and from odd ones
-// down.
-func evenOdd(t rapid.TB, o *torus.Torus, flows []engine.Flow) *engine.Paths {
+// evenOddPaths is dimension-order routing on a regular torus. Half-way around, even
+// coordinates route up and odd ones down.
+func evenOddPaths(t rapid.TB, o *torus.Torus, flows []engine.Flow) *engine.Paths {
 	w := &engine.Paths{}
 	w.Degree, w.Link = o.Ports()
 	for _, f := range flows {
@@ -182,24 +187,24 @@ func evenOdd(t rapid.TB, o *torus.Torus, flows []engine.Flow) *engine.Paths {
 	return w
 }
 
-// TestFold: the folded all-to-all ends when the whole one does, class by class, on regular and twisted tori with ways
-// that load links unevenly, split or not.
+// TestFold checks that the folded all-to-all ends at the same time as the whole one, for
+// each class, on regular and twisted tori. Paths load links unevenly and may be split.
 func TestFold(t *testing.T) {
 	shapes := []*torus.Torus{
-		shape(t, "", 4, 4), shape(t, "", 4, 3), shape(t, "", 2, 4, 2), shape(t, "tpuv4", 2, 2, 4), shape(t, "001000", 4, 2, 2), shape(t, "", 5),
+		newTorus(t, "", 4, 4), newTorus(t, "", 4, 3), newTorus(t, "", 2, 4, 2), newTorus(t, "tpuv4", 2, 2, 4), newTorus(t, "001000", 4, 2, 2), newTorus(t, "", 5),
 	}
-	// Ends differ by the rounding of each event before them to a tick.
+	// Ends differ by the rounding of earlier events to a tick.
 	const ticks = 64
 	rapid.Check(t, func(t *rapid.T) {
 		o := rapid.SampledFrom(shapes).Draw(t, "shape")
-		most := rapid.IntRange(1, 3).Draw(t, "paths")
+		maxPaths := rapid.IntRange(1, 3).Draw(t, "paths")
 		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
 		x := must(AllToAll(o.Nodes(), rapid.Int64Range(1, 1e6).Draw(t, "message"), nil))(t)
 		n := o.Network(nil, engine.Link{Rate: rate})
 		for l, link := range o.Links() {
 			n.Links[l].Rate *= float64(1 + link.Dim)
 		}
-		w, orbit := paths(t, o, x.Flows, most, func(_ int32, of int) int { return rng.IntN(of) })
+		w, orbit := orbitPaths(t, o, x.Flows, maxPaths, func(_ int32, of int) int { return rng.IntN(of) })
 		if err := w.Check(t.Context(), n, x.Flows); err != nil {
 			t.Fatal(err)
 		}
@@ -216,22 +221,23 @@ func TestFold(t *testing.T) {
 	})
 }
 
-// TestFoldLarge: all-to-all on 16x16x16, 16.8 million flows, ends at the fluid time of 8192 messages a link.
+// TestFoldLarge checks that the all-to-all on 16x16x16, with 16.8 million flows, ends at
+// the fluid time of 8192 messages per link.
 func TestFoldLarge(t *testing.T) {
 	if !*long {
 		t.Skip("takes seconds and 500 MB; -long runs it")
 	}
-	o := shape(t, "", 16, 16, 16)
+	o := newTorus(t, "", 16, 16, 16)
 	x := must(AllToAll(o.Nodes(), 1000, nil))(t)
 	n := o.Network(nil, engine.Link{Rate: rate})
-	orbit, first := orbits(o)
+	orbit, first := translationOrbits(o)
 	var canonical []engine.Flow
 	for _, a := range first {
 		for d := range int32(o.Nodes()) {
 			canonical = append(canonical, engine.Flow{Src: a, Dst: o.Plus(a, d)})
 		}
 	}
-	w := evenOdd(t, o, canonical)
+	w := evenOddPaths(t, o, canonical)
 	w.Class = make([]int32, len(x.Flows))
 	for f, flow := range x.Flows {
 		w.Class[f] = orbit[flow.Src]*int32(o.Nodes()) + o.Subtract(flow.Dst, flow.Src)
@@ -245,14 +251,15 @@ func TestFoldLarge(t *testing.T) {
 	}
 }
 
-// BenchmarkAllToAll simulates the whole all-to-all in fluid, and BenchmarkFold its classes.
+// BenchmarkAllToAll simulates the whole all-to-all at flow level, BenchmarkFold its
+// classes.
 func BenchmarkAllToAll(b *testing.B) {
 	for _, c := range speeds {
-		o := shape(b, c.twist, c.dims...)
+		o := newTorus(b, c.twist, c.dims...)
 		b.Run(c.name, func(b *testing.B) {
 			x := must(AllToAll(o.Nodes(), 1000, nil))(b)
 			n := o.Network(nil, engine.Link{Rate: rate})
-			w, _ := paths(b, o, x.Flows, 1, tie(o))
+			w, _ := orbitPaths(b, o, x.Flows, 1, parityChoice(o))
 			for b.Loop() {
 				g := must(x.Graph())(b)
 				r := must(engine.RoutesOf(g, n, w, x.Flows))(b)
@@ -264,11 +271,11 @@ func BenchmarkAllToAll(b *testing.B) {
 
 func BenchmarkFold(b *testing.B) {
 	for _, c := range speeds {
-		o := shape(b, c.twist, c.dims...)
+		o := newTorus(b, c.twist, c.dims...)
 		b.Run(c.name, func(b *testing.B) {
 			x := must(AllToAll(o.Nodes(), 1000, nil))(b)
 			n := o.Network(nil, engine.Link{Rate: rate})
-			w, orbit := paths(b, o, x.Flows, 1, tie(o))
+			w, orbit := orbitPaths(b, o, x.Flows, 1, parityChoice(o))
 			for b.Loop() {
 				f := must(engine.Fold(n, w, x.Flows, nil, x.Message, orbit))(b)
 				must(flow.Run(b.Context(), f.Graph, f.Network, f.Routes, flow.Options{}))(b)

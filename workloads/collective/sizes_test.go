@@ -12,7 +12,7 @@ import (
 	"sim/workloads/collective"
 )
 
-// TestSizes: what every kind of sizes promises, for any n, mean and seed.
+// TestSizes checks the properties of every kind of sizes for any n, mean and seed.
 func TestSizes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n, mean, seed := rapid.IntRange(2, 20).Draw(t, "n"), rapid.Int64Range(1, 1e9).Draw(t, "mean"), rapid.Uint64().Draw(t, "seed")
@@ -27,25 +27,25 @@ func TestSizes(t *testing.T) {
 			if err != nil || len(sizes) != n*n || !slices.Equal(sizes, again) {
 				t.Fatal(kind, err, sizes, again)
 			}
-			sum, most := int64(0), int64(0)
+			sum, maxSize := int64(0), int64(0)
 			for i, b := range sizes {
 				if b < 0 || i/n == i%n && b != 0 {
 					t.Fatalf("%s: %d B at %d", kind, b, i)
 				}
-				sum, most = sum+b, max(most, b)
+				sum, maxSize = sum+b, max(maxSize, b)
 			}
 			switch {
 			case kind != "random" && sum != mean*int64(n*(n-1)):
 				t.Fatalf("%s: %d B in all, want %d x %d", kind, sum, mean, n*(n-1))
-			case kind == "uniform" && most != mean, kind == "random" && most > 2*mean:
-				t.Fatalf("%s: the largest is %d B", kind, most)
+			case kind == "uniform" && maxSize != mean, kind == "random" && maxSize > 2*mean:
+				t.Fatalf("%s: the largest is %d B", kind, maxSize)
 			}
 		}
 	})
 }
 
-// TestZipfSizes: sorted, they are rank^-exponent scaled, within a byte (and one more for what rounding left over);
-// other seeds permute the same sizes.
+// TestZipfSizes checks that sorted sizes are proportional to rank^-exponent, within one
+// byte for rounding down and one for the remainder. Other seeds permute the same sizes.
 func TestZipfSizes(t *testing.T) {
 	const n, mean = 16, 32_000_000
 	a, err := collective.ZipfSizes(n, mean, collective.ZipfExponent, 1)
@@ -71,7 +71,8 @@ func TestZipfSizes(t *testing.T) {
 	}
 }
 
-// TestRandomSizes: the mean and the variance of U(0, 2m), which is m^2/3, over 4032 pairs, within 5 standard errors.
+// TestRandomSizes compares mean and variance of 4032 pairs with U(0, 2m), which has m and
+// m^2/3, within 5 standard errors.
 func TestRandomSizes(t *testing.T) {
 	const n, mean = 64, 32e6
 	sizes, err := collective.RandomSizes(n, mean, 7)
@@ -89,7 +90,7 @@ func TestRandomSizes(t *testing.T) {
 	if m := sum / pairs; math.Abs(m) > 5/math.Sqrt(3*pairs) {
 		t.Errorf("the mean is off by %g", m)
 	}
-	if v := squares / pairs; math.Abs(v-1./3) > 5*math.Sqrt(4./45/pairs) { // of x^2: 1/5 - 1/9
+	if v := squares / pairs; math.Abs(v-1./3) > 5*math.Sqrt(4./45/pairs) { // the variance of x^2 is 1/5 - 1/9
 		t.Errorf("the variance is %g, want 1/3", v)
 	}
 }
@@ -147,8 +148,8 @@ func TestChunks(t *testing.T) {
 	}
 }
 
-// TestMark: the mark of UTF-8 that spreadsheets begin files with is no part of the first entry or comment, and
-// elsewhere it is a fault.
+// TestMark checks that a UTF-8 byte order mark is ignored at the start of a file and is
+// an error elsewhere.
 func TestMark(t *testing.T) {
 	const mark, rows = "\uFEFF", "0,1KB\n2,0\n"
 	for _, before := range []string{mark, mark + "# bytes\n", mark + "\n", ""} {

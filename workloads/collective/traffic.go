@@ -1,8 +1,14 @@
-// Package collective says what jobs move between nodes: the patterns by which networks are measured (all-to-all,
-// permutations, hot spots, any matrix, the phases of data-tensor parallelism).
+// Package collective describes traffic between nodes: the patterns with which networks
+// are measured (all-to-all, permutations, hot spots, arbitrary matrices) and the phases
+// of data-tensor parallelism.
 //
-// A Traffic is who sends how much to whom; a task graph says what waits for what besides. Neither names a link: paths
-// are chosen in policies/routing, and time is the engines'.
+// A Traffic lists flows between nodes with their bytes, without time or paths. Patterns
+// are functions that return a Traffic, such as AllToAll and Permutation; Pattern and
+// Patterns make a pattern available to scenarios by name. Matrices are read from files
+// (ReadSizes, ReadEntries) or drawn at random (ZipfSizes). OnOff describes paced sources.
+// Traffic.Graph converts a Traffic to a task graph for the engines.
+//
+// Start reading at Traffic in traffic.go and AllToAll in patterns.go.
 package collective
 
 import (
@@ -14,22 +20,23 @@ import (
 	"sim/engine"
 )
 
-// ErrTraffic is wrapped by every error about traffic that cannot be.
+// ErrTraffic is wrapped by all errors about invalid traffic.
 var ErrTraffic = errors.New("collective: no such traffic")
 
-// Traffic is flows and how much each of them carries. Flows are in the order of (source, destination), no pair comes
-// twice, and none is from a node to itself.
+// Traffic is a set of flows with their bytes. Flows are sorted by source and destination.
+// A pair occurs at most once, and no flow goes from a node to itself.
 type Traffic struct {
-	Name  string
-	Nodes int // of the network, those that are down included
+	Name  string // of the pattern, for people
+	Nodes int    // nodes of the network, up or down
 	Flows []engine.Flow
-	// Message is the unit of Demand in bytes. Flow f carries Bytes[f], which is at least 1 and at most Message; nil is
-	// Message each.
+	// Message is the unit of Demand, in bytes. Flow f carries Bytes[f] bytes, between 1
+	// and Message. If Bytes is nil, every flow carries Message.
 	Message int64
 	Bytes   []int64
-	// Random asks that each node send its packets to destinations drawn at random from its flows, rather than to one
-	// after the other. What a flow carries is then the mean.
-	Random bool
+	// RandomDestinations lets each node send its packets to randomly drawn destinations
+	// among its flows instead of serving one flow after another. The bytes of a flow are
+	// then a mean.
+	RandomDestinations bool
 }
 
 // Size returns the bytes of a flow.
@@ -52,7 +59,8 @@ func (t *Traffic) Total() int64 {
 	return sum
 }
 
-// Demand returns what each flow carries in units of Message, as routers weigh it; nil is one unit each.
+// Demand returns the bytes of each flow in units of Message, which routers use as
+// weights. nil means one unit per flow.
 func (t *Traffic) Demand() []float64 {
 	if t.Bytes == nil {
 		return nil
@@ -64,11 +72,11 @@ func (t *Traffic) Demand() []float64 {
 	return d
 }
 
-// Graph returns the traffic as transfers that all start at once: task f is flow f. It fails where there are more than
-// MaxTasks flows.
+// Graph returns the traffic as transfers that all start at time 0. Task f is flow f. It
+// fails if there are more than MaxTasks flows.
 func (t *Traffic) Graph() (*engine.Graph, error) {
 	if len(t.Flows) > MaxTasks {
-		return nil, tooMany(t.Name, int64(len(t.Flows)))
+		return nil, tooManyTasks(t.Name, int64(len(t.Flows)))
 	}
 	g := &engine.Graph{}
 	g.Grow(len(t.Flows), 0)
@@ -81,40 +89,46 @@ func (t *Traffic) Graph() (*engine.Graph, error) {
 	return g, g.Freeze()
 }
 
-// MaxTasks is the most tasks of a graph that this package makes, some 2 GB.
+// MaxTasks is the maximum number of tasks of a graph built by this package. This many
+// take about 2 GB.
 const MaxTasks = 1 << 24
 
-func tooMany(name string, tasks int64) error {
-	const taskBytes = 128 // a task, its edges and their index
-	return fmt.Errorf("%w: %s makes %d tasks, which take about %d MB; want at most %d", ErrTraffic, name, tasks, tasks*taskBytes/1e6, MaxTasks)
+// tooManyTasks reports more than MaxTasks tasks.
+func tooManyTasks(name string, tasks int64) error {
+	const taskBytes = 128 // bytes per task, its edges and their index
+	return fmt.Errorf("%w: %s makes %d tasks, which take about %d MB; want at most %d", ErrTraffic,
+		name, tasks, tasks*taskBytes/1e6, MaxTasks)
 }
 
-// check fails on a pattern that cannot be.
-func check(name string, nodes int, message int64, down []bool) error {
+// checkNodes fails on an invalid message size or set of nodes.
+func checkNodes(name string, nodes int, message int64, down []bool) error {
 	switch {
 	case message < 1:
 		return fmt.Errorf("%w: %s with messages of %d B; want at least 1 B", ErrTraffic, name, message)
 	case nodes < 1 || nodes > math.MaxInt32:
-		return fmt.Errorf("%w: %s among %d nodes", ErrTraffic, name, nodes)
+		return fmt.Errorf("%w: %s among %d nodes; want 1 to %d", ErrTraffic, name, nodes, math.MaxInt32)
 	case down != nil && len(down) != nodes:
-		return fmt.Errorf("%w: %s among %d nodes, with the state of %d", ErrTraffic, name, nodes, len(down))
+		return fmt.Errorf("%w: %s among %d nodes, but down has %d entries", ErrTraffic, name,
+			nodes, len(down))
 	}
-	if up := len(live(nodes, down)); up < 2 {
-		return fmt.Errorf("%w: %s needs at least 2 nodes that are up, of %d there are %d", ErrTraffic, name, nodes, up)
+	if up := len(liveNodes(nodes, down)); up < 2 {
+		return fmt.Errorf("%w: %s needs at least 2 nodes that are up, of %d there are %d",
+			ErrTraffic, name, nodes, up)
 	}
 	return nil
 }
 
-// fits fails where the bytes of so many messages are more than an int64 holds.
-func fits(name string, flows, message int64) error {
+// checkTotal fails if the total number of bits of the flows exceeds an int64.
+func checkTotal(name string, flows, message int64) error {
 	if flows > 0 && message > math.MaxInt64/8/flows {
-		return fmt.Errorf("%w: %s of %d messages of %d B is more bytes than can be counted", ErrTraffic, name, flows, message)
+		return fmt.Errorf("%w: %s of %d messages of %d B is more bytes than can be counted",
+			ErrTraffic, name, flows, message)
 	}
 	return nil
 }
 
-// live returns the nodes that are up, in order.
-func live(nodes int, down []bool) []int32 {
+// liveNodes returns the nodes that are up, in order.
+func liveNodes(nodes int, down []bool) []int32 {
 	up := make([]int32, 0, nodes)
 	for n := range int32(nodes) {
 		if down == nil || !down[n] {
@@ -124,9 +138,9 @@ func live(nodes int, down []bool) []int32 {
 	return up
 }
 
-// OfGraph returns what the transfers of a task graph send together between each two of so many nodes. Those from a node
-// to itself are none.
-func OfGraph(name string, nodes int, g *engine.Graph) (*Traffic, error) {
+// FromGraph returns the total bytes of the transfers of a task graph between each pair of
+// nodes. Transfers from a node to itself are ignored.
+func FromGraph(name string, nodes int, g *engine.Graph) (*Traffic, error) {
 	sum := map[engine.Flow]int64{}
 	for i := range g.Tasks {
 		if t := &g.Tasks[i]; t.Kind == engine.Transfer && t.Src != t.Dst && t.Bytes > 0 {
@@ -137,10 +151,10 @@ func OfGraph(name string, nodes int, g *engine.Graph) (*Traffic, error) {
 	for f := range sum {
 		t.Flows = append(t.Flows, f)
 	}
-	slices.SortFunc(t.Flows, byPair)
+	slices.SortFunc(t.Flows, comparePairs)
 	for _, f := range t.Flows {
 		t.Bytes = append(t.Bytes, sum[f])
 		t.Message = max(t.Message, sum[f])
 	}
-	return t, t.some()
+	return t, t.checkNotEmpty()
 }

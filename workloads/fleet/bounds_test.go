@@ -11,15 +11,16 @@ import (
 	_ "sim/internal/testseed"
 )
 
-// wanted reports an error that does not contain the words of want, or that is there if want is empty.
-func wanted(t *testing.T, what string, err error, want string) {
+// checkError checks that an error contains want, or that there is none if want is empty.
+func checkError(t *testing.T, what string, err error, want string) {
 	t.Helper()
 	if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 		t.Errorf("%s: %v, want %q", what, err, want)
 	}
 }
 
-// TestDemandBounds: values at the bounds are accepted, values just outside are refused and named.
+// TestDemandBounds checks that values at the bounds are accepted and values just outside
+// are rejected by name.
 func TestDemandBounds(t *testing.T) {
 	above := math.Nextafter
 	for _, c := range []struct {
@@ -27,11 +28,11 @@ func TestDemandBounds(t *testing.T) {
 		spoil func(d *Demand)
 	}{
 		{"", func(*Demand) {}},
-		{"", func(d *Demand) { d.PerDay, d.Load, d.Routes, d.Chips = 1e7, 100, 1, 1 }},
+		{"", func(d *Demand) { d.PerDay, d.Load, d.FaultRoutingShare, d.Chips = 1e7, 100, 1, 1 }},
 		{"", func(d *Demand) { d.Traffic = Traffic{AllToAll: 0.5} }},
 		{"", func(d *Demand) { d.Traffic = Traffic{Neighbours: 0.5} }},
 		{"", func(d *Demand) { d.PerDay, d.ByDay = 0, []int{0, 1} }},
-		{"", func(d *Demand) { d.Bands = [Bands]float64{0, 0, 1} }},
+		{"", func(d *Demand) { d.Bands = [NumBands]float64{0, 0, 1} }},
 		{"want more than 0, at most 1e7", func(d *Demand) { d.PerDay = 0 }},
 		{"want more than 0, at most 1e7", func(d *Demand) { d.PerDay = above(1e7, 1e8) }},
 		{"NaN jobs a day", func(d *Demand) { d.PerDay = math.NaN() }},
@@ -40,10 +41,10 @@ func TestDemandBounds(t *testing.T) {
 		{"a load of 0;", func(d *Demand) { d.Load = 0 }},
 		{"want more than 0, at most 100", func(d *Demand) { d.Load = above(100, 200) }},
 		{"a load of NaN", func(d *Demand) { d.Load = math.NaN() }},
-		{"no band of priority", func(d *Demand) { d.Bands = [Bands]float64{} }},
-		{"a share of -1 opts in", func(d *Demand) { d.Routes = -1 }},
-		{"opts in to routes round a fault; want 0 to 1", func(d *Demand) { d.Routes = above(1, 2) }},
-		{"want 1 or more", func(d *Demand) { d.Factor = above(1, 0) }},
+		{"no priority band", func(d *Demand) { d.Bands = [NumBands]float64{} }},
+		{"a share of -1 of the jobs", func(d *Demand) { d.FaultRoutingShare = -1 }},
+		{"accepts fault routing; want 0 to 1", func(d *Demand) { d.FaultRoutingShare = above(1, 2) }},
+		{"want 1 or more", func(d *Demand) { d.EstimateFactor = above(1, 0) }},
 		{"wait for traffic", func(d *Demand) { d.Traffic = Traffic{AllToAll: -0.1, Neighbours: 0.2} }},
 		{"wait for traffic", func(d *Demand) { d.Traffic = Traffic{AllToAll: 0.2, Neighbours: -0.1} }},
 		{"wait for traffic", func(d *Demand) { d.Traffic = Traffic{AllToAll: 0.3, Neighbours: 0.3} }},
@@ -52,40 +53,40 @@ func TestDemandBounds(t *testing.T) {
 		{"has weight 1e+18", func(d *Demand) { d.Mix = Mix{{d.Mix[0].Shape, 1e18}} }},
 		{"3x1x1; sides are multiples of 4", func(d *Demand) { d.Mix = Mix{{Shape{Dims: [3]int{3, 1, 1}}, 1}} }},
 	} {
-		d := Demand{Mix: Mix{{mustMix("4x4x4 1")[0].Shape, 1}}, PerDay: 1, Chips: 64, Load: 1, Bands: [Bands]float64{1, 0, 0}, Factor: 1}
+		d := Demand{Mix: Mix{{mustMix("4x4x4 1")[0].Shape, 1}}, PerDay: 1, Chips: 64, Load: 1, Bands: [NumBands]float64{1, 0, 0}, EstimateFactor: 1}
 		c.spoil(&d)
-		wanted(t, "demand", d.Check(), c.want)
+		checkError(t, "demand", d.Check(), c.want)
 	}
 	for text, want := range map[string]string{
 		"4x4x4 1, 4x4x8T 2": "", "4x4x4": "not a slice and how often", "4x4x4 1 2": "not a slice and how often", "4x4 1": "fleet: ",
 		"4x4x4 much": "is not a number; it says how often 4x4x4", "4x4x4 -1": "has weight -1", "4x4x4 0": "sum to nothing",
 	} {
 		_, err := ParseMix(text)
-		wanted(t, text, err, want)
+		checkError(t, text, err, want)
 	}
 }
 
-// TestProcessBounds: as TestDemandBounds, of how parts fail.
+// TestProcessBounds is TestDemandBounds for failure processes.
 func TestProcessBounds(t *testing.T) {
 	above := math.Nextafter
 	for _, c := range []struct {
 		p    Process
 		want string
 	}{
-		{Process{PerDay: 0, Weibull: 0.2, Quick: 0}, ""},
-		{Process{PerDay: 1e4, Weibull: 20, Quick: 1}, ""},
+		{Process{PerDay: 0, Weibull: 0.2, QuickShare: 0}, ""},
+		{Process{PerDay: 1e4, Weibull: 20, QuickShare: 1}, ""},
 		{Process{PerDay: -1, Weibull: 1}, "-1 failures a day; want 0 to 1e4"},
 		{Process{PerDay: above(1e4, 1e5), Weibull: 1}, "failures a day"},
 		{Process{PerDay: math.NaN(), Weibull: 1}, "NaN failures a day"},
 		{Process{Weibull: above(0.2, 0)}, "a Weibull shape"},
 		{Process{Weibull: above(20, 30)}, "a Weibull shape"},
-		{Process{Weibull: 1, Quick: -0.1}, "a share of -0.1 of repairs"},
-		{Process{Weibull: 1, Quick: above(1, 2)}, "of repairs is quick"},
+		{Process{Weibull: 1, QuickShare: -0.1}, "a share of -0.1 of repairs"},
+		{Process{Weibull: 1, QuickShare: above(1, 2)}, "of repairs is quick"},
 	} {
-		wanted(t, "process", c.p.Check(), c.want)
+		checkError(t, "process", c.p.Check(), c.want)
 	}
 	for availability, want := range map[float64]string{1: "", 0: "more than 0", above(1, 2): "at most 1", math.NaN(): "host availability of NaN"} {
-		wanted(t, "without failures", (&Rates{Cube: {Repair: Spread{Form: Constant, Mean: Hour}}}).MaintenanceFor(availability), want)
+		checkError(t, "without failures", (&Rates{Cube: {Repair: Spread{Form: Constant, Mean: Hour}}}).MaintenanceFor(availability), want)
 	}
 	for _, c := range []struct {
 		mean, median Time
@@ -93,40 +94,41 @@ func TestProcessBounds(t *testing.T) {
 		form         Form
 	}{{Hour, Hour, "", Constant}, {Hour, Hour / 2, "", Lognormal}, {Hour, 0, "a median of", ""}, {Hour, Hour + 1, "a median of", ""}} {
 		s, err := WithMedian(c.mean, c.median)
-		wanted(t, "median", err, c.want)
+		checkError(t, "median", err, c.want)
 		if s.Form != c.form || err == nil && s.Mean != c.mean {
 			t.Errorf("a mean of %v and a median of %v is %+v", c.mean, c.median, s)
 		}
 	}
 }
 
-// TestNothingFails: rates and means of zero.
+// TestNothingFails checks rates and means of zero.
 func TestNothingFails(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	if got := gap(r, 0, 1); got != Longest {
+	if got := drawGap(r, 0, 1); got != MaxTime {
 		t.Errorf("the gap between events that do not come is %v", got)
 	}
 	if got := (Spread{Form: Exponential}).Draw(r); got != 0 {
 		t.Errorf("a span with a mean of 0 is %v", got)
 	}
 	rates := &Rates{}
-	if got := rates.Interruption(3); got != Longest {
+	if got := rates.MeanTimeToInterruption(3); got != MaxTime {
 		t.Errorf("without failures a job is interrupted after %v", got)
 	}
 	rates[Machine].PerDay, rates[Cable].PerDay, rates[Switch].PerDay = 0.5, 0.25, 0.125
-	if got, want := rates.Interruption(3).Days(), 1/(3*(0.5*CubeHosts+0.25*CubeLinks)+0.125*PodSwitches); math.Abs(got-want) > 1e-4*want {
+	if got, want := rates.MeanTimeToInterruption(3).Days(), 1/(3*(0.5*CubeHosts+0.25*CubeLinks)+0.125*PodSwitches); math.Abs(got-want) > 1e-4*want {
 		t.Errorf("a job of 3 cubes is interrupted after %v days, want %v", got, want)
 	}
-	if got := Daly(2*Hour, Hour); got != Hour {
+	if got := DalyInterval(2*Hour, Hour); got != Hour {
 		t.Errorf("checkpoints that last twice as long as between failures are made after %v", got)
 	}
-	if AtLeast(0, 3, 0.1) != 1 || AtLeast(-1, 3, 0.1) != 1 || AtLeast(4, 3, 0.9) != 0 {
+	if BinomialTail(0, 3, 0.1) != 1 || BinomialTail(-1, 3, 0.1) != 1 || BinomialTail(4, 3, 0.9) != 0 {
 		t.Error("none of 3 parts is always up, and 4 never are")
 	}
 }
 
-// TestExpected: a job's expected time is that of its stretches between checkpoints, of which the last has none: each is
-// its work over the efficiency of such stretches. Without failures it is the work and the checkpoints.
+// TestExpected checks that the expected duration is the sum over the stretches between
+// checkpoints, each its work divided by the efficiency of such stretches. The last one
+// has no checkpoint. Without failures it is the work plus the checkpoints.
 func TestExpected(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		seconds := func(name string, from, to int) Time { return Time(rapid.IntRange(from, to).Draw(t, name)) * Second }
@@ -135,17 +137,18 @@ func TestExpected(t *testing.T) {
 		last = min(last, every)
 		work := Time(n)*every + last
 		want := float64(n)*every.Seconds()/Efficiency(every, d, r, m) + last.Seconds()/Efficiency(last, 0, r, m)
-		if got := Expected(work, every, d, r, m).Seconds(); math.Abs(got-want) > 1e-6*want+0.01 {
+		if got := ExpectedDuration(work, every, d, r, m).Seconds(); math.Abs(got-want) > 1e-6*want+0.01 {
 			t.Fatalf("got %v s, want %v s", got, want)
 		}
 		want = (work + Time(n)*d).Seconds()
-		if got := Expected(work, every, d, r, Longest).Seconds(); math.Abs(got-want) > 1e-4*want+0.01 {
+		if got := ExpectedDuration(work, every, d, r, MaxTime).Seconds(); math.Abs(got-want) > 1e-4*want+0.01 {
 			t.Fatalf("without failures got %v s, want %v s", got, want)
 		}
 	})
 }
 
-// TestNewsvendor compares the number of spares with the one of least expected cost, by enumeration.
+// TestNewsvendor compares the number of spares with the minimum of the expected cost,
+// found by enumeration.
 func TestNewsvendor(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 12).Draw(t, "parts")
@@ -166,7 +169,8 @@ func TestNewsvendor(t *testing.T) {
 	})
 }
 
-// TestResidual compares the mean of what is left of a span with a sum over the quantiles of its distribution.
+// TestResidual compares the mean remaining time with a sum over the quantiles of the
+// distribution.
 func TestResidual(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := Spread{Form: Lognormal, Mean: Hour, Sigma: rapid.Float64Range(0.1, 1.5).Draw(t, "sigma")}
@@ -203,9 +207,9 @@ func TestResidual(t *testing.T) {
 	}
 }
 
-// TestList: a list gives its jobs in order, then none.
+// TestList checks that a list returns its jobs in order, then none.
 func TestList(t *testing.T) {
-	l := &List{Of: []Job{{Work: 1}, {Work: 2}}}
+	l := &List{Jobs: []Job{{Work: 1}, {Work: 2}}}
 	for want := range Time(2) {
 		if j, ok := l.Next(); !ok || j.Work != want+1 {
 			t.Errorf("job %d is %+v, %v", want, j, ok)
@@ -216,14 +220,15 @@ func TestList(t *testing.T) {
 	}
 }
 
-// TestChance: numbers of any seed are spread evenly over [0, 1), and depend on all three.
+// TestChance checks that HashUniform is uniform over [0, 1) for any seed and depends on
+// all three arguments.
 func TestChance(t *testing.T) {
 	const n = 10000
 	var count [10]int
 	for i := range uint64(n) {
-		x := Chance(7, 3, i)
+		x := HashUniform(7, 3, i)
 		count[int(x*10)]++
-		if x == Chance(8, 3, i) || x == Chance(7, 4, i) || x != Chance(7, 3, i) {
+		if x == HashUniform(8, 3, i) || x == HashUniform(7, 4, i) || x != HashUniform(7, 3, i) {
 			t.Fatalf("number %d is %v whatever the seed", i, x)
 		}
 	}
@@ -234,11 +239,12 @@ func TestChance(t *testing.T) {
 	}
 }
 
-// TestExpectedWithoutFailures: what is never interrupted takes its work and the checkpoints between the stretches.
+// TestExpectedWithoutFailures checks that an uninterrupted job takes its work plus the
+// checkpoints between its stretches.
 func TestExpectedWithoutFailures(t *testing.T) {
 	const every, d = Hour, 2 * Minute
 	for _, c := range []struct{ work, checkpoints Time }{{1, 0}, {every, 0}, {every + 1, 1}, {2 * every, 1}, {2*every + 1, 2}} {
-		got, want := Expected(c.work, every, d, 0, Longest), c.work+c.checkpoints*d
-		near(t, "time in s", got.Seconds(), want.Seconds(), 0.01)
+		got, want := ExpectedDuration(c.work, every, d, 0, MaxTime), c.work+c.checkpoints*d
+		checkNear(t, "time in s", got.Seconds(), want.Seconds(), 0.01)
 	}
 }

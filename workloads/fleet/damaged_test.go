@@ -23,7 +23,7 @@ func TestDamagedLogs(t *testing.T) {
 			"d,u,v,1.0,1,1,COMPLETED,2020-04-01 00:00:00,2020-04-01 00:00:20,2020-04-01 00:00:50,,\n", 0xf31260ac359aa6d2},
 		{"philly", philly, 0x5d02ed2dc18bc63f},
 		{"swf", swf, 0xa47411d9152a388a},
-		{"faults", "[\n" + event("c", 0.5, "end") + ",\n" + event("a", 1, "start") + ",\n" + event("a", 3, "end") + ",\n" + event("b", 3.5, "start") + "]", 0x3fa0a63c7eb5427},
+		{"faults", "[\n" + faultEntry("c", 0.5, "end") + ",\n" + faultEntry("a", 1, "start") + ",\n" + faultEntry("a", 3, "end") + ",\n" + faultEntry("b", 3.5, "start") + "]", 0x3fa0a63c7eb5427},
 	} {
 		digest := fnv.New64a()
 		look := func(data []byte) {
@@ -31,11 +31,11 @@ func TestDamagedLogs(t *testing.T) {
 			if c.name == "faults" {
 				var f *FaultLog
 				if f, err = ReadFaults("log", data, 4); err == nil {
-					fmt.Fprintln(digest, f.Servers, f.Span, f.Unended)
+					fmt.Fprintln(digest, f.Servers, f.Span, f.NumOpen)
 				}
 			} else {
 				var l *JobLog
-				if l, err = demand().ReadJobs(c.name, "log", data); err == nil {
+				if l, err = testDemand().ReadJobs(c.name, "log", data); err == nil {
 					fmt.Fprintln(digest, l.Words())
 					for _, j := range l.Jobs {
 						fmt.Fprintln(digest, j.Number, j.Submit, j.Shape, j.Work, j.Estimate)

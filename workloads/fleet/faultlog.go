@@ -2,14 +2,14 @@ package fleet
 
 import "math"
 
-// Outage is a span in which something was down.
-type Outage struct{ From, For Time }
+// Outage is a period in which a server was down.
+type Outage struct{ Start, Duration Time }
 
-// FaultLog is when servers were down, as a log tells.
+// FaultLog holds the outages of servers, from a log.
 type FaultLog struct {
-	Servers [][]Outage // by server, in order and apart
-	Span    Time       // of the log
-	Unended int        // outages whose end is not told: they last until the log ends
+	Servers [][]Outage // indexed by server; sorted and disjoint
+	Span    Time       // duration of the log
+	NumOpen int        // outages without an end; they last until the end of the log
 }
 
 // faultEvent is an entry of InfiniteHBD's log.
@@ -19,14 +19,17 @@ type faultEvent struct {
 	Type string   `json:"event_type"`
 }
 
-// ReadFaults reads a log of faults in InfiniteHBD's form (Shou et al., SIGCOMM 25), of so many servers: a JSON list of
-// the moments, in days and in order, at which a fault of a server begins or ends. A server is down while any fault of it
-// lasts; one whose fault ends that has not begun was down from the log's beginning. It fails with the line.
+// ReadFaults reads a log of faults in the format of InfiniteHBD (Shou et al., SIGCOMM
+// 25). It is a JSON list of the starts and ends of faults, sorted by time in days.
+// servers is the number of servers of the logged system.
+//
+// A server is down while it has at least one fault. A fault that ends without a start has
+// lasted from the beginning of the log. Errors contain the line.
 func ReadFaults(name string, data []byte, servers int) (*FaultLog, error) {
 	l := &logReader{name: name, data: data}
 	type server struct {
-		faults int // that last
-		since  Time
+		faults int  // current faults
+		since  Time // start of the current outage
 		list   []Outage
 	}
 	known := map[string]*server{}
@@ -34,18 +37,18 @@ func ReadFaults(name string, data []byte, servers int) (*FaultLog, error) {
 	f := &FaultLog{}
 	err := entries(l, func(e *faultEvent) error {
 		switch {
-		case e.Node == nil || e.Time == nil || !(*e.Time >= 0 && *e.Time <= Longest.Days()):
-			return l.wrong("ends an entry without node_id, or without event_time in days from 0")
+		case e.Node == nil || e.Time == nil || !(*e.Time >= 0 && *e.Time <= MaxTime.Days()):
+			return l.errorf("ends an entry without node_id, or without event_time in days from 0")
 		case FromSeconds(*e.Time*Day.Seconds()) < f.Span:
-			return l.wrong("ends an entry at day %g, before the one above it; sort the log by time", *e.Time)
+			return l.errorf("ends an entry at day %g, before the one above it; sort the log by time", *e.Time)
 		case e.Type != "fault_start" && e.Type != "fault_end":
-			return l.wrong("ends an entry of another type; want fault_start or fault_end")
+			return l.errorf("ends an entry of another type; want fault_start or fault_end")
 		}
 		f.Span = FromSeconds(*e.Time * Day.Seconds())
 		s := known[*e.Node]
 		if s == nil {
 			if len(order) == servers {
-				return l.wrong("ends an entry of one server more than %d; say how many servers the log is of", servers)
+				return l.errorf("ends an entry of one server more than %d; say how many servers the log is of", servers)
 			}
 			s = &server{}
 			known[*e.Node], order = s, append(order, s)
@@ -59,7 +62,7 @@ func ReadFaults(name string, data []byte, servers int) (*FaultLog, error) {
 		case s.faults > 0:
 			s.faults--
 		case len(s.list) > 0:
-			return l.wrong("ends an entry of a fault that ends and has not begun")
+			return l.errorf("ends an entry of a fault that ends and has not begun")
 		}
 		if s.faults == 0 {
 			s.list = append(s.list, Outage{s.since, max(Millisecond, f.Span-s.since)})
@@ -71,12 +74,12 @@ func ReadFaults(name string, data []byte, servers int) (*FaultLog, error) {
 	}
 	if len(order) == 0 || f.Span == 0 {
 		l.line = 1
-		return nil, l.wrong("holds no fault")
+		return nil, l.errorf("holds no fault")
 	}
 	f.Servers = make([][]Outage, servers)
 	for i, s := range order {
 		if s.faults > 0 {
-			f.Unended++
+			f.NumOpen++
 			s.list = append(s.list, Outage{s.since, max(Millisecond, f.Span-s.since)})
 		}
 		f.Servers[i] = s.list
@@ -84,42 +87,50 @@ func ReadFaults(name string, data []byte, servers int) (*FaultLog, error) {
 	return f, nil
 }
 
-// Process returns how servers fail on average, and that their failures are those of the log.
+// Process returns the failure process of the log: it replays the log, and its rates are
+// the log's averages.
 func (f *FaultLog) Process() Process {
 	n, down := 0, Time(0)
 	for _, s := range f.Servers {
 		n += len(s)
 		for _, o := range s {
-			down += o.For
+			down += o.Duration
 		}
 	}
 	up := float64(len(f.Servers))*f.Span.Days() - down.Days()
-	return Process{PerDay: float64(n) / max(up, math.SmallestNonzeroFloat64), Weibull: 1, Repair: Spread{Form: Constant, Mean: down / Time(max(1, n))}, Log: f}
+	return Process{PerDay: float64(n) / max(up, math.SmallestNonzeroFloat64), Weibull: 1,
+		Repair: Spread{Form: Constant, Mean: down / Time(max(1, n))}, Log: f}
 }
 
-// history yields the outages of one machine: those of a server of the log, read cyclically from a moment of the log on.
+// history replays the outages of one server for one machine. It repeats the log
+// cyclically, from an offset.
 type history struct {
-	outages []Outage
-	span    Time // of the log
-	base    Time // when the current pass through the log begins; below 0 for a reading that begins within the log
-	next    int  // index in outages
+	outages []Outage // of the server
+	span    Time     // duration of the log
+	// start of the current pass through the log; negative for the first one with an
+	// offset
+	base Time
+	next int // index in outages
 }
 
-// history returns the outages of machine i of n. The machines are spread evenly over the servers in the order of their
-// first faults, so that a server is read by n / len(f.Servers) machines, rounded up or down, or, if machines are fewer
-// than servers, by at most one. Readings of the same server begin evenly apart, so that its copies do not fail at once.
+// history returns the outages of machine i of n. Machines are spread evenly over the
+// servers, in the order of the servers' first faults. Each server is used by n /
+// len(f.Servers) machines, rounded up or down; if there are fewer machines than servers,
+// by at most one. Machines of the same server have evenly spaced offsets, so that they do
+// not fail at the same time.
 func (f *FaultLog) history(i, n int) *history {
 	servers := len(f.Servers)
-	at := i * stride(n) % n
-	server := at * servers / n
-	first := (server*n + servers - 1) / servers // place of the first machine that reads this server
-	after := ((server+1)*n + servers - 1) / servers
-	from := f.Span / Time(after-first) * Time(at-first)
-	return &history{outages: f.Servers[server], span: f.Span, base: -from}
+	position := i * stride(n) % n
+	server := position * servers / n
+	first := (server*n + servers - 1) / servers // first machine of this server
+	end := ((server+1)*n + servers - 1) / servers
+	offset := f.Span / Time(end-first) * Time(position-first)
+	return &history{outages: f.Servers[server], span: f.Span, base: -offset}
 }
 
-// stride returns a number without a common divisor with n, near n over the golden ratio: its multiples modulo n are
-// spread evenly, so that the machines of each cube and of each pod are an even sample of the servers, too.
+// stride returns a number coprime to n, near n divided by the golden ratio. Its multiples
+// modulo n are spread evenly. The machines of each cube and of each pod are thus an even
+// sample of the servers.
 func stride(n int) int {
 	for s := int(float64(n) / math.Phi); ; s++ {
 		a, b := n, s
@@ -132,23 +143,25 @@ func stride(n int) int {
 	}
 }
 
-// step goes on to the next outage, in the next pass through the log after the last one.
+// step advances to the next outage, and after the last one to the next pass through the
+// log.
 func (h *history) step() {
 	if h.next++; h.next == len(h.outages) {
 		h.next, h.base = 0, h.base+h.span
 	}
 }
 
-// after returns the time from now to the next outage, 0 if one lasts already, and how long it lasts from then on.
-func (h *history) after(now Time) (after, lasts Time) {
+// nextOutage returns the time from now to the next outage and its duration. If an outage
+// lasts at now, it returns 0 and the remaining duration.
+func (h *history) nextOutage(now Time) (after, lasts Time) {
 	if len(h.outages) == 0 {
-		return Longest, Millisecond
+		return MaxTime, Millisecond
 	}
-	for h.base+h.outages[h.next].From+h.outages[h.next].For <= now {
+	for h.base+h.outages[h.next].Start+h.outages[h.next].Duration <= now {
 		h.step()
 	}
 	o := h.outages[h.next]
-	begin, end := max(now, h.base+o.From), h.base+o.From+o.For
+	begin, end := max(now, h.base+o.Start), h.base+o.Start+o.Duration
 	h.step()
 	return begin - now, end - begin
 }

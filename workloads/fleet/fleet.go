@@ -1,11 +1,16 @@
-// Package fleet describes what a fleet of TPU pods is asked to do and what befalls it over months: jobs that want
-// slices, with their arrivals, durations and priorities; and failures and repairs of machines, links and optical
-// switches (Zu et al., "Resiliency at Scale: Managing Google's TPUv4 Machine Learning Supercomputer", NSDI 24; "the
-// paper"). It reads logs of jobs and of faults that others have published, and holds the closed forms that a simulation
-// is tested against.
+// Package fleet describes the workload and the faults of a fleet of TPU pods over months.
+// "The paper" is Zu et al., "Resiliency at Scale: Managing Google's TPUv4 Machine
+// Learning Supercomputer", NSDI 24.
 //
-// Which cubes a job gets, what is done when something fails, and the simulation are others': this package knows neither
-// pods nor policies.
+// Demand draws jobs: their arrivals, slices (Shape), durations and priorities. Rates
+// describe the failures and repairs of machines, cables and optical switches, and
+// Failures draws them for one part. Demand.ReadJobs and ReadFaults read published logs
+// instead. closedform.go has the closed forms with which simulations are compared.
+//
+// The package makes no decisions and does not simulate: callers allocate cubes and react
+// to failures.
+//
+// Start reading at Demand in jobs.go and Process in faults.go.
 package fleet
 
 import (
@@ -13,10 +18,11 @@ import (
 	"time"
 )
 
-// Time is a point in a fleet's time, or a span of it, in milliseconds: the ticks of its event queue.
+// Time is a point in a fleet's time, or a duration, in milliseconds, the ticks of its
+// event calendar.
 type Time int64
 
-// Spans of time.
+// Durations.
 const (
 	Millisecond Time = 1
 	Second           = 1000 * Millisecond
@@ -25,8 +31,7 @@ const (
 	Day              = 24 * Hour
 	Week             = 7 * Day
 
-	// Longest bounds what may be asked for: a thousand years.
-	Longest = 365_250 * Day
+	MaxTime = 365_250 * Day // MaxTime is the maximum of all times: a thousand years.
 )
 
 // Seconds returns t in seconds.
@@ -35,19 +40,20 @@ func (t Time) Seconds() float64 { return float64(t) / float64(Second) }
 // Days returns t in days.
 func (t Time) Days() float64 { return float64(t) / float64(Day) }
 
-// String formats t as time.Duration does.
+// String formats t like time.Duration.
 func (t Time) String() string { return (time.Duration(t) * time.Millisecond).String() }
 
-// FromSeconds returns the tick nearest to s seconds, at most Longest and at least 0.
+// FromSeconds returns the tick nearest to s seconds, between 0 and MaxTime.
 func FromSeconds(s float64) Time {
 	if !(s > 0) {
 		return 0
 	}
-	return Time(min(s*float64(Second)+0.5, float64(Longest)))
+	return Time(min(s*float64(Second)+0.5, float64(MaxTime)))
 }
 
-// Kinds of random streams. What draws from one of its own sees the same numbers whatever else is drawn, so that policies
-// are compared under the same jobs and the same faults (common random numbers).
+// Kinds of random streams. Each consumer has its own stream, so its random numbers do not
+// depend on other consumers. Policies are thus compared under the same jobs and the same
+// faults (common random numbers).
 const (
 	streamArrivals uint64 = iota + 1
 	streamShapes
@@ -57,17 +63,16 @@ const (
 	streamEstimates
 	streamComponents
 	streamTraffic
-	// StreamOwn and above are for those who simulate.
-	StreamOwn
+	FirstFreeStream // FirstFreeStream and above are available to callers.
 )
 
-// Stream returns a random stream of a run by its kind and a number in it.
-func Stream(seed, kind, number uint64) *rand.Rand {
+// RandomStream returns the random stream of a run with the given kind and number.
+func RandomStream(seed, kind, number uint64) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, mix(kind<<48^number)))
 }
 
-// mix scrambles a number (the finaliser of SplitMix64, by Steele, Lea and Flood, "Fast splittable pseudorandom number
-// generators", 2014).
+// mix scrambles a number. It is the finaliser of SplitMix64 (Steele, Lea and Flood, "Fast
+// splittable pseudorandom number generators", 2014).
 func mix(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9

@@ -7,75 +7,81 @@ import (
 	"slices"
 )
 
-// Band is a priority: jobs of a lower number come first.
+// Band is a priority. Jobs of a lower band come first.
 type Band int8
 
-// Bands of priority (Verma et al., "Large-scale cluster management at Google with Borg", EuroSys 15, Sec. 2.5, has
-// more).
+// The bands of priority (Verma et al., "Large-scale cluster management at Google with
+// Borg", EuroSys 15, Sec. 2.5, has more).
 const (
 	Prod Band = iota
 	Batch
 	Free
-	Bands
+	NumBands // number of bands
 )
 
 // String returns the name of a band.
 func (b Band) String() string { return [...]string{"prod", "batch", "free"}[b] }
 
-// Job is what a user asks for.
+// Job is a request for a slice.
 type Job struct {
-	Number   int // in the order of submission, from 0
-	Submit   Time
-	Shape    Shape
-	Work     Time // how long it runs if nothing slows or interrupts it
-	Estimate Time // how long its user says that it will
-	Band     Band
-	Routes   bool // it would rather run on routes round a fault than wait (opted in to fault-tolerant routing)
-	Traffic  Traffic
+	Number              int  // in the order of submission, from 0
+	Submit              Time // time of submission
+	Shape               Shape
+	Work                Time // duration without slowdown and interruption
+	Estimate            Time // estimate of Work by the user
+	Band                Band
+	AcceptsFaultRouting bool    // runs on a slice with a fault instead of waiting (fault-tolerant routing)
+	Traffic             Traffic // communication of a step
 }
 
-// Traffic is what share of a job's step, with all links up, waits for traffic among all chips and between neighbours.
+// Traffic is the fraction of a job's step, with all links up, that waits for
+// communication among all chips (AllToAll) and between neighbours (Neighbours).
 type Traffic struct{ AllToAll, Neighbours float64 }
 
-// Source yields jobs in the order of submission.
+// Source returns jobs in the order of submission.
 type Source interface {
-	// Next returns the next job, and false when there are no more.
-	Next() (Job, bool)
+	Next() (Job, bool) // Next returns the next job, or false after the last one.
 }
 
-// fig13 are the jobs admitted on each of 60 days, as read off the paper's Fig. 13.
+// fig13 is the number of jobs admitted on each of 60 days, read off the paper's Fig. 13.
 var fig13 = [...]int{
 	103, 99, 143, 176, 102, 129, 120, 96, 118, 99, 88, 239, 180, 172, 102, 195, 258, 163, 149, 205,
 	88, 91, 125, 142, 125, 189, 164, 180, 182, 115, 155, 145, 210, 186, 100, 162, 135, 233, 144, 97,
 	97, 69, 67, 118, 161, 163, 183, 175, 77, 51, 103, 208, 109, 130, 110, 54, 81, 127, 196, 168,
 }
 
-// Fig13 returns the jobs admitted on each of the 60 days of the paper's Fig. 13.
+// Fig13 returns the number of jobs admitted on each of the 60 days of the paper's Fig.
+// 13.
 func Fig13() []int { return slices.Clone(fig13[:]) }
 
-// Demand describes jobs to be drawn. Each of its draws has a stream of its own.
+// Demand describes random jobs. Each property is drawn from its own random stream.
 type Demand struct {
-	Seed   uint64
-	Mix    Mix
-	ByDay  []int   // jobs of each day, again from the first after the last, at random moments of it; nil is a Poisson process
-	PerDay float64 // jobs a day where ByDay is nil
-	Until  Time    // none is submitted then or later
-	Chips  int     // of the fleet
-	Load   float64 // chip-time asked for over that of the fleet, which sets the mean duration
+	Seed uint64
+	Mix  Mix // slices and their weights
+	// ByDay is the number of jobs on each day, repeated after the last one. Jobs arrive
+	// at uniformly random times of the day. If ByDay is nil, arrivals are a Poisson
+	// process with rate PerDay.
+	ByDay  []int
+	PerDay float64 // jobs per day if ByDay is nil
+	Until  Time    // end of submissions
+	Chips  int     // chips of the fleet
+	Load   float64 // requested chip-time over the fleet's; determines the mean duration
 
-	Durations Form
-	Sigma     float64 // of the logarithm of lognormal durations
-	BySize    float64 // durations grow with so much a power of the chips; 0 is not at all
+	Durations    Form    // form of the distribution of durations
+	Sigma        float64 // of the logarithm of lognormal durations
+	SizeExponent float64 // durations are proportional to chips^SizeExponent; 0 means independent
 
-	Bands  [Bands]float64 // how often each is drawn, in any unit
-	Routes float64        // share of jobs that opt in to routes round a fault
-	Factor float64        // estimates are drawn evenly, on a logarithmic scale, within this factor of the truth; 1 is exact
-	// Traffic is the mean of jobs' shares, at most a half in all; each job's are so many times it, drawn evenly from 0
-	// to 2.
+	Bands             [NumBands]float64 // relative frequency of each band
+	FaultRoutingShare float64           // fraction of jobs with AcceptsFaultRouting
+	// EstimateFactor is the maximum factor between the estimate and the true duration.
+	// The logarithm of the factor is drawn uniformly. 1 means exact estimates.
+	EstimateFactor float64
+	// Traffic is the mean of Job.Traffic, at most 0.5 in total. Each job's is a multiple
+	// of it, drawn uniformly from 0 to 2.
 	Traffic Traffic
 }
 
-// Check fails on what cannot be drawn from.
+// Check fails on invalid values.
 func (d *Demand) Check() error {
 	if err := d.Mix.Check(); err != nil {
 		return err
@@ -98,18 +104,21 @@ func (d *Demand) Check() error {
 	case !(d.Load > 0 && d.Load <= 100):
 		return fmt.Errorf("fleet: a load of %g; want more than 0, at most 100", d.Load)
 	case !(bands > 0):
-		return fmt.Errorf("fleet: no band of priority is ever drawn")
-	case !(d.Routes >= 0 && d.Routes <= 1):
-		return fmt.Errorf("fleet: a share of %g opts in to routes round a fault; want 0 to 1", d.Routes)
-	case !(d.Factor >= 1):
-		return fmt.Errorf("fleet: estimates within a factor of %g; want 1 or more", d.Factor)
-	case !(d.Traffic.AllToAll >= 0 && d.Traffic.Neighbours >= 0 && d.Traffic.AllToAll+d.Traffic.Neighbours <= 0.5):
-		return fmt.Errorf("fleet: mean shares of %g and %g of a step wait for traffic; want 0 or more, and a half at most in all", d.Traffic.AllToAll, d.Traffic.Neighbours)
+		return fmt.Errorf("fleet: no priority band has a weight above 0")
+	case !(d.FaultRoutingShare >= 0 && d.FaultRoutingShare <= 1):
+		return fmt.Errorf("fleet: a share of %g of the jobs accepts fault routing; want 0 to 1",
+			d.FaultRoutingShare)
+	case !(d.EstimateFactor >= 1):
+		return fmt.Errorf("fleet: estimates within a factor of %g; want 1 or more", d.EstimateFactor)
+	case !(d.Traffic.AllToAll >= 0 && d.Traffic.Neighbours >= 0 &&
+		d.Traffic.AllToAll+d.Traffic.Neighbours <= 0.5):
+		return fmt.Errorf("fleet: mean shares of %g and %g of a step wait for traffic; want 0 or more each, and at most 0.5 in total",
+			d.Traffic.AllToAll, d.Traffic.Neighbours)
 	}
 	return nil
 }
 
-// MeanPerDay returns the jobs of a mean day.
+// MeanPerDay returns the mean number of jobs per day.
 func (d *Demand) MeanPerDay() float64 {
 	if d.ByDay == nil {
 		return d.PerDay
@@ -121,71 +130,80 @@ func (d *Demand) MeanPerDay() float64 {
 	return float64(sum) / float64(len(d.ByDay))
 }
 
-// MeanWork returns the mean duration of a job of a slice: what makes the chip-time asked for the fleet's times the load.
+// MeanWork returns the mean duration of a job with slice s. It makes the requested
+// chip-time Load times the chip-time of the fleet.
 func (d *Demand) MeanWork(s Shape) Time {
-	return FromSeconds(d.unit() * d.sized(s) * Day.Seconds())
+	return FromSeconds(d.unitDays() * d.sizeFactor(s) * Day.Seconds())
 }
 
-// sized returns how durations grow with slices, and unit the mean duration in days of a slice of 1.
-func (d *Demand) sized(s Shape) float64 { return math.Pow(float64(s.Chips()), d.BySize) }
-func (d *Demand) unit() float64 {
-	perJob := d.Mix.Mean(func(s Shape) float64 { return float64(s.Chips()) * d.sized(s) })
+// sizeFactor returns the factor of durations that depends on the slice.
+func (d *Demand) sizeFactor(s Shape) float64 { return math.Pow(float64(s.Chips()), d.SizeExponent) }
+
+// unitDays returns the mean duration of a job with sizeFactor 1, in days.
+func (d *Demand) unitDays() float64 {
+	perJob := d.Mix.Mean(func(s Shape) float64 { return float64(s.Chips()) * d.sizeFactor(s) })
 	return d.Load * float64(d.Chips) / (d.MeanPerDay() * perJob)
 }
 
-// Jobs returns a source of the jobs of a demand that passed Check.
+// Jobs returns a source of random jobs. The demand must have passed Check.
 func (d *Demand) Jobs() Source {
-	return &drawn{
-		Demand: d, draws: newDrawer(d.Mix), days: d.unit(),
-		arrivals: Stream(d.Seed, streamArrivals, 0), shapes: Stream(d.Seed, streamShapes, 0), works: Stream(d.Seed, streamDurations, 0),
-		bands: Stream(d.Seed, streamBands, 0), routes: Stream(d.Seed, streamRouting, 0), guesses: Stream(d.Seed, streamEstimates, 0),
-		traffic: Stream(d.Seed, streamTraffic, 0),
+	return &jobGenerator{
+		Demand: d, slices: newMixSampler(d.Mix), unitDays: d.unitDays(),
+		arrivals: RandomStream(d.Seed, streamArrivals, 0),
+		shapes:   RandomStream(d.Seed, streamShapes, 0), works: RandomStream(d.Seed, streamDurations, 0),
+		bands:  RandomStream(d.Seed, streamBands, 0),
+		routes: RandomStream(d.Seed, streamRouting, 0), estimates: RandomStream(d.Seed, streamEstimates, 0),
+		traffic: RandomStream(d.Seed, streamTraffic, 0),
 	}
 }
 
-type drawn struct {
+// jobGenerator draws the jobs of a demand.
+type jobGenerator struct {
 	*Demand
-	draws *drawer
-	days  float64 // see unit
+	slices   *mixSampler
+	unitDays float64 // result of Demand.unitDays
 
-	arrivals, shapes, works, bands, routes, guesses, traffic *rand.Rand
+	arrivals, shapes, works, bands, routes, estimates, traffic *rand.Rand
 
-	number int
-	now    Time   // of the last arrival of a Poisson process
-	day    int    // the next one to be drawn
-	today  []Time // arrivals that are left
+	number int    // number of the next job
+	now    Time   // last arrival of the Poisson process
+	day    int    // next day to be drawn
+	today  []Time // remaining arrivals of the current day
 }
 
-func (d *drawn) Next() (Job, bool) {
-	at := d.arrival()
-	if at >= d.Until {
+// Next draws the next job.
+func (d *jobGenerator) Next() (Job, bool) {
+	submit := d.arrival()
+	if submit >= d.Until {
 		return Job{}, false
 	}
-	j := Job{Number: d.number, Submit: at, Shape: d.draws.draw(d.shapes)}
+	j := Job{Number: d.number, Submit: submit, Shape: d.slices.sample(d.shapes)}
 	d.number++
-	j.Work = Spread{d.Durations, FromSeconds(d.days * d.sized(j.Shape) * Day.Seconds()), d.Sigma}.Draw(d.works)
-	d.finish(&j)
+	j.Work = Spread{d.Durations, FromSeconds(d.unitDays * d.sizeFactor(j.Shape) * Day.Seconds()),
+		d.Sigma}.Draw(d.works)
+	d.drawRest(&j)
 	return j, true
 }
 
-// finish draws what a job has beside its slice and its work.
-func (d *drawn) finish(j *Job) {
+// drawRest draws the properties of a job other than its slice and its work.
+func (d *jobGenerator) drawRest(j *Job) {
 	x := d.bands.Float64() * (d.Bands[Prod] + d.Bands[Batch] + d.Bands[Free])
 	for j.Band = Prod; j.Band < Free && x >= d.Bands[j.Band]; j.Band++ {
 		x -= d.Bands[j.Band]
 	}
-	j.Routes = d.routes.Float64() < d.Routes
-	guess := math.Pow(d.Factor, 2*d.guesses.Float64()-1)
-	if j.Estimate = j.Work; d.Factor != 1 {
-		j.Estimate = FromSeconds(j.Work.Seconds() * guess)
+	j.AcceptsFaultRouting = d.routes.Float64() < d.FaultRoutingShare
+	factor := math.Pow(d.EstimateFactor, 2*d.estimates.Float64()-1)
+	if j.Estimate = j.Work; d.EstimateFactor != 1 {
+		j.Estimate = FromSeconds(j.Work.Seconds() * factor)
 	}
 	x = 2 * d.traffic.Float64()
 	j.Traffic = Traffic{x * d.Traffic.AllToAll, x * d.Traffic.Neighbours}
 }
 
-func (d *drawn) arrival() Time {
+// arrival draws the next arrival.
+func (d *jobGenerator) arrival() Time {
 	if d.ByDay == nil {
-		d.now += gap(d.arrivals, d.PerDay, 1)
+		d.now += drawGap(d.arrivals, d.PerDay, 1)
 		return d.now
 	}
 	for len(d.today) == 0 {
@@ -199,22 +217,22 @@ func (d *drawn) arrival() Time {
 		slices.Sort(d.today)
 		d.day++
 	}
-	at := d.today[0]
+	next := d.today[0]
 	d.today = d.today[1:]
-	return at
+	return next
 }
 
-// List is a source of jobs that are known, in the order of submission.
+// List is a source of known jobs in the order of submission.
 type List struct {
-	Of []Job
-	at int
+	Jobs []Job
+	next int // index in Jobs
 }
 
 // Next returns the next job.
 func (l *List) Next() (Job, bool) {
-	if l.at == len(l.Of) {
+	if l.next == len(l.Jobs) {
 		return Job{}, false
 	}
-	l.at++
-	return l.Of[l.at-1], true
+	l.next++
+	return l.Jobs[l.next-1], true
 }

@@ -8,35 +8,38 @@ import (
 	"strings"
 )
 
-// Share is how often a slice is asked for, in any unit.
+// Share is the relative frequency of a slice.
 type Share struct {
 	Shape  Shape
 	Weight float64
 }
 
-// Mix is what slices are asked for: the sum of its weights is above 0, and none is below.
+// Mix is the distribution of requested slices. Its weights are not negative, and their
+// sum is positive.
 type Mix []Share
 
-// tpuv4 is the mix of slices of Jouppi et al., "TPU v4: An Optically Reconfigurable Supercomputer for Machine Learning
-// with Hardware Support for Embeddings", ISCA 23, Table 2, in per cent of jobs.
+// tpuv4 is the mix of slices in Jouppi et al., "TPU v4: An Optically Reconfigurable
+// Supercomputer for Machine Learning with Hardware Support for Embeddings", ISCA 23,
+// Table 2, in per cent of jobs.
 const tpuv4 = "1x1x1 2.1, 1x1x2 0.4, 1x2x2 6.7, 2x2x2 4.7, 2x2x4 6.4, 2x4x4 8.9, 4x4x4 13.9, 4x4x8T 16.0, 4x4x8 1.5, 4x4x12 0.7, " +
 	"4x8x8T 9.2, 4x8x8 1.5, 4x4x16 1.0, 4x8x12 0.1, 8x8x8 9.6, 4x8x16 1.7, 4x4x32 0.6, 8x8x12 0.7, 8x8x16T 1.8, 8x8x16 1.4, 4x16x16 0.3, " +
 	"4x4x64 0.1, 4x8x32 0.1, 8x12x16 0.1, 4x4x96 0.1, 8x8x24 0.1, 8x16x16T 1.4, 8x16x16 0.3, 12x16x16 5.7, 4x4x192 0.4"
 
-// Mixes are the known mixes by name.
+// Mixes returns the known mixes by name.
 func Mixes() map[string]Mix { return map[string]Mix{"tpuv4-2022": mustMix(tpuv4)} }
 
-// Mean returns the mean of a function over the slices of a mix, each as often as it is asked for.
-func (m Mix) Mean(of func(Shape) float64) float64 {
+// Mean returns the mean of a function over the slices of a mix.
+func (m Mix) Mean(value func(Shape) float64) float64 {
 	sum, weights := 0.0, 0.0
 	for _, s := range m {
-		sum += s.Weight * of(s.Shape)
+		sum += s.Weight * value(s.Shape)
 		weights += s.Weight
 	}
 	return sum / weights
 }
 
-// Check fails where a weight is below 0 or not a number, none is above 0, or a slice cannot be.
+// Check fails if a weight is negative or NaN, if no weight is positive, or if a slice is
+// invalid.
 func (m Mix) Check() error {
 	sum := 0.0
 	for _, s := range m {
@@ -54,15 +57,17 @@ func (m Mix) Check() error {
 	return nil
 }
 
-// AtLeast returns the slice for a job that asks for so many chips: of the least size in the mix that has them, the one
-// that is asked for most. It reports whether there is one.
-func (m Mix) AtLeast(chips int) (Shape, bool) {
+// SmallestFit returns the smallest slice of the mix with at least the given number of
+// chips. Of several slices with the same size, it returns the most frequent one. It
+// reports whether there is one.
+func (m Mix) SmallestFit(chips int) (Shape, bool) {
 	best := -1
 	for i, s := range m {
 		if s.Shape.Chips() < chips || s.Weight == 0 {
 			continue
 		}
-		if best < 0 || s.Shape.Chips() < m[best].Shape.Chips() || s.Shape.Chips() == m[best].Shape.Chips() && s.Weight > m[best].Weight {
+		if best < 0 || s.Shape.Chips() < m[best].Shape.Chips() ||
+			s.Shape.Chips() == m[best].Shape.Chips() && s.Weight > m[best].Weight {
 			best = i
 		}
 	}
@@ -72,14 +77,15 @@ func (m Mix) AtLeast(chips int) (Shape, bool) {
 	return m[best].Shape, true
 }
 
-// drawer draws slices of a mix.
-type drawer struct {
+// mixSampler draws slices of a mix.
+type mixSampler struct {
 	mix Mix
-	sum []float64 // of weights up to each
+	sum []float64 // cumulative weights
 }
 
-func newDrawer(m Mix) *drawer {
-	d := &drawer{mix: m, sum: make([]float64, len(m))}
+// newMixSampler returns a sampler of a mix.
+func newMixSampler(m Mix) *mixSampler {
+	d := &mixSampler{mix: m, sum: make([]float64, len(m))}
 	sum := 0.0
 	for i, s := range m {
 		sum += s.Weight
@@ -88,14 +94,15 @@ func newDrawer(m Mix) *drawer {
 	return d
 }
 
-func (d *drawer) draw(r *rand.Rand) Shape {
+// sample draws a slice.
+func (d *mixSampler) sample(r *rand.Rand) Shape {
 	x := r.Float64() * d.sum[len(d.sum)-1]
 	i := sort.Search(len(d.sum), func(i int) bool { return d.sum[i] > x })
 	return d.mix[min(i, len(d.mix)-1)].Shape
 }
 
-// ParseMix reads slices and how often they are asked for, such as "4x4x4 13.9, 4x4x8T 16". It fails as Mix.Check does,
-// and on an entry that is not a slice and a number.
+// ParseMix parses slices with their weights, such as "4x4x4 13.9, 4x4x8T 16". It fails on
+// a malformed entry and if Mix.Check fails.
 func ParseMix(text string) (Mix, error) {
 	var m Mix
 	for _, entry := range strings.Split(text, ",") {
@@ -116,6 +123,7 @@ func ParseMix(text string) (Mix, error) {
 	return m, m.Check()
 }
 
+// mustMix is ParseMix for valid texts.
 func mustMix(text string) Mix {
 	m, err := ParseMix(text)
 	if err != nil {

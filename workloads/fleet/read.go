@@ -14,37 +14,39 @@ import (
 	"time"
 )
 
-// Format is a form of logs of jobs.
+// Format is a format of job logs.
 type Format struct {
 	Name, Doc string
 	read      func(l *logReader) error
 }
 
-// Formats lists the forms of logs of jobs that ReadJobs reads.
+// Formats returns the formats of job logs that ReadJobs reads.
 func Formats() []Format {
 	return []Format{
-		{"rfold", "CSV rows of number, submission (s), topology, shape or chips, chips, duration (s), as RFold has them; in order", readRFold},
-		{"helios", "CSV of Helios and Acme: columns gpu_num, submit_time and duration, or start_time and end_time, by the names in the first row", readHelios},
+		{"rfold", "CSV rows of number, submission (s), topology, shape or chips, chips, duration (s), as RFold has them; in order",
+			readRFold},
+		{"helios", "CSV of Helios and Acme: columns gpu_num, submit_time and duration, or start_time and end_time, by the names in the first row",
+			readHelios},
 		{"philly", "JSON list of jobs with attempts, as Philly's", readPhilly},
 		{"swf", "standard workload format: lines of 18 numbers; in order", readSWF},
 	}
 }
 
-// JobLog is what a log holds.
+// JobLog is the content of a job log.
 type JobLog struct {
-	Jobs     []Job // in the order of submission; where a log tells moments, its first is time 0
-	Untimed  int   // left out: when they were submitted or how long they ran is not told, or they never ran
-	Partial  int   // of the jobs, those with attempts whose times are not told, which count for nothing
-	Chipless int   // left out: they ask for no accelerators
+	Jobs        []Job // Jobs are sorted by submission. If the log has dates, the first one is time 0.
+	NumUntimed  int   // jobs left out: no time of submission or no duration
+	NumPartial  int   // jobs with some attempts without times, which are ignored
+	NumChipless int   // jobs left out: they request no accelerators
 }
 
-// Words says what was left out of a log, "" where nothing was.
+// Words describes the jobs that were left out, or returns "" if all were read.
 func (l *JobLog) Words() string {
 	var parts []string
 	for _, x := range []struct {
 		n    int
 		what string
-	}{{l.Untimed, "without times left out"}, {l.Partial, "with times of some attempts alone"}, {l.Chipless, "without accelerators left out"}} {
+	}{{l.NumUntimed, "without times left out"}, {l.NumPartial, "with times of some attempts alone"}, {l.NumChipless, "without accelerators left out"}} {
 		if x.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", x.n, x.what))
 		}
@@ -52,15 +54,18 @@ func (l *JobLog) Words() string {
 	return strings.Join(parts, ", ")
 }
 
-// ReadJobs reads a log of jobs. A job that asks for chips gets the least slice of the mix that has them; bands and opting
-// in are drawn as of other jobs, and so are estimates where none are told. It fails on the first line that cannot be
-// used, and where the times of a job, or of a log that is in order the jobs', go backwards.
+// ReadJobs reads a job log. A job that requests a number of chips gets the smallest slice
+// of the mix that has them (Mix.SmallestFit). Bands and fault routing are drawn as for
+// random jobs, and so are estimates if the log has none.
+//
+// It fails on the first invalid line. Times of a job must not decrease, and neither must
+// the times of submission in formats that are sorted.
 func (d *Demand) ReadJobs(format, name string, data []byte) (*JobLog, error) {
 	i := slices.IndexFunc(Formats(), func(f Format) bool { return f.Name == format })
 	if i < 0 {
-		return nil, fmt.Errorf("fleet: no form of logs %q", format)
+		return nil, fmt.Errorf("fleet: unknown log format %q", format)
 	}
-	l := &logReader{d: d, name: name, data: data}
+	l := &logReader{demand: d, name: name, data: data}
 	if err := Formats()[i].read(l); err != nil {
 		return nil, err
 	}
@@ -73,122 +78,128 @@ func (d *Demand) ReadJobs(format, name string, data []byte) (*JobLog, error) {
 		return nil, fmt.Errorf("%s: holds no job that could be simulated%s", name, why)
 	}
 	slices.SortStableFunc(jobs, func(a, b Job) int { return cmp.Compare(a.Submit, b.Submit) })
-	draws := d.Jobs().(*drawn)
+	draws := d.Jobs().(*jobGenerator)
 	for i := range jobs {
-		told := jobs[i].Estimate
+		estimate := jobs[i].Estimate
 		jobs[i].Number = i
-		if draws.finish(&jobs[i]); told > 0 {
-			jobs[i].Estimate = told
+		if draws.drawRest(&jobs[i]); estimate > 0 {
+			jobs[i].Estimate = estimate
 		}
 	}
 	l.log.Jobs = slices.Clip(jobs)
 	return &l.log, nil
 }
 
-// logReader is a log that is being read.
+// logReader is the state of reading a log.
 type logReader struct {
-	d     *Demand
-	name  string
-	data  []byte
-	log   JobLog
-	line  int       // that is read, from 1
-	begin time.Time // time 0, of logs that tell moments
+	demand *Demand
+	name   string
+	data   []byte
+	log    JobLog
+	line   int       // current line, from 1
+	begin  time.Time // time 0 of logs with dates
 }
 
-// wrong is an error at the line.
-func (l *logReader) wrong(format string, args ...any) error {
+// errorf returns an error at the current line.
+func (l *logReader) errorf(format string, args ...any) error {
 	return fmt.Errorf("%s:%d: %s", l.name, l.line, fmt.Sprintf(format, args...))
 }
 
-// add adds a job that was submitted and ran for so many seconds.
-func (l *logReader) add(submit, work float64, shape Shape) error {
-	if longest := Longest.Seconds(); !(submit >= 0 && submit <= longest) || !(work >= 0 && work <= longest) {
-		return l.wrong("submitted at %g s for %g s; want seconds from 0, at most %g", submit, work, longest)
+// addJob adds a job with its submission and duration in seconds.
+func (l *logReader) addJob(submit, work float64, shape Shape) error {
+	if longest := MaxTime.Seconds(); !(submit >= 0 && submit <= longest) ||
+		!(work >= 0 && work <= longest) {
+		return l.errorf("submitted at %g s for %g s; want seconds from 0, at most %g", submit,
+			work, longest)
 	}
-	l.log.Jobs = append(l.log.Jobs, Job{Submit: FromSeconds(submit), Work: max(Millisecond, FromSeconds(work)), Shape: shape})
+	l.log.Jobs = append(l.log.Jobs,
+		Job{Submit: FromSeconds(submit), Work: max(Millisecond, FromSeconds(work)), Shape: shape})
 	return nil
 }
 
-// inOrder fails where the last job was submitted before the one above it.
-func (l *logReader) inOrder() error {
+// checkOrder fails if the last job was submitted before the previous one.
+func (l *logReader) checkOrder() error {
 	if n := len(l.log.Jobs); n > 1 && l.log.Jobs[n-2].Submit > l.log.Jobs[n-1].Submit {
-		return l.wrong("submitted at %g s, before the job above it; sort the jobs by submission", l.log.Jobs[n-1].Submit.Seconds())
+		return l.errorf("submitted at %g s, before the job above it; sort the jobs by submission",
+			l.log.Jobs[n-1].Submit.Seconds())
 	}
 	return nil
 }
 
-// slice returns the slice for so many accelerators.
-func (l *logReader) slice(text string) (Shape, error) {
-	chips, err := strconv.ParseFloat(text, 64) // of data frames, that write 8.0
+// sliceForChips returns the slice for the given number of accelerators.
+func (l *logReader) sliceForChips(text string) (Shape, error) {
+	chips, err := strconv.ParseFloat(text, 64) // data frames write 8.0
 	if err != nil || chips < 1 || chips != math.Trunc(chips) {
-		return Shape{}, l.wrong("holds no whole number of accelerators where one belongs")
+		return Shape{}, l.errorf("holds an invalid number of accelerators; want a whole number from 1")
 	}
-	shape, ok := l.d.Mix.AtLeast(int(min(chips, 1<<30)))
+	shape, ok := l.demand.Mix.SmallestFit(int(min(chips, 1<<30)))
 	if !ok {
-		return Shape{}, l.wrong("%g accelerators are more than any slice of the mix has", chips)
+		return Shape{}, l.errorf("%g accelerators are more than any slice of the mix has", chips)
 	}
 	return shape, nil
 }
 
-// rows calls what is to be done with each row of a CSV file.
-func (l *logReader) rows(fields int, of func(row []string) error) error {
+// rows calls visit for each row of a CSV file.
+func (l *logReader) rows(fields int, visit func(row []string) error) error {
 	r := csv.NewReader(bytes.NewReader(l.data))
 	r.Comment, r.FieldsPerRecord, r.ReuseRecord, r.TrimLeadingSpace = '#', fields, true, true
 	for {
 		row, err := r.Read()
-		var at *csv.ParseError
+		var parseErr *csv.ParseError
 		switch {
 		case errors.Is(err, io.EOF):
 			return nil
-		case errors.As(err, &at) && errors.Is(err, csv.ErrFieldCount):
-			l.line = at.Line
-			return l.wrong("has %d fields; want %d, as other rows; the line may be cut off", len(row), r.FieldsPerRecord)
-		case errors.As(err, &at):
-			l.line = at.Line
-			return l.wrong("%v", at.Err)
+		case errors.As(err, &parseErr) && errors.Is(err, csv.ErrFieldCount):
+			l.line = parseErr.Line
+			return l.errorf("has %d fields; want %d, as other rows; the line may be cut off",
+				len(row), r.FieldsPerRecord)
+		case errors.As(err, &parseErr):
+			l.line = parseErr.Line
+			return l.errorf("%v", parseErr.Err)
 		case err != nil:
 			return fmt.Errorf("%s: %w", l.name, err)
 		}
 		l.line, _ = r.FieldPos(0)
-		if err := of(row); err != nil {
+		if err := visit(row); err != nil {
 			return err
 		}
 	}
 }
 
-// clocks are how logs write moments.
-var clocks = []string{time.DateTime, "2006-01-02 15:04:05-07:00", "2006-01-02 15:04:05 MST", "2006-01-02T15:04:05", time.RFC3339}
+// timeLayouts are the formats of dates in logs.
+var timeLayouts = []string{time.DateTime, "2006-01-02 15:04:05-07:00", "2006-01-02 15:04:05 MST",
+	"2006-01-02T15:04:05", time.RFC3339}
 
-// moment reads a moment; it is zero where none is told.
-func (l *logReader) moment(text string) (time.Time, error) {
+// parseTime parses a date. It returns the zero time if the date is missing.
+func (l *logReader) parseTime(text string) (time.Time, error) {
 	switch text = strings.TrimSpace(text); text {
 	case "", "None", "NaT", "nan", "null", "Unknown":
 		return time.Time{}, nil
 	}
-	for _, clock := range clocks {
+	for _, clock := range timeLayouts {
 		if t, err := time.Parse(clock, text); err == nil {
 			return t, nil
 		}
 	}
-	return time.Time{}, l.wrong("holds no moment such as 2023-03-01 00:18:22 where one belongs")
+	return time.Time{}, l.errorf("holds an invalid date; want one such as 2023-03-01 00:18:22")
 }
 
-// since returns seconds from time 0, which the first moment sets.
-func (l *logReader) since(t time.Time) float64 {
+// secondsSinceBegin returns the seconds since time 0, which the first date defines.
+func (l *logReader) secondsSinceBegin(t time.Time) float64 {
 	if l.begin.IsZero() {
 		l.begin = t
 	}
 	return t.Sub(l.begin).Seconds()
 }
 
-// dated adds a job by its moments, of a log whose jobs are in any order.
-func (l *logReader) dated(submit time.Time, work float64, shape Shape) error {
-	at := l.since(submit)
-	if at < 0 { // the first so far: time 0 is earlier than was thought
+// addDated adds a job with its date of submission, in a log that need not be sorted.
+func (l *logReader) addDated(submit time.Time, work float64, shape Shape) error {
+	seconds := l.secondsSinceBegin(submit)
+	if seconds < 0 { // an earlier date than all before: it becomes time 0
 		for i := range l.log.Jobs {
-			l.log.Jobs[i].Submit += FromSeconds(-at)
+			l.log.Jobs[i].Submit += FromSeconds(-seconds)
 		}
-		l.begin, at = submit, 0
+		l.begin, seconds = submit, 0
 	}
-	return l.add(at, work, shape)
+	return l.addJob(seconds, work, shape)
 }

@@ -7,76 +7,80 @@ import (
 	"time"
 )
 
-// readHelios reads logs of Helios (Hu et al., "Characterization and Prediction of Deep Learning Workloads in Large-Scale
-// GPU Datacenters", SC 21) and Acme (Hu et al., "Characterization of Large Language Model Development in the Datacenter",
-// NSDI 24), whose first row names the columns. A job runs for its duration, or from its start to its end.
+// readHelios reads logs of Helios (Hu et al., "Characterization and Prediction of Deep
+// Learning Workloads in Large-Scale GPU Datacenters", SC 21) and Acme (Hu et al.,
+// "Characterization of Large Language Model Development in the Datacenter", NSDI 24). The
+// first row names the columns. The duration of a job is given, or it is the time from its
+// start to its end.
 func readHelios(l *logReader) error {
-	var at map[string]int
+	var column map[string]int
 	return l.rows(0, func(row []string) error {
-		if at == nil {
-			at = map[string]int{}
+		if column == nil {
+			column = map[string]int{}
 			for i, name := range row {
-				at[name] = i
+				column[name] = i
 			}
 			for _, name := range []string{"gpu_num", "submit_time"} {
-				if _, ok := at[name]; !ok {
-					return l.wrong("names no column %s; want the names of columns in the first row", name)
+				if _, ok := column[name]; !ok {
+					return l.errorf("names no column %s; want the names of columns in the first row", name)
 				}
 			}
 			return nil
 		}
 		cell := func(name string) string {
-			if i, ok := at[name]; ok {
+			if i, ok := column[name]; ok {
 				return row[i]
 			}
 			return ""
 		}
 		if n, err := strconv.ParseFloat(cell("gpu_num"), 64); err == nil && n == 0 {
-			l.log.Chipless++
+			l.log.NumChipless++
 			return nil
 		}
-		shape, err := l.slice(cell("gpu_num"))
+		shape, err := l.sliceForChips(cell("gpu_num"))
 		if err != nil {
 			return err
 		}
-		var when [3]time.Time // submitted, started, ended
+		var times [3]time.Time // submitted, started, ended
 		for i, name := range []string{"submit_time", "start_time", "end_time"} {
-			if when[i], err = l.moment(cell(name)); err != nil {
+			if times[i], err = l.parseTime(cell(name)); err != nil {
 				return err
 			}
 		}
-		work, err := l.ran(when, cell("duration"))
+		work, err := l.duration(times, cell("duration"))
 		switch {
 		case err != nil:
 			return err
-		case when[0].IsZero() || math.IsNaN(work):
-			l.log.Untimed++
+		case times[0].IsZero() || math.IsNaN(work):
+			l.log.NumUntimed++
 			return nil
 		}
-		return l.dated(when[0], work, shape)
+		return l.addDated(times[0], work, shape)
 	})
 }
 
-// ran returns how many seconds a job ran, NaN where that is not told.
-func (l *logReader) ran(when [3]time.Time, duration string) (float64, error) {
-	told := slices.DeleteFunc(slices.Clone(when[:]), time.Time.IsZero)
-	if !slices.IsSortedFunc(told, time.Time.Compare) {
-		return 0, l.wrong("times go backwards: submitted, started and ended at %s", clockWords(told))
+// duration returns the duration of a job in seconds, or NaN if it is unknown. times are
+// the times of submission, start and end.
+func (l *logReader) duration(times [3]time.Time, duration string) (float64, error) {
+	known := slices.DeleteFunc(slices.Clone(times[:]), time.Time.IsZero)
+	if !slices.IsSortedFunc(known, time.Time.Compare) {
+		return 0, l.errorf("times go backwards: submitted, started and ended at %s", formatTimes(known))
 	}
 	if duration != "" {
 		work, err := strconv.ParseFloat(duration, 64)
 		if err != nil || work < 0 {
-			return 0, l.wrong("the duration is no number of seconds; want seconds from 0")
+			return 0, l.errorf("the duration is not a number of seconds; want seconds from 0")
 		}
-		return work, nil // NaN, of data frames, is none
+		return work, nil // NaN in data frames means unknown
 	}
-	if when[1].IsZero() || when[2].IsZero() {
+	if times[1].IsZero() || times[2].IsZero() {
 		return math.NaN(), nil
 	}
-	return when[2].Sub(when[1]).Seconds(), nil
+	return times[2].Sub(times[1]).Seconds(), nil
 }
 
-func clockWords(list []time.Time) string {
+// formatTimes lists dates for messages.
+func formatTimes(list []time.Time) string {
 	text := ""
 	for i, t := range list {
 		if i > 0 {

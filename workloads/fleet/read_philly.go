@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// phillyJob is a job of Philly's log (Jeon et al., "Analysis of Large-Scale Multi-Tenant GPU Clusters for DNN Training
-// Workloads", ATC 19).
+// phillyJob is a job of Philly's log (Jeon et al., "Analysis of Large-Scale Multi-Tenant
+// GPU Clusters for DNN Training Workloads", ATC 19).
 type phillyJob struct {
 	Submitted string `json:"submitted_time"`
 	Attempts  []struct {
@@ -23,24 +23,26 @@ type phillyJob struct {
 	} `json:"attempts"`
 }
 
-// readPhilly reads Philly's log, a list of jobs. A job asks for the GPUs of its largest attempt and runs for as long as
-// those of its attempts did whose times are told.
+// readPhilly reads Philly's log, a list of jobs. A job requests the GPUs of its largest
+// attempt. Its duration is the total of its attempts with known times.
 func readPhilly(l *logReader) error {
-	return entries(l, l.philly)
+	return entries(l, l.addPhillyJob)
 }
 
-// entries reads a JSON list entry by entry. The line is that in which an entry ends.
-func entries[T any](l *logReader, of func(entry *T) error) error {
+// entries reads a JSON list one entry at a time. The current line is the last line of the
+// entry.
+func entries[T any](l *logReader, visit func(entry *T) error) error {
 	d := json.NewDecoder(bytes.NewReader(l.data))
-	seen := int64(0)
-	upTo := func(offset int64) {
-		offset = min(max(seen, offset), int64(len(l.data)))
-		l.line += bytes.Count(l.data[seen:offset], []byte("\n"))
-		seen = offset
+	counted := int64(0)
+	// advanceTo counts the lines up to an offset.
+	advanceTo := func(offset int64) {
+		offset = min(max(counted, offset), int64(len(l.data)))
+		l.line += bytes.Count(l.data[counted:offset], []byte("\n"))
+		counted = offset
 	}
 	l.line = 1
 	if open, err := d.Token(); err != nil || open != json.Delim('[') {
-		return l.wrong("is not a JSON list")
+		return l.errorf("is not a JSON list")
 	}
 	for d.More() {
 		var entry T
@@ -48,30 +50,30 @@ func entries[T any](l *logReader, of func(entry *T) error) error {
 		var syntax *json.SyntaxError
 		switch {
 		case errors.Is(err, io.ErrUnexpectedEOF):
-			upTo(math.MaxInt64)
-			return l.wrong("is cut off in the middle of an entry")
+			advanceTo(math.MaxInt64)
+			return l.errorf("is cut off in the middle of an entry")
 		case errors.As(err, &syntax):
-			upTo(syntax.Offset)
-			return l.wrong("is no JSON here")
+			advanceTo(syntax.Offset)
+			return l.errorf("is not valid JSON here")
 		}
-		upTo(d.InputOffset())
+		advanceTo(d.InputOffset())
 		if err != nil {
-			return l.wrong("ends an entry whose fields have other types than those of a log")
+			return l.errorf("ends an entry whose fields have other types than those of a log")
 		}
-		if err := of(&entry); err != nil {
+		if err := visit(&entry); err != nil {
 			return err
 		}
 	}
 	if _, err := d.Token(); err != nil {
-		upTo(math.MaxInt64)
-		return l.wrong("is cut off: the list does not end")
+		advanceTo(math.MaxInt64)
+		return l.errorf("is cut off: the list does not end")
 	}
 	return nil
 }
 
-// philly adds a job.
-func (l *logReader) philly(j *phillyJob) error {
-	submit, err := l.moment(j.Submitted)
+// addPhillyJob adds a job.
+func (l *logReader) addPhillyJob(j *phillyJob) error {
+	submit, err := l.parseTime(j.Submitted)
 	if err != nil {
 		return err
 	}
@@ -82,15 +84,15 @@ func (l *logReader) philly(j *phillyJob) error {
 			n += len(x.GPUs)
 		}
 		gpus = max(gpus, n)
-		start, err1 := l.moment(a.Start)
-		end, err2 := l.moment(a.End)
+		start, err1 := l.parseTime(a.Start)
+		end, err2 := l.parseTime(a.End)
 		switch {
 		case err1 != nil || err2 != nil:
 			return errors.Join(err1, err2)
 		case start.IsZero() || end.IsZero():
 			continue
 		}
-		span, err := l.ran([3]time.Time{submit, start, end}, "")
+		span, err := l.duration([3]time.Time{submit, start, end}, "")
 		if err != nil {
 			return err
 		}
@@ -99,17 +101,17 @@ func (l *logReader) philly(j *phillyJob) error {
 	}
 	switch {
 	case submit.IsZero() || timed == 0:
-		l.log.Untimed++
+		l.log.NumUntimed++
 		return nil
 	case gpus == 0:
-		l.log.Chipless++
+		l.log.NumChipless++
 		return nil
 	case timed < len(j.Attempts):
-		l.log.Partial++
+		l.log.NumPartial++
 	}
-	shape, err := l.slice(strconv.Itoa(gpus))
+	shape, err := l.sliceForChips(strconv.Itoa(gpus))
 	if err != nil {
 		return err
 	}
-	return l.dated(submit, work, shape)
+	return l.addDated(submit, work, shape)
 }

@@ -5,38 +5,39 @@ import (
 	"strings"
 )
 
-// readRFold reads logs of RFold (github.com/shuoshuc/RFold): rows of number, submission in seconds, topology, shape or
-// chips, chips, and duration in seconds; lines that begin with # are comments. A shape such as 4x4x8 is taken as it is,
-// twisted where the topology is T3D_T.
+// readRFold reads logs of RFold (github.com/shuoshuc/RFold). Rows have a number, the
+// submission in seconds, a topology, a shape or number of chips, chips, and the duration
+// in seconds. Lines starting with # are comments. A shape such as 4x4x8 is twisted if the
+// topology is T3D_T.
 func readRFold(l *logReader) error {
 	return l.rows(6, func(row []string) error {
 		submit, err1 := strconv.ParseFloat(row[1], 64)
 		work, err2 := strconv.ParseFloat(row[5], 64)
 		if err1 != nil || err2 != nil {
-			return l.wrong("the submission or the length is no number of seconds; want seconds from 0")
+			return l.errorf("the submission or the duration is not a number of seconds; want seconds from 0")
 		}
-		shape, err := l.shaped(row[2], row[3])
+		shape, err := l.parseSlice(row[2], row[3])
 		if err != nil {
 			return err
 		}
-		if err := l.add(submit, work, shape); err != nil {
+		if err := l.addJob(submit, work, shape); err != nil {
 			return err
 		}
-		return l.inOrder()
+		return l.checkOrder()
 	})
 }
 
-// shaped reads a shape, or a number of chips.
-func (l *logReader) shaped(topology, text string) (Shape, error) {
+// parseSlice parses a shape or a number of chips.
+func (l *logReader) parseSlice(topology, text string) (Shape, error) {
 	if !strings.Contains(text, "x") {
-		return l.slice(text)
+		return l.sliceForChips(text)
 	}
 	if topology == "T3D_T" {
 		text += "T"
 	}
 	shape, err := ParseShape(text)
 	if err != nil {
-		return shape, l.wrong("the slice is none that jobs may ask for; write three sides such as 4x4x8, with T at the end if twisted")
+		return shape, l.errorf("the slice is invalid; want three sides such as 4x4x8, with T at the end if twisted")
 	}
 	return shape, nil
 }

@@ -5,18 +5,20 @@ import (
 	"strings"
 )
 
-// Fields of the standard workload format (Feitelson's Parallel Workloads Archive), from 0; -1 is not told.
+// Fields of the standard workload format (Feitelson's Parallel Workloads Archive), from
+// 0. -1 means unknown.
 const (
-	swfSubmit    = 1 // s
-	swfRun       = 3 // s
-	swfAllocated = 4 // processors
-	swfRequested = 7 // processors
-	swfEstimate  = 8 // s
-	swfFields    = 18
+	swfSubmit    = 1  // in seconds
+	swfRun       = 3  // in seconds
+	swfAllocated = 4  // in processors
+	swfRequested = 7  // in processors
+	swfEstimate  = 8  // in seconds
+	swfFields    = 18 // number of fields per line
 )
 
-// readSWF reads logs in the standard workload format, a processor being a chip: the number that was asked for, or else
-// allocated. The time that was asked for is the estimate. Lines that begin with ; are comments.
+// readSWF reads logs in the standard workload format. A processor is a chip. The job has
+// the requested or else the allocated number of processors. The requested time is the
+// estimate. Lines starting with ; are comments.
 func readSWF(l *logReader) error {
 	for text := range strings.Lines(string(l.data)) {
 		l.line++
@@ -25,13 +27,13 @@ func readSWF(l *logReader) error {
 			continue
 		}
 		if len(fields) != swfFields {
-			return l.wrong("has %d fields; want %d; the line may be cut off", len(fields), swfFields)
+			return l.errorf("has %d fields; want %d; the line may be cut off", len(fields), swfFields)
 		}
 		var x [swfFields]float64
 		for i, f := range fields {
 			v, err := strconv.ParseFloat(f, 64)
 			if err != nil {
-				return l.wrong("field %d is no number; want one", i+1)
+				return l.errorf("field %d is not a number", i+1)
 			}
 			x[i] = v
 		}
@@ -41,18 +43,18 @@ func readSWF(l *logReader) error {
 		}
 		switch {
 		case x[swfSubmit] < 0 || x[swfRun] < 0:
-			l.log.Untimed++
+			l.log.NumUntimed++
 			continue
 		case chips <= 0:
-			l.log.Chipless++
+			l.log.NumChipless++
 			continue
 		}
-		shape, err := l.slice(strconv.FormatFloat(chips, 'f', -1, 64))
+		shape, err := l.sliceForChips(strconv.FormatFloat(chips, 'f', -1, 64))
 		if err == nil {
-			err = l.add(x[swfSubmit], x[swfRun], shape)
+			err = l.addJob(x[swfSubmit], x[swfRun], shape)
 		}
 		if err == nil {
-			err = l.inOrder()
+			err = l.checkOrder()
 		}
 		if err != nil {
 			return err

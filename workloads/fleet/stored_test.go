@@ -17,7 +17,7 @@ func TestStoredDraws(t *testing.T) {
 	}
 	base := Demand{
 		Seed: 3, Mix: Mixes()["tpuv4-2022"], PerDay: 90, Until: 9 * Day, Chips: 4096, Load: 0.8, Durations: Exponential,
-		Bands: [Bands]float64{2, 5, 3}, Routes: 0.4, Factor: 3, BySize: 0.3, Traffic: Traffic{0.2, 0.1},
+		Bands: [NumBands]float64{2, 5, 3}, FaultRoutingShare: 0.4, EstimateFactor: 3, SizeExponent: 0.3, Traffic: Traffic{0.2, 0.1},
 	}
 	for _, c := range []struct {
 		name string
@@ -28,7 +28,7 @@ func TestStoredDraws(t *testing.T) {
 		{"by days", func(d *Demand) { d.ByDay, d.Until = Fig13(), 62*Day }, 0xaad982cef5e69ed4},
 		{"few days", func(d *Demand) { d.ByDay = []int{2, 0, 1} }, 0xb22babdb92e3402b},
 		{"lognormal", func(d *Demand) { d.Durations, d.Sigma = Lognormal, 1.2 }, 0xb8622b4bfddda25c},
-		{"constant", func(d *Demand) { d.Durations, d.Factor, d.BySize = Constant, 1, 0 }, 0xd13ae91e46eded0e},
+		{"constant", func(d *Demand) { d.Durations, d.EstimateFactor, d.SizeExponent = Constant, 1, 0 }, 0xd13ae91e46eded0e},
 	} {
 		d := base
 		c.set(&d)
@@ -38,7 +38,7 @@ func TestStoredDraws(t *testing.T) {
 		digest := fnv.New64a()
 		source := d.Jobs()
 		for j, ok := source.Next(); ok; j, ok = source.Next() {
-			fmt.Fprintf(digest, "%.9g\n", []any{j.Number, j.Submit, j.Shape, j.Work, j.Estimate, j.Band, j.Routes, j.Traffic})
+			fmt.Fprintf(digest, "%.9g\n", []any{j.Number, j.Submit, j.Shape, j.Work, j.Estimate, j.Band, j.AcceptsFaultRouting, j.Traffic})
 		}
 		for _, s := range d.Mix {
 			fmt.Fprintf(digest, "%v %.9g %d\n", s.Shape, d.MeanPerDay(), d.MeanWork(s.Shape))
@@ -88,23 +88,23 @@ func TestDemandBorders(t *testing.T) {
 			}
 		}, "a load of 100"},
 		{"bands", func(d *Demand, beyond bool) {
-			if d.Bands = [Bands]float64{Free: math.SmallestNonzeroFloat64}; beyond {
-				d.Bands = [Bands]float64{}
+			if d.Bands = [NumBands]float64{Free: math.SmallestNonzeroFloat64}; beyond {
+				d.Bands = [NumBands]float64{}
 			}
-		}, "no band of priority"},
+		}, "no priority band has a weight above 0"},
 		{"least routes", func(d *Demand, beyond bool) {
-			if d.Routes = 0; beyond {
-				d.Routes = -math.SmallestNonzeroFloat64
+			if d.FaultRoutingShare = 0; beyond {
+				d.FaultRoutingShare = -math.SmallestNonzeroFloat64
 			}
-		}, "opts in to routes"},
+		}, "accepts fault routing"},
 		{"most routes", func(d *Demand, beyond bool) {
-			if d.Routes = 1; beyond {
-				d.Routes = above(1)
+			if d.FaultRoutingShare = 1; beyond {
+				d.FaultRoutingShare = above(1)
 			}
-		}, "opts in to routes"},
+		}, "accepts fault routing"},
 		{"factor", func(d *Demand, beyond bool) {
-			if d.Factor = 1; beyond {
-				d.Factor = math.Nextafter(1, 0)
+			if d.EstimateFactor = 1; beyond {
+				d.EstimateFactor = math.Nextafter(1, 0)
 			}
 		}, "estimates within a factor"},
 		{"least traffic", func(d *Demand, beyond bool) {
@@ -119,7 +119,7 @@ func TestDemandBorders(t *testing.T) {
 		}, "wait for traffic"},
 	} {
 		for _, beyond := range []bool{false, true} {
-			d := Demand{Mix: Mixes()["tpuv4-2022"], PerDay: 1, Chips: 64, Load: 1, Bands: [Bands]float64{1, 1, 1}, Factor: 1}
+			d := Demand{Mix: Mixes()["tpuv4-2022"], PerDay: 1, Chips: 64, Load: 1, Bands: [NumBands]float64{1, 1, 1}, EstimateFactor: 1}
 			c.set(&d, beyond)
 			if err := d.Check(); !beyond && err != nil || beyond && (err == nil || !strings.Contains(err.Error(), c.want)) {
 				t.Errorf("%s, beyond its limit %v: %v, want %q", c.name, beyond, err, c.want)

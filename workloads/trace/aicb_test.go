@@ -9,7 +9,7 @@ import (
 	"sim/engine"
 )
 
-// aicbText is of 2 stages of 4 ranks: TP of 2 and DP of 2.
+// aicbText is a table of 2 stages of 4 ranks, with TP 2 and DP 2.
 const aicbText = `[ pp_stage0: [rank0, rank1, rank2, rank3] ]
 comm_type,comm_group,comm_group_size,msg_size,stage,dst,src,additional,_elapsed_time,algbw,busbw,count
 CommType.all_reduce,CommGroup.dp_group,2,8,init,None,None,,None,None,None,1
@@ -33,21 +33,24 @@ CommType.isend,CommGroup.pp_group,1,600,backward_step,None,None,send_prev,None,N
 CommType.all_gather,CommGroup.dp_group,2,4000,step,None,None,,None,None,None,1
 `
 
+// TestAICB compares a table with operations and bytes counted by hand, and checks the
+// groups and the errors of other tables.
 func TestAICB(t *testing.T) {
 	j, err := readText(t, aicbText, Keys{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := span(t, j), 1200*engine.Nanosecond; got != want || j.Ranks != 8 || j.Format != "aicb" {
+	if got, want := computeSpan(t, j), 1200*engine.Nanosecond; got != want || j.Ranks != 8 || j.Format != "aicb" {
 		t.Errorf("%s of %d ranks computes %v, want %v", j.Format, j.Ranks, got, want)
 	}
-	// of each of 4 ranks 1000 round a ring of 2 and 600 there and back, of all 2000 to the other of the ring
+	// Each of 4 ranks sends 1000 B on a ring of 2 and 600 B in each direction; all ranks
+	// send 2000 B to the other rank of their ring.
 	if b, _ := j.Wire(); b != 4*1000+8*600+8*2000 {
 		t.Errorf("%g B", b)
 	}
 	var notes []string
 	for _, n := range j.Notes {
-		notes = append(notes, n.What[:12])
+		notes = append(notes, n.Text[:12])
 	}
 	if want := []string{"operations t", "collectives ", "computations"}; !slices.Equal(notes, want) || j.Notes[0].Count != 2 || j.Notes[0].Bytes != 16 {
 		t.Errorf("notes %v", j.Notes)
@@ -55,7 +58,7 @@ func TestAICB(t *testing.T) {
 	if j, err := readText(t, aicbText, Keys{Setup: true}); err != nil || len(j.Ops[0]) != 6 {
 		t.Errorf("with what sets it up: %v", err)
 	}
-	b, err := j.Build(Builder{Expand: Aggregate})
+	b, err := j.Build(BuildOptions{Expand: ExpandNeighbours})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +94,7 @@ func TestAICB(t *testing.T) {
 	for _, c := range []struct {
 		rows string
 		keys Keys
-		want string // of the first set of its last group
+		want string // the first set of the last group
 	}{
 		{"CommType.all_to_all,CommGroup.dp_group,64,x\n", Keys{GPUs: 4}, "[0 1 2 3]"},
 		{"CommType.all_to_all,CommGroup.ep_group,64,x\n", Keys{GPUs: 8, EP: 4}, "[0 1 2 3]"},
@@ -117,8 +120,9 @@ func TestAICB(t *testing.T) {
 			t.Errorf("a file of 4 ranks with workload.gpus = %d: %v, want %q", gpus, err, want)
 		}
 	}
-	// the dimensions are those of Megatron-LM: tensor fastest, then context, experts, data
-	a := &aicb{stages: []aicbStage{{ranks: 48}, {first: 48, ranks: 48}}, n: 48, tp: 2, cp: 3, dp: 8, ep: 2}
+	// The order of dimensions is that of Megatron-LM: tensor fastest, then context,
+	// experts, data.
+	a := &aicbReader{stages: []aicbStage{{ranks: 48}, {first: 48, ranks: 48}}, stageRanks: 48, tp: 2, cp: 3, dp: 8, ep: 2}
 	for group, want := range map[string]string{
 		"tp_group": "[48 49]", "dp_group": "[48 54 60 66 72 78 84 90]", "ep_group": "[48 54]", "ep_dp_group": "[48 60 72 84]",
 		"ep_tp_group": "[48 49 54 55]", "pp_group": "[0 48]", "embedding_group": "[0 48]",
@@ -133,7 +137,7 @@ func TestAICB(t *testing.T) {
 	}
 }
 
-// A job whose ranks have other numbers is the same among these.
+// TestRankMap checks that renumbering ranks permutes the job and changes nothing else.
 func TestRankMap(t *testing.T) {
 	to := []int{3, 0, 6, 1, 7, 2, 5, 4}
 	j, err := readText(t, aicbText, Keys{})
@@ -145,7 +149,7 @@ func TestRankMap(t *testing.T) {
 		t.Fatal(err)
 	}
 	transfers := func(j *Job, place []int32) (all []string) {
-		b, err := j.Build(Builder{Expand: Aggregate, Place: place})
+		b, err := j.Build(BuildOptions{Expand: ExpandNeighbours, NodeOf: place})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -174,11 +178,12 @@ func FuzzAICB(f *testing.F) {
 	f.Add([]byte("comm_type,comm_group,msg_size,stage\nCommType.all_to_all,CommGroup.ep_group,64,x\n"), 8)
 	f.Fuzz(func(t *testing.T, data []byte, n int) {
 		n = max(0, min(n, 64))
-		fuzzed(t, []File{{"a", data}}, "aicb", &Hints{Keys: Keys{GPUs: n, EP: n / 2, Setup: n%3 == 0}})
+		checkInput(t, []File{{"a", data}}, "aicb", &ReadOptions{Keys: Keys{GPUs: n, EP: n / 2, Setup: n%3 == 0}})
 	})
 }
 
-// TestAICBExperts: all sizes of groups that rows state must give one number of ranks that share experts.
+// TestAICBExperts checks that the sizes of groups in rows must agree on the number of
+// ranks that share experts.
 func TestAICBExperts(t *testing.T) {
 	const header = "comm_type,comm_group,comm_group_size,msg_size,stage\nCommType.all_reduce,CommGroup.dp_group,8,64,x\n"
 	for _, c := range []struct{ rows, want string }{
@@ -193,14 +198,14 @@ func TestAICBExperts(t *testing.T) {
 	}
 }
 
-// TestJoins: only a barrier, and a call of no bytes, moves nothing.
+// TestJoins checks that only barriers and calls of 0 bytes transfer no data.
 func TestJoins(t *testing.T) {
 	for _, c := range []struct {
-		call Collected
+		call GroupCall
 		want bool
 	}{
-		{Collected{Kind: Barrier, Bytes: 8}, true}, {Collected{Kind: AllReduce}, true}, {Collected{Kind: AllReduce, Bytes: 1}, false},
-		{Collected{Kind: AllToAll, Sizes: []int64{0, 1}}, false},
+		{GroupCall{Kind: Barrier, Bytes: 8}, true}, {GroupCall{Kind: AllReduce}, true}, {GroupCall{Kind: AllReduce, Bytes: 1}, false},
+		{GroupCall{Kind: AllToAll, Sizes: []int64{0, 1}}, false},
 	} {
 		if got := c.call.joins(); got != c.want {
 			t.Errorf("%+v only joins its ranks: got %v, want %v", c.call, got, c.want)

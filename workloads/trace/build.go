@@ -10,101 +10,129 @@ import (
 	"sim/engine"
 )
 
-// Builder makes a job a task graph.
-type Builder struct {
-	Place []int32 // by rank its node; nil is that of its number
-	// Expand appends the transfers of a call among some nodes to a graph, each after what a rank waits for, and returns by
-	// rank the task with whose end it has what the call leaves it with. If it is nil, calls take no time.
-	Expand func(g *engine.Graph, c Collected, ready []int32) ([]int32, error)
-	// Count returns how many tasks Expand appends for a call; nil counts none.
-	Count func(c Collected) (int, error)
-	// Most bounds the tasks, which are counted before any call is expanded; 0 is no bound.
-	Most int
+// BuildOptions are the options of Job.Build.
+type BuildOptions struct {
+	NodeOf []int32 // node of each rank, indexed by rank; nil is the identity
+	// Expand appends the transfers of a call to g. ready[i] is the task for which rank i
+	// of the call waits. The result lists, by rank, the task after which the rank has its
+	// result. If Expand is nil, calls take no time.
+	Expand func(g *engine.Graph, c GroupCall, ready []int32) ([]int32, error)
+	// Count returns the number of tasks that Expand appends for a call. nil counts none.
+	Count func(c GroupCall) (int, error)
+	// MaxTasks limits the number of tasks, which is checked before any call is expanded.
+	// 0 means no limit.
+	MaxTasks int
 }
 
-// Collected is a call of all its ranks.
-type Collected struct {
-	Kind  Collective
-	Bytes int64
-	Sizes []int64 // of an all-to-all whose ranks send different sizes, in all; else nil
-	Nodes []int32
-	Set   [2]int32 // its group of Job.Groups, and the set of that
+// GroupCall is a collective call of all ranks of a set.
+type GroupCall struct {
+	Kind     Collective
+	Bytes    int64
+	Sizes    []int64  // bytes by rank of an all-to-all with different sizes; else nil
+	Nodes    []int32  // nodes of the ranks, in the order of the set
+	GroupSet [2]int32 // index in Job.Groups, and of the set in the group
 }
 
-// Built is the graph of a job.
-type Built struct {
+// JobGraph is the task graph of a job.
+type JobGraph struct {
 	Graph *engine.Graph
-	// Rank and Op are by task whose it is; of transfers those of the send, of tasks of a call those of its first rank.
+	// Rank and Op identify the operation of each task, indexed by task. A transfer
+	// belongs to its send, a task of a call to its first rank.
 	Rank, Op []int32
-	// Turn is by task Op.Turn of the send, for packet.Options.TaskRank; nil where no send has one.
-	Turn []int32
+	// SendOrder is Op.SendOrder of the send of each task, for packet.Options.TaskRank. It
+	// is nil if no send has one.
+	SendOrder []int32
 }
 
-// TooLarge is the error of a graph of more tasks than Builder.Most, with the number that was counted before Build gave up.
-type TooLarge struct{ Tasks, Most int }
+// TooLargeError reports a graph with more tasks than BuildOptions.MaxTasks. Tasks is the
+// number counted until Build stopped.
+type TooLargeError struct{ Tasks, Max int }
 
-func (e TooLarge) Error() string {
-	return fmt.Sprintf("trace: %d transfers and computes or more; want at most %d", e.Tasks, e.Most)
+func (e TooLargeError) Error() string {
+	return fmt.Sprintf("trace: %d transfers and computes or more; want at most %d", e.Tasks, e.Max)
 }
 
-// Build makes the graph. The k-th send of a rank to another of a tag is received by its k-th receive of these, and the k-th
-// call of a group on a rank is the k-th of its other ranks, in the order of operations. Receives of any source or tag take
-// the first message to arrive that they accept, and operations of one stream go one at a time in the order in which they
-// become ready: the graph's contention decides both when it is simulated. A transfer waits for what its send waits for, and
-// unless it is eager for what its receive does; a call for what all its ranks wait for. Build fails if sends or calls have
-// no partner, if ranks disagree about a call, and on a cycle; the error names ranks and operations.
-func (j *Job) Build(b Builder) (*Built, error) {
-	t := &building{Job: j, Builder: b, out: &Built{Graph: &engine.Graph{}}, done: make([][]int32, j.Ranks), wait: make([][]int32, j.Ranks)}
+// Build returns the task graph of the job.
+//
+// Matching. The k-th send of a rank to another with a tag is received by the k-th such
+// Recv. The k-th call of a group on a rank is the k-th call on the other ranks. Both
+// follow the order of operations. A wildcard Recv takes the first arriving message that
+// it accepts, and the operations of a stream run in the order in which they become ready.
+// The simulation decides both through the graph's Contention: a stream is a server, a
+// wildcard Recv a request, and a message that it may take an offer.
+//
+// Dependencies. A transfer waits for the predecessors of its send and, unless it is
+// eager, for the predecessors of its receive. A call waits for the predecessors of all
+// its ranks.
+//
+// Steps. numberServers finds streams whose operations may overlap. addTasks adds
+// operations and messages, addCalls expands calls. Finally the dependencies within ranks
+// become edges.
+//
+// Build fails if a send, receive or call has no partner, if ranks disagree about a call,
+// and on a cycle. The error names ranks and operations.
+func (j *Job) Build(b BuildOptions) (*JobGraph, error) {
+	t := &graphBuilder{Job: j, BuildOptions: b, out: &JobGraph{Graph: &engine.Graph{}},
+		done: make([][]int32, j.Ranks), start: make([][]int32, j.Ranks)}
 	t.out.Graph.Namer = t.name
-	if b.Most > 0 {
-		if err := t.bound(); err != nil {
+	if b.MaxTasks > 0 {
+		if err := t.checkTaskCount(); err != nil {
 			return nil, err
 		}
 	}
+
+	// Every operation has a task on which it ends and one that waits for its
+	// predecessors.
 	for rank, ops := range j.Ops {
 		ids := make([]int32, 2*len(ops))
-		t.done[rank], t.wait[rank] = ids[:len(ops)], ids[len(ops):]
+		t.done[rank], t.start[rank] = ids[:len(ops)], ids[len(ops):]
 	}
-	t.streams()
-	if err := t.tasks(); err != nil {
+	t.numberServers()
+	if err := t.addTasks(); err != nil {
 		return nil, err
 	}
-	if err := t.calls(); err != nil {
+	if err := t.addCalls(); err != nil {
 		return nil, err
 	}
+
+	// Connect each operation to its predecessors on the same rank.
 	for rank, ops := range j.Ops {
 		for i := range ops {
-			if t.wait[rank][i] < 0 {
+			if t.start[rank][i] < 0 {
 				continue
 			}
 			for _, a := range ops[i].After {
-				before, err := t.end(place{int32(rank), a})
+				before, err := t.doneTask(opRef{int32(rank), a})
 				if err != nil {
 					return nil, err
 				}
 				if before >= 0 {
-					t.out.Graph.AddEdge(before, t.wait[rank][i], 0)
+					t.out.Graph.AddEdge(before, t.start[rank][i], 0)
 				}
 			}
 		}
 	}
-	if t.out.Turn != nil {
-		t.out.Turn = append(t.out.Turn, make([]int32, len(t.out.Graph.Tasks)-len(t.out.Turn))...)
+
+	if t.out.SendOrder != nil {
+		t.out.SendOrder = append(t.out.SendOrder,
+			make([]int32, len(t.out.Graph.Tasks)-len(t.out.SendOrder))...)
 	}
-	t.out.Graph.Contention = engine.Contention{Holds: inOrder(t.holds), Offers: inOrder(t.offers), Requests: inOrder(t.requests)}
+	t.out.Graph.Contention = engine.Contention{Holds: sortedValues(t.holds),
+		Offers: sortedValues(t.offers), Requests: sortedValues(t.requests)}
 	return t.out, t.out.Graph.Freeze()
 }
 
-// bound fails if the graph has more tasks than Builder.Most.
-func (t *building) bound() error {
+// checkTaskCount fails if the graph has more than MaxTasks tasks.
+func (t *graphBuilder) checkTaskCount() error {
 	n := 0
 	for _, ops := range t.Ops {
 		n += len(ops)
 	}
-	if n > t.Most {
-		return TooLarge{n, t.Most}
+	if n > t.MaxTasks {
+		return TooLargeError{n, t.MaxTasks}
 	}
-	return t.eachCall(func(c Collected, members []place) error {
+
+	return t.eachCall(func(c GroupCall, members []opRef) error {
 		if t.Count != nil && len(members) > 1 && !c.joins() {
 			tasks, err := t.Count(c)
 			if err != nil {
@@ -112,60 +140,71 @@ func (t *building) bound() error {
 			}
 			n += tasks
 		}
-		if n > t.Most {
-			return TooLarge{n, t.Most}
+		if n > t.MaxTasks {
+			return TooLargeError{n, t.MaxTasks}
 		}
 		return nil
 	})
 }
 
-// place is an operation of a rank, by index.
-type place struct{ rank, op int32 }
+// opRef identifies an operation by its rank and its index on the rank.
+type opRef struct{ rank, op int32 }
 
-// op returns the operation at a place.
-func (j *Job) op(p place) *Op { return &j.Ops[p.rank][p.op] }
+// op returns the operation p.
+func (j *Job) op(p opRef) *Op { return &j.Ops[p.rank][p.op] }
 
-// building is a graph under way: by rank and operation the task with which it is done, and the one that waits for what it
-// waits for. Both ends of a message that says no more than that an operation of its sender is done are done with that
-// one, and an eager send that its rank need not wait for with the one operation before it: their done is -1 less the index
-// of the send in said. Such a message has no task, and its wait is -1.
-type building struct {
+// graphBuilder is the state of Job.Build.
+type graphBuilder struct {
 	*Job
-	Builder
-	out        *Built
-	done, wait [][]int32
-	said       []place
+	BuildOptions
+	out *JobGraph
+	// done is the task after which an operation has ended, and start the task that waits
+	// for its predecessors. Both are indexed by rank and operation.
+	//
+	// Some messages have no task of their own. A message of 0 bytes that only reports the
+	// end of an operation of the sender ends with that operation on both sides, and its
+	// start is -1. A buffered eager send ends, for its rank, with its only predecessor.
+	// In both cases done is -1-k, where relays[k] is the send.
+	done, start [][]int32
+	relays      []opRef // sends that end with their predecessor
 
-	busy     []map[int32]int32 // by rank and stream whose operations may overlap: its server; nil of other ranks
-	holds    []keyed[engine.Hold]
-	offers   []keyed[engine.Offer] // messages and receives that the simulation matches
-	requests []keyed[engine.Request]
+	// servers maps a stream whose operations may overlap to its server, indexed by rank.
+	// It is nil for ranks without such streams.
+	servers  []map[int32]int32
+	holds    []opValue[engine.Hold]    // server occupations, for the graph's Contention
+	offers   []opValue[engine.Offer]   // messages that a wildcard Recv may take
+	requests []opValue[engine.Request] // receives that the simulation matches
 }
 
-// keyed is a value of an operation.
-type keyed[T any] struct {
-	place
+// opValue is a value that belongs to an operation.
+type opValue[T any] struct {
+	opRef
 	value T
 }
 
-// inOrder returns values in the order of ranks and operations.
-func inOrder[T any](all []keyed[T]) (values []T) {
-	slices.SortStableFunc(all, func(a, b keyed[T]) int { return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.op, b.op)) })
+// sortedValues returns the values in the order of ranks and operations.
+func sortedValues[T any](all []opValue[T]) (values []T) {
+	slices.SortStableFunc(all, func(a, b opValue[T]) int {
+		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.op, b.op))
+	})
 	for _, p := range all {
 		values = append(values, p.value)
 	}
 	return values
 }
 
-// maxOrderWork bounds the work of streams, in operations and dependencies visited per operation and dependency of a rank.
-// Streams beyond it are taken to overlap, which costs time in the simulation and changes no order.
+// maxOrderWork bounds the work of numberServers, in visited operations and dependencies
+// per operation and dependency of a rank. Streams beyond the bound are assumed to
+// overlap, which slows down the simulation but does not change its result.
 const maxOrderWork = 64
 
-// streams numbers the servers of streams whose operations may overlap: those that dependencies do not put in a row.
-func (t *building) streams() {
-	t.busy = make([]map[int32]int32, t.Ranks)
+// numberServers assigns servers to the streams whose operations may overlap, which are
+// the streams whose operations are not ordered by dependencies.
+func (t *graphBuilder) numberServers() {
+	t.servers = make([]map[int32]int32, t.Ranks)
 	servers := int32(0)
 	for rank, ops := range t.Ops {
+		// Operations of each stream of the rank.
 		members := map[int32][]int32{}
 		size := len(ops)
 		for i := range ops {
@@ -174,30 +213,33 @@ func (t *building) streams() {
 				members[s] = append(members[s], int32(i))
 			}
 		}
+
 		budget := maxOrderWork * size
 		for _, s := range slices.Sorted(maps.Keys(members)) {
-			if list := members[s]; len(list) > 1 && !inRow(ops, s, list, &budget) {
-				if t.busy[rank] == nil {
-					t.busy[rank] = map[int32]int32{}
+			if list := members[s]; len(list) > 1 && !isChain(ops, s, list, &budget) {
+				if t.servers[rank] == nil {
+					t.servers[rank] = map[int32]int32{}
 				}
-				t.busy[rank][s] = servers
+				t.servers[rank][s] = servers
 				servers++
 			}
 		}
 	}
 }
 
-// inRow reports whether each operation of a stream waits for the one before, through others. Operations stand behind those
-// that they wait for. It reports false when the budget is used up.
-func inRow(ops []Op, stream int32, members []int32, budget *int) bool {
+// isChain reports whether each operation of a stream depends on the previous one,
+// directly or through others. Operations are listed after their predecessors. It returns
+// false when the budget is used up.
+func isChain(ops []Op, stream int32, members []int32, budget *int) bool {
 	first, end := members[0], members[len(members)-1]+1
-	seen := make([]int32, end-first) // by operation: how many members up to the last one that it comes after or is
+	// Length of the prefix of members that each operation follows or belongs to.
+	chainLength := make([]int32, end-first)
 	k := int32(0)
 	for i := first; i < end; i++ {
 		last := int32(0)
 		for _, a := range ops[i].After {
 			if a >= first && a < i {
-				last = max(last, seen[a-first])
+				last = max(last, chainLength[a-first])
 			}
 		}
 		if *budget -= 1 + len(ops[i].After); *budget < 0 {
@@ -210,89 +252,94 @@ func inRow(ops []Op, stream int32, members []int32, budget *int) bool {
 			k++
 			last = k
 		}
-		seen[i-first] = last
+		chainLength[i-first] = last
 	}
 	return true
 }
 
-// server returns the server of an operation's stream, -1 if nothing else can be under way there.
-func (t *building) server(p place) int32 {
+// server returns the server of an operation's stream, or -1 if its operations cannot
+// overlap.
+func (t *graphBuilder) server(p opRef) int32 {
 	stream := t.op(p).Stream
-	if s, ok := t.busy[p.rank][stream]; ok && stream > 0 {
+	if s, ok := t.servers[p.rank][stream]; ok && stream > 0 {
 		return s
 	}
 	return -1
 }
 
-// hold occupies the server of an operation, if it has one, from the start of a task to the end of another.
-func (t *building) hold(p place, first, last int32) {
+// holdServer occupies the server of operation p, if it has one, from the start of task
+// first to the end of task last.
+func (t *graphBuilder) holdServer(p opRef, first, last int32) {
 	if s := t.server(p); s >= 0 {
-		t.holds = append(t.holds, keyed[engine.Hold]{p, engine.Hold{Server: s, First: first, Last: last}})
+		t.holds = append(t.holds, opValue[engine.Hold]{p, engine.Hold{Server: s, First: first, Last: last}})
 	}
 }
 
-// milestone adds a task of no time that is of an operation and comes after other tasks.
-func (t *building) milestone(p place, after ...int32) int32 {
-	id := t.task(engine.Task{}, p)
+// addMilestone adds a task of no duration for operation p after other tasks.
+func (t *graphBuilder) addMilestone(p opRef, after ...int32) int32 {
+	id := t.addTask(engine.Task{}, p)
 	for _, a := range after {
 		t.out.Graph.AddEdge(a, id, 0)
 	}
 	return id
 }
 
-// set sets the task with which an operation is done, and the one that waits for what it waits for.
-func (t *building) set(p place, done, wait int32) {
-	t.done[p.rank][p.op], t.wait[p.rank][p.op] = done, wait
+// setTasks sets done and start of operation p.
+func (t *graphBuilder) setTasks(p opRef, done, wait int32) {
+	t.done[p.rank][p.op], t.start[p.rank][p.op] = done, wait
 }
 
-// atStart is the done of an operation that is done when the job starts.
+// atStart is the value of done for an operation that ends when the job starts.
 const atStart = int32(math.MinInt32)
 
-// end returns the task with which an operation is done, -1 if that is the start. It fails where messages say so of each
-// other in a circle.
-func (t *building) end(p place) (int32, error) {
-	at := p
-	var passed []place
-	for t.done[at.rank][at.op] < 0 && t.done[at.rank][at.op] != atStart {
-		if passed = append(passed, at); len(passed) > len(t.said)+1 {
-			return 0, wrong("dependencies without a cycle", "operation %d of rank %d (%.40q) waits for itself, through messages", p.op, p.rank, t.op(p).Name)
+// doneTask returns the task after which operation p has ended, or -1 if it ends at the
+// start of the job. It resolves relays and fails if they form a cycle.
+func (t *graphBuilder) doneTask(p opRef) (int32, error) {
+	op := p
+	var passed []opRef
+	for t.done[op.rank][op.op] < 0 && t.done[op.rank][op.op] != atStart {
+		if passed = append(passed, op); len(passed) > len(t.relays)+1 {
+			return 0, invalid("dependencies without a cycle",
+				"operation %d of rank %d (%.40q) waits for itself, through messages", p.op, p.rank,
+				t.op(p).Name)
 		}
-		m := t.said[-1-t.done[at.rank][at.op]]
-		at = place{m.rank, t.op(m).After[0]}
+		m := t.relays[-1-t.done[op.rank][op.op]]
+		op = opRef{m.rank, t.op(m).After[0]}
 	}
-	id := t.done[at.rank][at.op]
+	id := t.done[op.rank][op.op]
 	for _, p := range passed {
 		t.done[p.rank][p.op] = id
 	}
 	return max(-1, id), nil
 }
 
-// task adds a task of an operation.
-func (t *building) task(k engine.Task, p place) int32 {
+// addTask adds a task of operation p.
+func (t *graphBuilder) addTask(k engine.Task, p opRef) int32 {
 	if k.Kind == engine.Compute {
 		k = engine.ComputeAt(t.node(p.rank), k.Duration)
 	}
 	id := t.out.Graph.AddTask(k)
-	t.own(p)
+	t.claimTasks(p)
 	return id
 }
 
-// own has the tasks that were added last be of an operation.
-func (t *building) own(p place) {
+// claimTasks assigns the most recently added tasks to operation p.
+func (t *graphBuilder) claimTasks(p opRef) {
 	for len(t.out.Rank) < len(t.out.Graph.Tasks) {
 		t.out.Rank, t.out.Op = append(t.out.Rank, p.rank), append(t.out.Op, p.op)
 	}
 }
 
-// name names a task in messages.
-func (t *building) name(id int32) string {
-	p := place{t.out.Rank[id], t.out.Op[id]}
+// name describes a task in messages.
+func (t *graphBuilder) name(id int32) string {
+	p := opRef{t.out.Rank[id], t.out.Op[id]}
 	return fmt.Sprintf("rank %d, operation %d (%.60q)", p.rank, p.op, t.op(p).Name)
 }
 
-func (t *building) node(rank int32) int32 {
-	if t.Place == nil {
+// node returns the node of a rank.
+func (t *graphBuilder) node(rank int32) int32 {
+	if t.NodeOf == nil {
 		return rank
 	}
-	return t.Place[rank]
+	return t.NodeOf[rank]
 }

@@ -6,19 +6,19 @@ import (
 	"slices"
 )
 
-// message is a send or receive with what the other end must agree about.
+// message is a send or receive with the properties that must match.
 type message struct {
 	src, dst int32
 	tag      uint32
-	place
+	opRef
 }
 
 func (m message) compare(o message) int {
 	return cmp.Or(cmp.Compare(m.src, o.src), cmp.Compare(m.dst, o.dst), cmp.Compare(m.tag, o.tag))
 }
 
-// count returns how many of some messages have the source, destination and tag of one.
-func (m message) count(all []message) (n int) {
+// countEqual returns the number of messages with the source, destination and tag of m.
+func (m message) countEqual(all []message) (n int) {
 	for _, o := range all {
 		if m.compare(o) == 0 {
 			n++
@@ -27,68 +27,78 @@ func (m message) count(all []message) (n int) {
 	return n
 }
 
-// wildcard is what receives of any source or tag have in common that accept the same messages. What may be anything is 0.
+// wildcard is the set of messages that a wildcard Recv accepts. Properties that may be
+// anything are 0. It is a map key.
 type wildcard struct {
 	src, dst          int32
 	tag               uint32
 	anySource, anyTag bool
 }
 
-// wildcards returns what accepts a message.
-func (m message) wildcards() []wildcard {
-	return []wildcard{{dst: m.dst, tag: m.tag, anySource: true}, {src: m.src, dst: m.dst, anyTag: true}, {dst: m.dst, anySource: true, anyTag: true}}
+// acceptors returns the wildcards that accept m.
+func (m message) acceptors() []wildcard {
+	return []wildcard{{dst: m.dst, tag: m.tag, anySource: true},
+		{src: m.src, dst: m.dst, anyTag: true}, {dst: m.dst, anySource: true, anyTag: true}}
 }
 
-// ends returns the sends and receives of the job, by source, destination and tag, and of these in their order; and
-// the receives of any source or tag.
-func (j *Job) ends() (sends, recvs []message, wild []place) {
+// endpoints returns the sends and receives of the job, sorted by source, destination and
+// tag and otherwise in order, and the wildcard receives.
+func (j *Job) endpoints() (sends, recvs []message, wild []opRef) {
 	var counts [len(kindNames)]int
 	for _, ops := range j.Ops {
 		for i := range ops {
 			counts[ops[i].Kind]++
 		}
 	}
+
 	sends, recvs = make([]message, 0, counts[Send]), make([]message, 0, counts[Recv])
 	for rank, ops := range j.Ops {
 		for i := range ops {
-			o, p := &ops[i], place{int32(rank), int32(i)}
+			o, p := &ops[i], opRef{int32(rank), int32(i)}
 			other := p.rank + o.Peer
 			switch {
 			case o.Kind == Send:
 				sends = append(sends, message{p.rank, other, o.Tag, p})
-			case o.Kind == Recv && (o.Peer == Any || o.Tag == AnyTag):
+			case o.Kind == Recv && (o.Peer == AnySource || o.Tag == AnyTag):
 				wild = append(wild, p)
 			case o.Kind == Recv:
 				recvs = append(recvs, message{other, p.rank, o.Tag, p})
 			}
 		}
 	}
+
 	slices.SortStableFunc(sends, message.compare)
 	slices.SortStableFunc(recvs, message.compare)
 	return sends, recvs, wild
 }
 
-// match returns by send the receive that it goes to. A send that a receive of any source or tag may take goes to none
-// (rank -1): its receive is found in the simulation, as is that of each receive in open.
-func (j *Job) match() (sends []message, recvs, open []place, err error) {
-	sends, named, wild := j.ends()
-	recvs = make([]place, len(sends))
-	accepts := map[wildcard]int{} // receives of each kind
+// match returns the sends and, for each, its receive. If a wildcard Recv may take a send,
+// the simulation matches it: its receive has rank -1, and the receives that may take it
+// are in open.
+//
+// Fixed sends and receives are paired in order. match fails if the numbers of sends and
+// receives cannot agree for any outcome of the wildcard receives.
+func (j *Job) match() (sends []message, recvs, open []opRef, err error) {
+	sends, fixedRecvs, wild := j.endpoints()
+	recvs = make([]opRef, len(sends))
+	accepts := map[wildcard]int{} // number of receives of each kind
 	kinds := make([]wildcard, len(wild))
 	type tally struct {
 		sends, receives int
-		first           int // send that no named receive takes
+		first           int // index of a send for which there is no fixed receive
 	}
-	left := map[int32]*tally{} // by destination, of messages that any-receives may take
-	to := func(rank int32) *tally {
-		if left[rank] == nil {
-			left[rank] = &tally{first: -1}
+	openCounts := map[int32]*tally{} // counts of wildcard messages, by destination
+	countsOf := func(rank int32) *tally {
+		if openCounts[rank] == nil {
+			openCounts[rank] = &tally{first: -1}
 		}
-		return left[rank]
+		return openCounts[rank]
 	}
+
+	// Classify the wildcard receives.
 	for i, w := range wild {
 		o := j.op(w)
-		k := wildcard{dst: w.rank, anySource: o.Peer == Any, anyTag: o.Tag == AnyTag}
+		k := wildcard{dst: w.rank, anySource: o.Peer == AnySource, anyTag: o.Tag == AnyTag}
 		if !k.anySource {
 			k.src = w.rank + o.Peer
 		}
@@ -97,52 +107,69 @@ func (j *Job) match() (sends []message, recvs, open []place, err error) {
 		}
 		kinds[i] = k
 		accepts[k]++
-		to(w.rank).receives++
+		countsOf(w.rank).receives++
 	}
+
+	// accepted reports whether some wildcard Recv may take m.
 	accepted := func(m message) bool {
-		return len(wild) > 0 && slices.ContainsFunc(m.wildcards(), func(k wildcard) bool { return accepts[k] > 0 })
+		return len(wild) > 0 && slices.ContainsFunc(m.acceptors(),
+			func(k wildcard) bool { return accepts[k] > 0 })
 	}
-	lone := func(m message, what string) error {
-		return wrong("as many of one as of the other", "%s of rank %d (operation %d, %.40q): %d messages from rank %d to rank %d of tag %d, and %d receives",
-			what, m.rank, m.op, j.op(m.place).Name, m.count(sends), m.src, m.dst, m.tag, m.count(named))
+	// unmatched returns the error of a message without a partner.
+	unmatched := func(m message, what string) error {
+		return invalid("equal numbers of sends and receives",
+			"%s of rank %d (operation %d, %.40q): %d messages from rank %d to rank %d of tag %d, and %d receives",
+			what, m.rank, m.op, j.op(m.opRef).Name, m.countEqual(sends), m.src, m.dst, m.tag,
+			m.countEqual(fixedRecvs))
 	}
-	spare := map[wildcard]int{} // sends that each kind of receive may take, beyond those of named receives
-	for i, k := 0, 0; i < len(sends) || k < len(named); {
+	// Number of sends without a fixed receive that each kind of receive accepts.
+	surplus := map[wildcard]int{}
+
+	// Merge the sorted sends and fixed receives.
+	for i, k := 0, 0; i < len(sends) || k < len(fixedRecvs); {
 		switch {
-		case k == len(named) || i < len(sends) && sends[i].compare(named[k]) < 0:
+		case k == len(fixedRecvs) || i < len(sends) && sends[i].compare(fixedRecvs[k]) < 0:
+			// A send without a fixed receive needs a wildcard receive.
 			m := sends[i]
 			if !accepted(m) {
-				return nil, nil, nil, lone(m, "a send")
+				return nil, nil, nil, unmatched(m, "a send")
 			}
-			t := to(m.dst)
+			t := countsOf(m.dst)
 			if t.first < 0 || t.sends == t.receives {
 				t.first = i
 			}
 			t.sends++
-			for _, e := range m.wildcards() {
-				spare[e]++
+			for _, e := range m.acceptors() {
+				surplus[e]++
 			}
 			recvs[i].rank = -1
 			i++
-		case i == len(sends) || sends[i].compare(named[k]) > 0:
-			return nil, nil, nil, lone(named[k], "a receive")
+		case i == len(sends) || sends[i].compare(fixedRecvs[k]) > 0:
+			return nil, nil, nil, unmatched(fixedRecvs[k], "a receive")
 		default:
-			if recvs[i] = named[k].place; accepted(sends[i]) {
+			// A pair. If a wildcard receive could take the send, the simulation decides.
+			if recvs[i] = fixedRecvs[k].opRef; accepted(sends[i]) {
 				recvs[i].rank = -1
-				open = append(open, named[k].place)
+				open = append(open, fixedRecvs[k].opRef)
 			}
 			i, k = i+1, k+1
 		}
 	}
 	for i, w := range wild {
-		if t := to(w.rank); spare[kinds[i]] < accepts[kinds[i]] || t.sends < t.receives {
-			return nil, nil, nil, wrong("a send to it", "a receive of rank %d (operation %d, %.40q) of any source or tag has no send", w.rank, w.op, j.op(w).Name)
+		if t := countsOf(w.rank); surplus[kinds[i]] < accepts[kinds[i]] || t.sends < t.receives {
+			return nil, nil, nil, invalid("a send for each receive",
+				"a receive of rank %d (operation %d, %.40q) of any source or tag has no send",
+				w.rank, w.op, j.op(w).Name)
 		}
 	}
-	for _, rank := range slices.Sorted(maps.Keys(left)) {
-		if t := left[rank]; t.sends > t.receives {
+
+	// Every message needs a receive, too.
+	for _, rank := range slices.Sorted(maps.Keys(openCounts)) {
+		if t := openCounts[rank]; t.sends > t.receives {
 			m := sends[t.first]
-			return nil, nil, nil, wrong("as many of one as of the other", "a send of rank %d (operation %d, %.40q): %d messages to rank %d may go to receives of any source or tag, and it has %d of these", m.rank, m.op, j.op(m.place).Name, t.sends, rank, t.receives)
+			return nil, nil, nil, invalid("equal numbers of sends and receives",
+				"a send of rank %d (operation %d, %.40q): %d messages to rank %d may go to receives of any source or tag, and it has %d of these",
+				m.rank, m.op, j.op(m.opRef).Name, t.sends, rank, t.receives)
 		}
 	}
 	return sends, recvs, append(open, wild...), nil

@@ -7,130 +7,168 @@ import (
 	"sim/engine"
 )
 
-// slot is where a task comes among all.
-type slot struct {
-	order uint32 // its number: of a message the tag, of others that have none the next after the message before
-	place
-	message int32 // index of sends, -1 of none
+// orderedTask is an operation or message with its position in the order of tasks.
+type orderedTask struct {
+	// order is the tag of a message, or the number of an operation. An operation without
+	// a number follows the previous message of its rank.
+	order uint32
+	opRef
+	message int32 // index in sends; -1 if it is not a message
 }
 
-// tasks makes the tasks of all operations but those that calls expand to: by their numbers, else transfers by their tags,
-// and what ranks do between messages behind the one before, by rank. Where several are ready at once packets go in this
-// order. Files that this package writes number tasks as those were of what is written.
-func (t *building) tasks() error {
+// addTasks adds the tasks of all operations. Expanded calls add their own.
+//
+// The order of tasks determines the order of packets that are ready at the same time.
+// Operations with numbers are in that order. Otherwise transfers are ordered by tag, and
+// the operations between messages follow the previous message, by rank. The writers of
+// this package number operations such that a written file reproduces the original order.
+func (t *graphBuilder) addTasks() error {
 	sends, recvs, open, err := t.match()
 	if err != nil {
 		return err
 	}
-	var all []slot
+	var all []orderedTask
+
+	// Receives that the simulation matches.
 	for _, r := range open {
-		id := t.task(engine.Task{}, r)
-		t.set(r, id, id)
+		// The task of such a receive ends when the simulation matches it.
+		id := t.addTask(engine.Task{}, r)
+		t.setTasks(r, id, id)
 		o := t.op(r)
-		t.requests = append(t.requests, keyed[engine.Request]{r, engine.Request{
-			Box: r.rank, Task: id, Source: r.rank + o.Peer, Tag: o.Tag, AnySource: o.Peer == Any, AnyTag: o.Tag == AnyTag,
+		t.requests = append(t.requests, opValue[engine.Request]{r, engine.Request{
+			Box: r.rank, Task: id, Source: r.rank + o.Peer, Tag: o.Tag,
+			AnySource: o.Peer == AnySource, AnyTag: o.Tag == AnyTag,
 		}})
 	}
+
+	// Collect messages and other operations and sort them.
 	for i, s := range sends {
-		all = append(all, slot{s.tag &^ noBytes, s.place, int32(i)})
+		all = append(all, orderedTask{s.tag &^ completionTag, s.opRef, int32(i)})
 	}
 	for rank, ops := range t.Ops {
+		// before is the number after the previous message of the rank.
 		before := uint32(0)
 		for i := range ops {
 			switch o := &ops[i]; o.Kind {
 			case Join, Compute, Call:
-				all = append(all, slot{cmp.Or(o.Tag, before), place{int32(rank), int32(i)}, -1})
+				all = append(all, orderedTask{cmp.Or(o.Tag, before), opRef{int32(rank), int32(i)}, -1})
 			default:
-				if o.Tag < noBytes {
+				if o.Tag < completionTag {
 					before = o.Tag + 1
 				}
 			}
 		}
 	}
-	slices.SortStableFunc(all, func(a, b slot) int {
+	slices.SortStableFunc(all, func(a, b orderedTask) int {
 		return cmp.Or(cmp.Compare(a.order, b.order), cmp.Compare(a.message>>31, b.message>>31))
 	})
+
+	// Add their tasks.
 	for _, p := range all {
 		if p.message >= 0 {
-			t.message(sends[p.message], recvs[p.message])
+			t.addMessage(sends[p.message], recvs[p.message])
 			continue
 		}
-		o, k := t.op(p.place), engine.Task{} // of a call: what its rank waits for
+		o, k := t.op(p.opRef), engine.Task{} // for a call: the task that waits for its predecessors
 		if o.Kind != Call {
-			k.Duration = o.Dur
+			k.Duration = o.Duration
 		}
-		id := t.task(k, p.place)
-		t.set(p.place, id, id)
-		if o.Kind != Call { // a call holds its servers together
-			t.hold(p.place, id, id)
+		id := t.addTask(k, p.opRef)
+		t.setTasks(p.opRef, id, id)
+		if o.Kind != Call { // addCalls holds the servers of calls
+			t.holdServer(p.opRef, id, id)
 		}
 	}
 	return nil
 }
 
-// sayDone has a send done with the operation that it waits for.
-func (t *building) sayDone(s place) int32 {
-	t.said = append(t.said, s)
-	return int32(-len(t.said))
+// relay lets send s end with its predecessor and returns its value of done.
+func (t *graphBuilder) relay(s opRef) int32 {
+	t.relays = append(t.relays, s)
+	return int32(-len(t.relays))
 }
 
-// message makes a transfer of a send and its receive. A receive that is found in the simulation has the rank -1.
-func (t *building) message(m message, r place) {
-	s := m.place
-	o, open := t.op(s), r.rank < 0
-	waits, server := !open && len(t.op(r).After) > 0, t.server(s)
-	if o.Bytes == 0 && len(o.After) == 1 && !waits && !open && server < 0 {
-		at := t.sayDone(s)
-		t.set(s, at, -1)
-		t.set(r, at, -1)
+// addMessage adds the tasks of message m and its receive r. r has rank -1 if the
+// simulation matches it.
+//
+// The main task is the transfer, or a task of no duration if no data moves. Further tasks
+// of no duration are added if necessary:
+//
+//   - before the transfer, if the operation occupies a server, or if a message that is not eager is
+//     matched by the simulation: begin waits for the predecessors of the send;
+//   - for a buffered eager send with several predecessors: the send ends with this task;
+//   - for an eager message whose receive has predecessors: the receive ends with this task.
+func (t *graphBuilder) addMessage(m message, r opRef) {
+	s := m.opRef
+	o, isOpen := t.op(s), r.rank < 0
+	recvWaits, server := !isOpen && len(t.op(r).After) > 0, t.server(s)
+	// A message that only reports the end of an operation needs no task.
+	if o.Bytes == 0 && len(o.After) == 1 && !recvWaits && !isOpen && server < 0 {
+		relayed := t.relay(s)
+		t.setTasks(s, relayed, -1)
+		t.setTasks(r, relayed, -1)
 		return
 	}
-	eager := o.Bytes <= t.Eager
-	begin := int32(-1) // what comes before the transfer and waits for what the send waits for
-	if server >= 0 || open && !eager {
-		begin = t.task(engine.Task{}, s)
+
+	// The transfer, or a task of no duration if no data moves.
+	eager := o.Bytes <= t.EagerBytes
+
+	begin := int32(-1) // task before the transfer that waits for the predecessors of the send
+	if server >= 0 || isOpen && !eager {
+		begin = t.addTask(engine.Task{}, s)
 	}
-	task := engine.Task{Kind: engine.Transfer, Src: t.node(m.src), Dst: t.node(m.dst), Flows: 1, Bytes: o.Bytes}
+
+	task := engine.Task{Kind: engine.Transfer, Src: t.node(m.src), Dst: t.node(m.dst), Flows: 1,
+		Bytes: o.Bytes}
 	if m.src == m.dst || o.Bytes == 0 {
 		task = engine.Task{}
 	}
-	id := t.task(task, s)
-	if o.Turn > 0 {
-		t.out.Turn = append(t.out.Turn, make([]int32, int(id)+1-len(t.out.Turn))...)
-		t.out.Turn[id] = o.Turn
+	id := t.addTask(task, s)
+	if o.SendOrder > 0 {
+		t.out.SendOrder = append(t.out.SendOrder, make([]int32, int(id)+1-len(t.out.SendOrder))...)
+		t.out.SendOrder[id] = o.SendOrder
 	}
+
+	// When the send ends for its rank.
 	done, wait := id, id
 	if begin >= 0 {
 		t.out.Graph.AddEdge(begin, id, 0)
 		wait = begin
 	}
+
 	if server >= 0 {
-		t.hold(s, begin, t.milestone(s, id))
+		t.holdServer(s, begin, t.addMilestone(s, id))
 	}
+	// A buffered eager send ends for its rank when it starts.
 	if t.Buffered && eager && o.Bytes > 0 {
 		switch len(o.After) {
 		case 0:
 			done = atStart
 		case 1:
-			done = t.sayDone(s)
+			done = t.relay(s)
 		default:
-			ready := t.task(engine.Task{}, s)
+			ready := t.addTask(engine.Task{}, s)
 			t.out.Graph.AddEdge(ready, wait, 0)
 			done, wait = ready, ready
 		}
 	}
-	t.set(s, done, wait)
+
+	// When the receive ends.
+	t.setTasks(s, done, wait)
 	switch {
-	case open:
-		first, until := begin, t.milestone(s, id)
+	case isOpen:
+		// The offer exists from the start of the message until its data is received.
+		first, until := begin, t.addMilestone(s, id)
 		if eager {
 			first = until
 		}
-		t.offers = append(t.offers, keyed[engine.Offer]{s, engine.Offer{Box: m.dst, Task: first, Until: until, Source: m.src, Tag: m.tag}})
-	case eager && waits:
-		got := t.milestone(r, id)
-		t.set(r, got, got)
+		t.offers = append(t.offers,
+			opValue[engine.Offer]{s,
+				engine.Offer{Box: m.dst, Task: first, Until: until, Source: m.src, Tag: m.tag}})
+	case eager && recvWaits:
+		got := t.addMilestone(r, id)
+		t.setTasks(r, got, got)
 	default:
-		t.set(r, id, id)
+		t.setTasks(r, id, id)
 	}
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // writeBuilt writes all of a graph that was built.
-func writeBuilt(w io.Writer, b *Built) {
+func writeBuilt(w io.Writer, b *JobGraph) {
 	g := b.Graph
 	for i := range g.Tasks {
 		k := &g.Tasks[i]
@@ -23,7 +23,7 @@ func writeBuilt(w io.Writer, b *Built) {
 			fmt.Fprintln(w, e.To, e.Lag)
 		}
 	}
-	fmt.Fprintln(w, b.Rank, b.Op, b.Turn, g.Contention)
+	fmt.Fprintln(w, b.Rank, b.Op, b.SendOrder, g.Contention)
 }
 
 // drawGOAL draws a GOAL schedule of ranks that compute, send and receive, some from any rank or of any tag. A few
@@ -85,19 +85,19 @@ func TestStoredBuilds(t *testing.T) {
 	for _, c := range []struct {
 		name, format string
 		files        [][]File
-		h            Hints
+		h            ReadOptions
 		want         uint64
 	}{
-		{"chakra", "chakra", [][]File{{chTrace(0), chTrace(1)}}, Hints{Keys: Keys{PeakTFLOPS: 1, MemoryBandwidth: 1e9}}, 0xd2cd8674defb8aad},
-		{"chakra, one at a time", "chakra", [][]File{{chTrace(0), chTrace(1)}}, Hints{Keys: Keys{Streams: "one-at-a-time", RankMap: []int{1, 0}}}, 0x948a98501c1b01b3},
-		{"goal", "goal", [][]File{file(goalText), {{"a", goalBinary()}}}, Hints{}, 0xacdc85b3763bdccd},
-		{"drawn", "goal", nil, Hints{}, 0x2683abcb5234412a},
-		{"cm", "cm", [][]File{file(cmText)}, Hints{}, 0x766bfe6ef4e17a3a},
-		{"aicb", "aicb", [][]File{file(aicbText)}, Hints{}, 0xb50ac5e762facb41},
-		{"aicb with setup", "aicb", [][]File{file(aicbText)}, Hints{Keys: Keys{Setup: true}}, 0x768e6b59d23578e6},
-		{"simai", "simai", [][]File{file(simText(2, 1, 1, 2, 1, 4)), file(simText(2, 2, 2, 3, 2, 8)), file(simText(1, 1, 4, 5, 1, 8))}, Hints{Inside: 8e12}, 0x7e04b7a04ae4fcd0},
-		{"simai, eager", "simai", [][]File{file(simText(2, 2, 2, 3, 2, 16))}, Hints{Keys: Keys{RankOrder: "tp-pp-dp", Schedule: "eager-1f1b"}, Inside: 1e12}, 0x6a42af0cb0add5be},
-		{"simai, zero bubble", "simai", [][]File{file(simText(2, 1, 3, 4, 2, 12))}, Hints{Keys: Keys{Schedule: "zb-h1"}, Inside: 1e12}, 0x6dbe789fcfd0d639},
+		{"chakra", "chakra", [][]File{{chTrace(0), chTrace(1)}}, ReadOptions{Keys: Keys{PeakTFLOPS: 1, MemoryBandwidth: 1e9}}, 0xd2cd8674defb8aad},
+		{"chakra, one at a time", "chakra", [][]File{{chTrace(0), chTrace(1)}}, ReadOptions{Keys: Keys{Streams: "one-at-a-time", RankMap: []int{1, 0}}}, 0x948a98501c1b01b3},
+		{"goal", "goal", [][]File{file(goalText), {{"a", goalBinary()}}}, ReadOptions{}, 0xacdc85b3763bdccd},
+		{"drawn", "goal", nil, ReadOptions{}, 0xa51dafc5d4d1c55a},
+		{"cm", "cm", [][]File{file(cmText)}, ReadOptions{}, 0x766bfe6ef4e17a3a},
+		{"aicb", "aicb", [][]File{file(aicbText)}, ReadOptions{}, 0xb50ac5e762facb41},
+		{"aicb with setup", "aicb", [][]File{file(aicbText)}, ReadOptions{Keys: Keys{Setup: true}}, 0x768e6b59d23578e6},
+		{"simai", "simai", [][]File{file(simText(2, 1, 1, 2, 1, 4)), file(simText(2, 2, 2, 3, 2, 8)), file(simText(1, 1, 4, 5, 1, 8))}, ReadOptions{IntraStageRate: 8e12}, 0x7e04b7a04ae4fcd0},
+		{"simai, eager", "simai", [][]File{file(simText(2, 2, 2, 3, 2, 16))}, ReadOptions{Keys: Keys{RankOrder: "tp-pp-dp", Schedule: "eager-1f1b"}, IntraStageRate: 1e12}, 0x6a42af0cb0add5be},
+		{"simai, zero bubble", "simai", [][]File{file(simText(2, 1, 3, 4, 2, 12))}, ReadOptions{Keys: Keys{Schedule: "zb-h1"}, IntraStageRate: 1e12}, 0x6dbe789fcfd0d639},
 	} {
 		if c.name == "drawn" {
 			for _, text := range drawn {
@@ -118,7 +118,7 @@ func TestStoredBuilds(t *testing.T) {
 			for r := range int32(j.Ranks) {
 				place = append(place, 3*r+1)
 			}
-			for _, builder := range []Builder{{}, {Expand: Aggregate, Place: place}} {
+			for _, builder := range []BuildOptions{{}, {Expand: ExpandNeighbours, NodeOf: place}} {
 				b, err := j.Build(builder)
 				if err != nil {
 					fmt.Fprintln(digest, "refused")
@@ -143,23 +143,23 @@ func TestMostTasks(t *testing.T) {
 	for _, c := range []struct {
 		format  string
 		files   []File
-		builder Builder
+		builder BuildOptions
 		tasks   int
 	}{
-		{"goal", []File{{"a", []byte(goalText)}}, Builder{}, 8}, // messages count at both ends
-		{"chakra", []File{chTrace(0), chTrace(1)}, Builder{}, 8},
-		{"chakra", []File{chTrace(0), chTrace(1)}, Builder{Count: func(Collected) (int, error) { return 5, nil }}, 13},
+		{"goal", []File{{"a", []byte(goalText)}}, BuildOptions{}, 8}, // messages count at both ends
+		{"chakra", []File{chTrace(0), chTrace(1)}, BuildOptions{}, 8},
+		{"chakra", []File{chTrace(0), chTrace(1)}, BuildOptions{Count: func(GroupCall) (int, error) { return 5, nil }}, 13},
 	} {
-		j, err := Read(ByName(c.format), c.files, &Hints{})
+		j, err := Read(ByName(c.format), c.files, &ReadOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, most := range []int{c.tasks - 1, c.tasks, c.tasks + 1, 0} {
-			c.builder.Most = most
+			c.builder.MaxTasks = most
 			_, err := j.Build(c.builder)
-			var large TooLarge
+			var large TooLargeError
 			refused := errors.As(err, &large)
-			if want := most == c.tasks-1; refused != want || refused && large != (TooLarge{c.tasks, most}) || !refused && err != nil {
+			if want := most == c.tasks-1; refused != want || refused && large != (TooLargeError{c.tasks, most}) || !refused && err != nil {
 				t.Errorf("%s of %d tasks of at most %d: %v", c.format, c.tasks, most, err)
 			}
 		}

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// The types of nodes, and of their collectives (mlcommons/chakra, et_def.proto).
+// The types of nodes in Chakra's schema (mlcommons/chakra, et_def.proto).
 const (
 	chMeta = 1 + iota
 	chLoad
@@ -23,41 +23,53 @@ const (
 	chColl
 )
 
-var chCollectives = map[int64]Collective{0: AllReduce, 2: AllGather, 5: Broadcast, 6: AllToAll, 7: ReduceScatter, 8: ReduceScatter, 9: Barrier}
-var chRefused = map[int64]string{1: "REDUCE", 3: "GATHER", 4: "SCATTER"}
+// chCollectives maps Chakra's collective types to collectives.
+var chCollectives = map[int64]Collective{0: AllReduce, 2: AllGather, 5: Broadcast, 6: AllToAll,
+	7: ReduceScatter, 8: ReduceScatter, 9: Barrier}
 
-// chNode is a node of an execution trace. Its record counts the messages of a protobuf file, or the nodes of a JSON file,
-// from 1; at is the byte of the file where it begins.
+// chUnsupported names the collective types that are rejected.
+var chUnsupported = map[int64]string{1: "REDUCE", 3: "GATHER", 4: "SCATTER"}
+
+// chNode is a node of an execution trace.
 type chNode struct {
-	id         uint64
-	name       string
-	kind       int64
-	ctrl, data []uint64
-	micros     uint64
-	values     string // of its inputs
-	ints       map[string]int64
-	group      string
-	partly     bool // of the dimensions of ASTRA-sim's network
-	record, at int
+	id             uint64
+	name           string
+	kind           int64
+	ctrl, data     []uint64         // ids of the nodes on which it depends by control and by data
+	micros         uint64           // duration in microseconds
+	values         string           // values of its inputs
+	ints           map[string]int64 // integer attributes by name
+	group          string           // name of the process group
+	hasPartialDims bool             // collective of only some dimensions of ASTRA-sim's network
+	// record is the number of its protobuf message or JSON node in the file, from 1.
+	// offset is its byte in the file.
+	record, offset int
 }
 
-// maxDependencies bounds the dependencies of the nodes of all files together, which take up to 40 bytes each.
+// maxDependencies bounds the dependencies of the nodes of all files together, which take
+// up to 40 bytes each.
 const maxDependencies = 2 * MaxOperations
 
-// maxMembers bounds groups times ranks: of each group it is kept, in 4 bytes, which of its sets each rank is in.
-const maxMembers = 1 << 25
+// maxGroupRanks bounds groups x ranks. For each group, Group.SetOf stores 4 bytes per
+// rank.
+const maxGroupRanks = 1 << 25
 
-// isChakra: JSON of a workload graph, or a delimited message that has a version or nothing.
+// isChakra reports whether a file starts like a Chakra trace: JSON with a workload graph,
+// or a length-delimited protobuf message with a version or without fields.
 func isChakra(begin []byte) bool {
 	if text := bytes.TrimLeft(begin, " \t\r\n"); bytes.HasPrefix(text, []byte("{")) {
 		return bytes.Contains(text, []byte("workload_graph")) || bytes.Contains(text, []byte("-chakra."))
 	}
+	// Protobuf: the length of the first message, followed by its fields or by the next
+	// message.
 	n, k := protowire.ConsumeVarint(begin)
-	if k < 0 || n == 0 && len(begin) < 4 || n > math.MaxInt32 || int(n) > len(begin) && len(begin) < detected {
+	if k < 0 || n == 0 && len(begin) < 4 || n > math.MaxInt32 ||
+		int(n) > len(begin) && len(begin) < detectBytes {
 		return false
 	}
 	if meta := begin[k:min(len(begin), k+int(n))]; len(meta) > 0 {
-		if len(begin) >= k+int(n) && chFields(meta, func(protowire.Number, chValue) error { return nil }) != nil {
+		if len(begin) >= k+int(n) &&
+			chVisitFields(meta, func(protowire.Number, chValue) error { return nil }) != nil {
 			return false
 		}
 		num, typ, m := protowire.ConsumeTag(meta)
@@ -67,21 +79,27 @@ func isChakra(begin []byte) bool {
 	return m > 0 && len(begin) > k+m && begin[k+m]&7 <= 2 && begin[k+m]>>3 >= 1 && begin[k+m]>>3 <= 10
 }
 
-// readChakra reads a file of each rank.
-func readChakra(files []File, h *Hints) (*Job, error) {
-	// as in ASTRA-sim data is sent whether its receive has begun or not
-	j := &Job{Ranks: len(files), Ops: make([][]Op, len(files)), Eager: MaxSend}
-	c := &chakra{Job: j, h: h, sets: map[string][][]int32{}}
+// readChakra reads a Chakra trace with one file per rank.
+func readChakra(files []File, h *ReadOptions) (*Job, error) {
+	// As in ASTRA-sim, a message is sent whether its receive has started or not.
+	j := &Job{Ranks: len(files), Ops: make([][]Op, len(files)), EagerBytes: MaxMessageBytes}
+
+	c := &chakraReader{Job: j, options: h, sets: map[string][][]int32{}}
 	if len(files) > MaxRanks {
-		return nil, &Error{File: files[0].Name, Problem: fmt.Sprintf("%d ranks", len(files)), Want: fmt.Sprintf("at most %d", MaxRanks)}
+		return nil, &Error{File: files[0].Name, Problem: fmt.Sprintf("%d ranks", len(files)),
+			Want: fmt.Sprintf("at most %d", MaxRanks)}
 	}
-	if err := c.groupFile(); err != nil {
+	if err := c.readGroupFile(); err != nil {
 		return nil, err
 	}
+
 	counts, count, dependencies := make([]int, len(files)), 0, 0
-	c.own = map[string][]int32{}
-	for rank, f := range files { // nothing but groups is kept before all nodes are counted
-		clear(c.own)
+	c.rankGroups = map[string][]int32{}
+
+	// First pass: count nodes and read groups. Nothing else is stored until the counts
+	// are checked.
+	for rank, f := range files { // the first pass stores only groups and counts nodes
+		clear(c.rankGroups)
 		err := chVisit(f, func(n *chNode) error {
 			counts[rank]++
 			dependencies += len(n.ctrl) + len(n.data)
@@ -89,73 +107,93 @@ func readChakra(files []File, h *Hints) (*Job, error) {
 				return countOperations(f.Name, count)
 			}
 			if dependencies > maxDependencies {
-				return &Error{File: f.Name, Problem: fmt.Sprintf("holds %d dependencies or more", dependencies), Want: fmt.Sprintf("at most %d", maxDependencies)}
+				return &Error{File: f.Name,
+					Problem: fmt.Sprintf("holds %d dependencies or more", dependencies),
+					Want:    fmt.Sprintf("at most %d", maxDependencies)}
 			}
 			if n.kind < chMeta || n.kind > chColl {
-				return &Error{f.Name, n.record, n.at, fmt.Sprintf("node %d (%.40q) is of type %d", n.id, n.name, n.kind), "a type from 1 to 7"}
+				return &Error{f.Name, n.record, n.offset,
+					fmt.Sprintf("node %d (%.40q) is of type %d", n.id, n.name, n.kind),
+					"a type from 1 to 7"}
 			}
-			return c.groupNode(rank, f, n)
+			return c.readGroupNode(rank, f, n)
 		})
 		if err != nil {
 			return nil, err
 		}
 	}
-	if err := c.groups(files[0]); err != nil {
+
+	if err := c.makeGroups(files[0]); err != nil {
 		return nil, err
 	}
 	for rank, f := range files {
-		if err := c.rank(rank, f, counts[rank]); err != nil {
+		if err := c.readRank(rank, f, counts[rank]); err != nil {
 			return nil, err
 		}
 	}
 	return j, nil
 }
 
-type chakra struct {
+// chakraReader reads the files of a Chakra execution trace, one per rank. A file is a
+// sequence of length-delimited protobuf messages, first the metadata and then one per
+// node, or JSON:
+//
+//	{"workload_graph": [{"Id": 1, "NodeType": 4, "runtime": 5, "data_deps": [0], ...}, ...]}
+//
+// Nodes are computations, memory accesses, messages and collectives, with dependencies by
+// node id. The attributes in chAttributes describe them. Groups are in a separate file,
+// or in metadata nodes as written by PyTorch's profiler.
+//
+// A file is read twice: readChakra counts nodes and reads groups, then readRank creates
+// operations.
+type chakraReader struct {
 	*Job
-	h     *Hints
-	sets  map[string][][]int32 // by name of a group
-	own   map[string][]int32   // of these, those of the rank whose file is read
-	index map[string]int32     // of it in Job.Groups
+	options    *ReadOptions
+	sets       map[string][][]int32 // sets of ranks, by name of the group
+	rankGroups map[string][]int32   // groups of the rank whose file is read, by name
+	index      map[string]int32     // index in Job.Groups, by name
 }
 
-// groupFile reads the file of groups, by name their ranks.
-func (c *chakra) groupFile() error {
-	if c.h.GroupFile.Name == "" {
+// readGroupFile reads the file of groups, which maps names to ranks.
+func (c *chakraReader) readGroupFile() error {
+	if c.options.GroupFile.Name == "" {
 		return nil
 	}
-	var of map[string][]int32
-	if err := json.Unmarshal(c.h.GroupFile.Data, &of); err != nil {
-		return jsonError(c.h.GroupFile, 0, err, "groups", `{"1": [0, 1], "2": [2, 3]}`)
+	var members map[string][]int32
+	if err := json.Unmarshal(c.options.GroupFile.Data, &members); err != nil {
+		return jsonError(c.options.GroupFile, 0, err, "groups", `{"1": [0, 1], "2": [2, 3]}`)
 	}
-	for name, ranks := range of {
+	for name, ranks := range members {
 		c.sets[name] = [][]int32{ranks}
 	}
 	return nil
 }
 
-// groupNode reads the groups that a node of a rank's metadata has, as PyTorch's profiler says them.
-func (c *chakra) groupNode(rank int, f File, n *chNode) error {
+// readGroupNode reads the groups in a metadata node of a rank, as written by PyTorch's
+// profiler.
+func (c *chakraReader) readGroupNode(rank int, f File, n *chNode) error {
 	if n.kind != chMeta || !strings.Contains(n.name, "process_group:init") || len(n.values) < 4 {
 		return nil
 	}
+	// The value is a JSON list in quotes and brackets.
 	var groups []struct {
 		Name  string  `json:"pg_name"`
 		Ranks []int32 `json:"ranks"`
 	}
 	if err := json.Unmarshal([]byte(n.values[2:len(n.values)-2]), &groups); err != nil {
-		return &Error{f.Name, n.record, n.at, "has groups that are no JSON: " + strings.TrimPrefix(err.Error(), "json: "), `[{"pg_name": "0", "ranks": [0, 1]}]`}
+		return &Error{f.Name, n.record, n.offset, "has groups that are no JSON: " + strings.TrimPrefix(err.Error(), "json: "), `[{"pg_name": "0", "ranks": [0, 1]}]`}
 	}
 	for _, g := range groups {
 		if !slices.Contains(g.Ranks, int32(rank)) {
-			continue // all ranks, or not its own
+			continue // the default group of all ranks, or a group without this rank
 		}
-		if before, known := c.own[g.Name]; known && !slices.Equal(before, g.Ranks) {
-			return &Error{f.Name, n.record, n.at, fmt.Sprintf("rank %d is in two groups %.40q", rank, g.Name), "groups whose names differ"}
+		if before, known := c.rankGroups[g.Name]; known && !slices.Equal(before, g.Ranks) {
+			return &Error{f.Name, n.record, n.offset,
+				fmt.Sprintf("rank %d is in two groups %.40q", rank, g.Name), "groups whose names differ"}
 		} else if known {
 			continue
 		}
-		c.own[g.Name] = g.Ranks
+		c.rankGroups[g.Name] = g.Ranks
 		if !slices.ContainsFunc(c.sets[g.Name], func(s []int32) bool { return slices.Equal(s, g.Ranks) }) {
 			c.sets[g.Name] = append(c.sets[g.Name], g.Ranks)
 		}
@@ -163,25 +201,30 @@ func (c *chakra) groupNode(rank int, f File, n *chNode) error {
 	return nil
 }
 
-// groups makes the groups: all ranks first, then those of names.
-func (c *chakra) groups(f File) error {
+// makeGroups creates the groups: first the group of all ranks, then the named ones.
+func (c *chakraReader) makeGroups(f File) error {
 	every := make([]int32, c.Ranks)
 	for r := range every {
 		every[r] = int32(r)
 	}
+
 	whole, _ := NewGroup("all", c.Ranks, [][]int32{every})
 	c.Groups, c.index = append(c.Groups, whole), map[string]int32{"": 0, "0": 0}
-	if n := len(c.sets); n > maxMembers/c.Ranks {
-		return &Error{File: f.Name, Problem: fmt.Sprintf("%d groups of %d ranks", n, c.Ranks), Want: fmt.Sprintf("at most %d", maxMembers/c.Ranks)}
+	// Bound the memory of Group.SetOf.
+	if n := len(c.sets); n > maxGroupRanks/c.Ranks {
+		return &Error{File: f.Name, Problem: fmt.Sprintf("%d groups of %d ranks", n, c.Ranks),
+			Want: fmt.Sprintf("at most %d", maxGroupRanks/c.Ranks)}
 	}
+
 	for _, name := range slices.Sorted(maps.Keys(c.sets)) {
 		g, err := NewGroup(name, c.Ranks, c.sets[name])
 		if err != nil {
 			file := f.Name
-			if c.h.GroupFile.Name != "" {
-				file = c.h.GroupFile.Name
+			if c.options.GroupFile.Name != "" {
+				file = c.options.GroupFile.Name
 			}
-			return &Error{File: file, Problem: err.Error(), Want: fmt.Sprintf("ranks from 0 to %d, each once", c.Ranks-1)}
+			return &Error{File: file, Problem: err.Error(),
+				Want: fmt.Sprintf("ranks from 0 to %d, each once", c.Ranks-1)}
 		}
 		c.index[name] = int32(len(c.Groups))
 		c.Groups = append(c.Groups, g)

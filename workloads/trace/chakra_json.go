@@ -9,123 +9,145 @@ import (
 	"strings"
 )
 
-// chName is the name of a group in JSON, which may be written as a number.
-type chName string
+// chJSONName is the name of a group in JSON, a string or a number.
+type chJSONName string
 
 // UnmarshalJSON reads a string or a number.
-func (n *chName) UnmarshalJSON(b []byte) error {
+func (n *chJSONName) UnmarshalJSON(b []byte) error {
 	if len(b) > 0 && b[0] == '"' {
 		return json.Unmarshal(b, (*string)(n))
 	}
 	var number json.Number
 	err := json.Unmarshal(b, &number)
-	*n = chName(number)
+	*n = chJSONName(number)
 	return err
 }
 
-// chList is a list of at most maxDependencies numbers in JSON.
-type chList []uint64
+// chJSONList is a JSON list of at most maxDependencies numbers.
+type chJSONList []uint64
 
-// UnmarshalJSON counts the numbers before it reads them.
-func (l *chList) UnmarshalJSON(b []byte) error {
+// UnmarshalJSON counts the numbers before it allocates memory for them.
+func (l *chJSONList) UnmarshalJSON(b []byte) error {
 	if count := 1 + bytes.Count(b, []byte{','}); count > maxDependencies {
 		return fmt.Errorf("a list of %d numbers, of at most %d", count, maxDependencies)
 	} else if cap(*l) < count {
-		*l = make(chList, 0, count)
+		*l = make(chJSONList, 0, count)
 	}
 	return json.Unmarshal(b, (*[]uint64)(l))
 }
 
-// chJSONNode is a node of the JSON variant.
+// chJSONNode is a node of the JSON variant. Optional numbers are pointers, because 0 is a
+// valid value.
 type chJSONNode struct {
-	ID       uint64 `json:"Id"`
-	Name     string `json:"Name"`
-	Kind     int64  `json:"NodeType"`
-	Ctrl     chList `json:"ctrlDeps"`
-	Data     chList `json:"data_deps"`
-	Runtime  uint64 `json:"runtime"`
-	CPU      bool   `json:"is_cpu_op"`
-	CommType *int64 `json:"comm_type"`
-	CommSize *int64 `json:"comm_size"`
-	CommSrc  *int64 `json:"comm_src"`
-	CommDst  *int64 `json:"comm_dst"`
-	CommTag  *int64 `json:"comm_tag"`
-	Ops      *int64 `json:"num_ops"`
-	Tensor   *int64 `json:"tensor_size"`
-	Stream   *int64 `json:"stream"`
-	Group    chName `json:"pg_name"`
-	Number   chName `json:"comm_group"`
+	ID       uint64     `json:"Id"`
+	Name     string     `json:"Name"`
+	Kind     int64      `json:"NodeType"`  // chMeta to chColl
+	Ctrl     chJSONList `json:"ctrlDeps"`  // ids of control dependencies
+	Data     chJSONList `json:"data_deps"` // ids of data dependencies
+	Runtime  uint64     `json:"runtime"`   // in microseconds
+	CPU      bool       `json:"is_cpu_op"` // operation of the host
+	CommType *int64     `json:"comm_type"`
+	CommSize *int64     `json:"comm_size"`
+	CommSrc  *int64     `json:"comm_src"`
+	CommDst  *int64     `json:"comm_dst"`
+	CommTag  *int64     `json:"comm_tag"`
+	Ops      *int64     `json:"num_ops"`     // floating-point operations
+	Tensor   *int64     `json:"tensor_size"` // bytes of memory traffic
+	Stream   *int64     `json:"stream"`
+	Group    chJSONName `json:"pg_name"`    // name of the process group
+	Number   chJSONName `json:"comm_group"` // number of the process group, in other versions
 }
 
-// chJSON visits the nodes of the JSON variant, each read alone.
-func chJSON(f File, visit func(n *chNode) error) error {
+// chVisitJSON visits the nodes of the JSON variant. Nodes are decoded one at a time, so
+// that a large file needs little memory before its nodes are counted. Keys other than
+// workload_graph and schema are only checked.
+func chVisitJSON(f File, visit func(n *chNode) error) error {
 	const what, want = "a Chakra trace", `{"workload_graph": [{"Id": 1, ...}]}`
-	schema, listed := "", false // schema is of what PyTorch writes of the host
+	schema, listed := "", false // schema marks PyTorch's host traces
 	var g chJSONNode
 	n := chNode{ints: map[string]int64{}}
-	node := func(value []byte, at int) error {
+
+	// node decodes one node and visits it.
+	node := func(value []byte, offset int) error {
 		g = chJSONNode{Ctrl: g.Ctrl[:0], Data: g.Data[:0]}
 		if err := json.Unmarshal(value, &g); err != nil {
 			if typed := (*json.UnmarshalTypeError)(nil); errors.As(err, &typed) {
 				typed.Field = strings.TrimSuffix("workload_graph."+typed.Field, ".")
 			}
-			return jsonError(f, at, err, what, want)
+			return jsonError(f, offset, err, what, want)
 		}
+
 		clear(n.ints)
-		n = chNode{id: g.ID, name: g.Name, kind: g.Kind, ctrl: g.Ctrl, data: g.Data, micros: g.Runtime, group: string(cmp.Or(g.Group, g.Number)), record: n.record + 1, at: at, ints: n.ints}
+		n = chNode{id: g.ID, name: g.Name, kind: g.Kind, ctrl: g.Ctrl, data: g.Data,
+			micros: g.Runtime, group: string(cmp.Or(g.Group, g.Number)), record: n.record + 1,
+			offset: offset, ints: n.ints}
+
 		if g.CPU {
 			n.ints["is_cpu_op"] = 1
 		}
+		// Present numbers become attributes, as in the protobuf variant.
 		for _, a := range [...]struct {
 			name  string
 			value *int64
 		}{
-			{"comm_type", g.CommType}, {"comm_size", g.CommSize}, {"comm_src", g.CommSrc}, {"comm_dst", g.CommDst},
+			{"comm_type", g.CommType}, {"comm_size", g.CommSize}, {"comm_src", g.CommSrc},
+			{"comm_dst", g.CommDst},
 			{"comm_tag", g.CommTag}, {"num_ops", g.Ops}, {"tensor_size", g.Tensor}, {"stream", g.Stream},
 		} {
 			if a.value != nil {
 				n.ints[a.name] = *a.value
 			}
 		}
+
 		return visit(&n)
 	}
+
 	r := jsonReader{data: f.Data}
 	err := r.object(func(key string) error {
 		switch {
 		case strings.EqualFold(key, "workload_graph") && r.next() == '[':
+			// The list of nodes.
 			if listed {
-				return &Error{f.Name, 1, r.at, "workload_graph is there twice", "one list of nodes"}
+				return &Error{f.Name, 1, r.offset, "workload_graph occurs twice", "one list of nodes"}
 			}
 			listed = true
 			return r.array(func() error {
-				value, at, err := r.value()
+				value, offset, err := r.value()
 				if err != nil {
 					return err
 				}
-				return node(value, at)
+				return node(value, offset)
 			})
 		case strings.EqualFold(key, "schema"):
-			value, at, err := r.value()
+			value, offset, err := r.value()
 			if err != nil {
 				return err
 			}
 			if err := json.Unmarshal(value, &schema); err != nil {
-				return jsonError(f, at, err, what, want)
+				return jsonError(f, offset, err, what, want)
 			}
 			return nil
 		default:
-			value, at, err := r.value()
-			if err == nil && !json.Valid(value) || strings.EqualFold(key, "workload_graph") && string(value) != "null" {
-				return &Error{f.Name, 1 + bytes.Count(f.Data[:at], []byte{'\n'}), at, fmt.Sprintf("is no JSON of %s: the value of %.40q", what, key), want}
+			value, offset, err := r.value()
+			if err == nil && !json.Valid(value) ||
+				strings.EqualFold(key, "workload_graph") && string(value) != "null" {
+				return &Error{f.Name, 1 + bytes.Count(f.Data[:offset], []byte{'\n'}), offset,
+					fmt.Sprintf("is not valid JSON of %s: the value of %.40q", what, key), want}
 			}
 			return err
 		}
 	})
-	if fault := (jsonFault{}); errors.As(err, &fault) {
+
+	if fault := (jsonSyntaxError{}); errors.As(err, &fault) {
 		return jsonError(f, 0, err, what, want)
 	}
+
+	// A host trace of PyTorch has a schema but no list of nodes.
 	if err == nil && !listed && schema != "" {
-		return &Error{f.Name, 1, 0, fmt.Sprintf("is what PyTorch wrote of the host (schema %.40q), which has no kernels and is not converted", schema), "what chakra_trace_link and chakra_converter make of it"}
+		return &Error{f.Name, 1, 0,
+			fmt.Sprintf("is what PyTorch wrote of the host (schema %.40q), which has no kernels and is not converted",
+				schema),
+			"what chakra_trace_link and chakra_converter make of it"}
 	}
 	return err
 }

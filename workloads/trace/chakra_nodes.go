@@ -10,33 +10,39 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// chVisit visits the nodes of a file in order. The node is valid until visit returns; its dependencies are those of one
-// node at most maxDependencies.
+// chVisit visits the nodes of a file in order. The node is valid until visit returns. It
+// has at most maxDependencies dependencies. A protobuf file is a sequence of messages,
+// each preceded by its length as a varint. Its first message is the metadata.
 func chVisit(f File, visit func(n *chNode) error) error {
 	if bytes.HasPrefix(bytes.TrimLeft(f.Data, " \t\r\n"), []byte("{")) {
-		return chJSON(f, visit)
+		return chVisitJSON(f, visit)
 	}
 	rest, record := f.Data, 0
 	var n chNode
 	for len(rest) > 0 {
-		at := len(f.Data) - len(rest)
+		offset := len(f.Data) - len(rest)
 		record++
 		size, k := protowire.ConsumeVarint(rest)
 		if k < 0 || size > uint64(len(rest)-k) {
-			return &Error{f.Name, record, at, fmt.Sprintf("a message of %d bytes, and %d are left", size, len(rest)-max(0, k)), "a whole file"}
+			return &Error{f.Name, record, offset,
+				fmt.Sprintf("a message of %d bytes, and %d are left", size, len(rest)-max(0, k)),
+				"a complete file"}
 		}
+
 		message := rest[k : k+int(size)]
 		rest = rest[k+int(size):]
+		// The first message is the metadata.
 		if record == 1 {
-			if err := chVersion(message); err != nil {
-				return placed(err, f.Name, record, at)
+			if err := chCheckVersion(message); err != nil {
+				return locate(err, f.Name, record, offset)
 			}
 			continue
 		}
+		// Reuse the memory of the previous node.
 		clear(n.ints)
-		n = chNode{record: record, at: at, ctrl: n.ctrl[:0], data: n.data[:0], ints: n.ints}
+		n = chNode{record: record, offset: offset, ctrl: n.ctrl[:0], data: n.data[:0], ints: n.ints}
 		if err := n.decode(message); err != nil {
-			return placed(err, f.Name, record, at)
+			return locate(err, f.Name, record, offset)
 		}
 		if err := visit(&n); err != nil {
 			return err
@@ -45,58 +51,69 @@ func chVisit(f File, visit func(n *chNode) error) error {
 	return nil
 }
 
-// chVersion holds the first message, which is metadata, against what is read.
-func chVersion(b []byte) error {
-	return chFields(b, func(num protowire.Number, v chValue) error {
+// chCheckVersion checks the first message, the metadata. Its field 1 is the version of
+// the schema. Version 0.0.1 has different node fields and is rejected.
+func chCheckVersion(b []byte) error {
+	return chVisitFields(b, func(num protowire.Number, v chValue) error {
 		if num == 1 && strings.HasPrefix(v.text(), "0.0.1") {
-			return wrong("a trace of Chakra 1.0", "is of schema %.20q, as ASTRA-sim 1.0 and STG 0.0.1 write it", v.text())
+			return invalid("a trace of Chakra 1.0",
+				"is of schema %.20q, as ASTRA-sim 1.0 and STG 0.0.1 write it", v.text())
 		}
 		return nil
 	})
 }
 
-// chValue is the value of a field.
+// chValue is the value of a protobuf field.
 type chValue struct {
 	typ   protowire.Type
-	n     uint64
-	bytes []byte
+	n     uint64 // value of a number
+	bytes []byte // value of a string, message or packed list
 }
 
+// text returns a string value.
 func (v chValue) text() string { return string(v.bytes) }
 
-// list returns the numbers of a packed field, or the only one.
+// list appends the numbers of a packed field, or the single number of an unpacked one, to
+// to.
 func (v chValue) list(to []uint64) ([]uint64, error) {
 	if v.typ != protowire.BytesType {
 		return append(to, v.n), nil
 	}
+
+	// Count the numbers before allocating memory for them.
 	count := 0
 	for _, b := range v.bytes {
-		if b < 0x80 { // ends a number
+		if b < 0x80 { // the last byte of a varint
 			count++
 		}
 	}
 	if len(to)+count > maxDependencies {
-		return nil, wrong(fmt.Sprintf("at most %d", maxDependencies), "a list of %d numbers", len(to)+count)
+		return nil, invalid(fmt.Sprintf("at most %d", maxDependencies), "a list of %d numbers",
+			len(to)+count)
 	}
+
 	to = slices.Grow(to, count)
 	for b := v.bytes; len(b) > 0; {
 		n, k := protowire.ConsumeVarint(b)
 		if k < 0 {
-			return nil, wrong("protobuf as Chakra 1.0 has it", "a list of numbers is cut off")
+			return nil, invalid("protobuf as Chakra 1.0 has it", "a list of numbers is cut off")
 		}
 		to, b = append(to, n), b[k:]
 	}
 	return to, nil
 }
 
-// chFields visits the fields of a message.
-func chFields(b []byte, visit func(num protowire.Number, v chValue) error) error {
+// chVisitFields visits the fields of a protobuf message, with their numbers and values.
+// It accepts the wire types that Chakra uses.
+func chVisitFields(b []byte, visit func(num protowire.Number, v chValue) error) error {
 	for len(b) > 0 {
 		num, typ, n := protowire.ConsumeTag(b)
 		if n < 0 {
-			return wrong("protobuf as Chakra 1.0 has it", "a field is broken: %v", protowire.ParseError(n))
+			return invalid("protobuf as Chakra 1.0 has it", "a field is broken: %v",
+				protowire.ParseError(n))
 		}
 		b = b[n:]
+
 		v := chValue{typ: typ}
 		switch typ {
 		case protowire.VarintType:
@@ -110,10 +127,10 @@ func chFields(b []byte, visit func(num protowire.Number, v chValue) error) error
 		case protowire.Fixed64Type:
 			v.n, n = protowire.ConsumeFixed64(b)
 		default:
-			return wrong("protobuf as Chakra 1.0 has it", "field %d has the wire type %d", num, typ)
+			return invalid("protobuf as Chakra 1.0 has it", "field %d has the wire type %d", num, typ)
 		}
 		if n < 0 {
-			return wrong("protobuf as Chakra 1.0 has it", "field %d is cut off", num)
+			return invalid("protobuf as Chakra 1.0 has it", "field %d is cut off", num)
 		}
 		b = b[n:]
 		if err := visit(num, v); err != nil {
@@ -123,9 +140,18 @@ func chFields(b []byte, visit func(num protowire.Number, v chValue) error) error
 	return nil
 }
 
-// decode reads a Node.
+// decode reads a Node message of et_def.proto. Its fields are:
+//
+//	1   id
+//	2   name
+//	3   type, chMeta to chColl
+//	4   ids of control dependencies
+//	5   ids of data dependencies
+//	7   duration in microseconds
+//	8   inputs; field 1 are their values
+//	10  attributes
 func (n *chNode) decode(b []byte) error {
-	return chFields(b, func(num protowire.Number, v chValue) (err error) {
+	return chVisitFields(b, func(num protowire.Number, v chValue) (err error) {
 		switch {
 		case num == 1 && v.typ == protowire.VarintType:
 			n.id = v.n
@@ -140,7 +166,7 @@ func (n *chNode) decode(b []byte) error {
 		case num == 7:
 			n.micros = v.n
 		case num == 8 && v.typ == protowire.BytesType:
-			return chFields(v.bytes, func(num protowire.Number, v chValue) error {
+			return chVisitFields(v.bytes, func(num protowire.Number, v chValue) error {
 				if num == 1 {
 					n.values = v.text()
 				}
@@ -149,44 +175,48 @@ func (n *chNode) decode(b []byte) error {
 		case num == 10 && v.typ == protowire.BytesType:
 			return n.attribute(v.bytes)
 		case num <= 3:
-			return wrong("a trace of Chakra 1.0", "field %d of a node is of another type, as in ASTRA-sim 1.0", num)
+			return invalid("a trace of Chakra 1.0",
+				"field %d of a node is of another type, as in ASTRA-sim 1.0", num)
 		}
 		return err
 	})
 }
 
-// chRead are the attributes that are read.
-var chRead = []string{"is_cpu_op", "num_ops", "tensor_size", "comm_type", "comm_size", "comm_src", "comm_dst", "comm_tag", "comm_group", "stream", "tid", chPicoseconds, chDependency, chNumbered, chTurn}
+// chAttributes are the attributes that are stored in chNode.ints.
+var chAttributes = []string{"is_cpu_op", "num_ops", "tensor_size", "comm_type", "comm_size",
+	"comm_src", "comm_dst", "comm_tag", "comm_group", "stream", "tid", chPicoseconds, chDependency,
+	chTaskNumber, chSendOrder}
 
-// attribute reads an AttributeProto, whose number may be of any type.
+// attribute reads an AttributeProto and stores it in n.ints if it is one of chAttributes.
+// Field 1 is the name. The other fields are alternatives for the value, by its type.
 func (n *chNode) attribute(b []byte) error {
 	name := ""
-	return chFields(b, func(num protowire.Number, v chValue) error {
+	return chVisitFields(b, func(num protowire.Number, v chValue) error {
 		var x int64
 		switch num {
 		case 1:
 			name = v.text()
 			return nil
-		case 3:
+		case 3: // double
 			x = int64(math.Float64frombits(v.n))
-		case 5:
+		case 5: // float
 			x = int64(math.Float32frombits(uint32(v.n)))
-		case 7, 9, 11, 13, 19, 21, 25, 27:
+		case 7, 9, 11, 13, 19, 21, 25, 27: // int32 to uint64, fixed and sfixed64, bool
 			x = int64(v.n)
-		case 15, 17:
+		case 15, 17: // sint32, sint64
 			x = protowire.DecodeZigZag(v.n)
-		case 23:
+		case 23: // sfixed32
 			x = int64(int32(v.n))
-		case 28:
+		case 28: // list of booleans
 			if name == "involved_dim" {
-				return chFields(v.bytes, func(_ protowire.Number, v chValue) error {
+				return chVisitFields(v.bytes, func(_ protowire.Number, v chValue) error {
 					all, err := v.list(nil)
-					n.partly = n.partly || slices.Contains(all, 0)
+					n.hasPartialDims = n.hasPartialDims || slices.Contains(all, 0)
 					return err
 				})
 			}
 			return nil
-		case 29:
+		case 29: // string
 			if name == "pg_name" || name == "comm_group" && n.group == "" {
 				n.group = v.text()
 			}
@@ -194,7 +224,8 @@ func (n *chNode) attribute(b []byte) error {
 		default:
 			return nil
 		}
-		if slices.Contains(chRead, name) {
+
+		if slices.Contains(chAttributes, name) {
 			if n.ints == nil {
 				n.ints = map[string]int64{}
 			}

@@ -9,95 +9,125 @@ import (
 	"sim/engine"
 )
 
-// chLinks is what of a node is kept beside its operation: its id, the stream that it names, and where its dependencies
-// on data and on control end in the list of all, in which those of the nodes follow each other.
-type chLinks struct {
-	id                uint64
-	stream            int64
-	dataEnd, controls int32
-	gpu               bool
+// chNodeLinks holds the properties of a node that are needed after its operation is
+// created.
+type chNodeLinks struct {
+	id     uint64
+	stream int64
+	// Ends of the node's data and control dependencies in the list of all dependency ids.
+	// The dependencies of consecutive nodes follow one another.
+	dataEnd, controlEnd int32
+	gpu                 bool // kernel or message; false for operations of the host
 }
 
-// rank makes the operations of a rank, whose file has so many nodes.
-func (c *chakra) rank(rank int, f File, count int) error {
-	ops, nodes, named := make([]Op, 0, count), make([]chLinks, 0, count), []uint64(nil)
+// readRank creates the operations of a rank. count is the number of nodes in its file.
+//
+// Nodes refer to each other by id. Control dependencies may contradict data dependencies,
+// in which case dropContradictions removes some of them.
+func (c *chakraReader) readRank(rank int, f File, count int) error {
+	ops, nodes, dependencyIDs := make([]Op, 0, count), make([]chNodeLinks, 0, count), []uint64(nil)
+
+	// Create the operations, and keep the ids of their dependencies in one list.
 	err := chVisit(f, func(n *chNode) error {
-		o, err := c.op(rank, n)
+		o, err := c.operation(rank, n)
 		if err != nil {
-			return placed(err, f.Name, n.record, n.at)
+			return locate(err, f.Name, n.record, n.offset)
 		}
-		l := chLinks{id: n.id, gpu: n.kind >= chComp && n.ints["is_cpu_op"] == 0, dataEnd: int32(len(named) + len(n.data)), controls: int32(len(named) + len(n.data) + len(n.ctrl))}
+		l := chNodeLinks{id: n.id, gpu: n.kind >= chComp && n.ints["is_cpu_op"] == 0,
+			dataEnd:    int32(len(dependencyIDs) + len(n.data)),
+			controlEnd: int32(len(dependencyIDs) + len(n.data) + len(n.ctrl))}
 		if s, ok := n.ints["stream"]; ok {
 			l.stream = max(0, s)
 		} else {
 			l.stream = max(0, n.ints["tid"])
 		}
-		ops, nodes, named = append(ops, o), append(nodes, l), append(append(named, n.data...), n.ctrl...)
+		ops, nodes, dependencyIDs = append(ops, o), append(nodes, l),
+			append(append(dependencyIDs, n.data...), n.ctrl...)
 		return nil
 	})
 	if err != nil {
 		return err
 	}
+
+	// fail returns an error at node i. It reads the file again to find the node's
+	// position.
 	fail := func(i int, want, format string, args ...any) error {
 		k, found := 0, error(nil)
 		_ = chVisit(f, func(n *chNode) error {
 			if found = nil; k == i {
-				found = &Error{f.Name, n.record, n.at, fmt.Sprintf(format, args...), want}
+				found = &Error{f.Name, n.record, n.offset, fmt.Sprintf(format, args...), want}
 			}
 			k++
 			return found
 		})
 		return found
 	}
-	byID := make([]int32, len(nodes)) // nodes in the order of their ids
+
+	// Sort the nodes by id to look up dependencies, and reject duplicate ids.
+	byID := make([]int32, len(nodes)) // nodes sorted by id
 	for i := range byID {
 		byID[i] = int32(i)
 	}
-	slices.SortFunc(byID, func(a, b int32) int { return cmp.Or(cmp.Compare(nodes[a].id, nodes[b].id), cmp.Compare(a, b)) })
-	twice := int32(math.MaxInt32)
+	slices.SortFunc(byID, func(a, b int32) int {
+		return cmp.Or(cmp.Compare(nodes[a].id, nodes[b].id), cmp.Compare(a, b))
+	})
+
+	duplicate := int32(math.MaxInt32)
 	for i := 1; i < len(byID); i++ {
 		if nodes[byID[i]].id == nodes[byID[i-1]].id {
-			twice = min(twice, byID[i])
+			duplicate = min(duplicate, byID[i])
 		}
 	}
-	if twice < math.MaxInt32 {
-		return fail(int(twice), "ids that are used once", "node %d is there twice", nodes[twice].id)
+	if duplicate < math.MaxInt32 {
+		return fail(int(duplicate), "ids that are used once", "node %d occurs twice", nodes[duplicate].id)
 	}
+
+	// find returns the index of the node with an id.
 	find := func(id uint64) (int32, bool) {
-		i, ok := slices.BinarySearchFunc(byID, id, func(i int32, id uint64) int { return cmp.Compare(nodes[i].id, id) })
+		i, ok := slices.BinarySearchFunc(byID, id,
+			func(i int32, id uint64) int { return cmp.Compare(nodes[i].id, id) })
 		if !ok {
 			return 0, false
 		}
 		return byID[i], true
 	}
-	follows, control := make([]bool, len(nodes)), make([][]int32, len(nodes))
-	at, room := 0, make([]int32, 0, len(named))
+
+	// Resolve the ids of dependencies.
+	hasSuccessor, control := make([]bool, len(nodes)), make([][]int32, len(nodes))
+	start, dependencies := 0, make([]int32, 0, len(dependencyIDs))
 	for i := range nodes {
 		n := &nodes[i]
-		begin := len(room)
-		for _, d := range named[at:n.dataEnd] {
+		begin := len(dependencies)
+		for _, d := range dependencyIDs[start:n.dataEnd] {
 			k, ok := find(d)
 			if !ok {
-				return fail(i, "all nodes of the rank", "node %d (%.40q) depends on the data of node %d, which is not there", n.id, ops[i].Name, d)
+				return fail(i, "all nodes of the rank",
+					"node %d (%.40q) depends on the data of node %d, which is not there", n.id,
+					ops[i].Name, d)
 			}
-			room = append(room, k)
+			dependencies = append(dependencies, k)
 		}
-		ops[i].After = room[begin:len(room):len(room)]
-		begin = len(room)
-		for _, d := range named[n.dataEnd:n.controls] {
+		ops[i].After = dependencies[begin:len(dependencies):len(dependencies)]
+		begin = len(dependencies)
+
+		// A control dependency on an unknown node invalidates all control dependencies of
+		// the node.
+		for _, d := range dependencyIDs[n.dataEnd:n.controlEnd] {
 			k, ok := find(d)
 			if !ok {
-				room = room[:begin]
+				dependencies = dependencies[:begin]
 				c.note("nodes have control dependencies that name no node: none of theirs is taken", 0)
 				break
 			}
 			if k != int32(i) {
-				room = append(room, k)
+				dependencies = append(dependencies, k)
 			}
 		}
-		control[i], at = room[begin:len(room):len(room)], int(n.controls)
+		control[i], start = dependencies[begin:len(dependencies):len(dependencies)], int(n.controlEnd)
 	}
-	if c.h.ControlCycles != "refuse" {
+
+	// Merge control and data dependencies and sort the operations.
+	if c.options.ControlCycles != "refuse" {
 		for range dropContradictions(ops, control) {
 			c.note("control dependencies close a cycle with data dependencies and are dropped", 0)
 		}
@@ -110,28 +140,36 @@ func (c *chakra) rank(rank int, f File, count int) error {
 		slices.Sort(o.After)
 		o.After = slices.Compact(o.After)
 		for _, a := range o.After {
-			follows[a] = true
+			hasSuccessor[a] = true
 		}
 	}
-	out, to, err := ordered(ops)
+
+	// Find the source node of each operation in the new order.
+	out, position, err := topologicalOrder(ops)
 	if err != nil {
-		return placed(err, f.Name, 0, 0)
+		return locate(err, f.Name, 0, 0)
 	}
-	from := make([]int, len(out))
-	for i, k := range to {
-		from[k] = i
+
+	source := make([]int, len(out))
+	for i, k := range position {
+		source[k] = i
 	}
-	mode := c.h.Streams
+
+	// Put the operations on streams, as workload.streams requires.
+	mode := c.options.Streams
 	if mode == "auto" || mode == "" {
+		// Chained streams, if there are kernels and none of them has a successor.
 		mode = "free"
-		some := slices.ContainsFunc(nodes, func(n chLinks) bool { return n.gpu })
-		if some && !slices.ContainsFunc(from, func(i int) bool { return nodes[i].gpu && follows[i] }) {
+		hasKernels := slices.ContainsFunc(nodes, func(n chNodeLinks) bool { return n.gpu })
+		if hasKernels && !slices.ContainsFunc(source,
+			func(i int) bool { return nodes[i].gpu && hasSuccessor[i] }) {
 			mode = "chained"
 		}
 	}
-	number := map[int64]int32{} // of streams
+
+	number := map[int64]int32{} // number of each stream, from 1
 	for k := range out {
-		n, o := &nodes[from[k]], &out[k]
+		n, o := &nodes[source[k]], &out[k]
 		switch {
 		case o.Kind == Recv:
 		case mode == "chained" && n.gpu:
@@ -152,64 +190,79 @@ func (c *chakra) rank(rank int, f File, count int) error {
 	return nil
 }
 
-// wrong is an error about a node.
-func (n *chNode) wrong(want, format string, args ...any) error {
-	return wrong(want, "node %d (%.40q) %s", n.id, n.name, fmt.Sprintf(format, args...))
+// invalid returns an error about a node.
+func (n *chNode) invalid(want, format string, args ...any) error {
+	return invalid(want, "node %d (%.40q) %s", n.id, n.name, fmt.Sprintf(format, args...))
 }
 
-// op makes an operation of a node.
-func (c *chakra) op(rank int, n *chNode) (o Op, err error) {
+// operation returns the operation of a node. Memory accesses become computations, because
+// they do not use the network. Metadata nodes become joins.
+func (c *chakraReader) operation(rank int, n *chNode) (o Op, err error) {
 	o.Name = n.name
-	if most := uint64(mostTime / engine.Microsecond); n.micros > most {
-		return o, n.wrong(fmt.Sprintf("at most %d", most), "lasts for %d us", n.micros)
+	if maxMicros := uint64(maxComputeTime / engine.Microsecond); n.micros > maxMicros {
+		return o, n.invalid(fmt.Sprintf("at most %d", maxMicros), "lasts for %d us", n.micros)
 	}
+
+	// The duration is in microseconds, or exact in files of WriteChakra.
 	busy := engine.Time(n.micros) * engine.Microsecond
 	if exact, ok := n.ints[chPicoseconds]; ok {
-		if busy = engine.Time(exact); busy < 0 || busy > mostTime {
-			return o, n.wrong(fmt.Sprintf("from 0 to %d", int64(mostTime)), "has "+chPicoseconds+" %d", exact)
+		if busy = engine.Time(exact); busy < 0 || busy > maxComputeTime {
+			return o, n.invalid(fmt.Sprintf("from 0 to %d", int64(maxComputeTime)),
+				"has "+chPicoseconds+" %d", exact)
 		}
 	}
+
 	size, sized := n.ints["comm_size"]
-	if size < 0 || size > MaxSend {
-		return o, n.wrong(fmt.Sprintf("from 0 to %d", int64(MaxSend)), "has comm_size %d", size)
+	if size < 0 || size > MaxMessageBytes {
+		return o, n.invalid(fmt.Sprintf("from 0 to %d", int64(MaxMessageBytes)), "has comm_size %d", size)
 	}
+
+	// other returns the relative peer named by an attribute.
 	other := func(name string) (int32, error) {
 		p, ok := n.ints[name]
 		if !ok {
-			return 0, n.wrong("a trace whose messages name both ranks", "has no %s, as traces converted from PyTorch have it", name)
+			return 0, n.invalid("a trace whose messages name both ranks",
+				"has no %s, as traces converted from PyTorch have it", name)
 		}
 		if p < 0 || p >= int64(c.Ranks) {
-			return 0, n.wrong(fmt.Sprintf("a rank from 0 to %d", c.Ranks-1), "has %s %d", name, p)
+			return 0, n.invalid(fmt.Sprintf("a rank from 0 to %d", c.Ranks-1), "has %s %d", name, p)
 		}
 		return int32(p) - int32(rank), nil
 	}
-	if number := n.ints[chNumbered]; number > 0 && number < noBytes {
+
+	if number := n.ints[chTaskNumber]; number > 0 && number < completionTag {
 		o.Tag = uint32(number)
 	}
+
+	// Fill in the operation by the type of the node.
 	switch n.kind {
 	case chMeta:
 	case chLoad, chStore:
 		c.note("loads and stores of memory last as long as they say, and move nothing", 0)
-		o.Kind, o.Dur = Compute, busy
+		o.Kind, o.Duration = Compute, busy
 	case chComp:
-		o.Kind, o.Dur = Compute, busy
+		o.Kind, o.Duration = Compute, busy
 		for _, name := range []string{"num_ops", "tensor_size"} {
 			if n.ints[name] < 0 {
-				return o, n.wrong("0 or more", "has %s %d", name, n.ints[name])
+				return o, n.invalid("0 or more", "has %s %d", name, n.ints[name])
 			}
 		}
 		if work := n.ints["num_ops"]; busy == 0 && work > 0 {
-			o.Dur, err = c.roofline(float64(work), float64(n.ints["tensor_size"]))
+			o.Duration, err = c.rooflineTime(float64(work), float64(n.ints["tensor_size"]))
 		}
 	case chSend, chRecv:
-		if at, ok := n.ints[map[int64]string{chSend: "comm_src", chRecv: "comm_dst"}[n.kind]]; ok && at != int64(rank) {
-			c.note("messages name another rank at their own end than that of their file, and are taken to be the file's", 0)
+		if ownEnd, ok := n.ints[map[int64]string{chSend: "comm_src",
+			chRecv: "comm_dst"}[n.kind]]; ok && ownEnd != int64(rank) {
+			c.note("messages name another rank at their own end than that of their file, and are taken to be the file's",
+				0)
 		}
+		// Tags are 32 bits wide, signed or unsigned; the highest bit is reserved for
+		// completionTag.
 		if tag := n.ints["comm_tag"]; tag != int64(int32(tag)) && tag != int64(uint32(tag)) {
-			return o, n.wrong("a number of 32 bits", "has comm_tag %d", tag)
+			return o, n.invalid("a number of 32 bits", "has comm_tag %d", tag)
 		}
 		if o.Bytes, o.Tag = size, uint32(n.ints["comm_tag"])&^(1<<31); n.ints[chDependency] != 0 {
-			if o.Bytes, o.Tag = 0, o.Tag|noBytes; n.kind == chSend {
+			if o.Bytes, o.Tag = 0, o.Tag|completionTag; n.kind == chSend {
 				c.note("messages that are dependencies ("+chDependency+") carry nothing", 0)
 			}
 		}
@@ -218,60 +271,72 @@ func (c *chakra) op(rank int, n *chNode) (o Op, err error) {
 			o.Peer, err = other("comm_src")
 		} else {
 			o.Peer, err = other("comm_dst")
-			o.Turn = int32(max(0, min(n.ints[chTurn], math.MaxInt32)))
+			o.SendOrder = int32(max(0, min(n.ints[chSendOrder], math.MaxInt32)))
 		}
 	case chColl:
 		code, typed := n.ints["comm_type"]
 		if !typed || !sized && code != 9 {
 			if n.ints["is_cpu_op"] == 0 {
-				return o, n.wrong("both", "is a collective without comm_type and comm_size")
+				return o, n.invalid("both attributes", "is a collective without comm_type and comm_size")
 			}
+			// The call on the host has a kernel elsewhere, which transfers the data.
 			c.note("calls of collectives on the host are host work, and their kernels move the bytes", 0)
-			o.Kind, o.Dur = Compute, busy
+			o.Kind, o.Duration = Compute, busy
 			return o, nil
 		}
+
 		coll, ok := chCollectives[code]
 		if !ok {
-			return o, n.wrong("another collective", "is a %s (comm_type %d), which is not read", cmp.Or(chRefused[code], "collective"), code)
+			return o, n.invalid("a supported collective", "is a %s (comm_type %d), which is not read",
+				cmp.Or(chUnsupported[code], "collective"), code)
 		}
+
+		// Find the group by its name or its number.
 		name := n.group
 		if g, ok := n.ints["comm_group"]; ok && name == "" {
 			name = fmt.Sprint(g)
 		}
+
 		group, ok := c.index[name]
 		if !ok {
-			return o, n.wrong("workload.groups, the file of groups", "calls the group %.20q, which is not known", name)
+			return o, n.invalid("workload.groups, the file of groups",
+				"calls the group %.20q, which is not known", name)
 		}
-		if c.Groups[group].In[rank] < 0 {
-			return o, n.wrong("a group of its rank", "calls the group %.20q, which rank %d is not in", name, rank)
+		if c.Groups[group].SetOf[rank] < 0 {
+			return o, n.invalid("a group of its rank",
+				"calls the group %.20q, which rank %d is not in", name, rank)
 		}
-		if n.partly {
+
+		if n.hasPartialDims {
 			c.note("collectives are of some of ASTRA-sim's dimensions (involved_dim), and are taken to be of all", 0)
 		}
-		o.Kind, o.Coll, o.Bytes, o.Group = Call, coll, size, group
-		if coll == AllGather { // what one rank contributes
+
+		o.Kind, o.Collective, o.Bytes, o.Group = Call, coll, size, group
+		if coll == AllGather { // comm_size is the contribution of one rank
 			o.Bytes *= int64(len(c.members(rank, &o)))
 		}
 	}
 	return o, err
 }
 
-// roofline returns how long so many operations take, on so many bytes of memory.
-func (c *chakra) roofline(work, bytes float64) (engine.Time, error) {
-	if c.h.PeakTFLOPS == 0 {
+// rooflineTime returns the time of a computation with the given operations and bytes of
+// memory traffic.
+func (c *chakraReader) rooflineTime(work, bytes float64) (engine.Time, error) {
+	if c.options.PeakTFLOPS == 0 {
 		c.note("computations say their operations and no time, and take none: give peak_tflops and memory_bandwidth", 0)
 		return 0, nil
 	}
 	if bytes == 0 {
-		return 0, nil // as ASTRA-sim has it
+		return 0, nil // as in ASTRA-sim
 	}
-	s := work / (c.h.PeakTFLOPS * 1e12)
-	if c.h.MemoryBandwidth > 0 {
-		s = max(s, 8*bytes/float64(c.h.MemoryBandwidth))
+	s := work / (c.options.PeakTFLOPS * 1e12)
+	if c.options.MemoryBandwidth > 0 {
+		s = max(s, 8*bytes/float64(c.options.MemoryBandwidth))
 	}
 	d, err := engine.FromSeconds(s)
-	if err != nil || d > mostTime {
-		return 0, wrong("fewer operations, or a higher peak_tflops", "%.3g operations take %.3g s", work, s)
+	if err != nil || d > maxComputeTime {
+		return 0, invalid("fewer operations, or a higher peak_tflops",
+			"%.3g operations take %.3g s", work, s)
 	}
 	return d, nil
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // outcome returns what reading files comes to: the job, or where its error is.
-func outcome(format string, files []File, h *Hints) string {
+func outcome(format string, files []File, h *ReadOptions) string {
 	j, err := Read(ByName(format), files, h)
 	if e := (*Error)(nil); errors.As(err, &e) {
 		return fmt.Sprint("error ", e.File, " ", e.Record, " ", e.Byte)
@@ -17,7 +17,7 @@ func outcome(format string, files []File, h *Hints) string {
 	if err != nil {
 		return "error"
 	}
-	return fmt.Sprint(j.Format, j.Ranks, j.Groups, j.Ops, j.Eager, j.Buffered)
+	return fmt.Sprint(j.Format, j.Ranks, j.Groups, j.Ops, j.EagerBytes, j.Buffered)
 }
 
 // TestDamaged: what reading a sample of each format comes to when it is cut off anywhere, or when any of its bytes is
@@ -29,16 +29,16 @@ func TestDamaged(t *testing.T) {
 	for _, c := range []struct {
 		name, format string
 		files        []File
-		h            Hints
+		h            ReadOptions
 		want         uint64
 	}{
-		{"chakra", "chakra", []File{chTrace(0), chTrace(1)}, Hints{Keys: Keys{PeakTFLOPS: 1}}, 0x19b989b06d17f33c},
-		{"chakra in JSON", "chakra", []File{{"a", []byte(json)}}, Hints{Keys: Keys{ControlCycles: "refuse", Streams: "one-at-a-time"}}, 0xc96876ecd53a5abe},
-		{"goal", "goal", []File{{"a", []byte(goalText)}}, Hints{}, 0x523474641564d7fd},
-		{"goal in binary", "goal", []File{{"a", goalBinary()}}, Hints{}, 0x854737a9887be86f},
-		{"cm", "cm", []File{{"a", []byte(cmText)}}, Hints{}, 0x6c858761bccc2e06},
-		{"aicb", "aicb", []File{{"a", []byte(aicbText)}}, Hints{Keys: Keys{Setup: true}}, 0xc08cc0dfd5813b91},
-		{"simai", "simai", []File{{"a", []byte(simText(2, 2, 2, 2, 1, 8))}}, Hints{Keys: Keys{RankOrder: "tp-pp-dp", Schedule: "gpipe"}, Inside: 8e12}, 0xdd166651205c1da7},
+		{"chakra", "chakra", []File{chTrace(0), chTrace(1)}, ReadOptions{Keys: Keys{PeakTFLOPS: 1}}, 0x19b989b06d17f33c},
+		{"chakra in JSON", "chakra", []File{{"a", []byte(json)}}, ReadOptions{Keys: Keys{ControlCycles: "refuse", Streams: "one-at-a-time"}}, 0xc96876ecd53a5abe},
+		{"goal", "goal", []File{{"a", []byte(goalText)}}, ReadOptions{}, 0x523474641564d7fd},
+		{"goal in binary", "goal", []File{{"a", goalBinary()}}, ReadOptions{}, 0x854737a9887be86f},
+		{"cm", "cm", []File{{"a", []byte(cmText)}}, ReadOptions{}, 0x6c858761bccc2e06},
+		{"aicb", "aicb", []File{{"a", []byte(aicbText)}}, ReadOptions{Keys: Keys{Setup: true}}, 0xc08cc0dfd5813b91},
+		{"simai", "simai", []File{{"a", []byte(simText(2, 2, 2, 2, 1, 8))}}, ReadOptions{Keys: Keys{RankOrder: "tp-pp-dp", Schedule: "gpipe"}, IntraStageRate: 8e12}, 0xdd166651205c1da7},
 	} {
 		digest := fnv.New64a()
 		read, refused := 0, 0

@@ -20,10 +20,10 @@ import (
 	"sim/engine/units"
 )
 
-// chMessage appends a delimited message.
+// chMessage appends a length-delimited message.
 func chMessage(to, message []byte) []byte { return protowire.AppendBytes(to, message) }
 
-// chEncode writes a node, whose numbers are of whatever type their place in the list says.
+// chEncode encodes a node. The position in the list determines the type of each number.
 func chEncode(id uint64, kind uint64, name string, micros uint64, data []uint64, group string, numbers ...any) []byte {
 	var b []byte
 	if id > 0 {
@@ -63,7 +63,8 @@ func chEncode(id uint64, kind uint64, name string, micros uint64, data []uint64,
 	return b
 }
 
-// chTrace is the file of a rank of two: it computes, calls and sends or receives.
+// chTrace returns the file of one of two ranks, which computes, calls, and sends or
+// receives.
 func chTrace(rank int) File {
 	f := chMessage(nil, protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), "1.0"))
 	f = chMessage(f, chEncode(0, chComp, "before", 7, nil, ""))
@@ -77,6 +78,8 @@ func chTrace(rank int) File {
 	return File{fmt.Sprintf("w.%d.et", rank), f}
 }
 
+// TestChakra compares a trace with operations and times counted by hand, in protobuf,
+// JSON and gzip, and checks the errors of other traces.
 func TestChakra(t *testing.T) {
 	files := []File{chTrace(0), chTrace(1)}
 	if f := Detect(files[0]); f == nil || f.Name != "chakra" {
@@ -85,19 +88,19 @@ func TestChakra(t *testing.T) {
 	if f := Detect(File{"a", []byte("[\n" + strings.Repeat(`{"node": 1},`, 20))}); f != nil {
 		t.Errorf("a list in JSON is detected as %s", f.Name)
 	}
-	h := &Hints{Keys: Keys{PeakTFLOPS: 1, MemoryBandwidth: 8e9}}
+	h := &ReadOptions{Keys: Keys{PeakTFLOPS: 1, MemoryBandwidth: 8e9}}
 	j, err := Read(ByName("chakra"), files, h)
 	if err != nil {
 		t.Fatal(err)
 	}
-	// 7 us, and 3e6 operations at 1e12/s: 3 us
-	if got, want := span(t, j), 10*engine.Microsecond; got != want {
+	// 7 us, plus 3 us for 3e6 operations at 1e12/s
+	if got, want := computeSpan(t, j), 10*engine.Microsecond; got != want {
 		t.Errorf("computes %v, want %v", got, want)
 	}
-	if b, _ := j.Wire(); b != 2*100+64 { // each gathers a hundred bytes of the other
+	if b, _ := j.Wire(); b != 2*100+64 { // each rank gathers 100 B of the other
 		t.Errorf("%g B", b)
 	}
-	// packed by gzip it is the same
+	// Compression does not change the job.
 	var z bytes.Buffer
 	w := gzip.NewWriter(&z)
 	w.Write(files[0].Data)
@@ -110,7 +113,7 @@ func TestChakra(t *testing.T) {
 	}
 	for want, of := range map[string]func() []File{
 		"a message of": func() []File { return []File{{"a", files[0].Data[:len(files[0].Data)-3]}} },
-		"node 9 is there twice": func() []File {
+		"node 9 occurs twice": func() []File {
 			return []File{{"a", chMessage(slices.Clone(files[0].Data), chEncode(9, chComp, "x", 0, nil, ""))}, files[1]}
 		},
 		"depends on the data of node 77": func() []File {
@@ -141,7 +144,7 @@ func TestChakra(t *testing.T) {
 		"is a collective (comm_type 99)": func() []File {
 			return []File{{"b", chMessage(chMessage(nil, nil), chEncode(1, chColl, "x", 0, nil, "", "comm_type", 99, "comm_size", 1))}}
 		},
-		"record 2 (byte 29): is no JSON of a Chakra trace: workload_graph.Id of the wrong type (string)": func() []File {
+		"record 2 (byte 29): is not valid JSON of a Chakra trace: workload_graph.Id of the wrong type (string)": func() []File {
 			return []File{{"b", []byte("{\"workload_graph\": [\n{\"Id\":\"x\"}]}")}}
 		},
 		"is of type 9": func() []File { return []File{{"b", chMessage(chMessage(nil, nil), chEncode(1, 9, "x", 0, nil, ""))}} },
@@ -150,17 +153,19 @@ func TestChakra(t *testing.T) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
-	// one receives what nobody sends, and one calls what the other does not
+	// One rank receives a message that no rank sends; another makes a call that the other
+	// does not.
 	alone, err := Read(ByName("chakra"), []File{chTrace(0), chTrace(0)}, h)
 	if err == nil {
-		_, err = alone.Build(Builder{Expand: Aggregate})
+		_, err = alone.Build(BuildOptions{Expand: ExpandNeighbours})
 	}
 	if err == nil || !strings.Contains(err.Error(), "messages from rank") && !strings.Contains(err.Error(), "peer") {
 		t.Errorf("two senders: %v", err)
 	}
 }
 
-// TestEndsDisagree: what two ends of a message say otherwise is told.
+// TestEndsDisagree checks that differences between the two ends of a message are
+// reported.
 func TestEndsDisagree(t *testing.T) {
 	told := func(j *Job, err error) string {
 		t.Helper()
@@ -185,7 +190,7 @@ func TestEndsDisagree(t *testing.T) {
 		send = chMessage(send, chEncode(9, chSend, "send", 0, nil, "", "comm_size", 64, "comm_src", src, "comm_dst", 1))
 		receive := chMessage(nil, protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), "1.0"))
 		receive = chMessage(receive, chEncode(9, chRecv, "receive", 0, nil, "", "comm_size", 64, "comm_src", 0))
-		return told(Read(ByName("chakra"), []File{{"w.0.et", send}, {"w.1.et", receive}}, &Hints{}))
+		return told(Read(ByName("chakra"), []File{{"w.0.et", send}, {"w.1.et", receive}}, &ReadOptions{}))
 	}
 	if text := at(0); strings.Contains(text, ranks) {
 		t.Errorf("ranks that agree: %s", text)
@@ -214,15 +219,17 @@ rank 2 {
 a: recv 8b from -1 tag -1 cpu 0 nic 0
 }`
 
+// TestGOAL compares a text schedule with times and notes determined by hand, and checks
+// the errors of other schedules.
 func TestGOAL(t *testing.T) {
 	j, err := readText(t, goalText, Keys{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := span(t, j), 150*engine.Nanosecond; got != want { // two computes of a cpu do not overlap
+	if got, want := computeSpan(t, j), 150*engine.Nanosecond; got != want { // two computations on one cpu do not overlap
 		t.Errorf("computes %v, want %v", got, want)
 	}
-	b, err := j.Build(Builder{})
+	b, err := j.Build(BuildOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,7 +247,7 @@ func TestGOAL(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"num_ranks 2\nrank 0 {\nsend 8b to 1\n}\n":                                     "1 messages from rank 0 to rank 1 of tag 0, and 0 receives",
-		"num_ranks 1\nrank 0 {\na: calc 1\na: calc 1\n}\n":                             "is there twice",
+		"num_ranks 1\nrank 0 {\na: calc 1\na: calc 1\n}\n":                             "occurs twice",
 		"num_ranks 1\nrank 0 {\na: calc 1\na requires b\n}\n":                          "is not there",
 		"num_ranks 1\nrank 0 {\na: calc 1 nic 3\n}\n":                                  "in this order",
 		"num_ranks 1\nrank 0 {\na: send 8b to 7\n}\n":                                  "a rank is",
@@ -252,7 +259,7 @@ func TestGOAL(t *testing.T) {
 	} {
 		j, err := readText(t, text, Keys{})
 		if err == nil {
-			_, err = j.Build(Builder{})
+			_, err = j.Build(BuildOptions{})
 		}
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "; want ") {
 			t.Errorf("%.60q: %v, want %s", text, err, want)
@@ -260,7 +267,8 @@ func TestGOAL(t *testing.T) {
 	}
 }
 
-// goalBinary writes a schedule of one rank that computes and then sends itself nothing, as txt2bin does.
+// goalBinary returns txt2bin's file of a schedule in which one rank computes and then
+// sends itself an empty message.
 func goalBinary() []byte {
 	le := binary.LittleEndian
 	var b []byte
@@ -268,7 +276,7 @@ func goalBinary() []byte {
 	b = le.AppendUint32(b, 1)
 	b = append(b, 0, 0)
 	b = le.AppendUint64(b, 22)
-	b = le.AppendUint64(b, 22+8+4+2*goalNode+4)
+	b = le.AppendUint64(b, 22+8+4+2*goalNodeBytes+4)
 	b = le.AppendUint32(le.AppendUint32(b, 2), 1)
 	b = le.AppendUint32(b, 0)
 	node := func(left uint32, kind byte, size uint64, after, first uint32) {
@@ -285,52 +293,56 @@ func goalBinary() []byte {
 	return le.AppendUint32(b, 1)
 }
 
+// TestGOALBinary reads a binary file, and checks that corrupt files are rejected without
+// a crash.
 func TestGOALBinary(t *testing.T) {
 	data := goalBinary()
 	f := File{"a.bin", data}
 	if d := Detect(f); d == nil || d.Name != "goal" {
 		t.Fatalf("is detected as %v", d)
 	}
-	j, err := Read(ByName("goal"), []File{f}, &Hints{})
+	j, err := Read(ByName("goal"), []File{f}, &ReadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := span(t, j); got != 150*engine.Nanosecond {
+	if got := computeSpan(t, j); got != 150*engine.Nanosecond {
 		t.Errorf("computes %v", got)
 	}
-	twice := slices.Clone(data[:8+6]) // a second rank stands where the first does
+	twice := slices.Clone(data[:8+6]) // a second rank with the block of the first
 	twice[8] = 2
 	for range 2 {
 		twice = binary.LittleEndian.AppendUint64(twice, 38)
 		twice = binary.LittleEndian.AppendUint64(twice, uint64(len(data)+16-8))
 	}
 	twice = append(twice, data[8+6+16:]...)
-	if _, err := Read(ByName("goal"), []File{{"a", twice}}, &Hints{}); err == nil || !strings.Contains(err.Error(), "where others stand") {
+	if _, err := Read(ByName("goal"), []File{{"a", twice}}, &ReadOptions{}); err == nil || !strings.Contains(err.Error(), "which overlaps other blocks") {
 		t.Errorf("ranks that share bytes: %v", err)
 	}
-	for i := range data { // cut off anywhere, or with any byte another
-		if _, err := Read(ByName("goal"), []File{{"a", data[:i]}}, &Hints{}); err == nil {
+	for i := range data { // truncated, or with one byte changed
+		if _, err := Read(ByName("goal"), []File{{"a", data[:i]}}, &ReadOptions{}); err == nil {
 			t.Errorf("%d of %d bytes are read", i, len(data))
 		}
 		damaged := slices.Clone(data)
 		damaged[i] ^= 0x81
-		Read(ByName("goal"), []File{{"a", damaged}}, &Hints{})
+		Read(ByName("goal"), []File{{"a", damaged}}, &ReadOptions{})
 	}
 }
 
 const cmText = "Nodes 4\nConnections 4\nTriggers 2\n0->1 id 1 start 1000 size 100 send_done_trigger 1\n1->2 id 2 trigger 1 size 200 recv_done_trigger 2\r\n\n3->2 id 3 start 0 size 5 send_done_trigger 2\n2->0 id 4 trigger 2 size 7\ntrigger id 1 oneshot\ntrigger id 2 barrier count 2\n"
 
+// TestCM compares a connection matrix with flows and dependencies determined by hand, and
+// checks the errors of other matrices.
 func TestCM(t *testing.T) {
 	j, err := readText(t, cmText, Keys{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := j.Build(Builder{})
+	b, err := j.Build(BuildOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	// each flow begins when those before it have ended: count levels of transfers
-	level, most := make([]int, len(b.Graph.Tasks)), 0
+	// Each flow starts when its predecessors have ended: count levels of transfers.
+	level, maxLevel := make([]int, len(b.Graph.Tasks)), 0
 	for _, id := range b.Graph.Order() {
 		for _, e := range b.Graph.In(id) {
 			level[id] = max(level[id], level[e.From])
@@ -338,10 +350,10 @@ func TestCM(t *testing.T) {
 		if b.Graph.Tasks[id].Kind == engine.Transfer {
 			level[id]++
 		}
-		most = max(most, level[id])
+		maxLevel = max(maxLevel, level[id])
 	}
-	if bytes, n := j.Wire(); most != 3 || bytes != 312 || n != 4+3 {
-		t.Errorf("%d flows in a row, %g B, %g messages", most, bytes, n)
+	if bytes, n := j.Wire(); maxLevel != 3 || bytes != 312 || n != 4+3 {
+		t.Errorf("%d flows in a row, %g B, %g messages", maxLevel, bytes, n)
 	}
 	for text, want := range map[string]string{
 		strings.Replace(cmText, "size 7", "size 0", 1):                                         "endless",
@@ -352,7 +364,7 @@ func TestCM(t *testing.T) {
 		strings.Replace(cmText, "trigger 1 size 200", "trigger 2 size 200", 1):                 "never starts",
 		strings.Replace(cmText, "trigger 2 size 7", "trigger 9 size 7", 1):                     "waits for trigger 9",
 		strings.Replace(cmText, "3->2", "3->4", 1):                                             "a node is",
-		strings.Replace(cmText, "size 7", "size 7 size 8", 1):                                  `"size" is there twice`,
+		strings.Replace(cmText, "size 7", "size 7 size 8", 1):                                  `"size" occurs twice`,
 		strings.Replace(cmText, "start 0", "begin 0", 1):                                       `a key "begin"`,
 		strings.Replace(cmText, "Triggers 2", "failure switch_type TOR switch_id 1", 1):        "failures name switches",
 		strings.Replace(cmText, "id 2 trigger 1 size 200", "id 2 trigger 1 size 1e99", 1):      "size is",
@@ -370,8 +382,9 @@ func TestCM(t *testing.T) {
 	}
 }
 
-// TestCMTriggers compares random flows and triggers on links of their own with a reference that fires triggers when flows
-// end: when the last flow ends, and which files have flows that never start.
+// TestCMTriggers compares random flows and triggers on separate links with a reference
+// simulation, in which ending flows fire triggers: the time at which the last flow ends,
+// and the files in which some flow never starts.
 func TestCMTriggers(t *testing.T) {
 	ran, refused := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -447,7 +460,7 @@ func TestCMTriggers(t *testing.T) {
 			}
 		}
 		f := File{"a.cm", []byte(text.String())}
-		j, err := Read(ByName("cm"), []File{f}, &Hints{})
+		j, err := Read(ByName("cm"), []File{f}, &ReadOptions{})
 		if slices.Contains(start, -1) {
 			if refused++; err == nil || !strings.Contains(err.Error(), "never starts") {
 				t.Fatalf("%v, want a flow that never starts in\n%s", err, text.String())
@@ -458,11 +471,11 @@ func TestCMTriggers(t *testing.T) {
 			t.Fatalf("%v in\n%s", err, text.String())
 		}
 		ran++
-		b, err := j.Build(Builder{})
+		b, err := j.Build(BuildOptions{})
 		if err != nil {
 			t.Fatalf("%v in\n%s", err, text.String())
 		}
-		routes := &engine.Routes{Start: make([]int32, len(b.Graph.Tasks)+1), FlowCap: slices.Repeat([]float64{8e12}, len(b.Graph.Tasks))} // a byte per tick
+		routes := &engine.Routes{Start: make([]int32, len(b.Graph.Tasks)+1), FlowCap: slices.Repeat([]float64{8e12}, len(b.Graph.Tasks))} // one byte per tick
 		trace, err := flow.Run(t.Context(), b.Graph, &engine.Network{Nodes: 5}, routes, flow.Options{})
 		if err != nil || int64(trace.Makespan) != last {
 			t.Fatalf("%v, want an end at %d in\n%s", err, last, text.String())
@@ -473,8 +486,8 @@ func TestCMTriggers(t *testing.T) {
 	}
 }
 
-// TestSamples reads the sample files of other projects in the folder that SIM_SAMPLES names, at the paths of their
-// repositories, and holds the table of docs/traces.md to what comes out.
+// TestSamples reads sample files of other projects, if SIM_SAMPLES names their directory,
+// and compares the result with the table in docs/traces.md.
 func TestSamples(t *testing.T) {
 	root := os.Getenv("SIM_SAMPLES")
 	if root == "" {
@@ -502,11 +515,11 @@ func TestSamples(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if at := bytes.Index(f.Data, []byte("{\n")); strings.HasSuffix(name, ".tgz") { // of one file
+			if at := bytes.Index(f.Data, []byte("{\n")); strings.HasSuffix(name, ".tgz") { // a single file
 				f.Data = bytes.TrimRight(f.Data[at:], "\x00")
 			}
 			key := strings.TrimPrefix(name, root+"/")
-			if strings.HasSuffix(name, ".et") { // all ranks
+			if strings.HasSuffix(name, ".et") { // one file per rank
 				key = strings.TrimRight(strings.TrimSuffix(key, ".et"), "0123456789") + "*.et"
 			}
 			if sets[key] == nil {
@@ -522,8 +535,8 @@ func TestSamples(t *testing.T) {
 	for _, k := range keys {
 		files := sets[k]
 		slices.SortFunc(files, func(a, b File) int { return (len(a.Name)-len(b.Name))*1000 + strings.Compare(a.Name, b.Name) })
-		h := &Hints{Keys: Keys{RankOrder: "tp-dp-pp", PeakTFLOPS: 100}}
-		if strings.Contains(k, "/simAI/") { // which do not say
+		h := &ReadOptions{Keys: Keys{RankOrder: "tp-dp-pp", PeakTFLOPS: 100}}
+		if strings.Contains(k, "/simAI/") { // which do not contain the number of ranks
 			h.GPUs = 128
 		}
 		if groups, err := os.ReadFile(filepath.Join(root, strings.Replace(k, ".*.et", ".json", 1))); err == nil && strings.Contains(k, "*") {
@@ -537,7 +550,7 @@ func TestSamples(t *testing.T) {
 		row := fmt.Sprintf("| `%s` | %s |", k, f.Name)
 		j, err := Read(f, files, h)
 		if err == nil {
-			_, err = j.Build(Builder{Expand: Aggregate})
+			_, err = j.Build(BuildOptions{Expand: ExpandNeighbours})
 		}
 		if err != nil {
 			row += fmt.Sprintf(" refused: %s |", strings.ReplaceAll(err.Error(), "|", ""))
@@ -557,17 +570,17 @@ func FuzzChakra(f *testing.F) {
 	f.Add(chTrace(0).Data, chTrace(1).Data, "chained")
 	f.Add([]byte(`{"workload_graph": [{"Id": 1, "NodeType": 4, "runtime": 7}]}`), []byte(`{"workload_graph": []}`), "one-at-a-time")
 	f.Fuzz(func(t *testing.T, a, b []byte, streams string) {
-		fuzzed(t, []File{{"a", a}, {"b", b}}, "chakra", &Hints{Keys: Keys{Streams: streams, PeakTFLOPS: 1}})
+		checkInput(t, []File{{"a", a}, {"b", b}}, "chakra", &ReadOptions{Keys: Keys{Streams: streams, PeakTFLOPS: 1}})
 	})
 }
 
 func FuzzGOAL(f *testing.F) {
 	f.Add([]byte(goalText))
 	f.Add(goalBinary())
-	f.Fuzz(func(t *testing.T, data []byte) { fuzzed(t, []File{{"a", data}}, "goal", &Hints{}) })
+	f.Fuzz(func(t *testing.T, data []byte) { checkInput(t, []File{{"a", data}}, "goal", &ReadOptions{}) })
 }
 
 func FuzzCM(f *testing.F) {
 	f.Add([]byte(cmText))
-	f.Fuzz(func(t *testing.T, data []byte) { fuzzed(t, []File{{"a", data}}, "cm", &Hints{}) })
+	f.Fuzz(func(t *testing.T, data []byte) { checkInput(t, []File{{"a", data}}, "cm", &ReadOptions{}) })
 }

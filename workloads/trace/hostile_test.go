@@ -10,8 +10,9 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Files of millions of operations that are refused allocate little: garbage counts, since the collector may be late.
-// The bound is a multiple of the file's size and below what is read at most.
+// TestRefusedFilesTakeLittleMemory bounds the memory allocated for rejected files with
+// millions of operations, garbage included, because the collector may be late. The bound
+// is a multiple of the file size and lower than the memory of the largest accepted files.
 func TestRefusedFilesTakeLittleMemory(t *testing.T) {
 	chakra := func(node string, n int, end string) []byte {
 		return []byte(`{"workload_graph": [` + strings.Repeat(node+",", n) + end + `]}`)
@@ -35,7 +36,7 @@ func TestRefusedFilesTakeLittleMemory(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			_, err := Read(ByName(c.format), []File{{"f", c.data}}, &Hints{})
+			_, err := Read(ByName(c.format), []File{{"f", c.data}}, &ReadOptions{})
 			runtime.ReadMemStats(&after)
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Fatalf("got %v, want %s", err, c.want)
@@ -47,8 +48,9 @@ func TestRefusedFilesTakeLittleMemory(t *testing.T) {
 	}
 }
 
-// Rows whose gradients need a checkpoint far before them are passed again for each, and do nothing: their number is bounded
-// although they are no operations.
+// TestRecomputedRowsAreBounded checks that rows whose gradients need a distant checkpoint
+// are limited. Their forward passes are repeated for each, even if they have no
+// operations.
 func TestRecomputedRowsAreBounded(t *testing.T) {
 	const rows = 200_000
 	var all strings.Builder
@@ -57,29 +59,31 @@ func TestRecomputedRowsAreBounded(t *testing.T) {
 	}
 	data := fmt.Appendf(nil, "HYBRID_TRANSFORMER model_parallel_NPU_group: 1 ep: 1 pp: 1 vpp: 1 ga: 1 all_gpus: 1 checkpoint_initiates: %d%s\n%d\n%s",
 		rows, all.String(), rows, strings.Repeat("a -1 0 NONE 0 0 NONE 0 0 NONE 0 1\n", rows))
-	if _, err := Read(ByName("simai"), []File{{"f", data}}, &Hints{}); err == nil || !strings.Contains(err.Error(), "operations or more") {
+	if _, err := Read(ByName("simai"), []File{{"f", data}}, &ReadOptions{}); err == nil || !strings.Contains(err.Error(), "operations or more") {
 		t.Errorf("got %v, want a refusal of too many operations", err)
 	}
 }
 
-// The rows of a file of the policy MICRO are one micro-batch: several for a pipeline of several stages are refused.
+// TestMicroPolicyHasOneMicrobatch checks that the rows of policy MICRO are one
+// micro-batch, and that several micro-batches in several stages are rejected.
 func TestMicroPolicyHasOneMicrobatch(t *testing.T) {
 	const text = "MICRO model_parallel_NPU_group: 1 ep: 1 pp: 2 vpp: 1 ga: %d all_gpus: 2 pp_comm: 5\n1\na -1 5 NONE 0 5 NONE 0 5 NONE 0 5\n"
 	for ga, want := range map[int]string{1: "", 2: "one micro-batch, and ga is 2"} {
-		_, err := Read(ByName("simai"), []File{{"f", fmt.Appendf(nil, text, ga)}}, &Hints{})
+		_, err := Read(ByName("simai"), []File{{"f", fmt.Appendf(nil, text, ga)}}, &ReadOptions{})
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("ga %d: got %v, want %q", ga, err, want)
 		}
 	}
 }
 
-// Odd JSON is read as encoding/json reads it, or refused at its byte.
+// TestChakraJSONText checks that unusual JSON is read as by encoding/json, or rejected at
+// the right byte.
 func TestChakraJSONText(t *testing.T) {
 	for text, want := range map[string]string{
 		` { "schema" : "x" , "WORKLOAD_graph" : [ {"id":1,"nodetype":4,"Name":"]}\"[{,:"} , {"Id":2,"NodeType":4} ] , "more": {"a":[1,{"b":"}"}]} } `: "",
-		`{"workload_graph":[{"Id":1,"NodeType":4}],"workload_graph":[{"Id":1,"NodeType":4}]}`:                                                         "is there twice",
+		`{"workload_graph":[{"Id":1,"NodeType":4}],"workload_graph":[{"Id":1,"NodeType":4}]}`:                                                         "occurs twice",
 		`{"workload_graph":[{"Id":1,"NodeType":4}]`:     "unexpected end",
-		`{"workload_graph":[{"Id":1,"NodeType":4]}`:     "is no JSON",
+		`{"workload_graph":[{"Id":1,"NodeType":4]}`:     "is not valid JSON",
 		`{"workload_graph":[{"Id":1,"NodeType":4},]}`:   "byte 41",
 		`{"workload_graph":[{"Id":1,"NodeType":4} {}]}`: "byte 41",
 		`{"workload_graph":[{"Id":1,"NodeType":4}]} x`:  "byte 43",
@@ -91,9 +95,9 @@ func TestChakraJSONText(t *testing.T) {
 		`{"workload_graph":null}`:                       "holds no operation",
 		`{"schema":"1.1"}`:                              "what PyTorch wrote of the host",
 		`{"workload_graph":[{"Id":1,"NodeType":4,"ctrlDeps":null,"data_deps":[]},{"Id":2,"NodeType":4,"data_deps":[1]}]}`: "",
-		`{"workload_graph":[{"Id":1,"NodeType":4,"data_deps":[-1]}]}`:                                                     "is no JSON",
+		`{"workload_graph":[{"Id":1,"NodeType":4,"data_deps":[-1]}]}`:                                                     "is not valid JSON",
 	} {
-		j, err := Read(ByName("chakra"), []File{{"f", []byte(text)}}, &Hints{})
+		j, err := Read(ByName("chakra"), []File{{"f", []byte(text)}}, &ReadOptions{})
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", text, err, want)
 		}
@@ -103,7 +107,8 @@ func TestChakraJSONText(t *testing.T) {
 	}
 }
 
-// Groups are bounded by groups times ranks, and a rank that is in many groups of one name is refused at the second.
+// TestChakraGroupsAreBounded checks the limit on groups times ranks, and that a rank with
+// several groups of one name is rejected at the second group.
 func TestChakraGroupsAreBounded(t *testing.T) {
 	var many strings.Builder
 	for i := range 300_000 {
@@ -113,7 +118,7 @@ func TestChakraGroupsAreBounded(t *testing.T) {
 	for i := range files {
 		files[i] = File{fmt.Sprint(i), []byte(`{"workload_graph":[{"Id":1,"NodeType":4}]}`)}
 	}
-	h := &Hints{GroupFile: File{"groups", []byte(`{"0":[0]` + many.String() + `}`)}}
+	h := &ReadOptions{GroupFile: File{"groups", []byte(`{"0":[0]` + many.String() + `}`)}}
 	if _, err := Read(ByName("chakra"), files, h); err == nil || !strings.Contains(err.Error(), "300001 groups of 1000 ranks") {
 		t.Errorf("got %v, want too many groups", err)
 	}
@@ -125,7 +130,7 @@ func TestChakraGroupsAreBounded(t *testing.T) {
 	values := protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), `["[{"pg_name":"0","ranks":[0]}`+many.String()+`]"]`)
 	node = append(protowire.AppendTag(node, 8, protowire.BytesType), protowire.AppendBytes(nil, values)...)
 	begun := time.Now()
-	_, err := Read(ByName("chakra"), []File{{"f", chMessage(chMessage(nil, nil), node)}}, &Hints{})
+	_, err := Read(ByName("chakra"), []File{{"f", chMessage(chMessage(nil, nil), node)}}, &ReadOptions{})
 	if err == nil || !strings.Contains(err.Error(), `rank 0 is in two groups "1"`) {
 		t.Errorf("got %v, want a rank in two groups", err)
 	}

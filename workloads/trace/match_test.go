@@ -12,32 +12,33 @@ import (
 	"sim/engine/flow"
 )
 
-// fixedRates returns routes on which each transfer takes a tick per byte, whatever else is sent.
+// fixedRates returns routes on which each transfer takes one tick per byte, without
+// sharing.
 func fixedRates(g *engine.Graph) *engine.Routes {
 	return &engine.Routes{Start: make([]int32, len(g.Tasks)+1), FlowCap: slices.Repeat([]float64{8e12}, len(g.Tasks))}
 }
 
-// TestUnequalAllToAll: in an all-to-all of ranks that send different sizes, each rank sends its own size divided by the
-// number of ranks to each other rank, whether it is the first of its group or not.
+// TestUnequalAllToAll checks that each rank of an all-to-all with different sizes sends
+// its own size divided by the number of ranks to each other rank.
 func TestUnequalAllToAll(t *testing.T) {
 	sizes := []int64{300, 9000, 30}
 	var files []File
 	for rank, size := range sizes {
 		files = append(files, File{fmt.Sprintf("w.%d.json", rank), fmt.Appendf(nil, `{"workload_graph":[{"Id":1,"NodeType":7,"data_deps":[],"comm_type":6,"comm_size":%d}]}`, size)})
 	}
-	j, err := Read(ByName("chakra"), files, &Hints{})
+	j, err := Read(ByName("chakra"), files, &ReadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var calls []Collected
-	_, err = j.Build(Builder{Expand: func(g *engine.Graph, c Collected, ready []int32) ([]int32, error) {
+	var calls []GroupCall
+	_, err = j.Build(BuildOptions{Expand: func(g *engine.Graph, c GroupCall, ready []int32) ([]int32, error) {
 		calls = append(calls, c)
 		return ready, nil
 	}})
 	if err != nil || len(calls) != 1 || !slices.Equal(calls[0].Sizes, sizes) {
 		t.Fatalf("%v: %+v, want one call of sizes %v", err, calls, sizes)
 	}
-	b, err := j.Build(Builder{Expand: Aggregate})
+	b, err := j.Build(BuildOptions{Expand: ExpandNeighbours})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,26 +53,26 @@ func TestUnequalAllToAll(t *testing.T) {
 	}
 }
 
-// TestWildcardTags: a receive of any source takes only messages of its tag, one of any tag only those of its source, and a
-// receive of both what comes first.
+// TestWildcardTags checks that wildcard receives take the first message that they accept:
+// of any source with their tag, of their source with any tag, or any message.
 func TestWildcardTags(t *testing.T) {
-	// messages of rank 1 and 2 arrive after 10, 20, 30 and 40 ticks
+	// Messages of ranks 1 and 2 arrive after 10, 20, 30 and 40 ticks.
 	const senders = "rank 1 {\na: send 10b to 0 tag 7\nb: send 30b to 0 tag 8\n}\nrank 2 {\na: send 20b to 0 tag 8\nb: send 40b to 0 tag 9\n}\n"
 	for receives, want := range map[string]engine.Time{
 		"recv 1b from -1 tag 8":  20, // not the message of tag 7
 		"recv 1b from -1 tag 9":  40,
 		"recv 1b from 2 tag -1":  20,
 		"recv 1b from -1 tag -1": 10,
-		"recv 1b from 1 tag 8":   30, // of both, by name
+		"recv 1b from 1 tag 8":   30, // fixed source and tag
 		"recv 1b from 1 tag -1":  10,
 	} {
-		// what the first receive does not take goes to receives of any message that come after it
+		// Later wildcard receives take the messages that the first receive does not.
 		text := "num_ranks 3\nrank 0 {\nr: " + receives + "\nx: recv 1b from -1 tag -1\ny: recv 1b from -1 tag -1\nz: recv 1b from -1 tag -1\nc: calc 1\nc requires r\n}\n" + senders
 		j, err := readText(t, text, Keys{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		b, err := j.Build(Builder{})
+		b, err := j.Build(BuildOptions{})
 		if err != nil {
 			t.Fatalf("%s: %v", receives, err)
 		}
@@ -97,7 +98,7 @@ func TestWildcardTags(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err = j.Build(Builder{}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err = j.Build(BuildOptions{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", receives, err, want)
 		}
 	}
@@ -107,45 +108,51 @@ func TestWildcardTags(t *testing.T) {
 type goalStatement struct {
 	kind      byte // 'c', 's' or 'r'
 	time      engine.Time
-	peer, tag int // -1 of any
+	peer, tag int // -1 accepts any
 	bytes     int64
 	cpu       int
 	requires  []int
 }
 
-// playGOAL simulates schedules by the rules of LogGOPSim without overheads, by scanning all operations again and again:
-// a message takes a tick per byte; eager sends are done when they start; a rendezvous starts when its receive is posted;
-// receives take the first message to arrive that they accept, in the order in which they were posted; computes of a cpu
-// go in the order in which they became ready. Ties go to the lower rank and statement. It returns when all is done, and
-// false if something never is.
-func playGOAL(ranks [][]goalStatement, eager int64) (engine.Time, bool) {
+// simulateGOAL simulates schedules by the rules of LogGOPSim without overheads. It scans
+// all operations repeatedly:
+//
+//   - A message takes one tick per byte.
+//   - Eager sends end when they start. A rendezvous starts when its receive is posted.
+//   - Receives take the first arriving message that they accept, in the order in which they were
+//     posted.
+//   - Computations on a cpu run in the order in which they became ready.
+//   - Ties are broken by rank, then by statement.
+//
+// It returns the time at which everything has ended, and false if something never ends.
+func simulateGOAL(ranks [][]goalStatement, eager int64) (engine.Time, bool) {
 	type place struct{ rank, op int }
 	type state struct{ posted, arrived, started, done engine.Time }
-	at := map[place]*state{}
+	states := map[place]*state{}
 	var all []place
 	for r, ops := range ranks {
 		for i := range ops {
 			all = append(all, place{r, i})
-			at[place{r, i}] = &state{-1, -1, -1, -1}
+			states[place{r, i}] = &state{-1, -1, -1, -1}
 		}
 	}
-	taken, takes := map[place]place{}, map[place]place{} // receive by send and the other way round
-	var posted, arrived []place                          // receives and sends in their order
-	var queue []place                                    // computes that wait for a cpu
+	receiveOf, sendOf := map[place]place{}, map[place]place{} // receive by send, and send by receive
+	var posted, arrived []place                               // receives and sends in order
+	var queue []place                                         // computations that wait for a cpu
 	busy := map[[2]int]bool{}
-	of := func(p place) *goalStatement { return &ranks[p.rank][p.op] }
+	statement := func(p place) *goalStatement { return &ranks[p.rank][p.op] }
 	accepts := func(r, s place) bool {
-		w := of(r)
-		return of(s).peer == r.rank && (w.peer < 0 || w.peer == s.rank) && (w.tag < 0 || w.tag == of(s).tag)
+		w := statement(r)
+		return statement(s).peer == r.rank && (w.peer < 0 || w.peer == s.rank) && (w.tag < 0 || w.tag == statement(s).tag)
 	}
 	for now := engine.Time(0); ; {
 		for changed := true; changed; {
-			for again := true; again; { // all but what is matched and granted
-				again = false
+			for advanced := true; advanced; { // all changes except matches and grants of a cpu
+				advanced = false
 				for _, p := range all {
-					s, o := at[p], of(p)
-					if s.posted < 0 && !slices.ContainsFunc(o.requires, func(k int) bool { return at[place{p.rank, k}].done < 0 || at[place{p.rank, k}].done > now }) {
-						s.posted, again = now, true
+					s, o := states[p], statement(p)
+					if s.posted < 0 && !slices.ContainsFunc(o.requires, func(k int) bool { return states[place{p.rank, k}].done < 0 || states[place{p.rank, k}].done > now }) {
+						s.posted, advanced = now, true
 						switch {
 						case o.kind == 's' && o.bytes <= eager:
 							s.started, s.done = now, now
@@ -154,66 +161,66 @@ func playGOAL(ranks [][]goalStatement, eager int64) (engine.Time, bool) {
 						}
 					}
 					if o.kind == 's' && s.started >= 0 && s.started+engine.Time(o.bytes) <= now && s.arrived < 0 {
-						s.arrived, again = now, true
+						s.arrived, advanced = now, true
 						if o.bytes > eager {
 							s.done = now
-							at[taken[p]].done = now
+							states[receiveOf[p]].done = now
 						}
 					}
 					if o.kind == 'c' && s.started >= 0 && s.done < 0 && s.started+o.time <= now {
-						s.done, again = now, true
+						s.done, advanced = now, true
 						busy[[2]int{p.rank, o.cpu}] = false
 					}
 				}
 			}
 			changed = false
-			var freshSends []place
+			var newSends []place
 			for _, p := range all {
-				s, o := at[p], of(p)
+				s, o := states[p], statement(p)
 				switch {
 				case o.kind == 'r' && s.posted >= 0 && !slices.Contains(posted, p):
 					posted = append(posted, p)
 					for _, m := range arrived {
-						if _, gone := taken[m]; !gone && accepts(p, m) {
-							taken[m], takes[p] = p, m
+						if _, matched := receiveOf[m]; !matched && accepts(p, m) {
+							receiveOf[m], sendOf[p] = p, m
 							changed = true
 							break
 						}
 					}
 				case o.kind == 's' && (s.arrived >= 0 || o.bytes > eager && s.posted >= 0) && !slices.Contains(arrived, p):
-					freshSends = append(freshSends, p)
+					newSends = append(newSends, p)
 				case o.kind == 'c' && o.time > 0 && s.posted >= 0 && !slices.Contains(queue, p):
 					queue = append(queue, p)
 				}
 			}
-			for _, m := range freshSends {
+			for _, m := range newSends {
 				arrived = append(arrived, m)
 				for _, r := range posted {
-					if _, gone := takes[r]; !gone && accepts(r, m) {
-						taken[m], takes[r] = r, m
+					if _, matched := sendOf[r]; !matched && accepts(r, m) {
+						receiveOf[m], sendOf[r] = r, m
 						changed = true
 						break
 					}
 				}
 			}
-			for m, r := range taken {
-				if of(m).bytes <= eager {
-					if at[r].done < 0 {
-						at[r].done, changed = now, true
+			for m, r := range receiveOf {
+				if statement(m).bytes <= eager {
+					if states[r].done < 0 {
+						states[r].done, changed = now, true
 					}
-				} else if at[m].started < 0 {
-					at[m].started, changed = now, true
+				} else if states[m].started < 0 {
+					states[m].started, changed = now, true
 				}
 			}
 			for _, p := range queue {
-				if key := [2]int{p.rank, of(p).cpu}; at[p].started < 0 && !busy[key] {
-					at[p].started, busy[key], changed = now, true, true
+				if key := [2]int{p.rank, statement(p).cpu}; states[p].started < 0 && !busy[key] {
+					states[p].started, busy[key], changed = now, true, true
 				}
 			}
 		}
 		next := engine.Never
 		for _, p := range all {
-			if s, o := at[p], of(p); s.started >= 0 {
+			if s, o := states[p], statement(p); s.started >= 0 {
 				end := s.started + o.time
 				if o.kind == 's' {
 					end = s.started + engine.Time(o.bytes)
@@ -224,19 +231,20 @@ func playGOAL(ranks [][]goalStatement, eager int64) (engine.Time, bool) {
 			}
 		}
 		if next == engine.Never {
-			return now, !slices.ContainsFunc(all, func(p place) bool { return at[p].done < 0 })
+			return now, !slices.ContainsFunc(all, func(p place) bool { return states[p].done < 0 })
 		}
 		now = next
 	}
 }
 
-// TestGOALPlayed compares random schedules with playGOAL: ends at flow level, and which schedules come to a halt.
+// TestGOALPlayed compares random schedules at flow level with simulateGOAL: the makespan,
+// and which schedules deadlock.
 func TestGOALPlayed(t *testing.T) {
-	whole, halted := 0, 0
+	finished, stalled := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(2, 3).Draw(t, "ranks")
 		ranks := make([][]goalStatement, n)
-		put := func(r int, s goalStatement) {
+		add := func(r int, s goalStatement) {
 			for k := range ranks[r] {
 				if rapid.IntRange(0, 3).Draw(t, "requires") == 0 {
 					s.requires = append(s.requires, k)
@@ -247,7 +255,7 @@ func TestGOALPlayed(t *testing.T) {
 		for range rapid.IntRange(1, 7).Draw(t, "steps") {
 			r := rapid.IntRange(0, n-1).Draw(t, "rank")
 			if rapid.Bool().Draw(t, "computes") {
-				put(r, goalStatement{kind: 'c', time: engine.Time(rapid.IntRange(0, 60).Draw(t, "time")) * engine.Nanosecond, cpu: rapid.IntRange(0, 1).Draw(t, "cpu")})
+				add(r, goalStatement{kind: 'c', time: engine.Time(rapid.IntRange(0, 60).Draw(t, "time")) * engine.Nanosecond, cpu: rapid.IntRange(0, 1).Draw(t, "cpu")})
 				continue
 			}
 			to := (r + rapid.IntRange(1, n-1).Draw(t, "to")) % n
@@ -264,8 +272,8 @@ func TestGOALPlayed(t *testing.T) {
 			case 2:
 				receive.peer, receive.tag = -1, -1
 			}
-			put(r, goalStatement{kind: 's', peer: to, tag: tag, bytes: bytes})
-			put(to, receive)
+			add(r, goalStatement{kind: 's', peer: to, tag: tag, bytes: bytes})
+			add(to, receive)
 		}
 		text := fmt.Sprintf("num_ranks %d\n", n)
 		for r, ops := range ranks {
@@ -285,37 +293,38 @@ func TestGOALPlayed(t *testing.T) {
 			}
 			text += "}\n"
 		}
-		j, err := Read(ByName("goal"), []File{{"a.goal", []byte(text)}}, &Hints{})
+		j, err := Read(ByName("goal"), []File{{"a.goal", []byte(text)}}, &ReadOptions{})
 		if err != nil {
 			t.Fatalf("%v in\n%s", err, text)
 		}
-		b, err := j.Build(Builder{})
+		b, err := j.Build(BuildOptions{})
 		if err != nil {
 			t.Skip("named receives take turns in the order of the file, which may close a cycle: ", err)
 		}
-		if repeated(ranks) {
+		if hasRepeatedReceive(ranks) {
 			t.Skip("named messages of one source and tag are matched in the order of the file")
 		}
-		want, ends := playGOAL(ranks, goalEager)
+		want, ends := simulateGOAL(ranks, goalEagerBytes)
 		trace, err := flow.Run(t.Context(), b.Graph, &engine.Network{Nodes: int32(n)}, fixedRates(b.Graph), flow.Options{})
 		if ends != (err == nil) {
 			t.Fatalf("%v, want an end: %v in\n%s", err, ends, text)
 		}
 		if !ends {
-			halted++
+			stalled++
 			return
 		}
-		if whole++; trace.Makespan != want {
+		if finished++; trace.Makespan != want {
 			t.Fatalf("ends at %v, want %v in\n%s", trace.Makespan, want, text)
 		}
 	})
-	if whole == 0 || halted == 0 {
-		t.Errorf("%d schedules ended and %d came to a halt, want some of each", whole, halted)
+	if finished == 0 || stalled == 0 {
+		t.Errorf("%d schedules ended and %d came to a halt, want some of each", finished, stalled)
 	}
 }
 
-// repeated reports whether a rank has two receives of the same source and tag, both named.
-func repeated(ranks [][]goalStatement) bool {
+// hasRepeatedReceive reports whether a rank has two receives with the same fixed source
+// and tag.
+func hasRepeatedReceive(ranks [][]goalStatement) bool {
 	for _, ops := range ranks {
 		seen := map[[2]int]bool{}
 		for _, o := range ops {

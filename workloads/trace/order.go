@@ -7,109 +7,128 @@ import (
 	"sim/internal/csr"
 )
 
-// indexes is a heap of operations by index.
-type indexes []int32
+// indexHeap is a min-heap of operation indices.
+type indexHeap []int32
 
-func (h indexes) Len() int           { return len(h) }
-func (h indexes) Less(i, k int) bool { return h[i] < h[k] }
-func (h indexes) Swap(i, k int)      { h[i], h[k] = h[k], h[i] }
-func (h *indexes) Push(x any)        { *h = append(*h, x.(int32)) }
-func (h *indexes) Pop() any {
+func (h indexHeap) Len() int           { return len(h) }
+func (h indexHeap) Less(i, k int) bool { return h[i] < h[k] }
+func (h indexHeap) Swap(i, k int)      { h[i], h[k] = h[k], h[i] }
+func (h *indexHeap) Push(x any)        { *h = append(*h, x.(int32)) }
+func (h *indexHeap) Pop() any {
 	old := *h
 	x := old[len(old)-1]
 	*h = old[:len(old)-1]
 	return x
 }
 
-// ordered puts operations of a rank into an order in which each comes after what it waits for, else as they are, and returns
-// by operation its new index. It fails on a cycle.
-func ordered(ops []Op) (out []Op, at []int32, err error) {
-	at = make([]int32, len(ops))
+// topologicalOrder returns the operations of a rank in an order in which each follows its
+// predecessors; otherwise their order is kept. position maps old to new indices. It fails
+// on a cycle (Kahn's algorithm with a heap).
+func topologicalOrder(ops []Op) (out []Op, position []int32, err error) {
+	position = make([]int32, len(ops))
 	inOrder := true
+
+	// Keep the order if it is already topological.
 	for i := range ops {
-		at[i] = int32(i)
+		position[i] = int32(i)
 		for _, a := range ops[i].After {
 			inOrder = inOrder && a < int32(i)
 		}
 	}
 	if inOrder {
-		return ops, at, nil
+		return ops, position, nil
 	}
-	need, next := make([]int, len(ops)), make([][]int32, len(ops))
-	var ready indexes
+
+	// Count the unsatisfied predecessors of each operation.
+	waiting, successors := make([]int, len(ops)), make([][]int32, len(ops))
+	var ready indexHeap
 	for i := range ops {
-		if need[i] = len(ops[i].After); need[i] == 0 {
+		if waiting[i] = len(ops[i].After); waiting[i] == 0 {
 			ready = append(ready, int32(i))
 		}
 		for _, a := range ops[i].After {
-			next[a] = append(next[a], int32(i))
+			successors[a] = append(successors[a], int32(i))
 		}
 	}
-	for i := range at {
-		at[i] = -1
+	for i := range position {
+		position[i] = -1
 	}
 	out = make([]Op, 0, len(ops))
-	for len(ready) > 0 { // sorted, so a heap
+
+	// Repeatedly take the first ready operation.
+	for len(ready) > 0 { // ready starts sorted, which is a valid heap
 		i := heap.Pop(&ready).(int32)
-		at[i] = int32(len(out))
+		position[i] = int32(len(out))
 		out = append(out, ops[i])
-		for _, n := range next[i] {
-			if need[n]--; need[n] == 0 {
+		for _, n := range successors[i] {
+			if waiting[n]--; waiting[n] == 0 {
 				heap.Push(&ready, n)
 			}
 		}
 	}
+
 	if len(out) < len(ops) {
-		i := slices.Index(at, -1)
-		return nil, nil, wrong("dependencies without a cycle", "operation %d (%.40q) waits for itself, through others", i, ops[i].Name)
+		i := slices.Index(position, -1)
+		return nil, nil, invalid("dependencies without a cycle",
+			"operation %d (%.40q) waits for itself, through others", i, ops[i].Name)
 	}
+
 	for i := range out {
 		for k, a := range out[i].After {
-			out[i].After[k] = at[a]
+			out[i].After[k] = position[a]
 		}
 	}
-	return out, at, nil
+	return out, position, nil
 }
 
-// maxContradictionWork bounds the search of dropContradictions for single dependencies that contradict data, in nodes and
-// dependencies visited. Beyond it, dependencies are dropped in the order of the file.
+// maxContradictionWork bounds the work of dropContradictions in its first phase, in
+// visited operations and dependencies. Beyond it, dependencies are dropped in file order.
 const maxContradictionWork = 50_000_000
 
-// dropContradictions removes control dependencies so that these and the data dependencies in After have no cycle, if the
-// latter have none, and returns how many. control lists by operation the operations that it waits for. A control
-// dependency on an operation that itself depends on data of the waiting one, through others, contradicts the data and goes
-// first. Of cycles that remain, the first operation in the file whose data are there drops what it still waits for.
+// dropContradictions removes control dependencies so that control and data dependencies
+// together have no cycle, and returns how many it removed. control[i] lists the
+// operations that operation i waits for. Data dependencies (Op.After) must have no cycle.
+//
+// A control dependency of i on c contradicts the data if c depends on the data of i,
+// directly or through others. These are removed first. In the remaining cycles, the
+// operations are executed in dependency order. When none is ready, the first one in the
+// file whose data dependencies are satisfied drops its unsatisfied control dependencies.
 func dropContradictions(ops []Op, control [][]int32) (dropped int) {
-	of := knots(ops, control)
-	if of == nil {
+	component := cyclicComponents(ops, control)
+	if component == nil {
 		return 0
 	}
+	// drop removes the control dependencies of operation i for which contradicts is true.
 	drop := func(i int32, contradicts func(c int32) bool) {
 		before := len(control[i])
 		control[i] = slices.DeleteFunc(control[i], contradicts)
 		dropped += before - len(control[i])
 	}
-	wrong := make([][]int32, len(ops))   // by operation: control dependencies that contradict data
-	waiting := make([][]int32, len(ops)) // by operation of a cycle: those that wait for its control
+	contradicting := make([][]int32, len(ops)) // control dependencies that contradict data, by operation
+	waiting := make([][]int32, len(ops))       // operations of the same cycle that wait for this one by control
+
 	for i := range ops {
 		for _, c := range control[i] {
-			if of[c] == of[i] {
+			if component[c] == component[i] {
 				waiting[c] = append(waiting[c], int32(i))
 			}
 		}
 	}
+
+	// Search the data dependencies of each such operation for the operations that wait
+	// for it.
 	mark, work := make([]int32, len(ops)), 0
 	for c := range int32(len(ops)) {
 		if len(waiting[c]) == 0 {
 			continue
 		}
-		stack := []int32{c} // over the data that c depends on
+		stack := []int32{c} // depth-first over the data dependencies of c
 		for len(stack) > 0 && work < maxContradictionWork {
-			at := stack[len(stack)-1]
+			op := stack[len(stack)-1]
 			stack = stack[:len(stack)-1]
-			work += 1 + len(ops[at].After)
-			for _, a := range ops[at].After {
-				if of[a] == of[c] && mark[a] != c+1 {
+			work += 1 + len(ops[op].After)
+			for _, a := range ops[op].After {
+				if component[a] == component[c] && mark[a] != c+1 {
 					mark[a] = c + 1
 					stack = append(stack, a)
 				}
@@ -117,41 +136,48 @@ func dropContradictions(ops []Op, control [][]int32) (dropped int) {
 		}
 		for _, n := range waiting[c] {
 			if mark[n] == c+1 {
-				wrong[n] = append(wrong[n], c)
+				contradicting[n] = append(contradicting[n], c)
 			}
 		}
 	}
-	for i, list := range wrong { // in ascending order
+
+	for i, list := range contradicting { // list is sorted
 		if len(list) > 0 {
 			drop(int32(i), func(c int32) bool { _, found := slices.BinarySearch(list, c); return found })
 		}
 	}
-	if of = knots(ops, control); of == nil {
+	if component = cyclicComponents(ops, control); component == nil {
 		return dropped
 	}
-	need := make([]int, len(ops))    // open dependencies
-	outside := make([]int, len(ops)) // of these, on data and on operations of other components
-	next := make([][]int32, len(ops))
+
+	// Execute the remaining operations, and drop dependencies when none is ready.
+	unfinished := make([]int, len(ops)) // unsatisfied dependencies
+	fixed := make([]int, len(ops))      // unsatisfied dependencies that may not be dropped
+	successors := make([][]int32, len(ops))
 	for i := range ops {
-		need[i] = len(ops[i].After) + len(control[i])
+		unfinished[i] = len(ops[i].After) + len(control[i])
 		for _, a := range ops[i].After {
-			outside[i]++
-			next[a] = append(next[a], ^int32(i))
+			fixed[i]++
+			successors[a] = append(successors[a], ^int32(i))
 		}
 		for _, c := range control[i] {
-			if of[c] == of[i] {
-				next[c] = append(next[c], int32(i))
+			if component[c] == component[i] {
+				successors[c] = append(successors[c], int32(i))
 			} else {
-				outside[i]++
-				next[c] = append(next[c], ^int32(i)) // as data, which are not dropped
+				fixed[i]++
+				// Not in a cycle: treated like data, and not dropped.
+				successors[c] = append(successors[c], ^int32(i))
 			}
 		}
 	}
-	var ready, stuck indexes // stuck may hold what is done
+
+	var ready, stuck indexHeap // stuck may also contain finished operations
+	// advance queues an operation that is ready, or whose remaining dependencies may all
+	// be dropped.
 	advance := func(i int32) {
-		if need[i] == 0 {
+		if unfinished[i] == 0 {
 			heap.Push(&ready, i)
-		} else if outside[i] == 0 && need[i] > 0 {
+		} else if fixed[i] == 0 && unfinished[i] > 0 {
 			heap.Push(&stuck, i)
 		}
 	}
@@ -160,22 +186,24 @@ func dropContradictions(ops []Op, control [][]int32) (dropped int) {
 	}
 	done := make([]bool, len(ops))
 	for {
+		// Execute all ready operations.
 		for len(ready) > 0 {
 			i := heap.Pop(&ready).(int32)
 			done[i] = true
-			for _, n := range next[i] {
+			for _, n := range successors[i] {
 				if n < 0 {
 					n = ^n
-					outside[n]--
+					fixed[n]--
 				}
-				need[n]--
+				unfinished[n]--
 				advance(n)
 			}
 		}
+		// Nothing is ready: the first stuck operation drops its unsatisfied dependencies.
 		for len(stuck) > 0 && len(ready) == 0 {
-			if i := heap.Pop(&stuck).(int32); need[i] > 0 {
+			if i := heap.Pop(&stuck).(int32); unfinished[i] > 0 {
 				drop(i, func(c int32) bool { return !done[c] })
-				need[i] = 0
+				unfinished[i] = 0
 				heap.Push(&ready, i)
 			}
 		}
@@ -185,26 +213,27 @@ func dropContradictions(ops []Op, control [][]int32) (dropped int) {
 	}
 }
 
-// knots returns by operation the number of its strongly connected component under data and control dependencies, nil if
-// there is no cycle.
-func knots(ops []Op, control [][]int32) []int32 {
+// cyclicComponents returns the strongly connected component of each operation under data
+// and control dependencies, or nil if there is no cycle. A cycle lies within one
+// component.
+func cyclicComponents(ops []Op, control [][]int32) []int32 {
 	start, to := make([]int32, 1, len(ops)+1), []int32(nil)
 	for i := range ops {
 		to = append(append(to, ops[i].After...), control[i]...)
 		start = append(start, int32(len(to)))
 	}
-	of, n := csr.Components(start, to, func(int32) bool { return true })
+	component, n := csr.Components(start, to, func(int32) bool { return true })
 	if n == len(ops) {
 		return nil
 	}
-	return of
+	return component
 }
 
-// note adds one to the note of that text.
+// note increments the count of the note with the given text and adds bytes to it.
 func (j *Job) note(what string, bytes int64) {
-	i := slices.IndexFunc(j.Notes, func(n Note) bool { return n.What == what })
+	i := slices.IndexFunc(j.Notes, func(n Note) bool { return n.Text == what })
 	if i < 0 {
-		i, j.Notes = len(j.Notes), append(j.Notes, Note{What: what})
+		i, j.Notes = len(j.Notes), append(j.Notes, Note{Text: what})
 	}
 	j.Notes[i].Count++
 	j.Notes[i].Bytes += bytes

@@ -7,9 +7,10 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestDropContradictions holds what is dropped of random graphs against reachability by data alone: every control
-// dependency that contradicts data is dropped, none is if there is no cycle, and what is left has no cycle. If every cycle
-// has a dependency that contradicts data alone, nothing else is dropped.
+// TestDropContradictions compares the dependencies dropped in random graphs with
+// reachability over data. Every control dependency that contradicts data is dropped.
+// Nothing is dropped if there is no cycle, and none remains. If every cycle has a
+// contradicting dependency, nothing else is dropped.
 func TestDropContradictions(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 9).Draw(t, "operations")
@@ -81,7 +82,7 @@ func TestDropContradictions(t *testing.T) {
 		if !cyclic(given) {
 			want = given
 		} else if cyclic(consistent) {
-			return // the rest depends on the order of the file
+			return // other drops depend on file order
 		}
 		for i := range control {
 			if !slices.Equal(control[i], want[i]) {
@@ -91,6 +92,7 @@ func TestDropContradictions(t *testing.T) {
 	})
 }
 
+// identity returns the numbers 0 to n-1.
 func identity(n int) []int32 {
 	all := make([]int32, n)
 	for i := range all {

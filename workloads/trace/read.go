@@ -10,7 +10,8 @@ import (
 	"sim/engine/units"
 )
 
-// Keys say which files hold a workload, and what they leave open: keys of a scenario.
+// Keys are the keys of a scenario that name the files of a workload and supply
+// information that the files lack.
 type Keys struct {
 	Files           []string   `key:"files" doc:"one file, a list of files, or a pattern in which '%d' is the rank from 0" required:""`
 	Format          string     `key:"format" doc:"format of the files; 'auto' detects it" default:"auto" choices:"@formats"`
@@ -29,37 +30,40 @@ type Keys struct {
 	Calls           string     `key:"collectives" doc:"how collective calls are sent: in the 'graph', expanded by policy.collective, or 'neighbours', where each rank sends all its data to its ring neighbour in one transfer" default:"graph" choices:"graph|neighbours" implicit:"" when:"by-rank"`
 }
 
-// Hints is Keys with what the reader needs beside.
-type Hints struct {
+// ReadOptions are Keys with further input of the readers.
+type ReadOptions struct {
 	Keys
-	GroupFile File       // that Groups names
-	Inside    units.Rate // at which ranks of a stage reach each other, where what they exchange is no transfer
+	GroupFile      File       // content of the file named by Groups
+	IntraStageRate units.Rate // bandwidth within a stage if its exchanges are not transfers
 }
 
-// Format is a format of files.
+// Format is a file format.
 type Format struct {
-	Name string
-	Doc  string
-	// Is reports whether files that begin so are of the format.
-	Is func(begin []byte) bool
-	// Holds says what one file holds, of a format that has no file per rank; "" is a file per rank.
-	Holds string
-	// Read returns the job of some files, of ranks in order.
-	Read func(files []File, h *Hints) (*Job, error)
-	// Staged says that files hold a stage of a pipeline that stands for all.
-	Staged bool
+	Name    string
+	Doc     string
+	Matches func(begin []byte) bool // Matches reports whether a file that starts with these bytes has the format.
+	// FileContent names the content of the single file, such as "all ranks". It is empty
+	// if there is one file per rank.
+	FileContent string
+	Read        func(files []File, h *ReadOptions) (*Job, error) // Read returns the job of the files, in the order of ranks.
+	HoldsStage  bool                                             // HoldsStage states that a file holds one pipeline stage that stands for all.
 }
 
-// Formats are all, in the order in which they are tried.
+// Formats are all formats, in the order in which Detect tries them.
 var Formats = []Format{
-	{Name: "simai", Doc: "AICB and SimAI workload text (.txt)", Is: isSimAI, Read: readSimAI, Staged: true, Holds: "the whole workload"},
-	{Name: "aicb", Doc: "AICB table of a real cluster's calls (.csv)", Is: isAICB, Read: readAICB, Holds: "all ranks"},
-	{Name: "cm", Doc: "connection matrix of htsim (.cm)", Is: isCM, Read: readCM, Holds: "the whole matrix"},
-	{Name: "goal", Doc: "GOAL schedule of LogGOPSim and ATLAHS, text or binary", Is: isGOAL, Read: readGOAL, Holds: "the whole schedule"},
-	{Name: "chakra", Doc: "Chakra execution trace, protobuf or JSON, a file a rank", Is: isChakra, Read: readChakra},
+	{Name: "simai", Doc: "AICB and SimAI workload text (.txt)", Matches: isSimAI, Read: readSimAI,
+		HoldsStage: true, FileContent: "the whole workload"},
+	{Name: "aicb", Doc: "AICB table of a real cluster's calls (.csv)", Matches: isAICB,
+		Read: readAICB, FileContent: "all ranks"},
+	{Name: "cm", Doc: "connection matrix of htsim (.cm)", Matches: isCM, Read: readCM,
+		FileContent: "the whole matrix"},
+	{Name: "goal", Doc: "GOAL schedule of LogGOPSim and ATLAHS, text or binary", Matches: isGOAL,
+		Read: readGOAL, FileContent: "the whole schedule"},
+	{Name: "chakra", Doc: "Chakra execution trace, protobuf or JSON, a file a rank",
+		Matches: isChakra, Read: readChakra},
 }
 
-// ByName returns the format of a name, nil of none.
+// ByName returns the format with the given name, or nil.
 func ByName(name string) *Format {
 	if i := slices.IndexFunc(Formats, func(f Format) bool { return f.Name == name }); i >= 0 {
 		return &Formats[i]
@@ -67,10 +71,10 @@ func ByName(name string) *Format {
 	return nil
 }
 
-// Auto is the name of the format that files look like.
+// Auto is the format name that selects the format by content (Detect).
 const Auto = "auto"
 
-// FormatNames returns the names that a format may be given by.
+// FormatNames returns the accepted format names.
 func FormatNames() []string {
 	names := []string{Auto}
 	for i := range Formats {
@@ -79,29 +83,32 @@ func FormatNames() []string {
 	return names
 }
 
-// detected is how many bytes of a file tell its format.
-const detected = 4096
+// detectBytes is the length of the prefix of a file that determines its format.
+const detectBytes = 4096
 
-// Detect returns the format that a file looks like, nil of none that is known.
+// Detect returns the format of a file, or nil if it is unknown.
 func Detect(f File) *Format {
-	begin := f.Data[:min(len(f.Data), detected)]
+	begin := f.Data[:min(len(f.Data), detectBytes)]
 	for i := range Formats {
-		if Formats[i].Is(begin) {
+		if Formats[i].Matches(begin) {
 			return &Formats[i]
 		}
 	}
 	return nil
 }
 
-// Read reads a job and checks it.
-func Read(f *Format, files []File, h *Hints) (*Job, error) {
-	if len(files) > 1 && f.Holds != "" {
-		return nil, &Error{File: files[1].Name, Problem: "is a second file, and one holds " + f.Holds, Want: "one file"}
+// Read reads a job, checks it and applies ReadOptions.RankMap.
+func Read(f *Format, files []File, h *ReadOptions) (*Job, error) {
+	if len(files) > 1 && f.FileContent != "" {
+		return nil, &Error{File: files[1].Name,
+			Problem: "is a second file, and one holds " + f.FileContent, Want: "one file"}
 	}
+
 	j, err := f.Read(files, h)
 	if err != nil {
 		return nil, err
 	}
+
 	j.Format = f.Name
 	if err := j.check(files[0].Name); err != nil || h.RankMap == nil {
 		return j, err
@@ -109,33 +116,42 @@ func Read(f *Format, files []File, h *Hints) (*Job, error) {
 	return j.renumber(h.RankMap)
 }
 
-// renumber returns the job whose ranks have other numbers. It fails where these are not those of its ranks, each once.
-func (j *Job) renumber(to []int) (*Job, error) {
+// renumber returns the job with rank r renumbered to numbers[r]. It fails unless numbers
+// is a permutation of the ranks. The dimensions of parallelism are lost, because they
+// describe the original numbering.
+func (j *Job) renumber(numbers []int) (*Job, error) {
 	want := fmt.Sprintf("workload.rank_map with each number from 0 to %d once", j.Ranks-1)
-	if len(to) != j.Ranks {
-		return nil, wrong(want, "workload.rank_map has %d numbers for %d ranks", len(to), j.Ranks)
+	if len(numbers) != j.Ranks {
+		return nil, invalid(want, "workload.rank_map has %d numbers for %d ranks", len(numbers), j.Ranks)
 	}
+
+	// Move the programs.
 	out := *j
 	out.Ops, out.Groups, out.Dims = make([][]Op, j.Ranks), make([]Group, len(j.Groups)), nil
-	taken := make([]bool, j.Ranks)
-	for rank, n := range to {
-		if n < 0 || n >= j.Ranks || taken[n] {
-			return nil, wrong(want, "workload.rank_map has %d for rank %d, which is no number of a rank or is there before", n, rank)
+	used := make([]bool, j.Ranks)
+	for rank, n := range numbers {
+		if n < 0 || n >= j.Ranks || used[n] {
+			return nil, invalid(want,
+				"workload.rank_map has %d for rank %d, which is not a rank or occurs before", n, rank)
 		}
-		taken[n] = true
+
+		used[n] = true
+		// Peers are relative, so they change with both ranks.
 		ops := slices.Clone(j.Ops[rank])
 		for i := range ops {
-			if o := &ops[i]; (o.Kind == Send || o.Kind == Recv) && o.Peer != Any {
-				o.Peer = int32(to[rank+int(o.Peer)] - n)
+			if o := &ops[i]; (o.Kind == Send || o.Kind == Recv) && o.Peer != AnySource {
+				o.Peer = int32(numbers[rank+int(o.Peer)] - n)
 			}
 		}
 		out.Ops[n] = ops
 	}
+
+	// Renumber the groups.
 	for i, g := range j.Groups {
 		sets := make([][]int32, len(g.Sets))
 		for s, set := range g.Sets {
 			for _, r := range set {
-				sets[s] = append(sets[s], int32(to[r]))
+				sets[s] = append(sets[s], int32(numbers[r]))
 			}
 		}
 		var err error
@@ -143,17 +159,23 @@ func (j *Job) renumber(to []int) (*Job, error) {
 			return nil, err
 		}
 	}
+
 	return &out, nil
 }
 
-// check holds what all formats must keep.
+// check verifies the properties that jobs of all formats must have: at least one
+// operation, total compute times and sizes that cannot overflow, and calls and messages
+// with existing partners.
 func (j *Job) check(file string) error {
 	fail := func(rank, op int, want, format string, args ...any) error {
-		return &Error{File: file, Problem: fmt.Sprintf("rank %d, operation %d (%.40q): ", rank, op, j.Ops[rank][op].Name) + fmt.Sprintf(format, args...), Want: want}
+		return &Error{File: file, Problem: fmt.Sprintf("rank %d, operation %d (%.40q): ", rank, op,
+			j.Ops[rank][op].Name) + fmt.Sprintf(format, args...), Want: want}
 	}
+
 	if len(j.Ops) == 0 || !slices.ContainsFunc(j.Ops, func(ops []Op) bool { return len(ops) > 0 }) {
-		return &Error{File: file, Problem: "holds no operation", Want: "one at least"}
+		return &Error{File: file, Problem: "holds no operation", Want: "at least one"}
 	}
+	// Check each distinct program once.
 	var err error
 	bytes := 0.0
 	j.each(func(rank, times int, ops []Op) {
@@ -163,34 +185,43 @@ func (j *Job) check(file string) error {
 			switch {
 			case err != nil:
 				return
-			case o.Dur < 0 || sum > mostTime-o.Dur:
-				err = fail(rank, i, fmt.Sprintf("%.0f s of computing a rank at most", mostTime.Seconds()), "the rank computes for longer than can be counted")
-			case o.Bytes < 0 || o.Bytes > MaxSend:
-				err = fail(rank, i, fmt.Sprintf("from 0 to %d", int64(MaxSend)), "%d bytes", o.Bytes)
-			case o.Kind == Call && (o.Group < 0 || int(o.Group) >= len(j.Groups) || j.Groups[o.Group].In[rank] < 0):
+			case o.Duration < 0 || sum > maxComputeTime-o.Duration:
+				err = fail(rank, i,
+					fmt.Sprintf("at most %.0f s per rank", maxComputeTime.Seconds()),
+					"the rank computes for too long")
+			case o.Bytes < 0 || o.Bytes > MaxMessageBytes:
+				err = fail(rank, i, fmt.Sprintf("from 0 to %d", int64(MaxMessageBytes)),
+					"%d bytes", o.Bytes)
+			case o.Kind == Call && (o.Group < 0 || int(o.Group) >= len(j.Groups) ||
+				j.Groups[o.Group].SetOf[rank] < 0):
 				err = fail(rank, i, "a group that the rank is in", "it calls a group that it is not in")
-			case (o.Kind == Send || o.Kind == Recv) && o.Peer != Any && (rank+int(o.Peer) < 0 || rank+int(o.Peer) >= j.Ranks):
-				err = fail(rank, i, fmt.Sprintf("a rank from 0 to %d", j.Ranks-1), "its peer is rank %d", rank+int(o.Peer))
+			case (o.Kind == Send || o.Kind == Recv) && o.Peer != AnySource &&
+				(rank+int(o.Peer) < 0 || rank+int(o.Peer) >= j.Ranks):
+				err = fail(rank, i, fmt.Sprintf("a rank from 0 to %d", j.Ranks-1),
+					"its peer is rank %d", rank+int(o.Peer))
 			}
-			sum += o.Dur
+
+			sum += o.Duration
 			bytes += float64(o.Bytes) * float64(times)
 		}
 	})
+
 	if err == nil && bytes > math.MaxInt64/64 {
-		err = &Error{File: file, Problem: fmt.Sprintf("%.3g bytes are more than can be counted", bytes), Want: "fewer"}
+		err = &Error{File: file, Problem: fmt.Sprintf("%.3g bytes in total overflow",
+			bytes), Want: "fewer bytes"}
 	}
 	return err
 }
 
-// Words says in a line what a job is.
+// Words describes the job in one line.
 func (j *Job) Words() string {
 	n := 0
 	j.each(func(_, times int, ops []Op) { n += times * len(ops) })
 	return fmt.Sprintf("%s trace of %d ranks, %d operations", j.Format, j.Ranks, n)
 }
 
-// begins reports whether a text begins with one of some words, behind blanks.
-func begins(begin []byte, words ...string) bool {
+// firstWordIs reports whether the first word of a text is one of the given words.
+func firstWordIs(begin []byte, words ...string) bool {
 	for first := range strings.FieldsSeq(string(begin)) {
 		return slices.Contains(words, first)
 	}

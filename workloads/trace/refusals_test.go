@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestRefusals: each way of spoiling a text is refused with its cause, and the text itself is read.
+// TestRefusals checks that each corruption of a text is rejected with its cause, and that
+// the original text is accepted.
 func TestRefusals(t *testing.T) {
 	goal := func(body string) string { return "num_ranks 2\nrank 0 {\n" + body + "\n}\nrank 1 {\n}\n" }
 	cm := func(lines ...string) string {
@@ -75,12 +76,12 @@ func TestRefusals(t *testing.T) {
 		{"cm", triggered("trigger id 1 oneshot 2"), `a trigger "oneshot 2"`},
 		{"cm", triggered("trigger id 1 barrier count x"), "count is"},
 		{"cm", triggered("trigger id 1 barrier 2"), `a trigger "barrier 2"`},
-		{"cm", triggered("trigger id 1 oneshot\ntrigger id 1 oneshot"), "trigger 1 is there twice"},
+		{"cm", triggered("trigger id 1 oneshot\ntrigger id 1 oneshot"), "trigger 1 occurs twice"},
 
 		{"simai", head + row, ""},
 		{"simai", head + " checkpoints: 1 0" + row, ""},
 		{"simai", "", "is empty"},
-		{"simai", head + " all_gpus: 4" + row, `"all_gpus" is there twice`},
+		{"simai", head + " all_gpus: 4" + row, `"all_gpus" occurs twice`},
 		{"simai", head + " ga: 0" + row, "ga is"},
 		{"simai", head + " pp_comm: -1" + row, "pp_comm is"},
 		{"simai", head + " checkpoints: 2 0" + row, "checkpoints is"},
@@ -89,17 +90,17 @@ func TestRefusals(t *testing.T) {
 		{"simai", head + " checkpoint_initiates: 1 1" + row, "names row 1 as a checkpoint"},
 		{"simai", head + "\n0\n", "the number of rows is"},
 	} {
-		_, err := Read(ByName(c.format), []File{{"a", []byte(c.text)}}, &Hints{})
+		_, err := Read(ByName(c.format), []File{{"a", []byte(c.text)}}, &ReadOptions{})
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s of %.80q: %v, want %q", c.format, c.text, err, c.want)
 		}
 	}
 	for _, format := range []string{"goal", "cm", "simai"} {
-		if _, err := Read(ByName(format), []File{{"a", nil}, {"b", nil}}, &Hints{}); err == nil || !strings.Contains(err.Error(), "is a second file") {
+		if _, err := Read(ByName(format), []File{{"a", nil}, {"b", nil}}, &ReadOptions{}); err == nil || !strings.Contains(err.Error(), "is a second file") {
 			t.Errorf("%s of two files: %v", format, err)
 		}
 	}
-	if _, err := Read(ByName("simai"), []File{{"a", []byte(head + row)}}, &Hints{Keys: Keys{GPUs: 8}}); err == nil || !strings.Contains(err.Error(), "all_gpus is 4, and workload.gpus 8") {
+	if _, err := Read(ByName("simai"), []File{{"a", []byte(head + row)}}, &ReadOptions{Keys: Keys{GPUs: 8}}); err == nil || !strings.Contains(err.Error(), "all_gpus is 4, and workload.gpus 8") {
 		t.Errorf("a header against workload.gpus: %v", err)
 	}
 	if names := FormatNames(); len(names) != len(Formats)+1 || names[0] != Auto || !slices.Contains(names, "goal") {
@@ -107,20 +108,21 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestJobCheck: operations at the bounds pass, those just outside are refused and named.
+// TestJobCheck checks that operations at the bounds are accepted and that operations just
+// outside are rejected by name.
 func TestJobCheck(t *testing.T) {
 	for _, c := range []struct {
 		want  string
 		spoil func(o []Op)
 	}{
 		{"", func([]Op) {}},
-		{"", func(o []Op) { o[0].Dur = mostTime }},
-		{"", func(o []Op) { o[1].Bytes, o[1].Peer = MaxSend, 1 }},
-		{"", func(o []Op) { o[2].Peer = Any }},
-		{"operation 0 (\"compute\"): the rank computes for longer", func(o []Op) { o[0].Dur = -1 }},
-		{"operation 3 (\"again\"): the rank computes for longer", func(o []Op) { o[0].Dur, o[3].Dur = mostTime, 1 }},
+		{"", func(o []Op) { o[0].Duration = maxComputeTime }},
+		{"", func(o []Op) { o[1].Bytes, o[1].Peer = MaxMessageBytes, 1 }},
+		{"", func(o []Op) { o[2].Peer = AnySource }},
+		{"operation 0 (\"compute\"): the rank computes for too long", func(o []Op) { o[0].Duration = -1 }},
+		{"operation 3 (\"again\"): the rank computes for too long", func(o []Op) { o[0].Duration, o[3].Duration = maxComputeTime, 1 }},
 		{"operation 1 (\"send\"): -1 bytes", func(o []Op) { o[1].Bytes = -1 }},
-		{"bytes; want from 0", func(o []Op) { o[1].Bytes = MaxSend + 1 }},
+		{"bytes; want from 0", func(o []Op) { o[1].Bytes = MaxMessageBytes + 1 }},
 		{"its peer is rank 2", func(o []Op) { o[1].Peer = 2 }},
 		{"its peer is rank -1", func(o []Op) { o[2].Peer = -1 }},
 		{"it calls a group that it is not in", func(o []Op) { o[4].Group = 1 }},
@@ -146,7 +148,7 @@ func TestJobCheck(t *testing.T) {
 			t.Errorf("%v: %v, want %s", sets, err, want)
 		}
 	}
-	j := &Job{Ranks: 2, Format: "goal", Ops: [][]Op{{{Dur: 2}, {Dur: 3}}, {{Dur: 4}}}}
+	j := &Job{Ranks: 2, Format: "goal", Ops: [][]Op{{{Duration: 2}, {Duration: 3}}, {{Duration: 4}}}}
 	if got := j.Compute(); got != 5 {
 		t.Errorf("the rank that computes longest does for %v, want 5", got)
 	}

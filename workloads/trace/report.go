@@ -11,47 +11,57 @@ import (
 	"sim/engine/units"
 )
 
-// Report writes what was read: ranks, groups, operations and bytes by kind, compute a rank, what was dropped, what has no
-// partner, and the critical path of computing alone.
+// Report writes a summary of the job: ranks, groups, operations and bytes by kind,
+// compute time per rank, notes, unmatched messages, and the critical path of the
+// computations. It does not need a network, so it also reports jobs that cannot be built.
 func (j *Job) Report(w io.Writer) error {
+	// Count operations and bytes by kind, and the compute time of each program.
 	type sum struct {
 		ops   int
 		bytes float64
 	}
+
 	var kinds [len(kindNames)]sum
 	var calls [len(collectiveNames)]sum
-	lone := 0
-	var least, most, whole engine.Time
-	least = engine.Never
+
+	singles := 0
+	var minBusy, maxBusy, totalBusy engine.Time
+	minBusy = engine.Never
 	j.each(func(rank, times int, ops []Op) {
 		var busy engine.Time
 		for i := range ops {
 			o := &ops[i]
-			busy += o.Dur
+			busy += o.Duration
 			k := &kinds[o.Kind]
 			if k.ops += times; o.Kind == Send {
 				k.bytes += float64(times) * float64(o.Bytes)
 			}
 			if o.Kind == Call {
+				// The bytes of a call are the bytes sent by its ranks.
 				n := len(j.members(rank, o))
-				c := &calls[o.Coll]
+				c := &calls[o.Collective]
 				c.ops += times
-				c.bytes += float64(times) * float64(o.Coll.Wire(o.Bytes, n))
+				c.bytes += float64(times) * float64(o.Collective.Wire(o.Bytes, n))
 				if n == 1 {
-					lone += times
+					singles += times
 				}
 			}
 		}
-		least, most, whole = min(least, busy), max(most, busy), whole+busy*engine.Time(times)
+		minBusy, maxBusy, totalBusy = min(minBusy, busy), max(maxBusy, busy),
+			totalBusy+busy*engine.Time(times)
 	})
+
+	// Write the rows.
 	var b strings.Builder
 	row := func(name, format string, args ...any) {
 		fmt.Fprintf(&b, "  %-16s %s\n", name, fmt.Sprintf(format, args...))
 	}
+	// Ranks and groups; only the first 20 groups are listed.
 	row("format", "%s", j.Format)
 	row("ranks", "%d", j.Ranks)
 	for i := range j.Groups {
 		g := &j.Groups[i]
+		// The sizes of the group's sets.
 		small, large := len(g.Sets[0]), 0
 		for _, s := range g.Sets {
 			small, large = min(small, len(s)), max(large, len(s))
@@ -66,35 +76,44 @@ func (j *Job) Report(w io.Writer) error {
 			break
 		}
 	}
+
+	// Operations and calls by kind.
 	for k, s := range kinds {
 		switch {
 		case s.ops == 0:
-		case Kind(k) == Send:
-			row(Kind(k).String(), "%d, %s", s.ops, Size(s.bytes))
+		case OpKind(k) == Send:
+			row(OpKind(k).String(), "%d, %s", s.ops, Size(s.bytes))
 		default:
-			row(Kind(k).String(), "%d", s.ops)
+			row(OpKind(k).String(), "%d", s.ops)
 		}
 	}
+
 	for c, s := range calls {
 		if s.ops > 0 {
 			row(Collective(c).String(), "%d calls, %s sent by rings or straight", s.ops, Size(s.bytes))
 		}
 	}
-	if least == most {
-		row("compute time", "%s a rank", units.ShortTime(most))
+
+	// Compute time, notes and problems.
+	if minBusy == maxBusy {
+		row("compute time", "%s a rank", units.ShortTime(maxBusy))
 	} else {
-		row("compute time", "%s to %s a rank", units.ShortTime(least), units.ShortTime(most))
+		row("compute time", "%s to %s a rank", units.ShortTime(minBusy), units.ShortTime(maxBusy))
 	}
-	if lone > 0 {
-		row("no traffic", "%d calls of groups of one rank", lone)
+	if singles > 0 {
+		row("no traffic", "%d calls of groups of one rank", singles)
 	}
+
 	for _, n := range j.Notes {
 		bytes := ""
 		if n.Bytes > 0 {
 			bytes = fmt.Sprintf(", %s", Size(float64(n.Bytes)))
 		}
-		row("note", "%s (%d%s)", n.What, n.Count, bytes)
+		row("note", "%s (%d%s)", n.Text, n.Count, bytes)
 	}
+
+	// Messages without a partner, or with different sizes at both ends. A job with a
+	// single stage has no explicit messages.
 	if j.Stage == nil {
 		sends, recvs, _, err := j.match()
 		if err != nil {
@@ -102,20 +121,22 @@ func (j *Job) Report(w io.Writer) error {
 		} else if len(sends) > 0 {
 			row("unmatched", "none of %d messages", len(sends))
 		}
-		other := 0
+
+		resized := 0
 		for i, r := range recvs {
 			if r.rank < 0 {
-				continue // found in the simulation
+				continue // matched during the simulation
 			}
-			if sent, taken := j.op(sends[i].place).Bytes, j.op(r).Bytes; taken > 0 && taken != sent {
-				other++
+			if sent, taken := j.op(sends[i].opRef).Bytes, j.op(r).Bytes; taken > 0 && taken != sent {
+				resized++
 			}
 		}
-		if other > 0 {
-			row("other sizes", "%d messages are received as of another size than they are sent, which counts", other)
+		if resized > 0 {
+			row("other sizes", "%d messages are received as of another size than they are sent, which counts", resized)
 		}
 	}
-	if path, err := j.critical(); err != nil {
+
+	if path, err := j.criticalPath(); err != nil {
 		row("critical path", "%v", err)
 	} else {
 		row("critical path", "%s of computing, as if all else took no time", units.ShortTime(path))
@@ -124,31 +145,37 @@ func (j *Job) Report(w io.Writer) error {
 	return err
 }
 
-// mostFollowed bounds the operations whose critical path is sought.
-const mostFollowed = 2_000_000
+// maxCriticalPathOps bounds the operations of a job whose critical path is computed, to
+// limit the time of a report to seconds.
+const maxCriticalPathOps = 2_000_000
 
-// critical returns how long the job takes if messages and calls take no time: the longest path of computes that wait for
-// each other, on a stream or through dependencies.
-func (j *Job) critical() (engine.Time, error) {
+// criticalPath returns the duration of the job if messages and calls take no time: the
+// longest path of computations that wait for each other, through dependencies or on a
+// stream.
+func (j *Job) criticalPath() (engine.Time, error) {
 	n := 0
 	for _, ops := range j.Ops {
 		n += len(ops)
 	}
-	if n > mostFollowed {
+	if n > maxCriticalPathOps {
 		return 0, fmt.Errorf("not sought, of %d operations", n)
 	}
-	built, err := j.Build(Builder{})
+
+	built, err := j.Build(BuildOptions{})
 	if err != nil {
 		return 0, err
 	}
 	g, longest := built.Graph, engine.Time(0)
+	// The order of operations on a stream depends on time, so such jobs are simulated.
 	if !g.Contention.IsEmpty() {
-		t, err := flow.Run(context.Background(), g, &engine.Network{Nodes: int32(j.Ranks)}, &engine.Routes{Start: make([]int32, len(g.Tasks)+1)}, flow.Options{})
+		t, err := flow.Run(context.Background(), g, &engine.Network{Nodes: int32(j.Ranks)},
+			&engine.Routes{Start: make([]int32, len(g.Tasks)+1)}, flow.Options{})
 		if err != nil {
 			return 0, err
 		}
 		return t.Makespan, nil
 	}
+
 	end := make([]engine.Time, len(g.Tasks))
 	for _, id := range g.Order() {
 		for _, e := range g.In(id) {
@@ -160,7 +187,7 @@ func (j *Job) critical() (engine.Time, error) {
 	return longest, nil
 }
 
-// Size writes bytes for reading, to four digits.
+// Size formats bytes with four digits and a unit.
 func Size(bytes float64) string {
 	unit := 0
 	for ; bytes >= 1000 && unit < 6; unit++ {

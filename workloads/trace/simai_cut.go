@@ -9,51 +9,73 @@ import (
 	"sim/workloads/training"
 )
 
-// simCut are the rows of a stage: what comes before the first micro-batch, the rows of each, and what comes after the
-// last. Without micro-batches of its own a file is one block.
-type simCut struct {
+// simBlocks divides the rows of a stage: those before the first micro-batch, one block
+// per micro-batch, and those after the last. A file without separate micro-batches is one
+// block.
+type simBlocks struct {
 	before, after []simRow
 	blocks        [][]simRow
 }
 
-// once begin the names of rows that a step has once, behind the micro-batches.
-var once = []string{"cross_entropy", "optimizer", "embedding_norm"}
+// stepRowPrefixes start the names of rows that a step executes once, after the
+// micro-batches.
+var stepRowPrefixes = []string{"cross_entropy", "optimizer", "embedding_norm"}
 
-// cut divides the rows. A stage alone does them in their order, whatever micro-batches they are of. Of several stages,
-// each micro-batch begins with an embedding_layer; if there are not ga of these, micro-batches have equal numbers of rows.
-// Micro-batches may differ in times, collectives and bytes. cut fails if it cannot tell them apart.
-func (s *simAI) cut() (simCut, error) {
+// divideRows divides the rows into micro-batches. A single stage executes its rows in
+// order, so they form one block. With several stages, each micro-batch starts with a row
+// embedding_layer. If there are not ga such rows, micro-batches have equal numbers of
+// rows.
+//
+// Micro-batches may differ in times, collectives and bytes. divideRows fails if they
+// cannot be separated.
+func (s *simAIReader) divideRows() (simBlocks, error) {
 	if s.policy == "MICRO" && s.pp > 1 && s.ga > 1 {
-		return simCut{}, placed(wrong("ga: 1, or another policy", "the rows of the policy MICRO are one micro-batch, and ga is %d", s.ga), s.file, 1, 0)
+		return simBlocks{}, locate(
+			invalid("ga: 1, or another policy",
+				"the rows of the policy MICRO are one micro-batch, and ga is %d", s.ga), s.file, 1, 0)
 	}
 	if s.pp == 1 || s.policy == "MICRO" {
-		return simCut{blocks: [][]simRow{s.rows}}, nil
+		return simBlocks{blocks: [][]simRow{s.rows}}, nil
 	}
+
 	var starts []int
 	end := len(s.rows)
+
+	// Find the first rows of micro-batches and the rows after them.
 	for i, r := range s.rows {
 		if strings.HasPrefix(r.name, "embedding_layer") {
 			starts = append(starts, i)
-		} else if len(starts) > 0 && slices.ContainsFunc(once, func(name string) bool { return strings.HasPrefix(r.name, name) }) {
+		} else if len(starts) > 0 &&
+			slices.ContainsFunc(stepRowPrefixes,
+				func(name string) bool { return strings.HasPrefix(r.name, name) }) {
 			end = i
 			break
 		}
 	}
+
 	if len(starts) == 0 {
-		return simCut{}, placed(wrong(`a row "embedding_layer" at the beginning of each`, "the micro-batches of the stage cannot be told apart"), s.file, s.rows[0].line, s.rows[0].at)
+		return simBlocks{}, locate(invalid(`a row "embedding_layer" at the beginning of each`, "the micro-batches of the stage cannot be told apart"), s.file, s.rows[0].line, s.rows[0].offset)
 	}
+
 	begin := starts[0]
 	if rows := end - begin; len(starts) != s.ga && rows%s.ga != 0 {
 		r := s.rows[begin]
-		return simCut{}, placed(wrong(fmt.Sprintf("ga = %d of them, or a multiple of %d rows", s.ga, s.ga), "%d rows and %d micro-batches that begin with embedding_layer stand from here on, before what the step has once", rows, len(starts)), s.file, r.line, r.at)
+		return simBlocks{}, locate(
+			invalid(fmt.Sprintf("ga = %d of them, or a multiple of %d rows", s.ga, s.ga),
+				"%d rows and %d micro-batches that begin with embedding_layer stand from here on, before what the step has once",
+				rows, len(starts)),
+			s.file, r.line, r.offset)
 	} else if len(starts) != s.ga {
+		// Micro-batches of equal numbers of rows.
 		starts = starts[:0]
 		for i := range s.ga {
 			starts = append(starts, begin+i*rows/s.ga)
 		}
 	}
-	c := simCut{before: s.rows[:begin], after: s.rows[end:]}
+
+	c := simBlocks{before: s.rows[:begin], after: s.rows[end:]}
 	for i, from := range starts {
+		// A block extends to the start of the next one.
 		to := end
 		if i+1 < len(starts) {
 			to = starts[i+1]
@@ -63,144 +85,167 @@ func (s *simAI) cut() (simCut, error) {
 	return c, nil
 }
 
-// simProgram appends the operations of a rank, or only counts them.
-type simProgram struct {
-	ops   []Op
-	n     int // operations so far
-	rows  int // forward passes of rows so far, which may do nothing
-	count bool
-	last  int32
+// simProgramBuilder appends the operations of a rank, or only counts them.
+type simProgramBuilder struct {
+	ops       []Op
+	numOps    int   // operations so far
+	numRows   int   // forward passes of rows so far, including empty ones
+	countOnly bool  // do not store operations
+	last      int32 // operation for which the next one waits; -1 if none
 }
 
-func (b *simProgram) add(o Op) int32 {
+// add appends an operation that also waits for the last one.
+func (b *simProgramBuilder) add(o Op) int32 {
 	if b.last >= 0 {
 		o.After = append(o.After, b.last)
 	}
-	return b.put(o)
+	return b.addDetached(o)
 }
 
-// put is add of an operation that waits for what it says alone.
-func (b *simProgram) put(o Op) int32 {
-	if b.n++; !b.count {
+// addDetached appends an operation that waits only for its After.
+func (b *simProgramBuilder) addDetached(o Op) int32 {
+	if b.numOps++; !b.countOnly {
 		b.ops = append(b.ops, o)
 	}
-	return int32(b.n - 1)
+	return int32(b.numOps - 1)
 }
 
-// full reports whether a program has more operations, or passes of rows, than are read.
-func (b *simProgram) full() bool { return max(b.n, b.rows) > MaxOperations }
+// isFull reports whether the program has more operations or row passes than
+// MaxOperations.
+func (b *simProgramBuilder) isFull() bool { return max(b.numOps, b.numRows) > MaxOperations }
 
-// run appends the computing and the collective of a part of a row, which go on alone where they do not block.
-func (b *simProgram) run(name string, t *simPart, blocks bool) {
-	if t.dur > 0 {
-		b.last = b.add(Op{Name: name, Kind: Compute, Dur: t.dur})
+// addPart appends the computation and the collective of a part of a row. If blocks is
+// false, the program continues without waiting for the collective.
+func (b *simProgramBuilder) addPart(name string, t *simPart, blocks bool) {
+	if t.duration > 0 {
+		b.last = b.add(Op{Name: name, Kind: Compute, Duration: t.duration})
 	}
-	if t.call {
-		id := b.add(Op{Name: name + " " + t.coll.String(), Kind: Call, Coll: t.coll, Bytes: t.bytes, Group: t.group})
+	if t.hasCall {
+		id := b.add(Op{Name: name + " " + t.coll.String(), Kind: Call, Collective: t.coll,
+			Bytes: t.bytes, Group: t.group})
 		if blocks {
 			b.last = id
 		}
 	}
 }
 
-// forward appends the forward pass of some rows.
-func (b *simProgram) forward(rows []simRow) {
+// addForward appends the forward pass of some rows.
+func (b *simProgramBuilder) addForward(rows []simRow) {
 	for i := range rows {
-		if b.full() {
+		if b.isFull() {
 			return
 		}
-		b.rows++
-		b.run(rows[i].name+" forward", &rows[i].part[0], true)
+		b.numRows++
+		b.addPart(rows[i].name+" forward", &rows[i].part[0], true)
 	}
 }
 
-// backward appends the backward pass: of the last row first, the gradient of its input and then of its weights, whose
-// collective blocks nothing but their update (SimAI's order). Rows whose gradients need a checkpoint go forward again
-// from there. A schedule may put off the gradients of weights: work says which part of the pass this is.
-func (b *simProgram) backward(rows []simRow, work training.Work) {
-	for i := len(rows) - 1; i >= 0 && !b.full(); i-- {
+// addBackward appends the backward pass of some rows, the last row first. For each row,
+// the input gradient precedes the weight gradient, whose collective delays only the
+// weight update (SimAI's order). Rows that need a checkpoint first repeat the forward
+// pass from it. A schedule may postpone weight gradients: work is the part of the pass to
+// append.
+func (b *simProgramBuilder) addBackward(rows []simRow, work training.PassKind) {
+	for i := len(rows) - 1; i >= 0 && !b.isFull(); i-- {
 		r := &rows[i]
-		if r.recalc && work != training.Weights {
-			from := i
-			for from > 0 && !rows[from].saved {
-				from--
+		if r.isRecomputed && work != training.WeightGradientPass {
+			// Recompute the rows from the last checkpoint.
+			first := i
+			for first > 0 && !rows[first].isCheckpoint {
+				first--
 			}
-			b.forward(rows[from:i])
+			b.addForward(rows[first:i])
 		}
-		if work != training.Weights {
-			b.run(r.name+" input gradient", &r.part[1], true)
+		if work != training.WeightGradientPass {
+			b.addPart(r.name+" input gradient", &r.part[1], true)
 		}
-		if work == training.Inputs {
+		if work == training.InputGradientPass {
 			continue
 		}
-		before := b.n
-		b.run(r.name+" weight gradient", &r.part[2], false)
+
+		// The weight update waits for the weight gradient and its collective.
+		before := b.numOps
+		b.addPart(r.name+" weight gradient", &r.part[2], false)
 		if r.update > 0 {
-			o := Op{Name: r.name + " update", Kind: Compute, Dur: r.update}
-			if b.n > before {
-				o.After = []int32{int32(b.n - 1)}
+			o := Op{Name: r.name + " update", Kind: Compute, Duration: r.update}
+			if b.numOps > before {
+				o.After = []int32{int32(b.numOps - 1)}
 			} else if b.last >= 0 {
 				o.After = []int32{b.last}
 			}
-			b.put(o)
+			b.addDetached(o)
 		}
 	}
 }
 
-// program appends what a rank of a stage does.
-func (s *simAI) program(b *simProgram, c simCut, stage int, schedule string) {
+// program appends the operations of a rank of a stage.
+func (s *simAIReader) program(b *simProgramBuilder, c simBlocks, stage int, schedule string) {
 	b.last = -1
-	b.forward(c.before)
+	b.addForward(c.before)
+
+	// A single stage has no messages.
 	if len(c.blocks) == 1 && s.pp == 1 {
-		b.forward(c.blocks[0])
-		b.forward(c.after)
-		b.backward(c.after, training.Backwards)
-		b.backward(c.blocks[0], training.Backwards)
-		b.backward(c.before, training.Backwards)
+		b.addForward(c.blocks[0])
+
+		b.addForward(c.after)
+		b.addBackward(c.after, training.BackwardPass)
+		b.addBackward(c.blocks[0], training.BackwardPass)
+		b.addBackward(c.before, training.BackwardPass)
 		return
 	}
+
+	// Several stages exchange pp_comm with their neighbours, in equal parts by the TP
+	// ranks. Tag 2k is the forward message of micro-batch k, 2k+1 the backward message.
 	next := s.rank(0, 0, 1) - s.rank(0, 0, 0)
 	bytes := (s.stageBytes + int64(s.tp) - 1) / int64(s.tp)
-	talk := func(kind Kind, peer int32, tag int) {
-		id := b.add(Op{Name: fmt.Sprintf("micro-batch %d %s", tag/2+1, kind), Kind: kind, Bytes: bytes, Peer: peer, Tag: uint32(tag)})
+	// addMessage appends a message. Only receives delay the next operation.
+	addMessage := func(kind OpKind, peer int32, tag int) {
+		id := b.add(Op{Name: fmt.Sprintf("micro-batch %d %s", tag/2+1, kind), Kind: kind,
+			Bytes: bytes, Peer: peer, Tag: uint32(tag)})
 		if kind == Recv {
 			b.last = id
 		}
 	}
+
 	pipeline := training.Spec{Schedule: schedule, PP: s.pp, Chunks: 1, Microbatches: s.ga}
 	for _, p := range pipeline.Program(stage) {
 		tag := 2 * p.Microbatch
-		switch p.Work {
-		case training.Weights:
-			b.backward(c.blocks[p.Microbatch], p.Work)
-		case training.Forwards:
+		switch p.Kind {
+		case training.WeightGradientPass:
+			b.addBackward(c.blocks[p.Microbatch], p.Kind)
+		case training.ForwardPass:
+			// A forward pass receives from the previous stage and sends to the next.
 			if stage > 0 {
-				talk(Recv, -next, tag)
+				addMessage(Recv, -next, tag)
 			}
-			b.forward(c.blocks[p.Microbatch])
+			b.addForward(c.blocks[p.Microbatch])
 			if stage < s.pp-1 {
-				talk(Send, next, tag)
+				addMessage(Send, next, tag)
 			}
 		default:
 			if stage < s.pp-1 {
-				talk(Recv, next, tag+1)
+				addMessage(Recv, next, tag+1)
 			}
-			b.backward(c.blocks[p.Microbatch], p.Work)
+			b.addBackward(c.blocks[p.Microbatch], p.Kind)
 			if stage > 0 {
-				talk(Send, -next, tag+1)
+				addMessage(Send, -next, tag+1)
 			}
 		}
 	}
-	b.forward(c.after)
-	b.backward(c.after, training.Backwards)
-	b.backward(c.before, training.Backwards)
+	b.addForward(c.after)
+	b.addBackward(c.after, training.BackwardPass)
+	b.addBackward(c.before, training.BackwardPass)
 }
 
-// stage sums up what a stage does, of pods that hold whole stages: its GPUs compute in lockstep, what they exchange with
-// each other lengthens passes, and what goes to other stages and replicas is transfers. The stage of a file without
-// micro-batches of its own is one micro-batch.
-func (s *simAI) stage(c simCut, h *Hints) *training.Measured {
-	m := &training.Measured{GPUs: s.tp * s.ep, Microbatches: len(c.blocks), PipelineBytes: (s.stageBytes + int64(s.tp) - 1) / int64(s.tp)}
+// stage summarises a stage, for pods that hold whole stages. The GPUs of a stage compute
+// in lockstep. Communication within the stage lengthens passes; communication with other
+// stages and replicas is transfers. A file without separate micro-batches is one
+// micro-batch.
+func (s *simAIReader) stage(c simBlocks, h *ReadOptions) *training.MeasuredStage {
+	m := &training.MeasuredStage{GPUs: s.tp * s.ep, Microbatches: len(c.blocks),
+		PipelineBytes: (s.stageBytes + int64(s.tp) - 1) / int64(s.tp)}
+
+	// inside returns the time of a part, including communication within the stage.
 	inside := func(t *simPart) (d engine.Time) {
 		n := 0
 		switch t.group {
@@ -209,18 +254,19 @@ func (s *simAI) stage(c simCut, h *Hints) *training.Measured {
 		case simEP:
 			n = s.ep
 		}
-		if d = t.dur; t.call && n > 1 {
+		if d = t.duration; t.hasCall && n > 1 {
 			wire := t.coll.Wire(t.bytes, n)
-			m.InsideBytes += wire
-			if h.Inside > 0 {
-				d += engine.Time(8 * float64(wire) / float64(h.Inside) * float64(engine.Second))
+			m.IntraStageBytes += wire
+			if h.IntraStageRate > 0 {
+				d += engine.Time(8 * float64(wire) / float64(h.IntraStageRate) * float64(engine.Second))
 			}
 		}
 		return d
 	}
-	// what goes round the ring of replicas leaves a stage once for each of its TP ranks, and all of its GPUs send a part
+	// across adds the bytes of a collective among replicas. It leaves a stage once per TP
+	// rank, and all of its GPUs send a part.
 	across := func(t *simPart) {
-		if !t.call {
+		if !t.hasCall {
 			return
 		}
 		switch t.group {
@@ -230,6 +276,8 @@ func (s *simAI) stage(c simCut, h *Hints) *training.Measured {
 			m.SyncBytes += t.coll.Wire(t.bytes, s.dp/s.ep)
 		}
 	}
+
+	// sum returns the times of rows and adds the bytes that they synchronise.
 	sum := func(rows []simRow) (forward, backward, weights engine.Time) {
 		for i := range rows {
 			r := &rows[i]
@@ -242,21 +290,28 @@ func (s *simAI) stage(c simCut, h *Hints) *training.Measured {
 		}
 		return forward, backward, weights
 	}
+
 	var whole training.MeasuredPass
-	differ := false
+	passesDiffer := false
+
+	// Pass times per micro-batch and their average.
 	for _, rows := range c.blocks {
 		var p training.MeasuredPass
 		p.Forward, p.Backward, p.Weights = sum(rows)
 		m.Passes = append(m.Passes, p)
 		whole.Forward, whole.Backward, whole.Weights = whole.Forward+p.Forward, whole.Backward+p.Backward, whole.Weights+p.Weights
-		differ = differ || p != m.Passes[0]
+		passesDiffer = passesDiffer || p != m.Passes[0]
 	}
+
 	n := engine.Time(len(c.blocks))
-	if m.Forward, m.Backward, m.Weights = whole.Forward/n, whole.Backward/n, whole.Weights/n; !differ {
+	if m.Forward, m.Backward, m.Weights = whole.Forward/n, whole.Backward/n, whole.Weights/n; !passesDiffer {
 		m.Passes = nil
 	}
+
 	first, last, _ := sum(c.before)
 	tailed, ended, _ := sum(c.after)
-	m.First, m.Last = first, tailed+ended+last
+	// The prologue is the forward pass of the rows before the micro-batches. The epilogue
+	// has both passes of the rows after them and the backward pass of the rows before.
+	m.Prologue, m.Epilogue = first, tailed+ended+last
 	return m
 }

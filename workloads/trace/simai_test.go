@@ -10,7 +10,7 @@ import (
 	"sim/workloads/training"
 )
 
-// simText writes a stage of a pipeline as AICB does.
+// simText returns a pipeline stage in the format of AICB.
 func simText(tp, ep, pp, ga, layers, gpus int) string {
 	var rows []string
 	row := func(format string, args ...any) { rows = append(rows, fmt.Sprintf(format, args...)) }
@@ -31,7 +31,7 @@ func simText(tp, ep, pp, ga, layers, gpus int) string {
 		tp, ep, pp, layers, ga, gpus, len(rows), strings.Join(rows, "\n"))
 }
 
-// readText reads a job of a text.
+// readText detects the format of a text and reads it.
 func readText(t testing.TB, text string, k Keys) (*Job, error) {
 	t.Helper()
 	f := File{"a.txt", []byte(text)}
@@ -42,19 +42,20 @@ func readText(t testing.TB, text string, k Keys) (*Job, error) {
 	if k.RankOrder == "" {
 		k.RankOrder = "tp-dp-pp"
 	}
-	return Read(format, []File{f}, &Hints{Keys: k, Inside: 8e12})
+	return Read(format, []File{f}, &ReadOptions{Keys: k, IntraStageRate: 8e12})
 }
 
-// span returns how long a job takes where nothing but computing does.
-func span(t *testing.T, j *Job) engine.Time {
+// computeSpan returns the makespan of a job if only computations take time.
+func computeSpan(t *testing.T, j *Job) engine.Time {
 	t.Helper()
-	d, err := j.critical()
+	d, err := j.criticalPath()
 	if err != nil {
 		t.Fatal(err)
 	}
 	return d
 }
 
+// TestSimAIStages compares the pipeline of a stage with times and bytes computed by hand.
 func TestSimAIStages(t *testing.T) {
 	const pp, ga, layers = 4, 8, 2
 	j, err := readText(t, simText(2, 2, pp, ga, layers, 32), Keys{})
@@ -64,14 +65,15 @@ func TestSimAIStages(t *testing.T) {
 	if j.Ranks != 32 || len(j.Groups) != 4 {
 		t.Fatalf("%d ranks, %d groups", j.Ranks, len(j.Groups))
 	}
-	// 1F1B: m passes forward and backward of a stage and (p-1) of both to fill and drain it (PipeDream-Flush)
+	// 1F1B: m forward and backward passes of a stage, and p-1 of both to fill and drain
+	// the pipeline (PipeDream-Flush).
 	forward, backward := engine.Time(300+layers*1900)*engine.Nanosecond, engine.Time(2+layers*2600)*engine.Nanosecond
-	once := engine.Time(2+20+10+10+20+5000+2) * engine.Nanosecond // before and after, without what runs beside
+	once := engine.Time(2+20+10+10+20+5000+2) * engine.Nanosecond // rows before and after, without those that overlap
 	want := (ga+pp-1)*(forward+backward) + once
-	if got := span(t, j); got < want-engine.Time(200)*engine.Nanosecond || got > want+engine.Time(300)*engine.Nanosecond {
+	if got := computeSpan(t, j); got < want-engine.Time(200)*engine.Nanosecond || got > want+engine.Time(300)*engine.Nanosecond {
 		t.Errorf("computing alone takes %v, want about %v", got, want)
 	}
-	// what a rank sends: 12 sends of each direction a micro-batch, of half of pp_comm
+	// Each rank sends 12 messages per direction and micro-batch, each half of pp_comm.
 	bytes, _ := j.Wire()
 	sends := 0.0
 	j.each(func(_, times int, ops []Op) {
@@ -88,16 +90,17 @@ func TestSimAIStages(t *testing.T) {
 	if m.GPUs != 4 || m.Microbatches != ga || m.PipelineBytes != 2048 {
 		t.Errorf("a stage is %+v", m)
 	}
-	if f := m.Forward - forward; f < 0 || f > 100*engine.Nanosecond { // at 1 TB/s inside
+	if f := m.Forward - forward; f < 0 || f > 100*engine.Nanosecond { // with 1 TB/s within the stage
 		t.Errorf("forward takes %v, want %v and what is sent inside", m.Forward, forward)
 	}
-	// DP 4: a quarter less than 1,000 and 2,000 B, of two ranks of a stage that share it
+	// DP 4: three quarters of 1,000 B and 2,000 B, shared by the two ranks of a stage.
 	if m.SyncBytes != 750/2+1500/2 {
 		t.Errorf("%d B go to the next replica", m.SyncBytes)
 	}
 }
 
-// TestSimAIGroups: ranks of a group differ in one coordinate alone, and both orders have the same sizes.
+// TestSimAIGroups checks that the ranks of a set differ in one coordinate only, and that
+// both rank orders have the same sizes.
 func TestSimAIGroups(t *testing.T) {
 	for order, want := range map[string][4]string{
 		"tp-dp-pp": {"[0 1]", "[0 2 4 6]", "[0 2]", "[0 4]"},
@@ -114,8 +117,8 @@ func TestSimAIGroups(t *testing.T) {
 			seen := make([]bool, j.Ranks)
 			for s, set := range g.Sets {
 				for _, r := range set {
-					if seen[r] || g.In[r] != int32(s) {
-						t.Errorf("%s: group %s has rank %d in set %d and %d", order, g.Name, r, s, g.In[r])
+					if seen[r] || g.SetOf[r] != int32(s) {
+						t.Errorf("%s: group %s has rank %d in set %d and %d", order, g.Name, r, s, g.SetOf[r])
 					}
 					seen[r] = true
 				}
@@ -124,7 +127,8 @@ func TestSimAIGroups(t *testing.T) {
 	}
 }
 
-// TestSimAIOrder: a stage alone does its rows forward and then backward; checkpoints have rows done again.
+// TestSimAIOrder checks that a single stage computes its rows forward and then backward,
+// and that rows are recomputed from checkpoints.
 func TestSimAIOrder(t *testing.T) {
 	head := "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 1 all_gpus: 2 checkpoints: 1 0 checkpoint_initiates: 1 2 pp_comm 0\n3\n"
 	text := head + "a -1 100 NONE 0 10 NONE 0 1 ALLREDUCE 64 0\r\nb -1 200 NONE 0 20 NONE 0 2 NONE 0 0\n\nc -1 400 NONE 0 40 NONE 0 4 NONE 0 0\n"
@@ -140,12 +144,13 @@ func TestSimAIOrder(t *testing.T) {
 	if got := strings.Join(names, ","); got != want {
 		t.Errorf("the order is\n%s, want\n%s", got, want)
 	}
-	if got, want := span(t, j), engine.Time(700+300+44+22+11)*engine.Nanosecond; got != want {
+	if got, want := computeSpan(t, j), engine.Time(700+300+44+22+11)*engine.Nanosecond; got != want {
 		t.Errorf("takes %v, want %v", got, want)
 	}
 }
 
-// TestSimAIRefused: what is wrong is told with record, byte and remedy.
+// TestSimAIRefused checks that errors contain the record, the byte and the accepted
+// input.
 func TestSimAIRefused(t *testing.T) {
 	const row = "a -1 1 NONE 0 1 NONE 0 1 NONE 0 0\n"
 	const head = "HYBRID_TRANSFORMER model_parallel_NPU_group: 2 all_gpus: 4\n"
@@ -159,7 +164,7 @@ func TestSimAIRefused(t *testing.T) {
 		head + "1\na -1 1\n": "a row of 3 columns; want 12",
 		head + "1\n" + strings.Replace(row, " 1 ", " 99999999999999999 ", 1): "a time in ns is",
 		head + "99999999999999999999\n":                                      "the number of rows is",
-		head:                                                                 "ends behind its first line",
+		head:                                                                 "ends after its first line",
 		"DATA\n1\n" + row:                                                    `the policy is "DATA"; want one of HYBRID`,
 		"MICRO\n1\n" + row:                                                   "does not say all_gpus",
 		strings.Replace(head, "2", "3", 1) + "1\n" + row:                                      "are not whole replicas",
@@ -178,13 +183,14 @@ func TestSimAIRefused(t *testing.T) {
 	}
 }
 
-// TestBuiltRuns: what is built of a job runs on a network, and ends no sooner than its computing.
+// TestBuiltRuns checks that the graph of a job can be simulated and takes at least its
+// compute time.
 func TestBuiltRuns(t *testing.T) {
 	j, err := readText(t, simText(2, 2, 2, 4, 1, 16), Keys{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := j.Build(Builder{Expand: Aggregate})
+	b, err := j.Build(BuildOptions{Expand: ExpandNeighbours})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +214,7 @@ func TestBuiltRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if alone := span(t, j); trace.Makespan <= alone {
+	if alone := computeSpan(t, j); trace.Makespan <= alone {
 		t.Errorf("ends at %v, and computing alone takes %v", trace.Makespan, alone)
 	}
 }
@@ -217,12 +223,13 @@ func FuzzSimAI(f *testing.F) {
 	f.Add([]byte(simText(2, 2, 2, 2, 1, 8)), 0)
 	f.Add([]byte("MICRO\n1\nm -1 1 NONE 0 1 NONE 0 1 ALLTOALL 64 1"), 4)
 	f.Fuzz(func(t *testing.T, data []byte, gpus int) {
-		fuzzed(t, []File{{"a.txt", data}}, "simai", &Hints{Keys: Keys{GPUs: min(max(0, gpus), 64), RankOrder: "tp-dp-pp"}})
+		checkInput(t, []File{{"a.txt", data}}, "simai", &ReadOptions{Keys: Keys{GPUs: min(max(0, gpus), 64), RankOrder: "tp-dp-pp"}})
 	})
 }
 
-// fuzzed reads files that may be anything: a job that is read can be reported, and one that is built has its bytes.
-func fuzzed(t *testing.T, files []File, format string, h *Hints) {
+// checkInput reads arbitrary files. An accepted job can be reported and built, and the
+// graph has the bytes of the job.
+func checkInput(t *testing.T, files []File, format string, h *ReadOptions) {
 	t.Helper()
 	j, err := Read(ByName(format), files, h)
 	if err != nil {
@@ -239,7 +246,7 @@ func fuzzed(t *testing.T, files []File, format string, h *Hints) {
 	if transfers > 1e5 {
 		return
 	}
-	if b, err := j.Build(Builder{Expand: Aggregate, Most: 1e6}); err == nil {
+	if b, err := j.Build(BuildOptions{Expand: ExpandNeighbours, MaxTasks: 1e6}); err == nil {
 		sent := 0.0
 		for i := range b.Graph.Tasks {
 			sent += float64(b.Graph.Tasks[i].Bytes)
@@ -250,8 +257,9 @@ func fuzzed(t *testing.T, files []File, format string, h *Hints) {
 	}
 }
 
-// TestSimAIUnequal: micro-batches of different times, and any number in the dependency column, are read; the pipeline of
-// their passes takes as long as one that is filled in pass by pass.
+// TestSimAIUnequal checks that micro-batches may have different times, and that the
+// dependency column may have any number. The pipeline takes as long as one computed pass
+// by pass.
 func TestSimAIUnequal(t *testing.T) {
 	const pp, ga = 3, 5
 	text := strings.ReplaceAll(simText(1, 1, pp, ga, 1, pp), "embedding_layer\t-1", "embedding_layer\t7")
@@ -266,7 +274,7 @@ func TestSimAIUnequal(t *testing.T) {
 		t.Fatal(err)
 	}
 	spec := training.Spec{Schedule: training.OneFOneB, PP: pp, Chunks: 1, Microbatches: ga}
-	var ends [2][pp][ga]engine.Time // of forward and backward passes, 0 if not known
+	var ends [2][pp][ga]engine.Time // ends of forward and backward passes; 0 if not yet computed
 	var free [pp]engine.Time
 	before, after := 2*engine.Nanosecond, engine.Time(10+10+20+20+5000+2)*engine.Nanosecond
 	var next [pp]int
@@ -280,7 +288,7 @@ func TestSimAIUnequal(t *testing.T) {
 				continue
 			}
 			m, ready := steps[next[i]].Microbatch, free[i]
-			if steps[next[i]].Work == training.Forwards {
+			if steps[next[i]].Kind == training.ForwardPass {
 				if i > 0 {
 					if ends[0][i-1][m] == 0 {
 						continue
@@ -304,7 +312,7 @@ func TestSimAIUnequal(t *testing.T) {
 		}
 	}
 	want := free[0] + after
-	if got := span(t, j); got < want-200*engine.Nanosecond || got > want+300*engine.Nanosecond {
+	if got := computeSpan(t, j); got < want-200*engine.Nanosecond || got > want+300*engine.Nanosecond {
 		t.Errorf("computing alone takes %v, want %v", got, want)
 	}
 	if n := len(j.Stage.Passes); n != ga {

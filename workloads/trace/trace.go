@@ -1,9 +1,21 @@
-// Package trace reads the workloads of other tools: what each rank computes, sends, receives and calls. All formats become
-// one Job, and one Build makes a Job a task graph. A format is one file and one row of Formats.
+// Package trace reads and writes the workload files of other tools.
 //
-// It knows ranks by number and nothing of hardware. Where ranks are, and by which algorithm collective calls are expanded,
-// is decided elsewhere. Files are hostile: what is read is counted first (limits.go), and every error names file, record
-// and byte, what is wrong and what would be right.
+// Each reader converts its format to a Job: for each rank a list of operations (Op) with
+// their dependencies, and the groups of ranks that make collective calls. Job.Build
+// converts a Job to a task graph. A format is one file of this package and one row of
+// Formats.
+//
+// The package identifies ranks by number only. Callers decide where ranks are placed and
+// how collective calls are expanded to transfers (BuildOptions).
+//
+// Files are untrusted. Readers check sizes and counts before they allocate memory
+// (input.go), and every error names the file, the record and the byte, the problem, and
+// the accepted input.
+//
+// The writers go the opposite direction: RankGraph.Job converts a task graph to a Job,
+// which Job.WriteGOAL, Job.WriteBinaryGOAL, Job.WriteChakra and RankGraph.WriteCM write.
+//
+// Start reading at Job in trace.go, Read in read.go and Job.Build in build.go.
 package trace
 
 import (
@@ -14,26 +26,33 @@ import (
 	"sim/workloads/training"
 )
 
-// Kind says what an operation does.
-type Kind uint8
+// OpKind is the kind of an operation.
+type OpKind uint8
 
+// The kinds of operations.
 const (
-	Join    Kind = iota // waits alone
-	Compute             // lasts Op.Dur
-	Send                // Op.Bytes to another rank
-	Recv                // of what that rank sends
-	Call                // with all of a group
+	Join    OpKind = iota // takes no time; waits for its predecessors
+	Compute               // lasts for Op.Duration
+	Send                  // sends Op.Bytes to another rank
+	Recv                  // receives a message of another rank
+	Call                  // collective call of all ranks of a set of a group
 )
 
 var kindNames = [...]string{"join", "compute", "send", "receive", "collective"}
 
-// String names a kind in reports.
-func (k Kind) String() string { return kindNames[k] }
+// String returns the name used in reports.
+func (k OpKind) String() string { return kindNames[k] }
 
-// Collective is what a Call does. The bytes of an all-to-all are what one rank sends to all together, of a broadcast what all
-// have then, of others the vector of the whole group: of an all-gather its result, of a reduce-scatter its input.
+// Collective is the operation of a Call. The meaning of Op.Bytes depends on it:
+//
+//	all-to-all       bytes that one rank sends to all others together
+//	broadcast        bytes that every rank holds afterwards
+//	all-gather       result, the vector of the whole group
+//	reduce-scatter   input, the vector of the whole group
+//	all-reduce       the vector of the whole group
 type Collective uint8
 
+// The collectives.
 const (
 	AllReduce Collective = iota
 	ReduceScatter
@@ -43,85 +62,101 @@ const (
 	Barrier
 )
 
-var collectiveNames = [...]string{"all-reduce", "reduce-scatter", "all-gather", "all-to-all", "broadcast", "barrier"}
+var collectiveNames = [...]string{"all-reduce", "reduce-scatter", "all-gather", "all-to-all",
+	"broadcast", "barrier"}
 
-// String is the name that policies/collective parses; it has no barriers.
+// String returns the name that policies/collective parses. It has no barrier.
 func (c Collective) String() string { return collectiveNames[c] }
 
-// Wire returns the bytes that a rank of n sends in a collective of so many, by a ring or straight to each.
+// Wire returns the bytes that one of n ranks sends in a collective with the given bytes,
+// on a ring or directly to each rank. It is n-1 n-ths of the bytes, and twice as much in
+// an all-reduce, which is a reduce-scatter followed by an all-gather.
 func (c Collective) Wire(bytes int64, n int) int64 {
-	each := int64(float64(bytes) * float64(n-1) / float64(max(1, n)))
+	share := int64(float64(bytes) * float64(n-1) / float64(max(1, n)))
 	switch {
 	case n < 2 || c == Barrier:
 		return 0
 	case c == AllReduce:
-		return 2 * each
+		return 2 * share
 	case c == Broadcast:
-		return each // on average
+		return share // average over the ranks
 	}
-	return each
+	return share
 }
 
 // Op is an operation of a rank.
 type Op struct {
-	Name  string
-	Kind  Kind
-	Coll  Collective
-	Turn  int32       // of a Send: links send packets of the lowest first, of those that wait; 0 of none
-	Dur   engine.Time // of a Compute
-	Bytes int64
-	Group int32  // of a Call: index of Job.Groups
-	Peer  int32  // of a Send or Recv: the other rank less this one, so that ranks that do alike share a program; or Any
-	Tag   uint32 // of a Send or Recv, AnyTag receives all; of a Join or Compute its number among all tasks, 0 of none
-	// Stream, if above 0, is one of the rank's streams. Operations of a stream go one at a time, in the order in which they
-	// become ready. Operations of a rank that has streams stand behind those that they wait for.
+	Name       string
+	Kind       OpKind
+	Collective Collective
+	SendOrder  int32       // Send: links send waiting packets of the lowest value first; 0 if unspecified
+	Duration   engine.Time // Compute only
+	Bytes      int64
+	Group      int32 // Call: index in Job.Groups
+	// Send, Recv: the other rank minus this rank, so that ranks with equal behaviour can
+	// share a program; or AnySource.
+	Peer int32
+	// Send, Recv: the tag; a Recv with AnyTag accepts all. Join, Compute: the number
+	// among all tasks; 0 if absent.
+	Tag uint32
+	// Stream, if positive, is a stream of the rank. Operations of a stream run one at a
+	// time, in the order in which they become ready. In ranks with streams, operations
+	// are listed after their predecessors.
 	Stream int32
-	After  []int32 // operations of the rank that it waits for, by index; those of others it waits for where it talks with them
+	// After lists the predecessors of the operation on its rank, by index. Dependencies
+	// on other ranks are expressed by messages and calls.
+	After []int32
 }
 
-// Any is the peer of a Recv from whomever sends first, AnyTag its tag where that may be any.
+// Wildcards of a Recv: AnySource is the Peer that accepts any sender, AnyTag the Tag that
+// accepts any tag.
 const (
-	Any    = int32(-1 << 31)
-	AnyTag = ^uint32(0)
+	AnySource = int32(-1 << 31)
+	AnyTag    = ^uint32(0)
 )
 
-// Group is a communicator: each rank is in one of its sets, or in none.
+// Group is a communicator. Each rank belongs to one of its sets or to none.
 type Group struct {
-	Name string
-	Sets [][]int32
-	In   []int32 // by rank its set, -1 of none
+	Name  string
+	Sets  [][]int32
+	SetOf []int32 // index of the set, by rank; -1 if the rank is in none
 }
 
-// NewGroup divides so many ranks into sets. It fails where a rank is in two, or is none.
+// NewGroup divides the given number of ranks into sets. It fails if a rank is in two sets
+// or does not exist.
 func NewGroup(name string, ranks int, sets [][]int32) (Group, error) {
-	g := Group{Name: name, Sets: sets, In: slices.Repeat([]int32{-1}, ranks)}
+	g := Group{Name: name, Sets: sets, SetOf: slices.Repeat([]int32{-1}, ranks)}
 	for i, set := range sets {
 		for _, r := range set {
 			switch {
 			case r < 0 || int(r) >= ranks:
 				return g, fmt.Errorf("group %.40q has rank %d of %d", name, r, ranks)
-			case g.In[r] >= 0:
+			case g.SetOf[r] >= 0:
 				return g, fmt.Errorf("group %.40q has rank %d twice", name, r)
 			}
-			g.In[r] = int32(i)
+			g.SetOf[r] = int32(i)
 		}
 	}
 	return g, nil
 }
 
-// Job is what the files of a workload hold.
+// Job is a workload: the content of its files.
 type Job struct {
-	Format string
-	Ranks  int
-	Groups []Group
-	Ops    [][]Op // by rank; ranks may share them
-	Eager  int64  // bytes up to which a message does not wait for its Recv
-	// Buffered says that a Send of up to Eager bytes is done for its rank when it starts, not when it has arrived.
+	Format     string
+	Ranks      int
+	Groups     []Group
+	Ops        [][]Op // indexed by rank; ranks may share a slice
+	EagerBytes int64  // a Send of up to this size does not wait for its Recv
+	// Buffered states that for its rank, a Send of up to EagerBytes ends when it starts.
+	// Otherwise it ends when the message has arrived.
 	Buffered bool
-	Dims     []Dim  // of parallelism, as ranks are numbered: the first varies fastest; none where the files do not say
-	Notes    []Note // what was dropped or is not what it seems
-	// Stage is what a stage of a pipeline does, of files that hold one that stands for all; nil where they hold each rank.
-	Stage *training.Measured
+	// Dims are the dimensions of parallelism in the order of rank numbers, the fastest
+	// first. It is empty if the files do not specify them.
+	Dims  []Dim
+	Notes []Note // ignored or reinterpreted records
+	// Stage describes a pipeline stage if the file holds one stage that stands for all.
+	// It is nil if the files hold each rank.
+	Stage *training.MeasuredStage
 }
 
 // Dim is a dimension of parallelism.
@@ -130,35 +165,37 @@ type Dim struct {
 	Size int
 }
 
-// Note counts what was not taken as it stands.
+// Note counts records that were ignored or reinterpreted for one reason.
 type Note struct {
-	What  string
+	Text  string
 	Count int
 	Bytes int64
 }
 
-// members returns the ranks that make a call with rank, which are at least one.
+// members returns the ranks of the set that makes a call of rank.
 func (j *Job) members(rank int, op *Op) []int32 {
 	g := &j.Groups[op.Group]
-	return g.Sets[g.In[rank]]
+	return g.Sets[g.SetOf[rank]]
 }
 
-// each visits the programs of the job, with the first rank of each and how many ranks share it.
+// each visits the distinct programs of the job, with the first rank of each and the
+// number of ranks that share it.
 func (j *Job) each(visit func(rank, times int, ops []Op)) {
+	// Two ranks share a program if their slices have the same first element and length.
 	type program struct {
 		first *Op
 		n     int
 	}
-	at := map[program]int{}
+	index := map[program]int{}
 	var ranks, times []int
 	for rank, ops := range j.Ops {
 		if len(ops) == 0 {
 			continue
 		}
 		p := program{&ops[0], len(ops)}
-		i, known := at[p]
-		if !known {
-			i, at[p] = len(ranks), len(ranks)
+		i, ok := index[p]
+		if !ok {
+			i, index[p] = len(ranks), len(ranks)
 			ranks, times = append(ranks, rank), append(times, 0)
 		}
 		times[i]++
@@ -168,7 +205,8 @@ func (j *Job) each(visit func(rank, times int, ops []Op)) {
 	}
 }
 
-// Wire returns the bytes that all transfers of a job carry, by rings, and about how many there are.
+// Wire returns the bytes of all transfers of the job, with calls as rings, and the
+// approximate number of transfers.
 func (j *Job) Wire() (bytes, transfers float64) {
 	j.each(func(rank, times int, ops []Op) {
 		for i := range ops {
@@ -177,8 +215,8 @@ func (j *Job) Wire() (bytes, transfers float64) {
 				bytes, transfers = bytes+k*float64(o.Bytes), transfers+k
 			case Call:
 				n := len(j.members(rank, o))
-				bytes += k * float64(o.Coll.Wire(o.Bytes, n))
-				if transfers += k * float64(n-1); o.Coll == AllReduce {
+				bytes += k * float64(o.Collective.Wire(o.Bytes, n))
+				if transfers += k * float64(n-1); o.Collective == AllReduce {
 					transfers += k * float64(n-1)
 				}
 			}
@@ -187,12 +225,12 @@ func (j *Job) Wire() (bytes, transfers float64) {
 	return bytes, transfers
 }
 
-// Compute returns the longest that any rank computes.
+// Compute returns the maximum compute time of a rank.
 func (j *Job) Compute() (longest engine.Time) {
 	j.each(func(_, _ int, ops []Op) {
 		var sum engine.Time
 		for i := range ops {
-			sum += ops[i].Dur
+			sum += ops[i].Duration
 		}
 		longest = max(longest, sum)
 	})

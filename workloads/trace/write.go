@@ -12,57 +12,65 @@ import (
 	"sim/engine"
 )
 
-// bounded writes at most so many bytes.
-type bounded struct {
-	w    io.Writer
-	left int
+// limitedWriter limits the number of bytes that are written to w.
+type limitedWriter struct {
+	w         io.Writer
+	remaining int
 }
 
-// Bounded returns a writer of what readers take of all files together, MaxBytes, which fails (Refused) beyond.
-func Bounded(w io.Writer) io.Writer { return &bounded{w, MaxBytes} }
+// LimitWriter returns a writer that fails with an UnwritableError after MaxBytes, the
+// maximum that readers accept for all files together.
+func LimitWriter(w io.Writer) io.Writer { return &limitedWriter{w, MaxBytes} }
 
-func (b *bounded) Write(p []byte) (int, error) {
-	if b.left -= len(p); b.left < 0 {
-		return 0, refused("it would be larger than %d MiB; want a smaller job", MaxBytes>>20)
+// Write writes p unless the limit would be exceeded.
+func (b *limitedWriter) Write(p []byte) (int, error) {
+	if b.remaining -= len(p); b.remaining < 0 {
+		return 0, unwritable("it would be larger than %d MiB; want a smaller job", MaxBytes>>20)
 	}
 	return b.w.Write(p)
 }
 
-// newBounded is Bounded with a buffer, which keeps the first error for Flush.
-func newBounded(w io.Writer) *bufio.Writer { return bufio.NewWriterSize(Bounded(w), 1<<16) }
+// newLimitWriter returns a buffered LimitWriter. Flush returns the first error.
+func newLimitWriter(w io.Writer) *bufio.Writer { return bufio.NewWriterSize(LimitWriter(w), 1<<16) }
 
-// goalPart marks a calc of a binary file as so many picoseconds longer than its nanoseconds: its peer is this, and its
-// tag these. LogGOPSim looks at neither.
-const goalPart = 0xffff7073
+// goalPicosecondsPeer is the peer of a calc in a binary file that is longer than its
+// nanoseconds. Its tag is the number of additional picoseconds. LogGOPSim ignores both.
+const goalPicosecondsPeer = 0xffff7073
 
-// What follows "//" at the end of a line of a text: goalPart, the number of a calc, and the turn of a send. In binary
-// files the last two are where the first operation would be found that waits for the start, which none does.
+// Comments at the end of a line of a GOAL text: additional picoseconds and number of a
+// calc, and send order of a send. In binary files, the last two are stored in the index
+// of the first operation that waits for the start of this one. The index is unused, as no
+// operation does.
 const (
-	goalWord   = " // + %d ps"
-	goalNumber = " // task %d"
-	goalTurn   = " // turn %d"
+	goalPicosecondsComment = " // + %d ps"
+	goalTaskComment        = " // task %d"
+	goalSendOrderComment   = " // turn %d"
 )
 
-// goalCPUs are the streams that a rank may have in GOAL.
-const goalCPUs = 256
+// maxGOALStreams is the maximum number of cpus of a rank in GOAL, which stores them in a
+// byte.
+const maxGOALStreams = 256
 
-// goalStreams is streams where GOAL has as many.
+// goalStreams is assignStreams, limited to maxGOALStreams.
 func goalStreams(rank int, ops []Op) ([]int32, int32, error) {
-	cpus, n := streams(ops)
-	if n > goalCPUs {
-		return nil, 0, refused("rank %d computes up to %d things at once, and GOAL has %d cpus; want Chakra", rank, n, goalCPUs)
+	cpus, n := assignStreams(ops)
+	if n > maxGOALStreams {
+		return nil, 0, unwritable("rank %d computes up to %d things at once, and GOAL has %d cpus; want Chakra",
+			rank, n, maxGOALStreams)
 	}
 	return cpus, n, nil
 }
 
-// goalBytes are those that GOAL says of a message: LogGOPSim counts them from one.
-func goalBytes(o *Op) int64 { return max(1, o.Bytes) }
+// goalMessageBytes returns the size of a message in GOAL, which has no empty messages.
+func goalMessageBytes(o *Op) int64 { return max(1, o.Bytes) }
 
-// WriteGOAL writes a job that has no calls as the text of LogGOPSim. It fails when w does, and (Refused) where GOAL
-// has no such job.
+// WriteGOAL writes a job without calls as a text for LogGOPSim. Comments contain the
+// properties that GOAL lacks, so that a file that is read back is the same job. WriteGOAL
+// fails if w does, and with an UnwritableError if GOAL cannot represent the job.
 func (j *Job) WriteGOAL(w io.Writer) error {
-	b := newBounded(w)
-	fmt.Fprintf(b, "num_ranks %d\n", j.Ranks) // b keeps the error for Flush
+	b := newLimitWriter(w)
+	fmt.Fprintf(b, "num_ranks %d\n", j.Ranks) // b stores the error for Flush
+
 	for rank, ops := range j.Ops {
 		cpus, _, err := goalStreams(rank, ops)
 		if err != nil {
@@ -71,32 +79,35 @@ func (j *Job) WriteGOAL(w io.Writer) error {
 		fmt.Fprintf(b, "\nrank %d {\n", rank)
 		for i := range ops {
 			o := &ops[i]
+			// Operation i has the label l<i>.
 			fmt.Fprintf(b, "l%d: ", i)
 			switch o.Kind {
 			case Send:
-				fmt.Fprintf(b, "send %db to %d tag %d", goalBytes(o), rank+int(o.Peer), o.Tag)
-				if o.Turn > 0 {
-					fmt.Fprintf(b, goalTurn, o.Turn)
+				fmt.Fprintf(b, "send %db to %d tag %d", goalMessageBytes(o), rank+int(o.Peer), o.Tag)
+				if o.SendOrder > 0 {
+					fmt.Fprintf(b, goalSendOrderComment, o.SendOrder)
 				}
 			case Recv:
-				fmt.Fprintf(b, "recv %db from %d tag %d", goalBytes(o), rank+int(o.Peer), o.Tag)
+				fmt.Fprintf(b, "recv %db from %d tag %d", goalMessageBytes(o), rank+int(o.Peer), o.Tag)
 			default:
-				fmt.Fprintf(b, "calc %d", o.Dur/engine.Nanosecond)
+				fmt.Fprintf(b, "calc %d", o.Duration/engine.Nanosecond)
 				if cpus[i] > 0 {
 					fmt.Fprintf(b, " cpu %d", cpus[i])
 				}
-				if part := o.Dur % engine.Nanosecond; part > 0 {
-					fmt.Fprintf(b, goalWord, part)
+				if part := o.Duration % engine.Nanosecond; part > 0 {
+					fmt.Fprintf(b, goalPicosecondsComment, part)
 				}
 				if o.Tag > 0 {
-					fmt.Fprintf(b, goalNumber, o.Tag)
+					fmt.Fprintf(b, goalTaskComment, o.Tag)
 				}
 			}
+
 			fmt.Fprintln(b)
 			for _, a := range o.After {
 				fmt.Fprintf(b, "l%d requires l%d\n", i, a)
 			}
 		}
+
 		if _, err := fmt.Fprintln(b, "}"); err != nil {
 			return err
 		}
@@ -104,30 +115,35 @@ func (j *Job) WriteGOAL(w io.Writer) error {
 	return b.Flush()
 }
 
-// WriteBinaryGOAL is WriteGOAL of what txt2bin makes of such a text.
+// WriteBinaryGOAL writes the binary form of WriteGOAL's text, as produced by txt2bin.
 func (j *Job) WriteBinaryGOAL(w io.Writer) error {
-	b, le := newBounded(w), binary.LittleEndian
+	b, le := newLimitWriter(w), binary.LittleEndian
 	head := le.AppendUint32(le.AppendUint64(nil, goalMagic), uint32(j.Ranks))
-	at, most := uint64(6+16*j.Ranks), int32(1)
+	offset, maxStreams := uint64(6+16*j.Ranks), int32(1)
+
+	// The header has the start and end of the block of each rank.
 	var ends []byte
+
 	for rank, ops := range j.Ops {
 		_, n, err := goalStreams(rank, ops)
 		if err != nil {
 			return err
 		}
-		most = max(most, n)
-		ends = le.AppendUint64(ends, at)
+		maxStreams = max(maxStreams, n)
+		ends = le.AppendUint64(ends, offset)
+		// An empty rank has an empty block.
 		if len(ops) > 0 {
-			at += 8
+			offset += 8
 		}
 		for i := range ops {
-			if at += goalNode + 4*uint64(len(ops[i].After)); len(ops[i].After) == 0 {
-				at += 4
+			if offset += goalNodeBytes + 4*uint64(len(ops[i].After)); len(ops[i].After) == 0 {
+				offset += 4
 			}
 		}
-		ends = le.AppendUint64(ends, at)
+		ends = le.AppendUint64(ends, offset)
 	}
-	if _, err := b.Write(append(append(head, uint8(most-1), 0), ends...)); err != nil {
+
+	if _, err := b.Write(append(append(head, uint8(maxStreams-1), 0), ends...)); err != nil {
 		return err
 	}
 	for rank, ops := range j.Ops {
@@ -145,11 +161,13 @@ func (j *Job) WriteBinaryGOAL(w io.Writer) error {
 	return b.Flush()
 }
 
-// goalBlock is a rank of a binary file.
+// goalBlock returns the block of a rank in a binary file.
 func goalBlock(rank int, ops []Op, cpus []int32) []byte {
 	le := binary.LittleEndian
 	var roots, nodes, successors []byte
 	next := make([][]uint32, len(ops))
+
+	// Successors and roots.
 	for i := range ops {
 		for _, a := range ops[i].After {
 			next[a] = append(next[a], uint32(i))
@@ -159,86 +177,102 @@ func goalBlock(rank int, ops []Op, cpus []int32) []byte {
 		}
 	}
 	for i := range ops {
+		// A node: predecessors, type, peer, size, tag, cpu, nic and two lists of
+		// successors.
 		o := &ops[i]
-		kind, peer, size, tag, more := byte(3), uint32(0), uint64(o.Dur/engine.Nanosecond), uint32(0), o.Tag
+		// The last field is the send order of a message or the number of another
+		// operation.
+		kind, peer, size, tag, more := byte(3), uint32(0), uint64(o.Duration/engine.Nanosecond), uint32(0), o.Tag
 		if o.Kind == Send || o.Kind == Recv {
-			kind, peer, size, tag, more = 1, uint32(rank)+uint32(o.Peer), uint64(goalBytes(o)), o.Tag, uint32(o.Turn)
+			kind, peer, size, tag, more = 1, uint32(rank)+uint32(o.Peer), uint64(goalMessageBytes(o)), o.Tag, uint32(o.SendOrder)
 			if o.Kind == Recv {
 				kind = 2
 			}
-		} else if part := o.Dur % engine.Nanosecond; part > 0 {
-			peer, tag = goalPart, uint32(part)
+		} else if part := o.Duration % engine.Nanosecond; part > 0 {
+			peer, tag = goalPicosecondsPeer, uint32(part)
 		}
+
 		nodes = append(le.AppendUint32(nodes, uint32(len(o.After))), kind)
 		nodes = le.AppendUint64(le.AppendUint32(nodes, peer), size)
 		nodes = append(le.AppendUint32(nodes, tag), byte(max(0, cpus[i])), 0)
 		nodes = le.AppendUint32(le.AppendUint32(nodes, uint32(len(next[i]))), uint32(len(successors)/4))
-		nodes = le.AppendUint32(le.AppendUint32(nodes, 0), more) // none waits for its start
+		nodes = le.AppendUint32(le.AppendUint32(nodes, 0), more) // no operation waits for its start
 		for _, n := range next[i] {
 			successors = le.AppendUint32(successors, n)
 		}
 	}
+
 	block := le.AppendUint32(le.AppendUint32(nil, uint32(len(ops))), uint32(len(roots)/4))
 	return append(append(append(block, roots...), nodes...), successors...)
 }
 
-// Attributes beside those of ASTRA-sim: how long a node lasts to the picosecond, that a message says no more than that
-// something is done, its bytes being those that ASTRA-sim asks for at least, the number of a node that is no message
-// among all, and the turn of a send.
+// Attributes that WriteChakra writes in addition to ASTRA-sim's.
 const (
-	chPicoseconds = "duration_ps"
-	chNumbered    = "task"
-	chTurn        = "turn"
-	chDependency  = "is_dependency"
-	chSchema      = "0.0.4"
+	chPicoseconds = "duration_ps"   // duration of a node in picoseconds
+	chTaskNumber  = "task"          // number among all tasks of a node that is no message
+	chSendOrder   = "turn"          // Op.SendOrder of a send
+	chDependency  = "is_dependency" // the message only reports the end of an operation, and its bytes do not count
+	chSchema      = "0.0.4"         // schema version of written files
 )
 
-// WriteChakra writes what a rank does of a job that has no calls as the file of that rank. It fails when w does.
+// WriteChakra writes the file of one rank of a job without calls. It fails if w does.
 func (j *Job) WriteChakra(w io.Writer, rank int) error {
-	b := newBounded(w)
-	b.Write(protowire.AppendBytes(nil, chText(nil, 1, chSchema))) // b keeps the error for Flush
+	b := newLimitWriter(w)
+	b.Write(protowire.AppendBytes(nil, chAppendText(nil, 1, chSchema))) // b stores the error for Flush
 	ops := j.Ops[rank]
-	kernels, n := streams(ops)
+	kernels, n := assignStreams(ops)
 	for i := range ops {
-		if _, err := b.Write(protowire.AppendBytes(nil, chWritten(rank, i, &ops[i], kernels[i], n))); err != nil {
+		if _, err := b.Write(protowire.AppendBytes(nil,
+			chEncodeNode(rank, i, &ops[i], kernels[i], n))); err != nil {
 			return err
 		}
 	}
 	return b.Flush()
 }
 
-func chText(to []byte, field protowire.Number, text string) []byte {
+// chAppendText appends a text field to a protobuf message.
+func chAppendText(to []byte, field protowire.Number, text string) []byte {
 	return protowire.AppendString(protowire.AppendTag(to, field, protowire.BytesType), text)
 }
 
-func chNumber(to []byte, field protowire.Number, n uint64) []byte {
+// chAppendNumber appends a numeric field to a protobuf message.
+func chAppendNumber(to []byte, field protowire.Number, n uint64) []byte {
 	return protowire.AppendVarint(protowire.AppendTag(to, field, protowire.VarintType), n)
 }
 
-// chWritten is a node: joins are of the host, computes of a stream each, and every message is on one of its own.
-func chWritten(rank, i int, o *Op, kernel, kernels int32) []byte {
+// chEncodeNode returns the message of a node. Joins are operations of the host,
+// computations are on their stream, and every message has its own stream.
+func chEncodeNode(rank, i int, o *Op, kernel, kernels int32) []byte {
 	var b, deps []byte
-	kind := map[Kind]uint64{Join: chComp, Compute: chComp, Send: chSend, Recv: chRecv}[o.Kind]
+	// The fields id (1), name (2), type (3) and data dependencies (5) of a node.
+	kind := map[OpKind]uint64{Join: chComp, Compute: chComp, Send: chSend, Recv: chRecv}[o.Kind]
 	if i > 0 {
-		b = chNumber(b, 1, uint64(i))
+		b = chAppendNumber(b, 1, uint64(i))
 	}
-	b = chNumber(chText(b, 2, o.Name), 3, kind)
+	b = chAppendNumber(chAppendText(b, 2, o.Name), 3, kind)
+
 	for _, a := range o.After {
 		deps = protowire.AppendVarint(deps, uint64(a))
 	}
 	if deps != nil {
 		b = protowire.AppendBytes(protowire.AppendTag(b, 5, protowire.BytesType), deps)
 	}
+
+	// Its attributes (10), with the numbers of the fields for their types.
 	attribute := func(name string, field protowire.Number, n uint64) {
-		b = protowire.AppendBytes(protowire.AppendTag(b, 10, protowire.BytesType), chNumber(chText(nil, 1, name), field, n))
+		b = protowire.AppendBytes(protowire.AppendTag(b, 10, protowire.BytesType),
+			chAppendNumber(chAppendText(nil, 1, name), field, n))
 	}
 	const boolean, int32s, int64s, uint64s = 27, 7, 9, 13
+
+	// Joins belong to the host.
 	host := uint64(0)
 	if o.Kind == Join {
 		host = 1
 	}
 	attribute("is_cpu_op", boolean, host)
 	if o.Kind == Send || o.Kind == Recv {
+		// Messages name both ranks. Their size is at least 1, as ASTRA-sim requires.
 		src, dst := uint64(rank), uint64(rank+int(o.Peer))
 		if o.Kind == Recv {
 			src, dst = dst, src
@@ -251,17 +285,19 @@ func chWritten(rank, i int, o *Op, kernel, kernels int32) []byte {
 		if o.Bytes == 0 {
 			attribute(chDependency, boolean, 1)
 		}
-		if o.Turn > 0 {
-			attribute(chTurn, int32s, uint64(o.Turn))
+		if o.SendOrder > 0 {
+			attribute(chSendOrder, int32s, uint64(o.SendOrder))
 		}
 		return b
 	}
+
 	if o.Tag > 0 {
-		attribute(chNumbered, int64s, uint64(o.Tag))
+		attribute(chTaskNumber, int64s, uint64(o.Tag))
 	}
-	if o.Dur > 0 {
-		b = chNumber(b, 7, uint64((o.Dur+engine.Microsecond/2)/engine.Microsecond))
-		attribute(chPicoseconds, uint64s, uint64(o.Dur))
+	// The duration (7) in microseconds, and exact as an attribute.
+	if o.Duration > 0 {
+		b = chAppendNumber(b, 7, uint64((o.Duration+engine.Microsecond/2)/engine.Microsecond))
+		attribute(chPicoseconds, uint64s, uint64(o.Duration))
 		attribute("stream", int64s, uint64(kernel))
 	}
 	return b

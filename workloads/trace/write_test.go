@@ -12,16 +12,17 @@ import (
 	"sim/engine"
 )
 
-// written is a format that is written and read again.
-type written struct {
+// writtenFormat is a format that can be written and read.
+type writtenFormat struct {
 	name  string
-	write func(w *Work) ([]File, error)
+	write func(w *RankGraph) ([]File, error)
 }
 
-var writtenFormats = []written{
-	{"goal", func(w *Work) ([]File, error) { return writtenJob(w, (*Job).WriteGOAL) }},
-	{"goal", func(w *Work) ([]File, error) { return writtenJob(w, (*Job).WriteBinaryGOAL) }},
-	{"chakra", func(w *Work) (files []File, err error) {
+// writtenFormats are the formats that represent any graph.
+var writtenFormats = []writtenFormat{
+	{"goal", func(w *RankGraph) ([]File, error) { return writeJob(w, (*Job).WriteGOAL) }},
+	{"goal", func(w *RankGraph) ([]File, error) { return writeJob(w, (*Job).WriteBinaryGOAL) }},
+	{"chakra", func(w *RankGraph) (files []File, err error) {
 		j, err := w.Job()
 		if err != nil {
 			return nil, err
@@ -37,7 +38,8 @@ var writtenFormats = []written{
 	}},
 }
 
-func writtenJob(w *Work, write func(*Job, io.Writer) error) ([]File, error) {
+// writeJob writes the GOALJob of w.
+func writeJob(w *RankGraph, write func(*Job, io.Writer) error) ([]File, error) {
 	j, err := w.GOALJob()
 	if err != nil {
 		return nil, err
@@ -47,10 +49,10 @@ func writtenJob(w *Work, write func(*Job, io.Writer) error) ([]File, error) {
 	return []File{{"w", b.Bytes()}}, err
 }
 
-// drawWork is a small graph whose tasks differ in time and size.
-func drawWork(t *rapid.T) *Work {
+// drawRankGraph draws a small graph whose tasks differ in time and size.
+func drawRankGraph(t *rapid.T) *RankGraph {
 	g, ranks := &engine.Graph{}, rapid.IntRange(2, 4).Draw(t, "ranks")
-	w, turns := &Work{Graph: g, Ranks: ranks}, rapid.Bool().Draw(t, "turns")
+	w, turns := &RankGraph{Graph: g, Ranks: ranks}, rapid.Bool().Draw(t, "turns")
 	rank := func(what string) int32 { return int32(rapid.IntRange(0, ranks-1).Draw(t, what)) }
 	for i := range int32(rapid.IntRange(1, 14).Draw(t, "tasks")) {
 		task, of := engine.Task{}, int32(-1)
@@ -67,7 +69,7 @@ func drawWork(t *rapid.T) *Work {
 		g.AddTask(task)
 		w.Rank = append(w.Rank, of)
 		if turns {
-			w.Turn = append(w.Turn, int32(rapid.IntRange(0, 3).Draw(t, "turn")))
+			w.SendOrder = append(w.SendOrder, int32(rapid.IntRange(0, 3).Draw(t, "turn")))
 		}
 		for from := range i {
 			if rapid.IntRange(0, 3).Draw(t, "waits") == 0 {
@@ -81,8 +83,9 @@ func drawWork(t *rapid.T) *Work {
 	return w
 }
 
-// relation says of each task that takes time or moves something, by what it is, which such tasks it waits for.
-func relation(g *engine.Graph) []string {
+// dependencies lists, for each task that takes time or moves data, the tasks of this kind
+// on which it depends. Tasks are identified by their time or size.
+func dependencies(g *engine.Graph) []string {
 	what, before, all := make([]string, len(g.Tasks)), make([][]string, len(g.Tasks)), []string(nil)
 	for _, id := range g.Order() {
 		task := &g.Tasks[id]
@@ -107,9 +110,10 @@ func relation(g *engine.Graph) []string {
 	return all
 }
 
-// sequence says what each task is that takes time or moves something, in order: where several are ready at once that is the
-// order of their packets. Turns are told by how many are before.
-func sequence(g *engine.Graph, turn []int32) (all []string) {
+// taskOrder lists the tasks that take time or move data in order, which is the order of
+// their packets if several are ready at once. A send order is represented by the number
+// of lower ones.
+func taskOrder(g *engine.Graph, turn []int32) (all []string) {
 	for i := range g.Tasks {
 		t, before := &g.Tasks[i], 0
 		if t.Bytes == 0 && t.Duration == 0 {
@@ -129,22 +133,23 @@ func sequence(g *engine.Graph, turn []int32) (all []string) {
 	return all
 }
 
-func again(format string, files []File) (*Built, error) {
+// readBack detects the format, reads the files and builds the graph.
+func readBack(format string, files []File) (*JobGraph, error) {
 	if f := Detect(files[0]); f == nil || f.Name != format {
 		return nil, fmt.Errorf("is detected as %v", f)
 	}
-	j, err := Read(ByName(format), files, &Hints{})
+	j, err := Read(ByName(format), files, &ReadOptions{})
 	if err != nil {
 		return nil, err
 	}
-	return j.Build(Builder{})
+	return j.Build(BuildOptions{})
 }
 
-// What is written is read as the same graph.
+// TestWritten checks that a written graph is read as the same graph.
 func TestWritten(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		w := drawWork(t)
-		want := relation(w.Graph)
+		w := drawRankGraph(t)
+		want := dependencies(w.Graph)
 		if len(want) == 0 {
 			return
 		}
@@ -153,25 +158,26 @@ func TestWritten(t *testing.T) {
 			if err != nil {
 				t.Fatal(f.name, err)
 			}
-			built, err := again(f.name, files)
+			built, err := readBack(f.name, files)
 			if err != nil {
 				t.Fatalf("%s: %v in\n%.2000q", f.name, err, files)
 			}
-			if got := relation(built.Graph); !slices.Equal(got, want) {
+			if got := dependencies(built.Graph); !slices.Equal(got, want) {
 				t.Fatalf("%s:\n%q\nwant\n%q\n%s", f.name, got, want, files[0].Data)
 			}
-			if got, want := sequence(built.Graph, built.Turn), sequence(w.Graph, w.Turn); !slices.Equal(got, want) {
+			if got, want := taskOrder(built.Graph, built.SendOrder), taskOrder(w.Graph, w.SendOrder); !slices.Equal(got, want) {
 				t.Fatalf("%s: tasks in the order\n%q\nwant\n%q\n%s", f.name, got, want, files[0].Data)
 			}
 		}
 	})
 }
 
-// A matrix is refused, or read as the same graph.
+// TestWrittenCM checks that a graph is either rejected by WriteCM or read as the same
+// graph.
 func TestWrittenCM(t *testing.T) {
 	whole := 0
 	rapid.Check(t, func(t *rapid.T) {
-		w := drawWork(t)
+		w := drawRankGraph(t)
 		for i := range w.Graph.Tasks {
 			w.Graph.Tasks[i].Duration = 0
 		}
@@ -180,11 +186,11 @@ func TestWrittenCM(t *testing.T) {
 			return
 		}
 		whole++
-		built, err := again("cm", []File{{"w.cm", b.Bytes()}})
+		built, err := readBack("cm", []File{{"w.cm", b.Bytes()}})
 		if err != nil {
 			t.Fatalf("%v in\n%s", err, b.Bytes())
 		}
-		if got, want := relation(built.Graph), relation(w.Graph); !slices.Equal(got, want) {
+		if got, want := dependencies(built.Graph), dependencies(w.Graph); !slices.Equal(got, want) {
 			t.Fatalf("%q\nwant\n%q\n%s", got, want, b.Bytes())
 		}
 	})

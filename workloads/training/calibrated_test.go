@@ -14,7 +14,8 @@ import (
 	"sim/workloads/training"
 )
 
-// calibrated are the choices of the preset of that name.
+// calibrated returns the choices of the preset of that name with the given effective
+// rate.
 func calibrated(tflops float64) training.Choices {
 	return training.Choices{
 		EffectiveTFLOPS: tflops, BackwardRatio: 2, AttentionFLOPs: "causal", RouterFLOPs: "all-layers",
@@ -23,7 +24,8 @@ func calibrated(tflops float64) training.Choices {
 	}
 }
 
-// table1 returns a workload of DELTA's Table I and its GPUs a pod and replica.
+// table1 returns the workload of a model in DELTA's Table I and its number of GPUs per
+// pod and replica. Models that are not in the table have a small default workload.
 func table1(t testing.TB, model string) (training.Spec, int) {
 	t.Helper()
 	a, ok := training.Model(model)
@@ -46,19 +48,20 @@ func table1(t testing.TB, model string) (training.Spec, int) {
 		set(2, 16, 8, 256, 128, 32)
 	case "gpt-7b":
 		set(2, 4, 1, 16, 8, 4)
-	default: // not of the table
+	default: // not in the table
 		set(4, 2, 1, 32, 8, 8)
 	}
 	return s, pod
 }
 
-// identical is a layout of n replicas with as many ports as GPUs.
-func identical(n, perPod int, rate units.Rate) training.Layout {
+// identicalReplicas returns a layout of n replicas with as many ports as GPUs per pod.
+func identicalReplicas(n, perPod int, rate units.Rate) training.Layout {
 	one := training.ReplicaLayout{Pod: fabric.Pod{Ports: perPod, Rate: rate}, NIC: rate}
 	return training.Layout{GPUsPerPod: perPod, Replicas: slices.Repeat([]training.ReplicaLayout{one}, n)}
 }
 
-func build(t testing.TB, s training.Spec, x training.Extent, perPod int, rate units.Rate) (*training.Iteration, *fabric.Pods) {
+// build builds the iteration of s and places it in pods of identical replicas.
+func build(t testing.TB, s training.Spec, x training.BuildOptions, perPod int, rate units.Rate) (*training.Iteration, *fabric.Pods) {
 	t.Helper()
 	it, err := training.Build(s, x)
 	if err != nil {
@@ -68,14 +71,15 @@ func build(t testing.TB, s training.Spec, x training.Extent, perPod int, rate un
 	if x.All {
 		n = s.Replicas()
 	}
-	p, err := it.Place(identical(n, perPod, rate))
+	p, err := it.Place(identicalReplicas(n, perPod, rate))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return it, p
 }
 
-func play(t testing.TB, g *engine.Graph, n *engine.Network, r *engine.Routes, s flow.Service) *engine.Trace {
+// simulate runs g at flow level.
+func simulate(t testing.TB, g *engine.Graph, n *engine.Network, r *engine.Routes, s flow.Service) *engine.Trace {
 	t.Helper()
 	tr, err := flow.Run(t.Context(), g, n, r, flow.Options{Service: s})
 	if err != nil {
@@ -84,7 +88,10 @@ func play(t testing.TB, g *engine.Graph, n *engine.Network, r *engine.Routes, s 
 	return tr
 }
 
-// TestCalibrated holds the preset to figures computed independently of it.
+// TestCalibrated compares the preset "calibrated" with an independent computation of
+// Table I: forward times, transfer sizes, and makespans with the ideal and an infinitely
+// fast network. The reduced graph has the makespan of the full one, and the evaluator's
+// bound is tight.
 func TestCalibrated(t *testing.T) {
 	for _, want := range []struct {
 		model                  string
@@ -109,7 +116,7 @@ func TestCalibrated(t *testing.T) {
 			if got := fmt.Sprintf("%.6e", float64(s.SyncBytes(0))); got != want.sync {
 				t.Errorf("DP %s bytes a flow, want %s", got, want.sync)
 			}
-			it, p := build(t, s, training.Extent{}, perPod, 400e9)
+			it, p := build(t, s, training.BuildOptions{}, perPod, 400e9)
 			g, _, err := p.Reduce(it.Graph, nil)
 			if err != nil {
 				t.Fatal(err)
@@ -118,12 +125,12 @@ func TestCalibrated(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			ideal := play(t, g, n, r, flow.LevelPriority)
+			ideal := simulate(t, g, n, r, flow.LevelPriority)
 			if got := fmt.Sprintf("%.6f", ideal.Makespan.Seconds()); got != want.idealSecs {
 				t.Errorf("ideal %s s, want %s", got, want.idealSecs)
 			}
 			none := &engine.Routes{Start: make([]int32, len(g.Tasks)+1)}
-			compute := play(t, g, n, none, flow.MaxMin)
+			compute := simulate(t, g, n, none, flow.MaxMin)
 			if got := fmt.Sprintf("%.6f", compute.Makespan.Seconds()); got != want.computeSecs {
 				t.Errorf("compute %s s, want %s", got, want.computeSecs)
 			}
@@ -131,7 +138,7 @@ func TestCalibrated(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			full := play(t, it.Graph, fn, fr, flow.LevelPriority)
+			full := simulate(t, it.Graph, fn, fr, flow.LevelPriority)
 			if full.Makespan != ideal.Makespan {
 				t.Errorf("full graph %v, reduced %v", full.Makespan, ideal.Makespan)
 			}
@@ -149,7 +156,7 @@ func TestCalibrated(t *testing.T) {
 
 func BenchmarkReducedFairShare(b *testing.B) {
 	s, perPod := table1(b, "deepseek-671b")
-	it, p := build(b, s, training.Extent{}, perPod, 400e9)
+	it, p := build(b, s, training.BuildOptions{}, perPod, 400e9)
 	g, _, err := p.Reduce(it.Graph, nil)
 	if err != nil {
 		b.Fatal(err)

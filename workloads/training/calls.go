@@ -7,10 +7,11 @@ import (
 	"sim/engine"
 )
 
-// CallKind is what a collective call does with its data.
+// CallKind is the kind of a collective operation.
 type CallKind uint8
 
-// The kinds of calls that a training step makes. Their names are those of collective algorithms.
+// The kinds of collective calls of a training step. Their names equal the names in
+// policies/collective.
 const (
 	AllReduce CallKind = iota
 	ReduceScatter
@@ -23,43 +24,51 @@ var callNames = [...]string{"all-reduce", "reduce-scatter", "all-gather", "all-t
 // String returns the name used in scenarios and results.
 func (k CallKind) String() string { return callNames[k] }
 
-// Place says when a pass makes a call. A layer is attention and a feed-forward network, in the backward pass the other
-// way round: the first of the two is computed between Before and Between, the second between Between and After.
-type Place uint8
+// Position is the point of a layer at which a pass makes a call.
+//
+// A forward pass computes attention between LayerStart and LayerMiddle, and the
+// feed-forward network between LayerMiddle and LayerEnd. A backward pass computes them in
+// the opposite order.
+type Position uint8
 
-// Places in a pass.
+// The positions of calls in a layer.
 const (
-	Before Place = iota
-	Between
-	After
+	LayerStart Position = iota
+	LayerMiddle
+	LayerEnd
 )
 
-// Call is a collective call that all groups of a dimension of parallelism in a stage make at the same time, a piece of a
-// pass (Spec.Pieces).
+// Call is a collective call. All groups of one dimension of parallelism in a stage make
+// it at the same time. A pass makes it once per piece (see Spec.Pieces).
 type Call struct {
-	Dim   Phase // Tensor, Context, Expert or Sync
-	Kind  CallKind
-	Place Place // in a pass
-	// Bytes is the size of the vector of a group, of an all-to-all of what a GPU sends to each other.
+	Dim      Phase // Tensor, Context, Expert or Sync
+	Kind     CallKind
+	Position Position // Position is the point of a layer at which a pass makes the call.
+	// Bytes is the size of the vector of a group. For an all-to-all, it is the message
+	// from one GPU to each other GPU.
 	Bytes int64
-	// OfExperts is of gradients and parameters of experts, of which a stage holds one copy: its groups are GPUs of one
-	// number in the stages of all replicas. Others have copies in the stage, too.
-	OfExperts bool
-	// Inside is of a Sync call among the copies of a parameter in one stage (CopyScatter,
-	// CopyGather).
-	Inside bool
-	// Transposed is of tokens that come back from their experts: what one GPU has sent to another goes back.
+	// ForExpertWeights marks Sync calls for the parameters of experts. A stage holds one
+	// copy of these, so a group has one GPU per stage: the GPUs with the same number in
+	// the stages of all replicas. Other parameters also have copies within a stage.
+	ForExpertWeights bool
+	// WithinStage marks Sync calls among the copies of a parameter in one stage
+	// (CopyScatter, CopyGather).
+	WithinStage bool
+	// Transposed marks all-to-alls that return tokens from their experts. The sizes are
+	// the transpose of the dispatch: each GPU sends back the bytes that it received.
 	Transposed bool
-	// Draw tells all-to-alls apart whose sizes are drawn, by the micro-batch, stage and piece that they are of; the
-	// tokens that come back have that of those that went, and so have their gradients. 0 is of even sizes.
+	// Draw identifies the random sizes of an all-to-all. It is derived from the
+	// micro-batch, the stage and the piece. Dispatch, combine and the corresponding
+	// gradients share one draw. 0 means that all messages have the same size.
 	Draw uint64
 }
 
-// Dims are the dimensions of parallelism whose groups make calls.
+// Dims are the dimensions of parallelism whose groups make collective calls.
 var Dims = []Phase{Tensor, Context, Expert, Sync}
 
-// Pieces returns the parts that a pass of virtual stage v is divided into, each of which makes all calls of a layer: one
-// a layer, unless Spec.PassPieces says otherwise. Each has the same part of the layers, and of their bytes.
+// Pieces returns the number of pieces into which a pass of virtual stage v is divided.
+// Each piece makes all calls of a layer, for an equal share of the layers and their
+// bytes. The default is one piece per layer; Spec.PassPieces overrides it.
 func (s *Spec) Pieces(v int) int {
 	if s.PassPieces > 0 {
 		return s.PassPieces
@@ -68,38 +77,41 @@ func (s *Spec) Pieces(v int) int {
 	return int(math.Ceil(layers))
 }
 
-// PieceLayers returns the layers of a piece of a pass of virtual stage v, a part of one where there are Pieces by
-// default.
+// PieceLayers returns the number of layers per piece of a pass of virtual stage v. With
+// the default number of pieces it may be a fraction.
 func (s *Spec) PieceLayers(v int) float64 {
 	_, layers := s.layers(v)
 	return layers / float64(s.Pieces(v))
 }
 
-// SyncPieces returns how many parts the gradients of virtual stage v are synchronised in, each by the same calls: a
-// bucket each, or with OverlapSync a piece of a pass each, which buckets in the graph are at least.
+// SyncPieces returns the number of pieces in which the gradients of virtual stage v are
+// synchronised. Each piece makes the same calls. A piece is a gradient bucket or, with
+// OverlapSync, the gradients of one piece of the backward pass. With calls in the graph,
+// the number of buckets cannot exceed the number of pieces of the pass.
 func (s *Spec) SyncPieces(v int) int {
 	switch {
-	case s.scatters():
-		return 1 // passes have scattered them
+	case s.scattersGradients():
+		return 1 // the backward passes have scattered them
 	case s.OverlapSync:
 		return s.Pieces(v)
 	case s.Buckets <= 0:
 		return 1
 	case s.CallsInGraph():
-		return min(s.buckets(v), s.Pieces(v))
+		return min(s.bucketCount(v), s.Pieces(v))
 	}
-	return s.buckets(v)
+	return s.bucketCount(v)
 }
 
-// Repeats returns how often a replica's virtual stage v makes the calls of a pass in a step: a piece of a pass at a
-// time, or with Sync, CopyScatter and CopyGather a part of its gradients or parameters.
+// Repeats returns how often a virtual stage of one replica makes the calls of a pass per
+// step. Passes make them once per piece. Sync, CopyScatter and CopyGather make them once
+// per piece of the gradients or parameters.
 func (s *Spec) Repeats(v int, pass Phase) int {
 	n := s.Pieces(v) * (s.Microbatches / s.Copies())
 	switch {
-	case pass == CopyScatter && s.scatters():
+	case pass == CopyScatter && s.scattersGradients():
 		_, n = s.ShardCalls(v, ReduceScatter)
 		return n
-	case pass == CopyGather && s.gathers():
+	case pass == CopyGather && s.gathersParameters():
 		_, n = s.ShardCalls(v, AllGather)
 		return n
 	case pass == CopyScatter || pass == CopyGather:
@@ -112,17 +124,17 @@ func (s *Spec) Repeats(v int, pass Phase) int {
 	return n
 }
 
-// StepCall is a call that a virtual stage makes in a step.
+// StepCall is a call of a training step, with its number of repetitions.
 type StepCall struct {
 	Call
-	Virtual  int
-	Replicas int // that make it apart; those of synchronisation are among all of them, which is 1
-	Times    int // each makes it in a step
+	VirtualStage int // virtual stage that makes the call
+	Replicas     int // number of replicas that make it separately; 1 for Sync calls, which span all
+	Count        int // calls per step and replica
 }
 
-// StepCalls returns all calls of a step.
+// StepCalls returns all calls of a training step.
 func (s *Spec) StepCalls() (all []StepCall) {
-	for v := range s.Virtual() {
+	for v := range s.VirtualStages() {
 		add := func(calls []Call, replicas, times int) {
 			for _, c := range calls {
 				all = append(all, StepCall{c, v, replicas, times})
@@ -140,23 +152,37 @@ func (s *Spec) StepCalls() (all []StepCall) {
 	return all
 }
 
-// Calls returns the calls of a piece of a forward or backward pass of virtual stage v, in order, or with Sync those of
-// a part of its gradients (SyncPieces). Groups of one GPU make none.
+// Calls returns the calls of one piece of a pass of virtual stage v, in order. For Sync,
+// CopyScatter and CopyGather it returns the calls of one piece of the gradients or
+// parameters. Groups of one GPU make no calls.
 //
-// With sequence parallelism a layer gathers its input over the tensor-parallel group and scatters the sum of its
-// output, of attention and of the feed-forward network, and as often in the backward pass; else it sums the output of
-// each, and the gradient of its input (Korthikanti et al. 2022, Sec. 4.2.2; Shoeybi et al. 2019, Sec. 3). That inputs
-// are gathered once more for the gradients of weights is hidden behind computing, as there. Layers with experts do so
-// for attention, and for the feed-forward network where there are shared experts; where attention and network read the
-// same input, once for both (Chowdhery et al. 2022, Sec. 2). Ranks that share a sequence gather keys and values, in the
-// backward pass again, whose gradients they then scatter (Llama 3, Sec. 3.3.2; as many bytes as ring attention sends,
-// Liu et al. 2023). Tokens go to their experts and come back, and so do gradients (Lepikhin et al. 2020). Gradients are
-// scattered over all copies of a parameter, and parameters gathered (Rajbhandari et al. 2020, Sec. 5).
+// Tensor parallelism with sequence parallelism: a layer all-gathers the inputs of
+// attention and of the feed-forward network over the tensor-parallel group and
+// reduce-scatters their outputs. The backward pass makes as many calls. Gathering inputs
+// again for the weight gradients is hidden behind computation, as in the paper
+// (Korthikanti et al. 2022, Sec. 4.2.2).
+//
+// Without sequence parallelism, a layer all-reduces both outputs and, in the backward
+// pass, the gradients of both inputs (Shoeybi et al. 2019, Sec. 3).
+//
+// In layers with experts, the calls for the feed-forward network exist only if there are
+// shared experts. If attention and network read the same input, one call serves both
+// (Chowdhery et al. 2022, Sec. 2).
+//
+// Context parallelism: ranks that share a sequence all-gather keys and values. The
+// backward pass gathers them again and reduce-scatters their gradients (Llama 3, Sec.
+// 3.3.2). Ring attention sends the same number of bytes (Liu et al. 2023).
+//
+// Expert parallelism: all-to-alls send tokens to their experts and back, and likewise
+// gradients (Lepikhin et al. 2020).
+//
+// Synchronisation: gradients are reduce-scattered over all copies of a parameter, and
+// parameters are all-gathered (Rajbhandari et al. 2020, Sec. 5).
 func (s *Spec) Calls(v int, pass Phase) []Call {
-	switch pass = pass.calls(); pass {
+	switch pass = pass.callPass(); pass {
 	case Sync:
-		if _, part := s.parts(v); part != v {
-			return nil // they are those of the other copy, too
+		if _, part := s.modelParts(v); part != v {
+			return nil // the other copy of these layers makes the same calls
 		}
 		return s.syncCalls(v)
 	case CopyScatter, CopyGather:
@@ -164,20 +190,24 @@ func (s *Spec) Calls(v int, pass Phase) []Call {
 	case WeightGradients:
 		return nil
 	}
+
 	_, layers := s.layers(v)
 	pieces := float64(s.Pieces(v))
 	experts := s.ExpertLayers(v)
-	network := layers // whose feed-forward network is tensor-parallel
+	network := layers // layers with a tensor-parallel feed-forward network
 	if s.Arch.SharedExperts == 0 {
 		network -= experts
 	}
+
 	var calls []Call
-	add := func(dim Phase, kind CallKind, p Place, bytes, layers float64) {
+	add := func(dim Phase, kind CallKind, p Position, bytes, layers float64) {
 		if b := int64(math.Ceil(bytes * layers / pieces)); b > 0 {
-			calls = append(calls, Call{Dim: dim, Kind: kind, Place: p, Bytes: b})
+			calls = append(calls, Call{Dim: dim, Kind: kind, Position: p, Bytes: b})
 		}
 	}
-	activation, kv, token := s.activation(), s.keysAndValues(), float64(s.ExpertBytes())
+
+	// Bytes per layer; groups of one GPU exchange nothing.
+	activation, kv, token := s.activationBytes(), s.keyValueBytes(), float64(s.ExpertBytes())
 	if s.TP == 1 {
 		activation = 0
 	}
@@ -187,55 +217,62 @@ func (s *Spec) Calls(v int, pass Phase) []Call {
 	if s.StageGPUs() == 1 {
 		token = 0
 	}
-	first, second := layers, network // layers that have what is computed first
+
+	firstLayers, secondLayers := layers, network // layers that compute the first and the second half
 	if pass == Backward {
-		first, second = network, layers
+		firstLayers, secondLayers = network, layers
 	}
-	between := func(p Place) bool { return p == Between && s.Arch.ParallelLayers }
-	gather := func(p Place, layers float64) {
-		if s.Choices.SequenceParallel && !between(p) {
+
+	// With parallel layers, attention and network share the calls at both ends of the
+	// layer.
+	isShared := func(p Position) bool { return p == LayerMiddle && s.Arch.ParallelLayers }
+	gather := func(p Position, layers float64) {
+		if s.Choices.SequenceParallel && !isShared(p) {
 			add(Tensor, AllGather, p, activation, layers)
 		}
 	}
-	reduce := func(p Place, layers float64) {
+	reduce := func(p Position, layers float64) {
 		kind := AllReduce
 		if s.Choices.SequenceParallel {
 			kind = ReduceScatter
 		}
-		if !between(p) {
+		if !isShared(p) {
 			add(Tensor, kind, p, activation, layers)
 		}
 	}
-	gather(Before, first)
-	exchange := func(p Place, back bool) {
+
+	gather(LayerStart, firstLayers)
+	exchange := func(p Position, back bool) {
 		n := len(calls)
 		if add(Expert, AllToAll, p, token, experts); len(calls) > n {
 			calls[n].Transposed = back
 		}
 	}
+
 	if pass == Forward {
-		add(Context, AllGather, Before, kv, layers)
-		reduce(Between, first)
-		gather(Between, second)
-		exchange(Between, false)
-		exchange(After, true)
+		add(Context, AllGather, LayerStart, kv, layers)
+		reduce(LayerMiddle, firstLayers)
+		gather(LayerMiddle, secondLayers)
+		exchange(LayerMiddle, false)
+		exchange(LayerEnd, true)
 	} else {
-		exchange(Before, false)
-		exchange(Between, true)
-		reduce(Between, first)
-		gather(Between, second)
-		add(Context, AllGather, Between, kv, layers)
-		if s.ContextForm == "ring" { // gradients go round with the blocks that they are of
-			add(Context, ReduceScatter, Between, kv, layers)
+		exchange(LayerStart, false)
+		exchange(LayerMiddle, true)
+		reduce(LayerMiddle, firstLayers)
+		gather(LayerMiddle, secondLayers)
+		add(Context, AllGather, LayerMiddle, kv, layers)
+		if s.ContextForm == "ring" { // gradients travel around the ring together with their blocks
+			add(Context, ReduceScatter, LayerMiddle, kv, layers)
 		} else {
-			add(Context, ReduceScatter, After, kv, layers)
+			add(Context, ReduceScatter, LayerEnd, kv, layers)
 		}
 	}
-	reduce(After, second)
+	reduce(LayerEnd, secondLayers)
 	return calls
 }
 
-// syncCalls returns the calls of a part of the gradients.
+// syncCalls returns the calls that synchronise one piece of the gradients of virtual
+// stage v.
 func (s *Spec) syncCalls(v int) []Call {
 	kinds := []CallKind{ReduceScatter, AllGather}
 	switch s.Sharding {
@@ -246,6 +283,7 @@ func (s *Spec) syncCalls(v int) []Call {
 	case ShardParameters:
 		return nil
 	}
+
 	var calls []Call
 	for _, kind := range kinds {
 		calls = append(calls, s.replicaCalls(v, kind, s.SyncPieces(v))...)
@@ -253,31 +291,35 @@ func (s *Spec) syncCalls(v int) []Call {
 	return calls
 }
 
-// ShardCalls returns the calls with which a part of a pass of virtual stage v gathers its parameters or scatters its
-// gradients (Sharding), and how often a replica's stage makes them in a step.
+// ShardCalls returns the calls with which one part of a pass of virtual stage v gathers
+// its parameters (AllGather) or scatters its gradients (ReduceScatter), and the number of
+// times that the stage of one replica makes them per step. See Spec.Sharding.
 func (s *Spec) ShardCalls(v int, kind CallKind) (calls []Call, times int) {
 	parts := s.Shards(v)
-	if parts == 0 || kind == AllGather && !s.gathers() {
+	if parts == 0 || kind == AllGather && !s.gathersParameters() {
 		return nil, 0
 	}
 	if times = parts * s.Microbatches; kind == AllGather {
-		times *= 2 // forward, and backward or what is computed again before that
+		times *= 2 // once forward, and once backward or before the recomputation
 	}
 	return s.replicaCalls(v, kind, parts), times
 }
 
-// replicaCalls returns the calls of one of so many parts of the gradients or parameters of virtual stage v among all
-// replicas: of what a stage holds one copy of, and of the rest.
+// replicaCalls returns the calls among all replicas for one of the given number of parts
+// of the gradients or parameters of virtual stage v. One call is for the parameters with
+// several copies per stage, another for the parameters of experts.
 func (s *Spec) replicaCalls(v int, kind CallKind, parts int) (calls []Call) {
 	number := s.Choices.GradientBytes
 	if kind == AllGather {
 		number = s.Choices.ParameterBytes
 	}
+
 	add := func(parameters float64, copies int, ofExperts bool) {
 		if b := int64(math.Round(float64(number) * parameters / float64(parts))); b > 0 && copies > 1 {
-			calls = append(calls, Call{Dim: Sync, Kind: kind, Bytes: b, OfExperts: ofExperts})
+			calls = append(calls, Call{Dim: Sync, Kind: kind, Bytes: b, ForExpertWeights: ofExperts})
 		}
 	}
+
 	experts := s.expertParameters(v)
 	rest := (s.Parameters(v) - experts) * float64(s.StageGPUs()) / float64(s.TP)
 	add(rest, s.Copies()*s.Replicas()*s.StageGPUs()/s.TP, false)
@@ -287,18 +329,18 @@ func (s *Spec) replicaCalls(v int, kind CallKind, parts int) (calls []Call) {
 
 // StageCopies returns the number of copies of each non-expert parameter in a stage whose
 // synchronisation takes time of its own: one per rank that shares a sequence and per
-// tensor-parallel group. It is 1 if InnerSync is false.
+// tensor-parallel group. It is 1 if HasCopySync is false.
 func (s *Spec) StageCopies() int {
-	if !s.InnerSync || s.Measured != nil {
+	if !s.HasCopySync || s.Measured != nil {
 		return 1
 	}
 	return s.StageGPUs() / s.TP
 }
 
-// copyCalls returns the call that the copies of the non-expert parameters in a stage make for
-// one part of the gradients (CopyScatter) or parameters (CopyGather) of virtual stage v. Before
-// replicas synchronise, copies reduce-scatter gradients, so that each GPU holds the sum of its
-// share (Parameters). After that they all-gather.
+// copyCalls returns the call among the copies of the non-expert parameters in a stage,
+// for one piece of the gradients (CopyScatter) or parameters (CopyGather) of virtual
+// stage v. Before replicas synchronise, the copies reduce-scatter gradients, so that each
+// GPU holds the sum of its share (Parameters). Afterwards they all-gather.
 func (s *Spec) copyCalls(v int, pass Phase) []Call {
 	copies := s.StageCopies()
 	kind, number, parts := ReduceScatter, s.Choices.GradientBytes, s.SyncPieces(v)
@@ -308,25 +350,27 @@ func (s *Spec) copyCalls(v int, pass Phase) []Call {
 			number = s.Choices.ParameterBytes
 		}
 	}
-	if pass == CopyScatter && s.scatters() || pass == CopyGather && s.gathers() {
+	if pass == CopyScatter && s.scattersGradients() || pass == CopyGather && s.gathersParameters() {
 		parts = s.Shards(v)
 	}
+
 	bytes := int64(math.Round(float64(number*copies) * (s.Parameters(v) - s.expertParameters(v)) / float64(parts)))
 	if copies == 1 || bytes == 0 {
 		return nil
 	}
-	return []Call{{Dim: Sync, Kind: kind, Bytes: bytes, Inside: true}}
+	return []Call{{Dim: Sync, Kind: kind, Bytes: bytes, WithinStage: true}}
 }
 
-// activation returns the bytes of the activations of a micro-batch between layers, of the tokens of one rank of those
-// that share its sequence.
-func (s *Spec) activation() float64 {
+// activationBytes returns the bytes of the activations between two layers for one
+// micro-batch, for the tokens of one context-parallel rank.
+func (s *Spec) activationBytes() float64 {
 	return s.microbatchTokens() / float64(s.ContextRanks()) * float64(s.Arch.Hidden*s.Choices.ActivationBytes)
 }
 
-// keysAndValues returns the bytes of the keys and values of a whole micro-batch, of the heads of one tensor-parallel
-// rank. Heads that are fewer than these ranks have copies.
-func (s *Spec) keysAndValues() float64 {
+// keyValueBytes returns the bytes of the keys and values of a whole micro-batch for the
+// heads of one tensor-parallel rank. If there are fewer heads than ranks, heads are
+// replicated.
+func (s *Spec) keyValueBytes() float64 {
 	a, tp := &s.Arch, float64(s.TP)
 	width := 2 * max(1, float64(a.KVHeads)/tp) * float64(a.HeadDim)
 	if a.Attention == "mla" {
@@ -335,42 +379,50 @@ func (s *Spec) keysAndValues() float64 {
 	return s.microbatchTokens() * width * float64(s.Choices.ActivationBytes)
 }
 
+// microbatchTokens returns the number of tokens per micro-batch.
 func (s *Spec) microbatchTokens() float64 { return float64(s.Sequence) * float64(s.Microbatch) }
 
-// Rank returns the number of a GPU of a stage of a replica: stage after stage, replica after replica.
+// Rank returns the rank of a GPU. Ranks are ordered by replica, then by stage, then by
+// GPU.
 func (s *Spec) Rank(replica, stage, gpu int) int32 {
 	return int32((replica*s.PP+stage)*s.StageGPUs() + gpu)
 }
 
-// Groups returns the ranks of each group that makes a call of a stage: of its GPUs in a replica, or with Sync of those
-// in all replicas, unless the call is Inside. In a stage tensor-parallel ranks follow each other, and then those that share a sequence.
+// Groups returns the ranks of each group that makes a call of a stage. The groups lie in
+// one replica, except that Sync groups span all replicas unless the call is WithinStage.
+// Within a stage, the tensor-parallel rank varies fastest, followed by the
+// context-parallel rank.
 func (s *Spec) Groups(c Call, replica, stage int) [][]int32 {
 	gpus := s.StageGPUs()
-	size, step := gpus, 1 // consecutive ranks of a group, and how far apart
+	size, step := gpus, 1 // ranks per group, and the distance between them
 	switch {
 	case c.Dim == Tensor:
 		size = s.TP
 	case c.Dim == Context:
 		size, step = s.ContextRanks(), s.TP
-	case c.Dim == Sync && c.OfExperts:
+	case c.Dim == Sync && c.ForExpertWeights:
 		size = 1
 	case c.Dim == Sync:
 		size, step = gpus/s.TP, s.TP
 	}
+
+	// A synchronisation spans all replicas, and under DualPipe the two stages with the
+	// same layers.
 	replicas, stages := []int{replica}, []int{stage}
-	if c.Dim == Sync && !c.Inside {
+	if c.Dim == Sync && !c.WithinStage {
 		replicas = replicas[:0]
 		for r := range s.Replicas() {
 			replicas = append(replicas, r)
 		}
-		if w := s.mirror(stage); w != stage {
+		if w := s.otherCopy(stage); w != stage {
 			stages = append(stages, w%s.PP)
 		}
 	}
+
 	var groups [][]int32
 	for first := range gpus {
 		if first/step%size != 0 {
-			continue // it is in the group of one before
+			continue // already in the group of a previous GPU
 		}
 		var ranks []int32
 		for _, r := range replicas {
@@ -385,47 +437,53 @@ func (s *Spec) Groups(c Call, replica, stage int) [][]int32 {
 	return groups
 }
 
-// CallTime returns how long the calls of a pass of virtual stage v take one after the other. The
-// function each returns the time of one call. A pass makes its calls once per piece, a
-// CopyScatter or CopyGather once.
-func (s *Spec) CallTime(v int, pass Phase, each func(Call) (engine.Time, error)) (engine.Time, error) {
+// CallTime returns the total time of the calls of a pass of virtual stage v, made one
+// after another. The function timeOf returns the time of one call. A pass makes its calls
+// once per piece; CopyScatter and CopyGather make them once.
+func (s *Spec) CallTime(v int, pass Phase, timeOf func(Call) (engine.Time, error)) (engine.Time, error) {
 	var sum engine.Time
 	pieces := engine.Time(s.Pieces(v))
 	if pass == CopyScatter || pass == CopyGather {
 		pieces = 1
 	}
+
 	for _, c := range s.Calls(v, pass) {
-		t, err := each(c)
+		t, err := timeOf(c)
 		if err != nil {
 			return 0, err
 		}
 		if t < 0 || t > (engine.Never-sum)/pieces {
-			return 0, fmt.Errorf("training: %d calls of %v are longer than simulated time can hold", pieces, t)
+			return 0, fmt.Errorf("training: %d calls of %v each exceed the range of simulated time", pieces, t)
 		}
 		sum += t * pieces
 	}
 	return sum, nil
 }
 
-// Lengthen lengthens every forward and backward pass of a virtual stage, and every synchronisation among the copies in
-// one stage, by what longer returns: the reduced form of collective calls that contend with nothing, such as those
-// inside a switched domain (CallTime). It is called before the graph is simulated, for calls of several dimensions once
-// each or for all at once. Error: that of longer, or a time beyond what simulated time can hold.
+// Lengthen adds the time returned by longer to every forward and backward pass of a
+// virtual stage, and to every synchronisation among the copies in one stage. This models
+// collective calls that share no links with other traffic, such as calls within a
+// switched domain (CallTime).
+//
+// Lengthen is called before the graph is simulated, once for all dimensions or once per
+// dimension. It returns the error of longer, or an error if a time exceeds the range of
+// simulated time.
 func (it *Iteration) Lengthen(longer func(v int, pass Phase) (engine.Time, error)) error {
 	s := &it.Spec
-	by := map[Phase][]engine.Time{} // indexed by virtual stage
+	lengthening := map[Phase][]engine.Time{} // by phase and virtual stage
 	for _, pass := range s.ContractedPasses() {
-		for v := range s.Virtual() {
+		for v := range s.VirtualStages() {
 			t, err := longer(v, pass)
 			if err != nil {
 				return fmt.Errorf("training: collective calls of virtual stage %d: %w", v, err)
 			}
-			by[pass] = append(by[pass], t)
+			lengthening[pass] = append(lengthening[pass], t)
 		}
 	}
+
 	for i := range it.Graph.Tasks {
 		m, d := it.Meta[i], &it.Graph.Tasks[i].Duration
-		times := by[m.Phase.calls()]
+		times := lengthening[m.Phase.callPass()]
 		if times == nil {
 			continue
 		}
@@ -434,7 +492,8 @@ func (it *Iteration) Lengthen(longer func(v int, pass Phase) (engine.Time, error
 			t = part(t, int(m.Part), int(m.Parts))
 		}
 		if t < 0 || *d > engine.Never-t {
-			return fmt.Errorf("training: passes of virtual stage %d are longer than simulated time can hold", int(m.Chunk)*s.PP+int(m.Stage))
+			return fmt.Errorf("training: passes of virtual stage %d exceed the range of simulated time",
+				int(m.Chunk)*s.PP+int(m.Stage))
 		}
 		*d += t
 	}

@@ -9,28 +9,30 @@ import (
 	"sim/workloads/training"
 )
 
-// words lists the calls of a piece: dimension, kind, place and bytes.
-func words(calls []training.Call) (out []string) {
+// callStrings formats calls as "dimension kind position bytes".
+func callStrings(calls []training.Call) (out []string) {
 	for _, c := range calls {
 		of := ""
-		if c.OfExperts {
+		if c.ForExpertWeights {
 			of = " of experts"
 		}
-		out = append(out, fmt.Sprintf("%v %v %d %d%s", c.Dim, c.Kind, c.Place, c.Bytes, of))
+		out = append(out, fmt.Sprintf("%v %v %d %d%s", c.Dim, c.Kind, c.Position, c.Bytes, of))
 	}
 	return out
 }
 
+// sameCalls compares calls with their expected format.
 func sameCalls(t *testing.T, what string, got []training.Call, want ...string) {
 	t.Helper()
-	if g := words(got); !slices.Equal(g, want) {
+	if g := callStrings(got); !slices.Equal(g, want) {
 		t.Errorf("%s: %q, want %q", what, g, want)
 	}
 }
 
-// TestCalls holds calls to sizes that were worked out by hand from the papers' formulas.
+// TestCalls compares the calls of passes with sizes computed by hand from the formulas of
+// the papers that Spec.Calls cites.
 func TestCalls(t *testing.T) {
-	// GPT-7B, 32 layers in 4 stages: activations of 4096 tokens x 4096 numbers x 2 bytes
+	// GPT-7B, 32 layers in 4 stages: activations of 4096 tokens x 4096 numbers x 2 bytes.
 	s := training.Spec{
 		Arch: mustModel(t, "gpt-7b"), Choices: calibrated(450), Sequence: 4096, Microbatch: 1, Microbatches: 8,
 		TP: 2, PP: 4, EP: 1, ETP: 1, GPUs: 16, Chunks: 1,
@@ -42,7 +44,7 @@ func TestCalls(t *testing.T) {
 		sameCalls(t, "with sequence parallelism", s.Calls(0, pass), "tp all-gather 0 33554432", "tp reduce-scatter 1 33554432",
 			"tp all-gather 1 33554432", "tp reduce-scatter 2 33554432")
 	}
-	// 12 h^2 parameters a layer: 8 layers on 2 GPUs, of which all replicas have a copy
+	// 12 h^2 parameters per layer, 8 layers on 2 GPUs; all replicas have a copy.
 	sameCalls(t, "synchronisation", s.Calls(0, training.Sync), "dp reduce-scatter 0 3221225472", "dp all-gather 0 1610612736")
 	s.PassPieces = 2
 	sameCalls(t, "in two pieces", s.Calls(0, training.Forward), "tp all-gather 0 134217728", "tp reduce-scatter 1 134217728",
@@ -51,7 +53,8 @@ func TestCalls(t *testing.T) {
 	s.Choices.SequenceParallel = false
 	sameCalls(t, "without it", s.Calls(0, training.Forward), "tp all-reduce 1 33554432", "tp all-reduce 2 33554432")
 
-	// four ranks share the sequence: a quarter of the activations, and keys and values of 4096 tokens x 16 heads x 128
+	// Four ranks share the sequence: a quarter of the activations, and keys and values of
+	// 4096 tokens x 16 heads x 128 numbers.
 	s.CP, s.TP, s.GPUs, s.Choices.SequenceParallel = 4, 2, 32, true
 	if s.StageGPUs() != 8 || s.Replicas() != 1 || s.PipelineBytes() != 4096/4*4096*2/2 {
 		t.Errorf("stages of %d GPUs, %d replicas, %d bytes to the next stage", s.StageGPUs(), s.Replicas(), s.PipelineBytes())
@@ -62,8 +65,9 @@ func TestCalls(t *testing.T) {
 		"tp all-gather 1 8388608", "cp all-gather 1 33554432", "cp reduce-scatter 2 33554432", "tp reduce-scatter 2 8388608")
 	sameCalls(t, "one replica", s.Calls(0, training.Sync), "dp reduce-scatter 0 3221225472", "dp all-gather 0 1610612736")
 
-	// Mixtral-8x22B, 56 layers in 8 stages of 8 GPUs: 2048 x 1/8 tokens a GPU, 2 experts each, 6144 numbers x 2 bytes,
-	// spread over 8 GPUs; no shared experts, so attention alone is tensor-parallel. Keys and values have 8 heads.
+	// Mixtral-8x22B, 56 layers in 8 stages of 8 GPUs: 2048 / 8 tokens per GPU, 2 experts
+	// per token, 6144 numbers x 2 bytes, spread over 8 GPUs. There are no shared experts,
+	// so only attention is tensor-parallel. Keys and values have 8 heads.
 	m := training.Spec{
 		Arch: mustModel(t, "mixtral-8x22b"), Choices: calibrated(500), Sequence: 2048, Microbatch: 1, Microbatches: 8,
 		TP: 2, PP: 8, EP: 8, ETP: 1, GPUs: 128, Chunks: 1,
@@ -72,14 +76,15 @@ func TestCalls(t *testing.T) {
 		"ep all-to-all 1 786432", "ep all-to-all 2 786432")
 	sameCalls(t, "experts, back", m.Calls(3, training.Backward), "ep all-to-all 0 786432", "ep all-to-all 1 786432",
 		"tp all-gather 1 25165824", "tp reduce-scatter 2 25165824")
-	// 7 layers: attention 2 x 6144 x (6144 + 1024) and router 6144 x 8, over 2 GPUs; one expert of 3 x 6144 x 16384 a
-	// GPU
+	// 7 layers: attention 2 x 6144 x (6144 + 1024) and router 6144 x 8, divided over 2
+	// GPUs; one expert of 3 x 6144 x 16384 parameters per GPU.
 	sameCalls(t, "experts, synchronisation", m.Calls(3, training.Sync),
 		"dp reduce-scatter 0 1233813504", "dp reduce-scatter 0 8455716864 of experts", "dp all-gather 0 616906752", "dp all-gather 0 4227858432 of experts")
 }
 
-// TestPiecesConserve: however a pass is divided, and stages are cut, calls move the same in all, but for what rounding
-// up adds; and synchronisation moves what the ring between replicas does where a stage holds one copy of all.
+// TestPiecesConserve checks that the number of pieces and the split into stages do not
+// change the total bytes of the calls, except for rounding up. If a stage holds one copy
+// of its parameters, synchronisation calls send as many bytes as the ring of replicas.
 func TestPiecesConserve(t *testing.T) {
 	for _, model := range training.ModelNames() {
 		s, _ := table1(t, model)
@@ -93,7 +98,7 @@ func TestPiecesConserve(t *testing.T) {
 			return sum, pieces
 		}
 		for _, pass := range []training.Phase{training.Forward, training.Backward} {
-			want, of := moved(s, pass)
+			want, wantPieces := moved(s, pass)
 			if want == 0 {
 				t.Errorf("%s moves nothing in %v passes", model, pass)
 			}
@@ -101,7 +106,7 @@ func TestPiecesConserve(t *testing.T) {
 				for n := range 4 {
 					x := s
 					x.PassPieces, x.Choices.StageSplit = n, split
-					if got, pieces := moved(x, pass); got < want*(1-1e-9)-8*float64(of) || got > want*(1+1e-9)+8*float64(pieces) {
+					if got, pieces := moved(x, pass); got < want*(1-1e-9)-8*float64(wantPieces) || got > want*(1+1e-9)+8*float64(pieces) {
 						t.Errorf("%s, %v, %s, %d pieces: %g bytes, want %g", model, pass, split, n, got, want)
 					}
 				}
@@ -123,8 +128,8 @@ func TestPiecesConserve(t *testing.T) {
 	}
 }
 
-// TestGroups: every rank of a stage is in one group of each dimension, as far from the next as the order of dimensions
-// says.
+// TestGroups compares groups with ranks counted by hand: each rank of a stage is in one
+// group of each dimension, with strides in the order tensor, context, data.
 func TestGroups(t *testing.T) {
 	s := training.Spec{TP: 2, CP: 2, PP: 2, EP: 8, ETP: 1, GPUs: 32, Arch: training.Architecture{Experts: 8}}
 	for _, c := range []struct {
@@ -135,7 +140,7 @@ func TestGroups(t *testing.T) {
 		{training.Call{Dim: training.Context}, "[[8 10] [9 11] [12 14] [13 15]]"},
 		{training.Call{Dim: training.Expert}, "[[8 9 10 11 12 13 14 15]]"},
 		{training.Call{Dim: training.Sync}, "[[8 10 12 14 24 26 28 30] [9 11 13 15 25 27 29 31]]"},
-		{training.Call{Dim: training.Sync, OfExperts: true}, "[[8 24] [9 25] [10 26] [11 27] [12 28] [13 29] [14 30] [15 31]]"},
+		{training.Call{Dim: training.Sync, ForExpertWeights: true}, "[[8 24] [9 25] [10 26] [11 27] [12 28] [13 29] [14 30] [15 31]]"},
 	} {
 		if got := fmt.Sprint(s.Groups(c.call, 0, 1)); got != c.want {
 			t.Errorf("%v: %s, want %s", c.call.Dim, got, c.want)
@@ -146,12 +151,12 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// TestLengthen: passes grow by what their calls take, of each virtual stage and direction; the all-to-alls of experts
-// are a case.
+// TestLengthen checks that Lengthen adds the time of the calls to each forward and
+// backward pass, and that AddExchanges is the special case of all-to-alls.
 func TestLengthen(t *testing.T) {
 	s, _ := table1(t, "deepseek-671b")
 	build := func() *training.Iteration {
-		it, err := training.Build(s, training.Extent{})
+		it, err := training.Build(s, training.BuildOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -173,24 +178,25 @@ func TestLengthen(t *testing.T) {
 	}
 	for i := range bare.Graph.Tasks {
 		m := bare.Meta[i]
-		by, of := long.Graph.Tasks[i].Duration-bare.Graph.Tasks[i].Duration, exchanges.Graph.Tasks[i].Duration-bare.Graph.Tasks[i].Duration
+		growth, exchangeGrowth := long.Graph.Tasks[i].Duration-bare.Graph.Tasks[i].Duration, exchanges.Graph.Tasks[i].Duration-bare.Graph.Tasks[i].Duration
 		want, exact := engine.Time(0), engine.Time(0)
-		if m.Phase == training.Forward || m.Phase == training.Backward { // 61 layers in 16 stages, 58 of them with experts
+		if m.Phase == training.Forward || m.Phase == training.Backward { // 61 layers in 16 stages; 58 layers have experts
 			want, exact = 2*4*each, engine.Time(2*float64(s.Arch.Layers-s.Arch.DenseLayers)/float64(s.PP)*float64(each))
 		}
-		if by != want || of < exact-1 || of > exact+1 {
-			t.Fatalf("%s grows by %v and %v, want %v and %v", bare.Graph.Name(int32(i)), by, of, want, exact)
+		if growth != want || exchangeGrowth < exact-1 || exchangeGrowth > exact+1 {
+			t.Fatalf("%s grows by %v and %v, want %v and %v", bare.Graph.Name(int32(i)), growth, exchangeGrowth, want, exact)
 		}
 	}
 	never := func(int, training.Phase) (engine.Time, error) { return engine.Never - 1, nil }
 	if err := build().Lengthen(never); err == nil {
-		t.Error("passes beyond simulated time are not refused")
+		t.Error("passes beyond the range of simulated time: no error")
 	}
 	if _, err := s.CallTime(0, training.Forward, func(training.Call) (engine.Time, error) { return engine.Never / 2, nil }); err == nil {
-		t.Error("calls beyond simulated time are not refused")
+		t.Error("calls beyond the range of simulated time: no error")
 	}
 }
 
+// mustModel returns a preset model.
 func mustModel(t *testing.T, name string) training.Architecture {
 	t.Helper()
 	a, ok := training.Model(name)
@@ -200,8 +206,9 @@ func mustModel(t *testing.T, name string) training.Architecture {
 	return a
 }
 
-// TestExchangeGaps: what a pass of DeepSeek-671B computes before all-to-alls, of which shared experts are no part, is
-// less than the pass, and twice as long in the backward pass; by hand for the experts.
+// TestExchangeGaps compares the compute time before all-to-alls of DeepSeek-671B with a
+// count of the experts' operations by hand. Without shared experts it is less than the
+// pass. It doubles in the backward pass.
 func TestExchangeGaps(t *testing.T) {
 	s, _ := table1(t, "deepseek-671b")
 	first, second, err := s.ExchangeGaps(training.Forward)

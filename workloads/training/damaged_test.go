@@ -20,11 +20,11 @@ func TestDamagedOperators(t *testing.T) {
 		}
 		fmt.Fprintln(digest, o)
 	}
-	read(measured)
-	for i := range measured {
-		read(measured[:i])
-		for _, other := range []byte{'1', ':', '\n', '-', measured[i] ^ 0x01} {
-			read(measured[:i] + string(rune(other)) + measured[i+1:])
+	read(operatorFile)
+	for i := range operatorFile {
+		read(operatorFile[:i])
+		for _, other := range []byte{'1', ':', '\n', '-', operatorFile[i] ^ 0x01} {
+			read(operatorFile[:i] + string(rune(other)) + operatorFile[i+1:])
 		}
 	}
 	if got, want := digest.Sum64(), uint64(0xee94230cf760eabb); got != want {

@@ -11,18 +11,18 @@ import (
 	"sim/workloads/training"
 )
 
-// TestDemandOfGPT7B holds DELTA's Fig. 1b: on the ideal fabric the bandwidth that leaves a pod of GPT-7B's job peaks at
-// twice a NIC's 400 Gb/s while micro-batches are passed on, and at four times in the DP phase, when both stages of the
-// pod synchronise.
+// TestDemandOfGPT7B reproduces DELTA's Fig. 1b. On the ideal fabric, the bandwidth that
+// leaves a pod of GPT-7B's job peaks at two NICs of 400 Gb/s during pipeline transfers,
+// and at four in the DP phase, in which both stages of the pod synchronise.
 func TestDemandOfGPT7B(t *testing.T) {
 	const nic = 400e9
 	s, perPod := table1(t, "gpt-7b")
-	it, p := build(t, s, training.Extent{}, perPod, nic)
+	it, p := build(t, s, training.BuildOptions{}, perPod, nic)
 	n, r, err := electrical.Connect(p, it.Graph)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, service := range both {
+	for _, service := range services {
 		tr, err := flow.Run(t.Context(), it.Graph, n, r, flow.Options{Service: service, Rates: true})
 		if err != nil {
 			t.Fatal(err)
@@ -46,8 +46,8 @@ func TestDemandOfGPT7B(t *testing.T) {
 	}
 }
 
-// peak returns the largest sum of the rates of some tasks at any time.
-func peak(g *engine.Graph, tr *engine.Trace, of func(id int32) bool) float64 {
+// peak returns the maximum over time of the total rate of the tasks selected by include.
+func peak(g *engine.Graph, tr *engine.Trace, include func(id int32) bool) float64 {
 	type change struct {
 		at engine.Time
 		by float64
@@ -55,7 +55,7 @@ func peak(g *engine.Graph, tr *engine.Trace, of func(id int32) bool) float64 {
 	var changes []change
 	for id := range int32(len(g.Tasks)) {
 		before := 0.0
-		if !of(id) {
+		if !include(id) {
 			continue
 		}
 		for _, s := range tr.Rates(id) {
@@ -64,12 +64,12 @@ func peak(g *engine.Graph, tr *engine.Trace, of func(id int32) bool) float64 {
 		}
 	}
 	slices.SortStableFunc(changes, func(a, b change) int { return int(a.at - b.at) })
-	sum, most := 0.0, 0.0
+	sum, maxRate := 0.0, 0.0
 	for i, c := range changes {
 		sum += c.by
 		if i+1 == len(changes) || changes[i+1].at > c.at {
-			most = max(most, sum)
+			maxRate = max(maxRate, sum)
 		}
 	}
-	return most
+	return maxRate
 }

@@ -6,39 +6,41 @@ import (
 	"sim/engine"
 )
 
-// ExpertLayers returns how many layers of virtual stage v have experts; a share of all unless stages are
-// layer-granular.
+// ExpertLayers returns the number of layers of virtual stage v that have experts. Unless
+// stages hold whole layers, it is an equal share of these layers and may be a fraction.
 func (s *Spec) ExpertLayers(v int) float64 {
 	_, layers := s.layers(v)
-	return layers - s.dense(v)
+	return layers - s.denseLayers(v)
 }
 
-// ExpertBytes returns the mean size of what a GPU of a stage sends to another in one all-to-all between tokens and
-// experts, rounded up: a token goes to TopK experts, which are spread evenly over the stage, as ActivationBytes a
-// number of its Hidden, and where ETP GPUs share an expert to each of them. 0 in a dense model.
+// ExpertBytes returns the mean message size of one all-to-all between tokens and experts:
+// the bytes from one GPU of a stage to another, rounded up. Each token is sent to TopK
+// experts, which are spread evenly over the stage, and to each of the ETP GPUs of an
+// expert. It is 0 for a dense model.
 func (s *Spec) ExpertBytes() int64 {
 	gpus := float64(s.StageGPUs())
 	tokens := float64(s.Sequence*s.Microbatch*s.Choices.ConcurrentMicrobatches) / gpus
 	return int64(math.Ceil(tokens * float64(s.Arch.TopK*s.ETP*s.Arch.Hidden*s.Choices.ActivationBytes) / gpus))
 }
 
-// expertLayer returns which of the layers with experts a piece of a pass of virtual stage v computes, or most of it,
-// from 0.
+// expertLayer returns the layer that contains the middle of the given piece of a pass of
+// virtual stage v. Layers are counted from the first one with experts.
 func (s *Spec) expertLayer(v, piece, pieces int) int {
 	first, layers := s.layers(v)
 	layer := int(first+(float64(piece)+0.5)*layers/float64(pieces)) - s.Arch.DenseLayers
 	return min(max(layer, 0), s.Arch.Layers-s.Arch.DenseLayers-1)
 }
 
-// LoadShares returns the part of a stage's tokens that each of its GPUs receives, by the loads of the experts of a
-// layer with experts, from 0: consecutive experts are on the same rank, whose ETP GPUs share them.
+// LoadShares returns the share of a stage's tokens that each of its GPUs receives in a
+// layer, from the loads in ExpertLoads. Layers are counted from the first one with
+// experts. Consecutive experts are on the same rank, whose ETP GPUs share them.
 func (s *Spec) LoadShares(layer int) []float64 {
 	shares := make([]float64, s.StageGPUs())
 	sum := 0.0
-	each := s.Arch.Experts / s.EP
+	expertsPerRank := s.Arch.Experts / s.EP
 	for expert, load := range s.ExpertLoads[layer] {
 		for k := range s.ETP {
-			shares[expert/each*s.ETP+k] += float64(load) / float64(s.ETP)
+			shares[expert/expertsPerRank*s.ETP+k] += float64(load) / float64(s.ETP)
 		}
 		sum += float64(load)
 	}
@@ -48,19 +50,22 @@ func (s *Spec) LoadShares(layer int) []float64 {
 	return shares
 }
 
-// AddExchanges lengthens every pass by its all-to-alls between tokens and experts, each as long as it says: two a layer
-// with experts, there and back, in the forward pass and two in the backward pass. It must be called once, before the
-// graph is simulated. Error: a time beyond what simulated time can hold.
-func (it *Iteration) AddExchanges(each [4]engine.Time) error {
+// AddExchanges lengthens every pass by its all-to-alls between tokens and experts. Each
+// layer with experts has two in the forward pass (dispatch and combine) and two in the
+// backward pass; timeOf lists their durations in this order. AddExchanges is called once,
+// before the graph is simulated. It fails if a time exceeds the range of simulated time.
+func (it *Iteration) AddExchanges(timeOf [4]engine.Time) error {
 	return it.Lengthen(func(v int, pass Phase) (engine.Time, error) {
 		i := 2 * int(pass-Forward)
-		return engine.FromSeconds(it.Spec.ExpertLayers(v) * (each[i] + each[i+1]).Seconds())
+		return engine.FromSeconds(it.Spec.ExpertLayers(v) * (timeOf[i] + timeOf[i+1]).Seconds())
 	})
 }
 
-// ExchangeGaps returns what a pass computes at least before each of the two all-to-alls of a layer with experts, when
-// all that comes before them has been sent: attention before tokens go to experts, the experts before they come back,
-// and in the backward pass the same the other way round. Shared experts may be computed at any time, and are left out.
+// ExchangeGaps returns the minimum compute time before each of the two all-to-alls of a
+// layer with experts, once all earlier data has been sent: attention before the dispatch,
+// and the routed experts before the combine. In a backward pass the same holds for
+// gradients, with the layers in reverse order. Shared experts are left out because they
+// can be computed at any time.
 func (s *Spec) ExchangeGaps(pass Phase) (first, second engine.Time, err error) {
 	ratio := 1.0
 	if pass == Backward {
@@ -74,13 +79,13 @@ func (s *Spec) ExchangeGaps(pass Phase) (first, second engine.Time, err error) {
 	return first, second, err
 }
 
-// layerSeconds returns how long the forward pass of a layer with experts computes attention and
-// the router, and how long routed experts. Measured times have no part for shared experts, which
-// are then left in. The router's share of a roofline is left out.
+// layerSeconds returns the forward time of one layer with experts: of attention and the
+// router, and of the routed experts. Measured times do not distinguish shared experts, so
+// the experts' time then includes them. A roofline omits the router.
 func (s *Spec) layerSeconds() (attention, experts float64) {
 	a, c := &s.Arch, &s.Choices
 	switch s.Compute {
-	case Table:
+	case OperatorTimes:
 		o, n := &s.Operators, float64(c.ConcurrentMicrobatches)
 		return n * (o.Attention + o.Scores).Seconds(), n * o.Network.Seconds()
 	case Roofline:

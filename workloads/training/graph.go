@@ -6,7 +6,7 @@ import (
 	"sim/engine"
 )
 
-// Phase says what a task of an iteration is.
+// Phase is the kind of a task of an iteration.
 type Phase uint8
 
 // The phases of an iteration.
@@ -14,133 +14,151 @@ const (
 	Barrier Phase = iota // replicas wait for each other before they synchronise
 	Forward
 	Backward
-	PipelineForward  // activations to the next stage
-	PipelineBackward // gradients of activations to the stage before
-	Sync             // gradient reduce-scatter and parameter all-gather among replicas
+	PipelineForward  // activations sent to the next stage
+	PipelineBackward // gradients of activations sent to the previous stage
+	Sync             // reduce-scatter of gradients and all-gather of parameters among replicas
 	Tensor           // collective calls of tensor-parallel groups
-	Context          // of ranks that share a sequence
-	Expert           // of tokens and experts
-	WeightGradients  // the part of a backward pass that computes gradients of weights, where it is a pass of its own
-	Recompute        // a forward pass that is computed once more, before the backward pass
-	Optimizer        // the optimizer's step
+	Context          // collective calls of ranks that share a sequence
+	Expert           // all-to-alls between tokens and experts
+	WeightGradients  // weight gradients of a backward pass, if computed separately
+	Recompute        // forward pass computed again before the backward pass
+	Optimizer        // optimizer step
 	CopyScatter      // reduce-scatter of gradients among the copies of a parameter in one stage
-	CopyGather       // all-gather of parameters or gradients among these
+	CopyGather       // all-gather of parameters or gradients among these copies
 )
 
-var phaseNames = [...]string{"barrier", "forward", "backward", "pp-forward", "pp-backward", "dp", "tp", "cp", "ep", "weights", "recompute", "optimizer", "dp-scatter", "dp-gather"}
+var phaseNames = [...]string{"barrier", "forward", "backward", "pp-forward", "pp-backward", "dp",
+	"tp", "cp", "ep", "weights", "recompute", "optimizer", "dp-scatter", "dp-gather"}
 
 // String returns the short name used in traces.
 func (p Phase) String() string { return phaseNames[p] }
 
-// Computes reports whether a stage computes for a micro-batch in this phase.
+// Computes reports whether a stage computes a micro-batch in this phase.
 func (p Phase) Computes() bool {
 	return p == Forward || p == Backward || p == WeightGradients || p == Recompute
 }
 
-// calls returns the pass whose collective calls are made in this phase.
-func (p Phase) calls() Phase {
+// callPass returns the pass whose collective calls are made in this phase.
+func (p Phase) callPass() Phase {
 	if p == Recompute {
 		return Forward
 	}
 	return p
 }
 
-// Meta says what a task of an iteration is, beside the graph's bare task. Counts are from 0.
-type Meta struct {
+// TaskMeta describes a task of an iteration. Replicas, stages, chunks and micro-batches
+// are counted from 0.
+type TaskMeta struct {
 	Phase      Phase
-	Back       bool  // of a Sync: the half that goes to the previous replica
-	Replica    int32 // where a transfer comes from
-	Stage      int32
-	To         int32 // stage that a pipeline transfer goes to
+	ToPrevious bool  // this Sync transfer goes to the previous replica, not to the next
+	Replica    int32 // source of a transfer
+	Stage      int32 // source of a transfer
+	ToStage    int32 // destination of a pipeline transfer
 	Chunk      int32
 	Microbatch int32
-	GPU        int32 // of the stage, where every GPU's flow is a task; else -1
-	Called     bool  // it is of a collective call, which Extent.Expand added
-	Part       int32 // of a pass in several tasks, Parts of them; 0 of 0 is a whole pass
-	Parts      int32
+	GPU        int32 // index in the stage if each GPU's flow is a task; else -1
+	InCall     bool  // part of a collective call that BuildOptions.Expand added
+	Part       int32 // index among the Parts tasks of a divided pass
+	Parts      int32 // number of tasks of a divided pass; 0 if the pass is one task
 }
 
-// Node is an end point of an iteration's transfers: GPUs of a stage that act in lockstep.
+// Node is an endpoint of transfers: GPUs of a stage that act in lockstep.
 type Node struct {
 	Replica, Stage int
-	First, GPUs    int // of the stage
+	First, GPUs    int // GPUs First to First+GPUs-1 of the stage
 }
 
-// Extent says how much of the job a graph holds.
-type Extent struct {
-	// All builds every replica, which then wait for each other before they synchronise. Otherwise one replica stands
-	// for all, which must be identical (DELTA, Sec. IV-A.1); what it sends to its neighbours on the ring then goes from
-	// a node to itself.
+// BuildOptions selects the parts of a job that the graph of an iteration contains.
+type BuildOptions struct {
+	// All builds every replica. The replicas wait for each other before they synchronise.
+	// If All is false, one replica stands for all, which must be identical (DELTA, Sec.
+	// IV-A.1). Its transfers to neighbours on the ring then go from a node to itself.
 	All bool
-	// PerGPU makes a task of every GPU's flow. Otherwise flows between two stages that start together are one task
-	// (DELTA, Sec. III-B, M).
-	PerGPU bool
-	// Scale is, by replica, how many times as long compute takes; nil is 1.
-	Scale []float64
-	// SyncFrom is, by virtual stage and part of its gradients, the time before which synchronisation does not start:
-	// that of a slower replica which the graph does not hold (DELTA, Sec. IV-A.1). nil is no such time.
-	SyncFrom [][]engine.Time
-	// Expand, where set, has passes and synchronisation make their collective calls in the graph (Spec.Calls), of all
-	// replicas and GPUs. It appends the transfers of a call among a group, which are nodes, to the graph, each after
-	// what a rank waits for, and returns by rank the task with whose end it has what the call leaves it with, and has
-	// sent what others need of it.
+	// PerGPU creates one task per GPU and flow. Otherwise the flows between two stages
+	// that start together are one task (DELTA, Sec. III-B, M).
+	PerGPU       bool
+	ComputeScale []float64 // ComputeScale multiplies compute times, indexed by replica. nil means 1.
+	// EarliestSync is the earliest start of synchronisation, indexed by virtual stage and
+	// piece of its gradients. It represents a slower replica that the graph does not
+	// contain (DELTA, Sec. IV-A.1). nil means no restriction.
+	EarliestSync [][]engine.Time
+	// Expand, if not nil, puts the collective calls of passes and synchronisation into
+	// the graph (Spec.Calls). It requires All and PerGPU.
+	//
+	// Expand appends the transfers of a call to g. group lists the nodes of the call.
+	// ready[i] is the task for which rank i waits. The result done[i] is the task after
+	// which rank i has its result and has sent all data that other ranks need.
 	Expand func(g *engine.Graph, c Call, group, ready []int32) (done []int32, err error)
 }
 
-// Iteration is one training iteration as a task graph: the complete computation-communication DAG of DELTA, Fig. 3a.
+// Iteration is one training iteration as a task graph: the complete
+// computation-communication DAG of DELTA, Fig. 3a.
 type Iteration struct {
 	Spec  Spec
 	Graph *engine.Graph
-	Meta  []Meta // by task
-	Nodes []Node // by node
-	All   bool
-	// Ready is, by replica of the graph, virtual stage and part of its gradients (SyncPieces), the task with which it is
-	// computed.
-	Ready [][][]int32
-	// Turn is by task the order in which links send packets that wait, the lowest first, of traces that say so; else nil.
-	Turn []int32
+	Meta  []TaskMeta // indexed by task
+	Nodes []Node     // indexed by node
+	All   bool       // the graph contains every replica (BuildOptions.All)
+	// GradientsReady is the last compute task of each piece of the gradients
+	// (SyncPieces), indexed by replica, virtual stage and piece.
+	GradientsReady [][][]int32
+	// SendOrder is the priority of waiting packets on a link, indexed by task; the lowest
+	// value is sent first. It is nil unless a trace specifies it.
+	SendOrder []int32
 }
 
-// RankOf returns the rank that a task is of, or the first of those in lockstep.
+// RankOf returns the rank of a task, or the first rank of a task of several GPUs in lockstep.
 func (it *Iteration) RankOf(task int32) int32 {
 	m := &it.Meta[task]
 	return it.Spec.Rank(int(m.Replica), int(m.Stage), int(max(0, m.GPU)))
 }
 
-// Build returns the iteration that s describes. It fails where s.Check does.
-func Build(s Spec, x Extent) (*Iteration, error) {
+// Build returns the iteration described by s. It fails if s.Check fails or if the options
+// do not fit the job.
+func Build(s Spec, x BuildOptions) (*Iteration, error) {
 	if err := s.Check(); err != nil {
 		return nil, err
 	}
-	b := &builder{Iteration: &Iteration{Spec: s, Graph: &engine.Graph{}, All: x.All}, x: x, replicas: 1}
+
+	b := &builder{Iteration: &Iteration{Spec: s, Graph: &engine.Graph{}, All: x.All}, options: x,
+		replicas: 1}
 	if x.All {
 		b.replicas = s.Replicas()
 	}
-	if x.Scale != nil && len(x.Scale) != b.replicas || x.SyncFrom != nil && len(x.SyncFrom) != s.Virtual() {
-		return nil, fmt.Errorf("training: an extent of %d compute scales and %d synchronisation times for %d replicas of %d stages",
-			len(x.Scale), len(x.SyncFrom), b.replicas, s.Virtual())
+	if x.ComputeScale != nil && len(x.ComputeScale) != b.replicas ||
+		x.EarliestSync != nil && len(x.EarliestSync) != s.VirtualStages() {
+		return nil, fmt.Errorf("training: %d compute scales and %d earliest synchronisation times for %d replicas of %d virtual stages",
+			len(x.ComputeScale), len(x.EarliestSync), b.replicas, s.VirtualStages())
 	}
-	if x.PerGPU && !x.All && b.split() {
-		return nil, fmt.Errorf("training: one replica cannot stand for %d flow by flow: it holds but half of the ring", s.Replicas())
+
+	// With a bidirectional ring, one replica contains only the transfers in one
+	// direction.
+	if x.PerGPU && !x.All && b.splitsRing() {
+		return nil, fmt.Errorf("training: PerGPU without All for %d replicas: one replica holds only one direction of the bidirectional ring; want All",
+			s.Replicas())
 	}
-	if x.Expand != nil && !(x.All && x.PerGPU && x.SyncFrom == nil) {
-		return nil, fmt.Errorf("training: collective calls in the graph of an iteration that does not hold all GPUs")
+
+	if x.Expand != nil && !(x.All && x.PerGPU && x.EarliestSync == nil) {
+		return nil, fmt.Errorf("training: collective calls in the graph need All and PerGPU, and no earliest synchronisation times")
 	}
-	b.nodes()
+
+	b.addNodes()
 	b.reserve()
 	for r := range b.replicas {
-		if err := b.pipeline(r); err != nil {
+		if err := b.addPipeline(r); err != nil {
 			return nil, err
 		}
 	}
+
 	switch {
 	case x.Expand != nil:
-		if err := b.syncCalls(); err != nil {
+		if err := b.addSyncCalls(); err != nil {
 			return nil, err
 		}
 	default:
-		b.sync()
+		b.addSync()
 	}
+
 	b.Graph.Namer = b.Iteration.name
 	if err := b.Graph.Freeze(); err != nil {
 		return nil, fmt.Errorf("training: %w", err)
@@ -148,114 +166,127 @@ func Build(s Spec, x Extent) (*Iteration, error) {
 	return b.Iteration, nil
 }
 
-// reserve makes room for the tasks and edges to come, about.
+// reserve preallocates approximately the required number of tasks and edges.
 func (b *builder) reserve() {
 	s := &b.Spec
-	virtual := s.Virtual()
+	virtual := s.VirtualStages()
 	flows := 1
-	if b.x.PerGPU {
+	if b.options.PerGPU {
 		flows = s.StageGPUs()
 	}
+
 	hops := 2 * (virtual - 1) * s.Microbatches * flows
 	tasks := b.replicas * (2*virtual*s.Microbatches + hops + (2*flows+1)*virtual)
 	b.Graph.Grow(tasks, b.replicas*(2*virtual*s.Microbatches+2*hops+3*flows*virtual))
-	b.Meta = make([]Meta, 0, tasks)
+	b.Meta = make([]TaskMeta, 0, tasks)
 }
 
-// name describes task id for people; micro-batches and stages count from 1, as in DELTA's figures.
+// name describes a task for people. Micro-batches and stages count from 1, as in DELTA's
+// figures.
 func (it *Iteration) name(id int32) string {
 	m := it.Meta[id]
-	at := fmt.Sprintf("stage %d", m.Stage+1)
+	location := fmt.Sprintf("stage %d", m.Stage+1)
 	if it.Spec.Chunks > 1 {
-		at += fmt.Sprintf(" chunk %d", m.Chunk+1)
+		location += fmt.Sprintf(" chunk %d", m.Chunk+1)
 	}
 	if it.All {
-		at += fmt.Sprintf(" replica %d", m.Replica)
+		location += fmt.Sprintf(" replica %d", m.Replica)
 	}
 	if m.GPU >= 0 {
-		at += fmt.Sprintf(" gpu %d", m.GPU)
+		location += fmt.Sprintf(" gpu %d", m.GPU)
 	}
+
 	switch m.Phase {
 	case Barrier:
-		return "replicas ready at " + at
+		return "replicas ready at " + location
 	case Sync:
-		if m.Back {
-			return "DP of " + at + " (back)"
+		if m.ToPrevious {
+			return "DP of " + location + " (back)"
 		}
-		return "DP of " + at
+		return "DP of " + location
 	case CopyScatter, CopyGather:
-		return "DP inside " + at
+		return "DP inside " + location
 	case PipelineForward, PipelineBackward:
-		return fmt.Sprintf("PP of micro-batch %d from %s to stage %d", m.Microbatch+1, at, m.To+1)
+		return fmt.Sprintf("PP of micro-batch %d from %s to stage %d", m.Microbatch+1, location,
+			m.ToStage+1)
 	}
-	return fmt.Sprintf("%s of micro-batch %d at %s", m.Phase, m.Microbatch+1, at)
+	return fmt.Sprintf("%s of micro-batch %d at %s", m.Phase, m.Microbatch+1, location)
 }
 
 // builder assembles an Iteration.
 type builder struct {
 	*Iteration
-	x        Extent
-	replicas int
-	// node ids of a stage: all its GPUs, the half that sends on, the half that sends back (equal to all where the ring
-	// is not split); with PerGPU one node a GPU, of which these are the first
-	all, on, back [][]int32
-	exchanges     map[exchangeKey]*rendezvous
-	scattered     []int // by stage: how often it scatters gradients in passes
+	options  BuildOptions
+	replicas int // replicas in the graph
+	// Node ids, indexed by replica and stage. stageNodes has all GPUs of the stage.
+	// nextHalf has the half that sends to the next replica, previousHalf the half that
+	// sends to the previous one. All three are equal if the ring is not split. With
+	// PerGPU there is one node per GPU, and these are the first nodes of each set.
+	stageNodes, nextHalf, previousHalf [][]int32
+	shardCollectives                   map[shardKey]*shardCollective // collectives of sharded passes
+	numScatters                        []int                         // gradient scatters in passes, indexed by stage
 }
 
-// split reports whether half of a stage's GPUs go each way round the ring.
-func (b *builder) split() bool {
+// splitsRing reports whether half of a stage's GPUs send in each direction round the ring
+// of replicas.
+func (b *builder) splitsRing() bool {
 	return b.Spec.Choices.Ring == "bidirectional" && b.Spec.Replicas() > 2 && b.Spec.StageGPUs()%2 == 0
 }
 
-func (b *builder) nodes() {
+// addNodes adds the nodes of all stages.
+func (b *builder) addNodes() {
 	add := func(r, s, first, gpus int) int32 {
 		b.Nodes = append(b.Nodes, Node{r, s, first, gpus})
 		return int32(len(b.Nodes) - 1)
 	}
+
 	gpus := b.Spec.StageGPUs()
 	for r := range b.replicas {
-		b.all = append(b.all, make([]int32, b.Spec.PP))
-		b.on = append(b.on, make([]int32, b.Spec.PP))
-		b.back = append(b.back, make([]int32, b.Spec.PP))
+		b.stageNodes = append(b.stageNodes, make([]int32, b.Spec.PP))
+		b.nextHalf = append(b.nextHalf, make([]int32, b.Spec.PP))
+		b.previousHalf = append(b.previousHalf, make([]int32, b.Spec.PP))
 		for s := range b.Spec.PP {
-			if b.x.PerGPU {
+			if b.options.PerGPU {
 				for g := range gpus {
 					if id := add(r, s, g, 1); g == 0 {
-						b.all[r][s], b.on[r][s], b.back[r][s] = id, id, id+int32(gpus/2)
+						b.stageNodes[r][s], b.nextHalf[r][s], b.previousHalf[r][s] = id, id, id+int32(gpus/2)
 					}
 				}
 				continue
 			}
 			id := add(r, s, 0, gpus)
-			b.all[r][s], b.on[r][s], b.back[r][s] = id, id, id
-			if b.split() {
-				b.on[r][s] = add(r, s, 0, gpus/2)
-				b.back[r][s] = add(r, s, gpus/2, gpus/2)
+			b.stageNodes[r][s], b.nextHalf[r][s], b.previousHalf[r][s] = id, id, id
+			if b.splitsRing() {
+				b.nextHalf[r][s] = add(r, s, 0, gpus/2)
+				b.previousHalf[r][s] = add(r, s, gpus/2, gpus/2)
 			}
 		}
 	}
 }
 
-func (b *builder) task(t engine.Task, m Meta) int32 {
+// addTask appends a task and its description and returns its id.
+func (b *builder) addTask(t engine.Task, m TaskMeta) int32 {
 	b.Meta = append(b.Meta, m)
 	return b.Graph.AddTask(t)
 }
 
-// transfer adds the tasks that move each bytes from every one of gpus GPUs of node src to those of dst, between the
-// tasks in from and those in to, and returns them.
-func (b *builder) transfer(src, dst int32, gpus int, each int64, m Meta, from, to []int32) (ids []int32) {
+// addTransfer adds the transfers from the given number of GPUs of node src to node dst.
+// They start after the tasks in from and precede the tasks in to. addTransfer returns
+// their ids.
+func (b *builder) addTransfer(src, dst int32, gpus int, bytesPerGPU int64, m TaskMeta, from, to []int32) (ids []int32) {
 	tasks, flows := 1, gpus
-	if b.x.PerGPU {
+	if b.options.PerGPU {
 		tasks, flows = gpus, 1
 	}
+
 	for g := range int32(tasks) {
 		m.GPU = -1
-		if b.x.PerGPU {
+		if b.options.PerGPU {
 			m.GPU = int32(b.Nodes[src+g].First)
 		}
-		t := engine.Task{Kind: engine.Transfer, Src: src + g, Dst: dst + g, Flows: int32(flows), Bytes: each * int64(flows)}
-		id := b.task(t, m)
+		t := engine.Task{Kind: engine.Transfer, Src: src + g, Dst: dst + g, Flows: int32(flows),
+			Bytes: bytesPerGPU * int64(flows)}
+		id := b.addTask(t, m)
 		for _, f := range from {
 			b.Graph.AddEdge(f, id, 0)
 		}
@@ -267,176 +298,203 @@ func (b *builder) transfer(src, dst int32, gpus int, each int64, m Meta, from, t
 	return ids
 }
 
-// span is the first and the last task of a pass, and those with which it has computed each of its pieces.
-type span struct {
-	first, last int32
-	pieces      []int32
-	parts       []span // of a pass that gathers parameters or scatters gradients: its Shards
+// passTasks lists the tasks of a pass.
+type passTasks struct {
+	first, last int32       // first and last task
+	pieceEnds   []int32     // task that completes each piece, indexed by piece
+	shards      []passTasks // parts that gather parameters or scatter gradients (Spec.Shards)
 }
 
-// pass adds a pass of virtual stage v, of so much compute. The last one to compute gradients of the stage is divided
-// into the parts in which they are synchronised.
-func (b *builder) pass(v int, d engine.Time, m Meta, last bool) (span, error) {
-	if b.x.Expand != nil {
-		return b.callingPass(v, d, m)
+// addPass adds a pass of virtual stage v with compute time d. If last is set, the pass is
+// the last one that computes gradients of the stage; it is then divided into the pieces
+// in which they are synchronised.
+func (b *builder) addPass(v int, d engine.Time, m TaskMeta, last bool) (passTasks, error) {
+	if b.options.Expand != nil {
+		return b.addPassWithCalls(v, d, m)
 	}
 	parts := max(1, b.Spec.Shards(v))
 	if last {
 		parts = max(parts, b.Spec.SyncPieces(v))
 	}
-	p := span{first: int32(len(b.Meta))}
+
+	p := passTasks{first: int32(len(b.Meta))}
 	for i := range parts {
 		if parts > 1 {
 			m.Part, m.Parts = int32(i), int32(parts)
 		}
-		id := b.task(engine.Task{Duration: part(d, i, parts)}, m)
+		id := b.addTask(engine.Task{Duration: part(d, i, parts)}, m)
 		if i > 0 {
 			b.Graph.AddEdge(p.last, id, 0)
 		}
-		p.last, p.pieces = id, append(p.pieces, id)
-		p.parts = append(p.parts, span{first: id, last: id})
+		p.last, p.pieceEnds = id, append(p.pieceEnds, id)
+		p.shards = append(p.shards, passTasks{first: id, last: id})
 	}
 	return p, nil
 }
 
-// part returns the i-th of n parts of x, which add up to it.
+// part returns the i-th of n nearly equal parts of x. The parts add up to x.
 func part[T ~int64](x T, i, n int) T {
-	each, rest := x/T(n), x%T(n)
-	return each + rest*T(i+1)/T(n) - rest*T(i)/T(n)
+	quotient, remainder := x/T(n), x%T(n)
+	return quotient + remainder*T(i+1)/T(n) - remainder*T(i)/T(n)
 }
 
-// parts returns the tasks of the last pass that computes gradients of virtual stage v with which each part of them is
-// computed: of a pass in more pieces that with which the last of the part is.
-func (b *builder) parts(v int, p span) []int32 {
+// syncPieceEnds returns the task that completes each piece of the gradients of virtual
+// stage v in the last pass p that computes them. If the pass has more pieces than the
+// gradients, it is the task of the last piece of the pass within each piece of the
+// gradients.
+func (b *builder) syncPieceEnds(v int, p passTasks) []int32 {
 	n := b.Spec.SyncPieces(v)
 	if n == 1 {
 		return []int32{p.last}
 	}
 	parts := make([]int32, n)
 	for i := range parts {
-		parts[i] = p.pieces[(i+1)*len(p.pieces)/n-1]
+		parts[i] = p.pieceEnds[(i+1)*len(p.pieceEnds)/n-1]
 	}
 	return parts
 }
 
-// pipeline adds the compute and the pipeline transfers of a replica.
-func (b *builder) pipeline(r int) error {
+// addPipeline adds the passes and the pipeline transfers of replica r.
+func (b *builder) addPipeline(r int) error {
 	s := &b.Spec
-	virtual := s.Virtual()
+	virtual := s.VirtualStages()
 	scale := 1.0
-	if b.x.Scale != nil {
-		scale = b.x.Scale[r]
+	if b.options.ComputeScale != nil {
+		scale = b.options.ComputeScale[r]
 	}
-	// pass of each virtual stage and micro-batch
-	forward := make([][]span, virtual)
-	backward := make([][]span, virtual)
+
+	// passes, indexed by virtual stage and micro-batch
+	forward := make([][]passTasks, virtual)
+	backward := make([][]passTasks, virtual)
 	for v := range virtual {
-		forward[v] = make([]span, s.Microbatches)
-		backward[v] = make([]span, s.Microbatches)
+		forward[v] = make([]passTasks, s.Microbatches)
+		backward[v] = make([]passTasks, s.Microbatches)
 	}
-	b.Ready = append(b.Ready, make([][]int32, virtual))
-	stages := make([]stage, s.PP)
-	b.scattered = make([]int, s.PP)
-	longest := 0
+
+	b.GradientsReady = append(b.GradientsReady, make([][]int32, virtual))
+	stages := make([]stageBuilder, s.PP)
+	b.numScatters = make([]int, s.PP)
+	maxPasses := 0
 	for i := range stages {
-		stages[i] = stage{number: i, steps: s.Program(i), last: -1, ends: make([]int, s.Chunks)}
-		for k, o := range stages[i].steps {
-			if o.Work == Backwards || o.Work == Weights {
-				stages[i].ends[o.Chunk] = k
+		stages[i] = stageBuilder{number: i, program: s.Program(i), last: -1,
+			lastGradient: make([]int, s.Chunks)}
+		for k, o := range stages[i].program {
+			if o.Kind == BackwardPass || o.Kind == WeightGradientPass {
+				stages[i].lastGradient[o.Chunk] = k
 			}
 		}
-		longest = max(longest, len(stages[i].steps))
+		maxPasses = max(maxPasses, len(stages[i].program))
 	}
-	// step by step over all stages: about the order of time, which keeps together in memory what is simulated together
-	for step := range longest {
+
+	// Add the passes column by column over all stages. This approximates the order of
+	// time, so that tasks that are simulated together are adjacent in memory.
+	for step := range maxPasses {
 		for i := range stages {
 			z := &stages[i]
-			if step >= len(z.steps) {
+			if step >= len(z.program) {
 				continue
 			}
-			o := z.steps[step]
-			p, err := b.step(r, z, step, scale)
+			o := z.program[step]
+			p, err := b.addProgramPass(r, z, step, scale)
 			if err != nil {
 				return err
 			}
+
 			v := o.Chunk*s.PP + i
-			switch o.Work {
-			case Forwards:
+			switch o.Kind {
+			case ForwardPass:
 				forward[v][o.Microbatch] = p
-			case Backwards, Inputs:
+			case BackwardPass, InputGradientPass:
 				backward[v][o.Microbatch] = p
 			}
-			if step > 0 && z.steps[step-1].Together {
-				f := z.steps[step-1]
-				with := &forward[f.Chunk*s.PP+i][f.Microbatch]
-				with.last = p.last
-				backward[v][o.Microbatch].first = with.first
+
+			// A forward pass that overlaps the backward pass starts and ends together
+			// with it.
+			if step > 0 && z.program[step-1].OverlapsNext {
+				f := z.program[step-1]
+				forwardPass := &forward[f.Chunk*s.PP+i][f.Microbatch]
+				forwardPass.last = p.last
+				backward[v][o.Microbatch].first = forwardPass.first
 			}
-			if step == z.ends[o.Chunk] && (o.Work == Backwards || o.Work == Weights) {
-				b.Ready[r][v] = b.parts(v, p)
+
+			if step == z.lastGradient[o.Chunk] && (o.Kind == BackwardPass || o.Kind == WeightGradientPass) {
+				b.GradientsReady[r][v] = b.syncPieceEnds(v, p)
 			}
 		}
 	}
 	for i := range stages {
-		b.scattered[i] = stages[i].scattered
+		b.numScatters[i] = stages[i].numScatters
 	}
+
+	// Connect the passes of each micro-batch along its path through the stages.
 	for i := range s.Microbatches {
-		route := s.route(i)
-		for k, v := range route {
-			if k+1 == len(route) {
+		path := s.stagePath(i)
+		for k, v := range path {
+			if k+1 == len(path) {
 				b.Graph.AddEdge(forward[v][i].last, backward[v][i].first, 0)
 				continue
 			}
-			w := route[k+1]
-			here, there := v%s.PP, w%s.PP
-			m := Meta{Phase: PipelineForward, Replica: int32(r), Stage: int32(here), To: int32(there), Chunk: int32(v / s.PP), Microbatch: int32(i)}
-			b.hop(r, m, forward[v][i].last, forward[w][i].first)
-			m = Meta{Phase: PipelineBackward, Replica: int32(r), Stage: int32(there), To: int32(here), Chunk: int32(w / s.PP), Microbatch: int32(i)}
-			b.hop(r, m, backward[w][i].last, backward[v][i].first)
+			w := path[k+1]
+			from, to := v%s.PP, w%s.PP
+			m := TaskMeta{Phase: PipelineForward, Replica: int32(r), Stage: int32(from),
+				ToStage: int32(to), Chunk: int32(v / s.PP), Microbatch: int32(i)}
+			b.addHop(r, m, forward[v][i].last, forward[w][i].first)
+			m = TaskMeta{Phase: PipelineBackward, Replica: int32(r), Stage: int32(to),
+				ToStage: int32(from), Chunk: int32(w / s.PP), Microbatch: int32(i)}
+			b.addHop(r, m, backward[w][i].last, backward[v][i].first)
 		}
 	}
 	return nil
 }
 
-// stage is a pipeline stage while its passes are added.
-type stage struct {
-	number int
-	steps  []Step
-	last   int32 // task of the step before, or -1
-	ends   []int // by chunk: the step that computes the last of its gradients
-	// of passes that gather parameters or scatter gradients
-	gathered, scattered int     // how often
-	parts               []int32 // the last task of each that gathered
+// stageBuilder is the state of a pipeline stage while its passes are added.
+type stageBuilder struct {
+	number       int
+	program      []Pass
+	last         int32 // task of the previous pass; -1 before the first pass
+	lastGradient []int // index of the pass that completes the gradients, indexed by chunk
+	// Passes that gather parameters or scatter gradients: numbers of gathers and scatters
+	// so far.
+	numGathers, numScatters int
+	gatherEnds              []int32 // last task of each part that gathered parameters
 }
 
-// step adds a step of a stage's program.
-func (b *builder) step(r int, z *stage, step int, scale float64) (span, error) {
-	s, o := &b.Spec, z.steps[step]
+// addProgramPass adds pass number step of a stage's program, preceded by its
+// recomputation.
+func (b *builder) addProgramPass(r int, z *stageBuilder, step int, scale float64) (passTasks, error) {
+	s, o := &b.Spec, z.program[step]
 	v := o.Chunk*s.PP + z.number
-	t, err := s.times(v, o.Microbatch, scale)
+	t, err := s.passTimes(v, o.Microbatch, scale)
 	if err != nil {
-		return span{}, fmt.Errorf("training: compute of stage %d: %w", z.number+1, err)
+		return passTasks{}, fmt.Errorf("training: compute of stage %d: %w", z.number+1, err)
 	}
-	m := Meta{Replica: int32(r), Stage: int32(z.number), Chunk: int32(o.Chunk), Microbatch: int32(o.Microbatch), GPU: -1}
+
+	m := TaskMeta{Replica: int32(r), Stage: int32(z.number), Chunk: int32(o.Chunk),
+		Microbatch: int32(o.Microbatch), GPU: -1}
 	var d engine.Time
-	switch o.Work {
-	case Forwards:
+	switch o.Kind {
+	case ForwardPass:
 		m.Phase, d = Forward, t.forward
-	case Backwards:
+	case BackwardPass:
 		m.Phase, d = Backward, t.backward
-	case Inputs:
+	case InputGradientPass:
 		m.Phase, d = Backward, t.backward-t.weights
-	case Weights:
+	case WeightGradientPass:
 		m.Phase, d = WeightGradients, t.weights
 	}
+
+	// The first and last passes of a measured stage include its prologue and epilogue.
 	if a := s.Measured; a != nil && step == 0 {
-		d += engine.Time(float64(a.First) * scale)
-	} else if a != nil && step == len(z.steps)-1 {
-		d += engine.Time(float64(a.Last) * scale)
+		d += engine.Time(float64(a.Prologue) * scale)
+	} else if a != nil && step == len(z.program)-1 {
+		d += engine.Time(float64(a.Epilogue) * scale)
 	}
+
+	// add appends a pass after the previous one of the stage and, with sharding, its
+	// collectives.
 	first := int32(-1)
-	add := func(d engine.Time, m Meta, last bool) (span, error) {
-		p, err := b.pass(v, d, m, last)
+	add := func(d engine.Time, m TaskMeta, last bool) (passTasks, error) {
+		p, err := b.addPass(v, d, m, last)
 		if err != nil {
 			return p, err
 		}
@@ -447,31 +505,36 @@ func (b *builder) step(r int, z *stage, step int, scale float64) (span, error) {
 			first = p.first
 		}
 		if s.Shards(v) > 0 {
-			gathers := s.gathers() && m.Phase != WeightGradients && (m.Phase != Backward || s.Recompute != "full")
-			scatters := o.Work == Weights || o.Work == Backwards && m.Phase == Backward
-			return p, b.shard(z, v, m, p.parts, gathers, scatters)
+			gathers := s.gathersParameters() && m.Phase != WeightGradients &&
+				(m.Phase != Backward || s.Recompute != "full")
+			scatters := o.Kind == WeightGradientPass || o.Kind == BackwardPass && m.Phase == Backward
+			return p, b.addShards(z, v, m, p.shards, gathers, scatters)
 		}
 		return p, nil
 	}
+
+	// Selective recomputation lengthens the backward pass; full recomputation is a pass
+	// itself.
 	if m.Phase == Backward && s.Recompute != "" && s.Recompute != "none" {
-		again := m
-		if again.Phase = Recompute; s.Recompute == "selective" {
-			d += t.again
-		} else if _, err := add(t.again, again, false); err != nil {
-			return span{}, err
+		recompute := m
+		if recompute.Phase = Recompute; s.Recompute == "selective" {
+			d += t.recompute
+		} else if _, err := add(t.recompute, recompute, false); err != nil {
+			return passTasks{}, err
 		}
 	}
-	p, err := add(d, m, step == z.ends[o.Chunk])
+	p, err := add(d, m, step == z.lastGradient[o.Chunk])
 	p.first = first
 	return p, err
 }
 
-// hop adds a pipeline transfer between two compute tasks; within a stage, as between chunks of a pipeline of one stage,
-// nothing moves.
-func (b *builder) hop(r int, m Meta, from, to int32) {
-	if m.Stage == m.To {
+// addHop connects two passes by a pipeline transfer. If both are in the same stage, as
+// between the chunks of a single-stage pipeline, no data moves.
+func (b *builder) addHop(r int, m TaskMeta, from, to int32) {
+	if m.Stage == m.ToStage {
 		b.Graph.AddEdge(from, to, 0)
 		return
 	}
-	b.transfer(b.all[r][m.Stage], b.all[r][m.To], b.Spec.StageGPUs(), b.Spec.PipelineBytes(), m, []int32{from}, []int32{to})
+	b.addTransfer(b.stageNodes[r][m.Stage], b.stageNodes[r][m.ToStage], b.Spec.StageGPUs(),
+		b.Spec.PipelineBytes(), m, []int32{from}, []int32{to})
 }

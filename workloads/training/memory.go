@@ -5,47 +5,54 @@ import (
 	"fmt"
 )
 
-// Memory is what a GPU of a stage holds when it holds most, in bytes.
+// Memory is the peak memory use of a GPU of a stage, in bytes.
 type Memory struct {
-	State       float64 // weights, gradients, and the optimizer's copy of weights and two moments, which replicas divide by Sharding
-	Activations float64 // of micro-batches whose backward pass has yet to come
-	InFlight    int     // how many these are, of all chunks
+	// State is the memory of weights, gradients and optimizer: a copy of the weights and
+	// two moments. Spec.Sharding divides parts of it among replicas.
+	State       float64
+	Activations float64 // of micro-batches that wait for their backward pass
+	InFlight    int     // maximum number of these forward passes, over all chunks
 }
 
-// optimizerBytes is what the optimizer holds of a parameter: a weight and Adam's two moments of 4 bytes each
-// (Rajbhandari et al. 2020, Sec. 3.1).
+// optimizerBytes is the optimizer state per parameter: a weight and Adam's two moments of
+// 4 bytes each (Rajbhandari et al. 2020, Sec. 3.1).
 const optimizerBytes = 12
 
-// Memory returns what a GPU of a stage holds.
+// Memory returns the peak memory use of a GPU of a stage.
 func (s *Spec) Memory(stage int) (m Memory) {
 	gpus, tp := float64(s.StageGPUs()), float64(s.TP)
-	// by what is divided among all that synchronise, and what is not
-	whole, shared := float64(s.Choices.ParameterBytes+s.Choices.GradientBytes), float64(optimizerBytes)
-	move := func(bytes int, is bool) {
-		if is {
-			whole, shared = whole-float64(bytes), shared+float64(bytes)
+	// bytes per parameter: replicated, and sharded among all copies
+	replicated, sharded := float64(s.Choices.ParameterBytes+s.Choices.GradientBytes), float64(optimizerBytes)
+	shardIf := func(bytes int, condition bool) {
+		if condition {
+			replicated, sharded = replicated-float64(bytes), sharded+float64(bytes)
 		}
 	}
-	move(s.Choices.GradientBytes, s.scatters())
-	move(s.Choices.ParameterBytes, s.gathers())
-	move(-optimizerBytes, s.Sharding == ShardNothing)
-	held := make([]float64, s.Chunks)
+
+	shardIf(s.Choices.GradientBytes, s.scattersGradients())
+	shardIf(s.Choices.ParameterBytes, s.gathersParameters())
+	shardIf(-optimizerBytes, s.Sharding == ShardNothing)
+
+	// Sum the state over the chunks of the stage.
+	activations := make([]float64, s.Chunks)
 	for c := range s.Chunks {
 		v := c*s.PP + stage
 		copies := float64(s.Replicas() * s.Copies())
 		experts := s.expertParameters(v)
-		rest := (s.Parameters(v) - experts) * gpus / tp // in each of the tensor-parallel groups of a stage
-		m.State += experts*(whole+shared/copies) + rest*(whole+shared/(copies*gpus/tp))
-		held[c] = s.activations(v)
+		rest := (s.Parameters(v) - experts) * gpus / tp // copied in each tensor-parallel group
+		m.State += experts*(replicated+sharded/copies) + rest*(replicated+sharded/(copies*gpus/tp))
+		activations[c] = s.activationMemory(v)
 	}
+
+	// Follow the stage's program and record the maximum of the activations.
 	sum, n := 0.0, 0
 	for _, o := range s.Program(stage) {
-		switch o.Work {
-		case Forwards:
-			sum += held[o.Chunk]
+		switch o.Kind {
+		case ForwardPass:
+			sum += activations[o.Chunk]
 			n++
-		case Backwards, Weights:
-			sum -= held[o.Chunk]
+		case BackwardPass, WeightGradientPass:
+			sum -= activations[o.Chunk]
 			n--
 		}
 		m.Activations, m.InFlight = max(m.Activations, sum), max(m.InFlight, n)
@@ -53,44 +60,54 @@ func (s *Spec) Memory(stage int) (m Memory) {
 	return m
 }
 
-// activations returns the bytes that a GPU holds of a micro-batch's forward pass through virtual stage v for its
-// backward pass. For numbers of 2 bytes, multi-head attention and a feed-forward network of four times the width h, a
-// layer of a whole model holds 34h per token (Korthikanti et al. 2022, Eq. 1 to 4 and Sec. 5). If StoreScores is set it
-// also holds 5 bytes per head and pair of tokens, as attention does that is not computed block by block (FlashAttention;
-// Dao et al. 2022). A token's copies for its experts are spread over the GPUs of a stage evenly.
-func (s *Spec) activations(v int) float64 {
+// activationMemory returns the bytes that a GPU stores from one micro-batch's forward
+// pass through virtual stage v until its backward pass.
+//
+// With 2-byte numbers, multi-head attention and a feed-forward network of width 4h, one
+// layer stores 34h bytes per token in total (Korthikanti et al. 2022, Eq. 1 to 4 and Sec.
+// 5). With StoreScores it stores 5 more bytes per head and pair of tokens, as attention
+// does that is not computed block by block (unlike FlashAttention; Dao et al. 2022). The
+// copies of a token for its experts are assumed to be spread evenly over the GPUs of a
+// stage.
+func (s *Spec) activationMemory(v int) float64 {
 	a, c := &s.Arch, &s.Choices
 	_, layers := s.layers(v)
 	number, h, tp := float64(c.ActivationBytes), float64(a.Hidden), float64(s.TP)
 	tokens := s.microbatchTokens() / float64(s.ContextRanks())
-	serial := 1.0 // the part that every tensor-parallel rank holds of what is not divided among them
+
+	serial := 1.0 // fraction of the serial activations per tensor-parallel rank
 	if c.SequenceParallel {
 		serial = 1 / tp
 	}
 	if s.Recompute == "full" {
-		return layers * tokens * number * h * serial // a layer's input
+		return layers * tokens * number * h * serial // only the input of each layer
 	}
-	// inputs of both norms, of attention and of the network, and two masks of a byte
-	each := (4*number + 2) * h * serial
+
+	// inputs of both norms, of attention and of the network, and two 1-byte masks
+	perToken := (4*number + 2) * h * serial
+
+	// Queries, keys, values and the output of attention.
 	heads := float64(a.Heads)
 	if a.Attention == "mla" {
-		each += number * float64(a.QRank+a.KVRank+a.RopeDim) * serial
-		each += number * heads * float64(2*(a.NopeDim+a.RopeDim)+2*a.ValueDim) / tp
-	} else { // a rank has at least one head of keys and values
-		each += number * float64(a.HeadDim) * (2*heads/tp + 2*max(1, float64(a.KVHeads)/tp))
+		perToken += number * float64(a.QRank+a.KVRank+a.RopeDim) * serial
+		perToken += number * heads * float64(2*(a.NopeDim+a.RopeDim)+2*a.ValueDim) / tp
+	} else { // Each rank has at least one head of keys and values.
+		perToken += number * float64(a.HeadDim) * (2*heads/tp + 2*max(1, float64(a.KVHeads)/tp))
 	}
 	if s.StoreScores && s.Recompute != "selective" {
-		each += (2*number + 1) * heads * s.scoredTokens() / tp
+		perToken += (2*number + 1) * heads * s.attendedTokens() / tp
 	}
+
 	experts := s.ExpertLayers(v)
-	network := (layers - experts) * number * a.matrices() * float64(a.FFN)
-	network += experts * number * (a.matrices()*float64(a.ExpertFFN)*float64(a.TopK+a.SharedExperts) + h*float64(a.TopK*max(1, s.ETP)))
-	return tokens * (layers*each + network/tp)
+	network := (layers - experts) * number * a.ffnMatrices() * float64(a.FFN)
+	network += experts * number * (a.ffnMatrices()*float64(a.ExpertFFN)*float64(a.TopK+a.SharedExperts) +
+		h*float64(a.TopK*max(1, s.ETP)))
+	return tokens * (layers*perToken + network/tp)
 }
 
-// scoredTokens returns the tokens that a token has scores for, on the mean of all layers: the whole sequence, or those
-// that an index selects.
-func (s *Spec) scoredTokens() float64 {
+// attendedTokens returns the number of tokens whose scores a token stores, averaged over
+// all layers: the whole sequence, or the tokens in a window or selected by an index.
+func (s *Spec) attendedTokens() float64 {
 	a, tokens := &s.Arch, float64(s.Sequence)
 	if a.Attended == 0 {
 		return tokens
@@ -99,7 +116,8 @@ func (s *Spec) scoredTokens() float64 {
 	return (1-part)*tokens + part*min(tokens, float64(a.Attended))
 }
 
-// Words says what a GPU of a stage holds, by size, which writes a number of bytes.
+// Words describes the memory of a GPU in one line. The function size formats a number of
+// bytes.
 func (m Memory) Words(size func(bytes float64) string) string {
 	return fmt.Sprintf("%s a GPU: %s of weights, gradients and optimizer, and activations of up to %d forward passes, %s",
 		size(m.State+m.Activations), size(m.State), m.InFlight, size(m.Activations))

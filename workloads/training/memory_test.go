@@ -5,11 +5,13 @@ import (
 	"testing"
 )
 
-// TestActivations compares with the formulas of Korthikanti et al. 2022: a layer of multi-head attention and a network of
-// four times the width holds 34h per token, and 5 bytes per head and pair of tokens if scores are stored. Tensor
-// parallelism divides 24h of that, and with sequence parallelism all (Eq. 1, 2 and 4). Recomputed in full it holds 2h.
+// TestActivations compares with the formulas of Korthikanti et al. 2022. A layer of
+// multi-head attention with a network of four times the width stores 34h bytes per token,
+// and 5 bytes per head and pair of tokens if scores are stored. Tensor parallelism
+// divides 24h of that; with sequence parallelism it divides all (Eq. 1, 2 and 4). Full
+// recomputation stores 2h.
 func TestActivations(t *testing.T) {
-	s := tiny(OneFOneB, 2, 4, 1)
+	s := tinySpec(OneFOneB, 2, 4, 1)
 	s.Arch.Layers = 6
 	h, scores := float64(s.Arch.Hidden), 5*float64(s.Arch.Heads*s.Sequence)
 	for _, c := range []struct {
@@ -29,22 +31,23 @@ func TestActivations(t *testing.T) {
 		{2, true, "full", false, 2 * h / 2},
 	} {
 		s.TP, s.Choices.SequenceParallel, s.Recompute, s.StoreScores = c.tp, c.sp, c.recompute, c.scores
-		if got, want := s.activations(0), 3*float64(s.Sequence)*c.want; math.Abs(got-want) > 1e-9*want {
+		if got, want := s.activationMemory(0), 3*float64(s.Sequence)*c.want; math.Abs(got-want) > 1e-9*want {
 			t.Errorf("%+v: %g bytes, want %g", c, got, want)
 		}
 	}
 }
 
-// TestMemory: a replica alone holds 18 bytes a parameter (6 of them of weights and gradients, 12 of the optimizer), of
-// which replicas share the last; and the first stage holds activations of as many micro-batches as there are stages.
+// TestMemory compares with hand counts. A single replica stores 18 bytes per parameter: 6
+// of weights and gradients and 12 of the optimizer, which replicas share. The first stage
+// stores the activations of one micro-batch per stage.
 func TestMemory(t *testing.T) {
-	s := tiny(OneFOneB, 4, 8, 1)
+	s := tinySpec(OneFOneB, 4, 8, 1)
 	s.GPUs = 2 * s.PP
 	one := s.Memory(0)
 	if want := 18 * s.Parameters(0); math.Abs(one.State-want) > 1 {
 		t.Errorf("%g bytes of state, want %g", one.State, want)
 	}
-	if want := 4 * s.activations(0); one.InFlight != 4 || math.Abs(one.Activations-want) > 1 {
+	if want := 4 * s.activationMemory(0); one.InFlight != 4 || math.Abs(one.Activations-want) > 1 {
 		t.Errorf("%d in flight hold %g bytes, want 4 and %g", one.InFlight, one.Activations, want)
 	}
 	s.GPUs *= 3
@@ -56,10 +59,11 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestExpertActivations compares a layer of multi-head latent attention with experts with a count of what each operator
-// keeps, in numbers per token: on four GPUs of two tensor-parallel groups, and with experts that two GPUs share.
+// TestExpertActivations compares a layer of multi-head latent attention with experts with
+// a count of the numbers that each operator stores per token. It covers four GPUs of two
+// tensor-parallel groups, and experts shared by two GPUs.
 func TestExpertActivations(t *testing.T) {
-	s := tiny(OneFOneB, 1, 4, 1)
+	s := tinySpec(OneFOneB, 1, 4, 1)
 	s.Arch.Layers, s.Arch.DenseLayers = 1, 0
 	s.Arch.Attention, s.Arch.QRank, s.Arch.KVRank, s.Arch.NopeDim, s.Arch.RopeDim, s.Arch.ValueDim = "mla", 96, 64, 32, 16, 24
 	s.Arch.Gated, s.Arch.Experts, s.Arch.TopK, s.Arch.SharedExperts, s.Arch.ExpertFFN = true, 8, 3, 1, 512
@@ -67,33 +71,35 @@ func TestExpertActivations(t *testing.T) {
 	s.TP, s.Choices.SequenceParallel = 2, true
 	for _, c := range []struct{ ep, etp int }{{4, 1}, {2, 2}} {
 		s.EP, s.ETP, s.GPUs = c.ep, c.etp, 4
-		norms := 4*2*h + 2*h // and two masks of a byte
+		norms := 4*2*h + 2*h // and two 1-byte masks
 		latent := 2 * (96 + 64 + 16.0)
-		attention := 2 * heads * (2*(32+16) + 24 + 24) // queries, keys, values and what comes out
-		routed := 3 * (2*h*float64(c.etp) + 3*2*512)   // an expert's input, on each of its GPUs, and three of its width
+		attention := 2 * heads * (2*(32+16) + 24 + 24) // queries, keys, values and outputs
+		routed := 3 * (2*h*float64(c.etp) + 3*2*512)   // expert inputs, on each GPU, and three of the expert's width
 		shared := 3 * 2 * 512.0
 		want := float64(s.Sequence) * (norms + latent + attention + routed + shared) / 2
-		if got := s.activations(0); math.Abs(got-want) > 1e-9*want {
+		if got := s.activationMemory(0); math.Abs(got-want) > 1e-9*want {
 			t.Errorf("EP %d, ETP %d: %g bytes, want %g", c.ep, c.etp, got, want)
 		}
 	}
 }
 
-// TestKeysAreOnEveryRank: keys and values of fewer heads than tensor-parallel ranks are on every rank.
+// TestKeysAreOnEveryRank checks that keys and values are replicated if there are fewer
+// heads than tensor-parallel ranks.
 func TestKeysAreOnEveryRank(t *testing.T) {
-	s := tiny(OneFOneB, 1, 4, 1)
+	s := tinySpec(OneFOneB, 1, 4, 1)
 	s.Arch.Layers, s.Arch.KVHeads, s.TP, s.Choices.SequenceParallel = 1, 1, 1, true
-	one := s.activations(0)
+	one := s.activationMemory(0)
 	s.TP = 4
 	keys := 2 * 2 * float64(s.Arch.HeadDim*s.Sequence)
-	if got, want := s.activations(0), (one-keys)/4+keys; math.Abs(got-want) > 1e-9*want {
+	if got, want := s.activationMemory(0), (one-keys)/4+keys; math.Abs(got-want) > 1e-9*want {
 		t.Errorf("%g bytes, want %g", got, want)
 	}
 }
 
-// TestInFlight compares the micro-batches whose activations the first stage holds with the literature: all under GPipe,
-// as many as stages under 1F1B, pp x v + pp - 1 chunks of v per stage when interleaved (Korthikanti et al. 2022, Sec.
-// 4.2.3), and pp + 1 under DualPipe (DeepSeek-V3, Table 2).
+// TestInFlight compares the number of micro-batches whose activations a stage stores with
+// the literature: all under GPipe, one per stage under 1F1B, pp x v + pp - 1 chunks for v
+// chunks per stage when interleaved (Korthikanti et al. 2022, Sec. 4.2.3), and pp + 1
+// under DualPipe (DeepSeek-V3, Table 2).
 func TestInFlight(t *testing.T) {
 	for _, c := range []struct {
 		schedule      string
@@ -102,17 +108,17 @@ func TestInFlight(t *testing.T) {
 	}{
 		{GPipe, 1, 0, 16}, {OneFOneB, 1, 0, 4}, {OneFOneB, 1, 2, 2}, {Interleaved, 2, 0, 4*2 + 4 - 1}, {DualPipe, 2, 0, 5},
 	} {
-		s := tiny(c.schedule, 4, 16, c.chunks)
+		s := tinySpec(c.schedule, 4, 16, c.chunks)
 		if got := s.Memory(c.stage).InFlight; got != c.want {
 			t.Errorf("%s: stage %d holds %d, want %d", c.schedule, c.stage, got, c.want)
 		}
 	}
 }
 
-// TestLoadShares: consecutive experts are on a rank, whose GPUs share them; pieces meet the layers that they are of, of
-// which dense ones have no experts.
+// TestLoadShares checks that consecutive experts are on one rank, whose GPUs share them,
+// and that pieces of a pass map to their layers, of which dense layers have no experts.
 func TestLoadShares(t *testing.T) {
-	s := tiny(OneFOneB, 2, 4, 1)
+	s := tinySpec(OneFOneB, 2, 4, 1)
 	s.Arch.Layers, s.Arch.DenseLayers, s.Arch.Experts, s.Arch.TopK, s.Arch.ExpertFFN = 7, 1, 4, 1, 512
 	s.EP, s.ETP, s.GPUs = 2, 2, 16
 	s.ExpertLoads = [][]int{{1, 2, 3, 4}, {0, 0, 0, 1}, {1, 1, 1, 1}, {5, 0, 0, 5}, {1, 0, 0, 0}, {9, 9, 9, 9}}
@@ -123,7 +129,7 @@ func TestLoadShares(t *testing.T) {
 			}
 		}
 	}
-	s.Choices.StageSplit = "layers" // 4 and 3
+	s.Choices.StageSplit = "layers" // 4 and 3 layers
 	for _, c := range [][3]int{{0, 0, 0}, {0, 1, 0}, {0, 2, 1}, {0, 3, 2}, {1, 0, 3}, {1, 2, 5}} {
 		if got := s.expertLayer(c[0], c[1], s.Pieces(c[0])); got != c[2] {
 			t.Errorf("stage %d, piece %d: layer %d, want %d", c[0], c[1], got, c[2])

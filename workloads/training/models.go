@@ -2,8 +2,8 @@ package training
 
 import "slices"
 
-// Architecture describes a transformer: what decides its arithmetic, its parameters and the size of what its stages
-// exchange.
+// Architecture describes a transformer. It determines the arithmetic, the number of
+// parameters and the size of the messages between stages.
 type Architecture struct {
 	Name            string  `key:"name" doc:"name of the model"`
 	Layers          int     `key:"layers" doc:"transformer layers" required:"" min:"1" max:"65536"`
@@ -33,12 +33,18 @@ type Architecture struct {
 	EffectiveTFLOPS float64 `key:"effective_tflops" doc:"effective rate of one GPU on the model, in 1e12 operations per second" else:"workload.effective_tflops; one of the two is required, unless workload.compute says how long operators take" above:"0" max:"1000000"`
 }
 
-// models are the presets: Table I of the DELTA paper, and GPT-7B of its Fig. 1, whose effective rates are those of the
-// preset "calibrated"; and models that were trained on TPU v4, at 46.2 % of its 275 TFLOP/s, as PaLM-540B was: PaLM
-// (Chowdhery et al. 2022, Table 1 and Sec. 2) and BERT-large (Devlin et al. 2019, Sec. 3), which has few parameters and
-// is taken at the same rate. Then models of today, by their public configurations, at what a GPU is said to achieve:
-// Llama 3 at the 400 TFLOP/s of 16,384 H100 (Llama 3, Table 4), ViT-22B at 54.9 % of a TPU v4 (Dehghani et al. 2023,
-// Sec. 4); of the others nobody says, and they are taken at DeepSeek-671B's rate. Their parameters are TestPublished's.
+// models are the preset models, with the sources of their effective rates:
+//
+//   - Table I of the DELTA paper and GPT-7B of its Fig. 1: the rates of preset "calibrated".
+//   - PaLM (Chowdhery et al. 2022, Table 1 and Sec. 2) and BERT-large (Devlin et al. 2019, Sec.
+//     3), trained on TPU v4: 46.2 % of the peak of 275 TFLOP/s, as achieved by PaLM-540B. For
+//     BERT-large this is an assumption.
+//   - Llama 3: 400 TFLOP/s on 16,384 H100 (Llama 3, Table 4).
+//   - ViT-22B: 54.9 % of the peak of a TPU v4 (Dehghani et al. 2023, Sec. 4).
+//   - Other models have public configurations but no published rate. They have the rate of
+//     DeepSeek-671B, which is an assumption.
+//
+// TestPublished compares their numbers of parameters with published ones.
 var models = []Architecture{
 	{
 		Name: "megatron-177b", Layers: 96, Hidden: 12288, Vocab: 131072,
@@ -100,7 +106,8 @@ var models = []Architecture{
 		Experts: 128, TopK: 8, ExpertFFN: 1536, EffectiveTFLOPS: 350,
 	},
 	{
-		// the attention of DeepSeek-671B, which attends to what an index chooses (DeepSeek-V3.2-Exp, Sec. 2.1)
+		// the attention of DeepSeek-671B, restricted to tokens chosen by an index
+		// (DeepSeek-V3.2-Exp, Sec. 2.1)
 		Name: "deepseek-v3.2", Layers: 61, Hidden: 7168, Vocab: 129280,
 		Attention: "mla", Heads: 128, KVHeads: 128,
 		QRank: 1536, KVRank: 512, RopeDim: 64, NopeDim: 128, ValueDim: 128,
@@ -123,14 +130,15 @@ var models = []Architecture{
 		Experts: 128, TopK: 4, ExpertFFN: 2880, EffectiveTFLOPS: 350,
 	},
 	{
-		// of images: it has no vocabulary, and attention_flops = "full" is its attention
+		// An image model without vocabulary. Its attention needs attention_flops =
+		// "full".
 		Name: "vit-22b", Layers: 48, Hidden: 6144, Vocab: 1,
 		Attention: "mha", Heads: 48, KVHeads: 48, HeadDim: 128,
 		FFN: 4 * 6144, ParallelLayers: true, EffectiveTFLOPS: 151,
 	},
 }
 
-// Model returns the preset called name, and whether there is one.
+// Model returns the preset model with the given name, and whether it exists.
 func Model(name string) (Architecture, bool) {
 	i := slices.IndexFunc(models, func(a Architecture) bool { return a.Name == name })
 	if i < 0 {
@@ -139,7 +147,7 @@ func Model(name string) (Architecture, bool) {
 	return models[i], true
 }
 
-// ModelNames returns the names of the presets, those of Table I first, in the order of models.
+// ModelNames returns the names of the preset models. The models of Table I come first.
 func ModelNames() []string {
 	names := make([]string, len(models))
 	for i := range models {

@@ -13,17 +13,19 @@ import (
 	"sim/workloads/training"
 )
 
+// update rewrites testdata/models.json.
 var update = flag.Bool("update", false, "write testdata/models.json anew")
 
-// TestPublished holds the parameters of models, in billions, to those that their authors state: all of them, and those
-// that a token meets. Both are with the embedding and the output head but for gpt-oss, whose authors leave the
-// embedding out of what is active, and for models whose tables are left out altogether: ViT-22B's 21,743 million are
-// those of its layers.
+// TestPublished compares the number of parameters of models, in billions, with the
+// numbers stated by their authors: in total, and active per token. The numbers include
+// the embedding and the output head, with two exceptions. The authors of gpt-oss exclude
+// the embedding from the active parameters. ViT-22B's 21,743 million are those of its
+// layers.
 func TestPublished(t *testing.T) {
 	for _, c := range []struct {
 		model         string
 		total, active float64
-		tables        [2]float64 // of Vocab x Hidden, in all and active
+		tables        [2]float64 // multiples of Vocab x Hidden, total and active
 		within        float64
 	}{
 		{"gpt-7b", 6.98, 6.98, [2]float64{1, 1}, 0.01},       // 32 layers of 12 h^2, and 131,072 tokens
@@ -53,8 +55,8 @@ func TestPublished(t *testing.T) {
 	}
 }
 
-// TestPresets compares every number of every preset with testdata/models.json. Totals of parameters do not show a small
-// change.
+// TestPresets compares every number of every preset with testdata/models.json. Totals of
+// parameters would not reveal a small change.
 func TestPresets(t *testing.T) {
 	var all []training.Architecture
 	for _, name := range training.ModelNames() {
@@ -80,8 +82,9 @@ func TestPresets(t *testing.T) {
 	}
 }
 
-// TestAttended: what a token attends to by hand: of a window of w in a sequence of s tokens w - w^2/2s on average, s/2
-// of all.
+// TestAttended compares attention over fewer tokens with hand counts. In a window of w in
+// a sequence of s tokens, a token attends to w - w^2/2s tokens on average; without a
+// window, to s/2.
 func TestAttended(t *testing.T) {
 	s := training.Spec{
 		Arch: mustModel(t, "gpt-oss-120b"), Choices: calibrated(350), Sequence: 4096, Microbatch: 1, Microbatches: 1,
@@ -108,7 +111,8 @@ func TestAttended(t *testing.T) {
 	}
 }
 
-// TestModelWords: parameters have three digits, whatever the size of the model.
+// TestModelWords checks that parameters are printed with three digits for any size of
+// model.
 func TestModelWords(t *testing.T) {
 	for name, want := range map[string]string{
 		"bert-large": "302 million parameters", "gpt-7b": "6.44 billion parameters", "megatron-177b": "174 billion parameters", "kimi-k2": "1024 billion parameters",
@@ -120,7 +124,8 @@ func TestModelWords(t *testing.T) {
 	}
 }
 
-// TestWidths: the widths of published models are multiples of 16, and their heads share keys and values evenly.
+// TestWidths checks properties of all published models: widths are multiples of 16, and
+// query heads share keys and values evenly.
 func TestWidths(t *testing.T) {
 	for _, name := range training.ModelNames() {
 		a, _ := training.Model(name)

@@ -9,21 +9,22 @@ import (
 	"sim/workloads/training"
 )
 
-// TestOverlap: on links that nothing shares a step takes what its parts take, added up by hand: where a part of the
-// computing does not wait for the calls before it, the longer of the two; and where gradients are synchronised piece by
-// piece, each piece from when it is computed and the one before is synchronised.
+// TestOverlap compares the makespan on links without contention with a hand computation.
+// Computation that does not wait for calls takes the maximum of the two times. With
+// piecewise synchronisation, each piece starts when it is computed and the previous one
+// has arrived.
 func TestOverlap(t *testing.T) {
 	base := training.Spec{
 		Arch: mustModel(t, "palm-8b"), Choices: calibrated(127), Sequence: 2048, Microbatch: 1, Microbatches: 1,
 		TP: 1, PP: 1, EP: 1, ETP: 1, GPUs: 4, Chunks: 1, PassPieces: 4,
 	}
 	ends := func(s training.Spec) (engine.Time, *training.Iteration) {
-		it, err := training.Build(s, training.Extent{All: true, PerGPU: true, Expand: direct})
+		it, err := training.Build(s, training.BuildOptions{All: true, PerGPU: true, Expand: expandDirect})
 		if err != nil {
 			t.Fatal(err)
 		}
 		n, r := mesh(it.Graph, s.GPUs)
-		return play(t, it.Graph, n, r, flow.MaxMin).Makespan, it
+		return simulate(t, it.Graph, n, r, flow.MaxMin).Makespan, it
 	}
 	check := func(what string, got, want engine.Time, it *training.Iteration) {
 		if d := got - want; d > engine.Time(len(it.Graph.Tasks)) || -d > engine.Time(len(it.Graph.Tasks)) {
@@ -32,7 +33,7 @@ func TestOverlap(t *testing.T) {
 	}
 	forward := func(s training.Spec) engine.Time { return engine.Time(s.ForwardSeconds(0) * float64(engine.Second)) }
 	for _, part := range []float64{0, 0.3, 1} {
-		for _, slow := range []float64{1, 20} { // calls are the shorter, or the longer
+		for _, slow := range []float64{1, 20} { // calls are shorter, or longer, than computation
 			s := base
 			s.TP, s.OverlapCalls, s.Choices.EffectiveTFLOPS = 4, part, 127*slow
 			got, it := ends(s)
@@ -43,18 +44,20 @@ func TestOverlap(t *testing.T) {
 					compute *= 2
 				}
 				calls := s.Calls(0, pass) // a gather before a layer, a scatter after it
-				if len(calls) != 2 || calls[0].Kind != training.AllGather || calls[1].Kind != training.ReduceScatter || calls[1].Place != training.After {
+				if len(calls) != 2 || calls[0].Kind != training.AllGather || calls[1].Kind != training.ReduceScatter || calls[1].Position != training.LayerEnd {
 					t.Fatalf("a layer calls %v", calls)
 				}
-				// attention and network read the same input: the first part of a piece follows the scatter of the piece
-				// before and the gather, the second nothing
-				one := alone(t, s, calls[0])
+				// Attention and network read the same input. The first part of a piece
+				// waits for the scatter of the previous piece and the gather; the second
+				// part waits for nothing.
+				one := directTime(t, s, calls[0])
 				for piece := range engine.Time(4) {
 					before := one
 					if piece > 0 {
 						before += one
 					}
-					// of GPU time that does not wait: attention in the forward pass, the network in the backward pass
+					// The part that does not wait: attention in a forward pass, the
+					// network in a backward pass.
 					first := attentionPart(s)
 					if pass == training.Backward {
 						first = 1 - first
@@ -74,7 +77,7 @@ func TestOverlap(t *testing.T) {
 		got, it := ends(s)
 		each := engine.Time(0)
 		for _, c := range s.Calls(0, training.Sync) {
-			each += alone(t, s, c)
+			each += directTime(t, s, c)
 		}
 		end := engine.Time(0)
 		for piece := range engine.Time(4) {
@@ -87,32 +90,33 @@ func TestOverlap(t *testing.T) {
 	}
 }
 
-// attentionPart is what attention takes of a pass of PaLM: of parameters h^2 (2 + 2/heads) and 12 h^2, and half of the
-// scores.
+// attentionPart returns the fraction of a pass of PaLM spent on attention: its parameters
+// are h^2 (2 + 2/heads), those of the network 12 h^2, and scores cover half of the
+// tokens.
 func attentionPart(s training.Spec) float64 {
 	h, n := float64(s.Arch.Hidden), float64(s.Sequence)
 	attention := 2*(2*h*h+2*h*256) + 2*n*h
 	return attention / (attention + 2*12*h*h)
 }
 
-// TestBuckets: where gradients are synchronised in buckets each goes when it is computed and the one before is there,
-// and the optimizer follows the last, added up by hand for two replicas of a stage: whose ring is between two GPUs.
-// Recomputing adds a forward pass, or its scores.
+// TestBuckets compares bucketed synchronisation of two replicas of one stage with a hand
+// computation: each bucket starts when it is computed and the previous one has arrived,
+// and the optimizer follows the last. Recomputation adds a forward pass or its scores.
 func TestBuckets(t *testing.T) {
 	base := training.Spec{
 		Arch: mustModel(t, "palm-8b"), Choices: calibrated(127), Sequence: 2048, Microbatch: 1, Microbatches: 3,
 		TP: 1, PP: 1, EP: 1, ETP: 1, GPUs: 2, Chunks: 1,
 	}
 	ends := func(s training.Spec) engine.Time {
-		it, err := training.Build(s, training.Extent{All: true, PerGPU: true})
+		it, err := training.Build(s, training.BuildOptions{All: true, PerGPU: true})
 		if err != nil {
 			t.Fatal(err)
 		}
 		n, r := mesh(it.Graph, s.GPUs)
-		return play(t, it.Graph, n, r, flow.MaxMin).Makespan
+		return simulate(t, it.Graph, n, r, flow.MaxMin).Makespan
 	}
 	sync := func(s training.Spec) engine.Time {
-		it, err := training.Build(s, training.Extent{All: true, PerGPU: true})
+		it, err := training.Build(s, training.BuildOptions{All: true, PerGPU: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -122,9 +126,9 @@ func TestBuckets(t *testing.T) {
 			}
 		}
 		n, r := mesh(it.Graph, s.GPUs)
-		return play(t, it.Graph, n, r, flow.MaxMin).Makespan
+		return simulate(t, it.Graph, n, r, flow.MaxMin).Makespan
 	}
-	const within = 100 // ticks, of rounding a part
+	const within = 100 // ticks, for rounding of each part
 	gradients := float64(base.Choices.GradientBytes) * base.Parameters(0)
 	for _, parts := range []int{1, 2, 7} {
 		for _, slow := range []float64{1, 20} {
@@ -155,9 +159,11 @@ func TestBuckets(t *testing.T) {
 	}
 }
 
-// TestRingAttention: with a ring keys and values come block by block while attention's scores are computed, so that a
-// layer waits for the longer of the two and for the last block; in the backward pass their gradients go round with them.
-// Projections before and after the scores hide nothing. By hand, on links that are not shared.
+// TestRingAttention compares ring attention on links without contention with a hand
+// computation. Keys and values arrive block by block while scores are computed, so a
+// layer waits for the maximum of the two and for the last block. In the backward pass,
+// gradients travel around the ring with them. Projections before and after the scores
+// overlap nothing.
 func TestRingAttention(t *testing.T) {
 	base := training.Spec{
 		Arch: mustModel(t, "gpt-7b"), Choices: calibrated(127), Sequence: 4096, Microbatch: 1, Microbatches: 1,
@@ -167,20 +173,22 @@ func TestRingAttention(t *testing.T) {
 	for _, slow := range []float64{0.1, 1, 100} {
 		s := base
 		s.Choices.EffectiveTFLOPS *= slow
-		it, err := training.Build(s, training.Extent{All: true, PerGPU: true, Expand: direct})
+		it, err := training.Build(s, training.BuildOptions{All: true, PerGPU: true, Expand: expandDirect})
 		if err != nil {
 			t.Fatal(err)
 		}
-		graph := it.Without(training.Sync) // of the copies of a stage
+		graph := it.WithoutCalls(training.Sync) // without the synchronisation of copies in a stage
 		n, r := mesh(graph, s.GPUs)
-		got := play(t, graph, n, r, flow.MaxMin).Makespan
-		gather := alone(t, s, s.Calls(0, training.Forward)[0])
+		got := simulate(t, graph, n, r, flow.MaxMin).Makespan
+		gather := directTime(t, s, s.Calls(0, training.Forward)[0])
 		layer := engine.Time(s.ForwardSeconds(0) / 4 * float64(engine.Second))
-		// of multi-head attention, 8 h^2 operations a token of projections and 2 h n of causal scores, and 16 h^2 in the network
+		// Operations per token: 8 h^2 for the projections of multi-head attention, 2 h n
+		// for causal scores, and 16 h^2 in the network.
 		h, tokens := float64(s.Arch.Hidden), float64(s.Sequence)
 		scores := engine.Time(float64(layer) * 2 * h * tokens / (8*h*h + 2*h*tokens + 2*s.Arch.FFNParameters()))
 		want := engine.Time(0)
-		for _, pass := range []engine.Time{1, 2} { // a gather forward; a gather and a scatter backward, which take twice as long
+		// One gather forward; a gather and a scatter backward, which take twice as long.
+		for _, pass := range []engine.Time{1, 2} {
 			a, last := pass*scores, pass*scores/4
 			want += 4 * (max(a-last, pass*gather) + last + pass*(layer-scores))
 		}

@@ -9,10 +9,11 @@ import (
 	"sim/workloads/training"
 )
 
-// TestGradientPieces: two replicas of one stage synchronise their gradients part by part. A part
-// starts when the last of its layers is computed and the part before has arrived, and all parts
-// together have the bytes of all gradients: between replicas, and by calls in the graph, of which a
-// part may span several pieces of a pass.
+// TestGradientPieces checks that two replicas of one stage synchronise their gradients
+// piece by piece. A piece starts when the last of its layers is computed and the previous
+// piece has arrived. All pieces together have the bytes of all gradients. It covers
+// transfers between replicas, and calls in the graph, whose pieces may span several
+// pieces of a pass.
 func TestGradientPieces(t *testing.T) {
 	base := training.Spec{
 		Arch: mustModel(t, "palm-8b"), Choices: calibrated(127), Sequence: 2048, Microbatch: 1, Microbatches: 2,
@@ -20,13 +21,13 @@ func TestGradientPieces(t *testing.T) {
 	}
 	for _, graph := range []bool{false, true} {
 		for _, parts := range []int{1, 2, 3, 7} {
-			for _, slow := range []float64{1, 20} { // synchronisation is the shorter, or the longer
-				s, x := base, training.Extent{All: true, PerGPU: true}
+			for _, slow := range []float64{1, 20} { // synchronisation is shorter, or longer, than computation
+				s, x := base, training.BuildOptions{All: true, PerGPU: true}
 				s.Choices.EffectiveTFLOPS = 127 * slow
 				s.Buckets = units.Bytes(float64(s.Choices.GradientBytes)*s.Parameters(0)/float64(parts)) + 1
 				pieces := parts
 				if graph {
-					pieces, s.PassPieces, s.Collectives, x.Expand = 12, 12, "graph", direct
+					pieces, s.PassPieces, s.Collectives, x.Expand = 12, 12, "graph", expandDirect
 				}
 				if got := s.SyncPieces(0); got != parts {
 					t.Fatalf("%d parts, want %d", got, parts)
@@ -36,9 +37,9 @@ func TestGradientPieces(t *testing.T) {
 					t.Fatal(err)
 				}
 				n, r := mesh(it.Graph, s.GPUs)
-				trace := play(t, it.Graph, n, r, flow.MaxMin)
+				trace := simulate(t, it.Graph, n, r, flow.MaxMin)
 				forward := engine.Time(s.ForwardSeconds(0) * float64(engine.Second))
-				var transfers []int // of the first replica, in the order of parts
+				var transfers []int // from the first replica, in the order of pieces
 				bytes := int64(0)
 				for i, m := range it.Meta {
 					if task := &it.Graph.Tasks[i]; m.Phase == training.Sync && task.Kind == engine.Transfer && task.Src == 0 {
@@ -47,7 +48,7 @@ func TestGradientPieces(t *testing.T) {
 					}
 				}
 				want := s.SyncBytes(0)
-				if graph { // of which each of two ranks sends half
+				if graph { // each of two ranks sends half
 					want = 0
 					for _, c := range s.Calls(0, training.Sync) {
 						want += int64(parts) * (c.Bytes / 2)
@@ -58,7 +59,7 @@ func TestGradientPieces(t *testing.T) {
 				}
 				each, before := len(transfers)/parts, engine.Time(0)
 				for part := range parts {
-					last := (part + 1) * pieces / parts // pieces of the last backward pass that are computed before
+					last := (part + 1) * pieces / parts // pieces of the last backward pass computed before
 					start := max(before, 4*forward+2*forward*engine.Time(last)/engine.Time(pieces))
 					got := trace.Start[transfers[part*each]]
 					if d := got - start; d > 100 || -d > 100 {
@@ -71,8 +72,8 @@ func TestGradientPieces(t *testing.T) {
 	}
 }
 
-// TestExpertLayersOfPieces: a forward pass meets the experts of its layers in order, and a backward
-// pass from the last layer to the first.
+// TestExpertLayersOfPieces checks that a forward pass reaches the experts of its layers
+// in order, and a backward pass in reverse order.
 func TestExpertLayersOfPieces(t *testing.T) {
 	const layers = 5
 	s := training.Spec{
@@ -83,11 +84,11 @@ func TestExpertLayersOfPieces(t *testing.T) {
 		Collectives: "graph", ExpertSizes: "loads",
 	}
 	var draws []uint64
-	_, err := training.Build(s, training.Extent{All: true, PerGPU: true, Expand: func(g *engine.Graph, c training.Call, group, ready []int32) ([]int32, error) {
+	_, err := training.Build(s, training.BuildOptions{All: true, PerGPU: true, Expand: func(g *engine.Graph, c training.Call, group, ready []int32) ([]int32, error) {
 		if c.Dim == training.Expert {
 			draws = append(draws, c.Draw)
 		}
-		return direct(g, c, group, ready)
+		return expandDirect(g, c, group, ready)
 	}})
 	if err != nil {
 		t.Fatal(err)

@@ -6,7 +6,8 @@ type Preset struct {
 	choices   func(t *Spec) Choices
 }
 
-// Presets are all presets, the default first. None says what a GPU achieves: that belongs to the model.
+// Presets are all presets; the first is the default. The effective rate is not part of a
+// preset: it belongs to the model.
 var Presets = []Preset{
 	{
 		Name: "calibrated",
@@ -38,6 +39,7 @@ var Presets = []Preset{
 	},
 }
 
+// calibrated are the choices of the preset of this name.
 var calibrated = Choices{
 	BackwardRatio:          2,
 	AttentionFLOPs:         "causal",
@@ -52,7 +54,7 @@ var calibrated = Choices{
 	RouterFLOPs:            "all-layers",
 }
 
-// preset returns the preset of s; the first one stands in for an unknown one.
+// preset returns the preset of s, or the default if the name is unknown.
 func (s *Spec) preset() *Preset {
 	for i := range Presets {
 		if Presets[i].Name == s.Preset {
@@ -62,7 +64,7 @@ func (s *Spec) preset() *Preset {
 	return &Presets[0]
 }
 
-// Defaults returns a copy of s with the defaults that follow from other keys.
+// Defaults returns a copy of s with the defaults that depend on other keys.
 func (s *Spec) Defaults() *Spec {
 	d := *s
 	d.Chunks = s.Copies()

@@ -8,9 +8,10 @@ import (
 	"sim/engine/units"
 )
 
-// Recommendation describes a step of a recommendation model (Naumov et al. 2019): dense networks, of which each GPU has
-// a copy, and tables of embeddings, which are spread evenly over all GPUs.
-type Recommendation struct {
+// RecommendationModel describes a training step of a recommendation model (Naumov et al.
+// 2019). Each GPU has a copy of the dense networks. The embedding tables are spread
+// evenly over all GPUs.
+type RecommendationModel struct {
 	GPUs            int        `key:"gpus" doc:"number of GPUs of the job" required:"" min:"2" max:"1048576"`
 	Samples         int        `key:"samples" doc:"samples per GPU and step" required:"" min:"1" max:"1000000000"`
 	Tables          int        `key:"tables" doc:"number of embedding tables" required:"" min:"1" max:"1000000000"`
@@ -29,34 +30,38 @@ type Recommendation struct {
 	Pipelined       bool       `key:"pipelined" doc:"whether embeddings of the next step and embedding gradients of the previous step are exchanged while the dense networks are computed" default:"false"`
 }
 
-// MessageBytes returns what a GPU sends each other of embeddings, and of their gradients.
-func (s *Recommendation) MessageBytes() int64 {
+// MessageBytes returns the bytes of embeddings that a GPU sends to each other GPU.
+// Gradients of embeddings have the same size.
+func (s *RecommendationModel) MessageBytes() int64 {
 	return int64(math.Ceil(float64(s.Samples) * float64(s.Tables) * float64(s.Width) * float64(s.EmbeddingBytes) / float64(s.GPUs)))
 }
 
-// LookupSeconds returns how long a GPU reads the rows of its tables, which all GPUs' samples look up, or writes them.
-func (s *Recommendation) LookupSeconds() float64 {
+// LookupSeconds returns the time in which a GPU reads, or writes, the rows of its tables
+// for the samples of all GPUs.
+func (s *RecommendationModel) LookupSeconds() float64 {
 	return float64(s.Samples) * float64(s.Tables) * s.Pooling * float64(s.Width) * float64(s.RowBytes) * 8 / float64(s.MemoryRate)
 }
 
-// ForwardSeconds returns how long the dense networks take forward.
-func (s *Recommendation) ForwardSeconds() float64 {
+// ForwardSeconds returns the forward time of the dense networks.
+func (s *RecommendationModel) ForwardSeconds() float64 {
 	return float64(s.Samples) * s.Operations * float64(s.Dense) / (s.EffectiveTFLOPS * 1e12)
 }
 
-// Calls returns what a step calls: the exchange of embeddings, that of their gradients, and the reductions of gradients of
-// a piece of the top network and of the bottom one, which have no bytes where there is none.
-func (s *Recommendation) Calls() (forward, backward, top, bottom Call) {
+// Calls returns the calls of a step: the exchange of embeddings (forward), the exchange
+// of their gradients (backward), and the all-reduce of the gradients of one piece of the
+// top network and of the bottom network. An all-reduce of an empty network has no bytes.
+func (s *RecommendationModel) Calls() (forward, backward, top, bottom Call) {
 	exchange := Call{Dim: Expert, Kind: AllToAll, Bytes: s.MessageBytes()}
 	back := exchange
 	back.Transposed = true
 	reduce := func(part float64) Call {
-		return Call{Dim: Sync, Kind: AllReduce, Bytes: int64(math.Round(part * float64(s.Dense) * float64(s.GradientBytes)))}
+		return Call{Dim: Sync, Kind: AllReduce,
+			Bytes: int64(math.Round(part * float64(s.Dense) * float64(s.GradientBytes)))}
 	}
 	return exchange, back, reduce((1 - s.Bottom) / float64(s.Pieces)), reduce(s.Bottom)
 }
 
-// Parts of a step, as Meta.Chunk has them.
+// The parts of a step. TaskMeta.Chunk of a task is one of them.
 const (
 	lookup int32 = iota
 	bottomForward
@@ -70,64 +75,82 @@ const (
 )
 
 var partNames = [...]string{
-	"lookup", "bottom network, forward", "top network, forward", "top network, backward", "bottom network, backward", "update of tables",
+	"lookup", "bottom network, forward", "top network, forward", "top network, backward",
+	"bottom network, backward", "update of tables",
 	"exchange of embeddings", "exchange of their gradients", "reduction of gradients",
 }
 
-// BuildRecommendation returns a step of a recommendation model, whose calls expand makes (Extent.Expand) among all GPUs.
+// BuildRecommendation returns a step of a recommendation model. The function expand adds
+// each collective call to the graph, among all GPUs (see BuildOptions.Expand).
 //
-// Each GPU looks up, for the samples of all, the rows of its tables, and sends every other the embeddings of its samples,
-// while the bottom network is computed; then the top network, forward and backward. Gradients of embeddings go the other way
-// and are written to the tables, and those of the dense networks are reduced, a piece when it is computed and the one before
-// is reduced. Lookups do not take from what computes, as memory bounds the ones and arithmetic the other. The phases of exchanges
-// are Expert, of reductions Sync.
-func BuildRecommendation(s *Recommendation, expand func(g *engine.Graph, c Call, group, ready []int32) ([]int32, error)) (*Iteration, error) {
-	b := &builder{Iteration: &Iteration{Spec: Spec{GPUs: s.GPUs, PP: 1, Chunks: 1, Microbatches: 1, Collectives: InGraph}, Graph: &engine.Graph{}, All: true}}
-	b.x.Expand = expand
+// Each GPU looks up the rows of its tables for all samples and sends the embeddings to
+// the GPUs of the samples, while the bottom network is computed. The top network follows,
+// forward and backward. Gradients of embeddings return and are written to the tables.
+//
+// Gradients of the dense networks are all-reduced in pieces. A reduction starts when its
+// piece is computed and the previous reduction has ended. Lookups do not slow down
+// computation, because memory limits the former and arithmetic the latter. Exchanges
+// have the phase Expert, reductions the phase Sync.
+func BuildRecommendation(s *RecommendationModel, expand func(g *engine.Graph, c Call, group, ready []int32) ([]int32, error)) (*Iteration, error) {
+	b := &builder{Iteration: &Iteration{
+		Spec:  Spec{GPUs: s.GPUs, PP: 1, Chunks: 1, Microbatches: 1, Collectives: CollectivesInGraph},
+		Graph: &engine.Graph{}, All: true,
+	}}
+	b.options.Expand = expand
+
 	var group []int32
 	for g := range int32(s.GPUs) {
 		group = append(group, g)
 	}
-	var failed error
+
+	var firstErr error
+
+	// compute adds one task per GPU, each after the tasks of the same GPU in after.
 	compute := func(part int32, seconds float64, after ...[]int32) []int32 {
 		d, err := engine.FromSeconds(seconds)
-		if err != nil && failed == nil {
-			failed = fmt.Errorf("training: %s: %w", partNames[part], err)
+		if err != nil && firstErr == nil {
+			firstErr = fmt.Errorf("training: %s: %w", partNames[part], err)
 		}
-		m := Meta{Phase: Forward, Chunk: part}
+		m := TaskMeta{Phase: Forward, Chunk: part}
 		if part == topBackward || part == bottomBackward {
 			m.Phase = Backward
 		}
 		ids := make([]int32, s.GPUs)
 		for g := range ids {
 			m.GPU = int32(g)
-			ids[g] = b.task(engine.Task{Duration: d}, m)
+			ids[g] = b.addTask(engine.Task{Duration: d}, m)
 			for _, a := range after {
 				b.Graph.AddEdge(a[g], ids[g], 0)
 			}
 		}
 		return ids
 	}
+
+	// call adds a collective call among all GPUs and returns its last task on each.
 	call := func(part int32, c Call, ready []int32) []int32 {
-		if failed != nil || c.Bytes == 0 {
+		if firstErr != nil || c.Bytes == 0 {
 			return ready
 		}
-		done, err := b.expand(c, group, ready, Meta{Chunk: part, GPU: -1})
-		if failed = err; err != nil {
+		done, err := b.expandCall(c, group, ready, TaskMeta{Chunk: part, GPU: -1})
+		if firstErr = err; err != nil {
 			return ready
 		}
 		return done
 	}
+
+	// Forward: lookup and exchange, bottom network, top network.
 	forward, backward, top, bottom := s.Calls()
 	dense := s.ForwardSeconds()
-	looked := compute(lookup, s.LookupSeconds())
-	embedded := call(exchange, forward, looked)
-	below := compute(bottomForward, dense*s.Bottom)
-	needs := [][]int32{below}
+	lookedUp := compute(lookup, s.LookupSeconds())
+	embedded := call(exchange, forward, lookedUp)
+	bottomDone := compute(bottomForward, dense*s.Bottom)
+	needs := [][]int32{bottomDone}
 	if !s.Pipelined {
 		needs = append(needs, embedded)
 	}
-	at := compute(topForward, dense*(1-s.Bottom), needs...)
+	last := compute(topForward, dense*(1-s.Bottom), needs...)
+
+	// Backward: top network in pieces, each followed by its reduction.
 	var reduced []int32
 	reduce := func(c Call, computed []int32) {
 		if reduced != nil {
@@ -136,17 +159,20 @@ func BuildRecommendation(s *Recommendation, expand func(g *engine.Graph, c Call,
 		reduced = call(reduction, c, computed)
 	}
 	for range s.Pieces {
-		at = compute(topBackward, dense*(1-s.Bottom)*s.BackwardRatio/float64(s.Pieces), at)
-		reduce(top, at)
+		last = compute(topBackward, dense*(1-s.Bottom)*s.BackwardRatio/float64(s.Pieces), last)
+		reduce(top, last)
 	}
-	known := at
-	if s.Pipelined { // those of the step before
-		known = compute(exchangeBack, 0)
+
+	// The gradients of embeddings are exchanged and written to the tables.
+	gradients := last
+	if s.Pipelined { // the gradients of the previous step
+		gradients = compute(exchangeBack, 0)
 	}
-	compute(update, s.LookupSeconds(), call(exchangeBack, backward, known))
-	reduce(bottom, compute(bottomBackward, dense*s.Bottom*s.BackwardRatio, at))
-	if failed != nil {
-		return nil, failed
+	compute(update, s.LookupSeconds(), call(exchangeBack, backward, gradients))
+	reduce(bottom, compute(bottomBackward, dense*s.Bottom*s.BackwardRatio, last))
+
+	if firstErr != nil {
+		return nil, firstErr
 	}
 	b.Graph.Namer = func(id int32) string {
 		if m := b.Meta[id]; m.GPU >= 0 {
@@ -160,10 +186,11 @@ func BuildRecommendation(s *Recommendation, expand func(g *engine.Graph, c Call,
 	return b.Iteration, nil
 }
 
-// Words says in a line what is trained, by a title in place of what it is where there is one.
-func (s *Recommendation) Words(title string) string {
+// Words describes the step in one line. A non-empty title replaces the name of the model.
+func (s *RecommendationModel) Words(title string) string {
 	if title == "" {
 		title = "a recommendation model"
 	}
-	return fmt.Sprintf("%s on %d GPUs: %d samples each, %d tables of width %d, %.3g dense parameters", title, s.GPUs, s.Samples, s.Tables, s.Width, float64(s.Dense))
+	return fmt.Sprintf("%s on %d GPUs: %d samples each, %d tables of width %d, %.3g dense parameters",
+		title, s.GPUs, s.Samples, s.Tables, s.Width, float64(s.Dense))
 }

@@ -8,34 +8,36 @@ import (
 	"sim/workloads/training"
 )
 
-// TestRecommendation: on links that nothing shares a step takes what its parts take, added up by hand.
+// TestRecommendation compares the makespan of a step on links without contention with a
+// hand computation.
 func TestRecommendation(t *testing.T) {
-	base := training.Recommendation{
+	base := training.RecommendationModel{
 		GPUs: 4, Samples: 256, Tables: 26, Width: 128, Pooling: 8, RowBytes: 4, MemoryRate: 9.6e12, EmbeddingBytes: 2,
 		Dense: 16_000_000, GradientBytes: 4, Operations: 2, Bottom: 0.25, BackwardRatio: 2, EffectiveTFLOPS: 80, Pieces: 3,
 	}
 	seconds := func(s float64) engine.Time { return engine.Time(s * float64(engine.Second)) }
-	for name, change := range map[string]func(*training.Recommendation){
-		"as it is":        func(*training.Recommendation) {},
-		"one piece":       func(s *training.Recommendation) { s.Pieces = 1 },
-		"slow arithmetic": func(s *training.Recommendation) { s.EffectiveTFLOPS = 0.5 },
-		"slow memory":     func(s *training.Recommendation) { s.MemoryRate /= 100 },
-		"no bottom":       func(s *training.Recommendation) { s.Bottom = 0 },
-		"pipelined":       func(s *training.Recommendation) { s.Pipelined = true },
-		"slow, pipelined": func(s *training.Recommendation) { s.Pipelined, s.EffectiveTFLOPS = true, 0.5 },
+	for name, change := range map[string]func(*training.RecommendationModel){
+		"as it is":        func(*training.RecommendationModel) {},
+		"one piece":       func(s *training.RecommendationModel) { s.Pieces = 1 },
+		"slow arithmetic": func(s *training.RecommendationModel) { s.EffectiveTFLOPS = 0.5 },
+		"slow memory":     func(s *training.RecommendationModel) { s.MemoryRate /= 100 },
+		"no bottom":       func(s *training.RecommendationModel) { s.Bottom = 0 },
+		"pipelined":       func(s *training.RecommendationModel) { s.Pipelined = true },
+		"slow, pipelined": func(s *training.RecommendationModel) { s.Pipelined, s.EffectiveTFLOPS = true, 0.5 },
 	} {
 		s := base
 		change(&s)
-		it, err := training.BuildRecommendation(&s, direct)
+		it, err := training.BuildRecommendation(&s, expandDirect)
 		if err != nil {
 			t.Fatal(err)
 		}
 		n, r := mesh(it.Graph, s.GPUs)
-		// gradients of embeddings and of the dense networks share links, so that either takes nothing where times are added up
-		g := it.Without(training.Expert)
-		reduced := play(t, g, n, r, flow.MaxMin).Makespan
-		g = it.Without(training.Sync)
-		exchanged := play(t, g, n, r, flow.MaxMin).Makespan
+		// Gradients of embeddings and of dense networks share links. Each is therefore
+		// checked with the other taking no time.
+		g := it.WithoutCalls(training.Expert)
+		reduced := simulate(t, g, n, r, flow.MaxMin).Makespan
+		g = it.WithoutCalls(training.Sync)
+		exchanged := simulate(t, g, n, r, flow.MaxMin).Makespan
 
 		look := seconds(256 * 26 * 8 * 128 * 4 * 8 / float64(s.MemoryRate))
 		dense := 256 * 2 * 16e6 / (s.EffectiveTFLOPS * 1e12)
@@ -60,16 +62,16 @@ func TestRecommendation(t *testing.T) {
 		end := engine.Time(0)
 		for range s.Pieces {
 			at += 2 * top / engine.Time(s.Pieces)
-			end = max(end, at) + alone(t, training.Spec{TP: 4, PP: 1, EP: 1, ETP: 1, GPUs: 4}, withDim(part))
+			end = max(end, at) + directTime(t, training.Spec{TP: 4, PP: 1, EP: 1, ETP: 1, GPUs: 4}, withDim(part))
 		}
 		if s.Bottom > 0 {
-			end = max(end, at+2*bottom) + alone(t, training.Spec{TP: 4, PP: 1, EP: 1, ETP: 1, GPUs: 4}, withDim(below))
+			end = max(end, at+2*bottom) + directTime(t, training.Spec{TP: 4, PP: 1, EP: 1, ETP: 1, GPUs: 4}, withDim(below))
 		}
 		near("reductions", reduced, max(end, at+max(look, 2*bottom), look))
 	}
 }
 
-// withDim returns a call as a group of four ranks would make it.
+// withDim returns the call as a group of four ranks makes it.
 func withDim(c training.Call) training.Call {
 	c.Dim = training.Tensor
 	return c

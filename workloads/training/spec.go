@@ -1,3 +1,19 @@
+// Package training builds one training iteration of a large model as a task graph.
+//
+// A Spec describes the job: the model (Architecture), its parallelism, the schedule of
+// the pipeline and the modelling choices (Choices, Preset). Build returns an Iteration: a
+// graph of passes, pipeline transfers and synchronisation, with a TaskMeta for each task.
+// Iteration.Place assigns its nodes to pods.
+//
+// Collective calls of tensor, context, expert and data parallelism are described by Call.
+// Spec.Calls lists the calls of a pass. A caller either puts them into the graph as
+// transfers (BuildOptions.Expand) or lengthens the passes by their duration
+// (Iteration.Lengthen).
+//
+// RecommendationModel is a different workload: a training step of a recommendation model.
+//
+// Start reading at Spec in spec.go, Build in graph.go and Spec.Program in schedule.go.
+// docs/model.md states the model and its assumptions.
 package training
 
 import (
@@ -9,8 +25,9 @@ import (
 	"sim/engine/units"
 )
 
-// Choices are the modelling choices that the paper leaves open. A preset sets them all; each may be overridden. The
-// preset "calibrated" (docs/model.md) is the set that comes nearest to the paper's figures.
+// Choices are the modelling choices that the DELTA paper leaves open. A preset sets all
+// of them, and each can be overridden. The preset "calibrated" (docs/model.md) reproduces
+// the paper's figures best.
 type Choices struct {
 	EffectiveTFLOPS        float64 `key:"effective_tflops" doc:"effective rate of one GPU, in 1e12 operations per second" else:"the model's" above:"0" max:"1000000"`
 	BackwardRatio          float64 `key:"backward_ratio" doc:"backward time over forward time" else:"the preset's" max:"1000"`
@@ -64,41 +81,48 @@ type Spec struct {
 	Preset         string       `key:"preset" doc:"set of modelling choices, the defaults of the following keys" default:"calibrated" choices:"@presets"`
 	Choices        Choices      `inline:""`
 	Arch           Architecture `table:"architecture" doc:"A model that is no preset. A preset model has these values of its own, and the table is refused beside it."`
-	InnerSync      bool         // the copies of a parameter in a stage take time to synchronise, which Iteration.Lengthen sets
-	Measured       *Measured    // in place of what follows from the model; nil is by the model
+	// HasCopySync states that the synchronisation among the copies of a parameter in a
+	// stage takes time, which Iteration.Lengthen sets.
+	HasCopySync bool
+	// Measured replaces the values derived from the model. nil means that the model is
+	// used.
+	Measured *MeasuredStage
 }
 
-// Measured is what a stage does, where it is known without a model: all stages do the same.
-type Measured struct {
-	GPUs, Microbatches       int         // of a stage, and of a step
-	Forward, Backward        engine.Time // of a micro-batch, on average
-	Weights                  engine.Time // the part of Backward that computes gradients of weights
-	First, Last              engine.Time // before the first forward pass, and after the last backward pass
-	PipelineBytes, SyncBytes int64       // as the methods of Spec
-	InsideBytes              int64       // that a GPU sends others of its stage in a step, which passes take longer for
-	// Passes are the times of each micro-batch, nil if all take the average.
-	Passes []MeasuredPass
+// MeasuredStage holds measured times and sizes of a stage. All stages are identical.
+type MeasuredStage struct {
+	GPUs, Microbatches       int         // GPUs per stage, and micro-batches per step
+	Forward, Backward        engine.Time // average pass times per micro-batch
+	Weights                  engine.Time // part of Backward that computes weight gradients
+	Prologue, Epilogue       engine.Time // compute time before the first forward pass, and after the last backward pass
+	PipelineBytes, SyncBytes int64       // results of Spec.PipelineBytes and Spec.SyncBytes
+	// IntraStageBytes is the number of bytes that a GPU sends to others of its stage per
+	// step. The pass times include the time of these transfers.
+	IntraStageBytes int64
+	Passes          []MeasuredPass // pass times, indexed by micro-batch; nil if all equal the average
 }
 
-// MeasuredPass is how long a stage takes for one micro-batch. Weights is part of Backward.
+// MeasuredPass holds the pass times of a stage for one micro-batch. Weights is part of
+// Backward.
 type MeasuredPass struct{ Forward, Backward, Weights engine.Time }
 
-// pass returns the times of a micro-batch.
-func (m *Measured) pass(microbatch int) MeasuredPass {
+// passOf returns the pass times of a micro-batch.
+func (m *MeasuredStage) passOf(microbatch int) MeasuredPass {
 	if m.Passes == nil {
 		return MeasuredPass{m.Forward, m.Backward, m.Weights}
 	}
 	return m.Passes[microbatch]
 }
 
-// InGraph is Spec.Collectives if collective calls are transfers of the graph.
-const InGraph = "graph"
+// CollectivesInGraph is the value of Spec.Collectives if collective calls are transfers
+// of the graph.
+const CollectivesInGraph = "graph"
 
 // CallsInGraph reports whether the collective calls of the step are in its graph.
-func (s *Spec) CallsInGraph() bool { return s.Collectives == InGraph }
+func (s *Spec) CallsInGraph() bool { return s.Collectives == CollectivesInGraph }
 
-// StageGPUs returns the number of GPUs of a pipeline stage: an expert-parallel group where there are experts, else a
-// micro-batch's.
+// StageGPUs returns the number of GPUs per pipeline stage: one expert-parallel group in a
+// model with experts, otherwise the GPUs of one micro-batch.
 func (s *Spec) StageGPUs() int {
 	if s.Measured != nil {
 		return s.Measured.GPUs
@@ -109,54 +133,65 @@ func (s *Spec) StageGPUs() int {
 	return s.microbatchGPUs()
 }
 
-// microbatchGPUs returns the GPUs that share the dense part of a micro-batch: tensor-parallel in each of the ranks that
-// share its sequence.
+// microbatchGPUs returns the number of GPUs that share the dense part of a micro-batch:
+// the tensor-parallel GPUs of all context-parallel ranks.
 func (s *Spec) microbatchGPUs() int { return s.TP * s.ContextRanks() }
 
-// ContextRanks returns the ranks that share a sequence, of a Spec that says none 1.
+// ContextRanks returns the number of ranks that share a sequence. It is 1 if CP is not
+// set.
 func (s *Spec) ContextRanks() int { return max(1, s.CP) }
 
-// Replicas returns the number of data-parallel replicas (for MoE models expert-data-parallel ones).
+// Replicas returns the number of data-parallel replicas. In models with experts, these
+// are the expert-data-parallel replicas.
 func (s *Spec) Replicas() int { return s.GPUs / (s.PP * s.StageGPUs()) }
 
-// MicrobatchGroups returns the groups in a stage that each have a micro-batch of their own.
+// MicrobatchGroups returns the number of groups in a stage that process a micro-batch
+// each.
 func (s *Spec) MicrobatchGroups() int { return s.StageGPUs() / s.microbatchGPUs() }
 
-// PeerNeighbours returns the neighbouring replicas on the ring: 0, 1 or 2 for one, two or more replicas.
+// PeerNeighbours returns the number of neighbours of a replica on the ring: 0, 1 or 2 for
+// one, two or more replicas.
 func (s *Spec) PeerNeighbours() int { return min(s.Replicas()-1, 2) }
 
-// Check fails when the parts do not make whole stages and replicas.
+// Check fails if the GPUs do not form whole stages and replicas, or if the schedule or
+// the sharding does not support the job.
 func (s *Spec) Check() error {
 	switch {
 	case s.TP < 1 || s.CP < 0 || s.PP < 1 || s.EP < 1 || s.ETP < 1 || s.Chunks < 1 || s.Microbatches < 1:
-		return fmt.Errorf("training: parallelism and micro-batches must be at least 1")
+		return fmt.Errorf("training: degrees of parallelism, chunks and micro-batches must be at least 1")
 	case s.GPUs%(s.PP*s.StageGPUs()) != 0 || s.Replicas() < 1:
-		return fmt.Errorf("training: %d GPUs are not a multiple of %d stages of %d GPUs", s.GPUs, s.PP, s.StageGPUs())
+		return fmt.Errorf("training: %d GPUs are not a multiple of %d stages of %d GPUs", s.GPUs,
+			s.PP, s.StageGPUs())
 	case s.StageGPUs()%s.microbatchGPUs() != 0:
-		return fmt.Errorf("training: stages of %d GPUs do not hold whole groups of TP %d and CP %d", s.StageGPUs(), s.TP, s.ContextRanks())
+		return fmt.Errorf("training: stages of %d GPUs do not hold whole groups of TP %d and CP %d",
+			s.StageGPUs(), s.TP, s.ContextRanks())
 	case s.Sequence%s.ContextRanks() != 0:
-		return fmt.Errorf("training: a sequence of %d tokens is not a multiple of CP %d", s.Sequence, s.ContextRanks())
-	case s.Virtual()/s.Copies() > s.Arch.Layers && s.Measured == nil:
-		return fmt.Errorf("training: %d stages of %d chunks for %d layers", s.PP, s.Chunks, s.Arch.Layers)
+		return fmt.Errorf("training: a sequence of %d tokens is not a multiple of CP %d",
+			s.Sequence, s.ContextRanks())
+	case s.VirtualStages()/s.Copies() > s.Arch.Layers && s.Measured == nil:
+		return fmt.Errorf("training: %d stages of %d chunks for %d layers; want at least one layer per chunk",
+			s.PP, s.Chunks, s.Arch.Layers)
 	case s.checkSchedule() != nil:
 		return s.checkSchedule()
 	case s.checkSharding() != nil:
 		return s.checkSharding()
 	case s.Measured != nil:
-	case s.Compute != Roofline && s.Compute != Table && !(s.Choices.EffectiveTFLOPS > 0) || !(s.Choices.BackwardRatio >= 0):
-		return fmt.Errorf("training: effective TFLOP/s %g, backward ratio %g", s.Choices.EffectiveTFLOPS, s.Choices.BackwardRatio)
+	case s.Compute != Roofline && s.Compute != OperatorTimes && !(s.Choices.EffectiveTFLOPS > 0) ||
+		!(s.Choices.BackwardRatio >= 0):
+		return fmt.Errorf("training: effective TFLOP/s %g, backward ratio %g; want a rate above 0 and a ratio of 0 or more",
+			s.Choices.EffectiveTFLOPS, s.Choices.BackwardRatio)
 	}
 	return nil
 }
 
-// layers returns the number of layers of virtual stage v (a share of all unless stages are layer-granular), and the
-// index of its first.
+// layers returns the first layer of virtual stage v and its number of layers. Unless
+// stages hold whole layers, both may be fractions.
 func (s *Spec) layers(v int) (first, count float64) {
-	n, v := s.parts(v)
+	n, v := s.modelParts(v)
 	l := s.Arch.Layers
 	if s.Choices.StageSplit != "layers" {
-		each := float64(l) / float64(n)
-		return float64(v) * each, each
+		perStage := float64(l) / float64(n)
+		return float64(v) * perStage, perStage
 	}
 	f := v*(l/n) + min(v, l%n)
 	c := l / n
@@ -166,31 +201,34 @@ func (s *Spec) layers(v int) (first, count float64) {
 	return float64(f), float64(c)
 }
 
-// dense returns how many of virtual stage v's layers have no experts: its share of them, or those that it holds where
-// stages are layer-granular.
-func (s *Spec) dense(v int) float64 {
+// denseLayers returns the number of layers of virtual stage v without experts: an equal
+// share or, if stages hold whole layers, the actual number.
+func (s *Spec) denseLayers(v int) float64 {
 	first, count := s.layers(v)
 	switch {
 	case s.Arch.Experts == 0:
 		return count
 	case s.Choices.StageSplit != "layers":
-		n, _ := s.parts(v)
+		n, _ := s.modelParts(v)
 		return float64(s.Arch.DenseLayers) / float64(n)
 	}
 	return min(count, max(0, float64(s.Arch.DenseLayers)-first))
 }
 
-// ForwardSeconds returns the time of the forward pass of one micro-batch through virtual stage v.
+// ForwardSeconds returns the time of the forward pass of one micro-batch through virtual
+// stage v.
 func (s *Spec) ForwardSeconds(v int) float64 {
 	if s.Measured != nil {
 		return s.Measured.Forward.Seconds()
 	}
-	if s.Compute == Table || s.Compute == Roofline {
+	if s.Compute == OperatorTimes || s.Compute == Roofline {
 		return s.operatorSeconds(v)
 	}
+
 	a, c := &s.Arch, &s.Choices
 	_, layers := s.layers(v)
-	dense := s.dense(v)
+	dense := s.denseLayers(v)
+
 	active := layers*a.AttentionParameters() + dense*a.FFNParameters()
 	if a.Experts > 0 {
 		moe := layers - dense
@@ -201,24 +239,26 @@ func (s *Spec) ForwardSeconds(v int) float64 {
 			active += moe * a.RouterParameters()
 		}
 	}
-	if n, part := s.parts(v); c.Embedding && part == n-1 {
+	if n, part := s.modelParts(v); c.Embedding && part == n-1 {
 		active += float64(a.Vocab) * float64(a.Hidden)
 	}
+
 	perToken := 2*active + s.scoreFLOPs()*layers
 	tokens := float64(s.Sequence * s.Microbatch * c.ConcurrentMicrobatches)
 	return perToken * tokens / (float64(s.StageGPUs()) * c.EffectiveTFLOPS * 1e12)
 }
 
-// attentionShare returns the part of a pass of virtual stage v that computes attention; the rest is feed-forward
-// networks, and the output head.
+// attentionShare returns the fraction of a pass of virtual stage v that computes
+// attention. The rest computes feed-forward networks and the output head.
 func (s *Spec) attentionShare(v int) float64 {
 	all, _ := s.attentionTime(v)
 	return all / s.ForwardSeconds(v)
 }
 
-// scoreSpan returns which part of a pass of virtual stage v computes attention's scores, from when
-// to when after attention begins. In a forward pass queries, keys and values are projected before,
-// and what comes out of attention after; in a backward pass it is the other way round.
+// scoreSpan returns the start and end of the computation of attention scores in a pass of
+// virtual stage v, relative to the start of attention, as fractions of the pass. A
+// forward pass projects queries, keys and values before the scores and the output after
+// them. In a backward pass the order is reversed.
 func (s *Spec) scoreSpan(v int, pass Phase) (span [2]float64) {
 	all, scores := s.attentionTime(v)
 	before := (all - scores) * (1 - s.Arch.outputParameters()/s.Arch.AttentionParameters())
@@ -229,9 +269,9 @@ func (s *Spec) scoreSpan(v int, pass Phase) (span [2]float64) {
 	return [2]float64{before / forward, (before + scores) / forward}
 }
 
-// scoreFLOPs returns the operations a token and layer of attention's scores and of the values weighted by them, which
-// have no weights of their own, and of the scores of an index. Where but some layers attend to fewer tokens it is the
-// mean of all.
+// scoreFLOPs returns the operations per token and layer of the parts of attention without
+// weights: the scores, the values weighted by them, and the scores of an index. If only
+// some layers attend to fewer tokens, it is the average over all layers.
 func (s *Spec) scoreFLOPs() float64 {
 	a, tokens := &s.Arch, float64(s.Sequence)
 	n := 4 * tokens * a.AttentionWidth()
@@ -241,7 +281,9 @@ func (s *Spec) scoreFLOPs() float64 {
 	if a.Attended == 0 {
 		return n
 	}
-	// of its last tokens each sees as many as that, of the first ones those before it
+
+	// A token attends to the last `attended` tokens, or to all tokens if fewer precede
+	// it.
 	attended := min(tokens, float64(a.Attended))
 	index := 2 * tokens * float64(a.IndexHeads*a.IndexDim)
 	if s.Choices.AttentionFLOPs == "causal" {
@@ -252,7 +294,7 @@ func (s *Spec) scoreFLOPs() float64 {
 	return (1-part)*n + part*(4*attended*a.AttentionWidth()+index)
 }
 
-// PipelineBytes returns what one GPU sends to the next stage a micro-batch.
+// PipelineBytes returns the bytes that one GPU sends to the next stage per micro-batch.
 func (s *Spec) PipelineBytes() int64 {
 	if s.Measured != nil {
 		return s.Measured.PipelineBytes
@@ -264,79 +306,89 @@ func (s *Spec) PipelineBytes() int64 {
 	return b
 }
 
-// Parameters returns the parameters that one GPU of virtual stage v holds.
+// Parameters returns the number of parameters per GPU of virtual stage v. Copies within
+// the stage count once, as if each GPU held an equal share.
 func (s *Spec) Parameters(v int) float64 {
 	a := &s.Arch
 	_, layers := s.layers(v)
-	dense := s.dense(v)
+	dense := s.denseLayers(v)
 	gpus := float64(s.StageGPUs())
-	// attention, dense layers, router and shared experts are divided over the tensor-parallel groups of the stage too
-	held := (layers*a.AttentionParameters() + dense*a.FFNParameters()) / gpus
+	// the tensor-parallel groups of a stage divide these parameters, too
+	parameters := (layers*a.AttentionParameters() + dense*a.FFNParameters()) / gpus
+
 	if a.Experts > 0 {
 		moe := layers - dense
-		held += moe * (a.RouterParameters() + float64(a.SharedExperts)*a.ExpertParameters()) / gpus
-		held += moe * float64(a.Experts) * a.ExpertParameters() / gpus
+		parameters += moe * (a.RouterParameters() + float64(a.SharedExperts)*a.ExpertParameters()) / gpus
+		parameters += moe * float64(a.Experts) * a.ExpertParameters() / gpus
 	}
+
 	if table := float64(a.Vocab) * float64(a.Hidden) / gpus; s.Choices.Embedding {
-		n, part := s.parts(v)
+		n, part := s.modelParts(v)
 		if part == 0 {
-			held += table
+			parameters += table
 		}
 		if part == n-1 {
-			held += table // of the LM head
+			parameters += table // output head
 		}
 	}
-	return held
+	return parameters
 }
 
-// expertParameters returns those of them that are of experts, of which a stage holds one copy.
+// expertParameters returns the number of expert parameters per GPU of virtual stage v. A
+// stage holds one copy of them.
 func (s *Spec) expertParameters(v int) float64 {
 	return s.ExpertLayers(v) * float64(s.Arch.Experts) * s.Arch.ExpertParameters() / float64(s.StageGPUs())
 }
 
-// SyncBytes returns what one GPU of virtual stage v sends to its neighbour on the ring of replicas an iteration:
-// gradients reduce-scattered, parameters all-gathered, less what passes do of that themselves (Sharding).
+// SyncBytes returns the bytes that one GPU of virtual stage v sends to its neighbour on
+// the ring of replicas per iteration, for the reduce-scatter of gradients and the
+// all-gather of parameters. It excludes the collectives that passes make themselves
+// (Sharding).
 func (s *Spec) SyncBytes(v int) int64 {
 	if s.Measured != nil {
 		return s.Measured.SyncBytes
 	}
 	d := float64(s.Replicas())
-	each := s.Choices.GradientBytes + s.Choices.ParameterBytes
+
+	bytesPerParameter := s.Choices.GradientBytes + s.Choices.ParameterBytes
 	switch s.Sharding {
 	case ShardNothing:
-		each = 2 * s.Choices.GradientBytes
+		bytesPerParameter = 2 * s.Choices.GradientBytes
 	case ShardGradients:
-		each = s.Choices.ParameterBytes
+		bytesPerParameter = s.Choices.ParameterBytes
 	case ShardParameters:
 		return 0
 	}
-	b := float64(each) * (d - 1) / d * s.Parameters(v) / float64(s.Copies())
+
+	b := float64(bytesPerParameter) * (d - 1) / d * s.Parameters(v) / float64(s.Copies())
 	return int64(math.Round(b))
 }
 
-// CopyBytes returns what one GPU of virtual stage v sends, of so many bytes a parameter, to that with the other copy of
-// what it holds: each of the two reduces, and synchronises with other replicas, one half.
-func (s *Spec) CopyBytes(v, each int) int64 {
+// CopyBytes returns the bytes that one GPU of virtual stage v sends to the GPU with the
+// other copy of its parameters (DualPipe), with bytesPerParameter bytes each. Each of the
+// two reduces one half and synchronises it with other replicas.
+func (s *Spec) CopyBytes(v, bytesPerParameter int) int64 {
 	if s.Copies() == 1 {
 		return 0
 	}
-	return int64(math.Round(float64(each) * s.Parameters(v) / 2))
+	return int64(math.Round(float64(bytesPerParameter) * s.Parameters(v) / 2))
 }
 
-// passTimes is how long a stage computes for a micro-batch.
+// passTimes are the compute times of a stage for one micro-batch.
 type passTimes struct {
-	forward, backward engine.Time // backward without what is computed once more
-	weights           engine.Time // the part of backward that computes gradients of weights
-	again             engine.Time // of the forward pass, before backward
+	forward, backward engine.Time // backward does not include the recomputation
+	weights           engine.Time // part of backward that computes weight gradients
+	recompute         engine.Time // recomputation of the forward pass before backward
 }
 
-// times returns how long virtual stage v computes for a micro-batch on GPUs that take scale times as long. The gradients of weights take
-// as long as the products with them do forward, which is all of a forward pass but attention's scores.
-func (s *Spec) times(v, microbatch int, scale float64) (t passTimes, err error) {
+// passTimes returns the compute times of virtual stage v for a micro-batch, multiplied by
+// scale. Weight gradients take as long as the corresponding products of the forward pass:
+// the whole pass except attention scores.
+func (s *Spec) passTimes(v, microbatch int, scale float64) (t passTimes, err error) {
 	f := s.ForwardSeconds(v) * scale
-	b, weights, again := 0.0, 0.0, 0.0
+	b, weights, recompute := 0.0, 0.0, 0.0
 	if m := s.Measured; m != nil {
-		p := m.pass(microbatch)
+		p := m.passOf(microbatch)
 		f, b, weights = p.Forward.Seconds()*scale, p.Backward.Seconds()*scale, p.Weights.Seconds()*scale
 	} else {
 		_, scores := s.attentionTime(v)
@@ -345,15 +397,16 @@ func (s *Spec) times(v, microbatch int, scale float64) (t passTimes, err error) 
 		weights = min(b, f*(1-scores))
 		switch s.Recompute {
 		case "full":
-			again = f
+			recompute = f
 		case "selective":
-			again = f * scores
+			recompute = f * scores
 		}
 	}
+
 	for _, x := range []struct {
 		to      *engine.Time
 		seconds float64
-	}{{&t.forward, f}, {&t.backward, b}, {&t.weights, weights}, {&t.again, again}} {
+	}{{&t.forward, f}, {&t.backward, b}, {&t.weights, weights}, {&t.recompute, recompute}} {
 		if *x.to, err = engine.FromSeconds(x.seconds); err != nil {
 			return t, err
 		}

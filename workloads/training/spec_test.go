@@ -7,8 +7,8 @@ import (
 	"sim/workloads/training"
 )
 
-// total sums f over the virtual stages of s.
-func total(s training.Spec, f func(v int) float64) float64 {
+// sumStages sums f over the virtual stages of s.
+func sumStages(s training.Spec, f func(v int) float64) float64 {
 	sum := 0.0
 	for v := range s.PP * s.Chunks {
 		sum += f(v)
@@ -16,16 +16,17 @@ func total(s training.Spec, f func(v int) float64) float64 {
 	return sum
 }
 
-func same(a, b float64) bool { return math.Abs(a-b) <= 1e-12*math.Abs(b) }
+// nearlyEqual reports whether a and b are equal to 12 digits.
+func nearlyEqual(a, b float64) bool { return math.Abs(a-b) <= 1e-12*math.Abs(b) }
 
-// TestVariantsConserve: how layers are cut into stages moves work and parameters about but makes none, and the
-// embedding adds its own.
+// TestVariantsConserve checks that the split of layers into stages does not change total
+// work and parameters, and that the embedding adds exactly its own.
 func TestVariantsConserve(t *testing.T) {
 	for _, model := range training.ModelNames() {
 		t.Run(model, func(t *testing.T) {
 			s, _ := table1(t, model)
-			flops := func(s training.Spec) float64 { return total(s, s.ForwardSeconds) }
-			params := func(s training.Spec) float64 { return total(s, s.Parameters) }
+			flops := func(s training.Spec) float64 { return sumStages(s, s.ForwardSeconds) }
+			params := func(s training.Spec) float64 { return sumStages(s, s.Parameters) }
 			wantF, wantP := flops(s), params(s)
 			head := float64(s.Arch.Vocab) * float64(s.Arch.Hidden)
 			tokens := float64(s.Sequence * s.Microbatch)
@@ -42,11 +43,11 @@ func TestVariantsConserve(t *testing.T) {
 				if cut.chunks > 1 {
 					v.Schedule = training.Interleaved
 				}
-				if f, p := flops(v), params(v); !same(f, wantF) || !same(p, wantP) {
+				if f, p := flops(v), params(v); !nearlyEqual(f, wantF) || !nearlyEqual(p, wantP) {
 					t.Errorf("%+v: %g s and %g parameters, want %g and %g", cut, f, p, wantF, wantP)
 				}
 				v.Choices.Embedding = true
-				if f, p := flops(v), params(v); !same(f, wantF+headSeconds) || !same(p, wantP+2*head/float64(s.StageGPUs())) {
+				if f, p := flops(v), params(v); !nearlyEqual(f, wantF+headSeconds) || !nearlyEqual(p, wantP+2*head/float64(s.StageGPUs())) {
 					t.Errorf("%+v with embedding: %g s and %g parameters, want %g and %g more", cut,
 						f-wantF, p-wantP, headSeconds, 2*head/float64(s.StageGPUs()))
 				}
@@ -55,12 +56,12 @@ func TestVariantsConserve(t *testing.T) {
 	}
 }
 
-// TestWholeLayers: whole layers, the first stages one more, and of DeepSeek's dense layers all in the first stage,
-// which then holds no experts.
+// TestWholeLayers checks the split into whole layers: the first stages have one more. All
+// dense layers of DeepSeek are in the first stage, which then has few experts.
 func TestWholeLayers(t *testing.T) {
 	s, _ := table1(t, "deepseek-671b")
 	s.Choices.StageSplit = "layers"
-	// 61 layers on 16 stages: 13 stages of 4, 3 of 3
+	// 61 layers in 16 stages: 13 stages of 4, 3 of 3.
 	for v := range s.PP {
 		if v == 0 || v == 13 {
 			continue
@@ -69,7 +70,7 @@ func TestWholeLayers(t *testing.T) {
 			t.Errorf("stages %d and %d differ: %g and %g s", v-1, v, s.ForwardSeconds(v-1), s.ForwardSeconds(v))
 		}
 	}
-	if r := s.ForwardSeconds(13) / s.ForwardSeconds(12); !same(r, 0.75) {
+	if r := s.ForwardSeconds(13) / s.ForwardSeconds(12); !nearlyEqual(r, 0.75) {
 		t.Errorf("three layers take %g of four", r)
 	}
 	if s.Parameters(0) >= s.Parameters(1)/2 {
@@ -77,19 +78,19 @@ func TestWholeLayers(t *testing.T) {
 	}
 }
 
-// TestTableIParameters: the models are as large as their names say.
+// TestTableIParameters checks that models have as many parameters as their names state.
 func TestTableIParameters(t *testing.T) {
 	for model, want := range map[string]float64{"megatron-177b": 177e9, "megatron-462b": 462e9, "deepseek-671b": 671e9, "mixtral-8x22b": 141e9, "gpt-7b": 7.5e9} {
 		s, _ := table1(t, model)
 		s.Choices.Embedding = true
-		if got := total(s, s.Parameters) * float64(s.StageGPUs()); math.Abs(got/want-1) > 0.02 {
+		if got := sumStages(s, s.Parameters) * float64(s.StageGPUs()); math.Abs(got/want-1) > 0.02 {
 			t.Errorf("%s has %.4g parameters", model, got)
 		}
 	}
 }
 
-// TestPipelineBytes: with sequence parallelism a tensor-parallel group sends the activations once, else each GPU sends
-// them all.
+// TestPipelineBytes checks that with sequence parallelism, a tensor-parallel group sends
+// the activations once; otherwise each GPU sends them all.
 func TestPipelineBytes(t *testing.T) {
 	s, _ := table1(t, "megatron-177b")
 	parallel := s.PipelineBytes() * int64(s.TP)
@@ -99,7 +100,8 @@ func TestPipelineBytes(t *testing.T) {
 	}
 }
 
-// TestSyncBytes: reduce-scatter and all-gather on a ring, 6 (D-1)/D bytes a parameter; none with one replica.
+// TestSyncBytes compares the bytes of synchronisation with a reduce-scatter and an
+// all-gather on a ring: 6 (D-1)/D bytes per parameter, and none with one replica.
 func TestSyncBytes(t *testing.T) {
 	s, _ := table1(t, "megatron-177b")
 	for replicas, part := range map[int]float64{1: 0, 2: 0.5, 3: 2. / 3, 8: 7. / 8} {
@@ -110,9 +112,9 @@ func TestSyncBytes(t *testing.T) {
 	}
 }
 
-// TestSpecFaults: what does not make whole stages and replicas is refused.
+// TestSpecFaults checks that jobs without whole stages and replicas are rejected.
 func TestSpecFaults(t *testing.T) {
-	for name, spoil := range map[string]func(s *training.Spec){
+	for name, corrupt := range map[string]func(s *training.Spec){
 		"no microbatches":      func(s *training.Spec) { s.Microbatches = 0 },
 		"no stages":            func(s *training.Spec) { s.PP = 0 },
 		"part of a stage":      func(s *training.Spec) { s.GPUs++ },
@@ -124,8 +126,8 @@ func TestSpecFaults(t *testing.T) {
 		"partial tensor group": func(s *training.Spec) { s.Arch.Experts, s.EP, s.TP, s.GPUs = 8, 4, 8, 4*6 },
 	} {
 		s, _ := table1(t, "megatron-177b")
-		spoil(&s)
-		if _, err := training.Build(s, training.Extent{}); err == nil {
+		corrupt(&s)
+		if _, err := training.Build(s, training.BuildOptions{}); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}

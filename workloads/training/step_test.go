@@ -13,8 +13,8 @@ import (
 	"sim/workloads/training"
 )
 
-// TestCallTime: calls of a pass are made once for each of its pieces one after the other, errors are returned, and times
-// that cannot be added up are refused.
+// TestCallTime checks that the calls of a pass are timed once per piece in order, that
+// errors are returned, and that overflowing sums are rejected.
 func TestCallTime(t *testing.T) {
 	s := training.Spec{
 		Arch: mustModel(t, "gpt-7b"), Choices: calibrated(450), Sequence: 4096, Microbatch: 1, Microbatches: 8,
@@ -42,15 +42,16 @@ func TestCallTime(t *testing.T) {
 	if _, err := s.CallTime(1, training.Forward, func(training.Call) (engine.Time, error) { return 1, failed }); err != failed {
 		t.Errorf("an error of a call is returned as %v", err)
 	}
-	for each, fits := range map[engine.Time]bool{engine.Never / pieces / 4: true, engine.Never/pieces/4 + 2: false, -1: false} { // 4 calls a piece
+	for each, fits := range map[engine.Time]bool{engine.Never / pieces / 4: true, engine.Never/pieces/4 + 2: false, -1: false} { // 4 calls per piece
 		_, err := s.CallTime(1, training.Forward, func(training.Call) (engine.Time, error) { return each, nil })
-		if (err == nil) != fits || err != nil && !strings.Contains(err.Error(), "longer than simulated time can hold") {
+		if (err == nil) != fits || err != nil && !strings.Contains(err.Error(), "exceed the range of simulated time") {
 			t.Errorf("calls of %v each: %v", each, err)
 		}
 	}
 }
 
-// TestStepCalls: a step has the calls of all passes of all virtual stages, as often as these are divided and repeated.
+// TestStepCalls checks that a step has the calls of all passes of all virtual stages,
+// with their number of pieces and repetitions.
 func TestStepCalls(t *testing.T) {
 	s := training.Spec{
 		Arch: mustModel(t, "gpt-7b"), Choices: calibrated(450), Sequence: 4096, Microbatch: 1, Microbatches: 6,
@@ -67,10 +68,11 @@ func TestStepCalls(t *testing.T) {
 			if c.Replicas != replicas {
 				t.Errorf("%v is made by %d replicas apart, want %d", c, c.Replicas, replicas)
 			}
-			count[fmt.Sprint(c.Virtual, " ", c.Dim)] += c.Times
+			count[fmt.Sprint(c.VirtualStage, " ", c.Dim)] += c.Count
 		}
 		for v := range 4 {
-			// 6 micro-batches of 8 layers with 4 calls each way; two calls of all gradients
+			// 6 micro-batches of 8 layers with 4 calls each way; two calls for all
+			// gradients
 			if got, want := count[fmt.Sprint(v, " ", training.Tensor)], 6*8*4*(forwards+1); got != want {
 				t.Errorf("recomputing %q: stage %d makes %d calls, want %d", recompute, v, got, want)
 			}
@@ -87,8 +89,9 @@ func TestStepCalls(t *testing.T) {
 	}
 }
 
-// TestNeighbours: stages exchange with the next, chunks also round the end, and both copies of DualPipe with the stage
-// that holds the same layers.
+// TestNeighbours checks that stages exchange data with the next stage. With chunks the
+// last stage also exchanges with the first, and under DualPipe stages with the same
+// layers do.
 func TestNeighbours(t *testing.T) {
 	for _, c := range []struct {
 		schedule string
@@ -113,19 +116,20 @@ func TestNeighbours(t *testing.T) {
 	}
 }
 
-// TestNCT: the part of the makespan that communication adds, over that of the ideal fabric.
+// TestNCT checks the definition: exposed communication divided by that on the ideal
+// fabric.
 func TestNCT(t *testing.T) {
 	for _, c := range []struct {
-		times    training.Times
+		times    training.ReferenceTimes
 		makespan engine.Time
 		want     float64
 		ok       bool
 	}{
-		{training.Times{Compute: 10, Ideal: 14}, 14, 1, true},
-		{training.Times{Compute: 10, Ideal: 14}, 20, 2.5, true},
-		{training.Times{Compute: 10, Ideal: 14}, 10, 0, true},
-		{training.Times{Compute: 10, Ideal: 10}, 10, 1, true},
-		{training.Times{Compute: 10, Ideal: 10}, 11, 1, false},
+		{training.ReferenceTimes{Compute: 10, Ideal: 14}, 14, 1, true},
+		{training.ReferenceTimes{Compute: 10, Ideal: 14}, 20, 2.5, true},
+		{training.ReferenceTimes{Compute: 10, Ideal: 14}, 10, 0, true},
+		{training.ReferenceTimes{Compute: 10, Ideal: 10}, 10, 1, true},
+		{training.ReferenceTimes{Compute: 10, Ideal: 10}, 11, 1, false},
 	} {
 		if got, ok := c.times.NCT(c.makespan); got != c.want || ok != c.ok {
 			t.Errorf("%+v of %v: %v (%v), want %v (%v)", c.times, c.makespan, got, ok, c.want, c.ok)
@@ -133,48 +137,48 @@ func TestNCT(t *testing.T) {
 	}
 }
 
-// TestDefaults: what a model and a preset leave open follows from other keys.
+// TestDefaults checks the defaults that depend on other keys.
 func TestDefaults(t *testing.T) {
-	of := func(preset, attention string, experts, heads int) *training.Spec {
+	defaults := func(preset, attention string, experts, heads int) *training.Spec {
 		return (&training.Spec{
 			Arch:   training.Architecture{Hidden: 1024, Heads: heads, FFN: 3000, Attention: attention, Experts: experts},
 			Preset: preset, TP: 2, PP: 2, EP: 4, ETP: 1, GPUs: 16, Choices: training.Choices{EffectiveTFLOPS: 7},
 		}).Defaults()
 	}
-	a := of("calibrated", "", 0, 16).Arch
+	a := defaults("calibrated", "", 0, 16).Arch
 	if a.KVHeads != 16 || a.FFN != 4096 || a.HeadDim != 64 || a.ExpertFFN != 0 || a.EffectiveTFLOPS != 7 {
 		t.Errorf("a dense model has %+v", a)
 	}
-	if a := of("calibrated", "mla", 8, 16).Arch; a.HeadDim != 0 || a.ExpertFFN != 3000 {
+	if a := defaults("calibrated", "mla", 8, 16).Arch; a.HeadDim != 0 || a.ExpertFFN != 3000 {
 		t.Errorf("a model with experts and latent attention has %+v", a)
 	}
-	if a := of("calibrated", "", 0, 0).Arch; a.HeadDim != 0 {
+	if a := defaults("calibrated", "", 0, 0).Arch; a.HeadDim != 0 {
 		t.Errorf("a model without heads has %+v", a)
 	}
-	plain, consistent, layered := of("", "", 8, 16).Choices, of("consistent", "", 8, 16).Choices, of("layered", "", 8, 16).Choices
-	if plain != of("calibrated", "", 8, 16).Choices || plain.Embedding {
+	plain, consistent, layered := defaults("", "", 8, 16).Choices, defaults("consistent", "", 8, 16).Choices, defaults("layered", "", 8, 16).Choices
+	if plain != defaults("calibrated", "", 8, 16).Choices || plain.Embedding {
 		t.Errorf("without a preset choices are %+v", plain)
 	}
 	if layered.StageSplit != "layers" || !layered.Embedding || layered.RouterFLOPs != plain.RouterFLOPs {
 		t.Errorf("layered choices are %+v", layered)
 	}
-	if consistent.RouterFLOPs != "moe-layers" || consistent.ConcurrentMicrobatches != 4/2 || plain.ConcurrentMicrobatches != 1 || of("consistent", "", 0, 16).Choices.ConcurrentMicrobatches != plain.ConcurrentMicrobatches {
+	if consistent.RouterFLOPs != "moe-layers" || consistent.ConcurrentMicrobatches != 4/2 || plain.ConcurrentMicrobatches != 1 || defaults("consistent", "", 0, 16).Choices.ConcurrentMicrobatches != plain.ConcurrentMicrobatches {
 		t.Errorf("consistent choices are %+v", consistent)
 	}
 }
 
-// TestExtentRefused: extents and layouts that do not fit the job are refused.
+// TestExtentRefused checks that options and layouts that do not fit the job are rejected.
 func TestExtentRefused(t *testing.T) {
 	s, _ := table1(t, "megatron-177b")
-	for want, x := range map[string]training.Extent{
-		"an extent of 3 compute scales": {Scale: make([]float64, 3)},
-		"synchronisation times":         {SyncFrom: make([][]engine.Time, s.Virtual()+1)},
+	for want, x := range map[string]training.BuildOptions{
+		"3 compute scales":      {ComputeScale: make([]float64, 3)},
+		"synchronisation times": {EarliestSync: make([][]engine.Time, s.VirtualStages()+1)},
 	} {
 		if _, err := training.Build(s, x); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want %s", x, err, want)
 		}
 	}
-	it, err := training.Build(s, training.Extent{})
+	it, err := training.Build(s, training.BuildOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,12 +191,12 @@ func TestExtentRefused(t *testing.T) {
 		{"do not fill pods of", func(l *training.Layout) { l.GPUsPerPod = stage + 1 }},
 		{"do not fill pods of 0", func(l *training.Layout) { l.GPUsPerPod = 0 }},
 		{"do not fill pods of", func(l *training.Layout) { l.GPUsPerPod = stage * s.PP * 2 }},
-		{"a layout of 0 replicas for 1", func(l *training.Layout) { l.Replicas = nil }},
-		{"a layout of 2 replicas for 1", func(l *training.Layout) { l.Replicas = append(l.Replicas, l.Replicas[0]) }},
-		{"pods of 1 stages for", func(l *training.Layout) { l.At = []int32{0} }},
-		{"is no permutation of", func(l *training.Layout) { l.Replicas[0].PodMap = []int{0} }},
-		{"is no permutation of", func(l *training.Layout) { l.Replicas[0].PodMap = slices.Repeat([]int{math.MaxInt32}, s.PP) }},
-		{"is no permutation of", func(l *training.Layout) { l.Replicas[0].PodMap = slices.Repeat([]int{-1}, s.PP) }},
+		{"layout of 0 replicas for an iteration of 1", func(l *training.Layout) { l.Replicas = nil }},
+		{"layout of 2 replicas for an iteration of 1", func(l *training.Layout) { l.Replicas = append(l.Replicas, l.Replicas[0]) }},
+		{"StagePods has 1 entries for", func(l *training.Layout) { l.StagePods = []int32{0} }},
+		{"is not a permutation of", func(l *training.Layout) { l.Replicas[0].PodMap = []int{0} }},
+		{"is not a permutation of", func(l *training.Layout) { l.Replicas[0].PodMap = slices.Repeat([]int{math.MaxInt32}, s.PP) }},
+		{"is not a permutation of", func(l *training.Layout) { l.Replicas[0].PodMap = slices.Repeat([]int{-1}, s.PP) }},
 	} {
 		l := training.Layout{GPUsPerPod: stage, Replicas: []training.ReplicaLayout{{Pod: fabric.Pod{Rate: 1}, NIC: 1}}}
 		c.spoil(&l)
@@ -202,7 +206,8 @@ func TestExtentRefused(t *testing.T) {
 	}
 }
 
-// TestShardedStepCalls: replicas gather and scatter what they have sharded together, not each apart.
+// TestShardedStepCalls checks that replicas gather and scatter sharded state together,
+// not separately.
 func TestShardedStepCalls(t *testing.T) {
 	s := training.Spec{
 		Arch: mustModel(t, "gpt-7b"), Choices: calibrated(450), Sequence: 4096, Microbatch: 1, Microbatches: 6,
@@ -214,7 +219,7 @@ func TestShardedStepCalls(t *testing.T) {
 			continue
 		}
 		if c.Kind == training.AllGather {
-			gathers += c.Times
+			gathers += c.Count
 		}
 		if c.Replicas != 1 {
 			t.Errorf("%v is made by %d replicas apart, want by all together", c, c.Replicas)

@@ -69,7 +69,7 @@ func TestStoredIterations(t *testing.T) {
 		{"overlapped calls", func(s *training.Spec) {
 			s.Collectives, s.OverlapCalls, s.OverlapSync, s.PassPieces = "graph", 0.6, true, 2
 		}, 0x9e1457e15a7187aa},
-		{"copies in a stage", func(s *training.Spec) { s.Arch, s.EP, s.GPUs, s.InnerSync = experts, 4, 32, true }, 0xacdd99567e1d470a},
+		{"copies in a stage", func(s *training.Spec) { s.Arch, s.EP, s.GPUs, s.HasCopySync = experts, 4, 32, true }, 0xacdd99567e1d470a},
 		{"embedding", func(s *training.Spec) { s.Choices.Embedding, s.Choices.ConcurrentMicrobatches = true, 2 }, 0xab5d7b57a1d45ec1},
 	} {
 		s := base
@@ -83,7 +83,7 @@ func TestStoredIterations(t *testing.T) {
 		for stage := range s.PP {
 			fmt.Fprintf(digest, "%v %.9g\n", s.Program(stage), []any{s.Memory(stage)})
 		}
-		for v := range s.Virtual() {
+		for v := range s.VirtualStages() {
 			fmt.Fprintf(digest, "%.9g\n", []any{
 				s.ForwardSeconds(v), s.Parameters(v), s.SyncBytes(v), s.Pieces(v), s.PieceLayers(v), s.SyncPieces(v), s.Shards(v), s.ExpertLayers(v), s.CopyBytes(v, 3),
 			})
@@ -99,9 +99,9 @@ func TestStoredIterations(t *testing.T) {
 				fmt.Fprintln(digest, calls, times, s.ShardBytes(v, kind))
 			}
 		}
-		for _, x := range []training.Extent{{}, {All: true}, {All: true, PerGPU: true, Scale: make([]float64, s.Replicas())}, {All: true, PerGPU: true, Expand: direct}} {
-			for i := range x.Scale {
-				x.Scale[i] = 1 + float64(i)/4
+		for _, x := range []training.BuildOptions{{}, {All: true}, {All: true, PerGPU: true, ComputeScale: make([]float64, s.Replicas())}, {All: true, PerGPU: true, Expand: expandDirect}} {
+			for i := range x.ComputeScale {
+				x.ComputeScale[i] = 1 + float64(i)/4
 			}
 			it, err := training.Build(s, x)
 			if err != nil {
@@ -109,16 +109,16 @@ func TestStoredIterations(t *testing.T) {
 				continue
 			}
 			writeGraph(digest, it.Graph)
-			fmt.Fprintln(digest, it.Meta, it.Nodes, it.Ready)
+			fmt.Fprintln(digest, it.Meta, it.Nodes, it.GradientsReady)
 			replicas := 1
 			if x.All {
 				replicas = s.Replicas()
 			}
-			if p, err := it.Place(identical(replicas, 8, 100e9)); err == nil {
+			if p, err := it.Place(identicalReplicas(replicas, 8, 100e9)); err == nil {
 				fmt.Fprintln(digest, p.Pods, p.NICs, p.Nodes, p.Copies, p.PeerEnds, p.PeerDirections)
 			}
 			for _, dim := range []training.Phase{training.Forward, training.Sync} {
-				if g := it.Without(dim); g != nil && c.name == "1f1b" {
+				if g := it.WithoutCalls(dim); g != nil && c.name == "1f1b" {
 					writeGraph(digest, g)
 				}
 			}

@@ -81,7 +81,7 @@ func (c *Call) leastTransfers(p *collective.Problem) int {
 	if !ok || len(c.Along) > 0 {
 		return 0
 	}
-	return leastTransfers(c.Algorithm, trace.Collected{Kind: kind, Bytes: p.Bytes, Nodes: p.Group})
+	return leastTransfers(c.Algorithm, trace.GroupCall{Kind: kind, Bytes: p.Bytes, Nodes: p.Group})
 }
 
 // New returns the call that keys describe.

@@ -108,7 +108,7 @@ type stepCall struct {
 // Schedule returns what a call among a group of ranks is expanded to. All-to-alls that the algorithm does not serve go
 // straight to where they are wanted. It fails with collective.ErrUnserved where it does not serve another.
 func (e *Step) Schedule(ctx context.Context, c training.Call, group []int32) (*collective.Schedule, error) {
-	c.Place = training.Before // of none in particular
+	c.Position = training.LayerStart // of none in particular
 	return e.schedule(ctx, stepCall{c, group[0]}, c.Draw == 0, c.Kind.String(), c.Dim, func(call *collective.Call) (err error) {
 		call.Bytes = c.Bytes
 		for _, rank := range group {
@@ -189,7 +189,7 @@ func Sizes(spec *training.Spec, c training.Call, ranks int, seed uint64) ([]int6
 			}
 		}
 	} else {
-		sizes, err = traffic.ZipfSizes(ranks, c.Bytes, spec.ExpertExponent, training.Stream(seed, fmt.Sprintf("experts %d", c.Draw)).Uint64())
+		sizes, err = traffic.ZipfSizes(ranks, c.Bytes, spec.ExpertExponent, training.RandomStream(seed, fmt.Sprintf("experts %d", c.Draw)).Uint64())
 	}
 	if err != nil || !c.Transposed {
 		return sizes, err
@@ -222,7 +222,7 @@ func (e *Step) Expand(ctx context.Context) func(g *engine.Graph, c training.Call
 func (e *Step) Each(ctx context.Context, visit func(c training.Call, group []int32, times float64, s *collective.Schedule)) error {
 	for _, c := range e.Spec.StepCalls() {
 		for replica := range c.Replicas {
-			for _, group := range e.Spec.Groups(c.Call, replica, c.Virtual%e.Spec.PP) {
+			for _, group := range e.Spec.Groups(c.Call, replica, c.VirtualStage%e.Spec.PP) {
 				s, err := e.Schedule(ctx, c.Call, group)
 				if errors.Is(err, collective.ErrUnserved) {
 					_, why, _ := strings.Cut(err.Error(), collective.ErrUnserved.Error()+": ")
@@ -231,7 +231,7 @@ func (e *Step) Each(ctx context.Context, visit func(c training.Call, group []int
 				if err != nil {
 					return err
 				}
-				visit(c.Call, group, float64(c.Times), s)
+				visit(c.Call, group, float64(c.Count), s)
 			}
 		}
 	}

@@ -147,7 +147,7 @@ func (z *system) Decide(ctx context.Context, name string, workers int, limit flo
 }
 
 // Work is that of the call as one algorithm expands it.
-func (z *system) Work(ctx context.Context, policy string) (*trace.Work, error) {
+func (z *system) Work(ctx context.Context, policy string) (*trace.RankGraph, error) {
 	by := z.algorithms(policy)
 	if len(by) != 1 {
 		return nil, assembly.Unwritten(z.Name, "policy.collective", "which algorithm expands the call is found out by simulating all", "name one")

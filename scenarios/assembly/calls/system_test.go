@@ -385,7 +385,7 @@ func TestSchedules(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	call.Place = training.After
+	call.Position = training.LayerEnd
 	if again, err := e.Schedule(t.Context(), call, []int32{0, 1, 2, 3}); err != nil || again != first {
 		t.Errorf("the same call has another schedule (%v)", err)
 	}
@@ -452,7 +452,7 @@ func TestStepChecks(t *testing.T) {
 	}
 	for _, c := range spec.StepCalls() {
 		for r := range c.Replicas {
-			want += float64(c.Times) * float64(len(spec.Groups(c.Call, r, c.Virtual%spec.PP)))
+			want += float64(c.Count) * float64(len(spec.Groups(c.Call, r, c.VirtualStage%spec.PP)))
 		}
 	}
 	if count != want || want == 0 {
@@ -504,7 +504,7 @@ func TestTraced(t *testing.T) {
 		for _, kind := range []trace.Collective{trace.AllReduce, trace.ReduceScatter, trace.AllGather, trace.AllToAll, trace.Broadcast} {
 			for n := 2; n <= 5; n++ {
 				for _, bytes := range []int64{1, 3, 7, 1000} {
-					c := trace.Collected{Kind: kind, Bytes: bytes}
+					c := trace.GroupCall{Kind: kind, Bytes: bytes}
 					for r := range int32(n) {
 						c.Nodes = append(c.Nodes, r)
 					}
@@ -545,7 +545,7 @@ func TestTraced(t *testing.T) {
 	}
 	for _, bad := range []*Step{{Network: mesh(3), Task: assembly.LinkTask, Expansion: Expansion{Algorithms: "nobody"}}} {
 		b := bad.Builder(t.Context(), false)
-		c := trace.Collected{Kind: trace.AllReduce, Bytes: 9, Nodes: []int32{0, 1, 2}}
+		c := trace.GroupCall{Kind: trace.AllReduce, Bytes: 9, Nodes: []int32{0, 1, 2}}
 		if _, err := b.Count(c); err == nil {
 			t.Error("no algorithm is counted")
 		}

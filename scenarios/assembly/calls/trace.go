@@ -20,20 +20,20 @@ type tracedCall struct {
 
 // Builder returns what makes the graph of a traced job, within the limits of Task. A call is one transfer per rank if it
 // is aggregated (trace.Aggregate).
-func (e *Step) Builder(ctx context.Context, aggregated bool) trace.Builder {
+func (e *Step) Builder(ctx context.Context, aggregated bool) trace.BuildOptions {
 	if aggregated {
-		return trace.Builder{Place: e.Place, Most: e.Task.Max(), Expand: trace.Aggregate, Count: func(c trace.Collected) (int, error) { return 2*len(c.Nodes) + 1, nil }}
+		return trace.BuildOptions{NodeOf: e.Place, MaxTasks: e.Task.Max(), Expand: trace.ExpandNeighbours, Count: func(c trace.GroupCall) (int, error) { return 2*len(c.Nodes) + 1, nil }}
 	}
-	return trace.Builder{
-		Place: e.Place, Most: e.Task.Max(),
-		Expand: func(g *engine.Graph, c trace.Collected, ready []int32) ([]int32, error) {
+	return trace.BuildOptions{
+		NodeOf: e.Place, MaxTasks: e.Task.Max(),
+		Expand: func(g *engine.Graph, c trace.GroupCall, ready []int32) ([]int32, error) {
 			s, err := e.traced(ctx, c)
 			if err != nil {
 				return nil, err
 			}
 			return s.Append(g, collective.Attach{Ready: ready}), nil
 		},
-		Count: func(c trace.Collected) (int, error) {
+		Count: func(c trace.GroupCall) (int, error) {
 			if n := leastTransfers(e.Algorithms.Of(training.Barrier), c); n > e.Task.Max() {
 				return n, nil // without making a schedule that is too large
 			}
@@ -48,7 +48,7 @@ func (e *Step) Builder(ctx context.Context, aggregated bool) trace.Builder {
 
 // leastTransfers returns a lower bound on the transfers that an algorithm makes of a call: of those in which every block
 // goes to every rank, which are quadratic in ranks. It is 0 for others.
-func leastTransfers(algorithm string, c trace.Collected) int {
+func leastTransfers(algorithm string, c trace.GroupCall) int {
 	switch {
 	case c.Kind == trace.Broadcast || c.Sizes != nil:
 		return 0
@@ -72,8 +72,8 @@ func leastTransfers(algorithm string, c trace.Collected) int {
 }
 
 // traced returns what a call of a trace is expanded to.
-func (e *Step) traced(ctx context.Context, c trace.Collected) (*collective.Schedule, error) {
-	return e.schedule(ctx, tracedCall{c.Kind, c.Bytes, c.Set}, c.Sizes == nil, c.Kind.String(), training.Barrier, func(call *collective.Call) error {
+func (e *Step) traced(ctx context.Context, c trace.GroupCall) (*collective.Schedule, error) {
+	return e.schedule(ctx, tracedCall{c.Kind, c.Bytes, c.GroupSet}, c.Sizes == nil, c.Kind.String(), training.Barrier, func(call *collective.Call) error {
 		n := int64(len(c.Nodes))
 		if call.Bytes, call.Group = c.Bytes, c.Nodes; c.Kind == trace.AllToAll { // each sends each an equal part
 			call.Bytes = (c.Bytes + n - 1) / n

@@ -96,7 +96,7 @@ func build(ctx context.Context, s *Scenario, workers int) (in *instance, err err
 func buildIn(ctx context.Context, s *Scenario, pods []int) (*instance, error) {
 	x := s.Extent()
 	l := s.layoutOf(x.All)
-	l.Numbers = pods
+	l.PodNumbers = pods
 	in, err := place(ctx, s, s.Workload.Spec, x, l)
 	if err != nil {
 		return nil, err
@@ -108,7 +108,7 @@ func buildIn(ctx context.Context, s *Scenario, pods []int) (*instance, error) {
 }
 
 // place builds an iteration and its hardware.
-func place(ctx context.Context, s *Scenario, spec training.Spec, x training.Extent, l training.Layout) (*instance, error) {
+func place(ctx context.Context, s *Scenario, spec training.Spec, x training.BuildOptions, l training.Layout) (*instance, error) {
 	var e *calls.Step
 	if spec.CallsInGraph() {
 		e = s.StepCalls(&spec)

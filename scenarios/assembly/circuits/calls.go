@@ -50,7 +50,7 @@ func (in *instance) alone(ctx context.Context) ([]engine.Time, error) {
 	}
 	crosses, chained := map[training.Phase]bool{}, map[training.Phase]bool{}
 	for i, m := range in.it.Meta {
-		if m.Called && m.Phase != training.Sync && in.crosses(int32(i)) {
+		if m.InCall && m.Phase != training.Sync && in.crosses(int32(i)) {
 			crosses[m.Phase] = true
 		}
 	}
@@ -79,7 +79,7 @@ func (in *instance) alone(ctx context.Context) ([]engine.Time, error) {
 	alone := make([]engine.Time, len(in.graph.Tasks))
 	for i, m := range in.it.Meta {
 		alone[i] = -1
-		if m.Called && m.Phase != training.Sync && in.graph.Tasks[i].Kind == engine.Transfer && !crosses[m.Phase] && chained[m.Phase] {
+		if m.InCall && m.Phase != training.Sync && in.graph.Tasks[i].Kind == engine.Transfer && !crosses[m.Phase] && chained[m.Phase] {
 			alone[i] = trace.End[i] - trace.Start[i]
 		}
 	}

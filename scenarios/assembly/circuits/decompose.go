@@ -82,7 +82,7 @@ type apart struct {
 // part is replica r by itself, whose synchronisation starts no sooner than from, by virtual stage and part of its
 // gradients; nil is when it is ready.
 func (in *instance) part(ctx context.Context, r int, from [][]engine.Time) (*instance, error) {
-	x := training.Extent{PerGPU: in.s.Workload.Flows == "per-gpu", Scale: []float64{in.s.replica(r).ComputeScale}, SyncFrom: from}
+	x := training.BuildOptions{PerGPU: in.s.Workload.Flows == "per-gpu", ComputeScale: []float64{in.s.replica(r).ComputeScale}, EarliestSync: from}
 	part, err := place(ctx, in.s, in.it.Spec, x, in.s.layout(r))
 	if err != nil {
 		return nil, err
@@ -117,7 +117,7 @@ func (in *instance) apart(ctx context.Context, policy topology.Policy, settings 
 	settings.PortTolerance, settings.KeepPorts = 0, true // ports are saved on the whole, not on each part
 	var from [][]engine.Time
 	for pass := range 2 {
-		ready := make([][]engine.Time, spec.Virtual())
+		ready := make([][]engine.Time, spec.VirtualStages())
 		for v := range ready {
 			ready[v] = make([]engine.Time, spec.SyncPieces(v))
 		}
@@ -232,7 +232,7 @@ func (in *instance) latest(ctx context.Context, d *topology.Decision, ready [][]
 		return 0, err
 	}
 	last := engine.Time(0)
-	for v, parts := range in.it.Ready[0] {
+	for v, parts := range in.it.GradientsReady[0] {
 		for i, id := range parts {
 			ready[v][i] = max(ready[v][i], run.Trace.End[id])
 			last = max(last, run.Trace.End[id])

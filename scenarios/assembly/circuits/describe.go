@@ -70,10 +70,10 @@ func (in *instance) tracks(ctx context.Context, t *engine.Trace, critical []int3
 		}
 		m := &in.it.Meta[i]
 		id := int32(i)
-		if m.Called && (in.graph.Tasks[i].Kind != engine.Transfer || in.it.Nodes[in.graph.Tasks[i].Src].First > 0) {
+		if m.InCall && (in.graph.Tasks[i].Kind != engine.Transfer || in.it.Nodes[in.graph.Tasks[i].Src].First > 0) {
 			continue // of calls those that the first GPU of a stage sends
 		}
-		if m.Phase == training.Barrier || m.GPU > 0 || m.Back || in.graph.Tasks[i].Kind == engine.Transfer && !in.crosses(id) {
+		if m.Phase == training.Barrier || m.GPU > 0 || m.ToPrevious || in.graph.Tasks[i].Kind == engine.Transfer && !in.crosses(id) {
 			continue
 		}
 		track, ok := index[m.Replica*int32(pp)+m.Stage]
@@ -125,7 +125,7 @@ func (in *instance) series(ctx context.Context, t *engine.Trace, p *result.Simul
 			continue
 		}
 		m := &in.it.Meta[i]
-		if m.Phase != training.Sync || m.Back || !in.shown(m.Replica) {
+		if m.Phase != training.Sync || m.ToPrevious || !in.shown(m.Replica) {
 			continue
 		}
 		at := [2]int32{link, m.Stage}

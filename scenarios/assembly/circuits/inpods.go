@@ -249,8 +249,8 @@ func newStages(ctx context.Context, s *Scenario, replicas int) (*stages, error) 
 	one := *s
 	x := one.Extent()
 	if x.All != (replicas > 1) {
-		if x.All = replicas > 1; x.All && x.Scale == nil {
-			x.Scale = slices.Repeat([]float64{1}, replicas)
+		if x.All = replicas > 1; x.All && x.ComputeScale == nil {
+			x.ComputeScale = slices.Repeat([]float64{1}, replicas)
 		}
 	}
 	z := &stages{s: s}
@@ -268,7 +268,7 @@ func newStages(ctx context.Context, s *Scenario, replicas int) (*stages, error) 
 	}
 	z.layout = s.layoutOf(x.All)
 	apart := z.layout
-	apart.GPUsPerPod, apart.At, apart.Replicas = s.Workload.StageGPUs(), nil, slices.Clone(apart.Replicas)
+	apart.GPUsPerPod, apart.StagePods, apart.Replicas = s.Workload.StageGPUs(), nil, slices.Clone(apart.Replicas)
 	for r := range apart.Replicas {
 		apart.Replicas[r].PodMap = nil
 	}
@@ -313,7 +313,7 @@ func (z *stages) fits(at []int32, _, pod int32) bool {
 func (z *stages) bound(ctx context.Context, at []int32) (float64, error) {
 	in := z.open
 	n := &engine.Network{Nodes: int32(len(in.pods.Nodes)), Groups: in.pods.Groups()}
-	full := make([]bool, z.it.Spec.PP*len(z.it.Ready))
+	full := make([]bool, z.it.Spec.PP*len(z.it.GradientsReady))
 	for _, pod := range at {
 		if pod >= 0 && !full[pod] {
 			full[pod] = !z.fits(at, 0, pod)
@@ -356,7 +356,7 @@ func (z *stages) bound(ctx context.Context, at []int32) (float64, error) {
 // problem is what allocators decide on for a placement.
 func (z *stages) problem(at []int32) (*topology.Problem, error) {
 	l := z.layout
-	l.At = at
+	l.StagePods = at
 	in, err := z.build(l)
 	if err != nil {
 		return nil, err

@@ -72,8 +72,8 @@ func (s *Scenario) calls() bool { return s.Workload.CallsInGraph() }
 func (s *Scenario) Whole() bool { return s.HalfRing() || s.calls() }
 
 // Extent returns how much of the job is built.
-func (s *Scenario) Extent() training.Extent {
-	x := training.Extent{PerGPU: s.Workload.Flows == "per-gpu" || s.calls()}
+func (s *Scenario) Extent() training.BuildOptions {
+	x := training.BuildOptions{PerGPU: s.Workload.Flows == "per-gpu" || s.calls()}
 	switch s.Workload.ReplicaMode {
 	case "all", "decomposed":
 		x.All = true
@@ -83,9 +83,9 @@ func (s *Scenario) Extent() training.Extent {
 	if !x.All {
 		return x
 	}
-	x.Scale = make([]float64, s.Workload.Replicas())
-	for r := range x.Scale {
-		x.Scale[r] = s.replica(r).ComputeScale
+	x.ComputeScale = make([]float64, s.Workload.Replicas())
+	for r := range x.ComputeScale {
+		x.ComputeScale[r] = s.replica(r).ComputeScale
 	}
 	return x
 }
@@ -113,7 +113,7 @@ func (s *Scenario) layoutOf(all bool) training.Layout {
 func (s *Scenario) layout(replicas ...int) training.Layout {
 	l := training.Layout{GPUsPerPod: s.Fabric.GPUsPerPodPerReplica}
 	if s.calls() && len(s.Fabric.InnerTiers) == 0 {
-		l.Inside = s.Fabric.InsideBandwidth
+		l.IntraPodRate = s.Fabric.InsideBandwidth
 	}
 	for _, r := range replicas {
 		u := s.replica(r)
@@ -124,13 +124,13 @@ func (s *Scenario) layout(replicas ...int) training.Layout {
 		}
 		l.Replicas = append(l.Replicas, training.ReplicaLayout{Pod: fabric.Pod{Ports: u.PortsPerPod, Rate: u.PortBandwidth}, NIC: nic, PodMap: u.PodMap})
 		if z := s.Stages; z != nil {
-			l.At = append(l.At, z.At[r*s.Workload.PP:(r+1)*s.Workload.PP]...)
-			l.Numbers = z.Numbers
+			l.StagePods = append(l.StagePods, z.At[r*s.Workload.PP:(r+1)*s.Workload.PP]...)
+			l.PodNumbers = z.Numbers
 		}
 	}
-	if len(replicas) == 1 && l.At != nil {
-		l.At = mapping.Canonical(l.At)
-		l.Numbers = l.Numbers[replicas[0]*s.PodsPerReplica():]
+	if len(replicas) == 1 && l.StagePods != nil {
+		l.StagePods = mapping.Canonical(l.StagePods)
+		l.PodNumbers = l.PodNumbers[replicas[0]*s.PodsPerReplica():]
 	}
 	return l
 }

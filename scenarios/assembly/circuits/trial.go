@@ -28,8 +28,8 @@ type trials struct {
 	circuits, ideal, compute *flow.Evaluator
 
 	mu    sync.Mutex
-	times []training.Times // by trial, on the same perturbed graph; nil until simulated
-	gap   float64          // the largest of an ideal makespan to its bound
+	times []training.ReferenceTimes // by trial, on the same perturbed graph; nil until simulated
+	gap   float64                   // the largest of an ideal makespan to its bound
 }
 
 // newTrials prepares the trials of in's scenario.
@@ -37,10 +37,10 @@ func newTrials(ctx context.Context, in *instance) (*trials, error) {
 	s, k := in.s, &in.s.Replay
 	r := &trials{
 		plan: in, instance: in, seeds: make([]uint64, k.Seeds),
-		perturb: training.Perturbation{Task: k.ComputeJitter, Stage: k.StageJitter, Slow: k.SlowReplica, SlowReplica: k.SlowReplicaIndex},
+		perturb: training.Perturbation{TaskCV: k.ComputeJitter, StageCV: k.StageJitter, Slowdown: k.SlowReplica, SlowReplica: k.SlowReplicaIndex},
 	}
 	// trials are numbered: more of them leave the first ones as they are
-	draw := training.Stream(s.Seed, "replay")
+	draw := training.RandomStream(s.Seed, "replay")
 	for i := range r.seeds {
 		r.seeds[i] = draw.Uint64()
 	}

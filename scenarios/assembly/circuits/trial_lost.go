@@ -27,7 +27,7 @@ func drawLost(x []int, n int, seed uint64) []circuit {
 	}
 	var all []circuit
 	for e, provisioned := range x {
-		random := training.Stream(seed, fmt.Sprintf("circuits of bundle %d", e))
+		random := training.RandomStream(seed, fmt.Sprintf("circuits of bundle %d", e))
 		for range provisioned {
 			all = append(all, circuit{e, random.Uint64(), random.Float64()})
 		}

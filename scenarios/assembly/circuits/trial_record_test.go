@@ -15,28 +15,28 @@ import (
 // undefined unless the makespan is the ideal one.
 func TestTrialRecord(t *testing.T) {
 	const s = engine.Second
-	usual, silent := training.Times{Ideal: 3 * s, Compute: s}, training.Times{Ideal: 3 * s, Compute: 3 * s}
+	usual, silent := training.ReferenceTimes{Ideal: 3 * s, Compute: s}, training.ReferenceTimes{Ideal: 3 * s, Compute: 3 * s}
 	for _, c := range []struct {
 		name    string
-		times   []training.Times
+		times   []training.ReferenceTimes
 		ends    []engine.Time
 		metrics map[string]float64
 		samples map[string][]float64
 		label   string // of replay_nct_mean
 	}{
-		{"all end", []training.Times{usual, usual, usual}, []engine.Time{3 * s, 7 * s, 5 * s},
+		{"all end", []training.ReferenceTimes{usual, usual, usual}, []engine.Time{3 * s, 7 * s, 5 * s},
 			map[string]float64{"replay_plays": 3, "replay_stalled": 0, "replay_makespan_mean_s": 5, "replay_makespan_p95_s": 7, "replay_nct_mean": 2, "replay_nct_max": 3, "replay_nct_p50": 2, "replay_nct_p95": 3, "replay_nct_p99": 3},
 			map[string][]float64{"makespan_s": {3, 7, 5}, "nct": {1, 3, 2}}, ""},
-		{"one stalls", []training.Times{usual, usual, usual}, []engine.Time{3 * s, stalled, 5 * s},
+		{"one stalls", []training.ReferenceTimes{usual, usual, usual}, []engine.Time{3 * s, stalled, 5 * s},
 			map[string]float64{"replay_plays": 3, "replay_stalled": 1, "replay_makespan_mean_s": 4, "replay_makespan_p95_s": 5, "replay_nct_mean": 1.5, "replay_nct_max": 2, "replay_nct_p50": 1, "replay_nct_p95": 2, "replay_nct_p99": 2},
 			map[string][]float64{"makespan_s": {3, 5}, "nct": {1, 2}, "play": {0, 2}}, ""},
-		{"one is undefined", []training.Times{silent, silent, usual}, []engine.Time{3 * s, 4 * s, 5 * s},
+		{"one is undefined", []training.ReferenceTimes{silent, silent, usual}, []engine.Time{3 * s, 4 * s, 5 * s},
 			map[string]float64{"replay_plays": 3, "replay_stalled": 0, "replay_makespan_mean_s": 4, "replay_makespan_p95_s": 5, "replay_nct_mean": 1.5, "replay_nct_max": 2, "replay_nct_p50": 1, "replay_nct_p95": 2, "replay_nct_p99": 2},
 			map[string][]float64{"makespan_s": {3, 4, 5}, "nct": {1, 2}}, "in 1 of 3 plays"},
-		{"all are undefined", []training.Times{silent, silent}, []engine.Time{4 * s, 4 * s},
+		{"all are undefined", []training.ReferenceTimes{silent, silent}, []engine.Time{4 * s, 4 * s},
 			map[string]float64{"replay_plays": 2, "replay_stalled": 0, "replay_makespan_mean_s": 4, "replay_makespan_p95_s": 4},
 			map[string][]float64{"makespan_s": {4, 4}}, "in 2 of 2 plays"},
-		{"none ends", []training.Times{usual, usual}, []engine.Time{stalled, stalled},
+		{"none ends", []training.ReferenceTimes{usual, usual}, []engine.Time{stalled, stalled},
 			map[string]float64{"replay_plays": 2, "replay_stalled": 2}, nil, "as no play ends"},
 	} {
 		row := &result.Row{Metrics: map[string]float64{}, Labels: map[string]string{}}

@@ -27,7 +27,7 @@ func (r *trials) references(ctx context.Context, workers int) error {
 		planned.SetService(r.plan.Service)
 		r.provision(planned, x)
 	}
-	times, bounds := make([]training.Times, len(r.seeds)), make([]engine.Time, len(r.seeds))
+	times, bounds := make([]training.ReferenceTimes, len(r.seeds)), make([]engine.Time, len(r.seeds))
 	err := each(ctx, len(times), workers, func() func(int) error {
 		compute, ideal, circuits := r.compute.Clone(), r.ideal.Clone(), planned.Clone()
 		evaluators := []*flow.Evaluator{compute, ideal, circuits}

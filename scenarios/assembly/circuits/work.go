@@ -10,11 +10,11 @@ import (
 // Work is the complete DAG. Ranks are the GPUs, pod after pod; a transfer is a message of each of its flows, and one
 // inside a pod where nothing takes any time is none. Computes of GPUs in lockstep are of the first of these, as all of
 // them wait for the last flow of any.
-func (in *instance) Work(ctx context.Context, _ string) (*trace.Work, error) {
+func (in *instance) Work(ctx context.Context, _ string) (*trace.RankGraph, error) {
 	if in.pods.Copies > 1 {
 		return nil, assembly.Unwritten(in.s.Name, "workload.replicas", "one replica stands for all", `set it to "all"`)
 	}
-	w := &trace.Work{Graph: in.plain}
+	w := &trace.RankGraph{Graph: in.plain}
 	if work := in.s.Workload.Work; work != nil && work.Dims() != nil {
 		for i := range in.it.Meta {
 			w.Rank = append(w.Rank, in.it.Meta[i].GPU)
@@ -41,7 +41,7 @@ func (in *instance) Work(ctx context.Context, _ string) (*trace.Work, error) {
 }
 
 // ranks numbers the GPUs of w, and returns them by node. Of stages it says whose computes are.
-func (in *instance) ranks(w *trace.Work) (gpus [][]int32) {
+func (in *instance) ranks(w *trace.RankGraph) (gpus [][]int32) {
 	gpus = make([][]int32, len(in.pods.Nodes))
 	if in.s.traffic() {
 		for n := range gpus {
@@ -53,7 +53,7 @@ func (in *instance) ranks(w *trace.Work) (gpus [][]int32) {
 		return gpus
 	}
 	s := &in.it.Spec
-	rank := make([]int32, s.Rank(len(in.it.Ready), 0, 0))
+	rank := make([]int32, s.Rank(len(in.it.GradientsReady), 0, 0))
 	pod := make([]int32, len(rank))
 	for n, node := range in.it.Nodes {
 		for g := range node.GPUs {

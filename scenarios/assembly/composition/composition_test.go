@@ -163,7 +163,7 @@ func TestByTier(t *testing.T) {
 func TestExposed(t *testing.T) {
 	n, flows, paths := newLine(4, 0)
 	r := &Run{Job: Job{Graph: newChain(t, 3)}, Decision: *PathDecision(n, flows, paths, 1000, packet.Options{}), Level: "flow", End: 3 * engine.Microsecond}
-	r.Step = &training.Iteration{Graph: r.Graph, Meta: []training.Meta{{Phase: training.Tensor, Called: true}, {Phase: training.Expert, Called: true}, {Phase: training.Tensor, Called: true}}}
+	r.Step = &training.Iteration{Graph: r.Graph, Meta: []training.TaskMeta{{Phase: training.Tensor, InCall: true}, {Phase: training.Expert, InCall: true}, {Phase: training.Tensor, InCall: true}}}
 	row := &result.Row{Metrics: map[string]float64{}, Labels: map[string]string{}}
 	if err := Exposed(t.Context(), r, row); err != nil {
 		t.Fatal(err)

@@ -12,7 +12,7 @@ import (
 
 // Ideal is what work is compared with: compute alone, and the ideal fabric.
 type Ideal struct {
-	Times   training.Times
+	Times   training.ReferenceTimes
 	Bound   engine.Time  // on the time on the ideal fabric
 	Service flow.Service // that it was simulated with
 }

@@ -55,7 +55,7 @@ func (j *Job) WithPasses(ctx context.Context, longer Longer) (*Job, error) {
 // WithoutCalls returns the job with collective calls of a dimension that take no time; nil if there are none.
 func (j *Job) WithoutCalls(dim training.Phase) *Job {
 	out := *j
-	if out.Graph = j.Step.Without(dim); out.Graph == nil {
+	if out.Graph = j.Step.WithoutCalls(dim); out.Graph == nil {
 		return nil
 	}
 	return &out

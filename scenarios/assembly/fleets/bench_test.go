@@ -17,7 +17,7 @@ func BenchmarkGrowth(b *testing.B) {
 					c := pod60(0.8)
 					d := &fleet.Demand{
 						Seed: 1, Mix: fleet.Mixes()["tpuv4-2022"], Until: 30 * fleet.Day, Chips: 4096, Load: 0.8, PerDay: 139.2,
-						Durations: fleet.Lognormal, Sigma: 1.5, Bands: [fleet.Bands]float64{2, 5, 3}, Routes: 0.95, Factor: 1,
+						Durations: fleet.Lognormal, Sigma: 1.5, Bands: [fleet.NumBands]float64{2, 5, 3}, FaultRoutingShare: 0.95, EstimateFactor: 1,
 					}
 					switch of {
 					case "pods":
@@ -46,7 +46,7 @@ func BenchmarkPodYear(b *testing.B) {
 			c := pod60(0.8)
 			d := &fleet.Demand{
 				Seed: 1, Mix: fleet.Mixes()["tpuv4-2022"], ByDay: fleet.Fig13(), Until: 365 * fleet.Day, Chips: 4096, Load: 0.8,
-				Durations: fleet.Lognormal, Sigma: 1.5, Bands: [fleet.Bands]float64{2, 5, 3}, Routes: 0.95, Factor: 1,
+				Durations: fleet.Lognormal, Sigma: 1.5, Bands: [fleet.NumBands]float64{2, 5, 3}, FaultRoutingShare: 0.95, EstimateFactor: 1,
 			}
 			c.Jobs, c.Until, c.Preemption, c.Defragment, c.Times.Notice = d.Jobs, d.Until, more, more, 10*fleet.Minute
 			simulate(b, c, name)

@@ -65,7 +65,7 @@ func (s *state) ideals() ideal {
 		alone += float64(min(j.Work+c.Times.Preflight+c.Times.Session, c.Until-j.Submit))
 		j.interval = s.interval(j)
 		work += size * j.Work.Seconds()
-		lasts := fleet.Expected(j.Work, j.interval, c.Times.Checkpoint, c.Times.Detect+set, s.interruption(j))
+		lasts := fleet.ExpectedDuration(j.Work, j.interval, c.Times.Checkpoint, c.Times.Detect+set, s.interruption(j))
 		leaves := s.maintenance(j) * lasts.Days() * (c.Times.Checkpoint + set).Seconds()
 		taken += size * (set.Seconds() + lasts.Seconds() + leaves)
 	}
@@ -120,7 +120,7 @@ func (r *relaxed) end(until float64) float64 {
 // newsvendor returns how many cubes of a pod are best held as spares, where cubes are down as machines are available
 // and a job of whole cubes that is one short leaves all of its idle.
 func newsvendor(c *Config) int {
-	up := c.Rates.CubeUp()
+	up := c.Rates.CubeAvailability()
 	cubes, time := 0.0, 0.0
 	source := c.Jobs()
 	for n := 0; n < 10_000; n++ {

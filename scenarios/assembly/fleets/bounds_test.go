@@ -66,14 +66,14 @@ func TestExpected(t *testing.T) {
 	}
 	c.Jobs = jobs(list...)
 	o := simulate(t, c, "reconfigurable")
-	want := (r + fleet.Expected(work, interval, d, r, m)).Seconds()
+	want := (r + fleet.ExpectedDuration(work, interval, d, r, m)).Seconds()
 	// The spread of a job's time is about that of its interruptions: each costs half a stretch and a restart.
 	se := math.Sqrt(work.Seconds()/m.Seconds()) * (interval.Seconds() + r.Seconds()) / math.Sqrt(runs)
 	if o.Ended != runs || math.Abs(o.Turnaround-want) > 3*se {
 		t.Errorf("%d jobs end after %.0f s on average, want %.0f within %.0f", o.Ended, o.Turnaround, want, 3*se)
 	}
 	long := 1_000_000 * interval
-	if e, want := long.Seconds()/fleet.Expected(long, interval, d, r, m).Seconds(), fleet.Efficiency(interval, d, r, m); math.Abs(e/want-1) > 1e-5 {
+	if e, want := long.Seconds()/fleet.ExpectedDuration(long, interval, d, r, m).Seconds(), fleet.Efficiency(interval, d, r, m); math.Abs(e/want-1) > 1e-5 {
 		t.Errorf("efficiency %g, Daly's %g", e, want)
 	}
 }

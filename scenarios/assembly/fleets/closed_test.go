@@ -44,7 +44,7 @@ func idle(seed uint64, days int) *Config {
 // daily is a job a day, at random moments, that takes no time.
 func daily(t *testing.T, c *Config, slice string) {
 	t.Helper()
-	d := &fleet.Demand{Seed: c.Seed, Mix: only(t, slice), PerDay: 1, Until: c.Until, Chips: 1, Load: 1e-9, Durations: fleet.Constant, Bands: [fleet.Bands]float64{1}, Factor: 1}
+	d := &fleet.Demand{Seed: c.Seed, Mix: only(t, slice), PerDay: 1, Until: c.Until, Chips: 1, Load: 1e-9, Durations: fleet.Constant, Bands: [fleet.NumBands]float64{1}, EstimateFactor: 1}
 	c.Jobs = d.Jobs
 }
 
@@ -73,7 +73,7 @@ func machinesUp(c *Config, share float64) {
 func TestInterruptedShare(t *testing.T) {
 	for _, load := range []float64{0.5} {
 		d := &fleet.Demand{Mix: fleet.Mixes()["tpuv4-2022"], ByDay: fleet.Fig13(), Until: 240 * fleet.Day, Chips: 4096, Load: load,
-			Durations: fleet.Lognormal, Sigma: 1.5, Bands: [fleet.Bands]float64{1}, Routes: 1, Factor: 1}
+			Durations: fleet.Lognormal, Sigma: 1.5, Bands: [fleet.NumBands]float64{1}, FaultRoutingShare: 1, EstimateFactor: 1}
 		rates := tpuv4Rates()
 		work := fleet.Spread{Form: fleet.Lognormal, Mean: d.MeanWork(fleet.Shape{Dims: [3]int{4, 4, 4}}), Sigma: 1.5}
 		s := &state{c: &Config{Rates: rates}}
@@ -104,7 +104,7 @@ func TestInterruptedShare(t *testing.T) {
 func TestConnections(t *testing.T) {
 	agrees(t, "connections a day", 42200, 0.02, 8, func(seed uint64) float64 {
 		d := &fleet.Demand{Seed: seed, Mix: fleet.Mixes()["tpuv4-2022"], ByDay: fleet.Fig13(), Until: 60 * fleet.Day, Chips: 4096, Load: 0.1,
-			Durations: fleet.Constant, Bands: [fleet.Bands]float64{1}, Factor: 1}
+			Durations: fleet.Constant, Bands: [fleet.NumBands]float64{1}, EstimateFactor: 1}
 		c := idle(seed, 60)
 		c.Jobs = d.Jobs
 		return float64(simulate(t, c, "reconfigurable").Links) / 60
@@ -124,7 +124,7 @@ func TestReadingA(t *testing.T) {
 	})
 	agrees(t, "jobs on routes round a switch", 0.701*0.95*one, 0.2, 6, func(seed uint64) float64 {
 		d := &fleet.Demand{Seed: seed, Mix: fleet.Mixes()["tpuv4-2022"], PerDay: 20, Until: 1000 * fleet.Day, Chips: 4096, Load: 0.02,
-			Durations: fleet.Constant, Bands: [fleet.Bands]float64{1}, Routes: 0.95, Factor: 1}
+			Durations: fleet.Constant, Bands: [fleet.NumBands]float64{1}, FaultRoutingShare: 0.95, EstimateFactor: 1}
 		c := idle(seed, 1000)
 		c.Jobs, c.Discipline, c.OCS = d.Jobs, Backfill, Route
 		c.Rates[fleet.Switch] = switches
@@ -141,7 +141,7 @@ func TestCubesUp(t *testing.T) {
 		cubes int
 		host  float64
 	}{{"8x20x20", 50, 0.99}, {"16x16x16", 64, 0.999}, {"8x16x16", 32, 0.97}} {
-		want := fleet.AtLeast(x.cubes, fleet.PodCubes, fleet.CubeUp(x.host))
+		want := fleet.BinomialTail(x.cubes, fleet.PodCubes, fleet.CubeAvailability(x.host))
 		agrees(t, fmt.Sprintf("%d cubes of hosts of %g", x.cubes, x.host), want, 0.1, 30, func(seed uint64) float64 {
 			c := idle(seed, 400)
 			c.From = 20 * fleet.Day
@@ -156,12 +156,12 @@ func TestCubesUp(t *testing.T) {
 // Fig. 4).
 func TestSliceGoodput(t *testing.T) {
 	for slice, cubes := range map[string]int{"8x8x16": 16, "8x16x16": 32, "12x16x16": 48} {
-		want := fleet.SliceGoodput(cubes, fleet.PodCubes, fleet.CubeUp(0.99))
+		want := fleet.SliceGoodput(cubes, fleet.PodCubes, fleet.CubeAvailability(0.99))
 		agrees(t, slice, want, 0.02, 12, func(seed uint64) float64 {
 			c := idle(seed, 220)
 			c.From = 20 * fleet.Day
 			machinesUp(c, 0.99)
-			d := &fleet.Demand{Seed: seed, Mix: only(t, slice), PerDay: 12, Until: c.Until, Chips: 4096, Load: 3, Durations: fleet.Constant, Bands: [fleet.Bands]float64{1}, Factor: 1}
+			d := &fleet.Demand{Seed: seed, Mix: only(t, slice), PerDay: 12, Until: c.Until, Chips: 4096, Load: 3, Durations: fleet.Constant, Bands: [fleet.NumBands]float64{1}, EstimateFactor: 1}
 			c.Jobs = d.Jobs
 			return simulate(t, c, "reconfigurable").Utilisation()
 		})
@@ -192,17 +192,17 @@ func TestReadingB(t *testing.T) {
 func TestInterruptions(t *testing.T) {
 	for slice, hours := range map[string]float64{"4x4x4": 652, "8x8x8": 150, "8x8x16": 79.8, "8x20x20": 26.7, "16x16x16": 20.9} {
 		s := shape(t, slice)
-		c := quiet(jobs(fleet.Job{Shape: s, Work: fleet.Longest / 2, Estimate: fleet.Day, Routes: true}), 4000*fleet.Day)
+		c := quiet(jobs(fleet.Job{Shape: s, Work: fleet.MaxTime / 2, Estimate: fleet.Day, AcceptsFaultRouting: true}), 4000*fleet.Day)
 		c.Rates = tpuv4Rates()
 		c.Rates[fleet.Cube].PerDay = 0
 		for k := range c.Rates {
 			c.Rates[k].Repair = fleet.Spread{Form: fleet.Constant, Mean: 1}
-			c.Rates[k].Quick = 0
+			c.Rates[k].QuickShare = 0
 		}
 		c.Times, c.OCS, c.Machine = Times{Session: 1, Interval: fleet.Hour}, Route, Reschedule
 		c.SlowedBy = func(context.Context, *fleet.Job, int) (float64, error) { return 1, nil }
 		o := simulate(t, c, "reconfigurable")
-		want := c.Until.Seconds() / c.Rates.Interruption(s.Cubes()).Seconds()
+		want := c.Until.Seconds() / c.Rates.MeanTimeToInterruption(s.Cubes()).Seconds()
 		if n := float64(o.Interrupts); math.Abs(n-want) > 3*math.Sqrt(want) || math.Abs(c.Until.Seconds()/3600/hours/want-1) > 0.006 {
 			t.Errorf("%s: hit %g times, want %.0f, every %g h", slice, n, want, hours)
 		}

@@ -126,7 +126,7 @@ func randomJobs(r *rand.Rand, pods int, exact bool) []fleet.Job {
 		if !exact {
 			j.Estimate = max(1, fleet.Time(float64(j.Work)*(0.3+3*r.Float64())))
 		}
-		j.Band = fleet.Band(r.IntN(int(fleet.Bands)))
+		j.Band = fleet.Band(r.IntN(int(fleet.NumBands)))
 		list = append(list, j)
 	}
 	return list

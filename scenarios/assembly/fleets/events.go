@@ -52,7 +52,7 @@ func (s *state) goOn(slot int32) {
 	}
 	end := s.now + j.run(&s.c.Times).length
 	if j.latent { // preflight missed it
-		wait := fleet.Spread{Form: fleet.Exponential, Mean: fleet.Hour}.Draw(fleet.Stream(s.c.Seed, fleet.StreamOwn, uint64(j.Number)<<8|uint64(j.tries&0xff)))
+		wait := fleet.Spread{Form: fleet.Exponential, Mean: fleet.Hour}.Draw(fleet.RandomStream(s.c.Seed, fleet.FirstFreeStream, uint64(j.Number)<<8|uint64(j.tries&0xff)))
 		j.latent = s.now+wait < end
 		end = min(end, s.now+wait)
 	}
@@ -191,7 +191,7 @@ func (s *state) partEvents(x int) {
 func (s *state) machineFails(x, pod, number int) {
 	cube, chips := number/fleet.CubeHosts, machineChips(number)
 	c := &s.pods[pod].Cubes[cube]
-	if c.Used&chips == 0 && fleet.Chance(s.c.Seed, uint64(x), s.parts[x].count) < s.c.Silent {
+	if c.Used&chips == 0 && fleet.HashUniform(s.c.Seed, uint64(x), s.parts[x].count) < s.c.Silent {
 		s.pods[pod].bad[cube] |= chips
 		return
 	}

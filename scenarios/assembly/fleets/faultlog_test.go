@@ -12,7 +12,7 @@ func logged(outages func(machine int) []fleet.Outage, span fleet.Time) fleet.Pro
 	// Which server a machine reads is found by a log in which every server has its own moment.
 	probe := &fleet.FaultLog{Servers: make([][]fleet.Outage, n), Span: fleet.Day}
 	for s := range n {
-		probe.Servers[s] = []fleet.Outage{{From: fleet.Time(s), For: 1}}
+		probe.Servers[s] = []fleet.Outage{{Start: fleet.Time(s), Duration: 1}}
 	}
 	p, log := probe.Process(), &fleet.FaultLog{Servers: make([][]fleet.Outage, n), Span: span}
 	for machine := range n {
@@ -28,7 +28,7 @@ func TestLostCheckpoint(t *testing.T) {
 	const interval, writing = 40 * fleet.Minute, 10 * fleet.Minute
 	half := shape(t, "8x16x16")
 	all := func(from fleet.Time) func(int) []fleet.Outage {
-		return func(int) []fleet.Outage { return []fleet.Outage{{From: from, For: fleet.Minute}} }
+		return func(int) []fleet.Outage { return []fleet.Outage{{Start: from, Duration: fleet.Minute}} }
 	}
 	for _, tt := range []struct {
 		name     string
@@ -46,9 +46,9 @@ func TestLostCheckpoint(t *testing.T) {
 		{"during it, after another", Reschedule, interval, all(65 * fleet.Minute), interval, 15 * fleet.Minute, "interrupted"},
 		{"during a move to a standby", HotStandby, fleet.Day, func(machine int) []fleet.Outage {
 			if machine == 0 {
-				return []fleet.Outage{{From: 30 * fleet.Minute, For: fleet.Hour}}
+				return []fleet.Outage{{Start: 30 * fleet.Minute, Duration: fleet.Hour}}
 			}
-			return []fleet.Outage{{From: 35 * fleet.Minute, For: fleet.Minute}}
+			return []fleet.Outage{{Start: 35 * fleet.Minute, Duration: fleet.Minute}}
 		}, 0, 30 * fleet.Minute, "interrupted"},
 	} {
 		c := quiet(jobs(
@@ -80,7 +80,7 @@ func TestLoggedOutages(t *testing.T) {
 		c := quiet(jobs(fleet.Job{Shape: shape(t, "16x16x16"), Work: fleet.Hour, Estimate: fleet.Hour}), fleet.Day)
 		c.Rates[fleet.Machine] = logged(func(machine int) []fleet.Outage {
 			if machine%2 == 0 {
-				return []fleet.Outage{{From: 0, For: 2 * fleet.Hour}, {From: 20 * fleet.Hour, For: 10 * fleet.Hour}}
+				return []fleet.Outage{{Start: 0, Duration: 2 * fleet.Hour}, {Start: 20 * fleet.Hour, Duration: 10 * fleet.Hour}}
 			}
 			return nil
 		}, 100*fleet.Day)

@@ -60,8 +60,8 @@ func (j *job) run(t *Times) run {
 		n = (work - 1) / j.interval // none at the end
 	}
 	length := work + n*t.Checkpoint
-	if float64(n)*float64(t.Checkpoint) > float64(fleet.Longest) { // it never ends
-		length = fleet.Longest
+	if float64(n)*float64(t.Checkpoint) > float64(fleet.MaxTime) { // it never ends
+		length = fleet.MaxTime
 	}
 	return run{length, t.Checkpoint, j.interval}
 }

@@ -80,7 +80,7 @@ func (f Faults) Defaults() *Faults {
 }
 
 // preset returns the machines of the preset, of TPU v4 if there is none.
-func (f *Faults) preset() fleet.Machines {
+func (f *Faults) preset() fleet.MachineReliability {
 	if p, ok := fleet.Presets()[f.Preset]; ok {
 		return p
 	}

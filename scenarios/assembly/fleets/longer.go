@@ -26,7 +26,7 @@ func (s *Scenario) slowdown() func(context.Context, *fleet.Job, int) (float64, e
 	switch f.Slowdown {
 	case "table3":
 		return func(_ context.Context, j *fleet.Job, _ int) (float64, error) {
-			at := int(fleet.Chance(s.Seed, streamTable3, uint64(j.Number)) * float64(len(table3)))
+			at := int(fleet.HashUniform(s.Seed, streamTable3, uint64(j.Number)) * float64(len(table3)))
 			return 1 + table3[at], nil
 		}
 	case "constant":

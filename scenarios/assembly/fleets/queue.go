@@ -82,7 +82,7 @@ func before(a, b *job) int {
 
 // add puts a job where it belongs.
 func (q *queue) add(j *job) {
-	key := class{j.Shape, j.Routes, j.strange, j.Band}
+	key := class{j.Shape, j.AcceptsFaultRouting, j.strange, j.Band}
 	l := q.lines[key]
 	if l == nil {
 		l = &line{class: key}

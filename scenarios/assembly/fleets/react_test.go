@@ -13,7 +13,7 @@ func jobs(list ...fleet.Job) func() fleet.Source {
 	for i := range list {
 		list[i].Number = i
 	}
-	return func() fleet.Source { return &fleet.List{Of: list} }
+	return func() fleet.Source { return &fleet.List{Jobs: list} }
 }
 
 // only is a mix of one shape.
@@ -139,7 +139,7 @@ func TestRolling(t *testing.T) {
 // TestCheapest: what is expected to lose least is done about a switch: jobs that lose much on routes round it wait out a
 // short outage, the others run; jobs leave such routes when that pays.
 func TestCheapest(t *testing.T) {
-	job := fleet.Job{Shape: shape(t, "8x8x8"), Work: 100 * fleet.Hour, Estimate: 100 * fleet.Hour, Routes: true}
+	job := fleet.Job{Shape: shape(t, "8x8x8"), Work: 100 * fleet.Hour, Estimate: 100 * fleet.Hour, AcceptsFaultRouting: true}
 	for _, c := range []struct {
 		slow   float64
 		outage fleet.Time

@@ -21,7 +21,7 @@ func pod60(load float64) *Config {
 	}
 	d := &fleet.Demand{
 		Seed: 1, Mix: fleet.Mixes()["tpuv4-2022"], ByDay: fleet.Fig13(), Until: 60 * fleet.Day, Chips: 4096, Load: load,
-		Durations: fleet.Lognormal, Sigma: 1.5, Bands: [fleet.Bands]float64{2, 5, 3}, Routes: 0.95, Factor: 1,
+		Durations: fleet.Lognormal, Sigma: 1.5, Bands: [fleet.NumBands]float64{2, 5, 3}, FaultRoutingShare: 0.95, EstimateFactor: 1,
 	}
 	return &Config{
 		Seed: 1, Pods: 1, Jobs: d.Jobs, Rates: rates, From: 5 * fleet.Day, Until: 60 * fleet.Day,
@@ -69,7 +69,7 @@ func mean(waits []fleet.Time) float64 {
 // (Erlang's C formula), within three standard errors over runs.
 func TestErlang(t *testing.T) {
 	const load = 0.95
-	demand := fleet.Demand{Mix: only(t, "4x4x4"), PerDay: 2000, Until: 60 * fleet.Day, Chips: 4096, Load: load, Durations: fleet.Exponential, Bands: [fleet.Bands]float64{1}, Factor: 1}
+	demand := fleet.Demand{Mix: only(t, "4x4x4"), PerDay: 2000, Until: 60 * fleet.Day, Chips: 4096, Load: load, Durations: fleet.Exponential, Bands: [fleet.NumBands]float64{1}, EstimateFactor: 1}
 	work := demand.MeanWork(shape(t, "4x4x4")).Seconds()
 	want := erlangC(fleet.PodCubes, load*fleet.PodCubes) * work / (fleet.PodCubes * (1 - load))
 	agrees(t, "mean wait", want, 0.1, 9, func(seed uint64) float64 {
@@ -99,7 +99,7 @@ func TestOneJob(t *testing.T) {
 			t.Fatal(err)
 		}
 		j := fleet.Job{Submit: fleet.Hour + 1, Shape: s, Work: 10*fleet.Hour + 7, Estimate: fleet.Hour}
-		c := quiet(func() fleet.Source { return &fleet.List{Of: []fleet.Job{j}} }, 3*fleet.Day)
+		c := quiet(func() fleet.Source { return &fleet.List{Jobs: []fleet.Job{j}} }, 3*fleet.Day)
 		c.Times = pod60(0.8).Times
 		c.Times.Interval = fleet.Hour
 		o := simulate(t, c, "reconfigurable")
@@ -129,7 +129,7 @@ func TestEfficiency(t *testing.T) {
 	sum, squares, want := 0.0, 0.0, 0.0
 	for seed := range uint64(runs) {
 		j := fleet.Job{Shape: s, Work: 100000 * fleet.Day, Estimate: fleet.Day}
-		c := quiet(func() fleet.Source { return &fleet.List{Of: []fleet.Job{j}} }, 2000*fleet.Day)
+		c := quiet(func() fleet.Source { return &fleet.List{Jobs: []fleet.Job{j}} }, 2000*fleet.Day)
 		c.Seed = seed
 		c.Rates[fleet.Cable] = fleet.Process{PerDay: 2e-4, Weibull: 1, Repair: fleet.Spread{Form: fleet.Constant, Mean: 1}}
 		c.Times = Times{Session: 10 * fleet.Minute, Checkpoint: 2 * fleet.Minute}
@@ -137,8 +137,8 @@ func TestEfficiency(t *testing.T) {
 		x := o.Share(Work)
 		sum += x
 		squares += x * x
-		m := c.Rates.Interruption(64)
-		want = fleet.Efficiency(fleet.Daly(c.Times.Checkpoint, m), c.Times.Checkpoint, c.Times.Session, m)
+		m := c.Rates.MeanTimeToInterruption(64)
+		want = fleet.Efficiency(fleet.DalyInterval(c.Times.Checkpoint, m), c.Times.Checkpoint, c.Times.Session, m)
 	}
 	got := sum / runs
 	se := math.Sqrt((squares/runs - got*got) / (runs - 1))
@@ -157,7 +157,7 @@ func TestTolerable(t *testing.T) {
 	c.Silent = 0
 	o := simulate(t, c, "reconfigurable")
 	out := fleet.PodSwitches * c.Rates[fleet.Switch].Unavailability()
-	if want := fleet.PoissonAtLeast(2, out); math.Abs(1-o.Tolerable-want) > 0.08*want {
+	if want := fleet.PoissonTail(2, out); math.Abs(1-o.Tolerable-want) > 0.08*want {
 		t.Errorf("two switches are down for %.5f of the time, want %.5f", 1-o.Tolerable, want)
 	}
 	for kind, perDay := range map[fleet.Part]float64{fleet.Machine: 0.819, fleet.Cable: 0.307, fleet.Switch: 0.768} {
@@ -168,7 +168,7 @@ func TestTolerable(t *testing.T) {
 	}
 	d := &fleet.Demand{
 		Seed: 3, Mix: fleet.Mixes()["tpuv4-2022"], ByDay: fleet.Fig13(), Until: 300 * fleet.Day, Chips: 4096, Load: 0.3,
-		Durations: fleet.Lognormal, Sigma: 1, Bands: [fleet.Bands]float64{1, 1, 1}, Routes: 1, Factor: 1,
+		Durations: fleet.Lognormal, Sigma: 1, Bands: [fleet.NumBands]float64{1, 1, 1}, FaultRoutingShare: 1, EstimateFactor: 1,
 	}
 	c.Jobs, c.Until = d.Jobs, d.Until
 	o = simulate(t, c, "reconfigurable")
@@ -185,7 +185,7 @@ func TestConserved(t *testing.T) {
 		seed := rapid.Uint64Range(0, 1000).Draw(t, "seed")
 		d := &fleet.Demand{
 			Seed: seed, Mix: fleet.Mixes()["tpuv4-2022"], PerDay: 150, Until: 3 * fleet.Day, Chips: 4096, Load: rapid.SampledFrom([]float64{0.3, 0.8, 2}).Draw(t, "load"),
-			Durations: rapid.SampledFrom([]fleet.Form{fleet.Lognormal, fleet.Exponential, fleet.Constant}).Draw(t, "durations"), Sigma: 1, Bands: [fleet.Bands]float64{1, 1, 1}, Routes: 0.5, Factor: 2,
+			Durations: rapid.SampledFrom([]fleet.Form{fleet.Lognormal, fleet.Exponential, fleet.Constant}).Draw(t, "durations"), Sigma: 1, Bands: [fleet.NumBands]float64{1, 1, 1}, FaultRoutingShare: 0.5, EstimateFactor: 2,
 		}
 		c.Seed, c.Jobs, c.From, c.Until = seed, d.Jobs, rapid.SampledFrom([]fleet.Time{0, fleet.Day, 2 * fleet.Day}).Draw(t, "from"), d.Until
 		c.Pods = rapid.IntRange(1, 3).Draw(t, "pods")
@@ -232,7 +232,7 @@ func TestSwitchesHelp(t *testing.T) {
 	for seed := range uint64(5) {
 		d := &fleet.Demand{
 			Seed: seed, Mix: fleet.Mixes()["tpuv4-2022"], PerDay: 140, Until: 20 * fleet.Day, Chips: 4096, Load: 0.6,
-			Durations: fleet.Lognormal, Sigma: 1, Bands: [fleet.Bands]float64{1}, Factor: 1,
+			Durations: fleet.Lognormal, Sigma: 1, Bands: [fleet.NumBands]float64{1}, EstimateFactor: 1,
 		}
 		c := quiet(d.Jobs, d.Until)
 		with := simulate(t, c, "reconfigurable")
@@ -255,7 +255,7 @@ func tpuv4Rates() fleet.Rates {
 	}
 	return fleet.Rates{
 		fleet.Machine: {PerDay: 8e-4, Weibull: 1, Repair: spread(48*fleet.Hour, 168*fleet.Hour/10)},
-		fleet.Cable:   {PerDay: 5e-5, Weibull: 1, Repair: spread(fleet.Day, fleet.Day/2), Quick: 0.7, Short: fleet.Spread{Form: fleet.Constant, Mean: fleet.Hour}},
+		fleet.Cable:   {PerDay: 5e-5, Weibull: 1, Repair: spread(fleet.Day, fleet.Day/2), QuickShare: 0.7, QuickRepair: fleet.Spread{Form: fleet.Constant, Mean: fleet.Hour}},
 		fleet.Switch:  {PerDay: 4e-4, Weibull: 1, Repair: spread(251*fleet.Hour/10, 18*fleet.Hour)},
 		fleet.Cube:    {Weibull: 1, Repair: fleet.Spread{Form: fleet.Constant, Mean: 4 * fleet.Hour}},
 	}

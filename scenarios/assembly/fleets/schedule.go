@@ -144,7 +144,7 @@ func (s *state) fit(j *job, pods []int, ahead *reservation) (pod int, at placeme
 	best := noRoom
 	for _, p := range pods {
 		here := s.allowed(j, p)
-		if here == 0 && s.c.OCS == Cheapest && j.Routes && s.pods[p].switchesDown() == 1 {
+		if here == 0 && s.c.OCS == Cheapest && j.AcceptsFaultRouting && s.pods[p].switchesDown() == 1 {
 			best = max(best, costly)
 		}
 		if here == 0 || best == fits && here >= slow || j.Shape.Cubes() > s.pods[p].whole() {
@@ -199,7 +199,7 @@ func (s *state) start(j *job, p int, at placement.Place, slow float64) error {
 	j.phase, j.since = settingUp, s.now
 	bad := s.findBad(j)
 	j.latent, j.rerouted = bad >= 0, s.pods[p].switchesDown() > 0 && j.Shape.Cubes() > 0
-	j.unfit = j.latent && s.c.Times.Preflight > 0 && fleet.Chance(s.c.Seed, uint64(j.Number), uint64(j.tries)) >= s.c.Missed
+	j.unfit = j.latent && s.c.Times.Preflight > 0 && fleet.HashUniform(s.c.Seed, uint64(j.Number), uint64(j.tries)) >= s.c.Missed
 	ready := s.ready(j, s.now)
 	if j.unfit {
 		ready -= s.c.Times.Session
@@ -237,17 +237,17 @@ func (s *state) interval(j *job) fleet.Time {
 	case t.Checkpoint == 0:
 		return fleet.Minute
 	}
-	return max(fleet.Second, fleet.Daly(t.Checkpoint, s.interruption(j)))
+	return max(fleet.Second, fleet.DalyInterval(t.Checkpoint, s.interruption(j)))
 }
 
 // interruption returns the mean time until a failure hits a job.
 func (s *state) interruption(j *job) fleet.Time {
 	if n := j.Shape.Cubes(); n > 0 {
-		return s.c.Rates.Interruption(n)
+		return s.c.Rates.MeanTimeToInterruption(n)
 	}
-	perDay := math.Ceil(float64(j.Shape.Chips())/fleet.MachineChip) * s.c.Rates[fleet.Machine].PerDay
+	perDay := math.Ceil(float64(j.Shape.Chips())/fleet.MachineChips) * s.c.Rates[fleet.Machine].PerDay
 	if perDay == 0 {
-		return fleet.Longest
+		return fleet.MaxTime
 	}
 	return fleet.FromSeconds(fleet.Day.Seconds() / perDay)
 }
@@ -277,7 +277,7 @@ type reservation struct {
 // jobs that end at that moment have ended, too (Mu'alem and Feitelson, "Utilization, predictability, workloads, and user
 // runtime estimates in scheduling the IBM SP2 with backfilling", 2001, Sec. 3: shadow time and extra nodes).
 func (s *state) reserve(j *job) *reservation {
-	best := &reservation{job: j, at: fleet.Longest}
+	best := &reservation{job: j, at: fleet.MaxTime}
 	for p := range s.pods {
 		if s.allowed(j, p) == 0 {
 			continue

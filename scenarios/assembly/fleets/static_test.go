@@ -33,7 +33,7 @@ func TestCrews(t *testing.T) {
 	}{{1, 1, false}, {0, 0, false}, {0, 1, true}} {
 		q := quiet(jobs(), 500*fleet.Day)
 		day := fleet.Spread{Form: fleet.Constant, Mean: fleet.Day}
-		q.Rates[fleet.Cable] = fleet.Process{PerDay: 2. / cables, Weibull: 1, Repair: day, Quick: c.remote, Short: day}
+		q.Rates[fleet.Cable] = fleet.Process{PerDay: 2. / cables, Weibull: 1, Repair: day, QuickShare: c.remote, QuickRepair: day}
 		q.Crews = c.crews
 		o := simulate(t, q, "reconfigurable")
 		if down := float64(o.Failures[fleet.Cable] - o.Repairs[fleet.Cable]); down > 100 != c.piles {

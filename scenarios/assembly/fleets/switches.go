@@ -15,7 +15,7 @@ func (s *state) allowed(j *job, p int) float64 {
 	switch {
 	case down == 0 || j.Shape.Cubes() == 0:
 		return 1
-	case s.c.OCS == Wait || !j.Routes || down > 1:
+	case s.c.OCS == Wait || !j.AcceptsFaultRouting || down > 1:
 		return 0
 	}
 	for dim, n := range s.pods[p].out {

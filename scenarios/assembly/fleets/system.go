@@ -80,7 +80,7 @@ func (s *Scenario) Rates() (fleet.Rates, error) {
 		fleet.Machine: {PerDay: float64(f.Machine), Weibull: f.Shape, Repair: machine},
 		fleet.Cable: {
 			PerDay: float64(f.Link), Weibull: f.Shape, Repair: part(f.LinkRepair, 0.5),
-			Quick: f.Online, Short: fleet.Spread{Form: fleet.Constant, Mean: span(f.OnlineTime)},
+			QuickShare: f.Online, QuickRepair: fleet.Spread{Form: fleet.Constant, Mean: span(f.OnlineTime)},
 		},
 		fleet.Switch:     {PerDay: float64(f.OCS), Weibull: f.Shape, Repair: part(f.OCSRepair, 0.72)},
 		fleet.Cube:       {Weibull: 1, Repair: fleet.Spread{Form: fleet.Constant, Mean: span(f.Window)}},
@@ -133,8 +133,8 @@ func (s *Scenario) demand() (*fleet.Demand, error) {
 	d := &fleet.Demand{
 		Seed: s.Seed, Mix: mix, PerDay: f.JobsADay * float64(s.Pods), Until: fleet.Time(f.Days) * fleet.Day,
 		Chips: s.Pods * fleet.PodCubes * fleet.CubeChips, Load: f.Load,
-		Durations: fleet.Form(f.Durations), Sigma: f.Sigma, BySize: f.BySize,
-		Bands: [fleet.Bands]float64{f.Prod, f.Batch, max(0, 1-f.Prod-f.Batch)}, Routes: f.OptIn, Factor: f.Estimates, Traffic: fleet.Traffic{AllToAll: f.AllToAll, Neighbours: f.Neighbour},
+		Durations: fleet.Form(f.Durations), Sigma: f.Sigma, SizeExponent: f.BySize,
+		Bands: [fleet.NumBands]float64{f.Prod, f.Batch, max(0, 1-f.Prod-f.Batch)}, FaultRoutingShare: f.OptIn, EstimateFactor: f.Estimates, Traffic: fleet.Traffic{AllToAll: f.AllToAll, Neighbours: f.Neighbour},
 	}
 	if f.Arrivals == "fig13" {
 		for _, n := range fleet.Fig13() {
@@ -165,7 +165,7 @@ func (s *Scenario) Config() (*Config, error) {
 		if err != nil {
 			return nil, err
 		}
-		jobs, told = func() fleet.Source { return &fleet.List{Of: log.Jobs} }, log.Words()
+		jobs, told = func() fleet.Source { return &fleet.List{Jobs: log.Jobs} }, log.Words()
 	}
 	p, t := &s.Policy, &s.Policy.Times
 	return &Config{

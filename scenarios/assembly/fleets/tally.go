@@ -21,8 +21,8 @@ type Counts struct {
 	Takeovers   int
 	Links       int // connections of the slices that were set up
 	Connections int // of these, those that were not there already
-	Failures    [fleet.Parts]int
-	Repairs     [fleet.Parts]int
+	Failures    [fleet.NumParts]int
+	Repairs     [fleet.NumParts]int
 	Waits       []fleet.Time // of jobs that could be placed, from submission until they first were or the end, sorted
 	// Turnaround is the mean time from submission to the end, of jobs submitted in the time that is measured which
 	// could be placed, or to the end of that, in s.

@@ -149,7 +149,7 @@ func (w *watch) measure(c *Config, rewires bool, m map[string]float64) {
 	}
 	span := float64(c.Until-c.From) * float64(c.Pods)
 	m["availability"], m["availability_fixed"] = w.sums.slice/span, w.sums.fixed/span
-	up := c.Rates.CubeUp()
+	up := c.Rates.CubeAvailability()
 	m["machine_availability"] = (1 - c.Rates[fleet.Machine].Unavailability()) * (1 - c.Rates[fleet.Cube].Unavailability())
 	m["expected_availability_fixed"] = math.Pow(up, float64(w.cubes))
 	if rewires {
@@ -161,9 +161,9 @@ func (w *watch) measure(c *Config, rewires bool, m map[string]float64) {
 	out := c.Rates[fleet.Switch].Unavailability()
 	switches := math.Pow(1-out, fleet.PodSwitches)
 	if c.OCS != Wait {
-		switches = fleet.AtLeast(fleet.PodSwitches-1, fleet.PodSwitches, 1-out)
+		switches = fleet.BinomialTail(fleet.PodSwitches-1, fleet.PodSwitches, 1-out)
 	}
-	m["expected_availability"] = switches * fleet.AtLeast(w.cubes, fleet.PodCubes, up)
+	m["expected_availability"] = switches * fleet.BinomialTail(w.cubes, fleet.PodCubes, up)
 	m["expected_slice_goodput"] = switches * fleet.SliceGoodput(w.cubes, fleet.PodCubes, up)
 }
 

@@ -162,7 +162,7 @@ func (m *Machine) Carried(ctx context.Context) (bytes []float64, busy []engine.T
 // key returns what the time of a call of a pass of virtual stage v depends on. Where sizes are drawn a virtual stage
 // has one draw for all its micro-batches and pieces.
 func (m *Machine) key(v int, pass training.Phase, c training.Call) callKey {
-	c.Place = training.Before // is no matter
+	c.Position = training.LayerStart // is no matter
 	k := callKey{Call: c}
 	if c.Kind != training.AllToAll {
 		return k
@@ -487,7 +487,7 @@ func (m *Machine) Joins(c training.Call) int {
 		return t
 	}
 	t := joins(c.Kind == training.AllToAll)
-	if t == len(m.tiers) && c.Inside {
+	if t == len(m.tiers) && c.WithinStage {
 		t = joins(true)
 	}
 	if t == len(m.tiers) {

@@ -55,7 +55,7 @@ func newScaleUp(gpus int, rate units.Rate, planner string) Tier {
 
 // passes calls visit with every call of every pass of a step.
 func passes(m *Machine, visit func(v int, pass training.Phase, c training.Call)) {
-	for v := range m.spec.Virtual() {
+	for v := range m.spec.VirtualStages() {
 		for _, pass := range m.spec.ContractedPasses() {
 			for _, c := range m.spec.Calls(v, pass) {
 				visit(v, pass, c)
@@ -300,7 +300,7 @@ func newFakeStep(t *testing.T, spec training.Spec, longer composition.Longer) *f
 	g := &engine.Graph{}
 	g.AddTask(engine.Task{})
 	g.AddTask(engine.Task{Kind: engine.Transfer, Dst: 1, Flows: 1, Bytes: 77})
-	it := &training.Iteration{Spec: spec, Graph: g, Meta: []training.Meta{{Phase: training.Forward}, {Phase: training.PipelineForward}}}
+	it := &training.Iteration{Spec: spec, Graph: g, Meta: []training.TaskMeta{{Phase: training.Forward}, {Phase: training.PipelineForward}}}
 	f.run = &composition.Run{Job: composition.Job{Graph: g, Step: it}, Level: "flow"}
 	f.run.Ideal = &composition.Ideal{}
 	f.run.Ideal.Times.Compute = engine.Second

@@ -66,7 +66,7 @@ func (s *system) Decide(ctx context.Context, policy string, workers int, limit f
 }
 
 // Work is that of the outermost tier, whose passes are longer by the calls inside.
-func (s *system) Work(ctx context.Context, policy string) (*trace.Work, error) {
+func (s *system) Work(ctx context.Context, policy string) (*trace.RankGraph, error) {
 	return assembly.WorkOf(ctx, s.System, s.outer, policy)
 }
 
@@ -76,7 +76,7 @@ func (m *Machine) words(ctx context.Context) string {
 	for _, dim := range training.Dims {
 		for _, kind := range []training.CallKind{training.AllReduce, training.ReduceScatter, training.AllGather, training.AllToAll} {
 			by := map[string]bool{}
-			for v := range m.spec.Virtual() {
+			for v := range m.spec.VirtualStages() {
 				for _, pass := range m.spec.ContractedPasses() {
 					for _, c := range m.spec.Calls(v, pass) {
 						if z, err := m.call(ctx, v, pass, c); c.Dim == dim && c.Kind == kind && err == nil && !by[z.by] {

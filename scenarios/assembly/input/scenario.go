@@ -102,7 +102,7 @@ type Stages struct {
 
 // Pattern returns the pattern of collective.Patterns that the kind names, nil if it is none.
 func (w *Workload) Pattern() collective.Pattern {
-	i := slices.IndexFunc(collective.Patterns, func(p collective.Row) bool { return p.Name == w.Kind })
+	i := slices.IndexFunc(collective.Patterns, func(p collective.PatternRow) bool { return p.Name == w.Kind })
 	if i < 0 || i >= len(w.Patterns) {
 		return nil
 	}

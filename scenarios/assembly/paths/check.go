@@ -188,7 +188,7 @@ func checkTimes(c *schema.Reader, s *Scenario) {
 	case s.Workload.Call != nil:
 	case s.traffic().Turns:
 		long(w.Start.Seconds()+2*float64(w.Alternations)*w.Phase.Seconds(), "workload.phase", "workload.start", "workload.alternations")
-		ring := collective.OnOff{Rate: w.RingRate, Payload: int32(w.Payload), Wire: int32(w.Packet), Start: w.Start, Length: w.Phase}
+		ring := collective.OnOff{Rate: w.RingRate, PayloadBytes: int32(w.Payload), WireBytes: int32(w.Packet), Start: w.Start, Duration: w.Phase}
 		if err := ring.Check(); err != nil {
 			c.Clash([]string{"workload.ring_rate", "workload.phase"}, assembly.FaultText(err), "choose a higher rate or more time")
 		}

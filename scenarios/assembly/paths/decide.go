@@ -259,7 +259,7 @@ func (a *routedAnswer) packetOptions(after *routing.Decision) packet.Options {
 	if r.load.call != nil {
 		o.TaskRank = r.load.call.ranks
 	} else if r.it != nil && l.Queue != "credit" { // whose links take no order
-		o.TaskRank = r.it.Turn
+		o.TaskRank = r.it.SendOrder
 	}
 	if t := &r.s.Workload.Traffic; t.Source == "poisson" && r.load.graph == nil {
 		o.MeasureFrom, o.MeasureUntil, o.EndMeasured = t.Warmup, t.Warmup+t.Duration, true

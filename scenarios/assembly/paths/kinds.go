@@ -95,9 +95,9 @@ func listKinds() []*Kind {
 	}
 	for _, p := range collective.Patterns {
 		all = append(all, &Kind{
-			Name: p.Name, Doc: p.Doc, PodDoc: p.Doc, Source: "paced", EveryPair: p.EveryPair, OwnSizes: p.OwnSizes,
+			Name: p.Name, Doc: p.Doc, PodDoc: p.Doc, Source: "paced", EveryPair: p.CoversAllPairs, OwnSizes: p.HasOwnSizes,
 			Among: func(s *Scenario, nodes int, message int64) (*collective.Traffic, error) {
-				return s.Workload.Pattern().Traffic(collective.Place{Nodes: nodes, Seed: s.Seed}, message)
+				return s.Workload.Pattern().Traffic(collective.PatternInput{Nodes: nodes, Seed: s.Seed}, message)
 			},
 			load: atOnce((*routed).pattern), lay: (*routed).layPattern,
 		})

@@ -19,7 +19,7 @@ func workLoad(ctx context.Context, r *routed, _ int64) (*load, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := collective.OfGraph(r.s.Workload.Kind, int(r.Whole.Nodes), it.Graph)
+	t, err := collective.FromGraph(r.s.Workload.Kind, int(r.Whole.Nodes), it.Graph)
 	if err != nil && !errors.Is(err, collective.ErrTraffic) { // work may only compute
 		return nil, err
 	}

@@ -89,7 +89,7 @@ func (r *routed) matrix(int64) (*collective.Traffic, error) {
 
 // pattern is traffic of a row of collective.Patterns.
 func (r *routed) pattern(message int64) (*collective.Traffic, error) {
-	return r.s.Workload.Pattern().Traffic(collective.Place{Nodes: r.nodes(), Seed: r.s.Seed, Down: r.Down}, message)
+	return r.s.Workload.Pattern().Traffic(collective.PatternInput{Nodes: r.nodes(), Seed: r.s.Seed, Down: r.Down}, message)
 }
 
 // layPattern lays a pattern out.
@@ -113,7 +113,7 @@ func (r *routed) nodes() int {
 
 // Matrix is the bytes that the scenario lists, among the first of so many nodes.
 func (s *Scenario) Matrix(nodes int, down []bool) (*collective.Traffic, error) {
-	return collective.OfEntries(s.Workload.Kind, nodes, s.Workload.Entries(), down)
+	return collective.FromEntries(s.Workload.Kind, nodes, s.Workload.Entries(), down)
 }
 
 // packetTime returns how long a packet takes on a link of the fabric's rate, in ticks.
@@ -168,10 +168,10 @@ func (r *routed) onOff(p *part) []packet.Source {
 	var all []packet.Source
 	for _, t := range turns {
 		one := collective.OnOff{
-			Rate: units.Rate(rate), Payload: int32(w.Payload), Wire: int32(w.Packet), Start: t.start, Length: t.length,
+			Rate: units.Rate(rate), PayloadBytes: int32(w.Payload), WireBytes: int32(w.Packet), Start: t.start, Duration: t.length,
 		}
 		s := r.source(p.first, p.end)
-		s.Every, s.Count, s.Seed = one.Every(), one.Packets(), 0
+		s.Every, s.Count, s.Seed = one.Interval(), one.Packets(), 0
 		if w.Message > 0 {
 			if whole := (int64(w.Message) + int64(w.Payload) - 1) / int64(w.Payload); whole <= s.Count {
 				s.Count, s.Last = whole, w.LastBytes(int64(w.Message))

@@ -9,8 +9,8 @@ import (
 
 // Work is the graph that routers lead: ranks are the nodes that are up, in order. Computes of GPUs in lockstep are of
 // the first of these. What links take beside is not in it.
-func (r *routed) Work(ctx context.Context, _ string) (*trace.Work, error) {
-	w := &trace.Work{Graph: r.load.graph}
+func (r *routed) Work(ctx context.Context, _ string) (*trace.RankGraph, error) {
+	w := &trace.RankGraph{Graph: r.load.graph}
 	if w.Graph == nil {
 		source := r.s.Workload.Source
 		if len(r.load.parts) != 1 || r.load.parts[0].turns != nil || r.s.Engine.Level == "packet" && source != "greedy" && source != "window" {
@@ -26,9 +26,9 @@ func (r *routed) Work(ctx context.Context, _ string) (*trace.Work, error) {
 		}
 	}
 	if r.load.call != nil {
-		w.Turn = r.load.call.ranks
+		w.SendOrder = r.load.call.ranks
 	} else if r.it != nil {
-		w.Turn = r.it.Turn
+		w.SendOrder = r.it.SendOrder
 	}
 	rank := make([]int32, r.Whole.Nodes)
 	for node := range rank {

@@ -84,7 +84,7 @@ func (d *scaled) exposed(c *plan.Candidate) engine.Time {
 
 // play returns how long the step takes when the all-to-alls of a layer take so long.
 func (t *stepped) play(ctx context.Context, each [4]engine.Time) (engine.Time, error) {
-	it, err := training.Build(t.spec, training.Extent{})
+	it, err := training.Build(t.spec, training.BuildOptions{})
 	if err != nil {
 		return 0, err
 	}

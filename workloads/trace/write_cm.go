@@ -8,68 +8,89 @@ import (
 	"sim/engine"
 )
 
-// WriteCM writes work that is nothing but transfers as a connection matrix of htsim, whose flows are its messages. A
-// flow that waits for one other has a oneshot, one that waits for several a barrier. It fails when w does, and
-// (Refused) where htsim has no such matrix: where something is computed, or a flow would start flows that do not wait
-// for the same.
-func (w *Work) WriteCM(to io.Writer) error {
+// WriteCM writes work that consists of transfers as a connection matrix of htsim. Each
+// message is a flow. A flow that waits for one other has a oneshot trigger, a flow that
+// waits for several a barrier.
+//
+// It fails if w does. It returns an UnwritableError if htsim cannot represent the work:
+// if something is computed, or if a flow would start flows with different predecessors.
+func (w *RankGraph) WriteCM(to io.Writer) error {
 	g := w.Graph
 	if !g.Contention.IsEmpty() {
-		return errContended
+		return errHasContention
 	}
-	type set struct{ flows []int32 } // a trigger
+
+	type set struct{ flows []int32 } // a trigger: the flows that fire it
+
 	var sets []set
 	var src, dst []int32
 	var bytes []int64
-	var waits []int // by flow its trigger, from 1; 0 of none
+	var waits []int // trigger of each flow, from 1; 0 if none
 	index, before, fires := map[string]int{}, make([][]int32, len(g.Tasks)), map[int32]int{}
+
+	// Create the flows in the order of tasks. before lists the flows that end with each
+	// task.
 	for _, id := range g.Order() {
 		t := &g.Tasks[id]
-		var after []int32 // flows
+		// The flows that the task waits for, through tasks without data.
+		var after []int32
 		for _, e := range g.In(id) {
 			if e.Lag > 0 {
-				return refused("%s begins %v after %s, and htsim's flows begin at once; want GOAL or Chakra", g.Name(id), e.Lag, g.Name(e.From))
+				return unwritable("%s begins %v after %s, and htsim's flows begin at once; want GOAL or Chakra",
+					g.Name(id), e.Lag, g.Name(e.From))
 			}
 			after = append(after, before[e.From]...)
 		}
 		slices.Sort(after)
 		after = slices.Compact(after)
+
 		if t.Kind == engine.Compute && t.Duration > 0 {
-			return refused("%s computes, and htsim's flows do not; want GOAL or Chakra", g.Name(id))
+			return unwritable("%s computes, and htsim's flows do not; want GOAL or Chakra", g.Name(id))
 		}
+
 		var messages [][2]int32
 		if t.Kind == engine.Transfer && t.Bytes > 0 {
 			messages = w.messages(id)
 		}
+
 		if len(messages) == 0 {
+			// A task without data passes its predecessors on.
 			if before[id] = after; len(bytes)+len(after) > MaxWritten {
 				return errTooMany
 			}
 			continue
 		}
+
 		trigger := 0
 		if len(after) > 0 {
+			// Flows with the same predecessors share a trigger.
 			key := fmt.Sprint(after)
 			if trigger = index[key]; trigger == 0 {
 				sets = append(sets, set{flows: after})
 				trigger = len(sets)
 				index[key] = trigger
 				for _, f := range after {
+					// A flow of htsim fires only one trigger.
 					if fires[f] > 0 {
-						return refused("the flow from %d to %d starts flows that wait for different others, and htsim's fires one trigger; want GOAL or Chakra", src[f], dst[f])
+						return unwritable("the flow from %d to %d starts flows that wait for different others, and htsim's fires one trigger; want GOAL or Chakra",
+							src[f], dst[f])
 					}
 					fires[f] = trigger
 				}
 			}
 		}
+
 		for k, m := range messages {
-			each := t.Bytes / int64(len(messages))
+			// The first messages have one byte more if the bytes are not divisible.
+			size := t.Bytes / int64(len(messages))
 			if int64(k) < t.Bytes%int64(len(messages)) {
-				each++
+				size++
 			}
-			if each > 0 {
+			if size > 0 {
 				before[id] = append(before[id], int32(len(bytes)))
-				src, dst, bytes, waits = append(src, m[0]), append(dst, m[1]), append(bytes, each), append(waits, trigger)
+
+				src, dst, bytes, waits = append(src, m[0]), append(dst, m[1]),
+					append(bytes, size), append(waits, trigger)
 			}
 		}
 		if len(bytes) > MaxWritten {
@@ -77,13 +98,16 @@ func (w *Work) WriteCM(to io.Writer) error {
 		}
 	}
 	if len(bytes) == 0 {
-		return refused("nothing is sent; want work that sends something")
+		return unwritable("nothing is sent; want work that sends something")
 	}
-	b := newBounded(to)
-	fmt.Fprintf(b, "Nodes %d\nConnections %d\n", w.Ranks, len(bytes)) // b keeps the error for Flush
+
+	// Write flows and triggers.
+	b := newLimitWriter(to)
+	fmt.Fprintf(b, "Nodes %d\nConnections %d\n", w.Ranks, len(bytes)) // b stores the error for Flush
 	if len(sets) > 0 {
 		fmt.Fprintf(b, "Triggers %d\n", len(sets))
 	}
+
 	for f := range bytes {
 		fmt.Fprintf(b, "%d->%d id %d ", src[f], dst[f], f+1)
 		if waits[f] > 0 {
@@ -99,6 +123,7 @@ func (w *Work) WriteCM(to io.Writer) error {
 			return err
 		}
 	}
+
 	for i, s := range sets {
 		kind := "oneshot"
 		if n := len(s.flows); n > 1 {

@@ -12,8 +12,8 @@ import (
 	"sim/engine"
 )
 
-// perturbable is a small iteration of three replicas, each of them built.
-func perturbable(t testing.TB) *Iteration {
+// perturbationIteration returns a small iteration with three replicas, all in the graph.
+func perturbationIteration(t testing.TB) *Iteration {
 	t.Helper()
 	arch, ok := Model("gpt-7b")
 	if !ok {
@@ -22,13 +22,14 @@ func perturbable(t testing.TB) *Iteration {
 	it, err := Build(Spec{
 		Arch: arch, Sequence: 4096, Microbatch: 1, Microbatches: 16, TP: 2, PP: 4, EP: 1, ETP: 1, GPUs: 24, Chunks: 1,
 		Choices: Choices{EffectiveTFLOPS: 450, BackwardRatio: 2, ConcurrentMicrobatches: 1, ActivationBytes: 2, GradientBytes: 4, ParameterBytes: 2},
-	}, Extent{All: true})
+	}, BuildOptions{All: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return it
 }
 
+// durations returns the compute times under p.
 func (it *Iteration) durations(t testing.TB, p Perturbation, seed uint64) []engine.Time {
 	t.Helper()
 	d := make([]engine.Time, len(it.Meta))
@@ -38,7 +39,8 @@ func (it *Iteration) durations(t testing.TB, p Perturbation, seed uint64) []engi
 	return d
 }
 
-// factors are the durations of passes over the planned ones, by task; 0 where there is no pass.
+// factors returns the durations of passes divided by the planned ones, indexed by task.
+// Other tasks have 0.
 func (it *Iteration) factors(t testing.TB, p Perturbation, seed uint64) []float64 {
 	t.Helper()
 	f := make([]float64, len(it.Meta))
@@ -53,14 +55,15 @@ func (it *Iteration) factors(t testing.TB, p Perturbation, seed uint64) []float6
 	return f
 }
 
-// near is the distance of factors that rounding to ticks leaves.
-const near = 1e-9
+// factorTolerance is the deviation of factors caused by rounding to ticks.
+const factorTolerance = 1e-9
 
-// TestLognormal: factors have mean 1 and the coefficient of variation asked for, within five standard errors.
+// TestLognormal checks that factors have mean 1 and the given coefficient of variation,
+// within five standard errors.
 func TestLognormal(t *testing.T) {
 	const n = 400_000
 	for _, cv := range []float64{0.01, 0.05, 0.3, 1} {
-		next := lognormal(cv, Stream(7, "test"))
+		next := lognormal(cv, RandomStream(7, "test"))
 		sum, squares := 0.0, 0.0
 		for range n {
 			f := next()
@@ -74,7 +77,7 @@ func TestLognormal(t *testing.T) {
 		if math.Abs(mean) > 5*cv/math.Sqrt(n) {
 			t.Errorf("cv %v: mean is 1%+g", cv, mean)
 		}
-		// of a lognormal the variance of (f-1)^2 follows from its kurtosis
+		// The kurtosis of the lognormal distribution gives the variance of (f-1)^2.
 		w := 1 + cv*cv
 		kurtosis := w*w*w*w + 2*w*w*w + 3*w*w - 3
 		if got, spread := squares/n-mean*mean, cv*cv*math.Sqrt((kurtosis-1)/n); math.Abs(got-cv*cv) > 5*spread {
@@ -83,10 +86,11 @@ func TestLognormal(t *testing.T) {
 	}
 }
 
-// TestNothingPerturbed: no perturbation leaves every duration as it is, and so does one that says so.
+// TestNothingPerturbed checks that no perturbation, and a slowdown of 1, change no
+// duration.
 func TestNothingPerturbed(t *testing.T) {
-	it := perturbable(t)
-	for _, p := range []Perturbation{{}, {Slow: 1, SlowReplica: 2}, {Slow: 1, SlowReplica: -1}} {
+	it := perturbationIteration(t)
+	for _, p := range []Perturbation{{}, {Slowdown: 1, SlowReplica: 2}, {Slowdown: 1, SlowReplica: -1}} {
 		for i, d := range it.durations(t, p, 3) {
 			if d != it.Graph.Tasks[i].Duration {
 				t.Fatalf("%+v: %s takes %v, was planned with %v", p, it.Graph.Name(int32(i)), d, it.Graph.Tasks[i].Duration)
@@ -95,10 +99,10 @@ func TestNothingPerturbed(t *testing.T) {
 	}
 }
 
-// TestTaskFactors: every pass has a factor of its own.
+// TestTaskFactors checks that every pass has its own factor.
 func TestTaskFactors(t *testing.T) {
-	it := perturbable(t)
-	f := it.factors(t, Perturbation{Task: 0.2}, 1)
+	it := perturbationIteration(t)
+	f := it.factors(t, Perturbation{TaskCV: 0.2}, 1)
 	f = slices.DeleteFunc(f, func(v float64) bool { return v == 0 })
 	slices.Sort(f)
 	if len(f) != 3*4*16*2 || len(slices.Compact(slices.Clone(f))) != len(f) {
@@ -106,42 +110,43 @@ func TestTaskFactors(t *testing.T) {
 	}
 }
 
-// TestStageFactors: passes of a stage of a replica share a factor, others have another.
+// TestStageFactors checks that passes share a factor exactly if they have the same stage
+// and replica.
 func TestStageFactors(t *testing.T) {
-	it := perturbable(t)
-	of := map[[2]int32]float64{}
-	for i, f := range it.factors(t, Perturbation{Stage: 0.2}, 1) {
+	it := perturbationIteration(t)
+	factor := map[[2]int32]float64{}
+	for i, f := range it.factors(t, Perturbation{StageCV: 0.2}, 1) {
 		if f == 0 {
 			continue
 		}
 		at := [2]int32{it.Meta[i].Replica, it.Meta[i].Stage}
-		if of[at] == 0 {
-			of[at] = f
+		if factor[at] == 0 {
+			factor[at] = f
 		}
-		if math.Abs(f-of[at]) > near {
-			t.Fatalf("%s: factor %v, others of its stage have %v", it.Graph.Name(int32(i)), f, of[at])
+		if math.Abs(f-factor[at]) > factorTolerance {
+			t.Fatalf("%s: factor %v, others of its stage have %v", it.Graph.Name(int32(i)), f, factor[at])
 		}
 	}
 	all := map[float64]bool{}
-	for _, f := range of {
-		all[math.Round(f/near)] = true
+	for _, f := range factor {
+		all[math.Round(f/factorTolerance)] = true
 	}
 	if len(all) != 3*4 {
 		t.Errorf("%d factors for 12 stages", len(all))
 	}
 }
 
-// TestSlowReplica: one replica's passes all take as many times as long, that of the index or, over the seeds, each
-// about as often.
+// TestSlowReplica checks that all passes of one replica, and no others, are slowed down:
+// the given replica or, over many seeds, each one about equally often.
 func TestSlowReplica(t *testing.T) {
-	it := perturbable(t)
+	it := perturbationIteration(t)
 	slow := func(p Perturbation, seed uint64) int {
 		which := -1
 		for i, f := range it.factors(t, p, seed) {
 			switch r := int(it.Meta[i].Replica); {
 			case f == 0:
-			case math.Abs(f-1) <= near && r != which:
-			case math.Abs(f-1.25) <= near && (which < 0 || r == which):
+			case math.Abs(f-1) <= factorTolerance && r != which:
+			case math.Abs(f-1.25) <= factorTolerance && (which < 0 || r == which):
 				which = r
 			default:
 				t.Fatalf("%s has factor %v, replica %d is slow", it.Graph.Name(int32(i)), f, which)
@@ -149,13 +154,13 @@ func TestSlowReplica(t *testing.T) {
 		}
 		return which
 	}
-	if got := slow(Perturbation{Slow: 1.25, SlowReplica: 2}, 1); got != 2 {
+	if got := slow(Perturbation{Slowdown: 1.25, SlowReplica: 2}, 1); got != 2 {
 		t.Errorf("replica %d is slow, want 2", got)
 	}
 	const n = 300
 	drawn := make([]int, 3)
 	for seed := range uint64(n) {
-		drawn[slow(Perturbation{Slow: 1.25, SlowReplica: -1}, seed)]++
+		drawn[slow(Perturbation{Slowdown: 1.25, SlowReplica: -1}, seed)]++
 	}
 	for r, k := range drawn {
 		if math.Abs(float64(k)-n/3) > 5*math.Sqrt(n*2/9.) {
@@ -164,47 +169,47 @@ func TestSlowReplica(t *testing.T) {
 	}
 }
 
-// TestOneSortOfFactor: what is added to a perturbation leaves the factors that were there, the same seed gives them
-// again and another seed others.
+// TestOneSortOfFactor checks that kinds of factors are independent: adding one does not
+// change the others. The same seed reproduces the durations; another seed changes them.
 func TestOneSortOfFactor(t *testing.T) {
-	it := perturbable(t)
+	it := perturbationIteration(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		p := Perturbation{
-			Task: rapid.SampledFrom([]float64{0, 0.1}).Draw(rt, "task"), Stage: rapid.SampledFrom([]float64{0, 0.1}).Draw(rt, "stage"),
-			Slow: rapid.SampledFrom([]float64{0, 1.5}).Draw(rt, "slow"), SlowReplica: rapid.IntRange(-1, 2).Draw(rt, "which"),
+			TaskCV: rapid.SampledFrom([]float64{0, 0.1}).Draw(rt, "task"), StageCV: rapid.SampledFrom([]float64{0, 0.1}).Draw(rt, "stage"),
+			Slowdown: rapid.SampledFrom([]float64{0, 1.5}).Draw(rt, "slow"), SlowReplica: rapid.IntRange(-1, 2).Draw(rt, "which"),
 		}
 		seed := rapid.Uint64().Draw(rt, "seed")
 		whole := it.factors(t, p, seed)
-		task, stage := it.factors(t, Perturbation{Task: p.Task}, seed), it.factors(t, Perturbation{Stage: p.Stage}, seed)
-		slow := it.factors(t, Perturbation{Slow: p.Slow, SlowReplica: p.SlowReplica}, seed)
+		task, stage := it.factors(t, Perturbation{TaskCV: p.TaskCV}, seed), it.factors(t, Perturbation{StageCV: p.StageCV}, seed)
+		slow := it.factors(t, Perturbation{Slowdown: p.Slowdown, SlowReplica: p.SlowReplica}, seed)
 		for i, f := range whole {
-			if want := task[i] * stage[i] * slow[i]; math.Abs(f-want) > near*max(1, want) {
+			if want := task[i] * stage[i] * slow[i]; math.Abs(f-want) > factorTolerance*max(1, want) {
 				rt.Fatalf("%s: factor %v, its parts make %v", it.Graph.Name(int32(i)), f, want)
 			}
 		}
 		if again := it.factors(t, p, seed); !slices.Equal(whole, again) {
 			rt.Fatal("the same seed gives other durations")
 		}
-		if pass := slices.IndexFunc(task, func(f float64) bool { return f != 0 }); p.Task > 0 && p.Stage > 0 && math.Abs(task[pass]-stage[pass]) < near {
+		if pass := slices.IndexFunc(task, func(f float64) bool { return f != 0 }); p.TaskCV > 0 && p.StageCV > 0 && math.Abs(task[pass]-stage[pass]) < factorTolerance {
 			rt.Fatalf("the factors of a pass and of its stage are both %v", task[pass])
 		}
-		if p.Task > 0 && slices.Equal(whole, it.factors(t, p, seed+1)) {
+		if p.TaskCV > 0 && slices.Equal(whole, it.factors(t, p, seed+1)) {
 			rt.Fatal("another seed gives the same durations")
 		}
 	})
 }
 
-// TestPerturbationRefused: what cannot be is an error.
+// TestPerturbationRefused checks that invalid perturbations are rejected.
 func TestPerturbationRefused(t *testing.T) {
-	it := perturbable(t)
+	it := perturbationIteration(t)
 	d := make([]engine.Time, len(it.Meta))
-	passes := 0.0 // of replica 0
+	passes := 0.0 // total of replica 0
 	for i, m := range it.Meta {
 		if m.Replica == 0 {
 			passes += float64(it.Graph.Tasks[i].Duration)
 		}
 	}
-	if err := it.Durations(Perturbation{Slow: 0.99 * longest / passes}, 1, d); err != nil {
+	if err := it.Durations(Perturbation{Slowdown: 0.99 * maxReplicaTime / passes}, 1, d); err != nil {
 		t.Error(err)
 	}
 	for _, c := range []struct {
@@ -212,9 +217,9 @@ func TestPerturbationRefused(t *testing.T) {
 		d []engine.Time
 	}{
 		{Perturbation{}, d[1:]},
-		{Perturbation{Slow: 2, SlowReplica: 3}, d},
-		{Perturbation{Slow: 1e300}, d},
-		{Perturbation{Slow: 1.01 * longest / passes}, d},
+		{Perturbation{Slowdown: 2, SlowReplica: 3}, d},
+		{Perturbation{Slowdown: 1e300}, d},
+		{Perturbation{Slowdown: 1.01 * maxReplicaTime / passes}, d},
 	} {
 		if err := it.Durations(c.p, 1, c.d); err == nil {
 			t.Errorf("%+v: no error", c.p)
@@ -222,17 +227,17 @@ func TestPerturbationRefused(t *testing.T) {
 	}
 }
 
-// TestMeasuredPasses: passes that were measured take scale times as long on slower GPUs.
+// TestMeasuredPasses checks that the times of measured passes are multiplied by scale.
 func TestMeasuredPasses(t *testing.T) {
 	const forward, backward, weights = 30 * engine.Microsecond, 50 * engine.Microsecond, 20 * engine.Microsecond
-	s := &Spec{Measured: &Measured{Passes: []MeasuredPass{{}, {forward, backward, weights}}}}
+	s := &Spec{Measured: &MeasuredStage{Passes: []MeasuredPass{{}, {forward, backward, weights}}}}
 	for _, scale := range []float64{1, 3} {
-		got, err := s.times(0, 1, scale)
+		got, err := s.passTimes(0, 1, scale)
 		if err != nil {
 			t.Fatal(err)
 		}
-		by := engine.Time(scale)
-		if got.forward != by*forward || got.backward != by*backward || got.weights != by*weights {
+		factor := engine.Time(scale)
+		if got.forward != factor*forward || got.backward != factor*backward || got.weights != factor*weights {
 			t.Errorf("on GPUs that take %g times as long passes take %+v", scale, got)
 		}
 	}

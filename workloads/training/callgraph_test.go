@@ -11,10 +11,10 @@ import (
 	"sim/workloads/training"
 )
 
-// rate is that of the links of a full mesh, on which transfers between different pairs contend with nothing.
+// rate is the link rate of a full mesh. Transfers between different pairs share no link.
 const rate = 400e9
 
-// mesh returns links from each of n nodes to each other, and the routes of a graph's transfers.
+// mesh returns a full mesh of n nodes and the routes of a graph's transfers.
 func mesh(g *engine.Graph, n int) (*engine.Network, *engine.Routes) {
 	net := &engine.Network{Nodes: int32(n)}
 	for i := range int32(n * n) {
@@ -30,8 +30,9 @@ func mesh(g *engine.Graph, n int) (*engine.Network, *engine.Routes) {
 	return net, r
 }
 
-// direct expands a call to transfers between all pairs at once, an all-reduce to two such rounds.
-func direct(g *engine.Graph, c training.Call, group, ready []int32) ([]int32, error) {
+// expandDirect expands a call to simultaneous transfers between all pairs, and an
+// all-reduce to two such rounds.
+func expandDirect(g *engine.Graph, c training.Call, group, ready []int32) ([]int32, error) {
 	rounds, bytes := 1, c.Bytes/int64(len(group))
 	switch c.Kind {
 	case training.AllReduce:
@@ -39,30 +40,30 @@ func direct(g *engine.Graph, c training.Call, group, ready []int32) ([]int32, er
 	case training.AllToAll:
 		bytes = c.Bytes
 	}
-	at := ready
+	last := ready
 	for range rounds {
 		done := make([]int32, len(group))
 		for i := range group {
 			done[i] = g.AddTask(engine.Task{})
-			g.AddEdge(at[i], done[i], 0)
+			g.AddEdge(last[i], done[i], 0)
 		}
 		for i, src := range group {
 			for k, dst := range group {
 				if src != dst {
 					id := g.AddTask(engine.Task{Kind: engine.Transfer, Src: src, Dst: dst, Flows: 1, Bytes: bytes})
-					g.AddEdge(at[i], id, 0)
+					g.AddEdge(last[i], id, 0)
 					g.AddEdge(id, done[k], 0)
 					g.AddEdge(id, done[i], 0)
 				}
 			}
 		}
-		at = done
+		last = done
 	}
-	return at, nil
+	return last, nil
 }
 
-// alone is how long direct takes.
-func alone(t *testing.T, s training.Spec, c training.Call) engine.Time {
+// directTime returns the duration of a call that expandDirect expands.
+func directTime(t *testing.T, s training.Spec, c training.Call) engine.Time {
 	ranks := int64(len(s.Groups(c, 0, 0)[0]))
 	bits := 8 * float64(c.Bytes/ranks)
 	switch c.Kind {
@@ -78,8 +79,9 @@ func alone(t *testing.T, s training.Spec, c training.Call) engine.Time {
 	return d
 }
 
-// TestCompleteIsReduced: where nothing contends, an iteration with its calls in the graph ends when one whose passes are
-// longer by what they take does, to a tick a task; and each dimension exposes what its calls add.
+// TestCompleteIsReduced compares an iteration with its calls in the graph with one whose
+// passes are lengthened by the calls. Without contention, their makespans are equal to a
+// tick per task, and so is the time exposed by each dimension.
 func TestCompleteIsReduced(t *testing.T) {
 	dense := training.Architecture{
 		Layers: 12, Hidden: 1024, Vocab: 32000, Attention: "mha", Heads: 16, KVHeads: 16, HeadDim: 64, FFN: 4096,
@@ -117,30 +119,30 @@ func TestCompleteIsReduced(t *testing.T) {
 			if name == "slow replica" {
 				scale = []float64{1, 1.5}
 			}
-			whole, err := training.Build(s, training.Extent{All: true, PerGPU: true, Expand: direct, Scale: scale})
+			whole, err := training.Build(s, training.BuildOptions{All: true, PerGPU: true, Expand: expandDirect, ComputeScale: scale})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if g := whole.Without(training.Sync); g != nil && s.Replicas() == 1 {
-				whole.Graph = g // of copies in a stage, which the ring of replicas does not count
+			if g := whole.WithoutCalls(training.Sync); g != nil && s.Replicas() == 1 {
+				whole.Graph = g // the ring of replicas does not include copies within a stage
 			}
 			n, r := mesh(whole.Graph, s.GPUs)
-			complete := play(t, whole.Graph, n, r, flow.MaxMin).Makespan
+			complete := simulate(t, whole.Graph, n, r, flow.MaxMin).Makespan
 			reduced := reducedTime(t, s, scale, training.Barrier)
 			within := engine.Time(len(whole.Graph.Tasks))
-			if strings.HasPrefix(name, "sharded") { // a pass's last call is after what it scatters
-				within += alone(t, s, s.Calls(0, training.Backward)[0])
+			if strings.HasPrefix(name, "sharded") { // the last call of a pass follows its scatter
+				within += directTime(t, s, s.Calls(0, training.Backward)[0])
 			}
 			if d := complete - reduced; d > within || d < -within {
 				t.Errorf("%v complete, %v reduced, with %d tasks", complete, reduced, within)
 			}
 			for _, dim := range training.Dims[:3] {
-				g := whole.Without(dim)
+				g := whole.WithoutCalls(dim)
 				if g == nil {
 					continue
 				}
 				n, r := mesh(g, s.GPUs)
-				exposed := complete - play(t, g, n, r, flow.MaxMin).Makespan
+				exposed := complete - simulate(t, g, n, r, flow.MaxMin).Makespan
 				if d := exposed - (reduced - reducedTime(t, s, scale, dim)); d > within || d < -within || exposed <= 0 {
 					t.Errorf("%v exposes %v, %v reduced", dim, exposed, reduced-reducedTime(t, s, scale, dim))
 				}
@@ -149,10 +151,11 @@ func TestCompleteIsReduced(t *testing.T) {
 	}
 }
 
-// reducedTime is the makespan of s with passes that are longer by their calls, but for those of one dimension.
+// reducedTime returns the makespan of s with passes lengthened by their calls, except the
+// calls of one dimension.
 func reducedTime(t *testing.T, s training.Spec, scale []float64, but training.Phase) engine.Time {
 	t.Helper()
-	it, err := training.Build(s, training.Extent{All: true, PerGPU: true, Scale: scale})
+	it, err := training.Build(s, training.BuildOptions{All: true, PerGPU: true, ComputeScale: scale})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,12 +164,13 @@ func reducedTime(t *testing.T, s training.Spec, scale []float64, but training.Ph
 			if c.Dim == but {
 				return 0, nil
 			}
-			return alone(t, s, c), nil
+			return directTime(t, s, c), nil
 		})
 	}); err != nil {
 		t.Fatal(err)
 	}
-	// of a ring each GPU sends (D-1)/D to one neighbour, where direct sends 1/D to each of D-1 at once
+	// On a ring, each GPU sends (D-1)/D to one neighbour; expandDirect sends 1/D to each
+	// of D-1 GPUs at once.
 	for i := range it.Graph.Tasks {
 		if it.Meta[i].Phase != training.Sync {
 			continue
@@ -178,30 +182,33 @@ func reducedTime(t *testing.T, s training.Spec, scale []float64, but training.Ph
 		}
 	}
 	n, r := mesh(it.Graph, s.GPUs)
-	return play(t, it.Graph, n, r, flow.MaxMin).Makespan
+	return simulate(t, it.Graph, n, r, flow.MaxMin).Makespan
 }
 
-// TestPartsOfPasses: a forward pass computes attention and then the feed-forward network of each layer, a backward pass
-// the other way round, and in all as long as without calls. Of GPT-7B at 4096 tokens attention is (8 + 2) of 26 h^2
-// operations a token: four projections, and scores and values over half of the tokens on average.
+// TestPartsOfPasses checks the order and the duration of the compute tasks of divided
+// passes. A forward pass computes attention, then the feed-forward network of each layer;
+// a backward pass the opposite. They add up to the undivided pass.
+//
+// Attention of GPT-7B at 4096 tokens is (8 + 2) of 26 h^2 operations per token: four
+// projections, and scores and values over half of the tokens on average.
 func TestPartsOfPasses(t *testing.T) {
 	s := training.Spec{
 		Arch: mustModel(t, "gpt-7b"), Choices: calibrated(450), Sequence: 4096, Microbatch: 1, Microbatches: 2,
 		TP: 2, PP: 4, EP: 1, ETP: 1, GPUs: 8, Chunks: 1,
 	}
-	it, err := training.Build(s, training.Extent{All: true, PerGPU: true, Expand: direct})
+	it, err := training.Build(s, training.BuildOptions{All: true, PerGPU: true, Expand: expandDirect})
 	if err != nil {
 		t.Fatal(err)
 	}
-	bare, err := training.Build(s, training.Extent{All: true, PerGPU: true})
+	bare, err := training.Build(s, training.BuildOptions{All: true, PerGPU: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole := map[training.Meta]engine.Time{}
+	whole := map[training.TaskMeta]engine.Time{}
 	for i, m := range bare.Meta {
 		whole[m] = bare.Graph.Tasks[i].Duration
 	}
-	parts := map[training.Meta][]engine.Time{}
+	parts := map[training.TaskMeta][]engine.Time{}
 	for i, m := range it.Meta {
 		if d := it.Graph.Tasks[i].Duration; d > 0 {
 			parts[m] = append(parts[m], d)
@@ -228,8 +235,9 @@ func TestPartsOfPasses(t *testing.T) {
 	}
 }
 
-// TestDraws: the four all-to-alls of a layer and micro-batch have one draw, which no other has, and go there, back,
-// there and back; of even sizes there is none.
+// TestDraws checks that the four all-to-alls of a layer and micro-batch share a draw that
+// is unique to them, and that they alternate between dispatch and combine. With equal
+// sizes there is no draw.
 func TestDraws(t *testing.T) {
 	s := training.Spec{
 		Arch: mustModel(t, "mixtral-8x22b"), Choices: calibrated(500), Sequence: 2048, Microbatch: 1, Microbatches: 4,
@@ -238,16 +246,16 @@ func TestDraws(t *testing.T) {
 	for _, sizes := range []string{"uniform", "zipf"} {
 		s.ExpertSizes = sizes
 		draws := map[uint64][]bool{}
-		of := map[uint64]int32{}
-		if _, err := training.Build(s, training.Extent{All: true, PerGPU: true, Expand: func(g *engine.Graph, c training.Call, group, ready []int32) ([]int32, error) {
+		firstRank := map[uint64]int32{}
+		if _, err := training.Build(s, training.BuildOptions{All: true, PerGPU: true, Expand: func(g *engine.Graph, c training.Call, group, ready []int32) ([]int32, error) {
 			if c.Dim == training.Expert {
 				draws[c.Draw] = append(draws[c.Draw], c.Transposed)
-				if first, ok := of[c.Draw]; ok && first != group[0] && sizes == "zipf" {
+				if first, ok := firstRank[c.Draw]; ok && first != group[0] && sizes == "zipf" {
 					t.Errorf("draw %d is of ranks %d and %d", c.Draw, first, group[0])
 				}
-				of[c.Draw] = group[0]
+				firstRank[c.Draw] = group[0]
 			}
-			return direct(g, c, group, ready)
+			return expandDirect(g, c, group, ready)
 		}}); err != nil {
 			t.Fatal(err)
 		}
@@ -257,7 +265,7 @@ func TestDraws(t *testing.T) {
 			}
 			continue
 		}
-		if want := 2 * 4 * 56; len(draws) != want { // replicas, micro-batches, layers
+		if want := 2 * 4 * 56; len(draws) != want { // replicas x micro-batches x layers
 			t.Errorf("%d draws, want %d", len(draws), want)
 		}
 		for d, back := range draws {
@@ -268,11 +276,12 @@ func TestDraws(t *testing.T) {
 	}
 }
 
-// TestExpandErrors: calls need all GPUs in the graph, and an end by rank.
+// TestExpandErrors checks that calls require all GPUs in the graph and one last task per
+// rank.
 func TestExpandErrors(t *testing.T) {
-	s := small(training.OneFOneB, 2, 4, 2)
-	for _, x := range []training.Extent{
-		{Expand: direct}, {All: true, Expand: direct}, {All: true, PerGPU: true, Expand: direct, SyncFrom: make([][]engine.Time, 2)},
+	s := smallSpec(training.OneFOneB, 2, 4, 2)
+	for _, x := range []training.BuildOptions{
+		{Expand: expandDirect}, {All: true, Expand: expandDirect}, {All: true, PerGPU: true, Expand: expandDirect, EarliestSync: make([][]engine.Time, 2)},
 		{All: true, PerGPU: true, Expand: func(*engine.Graph, training.Call, []int32, []int32) ([]int32, error) { return nil, nil }},
 		{All: true, PerGPU: true, Expand: func(*engine.Graph, training.Call, []int32, []int32) ([]int32, error) { return nil, fmt.Errorf("no") }},
 	} {
@@ -280,11 +289,11 @@ func TestExpandErrors(t *testing.T) {
 			t.Errorf("%+v is built", x)
 		}
 	}
-	it, err := training.Build(s, training.Extent{All: true, PerGPU: true})
+	it, err := training.Build(s, training.BuildOptions{All: true, PerGPU: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if it.Without(training.Sync) != nil {
+	if it.WithoutCalls(training.Sync) != nil {
 		t.Error("a ring between replicas is taken for calls")
 	}
 }

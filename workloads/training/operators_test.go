@@ -10,7 +10,7 @@ import (
 	"sim/engine/units"
 )
 
-const measured = `train_iter:10
+const operatorFile = `train_iter:10
 Emb:
     time_gpu_max: 857
     time_gpu_avg: 800
@@ -32,16 +32,17 @@ param_time:
     time_gpu_avg: 17000
 `
 
-// TestReadOperators: times of operators add up to the parts of a pass; a pass is as long as its layers and, where they
-// count, both ends, whatever a GPU is said to achieve.
+// TestReadOperators checks that operator times add up to the parts of a pass. A pass
+// takes as long as its layers plus, if they count, embedding and head, independent of the
+// effective rate. Malformed files are rejected with the line.
 func TestReadOperators(t *testing.T) {
-	o, err := ReadOperators([]byte(measured))
+	o, err := ReadOperators([]byte(operatorFile))
 	us := engine.Microsecond
 	if want := (Operators{Attention: 970*us + us/2, Scores: 500 * us, Network: 1430 * us, Embedding: 800 * us, Head: 12070 * us, Optimizer: 17000 * us}); err != nil || o != want {
 		t.Fatalf("%+v, %v; want %+v", o, err, want)
 	}
-	s := tiny(OneFOneB, 2, 4, 1)
-	s.Arch.Layers, s.Compute, s.Operators = 6, Table, o
+	s := tinySpec(OneFOneB, 2, 4, 1)
+	s.Arch.Layers, s.Compute, s.Operators = 6, OperatorTimes, o
 	layer := 970.5 + 500 + 1430
 	for _, c := range []struct {
 		ends  bool
@@ -57,7 +58,7 @@ func TestReadOperators(t *testing.T) {
 	if got, want := s.attentionShare(0), 1470.5/layer; math.Abs(got-want) > 1e-12 {
 		t.Errorf("attention is %g of a pass, want %g", got, want)
 	}
-	x, err := s.times(0, 0, 1)
+	x, err := s.passTimes(0, 0, 1)
 	if got, want := x.weights.Seconds()*1e6, 3*(layer-500); err != nil || math.Abs(got-want) > 1e-3 {
 		t.Errorf("gradients of weights take %g us, want %g: %v", got, want, err)
 	}
@@ -77,7 +78,8 @@ func TestReadOperators(t *testing.T) {
 	}
 }
 
-// TestReadOperatorsSample reads AICB's own example, where SIM_SAMPLES names the samples.
+// TestReadOperatorsSample reads AICB's own example if SIM_SAMPLES names the directory of
+// samples.
 func TestReadOperatorsSample(t *testing.T) {
 	dir := os.Getenv("SIM_SAMPLES")
 	if dir == "" {
@@ -92,10 +94,11 @@ func TestReadOperatorsSample(t *testing.T) {
 	}
 }
 
-// TestRoofline: where memory is fast passes take their operations at the peak rate; where arithmetic is free what
-// memory carries, which for a layer of one sample is most of all its weights.
+// TestRoofline checks the two limits of the roofline. With fast memory, passes take their
+// operations at the peak rate. With free arithmetic, they take their memory traffic,
+// which for one token is mainly the weights.
 func TestRoofline(t *testing.T) {
-	s := tiny(OneFOneB, 2, 4, 1)
+	s := tinySpec(OneFOneB, 2, 4, 1)
 	s.Arch.Layers = 6
 	plain := s.ForwardSeconds(0)
 	s.Compute, s.Machine = Roofline, Machine{PeakTFLOPS: s.Choices.EffectiveTFLOPS, Memory: units.Rate(1e18)}
@@ -103,7 +106,7 @@ func TestRoofline(t *testing.T) {
 		t.Errorf("%g s at the peak rate, want %g", got, plain)
 	}
 	s.Machine, s.Sequence = Machine{PeakTFLOPS: 1e6, Memory: units.Rate(8e12)}, 1
-	weights := 3 * (s.Arch.AttentionParameters() + s.Arch.FFNParameters()) * 2 / 2 // bytes of a GPU of two
+	weights := 3 * (s.Arch.AttentionParameters() + s.Arch.FFNParameters()) * 2 / 2 // bytes per GPU of two
 	if got := s.ForwardSeconds(0) * 1e12; got < weights || got > 1.05*weights {
 		t.Errorf("%g bytes at a token, want at least %g of weights", got, weights)
 	}
@@ -114,10 +117,10 @@ func TestRoofline(t *testing.T) {
 	}
 }
 
-// TestRooflineOfExperts: of the time of a layer's experts on a roofline, routed experts take the share that they have of all
-// experts of a token.
+// TestRooflineOfExperts checks that routed experts take their share of the roofline time
+// of all experts of a token.
 func TestRooflineOfExperts(t *testing.T) {
-	s := tiny(OneFOneB, 2, 4, 1)
+	s := tinySpec(OneFOneB, 2, 4, 1)
 	s.Arch.Experts, s.Arch.TopK, s.Arch.SharedExperts = 8, 3, 1
 	s.EP, s.ETP = 1, 1
 	s.Compute, s.Machine = Roofline, Machine{PeakTFLOPS: 100, Memory: units.Rate(1e13)}
@@ -131,9 +134,10 @@ func TestRooflineOfExperts(t *testing.T) {
 	}
 }
 
-// TestRepeats: full recomputation repeats the calls of the forward pass, and no others.
+// TestRepeats checks that full recomputation doubles the calls of the forward pass and no
+// others.
 func TestRepeats(t *testing.T) {
-	s := tiny(OneFOneB, 2, 4, 1)
+	s := tinySpec(OneFOneB, 2, 4, 1)
 	forward, backward := s.Repeats(0, Forward), s.Repeats(0, Backward)
 	s.Recompute = "full"
 	if got := s.Repeats(0, Forward); got != 2*forward || forward == 0 {
@@ -144,12 +148,13 @@ func TestRepeats(t *testing.T) {
 	}
 }
 
-// TestMeasuredLayers: of measured operators, a layer takes the times of as many micro-batches as are computed together.
+// TestMeasuredLayers checks that measured operator times are multiplied by the number of
+// micro-batches computed together.
 func TestMeasuredLayers(t *testing.T) {
-	s := tiny(OneFOneB, 2, 4, 1)
+	s := tinySpec(OneFOneB, 2, 4, 1)
 	s.Arch.Experts, s.Arch.TopK = 8, 2
 	s.EP, s.ETP = 1, 1
-	s.Compute, s.Choices.ConcurrentMicrobatches = Table, 2
+	s.Compute, s.Choices.ConcurrentMicrobatches = OperatorTimes, 2
 	s.Operators = Operators{Attention: engine.Millisecond, Scores: 2 * engine.Millisecond, Network: 5 * engine.Millisecond}
 	attention, experts := s.layerSeconds()
 	if math.Abs(attention-6e-3) > 1e-12 || math.Abs(experts-10e-3) > 1e-12 {

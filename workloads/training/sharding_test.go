@@ -9,8 +9,9 @@ import (
 	"sim/workloads/training"
 )
 
-// sharded is a job of one stage and two replicas of a GPU each, whose passes are of four parts.
-func sharded(t *testing.T, sharding string) training.Spec {
+// shardedSpec returns a job of one stage and two replicas of one GPU, with passes of four
+// parts.
+func shardedSpec(t *testing.T, sharding string) training.Spec {
 	s := training.Spec{
 		Arch: mustModel(t, "palm-8b"), Choices: calibrated(127), Sequence: 2048, Microbatch: 1, Microbatches: 3,
 		TP: 1, PP: 1, EP: 1, ETP: 1, GPUs: 2, Chunks: 1, Sharding: sharding, Prefetch: 1,
@@ -19,28 +20,28 @@ func sharded(t *testing.T, sharding string) training.Spec {
 	return s
 }
 
-// TestSharded: a step whose passes gather parameters and scatter gradients takes what a recurrence by hand says: a part
-// begins when the part before it has ended and its parameters are there, which are gathered after those of the part
-// before, no earlier than a part so many before it has ended; and gradients are scattered one part after the other.
-// Either the ones or the others take no time here, as they would share links.
+// TestSharded compares the makespan with a recurrence. A part starts when the previous
+// part has ended and its parameters have arrived. Gathers follow one another and start no
+// earlier than the end of the part Prefetch+1 before. Scatters follow one another.
+// Gathers and scatters share links, so either takes no time here.
 func TestSharded(t *testing.T) {
-	const parts, within = 4, 1000 // ticks, of rounding a part
+	const parts, within = 4, 1000 // ticks, for rounding of each part
 	for _, slow := range []float64{1, 4, 40} {
 		for _, prefetch := range []int{0, 1, 3} {
 			for _, sharding := range []string{training.ShardGradients, training.ShardParameters} {
-				s := sharded(t, sharding)
+				s := shardedSpec(t, sharding)
 				s.Choices.EffectiveTFLOPS, s.Prefetch = 127*slow, prefetch
 				if sharding == training.ShardParameters {
 					s.Choices.GradientBytes = 0
 				} else {
 					s.Choices.ParameterBytes = 0
 				}
-				it, err := training.Build(s, training.Extent{All: true, PerGPU: true})
+				it, err := training.Build(s, training.BuildOptions{All: true, PerGPU: true})
 				if err != nil {
 					t.Fatal(err)
 				}
 				n, r := mesh(it.Graph, s.GPUs)
-				got := play(t, it.Graph, n, r, flow.MaxMin).Makespan
+				got := simulate(t, it.Graph, n, r, flow.MaxMin).Makespan
 
 				kind := training.ReduceScatter
 				if sharding == training.ShardParameters {
@@ -52,7 +53,7 @@ func TestSharded(t *testing.T) {
 					t.Fatal(err)
 				}
 				on, or := mesh(&one, s.GPUs)
-				each := play(t, &one, on, or, flow.MaxMin).Makespan
+				each := simulate(t, &one, on, or, flow.MaxMin).Makespan
 				forward := engine.Time(s.ForwardSeconds(0) / parts * float64(engine.Second))
 				var end, moved engine.Time
 				var ends []engine.Time
@@ -84,16 +85,18 @@ func TestSharded(t *testing.T) {
 	}
 }
 
-// TestShardBytes: a GPU sends its neighbour (d-1)/d of its gradients once a step, or once a micro-batch where they are
-// divided, and of its parameters once a step, or twice a micro-batch (Rajbhandari et al. 2020, Sec. 7).
+// TestShardBytes compares the bytes that a GPU sends with Rajbhandari et al. 2020, Sec.
+// 7. It sends (d-1)/d of its gradients once per step, or once per micro-batch if they are
+// sharded, and (d-1)/d of its parameters once per step, or twice per micro-batch if they
+// are sharded.
 func TestShardBytes(t *testing.T) {
 	for _, d := range []int{2, 3, 8} {
 		for sharding, times := range map[string][2]float64{
 			training.ShardNothing: {2, 0}, training.ShardOptimizer: {1, 1}, training.ShardGradients: {3, 1}, training.ShardParameters: {3, 6},
 		} {
-			s := sharded(t, sharding)
+			s := shardedSpec(t, sharding)
 			s.GPUs = d
-			it, err := training.Build(s, training.Extent{All: true})
+			it, err := training.Build(s, training.BuildOptions{All: true})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -112,21 +115,21 @@ func TestShardBytes(t *testing.T) {
 	}
 }
 
-// TestShardedReplicaIsAll: of identical replicas one stands for all, sharded as well.
+// TestShardedReplicaIsAll is TestOneReplicaIsAll for sharded replicas.
 func TestShardedReplicaIsAll(t *testing.T) {
 	for _, replicas := range []int{1, 2, 3} {
 		for _, sharding := range []string{training.ShardNothing, training.ShardGradients, training.ShardParameters} {
 			for _, schedule := range []string{training.OneFOneB, training.Interleaved, training.ZBH1} {
 				t.Run(fmt.Sprintf("%d replicas/%s/%s", replicas, sharding, schedule), func(t *testing.T) {
-					s := small(schedule, 4, 8, replicas)
+					s := smallSpec(schedule, 4, 8, replicas)
 					s.Arch.Layers, s.Sharding, s.Prefetch = 8, sharding, 1
-					one, p := wide(t, s, training.Extent{})
-					all, q := wide(t, s, training.Extent{All: true})
+					one, p := buildWide(t, s, training.BuildOptions{})
+					all, q := buildWide(t, s, training.BuildOptions{All: true})
 					for _, pattern := range patterns {
-						n, r := provisioned(t, p, one.Graph, 2, pattern)
-						an, ar := provisioned(t, q, all.Graph, 2, pattern)
-						for _, service := range both {
-							want, got := play(t, one.Graph, n, r, service), play(t, all.Graph, an, ar, service)
+						n, r := provision(t, p, one.Graph, 2, pattern)
+						an, ar := provision(t, q, all.Graph, 2, pattern)
+						for _, service := range services {
+							want, got := simulate(t, one.Graph, n, r, service), simulate(t, all.Graph, an, ar, service)
 							if want.Makespan != got.Makespan {
 								t.Errorf("%v, %v: one replica %v, all %v", pattern, service, want.Makespan, got.Makespan)
 							}

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestDrawnMoments: what is drawn has the means that were asked for, within four standard errors.
+// TestDrawnMoments checks that distributions have the requested means, within four
+// standard errors.
 func TestDrawnMoments(t *testing.T) {
 	const n = 40000
 	half, err := WithMedian(2*Day, 7*Day/10)
@@ -13,7 +14,7 @@ func TestDrawnMoments(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range []Spread{half, {Exponential, Hour, 0}, {Constant, Minute, 0}, {Lognormal, Hour, 1}} {
-		r, sum, squares, below := Stream(1, StreamOwn, 0), 0.0, 0.0, 0
+		r, sum, squares, below := RandomStream(1, FirstFreeStream, 0), 0.0, 0.0, 0
 		for range n {
 			x := s.Draw(r).Seconds()
 			sum += x
@@ -23,31 +24,32 @@ func TestDrawnMoments(t *testing.T) {
 			}
 		}
 		mean := sum / n
-		near(t, string(s.Form), mean, s.Mean.Seconds(), 4*math.Sqrt(max(0, squares/n-mean*mean)/n)+1e-3)
+		checkNear(t, string(s.Form), mean, s.Mean.Seconds(), 4*math.Sqrt(max(0, squares/n-mean*mean)/n)+1e-3)
 		if s == half {
-			near(t, "below the median", float64(below)/n, 0.5, 0.01)
+			checkNear(t, "below the median", float64(below)/n, 0.5, 0.01)
 		}
 	}
 	for _, shape := range []float64{0.7, 1, 2} {
-		r, sum := Stream(1, StreamOwn, 1), 0.0
+		r, sum := RandomStream(1, FirstFreeStream, 1), 0.0
 		for range n {
-			sum += gap(r, 3, shape).Days()
+			sum += drawGap(r, 3, shape).Days()
 		}
-		near(t, "gap", sum/n, 1.0/3, 0.02/3*4)
+		checkNear(t, "gap", sum/n, 1.0/3, 0.02/3*4)
 	}
 }
 
-// TestDemand: jobs come in order, as many and as long as asked for, and the streams do not touch each other.
+// TestDemand checks that jobs are sorted, that their number and durations have the
+// requested means, and that the random streams are independent.
 func TestDemand(t *testing.T) {
 	d := Demand{
 		Seed: 7, Mix: Mixes()["tpuv4-2022"], ByDay: Fig13(), Until: 600 * Day, Chips: 4096, Load: 0.8,
-		Durations: Exponential, Bands: [Bands]float64{2, 5, 3}, Routes: 0.95, Factor: 1,
+		Durations: Exponential, Bands: [NumBands]float64{2, 5, 3}, FaultRoutingShare: 0.95, EstimateFactor: 1,
 	}
 	if err := d.Check(); err != nil {
 		t.Fatal(err)
 	}
 	other := d
-	other.Durations, other.Sigma, other.Bands = Lognormal, 1.5, [Bands]float64{1, 0, 0}
+	other.Durations, other.Sigma, other.Bands = Lognormal, 1.5, [NumBands]float64{1, 0, 0}
 	a, b := d.Jobs(), other.Jobs()
 	n, last, chips, prod, routes := 0, Time(0), 0.0, 0, 0
 	for {
@@ -71,17 +73,18 @@ func TestDemand(t *testing.T) {
 		if j.Band == Prod {
 			prod++
 		}
-		if j.Routes {
+		if j.AcceptsFaultRouting {
 			routes++
 		}
 	}
-	near(t, "jobs a day", float64(n)/600, 139.2, 0.05)
-	near(t, "load", chips/4096/600, 0.8, 0.03)
-	near(t, "prod", float64(prod)/float64(n), 0.2, 0.01)
-	near(t, "opted in", float64(routes)/float64(n), 0.95, 0.005)
+	checkNear(t, "jobs a day", float64(n)/600, 139.2, 0.05)
+	checkNear(t, "load", chips/4096/600, 0.8, 0.03)
+	checkNear(t, "prod", float64(prod)/float64(n), 0.2, 0.01)
+	checkNear(t, "opted in", float64(routes)/float64(n), 0.95, 0.005)
 }
 
-// TestFailures: a part fails as often, and is down as long, as its process says; another part's numbers are others.
+// TestFailures checks the rate of failures and the unavailability of a part, and that
+// parts differ.
 func TestFailures(t *testing.T) {
 	rates := tpuv4Rates()
 	p := rates[Cable]
@@ -98,8 +101,8 @@ func TestFailures(t *testing.T) {
 			}
 		}
 	}
-	near(t, "quick", float64(quick)/n, 0.7, 0.015)
-	near(t, "unavailability", down.Seconds()/(up+down).Seconds()/p.Unavailability(), 1, 0.05)
+	checkNear(t, "quick", float64(quick)/n, 0.7, 0.015)
+	checkNear(t, "unavailability", down.Seconds()/(up+down).Seconds()/p.Unavailability(), 1, 0.05)
 	x, _, _ := NewFailures(&p, 3, Cable, 2, 0, 1).Next(0)
 	y, _, _ := NewFailures(&p, 3, Cable, 2, 1, 1).Next(0)
 	z, _, _ := NewFailures(&p, 3, Machine, 2, 0, 1).Next(0)
@@ -120,11 +123,11 @@ func TestShapes(t *testing.T) {
 	}
 	m := Mixes()["tpuv4-2022"]
 	for chips, want := range map[int]string{1: "1x1x1", 3: "1x2x2", 100: "4x4x8T", 300: "4x8x12", 3000: "12x16x16"} {
-		if s, ok := m.AtLeast(chips); !ok || s.String() != want {
-			t.Errorf("AtLeast(%d) = %v, %v; want %s", chips, s, ok, want)
+		if s, ok := m.SmallestFit(chips); !ok || s.String() != want {
+			t.Errorf("SmallestFit(%d) = %v, %v; want %s", chips, s, ok, want)
 		}
 	}
-	if _, ok := m.AtLeast(4000); ok {
+	if _, ok := m.SmallestFit(4000); ok {
 		t.Error("there is no slice of 4000 chips in the mix")
 	}
 }

@@ -1,0 +1,92 @@
+package fleet
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+)
+
+// Form is the form of a distribution.
+type Form string
+
+// The forms of distributions.
+const (
+	Lognormal   Form = "lognormal"
+	Exponential Form = "exponential"
+	Constant    Form = "constant"
+)
+
+// Spread is a distribution of durations.
+type Spread struct {
+	Form  Form
+	Mean  Time
+	Sigma float64 // lognormal: standard deviation of the logarithm
+}
+
+// WithMedian returns the lognormal distribution with the given mean and median, or the
+// constant one if both are equal. It fails unless 0 < median <= mean.
+func WithMedian(mean, median Time) (Spread, error) {
+	switch {
+	case median <= 0 || median > mean:
+		return Spread{}, fmt.Errorf("fleet: a median of %v with a mean of %v; the median of a lognormal span is above 0 and at most the mean",
+			median, mean)
+	case median == mean:
+		return Spread{Form: Constant, Mean: mean}, nil
+	}
+	return Spread{Form: Lognormal, Mean: mean,
+		Sigma: math.Sqrt(2 * math.Log(float64(mean)/float64(median)))}, nil
+}
+
+// Draw draws a duration of at least a millisecond, or 0 if the mean is 0. It always takes
+// one number of the stream.
+func (s Spread) Draw(r *rand.Rand) Time {
+	var x float64
+	switch s.Form {
+	case Exponential:
+		x = r.ExpFloat64()
+	case Constant:
+		x = 1
+	default:
+		x = math.Exp(s.Sigma*r.NormFloat64() - s.Sigma*s.Sigma/2)
+	}
+	if s.Mean == 0 {
+		return 0
+	}
+	return max(Millisecond, FromSeconds(x*s.Mean.Seconds()))
+}
+
+// drawGap draws the time to the next of events with a mean rate per day. It is
+// exponential if shape is 1, otherwise Weibull with that shape and the same mean. It is
+// MaxTime if the rate is 0.
+func drawGap(r *rand.Rand, perDay, shape float64) Time {
+	x := r.ExpFloat64()
+	if perDay <= 0 {
+		return MaxTime
+	}
+	if shape != 1 {
+		x = math.Pow(x, 1/shape) / math.Gamma(1+1/shape)
+	}
+	return max(Millisecond, FromSeconds(x/perDay*Day.Seconds()))
+}
+
+// Residual returns the mean remaining time of a duration, given that elapsed has passed.
+func (s Spread) Residual(elapsed Time) Time {
+	switch s.Form {
+	case Exponential:
+		return s.Mean
+	case Constant:
+		return max(0, s.Mean-elapsed)
+	}
+	if elapsed <= 0 || s.Mean == 0 {
+		return s.Mean
+	}
+	// The part of a lognormal duration with parameters m and v = s^2 beyond x has the
+	// mean e^(m+v/2) Q((ln x-m)/s - s) / Q((ln x-m)/s), where Q is the tail of the normal
+	// distribution.
+	z := math.Log(elapsed.Seconds()/s.Mean.Seconds())/s.Sigma + s.Sigma/2
+	tail := func(x float64) float64 { return math.Erfc(x / math.Sqrt2) }
+	if tail(z) < 1e-300 {
+		return elapsed // the tail underflows; assume the same time again
+	}
+	return FromSeconds(s.Mean.Seconds()*tail(z-s.Sigma)/tail(z)) - elapsed
+}
