@@ -13,11 +13,11 @@ import (
 // adjacency is any network as routing along shortest paths sees it: the live links of every node, the first created
 // first.
 type adjacency struct {
-	nodes  int
-	degree int            // ports of a node, as engine.Paths has them
-	link   []int32        // by node and port; -1 where there is none
-	out    *graph.Digraph // live links; their classes are ports
-	into   *graph.Digraph // and the same reversed
+	nodes    int
+	degree   int            // ports of a node, as engine.Paths has them
+	link     []int32        // by node and port; -1 where there is none
+	out      *graph.Digraph // live links; their classes are ports
+	reversed *graph.Digraph // and the same reversed
 }
 
 // newAdjacency describes the network of p. Ports are those of its torus, or else links in the order of their numbers.
@@ -58,28 +58,30 @@ func newAdjacency(p *Problem) (*adjacency, error) {
 			out, into = append(out, graph.Arc{From: l.From, To: l.To, Class: port[i]}), append(into, graph.Arc{From: l.To, To: l.From, Class: port[i]})
 		}
 	}
-	g.out, g.into = graph.NewDigraph(g.nodes, out), graph.NewDigraph(g.nodes, into)
+	g.out, g.reversed = graph.NewDigraph(g.nodes, out), graph.NewDigraph(g.nodes, into)
 	return g, nil
 }
 
 // step returns the step along an arc of out, on channel 0.
 func (g *adjacency) step(k int32) engine.Step { return engine.MakeStep(int(g.out.Class[k]), 0) }
 
-// field is the hops from every node to one destination.
-type field struct {
+// destinationTree is the hops from every node to one destination.
+type destinationTree struct {
 	*graph.Tree // of reversed links, from the destination
-	g           *adjacency
+	net         *adjacency
 }
 
-func newField(g *adjacency) *field { return &field{graph.NewTree(g.into), g} }
+func newDestinationTree(g *adjacency) *destinationTree {
+	return &destinationTree{graph.NewTree(g.reversed), g}
+}
 
 // hops returns the hops from a node; negative where no path leads from there.
-func (z *field) hops(node int32) int64 { return int64(z.Dist[node]) }
+func (z *destinationTree) hops(node int32) int64 { return int64(z.Dist[node]) }
 
-// next appends the arcs of out from a node on shortest paths.
-func (z *field) next(at int32, into []int32) []int32 {
-	out, nearer := z.g.out, z.Dist[at]-1
-	for k := out.Start[at]; k < out.Start[at+1]; k++ {
+// nextArcs appends the arcs of out from a node on shortest paths.
+func (z *destinationTree) nextArcs(node int32, into []int32) []int32 {
+	out, nearer := z.net.out, z.Dist[node]-1
+	for k := out.Start[node]; k < out.Start[node+1]; k++ {
 		if z.Dist[out.To[k]] == nearer {
 			into = append(into, k)
 		}
@@ -87,10 +89,10 @@ func (z *field) next(at int32, into []int32) []int32 {
 	return into
 }
 
-// first returns the first arc of out from a node on a shortest path; -1 where there is none.
-func (z *field) first(at int32) int32 {
-	out, nearer := z.g.out, z.Dist[at]-1
-	for k := out.Start[at]; k < out.Start[at+1]; k++ {
+// firstArc returns the first arc of out from a node on a shortest path; -1 where there is none.
+func (z *destinationTree) firstArc(node int32) int32 {
+	out, nearer := z.net.out, z.Dist[node]-1
+	for k := out.Start[node]; k < out.Start[node+1]; k++ {
 		if z.Dist[out.To[k]] == nearer {
 			return k
 		}
@@ -98,12 +100,12 @@ func (z *field) first(at int32) int32 {
 	return -1
 }
 
-// byDestination visits the flows of p, all those to a node together, in the order of their numbers, when z leads to it.
+// visitByDestination visits the flows of p, all those to a node together, in the order of their numbers, when z leads to it.
 // It fails where pairs are not joined, which are not visited, and names them.
-func (z *field) byDestination(ctx context.Context, p *Problem, visit func(i int32, f engine.Flow) error) error {
-	start, of := byDestination(z.g.nodes, p.Flows)
-	var apart unjoined
-	for dst := range int32(z.g.nodes) {
+func (z *destinationTree) visitByDestination(ctx context.Context, p *Problem, visit func(i int32, f engine.Flow) error) error {
+	start, byDst := flowsByDestination(z.net.nodes, p.Flows)
+	var unreachable unreachablePairs
+	for dst := range int32(z.net.nodes) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -111,10 +113,10 @@ func (z *field) byDestination(ctx context.Context, p *Problem, visit func(i int3
 			continue
 		}
 		z.Breadth(dst)
-		for _, i := range of[start[dst]:start[dst+1]] {
+		for _, i := range byDst[start[dst]:start[dst+1]] {
 			f := p.Flows[i]
 			if z.Dist[f.Src] < 0 {
-				apart.add(f)
+				unreachable.add(f)
 				continue
 			}
 			if err := visit(i, f); err != nil {
@@ -122,11 +124,11 @@ func (z *field) byDestination(ctx context.Context, p *Problem, visit func(i int3
 			}
 		}
 	}
-	return apart.err(notJoined)
+	return unreachable.err(reasonDisconnected)
 }
 
-// byDestination sorts the numbers of flows by the nodes that these go to.
-func byDestination(nodes int, flows []engine.Flow) (start, of []int32) {
+// flowsByDestination sorts the numbers of flows by the nodes that these go to.
+func flowsByDestination(nodes int, flows []engine.Flow) (start, byDst []int32) {
 	to := make([]int32, len(flows))
 	for i, f := range flows {
 		to[i] = f.Dst

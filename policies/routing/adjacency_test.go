@@ -65,12 +65,12 @@ func TestShortest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := random(t)
 		d := between(p.Network)
-		apart := 0
+		unreachable := 0
 		var first engine.Flow
 		for dst := range p.Network.Nodes {
 			for src := range p.Network.Nodes {
 				if d[src][dst] >= far {
-					if apart++; apart == 1 {
+					if unreachable++; unreachable == 1 {
 						first = engine.Flow{Src: src, Dst: dst}
 					}
 				}
@@ -78,10 +78,10 @@ func TestShortest(t *testing.T) {
 		}
 		for name, r := range map[string]Router{"shortest": Shortest{}, "ecmp": ECMP{}, "random": RandomShortest{}, "multipath": Multipath{Routes: 3}, "per-hop": Multipath{Routes: 2, Split: PerHop}} {
 			got, err := r.Route(context.Background(), p, Options{Seed: 3})
-			if apart > 0 {
+			if unreachable > 0 {
 				if !errors.Is(err, ErrUnserved) || !strings.Contains(err.Error(), fmt.Sprintf("no way from node %d to %d", first.Src, first.Dst)) ||
-					apart > 3 && !strings.Contains(err.Error(), fmt.Sprintf("(and %d more pairs)", apart-3)) {
-					t.Fatalf("%s: %d pairs are apart, the first %v: %v", name, apart, first, err)
+					unreachable > 3 && !strings.Contains(err.Error(), fmt.Sprintf("(and %d more pairs)", unreachable-3)) {
+					t.Fatalf("%s: %d pairs are apart, the first %v: %v", name, unreachable, first, err)
 				}
 				continue
 			}
@@ -105,7 +105,7 @@ func TestShortest(t *testing.T) {
 				}
 			}
 		}
-		if apart > 0 {
+		if unreachable > 0 {
 			return
 		}
 		got, err := Shortest{}.Route(context.Background(), p, Options{})

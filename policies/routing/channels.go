@@ -6,7 +6,7 @@ import (
 	"sim/engine"
 )
 
-// channels sets the virtual channels of a path from a node, of which links have two or all hops take channel 0, by one
+// setChannels sets the virtual channels of a path from a node, of which links have two or all hops take channel 0, by one
 // of two rules.
 //
 // The dateline rule is channel 0 up to and including the wrap-around link of the dimension that is being routed, 1
@@ -17,25 +17,25 @@ import (
 // takes channel 0, but 1 on a wrap-around link. It frees wild-first routing of deadlock where wild hops are taken in
 // the reverse of the dimension order (Zu et al., Sec. 4.2, states the restriction, and not the channels). Wild hops are
 // those before a path's longest end that goes through the dimensions in order, one direction in each.
-func (z *geometry) channels(from int32, path []engine.Step, segments bool) {
+func (z *geometry) setChannels(from int32, path []engine.Step, segments bool) {
 	wild := 0
 	if segments {
-		wild = z.wild(path)
+		wild = z.countWild(path)
 	}
 	for i := 0; i < len(path); {
 		// a wild hop, or a segment: hops of one port, of which those from beyond on are after the wrap-around link
 		port, end, beyond := path[i].Port(), i, -1
 		for ; end < len(path) && path[end].Port() == port && (end == i || i >= wild); end++ {
 			k := int(from)*z.degree + port
-			if beyond < 0 && z.wraps[k] {
+			if beyond < 0 && z.isWrap[k] {
 				beyond = end + 1
 			}
-			from = z.next[k]
+			from = z.neighbour[k]
 		}
 		switch {
-		case z.two && (i < wild && beyond > 0 || i >= wild && beyond < 0 && segments):
+		case z.hasTwoChannels && (i < wild && beyond > 0 || i >= wild && beyond < 0 && segments):
 			beyond = i
-		case !z.two || i < wild || beyond < 0:
+		case !z.hasTwoChannels || i < wild || beyond < 0:
 			beyond = end
 		}
 		for ; i < end; i++ {
@@ -48,8 +48,8 @@ func (z *geometry) channels(from int32, path []engine.Step, segments bool) {
 	}
 }
 
-// wild returns the number of hops before the longest dimension-ordered end.
-func (z *geometry) wild(path []engine.Step) int {
+// countWild returns the number of hops before the longest dimension-ordered end.
+func (z *geometry) countWild(path []engine.Step) int {
 	i := len(path) - 1
 	for ; i > 0; i-- {
 		a, b := path[i-1].Port()/2, path[i].Port()/2

@@ -22,7 +22,7 @@ var shapes = []struct {
 
 // wholeSet returns a cycle among the channels of all candidates of all pairs, by the rule of segments or that of a
 // dateline, and how many pairs have none.
-func wholeSet(t testing.TB, p *Problem, w WildRule, segments bool) (cycle packet.Cycle, apart int) {
+func wholeSet(t testing.TB, p *Problem, w WildRule, segments bool) (cycle packet.Cycle, unreachable int) {
 	t.Helper()
 	c, err := NewCandidates(p, w)
 	if err != nil {
@@ -33,16 +33,16 @@ func wholeSet(t testing.TB, p *Problem, w WildRule, segments bool) (cycle packet
 	for _, f := range p.Flows {
 		all := c.Of(f)
 		if len(all) == 0 {
-			apart++
+			unreachable++
 		}
 		for _, path := range all {
-			c.z.channels(f.Src, path, segments)
+			c.geometry.setChannels(f.Src, path, segments)
 			if err := d.Add(f.Src, path); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	return d.Cycle(), apart
+	return d.Cycle(), unreachable
 }
 
 // TestDimensionOrderIsAcyclic: dimension-order routing with a plain dateline has no cycle of channels, in any order, on
@@ -101,9 +101,9 @@ func TestWildFirstIsAcyclic(t *testing.T) {
 			if hard := s.twist != "" && d == 0; p.Torus.Nodes() > 128 && !hard && !*long {
 				continue
 			}
-			cycle, apart := wholeSet(t, p, WildRule{}, true)
-			if apart > 0 {
-				t.Errorf("%s %s, fault %d: %d pairs have no candidate", p.Torus, s.twist, d, apart)
+			cycle, unreachable := wholeSet(t, p, WildRule{}, true)
+			if unreachable > 0 {
+				t.Errorf("%s %s, fault %d: %d pairs have no candidate", p.Torus, s.twist, d, unreachable)
 			}
 			if hard := s.twist != "" && s.dims[1] == 8 && d == 0; (cycle != nil) != hard {
 				t.Errorf("%s %s, fault %d: cycle %s", p.Torus, s.twist, d, cycle.Names(p.Network))
@@ -123,8 +123,8 @@ func TestWildFirstIsAcyclic(t *testing.T) {
 				order = []int{0, 2, 1}
 			}
 			wild := []int{order[2], order[1]}
-			if cycle, apart := wholeSet(t, p, WildRule{WildFirst{Wild: named(wild...)}, named(order...), false}, true); cycle != nil || apart > 0 {
-				t.Errorf("%v, fault %d: %d pairs without candidates, %s", dims, d, apart, cycle.Names(p.Network))
+			if cycle, unreachable := wholeSet(t, p, WildRule{WildFirst{Wild: named(wild...)}, named(order...), false}, true); cycle != nil || unreachable > 0 {
+				t.Errorf("%v, fault %d: %d pairs without candidates, %s", dims, d, unreachable, cycle.Names(p.Network))
 			}
 			if cycle, _ := wholeSet(t, p, WildRule{WildFirst{Wild: named(wild...)}, named(order...), false}, false); cycle == nil {
 				t.Errorf("%v, fault %d: a plain dateline has no cycle", dims, d)
@@ -155,7 +155,7 @@ func TestTwistedRestrictions(t *testing.T) {
 	for _, f := range p.Flows {
 		for _, path := range c.Of(f) {
 			at := f.Src
-			for _, s := range path[:c.z.wild(path)] {
+			for _, s := range path[:c.geometry.countWild(path)] {
 				d := s.Port() / 2
 				if x := p.Torus.Coord(at, d); d < 2 && (s.Port()%2 == 0 && x < 2 || s.Port()%2 == 1 && x > 1) {
 					t.Fatalf("flow %v takes %v, with a wild hop along %s from %d", f, path, torus.DimName(d), x)
@@ -167,9 +167,9 @@ func TestTwistedRestrictions(t *testing.T) {
 	if *long {
 		for d := range 3 {
 			big := must(t, torus.Faults{Switches: []torus.Switch{{Dim: d, Index: 7}}}, torus.TPUv4, 8, 8, 16)
-			cycle, apart := wholeSet(t, big, WildRule{}, true)
-			if apart > 0 {
-				t.Errorf("8x8x16, fault in %s: %d pairs without candidates", torus.DimName(d), apart)
+			cycle, unreachable := wholeSet(t, big, WildRule{}, true)
+			if unreachable > 0 {
+				t.Errorf("8x8x16, fault in %s: %d pairs without candidates", torus.DimName(d), unreachable)
 			}
 			t.Logf("8x8x16, fault in %s: %s", torus.DimName(d), cycle.Names(big.Network))
 		}

@@ -22,30 +22,30 @@ type DimensionOrder struct {
 // Route leads the flows of a torus or mesh. It fails, with ErrUnserved, on other graphs, and where a link that is down
 // is on the way of some pair.
 func (r DimensionOrder) Route(ctx context.Context, p *Problem, _ Options) (*Decision, error) {
-	_, l, err := r.leader(p, 0)
+	_, l, err := r.assigner(p, 0)
 	if err != nil {
 		return nil, err
 	}
-	paths, err := l.lead(ctx)
+	paths, err := l.assignPaths(ctx)
 	if err != nil {
 		return nil, err
 	}
-	d := &Decision{Paths: paths, Labels: map[string]string{"order": dimNames(l.z.order)}}
-	if l.z.rows == nil { // else some other path may be shorter
+	d := &Decision{Paths: paths, Labels: map[string]string{"order": dimString(l.geometry.order)}}
+	if l.geometry.vectorsBySource == nil { // else some other path may be shorter
 		hops := int64(0)
 		for _, class := range paths.Class {
 			hops += int64(len(paths.Steps(class)))
 		}
-		d.bound(p, hops)
+		d.setHopBound(p, hops)
 	}
 	return d, nil
 }
 
-func (r DimensionOrder) leader(p *Problem, _ uint64) (*Candidates, *leader, error) {
+func (r DimensionOrder) assigner(p *Problem, _ uint64) (*Candidates, *pathAssigner, error) {
 	if p.Torus == nil {
 		return nil, nil, errNoTorus
 	}
-	order, err := orderOf(p.Torus, r.Order, func() []int { return longestFirst(p.Torus) })
+	order, err := dimOrder(p.Torus, r.Order, func() []int { return longestFirst(p.Torus) })
 	if err != nil {
 		return nil, nil, err
 	}
@@ -55,25 +55,25 @@ func (r DimensionOrder) leader(p *Problem, _ uint64) (*Candidates, *leader, erro
 	}
 	var vectors []int16
 	path := []engine.Step{}
-	return nil, &leader{z: z, p: p, why: "links that are down are on the dimension-ordered way", choose: func(f engine.Flow) []engine.Step {
-		vectors = z.shortest(f.Src, f.Dst, vectors[:0])
-		path = z.steps(z.tie(f, vectors), path[:0])
-		if z.down > 0 && !z.alive(f.Src, path) {
+	return nil, &pathAssigner{geometry: z, problem: p, reason: "links that are down are on the dimension-ordered way", choose: func(f engine.Flow) []engine.Step {
+		vectors = z.shortestVectors(f.Src, f.Dst, vectors[:0])
+		path = z.appendSteps(z.breakTie(f, vectors), path[:0])
+		if z.linksDown > 0 && !z.isPathUp(f.Src, path) {
 			return nil
 		}
 		return path
 	}}, nil
 }
 
-// tie returns the vector that the rule of ties chooses for a flow.
-func (z *geometry) tie(f engine.Flow, vectors []int16) []int16 {
+// breakTie returns the vector that the rule of ties chooses for a flow.
+func (z *geometry) breakTie(f engine.Flow, vectors []int16) []int16 {
 	dims := len(z.Dims)
 	best := vectors[:dims]
 	for k := dims; k < len(vectors); k += dims {
 		v := vectors[k : k+dims]
 		for _, d := range z.order {
 			if v[d] != best[d] {
-				if v[d] > best[d] == z.up(f, d) {
+				if v[d] > best[d] == z.goesUp(f, d) {
 					best = v
 				}
 				break
@@ -83,14 +83,14 @@ func (z *geometry) tie(f engine.Flow, vectors []int16) []int16 {
 	return best
 }
 
-// up reports whether a flow goes up along a dimension in which its vectors differ: if the coordinate of its source is
+// goesUp reports whether a flow goes up along a dimension in which its vectors differ: if the coordinate of its source is
 // even. That balances the links of rings of more than two nodes. On a ring of two, each link would have all flows that
 // pass it or none: there the other coordinates of both ends count, too. The flows over a pair of parallel links differ
 // in the source's coordinates along the dimensions before this one, and in the destination's along those behind it. So
 // one half of all-to-all traffic takes each link, but for one flow if all of these sizes are odd.
-func (z *geometry) up(f engine.Flow, dim int) bool {
+func (z *geometry) goesUp(f engine.Flow, dim int) bool {
 	sum := z.Coord(f.Src, dim)
-	if z.parallel(dim) {
+	if z.hasParallelLinks(dim) {
 		for d := range z.Dims {
 			if d != dim {
 				sum += z.Coord(f.Src, d) + z.Coord(f.Dst, d)
@@ -100,22 +100,22 @@ func (z *geometry) up(f engine.Flow, dim int) bool {
 	return sum%2 == 0
 }
 
-// parallel reports whether the links of a dimension, up and down, lead to the same node.
-func (z *geometry) parallel(dim int) bool {
-	return z.Dims[dim] == 2 && !z.Open[dim] && !z.twist[dim]
+// hasParallelLinks reports whether the links of a dimension, up and down, lead to the same node.
+func (z *geometry) hasParallelLinks(dim int) bool {
+	return z.Dims[dim] == 2 && !z.Open[dim] && !z.isTwisted[dim]
 }
 
-// bound sets a lower bound on the load of the most loaded link from the hops of shortest paths: whatever paths are
+// setHopBound sets a lower bound on the load of the most loaded link from the hops of shortest paths: whatever paths are
 // taken, links carry them all. It is left out where flows are weighed.
-func (d *Decision) bound(p *Problem, hops int64) {
-	if d.spreadBound(p, hops); d.Bound > 0 {
+func (d *Decision) setHopBound(p *Problem, hops int64) {
+	if d.setSplitHopBound(p, hops); d.Bound > 0 {
 		d.Bound = math.Ceil(d.Bound)
 		d.BoundModel = "any one route a pair: hops of shortest paths over links that are up"
 	}
 }
 
-// spreadBound is bound where pairs may spread over several paths.
-func (d *Decision) spreadBound(p *Problem, hops int64) {
+// setSplitHopBound is bound where pairs may spread over several paths.
+func (d *Decision) setSplitHopBound(p *Problem, hops int64) {
 	live := 0
 	for _, l := range p.Network.Links {
 		if l.Rate > 0 {
@@ -128,8 +128,8 @@ func (d *Decision) spreadBound(p *Problem, hops int64) {
 	}
 }
 
-// check fails where parts of the problem do not fit each other.
-func (p *Problem) check() error {
+// validate fails where parts of the problem do not fit each other.
+func (p *Problem) validate() error {
 	if p.Network == nil {
 		return fmt.Errorf("routing: a problem without a network")
 	}
@@ -147,5 +147,5 @@ func (p *Problem) check() error {
 	return nil
 }
 
-// dimNames names dimensions in an order, such as "z y x".
-func dimNames(order []int) string { return strings.Join(namesOf(order), " ") }
+// dimString names dimensions in an order, such as "z y x".
+func dimString(order []int) string { return strings.Join(dimNames(order), " ") }

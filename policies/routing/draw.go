@@ -17,24 +17,24 @@ const (
 // Draws are what there is to draw links for, the default first.
 var Draws = []string{DrawPair, DrawNode, DrawPacket}
 
-// mostSpread bounds the destinations times nodes of next hops, of six bytes each.
-const mostSpread = 1 << 28
+// maxHopEntries bounds the destinations times nodes of next hops, of six bytes each.
+const maxHopEntries = 1 << 28
 
-// drawn leads flows of a problem by shortest paths, as c picks these, or of which packets draw links: evenly, or by the
+// routeByDraw leads flows of a problem by shortest paths, as c picks these, or of which packets draw links: evenly, or by the
 // shortest paths behind them.
-func (p *Problem) drawn(ctx context.Context, draw string, byRoutes bool, c *chooser) (*Decision, error) {
+func (p *Problem) routeByDraw(ctx context.Context, draw string, byRoutes bool, c *nextHopSelector) (*Decision, error) {
 	switch {
 	case c != nil:
-		return p.along(ctx, c)
+		return p.routeShortest(ctx, c)
 	case draw == DrawPacket:
-		return p.spread(ctx, byRoutes)
+		return p.routePerPacket(ctx, byRoutes)
 	}
 	return nil, fmt.Errorf("%w: links drawn for each %q; write one of %q", ErrUnserved, draw, Draws)
 }
 
-// spread has packets draw their links as they go.
-func (p *Problem) spread(ctx context.Context, byRoutes bool) (*Decision, error) {
-	if err := p.check(); err != nil {
+// routePerPacket has packets draw their links as they go.
+func (p *Problem) routePerPacket(ctx context.Context, byRoutes bool) (*Decision, error) {
+	if err := p.validate(); err != nil {
 		return nil, err
 	}
 	g, err := newAdjacency(p)
@@ -51,17 +51,17 @@ func (p *Problem) spread(ctx context.Context, byRoutes bool) (*Decision, error) 
 	if byRoutes {
 		s.Weight = make([][]float32, g.nodes)
 	}
-	z, paths, kept, hops := newField(g), make([]float64, g.nodes), 0, int64(0)
-	if err := z.byDestination(ctx, p, func(_ int32, f engine.Flow) error {
+	z, paths, entries, hops := newDestinationTree(g), make([]float64, g.nodes), 0, int64(0)
+	if err := z.visitByDestination(ctx, p, func(_ int32, f engine.Flow) error {
 		hops += z.hops(f.Src)
 		if s.Hops[f.Dst] != nil {
 			return nil
 		}
-		if kept += g.nodes; kept > mostSpread {
-			return fmt.Errorf("%w: next hops from %d nodes to as many are more than the %d that are kept; draw for each %q or %q", ErrUnserved, g.nodes, mostSpread, DrawPair, DrawNode)
+		if entries += g.nodes; entries > maxHopEntries {
+			return fmt.Errorf("%w: next hops from %d nodes to as many are more than the %d that are kept; draw for each %q or %q", ErrUnserved, g.nodes, maxHopEntries, DrawPair, DrawNode)
 		}
 		if byRoutes {
-			z.count(paths)
+			z.countPaths(paths)
 			s.Weight[f.Dst] = make([]float32, g.nodes)
 		}
 		to := make([]uint16, g.nodes)
@@ -72,7 +72,7 @@ func (p *Problem) spread(ctx context.Context, byRoutes bool) (*Decision, error) 
 				}
 				to[a] = uint16(h)
 				if byRoutes {
-					s.Weight[f.Dst][a] = max(float32(paths[a]), leastWeight)
+					s.Weight[f.Dst][a] = max(float32(paths[a]), minWeight)
 				}
 			}
 		}
@@ -82,9 +82,9 @@ func (p *Problem) spread(ctx context.Context, byRoutes bool) (*Decision, error) 
 		return nil, err
 	}
 	d := &Decision{Paths: &engine.Paths{Degree: g.degree, Link: g.link, Spread: s}}
-	d.spreadBound(p, hops)
+	d.setSplitHopBound(p, hops)
 	return d, nil
 }
 
-// leastWeight keeps shares of paths above 0 where there are far more others.
-const leastWeight = 1e-37
+// minWeight keeps shares of paths above 0 where there are far more others.
+const minWeight = 1e-37

@@ -204,7 +204,7 @@ func (z *Forwarding) follow(src, dst int32, tag uint16) ([]engine.Step, error) {
 			return nil, fmt.Errorf("routing: a packet from node %d to %d with tag %d is lost at node %d", src, dst, tag, at)
 		}
 		path = append(path, s)
-		at = z.to[z.link[int(at)*z.degree+s.Port()]]
+		at = z.linkEnd[z.link[int(at)*z.degree+s.Port()]]
 	}
 	return path, nil
 }

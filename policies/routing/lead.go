@@ -9,34 +9,34 @@ import (
 	"sim/engine"
 )
 
-// leader leads flows over a torus or mesh, those that translations take into each other by the same ports.
-type leader struct {
-	z *geometry
-	p *Problem
-	y *Symmetry // of which one flow a class is chosen for; nil is each
+// pathAssigner leads flows over a torus or mesh, those that translations take into each other by the same ports.
+type pathAssigner struct {
+	geometry *geometry
+	problem  *Problem
+	symmetry *Symmetry // of which one flow a class is chosen for; nil is each
 	// choose returns the ports of a flow's path, or of several with Arrived between; nil where there is none, for the
 	// reason why. What it returns is kept where y is not nil.
-	choose   func(f engine.Flow) []engine.Step
-	why      string
-	segments bool // the rule of virtual channels is Segments
+	choose       func(f engine.Flow) []engine.Step
+	reason       string
+	usesSegments bool // the rule of virtual channels is Segments
 }
 
-// chosen calls do with every flow and what is chosen for it, until that reports false.
-func (l *leader) chosen(do func(i int, f engine.Flow, ports []engine.Step) bool) {
-	var known [][]engine.Step
-	if l.y != nil && len(l.y.Sources) < l.z.Nodes() { // else no two flows are of one class
-		known = make([][]engine.Step, l.y.Classes())
+// visitFlows calls do with every flow and what is chosen for it, until that reports false.
+func (l *pathAssigner) visitFlows(do func(i int, f engine.Flow, ports []engine.Step) bool) {
+	var portsByClass [][]engine.Step
+	if l.symmetry != nil && len(l.symmetry.Sources) < l.geometry.Nodes() { // else no two flows are of one class
+		portsByClass = make([][]engine.Step, l.symmetry.Classes())
 	}
-	for i, f := range l.p.Flows {
+	for i, f := range l.problem.Flows {
 		var ports []engine.Step
-		if known == nil {
+		if portsByClass == nil {
 			ports = l.choose(f)
 		} else {
-			class := l.y.Class(f)
-			if known[class] == nil {
-				known[class] = l.choose(l.y.Flow(class))
+			class := l.symmetry.Class(f)
+			if portsByClass[class] == nil {
+				portsByClass[class] = l.choose(l.symmetry.Flow(class))
 			}
-			ports = known[class]
+			ports = portsByClass[class]
 		}
 		if !do(i, f, ports) {
 			return
@@ -44,75 +44,75 @@ func (l *leader) chosen(do func(i int, f engine.Flow, ports []engine.Step) bool)
 	}
 }
 
-// serves fails, with ErrUnserved, where lead would as some flow has no path, and names the first.
-func (l *leader) serves() error {
-	var apart unjoined
-	l.chosen(func(_ int, f engine.Flow, ports []engine.Step) bool {
+// checkServes fails, with ErrUnserved, where lead would as some flow has no path, and names the first.
+func (l *pathAssigner) checkServes() error {
+	var unreachable unreachablePairs
+	l.visitFlows(func(_ int, f engine.Flow, ports []engine.Step) bool {
 		if ports == nil {
-			apart.add(f)
+			unreachable.add(f)
 		}
 		return ports != nil
 	})
-	return apart.err(l.why)
+	return unreachable.err(l.reason)
 }
 
-// lead leads the flows. Paths of one class share ports, and have virtual channels of their own.
-func (l *leader) lead(ctx context.Context) (*engine.Paths, error) {
-	set := newPathSet(l.z.degree, l.z.link, len(l.p.Flows))
-	var apart unjoined
+// assignPaths leads the flows. Paths of one class share ports, and have virtual channels of their own.
+func (l *pathAssigner) assignPaths(ctx context.Context) (*engine.Paths, error) {
+	set := newPathSet(l.geometry.degree, l.geometry.link, len(l.problem.Flows))
+	var unreachable unreachablePairs
 	var path []engine.Step
 	var err error
-	l.chosen(func(i int, f engine.Flow, ports []engine.Step) bool {
+	l.visitFlows(func(i int, f engine.Flow, ports []engine.Step) bool {
 		if i&0xfff == 0 && ctx.Err() != nil {
 			err = ctx.Err()
 			return false
 		}
 		if ports == nil {
-			apart.add(f)
+			unreachable.add(f)
 			return true
 		}
 		path = append(path[:0], ports...)
-		for begin := 0; begin <= len(path); {
-			end := slices.Index(path[begin:], engine.Arrived)
+		for start := 0; start <= len(path); {
+			end := slices.Index(path[start:], engine.Arrived)
 			if end < 0 {
-				end = len(path) - begin
+				end = len(path) - start
 			}
-			l.z.channels(f.Src, path[begin:begin+end], l.segments)
-			begin += end + 1
+			l.geometry.setChannels(f.Src, path[start:start+end], l.usesSegments)
+			start += end + 1
 		}
 		err = set.add(i, path)
 		return err == nil
 	})
 	if err == nil {
-		err = apart.err(l.why)
+		err = unreachable.err(l.reason)
 	}
 	return set.paths, err
 }
 
-// unjoined collects pairs that no path joins.
-type unjoined struct {
-	first []engine.Flow // three at most
-	count int
+// unreachablePairs collects pairs that no path joins.
+type unreachablePairs struct {
+	examples []engine.Flow // three at most
+	count    int
 }
 
-func (u *unjoined) add(f engine.Flow) {
-	if u.count++; len(u.first) < 3 {
-		u.first = append(u.first, f)
+func (u *unreachablePairs) add(f engine.Flow) {
+	if u.count++; len(u.examples) < 3 {
+		u.examples = append(u.examples, f)
 	}
 }
 
 // err names the pairs, with ErrUnserved, and says why; nil where there are none.
-func (u *unjoined) err(why string) error {
+func (u *unreachablePairs) err(reason string) error {
 	if u.count == 0 {
 		return nil
 	}
-	words := make([]string, len(u.first))
-	for i, f := range u.first {
-		words[i] = fmt.Sprintf("from node %d to %d", f.Src, f.Dst)
+	names := make([]string, len(u.examples))
+	for i, f := range u.examples {
+		names[i] = fmt.Sprintf("from node %d to %d", f.Src, f.Dst)
 	}
-	more := ""
-	if k := u.count - len(u.first); k > 0 {
-		more = fmt.Sprintf(" (and %d more pairs)", k)
+	suffix := ""
+	if k := u.count - len(u.examples); k > 0 {
+		suffix = fmt.Sprintf(" (and %d more pairs)", k)
 	}
-	return fmt.Errorf("%w: no way %s%s: %s", ErrUnserved, strings.Join(words, ", "), more, why)
+	return fmt.Errorf("%w: no way %s%s: %s", ErrUnserved, strings.Join(names, ", "), suffix, reason)
 }

@@ -59,12 +59,12 @@ func (o Optimised) neighbourCap(p *Problem) int {
 }
 
 // withDefaults fills in what is 0, for a problem and its instance.
-func (o Optimised) withDefaults(p *Problem, in *instance) Optimised {
+func (o Optimised) withDefaults(p *Problem, in *routeInstance) Optimised {
 	o.NeighbourCap = o.neighbourCap(p)
 	if o.Budget == 0 {
 		o.Budget = 30_000_000
-		if in.uniform || len(in.pair) <= mostPairs {
-			o.Budget = max(o.Budget, 200*int64(len(in.pair)))
+		if in.isUniform || len(in.pairs) <= maxPairs {
+			o.Budget = max(o.Budget, 200*int64(len(in.pairs)))
 		}
 	}
 	return o
@@ -95,24 +95,24 @@ const (
 //     where rates differ, which gap and the solver's figures are of then. max_link_load
 //     is the most units on a link, and there is no bound on it;
 //   - milp_max_link_load and milp_bound_max_link_load, of the solver.
-func (o Optimised) Route(ctx context.Context, p *Problem, of Options) (*Decision, error) {
-	if err := p.check(); err != nil {
+func (o Optimised) Route(ctx context.Context, p *Problem, options Options) (*Decision, error) {
+	if err := p.validate(); err != nil {
 		return nil, err
 	}
 	if o.Pattern == ForAll {
-		return o.forAll(ctx, p, of)
+		return o.routeAllToAll(ctx, p, options)
 	}
 	for i, w := range p.Demand {
 		if !(w >= 0) || math.IsInf(w, 0) {
 			return nil, fmt.Errorf("routing: flow %d has demand %g, want a finite number of at least 0", i, w)
 		}
 	}
-	q, by := p.canonical()
-	r := &optimiser{Optimised: o, wild: of.wildFirst(), options: of, p: q, given: p, y: q.Symmetry(1), seed: of.Seed}
+	q, shift := p.canonical()
+	r := &optimiser{Optimised: o, wild: options.wildFirst(), options: options, problem: q, given: p, symmetry: q.Symmetry(1), seed: options.Seed}
 	if err := r.solve(ctx); err != nil {
 		return nil, err
 	}
-	w, err := r.paths(p, by)
+	w, err := r.translatedPaths(p, shift)
 	if err != nil {
 		return nil, err
 	}
@@ -120,16 +120,16 @@ func (o Optimised) Route(ctx context.Context, p *Problem, of Options) (*Decision
 	d.Least, d.LeastSplit = r.result.Least, r.result.LeastSplit
 	d.Metrics, d.Labels = maps.Clone(d.Metrics), maps.Clone(d.Labels)
 	if p.Graph == nil { // else the choice is the one under which the graph ends first
-		if err := o.takeOther(ctx, p, of, d); err != nil {
+		if err := o.useBetterRouter(ctx, p, options, d); err != nil {
 			return nil, err
 		}
 	}
 	switch {
 	case p.RatesDiffer():
 		d.Bound, d.BoundModel = 0, ""
-		d.Metrics["max_link_load"] = p.units(d.Paths)
+		d.Metrics["max_link_load"] = p.maxUnits(d.Paths)
 		d.Labels["gap_model"] = OverRates
-	case !q.wholeDemand():
+	case !q.hasWholeDemand():
 		d.BoundModel = OneWay
 	}
 	cycle, err := packet.CheckChannels(ctx, p.Network, d.Paths, p.Flows)

@@ -13,9 +13,9 @@ const (
 	ForAll  = "all-to-all"
 )
 
-// forAll chooses routes for one unit from every node that is up to every other, and leads the flows of a problem along
+// routeAllToAll chooses routes for one unit from every node that is up to every other, and leads the flows of a problem along
 // these. Bounds on that load say nothing of theirs.
-func (o Optimised) forAll(ctx context.Context, p *Problem, of Options) (*Decision, error) {
+func (o Optimised) routeAllToAll(ctx context.Context, p *Problem, options Options) (*Decision, error) {
 	all := *p
 	all.Flows, all.Demand, all.Graph = nil, nil, nil
 	index := make(map[engine.Flow]int32)
@@ -28,7 +28,7 @@ func (o Optimised) forAll(ctx context.Context, p *Problem, of Options) (*Decisio
 		}
 	}
 	o.Pattern = ""
-	d, err := o.Route(ctx, &all, of)
+	d, err := o.Route(ctx, &all, options)
 	if err != nil {
 		return nil, err
 	}

@@ -9,11 +9,11 @@ import (
 	"sim/policies/graph"
 )
 
-// layered is the paths that cannot deadlock on any network: on each virtual channel, of which two at most are taken one
+// upDownGraph is the paths that cannot deadlock on any network: on each virtual channel, of which two at most are taken one
 // after the other, links towards lower places of an order of the nodes and then links towards higher ones (up*/down*,
 // Schroeder et al., Autonet, IEEE JSAC 9, 1991).
-func (in *instance) layered(place []int32, channels int) *stateGraph {
-	states := 2 * min(channels, channelsEach)
+func (in *routeInstance) upDownGraph(place []int32, channels int) *stateGraph {
+	states := 2 * min(channels, channelsPerLink)
 	w := &stateGraph{states: states}
 	for a := range int32(in.nodes) {
 		for phase := range states {
@@ -26,7 +26,7 @@ func (in *instance) layered(place []int32, channels int) *stateGraph {
 				}
 				port := int(in.out.Class[k])
 				w.Add(a*int32(states)+int32(phase), to*int32(states)+int32(next), in.orbit[int(a)*in.degree+port])
-				w.step = append(w.step, engine.MakeStep(port, next/2))
+				w.steps = append(w.steps, engine.MakeStep(port, next/2))
 			}
 			w.Close()
 		}
@@ -34,9 +34,9 @@ func (in *instance) layered(place []int32, channels int) *stateGraph {
 	return w
 }
 
-// breadth orders the nodes breadth-first from a root; what that does not reach comes from the lowest node that is left
+// breadthOrder orders the nodes breadth-first from a root; what that does not reach comes from the lowest node that is left
 // on.
-func (in *instance) breadth(root int32) []int32 {
+func (in *routeInstance) breadthOrder(root int32) []int32 {
 	t, place := graph.NewTree(in.out), make([]int32, in.nodes)
 	t.Reach(root)
 	for a := range int32(in.nodes) {
@@ -50,85 +50,85 @@ func (in *instance) breadth(root int32) []int32 {
 	return place
 }
 
-// mostArcs is how many arcs searches that only compare paths or bounds look at, about: some seconds.
-const mostArcs = 100_000_000
+// maxBoundArcs is how many arcs searches that only compare paths or bounds look at, about: some seconds.
+const maxBoundArcs = 100_000_000
 
-// fewArcs is the arcs of all sources' searches beyond which pairs are searched one by one where they are few, those of
+// largeGraphArcs is the arcs of all sources' searches beyond which pairs are searched one by one where they are few, those of
 // the fewest hops breadth-first, paths that may deadlock are taken up where others are sought that cannot, the search
 // for a bound is as long as its work allows, and searches for more paths are given up that the budget does not cover.
-var fewArcs = 2_000_000 // tests have less
+var largeGraphArcs = 2_000_000 // tests have less
 
-// arcs returns how many arcs searches from all sources look at.
-func (in *instance) arcs(w *stateGraph) int { return max(1, len(in.sources)*len(w.To)) }
+// searchArcs returns how many arcs searches from all sources look at.
+func (in *routeInstance) searchArcs(w *stateGraph) int { return max(1, len(in.sources)*len(w.To)) }
 
-// safest returns the layered paths on the channels that a problem's links have, of nodes in the order of their distance
+// deadlockFree returns the layered paths on the channels that a problem's links have, of nodes in the order of their distance
 // from the first.
-func (in *instance) safest(p *Problem) *stateGraph {
+func (in *routeInstance) deadlockFree(p *Problem) *stateGraph {
 	channels := math.MaxInt32
 	for _, l := range p.Network.Links {
 		if l.Rate > 0 {
 			channels = min(channels, int(max(1, l.Channels)))
 		}
 	}
-	return in.layered(in.breadth(0), channels)
+	return in.upDownGraph(in.breadthOrder(0), channels)
 }
 
 // pathGenerator adds paths to choices: for each pair the one that costs least of all.
 type pathGenerator struct {
-	*finder
-	c      *choices
-	length []float64
+	*pathFinder
+	candidates *candidatePaths
+	length     []float64
 }
 
-// mostSteps bounds what choices keep of paths that were searched for.
-const mostSteps = 1 << 27
+// maxStoredSteps bounds what choices keep of paths that were searched for.
+const maxStoredSteps = 1 << 27
 
-// begin gives each pair a path of the fewest hops. It names pairs that none joins, and says why. On large graphs pairs
+// startPaths gives each pair a path of the fewest hops. It names pairs that none joins, and says why. On large graphs pairs
 // keep the first paths of others, which are as short as any, where w has them; nil is none.
-func (in *instance) begin(ctx context.Context, w *stateGraph, others *choices, why string) (*pathGenerator, error) {
-	x := &pathGenerator{finder: newFinder(in, w), c: newChoices(len(in.pair)), length: slices.Repeat([]float64{1}, in.orbits)}
-	var apart unjoined
+func (in *routeInstance) startPaths(ctx context.Context, w *stateGraph, preferred *candidatePaths, reason string) (*pathGenerator, error) {
+	generator := &pathGenerator{pathFinder: newPathFinder(in, w), candidates: newCandidatePaths(len(in.pairs)), length: slices.Repeat([]float64{1}, in.numOrbits)}
+	var unreachable unreachablePairs
 	for s, src := range in.sources {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		searched := false
-		for i := in.first[s]; i < in.first[s+1]; i++ {
-			if others != nil && x.between != nil {
-				if x.arcs = w.follow(src, others.steps(others.first[i]), x.arcs[:0]); x.arcs != nil {
-					w.into(x.c, i, x.arcs)
+		for i := in.firstPair[s]; i < in.firstPair[s+1]; i++ {
+			if preferred != nil && generator.between != nil {
+				if generator.arcs = w.follow(src, preferred.pathSteps(preferred.first[i]), generator.arcs[:0]); generator.arcs != nil {
+					w.addPath(generator.candidates, i, generator.arcs)
 					continue
 				}
 			}
 			if !searched {
-				x.source(s, x.length, true)
+				generator.startSource(s, generator.length, true)
 				searched = true
 			}
-			if x.find(i, math.MaxFloat64) == math.MaxFloat64 {
-				apart.add(in.pair[i])
+			if generator.findPath(i, math.MaxFloat64) == math.MaxFloat64 {
+				unreachable.add(in.pairs[i])
 			} else {
-				x.into(x.c, i)
+				generator.addPath(generator.candidates, i)
 			}
 		}
 	}
-	return x, apart.err(why)
+	return generator, unreachable.err(reason)
 }
 
 // Why pairs are not joined.
 const (
-	notJoined = "links that are up do not join them"
-	mayCycle  = "links that are up join them, but not by ways of an order of the nodes, on which nothing deadlocks"
+	reasonDisconnected = "links that are up do not join them"
+	reasonNoUpDownPath = "links that are up join them, but not by ways of an order of the nodes, on which nothing deadlocks"
 )
 
-// better is how much less a path must cost than the present one to be added.
-const better = 0.98
+// costRatio is how much less a path must cost than the present one to be added.
+const costRatio = 0.98
 
-// more adds paths that cost less than those that a search has chosen.
-func (x *pathGenerator) more(ctx context.Context, s *search) error {
-	if len(x.c.step) > mostSteps {
+// addCheaper adds paths that cost less than those that a search has chosen.
+func (x *pathGenerator) addCheaper(ctx context.Context, s *pathAssignmentSearch) error {
+	if len(x.candidates.steps) > maxStoredSteps {
 		return nil
 	}
-	if n := x.in.arcs(x.t.w); n > fewArcs && int64(n/4) > s.budget {
+	if n := x.in.searchArcs(x.tree.w); n > largeGraphArcs && int64(n/4) > s.budget {
 		s.budget = 0 // with no more paths there is little to choose
 		return nil
 	}
@@ -143,17 +143,17 @@ func (x *pathGenerator) more(ctx context.Context, s *search) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		x.source(k, x.length, false)
-		s.budget -= int64(len(x.t.To)+int(x.in.first[k+1]-x.in.first[k])) / 4 // about as much work as weighing so many paths
-		for i := x.in.first[k]; i < x.in.first[k+1]; i++ {
-			now := 0.0
-			path := x.c.of(s.path[i])
+		x.startSource(k, x.length, false)
+		s.budget -= int64(len(x.tree.To)+int(x.in.firstPair[k+1]-x.in.firstPair[k])) / 4 // about as much work as weighing so many paths
+		for i := x.in.firstPair[k]; i < x.in.firstPair[k+1]; i++ {
+			cost := 0.0
+			path := x.candidates.pathOrbits(s.path[i])
 			for _, o := range path {
-				now += x.length[o]
+				cost += x.length[o]
 			}
-			s.budget -= int64(len(path)) / longPath
-			if now *= better; x.find(i, now) < now {
-				x.into(x.c, i)
+			s.budget -= int64(len(path)) / hopsPerEvaluation
+			if cost *= costRatio; x.findPath(i, cost) < cost {
+				x.addPath(x.candidates, i)
 			}
 		}
 	}

@@ -42,7 +42,7 @@ func leastLoad(n *engine.Network, flows []engine.Flow, demand []float64) float64
 	}
 	lead = func(f int) {
 		if f == len(flows) {
-			best = min(best, top(load))
+			best = min(best, maxOf(load))
 			return
 		}
 		extend(f, flows[f].Src, 1<<flows[f].Src)

@@ -76,7 +76,7 @@ func least(p *Problem, by float64) (one, spread float64) {
 	var lead func(i int)
 	lead = func(i int) {
 		if i == len(all) {
-			one = min(one, top(load))
+			one = min(one, maxOf(load))
 			return
 		}
 		for _, path := range all[i] {
@@ -184,42 +184,42 @@ func TestBounds(t *testing.T) {
 	proved, met, all := 0, 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		p := tinyProblem(t, rapid.Bool().Draw(t, "rates"))
-		by := p.reference()
+		by := p.referenceRate()
 		if rapid.Bool().Draw(t, "reference") {
 			p.Rate, by = 4e9, 4e9
 		}
 		if !p.RatesDiffer() {
-			by = p.reference()
+			by = p.referenceRate()
 			for _, l := range p.Network.Links {
 				by = l.Rate
 			}
 		}
 		one, spread := least(p, by)
-		in, err := newInstance(p, nil)
+		in, err := newRouteInstance(p, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if f := in.packingBound(); f > one*(1+1e-9) {
 			t.Fatalf("floor %g, optimum %g", f, one)
 		}
-		if v := in.roundUp(spread, in.unit()); v > one*(1+1e-9) || v < spread {
+		if v := in.roundUp(spread, in.demandUnit()); v > one*(1+1e-9) || v < spread {
 			t.Fatalf("%g is lifted to %g, optimum %g", spread, v, one)
 		}
-		x, err := in.begin(t.Context(), in.free(), nil, notJoined)
+		x, err := in.startPaths(t.Context(), in.unrestricted(), nil, reasonDisconnected)
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := newSearch(in, x.c, 1, 0, 1)
-		s.keep()
-		y := newEquilibration(in, in.free(), s)
+		s := newPathAssignmentSearch(in, x.candidates, 1, 0, 1)
+		s.saveBest()
+		y := newEquilibration(in, in.unrestricted(), s)
 		if _, err := y.run(t.Context(), 200, math.MaxInt); err != nil {
 			t.Fatal(err)
 		}
-		y.count()
-		if y.value > spread*(1+1e-9) || top(y.load) < spread*(1-1e-9) {
-			t.Fatalf("spread proves %g, reaches %g; optimum %g", y.value, top(y.load), spread)
+		y.recount()
+		if y.bound > spread*(1+1e-9) || maxOf(y.load) < spread*(1-1e-9) {
+			t.Fatalf("spread proves %g, reaches %g; optimum %g", y.bound, maxOf(y.load), spread)
 		}
-		if math.Abs(y.value-spread) < 1e-3*spread {
+		if math.Abs(y.bound-spread) < 1e-3*spread {
 			proved++
 		}
 		d, err := Optimised{NeighbourCap: -1, Budget: 20000}.Route(t.Context(), p, Options{Seed: 1})

@@ -15,11 +15,11 @@ import (
 	"sim/engine"
 )
 
-// version is that of the optimiser: choices that others made are not used.
-const version = 10
+// cacheVersion is that of the optimiser: choices that others made are not used.
+const cacheVersion = 10
 
-// kept is a choice as it is cached: for the canonical fault, by class.
-type kept struct {
+// cachedRoutes is a choice as it is cached: for the canonical fault, by class.
+type cachedRoutes struct {
 	Routes  [][]engine.Step // by class; empty where it has no flow
 	Each    bool            // every pair has paths of its own
 	Rule    *WildRule       // of channels; nil where the paths have their own
@@ -31,8 +31,8 @@ type kept struct {
 	Least, LeastSplit engine.Time // of Decision
 }
 
-// key is a hash of all that a choice depends on.
-func (r *optimiser) key() (string, error) {
+// cacheKey is a hash of all that a choice depends on.
+func (r *optimiser) cacheKey() (string, error) {
 	type link struct {
 		From, To, Channels int32
 		Rate               float64
@@ -41,8 +41,8 @@ func (r *optimiser) key() (string, error) {
 		engine.Task
 		After []engine.Edge
 	}
-	p := r.p
-	of := struct {
+	p := r.problem
+	inputs := struct {
 		Version, Seed uint64
 		Options       Optimised
 		Wild          WildRule
@@ -59,60 +59,60 @@ func (r *optimiser) key() (string, error) {
 		Uniform       bool
 		Flows         []engine.Flow
 		Demand        []float64
-	}{Version: version, Seed: r.seed, Options: r.Optimised, Wild: r.wild, Nodes: p.Network.Nodes, Uniform: p.Uniform()}
-	of.Options.Cache = ""
+	}{Version: cacheVersion, Seed: r.seed, Options: r.Optimised, Wild: r.wild, Nodes: p.Network.Nodes, Uniform: p.Uniform()}
+	inputs.Options.Cache = ""
 	if t := p.Torus; t != nil {
-		of.Dims, of.Open, of.Shift = t.Dims, t.Open, t.Shift
+		inputs.Dims, inputs.Open, inputs.Shift = t.Dims, t.Open, t.Shift
 	}
 	if p.RatesDiffer() {
-		of.Rate = p.reference()
+		inputs.Rate = p.referenceRate()
 	}
 	for _, l := range p.Network.Links {
-		if of.Rate == 0 && l.Rate > 0 {
+		if inputs.Rate == 0 && l.Rate > 0 {
 			l.Rate = 1
 		}
-		of.Links = append(of.Links, link{l.From, l.To, l.Channels, l.Rate})
+		inputs.Links = append(inputs.Links, link{l.From, l.To, l.Channels, l.Rate})
 	}
 	if g := p.Graph; g != nil {
-		of.Fastest = p.fastest()
-		of.Routers, of.Routers.Optimised = r.options.Settings, Optimised{}
-		of.Pinned = p.Pinned
+		inputs.Fastest = p.maxRate()
+		inputs.Routers, inputs.Routers.Optimised = r.options.Settings, Optimised{}
+		inputs.Pinned = p.Pinned
 		for i, t := range g.Tasks {
-			of.Tasks = append(of.Tasks, task{t, g.In(int32(i))})
+			inputs.Tasks = append(inputs.Tasks, task{t, g.In(int32(i))})
 		}
 	}
-	if !of.Uniform {
-		of.Flows, of.Demand = p.Flows, p.Demand
+	if !inputs.Uniform {
+		inputs.Flows, inputs.Demand = p.Flows, p.Demand
 	}
 	h := sha256.New()
-	if err := json.NewEncoder(h).Encode(of); err != nil {
+	if err := json.NewEncoder(h).Encode(inputs); err != nil {
 		return "", fmt.Errorf("routing: %w", err)
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// path returns the file of a choice.
-func (r *optimiser) path(key string) string { return filepath.Join(r.Cache, "routes-"+key[:32]) }
+// cacheFile returns the file of a choice.
+func (r *optimiser) cacheFile(key string) string { return filepath.Join(r.Cache, "routes-"+key[:32]) }
 
-// mostKept is the most bytes of a choice that is read.
-const mostKept = 1 << 30
+// maxCacheBytes is the most bytes of a choice that is read.
+const maxCacheBytes = 1 << 30
 
-// load returns a choice that was cached; nil where there is none that is whole.
-func (r *optimiser) load(key string) *kept {
-	f, err := os.Open(r.path(key))
+// loadCached returns a choice that was cached; nil where there is none that is whole.
+func (r *optimiser) loadCached(key string) *cachedRoutes {
+	f, err := os.Open(r.cacheFile(key))
 	if err != nil {
 		return nil
 	}
 	defer f.Close()
 	var head [2 * sha256.Size]byte
 	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() || info.Size() > mostKept {
+	if err != nil || !info.Mode().IsRegular() || info.Size() > maxCacheBytes {
 		return nil
 	}
 	if _, err := io.ReadFull(f, head[:]); err != nil || hex.EncodeToString(head[sha256.Size:]) != key {
 		return nil
 	}
-	body, err := io.ReadAll(io.LimitReader(f, mostKept))
+	body, err := io.ReadAll(io.LimitReader(f, maxCacheBytes))
 	if err != nil {
 		return nil
 	}
@@ -122,22 +122,22 @@ func (r *optimiser) load(key string) *kept {
 	if !bytes.Equal(h.Sum(nil), head[:sha256.Size]) {
 		return nil
 	}
-	k := new(kept)
+	k := new(cachedRoutes)
 	if gob.NewDecoder(bytes.NewReader(body)).Decode(k) != nil {
 		return nil
 	}
 	return k
 }
 
-// store caches a choice: a file is there whole or not at all.
-func (r *optimiser) store(key string, k *kept) (err error) {
+// storeCached caches a choice: a file is there whole or not at all.
+func (r *optimiser) storeCached(key string, k *cachedRoutes) (err error) {
 	fail := func(err error) error { return fmt.Errorf("routing: keeping routes in the cache: %w", err) }
 	var body bytes.Buffer
-	whole, err := hex.DecodeString(key)
+	hash, err := hex.DecodeString(key)
 	if err != nil {
 		return fail(err)
 	}
-	body.Write(whole)
+	body.Write(hash)
 	if err := gob.NewEncoder(&body).Encode(k); err != nil {
 		return fail(err)
 	}
@@ -151,7 +151,7 @@ func (r *optimiser) store(key string, k *kept) (err error) {
 	sum := sha256.Sum256(body.Bytes())
 	_, err = f.Write(append(sum[:], body.Bytes()...))
 	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), r.path(key))
+		err = os.Rename(f.Name(), r.cacheFile(key))
 	}
 	if err != nil {
 		return fail(errors.Join(err, os.Remove(f.Name())))

@@ -43,7 +43,7 @@ func TestPack(t *testing.T) {
 		var put func(i int)
 		put = func(i int) {
 			if i == len(demand) {
-				best = min(best, top(load))
+				best = min(best, maxOf(load))
 				return
 			}
 			for l := range load {
@@ -53,7 +53,7 @@ func TestPack(t *testing.T) {
 			}
 		}
 		put(0)
-		largest, quick := top(demand), math.Inf(1)
+		largest, quick := maxOf(demand), math.Inf(1)
 		for _, x := range perUnit {
 			quick = min(quick, x)
 		}
@@ -85,8 +85,8 @@ func TestUnit(t *testing.T) {
 		{[]float64{1, 3}, []float64{1, 1.5}, 1, 4.1, 4.5},
 		{[]float64{0}, nil, 0, 0.5, 0.5},
 	} {
-		in := &instance{demand: c.demand, slow: c.slow}
-		if unit := in.unit(); unit != c.unit || in.roundUp(c.bound, unit) != c.want {
+		in := &routeInstance{demand: c.demand, loadPerUnit: c.slow}
+		if unit := in.demandUnit(); unit != c.unit || in.roundUp(c.bound, unit) != c.want {
 			t.Errorf("%v: unit %g raises %g to %g, want %g and %g", c.demand, unit, c.bound, in.roundUp(c.bound, unit), c.unit, c.want)
 		}
 	}
@@ -96,45 +96,45 @@ func TestUnit(t *testing.T) {
 // never ends above where it began, and a target that is met costs nothing.
 func TestSearchGoesOn(t *testing.T) {
 	p := weigh(must(t, torus.Faults{Switches: []torus.Switch{{Dim: 0, Index: 3}}}, "", 4, 4, 4), 0, 2)
-	in, err := newInstance(p, p.Symmetry(1))
+	in, err := newRouteInstance(p, p.Symmetry(1))
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &optimiser{p: p, in: in, y: in.symmetry}
+	r := &optimiser{problem: p, in: in, symmetry: in.symmetry}
 	rules, err := NewCandidates(p, WildRule{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := r.choices(rules)
+	c, err := r.listPaths(rules)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := newSearch(in, c, 1, 2, 200_000)
+	s := newPathAssignmentSearch(in, c, 1, 2, 200_000)
 	if err := s.run(t.Context(), 0, nil); err != nil {
 		t.Fatal(err)
 	}
-	begin := s.value
+	begin := s.bestLoad
 	s.budget = 1000
-	if err := s.run(t.Context(), begin, nil); err != nil || s.budget != 1000 || s.value != begin {
-		t.Errorf("%v: a target that was met left %d of 1000 and %g of %g", err, s.budget, s.value, begin)
+	if err := s.run(t.Context(), begin, nil); err != nil || s.budget != 1000 || s.bestLoad != begin {
+		t.Errorf("%v: a target that was met left %d of 1000 and %g of %g", err, s.budget, s.bestLoad, begin)
 	}
 	for range 5 {
-		before := s.value
+		before := s.bestLoad
 		s.budget = 100_000
 		if err := s.run(t.Context(), 0, nil); err != nil {
 			t.Fatal(err)
 		}
-		load, near := make([]float64, in.orbits), make([]float64, in.orbits)
+		load, near := make([]float64, in.numOrbits), make([]float64, in.numOrbits)
 		for i, k := range s.best {
-			for _, o := range c.of(k) {
+			for _, o := range c.pathOrbits(k) {
 				load[o] += in.demand[i]
-				if in.near[i] {
+				if in.isNeighbour[i] {
 					near[o]++
 				}
 			}
 		}
-		if math.Abs(top(load)-s.value) > 1e-9 || s.value > before || top(near) > 2 {
-			t.Errorf("load %g, told as %g, %g before; neighbours' %g", top(load), s.value, before, top(near))
+		if math.Abs(maxOf(load)-s.bestLoad) > 1e-9 || s.bestLoad > before || maxOf(near) > 2 {
+			t.Errorf("load %g, told as %g, %g before; neighbours' %g", maxOf(load), s.bestLoad, before, maxOf(near))
 		}
 	}
 }
@@ -152,8 +152,8 @@ func TestOptimisedSparse(t *testing.T) {
 		}
 		weigh(p, 0.999, 1)
 		d, z := route(t, Optimised{Budget: 100_000}, p, Options{Seed: 1})
-		if d.Metrics["gap"] != 0 || z.MaxWeighted != top(p.Demand) || d.BoundModel != OneWay {
-			t.Errorf("%v: load %g, bound %g (%s), want %g", dims, z.MaxWeighted, d.Bound, d.BoundModel, top(p.Demand))
+		if d.Metrics["gap"] != 0 || z.MaxWeighted != maxOf(p.Demand) || d.BoundModel != OneWay {
+			t.Errorf("%v: load %g, bound %g (%s), want %g", dims, z.MaxWeighted, d.Bound, d.BoundModel, maxOf(p.Demand))
 		}
 	}
 }
@@ -220,7 +220,7 @@ func TestOptimisedRates(t *testing.T) {
 	for i := range q.Demand {
 		q.Demand[i] = 1
 	}
-	if _, over := loadsOf(q, d.Paths, q.reference()); over != d.Metrics["max_load_over_rate"] || over > 10 {
+	if _, over := loadsOf(q, d.Paths, q.referenceRate()); over != d.Metrics["max_load_over_rate"] || over > 10 {
 		t.Errorf("load over rate %g, told as %g", over, d.Metrics["max_load_over_rate"])
 	}
 }

@@ -12,49 +12,49 @@ func (p *Problem) canonical() (*Problem, int32) {
 		return p, 0
 	}
 	degree, link := t.Ports()
-	var dead []int32 // by node and port
-	along := make([]bool, len(t.Dims))
+	var down []int32 // by node and port
+	hasDown := make([]bool, len(t.Dims))
 	for k, l := range link {
 		if int(l) >= len(p.Network.Links) {
 			return p, 0 // no network of this torus: newAdjacency says so
 		}
 		if l >= 0 && p.Network.Links[l].Rate <= 0 {
-			dead = append(dead, int32(k))
-			along[k%degree/2] = true
+			down = append(down, int32(k))
+			hasDown[k%degree/2] = true
 		}
 	}
-	if len(dead) == 0 {
+	if len(down) == 0 {
 		return p, 0
 	}
-	by := int32(0)
-	least, moved := slices.Clone(dead), make([]int32, len(dead))
+	shift := int32(0)
+	minimal, moved := slices.Clone(down), make([]int32, len(down))
 	var units []int32 // along the dimensions that have none
-	for d, has := range along {
+	for d, has := range hasDown {
 		if to, ok := t.Next(0, d, true); ok && !has {
 			units = append(units, to)
 		}
 	}
-	for _, h := range generated(t, units) {
-		for i, k := range dead {
+	for _, h := range generatedGroup(t, units) {
+		for i, k := range down {
 			moved[i] = t.Subtract(k/int32(degree), h)*int32(degree) + k%int32(degree)
 		}
 		slices.Sort(moved)
-		if slices.Compare(moved, least) < 0 {
-			by = h
-			copy(least, moved)
+		if slices.Compare(moved, minimal) < 0 {
+			shift = h
+			copy(minimal, moved)
 		}
 	}
-	if by == 0 {
+	if shift == 0 {
 		return p, 0
 	}
 	q, n := *p, *p.Network
 	n.Links = slices.Clone(n.Links)
 	for k, l := range link {
 		if l >= 0 {
-			from := link[int(t.Plus(int32(k/degree), by))*degree+k%degree]
+			from := link[int(t.Plus(int32(k/degree), shift))*degree+k%degree]
 			n.Links[l].Rate = p.Network.Links[from].Rate
 		}
 	}
 	q.Network = &n
-	return &q, by
+	return &q, shift
 }

@@ -55,7 +55,7 @@ func TestOptimisedDirected(t *testing.T) {
 		}
 	}
 	_, err := Optimised{}.Route(t.Context(), digraph(n, alikeRate, links[:n-1], flows), Options{Seed: 1})
-	if err == nil || !strings.Contains(err.Error(), notJoined) {
+	if err == nil || !strings.Contains(err.Error(), reasonDisconnected) {
 		t.Errorf("an open row: %v", err)
 	}
 }
@@ -92,16 +92,16 @@ func TestBreadth(t *testing.T) {
 		n := rapid.Int32Range(2, 12).Draw(t, "nodes")
 		node := rapid.Int32Range(0, n-1)
 		links := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) [2]int32 { return [2]int32{node.Draw(t, "from"), node.Draw(t, "to")} }), 1, 40).Draw(t, "links")
-		in, err := newInstance(digraph(n, alikeRate, links, nil), nil)
+		in, err := newRouteInstance(digraph(n, alikeRate, links, nil), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		ones := make([]float64, in.orbits)
+		ones := make([]float64, in.numOrbits)
 		for o := range ones {
 			ones[o] = 1
 		}
-		for _, w := range []*stateGraph{in.free(), in.layered(in.breadth(0), 2)} {
-			a, b := newTree(w), newTree(w)
+		for _, w := range []*stateGraph{in.unrestricted(), in.upDownGraph(in.breadthOrder(0), 2)} {
+			a, b := newStateTree(w), newStateTree(w)
 			a.grow(n-1, ones)
 			b.Breadth((n - 1) * int32(w.states))
 			for s, d := range a.Dist {
@@ -157,12 +157,12 @@ func TestOptimisedTree(t *testing.T) {
 
 // TestLongPaths: paths of many hops take their length off the budget.
 func TestLongPaths(t *testing.T) {
-	c := newChoices(2)
+	c := newCandidatePaths(2)
 	for _, n := range []int{15, 250} {
-		c.orbit, c.step = append(c.orbit, make([]int32, n)...), append(c.step, make([]engine.Step, n)...)
+		c.orbits, c.steps = append(c.orbits, make([]int32, n)...), append(c.steps, make([]engine.Step, n)...)
 		c.add(0)
 	}
-	if a, b := c.work(0), c.work(1); a != 1 || b != 16 {
+	if a, b := c.evaluationCost(0), c.evaluationCost(1); a != 1 || b != 16 {
 		t.Errorf("work %d and %d, want 1 and 16", a, b)
 	}
 }

@@ -22,7 +22,7 @@ func TestOptimisedModel(t *testing.T) {
 	} {
 		for _, most := range []int{0, 2} {
 			y := p.Symmetry(1)
-			in, err := newInstance(p, y)
+			in, err := newRouteInstance(p, y)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -30,15 +30,15 @@ func TestOptimisedModel(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r := &optimiser{p: p, given: p, y: y, in: in, rules: rules}
-			c, err := r.choices(rules)
+			r := &optimiser{problem: p, given: p, symmetry: y, in: in, rules: rules}
+			c, err := r.listPaths(rules)
 			if err != nil {
 				t.Fatal(err)
 			}
-			s := newSearch(in, c, 1, most, 1)
-			s.excess = 0 // a choice within the limit is known
-			r.found = &found{in, s, rules}
-			m, column := r.model()
+			s := newPathAssignmentSearch(in, c, 1, most, 1)
+			s.bestExcess = 0 // a choice within the limit is known
+			r.best = &routeChoice{in, s, rules}
+			m, column := r.milpModel()
 			if err := m.Check(); err != nil {
 				t.Fatal(err)
 			}
@@ -58,7 +58,7 @@ func TestOptimisedModel(t *testing.T) {
 						x[column[k]] = 1
 					}
 				}
-				load, near := top(s.load), top(s.near)
+				load, near := maxOf(s.load), maxOf(s.neighbourLoad)
 				for _, off := range []float64{-1e-6, 1e-6, 1} {
 					x[0] = load + off
 					worst, row := m.Violation(x)

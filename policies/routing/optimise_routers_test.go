@@ -136,12 +136,12 @@ func TestRouterMeetsBound(t *testing.T) {
 			}
 		}
 		var of Options
-		r := &optimiser{wild: of.wildFirst(), p: p, given: p, y: p.Symmetry(1)}
+		r := &optimiser{wild: of.wildFirst(), problem: p, given: p, symmetry: p.Symmetry(1)}
 		if err := r.search(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if !r.met || r.split != nil {
-			t.Errorf("ring of %d: met is %v, and the linear program of paths was solved: %v", n, r.met, r.split != nil)
+		if !r.isRouterOptimal || r.spread != nil {
+			t.Errorf("ring of %d: met is %v, and the linear program of paths was solved: %v", n, r.isRouterOptimal, r.spread != nil)
 		}
 		d, err := Optimised{}.Route(t.Context(), p, Options{})
 		if err != nil {

@@ -14,69 +14,69 @@ import (
 // counts is which transfers meet on a link while others wait for them. What follows simulates Problem.Graph as fluid,
 // and moves the pairs that its critical path has to share links with.
 
-// ending is what choices are compared by: when the graph ends, and of equal ones when its tasks do.
-type ending struct {
+// graphFinish is what choices are compared by: when the graph ends, and of equal ones when its tasks do.
+type graphFinish struct {
 	makespan engine.Time
-	late     float64 // of all tasks' ends a power that makes late ones count
+	lateness float64 // of all tasks' ends a power that makes late ones count
 }
 
-// lateness is that power: of ends that are 1 % apart the later one counts nearly twice.
-const lateness = 64
+// latenessPower is that power: of ends that are 1 % apart the later one counts nearly twice.
+const latenessPower = 64
 
-func (e ending) before(f ending) bool {
-	return e.makespan < f.makespan || e.makespan == f.makespan && e.late < f.late*(1-near)
+func (e graphFinish) isBetter(f graphFinish) bool {
+	return e.makespan < f.makespan || e.makespan == f.makespan && e.lateness < f.lateness*(1-roundingTol)
 }
 
 // makespanSearch is a search for a choice under which the graph ends early.
 type makespanSearch struct {
-	r    *optimiser
-	f    *found
-	s    *search
-	pair []int32 // by task: the pair whose path it takes; -1 where it takes none
-	link []int32 // by orbit
-	uses engine.Routes
-	best ending
-	now  ending
-	seen *engine.Trace // what it is of
+	r          *optimiser
+	choice     *routeChoice
+	assignment *pathAssignmentSearch
+	pair       []int32 // by task: the pair whose path it takes; -1 where it takes none
+	link       []int32 // by orbit
+	uses       engine.Routes
+	best       graphFinish
+	current    graphFinish
+	trace      *engine.Trace // what it is of
 
 	scale float64 // of the powers of ends
 }
 
-// taskWork is what simulating a task takes off the budget, in paths that are weighed.
-const taskWork = 8
+// evaluationsPerTask is what simulating a task takes off the budget, in paths that are weighed.
+const evaluationsPerTask = 8
 
 // shortenMakespan goes on from the choice found, and from what wild-first routing takes, to one under which the graph
 // ends early. It takes what another router chooses if the graph ends first under that.
 func (r *optimiser) shortenMakespan(ctx context.Context) error {
-	if err := r.bounds(ctx); err != nil {
+	if err := r.setMakespanBounds(ctx); err != nil {
 		return err
 	}
-	own, err := r.ownWild()
+	wild, err := r.wildFirstChoice()
 	if err != nil {
 		return err
 	}
-	others, err := r.otherChoices(ctx)
+	others, err := r.routerChoices(ctx)
 	if err != nil {
 		return err
 	}
 	var best *makespanSearch
-	for _, f := range append([]*found{r.found, own}, others...) {
-		if f == nil || f.s.excess > r.found.s.excess {
+	for _, f := range append([]*routeChoice{r.best, wild}, others...) {
+		if f == nil || f.s.bestExcess > r.best.s.bestExcess {
 			continue
 		}
 		x := newMakespanSearch(r, f, best)
 		budget := r.Budget / 2
-		if !f.s.c.choice() {
+		if !f.s.candidates.hasAlternatives() {
 			budget = 0 // one simulation
 		}
 		if err := x.search(ctx, budget); err != nil {
 			return err
 		}
-		if best == nil || x.best.before(best.best) {
+		if best == nil || x.best.isBetter(best.best) {
 			best = x
 		}
 	}
-	r.found = best.f
+	r.best = best.choice
 	return nil
 }
 
@@ -84,53 +84,53 @@ func (r *optimiser) shortenMakespan(ctx context.Context) error {
 // paths of the fewest hops at random, and then from the best choice with some pair elsewhere, until a bound is met or
 // the budget is spent (iterated local search: Lourenco, Martin and Stuetzle, Handbook of Metaheuristics, 2003).
 func (x *makespanSearch) search(ctx context.Context, budget int64) error {
-	r, s := x.r, x.s
+	r, s := x.r, x.assignment
 	s.budget = budget
-	s.again()
-	var seen *engine.Trace
-	excess := s.crowd()
+	s.restoreBest()
+	var bestTrace *engine.Trace
+	excess := s.overload()
 	for k := 0; ; k++ {
-		if s.crowd() <= excess && r.safe(x.f) {
+		if s.overload() <= excess && r.isSafe(x.choice) {
 			var err error
-			if x.now, x.seen, err = x.simulate(ctx); err != nil {
+			if x.current, x.trace, err = x.simulate(ctx); err != nil {
 				return err
 			}
 			if err := x.descend(ctx); err != nil {
 				return err
 			}
-			if seen == nil || x.now.before(x.best) {
-				x.best, seen = x.now, x.seen
+			if bestTrace == nil || x.current.isBetter(x.best) {
+				x.best, bestTrace = x.current, x.trace
 				s.best = append(s.best[:0], s.path...)
 			}
 		}
-		if s.budget <= 0 || x.met(x.best) {
+		if s.budget <= 0 || x.meetsBound(x.best) {
 			break
 		}
-		if k < draws {
+		if k < randomStarts {
 			for i := range s.path {
-				s.path[i] = x.fewest(int32(i))
+				s.path[i] = x.drawMinHopPath(int32(i))
 			}
 			s.recount()
 			continue
 		}
-		x.now, x.seen = x.best, seen
-		s.again()
+		x.current, x.trace = x.best, bestTrace
+		s.restoreBest()
 		if !x.perturb() {
 			break
 		}
 	}
-	s.again()
-	s.value, s.excess = math.Inf(1), math.Inf(1)
-	s.keep()
+	s.restoreBest()
+	s.bestLoad, s.bestExcess = math.Inf(1), math.Inf(1)
+	s.saveBest()
 	return nil
 }
 
-// ownWild returns what wild-first routing takes by itself; nil where it does not serve the fabric, or may deadlock.
-func (r *optimiser) ownWild() (*found, error) {
-	if r.y == nil {
+// wildFirstChoice returns what wild-first routing takes by itself; nil where it does not serve the fabric, or may deadlock.
+func (r *optimiser) wildFirstChoice() (*routeChoice, error) {
+	if r.symmetry == nil {
 		return nil, nil
 	}
-	rules, err := NewCandidates(r.p, r.wild)
+	rules, err := NewCandidates(r.problem, r.wild)
 	if err != nil {
 		return nil, err
 	}
@@ -138,56 +138,56 @@ func (r *optimiser) ownWild() (*found, error) {
 	if rule.Use == "" {
 		rule.Use = AnyDead
 	}
-	picks, err := NewCandidates(r.p, rule)
+	picks, err := NewCandidates(r.problem, rule)
 	if err != nil {
 		return nil, err
 	}
-	c, err := r.choices(rules)
+	c, err := r.listPaths(rules)
 	if err != nil {
 		return nil, nil // some pair has no such path
 	}
 	in := r.in
-	s := newSearch(in, c, r.seed, max(0, r.NeighbourCap), 0)
+	s := newPathAssignmentSearch(in, c, r.seed, max(0, r.NeighbourCap), 0)
 	clear(s.load)
-	clear(s.near)
-	for i, f := range in.pair {
-		at, steps := f.Src, picks.pick(f, r.seed)
+	clear(s.neighbourLoad)
+	for i, f := range in.pairs {
+		node, steps := f.Src, picks.pick(f, r.seed)
 		rules.Channels(f.Src, steps)
 		for _, step := range steps {
-			k := int(at)*in.degree + step.Port()
-			c.orbit = append(c.orbit, in.orbit[k])
-			at = rules.z.next[k]
+			k := int(node)*in.degree + step.Port()
+			c.orbits = append(c.orbits, in.orbit[k])
+			node = rules.geometry.neighbour[k]
 		}
-		c.step = append(c.step, steps...)
+		c.steps = append(c.steps, steps...)
 		s.path[i] = c.add(int32(i))
 		s.addLoad(int32(i), s.path[i], 1)
 	}
-	s.keep()
-	own := &found{in, s, rules}
-	if !r.safe(own) {
+	s.saveBest()
+	choice := &routeChoice{in, s, rules}
+	if !r.isSafe(choice) {
 		return nil, nil
 	}
-	return own, nil
+	return choice, nil
 }
 
-// draws is how many choices of paths of the fewest hops are drawn to begin from.
-const draws = 8
+// randomStarts is how many choices of paths of the fewest hops are drawn to begin from.
+const randomStarts = 8
 
-// safe reports whether the present choice of a search cannot deadlock, or was not to.
-func (r *optimiser) safe(f *found) bool {
-	if f.rules == nil || f.rules.safe() {
+// isSafe reports whether the present choice of a search cannot deadlock, or was not to.
+func (r *optimiser) isSafe(f *routeChoice) bool {
+	if f.rules == nil || f.rules.isDeadlockFree() {
 		return true
 	}
 	r.rules = f.rules
-	a := newAcyclic(r)
-	a.count(f.s)
-	return a.order() != nil
+	a := newCycleBreaker(r)
+	a.countUses(f.s)
+	return a.topologicalOrder() != nil
 }
 
 // newMakespanSearch is to go on from a choice; its endings compare with those of other, if not nil.
-func newMakespanSearch(r *optimiser, f *found, other *makespanSearch) *makespanSearch {
-	g, in := r.p.Graph, f.in
-	x := &makespanSearch{r: r, f: f, s: f.s, pair: make([]int32, len(g.Tasks)), link: make([]int32, in.orbits)}
+func newMakespanSearch(r *optimiser, f *routeChoice, other *makespanSearch) *makespanSearch {
+	g, in := r.problem.Graph, f.in
+	x := &makespanSearch{r: r, choice: f, assignment: f.s, pair: make([]int32, len(g.Tasks)), link: make([]int32, in.numOrbits)}
 	if other != nil {
 		x.scale = other.scale
 	}
@@ -196,15 +196,15 @@ func newMakespanSearch(r *optimiser, f *found, other *makespanSearch) *makespanS
 			x.link[o] = in.link[k]
 		}
 	}
-	by := make(map[engine.Flow]int32, len(in.pair))
-	for i, f := range in.pair {
-		if _, ok := by[f]; !ok {
-			by[f] = int32(i)
+	pairOf := make(map[engine.Flow]int32, len(in.pairs))
+	for i, f := range in.pairs {
+		if _, ok := pairOf[f]; !ok {
+			pairOf[f] = int32(i)
 		}
 	}
 	for i, t := range g.Tasks {
 		x.pair[i] = -1
-		if k, ok := by[engine.Flow{Src: t.Src, Dst: t.Dst}]; ok && t.Kind == engine.Transfer && r.p.pinned(i) < 0 {
+		if k, ok := pairOf[engine.Flow{Src: t.Src, Dst: t.Dst}]; ok && t.Kind == engine.Transfer && r.problem.pinned(i) < 0 {
 			x.pair[i] = k
 		}
 	}
@@ -212,16 +212,16 @@ func newMakespanSearch(r *optimiser, f *found, other *makespanSearch) *makespanS
 	return x
 }
 
-// fewest draws one of a pair's routes of the fewest hops.
-func (x *makespanSearch) fewest(pair int32) int32 {
-	c := x.s.c
+// drawMinHopPath draws one of a pair's routes of the fewest hops.
+func (x *makespanSearch) drawMinHopPath(pair int32) int32 {
+	c := x.assignment.candidates
 	path, hops, n := c.first[pair], math.MaxInt, 0
 	for k := c.first[pair]; k >= 0; k = c.next[k] {
-		switch h := len(c.of(k)); {
+		switch h := len(c.pathOrbits(k)); {
 		case h < hops:
 			path, hops, n = k, h, 1
 		case h == hops:
-			if n++; x.s.rng.IntN(n) == 0 {
+			if n++; x.assignment.rng.IntN(n) == 0 {
 				path = k
 			}
 		}
@@ -230,44 +230,44 @@ func (x *makespanSearch) fewest(pair int32) int32 {
 }
 
 // simulate simulates the graph under the present choice.
-func (x *makespanSearch) simulate(ctx context.Context) (ending, *engine.Trace, error) {
-	g, s := x.r.p.Graph, x.s
+func (x *makespanSearch) simulate(ctx context.Context) (graphFinish, *engine.Trace, error) {
+	g, s := x.r.problem.Graph, x.assignment
 	x.uses.Uses = x.uses.Uses[:0]
 	for i, k := range x.pair {
 		if k >= 0 {
-			for _, o := range s.c.of(s.path[k]) {
+			for _, o := range s.candidates.pathOrbits(s.path[k]) {
 				x.uses.Uses = append(x.uses.Uses, engine.Use{Resource: x.link[o], Weight: 1})
 			}
-		} else if l := x.r.p.pinned(i); l >= 0 {
+		} else if l := x.r.problem.pinned(i); l >= 0 {
 			x.uses.Uses = append(x.uses.Uses, engine.Use{Resource: l, Weight: 1})
 		}
 		x.uses.Start[i+1] = int32(len(x.uses.Uses))
 	}
-	s.budget -= taskWork * int64(len(g.Tasks))
-	t, err := flow.Run(ctx, g, x.r.p.Network, &x.uses, flow.Options{})
+	s.budget -= evaluationsPerTask * int64(len(g.Tasks))
+	t, err := flow.Run(ctx, g, x.r.problem.Network, &x.uses, flow.Options{})
 	if err != nil {
-		return ending{}, nil, err
+		return graphFinish{}, nil, err
 	}
-	e := ending{makespan: t.Makespan}
+	e := graphFinish{makespan: t.Makespan}
 	if x.scale == 0 {
 		x.scale = float64(t.Makespan)
 	}
-	for _, at := range t.End {
-		e.late += math.Pow(float64(at)/x.scale, lateness)
+	for _, end := range t.End {
+		e.lateness += math.Pow(float64(end)/x.scale, latenessPower)
 	}
 	return e, t, nil
 }
 
-// met reports whether no choice ends earlier.
-func (x *makespanSearch) met(e ending) bool {
-	return float64(e.makespan) <= float64(x.r.least)*(1+near)
+// meetsBound reports whether no choice ends earlier.
+func (x *makespanSearch) meetsBound(e graphFinish) bool {
+	return float64(e.makespan) <= float64(x.r.makespanBound)*(1+roundingTol)
 }
 
 // descend moves pairs one by one, those first that the critical path waits for, until no move helps.
 func (x *makespanSearch) descend(ctx context.Context) error {
-	for better := true; better && x.s.budget > 0 && !x.met(x.now); {
+	for better := true; better && x.assignment.budget > 0 && !x.meetsBound(x.current); {
 		var err error
-		if better, err = x.step(ctx); err != nil {
+		if better, err = x.improve(ctx); err != nil {
 			return err
 		}
 	}
@@ -276,83 +276,83 @@ func (x *makespanSearch) descend(ctx context.Context) error {
 
 // perturb leads one of the pairs that the critical path waits for by any other path; false where none has one.
 func (x *makespanSearch) perturb() bool {
-	all := x.waiting()
-	x.s.rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	all := x.criticalPairs()
+	x.assignment.rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	for _, i := range all {
-		if others := x.others(i, math.MaxInt); len(others) > 0 {
-			old := x.s.path[i]
-			if x.move(i, others[x.s.rng.IntN(len(others))]); x.r.safe(x.f) {
+		if others := x.alternatives(i, math.MaxInt); len(others) > 0 {
+			old := x.assignment.path[i]
+			if x.setPath(i, others[x.assignment.rng.IntN(len(others))]); x.r.isSafe(x.choice) {
 				return true
 			}
-			x.move(i, old)
+			x.setPath(i, old)
 		}
 	}
 	return false
 }
 
-// mostOthers is how many other routes of a pair are tried.
-const mostOthers = 6
+// maxAlternatives is how many other routes of a pair are tried.
+const maxAlternatives = 6
 
-// step makes the first move that helps; false where there is none.
-func (x *makespanSearch) step(ctx context.Context) (bool, error) {
-	s := x.s
-	for _, i := range x.waiting() {
-		for _, k := range x.others(i, mostOthers) {
+// improve makes the first move that helps; false where there is none.
+func (x *makespanSearch) improve(ctx context.Context) (bool, error) {
+	s := x.assignment
+	for _, i := range x.criticalPairs() {
+		for _, k := range x.alternatives(i, maxAlternatives) {
 			if err := ctx.Err(); err != nil || s.budget <= 0 {
 				return false, err
 			}
 			old := s.path[i]
-			x.move(i, k)
-			now, seen, err := x.simulate(ctx)
+			x.setPath(i, k)
+			result, trace, err := x.simulate(ctx)
 			if err != nil {
 				return false, err
 			}
-			if now.before(x.now) && x.r.safe(x.f) {
-				x.now, x.seen = now, seen
+			if result.isBetter(x.current) && x.r.isSafe(x.choice) {
+				x.current, x.trace = result, trace
 				return true, nil
 			}
-			x.move(i, old)
+			x.setPath(i, old)
 		}
 	}
 	return false, nil
 }
 
-// move leads a pair by another path.
-func (x *makespanSearch) move(pair, path int32) {
-	s := x.s
+// setPath leads a pair by another path.
+func (x *makespanSearch) setPath(pair, path int32) {
+	s := x.assignment
 	s.addLoad(pair, s.path[pair], -1)
 	s.path[pair] = path
 	s.addLoad(pair, path, 1)
 }
 
-// waiting returns the pairs whose transfers on the critical path are slowed down, those first that lose most, each
+// criticalPairs returns the pairs whose transfers on the critical path are slowed down, those first that lose most, each
 // followed by the pairs that share links with it.
-func (x *makespanSearch) waiting() []int32 {
-	s, g, n := x.s, x.r.p.Graph, x.r.p.Network
-	lost := make([]float64, len(s.path))
+func (x *makespanSearch) criticalPairs() []int32 {
+	s, g, n := x.assignment, x.r.problem.Graph, x.r.problem.Network
+	delay := make([]float64, len(s.path))
 	var slow []int32
-	for _, id := range x.seen.CriticalPath(g) {
+	for _, id := range x.trace.CriticalPath(g) {
 		k := x.pair[id]
 		if k < 0 {
 			continue
 		}
 		rate := math.Inf(1)
-		for _, o := range s.c.of(s.path[k]) {
+		for _, o := range s.candidates.pathOrbits(s.path[k]) {
 			rate = min(rate, n.Links[x.link[o]].Rate)
 		}
-		took := float64(x.seen.End[id]-x.seen.Start[id]) - float64(g.Tasks[id].Bytes)*8/rate*float64(engine.Second)
-		if took > 1 {
-			if lost[k] == 0 {
+		excess := float64(x.trace.End[id]-x.trace.Start[id]) - float64(g.Tasks[id].Bytes)*8/rate*float64(engine.Second)
+		if excess > 1 {
+			if delay[k] == 0 {
 				slow = append(slow, k)
 			}
-			lost[k] += took
+			delay[k] += excess
 		}
 	}
-	slices.SortStableFunc(slow, func(a, b int32) int { return cmp.Compare(lost[b], lost[a]) })
-	on := make([][]int32, len(s.load))
+	slices.SortStableFunc(slow, func(a, b int32) int { return cmp.Compare(delay[b], delay[a]) })
+	pairsOn := make([][]int32, len(s.load))
 	for i, k := range s.path {
-		for _, o := range s.c.of(k) {
-			on[o] = append(on[o], int32(i))
+		for _, o := range s.candidates.pathOrbits(k) {
+			pairsOn[o] = append(pairsOn[o], int32(i))
 		}
 	}
 	var all []int32
@@ -365,8 +365,8 @@ func (x *makespanSearch) waiting() []int32 {
 	}
 	for _, k := range slow {
 		list(k)
-		for _, o := range s.c.of(s.path[k]) {
-			for _, i := range on[o] {
+		for _, o := range s.candidates.pathOrbits(s.path[k]) {
+			for _, i := range pairsOn[o] {
 				list(i)
 			}
 		}
@@ -374,10 +374,10 @@ func (x *makespanSearch) waiting() []int32 {
 	return all
 }
 
-// others returns up to so many paths that a pair could take in place of its own, those over the least loaded links
+// alternatives returns up to so many paths that a pair could take in place of its own, those over the least loaded links
 // first.
-func (x *makespanSearch) others(pair int32, most int) []int32 {
-	s := x.s
+func (x *makespanSearch) alternatives(pair int32, limit int) []int32 {
+	s := x.assignment
 	old := s.path[pair]
 	s.addLoad(pair, old, -1)
 	type other struct {
@@ -385,64 +385,64 @@ func (x *makespanSearch) others(pair int32, most int) []int32 {
 		cost float64
 	}
 	var all []other
-	for k := s.c.first[pair]; k >= 0; k = s.c.next[k] {
+	for k := s.candidates.first[pair]; k >= 0; k = s.candidates.next[k] {
 		if k == old {
 			continue
 		}
 		o := other{path: k}
-		crowded := false
-		for _, l := range s.c.of(k) {
+		exceedsCap := false
+		for _, l := range s.candidates.pathOrbits(k) {
 			o.cost += s.in.demand[pair] + s.load[l]
-			crowded = crowded || s.in.near[pair] && s.most > 0 && s.near[l] >= float64(s.most)
+			exceedsCap = exceedsCap || s.in.isNeighbour[pair] && s.neighbourCap > 0 && s.neighbourLoad[l] >= float64(s.neighbourCap)
 		}
-		if !crowded {
+		if !exceedsCap {
 			all = append(all, o)
 		}
 	}
 	s.addLoad(pair, old, 1)
 	slices.SortStableFunc(all, func(a, b other) int { return cmp.Compare(a.cost, b.cost) })
 	var out []int32
-	for _, o := range all[:min(most, len(all))] {
+	for _, o := range all[:min(limit, len(all))] {
 		out = append(out, o.path)
 	}
 	return out
 }
 
-// bounds finds what no paths undercut: what Problem.Least finds, also by the lengths that proved most of the loads, and
+// setMakespanBounds finds what no paths undercut: what Problem.Least finds, also by the lengths that proved most of the loads, and
 // what the most loaded link takes to carry all.
-func (r *optimiser) bounds(ctx context.Context) error {
+func (r *optimiser) setMakespanBounds(ctx context.Context) error {
 	lengths := [][]float64{r.dual.length}
-	if r.split != nil {
-		lengths = append(lengths, r.split.best)
+	if r.spread != nil {
+		lengths = append(lengths, r.spread.bestLength)
 	}
-	lengths = slices.DeleteFunc(lengths, func(l []float64) bool { return top(l) == 0 })
+	lengths = slices.DeleteFunc(lengths, func(l []float64) bool { return maxOf(l) == 0 })
 	in := r.in
-	one, err := in.least(ctx, r.p, false, lengths...)
+	bound, err := in.makespanBound(ctx, r.problem, false, lengths...)
 	if err != nil {
 		return err
 	}
-	if r.leastSplit, err = in.least(ctx, r.p, true, lengths...); err != nil {
+	if r.makespanBoundSplit, err = in.makespanBound(ctx, r.problem, true, lengths...); err != nil {
 		return err
 	}
-	bytes := make(map[engine.Flow]int64, len(in.pair))
-	for i, t := range r.p.Graph.Tasks {
-		if r.p.pinned(i) < 0 {
+	bytes := make(map[engine.Flow]int64, len(in.pairs))
+	for i, t := range r.problem.Graph.Tasks {
+		if r.problem.pinned(i) < 0 {
 			bytes[engine.Flow{Src: t.Src, Dst: t.Dst}] += t.Bytes
 		}
 	}
 	unit := math.Inf(1) // bytes of a unit of demand, at least
-	for i, f := range in.pair {
+	for i, f := range in.pairs {
 		if d := in.demand[i]; d > 0 {
 			unit = min(unit, float64(bytes[f])/d)
 		}
 	}
-	busy, rate := 0.0, r.p.fastest()
-	if in.slow != nil {
-		rate = r.p.reference()
+	busy, rate := 0.0, r.problem.maxRate()
+	if in.loadPerUnit != nil {
+		rate = r.problem.referenceRate()
 	}
 	if !math.IsInf(unit, 1) {
-		busy = r.dual.bound() * unit * 8 / rate * float64(engine.Second) * (1 - near)
+		busy = r.dual.lowerBound() * unit * 8 / rate * float64(engine.Second) * (1 - roundingTol)
 	}
-	r.least = max(one, engine.Time(busy))
+	r.makespanBound = max(bound, engine.Time(busy))
 	return nil
 }

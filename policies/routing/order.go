@@ -13,7 +13,7 @@ import (
 func longestFirst(t *torus.Torus) []int {
 	order, twisted := make([]int, len(t.Dims)), make([]int, len(t.Dims))
 	for d := range order {
-		if order[d] = d; t.Shift != nil && slices.ContainsFunc(t.Shift[d], func(by int) bool { return by != 0 }) {
+		if order[d] = d; t.Shift != nil && slices.ContainsFunc(t.Shift[d], func(offset int) bool { return offset != 0 }) {
 			twisted[d] = 1
 		}
 	}
@@ -26,23 +26,23 @@ func longestFirst(t *torus.Torus) []int {
 // sandwich returns the dimensions longestFirst, but the last is not one in which links are down, if there is another:
 // traffic could not get round them (the sandwich rule, Zu et al., Sec. 4.2).
 func sandwich(p *Problem) []int {
-	order, dead := longestFirst(p.Torus), make([]bool, len(p.Torus.Dims))
+	order, hasDown := longestFirst(p.Torus), make([]bool, len(p.Torus.Dims))
 	for id, l := range p.Torus.Links() {
 		if id < len(p.Network.Links) && p.Network.Links[id].Rate == 0 {
-			dead[l.Dim] = true
+			hasDown[l.Dim] = true
 		}
 	}
 	for i := len(order) - 1; i >= 0; i-- {
-		if d := order[i]; !dead[d] {
+		if d := order[i]; !hasDown[d] {
 			return append(slices.Delete(order, i, i+1), d)
 		}
 	}
 	return order
 }
 
-// dimsOf returns the numbers of dimensions by their names. It fails, with ErrUnserved, where they are not those of a
+// parseDims returns the numbers of dimensions by their names. It fails, with ErrUnserved, where they are not those of a
 // torus, once each.
-func dimsOf(t *torus.Torus, names []string) ([]int, error) {
+func parseDims(t *torus.Torus, names []string) ([]int, error) {
 	dims := make([]int, len(names))
 	for i, name := range names {
 		d := 0
@@ -56,13 +56,13 @@ func dimsOf(t *torus.Torus, names []string) ([]int, error) {
 	return dims, nil
 }
 
-// orderOf returns the order of dimensions by their names, or own of none. It fails, with ErrUnserved, where it does not
+// dimOrder returns the order of dimensions by their names, or own of none. It fails, with ErrUnserved, where it does not
 // have every dimension once.
-func orderOf(t *torus.Torus, names []string, own func() []int) ([]int, error) {
+func dimOrder(t *torus.Torus, names []string, defaultOrder func() []int) ([]int, error) {
 	if len(names) == 0 {
-		return own(), nil
+		return defaultOrder(), nil
 	}
-	order, err := dimsOf(t, names)
+	order, err := parseDims(t, names)
 	if err == nil && len(order) < len(t.Dims) {
 		err = fmt.Errorf("%w: the order %v does not have every dimension of %s once", ErrUnserved, names, t)
 	}
@@ -72,8 +72,8 @@ func orderOf(t *torus.Torus, names []string, own func() []int) ([]int, error) {
 // errNoTorus is the error of what is for tori and meshes alone.
 var errNoTorus = fmt.Errorf("%w: routing in the order of dimensions is for tori and meshes; \"shortest\" serves any graph", ErrUnserved)
 
-// namesOf returns the names of dimensions.
-func namesOf(dims []int) []string {
+// dimNames returns the names of dimensions.
+func dimNames(dims []int) []string {
 	names := make([]string, len(dims))
 	for i, d := range dims {
 		names[i] = torus.DimName(d)

@@ -89,8 +89,8 @@ func (p *Problem) Uniform() bool {
 	return true
 }
 
-// wholeDemand reports whether all demands are whole numbers.
-func (p *Problem) wholeDemand() bool {
+// hasWholeDemand reports whether all demands are whole numbers.
+func (p *Problem) hasWholeDemand() bool {
 	for i, w := range p.Demand {
 		if w != math.Trunc(w) && p.Flows[i].Src != p.Flows[i].Dst {
 			return false
@@ -134,12 +134,12 @@ func newSymmetry(t *torus.Torus, group []int32) *Symmetry {
 		if s.Orbit[a] >= 0 {
 			continue
 		}
-		for _, h := range group {
+		for _, shift := range group {
 			b := a
-			if h != 0 {
-				b = t.Plus(a, h)
+			if shift != 0 {
+				b = t.Plus(a, shift)
 			}
-			s.Orbit[b], s.Shift[b] = int32(len(s.Sources)), h
+			s.Orbit[b], s.Shift[b] = int32(len(s.Sources)), shift
 		}
 		s.Sources = append(s.Sources, a)
 	}
@@ -150,7 +150,7 @@ func newSymmetry(t *torus.Torus, group []int32) *Symmetry {
 func (p *Problem) translations(every int) []int32 {
 	t := p.Torus
 	degree, link := t.Ports()
-	keeps := func(h int32) bool {
+	preserves := func(h int32) bool {
 		for a := range int32(t.Nodes()) {
 			b := t.Plus(a, h)
 			for k := range degree {
@@ -164,26 +164,26 @@ func (p *Problem) translations(every int) []int32 {
 	}
 	var generators []int32
 	for d, size := range t.Dims {
-		for by := every; by < size; by += every {
-			at := make([]int, len(t.Dims))
-			at[d] = by
-			if h := t.Node(at...); size%by == 0 && keeps(h) {
+		for period := every; period < size; period += every {
+			coords := make([]int, len(t.Dims))
+			coords[d] = period
+			if h := t.Node(coords...); size%period == 0 && preserves(h) {
 				generators = append(generators, h)
 				break
 			}
 		}
 	}
-	return generated(t, generators)
+	return generatedGroup(t, generators)
 }
 
-// generated returns the translations that some generate, the one by nothing first.
-func generated(t *torus.Torus, generators []int32) []int32 {
-	group, in := []int32{0}, make([]bool, t.Nodes())
-	in[0] = true
+// generatedGroup returns the translations that some generate, the one by nothing first.
+func generatedGroup(t *torus.Torus, generators []int32) []int32 {
+	group, contained := []int32{0}, make([]bool, t.Nodes())
+	contained[0] = true
 	for i := 0; i < len(group); i++ {
 		for _, g := range generators {
-			if h := t.Plus(group[i], g); !in[h] {
-				in[h] = true
+			if h := t.Plus(group[i], g); !contained[h] {
+				contained[h] = true
 				group = append(group, h)
 			}
 		}

@@ -31,11 +31,11 @@ type Row struct {
 var Table = []Row{
 	{
 		Name: "dor", Doc: "dimension order, longest first, even/odd ties; tori and meshes without faults",
-		Router: byOption(func(o Options) Router { return DimensionOrder{o.Order} }), Reads: []string{"order"},
+		Router: optionRouter(func(o Options) Router { return DimensionOrder{o.Order} }), Reads: []string{"order"},
 	},
 	{
 		Name: "wild-first", Doc: "at most one wild hop per dimension, then dimension order: around faults of tori and meshes",
-		Router: byOption(func(o Options) Router { return o.wildFirst() }), Reads: []string{"order", "wild-first"},
+		Router: optionRouter(func(o Options) Router { return o.wildFirst() }), Reads: []string{"order", "wild-first"},
 	},
 	{
 		Name: "shortest", Doc: "breadth-first shortest paths, the link created first, parallel links in turn; any graph",
@@ -43,17 +43,17 @@ var Table = []Row{
 	},
 	{
 		Name: "ecmp", Doc: "shortest paths, at each node one of the equal-cost links, by pair, destination or packet; any graph",
-		Router: byOption(func(o Options) Router { return o.ECMP }), Reads: []string{"ecmp"}, AnyGraph: always,
+		Router: optionRouter(func(o Options) Router { return o.ECMP }), Reads: []string{"ecmp"}, AnyGraph: always,
 		Hops: func(s *Settings) bool { return s.ECMP.Draw == DrawPacket }, Shortest: true,
 	},
 	{
 		Name: "random-shortest", Doc: "one of all shortest paths, drawn uniformly; any graph",
-		Router: byOption(func(o Options) Router { return o.RandomShortest }), Reads: []string{"random-shortest"}, AnyGraph: always,
+		Router: optionRouter(func(o Options) Router { return o.RandomShortest }), Reads: []string{"random-shortest"}, AnyGraph: always,
 		Hops: func(s *Settings) bool { return s.RandomShortest.Draw == DrawPacket }, Shortest: true,
 	},
 	{
 		Name: "multipath", Doc: "several shortest or wild-first routes per pair (policy.multipath.ways, 8), of which each packet takes one at random",
-		Router: byOption(func(o Options) Router {
+		Router: optionRouter(func(o Options) Router {
 			if o.Multipath.Over == OverWildFirst {
 				return wildMultipath{o.Multipath, o.wildFirst()}
 			}
@@ -64,7 +64,7 @@ var Table = []Row{
 	},
 	{
 		Name: "route-optimised", Doc: "one route per pair, chosen off-line for the least load of the most loaded link, free of deadlock; tori best",
-		Router: byOption(func(o Options) Router { return o.Optimised }),
+		Router: optionRouter(func(o Options) Router { return o.Optimised }),
 		Reads:  []string{"order", "wild-first", "route-optimised"}, AnyGraph: always, Alike: true, Slow: true,
 	},
 }
@@ -95,29 +95,29 @@ func ByName(name string) *Row {
 // that of Route, with ErrUnserved, of the first pair that it names.
 func (r *Row) Serves(p *Problem, o Options) (asked bool, err error) {
 	led, ok := r.router(o).(interface {
-		leader(p *Problem, seed uint64) (*Candidates, *leader, error)
+		assigner(p *Problem, seed uint64) (*Candidates, *pathAssigner, error)
 	})
 	if !ok || p.Torus == nil {
 		return false, nil
 	}
-	_, l, err := led.leader(p, o.Seed)
+	_, l, err := led.assigner(p, o.Seed)
 	if err != nil {
 		return true, err
 	}
-	return true, l.serves()
+	return true, l.checkServes()
 }
 
-// byOption is the router that options hold.
-type byOption func(Options) Router
+// optionRouter is the router that options hold.
+type optionRouter func(Options) Router
 
-func (r byOption) Route(ctx context.Context, p *Problem, o Options) (*Decision, error) {
+func (r optionRouter) Route(ctx context.Context, p *Problem, o Options) (*Decision, error) {
 	return r(o).Route(ctx, p, o)
 }
 
 // router returns the router under options.
 func (r *Row) router(o Options) Router {
-	if of, ok := r.Router.(byOption); ok {
-		return of(o)
+	if fromOptions, ok := r.Router.(optionRouter); ok {
+		return fromOptions(o)
 	}
 	return r.Router
 }

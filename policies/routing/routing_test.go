@@ -227,7 +227,7 @@ func TestVectors(t *testing.T) {
 			return out
 		}
 		a := rapid.Int32Range(0, int32(o.Nodes()-1)).Draw(t, "from")
-		row := z.search(a)
+		row := z.searchVectors(a)
 		for b := range int32(o.Nodes()) {
 			var want []int16
 			for _, v := range all[o.Subtract(b, a)] {
@@ -235,10 +235,10 @@ func TestVectors(t *testing.T) {
 					want = append(want, int16(c))
 				}
 			}
-			if got := sorted(z.shortest(a, b, nil)); !slices.EqualFunc(got, sorted(want), slices.Equal) {
+			if got := sorted(z.shortestVectors(a, b, nil)); !slices.EqualFunc(got, sorted(want), slices.Equal) {
 				t.Fatalf("%d to %d: %v, want %v", a, b, got, sorted(want))
 			}
-			if got := sorted(row.v[3*row.start[b] : 3*row.start[b+1]]); !slices.EqualFunc(got, sorted(want), slices.Equal) {
+			if got := sorted(row.vectors[3*row.start[b] : 3*row.start[b+1]]); !slices.EqualFunc(got, sorted(want), slices.Equal) {
 				t.Fatalf("%d to %d: search finds %v, want %v", a, b, got, sorted(want))
 			}
 		}
@@ -246,7 +246,7 @@ func TestVectors(t *testing.T) {
 }
 
 // named are the names of dimensions.
-func named(of ...int) []string { return namesOf(of) }
+func named(of ...int) []string { return dimNames(of) }
 
 func TestUnserved(t *testing.T) {
 	fails := func(r Router, p *Problem, want string) {

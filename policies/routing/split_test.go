@@ -157,8 +157,8 @@ func TestSplit(t *testing.T) {
 	if best != "010100" {
 		t.Errorf("least load %g under %s", least, best)
 	}
-	apart := &engine.Network{Nodes: 2, Links: []engine.Link{{From: 0, To: 1, Rate: 1}}}
-	if _, err := ofSplit(apart, everyPair(2), nil); err == nil {
+	unreachable := &engine.Network{Nodes: 2, Links: []engine.Link{{From: 0, To: 1, Rate: 1}}}
+	if _, err := ofSplit(unreachable, everyPair(2), nil); err == nil {
 		t.Error("nothing joins node 1 to 0")
 	}
 }

@@ -14,17 +14,17 @@ import (
 // the links of tier i begin at first[i]. Those of tier t go as outer leads some of them, by their places in flows, on the
 // tier's own network; those of inner tiers, and all if outer is nil, as such a fabric usually leads them. It fails where
 // packets draw their links, and where no tier of links joins two GPUs.
-func InTiers(ctx context.Context, z *links.Tiers, t int, n *engine.Network, first []int, flows []engine.Flow, seed uint64, outer func(some []int) (*engine.Paths, error)) (*engine.Paths, error) {
+func InTiers(ctx context.Context, z *links.Tiers, t int, n *engine.Network, firstLink []int, flows []engine.Flow, seed uint64, outer func(indices []int) (*engine.Paths, error)) (*engine.Paths, error) {
 	for _, x := range flows {
 		if z.Joins(false, x.Src, x.Dst) > t {
 			return nil, fmt.Errorf("%w: no tier of links joins nodes %d and %d", ErrUnserved, x.Src, x.Dst)
 		}
 	}
-	return z.Lead(t, n, first, flows, func(i int, some []int, own []engine.Flow) (paths *engine.Paths, err error) {
+	return z.Lead(t, n, firstLink, flows, func(i int, indices []int, tierFlows []engine.Flow) (paths *engine.Paths, err error) {
 		if i == t && outer != nil {
-			paths, err = outer(some)
+			paths, err = outer(indices)
 		} else {
-			paths, err = usualIn(ctx, z, i, own, seed)
+			paths, err = routeTierByDefault(ctx, z, i, tierFlows, seed)
 		}
 		if err == nil && paths.Spread != nil {
 			err = fmt.Errorf("%w: packets that draw a link at each node cannot tell tiers apart there", ErrUnserved)
@@ -33,8 +33,8 @@ func InTiers(ctx context.Context, z *links.Tiers, t int, n *engine.Network, firs
 	})
 }
 
-// usualIn leads flows in a domain of a tier as such a fabric usually leads them, which is the same in all domains.
-func usualIn(ctx context.Context, z *links.Tiers, i int, flows []engine.Flow, seed uint64) (*engine.Paths, error) {
+// routeTierByDefault leads flows in a domain of a tier as such a fabric usually leads them, which is the same in all domains.
+func routeTierByDefault(ctx context.Context, z *links.Tiers, i int, flows []engine.Flow, seed uint64) (*engine.Paths, error) {
 	all := slices.Clone(flows)
 	slices.SortFunc(all, func(a, b engine.Flow) int { return cmp.Or(cmp.Compare(a.Src, b.Src), cmp.Compare(a.Dst, b.Dst)) })
 	all = slices.Compact(all)
@@ -65,23 +65,23 @@ func OnSystem(ctx context.Context, z *links.System, router Router, p *Problem, o
 	last := len(z.Tiers.Machine) - 1
 	outer := &z.Tiers.Systems[last]
 	d := &Decision{}
-	paths, err := InTiers(ctx, z.Tiers, last, p.Network, z.First, p.Flows, o.Seed, func(some []int) (_ *engine.Paths, err error) {
+	paths, err := InTiers(ctx, z.Tiers, last, p.Network, z.First, p.Flows, o.Seed, func(indices []int) (_ *engine.Paths, err error) {
 		n := *outer.Whole
 		n.Links = slices.Clone(n.Links)
 		for i := range n.Links {
 			n.Links[i].Rate = p.Network.Links[z.First[last]+i].Rate
 		}
-		own := &Problem{Network: &n, Torus: outer.Torus, Down: outer.Down, Rate: p.Rate}
-		if len(some) == len(p.Flows) {
-			own.Graph = p.Graph
+		inner := &Problem{Network: &n, Torus: outer.Torus, Down: outer.Down, Rate: p.Rate}
+		if len(indices) == len(p.Flows) {
+			inner.Graph = p.Graph
 		}
-		for _, f := range some {
-			own.Flows = append(own.Flows, p.Flows[f])
+		for _, f := range indices {
+			inner.Flows = append(inner.Flows, p.Flows[f])
 			if p.Demand != nil {
-				own.Demand = append(own.Demand, p.Demand[f])
+				inner.Demand = append(inner.Demand, p.Demand[f])
 			}
 		}
-		if d, err = router.Route(ctx, own, o); err != nil {
+		if d, err = router.Route(ctx, inner, o); err != nil {
 			return nil, err
 		}
 		return d.Paths, nil

@@ -11,24 +11,24 @@ import (
 // candidates with the fewest hops, one that a hash of seed and pair picks evenly. It fails, with ErrUnserved, on other
 // graphs, and names pairs that no candidate joins.
 func (w WildRule) Route(ctx context.Context, p *Problem, o Options) (*Decision, error) {
-	c, l, err := w.leader(p, o.Seed)
+	c, l, err := w.assigner(p, o.Seed)
 	if err != nil {
 		return nil, err
 	}
-	paths, err := l.lead(ctx)
+	paths, err := l.assignPaths(ctx)
 	if err != nil {
 		return nil, err
 	}
 	wild := 0
 	for _, class := range paths.Class {
-		if l.z.wild(paths.Steps(class)) > 0 {
+		if l.geometry.countWild(paths.Steps(class)) > 0 {
 			wild++
 		}
 	}
 	return &Decision{Paths: paths, Metrics: map[string]float64{"wild_pairs": float64(wild)}, Labels: c.labels()}, nil
 }
 
-func (w WildRule) leader(p *Problem, seed uint64) (*Candidates, *leader, error) {
+func (w WildRule) assigner(p *Problem, seed uint64) (*Candidates, *pathAssigner, error) {
 	if w.Use == "" {
 		w.Use = AnyDead
 	}
@@ -36,7 +36,7 @@ func (w WildRule) leader(p *Problem, seed uint64) (*Candidates, *leader, error) 
 	if err != nil {
 		return nil, nil, err
 	}
-	return c, c.leader(p, 2, func(f engine.Flow) []engine.Step { return c.pick(f, seed) }), nil // 2 is the period of the rule of ties
+	return c, c.assigner(p, 2, func(f engine.Flow) []engine.Step { return c.pick(f, seed) }), nil // 2 is the period of the rule of ties
 }
 
 // pick chooses a live candidate of a flow, nil where there is none.
@@ -44,16 +44,16 @@ func (c *Candidates) pick(f engine.Flow, seed uint64) []engine.Step {
 	if f.Src == f.Dst {
 		return []engine.Step{}
 	}
-	var buffer [32]int16
-	var few [64]engine.Step
-	ties := c.rest(f.Src, f.Dst, buffer[:0], c.rule.Free)
-	dead := false
-	for k := 0; k < len(ties); k += len(c.z.Dims) {
-		dead = dead || !c.z.alive(f.Src, c.z.steps(ties[k:k+len(c.z.Dims)], few[:0]))
+	var vectorBuffer [32]int16
+	var stepBuffer [64]engine.Step
+	vectors := c.orderedVectors(f.Src, f.Dst, vectorBuffer[:0], c.rule.Free)
+	hasDown := false
+	for k := 0; k < len(vectors); k += len(c.geometry.Dims) {
+		hasDown = hasDown || !c.geometry.isPathUp(f.Src, c.geometry.appendSteps(vectors[k:k+len(c.geometry.Dims)], stepBuffer[:0]))
 	}
-	if c.use == Needed || c.use == AnyDead && !dead {
-		path := c.z.steps(c.z.tie(f, ties), few[:0])
-		if c.z.alive(f.Src, path) {
+	if c.use == Needed || c.use == AnyDead && !hasDown {
+		path := c.geometry.appendSteps(c.geometry.breakTie(f, vectors), stepBuffer[:0])
+		if c.geometry.isPathUp(f.Src, path) {
 			return append([]engine.Step(nil), path...)
 		}
 	}
@@ -65,13 +65,13 @@ func (c *Candidates) pick(f engine.Flow, seed uint64) []engine.Step {
 	if n == 0 {
 		return nil
 	}
-	return all[below(hash(seed, uint64(f.Src)<<32|uint64(f.Dst)), n)]
+	return all[uniformInt(hash(seed, uint64(f.Src)<<32|uint64(f.Dst)), n)]
 }
 
 // hash mixes numbers (the finaliser of splitmix64, Steele et al., OOPSLA 2014).
-func hash(of ...uint64) uint64 {
+func hash(words ...uint64) uint64 {
 	h := uint64(0)
-	for _, x := range of {
+	for _, x := range words {
 		h = mix(h, x)
 	}
 	return h
@@ -85,5 +85,5 @@ func mix(h, x uint64) uint64 {
 	return h ^ h>>31
 }
 
-// below turns a hash into a number from 0 to n-1, all as likely.
-func below(h uint64, n int) int { return int(h >> 32 * uint64(n) >> 32) }
+// uniformInt turns a hash into a number from 0 to n-1, all as likely.
+func uniformInt(h uint64, n int) int { return int(h >> 32 * uint64(n) >> 32) }

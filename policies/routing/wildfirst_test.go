@@ -27,7 +27,7 @@ func TestWildFirst(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			order := c.z.order
+			order := c.geometry.order
 			if order[len(order)-1] == d {
 				t.Errorf("%s %s, fault in %s: order %v has it last", p.Torus, s.twist, torus.DimName(d), order)
 			}
@@ -60,12 +60,12 @@ func TestWildFirst(t *testing.T) {
 				}
 				for i, f := range p.Flows {
 					path := whole.Paths.Steps(whole.Paths.ClassOf(int32(i)))
-					if have := got.Paths.Steps(got.Paths.ClassOf(int32(i))); c.z.alive(f.Src, path) && len(have) != len(path) {
+					if have := got.Paths.Steps(got.Paths.ClassOf(int32(i))); c.geometry.isPathUp(f.Src, path) && len(have) != len(path) {
 						t.Fatalf("%s, fault in %s: flow %v takes %v, though %v is live", p.Torus, torus.DimName(d), f, have, path)
 					}
 				}
 			}
-			t.Logf("%s %s, fault in %s, order %s: loads %v of needed, any-dead, all; %d without", p.Torus, s.twist, torus.DimName(d), dimNames(order), max, want.Max)
+			t.Logf("%s %s, fault in %s, order %s: loads %v of needed, any-dead, all; %d without", p.Torus, s.twist, torus.DimName(d), dimString(order), max, want.Max)
 		}
 	}
 }
