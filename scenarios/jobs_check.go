@@ -31,7 +31,7 @@ func checkJobs(c *checker) {
 		return
 	}
 	checkPortsOfJobs(c)
-	if c.s.Policy.Placed.Asked() && len(c.Diagnostics) == 0 {
+	if c.s.Policy.Placed.IsSet() && len(c.Diagnostics) == 0 {
 		circuits.CheckJobMappings(c.Reader, c.s.pods())
 	}
 	total := 0.0

@@ -13,7 +13,7 @@ import (
 )
 
 // planted is the sweeping solver's start for a demand on a topology.
-func planted(t scaleup.Topology, n int, demand []float64) (b *bushes, total float64) {
+func planted(t scaleup.Topology, n int, demand []float64) (b *bushAssignment, total float64) {
 	for _, d := range demand {
 		total += d
 	}
@@ -21,7 +21,7 @@ func planted(t scaleup.Topology, n int, demand []float64) (b *bushes, total floa
 		return nil, 0
 	}
 	g, links := network(t, n)
-	b, err := newBushes(g, links, demand, total)
+	b, err := newBushAssignment(g, links, demand, total)
 	if err != nil {
 		panic(err)
 	}
@@ -29,7 +29,7 @@ func planted(t scaleup.Topology, n int, demand []float64) (b *bushes, total floa
 }
 
 // checkFlows finds flows by source that are negative or miss the demand, and returns the largest load of a link.
-func checkFlows(b *bushes, flow []float64) (float64, error) {
+func checkFlows(b *bushAssignment, flow []float64) (float64, error) {
 	n, m := b.Nodes(), len(b.To)
 	load := make([]float64, m)
 	for i, s := range b.source {
@@ -62,10 +62,10 @@ func checkFlows(b *bushes, flow []float64) (float64, error) {
 }
 
 // checkBushes finds members of bushes that lead against the order, flows beside them and GPUs that no member enters.
-func checkBushes(b *bushes) error {
+func checkBushes(b *bushAssignment) error {
 	n, m := b.Nodes(), len(b.To)
 	for i, s := range b.source {
-		order := b.order[i*n : i*n+b.reach[i]]
+		order := b.order[i*n : i*n+b.numReached[i]]
 		rank := make([]int, n)
 		for v := range rank {
 			rank[v] = -1
@@ -110,14 +110,14 @@ func TestSweeps(t *testing.T) {
 		if _, err := checkFlows(b, b.flow); err != nil {
 			t.Fatal(err)
 		}
-		worst, err := checkFlows(b, b.kept)
+		worst, err := checkFlows(b, b.bestFlow)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if !(math.Abs(worst-r.Load) <= 1e-12*worst) {
 			t.Fatalf("the routing loads %v, claimed %v", worst, r.Load)
 		}
-		if bound := proved(b.Digraph, b.capacity, b.proof, demand) / total; !(math.Abs(bound-r.Bound) <= 1e-12*bound) {
+		if bound := proved(b.Digraph, b.capacity, b.bestPrice, demand) / total; !(math.Abs(bound-r.Bound) <= 1e-12*bound) {
 			t.Fatalf("the prices prove %v, claimed %v", bound, r.Bound)
 		}
 		if r.Certified != (r.Load-r.Bound <= gap*r.Bound) {

@@ -54,12 +54,12 @@ func MinCongestion(g *Digraph, capacity, demand []float64, o CongestionOptions) 
 	if total == 0 {
 		return &Congestion{Certified: true}, nil
 	}
-	b, err := newBushes(g, capacity, demand, total)
+	b, err := newBushAssignment(g, capacity, demand, total)
 	if err != nil {
 		return nil, err
 	}
-	if b.single() {
-		load := b.forced(demand)
+	if b.hasSinglePaths() {
+		load := b.singlePathLoad(demand)
 		return &Congestion{Load: load, Bound: load, Certified: true}, nil
 	}
 	if o.Check != nil {
@@ -71,8 +71,8 @@ func MinCongestion(g *Digraph, capacity, demand []float64, o CongestionOptions) 
 	return r, nil
 }
 
-// single reports whether no node has two arcs to choose from.
-func (b *bushes) single() bool {
+// hasSinglePaths reports whether no node has two arcs to choose from.
+func (b *bushAssignment) hasSinglePaths() bool {
 	for u := range b.Nodes() {
 		if b.Start[u+1]-b.Start[u] > 1 {
 			return false
@@ -81,8 +81,8 @@ func (b *bushes) single() bool {
 	return true
 }
 
-// forced returns the largest load if every path is the only one. It is its own bound: take length 1 on that arc.
-func (b *bushes) forced(demand []float64) float64 {
+// singlePathLoad returns the largest load if every path is the only one. It is its own bound: take length 1 on that arc.
+func (b *bushAssignment) singlePathLoad(demand []float64) float64 {
 	n := int32(b.Nodes())
 	load := make([]float64, len(b.To))
 	for i, d := range demand {

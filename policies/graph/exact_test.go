@@ -116,14 +116,14 @@ func TestLargeMatching(t *testing.T) {
 			for range n * (1 + round%2) {
 				row, column := rng.IntN(n), rng.IntN(n)
 				if rng.IntN(5) > 0 {
-					m.Admit(row, column)
+					m.AddCell(row, column)
 					admitted[row*n+column] = true
 				} else {
-					m.Refuse(row, column)
+					m.RemoveCell(row, column)
 					admitted[row*n+column] = false
 				}
 			}
-			m.Admit(n-1, n-1)
+			m.AddCell(n-1, n-1)
 			admitted[n*n-1] = true
 			from := slices.Repeat([]int{-1}, n)
 			want := 0

@@ -10,7 +10,7 @@ type Exchanges struct {
 // pair helps any more, or after budget pairs. try exchanges items a and b if that helps, and reports whether it did.
 func (x *Exchanges) Run(budget int, try func(a, b int) bool) {
 	pairs := x.N * (x.N - 1) / 2
-	for left := pairs; left > 0 && budget > 0; left-- {
+	for remaining := pairs; remaining > 0 && budget > 0; remaining-- {
 		if x.b++; x.b >= x.N {
 			if x.a++; x.a >= x.N-1 {
 				x.a = 0
@@ -19,7 +19,7 @@ func (x *Exchanges) Run(budget int, try func(a, b int) bool) {
 		}
 		budget--
 		if try(x.a, x.b) {
-			left = pairs + 1
+			remaining = pairs + 1
 		}
 	}
 }

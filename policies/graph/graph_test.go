@@ -118,10 +118,10 @@ func TestMatching(t *testing.T) {
 			for cell := range admitted {
 				switch rapid.IntRange(0, 3).Draw(t, "cell") {
 				case 0:
-					m.Admit(cell/n, cell%n)
+					m.AddCell(cell/n, cell%n)
 					admitted[cell] = true
 				case 1:
-					m.Refuse(cell/n, cell%n)
+					m.RemoveCell(cell/n, cell%n)
 					admitted[cell] = false
 				}
 			}

@@ -8,31 +8,31 @@ type Matching struct {
 	To, From []int32 // column of a row, row of a column; -1 for none. Read only
 	Pairs    int
 
-	words    int
-	admitted []uint64 // a row's columns are the bits of words words
-	queue    []int32
-	by       []int32 // by[column]: the row from which the search came
-	fresh    []uint64
+	wordsPerRow int
+	admitted    []uint64 // a row's columns are the bits of words words
+	queue       []int32
+	parentRow   []int32 // by[column]: the row from which the search came
+	unvisited   []uint64
 }
 
 // NewMatching returns a matching of n rows and columns without cells.
 func NewMatching(n int) *Matching {
-	m := &Matching{words: (n + 63) / 64, To: make([]int32, n), From: make([]int32, n), by: make([]int32, n)}
-	m.admitted, m.fresh = make([]uint64, n*m.words), make([]uint64, m.words)
+	m := &Matching{wordsPerRow: (n + 63) / 64, To: make([]int32, n), From: make([]int32, n), parentRow: make([]int32, n)}
+	m.admitted, m.unvisited = make([]uint64, n*m.wordsPerRow), make([]uint64, m.wordsPerRow)
 	for i := range n {
 		m.To[i], m.From[i] = -1, -1
 	}
 	return m
 }
 
-// Admit adds a cell.
-func (m *Matching) Admit(row, column int) {
-	m.admitted[row*m.words+column>>6] |= 1 << (column & 63)
+// AddCell adds a cell.
+func (m *Matching) AddCell(row, column int) {
+	m.admitted[row*m.wordsPerRow+column>>6] |= 1 << (column & 63)
 }
 
-// Refuse takes a cell away, and the pair if it was one.
-func (m *Matching) Refuse(row, column int) {
-	m.admitted[row*m.words+column>>6] &^= 1 << (column & 63)
+// RemoveCell takes a cell away, and the pair if it was one.
+func (m *Matching) RemoveCell(row, column int) {
+	m.admitted[row*m.wordsPerRow+column>>6] &^= 1 << (column & 63)
 	if m.To[row] == int32(column) {
 		m.To[row], m.From[column] = -1, -1
 		m.Pairs--
@@ -56,18 +56,18 @@ func (m *Matching) Grow(check func()) bool {
 
 // augment looks breadth first for a free column and shifts the pairs on the path to it.
 func (m *Matching) augment(row int32) bool {
-	for i := range m.fresh {
-		m.fresh[i] = ^uint64(0)
+	for i := range m.unvisited {
+		m.unvisited[i] = ^uint64(0)
 	}
 	m.queue = append(m.queue[:0], row)
 	for i := 0; i < len(m.queue); i++ {
 		r := m.queue[i]
-		cells := m.admitted[int(r)*m.words : (int(r)+1)*m.words]
+		cells := m.admitted[int(r)*m.wordsPerRow : (int(r)+1)*m.wordsPerRow]
 		for w, set := range cells {
-			for set &= m.fresh[w]; set != 0; set &= set - 1 {
+			for set &= m.unvisited[w]; set != 0; set &= set - 1 {
 				c := int32(w<<6 | bits.TrailingZeros64(set))
-				m.fresh[w] &^= 1 << (c & 63)
-				m.by[c] = r
+				m.unvisited[w] &^= 1 << (c & 63)
+				m.parentRow[c] = r
 				if m.From[c] < 0 {
 					m.shift(c)
 					return true
@@ -82,7 +82,7 @@ func (m *Matching) augment(row int32) bool {
 // shift pairs a free column with the row that the search came from, that row's column with the one before, and so on.
 func (m *Matching) shift(column int32) {
 	for column >= 0 {
-		row := m.by[column]
+		row := m.parentRow[column]
 		m.From[column] = row
 		m.To[row], column = column, m.To[row]
 	}

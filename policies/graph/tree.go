@@ -43,17 +43,17 @@ func (g *Digraph) Close() {
 // Tree is shortest paths from a node of a Digraph. It can be grown again and again, and allocates nothing then.
 type Tree struct {
 	*Digraph
-	Dist  []float64 // by node; negative where no path leads there
-	By    []int32   // by node: the arc by which the path comes to it; -1 for the root
-	Order []int32   // nodes in the order in which they were reached, the nearest first
+	Dist      []float64 // by node; negative where no path leads there
+	ParentArc []int32   // by node: the arc by which the path comes to it; -1 for the root
+	Order     []int32   // nodes in the order in which they were reached, the nearest first
 
-	heap []item
+	heap []heapEntry
 }
 
-// item is an arc to a node that may be reached by it next. The queue is a heap of its own, as searches of paths are
+// heapEntry is an arc to a node that may be reached by it next. The queue is a heap of its own, as searches of paths are
 // most of what some policies compute. Distances are their bits, which are in the same order and compared without a
 // branch.
-type item struct {
+type heapEntry struct {
 	dist uint64
 	arc  int32
 }
@@ -61,7 +61,7 @@ type item struct {
 // NewTree returns a tree of a graph that has no nodes yet.
 func NewTree(g *Digraph) *Tree {
 	n := g.Nodes()
-	t := &Tree{Digraph: g, Dist: make([]float64, n), By: make([]int32, n), Order: make([]int32, 0, n)}
+	t := &Tree{Digraph: g, Dist: make([]float64, n), ParentArc: make([]int32, n), Order: make([]int32, 0, n)}
 	t.Clear()
 	return t
 }
@@ -77,25 +77,25 @@ func (t *Tree) Clear() {
 // Grow finds the shortest paths from a node by the lengths of arcs, by class, which are not negative (Dijkstra).
 func (t *Tree) Grow(root int32, length []float64) {
 	t.Clear()
-	t.Dist[root], t.By[root] = 0, -1
+	t.Dist[root], t.ParentArc[root] = 0, -1
 	t.Order = append(t.Order, root)
 	t.heap = t.heap[:0]
 	start, to, class := t.Start, t.To, t.Class
-	for at, d := root, 0.0; ; {
-		for k := start[at]; k < start[at+1]; k++ {
+	for node, d := root, 0.0; ; {
+		for k := start[node]; k < start[node+1]; k++ {
 			if t.Dist[to[k]] < 0 {
-				t.push(item{math.Float64bits(d + length[class[k]]), k})
+				t.push(heapEntry{math.Float64bits(d + length[class[k]]), k})
 			}
 		}
 		for {
 			if len(t.heap) == 0 {
 				return
 			}
-			least := t.pop()
-			if at = to[least.arc]; t.Dist[at] < 0 {
-				d = math.Float64frombits(least.dist)
-				t.Dist[at], t.By[at] = d, least.arc
-				t.Order = append(t.Order, at)
+			entry := t.pop()
+			if node = to[entry.arc]; t.Dist[node] < 0 {
+				d = math.Float64frombits(entry.dist)
+				t.Dist[node], t.ParentArc[node] = d, entry.arc
+				t.Order = append(t.Order, node)
 				break
 			}
 		}
@@ -112,13 +112,13 @@ func (t *Tree) Breadth(root int32) {
 // Reach is Breadth that leaves what was reached before, and where a path leads there goes no further.
 func (t *Tree) Reach(root int32) {
 	head := len(t.Order)
-	t.Dist[root], t.By[root] = 0, -1
+	t.Dist[root], t.ParentArc[root] = 0, -1
 	t.Order = append(t.Order, root)
 	for ; head < len(t.Order); head++ {
-		at := t.Order[head]
-		for k := t.Start[at]; k < t.Start[at+1]; k++ {
+		node := t.Order[head]
+		for k := t.Start[node]; k < t.Start[node+1]; k++ {
 			if to := t.To[k]; t.Dist[to] < 0 {
-				t.Dist[to], t.By[to] = t.Dist[at]+1, k
+				t.Dist[to], t.ParentArc[to] = t.Dist[node]+1, k
 				t.Order = append(t.Order, to)
 			}
 		}
@@ -127,16 +127,16 @@ func (t *Tree) Reach(root int32) {
 
 // Path appends the arcs from the root to a node that was reached.
 func (t *Tree) Path(node int32, into []int32) []int32 {
-	first := len(into)
-	for k := t.By[node]; k >= 0; k = t.By[t.From[k]] {
+	start := len(into)
+	for k := t.ParentArc[node]; k >= 0; k = t.ParentArc[t.From[k]] {
 		into = append(into, k)
 	}
-	slices.Reverse(into[first:])
+	slices.Reverse(into[start:])
 	return into
 }
 
 // push and pop keep a heap of four children a node.
-func (t *Tree) push(x item) {
+func (t *Tree) push(x heapEntry) {
 	h := append(t.heap, x)
 	i := len(h) - 1
 	for i > 0 {
@@ -151,13 +151,13 @@ func (t *Tree) push(x item) {
 	t.heap = h
 }
 
-func (t *Tree) pop() item {
+func (t *Tree) pop() heapEntry {
 	h := t.heap
-	least, x := h[0], h[len(h)-1]
+	first, x := h[0], h[len(h)-1]
 	h = h[:len(h)-1]
 	t.heap = h
 	if len(h) == 0 {
-		return least
+		return first
 	}
 	i := 0
 	for {
@@ -165,30 +165,30 @@ func (t *Tree) pop() item {
 		if c >= len(h) {
 			break
 		}
-		b, near := c, h[c].dist
-		if four := h[c:]; len(four) >= 4 {
-			if d := four[1].dist; d < near {
-				b, near = c+1, d
+		best, minDist := c, h[c].dist
+		if children := h[c:]; len(children) >= 4 {
+			if d := children[1].dist; d < minDist {
+				best, minDist = c+1, d
 			}
-			if d := four[2].dist; d < near {
-				b, near = c+2, d
+			if d := children[2].dist; d < minDist {
+				best, minDist = c+2, d
 			}
-			if d := four[3].dist; d < near {
-				b, near = c+3, d
+			if d := children[3].dist; d < minDist {
+				best, minDist = c+3, d
 			}
 		} else {
-			for k := 1; k < len(four); k++ {
-				if d := four[k].dist; d < near {
-					b, near = c+k, d
+			for k := 1; k < len(children); k++ {
+				if d := children[k].dist; d < minDist {
+					best, minDist = c+k, d
 				}
 			}
 		}
-		if near >= x.dist {
+		if minDist >= x.dist {
 			break
 		}
-		h[i] = h[b]
-		i = b
+		h[i] = h[best]
+		i = best
 	}
 	h[i] = x
-	return least
+	return first
 }

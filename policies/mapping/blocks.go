@@ -9,8 +9,8 @@ import (
 // own, in which two blocks are as far apart as their first endpoints. Its bound holds where that is all there is:
 // blocks exchange bytes between ranks of one place in both, which are as far apart as the first.
 func (c *Cost) placeBlocks(ctx context.Context, o Options) (*Placement, error) {
-	p, b := c.p, c.p.Block
-	q := &Problem{Dims: []Dim{{Name: "ep", Size: 1}}, Alike: p.Alike}
+	p, b := c.problem, c.problem.Block
+	q := &Problem{Dims: []Dim{{Name: "ep", Size: 1}}, VertexTransitive: p.VertexTransitive}
 	for _, d := range p.Dims { // those inside a stage are the first
 		if d.Name == "dp" || d.Name == "pp" {
 			q.Dims = append(q.Dims, d)
@@ -19,21 +19,21 @@ func (c *Cost) placeBlocks(ctx context.Context, o Options) (*Placement, error) {
 		}
 	}
 	q.Dims[0].Size /= b
-	blocks := c.slots / b
-	far := make([]int32, blocks)
-	q.Far = func(from int32) []int32 {
-		for to := range far {
-			far[to] = int32(c.hops[int(from)*b*c.slots+to*b])
+	blocks := c.numSlots / b
+	dist := make([]int32, blocks)
+	q.Distances = func(from int32) []int32 {
+		for to := range dist {
+			dist[to] = int32(c.hops[int(from)*b*c.numSlots+to*b])
 		}
-		return far
+		return dist
 	}
 	for i := range int32(blocks) {
 		q.Slots = append(q.Slots, i)
 	}
 	exact := true
 	for i, h := range c.hops {
-		from, to := i/c.slots, i%c.slots
-		exact = exact && (from%b != to%b || h == c.hops[(from-from%b)*c.slots+to-to%b])
+		from, to := i/c.numSlots, i%c.numSlots
+		exact = exact && (from%b != to%b || h == c.hops[(from-from%b)*c.numSlots+to-to%b])
 	}
 	bytes := map[[2]int32]int64{}
 	for _, f := range p.Demand {
@@ -51,15 +51,15 @@ func (c *Cost) placeBlocks(ctx context.Context, o Options) (*Placement, error) {
 			}
 		}
 	}
-	of, err := (Searched{}).Place(ctx, q, o)
+	result, err := (CostSearch{}).Place(ctx, q, o)
 	if err != nil {
 		return nil, err
 	}
-	out := &Placement{Evaluations: of.Evaluations}
+	out := &Placement{Evaluations: result.Evaluations}
 	if exact {
-		out.Bound = of.Bound
+		out.Bound = result.Bound
 	}
-	for _, block := range of.At {
+	for _, block := range result.At {
 		out.At = slices.Concat(out.At, p.Slots[int(block)*b:(int(block)+1)*b])
 	}
 	return out, nil

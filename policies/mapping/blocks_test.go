@@ -67,7 +67,7 @@ func TestParts(t *testing.T) {
 	}
 	hops := p.Network.Hops(nil)
 	of := make([]int32, len(p.Slots))
-	p.Unit, p.Far = 64, func(from int32) []int32 {
+	p.PartsPerHop, p.Distances = 64, func(from int32) []int32 {
 		for i, h := range hops(from) {
 			of[i] = 64 * h
 		}

@@ -25,18 +25,18 @@ func TestKeys(t *testing.T) {
 		{Keys{Mapping: "x.txt", Mappings: []string{Default, "b", "dp-tp", "a"}}, true, true, []string{Default, "b", "dp-tp", "a"}, []string{"b", "a"}},
 	} {
 		k := &c.keys
-		if k.Asked() != c.asked || k.Among() != c.among || !slices.Equal(k.Compared(), c.compared) || !slices.Equal(k.Files(), c.files) {
-			t.Errorf("%+v: asked %v, among %v, compared %v, files %v", c.keys, k.Asked(), k.Among(), k.Compared(), k.Files())
+		if k.IsSet() != c.asked || k.ComparesMappings() != c.among || !slices.Equal(k.Names(), c.compared) || !slices.Equal(k.FileNames(), c.files) {
+			t.Errorf("%+v: asked %v, among %v, compared %v, files %v", c.keys, k.IsSet(), k.ComparesMappings(), k.Names(), k.FileNames())
 		}
 	}
 	k := Keys{Mappings: []string{"b", Default, "a", "c"}, Endpoints: [][]int{{1, 2}, {3}}}
-	listed := k.Listed()
+	listed := k.FileEndpoints()
 	if len(listed) != 2 || !slices.Equal(listed["b"], []int32{1, 2}) || !slices.Equal(listed["a"], []int32{3}) {
 		t.Errorf("files list %v", listed)
 	}
 	for name, want := range map[string]int{"b": 1, "a": 3, "c": 0, Default: 0} {
 		for _, fixed := range []bool{false, true} {
-			one := k.Only(name, fixed)
+			one := k.Restrict(name, fixed)
 			first := 0
 			if len(one.Endpoints) == 1 {
 				first = one.Endpoints[0][0]
@@ -46,7 +46,7 @@ func TestKeys(t *testing.T) {
 			}
 		}
 	}
-	if !Searches("optimised") || Searches(Default) || Searches("ranks.txt") {
+	if !IsSearch("optimised") || IsSearch(Default) || IsSearch("ranks.txt") {
 		t.Error("only the search is searched for")
 	}
 }
@@ -62,11 +62,13 @@ func TestCostRefused(t *testing.T) {
 		{"", func(*Problem) {}},
 		{"", func(p *Problem) { p.Demand[0].Bytes = 1 << 59 }}, // over at most 2 hops
 		{"more than can be counted", func(p *Problem) { p.Demand[0].Bytes = 1<<59 + 1<<10 }},
-		{"the hops between 8193 endpoints are too many; want at most 8192", func(p *Problem) { p.Slots = make([]int32, MostSlots+1) }},
-		{"endpoint 0 cannot reach endpoint 1", func(p *Problem) { p.Far = func(int32) []int32 { return []int32{0, -1, -1, -1} } }},
-		{"", func(p *Problem) { p.Far = func(int32) []int32 { return slices.Repeat([]int32{math.MaxUint16}, 4) } }},
+		{"the hops between 8193 endpoints are too many; want at most 8192", func(p *Problem) { p.Slots = make([]int32, MaxSlots+1) }},
+		{"endpoint 0 cannot reach endpoint 1", func(p *Problem) { p.Distances = func(int32) []int32 { return []int32{0, -1, -1, -1} } }},
+		{"", func(p *Problem) {
+			p.Distances = func(int32) []int32 { return slices.Repeat([]int32{math.MaxUint16}, 4) }
+		}},
 		{"endpoint 0 cannot reach endpoint 0", func(p *Problem) {
-			p.Far = func(int32) []int32 { return slices.Repeat([]int32{math.MaxUint16 + 1}, 4) }
+			p.Distances = func(int32) []int32 { return slices.Repeat([]int32{math.MaxUint16 + 1}, 4) }
 		}},
 	} {
 		p := problem()
@@ -81,12 +83,12 @@ func TestCostRefused(t *testing.T) {
 		t.Errorf("after the context's end: %v", err)
 	}
 	p := problem()
-	p.Unit = 3
-	if c, err := NewCost(context.Background(), p); err != nil || c.Unit() != 3 {
+	p.PartsPerHop = 3
+	if c, err := NewCost(context.Background(), p); err != nil || c.PartsPerHop() != 3 {
 		t.Errorf("a hop is counted in 3 parts: %v", err)
 	}
-	p.Unit = 0
-	if c, err := NewCost(context.Background(), p); err != nil || c.Unit() != 1 {
+	p.PartsPerHop = 0
+	if c, err := NewCost(context.Background(), p); err != nil || c.PartsPerHop() != 1 {
 		t.Errorf("a hop is counted as one: %v", err)
 	}
 }
@@ -126,7 +128,7 @@ func TestLargeBound(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := c.Bound(); ranks*ranks*ranks <= mostAssigned || got != 3*ranks {
+	if got := c.Bound(); ranks*ranks*ranks <= maxAssignmentWork || got != 3*ranks {
 		t.Errorf("the bound is %d, want %d", got, 3*ranks)
 	}
 }
@@ -140,7 +142,7 @@ func TestSettle(t *testing.T) {
 		slack := rapid.SliceOfN(rapid.Float64Range(0, 3), len(values), len(values)).Draw(t, "slack")
 		broken := rapid.IntRange(-1, len(values)-1).Draw(t, "broken")
 		g := &Grouping{Bound: func(_ context.Context, at []int32) (float64, error) { return values[at[0]] - slack[at[0]], nil }}
-		f := &Grouped{At: []int32{0}, Value: 100, Bound: rapid.Float64Range(0, 9).Draw(t, "bound")}
+		f := &GroupingResult{At: []int32{0}, Value: 100, Bound: rapid.Float64Range(0, 9).Draw(t, "bound")}
 		for i := 1; i < len(values); i++ {
 			f.Others = append(f.Others, []int32{int32(i)})
 		}
@@ -153,7 +155,7 @@ func TestSettle(t *testing.T) {
 			}
 		}
 		bound := f.Bound
-		err := g.Settle(context.Background(), f, func(_ context.Context, at []int32) (float64, error) {
+		err := g.Reevaluate(context.Background(), f, func(_ context.Context, at []int32) (float64, error) {
 			if int(at[0]) == broken {
 				return 0, failed
 			}
@@ -221,14 +223,14 @@ func TestOrders(t *testing.T) {
 // middle: the bound is exact, where the best endpoint for each would be a quarter less.
 func TestAssignedBound(t *testing.T) {
 	row := onTorus(t, []Dim{{"dp", 3}}, []Flow{{Src: 0, Dst: 1, Bytes: 5}, {Src: 1, Dst: 2, Bytes: 5}, {Src: 0, Dst: 2, Bytes: 5}}, 3)
-	row.Far = func(from int32) []int32 {
+	row.Distances = func(from int32) []int32 {
 		return [][]int32{{0, 1, 2}, {1, 0, 1}, {2, 1, 0}}[from]
 	}
 	c, err := NewCost(context.Background(), row)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := c.Bound(); got != 20 || c.Of([]int32{1, 0, 2}) != 20 {
-		t.Errorf("the bound is %d and the cost %d, want 20", got, c.Of([]int32{1, 0, 2}))
+	if got := c.Bound(); got != 20 || c.Total([]int32{1, 0, 2}) != 20 {
+		t.Errorf("the bound is %d and the cost %d, want 20", got, c.Total([]int32{1, 0, 2}))
 	}
 }

@@ -7,21 +7,21 @@ import (
 	"strings"
 )
 
-// file is the name of a file with a line for each rank.
-type file string
+// fileMapping is the name of a file with a line for each rank.
+type fileMapping string
 
-func parseFile(text string) Mapping { return file(text) }
+func parseFile(text string) Mapping { return fileMapping(text) }
 
 // Place takes what the file lists.
-func (f file) Place(_ context.Context, p *Problem, _ Options) (*Placement, error) {
-	at, read := p.Files[string(f)]
+func (f fileMapping) Place(_ context.Context, p *Problem, _ Options) (*Placement, error) {
+	endpoints, read := p.Files[string(f)]
 	switch n := p.Ranks(); {
 	case !read:
 		return nil, fmt.Errorf("it is no order of dimensions, assigns no axes and is no file that was read; want one such as %s", Default)
-	case len(at) != n:
-		return nil, fmt.Errorf("it lists %d endpoints for %d ranks; want a line for each rank", len(at), n)
+	case len(endpoints) != n:
+		return nil, fmt.Errorf("it lists %d endpoints for %d ranks; want a line for each rank", len(endpoints), n)
 	}
-	return &Placement{At: at}, nil
+	return &Placement{At: endpoints}, nil
 }
 
 // ReadFile reads a line for each rank, its endpoint; what follows # is left out, as are empty lines. Endpoints are named

@@ -92,7 +92,7 @@ func TestGroupingIsExact(t *testing.T) {
 
 // TestGroupingUsesImages: where units may change places nothing is looked at twice.
 func TestGroupingUsesImages(t *testing.T) {
-	g := &Grouping{Units: 6, Pods: 3, Starts: [][]int32{{0, 0, 1, 1, 2, 2}}, Images: [][]int32{{3, 4, 5, 0, 1, 2}}}
+	g := &Grouping{Units: 6, Pods: 3, Starts: [][]int32{{0, 0, 1, 1, 2, 2}}, Symmetries: [][]int32{{3, 4, 5, 0, 1, 2}}}
 	g.Fits = func(at []int32, _, pod int32) bool {
 		return !slices.Contains(at, pod) || slices.Index(at, pod) == lastIndex(at, pod)
 	}
@@ -100,7 +100,7 @@ func TestGroupingUsesImages(t *testing.T) {
 	seen := map[string]int{}
 	g.Bound, g.Guess = zero, zero
 	g.Value = func(_ context.Context, at []int32) (float64, float64, error) {
-		seen[g.form(at)]++
+		seen[g.canonicalKey(at)]++
 		return 1, 0, nil
 	}
 	if _, err := g.Search(context.Background(), Options{Trials: 1000}); err != nil {

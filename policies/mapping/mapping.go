@@ -38,17 +38,17 @@ type Problem struct {
 	// rank as often as it is listed.
 	Slots   []int32
 	Network *engine.Network // that hops are counted on
-	// Far, where it is not nil, returns how far endpoints are from one, in place of hops on Network: in parts of a hop,
+	// Distances, where it is not nil, returns how far endpoints are from one, in place of hops on Network: in parts of a hop,
 	// of which Unit are one. What it returns holds until it is called again.
-	Far   func(from int32) []int32
-	Unit  int64
-	Torus *torus.Torus // nil of other fabrics
+	Distances   func(from int32) []int32
+	PartsPerHop int64
+	Torus       *torus.Torus // nil of other fabrics
 	// Block is how many ranks stay together, in order: each block of them takes a block of as many endpoints, of which
 	// Slots then has whole ones, one after the other. 0 and 1 are ranks by themselves.
 	Block int
-	// Alike says that the network looks the same from each slot.
-	Alike  bool
-	Demand []Flow // between different ranks, each pair at most once
+	// VertexTransitive says that the network looks the same from each slot.
+	VertexTransitive bool
+	Demand           []Flow // between different ranks, each pair at most once
 	// Files holds by name of a file the endpoints that it lists, rank by rank.
 	Files map[string][]int32
 }
@@ -72,11 +72,11 @@ func (p *Problem) size(name string) int {
 
 // coordinates returns the place of a rank in each of p.Dims.
 func (p *Problem) coordinates(rank int) []int {
-	at := make([]int, len(p.Dims))
+	coords := make([]int, len(p.Dims))
 	for i, d := range p.Dims {
-		at[i], rank = rank%d.Size, rank/d.Size
+		coords[i], rank = rank%d.Size, rank/d.Size
 	}
-	return at
+	return coords
 }
 
 // Placement is an endpoint for every rank.
@@ -134,27 +134,27 @@ func Place(ctx context.Context, text string, p *Problem, o Options) (*Placement,
 }
 
 // check holds that every rank has a slot of its own.
-func (p *Problem) check(at []int32) error {
-	if n := p.Ranks(); len(at) != n {
-		return fmt.Errorf("%d endpoints for %d ranks; want one for each rank", len(at), n)
+func (p *Problem) check(endpoints []int32) error {
+	if n := p.Ranks(); len(endpoints) != n {
+		return fmt.Errorf("%d endpoints for %d ranks; want one for each rank", len(endpoints), n)
 	}
 	free := map[int32]int{}
 	for _, e := range p.Slots {
 		free[e]++
 	}
-	by := map[int32]int{}
-	for rank, e := range at {
-		room, known := free[e]
+	rankOn := map[int32]int{}
+	for rank, e := range endpoints {
+		capacity, known := free[e]
 		switch {
 		case !known:
 			return fmt.Errorf("rank %d is on endpoint %d, which there is not or is down; want one of the %d that are up", rank, e, len(free))
-		case room == 0:
-			return fmt.Errorf("ranks %d and %d are both on endpoint %d; want an endpoint for each", by[e], rank, e)
+		case capacity == 0:
+			return fmt.Errorf("ranks %d and %d are both on endpoint %d; want an endpoint for each", rankOn[e], rank, e)
 		}
-		free[e], by[e] = room-1, rank
+		free[e], rankOn[e] = capacity-1, rank
 	}
-	for rank, e := range at {
-		if b := max(1, p.Block); int(e)%b != rank%b || e-at[rank-rank%b] != int32(rank%b) {
+	for rank, e := range endpoints {
+		if b := max(1, p.Block); int(e)%b != rank%b || e-endpoints[rank-rank%b] != int32(rank%b) {
 			return fmt.Errorf("ranks %d to %d make calls inside a domain of %d GPUs, and rank %d is on endpoint %d; want their order kept there, as tp-cp-ep-dp-pp does, "+
 				`or workload.collectives = "graph"`, rank-rank%b, rank-rank%b+b-1, b, rank, e)
 		}

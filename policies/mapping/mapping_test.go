@@ -19,7 +19,7 @@ func onTorus(t *testing.T, dims []Dim, demand []Flow, sizes ...int) *Problem {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &Problem{Dims: dims, Network: z.Network(nil, engine.Link{Rate: 1}), Torus: z, Alike: true, Demand: demand}
+	p := &Problem{Dims: dims, Network: z.Network(nil, engine.Link{Rate: 1}), Torus: z, VertexTransitive: true, Demand: demand}
 	for n := range int32(z.Nodes()) {
 		p.Slots = append(p.Slots, n)
 	}
@@ -73,7 +73,7 @@ func TestOptimal(t *testing.T) {
 		p := onTorus(t, []Dim{{"pp", ranks}}, drawFlows(r, ranks, 3*ranks), []int{2, 3}...)
 		if trial%2 == 1 { // a directed ring with random chords
 			n := int32(6)
-			p.Torus, p.Alike = nil, false
+			p.Torus, p.VertexTransitive = nil, false
 			p.Network = &engine.Network{Nodes: n}
 			for i := range n {
 				p.Network.Links = append(p.Network.Links, engine.Link{From: i, To: (i + 1) % n, Rate: 1}, engine.Link{From: i, To: int32(r.IntN(int(n))), Rate: float64(r.IntN(2))})
@@ -93,8 +93,8 @@ func TestOptimal(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if found := cost(p, got.At); found != least || got.Bound != least || c.Of(got.At) != least || c.Bound() > least {
-			t.Errorf("trial %d, %d ranks: cost %d (%d), bound %d, simple bound %d; the least is %d", trial, ranks, found, c.Of(got.At), got.Bound, c.Bound(), least)
+		if found := cost(p, got.At); found != least || got.Bound != least || c.Total(got.At) != least || c.Bound() > least {
+			t.Errorf("trial %d, %d ranks: cost %d (%d), bound %d, simple bound %d; the least is %d", trial, ranks, found, c.Total(got.At), got.Bound, c.Bound(), least)
 		}
 	}
 }

@@ -16,17 +16,17 @@ type Options struct {
 	Seed        uint64 // of random exchanges
 }
 
-// Asked reports whether a scenario asks where ranks are to be.
-func (k *Keys) Asked() bool { return k.Among() || k.Mapping != "" && k.Mapping != Default }
+// IsSet reports whether a scenario asks where ranks are to be.
+func (k *Keys) IsSet() bool { return k.ComparesMappings() || k.Mapping != "" && k.Mapping != Default }
 
-// Among reports whether the mapping is one of those that a scenario compares.
-func (k *Keys) Among() bool { return len(k.Mappings) > 0 }
+// ComparesMappings reports whether the mapping is one of those that a scenario compares.
+func (k *Keys) ComparesMappings() bool { return len(k.Mappings) > 0 }
 
 // Default is the order in which ranks are numbered.
 const Default = "tp-cp-ep-pp-dp"
 
-// Compared returns the mappings that there are rows of, or the only one.
-func (k *Keys) Compared() []string {
+// Names returns the mappings that there are rows of, or the only one.
+func (k *Keys) Names() []string {
 	if len(k.Mappings) > 0 {
 		return k.Mappings
 	}
@@ -36,20 +36,20 @@ func (k *Keys) Compared() []string {
 	return []string{k.Mapping}
 }
 
-// Files returns those of them that are files.
-func (k *Keys) Files() (names []string) {
-	for _, name := range k.Compared() {
-		if _, ok := Parse(name).(file); ok {
+// FileNames returns those of them that are files.
+func (k *Keys) FileNames() (names []string) {
+	for _, name := range k.Names() {
+		if _, ok := Parse(name).(fileMapping); ok {
 			names = append(names, name)
 		}
 	}
 	return names
 }
 
-// Listed returns by name of a file the endpoints that it lists.
-func (k *Keys) Listed() map[string][]int32 {
+// FileEndpoints returns by name of a file the endpoints that it lists.
+func (k *Keys) FileEndpoints() map[string][]int32 {
 	all := map[string][]int32{}
-	for i, name := range k.Files() {
+	for i, name := range k.FileNames() {
 		if i < len(k.Endpoints) {
 			for _, e := range k.Endpoints[i] {
 				all[name] = append(all[name], int32(e))
@@ -59,18 +59,18 @@ func (k *Keys) Listed() map[string][]int32 {
 	return all
 }
 
-// Only returns the keys with one mapping of those that are compared, which also is the one that is fixed where that is
+// Restrict returns the keys with one mapping of those that are compared, which also is the one that is fixed where that is
 // asked for.
-func (k *Keys) Only(name string, fixed bool) Keys {
-	one := *k
-	one.Endpoints = nil
-	for i, file := range k.Files() {
+func (k *Keys) Restrict(name string, fixed bool) Keys {
+	restricted := *k
+	restricted.Endpoints = nil
+	for i, file := range k.FileNames() {
 		if file == name && i < len(k.Endpoints) {
-			one.Endpoints = k.Endpoints[i : i+1]
+			restricted.Endpoints = k.Endpoints[i : i+1]
 		}
 	}
-	if one.Mappings = []string{name}; fixed {
-		one.Mapping = name
+	if restricted.Mappings = []string{name}; fixed {
+		restricted.Mapping = name
 	}
-	return one
+	return restricted
 }

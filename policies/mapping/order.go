@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// order is the dimensions in which ranks take slots, the innermost first (Megatron-LM, --use-tp-pp-dp-mapping and the
+// dimOrder is the dimensions in which ranks take slots, the innermost first (Megatron-LM, --use-tp-pp-dp-mapping and the
 // order of its RankGenerator).
-type order []string
+type dimOrder []string
 
 // parseOrder reads names of dimensions with hyphens between.
 func parseOrder(text string) Mapping {
@@ -19,11 +19,11 @@ func parseOrder(text string) Mapping {
 			return nil
 		}
 	}
-	return order(names)
+	return dimOrder(names)
 }
 
 // Place gives slot i to the rank whose number in the order is i. Dimensions of one rank may be left out.
-func (o order) Place(_ context.Context, p *Problem, _ Options) (*Placement, error) {
+func (o dimOrder) Place(_ context.Context, p *Problem, _ Options) (*Placement, error) {
 	for i, name := range o {
 		if slices.Contains(o[:i], name) {
 			return nil, fmt.Errorf("it names %s twice; want every dimension once", name)
@@ -42,12 +42,12 @@ func (o order) Place(_ context.Context, p *Problem, _ Options) (*Placement, erro
 }
 
 // number returns the number of the rank at coordinates.
-func (o order) number(p *Problem, at []int) int {
+func (o dimOrder) number(p *Problem, coords []int) int {
 	n, stride := 0, 1
 	for _, name := range o {
 		for i, d := range p.Dims {
 			if d.Name == name {
-				n += at[i] * stride
+				n += coords[i] * stride
 				stride *= d.Size
 			}
 		}
@@ -57,7 +57,7 @@ func (o order) number(p *Problem, at []int) int {
 
 // Orders returns the orders of the dimensions that have more than one rank.
 func Orders(dims []Dim) (all []string) {
-	for o := range orders(dims) {
+	for o := range dimOrders(dims) {
 		all = append(all, strings.Join(o, "-"))
 	}
 	return all

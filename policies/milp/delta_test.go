@@ -18,11 +18,11 @@ func chain(ports int) *Instance {
 	const rate = 1e9
 	in := &Instance{
 		Pods: []int{ports, ports, ports}, Groups: []float64{rate, rate, rate, rate, rate, rate}, Upper: 100e-3, Intervals: 5,
-		Bundles: []Bundle{{A: 0, B: 1, Ends: 1, Rate: rate, Most: ports - 1}, {A: 1, B: 2, Ends: 1, Rate: rate, Most: ports - 1}},
+		Bundles: []Bundle{{A: 0, B: 1, Ends: 1, Rate: rate, MaxCircuits: ports - 1}, {A: 1, B: 2, Ends: 1, Rate: rate, MaxCircuits: ports - 1}},
 	}
 	transfer := func(name string, bundle, link, from, to int, ms, flows float64) Task {
 		return Task{
-			Name: name, Bits: ms * 1e-3 * rate, Flows: flows, Bundle: bundle, Link: link, Rate: flows * rate, First: 1, Last: in.Intervals,
+			Name: name, Bits: ms * 1e-3 * rate, Flows: flows, Bundle: bundle, Link: link, Rate: flows * rate, FirstInterval: 1, LastInterval: in.Intervals,
 			Uses: []Use{{2 * from, 1 / flows}, {2*to + 1, 1 / flows}},
 		}
 	}
@@ -64,7 +64,7 @@ func TestChain(t *testing.T) {
 				if form.Paper && (solver == "cbc" || ports > 2) {
 					continue // takes long
 				}
-				v, err := NewVariable(chain(ports), form)
+				v, err := NewVariableIntervalModel(chain(ports), form)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -73,7 +73,7 @@ func TestChain(t *testing.T) {
 					t.Errorf("%d ports, %s, %+v: %v ms, want %v", ports, solver, form, got, want)
 				}
 			}
-			f, err := NewFixed(chain(ports), 1e-3, Form{})
+			f, err := NewFixedStepModel(chain(ports), 1e-3, Form{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -144,13 +144,13 @@ func drawInstance(t *rapid.T) *Instance {
 	const rate = 1e9
 	n := rapid.IntRange(2, 3).Draw(t, "transfers")
 	in := &Instance{Pods: []int{3, 4, 3}, Groups: []float64{rate, rate}, Upper: 0.2, Intervals: 2*n - 1}
-	in.Bundles = []Bundle{{A: 0, B: 1, Ends: 1, Rate: rate, Most: 3}, {A: 1, B: 2, Ends: 1, Rate: rate, Most: 3}, {A: 1, B: 1, Ends: 1, Rate: rate, Most: 2}}
+	in.Bundles = []Bundle{{A: 0, B: 1, Ends: 1, Rate: rate, MaxCircuits: 3}, {A: 1, B: 2, Ends: 1, Rate: rate, MaxCircuits: 3}, {A: 1, B: 1, Ends: 1, Rate: rate, MaxCircuits: 2}}
 	for i := range n {
 		flows := float64(rapid.IntRange(1, 3).Draw(t, "flows"))
 		b := rapid.IntRange(0, 2).Draw(t, "bundle")
 		in.Tasks = append(in.Tasks, Task{
 			Name: fmt.Sprint("m", i), Bits: float64(rapid.IntRange(1, 12).Draw(t, "ms")) * 1e-3 * rate, Flows: flows, Bundle: b, Link: b,
-			Uses: []Use{{rapid.IntRange(0, 1).Draw(t, "nic"), 1 / flows}}, Rate: flows * rate, First: 1, Last: in.Intervals,
+			Uses: []Use{{rapid.IntRange(0, 1).Draw(t, "nic"), 1 / flows}}, Rate: flows * rate, FirstInterval: 1, LastInterval: in.Intervals,
 		})
 		for j := range i {
 			if rapid.IntRange(0, 2).Draw(t, "waits") == 0 {
@@ -174,7 +174,7 @@ func TestModels(t *testing.T) {
 		var best float64
 		for n, form := range []Form{{}, {Paper: true}, {Fair: true}} {
 			for k, solver := range solvers {
-				v, err := NewVariable(in, form)
+				v, err := NewVariableIntervalModel(in, form)
 				if err != nil {
 					r.Fatal(err)
 				}
@@ -197,7 +197,7 @@ func TestModels(t *testing.T) {
 				}
 			}
 		}
-		f, err := NewFixed(in, 1e-3, Form{})
+		f, err := NewFixedStepModel(in, 1e-3, Form{})
 		if err != nil {
 			r.Fatal(err)
 		}
@@ -212,7 +212,7 @@ func TestModels(t *testing.T) {
 // A schedule is its own point, and a point of a schedule is feasible.
 func TestPoint(t *testing.T) {
 	solvers := available(t)
-	v, err := NewVariable(chain(4), Form{})
+	v, err := NewVariableIntervalModel(chain(4), Form{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -234,14 +234,14 @@ func TestFewestPorts(t *testing.T) {
 	solvers := available(t)
 	in := chain(4)
 	in.Tasks[1].Bits /= 4 // a is short: one circuit loses little
-	v, err := NewVariable(in, Form{})
+	v, err := NewVariableIntervalModel(in, Form{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	best := v.Seconds(solve(t, v.Model, solvers[0]).Value)
 	for _, tolerance := range []float64{0, 0.2} {
-		v, _ := NewVariable(in, Form{})
-		v.FewestPorts(best * (1 + tolerance))
+		v, _ := NewVariableIntervalModel(in, Form{})
+		v.MinimisePorts(best * (1 + tolerance))
 		s := solve(t, v.Model, solvers[0])
 		got := v.Schedule(s.Values)
 		if got.Makespan > best*(1+tolerance)*(1+1e-6) {
@@ -250,7 +250,7 @@ func TestFewestPorts(t *testing.T) {
 		least := 1 << 30
 		for x := 1; x <= 3; x++ {
 			for y := 1; x+y <= 4; y++ {
-				w, _ := NewVariable(in, Form{})
+				w, _ := NewVariableIntervalModel(in, Form{})
 				for e, n := range []int{x, y} {
 					w.Columns[w.x[e]].Low, w.Columns[w.x[e]].Up = float64(n), float64(n)
 				}

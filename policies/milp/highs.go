@@ -16,7 +16,7 @@ var highs = solver{
 			args = append(args, "--parallel", "off")
 		}
 		if o.TimeLimit > 0 {
-			args = append(args, "--time_limit", number(o.TimeLimit.Seconds()))
+			args = append(args, "--time_limit", formatNumber(o.TimeLimit.Seconds()))
 		}
 		if o.Start != nil {
 			args = append(args, "--read_solution_file", startName)
@@ -25,17 +25,17 @@ var highs = solver{
 	},
 	options: func(o *Options) string {
 		return fmt.Sprintf("mip_rel_gap = %s\nmip_abs_gap = %s\nthreads = %d\nrandom_seed = %d\nwrite_solution_style = 0\n",
-			number(o.Gap), number(o.AbsGap), o.Threads, o.Seed%(1<<31))
+			formatNumber(o.Gap), formatNumber(o.AbsGap), o.Threads, o.Seed%(1<<31))
 	},
 	start: func(b *bytes.Buffer, m *Model, x []float64) { // as in its solution files
 		b.WriteString("Model status\nUnknown\n\n# Primal solution values\nFeasible\n")
-		fmt.Fprintf(b, "Objective %s\n# Columns %d\n", number(m.Value(x)), len(m.Columns))
+		fmt.Fprintf(b, "Objective %s\n# Columns %d\n", formatNumber(m.Value(x)), len(m.Columns))
 		for i := range m.Columns {
-			fmt.Fprintf(b, "%s %s\n", m.Columns[i].Name, number(x[i]))
+			fmt.Fprintf(b, "%s %s\n", m.Columns[i].Name, formatNumber(x[i]))
 		}
 		fmt.Fprintf(b, "# Rows %d\n", len(m.Rows))
 		for i := range m.Rows {
-			fmt.Fprintf(b, "%s %s\n", m.Rows[i].Name, number(m.Rows[i].left(x)))
+			fmt.Fprintf(b, "%s %s\n", m.Rows[i].Name, formatNumber(m.Rows[i].left(x)))
 		}
 	},
 	version: regexp.MustCompile(`(?m)^Running HiGHS (\S+)`),

@@ -35,7 +35,7 @@ type Task struct {
 	// Tail passes at least.
 	Head, Tail float64
 	// First..Last are the intervals, from 1, in which it may be active.
-	First, Last int
+	FirstInterval, LastInterval int
 }
 
 // Use is a task's use of a NIC set: Weight NICs' capacity for each bit a second over the rate of one.
@@ -53,9 +53,9 @@ type Dependency struct {
 // Bundle is a set of parallel circuits between two pods, A and B, or where they are equal to the DP peers of a pod. A
 // circuit takes Ends ports of each pod.
 type Bundle struct {
-	A, B, Ends int
-	Rate       float64 // of a circuit
-	Most       int     // circuits beyond which more are of no use
+	A, B, Ends  int
+	Rate        float64 // of a circuit
+	MaxCircuits int     // circuits beyond which more are of no use
 }
 
 // Schedule is what a solution says, or what a model is to start from.
@@ -95,7 +95,7 @@ func (in *Instance) Check() error {
 		}
 	}
 	for i, b := range in.Bundles {
-		if b.A < 0 || b.A >= len(in.Pods) || b.B < 0 || b.B >= len(in.Pods) || b.Ends < 1 || b.Most < 1 || !(b.Rate > 0) {
+		if b.A < 0 || b.A >= len(in.Pods) || b.B < 0 || b.B >= len(in.Pods) || b.Ends < 1 || b.MaxCircuits < 1 || !(b.Rate > 0) {
 			return fmt.Errorf("milp: bundle %d is %+v", i, b)
 		}
 	}
@@ -104,13 +104,13 @@ func (in *Instance) Check() error {
 
 // links returns the transfers of each link, links in order.
 func (in *Instance) links() [][]int {
-	most := -1
+	maxLink := -1
 	for _, t := range in.Tasks {
 		if t.Bits > 0 {
-			most = max(most, t.Link)
+			maxLink = max(maxLink, t.Link)
 		}
 	}
-	byLink := make([][]int, most+1)
+	byLink := make([][]int, maxLink+1)
 	for i, t := range in.Tasks {
 		if t.Bits > 0 {
 			byLink[t.Link] = append(byLink[t.Link], i)

@@ -63,28 +63,28 @@ type Model struct {
 	Rows    []Row
 }
 
-// Add appends a column and returns its index.
-func (m *Model) Add(c Column) int {
+// AddColumn appends a column and returns its index.
+func (m *Model) AddColumn(c Column) int {
 	m.Columns = append(m.Columns, c)
 	return len(m.Columns) - 1
 }
 
-// Require appends a row. Terms of factor 0 are left out and those of one column joined; a row without terms is left out
+// AddRow appends a row. Terms of factor 0 are left out and those of one column joined; a row without terms is left out
 // where it holds.
-func (m *Model) Require(name string, sense Sense, right float64, terms ...Term) {
-	kept := make([]Term, 0, len(terms))
-	at := make(map[int]int, len(terms))
+func (m *Model) AddRow(name string, sense Sense, right float64, terms ...Term) {
+	merged := make([]Term, 0, len(terms))
+	index := make(map[int]int, len(terms))
 	for _, t := range terms {
-		if k, ok := at[t.Column]; ok {
-			kept[k].Factor += t.Factor
+		if k, ok := index[t.Column]; ok {
+			merged[k].Factor += t.Factor
 			continue
 		}
-		at[t.Column] = len(kept)
-		kept = append(kept, t)
+		index[t.Column] = len(merged)
+		merged = append(merged, t)
 	}
-	kept = slices.DeleteFunc(kept, func(t Term) bool { return t.Factor == 0 })
-	if len(kept) > 0 || sense != AtLeast && right < 0 || sense != AtMost && right > 0 {
-		m.Rows = append(m.Rows, Row{name, kept, sense, right})
+	merged = slices.DeleteFunc(merged, func(t Term) bool { return t.Factor == 0 })
+	if len(merged) > 0 || sense != AtLeast && right < 0 || sense != AtMost && right > 0 {
+		m.Rows = append(m.Rows, Row{name, merged, sense, right})
 	}
 }
 
@@ -92,9 +92,9 @@ func (m *Model) Require(name string, sense Sense, right float64, terms ...Term) 
 // that does not exist, a name twice or one that a file format cannot hold.
 func (m *Model) Check() error {
 	names := map[string]bool{}
-	name := func(what, s string) error {
-		if names[s] || len(s) > maxName || !nameable.MatchString(s) {
-			return fmt.Errorf("milp: a %s has the name %q, which is another's, or not of 1 to %d letters, digits and underscores", what, s, maxName)
+	name := func(kind, s string) error {
+		if names[s] || len(s) > maxName || !validName.MatchString(s) {
+			return fmt.Errorf("milp: a %s has the name %q, which is another's, or not of 1 to %d letters, digits and underscores", kind, s, maxName)
 		}
 		names[s] = true
 		return nil
@@ -130,7 +130,7 @@ func (m *Model) Check() error {
 // maxName is the longest name that every reader takes.
 const maxName = 100
 
-var nameable = regexp.MustCompile(`^[a-zA-Z0-9_]+$`)
+var validName = regexp.MustCompile(`^[a-zA-Z0-9_]+$`)
 
 // Integers returns the number of integer columns.
 func (m *Model) Integers() int {

@@ -38,7 +38,7 @@ func byHand(ports int) *Schedule {
 func TestPointByHand(t *testing.T) {
 	for _, ports := range []int{2, 4} {
 		for _, form := range []Form{{}, {Paper: true}, {Fair: true}} {
-			v, err := NewVariable(chain(ports), form)
+			v, err := NewVariableIntervalModel(chain(ports), form)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -101,7 +101,7 @@ func TestPointByHand(t *testing.T) {
 					t.Errorf("a schedule of another size: %v", err)
 				}
 			}
-			v.FewestPorts(s.Makespan)
+			v.MinimisePorts(s.Makespan)
 			if p, err = v.Point(s); err != nil {
 				t.Fatal(err)
 			}
@@ -116,8 +116,8 @@ func TestPointByHand(t *testing.T) {
 		}
 	}
 	in := chain(2)
-	in.Tasks[1].First = 3 // active in the second interval by hand
-	if v, err := NewVariable(in, Form{}); err != nil {
+	in.Tasks[1].FirstInterval = 3 // active in the second interval by hand
+	if v, err := NewVariableIntervalModel(in, Form{}); err != nil {
 		t.Error(err)
 	} else if _, err := v.Point(byHand(2)); err == nil || !strings.Contains(err.Error(), "a is active in interval 2") {
 		t.Errorf("a task that is active too early: %v", err)
@@ -157,13 +157,13 @@ func TestInstanceRefused(t *testing.T) {
 		{"bundle 1 is", func(in *Instance) { in.Bundles[1].B = 3 }},
 		{"bundle 1 is", func(in *Instance) { in.Bundles[1].B = -1 }},
 		{"bundle 1 is", func(in *Instance) { in.Bundles[1].Ends = 0 }},
-		{"bundle 1 is", func(in *Instance) { in.Bundles[1].Most = 0 }},
+		{"bundle 1 is", func(in *Instance) { in.Bundles[1].MaxCircuits = 0 }},
 		{"bundle 1 is", func(in *Instance) { in.Bundles[1].Rate = 0 }},
 	} {
 		in := chain(2)
 		c.spoil(in)
-		_, variable := NewVariable(in, Form{})
-		_, fixed := NewFixed(in, 1e-3, Form{})
+		_, variable := NewVariableIntervalModel(in, Form{})
+		_, fixed := NewFixedStepModel(in, 1e-3, Form{})
 		if (fixed == nil) != (c.want == "") {
 			t.Errorf("fixed: %v, want %q", fixed, c.want)
 		}
@@ -175,14 +175,14 @@ func TestInstanceRefused(t *testing.T) {
 	}
 	for _, intervals := range [][2]int{{0, 5}, {1, 6}, {4, 3}} {
 		in := chain(2)
-		in.Tasks[1].First, in.Tasks[1].Last = intervals[0], intervals[1]
-		if _, err := NewVariable(in, Form{}); err == nil || !strings.Contains(err.Error(), "may be active in intervals") {
+		in.Tasks[1].FirstInterval, in.Tasks[1].LastInterval = intervals[0], intervals[1]
+		if _, err := NewVariableIntervalModel(in, Form{}); err == nil || !strings.Contains(err.Error(), "may be active in intervals") {
 			t.Errorf("intervals %v: %v", intervals, err)
 		}
 	}
 	in := chain(2)
 	in.Tasks, in.Deps, in.Bundles = in.Tasks[:1], nil, nil
-	if _, err := NewVariable(in, Form{}); err == nil || !strings.Contains(err.Error(), "5 slots of time and 0 bundles make no model") {
+	if _, err := NewVariableIntervalModel(in, Form{}); err == nil || !strings.Contains(err.Error(), "5 slots of time and 0 bundles make no model") {
 		t.Errorf("without bundles: %v", err)
 	}
 }
@@ -196,11 +196,11 @@ func TestHeadsAndTails(t *testing.T) {
 		for i := range in.Tasks {
 			in.Tasks[i].Head, in.Tasks[i].Tail = s.Start[i], max(0, s.Makespan-s.End[i])
 		}
-		in.Tasks[2].First, in.Tasks[2].Last = 5, 5
+		in.Tasks[2].FirstInterval, in.Tasks[2].LastInterval = 5, 5
 		return in
 	}
 	worst := func(in *Instance) float64 {
-		v, err := NewVariable(in, Form{})
+		v, err := NewVariableIntervalModel(in, Form{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -234,13 +234,13 @@ func TestHeadsAndTails(t *testing.T) {
 // TestRequire: terms of one column add up, those that cancel out are left out, and so is a row that then always holds.
 func TestRequire(t *testing.T) {
 	m := &Model{}
-	x, y := m.Add(Column{Name: "x", Up: 9}), m.Add(Column{Name: "y", Up: 9})
-	m.Require("sum", AtMost, 7, Term{x, 1}, Term{y, 2}, Term{x, 2}, Term{y, -2})
-	m.Require("always", AtMost, 0, Term{x, 1}, Term{x, -1})
-	m.Require("always, too", AtLeast, -1, Term{x, 1}, Term{x, -1})
-	m.Require("never", AtLeast, 1, Term{x, 1}, Term{x, -1})
-	m.Require("nor ever", Equal, -1, Term{x, 1}, Term{x, -1})
-	m.Require("not", AtMost, -1)
+	x, y := m.AddColumn(Column{Name: "x", Up: 9}), m.AddColumn(Column{Name: "y", Up: 9})
+	m.AddRow("sum", AtMost, 7, Term{x, 1}, Term{y, 2}, Term{x, 2}, Term{y, -2})
+	m.AddRow("always", AtMost, 0, Term{x, 1}, Term{x, -1})
+	m.AddRow("always, too", AtLeast, -1, Term{x, 1}, Term{x, -1})
+	m.AddRow("never", AtLeast, 1, Term{x, 1}, Term{x, -1})
+	m.AddRow("nor ever", Equal, -1, Term{x, 1}, Term{x, -1})
+	m.AddRow("not", AtMost, -1)
 	var names []string
 	for _, r := range m.Rows {
 		names = append(names, r.Name)

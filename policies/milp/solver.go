@@ -65,14 +65,14 @@ type solver struct {
 	// version and result find themselves in what it says; bound the proved one at the end, which may be missing, and
 	// progress, nil of none, that of each report before, both with an error of up to rounding.
 	version, result, bound, progress *regexp.Regexp
-	rounding                         float64
+	boundError                       float64
 	// status is the end that a result means, "" of none.
-	status func(result, said string) Status
-	fails  bool // its exit status counts, even where it tells a result
+	status           func(result, said string) Status
+	checksExitStatus bool // its exit status counts, even where it tells a result
 	// point is the part of a solution file that holds one, "" where it has none, with lines of which fields from the
 	// given one on are a column's name and its value.
-	point func(text string) string
-	field int
+	point     func(text string) string
+	nameField int
 }
 
 var solvers = []*solver{&highs, &cbc}
@@ -88,7 +88,7 @@ func Solvers() []string {
 
 // Find returns the path of a solver's program, or of any where name is "", and the solver's name. The error is, or
 // wraps, ErrNoSolver.
-func Find(name string) (path, found string, err error) {
+func Find(name string) (path, solverName string, err error) {
 	if name != "" && !slices.Contains(Solvers(), name) {
 		return "", "", fmt.Errorf("milp: unknown solver %q; there are %s", name, strings.Join(Solvers(), " and "))
 	}
@@ -125,11 +125,11 @@ func Solve(ctx context.Context, m *Model, o Options) (*Solution, error) {
 		return nil, fmt.Errorf("milp: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	by := solvers[slices.Index(Solvers(), name)]
-	if err := by.write(dir, m, &o); err != nil {
+	backend := solvers[slices.Index(Solvers(), name)]
+	if err := backend.write(dir, m, &o); err != nil {
 		return nil, fmt.Errorf("milp: writing the model: %w", err)
 	}
-	s, err := by.run(ctx, program, dir, m, &o)
+	s, err := backend.run(ctx, program, dir, m, &o)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
@@ -167,13 +167,13 @@ func (v *solver) run(ctx context.Context, program, dir string, m *Model, o *Opti
 	cmd := exec.CommandContext(ctx, program, v.arguments(o)...)
 	cmd.Dir, cmd.WaitDelay = dir, 5*time.Second
 	isolate(cmd)
-	output, failure := cmd.CombinedOutput()
-	said := strings.ReplaceAll(string(output), "\r\n", "\n")
-	result := lastMatch(v.result, said)
-	s := &Solution{Solver: v.name + " " + lastMatch(v.version, said), Status: v.status(result, said), Bound: math.Inf(-1)}
+	raw, failure := cmd.CombinedOutput()
+	output := strings.ReplaceAll(string(raw), "\r\n", "\n")
+	result := lastMatch(v.result, output)
+	s := &Solution{Solver: v.name + " " + lastMatch(v.version, output), Status: v.status(result, output), Bound: math.Inf(-1)}
 	switch {
-	case failure != nil && (v.fails || s.Status == ""):
-		last := strings.TrimSpace(said)
+	case failure != nil && (v.checksExitStatus || s.Status == ""):
+		last := strings.TrimSpace(output)
 		return nil, fmt.Errorf("%w: %v; its last line was %q", ErrSolver, failure, last[strings.LastIndexByte(last, '\n')+1:])
 	case s.Status == "":
 		return nil, fmt.Errorf("%w: it ended with %q", ErrSolver, result)
@@ -185,17 +185,17 @@ func (v *solver) run(ctx context.Context, program, dir string, m *Model, o *Opti
 		return nil, fmt.Errorf("%w: %v", ErrSolver, err)
 	}
 	if point := v.point(string(text)); point != "" {
-		if s.Values, err = readValues(point, m, v.field); err != nil {
+		if s.Values, err = readValues(point, m, v.nameField); err != nil {
 			return nil, err
 		}
 		s.Value = m.Value(s.Values)
 	}
-	if bound, err := strconv.ParseFloat(lastMatch(v.bound, said), 64); err == nil {
-		s.Bound = bound - v.rounding
+	if bound, err := strconv.ParseFloat(lastMatch(v.bound, output), 64); err == nil {
+		s.Bound = bound - v.boundError
 	} else if s.Status == Optimal && s.Values != nil { // a linear program, or without a tree
 		s.Bound = s.Value
-	} else if bound, err := strconv.ParseFloat(lastMatch(v.progress, said), 64); err == nil {
-		s.Bound = bound - v.rounding
+	} else if bound, err := strconv.ParseFloat(lastMatch(v.progress, output), 64); err == nil {
+		s.Bound = bound - v.boundError
 	}
 	if s.Values != nil {
 		s.Bound = min(s.Bound, s.Value)
@@ -218,9 +218,9 @@ func lastMatch(re *regexp.Regexp, text string) string {
 // readValues reads lines of which one field is a column's name and the next its value; columns that no line names are
 // 0.
 func readValues(text string, m *Model, name int) ([]float64, error) {
-	at := make(map[string]int, len(m.Columns))
+	index := make(map[string]int, len(m.Columns))
 	for i := range m.Columns {
-		at[m.Columns[i].Name] = i
+		index[m.Columns[i].Name] = i
 	}
 	x := make([]float64, len(m.Columns))
 	for line := range strings.Lines(text) {
@@ -228,7 +228,7 @@ func readValues(text string, m *Model, name int) ([]float64, error) {
 		if len(f) < name+2 {
 			continue
 		}
-		i, ok := at[f[name]]
+		i, ok := index[f[name]]
 		v, err := strconv.ParseFloat(f[name+1], 64)
 		if !ok || err != nil {
 			return nil, fmt.Errorf("%w: its solution has the line %q", ErrSolver, line)

@@ -18,13 +18,13 @@ func storedInstances() []*Instance {
 		const rate = 1e9
 		n := 2 + rng.IntN(3)
 		in := &Instance{Pods: []int{3, 4, 3}, Groups: []float64{rate, rate / 2}, Upper: 0.05 + float64(rng.IntN(3))/100, Intervals: n + 1 + rng.IntN(2)}
-		in.Bundles = []Bundle{{A: 0, B: 1, Ends: 1, Rate: rate, Most: 3}, {A: 1, B: 2, Ends: 2, Rate: rate / 4, Most: 2}, {A: 1, B: 1, Ends: 1, Rate: rate, Most: 2}}
+		in.Bundles = []Bundle{{A: 0, B: 1, Ends: 1, Rate: rate, MaxCircuits: 3}, {A: 1, B: 2, Ends: 2, Rate: rate / 4, MaxCircuits: 2}, {A: 1, B: 1, Ends: 1, Rate: rate, MaxCircuits: 2}}
 		for i := range n {
 			flows := float64(1 + rng.IntN(3))
 			b := rng.IntN(3)
 			k := Task{
 				Name: fmt.Sprint("m", i), Bits: float64(1+rng.IntN(12)) * 1e-3 * rate, Flows: flows, Bundle: b, Link: b,
-				Uses: []Use{{rng.IntN(2), 1 / flows}}, Rate: flows * rate, First: 1 + rng.IntN(2), Last: in.Intervals - rng.IntN(2),
+				Uses: []Use{{rng.IntN(2), 1 / flows}}, Rate: flows * rate, FirstInterval: 1 + rng.IntN(2), LastInterval: in.Intervals - rng.IntN(2),
 				Head: float64(rng.IntN(3)) * 1e-3, Tail: float64(rng.IntN(3)) * 1e-3,
 			}
 			if rng.IntN(4) == 0 {
@@ -63,20 +63,20 @@ func TestStoredModels(t *testing.T) {
 		digest := fnv.New64a()
 		rng := rand.New(rand.NewPCG(2, 71))
 		for i, in := range storedInstances() {
-			var z *slots
+			var z *slotModel
 			var schedule func(values []float64) *Schedule
 			if c.step == 0 {
-				v, err := NewVariable(in, c.form)
+				v, err := NewVariableIntervalModel(in, c.form)
 				if err != nil {
 					t.Fatalf("%s of instance %d: %v", c.name, i, err)
 				}
-				z, schedule = &v.slots, v.Schedule
+				z, schedule = &v.slotModel, v.Schedule
 			} else {
-				f, err := NewFixed(in, c.step, c.form)
+				f, err := NewFixedStepModel(in, c.step, c.form)
 				if err != nil {
 					t.Fatalf("%s of instance %d: %v", c.name, i, err)
 				}
-				z, schedule = &f.slots, f.Schedule
+				z, schedule = &f.slotModel, f.Schedule
 			}
 			m := z.Model
 			write := func() {
@@ -97,7 +97,7 @@ func TestStoredModels(t *testing.T) {
 				values[k] = float64(rng.IntN(4))
 			}
 			fmt.Fprintf(digest, "%.9g\n", []any{*schedule(values)})
-			z.FewestPorts(0.04)
+			z.MinimisePorts(0.04)
 			write()
 		}
 		if got := digest.Sum64(); got != c.want {
@@ -118,7 +118,7 @@ func TestFixedRefuses(t *testing.T) {
 		{1, maxSlices, "0 bundles make no model"},
 	} {
 		in := &Instance{Upper: c.upper}
-		if _, err := NewFixed(in, c.step, Form{}); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := NewFixedStepModel(in, c.step, Form{}); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("slices of %g in %g: %v, want %q", c.step, c.upper, err, c.want)
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	"strconv"
 )
 
-// number writes v with all its digits.
-func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+// formatNumber writes v with all its digits.
+func formatNumber(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
 // WriteMPS writes the model in free MPS format, which every MIP solver reads. The only error is the writer's.
 func (m *Model) WriteMPS(w io.Writer) error {
@@ -30,29 +30,29 @@ func (m *Model) WriteMPS(w io.Writer) error {
 		}
 	}
 	integer, markers := false, 0
-	marker := func(now bool) {
-		if now == integer {
+	marker := func(isInteger bool) {
+		if isInteger == integer {
 			return
 		}
-		integer = now
-		fmt.Fprintf(b, " MARKER%d 'MARKER' '%s'\n", markers, map[bool]string{true: "INTORG", false: "INTEND"}[now])
+		integer = isInteger
+		fmt.Fprintf(b, " MARKER%d 'MARKER' '%s'\n", markers, map[bool]string{true: "INTORG", false: "INTEND"}[isInteger])
 		markers++
 	}
 	for i := range m.Columns {
 		c := &m.Columns[i]
 		marker(c.Integer)
 		if c.Cost != 0 || len(byColumn[i]) == 0 { // a column must appear
-			fmt.Fprintf(b, " %s cost %s\n", c.Name, number(c.Cost))
+			fmt.Fprintf(b, " %s cost %s\n", c.Name, formatNumber(c.Cost))
 		}
 		for _, e := range byColumn[i] {
-			fmt.Fprintf(b, " %s %s %s\n", c.Name, m.Rows[e.row].Name, number(e.factor))
+			fmt.Fprintf(b, " %s %s %s\n", c.Name, m.Rows[e.row].Name, formatNumber(e.factor))
 		}
 	}
 	marker(false)
 	b.WriteString("RHS\n")
 	for i := range m.Rows {
 		if m.Rows[i].Right != 0 {
-			fmt.Fprintf(b, " RHS %s %s\n", m.Rows[i].Name, number(m.Rows[i].Right))
+			fmt.Fprintf(b, " RHS %s %s\n", m.Rows[i].Name, formatNumber(m.Rows[i].Right))
 		}
 	}
 	b.WriteString("BOUNDS\n")
@@ -63,18 +63,18 @@ func (m *Model) WriteMPS(w io.Writer) error {
 			fmt.Fprintf(b, " BV BND %s\n", c.Name)
 			continue
 		case c.Low == c.Up:
-			fmt.Fprintf(b, " FX BND %s %s\n", c.Name, number(c.Low))
+			fmt.Fprintf(b, " FX BND %s %s\n", c.Name, formatNumber(c.Low))
 			continue
 		}
 		if c.Low != 0 {
-			fmt.Fprintf(b, " LO BND %s %s\n", c.Name, number(c.Low))
+			fmt.Fprintf(b, " LO BND %s %s\n", c.Name, formatNumber(c.Low))
 		}
 		if math.IsInf(c.Up, 1) {
 			if c.Integer { // whose upper bound some readers take to be 1
 				fmt.Fprintf(b, " PL BND %s\n", c.Name)
 			}
 		} else {
-			fmt.Fprintf(b, " UP BND %s %s\n", c.Name, number(c.Up))
+			fmt.Fprintf(b, " UP BND %s %s\n", c.Name, formatNumber(c.Up))
 		}
 	}
 	b.WriteString("ENDATA\n")
@@ -97,7 +97,7 @@ func (m *Model) WriteLP(w io.Writer) error {
 			if t.Factor < 0 {
 				sign = "-"
 			}
-			fmt.Fprintf(b, " %s %s %s", sign, number(math.Abs(t.Factor)), m.Columns[t.Column].Name)
+			fmt.Fprintf(b, " %s %s %s", sign, formatNumber(math.Abs(t.Factor)), m.Columns[t.Column].Name)
 		}
 	}
 	var costs []Term
@@ -116,7 +116,7 @@ func (m *Model) WriteLP(w io.Writer) error {
 		r := &m.Rows[i]
 		fmt.Fprintf(b, " %s:", r.Name)
 		terms(r.Terms)
-		fmt.Fprintf(b, " %s %s\n", [...]string{"<=", ">=", "="}[r.Sense], number(r.Right))
+		fmt.Fprintf(b, " %s %s\n", [...]string{"<=", ">=", "="}[r.Sense], formatNumber(r.Right))
 	}
 	b.WriteString("Bounds\n")
 	var binaries, generals []string
@@ -131,11 +131,11 @@ func (m *Model) WriteLP(w io.Writer) error {
 		}
 		switch {
 		case c.Low == c.Up:
-			fmt.Fprintf(b, " %s = %s\n", c.Name, number(c.Low))
+			fmt.Fprintf(b, " %s = %s\n", c.Name, formatNumber(c.Low))
 		case math.IsInf(c.Up, 1) && c.Low != 0:
-			fmt.Fprintf(b, " %s >= %s\n", c.Name, number(c.Low))
+			fmt.Fprintf(b, " %s >= %s\n", c.Name, formatNumber(c.Low))
 		case !math.IsInf(c.Up, 1):
-			fmt.Fprintf(b, " %s <= %s <= %s\n", number(c.Low), c.Name, number(c.Up))
+			fmt.Fprintf(b, " %s <= %s <= %s\n", formatNumber(c.Low), c.Name, formatNumber(c.Up))
 		}
 	}
 	for _, s := range []struct {

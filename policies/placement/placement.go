@@ -12,7 +12,7 @@ import (
 
 // A pod's cubes stand in a grid of 4 x 4 x 4, cube x*16 + y*4 + z at (x, y, z); so do the chips of a cube, in one word.
 // Where optical switches join the cubes the grid has no meaning but to number them.
-const grid = 4
+const gridSide = 4
 
 // Cube is what of a cube is taken and what is not there.
 type Cube struct {
@@ -25,8 +25,8 @@ type Cube struct {
 	Closed int16
 }
 
-// Whole reports whether a slice of whole cubes can have it.
-func (c *Cube) Whole() bool { return c.Used|c.Down|c.Held == 0 && c.Unlinked == 0 && c.Closed == 0 }
+// IsFree reports whether a slice of whole cubes can have it.
+func (c *Cube) IsFree() bool { return c.Used|c.Down|c.Held == 0 && c.Unlinked == 0 && c.Closed == 0 }
 
 // Pod is the state of a pod.
 type Pod struct {
@@ -52,7 +52,7 @@ func NewPod() *Pod {
 func (p *Pod) Free() uint64 {
 	free := uint64(0)
 	for i := range p.Cubes {
-		if p.Cubes[i].Whole() {
+		if p.Cubes[i].IsFree() {
 			free |= 1 << i
 		}
 	}
@@ -90,24 +90,24 @@ type Row struct {
 func Table() []Row {
 	return []Row{
 		{"static-first-fit", "Cubes are a fixed grid of 4x4x4 with wrap-around links; a slice is a box of it in any rotation, the first that is free. Slices longer than the grid never fit.",
-			func() Policy { return &static{} }},
+			func() Policy { return &fixedGrid{} }},
 		{"static-best-fit", "As static-first-fit, of all boxes that are free the one that leaves the largest free box.",
-			func() Policy { return &static{best: true} }},
+			func() Policy { return &fixedGrid{bestFit: true} }},
 		{"static-hilbert", "Cubes in a row on a Hilbert curve through a fixed grid, the first that are free; shapes do not matter.",
-			func() Policy { return hilbert{} }},
+			func() Policy { return hilbertRow{} }},
 		{"folding", "As static-first-fit; a slice may also be folded: a long dimension winds through a thin one, as in RFold.",
-			func() Policy { return &static{fold: true} }},
+			func() Policy { return &fixedGrid{canFold: true} }},
 		{"reconfigurable", "Any free cubes, joined by optical switches: those whose connections need fewest changes.",
-			func() Policy { return reconfigurable{} }},
+			func() Policy { return reconfigurablePods{} }},
 		{"best-fit-subcube", "As reconfigurable; slices below a cube go to the fullest cube that has room.",
-			func() Policy { return reconfigurable{fullest: true} }},
+			func() Policy { return reconfigurablePods{prefersFullest: true} }},
 		{"aware", "As best-fit-subcube; of all slices of as many whole cubes as a job asks for, twisted or not, it gets that on which its step is shortest, by the loads of links under its traffic.",
-			func() Policy { return aware{reconfigurable{fullest: true}} }},
+			func() Policy { return shapeAware{reconfigurablePods{prefersFullest: true}} }},
 	}
 }
 
-// blocks returns the places of a slice below a cube, in any rotation, at multiples of its sides: buddies.
-func blocks(s fleet.Shape) []uint64 { return buddies()[s.Dims] }
+// subcubeBlocks returns the places of a slice below a cube, in any rotation, at multiples of its sides: buddies.
+func subcubeBlocks(s fleet.Shape) []uint64 { return buddies()[s.Dims] }
 
 // buddies are the blocks of all slices below a cube, by their sides.
 var buddies = sync.OnceValue(func() map[[3]int][]uint64 {
@@ -145,23 +145,23 @@ var boxLists sync.Map
 
 func listBoxes(sides, step [3]int, wrap bool) []uint64 {
 	var list []uint64
-	seen := map[uint64]bool{}
+	known := map[uint64]bool{}
 	for _, turn := range [][3]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
-		var side, by, starts [3]int
+		var side, turnedStep, starts [3]int
 		for d, t := range turn {
-			side[d], by[d] = sides[t], step[t]
-			if starts[d] = grid / max(1, by[d]); side[d] > grid {
+			side[d], turnedStep[d] = sides[t], step[t]
+			if starts[d] = gridSide / max(1, turnedStep[d]); side[d] > gridSide {
 				return nil
 			}
-			if wrap && side[d] == grid {
+			if wrap && side[d] == gridSide {
 				starts[d] = 1
 			}
 		}
 		for x := range starts[0] {
 			for y := range starts[1] {
 				for z := range starts[2] {
-					if m := box([3]int{x * by[0], y * by[1], z * by[2]}, side); !seen[m] {
-						seen[m] = true
+					if m := box([3]int{x * turnedStep[0], y * turnedStep[1], z * turnedStep[2]}, side); !known[m] {
+						known[m] = true
 						list = append(list, m)
 					}
 				}
@@ -172,22 +172,22 @@ func listBoxes(sides, step [3]int, wrap bool) []uint64 {
 }
 
 // box returns the places of a box, wrapped round the grid.
-func box(at, side [3]int) uint64 {
+func box(origin, side [3]int) uint64 {
 	m := uint64(0)
 	for x := range side[0] {
 		for y := range side[1] {
 			for z := range side[2] {
-				m |= 1 << ((at[0]+x)%grid*grid*grid + (at[1]+y)%grid*grid + (at[2]+z)%grid)
+				m |= 1 << ((origin[0]+x)%gridSide*gridSide*gridSide + (origin[1]+y)%gridSide*gridSide + (origin[2]+z)%gridSide)
 			}
 		}
 	}
 	return m
 }
 
-// part places a slice below a cube: in the first cube that has room, or in the fullest. It keeps out of empty cubes
+// placeInCube places a slice below a cube: in the first cube that has room, or in the fullest. It keeps out of empty cubes
 // while another has room.
-func part(p *Pod, list []uint64, fullest bool) (Place, bool) {
-	best, chips, found := 0, uint64(0), -1
+func placeInCube(p *Pod, list []uint64, prefersFullest bool) (Place, bool) {
+	bestRank, chips, bestCube := 0, uint64(0), -1
 	for i := range p.Cubes {
 		c := &p.Cubes[i]
 		if c.Closed > 0 {
@@ -195,27 +195,27 @@ func part(p *Pod, list []uint64, fullest bool) (Place, bool) {
 		}
 		used := bits.OnesCount64(c.Used)
 		rank := used
-		if !fullest {
+		if !prefersFullest {
 			rank = min(used, 1)
 		}
-		if found >= 0 && rank <= best {
+		if bestCube >= 0 && rank <= bestRank {
 			continue
 		}
 		for _, m := range list {
 			if (c.Used|c.Down|c.Held)&m == 0 {
-				best, chips, found = rank, m, i
+				bestRank, chips, bestCube = rank, m, i
 				break
 			}
 		}
 	}
-	if found < 0 {
+	if bestCube < 0 {
 		return Place{}, false
 	}
-	return Place{Cubes: []int8{int8(found)}, Chips: chips}, true
+	return Place{Cubes: []int8{int8(bestCube)}, Chips: chips}, true
 }
 
-// cubesOf lists the cubes of a word, by number.
-func cubesOf(m uint64) []int8 {
+// cubeList lists the cubes of a word, by number.
+func cubeList(m uint64) []int8 {
 	list := make([]int8, 0, bits.OnesCount64(m))
 	for ; m != 0; m &= m - 1 {
 		list = append(list, int8(bits.TrailingZeros64(m)))

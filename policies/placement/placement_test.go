@@ -66,7 +66,7 @@ func TestPlacesAreFree(t *testing.T) {
 			}
 			seen := uint64(0)
 			for _, c := range at.Cubes {
-				if !p.Cubes[c].Whole() || seen>>c&1 == 1 {
+				if !p.Cubes[c].IsFree() || seen>>c&1 == 1 {
 					t.Fatalf("%s: %s on cube %d: %+v", row.Name, s, c, p.Cubes[c])
 				}
 				seen |= 1 << c
@@ -114,7 +114,7 @@ func boxFits(p *Pod, s fleet.Shape) bool {
 			for i := range side[0] * side[1] * side[2] {
 				x, y, z := i/(side[1]*side[2]), i/side[2]%side[1], i%side[2]
 				at := (corner/16+x)%4*16 + (corner/4%4+y)%4*4 + (corner%4+z)%4
-				free = free && p.Cubes[at].Whole()
+				free = free && p.Cubes[at].IsFree()
 			}
 			if free {
 				return true
@@ -129,7 +129,7 @@ func TestBestFit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := randomPod(t)
 		s := rapid.SampledFrom(mixShapes()).Draw(t, "slice")
-		of := &static{best: true}
+		of := &fixedGrid{bestFit: true}
 		at, ok := of.Place(p, s)
 		if !ok || s.Cubes() == 0 {
 			return
@@ -138,9 +138,9 @@ func TestBestFit(t *testing.T) {
 		for _, c := range at.Cubes {
 			took |= 1 << c
 		}
-		left := of.largest(p.Free()&^took, -1)
+		left := of.largestBox(p.Free()&^took, -1)
 		for _, m := range of.places(s) {
-			if m&^p.Free() == 0 && of.largest(p.Free()&^m, -1) > left {
+			if m&^p.Free() == 0 && of.largestBox(p.Free()&^m, -1) > left {
 				t.Fatalf("%s on %x leaves %d cubes, on %x more", s, took, left, m)
 			}
 		}
@@ -171,13 +171,13 @@ func TestCurve(t *testing.T) {
 
 // TestFolded: a slice of 8 cubes in a row is folded into boxes that it does not fit otherwise.
 func TestFolded(t *testing.T) {
-	if got := folded([3]int{1, 1, 8}); !slices.Contains(got, [3]int{2, 2, 2}) || !slices.Contains(got, [3]int{1, 2, 4}) {
+	if got := foldedShapes([3]int{1, 1, 8}); !slices.Contains(got, [3]int{2, 2, 2}) || !slices.Contains(got, [3]int{1, 2, 4}) {
 		t.Errorf("1x1x8 folds into %v", got)
 	}
-	if got := folded([3]int{2, 2, 2}); len(got) != 0 {
+	if got := foldedShapes([3]int{2, 2, 2}); len(got) != 0 {
 		t.Errorf("2x2x2 folds into %v", got)
 	}
-	if _, ok := (&static{fold: true}).Place(NewPod(), fleet.Shape{Dims: [3]int{4, 4, 32}}); !ok {
+	if _, ok := (&fixedGrid{canFold: true}).Place(NewPod(), fleet.Shape{Dims: [3]int{4, 4, 32}}); !ok {
 		t.Error("4x4x32 does not fit a pod that is empty when it may be folded")
 	}
 }
@@ -244,7 +244,7 @@ func TestMostBoxes(t *testing.T) {
 			}
 			return best
 		}
-		if got, want := MostBoxes(free, sides), all(0, free); got != want {
+		if got, want := MaxBoxes(free, sides), all(0, free); got != want {
 			t.Fatalf("%d boxes of %v in %x, want %d", got, sides, free, want)
 		}
 	})
@@ -260,7 +260,7 @@ func BenchmarkMostBoxes(b *testing.B) {
 				for range taken {
 					free &^= 1 << r.IntN(64)
 				}
-				MostBoxes(free, [3]int{2, 2, 2})
+				MaxBoxes(free, [3]int{2, 2, 2})
 			}
 		})
 	}
@@ -270,7 +270,7 @@ func BenchmarkMostBoxes(b *testing.B) {
 // each twisted as well if it can be, behind the slice that was asked for.
 func TestReshapes(t *testing.T) {
 	for _, want := range mixShapes() {
-		n, list := want.Cubes(), aware{}.Reshapes(want)
+		n, list := want.Cubes(), shapeAware{}.Reshapes(want)
 		if list[0] != want {
 			t.Errorf("the first slice for %s is %s", want, list[0])
 		}
@@ -319,7 +319,7 @@ func TestRewires(t *testing.T) {
 	}
 	var w Wiring
 	flat := fleet.Shape{Dims: [3]int{2, 2, 1}}
-	if _, err := w.Of(flat); err == nil || !strings.Contains(err.Error(), "placement: slice") {
+	if _, err := w.Neighbours(flat); err == nil || !strings.Contains(err.Error(), "placement: slice") {
 		t.Errorf("links between cubes of %s: %v", flat, err)
 	}
 	if made, err := w.Connect(full, flat, nil); err == nil {
@@ -335,10 +335,10 @@ func TestFirstFit(t *testing.T) {
 		if s.Cubes() == 0 {
 			return
 		}
-		of := &static{}
+		of := &fixedGrid{}
 		at, ok := of.Place(p, s)
 		i := slices.IndexFunc(of.places(s), func(m uint64) bool { return m&^p.Free() == 0 })
-		if ok != (i >= 0) || ok && !slices.Equal(at.Cubes, cubesOf(of.places(s)[i])) {
+		if ok != (i >= 0) || ok && !slices.Equal(at.Cubes, cubeList(of.places(s)[i])) {
 			t.Fatalf("%s is at %v (%v), want place %d", s, at.Cubes, ok, i)
 		}
 	})

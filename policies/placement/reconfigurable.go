@@ -6,15 +6,15 @@ import (
 	"sim/workloads/fleet"
 )
 
-// reconfigurable joins any free cubes by optical switches, so that a slice fits where enough are free (Sec. 3 of the
+// reconfigurablePods joins any free cubes by optical switches, so that a slice fits where enough are free (Sec. 3 of the
 // paper). Of those it takes a run of cubes that are connected already where there is one, then the lowest numbers.
-type reconfigurable struct{ fullest bool }
+type reconfigurablePods struct{ prefersFullest bool }
 
-func (reconfigurable) Rewires() bool { return true }
+func (reconfigurablePods) Rewires() bool { return true }
 
-func (r reconfigurable) Place(p *Pod, want fleet.Shape) (Place, bool) {
+func (r reconfigurablePods) Place(p *Pod, want fleet.Shape) (Place, bool) {
 	if want.Cubes() == 0 {
-		return part(p, blocks(want), r.fullest)
+		return placeInCube(p, subcubeBlocks(want), r.prefersFullest)
 	}
 	free, n := p.Free(), want.Cubes()
 	if bits.OnesCount64(free) < n {

@@ -40,7 +40,7 @@ func TestStoredPlaces(t *testing.T) {
 				s := shapes[rng.IntN(len(shapes))]
 				at, ok := policy.Place(p, s)
 				fmt.Fprintln(digest, s, at.Cubes, at.Chips, ok, p.Free())
-				if a, ok := policy.(aware); ok {
+				if a, ok := policy.(shapeAware); ok {
 					fmt.Fprintln(digest, a.Reshapes(s))
 				}
 				if ok {

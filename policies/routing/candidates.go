@@ -10,9 +10,9 @@ import (
 
 // Who may take wild hops (WildFirst.Use).
 const (
-	Needed  = "needed"   // pairs all of whose shortest dimension-ordered routes are down
-	AnyDead = "any-dead" // pairs that have a dead one among them
-	All     = "all"      // every pair
+	UseNeeded  = "needed"   // pairs all of whose shortest dimension-ordered routes are down
+	UseAnyDead = "any-dead" // pairs that have a dead one among them
+	UseAll     = "all"      // every pair
 )
 
 // WildFirst routes around links that are down by at most one wild hop along each dimension, taken first, and then in
@@ -57,7 +57,7 @@ func NewCandidates(p *Problem, w WildRule) (*Candidates, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Candidates{rule: w, use: cmp.Or(w.Use, All)}
+	c := &Candidates{rule: w, use: cmp.Or(w.Use, UseAll)}
 	if c.wildDims, err = parseDims(p.Torus, w.Wild); err != nil {
 		return nil, err
 	}
@@ -95,10 +95,10 @@ func (c *Candidates) listWildHops() {
 	c.wildHops = all
 }
 
-// Of returns the live candidate paths of a flow, shortest first and with fewer wild hops first among these, each of its
+// Paths returns the live candidate paths of a flow, shortest first and with fewer wild hops first among these, each of its
 // ports once; none where every one is dead. Paths that come to a node twice are left out. Their virtual channels are
 // those of this flow: one that a translation takes it to has the same ports, and the channels that Channels sets.
-func (c *Candidates) Of(f engine.Flow) [][]engine.Step {
+func (c *Candidates) Paths(f engine.Flow) [][]engine.Step {
 	if f.Src == f.Dst {
 		return [][]engine.Step{{}}
 	}
@@ -115,7 +115,7 @@ func (c *Candidates) Of(f engine.Flow) [][]engine.Step {
 		}
 		paths = append(paths, slices.Clone(path))
 	}
-	if c.use == All || hasDown && c.use == AnyDead || len(paths) == 0 {
+	if c.use == UseAll || hasDown && c.use == UseAnyDead || len(paths) == 0 {
 		paths = c.appendWild(f, paths, c.rule.Free)
 		if len(paths) == 0 && !c.rule.Free && c.geometry.Shift != nil {
 			paths = c.appendWild(f, paths, true)
@@ -123,7 +123,7 @@ func (c *Candidates) Of(f engine.Flow) [][]engine.Step {
 	}
 	slices.SortStableFunc(paths, func(a, b []engine.Step) int { return len(a) - len(b) })
 	for _, path := range paths {
-		c.Channels(f.Src, path)
+		c.SetChannels(f.Src, path)
 	}
 	return paths
 }
@@ -152,8 +152,8 @@ func (c *Candidates) appendWild(f engine.Flow, paths [][]engine.Step, free bool)
 	return paths
 }
 
-// Channels sets the virtual channels of a path of candidates' ports from a node.
-func (c *Candidates) Channels(from int32, path []engine.Step) {
+// SetChannels sets the virtual channels of a path of candidates' ports from a node.
+func (c *Candidates) SetChannels(from int32, path []engine.Step) {
 	c.geometry.setChannels(from, path, true)
 }
 

@@ -31,7 +31,7 @@ func wholeSet(t testing.TB, p *Problem, w WildRule, segments bool) (cycle packet
 	degree, link := p.Torus.Ports()
 	d := packet.NewDependencies(p.Network, degree, link, 2)
 	for _, f := range p.Flows {
-		all := c.Of(f)
+		all := c.Paths(f)
 		if len(all) == 0 {
 			unreachable++
 		}
@@ -153,7 +153,7 @@ func TestTwistedRestrictions(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, f := range p.Flows {
-		for _, path := range c.Of(f) {
+		for _, path := range c.Paths(f) {
 			at := f.Src
 			for _, s := range path[:c.geometry.countWild(path)] {
 				d := s.Port() / 2
@@ -233,7 +233,7 @@ func TestCandidates(t *testing.T) {
 		}
 		return text
 	}
-	for _, use := range []string{Needed, AnyDead, All} {
+	for _, use := range []string{UseNeeded, UseAnyDead, UseAll} {
 		c, err := NewCandidates(p, WildRule{WildFirst{Wild: named(wild...), Use: use}, named(order...), true})
 		if err != nil {
 			t.Fatal(err)
@@ -247,7 +247,7 @@ func TestCandidates(t *testing.T) {
 			ties, live := 0, 0
 			for _, first := range []int{0, 1, -1} {
 				for _, second := range []int{0, 1, -1} {
-					if (first != 0 || second != 0) && (use == Needed && live > 0 || use == AnyDead && live == ties) {
+					if (first != 0 || second != 0) && (use == UseNeeded && live > 0 || use == UseAnyDead && live == ties) {
 						continue
 					}
 					var hops [][2]int
@@ -277,7 +277,7 @@ func TestCandidates(t *testing.T) {
 					}
 				}
 			}
-			got := c.Of(engine.Flow{Src: src, Dst: dst})
+			got := c.Paths(engine.Flow{Src: src, Dst: dst})
 			last := 0
 			for _, path := range got {
 				text := ""
@@ -321,7 +321,7 @@ func TestSegments(t *testing.T) {
 		{at(0, 3, 7), []engine.Step{3, 4, 4, 2, 2, 2}, []int{0, 0, 1, 0, 0, 1}}, // wild y, Z and Y cross
 	} {
 		path := slices.Clone(w.path)
-		c.Channels(w.from, path)
+		c.SetChannels(w.from, path)
 		for i, s := range path {
 			if s.Channel() != w.want[i] || s.Port() != w.path[i].Port() {
 				t.Errorf("ports %v from %v take channel %d on hop %d, want %v", w.path, p.Torus.At(w.from), s.Channel(), i, w.want)

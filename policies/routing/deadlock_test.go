@@ -28,7 +28,7 @@ func TestDeadlock(t *testing.T) {
 		degree, link := o.Ports()
 		d := packet.NewDependencies(n, degree, link, 2)
 		for _, f := range p.Flows {
-			for _, steps := range c.Of(f) {
+			for _, steps := range c.Paths(f) {
 				if err := d.Add(f.Src, steps); err != nil {
 					t.Fatal(err)
 				}
@@ -74,7 +74,7 @@ func pairsAlong(t *testing.T, o *torus.Torus, p *Problem, cyclic, other *Candida
 	instead = &packet.Work{Paths: &engine.Paths{Degree: degree, Link: link}}
 	find := func(from, to packet.Channel) (engine.Flow, []engine.Step) {
 		for _, f := range p.Flows {
-			for _, steps := range cyclic.Of(f) {
+			for _, steps := range cyclic.Paths(f) {
 				at, last := f.Src, packet.Channel{Link: -1}
 				for _, s := range steps {
 					l := link[int(at)*degree+s.Port()]
@@ -94,7 +94,7 @@ func pairsAlong(t *testing.T, o *torus.Torus, p *Problem, cyclic, other *Candida
 		along.Flows = append(along.Flows, f)
 		along.Paths.Add(steps...)
 		instead.Flows = append(instead.Flows, f)
-		paths := other.Of(f)
+		paths := other.Paths(f)
 		instead.Paths.Add(paths[len(paths)-1]...)
 	}
 	if fmt.Sprint(along.Paths.Step) == fmt.Sprint(instead.Paths.Step) {

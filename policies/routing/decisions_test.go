@@ -103,7 +103,7 @@ func decided(p *Problem, d *Decision) string {
 			}
 		}
 	}
-	line := fmt.Sprintf("%x bound %.6g %q split %.6g least %d %d", digest.Sum64(), d.Bound, d.BoundModel, d.BoundSplit, d.Least, d.LeastSplit)
+	line := fmt.Sprintf("%x bound %.6g %q split %.6g least %d %d", digest.Sum64(), d.Bound, d.BoundModel, d.BoundSplit, d.MakespanBound, d.MakespanBoundSplit)
 	for _, k := range slices.Sorted(maps.Keys(d.Metrics)) {
 		line += fmt.Sprintf(" %s %.6g", k, d.Metrics[k])
 	}
@@ -146,8 +146,8 @@ func TestDecisions(t *testing.T) {
 		{"dor", "dor", func(*Options) {}, 0x38db0df3ebbcb967},
 		{"dor, x first", "dor", func(o *Options) { o.Order = []string{"x", "y"} }, 0xda0f4b7905b82430},
 		{"wild-first", "wild-first", func(*Options) {}, 0xb8e41c9c24e529ba},
-		{"wild-first where needed", "wild-first", func(o *Options) { o.WildFirst.Use = Needed }, 0x397d0785c673563b},
-		{"wild-first for all", "wild-first", func(o *Options) { o.WildFirst = WildFirst{Use: All, Wild: []string{"x"}} }, 0xfcc362db519b9626},
+		{"wild-first where needed", "wild-first", func(o *Options) { o.WildFirst.Use = UseNeeded }, 0x397d0785c673563b},
+		{"wild-first for all", "wild-first", func(o *Options) { o.WildFirst = WildFirst{Use: UseAll, Wild: []string{"x"}} }, 0xfcc362db519b9626},
 		{"shortest", "shortest", func(*Options) {}, 0xd8418cf51d697783},
 		{"ecmp", "ecmp", func(*Options) {}, 0x5c0142b7733eae1e},
 		{"ecmp by node", "ecmp", func(o *Options) { o.ECMP.Draw = DrawNode }, 0x230b8d7ede55871e},
@@ -160,7 +160,7 @@ func TestDecisions(t *testing.T) {
 		{"optimised", "route-optimised", func(o *Options) { o.Optimised = small }, 0x7b254facaee0c280},
 		{"optimised, no cap", "route-optimised", func(o *Options) { o.Seed, o.Optimised = 6, Optimised{Budget: 40_000, Rounds: 300, NeighbourCap: -1} }, 0x6348e0ce53be391a},
 		{"optimised, cap 1", "route-optimised", func(o *Options) { o.Optimised = small; o.Optimised.NeighbourCap = 1 }, 0xbfc7c077eca46098},
-		{"optimised for all", "route-optimised", func(o *Options) { o.Optimised = small; o.Optimised.Pattern = ForAll }, 0x9eb4ad47aba129ed},
+		{"optimised for all", "route-optimised", func(o *Options) { o.Optimised = small; o.Optimised.Pattern = PatternAllToAll }, 0x9eb4ad47aba129ed},
 		{"optimised by few", "route-optimised", func(o *Options) { o.Optimised = Optimised{Budget: 1, Rounds: 1} }, 0xc013597f492df67a},
 	} {
 		k := slices.IndexFunc(Table, func(r Row) bool { return r.Name == c.router })

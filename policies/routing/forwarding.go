@@ -17,11 +17,11 @@ import (
 // name the port and virtual channel to send it on. One tag serves all paths to a destination that part nowhere once
 // they have met.
 type Forwarding struct {
-	Nodes    int32
-	Entries  int64 // of all chips
-	MostChip int64 // of the chip that has most
-	Tags     int   // most of a destination
-	TagBits  int   // that a packet carries beside its destination
+	Nodes          int32
+	Entries        int64 // of all chips
+	MaxChipEntries int64 // of the chip that has most
+	Tags           int   // most of a destination
+	TagBits        int   // that a packet carries beside its destination
 
 	degree  int
 	link    []int32 // by node and port
@@ -70,7 +70,7 @@ func Compile(n *engine.Network, flows []engine.Flow, paths *engine.Paths) (*Forw
 	}
 	for _, k := range c.chipEntries {
 		z.Entries += k
-		z.MostChip = max(z.MostChip, k)
+		z.MaxChipEntries = max(z.MaxChipEntries, k)
 	}
 	z.TagBits = bits.Len(uint(max(0, z.Tags-1)))
 	return z, nil
@@ -159,8 +159,8 @@ func (c *tableCompiler) isConsistent(table []engine.Step, node int32, steps []en
 	return true
 }
 
-// TagsOf returns the tags that the source gives packets of a flow, one for each of its paths. Read only.
-func (z *Forwarding) TagsOf(flow int32) []uint16 {
+// FlowTags returns the tags that the source gives packets of a flow, one for each of its paths. Read only.
+func (z *Forwarding) FlowTags(flow int32) []uint16 {
 	if z.firstTag == nil {
 		return z.tags[flow : flow+1]
 	}
@@ -197,7 +197,7 @@ func (z *Forwarding) WriteTags(out io.Writer) error {
 		return err
 	}
 	for i, f := range z.flows {
-		for path, tag := range z.TagsOf(int32(i)) {
+		for path, tag := range z.FlowTags(int32(i)) {
 			if _, err := fmt.Fprintf(b, "%d,%d,%d,%d\n", f.Src, f.Dst, path, tag); err != nil {
 				return err
 			}

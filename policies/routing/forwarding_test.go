@@ -25,7 +25,7 @@ func leads(t interface {
 	t.Helper()
 	for i, f := range flows {
 		a, b := w.Of(w.ClassOf(int32(i)))
-		tags := z.TagsOf(int32(i))
+		tags := z.FlowTags(int32(i))
 		if len(tags) != int(b-a) {
 			t.Fatalf("flow %v has %d tags for %d paths", f, len(tags), b-a)
 		}
@@ -59,7 +59,7 @@ func TestForwarding(t *testing.T) {
 		used := map[string]int{}
 		for i, f := range p.Flows {
 			a, _ := d.Paths.Of(d.Paths.ClassOf(int32(i)))
-			for k, tag := range z.TagsOf(int32(i)) {
+			for k, tag := range z.FlowTags(int32(i)) {
 				at := f.Src
 				for _, s := range d.Paths.Steps(a + int32(k)) {
 					used[fmt.Sprint(at, f.Dst, tag)] = int(at)
@@ -71,8 +71,8 @@ func TestForwarding(t *testing.T) {
 		for _, at := range used {
 			chip[at]++
 		}
-		if z.Entries != int64(len(used)) || z.MostChip != slices.Max(chip) {
-			t.Fatalf("%d entries, %d of a chip; want %d, %d", z.Entries, z.MostChip, len(used), slices.Max(chip))
+		if z.Entries != int64(len(used)) || z.MaxChipEntries != slices.Max(chip) {
+			t.Fatalf("%d entries, %d of a chip; want %d, %d", z.Entries, z.MaxChipEntries, len(used), slices.Max(chip))
 		}
 		if r == (Shortest{}) && z.Tags > 1 {
 			t.Fatalf("paths by destination alone take %d tags", z.Tags)
@@ -100,7 +100,7 @@ func TestForwardingTori(t *testing.T) {
 		{"dor", DimensionOrder{}, torus.Faults{}, torus.TPUv4, []int{4, 4, 8}},
 		{"dor", DimensionOrder{}, torus.Faults{}, "", []int{4, 8, 8}},
 		{"wild-first", WildRule{}, fault, "", []int{4, 4, 4}},
-		{"wild-first", WildRule{WildFirst: WildFirst{Use: Needed}}, fault, "", []int{4, 4, 8}},
+		{"wild-first", WildRule{WildFirst: WildFirst{Use: UseNeeded}}, fault, "", []int{4, 4, 8}},
 		{"wild-first", WildRule{}, fault, torus.TPUv4, []int{4, 4, 8}},
 		{"shortest", Shortest{}, fault, "", []int{4, 4, 8}},
 		{"multipath", wildMultipath{Multipath: Multipath{Routes: 4}}, fault, "", []int{4, 4, 4}},
@@ -113,7 +113,7 @@ func TestForwardingTori(t *testing.T) {
 		}
 		leads(t, z, p.Flows, d.Paths)
 		t.Logf("%s on %s %s: %d entries, %d a chip at most (%d chips), %d tags (%d bits)",
-			c.name, p.Torus, c.twist, z.Entries, z.MostChip, z.Nodes, z.Tags, z.TagBits)
+			c.name, p.Torus, c.twist, z.Entries, z.MaxChipEntries, z.Nodes, z.Tags, z.TagBits)
 	}
 }
 
@@ -141,7 +141,7 @@ func TestForwardingByHand(t *testing.T) {
 	if want := "source,destination,way,tag\n0,3,0,0\n1,3,0,1\n"; tags.String() != want {
 		t.Errorf("tags\n%s, want\n%s", &tags, want)
 	}
-	if z.Entries != 4 || z.MostChip != 2 || z.Tags != 2 || z.TagBits != 1 {
+	if z.Entries != 4 || z.MaxChipEntries != 2 || z.Tags != 2 || z.TagBits != 1 {
 		t.Errorf("%+v", z)
 	}
 	if _, err := z.follow(1, 3, 0); err == nil || !strings.Contains(err.Error(), "lost at node 1") {
@@ -180,7 +180,7 @@ func BenchmarkCompile(b *testing.B) {
 				}
 			}
 			b.ReportMetric(float64(z.Entries), "entries")
-			b.ReportMetric(float64(z.MostChip), "entries/chip")
+			b.ReportMetric(float64(z.MaxChipEntries), "entries/chip")
 			b.ReportMetric(float64(z.Tags), "tags")
 		})
 	}

@@ -236,7 +236,7 @@ func (m wildMultipath) assigner(p *Problem, seed uint64) (*Candidates, *pathAssi
 
 // candidates chooses among a flow's live candidates of few enough hops.
 func (m Multipath) candidates(c *Candidates, f engine.Flow, seed uint64, stream *rand.PCG) [][]engine.Step {
-	all := c.Of(f)
+	all := c.Paths(f)
 	n := 0
 	for n < len(all) && len(all[n]) <= len(all[0])+m.Extra {
 		n++

@@ -73,10 +73,10 @@ func (o Optimised) withDefaults(p *Problem, in *routeInstance) Optimised {
 // Models of Optimised's bound: where demands are whole, where they are not, and where rates of links differ, of load
 // over rate.
 const (
-	AnyWays   = "any routes; where demands are whole, one route a pair, and rounded up"
-	SplitWays = "any routes, that a pair may spread over"
-	OneWay    = "any routes, one a pair"
-	OverRates = "any routes, one a pair; of load over rate"
+	ModelAnyPaths     = "any routes; where demands are whole, one route a pair, and rounded up"
+	ModelSplitPaths   = "any routes, that a pair may spread over"
+	ModelSinglePath   = "any routes, one a pair"
+	ModelLoadOverRate = "any routes, one a pair; of load over rate"
 )
 
 // Route leads the flows of any network. Loads are in units of demand; where live links have unequal rates the most that
@@ -99,7 +99,7 @@ func (o Optimised) Route(ctx context.Context, p *Problem, options Options) (*Dec
 	if err := p.validate(); err != nil {
 		return nil, err
 	}
-	if o.Pattern == ForAll {
+	if o.Pattern == PatternAllToAll {
 		return o.routeAllToAll(ctx, p, options)
 	}
 	for i, w := range p.Demand {
@@ -116,8 +116,8 @@ func (o Optimised) Route(ctx context.Context, p *Problem, options Options) (*Dec
 	if err != nil {
 		return nil, err
 	}
-	d := &Decision{Paths: w, Bound: r.result.Bound, BoundModel: AnyWays, BoundSplit: r.result.Split, Metrics: r.result.Metrics, Labels: r.result.Labels}
-	d.Least, d.LeastSplit = r.result.Least, r.result.LeastSplit
+	d := &Decision{Paths: w, Bound: r.result.Bound, BoundModel: ModelAnyPaths, BoundSplit: r.result.Split, Metrics: r.result.Metrics, Labels: r.result.Labels}
+	d.MakespanBound, d.MakespanBoundSplit = r.result.Least, r.result.LeastSplit
 	d.Metrics, d.Labels = maps.Clone(d.Metrics), maps.Clone(d.Labels)
 	if p.Graph == nil { // else the choice is the one under which the graph ends first
 		if err := o.useBetterRouter(ctx, p, options, d); err != nil {
@@ -128,9 +128,9 @@ func (o Optimised) Route(ctx context.Context, p *Problem, options Options) (*Dec
 	case p.RatesDiffer():
 		d.Bound, d.BoundModel = 0, ""
 		d.Metrics["max_link_load"] = p.maxUnits(d.Paths)
-		d.Labels["gap_model"] = OverRates
+		d.Labels["gap_model"] = ModelLoadOverRate
 	case !q.hasWholeDemand():
-		d.BoundModel = OneWay
+		d.BoundModel = ModelSinglePath
 	}
 	cycle, err := packet.CheckChannels(ctx, p.Network, d.Paths, p.Flows)
 	if err != nil {

@@ -229,7 +229,7 @@ func TestBounds(t *testing.T) {
 		have, bound, free := d.Metrics["max_link_load"], d.Bound, d.Metrics["unconstrained_max_link_load"]
 		if p.RatesDiffer() {
 			have, bound, free = d.Metrics["max_load_over_rate"], d.Metrics["bound_max_load_over_rate"], d.Metrics["unconstrained_max_load_over_rate"]
-			if d.Bound != 0 || d.Labels["gap_model"] != OverRates {
+			if d.Bound != 0 || d.Labels["gap_model"] != ModelLoadOverRate {
 				t.Fatalf("bound %g of model %q", d.Bound, d.Labels["gap_model"])
 			}
 		}

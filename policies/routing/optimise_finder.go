@@ -10,7 +10,7 @@ import (
 type pathFinder struct {
 	in          *routeInstance
 	tree        *stateTree
-	between     *graph.Between // nil on small graphs
+	between     *graph.BidirectionalSearch // nil on small graphs
 	length      []float64
 	isPairwise  bool // pairs of the present source are searched one by one
 	endState    int32
@@ -24,7 +24,7 @@ const maxPairwisePairs = 16
 func newPathFinder(in *routeInstance, w *stateGraph) *pathFinder {
 	f := &pathFinder{in: in, tree: newStateTree(w)}
 	if in.searchArcs(w) > largeGraphArcs {
-		f.between = graph.NewBetween(&w.Digraph)
+		f.between = graph.NewBidirectionalSearch(&w.Digraph)
 	}
 	return f
 }
@@ -49,7 +49,7 @@ func (f *pathFinder) findPath(pair int32, limit float64) float64 {
 	p, states := f.in.pairs[pair], int32(f.tree.w.states)
 	if f.isPairwise {
 		d := f.between.Find(p.Src*states, p.Dst*states, (p.Dst+1)*states, f.length, limit)
-		f.arcsScanned += f.between.Seen() * len(f.tree.To) / f.tree.Nodes()
+		f.arcsScanned += f.between.NumVisited() * len(f.tree.To) / f.tree.Nodes()
 		return d
 	}
 	if f.endState = f.tree.nearestState(p.Dst); f.endState < 0 {

@@ -135,7 +135,7 @@ func TestLister(t *testing.T) {
 			if i%7 > 0 {
 				continue
 			}
-			if got, want := list(f), rules.Of(f); !slices.EqualFunc(got, want, func(a, b []engine.Step) bool { return slices.Equal(a, b) }) {
+			if got, want := list(f), rules.Paths(f); !slices.EqualFunc(got, want, func(a, b []engine.Step) bool { return slices.Equal(a, b) }) {
 				t.Fatalf("from %d to %d: %v, want %v", f.Src, f.Dst, got, want)
 			}
 		}

@@ -75,7 +75,7 @@ const nearSolved = 1e-5
 func (r *optimiser) milpModel() (*milp.Model, []int) {
 	in, s := r.best.in, r.best.s
 	m := &milp.Model{Name: "routes"}
-	m.Add(milp.Column{Name: "load", Up: math.Inf(1), Cost: 1})
+	m.AddColumn(milp.Column{Name: "load", Up: math.Inf(1), Cost: 1})
 	column := make([]int, len(s.candidates.next))
 	rows, caps := make([][]milp.Term, in.numOrbits), make([][]milp.Term, in.numOrbits)
 	fixed, neighbours := make([]float64, in.numOrbits), make([]float64, in.numOrbits)
@@ -85,7 +85,7 @@ func (r *optimiser) milpModel() (*milp.Model, []int) {
 		var selected []milp.Term
 		for k := s.candidates.first[i]; k >= 0; k = s.candidates.next[k] {
 			if !isOnly {
-				column[k] = m.Add(milp.Column{Name: fmt.Sprintf("p%d_w%d", i, k), Up: 1, Integer: true})
+				column[k] = m.AddColumn(milp.Column{Name: fmt.Sprintf("p%d_w%d", i, k), Up: 1, Integer: true})
 				selected = append(selected, milp.Term{Column: column[k], Factor: 1})
 			}
 			orbits = append(orbits[:0], s.candidates.pathOrbits(k)...)
@@ -112,13 +112,13 @@ func (r *optimiser) milpModel() (*milp.Model, []int) {
 			}
 		}
 		if !isOnly {
-			m.Require(fmt.Sprintf("one_p%d", i), milp.Equal, 1, selected...)
+			m.AddRow(fmt.Sprintf("one_p%d", i), milp.Equal, 1, selected...)
 		}
 	}
 	for o := range rows {
-		m.Require(fmt.Sprintf("load_o%d", o), milp.AtMost, -fixed[o], append(rows[o], milp.Term{Column: 0, Factor: -1})...)
+		m.AddRow(fmt.Sprintf("load_o%d", o), milp.AtMost, -fixed[o], append(rows[o], milp.Term{Column: 0, Factor: -1})...)
 		if len(caps[o]) > 0 && s.bestExcess == 0 {
-			m.Require(fmt.Sprintf("near_o%d", o), milp.AtMost, float64(s.neighbourCap)-neighbours[o], caps[o]...)
+			m.AddRow(fmt.Sprintf("near_o%d", o), milp.AtMost, float64(s.neighbourCap)-neighbours[o], caps[o]...)
 		}
 	}
 	return m, column

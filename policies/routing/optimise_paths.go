@@ -40,7 +40,7 @@ func (r *optimiser) translatedPaths(p *Problem, shift int32) (*engine.Paths, err
 		}
 		path = append(path[:0], r.result.Routes[class]...)
 		if rules != nil {
-			rules.Channels(src, path)
+			rules.SetChannels(src, path)
 		}
 		if err := set.add(i, path); err != nil {
 			return nil, err

@@ -13,7 +13,7 @@ import (
 // singlePathRouters are the routers that lead each pair along one path, as the optimiser does.
 func singlePathRouters() (all []Row) {
 	for _, row := range Table {
-		if !row.Alike { // several paths a pair, or the optimiser itself
+		if !row.SharesPaths { // several paths a pair, or the optimiser itself
 			all = append(all, row)
 		}
 	}

@@ -95,20 +95,20 @@ const largePairs = 100_000
 func (r *optimiser) pathLister(rules *Candidates) func(f engine.Flow) [][]engine.Step {
 	t := r.problem.Torus
 	if !t.Symmetric() || t.Shift != nil {
-		return rules.Of
+		return rules.Paths
 	}
 	y := newSymmetry(t, r.problem.translations(1))
 	if y.Classes() >= len(r.in.pairs) {
-		return rules.Of
+		return rules.Paths
 	}
 	pathsByClass := make([][][]engine.Step, y.Classes())
 	return func(f engine.Flow) [][]engine.Step {
 		class := y.Class(f)
 		if pathsByClass[class] == nil {
-			pathsByClass[class] = rules.Of(y.Flow(class))
+			pathsByClass[class] = rules.Paths(y.Flow(class))
 		}
 		for _, path := range pathsByClass[class] {
-			rules.Channels(f.Src, path)
+			rules.SetChannels(f.Src, path)
 		}
 		return pathsByClass[class]
 	}

@@ -22,7 +22,7 @@ func TestOrbits(t *testing.T) {
 		}
 		for _, dims := range shapes {
 			for _, twist := range patterns() {
-				for _, settings := range []Settings{{}, {WildFirst: WildFirst{Use: All}}} {
+				for _, settings := range []Settings{{}, {WildFirst: WildFirst{Use: UseAll}}} {
 					if name == "dor" && settings.WildFirst.Use != "" {
 						continue
 					}

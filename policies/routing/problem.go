@@ -53,9 +53,9 @@ type Decision struct {
 	// BoundSplit is Bound for paths that may spread the flow of a pair over several; 0 where the router knows none, or
 	// Bound is one.
 	BoundSplit float64
-	// Least and LeastSplit are lower bounds on when Problem.Graph ends as fluid, on any paths, one a pair and with
+	// MakespanBound and LeastSplit are lower bounds on when Problem.Graph ends as fluid, on any paths, one a pair and with
 	// pairs that spread; 0 where the router knows none.
-	Least, LeastSplit engine.Time
+	MakespanBound, MakespanBoundSplit engine.Time
 	// Metrics and Labels are what else the router tells of its choice, such as the load that an unconstrained choice
 	// would reach.
 	Metrics map[string]float64

@@ -18,11 +18,11 @@ type Row struct {
 	Reads []string
 	// AnyGraph reports whether it serves whatever links join; nil does not.
 	AnyGraph func(s *Settings) bool
-	// Hops reports whether packets draw their links as they go (engine.Spread); nil does not.
-	Hops func(s *Settings) bool
-	// Alike has flows that translations take into each other share paths. Slow takes long to find paths, which are
+	// DrawsPerHop reports whether packets draw their links as they go (engine.Spread); nil does not.
+	DrawsPerHop func(s *Settings) bool
+	// SharesPaths has flows that translations take into each other share paths. Slow takes long to find paths, which are
 	// hardly longer than shortest ones.
-	Alike, Slow bool
+	SharesPaths, IsSlow bool
 	// Shortest has packets take shortest paths, those of a flow one where Hops does not hold.
 	Shortest bool
 }
@@ -44,12 +44,12 @@ var Table = []Row{
 	{
 		Name: "ecmp", Doc: "shortest paths, at each node one of the equal-cost links, by pair, destination or packet; any graph",
 		Router: optionRouter(func(o Options) Router { return o.ECMP }), Reads: []string{"ecmp"}, AnyGraph: always,
-		Hops: func(s *Settings) bool { return s.ECMP.Draw == DrawPacket }, Shortest: true,
+		DrawsPerHop: func(s *Settings) bool { return s.ECMP.Draw == DrawPacket }, Shortest: true,
 	},
 	{
 		Name: "random-shortest", Doc: "one of all shortest paths, drawn uniformly; any graph",
 		Router: optionRouter(func(o Options) Router { return o.RandomShortest }), Reads: []string{"random-shortest"}, AnyGraph: always,
-		Hops: func(s *Settings) bool { return s.RandomShortest.Draw == DrawPacket }, Shortest: true,
+		DrawsPerHop: func(s *Settings) bool { return s.RandomShortest.Draw == DrawPacket }, Shortest: true,
 	},
 	{
 		Name: "multipath", Doc: "several shortest or wild-first routes per pair (policy.multipath.ways, 8), of which each packet takes one at random",
@@ -60,20 +60,20 @@ var Table = []Row{
 			return o.Multipath
 		}),
 		Reads:    []string{"multipath", "order if policy.multipath.over=wild-first", "wild-first if policy.multipath.over=wild-first"},
-		AnyGraph: func(s *Settings) bool { return s.Multipath.Over != OverWildFirst }, Alike: true,
+		AnyGraph: func(s *Settings) bool { return s.Multipath.Over != OverWildFirst }, SharesPaths: true,
 	},
 	{
 		Name: "route-optimised", Doc: "one route per pair, chosen off-line for the least load of the most loaded link, free of deadlock; tori best",
 		Router: optionRouter(func(o Options) Router { return o.Optimised }),
-		Reads:  []string{"order", "wild-first", "route-optimised"}, AnyGraph: always, Alike: true, Slow: true,
+		Reads:  []string{"order", "wild-first", "route-optimised"}, AnyGraph: always, SharesPaths: true, IsSlow: true,
 	},
 }
 
 func always(*Settings) bool { return true }
 
-// Usual returns the router where none is named: one that can serve the fabric, a torus or any graph, perhaps with
+// DefaultName returns the router where none is named: one that can serve the fabric, a torus or any graph, perhaps with
 // faults.
-func Usual(torus, faulty bool) string {
+func DefaultName(torus, faulty bool) string {
 	switch {
 	case !torus:
 		return "shortest"
@@ -91,9 +91,9 @@ func ByName(name string) *Row {
 	return nil
 }
 
-// Serves asks a router whether it serves a problem, where that is sooner said than paths are found: its error is then
+// CheckServes asks a router whether it serves a problem, where that is sooner said than paths are found: its error is then
 // that of Route, with ErrUnserved, of the first pair that it names.
-func (r *Row) Serves(p *Problem, o Options) (asked bool, err error) {
+func (r *Row) CheckServes(p *Problem, o Options) (asked bool, err error) {
 	led, ok := r.router(o).(interface {
 		assigner(p *Problem, seed uint64) (*Candidates, *pathAssigner, error)
 	})

@@ -39,13 +39,13 @@ func TestServes(t *testing.T) {
 			name string
 			with Settings
 		}{
-			{name: "dor"}, {name: "wild-first"}, {name: "wild-first", with: Settings{WildFirst: WildFirst{Use: All}}},
-			{name: "wild-first", with: Settings{WildFirst: WildFirst{Use: Needed}}},
+			{name: "dor"}, {name: "wild-first"}, {name: "wild-first", with: Settings{WildFirst: WildFirst{Use: UseAll}}},
+			{name: "wild-first", with: Settings{WildFirst: WildFirst{Use: UseNeeded}}},
 			{name: "multipath", with: Settings{Multipath: Multipath{Routes: 4, Over: OverWildFirst}}},
 		} {
 			o, row := Options{Settings: c.with, Seed: 3}, ByName(c.name)
 			_, err := row.Router.Route(context.Background(), p, o)
-			if asked, said := row.Serves(p, o); !asked || errors.Is(said, ErrUnserved) != errors.Is(err, ErrUnserved) {
+			if asked, said := row.CheckServes(p, o); !asked || errors.Is(said, ErrUnserved) != errors.Is(err, ErrUnserved) {
 				r.Fatalf("%s on %v %q, down %v: %v, and routing %v", c.name, dims, twist, f.Links, said, err)
 			}
 		}

@@ -10,11 +10,11 @@ import (
 	"sim/fabric/links"
 )
 
-// InTiers leads flows between GPUs in a domain of tier t, over its network with all inside it (links.Tiers.Domain), of which
+// RouteTiers leads flows between GPUs in a domain of tier t, over its network with all inside it (links.Tiers.Domain), of which
 // the links of tier i begin at first[i]. Those of tier t go as outer leads some of them, by their places in flows, on the
 // tier's own network; those of inner tiers, and all if outer is nil, as such a fabric usually leads them. It fails where
 // packets draw their links, and where no tier of links joins two GPUs.
-func InTiers(ctx context.Context, z *links.Tiers, t int, n *engine.Network, firstLink []int, flows []engine.Flow, seed uint64, outer func(indices []int) (*engine.Paths, error)) (*engine.Paths, error) {
+func RouteTiers(ctx context.Context, z *links.Tiers, t int, n *engine.Network, firstLink []int, flows []engine.Flow, seed uint64, outer func(indices []int) (*engine.Paths, error)) (*engine.Paths, error) {
 	for _, x := range flows {
 		if z.Joins(false, x.Src, x.Dst) > t {
 			return nil, fmt.Errorf("%w: no tier of links joins nodes %d and %d", ErrUnserved, x.Src, x.Dst)
@@ -40,7 +40,7 @@ func routeTierByDefault(ctx context.Context, z *links.Tiers, i int, flows []engi
 	all = slices.Compact(all)
 	y := &z.Systems[i]
 	p := &Problem{Network: y.Known, Torus: y.Torus, Down: y.Down, Flows: all, Rate: float64(z.Links[i].LinkRate)}
-	d, err := ByName(Usual(y.Torus != nil, z.Links[i].Faulty())).Router.Route(ctx, p, Options{Seed: seed})
+	d, err := ByName(DefaultName(y.Torus != nil, z.Links[i].Faulty())).Router.Route(ctx, p, Options{Seed: seed})
 	if err != nil {
 		return nil, err
 	}
@@ -56,16 +56,16 @@ func routeTierByDefault(ctx context.Context, z *links.Tiers, i int, flows []engi
 	return &paths, nil
 }
 
-// OnSystem lets a router choose paths for a problem on a system of links. On tiers it does so for what the outermost one
+// RouteSystem lets a router choose paths for a problem on a system of links. On tiers it does so for what the outermost one
 // joins, on that alone.
-func OnSystem(ctx context.Context, z *links.System, router Router, p *Problem, o Options) (*Decision, error) {
+func RouteSystem(ctx context.Context, z *links.System, router Router, p *Problem, o Options) (*Decision, error) {
 	if z.Tiers == nil {
 		return router.Route(ctx, p, o)
 	}
 	last := len(z.Tiers.Machine) - 1
 	outer := &z.Tiers.Systems[last]
 	d := &Decision{}
-	paths, err := InTiers(ctx, z.Tiers, last, p.Network, z.First, p.Flows, o.Seed, func(indices []int) (_ *engine.Paths, err error) {
+	paths, err := RouteTiers(ctx, z.Tiers, last, p.Network, z.First, p.Flows, o.Seed, func(indices []int) (_ *engine.Paths, err error) {
 		n := *outer.Whole
 		n.Links = slices.Clone(n.Links)
 		for i := range n.Links {

@@ -51,8 +51,8 @@ func TestTiers(t *testing.T) {
 		}
 	}
 	p := &Problem{Network: z.Known, Flows: flows, Rate: 1e9, Down: z.Down}
-	router := ByName(Usual(true, true)).Router
-	d, err := OnSystem(t.Context(), &z, router, p, Options{Seed: 1})
+	router := ByName(DefaultName(true, true)).Router
+	d, err := RouteSystem(t.Context(), &z, router, p, Options{Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,11 +73,11 @@ func TestTiers(t *testing.T) {
 		}
 	}
 	// Without the outermost tier nothing joins two domains.
-	if _, err := InTiers(t.Context(), z.Tiers, 1, z.Whole, []int{0, 1, 2}, []engine.Flow{{Src: 0, Dst: 4}}, 1, nil); !errors.Is(err, ErrUnserved) {
+	if _, err := RouteTiers(t.Context(), z.Tiers, 1, z.Whole, []int{0, 1, 2}, []engine.Flow{{Src: 0, Dst: 4}}, 1, nil); !errors.Is(err, ErrUnserved) {
 		t.Errorf("tier 2 joins GPUs 0 and 4: %v", err)
 	}
 	failing := errors.New("a router's error")
-	if _, err := OnSystem(t.Context(), &z, failingRouter{failing}, p, Options{}); !errors.Is(err, failing) {
+	if _, err := RouteSystem(t.Context(), &z, failingRouter{failing}, p, Options{}); !errors.Is(err, failing) {
 		t.Errorf("the router fails with %v", err)
 	}
 }

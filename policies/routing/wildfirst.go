@@ -30,7 +30,7 @@ func (w WildRule) Route(ctx context.Context, p *Problem, o Options) (*Decision, 
 
 func (w WildRule) assigner(p *Problem, seed uint64) (*Candidates, *pathAssigner, error) {
 	if w.Use == "" {
-		w.Use = AnyDead
+		w.Use = UseAnyDead
 	}
 	c, err := NewCandidates(p, w)
 	if err != nil {
@@ -51,13 +51,13 @@ func (c *Candidates) pick(f engine.Flow, seed uint64) []engine.Step {
 	for k := 0; k < len(vectors); k += len(c.geometry.Dims) {
 		hasDown = hasDown || !c.geometry.isPathUp(f.Src, c.geometry.appendSteps(vectors[k:k+len(c.geometry.Dims)], stepBuffer[:0]))
 	}
-	if c.use == Needed || c.use == AnyDead && !hasDown {
+	if c.use == UseNeeded || c.use == UseAnyDead && !hasDown {
 		path := c.geometry.appendSteps(c.geometry.breakTie(f, vectors), stepBuffer[:0])
 		if c.geometry.isPathUp(f.Src, path) {
 			return append([]engine.Step(nil), path...)
 		}
 	}
-	all := c.Of(f)
+	all := c.Paths(f)
 	n := 0
 	for n < len(all) && len(all[n]) == len(all[0]) {
 		n++

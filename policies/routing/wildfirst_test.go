@@ -33,7 +33,7 @@ func TestWildFirst(t *testing.T) {
 			}
 			whole, _ := route(t, DimensionOrder{Order: named(order...)}, whole, Options{})
 			var max []int64
-			for _, use := range []string{Needed, AnyDead, All} {
+			for _, use := range []string{UseNeeded, UseAnyDead, UseAll} {
 				got, load := route(t, WildRule{WildFirst: WildFirst{Use: use}}, p, Options{Seed: 5})
 				if p.Torus.Nodes() <= 64 || *long {
 					again, _ := route(t, WildRule{WildFirst: WildFirst{Use: use}}, p, Options{Seed: 5})
@@ -48,14 +48,14 @@ func TestWildFirst(t *testing.T) {
 				if got.Metrics["wild_pairs"] == 0 {
 					t.Errorf("%s %s, fault in %s, %s: no pair takes wild hops", p.Torus, s.twist, torus.DimName(d), use)
 				}
-				if use == All { // the fewest hops of all candidates
+				if use == UseAll { // the fewest hops of all candidates
 					for i, f := range p.Flows {
-						if have, least := got.Paths.Steps(got.Paths.ClassOf(int32(i))), c.Of(f)[0]; len(have) != len(least) {
+						if have, least := got.Paths.Steps(got.Paths.ClassOf(int32(i))), c.Paths(f)[0]; len(have) != len(least) {
 							t.Fatalf("%s %s, fault in %s: flow %v takes %d hops, the shortest candidate %d", p.Torus, s.twist, torus.DimName(d), f, len(have), len(least))
 						}
 					}
 				}
-				if use != Needed || s.twist != "" { // the rule of ties differs on twisted tori
+				if use != UseNeeded || s.twist != "" { // the rule of ties differs on twisted tori
 					continue
 				}
 				for i, f := range p.Flows {

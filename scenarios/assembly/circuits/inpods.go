@@ -27,7 +27,7 @@ func Dims(w *training.Spec) []mapping.Dim {
 }
 
 // Mixes reports whether a mapping may have pods with stages of several replicas, which are then all simulated.
-func (s *Scenario) Mixes() bool { return s.Mapping.Asked() && s.Workload.Replicas() <= mostTogether }
+func (s *Scenario) Mixes() bool { return s.Mapping.IsSet() && s.Workload.Replicas() <= mostTogether }
 
 // room returns how many stages a pod takes.
 func (s *Scenario) room() int { return s.Fabric.GPUsPerPodPerReplica / s.Workload.StageGPUs() }
@@ -36,7 +36,7 @@ func (s *Scenario) room() int { return s.Fabric.GPUsPerPodPerReplica / s.Workloa
 // right".
 func (s *Scenario) inPods(ctx context.Context, text string) (*input.Stages, error) {
 	w := &s.Workload.Spec
-	p := &mapping.Problem{Files: s.Mapping.Listed(), Dims: Dims(w)}
+	p := &mapping.Problem{Files: s.Mapping.FileEndpoints(), Dims: Dims(w)}
 	for pod := range int32(w.Replicas() * s.PodsPerReplica()) {
 		p.Slots = append(p.Slots, slices.Repeat([]int32{pod}, s.Fabric.GPUsPerPodPerReplica)...)
 	}
@@ -91,11 +91,11 @@ func (s *Scenario) neighbours(each func(a, b int)) {
 // CheckMappings holds the mappings of stages, all but what is searched for, against the pods and what they need. All
 // other keys must be sound.
 func CheckMappings(c *schema.Reader, s *Scenario) {
-	if !s.Mapping.Asked() {
+	if !s.Mapping.IsSet() {
 		return
 	}
-	for _, text := range s.Mapping.Compared() {
-		if mapping.Searches(text) {
+	for _, text := range s.Mapping.Names() {
+		if mapping.IsSearch(text) {
 			continue
 		}
 		z, err := s.inPods(context.Background(), text)
@@ -145,7 +145,7 @@ func buildPlaced(ctx context.Context, s *Scenario) (*instance, error) {
 		return nil, err
 	}
 	one := *s
-	if mapping.Searches(s.Mapping.Mapping) {
+	if mapping.IsSearch(s.Mapping.Mapping) {
 		one.Stages, err = s.search(ctx)
 	} else {
 		one.Stages, err = s.inPods(ctx, s.Mapping.Mapping)
@@ -196,7 +196,7 @@ func (s *Scenario) search(ctx context.Context) (*input.Stages, error) {
 		return nil, err
 	}
 	g := &mapping.Grouping{
-		Units: replicas * w.PP, Pods: replicas * s.PodsPerReplica(), Fits: z.fits, Images: rotations(replicas, w.PP),
+		Units: replicas * w.PP, Pods: replicas * s.PodsPerReplica(), Fits: z.fits, Symmetries: rotations(replicas, w.PP),
 		Bound: z.bound, Guess: z.guess, Value: z.value,
 	}
 	seen := map[string]bool{}
@@ -209,7 +209,7 @@ func (s *Scenario) search(ctx context.Context) (*input.Stages, error) {
 	found, err := g.Search(ctx, mapping.Options{Trials: s.Mapping.Trials, Seed: s.Seed})
 	if err == nil {
 		z.thorough = true // which finds the order of the best, and none worse than the orders
-		err = g.Settle(ctx, found, func(ctx context.Context, at []int32) (float64, error) {
+		err = g.Reevaluate(ctx, found, func(ctx context.Context, at []int32) (float64, error) {
 			v, _, err := z.value(ctx, at)
 			return v, err
 		})

@@ -49,7 +49,7 @@ func (s *Scenario) jobsListed(text string) (at []int32, err error) {
 		return at, nil
 	}
 	jobs, pods := s.blocks(), s.PodsInRow()
-	list, read := s.Mapping.Listed()[text]
+	list, read := s.Mapping.FileEndpoints()[text]
 	switch {
 	case !read:
 		return nil, fmt.Errorf("of several jobs each has its blocks of stages where job.pods says; want %s, which is that, \"optimised\", or a file", mapping.Default)
@@ -79,8 +79,8 @@ func fitsJob(jobs []int, at []int32, unit, pod int32) bool {
 
 // CheckJobMappings holds the mappings of several jobs, all but what is searched for, against their pods.
 func CheckJobMappings(c *schema.Reader, s *Scenario) {
-	for _, text := range s.Mapping.Compared() {
-		if mapping.Searches(text) {
+	for _, text := range s.Mapping.Names() {
+		if mapping.IsSearch(text) {
 			continue
 		}
 		if _, err := s.jobsListed(text); err != nil {
@@ -100,8 +100,8 @@ func buildJobsPlaced(ctx context.Context, s *Scenario) (*jobsInstance, error) {
 		return nil, err
 	}
 	var at []int32
-	var found *mapping.Grouped
-	if mapping.Searches(s.Mapping.Mapping) {
+	var found *mapping.GroupingResult
+	if mapping.IsSearch(s.Mapping.Mapping) {
 		if found, err = m.search(ctx, s); err == nil {
 			at = found.At
 		}
@@ -119,7 +119,7 @@ func buildJobsPlaced(ctx context.Context, s *Scenario) (*jobsInstance, error) {
 }
 
 // search looks for the pods of jobs that are best under the first multi-job allocator.
-func (m *jobsInstance) search(ctx context.Context, s *Scenario) (*mapping.Grouped, error) {
+func (m *jobsInstance) search(ctx context.Context, s *Scenario) (*mapping.GroupingResult, error) {
 	z := &jobsPlacement{m: m, s: s, jobs: s.blocks()}
 	row, err := topology.FindJobs(s.Policy.Arbiters[0])
 	if err != nil {
@@ -156,7 +156,7 @@ func (m *jobsInstance) search(ctx context.Context, s *Scenario) (*mapping.Groupe
 		return nil, err
 	}
 	z.thorough = true
-	return found, g.Settle(ctx, found, func(ctx context.Context, at []int32) (float64, error) {
+	return found, g.Reevaluate(ctx, found, func(ctx context.Context, at []int32) (float64, error) {
 		v, _, err := z.value(ctx, at)
 		return v, err
 	})

@@ -53,8 +53,8 @@ type leastTimes struct {
 func (r *routed) leastTimes(ctx context.Context) (leastTimes, error) {
 	t, err := r.timed.Get(ctx, func() (t leastTimes) {
 		p := r.problem(r.seen())
-		if t.one, t.err = p.Least(ctx, false); t.err == nil {
-			t.split, t.err = p.Least(ctx, true)
+		if t.one, t.err = p.MakespanBound(ctx, false); t.err == nil {
+			t.split, t.err = p.MakespanBound(ctx, true)
 		}
 		return t
 	})
@@ -181,7 +181,7 @@ func (r *routed) Reference() map[string]float64 {
 	}
 	switch {
 	case r.load.call != nil: // which other algorithms expand to other flows
-	case r.s.Mapping.Among(): // of this mapping alone
+	case r.s.Mapping.ComparesMappings(): // of this mapping alone
 	case r.overRates:
 		m["bound_max_load_over_rate"] = r.least
 	default:

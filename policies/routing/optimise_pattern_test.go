@@ -29,7 +29,7 @@ func TestForAll(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.Pattern = ForAll
+	o.Pattern = PatternAllToAll
 	got, err := o.Route(t.Context(), &some, Options{})
 	if err != nil {
 		t.Fatal(err)

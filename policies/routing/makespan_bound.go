@@ -10,13 +10,13 @@ import (
 
 // Models of Least.
 const (
-	TimeOneWay = "any routes, one a pair; as fluid"
-	TimeSplit  = "any routes, that a pair may spread over; as fluid"
+	TimeModelSinglePath = "any routes, one a pair; as fluid"
+	TimeModelSplitPaths = "any routes, that a pair may spread over; as fluid"
 )
 
-// Least returns a lower bound on when Graph ends, whatever paths are taken: one a pair, or with split any that pairs
+// MakespanBound returns a lower bound on when Graph ends, whatever paths are taken: one a pair, or with split any that pairs
 // spread over. It returns ctx's error when ctx ends before it.
-func (p *Problem) Least(ctx context.Context, split bool) (engine.Time, error) {
+func (p *Problem) MakespanBound(ctx context.Context, split bool) (engine.Time, error) {
 	in, err := newRouteInstance(p, nil)
 	if err != nil {
 		return 0, err

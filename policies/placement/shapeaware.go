@@ -2,10 +2,10 @@ package placement
 
 import "sim/workloads/fleet"
 
-// aware leaves the choice of a slice of whole cubes to who knows what traffic a job has.
-type aware struct{ reconfigurable }
+// shapeAware leaves the choice of a slice of whole cubes to who knows what traffic a job has.
+type shapeAware struct{ reconfigurablePods }
 
-func (aware) Reshapes(want fleet.Shape) []fleet.Shape {
+func (shapeAware) Reshapes(want fleet.Shape) []fleet.Shape {
 	list := []fleet.Shape{want}
 	n := want.Cubes()
 	for a := 1; a*a*a <= n; a++ {

@@ -43,7 +43,7 @@ func (a *cycleBreaker) pathDependencies(pair engine.Flow, steps []engine.Step) [
 	z := a.rules.geometry
 	for _, node := range a.orbit[a.in.symmetry.Orbit[pair.Src]] {
 		a.path = append(a.path[:0], steps...)
-		a.rules.Channels(node, a.path)
+		a.rules.SetChannels(node, a.path)
 		previous := int32(-1)
 		for _, s := range a.path {
 			out := int32(s.Port()*channelsPerLink + s.Channel())

@@ -9,8 +9,8 @@ import (
 
 // Patterns that Optimised chooses routes for.
 const (
-	ForWork = "work"
-	ForAll  = "all-to-all"
+	PatternWork     = "work"
+	PatternAllToAll = "all-to-all"
 )
 
 // routeAllToAll chooses routes for one unit from every node that is up to every other, and leads the flows of a problem along

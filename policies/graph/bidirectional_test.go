@@ -13,7 +13,7 @@ func TestBetween(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := drawGraph(t)
 		length := rapid.SliceOfN(rapid.SampledFrom([]float64{0, 1, 1, 2, 0.75, 5}), len(g.To), len(g.To)).Draw(t, "length")
-		tree, b, n := NewTree(g), NewBetween(g), int32(g.Nodes())
+		tree, b, n := NewTree(g), NewBidirectionalSearch(g), int32(g.Nodes())
 		for root := range n {
 			tree.Grow(root, length)
 			for from := range n {

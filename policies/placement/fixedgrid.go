@@ -8,74 +8,74 @@ import (
 	"sim/workloads/fleet"
 )
 
-// static keeps cubes in a fixed grid, as pods without optical switches have them.
-type static struct {
-	best bool // of several boxes the one that leaves the largest free one
-	fold bool // slices may be folded
+// fixedGrid keeps cubes in a fixed grid, as pods without optical switches have them.
+type fixedGrid struct {
+	bestFit bool // of several boxes the one that leaves the largest free one
+	canFold bool // slices may be folded
 
-	known map[fleet.Shape][]uint64 // places of a slice
+	cache map[fleet.Shape][]uint64 // places of a slice
 }
 
-func (*static) Rewires() bool { return false }
+func (*fixedGrid) Rewires() bool { return false }
 
-func (s *static) Place(p *Pod, want fleet.Shape) (Place, bool) {
+func (s *fixedGrid) Place(p *Pod, want fleet.Shape) (Place, bool) {
 	list := s.places(want)
 	if want.Cubes() == 0 {
-		return part(p, list, true)
+		return placeInCube(p, list, true)
 	}
 	free := p.Free()
-	found, left := uint64(0), -1
+	bestBox, largestLeft := uint64(0), -1
 	for _, m := range list {
 		if m&^free != 0 {
 			continue
 		}
-		if !s.best {
-			found = m
+		if !s.bestFit {
+			bestBox = m
 			break
 		}
-		if n := s.largest(free&^m, left); n > left {
-			found, left = m, n
+		if n := s.largestBox(free&^m, largestLeft); n > largestLeft {
+			bestBox, largestLeft = m, n
 		}
 	}
-	if found == 0 {
+	if bestBox == 0 {
 		return Place{}, false
 	}
-	return Place{Cubes: cubesOf(found)}, true
+	return Place{Cubes: cubeList(bestBox)}, true
 }
 
 // places returns where a slice may be: chips of a cube, or cubes of the grid.
-func (s *static) places(want fleet.Shape) []uint64 {
+func (s *fixedGrid) places(want fleet.Shape) []uint64 {
 	want.Twisted = false // a twist needs the same cubes
-	if list, ok := s.known[want]; ok {
+	if list, ok := s.cache[want]; ok {
 		return list
 	}
-	if s.known == nil {
-		s.known = map[fleet.Shape][]uint64{}
+	if s.cache == nil {
+		s.cache = map[fleet.Shape][]uint64{}
 	}
 	var list []uint64
 	if want.Cubes() == 0 {
-		list = blocks(want)
+		list = subcubeBlocks(want)
 	} else {
 		var sides [3]int
 		for d, n := range want.Dims {
 			sides[d] = n / fleet.Side
 		}
 		shapes := [][3]int{sides}
-		if s.fold {
-			shapes = append(shapes, folded(sides)...)
+		if s.canFold {
+			shapes = append(shapes, foldedShapes(sides)...)
 		}
-		for _, of := range shapes {
-			list = append(list, boxes(of, [3]int{1, 1, 1}, true)...)
+		for _, shape := range shapes {
+			list = append(list, boxes(shape, [3]int{1, 1, 1}, true)...)
 		}
 	}
-	s.known[want] = list
+	s.cache[want] = list
 	return list
 }
 
-// folded returns the boxes that a slice can be folded into, its sides counted in cubes: a ring of even length n winds
+// foldedShapes returns the boxes that a slice can be folded into, its sides counted in cubes: a ring of even length n winds
 // through a side of 1 as a cycle of 2m x n/2m, and the other side stays; where two sides are 1, through both
 // (RFold folds the rings of a job like this).
-func folded(sides [3]int) [][3]int {
+func foldedShapes(sides [3]int) [][3]int {
 	var list [][3]int
 	for d := range 3 {
 		thin, other := (d+1)%3, (d+2)%3
@@ -111,9 +111,9 @@ func folded(sides [3]int) [][3]int {
 
 // allBoxes are the boxes of cubes of every size, the largest first.
 var allBoxes = sync.OnceValue(func() (all []uint64) {
-	for x := 1; x <= grid; x++ {
-		for y := x; y <= grid; y++ {
-			for z := y; z <= grid; z++ {
+	for x := 1; x <= gridSide; x++ {
+		for y := x; y <= gridSide; y++ {
+			for z := y; z <= gridSide; z++ {
 				all = append(all, boxes([3]int{x, y, z}, [3]int{1, 1, 1}, true)...)
 			}
 		}
@@ -122,12 +122,12 @@ var allBoxes = sync.OnceValue(func() (all []uint64) {
 	return all
 })
 
-// largest returns the cubes of the largest free box, or at most least where no box is larger than that.
-func (s *static) largest(free uint64, least int) int {
+// largestBox returns the cubes of the largest free box, or at most least where no box is larger than that.
+func (s *fixedGrid) largestBox(free uint64, minSize int) int {
 	for _, m := range allBoxes() {
 		n := bits.OnesCount64(m)
-		if n <= least {
-			return least
+		if n <= minSize {
+			return minSize
 		}
 		if m&^free == 0 {
 			return n
@@ -136,18 +136,18 @@ func (s *static) largest(free uint64, least int) int {
 	return 0
 }
 
-// hilbert takes cubes in a row on a curve through the grid, as schedulers that know one dimension do.
-type hilbert struct{}
+// hilbertRow takes cubes in a row on a curve through the grid, as schedulers that know one dimension do.
+type hilbertRow struct{}
 
-func (hilbert) Rewires() bool { return false }
+func (hilbertRow) Rewires() bool { return false }
 
-func (hilbert) Place(p *Pod, want fleet.Shape) (Place, bool) {
+func (hilbertRow) Place(p *Pod, want fleet.Shape) (Place, bool) {
 	if want.Cubes() == 0 {
-		return part(p, blocks(want), true)
+		return placeInCube(p, subcubeBlocks(want), true)
 	}
 	run := 0
 	for i, c := range curve {
-		if run++; !p.Cubes[c].Whole() {
+		if run++; !p.Cubes[c].IsFree() {
 			run = 0
 		}
 		if run == want.Cubes() {
@@ -187,7 +187,7 @@ func hilbertCurve() []int8 {
 				}
 			}
 		}
-		list[h] = int8(x[0]*grid*grid + x[1]*grid + x[2])
+		list[h] = int8(x[0]*gridSide*gridSide + x[1]*gridSide + x[2])
 	}
 	return list
 }

@@ -152,7 +152,7 @@ func TestOptimisedSparse(t *testing.T) {
 		}
 		weigh(p, 0.999, 1)
 		d, z := route(t, Optimised{Budget: 100_000}, p, Options{Seed: 1})
-		if d.Metrics["gap"] != 0 || z.MaxWeighted != maxOf(p.Demand) || d.BoundModel != OneWay {
+		if d.Metrics["gap"] != 0 || z.MaxWeighted != maxOf(p.Demand) || d.BoundModel != ModelSinglePath {
 			t.Errorf("%v: load %g, bound %g (%s), want %g", dims, z.MaxWeighted, d.Bound, d.BoundModel, maxOf(p.Demand))
 		}
 	}

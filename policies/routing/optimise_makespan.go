@@ -136,7 +136,7 @@ func (r *optimiser) wildFirstChoice() (*routeChoice, error) {
 	}
 	rule := r.wild
 	if rule.Use == "" {
-		rule.Use = AnyDead
+		rule.Use = UseAnyDead
 	}
 	picks, err := NewCandidates(r.problem, rule)
 	if err != nil {
@@ -152,7 +152,7 @@ func (r *optimiser) wildFirstChoice() (*routeChoice, error) {
 	clear(s.neighbourLoad)
 	for i, f := range in.pairs {
 		node, steps := f.Src, picks.pick(f, r.seed)
-		rules.Channels(f.Src, steps)
+		rules.SetChannels(f.Src, steps)
 		for _, step := range steps {
 			k := int(node)*in.degree + step.Port()
 			c.orbits = append(c.orbits, in.orbit[k])
