@@ -2,32 +2,34 @@ package graph
 
 import "math"
 
-// Assignment finds matchings of all rows of largest weight, by shortest augmenting paths under potentials (Kuhn and
-// Munkres; Jonker and Volgenant, 1987). Its memory is reused.
+// Assignment finds a maximum-weight matching of all rows of a matrix with columns, by shortest
+// augmenting paths under potentials (Kuhn and Munkres; Jonker and Volgenant, 1987). Its memory is
+// reused.
 type Assignment struct {
-	rowPotential, columnPotential []int64 // potentials of rows and columns
-	matchedRow                    []int32 // by column: the row that it is matched with, -1 for none
+	rowPotential, columnPotential []int64 // potentials (dual variables)
+	matchedRow                    []int32 // row matched with a column, indexed by column; -1 if the column is free
 
-	// Of the search from a row: by column how far it is, and from which column, -1 for the row itself; price is v, and
-	// for columns that were reached what keeps others from leading there.
+	// State of the search from a row, indexed by column. dist is the distance. price is the
+	// column's potential, or a value that excludes the column once it is reached.
 	dist, price []int64
-	previous    []int32
-	reached     []columnVisit // columns, in the order in which they were reached
-	parent      []int32       // by column that was reached: by then
+	previous    []int32       // column from which dist was set; -1 for the row itself
+	reached     []columnVisit // columns in the order in which they were reached
+	parent      []int32       // previous at the time when the column was reached
 }
 
-// columnVisit is a column that was reached, and how far it was.
+// columnVisit is a column that was reached, and its distance.
 type columnVisit struct {
 	column int32
 	dist   int64
 }
 
-// unreachable is farther than any column is. Weights are less than a quarter of it.
+// unreachable exceeds every distance. Weights are less than a quarter of it, so that sums do not
+// overflow.
 const unreachable = 1 << 61
 
-// Solve sets to[i] to the column of row i of the rows x columns matrix weight such that the sum of the weights is
-// largest. Rows are no more than columns; it takes O(rows^2 columns). It calls check, if not nil, before each row, which
-// may panic to end a search that is many calls deep.
+// Solve sets to[i] to the column of row i in a maximum-weight matching of the rows x columns
+// matrix weight. There must be at least as many columns as rows. It takes O(rows^2 columns). If
+// check is not nil, it is called before each row and may panic to end the caller's search.
 func (a *Assignment) Solve(rows, columns int, weight []int64, to []int32, check func()) {
 	a.rowPotential, a.columnPotential = append(a.rowPotential[:0], make([]int64, rows)...), append(a.columnPotential[:0], make([]int64, columns)...)
 	a.dist, a.price = append(a.dist[:0], make([]int64, columns)...), append(a.price[:0], make([]int64, columns)...)
@@ -42,6 +44,7 @@ func (a *Assignment) Solve(rows, columns int, weight []int64, to []int32, check 
 		}
 		a.augment(int32(i), columns, weight)
 	}
+
 	for j, i := range a.matchedRow {
 		if i >= 0 {
 			to[i] = int32(j)
@@ -49,7 +52,8 @@ func (a *Assignment) Solve(rows, columns int, weight []int64, to []int32, check 
 	}
 }
 
-// augment matches one row more.
+// augment matches one more row: it searches a shortest path to a free column and shifts the pairs
+// along it.
 func (a *Assignment) augment(row int32, columns int, weight []int64) {
 	dist, price, previous := a.dist[:columns], a.price[:columns], a.previous[:columns]
 	copy(price, a.columnPotential)
@@ -57,7 +61,7 @@ func (a *Assignment) augment(row int32, columns int, weight []int64) {
 		dist[j] = unreachable
 	}
 	a.reached = a.reached[:0]
-	minDist, column := int64(0), int32(-1) // the last column reached
+	minDist, column := int64(0), int32(-1) // the column reached last, with its distance
 	for r := row; r >= 0; r = a.matchedRow[column] {
 		w := weight[int(r)*columns : int(r+1)*columns]
 		w, offset := w[:len(dist)], minDist-a.rowPotential[r]
@@ -75,6 +79,8 @@ func (a *Assignment) augment(row int32, columns int, weight []int64) {
 		a.reached, a.parent[column] = append(a.reached, columnVisit{column, minDist}), previous[column]
 		dist[column], price[column] = math.MaxInt64, -unreachable
 	}
+
+	// Update the potentials of the rows and columns on the search tree.
 	a.rowPotential[row] += minDist
 	for _, x := range a.reached {
 		if r := a.matchedRow[x.column]; r >= 0 {
@@ -82,6 +88,7 @@ func (a *Assignment) augment(row int32, columns int, weight []int64) {
 			a.columnPotential[x.column] -= minDist - x.dist
 		}
 	}
+
 	for column >= 0 {
 		parent := a.parent[column]
 		if parent < 0 {

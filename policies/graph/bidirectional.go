@@ -6,17 +6,18 @@ import (
 	"sim/internal/csr"
 )
 
-// BidirectionalSearch finds shortest paths between single nodes of a Digraph from both ends at once, which on graphs where nearly
-// all is a few arcs away sees little of them. It allocates nothing once it has grown.
+// BidirectionalSearch finds a shortest path between nodes of a Digraph by searches from both ends
+// (Pohl, Bi-directional Search, Machine Intelligence 6, 1971). If nearly all nodes are a few arcs
+// away, it visits only a small part of the graph. After the first searches it does not allocate.
 type BidirectionalSearch struct {
-	forward, reverse *Tree
-	forwardArc       []int32 // of the graph, by arc of the reversed one
-	length           []float64
-	best             float64 // length of the best path yet,
-	meetingArc       int32   // and the arc of it where both halves meet
+	forward, reverse *Tree     // searches from the root and, over reversed arcs, from the targets
+	forwardArc       []int32   // arc of the graph, indexed by arc of the reversed graph
+	length           []float64 // indexed by arc class
+	best             float64   // length of the best path so far
+	meetingArc       int32     // its arc between the two searches; -1 if there is no path
 }
 
-// NewBidirectionalSearch returns one for a graph.
+// NewBidirectionalSearch returns a search on a graph.
 func NewBidirectionalSearch(g *Digraph) *BidirectionalSearch {
 	b := &BidirectionalSearch{forward: NewTree(g)}
 	back := &Digraph{}
@@ -28,9 +29,9 @@ func NewBidirectionalSearch(g *Digraph) *BidirectionalSearch {
 	return b
 }
 
-// Find finds a shortest path from a node to any of the nodes from..until-1, which it is not among, by the lengths of
-// arcs, by class, which are not negative (Pohl, Bi-directional Search, Machine Intelligence 6, 1971). It returns its
-// length; limit where none is shorter.
+// Find finds a shortest path from root to any of the nodes from..until-1, which do not include
+// root. length is indexed by arc class and non-negative. It returns the length of the path, or
+// limit if no path is shorter.
 func (b *BidirectionalSearch) Find(root, from, until int32, length []float64, limit float64) float64 {
 	b.length, b.best, b.meetingArc = length, limit, -1
 	b.forward.reset()
@@ -43,6 +44,7 @@ func (b *BidirectionalSearch) Find(root, from, until int32, length []float64, li
 	}
 	b.forward.settle(root, -1, 0)
 	b.relax(b.forward, b.reverse, root)
+
 	for b.forward.minPending()+b.reverse.minPending() < b.best {
 		t, other := b.forward, b.reverse
 		if len(t.heap) > len(other.heap) {
@@ -54,10 +56,11 @@ func (b *BidirectionalSearch) Find(root, from, until int32, length []float64, li
 			b.relax(t, other, node)
 		}
 	}
+
 	return b.best
 }
 
-// relax looks at the arcs of a node that one of the halves has reached.
+// relax examines the arcs of a node that one of the searches has reached.
 func (b *BidirectionalSearch) relax(t, other *Tree, node int32) {
 	d := t.Dist[node]
 	for k := t.Start[node]; k < t.Start[node+1]; k++ {
@@ -76,7 +79,8 @@ func (b *BidirectionalSearch) relax(t, other *Tree, node int32) {
 	}
 }
 
-// Path appends the arcs of the path that Find found, which was shorter than its limit.
+// Path appends the arcs of the path of the last Find, which must have been shorter than its
+// limit.
 func (b *BidirectionalSearch) Path(into []int32) []int32 {
 	into = append(b.forward.Path(b.forward.From[b.meetingArc], into), b.meetingArc)
 	for k := b.reverse.ParentArc[b.forward.To[b.meetingArc]]; k >= 0; k = b.reverse.ParentArc[b.reverse.From[k]] {
@@ -85,10 +89,10 @@ func (b *BidirectionalSearch) Path(into []int32) []int32 {
 	return into
 }
 
-// NumVisited returns how many nodes the last search reached.
+// NumVisited returns the number of nodes that the last search reached.
 func (b *BidirectionalSearch) NumVisited() int { return len(b.forward.Order) + len(b.reverse.Order) }
 
-// reset takes away the nodes that were reached.
+// reset removes the reached nodes, in time proportional to their number.
 func (t *Tree) reset() {
 	for _, a := range t.Order {
 		t.Dist[a] = -1
@@ -96,13 +100,13 @@ func (t *Tree) reset() {
 	t.Order, t.heap = t.Order[:0], t.heap[:0]
 }
 
-// settle notes that the shortest path to a node comes by an arc.
+// settle records the shortest path to a node, which ends with arc.
 func (t *Tree) settle(node, arc int32, dist float64) {
 	t.Dist[node], t.ParentArc[node] = dist, arc
 	t.Order = append(t.Order, node)
 }
 
-// minPending returns a distance that no node is nearer than that is yet to be reached.
+// minPending returns a lower bound on the distance of the nodes that are not reached yet.
 func (t *Tree) minPending() float64 {
 	if len(t.heap) == 0 {
 		return math.Inf(1)

@@ -7,8 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestBetween: paths between nodes are as long as those of trees, lead from one to the other, and are not told where
-// they are as long as the limit.
+// TestBetween compares bidirectional searches with trees: path lengths are equal, paths join both
+// ends, and paths as long as the limit are not reported.
 func TestBetween(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := drawGraph(t)
@@ -52,8 +52,8 @@ func TestBetween(t *testing.T) {
 	})
 }
 
-// TestComponents: nodes are in one component where arcs that are kept lead from each to the other, and arcs lead to
-// components of lower numbers.
+// TestComponents verifies that two nodes are in one component if accepted arcs lead in both
+// directions between them, and that arcs lead to components with lower numbers.
 func TestComponents(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := drawGraph(t)

@@ -8,45 +8,54 @@ import (
 	"sim/internal/csr"
 )
 
-// bushAssignment is a routing of all demand that is improved source by source: Algorithm B of traffic assignment (Dial,
-// Transportation Research B 40, 2006). All demand of a source is one flow on its bush, an acyclic subgraph. At every
-// node that two paths of the bush reach, flow moves from the costliest path in use to the cheapest until both cost the
-// same. Paths are never listed, so many paths of one length cost nothing.
+// bushAssignment is a routing of all demand that is improved source by source: Algorithm B of
+// traffic assignment (Dial, Transportation Research B 40, 2006). The demand of a source is one
+// flow on its bush, an acyclic subgraph. At every node that several paths of the bush reach, flow
+// moves from the costliest path in use to the cheapest until both cost the same. Paths are not
+// stored, and the number of paths of equal length does not matter.
 //
-// The price of an arc is length x exp(steep x (load / level - 1)). The length is fixed during a sweep over the sources,
-// and the price after it is the next length. This is the exponential method of multipliers (Tseng and Bertsekas,
-// Mathematical Programming 60, 1993) for "load at most level", with a sweep in place of the exact minimum. So prices can
-// differ between arcs of one load, and steep need not grow with 1/gap.
+// The price of an arc is length x exp(steepness x (load / level - 1)). The length is fixed during
+// a sweep over the sources; the price after the sweep is the next length. This is the exponential
+// method of multipliers (Tseng and Bertsekas, Mathematical Programming 60, 1993) for "load at
+// most level", with a sweep instead of the exact minimum. Arcs of equal load can therefore differ
+// in price, and steepness need not grow with 1/gap.
 type bushAssignment struct {
 	*Digraph
-	capacity []float64 // by arc
+	capacity []float64 // indexed by arc
 	source   []int32   // nodes with demand
-	// By source and node.
-	demand     []float64
-	order      []int32 // the reach[i] reachable nodes, in a topological order of the bush
-	byDistance []int32 // the same nodes by distance, at the prices of the last call of distances
-	numReached []int   // by source
-	// By source and arc.
+
+	// Indexed by source*nodes+node. Only the first numReached[i] values of source i are used in
+	// order and byDistance.
+	demand     []float64 // shares of the total demand
+	order      []int32   // reachable nodes in a topological order of the bush
+	byDistance []int32   // the same nodes by distance, at the prices of the last setDistances
+	numReached []int     // reachable nodes, indexed by source
+
+	// Indexed by source*arcs+arc. bestFlow is the mix of flows with the smallest maximum load so
+	// far.
 	flow, bestFlow []float64
-	member         []bool // in the bush
-	// By arc.
+	member         []bool // whether the arc is in the bush
+
+	// Indexed by arc. slope is the derivative of price by load; bestPrice proves best.Bound.
 	length, price, slope, load, bestLoad, bestPrice []float64
 	steepness, level                                float64
-	totalCapacity                                   float64 // sum of capacity
-	best                                            Congestion
+	totalCapacity                                   float64    // sum of capacity
+	best                                            Congestion // result so far
 	check                                           func()
 
-	// Arcs into v are enter[first[v]]..enter[first[v+1]].
+	// The arcs into node v are enter[firstEnter[v]:firstEnter[v+1]].
 	firstEnter, enter []int32
-	// Scratch, by node.
-	minPrice, maxPrice []float64 // price of the cheapest and of the costliest path
-	minArc, maxArc     []int32   // last arcs of these paths, -1 if there is none
+
+	// Scratch, indexed by node.
+	minPrice, maxPrice []float64 // prices of the cheapest and the costliest path from the source
+	minArc, maxArc     []int32   // last arcs of these paths; -1 if there is no path
 	rank               []int32   // position in order
-	through            []float64
+	through            []float64 // flow through a node
 }
 
-// newBushAssignment routes all demand on paths of fewest arcs, and splits it evenly among the arcs into each node. demand sums
-// to total. It fails if no path joins two nodes with demand.
+// newBushAssignment routes all demand on paths with the minimum number of arcs, split evenly
+// among the arcs into each node. total is the sum of demand. It fails if no path joins two nodes
+// with demand.
 func newBushAssignment(g *Digraph, capacity, demand []float64, total float64) (*bushAssignment, error) {
 	n, m := g.Nodes(), len(g.To)
 	b := &bushAssignment{Digraph: g, capacity: capacity, check: func() {}}
@@ -58,6 +67,7 @@ func newBushAssignment(g *Digraph, capacity, demand []float64, total float64) (*
 			}
 		}
 	}
+
 	sources := len(b.source)
 	b.numReached, b.member = make([]int, sources), make([]bool, sources*m)
 	for _, p := range []*[]float64{&b.length, &b.price, &b.slope, &b.load, &b.bestLoad, &b.bestPrice} {
@@ -69,6 +79,7 @@ func newBushAssignment(g *Digraph, capacity, demand []float64, total float64) (*
 	for _, p := range []*[]int32{&b.minArc, &b.maxArc, &b.rank} {
 		*p = make([]int32, n)
 	}
+
 	b.order, b.byDistance = make([]int32, sources*n), make([]int32, sources*n)
 	b.flow, b.bestFlow = make([]float64, sources*m), make([]float64, sources*m)
 	b.firstEnter, b.enter = csr.Index(g.To, n)
@@ -76,6 +87,7 @@ func newBushAssignment(g *Digraph, capacity, demand []float64, total float64) (*
 		b.length[e], b.price[e] = 1, 1
 		b.totalCapacity += c
 	}
+
 	t := NewTree(g)
 	for i, s := range b.source {
 		t.Breadth(s)
@@ -86,10 +98,12 @@ func newBushAssignment(g *Digraph, capacity, demand []float64, total float64) (*
 		}
 		b.initBush(i, t)
 	}
+
 	return b, nil
 }
 
-// initBush makes the first bush of source i: all arcs that lead away from it. t holds the paths of fewest arcs.
+// initBush sets the first bush of source i: all arcs that lead away from it. t has the paths with
+// the minimum number of arcs.
 func (b *bushAssignment) initBush(i int, t *Tree) {
 	n, m := b.Nodes(), len(b.To)
 	b.numReached[i] = len(t.Order)
@@ -98,14 +112,14 @@ func (b *bushAssignment) initBush(i int, t *Tree) {
 	for e, v := range b.To {
 		if d := t.Dist[b.From[e]]; d >= 0 && d < t.Dist[v] {
 			b.member[i*m+e] = true
-			b.flow[i*m+e] = 1 // a share, until made a flow by conserve
+			b.flow[i*m+e] = 1 // a share, which conserve scales to a flow
 		}
 	}
 	b.conserve(i)
 }
 
-// conserve makes the flows of source i meet its demand, without what rounding has lost of them: by the shares in which
-// they enter each node, from the last to the first.
+// conserve scales the flows of source i to its demand, which corrects rounding errors. It keeps
+// the shares in which flow enters each node, from the last node to the first.
 func (b *bushAssignment) conserve(i int) {
 	n, m := b.Nodes(), len(b.To)
 	order, flow := b.order[i*n:i*n+b.numReached[i]], b.flow[i*m:(i+1)*m]
@@ -119,7 +133,7 @@ func (b *bushAssignment) conserve(i int) {
 			sum += flow[e]
 		}
 		if sum == 0 {
-			if through[v] > 0 { // too little to have been a number before
+			if through[v] > 0 { // flow that was rounded to 0
 				for _, e := range enter {
 					if b.member[i*m+int(e)] {
 						flow[e] = through[v]
@@ -130,6 +144,7 @@ func (b *bushAssignment) conserve(i int) {
 			}
 			continue
 		}
+
 		x := through[v] / sum
 		for _, e := range enter {
 			if flow[e] > 0 {
@@ -140,8 +155,8 @@ func (b *bushAssignment) conserve(i int) {
 	}
 }
 
-// setDistances sets low to the price of the cheapest path to every node that source i reaches. It corrects labels in the
-// order of the distances found the last time, which few changes of prices upset by much.
+// setDistances sets minPrice to the price of the cheapest path to every reachable node of source
+// i. It corrects labels in the order of the previous distances, which change little.
 func (b *bushAssignment) setDistances(i int) {
 	n, minPrice := b.Nodes(), b.minPrice
 	nodes := b.byDistance[i*n : i*n+b.numReached[i]]
@@ -166,7 +181,7 @@ func (b *bushAssignment) setDistances(i int) {
 	}
 }
 
-// sortBy sorts nodes that are nearly sorted by rising key.
+// sortBy sorts nodes by rising key; it is fast if they are nearly sorted (insertion sort).
 func sortBy(list []int32, key []float64) {
 	for i := 1; i < len(list); i++ {
 		v := list[i]

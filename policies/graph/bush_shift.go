@@ -2,11 +2,11 @@ package graph
 
 import "math"
 
-// joinTol is how much worse than the best an arc may be, of the path's price, to join a bush.
+// joinTol is the relative excess over the cheapest path up to which an arc may join a bush.
 const joinTol = 1e-3
 
-// setLabels sets low, high, cheap, dear and rank of the nodes of the bush of source i. If used is set, the costliest paths
-// are paths of arcs with flow, else of any arcs of the bush.
+// setLabels sets minPrice, maxPrice, minArc, maxArc and rank for the nodes of the bush of source
+// i. If used is set, the costliest path only has arcs with flow.
 func (b *bushAssignment) setLabels(i int, used bool) {
 	n, m := b.Nodes(), len(b.To)
 	member, flow := b.member[i*m:(i+1)*m], b.flow[i*m:(i+1)*m]
@@ -16,6 +16,7 @@ func (b *bushAssignment) setLabels(i int, used bool) {
 			b.minPrice[v], b.maxPrice[v] = 0, 0
 			continue
 		}
+
 		minPrice, maxPrice, minArc, maxArc := math.Inf(1), -1.0, int32(-1), int32(-1)
 		for _, e := range b.enter[b.firstEnter[v]:b.firstEnter[v+1]] {
 			if !member[e] {
@@ -29,12 +30,14 @@ func (b *bushAssignment) setLabels(i int, used bool) {
 				maxPrice, maxArc = x, e
 			}
 		}
+
 		b.minPrice[v], b.maxPrice[v], b.minArc[v], b.maxArc[v] = minPrice, max(0, maxPrice), minArc, maxArc
 	}
 }
 
-// updateBush drops from the bush of source i what carries nothing and is not the cheapest path, and adds arcs that
-// end farther away than they start by the dearest paths, by more than their price: so none can close a cycle.
+// updateBush removes arcs without flow that are not on the cheapest path from the bush of source
+// i. It adds arcs whose end is farther than their start by more than their price, measured along
+// the costliest paths. Such arcs cannot close a cycle.
 func (b *bushAssignment) updateBush(i int) {
 	n, m := b.Nodes(), len(b.To)
 	member, flow := b.member[i*m:(i+1)*m], b.flow[i*m:(i+1)*m]
@@ -47,6 +50,7 @@ func (b *bushAssignment) updateBush(i int) {
 			}
 		}
 	}
+
 	b.setLabels(i, false)
 	for _, u := range order {
 		for e := b.Start[u]; e < b.Start[u+1]; e++ {
@@ -56,10 +60,12 @@ func (b *bushAssignment) updateBush(i int) {
 			}
 		}
 	}
+
 	sortBy(order, b.maxPrice)
 }
 
-// equaliseAll equalises paths in the bush of source i, from the last node to the first, once each.
+// equaliseAll equalises the paths to each node of the bush of source i once, from the last node
+// to the first.
 func (b *bushAssignment) equaliseAll(i int) {
 	n, m := b.Nodes(), len(b.To)
 	b.setLabels(i, true)
@@ -72,7 +78,8 @@ func (b *bushAssignment) equaliseAll(i int) {
 	}
 }
 
-// equalise takes a Newton step towards equal prices of the cheapest and the dearest path to v, from where they part.
+// equalise takes a Newton step towards equal prices of the cheapest and the costliest path to v,
+// from the node at which they diverge.
 func (b *bushAssignment) equalise(v int32, flow []float64) {
 	x, y := b.minArc[v], b.maxArc[v]
 	p, q := b.From[x], b.From[y]
@@ -93,6 +100,7 @@ func (b *bushAssignment) equalise(v int32, flow []float64) {
 		slope += b.slope[y]
 		maxShift = min(maxShift, flow[y])
 	}
+
 	if !(excess > 0) || maxShift == 0 {
 		return
 	}
@@ -103,6 +111,7 @@ func (b *bushAssignment) equalise(v int32, flow []float64) {
 		b.load[e] += shift
 		b.setPrice(e)
 	}
+
 	for u := v; u != p; u = b.From[b.maxArc[u]] {
 		e := b.maxArc[u]
 		flow[e] -= shift

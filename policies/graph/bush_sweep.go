@@ -2,28 +2,32 @@ package graph
 
 import "math"
 
-// Measured on n = 64 and 256, Kautz, circulant and random graphs.
+// Parameters of the sweeps, chosen by measurements with n = 64 and 256 on Kautz, circulant and
+// random graphs.
 const (
-	// initialSteepness is the first steep; it grows by hastened a sweep, up to steepest, while flows follow prices well enough
-	// for the bound to stay within patience of what the largest load is above the mean by; else it falls, down to
-	// flattest.
+	// The steepness starts at initialSteepness. It grows by steepnessGrowth per sweep up to
+	// maxSteepness, while flows follow prices closely enough: while the bound lags behind the
+	// mean load by at most maxBoundLag of the maximum minus the mean. Otherwise it falls, down to
+	// minSteepness.
 	initialSteepness = 20
 	steepnessGrowth  = 1.3
 	maxSteepness     = 2e4
 	minSteepness     = 3
 	maxBoundLag      = 0.25
-	// minPriceRatio is the least price, of the mean: without one an arc that has been empty would have to be overloaded for
-	// long to be dear again.
+	// minPriceRatio is the minimum price relative to the mean. Without it, an arc that was empty
+	// would have to be overloaded for many sweeps before it becomes expensive again.
 	minPriceRatio = 1e-4
-	// Once the bracket is as narrow as asked, up to half as many sweeps again narrow it to ample of that: results are
-	// read as times, not as brackets.
+	// When the bracket is as narrow as required, up to half as many sweeps again narrow it to
+	// this ratio of the requirement, because results are used as values, not as brackets.
 	extraGapRatio = 0.25
-	// From then on they go on only while every epoch of them narrows the bracket to progress of what it was.
+	// These additional sweeps continue only while each epoch narrows the bracket to maxGapRatio
+	// of its former width.
 	sweepsPerEpoch = 40
 	maxGapRatio    = 0.8
 )
 
-// solve sweeps over the sources until the bracket is as narrow as asked and a little beyond, or the budget is spent.
+// solve sweeps over the sources until the bracket is slightly narrower than required, or the
+// budget is spent.
 func (b *bushAssignment) solve(o CongestionOptions) *Congestion {
 	b.best = Congestion{Load: math.Inf(1)}
 	b.steepness = initialSteepness
@@ -35,6 +39,7 @@ func (b *bushAssignment) solve(o CongestionOptions) *Congestion {
 			b.best.Certified = true
 			last = min(last, b.best.Iterations*3/2)
 		}
+
 		if gap <= extraGapRatio*o.Gap || b.best.Iterations >= last || !(mean > 0) || math.IsInf(mean, 1) {
 			break
 		}
@@ -44,6 +49,7 @@ func (b *bushAssignment) solve(o CongestionOptions) *Congestion {
 			}
 			before = gap
 		}
+
 		b.best.Iterations++
 		b.setPrices(mean, bound)
 		for i := range b.source {
@@ -52,11 +58,13 @@ func (b *bushAssignment) solve(o CongestionOptions) *Congestion {
 			b.equaliseAll(i)
 		}
 	}
+
 	return &b.best
 }
 
-// evaluate recomputes loads from flows, keeps the best mix of them with those kept before, and raises the bound. It
-// returns the mean load of arcs, weighed by price, and the bound that the prices prove, which meet in the optimum.
+// evaluate recomputes loads from flows, keeps the best mix of the flows with the best flows so
+// far, and raises the bound. It returns the mean load of arcs, weighted by price, and the bound
+// that the prices prove. Both are equal at the optimum.
 func (b *bushAssignment) evaluate() (mean, bound float64) {
 	n, m := b.Nodes(), len(b.To)
 	clear(b.load)
@@ -71,16 +79,19 @@ func (b *bushAssignment) evaluate() (mean, bound float64) {
 			bound += row[v] * b.minPrice[v]
 		}
 	}
+
 	total := 0.0
 	for e, p := range b.price {
 		total += b.capacity[e] * p
 		mean += b.load[e] * p
 	}
+
 	mean /= total
 	if bound /= total; bound > b.best.Bound {
 		b.best.Bound = bound
 		copy(b.bestPrice, b.price)
 	}
+
 	share := b.bestMix()
 	if share == 0 {
 		return mean, bound
@@ -96,12 +107,13 @@ func (b *bushAssignment) evaluate() (mean, bound float64) {
 			b.bestLoad[e] += best[e]
 		}
 	}
+
 	b.best.Load = b.maxLoad(0)
 	return mean, bound
 }
 
-// bestMix returns the share in 0..1 of the present flows that, with those kept as the rest, makes the largest load least.
-// Where nothing is better than what is kept it is 0.
+// bestMix returns the share, in 0..1, of the present flows that minimises the maximum load when
+// the best flows so far make up the rest. It is 0 if no share is better.
 func (b *bushAssignment) bestMix() float64 {
 	minLoad, share := b.best.Load, 0.0
 	if x := b.maxLoad(1); x < minLoad {
@@ -110,7 +122,7 @@ func (b *bushAssignment) bestMix() float64 {
 	if math.IsInf(b.best.Load, 1) {
 		return 1
 	}
-	lo, hi := 0.0, 1.0 // convex in the share
+	lo, hi := 0.0, 1.0 // golden-section search: the maximum load is convex in the share
 	for range 20 {
 		p, q := lo+0.382*(hi-lo), lo+0.618*(hi-lo)
 		if b.maxLoad(p) < b.maxLoad(q) {
@@ -119,13 +131,15 @@ func (b *bushAssignment) bestMix() float64 {
 			lo = p
 		}
 	}
+
 	if b.maxLoad((lo+hi)/2) < minLoad*(1-1e-12) {
 		share = (lo + hi) / 2
 	}
 	return share
 }
 
-// maxLoad is the largest load of an arc under the mix of a share.
+// maxLoad returns the maximum load of an arc if share of the flow is the present one and the rest
+// the best one.
 func (b *bushAssignment) maxLoad(share float64) float64 {
 	maxLoad := 0.0
 	for e, c := range b.capacity {
@@ -134,7 +148,8 @@ func (b *bushAssignment) maxLoad(share float64) float64 {
 	return maxLoad
 }
 
-// setPrices makes prices lengths, of mean 1 per unit of capacity, and sets steep and the level for the sweep.
+// setPrices makes prices the new lengths, with mean 1 per unit of capacity, and sets steepness
+// and level for the next sweep.
 func (b *bushAssignment) setPrices(mean, bound float64) {
 	maxLoad, total := b.maxLoad(1), 0.0
 	for e, p := range b.price {
@@ -145,6 +160,7 @@ func (b *bushAssignment) setPrices(mean, bound float64) {
 	} else {
 		b.steepness = min(b.steepness*steepnessGrowth, maxSteepness)
 	}
+
 	b.level = mean
 	for e := range b.price {
 		b.length[e] = max(b.price[e]*b.totalCapacity/total, minPriceRatio)
@@ -152,7 +168,7 @@ func (b *bushAssignment) setPrices(mean, bound float64) {
 	}
 }
 
-// setPrice sets the price of an arc at its load, and how fast it rises.
+// setPrice sets price and slope of an arc at its present load.
 func (b *bushAssignment) setPrice(e int32) {
 	steep := b.steepness / (b.level * b.capacity[e])
 	power := b.load[e]*steep - b.steepness

@@ -12,7 +12,7 @@ import (
 	"sim/fabric/scaleup"
 )
 
-// planted is the sweeping solver's start for a demand on a topology.
+// planted returns the initial state of the sweeps for a demand on a topology.
 func planted(t scaleup.Topology, n int, demand []float64) (b *bushAssignment, total float64) {
 	for _, d := range demand {
 		total += d
@@ -28,7 +28,8 @@ func planted(t scaleup.Topology, n int, demand []float64) (b *bushAssignment, to
 	return b, total
 }
 
-// checkFlows finds flows by source that are negative or miss the demand, and returns the largest load of a link.
+// checkFlows verifies that flows are not negative and meet the demand, and returns the maximum
+// load of a link.
 func checkFlows(b *bushAssignment, flow []float64) (float64, error) {
 	n, m := b.Nodes(), len(b.To)
 	load := make([]float64, m)
@@ -61,7 +62,8 @@ func checkFlows(b *bushAssignment, flow []float64) (float64, error) {
 	return worst, nil
 }
 
-// checkBushes finds members of bushes that lead against the order, flows beside them and GPUs that no member enters.
+// checkBushes verifies that members of bushes follow the order, that only they have flow, and
+// that some member enters every GPU.
 func checkBushes(b *bushAssignment) error {
 	n, m := b.Nodes(), len(b.To)
 	for i, s := range b.source {
@@ -93,8 +95,9 @@ func checkBushes(b *bushAssignment) error {
 	return nil
 }
 
-// Wherever sweeps end, their flows meet the demand and load links as claimed, their prices prove the bound, with
-// distances by Floyd and Warshall, and bushes have no cycles.
+// TestSweeps verifies the state after any number of sweeps. Flows meet the demand and have the
+// reported loads. Prices prove the bound, with distances by the algorithm of Floyd and Warshall.
+// Bushes have no cycles.
 func TestSweeps(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		topology, n, demand := drawn(t, 12, 3)
@@ -126,7 +129,8 @@ func TestSweeps(t *testing.T) {
 	})
 }
 
-// Sweeps get brackets of a thousandth on the graphs that they are for, well within their budget.
+// TestSweepsSuffice verifies that brackets of 1e-3 need far less than the default budget on
+// typical graphs.
 func TestSweepsSuffice(t *testing.T) {
 	for _, n := range []int{16, 24, 33} {
 		for _, graph := range []string{"kautz", "circulant", "rings", "greedy"} {
@@ -140,11 +144,12 @@ func TestSweepsSuffice(t *testing.T) {
 	}
 }
 
-// By hand: 0 sends 1 a chunk; over 0->1 and over 0->2->1, half each, whatever the prices were.
+// TestEqualise verifies an example by hand: 0 sends one unit to 1, half over 0->1 and half over
+// 0->2->1, for any prices.
 func TestEqualise(t *testing.T) {
 	g := scaleup.Topology{{From: 0, To: 1}, {From: 0, To: 2}, {From: 2, To: 1}}
 	b, _ := planted(g, 3, []float64{0, 1, 0, 0, 0, 0, 0, 0, 0})
-	if want := []float64{1, 0, 0}; fmt.Sprint(b.flow) != fmt.Sprint(want) { // ways of fewest hops first
+	if want := []float64{1, 0, 0}; fmt.Sprint(b.flow) != fmt.Sprint(want) { // paths of the minimum number of hops first
 		t.Fatalf("%v first, want %v", b.flow, want)
 	}
 	r := b.solve(CongestionOptions{Gap: 1e-4, Iterations: 400})

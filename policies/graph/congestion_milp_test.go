@@ -12,7 +12,8 @@ import (
 	"sim/policies/milp"
 )
 
-// program is the multi-commodity flow in its usual form: flows by source and link, conserved at every GPU.
+// program returns the multi-commodity flow in its usual form: flows per source and link,
+// conserved at every GPU.
 func program(g scaleup.Topology, n int, demand []float64) *milp.Model {
 	m := &milp.Model{Name: "flow"}
 	high := m.AddColumn(milp.Column{Name: "high", Up: math.Inf(1), Cost: 1})
@@ -37,7 +38,8 @@ func program(g scaleup.Topology, n int, demand []float64) *milp.Model {
 	return m
 }
 
-// A linear-programming solver finds the optimum within the bracket.
+// TestAgainstSolver verifies that the optimum of a linear-programming solver lies within the
+// bracket.
 func TestAgainstSolver(t *testing.T) {
 	if _, _, err := milp.Find("highs"); errors.Is(err, milp.ErrNoSolver) {
 		t.Skip("no HiGHS on the PATH to compare with")

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestHeap: items come out in order, whatever is pushed, changed and taken away between.
+// TestHeap verifies that items come out in order under random pushes, changes and removals.
 func TestHeap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		type item struct{ value, id int }
@@ -52,8 +52,8 @@ func drawGraph(t *rapid.T) *Digraph {
 	return g
 }
 
-// TestTree: paths are as short as those that relaxing all arcs again and again finds (Bellman and Ford), by lengths and
-// by arcs, lead from the root to the node, and nodes come in the order of their distance.
+// TestTree compares paths with the algorithm of Bellman and Ford, by lengths and by numbers of
+// arcs. Paths lead from the root to the node, and nodes are in order of their distance.
 func TestTree(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := drawGraph(t)
@@ -96,7 +96,8 @@ func TestTree(t *testing.T) {
 	})
 }
 
-// TestMatching: a matching is as large as trying all finds it, and keeps to the cells that are admitted.
+// TestMatching compares the size of matchings with exhaustive search, and verifies that they use
+// admitted cells only.
 func TestMatching(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 7).Draw(t, "n")
@@ -138,7 +139,7 @@ func TestMatching(t *testing.T) {
 	})
 }
 
-// TestAssignment compares with all matchings of few rows.
+// TestAssignment compares with all matchings of a small number of rows.
 func TestAssignment(t *testing.T) {
 	var a Assignment
 	rapid.Check(t, func(t *rapid.T) {
@@ -173,8 +174,8 @@ func TestAssignment(t *testing.T) {
 	})
 }
 
-// TestExchanges: a search without a budget ends when no exchange helps, and each run starts after the last pair of the
-// previous run.
+// TestExchanges verifies that a search without a budget ends when no exchange helps, and that
+// each run starts after the last pair of the previous run.
 func TestExchanges(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 7).Draw(t, "n")

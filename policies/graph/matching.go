@@ -2,20 +2,21 @@ package graph
 
 import "math/bits"
 
-// Matching pairs rows with columns of an n x n matrix along admitted cells. It is kept while cells come and go, so that
-// a new perfect matching costs only the search for the pairs that were lost (augmenting paths, breadth first).
+// Matching pairs rows with columns of an n x n matrix along admitted cells, by breadth-first
+// augmenting paths. Cells can be added and removed. A perfect matching after a change costs only
+// the search for the pairs that were lost.
 type Matching struct {
-	To, From []int32 // column of a row, row of a column; -1 for none. Read only
-	Pairs    int
+	To, From []int32 // column of a row, and row of a column; -1 if not matched; read only
+	Pairs    int     // number of pairs
 
-	wordsPerRow int
-	admitted    []uint64 // a row's columns are the bits of words words
-	queue       []int32
-	parentRow   []int32 // by[column]: the row from which the search came
-	unvisited   []uint64
+	wordsPerRow int      // 64-bit words per row
+	admitted    []uint64 // bit set of the admitted columns of each row, indexed by row*wordsPerRow
+	queue       []int32  // rows of the search
+	parentRow   []int32  // row from which the search reached a column, indexed by column
+	unvisited   []uint64 // bit set of columns
 }
 
-// NewMatching returns a matching of n rows and columns without cells.
+// NewMatching returns an empty matching of n rows and columns without cells.
 func NewMatching(n int) *Matching {
 	m := &Matching{wordsPerRow: (n + 63) / 64, To: make([]int32, n), From: make([]int32, n), parentRow: make([]int32, n)}
 	m.admitted, m.unvisited = make([]uint64, n*m.wordsPerRow), make([]uint64, m.wordsPerRow)
@@ -25,12 +26,12 @@ func NewMatching(n int) *Matching {
 	return m
 }
 
-// AddCell adds a cell.
+// AddCell admits a cell.
 func (m *Matching) AddCell(row, column int) {
 	m.admitted[row*m.wordsPerRow+column>>6] |= 1 << (column & 63)
 }
 
-// RemoveCell takes a cell away, and the pair if it was one.
+// RemoveCell removes a cell, and the pair if it was one.
 func (m *Matching) RemoveCell(row, column int) {
 	m.admitted[row*m.wordsPerRow+column>>6] &^= 1 << (column & 63)
 	if m.To[row] == int32(column) {
@@ -39,8 +40,8 @@ func (m *Matching) RemoveCell(row, column int) {
 	}
 }
 
-// Grow makes the matching as large as it gets and says whether it is perfect. It calls check, if not nil, before each
-// row, which may panic to end a search that is many calls deep.
+// Grow extends the matching to a maximum one and reports whether it is perfect. If check is not
+// nil, it is called before each row and may panic to end the caller's search.
 func (m *Matching) Grow(check func()) bool {
 	n := len(m.To)
 	for row := int32(0); int(row) < n && m.Pairs < n; row++ {
@@ -54,7 +55,8 @@ func (m *Matching) Grow(check func()) bool {
 	return m.Pairs == n
 }
 
-// augment looks breadth first for a free column and shifts the pairs on the path to it.
+// augment searches a free column and shifts the pairs on the path to it. It reports whether there
+// is one.
 func (m *Matching) augment(row int32) bool {
 	for i := range m.unvisited {
 		m.unvisited[i] = ^uint64(0)
@@ -76,10 +78,12 @@ func (m *Matching) augment(row int32) bool {
 			}
 		}
 	}
+
 	return false
 }
 
-// shift pairs a free column with the row that the search came from, that row's column with the one before, and so on.
+// shift pairs a free column with the row from which the search reached it, the former column of
+// that row with the row before, and so on.
 func (m *Matching) shift(column int32) {
 	for column >= 0 {
 		row := m.parentRow[column]
