@@ -8,16 +8,18 @@ import (
 	"sim/workloads/fleet"
 )
 
-// fixedGrid keeps cubes in a fixed grid, as pods without optical switches have them.
+// fixedGrid places slices as boxes in a fixed grid of cubes, as in pods without optical switches.
 type fixedGrid struct {
-	bestFit bool // of several boxes the one that leaves the largest free one
+	bestFit bool // choose the box that leaves the largest free box, not the first
 	canFold bool // slices may be folded
 
-	cache map[fleet.Shape][]uint64 // places of a slice
+	cache map[fleet.Shape][]uint64 // locations of a slice
 }
 
+// Rewires implements Policy.
 func (*fixedGrid) Rewires() bool { return false }
 
+// Place implements Policy.
 func (s *fixedGrid) Place(p *Pod, want fleet.Shape) (Place, bool) {
 	list := s.places(want)
 	if want.Cubes() == 0 {
@@ -37,15 +39,16 @@ func (s *fixedGrid) Place(p *Pod, want fleet.Shape) (Place, bool) {
 			bestBox, largestLeft = m, n
 		}
 	}
+
 	if bestBox == 0 {
 		return Place{}, false
 	}
 	return Place{Cubes: cubeList(bestBox)}, true
 }
 
-// places returns where a slice may be: chips of a cube, or cubes of the grid.
+// places returns the locations of a slice: chips of a cube, or cubes of the grid.
 func (s *fixedGrid) places(want fleet.Shape) []uint64 {
-	want.Twisted = false // a twist needs the same cubes
+	want.Twisted = false // a twisted slice uses the same cubes
 	if list, ok := s.cache[want]; ok {
 		return list
 	}
@@ -68,13 +71,15 @@ func (s *fixedGrid) places(want fleet.Shape) []uint64 {
 			list = append(list, boxes(shape, [3]int{1, 1, 1}, true)...)
 		}
 	}
+
 	s.cache[want] = list
 	return list
 }
 
-// foldedShapes returns the boxes that a slice can be folded into, its sides counted in cubes: a ring of even length n winds
-// through a side of 1 as a cycle of 2m x n/2m, and the other side stays; where two sides are 1, through both
-// (RFold folds the rings of a job like this).
+// foldedShapes returns the boxes into which a slice can be folded, with sides in cubes. A ring of
+// even length n along one side winds through a side of length 1 as a cycle of a x n/a, and the
+// other side stays. If two sides are 1, it winds through both (RFold folds the rings of a job in
+// this manner).
 func foldedShapes(sides [3]int) [][3]int {
 	var list [][3]int
 	for d := range 3 {
@@ -88,7 +93,7 @@ func foldedShapes(sides [3]int) [][3]int {
 					f := sides
 					f[thin], f[d] = a, sides[d]/a
 					list = append(list, f)
-					if f[other] == 1 { // a cycle fills any box of even volume with two sides above 1
+					if f[other] == 1 { // a cycle can fill any box of even volume with two sides above 1
 						for b := 2; b < f[d]; b++ {
 							if f[d]%b == 0 {
 								g := f
@@ -99,9 +104,11 @@ func foldedShapes(sides [3]int) [][3]int {
 					}
 				}
 			}
+
 			thin, other = other, thin
 		}
 	}
+
 	for i := range list {
 		slices.Sort(list[i][:])
 	}
@@ -109,7 +116,7 @@ func foldedShapes(sides [3]int) [][3]int {
 	return slices.Compact(list)
 }
 
-// allBoxes are the boxes of cubes of every size, the largest first.
+// allBoxes returns the boxes of all sizes, the largest first.
 var allBoxes = sync.OnceValue(func() (all []uint64) {
 	for x := 1; x <= gridSide; x++ {
 		for y := x; y <= gridSide; y++ {
@@ -122,7 +129,8 @@ var allBoxes = sync.OnceValue(func() (all []uint64) {
 	return all
 })
 
-// largestBox returns the cubes of the largest free box, or at most least where no box is larger than that.
+// largestBox returns the number of cubes in the largest free box, or minSize if no box is larger
+// than that.
 func (s *fixedGrid) largestBox(free uint64, minSize int) int {
 	for _, m := range allBoxes() {
 		n := bits.OnesCount64(m)
@@ -136,11 +144,14 @@ func (s *fixedGrid) largestBox(free uint64, minSize int) int {
 	return 0
 }
 
-// hilbertRow takes cubes in a row on a curve through the grid, as schedulers that know one dimension do.
+// hilbertRow places a slice on consecutive cubes of a Hilbert curve through the grid, as
+// one-dimensional schedulers do.
 type hilbertRow struct{}
 
+// Rewires implements Policy.
 func (hilbertRow) Rewires() bool { return false }
 
+// Place implements Policy.
 func (hilbertRow) Place(p *Pod, want fleet.Shape) (Place, bool) {
 	if want.Cubes() == 0 {
 		return placeInCube(p, subcubeBlocks(want), true)
@@ -154,22 +165,27 @@ func (hilbertRow) Place(p *Pod, want fleet.Shape) (Place, bool) {
 			return Place{Cubes: slices.Clone(curve[i+1-run : i+1])}, true
 		}
 	}
+
 	return Place{}, false
 }
 
-// curve is a Hilbert curve through the grid: cubes by their place on it (Skilling, "Programming the Hilbert curve", 2004).
+// curve lists the cubes along a Hilbert curve through the grid (Skilling, "Programming the
+// Hilbert curve", 2004).
 var curve = hilbertCurve()
 
+// hilbertCurve computes curve.
 func hilbertCurve() []int8 {
 	const dims, order = 3, 2
 	list := make([]int8, 1<<(dims*order))
 	for h := range list {
-		// The index's bits, dealt to the coordinates, are a Gray code's transpose.
+		// The bits of the index, dealt to the coordinates in turn, are the transpose of a Gray
+		// code.
 		var x [dims]int
 		for b := range dims * order {
 			bit := h >> (dims*order - 1 - b) & 1
 			x[b%dims] |= bit << (order - 1 - b/dims)
 		}
+
 		carry := x[dims-1] >> 1
 		for i := dims - 1; i > 0; i-- {
 			x[i] ^= x[i-1]
@@ -187,7 +203,9 @@ func hilbertCurve() []int8 {
 				}
 			}
 		}
+
 		list[h] = int8(x[0]*gridSide*gridSide + x[1]*gridSide + x[2])
 	}
+
 	return list
 }

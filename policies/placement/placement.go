@@ -1,6 +1,9 @@
-// Package placement decides which cubes of which pod a job of a fleet gets. Each placement is a row of Table. It sees
-// what is free, nothing of queues, failures or time: when a job is tried, and what is done when it does not fit, is the
-// simulation's.
+// Package placement chooses the cubes of a pod that a job of a fleet gets. Each placement is a
+// Policy in Table. It sees the state of a Pod: which chips and cubes are free, and which cubes
+// the switches connect. Queues, failures and time belong to the simulation in package fleet.
+//
+// fixedGrid and hilbertRow place slices on pods without optical switches, reconfigurablePods on
+// pods with them. Wiring connects the cubes of a slice. Start reading with Pod, Place and Table.
 package placement
 
 import (
@@ -10,34 +13,38 @@ import (
 	"sim/workloads/fleet"
 )
 
-// A pod's cubes stand in a grid of 4 x 4 x 4, cube x*16 + y*4 + z at (x, y, z); so do the chips of a cube, in one word.
-// Where optical switches join the cubes the grid has no meaning but to number them.
+// gridSide is the side of the grid of 4 x 4 x 4 cubes in a pod: cube x*16 + y*4 + z is at (x, y,
+// z). The chips of a cube form the same grid, so both fit a 64-bit word. If optical switches join
+// the cubes, the grid only numbers them.
 const gridSide = 4
 
-// Cube is what of a cube is taken and what is not there.
+// Cube is the state of a cube. Chip i is bit i of a word.
 type Cube struct {
-	Used uint64 // chips that a job has
+	Used uint64 // chips that a job uses
 	Down uint64 // chips of machines that are down
-	Held uint64 // chips that are kept for a job whose place others are leaving
-	// Unlinked counts what keeps it out of slices of whole cubes alone: optical links that are down or drained.
+	Held uint64 // chips reserved for a job until others have left them
+	// Unlinked counts reasons against slices of complete cubes only: optical links that are down
+	// or drained.
 	Unlinked int16
-	// Closed counts what keeps it out of all slices: maintenance, a cube held back, not landed.
+	// Closed counts reasons against all slices: maintenance, a reserved cube, a cube that is not
+	// installed yet.
 	Closed int16
 }
 
-// IsFree reports whether a slice of whole cubes can have it.
+// IsFree reports whether a slice of complete cubes can use the cube.
 func (c *Cube) IsFree() bool { return c.Used|c.Down|c.Held == 0 && c.Unlinked == 0 && c.Closed == 0 }
 
 // Pod is the state of a pod.
 type Pod struct {
 	Cubes [fleet.PodCubes]Cube
-	// Next[d][i] is the cube that the links of cube i lead to along dimension d, upwards, or -1: what the switches of a
-	// dimension connect. A connection that no job uses stays until another takes one of its ports.
+	// Next[d][i] is the cube that the upward links of cube i along dimension d lead to; -1 if
+	// they are not connected. A connection that no job uses remains until another one takes one
+	// of its ports.
 	Next [3][fleet.PodCubes]int8
-	Prev [3][fleet.PodCubes]int8 // the other way
+	Prev [3][fleet.PodCubes]int8 // the reverse of Next
 }
 
-// NewPod returns a pod with everything up and nothing connected.
+// NewPod returns a pod with all parts up and nothing connected.
 func NewPod() *Pod {
 	p := &Pod{}
 	for d := range p.Next {
@@ -48,7 +55,7 @@ func NewPod() *Pod {
 	return p
 }
 
-// Free returns the cubes that a slice of whole cubes can have, cube i in bit i.
+// Free returns the cubes that a slice of complete cubes can use, cube i in bit i.
 func (p *Pod) Free() uint64 {
 	free := uint64(0)
 	for i := range p.Cubes {
@@ -59,28 +66,31 @@ func (p *Pod) Free() uint64 {
 	return free
 }
 
-// Place is where a slice is: whole cubes in the order of their places in the slice, the last dimension fastest, or, with
-// Chips not 0, chips of one cube.
+// Place is the location of a slice. Cubes lists its cubes in the order of their positions in the
+// slice, the last dimension fastest. If Chips is not 0, the slice is these chips of a single
+// cube.
 type Place struct {
 	Cubes []int8
 	Chips uint64
 }
 
-// Policy chooses where slices go.
+// Policy chooses the locations of slices.
 type Policy interface {
-	// Place returns where in a pod a slice goes, and whether it fits. It does not change the pod.
+	// Place returns a location of a slice in a pod, and false if it does not fit. It does not
+	// change the pod.
 	Place(p *Pod, s fleet.Shape) (Place, bool)
-	// Rewires reports whether slices are connected by optical switches, so that any cubes may make one.
+	// Rewires reports whether optical switches connect slices, so that any cubes can form one.
 	Rewires() bool
 }
 
-// Reshaper is a policy that gives jobs other slices than they ask for.
+// Reshaper is a policy that gives jobs slices of other shapes than requested.
 type Reshaper interface {
-	// Reshapes lists the slices that a job may have which asks for one: of as many chips.
+	// Reshapes lists the slices that a job with the requested slice may get. They have equally
+	// many chips.
 	Reshapes(s fleet.Shape) []fleet.Shape
 }
 
-// Row is a placement by name.
+// Row is a placement with its name.
 type Row struct {
 	Name, Doc string
 	New       func() Policy
@@ -106,10 +116,11 @@ func Table() []Row {
 	}
 }
 
-// subcubeBlocks returns the places of a slice below a cube, in any rotation, at multiples of its sides: buddies.
+// subcubeBlocks returns the possible locations of a slice smaller than a cube: in any rotation,
+// at multiples of its sides, as in a buddy allocator.
 func subcubeBlocks(s fleet.Shape) []uint64 { return buddies()[s.Dims] }
 
-// buddies are the blocks of all slices below a cube, by their sides.
+// buddies returns the locations of all slices smaller than a cube, by their sides.
 var buddies = sync.OnceValue(func() map[[3]int][]uint64 {
 	list := map[[3]int][]uint64{}
 	for a := 1; a <= fleet.Side; a *= 2 {
@@ -123,9 +134,10 @@ var buddies = sync.OnceValue(func() map[[3]int][]uint64 {
 	return list
 })
 
-// boxes returns the boxes of these sides in a grid of 4x4x4, in every rotation that is another, as words of its 64
-// places. They begin at multiples of step (rotated alike) or, wrapping round, anywhere. Sides above 4 have none. The
-// list is everyone's: read only.
+// boxes returns all boxes with the given sides in a grid of 4x4x4 in every distinct rotation, as
+// words of 64 bits. They start at multiples of step, which is rotated too. With wrap, boxes cross
+// the border of the grid. Boxes with a side above 4 do not exist. The list is shared and must not
+// be changed.
 func boxes(sides, step [3]int, wrap bool) []uint64 {
 	key := boxKey{sides, step, wrap}
 	list, ok := boxLists.Load(key)
@@ -135,14 +147,16 @@ func boxes(sides, step [3]int, wrap bool) []uint64 {
 	return list.([]uint64)
 }
 
+// boxKey holds the arguments of boxes.
 type boxKey struct {
 	sides, step [3]int
 	wrap        bool
 }
 
-// boxLists holds the lists that were asked for, by boxKey.
+// boxLists caches the results of boxes, by boxKey.
 var boxLists sync.Map
 
+// listBoxes computes boxes.
 func listBoxes(sides, step [3]int, wrap bool) []uint64 {
 	var list []uint64
 	known := map[uint64]bool{}
@@ -157,6 +171,7 @@ func listBoxes(sides, step [3]int, wrap bool) []uint64 {
 				starts[d] = 1
 			}
 		}
+
 		for x := range starts[0] {
 			for y := range starts[1] {
 				for z := range starts[2] {
@@ -168,10 +183,11 @@ func listBoxes(sides, step [3]int, wrap bool) []uint64 {
 			}
 		}
 	}
+
 	return list
 }
 
-// box returns the places of a box, wrapped round the grid.
+// box returns the cells of a box, wrapped around the grid.
 func box(origin, side [3]int) uint64 {
 	m := uint64(0)
 	for x := range side[0] {
@@ -184,8 +200,8 @@ func box(origin, side [3]int) uint64 {
 	return m
 }
 
-// placeInCube places a slice below a cube: in the first cube that has room, or in the fullest. It keeps out of empty cubes
-// while another has room.
+// placeInCube places a slice smaller than a cube at one of the given locations: in the fullest
+// cube that fits, or in the first. It uses an empty cube only if no other fits.
 func placeInCube(p *Pod, list []uint64, prefersFullest bool) (Place, bool) {
 	bestRank, chips, bestCube := 0, uint64(0), -1
 	for i := range p.Cubes {
@@ -208,13 +224,14 @@ func placeInCube(p *Pod, list []uint64, prefersFullest bool) (Place, bool) {
 			}
 		}
 	}
+
 	if bestCube < 0 {
 		return Place{}, false
 	}
 	return Place{Cubes: []int8{int8(bestCube)}, Chips: chips}, true
 }
 
-// cubeList lists the cubes of a word, by number.
+// cubeList returns the cubes of a word in rising order.
 func cubeList(m uint64) []int8 {
 	list := make([]int8, 0, bits.OnesCount64(m))
 	for ; m != 0; m &= m - 1 {

@@ -21,7 +21,7 @@ func mixShapes() []fleet.Shape {
 	return list
 }
 
-// randomPod draws a pod in which some chips and cubes are taken.
+// randomPod draws a pod in which some chips and cubes are in use.
 func randomPod(t *rapid.T) *Pod {
 	p := NewPod()
 	most := rapid.SampledFrom([]int{0, 8, 30, 60}).Draw(t, "taken")
@@ -42,7 +42,8 @@ func randomPod(t *rapid.T) *Pod {
 	return p
 }
 
-// TestPlacesAreFree: what a placement gives is free, of the right size, and the same again; a static one gives a box.
+// TestPlacesAreFree verifies that every place is free, has the right size, and is repeatable.
+// Static placements give a box.
 func TestPlacesAreFree(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := randomPod(t)
@@ -78,8 +79,8 @@ func TestPlacesAreFree(t *testing.T) {
 	})
 }
 
-// TestFits: reconfigurable fits wherever another does; first fit and best fit fit alike, exactly where a brute-force
-// search for a box finds one; folding wherever these do.
+// TestFits verifies which slices fit. reconfigurable fits if any other placement does. First fit
+// and best fit agree with a brute-force search for a box. folding fits if these do.
 func TestFits(t *testing.T) {
 	table := map[string]Policy{}
 	for _, row := range Table() {
@@ -124,7 +125,7 @@ func boxFits(p *Pod, s fleet.Shape) bool {
 	return false
 }
 
-// TestBestFit: no other box leaves a larger free one.
+// TestBestFit verifies that no other box leaves a larger free box.
 func TestBestFit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := randomPod(t)
@@ -147,7 +148,8 @@ func TestBestFit(t *testing.T) {
 	})
 }
 
-// TestCurve: a Hilbert curve meets each cube once, each next to the last.
+// TestCurve verifies that the Hilbert curve visits each cube once, and that consecutive cubes are
+// adjacent.
 func TestCurve(t *testing.T) {
 	seen := uint64(0)
 	for i, c := range curve {
@@ -169,7 +171,8 @@ func TestCurve(t *testing.T) {
 	}
 }
 
-// TestFolded: a slice of 8 cubes in a row is folded into boxes that it does not fit otherwise.
+// TestFolded verifies that a slice of 8 cubes in a row is folded into boxes that do not hold it
+// otherwise.
 func TestFolded(t *testing.T) {
 	if got := foldedShapes([3]int{1, 1, 8}); !slices.Contains(got, [3]int{2, 2, 2}) || !slices.Contains(got, [3]int{1, 2, 4}) {
 		t.Errorf("1x1x8 folds into %v", got)
@@ -182,7 +185,8 @@ func TestFolded(t *testing.T) {
 	}
 }
 
-// TestConnect: a slice's connections are made once, and made again only where another slice has taken its ports.
+// TestConnect verifies that the connections of a slice are made once, and again only after
+// another slice has taken its ports.
 func TestConnect(t *testing.T) {
 	var w Wiring
 	p := NewPod()
@@ -217,7 +221,8 @@ func TestConnect(t *testing.T) {
 	}
 }
 
-// TestMostBoxes: the search finds as many boxes as trying all sets of them does, and no static placement more.
+// TestMostBoxes compares MaxBoxes with a search over all sets of boxes. No static placement
+// exceeds it.
 func TestMostBoxes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		free := uint64(0)
@@ -250,7 +255,7 @@ func TestMostBoxes(t *testing.T) {
 	})
 }
 
-// BenchmarkMostBoxes packs slices of 8 cubes into pods of which some cubes are not free.
+// BenchmarkMostBoxes packs slices of 8 cubes into pods in which some cubes are not free.
 func BenchmarkMostBoxes(b *testing.B) {
 	for _, taken := range []int{0, 4, 8, 16, 32} {
 		b.Run(fmt.Sprint(taken), func(b *testing.B) {
@@ -266,8 +271,8 @@ func BenchmarkMostBoxes(b *testing.B) {
 	}
 }
 
-// TestReshapes: the slices that the aware placement may give instead are all boxes of as many cubes, sides in order,
-// each twisted as well if it can be, behind the slice that was asked for.
+// TestReshapes verifies the slices that the aware placement offers: the requested slice, then all
+// boxes of as many cubes with ordered sides, each also twisted if possible.
 func TestReshapes(t *testing.T) {
 	for _, want := range mixShapes() {
 		n, list := want.Cubes(), shapeAware{}.Reshapes(want)
@@ -300,7 +305,8 @@ func TestReshapes(t *testing.T) {
 	}
 }
 
-// TestRewires: placements that join cubes by optical switches say so; a pod without a free cube has no place.
+// TestRewires verifies which placements use optical switches, and that a pod without free cubes
+// has no place.
 func TestRewires(t *testing.T) {
 	full := NewPod()
 	for i := range full.Cubes {
@@ -327,7 +333,7 @@ func TestRewires(t *testing.T) {
 	}
 }
 
-// TestFirstFit: the first place of those that a slice may have that is free is taken.
+// TestFirstFit verifies that the first free place is taken.
 func TestFirstFit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := randomPod(t)

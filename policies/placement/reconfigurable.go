@@ -6,12 +6,15 @@ import (
 	"sim/workloads/fleet"
 )
 
-// reconfigurablePods joins any free cubes by optical switches, so that a slice fits where enough are free (Sec. 3 of the
-// paper). Of those it takes a run of cubes that are connected already where there is one, then the lowest numbers.
+// reconfigurablePods joins any free cubes by optical switches, so a slice fits if enough cubes
+// are free (Sec. 3 of the TPU v4 paper). It prefers cubes that are already connected, then low
+// numbers. If prefersFullest is set, slices smaller than a cube go to the fullest cube.
 type reconfigurablePods struct{ prefersFullest bool }
 
+// Rewires implements Policy.
 func (reconfigurablePods) Rewires() bool { return true }
 
+// Place implements Policy.
 func (r reconfigurablePods) Place(p *Pod, want fleet.Shape) (Place, bool) {
 	if want.Cubes() == 0 {
 		return placeInCube(p, subcubeBlocks(want), r.prefersFullest)
@@ -20,7 +23,9 @@ func (r reconfigurablePods) Place(p *Pod, want fleet.Shape) (Place, bool) {
 	if bits.OnesCount64(free) < n {
 		return Place{}, false
 	}
-	// Along the last dimension of a slice its cubes are rings: follow present connections of that dimension.
+
+	// Along the last dimension the cubes of a slice form rings. Follow the present connections of
+	// that dimension.
 	list := make([]int8, 0, n)
 	for len(list) < n {
 		c := int8(bits.TrailingZeros64(free))
@@ -30,5 +35,6 @@ func (r reconfigurablePods) Place(p *Pod, want fleet.Shape) (Place, bool) {
 			c = p.Next[2][c]
 		}
 	}
+
 	return Place{Cubes: list}, true
 }

@@ -2,9 +2,11 @@ package placement
 
 import "sim/workloads/fleet"
 
-// shapeAware leaves the choice of a slice of whole cubes to who knows what traffic a job has.
+// shapeAware is reconfigurablePods for jobs that accept other shapes. The simulation chooses
+// among these by the traffic of the job.
 type shapeAware struct{ reconfigurablePods }
 
+// Reshapes implements Reshaper: it lists all boxes of as many cubes, twisted and not.
 func (shapeAware) Reshapes(want fleet.Shape) []fleet.Shape {
 	list := []fleet.Shape{want}
 	n := want.Cubes()
@@ -22,5 +24,6 @@ func (shapeAware) Reshapes(want fleet.Shape) []fleet.Shape {
 			}
 		}
 	}
+
 	return list
 }

@@ -9,10 +9,12 @@ import (
 	"sim/workloads/fleet"
 )
 
-// Wiring knows which places of a slice are linked, by shape. The zero value is ready, and safe for concurrent use.
+// Wiring computes and caches the connections within slices, by shape. The zero value is ready to
+// use, and safe for concurrent use.
 type Wiring struct{ cache sync.Map }
 
-// Neighbours returns by dimension the place in a slice of whole cubes that each place's links lead to, upwards.
+// Neighbours returns for each dimension the position in a slice to which the upward links of each
+// position lead. The slice consists of complete cubes.
 func (w *Wiring) Neighbours(s fleet.Shape) ([3][]int8, error) {
 	if next, ok := w.cache.Load(s); ok {
 		return next.([3][]int8), nil
@@ -30,23 +32,26 @@ func (w *Wiring) Neighbours(s fleet.Shape) ([3][]int8, error) {
 	if err != nil {
 		return next, fmt.Errorf("placement: slice %s: %w", s, err)
 	}
+
 	for d := range next {
 		next[d] = make([]int8, len(cubes))
 	}
-	for _, c := range all { // the 16 switches of a dimension connect the same cubes
+	for _, c := range all { // the 16 switches of a dimension make equal connections
 		next[c.Dim][c.Out] = int8(c.In)
 	}
 	w.cache.Store(s, next)
 	return next, nil
 }
 
-// Connect joins the cubes of a slice by the switches of a pod and returns how many connections were made. A port serves
-// one: what is in the way, which no job uses, is undone.
+// Connect joins the cubes of a slice by the switches of a pod and returns the number of changed
+// connections. A port has one connection. Conflicting connections, which no job uses, are
+// removed.
 func (w *Wiring) Connect(p *Pod, s fleet.Shape, cubes []int8) (changes int, err error) {
 	wiring, err := w.Neighbours(s)
 	if err != nil {
 		return 0, err
 	}
+
 	for d, next := range wiring {
 		for i, place := range next {
 			from, to := cubes[i], cubes[place]
@@ -63,5 +68,6 @@ func (w *Wiring) Connect(p *Pod, s fleet.Shape, cubes []int8) (changes int, err 
 			changes += fleet.PodSwitches / 3
 		}
 	}
+
 	return changes, nil
 }
