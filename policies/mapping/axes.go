@@ -10,10 +10,10 @@ import (
 	"sim/fabric/torus"
 )
 
-// axisMap are the axes of a torus that each dimension takes, by name.
+// axisMap has the torus axes of each dimension, by name.
 type axisMap map[string]string
 
-// parseAxes reads assignments such as tp=x,dp=yz.
+// parseAxes parses assignments such as tp=x,dp=yz.
 func parseAxes(text string) Mapping {
 	if !strings.Contains(text, "=") {
 		return nil
@@ -29,14 +29,16 @@ func parseAxes(text string) Mapping {
 	return a
 }
 
-// invalidMapping is a text that was meant as a mapping and is none.
+// invalidMapping is a text with the form of an axisMap that cannot be parsed. Place returns the
+// error.
 type invalidMapping struct{ err error }
 
+// Place returns the error.
 func (m invalidMapping) Place(context.Context, *Problem, Options) (*Placement, error) {
 	return nil, m.err
 }
 
-// AxesText writes assignments as a text, in the order of Dims and then of names that there are not.
+// AxesText formats assignments, in the order of Dims. Unknown names follow.
 func AxesText(axes map[string]string) string {
 	var names, parts []string
 	for name := range axes {
@@ -50,6 +52,7 @@ func AxesText(axes map[string]string) string {
 	return strings.Join(parts, ",")
 }
 
+// dimIndex returns the position of a dimension in AxesText.
 func dimIndex(name string) int {
 	if i := slices.Index(Dims, name); i >= 0 {
 		return i
@@ -57,15 +60,17 @@ func dimIndex(name string) int {
 	return len(Dims)
 }
 
-// Place gives ranks the nodes whose coordinates on the axes of each dimension are the rank's in it; on axes that no
-// dimension takes they are 0.
+// Place assigns each rank to the node whose coordinates on the axes of a dimension are the rank's
+// coordinate in it. Coordinates on other axes are 0.
 func (a axisMap) Place(_ context.Context, p *Problem, _ Options) (*Placement, error) {
 	t := p.Torus
 	if t == nil {
 		return nil, errors.New("it assigns axes, and the fabric is no torus; want an order of dimensions, such as " + Default)
 	}
+
+	// Find the axes of each dimension. Sizes must match, and no axis may occur twice.
 	taken := map[int]string{}
-	axesByDim := make([][]int, len(p.Dims)) // axes of each dimension
+	axesByDim := make([][]int, len(p.Dims)) // indexed like p.Dims
 	for _, part := range strings.Split(AxesText(a), ",") {
 		name, letters, _ := strings.Cut(part, "=")
 		if !slices.Contains(Dims, name) {
@@ -79,8 +84,9 @@ func (a axisMap) Place(_ context.Context, p *Problem, _ Options) (*Placement, er
 					axis = i
 				}
 			}
+
 			if axis < 0 {
-				return nil, fmt.Errorf("%s is on axis %c, which %s has not; want axes that there are", name, letter, t)
+				return nil, fmt.Errorf("%s is on axis %c, which %s does not have; want one of its axes", name, letter, t)
 			}
 			if other, twice := taken[axis]; twice {
 				return nil, fmt.Errorf("%s and %s are both on axis %c; want every axis once", other, name, letter)
@@ -92,15 +98,20 @@ func (a axisMap) Place(_ context.Context, p *Problem, _ Options) (*Placement, er
 				axesByDim[i] = append(axesByDim[i], axis)
 			}
 		}
+
 		if size := max(1, p.size(name)); size != nodes {
 			return nil, fmt.Errorf("%s has %d ranks, and its axes %s are %s nodes; want axes whose sizes multiply to %d", name, size, letters, strings.Join(sizes, " x "), size)
 		}
 	}
+
+	// Every dimension with several ranks needs an axis.
 	for i, d := range p.Dims {
 		if d.Size > 1 && len(axesByDim[i]) == 0 {
 			return nil, fmt.Errorf("%s, of %d ranks, is on no axis; want axes whose sizes multiply to %d", d.Name, d.Size, d.Size)
 		}
 	}
+
+	// The coordinate in a dimension is split over its axes, the first varying fastest.
 	out := &Placement{At: make([]int32, p.Ranks())}
 	for rank := range out.At {
 		node := make([]int, len(t.Dims))
@@ -111,5 +122,6 @@ func (a axisMap) Place(_ context.Context, p *Problem, _ Options) (*Placement, er
 		}
 		out.At[rank] = t.Node(node...)
 	}
+
 	return out, nil
 }

@@ -11,7 +11,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestKeys: which mappings are compared, which are files, and what each of these lists.
+// TestKeys verifies which mappings are compared, which are files, and the endpoints that files
+// list.
 func TestKeys(t *testing.T) {
 	for _, c := range []struct {
 		keys            Keys
@@ -51,7 +52,8 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestCostRefused: problems whose cost cannot be counted are refused, those at the bound are not.
+// TestCostRefused verifies that problems whose cost cannot be computed are rejected, and problems
+// at the limits are not.
 func TestCostRefused(t *testing.T) {
 	dims := []Dim{{"dp", 2}}
 	problem := func() *Problem { return onTorus(t, dims, []Flow{{Src: 0, Dst: 1, Bytes: 1}}, 4) }
@@ -93,7 +95,8 @@ func TestCostRefused(t *testing.T) {
 	}
 }
 
-// TestCheck: a placement has an endpoint for each rank, and keeps ranks of a block together in their order.
+// TestCheck verifies that a placement must have an endpoint per rank, and keep the ranks of a
+// block together in order.
 func TestCheck(t *testing.T) {
 	for _, c := range []struct {
 		block int
@@ -106,7 +109,7 @@ func TestCheck(t *testing.T) {
 		{2, []int32{0, 3, 2, 1}, "rank 1 is on endpoint 3"},
 		{0, []int32{0, 1, 2}, "3 endpoints for 4 ranks"},
 		{0, []int32{0, 1, 2, 2}, "ranks 2 and 3 are both on endpoint 2"},
-		{0, []int32{0, 1, 2, 9}, "rank 3 is on endpoint 9, which there is not"},
+		{0, []int32{0, 1, 2, 9}, "rank 3 is on endpoint 9, which does not exist"},
 	} {
 		p := onTorus(t, []Dim{{"dp", 4}}, nil, 4)
 		p.Block = c.block
@@ -116,10 +119,10 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestLargeBound: of a problem too large for an assignment the bound is exact as well if each rank of a ring sends to
-// the next.
+// TestLargeBound verifies a problem that is too large for an assignment: the bound is exact if
+// each rank of a ring sends to the next.
 func TestLargeBound(t *testing.T) {
-	const ranks = 520 // whose cube is above mostAssigned
+	const ranks = 520 // ranks cubed exceeds maxAssignmentWork
 	var demand []Flow
 	for i := range int32(ranks) {
 		demand = append(demand, Flow{Src: i, Dst: (i + 1) % ranks, Bytes: 3})
@@ -133,8 +136,8 @@ func TestLargeBound(t *testing.T) {
 	}
 }
 
-// TestSettle: of what was found and the others, the one of least value by another measure is settled on. Others whose
-// bound is no less are not asked for, and errors end it.
+// TestSettle verifies that Reevaluate selects the placement with the smallest value by another
+// function. Placements whose bound is no smaller are not evaluated, and errors are returned.
 func TestSettle(t *testing.T) {
 	failed := errors.New("failed")
 	rapid.Check(t, func(t *rapid.T) {
@@ -170,7 +173,8 @@ func TestSettle(t *testing.T) {
 	})
 }
 
-// TestSearchErrors: an error of any function of a grouping, whenever it comes, is returned by the search.
+// TestSearchErrors verifies that the search returns an error of any function of a grouping, at
+// any call.
 func TestSearchErrors(t *testing.T) {
 	failed := errors.New("failed")
 	rapid.Check(t, func(t *rapid.T) {
@@ -210,7 +214,7 @@ func TestSearchErrors(t *testing.T) {
 	})
 }
 
-// TestOrders: all orders of the dimensions of more than one rank.
+// TestOrders verifies all orders of the dimensions with more than one rank.
 func TestOrders(t *testing.T) {
 	got := Orders([]Dim{{"tp", 2}, {"pp", 1}, {"dp", 4}, {"ep", 3}})
 	slices.Sort(got)
@@ -219,8 +223,9 @@ func TestOrders(t *testing.T) {
 	}
 }
 
-// TestAssignedBound: on a row of three endpoints, of three ranks that exchange with each other one alone can be in the
-// middle: the bound is exact, where the best endpoint for each would be a quarter less.
+// TestAssignedBound verifies the assignment bound. On a row of three endpoints, only one of three
+// mutually communicating ranks can be in the middle. The bound is exact; with the best endpoint
+// for each rank independently it would be a quarter less.
 func TestAssignedBound(t *testing.T) {
 	row := onTorus(t, []Dim{{"dp", 3}}, []Flow{{Src: 0, Dst: 1, Bytes: 5}, {Src: 1, Dst: 2, Bytes: 5}, {Src: 0, Dst: 2, Bytes: 5}}, 3)
 	row.Distances = func(from int32) []int32 {

@@ -6,33 +6,36 @@ import (
 	"sim/internal/numbers"
 )
 
-// maxExactSlots is the most slots of problems of which the search tries to prove that nothing is better.
+// maxExactSlots is the maximum number of slots for which the search attempts a proof of
+// optimality.
 const maxExactSlots = 24
 
-// proveOptimal looks for placements that are better than the best by branch and bound, on the bounds of Gilmore and Lawler, and
-// reports whether it has excluded all others within the budget.
+// proveOptimal searches for better placements by branch and bound with Gilmore-Lawler bounds. It
+// reports whether it has excluded all other placements within the budget.
 func (s *localSearch) proveOptimal() bool {
 	b := &partialPlacement{localSearch: s, gilmoreLawler: newGilmoreLawler(s.Cost), order: s.placementOrder(), slotByRank: slices.Repeat([]int32{-1}, len(s.peers)), isUsed: make([]bool, s.numSlots)}
 	return b.extend(0, 0)
 }
 
-// partialPlacement is a placement of some ranks.
+// partialPlacement is a node of the branch and bound: some ranks have slots.
 type partialPlacement struct {
 	*localSearch
 	*gilmoreLawler
-	order      []int32 // in which ranks are placed
-	slotByRank []int32 // slot by rank, -1 of none
-	isUsed     []bool
+	order      []int32 // order in which ranks are placed
+	slotByRank []int32 // -1 if the rank is not placed
+	isUsed     []bool  // indexed by slot
 }
 
-// placementOrder is the ranks, each the one that exchanges most with those before it.
+// placementOrder returns the ranks in an order in which each one exchanges the most bytes with
+// earlier ones.
 func (s *localSearch) placementOrder() []int32 {
-	with, total := make([]int64, len(s.peers)), make([]int64, len(s.peers))
+	with, total := make([]int64, len(s.peers)), make([]int64, len(s.peers)) // bytes exchanged with earlier ranks, and with all
 	for r := range s.peers {
 		for _, e := range s.peers[r] {
 			total[r] += e.total
 		}
 	}
+
 	var order []int32
 	for len(order) < len(s.peers) {
 		next := int32(-1)
@@ -46,11 +49,12 @@ func (s *localSearch) placementOrder() []int32 {
 			with[e.rank] += e.total
 		}
 	}
+
 	return order
 }
 
-// extend places the ranks from a place in the order on, where those before it cost so much. It returns false where the
-// budget is spent.
+// extend places the ranks from order[k] on, if the earlier ones cost cost. It returns false if
+// the budget is spent.
 func (b *partialPlacement) extend(k int, cost int64) bool {
 	if k == len(b.order) {
 		if cost < b.bestCost {
@@ -58,12 +62,14 @@ func (b *partialPlacement) extend(k int, cost int64) bool {
 		}
 		return true
 	}
+
 	var free []int32
 	for slot := range int32(b.numSlots) {
 		if !b.isUsed[slot] {
 			free = append(free, slot)
 		}
 	}
+
 	rest := b.order[k:]
 	if b.evaluations += len(rest) * len(free); b.evaluations > b.budget || b.ctx.Err() != nil {
 		return false
@@ -72,7 +78,8 @@ func (b *partialPlacement) extend(k int, cost int64) bool {
 	if bound := (b.solveAssignment(len(rest), len(free)) + 1) / 2; cost+bound >= b.bestCost {
 		return true
 	}
-	// the slots on which the first of the rest may yet be, the most promising first
+
+	// Branch over the slots of the next rank, in order of its minimum cost.
 	row := slices.Clone(b.minCost[:len(free)])
 	index := numbers.Below(len(free))
 	slices.SortStableFunc(index, func(i, j int) int { return int(max(-1, min(1, row[i]-row[j]))) })
@@ -90,9 +97,10 @@ func (b *partialPlacement) extend(k int, cost int64) bool {
 		if !done {
 			return false
 		}
-		if k == 0 && b.problem.VertexTransitive { // all others are images of it
+		if k == 0 && b.problem.VertexTransitive { // other slots of the first rank are equivalent
 			break
 		}
 	}
+
 	return true
 }

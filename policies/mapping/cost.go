@@ -11,35 +11,38 @@ import (
 	"sim/policies/graph"
 )
 
-// MaxSlots bounds the slots of a problem whose cost is asked for: the hops between all pairs are kept.
+// MaxSlots limits the slots of problems with a cost, because the hops between all pairs are
+// stored in two bytes each.
 const MaxSlots = 8192
 
-// Cost is the cost of placements of a problem: the sum of bytes x hops, in byte-hops or parts of these (Unit). It is
-// not changed once it is made.
+// Cost computes the cost of placements of a problem: the sum of bytes x hops, in byte-hops or
+// parts of them (PartsPerHop). It is immutable.
 type Cost struct {
 	problem  *Problem
 	numSlots int
-	hops     []uint16 // from slot to slot
-	peers    [][]peer // by rank, ordered by the other
-	slotsOf  map[int32][]int32
+	hops     []uint16          // indexed by slot*numSlots+slot
+	peers    [][]peer          // indexed by rank, sorted by the other rank
+	slotsOf  map[int32][]int32 // slots of an endpoint
 }
 
-// peer is another rank that a rank exchanges bytes with.
+// peer is a rank with which a rank exchanges bytes.
 type peer struct {
 	rank    int32
-	out, in int64
+	out, in int64 // bytes to and from it
 	total   int64 // out + in
 }
 
-// PartsPerHop returns in how many parts a hop is counted.
+// PartsPerHop returns the number of parts that a hop counts.
 func (c *Cost) PartsPerHop() int64 { return max(1, c.problem.PartsPerHop) }
 
-// NewCost counts the hops between the slots of p. It fails where there are too many, one cannot be reached, or the cost
-// would be more than can be counted.
+// NewCost computes the hops between the slots of p. It fails if there are too many slots, if a
+// slot is unreachable, or if the cost could overflow.
 func NewCost(ctx context.Context, p *Problem) (*Cost, error) {
 	if len(p.Slots) > MaxSlots {
 		return nil, fmt.Errorf("the hops between %d endpoints are too many; want at most %d endpoints, or a mapping that needs no cost", len(p.Slots), MaxSlots)
 	}
+
+	// Distances between slots.
 	c := &Cost{problem: p, numSlots: len(p.Slots), hops: make([]uint16, len(p.Slots)*len(p.Slots)), slotsOf: map[int32][]int32{}}
 	for i, e := range p.Slots {
 		c.slotsOf[e] = append(c.slotsOf[e], int32(i))
@@ -61,6 +64,8 @@ func NewCost(ctx context.Context, p *Problem) (*Cost, error) {
 			maxHops = max(maxHops, float64(dist[to]))
 		}
 	}
+
+	// The peers of each rank, from the traffic in both directions.
 	c.peers = make([][]peer, p.Ranks())
 	sum := 0.0
 	for _, f := range p.Demand {
@@ -68,9 +73,12 @@ func NewCost(ctx context.Context, p *Problem) (*Cost, error) {
 		c.peers[f.Src] = append(c.peers[f.Src], peer{rank: f.Dst, out: f.Bytes})
 		c.peers[f.Dst] = append(c.peers[f.Dst], peer{rank: f.Src, in: f.Bytes})
 	}
-	if sum*maxHops > 1<<60 { // twice that is counted
+
+	if sum*maxHops > 1<<60 { // bounds add up twice the cost
 		return nil, fmt.Errorf("%.2g bytes over %.0f hops are more than can be counted; want fewer micro-batches", sum, maxHops)
 	}
+
+	// Join the two directions of each pair.
 	for rank, all := range c.peers {
 		slices.SortStableFunc(all, func(a, b peer) int { return cmp.Compare(a.rank, b.rank) })
 		merged := all[:0]
@@ -87,10 +95,11 @@ func NewCost(ctx context.Context, p *Problem) (*Cost, error) {
 		}
 		c.peers[rank] = merged
 	}
+
 	return c, nil
 }
 
-// Total returns the cost of a placement that Place has checked.
+// Total returns the cost of a placement that Place has verified.
 func (c *Cost) Total(endpoints []int32) int64 {
 	taken := map[int32]int{}
 	slots := make([]int32, len(endpoints))
@@ -101,6 +110,7 @@ func (c *Cost) Total(endpoints []int32) int64 {
 	return c.slotCost(slots)
 }
 
+// slotCost returns the cost of the given slots of the ranks.
 func (c *Cost) slotCost(slots []int32) int64 {
 	sum := int64(0)
 	for rank, peers := range c.peers {
@@ -112,17 +122,19 @@ func (c *Cost) slotCost(slots []int32) int64 {
 	return sum
 }
 
-// pairCost returns the cost of what two ranks exchange, the first of which has e.
+// pairCost returns the cost of the traffic e between a rank on slot a and its peer on slot b.
 func (c *Cost) pairCost(e *peer, a, b int32) int64 {
 	return e.out*int64(c.hops[int(a)*c.numSlots+int(b)]) + e.in*int64(c.hops[int(b)*c.numSlots+int(a)])
 }
 
-// maxAssignmentWork bounds the work of an assignment, ranks x ranks x slots, that Bound solves.
+// maxAssignmentWork limits the assignment problem that Bound solves: ranks x ranks x slots, about
+// a second.
 const maxAssignmentWork = 1 << 27
 
-// Bound returns a lower bound on the cost of every placement (Gilmore, 1962; Lawler, 1963): half of what each rank
-// exchanges with all others costs at least as much as if those with most were nearest, on the best assignment of ranks
-// to slots. Of large problems each rank has the slot that is best for it.
+// Bound returns a lower bound on the cost of every placement (Gilmore, 1962; Lawler, 1963). Half
+// of the traffic of a rank costs at least as much as if its heaviest peers were on the nearest
+// slots. The bound is the minimum sum over assignments of ranks to slots. For large problems each
+// rank takes its best slot independently.
 func (c *Cost) Bound() int64 {
 	free := numbers.Below(int32(c.numSlots))
 	all := numbers.Below(int32(len(c.peers)))
@@ -136,24 +148,28 @@ func (c *Cost) Bound() int64 {
 			twice += slices.Min(b.minCost[i*len(free) : (i+1)*len(free)])
 		}
 	}
+
 	return (twice + 1) / 2
 }
 
-// gilmoreLawler bounds what the rest of a placement costs. Its memory is reused.
+// gilmoreLawler computes the Gilmore-Lawler bound on the cost of the ranks that are not placed
+// yet. Its memory is reused.
 type gilmoreLawler struct {
 	cost       *Cost
-	assignment graph.Assignment
-	minCost    []int64 // by rank and slot that are free: at least twice what the rank costs there
-	weight     []int64
-	to         []int32
-	bytes      []int64
-	hops       []int64
+	assignment graph.Assignment // solves the linear assignment problem
+	minCost    []int64          // twice the minimum cost of a free rank on a free slot, indexed by rank*slots+slot
+	weight     []int64          // -minCost
+	to         []int32          // slot of each free rank
+	bytes      []int64          // scratch: traffic of a rank with free ranks, falling
+	hops       []int64          // scratch: distances to the nearest free slots, rising
 }
 
+// newGilmoreLawler returns a bound without ranks.
 func newGilmoreLawler(c *Cost) *gilmoreLawler { return &gilmoreLawler{cost: c} }
 
-// setMinCosts bounds what each of some ranks costs on each of some slots: twice what it exchanges with ranks that have a slot
-// already, at[rank] >= 0, and what it exchanges with the others if these are as near as can be. at may be nil.
+// setMinCosts sets minCost of the given ranks on the free slots. It is twice the traffic with
+// placed ranks (slotByRank >= 0), plus the traffic with the other ranks if these are as near as
+// possible. slotByRank may be nil.
 func (b *gilmoreLawler) setMinCosts(ranks, free, slotByRank []int32) {
 	c := b.cost
 	b.minCost = slices.Grow(b.minCost[:0], len(ranks)*len(free))[:len(ranks)*len(free)]
@@ -161,7 +177,8 @@ func (b *gilmoreLawler) setMinCosts(ranks, free, slotByRank []int32) {
 	for _, r := range ranks {
 		maxPeers = max(maxPeers, len(c.peers[r]))
 	}
-	// the hops from each slot to the nearest others, in either direction
+
+	// The distances from each slot to the nearest others, in the shorter direction.
 	maxPeers = min(maxPeers, len(free)-1)
 	b.hops = slices.Grow(b.hops[:0], len(free)*maxPeers)[:len(free)*maxPeers]
 	row := make([]int64, 0, len(free))
@@ -175,6 +192,7 @@ func (b *gilmoreLawler) setMinCosts(ranks, free, slotByRank []int32) {
 		slices.Sort(row)
 		copy(b.hops[i*maxPeers:(i+1)*maxPeers], row)
 	}
+
 	for i, r := range ranks {
 		b.bytes = b.bytes[:0]
 		for k := range c.peers[r] {
@@ -182,6 +200,7 @@ func (b *gilmoreLawler) setMinCosts(ranks, free, slotByRank []int32) {
 				b.bytes = append(b.bytes, e.total)
 			}
 		}
+
 		slices.SortFunc(b.bytes, func(x, y int64) int { return cmp.Compare(y, x) })
 		for j, a := range free {
 			sum := int64(0)
@@ -200,7 +219,7 @@ func (b *gilmoreLawler) setMinCosts(ranks, free, slotByRank []int32) {
 	}
 }
 
-// solveAssignment returns the least sum of what fill found over assignments of all ranks.
+// solveAssignment returns the minimum sum of minCost over assignments of all ranks to free slots.
 func (b *gilmoreLawler) solveAssignment(ranks, free int) int64 {
 	b.weight = slices.Grow(b.weight[:0], len(b.minCost))[:len(b.minCost)]
 	for i, v := range b.minCost {

@@ -12,45 +12,50 @@ import (
 	"sim/policies/graph"
 )
 
-// Grouping is units of work, such as the stages of all replicas, that are put into pods which are all the same, so that
-// some value is least. What units and pods are is the caller's matter. Placements name a pod for each unit, -1 of none
-// yet; the numbers of pods mean nothing.
+// Grouping is the problem of assigning units of work, such as the stages of all replicas, to
+// identical pods with a minimum value. The caller defines units, pods and value. A placement has
+// a pod for each unit; -1 means that the unit has none yet. The numbers of pods have no meaning.
 type Grouping struct {
 	Units, Pods int
-	// Fits reports whether a unit may be in a pod beside those that at has there.
+	// Fits reports whether a unit may join the units that at assigns to a pod.
 	Fits func(at []int32, unit, pod int32) bool
-	// Symmetries are permutations of units that change no value: with unit u where Images[i][u] was, all is as before.
+	// Symmetries are permutations of units that preserve all values: unit u may take the place of
+	// unit Symmetries[i][u].
 	Symmetries [][]int32
-	Starts     [][]int32 // placements to begin from, at least one
-	// Bound is a lower bound on the values of all placements that have the units with a pod where at has them.
+	Starts     [][]int32 // at least one placement to start from
+	// Bound returns a lower bound on the values of all placements that contain the partial
+	// placement at.
 	Bound func(ctx context.Context, at []int32) (float64, error)
-	// Guess is what placements are compared by before their value is asked for, which takes longer. Either is +Inf where
-	// a placement cannot be had.
+	// Guess returns an estimate by which placements are compared before their value is requested,
+	// which takes longer. Guess and Value are +Inf if a placement is infeasible.
 	Guess func(ctx context.Context, at []int32) (float64, error)
-	// Value returns a bound with it, on what any choices of what it depends on besides may make of the placement.
+	// Value returns the value of a placement and a lower bound on it for any other decisions that
+	// it depends on.
 	Value func(ctx context.Context, at []int32) (value, bound float64, err error)
 }
 
-// GroupingResult is what a search found.
+// GroupingResult is the result of Grouping.Search.
 type GroupingResult struct {
-	At     []int32
-	Value  float64 // +Inf where none of the placements that were tried can be had
-	Bound  float64 // on all placements, by Grouping.Bound and the bounds of values; Value where nothing is better
-	Trials int     // placements whose value was asked for
-	// Others are the next best of these, the best first, and the starts: values that were sought in a hurry may have
-	// them in another order than they are.
+	At     []int32 // best placement
+	Value  float64 // +Inf if all placements that were evaluated are infeasible
+	Bound  float64 // lower bound on all placements; equal to Value if At is optimal
+	Trials int     // placements whose value was requested
+	// Others lists the next best placements, the best first, and the starts. If values are
+	// approximate, one of them may be the best.
 	Others [][]int32
 }
 
-// maxOthers is how many placements beside the best are told.
+// maxOthers is the number of next best placements in GroupingResult.Others.
 const maxOthers = 3
 
-// Reevaluate asks again, in another way, for the value of what was found and of the others that may be better.
+// Reevaluate computes the value of the result and of the other placements by another function,
+// and selects the best.
 func (g *Grouping) Reevaluate(ctx context.Context, f *GroupingResult, value func(ctx context.Context, pods []int32) (float64, error)) error {
 	var err error
 	if f.Value, err = value(ctx, f.At); err != nil {
 		return err
 	}
+
 	for _, pods := range f.Others {
 		bound, err := g.Bound(ctx, pods)
 		if err != nil || bound >= f.Value {
@@ -64,24 +69,27 @@ func (g *Grouping) Reevaluate(ctx context.Context, f *GroupingResult, value func
 			f.At, f.Value = pods, v
 		}
 	}
+
 	f.Bound = min(f.Bound, f.Value)
 	return ctx.Err()
 }
 
-// guessesPerTrial is how many guesses, and how many bounds, a search takes for each trial that it may make.
+// guessesPerTrial is the maximum number of guesses, and of bounds, per trial of the budget.
 const guessesPerTrial = 25
 
-// Search looks for the placement of least value. It descends from the starts by moves and exchanges of units that make
-// the guess less, and again after random exchanges, and asks for the value of what it ends at. Then it takes
-// placements apart by best-first branch and bound, unit after unit: the least bound of what it has not looked at is one
-// on all placements, and where that is no less than the best value nothing is better. It does so within
-// Options.Trials.
+// Search searches for the placement with the minimum value within Options.Trials. It descends
+// from the starts by moves and exchanges of units that improve the guess, also after random
+// exchanges, and requests the value of each local optimum.
+//
+// Then best-first branch and bound assigns unit after unit. The smallest bound of an open node is
+// a bound on all placements. If it is at least the best value, that value is optimal.
 func (g *Grouping) Search(ctx context.Context, o Options) (*GroupingResult, error) {
 	s := &groupSearch{
 		Grouping: g, ctx: ctx, maxTrials: o.Trials, random: random.Stream(o.Seed, "grouping"),
 		guesses: map[string]float64{}, values: map[string]groupValue{}, best: GroupingResult{Value: math.Inf(1)}, valueBound: math.Inf(1),
 		open: graph.NewHeap(groupNode.before),
 	}
+
 	root := slices.Repeat([]int32{-1}, g.Units)
 	bound, err := g.Bound(ctx, root)
 	if err != nil {
@@ -94,6 +102,7 @@ func (g *Grouping) Search(ctx context.Context, o Options) (*GroupingResult, erro
 	if err := s.branchAndBound(); err != nil {
 		return nil, err
 	}
+
 	s.best.Trials = len(s.values)
 	s.best.Bound = min(s.best.Value, s.valueBound)
 	if s.open.Len() > 0 {
@@ -103,7 +112,7 @@ func (g *Grouping) Search(ctx context.Context, o Options) (*GroupingResult, erro
 	return &s.best, ctx.Err()
 }
 
-// listOthers lists the placements that are next to the best, and the starts.
+// listOthers sets best.Others.
 func (s *groupSearch) listOthers() {
 	tried := slices.SortedFunc(maps.Values(s.values), func(a, b groupValue) int {
 		return cmp.Or(cmp.Compare(a.value, b.value), slices.Compare(a.pods, b.pods))
@@ -117,6 +126,7 @@ func (s *groupSearch) listOthers() {
 			s.best.Others = append(s.best.Others, value.pods)
 		}
 	}
+
 	for i, pods := range s.Starts {
 		if !slices.Contains(listed[:i+1], listed[i+1]) {
 			s.best.Others = append(s.best.Others, pods)
@@ -124,34 +134,37 @@ func (s *groupSearch) listOthers() {
 	}
 }
 
-// groupSearch is a search by a Grouping.
+// groupSearch is the state of Grouping.Search. Equivalent placements have one key (canonicalKey).
 type groupSearch struct {
 	*Grouping
 	ctx        context.Context
-	maxTrials  int // that it may make
+	maxTrials  int // budget of values
 	random     *rand.Rand
-	guesses    map[string]float64 // by form
-	values     map[string]groupValue
-	valueBound float64 // least bound of the placements whose values are known
-	best       GroupingResult
-	open       *graph.Heap[groupNode]
-	visited    map[string]bool
-	numNodes   int // of parts that were put into open
+	guesses    map[string]float64     // by key
+	values     map[string]groupValue  // by key
+	valueBound float64                // minimum bound of the placements that branch and bound has evaluated
+	best       GroupingResult         // result so far
+	open       *graph.Heap[groupNode] // open nodes of branch and bound
+	visited    map[string]bool        // keys of partial placements
+	numNodes   int                    // nodes created so far
 }
 
+// groupValue is a placement with its value and bound.
 type groupValue struct {
 	value, bound float64
 	pods         []int32
 }
 
-// canonicalKey is the same for placements, or parts of one, that are images of each other.
+// canonicalKey returns a key that is equal for equivalent placements, complete or partial: under
+// Symmetries and any numbering of pods.
 func (g *Grouping) canonicalKey(pods []int32) string {
+	// The smallest canonical form over all symmetries.
 	best, image := Canonical(pods), make([]int32, len(pods))
 next:
 	for _, permutation := range g.Symmetries {
 		for u, v := range permutation {
 			if image[u] = pods[v]; (pods[v] < 0) != (pods[u] < 0) {
-				continue next // of other units
+				continue next // the image has other units
 			}
 		}
 		if c := Canonical(image); slices.Compare(c, best) < 0 {
@@ -165,7 +178,7 @@ next:
 	return string(text)
 }
 
-// Canonical returns a placement with its pods numbered in the order in which units name them.
+// Canonical returns a placement whose pods are numbered in the order of their first units.
 func Canonical(pods []int32) []int32 {
 	number := map[int32]int32{}
 	out := make([]int32, len(pods))
@@ -181,10 +194,11 @@ func Canonical(pods []int32) []int32 {
 		}
 		out[u] = n
 	}
+
 	return out
 }
 
-// cachedGuess returns the guess of a placement, once for all images.
+// cachedGuess returns the guess of a placement, computed once per key.
 func (s *groupSearch) cachedGuess(pods []int32) (float64, error) {
 	key := s.canonicalKey(pods)
 	if v, asked := s.guesses[key]; asked {
@@ -195,7 +209,8 @@ func (s *groupSearch) cachedGuess(pods []int32) (float64, error) {
 	return v, cmp.Or(err, s.ctx.Err())
 }
 
-// evaluate asks for the value of a placement that may be the best, and keeps it where it is.
+// evaluate requests the value of a placement unless its bound excludes that it is the best, and
+// saves the best.
 func (s *groupSearch) evaluate(pods []int32) error {
 	if bound, err := s.Bound(s.ctx, pods); err != nil || bound >= s.best.Value && s.best.At != nil {
 		return err
@@ -212,7 +227,8 @@ func (s *groupSearch) evaluate(pods []int32) error {
 	return cmp.Or(err, s.ctx.Err())
 }
 
-// descendFromStarts tries the starts and what descents from them, and from random changes of the best, end at.
+// descendFromStarts evaluates the starts, and the local optima that are reached from them and
+// from random changes of the best placement.
 func (s *groupSearch) descendFromStarts() error {
 	type start struct {
 		at    []int32
@@ -226,6 +242,7 @@ func (s *groupSearch) descendFromStarts() error {
 		}
 		all = append(all, start{pods, v})
 	}
+
 	slices.SortStableFunc(all, func(a, b start) int { return cmp.Compare(a.guess, b.guess) })
 	for _, first := range all {
 		if len(s.values) < s.maxTrials {
@@ -234,6 +251,9 @@ func (s *groupSearch) descendFromStarts() error {
 			}
 		}
 	}
+
+	// Descend from each start, then from changes of the best placement, within half of the
+	// trials.
 	best, value := all[0].at, math.Inf(1)
 	for k := 0; k < 2*s.maxTrials && len(s.values) < (s.maxTrials+1)/2 && len(s.guesses) < guessesPerTrial*s.maxTrials && s.best.Value > s.open.First().bound; k++ {
 		from := slices.Clone(best)
@@ -244,6 +264,7 @@ func (s *groupSearch) descendFromStarts() error {
 				s.exchange(from, int32(s.random.IntN(s.Units)), int32(s.random.IntN(s.Units)))
 			}
 		}
+
 		pods, v, err := s.descend(from)
 		if err == nil {
 			err = s.evaluate(pods)
@@ -255,10 +276,12 @@ func (s *groupSearch) descendFromStarts() error {
 			best, value = pods, v
 		}
 	}
+
 	return nil
 }
 
-// exchange has two units change places where both then fit; it reports whether anything changed.
+// exchange exchanges the pods of two units if both fit, and reports whether the placement
+// changed.
 func (s *groupSearch) exchange(pods []int32, u, v int32) bool {
 	a, b := pods[u], pods[v]
 	if a == b {
@@ -273,13 +296,15 @@ func (s *groupSearch) exchange(pods []int32, u, v int32) bool {
 	return false
 }
 
-// descend makes the guess less by exchanges of units, and by moves to pods that have room, while there is one that does.
+// descend improves the guess by exchanges of units, and by moves to other pods, until none helps.
+// It changes pods.
 func (s *groupSearch) descend(pods []int32) ([]int32, float64, error) {
 	best, err := s.cachedGuess(pods)
 	if err != nil {
 		return nil, 0, err
 	}
-	// better takes a change of at where it makes the guess less, and undoes it where not
+
+	// better accepts a change of pods if it improves the guess, and otherwise restores before.
 	better := func(before []int32) (bool, error) {
 		v, err := s.cachedGuess(pods)
 		if err == nil && v < best {
@@ -289,6 +314,7 @@ func (s *groupSearch) descend(pods []int32) ([]int32, float64, error) {
 		copy(pods, before)
 		return false, err
 	}
+
 	before := make([]int32, len(pods))
 	pairs := s.random.Perm(s.Units * s.Units)
 	for k, since := 0, 0; since < len(pairs) && len(s.guesses) < guessesPerTrial*s.maxTrials; k, since = (k+1)%len(pairs), since+1 {
@@ -312,24 +338,25 @@ func (s *groupSearch) descend(pods []int32) ([]int32, float64, error) {
 			since = 0
 		}
 	}
+
 	return pods, best, nil
 }
 
-// groupNode is all placements that have the first units somewhere.
+// groupNode is a node of branch and bound: the first placed units have pods.
 type groupNode struct {
 	pods   []int32
 	placed int
-	bound  float64
-	number int
+	bound  float64 // lower bound on the values of all completions
+	number int     // order of creation, which breaks ties
 }
 
-// before reports whether a part is taken apart before another: that of least bound first, of equal ones that of most
-// units.
+// before orders open nodes: by bound, then with more placed units first.
 func (a groupNode) before(b groupNode) bool {
 	return cmp.Or(cmp.Compare(a.bound, b.bound), cmp.Compare(b.placed, a.placed), cmp.Compare(a.number, b.number)) < 0
 }
 
-// branchAndBound takes apart what may hold something better than the best, until nothing may or what it may spend is spent.
+// branchAndBound expands the open nodes until none can improve the best value, or the budget is
+// spent.
 func (s *groupSearch) branchAndBound() error {
 	s.visited = map[string]bool{}
 	for s.open.Len() > 0 && s.open.First().bound < s.best.Value {
@@ -345,6 +372,7 @@ func (s *groupSearch) branchAndBound() error {
 			s.valueBound = min(s.valueBound, max(node.bound, s.values[s.canonicalKey(node.pods)].bound))
 			continue
 		}
+
 		if s.numNodes >= guessesPerTrial*s.maxTrials {
 			return nil
 		}
@@ -353,11 +381,12 @@ func (s *groupSearch) branchAndBound() error {
 			return err
 		}
 	}
-	s.open.Clear() // nothing in it is better
+
+	s.open.Clear() // the remaining nodes cannot be better
 	return nil
 }
 
-// expand puts the next unit of a part into each pod that has units, and into one that has none.
+// expand assigns the next unit of a node to each pod with units, and to one empty pod.
 func (s *groupSearch) expand(node groupNode) error {
 	unit, empty := int32(node.placed), false
 	for pod := range int32(s.Pods) {
@@ -380,5 +409,6 @@ func (s *groupSearch) expand(node groupNode) error {
 		s.numNodes++
 		s.open.Push(groupNode{pods: pods, placed: node.placed + 1, bound: max(bound, node.bound), number: s.numNodes})
 	}
+
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// drawn is a grouping of a drawn cost between pairs of units in different pods.
+// drawn draws a grouping whose cost is a sum over pairs of units in different pods.
 func drawn(t *rapid.T) (*Grouping, func(at []int32) float64) {
 	room, pods := rapid.IntRange(1, 3).Draw(t, "room"), rapid.IntRange(1, 4).Draw(t, "pods")
 	units := rapid.IntRange(1, min(6, room*pods)).Draw(t, "units")
@@ -46,7 +46,7 @@ func drawn(t *rapid.T) (*Grouping, func(at []int32) float64) {
 		Value: func(ctx context.Context, at []int32) (float64, float64, error) { return cost(at), cost(at), nil }}, cost
 }
 
-// least is the least cost of all placements.
+// least returns the minimum cost of all placements.
 func least(g *Grouping, cost func([]int32) float64) float64 {
 	at, best := slices.Repeat([]int32{-1}, g.Units), math.Inf(1)
 	var place func(u int)
@@ -67,8 +67,8 @@ func least(g *Grouping, cost func([]int32) float64) float64 {
 	return best
 }
 
-// TestGroupingIsExact: with trials enough what is found is the best of all placements, and proved; with few the bound is
-// no more than that, and what is found no less.
+// TestGroupingIsExact verifies that with sufficient trials the result is the optimum, and proved.
+// With a small budget bound <= optimum <= value.
 func TestGroupingIsExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g, cost := drawn(t)
@@ -90,7 +90,7 @@ func TestGroupingIsExact(t *testing.T) {
 	})
 }
 
-// TestGroupingUsesImages: where units may change places nothing is looked at twice.
+// TestGroupingUsesImages verifies that equivalent placements are evaluated once.
 func TestGroupingUsesImages(t *testing.T) {
 	g := &Grouping{Units: 6, Pods: 3, Starts: [][]int32{{0, 0, 1, 1, 2, 2}}, Symmetries: [][]int32{{3, 4, 5, 0, 1, 2}}}
 	g.Fits = func(at []int32, _, pod int32) bool {
@@ -106,7 +106,7 @@ func TestGroupingUsesImages(t *testing.T) {
 	if _, err := g.Search(context.Background(), Options{Trials: 1000}); err != nil {
 		t.Fatal(err)
 	}
-	// of 15 pairings 7 are their own image when halves change places, and the others are images of each other
+	// Of 15 pairings, 7 are symmetric under the exchange of halves, and the other 8 form 4 pairs.
 	if len(seen) != 11 {
 		t.Errorf("%d placements, want 11", len(seen))
 	}

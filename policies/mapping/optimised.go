@@ -10,9 +10,11 @@ import (
 	"sim/internal/random"
 )
 
-// CostSearch is the search for the mapping of least cost, which takes time and needs to know what ranks send.
+// CostSearch is the mapping that searches for the minimum cost. It needs the traffic between
+// ranks.
 type CostSearch struct{}
 
+// parseOptimised accepts "optimised".
 func parseOptimised(text string) Mapping {
 	if text != "optimised" {
 		return nil
@@ -20,15 +22,16 @@ func parseOptimised(text string) Mapping {
 	return CostSearch{}
 }
 
-// IsSearch reports whether a text names the search.
+// IsSearch reports whether a text names CostSearch.
 func IsSearch(text string) bool {
 	_, searched := Parse(text).(CostSearch)
 	return searched
 }
 
-// Place searches from the best of all orders of dimensions, over nodes in several orders, by exchanges of ranks that
-// make the cost smaller, and from random changes of what it has found. Of small problems it proves that there is
-// nothing better, by branch and bound; else a lower bound is all that is known.
+// Place searches for the placement with the minimum cost. It starts from the best orders of
+// dimensions over several orders of the slots, exchanges ranks while the cost falls, and repeats
+// from random changes of the best placement. For small problems it attempts a proof of optimality
+// by branch and bound. Otherwise the result has a lower bound.
 func (CostSearch) Place(ctx context.Context, p *Problem, o Options) (*Placement, error) {
 	c, err := NewCost(ctx, p)
 	if err != nil {
@@ -40,16 +43,19 @@ func (CostSearch) Place(ctx context.Context, p *Problem, o Options) (*Placement,
 	s := newLocalSearch(ctx, c, o)
 	bound := c.Bound()
 	s.descendFromOrders()
+
 	if s.bestCost > bound && c.numSlots <= maxExactSlots {
 		s.budget = o.Evaluations / 2
 		if s.proveOptimal() {
 			bound = s.bestCost
 		}
 	}
+
 	s.budget = o.Evaluations
 	for s.bestCost > bound && s.evaluations < s.budget && ctx.Err() == nil {
 		s.perturb()
 	}
+
 	out := &Placement{At: make([]int32, len(s.bestSlots)), Bound: bound, Evaluations: s.evaluations}
 	for rank, slot := range s.bestSlots {
 		out.At[rank] = p.Slots[slot]
@@ -57,31 +63,36 @@ func (CostSearch) Place(ctx context.Context, p *Problem, o Options) (*Placement,
 	return out, ctx.Err()
 }
 
-// localSearch is a local search.
+// localSearch is a local search over placements. Its steps exchange the slots of two ranks, or
+// move a rank to a free slot.
 type localSearch struct {
 	*Cost
 	ctx         context.Context
 	evaluations int // so far
-	budget      int
+	budget      int // maximum of evaluations
 	random      *rand.Rand
 
-	slotOf    []int32 // slot of each rank
-	rankOn    []int32 // rank on each slot, -1 of none
+	// The present placement and the best one.
+	slotOf    []int32 // indexed by rank
+	rankOn    []int32 // indexed by slot; -1 if free
 	cost      int64
-	bestSlots []int32 // the best
-	bestCost  int64
+	bestSlots []int32 // indexed by rank
+	bestCost  int64   // -1 before the first placement
 
-	nearbySlots [][]int32 // by slot: those that it is worth to be near to
-	queue       []int32   // ranks that may have somewhere better to go
-	isQueued    []bool
+	// State of descend.
+	nearbySlots [][]int32 // slots near a slot; nil if all slots are tried
+	queue       []int32   // ranks that may have a better slot
+	isQueued    []bool    // indexed by rank
 }
 
-// mostClose is of how many slots near a peer a rank tries each, where there are more than it tries all of.
+// If there are more than maxExhaustiveSlots slots, a rank tries only the minNearby or more slots
+// nearest to each of its peers.
 const (
 	minNearby          = 12
 	maxExhaustiveSlots = 96
 )
 
+// newLocalSearch returns a search without a placement.
 func newLocalSearch(ctx context.Context, c *Cost, o Options) *localSearch {
 	s := &localSearch{
 		Cost: c, ctx: ctx, budget: o.Evaluations, random: random.Stream(o.Seed, "mapping"), bestCost: -1,
@@ -94,7 +105,7 @@ func newLocalSearch(ctx context.Context, c *Cost, o Options) *localSearch {
 	for a := range s.nearbySlots {
 		row := c.hops[a*c.numSlots : (a+1)*c.numSlots]
 		for hops := uint16(0); len(s.nearbySlots[a]) < minNearby; {
-			next := uint16(math.MaxUint16) // the least distance beyond
+			next := uint16(math.MaxUint16) // the next larger distance
 			for _, h := range row {
 				if h > hops {
 					next = min(next, h)
@@ -108,10 +119,11 @@ func newLocalSearch(ctx context.Context, c *Cost, o Options) *localSearch {
 			}
 		}
 	}
+
 	return s
 }
 
-// setPlacement has the search go on from a placement, and keeps it where it is the best.
+// setPlacement continues with the given placement, and saves it if it is the best.
 func (s *localSearch) setPlacement(slotOf []int32) {
 	s.slotOf = append(s.slotOf[:0], slotOf...)
 	for i := range s.rankOn {
@@ -125,23 +137,25 @@ func (s *localSearch) setPlacement(slotOf []int32) {
 	s.saveBest()
 }
 
+// saveBest saves the present placement if it is the best.
 func (s *localSearch) saveBest() {
 	if s.bestCost < 0 || s.cost < s.bestCost {
 		s.bestCost, s.bestSlots = s.cost, append(s.bestSlots[:0], s.slotOf...)
 	}
 }
 
-// maxStarts is from how many of the best orders the search descends.
+// maxStarts is the number of best orders from which the search descends.
 const maxStarts = 4
 
-// descendFromOrders descends from the best of the orders of dimensions on slots in each of their orders.
+// descendFromOrders descends from the best orders of dimensions, over slots in each of their
+// orders.
 func (s *localSearch) descendFromOrders() {
 	type start struct {
 		at   []int32
 		cost int64
 	}
 	var all []start
-	used := map[int64]bool{} // placements of one cost are likely to be images of each other
+	used := map[int64]bool{} // placements of equal cost are probably equivalent
 	for _, slots := range s.slotOrders() {
 		for o := range dimOrders(s.problem.Dims) {
 			slotOf := make([]int32, len(s.peers))
@@ -158,6 +172,7 @@ func (s *localSearch) descendFromOrders() {
 			}
 		}
 	}
+
 	slices.SortStableFunc(all, func(a, b start) int { return int(max(-1, min(1, a.cost-b.cost))) })
 	for _, candidate := range all[:min(len(all), maxStarts)] {
 		s.setPlacement(candidate.at)
@@ -167,7 +182,7 @@ func (s *localSearch) descendFromOrders() {
 	}
 }
 
-// dimOrders yields the orders of dimensions that have more than one rank.
+// dimOrders yields the orders of the dimensions with more than one rank.
 func dimOrders(dims []Dim) func(yield func(dimOrder) bool) {
 	var names dimOrder
 	for _, d := range dims {
@@ -180,7 +195,7 @@ func dimOrders(dims []Dim) func(yield func(dimOrder) bool) {
 	}
 }
 
-// permute yields the permutations of all from k on; it returns false where yield has had enough.
+// permute yields the permutations of all[k:]. It returns false if yield does.
 func permute[T any](all []T, k int, yield func([]T) bool) bool {
 	if k >= len(all)-1 {
 		return yield(all)
@@ -196,8 +211,8 @@ func permute[T any](all []T, k int, yield func([]T) bool) bool {
 	return true
 }
 
-// slotOrders returns orders of the slots: as they are, and of a torus by each order of its axes, each axis from its
-// beginning again or to and fro, so that consecutive nodes are neighbours.
+// slotOrders returns several orders of the slots: the given one, and for a torus one per order of
+// its axes, straight and boustrophedon. In the latter, consecutive nodes are neighbours.
 func (s *localSearch) slotOrders() [][]int32 {
 	plain := numbers.Below(int32(s.numSlots))
 	all := [][]int32{plain}
@@ -211,7 +226,7 @@ func (s *localSearch) slotOrders() [][]int32 {
 			var slots []int32
 			for i := range t.Nodes() {
 				coords, rest, odd := make([]int, len(t.Dims)), i, false
-				for k := len(axes) - 1; k >= 0; k-- { // the last is the slowest
+				for k := len(axes) - 1; k >= 0; k-- { // the last varies most slowly
 					stride := 1
 					for _, a := range axes[:k] {
 						stride *= t.Dims[a]
@@ -225,15 +240,18 @@ func (s *localSearch) slotOrders() [][]int32 {
 				}
 				slots = append(slots, s.slotsOf[t.Node(coords...)]...)
 			}
+
 			all = append(all, slots)
 		}
+
 		return true
 	})
+
 	return all
 }
 
-// descend moves ranks, of those given and of those that others' moves concern, to where the cost is smaller by most, in
-// exchange for who is there, until none is.
+// descend moves each of the given ranks to its best slot, in exchange with the rank there, until
+// no move helps. Ranks whose peers moved are tried again.
 func (s *localSearch) descend(ranks []int32) {
 	for _, r := range ranks {
 		s.enqueue(r)
@@ -242,6 +260,8 @@ func (s *localSearch) descend(ranks []int32) {
 		if head&63 == 0 && s.ctx.Err() != nil {
 			break
 		}
+
+		// Find the best exchange for a rank: over all slots, or over slots near its peers.
 		r := s.queue[head]
 		s.isQueued[r] = false
 		best, minChange := int32(-1), int64(0)
@@ -252,6 +272,7 @@ func (s *localSearch) descend(ranks []int32) {
 				}
 			}
 		}
+
 		if s.nearbySlots == nil {
 			for slot := range int32(s.numSlots) {
 				try(slot)
@@ -263,10 +284,12 @@ func (s *localSearch) descend(ranks []int32) {
 				}
 			}
 		}
+
 		if best >= 0 {
 			s.exchange(r, best, minChange)
 		}
 	}
+
 	for _, r := range s.queue {
 		s.isQueued[r] = false
 	}
@@ -274,7 +297,7 @@ func (s *localSearch) descend(ranks []int32) {
 	s.saveBest()
 }
 
-// enqueue has a rank tried.
+// enqueue adds a rank to the queue.
 func (s *localSearch) enqueue(r int32) {
 	if !s.isQueued[r] {
 		s.isQueued[r] = true
@@ -282,9 +305,12 @@ func (s *localSearch) enqueue(r int32) {
 	}
 }
 
-// exchangeCost returns by how much the cost grows where a rank and who is on a slot, if anyone is, change places.
+// exchangeCost returns the change of the cost if a rank moves to a slot, in exchange with the
+// rank there, if any.
 func (s *localSearch) exchangeCost(r, to int32) int64 {
 	s.evaluations++
+
+	// Traffic of r, whose peer may be the other rank, then traffic of the other rank.
 	from, other := s.slotOf[r], s.rankOn[to]
 	d := int64(0)
 	for k := range s.peers[r] {
@@ -295,6 +321,7 @@ func (s *localSearch) exchangeCost(r, to int32) int64 {
 			d += s.pairCost(e, to, from) - s.pairCost(e, from, to)
 		}
 	}
+
 	if other >= 0 {
 		for k := range s.peers[other] {
 			if e := &s.peers[other][k]; e.rank != r {
@@ -303,10 +330,12 @@ func (s *localSearch) exchangeCost(r, to int32) int64 {
 			}
 		}
 	}
+
 	return d
 }
 
-// exchange has a rank and who is on a slot change places, which makes the cost grow by so much.
+// exchange moves a rank to a slot, in exchange with the rank there. change is the change of the
+// cost.
 func (s *localSearch) exchange(r, to int32, change int64) {
 	from, other := s.slotOf[r], s.rankOn[to]
 	s.slotOf[r], s.rankOn[to], s.rankOn[from] = to, r, other
@@ -321,16 +350,19 @@ func (s *localSearch) exchange(r, to int32, change int64) {
 			s.enqueue(s.peers[other][k].rank)
 		}
 	}
+
 	s.cost += change
 }
 
-// perturb changes some places at random and descends from there; what is no better than the best is taken back.
+// perturb makes some random exchanges and descends. It returns to the best placement if the
+// result is worse.
 func (s *localSearch) perturb() {
+	// A chain of exchanges, each starting from the rank that was displaced.
 	var moved []int32
 	r := int32(s.random.IntN(len(s.peers)))
 	for range 3 + s.random.IntN(6) {
 		to := int32(s.random.IntN(s.numSlots))
-		if s.nearbySlots != nil { // nearby, where a change costs less
+		if s.nearbySlots != nil { // a nearby slot, since the change costs less
 			nearby := s.nearbySlots[s.slotOf[r]]
 			to = nearby[s.random.IntN(len(nearby))]
 		}
@@ -346,6 +378,7 @@ func (s *localSearch) perturb() {
 			r = other
 		}
 	}
+
 	before := s.bestCost
 	s.descend(moved)
 	if s.cost > before {

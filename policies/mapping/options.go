@@ -1,6 +1,6 @@
 package mapping
 
-// Keys say which mapping is used, or which are compared: keys of a scenario.
+// Keys are the keys of a scenario that select the mapping, or the mappings to compare.
 type Keys struct {
 	Mapping   string   `key:"mapping" doc:"assignment of ranks to endpoints: an order of the dimensions 'tp', 'cp', 'ep', 'dp' and 'pp', innermost first; axes of a torus such as '{ tp = \"x\", dp = \"yz\" }' or 'tp=x,dp=yz'; a file with the endpoint of each rank per line; or 'optimised'" default:"tp-cp-ep-pp-dp" implicit:"" when:"placed"`
 	Mappings  []string `key:"mappings" doc:"mappings to compare, one row each, with a single allocator or router" default:"" empty:"" implicit:"" when:"placed"`
@@ -9,34 +9,34 @@ type Keys struct {
 	Budget    int      `key:"mapping_evaluations" doc:"evaluations of the search for the cheapest mapping: exchanges of ranks, and entries of bounds of partial mappings" default:"10000000" min:"1" max:"100000000000" when:"read(mapping_evaluations) & on-links"`
 }
 
-// Options are those of the search.
+// Options are the options of the searches.
 type Options struct {
-	Evaluations int    // that it may take
-	Trials      int    // of a Grouping: placements whose value it may ask for
+	Evaluations int    // budget of CostSearch
+	Trials      int    // budget of a Grouping: placements whose value it may request
 	Seed        uint64 // of random exchanges
 }
 
-// IsSet reports whether a scenario asks where ranks are to be.
+// IsSet reports whether a scenario selects a mapping other than the default.
 func (k *Keys) IsSet() bool { return k.ComparesMappings() || k.Mapping != "" && k.Mapping != Default }
 
-// ComparesMappings reports whether the mapping is one of those that a scenario compares.
+// ComparesMappings reports whether a scenario compares mappings.
 func (k *Keys) ComparesMappings() bool { return len(k.Mappings) > 0 }
 
 // Default is the order in which ranks are numbered.
 const Default = "tp-cp-ep-pp-dp"
 
-// Names returns the mappings that there are rows of, or the only one.
+// Names returns the mappings that are compared, or the only mapping.
 func (k *Keys) Names() []string {
 	if len(k.Mappings) > 0 {
 		return k.Mappings
 	}
-	if k.Mapping == "" { // before it has its default
+	if k.Mapping == "" { // before defaults are filled in
 		return []string{Default}
 	}
 	return []string{k.Mapping}
 }
 
-// FileNames returns those of them that are files.
+// FileNames returns the names that are files.
 func (k *Keys) FileNames() (names []string) {
 	for _, name := range k.Names() {
 		if _, ok := Parse(name).(fileMapping); ok {
@@ -46,7 +46,7 @@ func (k *Keys) FileNames() (names []string) {
 	return names
 }
 
-// FileEndpoints returns by name of a file the endpoints that it lists.
+// FileEndpoints returns the endpoints that each file lists, by file name.
 func (k *Keys) FileEndpoints() map[string][]int32 {
 	all := map[string][]int32{}
 	for i, name := range k.FileNames() {
@@ -59,8 +59,8 @@ func (k *Keys) FileEndpoints() map[string][]int32 {
 	return all
 }
 
-// Restrict returns the keys with one mapping of those that are compared, which also is the one that is fixed where that is
-// asked for.
+// Restrict returns the keys with only one of the compared mappings. With fixed, it also becomes
+// the mapping of policies that compare something else.
 func (k *Keys) Restrict(name string, fixed bool) Keys {
 	restricted := *k
 	restricted.Endpoints = nil
