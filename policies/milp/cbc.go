@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// cbc is CBC (https://github.com/coin-or/Cbc).
+// cbc describes CBC (https://github.com/coin-or/Cbc).
 var cbc = solver{
 	name: "cbc",
 	arguments: func(o *Options) []string {
@@ -20,13 +20,13 @@ var cbc = solver{
 		if o.Threads > 1 {
 			args = append(args, "-threads", strconv.Itoa(o.Threads))
 		}
-		if o.Start != nil { // after limits and gap, which it would forget
+		if o.Start != nil { // must follow limits and gap, which it resets
 			args = append(args, "-mips", startName)
 		}
 		return append(args, "-solve", "-solution", solutionName)
 	},
 	options: func(*Options) string { return "" },
-	start: func(b *bytes.Buffer, m *Model, x []float64) { // as in its solution files
+	start: func(b *bytes.Buffer, m *Model, x []float64) { // the format of its solution files
 		fmt.Fprintf(b, "Feasible - objective value %s\n", formatNumber(m.Value(x)))
 		for i := range m.Columns {
 			fmt.Fprintf(b, "%d %s %s 0\n", i, m.Columns[i].Name, formatNumber(x[i]))
@@ -36,17 +36,17 @@ var cbc = solver{
 	result:     regexp.MustCompile(`(?m)^Result - (.*?)\s*$`),
 	bound:      regexp.MustCompile(`(?m)^Lower bound:\s+(\S+)`),
 	progress:   regexp.MustCompile(`best possible (\S+?)[,)\s]`),
-	boundError: 5e-4, // of three decimals
-	status: func(result, said string) Status {
+	boundError: 5e-4, // it prints three decimals
+	status: func(result, output string) Status {
 		switch {
 		case strings.HasPrefix(result, "Optimal solution found"):
 			return Optimal
 		case strings.HasPrefix(result, "Stopped on"), strings.HasPrefix(result, "User ctrl-cuser"):
 			return Stopped
-		case strings.Contains(result, "infeasible"), strings.Contains(said, "Problem is infeasible"),
-			strings.Contains(said, "Pre-processing says infeasible"):
+		case strings.Contains(result, "infeasible"), strings.Contains(output, "Problem is infeasible"),
+			strings.Contains(output, "Pre-processing says infeasible"):
 			return Infeasible
-		case strings.Contains(said, "Optimal - objective value"): // a linear program
+		case strings.Contains(output, "Optimal - objective value"): // a linear program
 			return Optimal
 		}
 		return ""

@@ -12,8 +12,8 @@ import (
 	_ "sim/internal/testseed"
 )
 
-// chain is the smallest instance with a choice: pod 1 shares its ports between two neighbours; one transfer waits for
-// the other, a third runs beside them.
+// chain returns the smallest instance with a choice: pod 1 shares its ports between two
+// neighbours. One transfer waits for another; a third is independent.
 func chain(ports int) *Instance {
 	const rate = 1e9
 	in := &Instance{
@@ -49,14 +49,15 @@ func solve(t *testing.T, m *Model, solver string) *Solution {
 	return s
 }
 
-// byHand is the chain's optimum when each of x circuits of a bundle and the NICs are shared as is best: a, then b, with
-// c in b's shade where it fits.
+// TestChain compares with the optimum by hand, indexed by the ports of pod 1. The circuits of a
+// bundle and the NICs are shared optimally: first a, then b, with c in parallel if it fits.
 func TestChain(t *testing.T) {
 	solvers := available(t)
 	for ports, want := range map[int]float64{
-		// x = 1 each: 1 + 12 + 2 + 20 + 1, c before b begins
+		// One circuit each: 1 + 12 + 2 + 20 + 1; c runs before b starts.
 		2: 36,
-		// 4 ports at pod 1: 2+2 gives 1 + 6 + 2 + 10 + 1 with c between 4 and 9, 1+3 gives 1 + 12 + 2 + 20/3 + 1
+		// With 4 ports, 2+2 gives 1 + 6 + 2 + 10 + 1 with c between 4 and 9; 1+3 gives 1 + 12 + 2
+		// + 20/3 + 1.
 		4: 20,
 	} {
 		for _, solver := range solvers {
@@ -85,11 +86,12 @@ func TestChain(t *testing.T) {
 	}
 }
 
-// Solvers take a value within integrality of a whole number for that number, so that an interval in which a transfer
-// does not run may carry this share of what fits into it.
+// integrality is the distance from a whole number that solvers accept. An interval in which a
+// transfer is not active may therefore carry this share of its capacity.
 const integrality = 1e-5
 
-// check holds that a schedule keeps dependencies, capacities and volumes, of which it may send more bits more.
+// check verifies that a schedule respects dependencies, capacities and volumes. A volume may be
+// exceeded by more bits.
 func check(t *rapid.T, in *Instance, s *Schedule, more, eps float64) {
 	for i, task := range in.Tasks {
 		sum := 0.0
@@ -139,7 +141,7 @@ func check(t *rapid.T, in *Instance, s *Schedule, more, eps float64) {
 	}
 }
 
-// drawInstance makes a small random instance of transfers in a random order of waiting.
+// drawInstance draws a small instance of transfers with random dependencies.
 func drawInstance(t *rapid.T) *Instance {
 	const rate = 1e9
 	n := rapid.IntRange(2, 3).Draw(t, "transfers")
@@ -161,8 +163,9 @@ func drawInstance(t *rapid.T) *Instance {
 	return in
 }
 
-// Strengthening changes no optimum, solvers agree, solutions keep the rules, fair sharing is no faster, more intervals
-// are of no use, and the fixed step comes near from above.
+// TestModels verifies random instances. The additional rows preserve the optimum, solvers agree,
+// and solutions are valid schedules. Fair sharing is not faster, additional intervals do not
+// help, and the fixed step is close from above.
 func TestModels(t *testing.T) {
 	solvers := available(t)
 	checks := 0
@@ -188,7 +191,7 @@ func TestModels(t *testing.T) {
 				case !form.Fair && math.Abs(got-best) > 1e-5*best:
 					r.Fatalf("%s, %+v: %v, strengthened %v", solver, form, got, best)
 				}
-				// from its own solution it finds nothing else
+				// From its own solution as start it finds nothing better.
 				if n == 0 && k == 0 {
 					again, err := Solve(context.Background(), v.Model, Options{Solver: solver, Start: s.Values})
 					if err != nil || math.Abs(again.Value-s.Value) > 1e-5*s.Value {
@@ -202,14 +205,15 @@ func TestModels(t *testing.T) {
 			r.Fatal(err)
 		}
 		s := solve(t, f.Model, solvers[0])
-		check(r, in, f.Schedule(s.Values), math.Inf(1), 1e-7) // Eq. 26 asks for no less
+		check(r, in, f.Schedule(s.Values), math.Inf(1), 1e-7) // Eq. 26 is an inequality
 		if got := f.Seconds(s.Value); got < best*(1-1e-5) || got > best+1e-3*float64(len(in.Tasks))+1e-9 {
 			r.Fatalf("fixed step %v, variable %v", got, best)
 		}
 	})
 }
 
-// A schedule is its own point, and a point of a schedule is feasible.
+// TestPoint verifies that a schedule is recovered from its point, and that the point of a
+// schedule is feasible.
 func TestPoint(t *testing.T) {
 	solvers := available(t)
 	v, err := NewVariableIntervalModel(chain(4), Form{})
@@ -229,11 +233,11 @@ func TestPoint(t *testing.T) {
 	}
 }
 
-// The fewest ports within the optimum.
+// TestFewestPorts verifies the minimum number of ports at the optimal makespan.
 func TestFewestPorts(t *testing.T) {
 	solvers := available(t)
 	in := chain(4)
-	in.Tasks[1].Bits /= 4 // a is short: one circuit loses little
+	in.Tasks[1].Bits /= 4 // a is short, so one circuit costs little time
 	v, err := NewVariableIntervalModel(in, Form{})
 	if err != nil {
 		t.Fatal(err)

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// highs is HiGHS (https://highs.dev).
+// highs describes HiGHS (https://highs.dev).
 var highs = solver{
 	name: "highs",
 	arguments: func(o *Options) []string {
@@ -27,7 +27,7 @@ var highs = solver{
 		return fmt.Sprintf("mip_rel_gap = %s\nmip_abs_gap = %s\nthreads = %d\nrandom_seed = %d\nwrite_solution_style = 0\n",
 			formatNumber(o.Gap), formatNumber(o.AbsGap), o.Threads, o.Seed%(1<<31))
 	},
-	start: func(b *bytes.Buffer, m *Model, x []float64) { // as in its solution files
+	start: func(b *bytes.Buffer, m *Model, x []float64) { // the format of its solution files
 		b.WriteString("Model status\nUnknown\n\n# Primal solution values\nFeasible\n")
 		fmt.Fprintf(b, "Objective %s\n# Columns %d\n", formatNumber(m.Value(x)), len(m.Columns))
 		for i := range m.Columns {
@@ -41,7 +41,7 @@ var highs = solver{
 	version: regexp.MustCompile(`(?m)^Running HiGHS (\S+)`),
 	result:  regexp.MustCompile(`(?m)^\s*(?:Status|Model status\s*:)\s+(\S.*?)\s*$`),
 	bound:   regexp.MustCompile(`(?m)^\s*Dual bound\s+(\S+)`),
-	status: func(result, said string) Status {
+	status: func(result, output string) Status {
 		switch result {
 		case "Optimal":
 			return Optimal
@@ -50,7 +50,7 @@ var highs = solver{
 		case "Infeasible", "Primal infeasible or unbounded":
 			return Infeasible
 		case "":
-			if strings.Contains(said, "reached timeout") { // while it read the model
+			if strings.Contains(output, "reached timeout") { // while reading the model
 				return Stopped
 			}
 		}
@@ -59,7 +59,7 @@ var highs = solver{
 	point: func(text string) string {
 		_, rest, _ := strings.Cut(text, "# Primal solution values\nFeasible\n")
 		_, rest, _ = strings.Cut(rest, "# Columns ")
-		_, rest, _ = strings.Cut(rest, "\n") // their number
+		_, rest, _ = strings.Cut(rest, "\n") // the number of columns
 		columns, _, _ := strings.Cut(rest, "\n# Rows ")
 		return columns
 	},

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// byHand is an optimal schedule of chain(ports): see TestChain.
+// byHand returns an optimal schedule of chain(ports), see TestChain.
 func byHand(ports int) *Schedule {
 	ms := func(all ...float64) []float64 {
 		for i := range all {
@@ -33,8 +33,8 @@ func byHand(ports int) *Schedule {
 	}
 }
 
-// TestPointByHand holds models to schedules without a solver: the optimum by hand satisfies all rows and has its
-// makespan as value, and a schedule that breaks one rule breaks a row.
+// TestPointByHand verifies models without a solver. The optimum by hand satisfies all rows and
+// has its makespan as objective. A schedule that breaks one rule violates a row.
 func TestPointByHand(t *testing.T) {
 	for _, ports := range []int{2, 4} {
 		for _, form := range []Form{{}, {Paper: true}, {Fair: true}} {
@@ -124,7 +124,7 @@ func TestPointByHand(t *testing.T) {
 	}
 }
 
-// TestInstanceRefused: each number that makes no sense is refused, by every model.
+// TestInstanceRefused verifies that every model rejects each invalid number.
 func TestInstanceRefused(t *testing.T) {
 	nan := math.NaN()
 	for _, c := range []struct {
@@ -132,10 +132,10 @@ func TestInstanceRefused(t *testing.T) {
 		spoil func(in *Instance)
 	}{
 		{"", func(*Instance) {}},
-		{"an upper bound of 0", func(in *Instance) { in.Upper = 0 }},
-		{"an upper bound of -1", func(in *Instance) { in.Upper = -1 }},
-		{"an upper bound of NaN", func(in *Instance) { in.Upper = nan }},
-		{"an upper bound of +Inf", func(in *Instance) { in.Upper = math.Inf(1) }},
+		{"upper bound of 0", func(in *Instance) { in.Upper = 0 }},
+		{"upper bound of -1", func(in *Instance) { in.Upper = -1 }},
+		{"upper bound of NaN", func(in *Instance) { in.Upper = nan }},
+		{"upper bound of +Inf", func(in *Instance) { in.Upper = math.Inf(1) }},
 		{"task 1 (a) has a number", func(in *Instance) { in.Tasks[1].Bits = nan }},
 		{"task 0 (begin) has a number", func(in *Instance) { in.Tasks[0].Duration = -1 }},
 		{"task 2 (b) has a number", func(in *Instance) { in.Tasks[2].Head = -1 }},
@@ -182,13 +182,14 @@ func TestInstanceRefused(t *testing.T) {
 	}
 	in := chain(2)
 	in.Tasks, in.Deps, in.Bundles = in.Tasks[:1], nil, nil
-	if _, err := NewVariableIntervalModel(in, Form{}); err == nil || !strings.Contains(err.Error(), "5 slots of time and 0 bundles make no model") {
+	if _, err := NewVariableIntervalModel(in, Form{}); err == nil || !strings.Contains(err.Error(), "5 slots of time and 0 bundles; want") {
 		t.Errorf("without bundles: %v", err)
 	}
 }
 
-// TestHeadsAndTails: the rows of heads and tails allow a schedule that meets them exactly, and none that starts a task
-// sooner, or ends a millisecond too soon behind one. A task may be active in one interval only.
+// TestHeadsAndTails verifies the rows of heads and tails. They allow a schedule that meets them
+// exactly. They exclude schedules that start a task earlier, or end a millisecond too early after
+// it. A task may be active in a single interval.
 func TestHeadsAndTails(t *testing.T) {
 	s := byHand(2)
 	exact := func() *Instance {
@@ -231,7 +232,8 @@ func TestHeadsAndTails(t *testing.T) {
 	}
 }
 
-// TestRequire: terms of one column add up, those that cancel out are left out, and so is a row that then always holds.
+// TestRequire verifies that terms of one column are added, that terms that cancel are removed,
+// and that a row without terms is removed if it always holds.
 func TestRequire(t *testing.T) {
 	m := &Model{}
 	x, y := m.AddColumn(Column{Name: "x", Up: 9}), m.AddColumn(Column{Name: "y", Up: 9})

@@ -5,21 +5,22 @@ import (
 	"math"
 )
 
-// slotModel is what both forms of DELTA's model have in common: time is cut into slots, intervals or slices, in which a
-// transfer is active or not and sends at one rate.
+// slotModel is the common part of both models. Time is divided into slots (intervals or slices).
+// In each slot a transfer is active or not and sends at one rate.
 type slotModel struct {
 	*Model
 	in       *Instance
-	tick     float64 // seconds, of time
-	unit     float64 // bits, of what is sent: what a circuit of the first bundle carries in a tick
-	slotName string  // of a slot in names of columns and rows
-	numSlots int     // slots
+	tick     float64 // unit of time in the model, in seconds
+	unit     float64 // unit of data in the model, in bits: the capacity of a circuit of the first bundle per tick
+	slotName string  // prefix of slots in names of columns and rows
+	numSlots int     // number of slots
 
-	makespan int     // the makespan
-	x        []int   // circuits, by bundle
-	sent, y  [][]int // by task and slot: what it sends, and whether it is active; -1 where it cannot be
-	u        [][]int // by link and slot: what a flow sends, where flows share; -1
-	isActive func(i, k int) bool
+	// Indices of columns; -1 if the column does not exist.
+	makespan int                 // C
+	x        []int               // circuits, indexed by bundle
+	sent, y  [][]int             // data sent, and whether active; indexed by task and slot
+	u        [][]int             // data per flow if flows share a link (Eq. 17), indexed by link and slot
+	isActive func(i, k int) bool // reports whether task i may be active in slot k
 }
 
 // newSlotModel returns a model without columns.
@@ -28,19 +29,22 @@ func newSlotModel(in *Instance, model, slot string, tick float64, n int) (slotMo
 		return slotModel{}, err
 	}
 	if n < 1 || len(in.Bundles) == 0 {
-		return slotModel{}, fmt.Errorf("milp: %d slots of time and %d bundles make no model", n, len(in.Bundles))
+		return slotModel{}, fmt.Errorf("milp: %d slots of time and %d bundles; want at least one of each", n, len(in.Bundles))
 	}
 	return slotModel{Model: &Model{Name: model}, in: in, tick: tick, unit: in.Bundles[0].Rate * tick, slotName: slot, numSlots: n}, nil
 }
 
-// ticks returns seconds in ticks, carries what a rate carries in one.
-func (z *slotModel) ticks(seconds float64) float64     { return seconds / z.tick }
+// ticks converts seconds to the model's unit of time.
+func (z *slotModel) ticks(seconds float64) float64 { return seconds / z.tick }
+
+// unitsPerTick converts a rate in bits per second to the model's units.
 func (z *slotModel) unitsPerTick(rate float64) float64 { return rate * z.tick / z.unit }
 
-// volume is what a task sends.
+// volume returns the data of a task in the model's unit.
 func (z *slotModel) volume(i int) float64 { return z.in.Tasks[i].Bits / z.unit }
 
-// addMakespanAndCircuits adds the makespan, of at most so much, and the circuits of every bundle.
+// addMakespanAndCircuits adds the columns of the makespan, at most upper, and of the circuits of
+// every bundle.
 func (z *slotModel) addMakespanAndCircuits(upper float64) {
 	z.makespan = z.AddColumn(Column{Name: "C", Up: upper, Cost: 1})
 	for e, b := range z.in.Bundles {
@@ -48,7 +52,7 @@ func (z *slotModel) addMakespanAndCircuits(upper float64) {
 	}
 }
 
-// addPortRows adds the rows of Eq. 5 (21): no pod's ports are overrun.
+// addPortRows adds Eq. 5 (21): no pod uses more ports than it has.
 func (z *slotModel) addPortRows() {
 	for p, u := range z.in.Pods {
 		var terms []Term
@@ -63,7 +67,8 @@ func (z *slotModel) addPortRows() {
 	}
 }
 
-// addGrid adds a column for each of so many slots that a task may have one in; -1 where it may not.
+// addGrid adds a column for each task and each of n slots for which has is true; its index is -1
+// elsewhere.
 func (z *slotModel) addGrid(name string, n int, integer bool, up func(i int) float64, has func(i, k int) bool) [][]int {
 	g := make([][]int, len(z.in.Tasks))
 	for i := range g {
@@ -78,14 +83,16 @@ func (z *slotModel) addGrid(name string, n int, integer bool, up func(i int) flo
 	return g
 }
 
-// addFlags is grid of columns that are 0 or 1.
+// addFlags is addGrid with binary columns.
 func (z *slotModel) addFlags(name string, n int, has func(i, k int) bool) [][]int {
 	return z.addGrid(name, n, true, func(int) float64 { return 1 }, has)
 }
 
-// addCapacityRows adds what circuits and NICs carry in a slot: the terms that links' rows end with, and those that NIC sets'
-// do with the right side, are given by bundle, or set, and slot.
+// addCapacityRows adds the capacities of links and NICs in each slot. circuits returns the terms
+// of a bundle at the end of the rows of its links. nics returns the terms and the right side for
+// a set of NICs.
 func (z *slotModel) addCapacityRows(circuits func(e, k int) []Term, nics func(g, k int) ([]Term, float64)) {
+	// Eq. 9 (22): the tasks of a link send at most what its circuits carry.
 	for l, tasks := range z.in.links() {
 		for k := range z.numSlots {
 			var terms []Term
@@ -100,6 +107,8 @@ func (z *slotModel) addCapacityRows(circuits func(e, k int) []Term, nics func(g,
 			}
 		}
 	}
+
+	// Eq. 10 (23): the tasks that use a set of NICs.
 	for g, users := range z.in.users() {
 		for k := range z.numSlots {
 			var terms []Term
@@ -116,7 +125,8 @@ func (z *slotModel) addCapacityRows(circuits func(e, k int) []Term, nics func(g,
 	}
 }
 
-// addFairnessRows has active tasks of a link send as much a flow, of at most so much a task.
+// addFairnessRows requires that the active tasks of a link send equally much per flow. up is the
+// maximum data of a task in a slot.
 func (z *slotModel) addFairnessRows(up func(i int) float64) {
 	for l, tasks := range z.in.links() {
 		z.u = append(z.u, make([]int, z.numSlots))
@@ -129,6 +139,7 @@ func (z *slotModel) addFairnessRows(up func(i int) float64) {
 					bigM = max(bigM, up(i)/z.in.Tasks[i].Flows)
 				}
 			}
+
 			if n < 2 {
 				continue // nothing to share
 			}
@@ -146,7 +157,8 @@ func (z *slotModel) addFairnessRows(up func(i int) float64) {
 	}
 }
 
-// MinimisePorts turns the objective into Eq. 4 (20): the fewest ports with a makespan of at most so many seconds.
+// MinimisePorts replaces the objective by Eq. 4 (20): the number of ports, with a makespan of at
+// most the given seconds.
 func (z *slotModel) MinimisePorts(makespan float64) {
 	z.Columns[z.makespan].Cost = 0
 	z.Columns[z.makespan].Up = min(z.Columns[z.makespan].Up, z.ticks(makespan))
@@ -158,10 +170,10 @@ func (z *slotModel) MinimisePorts(makespan float64) {
 	}
 }
 
-// Seconds returns what an objective value of the makespan means.
+// Seconds converts an objective value of the makespan to seconds.
 func (z *slotModel) Seconds(value float64) float64 { return value * z.tick }
 
-// circuitCounts and sends read the circuits, and what each task sends in each slot, of a solution.
+// circuitCounts returns the circuits of each bundle in a solution.
 func (z *slotModel) circuitCounts(values []float64) []int {
 	var counts []int
 	for _, x := range z.x {
@@ -170,6 +182,7 @@ func (z *slotModel) circuitCounts(values []float64) []int {
 	return counts
 }
 
+// sentBits returns the bits that a task sends in each slot of a solution.
 func (z *slotModel) sentBits(i int, values []float64) []float64 {
 	bits := make([]float64, z.numSlots)
 	for k := range bits {

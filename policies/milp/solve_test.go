@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// available returns the solvers that are on the PATH, and skips where none is.
+// available returns the solvers on the PATH, and skips the test without one.
 func available(t *testing.T) []string {
 	t.Helper()
 	var names []string
@@ -30,7 +30,7 @@ func available(t *testing.T) []string {
 	return names
 }
 
-// draw makes a small model of integers and reals in boxes.
+// draw draws a small model with bounded integer and real columns.
 func draw(t *rapid.T) *Model {
 	m := &Model{Name: "drawn"}
 	for i := range rapid.IntRange(1, 4).Draw(t, "integers") {
@@ -48,7 +48,8 @@ func draw(t *rapid.T) *Model {
 	return m
 }
 
-// brute returns the optimum of a model of integers in boxes, +Inf where there is none.
+// brute returns the optimum of a model with bounded integer columns by exhaustive search; +Inf if
+// it is infeasible.
 func brute(m *Model) float64 {
 	x := make([]float64, len(m.Columns))
 	best := math.Inf(1)
@@ -69,7 +70,8 @@ func brute(m *Model) float64 {
 	return best
 }
 
-// Both solvers find what exhaustion finds, from the file that is written.
+// TestSolversAgreeWithExhaustion compares both solvers, via the files they read, with exhaustive
+// search.
 func TestSolversAgreeWithExhaustion(t *testing.T) {
 	names := available(t)
 	rapid.Check(t, func(r *rapid.T) {
@@ -99,7 +101,7 @@ func TestSolversAgreeWithExhaustion(t *testing.T) {
 	})
 }
 
-// knapsack is a model that takes a while.
+// knapsack returns a model whose solution takes some time.
 func knapsack(n int) *Model {
 	m := &Model{Name: "knapsack"}
 	var weights [3][]Term
@@ -130,7 +132,7 @@ func TestTimeLimit(t *testing.T) {
 	}
 }
 
-// The gap that is asked for ends the search.
+// TestGap verifies that a required gap ends the search.
 func TestGap(t *testing.T) {
 	for _, name := range available(t) {
 		m := knapsack(60)
@@ -153,7 +155,7 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-// A program that is no solver is told of in a line.
+// TestBrokenSolver verifies that a program that is not a solver is reported on one line.
 func TestBrokenSolver(t *testing.T) {
 	dir := t.TempDir()
 	for _, b := range solvers {
@@ -195,7 +197,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// The files are what they were.
+// TestWrite compares both file formats with stored text.
 func TestWrite(t *testing.T) {
 	m := &Model{Name: "small"}
 	x := m.AddColumn(Column{Name: "x", Up: math.Inf(1), Cost: 1})

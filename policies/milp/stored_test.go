@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// storedInstances are the chain and seeded instances of transfers, steps, lags, NICs, and bundles to peers.
+// storedInstances returns the chain and seeded instances with transfers, steps, lags, NICs, and
+// bundles to DP peer pods.
 func storedInstances() []*Instance {
 	all := []*Instance{chain(2), chain(4)}
 	rng := rand.New(rand.NewPCG(1, 71))
@@ -42,15 +43,15 @@ func storedInstances() []*Instance {
 	return all
 }
 
-// TestStoredModels: the models of the chain and of seeded instances, in each form, before and after they ask for the
-// fewest ports, are as stored: all columns and rows, and what a schedule reads at a seeded point.
+// TestStoredModels compares the models of these instances with stored digests: all columns and
+// rows, in each form, before and after MinimisePorts, and the schedule of a seeded point.
 func TestStoredModels(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("digests are of amd64; other processors may round otherwise")
 	}
 	for _, c := range []struct {
 		name string
-		step float64 // of slices; 0 is the model of variable intervals
+		step float64 // length of slices; 0 selects the variable-interval model
 		form Form
 		want uint64
 	}{
@@ -106,16 +107,17 @@ func TestStoredModels(t *testing.T) {
 	}
 }
 
-// TestFixedRefuses: slices as many as are allowed make a model only with an instance; those beyond, and none, make none.
+// TestFixedRefuses verifies the limits of the number of slices, and that the instance must be
+// valid.
 func TestFixedRefuses(t *testing.T) {
 	for _, c := range []struct {
 		step, upper float64
 		want        string
 	}{
-		{0, 1, "make no model"},
-		{-1, 1, "make no model"},
-		{1, maxSlices + 1, "slices of 1 s in 100001 s make no model"},
-		{1, maxSlices, "0 bundles make no model"},
+		{0, 1, "want a positive length"},
+		{-1, 1, "want a positive length"},
+		{1, maxSlices + 1, "slices of 1 s in 100001 s; want"},
+		{1, maxSlices, "0 bundles; want"},
 	} {
 		in := &Instance{Upper: c.upper}
 		if _, err := NewFixedStepModel(in, c.step, Form{}); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -124,14 +126,15 @@ func TestFixedRefuses(t *testing.T) {
 	}
 }
 
-// TestReadValues: the field of a line after a column's name is its value, wherever the name is; columns that no line
-// names are 0, short lines are skipped, and a name or number that is none is an error that quotes its line.
+// TestReadValues verifies that the field after a column's name is its value, wherever the name
+// is. Columns that do not occur are 0, short lines are skipped, and an invalid name or number
+// gives an error that quotes the line.
 func TestReadValues(t *testing.T) {
 	m := &Model{Columns: []Column{{Name: "a"}, {Name: "b"}, {Name: "c"}}}
 	for _, c := range []struct {
 		text string
 		name int
-		want []float64 // nil is an error
+		want []float64 // nil means an error
 	}{
 		{"", 0, []float64{0, 0, 0}},
 		{"b 2.5\na -1\n", 0, []float64{-1, 2.5, 0}},

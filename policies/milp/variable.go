@@ -5,42 +5,46 @@ import (
 	"math"
 )
 
-// Form says how the variable-interval model is written.
+// Form selects a variant of the variable-interval model.
 type Form struct {
-	// Paper is the model as the paper has it. Otherwise it is strengthened by rows that every schedule satisfies:
-	// shortest durations at full rate and at the circuits chosen, heads and tails, and a big M of each task's own.
+	// Paper selects the model as printed. Otherwise it has additional rows that every schedule
+	// satisfies: minimum durations at full rate and on the chosen circuits, heads and tails, and
+	// a big M per task.
 	Paper bool
-	// Fair adds Eq. 17: active tasks of a link send as much a flow.
+	// Fair adds Eq. 17: active tasks of a link send equally much per flow.
 	Fair bool
 }
 
-// VariableIntervalModel is the model of DELTA, Sec. III-B (Eqs. 3..18): time is cut into K intervals whose lengths are chosen.
-// Within an interval every task is active or not, and sends at one rate. Its optimum is that of all schedules with at
-// most K intervals in which every task is active without a break and, if it waits at all, waits before it starts.
+// VariableIntervalModel is the model of DELTA, Sec. III-B (Eqs. 3..18). Time is divided into K
+// intervals whose lengths are variables. In an interval a task is active or not and sends at one
+// rate. The optimum is over all schedules with at most K intervals in which each task is active
+// without interruption and waits only before its start.
 //
-// Inside, times are in milliseconds and data in what a circuit of the first bundle carries in one.
+// Times in the model are in milliseconds. The unit of data is the capacity of a circuit of the
+// first bundle in one of them.
 type VariableIntervalModel struct {
 	slotModel
 	form Form
 
-	bits  [][]int // binary digits of circuits, by bundle
-	t, d  []int   // t_k (K+1 of them) and the intervals' lengths
-	rho   [][][]int
-	s     [][]int // by task and interval: it starts there; -1 where it cannot be active
-	start []int   // by task
-	end   []int   // by transfer, -1 of steps
+	bits  [][]int   // binary digits of circuits, indexed by bundle and digit
+	t, d  []int     // boundaries t_k (K+1 of them) and lengths of the intervals
+	rho   [][][]int // digit times interval length, indexed by bundle, interval and digit
+	s     [][]int   // whether the task starts in the interval, indexed by task and interval; -1 if it cannot be active
+	start []int     // indexed by task
+	end   []int     // indexed by task; -1 for steps
 }
 
-// millisecond is the unit of time inside the models, in seconds.
+// millisecond is the model's unit of time, in seconds.
 const millisecond = 1e-3
 
-// NewVariableIntervalModel builds the model. It fails where the instance does not check out.
+// NewVariableIntervalModel builds the model. It fails if the instance is invalid.
 func NewVariableIntervalModel(in *Instance, form Form) (*VariableIntervalModel, error) {
 	for i, t := range in.Tasks {
 		if t.Bits > 0 && (t.FirstInterval < 1 || t.LastInterval > in.Intervals || t.FirstInterval > t.LastInterval) {
 			return nil, fmt.Errorf("milp: task %d (%s) may be active in intervals %d..%d of %d", i, t.Name, t.FirstInterval, t.LastInterval, in.Intervals)
 		}
 	}
+
 	z, err := newSlotModel(in, "delta", "k", millisecond, in.Intervals)
 	if err != nil {
 		return nil, err
@@ -68,10 +72,13 @@ func NewVariableIntervalModel(in *Instance, form Form) (*VariableIntervalModel, 
 	return v, nil
 }
 
+// addColumns adds all columns except the flow shares of addFairnessRows.
 func (v *VariableIntervalModel) addColumns() {
 	in, inf := v.in, math.Inf(1)
 	upper := v.ticks(in.Upper)
 	v.addMakespanAndCircuits(upper)
+
+	// Binary digits of the circuits (Eq. 7).
 	for e, b := range in.Bundles {
 		var digits []int
 		for n := 0; b.MaxCircuits>>n > 0; n++ {
@@ -79,12 +86,16 @@ func (v *VariableIntervalModel) addColumns() {
 		}
 		v.bits = append(v.bits, digits)
 	}
+
+	// Boundaries and lengths of the intervals.
 	for k := range in.Intervals + 1 {
 		v.t = append(v.t, v.AddColumn(Column{Name: fmt.Sprintf("t_k%d", k+1), Up: upper}))
 	}
 	for k := range in.Intervals {
 		v.d = append(v.d, v.AddColumn(Column{Name: fmt.Sprintf("d_k%d", k+1), Up: upper}))
 	}
+
+	// Starts and ends. Heads and tails bound them.
 	for i := range in.Tasks {
 		low, high := 0.0, upper
 		if t := &in.Tasks[i]; !v.form.Paper {
@@ -97,6 +108,8 @@ func (v *VariableIntervalModel) addColumns() {
 		}
 		v.end = append(v.end, v.AddColumn(Column{Name: fmt.Sprintf("E_m%d", i), Low: low, Up: high}))
 	}
+
+	// Data and activity per task and interval, and products of digits with lengths (Eq. 8).
 	v.sent = v.addGrid("w", v.numSlots, false, v.volume, v.isActive)
 	v.y = v.addFlags("y", v.numSlots, v.isActive)
 	v.s = v.addFlags("s", v.numSlots, v.isActive)
@@ -104,7 +117,7 @@ func (v *VariableIntervalModel) addColumns() {
 	for e := range in.Bundles {
 		v.rho[e] = make([][]int, in.Intervals)
 		for k := range in.Intervals {
-			used := false // where a task may be active
+			used := false // a task of the bundle may be active
 			for i := range in.Tasks {
 				used = used || in.Tasks[i].Bundle == e && v.isActive(i, k)
 			}
@@ -118,16 +131,19 @@ func (v *VariableIntervalModel) addColumns() {
 	}
 }
 
-// addDigitRows adds Eqs. 7 and 8: binary digits of the circuits, and their products with the intervals' lengths. Eq. 6 is met
-// by one variable for both directions.
+// addDigitRows adds Eqs. 7 and 8: the binary digits of the circuits, and their products with the
+// lengths of the intervals. Eq. 6 holds because both directions share one variable.
 func (v *VariableIntervalModel) addDigitRows() {
 	upper := v.ticks(v.in.Upper)
 	for e := range v.in.Bundles {
+		// The digits add up to x.
 		terms := []Term{{v.x[e], -1}}
 		for n, b := range v.bits[e] {
 			terms = append(terms, Term{b, float64(int(1) << n)})
 		}
 		v.AddRow(fmt.Sprintf("digits_e%d", e), Equal, 0, terms...)
+
+		// rho = digit * length, linearised with the upper bound of the makespan.
 		for k := range v.rho[e] {
 			for n, r := range v.rho[e][k] {
 				suffix := fmt.Sprintf("e%d_b%d_k%d", e, n, k+1)
@@ -139,14 +155,14 @@ func (v *VariableIntervalModel) addDigitRows() {
 	}
 }
 
-// addIntervalRows adds Eq. 14.
+// addIntervalRows adds Eq. 14: the lengths of the intervals.
 func (v *VariableIntervalModel) addIntervalRows() {
 	for k := range v.d {
 		v.AddRow(fmt.Sprintf("length_k%d", k+1), Equal, 0, Term{v.d[k], 1}, Term{v.t[k+1], -1}, Term{v.t[k], 1})
 	}
 }
 
-// circuitTerms is what the circuits of a bundle carry in an interval, taken off.
+// circuitTerms returns the negative capacity of the circuits of a bundle in an interval.
 func (v *VariableIntervalModel) circuitTerms(e, k int) (terms []Term) {
 	for n, r := range v.rho[e][k] {
 		terms = append(terms, Term{r, -v.unitsPerTick(v.in.Bundles[e].Rate) * float64(int(1)<<n)})
@@ -154,7 +170,8 @@ func (v *VariableIntervalModel) circuitTerms(e, k int) (terms []Term) {
 	return terms
 }
 
-// addActivityRows adds Eqs. 11, 12, 13 and 15: all data are sent, while active, in one run of intervals between start and end.
+// addActivityRows adds Eqs. 11, 12, 13 and 15: all data are sent in active intervals, which are
+// consecutive and lie between start and end.
 func (v *VariableIntervalModel) addActivityRows() {
 	upper := v.ticks(v.in.Upper)
 	for i := range v.in.Tasks {
@@ -165,10 +182,13 @@ func (v *VariableIntervalModel) addActivityRows() {
 		volume := v.volume(i)
 		startM, endM := upper, upper // big M of start and end
 		if !v.form.Paper {
-			// where the task is idle its start may be its latest, its end its earliest
+			// While the task is idle, its start may be the latest one, and its end the earliest.
 			startM = v.Columns[v.start[i]].Up
 			endM = upper - v.Columns[v.end[i]].Low
 		}
+
+		// Eq. 11: data are sent only while active. Eq. 13: the task becomes active once. Eqs. 12
+		// and 15: an active interval lies between start and end.
 		var sent, flags []Term
 		for k := range v.in.Intervals {
 			if !v.isActive(i, k) {
@@ -187,13 +207,16 @@ func (v *VariableIntervalModel) addActivityRows() {
 			v.AddRow("from_"+suffix, AtMost, startM, Term{v.start[i], 1}, Term{v.t[k], -1}, Term{y, startM})
 			v.AddRow("till_"+suffix, AtLeast, -endM, Term{v.end[i], 1}, Term{v.t[k+1], -1}, Term{y, -endM})
 		}
+
+		// All data are sent, in one run of intervals.
 		v.AddRow(fmt.Sprintf("all_m%d", i), Equal, volume, sent...)
 		v.AddRow(fmt.Sprintf("once_m%d", i), Equal, 1, flags...)
 	}
 }
 
-// addPrecedenceRows adds Eqs. 16 and 18.
+// addPrecedenceRows adds Eqs. 16 and 18: dependencies, and the makespan.
 func (v *VariableIntervalModel) addPrecedenceRows() {
+	// Eq. 16. A step ends at its start plus its duration.
 	follows := make([]bool, len(v.in.Tasks))
 	for n, d := range v.in.Deps {
 		follows[d.From] = true
@@ -204,6 +227,8 @@ func (v *VariableIntervalModel) addPrecedenceRows() {
 		}
 		v.AddRow(fmt.Sprintf("after_%d", n), AtLeast, lag, Term{v.start[d.To], 1}, Term{end, -1})
 	}
+
+	// Eq. 18. The printed form has a row only for tasks without successors.
 	for i := range v.in.Tasks {
 		end, rest := v.end[i], 0.0
 		if end < 0 {
@@ -211,26 +236,29 @@ func (v *VariableIntervalModel) addPrecedenceRows() {
 		}
 		if !v.form.Paper {
 			rest += v.ticks(v.in.Tasks[i].Tail)
-			if v.end[i] < 0 { // the tail of a step begins at its end
+			if v.end[i] < 0 { // the tail of a step starts at its end
 				rest = v.ticks(v.in.Tasks[i].Duration + v.in.Tasks[i].Tail)
 			}
 		} else if follows[i] {
-			continue // a later task says more
+			continue // its successors imply the row
 		}
 		v.AddRow(fmt.Sprintf("last_m%d", i), AtLeast, rest, Term{v.makespan, 1}, Term{end, -1})
 	}
 }
 
-// addStrengtheningRows adds rows that every schedule satisfies and the relaxation need not.
+// addStrengtheningRows adds rows that every schedule satisfies and that tighten the relaxation.
 func (v *VariableIntervalModel) addStrengtheningRows() {
 	for i := range v.in.Tasks {
 		t := &v.in.Tasks[i]
 		if t.Bits == 0 {
 			continue
 		}
+
+		// A transfer takes at least its data divided by its maximum rate.
 		minDuration := v.ticks(t.Bits / t.Rate)
 		v.AddRow(fmt.Sprintf("least_m%d", i), AtLeast, minDuration, Term{v.end[i], 1}, Term{v.start[i], -1})
-		// V/(x B) is convex in x: the chords between whole x bound it from below
+
+		// V/(x B) is convex in x, so the chords between consecutive whole x bound it from below.
 		b := &v.in.Bundles[t.Bundle]
 		duration := func(x int) float64 { return v.ticks(t.Bits / (float64(x) * b.Rate)) }
 		for n := 1; n < b.MaxCircuits && duration(n) > minDuration; n++ {
@@ -238,8 +266,9 @@ func (v *VariableIntervalModel) addStrengtheningRows() {
 			v.AddRow(fmt.Sprintf("chord_m%d_x%d", i, n), AtLeast, duration(n)-slope*float64(n),
 				Term{v.end[i], 1}, Term{v.start[i], -1}, Term{v.x[t.Bundle], -slope})
 		}
+
 		for k := range v.in.Intervals {
-			if v.isActive(i, k) { // its own NICs, whoever else there is
+			if v.isActive(i, k) { // the limit of its own NICs
 				v.AddRow(fmt.Sprintf("pace_m%d_k%d", i, k+1), AtMost, 0,
 					Term{v.sent[i][k], 1}, Term{v.d[k], -v.unitsPerTick(t.Rate)})
 			}

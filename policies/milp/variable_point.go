@@ -4,7 +4,7 @@ import (
 	"fmt"
 )
 
-// Schedule reads a solution.
+// Schedule returns the schedule of a solution.
 func (v *VariableIntervalModel) Schedule(values []float64) *Schedule {
 	s := &Schedule{Makespan: values[v.makespan] * millisecond, Circuits: v.circuitCounts(values)}
 	for _, t := range v.t {
@@ -19,15 +19,18 @@ func (v *VariableIntervalModel) Schedule(values []float64) *Schedule {
 		s.Start, s.End = append(s.Start, start), append(s.End, end)
 		s.Sent = append(s.Sent, v.sentBits(i, values))
 	}
+
 	return s
 }
 
-// Point writes a schedule as a solution, to start from. It may have fewer intervals than the model; those that are left
-// over are empty and at its end.
+// Point returns a schedule as a feasible point to start from. The schedule may have fewer
+// intervals than the model; the others are empty and at the end.
 func (v *VariableIntervalModel) Point(s *Schedule) ([]float64, error) {
 	if len(s.Times) < 2 || len(s.Times) > len(v.t) || len(s.Circuits) != len(v.x) || len(s.Start) != len(v.start) || len(s.Sent) != len(v.start) {
 		return nil, fmt.Errorf("milp: a schedule of %d intervals and %d tasks for a model of %d and %d", len(s.Times)-1, len(s.Start), v.in.Intervals, len(v.start))
 	}
+
+	// Circuits, boundaries and lengths.
 	p := make([]float64, len(v.Columns))
 	p[v.makespan] = v.ticks(s.Makespan)
 	for e, x := range s.Circuits {
@@ -36,6 +39,7 @@ func (v *VariableIntervalModel) Point(s *Schedule) ([]float64, error) {
 			p[b] = float64(x >> n & 1)
 		}
 	}
+
 	for k := range v.t {
 		p[v.t[k]] = v.ticks(s.Times[min(k, len(s.Times)-1)])
 	}
@@ -47,6 +51,8 @@ func (v *VariableIntervalModel) Point(s *Schedule) ([]float64, error) {
 			}
 		}
 	}
+
+	// Tasks: start, end, and activity in the intervals between them.
 	for i := range v.in.Tasks {
 		p[v.start[i]] = v.ticks(s.Start[i])
 		if v.end[i] < 0 {
@@ -71,6 +77,8 @@ func (v *VariableIntervalModel) Point(s *Schedule) ([]float64, error) {
 			before = isOn
 		}
 	}
+
+	// Data per flow on links that active tasks share.
 	for l := range v.u {
 		for k, u := range v.u[l] {
 			for i := range v.in.Tasks {
@@ -80,5 +88,6 @@ func (v *VariableIntervalModel) Point(s *Schedule) ([]float64, error) {
 			}
 		}
 	}
+
 	return p, nil
 }
