@@ -140,8 +140,7 @@ func (t *Tree) Path(node int32, into []int32) []int32 {
 	return into
 }
 
-// push adds an entry to the heap. Nodes have four children, which takes fewer cache lines than
-// two.
+// push adds an entry to the heap. Nodes of the heap have four children.
 func (t *Tree) push(x heapEntry) {
 	h := append(t.heap, x)
 	i := len(h) - 1

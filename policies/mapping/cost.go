@@ -127,8 +127,8 @@ func (c *Cost) pairCost(e *peer, a, b int32) int64 {
 	return e.out*int64(c.hops[int(a)*c.numSlots+int(b)]) + e.in*int64(c.hops[int(b)*c.numSlots+int(a)])
 }
 
-// maxAssignmentWork limits the assignment problem that Bound solves: ranks x ranks x slots, about
-// a second.
+// maxAssignmentWork limits the assignment problem that Bound solves: ranks x ranks x
+// slots.
 const maxAssignmentWork = 1 << 27
 
 // Bound returns a lower bound on the cost of every placement (Gilmore, 1962; Lawler, 1963). Half

@@ -14,7 +14,7 @@ import (
 	"sim/fabric/torus"
 )
 
-// random is a small graph with parallel links, some down.
+// random draws a small graph with parallel links and links that are down.
 func random(t *rapid.T) *Problem {
 	n := &engine.Network{Nodes: rapid.Int32Range(1, 8).Draw(t, "nodes")}
 	node := rapid.Int32Range(0, n.Nodes-1)
@@ -29,7 +29,8 @@ func random(t *rapid.T) *Problem {
 	return &Problem{Network: n, Flows: everyPair(int(n.Nodes))}
 }
 
-// between returns the hops of shortest paths (Floyd and Warshall); far where there are none.
+// between returns the hops of shortest paths by the algorithm of Floyd and Warshall; far if there
+// is no path.
 func between(n *engine.Network) [][]int {
 	d := make([][]int, n.Nodes)
 	for a := range d {
@@ -57,10 +58,11 @@ func between(n *engine.Network) [][]int {
 
 const far = 1 << 20
 
-// TestShortest: on random graphs all routers of shortest paths take paths as short as an independent search finds;
-// "shortest" takes at each node the first link that leads one hop nearer, or one parallel to it; pairs that cannot be
-// joined are counted and named. Of parallel links, none carries more than another by more than the least traffic to one
-// destination that it carries, so that no destination would be better off on the other.
+// TestShortest verifies the routers of shortest paths on random graphs. Paths are as short as the
+// algorithm of Floyd and Warshall finds. "shortest" takes at each node the first link that leads
+// one hop closer, or a link parallel to it. Pairs without a path are counted and named. No
+// parallel link carries more than another by more than the smallest traffic to one destination on
+// it, so no destination would gain by changing links.
 func TestShortest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := random(t)
@@ -79,7 +81,7 @@ func TestShortest(t *testing.T) {
 		for name, r := range map[string]Router{"shortest": Shortest{}, "ecmp": ECMP{}, "random": RandomShortest{}, "multipath": Multipath{Routes: 3}, "per-hop": Multipath{Routes: 2, Split: PerHop}} {
 			got, err := r.Route(context.Background(), p, Options{Seed: 3})
 			if unreachable > 0 {
-				if !errors.Is(err, ErrUnserved) || !strings.Contains(err.Error(), fmt.Sprintf("no way from node %d to %d", first.Src, first.Dst)) ||
+				if !errors.Is(err, ErrUnserved) || !strings.Contains(err.Error(), fmt.Sprintf("no path from node %d to %d", first.Src, first.Dst)) ||
 					unreachable > 3 && !strings.Contains(err.Error(), fmt.Sprintf("(and %d more pairs)", unreachable-3)) {
 					t.Fatalf("%s: %d pairs are apart, the first %v: %v", name, unreachable, first, err)
 				}
@@ -112,7 +114,7 @@ func TestShortest(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		traffic := make([]map[int32]int, len(p.Network.Links)) // by link and destination
+		traffic := make([]map[int32]int, len(p.Network.Links)) // indexed by link, then destination
 		load := make([]int, len(p.Network.Links))
 		for i, f := range p.Flows {
 			at := f.Src
@@ -154,8 +156,8 @@ func TestShortest(t *testing.T) {
 	})
 }
 
-// grid is a mesh of 3x3 and the flow across it: 6 shortest paths, of which per-hop choice takes the two along the
-// border with chance 1/4 each.
+// grid returns a mesh of 3x3 and the flow between opposite corners. It has 6 shortest paths. With
+// a choice per hop, the two paths along the border have probability 1/4 each.
 func grid(t testing.TB) *Problem {
 	o, err := torus.New(3, 3)
 	if err != nil {
@@ -167,8 +169,8 @@ func grid(t testing.TB) *Problem {
 	return &Problem{Network: o.Network(nil, engine.Link{Rate: 1}), Torus: o, Flows: []engine.Flow{{Src: 0, Dst: 8}}}
 }
 
-// TestChance: random-shortest takes all paths as often, ecmp those that choices at each hop make likely; other seeds
-// make other choices.
+// TestChance verifies path probabilities: random-shortest draws all paths equally often, and ecmp
+// as choices per hop imply. Another seed gives other choices.
 func TestChance(t *testing.T) {
 	p := grid(t)
 	const runs = 6000
@@ -199,7 +201,8 @@ func TestChance(t *testing.T) {
 	}
 }
 
-// TestMultipath: all paths with their shares carry what splitting at each hop does; fewer paths are drawn.
+// TestMultipath verifies that all paths with their shares give the loads of splitting per hop,
+// and that a smaller number of paths is drawn at random.
 func TestMultipath(t *testing.T) {
 	p := grid(t)
 	d, z := route(t, Multipath{Routes: 6, Split: PerHop}, p, Options{})
@@ -229,7 +232,7 @@ func TestMultipath(t *testing.T) {
 	}
 	graph := *p
 	graph.Torus = nil
-	for want, m := range map[string]wildMultipath{"is for tori": {}, "not dimensions": {rule: WildRule{Order: named(1, 1)}}} {
+	for want, m := range map[string]wildMultipath{"is for tori": {}, "not distinct dimensions": {rule: WildRule{Order: named(1, 1)}}} {
 		q := p
 		if want == "is for tori" {
 			q = &graph
@@ -240,9 +243,9 @@ func TestMultipath(t *testing.T) {
 	}
 }
 
-// TestNearestNeighbour: round one dead switch nearest-neighbour traffic loses half its rate on single paths (Zu et al.,
-// Sec. 5.3), and a fifth when the detours share it: four of three hops for every dead link, if its dimension is routed
-// first.
+// TestNearestNeighbour verifies nearest-neighbour traffic around one failed switch. On single
+// paths it loses half its rate (Zu et al., Sec. 5.3). If four detours of three hops share the
+// traffic of each failed link, with its dimension routed first, it loses a fifth.
 func TestNearestNeighbour(t *testing.T) {
 	for d := range 3 {
 		p := must(t, torus.Faults{Switches: []torus.Switch{{Dim: d, Index: 6}}}, "", 4, 4, 4)

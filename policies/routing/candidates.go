@@ -8,47 +8,54 @@ import (
 	"sim/engine"
 )
 
-// Who may take wild hops (WildFirst.Use).
+// Pairs that may take wild hops (WildFirst.Use).
 const (
-	UseNeeded  = "needed"   // pairs all of whose shortest dimension-ordered routes are down
-	UseAnyDead = "any-dead" // pairs that have a dead one among them
+	UseNeeded  = "needed"   // all shortest dimension-ordered paths of the pair are down
+	UseAnyDead = "any-dead" // at least one of these paths is down
 	UseAll     = "all"      // every pair
 )
 
-// WildFirst routes around links that are down by at most one wild hop along each dimension, taken first, and then in
-// dimension order along a shortest hop vector of what is left (WFR; Zu et al., NSDI 24, Sec. 4.2).
+// WildFirst routes around links that are down: first at most one wild hop along each dimension,
+// then in dimension order along a shortest hop vector (wild-first routing; Zu et al., NSDI 24,
+// Sec. 4.2).
 type WildFirst struct {
-	// Wild is the dimensions of wild hops in the order in which these are taken; none is the reverse of Order without
-	// its first.
+	// Wild is the order of dimensions for wild hops. If empty, it is the reverse of Order without
+	// its first dimension.
 	Wild []string `key:"wild" doc:"order of dimensions for wild hops; an empty list means the reverse of order" default:"" choices:"x|y|z" empty:""`
-	// Use is who may take wild hops: Needed, AnyDead or All. "" is All where candidates are chosen among for balance,
-	// which is best, and AnyDead for Route, which chooses by chance.
+	// Use selects the pairs that may take wild hops: UseNeeded, UseAnyDead or UseAll. "" means
+	// UseAll if candidates are balanced by a search, and UseAnyDead for Route, which selects by
+	// chance.
 	Use string `key:"use" doc:"pairs that may take wild hops: 'needed', pairs whose dimension-ordered paths are all down; 'any-dead', pairs with one that is down; or 'all'; \"\" means all if paths are optimised or several, otherwise any-dead" default:"" choices:"needed|any-dead|all" unset:""`
 }
 
-// WildRule is which wild-first routes there are.
+// WildRule determines the set of wild-first paths.
 type WildRule struct {
 	WildFirst
-	Order []string // see Settings
-	// Free lifts what twisted tori need beyond the rule of channels to be free of deadlock: that wild hops along a
-	// dimension of size k whose wrap-around links are shifted take only the links k-2 -> k-1, 1 -> 0 and the
-	// wrap-around ones, and that hop vectors that go k along it do so by the wrap-around link first where they begin
-	// beside it. It is lifted for pairs that it leaves without a candidate, as it does where k is 8 and a switch is
-	// down; whoever chooses had better check what was chosen (packet.CheckChannels).
+	Order []string // see Settings.Order
+	// Free lifts two restrictions on dimensions with shifted wrap-around links, which twisted
+	// tori need for freedom from deadlock in addition to the segment rule. In such a dimension of
+	// size k, wild hops use only the links k-2 to k-1, 1 to 0 and the wrap-around links. A hop
+	// vector with k hops along it starts next to the wrap-around link and crosses it first.
+	//
+	// The restrictions are always lifted for pairs that would have no candidate, as happens with
+	// k = 8 and a failed switch. Chosen paths should therefore be verified with
+	// packet.CheckChannels.
 	Free bool
 }
 
 // Candidates lists the paths that wild-first routing may take. It is safe for concurrent use.
 type Candidates struct {
-	geometry *geometry
-	rule     WildRule
-	use      string
-	wildDims []int    // of wild hops
+	geometry *geometry // torus and order of dimensions
+	rule     WildRule  // with defaults filled in
+	use      string    // rule.Use with its default
+	wildDims []int     // dimensions of wild hops in their order
+	// wildHops are the possible combinations of wild hops. Each has -1, 0 or 1 per dimension of
+	// wildDims.
 	wildHops [][]int8 // by subset and signs of wild hops: by place in dims, -1, 0 or 1
 }
 
-// NewCandidates prepares the paths of a problem on a torus or mesh. It fails, with ErrUnserved, on other graphs and on
-// options that name no dimension or rule.
+// NewCandidates prepares the paths of a problem on a torus or mesh. The error wraps ErrUnserved
+// on other graphs, and for options that name no dimension.
 func NewCandidates(p *Problem, w WildRule) (*Candidates, error) {
 	if p.Torus == nil {
 		return nil, fmt.Errorf("%w: wild-first routing is for tori and meshes; \"shortest\" serves any graph", ErrUnserved)
@@ -65,6 +72,7 @@ func NewCandidates(p *Problem, w WildRule) (*Candidates, error) {
 		c.wildDims = slices.Clone(order[1:])
 		slices.Reverse(c.wildDims)
 	}
+
 	c.rule.Order, c.rule.Wild = dimNames(order), dimNames(c.wildDims)
 	if c.geometry, err = newGeometry(p, order); err != nil {
 		return nil, err
@@ -73,8 +81,9 @@ func NewCandidates(p *Problem, w WildRule) (*Candidates, error) {
 	return c, nil
 }
 
-// listWildHops lists the wild hops, fewest first.
+// listWildHops sets wildHops, with the combinations of the smallest number of hops first.
 func (c *Candidates) listWildHops() {
+	// Extend the combinations by one dimension at a time.
 	all := [][]int8{make([]int8, len(c.wildDims))}
 	for i := range c.wildDims {
 		for _, w := range all[:len(all):len(all)] {
@@ -85,19 +94,23 @@ func (c *Candidates) listWildHops() {
 			}
 		}
 	}
+
 	count := func(w []int8) (n int) {
 		for _, s := range w {
 			n += int(s * s)
 		}
 		return n
 	}
+
+	// Sort by the number of hops.
 	slices.SortStableFunc(all, func(a, b []int8) int { return count(a) - count(b) })
 	c.wildHops = all
 }
 
-// Paths returns the live candidate paths of a flow, shortest first and with fewer wild hops first among these, each of its
-// ports once; none where every one is dead. Paths that come to a node twice are left out. Their virtual channels are
-// those of this flow: one that a translation takes it to has the same ports, and the channels that Channels sets.
+// Paths returns the live candidates of a flow without duplicates: by rising length, and among
+// equal ones with fewer wild hops first. It is empty if all candidates are down. Paths that visit
+// a node twice are excluded. Virtual channels are set for this flow. A translation of the flow
+// has the same ports, and the channels that SetChannels computes.
 func (c *Candidates) Paths(f engine.Flow) [][]engine.Step {
 	if f.Src == f.Dst {
 		return [][]engine.Step{{}}
@@ -105,7 +118,7 @@ func (c *Candidates) Paths(f engine.Flow) [][]engine.Step {
 	z := c.geometry
 	var paths [][]engine.Step
 	var vectorBuffer [32]int16
-	var stepBuffer [64]engine.Step
+	var stepBuffer [64]engine.Step // avoids an allocation
 	vectors, hasDown := c.orderedVectors(f.Src, f.Dst, vectorBuffer[:0], c.rule.Free), false
 	for k := 0; k < len(vectors); k += len(z.Dims) {
 		path := z.appendSteps(vectors[k:k+len(z.Dims)], stepBuffer[:0])
@@ -115,12 +128,15 @@ func (c *Candidates) Paths(f engine.Flow) [][]engine.Step {
 		}
 		paths = append(paths, slices.Clone(path))
 	}
+
+	// Wild hops are added if the rule allows them for this pair, and if nothing else is live.
 	if c.use == UseAll || hasDown && c.use == UseAnyDead || len(paths) == 0 {
 		paths = c.appendWild(f, paths, c.rule.Free)
 		if len(paths) == 0 && !c.rule.Free && c.geometry.Shift != nil {
 			paths = c.appendWild(f, paths, true)
 		}
 	}
+
 	slices.SortStableFunc(paths, func(a, b []engine.Step) int { return len(a) - len(b) })
 	for _, path := range paths {
 		c.SetChannels(f.Src, path)
@@ -128,7 +144,7 @@ func (c *Candidates) Paths(f engine.Flow) [][]engine.Step {
 	return paths
 }
 
-// appendWild appends the live paths of a flow that begin with wild hops.
+// appendWild appends the live paths of a flow that start with wild hops.
 func (c *Candidates) appendWild(f engine.Flow, paths [][]engine.Step, free bool) [][]engine.Step {
 	z := c.geometry
 	var vectorBuffer [32]int16
@@ -149,25 +165,28 @@ func (c *Candidates) appendWild(f engine.Flow, paths [][]engine.Step, free bool)
 			paths = append(paths, slices.Clone(path))
 		}
 	}
+
 	return paths
 }
 
-// SetChannels sets the virtual channels of a path of candidates' ports from a node.
+// SetChannels sets the virtual channels of a candidate's ports, for a path that starts at from.
 func (c *Candidates) SetChannels(from int32, path []engine.Step) {
 	c.geometry.setChannels(from, path, true)
 }
 
-// assigner leads flows by what choose gives one flow of each class of translations by multiples of a number.
+// assigner assigns the ports that choose returns for one flow of each class. Classes are defined by
+// Problem.Symmetry(every).
 func (c *Candidates) assigner(p *Problem, every int, choose func(f engine.Flow) []engine.Step) *pathAssigner {
 	return &pathAssigner{geometry: c.geometry, problem: p, symmetry: p.Symmetry(every), choose: choose, reason: reasonNoCandidate, usesSegments: true}
 }
 
-// labels are the dimensions as paths take them.
+// labels returns the orders of dimensions as labels of a decision.
 func (c *Candidates) labels() map[string]string {
 	return map[string]string{"order": dimString(c.geometry.order), "wild": dimString(c.wildDims)}
 }
 
-// orderedVectors appends the hop vectors of the dimension-ordered end of a path.
+// orderedVectors appends the hop vectors of the dimension-ordered end of a path from a to b.
+// Unless free is set, detours (see isDetour) are removed if other vectors remain.
 func (c *Candidates) orderedVectors(a, b int32, into []int16, free bool) []int16 {
 	into = c.geometry.shortestVectors(a, b, into)
 	if free || c.geometry.Shift == nil {
@@ -180,14 +199,15 @@ func (c *Candidates) orderedVectors(a, b int32, into []int16, free bool) []int16
 			keep += dims
 		}
 	}
+
 	if keep > 0 {
 		into = into[:keep]
 	}
 	return into
 }
 
-// isDetour reports whether a vector goes all the way round a shifted dimension with the wrap-around link last: the opposite
-// way round, where that comes first, leads to the same node.
+// isDetour reports whether a vector goes all around a shifted dimension and crosses the
+// wrap-around link last. The opposite direction crosses it first and leads to the same node.
 func (c *Candidates) isDetour(from int32, v []int16) bool {
 	for d, hops := range v {
 		if size := c.geometry.Dims[d]; c.geometry.isTwisted[d] {
@@ -199,7 +219,8 @@ func (c *Candidates) isDetour(from int32, v []int16) bool {
 	return false
 }
 
-// takeWildHops takes wild hops from a node and appends them; -1 where one may not be taken.
+// takeWildHops appends wild hops from a node to path and returns the node they lead to; -1 if a
+// hop is not possible.
 func (c *Candidates) takeWildHops(node int32, wild []int8, path []engine.Step, free bool) (int32, []engine.Step) {
 	z := c.geometry
 	for i, sign := range wild {
@@ -216,6 +237,7 @@ func (c *Candidates) takeWildHops(node int32, wild []int8, path []engine.Step, f
 				return -1, path
 			}
 		}
+
 		k := int(node)*z.degree + port
 		if !z.isUp[k] {
 			return -1, path
@@ -223,10 +245,11 @@ func (c *Candidates) takeWildHops(node int32, wild []int8, path []engine.Step, f
 		node = z.neighbour[k]
 		path = append(path, engine.MakeStep(port, 0))
 	}
+
 	return node, path
 }
 
-// revisits reports whether a path comes to a node twice.
+// revisits reports whether a path visits a node twice.
 func (c *Candidates) revisits(from int32, path []engine.Step) bool {
 	var nodeBuffer [64]int32
 	visited := append(nodeBuffer[:0], from)
@@ -240,5 +263,5 @@ func (c *Candidates) revisits(from int32, path []engine.Step) bool {
 	return false
 }
 
-// reasonNoCandidate says why wild-first routing does not join a pair.
-const reasonNoCandidate = "links that are down are on every wild-first way"
+// reasonNoCandidate explains in errors why wild-first routing does not join a pair.
+const reasonNoCandidate = "links that are down are on every wild-first path"

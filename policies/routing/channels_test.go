@@ -11,7 +11,7 @@ import (
 	"sim/fabric/torus"
 )
 
-// shapes are tori of at most 512 nodes whose routes the paper speaks of.
+// shapes lists tori of at most 512 nodes whose paths the paper describes.
 var shapes = []struct {
 	dims  []int
 	twist string
@@ -20,8 +20,8 @@ var shapes = []struct {
 	{[]int{4, 4, 8}, torus.TPUv4}, {[]int{4, 8, 8}, torus.TPUv4},
 }
 
-// wholeSet returns a cycle among the channels of all candidates of all pairs, by the rule of segments or that of a
-// dateline, and how many pairs have none.
+// wholeSet returns a cycle among the channels of all candidates of all pairs, by the segment rule
+// or the dateline rule. It also returns the number of pairs without candidates.
 func wholeSet(t testing.TB, p *Problem, w WildRule, segments bool) (cycle packet.Cycle, unreachable int) {
 	t.Helper()
 	c, err := NewCandidates(p, w)
@@ -45,8 +45,9 @@ func wholeSet(t testing.TB, p *Problem, w WildRule, segments bool) (cycle packet
 	return d.Cycle(), unreachable
 }
 
-// TestDimensionOrderIsAcyclic: dimension-order routing with a plain dateline has no cycle of channels, in any order, on
-// regular tori, all twist patterns and the twisted forms of TPU v4. On one channel it has.
+// TestDimensionOrderIsAcyclic verifies that dimension-order routing with datelines has no cycle
+// of channels, for any order, on regular tori, all twist patterns and the twisted forms of TPU
+// v4. With one channel it has cycles.
 func TestDimensionOrderIsAcyclic(t *testing.T) {
 	check := func(p *Problem, order []int) packet.Cycle {
 		t.Helper()
@@ -86,10 +87,12 @@ func TestDimensionOrderIsAcyclic(t *testing.T) {
 	}
 }
 
-// TestWildFirstIsAcyclic: where wild hops are taken in the reverse of the dimension order, with the rule of segments,
-// all candidates together have no cycle of channels under any fault of one switch that the sandwich rule allows: xyZYX
-// on regular tori, and on the twisted forms of TPU v4 by default, but for a fault in the one dimension of 4x8x8 whose
-// wrap-around links are shifted. Wild hops in the other order, yxZYX, and a plain dateline in either order have cycles.
+// TestWildFirstIsAcyclic verifies that all candidates together have no cycle of channels, if wild
+// hops are in reverse dimension order with the segment rule. This holds for every fault of one
+// switch that the sandwich rule allows: xyZYX on regular tori, and the default orders on the
+// twisted forms of TPU v4. The exception is a fault in the one dimension of 4x8x8 with shifted
+// wrap-around links. Wild hops in the other order (yxZYX), and datelines with either order, have
+// cycles.
 func TestWildFirstIsAcyclic(t *testing.T) {
 	for _, s := range shapes {
 		for d := -1; d < 3; d++ {
@@ -118,7 +121,7 @@ func TestWildFirstIsAcyclic(t *testing.T) {
 		}
 		for d := range 3 {
 			p := must(t, torus.Faults{Switches: []torus.Switch{{Dim: d, Index: 9}}}, "", dims...)
-			order := []int{2, 1, 0} // ZYX, or with the dimension of the fault not last
+			order := []int{2, 1, 0} // ZYX, unless the dimension of the fault would be last
 			if d == 0 {
 				order = []int{0, 2, 1}
 			}
@@ -143,9 +146,10 @@ func TestWildFirstIsAcyclic(t *testing.T) {
 	}
 }
 
-// TestTwistedRestrictions: wild hops along a dimension of 4 whose wrap-around links are shifted take only the links 2
-// -> 3, 1 -> 0 and the wrap-around ones. Without what twisted tori need beyond the rule of channels, all candidates
-// together have a cycle. On larger ones it would leave pairs without a candidate under a fault, for which it is lifted.
+// TestTwistedRestrictions verifies the restrictions of WildRule.Free on twisted tori. Wild hops
+// along a dimension of size 4 with shifted wrap-around links take only the links 2 to 3, 1 to 0
+// and wrap-around. Without the restrictions, all candidates together have a cycle. On larger tori
+// with a fault, they would leave pairs without candidates, so they are lifted there.
 func TestTwistedRestrictions(t *testing.T) {
 	p := must(t, torus.Faults{}, torus.TPUv4, 4, 4, 8)
 	c, err := NewCandidates(p, WildRule{})
@@ -182,8 +186,8 @@ func TestTwistedRestrictions(t *testing.T) {
 	}
 }
 
-// TestCandidates: candidates are what a plain enumeration of wild hops and dimension-ordered shortest ends has, live,
-// each once, to the destination.
+// TestCandidates compares the candidates with an independent enumeration of wild hops followed by
+// shortest dimension-ordered ends: the live ones, each once.
 func TestCandidates(t *testing.T) {
 	p := must(t, torus.Faults{Switches: []torus.Switch{{Dim: 0, Index: 3}}}, torus.TPUv4, 4, 4, 8)
 	o, dims := p.Torus, 3
@@ -209,7 +213,8 @@ func TestCandidates(t *testing.T) {
 			dead[fmt.Sprint(l.From, l.Dim, l.Up)] = true
 		}
 	}
-	// follow returns the ports of hops (dimension, sign), nil where they meet a dead link or a node twice
+	// follow returns the ports of hops (dimension, sign); "" if they meet a failed link, or a
+	// node twice
 	follow := func(src, dst int32, hops [][2]int) string {
 		text, at, seen := "", src, []int32{src}
 		for _, h := range hops {
@@ -297,7 +302,8 @@ func TestCandidates(t *testing.T) {
 	}
 }
 
-// TestSegments: channels of paths worked by hand on a ring of 8 in z of 4x4x8.
+// TestSegments verifies the channels of paths that were derived by hand on a ring of 8 in z of
+// 4x4x8.
 func TestSegments(t *testing.T) {
 	p := must(t, torus.Faults{}, "", 4, 4, 8)
 	c, err := NewCandidates(p, WildRule{Order: named(2, 1, 0)})
@@ -317,7 +323,7 @@ func TestSegments(t *testing.T) {
 		{at(3, 0, 0), []engine.Step{0, 4, 1}, []int{1, 1, 0}},                   // wild over the wrap-around link
 		{at(2, 1, 0), []engine.Step{0, 3, 4, 2, 2}, []int{0, 0, 1, 1, 1}},       // two wild hops
 		{at(2, 1, 0), []engine.Step{4, 2, 2, 0, 0}, []int{1, 1, 1, 0, 0}},       // ends on the wrap-around link
-		{at(2, 0, 0), []engine.Step{0, 0, 0}, []int{0, 0, 1}},                   // none is wild
+		{at(2, 0, 0), []engine.Step{0, 0, 0}, []int{0, 0, 1}},                   // no wild hop
 		{at(0, 3, 7), []engine.Step{3, 4, 4, 2, 2, 2}, []int{0, 0, 1, 0, 0, 1}}, // wild y, Z and Y cross
 	} {
 		path := slices.Clone(w.path)

@@ -10,8 +10,9 @@ import (
 	"sim/fabric/torus"
 )
 
-// TestDeadlock: packets along a cycle of the channels' dependencies in yxZYX, wild hops in the order of dimensions, do
-// block each other in buffers of one packet; the same traffic on xyZYX, whose dependencies have no cycle, ends.
+// TestDeadlock verifies that cycles of dependencies cause deadlocks. Packets along a cycle of
+// yxZYX, with wild hops in dimension order, block each other in buffers of one packet. The same
+// traffic on xyZYX, which has no cycle, completes.
 func TestDeadlock(t *testing.T) {
 	o, err := torus.New(4, 4, 4)
 	if err != nil {
@@ -65,8 +66,8 @@ func TestDeadlock(t *testing.T) {
 	}
 }
 
-// pairsAlong returns a flow for every pair of channels that follow each other on a cycle, on a path that takes them so,
-// and the same flows on paths of another set.
+// pairsAlong returns a flow for every pair of consecutive channels on a cycle, with a path over
+// both, and the paths of the same flows in another set.
 func pairsAlong(t *testing.T, o *torus.Torus, p *Problem, cyclic, other *Candidates, cycle packet.Cycle) (along, instead *packet.Work) {
 	t.Helper()
 	degree, link := o.Ports()

@@ -16,8 +16,9 @@ import (
 	"sim/fabric/torus"
 )
 
-// ringsGraph gives a problem the transfers of rounds in each of which every node sends to another one: a transfer waits
-// for what its source received in the round before. Flows and demands are what the transfers send.
+// ringsGraph gives a problem transfers in rounds. In a round every node sends to the node at a
+// fixed offset, after it has received the transfer of the previous round. Flows and demands
+// follow from the transfers.
 func ringsGraph(t *testing.T, p *Problem, rounds ...int32) *Problem {
 	t.Helper()
 	g := &engine.Graph{}
@@ -48,7 +49,7 @@ func ringsGraph(t *testing.T, p *Problem, rounds ...int32) *Problem {
 	return &q
 }
 
-// weighed gives the flows of a problem demands of 1 to 4 half units.
+// weighed sets demands of 1 to 4 half units.
 func weighed(p *Problem) *Problem {
 	q := *p
 	q.Demand = nil
@@ -58,7 +59,7 @@ func weighed(p *Problem) *Problem {
 	return &q
 }
 
-// twoRates halves the rate of every third link of a problem.
+// twoRates halves the rate of every third link.
 func twoRates(p *Problem) *Problem {
 	q, n := *p, *p.Network
 	n.Links = slices.Clone(n.Links)
@@ -71,7 +72,7 @@ func twoRates(p *Problem) *Problem {
 	return &q
 }
 
-// sparse is all-to-all on a random graph of links in both directions that joins all nodes.
+// sparse returns all-to-all traffic on a random connected graph with links in both directions.
 func sparse(nodes int32, more int) *Problem {
 	rng := rand.New(rand.NewPCG(uint64(nodes), uint64(more)))
 	n := &engine.Network{Nodes: nodes}
@@ -89,7 +90,8 @@ func sparse(nodes int32, more int) *Problem {
 	return &Problem{Network: n, Flows: everyPair(int(nodes))}
 }
 
-// decided returns all of a decision in a line, paths by the digest of their steps in the order of flows.
+// decided formats a decision on one line. Paths are represented by a digest of their steps in the
+// order of flows.
 func decided(p *Problem, d *Decision) string {
 	digest := fnv.New64a()
 	if s := d.Paths.Spread; s != nil {
@@ -113,8 +115,9 @@ func decided(p *Problem, d *Decision) string {
 	return line
 }
 
-// TestDecisions: what routers with their options decide on small networks is as stored: paths, bounds, metrics and
-// labels, by a digest of each router's decisions. A change of the order of a search, of its budget or of a bound shows.
+// TestDecisions compares the decisions of routers with their options on small networks with
+// stored digests: paths, bounds, metrics and labels. It detects changes of the order of a search,
+// of its budget, and of bounds.
 func TestDecisions(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("digests are of amd64; other processors may round otherwise")

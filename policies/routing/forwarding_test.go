@@ -17,7 +17,7 @@ import (
 	"sim/fabric/torus"
 )
 
-// leads fails where following the tables is not what the paths of flows are.
+// leads fails the test if following the tables does not give the paths of the flows.
 func leads(t interface {
 	Helper()
 	Fatalf(string, ...any)
@@ -38,8 +38,8 @@ func leads(t interface {
 	}
 }
 
-// TestForwarding: on random graphs, following the tables gives the paths, one or several a pair, and the entries are
-// those that some path uses.
+// TestForwarding verifies on random graphs that following the tables gives the paths, one or
+// several per pair, and that every entry is used by some path.
 func TestForwarding(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := random(t)
@@ -84,8 +84,8 @@ func TestForwarding(t *testing.T) {
 	})
 }
 
-// TestForwardingTori: tables of tori lead along the routers' paths, with their virtual channels. What they take is
-// logged.
+// TestForwardingTori verifies that tables of tori give the routers' paths with their virtual
+// channels. It logs their sizes.
 func TestForwardingTori(t *testing.T) {
 	fault := torus.Faults{Switches: []torus.Switch{{Dim: 1, Index: 5}}}
 	for _, c := range []struct {
@@ -117,7 +117,8 @@ func TestForwardingTori(t *testing.T) {
 	}
 }
 
-// TestForwardingByHand: two paths from 0 and 1 to 3 over 2 that part at 2 take two tags; exports are what they are.
+// TestForwardingByHand verifies an example by hand: two paths from 0 and 1 to 3 via 2 that
+// diverge at 2 need two tags. It also compares the exported text.
 func TestForwardingByHand(t *testing.T) {
 	n := &engine.Network{Nodes: 4}
 	for _, l := range [][2]int32{{0, 2}, {1, 2}, {2, 3}, {2, 3}} {
@@ -151,7 +152,7 @@ func TestForwardingByHand(t *testing.T) {
 		t.Error("there is no tag 2")
 	}
 	if errors.Is(z.WriteCSV(broken{}), nil) || errors.Is(z.WriteTags(broken{}), nil) {
-		t.Error("writes failed and nothing is said")
+		t.Error("writes failed without an error")
 	}
 	loop := &engine.Network{Nodes: 2, Links: []engine.Link{{From: 0, To: 0, Rate: 1}, {From: 0, To: 1, Rate: 1}}}
 	twice := &engine.Paths{Degree: 2, Link: []int32{0, 1, -1, -1}}
@@ -186,7 +187,8 @@ func BenchmarkCompile(b *testing.B) {
 	}
 }
 
-// next returns where a chip sends packets of a destination and tag; false where it has no entry for them.
+// next returns the step of packets with a destination and tag at a chip; false if there is no
+// entry.
 func (z *Forwarding) next(at, dst int32, tag uint16) (engine.Step, bool) {
 	table, i := z.table[dst], int(tag)*int(z.Nodes)+int(at)
 	if i >= len(table) || table[i] == engine.Arrived {
@@ -195,7 +197,7 @@ func (z *Forwarding) next(at, dst int32, tag uint16) (engine.Step, bool) {
 	return table[i], true
 }
 
-// follow follows the tables from chip to chip. It fails where they do not lead from src to dst.
+// follow follows the tables from chip to chip. It fails if they do not lead from src to dst.
 func (z *Forwarding) follow(src, dst int32, tag uint16) ([]engine.Step, error) {
 	var path []engine.Step
 	for at := src; at != dst; {

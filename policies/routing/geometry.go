@@ -9,33 +9,38 @@ import (
 	"sim/fabric/torus"
 )
 
-// geometry is a torus as routing in dimensions sees it: flat tables of where its ports lead, and the shortest hop
-// vectors between its nodes. Port 2*dim leads up and 2*dim+1 down, as Torus.Ports has them. It is safe for concurrent
+// geometry describes a torus for routing by dimensions: where each port leads, and the shortest
+// hop vectors between nodes. A hop vector has the number of hops along each dimension, negative
+// downwards. Port 2*dim leads up and 2*dim+1 down, as in Torus.Ports. It is safe for concurrent
 // use.
+//
+// The tables are indexed by node*degree+port.
 type geometry struct {
 	*torus.Torus
 	degree         int
-	link           []int32 // by node and port; -1 where there is none
-	neighbour      []int32 // by node and port: the node behind it; -1 where there is none
-	isWrap         []bool  // by node and port: a wrap-around link
-	isUp           []bool  // by node and port: a link that may be taken
-	linksDown      int     // links that may not
-	hasTwoChannels bool    // all links have two virtual channels or more
-	order          []int   // in which dimensions are routed
-	isTwisted      []bool  // by dimension: its wrap-around links land shifted
+	link           []int32 // the link; -1 if the port has no link
+	neighbour      []int32 // the node that the port leads to; -1 if the port has no link
+	isWrap         []bool  // whether the link wraps around
+	isUp           []bool  // whether the link may be used
+	linksDown      int     // number of links that may not be used
+	hasTwoChannels bool    // all links have at least two virtual channels
+	order          []int   // dimensions in the order in which they are routed
+	isTwisted      []bool  // whether wrap-around links are shifted, indexed by dimension
 
-	vectorsByOffset [][][]int                     // by displacement, where the torus is twisted and symmetric
-	vectorsBySource []atomic.Pointer[vectorTable] // by source, where nodes are not identical
+	// Hop vectors of twisted tori. Other tori have a closed form.
+	vectorsByOffset [][][]int                     // indexed by destination minus source; nil unless nodes are identical
+	vectorsBySource []atomic.Pointer[vectorTable] // indexed by source, computed on demand; nil if nodes are identical
 }
 
-// vectorTable are the shortest hop vectors from a node: to dst, those of number start[dst]..start[dst+1]-1.
+// vectorTable holds the shortest hop vectors from one node. The vectors to node d are start[d] up
+// to start[d+1].
 type vectorTable struct {
 	start   []int32
 	vectors []int16
 }
 
-// newGeometry describes the torus of p, whose dimensions are routed in order. It fails, with ErrUnserved, where p is of
-// another graph.
+// newGeometry describes the torus of p with its dimensions routed in the given order. The error
+// wraps ErrUnserved if p has no torus.
 func newGeometry(p *Problem, order []int) (*geometry, error) {
 	t := p.Torus
 	if t == nil {
@@ -48,6 +53,7 @@ func newGeometry(p *Problem, order []int) (*geometry, error) {
 	if degree > engine.MaxPort+1 {
 		return nil, fmt.Errorf("%w: %d dimensions; want at most %d", ErrUnserved, len(t.Dims), (engine.MaxPort+1)/2)
 	}
+
 	z := &geometry{Torus: t, degree: degree, link: link, order: order, isTwisted: make([]bool, len(t.Dims)), hasTwoChannels: true}
 	z.neighbour, z.isWrap, z.isUp = make([]int32, len(link)), make([]bool, len(link)), make([]bool, len(link))
 	for i, l := range link {
@@ -55,7 +61,7 @@ func newGeometry(p *Problem, order []int) (*geometry, error) {
 			continue
 		}
 		if int(l) >= len(p.Network.Links) || int(p.Network.Links[l].From) != i/degree {
-			return nil, fmt.Errorf("%w: link %d of the network is not that of %s", ErrUnserved, l, t)
+			return nil, fmt.Errorf("%w: link %d of the network differs from %s", ErrUnserved, l, t)
 		}
 		node, port := int32(i/degree), i%degree
 		z.neighbour[i] = p.Network.Links[l].To
@@ -65,6 +71,7 @@ func newGeometry(p *Problem, order []int) (*geometry, error) {
 		}
 		z.hasTwoChannels = z.hasTwoChannels && p.Network.Links[l].Channels >= 2
 	}
+
 	for d, v := range t.Shift {
 		z.isTwisted[d] = slices.ContainsFunc(v, func(offset int) bool { return offset != 0 })
 	}
@@ -78,12 +85,13 @@ func newGeometry(p *Problem, order []int) (*geometry, error) {
 			z.vectorsBySource = make([]atomic.Pointer[vectorTable], t.Nodes())
 		}
 	}
+
 	return z, nil
 }
 
-// shortestVectors appends the hop vectors of all shortest dimension-ordered routes from a to b to into, one after the other:
-// len(Dims) numbers each, negative downwards. Where nodes are not identical they are the shortest among the
-// dimension-ordered routes, which some other path may be shorter than.
+// shortestVectors appends the hop vectors of all shortest dimension-ordered paths from a to b to
+// into: len(Dims) numbers per vector. If nodes are not identical, a path that is not
+// dimension-ordered may be shorter.
 func (z *geometry) shortestVectors(a, b int32, into []int16) []int16 {
 	switch {
 	case z.vectorsByOffset != nil:
@@ -97,11 +105,14 @@ func (z *geometry) shortestVectors(a, b int32, into []int16) []int16 {
 		row := z.vectorsBySource[a].Load()
 		if row == nil {
 			row = z.searchVectors(a)
-			z.vectorsBySource[a].Store(row) // whoever searched found the same
+			z.vectorsBySource[a].Store(row) // concurrent searches give equal results
 		}
 		k := int32(len(z.Dims))
 		return append(into, row.vectors[k*row.start[b]:k*row.start[b+1]]...)
 	}
+
+	// Without twists the dimensions are independent. At half a ring of even size, both
+	// directions are shortest, which doubles the vectors.
 	dims, first := len(z.Dims), len(into)
 	into = slices.Grow(into, dims)[:first+dims]
 	for d, size := range z.Dims {
@@ -116,6 +127,7 @@ func (z *geometry) shortestVectors(a, b int32, into []int16) []int16 {
 				half = size / 2
 			}
 		}
+
 		count := len(into)
 		if half < 0 {
 			for i := first; i < count; i += dims {
@@ -123,23 +135,30 @@ func (z *geometry) shortestVectors(a, b int32, into []int16) []int16 {
 			}
 			continue
 		}
-		into = append(into, into[first:count]...) // half-way round: either way
+
+		into = append(into, into[first:count]...) // half the ring: both directions
 		for i := first; i < len(into); i += dims {
 			if into[i+d] = int16(half); i < count {
 				into[i+d] = int16(-half)
 			}
 		}
 	}
+
 	return into
 }
 
-// searchVectors finds the vectors from a node, by their norm.
+// searchVectors computes the vectors from a node by iterative deepening over the number of hops.
 func (z *geometry) searchVectors(from int32) *vectorTable {
 	n, dims := z.Nodes(), len(z.Dims)
 	vectors := make([][]int16, n)
 	norm := slices.Repeat([]int{-1}, n)
 	missing, v := n, make([]int16, dims)
+
+	// extend tries all hops along the dimensions from order[k] on. hops of total remain to be
+	// used. It appends a vector if its norm is minimal, which holds for the first total that
+	// reaches a node.
 	var extend func(node int32, k, hops, total int)
+
 	extend = func(node int32, k, hops, total int) {
 		if k == dims {
 			if hops == 0 && (norm[node] < 0 || norm[node] == total) {
@@ -151,6 +170,7 @@ func (z *geometry) searchVectors(from int32) *vectorTable {
 			}
 			return
 		}
+
 		d := z.order[k]
 		v[d] = 0
 		extend(node, k+1, hops, total)
@@ -167,20 +187,25 @@ func (z *geometry) searchVectors(from int32) *vectorTable {
 				extend(to, k+1, hops-c, total)
 			}
 		}
+
 		v[d] = 0
 	}
+
 	for h := 0; missing > 0; h++ {
 		extend(from, 0, h, h)
 	}
+
+	// Join the lists of all destinations.
 	row := &vectorTable{start: make([]int32, n+1)}
 	for b, list := range vectors {
 		row.vectors = append(row.vectors, list...)
 		row.start[b+1] = int32(len(row.vectors) / dims)
 	}
+
 	return row
 }
 
-// appendSteps appends the ports of the path along a hop vector in the order of dimensions.
+// appendSteps appends the ports of the path along a hop vector, one dimension after the other.
 func (z *geometry) appendSteps(v []int16, into []engine.Step) []engine.Step {
 	for _, d := range z.order {
 		c, port := int(v[d]), 2*d
@@ -194,7 +219,7 @@ func (z *geometry) appendSteps(v []int16, into []engine.Step) []engine.Step {
 	return into
 }
 
-// isPathUp reports whether all links of a path from a node may be taken.
+// isPathUp reports whether all links of a path may be used.
 func (z *geometry) isPathUp(from int32, path []engine.Step) bool {
 	for _, s := range path {
 		i := int(from)*z.degree + s.Port()

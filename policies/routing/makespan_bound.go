@@ -8,14 +8,15 @@ import (
 	"sim/engine/flow"
 )
 
-// Models of Least.
+// Models of the bounds on makespans (Decision.BoundModel).
 const (
 	TimeModelSinglePath = "any routes, one a pair; as fluid"
 	TimeModelSplitPaths = "any routes, that a pair may spread over; as fluid"
 )
 
-// MakespanBound returns a lower bound on when Graph ends, whatever paths are taken: one a pair, or with split any that pairs
-// spread over. It returns ctx's error when ctx ends before it.
+// MakespanBound returns a lower bound on the end of Graph for any choice of paths: one path per
+// pair or, with split, paths over which pairs spread. If ctx ends first, it returns the error of
+// ctx.
 func (p *Problem) MakespanBound(ctx context.Context, split bool) (engine.Time, error) {
 	in, err := newRouteInstance(p, nil)
 	if err != nil {
@@ -24,16 +25,18 @@ func (p *Problem) MakespanBound(ctx context.Context, split bool) (engine.Time, e
 	return in.makespanBound(ctx, p, split)
 }
 
-// makespanBound is Problem.Least. Whatever lengths links have, what a transfer lays on all of them, in bits times lengths, is
-// at least its bits times the length of its shortest path. So all links are one machine that serves so many of these a
-// second, and transfers its jobs, of which some wait for others (see flow.Evaluator.Bound). Lengths, by orbit, are a
-// machine each, beside all links as if they were one, and those out of each node and into it. No two links may be of
-// one orbit.
+// makespanBound computes Problem.MakespanBound by relaxation to machine scheduling.
+//
+// Give each link a length. A transfer occupies all links together for at least its bits times the
+// length of its shortest path. So the links are one machine with a fixed capacity per second,
+// transfers are its jobs, and dependencies order the jobs (see flow.Evaluator.Bound). Each
+// element of lengths, indexed by orbit, is such a machine. So are lengths of 1, and the links out
+// of each node and into each node. Each link must be an orbit of its own.
 func (in *routeInstance) makespanBound(ctx context.Context, p *Problem, split bool, lengths ...[]float64) (engine.Time, error) {
 	lengths = append(lengths, slices.Repeat([]float64{1}, in.numOrbits))
-	firstLength := int32(2 * in.nodes) // machine of lengths
+	firstLength := int32(2 * in.nodes) // index of the first machine of lengths; nodes have two machines each
 	m := &engine.Network{Nodes: int32(in.nodes), Links: make([]engine.Link, int(firstLength)+len(lengths))}
-	fastest := make([]float64, in.nodes) // of the links out of a node
+	fastest := make([]float64, in.nodes) // fastest link out of each node
 	for k, o := range in.orbit {
 		if o < 0 {
 			continue
@@ -46,10 +49,11 @@ func (in *routeInstance) makespanBound(ctx context.Context, p *Problem, split bo
 		}
 		fastest[l.From] = max(fastest[l.From], l.Rate)
 	}
+
 	tasks := p.Graph.Tasks
 	r := &engine.Routes{Start: make([]int32, len(tasks)+1), FlowCap: make([]float64, len(tasks))}
 	t := newStateTree(in.unrestricted())
-	distances := make(map[engine.Flow][]float64, len(in.pairs)) // by lengths: of the shortest path
+	distances := make(map[engine.Flow][]float64, len(in.pairs)) // of each pair, indexed by lengths
 	for _, f := range in.pairs {
 		distances[f] = make([]float64, len(lengths))
 	}
@@ -64,6 +68,7 @@ func (in *routeInstance) makespanBound(ctx context.Context, p *Problem, split bo
 			}
 		}
 	}
+
 	for id, z := range tasks {
 		if dist := distances[engine.Flow{Src: z.Src, Dst: z.Dst}]; z.Kind == engine.Transfer && dist != nil {
 			if !split {
@@ -78,6 +83,7 @@ func (in *routeInstance) makespanBound(ctx context.Context, p *Problem, split bo
 		}
 		r.Start[id+1] = int32(len(r.Uses))
 	}
+
 	e, err := flow.NewEvaluator(p.Graph, m, r, flow.MaxMin)
 	if err != nil {
 		return 0, err

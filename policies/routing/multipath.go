@@ -10,34 +10,36 @@ import (
 	"sim/engine"
 )
 
-// Paths that Multipath spreads a pair over (Multipath.Over), and how (Split).
+// Paths over which Multipath spreads a pair (Multipath.Over), and how packets are split
+// (Multipath.Split).
 const (
-	OverShortest  = "shortest"   // any shortest paths of any graph, on channel 0
+	OverShortest  = "shortest"   // shortest paths of any graph, on channel 0
 	OverWildFirst = "wild-first" // live candidates of wild-first routing, on their channels
 
-	PerPath = "per-path" // the same share on every path
-	PerHop  = "per-hop"  // as packets take them that pick evenly among the next links at each node
+	PerPath = "per-path" // equal shares per path
+	PerHop  = "per-hop"  // equal shares per next link at each node
 )
 
-// maxRouteSteps bounds the hops of all paths that are kept, of 2 bytes each.
+// maxRouteSteps limits the hops of all stored paths, of 2 bytes each.
 const maxRouteSteps = 1 << 28
 
-// Multipath spreads every pair over several shortest paths of any graph, of which each packet takes one at random: the
-// randomised routing that Zu et al. (NSDI 24, Sec. 7) plan for nearest-neighbour traffic round faults. All hops take
-// channel 0.
+// Multipath spreads every pair over several shortest paths of any graph; each packet takes one at
+// random. Zu et al. (NSDI 24, Sec. 7) plan such randomised routing for nearest-neighbour traffic
+// around faults. All hops use channel 0.
 type Multipath struct {
-	// Routes is the most routes of a pair, at least 1. Where there are more, they are drawn at random by Split.
+	// Routes is the maximum number of paths per pair, at least 1. If there are more, a random
+	// subset is drawn by Split.
 	Routes int `key:"ways" doc:"maximum number of paths per pair, of which each packet takes one at random; if there are more shortest paths, a random subset is used, and loads with per-hop splitting are then approximate" default:"8" min:"1" max:"1024"`
-	// Over is which paths: OverShortest, or OverWildFirst.
+	// Over selects the paths: OverShortest or OverWildFirst.
 	Over string `key:"over" doc:"shortest paths or wild-first paths" default:"shortest" choices:"shortest|wild-first" called:"multipath over"`
-	// Split is how packets spread over shortest paths: PerPath, which "" is, or PerHop. Candidates of wild-first
-	// routing share evenly.
+	// Split is PerPath, also "", or PerHop. Wild-first candidates have equal shares.
 	Split string `key:"split" doc:"whether packets spread evenly over the paths of a pair, or at each hop over the next links" default:"per-path" choices:"per-path|per-hop" when:"policy.multipath.over=shortest"`
-	// Extra is by how many hops candidates of wild-first routing may be longer than the pair's shortest.
+	// Extra is the number of hops by which wild-first candidates may exceed the shortest path of
+	// the pair.
 	Extra int `key:"extra_hops" doc:"number of hops by which wild-first paths may be longer than the shortest" default:"0" max:"1000" when:"policy.multipath.over=wild-first"`
 }
 
-// Route leads the flows of any graph. It names pairs that cannot be joined.
+// Route routes the flows of any graph. The error names pairs that cannot be joined.
 func (m Multipath) Route(ctx context.Context, p *Problem, o Options) (*Decision, error) {
 	if err := p.validate(); err != nil {
 		return nil, err
@@ -46,7 +48,8 @@ func (m Multipath) Route(ctx context.Context, p *Problem, o Options) (*Decision,
 	if err != nil {
 		return nil, err
 	}
-	// one flow of each class; those with themselves are left out
+
+	// With symmetry, one flow per class is routed. Flows from a node to itself need no path.
 	symmetry, reduced := p.Symmetry(1), *p
 	if symmetry != nil && len(symmetry.Sources) == g.nodes {
 		symmetry = nil
@@ -59,6 +62,7 @@ func (m Multipath) Route(ctx context.Context, p *Problem, o Options) (*Decision,
 			}
 		}
 	}
+
 	paths := &engine.Paths{Degree: g.degree, Link: g.link, Class: make([]int32, len(reduced.Flows)), First: []int32{0}}
 	sampler := pathSampler{options: m, tree: newDestinationTree(g), paths: paths, selector: &nextHopSelector{rule: ruleUniform}, seed: o.Seed}
 	dst, hops := int32(-1), int64(0)
@@ -70,13 +74,15 @@ func (m Multipath) Route(ctx context.Context, p *Problem, o Options) (*Decision,
 		paths.Class[i] = int32(len(paths.First) - 1)
 		hops += sampler.tree.hops(f.Src)
 		if len(paths.Step) > maxRouteSteps {
-			return fmt.Errorf("%w: its ways have more than %d hops in all; give a pair fewer", ErrUnserved, maxRouteSteps)
+			return fmt.Errorf("%w: the paths have more than %d hops; want fewer paths per pair", ErrUnserved, maxRouteSteps)
 		}
 		return sampler.add(f)
 	})
 	if err != nil {
 		return nil, err
 	}
+
+	// All flows take the paths of their class.
 	if symmetry != nil {
 		class := slices.Repeat([]int32{-1}, symmetry.Classes())
 		for i, f := range reduced.Flows {
@@ -88,28 +94,31 @@ func (m Multipath) Route(ctx context.Context, p *Problem, o Options) (*Decision,
 		}
 		hops *= int64(g.nodes / len(symmetry.Sources))
 	}
+
 	d := &Decision{Paths: paths, Metrics: map[string]float64{"walks": float64(len(paths.Start))}}
 	d.setSplitHopBound(p, hops)
 	return d, nil
 }
 
-// pathSampler lists or draws shortest paths of flows.
+// pathSampler lists the shortest paths of a pair or draws some of them.
 type pathSampler struct {
-	options  Multipath
-	tree     *destinationTree
-	paths    *engine.Paths
-	selector *nextHopSelector // in proportion to shortest paths
+	options  Multipath        // number of paths and split
+	tree     *destinationTree // of the current destination
+	paths    *engine.Paths    // result
+	selector *nextHopSelector // draws in proportion to the number of shortest paths
 	seed     uint64
 	random   rand.PCG
-	results  [][]engine.Step
-	shares   []float64
-	path     []engine.Step
-	arcs     []int32
+	results  [][]engine.Step // paths of the current pair
+	shares   []float64       // of results, not normalised
+	path     []engine.Step   // scratch of listPaths and drawPath
+	arcs     []int32         // scratch: next arcs, a stack in listPaths
 }
 
-// add gives the next class the paths of a flow.
+// add appends the paths of a flow as the next class.
 func (s *pathSampler) add(f engine.Flow) error {
 	s.results, s.shares, s.path = s.results[:0], s.shares[:0], s.path[:0]
+
+	// If there are more paths than wanted, they are drawn.
 	if !s.listPaths(f.Src, f.Dst, 1) {
 		s.results, s.shares = s.results[:0], s.shares[:0]
 		s.random.Seed(s.seed^multipathStream, uint64(f.Src)<<32|uint64(f.Dst))
@@ -119,25 +128,28 @@ func (s *pathSampler) add(f engine.Flow) error {
 			}
 		}
 	}
+
 	sum := 0.0
 	for _, share := range s.shares {
 		sum += share
 	}
 	for i, path := range s.results {
 		if len(s.paths.Step)+len(path) >= math.MaxInt32 {
-			return fmt.Errorf("routing: paths of more than %d steps in all are too many to keep; want fewer routes than %d a pair", math.MaxInt32, s.options.Routes)
+			return fmt.Errorf("routing: the paths have more than %d steps; want fewer than %d paths per pair", math.MaxInt32, s.options.Routes)
 		}
 		s.paths.Add(path...)
 		s.paths.Share = append(s.paths.Share, s.shares[i]/sum)
 	}
+
 	s.paths.First = append(s.paths.First, int32(len(s.paths.Start)))
 	return nil
 }
 
-// maxDrawsPerPath bounds the draws for a path, as some may come again and again.
+// maxDrawsPerPath limits the draws per wanted path, since a path can be drawn repeatedly.
 const maxDrawsPerPath = 16
 
-// listPaths finds all shortest paths from a node, with their shares; false where they are more than wanted.
+// listPaths appends all shortest paths from a node with their shares. It returns false if there
+// are more than wanted.
 func (s *pathSampler) listPaths(node, dst int32, share float64) bool {
 	if node == dst {
 		if len(s.results) == s.options.Routes {
@@ -147,6 +159,7 @@ func (s *pathSampler) listPaths(node, dst int32, share float64) bool {
 		s.shares = append(s.shares, share)
 		return true
 	}
+
 	start := len(s.arcs)
 	s.arcs = s.tree.nextArcs(node, s.arcs)
 	end := len(s.arcs)
@@ -160,11 +173,12 @@ func (s *pathSampler) listPaths(node, dst int32, share float64) bool {
 		ok = s.listPaths(s.tree.net.out.To[k], dst, share)
 		s.path = s.path[:len(s.path)-1]
 	}
+
 	s.arcs = s.arcs[:start]
 	return ok
 }
 
-// drawPath draws a shortest path of a flow, and keeps it if it is new.
+// drawPath draws a shortest path of a flow and adds it if it is new.
 func (s *pathSampler) drawPath(f engine.Flow) {
 	path, share := s.path[:0], 1.0
 	for node := f.Src; node != f.Dst; {
@@ -180,6 +194,7 @@ func (s *pathSampler) drawPath(f engine.Flow) {
 		path = append(path, s.tree.net.step(k))
 		node = s.tree.net.out.To[k]
 	}
+
 	s.path, s.arcs = path[:0], s.arcs[:0]
 	if !slices.ContainsFunc(s.results, func(known []engine.Step) bool { return slices.Equal(known, path) }) {
 		s.results, s.shares = append(s.results, slices.Clone(path)), append(s.shares, share)
@@ -192,8 +207,8 @@ type wildMultipath struct {
 	rule WildRule
 }
 
-// Route leads the flows of a torus or mesh. It fails, with ErrUnserved, on other graphs, and names pairs that no
-// candidate joins.
+// Route routes the flows of a torus or mesh. The error wraps ErrUnserved on other graphs, and
+// names pairs without a candidate.
 func (m wildMultipath) Route(ctx context.Context, p *Problem, o Options) (*Decision, error) {
 	c, l, err := m.assigner(p, o.Seed)
 	if err != nil {
@@ -203,7 +218,9 @@ func (m wildMultipath) Route(ctx context.Context, p *Problem, o Options) (*Decis
 	if err != nil {
 		return nil, err
 	}
-	// what is one path so far is several
+
+	// assignPaths stores the paths of a class as one, separated by engine.Arrived. They are split
+	// here.
 	starts := append(paths.Start, int64(len(paths.Step)))
 	paths.Start, paths.First = nil, []int32{0}
 	for class, start := range starts[:len(starts)-1] {
@@ -214,9 +231,11 @@ func (m wildMultipath) Route(ctx context.Context, p *Problem, o Options) (*Decis
 		}
 		paths.First = append(paths.First, int32(len(paths.Start)))
 	}
+
 	return &Decision{Paths: paths, Metrics: map[string]float64{"walks": float64(len(paths.Start))}, Labels: c.labels()}, nil
 }
 
+// assigner prepares paths that consist of all candidates of a flow, separated by engine.Arrived.
 func (m wildMultipath) assigner(p *Problem, seed uint64) (*Candidates, *pathAssigner, error) {
 	c, err := NewCandidates(p, m.rule)
 	if err != nil {
@@ -234,7 +253,7 @@ func (m wildMultipath) assigner(p *Problem, seed uint64) (*Candidates, *pathAssi
 	}), nil
 }
 
-// candidates chooses among a flow's live candidates of few enough hops.
+// candidates selects at most Routes live candidates of a flow with at most Extra additional hops.
 func (m Multipath) candidates(c *Candidates, f engine.Flow, seed uint64, stream *rand.PCG) [][]engine.Step {
 	all := c.Paths(f)
 	n := 0

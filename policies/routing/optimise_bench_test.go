@@ -12,7 +12,7 @@ import (
 
 var heavy = flag.Bool("heavy", false, "benchmark the optimiser on large problems too")
 
-// weigh gives every flow of a problem a demand at random, from low to high.
+// weigh sets random demands between low and high.
 func weigh(p *Problem, low, high float64) *Problem {
 	rng := rand.New(rand.NewPCG(1, 2))
 	p.Demand = make([]float64, len(p.Flows))
@@ -22,8 +22,8 @@ func weigh(p *Problem, low, high float64) *Problem {
 	return p
 }
 
-// BenchmarkOptimised prints how long choices take, and gaps, of problems with no symmetry: pairs weighed at random, and
-// rings of a step each way.
+// BenchmarkOptimised reports the time and the gap of problems without symmetry: random demands,
+// and rings of one step in each direction.
 func BenchmarkOptimised(b *testing.B) {
 	ring := func(p *Problem, from, to float64) *Problem {
 		n := int32(p.Torus.Nodes())
@@ -65,8 +65,8 @@ func BenchmarkOptimised(b *testing.B) {
 	}
 }
 
-// randomGraph joins nodes to a tree at random and by as many pairs more as there are nodes, both ways each, and has
-// every node send to four others, as much as low to high each.
+// randomGraph returns a random tree with as many additional pairs as nodes, all joined in both
+// directions. Every node sends between low and high to four others.
 func randomGraph(nodes int32, low, high float64) *Problem {
 	rng := rand.New(rand.NewPCG(3, uint64(nodes)))
 	var links, flows [][2]int32
@@ -93,7 +93,7 @@ func randomGraph(nodes int32, low, high float64) *Problem {
 	return weigh(p, low, high)
 }
 
-// BenchmarkOptimisedGraphs prints how the choice grows with the nodes of random sparse graphs, and gaps.
+// BenchmarkOptimisedGraphs reports time and gap for random sparse graphs of growing size.
 func BenchmarkOptimisedGraphs(b *testing.B) {
 	for _, n := range []int32{256, 1024, 4096} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {

@@ -6,25 +6,27 @@ import (
 	"slices"
 )
 
-// dualBound seeks a lower bound on the load of the most loaded link by linear programming duality: whatever lengths links
-// have, the sum of all pairs' shortest lengths, weighed by demand, over the sum of all lengths is no more than the most
-// loaded link carries (Shahrokhi and Matula, The Maximum Concurrent Flow Problem, J. ACM 37, 1990), and the best
-// lengths give what pairs that spread over any paths at all reach.
+// dualBound computes a lower bound on the maximum link load by linear programming duality. For
+// any lengths of links, the sum of the pairs' shortest distances, weighted by demand, divided by
+// the sum of all lengths, does not exceed the maximum load (Shahrokhi and Matula, The Maximum
+// Concurrent Flow Problem, J. ACM 37, 1990). The best lengths give the optimum for pairs that
+// split over any paths.
 type dualBound struct {
 	in             *routeInstance
-	tree           *stateTree
-	capacity       []float64 // by orbit: the links of it, or where rates differ their rates
-	nodesPerSource float64   // nodes that each source stands for
-	length         []float64 // the best so far, whole numbers
-	value          float64   // what they prove
+	tree           *stateTree // unrestricted paths
+	capacity       []float64  // number of links of an orbit, or their relative rates if rates differ; indexed by orbit
+	nodesPerSource float64    // nodes that each source represents
+	length         []float64  // best lengths so far, whole numbers; indexed by orbit
+	value          float64    // bound that length proves
 
-	packing    float64 // a bound for one route a pair
-	demandUnit float64 // that all demands are multiples of; 0 is none
+	packing    float64 // bound for one path per pair (packingBound)
+	demandUnit float64 // all demands are multiples of it; 0 if there is no such unit
 }
 
-// maxLength is the largest whole length.
+// maxLength is the largest length after rounding to whole numbers.
 const maxLength = 1 << 24
 
+// newDualBound returns a bound without lengths.
 func newDualBound(in *routeInstance) *dualBound {
 	b := &dualBound{in: in, tree: newStateTree(in.unrestricted()), capacity: make([]float64, in.numOrbits), length: make([]float64, in.numOrbits), nodesPerSource: 1}
 	for _, o := range in.orbit {
@@ -39,9 +41,11 @@ func newDualBound(in *routeInstance) *dualBound {
 	return b
 }
 
-// tryLengths makes lengths whole numbers, in which sums are exact, and keeps them if they prove more than the best. It may be
-// told to do so only where most lengths are 0, so that this takes little time, and returns whether it did.
+// tryLengths rounds lengths to whole numbers, whose sums are exact, and keeps them if they
+// improve the bound. With onlyContracted it stops and returns false unless lengths are mostly 0,
+// so that distances are cheap.
 func (b *dualBound) tryLengths(ctx context.Context, length []float64, onlyContracted bool) bool {
+	// Round to whole numbers up to maxLength.
 	longest := maxOf(length)
 	if longest == 0 {
 		return false
@@ -51,12 +55,15 @@ func (b *dualBound) tryLengths(ctx context.Context, length []float64, onlyContra
 		rounded[o] = math.Round(l / longest * maxLength)
 		sum += rounded[o] * b.capacity[o]
 	}
+
 	in := b.in
 	distances := in.newNodeDistances(b.tree, rounded)
 	if onlyContracted && !distances.isContracted() {
 		return false
 	}
-	var total [4]float64 // sums of fewer numbers round less
+
+	// The sum of demand times distance over all pairs.
+	var total [4]float64 // partial sums round less
 	for s, src := range in.sources {
 		if ctx.Err() != nil {
 			return false
@@ -66,13 +73,15 @@ func (b *dualBound) tryLengths(ctx context.Context, length []float64, onlyContra
 			total[s%len(total)] += in.demand[i] * b.nodesPerSource * dist[distances.component[in.pairs[i].Dst]]
 		}
 	}
+
 	if v := (total[0] + total[1] + total[2] + total[3]) / sum; v > b.value {
 		b.value, b.length = v, rounded
 	}
 	return true
 }
 
-// tryUnitLengths tries the same length for all links, by paths of the fewest hops, as try would.
+// tryUnitLengths is tryLengths for equal lengths of all links, given the paths of the minimum
+// number of hops.
 func (b *dualBound) tryUnitLengths(shortest *candidatePaths) {
 	var total [4]float64
 	for s := range b.in.sources {
@@ -80,6 +89,7 @@ func (b *dualBound) tryUnitLengths(shortest *candidatePaths) {
 			total[s%len(total)] += b.in.demand[i] * b.nodesPerSource * float64(len(shortest.pathOrbits(shortest.first[i])))
 		}
 	}
+
 	sum := 0.0
 	for _, n := range b.capacity {
 		sum += n
@@ -89,7 +99,8 @@ func (b *dualBound) tryUnitLengths(shortest *candidatePaths) {
 	}
 }
 
-// trySimpleLengths tries lengths that cost nothing to find and often prove all: the same for all links, and cuts.
+// trySimpleLengths tries lengths that are known in advance and often optimal: equal lengths, and
+// cuts.
 func (b *dualBound) trySimpleLengths(ctx context.Context, shortest *candidatePaths) {
 	b.tryUnitLengths(shortest)
 	for _, cut := range b.cuts() {
@@ -97,20 +108,20 @@ func (b *dualBound) trySimpleLengths(ctx context.Context, shortest *candidatePat
 	}
 }
 
-// lowerBound returns what is proved, for loads that are sums of demands.
+// lowerBound returns the bound for loads that are sums of demands.
 func (b *dualBound) lowerBound() float64 { return b.in.roundUp(max(b.value, b.packing), b.demandUnit) }
 
-// useBound takes up what paths to spread over prove.
+// useBound takes over the bound that an equilibration has proved.
 func (b *dualBound) useBound(ctx context.Context, spread *equilibration) {
 	if b.in.hasWholeDemands {
 		b.tryLengths(ctx, spread.bestLength, false)
-	} else if v := spread.bound * (1 - 1e-10); v > b.value { // sums are rounded
+	} else if v := spread.bound * (1 - 1e-10); v > b.value { // a margin for rounding errors of its sums
 		b.value = v
 	}
 }
 
-// halfCuts returns lengths of 1 where paths leave half the planes of a dimension, side by side, for the others, or where it
-// is open those up to an end.
+// halfCuts returns cuts across half of a dimension. Lengths are 1 for links that leave, or enter,
+// size/2 adjacent planes. In an open dimension these are the planes below a coordinate.
 func (b *dualBound) halfCuts(d int) (all [][]float64) {
 	t := b.in.symmetry.Torus
 	size := t.Dims[d]
@@ -131,19 +142,22 @@ func (b *dualBound) halfCuts(d int) (all [][]float64) {
 			all = append(all, cut)
 		}
 	}
+
 	return all
 }
 
-// cuts returns lengths of 1 where paths cross sets of links of tori that often bind: those of each dimension, and
-// beside links that are down those that cross the same plane. (A switch that is out takes 1 of 16 links across every
-// border of cubes.)
+// cuts returns lengths of 1 across sets of links of a torus that often limit traffic: the links
+// of each dimension, and the links that cross a plane together with links that are down. For
+// example, a failed optical switch removes 1 of 16 links across every border between cubes.
 func (b *dualBound) cuts() (all [][]float64) {
 	symmetry := b.in.symmetry
 	if symmetry == nil {
 		return nil
 	}
+
+	// In each dimension: all links (aligned), and the links next to links that are down (across).
 	for d := range symmetry.Torus.Dims {
-		hasDown := make([]bool, 2*symmetry.Torus.Dims[d]) // by coordinate, up and down
+		hasDown := make([]bool, 2*symmetry.Torus.Dims[d]) // a link across the plane is down; indexed by 2*coordinate, +1 for the downward port
 		aligned, across := make([]float64, b.in.numOrbits), make([]float64, b.in.numOrbits)
 		for _, afterDown := range []bool{false, true} {
 			for k, l := range b.in.link {
@@ -161,8 +175,9 @@ func (b *dualBound) cuts() (all [][]float64) {
 				}
 			}
 		}
+
 		cuts := [][]float64{aligned, across}
-		if symmetry.Torus.Open[d] { // half-way along it
+		if symmetry.Torus.Open[d] { // across its middle
 			half := make([]float64, b.in.numOrbits)
 			for k, o := range b.in.orbit {
 				index := (symmetry.Torus.Dims[d] - 1) / 2
@@ -175,7 +190,8 @@ func (b *dualBound) cuts() (all [][]float64) {
 			}
 			cuts = append(cuts, half)
 		}
-		if len(symmetry.Sources) == b.in.nodes && len(b.in.pairs) > largePairs { // else the linear program soon proves as much
+
+		if len(symmetry.Sources) == b.in.nodes && len(b.in.pairs) > largePairs { // on small problems the linear program proves as much soon
 			cuts = append(cuts, b.halfCuts(d)...)
 		}
 		for _, cut := range cuts {
@@ -184,5 +200,6 @@ func (b *dualBound) cuts() (all [][]float64) {
 			}
 		}
 	}
+
 	return all
 }

@@ -10,7 +10,7 @@ import (
 	"sim/engine/packet"
 )
 
-// tinyProblem draws a connected graph with some flows; where rates differ they are some of 1, 2 and 3 Gb/s.
+// tinyProblem draws a connected graph with some flows. With rates, links have 1, 2 or 3 Gb/s.
 func tinyProblem(t *rapid.T, rates bool) *Problem {
 	nodes := rapid.IntRange(2, 5).Draw(t, "nodes")
 	p := &Problem{Network: &engine.Network{Nodes: int32(nodes)}}
@@ -46,7 +46,7 @@ func tinyProblem(t *rapid.T, rates bool) *Problem {
 	return p
 }
 
-// simplePaths lists all simple paths of each flow as links.
+// simplePaths returns all simple paths of each flow as lists of links.
 func simplePaths(n *engine.Network, flows []engine.Flow) [][][]int {
 	all := make([][][]int, len(flows))
 	for i, f := range flows {
@@ -67,8 +67,8 @@ func simplePaths(n *engine.Network, flows []engine.Flow) [][][]int {
 	return all
 }
 
-// least returns the least greatest load over rate of one path a flow, by trying all, and of flows that spread, by the
-// simplex method. Rates are relative to a reference.
+// least returns the minimum of the largest load over rate: with one path per flow by exhaustive
+// search, and with split flows by the simplex method. Rates are relative to a reference.
 func least(p *Problem, by float64) (one, spread float64) {
 	n, all := p.Network, simplePaths(p.Network, p.Flows)
 	load := make([]float64, len(n.Links))
@@ -94,8 +94,9 @@ func least(p *Problem, by float64) (one, spread float64) {
 		}
 	}
 	lead(0)
-	// the dual: lengths of links whose sum, times rates, is 1 and most of the sum of demand times distance, which no
-	// path of a flow is shorter than
+	// The dual problem: lengths of links whose sum, times rates, is at most 1. Maximise the sum
+	// of demand times distance. The distance of a flow is at most the length of each of its
+	// paths.
 	links, paths := len(n.Links), 0
 	for _, of := range all {
 		paths += len(of)
@@ -121,7 +122,8 @@ func least(p *Problem, by float64) (one, spread float64) {
 	return one, simplex(append(rows, row), append(limit, 1), gain)
 }
 
-// simplex returns the most of gain*x where rows*x <= limit, x >= 0 and no limit is negative, by Bland's rule.
+// simplex returns the maximum of gain*x subject to rows*x <= limit, x >= 0, for non-negative
+// limits (Bland's rule).
 func simplex(rows [][]float64, limit, gain []float64) float64 {
 	m, n := len(rows), len(gain)
 	z := make([][]float64, m+1)
@@ -177,9 +179,9 @@ func simplex(rows [][]float64, limit, gain []float64) float64 {
 	}
 }
 
-// TestBounds: on tiny graphs the bound for whole paths is never above the least load of one path a flow, the spread
-// choice and what it proves hold the linear program's optimum between them, and the choice is no better than the
-// optimum.
+// TestBounds verifies bounds on tiny graphs. The bound for single paths is at most the optimum of
+// one path per flow. The equilibration and its bound bracket the optimum of the linear program.
+// The choice is at least the optimum.
 func TestBounds(t *testing.T) {
 	proved, met, all := 0, 0, 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -235,7 +237,7 @@ func TestBounds(t *testing.T) {
 		}
 		units, over := loadsOf(p, d.Paths, by)
 		if math.Abs(over-have) > 1e-9 || math.Abs(units-d.Metrics["max_link_load"]) > 1e-9 {
-			t.Fatalf("load over rate %g, told as %g; units %g, told as %g", over, have, units, d.Metrics["max_link_load"])
+			t.Fatalf("load over rate %g, metric %g; units %g, metric %g", over, have, units, d.Metrics["max_link_load"])
 		}
 		if bound > one*(1+1e-9) || free < one*(1-1e-9) || have < one*(1-1e-9) {
 			t.Fatalf("bound %g, optimum %g, spread %g, unconstrained %g, load %g", bound, one, spread, free, have)

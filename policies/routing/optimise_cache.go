@@ -15,23 +15,24 @@ import (
 	"sim/engine"
 )
 
-// cacheVersion is that of the optimiser: choices that others made are not used.
+// cacheVersion is the version of the optimiser. Choices of other versions are not used.
 const cacheVersion = 10
 
-// cachedRoutes is a choice as it is cached: for the canonical fault, by class.
+// cachedRoutes is a choice of paths as it is cached, for the canonical fault (Problem.canonical).
+// The field names are part of the stored format.
 type cachedRoutes struct {
-	Routes  [][]engine.Step // by class; empty where it has no flow
-	Each    bool            // every pair has paths of its own
-	Rule    *WildRule       // of channels; nil where the paths have their own
-	Bound   float64
-	Split   float64 // Decision.BoundSplit
+	Routes  [][]engine.Step // indexed by class; empty if the class has no flow
+	Each    bool            // every pair has a path of its own
+	Rule    *WildRule       // sets the channels; nil if paths have channels
+	Bound   float64         // Decision.Bound
+	Split   float64         // Decision.BoundSplit
 	Metrics map[string]float64
 	Labels  map[string]string
 
-	Least, LeastSplit engine.Time // of Decision
+	Least, LeastSplit engine.Time // Decision.MakespanBound and MakespanBoundSplit
 }
 
-// cacheKey is a hash of all that a choice depends on.
+// cacheKey returns a hash of all inputs of a choice.
 func (r *optimiser) cacheKey() (string, error) {
 	type link struct {
 		From, To, Channels int32
@@ -41,18 +42,20 @@ func (r *optimiser) cacheKey() (string, error) {
 		engine.Task
 		After []engine.Edge
 	}
+
+	// The inputs are encoded as JSON. Fields that cannot affect the choice are empty.
 	p := r.problem
 	inputs := struct {
 		Version, Seed uint64
 		Options       Optimised
 		Wild          WildRule
-		Routers       Settings // of other routers, among whose routes that of a graph is chosen; else empty
-		Dims          []int    // of a torus
+		Routers       Settings // options of the routers whose paths are compared for a graph; otherwise empty
+		Dims          []int    // of a torus; also Open and Shift
 		Open          []bool
 		Shift         [][]int
 		Nodes         int32
 		Links         []link
-		Rate          float64 // reference; 0 where rates do not matter
+		Rate          float64 // reference rate; 0 if rates are equal
 		Fastest       float64
 		Tasks         []task
 		Pinned        []int32 `json:",omitempty"`
@@ -60,6 +63,7 @@ func (r *optimiser) cacheKey() (string, error) {
 		Flows         []engine.Flow
 		Demand        []float64
 	}{Version: cacheVersion, Seed: r.seed, Options: r.Optimised, Wild: r.wild, Nodes: p.Network.Nodes, Uniform: p.Uniform()}
+
 	inputs.Options.Cache = ""
 	if t := p.Torus; t != nil {
 		inputs.Dims, inputs.Open, inputs.Shift = t.Dims, t.Open, t.Shift
@@ -73,6 +77,7 @@ func (r *optimiser) cacheKey() (string, error) {
 		}
 		inputs.Links = append(inputs.Links, link{l.From, l.To, l.Channels, l.Rate})
 	}
+
 	if g := p.Graph; g != nil {
 		inputs.Fastest = p.maxRate()
 		inputs.Routers, inputs.Routers.Optimised = r.options.Settings, Optimised{}
@@ -81,6 +86,7 @@ func (r *optimiser) cacheKey() (string, error) {
 			inputs.Tasks = append(inputs.Tasks, task{t, g.In(int32(i))})
 		}
 	}
+
 	if !inputs.Uniform {
 		inputs.Flows, inputs.Demand = p.Flows, p.Demand
 	}
@@ -91,20 +97,24 @@ func (r *optimiser) cacheKey() (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// cacheFile returns the file of a choice.
+// cacheFile returns the name of the file for a key.
 func (r *optimiser) cacheFile(key string) string { return filepath.Join(r.Cache, "routes-"+key[:32]) }
 
-// maxCacheBytes is the most bytes of a choice that is read.
+// maxCacheBytes limits the size of a cached choice that is read.
 const maxCacheBytes = 1 << 30
 
-// loadCached returns a choice that was cached; nil where there is none that is whole.
+// loadCached returns a cached choice; nil if there is no file or its checksum is wrong. A file has a
+// checksum, the key, and the encoded choice.
 func (r *optimiser) loadCached(key string) *cachedRoutes {
 	f, err := os.Open(r.cacheFile(key))
 	if err != nil {
 		return nil
 	}
 	defer f.Close()
+
+	// Read and verify the checksum and the key.
 	var head [2 * sha256.Size]byte
+
 	info, err := f.Stat()
 	if err != nil || !info.Mode().IsRegular() || info.Size() > maxCacheBytes {
 		return nil
@@ -129,9 +139,9 @@ func (r *optimiser) loadCached(key string) *cachedRoutes {
 	return k
 }
 
-// storeCached caches a choice: a file is there whole or not at all.
+// storeCached stores a choice. The file is renamed into place, so it is complete or absent.
 func (r *optimiser) storeCached(key string, k *cachedRoutes) (err error) {
-	fail := func(err error) error { return fmt.Errorf("routing: keeping routes in the cache: %w", err) }
+	fail := func(err error) error { return fmt.Errorf("routing: storing paths in the cache: %w", err) }
 	var body bytes.Buffer
 	hash, err := hex.DecodeString(key)
 	if err != nil {

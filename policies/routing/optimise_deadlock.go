@@ -7,23 +7,28 @@ import (
 	"sim/engine"
 )
 
-// cycleBreaker restricts the paths that pairs may take until those that are chosen cannot deadlock: the channel dependency
-// graph (Dally and Seitz, 1987) of the paths of all flows, not of one a class, has no cycle.
+// cycleBreaker restricts candidate paths until the chosen ones cannot deadlock: until the channel
+// dependency graph (Dally and Seitz, 1987) of the paths of all flows has no cycle. All flows
+// count, not one per class, since translations of a path can cross wrap-around links elsewhere.
+//
+// A channel is node*channelsPerNode + port*channelsPerLink + channel. A dependency is
+// channel*channelsPerNode plus the outgoing channel that the path takes at the next node.
 type cycleBreaker struct {
 	in              *routeInstance
-	rules           *Candidates
-	orbit           [][]int32 // by source's place in Symmetry.Sources: the nodes that translations take it to
-	channelsPerNode int       // channels out of a node
-	isBanned        []bool    // by dependency: no path may have it any more
-	isRequired      []bool    // by dependency: some pair has no path without it
-	useCount        []int32   // by dependency: chosen paths that have it
-	path            []engine.Step
-	dependencies    []int32
+	rules           *Candidates   // sets the channels of paths
+	orbit           [][]int32     // nodes of an orbit, indexed like Symmetry.Sources
+	channelsPerNode int           // outgoing channels per node
+	isBanned        []bool        // no path may have the dependency any more
+	isRequired      []bool        // some pair has no path without the dependency; overrides isBanned
+	useCount        []int32       // chosen paths with the dependency
+	path            []engine.Step // scratch of pathDependencies
+	dependencies    []int32       // scratch of pathDependencies
 }
 
-// channelsPerLink is the virtual channels that rules of channels use.
+// channelsPerLink is the number of virtual channels that channel rules use.
 const channelsPerLink = 2
 
+// newCycleBreaker returns a breaker for the optimiser's present rules.
 func newCycleBreaker(r *optimiser) *cycleBreaker {
 	in := r.in
 	fan := in.degree * channelsPerLink
@@ -36,8 +41,8 @@ func newCycleBreaker(r *optimiser) *cycleBreaker {
 	return a
 }
 
-// pathDependencies returns the dependencies of a path of a pair and of its translations: a channel times the channels out of a node,
-// plus the one that is taken there next.
+// pathDependencies returns the dependencies of a path of a pair and of all its translations. It
+// is valid until the next call.
 func (a *cycleBreaker) pathDependencies(pair engine.Flow, steps []engine.Step) []int32 {
 	a.dependencies = a.dependencies[:0]
 	z := a.rules.geometry
@@ -54,6 +59,7 @@ func (a *cycleBreaker) pathDependencies(pair engine.Flow, steps []engine.Step) [
 			node = z.neighbour[int(node)*a.in.degree+s.Port()]
 		}
 	}
+
 	return a.dependencies
 }
 
@@ -64,7 +70,7 @@ func (a *cycleBreaker) nextChannel(dep int32) int32 {
 	return a.rules.geometry.neighbour[int(node)*a.in.degree+int(port)]*int32(a.channelsPerNode) + dep%int32(a.channelsPerNode)
 }
 
-// countUses counts the chosen paths that have each dependency.
+// countUses counts the chosen paths with each dependency.
 func (a *cycleBreaker) countUses(s *pathAssignmentSearch) {
 	clear(a.useCount)
 	for i, w := range s.path {
@@ -74,12 +80,12 @@ func (a *cycleBreaker) countUses(s *pathAssignmentSearch) {
 	}
 }
 
-// breakCycles bans a dependency of every cycle of those used, that of the fewest paths, and returns how many; it fails
-// (false) where all of a cycle are kept.
+// breakCycles bans one dependency of every cycle, the one that the smallest number of paths has,
+// and returns the number of bans. It returns false if all dependencies of a cycle are required.
 func (a *cycleBreaker) breakCycles() (int, bool) {
 	channels := a.in.nodes * a.channelsPerNode
 	state, next := make([]uint8, channels), make([]int32, channels)
-	var path []int32 // dependencies on the way of the search
+	var path []int32 // dependencies from the root of the search
 	for broken := 0; ; broken++ {
 		clear(state)
 		cycle := a.findCycle(state, next, &path)
@@ -99,7 +105,9 @@ func (a *cycleBreaker) breakCycles() (int, bool) {
 	}
 }
 
-// findCycle returns the dependencies of a cycle of those used, by depth-first search.
+// findCycle returns the dependencies of a cycle of channels, or nil, by depth-first search along
+// dependencies with paths. state is 0 for channels that are not visited. next is the outgoing
+// channel to try next. path is scratch.
 func (a *cycleBreaker) findCycle(state []uint8, next []int32, path *[]int32) []int32 {
 	const open, closed = 1, 2
 	fan := int32(a.channelsPerNode)
@@ -114,6 +122,8 @@ func (a *cycleBreaker) findCycle(state []uint8, next []int32, path *[]int32) []i
 			for k < fan && a.useCount[channel*fan+k] == 0 {
 				k++
 			}
+
+			// All outgoing channels are done: go back to the previous channel.
 			if next[channel] = k + 1; k == fan {
 				state[channel] = closed
 				if len(stack) == 0 {
@@ -123,8 +133,11 @@ func (a *cycleBreaker) findCycle(state []uint8, next []int32, path *[]int32) []i
 				stack = stack[:len(stack)-1]
 				continue
 			}
+
 			dep := channel*fan + k
 			to := a.nextChannel(dep)
+
+			// An open channel closes a cycle: the part of the stack from it on.
 			switch state[to] {
 			case open:
 				stack = append(stack, dep)
@@ -140,13 +153,15 @@ func (a *cycleBreaker) findCycle(state []uint8, next []int32, path *[]int32) []i
 				channel = to
 			}
 		}
+
 		*path = stack
 	}
+
 	return nil
 }
 
-// restrict keeps those paths of choices whose dependencies are all allowed, and returns the first pair that none is left
-// for; -1 where there is none.
+// restrict returns the candidates whose dependencies are all allowed. If some pair has none, it
+// returns nil and the first such pair, otherwise -1.
 func (a *cycleBreaker) restrict(c *candidatePaths, allowed func(dep int32) bool) (*candidatePaths, int32) {
 	out := *c
 	out.first, out.last, out.next = slices.Clone(c.first), slices.Clone(c.last), slices.Clone(c.next)
@@ -168,15 +183,19 @@ func (a *cycleBreaker) restrict(c *candidatePaths, allowed func(dep int32) bool)
 		}
 		out.next[last], out.last[i] = -1, last
 	}
+
 	return &out, -1
 }
 
-// makeAcyclic restricts choices such that those that remain are free of deadlock whatever is chosen, beginning from a search's
-// best choice; nil where it finds no way to. Round by round a dependency of each cycle is banned and pairs that had it
-// are moved; when no cycle is left, what goes forward in an order of the channels stays.
+// makeAcyclic restricts candidates until any choice among them is free of deadlock, starting from
+// a search's best choice. It returns nil if it fails.
+//
+// In each round it bans a dependency of each cycle and moves the pairs that have it. When no
+// cycle is left, it keeps the candidates whose dependencies follow a topological order of the
+// channels.
 func (a *cycleBreaker) makeAcyclic(ctx context.Context, s *pathAssignmentSearch, c *candidatePaths) (*candidatePaths, error) {
 	s.path = append(s.path[:0], s.best...)
-	for range 200 {
+	for range 200 { // rounds of bans
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -188,6 +207,8 @@ func (a *cycleBreaker) makeAcyclic(ctx context.Context, s *pathAssignmentSearch,
 		if broken == 0 {
 			break
 		}
+
+		// A pair without candidates gets the required dependencies of one of them back.
 		var remaining *candidatePaths
 		for {
 			var blocked int32
@@ -196,8 +217,10 @@ func (a *cycleBreaker) makeAcyclic(ctx context.Context, s *pathAssignmentSearch,
 			}
 			a.require(blocked, c)
 		}
+
 		s.restrict(remaining)
 	}
+
 	position := a.topologicalOrder()
 	if position == nil {
 		return nil, nil
@@ -209,7 +232,8 @@ func (a *cycleBreaker) makeAcyclic(ctx context.Context, s *pathAssignmentSearch,
 	return remaining, nil
 }
 
-// require allows again, for a pair that no path is left for, the dependencies of the one with the fewest that are banned.
+// require allows the dependencies of one candidate of a pair: the candidate with the minimum
+// number of banned ones.
 func (a *cycleBreaker) require(pair int32, c *candidatePaths) {
 	best, minBanned := int32(-1), 0
 	for k := c.first[pair]; k >= 0; k = c.next[k] {
@@ -223,12 +247,14 @@ func (a *cycleBreaker) require(pair int32, c *candidatePaths) {
 			best, minBanned = k, n
 		}
 	}
+
 	for _, d := range a.pathDependencies(a.in.pairs[pair], c.pathSteps(best)) {
 		a.isRequired[d] = true
 	}
 }
 
-// topologicalOrder numbers the channels such that dependencies that are used go up; nil where there is a cycle.
+// topologicalOrder returns the position of each channel such that used dependencies lead to
+// higher positions; nil if there is a cycle.
 func (a *cycleBreaker) topologicalOrder() []int32 {
 	channels, fan := a.in.nodes*a.channelsPerNode, int32(a.channelsPerNode)
 	before := make([]int32, channels)
@@ -237,12 +263,14 @@ func (a *cycleBreaker) topologicalOrder() []int32 {
 			before[a.nextChannel(int32(d))]++
 		}
 	}
+
 	position, queue := make([]int32, channels), make([]int32, 0, channels)
 	for c, n := range before {
 		if n == 0 {
 			queue = append(queue, int32(c))
 		}
 	}
+
 	for i := 0; i < len(queue); i++ {
 		channel := queue[i]
 		position[channel] = int32(i)
@@ -255,6 +283,7 @@ func (a *cycleBreaker) topologicalOrder() []int32 {
 			}
 		}
 	}
+
 	if len(queue) < channels {
 		return nil
 	}

@@ -5,33 +5,37 @@ import (
 	"math"
 )
 
-// equilibration is a choice of how much of each pair's demand takes which path: what pairs that spread reach. It is
-// made better pair by pair: of two routes of a pair the dearer gives to the cheaper, by lengths that grow exponentially
-// with loads, until both are as dear (path equilibration: Dafermos and Sparrow, The Traffic Assignment Problem for a
-// General Network, J. Res. NBS 73B, 1969; on the potential of Plotkin, Shmoys and Tardos). Where little is identical
-// this reaches the optimum of the linear program in tens of searches of shortest paths a source, where moving all pairs
-// at once takes thousands.
+// equilibration splits the demand of each pair over paths such that the maximum load is minimal:
+// the linear programming relaxation of single paths. For one pair after the other it moves demand
+// from costlier to cheaper paths, with lengths that grow exponentially with loads, until both
+// cost the same (path equilibration: Dafermos and Sparrow, The Traffic Assignment Problem for a
+// General Network, J. Res. NBS 73B, 1969; potential function of Plotkin, Shmoys and Tardos).
+//
+// If little is identical, it needs tens of shortest-path searches per source. Methods that move
+// all pairs at once need thousands.
 type equilibration struct {
 	*pathFinder
-	candidates   *candidatePaths
-	amount       []float64 // by path: of the pair's demand
-	load         []float64 // by orbit
-	length       []float64 // by orbit: what a unit more of load costs, times perUnit
-	searchLength []float64 // lengths that paths were searched by
-	steepness    float64
-	maxDemand    float64    // the greatest demand
-	net          []int8     // by orbit: times that one path crosses it more than another; 0 between exchanges
-	crossings    []crossing // where it is not 0
+	candidates   *candidatePaths // paths so far; new ones are generated as in column generation
+	amount       []float64       // demand on a path, indexed by path
+	load         []float64       // indexed by orbit
+	length       []float64       // marginal cost of load, times load per unit of demand; indexed by orbit
+	searchLength []float64       // lengths of the last path search, indexed by orbit
+	steepness    float64         // exponent of lengths per unit of load
+	maxDemand    float64         // largest demand of a pair
+	net          []int8          // crossings by the new path minus the old one, indexed by orbit; 0 between exchanges
+	crossings    []crossing      // the nonzero values of net
 
-	dual       *dualBound // tries the links that carry most; nil where searches prove as much soon enough
-	costExcess float64    // what demand cost more than on the shortest paths when these were last found, relatively
-	bound      float64    // bound that the best lengths prove
-	bestLength []float64  // and these
+	// Proved bounds.
+	dual       *dualBound // tries lengths on the links of highest load; nil if path searches suffice
+	costExcess float64    // relative excess of the present cost over shortest paths, at the last path search
+	bound      float64    // best lower bound on the maximum load
+	bestLength []float64  // lengths that prove bound
 
-	progress *progress // of run
+	progress *progress // reports of run
 }
 
-// newEquilibration begins from a search's best choice and takes up paths of w.
+// newEquilibration starts from a search's best choice and generates further paths in the given
+// graph.
 func newEquilibration(in *routeInstance, graph *stateGraph, s *pathAssignmentSearch) *equilibration {
 	n := in.numOrbits
 	x := &equilibration{pathFinder: newPathFinder(in, graph), candidates: newCandidatePaths(len(in.pairs)), maxDemand: maxOf(in.demand)}
@@ -45,7 +49,7 @@ func newEquilibration(in *routeInstance, graph *stateGraph, s *pathAssignmentSea
 	return x
 }
 
-// recount adds up loads anew.
+// recount recomputes the loads, to remove accumulated rounding errors.
 func (x *equilibration) recount() {
 	clear(x.load)
 	for k, a := range x.amount {
@@ -55,6 +59,7 @@ func (x *equilibration) recount() {
 			}
 		}
 	}
+
 	if x.in.loadPerUnit != nil {
 		for o := range x.load {
 			x.load[o] *= x.in.perUnit(int32(o))
@@ -62,7 +67,7 @@ func (x *equilibration) recount() {
 	}
 }
 
-// setLengths sets lengths from loads, as sharply as width says relative to the greatest.
+// setLengths sets lengths to exp(steepness * (load/maxLoad - 1)).
 func (x *equilibration) setLengths(steepness float64) {
 	maxLoad := maxOf(x.load)
 	x.steepness = steepness / maxLoad
@@ -71,7 +76,7 @@ func (x *equilibration) setLengths(steepness float64) {
 	}
 }
 
-// exchangeAll has the paths of every pair exchange demand.
+// exchangeAll lets each pair move demand from all its paths to the cheapest.
 func (x *equilibration) exchangeAll() {
 	c := x.candidates
 	for i := range c.first {
@@ -92,7 +97,7 @@ func (x *equilibration) exchangeAll() {
 	}
 }
 
-// cost returns the sum of lengths of a path.
+// cost returns the sum of lengths along a path.
 func (x *equilibration) cost(path int32, length []float64) float64 {
 	sum := 0.0
 	for _, o := range x.candidates.pathOrbits(path) {
@@ -101,7 +106,8 @@ func (x *equilibration) cost(path int32, length []float64) float64 {
 	return sum
 }
 
-// exchange moves demand from a path to another until both are as dear, links that are on both aside.
+// exchange moves demand between two paths until both cost the same. Links of both paths do not
+// change.
 func (x *equilibration) exchange(from, to int32) {
 	a, b := x.candidates.pathOrbits(from), x.candidates.pathOrbits(to)
 	for _, o := range a {
@@ -110,8 +116,11 @@ func (x *equilibration) exchange(from, to int32) {
 	for _, o := range b {
 		x.net[o]++
 	}
+
+	// Costs of both paths without their common links, and the derivatives of the costs by the
+	// moved demand.
 	x.crossings = x.crossings[:0]
-	fromCost, fromSlope, toCost, toSlope := 0.0, 0.0, 0.0, 0.0 // what the two cost, and how fast that falls and grows
+	fromCost, fromSlope, toCost, toSlope := 0.0, 0.0, 0.0, 0.0
 	for _, path := range [][]int32{a, b} {
 		for _, o := range path {
 			n := float64(x.net[o])
@@ -128,12 +137,17 @@ func (x *equilibration) exchange(from, to int32) {
 			}
 		}
 	}
+
 	if !(fromCost > toCost && toCost > 0) {
 		return
 	}
-	// until dear*exp(-width*by) = cheap*exp(width*by), where a unit of demand changes all loads by as much: else a step
-	// of Newton's method on the logarithm of what one costs over the other, which is nearly straight
+
+	// If each unit changes all loads by 1, the exact solution of fromCost*exp(-steepness*amount)
+	// = toCost*exp(steepness*amount). Otherwise a Newton step on the logarithm of the ratio,
+	// which is nearly linear.
 	amount := min(x.amount[from], math.Log(fromCost/toCost)/(x.steepness*(fromSlope/fromCost+toSlope/toCost)))
+
+	// Update loads and lengths. Most links change by one crossing, which shares one exponential.
 	factor := math.Exp(x.steepness * amount)
 	for _, m := range x.crossings {
 		x.load[m.orbit] += m.loadPerUnit * amount
@@ -146,27 +160,30 @@ func (x *equilibration) exchange(from, to int32) {
 			x.length[m.orbit] *= math.Exp(x.steepness * m.loadPerUnit * amount)
 		}
 	}
+
+	// Tiny remainders are rounding errors.
 	if x.amount[from] -= amount; x.amount[from] < x.maxDemand*1e-12 {
 		x.amount[from] = 0
 	}
 	x.amount[to] += amount
 }
 
-// crossing is an orbit whose load a unit of demand that changes its path raises so many times; negative lowers it.
+// crossing is an orbit whose load changes when demand moves to another path. loadPerUnit is the
+// change per unit of demand, negative if the load falls.
 type crossing struct {
 	orbit       int32
 	loadPerUnit float64
 }
 
-// addPaths adds the shortest paths by the present lengths, and keeps these if they prove more than the best (as dual
-// does; it adopts what the same lengths prove).
+// addPaths generates the shortest path of each pair by the present lengths. It keeps the lengths
+// if they improve the bound, which it proves in the same searches (see dualBound).
 func (x *equilibration) addPaths(ctx context.Context) {
 	copy(x.searchLength, x.length)
 	total, sum := 0.0, 0.0
 	for o, l := range x.searchLength {
 		sum += l / x.in.perUnit(int32(o))
 	}
-	minCostSearched := 0.0 // what paths cost that no better ones are sought for
+	minCostSearched := 0.0 // no better path is sought for cheaper pairs
 	if x.between != nil && x.dual == nil {
 		demand := 0.0
 		for _, d := range x.in.demand {
@@ -174,9 +191,12 @@ func (x *equilibration) addPaths(ctx context.Context) {
 		}
 		minCostSearched = minSaving * x.totalCost() / demand
 	}
+
+	// One search per source. A pair gets the path found if it is cheaper than all its present
+	// paths.
 	for s := range x.in.sources {
 		if ctx.Err() != nil {
-			return // as run does
+			return // run reports the error
 		}
 		x.startSource(s, x.searchLength, false)
 		for i := x.in.firstPair[s]; i < x.in.firstPair[s+1]; i++ {
@@ -196,6 +216,8 @@ func (x *equilibration) addPaths(ctx context.Context) {
 			}
 		}
 	}
+
+	// The bound of the searched lengths.
 	x.costExcess = 1 - total/x.totalCost()
 	if v := total / sum; v > x.bound {
 		x.bound = v
@@ -203,20 +225,22 @@ func (x *equilibration) addPaths(ctx context.Context) {
 	}
 }
 
+// Parameters of equilibration.
 const (
-	minSaving             = 1e-3 // how much cheaper paths must be to be taken up, relatively
-	solvedGap             = 1e-5 // relative gap of the linear program at which it counts as solved
-	minSteepness          = 20.0 // widths that lengths begin and end with
+	minSaving             = 1e-3 // relative saving of cost for which a path is added
+	solvedGap             = 1e-5 // relative gap at which the linear program counts as solved
+	minSteepness          = 20.0 // first and last steepness of lengths
 	maxSteepness          = 1e5
-	settledDecrease       = 0.5   // what loads fall by in a round when they have, over width, relatively, or large graphs' excess
-	minExponent           = -300. // least exponent of lengths
-	exchangeRounds        = 3     // rounds of exchanges between searches of paths,
-	largeExchangeRounds   = 10    // and on large graphs, where searches take longer
-	roundingExponent      = 4.    // exponent of costs for the greatest demand where one path is chosen
-	minRoundsPerSteepness = 4     // rounds at a width, at least, and up to four times as many
+	settledDecrease       = 0.5   // loads have settled if a round lowers the maximum by less than this over steepness; on large graphs for costExcess
+	minExponent           = -300. // smallest exponent of lengths, above underflow
+	exchangeRounds        = 3     // rounds of exchanges between path searches
+	largeExchangeRounds   = 10    // the same on large graphs, whose path searches take longer
+	roundingExponent      = 4.    // exponent of costs per largest demand when one path per pair is chosen
+	minRoundsPerSteepness = 4     // rounds per steepness; the maximum is four times as many
 )
 
-// copyFrom spreads demand as another does, as far as its paths are allowed here.
+// copyFrom splits demand as another equilibration does, as far as the graph of x allows its
+// paths.
 func (x *equilibration) copyFrom(other *equilibration) {
 	for i, p := range x.in.pairs {
 		for k := other.candidates.first[i]; k >= 0; k = other.candidates.next[k] {
@@ -233,12 +257,12 @@ func (x *equilibration) copyFrom(other *equilibration) {
 			}
 		}
 		if firstPath := x.candidates.first[i]; x.amount[firstPath] < x.maxDemand*1e-12 {
-			x.amount[firstPath] = 0 // they differ by rounding
+			x.amount[firstPath] = 0 // a rounding error
 		}
 	}
 }
 
-// totalCost returns what all demand costs by the lengths that paths are searched by.
+// totalCost returns the cost of all demand by the lengths of the last path search.
 func (x *equilibration) totalCost() (cost float64) {
 	for o, l := range x.searchLength {
 		cost += l / x.in.perUnit(int32(o)) * x.load[o]
@@ -246,8 +270,8 @@ func (x *equilibration) totalCost() (cost float64) {
 	return cost
 }
 
-// proveBound has the links that carry most show what they prove alone, by lengths that fall the more steeply with loads the
-// more of them there are.
+// proveBound tries lengths that concentrate on the links of highest load, for falling steepness,
+// while their distances are cheap to compute.
 func (x *equilibration) proveBound(ctx context.Context) {
 	for steepness := maxSteepness; steepness >= minSteepness; steepness /= 4 {
 		if x.setLengths(steepness); !x.dual.tryLengths(ctx, x.length, true) {
@@ -257,15 +281,16 @@ func (x *equilibration) proveBound(ctx context.Context) {
 	}
 }
 
-// run spreads demand until the program is solved, a target is proved, rounds are over or so many arcs were looked at; it
-// returns the rounds that are left.
+// run splits demand until the program is solved, the bound equals the maximum load, or rounds or
+// maxArcs (scanned arcs) are used up. It returns the remaining rounds.
 func (x *equilibration) run(ctx context.Context, rounds, maxArcs int) (int, error) {
 	isLarge, numExchanges := x.between != nil, exchangeRounds
 	if x.dual != nil {
 		numExchanges = largeExchangeRounds
 	}
-	// a soft maximum is log(orbits)/width above the greatest load, relatively: less than that is not to be gained at
-	// the first width
+
+	// The soft maximum exceeds the maximum load by at most log(orbits)/steepness, relatively. The
+	// first steepness makes this as small as the gap.
 	allRounds := float64(rounds)
 	gap := max(solvedGap, 1-x.bound/max(maxOf(x.load), x.bound))
 	for steepness := max(minSteepness, math.Log(float64(x.in.numOrbits))/gap); steepness <= maxSteepness; steepness *= 2 {
@@ -275,6 +300,8 @@ func (x *equilibration) run(ctx context.Context, rounds, maxArcs int) (int, erro
 				return rounds, err
 			}
 			x.recount()
+
+			// Stop if the program is solved, or a limit is reached.
 			maxLoad := maxOf(x.load)
 			if x.dual != nil && maxLoad > 0 {
 				x.proveBound(ctx)
@@ -282,6 +309,9 @@ func (x *equilibration) run(ctx context.Context, rounds, maxArcs int) (int, erro
 			if rounds <= 0 || x.arcsScanned > maxArcs || maxLoad == 0 || maxLoad-x.bound <= solvedGap*maxLoad {
 				return rounds, nil
 			}
+
+			// Change the steepness when loads have settled, at the latest after
+			// 4*minRoundsPerSteepness rounds.
 			balanced := k >= minRoundsPerSteepness && maxLoad > last*(1-settledDecrease/steepness)
 			if isLarge {
 				balanced = k > 0 && x.costExcess < settledDecrease/steepness
@@ -290,7 +320,7 @@ func (x *equilibration) run(ctx context.Context, rounds, maxArcs int) (int, erro
 				break
 			}
 			last = maxLoad
-			if isLarge && x.dual == nil { // the target is known
+			if isLarge && x.dual == nil { // the bound is known, so steepness can follow the gap
 				steepness = max(steepness, math.Log(float64(x.in.numOrbits))/max(solvedGap, 1-x.bound/maxLoad))
 			}
 			x.setLengths(steepness)
@@ -302,11 +332,13 @@ func (x *equilibration) run(ctx context.Context, rounds, maxArcs int) (int, erro
 			}
 		}
 	}
+
 	return rounds, nil
 }
 
-// roundToPaths has a search choose one path for each pair, of those that carry its demand, and keep that if it is better than
-// its best choice: pair after pair the one that costs least, what is spread of others being on all of theirs.
+// roundToPaths lets a search choose one path per pair among the paths with demand, and saves the
+// choice if it is the best. Pair after pair takes the path of minimum cost, while later pairs
+// still split their demand.
 func (x *equilibration) roundToPaths(s *pathAssignmentSearch) {
 	copy(s.load, x.load)
 	beta, maxLoad := roundingExponent/x.maxDemand, maxOf(x.load)
@@ -316,6 +348,7 @@ func (x *equilibration) roundToPaths(s *pathAssignmentSearch) {
 				s.load[o] -= x.amount[k] * x.in.perUnit(o)
 			}
 		}
+
 		best, minCost := int32(-1), math.Inf(1)
 		for k := x.candidates.first[i]; k >= 0; k = x.candidates.next[k] {
 			if x.amount[k] == 0 {
@@ -329,16 +362,18 @@ func (x *equilibration) roundToPaths(s *pathAssignmentSearch) {
 				best, minCost = k, sum
 			}
 		}
+
 		s.path[i] = s.candidates.find(int32(i), x.candidates.pathSteps(best))
 		for _, o := range x.candidates.pathOrbits(best) {
 			s.load[o] += x.in.demand[i] * x.in.perUnit(o)
 		}
 	}
+
 	s.recount()
 	s.saveBest()
 }
 
-// addUsedPaths adds the paths that carry some demand to choices.
+// addUsedPaths adds the paths with demand to candidates.
 func (x *equilibration) addUsedPaths(candidates *candidatePaths) {
 	for i := range x.candidates.first {
 		for k := x.candidates.first[i]; k >= 0; k = x.candidates.next[k] {

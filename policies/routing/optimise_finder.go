@@ -5,22 +5,24 @@ import (
 	"sim/policies/graph"
 )
 
-// pathFinder finds shortest paths of pairs, source by source: those of all nodes at once, or where a large graph has few
-// pairs a source one by one.
+// pathFinder finds shortest paths of pairs, source by source. It computes the tree of a source
+// once, or on large graphs with few pairs per source a bidirectional search per pair.
 type pathFinder struct {
 	in          *routeInstance
-	tree        *stateTree
-	between     *graph.BidirectionalSearch // nil on small graphs
+	tree        *stateTree                 // tree of the current source
+	between     *graph.BidirectionalSearch // search per pair; nil on small graphs
 	length      []float64
-	isPairwise  bool // pairs of the present source are searched one by one
-	endState    int32
-	arcs        []int32
-	arcsScanned int // arcs that were looked at, about
+	isPairwise  bool    // pairs of the current source are searched one by one
+	endState    int32   // state at which the last path found ends
+	arcs        []int32 // scratch: the last path
+	arcsScanned int     // approximate work so far
 }
 
-// maxPairwisePairs is the pairs of a source times states of a node, at most, that are searched one by one.
+// maxPairwisePairs is the maximum of pairs per source, times states per node, that are searched
+// one by one.
 const maxPairwisePairs = 16
 
+// newPathFinder returns a finder for paths of w.
 func newPathFinder(in *routeInstance, w *stateGraph) *pathFinder {
 	f := &pathFinder{in: in, tree: newStateTree(w)}
 	if in.searchArcs(w) > largeGraphArcs {
@@ -29,7 +31,7 @@ func newPathFinder(in *routeInstance, w *stateGraph) *pathFinder {
 	return f
 }
 
-// startSource begins with the pairs of in.sources[s] by lengths, which hops says to be all 1.
+// startSource starts the pairs of in.sources[s]. hops means that all lengths are 1.
 func (f *pathFinder) startSource(s int, length []float64, hops bool) {
 	f.length = length
 	f.isPairwise = f.between != nil && int(f.in.firstPair[s+1]-f.in.firstPair[s])*f.tree.w.states <= maxPairwisePairs
@@ -44,7 +46,8 @@ func (f *pathFinder) startSource(s int, length []float64, hops bool) {
 	f.arcsScanned += len(f.tree.To)
 }
 
-// findPath returns the length of the shortest path of a pair of the source; limit or more where none is shorter.
+// findPath returns the length of the shortest path of a pair of the current source; at least
+// limit if no path is shorter.
 func (f *pathFinder) findPath(pair int32, limit float64) float64 {
 	p, states := f.in.pairs[pair], int32(f.tree.w.states)
 	if f.isPairwise {
@@ -58,7 +61,8 @@ func (f *pathFinder) findPath(pair int32, limit float64) float64 {
 	return f.tree.Dist[f.endState]
 }
 
-// addPath gives a pair the path that was found for it, shorter than the limit, and returns its number.
+// addPath adds the path of the last findPath, which must have been shorter than its limit, to the
+// candidates of a pair and returns its index.
 func (f *pathFinder) addPath(candidates *candidatePaths, pair int32) int32 {
 	if f.isPairwise {
 		f.arcs = f.between.Path(f.arcs[:0])
@@ -68,7 +72,7 @@ func (f *pathFinder) addPath(candidates *candidatePaths, pair int32) int32 {
 	return f.tree.w.addPath(candidates, pair, f.arcs)
 }
 
-// addPath gives a pair the path of some arcs.
+// addPath adds a path to the candidates of a pair and returns its index.
 func (w *stateGraph) addPath(candidates *candidatePaths, pair int32, arcs []int32) int32 {
 	for _, k := range arcs {
 		candidates.orbits, candidates.steps = append(candidates.orbits, w.Class[k]), append(candidates.steps, w.steps[k])
@@ -76,7 +80,8 @@ func (w *stateGraph) addPath(candidates *candidatePaths, pair int32, arcs []int3
 	return candidates.add(pair)
 }
 
-// follow appends the arcs of a path from a node whose ports are those of steps; nil where rules of channels forbid it.
+// follow appends the arcs of the path from a node with the ports of steps; nil if the channel
+// rule does not allow it.
 func (w *stateGraph) follow(node int32, steps []engine.Step, into []int32) []int32 {
 	state := node * int32(w.states)
 	for _, s := range steps {

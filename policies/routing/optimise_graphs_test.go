@@ -14,15 +14,15 @@ import (
 	"sim/fabric/torus"
 )
 
-// large has all graphs count as large until a test ends.
+// large makes all graphs count as large until the test ends.
 func large(t interface{ Cleanup(func()) }) {
 	was := largeGraphArcs
 	largeGraphArcs = 0
 	t.Cleanup(func() { largeGraphArcs = was })
 }
 
-// TestLargeGraphs: searches for large graphs find loads and bounds on smaller ones that those for these do, too, and
-// paths that cannot deadlock.
+// TestLargeGraphs verifies that the search for large graphs finds the loads and bounds of the
+// ordinary search on smaller graphs, with paths free of deadlock.
 func TestLargeGraphs(t *testing.T) {
 	for _, n := range []int32{24, 60, 128} {
 		p := randomGraph(n, 0, 2)
@@ -47,7 +47,8 @@ func TestLargeGraphs(t *testing.T) {
 	}
 }
 
-// TestParts: what lengths of which many are 0 prove is the same whether nodes count as one or not.
+// TestParts verifies that lengths with many zeros prove the same bound with and without
+// contraction.
 func TestParts(t *testing.T) {
 	parts, all := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -86,7 +87,8 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestHalves: halves of a torus prove what is sent from one to the other over the links between them.
+// TestHalves verifies that cuts across half a torus prove the load of the traffic between the
+// halves.
 func TestHalves(t *testing.T) {
 	p := weigh(must(t, torus.Faults{}, "", 4, 5, 2), 0, 2)
 	in, err := newRouteInstance(p, p.Symmetry(1))
@@ -118,7 +120,8 @@ func TestHalves(t *testing.T) {
 	}
 }
 
-// TestLister: routes that are listed once for pairs that translations take into each other are those of each pair.
+// TestLister verifies that paths listed once per class of translations equal the paths of each
+// pair.
 func TestLister(t *testing.T) {
 	for _, faults := range []torus.Faults{{}, {Switches: []torus.Switch{{Dim: 0, Index: 3}}}} {
 		p := must(t, faults, "", 4, 4, 8)

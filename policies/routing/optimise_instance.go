@@ -7,29 +7,31 @@ import (
 	"sim/policies/graph"
 )
 
-// routeInstance is a problem as the route optimiser sees it: one pair of nodes of each class of flows, and links by orbit.
-// As translations take the flows of a class into each other, all links of an orbit carry the same: what the paths of
-// one flow of each class lay on the orbit.
+// routeInstance is a problem in the form that the optimiser uses: one pair of nodes per class of
+// flows, and link orbits instead of links. Translations map the flows of a class to each other,
+// so all links of an orbit have the same load. It is the number of times that the paths of one
+// flow per class cross the orbit.
 type routeInstance struct {
 	*adjacency
-	symmetry    *Symmetry // nil on other graphs than tori
-	numOrbits   int       // of links
-	orbit       []int32   // by node and port; -1 where there is no link that may be taken
-	rateKind    []int32   // by orbit: which of the rates it has
-	loadPerUnit []float64 // by kind: what a unit of demand adds to loads; nil where rates are equal
-	isAllToAll  bool      // every node sends one unit to every other
-	isUniform   bool      // and all nodes are identical as built
+	symmetry    *Symmetry // nil on graphs that are not tori
+	numOrbits   int       // number of link orbits
+	orbit       []int32   // link orbit, indexed by node*degree+port; -1 if there is no usable link
+	rateKind    []int32   // index in loadPerUnit, indexed by orbit
+	loadPerUnit []float64 // load that one unit of demand adds to a link of each rate; nil if rates are equal
+	isAllToAll  bool      // the demand is uniform all-to-all
+	isUniform   bool      // isAllToAll, and all nodes of the fault-free network are identical
 
-	pairs           []engine.Flow // by class that has flows
-	class           []int32       // by pair: its class of symmetry, or flow
-	demand          []float64     // by pair
+	// Pairs are sorted by source. The pairs of sources[i] are firstPair[i] up to firstPair[i+1].
+	pairs           []engine.Flow // one per class with flows
+	class           []int32       // class of the symmetry, or flow, indexed by pair
+	demand          []float64     // indexed by pair
 	hasWholeDemands bool          // all demands are whole numbers
-	isNeighbour     []bool        // by pair: its nodes are neighbours in the network as built
-	sources         []int32       // of pairs
-	firstPair       []int32       // pairs of sources[i] are first[i]..first[i+1]-1
+	isNeighbour     []bool        // the nodes are adjacent in the fault-free network, indexed by pair
+	sources         []int32       // sources of pairs
+	firstPair       []int32
 }
 
-// newRouteInstance describes a problem. Flows from a node to itself are left out.
+// newRouteInstance describes a problem. It excludes flows from a node to itself.
 func newRouteInstance(p *Problem, y *Symmetry) (*routeInstance, error) {
 	g, err := newAdjacency(p)
 	if err != nil {
@@ -40,7 +42,9 @@ func newRouteInstance(p *Problem, y *Symmetry) (*routeInstance, error) {
 	in.classifyRates(p)
 	in.isAllToAll = p.Uniform()
 	in.isUniform = in.isAllToAll && y != nil && y.Torus.Symmetric() && in.loadPerUnit == nil
-	if y != nil && len(y.Sources) < g.nodes { // then every node sends one unit to every other
+
+	// The pairs: one flow per class, or all flows sorted by source.
+	if y != nil && len(y.Sources) < g.nodes { // only uniform all-to-all has symmetry
 		for s, src := range y.Sources {
 			for dst := range int32(g.nodes) {
 				if src != dst {
@@ -67,9 +71,13 @@ func newRouteInstance(p *Problem, y *Symmetry) (*routeInstance, error) {
 			in.hasWholeDemands = in.hasWholeDemands && w == float64(int64(w))
 		}
 	}
+
 	in.hasWholeDemands = in.hasWholeDemands && in.loadPerUnit == nil
+
+	// Group the pairs by source, and find neighbours among them. Links that are down count as
+	// well.
 	in.isNeighbour = make([]bool, len(in.pairs))
-	next := slices.Repeat([]int32{-1}, in.nodes) // by node: the last source that it is a neighbour of
+	next := slices.Repeat([]int32{-1}, in.nodes) // the last source that the node is adjacent to, indexed by node
 	for i, f := range in.pairs {
 		if i == 0 || f.Src != in.pairs[i-1].Src {
 			in.sources = append(in.sources, f.Src)
@@ -82,11 +90,12 @@ func newRouteInstance(p *Problem, y *Symmetry) (*routeInstance, error) {
 		}
 		in.isNeighbour[i] = next[f.Dst] == f.Src
 	}
+
 	in.firstPair = append(in.firstPair, int32(len(in.pairs)))
 	return in, nil
 }
 
-// classOf returns the class of a flow, by its number where flows are not all.
+// classOf returns the class of flow i: the index itself unless the demand is all-to-all.
 func (in *routeInstance) classOf(i int32, f engine.Flow) int32 {
 	switch {
 	case !in.isAllToAll:
@@ -108,7 +117,7 @@ func (in *routeInstance) classes(p *Problem) int {
 	return in.nodes * in.nodes
 }
 
-// numberOrbits numbers the orbits of live links.
+// numberOrbits numbers the orbits of live links in order of their first link.
 func (in *routeInstance) numberOrbits(p *Problem) {
 	orbit := slices.Repeat([]int32{-1}, len(in.link))
 	for k, l := range in.link {
@@ -128,16 +137,16 @@ func (in *routeInstance) numberOrbits(p *Problem) {
 	}
 }
 
-// stateGraph is a graph of states on which paths are searched: a node and what rule of channels allows there next.
-// Paths begin in state 0 of their source and end in any of their destination. Arcs are of the class of their links'
-// orbit.
+// stateGraph is a graph in which paths are searched. A state is a node with a phase of the
+// channel rule that restricts the next hops. Paths start in state 0 of their source and end in
+// any state of their destination. The class of an arc is the orbit of its link.
 type stateGraph struct {
 	graph.Digraph
-	states int           // states of a node, which are node*states and on
-	steps  []engine.Step // by arc
+	states int           // states per node; node a has a*states up to (a+1)*states
+	steps  []engine.Step // indexed by arc
 }
 
-// unrestricted is the state graph of any paths at all, all hops on channel 0.
+// unrestricted returns the state graph of all paths, with all hops on channel 0.
 func (in *routeInstance) unrestricted() *stateGraph {
 	w := &stateGraph{Digraph: *in.out, states: 1}
 	w.Class = make([]int32, len(w.To))
@@ -148,18 +157,19 @@ func (in *routeInstance) unrestricted() *stateGraph {
 	return w
 }
 
-// stateTree is the shortest paths from a node by lengths of orbits.
+// stateTree holds the shortest paths from a node, with lengths per orbit.
 type stateTree struct {
 	*graph.Tree
 	w *stateGraph
 }
 
+// newStateTree returns an empty tree over a state graph.
 func newStateTree(w *stateGraph) *stateTree { return &stateTree{graph.NewTree(&w.Digraph), w} }
 
 // grow finds the shortest paths from a node.
 func (t *stateTree) grow(node int32, length []float64) { t.Grow(node*int32(t.w.states), length) }
 
-// nearestState returns the state of a node that is nearest, -1 where none is reached.
+// nearestState returns the state of a node with the shortest distance; -1 if none is reachable.
 func (t *stateTree) nearestState(node int32) int32 {
 	best := int32(-1)
 	for s := node * int32(t.w.states); s < (node+1)*int32(t.w.states); s++ {

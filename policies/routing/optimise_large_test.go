@@ -12,7 +12,7 @@ import (
 	"sim/engine/packet"
 )
 
-// digraph returns a network of links of one channel, and flows between nodes.
+// digraph returns a network of links with one channel, and flows between nodes.
 func digraph(nodes int32, rate func(k int) float64, links, flows [][2]int32) *Problem {
 	p := &Problem{Network: &engine.Network{Nodes: nodes}}
 	for k, l := range links {
@@ -26,9 +26,9 @@ func digraph(nodes int32, rate func(k int) float64, links, flows [][2]int32) *Pr
 
 func alikeRate(int) float64 { return 1e9 }
 
-// TestOptimisedDirected: on a ring of links of one way and one channel no paths of an order of the nodes join all
-// pairs; the paths there are are taken, and said to deadlock. What is not joined at all is still refused, by that
-// reason.
+// TestOptimisedDirected verifies a directed ring with one channel. Its up*/down* paths do not join
+// all pairs. The chosen paths may deadlock, and the label says so. Pairs without any path are still
+// rejected with their reason.
 func TestOptimisedDirected(t *testing.T) {
 	const n = 7
 	var links, flows [][2]int32
@@ -60,10 +60,10 @@ func TestOptimisedDirected(t *testing.T) {
 	}
 }
 
-// TestOptimisedCapDefault: where rates differ neighbours' units have no cap unless one is asked for: the slow link of
-// the nodes' own is left alone, at three units on a fast one.
+// TestOptimisedCapDefault verifies that neighbour traffic has no cap by default if rates differ.
+// Slow direct links are then avoided in favour of three units on a fast one.
 func TestOptimisedCapDefault(t *testing.T) {
-	// 0 sends to 1, 2 and 3, over slow links of its own or all by way of 1, a fast one
+	// Node 0 sends to 1, 2 and 3, over slow direct links or via node 1 over a fast link.
 	links := [][2]int32{{0, 1}, {0, 2}, {0, 3}, {1, 2}, {1, 3}, {1, 0}, {2, 0}, {3, 0}}
 	rate := func(k int) float64 {
 		if k == 1 || k == 2 {
@@ -86,7 +86,7 @@ func TestOptimisedCapDefault(t *testing.T) {
 	}
 }
 
-// TestBreadth: breadth-first trees have the lengths of others whose links are all 1.
+// TestBreadth compares breadth-first trees with shortest-path trees for links of length 1.
 func TestBreadth(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.Int32Range(2, 12).Draw(t, "nodes")
@@ -113,7 +113,7 @@ func TestBreadth(t *testing.T) {
 	})
 }
 
-// counted is a context that ends once it was asked so many times.
+// counted is a context that ends after a number of calls of Err.
 type counted struct {
 	context.Context
 	left int
@@ -126,8 +126,8 @@ func (c *counted) Err() error {
 	return nil
 }
 
-// TestOptimisedTree: on a tree, where pairs have one path each, the first bound is met and nothing searched: not a
-// round a source. Ends of a context are heard between sources.
+// TestOptimisedTree verifies that nothing is searched on a tree, where pairs have one path each:
+// the first bound is met. The end of a context is noticed between sources.
 func TestOptimisedTree(t *testing.T) {
 	const n = 300
 	var links, flows [][2]int32
@@ -155,7 +155,7 @@ func TestOptimisedTree(t *testing.T) {
 	}
 }
 
-// TestLongPaths: paths of many hops take their length off the budget.
+// TestLongPaths verifies that long paths use the budget in proportion to their length.
 func TestLongPaths(t *testing.T) {
 	c := newCandidatePaths(2)
 	for _, n := range []int{15, 250} {

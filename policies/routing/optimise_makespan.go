@@ -10,43 +10,45 @@ import (
 	"sim/engine/flow"
 )
 
-// Where transfers wait for each other the load of the most loaded link, summed up over all of them, says little: what
-// counts is which transfers meet on a link while others wait for them. What follows simulates Problem.Graph as fluid,
-// and moves the pairs that its critical path has to share links with.
-
-// graphFinish is what choices are compared by: when the graph ends, and of equal ones when its tasks do.
+// graphFinish is the value of an assignment in makespanSearch. Assignments are compared by the
+// makespan first, and then by the ends of all tasks.
+//
+// If transfers depend on each other, the maximum load over all of them has little meaning. It
+// matters which transfers share a link while others wait for them. The search therefore simulates
+// Problem.Graph in the fluid model, and moves pairs that share links with the critical path.
 type graphFinish struct {
 	makespan engine.Time
-	lateness float64 // of all tasks' ends a power that makes late ones count
+	lateness float64 // sum of (end/scale)^latenessPower over all tasks
 }
 
-// latenessPower is that power: of ends that are 1 % apart the later one counts nearly twice.
+// latenessPower weights late ends: an end that is 1 % later counts nearly twice.
 const latenessPower = 64
 
+// isBetter reports whether e is earlier than f.
 func (e graphFinish) isBetter(f graphFinish) bool {
 	return e.makespan < f.makespan || e.makespan == f.makespan && e.lateness < f.lateness*(1-roundingTol)
 }
 
-// makespanSearch is a search for a choice under which the graph ends early.
+// makespanSearch is a local search for an assignment with a small makespan of Problem.Graph.
 type makespanSearch struct {
 	r          *optimiser
-	choice     *routeChoice
-	assignment *pathAssignmentSearch
-	pair       []int32 // by task: the pair whose path it takes; -1 where it takes none
-	link       []int32 // by orbit
-	uses       engine.Routes
-	best       graphFinish
-	current    graphFinish
-	trace      *engine.Trace // what it is of
+	choice     *routeChoice          // improved by the search
+	assignment *pathAssignmentSearch // choice.s, which holds the present assignment
+	pair       []int32               // pair whose path a task takes, indexed by task; -1 if it takes none
+	link       []int32               // indexed by orbit; every orbit is one link
+	uses       engine.Routes         // links of each task under the present assignment
+	best       graphFinish           // of the best assignment
+	current    graphFinish           // of the present assignment
+	trace      *engine.Trace         // simulation that gave current
 
-	scale float64 // of the powers of ends
+	scale float64 // scale of the ends in graphFinish.lateness
 }
 
-// evaluationsPerTask is what simulating a task takes off the budget, in paths that are weighed.
+// evaluationsPerTask is the budget that the simulation of a task uses, in path evaluations.
 const evaluationsPerTask = 8
 
-// shortenMakespan goes on from the choice found, and from what wild-first routing takes, to one under which the graph
-// ends early. It takes what another router chooses if the graph ends first under that.
+// shortenMakespan searches for the assignment with the smallest makespan, starting from the best
+// choice, from wild-first routing, and from all other routers free of deadlock.
 func (r *optimiser) shortenMakespan(ctx context.Context) error {
 	if err := r.setMakespanBounds(ctx); err != nil {
 		return err
@@ -59,6 +61,8 @@ func (r *optimiser) shortenMakespan(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+
+	// Search from each start; all starts are compared on one scale.
 	var best *makespanSearch
 	for _, f := range append([]*routeChoice{r.best, wild}, others...) {
 		if f == nil || f.s.bestExcess > r.best.s.bestExcess {
@@ -76,13 +80,15 @@ func (r *optimiser) shortenMakespan(ctx context.Context) error {
 			best = x
 		}
 	}
+
 	r.best = best.choice
 	return nil
 }
 
-// search moves pairs one by one until no move helps, and does so again from choices in which each pair takes one of its
-// paths of the fewest hops at random, and then from the best choice with some pair elsewhere, until a bound is met or
-// the budget is spent (iterated local search: Lourenco, Martin and Stuetzle, Handbook of Metaheuristics, 2003).
+// search is an iterated local search (Lourenco, Martin and Stuetzle, Handbook of Metaheuristics,
+// 2003). It moves pairs one by one until no move helps. It restarts from random assignments of
+// paths with the minimum number of hops, and then from the best assignment with one pair moved.
+// It ends when the bound is met or the budget is spent.
 func (x *makespanSearch) search(ctx context.Context, budget int64) error {
 	r, s := x.r, x.assignment
 	s.budget = budget
@@ -103,9 +109,13 @@ func (x *makespanSearch) search(ctx context.Context, budget int64) error {
 				s.best = append(s.best[:0], s.path...)
 			}
 		}
+
 		if s.budget <= 0 || x.meetsBound(x.best) {
 			break
 		}
+
+		// Next start: random shortest paths at first, then the best assignment with one pair
+		// moved.
 		if k < randomStarts {
 			for i := range s.path {
 				s.path[i] = x.drawMinHopPath(int32(i))
@@ -113,23 +123,28 @@ func (x *makespanSearch) search(ctx context.Context, budget int64) error {
 			s.recount()
 			continue
 		}
+
 		x.current, x.trace = x.best, bestTrace
 		s.restoreBest()
 		if !x.perturb() {
 			break
 		}
 	}
+
 	s.restoreBest()
 	s.bestLoad, s.bestExcess = math.Inf(1), math.Inf(1)
 	s.saveBest()
 	return nil
 }
 
-// wildFirstChoice returns what wild-first routing takes by itself; nil where it does not serve the fabric, or may deadlock.
+// wildFirstChoice returns the assignment of WildRule.Route; nil if it does not serve the fabric
+// or may deadlock.
 func (r *optimiser) wildFirstChoice() (*routeChoice, error) {
 	if r.symmetry == nil {
 		return nil, nil
 	}
+
+	// rules has the candidates of the search, picks the selection of WildRule.Route.
 	rules, err := NewCandidates(r.problem, r.wild)
 	if err != nil {
 		return nil, err
@@ -162,6 +177,7 @@ func (r *optimiser) wildFirstChoice() (*routeChoice, error) {
 		s.path[i] = c.add(int32(i))
 		s.addLoad(int32(i), s.path[i], 1)
 	}
+
 	s.saveBest()
 	choice := &routeChoice{in, s, rules}
 	if !r.isSafe(choice) {
@@ -170,10 +186,11 @@ func (r *optimiser) wildFirstChoice() (*routeChoice, error) {
 	return choice, nil
 }
 
-// randomStarts is how many choices of paths of the fewest hops are drawn to begin from.
+// randomStarts is the number of random assignments to start from.
 const randomStarts = 8
 
-// isSafe reports whether the present choice of a search cannot deadlock, or was not to.
+// isSafe reports whether the present assignment of a choice is free of deadlock, or was allowed
+// to deadlock.
 func (r *optimiser) isSafe(f *routeChoice) bool {
 	if f.rules == nil || f.rules.isDeadlockFree() {
 		return true
@@ -184,35 +201,41 @@ func (r *optimiser) isSafe(f *routeChoice) bool {
 	return a.topologicalOrder() != nil
 }
 
-// newMakespanSearch is to go on from a choice; its endings compare with those of other, if not nil.
+// newMakespanSearch returns a search that starts from a choice. If other is not nil, both have
+// the same scale.
 func newMakespanSearch(r *optimiser, f *routeChoice, other *makespanSearch) *makespanSearch {
 	g, in := r.problem.Graph, f.in
 	x := &makespanSearch{r: r, choice: f, assignment: f.s, pair: make([]int32, len(g.Tasks)), link: make([]int32, in.numOrbits)}
 	if other != nil {
 		x.scale = other.scale
 	}
+
+	// Each orbit is one link, since problems with a graph have no symmetry.
 	for k, o := range in.orbit {
 		if o >= 0 {
 			x.link[o] = in.link[k]
 		}
 	}
+
 	pairOf := make(map[engine.Flow]int32, len(in.pairs))
 	for i, f := range in.pairs {
 		if _, ok := pairOf[f]; !ok {
 			pairOf[f] = int32(i)
 		}
 	}
+
 	for i, t := range g.Tasks {
 		x.pair[i] = -1
 		if k, ok := pairOf[engine.Flow{Src: t.Src, Dst: t.Dst}]; ok && t.Kind == engine.Transfer && r.problem.pinned(i) < 0 {
 			x.pair[i] = k
 		}
 	}
+
 	x.uses.Start = make([]int32, len(g.Tasks)+1)
 	return x
 }
 
-// drawMinHopPath draws one of a pair's routes of the fewest hops.
+// drawMinHopPath draws one of a pair's paths with the minimum number of hops.
 func (x *makespanSearch) drawMinHopPath(pair int32) int32 {
 	c := x.assignment.candidates
 	path, hops, n := c.first[pair], math.MaxInt, 0
@@ -226,10 +249,11 @@ func (x *makespanSearch) drawMinHopPath(pair int32) int32 {
 			}
 		}
 	}
+
 	return path
 }
 
-// simulate simulates the graph under the present choice.
+// simulate simulates the graph under the present assignment.
 func (x *makespanSearch) simulate(ctx context.Context) (graphFinish, *engine.Trace, error) {
 	g, s := x.r.problem.Graph, x.assignment
 	x.uses.Uses = x.uses.Uses[:0]
@@ -243,6 +267,7 @@ func (x *makespanSearch) simulate(ctx context.Context) (graphFinish, *engine.Tra
 		}
 		x.uses.Start[i+1] = int32(len(x.uses.Uses))
 	}
+
 	s.budget -= evaluationsPerTask * int64(len(g.Tasks))
 	t, err := flow.Run(ctx, g, x.r.problem.Network, &x.uses, flow.Options{})
 	if err != nil {
@@ -258,12 +283,12 @@ func (x *makespanSearch) simulate(ctx context.Context) (graphFinish, *engine.Tra
 	return e, t, nil
 }
 
-// meetsBound reports whether no choice ends earlier.
+// meetsBound reports whether no assignment can end earlier.
 func (x *makespanSearch) meetsBound(e graphFinish) bool {
 	return float64(e.makespan) <= float64(x.r.makespanBound)*(1+roundingTol)
 }
 
-// descend moves pairs one by one, those first that the critical path waits for, until no move helps.
+// descend moves pairs one by one until no move helps.
 func (x *makespanSearch) descend(ctx context.Context) error {
 	for better := true; better && x.assignment.budget > 0 && !x.meetsBound(x.current); {
 		var err error
@@ -274,7 +299,8 @@ func (x *makespanSearch) descend(ctx context.Context) error {
 	return nil
 }
 
-// perturb leads one of the pairs that the critical path waits for by any other path; false where none has one.
+// perturb moves one pair of the critical path, or one that shares a link with it, to a random
+// other path. It returns false if no pair has one.
 func (x *makespanSearch) perturb() bool {
 	all := x.criticalPairs()
 	x.assignment.rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
@@ -290,10 +316,10 @@ func (x *makespanSearch) perturb() bool {
 	return false
 }
 
-// maxAlternatives is how many other routes of a pair are tried.
+// maxAlternatives is the number of other paths of a pair that improve tries.
 const maxAlternatives = 6
 
-// improve makes the first move that helps; false where there is none.
+// improve makes the first move that helps, and returns false if no move helps.
 func (x *makespanSearch) improve(ctx context.Context) (bool, error) {
 	s := x.assignment
 	for _, i := range x.criticalPairs() {
@@ -314,10 +340,11 @@ func (x *makespanSearch) improve(ctx context.Context) (bool, error) {
 			x.setPath(i, old)
 		}
 	}
+
 	return false, nil
 }
 
-// setPath leads a pair by another path.
+// setPath moves a pair to another path.
 func (x *makespanSearch) setPath(pair, path int32) {
 	s := x.assignment
 	s.addLoad(pair, s.path[pair], -1)
@@ -325,12 +352,16 @@ func (x *makespanSearch) setPath(pair, path int32) {
 	s.addLoad(pair, path, 1)
 }
 
-// criticalPairs returns the pairs whose transfers on the critical path are slowed down, those first that lose most, each
-// followed by the pairs that share links with it.
+// criticalPairs returns the pairs whose transfers on the critical path are slowed down by others,
+// by falling delay. Each is followed by the pairs that share links with it.
 func (x *makespanSearch) criticalPairs() []int32 {
 	s, g, n := x.assignment, x.r.problem.Graph, x.r.problem.Network
+
+	// Pairs of delayed transfers on the critical path.
 	delay := make([]float64, len(s.path))
 	var slow []int32
+
+	// Delay: the duration of a transfer minus its duration alone on its path.
 	for _, id := range x.trace.CriticalPath(g) {
 		k := x.pair[id]
 		if k < 0 {
@@ -348,13 +379,17 @@ func (x *makespanSearch) criticalPairs() []int32 {
 			delay[k] += excess
 		}
 	}
+
 	slices.SortStableFunc(slow, func(a, b int32) int { return cmp.Compare(delay[b], delay[a]) })
-	pairsOn := make([][]int32, len(s.load))
+
+	// Append the pairs that share links with them.
+	pairsOn := make([][]int32, len(s.load)) // pairs over an orbit
 	for i, k := range s.path {
 		for _, o := range s.candidates.pathOrbits(k) {
 			pairsOn[o] = append(pairsOn[o], int32(i))
 		}
 	}
+
 	var all []int32
 	listed := make([]bool, len(s.path))
 	list := func(k int32) {
@@ -363,6 +398,7 @@ func (x *makespanSearch) criticalPairs() []int32 {
 			all = append(all, k)
 		}
 	}
+
 	for _, k := range slow {
 		list(k)
 		for _, o := range s.candidates.pathOrbits(s.path[k]) {
@@ -371,15 +407,18 @@ func (x *makespanSearch) criticalPairs() []int32 {
 			}
 		}
 	}
+
 	return all
 }
 
-// alternatives returns up to so many paths that a pair could take in place of its own, those over the least loaded links
-// first.
+// alternatives returns at most limit other paths of a pair that respect the neighbours' cap, by
+// rising load of their links.
 func (x *makespanSearch) alternatives(pair int32, limit int) []int32 {
 	s := x.assignment
 	old := s.path[pair]
 	s.addLoad(pair, old, -1)
+
+	// The other paths, with the sum of the loads of their links.
 	type other struct {
 		path int32
 		cost float64
@@ -399,6 +438,7 @@ func (x *makespanSearch) alternatives(pair int32, limit int) []int32 {
 			all = append(all, o)
 		}
 	}
+
 	s.addLoad(pair, old, 1)
 	slices.SortStableFunc(all, func(a, b other) int { return cmp.Compare(a.cost, b.cost) })
 	var out []int32
@@ -408,8 +448,8 @@ func (x *makespanSearch) alternatives(pair int32, limit int) []int32 {
 	return out
 }
 
-// setMakespanBounds finds what no paths undercut: what Problem.Least finds, also by the lengths that proved most of the loads, and
-// what the most loaded link takes to carry all.
+// setMakespanBounds sets the lower bounds on the end of the graph: Problem.MakespanBound with the
+// lengths that proved the load bounds, and the time that the bottleneck needs for all transfers.
 func (r *optimiser) setMakespanBounds(ctx context.Context) error {
 	lengths := [][]float64{r.dual.length}
 	if r.spread != nil {
@@ -417,6 +457,8 @@ func (r *optimiser) setMakespanBounds(ctx context.Context) error {
 	}
 	lengths = slices.DeleteFunc(lengths, func(l []float64) bool { return maxOf(l) == 0 })
 	in := r.in
+
+	// Bounds by machine scheduling.
 	bound, err := in.makespanBound(ctx, r.problem, false, lengths...)
 	if err != nil {
 		return err
@@ -424,18 +466,22 @@ func (r *optimiser) setMakespanBounds(ctx context.Context) error {
 	if r.makespanBoundSplit, err = in.makespanBound(ctx, r.problem, true, lengths...); err != nil {
 		return err
 	}
+
+	// The busy time of the bottleneck: its load bound times the minimum bytes per unit of demand.
 	bytes := make(map[engine.Flow]int64, len(in.pairs))
 	for i, t := range r.problem.Graph.Tasks {
 		if r.problem.pinned(i) < 0 {
 			bytes[engine.Flow{Src: t.Src, Dst: t.Dst}] += t.Bytes
 		}
 	}
-	unit := math.Inf(1) // bytes of a unit of demand, at least
+
+	unit := math.Inf(1) // minimum bytes per unit of demand
 	for i, f := range in.pairs {
 		if d := in.demand[i]; d > 0 {
 			unit = min(unit, float64(bytes[f])/d)
 		}
 	}
+
 	busy, rate := 0.0, r.problem.maxRate()
 	if in.loadPerUnit != nil {
 		rate = r.problem.referenceRate()

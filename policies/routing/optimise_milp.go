@@ -12,18 +12,20 @@ import (
 	"sim/policies/milp"
 )
 
-// maxBinaries is the largest model that a solver is given.
+// maxBinaries limits the columns of a model that is given to a solver.
 const maxBinaries = 1 << 20
 
-// solveMILP has a MILP solver choose among the paths that the best choice was found among, one a pair, such that the most
-// loaded orbit of links carries least, from the best choice on: the paper's integer program (Zu et al., Sec. 4.3) with
-// single paths, on classes of pairs and orbits of links.
+// solveMILP lets a MILP solver choose one candidate path per pair such that the maximum orbit
+// load is minimal. It starts from the best choice. The model is the integer program of Zu et al.,
+// Sec. 4.3, with single paths, classes of pairs, and orbits of links.
 func (r *optimiser) solveMILP(ctx context.Context) error {
 	in, s := r.best.in, r.best.s
 	m, column := r.milpModel()
 	if len(m.Columns) > maxBinaries {
-		return fmt.Errorf("routing: %d paths to choose from are too many for a MILP; want at most %d", len(m.Columns), maxBinaries)
+		return fmt.Errorf("routing: the MILP has %d paths; want at most %d", len(m.Columns), maxBinaries)
 	}
+
+	// The best choice as a point to start from.
 	start := make([]float64, len(m.Columns))
 	start[0] = s.bestLoad
 	for _, w := range s.best {
@@ -31,7 +33,8 @@ func (r *optimiser) solveMILP(ctx context.Context) error {
 			start[column[w]] = 1
 		}
 	}
-	limit := time.Duration((r.TimeLimit + engine.Nanosecond - 1) / engine.Nanosecond) // less than a nanosecond is one
+
+	limit := time.Duration((r.TimeLimit + engine.Nanosecond - 1) / engine.Nanosecond) // rounded up, as 0 means no limit
 	o := milp.Options{Solver: strings.TrimPrefix(r.Solver, "auto"), TimeLimit: limit, Seed: r.seed & (1<<31 - 1), Start: start}
 	if in.hasWholeDemands {
 		o.AbsGap = 0.999 // loads are whole numbers
@@ -40,6 +43,8 @@ func (r *optimiser) solveMILP(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+
+	// Take over the solver's choice if it is better.
 	if solution.Values != nil {
 		s.path = append(s.path[:0], s.best...)
 		for i := range s.path {
@@ -52,9 +57,12 @@ func (r *optimiser) solveMILP(ctx context.Context) error {
 		s.recount()
 		s.saveBest()
 	}
+
 	if solution.Status == milp.Infeasible {
-		return fmt.Errorf("routing: %s finds no choice of routes, of which one is known", solution.Solver)
+		return fmt.Errorf("routing: %s reports an infeasible model, but a choice of paths is known", solution.Solver)
 	}
+
+	// With whole loads, the bound can be rounded up.
 	bound := solution.Bound
 	if in.hasWholeDemands {
 		bound = math.Ceil(solution.Bound - nearSolved)
@@ -67,19 +75,23 @@ func (r *optimiser) solveMILP(ctx context.Context) error {
 	return nil
 }
 
-// nearSolved is how far solvers' bounds may be from the whole number that they are: ten times their tolerance.
+// nearSolved is the tolerance when a solver's bound is rounded up to a whole number: ten times
+// the solvers' own tolerance.
 const nearSolved = 1e-5
 
-// milpModel returns the program, and by path the column that takes it: the greatest load is column 0. Paths of pairs that
-// have one are constants.
+// milpModel returns the program, and for each path its column; 0 for the only path of a pair,
+// which is a constant. Column 0 is the maximum load.
 func (r *optimiser) milpModel() (*milp.Model, []int) {
 	in, s := r.best.in, r.best.s
 	m := &milp.Model{Name: "routes"}
 	m.AddColumn(milp.Column{Name: "load", Up: math.Inf(1), Cost: 1})
 	column := make([]int, len(s.candidates.next))
+
 	rows, caps := make([][]milp.Term, in.numOrbits), make([][]milp.Term, in.numOrbits)
 	fixed, neighbours := make([]float64, in.numOrbits), make([]float64, in.numOrbits)
 	var orbits []int32
+
+	// A binary column per path. Each pair takes one path; the only path of a pair adds constants.
 	for i := range in.pairs {
 		isOnly := s.candidates.next[s.candidates.first[i]] < 0
 		var selected []milp.Term
@@ -88,6 +100,7 @@ func (r *optimiser) milpModel() (*milp.Model, []int) {
 				column[k] = m.AddColumn(milp.Column{Name: fmt.Sprintf("p%d_w%d", i, k), Up: 1, Integer: true})
 				selected = append(selected, milp.Term{Column: column[k], Factor: 1})
 			}
+
 			orbits = append(orbits[:0], s.candidates.pathOrbits(k)...)
 			slices.Sort(orbits)
 			for len(orbits) > 0 {
@@ -102,6 +115,7 @@ func (r *optimiser) milpModel() (*milp.Model, []int) {
 				} else {
 					rows[o] = append(rows[o], milp.Term{Column: column[k], Factor: added})
 				}
+
 				switch {
 				case !in.isNeighbour[i] || s.neighbourCap == 0:
 				case isOnly:
@@ -111,15 +125,19 @@ func (r *optimiser) milpModel() (*milp.Model, []int) {
 				}
 			}
 		}
+
 		if !isOnly {
 			m.AddRow(fmt.Sprintf("one_p%d", i), milp.Equal, 1, selected...)
 		}
 	}
+
+	// One row per orbit for its load, and one for the neighbours' cap if it can be met.
 	for o := range rows {
 		m.AddRow(fmt.Sprintf("load_o%d", o), milp.AtMost, -fixed[o], append(rows[o], milp.Term{Column: 0, Factor: -1})...)
 		if len(caps[o]) > 0 && s.bestExcess == 0 {
 			m.AddRow(fmt.Sprintf("near_o%d", o), milp.AtMost, float64(s.neighbourCap)-neighbours[o], caps[o]...)
 		}
 	}
+
 	return m, column
 }

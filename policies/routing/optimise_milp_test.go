@@ -7,8 +7,8 @@ import (
 	"sim/policies/milp"
 )
 
-// TestOptimisedMILP: a solver finds no smaller load than the local search on twisted tori without faults, and proves
-// the same; from a bad choice it comes to the optimum.
+// TestOptimisedMILP verifies on twisted tori without faults that a solver finds no smaller load
+// than the local search and proves the same. From a bad start it reaches the optimum.
 func TestOptimisedMILP(t *testing.T) {
 	if _, _, err := milp.Find(""); err != nil {
 		t.Skip(err)

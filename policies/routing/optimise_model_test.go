@@ -8,8 +8,9 @@ import (
 	"sim/fabric/torus"
 )
 
-// TestOptimisedModel: for any choice of paths, the least load that the integer program allows is that of the most
-// loaded link, and it allows the choice exactly if no link carries more neighbours' units than it may.
+// TestOptimisedModel verifies the integer program for random choices of paths. The minimum load
+// it allows is the maximum link load. It allows a choice exactly if neighbour loads respect the
+// cap.
 func TestOptimisedModel(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 121))
 	link := torus.Faults{Links: []torus.Hop{{Node: 1, Dim: 1, Up: true}}}
@@ -36,7 +37,7 @@ func TestOptimisedModel(t *testing.T) {
 				t.Fatal(err)
 			}
 			s := newPathAssignmentSearch(in, c, 1, most, 1)
-			s.bestExcess = 0 // a choice within the limit is known
+			s.bestExcess = 0 // as if a choice within the cap were known
 			r.best = &routeChoice{in, s, rules}
 			m, column := r.milpModel()
 			if err := m.Check(); err != nil {

@@ -6,12 +6,10 @@ import (
 	"slices"
 )
 
-// Demands that take one path each cannot share links as finely as linear programs have it. What follows bounds loads by
-// that.
-
-// packingBound returns a lower bound on the load of the most loaded link that holds as every pair takes one path: of
-// the j largest demands out of a node, or into it, a link can carry but so many whole ones, so that some link carries
-// ceil(j/links) of them or more (the pigeonhole bounds of bin packing; with one demand it is the largest).
+// packingBound returns a lower bound on the maximum link load if every pair takes one path.
+// Demands then cannot share links as finely as in the linear program. Of the j largest demands
+// out of a node, or into it, some link carries ceil(j/links) or more (the pigeonhole bound of bin
+// packing; for one demand it is the demand itself).
 func (in *routeInstance) packingBound() float64 {
 	best := 0.0
 	out, into := make([][]float64, in.nodes), make([][]float64, in.nodes)
@@ -21,30 +19,34 @@ func (in *routeInstance) packingBound() float64 {
 			into[f.Dst] = append(into[f.Dst], in.demand[i])
 		}
 	}
-	outPerUnit, inPerUnit := make([][]float64, in.nodes), make([][]float64, in.nodes) // what a unit adds to each link
+
+	outPerUnit, inPerUnit := make([][]float64, in.nodes), make([][]float64, in.nodes) // load per unit of demand of each link
 	for k, o := range in.unrestricted().Class {
 		from, to := in.out.From[k], in.out.To[k]
 		outPerUnit[from], inPerUnit[to] = append(outPerUnit[from], in.perUnit(o)), append(inPerUnit[to], in.perUnit(o))
 	}
+
 	for a := range in.nodes {
 		best = max(best, binPacking(out[a], outPerUnit[a]), binPacking(into[a], inPerUnit[a]))
 	}
 	return best
 }
 
-// nodeCutBound returns a lower bound on the load of the most loaded link that holds for pairs that spread, too: what
-// leaves a node, or comes to it, over all of its links as if they were one.
+// nodeCutBound returns a lower bound on the maximum link load that also holds for split pairs:
+// the traffic out of a node, or into it, divided by the capacity of all its links.
 func (in *routeInstance) nodeCutBound() float64 {
 	out, into := make([]float64, in.nodes), make([]float64, in.nodes)
 	for i, f := range in.pairs {
 		out[f.Src] += in.demand[i]
 		into[f.Dst] += in.demand[i]
 	}
-	leave, arrive := make([]float64, in.nodes), make([]float64, in.nodes) // links, or where rates differ their rates
+
+	leave, arrive := make([]float64, in.nodes), make([]float64, in.nodes) // number of links, or their relative rates if rates differ
 	for k, o := range in.unrestricted().Class {
 		leave[in.out.From[k]] += 1 / in.perUnit(o)
 		arrive[in.out.To[k]] += 1 / in.perUnit(o)
 	}
+
 	best := 0.0
 	for a := range in.nodes {
 		if out[a] > 0 {
@@ -54,11 +56,13 @@ func (in *routeInstance) nodeCutBound() float64 {
 			best = max(best, into[a]/arrive[a])
 		}
 	}
+
 	return best
 }
 
-// binPacking returns a lower bound on the greatest load of links that whole demands are spread over, each on one;
-// perUnit is what a unit adds to a link's load.
+// binPacking returns a lower bound on the maximum load of links over which whole demands are
+// distributed. perUnit is the load that a unit of demand adds to each link. It sorts its
+// arguments.
 func binPacking(demand, perUnit []float64) float64 {
 	if len(demand) == 0 || len(perUnit) == 0 {
 		return 0
@@ -68,13 +72,13 @@ func binPacking(demand, perUnit []float64) float64 {
 	bound := 0.0
 	if perUnit[0] == perUnit[len(perUnit)-1] {
 		links := len(perUnit)
-		if links == 1 { // what follows, without its square
+		if links == 1 { // a special case without the quadratic loop
 			for _, d := range demand {
 				bound += d
 			}
 			return bound * perUnit[0]
 		}
-		for q := 0; q*links < len(demand); q++ { // of the q*links+1 largest, q+1 are together
+		for q := 0; q*links < len(demand); q++ { // of the q*links+1 largest demands, q+1 share a link
 			sum := 0.0
 			for _, d := range demand[q*links-q : q*links+1] {
 				sum += d
@@ -83,7 +87,9 @@ func binPacking(demand, perUnit []float64) float64 {
 		}
 		return bound * perUnit[0]
 	}
-	// the quickest path to place j demands of at least w: one more each time where it ends lowest
+
+	// Place j demands of at least w: each time the link with the smallest resulting load takes
+	// one more.
 	count := make([]float64, len(perUnit))
 	level := 0.0
 	for _, w := range demand {
@@ -97,15 +103,17 @@ func binPacking(demand, perUnit []float64) float64 {
 		level = max(level, count[best]*perUnit[best])
 		bound = max(bound, level*w)
 	}
+
 	return bound
 }
 
-// demandUnit returns the greatest number that all demands are multiples of, as those of messages of a few sizes are; 0 where
-// there is none but very small ones.
+// demandUnit returns the largest number that divides all demands, for example if messages have a
+// small number of sizes. It returns 0 if there is no such number above 1e-4 of the largest
+// demand.
 func (in *routeInstance) demandUnit() (unit float64) {
 	maxDemand := maxOf(in.demand)
 	for _, d := range in.demand {
-		for d > roundingTol*maxDemand { // Euclid's algorithm, on numbers that are rounded
+		for d > roundingTol*maxDemand { // Euclid's algorithm on rounded numbers
 			if d < 1e-4*maxDemand {
 				return 0
 			}
@@ -115,11 +123,12 @@ func (in *routeInstance) demandUnit() (unit float64) {
 	return unit
 }
 
-// roundingTol is how far apart numbers are that rounding may make of one.
+// roundingTol is the relative difference up to which numbers count as equal, to allow for
+// rounding errors.
 const roundingTol = 1e-9
 
-// roundUp raises a bound that holds for pairs that spread to the least load that a link can have where each takes one
-// path, all demands being multiples of a unit.
+// roundUp raises a bound for split pairs to the smallest possible load of a link if each pair
+// takes one path, when all demands are multiples of unit.
 func (in *routeInstance) roundUp(bound, unit float64) float64 {
 	if unit == 0 || bound <= 0 {
 		return bound

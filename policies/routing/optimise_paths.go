@@ -6,11 +6,15 @@ import (
 	"sim/engine"
 )
 
-// translatedPaths leads all flows by the paths of their classes. Flows of p are those of r.p, translated by a node.
+// translatedPaths returns the paths of all flows of p. The optimised problem is p translated by
+// shift (Problem.canonical).
 func (r *optimiser) translatedPaths(p *Problem, shift int32) (*engine.Paths, error) {
 	in, rules := r.best.in, r.best.rules
 	set := newPathSet(in.degree, in.link, len(p.Flows))
-	from := slices.Repeat([]int32{-1}, in.nodes) // the translation of the flows of a source to their class
+
+	// from is the translation from the representative of a source to the source, indexed by
+	// source; -1 if not computed.
+	from := slices.Repeat([]int32{-1}, in.nodes)
 	var path []engine.Step
 	for i, f := range p.Flows {
 		if f.Src == f.Dst {
@@ -19,6 +23,8 @@ func (r *optimiser) translatedPaths(p *Problem, shift int32) (*engine.Paths, err
 			}
 			continue
 		}
+
+		// Find the class of the flow, and the node at which the path of the class is numbered.
 		class, src := int32(i), f.Src
 		if in.isAllToAll && in.symmetry != nil {
 			if shift != 0 {
@@ -38,6 +44,7 @@ func (r *optimiser) translatedPaths(p *Problem, shift int32) (*engine.Paths, err
 			}
 			class, src = in.classOf(class, f), f.Src
 		}
+
 		path = append(path[:0], r.result.Routes[class]...)
 		if rules != nil {
 			rules.SetChannels(src, path)
@@ -46,5 +53,6 @@ func (r *optimiser) translatedPaths(p *Problem, shift int32) (*engine.Paths, err
 			return nil, err
 		}
 	}
+
 	return set.paths, nil
 }

@@ -8,7 +8,8 @@ import (
 	"sim/fabric/torus"
 )
 
-// TestForAll: routes that are programmed for all pairs are those of an all-to-all, whatever a problem sends.
+// TestForAll verifies that paths for pattern all-to-all equal the paths of an all-to-all problem,
+// for any flows.
 func TestForAll(t *testing.T) {
 	o := Optimised{Budget: 100_000, Rounds: 10}
 	tor, err := torus.New(4, 4)

@@ -1,19 +1,19 @@
 package routing
 
-// progress tells how far a search of several parts has come. Parts take unequal times, so it is rough, but it never goes
-// back. A nil progress tells nobody.
+// progress reports the completed share of a search with several parts. The parts take unequal
+// times, so it is an estimate, but it never decreases. A nil progress reports nothing.
 type progress struct {
 	report     func(share float64)
-	start, end float64  // the part that is searched, of the whole
-	reported   *float64 // the greatest share that was told, of the whole
+	start, end float64  // the present part as shares of the complete search
+	reported   *float64 // largest share reported so far
 }
 
-// newProgress returns the progress of a whole search.
+// newProgress returns the progress of a complete search.
 func newProgress(report func(share float64)) *progress {
 	return &progress{report: report, end: 1, reported: new(float64)}
 }
 
-// update tells that a share of the present part is done, from 0 to 1.
+// update reports a completed share of the present part, from 0 to 1.
 func (p *progress) update(share float64) {
 	if p == nil || p.report == nil {
 		return
@@ -24,7 +24,7 @@ func (p *progress) update(share float64) {
 	}
 }
 
-// part returns the progress of a part of the present part, which begins and ends at shares of it.
+// part returns the progress of a subrange of the present part; start and end are shares of it.
 func (p *progress) part(start, end float64) *progress {
 	if p == nil {
 		return nil

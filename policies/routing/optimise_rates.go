@@ -2,7 +2,7 @@ package routing
 
 import "sim/engine"
 
-// RatesDiffer reports whether live links have unequal rates.
+// RatesDiffer reports whether live links have different rates.
 func (p *Problem) RatesDiffer() bool {
 	rate := 0.0
 	for _, l := range p.Network.Links {
@@ -17,7 +17,7 @@ func (p *Problem) RatesDiffer() bool {
 	return false
 }
 
-// referenceRate returns the rate that loads are relative to where rates differ.
+// referenceRate returns the rate to which loads refer if rates differ.
 func (p *Problem) referenceRate() float64 {
 	if p.Rate > 0 {
 		return p.Rate
@@ -25,7 +25,7 @@ func (p *Problem) referenceRate() float64 {
 	return p.maxRate()
 }
 
-// maxRate returns the greatest rate of a link.
+// maxRate returns the highest rate of a link.
 func (p *Problem) maxRate() float64 {
 	rate := 0.0
 	for _, l := range p.Network.Links {
@@ -34,7 +34,7 @@ func (p *Problem) maxRate() float64 {
 	return rate
 }
 
-// classifyRates sorts the orbits of links by rate; where all are equal there are none.
+// classifyRates sets rateKind and loadPerUnit; both stay nil if all rates are equal.
 func (in *routeInstance) classifyRates(p *Problem) {
 	if !p.RatesDiffer() {
 		return
@@ -56,8 +56,8 @@ func (in *routeInstance) classifyRates(p *Problem) {
 	}
 }
 
-// perUnit returns what a unit of demand adds to the load of an orbit: 1, or where rates differ the reference over its
-// rate.
+// perUnit returns the load that one unit of demand adds to an orbit: 1, or the reference rate
+// divided by its rate.
 func (in *routeInstance) perUnit(o int32) float64 {
 	if in.loadPerUnit == nil {
 		return 1
@@ -65,7 +65,7 @@ func (in *routeInstance) perUnit(o int32) float64 {
 	return in.loadPerUnit[in.rateKind[o]]
 }
 
-// maxUnits returns the most units of demand on a link, whatever its rate.
+// maxUnits returns the maximum units of demand on a link, regardless of its rate.
 func (p *Problem) maxUnits(paths *engine.Paths) float64 {
 	load := make([]float64, len(p.Network.Links))
 	for i, f := range p.Flows {
@@ -81,5 +81,6 @@ func (p *Problem) maxUnits(paths *engine.Paths) float64 {
 			node = p.Network.Links[l].To
 		}
 	}
+
 	return maxOf(load)
 }

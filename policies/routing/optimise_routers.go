@@ -10,21 +10,22 @@ import (
 	"sim/engine/static"
 )
 
-// singlePathRouters are the routers that lead each pair along one path, as the optimiser does.
+// singlePathRouters returns the routers with one path per pair, except the optimiser.
 func singlePathRouters() (all []Row) {
 	for _, row := range Table {
-		if !row.SharesPaths { // several paths a pair, or the optimiser itself
+		if !row.SharesPaths { // multipath and the optimiser share paths
 			all = append(all, row)
 		}
 	}
 	return all
 }
 
-// useBetterRouter has a decision on p, whose most loaded link carries value, take the paths of another router if these load
-// links less, cannot deadlock and meet the neighbours' cap. The optimiser is thus never worse than a router whose paths
-// it may choose, whatever its search has found. Paths that meet the cap count for what is reached without regard to
-// deadlock.
+// useBetterRouter replaces the paths of a decision by the paths of another router, if these have
+// a smaller maximum load, cannot deadlock and meet the neighbours' cap. The optimiser is
+// therefore never worse than a router whose paths it may choose. Paths that meet the cap also
+// count for the metric without regard to deadlock.
 func (o Optimised) useBetterRouter(ctx context.Context, p *Problem, options Options, d *Decision) error {
+	// The metrics to compare, and whether the decision meets the neighbours' cap.
 	metric := "link_load"
 	if p.RatesDiffer() {
 		metric = "load_over_rate"
@@ -32,10 +33,12 @@ func (o Optimised) useBetterRouter(ctx context.Context, p *Problem, options Opti
 	maxName, freeName := "max_"+metric, "unconstrained_max_"+metric
 	bound := d.Metrics["bound_"+maxName]
 	_, reached := d.Metrics[freeName]
-	exceedsCap := !reached // the decision does not meet the neighbours' cap, which takes precedence over the load
+	exceedsCap := !reached // the decision exceeds the neighbours' cap, which has precedence over the load
 	if d.Metrics[maxName] <= bound && !exceedsCap {
 		return nil
 	}
+
+	// A router is of interest if it improves the decision or the unconstrained load.
 	for _, row := range singlePathRouters() {
 		load, err := row.maxLoad(ctx, p, options)
 		if errors.Is(err, ErrUnserved) {
@@ -44,10 +47,11 @@ func (o Optimised) useBetterRouter(ctx context.Context, p *Problem, options Opti
 		if err != nil {
 			return err
 		}
-		freeLoad, reached := d.Metrics[freeName] // not if no choice meets the cap
+		freeLoad, reached := d.Metrics[freeName] // missing if no choice meets the cap
 		if load >= d.Metrics[maxName] && (!reached || load >= freeLoad) && !exceedsCap {
 			continue
 		}
+
 		other, safe, err := o.routeAdmissible(ctx, p, options, &row)
 		if err != nil {
 			return err
@@ -67,14 +71,15 @@ func (o Optimised) useBetterRouter(ctx context.Context, p *Problem, options Opti
 			delete(d.Labels, "wild")
 		}
 	}
+
 	if bound > 0 {
 		d.Metrics["gap"] = (d.Metrics[maxName] - bound) / bound
 	}
 	return nil
 }
 
-// routeAdmissible returns the decision of a router if it meets the neighbours' cap, nil if not, and whether its paths cannot
-// deadlock.
+// routeAdmissible returns the decision of a router if it meets the neighbours' cap, otherwise
+// nil, and whether its paths are free of deadlock.
 func (o Optimised) routeAdmissible(ctx context.Context, p *Problem, options Options, row *Row) (d *Decision, safe bool, err error) {
 	if d, err = row.Router.Route(ctx, p, options); err != nil {
 		return nil, false, err
@@ -86,12 +91,14 @@ func (o Optimised) routeAdmissible(ctx context.Context, p *Problem, options Opti
 	return d, cycle == nil, err
 }
 
-// routerMeetsBound reports whether a router whose paths takeOther takes meets the bound that is proved so far. No search is
-// then better. It is false if the routes are to end a graph early or a solver is to go on from what a search finds.
+// routerMeetsBound reports whether a router that useBetterRouter would accept meets the present
+// bound, so that no search can be better. It is false if paths are optimised for a graph, and if
+// a solver continues from the result of the search.
 func (r *optimiser) routerMeetsBound(ctx context.Context) (bool, error) {
 	if r.isRouterOptimal || r.problem.Graph != nil || r.MILP {
 		return r.isRouterOptimal, nil
 	}
+
 	for _, row := range singlePathRouters() {
 		load, err := row.maxLoad(ctx, r.given, r.options)
 		if errors.Is(err, ErrUnserved) || err == nil && load > r.goal() {
@@ -109,12 +116,14 @@ func (r *optimiser) routerMeetsBound(ctx context.Context) (bool, error) {
 			return true, nil
 		}
 	}
+
 	return false, nil
 }
 
-// maxLoad returns the load of the most loaded link under a router, relative to its rate where rates differ; infinite if
-// packets draw their paths.
+// maxLoad returns the maximum link load under a router, divided by relative rates if these
+// differ. It is infinite if packets draw their paths.
 func (r *Row) maxLoad(ctx context.Context, p *Problem, o Options) (float64, error) {
+	// Loads without paths, if the router supports that.
 	sums, _, err := r.Sums(ctx, p, o)
 	if err != nil {
 		return 0, err
@@ -134,6 +143,7 @@ func (r *Row) maxLoad(ctx context.Context, p *Problem, o Options) (float64, erro
 			return 0, err
 		}
 	}
+
 	maxLoad, differ := 0.0, p.RatesDiffer()
 	for l, load := range loads.Link {
 		x := float64(load)
@@ -145,12 +155,14 @@ func (r *Row) maxLoad(ctx context.Context, p *Problem, o Options) (float64, erro
 		}
 		maxLoad = max(maxLoad, x)
 	}
+
 	return maxLoad, nil
 }
 
-// maxNeighbourLoad returns the most units on a link when each node sends one to each of its neighbours to which there is a
-// flow, along the paths of these flows.
+// maxNeighbourLoad returns the maximum load if each node sends one unit to each neighbour to
+// which it has a flow, along the paths of these flows.
 func (p *Problem) maxNeighbourLoad(paths *engine.Paths) int {
+	// The demand is one unit per directed link.
 	isNeighbour := make(map[engine.Flow]bool, len(p.Network.Links))
 	for _, l := range p.Network.Links {
 		isNeighbour[engine.Flow{Src: l.From, Dst: l.To}] = true
@@ -168,11 +180,12 @@ func (p *Problem) maxNeighbourLoad(paths *engine.Paths) int {
 			node = p.Network.Links[l].To
 		}
 	}
+
 	return maxLoad
 }
 
-// routerChoices returns the choices of all other routers that cannot deadlock, of a problem whose pairs have paths of
-// their own.
+// routerChoices returns the choices of all other routers that cannot deadlock. Each flow of the
+// problem must be a pair.
 func (r *optimiser) routerChoices(ctx context.Context) ([]*routeChoice, error) {
 	var all []*routeChoice
 	for _, row := range singlePathRouters() {
@@ -191,10 +204,11 @@ func (r *optimiser) routerChoices(ctx context.Context) ([]*routeChoice, error) {
 			all = append(all, &routeChoice{r.in, r.choiceOfPaths(d.Paths), nil})
 		}
 	}
+
 	return all, nil
 }
 
-// choiceOfPaths returns a search whose pairs have one path each, that of their flow.
+// choiceOfPaths returns an assignment in which each pair has one candidate, the path of its flow.
 func (r *optimiser) choiceOfPaths(w *engine.Paths) *pathAssignmentSearch {
 	in, c := r.in, newCandidatePaths(len(r.in.pairs))
 	for i, f := range in.pairs {

@@ -13,9 +13,9 @@ import (
 	"sim/fabric/torus"
 )
 
-// TestNeverWorse: on random tori and graphs, also with links that are down and with unequal demands, routes are never
-// worse than those of any other router that cannot deadlock, even if the search may weigh hardly any routes. What other
-// routes reach is in unconstrained_max_link_load.
+// TestNeverWorse verifies that paths are never worse than the paths of any other router free of
+// deadlock, even with a tiny budget. Problems are random tori and graphs, also with failed links
+// and with unequal demands. Loads of other routers are included in unconstrained_max_link_load.
 func TestNeverWorse(t *testing.T) {
 	met := map[string]int{}
 	rapid.Check(t, func(t *rapid.T) {
@@ -85,8 +85,8 @@ func TestNeverWorse(t *testing.T) {
 	}
 }
 
-// TestSearchProgress: a search tells how far it has come, ever further, and decides as one that nobody is told about. With
-// equal demands dimension order meets the bound, which ends the search early.
+// TestSearchProgress verifies that a search reports rising progress, and decides the same without
+// progress. With equal demands dimension order meets the bound, which ends the search early.
 func TestSearchProgress(t *testing.T) {
 	p := must(t, torus.Faults{}, "", 14)
 	for _, demand := range [][]float64{nil, unequal(len(p.Flows))} {
@@ -109,7 +109,7 @@ func TestSearchProgress(t *testing.T) {
 	}
 }
 
-// unequal returns demands that differ.
+// unequal returns distinct demands.
 func unequal(flows int) []float64 {
 	demand := make([]float64, flows)
 	for i := range demand {
@@ -118,9 +118,9 @@ func unequal(flows int) []float64 {
 	return demand
 }
 
-// TestRouterMeetsBound: on a ring of n nodes with all-to-all traffic, each link carries n²/8 units at least, as n²/4
-// cross each half of it by two links. Dimension order meets that, so the search ends as soon as it has not found as much
-// itself, and no linear program is solved.
+// TestRouterMeetsBound verifies the early end of a search on a ring of n nodes with all-to-all
+// traffic. Each link carries at least n²/8 units, because n²/4 cross each half of the ring over
+// two links. Dimension order meets this bound. Therefore no linear program is solved.
 func TestRouterMeetsBound(t *testing.T) {
 	for _, n := range []int{64} {
 		o, err := torus.New(n)

@@ -10,27 +10,30 @@ import (
 	"sim/internal/numbers"
 )
 
-// candidatePaths are the paths that pairs may take; more can be added at any time.
+// candidatePaths holds the paths that each pair may take. Each pair has a linked list of paths,
+// which can grow at any time.
 type candidatePaths struct {
-	first, last []int32 // by pair: its paths, which next links
-	next        []int32 // by path; -1 at the end
-	start       []int64 // by path, one more than there are: orbits and steps begin[k]..begin[k+1]-1
-	orbits      []int32
-	steps       []engine.Step
+	first, last []int32       // ends of the list, indexed by pair; -1 if empty
+	next        []int32       // indexed by path; -1 at the end
+	start       []int64       // path k has orbits and steps start[k] up to start[k+1]
+	orbits      []int32       // link orbits of all paths
+	steps       []engine.Step // steps of all paths
 }
 
+// newCandidatePaths returns empty lists for the given number of pairs.
 func newCandidatePaths(pairs int) *candidatePaths {
 	return &candidatePaths{first: slices.Repeat([]int32{-1}, pairs), last: slices.Repeat([]int32{-1}, pairs), start: []int64{0}}
 }
 
-// add ends the path whose orbits and steps were appended and gives it to a pair. A path that the pair has already is
-// dropped; its number is returned either way.
+// add ends the path whose orbits and steps were appended, and gives it to a pair. If the pair
+// already has the path, the new copy is removed. It returns the index of the path.
 func (c *candidatePaths) add(pair int32) int32 {
 	from := c.start[len(c.start)-1]
 	if k := c.find(pair, c.steps[from:]); k >= 0 {
 		c.steps, c.orbits = c.steps[:from], c.orbits[:from]
 		return k
 	}
+
 	k := int32(len(c.next))
 	c.start = append(c.start, int64(len(c.steps)))
 	c.next = append(c.next, -1)
@@ -39,11 +42,12 @@ func (c *candidatePaths) add(pair int32) int32 {
 	} else {
 		c.first[pair] = k
 	}
+
 	c.last[pair] = k
 	return k
 }
 
-// find returns the path of a pair that takes some steps; -1 where there is none.
+// find returns the path of a pair with the given steps; -1 if the pair has no such path.
 func (c *candidatePaths) find(pair int32, steps []engine.Step) int32 {
 	k := c.first[pair]
 	for k >= 0 && !slices.Equal(c.pathSteps(k), steps) {
@@ -52,25 +56,25 @@ func (c *candidatePaths) find(pair int32, steps []engine.Step) int32 {
 	return k
 }
 
-// hasAlternatives reports whether any pair has more than one path.
+// hasAlternatives reports whether some pair has more than one path.
 func (c *candidatePaths) hasAlternatives() bool { return len(c.next) > len(c.first) }
 
-// reserve makes room for so many times what there is.
+// reserve allocates memory for times the present paths, with a margin of 1/8.
 func (c *candidatePaths) reserve(times int) {
 	times += times / 8
 	c.orbits, c.steps = slices.Grow(c.orbits, times*len(c.orbits)), slices.Grow(c.steps, times*len(c.steps))
 	c.start, c.next = slices.Grow(c.start, times*len(c.start)), slices.Grow(c.next, times*len(c.next))
 }
 
-// pathOrbits returns the orbits of a path.
+// pathOrbits returns the link orbits of a path.
 func (c *candidatePaths) pathOrbits(path int32) []int32 {
 	return c.orbits[c.start[path]:c.start[path+1]]
 }
 
-// hopsPerEvaluation is the hops of a path that are as much work to weigh as a short one.
+// hopsPerEvaluation is the number of hops that adds one evaluation to the cost of a path.
 const hopsPerEvaluation = 16
 
-// evaluationCost returns what weighing a path takes off the budget.
+// evaluationCost returns the budget that the evaluation of a path uses.
 func (c *candidatePaths) evaluationCost(path int32) int64 {
 	return 1 + (c.start[path+1]-c.start[path])/hopsPerEvaluation
 }
@@ -80,31 +84,35 @@ func (c *candidatePaths) pathSteps(path int32) []engine.Step {
 	return c.steps[c.start[path]:c.start[path+1]]
 }
 
-// pathAssignmentSearch is a choice of one path a pair, and what it lays on the orbits of links.
+// pathAssignmentSearch is a local search that assigns one path to each pair. Orbits cost
+// exp(beta*load), so for large beta the cheapest assignment has the smallest maximum load. Pair
+// by pair moves to its cheapest path (sweep), with beta rising from sweep to sweep (run).
 type pathAssignmentSearch struct {
 	in            *routeInstance
-	candidates    *candidatePaths
-	path          []int32   // by pair
-	load          []float64 // by orbit
-	neighbourLoad []float64 // by orbit: of one unit from every node to each of its neighbours
-	neighbourCap  int       // neighbours' units that an orbit may carry; 0 is any
+	candidates    *candidatePaths // paths to choose from
+	path          []int32         // present path, indexed by pair
+	load          []float64       // present load, indexed by orbit
+	neighbourLoad []float64       // load of one unit from every node to each neighbour, indexed by orbit
+	neighbourCap  int             // maximum of neighbourLoad; 0 means no cap
 
-	beta  float64
-	noise float64   // costs of paths are up to this fraction greater than they are, at random
-	cost  []float64 // by orbit: exp(beta*(load-level))
-	level float64
+	// Costs of the present sweep.
+	beta  float64   // exponent per unit of load
+	noise float64   // costs of paths are raised at random by up to this fraction
+	cost  []float64 // exp(beta*(load-level)), indexed by orbit
+	level float64   // maximum load when beta was set; avoids overflow
 
-	progress       *progress // of run
+	progress       *progress // reports of run
 	rng            *rand.Rand
-	budget         int64 // paths that may be weighed yet
-	best           []int32
-	bestLoad       float64   // load of the most loaded link under best
-	bestExcess     float64   // neighbours' units beyond most under best
-	maxDemand      float64   // what a pair adds to a load, the most
-	addedCost      []float64 // by kind of rate: what a unit adds to costs, relatively
-	revisitsOrbits bool      // paths may go over an orbit more than once
+	budget         int64     // remaining path evaluations
+	best           []int32   // best assignment so far, indexed by pair
+	bestLoad       float64   // maximum load under best
+	bestExcess     float64   // sum of neighbour loads above the cap under best
+	maxDemand      float64   // largest load that a pair adds to an orbit with one crossing
+	addedCost      []float64 // relative cost increase of the present pair, indexed by rate kind
+	revisitsOrbits bool      // paths may cross an orbit repeatedly
 }
 
+// newPathAssignmentSearch returns a search that starts with the first candidate of each pair.
 func newPathAssignmentSearch(in *routeInstance, c *candidatePaths, seed uint64, neighbourCap int, budget int64) *pathAssignmentSearch {
 	s := &pathAssignmentSearch{in: in, candidates: c, neighbourCap: neighbourCap, budget: budget, bestLoad: math.Inf(1), bestExcess: math.Inf(1)}
 	s.path = slices.Clone(c.first)
@@ -115,24 +123,26 @@ func newPathAssignmentSearch(in *routeInstance, c *candidatePaths, seed uint64, 
 		s.maxDemand = max(s.maxDemand, in.demand[i])
 		s.addLoad(int32(i), w, 1)
 	}
+
 	if in.loadPerUnit != nil {
 		s.maxDemand *= slices.Min(in.loadPerUnit)
 	}
 	return s
 }
 
-// Exponents of costs for a unit of load, from the first sweep of a descent to the last.
+// Values of beta, times maxDemand, in the first and the last sweep of a descent.
 const (
 	minBeta = 0.02
 	maxBeta = 20
 )
 
-// noiseLevels are the noise of one descent after the other.
+// noiseLevels are the values of noise of consecutive descents.
 var noiseLevels = []float64{0, 0.05, 0.2, 0.5, 1}
 
+// optimiseStream is combined with the seed (see the other streams).
 const optimiseStream = 0x6f7074696d697365 // "optimise"
 
-// addLoad adds a path of a pair to the loads, or takes it away (sign -1).
+// addLoad adds a path of a pair to the loads; sign -1 removes it.
 func (s *pathAssignmentSearch) addLoad(pair, path int32, sign float64) {
 	d := sign * s.in.demand[pair]
 	if s.in.loadPerUnit == nil {
@@ -144,6 +154,7 @@ func (s *pathAssignmentSearch) addLoad(pair, path int32, sign float64) {
 			s.load[o] += d * s.in.loadPerUnit[s.in.rateKind[o]]
 		}
 	}
+
 	if s.in.isNeighbour[pair] {
 		for _, o := range s.candidates.pathOrbits(path) {
 			s.neighbourLoad[o] += sign
@@ -151,7 +162,7 @@ func (s *pathAssignmentSearch) addLoad(pair, path int32, sign float64) {
 	}
 }
 
-// setBeta sets how fast costs grow with loads.
+// setBeta sets beta and recomputes all costs.
 func (s *pathAssignmentSearch) setBeta(beta float64) {
 	s.beta, s.level = beta, maxOf(s.load)
 	for o, x := range s.load {
@@ -159,10 +170,10 @@ func (s *pathAssignmentSearch) setBeta(beta float64) {
 	}
 }
 
-// sweep moves every pair, in random order, to the path that costs least.
+// sweep moves every pair to its cheapest path, in random order.
 func (s *pathAssignmentSearch) sweep(order []int32) {
 	if len(order) > maxPairs && !s.in.isUniform {
-		s.budget -= int64(len(order)) / 4 // pairs of one path are work too
+		s.budget -= int64(len(order)) / 4 // even pairs with one path take time
 	}
 	s.rng.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
 	for _, i := range order {
@@ -170,12 +181,15 @@ func (s *pathAssignmentSearch) sweep(order []int32) {
 	}
 }
 
-// improvePair takes a pair off its path and gives it the one that costs least, the present one among equal ones half the time.
+// improvePair removes a pair and assigns its cheapest path. Among equal ones it takes a random
+// one.
 func (s *pathAssignmentSearch) improvePair(i int32) {
 	c, previous := s.candidates, s.path[i]
 	if c.next[c.first[i]] < 0 {
 		return
 	}
+
+	// Remove the pair.
 	up, ratesDiffer := math.Exp(s.beta*s.in.demand[i]), s.in.loadPerUnit != nil
 	if ratesDiffer {
 		s.addLoad(i, previous, -1)
@@ -186,6 +200,8 @@ func (s *pathAssignmentSearch) improvePair(i int32) {
 		}
 		s.addLoad(i, previous, -1)
 	}
+
+	// Select the cheapest path, with noise.
 	best, minCost := previous, math.Inf(1)
 	for k := c.first[i]; k >= 0; k = c.next[k] {
 		s.budget -= s.candidates.evaluationCost(k)
@@ -202,6 +218,8 @@ func (s *pathAssignmentSearch) improvePair(i int32) {
 			best, minCost = k, x
 		}
 	}
+
+	// Assign it and update the costs along both paths.
 	s.path[i] = best
 	s.addLoad(i, best, 1)
 	for _, o := range c.pathOrbits(best) {
@@ -214,8 +232,8 @@ func (s *pathAssignmentSearch) improvePair(i int32) {
 	}
 }
 
-// priceRemoved prices the loads of a path that a pair was taken off where rates differ, and sets what a unit of the pair adds
-// by the rate of a link.
+// priceRemoved updates the costs along a path after the removal of its pair if rates differ. It
+// also sets the relative cost increase of the pair for each rate.
 func (s *pathAssignmentSearch) priceRemoved(i, path int32) {
 	for _, o := range s.candidates.pathOrbits(path) {
 		s.cost[o] = math.Exp(s.beta * (s.load[o] - s.level))
@@ -226,7 +244,8 @@ func (s *pathAssignmentSearch) priceRemoved(i, path int32) {
 	}
 }
 
-// pathCostByRate is weigh where rates differ, and a unit adds more to some loads than to others: a path costs what it adds.
+// pathCostByRate is pathCost if rates differ, so that a unit adds more to some loads than to
+// others. It returns the increase of the total cost.
 func (s *pathAssignmentSearch) pathCostByRate(i, path int32) float64 {
 	sum, orbits := 0.0, s.candidates.pathOrbits(path)
 	for _, o := range orbits {
@@ -235,7 +254,9 @@ func (s *pathAssignmentSearch) pathCostByRate(i, path int32) float64 {
 	return sum + s.overloadPenalty(i, orbits)
 }
 
-// pathCost returns what a path of a pair costs.
+// pathCost returns the cost of a path for a pair that was removed from the loads. A repeated
+// crossing of an orbit sees the load of the first one; up is the factor by which one crossing
+// raises the cost.
 func (s *pathAssignmentSearch) pathCost(i, path int32, up float64) float64 {
 	sum, orbits := 0.0, s.candidates.pathOrbits(path)
 	if s.revisitsOrbits {
@@ -251,16 +272,17 @@ func (s *pathAssignmentSearch) pathCost(i, path int32, up float64) float64 {
 			sum += s.cost[o]
 		}
 	}
+
 	return sum + s.overloadPenalty(i, orbits)
 }
 
-// overloadPenalty is the price of the neighbours' units that a path of a pair puts on orbits beyond what these may carry. A path
-// may take several links of an orbit.
+// overloadPenalty returns the price of the neighbour load that a path adds above the cap. The
+// path may cross an orbit several times.
 func (s *pathAssignmentSearch) overloadPenalty(i int32, orbits []int32) (price float64) {
 	if s.in.isNeighbour[i] && s.neighbourCap > 0 {
 		for _, o := range orbits {
 			if s.neighbourLoad[o] >= float64(s.neighbourCap) {
-				price += 1e6
+				price += 1e6 // exceeds all costs of loads
 			}
 			s.neighbourLoad[o]++
 		}
@@ -271,7 +293,7 @@ func (s *pathAssignmentSearch) overloadPenalty(i int32, orbits []int32) (price f
 	return price
 }
 
-// overload returns by how much neighbours' units are more than they may be on links.
+// overload returns the sum of neighbour loads above the cap.
 func (s *pathAssignmentSearch) overload() float64 {
 	excess := 0.0
 	if s.neighbourCap > 0 {
@@ -282,7 +304,7 @@ func (s *pathAssignmentSearch) overload() float64 {
 	return excess
 }
 
-// saveBest remembers the present choice if it is the best.
+// saveBest saves the present assignment if it is the best. Overload takes precedence over load.
 func (s *pathAssignmentSearch) saveBest() {
 	value, excess := maxOf(s.load), s.overload()
 	if excess < s.bestExcess || excess == s.bestExcess && value < s.bestLoad {
@@ -291,14 +313,15 @@ func (s *pathAssignmentSearch) saveBest() {
 	}
 }
 
-// withBest is the search with its present choice as the best.
+// withBest saves the present assignment and returns s.
 func (s *pathAssignmentSearch) withBest() *pathAssignmentSearch {
 	s.saveBest()
 	return s
 }
 
-// run searches until a target is met or the budget is spent: sweeps at costs that grow sharper, again and again. Before
-// each sweep more is called, if not nil, which may add paths.
+// run searches until the maximum load is at most target or the budget is spent. Each descent is a
+// sequence of sweeps with rising beta, with noise from the second descent on. If addPaths is not
+// nil, it is called before each sweep and may add candidates.
 func (s *pathAssignmentSearch) run(ctx context.Context, target float64, addPaths func() error) error {
 	order := numbers.Below(int32(len(s.path)))
 	s.saveBest()
@@ -307,6 +330,8 @@ func (s *pathAssignmentSearch) run(ctx context.Context, target float64, addPaths
 	}
 	fullBudget := float64(s.budget)
 	for round := 0; s.budget > 0 && (s.bestLoad > target || s.bestExcess > 0); round++ {
+		// A descent: sweeps with rising beta, until the budget is spent or the load has stopped
+		// falling.
 		s.noise = noiseLevels[round%len(noiseLevels)]
 		steps := int(min(40, max(8, s.budget/int64(len(s.candidates.next)+1))))
 		stale, lastLoad := 0, math.Inf(1)
@@ -314,12 +339,14 @@ func (s *pathAssignmentSearch) run(ctx context.Context, target float64, addPaths
 			if err := ctx.Err(); err != nil {
 				return err
 			}
+
 			s.setBeta(minBeta * math.Pow(maxBeta/minBeta, float64(k)/float64(steps-1)) / s.maxDemand)
 			if addPaths != nil {
 				if err := addPaths(); err != nil {
 					return err
 				}
 			}
+
 			s.sweep(order)
 			s.saveBest()
 			s.progress.update(1 - float64(s.budget)/fullBudget)
@@ -333,15 +360,18 @@ func (s *pathAssignmentSearch) run(ctx context.Context, target float64, addPaths
 			}
 		}
 	}
+
 	return nil
 }
 
-// restrict goes on with fewer paths: pairs whose present one is not among them are moved to the ones that cost least, the
-// others stay.
+// restrict continues with fewer candidates. Pairs whose path is no longer a candidate move to
+// their cheapest path; other pairs keep theirs.
 func (s *pathAssignmentSearch) restrict(c *candidatePaths) {
 	s.candidates, s.best, s.bestLoad, s.bestExcess = c, s.best[:0], math.Inf(1), math.Inf(1)
 	clear(s.load)
 	clear(s.neighbourLoad)
+
+	// Recompute the loads, and collect the pairs that lose their path.
 	var removed []int32
 	for i, w := range s.path {
 		k := c.first[i]
@@ -354,13 +384,14 @@ func (s *pathAssignmentSearch) restrict(c *candidatePaths) {
 		}
 		s.addLoad(int32(i), s.path[i], 1)
 	}
+
 	s.noise = 0
 	s.setBeta(1 / s.maxDemand)
 	s.sweep(removed)
 	s.saveBest()
 }
 
-// recount adds up the loads of the present choice anew.
+// recount recomputes the loads of the present assignment, to remove accumulated rounding errors.
 func (s *pathAssignmentSearch) recount() {
 	clear(s.load)
 	clear(s.neighbourLoad)
@@ -369,7 +400,7 @@ func (s *pathAssignmentSearch) recount() {
 	}
 }
 
-// restoreBest returns to the best choice.
+// restoreBest returns to the best assignment.
 func (s *pathAssignmentSearch) restoreBest() {
 	s.path = append(s.path[:0], s.best...)
 	s.recount()

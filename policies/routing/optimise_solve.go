@@ -11,47 +11,49 @@ import (
 	"sim/engine"
 )
 
-// optimiser is one run.
+// optimiser is one run of Optimised.
 type optimiser struct {
 	Optimised
-	wild     WildRule // the routes of tori to choose from
-	options  Options  // of other routers
-	problem  *Problem
-	given    *Problem  // before its nodes were translated (Problem.canonical)
-	symmetry *Symmetry // nil where the problem is not of a torus
+	wild     WildRule  // wild-first paths of tori
+	options  Options   // of other routers
+	problem  *Problem  // after translation to the canonical fault (Problem.canonical)
+	given    *Problem  // before the translation
+	symmetry *Symmetry // nil if the problem has no torus
 	seed     uint64
 
-	in              *routeInstance
-	progress        *progress // of the kind of paths that is searched
-	dual            *dualBound
-	maxBoundWork    int            // arcs that searches for the bound may look at
-	rules           *Candidates    // that set the channels of wild-first routes
-	shortest        *pathGenerator // paths of the fewest hops
-	spread          *equilibration // of all paths
-	freeLoad        float64        // load of the best choice, whether it can deadlock or not
-	best            *routeChoice   // the best that cannot deadlock
-	mayDeadlock     bool           // but it may, as no such paths were found
-	isRouterOptimal bool           // a router meets the bound, so that nothing more is searched
+	in              *routeInstance // problem by classes and orbits
+	progress        *progress      // of the kind of paths being searched
+	dual            *dualBound     // lower bound on the maximum load
+	maxBoundWork    int            // maximum of arcs scanned by the search for the bound
+	rules           *Candidates    // channel rule of the wild-first paths being searched
+	shortest        *pathGenerator // one path of the minimum number of hops per pair
+	spread          *equilibration // linear program over all paths; nil until it is needed
+	freeLoad        float64        // minimum load found, including paths that may deadlock
+	best            *routeChoice   // best choice free of deadlock
+	mayDeadlock     bool           // no paths free of deadlock join all pairs, so best may deadlock
+	isRouterOptimal bool           // another router meets the bound, so the search can stop
 
-	makespanBound, makespanBoundSplit engine.Time // bounds on when the problem's graph ends
+	makespanBound, makespanBoundSplit engine.Time // lower bounds on the end of Problem.Graph
 
-	solved map[string]float64 // by a MILP solver
-	solver string
+	solved map[string]float64 // metrics of the MILP solver
+	solver string             // label of the MILP solver
 	result *cachedRoutes
 }
 
-// routeChoice is a choice of paths.
+// routeChoice is an assignment of paths to pairs.
 type routeChoice struct {
 	in    *routeInstance
-	s     *pathAssignmentSearch // its best choice
-	rules *Candidates           // nil where paths have their own channels
+	s     *pathAssignmentSearch // s.best is the assignment
+	rules *Candidates           // sets channels; nil if paths have channels
 }
 
-// solve finds paths for each class, or has them from the cache.
+// solve sets the result from the cache or by a search.
 func (r *optimiser) solve(ctx context.Context) error {
 	if r.Cache == "" {
 		return r.search(ctx)
 	}
+
+	// Load the result, or search and store it.
 	key, err := r.cacheKey()
 	if err != nil {
 		return err
@@ -62,6 +64,8 @@ func (r *optimiser) solve(ctx context.Context) error {
 		}
 		return r.storeCached(key, r.result)
 	}
+
+	// Restore the state that translatedPaths needs besides the result.
 	y := r.symmetry
 	if r.result.Each {
 		y = nil
@@ -77,9 +81,11 @@ func (r *optimiser) solve(ctx context.Context) error {
 	return err
 }
 
-// search finds paths for each class, among those that cost least to search first, until what is found cannot be
-// improved on. Bounds that cost nothing are tried before the linear program of paths to spread over is solved.
+// search searches several kinds of paths, the cheapest kind first, until the result meets the
+// bound: wild-first paths, up*/down* paths, and paths that may deadlock. Bounds that are known in
+// advance are tried before the linear program is solved.
 func (r *optimiser) search(ctx context.Context) error {
+	// The instance, the start paths and defaults that depend on them.
 	var err error
 	if r.in, err = newRouteInstance(r.problem, r.symmetry); err != nil {
 		return err
@@ -88,6 +94,8 @@ func (r *optimiser) search(ctx context.Context) error {
 		return err
 	}
 	r.Optimised = r.withDefaults(r.problem, r.in)
+
+	// Simple bounds.
 	r.freeLoad, r.dual = math.Inf(1), newDualBound(r.in)
 	if r.symmetry != nil || !r.meetsBottleneckBound(ctx) {
 		r.dual.trySimpleLengths(ctx, r.shortest.candidates)
@@ -95,6 +103,8 @@ func (r *optimiser) search(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+
+	// Limits of the search for a bound.
 	r.maxBoundWork = math.MaxInt
 	if r.Rounds == 0 {
 		r.Rounds = 4000
@@ -102,13 +112,18 @@ func (r *optimiser) search(ctx context.Context) error {
 			r.maxBoundWork = maxBoundArcs
 		}
 	}
+
+	// The kinds of paths.
 	var kinds []func(context.Context) error
 	if r.symmetry != nil && (r.in.isUniform || len(r.in.pairs) <= maxPairs) {
 		for _, rule := range r.wildRules() {
 			kinds = append(kinds, func(ctx context.Context) error { return r.searchWildFirst(ctx, rule) })
 		}
 	}
+
 	kinds = append(kinds, r.searchUpDown, r.searchUnrestricted)
+
+	// Search one kind after the other until the result is close enough to the bound.
 	total := newProgress(r.options.Progress)
 	for i, kind := range kinds {
 		r.progress = total.part(float64(i)/float64(len(kinds)), float64(i+1)/float64(len(kinds)))
@@ -119,24 +134,26 @@ func (r *optimiser) search(ctx context.Context) error {
 			break
 		}
 	}
+
 	return r.finish(ctx)
 }
 
-// A kind of paths is searched, spread over and searched again: the shares of its time after which the first and the
-// second end, about.
+// Shares of the time of one kind of paths after which the first search and the linear program
+// end, approximately. A second search takes the rest.
 const (
 	searchShare = 0.2
 	spreadShare = 0.7
 )
 
-// closeGap is the relative gap at which no other kind of paths is tried where demands are not whole: the best that there
-// is would hardly be less.
+// closeGap is the relative gap at which no further kind of paths is searched if demands are not
+// whole numbers. The optimum is then hardly smaller.
 const closeGap = 5e-4
 
-// goal is what a search need not go below.
+// goal is the maximum load at which a search can stop.
 func (r *optimiser) goal() float64 { return r.dual.lowerBound() * (1 + roundingTol) }
 
-// improve has a search meet the bound if it can, for what is left of its budget and a quarter of the whole.
+// improve runs a search, and if it does not meet the bound, solves the linear program and
+// continues with a quarter of the budget.
 func (r *optimiser) improve(ctx context.Context, s *pathAssignmentSearch) error {
 	s.progress = r.progress.part(0, searchShare)
 	if err := s.run(ctx, r.goal(), nil); err != nil || s.bestLoad <= r.goal() && s.bestExcess == 0 {
@@ -150,11 +167,12 @@ func (r *optimiser) improve(ctx context.Context, s *pathAssignmentSearch) error 
 			return err
 		}
 	}
+
 	s.budget = r.Budget / 4
 	return r.refine(ctx, s)
 }
 
-// refine has a search go on from its best choice.
+// refine continues a search from its best assignment.
 func (r *optimiser) refine(ctx context.Context, s *pathAssignmentSearch) error {
 	if r.isRouterOptimal {
 		return nil
@@ -163,7 +181,8 @@ func (r *optimiser) refine(ctx context.Context, s *pathAssignmentSearch) error {
 	return s.run(ctx, r.goal(), nil)
 }
 
-// solveSpread solves the linear program of paths to spread over, from a search's best choice on, unless that was done.
+// solveSpread solves the linear program of split pairs, or continues it. It starts from a
+// search's best assignment.
 func (r *optimiser) solveSpread(ctx context.Context, s *pathAssignmentSearch) error {
 	if r.spread == nil {
 		r.spread = newEquilibration(r.in, r.in.unrestricted(), s)
@@ -179,11 +198,14 @@ func (r *optimiser) solveSpread(ctx context.Context, s *pathAssignmentSearch) er
 	return err
 }
 
-// searchUpDown seeks among paths that cannot deadlock on any network, pair by pair, those of a linear program over them.
-// Where they do not join all pairs, which on directed links they need not, it seeks among all if nothing else was
-// found, which may deadlock.
+// searchUpDown searches paths that cannot deadlock on any network, over individual pairs, with
+// candidates from a linear program over such paths. On directed links they may not join all
+// pairs. If nothing else was found, it then searches all paths, which may deadlock.
 func (r *optimiser) searchUpDown(ctx context.Context) error {
 	in := r.in
+
+	// Without symmetry: with it, paths of a class would be restricted to translations of each
+	// other.
 	if in.isUniform {
 		if r.best != nil && len(r.problem.Flows) > maxPairs {
 			return nil
@@ -193,6 +215,8 @@ func (r *optimiser) searchUpDown(ctx context.Context) error {
 			return err
 		}
 	}
+
+	// Candidates: up*/down* paths or, if these do not join all pairs, any paths.
 	w := in.deadlockFree(r.problem)
 	var preferred *candidatePaths
 	if in == r.in {
@@ -209,6 +233,8 @@ func (r *optimiser) searchUpDown(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+
+	// First search, which generates candidates as it proceeds.
 	s := newPathAssignmentSearch(in, generator.candidates, r.seed, max(0, r.NeighbourCap), r.Budget/16)
 	s.progress = r.progress.part(0, searchShare)
 	if err := s.run(ctx, r.goal(), func() error { return generator.addCheaper(ctx, s) }); err != nil {
@@ -220,7 +246,10 @@ func (r *optimiser) searchUpDown(ctx context.Context) error {
 			return err
 		}
 	}
+
 	if !isMet {
+		// The linear program over all paths gives the bound; the one over w gives good
+		// candidates.
 		from := s
 		if in != r.in {
 			from = newPathAssignmentSearch(r.in, r.shortest.candidates, r.seed, 0, 0).withBest()
@@ -228,32 +257,36 @@ func (r *optimiser) searchUpDown(ctx context.Context) error {
 		if err := r.solveSpread(ctx, from); err != nil {
 			return err
 		}
-		generator := newEquilibration(in, w, s)
-		generator.bound, generator.progress = r.dual.value, r.progress.part(searchShare, spreadShare)
-		if preferred != nil && generator.between != nil {
-			generator.copyFrom(r.spread)
+		restricted := newEquilibration(in, w, s)
+		restricted.bound, restricted.progress = r.dual.value, r.progress.part(searchShare, spreadShare)
+		if preferred != nil && restricted.between != nil {
+			restricted.copyFrom(r.spread)
 		}
-		if _, err := generator.run(ctx, upDownRounds, 4*maxBoundArcs); err != nil {
+		if _, err := restricted.run(ctx, upDownRounds, 4*maxBoundArcs); err != nil {
 			return err
 		}
-		generator.addUsedPaths(s.candidates)
-		if generator.between != nil {
-			generator.roundToPaths(s)
+		restricted.addUsedPaths(s.candidates)
+		if restricted.between != nil {
+			restricted.roundToPaths(s)
 		}
+
+		// Second search, over these candidates.
 		s.budget = r.Budget / 8
 		if err := r.refine(ctx, s); err != nil {
 			return err
 		}
 	}
+
 	r.offerChoice(&routeChoice{in, s, nil})
 	return nil
 }
 
-// upDownRounds is those that are spent on paths that cannot deadlock, of which good ones matter and not what they
-// prove.
+// upDownRounds is the number of rounds of the linear program over up*/down* paths. It only
+// supplies good paths; its bound is not used.
 const upDownRounds = 20
 
-// searchUnrestricted seeks what any paths at all reach, among those of the linear program.
+// searchUnrestricted determines the load that arbitrary paths reach, among the paths of the
+// linear program.
 func (r *optimiser) searchUnrestricted(ctx context.Context) error {
 	if r.freeLoad <= r.goal() || r.spread == nil {
 		return nil
@@ -269,7 +302,8 @@ func (r *optimiser) searchUnrestricted(ctx context.Context) error {
 	return nil
 }
 
-// finish has a solver go on, if one is asked for, and takes the best choice.
+// finish runs the MILP solver if requested, optimises the makespan if the problem has a graph,
+// and sets the result.
 func (r *optimiser) finish(ctx context.Context) error {
 	if r.MILP {
 		if err := r.solveMILP(ctx); err != nil {
@@ -285,7 +319,7 @@ func (r *optimiser) finish(ctx context.Context) error {
 	return nil
 }
 
-// offerChoice keeps a choice that cannot deadlock if it is the best.
+// offerChoice saves a choice free of deadlock if it is the best.
 func (r *optimiser) offerChoice(f *routeChoice) {
 	r.noteLoad(f.s)
 	if r.best == nil || f.s.bestExcess < r.best.s.bestExcess || f.s.bestExcess == r.best.s.bestExcess && f.s.bestLoad < r.best.s.bestLoad {
@@ -293,15 +327,16 @@ func (r *optimiser) offerChoice(f *routeChoice) {
 	}
 }
 
-// noteLoad keeps the loads of a search's best choice if they are the smallest, that it can deadlock or not.
+// noteLoad updates freeLoad by a search's best assignment, whether it can deadlock or not.
 func (r *optimiser) noteLoad(s *pathAssignmentSearch) {
 	if s.bestExcess == 0 {
 		r.freeLoad = min(r.freeLoad, s.bestLoad)
 	}
 }
 
-// meetsBottleneckBound tries the bound that the link alone proves which is the most loaded when all take paths of the fewest hops,
-// and reports whether they meet it: on trees, and where a node has one link, they do.
+// meetsBottleneckBound tries the bound of a single link: the bottleneck of the paths with the
+// minimum number of hops. It reports whether these paths meet it, as they do on trees and if a
+// node has one link.
 func (r *optimiser) meetsBottleneckBound(ctx context.Context) bool {
 	load := newPathAssignmentSearch(r.in, r.shortest.candidates, 0, 0, 0).load
 	length, maxLoad := make([]float64, len(load)), maxOf(load)
@@ -312,25 +347,31 @@ func (r *optimiser) meetsBottleneckBound(ctx context.Context) bool {
 	return maxLoad <= r.goal()
 }
 
-// maxPairs is how many pairs are led one by one, where symmetry does not help.
+// maxPairs is the number of pairs up to which pairs are routed individually if symmetry does not
+// help.
 const maxPairs = 1 << 20
 
 // setResult makes the best choice the result.
 func (r *optimiser) setResult() {
+	// The paths by class.
 	in, s, z := r.best.in, r.best.s, new(cachedRoutes)
 	r.result = z
 	z.Routes = make([][]engine.Step, in.classes(r.problem))
 	s.restoreBest()
-	s.bestLoad = maxOf(s.load) // without what rounding has added up
+	s.bestLoad = maxOf(s.load) // free of accumulated rounding errors
 	for i, w := range s.path {
 		z.Routes[in.class[i]] = slices.Clone(s.candidates.pathSteps(w))
 	}
+
+	// Bounds.
 	z.Each = in.symmetry == nil
 	if z.Bound = r.dual.lowerBound(); s.bestExcess == 0 && z.Bound > s.bestLoad && z.Bound <= s.bestLoad*(1+roundingTol) {
-		z.Bound = s.bestLoad // they differ by rounding
+		z.Bound = s.bestLoad // a rounding error
 	}
 	z.Split = min(z.Bound, max(r.dual.value, r.in.nodeCutBound()))
 	z.Least, z.LeastSplit = r.makespanBound, r.makespanBoundSplit
+
+	// Metrics; if rates differ, they are named after load over rate.
 	z.Metrics = map[string]float64{
 		"max_link_load":              s.bestLoad,
 		"bound_max_link_load":        z.Bound,
@@ -338,6 +379,7 @@ func (r *optimiser) setResult() {
 		"nearest_neighbour_max_load": maxOf(s.neighbourLoad),
 		"canonical_sources":          float64(len(r.in.sources)),
 	}
+
 	if free := min(r.freeLoad, s.bestLoad); s.bestExcess == 0 {
 		z.Metrics["unconstrained_max_link_load"] = free
 	}
@@ -352,7 +394,10 @@ func (r *optimiser) setResult() {
 			}
 		}
 	}
+
 	maps.Copy(z.Metrics, r.solved)
+
+	// Labels, and the rule of channels.
 	z.Labels = map[string]string{"ways": "any, towards the root of an order of the nodes and then away from it, on each channel"}
 	if r.mayDeadlock {
 		z.Labels["ways"] = "any, which may deadlock: " + reasonNoUpDownPath
@@ -363,13 +408,14 @@ func (r *optimiser) setResult() {
 		z.Labels = rules.labels()
 		z.Labels["ways"] = "wild-first"
 	}
+
 	if r.solver != "" {
 		z.Labels["solver"] = r.solver
 	}
-	r.best.s = nil // and the choices with it, which may be large
+	r.best.s = nil // frees the candidates, which may be large
 }
 
-// maxOf returns the greatest of numbers that are not negative.
+// maxOf returns the maximum of non-negative values; 0 for an empty list.
 func maxOf(values []float64) (largest float64) {
 	for _, x := range values {
 		largest = max(largest, x)

@@ -9,12 +9,17 @@ import (
 	"sim/policies/graph"
 )
 
-// upDownGraph is the paths that cannot deadlock on any network: on each virtual channel, of which two at most are taken one
-// after the other, links towards lower places of an order of the nodes and then links towards higher ones (up*/down*,
-// Schroeder et al., Autonet, IEEE JSAC 9, 1991).
+// upDownGraph returns the state graph of paths that cannot deadlock on any network. On each
+// virtual channel they take links towards lower positions in an order of the nodes and then links
+// towards higher positions: up*/down* routing (Schroeder et al., Autonet, IEEE JSAC 9, 1991). A
+// path may use up to channelsPerLink channels one after the other, which gives two states per
+// channel. place has the position of each node.
 func (in *routeInstance) upDownGraph(place []int32, channels int) *stateGraph {
 	states := 2 * min(channels, channelsPerLink)
 	w := &stateGraph{states: states}
+
+	// Phases alternate between links to lower positions (even) and to higher positions (odd). The
+	// channel is phase/2.
 	for a := range int32(in.nodes) {
 		for phase := range states {
 			for k := in.out.Start[a]; k < in.out.Start[a+1]; k++ {
@@ -31,11 +36,12 @@ func (in *routeInstance) upDownGraph(place []int32, channels int) *stateGraph {
 			w.Close()
 		}
 	}
+
 	return w
 }
 
-// breadthOrder orders the nodes breadth-first from a root; what that does not reach comes from the lowest node that is left
-// on.
+// breadthOrder returns the position of each node in a breadth-first order from a root. Nodes that
+// it does not reach follow in further searches from the lowest remaining node.
 func (in *routeInstance) breadthOrder(root int32) []int32 {
 	t, place := graph.NewTree(in.out), make([]int32, in.nodes)
 	t.Reach(root)
@@ -50,19 +56,25 @@ func (in *routeInstance) breadthOrder(root int32) []int32 {
 	return place
 }
 
-// maxBoundArcs is how many arcs searches that only compare paths or bounds look at, about: some seconds.
+// maxBoundArcs limits the arcs scanned by searches whose results serve only for comparison or
+// bounds: some seconds.
 const maxBoundArcs = 100_000_000
 
-// largeGraphArcs is the arcs of all sources' searches beyond which pairs are searched one by one where they are few, those of
-// the fewest hops breadth-first, paths that may deadlock are taken up where others are sought that cannot, the search
-// for a bound is as long as its work allows, and searches for more paths are given up that the budget does not cover.
-var largeGraphArcs = 2_000_000 // tests have less
+// largeGraphArcs is the number of arcs scanned by searches from all sources above which a graph
+// counts as large. On large graphs
+//
+//   - sources with few pairs are searched pair by pair;
+//   - paths of the minimum number of hops use breadth-first search;
+//   - the up*/down* search also starts from paths that may deadlock, where allowed;
+//   - the search for a bound is limited by its work;
+//   - further paths are not generated if the budget does not cover the search.
+var largeGraphArcs = 2_000_000 // tests lower it
 
-// searchArcs returns how many arcs searches from all sources look at.
+// searchArcs returns the number of arcs that searches from all sources scan.
 func (in *routeInstance) searchArcs(w *stateGraph) int { return max(1, len(in.sources)*len(w.To)) }
 
-// deadlockFree returns the layered paths on the channels that a problem's links have, of nodes in the order of their distance
-// from the first.
+// deadlockFree returns the up*/down* graph for the channels that all live links have, ordered
+// breadth-first from node 0.
 func (in *routeInstance) deadlockFree(p *Problem) *stateGraph {
 	channels := math.MaxInt32
 	for _, l := range p.Network.Links {
@@ -73,18 +85,20 @@ func (in *routeInstance) deadlockFree(p *Problem) *stateGraph {
 	return in.upDownGraph(in.breadthOrder(0), channels)
 }
 
-// pathGenerator adds paths to choices: for each pair the one that costs least of all.
+// pathGenerator generates candidate paths: for each pair the path of minimum cost (the pricing
+// step of column generation).
 type pathGenerator struct {
 	*pathFinder
-	candidates *candidatePaths
-	length     []float64
+	candidates *candidatePaths // result
+	length     []float64       // cost of a link, indexed by orbit
 }
 
-// maxStoredSteps bounds what choices keep of paths that were searched for.
+// maxStoredSteps limits the steps of generated candidates in memory.
 const maxStoredSteps = 1 << 27
 
-// startPaths gives each pair a path of the fewest hops. It names pairs that none joins, and says why. On large graphs pairs
-// keep the first paths of others, which are as short as any, where w has them; nil is none.
+// startPaths returns a generator with one path of the minimum number of hops per pair. The error
+// names pairs without a path and gives the reason. On large graphs a pair takes its first path of
+// preferred if w allows it, since that is equally short. preferred may be nil.
 func (in *routeInstance) startPaths(ctx context.Context, w *stateGraph, preferred *candidatePaths, reason string) (*pathGenerator, error) {
 	generator := &pathGenerator{pathFinder: newPathFinder(in, w), candidates: newCandidatePaths(len(in.pairs)), length: slices.Repeat([]float64{1}, in.numOrbits)}
 	var unreachable unreachablePairs
@@ -111,40 +125,46 @@ func (in *routeInstance) startPaths(ctx context.Context, w *stateGraph, preferre
 			}
 		}
 	}
+
 	return generator, unreachable.err(reason)
 }
 
-// Why pairs are not joined.
+// Reasons why pairs are not joined.
 const (
 	reasonDisconnected = "links that are up do not join them"
 	reasonNoUpDownPath = "links that are up join them, but not by ways of an order of the nodes, on which nothing deadlocks"
 )
 
-// costRatio is how much less a path must cost than the present one to be added.
+// costRatio is the fraction of the present cost below which a path is added.
 const costRatio = 0.98
 
-// addCheaper adds paths that cost less than those that a search has chosen.
+// addCheaper adds paths that cost less than the paths chosen by a search, by the costs of that
+// search.
 func (x *pathGenerator) addCheaper(ctx context.Context, s *pathAssignmentSearch) error {
 	if len(x.candidates.steps) > maxStoredSteps {
 		return nil
 	}
 	if n := x.in.searchArcs(x.tree.w); n > largeGraphArcs && int64(n/4) > s.budget {
-		s.budget = 0 // with no more paths there is little to choose
+		s.budget = 0 // the existing paths leave little to choose
 		return nil
 	}
+
+	// Lengths are the costs of the search, plus a small constant per hop.
 	sum := 0.0
 	for _, c := range s.cost {
 		sum += c
 	}
 	for o, c := range s.cost {
-		x.length[o] = c + 1e-3*sum/float64(len(s.cost)) // so that hops count where nothing is loaded
+		x.length[o] = c + 1e-3*sum/float64(len(s.cost)) // hops count even on idle links
 	}
+
+	// One search per source; a pair gets its path if it is cheaper by costRatio.
 	for k := range x.in.sources {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		x.startSource(k, x.length, false)
-		s.budget -= int64(len(x.tree.To)+int(x.in.firstPair[k+1]-x.in.firstPair[k])) / 4 // about as much work as weighing so many paths
+		s.budget -= int64(len(x.tree.To)+int(x.in.firstPair[k+1]-x.in.firstPair[k])) / 4 // about the work of as many path evaluations
 		for i := x.in.firstPair[k]; i < x.in.firstPair[k+1]; i++ {
 			cost := 0.0
 			path := x.candidates.pathOrbits(s.path[i])
@@ -157,5 +177,6 @@ func (x *pathGenerator) addCheaper(ctx context.Context, s *pathAssignmentSearch)
 			}
 		}
 	}
+
 	return nil
 }

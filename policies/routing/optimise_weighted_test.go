@@ -11,7 +11,7 @@ import (
 	"sim/fabric/torus"
 )
 
-// loadsOf returns the most units on a link, and the most over rate.
+// loadsOf returns the maximum units on a link, and the maximum of units over relative rate.
 func loadsOf(p *Problem, w *engine.Paths, by float64) (units, over float64) {
 	load := make([]float64, len(p.Network.Links))
 	for i, f := range p.Flows {
@@ -32,8 +32,8 @@ func loadsOf(p *Problem, w *engine.Paths, by float64) (units, over float64) {
 	return units, over
 }
 
-// TestPack: the pigeonhole bound is no more than the best packing of whole demands on links, which trying all finds,
-// and no less than the largest demand alone makes.
+// TestPack verifies that the pigeonhole bound is at most the best packing of demands on links, by
+// exhaustive search, and at least the bound of the largest demand alone.
 func TestPack(t *testing.T) {
 	exact, all := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -70,8 +70,8 @@ func TestPack(t *testing.T) {
 	}
 }
 
-// TestUnit: a bound is raised to the least multiple of the number that all demands are multiples of, and stays where
-// there is none.
+// TestUnit verifies that a bound is raised to the next multiple of the common unit of all
+// demands, and is unchanged if there is no such unit.
 func TestUnit(t *testing.T) {
 	for _, c := range []struct {
 		demand            []float64
@@ -92,8 +92,9 @@ func TestUnit(t *testing.T) {
 	}
 }
 
-// TestSearchGoesOn: loads after a search that goes on are those of its choice, neighbours' units stay within the cap, it
-// never ends above where it began, and a target that is met costs nothing.
+// TestSearchGoesOn verifies a search that continues. Its loads match its assignment, neighbour
+// loads respect the cap, it never ends with a larger load than it started with, and it does
+// nothing if the target is met.
 func TestSearchGoesOn(t *testing.T) {
 	p := weigh(must(t, torus.Faults{Switches: []torus.Switch{{Dim: 0, Index: 3}}}, "", 4, 4, 4), 0, 2)
 	in, err := newRouteInstance(p, p.Symmetry(1))
@@ -134,19 +135,19 @@ func TestSearchGoesOn(t *testing.T) {
 			}
 		}
 		if math.Abs(maxOf(load)-s.bestLoad) > 1e-9 || s.bestLoad > before || maxOf(near) > 2 {
-			t.Errorf("load %g, told as %g, %g before; neighbours' %g", maxOf(load), s.bestLoad, before, maxOf(near))
+			t.Errorf("load %g, metric %g, %g before; neighbours' %g", maxOf(load), s.bestLoad, before, maxOf(near))
 		}
 	}
 }
 
-// TestOptimisedSparse: rings of a step each way have nothing to search: demands that differ a little are told from the
-// optimum no more, as one flow a link is the least.
+// TestOptimisedSparse verifies that rings of one step in each direction need no search: one flow
+// per link is optimal even if demands differ slightly.
 func TestOptimisedSparse(t *testing.T) {
 	for _, dims := range [][]int{{8}, {4, 8, 4}, {8, 8, 8}} {
 		p := must(t, torus.Faults{}, "", dims...)
 		n := int32(p.Torus.Nodes())
 		p.Flows = nil
-		for a := range n { // rows, by links of the last dimension
+		for a := range n { // rows along the last dimension
 			last := int32(dims[len(dims)-1])
 			p.Flows = append(p.Flows, engine.Flow{Src: a, Dst: a - a%last + (a+1)%last})
 		}
@@ -158,7 +159,8 @@ func TestOptimisedSparse(t *testing.T) {
 	}
 }
 
-// TestOptimisedWeighed: weighed pairs come near the bound, with the same paths each time.
+// TestOptimisedWeighed verifies that weighted pairs come close to the bound, with equal paths
+// each time.
 func TestOptimisedWeighed(t *testing.T) {
 	for _, c := range []struct {
 		twist string
@@ -186,8 +188,8 @@ func TestOptimisedWeighed(t *testing.T) {
 	}
 }
 
-// TestOptimisedRates: of two paths to the same node, one thrice as fast, four units take it in the proportion of rates,
-// and the figures say so relative to Rate.
+// TestOptimisedRates verifies two paths to one node, one three times as fast: four units split in
+// proportion to the rates, and metrics are relative to Problem.Rate.
 func TestOptimisedRates(t *testing.T) {
 	n := &engine.Network{Nodes: 4}
 	for _, l := range []engine.Link{{From: 0, To: 1, Rate: 3e9}, {From: 1, To: 3, Rate: 3e9}, {From: 0, To: 2, Rate: 1e9}, {From: 2, To: 3, Rate: 1e9}} {
@@ -209,7 +211,7 @@ func TestOptimisedRates(t *testing.T) {
 			t.Errorf("a bound of units: %v", m)
 		}
 	}
-	// an all-to-all of a torus with one slow link is no symmetric problem any more
+	// An all-to-all on a torus with one slow link has no symmetry.
 	q := must(t, torus.Faults{}, "", 4, 4)
 	q.Network.Links[0].Rate /= 4
 	d, err := Optimised{Budget: 300_000}.Route(t.Context(), q, Options{Seed: 1})
@@ -221,6 +223,6 @@ func TestOptimisedRates(t *testing.T) {
 		q.Demand[i] = 1
 	}
 	if _, over := loadsOf(q, d.Paths, q.referenceRate()); over != d.Metrics["max_load_over_rate"] || over > 10 {
-		t.Errorf("load over rate %g, told as %g", over, d.Metrics["max_load_over_rate"])
+		t.Errorf("load over rate %g, metric %g", over, d.Metrics["max_load_over_rate"])
 	}
 }

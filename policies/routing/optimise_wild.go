@@ -8,11 +8,13 @@ import (
 	"sim/engine"
 )
 
-// wildRules returns the rules of wild-first routes to try in turn. Where links are down and none are shifted,
-// dimensions with such links come first in the order: of whole sets of paths those have the smallest loads. On twisted
-// tori paths outside their rules come last, as they can deadlock.
+// wildRules returns the rules of wild-first paths to search in turn. If links are down and none
+// are shifted, the first rule routes dimensions with such links first, which gives the smallest
+// loads. On twisted tori a rule without restrictions (Free) is last, as its paths can deadlock.
 func (r *optimiser) wildRules() (all []WildRule) {
 	t, rule := r.problem.Torus, r.wild
+
+	// Dimensions with links that are down come first.
 	if len(rule.Order) == 0 && t.Shift == nil {
 		var down, up []int
 		for _, d := range longestFirst(t) {
@@ -31,16 +33,18 @@ func (r *optimiser) wildRules() (all []WildRule) {
 			all = append(all, rule)
 		}
 	}
+
 	all = append(all, r.wild)
 	if rule = r.wild; !rule.Free && t.Shift != nil {
 		rule.Free = true
 		all = append(all, rule)
 	}
+
 	return all
 }
 
-// searchWildFirst seeks among wild-first routes, and where its choice can deadlock among those that cannot whatever is
-// chosen.
+// searchWildFirst searches wild-first paths. If its choice can deadlock, it continues with
+// candidates that cannot.
 func (r *optimiser) searchWildFirst(ctx context.Context, rule WildRule) error {
 	rules, err := NewCandidates(r.problem, rule)
 	if err != nil {
@@ -49,7 +53,7 @@ func (r *optimiser) searchWildFirst(ctx context.Context, rule WildRule) error {
 	r.rules = rules
 	c, err := r.listPaths(rules)
 	if errors.Is(err, ErrUnserved) {
-		return nil // some pair has no such path: any paths will do
+		return nil // some pair has no such path; other kinds follow
 	}
 	if err != nil {
 		return err
@@ -60,6 +64,8 @@ func (r *optimiser) searchWildFirst(ctx context.Context, rule WildRule) error {
 	}
 	r.noteLoad(s)
 	s.path = append(s.path[:0], s.best...)
+
+	// If the channels of the choice have a cycle, restrict the candidates and search again.
 	if !rules.isDeadlockFree() {
 		a := newCycleBreaker(r)
 		if a.countUses(s); a.topologicalOrder() == nil {
@@ -74,24 +80,25 @@ func (r *optimiser) searchWildFirst(ctx context.Context, rule WildRule) error {
 			}
 		}
 	}
+
 	r.offerChoice(&routeChoice{r.in, s, rules})
 	return nil
 }
 
-// isDeadlockFree reports whether the rules are those of which all paths together are known to be free of deadlock: on tori that
-// are not twisted, wild hops in the reverse of the dimension order.
+// isDeadlockFree reports whether all candidates together are known to be free of deadlock: on
+// tori without twists, if wild hops are in reverse dimension order.
 func (c *Candidates) isDeadlockFree() bool {
 	wild := slices.Clone(c.geometry.order[1:])
 	slices.Reverse(wild)
 	return c.geometry.hasTwoChannels && !slices.Contains(c.geometry.isTwisted, true) && slices.Equal(c.wildDims, wild)
 }
 
-// largePairs is the number of pairs beyond which only wild-first routes of at most two hops more than the shortest are
-// listed.
+// largePairs is the number of pairs above which only wild-first paths with at most two additional
+// hops are listed, to limit memory.
 const largePairs = 100_000
 
-// pathLister returns what lists the routes of a pair: those that translations of the network take into each other are listed
-// once, where rules take no notice of where they begin.
+// pathLister returns a function that lists the paths of a pair. On symmetric tori without shifts,
+// they are listed once per class of translations that preserve live links.
 func (r *optimiser) pathLister(rules *Candidates) func(f engine.Flow) [][]engine.Step {
 	t := r.problem.Torus
 	if !t.Symmetric() || t.Shift != nil {
@@ -114,20 +121,20 @@ func (r *optimiser) pathLister(rules *Candidates) func(f engine.Flow) [][]engine
 	}
 }
 
-// listPaths lists the wild-first routes of all pairs.
+// listPaths lists the wild-first paths of all pairs.
 func (r *optimiser) listPaths(rules *Candidates) (*candidatePaths, error) {
 	in := r.in
 	c := newCandidatePaths(len(in.pairs))
 	list := r.pathLister(rules)
 	var unreachable unreachablePairs
 	for i, f := range in.pairs {
-		if i == int(in.firstPair[1]) { // other sources will have about as many
+		if i == int(in.firstPair[1]) { // all sources have similar numbers of paths
 			c.reserve(len(in.sources))
 		}
 		paths := list(f)
 		for _, path := range paths {
 			if len(in.pairs) > largePairs && len(path) > len(paths[0])+2 {
-				break // they would take much memory for little
+				break // see largePairs
 			}
 			node := f.Src
 			for _, s := range path {
@@ -138,9 +145,11 @@ func (r *optimiser) listPaths(rules *Candidates) (*candidatePaths, error) {
 			c.steps = append(c.steps, path...)
 			c.add(int32(i))
 		}
+
 		if c.first[i] < 0 {
 			unreachable.add(f)
 		}
 	}
+
 	return c, unreachable.err(reasonNoCandidate)
 }

@@ -11,25 +11,26 @@ import (
 	"sim/engine/static"
 )
 
-// Orbits are the paths of uniform traffic on a torus, of one flow of each class: flows that translations take into each
-// other take the same ports, on channels of their own. What 16 million flows load needs no more than the paths of
-// 32,000 of them.
+// Orbits holds the paths of uniform traffic on a torus, one per class of flows. Flows that are
+// translations of each other take the same ports, on channels of their own. The loads of 16
+// million flows thus follow from 32,000 paths.
 type Orbits struct {
 	*Symmetry
-	ports        [][]engine.Step // by class, on channel 0; empty of a node with itself
+	ports        [][]engine.Step // on channel 0, indexed by class; empty from a node to itself
 	geometry     *geometry
-	usesSegments bool
-	classSize    int64 // flows of a class
+	usesSegments bool  // channels follow the segment rule
+	classSize    int64 // flows per class
 }
 
 // symmetricRouter is a router whose choices may commute with translations.
 type symmetricRouter interface {
-	// routeOrbits returns nil where they do not.
+	// routeOrbits returns nil if they do not.
 	routeOrbits(ctx context.Context, p *Problem, o Options) (*Orbits, *Decision, error)
 }
 
-// Orbits returns the paths that Route would choose, and its decision without them; nil where the router's choices for
-// flows that translations take into each other are not known to be the same.
+// Orbits returns the paths that Route would choose, and its decision without paths. The result is
+// nil unless the router's choices are known to be equal for flows that are translations of each
+// other.
 func (r *Row) Orbits(ctx context.Context, p *Problem, o Options) (*Orbits, *Decision, error) {
 	if symmetric, ok := r.router(o).(symmetricRouter); ok && p.Torus != nil {
 		return symmetric.routeOrbits(ctx, p, o)
@@ -37,9 +38,10 @@ func (r *Row) Orbits(ctx context.Context, p *Problem, o Options) (*Orbits, *Deci
 	return nil, nil, nil
 }
 
-// routeOrbits chooses for a flow of each class. DimensionOrder chooses by how far a flow goes along each dimension and, of
-// equal vectors, by which coordinates of its ends are even: by nothing else. Translations that keep even coordinates
-// even, as is checked here for all nodes, thus change nothing.
+// routeOrbits chooses one path per class. DimensionOrder depends only on the displacement of a
+// flow along each dimension and, for ties, on the parity of the coordinates. It therefore
+// commutes with translations that preserve the parity of all coordinates, which is checked here
+// for all nodes.
 func (r DimensionOrder) routeOrbits(ctx context.Context, p *Problem, _ Options) (*Orbits, *Decision, error) {
 	_, l, err := r.assigner(p, 0)
 	if err != nil {
@@ -53,7 +55,8 @@ func (r DimensionOrder) routeOrbits(ctx context.Context, p *Problem, _ Options) 
 			}
 		}
 	}
-	choose := l.choose // which uses its paths again
+
+	choose := l.choose // reuses its result
 	l.choose = func(f engine.Flow) []engine.Step { return slices.Clone(choose(f)) }
 	z, err := l.routeOrbits(ctx)
 	if z == nil || err != nil {
@@ -64,7 +67,7 @@ func (r DimensionOrder) routeOrbits(ctx context.Context, p *Problem, _ Options) 
 	return z, d, nil
 }
 
-// routeOrbits chooses for a flow of each class, as Route does for all flows of it.
+// routeOrbits chooses one path per class, as Route does.
 func (w WildRule) routeOrbits(ctx context.Context, p *Problem, o Options) (*Orbits, *Decision, error) {
 	c, l, err := w.assigner(p, o.Seed)
 	if err != nil {
@@ -80,15 +83,19 @@ func (w WildRule) routeOrbits(ctx context.Context, p *Problem, o Options) (*Orbi
 			wild += z.classSize
 		}
 	}
+
 	return z, &Decision{Metrics: map[string]float64{"wild_pairs": float64(wild)}, Labels: c.labels()}, nil
 }
 
-// routeOrbits chooses for a flow of each class; nil where there are no two flows of one, or some have no path.
+// routeOrbits chooses one path per class. It returns nil if each class is one flow, and if a
+// class has no path.
 func (l *pathAssigner) routeOrbits(ctx context.Context) (*Orbits, error) {
 	if len(l.symmetry.Sources) == l.geometry.Nodes() {
 		return nil, nil
 	}
 	z := &Orbits{Symmetry: l.symmetry, ports: make([][]engine.Step, l.symmetry.Classes()), geometry: l.geometry, usesSegments: l.usesSegments, classSize: int64(l.geometry.Nodes() / len(l.symmetry.Sources))}
+
+	// Verify that each path is live and ends at its destination.
 	for c := range z.ports {
 		if c&0xfff == 0 && ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -98,7 +105,7 @@ func (l *pathAssigner) routeOrbits(ctx context.Context) (*Orbits, error) {
 			continue
 		}
 		ports := l.choose(f)
-		if ports == nil { // lead names the pairs
+		if ports == nil { // Route reports the pairs
 			return nil, nil
 		}
 		z.ports[c] = make([]engine.Step, len(ports))
@@ -110,14 +117,16 @@ func (l *pathAssigner) routeOrbits(ctx context.Context) (*Orbits, error) {
 			}
 			node = z.geometry.neighbour[int(node)*z.geometry.degree+s.Port()]
 		}
+
 		if node != f.Dst {
 			return nil, fmt.Errorf("routing: the path from node %d to %d ends at %d", f.Src, f.Dst, node)
 		}
 	}
+
 	return z, nil
 }
 
-// sumHops returns the links of all flows' paths.
+// sumHops returns the total hops of all flows.
 func (z *Orbits) sumHops() (sum int64) {
 	for _, ports := range z.ports {
 		sum += z.classSize * int64(len(ports))
@@ -125,7 +134,7 @@ func (z *Orbits) sumHops() (sum int64) {
 	return sum
 }
 
-// visitHops calls do with every hop of the path of a class, from its node on.
+// visitHops calls do with node and port of every hop of the representative of a class.
 func (z *Orbits) visitHops(class int32, do func(node int32, port int)) {
 	node := z.Flow(class).Src
 	for _, s := range z.ports[class] {
@@ -134,8 +143,9 @@ func (z *Orbits) visitHops(class int32, do func(node int32, port int)) {
 	}
 }
 
-// Loads returns what static.OfPaths would. Translations take the paths of a class to each other, and links to others of
-// the same port of an orbit: each of these has as many paths of a class on it as a path of it passes such links.
+// Loads implements Sums. Translations map the paths of a class to each other, and a link to links
+// of the same port at the nodes of an orbit. Each of these links carries as many paths of the
+// class as one path has hops over them.
 func (z *Orbits) Loads() *static.Loads {
 	load := make([]int64, len(z.Sources)*z.geometry.degree)
 	out := &static.Loads{SumHops: z.sumHops(), MaxLink: -1}
@@ -143,6 +153,7 @@ func (z *Orbits) Loads() *static.Loads {
 		z.visitHops(int32(c), func(node int32, port int) { load[int(z.Orbit[node])*z.geometry.degree+port]++ })
 		out.MaxHops = max(out.MaxHops, int32(len(ports)))
 	}
+
 	nodes := int64(z.geometry.Nodes())
 	out.Flows = nodes * (nodes - 1)
 	links := 0
@@ -155,15 +166,17 @@ func (z *Orbits) Loads() *static.Loads {
 			out.Link[l] = load[int(z.Orbit[k/z.geometry.degree])*z.geometry.degree+k%z.geometry.degree]
 		}
 	}
+
 	for l, load := range out.Link {
 		if load > out.Max {
 			out.Max, out.MaxLink = load, int32(l)
 		}
 	}
+
 	return out
 }
 
-// Paths returns the paths of flows by class, all on channel 0.
+// Paths implements Sums. The class of a flow is its class in the symmetry.
 func (z *Orbits) Paths(_ context.Context, flows []engine.Flow) (*engine.Paths, error) {
 	w := &engine.Paths{Degree: z.geometry.degree, Link: z.geometry.link, Class: make([]int32, len(flows))}
 	for _, ports := range z.ports {
@@ -175,13 +188,15 @@ func (z *Orbits) Paths(_ context.Context, flows []engine.Flow) (*engine.Paths, e
 	return w, nil
 }
 
-// channelScope is a part of a path that decides on channels of its own: two segments, or all of a path with wild hops.
+// channelScope is a part of a path whose channels do not depend on the rest: two consecutive
+// segments, or a complete path with wild hops.
 type channelScope struct {
-	orbit int32 // of the node that it begins at
+	orbit int32 // orbit of its first node
 	ports []engine.Step
 }
 
-// channelScopes returns the different windows of all paths.
+// channelScopes returns the distinct scopes of all paths. Every pair of consecutive hops lies
+// within one.
 func (z *Orbits) channelScopes() []channelScope {
 	var all []channelScope
 	known := map[string]bool{}
@@ -197,13 +212,15 @@ func (z *Orbits) channelScopes() []channelScope {
 			all = append(all, w)
 		}
 	}
+
 	for c, ports := range z.ports {
 		from := z.Flow(int32(c)).Src
 		if z.geometry.countWild(ports) > 0 {
 			add(from, ports)
 			continue
 		}
-		// a segment ends where the next begins; a window begins with each but the last
+
+		// A segment has one port. Scopes start at every segment except the last.
 		first, middle, node, start := 0, 0, from, from
 		for i := 1; i <= len(ports); i++ {
 			node = z.geometry.neighbour[int(node)*z.geometry.degree+ports[i-1].Port()]
@@ -222,18 +239,21 @@ func (z *Orbits) channelScopes() []channelScope {
 			middle = i
 		}
 	}
+
 	return all
 }
 
-// Channels returns the virtual channels that the paths of all flows take, and a cycle in the dependencies of these; nil
-// where there is none. What a hop depends on is within a window of its path; windows are followed from all nodes of
-// their orbit.
+// Channels implements Sums. A hop and the next one lie within a scope. Each scope is translated
+// to all nodes of its orbit, which gives the dependencies of all paths.
 func (z *Orbits) Channels(ctx context.Context, n *engine.Network) (channels int, cycle packet.Cycle, err error) {
 	from := make([][]int32, len(z.Sources))
 	for a, orbit := range z.Orbit {
 		from[orbit] = append(from[orbit], int32(a))
 	}
 	all, path := z.channelScopes(), []engine.Step(nil)
+
+	// each calls do with every translation of every scope, with its channels, until do returns
+	// false.
 	each := func(do func(a int32, path []engine.Step) (more bool)) error {
 		for _, w := range all {
 			if ctx.Err() != nil {
@@ -249,15 +269,17 @@ func (z *Orbits) Channels(ctx context.Context, n *engine.Network) (channels int,
 		}
 		return nil
 	}
+
 	channels = 1
 	if err = each(func(_ int32, path []engine.Step) bool {
 		for _, s := range path {
 			channels = max(channels, 1+s.Channel())
 		}
-		return channels < 2 // there are no more
+		return channels < 2 // two is the maximum
 	}); err != nil {
 		return 0, nil, err
 	}
+
 	d := packet.NewDependencies(n, z.geometry.degree, z.geometry.link, channels)
 	failed := error(nil)
 	if err = each(func(a int32, path []engine.Step) bool {
@@ -266,5 +288,6 @@ func (z *Orbits) Channels(ctx context.Context, n *engine.Network) (channels int,
 	}); cmp.Or(err, failed) != nil {
 		return 0, nil, cmp.Or(err, failed)
 	}
+
 	return channels, d.Cycle(), nil
 }

@@ -11,7 +11,8 @@ import (
 	"sim/fabric/torus"
 )
 
-// TestOrbits holds what follows from one flow of each class against what all flows' paths come to, on all twists.
+// TestOrbits compares loads, channels and paths from one flow per class with the values for all
+// paths, on all twists.
 func TestOrbits(t *testing.T) {
 	ctx, met := t.Context(), map[string]int{}
 	for _, name := range []string{"dor", "wild-first"} {
@@ -51,7 +52,7 @@ func TestOrbits(t *testing.T) {
 					if err != nil || channels != paths.Channels() || !reflect.DeepEqual(found, cycle) {
 						t.Errorf("%s on %v twisted %s: %d channels and cycle %v (%v), want %d and %v", name, dims, twist, channels, found, err, paths.Channels(), cycle)
 					}
-					byClass, _ := z.Paths(ctx, p.Flows) // which does not fail
+					byClass, _ := z.Paths(ctx, p.Flows) // never fails
 					if err := byClass.Check(ctx, p.Network, p.Flows); err != nil || !reflect.DeepEqual(linkLoads(p, byClass), loads) {
 						t.Errorf("%s on %v twisted %s: paths by class (%v) load links otherwise", name, dims, twist, err)
 					}
@@ -59,7 +60,7 @@ func TestOrbits(t *testing.T) {
 			}
 		}
 	}
-	// as fluid one flow of each class ends when its flows do
+	// In the fluid model one flow per class ends when all its flows do.
 	p := must(t, torus.Faults{}, "010000", 4, 4, 8)
 	z, _, err := ByName("dor").Orbits(ctx, p, Options{})
 	if err != nil {
@@ -99,8 +100,8 @@ func TestOrbits(t *testing.T) {
 	}
 }
 
-// TestSums holds what all flows' paths come to without them against what they do, on tori and other graphs, with links
-// that are down.
+// TestSums compares sums without stored paths with the sums of stored paths, on tori and other
+// graphs with failed links.
 func TestSums(t *testing.T) {
 	met := map[string]int{}
 	check := func(name string, p *Problem, o Options) {

@@ -6,24 +6,27 @@ import (
 	"slices"
 )
 
-// parallelChoice spreads paths that merge at every node over parallel links. All paths from a node to one destination
-// take the same one of the links to the next node. Each link thus carries the traffic to some of the destinations, and
-// all about the same.
+// parallelChoice spreads merging paths over parallel links. At each node, all paths to one
+// destination use the same one of the parallel links to the next node. The destinations are
+// distributed so that these links carry nearly equal traffic.
 type parallelChoice struct {
-	replaced [][]nodeArc // by destination: the nodes from which paths do not go on by their first link to the next node
+	replaced [][]nodeArc // arcs to use instead of the first parallel one, indexed by destination
 }
 
-// nodeArc is the arc by which paths go on from a node.
+// nodeArc is the arc by which paths leave a node.
 type nodeArc struct{ node, arc int32 }
 
-// parallelTraffic is what goes on from a node to a destination over parallel links: as one number, of which the most
-// traffic sorts first. Traffic is rounded to a float32, whose bits are in its order.
+// parallelTraffic is the traffic to a destination over a group of parallel links, packed for
+// sorting: the largest traffic comes first, then the lowest destination. Traffic is rounded to
+// float32, whose bits have the order of the values.
 type parallelTraffic uint64
 
+// newParallelTraffic packs a destination and its traffic in units of demand.
 func newParallelTraffic(dst int32, traffic float64) parallelTraffic {
 	return parallelTraffic(math.MaxUint32-math.Float32bits(float32(traffic)))<<32 | parallelTraffic(dst)
 }
 
+// dst returns the destination.
 func (x parallelTraffic) dst() int32 { return int32(uint32(x)) }
 
 // traffic returns the traffic in units of demand.
@@ -31,18 +34,21 @@ func (x parallelTraffic) traffic() float64 {
 	return float64(math.Float32frombits(math.MaxUint32 - uint32(x>>32)))
 }
 
-// newParallelChoice chooses for the traffic of a problem, of which paths go on from a node by the first arc on a shortest
-// path or a parallel one. It returns nil if there are no parallel links. The destinations with the most traffic choose
-// first, each the link that is then done first with what it has (Graham's list scheduling, longest first, 1969).
+// newParallelChoice distributes the traffic of a problem, whose paths use the first arc on a
+// shortest path or a parallel one. It returns nil if there are no parallel links. Destinations
+// choose in order of falling traffic. Each takes the link that finishes first including it (list
+// scheduling with longest processing time first; Graham 1969).
 func newParallelChoice(ctx context.Context, p *Problem, z *destinationTree) (*parallelChoice, error) {
 	g := z.net
 	parallel := parallelArcs(g)
 	if parallel == nil {
 		return nil, nil
 	}
-	all := make([][]parallelTraffic, len(g.out.To)) // by the first of parallel arcs
-	traffic := make([]float64, g.nodes)             // what goes on from a node
+	all := make([][]parallelTraffic, len(g.out.To)) // indexed by the first of a group of parallel arcs
+	traffic := make([]float64, g.nodes)             // traffic to dst that leaves a node, indexed by node
 	start, byDst := flowsByDestination(g.nodes, p.Flows)
+
+	// Sum up the traffic over each group of parallel links, per destination.
 	for dst := range int32(g.nodes) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -59,6 +65,7 @@ func newParallelChoice(ctx context.Context, p *Problem, z *destinationTree) (*pa
 			}
 			traffic[p.Flows[i].Src] += demand
 		}
+
 		for _, a := range slices.Backward(z.Order[1:]) { // the farthest node first
 			if k := z.firstArc(a); traffic[a] > 0 {
 				if traffic[g.out.To[k]] += traffic[a]; len(parallel[k]) > 1 {
@@ -67,6 +74,8 @@ func newParallelChoice(ctx context.Context, p *Problem, z *destinationTree) (*pa
 			}
 		}
 	}
+
+	// Each group of parallel links is scheduled independently.
 	c := &parallelChoice{replaced: make([][]nodeArc, g.nodes)}
 	load := make([]float64, len(g.out.To))
 	for firstArc, entries := range all {
@@ -84,10 +93,12 @@ func newParallelChoice(ctx context.Context, p *Problem, z *destinationTree) (*pa
 			}
 		}
 	}
+
 	return c, nil
 }
 
-// parallelArcs returns by arc the arcs with the same ends, if it is the first of them; nil if no arcs are parallel.
+// parallelArcs returns for the first arc of each group with equal ends all arcs of the group,
+// indexed by arc. It returns nil if no arcs are parallel.
 func parallelArcs(g *adjacency) [][]int32 {
 	groups, hasParallel := make([][]int32, len(g.out.To)), false
 	firstArc := map[[2]int32]int32{}
@@ -99,13 +110,14 @@ func parallelArcs(g *adjacency) [][]int32 {
 		}
 		groups[first], hasParallel = append(groups[first], k), hasParallel || ok
 	}
+
 	if !hasParallel {
 		return nil
 	}
 	return groups
 }
 
-// apply replaces the arcs, by node, by which paths to a destination go on.
+// apply replaces the arcs of paths to dst in mergedArc, which is indexed by node.
 func (c *parallelChoice) apply(dst int32, mergedArc []int32) {
 	for _, x := range c.replaced[dst] {
 		mergedArc[x.node] = x.arc

@@ -8,15 +8,17 @@ import (
 	"sim/engine"
 )
 
-// pathSet collects paths of flows in order; those that take the same ports and channels are kept once, as one class.
-// (Virtual channels change where paths cross wrap-around links, so that flows that translations take into each other
-// need not share paths.)
+// pathSet stores the paths of flows and shares equal ones. Flows whose paths have the same ports
+// and channels get the same class. Translations of a flow can differ in class: the virtual
+// channel changes where a path crosses a wrap-around link.
 type pathSet struct {
-	paths  *engine.Paths
-	slots  []int32 // open addressing: a path, -1 where free
-	hashes []uint32
+	paths  *engine.Paths // result; Class is indexed by flow
+	slots  []int32       // hash table with linear probing: a path, or -1 if free
+	hashes []uint32      // indexed by path
 }
 
+// newPathSet returns a set for the given number of flows over a network with the ports of link
+// (see engine.Paths).
 func newPathSet(degree int, link []int32, flows int) *pathSet {
 	return &pathSet{
 		paths: &engine.Paths{Degree: degree, Link: link, Class: make([]int32, flows)},
@@ -24,7 +26,7 @@ func newPathSet(degree int, link []int32, flows int) *pathSet {
 	}
 }
 
-// intern returns the number of a path, which is kept if it is new.
+// intern returns the index of a path and adds the path if it is new.
 func (s *pathSet) intern(path []engine.Step) (int32, error) {
 	const prime = 0x9E3779B97F4A7C15
 	h := uint64(len(path)) * prime
@@ -32,6 +34,7 @@ func (s *pathSet) intern(path []engine.Step) (int32, error) {
 		h = (h ^ uint64(k)) * prime
 		h ^= h >> 29
 	}
+
 	key := uint32(h ^ h>>32)
 	mask := uint32(len(s.slots) - 1)
 	i := key & mask
@@ -40,8 +43,9 @@ func (s *pathSet) intern(path []engine.Step) (int32, error) {
 			return id, nil
 		}
 	}
+
 	if len(s.paths.Step)+len(path) >= math.MaxInt32 {
-		return 0, fmt.Errorf("routing: %d different paths have more than %d steps in all, too many to keep", len(s.paths.Start), math.MaxInt32)
+		return 0, fmt.Errorf("routing: %d distinct paths have too many steps; want at most %d", len(s.paths.Start), math.MaxInt32)
 	}
 	id := s.paths.Add(path...)
 	s.hashes = append(s.hashes, key)
@@ -52,11 +56,13 @@ func (s *pathSet) intern(path []engine.Step) (int32, error) {
 	return id, nil
 }
 
+// equalPath reports whether the stored path id has the given steps.
 func (s *pathSet) equalPath(id int32, path []engine.Step) bool {
 	steps := s.paths.Step[s.paths.Start[id]:]
 	return len(steps) > len(path) && steps[len(path)] == engine.Arrived && slices.Equal(steps[:len(path)], path)
 }
 
+// grow doubles the hash table.
 func (s *pathSet) grow() {
 	s.slots = slices.Repeat([]int32{-1}, 2*len(s.slots))
 	mask := uint32(len(s.slots) - 1)
@@ -69,7 +75,7 @@ func (s *pathSet) grow() {
 	}
 }
 
-// add leads a flow by a path.
+// add sets the path of a flow.
 func (s *pathSet) add(flow int, path []engine.Step) error {
 	id, err := s.intern(path)
 	s.paths.Class[flow] = id

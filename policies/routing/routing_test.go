@@ -17,7 +17,7 @@ import (
 	"sim/fabric/torus"
 )
 
-// patterns are all 64 twist patterns, in the order of the numbers that their bits make.
+// patterns returns all 64 twist patterns in binary order.
 func patterns() []string {
 	all := make([]string, 64)
 	for i := range all {
@@ -28,7 +28,7 @@ func patterns() []string {
 
 var long = flag.Bool("long", false, "also run the tests that take a minute")
 
-// must returns all-to-all on a torus under faults, with two virtual channels.
+// must returns all-to-all traffic on a torus with faults and two virtual channels.
 func must(t testing.TB, faults torus.Faults, twist string, dims ...int) *Problem {
 	t.Helper()
 	o, err := torus.New(dims...)
@@ -60,13 +60,13 @@ func everyPair(n int) []engine.Flow {
 	return all
 }
 
-// linkLoads measures the paths of a problem's flows.
+// linkLoads returns the loads of the paths of a problem's flows.
 func linkLoads(p *Problem, w *engine.Paths) *static.Loads {
-	z, _ := static.OfPaths(context.Background(), p.Network, p.Flows, p.Demand, w) // which does not end
+	z, _ := static.OfPaths(context.Background(), p.Network, p.Flows, p.Demand, w) // cannot be cancelled
 	return z
 }
 
-// route decides on a problem and checks what comes of it.
+// route routes a problem and verifies paths and bound.
 func route(t testing.TB, r Router, p *Problem, o Options) (*Decision, *static.Loads) {
 	t.Helper()
 	d, err := r.Route(context.Background(), p, o)
@@ -79,8 +79,8 @@ func route(t testing.TB, r Router, p *Problem, o Options) (*Decision, *static.Lo
 	return d, linkLoads(p, d.Paths)
 }
 
-// TestRegularLoads: dimension-order routing meets the bound on the most loaded link of all-to-all on regular tori, and
-// takes shortest paths.
+// TestRegularLoads verifies that dimension-order routing takes shortest paths and meets the bound
+// on the maximum link load of all-to-all traffic on regular tori.
 func TestRegularLoads(t *testing.T) {
 	for _, c := range []struct {
 		dims []int
@@ -100,8 +100,8 @@ func TestRegularLoads(t *testing.T) {
 	}
 }
 
-// TestTies: half-way round, the route goes up from an even coordinate, down from an odd one: the paper's example (Sec.
-// 4.1).
+// TestTies verifies ties at half a ring: up from an even coordinate, down from an odd one
+// (the example of Sec. 4.1).
 func TestTies(t *testing.T) {
 	p := must(t, torus.Faults{}, "", 8, 8, 8)
 	at := p.Torus.Node
@@ -114,9 +114,10 @@ func TestTies(t *testing.T) {
 	}
 }
 
-// TestParallelLinks: along a wrapped dimension of size 2, the routes of all-to-all traffic that cross it from a node are
-// as many as the other dimensions have nodes. "dor" and "wild-first" take each of the two links for one half of them, or
-// for one more if they are odd, in any order of the dimensions.
+// TestParallelLinks verifies all-to-all traffic along a wrapped dimension of size 2. The paths
+// that cross it from a node are as many as the other dimensions have nodes. "dor" and
+// "wild-first" use each of the two links for half of these paths, up to one path if their number
+// is odd, for any order of dimensions.
 func TestParallelLinks(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		dims := rapid.SliceOfN(rapid.IntRange(1, 4), 0, 3).Draw(t, "others")
@@ -127,7 +128,7 @@ func TestParallelLinks(t *testing.T) {
 			t.Fatal(err)
 		}
 		settings := Settings{Order: named(rapid.Permutation(places(len(dims))).Draw(t, "order")...)}
-		if len(dims) > 3 { // there are names of three
+		if len(dims) > 3 { // only three dimensions have names
 			settings.Order = nil
 		}
 		p := &Problem{Network: o.Network(nil, engine.Link{Rate: 1e9, Channels: 2}), Torus: o, Flows: everyPair(o.Nodes())}
@@ -156,8 +157,8 @@ func places(n int) []int {
 	return all
 }
 
-// TestDimensionOrder: on tori with any twists and meshes, paths go through the dimensions in order; they are shortest
-// where nodes are alike or nothing is twisted.
+// TestDimensionOrder verifies that paths pass the dimensions in order, on tori with any twists
+// and on meshes. They are shortest if nodes are identical or nothing is twisted.
 func TestDimensionOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		size := rapid.IntRange(1, 5)
@@ -197,7 +198,7 @@ func TestDimensionOrder(t *testing.T) {
 	})
 }
 
-// TestVectors: the three ways of finding shortest vectors agree.
+// TestVectors verifies that the three methods for shortest vectors agree.
 func TestVectors(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		size := rapid.IntRange(1, 6)
@@ -245,7 +246,7 @@ func TestVectors(t *testing.T) {
 	})
 }
 
-// named are the names of dimensions.
+// named returns the names of dimensions.
 func named(of ...int) []string { return dimNames(of) }
 
 func TestUnserved(t *testing.T) {
@@ -257,18 +258,18 @@ func TestUnserved(t *testing.T) {
 		}
 	}
 	p := must(t, torus.Faults{}, "", 4, 4, 4)
-	fails(DimensionOrder{Order: named(0, 1, 1)}, p, "not dimensions")
-	fails(DimensionOrder{Order: named(0, 1)}, p, "does not have every dimension")
-	fails(WildRule{WildFirst: WildFirst{Wild: named(3)}}, p, "not dimensions")
+	fails(DimensionOrder{Order: named(0, 1, 1)}, p, "not distinct dimensions")
+	fails(DimensionOrder{Order: named(0, 1)}, p, "does not name every dimension")
+	fails(WildRule{WildFirst: WildFirst{Wild: named(3)}}, p, "not distinct dimensions")
 	graph := *p
 	graph.Torus = nil
 	fails(DimensionOrder{}, &graph, "shortest")
 	fails(WildRule{}, &graph, "shortest")
 	cut := must(t, torus.Faults{Switches: []torus.Switch{{Dim: 2, Index: 3}}}, "", 4, 4, 4)
-	fails(DimensionOrder{}, cut, "no way from node ")
-	// what is down last in the order cannot be gone round
+	fails(DimensionOrder{}, cut, "no path from node ")
+	// In the last dimension of the order, failed links cannot be avoided.
 	cut = must(t, torus.Faults{Switches: []torus.Switch{{Dim: 2, Index: 3}}}, "", 4, 4, 8)
-	fails(WildRule{Order: named(0, 1, 2)}, cut, "more pairs): links that are down are on every wild-first way")
+	fails(WildRule{Order: named(0, 1, 2)}, cut, "more pairs): links that are down are on every wild-first path")
 	if _, err := (DimensionOrder{}).Route(context.Background(), &Problem{Network: p.Network, Torus: p.Torus, Flows: []engine.Flow{{Src: 0, Dst: 64}}}, Options{}); err == nil {
 		t.Error("node 64 of 64")
 	}
@@ -277,7 +278,7 @@ func TestUnserved(t *testing.T) {
 	}
 }
 
-// BenchmarkDimensionOrder prints the heap that all-to-all's paths take.
+// BenchmarkDimensionOrder reports the heap size of the paths of an all-to-all.
 func BenchmarkDimensionOrder(b *testing.B) {
 	for _, dims := range [][]int{{4, 8, 8}, {8, 8, 8}, {16, 16, 16}} {
 		b.Run(fmt.Sprint(dims), func(b *testing.B) {

@@ -11,7 +11,7 @@ import (
 	"sim/fabric/torus"
 )
 
-// TestServes: what Serves says is what Route finds, on tori with links that are down.
+// TestServes verifies that CheckServes agrees with Route on tori with failed links.
 func TestServes(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		dims := rapid.SliceOfN(rapid.IntRange(1, 5), 1, 3).Draw(r, "dims")

@@ -9,19 +9,19 @@ import (
 	"sim/internal/csr"
 )
 
-// Sums is what the paths of all flows of a problem come to, without these.
+// Sums holds the link loads of all flows of a problem without their paths.
 type Sums interface {
-	// Loads returns what static.OfPaths would.
+	// Loads returns the result of static.OfPaths for these paths.
 	Loads() *static.Loads
-	// Channels returns the virtual channels that paths take, and a cycle in the dependencies of these; nil where there
-	// is none.
+	// Channels returns the number of virtual channels in use and a cycle of their dependencies;
+	// nil if there is no cycle.
 	Channels(ctx context.Context, n *engine.Network) (channels int, cycle packet.Cycle, err error)
-	// Paths returns the paths of some of the flows, on channel 0.
+	// Paths returns the paths of the given flows, which belong to the problem, on channel 0.
 	Paths(ctx context.Context, flows []engine.Flow) (*engine.Paths, error)
 }
 
-// Sums returns what the paths that Route would choose come to, and its decision without them; nil where that takes the
-// paths.
+// Sums returns the link loads of the paths that Route would choose, and its decision without
+// paths. The result is nil if the router can only compute the paths themselves.
 func (r *Row) Sums(ctx context.Context, p *Problem, o Options) (Sums, *Decision, error) {
 	if selectable, ok := r.router(o).(interface {
 		selector(seed uint64) *nextHopSelector
@@ -32,6 +32,7 @@ func (r *Row) Sums(ctx context.Context, p *Problem, o Options) (Sums, *Decision,
 		}
 		return p.sumLoads(ctx, c)
 	}
+
 	z, d, err := r.Orbits(ctx, p, o)
 	if z == nil {
 		return nil, nil, err
@@ -39,19 +40,21 @@ func (r *Row) Sums(ctx context.Context, p *Problem, o Options) (Sums, *Decision,
 	return z, d, nil
 }
 
-// arcLoads is Sums of paths on channel 0 that are followed one after the other.
+// arcLoads implements Sums by following paths on channel 0 without storing them.
 type arcLoads struct {
-	loads     static.Loads
-	problem   *Problem
-	selector  *nextHopSelector
-	net       *adjacency
-	load      []int64   // by arc of g.out: paths on it
-	nextHops  []nextHop // by place in chooser.links
-	continues []bool    // by arc and port of the node behind it: some path goes on so
+	loads     static.Loads     // result of Loads
+	problem   *Problem         // flows
+	selector  *nextHopSelector // selects the paths
+	net       *adjacency       // network
+	load      []int64          // paths over an arc, indexed by arc of net.out
+	nextHops  []nextHop        // arcs of the current destination, indexed like selector.arcs
+	continues []bool           // some path continues by this port, indexed by arc*degree+port
 }
 
-// sumLoads follows the paths that along would choose: to a destination by its tree where they merge, else all at once, hop
-// by hop.
+// sumLoads follows the paths that routeShortest would choose. If the paths to a destination
+// merge, their loads are summed up along the tree. Otherwise all flows to the destination advance
+// together, one hop at a time. ruleUniform follows one flow after the other, as each has its own
+// random numbers.
 func (p *Problem) sumLoads(ctx context.Context, c *nextHopSelector) (Sums, *Decision, error) {
 	if err := p.validate(); err != nil {
 		return nil, nil, err
@@ -63,10 +66,12 @@ func (p *Problem) sumLoads(ctx context.Context, c *nextHopSelector) (Sums, *Deci
 	arcs := len(g.out.To)
 	s := &arcLoads{problem: p, selector: c, net: g, load: make([]int64, arcs), continues: make([]bool, (arcs+1)*g.degree)}
 	s.loads.Flows, s.loads.MaxLink = int64(len(p.Flows)), -1
+
 	z, numFlows, positions := newDestinationTree(g), make([]int64, g.nodes), []flowPosition(nil)
 	if err := c.prepare(ctx, p, z); err != nil {
 		return nil, nil, err
 	}
+
 	start, flows := csr.Sort(p.Flows, g.nodes, func(f engine.Flow) int32 { return f.Dst })
 	var unreachable unreachablePairs
 	for dst := range int32(g.nodes) {
@@ -99,15 +104,20 @@ func (p *Problem) sumLoads(ctx context.Context, c *nextHopSelector) (Sums, *Deci
 				}
 			}
 		}
+
+		// All flows to dst are counted; add their paths.
 		s.addTree(c, numFlows, dst)
 		s.addFlows(c, positions, dst)
 		for _, h := range s.nextHops {
 			s.load[h.arc] += int64(h.flows)
 		}
 	}
+
 	if err := unreachable.err(reasonDisconnected); err != nil {
 		return nil, nil, err
 	}
+
+	// Each arc is one link of the network.
 	s.loads.Link = make([]int64, len(p.Network.Links))
 	for k, load := range s.load {
 		s.loads.Link[s.networkLink(int32(k))] = load
@@ -117,16 +127,19 @@ func (p *Problem) sumLoads(ctx context.Context, c *nextHopSelector) (Sums, *Deci
 			s.loads.Max, s.loads.MaxLink = load, int32(l)
 		}
 	}
+
 	d := &Decision{}
 	d.setHopBound(p, s.loads.SumHops)
 	return s, d, nil
 }
 
+// networkLink returns the link of an arc.
 func (s *arcLoads) networkLink(arc int32) int32 {
 	return s.net.link[int(s.net.out.From[arc])*s.net.degree+int(s.net.out.Class[arc])]
 }
 
-// addTree adds the paths of so many flows at each node to a destination, from the farthest node on, and leaves none.
+// addTree adds merging paths to dst. numFlows has the number of flows that start at each node; it
+// is zero afterwards. Nodes are visited from the farthest to the nearest.
 func (s *arcLoads) addTree(c *nextHopSelector, numFlows []int64, dst int32) {
 	for i := len(c.tree.Order) - 1; i > 0; i-- { // 0 is the destination
 		a := c.tree.Order[i]
@@ -142,16 +155,17 @@ func (s *arcLoads) addTree(c *nextHopSelector, numFlows []int64, dst int32) {
 			s.continues[int(arc)*s.net.degree+int(s.net.out.Class[c.mergedArc[to]])] = true
 		}
 	}
+
 	numFlows[dst] = 0
 }
 
 // nextHop is an arc on a shortest path.
 type nextHop struct {
 	to, arc, port int32
-	flows         int32 // that take it
+	flows         int32 // number of flows over the arc
 }
 
-// addFlows adds paths to a destination, all a hop at a time.
+// addFlows adds the paths of flows to dst. In each pass every flow advances by one hop.
 func (s *arcLoads) addFlows(c *nextHopSelector, flows []flowPosition, dst int32) {
 	nextHops, continues, degree := s.nextHops, s.continues, int32(s.net.degree)
 	start, count, isHashed := c.start, c.count, c.rule == ruleHashed
@@ -159,7 +173,7 @@ func (s *arcLoads) addFlows(c *nextHopSelector, flows []flowPosition, dst int32)
 		remaining := 0
 		for _, u := range flows {
 			var i int32
-			if isHashed { // as pick does, which is not inlined
+			if isHashed { // as pickArc, which is not inlined
 				i = start[u.node] + int32(uniformInt(mix(u.pairHash, uint64(u.node)), int(count[u.node])))
 			} else {
 				i = c.nextArc(&u)
@@ -172,14 +186,15 @@ func (s *arcLoads) addFlows(c *nextHopSelector, flows []flowPosition, dst int32)
 				remaining++
 			}
 		}
+
 		flows = flows[:remaining]
 	}
 }
 
-// Loads returns what static.OfPaths would.
+// Loads implements Sums.
 func (s *arcLoads) Loads() *static.Loads { return &s.loads }
 
-// Channels returns 1, and a cycle in the dependencies of links.
+// Channels implements Sums. All paths use one channel.
 func (s *arcLoads) Channels(_ context.Context, n *engine.Network) (int, packet.Cycle, error) {
 	d := packet.NewDependencies(n, s.net.degree, s.net.link, 1)
 	for k := range s.load {
@@ -194,7 +209,7 @@ func (s *arcLoads) Channels(_ context.Context, n *engine.Network) (int, packet.C
 	return 1, d.Cycle(), nil
 }
 
-// Paths returns the paths of some of the flows.
+// Paths implements Sums.
 func (s *arcLoads) Paths(ctx context.Context, flows []engine.Flow) (*engine.Paths, error) {
 	reduced := *s.problem
 	reduced.Flows = flows

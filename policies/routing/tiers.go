@@ -10,16 +10,20 @@ import (
 	"sim/fabric/links"
 )
 
-// RouteTiers leads flows between GPUs in a domain of tier t, over its network with all inside it (links.Tiers.Domain), of which
-// the links of tier i begin at first[i]. Those of tier t go as outer leads some of them, by their places in flows, on the
-// tier's own network; those of inner tiers, and all if outer is nil, as such a fabric usually leads them. It fails where
-// packets draw their links, and where no tier of links joins two GPUs.
+// RouteTiers routes flows between the GPUs of a domain of tier t. n is the network of the domain
+// with all inner tiers (links.Tiers.Domain); the links of tier i start at firstLink[i].
+//
+// Flows that use tier t are routed by outer on the network of that tier; indices are their
+// positions in flows. Flows of inner tiers, and all flows if outer is nil, take the default
+// router of the tier. The error wraps ErrUnserved if packets draw their links, and if no tier
+// joins two GPUs.
 func RouteTiers(ctx context.Context, z *links.Tiers, t int, n *engine.Network, firstLink []int, flows []engine.Flow, seed uint64, outer func(indices []int) (*engine.Paths, error)) (*engine.Paths, error) {
 	for _, x := range flows {
 		if z.Joins(false, x.Src, x.Dst) > t {
 			return nil, fmt.Errorf("%w: no tier of links joins nodes %d and %d", ErrUnserved, x.Src, x.Dst)
 		}
 	}
+
 	return z.Lead(t, n, firstLink, flows, func(i int, indices []int, tierFlows []engine.Flow) (paths *engine.Paths, err error) {
 		if i == t && outer != nil {
 			paths, err = outer(indices)
@@ -27,14 +31,17 @@ func RouteTiers(ctx context.Context, z *links.Tiers, t int, n *engine.Network, f
 			paths, err = routeTierByDefault(ctx, z, i, tierFlows, seed)
 		}
 		if err == nil && paths.Spread != nil {
-			err = fmt.Errorf("%w: packets that draw a link at each node cannot tell tiers apart there", ErrUnserved)
+			err = fmt.Errorf("%w: packets draw links at each node, where tiers are indistinguishable; want one path per flow", ErrUnserved)
 		}
 		return paths, err
 	})
 }
 
-// routeTierByDefault leads flows in a domain of a tier as such a fabric usually leads them, which is the same in all domains.
+// routeTierByDefault routes flows in a domain of a tier with the tier's default router. All
+// domains have the same paths.
 func routeTierByDefault(ctx context.Context, z *links.Tiers, i int, flows []engine.Flow, seed uint64) (*engine.Paths, error) {
+	// Equal flows take one path. The sorted order makes the result independent of the order of
+	// flows.
 	all := slices.Clone(flows)
 	slices.SortFunc(all, func(a, b engine.Flow) int { return cmp.Or(cmp.Compare(a.Src, b.Src), cmp.Compare(a.Dst, b.Dst)) })
 	all = slices.Compact(all)
@@ -44,6 +51,8 @@ func routeTierByDefault(ctx context.Context, z *links.Tiers, i int, flows []engi
 	if err != nil {
 		return nil, err
 	}
+
+	// The router has seen each distinct flow once, in sorted order.
 	class := make(map[engine.Flow]int32, len(all))
 	for k, f := range all {
 		class[f] = d.Paths.ClassOf(int32(k))
@@ -56,8 +65,8 @@ func routeTierByDefault(ctx context.Context, z *links.Tiers, i int, flows []engi
 	return &paths, nil
 }
 
-// RouteSystem lets a router choose paths for a problem on a system of links. On tiers it does so for what the outermost one
-// joins, on that alone.
+// RouteSystem applies a router to a problem on a system of links. On tiers, the router chooses
+// the paths of the outermost tier on that tier's own network.
 func RouteSystem(ctx context.Context, z *links.System, router Router, p *Problem, o Options) (*Decision, error) {
 	if z.Tiers == nil {
 		return router.Route(ctx, p, o)
@@ -66,6 +75,8 @@ func RouteSystem(ctx context.Context, z *links.System, router Router, p *Problem
 	outer := &z.Tiers.Systems[last]
 	d := &Decision{}
 	paths, err := RouteTiers(ctx, z.Tiers, last, p.Network, z.First, p.Flows, o.Seed, func(indices []int) (_ *engine.Paths, err error) {
+		// The problem of the outermost tier: its links with their present rates, and its flows.
+		// If it joins all flows, it also has their graph.
 		n := *outer.Whole
 		n.Links = slices.Clone(n.Links)
 		for i := range n.Links {
@@ -81,6 +92,7 @@ func RouteSystem(ctx context.Context, z *links.System, router Router, p *Problem
 				inner.Demand = append(inner.Demand, p.Demand[f])
 			}
 		}
+
 		if d, err = router.Route(ctx, inner, o); err != nil {
 			return nil, err
 		}

@@ -13,12 +13,13 @@ import (
 // failingRouter is a router that always fails.
 type failingRouter struct{ err error }
 
-// Route fails.
+// Route returns the error.
 func (r failingRouter) Route(context.Context, *Problem, Options) (*Decision, error) {
 	return nil, r.err
 }
 
-// TestTiers: of 3 tiers, every route takes links of the innermost tier that joins its ends, from one end to the other.
+// TestTiers verifies three tiers: every path leads from source to destination over links of the
+// innermost tier that joins both.
 func TestTiers(t *testing.T) {
 	switched := func(gpus int, rate units.Rate) *links.Links {
 		l := &links.Links{}
@@ -72,7 +73,7 @@ func TestTiers(t *testing.T) {
 			}
 		}
 	}
-	// Without the outermost tier nothing joins two domains.
+	// Without the outermost tier, no links join two domains.
 	if _, err := RouteTiers(t.Context(), z.Tiers, 1, z.Whole, []int{0, 1, 2}, []engine.Flow{{Src: 0, Dst: 4}}, 1, nil); !errors.Is(err, ErrUnserved) {
 		t.Errorf("tier 2 joins GPUs 0 and 4: %v", err)
 	}

@@ -8,8 +8,9 @@ import (
 	"sim/fabric/torus"
 )
 
-// TestWildFirst: without faults, wild-first routing is dimension-order routing. Under a fault of one switch it serves
-// all pairs, and Needed leaves every pair its dimension-ordered path that the fault does not touch. Loads are logged.
+// TestWildFirst verifies that wild-first routing without faults equals dimension-order routing.
+// With a failed switch it serves all pairs. UseNeeded keeps the dimension-ordered path of every
+// pair that the fault does not affect. Loads are logged.
 func TestWildFirst(t *testing.T) {
 	for _, s := range shapes {
 		whole := must(t, torus.Faults{}, s.twist, s.dims...)
@@ -48,14 +49,14 @@ func TestWildFirst(t *testing.T) {
 				if got.Metrics["wild_pairs"] == 0 {
 					t.Errorf("%s %s, fault in %s, %s: no pair takes wild hops", p.Torus, s.twist, torus.DimName(d), use)
 				}
-				if use == UseAll { // the fewest hops of all candidates
+				if use == UseAll { // candidates with the minimum number of hops
 					for i, f := range p.Flows {
 						if have, least := got.Paths.Steps(got.Paths.ClassOf(int32(i))), c.Paths(f)[0]; len(have) != len(least) {
 							t.Fatalf("%s %s, fault in %s: flow %v takes %d hops, the shortest candidate %d", p.Torus, s.twist, torus.DimName(d), f, len(have), len(least))
 						}
 					}
 				}
-				if use != UseNeeded || s.twist != "" { // the rule of ties differs on twisted tori
+				if use != UseNeeded || s.twist != "" { // ties are broken differently on twisted tori
 					continue
 				}
 				for i, f := range p.Flows {
@@ -70,7 +71,7 @@ func TestWildFirst(t *testing.T) {
 	}
 }
 
-// TestCancelled: routers end with the context's error.
+// TestCancelled verifies that routers return the error of a context that ends.
 func TestCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
